@@ -1,0 +1,119 @@
+package mpi
+
+import "strings"
+
+// Variable is one environment variable of a pod and the reason why it is there. The compiler's `explain` prints the
+// reason.
+type Variable struct {
+	Name  string
+	Value string
+	// Why is one sentence with the source of the rule.
+	Why string
+}
+
+// Environment returns what the launcher and the nodes of a dialect need to find each other, in a stable order. Interface
+// is the network interface for MPI traffic, for example `eth0`; empty leaves the choice to MPI.
+func Environment(dialect Dialect, iface string) []Variable {
+	variables := []Variable{{
+		"SHELL", "/bin/bash",
+		"a UID without passwd entry has no login shell; with bash Open MPI starts its daemon directly and does not source ./.profile",
+	}}
+	switch dialect {
+	case ORTE:
+		variables = append(variables, orteEnvironment()...)
+	case PRRTE:
+		variables = append(variables, prrteEnvironment()...)
+	case Hydra:
+		variables = append(variables, hydraEnvironment()...)
+	case IntelHydra:
+		variables = append(variables, intelEnvironment()...)
+	}
+	if iface != "" {
+		variables = append(variables, interfaceEnvironment(dialect, iface)...)
+	}
+	return variables
+}
+
+func orteEnvironment() []Variable {
+	return []Variable{
+		{"OMPI_MCA_orte_default_hostfile", HostfilePath, "the nodes of the job"},
+		{"OMPI_MCA_orte_keep_fqdn_hostnames", "true", "ORTE would cut `w-0.svc` to `w-0`, which nobody can resolve"},
+		{"OMPI_MCA_plm_rsh_agent", RshBin, "daemons are started through the agent, the image needs no ssh"},
+		{"OMPI_MCA_plm_rsh_no_tree_spawn", "true", "tree spawn hangs for some host counts (open-mpi/ompi#7087, #8282)"},
+		{"OMPI_MCA_hwloc_base_binding_policy", "none", "pods share the cores of a node; binding would put all jobs on core 0"},
+	}
+}
+
+func prrteEnvironment() []Variable {
+	return []Variable{
+		{"PRTE_MCA_prte_default_hostfile", HostfilePath, "the nodes of the job; Open MPI 5 ignores every ORTE name silently"},
+		{"PRTE_MCA_plm_ssh_agent", RshBin, "daemons are started through the agent, the image needs no ssh"},
+		{"PRTE_MCA_plm_ssh_no_tree_spawn", "true", "tree spawn hangs for some host counts (open-mpi/ompi#7087, #8282)"},
+		{"PRTE_MCA_hwloc_default_binding_policy", "none", "pods share the cores of a node; binding would put all jobs on core 0"},
+	}
+}
+
+func hydraEnvironment() []Variable {
+	return []Variable{
+		{"HYDRA_HOST_FILE", HydraHostfilePath, "the nodes of the job in Hydra's own syntax, written by the agent"},
+		{"HYDRA_LAUNCHER", "ssh", "Hydra's name for a remote shell"},
+		{"HYDRA_LAUNCHER_EXEC", RshBin, "daemons are started through the agent; Hydra takes one path without arguments"},
+	}
+}
+
+func intelEnvironment() []Variable {
+	return []Variable{
+		{"I_MPI_HYDRA_HOST_FILE", HydraHostfilePath, "the nodes of the job in Hydra's own syntax, written by the agent"},
+		{"I_MPI_HYDRA_BOOTSTRAP", "ssh", "Hydra's name for a remote shell"},
+		{"I_MPI_HYDRA_BOOTSTRAP_EXEC", RshBin, "daemons are started through the agent, the image needs no ssh"},
+	}
+}
+
+// interfaceEnvironment ties MPI to one interface and to TCP, for fabrics that are plain Ethernet.
+func interfaceEnvironment(dialect Dialect, iface string) []Variable {
+	const pinned = "a pod may have several interfaces; MPI must not try the ones that peers cannot reach"
+	switch dialect {
+	case ORTE:
+		return []Variable{
+			{"OMPI_MCA_oob_tcp_if_include", iface, pinned},
+			{"OMPI_MCA_btl_tcp_if_include", iface, pinned},
+		}
+	case PRRTE:
+		return []Variable{
+			{"PRTE_MCA_prte_if_include", iface, pinned},
+			{"OMPI_MCA_btl_tcp_if_include", iface, pinned},
+			{"OMPI_MCA_pml", "ob1", "the default (cm over OFI) makes the first collective take 4 to 6 s on plain Ethernet"},
+		}
+	case Hydra:
+		return []Variable{
+			{"HYDRA_IFACE", iface, "without it MPICH waits for ever when nodes cannot resolve the launcher's short name"},
+			{"UCX_TLS", "tcp,self", "UCX's own choice hung in MPI_Finalize on plain Ethernet"},
+		}
+	case IntelHydra:
+		return []Variable{
+			{"I_MPI_HYDRA_IFACE", iface, pinned},
+			{"FI_PROVIDER", "tcp", "plain Ethernet has no RDMA provider"},
+		}
+	}
+	return nil
+}
+
+// reserved names what a user must not set, because the job would lose its nodes.
+var reserved = []string{
+	"OMPI_MCA_orte_default_hostfile", "OMPI_MCA_orte_keep_fqdn_hostnames", "OMPI_MCA_orte_set_default_slots",
+	"OMPI_MCA_plm_rsh_agent", "OMPI_MCA_plm_rsh_args",
+	"PRTE_MCA_prte_default_hostfile", "PRTE_MCA_plm_ssh_agent",
+	"HYDRA_HOST_FILE", "HYDRA_LAUNCHER", "HYDRA_LAUNCHER_EXEC",
+	"I_MPI_HYDRA_HOST_FILE", "I_MPI_HYDRA_BOOTSTRAP", "I_MPI_HYDRA_BOOTSTRAP_EXEC",
+}
+
+// ReservedVariable says whether a variable carries the wiring of a job. Upstream reserves its four Open MPI names
+// (kubeflow/trainer pkg/constants MPIReservedEnvNames); the others follow from Environment.
+func ReservedVariable(name string) bool {
+	for _, r := range reserved {
+		if strings.EqualFold(r, name) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,52 @@
+package mpi
+
+// The names of the SSH subsystems by which the controller and the agents talk. They are subsystems and not commands, so
+// that no command of a user can be mistaken for one.
+const (
+	// RendezvousSubsystem: the controller writes a HostTable as JSON and closes its side; the launcher's agent answers
+	// with a GateResult as JSON when the gate has passed or failed. It may be asked any number of times and always
+	// gives the same answer.
+	RendezvousSubsystem = "lockstep-rendezvous"
+	// HelloSubsystem: the gate asks a node's agent whether it is there; the agent answers with a Hello.
+	HelloSubsystem = "lockstep-hello"
+	// ReportSubsystem: the launcher's agent asks a node's agent what ran there; it answers with a NodeReport.
+	ReportSubsystem = "lockstep-report"
+)
+
+// HostTable says where the pods of a job are, so that nobody has to ask DNS.
+type HostTable struct {
+	// Hosts holds every pod of the job, in the order launcher, node 0, node 1, ….
+	Hosts []HostAddress `json:"hosts"`
+}
+
+// HostAddress is the address of one pod.
+type HostAddress struct {
+	// Name is the name in the hostfile (see HostName).
+	Name string `json:"name"`
+	// Address is the IP address of the pod.
+	Address string `json:"address"`
+}
+
+// Hello is what a node's agent says of itself.
+type Hello struct {
+	// Hostname is the host name of the pod.
+	Hostname string `json:"hostname"`
+}
+
+// GateResult is how the launcher's wait for its nodes ended.
+type GateResult struct {
+	// Passed is true when every node answered and both sides proved that they hold the key.
+	Passed bool `json:"passed"`
+	// Seconds is how long the gate took from its start.
+	Seconds float64 `json:"seconds"`
+	// Failures names the nodes that did not answer, each with its last error. It is empty when Passed.
+	Failures []NodeFailure `json:"failures,omitempty"`
+}
+
+// NodeFailure is a node that did not pass the gate.
+type NodeFailure struct {
+	Name    string `json:"name"`
+	Address string `json:"address,omitempty"`
+	// Error is the last error in plain words, for example `connection refused` or `authentication failed`.
+	Error string `json:"error"`
+}

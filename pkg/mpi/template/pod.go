@@ -1,0 +1,138 @@
+package template
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"lockstep.dev/lockstep/pkg/mpi"
+)
+
+const (
+	sharedMemoryVolume = "shared-memory"
+	sharedMemoryDir    = "/dev/shm"
+	installContainer   = "install-agent"
+	agentBinDir        = mpi.AgentDir + "/bin"
+	// drainSeconds is the grace between SIGTERM and SIGKILL. The agent needs well under a second to end its sessions.
+	drainSeconds = 5
+)
+
+// launcherPod has a command and no args: upstream keeps the template's args behind a user's command. A TrainJob that
+// sets only args runs through the agent under stock Trainer too.
+func (r Runtime) launcherPod(dialect mpi.Dialect) corev1.PodTemplateSpec {
+	resources := r.LauncherResources
+	if r.World.LauncherRunsRanks {
+		resources = r.NodeResources
+	}
+	pod := r.pod(dialect, resources)
+	pod.Spec.Containers[0].Command = []string{mpi.AgentBin, "run", "--"}
+	if r.World.LauncherRunsRanks {
+		r.place(&pod.Spec)
+	}
+	return pod
+}
+
+func (r Runtime) nodePod(dialect mpi.Dialect) corev1.PodTemplateSpec {
+	pod := r.pod(dialect, r.NodeResources)
+	pod.Spec.Containers[0].Command = []string{mpi.AgentBin, "serve"}
+	r.place(&pod.Spec)
+	pod.Spec.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{spreadOverMachines()}
+	return pod
+}
+
+func (r Runtime) place(spec *corev1.PodSpec) {
+	spec.NodeSelector = r.NodeSelector
+	spec.Tolerations = r.Tolerations
+}
+
+// spreadOverMachines keeps the nodes of one job on different machines as far as possible: `two nodes` should mean two
+// machines, but a job that fits on one must not wait for ever.
+func spreadOverMachines() corev1.TopologySpreadConstraint {
+	return corev1.TopologySpreadConstraint{
+		MaxSkew:           1,
+		TopologyKey:       corev1.LabelHostname,
+		WhenUnsatisfiable: corev1.ScheduleAnyway,
+		LabelSelector:     &metav1.LabelSelector{MatchLabels: map[string]string{mpi.ReplicatedJobLabel: mpi.NodeJob}},
+		MatchLabelKeys:    []string{mpi.JobSetUIDLabel},
+	}
+}
+
+// pod satisfies PodSecurity `restricted`. It mounts no service account token: the agent speaks to nobody but the pods
+// of its job. Istio's sidecar is kept off, because it blocks the launch and never ends.
+func (r Runtime) pod(dialect mpi.Dialect, resources corev1.ResourceList) corev1.PodTemplateSpec {
+	pod := corev1.PodTemplateSpec{
+		ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"sidecar.istio.io/inject": "false"}},
+		Spec: corev1.PodSpec{
+			RestartPolicy:                 corev1.RestartPolicyNever,
+			TerminationGracePeriodSeconds: ptr.To[int64](drainSeconds),
+			AutomountServiceAccountToken:  ptr.To(false),
+			EnableServiceLinks:            ptr.To(false),
+			SecurityContext:               r.podSecurity(),
+			Containers: []corev1.Container{{
+				Name:            mpi.Container,
+				Image:           r.Image,
+				Env:             r.environment(dialect),
+				Resources:       guaranteed(resources),
+				SecurityContext: containerSecurity(),
+				VolumeMounts: []corev1.VolumeMount{
+					{Name: mpi.AgentVolume, MountPath: mpi.AgentDir, ReadOnly: true},
+					{Name: mpi.StateVolume, MountPath: mpi.StateDir},
+				},
+			}},
+			Volumes: []corev1.Volume{{
+				Name:         mpi.StateVolume,
+				VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}},
+			}},
+		},
+	}
+	r.addAgent(&pod.Spec)
+	r.addSharedMemory(&pod.Spec)
+	return pod
+}
+
+func (r Runtime) addAgent(spec *corev1.PodSpec) {
+	volume := corev1.Volume{Name: mpi.AgentVolume}
+	if r.Agent.ImageVolume {
+		volume.Image = &corev1.ImageVolumeSource{Reference: r.Agent.Image, PullPolicy: corev1.PullIfNotPresent}
+	} else {
+		volume.EmptyDir = &corev1.EmptyDirVolumeSource{}
+		spec.InitContainers = []corev1.Container{{
+			Name:            installContainer,
+			Image:           r.Agent.Image,
+			Command:         []string{"/bin/mpi-agent", "install", agentBinDir},
+			Resources:       guaranteed(installResources()),
+			SecurityContext: containerSecurity(),
+			VolumeMounts:    []corev1.VolumeMount{{Name: mpi.AgentVolume, MountPath: mpi.AgentDir}},
+		}}
+	}
+	spec.Volumes = append(spec.Volumes, volume)
+}
+
+func (r Runtime) addSharedMemory(spec *corev1.PodSpec) {
+	if r.SharedMemory == nil {
+		return
+	}
+	spec.Volumes = append(spec.Volumes, corev1.Volume{
+		Name: sharedMemoryVolume,
+		VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{
+			Medium:    corev1.StorageMediumMemory,
+			SizeLimit: r.SharedMemory,
+		}},
+	})
+	container := &spec.Containers[0]
+	container.VolumeMounts = append(container.VolumeMounts, corev1.VolumeMount{Name: sharedMemoryVolume, MountPath: sharedMemoryDir})
+}
+
+func (r Runtime) environment(dialect mpi.Dialect) []corev1.EnvVar {
+	var env []corev1.EnvVar
+	index := map[string]int{}
+	for _, v := range append(mpi.Environment(dialect, r.Interface), r.Env...) {
+		if i, found := index[v.Name]; found {
+			env[i].Value = v.Value
+			continue
+		}
+		index[v.Name] = len(env)
+		env = append(env, corev1.EnvVar{Name: v.Name, Value: v.Value})
+	}
+	return env
+}

@@ -1,0 +1,155 @@
+// Package template builds the portable runtime: a ClusterTrainingRuntime whose JobSet template carries the whole MPI
+// wiring, so that it runs under stock Kubeflow Trainer as well as under our controller.
+//
+// It uses only what upstream's API has. What differs per job (key, hostfile, number of nodes, the user's image and
+// command) is not in it; package job adds that in executor mode, Kubeflow Trainer does otherwise. The package is pure.
+package template
+
+import (
+	"fmt"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
+
+	"lockstep.dev/lockstep/pkg/mpi"
+)
+
+// Runtime is everything that a portable runtime is made of.
+type Runtime struct {
+	Name string
+	// Labels and Annotations are added to those that the runtime needs itself.
+	Labels      map[string]string
+	Annotations map[string]string
+	// Framework is the value of upstream's framework label, for example `mpi` or `horovod`.
+	Framework      string
+	Implementation mpi.Implementation
+	Version        string
+	// Image is used by launcher and nodes until a TrainJob names another.
+	Image string
+	// World is what a TrainJob gets that asks for nothing.
+	World mpi.World
+	// NodeResources is what one node gets: requested in full, and limited to it except for CPU.
+	NodeResources corev1.ResourceList
+	// LauncherResources are those of a launcher without ranks. One that runs ranks gets NodeResources.
+	LauncherResources corev1.ResourceList
+	// Interface is the network interface for MPI traffic; empty leaves the choice to MPI.
+	Interface string
+	// Env is added after the environment of the implementation, and wins over it.
+	Env []mpi.Variable
+	// Agent says how the agent reaches the pods.
+	Agent Agent
+	// User is the identity of all processes; nil where the platform assigns it (OpenShift).
+	User *User
+	// NodeSelector and Tolerations place the nodes. A launcher without ranks goes anywhere.
+	NodeSelector map[string]string
+	Tolerations  []corev1.Toleration
+	// SharedMemory is the size of /dev/shm; nil leaves the container runtime's 64 MiB.
+	SharedMemory *resource.Quantity
+}
+
+// Agent is where the agent comes from.
+type Agent struct {
+	// Image holds the agent at /bin/mpi-agent, with the links rsh and ssh beside it.
+	Image string
+	// ImageVolume mounts the image directly. Otherwise an init container copies the agent, which costs up to a second
+	// per pod, because kubelet looks for finished init containers once a second.
+	ImageVolume bool
+}
+
+// User is the identity of the processes of a pod.
+type User struct {
+	// UID needs no passwd entry. 1000650000 is in the range that OpenShift uses.
+	UID int64
+	// GID is 0 on OpenShift.
+	GID int64
+	// FSGroup owns volumes; without it the key of the job is readable for GID 0 only.
+	FSGroup int64
+}
+
+// Build returns the runtime as upstream's API has it. It fails for an implementation or version without a dialect.
+func (r Runtime) Build() (*trainer.ClusterTrainingRuntime, error) {
+	dialect, err := mpi.DialectOf(r.Implementation, r.Version)
+	if err != nil {
+		return nil, fmt.Errorf("runtime %s: %w", r.Name, err)
+	}
+	return &trainer.ClusterTrainingRuntime{
+		TypeMeta: metav1.TypeMeta{
+			APIVersion: trainer.GroupVersion.String(),
+			Kind:       trainer.ClusterTrainingRuntimeKind,
+		},
+		ObjectMeta: metav1.ObjectMeta{Name: r.Name, Labels: r.labels(), Annotations: r.Annotations},
+		Spec: trainer.TrainingRuntimeSpec{
+			MLPolicy: r.policy(),
+			Template: trainer.JobSetTemplateSpec{Spec: r.jobSet(dialect)},
+		},
+	}, nil
+}
+
+func (r Runtime) labels() map[string]string {
+	labels := map[string]string{
+		mpi.FrameworkLabel:      r.Framework,
+		mpi.ImplementationLabel: string(r.Implementation),
+		mpi.VersionLabel:        r.Version,
+	}
+	for name, value := range r.Labels {
+		labels[name] = value
+	}
+	return labels
+}
+
+// policy keeps numNodes at 1: upstream reads it as the number of launchers, and two launchers would each run the job.
+// The number of nodes is the parallelism of the node template. mpiImplementation is OpenMPI for all, because upstream
+// admits nothing else; what it adds for Open MPI is harmless for the others.
+func (r Runtime) policy() *trainer.MLPolicy {
+	return &trainer.MLPolicy{
+		NumNodes: ptr.To[int32](1),
+		MLPolicySource: trainer.MLPolicySource{MPI: &trainer.MPIMLPolicySource{
+			NumProcPerNode:    ptr.To(r.World.SlotsPerNode),
+			MPIImplementation: ptr.To(trainer.MPIImplementationOpenMPI),
+			SSHAuthMountPath:  ptr.To(mpi.SSHAuthMountPath),
+			RunLauncherAsNode: ptr.To(r.World.LauncherRunsRanks),
+		}},
+	}
+}
+
+// jobSet creates all pods together and lets the launcher wait: `dependsOn` would deadlock with a gang scheduler that
+// counts the launcher. A job that failed is not restarted here; the controller knows which failures are worth it.
+func (r Runtime) jobSet(dialect mpi.Dialect) jobset.JobSetSpec {
+	return jobset.JobSetSpec{
+		Network: &jobset.Network{
+			EnableDNSHostnames:       ptr.To(true),
+			PublishNotReadyAddresses: ptr.To(true),
+		},
+		SuccessPolicy: &jobset.SuccessPolicy{
+			Operator:             jobset.OperatorAll,
+			TargetReplicatedJobs: []string{mpi.LauncherJob},
+		},
+		FailurePolicy: &jobset.FailurePolicy{MaxRestarts: 0},
+		ReplicatedJobs: []jobset.ReplicatedJob{
+			r.replicatedJob(mpi.LauncherJob, 1, r.launcherPod(dialect)),
+			r.replicatedJob(mpi.NodeJob, r.World.NodePods(), r.nodePod(dialect)),
+		},
+	}
+}
+
+func (r Runtime) replicatedJob(name string, pods int32, pod corev1.PodTemplateSpec) jobset.ReplicatedJob {
+	job := jobset.ReplicatedJob{
+		Name:     name,
+		Replicas: 1,
+		Template: batchv1.JobTemplateSpec{Spec: batchv1.JobSpec{
+			Parallelism:  ptr.To(pods),
+			Completions:  ptr.To(pods),
+			BackoffLimit: ptr.To[int32](0),
+			Template:     pod,
+		}},
+	}
+	if name == mpi.LauncherJob {
+		job.Template.Labels = map[string]string{mpi.AncestorLabel: mpi.AncestorTrainer}
+	}
+	return job
+}

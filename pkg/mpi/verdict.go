@@ -1,0 +1,92 @@
+package mpi
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// MaxVerdictBytes is the size of a termination message that kubelet keeps
+// (https://kubernetes.io/docs/tasks/debug/debug-application/determine-reason-pod-failure/).
+const MaxVerdictBytes = 4096
+
+// Reason is a documented cause in CamelCase. It becomes the reason of a condition.
+type Reason string
+
+// The reasons that the launcher's agent can give. The empty reason is success.
+const (
+	// ReasonCommandFailed: the user's command exited with a code other than 0.
+	ReasonCommandFailed Reason = "CommandFailed"
+	// ReasonCommandKilled: the user's command died of a signal.
+	ReasonCommandKilled Reason = "CommandKilled"
+	// ReasonCommandNotFound: the user's command could not be started.
+	ReasonCommandNotFound Reason = "CommandNotFound"
+	// ReasonGateTimeout: not all nodes answered before the deadline.
+	ReasonGateTimeout Reason = "GateTimeout"
+	// ReasonWorldIncomplete: the command exited 0, but at least one node never ran a rank.
+	ReasonWorldIncomplete Reason = "WorldIncomplete"
+	// ReasonAgentFailed: the agent itself could not work, for example because the key is not readable.
+	ReasonAgentFailed Reason = "AgentFailed"
+)
+
+// Verdict is what the launcher's agent leaves as termination message of its container: how the job ended, decided where
+// all the facts are. Exit codes alone lie: Open MPI 5 can exit 0 after losing a daemon.
+type Verdict struct {
+	// Reason is empty for success.
+	Reason Reason `json:"reason,omitempty"`
+	// Message says what happened with evidence, in one sentence for the user.
+	Message string `json:"message,omitempty"`
+	// ExitCode is the exit code of the user's command, 128+n after signal n, -1 when it never ran.
+	ExitCode int `json:"exitCode"`
+	// GateSeconds is how long the launcher waited for its nodes.
+	GateSeconds float64 `json:"gateSeconds,omitempty"`
+	// RunSeconds is how long the user's command ran.
+	RunSeconds float64 `json:"runSeconds,omitempty"`
+	// Nodes holds a report per node, cut when the verdict would not fit MaxVerdictBytes.
+	Nodes []NodeReport `json:"nodes,omitempty"`
+}
+
+// NodeReport is what a node's agent saw.
+type NodeReport struct {
+	// Name is the name in the hostfile.
+	Name string `json:"name"`
+	// Daemons is the number of launch daemons (orted, prted, hydra_pmi_proxy) that the launcher started there.
+	Daemons int `json:"daemons"`
+	// LastExitCode is the exit code of the last daemon, 128+n after signal n.
+	LastExitCode int `json:"lastExitCode,omitempty"`
+	// OOMKills counts the processes of the pod that the kernel killed for memory.
+	OOMKills int `json:"oomKills,omitempty"`
+	// Error says why there is no report.
+	Error string `json:"error,omitempty"`
+}
+
+// Succeeded says whether the job did what was asked.
+func (v Verdict) Succeeded() bool { return v.Reason == "" }
+
+// Encode returns the verdict as JSON of at most MaxVerdictBytes bytes: reports of nodes are dropped first, from the
+// end, then the message is cut.
+func (v Verdict) Encode() ([]byte, error) {
+	for {
+		text, err := json.Marshal(v)
+		if err != nil {
+			return nil, fmt.Errorf("encode verdict: %w", err)
+		}
+		switch {
+		case len(text) <= MaxVerdictBytes:
+			return text, nil
+		case len(v.Nodes) > 0:
+			v.Nodes = v.Nodes[:len(v.Nodes)-1]
+		default:
+			v.Message = v.Message[:len(v.Message)/2]
+		}
+	}
+}
+
+// DecodeVerdict reads a termination message. A message that is not a verdict is an error: the container was ended by
+// something else than the agent.
+func DecodeVerdict(message string) (Verdict, error) {
+	var v Verdict
+	if err := json.Unmarshal([]byte(message), &v); err != nil {
+		return Verdict{}, fmt.Errorf("decode verdict: %w", err)
+	}
+	return v, nil
+}

@@ -1,0 +1,115 @@
+# Lockstep. `make help` lists what can be made.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DELETE_ON_ERROR:
+.DEFAULT_GOAL := help
+
+BIN := build/bin
+# One cache of finished programs for all checkouts; the programs themselves follow XDG_CACHE_HOME.
+CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/lockstep
+GO_MODULES := . test/cluster test/images
+GO_FILES = $(shell git ls-files --cached --others --exclude-standard '*.go')
+SUITE := test/suite
+
+export CGO_ENABLED := 0
+
+.PHONY: help
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / { printf "  \033[1m%-18s\033[0m %s\n", $$1, $$2 }' $(MAKEFILE_LIST) | if [ -t 1 ]; then cat; else sed 's/\x1b\[[0-9]*m//g'; fi
+
+##@ Use
+
+.PHONY: demo
+demo: tools ## Run MPI jobs on a local cluster, from specs in git (KEEP=1, DEMO_JSON=FILE, KUBECONFIG)
+	@$(BIN)/demo
+
+# `make cluster up`, `make cluster down`, `make cluster load FILE`: the words after `cluster` are its arguments, not
+# targets. Flags that make would take for itself go into ARGS: `make cluster up ARGS="--nodes 3"`.
+ifeq (cluster,$(firstword $(MAKECMDGOALS)))
+CLUSTER_ARGS := $(wordlist 2,$(words $(MAKECMDGOALS)),$(MAKECMDGOALS))
+$(eval .PHONY: $(CLUSTER_ARGS))
+$(eval $(CLUSTER_ARGS): ; @:)
+endif
+.PHONY: cluster
+cluster: $(BIN)/cluster ## Run a command of the local cluster: up, down, status, load, kubeconfig, logs, …
+	@$(BIN)/cluster $(or $(CLUSTER_ARGS),--help) $(ARGS)
+
+.PHONY: images
+images: $(BIN)/images ## Make the images of the demo and the tests
+	@$(BIN)/images build
+
+.PHONY: build
+build: $(BIN)/runtime-compiler ## Compile the bundle into dist/
+	@$(BIN)/runtime-compiler build
+
+##@ Test
+
+.PHONY: test
+test: tools ## Run all suites: unit, integration, e2e; one summary line each
+	@$(SUITE)/all
+
+.PHONY: test-unit
+test-unit: tools ## Run unit and golden tests of all modules
+	@$(SUITE)/unit
+
+.PHONY: test-integration
+test-integration: tools ## Run the tests against a real API server
+	@$(SUITE)/integration
+
+.PHONY: test-e2e
+test-e2e: tools ## Run the tests on a real cluster (a local one, or that of KUBECONFIG)
+	@$(SUITE)/e2e
+
+.PHONY: verify
+verify: fmt tidy lint golden ## Format, tidy, lint, compare goldens; fail if anything changed
+	@git diff --exit-code
+
+.PHONY: fmt
+fmt: ## Format all Go files
+	@gofmt -w $(GO_FILES)
+
+.PHONY: tidy
+tidy: ## Tidy the modules that are ours
+	@for module in $(GO_MODULES) tools; do (cd $$module && go mod tidy); done
+
+.PHONY: lint
+lint: $(BIN)/golangci-lint ## Run the linters, import arrows included
+	@for module in $(GO_MODULES); do (cd $$module && $(CURDIR)/$(BIN)/golangci-lint run --config $(CURDIR)/.golangci.yml ./...); done
+
+.PHONY: golden
+golden: ## Compare compiled output with the golden files
+	@go test ./pkg/compile/...
+
+##@ Clean
+
+.PHONY: clean
+clean: ## Remove what was built in the checkout; caches stay
+	@rm -rf build dist
+
+# --- programs -------------------------------------------------------------------------------------------------------
+
+.PHONY: tools
+tools: $(BIN)/cluster $(BIN)/images $(BIN)/runtime-compiler $(BIN)/demo $(BIN)/gotestsum
+
+# Go knows best what is out of date, so these always ask it; nothing changed takes a fraction of a second.
+.PHONY: FORCE
+FORCE:
+
+$(BIN)/cluster: FORCE
+	@go build -C test/cluster -o $(CURDIR)/$@ .
+
+$(BIN)/images: FORCE
+	@go build -C test/images -o $(CURDIR)/$@ .
+
+$(BIN)/runtime-compiler: FORCE
+	@go build -o $@ ./cmd/runtime-compiler
+
+$(BIN)/demo: FORCE
+	@go build -o $@ ./test/demo
+
+$(BIN)/gotestsum: tools/go.sum
+	@go build -C tools -o $(CURDIR)/$@ gotest.tools/gotestsum
+
+$(BIN)/golangci-lint: tools/go.sum
+	@go build -C tools -o $(CURDIR)/$@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint

@@ -1,0 +1,105 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"lockstep.dev/lockstep/test/platform"
+	"lockstep.dev/lockstep/test/trial"
+)
+
+// tenant is the team of the catalog that runs the demo.
+const tenant = "team-vision"
+
+// implementations are the runtimes of the catalog in the order in which they run.
+var implementations = []struct{ name, runtime string }{
+	{"Open MPI 4", "openmpi4-cpu"},
+	{"Open MPI 5", "openmpi5-cpu"},
+	{"MPICH", "mpich-cpu"},
+}
+
+const (
+	nodes, slots = 2, 2
+	// jobTimeout is generous: the first pod of a machine may wait for disks.
+	jobTimeout = 3 * time.Minute
+)
+
+func demo(ctx context.Context, o options, out io.Writer) (err error) {
+	progress := platform.NewProgress(out)
+	tools, err := platform.DefaultTools(out)
+	if err != nil {
+		return err
+	}
+	p, err := platform.Up(ctx, tools, o.machines, progress)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, end(p, o, progress, out)) }()
+	rows, err := runAll(ctx, p, out)
+	if err != nil {
+		return err
+	}
+	printTable(out, rows)
+	if o.json != "" {
+		if err := writeJSON(o.json, rows); err != nil {
+			return err
+		}
+	}
+	_, _ = fmt.Fprintf(out, "\nall of it took %.1f s\n", progress.Elapsed().Seconds())
+	return verdict(rows)
+}
+
+// end stops the cluster, also when the demo failed or was interrupted, unless the user wants to keep it.
+func end(p *platform.Platform, o options, progress *platform.Progress, out io.Writer) error {
+	if o.keep || !p.Started() {
+		_, _ = fmt.Fprintf(out, whatNext, p.Kubectl, p.Kubeconfig)
+		return nil
+	}
+	_, _ = fmt.Fprint(out, whatNextDown)
+	return progress.Step("stop the cluster", func() (string, error) { return "", p.Close(context.Background()) })
+}
+
+func runAll(ctx context.Context, p *platform.Platform, out io.Writer) ([]row, error) {
+	editor, err := p.Editor(tenant)
+	if err != nil {
+		return nil, err
+	}
+	var rows []row
+	for _, implementation := range implementations {
+		job := trial.Job{
+			Name: "hello-" + implementation.runtime, Namespace: tenant, Runtime: implementation.runtime,
+			Nodes: nodes, Slots: slots, Command: []string{"mpirun", "-n", fmt.Sprint(nodes * slots), "mpi-hello"},
+		}
+		_, _ = fmt.Fprintf(out, "\n--- %s: TrainJob %s/%s, %d nodes × %d slots\n", implementation.name, job.Namespace, job.Name, job.Nodes, job.Slots)
+		result, err := runOne(ctx, editor, job, out)
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, newRow(implementation.name, result, p.Machines))
+	}
+	return rows, nil
+}
+
+// runOne removes what an earlier demo on the same cluster may have left.
+func runOne(ctx context.Context, editor trial.User, job trial.Job, out io.Writer) (trial.Result, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, jobTimeout, fmt.Errorf("no end within %s", jobTimeout))
+	defer cancel()
+	old := job.TrainJob()
+	if err := client.IgnoreNotFound(editor.Client.Delete(ctx, old)); err != nil {
+		return trial.Result{}, fmt.Errorf("delete the TrainJob of an earlier demo: %w", err)
+	}
+	err := wait.PollUntilContextCancel(ctx, 50*time.Millisecond, true, func(ctx context.Context) (bool, error) {
+		return apierrors.IsNotFound(editor.Client.Get(ctx, client.ObjectKeyFromObject(old), old)), nil
+	})
+	if err != nil {
+		return trial.Result{}, fmt.Errorf("wait until the TrainJob of an earlier demo is gone: %w", err)
+	}
+	return trial.Run(ctx, editor, job, out)
+}

@@ -1,0 +1,190 @@
+package platform
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+// Namespace is where the controller runs.
+const Namespace = "lockstep-system"
+
+const (
+	trainerModule = "github.com/kubeflow/trainer/v2"
+	clusterSpec   = "local"
+)
+
+// Platform is Lockstep on a running cluster.
+type Platform struct {
+	// Kubeconfig is the admin's.
+	Kubeconfig string
+	// Config is the admin's client configuration.
+	Config *rest.Config
+	// Machines is the number of nodes of the cluster.
+	Machines int
+	// Kubectl is the path of a kubectl of the cluster's version.
+	Kubectl string
+
+	tools    Tools
+	started  bool
+	external bool
+}
+
+// Up brings everything up. On failure it stops what it started.
+func Up(ctx context.Context, tools Tools, nodes int, progress *Progress) (*Platform, error) {
+	p := &Platform{tools: tools, Machines: nodes, Kubeconfig: os.Getenv("KUBECONFIG")}
+	p.external = p.Kubeconfig != ""
+	if err := p.up(ctx, progress); err != nil {
+		return nil, fmt.Errorf("%w%s", err, p.failedClose())
+	}
+	return p, nil
+}
+
+func (p *Platform) failedClose() string {
+	if err := p.Close(context.Background()); err != nil {
+		return fmt.Sprintf("; and cleaning up failed: %v", err)
+	}
+	return ""
+}
+
+// up does side by side what does not wait for each other: the cluster starts while images are made.
+func (p *Platform) up(ctx context.Context, progress *Progress) error {
+	dist := filepath.Join(p.tools.Root, "build", "dist")
+	var archives []string
+	group, groupCtx := errgroup.WithContext(ctx)
+	group.Go(func() error {
+		return progress.Step("compile the bundle", func() (string, error) { return p.compile(groupCtx, dist) })
+	})
+	group.Go(func() error {
+		return progress.Step("make images", func() (detail string, err error) {
+			archives, err = p.images(groupCtx)
+			return fmt.Sprintf("%d images", len(archives)), err
+		})
+	})
+	group.Go(func() error { return progress.Step("cluster", func() (string, error) { return p.cluster(groupCtx) }) })
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	if !p.external {
+		if err := progress.Step("load images", func() (string, error) { return "", p.load(ctx, archives) }); err != nil {
+			return err
+		}
+	}
+	if err := progress.Step("install CRDs", func() (string, error) { return p.installCRDs(ctx) }); err != nil {
+		return err
+	}
+	if err := progress.Step("apply the compiled tree", func() (string, error) { return p.apply(ctx, filepath.Join(dist, clusterSpec)) }); err != nil {
+		return err
+	}
+	return progress.Step("controller ready", func() (string, error) { return p.waitForController(ctx) })
+}
+
+// Close stops the cluster if Up started it.
+func (p *Platform) Close(ctx context.Context) error {
+	if !p.started {
+		return nil
+	}
+	_, err := p.tools.output(ctx, p.tools.Cluster, "down")
+	return err
+}
+
+// Started says whether Up started the cluster, so that Close will stop it.
+func (p *Platform) Started() bool { return p.started }
+
+func (p *Platform) compile(ctx context.Context, dist string) (string, error) {
+	out, err := p.tools.output(ctx, p.tools.Compiler, "build", "--root", p.tools.Root, "--cluster", clusterSpec, "--out", dist)
+	return lastLine(out), err
+}
+
+// images returns the paths of the image archives.
+func (p *Platform) images(ctx context.Context) ([]string, error) {
+	if p.external {
+		return nil, nil
+	}
+	out, err := p.tools.output(ctx, p.tools.Images, "build")
+	if err != nil {
+		return nil, err
+	}
+	var archives []string
+	for line := range strings.Lines(out) {
+		if fields := strings.Fields(line); len(fields) >= 3 {
+			archives = append(archives, fields[2])
+		}
+	}
+	return archives, nil
+}
+
+func (p *Platform) cluster(ctx context.Context) (string, error) {
+	if err := p.startCluster(ctx); err != nil {
+		return "", err
+	}
+	config, err := clientcmd.BuildConfigFromFlags("", p.Kubeconfig)
+	if err != nil {
+		return "", fmt.Errorf("read %s: %w", p.Kubeconfig, err)
+	}
+	// The default of 5 requests a second would be what is measured.
+	config.QPS, config.Burst = 200, 400
+	p.Config = config
+	return config.Host, nil
+}
+
+func (p *Platform) startCluster(ctx context.Context) error {
+	out, err := p.tools.output(ctx, p.tools.Cluster, "build", "kubectl")
+	if err != nil {
+		return err
+	}
+	if fields := strings.Fields(out); len(fields) >= 2 {
+		p.Kubectl = fields[1]
+	}
+	if p.external {
+		return nil
+	}
+	_, running := p.tools.output(ctx, p.tools.Cluster, "status")
+	p.started = running != nil
+	if _, err := p.tools.output(ctx, p.tools.Cluster, "up", "--nodes", fmt.Sprint(p.Machines), "--wait"); err != nil {
+		return err
+	}
+	out, err = p.tools.output(ctx, p.tools.Cluster, "kubeconfig")
+	p.Kubeconfig = strings.TrimSpace(out)
+	return err
+}
+
+func (p *Platform) load(ctx context.Context, archives []string) error {
+	_, err := p.tools.output(ctx, p.tools.Cluster, append([]string{"load"}, archives...)...)
+	return err
+}
+
+// installCRDs takes upstream's CRDs from the module that our code is built against.
+func (p *Platform) installCRDs(ctx context.Context) (string, error) {
+	dir, err := p.tools.output(ctx, "go", "list", "-m", "-f", "{{.Dir}}", trainerModule)
+	if err != nil {
+		return "", err
+	}
+	return p.apply(ctx, filepath.Join(strings.TrimSpace(dir), "manifests", "base", "crds"))
+}
+
+// apply applies a folder that has a kustomization.yaml, as a GitOps engine would.
+func (p *Platform) apply(ctx context.Context, dir string) (string, error) {
+	out, err := p.kubectl(ctx, "apply", "--server-side", "--force-conflicts", "-k", dir)
+	return fmt.Sprintf("%d objects", strings.Count(out, "\n")), err
+}
+
+func (p *Platform) waitForController(ctx context.Context) (string, error) {
+	out, err := p.kubectl(ctx, "-n", Namespace, "rollout", "status", "deployment/mpi-controller", "--timeout=180s")
+	return lastLine(out), err
+}
+
+func (p *Platform) kubectl(ctx context.Context, args ...string) (string, error) {
+	return p.tools.output(ctx, p.Kubectl, append([]string{"--kubeconfig", p.Kubeconfig}, args...)...)
+}
+
+func lastLine(text string) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	return lines[len(lines)-1]
+}

@@ -1,0 +1,51 @@
+package platform
+
+import (
+	"fmt"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
+
+	"lockstep.dev/lockstep/test/trial"
+)
+
+// Editor returns a member of a tenant's editors group: the person that the compiled RBAC lets create TrainJobs.
+func (p *Platform) Editor(tenant string) (trial.User, error) {
+	return p.user(rest.ImpersonationConfig{UserName: "jane", Groups: []string{tenant + "-editors", "system:authenticated"}})
+}
+
+// Admin returns the cluster's admin.
+func (p *Platform) Admin() (trial.User, error) { return p.user(rest.ImpersonationConfig{}) }
+
+func (p *Platform) user(who rest.ImpersonationConfig) (trial.User, error) {
+	config := rest.CopyConfig(p.Config)
+	config.Impersonate = who
+	scheme, err := newScheme()
+	if err != nil {
+		return trial.User{}, err
+	}
+	objects, err := client.NewWithWatch(config, client.Options{Scheme: scheme})
+	if err != nil {
+		return trial.User{}, fmt.Errorf("make a client for %q: %w", who.UserName, err)
+	}
+	logs, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return trial.User{}, fmt.Errorf("make a client for %q: %w", who.UserName, err)
+	}
+	return trial.User{Client: objects, Logs: logs}, nil
+}
+
+func newScheme() (*runtime.Scheme, error) {
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, trainer.AddToScheme, jobset.AddToScheme} {
+		if err := add(scheme); err != nil {
+			return nil, fmt.Errorf("register API types: %w", err)
+		}
+	}
+	return scheme, nil
+}

@@ -1,0 +1,32 @@
+package trial
+
+import (
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+)
+
+// Job is what a user asks for.
+type Job struct {
+	Name, Namespace string
+	// Runtime is the name of a ClusterTrainingRuntime.
+	Runtime string
+	// Nodes and Slots are the world: Nodes × Slots ranks.
+	Nodes, Slots int32
+	Command      []string
+}
+
+// TrainJob returns the job as upstream's API has it.
+func (j Job) TrainJob() *trainer.TrainJob {
+	return &trainer.TrainJob{
+		ObjectMeta: metav1.ObjectMeta{Name: j.Name, Namespace: j.Namespace},
+		Spec: trainer.TrainJobSpec{
+			RuntimeRef: trainer.RuntimeRef{Name: j.Runtime},
+			Trainer: &trainer.Trainer{
+				NumNodes:       ptr.To(j.Nodes),
+				NumProcPerNode: ptr.To(j.Slots),
+				Command:        j.Command,
+			},
+		},
+	}
+}

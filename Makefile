@@ -16,7 +16,7 @@ export CGO_ENABLED := 0
 
 .PHONY: help
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / { printf "  \033[1m%-18s\033[0m %s\n", $$1, $$2 }' $(MAKEFILE_LIST) | if [ -t 1 ]; then cat; else sed 's/\x1b\[[0-9]*m//g'; fi
+	@awk -F ':.*## ' '/^[a-z][a-z0-9-]*:.*## / { printf "  \033[1m%-18s\033[0m %s\n", $$1, $$2 }' $(MAKEFILE_LIST) | if [ -t 1 ]; then cat; else sed 's/\x1b\[[0-9]*m//g'; fi
 
 ##@ Use
 
@@ -81,6 +81,12 @@ lint: $(BIN)/golangci-lint ## Run the linters, import arrows included
 golden: ## Compare compiled output with the golden files
 	@go test ./pkg/compile/...
 
+##@ Measure
+
+.PHONY: bench-start
+bench-start: tools $(BIN)/bench-start ## Measure the seconds to the first rank (RUNS=5, OUT=FILE)
+	@$(BIN)/bench-start --runs $(or $(RUNS),5)
+
 ##@ Clean
 
 .PHONY: clean
@@ -107,6 +113,9 @@ $(BIN)/runtime-compiler: FORCE
 
 $(BIN)/demo: FORCE
 	@go build -o $@ ./test/demo
+
+$(BIN)/bench-start: FORCE
+	@go build -o $@ ./test/bench/start
 
 $(BIN)/gotestsum: tools/go.sum
 	@go build -C tools -o $(CURDIR)/$@ gotest.tools/gotestsum

@@ -1,0 +1,55 @@
+// Package v1alpha1 holds the spec kinds of Lockstep, API group lockstep.dev: what platform admins commit to git, one YAML
+// document each. They are not custom resources; no API server ever sees them.
+//
+// A spec says only what a human must decide. The compiler (pkg/compile) derives the rest.
+//
+// The rules of a field stand in its `jsonschema` tag, in the vocabulary of JSON Schema, and the decoder enforces them:
+//
+//	required            the key must be there
+//	default=V           the value when the key is missing
+//	enum=V              an allowed value; repeated
+//	minimum=N           the least allowed number or quantity
+//	exclusiveMinimum=N  the number or quantity must be greater
+//	maximum=N           the greatest allowed number
+//	minItems=N          the least length of a list
+//	uniqueItems         no value twice in a list of strings
+//	format=F            dns-label, dns-name, label-name, label-value, env-name, cidr, image, kubernetes-version, mpi-version,
+//	                    path, resource-name
+//
+// The package has types and no behaviour.
+package v1alpha1
+
+// APIVersion is the apiVersion of every spec.
+const APIVersion = "lockstep.dev/v1alpha1"
+
+// The kinds.
+const (
+	HardwareProfileKind = "HardwareProfile"
+	MPIRuntimeKind      = "MPIRuntime"
+	TenantKind          = "Tenant"
+	ClusterKind         = "Cluster"
+)
+
+// TypeMeta says what a document is.
+type TypeMeta struct {
+	// APIVersion is always lockstep.dev/v1alpha1.
+	APIVersion string `json:"apiVersion" jsonschema:"required"`
+	// Kind is HardwareProfile, MPIRuntime, Tenant or Cluster.
+	Kind string `json:"kind" jsonschema:"required"`
+}
+
+// Metadata names a spec.
+type Metadata struct {
+	// Name is unique among the specs of its kind. It is a DNS label: at most 63 of a-z, 0-9 and `-`.
+	Name string `json:"name" jsonschema:"required,format=dns-label"`
+}
+
+// Variable is one environment variable.
+type Variable struct {
+	// Name may hold letters, digits, `_`, `-` and `.`. The names that carry the wiring of a job are reserved.
+	Name string `json:"name" jsonschema:"required,format=env-name"`
+	// Value may be empty.
+	Value string `json:"value"`
+	// Reason is one sentence that says why the variable is there.
+	Reason string `json:"reason,omitempty"`
+}

@@ -1,0 +1,99 @@
+package v1alpha1
+
+import (
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/util/intstr"
+)
+
+// MPIRuntime is a catalog entry that a TrainJob can name. It compiles to one ClusterTrainingRuntime per cluster.
+type MPIRuntime struct {
+	TypeMeta
+	Metadata Metadata       `json:"metadata" jsonschema:"required"`
+	Spec     MPIRuntimeSpec `json:"spec" jsonschema:"required"`
+}
+
+// MPIRuntimeSpec is the body of an MPIRuntime.
+type MPIRuntimeSpec struct {
+	// Description is one sentence for people who choose a runtime.
+	Description string `json:"description,omitempty"`
+	// Framework is what the image trains with. It becomes upstream's framework label.
+	Framework Framework `json:"framework,omitempty" jsonschema:"enum=MPI,enum=Horovod,enum=DeepSpeed,enum=PyTorch,enum=TensorFlow,default=MPI"`
+	// MPI says which library is in the image.
+	MPI MPI `json:"mpi" jsonschema:"required"`
+	// Image is used by launcher and nodes until a TrainJob names another.
+	Image string `json:"image" jsonschema:"required,format=image"`
+	// Profile names the HardwareProfile of the machines that run the nodes.
+	Profile string `json:"profile" jsonschema:"required,format=dns-label"`
+	// Nodes is how many nodes a job may have. A launcher that runs ranks is one of them.
+	Nodes Nodes `json:"nodes,omitempty"`
+	// SlotsPerNode is how many ranks one node may run: a number from 1 to 1024, or `auto` for one per accelerator.
+	SlotsPerNode intstr.IntOrString `json:"slotsPerNode,omitempty" jsonschema:"minimum=1,maximum=1024,enum=auto,default=1"`
+	// ResourcesPerNode is what one node of a job takes; what it leaves out comes from the profile.
+	ResourcesPerNode NodeResources `json:"resourcesPerNode,omitempty"`
+	// Launcher is the pod that runs mpirun.
+	Launcher Launcher `json:"launcher,omitempty"`
+	// Env is set in the launcher and in all nodes. It wins over the profile's.
+	Env []Variable `json:"env,omitempty"`
+	// Lifecycle says whether new jobs may use the runtime. Deprecated warns; Retired is no longer compiled.
+	Lifecycle Lifecycle `json:"lifecycle,omitempty" jsonschema:"enum=Active,enum=Deprecated,enum=Retired,default=Active"`
+	// Tenants are the names of those that may use the runtime; empty means all.
+	Tenants []string `json:"tenants,omitempty" jsonschema:"format=dns-label,uniqueItems"`
+}
+
+// Framework is what an image trains with.
+type Framework string
+
+// The frameworks. MPI is a plain MPI program.
+const (
+	FrameworkMPI        Framework = "MPI"
+	FrameworkHorovod    Framework = "Horovod"
+	FrameworkDeepSpeed  Framework = "DeepSpeed"
+	FrameworkPyTorch    Framework = "PyTorch"
+	FrameworkTensorFlow Framework = "TensorFlow"
+)
+
+// MPI is a library and its version. Both select the environment: Open MPI changed it between 4 and 5.
+type MPI struct {
+	// Implementation is the library family.
+	Implementation string `json:"implementation" jsonschema:"required,enum=OpenMPI,enum=IntelMPI,enum=MPICH"`
+	// Version starts with the major number, for example "5.0.7". Open MPI before 4 is not supported.
+	Version string `json:"version" jsonschema:"required,format=mpi-version"`
+}
+
+// Nodes is a number of nodes and its bounds.
+type Nodes struct {
+	// Default is what a TrainJob gets that asks for nothing; missing means Min.
+	Default int32 `json:"default,omitempty" jsonschema:"minimum=1,maximum=1000"`
+	// Min is the least number, 1 to 1000.
+	Min int32 `json:"min,omitempty" jsonschema:"minimum=1,maximum=1000,default=1"`
+	// Max is the greatest number, 1 to 1000. 100 is as far as upstream's users report success.
+	Max int32 `json:"max,omitempty" jsonschema:"minimum=1,maximum=1000,default=100"`
+}
+
+// NodeResources is a share of a machine.
+type NodeResources struct {
+	// CPU is in cores; missing means all that the profile offers.
+	CPU *resource.Quantity `json:"cpu,omitempty" jsonschema:"exclusiveMinimum=0"`
+	// Memory is in bytes; missing means all that the profile offers.
+	Memory *resource.Quantity `json:"memory,omitempty" jsonschema:"exclusiveMinimum=0"`
+}
+
+// Launcher is the pod that runs mpirun.
+type Launcher struct {
+	// CPU is in cores. It has no meaning when RunsRanks is true: the launcher then takes what a node takes.
+	CPU resource.Quantity `json:"cpu,omitempty" jsonschema:"exclusiveMinimum=0,default=500m"`
+	// Memory is in bytes. It has no meaning when RunsRanks is true.
+	Memory resource.Quantity `json:"memory,omitempty" jsonschema:"exclusiveMinimum=0,default=256Mi"`
+	// RunsRanks makes the launcher the first of the nodes.
+	RunsRanks bool `json:"runsRanks,omitempty"`
+}
+
+// Lifecycle is the state of a catalog entry.
+type Lifecycle string
+
+// The states, in the order in which an entry passes them.
+const (
+	Active     Lifecycle = "Active"
+	Deprecated Lifecycle = "Deprecated"
+	Retired    Lifecycle = "Retired"
+)

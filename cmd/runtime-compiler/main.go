@@ -1,0 +1,13 @@
+// Command runtime-compiler compiles the specs of a repository (catalog/, tenants/, overlays/) into manifests per cluster.
+//
+// It is wiring: package compile does the work. Exit code 0 means fine, 1 that something was wrong with the specs or the
+// output, 2 that the command line was.
+package main
+
+import (
+	"os"
+)
+
+func main() {
+	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
+}

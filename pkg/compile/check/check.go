@@ -1,0 +1,45 @@
+// Package check judges a plan: one rule per file, each a function that reports every breach it finds. Rules are
+// independent of each other and of their order; none changes the plan.
+package check
+
+import (
+	"lockstep.dev/lockstep/pkg/compile/diag"
+	"lockstep.dev/lockstep/pkg/compile/plan"
+)
+
+// Rule reports the breaches of one rule in a plan.
+type Rule func(*plan.Cluster, *diag.List)
+
+// Rules is the specification of a good cluster, one line per rule.
+func Rules() []Rule {
+	return []Rule{
+		// The cluster.
+		supportedExecutor,
+		podUserCanWork,
+		imageVolumesExist,
+		releasesDiffer,
+		// The catalog.
+		supportedFabric,
+		supportedMPI,
+		nodesInOrder,
+		slotsHaveAccelerators,
+		nodeFitsProfile,
+		variablesNotReserved,
+		imagesHaveDigests,
+		// The tenants.
+		namespacesNotReserved,
+		tenantHasRuntime,
+		namedRuntimesUsable,
+		ingressFromOwnPlatform,
+		limitsInOrder,
+		limitsAdmitRuntimes,
+		quotaCoversSmallestJob,
+	}
+}
+
+// Cluster applies all rules to a plan.
+func Cluster(c *plan.Cluster, list *diag.List) {
+	for _, rule := range Rules() {
+		rule(c, list)
+	}
+}

@@ -1,0 +1,45 @@
+package check
+
+import (
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"lockstep.dev/lockstep/pkg/compile/diag"
+	"lockstep.dev/lockstep/pkg/compile/plan"
+)
+
+// limitsInOrder asks for default <= max, as the API server does of a LimitRange.
+func limitsInOrder(c *plan.Cluster, list *diag.List) {
+	for _, t := range c.Tenants {
+		inOrder("cpu", t.Limits.DefaultCPU, t.Limits.MaxCPU, list)
+		inOrder("memory", t.Limits.DefaultMemory, t.Limits.MaxMemory, list)
+	}
+}
+
+func inOrder(what string, standard plan.Value[resource.Quantity], most plan.Value[*resource.Quantity], list *diag.List) {
+	if most.V != nil && standard.V.Cmp(*most.V) > 0 {
+		list.Errorf(diag.LimitsOutOfOrder, standard.At, "the default %s is %s, more than the maximum, %s", what, standard.V.String(), most.V.String()).
+			Also(most.At, "maximum here").Helpf("set the default to %s or less", most.V.String())
+	}
+}
+
+// limitsAdmitRuntimes asks that every container of every usable runtime is below the maximum.
+func limitsAdmitRuntimes(c *plan.Cluster, list *diag.List) {
+	for _, t := range c.Tenants {
+		for _, r := range t.Usable {
+			admits("cpu", t.Limits.MaxCPU, r.CPU, r, list)
+			admits("memory", t.Limits.MaxMemory, r.Memory, r, list)
+			if !r.LauncherRunsRanks {
+				admits("cpu", t.Limits.MaxCPU, r.LauncherCPU, r, list)
+				admits("memory", t.Limits.MaxMemory, r.LauncherMemory, r, list)
+			}
+		}
+	}
+}
+
+func admits(what string, most plan.Value[*resource.Quantity], wanted plan.Value[resource.Quantity], r *plan.Runtime, list *diag.List) {
+	if most.V == nil || wanted.V.Cmp(*most.V) <= 0 {
+		return
+	}
+	list.Errorf(diag.LimitsTooTight, most.At, "a container may take %s %s, one of the runtime `%s` takes %s", most.V.String(), what, r.Name.V, wanted.V.String()).
+		Also(wanted.At, "taken here").Helpf("raise the maximum to %s or more, or leave the runtime out of `runtimes`", wanted.V.String())
+}

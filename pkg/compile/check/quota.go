@@ -1,0 +1,45 @@
+package check
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"lockstep.dev/lockstep/pkg/compile/diag"
+	"lockstep.dev/lockstep/pkg/compile/plan"
+	"lockstep.dev/lockstep/pkg/compile/source"
+)
+
+// quotaCoversSmallestJob asks that one smallest job of every usable runtime fits the quota, launcher included: otherwise the
+// tenant could never start one.
+func quotaCoversSmallestJob(c *plan.Cluster, list *diag.List) {
+	for _, t := range c.Tenants {
+		for _, r := range t.Usable {
+			wanted := r.JobResources(r.MinNodes.V)
+			covers("cpu", t.Quota.CPU.V, t.Quota.CPU.At, wanted[corev1.ResourceCPU], r, list)
+			covers("memory", t.Quota.Memory.V, t.Quota.Memory.At, wanted[corev1.ResourceMemory], r, list)
+			pods := *resource.NewQuantity(t.Quota.Pods.V, resource.DecimalSI)
+			covers("pods", pods, t.Quota.Pods.At, wanted[corev1.ResourcePods], r, list)
+			if name := r.Profile.Accelerator; name != "" {
+				coversAccelerators(t, name, wanted[corev1.ResourceName(name)], r, list)
+			}
+		}
+	}
+}
+
+// coversAccelerators treats a missing entry as none: a tenant uses accelerators only where its quota says how many.
+func coversAccelerators(t *plan.Tenant, name string, wanted resource.Quantity, r *plan.Runtime, list *diag.List) {
+	granted, found := t.Quota.Accelerators[name]
+	if !found {
+		granted.At = t.Quota.At
+	}
+	covers(name, granted.V, granted.At, wanted, r, list)
+}
+
+func covers(what string, granted resource.Quantity, at source.Span, wanted resource.Quantity, r *plan.Runtime, list *diag.List) {
+	if wanted.Cmp(granted) <= 0 {
+		return
+	}
+	list.Errorf(diag.QuotaTooSmall, at, "the quota is %s %s, the smallest job of the runtime `%s` takes %s", granted.String(), what, r.Name.V, wanted.String()).
+		Also(r.Name.At, "nodes of the smallest job: %d", r.MinNodes.V).
+		Helpf("raise `%s` to %s or more, or leave the runtime out of `runtimes`", what, wanted.String())
+}

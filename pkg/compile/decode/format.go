@@ -1,0 +1,64 @@
+package decode
+
+import (
+	"io/fs"
+	"net/netip"
+	"regexp"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+)
+
+// formats holds, per format name of a rule, the test and the sentence that says what is allowed.
+var formats = map[string]struct {
+	valid   func(string) bool
+	allowed string
+}{
+	"dns-label": {
+		func(s string) bool { return len(validation.IsDNS1123Label(s)) == 0 },
+		"at most 63 of a-z, 0-9 and `-`, beginning and ending with a letter or digit",
+	},
+	"label-name": {
+		func(s string) bool { return len(validation.IsQualifiedName(s)) == 0 },
+		"a label name such as `node.example.com/kind`",
+	},
+	"label-value": {
+		func(s string) bool { return len(validation.IsValidLabelValue(s)) == 0 },
+		"at most 63 of letters, digits, `-`, `_` and `.`, beginning and ending with a letter or digit",
+	},
+	"env-name": {
+		func(s string) bool { return len(validation.IsEnvVarName(s)) == 0 },
+		"letters, digits, `_`, `-` and `.`, not beginning with a digit",
+	},
+	"cidr": {
+		func(s string) bool { p, err := netip.ParsePrefix(s); return err == nil && p == p.Masked() },
+		"an address range such as `10.20.0.0/16`, without bits set after the prefix",
+	},
+	"image": {
+		func(s string) bool { return len(s) <= 512 && image.MatchString(s) },
+		"an image reference such as `registry.example.com/team/mpi:5.0.7`",
+	},
+	"kubernetes-version": {
+		regexp.MustCompile(`^1\.[0-9]{1,3}$`).MatchString,
+		"a Kubernetes minor version such as `1.36`",
+	},
+	"mpi-version": {
+		func(s string) bool { return len(s) <= 63 && mpiVersion.MatchString(s) },
+		"numbers with dots such as `5.0.7`",
+	},
+	"path": {
+		func(s string) bool { return s != "." && fs.ValidPath(s) },
+		"a path below the root of the repository, such as `charts/mpi-controller`",
+	},
+	"resource-name": {
+		func(s string) bool { return strings.Contains(s, "/") && len(validation.IsQualifiedName(s)) == 0 },
+		"an extended resource such as `nvidia.com/gpu`",
+	},
+}
+
+var mpiVersion = regexp.MustCompile(`^[0-9]+(\.[0-9]+)*([.-]?[a-z]+[0-9]*)?$`)
+
+// image follows the grammar of github.com/distribution/reference: domain, path, tag, digest.
+var image = regexp.MustCompile(`^(?:[A-Za-z0-9][A-Za-z0-9.-]*(?::[0-9]+)?/)?` +
+	`[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*(?:/[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*)*` +
+	`(?::[A-Za-z0-9_][A-Za-z0-9_.-]{0,127})?(?:@sha256:[0-9a-f]{64})?$`)

@@ -1,0 +1,130 @@
+// Package diag is about diagnostics as data: what is wrong, where, and what to do. Stages collect them in a List and go
+// on; rendering is separate (text.go, json.go).
+//
+// How a message is written: lower case, no full stop, user text in back-ticks, it says what is allowed. The primary span is
+// the smallest wrong token. One mistake has one message. Notes are facts, help is an action.
+package diag
+
+import (
+	"fmt"
+	"sort"
+
+	"lockstep.dev/lockstep/pkg/compile/source"
+)
+
+// Severity says whether output may be written.
+type Severity string
+
+// The severities. An Error stops the build; a Warning does not.
+const (
+	Error   Severity = "error"
+	Warning Severity = "warning"
+)
+
+// Diagnostic is one finding.
+type Diagnostic struct {
+	Code     Code
+	Severity Severity
+	Message  string
+	// Span is the smallest wrong token.
+	Span source.Span
+	// Related are other places that matter, for example the first of two equal names.
+	Related []Related
+	// Notes are facts.
+	Notes []string
+	// Help is what to do.
+	Help []string
+}
+
+// Related is a place and what is there.
+type Related struct {
+	Span    source.Span
+	Message string
+}
+
+// Also adds a related place.
+func (d *Diagnostic) Also(span source.Span, format string, args ...any) *Diagnostic {
+	d.Related = append(d.Related, Related{Span: span, Message: fmt.Sprintf(format, args...)})
+	return d
+}
+
+// Notef adds a fact.
+func (d *Diagnostic) Notef(format string, args ...any) *Diagnostic {
+	d.Notes = append(d.Notes, fmt.Sprintf(format, args...))
+	return d
+}
+
+// Helpf adds an action.
+func (d *Diagnostic) Helpf(format string, args ...any) *Diagnostic {
+	d.Help = append(d.Help, fmt.Sprintf(format, args...))
+	return d
+}
+
+// Suggest adds `did you mean` as help where a candidate is close to what was written.
+func (d *Diagnostic) Suggest(got string, candidates []string) *Diagnostic {
+	if nearest, ok := Nearest(got, candidates); ok {
+		return d.Helpf("did you mean `%s`?", nearest)
+	}
+	return d
+}
+
+// List collects diagnostics. The zero List is empty and ready.
+type List struct {
+	items []*Diagnostic
+}
+
+// Errorf adds an error and returns it, so that the caller can add places, notes and help.
+func (l *List) Errorf(code Code, span source.Span, format string, args ...any) *Diagnostic {
+	return l.add(&Diagnostic{Code: code, Severity: Error, Message: fmt.Sprintf(format, args...), Span: span})
+}
+
+// Warnf adds a warning and returns it.
+func (l *List) Warnf(code Code, span source.Span, format string, args ...any) *Diagnostic {
+	return l.add(&Diagnostic{Code: code, Severity: Warning, Message: fmt.Sprintf(format, args...), Span: span})
+}
+
+func (l *List) add(d *Diagnostic) *Diagnostic {
+	l.items = append(l.items, d)
+	return d
+}
+
+// Errors returns the number of errors.
+func (l *List) Errors() int { return l.count(Error) }
+
+// Warnings returns the number of warnings.
+func (l *List) Warnings() int { return l.count(Warning) }
+
+func (l *List) count(severity Severity) int {
+	n := 0
+	for _, d := range l.items {
+		if d.Severity == severity {
+			n++
+		}
+	}
+	return n
+}
+
+// Sorted returns the diagnostics by place, then code, then message. A finding that several clusters share is there once.
+func (l *List) Sorted() []*Diagnostic {
+	sorted := append([]*Diagnostic(nil), l.items...)
+	sort.SliceStable(sorted, func(i, j int) bool { return before(sorted[i], sorted[j]) })
+	unique := sorted[:0]
+	for i, d := range sorted {
+		if i == 0 || before(sorted[i-1], d) {
+			unique = append(unique, d)
+		}
+	}
+	return unique
+}
+
+func before(a, b *Diagnostic) bool {
+	switch {
+	case a.Span.Before(b.Span):
+		return true
+	case b.Span.Before(a.Span):
+		return false
+	case a.Code != b.Code:
+		return a.Code < b.Code
+	}
+	return a.Message < b.Message
+}

@@ -1,0 +1,53 @@
+package diag
+
+// Nearest returns the candidate that differs least from what was written, if it is close enough to be meant: at most a
+// third of its letters are wrong. Of equally near ones the first wins.
+func Nearest(got string, candidates []string) (string, bool) {
+	best, distance := "", len(got)+1
+	for _, candidate := range candidates {
+		a, b := []rune(got), []rune(candidate)
+		if max(len(a), len(b))-min(len(a), len(b)) > allowed(b) {
+			continue // too far whatever the letters are; the text may be very long
+		}
+		if d := edits(a, b); d <= allowed(b) && d < distance {
+			best, distance = candidate, d
+		}
+	}
+	return best, best != ""
+}
+
+// allowed is how many letters may be wrong for a candidate to be meant.
+func allowed(candidate []rune) int { return max(1, len(candidate)/3) }
+
+// edits is the optimal string alignment distance: insert, delete, replace, or swap two neighbours. Letters that differ in
+// case only count as equal.
+func edits(a, b []rune) int {
+	rows := make([][]int, len(a)+1)
+	for i := range rows {
+		rows[i] = make([]int, len(b)+1)
+		rows[i][0] = i
+	}
+	for j := range rows[0] {
+		rows[0][j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		for j := 1; j <= len(b); j++ {
+			cost := 1
+			if fold(a[i-1]) == fold(b[j-1]) {
+				cost = 0
+			}
+			rows[i][j] = min(rows[i-1][j]+1, rows[i][j-1]+1, rows[i-1][j-1]+cost)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				rows[i][j] = min(rows[i][j], rows[i-2][j-2]+1)
+			}
+		}
+	}
+	return rows[len(a)][len(b)]
+}
+
+func fold(r rune) rune {
+	if r >= 'A' && r <= 'Z' {
+		return r + 'a' - 'A'
+	}
+	return r
+}

@@ -1,0 +1,216 @@
+package patch
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"helm.sh/helm/v3/pkg/chart"
+	"helm.sh/helm/v3/pkg/chart/loader"
+	"helm.sh/helm/v3/pkg/chartutil"
+	"helm.sh/helm/v3/pkg/engine"
+	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+	"sigs.k8s.io/yaml"
+
+	"lockstep.dev/lockstep/pkg/compile/diag"
+	"lockstep.dev/lockstep/pkg/compile/object"
+	"lockstep.dev/lockstep/pkg/compile/plan"
+)
+
+// hookAnnotation marks an object that Helm runs at a moment of an installation instead of keeping it.
+const hookAnnotation = "helm.sh/hook"
+
+// rendering is one chart with one set of values.
+type rendering struct {
+	root      fs.FS
+	component plan.Component
+	version   string
+	list      *diag.List
+}
+
+// run returns the objects of the chart: its CRDs, then its templates in the order of their names.
+func (r rendering) run() []map[string]any {
+	loaded := r.load()
+	if loaded == nil {
+		return nil
+	}
+	if name, function, found := impureCall(loaded); found {
+		r.list.Errorf(diag.ChartNotReproducible, r.component.Chart.At, "the template `%s` calls `%s`, whose result changes from run to run", name, function).
+			Helpf("pass the value in `values`, or let something in the cluster create it")
+		return nil
+	}
+	rendered, err := r.templates(loaded)
+	if err != nil {
+		r.fail(err)
+		return nil
+	}
+	var contents []map[string]any
+	for _, crd := range loaded.CRDObjects() {
+		contents = append(contents, r.parse(crd.Filename, string(crd.File.Data))...)
+	}
+	for _, name := range slices.Sorted(maps.Keys(rendered)) {
+		if ext := path.Ext(name); ext == ".yaml" || ext == ".yml" {
+			contents = append(contents, r.parse(name, rendered[name])...)
+		}
+	}
+	return contents
+}
+
+// fail reports an error of Helm, whose messages may have several lines, in one.
+func (r rendering) fail(err error) {
+	message := strings.Join(strings.Fields(err.Error()), " ")
+	r.list.Errorf(diag.ChartFails, r.component.Chart.At, "cannot render the chart `%s`: %s", r.component.Chart.V, message)
+}
+
+func (r rendering) load() *chart.Chart {
+	files, err := r.files()
+	if errors.Is(err, fs.ErrNotExist) || err == nil && len(files) == 0 {
+		r.list.Errorf(diag.ChartNotFound, r.component.Chart.At, "there is no chart at `%s`", r.component.Chart.V).
+			Helpf("name a folder with a Chart.yaml, relative to the root of the repository")
+		return nil
+	}
+	if err != nil {
+		r.fail(err)
+		return nil
+	}
+	loaded, err := loader.LoadFiles(files)
+	if err != nil {
+		r.fail(err)
+		return nil
+	}
+	return loaded
+}
+
+// files reads the chart. Hidden files are left out, as they are no part of a package.
+func (r rendering) files() ([]*loader.BufferedFile, error) {
+	var files []*loader.BufferedFile
+	folder := r.component.Chart.V
+	err := fs.WalkDir(r.root, folder, func(name string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() || strings.HasPrefix(entry.Name(), "."):
+			return nil
+		}
+		data, err := fs.ReadFile(r.root, name)
+		if err != nil {
+			return err
+		}
+		files = append(files, &loader.BufferedFile{Name: strings.TrimPrefix(name, folder+"/"), Data: data})
+		return nil
+	})
+	slices.SortFunc(files, func(a, b *loader.BufferedFile) int { return strings.Compare(a.Name, b.Name) })
+	return files, err
+}
+
+// templates does what `helm template` does: dependencies, values with the chart's schema, capabilities of the cluster version.
+func (r rendering) templates(loaded *chart.Chart) (map[string]string, error) {
+	if err := dependenciesPresent(loaded); err != nil {
+		return nil, err
+	}
+	values := r.component.Values
+	if values == nil {
+		values = map[string]any{}
+	}
+	if err := chartutil.ProcessDependenciesWithMerge(loaded, values); err != nil {
+		return nil, fmt.Errorf("process dependencies: %w", err)
+	}
+	kube, err := chartutil.ParseKubeVersion("v" + r.version + ".0")
+	if err != nil {
+		return nil, fmt.Errorf("parse cluster version: %w", err)
+	}
+	if want := loaded.Metadata.KubeVersion; want != "" && !chartutil.IsCompatibleRange(want, kube.String()) {
+		return nil, fmt.Errorf("the chart needs Kubernetes %s, the cluster has %s", want, r.version)
+	}
+	capabilities := chartutil.DefaultCapabilities.Copy()
+	capabilities.KubeVersion = *kube
+	release := chartutil.ReleaseOptions{Name: r.component.Release.V, Namespace: r.component.Namespace.V, Revision: 1, IsInstall: true}
+	input, err := chartutil.ToRenderValues(loaded, values, release, capabilities)
+	if err != nil {
+		return nil, err
+	}
+	return engine.Render(loaded, input)
+}
+
+func dependenciesPresent(loaded *chart.Chart) error {
+	for _, wanted := range loaded.Metadata.Dependencies {
+		present := slices.ContainsFunc(loaded.Dependencies(), func(c *chart.Chart) bool { return c.Name() == wanted.Name })
+		if !present {
+			return fmt.Errorf("the dependency `%s` is not in the chart's folder charts/: vendor it", wanted.Name)
+		}
+	}
+	return nil
+}
+
+// parse splits rendered text into objects.
+func (r rendering) parse(name, text string) []map[string]any {
+	var contents []map[string]any
+	reader := utilyaml.NewYAMLReader(bufio.NewReader(strings.NewReader(text)))
+	for {
+		document, err := reader.Read()
+		if errors.Is(err, io.EOF) {
+			return contents
+		}
+		if err != nil {
+			r.fail(fmt.Errorf("split %s: %w", name, err))
+			return contents
+		}
+		if content := r.object(name, document); content != nil {
+			contents = append(contents, content)
+		}
+	}
+}
+
+// object returns one document as an object in the release's namespace, or nil for nothing.
+func (r rendering) object(name string, document []byte) map[string]any {
+	data, err := yaml.YAMLToJSONStrict(document)
+	if err != nil {
+		r.badOutput(name, "%v", err)
+		return nil
+	}
+	if string(data) == "null" {
+		return nil
+	}
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.UseNumber()
+	var content map[string]any
+	if err := decoder.Decode(&content); err != nil {
+		r.badOutput(name, "a document is not a mapping")
+		return nil
+	}
+	id := object.Object{Content: content}.ID()
+	if id.Kind == "" || id.Name == "" {
+		r.badOutput(name, "a document has no kind or no metadata.name")
+		return nil
+	}
+	return r.place(content, id)
+}
+
+func (r rendering) badOutput(name, format string, args ...any) {
+	message := strings.Join(strings.Fields(fmt.Sprintf(format, args...)), " ")
+	r.list.Errorf(diag.ChartOutput, r.component.Chart.At, "`%s` does not render to Kubernetes objects: %s", name, message)
+}
+
+// place drops hooks and sets the namespace that an installation would use.
+func (r rendering) place(content map[string]any, id object.ID) map[string]any {
+	metadata := content["metadata"].(map[string]any)
+	annotations, _ := metadata["annotations"].(map[string]any)
+	if hook, found := annotations[hookAnnotation]; found {
+		if hook != "test" {
+			r.list.Warnf(diag.ChartHook, r.component.Chart.At, "the chart `%s` has a hook, %s, which is left out", r.component.Chart.V, id)
+		}
+		return nil
+	}
+	if id.Namespace == "" && !object.ClusterScoped(id.Kind) {
+		metadata["namespace"] = r.component.Namespace.V
+	}
+	return content
+}

@@ -1,0 +1,106 @@
+package resolve
+
+import (
+	"strings"
+
+	"lockstep.dev/lockstep/api/v1alpha1"
+	"lockstep.dev/lockstep/pkg/compile/decode"
+	"lockstep.dev/lockstep/pkg/compile/diag"
+	"lockstep.dev/lockstep/pkg/compile/source"
+)
+
+// place returns the span of the definition's name.
+func (d *Definition[T]) place() source.Span {
+	switch spec := any(d.Spec).(type) {
+	case *v1alpha1.HardwareProfile:
+		return d.At(&spec.Metadata.Name)
+	case *v1alpha1.MPIRuntime:
+		return d.At(&spec.Metadata.Name)
+	case *v1alpha1.Tenant:
+		return d.At(&spec.Metadata.Name)
+	case *v1alpha1.Cluster:
+		return d.At(&spec.Metadata.Name)
+	}
+	return source.Span{}
+}
+
+// exists reports a reference that leads nowhere. An empty one was reported by decoding, and so
+// was a definition without a name, which may be the one that is meant.
+func exists[T any](x *Index[T], d *decode.Document, name *string, list *diag.List) bool {
+	if *name == "" || x.byName[*name] != nil {
+		return true
+	}
+	if x.nameless {
+		return false
+	}
+	report := list.Errorf(diag.DanglingReference, d.At(name), "there is no %s `%s`", x.Kind, *name).Suggest(*name, x.Names())
+	if len(report.Help) == 0 {
+		report.Helpf("%s", available(x.Kind, x.Names()))
+	}
+	return false
+}
+
+// available lists at most ten names: more would hide the message.
+func available(kind string, names []string) string {
+	switch {
+	case len(names) == 0:
+		return "define a " + kind + " first: there is none"
+	case len(names) > 10:
+		names = append(append([]string(nil), names[:10]...), "…")
+	}
+	return "defined are `" + strings.Join(names, "`, `") + "`"
+}
+
+func (b *Bundle) profileReferences(list *diag.List) {
+	for _, r := range b.Runtimes.All() {
+		r.Sound = exists(&b.Profiles, r.Document, &r.Spec.Spec.Profile, list) && r.Sound
+		r.Sound = allExist(&b.Tenants, r.Document, r.Spec.Spec.Tenants, list) && r.Sound
+	}
+}
+
+func (b *Bundle) tenantReferences(list *diag.List) {
+	for _, t := range b.Tenants.All() {
+		t.Sound = allExist(&b.Clusters, t.Document, t.Spec.Spec.Clusters, list) && t.Sound
+		t.Sound = allExist(&b.Runtimes, t.Document, t.Spec.Spec.Runtimes, list) && t.Sound
+	}
+}
+
+func (b *Bundle) clusterReferences(list *diag.List) {
+	for _, c := range b.Clusters.All() {
+		for i := range c.Spec.Spec.Capacity {
+			c.Sound = exists(&b.Profiles, c.Document, &c.Spec.Spec.Capacity[i].Profile, list) && c.Sound
+		}
+	}
+}
+
+func allExist[T any](x *Index[T], d *decode.Document, names []string, list *diag.List) bool {
+	ok := true
+	for i := range names {
+		ok = exists(x, d, &names[i], list) && ok
+	}
+	return ok
+}
+
+// namespaces reports a namespace that two tenants claim, wherever they work: a tenant may move to any cluster.
+func (b *Bundle) namespaces(list *diag.List) {
+	type claim struct {
+		tenant string
+		span   source.Span
+	}
+	claims := map[string]claim{}
+	for _, t := range b.Tenants.All() {
+		for i := range t.Spec.Spec.Namespaces {
+			name := t.Spec.Spec.Namespaces[i]
+			span := t.At(&t.Spec.Spec.Namespaces[i])
+			first, taken := claims[name]
+			switch {
+			case !taken:
+				claims[name] = claim{tenant: t.Name, span: span}
+			case first.tenant != t.Name:
+				list.Errorf(diag.NamespaceTaken, span, "the namespace `%s` belongs to the tenant `%s`", name, first.tenant).
+					Also(first.span, "claimed here").Helpf("choose another name")
+				t.Sound = false
+			}
+		}
+	}
+}

@@ -1,0 +1,110 @@
+// Package resolve connects names with definitions: it indexes the specs of each kind, and reports names that are there
+// twice, references that lead nowhere and namespaces that two tenants claim.
+//
+// It never looks at what a spec means. A definition is Sound when neither decoding nor resolving found a mistake in it;
+// only sound definitions may be judged further, because others would cause follow-on messages.
+package resolve
+
+import (
+	"sort"
+
+	"lockstep.dev/lockstep/api/v1alpha1"
+	"lockstep.dev/lockstep/pkg/compile/decode"
+	"lockstep.dev/lockstep/pkg/compile/diag"
+)
+
+// Definition is a spec under its name.
+type Definition[T any] struct {
+	*decode.Document
+	Spec *T
+	Name string
+	// Sound is false when a mistake was reported in the spec.
+	Sound bool
+}
+
+// Index holds the definitions of a kind.
+type Index[T any] struct {
+	// Kind is the kind's name in messages.
+	Kind   string
+	byName map[string]*Definition[T]
+	// nameless says that a definition has no readable name: a name that is not found may be meant for it.
+	nameless bool
+}
+
+// Get returns a definition, or nil.
+func (x *Index[T]) Get(name string) *Definition[T] { return x.byName[name] }
+
+// All returns the definitions sorted by name.
+func (x *Index[T]) All() []*Definition[T] {
+	all := make([]*Definition[T], 0, len(x.byName))
+	for _, name := range x.Names() {
+		all = append(all, x.byName[name])
+	}
+	return all
+}
+
+// Names returns the names in order.
+func (x *Index[T]) Names() []string {
+	names := make([]string, 0, len(x.byName))
+	for name := range x.byName {
+		names = append(names, name)
+	}
+	sort.Strings(names)
+	return names
+}
+
+// Bundle is all specs of a repository by kind and name.
+type Bundle struct {
+	Profiles Index[v1alpha1.HardwareProfile]
+	Runtimes Index[v1alpha1.MPIRuntime]
+	Tenants  Index[v1alpha1.Tenant]
+	Clusters Index[v1alpha1.Cluster]
+}
+
+// Names indexes documents, which must be in a stable order: of two equal names the first is kept.
+func Names(documents []*decode.Document, list *diag.List) *Bundle {
+	b := &Bundle{
+		Profiles: Index[v1alpha1.HardwareProfile]{Kind: v1alpha1.HardwareProfileKind},
+		Runtimes: Index[v1alpha1.MPIRuntime]{Kind: v1alpha1.MPIRuntimeKind},
+		Tenants:  Index[v1alpha1.Tenant]{Kind: v1alpha1.TenantKind},
+		Clusters: Index[v1alpha1.Cluster]{Kind: v1alpha1.ClusterKind},
+	}
+	for _, d := range documents {
+		b.add(d, list)
+	}
+	b.profileReferences(list)
+	b.tenantReferences(list)
+	b.clusterReferences(list)
+	b.namespaces(list)
+	return b
+}
+
+func (b *Bundle) add(d *decode.Document, list *diag.List) {
+	switch spec := d.Spec.(type) {
+	case *v1alpha1.HardwareProfile:
+		define(&b.Profiles, d, spec, &spec.Metadata.Name, list)
+	case *v1alpha1.MPIRuntime:
+		define(&b.Runtimes, d, spec, &spec.Metadata.Name, list)
+	case *v1alpha1.Tenant:
+		define(&b.Tenants, d, spec, &spec.Metadata.Name, list)
+	case *v1alpha1.Cluster:
+		define(&b.Clusters, d, spec, &spec.Metadata.Name, list)
+	}
+}
+
+// define leaves a spec without name out: decoding has reported it.
+func define[T any](x *Index[T], d *decode.Document, spec *T, name *string, list *diag.List) {
+	if *name == "" {
+		x.nameless = true
+		return
+	}
+	if x.byName == nil {
+		x.byName = map[string]*Definition[T]{}
+	}
+	if first := x.byName[*name]; first != nil {
+		list.Errorf(diag.DuplicateName, d.At(name), "the %s `%s` is defined twice", x.Kind, *name).
+			Also(first.place(), "first here").Helpf("rename or remove one")
+		return
+	}
+	x.byName[*name] = &Definition[T]{Document: d, Spec: spec, Name: *name, Sound: d.Sound}
+}

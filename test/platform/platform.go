@@ -71,18 +71,23 @@ func (p *Platform) up(ctx context.Context, progress *Progress) error {
 	if err := group.Wait(); err != nil {
 		return err
 	}
-	if !p.external {
-		if err := progress.Step("load images", func() (string, error) { return "", p.load(ctx, archives) }); err != nil {
-			return err
-		}
-	}
-	if err := progress.Step("install CRDs", func() (string, error) { return p.installCRDs(ctx) }); err != nil {
+	group, groupCtx = errgroup.WithContext(ctx)
+	group.Go(func() error {
+		return progress.Step("load images", func() (string, error) { return p.load(groupCtx, archives) })
+	})
+	group.Go(func() error {
+		return progress.Step("install CRDs", func() (string, error) { return p.installCRDs(groupCtx) })
+	})
+	if err := group.Wait(); err != nil {
 		return err
 	}
 	if err := progress.Step("apply the compiled tree", func() (string, error) { return p.apply(ctx, filepath.Join(dist, clusterSpec)) }); err != nil {
 		return err
 	}
-	return progress.Step("controller ready", func() (string, error) { return p.waitForController(ctx) })
+	if err := progress.Step("controller ready", func() (string, error) { return p.waitForController(ctx) }); err != nil {
+		return err
+	}
+	return progress.Step("kinds are known", func() (string, error) { return "", p.waitForKinds(ctx) })
 }
 
 // Close stops the cluster if Up started it.
@@ -147,7 +152,11 @@ func (p *Platform) startCluster(ctx context.Context) error {
 	}
 	_, running := p.tools.output(ctx, p.tools.Cluster, "status")
 	p.started = running != nil
-	if _, err := p.tools.output(ctx, p.tools.Cluster, "up", "--nodes", fmt.Sprint(p.Machines), "--wait"); err != nil {
+	crds, err := p.crds(ctx)
+	if err != nil {
+		return err
+	}
+	if _, err := p.tools.output(ctx, p.tools.Cluster, "up", "--nodes", fmt.Sprint(p.Machines), "--wait", "--crds", crds); err != nil {
 		return err
 	}
 	out, err = p.tools.output(ctx, p.tools.Cluster, "kubeconfig")
@@ -155,18 +164,30 @@ func (p *Platform) startCluster(ctx context.Context) error {
 	return err
 }
 
-func (p *Platform) load(ctx context.Context, archives []string) error {
+func (p *Platform) load(ctx context.Context, archives []string) (string, error) {
+	if p.external {
+		return "left to the cluster of KUBECONFIG", nil
+	}
 	_, err := p.tools.output(ctx, p.tools.Cluster, append([]string{"load"}, archives...)...)
-	return err
+	return "", err
 }
 
-// installCRDs takes upstream's CRDs from the module that our code is built against.
-func (p *Platform) installCRDs(ctx context.Context) (string, error) {
+// crds returns the folder of upstream's CRDs in the module that our code is built against.
+func (p *Platform) crds(ctx context.Context) (string, error) {
 	dir, err := p.tools.output(ctx, "go", "list", "-m", "-f", "{{.Dir}}", trainerModule)
+	return filepath.Join(strings.TrimSpace(dir), "manifests", "base", "crds"), err
+}
+
+// installCRDs is for a cluster that somebody else started; a local one gets them before its controllers start.
+func (p *Platform) installCRDs(ctx context.Context) (string, error) {
+	if !p.external {
+		return "with the cluster", nil
+	}
+	dir, err := p.crds(ctx)
 	if err != nil {
 		return "", err
 	}
-	return p.apply(ctx, filepath.Join(strings.TrimSpace(dir), "manifests", "base", "crds"))
+	return p.apply(ctx, dir)
 }
 
 // apply applies a folder that has a kustomization.yaml, as a GitOps engine would.

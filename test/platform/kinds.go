@@ -1,0 +1,78 @@
+package platform
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// kindsTimeout is more than the 5 minutes after which kube-controller-manager counts all quotas again.
+const kindsTimeout = 6 * time.Minute
+
+// waitForKinds waits until Kubernetes itself has noticed the new kinds. Its parts look for them every 30 s. Until then a
+// quota on the number of TrainJobs refuses them all, and admission refuses objects that a TrainJob owns.
+func (p *Platform) waitForKinds(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, kindsTimeout)
+	defer cancel()
+	admin, err := p.Admin()
+	if err != nil {
+		return err
+	}
+	controller, err := p.user(rest.ImpersonationConfig{UserName: "system:serviceaccount:" + Namespace + ":mpi-controller"})
+	if err != nil {
+		return err
+	}
+	var last error
+	err = wait.PollUntilContextCancel(ctx, 100*time.Millisecond, true, func(ctx context.Context) (bool, error) {
+		if last = quotasCount(ctx, admin.Client); last == nil {
+			last = mayOwn(ctx, controller.Client)
+		}
+		return last == nil, nil
+	})
+	if err != nil {
+		return fmt.Errorf("%w: %w", err, last)
+	}
+	return nil
+}
+
+// quotasCount returns an error while a compiled quota has not counted all that it limits.
+func quotasCount(ctx context.Context, admin client.Client) error {
+	quotas := &corev1.ResourceQuotaList{}
+	if err := admin.List(ctx, quotas, client.MatchingLabels{"app.kubernetes.io/managed-by": "lockstep"}); err != nil {
+		return err
+	}
+	if i := slices.IndexFunc(quotas.Items, uncounted); i >= 0 {
+		return fmt.Errorf("the quota %s/%s has not counted yet", quotas.Items[i].Namespace, quotas.Items[i].Name)
+	}
+	return nil
+}
+
+func uncounted(quota corev1.ResourceQuota) bool {
+	for name := range quota.Spec.Hard {
+		if _, counted := quota.Status.Used[name]; !counted {
+			return true
+		}
+	}
+	return false
+}
+
+// mayOwn asks, without creating anything, whether the controller may make an object that a TrainJob owns.
+func mayOwn(ctx context.Context, controller client.Client) error {
+	object := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
+		Name: "lockstep-probe", Namespace: metav1.NamespaceDefault,
+		OwnerReferences: []metav1.OwnerReference{{
+			APIVersion: trainer.GroupVersion.String(), Kind: trainer.TrainJobKind, Name: "probe", UID: "probe",
+			BlockOwnerDeletion: ptr.To(true),
+		}},
+	}}
+	return controller.Create(ctx, object, client.DryRunAll)
+}

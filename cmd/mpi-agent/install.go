@@ -1,0 +1,35 @@
+package main
+
+import (
+	"fmt"
+	"os"
+
+	"lockstep.dev/lockstep/pkg/mpi/agent"
+)
+
+const installHelp = `install copies the agent into a folder as mpi-agent, with the links rsh and ssh, for pods that cannot mount its image.
+
+Usage: mpi-agent install DIR
+
+Example:
+  mpi-agent install /opt/lockstep/bin
+`
+
+func install(args []string) int {
+	switch {
+	case first(args) == "-h", first(args) == "--help":
+		fmt.Print(installHelp)
+		return 0
+	case len(args) != 1 || args[0] == "":
+		fmt.Fprint(os.Stderr, "mpi-agent install: exactly one folder is needed\n\n", installHelp)
+		return codeUsage
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return fail(fmt.Errorf("find the agent's own file: %w", err))
+	}
+	if err := agent.Install(self, args[0]); err != nil {
+		return fail(err)
+	}
+	return 0
+}

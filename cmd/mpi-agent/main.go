@@ -1,0 +1,60 @@
+// Command mpi-agent is the agent inside the pods of an MPI job. See package agent.
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+)
+
+// command is a subcommand: it gets the arguments behind its name and returns the exit code.
+type command func(args []string) int
+
+func main() { os.Exit(run(os.Args, os.Stdout, os.Stderr)) }
+
+// run finds the subcommand: the program's own name when MPI calls it as rsh or ssh, otherwise the first argument.
+func run(args []string, stdout, stderr io.Writer) int {
+	if name := filepath.Base(args[0]); name == "rsh" || name == "ssh" {
+		return rsh(args[1:])
+	}
+	if len(args) < 2 {
+		fmt.Fprint(stderr, help)
+		return codeUsage
+	}
+	commands := map[string]command{
+		"serve": serve, "run": runLauncher, "gate": gate, "rsh": rsh, "install": install,
+		"version": version, "end-parent": endParent,
+	}
+	switch name := args[1]; {
+	case name == "-h" || name == "--help" || name == "help":
+		fmt.Fprint(stdout, help)
+		return 0
+	case commands[name] == nil:
+		fmt.Fprintf(stderr, "mpi-agent: unknown command `%s`\n\n%s", name, help)
+		return codeUsage
+	default:
+		return commands[name](args[2:])
+	}
+}
+
+const help = `mpi-agent starts and watches the processes of an MPI job inside its pods.
+It replaces sshd and ssh; the image of the job needs neither.
+
+Usage: mpi-agent COMMAND
+
+  serve      main process of a node: runs what the launcher asks for
+  run        main process of the launcher: waits for all nodes, runs a command, leaves a verdict
+  gate       waits for all nodes and ends (for an init container)
+  rsh        runs a command on a node, as ssh would; what mpirun calls (also as links named rsh or ssh)
+  install    copies the agent into a folder that other containers mount
+  version    prints the version
+
+Examples:
+  mpi-agent install /opt/lockstep/bin
+  mpi-agent serve
+  mpi-agent run -- mpirun -n 8 python train.py
+  mpi-agent rsh demo-node-0-1 hostname
+
+See mpi-agent COMMAND --help for the options of a command.
+`

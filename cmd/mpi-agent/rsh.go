@@ -1,0 +1,103 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"slices"
+	"strconv"
+	"time"
+
+	"lockstep.dev/lockstep/pkg/mpi/agent"
+	"lockstep.dev/lockstep/pkg/mpi/agent/identity"
+)
+
+const rshHelp = `rsh runs a command on a node of the job, as ssh would, and exits with its exit code; 255 when the node cannot be reached
+or is lost. MPI launchers call it. It uses the key of the job and nothing else.
+
+Usage: mpi-agent rsh [ssh options] HOST COMMAND…
+
+  -p PORT           port of the agent
+  -n                the command reads nothing
+  -v                say what happens
+  -o KEYWORD=VALUE  Port, ConnectTimeout, ConnectionAttempts, ServerAliveInterval, ServerAliveCountMax; others are ignored
+  -x -q -T -4 -6 -a -C -k -l USER -i FILE -c CIPHER -m MAC -F FILE   are accepted and have no effect
+
+Examples:
+  mpi-agent rsh demo-node-0-1 hostname
+  mpi-agent rsh -o ConnectTimeout=3 demo-node-0-1.demo 'nproc; free -m'
+`
+
+// codeNoConnection is ssh's exit code for everything that is not the command's own.
+const codeNoConnection = 255
+
+func rsh(args []string) int {
+	parent := os.Getppid()
+	if slices.Contains([]string{"-h", "--help"}, first(args)) {
+		fmt.Print(rshHelp)
+		return 0
+	}
+	options, err := agent.ParseRshOptions(args)
+	if err != nil {
+		return complain(err)
+	}
+	if options.Version {
+		fmt.Fprintln(os.Stderr, versionText())
+		return 0
+	}
+	settings, err := agent.SettingsFrom(os.LookupEnv)
+	if err != nil {
+		return complain(err)
+	}
+	key, err := identity.Load(settings.KeyDir)
+	if err != nil {
+		return complain(err)
+	}
+	result := agent.Rsh{
+		Settings: settings, Options: options, Key: key, Dial: (&net.Dialer{}).DialContext,
+		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Log: newLog(),
+	}.Run(context.Background())
+	if after, end := agent.HydraMercy(options.Command, result); end && os.Getppid() == parent && parent > 1 {
+		endLauncher(parent, after)
+	}
+	return result.Code
+}
+
+func first(args []string) string {
+	if len(args) == 0 {
+		return ""
+	}
+	return args[0]
+}
+
+func complain(err error) int {
+	fmt.Fprintf(os.Stderr, "mpi-agent rsh: %v\n", err)
+	return codeNoConnection
+}
+
+func endLauncher(parent int, after time.Duration) {
+	program, err := os.Executable()
+	if err == nil {
+		err = agent.StartEndParent(program, parent, after)
+	}
+	if err != nil {
+		complain(err)
+	}
+}
+
+// endParent is the helper that rsh leaves behind: end-parent PID TIME.
+func endParent(args []string) int {
+	if len(args) != 2 {
+		return codeUsage
+	}
+	pid, pidErr := strconv.Atoi(args[0])
+	after, timeErr := time.ParseDuration(args[1])
+	if pidErr != nil || timeErr != nil || pid <= 1 {
+		return codeUsage
+	}
+	if err := agent.EndParent(pid, after); err != nil {
+		return fail(err)
+	}
+	return 0
+}

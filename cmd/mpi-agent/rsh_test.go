@@ -1,0 +1,198 @@
+package main
+
+import (
+	"bytes"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// serving makes a job whose nodes serve and whose launcher has passed its gate.
+func serving(t *testing.T, nodes int) (*job, []*running) {
+	t.Helper()
+	j := newJob(t, nodes)
+	agents := j.nodes()
+	for i := range agents {
+		awaitListener(t, j, i+1)
+	}
+	table := `{"hosts":[`
+	for i, host := range j.hosts {
+		table += strings.Repeat(",", min(i, 1)) + `{"name":"` + host.Name + `","address":"` + host.Address + `"}`
+	}
+	j.write(filepath.Join(j.dir, j.hosts[0].Name, "hosts.json"), table+`]}`, 0o644)
+	return j, agents
+}
+
+// awaitListener waits until a pod listens.
+func awaitListener(t *testing.T, j *job, host int) {
+	t.Helper()
+	for {
+		conn, err := net.Dial("tcp", net.JoinHostPort(j.hosts[host].Address, strconv.Itoa(j.port)))
+		if err == nil {
+			conn.Close()
+			return
+		}
+		time.Sleep(2 * time.Millisecond)
+	}
+}
+
+func TestRshRunsCommandsAsSSHDoes(t *testing.T) {
+	j, _ := serving(t, 1)
+	node := j.hosts[1]
+	cases := map[string]struct {
+		args []string
+		want ended
+	}{
+		"exit code":    {[]string{"demo-node-0-0", "exit 7"}, ended{code: 7}},
+		"streams":      {[]string{"-x", "demo-node-0-0.demo", "echo out;", "echo err >&2"}, ended{stdout: "out\n", stderr: "err\n"}},
+		"signal":       {[]string{"demo-node-0-0", "kill -TERM $$"}, ended{code: 143}},
+		"bus error":    {[]string{"demo-node-0-0", "kill -BUS $$"}, ended{code: 135}},
+		"address":      {[]string{node.Address, "echo $HOSTNAME"}, ended{stdout: "demo-node-0-0\n"}},
+		"cluster name": {[]string{"demo-node-0-0.demo.ns.svc.cluster.local", "true"}, ended{}},
+		"user":         {[]string{"-l", "root", "mpiuser@demo-node-0-0", "true"}, ended{}},
+		"horovodrun": {[]string{
+			"-o", "PasswordAuthentication=no", "-o", "StrictHostKeyChecking=no", "demo-node-0-0", "-p", strconv.Itoa(j.port), "-i", "/k", "echo hi",
+		}, ended{stdout: "hi\n"}},
+		"not found":    {[]string{"demo-node-0-0", "no-such-daemon 2>/dev/null"}, ended{code: 127}},
+		"not a table":  {[]string{"demo-node-0-7", "true"}, ended{code: 255, stderr: "mpi-agent rsh: cannot reach node demo-node-0-7: it is not a host of this job, which has demo-launcher-0-0, demo-node-0-0\n"}},
+		"unknown flag": {[]string{"-Z", "demo-node-0-0", "true"}, ended{code: 255, stderr: "mpi-agent rsh: unknown option `-Z`: see mpi-agent rsh --help\n"}},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := j.rsh(c.args...).wait(); got != c.want {
+				t.Errorf("got %+v, want %+v", got, c.want)
+			}
+		})
+	}
+}
+
+func TestRshPassesMuchInputAndItsEnd(t *testing.T) {
+	j, _ := serving(t, 1)
+	input := bytes.Repeat([]byte("0123456789abcdef"), 8<<20/16)
+	in, out, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		_, _ = out.Write(input)
+		out.Close()
+	}()
+	p := startWithInput(t, j, in, "demo-node-0-0", "cat")
+	in.Close()
+	if got := p.wait(); got.code != 0 || got.stdout != string(input) {
+		t.Errorf("code %d, %d bytes of %d", got.code, len(got.stdout), len(input))
+	}
+}
+
+func TestRshDoesNotWaitForItsInput(t *testing.T) {
+	j, _ := serving(t, 1)
+	in, out, err := os.Pipe() // stays open
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Close()
+	defer in.Close()
+	if got := startWithInput(t, j, in, "demo-node-0-0", "exit 5").wait(); got.code != 5 {
+		t.Error(got)
+	}
+	if got := startWithInput(t, j, in, "-n", "demo-node-0-0", "cat").wait(); got.code != 0 {
+		t.Error(got)
+	}
+}
+
+func TestRshNamesWhatCannotBeReached(t *testing.T) {
+	j, nodes := serving(t, 1)
+	nodes[0].signal(syscall.SIGTERM)
+	nodes[0].wait()
+	got := j.rsh("-o", "ConnectionAttempts=1", "demo-node-0-0", "true").wait()
+	want := "cannot reach node demo-node-0-0.demo (" + j.hosts[1].Address + "): connection refused"
+	if got.code != 255 || !strings.Contains(got.stderr, want) || strings.Count(got.stderr, "\n") != 1 {
+		t.Errorf("got %+v", got)
+	}
+}
+
+func TestRshNoticesAFrozenNode(t *testing.T) {
+	j, nodes := serving(t, 1)
+	p := j.rsh("-o", "ServerAliveInterval=1", "-o", "ServerAliveCountMax=1", "demo-node-0-0", untilTheEnd(j.dir+"/started"))
+	awaitFile(t, j.dir+"/started")
+	nodes[0].signal(syscall.SIGSTOP)
+	defer nodes[0].signal(syscall.SIGCONT)
+	if got := p.wait(); got.code != 255 || !strings.Contains(got.stderr, "lost node demo-node-0-0.demo") || !strings.Contains(got.stderr, "no answer for 1s") {
+		t.Errorf("got %+v", got)
+	}
+}
+
+func TestRshEndsAHydraThatLostItsProxy(t *testing.T) {
+	for name, trap := range map[string]string{"obeys SIGTERM": "", "ignores SIGTERM": `trap "" TERM;`} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			j, nodes := serving(t, 1)
+			j.script("hydra_pmi_proxy", "#!/bin/sh\n"+untilTheEnd(j.dir+"/started"))
+			mpiexec := start(t, j.environment(j.hosts[0]), "/bin/sh", "-c",
+				trap+`rsh -x demo-node-0-0 "hydra_pmi_proxy" --control-port x:1; while :; do sleep 0.1; done`)
+			awaitFile(t, j.dir+"/started")
+			nodes[0].signal(syscall.SIGKILL)
+			if got := mpiexec.wait(); got.code != -1 || !strings.Contains(got.stderr, "lost node") {
+				t.Errorf("got %+v", got)
+			}
+		})
+	}
+}
+
+func TestRshLeavesOtherParentsAlone(t *testing.T) {
+	j, _ := serving(t, 1)
+	got := start(t, j.environment(j.hosts[0]), "/bin/sh", "-c", `rsh demo-node-0-0 'kill -9 $$'; sleep 0.3; echo alive`).wait()
+	if got.code != 0 || got.stdout != "alive\n" {
+		t.Errorf("got %+v", got)
+	}
+}
+
+func TestServeEndsItsCommandsAndItselfAtOnce(t *testing.T) {
+	j, nodes := serving(t, 1)
+	p := j.rsh("demo-node-0-0", "trap '' TERM; echo $$ >"+j.dir+"/pid; mv "+j.dir+"/pid "+j.dir+"/started; while :; do sleep 0.1; done")
+	awaitFile(t, j.dir+"/started")
+	asked := time.Now()
+	nodes[0].signal(syscall.SIGTERM)
+	if got := nodes[0].wait(); got.code != 0 {
+		t.Errorf("got %+v", got)
+	}
+	// Generous: the pod's grace period is 30 s; a command that obeys takes milliseconds, this one 0.3 s.
+	if took := time.Since(asked); took > 5*time.Second {
+		t.Errorf("took %v", took)
+	}
+	if got := p.wait(); got.code != 137 {
+		t.Errorf("the caller heard %+v", got)
+	}
+	text, err := os.ReadFile(j.dir + "/started")
+	if err != nil {
+		t.Fatal(err)
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err != nil || syscall.Kill(pid, 0) == nil {
+		t.Errorf("process %d survived, %v", pid, err)
+	}
+}
+
+func TestServeRunsManyCommandsAtOnce(t *testing.T) {
+	j, _ := serving(t, 1)
+	var all []*running
+	for i := range 50 {
+		all = append(all, j.rsh("demo-node-0-0", "sleep 0.1; exit "+strconv.Itoa(i)))
+	}
+	for i, p := range all {
+		if got := p.wait(); got.code != i {
+			t.Errorf("command %d: %+v", i, got)
+		}
+	}
+}
+
+// startWithInput calls rsh with a file as standard input.
+func startWithInput(t *testing.T, j *job, in *os.File, arguments ...string) *running {
+	t.Helper()
+	return startWith(t, in, j.environment(j.hosts[0]), append([]string{filepath.Join(j.bin, "rsh")}, arguments...)...)
+}

@@ -1,0 +1,156 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"lockstep.dev/lockstep/pkg/mpi"
+	"lockstep.dev/lockstep/pkg/mpi/agent"
+	"lockstep.dev/lockstep/pkg/mpi/agent/identity"
+	"lockstep.dev/lockstep/pkg/mpi/agent/process"
+)
+
+const runHelp = `run is the main process of the launcher. It waits until the controller has sent the addresses of the pods and every
+node of the hostfile has answered, runs the command, asks the nodes what ran there, and leaves a verdict (JSON) as
+termination message.
+
+Exit code: that of the command, 128+n after signal n; 127 command not found, 126 not executable; 125 when the nodes did
+not answer, when the command exited 0 although a node never ran a rank, or when the agent itself failed.
+
+Usage: mpi-agent run [flags] -- COMMAND ARGS…
+
+Examples:
+  mpi-agent run -- mpirun -n 8 python train.py
+  mpi-agent run --gate-timeout 10m -- bash -c 'mpirun ./prepare && mpirun ./train'`
+
+const gateHelp = `gate waits until the controller has sent the addresses of the pods and every node of the hostfile has answered, and
+leaves the table of hosts and the hostfile for Hydra in the state folder. For an init container of the launcher.
+
+Usage: mpi-agent gate [flags]
+
+Examples:
+  mpi-agent gate
+  mpi-agent gate --gate-timeout 10m`
+
+// launcherOptions are the flags of run and gate.
+type launcherOptions struct {
+	options
+	hostfile       string
+	terminationLog string
+	gateTimeout    time.Duration
+	allowIdle      bool
+}
+
+// AllowIdleVariable is the environment variable behind --allow-idle-nodes, for jobs whose runtime fixes the flags.
+const allowIdleVariable = "LOCKSTEP_ALLOW_IDLE_NODES"
+
+func runLauncher(args []string) int {
+	return launch("run", runHelp, args, func(o launcherOptions, argv []string) (mpi.Verdict, int) {
+		launcher, listener, signals, err := o.open()
+		if err != nil {
+			return agent.Failed(err)
+		}
+		reaper, err := process.NewReaper()
+		if err != nil {
+			return agent.Failed(err)
+		}
+		return launcher.Run(context.Background(), listener, agent.Command{
+			Argv: argv, Environment: os.Environ(), Files: []*os.File{os.Stdin, os.Stdout, os.Stderr},
+			Reaper: reaper, Signals: signals,
+		})
+	})
+}
+
+func gate(args []string) int {
+	return launch("gate", gateHelp, args, func(o launcherOptions, argv []string) (mpi.Verdict, int) {
+		if len(argv) > 0 {
+			return agent.Failed(fmt.Errorf("gate runs no command, found `%s`: use run", argv[0]))
+		}
+		launcher, listener, signals, err := o.open()
+		if err != nil {
+			return agent.Failed(err)
+		}
+		return launcher.Gate(context.Background(), listener, signals)
+	})
+}
+
+// launch reads the flags, does the work, and leaves the verdict.
+func launch(name, text string, args []string, work func(launcherOptions, []string) (mpi.Verdict, int)) int {
+	common, err := defaults()
+	if err != nil {
+		return fail(err)
+	}
+	o := launcherOptions{options: common}
+	flags := flagSet(name, text, &o.options)
+	flags.StringVar(&o.hostfile, "hostfile", mpi.HostfilePath, "`file` with the nodes of the job, in the syntax of Open MPI")
+	flags.StringVar(&o.terminationLog, "termination-log", "/dev/termination-log", "`file` for the verdict")
+	flags.DurationVar(&o.gateTimeout, "gate-timeout", 5*time.Minute, "`time` that the nodes may take to answer")
+	flags.BoolVar(&o.allowIdle, "allow-idle-nodes", os.Getenv(allowIdleVariable) == "true",
+		"accept nodes on which no rank ran ($"+allowIdleVariable+"=true)")
+	if code, done := parse(flags, args); done {
+		return code
+	}
+	verdict, code := work(o, flags.Args())
+	o.leave(verdict)
+	return code
+}
+
+// open prepares what the launcher needs from its pod.
+func (o launcherOptions) open() (agent.Launcher, net.Listener, <-chan os.Signal, error) {
+	signals := make(chan os.Signal, 8)
+	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)
+	hosts, err := readHostfile(o.hostfile)
+	if err != nil {
+		return agent.Launcher{}, nil, nil, err
+	}
+	key, err := identity.Load(o.settings.KeyDir)
+	if err != nil {
+		return agent.Launcher{}, nil, nil, err
+	}
+	listener, err := listen(o.options)
+	if err != nil {
+		return agent.Launcher{}, nil, nil, err
+	}
+	return agent.Launcher{
+		Settings: o.settings, Hostname: o.hostname, Key: key, Hosts: hosts, GateTimeout: o.gateTimeout,
+		AllowIdle: o.allowIdle, Dial: (&net.Dialer{}).DialContext, Log: newLog(),
+	}, listener, signals, nil
+}
+
+func readHostfile(path string) ([]mpi.Host, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("read the hostfile: %w", err)
+	}
+	defer file.Close()
+	hosts, err := mpi.ParseHostfile(file)
+	if err == nil && len(hosts) == 0 {
+		err = errors.New("it names no host")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("hostfile %s: %w", path, err)
+	}
+	return hosts, nil
+}
+
+// leave writes the verdict where kubelet reads it and, when it is bad, says it in the log. A verdict that cannot be
+// written does not change how the job ended.
+func (o launcherOptions) leave(verdict mpi.Verdict) {
+	log := newLog()
+	if !verdict.Succeeded() {
+		log.Printf("%s: %s", verdict.Reason, verdict.Message)
+	}
+	text, err := verdict.Encode()
+	if err == nil {
+		err = os.WriteFile(o.terminationLog, text, 0o644)
+	}
+	if err != nil {
+		log.Printf("the verdict could not be left: %v", err)
+	}
+}

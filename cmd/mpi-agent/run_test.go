@@ -1,0 +1,354 @@
+package main
+
+import (
+	"crypto/elliptic"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"lockstep.dev/lockstep/pkg/mpi"
+	"lockstep.dev/lockstep/pkg/mpi/agent/agenttest"
+	"lockstep.dev/lockstep/pkg/mpi/agent/client"
+)
+
+func asFailure(err error, failure **client.Failure) bool { return errors.As(err, failure) }
+
+// mpirun starts a daemon on every host of the hostfile, side by side, as ORTE does, and fails with the last failure.
+const mpirun = `#!/bin/sh
+code=0 pids=""
+while read host slots; do
+	rsh "$host" orted -mca "$@" </dev/null &
+	pids="$pids $!"
+done <"$HOSTFILE"
+for pid in $pids; do wait $pid || code=$?; done
+exit $code
+`
+
+// noTimes leaves out what differs from run to run.
+var noTimes = cmpopts.IgnoreFields(mpi.Verdict{}, "GateSeconds", "RunSeconds")
+
+func TestRunStartsDaemonsOnAllNodesAndReportsThem(t *testing.T) {
+	j := newJob(t, 3)
+	j.nodes()
+	j.script("mpirun", mpirun)
+	launcher := j.launch(nil, "mpirun", "hello")
+	result, err := j.push()
+	if err != nil || !result.Passed || len(result.Failures) != 0 {
+		t.Errorf("the controller heard %+v, %v", result, err)
+	}
+	got := launcher.wait()
+	for _, host := range j.hosts[1:] {
+		name, _, _ := strings.Cut(host.Name, ".")
+		if want := "rank on " + name + ": -mca hello\n"; !strings.Contains(got.stdout, want) {
+			t.Errorf("no output %q in %q", want, got.stdout)
+		}
+	}
+	want := mpi.Verdict{Nodes: []mpi.NodeReport{
+		{Name: "demo-node-0-0.demo", Daemons: 1}, {Name: "demo-node-0-1.demo", Daemons: 1}, {Name: "demo-node-0-2.demo", Daemons: 1},
+	}}
+	if diff := cmp.Diff(want, j.verdict(), noTimes); got.code != 0 || diff != "" {
+		t.Errorf("exit code %d, verdict %s\n%s", got.code, diff, got.stderr)
+	}
+	hydra, err := os.ReadFile(filepath.Join(j.dir, j.hosts[0].Name, "hostfile.hydra"))
+	if err != nil || string(hydra) != "demo-node-0-0.demo:2\ndemo-node-0-1.demo:2\ndemo-node-0-2.demo:2\n" {
+		t.Errorf("hostfile for Hydra: %q, %v", hydra, err)
+	}
+}
+
+func TestRunAnswersEveryPushTheSame(t *testing.T) {
+	j := newJob(t, 1)
+	j.nodes()
+	j.script("mpirun", mpirun)
+	go1 := filepath.Join(j.dir, "go")
+	j.script("patient", "#!/bin/sh\nwhile ! test -e "+go1+"; do sleep 0.01; done; exec mpirun\n")
+	launcher := j.launch(nil, "patient")
+	first, err := j.push()
+	if err != nil {
+		t.Fatal(err)
+	}
+	j.hosts[1].Address = "127.0.0.9" // a different table after the gate has passed is ignored
+	second, err := j.push()
+	if diff := cmp.Diff(first, second); err != nil || diff != "" {
+		t.Errorf("%v, %s", err, diff)
+	}
+	j.write(go1, "", 0o644)
+	if got := launcher.wait(); got.code != 0 {
+		t.Error(got)
+	}
+}
+
+func TestRunRefusesATableWithoutAllNodes(t *testing.T) {
+	j := newJob(t, 2)
+	j.launch(nil, "true")
+	j.hosts = j.hosts[:2]
+	var refused *client.RefusedError
+	if _, err := j.push(); !errors.As(err, &refused) || !strings.Contains(err.Error(), "lacks `demo-node-0-1.demo`") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestRunWaitsForALateNode(t *testing.T) {
+	j := newJob(t, 2)
+	j.node(0)
+	j.script("mpirun", mpirun)
+	launcher := j.launch(nil, "mpirun")
+	passed := make(chan bool)
+	go func() {
+		result, err := j.push()
+		passed <- err == nil && result.Passed
+	}()
+	time.Sleep(200 * time.Millisecond) // some attempts are refused; the outcome does not depend on how many
+	j.node(1)
+	if !<-passed {
+		t.Error("the gate did not pass")
+	}
+	if got := launcher.wait(); got.code != 0 {
+		t.Error(got)
+	}
+}
+
+func TestRunVerdicts(t *testing.T) {
+	cases := map[string]struct {
+		reason  string
+		flags   []string
+		command []string
+		code    int
+		want    mpi.Verdict
+		words   []string
+	}{
+		"failure": {
+			reason: "the exit code is the user's", command: []string{"sh", "-c", "mpirun; exit 7"}, code: 7,
+			want: mpi.Verdict{Reason: mpi.ReasonCommandFailed, ExitCode: 7}, words: []string{"`sh -c mpirun; exit 7` exited with code 7"},
+		},
+		"signal": {
+			reason: "as shells report it", command: []string{"sh", "-c", "kill -SEGV $$"}, code: 139,
+			want: mpi.Verdict{Reason: mpi.ReasonCommandKilled, ExitCode: 139}, words: []string{"was killed by SIGSEGV"},
+		},
+		"alone": {
+			reason: "the worst defect of the field: the launcher ran alone and exits 0", command: []string{"true"}, code: 125,
+			want:  mpi.Verdict{Reason: mpi.ReasonWorldIncomplete},
+			words: []string{"no rank ever ran on 2 of 2 nodes: demo-node-0-0, demo-node-0-1", "exited with code 0"},
+		},
+		"alone after a look": {
+			reason: "a command that looks around is not a rank", code: 125,
+			command: []string{"sh", "-c", "rsh demo-node-0-0 hostname; rsh demo-node-0-1 hostname"},
+			want:    mpi.Verdict{Reason: mpi.ReasonWorldIncomplete}, words: []string{"2 of 2 nodes"},
+		},
+		"idle allowed": {reason: "the user knows better", flags: []string{"--allow-idle-nodes"}, command: []string{"true"}},
+		"not found": {
+			reason: "a misspelt command fails at once, not after the gate", command: []string{"mpirum"}, code: 127,
+			want: mpi.Verdict{Reason: mpi.ReasonCommandNotFound, ExitCode: -1}, words: []string{"`mpirum` was not found"},
+		},
+		"not executable": {
+			reason: "as shells report it", command: []string{"/etc/passwd"}, code: 126,
+			want: mpi.Verdict{Reason: mpi.ReasonCommandNotFound, ExitCode: -1}, words: []string{"not executable"},
+		},
+		"no command": {
+			reason: "a runtime without a command", code: 125,
+			want: mpi.Verdict{Reason: mpi.ReasonCommandNotFound, ExitCode: -1}, words: []string{"spec.trainer.command"},
+		},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			j := newJob(t, 2)
+			j.nodes()
+			j.script("mpirun", mpirun)
+			launcher := j.launch(c.flags, c.command...)
+			go func() { _, _ = j.push() }() // a launcher that fails before its gate hears nothing
+			got := launcher.wait()
+			if got.code != c.code {
+				t.Errorf("%s: got exit code %d\n%s", c.reason, got.code, got.stderr)
+			}
+			verdict := j.verdict()
+			for _, words := range c.words {
+				if !strings.Contains(verdict.Message, words) || !strings.Contains(got.stderr, words) {
+					t.Errorf("%s: no %q in %q", c.reason, words, verdict.Message)
+				}
+			}
+			if diff := cmp.Diff(c.want, verdict, noTimes, cmpopts.IgnoreFields(mpi.Verdict{}, "Message", "Nodes")); diff != "" {
+				t.Errorf("%s: %s", c.reason, diff)
+			}
+		})
+	}
+}
+
+func TestRunWithoutNodesNeedsNoTable(t *testing.T) {
+	j := newJob(t, 1)
+	j.write(j.hostfile, "demo-launcher-0-0.demo slots=4\n", 0o644)
+	if got := j.launch(nil, "echo", "alone").wait(); got.code != 0 || got.stdout != "alone\n" {
+		t.Error(got)
+	}
+	if verdict := j.verdict(); !verdict.Succeeded() {
+		t.Error(verdict)
+	}
+}
+
+func TestRunNamesTheNodesThatDoNotAnswer(t *testing.T) {
+	j := newJob(t, 3)
+	j.node(0)
+	other := newJob(t, 1)
+	other.port, other.hosts[1] = j.port, j.hosts[2]
+	other.node(0) // another job's agent has the address
+	launcher := j.launch([]string{"--gate-timeout", "1s"}, "true")
+	result, err := j.push()
+	want := []mpi.NodeFailure{
+		{Name: "demo-node-0-1.demo", Address: j.hosts[2].Address, Error: "authentication failed"},
+		{Name: "demo-node-0-2.demo", Address: j.hosts[3].Address, Error: "connection refused"},
+	}
+	if diff := cmp.Diff(want, result.Failures); err != nil || result.Passed || diff != "" {
+		t.Errorf("the controller heard %+v, %v: %s", result, err, diff)
+	}
+	got := launcher.wait()
+	verdict := j.verdict()
+	if got.code != 125 || verdict.Reason != mpi.ReasonGateTimeout || verdict.ExitCode != -1 {
+		t.Errorf("exit code %d, verdict %+v", got.code, verdict)
+	}
+	for _, words := range []string{"2 nodes did not answer", "demo-node-0-1 (" + j.hosts[2].Address + "): authentication failed", "NetworkPolicy", "same Secret"} {
+		if !strings.Contains(verdict.Message, words) {
+			t.Errorf("no %q in %q", words, verdict.Message)
+		}
+	}
+}
+
+func TestRunSaysThatNobodySentTheTable(t *testing.T) {
+	j := newJob(t, 1)
+	j.nodes()
+	got := j.launch([]string{"--gate-timeout", "50ms"}, "true").wait()
+	if verdict := j.verdict(); got.code != 125 || !strings.Contains(verdict.Message, "nobody sent the addresses") ||
+		!strings.Contains(verdict.Message, "mpi-controller") {
+		t.Errorf("exit code %d, verdict %+v", got.code, verdict)
+	}
+}
+
+func TestRunBlamesTheLostNode(t *testing.T) {
+	hides := map[string]string{"the command fails": "exit 1", "the command hides it, as Open MPI 5 may": "exit 0"}
+	for name, end := range hides {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			j := newJob(t, 2)
+			nodes := j.nodes()
+			j.script("orted", "#!/bin/sh\n"+untilTheEnd(j.dir+"/started-$HOSTNAME"))
+			launcher := j.launch(nil, "sh", "-c", "rsh demo-node-0-1.demo orted; "+end)
+			if result, err := j.push(); err != nil || !result.Passed {
+				t.Fatal(result, err)
+			}
+			awaitFile(t, j.dir+"/started-demo-node-0-1")
+			nodes[1].signal(syscall.SIGKILL)
+			got := launcher.wait()
+			verdict := j.verdict()
+			if got.code == 0 || verdict.Succeeded() {
+				t.Errorf("exit code %d, verdict %+v", got.code, verdict)
+			}
+			if want := "demo-node-0-1 (" + j.hosts[2].Address + "): connection lost"; !strings.Contains(verdict.Message, want) {
+				t.Errorf("no %q in %q", want, verdict.Message)
+			}
+			if !strings.Contains(got.stderr, "lost node demo-node-0-1.demo") {
+				t.Errorf("the log does not name the node: %s", got.stderr)
+			}
+		})
+	}
+}
+
+func TestRunPassesSIGTERMOnAndSaysSo(t *testing.T) {
+	j := newJob(t, 1)
+	j.nodes()
+	launcher := j.launch(nil, "sh", "-c", "("+untilTheEnd(j.dir+"/started")+") & wait")
+	if result, err := j.push(); err != nil || !result.Passed {
+		t.Fatal(result, err)
+	}
+	awaitFile(t, j.dir+"/started")
+	launcher.signal(syscall.SIGTERM)
+	got := launcher.wait()
+	verdict := j.verdict()
+	if got.code != 143 || verdict.Reason != mpi.ReasonCommandKilled || !strings.Contains(verdict.Message, "asked to stop (SIGTERM)") {
+		t.Errorf("exit code %d, verdict %+v", got.code, verdict)
+	}
+}
+
+func TestRunCanBeStoppedWhileItWaits(t *testing.T) {
+	j := newJob(t, 1)
+	launcher := j.launch(nil, "true")
+	go func() { _, _ = j.push() }()
+	awaitListener(t, j, 0)
+	launcher.signal(syscall.SIGTERM)
+	if got := launcher.wait(); got.code != 143 || j.verdict().Reason != mpi.ReasonCommandKilled {
+		t.Errorf("%+v, verdict %+v", got, j.verdict())
+	}
+}
+
+func TestRunSaysWhyItCannotBegin(t *testing.T) {
+	breakage := map[string]struct {
+		breakIt func(*job)
+		words   string
+	}{
+		"no key":          {func(j *job) { _ = os.Remove(filepath.Join(j.keyDir, "id_rsa")) }, "read the key of the job"},
+		"no hostfile":     {func(j *job) { _ = os.Remove(j.hostfile) }, "read the hostfile"},
+		"empty hostfile":  {func(j *job) { j.write(j.hostfile, "# none\n", 0o644) }, "names no host"},
+		"broken hostfile": {func(j *job) { j.write(j.hostfile, "a slots=x\n", 0o644) }, "hostfile line 1"},
+		"foreign key": {func(j *job) {
+			j.write(filepath.Join(j.keyDir, "id_rsa"), string(agenttest.PEM(j.t, elliptic.P384())), 0o600)
+		}, "allowed are"},
+	}
+	for name, c := range breakage {
+		t.Run(name, func(t *testing.T) {
+			j := newJob(t, 1)
+			c.breakIt(j)
+			got := j.launch(nil, "true").wait()
+			if verdict := j.verdict(); got.code != 125 || verdict.Reason != mpi.ReasonAgentFailed || !strings.Contains(verdict.Message, c.words) {
+				t.Errorf("exit code %d, verdict %+v", got.code, verdict)
+			}
+		})
+	}
+}
+
+func TestRunEndsAsTheCommandDidWhenTheVerdictCannotBeLeft(t *testing.T) {
+	j := newJob(t, 1)
+	j.write(j.hostfile, "demo-launcher-0-0\n", 0o644)
+	j.verdictAt = filepath.Join(j.dir, "none", "verdict")
+	if got := j.launch(nil, "sh", "-c", "exit 3").wait(); got.code != 3 || !strings.Contains(got.stderr, "verdict could not be left") {
+		t.Error(got)
+	}
+}
+
+func TestGateLeavesTheTableForACommandThatSomebodyElseStarts(t *testing.T) {
+	j := newJob(t, 2)
+	j.nodes()
+	gate := j.pod(j.hosts[0], "gate", "--hostfile", j.hostfile, "--termination-log", j.verdictAt)
+	if result, err := j.push(); err != nil || !result.Passed {
+		t.Error(result, err)
+	}
+	if got := gate.wait(); got.code != 0 || !j.verdict().Succeeded() {
+		t.Error(got)
+	}
+	if got := j.rsh("demo-node-0-1", "echo", "$HOSTNAME").wait(); got.stdout != "demo-node-0-1\n" {
+		t.Error(got)
+	}
+	// A daemon on a node can start one on another node.
+	if got := j.rsh("demo-node-0-1", "rsh", "demo-node-0-0", "echo", `'$HOSTNAME'`).wait(); got.stdout != "demo-node-0-0\n" {
+		t.Error(got)
+	}
+}
+
+// untilTheEnd is a script that says that it runs and ends with the test, whose folder vanishes: some tests kill the agent
+// that would end it.
+func untilTheEnd(file string) string {
+	return "touch " + file + "; while test -e " + file + "; do sleep 0.1; done"
+}
+
+func awaitFile(t *testing.T, path string) {
+	t.Helper()
+	for {
+		if _, err := os.Stat(path); err == nil {
+			return
+		}
+		time.Sleep(2 * time.Millisecond)
+	}
+}

@@ -1,0 +1,73 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/signal"
+	"strconv"
+	"syscall"
+
+	"lockstep.dev/lockstep/pkg/mpi/agent"
+	"lockstep.dev/lockstep/pkg/mpi/agent/identity"
+	"lockstep.dev/lockstep/pkg/mpi/agent/process"
+)
+
+const serveHelp = `serve answers the launcher of the job: it runs launch daemons with the environment of this container and reports
+what ran. It accepts only the key of the job. SIGTERM ends all commands and the agent.
+
+Usage: mpi-agent serve [flags]
+
+Examples:
+  mpi-agent serve
+  mpi-agent serve --listen 127.0.0.1 --port 2022 --key-dir ./key --state-dir ./state`
+
+func serve(args []string) int {
+	o, err := defaults()
+	if err != nil {
+		return fail(err)
+	}
+	flags := flagSet("serve", serveHelp, &o)
+	if code, done := parse(flags, args); done {
+		return code
+	}
+	if flags.NArg() > 0 {
+		return fail(fmt.Errorf("serve takes no arguments, found `%s`", flags.Arg(0)))
+	}
+	if err := serveNode(o); err != nil {
+		return fail(err)
+	}
+	return 0
+}
+
+func serveNode(o options) error {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
+	defer stop()
+	key, err := identity.Load(o.settings.KeyDir)
+	if err != nil {
+		return err
+	}
+	reaper, err := process.NewReaper()
+	if err != nil {
+		return err
+	}
+	listener, err := listen(o)
+	if err != nil {
+		return err
+	}
+	log := newLog()
+	log.Printf("serving on %s as %s", listener.Addr(), o.hostname)
+	node := agent.Node{
+		Settings: o.settings, Hostname: o.hostname, Key: key, Reaper: reaper, Environment: os.Environ(), Log: log,
+	}
+	return node.Serve(ctx, listener)
+}
+
+func listen(o options) (net.Listener, error) {
+	listener, err := net.Listen("tcp", net.JoinHostPort(o.listen, strconv.Itoa(o.settings.Port)))
+	if err != nil {
+		return nil, fmt.Errorf("listen for the agents of the job: %w", err)
+	}
+	return listener, nil
+}

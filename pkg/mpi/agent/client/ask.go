@@ -1,0 +1,149 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"golang.org/x/crypto/ssh"
+
+	"lockstep.dev/lockstep/pkg/mpi"
+	"lockstep.dev/lockstep/pkg/mpi/agent/identity"
+)
+
+// RefusedError is an answer of an agent that could not do what it was asked.
+type RefusedError struct{ Message string }
+
+func (e *RefusedError) Error() string { return e.Message }
+
+// Hello asks a node whether its agent is there and gives it the table of the job, so that a launch daemon on the node
+// can reach the other nodes.
+func Hello(ctx context.Context, dial Dial, key identity.Key, address string, table mpi.HostTable) (mpi.Hello, error) {
+	return once[mpi.Hello](ctx, dial, key, address, mpi.HelloSubsystem, table)
+}
+
+// Report asks a node what ran there.
+func Report(ctx context.Context, dial Dial, key identity.Key, address string) (mpi.NodeReport, error) {
+	return once[mpi.NodeReport](ctx, dial, key, address, mpi.ReportSubsystem, nil)
+}
+
+// Push gives the table of a job to its launcher, the first host of the table, and waits until the launcher's gate has
+// passed or failed. It may be called again: the answer stays the same. The error is a *Failure when the launcher cannot
+// be reached (its container may not run yet) and a *RefusedError when it does not accept the table.
+func Push(ctx context.Context, dial Dial, key identity.Key, table mpi.HostTable) (mpi.GateResult, error) {
+	if len(table.Hosts) == 0 {
+		return mpi.GateResult{}, errors.New("push the table of hosts: it is empty")
+	}
+	launcher := table.Hosts[0]
+	address, err := At(launcher, mpi.AgentPort)
+	if err != nil {
+		return mpi.GateResult{}, fmt.Errorf("push the table of hosts to %s: %w", launcher.Name, err)
+	}
+	result, err := once[mpi.GateResult](ctx, dial, key, address, mpi.RendezvousSubsystem, table)
+	if err != nil {
+		return mpi.GateResult{}, fmt.Errorf("push the table of hosts to %s: %w", launcher.Name, err)
+	}
+	return result, nil
+}
+
+// once connects, asks one subsystem and hangs up.
+func once[Reply any](ctx context.Context, dial Dial, key identity.Key, address, subsystem string, request any) (Reply, error) {
+	var reply Reply
+	conn, err := Connect(ctx, dial, key, address)
+	if err != nil {
+		return reply, err
+	}
+	defer conn.Close()
+	stop := context.AfterFunc(ctx, func() { conn.Close() })
+	err = ask(conn, subsystem, request, &reply)
+	if !stop() {
+		return reply, failure(context.Cause(ctx))
+	}
+	return reply, err
+}
+
+// maxReply bounds what an agent may answer.
+const maxReply = 4 << 20
+
+// noStatus is the exit status of a session that ended without one.
+const noStatus = -1
+
+// ask sends a request as JSON, or nothing when it is nil, and decodes the reply.
+func ask(conn ssh.Conn, subsystem string, request, reply any) error {
+	body, err := encode(request)
+	if err != nil {
+		return err
+	}
+	channel, requests, err := conn.OpenChannel("session", nil)
+	if err != nil {
+		return failure(err)
+	}
+	defer channel.Close()
+	status := make(chan int, 1)
+	go func() { status <- exitStatus(requests) }()
+	accepted, err := channel.SendRequest("subsystem", true, ssh.Marshal(struct{ Name string }{subsystem}))
+	switch {
+	case err != nil:
+		return failure(err)
+	case !accepted:
+		return &RefusedError{Message: fmt.Sprintf("the agent does not offer %s here", subsystem)}
+	}
+	answer, complaint, err := exchange(channel, body)
+	if err != nil {
+		return failure(err)
+	}
+	switch code := <-status; {
+	case code == noStatus:
+		return &Failure{Cause: Lost, Err: fmt.Errorf("%s ended without an answer", subsystem)}
+	case code != 0:
+		return &RefusedError{Message: strings.TrimSpace(string(complaint))}
+	}
+	if err := json.Unmarshal(answer, reply); err != nil {
+		return fmt.Errorf("decode the answer of %s: %w", subsystem, err)
+	}
+	return nil
+}
+
+// exchange writes the request, closes its side and reads what comes back.
+func exchange(channel ssh.Channel, body []byte) (answer, complaint []byte, err error) {
+	if _, err = channel.Write(body); err == nil {
+		err = channel.CloseWrite()
+	}
+	if err != nil && !errors.Is(err, io.EOF) { // EOF: answered before it had read everything
+		return nil, nil, err
+	}
+	if answer, err = io.ReadAll(io.LimitReader(channel, maxReply)); err != nil {
+		return nil, nil, err
+	}
+	complaint, err = io.ReadAll(io.LimitReader(channel.Stderr(), maxReply))
+	return answer, complaint, err
+}
+
+// exitStatus returns the exit status among the requests of a session (RFC 4254 section 6.10).
+func exitStatus(requests <-chan *ssh.Request) int {
+	status := noStatus
+	for request := range requests {
+		var exit struct{ Status uint32 }
+		if request.Type == "exit-status" && ssh.Unmarshal(request.Payload, &exit) == nil {
+			status = int(exit.Status)
+		}
+		if request.WantReply {
+			_ = request.Reply(false, nil)
+		}
+	}
+	return status
+}
+
+func encode(request any) ([]byte, error) {
+	if request == nil {
+		return nil, nil
+	}
+	body, err := json.Marshal(request)
+	if err != nil {
+		return nil, fmt.Errorf("encode the request: %w", err)
+	}
+	return body, nil
+}

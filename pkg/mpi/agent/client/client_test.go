@@ -1,0 +1,102 @@
+package client_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"lockstep.dev/lockstep/pkg/mpi"
+	"lockstep.dev/lockstep/pkg/mpi/agent/agenttest"
+	"lockstep.dev/lockstep/pkg/mpi/agent/client"
+)
+
+var dialer = (&net.Dialer{}).DialContext
+
+// answering returns the address of a server that treats every connection in one way.
+func answering(t *testing.T, treat func(net.Conn)) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { listener.Close() })
+	go func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go treat(conn)
+		}
+	}()
+	return listener.Addr().String()
+}
+
+func TestConnectNamesTheCause(t *testing.T) {
+	refusing, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	refusing.Close()
+	failing := func(err error) client.Dial {
+		return func(context.Context, string, string) (net.Conn, error) {
+			return nil, &net.OpError{Op: "dial", Err: err}
+		}
+	}
+	cases := map[string]struct {
+		dial    client.Dial
+		address string
+		limit   time.Duration
+		want    client.Cause
+	}{
+		"refused":     {dialer, refusing.Addr().String(), time.Minute, client.Refused},
+		"mute":        {dialer, answering(t, func(net.Conn) {}), 50 * time.Millisecond, client.TimedOut},
+		"hangs up":    {dialer, answering(t, func(c net.Conn) { c.Close() }), time.Minute, client.Lost},
+		"web server":  {dialer, answering(t, func(c net.Conn) { _, _ = io.WriteString(c, strings.Repeat("HTTP/1.1 400 Bad Request ", 20)) }), time.Minute, client.NotAnAgent},
+		"no route":    {failing(syscall.EHOSTUNREACH), "10.0.0.1:2222", time.Minute, client.Unreachable},
+		"timed out":   {failing(syscall.ETIMEDOUT), "10.0.0.1:2222", time.Minute, client.TimedOut},
+		"no name":     {failing(&net.DNSError{IsNotFound: true}), "w-0:2222", time.Minute, client.NoAddress},
+		"other":       {failing(errors.New("odd")), "10.0.0.1:2222", time.Minute, client.Other},
+		"no deadline": {failing(context.DeadlineExceeded), "10.0.0.1:2222", time.Minute, client.TimedOut},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), c.limit)
+			defer cancel()
+			_, err := client.Connect(ctx, c.dial, agenttest.Key(t), c.address)
+			var failure *client.Failure
+			if !errors.As(err, &failure) || failure.Cause != c.want {
+				t.Fatalf("got %v", err)
+			}
+			if failure.Cause.Remedy() == "" || failure.Err == nil {
+				t.Errorf("no remedy or no error behind it: %+v", failure)
+			}
+		})
+	}
+}
+
+func TestAt(t *testing.T) {
+	for address, want := range map[string]string{"10.0.0.1": "10.0.0.1:2222", "fd00::1": "[fd00::1]:2222", "": "", "w-0.demo": ""} {
+		got, err := client.At(mpi.HostAddress{Name: "w-0", Address: address}, 2222)
+		var failure *client.Failure
+		if got != want || want == "" && (!errors.As(err, &failure) || failure.Cause != client.NoAddress) {
+			t.Errorf("%q: got %q, %v", address, got, err)
+		}
+	}
+}
+
+func TestPushNeedsALauncher(t *testing.T) {
+	for name, table := range map[string]mpi.HostTable{
+		"no host":    {},
+		"no address": {Hosts: []mpi.HostAddress{{Name: "l"}}},
+	} {
+		if _, err := client.Push(t.Context(), dialer, agenttest.Key(t), table); err == nil {
+			t.Errorf("%s: accepted", name)
+		}
+	}
+}

@@ -1,0 +1,64 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"strconv"
+
+	"golang.org/x/crypto/ssh"
+
+	"lockstep.dev/lockstep/pkg/mpi"
+	"lockstep.dev/lockstep/pkg/mpi/agent/identity"
+)
+
+// Dial opens a connection, as (*net.Dialer).DialContext does.
+type Dial func(ctx context.Context, network, address string) (net.Conn, error)
+
+// Connect connects to the agent at `host:port`, proves that this side holds the key and makes sure that the other side
+// does. The context bounds the handshake, not the life of the connection. The error is a *Failure.
+func Connect(ctx context.Context, dial Dial, key identity.Key, address string) (*ssh.Client, error) {
+	conn, err := dial(ctx, "tcp", address)
+	if err != nil {
+		return nil, failure(err)
+	}
+	client, err := handshake(ctx, conn, key, address)
+	if err != nil {
+		conn.Close()
+		return nil, err
+	}
+	return client, nil
+}
+
+func handshake(ctx context.Context, conn net.Conn, key identity.Key, address string) (*ssh.Client, error) {
+	stop := context.AfterFunc(ctx, func() { conn.Close() })
+	c, channels, requests, err := ssh.NewClientConn(conn, address, key.ClientConfig())
+	if !stop() {
+		return nil, failure(fmt.Errorf("handshake: %w", context.Cause(ctx)))
+	}
+	if err != nil {
+		return nil, handshakeFailure(err)
+	}
+	return ssh.NewClient(c, channels, requests), nil
+}
+
+func handshakeFailure(err error) error {
+	if cause := causeOf(err); cause != Other {
+		return &Failure{Cause: cause, Err: err}
+	}
+	return &Failure{Cause: NotAnAgent, Err: err}
+}
+
+// At returns the address of the agent of a pod, for example `10.244.1.5:2222`. A pod without an IP address is a
+// *Failure.
+func At(host mpi.HostAddress, port int) (string, error) {
+	if host.Address == "" {
+		return "", &Failure{Cause: NoAddress, Err: errors.New("the pod has no IP address")}
+	}
+	if _, err := netip.ParseAddr(host.Address); err != nil {
+		return "", &Failure{Cause: NoAddress, Err: err}
+	}
+	return net.JoinHostPort(host.Address, strconv.Itoa(port)), nil
+}

@@ -1,0 +1,117 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"strings"
+	"syscall"
+
+	"golang.org/x/crypto/ssh"
+
+	"lockstep.dev/lockstep/pkg/mpi/agent/identity"
+	"lockstep.dev/lockstep/pkg/mpi/agent/liveness"
+)
+
+// Cause is why an agent could not be reached, in words for a user.
+type Cause string
+
+// The causes.
+const (
+	NoAddress      Cause = "no address"
+	Refused        Cause = "connection refused"
+	TimedOut       Cause = "connection timed out"
+	Unreachable    Cause = "no route to host"
+	Authentication Cause = "authentication failed"
+	NotAnAgent     Cause = "something else than the agent answers"
+	Lost           Cause = "connection lost"
+	Silent         Cause = "stopped answering"
+	Other          Cause = "connection failed"
+)
+
+// Remedy says what to check.
+func (c Cause) Remedy() string {
+	switch c {
+	case NoAddress:
+		return "check that the pod exists and has an IP address"
+	case Refused:
+		return "check that the container `node` of the pod runs the agent and that no NetworkPolicy rejects port 2222"
+	case TimedOut, Unreachable:
+		return "check that a NetworkPolicy admits port 2222 between the pods of the job and that the node is healthy"
+	case Authentication:
+		return "check that both pods mount the same Secret with the key of the job"
+	case NotAnAgent:
+		return "check that the container `node` of the pod runs `mpi-agent serve`"
+	case Lost, Silent:
+		return "check whether the pod was ended or frozen, its node failed, or the network was cut"
+	}
+	return "see the agent's log in the pod"
+}
+
+// Failure is a connection that could not be made or did not last.
+type Failure struct {
+	Cause Cause
+	// Err is the error behind it.
+	Err error
+}
+
+func (f *Failure) Error() string {
+	if f.Cause != Other && f.Cause != Silent {
+		return string(f.Cause)
+	}
+	return fmt.Sprintf("%s: %v", f.Cause, f.Err)
+}
+
+func (f *Failure) Unwrap() error { return f.Err }
+
+// failure finds the cause of an error; nil stays nil.
+func failure(err error) error {
+	var known *Failure
+	if err == nil || errors.As(err, &known) {
+		return err
+	}
+	return &Failure{Cause: causeOf(err), Err: err}
+}
+
+func causeOf(err error) Cause {
+	var silent *liveness.SilentError
+	var dns *net.DNSError
+	switch {
+	case errors.As(err, &silent):
+		return Silent
+	case errors.As(err, &dns):
+		return NoAddress
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return Refused
+	case errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH):
+		return Unreachable
+	case errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, context.DeadlineExceeded), errors.Is(err, syscall.ETIMEDOUT):
+		return TimedOut
+	case isAuthentication(err):
+		return Authentication
+	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, io.EOF), errors.Is(err, net.ErrClosed), errors.Is(err, syscall.EPIPE):
+		return Lost
+	}
+	return Other
+}
+
+// isAuthentication recognises a wrong key on either side. A server with a key on another curve shares no host key
+// algorithm with us; golang.org/x/crypto/ssh has no type for a client key that was refused.
+func isAuthentication(err error) bool {
+	var negotiation *ssh.AlgorithmNegotiationError
+	return errors.Is(err, identity.ErrOtherKey) || errors.As(err, &negotiation) ||
+		strings.Contains(err.Error(), "unable to authenticate")
+}
+
+// Explain returns the error of an open connection as a *Failure. A session that ended without an exit status has lost
+// its connection.
+func Explain(err error) error {
+	var missing *ssh.ExitMissingError
+	if errors.As(err, &missing) {
+		return &Failure{Cause: Lost, Err: err}
+	}
+	return failure(err)
+}

@@ -1,0 +1,216 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"log"
+	"reflect"
+	"strings"
+	"sync"
+	"time"
+
+	"lockstep.dev/lockstep/pkg/mpi"
+	"lockstep.dev/lockstep/pkg/mpi/agent/client"
+	"lockstep.dev/lockstep/pkg/mpi/agent/identity"
+)
+
+// Gate is the launcher's wait for its nodes: every host of the hostfile, except the launcher itself, must answer with
+// the key of the job.
+type Gate struct {
+	Hosts []mpi.Host
+	// Hostname is the host name of the launcher's pod.
+	Hostname string
+	Key      identity.Key
+	Dial     client.Dial
+	Port     int
+	// Deadline is how long the whole gate may take.
+	Deadline time.Duration
+	// Stubborn is how long a node may show another key before the gate gives up: a wrong Secret does not heal.
+	Stubborn time.Duration
+	Log      *log.Logger
+}
+
+const (
+	// attempt bounds one attempt to reach a node. A pod that is just coming up may swallow the first packets.
+	attempt = 2 * time.Second
+	// progress is the time between two log lines about nodes that are missing.
+	progress = 10 * time.Second
+	// DefaultStubborn is the usual Gate.Stubborn.
+	DefaultStubborn = 10 * time.Second
+)
+
+// errNoTable says that nobody told the gate where the nodes are.
+var errNoTable = errors.New("nobody sent the addresses of the pods")
+
+// nodes returns the hosts that the gate waits for.
+func (g Gate) nodes() []mpi.Host {
+	var nodes []mpi.Host
+	for _, host := range g.Hosts {
+		if firstLabel(host.Name) != firstLabel(g.Hostname) {
+			nodes = append(nodes, host)
+		}
+	}
+	return nodes
+}
+
+// Pass waits until all nodes have answered or the deadline has passed, and returns the table by which they were reached.
+// Tables come from whoever knows addresses; a newer table replaces an older one as long as the gate waits. Without nodes
+// it passes at once.
+func (g Gate) Pass(ctx context.Context, tables <-chan mpi.HostTable) (mpi.GateResult, mpi.HostTable) {
+	start := time.Now()
+	ctx, cancel := context.WithTimeout(ctx, g.Deadline)
+	defer cancel()
+	table, failures := g.wait(ctx, tables)
+	return mpi.GateResult{
+		Passed: len(failures) == 0, Seconds: time.Since(start).Seconds(), Failures: failures,
+	}, table
+}
+
+func (g Gate) wait(ctx context.Context, tables <-chan mpi.HostTable) (mpi.HostTable, []mpi.NodeFailure) {
+	if len(g.nodes()) == 0 {
+		return mpi.HostTable{}, nil
+	}
+	table, failures := mpi.HostTable{}, g.unknown()
+	select {
+	case table = <-tables:
+	case <-ctx.Done():
+		return table, failures
+	}
+	for {
+		next, failures := g.tryTable(ctx, table, tables)
+		if next == nil {
+			return table, failures
+		}
+		table = *next
+	}
+}
+
+// unknown is the result when no table ever came.
+func (g Gate) unknown() []mpi.NodeFailure {
+	var failures []mpi.NodeFailure
+	for _, node := range g.nodes() {
+		failures = append(failures, mpi.NodeFailure{Name: node.Name, Error: errNoTable.Error()})
+	}
+	return failures
+}
+
+// tryTable tries the addresses of one table until they all answer, some never will, or a different table comes, which it
+// returns.
+func (g Gate) tryTable(ctx context.Context, table mpi.HostTable, tables <-chan mpi.HostTable) (*mpi.HostTable, []mpi.NodeFailure) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	done := make(chan []mpi.NodeFailure, 1)
+	go func() { done <- g.reachAll(ctx, table) }()
+	for {
+		select {
+		case failures := <-done:
+			return nil, failures
+		case next := <-tables:
+			if reflect.DeepEqual(next, table) {
+				continue
+			}
+			g.Log.Print("the addresses of the pods have changed, the gate starts again")
+			cancel()
+			<-done
+			return &next, nil
+		}
+	}
+}
+
+// reachAll tries all nodes side by side. A node that shows another key for too long ends the wait for all.
+func (g Gate) reachAll(ctx context.Context, table mpi.HostTable) []mpi.NodeFailure {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	nodes := g.nodes()
+	waiting := newWaiting(len(nodes))
+	stop := waiting.logEvery(progress, g.Log)
+	defer stop()
+	var group sync.WaitGroup
+	for i, node := range nodes {
+		group.Go(func() {
+			if !g.reach(ctx, waiting, i, node, table) {
+				cancel()
+			}
+		})
+	}
+	group.Wait()
+	return waiting.failures()
+}
+
+// reach tries one node until it answers. It returns false when the node shows another key and will not stop to.
+func (g Gate) reach(ctx context.Context, waiting *waiting, i int, node mpi.Host, table mpi.HostTable) bool {
+	host, _ := find(table, node.Name)
+	failure := mpi.NodeFailure{Name: node.Name, Address: host.Address, Error: "no answer yet"}
+	waiting.failed(i, failure)
+	start, strangerSince := time.Now(), time.Time{}
+	for {
+		began := time.Now()
+		err := g.hello(ctx, host, table)
+		if err == nil {
+			waiting.passed(i)
+			return true
+		}
+		if ctx.Err() == nil && !cutShort(err, time.Since(began)) {
+			failure.Error = plain(err)
+			waiting.failed(i, failure)
+		}
+		strangerSince = since(strangerSince, isStranger(err))
+		if !strangerSince.IsZero() && time.Since(strangerSince) >= g.Stubborn {
+			return false
+		}
+		select {
+		case <-ctx.Done():
+			return true
+		case <-time.After(pause(time.Since(start))):
+		}
+	}
+}
+
+func (g Gate) hello(ctx context.Context, host mpi.HostAddress, table mpi.HostTable) error {
+	address, err := client.At(host, g.Port)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, attempt)
+	defer cancel()
+	_, err = client.Hello(ctx, g.Dial, g.Key, address, table)
+	return err
+}
+
+// pause is the time before the next attempt: 50 ms at first, then 5 % of the time that has passed, at most a second. A
+// long wait for an image costs little CPU and is prolonged by no more than a twentieth.
+func pause(waited time.Duration) time.Duration {
+	return min(max(waited/20, 50*time.Millisecond), time.Second)
+}
+
+// cutShort says whether an attempt failed only because the gate's own deadline came first. It says nothing about the
+// node, so the failure before it stands. The dialer may notice the deadline a moment before the context does.
+func cutShort(err error, took time.Duration) bool {
+	var failure *client.Failure
+	return errors.As(err, &failure) && failure.Cause == client.TimedOut && took < attempt
+}
+
+func isStranger(err error) bool {
+	var failure *client.Failure
+	return errors.As(err, &failure) && failure.Cause == client.Authentication
+}
+
+// since returns when a state began: at the earlier time if it was known, now if it begins, never if it does not hold.
+func since(began time.Time, holds bool) time.Time {
+	switch {
+	case !holds:
+		return time.Time{}
+	case began.IsZero():
+		return time.Now()
+	}
+	return began
+}
+
+// plain is an error in words for a table of failures, with what to check.
+func plain(err error) string {
+	var failure *client.Failure
+	if errors.As(err, &failure) {
+		return failure.Error()
+	}
+	return strings.ReplaceAll(err.Error(), "\n", " ")
+}

@@ -1,0 +1,75 @@
+package agent
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"syscall"
+	"time"
+)
+
+// Hydra never ends when it has lost a proxy: neither the death of its remote shell, nor a frozen pod, nor a killed proxy
+// makes mpiexec exit (seen with MPICH 4.0). So the remote shell ends it. It does so from a process of its own: mpiexec
+// kills its remote shells as soon as it is told to end, and may hang all the same.
+
+// EndParentCommand is the subcommand of the helper process. It is not for users.
+const EndParentCommand = "end-parent"
+
+const (
+	// ownEnd is how long Hydra may take to end by itself after a proxy has ended with an error: it then prints which
+	// rank failed.
+	ownEnd = 2 * time.Second
+	// lastWords is the time between SIGTERM and SIGKILL.
+	lastWords = time.Second
+)
+
+// HydraMercy says whether, and after which time, the launcher that started a remote shell has to be ended.
+func HydraMercy(command string, result Result) (after time.Duration, end bool) {
+	switch {
+	case !isHydraProxy(command) || result.Code == 0:
+		return 0, false
+	case result.Lost || result.Code >= codeNotExecutable:
+		return 0, true
+	}
+	return ownEnd, true
+}
+
+// StartEndParent starts the helper process, detached from the caller's session, and does not wait for it.
+func StartEndParent(program string, parent int, after time.Duration) error {
+	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	if err != nil {
+		return fmt.Errorf("end the launcher: %w", err)
+	}
+	defer null.Close()
+	helper, err := os.StartProcess(program,
+		[]string{program, EndParentCommand, strconv.Itoa(parent), after.String()},
+		&os.ProcAttr{Env: os.Environ(), Files: []*os.File{null, null, null}, Sys: &syscall.SysProcAttr{Setsid: true}})
+	if err != nil {
+		return fmt.Errorf("end the launcher: %w", err)
+	}
+	return helper.Release()
+}
+
+// EndParent ends a process: after a time in which it may end by itself, with SIGTERM, and with SIGKILL a second later.
+// The process is held by a descriptor from the start, so that a new process with the same number is safe.
+func EndParent(pid int, after time.Duration) error {
+	parent, err := os.FindProcess(pid)
+	if err != nil {
+		return fmt.Errorf("find process %d: %w", pid, err)
+	}
+	if endsWithin(parent, after) || parent.Signal(syscall.SIGTERM) != nil || endsWithin(parent, lastWords) {
+		return nil
+	}
+	return parent.Kill()
+}
+
+// endsWithin reports whether a process ends within a time. A process that is not our child can only be looked at.
+func endsWithin(p *os.Process, limit time.Duration) bool {
+	const look = 10 * time.Millisecond
+	for deadline := time.Now().Add(limit); time.Now().Before(deadline); time.Sleep(look) {
+		if p.Signal(syscall.Signal(0)) != nil {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,57 @@
+package liveness_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"golang.org/x/crypto/ssh"
+
+	"lockstep.dev/lockstep/pkg/mpi/agent/liveness"
+)
+
+// peer answers questions in its own way; the rest of a connection is not used.
+type peer struct {
+	ssh.Conn
+	answer func() error
+}
+
+func (p peer) SendRequest(name string, wantReply bool, _ []byte) (bool, []byte, error) {
+	if name != "keepalive@openssh.com" || !wantReply {
+		return false, nil, errors.New("another request")
+	}
+	return false, nil, p.answer()
+}
+
+var patience = liveness.Patience{Interval: time.Millisecond, Misses: 3}
+
+func TestWatchReportsSilence(t *testing.T) {
+	mute := peer{answer: func() error { select {} }}
+	var silent *liveness.SilentError
+	if err := patience.Watch(t.Context(), mute); !errors.As(err, &silent) || silent.For != 3*time.Millisecond {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestWatchReportsALostConnection(t *testing.T) {
+	lost := errors.New("lost")
+	if err := patience.Watch(t.Context(), peer{answer: func() error { return lost }}); !errors.Is(err, lost) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestWatchEndsWithItsContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	questions := 0
+	patient := liveness.Patience{Interval: time.Millisecond, Misses: 60_000}
+	err := patient.Watch(ctx, peer{answer: func() error {
+		if questions++; questions == 3 {
+			cancel()
+		}
+		return nil
+	}})
+	if err != nil || questions < 3 {
+		t.Errorf("got %v after %d questions", err, questions)
+	}
+}

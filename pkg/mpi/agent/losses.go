@@ -1,0 +1,56 @@
+package agent
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+)
+
+// loss is what an rsh noticed: a node that could not be reached or was lost. The processes of rsh leave losses in a file
+// of the launcher's pod, in the order of time; Run reads it after the command, because MPI's own messages blame other
+// things.
+type loss struct {
+	Host    string `json:"host"`
+	Address string `json:"address,omitempty"`
+	// Error is what happened in plain words.
+	Error string `json:"error"`
+}
+
+func (l loss) String() string { return describeNode(l.Host, l.Address) + ": " + l.Error }
+
+// appendLoss adds a loss to the file. One write of a short line is atomic between processes (O_APPEND).
+func appendLoss(path string, l loss) error {
+	line, err := json.Marshal(l)
+	if err != nil {
+		return fmt.Errorf("encode a loss: %w", err)
+	}
+	file, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(append(line, '\n'))
+	return errors.Join(err, file.Close())
+}
+
+// readLosses returns the losses in the order of time. No file means none.
+func readLosses(path string) ([]loss, error) {
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read what rsh noticed: %w", err)
+	}
+	var losses []loss
+	for line := range strings.Lines(string(text)) {
+		var l loss
+		if err := json.Unmarshal([]byte(line), &l); err != nil {
+			return losses, fmt.Errorf("read what rsh noticed: %w", err)
+		}
+		losses = append(losses, l)
+	}
+	return losses, nil
+}

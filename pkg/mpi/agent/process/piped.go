@@ -1,0 +1,146 @@
+package process
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Streams are the standard streams of a process that is not given files.
+type Streams struct {
+	Stdin          io.Reader
+	Stdout, Stderr io.Writer
+}
+
+const (
+	// heldOutput is how long the output of an ended process stays open when a descendant holds it. OpenSSH would wait
+	// for ever.
+	heldOutput = time.Second
+	// endGrace is the time between SIGTERM and SIGKILL when nobody wants the process any more. It is short: the
+	// process has lost its launcher, or the pod is being deleted.
+	endGrace = 300 * time.Millisecond
+	// blockedOutput is how long output may wait for a reader who has probably gone.
+	blockedOutput = 100 * time.Millisecond
+)
+
+// Run starts a process with pipes, copies its streams and returns how it ended. All that the process wrote is delivered
+// before Run returns, as long as the context lasts. The end of the context ends the process group.
+func (r *Reaper) Run(ctx context.Context, path string, argv, env []string, streams Streams) (Status, error) {
+	stdin, err := openPipe()
+	if err != nil {
+		return 0, err
+	}
+	defer stdin.close()
+	stdout, err := openPipe()
+	if err != nil {
+		return 0, err
+	}
+	defer stdout.close()
+	stderr, err := openPipe()
+	if err != nil {
+		return 0, err
+	}
+	defer stderr.close()
+	p, err := r.Start(Spec{Path: path, Argv: argv, Env: env, Files: []*os.File{stdin.read, stdout.write, stderr.write}})
+	if err != nil {
+		return 0, err
+	}
+	stdin.read.Close()
+	stdout.write.Close()
+	stderr.write.Close()
+
+	go feed(stdin.write, streams.Stdin)
+	drained := make(chan struct{})
+	go func() {
+		defer close(drained)
+		other := make(chan struct{})
+		go func() { defer close(other); drain(streams.Stderr, stderr.read) }()
+		drain(streams.Stdout, stdout.read)
+		<-other
+	}()
+	wait(ctx, p)
+	release := time.Now().Add(heldOutput)
+	_ = stdout.read.SetReadDeadline(release) // pipes take deadlines
+	_ = stderr.read.SetReadDeadline(release)
+	awaitOutput(ctx, drained)
+	select {
+	case <-p.Done():
+		return p.Status(), nil
+	default:
+		return 0, fmt.Errorf("`%s` cannot be ended: it waits inside the kernel", argv[0])
+	}
+}
+
+// wait returns when the process has ended, by itself or because the context has.
+func wait(ctx context.Context, p *Process) {
+	select {
+	case <-p.Done():
+	case <-ctx.Done():
+		p.End(endGrace)
+	}
+}
+
+func awaitOutput(ctx context.Context, drained <-chan struct{}) {
+	select {
+	case <-drained:
+	case <-ctx.Done():
+		select {
+		case <-drained:
+		case <-time.After(blockedOutput):
+		}
+	}
+}
+
+// feed copies the input and closes it at its end. It ends early when the process stops reading.
+func feed(to *os.File, from io.Reader) {
+	_, _ = io.Copy(to, from) // the process decides how much it reads
+	to.Close()
+}
+
+// drain copies the output until its end, or until the deadline of the pipe and then whatever the pipe still holds: what
+// the process itself wrote came first.
+func drain(to io.Writer, from *os.File) {
+	if _, err := io.Copy(to, from); !os.IsTimeout(err) {
+		return
+	}
+	left, err := buffered(from)
+	if err != nil || left == 0 {
+		return
+	}
+	_ = from.SetReadDeadline(time.Time{})
+	_, _ = io.CopyN(to, from, int64(left))
+}
+
+// buffered returns the number of bytes that a pipe holds.
+func buffered(pipe *os.File) (int, error) {
+	raw, err := pipe.SyscallConn()
+	if err != nil {
+		return 0, err
+	}
+	var n int
+	var ioctlErr error
+	if err := raw.Control(func(fd uintptr) { n, ioctlErr = unix.IoctlGetInt(int(fd), unix.TIOCINQ) }); err != nil {
+		return 0, err
+	}
+	return n, ioctlErr
+}
+
+type pipe struct{ read, write *os.File }
+
+func openPipe() (pipe, error) {
+	read, write, err := os.Pipe()
+	if err != nil {
+		return pipe{}, fmt.Errorf("open a pipe: %w", err)
+	}
+	return pipe{read, write}, nil
+}
+
+// close closes what is still open; closing twice is harmless.
+func (p pipe) close() {
+	p.read.Close()
+	p.write.Close()
+}

@@ -1,0 +1,59 @@
+package agent
+
+import (
+	"context"
+	"sync"
+
+	"lockstep.dev/lockstep/pkg/mpi"
+)
+
+// rendezvous is where the controller's table of hosts and the launcher's gate meet. A table is taken until the gate has
+// decided; then every push gets the same answer and its table is ignored.
+type rendezvous struct {
+	// needed are the hosts that a table must have.
+	needed []mpi.Host
+	tables chan mpi.HostTable
+
+	once    sync.Once
+	decided chan struct{}
+	result  mpi.GateResult
+}
+
+func newRendezvous(needed []mpi.Host) *rendezvous {
+	return &rendezvous{needed: needed, tables: make(chan mpi.HostTable), decided: make(chan struct{})}
+}
+
+// answer is the subsystem: it offers a table to the gate and waits for its result.
+func (r *rendezvous) answer(ctx context.Context, request []byte) (any, error) {
+	table, err := decodeTable(request)
+	if err == nil {
+		err = validateTable(table, r.needed)
+	}
+	if err != nil {
+		return nil, err
+	}
+	select {
+	case r.tables <- table:
+	case <-r.decided:
+	case <-ctx.Done():
+	}
+	select {
+	case <-r.decided:
+		return r.result, nil
+	case <-ctx.Done():
+		select {
+		case <-r.decided: // the agent is about to end because of it
+			return r.result, nil
+		default:
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// decide gives all pushes their answer. Only the first call counts.
+func (r *rendezvous) decide(result mpi.GateResult) {
+	r.once.Do(func() {
+		r.result = result
+		close(r.decided)
+	})
+}

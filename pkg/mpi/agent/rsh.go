@@ -1,0 +1,205 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log"
+	"net"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/crypto/ssh"
+
+	"lockstep.dev/lockstep/pkg/mpi"
+	"lockstep.dev/lockstep/pkg/mpi/agent/client"
+	"lockstep.dev/lockstep/pkg/mpi/agent/identity"
+	"lockstep.dev/lockstep/pkg/mpi/agent/process"
+)
+
+// Rsh runs one command on a host.
+type Rsh struct {
+	Settings Settings
+	Options  RshOptions
+	Key      identity.Key
+	Dial     client.Dial
+	Stdin    io.Reader
+	Stdout   io.Writer
+	Stderr   io.Writer
+	Log      *log.Logger
+}
+
+const (
+	// codeLost is the exit code of ssh for everything that is not the command's own.
+	codeLost = 255
+	// between is the time between two attempts to connect.
+	between = 500 * time.Millisecond
+)
+
+// Result is how a remote command ended.
+type Result struct {
+	// Code is the exit code for the caller: the command's own, 128+n after signal n, 255 when there was no connection.
+	Code int
+	// Lost says that the connection could not be made or did not last.
+	Lost bool
+}
+
+// Run runs the command and copies its streams. It returns when the command has ended or the node is lost, which it says
+// in one line and leaves for Launcher.Run. It does not wait for standard input to end.
+func (r Rsh) Run(ctx context.Context) Result {
+	host, err := r.resolve()
+	if err != nil {
+		return r.lose("cannot reach", host, err)
+	}
+	conn, err := r.connect(ctx, host)
+	if err != nil {
+		return r.lose("cannot reach", host, err)
+	}
+	defer conn.Close()
+	code, err := r.execute(ctx, conn)
+	if err != nil {
+		return r.lose("lost", host, err)
+	}
+	if code > 128 && startsRanks(r.Options.Command) {
+		r.remember(host, "the launch daemon ended with code "+strconv.Itoa(code)+", as after a kill")
+	}
+	return Result{Code: code}
+}
+
+// resolve finds the address of the host: an IP address is its own, a name is in the table that the gate left. Without a
+// table, as in a pod that passed no gate, names are left to DNS.
+func (r Rsh) resolve() (mpi.HostAddress, error) {
+	name := r.Options.Host
+	if net.ParseIP(name) != nil {
+		return mpi.HostAddress{Name: name, Address: name}, nil
+	}
+	table, err := readTable(r.Settings.hostTablePath())
+	if errors.Is(err, fs.ErrNotExist) {
+		return mpi.HostAddress{Name: name, Address: name}, nil
+	}
+	if err != nil {
+		return mpi.HostAddress{Name: name}, err
+	}
+	host, found := find(table, name)
+	if !found {
+		return mpi.HostAddress{Name: name}, fmt.Errorf("it is not a host of this job, which has %s", hostNames(table))
+	}
+	return host, nil
+}
+
+func hostNames(table mpi.HostTable) string {
+	var names []string
+	for _, host := range table.Hosts {
+		names = append(names, firstLabel(host.Name))
+	}
+	return enumerate(names)
+}
+
+// connect tries as often as the options say. Another key does not get better.
+func (r Rsh) connect(ctx context.Context, host mpi.HostAddress) (*ssh.Client, error) {
+	port := r.Options.Port
+	if port == 0 {
+		port = r.Settings.Port
+	}
+	address := net.JoinHostPort(host.Address, strconv.Itoa(port))
+	for try := 1; ; try++ {
+		if r.Options.Verbose {
+			r.Log.Printf("rsh: connect to %s at %s, attempt %d of %d", host.Name, address, try, r.Options.ConnectionAttempts)
+		}
+		conn, err := r.attempt(ctx, address)
+		if err == nil || isStranger(err) || try == r.Options.ConnectionAttempts {
+			return conn, err
+		}
+		time.Sleep(between)
+	}
+}
+
+func (r Rsh) attempt(ctx context.Context, address string) (*ssh.Client, error) {
+	ctx, cancel := context.WithTimeout(ctx, r.Options.ConnectTimeout)
+	defer cancel()
+	return client.Connect(ctx, r.Dial, r.Key, address)
+}
+
+// execute runs the command on the connection and watches the node meanwhile.
+func (r Rsh) execute(ctx context.Context, conn *ssh.Client) (int, error) {
+	if len(r.Options.Command) > process.MaxCommandLine {
+		return 0, fmt.Errorf("the command has %d bytes, at most %d are possible", len(r.Options.Command), process.MaxCommandLine)
+	}
+	silent := make(chan error, 1)
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	go func() {
+		err := r.Options.Patience.Watch(ctx, conn)
+		silent <- err
+		if err != nil {
+			conn.Close()
+		}
+	}()
+	code, err := r.session(conn)
+	if err == nil {
+		return code, nil
+	}
+	stop()
+	if why := <-silent; why != nil {
+		err = why
+	}
+	return 0, client.Explain(err)
+}
+
+func (r Rsh) session(conn *ssh.Client) (int, error) {
+	session, err := conn.NewSession()
+	if err != nil {
+		return 0, err
+	}
+	defer session.Close()
+	stdin, err := session.StdinPipe()
+	if err != nil {
+		return 0, err
+	}
+	session.Stdout, session.Stderr = r.Stdout, r.Stderr
+	if err := session.Start(r.Options.Command); err != nil {
+		return 0, err
+	}
+	go r.feed(stdin)
+	err = session.Wait()
+	var exit *ssh.ExitError
+	if errors.As(err, &exit) {
+		return exit.ExitStatus(), nil
+	}
+	return 0, err
+}
+
+// feed passes standard input on and then its end. It is left behind when the command ends first.
+func (r Rsh) feed(stdin io.WriteCloser) {
+	if !r.Options.NoStdin && r.Stdin != nil {
+		_, _ = io.Copy(stdin, r.Stdin) // the command decides how much it reads
+	}
+	_ = stdin.Close() // the connection may have ended
+}
+
+// lose says what happened, in one line, and leaves it for the verdict.
+func (r Rsh) lose(verb string, host mpi.HostAddress, err error) Result {
+	text := strings.ReplaceAll(err.Error(), "\n", " ")
+	r.remember(host, text)
+	address, remedy := "", ""
+	if host.Address != "" && host.Address != host.Name {
+		address = " (" + host.Address + ")"
+	}
+	var failure *client.Failure
+	if errors.As(err, &failure) {
+		remedy = "; " + failure.Cause.Remedy()
+	}
+	fmt.Fprintf(r.Stderr, "mpi-agent rsh: %s node %s%s: %s%s\n", verb, host.Name, address, text, remedy)
+	return Result{Code: codeLost, Lost: true}
+}
+
+// remember leaves a loss for the verdict.
+func (r Rsh) remember(host mpi.HostAddress, text string) {
+	err := appendLoss(r.Settings.lossesPath(), loss{Host: host.Name, Address: host.Address, Error: text})
+	if err != nil && r.Options.Verbose {
+		r.Log.Printf("rsh: the verdict will not know this: %v", err)
+	}
+}

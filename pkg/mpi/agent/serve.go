@@ -1,0 +1,146 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"net"
+	"os"
+	"strings"
+	"syscall"
+
+	"lockstep.dev/lockstep/pkg/mpi"
+	"lockstep.dev/lockstep/pkg/mpi/agent/identity"
+	"lockstep.dev/lockstep/pkg/mpi/agent/process"
+	"lockstep.dev/lockstep/pkg/mpi/agent/server"
+)
+
+// Node is the agent of a node.
+type Node struct {
+	Settings Settings
+	// Hostname is the host name of the pod.
+	Hostname string
+	Key      identity.Key
+	Reaper   *process.Reaper
+	// Environment is what commands see: that of the node's container, so that values of the pod, such as HOSTNAME,
+	// are the node's and not the launcher's. Variables that a peer would set are refused (server package).
+	Environment []string
+	Log         *log.Logger
+}
+
+// Serve answers on the listener until the context is done; then it ends all commands and returns.
+func (n Node) Serve(ctx context.Context, listener net.Listener) error {
+	l := newLedger(os.DirFS("/"))
+	front := server.Server{
+		Key: n.Key, Limits: server.DefaultLimits, Log: n.Log,
+		Handlers: server.Handlers{
+			Exec: func(ctx context.Context, c server.Command) server.Exit { return n.exec(ctx, l, c) },
+			Subsystems: map[string]server.Subsystem{
+				mpi.HelloSubsystem: n.hello,
+				mpi.ReportSubsystem: func(ctx context.Context, _ []byte) (any, error) {
+					return l.report(ctx, n.Hostname), nil
+				},
+			},
+		},
+	}
+	return front.Serve(ctx, listener)
+}
+
+// hello says who is here and keeps the table of hosts that the launcher sends, for daemons that start other daemons.
+func (n Node) hello(_ context.Context, request []byte) (any, error) {
+	if len(request) > 0 {
+		table, err := decodeTable(request)
+		if err != nil {
+			return nil, err
+		}
+		if err := validateTable(table, nil); err != nil {
+			return nil, err
+		}
+		if err := writeTable(n.Settings.hostTablePath(), table); err != nil {
+			n.Log.Printf("daemons on this node cannot start daemons on others: %v", err)
+		}
+	}
+	return mpi.Hello{Hostname: n.Hostname}, nil
+}
+
+func (n Node) exec(ctx context.Context, l *ledger, c server.Command) server.Exit {
+	ended := func(int) {}
+	if startsRanks(c.Line) {
+		ended = l.started()
+	}
+	exit := n.run(ctx, c)
+	if ctx.Err() != nil {
+		ended(0) // the launcher has let it go: that the daemon was killed then says nothing
+	} else {
+		ended(exit.Code)
+	}
+	return exit
+}
+
+func (n Node) run(ctx context.Context, c server.Command) server.Exit {
+	path, argv, err := process.CommandLine(c.Line)
+	if err != nil {
+		return n.failed(c, err)
+	}
+	n.Log.Printf("start for %s: %s", c.Peer, abbreviate(c.Line, 200))
+	status, err := n.Reaper.Run(ctx, path, argv, n.Environment, process.Streams{
+		Stdin: c.Stdin, Stdout: c.Stdout, Stderr: c.Stderr,
+	})
+	if err != nil {
+		return n.failed(c, err)
+	}
+	why := ""
+	if ctx.Err() != nil {
+		why = " after the launcher closed the session or the pod was asked to stop"
+	}
+	n.Log.Printf("the command for %s %s%s", c.Peer, status, why)
+	return exitOf(status)
+}
+
+func (n Node) failed(c server.Command, err error) server.Exit {
+	n.Log.Printf("cannot run a command for %s: %v", c.Peer, err)
+	fmt.Fprintf(c.Stderr, "mpi-agent: %v\n", err)
+	return server.Exit{Code: startFailureCode(err)}
+}
+
+// standardSignals are the names that an exit-signal may carry (RFC 4254 section 6.10).
+const standardSignals = " ABRT ALRM FPE HUP ILL INT KILL PIPE QUIT SEGV TERM USR1 USR2 "
+
+func exitOf(status process.Status) server.Exit {
+	exit := server.Exit{Code: status.Code(), CoreDumped: status.CoreDumped()}
+	if signal := status.Signal(); signal != 0 {
+		name := strings.TrimPrefix(process.SignalName(signal), "SIG")
+		if strings.Contains(standardSignals, " "+name+" ") {
+			exit.Signal = name
+		}
+	}
+	return exit
+}
+
+// Exit codes as POSIX shells use them.
+const (
+	codeAgentFailed   = 125
+	codeNotExecutable = 126
+	codeNotFound      = 127
+)
+
+// startFailureCode is the exit code of a command that could not be started.
+func startFailureCode(err error) int {
+	var noShell *process.NoShellError
+	switch {
+	case isNotFound(err), errors.As(err, &noShell):
+		return codeNotFound
+	case errors.Is(err, os.ErrPermission), errors.Is(err, syscall.ENOEXEC), errors.Is(err, syscall.EISDIR):
+		return codeNotExecutable
+	}
+	return codeAgentFailed
+}
+
+// abbreviate cuts a text for a message.
+func abbreviate(text string, runes int) string {
+	if r := []rune(text); len(r) > runes {
+		return string(r[:runes]) + "…"
+	}
+	return text
+}

@@ -1,0 +1,168 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"net"
+	"sync"
+	"time"
+
+	"golang.org/x/crypto/ssh"
+
+	"lockstep.dev/lockstep/pkg/mpi/agent/identity"
+	"lockstep.dev/lockstep/pkg/mpi/agent/liveness"
+)
+
+// Limits bound what a peer may cost before and after it has proved who it is.
+type Limits struct {
+	// Unauthenticated is the number of connections that may be in their handshake; further ones wait.
+	Unauthenticated int
+	// Handshake is the time in which a connection must have authenticated.
+	Handshake time.Duration
+	// Patience is how long an authenticated peer may be silent. It is longer than the client's: a client that is
+	// slow for a moment must not lose its job.
+	Patience liveness.Patience
+}
+
+// DefaultLimits hold thousands of nodes.
+var DefaultLimits = Limits{
+	Unauthenticated: 128,
+	Handshake:       10 * time.Second,
+	Patience:        liveness.Patience{Interval: 5 * time.Second, Misses: 3},
+}
+
+// Server answers on one or more listeners. Handlers must not change while it serves.
+type Server struct {
+	Key      identity.Key
+	Handlers Handlers
+	Limits   Limits
+	Log      *log.Logger
+}
+
+// Serve accepts connections until the context is done or the listener fails. Then it closes the listener, ends the
+// context of all sessions, and returns when their functions have returned and all connections are closed. The end of
+// the context is not an error.
+func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
+	ctx, cancel := context.WithCancel(ctx)
+	var connections sync.WaitGroup
+	defer connections.Wait()
+	defer cancel()
+	stop := context.AfterFunc(ctx, func() { listener.Close() })
+	defer stop()
+
+	handshakes := make(chan struct{}, s.Limits.Unauthenticated)
+	for {
+		handshakes <- struct{}{}
+		conn, err := accept(listener)
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case err != nil:
+			return fmt.Errorf("accept connections: %w", err)
+		}
+		connections.Go(func() { s.connection(ctx, conn, func() { <-handshakes }) })
+	}
+}
+
+// accept returns the next connection. An error that concerns one connection, or that passes, such as a lack of file
+// descriptors, is not the listener's end.
+func accept(listener net.Listener) (net.Conn, error) {
+	for {
+		conn, err := listener.Accept()
+		var temporary interface{ Temporary() bool }
+		if err != nil && errors.As(err, &temporary) && temporary.Temporary() {
+			time.Sleep(10 * time.Millisecond)
+			continue
+		}
+		return conn, err
+	}
+}
+
+func (s *Server) connection(ctx context.Context, conn net.Conn, authenticated func()) {
+	defer conn.Close()
+	peer, channels, requests, err := s.handshake(ctx, conn)
+	authenticated()
+	if err != nil {
+		s.logRefusal(conn, err)
+		return
+	}
+	defer peer.Close()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go answerGlobal(requests)
+	go func() {
+		if err := s.Limits.Patience.Watch(ctx, peer); err != nil {
+			peer.Close()
+		}
+	}()
+	s.sessions(ctx, peer, channels)
+}
+
+func (s *Server) handshake(ctx context.Context, conn net.Conn) (
+	*ssh.ServerConn, <-chan ssh.NewChannel, <-chan *ssh.Request, error,
+) {
+	stop := context.AfterFunc(ctx, func() { conn.Close() })
+	defer stop()
+	if err := conn.SetDeadline(time.Now().Add(s.Limits.Handshake)); err != nil {
+		return nil, nil, nil, fmt.Errorf("set the deadline of a handshake: %w", err)
+	}
+	config := s.Key.ServerConfig()
+	config.AuthLogCallback = s.logAttempt
+	peer, channels, requests, err := ssh.NewServerConn(conn, config)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	if err := conn.SetDeadline(time.Time{}); err != nil {
+		return nil, nil, nil, fmt.Errorf("clear the deadline of a handshake: %w", err)
+	}
+	return peer, channels, requests, nil
+}
+
+// logAttempt names peers that tried to get in without the key. Every client first asks which methods there are, by
+// trying none; that is no attempt.
+func (s *Server) logAttempt(peer ssh.ConnMetadata, method string, err error) {
+	if err != nil && method != "none" {
+		s.Log.Printf("refused %s (%s): it does not hold the key of this job", peer.RemoteAddr(), method)
+	}
+}
+
+// logRefusal names peers whose key is not even on the same curve. It is silent about probes and port scanners, which
+// connect and say nothing.
+func (s *Server) logRefusal(conn net.Conn, err error) {
+	var negotiation *ssh.AlgorithmNegotiationError
+	if errors.As(err, &negotiation) {
+		s.Log.Printf("refused %s: it shares no algorithm with us, so it does not hold the key of this job", conn.RemoteAddr())
+	}
+}
+
+// answerGlobal answers keepalives and refuses everything else, port forwarding in particular.
+func answerGlobal(requests <-chan *ssh.Request) {
+	for request := range requests {
+		if request.WantReply {
+			_ = request.Reply(request.Type == liveness.Request, nil) // a lost connection ends the loop
+		}
+	}
+}
+
+// sessions serves the sessions of a connection until the peer has gone or the server drains.
+func (s *Server) sessions(ctx context.Context, peer *ssh.ServerConn, channels <-chan ssh.NewChannel) {
+	var running sync.WaitGroup
+	defer running.Wait()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case channel, open := <-channels:
+			if !open {
+				return
+			}
+			if channel.ChannelType() != "session" {
+				_ = channel.Reject(ssh.UnknownChannelType, "only sessions are offered")
+				continue
+			}
+			running.Go(func() { s.session(ctx, peer, channel) })
+		}
+	}
+}

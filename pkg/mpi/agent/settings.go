@@ -1,0 +1,97 @@
+package agent
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"lockstep.dev/lockstep/pkg/mpi"
+)
+
+// The environment variables that override a Settings. They exist because rsh is called by MPI, which passes no flags of
+// ours; Run hands them to the user's command.
+const (
+	KeyDirVariable   = "LOCKSTEP_KEY_DIR"
+	StateDirVariable = "LOCKSTEP_STATE_DIR"
+	PortVariable     = "LOCKSTEP_PORT"
+)
+
+// Settings say where the agent finds and leaves things. The same values hold in all pods of a job.
+type Settings struct {
+	// KeyDir is where the Secret of the job is mounted.
+	KeyDir string
+	// StateDir is a folder of the pod that the agent may write.
+	StateDir string
+	// Port is where the agents of the job listen, from 1 to 65535.
+	Port int
+}
+
+// DefaultSettings are those of a compiled runtime.
+func DefaultSettings() Settings {
+	return Settings{KeyDir: mpi.SSHAuthMountPath, StateDir: mpi.StateDir, Port: mpi.AgentPort}
+}
+
+// SettingsFrom returns the default settings with the overrides of an environment.
+func SettingsFrom(lookup func(string) (string, bool)) (Settings, error) {
+	s := DefaultSettings()
+	if dir, found := lookup(KeyDirVariable); found {
+		s.KeyDir = dir
+	}
+	if dir, found := lookup(StateDirVariable); found {
+		s.StateDir = dir
+	}
+	if text, found := lookup(PortVariable); found {
+		port, err := ParsePort(text)
+		if err != nil {
+			return Settings{}, fmt.Errorf("environment variable %s: %w", PortVariable, err)
+		}
+		s.Port = port
+	}
+	return s, nil
+}
+
+// ParsePort reads the number of a port.
+func ParsePort(text string) (int, error) {
+	port, err := strconv.Atoi(text)
+	if err != nil || port < 1 || port > 65535 {
+		return 0, fmt.Errorf("`%s` is not a port: allowed are 1 to 65535", text)
+	}
+	return port, nil
+}
+
+// environment returns the settings as variables.
+func (s Settings) environment() []string {
+	return []string{
+		KeyDirVariable + "=" + s.KeyDir,
+		StateDirVariable + "=" + s.StateDir,
+		PortVariable + "=" + strconv.Itoa(s.Port),
+	}
+}
+
+func (s Settings) hostTablePath() string {
+	return filepath.Join(s.StateDir, filepath.Base(mpi.HostTablePath))
+}
+func (s Settings) hydraHostfilePath() string {
+	return filepath.Join(s.StateDir, filepath.Base(mpi.HydraHostfilePath))
+}
+func (s Settings) lossesPath() string { return filepath.Join(s.StateDir, "losses") }
+
+// replaceFile writes a file so that a reader sees the old content or the new.
+func replaceFile(path string, content []byte, mode fs.FileMode) error {
+	temporary, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-")
+	if err != nil {
+		return err
+	}
+	_, err = temporary.Write(content)
+	err = errors.Join(err, temporary.Chmod(mode), temporary.Close())
+	if err == nil {
+		err = os.Rename(temporary.Name(), path)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(temporary.Name()))
+	}
+	return nil
+}

@@ -1,0 +1,19 @@
+{{- /* The label app.kubernetes.io/name is part of the contract with the controller: the NetworkPolicy of each job admits
+pods that carry it, in this namespace. */ -}}
+{{- define "mpi-controller.selector" -}}
+app.kubernetes.io/name: mpi-controller
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end }}
+
+{{- define "mpi-controller.labels" -}}
+{{ include "mpi-controller.selector" . }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/part-of: lockstep
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+{{- end }}
+
+{{- define "mpi-controller.image" -}}
+{{- with .Values.image -}}
+{{ .repository }}{{ if .digest }}@{{ .digest }}{{ else }}:{{ .tag | default $.Chart.AppVersion }}{{ end }}
+{{- end -}}
+{{- end }}

@@ -1,0 +1,67 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"lockstep.dev/lockstep/pkg/mpi/reconciler"
+)
+
+func TestExecute(t *testing.T) {
+	defaults := reconciler.Options{
+		Namespace: "lockstep-system", Concurrency: 10, MetricsAddress: ":8080", ProbeAddress: ":8081",
+	}
+	changed := reconciler.Options{
+		Namespace: "mpi", Concurrency: 3, MetricsAddress: "0", ProbeAddress: "127.0.0.1:9", LeaderElection: true,
+	}
+	cases := map[string]struct {
+		reason    string
+		namespace string
+		args      []string
+		failure   error
+		want      *config
+		code      int
+		says      string
+	}{
+		"Defaults": {"a pod knows its namespace from the downward API", "lockstep-system", nil, nil, &config{options: defaults}, 0, ""},
+		"Flags": {
+			"flags win", "lockstep-system",
+			[]string{
+				"--namespace=mpi", "--concurrency=3", "--metrics-bind-address=0", "--health-probe-bind-address=127.0.0.1:9",
+				"--leader-elect", "--log-level=debug", "--kubeconfig=/tmp/k",
+			},
+			nil, &config{kubeconfigPath: "/tmp/k", logLevel: slog.LevelDebug, options: changed}, 0, "",
+		},
+		"Help":           {"", "", []string{"--help"}, nil, nil, 0, "Examples:"},
+		"NoNamespace":    {"the launchers would admit nobody", "", nil, nil, nil, 2, "--namespace is empty"},
+		"BadNamespace":   {"", "Not_A_Name", nil, nil, nil, 2, "`Not_A_Name` is no name"},
+		"BadConcurrency": {"", "x", []string{"--concurrency=0"}, nil, nil, 2, "at least 1 is needed"},
+		"BadLevel":       {"", "x", []string{"--log-level=loud"}, nil, nil, 2, "log-level"},
+		"UnknownFlag":    {"", "x", []string{"--zap"}, nil, nil, 2, "unknown flag"},
+		"Argument":       {"", "x", []string{"start"}, nil, nil, 2, "unexpected argument `start`"},
+		"Failure":        {"", "x", nil, errors.New("no cluster"), &config{options: reconciler.Options{Namespace: "x", Concurrency: 10, MetricsAddress: ":8080", ProbeAddress: ":8081"}}, 1, "mpi-controller: no cluster"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv("POD_NAMESPACE", tc.namespace)
+			var got *config
+			var out bytes.Buffer
+			code := execute(t.Context(), tc.args, &out, &out, func(_ context.Context, c config) error {
+				got = &c
+				return tc.failure
+			})
+			if code != tc.code || !strings.Contains(out.String(), tc.says) {
+				t.Errorf("%s: want code %d and `%s`, got %d: %s", tc.reason, tc.code, tc.says, code, out.String())
+			}
+			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(config{})); diff != "" {
+				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}

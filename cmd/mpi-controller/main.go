@@ -1,0 +1,45 @@
+// Command mpi-controller runs TrainJobs of MPI runtimes: it gives each a key, a hostfile, network policies and a JobSet,
+// hands the launcher the addresses of its nodes, and says in the status of the TrainJob what goes on and what went wrong.
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/go-logr/logr"
+	"k8s.io/klog/v2"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"lockstep.dev/lockstep/pkg/mpi/reconciler"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := execute(ctx, os.Args[1:], os.Stdout, os.Stderr, run)
+	stop()
+	os.Exit(code)
+}
+
+// run works until the context ends.
+func run(ctx context.Context, c config) error {
+	log := logr.FromSlogHandler(slog.NewJSONHandler(os.Stderr, &slog.HandlerOptions{Level: c.logLevel}))
+	ctrl.SetLogger(log)
+	klog.SetLogger(log)
+	kubeconfig, err := c.kubeconfig()
+	if err != nil {
+		return err
+	}
+	mgr, err := reconciler.NewManager(ctx, kubeconfig, c.options)
+	if err != nil {
+		return fmt.Errorf("set up controller: %w", err)
+	}
+	log.Info("starting", "namespace", c.options.Namespace, "leaderElection", c.options.LeaderElection)
+	if err := mgr.Start(ctx); err != nil {
+		return fmt.Errorf("run manager: %w", err)
+	}
+	return nil
+}

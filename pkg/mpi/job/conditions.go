@@ -1,0 +1,105 @@
+package job
+
+import (
+	"time"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"lockstep.dev/lockstep/pkg/mpi"
+)
+
+// The conditions beyond upstream's Suspended, Complete and Failed.
+//
+//	Created     all objects of the job exist
+//	Suspended   spec.suspend holds the job back (absent until that happened once, as upstream has it)
+//	PodsReady   every pod of the job is ready
+//	Running     all nodes answered the launcher, and the user's command runs
+//	Complete    the launcher succeeded                      (absent until true, final)
+//	Failed      the job failed, and the message says why    (absent until true, final)
+//
+// PodsReady and Running are absent before Created is true.
+const (
+	Created   = "Created"
+	PodsReady = "PodsReady"
+	Running   = "Running"
+)
+
+// conditions collects the conditions of one pass in life order.
+type conditions struct {
+	now        time.Time
+	generation int64
+	earlier    []metav1.Condition
+	list       []metav1.Condition
+}
+
+func (c *conditions) created(reason mpi.Reason, message string) {
+	c.add(Created, true, reason, message)
+}
+
+func (c *conditions) notCreated(reason mpi.Reason, message string) {
+	c.add(Created, false, reason, message)
+}
+
+// suspended has upstream's words. A job that was never suspended has no such condition.
+func (c *conditions) suspended(now bool) {
+	switch {
+	case now:
+		c.add(trainer.TrainJobSuspended, true, ReasonSuspended, "TrainJob is suspended")
+	case apimeta.FindStatusCondition(c.earlier, trainer.TrainJobSuspended) != nil:
+		c.add(trainer.TrainJobSuspended, false, ReasonResumed, "TrainJob is resumed")
+	}
+}
+
+func (c *conditions) podsReady(message string) { c.add(PodsReady, true, ReasonPodsReady, message) }
+
+func (c *conditions) podsNotReady(reason mpi.Reason, message string) {
+	c.add(PodsReady, false, reason, message)
+}
+
+func (c *conditions) running(message string) { c.add(Running, true, ReasonGatePassed, message) }
+
+func (c *conditions) notRunning(reason mpi.Reason, message string) {
+	c.add(Running, false, reason, message)
+}
+
+func (c *conditions) ended(e end) {
+	kind := trainer.TrainJobFailed
+	if e.succeeded {
+		kind = trainer.TrainJobComplete
+	}
+	c.add(kind, true, e.reason, e.message)
+}
+
+func (c *conditions) add(kind string, status bool, reason mpi.Reason, message string) {
+	condition := metav1.Condition{
+		Type:               kind,
+		Status:             metav1.ConditionFalse,
+		ObservedGeneration: c.generation,
+		LastTransitionTime: metav1.NewTime(c.now),
+		Reason:             string(reason),
+		Message:            message,
+	}
+	if status {
+		condition.Status = metav1.ConditionTrue
+	}
+	if e := apimeta.FindStatusCondition(c.earlier, kind); e != nil && e.Status == condition.Status {
+		condition.LastTransitionTime = e.LastTransitionTime
+	}
+	c.list = append(c.list, condition)
+}
+
+// ordered returns what is false before what is true, each in life order: upstream's STATE column prints the type of the
+// last condition, and so shows how far the job has come.
+func (c *conditions) ordered() []metav1.Condition {
+	var result []metav1.Condition
+	for _, status := range []metav1.ConditionStatus{metav1.ConditionFalse, metav1.ConditionTrue} {
+		for _, condition := range c.list {
+			if condition.Status == status {
+				result = append(result, condition)
+			}
+		}
+	}
+	return result
+}

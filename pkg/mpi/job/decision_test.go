@@ -1,0 +1,254 @@
+package job
+
+import (
+	"bytes"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
+
+	"lockstep.dev/lockstep/pkg/mpi"
+)
+
+// outline is a decision in words, so that a case reads as a sentence.
+type outline struct {
+	Ours       bool
+	Over       bool
+	Delete     []string
+	Create     []string
+	Update     bool
+	Rendezvous bool
+	Requeue    time.Duration
+	Waiting    mpi.Reason
+	End        mpi.Reason
+}
+
+func outlineOf(d Decision) outline {
+	o := outline{Ours: d.Ours, Over: d.Over, Update: d.Update != nil, Rendezvous: d.Rendezvous != nil, Requeue: d.RequeueAfter}
+	for _, deletion := range d.Delete {
+		o.Delete = append(o.Delete, deletion.Kind+" "+deletion.Name+" "+string(deletion.UID))
+	}
+	for _, object := range d.Create {
+		o.Create = append(o.Create, object.GetObjectKind().GroupVersionKind().Kind+" "+object.GetName())
+	}
+	if d.waiting != nil {
+		o.Waiting = d.waiting.reason
+	}
+	o.End, _ = d.Finishes()
+	return o
+}
+
+var everything = []string{
+	"ConfigMap demo-mpi-hostfile", "NetworkPolicy demo-mpi", "NetworkPolicy demo-mpi-rendezvous", "Secret demo-mpi-ssh-auth", "JobSet demo",
+}
+
+func TestDecideStart(t *testing.T) {
+	soon := podsExpected + causeMissing
+	fresh := func(edits ...func(*trainer.TrainJob)) Observed {
+		return Observed{Now: t0, ControllerNamespace: "lockstep-system", TrainJob: trainJobOf(edits...), Runtime: runtimeOf(false)}
+	}
+	with := func(children ...metav1.PartialObjectMetadata) Observed {
+		o := fresh()
+		o.Children = children
+		return o
+	}
+	ours, gone := owned("demo", "uid-new"), owned("demo", "uid-old")
+	secret := func(owners []metav1.OwnerReference) metav1.PartialObjectMetadata {
+		return childOf("v1", "Secret", "demo-mpi-ssh-auth", "s1", owners)
+	}
+	otherRuntime := fresh()
+	otherRuntime.Runtime = &Runtime{Spec: runtimeOf(false).Spec}
+	noRuntime := fresh()
+	noRuntime.Runtime = nil
+	staleJobSet := with(secret(gone))
+	staleJobSet.JobSet = &jobset.JobSet{ObjectMeta: metav1.ObjectMeta{Name: "demo", UID: "js1", OwnerReferences: gone}}
+	foreignJobSet := fresh()
+	foreignJobSet.JobSet = &jobset.JobSet{ObjectMeta: metav1.ObjectMeta{Name: "demo", UID: "js1"}}
+	jobOf := func(owner string) metav1.PartialObjectMetadata {
+		return childOf("batch/v1", "Job", "demo-launcher-0", "j1", []metav1.OwnerReference{{Kind: "JobSet", Name: owner, UID: "js1", Controller: ptr.To(true)}})
+	}
+	staleJobs, foreignJobs := fresh(), fresh()
+	staleJobs.Jobs = []metav1.PartialObjectMetadata{jobOf("demo")}
+	foreignJobs.Jobs = []metav1.PartialObjectMetadata{jobOf("other")}
+
+	lingering := func(edits ...func(*corev1.Pod)) Observed {
+		o := fresh()
+		pod := podOf(mpi.LauncherJob, 0, edits...)
+		pod.Labels[mpi.JobSetUIDLabel] = "an-earlier-jobset"
+		o.Pods = []corev1.Pod{pod}
+		return o
+	}
+	ofJob := func(name string) func(*corev1.Pod) {
+		return func(pod *corev1.Pod) {
+			pod.OwnerReferences = []metav1.OwnerReference{{Kind: "Job", Name: name, Controller: ptr.To(true)}}
+		}
+	}
+	longDeleted := func(pod *corev1.Pod) { pod.DeletionTimestamp = ptr.To(metav1.NewTime(t0.Add(-podsGone))) }
+
+	cases := map[string]struct {
+		reason string
+		o      Observed
+		want   outline
+	}{
+		"StalePods": {
+			"kubelet would mount the earlier key as long as an earlier pod is there", lingering(ofJob("demo-launcher-0")),
+			outline{Ours: true, Waiting: ReasonWaitingForDeletion, Requeue: leftoversGone},
+		},
+		"StalePodsGoing": {
+			"", lingering(ofJob("demo-launcher-0"), deleted), outline{Ours: true, Waiting: ReasonWaitingForDeletion, Requeue: leftoversGone},
+		},
+		"StalePodsStuck": {
+			"a pod on a dead machine holds nobody up", lingering(ofJob("demo-launcher-0"), longDeleted), outline{Ours: true, Create: everything, Requeue: soon},
+		},
+		"ForeignPods": {
+			"a label proves nothing", lingering(), outline{Ours: true, Create: everything, Requeue: soon},
+		},
+		"New":        {"all objects, the JobSet last", fresh(), outline{Ours: true, Create: everything, Requeue: soon}},
+		"Suspended":  {"a suspended job gets its objects too, as upstream does it", fresh(suspend), outline{Ours: true, Create: everything, Requeue: soon}},
+		"Resumed":    {"what an interrupted pass left is used", with(secret(ours)), outline{Ours: true, Create: without(everything, 3), Requeue: soon}},
+		"NoRuntime":  {"the runtime may still come", noRuntime, outline{Ours: true, Waiting: ReasonRuntimeNotFound}},
+		"NotOurs":    {"other runtimes belong to other controllers", otherRuntime, outline{}},
+		"MultiKueue": {"another cluster runs it", fresh(func(j *trainer.TrainJob) { j.Spec.ManagedBy = ptr.To("kueue.x-k8s.io/multikueue") }), outline{}},
+		"Deleted":    {"nothing is made for a TrainJob that goes", fresh(func(j *trainer.TrainJob) { j.DeletionTimestamp = ptr.To(metav1.NewTime(t0)) }), outline{}},
+		"Complete":   {"a finished job is never started again", fresh(hasCondition(trainer.TrainJobComplete, "True", t0)), outline{Over: true}},
+		"Failed":     {"a finished job is never started again", fresh(hasCondition(trainer.TrainJobFailed, "True", t0)), outline{Over: true}},
+		"Refused":    {"an impossible job fails at once", fresh(asks(trainer.Trainer{NumNodes: ptr.To[int32](0)})), outline{Ours: true, End: ReasonInvalidWorld}},
+		"Overdue":    {"a job that waited too long is over", fresh(deadline(59)), outline{Ours: true, End: ReasonDeadlineExceeded}},
+		"Squatted":   {"a key of unknown origin is not used", with(secret(nil)), outline{Ours: true, End: ReasonNameTaken}},
+		"OtherOwner": {"an object of another owner is not ours", with(secret(owned("other", "uid-other"))), outline{Ours: true, End: ReasonNameTaken}},
+		"ForeignJobSet": {
+			"a JobSet of somebody else is not ours", foreignJobSet, outline{Ours: true, End: ReasonNameTaken},
+		},
+		"StaleSecret": {
+			"an earlier job's key is replaced", with(secret(gone)),
+			outline{Ours: true, Delete: []string{"Secret demo-mpi-ssh-auth s1"}, Create: everything, Requeue: soon},
+		},
+		"StaleJobSet": {
+			"the name was used again at once: the JobSet goes first", staleJobSet,
+			outline{Ours: true, Delete: []string{"JobSet demo js1"}, Waiting: ReasonWaitingForDeletion, Requeue: leftoversGone},
+		},
+		"StaleJobs": {
+			"and its Jobs, whose names the new JobSet needs", staleJobs,
+			outline{Ours: true, Delete: []string{"Job demo-launcher-0 j1"}, Waiting: ReasonWaitingForDeletion, Requeue: leftoversGone},
+		},
+		"ForeignJobs": {
+			"a label proves nothing: Jobs of others stay", foreignJobs, outline{Ours: true, Create: everything, Requeue: soon},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got, err := Decide(tc.o, bytes.NewReader(bytes.Repeat([]byte{7}, 32)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tc.want, outlineOf(got)); diff != "" {
+				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestDecideFollow(t *testing.T) {
+	launcher := podOf(mpi.LauncherJob, 0, address("10.0.0.1"), ready)
+	nodes := []corev1.Pod{podOf(mpi.NodeJob, 0, address("10.0.0.2"), ready), podOf(mpi.NodeJob, 1, address("10.0.0.3"), ready)}
+	running := started(trainJobOf()).with(launcher, nodes[0], nodes[1])
+	withKey := func(o Observed, owners []metav1.OwnerReference) Observed {
+		o.Children = []metav1.PartialObjectMetadata{
+			childOf("v1", "Secret", "demo-mpi-ssh-auth", "s1", owners), childOf("v1", "ConfigMap", "demo-mpi-hostfile", "c1", owned("demo", "uid-new")),
+		}
+		return o
+	}
+	young := started(trainJobOf())
+	young.JobSet.CreationTimestamp = metav1.NewTime(t0)
+	suspendedJobSet := started(trainJobOf(suspend))
+	resuming := suspendedJobSet
+	resuming.TrainJob = trainJobOf()
+	runtimeGone := resuming
+	runtimeGone.Runtime = nil
+	toSuspend := running
+	toSuspend.TrainJob = trainJobOf(suspend)
+	noRuntime := running
+	noRuntime.Runtime = nil
+	over := running.with(podOf(mpi.LauncherJob, 0, died(t0, 1, "Error", "")), nodes[0], nodes[1])
+
+	cases := map[string]struct {
+		reason string
+		o      Observed
+		want   outline
+	}{
+		"Young":        {"pods are about to come; look again when they should be there", young, outline{Ours: true, Requeue: podsExpected + causeMissing}},
+		"NoPods":       {"pods that do not come are asked for again and again", started(trainJobOf()), outline{Ours: true, Requeue: podsMissing}},
+		"SomePods":     {"", started(trainJobOf()).with(launcher), outline{Ours: true, Requeue: podsMissing}},
+		"NoAddress":    {"the table must be complete", running.with(launcher, nodes[0], podOf(mpi.NodeJob, 1)), outline{Ours: true}},
+		"AllPods":      {"the launcher gets its table; the watches tell the rest", running, outline{Ours: true, Rendezvous: true}},
+		"RuntimeGone":  {"a job that runs needs no runtime", noRuntime, outline{Ours: true, Rendezvous: true}},
+		"LauncherOver": {"a launcher that is over needs no table", over, outline{Ours: true}},
+		"Replaced":     {"a pod on its way out is not counted twice", running.with(launcher, nodes[0], podOf(mpi.NodeJob, 1, deleted), nodes[1]), outline{Ours: true, Rendezvous: true}},
+		"Suspend":      {"suspension is passed on and ends the rendezvous only with the pods", toSuspend, outline{Ours: true, Update: true, Rendezvous: true}},
+		"Suspended":    {"a suspended job has no pods to miss", suspendedJobSet, outline{Ours: true}},
+		"Resume":       {"", resuming, outline{Ours: true, Update: true}},
+		"ResumeGone":   {"resuming needs no runtime either", runtimeGone, outline{Ours: true, Update: true}},
+		"Complete": {
+			"the key goes with the end, the rest stays", withKey(running.jobSetHas(jobset.JobSetCompleted, t0), owned("demo", "uid-new")),
+			outline{Ours: true, Delete: []string{"Secret demo-mpi-ssh-auth s1"}, End: ReasonCompleted},
+		},
+		"CompleteForeignKey": {
+			"a Secret that somebody put there since is not ours to delete", withKey(running.jobSetHas(jobset.JobSetCompleted, t0), nil),
+			outline{Ours: true, End: ReasonCompleted},
+		},
+		"Failed":       {"the cause is known", over.jobSetHas(jobset.JobSetFailed, t0), outline{Ours: true, End: ReasonLauncherFailed}},
+		"FailedSoon":   {"the pod's last status may still be on its way", running.jobSetHas(jobset.JobSetFailed, t0.Add(-time.Second)), outline{Ours: true, Requeue: causeMissing}},
+		"FailedLong":   {"but not for ever", running.jobSetHas(jobset.JobSetFailed, t0.Add(-3*time.Second)), outline{Ours: true, End: ReasonJobSetFailed}},
+		"BeforeLimit":  {"wake up at the deadline", started(trainJobOf(deadline(65))).with(launcher, nodes[0], nodes[1]), outline{Ours: true, Rendezvous: true, Requeue: 5 * time.Second}},
+		"DeadlineOver": {"the JobSet goes with all pods", withKey(started(trainJobOf(deadline(60))), owned("demo", "uid-new")), outline{Ours: true, Delete: []string{"Secret demo-mpi-ssh-auth s1", "JobSet demo jobset-uid"}, End: ReasonDeadlineExceeded}},
+		"DeadlineFromResume": {
+			"the deadline counts anew when a job is resumed", started(trainJobOf(deadline(60), hasCondition(trainer.TrainJobSuspended, "False", t0.Add(-50*time.Second)))).with(launcher, nodes[0], nodes[1]),
+			outline{Ours: true, Rendezvous: true, Requeue: 10 * time.Second},
+		},
+		"Over":           {"of a job that is over only the counts are kept up", started(trainJobOf(hasCondition(trainer.TrainJobComplete, "True", t0))).jobSetHas(jobset.JobSetCompleted, t0), outline{Ours: true, Over: true}},
+		"DoneAtDeadline": {"a job that made it has made it", withKey(started(trainJobOf(deadline(60))).jobSetHas(jobset.JobSetCompleted, t0), nil), outline{Ours: true, End: ReasonCompleted}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got, err := Decide(tc.o, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if name == "Suspend" {
+				// Whether the launcher still hears of its nodes while it is being ended does not matter.
+				got.Rendezvous = &Rendezvous{}
+			}
+			if diff := cmp.Diff(tc.want, outlineOf(got)); diff != "" {
+				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestRendezvousTable(t *testing.T) {
+	o := started(trainJobOf()).with(
+		podOf(mpi.NodeJob, 1, address("10.0.0.3")), podOf(mpi.NodeJob, 0, address("10.0.0.2")), podOf(mpi.LauncherJob, 0, address("10.0.0.1")),
+		podOf(mpi.NodeJob, 0, address("10.9.9.9"), func(pod *corev1.Pod) { pod.Labels[mpi.JobSetUIDLabel] = "an-earlier-jobset" }),
+	)
+	got, err := Decide(o, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &Rendezvous{Launcher: "launcher-0", Table: mpi.HostTable{Hosts: []mpi.HostAddress{
+		{Name: "demo-launcher-0-0.demo", Address: "10.0.0.1"},
+		{Name: "demo-node-0-0.demo", Address: "10.0.0.2"},
+		{Name: "demo-node-0-1.demo", Address: "10.0.0.3"},
+	}}}
+	if diff := cmp.Diff(want, got.Rendezvous); diff != "" {
+		t.Errorf("launcher first, nodes by index, none of an earlier job: -want, +got:\n%s", diff)
+	}
+}
+
+func without(list []string, index int) []string {
+	return append(append([]string{}, list[:index]...), list[index+1:]...)
+}

@@ -1,0 +1,18 @@
+package job
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"lockstep.dev/lockstep/pkg/mpi"
+)
+
+// HostfileConfigMap returns the hostfile of the job, in the syntax of Open MPI as upstream writes it. The agent
+// translates it for Hydra. It is written once: names do not change when pods do.
+func (j Job) HostfileConfigMap() *corev1.ConfigMap {
+	return &corev1.ConfigMap{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
+		ObjectMeta: j.objectMeta(mpi.HostfileConfigMapName(j.Name)),
+		Data:       map[string]string{mpi.HostfileKey: mpi.FormatHostfile(mpi.ORTE, mpi.Hostfile(j.Name, j.World))},
+	}
+}

@@ -1,0 +1,217 @@
+package job
+
+import (
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
+
+	"lockstep.dev/lockstep/pkg/mpi"
+)
+
+// fileMode lets the owner and the group of a volume read. Pods run with the group that owns their volumes: fsGroup, or
+// GID 0 on OpenShift.
+const fileMode int32 = 0o440
+
+// JobSet returns the JobSet of the job: the runtime's template with what differs per job. It has the TrainJob's name and
+// the replicated jobs of the template, because Kueue computes both again and expects to find them. The replicated job
+// `node` stays even when the launcher is the only node, with no pods: a Job without completions succeeds at once, so the
+// sums that Kueue compares (ready and succeeded against replicas) still add up.
+func (j Job) JobSet() *jobset.JobSet {
+	spec := j.Template.Spec.DeepCopy()
+	spec.Suspend = ptr.To(j.Suspended)
+	j.wireLauncher(replicatedJob(*spec, mpi.LauncherJob))
+	j.wireNodes(replicatedJob(*spec, mpi.NodeJob))
+	for i := range spec.ReplicatedJobs {
+		j.label(&spec.ReplicatedJobs[i])
+	}
+	if spec.Network != nil {
+		// The hostfile says `<host>.<name of the job>`, which is JobSet's default.
+		spec.Network.Subdomain = ""
+	}
+	meta := j.objectMeta(j.Name)
+	meta.Labels = merged(j.Template.Labels, meta.Labels)
+	meta.Annotations = maps.Clone(j.Template.Annotations)
+	return &jobset.JobSet{
+		TypeMeta:   jobSetType(),
+		ObjectMeta: meta,
+		Spec:       *spec,
+	}
+}
+
+func jobSetType() metav1.TypeMeta {
+	return metav1.TypeMeta{APIVersion: jobset.SchemeGroupVersion.String(), Kind: "JobSet"}
+}
+
+func (j Job) wireLauncher(rj *jobset.ReplicatedJob) {
+	count(rj, 1)
+	pod := &rj.Template.Spec.Template.Spec
+	container := mainContainer(pod)
+	j.wire(pod, container)
+	if j.World.LauncherRunsRanks {
+		container.Resources = j.resources(container.Resources)
+	}
+	j.command(container)
+	setVolume(pod, corev1.Volume{Name: mpi.HostfileVolume, VolumeSource: corev1.VolumeSource{
+		ConfigMap: &corev1.ConfigMapVolumeSource{
+			LocalObjectReference: corev1.LocalObjectReference{Name: mpi.HostfileConfigMapName(j.Name)},
+			Items:                []corev1.KeyToPath{{Key: mpi.HostfileKey, Path: mpi.HostfileKey}},
+		},
+	}})
+	setMount(container, corev1.VolumeMount{Name: mpi.HostfileVolume, MountPath: mpi.HostfileDir, ReadOnly: true})
+}
+
+func (j Job) wireNodes(rj *jobset.ReplicatedJob) {
+	count(rj, j.World.NodePods())
+	pod := &rj.Template.Spec.Template.Spec
+	container := mainContainer(pod)
+	j.wire(pod, container)
+	container.Resources = j.resources(container.Resources)
+}
+
+// wire gives every pod the same image, environment and key. Stock Trainer gives image and environment to the launcher
+// only, and the ranks on the nodes then run something else (kubeflow/trainer#2825, #3427).
+func (j Job) wire(pod *corev1.PodSpec, container *corev1.Container) {
+	if j.Trainer.Image != nil {
+		container.Image = *j.Trainer.Image
+	}
+	for _, variable := range j.Trainer.Env {
+		setVariable(container, variable)
+	}
+	setVolume(pod, j.sshAuthVolume())
+	setMount(container, corev1.VolumeMount{Name: mpi.SSHAuthVolume, MountPath: j.SSHAuthMountPath, ReadOnly: true})
+}
+
+func (j Job) sshAuthVolume() corev1.Volume {
+	return corev1.Volume{Name: mpi.SSHAuthVolume, VolumeSource: corev1.VolumeSource{
+		Secret: &corev1.SecretVolumeSource{
+			SecretName:  mpi.SSHAuthSecretName(j.Name),
+			DefaultMode: ptr.To(fileMode),
+			Items: []corev1.KeyToPath{
+				{Key: mpi.PrivateKeyKey, Path: mpi.PrivateKeyFile, Mode: ptr.To(fileMode)},
+				{Key: mpi.PublicKeyKey, Path: mpi.PublicKeyFile, Mode: ptr.To(fileMode)},
+				{Key: mpi.PublicKeyKey, Path: mpi.AuthorizedKeysFile, Mode: ptr.To(fileMode)},
+			},
+		},
+	}}
+}
+
+// command runs the user's command under the agent, which owns the verdict. Args alone go to the runtime's command, as
+// Kubernetes does it; a command drops the runtime's args.
+func (j Job) command(container *corev1.Container) {
+	if j.Trainer.Command != nil {
+		container.Command = append(wrapper(container.Command), j.Trainer.Command...)
+		container.Args = j.Trainer.Args
+		return
+	}
+	if j.Trainer.Args != nil {
+		container.Args = j.Trainer.Args
+	}
+}
+
+// wrapper keeps the flags with which a runtime calls the agent: everything up to `--`.
+func wrapper(command []string) []string {
+	if len(command) > 0 && command[0] == mpi.AgentBin {
+		if end := slices.Index(command, "--"); end >= 0 {
+			return slices.Clone(command[:end+1])
+		}
+	}
+	return []string{mpi.AgentBin, "run", "--"}
+}
+
+// resources merges resourcesPerNode into those of the runtime, name by name. A limit alone is also the request. A request
+// alone is also the limit, or it might exceed the runtime's; except for CPU without a limit in the runtime, because a CPU
+// limit throttles ranks that wait for each other.
+func (j Job) resources(base corev1.ResourceRequirements) corev1.ResourceRequirements {
+	asked := j.Trainer.ResourcesPerNode
+	if asked == nil {
+		return base
+	}
+	result := *base.DeepCopy()
+	result.Requests = overlay(result.Requests, asked.Limits, asked.Requests)
+	capped := maps.Clone(asked.Requests)
+	if _, limited := base.Limits[corev1.ResourceCPU]; !limited {
+		delete(capped, corev1.ResourceCPU)
+	}
+	result.Limits = overlay(result.Limits, capped, asked.Limits)
+	if asked.Claims != nil {
+		result.Claims = asked.Claims
+	}
+	return result
+}
+
+func overlay(lists ...corev1.ResourceList) corev1.ResourceList {
+	result := corev1.ResourceList{}
+	for _, list := range lists {
+		maps.Copy(result, list)
+	}
+	return result
+}
+
+func (j Job) label(rj *jobset.ReplicatedJob) {
+	ours := map[string]string{mpi.TrainJobLabel: j.Name}
+	rj.Template.Labels = merged(rj.Template.Labels, ours)
+	rj.Template.Spec.Template.Labels = merged(rj.Template.Spec.Template.Labels, ours)
+}
+
+func count(rj *jobset.ReplicatedJob, pods int32) {
+	rj.Replicas = 1
+	rj.Template.Spec.Parallelism = ptr.To(pods)
+	rj.Template.Spec.Completions = ptr.To(pods)
+}
+
+func setVariable(container *corev1.Container, variable corev1.EnvVar) {
+	i := slices.IndexFunc(container.Env, func(e corev1.EnvVar) bool { return e.Name == variable.Name })
+	if i < 0 {
+		container.Env = append(container.Env, variable)
+		return
+	}
+	container.Env[i] = variable
+}
+
+func setVolume(pod *corev1.PodSpec, volume corev1.Volume) {
+	i := slices.IndexFunc(pod.Volumes, func(v corev1.Volume) bool { return v.Name == volume.Name })
+	if i < 0 {
+		pod.Volumes = append(pod.Volumes, volume)
+		return
+	}
+	pod.Volumes[i] = volume
+}
+
+func setMount(container *corev1.Container, mount corev1.VolumeMount) {
+	i := slices.IndexFunc(container.VolumeMounts, func(m corev1.VolumeMount) bool { return m.MountPath == mount.MountPath })
+	if i < 0 {
+		container.VolumeMounts = append(container.VolumeMounts, mount)
+		return
+	}
+	container.VolumeMounts[i] = mount
+}
+
+// Rescheduled returns the existing JobSet with the suspension and the placement that the job asks for now. While a JobSet
+// is suspended, JobSet's webhook lets these fields of the pod templates change, and Kueue places jobs through them. A
+// running JobSet is suspended, but not changed in any other way.
+func (j Job) Rescheduled(current *jobset.JobSet) *jobset.JobSet {
+	desired := j.JobSet()
+	result := current.DeepCopy()
+	result.Spec.Suspend = desired.Spec.Suspend
+	if !ptr.Deref(current.Spec.Suspend, false) {
+		return result
+	}
+	for i := range result.Spec.ReplicatedJobs {
+		if rj := replicatedJob(desired.Spec, result.Spec.ReplicatedJobs[i].Name); rj != nil {
+			reschedule(&result.Spec.ReplicatedJobs[i].Template.Spec.Template, rj.Template.Spec.Template)
+		}
+	}
+	return result
+}
+
+func reschedule(pod *corev1.PodTemplateSpec, desired corev1.PodTemplateSpec) {
+	pod.Labels = desired.Labels
+	pod.Annotations = desired.Annotations
+	pod.Spec.NodeSelector = desired.Spec.NodeSelector
+	pod.Spec.Tolerations = desired.Spec.Tolerations
+	pod.Spec.SchedulingGates = desired.Spec.SchedulingGates
+}

@@ -1,0 +1,15 @@
+// Package job turns a TrainJob and its runtime into objects, and what became of those objects into a status.
+//
+// The flow is Observed → Decide → Decision → Status. Package reconciler reads everything into Observed, carries out the
+// Decision and writes the Status. Nothing here talks to an API server, and time and randomness are parameters, so every
+// case is a table test.
+//
+// Invariants:
+//   - An object that this TrainJob does not own is never changed. Objects are created, not applied: server-side apply
+//     would take over a Secret that somebody else put under our name.
+//   - Whatever the pods need (key, hostfile, network policies) stands before the JobSet.
+//   - A terminal condition is final. All other conditions follow from this pass's observation; of the earlier ones only
+//     the transition times are kept, that the job was suspended once, and that a launcher which still runs passed its
+//     gate, which it may have told to an earlier controller.
+//   - Messages hold no times and no counters that move while nothing happens, so that a pass without news writes nothing.
+package job

@@ -1,0 +1,181 @@
+package job
+
+import (
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
+
+	"lockstep.dev/lockstep/pkg/mpi"
+)
+
+// Runtime is what ClusterTrainingRuntime and TrainingRuntime have in common.
+type Runtime struct {
+	Labels map[string]string
+	Spec   trainer.TrainingRuntimeSpec
+}
+
+// Ours says whether this is an MPI runtime that Lockstep compiled. TrainJobs of other runtimes are not ours.
+func (r Runtime) Ours() bool {
+	return r.Labels[mpi.ImplementationLabel] != "" && r.Spec.MLPolicy != nil && r.Spec.MLPolicy.MPI != nil
+}
+
+// Job is a TrainJob resolved against its runtime: all that its objects are built from.
+type Job struct {
+	Name      string
+	Namespace string
+	UID       types.UID
+	World     mpi.World
+	Suspended bool
+	// Template is the runtime's, with the runtimePatches of the TrainJob merged in.
+	Template trainer.JobSetTemplateSpec
+	// SSHAuthMountPath is where the runtime wants the key.
+	SSHAuthMountPath string
+	// Trainer is what the user asks for. It is zero when the TrainJob leaves everything to the runtime.
+	Trainer trainer.Trainer
+}
+
+// defaultSSHAuthMountPath is upstream's default of mlPolicy.mpi.sshAuthMountPath.
+const defaultSSHAuthMountPath = "/root/.ssh"
+
+// Resolve returns the job that a TrainJob asks for. The runtime must be Ours. An error is always a *Refusal.
+func Resolve(trainJob *trainer.TrainJob, runtime Runtime) (Job, error) {
+	if trainJob.Spec.Initializer != nil {
+		return Job{}, refuse(ReasonInitializerUnsupported,
+			"spec.initializer is not supported by MPI runtimes: load data in the command or mount a volume")
+	}
+	template, err := patched(runtime.Spec.Template, trainJob.Spec.RuntimePatches)
+	if err != nil {
+		return Job{}, err
+	}
+	job := Job{
+		Name:             trainJob.Name,
+		Namespace:        trainJob.Namespace,
+		UID:              trainJob.UID,
+		Suspended:        ptr.Deref(trainJob.Spec.Suspend, false),
+		Template:         template,
+		SSHAuthMountPath: ptr.Deref(runtime.Spec.MLPolicy.MPI.SSHAuthMountPath, defaultSSHAuthMountPath),
+		Trainer:          ptr.Deref(trainJob.Spec.Trainer, trainer.Trainer{}),
+	}
+	if err := checkTemplate(template.Spec); err != nil {
+		return Job{}, err
+	}
+	job.World = worldOf(job.Trainer, runtime.Spec.MLPolicy.MPI, template.Spec)
+	if err := checkWorld(job.Name, job.World); err != nil {
+		return Job{}, err
+	}
+	if err := checkEnvironment(trainJob); err != nil {
+		return Job{}, err
+	}
+	return job, nil
+}
+
+// worldOf takes the number of nodes from the TrainJob, otherwise from the runtime's node template. It does not read the
+// runtime's mlPolicy.numNodes, which upstream takes for the number of launchers.
+func worldOf(asked trainer.Trainer, policy *trainer.MPIMLPolicySource, template jobset.JobSetSpec) mpi.World {
+	world := mpi.World{
+		SlotsPerNode:      ptr.Deref(policy.NumProcPerNode, 1),
+		LauncherRunsRanks: ptr.Deref(policy.RunLauncherAsNode, false),
+	}
+	if asked.NumProcPerNode != nil {
+		world.SlotsPerNode = *asked.NumProcPerNode
+	}
+	if asked.NumNodes != nil {
+		world.Nodes = *asked.NumNodes
+		return world
+	}
+	world.Nodes = ptr.Deref(replicatedJob(template, mpi.NodeJob).Template.Spec.Parallelism, 1)
+	if world.LauncherRunsRanks {
+		world.Nodes++
+	}
+	return world
+}
+
+func checkTemplate(template jobset.JobSetSpec) error {
+	for _, name := range []string{mpi.LauncherJob, mpi.NodeJob} {
+		rj := replicatedJob(template, name)
+		if rj == nil {
+			return refuse(ReasonInvalidRuntime, "the runtime has no replicated job `%s`: an MPI runtime needs `%s` and `%s`",
+				name, mpi.LauncherJob, mpi.NodeJob)
+		}
+		if mainContainer(&rj.Template.Spec.Template.Spec) == nil {
+			return refuse(ReasonInvalidRuntime, "the replicated job `%s` of the runtime has no container `%s`", name, mpi.Container)
+		}
+	}
+	return nil
+}
+
+// podNameSuffix is what JobSet's webhook adds to the host name before it checks the length: a dash and the five
+// characters that the Job controller appends to a pod's name (sigs.k8s.io/jobset pkg/webhooks).
+const (
+	podNameSuffix = 6
+	dnsLabelMax   = 63
+)
+
+func checkWorld(name string, world mpi.World) error {
+	if err := world.Validate(); err != nil {
+		return refuse(ReasonInvalidWorld, "%s", err)
+	}
+	longest := mpi.PodHostname(name, mpi.LauncherJob, 0)
+	if node := mpi.PodHostname(name, mpi.NodeJob, world.NodePods()-1); world.NodePods() > 0 && len(node) > len(longest) {
+		longest = node
+	}
+	if over := len(longest) + podNameSuffix - dnsLabelMax; over > 0 {
+		return refuse(ReasonNameTooLong, "the name `%s` has %d characters, at most %d are allowed: pods would be named `%s-xxxxx`, and a pod name that serves as host name has at most %d",
+			name, len(name), len(name)-over, longest, dnsLabelMax)
+	}
+	return nil
+}
+
+func checkEnvironment(trainJob *trainer.TrainJob) error {
+	for _, v := range variablesOf(trainJob) {
+		if mpi.ReservedVariable(v.Name) {
+			return refuse(ReasonReservedVariable, "the variable `%s` is set by the platform, because the nodes are found through it: remove it from the TrainJob", v.Name)
+		}
+	}
+	return nil
+}
+
+// variablesOf returns every variable that a TrainJob can bring into the main containers.
+func variablesOf(trainJob *trainer.TrainJob) []corev1.EnvVar {
+	var variables []corev1.EnvVar
+	if trainJob.Spec.Trainer != nil {
+		variables = append(variables, trainJob.Spec.Trainer.Env...)
+	}
+	for _, spec := range jobSetPatches(trainJob.Spec.RuntimePatches) {
+		for _, rj := range spec.ReplicatedJobs {
+			variables = append(variables, patchedVariables(rj)...)
+		}
+	}
+	return variables
+}
+
+func patchedVariables(rj trainer.ReplicatedJobPatch) []corev1.EnvVar {
+	if rj.Template == nil || rj.Template.Spec == nil || rj.Template.Spec.Template == nil || rj.Template.Spec.Template.Spec == nil {
+		return nil
+	}
+	var variables []corev1.EnvVar
+	for _, c := range rj.Template.Spec.Template.Spec.Containers {
+		variables = append(variables, c.Env...)
+	}
+	return variables
+}
+
+func replicatedJob(spec jobset.JobSetSpec, name string) *jobset.ReplicatedJob {
+	for i := range spec.ReplicatedJobs {
+		if spec.ReplicatedJobs[i].Name == name {
+			return &spec.ReplicatedJobs[i]
+		}
+	}
+	return nil
+}
+
+func mainContainer(pod *corev1.PodSpec) *corev1.Container {
+	for i := range pod.Containers {
+		if pod.Containers[i].Name == mpi.Container {
+			return &pod.Containers[i]
+		}
+	}
+	return nil
+}

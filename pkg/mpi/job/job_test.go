@@ -1,0 +1,149 @@
+package job
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
+
+	"lockstep.dev/lockstep/pkg/mpi"
+)
+
+func TestResolveWorld(t *testing.T) {
+	cases := map[string]struct {
+		reason  string
+		runtime *Runtime
+		asked   trainer.Trainer
+		want    mpi.World
+	}{
+		"Default": {
+			reason:  "the runtime's node template says how many nodes there are, not mlPolicy.numNodes, which is 1",
+			runtime: runtimeOf(false),
+			want:    mpi.World{Nodes: 2, SlotsPerNode: 2},
+		},
+		"DefaultWithLauncher": {
+			reason:  "a launcher that runs ranks is one of the nodes",
+			runtime: runtimeOf(true),
+			want:    mpi.World{Nodes: 2, SlotsPerNode: 2, LauncherRunsRanks: true},
+		},
+		"Asked": {
+			reason:  "a TrainJob overrides both",
+			runtime: runtimeOf(false),
+			asked:   trainer.Trainer{NumNodes: ptr.To[int32](5), NumProcPerNode: ptr.To[int32](8)},
+			want:    mpi.World{Nodes: 5, SlotsPerNode: 8},
+		},
+		"One": {
+			reason:  "one node stays one node",
+			runtime: runtimeOf(true),
+			asked:   trainer.Trainer{NumNodes: ptr.To[int32](1)},
+			want:    mpi.World{Nodes: 1, SlotsPerNode: 2, LauncherRunsRanks: true},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			job, err := Resolve(trainJobOf(asks(tc.asked)), *tc.runtime)
+			if err != nil {
+				t.Fatalf("%s: Resolve(...): %v", tc.reason, err)
+			}
+			if diff := cmp.Diff(tc.want, job.World); diff != "" {
+				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestResolveRefuses(t *testing.T) {
+	without := func(name string) *Runtime {
+		runtime := runtimeOf(false)
+		jobs := runtime.Spec.Template.Spec.ReplicatedJobs
+		for i := range jobs {
+			if jobs[i].Name == name {
+				jobs[i].Name = "other"
+			}
+		}
+		return runtime
+	}
+	otherContainer := runtimeOf(false)
+	otherContainer.Spec.Template.Spec.ReplicatedJobs[1].Template.Spec.Template.Spec.Containers[0].Name = "main"
+	named := func(name string) func(*trainer.TrainJob) {
+		return func(trainJob *trainer.TrainJob) { trainJob.Name = name }
+	}
+	cases := map[string]struct {
+		reason  string
+		runtime *Runtime
+		edit    func(*trainer.TrainJob)
+		want    mpi.Reason
+		says    string
+	}{
+		"NoLauncher":   {"an MPI job needs a launcher", without(mpi.LauncherJob), nil, ReasonInvalidRuntime, "no replicated job `launcher`"},
+		"NoNode":       {"an MPI job needs nodes", without(mpi.NodeJob), nil, ReasonInvalidRuntime, "no replicated job `node`"},
+		"NoContainer":  {"the main container has upstream's name", otherContainer, nil, ReasonInvalidRuntime, "no container `node`"},
+		"NoNodes":      {"upstream admits 0 nodes since 2.3, MPI does not", runtimeOf(false), asks(trainer.Trainer{NumNodes: ptr.To[int32](0)}), ReasonInvalidWorld, "numNodes is 0"},
+		"NoSlots":      {"a node without slots runs nothing", runtimeOf(false), asks(trainer.Trainer{NumProcPerNode: ptr.To[int32](0)}), ReasonInvalidWorld, "slots per node is 0"},
+		"ReservedEnv":  {"the job would lose its nodes", runtimeOf(false), asks(trainer.Trainer{Env: []corev1.EnvVar{{Name: "PRTE_MCA_plm_ssh_agent", Value: "ssh"}}}), ReasonReservedVariable, "`PRTE_MCA_plm_ssh_agent`"},
+		"Initializer":  {"it would be ignored silently", runtimeOf(false), func(j *trainer.TrainJob) { j.Spec.Initializer = &trainer.Initializer{} }, ReasonInitializerUnsupported, "spec.initializer"},
+		"LauncherName": {"`-launcher-0-0-xxxxx` takes 19 of 63 characters", runtimeOf(false), named(strings.Repeat("a", 45)), ReasonNameTooLong, "at most 44 are allowed"},
+		"NodeName": {
+			"a large job has longer indices than the launcher's name", runtimeOf(false),
+			func(j *trainer.TrainJob) {
+				j.Name = strings.Repeat("a", 44)
+				j.Spec.Trainer = &trainer.Trainer{NumNodes: ptr.To[int32](1_000_001)}
+			}, ReasonNameTooLong, "at most 42 are allowed",
+		},
+		"UnknownReplicatedJob": {
+			"a patch for nothing is a mistake", runtimeOf(false), patchOf(trainer.ReplicatedJobPatch{Name: "worker"}), ReasonInvalidPatch, "no replicated job `worker`",
+		},
+		"ReservedEnvInPatch": {
+			"patches are another way to the same environment", runtimeOf(false),
+			patchOf(podPatch("node", trainer.PodSpecPatch{Containers: []trainer.ContainerPatch{{Name: "node", Env: []corev1.EnvVar{{Name: "HYDRA_LAUNCHER", Value: "fork"}}}}})),
+			ReasonReservedVariable, "`HYDRA_LAUNCHER`",
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			trainJob := trainJobOf()
+			if tc.edit != nil {
+				tc.edit(trainJob)
+			}
+			_, err := Resolve(trainJob, *tc.runtime)
+			var refused *Refusal
+			if !errors.As(err, &refused) {
+				t.Fatalf("%s: want a refusal, got %v", tc.reason, err)
+			}
+			if refused.Reason != tc.want || !strings.Contains(refused.Message, tc.says) {
+				t.Errorf("%s: want %s with `%s`, got %s: %s", tc.reason, tc.want, tc.says, refused.Reason, refused.Message)
+			}
+		})
+	}
+}
+
+func TestLongestNameFits(t *testing.T) {
+	job, err := Resolve(trainJobOf(func(j *trainer.TrainJob) { j.Name = strings.Repeat("a", 44) }), *runtimeOf(false))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := len(mpi.PodHostname(job.Name, mpi.LauncherJob, 0) + "-abcde"); got != 63 {
+		t.Errorf("the longest allowed name should use up all 63 characters of a DNS label, got %d", got)
+	}
+}
+
+func patchOf(rj trainer.ReplicatedJobPatch) func(*trainer.TrainJob) {
+	return func(trainJob *trainer.TrainJob) {
+		trainJob.Spec.RuntimePatches = append(trainJob.Spec.RuntimePatches, trainer.RuntimePatch{
+			Manager: "kueue.x-k8s.io/manager",
+			TrainingRuntimeSpec: &trainer.TrainingRuntimeSpecPatch{Template: &trainer.JobSetTemplatePatch{
+				Spec: &trainer.JobSetSpecPatch{ReplicatedJobs: []trainer.ReplicatedJobPatch{rj}},
+			}},
+		})
+	}
+}
+
+func podPatch(name string, spec trainer.PodSpecPatch) trainer.ReplicatedJobPatch {
+	return trainer.ReplicatedJobPatch{Name: name, Template: &trainer.JobTemplatePatch{Spec: &trainer.JobSpecPatch{
+		Template: &trainer.PodTemplatePatch{Spec: &spec},
+	}}}
+}

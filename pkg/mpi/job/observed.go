@@ -1,0 +1,149 @@
+package job
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"time"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
+
+	"lockstep.dev/lockstep/pkg/mpi"
+)
+
+// Observed is everything that a decision may need, read in one pass.
+type Observed struct {
+	Now time.Time
+	// ControllerNamespace is where mpi-controller runs; the launcher admits it.
+	ControllerNamespace string
+	TrainJob            *trainer.TrainJob
+	// Runtime is nil when the TrainJob names one that does not exist.
+	Runtime *Runtime
+	// JobSet is the one with the name of the TrainJob, whoever owns it, or nil.
+	JobSet *jobset.JobSet
+	// Children are the Secret, the ConfigMap and the NetworkPolicies under our names, whoever owns them. They are read
+	// only where a decision needs them: as long as JobSet is not ours, and once it has finished.
+	Children []metav1.PartialObjectMetadata
+	// Jobs are those that carry the label of the TrainJob.
+	Jobs []metav1.PartialObjectMetadata
+	// Pods are those that carry the label of the TrainJob.
+	Pods []corev1.Pod
+	// Gate is what the rendezvous with the launcher brought; nil while it brought nothing.
+	Gate *Gate
+	// Warnings are warning events about JobSet and Jobs. They are read only while pods are missing.
+	Warnings []corev1.Event
+}
+
+// Gate is what the launcher's agent said about its wait for the nodes.
+type Gate struct {
+	// Launcher is the UID of the pod that said it.
+	Launcher types.UID
+	// Result is nil while the launcher has not answered.
+	Result *mpi.GateResult
+	// Error says why the launcher cannot be reached.
+	Error string
+	// GaveUp says that the controller will not try again: the launcher refused, or the key cannot be read.
+	GaveUp bool
+}
+
+// Active says whether a TrainJob is for a TrainJob controller in this cluster (and not for MultiKueue), and is not being
+// deleted. Nothing is done about one that is not.
+func Active(trainJob *trainer.TrainJob) bool {
+	const trainJobController = "trainer.kubeflow.org/trainjob-controller"
+	return ptr.Deref(trainJob.Spec.ManagedBy, trainJobController) == trainJobController && trainJob.DeletionTimestamp == nil
+}
+
+// Over says whether a TrainJob has a terminal condition.
+func Over(trainJob *trainer.TrainJob) bool {
+	return apimeta.IsStatusConditionTrue(trainJob.Status.Conditions, trainer.TrainJobComplete) ||
+		apimeta.IsStatusConditionTrue(trainJob.Status.Conditions, trainer.TrainJobFailed)
+}
+
+// Owns says whether the JobSet is there and belongs to this TrainJob, so that the job has been started.
+func (o Observed) Owns() bool { return o.JobSet != nil && claimOf(o.TrainJob, o.JobSet) == own }
+
+// Ended says whether the JobSet has finished or the deadline of the TrainJob has passed.
+func (o Observed) Ended() bool {
+	return o.Owns() && (jobSetCondition(o.JobSet, jobset.JobSetCompleted) != nil ||
+		jobSetCondition(o.JobSet, jobset.JobSetFailed) != nil || o.untilDeadline() <= 0)
+}
+
+// MissingPods says whether a started job lacks pods for longer than it takes to create them, which is when warnings
+// matter.
+func (o Observed) MissingPods() bool {
+	return o.Owns() && !suspended(o.JobSet) && !o.Ended() &&
+		o.Now.Sub(o.JobSet.CreationTimestamp.Time) > podsExpected && len(o.current()) < podCount(o.JobSet)
+}
+
+func suspended(jobSet *jobset.JobSet) bool { return ptr.Deref(jobSet.Spec.Suspend, false) }
+
+func jobSetCondition(jobSet *jobset.JobSet, kind jobset.JobSetConditionType) *metav1.Condition {
+	condition := apimeta.FindStatusCondition(jobSet.Status.Conditions, string(kind))
+	if condition == nil || condition.Status != metav1.ConditionTrue {
+		return nil
+	}
+	return condition
+}
+
+// podCount returns how many pods the launcher and the nodes of a JobSet are. The JobSet says it and not the runtime,
+// which may have changed since.
+func podCount(jobSet *jobset.JobSet) int {
+	total := 0
+	for _, name := range []string{mpi.LauncherJob, mpi.NodeJob} {
+		if rj := replicatedJob(jobSet.Spec, name); rj != nil {
+			total += int(ptr.Deref(rj.Template.Spec.Parallelism, 1))
+		}
+	}
+	return total
+}
+
+// current returns the launcher and the nodes of this JobSet that are there to stay, launcher first, then nodes by index.
+func (o Observed) current() []corev1.Pod {
+	return slices.DeleteFunc(o.all(), func(pod corev1.Pod) bool { return pod.DeletionTimestamp != nil })
+}
+
+// all returns the same including pods that are being deleted. Pods of an earlier JobSet of this name are not among them.
+func (o Observed) all() []corev1.Pod {
+	var pods []corev1.Pod
+	for _, pod := range o.Pods {
+		role := pod.Labels[mpi.ReplicatedJobLabel]
+		if o.JobSet != nil && pod.Labels[mpi.JobSetUIDLabel] == string(o.JobSet.UID) && (role == mpi.LauncherJob || role == mpi.NodeJob) {
+			pods = append(pods, pod)
+		}
+	}
+	slices.SortFunc(pods, func(a, b corev1.Pod) int {
+		return cmp.Or(
+			cmp.Compare(a.Labels[mpi.ReplicatedJobLabel], b.Labels[mpi.ReplicatedJobLabel]),
+			cmp.Compare(podIndex(a), podIndex(b)),
+			cmp.Compare(a.Name, b.Name),
+		)
+	})
+	return pods
+}
+
+func podIndex(pod corev1.Pod) int {
+	index, err := strconv.Atoi(pod.Labels[mpi.CompletionIndexLabel])
+	if err != nil {
+		return 0
+	}
+	return index
+}
+
+func isLauncher(pod corev1.Pod) bool { return pod.Labels[mpi.ReplicatedJobLabel] == mpi.LauncherJob }
+
+func launcherOf(pods []corev1.Pod) *corev1.Pod {
+	if len(pods) > 0 && isLauncher(pods[0]) {
+		return &pods[0]
+	}
+	return nil
+}
+
+func terminal(pod corev1.Pod) bool {
+	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
+}

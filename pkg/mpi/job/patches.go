@@ -1,0 +1,87 @@
+package job
+
+import (
+	"cmp"
+	"encoding/json"
+	"maps"
+	"slices"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	"k8s.io/apimachinery/pkg/util/strategicpatch"
+	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
+)
+
+// patched merges spec.runtimePatches into the template of a runtime, in the order in which they stand, by strategic
+// merge as upstream does (kubeflow/trainer pkg/runtime/core). Kueue places jobs through them.
+func patched(template trainer.JobSetTemplateSpec, patches []trainer.RuntimePatch) (trainer.JobSetTemplateSpec, error) {
+	result := *template.DeepCopy()
+	for _, patch := range patches {
+		if patch.TrainingRuntimeSpec == nil || patch.TrainingRuntimeSpec.Template == nil {
+			continue
+		}
+		if meta := patch.TrainingRuntimeSpec.Template.Metadata; meta != nil {
+			result.Labels = merged(result.Labels, meta.Labels)
+			result.Annotations = merged(result.Annotations, meta.Annotations)
+		}
+		if patch.TrainingRuntimeSpec.Template.Spec == nil {
+			continue
+		}
+		spec, err := mergeSpec(result.Spec, *patch.TrainingRuntimeSpec.Template.Spec)
+		if err != nil {
+			return trainer.JobSetTemplateSpec{}, refuse(ReasonInvalidPatch, "the patch of manager `%s` in spec.runtimePatches does not fit the runtime: %s", patch.Manager, err)
+		}
+		result.Spec = spec
+	}
+	return result, nil
+}
+
+// mergeSpec keeps the order of the replicated jobs, which a strategic merge may change.
+func mergeSpec(spec jobset.JobSetSpec, patch trainer.JobSetSpecPatch) (jobset.JobSetSpec, error) {
+	order := map[string]int{}
+	for i, rj := range spec.ReplicatedJobs {
+		order[rj.Name] = i
+	}
+	for _, rj := range patch.ReplicatedJobs {
+		if _, found := order[rj.Name]; !found {
+			return spec, refuse(ReasonInvalidPatch, "there is no replicated job `%s`", rj.Name)
+		}
+	}
+	source, err := json.Marshal(spec)
+	if err != nil {
+		return spec, err
+	}
+	change, err := json.Marshal(patch)
+	if err != nil {
+		return spec, err
+	}
+	text, err := strategicpatch.StrategicMergePatch(source, change, jobset.JobSetSpec{})
+	if err != nil {
+		return spec, err
+	}
+	var result jobset.JobSetSpec
+	if err := json.Unmarshal(text, &result); err != nil {
+		return spec, err
+	}
+	slices.SortStableFunc(result.ReplicatedJobs, func(a, b jobset.ReplicatedJob) int {
+		return cmp.Compare(order[a.Name], order[b.Name])
+	})
+	return result, nil
+}
+
+func jobSetPatches(patches []trainer.RuntimePatch) []trainer.JobSetSpecPatch {
+	var specs []trainer.JobSetSpecPatch
+	for _, patch := range patches {
+		if patch.TrainingRuntimeSpec != nil && patch.TrainingRuntimeSpec.Template != nil && patch.TrainingRuntimeSpec.Template.Spec != nil {
+			specs = append(specs, *patch.TrainingRuntimeSpec.Template.Spec)
+		}
+	}
+	return specs
+}
+
+// merged returns both maps in a new one; over wins.
+func merged(base, over map[string]string) map[string]string {
+	result := make(map[string]string, len(base)+len(over))
+	maps.Copy(result, base)
+	maps.Copy(result, over)
+	return result
+}

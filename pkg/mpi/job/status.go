@@ -1,0 +1,198 @@
+package job
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
+
+	"lockstep.dev/lockstep/pkg/mpi"
+)
+
+// Status returns the status of a TrainJob after a decision was carried out. Applied is the error of doing so, nil when
+// everything was done; without it a job does not end, so that what belongs to the end is tried again.
+func Status(o Observed, d Decision, applied error) trainer.TrainJobStatus {
+	status := *o.TrainJob.Status.DeepCopy()
+	if o.Owns() {
+		status.JobsStatus = jobsStatus(o.JobSet)
+	}
+	undecided := o.Ended() && d.end == nil
+	if !d.Over && !undecided {
+		status.Conditions = d.conditions(o, applied)
+	}
+	return status
+}
+
+func (d Decision) conditions(o Observed, applied error) []metav1.Condition {
+	c := &conditions{now: o.Now, generation: o.TrainJob.Generation, earlier: o.TrainJob.Status.Conditions}
+	d.creation(c, o, applied)
+	c.suspended(ptr.Deref(o.TrainJob.Spec.Suspend, false))
+	if o.Owns() || len(d.Create) > 0 && applied == nil {
+		d.progress(c, o)
+	}
+	if d.end != nil && applied == nil {
+		c.ended(*d.end)
+	}
+	return c.ordered()
+}
+
+func (d Decision) creation(c *conditions, o Observed, applied error) {
+	switch {
+	case o.Owns():
+		c.created(ReasonJobSetCreated, "all objects of the job exist")
+	case applied != nil:
+		c.notCreated(ReasonCreationFailed, applied.Error())
+	case d.waiting != nil:
+		c.notCreated(d.waiting.reason, d.waiting.message)
+	case d.end != nil:
+		c.notCreated(d.end.reason, d.end.message)
+	default:
+		c.created(ReasonJobSetCreated, "all objects of the job exist")
+	}
+}
+
+// progress tells how far a created job has come.
+func (d Decision) progress(c *conditions, o Observed) {
+	switch {
+	case d.end != nil:
+		c.podsNotReady(ReasonFinished, "the job is over")
+		c.notRunning(ReasonFinished, "the job is over")
+	case ptr.Deref(o.TrainJob.Spec.Suspend, false):
+		c.podsNotReady(ReasonSuspended, "the job is suspended")
+		c.notRunning(ReasonSuspended, "the job is suspended")
+	case !o.Owns():
+		c.podsNotReady(ReasonPodsPending, pending)
+		c.notRunning(ReasonWaitingForPods, waitingForPods)
+	default:
+		o.pods(c)
+		o.run(c)
+	}
+}
+
+const (
+	pending        = "not all pods of the job are ready yet"
+	waitingForPods = "the launcher cannot start before all pods of the job run"
+)
+
+// pods counts a pod that has ended as ready: it has been so, and what its end means is the JobSet's to say. kubelet says
+// that a container has ended before it says so of the pod.
+func (o Observed) pods(c *conditions) {
+	pods, want := o.current(), podCount(o.JobSet)
+	ready := 0
+	for _, pod := range pods {
+		if podReady(pod) || terminal(pod) || mainEnd(pod) != nil {
+			ready++
+		}
+	}
+	if ready >= want {
+		c.podsReady(fmt.Sprintf("all %d pods are ready", want))
+		return
+	}
+	if p := refusal(o.Warnings, o.JobSet, o.Jobs); p != nil && len(pods) < want {
+		c.podsNotReady(p.reason, p.message)
+		return
+	}
+	if p := firstProblem(pods); p != nil {
+		c.podsNotReady(p.reason, p.message)
+		return
+	}
+	c.podsNotReady(ReasonPodsPending, pending)
+}
+
+// agentExpected is how long after the start of the launcher its agent may be out of reach without a word about it.
+const agentExpected = 10 * time.Second
+
+// run believes the launcher's agent and nobody else: a launcher that runs may still wait for its nodes.
+func (o Observed) run(c *conditions) {
+	launcher := launcherOf(o.current())
+	switch {
+	case launcher == nil || launcher.Status.Phase == corev1.PodPending:
+		c.notRunning(ReasonWaitingForPods, waitingForPods)
+	case o.Gate != nil && o.Gate.Launcher == launcher.UID && o.Gate.Result != nil:
+		o.gate(c)
+	case saidToRun(c.earlier, *launcher):
+		c.running(running)
+	case o.outOfReach(*launcher):
+		c.notRunning(ReasonLauncherUnreachable, fmt.Sprintf("the controller cannot reach the agent of launcher pod %s on port %d: %s", launcher.Name, mpi.AgentPort, o.Gate.Error))
+	default:
+		c.notRunning(ReasonWaitingForNodes, "the launcher waits until all nodes answer")
+	}
+}
+
+const running = "all nodes answered and the command runs"
+
+func (o Observed) gate(c *conditions) {
+	if o.Gate.Result.Passed {
+		c.running(running)
+		return
+	}
+	c.notRunning(mpi.ReasonGateTimeout, gateFailure(*o.Gate.Result))
+}
+
+// saidToRun keeps the word of a launcher that an earlier controller heard, as long as the same container runs. A new
+// controller asks again, but it may never get to a launcher, and a gate is passed once and for all.
+func saidToRun(earlier []metav1.Condition, launcher corev1.Pod) bool {
+	condition := apimeta.FindStatusCondition(earlier, Running)
+	return condition != nil && condition.Status == metav1.ConditionTrue && !condition.LastTransitionTime.Time.Before(startOf(launcher))
+}
+
+func (o Observed) outOfReach(launcher corev1.Pod) bool {
+	return o.Gate != nil && o.Gate.Launcher == launcher.UID && (o.Gate.GaveUp || o.Now.Sub(startOf(launcher)) > agentExpected)
+}
+
+// gateFailure names the first nodes that did not answer; the launcher's verdict names all that fit.
+func gateFailure(result mpi.GateResult) string {
+	const named = 3
+	first := result.Failures[:min(named, len(result.Failures))]
+	nodes := make([]string, 0, len(first))
+	for _, failure := range first {
+		nodes = append(nodes, fmt.Sprintf("%s port %d: %s", failure.Name, mpi.AgentPort, failure.Error))
+	}
+	text := "MPI communication failure - check NetworkPolicies: " + strings.Join(nodes, "; ")
+	if more := len(result.Failures) - named; more > 0 {
+		text += fmt.Sprintf("; and %d more", more)
+	}
+	return text
+}
+
+// startOf returns when the main container of a pod started, or the far future while it has not.
+func startOf(pod corev1.Pod) time.Time {
+	for _, status := range pod.Status.ContainerStatuses {
+		if status.Name == mpi.Container && status.State.Running != nil {
+			return status.State.Running.StartedAt.Time
+		}
+	}
+	return time.Unix(1<<40, 0)
+}
+
+func podReady(pod corev1.Pod) bool {
+	for _, condition := range pod.Status.Conditions {
+		if condition.Type == corev1.PodReady {
+			return condition.Status == corev1.ConditionTrue
+		}
+	}
+	return false
+}
+
+// jobsStatus counts child Jobs as upstream does, in the order of the JobSet's spec: JobSet itself writes them in the
+// order of a Go map.
+func jobsStatus(jobSet *jobset.JobSet) []trainer.JobStatus {
+	var statuses []trainer.JobStatus
+	for _, rj := range jobSet.Spec.ReplicatedJobs {
+		for _, s := range jobSet.Status.ReplicatedJobsStatus {
+			if s.Name == rj.Name {
+				statuses = append(statuses, trainer.JobStatus{
+					Name: s.Name, Ready: ptr.To(s.Ready), Succeeded: ptr.To(s.Succeeded), Failed: ptr.To(s.Failed),
+					Active: ptr.To(s.Active), Suspended: ptr.To(s.Suspended),
+				})
+			}
+		}
+	}
+	return statuses
+}

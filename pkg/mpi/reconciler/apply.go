@@ -1,0 +1,73 @@
+package reconciler
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"lockstep.dev/lockstep/pkg/mpi/job"
+)
+
+// apply carries out a decision: deletions, creations, the update.
+func (r *Reconciler) apply(ctx context.Context, namespace string, decision job.Decision) error {
+	for _, deletion := range decision.Delete {
+		if err := r.delete(ctx, namespace, deletion); err != nil {
+			return err
+		}
+	}
+	if err := r.create(ctx, decision.Create); err != nil {
+		return err
+	}
+	if decision.Update == nil {
+		return nil
+	}
+	if err := r.client.Update(ctx, decision.Update, client.FieldOwner(FieldOwner)); err != nil {
+		return fmt.Errorf("update JobSet %s: %w", decision.Update.Name, err)
+	}
+	return nil
+}
+
+// delete is bound to the UID: an object of the same name that came since is somebody else's.
+func (r *Reconciler) delete(ctx context.Context, namespace string, deletion job.Deletion) error {
+	object := &metav1.PartialObjectMetadata{TypeMeta: deletion.TypeMeta}
+	object.Namespace, object.Name = namespace, deletion.Name
+	err := r.client.Delete(ctx, object,
+		client.Preconditions{UID: &deletion.UID}, client.PropagationPolicy(metav1.DeletePropagationBackground))
+	if client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("delete %s %s: %w", deletion.Kind, deletion.Name, err)
+	}
+	return nil
+}
+
+// create makes everything but the last object at once, then the last: the JobSet must find all others. Of several errors
+// it returns that of the first object, so that the message in the status does not change from try to try.
+func (r *Reconciler) create(ctx context.Context, objects []job.Object) error {
+	if len(objects) == 0 {
+		return nil
+	}
+	last := len(objects) - 1
+	failures := make([]error, last)
+	var group sync.WaitGroup
+	for i, object := range objects[:last] {
+		group.Go(func() { failures[i] = r.createOne(ctx, object) })
+	}
+	group.Wait()
+	for _, err := range failures {
+		if err != nil {
+			return err
+		}
+	}
+	return r.createOne(ctx, objects[last])
+}
+
+func (r *Reconciler) createOne(ctx context.Context, object job.Object) error {
+	// The client clears the type of an object that it sends.
+	kind := object.GetObjectKind().GroupVersionKind().Kind
+	if err := r.client.Create(ctx, object, client.FieldOwner(FieldOwner)); err != nil {
+		return fmt.Errorf("create %s %s: %w", kind, object.GetName(), err)
+	}
+	return nil
+}

@@ -1,0 +1,66 @@
+package reconciler
+
+import (
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+func TestTransitions(t *testing.T) {
+	condition := func(kind string, status metav1.ConditionStatus, reason, message string) metav1.Condition {
+		return metav1.Condition{Type: kind, Status: status, Reason: reason, Message: message, LastTransitionTime: metav1.NewTime(time.Unix(0, 0))}
+	}
+	before := []metav1.Condition{
+		condition("Created", metav1.ConditionTrue, "JobSetCreated", "a"),
+		condition("PodsReady", metav1.ConditionFalse, "PodsPending", "a"),
+		condition("Running", metav1.ConditionFalse, "WaitingForPods", "a"),
+	}
+	after := []metav1.Condition{
+		condition("Created", metav1.ConditionTrue, "JobSetCreated", "other words are no news"),
+		condition("PodsReady", metav1.ConditionFalse, "Unschedulable", "another reason is"),
+		condition("Running", metav1.ConditionTrue, "GatePassed", "another status is"),
+		condition("Complete", metav1.ConditionTrue, "Completed", "and so is another condition"),
+	}
+	if diff := cmp.Diff(after[1:], transitions(before, after)); diff != "" {
+		t.Errorf("-want, +got:\n%s", diff)
+	}
+}
+
+func TestEventType(t *testing.T) {
+	cases := map[string]struct {
+		reason    string
+		condition metav1.Condition
+		want      string
+	}{
+		"Progress":   {"", metav1.Condition{Type: "Running", Status: "True", Reason: "GatePassed"}, "Normal"},
+		"Failed":     {"true, but no good news", metav1.Condition{Type: "Failed", Status: "True", Reason: "OOMKilled"}, "Warning"},
+		"Problem":    {"", metav1.Condition{Type: "PodsReady", Status: "False", Reason: "Unschedulable"}, "Warning"},
+		"NotYet":     {"that nothing happened yet is no event", metav1.Condition{Type: "PodsReady", Status: "False", Reason: "PodsPending"}, ""},
+		"Finished":   {"Complete or Failed says it", metav1.Condition{Type: "Running", Status: "False", Reason: "Finished"}, ""},
+		"Suspended":  {"", metav1.Condition{Type: "Suspended", Status: "True", Reason: "Suspended"}, "Normal"},
+		"Resumed":    {"", metav1.Condition{Type: "Suspended", Status: "False", Reason: "Resumed"}, "Normal"},
+		"HeldBack":   {"the condition Suspended says it", metav1.Condition{Type: "PodsReady", Status: "False", Reason: "Suspended"}, ""},
+		"NotCreated": {"", metav1.Condition{Type: "Created", Status: "False", Reason: "RuntimeNotFound"}, "Warning"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := eventType(tc.condition); got != tc.want {
+				t.Errorf("%s: want %q, got %q", tc.reason, tc.want, got)
+			}
+		})
+	}
+}
+
+func TestClipped(t *testing.T) {
+	long := strings.Repeat("ä", 2000)
+	if got := clipped(long); len(got) > 1024 || !utf8.ValidString(got) {
+		t.Errorf("an event's note has at most 1024 bytes of UTF-8, got %d (valid: %v)", len(got), utf8.ValidString(got))
+	}
+	if got := clipped("short"); got != "short" {
+		t.Errorf("short messages stay: %s", got)
+	}
+}

@@ -1,0 +1,153 @@
+package reconciler
+
+import (
+	"context"
+	"fmt"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	"golang.org/x/sync/errgroup"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
+
+	"lockstep.dev/lockstep/pkg/mpi"
+	"lockstep.dev/lockstep/pkg/mpi/job"
+)
+
+// observe does every read of a pass. The error is NotFound when the TrainJob is gone.
+func (r *Reconciler) observe(ctx context.Context, name client.ObjectKey) (job.Observed, error) {
+	o := job.Observed{Now: r.now(), ControllerNamespace: r.namespace, TrainJob: &trainer.TrainJob{}}
+	if err := r.client.Get(ctx, name, o.TrainJob); err != nil || !job.Active(o.TrainJob) {
+		return o, err
+	}
+	var err error
+	if o.JobSet, err = jobSet(ctx, r.client, name); err != nil || job.Over(o.TrainJob) {
+		return o, err
+	}
+	if o.Runtime, err = r.runtime(ctx, o.TrainJob); err != nil {
+		return o, err
+	}
+	if !o.Owns() && (o.Runtime == nil || !o.Runtime.Ours()) {
+		return o, nil
+	}
+	if err := r.listed(ctx, name, &o); err != nil {
+		return o, err
+	}
+	if !o.Owns() || o.Ended() {
+		if err := r.children(ctx, name, &o); err != nil {
+			return o, err
+		}
+	}
+	if o.MissingPods() {
+		o.Warnings, err = r.warnings(ctx, name.Namespace)
+	}
+	o.Gate = r.rendezvous.gate(name)
+	return o, err
+}
+
+// runtime returns nil for a runtime that does not exist, or is of a kind that no TrainJob controller knows.
+func (r *Reconciler) runtime(ctx context.Context, trainJob *trainer.TrainJob) (*job.Runtime, error) {
+	ref := trainJob.Spec.RuntimeRef
+	switch ptr.Deref(ref.Kind, trainer.ClusterTrainingRuntimeKind) {
+	case trainer.ClusterTrainingRuntimeKind:
+		var runtime trainer.ClusterTrainingRuntime
+		if err := r.client.Get(ctx, client.ObjectKey{Name: ref.Name}, &runtime); err != nil {
+			return nil, client.IgnoreNotFound(err)
+		}
+		return &job.Runtime{Labels: runtime.Labels, Spec: runtime.Spec}, nil
+	case trainer.TrainingRuntimeKind:
+		var runtime trainer.TrainingRuntime
+		if err := r.client.Get(ctx, client.ObjectKey{Namespace: trainJob.Namespace, Name: ref.Name}, &runtime); err != nil {
+			return nil, client.IgnoreNotFound(err)
+		}
+		return &job.Runtime{Labels: runtime.Labels, Spec: runtime.Spec}, nil
+	}
+	return nil, nil
+}
+
+func jobSet(ctx context.Context, reader client.Reader, name client.ObjectKey) (*jobset.JobSet, error) {
+	var found jobset.JobSet
+	if err := reader.Get(ctx, name, &found); err != nil {
+		return nil, client.IgnoreNotFound(err)
+	}
+	return &found, nil
+}
+
+// listed reads Jobs and pods from the cache.
+func (r *Reconciler) listed(ctx context.Context, name client.ObjectKey, o *job.Observed) error {
+	// Nothing here is changed, and a wide job has thousands of pods: no copies.
+	ofJob := []client.ListOption{client.InNamespace(name.Namespace), client.MatchingFields{trainJobIndex: name.Name}, client.UnsafeDisableDeepCopy}
+	jobs := metav1.PartialObjectMetadataList{}
+	jobs.SetGroupVersionKind(batchv1.SchemeGroupVersion.WithKind("JobList"))
+	if err := r.client.List(ctx, &jobs, ofJob...); err != nil {
+		return fmt.Errorf("list jobs: %w", err)
+	}
+	var pods corev1.PodList
+	if err := r.client.List(ctx, &pods, ofJob...); err != nil {
+		return fmt.Errorf("list pods: %w", err)
+	}
+	o.Jobs, o.Pods = jobs.Items, pods.Items
+	return nil
+}
+
+// children asks the API server, all at once. The JobSet is asked for too: the cache holds only those with our label, and
+// may be behind.
+func (r *Reconciler) children(ctx context.Context, name client.ObjectKey, o *job.Observed) error {
+	children := childrenOf(name)
+	found := make([]bool, len(children))
+	group, ctx := errgroup.WithContext(ctx)
+	for i := range children {
+		group.Go(func() error {
+			err := r.live.Get(ctx, client.ObjectKeyFromObject(&children[i]), &children[i])
+			found[i] = err == nil
+			return client.IgnoreNotFound(err)
+		})
+	}
+	group.Go(func() (err error) {
+		o.JobSet, err = jobSet(ctx, r.live, name)
+		return err
+	})
+	if err := group.Wait(); err != nil {
+		return fmt.Errorf("read the objects of the job: %w", err)
+	}
+	for i := range children {
+		if found[i] {
+			o.Children = append(o.Children, children[i])
+		}
+	}
+	return nil
+}
+
+// childrenOf names what a job has beside its JobSet. Only metadata is read, so no key ever comes into this process
+// before it is needed.
+func childrenOf(name client.ObjectKey) []metav1.PartialObjectMetadata {
+	child := func(kind schema.GroupVersionKind, childName string) metav1.PartialObjectMetadata {
+		var object metav1.PartialObjectMetadata
+		object.SetGroupVersionKind(kind)
+		object.Namespace, object.Name = name.Namespace, childName
+		return object
+	}
+	policy := networkingv1.SchemeGroupVersion.WithKind("NetworkPolicy")
+	return []metav1.PartialObjectMetadata{
+		child(corev1.SchemeGroupVersion.WithKind("Secret"), mpi.SSHAuthSecretName(name.Name)),
+		child(corev1.SchemeGroupVersion.WithKind("ConfigMap"), mpi.HostfileConfigMapName(name.Name)),
+		child(policy, mpi.NetworkPolicyName(name.Name)),
+		child(policy, job.RendezvousPolicyName(name.Name)),
+	}
+}
+
+// warnings are the only trace of pods that the API server refuses.
+func (r *Reconciler) warnings(ctx context.Context, namespace string) ([]corev1.Event, error) {
+	const most = 500
+	var list corev1.EventList
+	err := r.live.List(ctx, &list, client.InNamespace(namespace), client.MatchingFields{"type": corev1.EventTypeWarning}, client.Limit(most))
+	if err != nil {
+		return nil, fmt.Errorf("list warning events: %w", err)
+	}
+	return list.Items, nil
+}

@@ -1,0 +1,195 @@
+package reconciler
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"reflect"
+	"sync"
+	"time"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+
+	"lockstep.dev/lockstep/pkg/mpi"
+	agent "lockstep.dev/lockstep/pkg/mpi/agent/client"
+	"lockstep.dev/lockstep/pkg/mpi/agent/identity"
+	"lockstep.dev/lockstep/pkg/mpi/job"
+)
+
+const (
+	// A pod has its address before its container runs: the first seconds are worth many tries.
+	eagerRetry = 50 * time.Millisecond
+	eagerFor   = 30 * time.Second
+	lazyRetry  = 500 * time.Millisecond
+	// dialTimeout is for networks that drop what a policy does not admit yet.
+	dialTimeout = time.Second
+	// complainAfter is how often a launcher out of reach is reported.
+	complainAfter = 10 * time.Second
+)
+
+// rendezvous hands launchers the addresses of their nodes, one goroutine per job, and keeps their answers. A launcher
+// that has answered before gives the same answer again, so a restarted controller learns the truth.
+type rendezvous struct {
+	live client.Reader
+	dial agent.Dial
+	// changed tells the controller about answers.
+	changed chan event.GenericEvent
+
+	mu       sync.Mutex
+	meetings map[client.ObjectKey]*meeting
+	closed   bool
+	running  sync.WaitGroup
+}
+
+// meeting is the business with one launcher.
+type meeting struct {
+	with   job.Rendezvous
+	cancel context.CancelFunc
+	gate   job.Gate
+}
+
+func newRendezvous(live client.Reader) *rendezvous {
+	return &rendezvous{
+		live:     live,
+		dial:     (&net.Dialer{Timeout: dialTimeout}).DialContext,
+		changed:  make(chan event.GenericEvent),
+		meetings: map[client.ObjectKey]*meeting{},
+	}
+}
+
+// Start ends all meetings with the manager.
+func (r *rendezvous) Start(ctx context.Context) error {
+	<-ctx.Done()
+	r.mu.Lock()
+	r.closed = true
+	for _, m := range r.meetings {
+		m.cancel()
+	}
+	r.mu.Unlock()
+	r.running.Wait()
+	return nil
+}
+
+// meet begins a meeting unless it is already under way. Nil ends it; its answer stays until forget.
+func (r *rendezvous) meet(ctx context.Context, name client.ObjectKey, with *job.Rendezvous) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	current := r.meetings[name]
+	if current != nil && with != nil && reflect.DeepEqual(current.with, *with) {
+		return
+	}
+	if current != nil {
+		current.cancel()
+	}
+	if with == nil || r.closed {
+		return
+	}
+	// The meeting outlives the pass that begins it.
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	m := &meeting{with: *with, cancel: cancel, gate: job.Gate{Launcher: with.Launcher}}
+	r.meetings[name] = m
+	r.running.Go(func() { r.hold(ctx, name, m) })
+}
+
+func (r *rendezvous) forget(name client.ObjectKey) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if m := r.meetings[name]; m != nil {
+		m.cancel()
+		delete(r.meetings, name)
+	}
+}
+
+// gate returns what the launcher said, or nil while it said nothing.
+func (r *rendezvous) gate(name client.ObjectKey) *job.Gate {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	m := r.meetings[name]
+	if m == nil || m.gate.Result == nil && m.gate.Error == "" {
+		return nil
+	}
+	gate := m.gate
+	return &gate
+}
+
+// hold pushes the table until the launcher answers.
+func (r *rendezvous) hold(ctx context.Context, name client.ObjectKey, m *meeting) {
+	defer m.cancel()
+	key, err := r.key(ctx, name)
+	if err != nil {
+		r.complain(ctx, name, m, err, true)
+		return
+	}
+	begin, complained := time.Now(), time.Now()
+	for ctx.Err() == nil {
+		result, err := agent.Push(ctx, r.dial, key, m.with.Table)
+		var refused *agent.RefusedError
+		switch {
+		case err == nil:
+			r.tell(ctx, name, m, job.Gate{Launcher: m.with.Launcher, Result: &result})
+			return
+		case errors.As(err, &refused):
+			r.complain(ctx, name, m, err, true)
+			return
+		case time.Since(complained) > complainAfter:
+			complained = time.Now()
+			r.complain(ctx, name, m, err, false)
+		}
+		pause(ctx, time.Since(begin))
+	}
+}
+
+// complain reports what went wrong; whether a user gets to see it is decided by the state of the launcher.
+func (r *rendezvous) complain(ctx context.Context, name client.ObjectKey, m *meeting, err error, gaveUp bool) {
+	if ctx.Err() != nil {
+		return
+	}
+	ctrl.LoggerFrom(ctx).V(1).Info("launcher out of reach", "reason", err.Error(), "gaveUp", gaveUp)
+	r.tell(ctx, name, m, job.Gate{Launcher: m.with.Launcher, Error: reason(err), GaveUp: gaveUp})
+}
+
+func reason(err error) string {
+	var failure *agent.Failure
+	if errors.As(err, &failure) {
+		return fmt.Sprintf("%s; %s", failure, failure.Cause.Remedy())
+	}
+	return err.Error()
+}
+
+func (r *rendezvous) tell(ctx context.Context, name client.ObjectKey, m *meeting, gate job.Gate) {
+	r.mu.Lock()
+	m.gate = gate
+	r.mu.Unlock()
+	trainJob := &trainer.TrainJob{}
+	trainJob.Namespace, trainJob.Name = name.Namespace, name.Name
+	select {
+	case r.changed <- event.GenericEvent{Object: trainJob}:
+	case <-ctx.Done():
+	}
+}
+
+// key reads the private key of the job. It is kept nowhere else than in the meeting.
+func (r *rendezvous) key(ctx context.Context, name client.ObjectKey) (identity.Key, error) {
+	var secret corev1.Secret
+	secretName := client.ObjectKey{Namespace: name.Namespace, Name: mpi.SSHAuthSecretName(name.Name)}
+	if err := r.live.Get(ctx, secretName, &secret); err != nil {
+		return identity.Key{}, fmt.Errorf("read the key of the job: %w", err)
+	}
+	return identity.Parse(secret.Data[mpi.PrivateKeyKey])
+}
+
+func pause(ctx context.Context, since time.Duration) {
+	wait := eagerRetry
+	if since > eagerFor {
+		wait = lazyRetry
+	}
+	select {
+	case <-time.After(wait):
+	case <-ctx.Done():
+	}
+}

@@ -1,0 +1,208 @@
+package reconciler
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"log"
+	"net"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"lockstep.dev/lockstep/pkg/mpi"
+	"lockstep.dev/lockstep/pkg/mpi/agent/identity"
+	"lockstep.dev/lockstep/pkg/mpi/agent/server"
+	"lockstep.dev/lockstep/pkg/mpi/job"
+)
+
+var name = client.ObjectKey{Namespace: "team", Name: "demo"}
+
+// secrets is an API server with nothing but the Secret of the job.
+type secrets struct {
+	client.Reader
+	secret *corev1.Secret
+}
+
+func (s secrets) Get(_ context.Context, _ client.ObjectKey, object client.Object, _ ...client.GetOption) error {
+	s.secret.DeepCopyInto(object.(*corev1.Secret)) //nolint:forcetypeassert // nothing else is read
+	return nil
+}
+
+func secretOf(t *testing.T, draw byte) *corev1.Secret {
+	t.Helper()
+	secret, err := job.Job{Name: name.Name, Namespace: name.Namespace}.SSHAuthSecret(bytes.NewReader(bytes.Repeat([]byte{draw}, 32)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return secret
+}
+
+// launcher is a real server with the key of the job. It answers with answer.
+func launcher(t *testing.T, secret *corev1.Secret, answer server.Subsystem) (address string) {
+	t.Helper()
+	key, err := identity.Parse(secret.Data[mpi.PrivateKeyKey])
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	serving := &server.Server{
+		Key: key, Limits: server.DefaultLimits, Log: log.New(io.Discard, "", 0),
+		Handlers: server.Handlers{Subsystems: map[string]server.Subsystem{mpi.RendezvousSubsystem: answer}},
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- serving.Serve(ctx, listener) }()
+	t.Cleanup(func() {
+		stop()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+	return listener.Addr().String()
+}
+
+// meetingPlace connects every address to one listener, after the first tries have failed.
+func meetingPlace(t *testing.T, secret *corev1.Secret, address string, failures int) *rendezvous {
+	t.Helper()
+	r := newRendezvous(secrets{secret: secret})
+	r.dial = func(ctx context.Context, network, _ string) (net.Conn, error) {
+		if failures--; failures >= 0 {
+			return nil, errors.New("not yet")
+		}
+		return (&net.Dialer{}).DialContext(ctx, network, address)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- r.Start(ctx) }()
+	t.Cleanup(func() {
+		stop()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+	return r
+}
+
+func tableOf(launcher types.UID) *job.Rendezvous {
+	return &job.Rendezvous{Launcher: launcher, Table: mpi.HostTable{Hosts: []mpi.HostAddress{
+		{Name: "demo-launcher-0-0.demo", Address: "10.0.0.1"}, {Name: "demo-node-0-0.demo", Address: "10.0.0.2"},
+	}}}
+}
+
+func TestRendezvousHandsOverTheTable(t *testing.T) {
+	secret := secretOf(t, 7)
+	var got mpi.HostTable
+	address := launcher(t, secret, func(_ context.Context, request []byte) (any, error) {
+		return mpi.GateResult{Passed: true, Seconds: 0.25}, json.Unmarshal(request, &got)
+	})
+	r := meetingPlace(t, secret, address, 3)
+	r.meet(t.Context(), name, tableOf("pod-1"))
+	changed := <-r.changed
+	if got := client.ObjectKeyFromObject(changed.Object); got != name {
+		t.Errorf("want news about %v, got %v", name, got)
+	}
+	want := &job.Gate{Launcher: "pod-1", Result: &mpi.GateResult{Passed: true, Seconds: 0.25}}
+	if diff := cmp.Diff(want, r.gate(name)); diff != "" {
+		t.Errorf("the launcher's answer: -want, +got:\n%s", diff)
+	}
+	if diff := cmp.Diff(tableOf("pod-1").Table, got); diff != "" {
+		t.Errorf("the launcher's table: -want, +got:\n%s", diff)
+	}
+
+	r.meet(t.Context(), name, nil)
+	if r.gate(name) == nil {
+		t.Error("the answer stays when the launcher is over, or the status would flap before the JobSet ends")
+	}
+	r.forget(name)
+	if r.gate(name) != nil {
+		t.Error("nothing is kept about a job that is gone")
+	}
+}
+
+func TestRendezvousBeginsAnewWithAnotherLauncher(t *testing.T) {
+	secret := secretOf(t, 7)
+	pushes := make(chan struct{}, 10)
+	address := launcher(t, secret, func(context.Context, []byte) (any, error) {
+		pushes <- struct{}{}
+		return mpi.GateResult{Passed: true}, nil
+	})
+	r := meetingPlace(t, secret, address, 0)
+	for range 3 {
+		r.meet(t.Context(), name, tableOf("pod-1"))
+	}
+	<-r.changed
+	r.meet(t.Context(), name, tableOf("pod-2"))
+	<-r.changed
+	if got := r.gate(name); got.Launcher != "pod-2" {
+		t.Errorf("want the answer of the second launcher, got %+v", got)
+	}
+	if len(pushes) != 2 {
+		t.Errorf("each launcher is told once, got %d pushes", len(pushes))
+	}
+}
+
+func TestRendezvousEndsWhileTheLauncherIsSilent(t *testing.T) {
+	secret := secretOf(t, 7)
+	asked, ended := make(chan struct{}), make(chan struct{})
+	address := launcher(t, secret, func(ctx context.Context, _ []byte) (any, error) {
+		close(asked)
+		<-ctx.Done()
+		close(ended)
+		return nil, ctx.Err()
+	})
+	r := meetingPlace(t, secret, address, 0)
+	r.meet(t.Context(), name, tableOf("pod-1"))
+	<-asked
+	r.forget(name)
+	<-ended
+}
+
+func TestRendezvousReportsARefusal(t *testing.T) {
+	secret := secretOf(t, 7)
+	address := launcher(t, secret, func(context.Context, []byte) (any, error) {
+		return nil, errors.New("the table lacks demo-node-0-1")
+	})
+	r := meetingPlace(t, secret, address, 0)
+	r.meet(t.Context(), name, tableOf("pod-1"))
+	<-r.changed
+	got := r.gate(name)
+	if got == nil || got.Result != nil || !got.GaveUp || !bytes.Contains([]byte(got.Error), []byte("the table lacks demo-node-0-1")) {
+		t.Errorf("want the launcher's words, got %+v", got)
+	}
+}
+
+func TestRendezvousOutlivesThePassThatBeganIt(t *testing.T) {
+	secret := secretOf(t, 7)
+	address := launcher(t, secret, func(context.Context, []byte) (any, error) { return mpi.GateResult{Passed: true}, nil })
+	r := meetingPlace(t, secret, address, 2)
+	pass, over := context.WithCancel(t.Context())
+	r.meet(pass, name, tableOf("pod-1"))
+	over()
+	<-r.changed
+	if r.gate(name).Result == nil {
+		t.Error("the meeting ended with the pass")
+	}
+}
+
+func TestRendezvousMeetsNobodyAfterTheEnd(t *testing.T) {
+	r := newRendezvous(secrets{secret: secretOf(t, 7)})
+	r.dial = func(context.Context, string, string) (net.Conn, error) { return nil, errors.New("nobody") }
+	ctx, stop := context.WithCancel(context.Background())
+	stop()
+	if err := r.Start(ctx); err != nil {
+		t.Fatal(err)
+	}
+	r.meet(t.Context(), name, tableOf("pod-1"))
+	if len(r.meetings) != 0 {
+		t.Error("a meeting began after the manager had ended")
+	}
+}

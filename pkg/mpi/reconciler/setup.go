@@ -1,0 +1,202 @@
+package reconciler
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"time"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/selection"
+	"k8s.io/apimachinery/pkg/types"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/ptr"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	controllermetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
+
+	"lockstep.dev/lockstep/pkg/mpi"
+	"lockstep.dev/lockstep/pkg/mpi/job"
+)
+
+// A failed pass is tried again after firstRetry, then after twice that and so on, up to lastRetry: what the API server
+// refuses may be allowed soon, by a larger quota or because it has just learned of a new kind.
+const (
+	firstRetry = 10 * time.Millisecond
+	lastRetry  = 5 * time.Second
+)
+
+const (
+	// trainJobIndex finds Jobs and pods by the name of their TrainJob.
+	trainJobIndex = "lockstep.trainjob"
+	// runtimeIndex finds TrainJobs by `<kind>/<name>` of their runtime.
+	runtimeIndex = "lockstep.runtime"
+)
+
+// Scheme returns the types that the controller works with.
+func Scheme() (*runtime.Scheme, error) {
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, trainer.AddToScheme, jobset.AddToScheme} {
+		if err := add(scheme); err != nil {
+			return nil, fmt.Errorf("build scheme: %w", err)
+		}
+	}
+	return scheme, nil
+}
+
+// cacheOptions say what the manager may keep in memory: of Jobs, JobSets and pods only those of TrainJobs, and of pods only
+// what a decision reads. Secrets, ConfigMaps and NetworkPolicies are never cached.
+func cacheOptions() (cache.Options, error) {
+	ofTrainJob, err := labels.NewRequirement(mpi.TrainJobLabel, selection.Exists, nil)
+	if err != nil {
+		return cache.Options{}, fmt.Errorf("build selector: %w", err)
+	}
+	selector := labels.NewSelector().Add(*ofTrainJob)
+	return cache.Options{
+		DefaultTransform: cache.TransformStripManagedFields(),
+		ByObject: map[client.Object]cache.ByObject{
+			&jobset.JobSet{}: {Label: selector},
+			&batchv1.Job{}:   {Label: selector},
+			&corev1.Pod{}:    {Label: selector, Transform: stripPod},
+		},
+	}, nil
+}
+
+// stripPod keeps identity, placement and status.
+func stripPod(object any) (any, error) {
+	pod, ok := object.(*corev1.Pod)
+	if !ok {
+		return object, nil
+	}
+	pod.ManagedFields = nil
+	pod.Annotations = nil
+	pod.Spec = corev1.PodSpec{NodeName: pod.Spec.NodeName}
+	return pod, nil
+}
+
+// setup adds the controller to its manager.
+func setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
+	if err := index(ctx, mgr.GetFieldIndexer()); err != nil {
+		return err
+	}
+	metrics, err := newMetrics(controllermetrics.Registry)
+	if err != nil {
+		return fmt.Errorf("register metrics: %w", err)
+	}
+	meetings := newRendezvous(mgr.GetAPIReader())
+	if err := mgr.Add(meetings); err != nil {
+		return fmt.Errorf("add rendezvous: %w", err)
+	}
+	r := &Reconciler{
+		client:     mgr.GetClient(),
+		live:       mgr.GetAPIReader(),
+		namespace:  options.Namespace,
+		random:     rand.Reader,
+		now:        time.Now,
+		rendezvous: meetings,
+		recorder:   mgr.GetEventRecorder(mpi.ControllerName),
+		metrics:    metrics,
+	}
+	return r.watch(mgr, options)
+}
+
+func (r *Reconciler) watch(mgr ctrl.Manager, options Options) error {
+	err := ctrl.NewControllerManagedBy(mgr).
+		Named("trainjob").
+		WithOptions(controller.Options{
+			MaxConcurrentReconciles: options.Concurrency,
+			RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstRetry, lastRetry),
+		}).
+		For(&trainer.TrainJob{}).
+		Owns(&jobset.JobSet{}).
+		WatchesMetadata(&batchv1.Job{}, handler.EnqueueRequestsFromMapFunc(byLabel), builder.WithPredicates(deletions())).
+		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(byLabel)).
+		Watches(&trainer.ClusterTrainingRuntime{}, r.users(trainer.ClusterTrainingRuntimeKind)).
+		Watches(&trainer.TrainingRuntime{}, r.users(trainer.TrainingRuntimeKind)).
+		WatchesRawSource(source.Channel(r.rendezvous.changed, &handler.EnqueueRequestForObject{})).
+		Complete(r)
+	if err != nil {
+		return fmt.Errorf("build controller: %w", err)
+	}
+	return nil
+}
+
+func index(ctx context.Context, indexer client.FieldIndexer) error {
+	jobs := &metav1.PartialObjectMetadata{}
+	jobs.SetGroupVersionKind(batchv1.SchemeGroupVersion.WithKind("Job"))
+	for _, object := range []client.Object{jobs, &corev1.Pod{}} {
+		if err := indexer.IndexField(ctx, object, trainJobIndex, trainJobName); err != nil {
+			return fmt.Errorf("index by TrainJob: %w", err)
+		}
+	}
+	if err := indexer.IndexField(ctx, &trainer.TrainJob{}, runtimeIndex, runtimeName); err != nil {
+		return fmt.Errorf("index TrainJobs by runtime: %w", err)
+	}
+	return nil
+}
+
+func trainJobName(object client.Object) []string {
+	return []string{object.GetLabels()[mpi.TrainJobLabel]}
+}
+
+func runtimeName(object client.Object) []string {
+	ref := object.(*trainer.TrainJob).Spec.RuntimeRef //nolint:forcetypeassert // the index is on TrainJobs
+	return []string{ptr.Deref(ref.Kind, trainer.ClusterTrainingRuntimeKind) + "/" + ref.Name}
+}
+
+func byLabel(_ context.Context, object client.Object) []reconcile.Request {
+	return []reconcile.Request{{NamespacedName: types.NamespacedName{
+		Namespace: object.GetNamespace(), Name: object.GetLabels()[mpi.TrainJobLabel],
+	}}}
+}
+
+// users finds the TrainJobs that may wait for a runtime.
+func (r *Reconciler) users(kind string) handler.EventHandler {
+	return handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, runtime client.Object) []reconcile.Request {
+		var list trainer.TrainJobList
+		err := r.client.List(ctx, &list, client.InNamespace(runtime.GetNamespace()),
+			client.MatchingFields{runtimeIndex: kind + "/" + runtime.GetName()})
+		if err != nil {
+			ctrl.LoggerFrom(ctx).Error(err, "list the TrainJobs of a runtime", "kind", kind, "runtime", runtime.GetName())
+			return nil
+		}
+		var requests []reconcile.Request
+		for i := range list.Items {
+			if job.Active(&list.Items[i]) && !job.Over(&list.Items[i]) {
+				requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&list.Items[i])})
+			}
+		}
+		return requests
+	})
+}
+
+// deletions: of Jobs only their going matters, because a new JobSet waits for it.
+func deletions() predicate.Predicate {
+	return predicate.Funcs{
+		CreateFunc:  func(event.CreateEvent) bool { return false },
+		UpdateFunc:  func(event.UpdateEvent) bool { return false },
+		GenericFunc: func(event.GenericEvent) bool { return false },
+	}
+}
+
+// uncached are the kinds that must always be read from the API server, so that a mistake cannot start to list and watch
+// the Secrets of a cluster.
+func uncached() []client.Object {
+	return []client.Object{&corev1.Secret{}, &corev1.ConfigMap{}, &networkingv1.NetworkPolicy{}, &corev1.Event{}}
+}

@@ -1,0 +1,111 @@
+package integration
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"maps"
+	"path"
+	"slices"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"helm.sh/helm/v3/pkg/chart/loader"
+	"helm.sh/helm/v3/pkg/chartutil"
+	"helm.sh/helm/v3/pkg/engine"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/yaml"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+const (
+	controllerNamespace = "lockstep-system"
+	controllerChart     = "../../charts/mpi-controller"
+)
+
+// render returns the objects of the chart with the Helm engine alone, as the compiler renders it.
+func render(values map[string]any) ([]*unstructured.Unstructured, error) {
+	chart, err := loader.Load(controllerChart)
+	if err != nil {
+		return nil, err
+	}
+	release := chartutil.ReleaseOptions{Name: "mpi-controller", Namespace: controllerNamespace, IsInstall: true}
+	all, err := chartutil.ToRenderValues(chart, values, release, chartutil.DefaultCapabilities)
+	if err != nil {
+		return nil, err
+	}
+	files, err := engine.Render(chart, all)
+	if err != nil {
+		return nil, err
+	}
+	var objects []*unstructured.Unstructured
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		if path.Ext(name) != ".yaml" {
+			continue
+		}
+		decoded, err := decode(files[name])
+		if err != nil {
+			return nil, err
+		}
+		objects = append(objects, decoded...)
+	}
+	return objects, nil
+}
+
+func decode(text string) ([]*unstructured.Unstructured, error) {
+	var objects []*unstructured.Unstructured
+	decoder := yaml.NewYAMLOrJSONDecoder(bytes.NewBufferString(text), 4096)
+	for {
+		object := &unstructured.Unstructured{}
+		switch err := decoder.Decode(object); {
+		case errors.Is(err, io.EOF):
+			return objects, nil
+		case err != nil:
+			return nil, err
+		case len(object.Object) > 0:
+			objects = append(objects, object)
+		}
+	}
+}
+
+var _ = Describe("The chart of mpi-controller", Ordered, func() {
+	BeforeAll(func(ctx SpecContext) { ensureNamespace(ctx, controllerNamespace) })
+
+	DescribeTable("renders objects that the API server accepts", func(ctx SpecContext, values map[string]any, count int) {
+		objects, err := render(values)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(objects).To(HaveLen(count))
+		for _, object := range objects {
+			err := admin.Create(ctx, object.DeepCopy(), client.DryRunAll, client.FieldValidation("Strict"))
+			Expect(client.IgnoreAlreadyExists(err)).To(Succeed(), "%s %s", object.GetKind(), object.GetName())
+		}
+	},
+		Entry("with its defaults", map[string]any{}, 8),
+		Entry("without leader election, which needs no lease", map[string]any{"leaderElection": false}, 6),
+		Entry("without a fixed user, for OpenShift", map[string]any{"podSecurity": map[string]any{"user": nil}}, 8),
+	)
+
+	DescribeTable("refuses values that cannot work", func(values map[string]any) {
+		_, err := render(values)
+		Expect(err).To(HaveOccurred())
+	},
+		Entry("an unknown key", map[string]any{"replicaCount": 2}),
+		Entry("two replicas without leader election", map[string]any{"replicas": 2, "leaderElection": false}),
+		Entry("an image digest that is none", map[string]any{"image": map[string]any{"repository": "x", "digest": "latest"}}),
+	)
+
+	It("passes PodSecurity restricted", func(ctx SpecContext) {
+		objects, err := render(nil)
+		Expect(err).NotTo(HaveOccurred())
+		ensureNamespace(ctx, controllerNamespace)
+		deployment := objects[slices.IndexFunc(objects, func(o *unstructured.Unstructured) bool { return o.GetKind() == "Deployment" })]
+		pod := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Pod"}}
+		template, _, err := unstructured.NestedMap(deployment.Object, "spec", "template", "spec")
+		Expect(err).NotTo(HaveOccurred())
+		pod.Object["spec"] = template
+		pod.SetName("controller")
+		pod.SetNamespace(restrictedNamespace(ctx))
+		delete(template, "serviceAccountName")
+		Expect(admin.Create(ctx, pod, client.DryRunAll)).To(Succeed())
+	})
+})

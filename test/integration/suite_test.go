@@ -1,0 +1,86 @@
+// Package integration runs our controllers against a real kube-apiserver and etcd.
+//
+// `make test-integration` runs it. Without KUBEBUILDER_ASSETS, the folder with both programs, it is skipped. CRDs come
+// from the pinned modules of their projects. There is no JobSet controller, no scheduler and no kubelet here: what they
+// would do is done by hand, so that every state of a job can be had at once.
+package integration
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+
+	"lockstep.dev/lockstep/pkg/mpi/reconciler"
+)
+
+var (
+	environment *envtest.Environment
+	// admin may do everything.
+	admin client.Client
+)
+
+func TestIntegration(t *testing.T) {
+	if os.Getenv("KUBEBUILDER_ASSETS") == "" {
+		t.Skip("SKIPPED: this needs a kube-apiserver and an etcd: run `make test-integration`, or set KUBEBUILDER_ASSETS to the folder with both")
+	}
+	RegisterFailHandler(Fail)
+	SetDefaultEventuallyTimeout(10 * time.Second)
+	SetDefaultEventuallyPollingInterval(20 * time.Millisecond)
+	RunSpecs(t, "integration", Label("integration"))
+}
+
+var _ = BeforeSuite(func() {
+	ctrl.SetLogger(GinkgoLogr)
+	environment = &envtest.Environment{
+		CRDDirectoryPaths: []string{
+			filepath.Join(moduleDir("github.com/kubeflow/trainer/v2"), "manifests/base/crds"),
+			filepath.Join(moduleDir("sigs.k8s.io/jobset"), "config/components/crd/bases"),
+		},
+		ErrorIfCRDPathMissing: true,
+	}
+	// With this plugin owner references that block deletion need a permission of their own, as on OpenShift.
+	environment.ControlPlane.GetAPIServer().Configure().Append("enable-admission-plugins", "OwnerReferencesPermissionEnforcement")
+	config, err := environment.Start()
+	Expect(err).NotTo(HaveOccurred())
+	DeferCleanup(environment.Stop)
+	admin = newClient(config)
+})
+
+// moduleDir is where the module cache keeps a pinned module.
+func moduleDir(module string) string {
+	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", module).Output() //nolint:gosec // module names are constants
+	Expect(err).NotTo(HaveOccurred(), "find module %s: run `go mod download`", module)
+	dir := strings.TrimSpace(string(out))
+	Expect(dir).NotTo(BeEmpty(), "module %s is not in the module cache: run `go mod download`", module)
+	return dir
+}
+
+func newClient(config *rest.Config) client.Client {
+	scheme, err := reconciler.Scheme()
+	Expect(err).NotTo(HaveOccurred())
+	made, err := client.New(config, client.Options{Scheme: scheme})
+	Expect(err).NotTo(HaveOccurred())
+	return made
+}
+
+// serviceAccount returns a configuration with the name and the groups of a service account, and so with exactly the
+// permissions that are bound to it.
+func serviceAccount(namespace, name string) *rest.Config {
+	user, err := environment.AddUser(envtest.User{
+		Name:   fmt.Sprintf("system:serviceaccount:%s:%s", namespace, name),
+		Groups: []string{"system:serviceaccounts", "system:serviceaccounts:" + namespace, "system:authenticated"},
+	}, nil)
+	Expect(err).NotTo(HaveOccurred())
+	return user.Config()
+}

@@ -2,6 +2,8 @@ package e2e
 
 import (
 	"context"
+	"fmt"
+	"time"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	. "github.com/onsi/ginkgo/v2"
@@ -20,6 +22,9 @@ import (
 	"lockstep.dev/lockstep/test/trial"
 )
 
+// jobTimeout is generous: a job takes seconds, a busy machine some more.
+const jobTimeout = 2 * time.Minute
+
 // job is a job of the tenant: two nodes with two slots each.
 func job(name, runtime string, command ...string) trial.Job {
 	return trial.Job{Name: name, Namespace: tenant, Runtime: runtime, Nodes: 2, Slots: 2, Command: command}
@@ -29,7 +34,9 @@ func job(name, runtime string, command ...string) trial.Job {
 func run(ctx SpecContext, j trial.Job) trial.Result {
 	GinkgoHelper()
 	removeAfterwards(j)
-	result, err := trial.Run(ctx, editor, j, GinkgoWriter)
+	limited, cancel := context.WithTimeoutCause(ctx, jobTimeout, fmt.Errorf("no end within %s", jobTimeout))
+	defer cancel()
+	result, err := trial.Run(limited, editor, j, GinkgoWriter)
 	Expect(err).NotTo(HaveOccurred())
 	return result
 }

@@ -27,14 +27,14 @@ func (p *Platform) waitForKinds(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	controller, err := p.user(rest.ImpersonationConfig{UserName: "system:serviceaccount:" + Namespace + ":mpi-controller"})
+	service, err := p.user(rest.ImpersonationConfig{UserName: "system:serviceaccount:" + Namespace + ":mpi-controller"})
 	if err != nil {
 		return err
 	}
 	var last error
 	err = wait.PollUntilContextCancel(ctx, 100*time.Millisecond, true, func(ctx context.Context) (bool, error) {
 		if last = quotasCount(ctx, admin.Client); last == nil {
-			last = mayOwn(ctx, controller.Client)
+			last = mayOwn(ctx, service.Client)
 		}
 		return last == nil, nil
 	})
@@ -66,7 +66,7 @@ func uncounted(quota corev1.ResourceQuota) bool {
 }
 
 // mayOwn asks, without creating anything, whether the controller may make an object that a TrainJob owns.
-func mayOwn(ctx context.Context, controller client.Client) error {
+func mayOwn(ctx context.Context, service client.Client) error {
 	object := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
 		Name: "lockstep-probe", Namespace: metav1.NamespaceDefault,
 		OwnerReferences: []metav1.OwnerReference{{
@@ -74,5 +74,5 @@ func mayOwn(ctx context.Context, controller client.Client) error {
 			BlockOwnerDeletion: ptr.To(true),
 		}},
 	}}
-	return controller.Create(ctx, object, client.DryRunAll)
+	return service.Create(ctx, object, client.DryRunAll)
 }

@@ -13,7 +13,10 @@ import (
 )
 
 // Namespace is where the controller runs.
-const Namespace = "lockstep-system"
+const (
+	Namespace  = "lockstep-system"
+	controller = "deployment/mpi-controller"
+)
 
 const (
 	trainerModule = "github.com/kubeflow/trainer/v2"
@@ -84,7 +87,7 @@ func (p *Platform) up(ctx context.Context, progress *Progress) error {
 	if err := progress.Step("apply the compiled tree", func() (string, error) { return p.apply(ctx, filepath.Join(dist, clusterSpec)) }); err != nil {
 		return err
 	}
-	if err := progress.Step("controller ready", func() (string, error) { return p.waitForController(ctx) }); err != nil {
+	if err := progress.Step("controller ready", func() (string, error) { return p.startController(ctx) }); err != nil {
 		return err
 	}
 	return progress.Step("kinds are known", func() (string, error) { return "", p.waitForKinds(ctx) })
@@ -196,8 +199,15 @@ func (p *Platform) apply(ctx context.Context, dir string) (string, error) {
 	return fmt.Sprintf("%d objects", strings.Count(out, "\n")), err
 }
 
-func (p *Platform) waitForController(ctx context.Context) (string, error) {
-	out, err := p.kubectl(ctx, "-n", Namespace, "rollout", "status", "deployment/mpi-controller", "--timeout=180s")
+// startController returns when the controller of this checkout is at work. On a cluster that was up already an older one
+// may run under the same image name.
+func (p *Platform) startController(ctx context.Context) (string, error) {
+	if !p.started && !p.external {
+		if _, err := p.kubectl(ctx, "-n", Namespace, "rollout", "restart", controller); err != nil {
+			return "", err
+		}
+	}
+	out, err := p.kubectl(ctx, "-n", Namespace, "rollout", "status", controller, "--timeout=180s")
 	return lastLine(out), err
 }
 

@@ -1,0 +1,191 @@
+package e2e
+
+import (
+	"bufio"
+	"encoding/json"
+	"io"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+type status struct {
+	State       string
+	AddonsReady bool
+	Nodes       []struct {
+		Name         string
+		PID          int
+		Alive, Ready bool
+	}
+}
+
+func (c cluster) status(t *testing.T) (status, int) {
+	t.Helper()
+	stdout, _, code := c.run(t, "status", "-o", "json")
+	var s status
+	if err := json.Unmarshal([]byte(stdout), &s); err != nil {
+		t.Fatalf("status is no JSON: %v\n%s", err, stdout)
+	}
+	return s, code
+}
+
+func TestLifecycle(t *testing.T) {
+	c := newCluster(t)
+	c.must(t, "down")
+	before := look(t)
+
+	c.must(t, "up", "--nodes", "2", "--wait")
+	s, code := c.status(t)
+	if code != 0 || s.State != "running" || !s.AddonsReady || len(s.Nodes) != 2 || !s.Nodes[1].Ready {
+		t.Fatalf("after up --wait: exit code %d, %+v", code, s)
+	}
+	if _, stderr, code := c.run(t, "up"); code != 0 || !strings.Contains(stderr, "already running") {
+		t.Errorf("up on a running cluster: exit code %d\n%s", code, stderr)
+	}
+	if _, stderr, code := c.run(t, "up", "--nodes", "3"); code != 1 || !strings.Contains(stderr, "2 nodes") {
+		t.Errorf("up with another number of nodes: exit code %d\n%s", code, stderr)
+	}
+	if log := c.must(t, "logs", "kubelet", "--node", "1"); !strings.Contains(log, "node1") {
+		t.Error("logs kubelet --node 1 does not show the kubelet of node1")
+	}
+
+	c.must(t, "down")
+	unchanged(t, before, "after down")
+	if _, code := c.status(t); code != 1 {
+		t.Errorf("status of a stopped cluster: exit code %d, want 1", code)
+	}
+	c.must(t, "down") // on nothing
+}
+
+func TestKilledNodeIsSeenAndReplaced(t *testing.T) {
+	c := newCluster(t)
+	c.must(t, "down")
+	before := look(t)
+	c.must(t, "up")
+	s, _ := c.status(t)
+	if err := syscall.Kill(s.Nodes[1].PID, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the death of node1 is seen", func() bool {
+		s, code := c.status(t)
+		return code == 1 && s.State == "broken" && !s.Nodes[1].Alive
+	})
+	c.must(t, "up")
+	if s, code := c.status(t); code != 0 || !s.Nodes[1].Ready {
+		t.Errorf("up did not replace the broken cluster: exit code %d, %+v", code, s)
+	}
+	s, _ = c.status(t)
+	for _, n := range s.Nodes {
+		if err := syscall.Kill(n.PID, syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c.must(t, "down")
+	unchanged(t, before, "after down of killed nodes")
+}
+
+// up starts `up` and sends a signal when it prints a line with a word, or
+// after a delay.
+func (c cluster) upAndSignal(t *testing.T, signal syscall.Signal, word string, delay time.Duration) (code int) {
+	t.Helper()
+	cmd := c.command("up", "--wait")
+	stderr, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(stderr)
+	for word != "" && lines.Scan() && !strings.Contains(lines.Text(), word) {
+		continue
+	}
+	time.Sleep(delay)
+	_ = cmd.Process.Signal(signal)
+	_, _ = io.Copy(io.Discard, stderr)
+	_ = cmd.Wait()
+	return cmd.ProcessState.ExitCode()
+}
+
+// moments of `up`: delays from its start, and words of its progress. Together
+// they hit every step on machines of very different speed.
+var moments = []struct {
+	word  string
+	delay time.Duration
+}{
+	{"", 100 * time.Millisecond},
+	{"", 200 * time.Millisecond},
+	{"", 300 * time.Millisecond},
+	{"", 400 * time.Millisecond},
+	{"", 600 * time.Millisecond},
+	{"", time.Second},
+	{"load 3 images", 0},
+	{"control plane", 0},
+	{"nodes get ready", 0},
+	{"nodes get ready", time.Second},
+}
+
+func TestKilledUpLeavesNothingThatDownCannotRemove(t *testing.T) {
+	c := newCluster(t)
+	c.must(t, "down")
+	before := look(t)
+	for _, m := range moments {
+		c.upAndSignal(t, syscall.SIGKILL, m.word, m.delay)
+		c.must(t, "down")
+		unchanged(t, before, "killed at "+m.word+" "+m.delay.String())
+	}
+}
+
+func TestUpAfterKilledUp(t *testing.T) {
+	c := newCluster(t)
+	c.must(t, "down")
+	before := look(t)
+	for i, m := range moments {
+		c.upAndSignal(t, syscall.SIGKILL, m.word, m.delay)
+		if i%3 != 2 { // every third `up` finds the remains of several
+			continue
+		}
+		c.must(t, "up")
+		if s, code := c.status(t); code != 0 {
+			t.Errorf("up after a kill at %q %s: exit code %d, %+v", m.word, m.delay, code, s)
+		}
+		c.must(t, "down")
+	}
+	c.must(t, "down")
+	unchanged(t, before, "after several killed commands")
+}
+
+func TestInterruptedUpCleansUp(t *testing.T) {
+	c := newCluster(t)
+	c.must(t, "down")
+	before := look(t)
+	for _, word := range []string{"load 3 images", "nodes get ready"} {
+		if code := c.upAndSignal(t, syscall.SIGINT, word, 0); code != 1 {
+			t.Errorf("interrupted at %q: exit code %d, want 1", word, code)
+		}
+		unchanged(t, before, "interrupted at "+word)
+	}
+}
+
+func TestTwoUpsDoNotMeet(t *testing.T) {
+	c := newCluster(t)
+	c.must(t, "down")
+	first := c.command("up")
+	if err := first.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = first.Wait() })
+	eventually(t, "the first up holds the lock", func() bool {
+		_, err := os.Stat("/run/lockstep-cluster.lock")
+		return err == nil
+	})
+	if _, stderr, code := c.run(t, "down"); code != 1 || !strings.Contains(stderr, "another cluster command") {
+		t.Errorf("down beside up: exit code %d\n%s", code, stderr)
+	}
+	if err := first.Wait(); err != nil {
+		t.Errorf("the first up: %v", err)
+	}
+	c.must(t, "down")
+}

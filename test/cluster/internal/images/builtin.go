@@ -1,0 +1,63 @@
+package images
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"lockstep.dev/lockstep/test/images/archive"
+
+	"lockstep.dev/lockstep/test/cluster/internal/programs"
+)
+
+// The cluster's own images. The registry does not exist: everything comes from
+// archives.
+const (
+	Pause   = "lockstep.test/pause:1"
+	CoreDNS = "lockstep.test/coredns:v1.15.0"
+	JobSet  = "lockstep.test/jobset:v0.12.0"
+)
+
+// builtin is an image that holds one program.
+type builtin struct {
+	reference, program, path string
+}
+
+// builtins: the path of the program is what upstream's manifests expect.
+var builtins = []builtin{
+	{reference: Pause, program: "pause", path: "/pause"},
+	{reference: CoreDNS, program: "coredns", path: "/coredns"},
+	{reference: JobSet, program: "jobset-manager", path: "/manager"},
+}
+
+// Builtin makes archives of the cluster's own images in a folder, unless they
+// are there. The name of an archive holds that of the program's folder, which
+// is a hash of everything in it.
+func Builtin(dir string, built map[string]programs.Program) ([]Archive, error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, fmt.Errorf("make the folder for image archives: %w", err)
+	}
+	var archives []Archive
+	for _, b := range builtins {
+		program := built[b.program].Path
+		file := filepath.Join(dir, filepath.Base(filepath.Dir(program))+".tar")
+		if _, err := os.Stat(file); err != nil {
+			spec := archive.Spec{
+				Reference:  b.reference,
+				Files:      []archive.File{{Path: b.path, Source: program, Mode: 0o755}},
+				Entrypoint: []string{b.path},
+				Env:        []string{"PATH=/"},
+				User:       "65532:65532",
+			}
+			if _, err := archive.Scratch(spec, file); err != nil {
+				return nil, fmt.Errorf("make image %s: %w", b.reference, err)
+			}
+		}
+		a, err := Open(file)
+		if err != nil {
+			return nil, err
+		}
+		archives = append(archives, a)
+	}
+	return archives, nil
+}

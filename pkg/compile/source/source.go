@@ -127,7 +127,7 @@ func readTree(root fs.FS, folder string) []*File {
 			return nil
 		case err != nil:
 			files = append(files, &File{Path: name, Err: err})
-			return nil
+			return nil //nolint:nilerr // kept in the File
 		case hidden(name) && entry.IsDir():
 			return fs.SkipDir
 		case entry.IsDir() || hidden(name) || !isYAML(name):

@@ -59,7 +59,7 @@ func (d *Dir) Remove(name string) error {
 	}
 	for folder := path.Dir(name); folder != "."; folder = path.Dir(folder) {
 		if d.root.Remove(folder) != nil {
-			return nil // not empty
+			return nil //nolint:nilerr // not empty
 		}
 	}
 	return nil

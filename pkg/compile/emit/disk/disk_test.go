@@ -23,7 +23,7 @@ func open(t *testing.T, folder string) *Dir {
 func tree(t *testing.T, folder string) []string {
 	t.Helper()
 	var names []string
-	err := filepath.WalkDir(folder, func(name string, entry fs.DirEntry, err error) error {
+	err := filepath.WalkDir(folder, func(name string, _ fs.DirEntry, err error) error {
 		relative, _ := filepath.Rel(folder, name)
 		names = append(names, relative)
 		return err

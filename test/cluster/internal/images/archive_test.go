@@ -3,7 +3,6 @@ package images
 import (
 	"archive/tar"
 	"bytes"
-	"fmt"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -46,10 +45,10 @@ func TestParse(t *testing.T) {
 		},
 		"oci": {
 			reason: "containerd's annotation wins; a bare tag names no image",
-			in: pack([2]string{"index.json", fmt.Sprintf(`{"manifests":[
+			in: pack([2]string{"index.json", `{"manifests":[
 				{"digest":"sha256:m","annotations":{"io.containerd.image.name":"r/a:1","org.opencontainers.image.ref.name":"1"}},
 				{"digest":"sha256:m","annotations":{"org.opencontainers.image.ref.name":"r/b:2"}},
-				{"digest":"sha256:m","annotations":{"org.opencontainers.image.ref.name":"latest"}}]}`)},
+				{"digest":"sha256:m","annotations":{"org.opencontainers.image.ref.name":"latest"}}]}`},
 				[2]string{"blobs/sha256/m", manifest}),
 			want: want{Images: []Image{{Name: "r/a:1", ID: id}, {Name: "r/b:2", ID: id}}},
 		},

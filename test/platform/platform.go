@@ -153,8 +153,8 @@ func (p *Platform) startCluster(ctx context.Context) error {
 	if p.external {
 		return nil
 	}
-	_, running := p.tools.output(ctx, p.tools.Cluster, "status")
-	p.started = running != nil
+	// Without output: that there is no cluster yet is no news.
+	p.started = p.tools.command(ctx, p.tools.Cluster, "status").Run() != nil
 	crds, err := p.crds(ctx)
 	if err != nil {
 		return err

@@ -59,7 +59,8 @@ func serveNode(o options) error {
 	log := newLog()
 	log.Printf("serving on %s as %s", listener.Addr(), o.hostname)
 	node := agent.Node{
-		Settings: o.settings, Hostname: o.hostname, Key: key, Reaper: reaper, Environment: os.Environ(), Log: log,
+		Settings: o.settings, Hostname: o.hostname, Key: key, Reaper: reaper, Environment: os.Environ(),
+		Dial: (&net.Dialer{}).DialContext, Log: log,
 	}
 	return node.Serve(ctx, listener)
 }

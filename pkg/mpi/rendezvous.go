@@ -7,7 +7,8 @@ const (
 	// with a GateResult as JSON when the gate has passed or failed. It may be asked any number of times and always
 	// gives the same answer.
 	RendezvousSubsystem = "lockstep-rendezvous"
-	// HelloSubsystem: the gate asks a node's agent whether it is there; the agent answers with a Hello.
+	// HelloSubsystem: the gate tells a node's agent the HostTable, so that daemons on nodes can start others by name, and
+	// the agent answers with a Hello.
 	HelloSubsystem = "lockstep-hello"
 	// ReportSubsystem: the launcher's agent asks a node's agent what ran there; it answers with a NodeReport.
 	ReportSubsystem = "lockstep-report"
@@ -31,6 +32,9 @@ type HostAddress struct {
 type Hello struct {
 	// Hostname is the host name of the pod.
 	Hostname string `json:"hostname"`
+	// Unreachable names the pods of the table that this node tried and could not reach. The launcher reaching a node
+	// does not mean that ranks reach each other: network policies take effect pod by pod.
+	Unreachable []NodeFailure `json:"unreachable,omitempty"`
 }
 
 // GateResult is how the launcher's wait for its nodes ended.

@@ -22,7 +22,8 @@ const (
 	ReasonCommandNotFound Reason = "CommandNotFound"
 	// ReasonGateTimeout: not all nodes answered before the deadline.
 	ReasonGateTimeout Reason = "GateTimeout"
-	// ReasonWorldIncomplete: the command exited 0, but at least one node never ran a rank.
+	// ReasonWorldIncomplete: the command exited 0, but at least one node never ran a rank, was lost, or cannot say what
+	// ran there.
 	ReasonWorldIncomplete Reason = "WorldIncomplete"
 	// ReasonAgentFailed: the agent itself could not work, for example because the key is not readable.
 	ReasonAgentFailed Reason = "AgentFailed"

@@ -117,8 +117,19 @@ func (g Gate) tryTable(ctx context.Context, table mpi.HostTable, tables <-chan m
 	}
 }
 
-// reachAll tries all nodes side by side. A node that shows another key for too long ends the wait for all.
+// reachAll first finds all nodes, and then lets them find each other: only then is a failure between two nodes theirs.
 func (g Gate) reachAll(ctx context.Context, table mpi.HostTable) []mpi.NodeFailure {
+	if failures := g.askAll(ctx, table, g.hello); len(failures) > 0 {
+		return failures
+	}
+	return g.askAll(ctx, table, g.introduce)
+}
+
+// question is what the gate asks a node at an address; an error means to ask again.
+type question func(ctx context.Context, address string, table mpi.HostTable) error
+
+// askAll asks all nodes side by side. A node that shows another key for too long ends the wait for all.
+func (g Gate) askAll(ctx context.Context, table mpi.HostTable, ask question) []mpi.NodeFailure {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	nodes := g.nodes()
@@ -128,7 +139,7 @@ func (g Gate) reachAll(ctx context.Context, table mpi.HostTable) []mpi.NodeFailu
 	var group sync.WaitGroup
 	for i, node := range nodes {
 		group.Go(func() {
-			if !g.reach(ctx, waiting, i, node, table) {
+			if !g.reach(ctx, waiting, i, node, table, ask) {
 				cancel()
 			}
 		})
@@ -138,14 +149,14 @@ func (g Gate) reachAll(ctx context.Context, table mpi.HostTable) []mpi.NodeFailu
 }
 
 // reach tries one node until it answers. It returns false when the node shows another key and will not stop to.
-func (g Gate) reach(ctx context.Context, waiting *waiting, i int, node mpi.Host, table mpi.HostTable) bool {
+func (g Gate) reach(ctx context.Context, waiting *waiting, i int, node mpi.Host, table mpi.HostTable, ask question) bool {
 	host, _ := find(table, node.Name)
 	failure := mpi.NodeFailure{Name: node.Name, Address: host.Address, Error: "no answer yet"}
 	waiting.failed(i, failure)
 	start, strangerSince := time.Now(), time.Time{}
 	for {
 		began := time.Now()
-		err := g.hello(ctx, host, table)
+		err := g.attempt(ctx, host, table, ask)
 		if err == nil {
 			waiting.passed(i)
 			return true
@@ -166,14 +177,26 @@ func (g Gate) reach(ctx context.Context, waiting *waiting, i int, node mpi.Host,
 	}
 }
 
-func (g Gate) hello(ctx context.Context, host mpi.HostAddress, table mpi.HostTable) error {
+func (g Gate) attempt(ctx context.Context, host mpi.HostAddress, table mpi.HostTable, ask question) error {
 	address, err := client.At(host, g.Port)
 	if err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, attempt)
 	defer cancel()
-	_, err = client.Hello(ctx, g.Dial, g.Key, address, table)
+	return ask(ctx, address, table)
+}
+
+func (g Gate) hello(ctx context.Context, address string, _ mpi.HostTable) error {
+	_, err := client.Hello(ctx, g.Dial, g.Key, address)
+	return err
+}
+
+func (g Gate) introduce(ctx context.Context, address string, table mpi.HostTable) error {
+	hello, err := client.Introduce(ctx, g.Dial, g.Key, address, table)
+	if err == nil && len(hello.Unreachable) > 0 {
+		return &cutOffError{peer: hello.Unreachable[0]}
+	}
 	return err
 }
 

@@ -7,6 +7,9 @@ import (
 	"log"
 	"net"
 	"strconv"
+	"strings"
+	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -15,6 +18,7 @@ import (
 
 	"lockstep.dev/lockstep/pkg/mpi"
 	"lockstep.dev/lockstep/pkg/mpi/agent/agenttest"
+	"lockstep.dev/lockstep/pkg/mpi/agent/client"
 	"lockstep.dev/lockstep/pkg/mpi/agent/identity"
 )
 
@@ -44,11 +48,20 @@ func newGateTest(t *testing.T, nodes int) *gateTest {
 // serve starts the agent of node i with a key.
 func (g *gateTest) serve(i int, key identity.Key) {
 	g.t.Helper()
+	g.serveThrough(i, key, (&net.Dialer{}).DialContext)
+}
+
+// serveThrough starts the agent of node i, which reaches others as dial lets it.
+func (g *gateTest) serveThrough(i int, key identity.Key, dial client.Dial) {
+	g.t.Helper()
 	listener, err := net.Listen("tcp", net.JoinHostPort(g.table.Hosts[i].Address, strconv.Itoa(g.gate.Port)))
 	if err != nil {
 		g.t.Fatal(err)
 	}
-	node := Node{Settings: Settings{StateDir: g.t.TempDir()}, Hostname: "node", Key: key, Log: quiet}
+	node := Node{
+		Settings: Settings{StateDir: g.t.TempDir(), Port: g.gate.Port}, Hostname: firstLabel(g.table.Hosts[i].Name),
+		Key: key, Dial: dial, Log: quiet,
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- node.Serve(ctx, listener) }()
@@ -90,7 +103,14 @@ func TestGatePassesWhenAllNodesAnswer(t *testing.T) {
 
 func TestGateLeavesTheLauncherItselfOut(t *testing.T) {
 	g := newGateTest(t, 2)
+	g.serve(0, g.gate.Key)
 	g.serve(1, g.gate.Key)
+	g.gate.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
+		if strings.HasPrefix(address, g.table.Hosts[0].Address+":") {
+			t.Error("the launcher asked itself")
+		}
+		return (&net.Dialer{}).DialContext(ctx, network, address)
+	}
 	g.gate.Hostname = "demo-node-0-0.demo.ns.svc" // with setHostnameAsFQDN
 	if result, _ := g.pass(g.table); !result.Passed {
 		t.Errorf("%+v", result)
@@ -238,5 +258,73 @@ func TestRendezvousForgetsAPusherWhoLeaves(t *testing.T) {
 	cancel()
 	if _, err := r.answer(ctx, []byte(`{}`)); err == nil {
 		t.Error("answered")
+	}
+}
+
+// A network policy that has not reached a node yet rejects its peers, although the launcher gets through.
+func TestGateWaitsUntilNodesReachEachOther(t *testing.T) {
+	g := newGateTest(t, 2)
+	g.serve(0, g.gate.Key)
+	var rejected atomic.Int32
+	g.serveThrough(1, g.gate.Key, func(ctx context.Context, network, address string) (net.Conn, error) {
+		if rejected.Add(1) <= 3 {
+			return nil, &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}
+		}
+		return (&net.Dialer{}).DialContext(ctx, network, address)
+	})
+	if result, _ := g.pass(g.table); !result.Passed || rejected.Load() < 4 {
+		t.Errorf("%+v after %d attempts between nodes", result, rejected.Load())
+	}
+}
+
+func TestGateNamesNodesThatCannotReachEachOther(t *testing.T) {
+	g := newGateTest(t, 2)
+	g.gate.Deadline = 300 * time.Millisecond
+	g.serve(0, g.gate.Key)
+	g.serveThrough(1, g.gate.Key, func(context.Context, string, string) (net.Conn, error) {
+		return nil, &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}
+	})
+	result, _ := g.pass(g.table)
+	want := []mpi.NodeFailure{{
+		Name: g.table.Hosts[1].Name, Address: g.table.Hosts[1].Address,
+		Error: "it cannot reach demo-node-0-0 (" + g.table.Hosts[0].Address + "): connection refused",
+	}}
+	if diff := cmp.Diff(want, result.Failures); diff != "" {
+		t.Errorf("-want, +got:\n%s", diff)
+	}
+	if text := remedies(result.Failures); !strings.Contains(text, "NetworkPolicy") {
+		t.Errorf("the remedy is %q", text)
+	}
+}
+
+func TestNeighbours(t *testing.T) {
+	hosts := func(n int) (table mpi.HostTable) {
+		table.Hosts = append(table.Hosts, mpi.HostAddress{Name: "demo-launcher-0-0.demo"})
+		for i := range int32(n) {
+			table.Hosts = append(table.Hosts, mpi.HostAddress{Name: mpi.HostName("demo", mpi.NodeJob, i)})
+		}
+		return table
+	}
+	cases := map[string]struct {
+		reason   string
+		nodes    int
+		hostname string
+		want     []string
+	}{
+		"Small": {"all others", 3, "demo-node-0-1", []string{"demo-launcher-0-0", "demo-node-0-0", "demo-node-0-2"}},
+		"Large": {"the launcher and the next", 100, "demo-node-0-41", []string{"demo-launcher-0-0", "demo-node-0-42"}},
+		"Last":  {"the next of the last is the launcher", 100, "demo-node-0-99", []string{"demo-launcher-0-0"}},
+		"Alone": {"nobody else", 0, "demo-launcher-0-0", nil},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			var got []string
+			for _, host := range neighbours(hosts(tc.nodes), tc.hostname) {
+				got = append(got, firstLabel(host.Name))
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
 	}
 }

@@ -281,11 +281,16 @@ func gateFailed(result mpi.GateResult) mpi.Verdict {
 	}
 }
 
+// rootCause is the cause at the end of a failure that was passed on.
+func rootCause(failure string) string {
+	return strings.TrimSpace(failure[strings.LastIndex(failure, ":")+1:])
+}
+
 // remedies says what to check, once per cause.
 func remedies(failures []mpi.NodeFailure) string {
 	seen, text := map[string]bool{}, ""
 	for _, failure := range failures {
-		remedy := client.Cause(failure.Error).Remedy()
+		remedy := client.Cause(rootCause(failure.Error)).Remedy()
 		if failure.Error == errNoTable.Error() {
 			remedy = "check that mpi-controller runs and that a NetworkPolicy admits it to port 2222 of the launcher, and that all pods of the job could be created and scheduled"
 		}

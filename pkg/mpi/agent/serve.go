@@ -11,6 +11,7 @@ import (
 	"syscall"
 
 	"lockstep.dev/lockstep/pkg/mpi"
+	"lockstep.dev/lockstep/pkg/mpi/agent/client"
 	"lockstep.dev/lockstep/pkg/mpi/agent/identity"
 	"lockstep.dev/lockstep/pkg/mpi/agent/process"
 	"lockstep.dev/lockstep/pkg/mpi/agent/server"
@@ -26,7 +27,9 @@ type Node struct {
 	// Environment is what commands see: that of the node's container, so that values of the pod, such as HOSTNAME,
 	// are the node's and not the launcher's. Variables that a peer would set are refused (server package).
 	Environment []string
-	Log         *log.Logger
+	// Dial reaches the other pods of the job.
+	Dial client.Dial
+	Log  *log.Logger
 }
 
 // Serve answers on the listener until the context is done; then it ends all commands and returns.
@@ -47,21 +50,23 @@ func (n Node) Serve(ctx context.Context, listener net.Listener) error {
 	return front.Serve(ctx, listener)
 }
 
-// hello says who is here and keeps the table of hosts that the launcher sends, for daemons that start other daemons.
-func (n Node) hello(_ context.Context, request []byte) (any, error) {
-	if len(request) > 0 {
-		table, err := decodeTable(request)
-		if err != nil {
-			return nil, err
-		}
-		if err := validateTable(table, nil); err != nil {
-			return nil, err
-		}
-		if err := writeTable(n.Settings.hostTablePath(), table); err != nil {
-			n.Log.Printf("daemons on this node cannot start daemons on others: %v", err)
-		}
+// hello says who is here and whom this node cannot reach. It keeps the table of hosts that the launcher sends, for
+// daemons that start other daemons.
+func (n Node) hello(ctx context.Context, request []byte) (any, error) {
+	if len(request) == 0 {
+		return mpi.Hello{Hostname: n.Hostname}, nil
 	}
-	return mpi.Hello{Hostname: n.Hostname}, nil
+	table, err := decodeTable(request)
+	if err != nil {
+		return nil, err
+	}
+	if err := validateTable(table, nil); err != nil {
+		return nil, err
+	}
+	if err := writeTable(n.Settings.hostTablePath(), table); err != nil {
+		n.Log.Printf("daemons on this node cannot start daemons on others: %v", err)
+	}
+	return mpi.Hello{Hostname: n.Hostname, Unreachable: n.unreachable(ctx, table)}, nil
 }
 
 func (n Node) exec(ctx context.Context, l *ledger, c server.Command) server.Exit {

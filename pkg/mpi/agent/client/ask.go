@@ -19,9 +19,14 @@ type RefusedError struct{ Message string }
 
 func (e *RefusedError) Error() string { return e.Message }
 
-// Hello asks a node whether its agent is there and gives it the table of the job, so that a launch daemon on the node
-// can reach the other nodes.
-func Hello(ctx context.Context, dial Dial, key identity.Key, address string, table mpi.HostTable) (mpi.Hello, error) {
+// Hello asks a node whether its agent is there.
+func Hello(ctx context.Context, dial Dial, key identity.Key, address string) (mpi.Hello, error) {
+	return once[mpi.Hello](ctx, dial, key, address, mpi.HelloSubsystem, nil)
+}
+
+// Introduce gives a node the table of the job, so that a launch daemon on the node can reach the other nodes, and asks
+// whom of them it cannot reach.
+func Introduce(ctx context.Context, dial Dial, key identity.Key, address string, table mpi.HostTable) (mpi.Hello, error) {
 	return once[mpi.Hello](ctx, dial, key, address, mpi.HelloSubsystem, table)
 }
 

@@ -27,7 +27,7 @@ func (r Runtime) launcherPod(dialect mpi.Dialect) corev1.PodTemplateSpec {
 	pod := r.pod(dialect, resources)
 	pod.Spec.Containers[0].Command = []string{mpi.AgentBin, "run", "--"}
 	if r.World.LauncherRunsRanks {
-		r.place(&pod.Spec)
+		r.forRanks(&pod.Spec)
 	}
 	return pod
 }
@@ -35,14 +35,16 @@ func (r Runtime) launcherPod(dialect mpi.Dialect) corev1.PodTemplateSpec {
 func (r Runtime) nodePod(dialect mpi.Dialect) corev1.PodTemplateSpec {
 	pod := r.pod(dialect, r.NodeResources)
 	pod.Spec.Containers[0].Command = []string{mpi.AgentBin, "serve"}
-	r.place(&pod.Spec)
+	r.forRanks(&pod.Spec)
 	pod.Spec.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{spreadOverMachines()}
 	return pod
 }
 
-func (r Runtime) place(spec *corev1.PodSpec) {
+// forRanks adds what only pods with ranks need: the machines of the profile, and shared memory.
+func (r Runtime) forRanks(spec *corev1.PodSpec) {
 	spec.NodeSelector = r.NodeSelector
 	spec.Tolerations = r.Tolerations
+	r.addSharedMemory(spec)
 }
 
 // spreadOverMachines keeps the nodes of one job on different machines as far as possible: `two nodes` should mean two
@@ -86,7 +88,6 @@ func (r Runtime) pod(dialect mpi.Dialect, resources corev1.ResourceList) corev1.
 		},
 	}
 	r.addAgent(&pod.Spec)
-	r.addSharedMemory(&pod.Spec)
 	return pod
 }
 

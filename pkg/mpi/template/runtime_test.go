@@ -132,6 +132,20 @@ func TestNodesAndSlots(t *testing.T) {
 	}
 }
 
+func TestOnlyPodsWithRanksHaveSharedMemory(t *testing.T) {
+	size := resource.MustParse("8Gi")
+	r := sample()
+	r.SharedMemory = &size
+	_, launcher, node := build(t, r)
+	if volume(node, sharedMemoryVolume).EmptyDir == nil || volume(launcher, sharedMemoryVolume).EmptyDir != nil {
+		t.Error("shared memory counts as memory of the pod: a launcher without ranks must not be charged for it")
+	}
+	r.World.LauncherRunsRanks = true
+	if _, launcher, _ = build(t, r); volume(launcher, sharedMemoryVolume).EmptyDir == nil {
+		t.Error("a launcher with ranks is a node")
+	}
+}
+
 func TestAgentReachesThePod(t *testing.T) {
 	r := sample()
 	_, launcher, _ := build(t, r)

@@ -18,22 +18,30 @@ export CGO_ENABLED := 0
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z][a-z0-9-]*:.*## / { printf "  \033[1m%-18s\033[0m %s\n", $$1, $$2 }' $(MAKEFILE_LIST) | if [ -t 1 ]; then cat; else sed 's/\x1b\[[0-9]*m//g'; fi
 
+# `make cluster up`, `make cluster down`, `make cluster load FILE`: the words after `cluster` are its arguments, so no other
+# target counts then. Flags that make would take for itself go into ARGS: `make cluster up ARGS="--nodes 3"`.
+ifeq (cluster,$(firstword $(MAKECMDGOALS)))
+CLUSTER_ARGS := $(wordlist 2,$(words $(MAKECMDGOALS)),$(MAKECMDGOALS))
+
+.PHONY: cluster FORCE
+cluster: $(BIN)/cluster
+	@$(BIN)/cluster $(or $(CLUSTER_ARGS),--help) $(ARGS)
+
+$(BIN)/cluster: FORCE
+	@go build -C test/cluster -o $(CURDIR)/$@ .
+
+Makefile: ;
+%: FORCE ; @:
+else
+
 ##@ Use
 
 .PHONY: demo
 demo: tools ## Run MPI jobs on a local cluster, from specs in git (KEEP=1, DEMO_JSON=FILE, KUBECONFIG)
 	@$(BIN)/demo
 
-# `make cluster up`, `make cluster down`, `make cluster load FILE`: the words after `cluster` are its arguments, not
-# targets. Flags that make would take for itself go into ARGS: `make cluster up ARGS="--nodes 3"`.
-ifeq (cluster,$(firstword $(MAKECMDGOALS)))
-CLUSTER_ARGS := $(wordlist 2,$(words $(MAKECMDGOALS)),$(MAKECMDGOALS))
-$(eval .PHONY: $(CLUSTER_ARGS))
-$(eval $(CLUSTER_ARGS): ; @:)
-endif
 .PHONY: cluster
-cluster: $(BIN)/cluster ## Run a command of the local cluster: up, down, status, load, kubeconfig, logs, …
-	@$(BIN)/cluster $(or $(CLUSTER_ARGS),--help) $(ARGS)
+cluster: ## Run a command of the local cluster: up, down, status, load, kubeconfig, logs, …
 
 .PHONY: images
 images: $(BIN)/images ## Make the images of the demo and the tests
@@ -122,3 +130,5 @@ $(BIN)/gotestsum: tools/go.sum
 
 $(BIN)/golangci-lint: tools/go.sum
 	@go build -C tools -o $(CURDIR)/$@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+
+endif

@@ -104,7 +104,11 @@ clean: ## Remove what was built in the checkout; caches stay
 # --- programs -------------------------------------------------------------------------------------------------------
 
 .PHONY: tools
-tools: $(BIN)/cluster $(BIN)/images $(BIN)/runtime-compiler $(BIN)/demo $(BIN)/gotestsum
+tools: first-words $(BIN)/cluster $(BIN)/images $(BIN)/runtime-compiler $(BIN)/demo $(BIN)/gotestsum
+
+.PHONY: first-words
+first-words:
+	@[ -e $(BIN)/gotestsum ] || echo "building our own programs first; with empty caches this takes some minutes"
 
 # Go knows best what is out of date, so these always ask it; nothing changed takes a fraction of a second.
 .PHONY: FORCE

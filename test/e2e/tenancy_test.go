@@ -52,6 +52,16 @@ var _ = Describe("A tenant", func() {
 		Expect(condition(ctx, otherEditor, object, "Complete")()).To(BeTrue(), "conditions: %+v", object.Status.Conditions)
 	})
 
+	It("is where the controller may read keys, and no other namespace is", func(ctx SpecContext) {
+		service, err := cluster.Controller()
+		Expect(err).NotTo(HaveOccurred())
+		secret := func(namespace string) error {
+			return service.Client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "any"}, &corev1.Secret{})
+		}
+		Expect(apierrors.IsNotFound(secret(tenant))).To(BeTrue())
+		Expect(apierrors.IsForbidden(secret("kube-system"))).To(BeTrue())
+	})
+
 	It("cannot take a job over by preparing its key", func(ctx SpecContext) {
 		j := job("squatted", "mpich-cpu", "mpirun", "-n", "4", "mpi-hello")
 		squat := &corev1.Secret{ObjectMeta: owned(mpi.SSHAuthSecretName(j.Name), tenant), StringData: map[string]string{"ssh-privatekey": "known to me"}}

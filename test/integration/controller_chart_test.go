@@ -80,9 +80,10 @@ var _ = Describe("The chart of mpi-controller", Ordered, func() {
 			Expect(client.IgnoreAlreadyExists(err)).To(Succeed(), "%s %s", object.GetKind(), object.GetName())
 		}
 	},
-		Entry("with its defaults", map[string]any{}, 8),
-		Entry("without leader election, which needs no lease", map[string]any{"leaderElection": false}, 6),
-		Entry("without a fixed user, for OpenShift", map[string]any{"podSecurity": map[string]any{"user": nil}}, 8),
+		Entry("with its defaults", map[string]any{}, 10),
+		Entry("without leader election, which needs no lease", map[string]any{"leaderElection": false}, 8),
+		Entry("without a fixed user, for OpenShift", map[string]any{"podSecurity": map[string]any{"user": nil}}, 10),
+		Entry("for the namespaces of tenants only", map[string]any{"everyNamespace": false}, 9),
 	)
 
 	DescribeTable("refuses values that cannot work", func(values map[string]any) {

@@ -10,7 +10,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
-	"k8s.io/client-go/rest"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
@@ -27,15 +26,13 @@ func (p *Platform) waitForKinds(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	service, err := p.user(rest.ImpersonationConfig{UserName: "system:serviceaccount:" + Namespace + ":mpi-controller"})
+	service, err := p.Controller()
 	if err != nil {
 		return err
 	}
 	var last error
 	err = wait.PollUntilContextCancel(ctx, 100*time.Millisecond, true, func(ctx context.Context) (bool, error) {
-		if last = quotasCount(ctx, admin.Client); last == nil {
-			last = mayOwn(ctx, service.Client)
-		}
+		last = knowsKinds(ctx, admin.Client, service.Client)
 		return last == nil, nil
 	})
 	if err != nil {
@@ -44,14 +41,20 @@ func (p *Platform) waitForKinds(ctx context.Context) error {
 	return nil
 }
 
-// quotasCount returns an error while a compiled quota has not counted all that it limits.
-func quotasCount(ctx context.Context, admin client.Client) error {
+// knowsKinds returns an error while a compiled quota has not counted all that it limits, or the controller may not make
+// objects that a TrainJob owns.
+func knowsKinds(ctx context.Context, admin, controller client.Client) error {
 	quotas := &corev1.ResourceQuotaList{}
 	if err := admin.List(ctx, quotas, client.MatchingLabels{"app.kubernetes.io/managed-by": "lockstep"}); err != nil {
 		return err
 	}
 	if i := slices.IndexFunc(quotas.Items, uncounted); i >= 0 {
 		return fmt.Errorf("the quota %s/%s has not counted yet", quotas.Items[i].Namespace, quotas.Items[i].Name)
+	}
+	for _, quota := range quotas.Items {
+		if err := mayOwn(ctx, controller, quota.Namespace); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -66,13 +69,13 @@ func uncounted(quota corev1.ResourceQuota) bool {
 }
 
 // mayOwn asks, without creating anything, whether the controller may make an object that a TrainJob owns.
-func mayOwn(ctx context.Context, service client.Client) error {
+func mayOwn(ctx context.Context, controller client.Client, namespace string) error {
 	object := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
-		Name: "lockstep-probe", Namespace: metav1.NamespaceDefault,
+		Name: "lockstep-probe", Namespace: namespace,
 		OwnerReferences: []metav1.OwnerReference{{
 			APIVersion: trainer.GroupVersion.String(), Kind: trainer.TrainJobKind, Name: "probe", UID: "probe",
 			BlockOwnerDeletion: ptr.To(true),
 		}},
 	}}
-	return service.Create(ctx, object, client.DryRunAll)
+	return controller.Create(ctx, object, client.DryRunAll)
 }

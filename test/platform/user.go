@@ -22,6 +22,11 @@ func (p *Platform) Editor(tenant string) (trial.User, error) {
 // Admin returns the cluster's admin.
 func (p *Platform) Admin() (trial.User, error) { return p.user(rest.ImpersonationConfig{}) }
 
+// Controller returns mpi-controller's own service account, with the permissions that it really has.
+func (p *Platform) Controller() (trial.User, error) {
+	return p.user(rest.ImpersonationConfig{UserName: "system:serviceaccount:" + Namespace + ":mpi-controller"})
+}
+
 func (p *Platform) user(who rest.ImpersonationConfig) (trial.User, error) {
 	config := rest.CopyConfig(p.Config)
 	config.Impersonate = who

@@ -25,8 +25,10 @@ func (t *trial) readLog(ctx context.Context, pod string) logEnd {
 		Container: mpi.Container, Follow: true, Timestamps: true,
 	})
 	stream, err := request.Stream(ctx)
-	if err != nil {
+	if err != nil && ctx.Err() == nil {
 		_, _ = fmt.Fprintf(t.out, "cannot read the log of %s: %v\n", pod, err)
+	}
+	if err != nil {
 		return logEnd{}
 	}
 	defer func() { _ = stream.Close() }()

@@ -60,14 +60,14 @@ type Agent struct {
 	ImageVolumes *bool `json:"imageVolumes,omitempty"`
 }
 
-// PodUser is a user without passwd entry.
+// PodUser is a user without passwd entry. The numbers are those of Linux, up to 2147483647 as in Kubernetes.
 type PodUser struct {
 	// UID is not 0: PodSecurity `restricted` refuses root.
-	UID int64 `json:"uid" jsonschema:"required,minimum=1"`
+	UID int64 `json:"uid" jsonschema:"required,minimum=1,maximum=2147483647"`
 	// GID may be 0, as on OpenShift.
-	GID int64 `json:"gid,omitempty" jsonschema:"minimum=0"`
+	GID int64 `json:"gid,omitempty" jsonschema:"minimum=0,maximum=2147483647"`
 	// FSGroup owns volumes, so that the key of the job is readable. 0 is possible only with GID 0.
-	FSGroup int64 `json:"fsGroup" jsonschema:"required,minimum=0"`
+	FSGroup int64 `json:"fsGroup" jsonschema:"required,minimum=0,maximum=2147483647"`
 }
 
 // ClusterNetwork is how the cluster's own services are reached.
@@ -79,10 +79,10 @@ type ClusterNetwork struct {
 
 // DNS selects the pods that answer DNS.
 type DNS struct {
-	// Namespace of the pods.
+	// Namespace of the pods. No tenant may claim it.
 	Namespace string `json:"namespace" jsonschema:"required,format=dns-label"`
-	// PodLabels that the pods have.
-	PodLabels map[string]string `json:"podLabels" jsonschema:"required,format=label-value"`
+	// PodLabels that the pods have, at least one: without labels every pod of the namespace would be meant.
+	PodLabels map[string]string `json:"podLabels" jsonschema:"required,minItems=1,format=label-value"`
 	// Port is the port of the pods, not of the Service, 1 to 65535.
 	Port int32 `json:"port,omitempty" jsonschema:"minimum=1,maximum=65535,default=53"`
 }
@@ -97,7 +97,7 @@ type Capacity struct {
 
 // Controller is where mpi-controller lives.
 type Controller struct {
-	// Namespace is created by the compiler.
+	// Namespace is created by the compiler. It must not be one that Kubernetes or OpenShift keeps for itself.
 	Namespace string `json:"namespace,omitempty" jsonschema:"format=dns-label,default=lockstep-system"`
 }
 
@@ -107,7 +107,8 @@ type Component struct {
 	Chart string `json:"chart" jsonschema:"required,format=path"`
 	// Release is the release's name; missing means the last part of Chart. It names the output file.
 	Release string `json:"release,omitempty" jsonschema:"format=dns-label"`
-	// Namespace of the release; missing means the namespace of the controller.
+	// Namespace of the release, created by the compiler; missing means the namespace of the controller. It must not be one that
+	// Kubernetes or OpenShift keeps for itself.
 	Namespace string `json:"namespace,omitempty" jsonschema:"format=dns-label"`
 	// Values override those of the chart.
 	Values map[string]any `json:"values,omitempty"`

@@ -9,12 +9,11 @@
 //	default=V           the value when the key is missing
 //	enum=V              an allowed value; repeated
 //	minimum=N           the least allowed number or quantity
-//	exclusiveMinimum=N  the number or quantity must be greater
 //	maximum=N           the greatest allowed number
-//	minItems=N          the least length of a list
+//	minItems=N          the least length of a list or a map
 //	uniqueItems         no value twice in a list of strings
-//	format=F            dns-label, dns-name, label-name, label-value, env-name, cidr, image, kubernetes-version, mpi-version,
-//	                    path, resource-name
+//	format=F            dns-label, dns-name, label-name, label-value, env-name, cidr, group, image, interface-name,
+//	                    kubernetes-version, mpi-version, path, resource-name
 //
 // The package has types and no behaviour.
 package v1alpha1

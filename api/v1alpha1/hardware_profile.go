@@ -23,7 +23,7 @@ type HardwareProfileSpec struct {
 	Tolerations []Toleration `json:"tolerations,omitempty"`
 	// SharedMemory is the size of /dev/shm in bytes, taken from the memory of the node. Missing means the container
 	// runtime's 64Mi, which is too small for most MPI libraries' shared-memory transport with many ranks.
-	SharedMemory *resource.Quantity `json:"sharedMemory,omitempty" jsonschema:"exclusiveMinimum=0"`
+	SharedMemory *resource.Quantity `json:"sharedMemory,omitempty" jsonschema:"minimum=1Mi"`
 	// Env is set in the launcher and in all nodes, after the environment of the MPI implementation.
 	Env []Variable `json:"env,omitempty"`
 }
@@ -43,16 +43,16 @@ const (
 type Fabric struct {
 	// Type is the kind of network.
 	Type FabricType `json:"type" jsonschema:"required,enum=InfiniBand,enum=RoCE,enum=EFA,enum=Ethernet"`
-	// Interface is the name of the interface in the pod that MPI may use.
-	Interface string `json:"interface,omitempty" jsonschema:"default=eth0"`
+	// Interface is the name of the interface in the pod that MPI may use: 1 to 15 of letters, digits, `_`, `.` and `-`.
+	Interface string `json:"interface,omitempty" jsonschema:"format=interface-name,default=eth0"`
 }
 
 // NodeOffer is the CPU and memory of one machine.
 type NodeOffer struct {
 	// CPU is in cores.
-	CPU resource.Quantity `json:"cpu" jsonschema:"required,exclusiveMinimum=0"`
+	CPU resource.Quantity `json:"cpu" jsonschema:"required,minimum=1m"`
 	// Memory is in bytes.
-	Memory resource.Quantity `json:"memory" jsonschema:"required,exclusiveMinimum=0"`
+	Memory resource.Quantity `json:"memory" jsonschema:"required,minimum=1Mi"`
 }
 
 // Accelerator is a device that Kubernetes counts as an extended resource.

@@ -60,7 +60,8 @@ type MPI struct {
 	Version string `json:"version" jsonschema:"required,format=mpi-version"`
 }
 
-// Nodes is a number of nodes and its bounds.
+// Nodes is a number of nodes and its bounds. The compiler checks that Default is within them and that the least job fits the quota;
+// in the cluster they are information, not enforced.
 type Nodes struct {
 	// Default is what a TrainJob gets that asks for nothing; missing means Min.
 	Default int32 `json:"default,omitempty" jsonschema:"minimum=1,maximum=1000"`
@@ -73,17 +74,17 @@ type Nodes struct {
 // NodeResources is a share of a machine.
 type NodeResources struct {
 	// CPU is in cores; missing means all that the profile offers.
-	CPU *resource.Quantity `json:"cpu,omitempty" jsonschema:"exclusiveMinimum=0"`
+	CPU *resource.Quantity `json:"cpu,omitempty" jsonschema:"minimum=1m"`
 	// Memory is in bytes; missing means all that the profile offers.
-	Memory *resource.Quantity `json:"memory,omitempty" jsonschema:"exclusiveMinimum=0"`
+	Memory *resource.Quantity `json:"memory,omitempty" jsonschema:"minimum=1Mi"`
 }
 
 // Launcher is the pod that runs mpirun.
 type Launcher struct {
 	// CPU is in cores. It has no meaning when RunsRanks is true: the launcher then takes what a node takes.
-	CPU resource.Quantity `json:"cpu,omitempty" jsonschema:"exclusiveMinimum=0,default=500m"`
+	CPU resource.Quantity `json:"cpu,omitempty" jsonschema:"minimum=1m,default=500m"`
 	// Memory is in bytes. It has no meaning when RunsRanks is true.
-	Memory resource.Quantity `json:"memory,omitempty" jsonschema:"exclusiveMinimum=0,default=256Mi"`
+	Memory resource.Quantity `json:"memory,omitempty" jsonschema:"minimum=1Mi,default=256Mi"`
 	// RunsRanks makes the launcher the first of the nodes.
 	RunsRanks bool `json:"runsRanks,omitempty"`
 }

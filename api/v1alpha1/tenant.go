@@ -31,27 +31,29 @@ type TenantSpec struct {
 	PodSecurity string `json:"podSecurity,omitempty" jsonschema:"enum=restricted,enum=baseline,default=restricted"`
 }
 
-// People are names of groups per role. A group may be in several.
+// People are names of groups per role, as the identity provider spells them. A group may be in several. Names that begin with
+// `system:` are refused: they are Kubernetes' own, such as the group of everybody.
 type People struct {
 	// Admins may do what editors do, and exec into pods.
-	Admins []string `json:"admins,omitempty" jsonschema:"uniqueItems"`
+	Admins []string `json:"admins,omitempty" jsonschema:"uniqueItems,format=group"`
 	// Editors create, change and delete TrainJobs, and read what these make.
-	Editors []string `json:"editors" jsonschema:"required,minItems=1,uniqueItems"`
+	Editors []string `json:"editors" jsonschema:"required,minItems=1,uniqueItems,format=group"`
 	// Viewers read.
-	Viewers []string `json:"viewers,omitempty" jsonschema:"uniqueItems"`
+	Viewers []string `json:"viewers,omitempty" jsonschema:"uniqueItems,format=group"`
 }
 
 // Quota is a ResourceQuota in the words of MPI jobs. Launchers count.
 type Quota struct {
 	// CPU is the sum of requests, in cores.
-	CPU resource.Quantity `json:"cpu" jsonschema:"required,exclusiveMinimum=0"`
+	CPU resource.Quantity `json:"cpu" jsonschema:"required,minimum=1m"`
 	// Memory is the sum of requests and the sum of limits, in bytes.
-	Memory resource.Quantity `json:"memory" jsonschema:"required,exclusiveMinimum=0"`
+	Memory resource.Quantity `json:"memory" jsonschema:"required,minimum=1Mi"`
 	// Pods is the number of pods that have not finished.
 	Pods int64 `json:"pods" jsonschema:"required,minimum=1"`
 	// Jobs is the number of TrainJobs, finished ones included.
 	Jobs int64 `json:"jobs" jsonschema:"required,minimum=1"`
-	// Accelerators is the number of devices per extended resource, for example nvidia.com/gpu: 16.
+	// Accelerators is the number of devices per extended resource, for example nvidia.com/gpu: 16. What is left
+	// out is 0: the tenant gets none.
 	Accelerators map[string]resource.Quantity `json:"accelerators,omitempty" jsonschema:"minimum=0,format=resource-name"`
 }
 
@@ -72,22 +74,23 @@ type ContainerLimits struct {
 // Amounts is CPU and memory, each optional.
 type Amounts struct {
 	// CPU is in cores. Kubernetes gives a container without CPU limit this one as its limit.
-	CPU *resource.Quantity `json:"cpu,omitempty" jsonschema:"exclusiveMinimum=0"`
+	CPU *resource.Quantity `json:"cpu,omitempty" jsonschema:"minimum=1m"`
 	// Memory is in bytes.
-	Memory *resource.Quantity `json:"memory,omitempty" jsonschema:"exclusiveMinimum=0"`
+	Memory *resource.Quantity `json:"memory,omitempty" jsonschema:"minimum=1Mi"`
 }
 
 // DefaultAmounts is CPU and memory of a container that says nothing.
 type DefaultAmounts struct {
 	// CPU is in cores.
-	CPU resource.Quantity `json:"cpu,omitempty" jsonschema:"exclusiveMinimum=0,default=100m"`
+	CPU resource.Quantity `json:"cpu,omitempty" jsonschema:"minimum=1m,default=100m"`
 	// Memory is in bytes.
-	Memory resource.Quantity `json:"memory,omitempty" jsonschema:"exclusiveMinimum=0,default=128Mi"`
+	Memory resource.Quantity `json:"memory,omitempty" jsonschema:"minimum=1Mi,default=128Mi"`
 }
 
 // TenantNetwork lists the flows that are allowed besides those within a job.
 type TenantNetwork struct {
-	// Egress allows connections to addresses outside the cluster, for example a file server.
+	// Egress allows connections to addresses outside the cluster, for example a file server. A range with 169.254.169.254, such
+	// as 0.0.0.0/0, gives a warning: there is the metadata service of clouds, which hands out the credentials of the machine.
 	Egress []Egress `json:"egress,omitempty"`
 	// IngressFromNamespaces admits all pods of these namespaces, for example a monitoring stack. It must not name a
 	// namespace of another tenant.
@@ -96,7 +99,7 @@ type TenantNetwork struct {
 
 // Egress is an address range and ports.
 type Egress struct {
-	// CIDR is the range, for example 10.20.0.0/16.
+	// CIDR is the range, for example 10.20.0.0/16. It should not hold the metadata service, 169.254.169.254.
 	CIDR string `json:"cidr" jsonschema:"required,format=cidr"`
 	// Ports are the allowed ports; empty means all.
 	Ports []Port `json:"ports,omitempty"`

@@ -38,11 +38,15 @@ func build(cmd *cobra.Command, input *inputFlags, out string) error {
 	if err != nil {
 		return err
 	}
+	if err := separate(input.root, out); err != nil {
+		return err
+	}
 	root, err := input.open()
 	if err != nil {
 		return err
 	}
-	clusters, list := compile.Compile(root, compile.Options{Cluster: input.cluster})
+	defer root.Close()
+	clusters, list := compile.Compile(root.FS(), compile.Options{Cluster: input.cluster})
 	var summaries []clusterSummary
 	if list.Errors() == 0 {
 		summaries, err = write(clusters, input.cluster, out, list)

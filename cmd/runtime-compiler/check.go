@@ -32,7 +32,8 @@ func check(cmd *cobra.Command, input *inputFlags) error {
 	if err != nil {
 		return err
 	}
-	clusters, list := compile.Compile(root, compile.Options{Cluster: input.cluster})
+	defer root.Close()
+	clusters, list := compile.Compile(root.FS(), compile.Options{Cluster: input.cluster})
 	summaries := summarize(clusters)
 	if asJSON {
 		if err := writeJSON(cmd.OutOrStdout(), newReport(list, summaries)); err != nil {

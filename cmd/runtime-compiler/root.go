@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 )
@@ -42,6 +43,17 @@ func run(args []string, stdout, stderr io.Writer) int {
 	return exitUsage
 }
 
+// knownCommand refuses what is no command, with the one that was probably meant.
+func knownCommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+		return fmt.Errorf("unknown command `%s`: did you mean `%s`?", args[0], strings.Join(near, "` or `"))
+	}
+	return fmt.Errorf("unknown command `%s`", args[0])
+}
+
 func newRoot() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "runtime-compiler",
@@ -58,11 +70,12 @@ Exit codes: 0 fine, 1 a mistake in the specs or a failure, 2 a mistake on the co
 
   # Compile one cluster of another checkout
   runtime-compiler build --root ~/platform --out /tmp/dist --cluster local`,
-		Args:          cobra.NoArgs,
+		Args:          knownCommand,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
+	root.SuggestionsMinimumDistance = 2
 	root.AddCommand(newBuild(), newCheck(), newVersion())
 	return root
 }

@@ -84,7 +84,7 @@ func TestRepositoryContent(t *testing.T) {
 	}
 	want := map[string]int{
 		"Namespace": 3, "ClusterRole": 4, "ClusterRoleBinding": 2, "ClusterTrainingRuntime": 3,
-		"ResourceQuota": 2, "LimitRange": 2, "NetworkPolicy": 4, "RoleBinding": 6, "ServiceAccount": 2,
+		"ResourceQuota": 2, "LimitRange": 2, "NetworkPolicy": 4, "RoleBinding": 8, "ServiceAccount": 2,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("objects by kind (-want +got):\n%s", diff)

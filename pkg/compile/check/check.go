@@ -31,6 +31,7 @@ func Rules() []Rule {
 		tenantHasRuntime,
 		namedRuntimesUsable,
 		ingressFromOwnPlatform,
+		egressWithoutMetadata,
 		limitsInOrder,
 		limitsAdmitRuntimes,
 		quotaCoversSmallestJob,

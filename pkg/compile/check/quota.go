@@ -19,20 +19,13 @@ func quotaCoversSmallestJob(c *plan.Cluster, list *diag.List) {
 			covers("memory", t.Quota.Memory.V, t.Quota.Memory.At, wanted[corev1.ResourceMemory], r, list)
 			pods := *resource.NewQuantity(t.Quota.Pods.V, resource.DecimalSI)
 			covers("pods", pods, t.Quota.Pods.At, wanted[corev1.ResourcePods], r, list)
+			// An accelerator that the quota leaves out is there with 0: the quota that is compiled says so too.
 			if name := r.Profile.Accelerator; name != "" {
-				coversAccelerators(t, name, wanted[corev1.ResourceName(name)], r, list)
+				granted := t.Quota.Accelerators[name]
+				covers(name, granted.V, granted.At, wanted[corev1.ResourceName(name)], r, list)
 			}
 		}
 	}
-}
-
-// coversAccelerators treats a missing entry as none: a tenant uses accelerators only where its quota says how many.
-func coversAccelerators(t *plan.Tenant, name string, wanted resource.Quantity, r *plan.Runtime, list *diag.List) {
-	granted, found := t.Quota.Accelerators[name]
-	if !found {
-		granted.At = t.Quota.At
-	}
-	covers(name, granted.V, granted.At, wanted, r, list)
 }
 
 func covers(what string, granted resource.Quantity, at source.Span, wanted resource.Quantity, r *plan.Runtime, list *diag.List) {

@@ -12,6 +12,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"strings"
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v4"
@@ -24,7 +25,13 @@ import (
 func Files(files []*source.File, list *diag.List) []*Document {
 	var documents []*Document
 	for _, file := range files {
-		for _, node := range parse(file, list) {
+		before := list.Len()
+		nodes := parse(file, list)
+		if len(nodes) == 0 && list.Len() == before {
+			list.Warnf(diag.NothingRead, source.Whole(file), "the file holds no spec").
+				Helpf("remove the file if that is meant: what it held before is no longer compiled")
+		}
+		for _, node := range nodes {
 			if document := decodeDocument(file, node, list); document != nil {
 				documents = append(documents, document)
 			}
@@ -67,6 +74,14 @@ func readable(file *source.File, list *diag.List) bool {
 		list.Errorf(diag.UnreadableFile, source.Whole(file), "the file is larger than %d bytes", source.MaxFileSize).
 			Helpf("split the file: it may hold several documents, so may the folder")
 		return false
+	case errors.Is(file.Err, source.ErrNotRegular):
+		list.Errorf(diag.UnreadableFile, source.Whole(file), "the file is not a regular file").
+			Helpf("put a file in its place, or remove it")
+		return false
+	case errors.Is(file.Err, source.ErrIgnored):
+		list.Warnf(diag.NothingRead, source.Whole(file), "the file is not read: its name is not that of a spec file").
+			Helpf("spec files end in `.yaml` or `.yml`, and a cluster is in `cluster.yaml`, all in small letters")
+		return false
 	case file.Err != nil:
 		list.Errorf(diag.UnreadableFile, source.Whole(file), "cannot read the file: %v", file.Err)
 		return false
@@ -104,6 +119,10 @@ func reportSyntax(file *source.File, err error, list *diag.List) {
 			span = file.Token(load.Mark.Line, max(1, load.Mark.Column), 1)
 		}
 	}
-	list.Errorf(diag.Syntax, span, "not valid YAML: %s", message).
+	report := list.Errorf(diag.Syntax, span, "not valid YAML: %s", message).
 		Notef("the rest of this file was not read")
+	line := file.Line(span.Line)
+	if strings.Contains(line[:len(line)-len(strings.TrimLeft(line, " \t"))], "\t") {
+		report.Helpf("indent with spaces: YAML does not allow tabs there")
+	}
 }

@@ -248,8 +248,14 @@ func (d *decoder) stringMap(node *yaml.Node, t target) {
 	}
 	t.value.Set(reflect.MakeMap(t.value.Type()))
 	keys := d.keys(node)
+	if len(keys.order) < t.rule.minItems {
+		d.list.Errorf(diag.OutOfRange, spanOf(d.file, node), "`%s` needs at least %d entry", t.name, t.rule.minItems)
+	}
 	for _, name := range keys.order {
 		entry := keys.entries[name]
+		if name == "" {
+			d.list.Errorf(diag.BadFormat, entry.key, "a key of `%s` must not be empty", t.name)
+		}
 		d.checkText(entry.key, name, target{name: t.name, rule: keyRule})
 		value := reflect.New(t.value.Type().Elem()).Elem()
 		d.decode(entry.value, target{value: value, name: name, key: entry.key, rule: valueRule})

@@ -50,7 +50,7 @@ func kindNames() []string {
 }
 
 func decodeDocument(file *source.File, node *yaml.Node, list *diag.List) *Document {
-	before := list.Errors()
+	before := list.Len() // decoding a document makes errors only
 	d := &decoder{file: file, list: list, places: map[any]place{}}
 	usable := bounded(file, node, list)
 	spec := d.newSpec(node)
@@ -60,7 +60,7 @@ func decodeDocument(file *source.File, node *yaml.Node, list *diag.List) *Docume
 	if usable {
 		d.document(node, spec)
 	}
-	return &Document{Spec: spec, Sound: list.Errors() == before, places: d.places}
+	return &Document{Spec: spec, Sound: list.Len() == before, places: d.places}
 }
 
 // newSpec reads apiVersion and kind, which decide what the rest of the document may be.
@@ -76,7 +76,12 @@ func (d *decoder) newSpec(node *yaml.Node) any {
 			Helpf("add one of %s", oneOf(kindNames()))
 		return nil
 	}
-	if version != nil && version.Value != v1alpha1.APIVersion {
+	if kind.Kind != yaml.ScalarNode || kind.ShortTag() != "!!str" {
+		d.list.Errorf(diag.WrongType, spanOf(d.file, kind), "`kind` must be a string, not %s", describe(kind)).
+			Helpf("allowed are %s", oneOf(kindNames()))
+		return nil
+	}
+	if version != nil && version.Kind == yaml.ScalarNode && version.Value != v1alpha1.APIVersion {
 		d.list.Errorf(diag.UnknownAPIVersion, spanOf(d.file, version), "unknown apiVersion `%s`", version.Value).
 			Helpf("write `%s`", v1alpha1.APIVersion)
 	}

@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"regexp"
 	"strings"
+	"unicode"
 
 	"k8s.io/apimachinery/pkg/util/validation"
 )
@@ -34,12 +35,20 @@ var formats = map[string]struct {
 		func(s string) bool { p, err := netip.ParsePrefix(s); return err == nil && p == p.Masked() },
 		"an address range such as `10.20.0.0/16`, without bits set after the prefix",
 	},
+	"group": {
+		group,
+		"the name of a group: printable, without blanks around it, and not beginning with `system:`, which is Kubernetes' own",
+	},
 	"image": {
 		func(s string) bool { return len(s) <= 512 && image.MatchString(s) },
 		"an image reference such as `registry.example.com/team/mpi:5.0.7`",
 	},
+	"interface-name": {
+		func(s string) bool { return s != "." && s != ".." && interfaceName.MatchString(s) },
+		"the name of a network interface such as `eth0`: 1 to 15 of letters, digits, `_`, `.` and `-`",
+	},
 	"kubernetes-version": {
-		regexp.MustCompile(`^1\.[0-9]{1,3}$`).MatchString,
+		regexp.MustCompile(`^1\.(0|[1-9][0-9]{0,2})$`).MatchString,
 		"a Kubernetes minor version such as `1.36`",
 	},
 	"mpi-version": {
@@ -55,6 +64,15 @@ var formats = map[string]struct {
 		"an extended resource such as `nvidia.com/gpu`",
 	},
 }
+
+// group keeps out names with which a spec would give rights to more people than its reader sees.
+func group(s string) bool {
+	hidden := func(r rune) bool { return !unicode.IsPrint(r) }
+	return strings.TrimSpace(s) == s && !strings.HasPrefix(strings.ToLower(s), "system:") && !strings.ContainsFunc(s, hidden)
+}
+
+// interfaceName is what Linux takes (dev_valid_name), less what would need quotes in a command line.
+var interfaceName = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,15}$`)
 
 var mpiVersion = regexp.MustCompile(`^[0-9]+(\.[0-9]+)*([.-]?[a-z]+[0-9]*)?$`)
 

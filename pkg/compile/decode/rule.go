@@ -8,13 +8,12 @@ import (
 
 // rule is the parsed `jsonschema` tag of a field; package v1alpha1 lists the words.
 type rule struct {
-	required, unique   bool
-	enum               []string
-	def                string
-	minimum, exclusive string
-	maximum            string
-	minItems           int
-	format             string
+	required, unique bool
+	enum             []string
+	def              string
+	minimum, maximum string
+	minItems         int
+	format           string
 }
 
 // field is one key of a struct.
@@ -52,8 +51,6 @@ func parseRule(tag string) rule {
 			r.def = value
 		case "minimum":
 			r.minimum = value
-		case "exclusiveMinimum":
-			r.exclusive = value
 		case "maximum":
 			r.maximum = value
 		case "minItems":

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 
 	"go.yaml.in/yaml/v4"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -125,23 +126,24 @@ func (d *decoder) quantity(node *yaml.Node, t target) {
 	d.checkNumber(node, value, t)
 }
 
+// leastMemory is the least amount that the rule of a memory field has. Less is a forgotten or mistaken unit.
+const leastMemory = "1Mi"
+
 func (d *decoder) checkNumber(node *yaml.Node, value resource.Quantity, t target) {
 	span := spanOf(d.file, node)
 	switch r := t.rule; {
 	case r.minimum != "" && value.Cmp(resource.MustParse(r.minimum)) < 0:
-		d.list.Errorf(diag.OutOfRange, span, "`%s` is too small for `%s`: %s", node.Value, t.name, r.bounds())
-	case r.exclusive != "" && value.Cmp(resource.MustParse(r.exclusive)) <= 0:
-		d.list.Errorf(diag.OutOfRange, span, "`%s` is too small for `%s`: %s", node.Value, t.name, r.bounds())
+		report := d.list.Errorf(diag.OutOfRange, span, "`%s` is too small for `%s`: %s", node.Value, t.name, r.bounds())
+		if number := strings.TrimSuffix(node.Value, "m"); r.minimum == leastMemory && digits.MatchString(number) && value.Sign() > 0 {
+			report.Notef("`m` is a thousandth, and without unit an amount is in bytes").Helpf("did you mean `%sMi`?", number)
+		}
 	case r.maximum != "" && value.Cmp(resource.MustParse(r.maximum)) > 0:
 		d.list.Errorf(diag.OutOfRange, span, "`%s` is too large for `%s`: %s", node.Value, t.name, r.bounds())
 	}
 }
 
 func (r rule) bounds() string {
-	switch {
-	case r.exclusive != "":
-		return "more than " + r.exclusive + " is allowed"
-	case r.maximum == "":
+	if r.maximum == "" {
 		return "at least " + r.minimum + " is allowed"
 	}
 	return r.minimum + " to " + r.maximum + " are allowed"

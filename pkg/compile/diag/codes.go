@@ -9,7 +9,8 @@ type Code string
 
 // Files and YAML.
 const (
-	// UnreadableFile is a spec file that cannot be read, is larger than 1 MiB, or is not UTF-8.
+	// UnreadableFile is a spec file that cannot be read, is no regular file, is a link to a place outside the repository, is
+	// larger than 1 MiB, or is not UTF-8.
 	UnreadableFile Code = "LS1001"
 
 	// Syntax is text that is not YAML. The documents before it in the file are still compiled.
@@ -37,6 +38,10 @@ const (
 	//	metadata: {name: cpu}
 	//	spec: {fabric: {type: Ethernet}, node: {cpu: 2, memory: 4Gi}, <<: {sharedMemory: 1Gi}}
 	UnsupportedYAML Code = "LS1004"
+
+	// NothingRead is a file in a folder of specs that defines nothing: it is empty, or its name is nearly that of a spec file.
+	// It is a warning, because a tenant that disappears from the specs is removed from its clusters.
+	NothingRead Code = "LS1005"
 )
 
 // One document.
@@ -407,6 +412,17 @@ const (
 	//	metadata: {name: local}
 	//	spec: {platform: Kubernetes, version: "1.36", agent: {image: example.org/agent:1}, components: [{chart: charts/a, release: x}, {chart: charts/b, release: x}]}
 	ReleaseTaken Code = "LS4019"
+
+	// MetadataReachable is egress to a range with the metadata service of clouds, which hands out the credentials of the machine.
+	// It is a warning.
+	//
+	// Example:
+	//
+	//	apiVersion: lockstep.dev/v1alpha1
+	//	kind: Tenant
+	//	metadata: {name: vision}
+	//	spec: {people: {editors: [eds]}, namespaces: [vision], clusters: [local], quota: {cpu: 8, memory: 16Gi, pods: 40, jobs: 20}, network: {egress: [{cidr: 0.0.0.0/0}]}}
+	MetadataReachable Code = "LS4020"
 )
 
 // Components and objects.
@@ -436,8 +452,8 @@ const (
 	// RenderFails is an object that cannot be built. Checks should have found the reason: please report it.
 	RenderFails Code = "LS5006"
 
-	// ChartNotReproducible is a chart that calls a function whose result changes from run to run: the output would differ
-	// although no input did.
+	// ChartNotReproducible is a chart that calls a function whose result changes from run to run or from machine to machine, or
+	// that was rendered several times with different results: the output would differ although no input did.
 	ChartNotReproducible Code = "LS5007"
 )
 

@@ -88,15 +88,18 @@ func (l *List) add(d *Diagnostic) *Diagnostic {
 	return d
 }
 
-// Errors returns the number of errors.
+// Len returns the number of findings so far, before Sorted joins equal ones. It only ever grows.
+func (l *List) Len() int { return len(l.items) }
+
+// Errors returns the number of errors that Sorted has.
 func (l *List) Errors() int { return l.count(Error) }
 
-// Warnings returns the number of warnings.
+// Warnings returns the number of warnings that Sorted has.
 func (l *List) Warnings() int { return l.count(Warning) }
 
 func (l *List) count(severity Severity) int {
 	n := 0
-	for _, d := range l.items {
+	for _, d := range l.Sorted() {
 		if d.Severity == severity {
 			n++
 		}

@@ -36,6 +36,9 @@ func TestWriteText(t *testing.T) {
 	for range 2 {
 		list.Warnf(DeprecatedRuntime, file.Token(2, 7, 5), "no `value`").Notef("a fact").Helpf("an action")
 	}
+	if list.Warnings() != 1 || len(list.Records()) != 1 || list.Errors() != 0 {
+		t.Errorf("%d warnings and %d errors are counted, %d shown; want 1, 0 and 1", list.Warnings(), list.Errors(), len(list.Records()))
+	}
 	want := "warning[LS4017]: no `value`\n --> a.yaml:2:7\n  |\n2 | \tkey: value\n  | \t     ^^^^^\n  = note: a fact\n  = help: an action\n\n1 warning\n"
 	var plain, colourful strings.Builder
 	if err := list.WriteText(&plain, Palette{}); err != nil {

@@ -171,9 +171,10 @@ func TestInterrupted(t *testing.T) {
 
 // TestBadRecord: a record that names files elsewhere is refused before anything is removed.
 func TestBadRecord(t *testing.T) {
-	for _, path := range []string{"../secret", "/etc/passwd", "a/../../b", Record, "<<<<<<< HEAD/../x"} {
-		dir := newMemory(map[string]string{Record: record(path)})
-		if _, err := Write(dir, wanted, nothing); err == nil || len(dir.writes) > 0 {
+	for _, path := range []string{"../secret", "/etc/passwd", "a/../../b", Record, "<<<<<<< HEAD/../x", "<<<<<<< HEAD", "=======", "README.md",
+		"local/README.md", "a.yaml", "Makefile/x.yaml", "cmd/main.go", "c//a.yaml"} {
+		dir := newMemory(map[string]string{Record: record("c/a.yaml", path)})
+		if _, err := Write(dir, wanted, nothing); err == nil || len(dir.writes) > 0 || !strings.Contains(err.Error(), "line 3 of "+Record) {
 			t.Errorf("%s: error %v, writes %v", path, err, dir.writes)
 		}
 	}

@@ -6,8 +6,11 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"path"
 	"slices"
 	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
 )
 
 // Dir is an output folder. Names are slash-separated and relative to it.
@@ -109,17 +112,27 @@ func readRecord(dir Dir) (map[string]bool, error) {
 		return nil, fmt.Errorf("read output: %w", err)
 	}
 	owned := map[string]bool{}
+	number := 0
 	for line := range strings.Lines(string(data)) {
+		number++
 		path := strings.TrimSpace(line)
 		switch {
 		case path == "" || strings.HasPrefix(path, "#"):
-		case !fs.ValidPath(path) || path == "." || path == Record:
-			return nil, fmt.Errorf("read output: `%s` in %s is not the path of a compiled file: restore %s from git", path, Record, Record)
+		case !compiledPath(path):
+			return nil, fmt.Errorf("read output: line %d of %s, %q, is not the path of a compiled file: restore %s from git, or remove it "+
+				"and the compiled files", number, Record, path, Record)
 		default:
 			owned[path] = true
 		}
 	}
 	return owned, nil
+}
+
+// compiledPath says whether the compiler could have written a file: YAML below the folder of a cluster. Everything else in a
+// record, such as what a merge left there, must not make the compiler remove a file.
+func compiledPath(name string) bool {
+	cluster, _, below := strings.Cut(name, "/")
+	return below && fs.ValidPath(name) && path.Ext(name) == ".yaml" && len(validation.IsDNS1123Label(cluster)) == 0
 }
 
 func writeRecord(dir Dir, present, wanted map[string]bool) error {

@@ -78,6 +78,7 @@ func (b *builder) tenant(c *plan.Cluster, t *plan.Tenant) {
 		b.limitRange(t, namespace.V)
 		b.networkPolicies(c, t, namespace.V)
 		b.roleBindings(t, namespace.V)
+		b.controllerBinding(c, t, namespace.V)
 		b.serviceAccount(t, namespace.V)
 	}
 }

@@ -47,7 +47,7 @@ func (b *builder) networkPolicy(t *plan.Tenant, namespace, name string, spec net
 func dnsEgress(dns plan.DNS) networkingv1.NetworkPolicyEgressRule {
 	return networkingv1.NetworkPolicyEgressRule{
 		To: []networkingv1.NetworkPolicyPeer{{
-			NamespaceSelector: byName(dns.Namespace),
+			NamespaceSelector: byName(dns.Namespace.V),
 			PodSelector:       &metav1.LabelSelector{MatchLabels: dns.PodLabels},
 		}},
 		Ports: []networkingv1.NetworkPolicyPort{port(corev1.ProtocolUDP, dns.Port), port(corev1.ProtocolTCP, dns.Port)},
@@ -58,7 +58,7 @@ func egressRules(allowed []plan.Egress) []networkingv1.NetworkPolicyEgressRule {
 	var rules []networkingv1.NetworkPolicyEgressRule
 	for _, e := range allowed {
 		rule := networkingv1.NetworkPolicyEgressRule{
-			To: []networkingv1.NetworkPolicyPeer{{IPBlock: &networkingv1.IPBlock{CIDR: e.CIDR}}},
+			To: []networkingv1.NetworkPolicyPeer{{IPBlock: &networkingv1.IPBlock{CIDR: e.CIDR.V}}},
 		}
 		for _, p := range e.Ports {
 			rule.Ports = append(rule.Ports, port(p.Protocol, p.Port))

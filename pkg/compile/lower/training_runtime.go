@@ -9,7 +9,8 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi/template"
 )
 
-// What a runtime carries besides its template: people read the description, the controller the bounds.
+// What a runtime carries besides its template, for people and their tools. The bounds are not enforced in the cluster: no controller
+// reads them.
 const (
 	profileLabel          = "lockstep.dev/profile"
 	descriptionAnnotation = "lockstep.dev/description"

@@ -23,6 +23,7 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/diag"
 	"lockstep.dev/lockstep/pkg/compile/object"
 	"lockstep.dev/lockstep/pkg/compile/plan"
+	"lockstep.dev/lockstep/pkg/compile/source"
 )
 
 // hookAnnotation marks an object that Helm runs at a moment of an installation instead of keeping it.
@@ -36,14 +37,22 @@ type rendering struct {
 	list      *diag.List
 }
 
+// How often a chart is rendered. The functions `keys` and `values` return the entries of a map in an order that Go chooses each time.
+// A map of two entries changes its order in about one of eight cases, so that 64 renderings miss it once in some thousand runs.
+const (
+	renderings          = 2
+	renderingsUnordered = 64
+)
+
 // run returns the objects of the chart: its CRDs, then its templates in the order of their names.
 func (r rendering) run() []map[string]any {
-	loaded := r.load()
+	files := r.read()
+	loaded := r.load(files)
 	if loaded == nil {
 		return nil
 	}
-	if name, function, found := impureCall(loaded); found {
-		r.list.Errorf(diag.ChartNotReproducible, r.component.Chart.At, "the template `%s` calls `%s`, whose result changes from run to run", name, function).
+	if name, function, found := impureCall(loaded, r.component.Values); found {
+		r.list.Errorf(diag.ChartNotReproducible, r.component.Chart.At, "`%s` calls `%s`, whose result changes from run to run or from machine to machine", name, function).
 			Helpf("pass the value in `values`, or let something in the cluster create it")
 		return nil
 	}
@@ -52,16 +61,45 @@ func (r rendering) run() []map[string]any {
 		r.fail(err)
 		return nil
 	}
+	if name := r.unstable(files, rendered); name != "" {
+		r.list.Errorf(diag.ChartNotReproducible, r.component.Chart.At, "the template `%s` gives another result when it is rendered again", name).
+			Helpf("sort what has no order, for example `keys .Values.labels | sortAlpha`")
+		return nil
+	}
 	var contents []map[string]any
 	for _, crd := range loaded.CRDObjects() {
 		contents = append(contents, r.parse(crd.Filename, string(crd.File.Data))...)
 	}
 	for _, name := range slices.Sorted(maps.Keys(rendered)) {
-		if ext := path.Ext(name); ext == ".yaml" || ext == ".yml" {
-			contents = append(contents, r.parse(name, rendered[name])...)
-		}
+		contents = append(contents, r.parse(name, rendered[name])...)
 	}
 	return contents
+}
+
+// unstable renders the chart again and again, each time from its files because a template may change its values, and returns the
+// first template that differs, or "".
+func (r rendering) unstable(files []*loader.BufferedFile, first map[string]string) string {
+	times := renderings
+	if callsUnordered(r.load(files)) {
+		times = renderingsUnordered
+	}
+	for range times - 1 {
+		loaded := r.load(files)
+		if loaded == nil {
+			return ""
+		}
+		again, err := r.templates(loaded)
+		if err != nil {
+			r.fail(err)
+			return ""
+		}
+		for _, name := range slices.Sorted(maps.Keys(first)) {
+			if again[name] != first[name] {
+				return name
+			}
+		}
+	}
+	return ""
 }
 
 // fail reports an error of Helm, whose messages may have several lines, in one.
@@ -70,15 +108,25 @@ func (r rendering) fail(err error) {
 	r.list.Errorf(diag.ChartFails, r.component.Chart.At, "cannot render the chart `%s`: %s", r.component.Chart.V, message)
 }
 
-func (r rendering) load() *chart.Chart {
+// read returns the files of the chart, or nothing after a mistake.
+func (r rendering) read() []*loader.BufferedFile {
+	_, missing := fs.Stat(r.root, r.component.Chart.V)
 	files, err := r.files()
-	if errors.Is(err, fs.ErrNotExist) || err == nil && len(files) == 0 {
+	if errors.Is(missing, fs.ErrNotExist) || err == nil && len(files) == 0 {
 		r.list.Errorf(diag.ChartNotFound, r.component.Chart.At, "there is no chart at `%s`", r.component.Chart.V).
 			Helpf("name a folder with a Chart.yaml, relative to the root of the repository")
 		return nil
 	}
 	if err != nil {
 		r.fail(err)
+		return nil
+	}
+	return files
+}
+
+// load returns the chart, or nil after a mistake.
+func (r rendering) load(files []*loader.BufferedFile) *chart.Chart {
+	if len(files) == 0 {
 		return nil
 	}
 	loaded, err := loader.LoadFiles(files)
@@ -89,10 +137,10 @@ func (r rendering) load() *chart.Chart {
 	return loaded
 }
 
-// files reads the chart. Hidden files are left out, as they are no part of a package.
+// files reads the chart, within the limits that Helm has for packages. Hidden files are left out, as they are no part of one.
 func (r rendering) files() ([]*loader.BufferedFile, error) {
 	var files []*loader.BufferedFile
-	folder := r.component.Chart.V
+	folder, left := r.component.Chart.V, loader.MaxDecompressedChartSize
 	err := fs.WalkDir(r.root, folder, func(name string, entry fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
@@ -100,10 +148,11 @@ func (r rendering) files() ([]*loader.BufferedFile, error) {
 		case entry.IsDir() || strings.HasPrefix(entry.Name(), "."):
 			return nil
 		}
-		data, err := fs.ReadFile(r.root, name)
+		data, err := source.ReadBounded(r.root, name, min(left, loader.MaxDecompressedFileSize))
 		if err != nil {
 			return err
 		}
+		left -= int64(len(data))
 		files = append(files, &loader.BufferedFile{Name: strings.TrimPrefix(name, folder+"/"), Data: data})
 		return nil
 	})
@@ -111,7 +160,7 @@ func (r rendering) files() ([]*loader.BufferedFile, error) {
 	return files, err
 }
 
-// templates does what `helm template` does: dependencies, values with the chart's schema, capabilities of the cluster version.
+// templates returns the rendered YAML files by name. It does what `helm template` does: dependencies, values with the chart's schema, capabilities of the cluster version.
 func (r rendering) templates(loaded *chart.Chart) (map[string]string, error) {
 	if err := dependenciesPresent(loaded); err != nil {
 		return nil, err
@@ -137,7 +186,9 @@ func (r rendering) templates(loaded *chart.Chart) (map[string]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	return engine.Render(loaded, input)
+	rendered, err := engine.Render(loaded, input)
+	maps.DeleteFunc(rendered, func(name, _ string) bool { return path.Ext(name) != ".yaml" && path.Ext(name) != ".yml" })
+	return rendered, err
 }
 
 func dependenciesPresent(loaded *chart.Chart) error {

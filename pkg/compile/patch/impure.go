@@ -1,58 +1,148 @@
 package patch
 
 import (
+	"maps"
+	"slices"
 	"strings"
 	"text/template/parse"
 
 	"helm.sh/helm/v3/pkg/chart"
 )
 
-// impure are the template functions of Helm (sprig) that read the clock or a random source.
+// impure are the template functions of Helm (sprig) that read the clock, a random source or the time zone of the machine. Those that
+// format a date take the current time where their argument is no date.
 var impure = map[string]bool{
-	"now": true, "ago": true, "uuidv4": true, "shuffle": true, "bcrypt": true, "htpasswd": true, "encryptAES": true,
+	"now": true, "ago": true, "durationRound": true, "date": true, "dateInZone": true, "date_in_zone": true, "htmlDate": true,
+	"htmlDateInZone": true, "toDate": true, "mustToDate": true,
+	"uuidv4": true, "shuffle": true, "bcrypt": true, "htpasswd": true, "encryptAES": true,
 	"randAlphaNum": true, "randAlpha": true, "randAscii": true, "randNumeric": true, "randBytes": true, "randInt": true,
 	"genPrivateKey": true, "genCA": true, "genCAWithKey": true, "genSelfSignedCert": true,
 	"genSelfSignedCertWithKey": true, "genSignedCert": true, "genSignedCertWithKey": true,
 }
 
-// impureCall returns the first call of an impure function in the templates of a chart and its dependencies. A template that
-// does not parse is left to the renderer, which explains it better.
-func impureCall(c *chart.Chart) (file, function string, found bool) {
-	for _, t := range c.Templates {
-		if !strings.HasPrefix(t.Name, "templates/") {
+// impureCall returns the first call of an impure function in the templates of a chart and its dependencies. Where a template calls
+// `tpl`, which renders text, the texts that it may be given count too: values, files and literals, not what is put together from them.
+func impureCall(c *chart.Chart, values map[string]any) (where, function string, found bool) {
+	texts := append(textsOf(c, ""), stringsIn("values", values)...)
+	var literals []text
+	usesTpl := false
+	for _, t := range texts {
+		if !t.template {
 			continue
 		}
-		tree := parse.New(t.Name)
-		tree.Mode = parse.SkipFuncCheck
-		trees := map[string]*parse.Tree{}
-		if _, err := tree.Parse(string(t.Data), "", "", trees); err != nil {
-			continue
+		nodes := nodesIn(t)
+		if name := callIn(nodes, impure); name != "" {
+			return t.name, name, true
 		}
-		for _, defined := range trees {
-			if name := impureIn(defined.Root); name != "" {
-				return t.Name, name, true
-			}
-		}
+		usesTpl = usesTpl || callIn(nodes, map[string]bool{"tpl": true}) != ""
+		literals = append(literals, literalsIn(t.name, nodes)...)
 	}
-	for _, dependency := range c.Dependencies() {
-		if file, function, found = impureCall(dependency); found {
-			return dependency.Name() + "/" + file, function, true
+	if !usesTpl {
+		return "", "", false
+	}
+	for _, t := range append(texts, literals...) {
+		if name := callIn(nodesIn(t), impure); name != "" {
+			return t.name, name, true
 		}
 	}
 	return "", "", false
 }
 
-// impureIn returns the first impure function below a node, or "".
-func impureIn(node parse.Node) string {
-	if identifier, ok := node.(*parse.IdentifierNode); ok && impure[identifier.Ident] {
-		return identifier.Ident
-	}
-	for _, child := range children(node) {
-		if name := impureIn(child); name != "" {
-			return name
+// unordered are the functions whose result has no order of its own, and `tpl`, which may call them.
+var unordered = map[string]bool{"keys": true, "values": true, "tpl": true}
+
+// callsUnordered says whether a template of a chart or of its dependencies calls a function without order.
+func callsUnordered(c *chart.Chart) bool {
+	return slices.ContainsFunc(textsOf(c, ""), func(t text) bool { return t.template && callIn(nodesIn(t), unordered) != "" })
+}
+
+// callIn returns the first function that is called, of some, or "".
+func callIn(nodes []parse.Node, functions map[string]bool) string {
+	for _, node := range nodes {
+		if identifier, ok := node.(*parse.IdentifierNode); ok && functions[identifier.Ident] {
+			return identifier.Ident
 		}
 	}
 	return ""
+}
+
+func literalsIn(name string, nodes []parse.Node) []text {
+	var literals []text
+	for _, node := range nodes {
+		if literal, ok := node.(*parse.StringNode); ok {
+			literals = append(literals, text{name: name, data: literal.Text})
+		}
+	}
+	return literals
+}
+
+// text is something that may be rendered.
+type text struct {
+	name, data string
+	// template says that it is rendered for sure.
+	template bool
+}
+
+// textsOf returns the templates, values and other files of a chart and its dependencies.
+func textsOf(c *chart.Chart, prefix string) []text {
+	var texts []text
+	for _, t := range c.Templates {
+		if strings.HasPrefix(t.Name, "templates/") {
+			texts = append(texts, text{name: prefix + t.Name, data: string(t.Data), template: true})
+		}
+	}
+	for _, f := range c.Files {
+		texts = append(texts, text{name: prefix + f.Name, data: string(f.Data)})
+	}
+	texts = append(texts, stringsIn(prefix+"values.yaml", c.Values)...)
+	for _, dependency := range c.Dependencies() {
+		texts = append(texts, textsOf(dependency, prefix+dependency.Name()+"/")...)
+	}
+	return texts
+}
+
+// stringsIn returns all strings of a value that is made of maps and lists, in a stable order.
+func stringsIn(name string, value any) []text {
+	var texts []text
+	switch value := value.(type) {
+	case string:
+		return []text{{name: name, data: value}}
+	case []any:
+		for _, item := range value {
+			texts = append(texts, stringsIn(name, item)...)
+		}
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(value)) {
+			texts = append(texts, stringsIn(name, value[key])...)
+		}
+	}
+	return texts
+}
+
+// nodesIn parses a template and returns all nodes of it. One that does not parse is left to the renderer, which explains it better.
+func nodesIn(t text) []parse.Node {
+	if !strings.Contains(t.data, "{{") {
+		return nil
+	}
+	tree := parse.New(t.name)
+	tree.Mode = parse.SkipFuncCheck
+	trees := map[string]*parse.Tree{}
+	if _, err := tree.Parse(t.data, "", "", trees); err != nil {
+		return nil
+	}
+	var nodes []parse.Node
+	for _, name := range slices.Sorted(maps.Keys(trees)) {
+		nodes = below(trees[name].Root, nodes)
+	}
+	return nodes
+}
+
+func below(node parse.Node, nodes []parse.Node) []parse.Node {
+	nodes = append(nodes, node)
+	for _, child := range children(node) {
+		nodes = below(child, nodes)
+	}
+	return nodes
 }
 
 func children(node parse.Node) []parse.Node {

@@ -62,7 +62,7 @@ func cluster(b *resolve.Bundle, d *resolve.Definition[v1alpha1.Cluster]) *Cluste
 		AgentImage:          from(d.Document, &spec.Agent.Image),
 		RequireDigests:      spec.RequireDigests,
 		User:                user(d.Document, spec),
-		DNS:                 dns(spec),
+		DNS:                 dns(d.Document, spec),
 		ControllerNamespace: from(d.Document, &spec.Controller.Namespace),
 		Components:          components(d.Document, spec),
 	}
@@ -76,6 +76,7 @@ func cluster(b *resolve.Bundle, d *resolve.Definition[v1alpha1.Cluster]) *Cluste
 			c.Runtimes = append(c.Runtimes, r)
 		}
 	}
+	c.Accelerators = accelerators(b, spec.Capacity)
 	c.Tenants = tenants(b, c, catalog)
 	return c
 }
@@ -103,14 +104,20 @@ func user(d *decode.Document, spec *v1alpha1.ClusterSpec) Value[*template.User] 
 	return result
 }
 
-func dns(spec *v1alpha1.ClusterSpec) DNS {
+// The namespaces of the pods that answer DNS where nothing else is written.
+const (
+	kubernetesDNS = "kube-system"
+	openShiftDNS  = "openshift-dns"
+)
+
+func dns(d *decode.Document, spec *v1alpha1.ClusterSpec) DNS {
 	switch written := spec.Network.DNS; {
 	case written != nil:
-		return DNS{Namespace: written.Namespace, PodLabels: written.PodLabels, Port: written.Port}
+		return DNS{Namespace: from(d, &written.Namespace), PodLabels: written.PodLabels, Port: written.Port}
 	case spec.Platform == v1alpha1.OpenShift:
-		return DNS{Namespace: "openshift-dns", PodLabels: map[string]string{"dns.operator.openshift.io/daemonset-dns": "default"}, Port: 5353}
+		return DNS{Namespace: derived(d, &spec.Network.DNS, openShiftDNS), PodLabels: map[string]string{"dns.operator.openshift.io/daemonset-dns": "default"}, Port: 5353}
 	}
-	return DNS{Namespace: "kube-system", PodLabels: map[string]string{"k8s-app": "kube-dns"}, Port: 53}
+	return DNS{Namespace: derived(d, &spec.Network.DNS, kubernetesDNS), PodLabels: map[string]string{"k8s-app": "kube-dns"}, Port: 53}
 }
 
 func components(d *decode.Document, spec *v1alpha1.ClusterSpec) []Component {

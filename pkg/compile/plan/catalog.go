@@ -60,6 +60,17 @@ func profile(d *resolve.Definition[v1alpha1.HardwareProfile]) *Profile {
 	return p
 }
 
+// accelerators returns the extended resources of the profiles of a cluster.
+func accelerators(b *resolve.Bundle, capacity []v1alpha1.Capacity) []string {
+	var names []string
+	for _, d := range b.Profiles.All() {
+		if a := d.Spec.Spec.Accelerator; a != nil && hasProfile(capacity, d.Name) {
+			names = append(names, a.Resource)
+		}
+	}
+	return unique(names)
+}
+
 func tolerations(written []v1alpha1.Toleration) []corev1.Toleration {
 	var result []corev1.Toleration
 	for _, t := range written {

@@ -41,11 +41,13 @@ type Cluster struct {
 	Runtimes   []*Runtime
 	Tenants    []*Tenant
 	Components []Component
+	// Accelerators are the extended resources of the cluster's machines, sorted, also those that no runtime uses.
+	Accelerators []string
 	// Partial says that specs were left out because of mistakes in them: what is missing here may exist.
 	Partial bool
 }
 
-// PlatformNamespaces returns the namespaces of the controller and the components, sorted, each once.
+// PlatformNamespaces returns the namespaces of the controller and the components, sorted, each once. The compiler makes them.
 func (c *Cluster) PlatformNamespaces() []string {
 	names := []string{c.ControllerNamespace.V}
 	for _, component := range c.Components {
@@ -56,7 +58,7 @@ func (c *Cluster) PlatformNamespaces() []string {
 
 // DNS selects the pods that answer DNS.
 type DNS struct {
-	Namespace string
+	Namespace Value[string]
 	PodLabels map[string]string
 	Port      int32
 }
@@ -145,10 +147,11 @@ type Use struct {
 
 // Quota is what each namespace of a tenant may hold.
 type Quota struct {
-	CPU, Memory  Value[resource.Quantity]
-	Pods, Jobs   Value[int64]
+	CPU, Memory Value[resource.Quantity]
+	Pods, Jobs  Value[int64]
+	// Accelerators has an entry for each of the cluster's, 0 where the spec leaves it out: what a ResourceQuota does not
+	// list is unlimited.
 	Accelerators map[string]Value[resource.Quantity]
-	At           source.Span
 }
 
 // Limits bound one container.
@@ -160,7 +163,7 @@ type Limits struct {
 
 // Egress is an address range and ports; no ports means all.
 type Egress struct {
-	CIDR  string
+	CIDR  Value[string]
 	Ports []Port
 }
 

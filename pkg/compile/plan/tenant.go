@@ -38,9 +38,9 @@ func tenant(d *resolve.Definition[v1alpha1.Tenant], c *Cluster, catalog []*Runti
 		Viewers:     sorted(spec.People.Viewers),
 		Namespaces:  names(d.Document, spec.Namespaces),
 		Named:       uses(d.Document, spec.Runtimes, c, catalog),
-		Quota:       quota(d.Document, &spec.Quota),
+		Quota:       quota(d.Document, &spec.Quota, c.Accelerators),
 		Limits:      limits(d.Document, &spec.Limits.Container),
-		Egress:      egress(spec.Network.Egress),
+		Egress:      egress(d.Document, spec.Network.Egress),
 		IngressFrom: names(d.Document, spec.Network.IngressFromNamespaces),
 		PodSecurity: spec.PodSecurity,
 	}
@@ -81,14 +81,16 @@ func usable(t *Tenant, c *Cluster, all bool) []*Runtime {
 	return result
 }
 
-func quota(d *decode.Document, spec *v1alpha1.Quota) Quota {
+func quota(d *decode.Document, spec *v1alpha1.Quota, accelerators []string) Quota {
 	q := Quota{
 		CPU:          from(d, &spec.CPU),
 		Memory:       from(d, &spec.Memory),
 		Pods:         from(d, &spec.Pods),
 		Jobs:         from(d, &spec.Jobs),
 		Accelerators: map[string]Value[resource.Quantity]{},
-		At:           d.Key(spec),
+	}
+	for _, name := range accelerators {
+		q.Accelerators[name] = Value[resource.Quantity]{At: d.Key(spec)}
 	}
 	for name, amount := range spec.Accelerators {
 		q.Accelerators[name] = derived(d, &spec.Accelerators, amount)
@@ -105,10 +107,11 @@ func limits(d *decode.Document, spec *v1alpha1.ContainerLimits) Limits {
 	}
 }
 
-func egress(written []v1alpha1.Egress) []Egress {
+func egress(d *decode.Document, written []v1alpha1.Egress) []Egress {
 	var result []Egress
-	for _, e := range written {
-		allowed := Egress{CIDR: e.CIDR}
+	for i := range written {
+		e := &written[i]
+		allowed := Egress{CIDR: from(d, &e.CIDR)}
 		for _, p := range e.Ports {
 			allowed.Ports = append(allowed.Ports, Port{Protocol: corev1.Protocol(p.Protocol), Port: p.Port})
 		}

@@ -52,21 +52,21 @@ func available(kind string, names []string) string {
 }
 
 func (b *Bundle) profileReferences(list *diag.List) {
-	for _, r := range b.Runtimes.All() {
+	for _, r := range b.Runtimes.written() {
 		r.Sound = exists(&b.Profiles, r.Document, &r.Spec.Spec.Profile, list) && r.Sound
 		r.Sound = allExist(&b.Tenants, r.Document, r.Spec.Spec.Tenants, list) && r.Sound
 	}
 }
 
 func (b *Bundle) tenantReferences(list *diag.List) {
-	for _, t := range b.Tenants.All() {
+	for _, t := range b.Tenants.written() {
 		t.Sound = allExist(&b.Clusters, t.Document, t.Spec.Spec.Clusters, list) && t.Sound
 		t.Sound = allExist(&b.Runtimes, t.Document, t.Spec.Spec.Runtimes, list) && t.Sound
 	}
 }
 
 func (b *Bundle) clusterReferences(list *diag.List) {
-	for _, c := range b.Clusters.All() {
+	for _, c := range b.Clusters.written() {
 		for i := range c.Spec.Spec.Capacity {
 			c.Sound = exists(&b.Profiles, c.Document, &c.Spec.Spec.Capacity[i].Profile, list) && c.Sound
 		}
@@ -88,7 +88,7 @@ func (b *Bundle) namespaces(list *diag.List) {
 		span   source.Span
 	}
 	claims := map[string]claim{}
-	for _, t := range b.Tenants.All() {
+	for _, t := range b.Tenants.written() {
 		for i := range t.Spec.Spec.Namespaces {
 			name := t.Spec.Spec.Namespaces[i]
 			span := t.At(&t.Spec.Spec.Namespaces[i])

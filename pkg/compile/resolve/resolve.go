@@ -27,6 +27,8 @@ type Index[T any] struct {
 	// Kind is the kind's name in messages.
 	Kind   string
 	byName map[string]*Definition[T]
+	// duplicates are later definitions of a name that was taken. Nothing is compiled from them, but their own mistakes count.
+	duplicates []*Definition[T]
 	// nameless says that a definition has no readable name: a name that is not found may be meant for it.
 	nameless bool
 }
@@ -42,6 +44,9 @@ func (x *Index[T]) All() []*Definition[T] {
 	}
 	return all
 }
+
+// written returns the definitions sorted by name, then the duplicates.
+func (x *Index[T]) written() []*Definition[T] { return append(x.All(), x.duplicates...) }
 
 // Names returns the names in order.
 func (x *Index[T]) Names() []string {
@@ -61,7 +66,7 @@ type Bundle struct {
 	Clusters Index[v1alpha1.Cluster]
 }
 
-// Names indexes documents, which must be in a stable order: of two equal names the first is kept.
+// Names indexes documents, which must be in a stable order: of two equal names the first is the one that counts.
 func Names(documents []*decode.Document, list *diag.List) *Bundle {
 	b := &Bundle{
 		Profiles: Index[v1alpha1.HardwareProfile]{Kind: v1alpha1.HardwareProfileKind},
@@ -101,10 +106,12 @@ func define[T any](x *Index[T], d *decode.Document, spec *T, name *string, list 
 	if x.byName == nil {
 		x.byName = map[string]*Definition[T]{}
 	}
+	definition := &Definition[T]{Document: d, Spec: spec, Name: *name, Sound: d.Sound}
 	if first := x.byName[*name]; first != nil {
 		list.Errorf(diag.DuplicateName, d.At(name), "the %s `%s` is defined twice", x.Kind, *name).
 			Also(first.place(), "first here").Helpf("rename or remove one")
+		x.duplicates = append(x.duplicates, definition)
 		return
 	}
-	x.byName[*name] = &Definition[T]{Document: d, Spec: spec, Name: *name, Sound: d.Sound}
+	x.byName[*name] = definition
 }

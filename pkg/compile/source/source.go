@@ -8,6 +8,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"path"
 	"sort"
@@ -18,8 +19,15 @@ import (
 // MaxFileSize is the largest spec file that is read, in bytes. A real one has some kilobytes.
 const MaxFileSize = 1 << 20
 
-// ErrTooLarge says that a file is larger than MaxFileSize.
-var ErrTooLarge = errors.New("file is too large")
+// Why a file is not read.
+var (
+	// ErrTooLarge says that a file is larger than its limit.
+	ErrTooLarge = errors.New("file is too large")
+	// ErrNotRegular says that a file is a folder, a pipe, a device or another special file.
+	ErrNotRegular = errors.New("not a regular file")
+	// ErrIgnored says that a file is not read because of its name, which is nearly that of a spec file.
+	ErrIgnored = errors.New("file is ignored")
+)
 
 // File is one spec file.
 type File struct {
@@ -109,8 +117,8 @@ func (f *File) Token(line, column, n int) Span {
 	return span
 }
 
-// Read returns the spec files under a root, sorted by path: all YAML files of catalog/ and tenants/, and
-// overlays/*/cluster.yaml. Names that start with `.` or `_` are left out.
+// Read returns the spec files under a root, sorted by path: all files of catalog/ and tenants/ that end in .yaml or .yml, and
+// overlays/*/cluster.yaml. Names that start with `.` or `_` are left out; names that are nearly right come with ErrIgnored.
 func Read(root fs.FS) []*File {
 	files := append(readTree(root, "catalog"), readTree(root, "tenants")...)
 	files = append(files, readClusters(root)...)
@@ -130,7 +138,12 @@ func readTree(root fs.FS, folder string) []*File {
 			return nil //nolint:nilerr // kept in the File
 		case hidden(name) && entry.IsDir():
 			return fs.SkipDir
-		case entry.IsDir() || hidden(name) || !isYAML(name):
+		case entry.IsDir() || hidden(name):
+			return nil
+		case !isYAML(name):
+			if isYAML(strings.ToLower(name)) {
+				files = append(files, &File{Path: name, Err: ErrIgnored})
+			}
 			return nil
 		}
 		files = append(files, read(root, name))
@@ -149,12 +162,34 @@ func readClusters(root fs.FS) []*File {
 	}
 	var files []*File
 	for _, entry := range entries {
-		name := path.Join("overlays", entry.Name(), "cluster.yaml")
-		if hidden(entry.Name()) {
-			continue
+		if folder := path.Join("overlays", entry.Name()); !hidden(folder) {
+			files = append(files, readCluster(root, folder)...)
 		}
-		if _, err := fs.Stat(root, name); err == nil {
+	}
+	return files
+}
+
+// readCluster returns the cluster.yaml of a folder, and what somebody may have meant to be one.
+func readCluster(root fs.FS, folder string) []*File {
+	info, err := fs.Stat(root, folder)
+	if err != nil {
+		return []*File{unreadable(root, folder, err)}
+	}
+	if !info.IsDir() {
+		return nil
+	}
+	entries, err := fs.ReadDir(root, folder)
+	if err != nil {
+		return []*File{{Path: folder, Err: err}}
+	}
+	var files []*File
+	for _, entry := range entries {
+		name := path.Join(folder, entry.Name())
+		switch {
+		case entry.Name() == "cluster.yaml":
 			files = append(files, read(root, name))
+		case strings.EqualFold(entry.Name(), "cluster.yaml") || strings.EqualFold(entry.Name(), "cluster.yml"):
+			files = append(files, &File{Path: name, Err: ErrIgnored})
 		}
 	}
 	return files
@@ -170,16 +205,42 @@ func isYAML(name string) bool {
 }
 
 func read(root fs.FS, name string) *File {
-	info, err := fs.Stat(root, name)
+	data, err := ReadBounded(root, name, MaxFileSize)
 	if err != nil {
-		return &File{Path: name, Err: err}
-	}
-	if info.Size() > MaxFileSize {
-		return &File{Path: name, Err: ErrTooLarge}
-	}
-	data, err := fs.ReadFile(root, name)
-	if err != nil {
-		return &File{Path: name, Err: err}
+		return unreadable(root, name, err)
 	}
 	return NewFile(name, data)
+}
+
+// unreadable says of a symbolic link that it is one: the reason why it cannot be read is often where it leads.
+func unreadable(root fs.FS, name string, err error) *File {
+	if info, failed := fs.Lstat(root, name); failed == nil && info.Mode()&fs.ModeSymlink != 0 {
+		err = fmt.Errorf("the symbolic link leads nowhere that may be read: %w", err)
+	}
+	return &File{Path: name, Err: err}
+}
+
+// ReadBounded returns the content of a regular file of at most limit bytes. The error is ErrTooLarge or ErrNotRegular for others:
+// a pipe would block for ever, a device never end.
+func ReadBounded(root fs.FS, name string, limit int64) ([]byte, error) {
+	info, err := fs.Stat(root, name)
+	switch {
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("%s: %w", name, ErrNotRegular)
+	case info.Size() > limit:
+		return nil, fmt.Errorf("%s: %w", name, ErrTooLarge)
+	}
+	file, err := root.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	// The size of some files, such as those of /proc, is known only to who reads them.
+	data, err := io.ReadAll(io.LimitReader(file, limit+1))
+	if err == nil && int64(len(data)) > limit {
+		err = fmt.Errorf("%s: %w", name, ErrTooLarge)
+	}
+	return data, err
 }

@@ -1,6 +1,7 @@
 // Package disk is the output folder on a real file system, the only package below pkg/compile that writes.
 //
-// It never leaves its folder, not even through symbolic links.
+// It never leaves its folder, not even through symbolic links. While a folder is open nobody else can open it: two builds into
+// one folder would mix their files.
 package disk
 
 import (
@@ -9,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"syscall"
 )
 
 // temporary is the name under which a file is written before it takes its place. Files are written one after another, so one
@@ -18,9 +20,14 @@ const temporary = ".lockstep-tmp"
 // Dir is an open output folder; it implements emit.Dir.
 type Dir struct {
 	root *os.Root
+	// lock is the folder itself. The kernel drops the lock when the file is closed or the process ends, however it ends.
+	lock *os.File
 }
 
-// Open opens a folder, which is created where it does not exist.
+// ErrBusy says that another build has the folder open.
+var ErrBusy = errors.New("another build is writing to")
+
+// Open opens a folder, which is created where it does not exist. The error is ErrBusy while another build has it open.
 func Open(name string) (*Dir, error) {
 	if err := os.MkdirAll(name, 0o755); err != nil {
 		return nil, fmt.Errorf("create output folder: %w", err)
@@ -29,14 +36,40 @@ func Open(name string) (*Dir, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open output folder: %w", err)
 	}
+	lock, err := lockFolder(root, name)
+	if err != nil {
+		root.Close()
+		return nil, err
+	}
+	dir := &Dir{root: root, lock: lock}
 	if err := root.Remove(temporary); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		dir.Close()
 		return nil, fmt.Errorf("clear output folder: %w", err)
 	}
-	return &Dir{root: root}, nil
+	return dir, nil
 }
 
-// Close closes the folder.
-func (d *Dir) Close() error { return d.root.Close() }
+// lockFolder locks the folder and no file in it, so that nothing is left behind that somebody would commit.
+func lockFolder(root *os.Root, name string) (*os.File, error) {
+	folder, err := root.Open(".")
+	if err != nil {
+		return nil, fmt.Errorf("open output folder: %w", err)
+	}
+	err = syscall.Flock(int(folder.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	switch {
+	case errors.Is(err, syscall.EWOULDBLOCK):
+		err = fmt.Errorf("%w `%s`: wait for it, or choose another --out", ErrBusy, name)
+	case err != nil:
+		err = fmt.Errorf("lock output folder: %w", err)
+	default:
+		return folder, nil
+	}
+	folder.Close()
+	return nil, err
+}
+
+// Close closes the folder and lets others open it.
+func (d *Dir) Close() error { return errors.Join(d.root.Close(), d.lock.Close()) }
 
 // ReadFile returns the content of a file.
 func (d *Dir) ReadFile(name string) ([]byte, error) { return d.root.ReadFile(name) }

@@ -1,0 +1,63 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// separate refuses an output folder among the inputs: compiled manifests there would be read as specs, or rendered as templates,
+// by the next build. Symbolic links are followed on both sides.
+func separate(root, out string) error {
+	if out == "" {
+		return errors.New("--out is empty: name a folder, for example `dist`")
+	}
+	target, err := canonical(out)
+	if err != nil {
+		return fmt.Errorf("resolve --out: %w", err)
+	}
+	for _, name := range []string{"catalog", "tenants", "overlays"} {
+		input, err := canonical(filepath.Join(root, name))
+		if err != nil {
+			return fmt.Errorf("resolve --root: %w", err)
+		}
+		if within(input, target) {
+			return fmt.Errorf("--out `%s` is in the input folder %s/: choose a folder outside, for example `dist`", out, name)
+		}
+	}
+	base, err := canonical(root)
+	if err != nil {
+		return fmt.Errorf("resolve --root: %w", err)
+	}
+	for folder := target; within(base, folder) && folder != base; folder = filepath.Dir(folder) {
+		if _, err := os.Lstat(filepath.Join(folder, "Chart.yaml")); err == nil {
+			return fmt.Errorf("--out `%s` is in a Helm chart, `%s`: choose a folder outside, for example `dist`", out, folder)
+		}
+	}
+	return nil
+}
+
+func within(folder, name string) bool {
+	return name == folder || strings.HasPrefix(name, strings.TrimSuffix(folder, "/")+"/")
+}
+
+// canonical returns the absolute path without symbolic links, also of what does not exist yet.
+func canonical(name string) (string, error) {
+	absolute, err := filepath.Abs(name)
+	if err != nil {
+		return "", err
+	}
+	missing := ""
+	for {
+		real, err := filepath.EvalSymlinks(absolute)
+		if err == nil {
+			return filepath.Join(real, missing), nil
+		}
+		if !errors.Is(err, os.ErrNotExist) || absolute == filepath.Dir(absolute) {
+			return "", err
+		}
+		absolute, missing = filepath.Dir(absolute), filepath.Join(filepath.Base(absolute), missing)
+	}
+}

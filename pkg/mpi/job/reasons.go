@@ -38,7 +38,7 @@ const (
 	// ReasonWaitingForNodes: the launcher waits until all nodes answer.
 	ReasonWaitingForNodes mpi.Reason = "WaitingForNodes"
 	// ReasonLauncherUnreachable: the controller cannot reach the launcher's agent to hand it the addresses of the nodes.
-	// The launcher falls back to DNS, which is slower.
+	// The launcher waits for them until its gate times out.
 	ReasonLauncherUnreachable mpi.Reason = "LauncherUnreachable"
 	// ReasonGatePassed: all nodes answered and the user's command runs.
 	ReasonGatePassed mpi.Reason = "GatePassed"

@@ -54,19 +54,9 @@ func build(cmd *cobra.Command, input *inputFlags, out string) error {
 	if err != nil {
 		return failure{err}
 	}
-	if asJSON {
-		if err := writeJSON(cmd.OutOrStdout(), newReport(list, summaries)); err != nil {
-			return err
-		}
-		return conclude(list)
-	}
-	if err := list.WriteText(cmd.ErrOrStderr(), palette(cmd.ErrOrStderr())); err != nil {
-		return failure{fmt.Errorf("write diagnostics: %w", err)}
-	}
-	for _, s := range summaries {
-		fmt.Fprintf(cmd.OutOrStdout(), "%s: %d objects, files: %d written, %d unchanged, %d removed\n", s.Name, s.Objects, s.Written, s.Unchanged, s.Removed)
-	}
-	return conclude(list)
+	return tell(cmd, asJSON, list, summaries, func(s clusterSummary) string {
+		return fmt.Sprintf("%s: %d objects, files: %d written, %d unchanged, %d removed", s.Name, s.Objects, s.Written, s.Unchanged, s.Removed)
+	})
 }
 
 // write brings the output folder up to date and returns what happened per cluster. A build of one cluster keeps the others.

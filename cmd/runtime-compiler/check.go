@@ -34,20 +34,9 @@ func check(cmd *cobra.Command, input *inputFlags) error {
 	}
 	defer root.Close()
 	clusters, list := compile.Compile(root.FS(), compile.Options{Cluster: input.cluster})
-	summaries := summarize(clusters)
-	if asJSON {
-		if err := writeJSON(cmd.OutOrStdout(), newReport(list, summaries)); err != nil {
-			return err
-		}
-		return conclude(list)
-	}
-	if err := list.WriteText(cmd.ErrOrStderr(), palette(cmd.ErrOrStderr())); err != nil {
-		return failure{fmt.Errorf("write diagnostics: %w", err)}
-	}
-	for _, s := range summaries {
-		fmt.Fprintf(cmd.OutOrStdout(), "%s: %d objects, no mistakes\n", s.Name, s.Objects)
-	}
-	return conclude(list)
+	return tell(cmd, asJSON, list, summarize(clusters), func(s clusterSummary) string {
+		return fmt.Sprintf("%s: %d objects, no mistakes", s.Name, s.Objects)
+	})
 }
 
 func summarize(clusters []compile.Cluster) []clusterSummary {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 
+	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
 	"lockstep.dev/lockstep/pkg/compile/diag"
@@ -61,4 +62,23 @@ func conclude(list *diag.List) error {
 		return errReported
 	}
 	return nil
+}
+
+// tell reports to people, with one line per cluster, or to programs, and concludes.
+func tell(cmd *cobra.Command, asJSON bool, list *diag.List, summaries []clusterSummary, line func(clusterSummary) string) error {
+	if asJSON {
+		if err := writeJSON(cmd.OutOrStdout(), newReport(list, summaries)); err != nil {
+			return err
+		}
+		return conclude(list)
+	}
+	if err := list.WriteText(cmd.ErrOrStderr(), palette(cmd.ErrOrStderr())); err != nil {
+		return failure{fmt.Errorf("write diagnostics: %w", err)}
+	}
+	for _, s := range summaries {
+		if _, err := fmt.Fprintln(cmd.OutOrStdout(), line(s)); err != nil {
+			return failure{fmt.Errorf("write the summary: %w", err)}
+		}
+	}
+	return conclude(list)
 }

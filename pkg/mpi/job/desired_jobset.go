@@ -164,30 +164,24 @@ func count(rj *jobset.ReplicatedJob, pods int32) {
 }
 
 func setVariable(container *corev1.Container, variable corev1.EnvVar) {
-	i := slices.IndexFunc(container.Env, func(e corev1.EnvVar) bool { return e.Name == variable.Name })
-	if i < 0 {
-		container.Env = append(container.Env, variable)
-		return
-	}
-	container.Env[i] = variable
+	container.Env = set(container.Env, variable, func(e corev1.EnvVar) bool { return e.Name == variable.Name })
 }
 
 func setVolume(pod *corev1.PodSpec, volume corev1.Volume) {
-	i := slices.IndexFunc(pod.Volumes, func(v corev1.Volume) bool { return v.Name == volume.Name })
-	if i < 0 {
-		pod.Volumes = append(pod.Volumes, volume)
-		return
-	}
-	pod.Volumes[i] = volume
+	pod.Volumes = set(pod.Volumes, volume, func(v corev1.Volume) bool { return v.Name == volume.Name })
 }
 
 func setMount(container *corev1.Container, mount corev1.VolumeMount) {
-	i := slices.IndexFunc(container.VolumeMounts, func(m corev1.VolumeMount) bool { return m.MountPath == mount.MountPath })
-	if i < 0 {
-		container.VolumeMounts = append(container.VolumeMounts, mount)
-		return
+	container.VolumeMounts = set(container.VolumeMounts, mount, func(m corev1.VolumeMount) bool { return m.MountPath == mount.MountPath })
+}
+
+// set replaces the item that is the same, or adds one.
+func set[T any](list []T, item T, same func(T) bool) []T {
+	if i := slices.IndexFunc(list, same); i >= 0 {
+		list[i] = item
+		return list
 	}
-	container.VolumeMounts[i] = mount
+	return append(list, item)
 }
 
 // Rescheduled returns the existing JobSet with the suspension and the placement that the job asks for now. While a JobSet

@@ -328,3 +328,32 @@ func TestNeighbours(t *testing.T) {
 		})
 	}
 }
+
+func TestReportsAreAskedForAgainAfterASuccess(t *testing.T) {
+	for name, tc := range map[string]struct {
+		again bool
+		want  string
+	}{
+		"Success": {true, ""},
+		"Failure": {false, "connection refused"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := newGateTest(t, 1)
+			g.serve(0, g.gate.Key)
+			var rejected atomic.Int32
+			launcher := Launcher{
+				Settings: Settings{Port: g.gate.Port}, Hostname: g.gate.Hostname, Key: g.gate.Key, Hosts: g.gate.Hosts, Log: quiet,
+				Dial: func(ctx context.Context, network, address string) (net.Conn, error) {
+					if rejected.Add(1) <= 3 {
+						return nil, &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}
+					}
+					return (&net.Dialer{}).DialContext(ctx, network, address)
+				},
+			}
+			reports := launcher.collect(context.Background(), g.table, tc.again)
+			if len(reports) != 1 || reports[0].Error != tc.want {
+				t.Errorf("%+v", reports)
+			}
+		})
+	}
+}

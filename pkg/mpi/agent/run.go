@@ -171,7 +171,7 @@ func (l Launcher) execute(ctx context.Context, path string, command Command, tab
 	}
 	verdict := judge(facts{
 		argv: command.Argv, status: child.Status(), stopped: stopped, losses: losses,
-		reports: l.collect(ctx, table), allowIdle: l.AllowIdle,
+		reports: l.collect(ctx, table, child.Status().Code() == 0), allowIdle: l.AllowIdle,
 	})
 	verdict.RunSeconds = seconds
 	if verdict.Reason == mpi.ReasonWorldIncomplete {
@@ -202,8 +202,10 @@ func forward(signals <-chan os.Signal, child *process.Process) (first syscall.Si
 // reportLimit is how long the nodes may take for their reports, all side by side.
 const reportLimit = 2 * time.Second
 
-// collect asks all nodes what ran there. A node that does not answer has a report that says why.
-func (l Launcher) collect(ctx context.Context, table mpi.HostTable) []mpi.NodeReport {
+// collect asks all nodes what ran there. A node that does not answer has a report that says why. After a success it asks
+// again until the limit: the reports decide whether the success is one, and a policy that is being renewed may reject a
+// connection that it admits a moment later.
+func (l Launcher) collect(ctx context.Context, table mpi.HostTable, again bool) []mpi.NodeReport {
 	ctx, cancel := context.WithTimeout(ctx, reportLimit)
 	defer cancel()
 	nodes := l.gate().nodes()
@@ -212,6 +214,9 @@ func (l Launcher) collect(ctx context.Context, table mpi.HostTable) []mpi.NodeRe
 	for i, node := range nodes {
 		group.Go(func() {
 			report, err := l.report(ctx, node, table)
+			for again && err != nil && sleep(ctx, reportPause) {
+				report, err = l.reportOr(ctx, node, table, err)
+			}
 			if err != nil {
 				report = mpi.NodeReport{Error: plain(err)}
 			}
@@ -221,6 +226,28 @@ func (l Launcher) collect(ctx context.Context, table mpi.HostTable) []mpi.NodeRe
 	}
 	group.Wait()
 	return reports
+}
+
+// reportPause is the time between two questions for the same report.
+const reportPause = 50 * time.Millisecond
+
+// sleep returns false when the context ended first.
+func sleep(ctx context.Context, pause time.Duration) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(pause):
+		return true
+	}
+}
+
+// reportOr asks again. The limit itself says nothing about the node, so the failure before it stands.
+func (l Launcher) reportOr(ctx context.Context, node mpi.Host, table mpi.HostTable, before error) (mpi.NodeReport, error) {
+	report, err := l.report(ctx, node, table)
+	if err != nil && ctx.Err() != nil {
+		err = before
+	}
+	return report, err
 }
 
 func (l Launcher) report(ctx context.Context, node mpi.Host, table mpi.HostTable) (mpi.NodeReport, error) {

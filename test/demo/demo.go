@@ -48,7 +48,7 @@ func demo(ctx context.Context, o options, out io.Writer) (err error) {
 	}
 	printTable(out, rows)
 	if o.json != "" {
-		if err := writeJSON(o.json, rows); err != nil {
+		if err := trial.WriteJSON(o.json, rows); err != nil {
 			return err
 		}
 	}

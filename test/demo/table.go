@@ -1,11 +1,9 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"text/tabwriter"
 
@@ -75,21 +73,6 @@ func verdict(rows []row) error {
 		}
 	}
 	return errors.Join(errs...)
-}
-
-// writeJSON leaves the old file or the new one.
-func writeJSON(path string, rows []row) error {
-	text, err := json.MarshalIndent(rows, "", "  ")
-	if err != nil {
-		return fmt.Errorf("encode the table: %w", err)
-	}
-	if err := os.WriteFile(path+".tmp", append(text, '\n'), 0o644); err != nil {
-		return fmt.Errorf("write the table: %w", err)
-	}
-	if err := os.Rename(path+".tmp", path); err != nil {
-		return fmt.Errorf("write the table: %w", err)
-	}
-	return nil
 }
 
 const whatNext = `

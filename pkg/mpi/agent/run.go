@@ -214,8 +214,8 @@ func (l Launcher) collect(ctx context.Context, table mpi.HostTable, again bool) 
 	for i, node := range nodes {
 		group.Go(func() {
 			report, err := l.report(ctx, node, table)
-			for again && err != nil && sleep(ctx, reportPause) {
-				report, err = l.reportOr(ctx, node, table, err)
+			if err != nil && again {
+				report, err = l.reportAgain(ctx, node, table, err)
 			}
 			if err != nil {
 				report = mpi.NodeReport{Error: plain(err)}
@@ -231,23 +231,23 @@ func (l Launcher) collect(ctx context.Context, table mpi.HostTable, again bool) 
 // reportPause is the time between two questions for the same report.
 const reportPause = 50 * time.Millisecond
 
-// sleep returns false when the context ended first.
-func sleep(ctx context.Context, pause time.Duration) bool {
-	select {
-	case <-ctx.Done():
-		return false
-	case <-time.After(pause):
-		return true
+// reportAgain asks until there is a report or the limit is over. The limit says nothing about the node, so the failure
+// before it stands.
+func (l Launcher) reportAgain(ctx context.Context, node mpi.Host, table mpi.HostTable, failure error) (mpi.NodeReport, error) {
+	for {
+		select {
+		case <-ctx.Done():
+			return mpi.NodeReport{}, failure
+		case <-time.After(reportPause):
+		}
+		report, err := l.report(ctx, node, table)
+		switch {
+		case err == nil:
+			return report, nil
+		case ctx.Err() == nil:
+			failure = err
+		}
 	}
-}
-
-// reportOr asks again. The limit itself says nothing about the node, so the failure before it stands.
-func (l Launcher) reportOr(ctx context.Context, node mpi.Host, table mpi.HostTable, before error) (mpi.NodeReport, error) {
-	report, err := l.report(ctx, node, table)
-	if err != nil && ctx.Err() != nil {
-		err = before
-	}
-	return report, err
 }
 
 func (l Launcher) report(ctx context.Context, node mpi.Host, table mpi.HostTable) (mpi.NodeReport, error) {

@@ -8,7 +8,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -68,7 +67,10 @@ func run() (err error) {
 		return err
 	}
 	printTable(os.Stdout, all)
-	return write(*out, all)
+	if *out == "" {
+		return nil
+	}
+	return trial.WriteJSON(*out, all)
 }
 
 func measure(ctx context.Context, p *platform.Platform, runs int) ([]series, error) {
@@ -122,18 +124,4 @@ func printTable(out io.Writer, all []series) {
 			first[0], first[len(first)/2], first[len(first)-1], complete[len(complete)/2], s.LauncherRestarts)
 	}
 	_ = table.Flush()
-}
-
-func write(path string, all []series) error {
-	if path == "" {
-		return nil
-	}
-	text, err := json.MarshalIndent(all, "", "  ")
-	if err != nil {
-		return fmt.Errorf("encode the numbers: %w", err)
-	}
-	if err := os.WriteFile(path, append(text, '\n'), 0o644); err != nil {
-		return fmt.Errorf("write the numbers: %w", err)
-	}
-	return nil
 }

@@ -29,8 +29,98 @@ type ClusterSpec struct {
 	Capacity []Capacity `json:"capacity,omitempty"`
 	// Controller is where mpi-controller lives.
 	Controller Controller `json:"controller,omitempty"`
+	// Queueing switches Kueue on.
+	Queueing *Queueing `json:"queueing,omitempty"`
+	// Schedulers are gang schedulers that run on the cluster.
+	Schedulers []GangScheduler `json:"schedulers,omitempty" jsonschema:"uniqueItems,enum=Coscheduling,enum=Volcano"`
+	// Priorities are classes of jobs, each with a PriorityClass and, with Kueue, a WorkloadPriorityClass.
+	Priorities []Priority `json:"priorities,omitempty"`
+	// StorageClasses are those that tenants may name; empty means that the compiler does not check them.
+	StorageClasses []string `json:"storageClasses,omitempty" jsonschema:"uniqueItems,format=dns-name"`
+	// Images says where images really come from.
+	Images ImageSources `json:"images,omitempty"`
+	// Monitoring says who scrapes metrics; missing means nobody.
+	Monitoring *Monitoring `json:"monitoring,omitempty"`
+	// GitOps says who applies the compiled tree; missing means that somebody runs kubectl.
+	GitOps *GitOps `json:"gitops,omitempty"`
 	// Components are Helm charts of the repository that are rendered into platform/.
 	Components []Component `json:"components,omitempty"`
+	// Waivers accept findings about this cluster.
+	Waivers []Waiver `json:"waivers,omitempty"`
+}
+
+// Queueing is the part of Kueue that all tenants share. Kueue itself must be installed.
+type Queueing struct {
+	// APIVersion is what the installed Kueue serves: v1beta1, or v1beta2 from Kueue 0.15.
+	APIVersion string `json:"apiVersion,omitempty" jsonschema:"enum=v1beta1,enum=v1beta2,default=v1beta2"`
+	// Cohorts are groups of tenants that lend each other idle machines.
+	Cohorts []Cohort `json:"cohorts,omitempty"`
+}
+
+// Cohort is a group of queues. Its own machines come on top of those of its members: Kueue adds, it does not cap.
+type Cohort struct {
+	// Name that tenants refer to.
+	Name string `json:"name" jsonschema:"required,format=dns-label"`
+	// Parent names another cohort; missing means the top.
+	Parent string `json:"parent,omitempty" jsonschema:"format=dns-label"`
+	// Shares are machines that belong to no member, first come first served.
+	Shares []Share `json:"shares,omitempty"`
+}
+
+// Priority is a class of jobs.
+type Priority struct {
+	// Name that runtimes and users refer to.
+	Name string `json:"name" jsonschema:"required,format=dns-label"`
+	// Value: higher goes first, -1000000000 to 1000000000.
+	Value int32 `json:"value" jsonschema:"required,minimum=-1000000000,maximum=1000000000"`
+	// Description is one sentence for users.
+	Description string `json:"description,omitempty"`
+	// Default is for jobs that name none; at most one.
+	Default bool `json:"default,omitempty"`
+}
+
+// ImageSources change references to images on one cluster.
+type ImageSources struct {
+	// Mirrors replace the beginnings of references; the longest match wins.
+	Mirrors []Mirror `json:"mirrors,omitempty"`
+	// Digests pin references, before mirrors: `registry.example.com/mpi:5` to `sha256:…`.
+	Digests map[string]string `json:"digests,omitempty" jsonschema:"format=sha256"`
+}
+
+// Mirror is a place with the same images.
+type Mirror struct {
+	// From is the beginning of a reference up to a `/`, for example registry.example.com/team.
+	From string `json:"from" jsonschema:"required,format=image-prefix"`
+	// To replaces it.
+	To string `json:"to" jsonschema:"required,format=image-prefix"`
+}
+
+// Monitoring is the Prometheus Operator.
+type Monitoring struct {
+	// Namespace of the Prometheus that scrapes; it is admitted to the controller's metrics.
+	Namespace string `json:"namespace" jsonschema:"required,format=dns-label"`
+	// Labels select our monitors: those that the Prometheus object asks for.
+	Labels map[string]string `json:"labels,omitempty" jsonschema:"format=label-value"`
+	// Interval between scrapes.
+	Interval string `json:"interval,omitempty" jsonschema:"format=duration,default=30s"`
+}
+
+// GitOps is the engine that syncs the compiled tree, and where it reads it.
+type GitOps struct {
+	// Engine is the kind of objects that are compiled into gitops/.
+	Engine string `json:"engine" jsonschema:"required,enum=Flux,enum=ArgoCD"`
+	// Namespace of the engine's objects; missing means flux-system or argocd (openshift-gitops on OpenShift).
+	Namespace string `json:"namespace,omitempty" jsonschema:"format=dns-label"`
+	// Repository is the URL of the git repository with the compiled tree.
+	Repository string `json:"repository" jsonschema:"required,format=git-url"`
+	// Revision is the branch that is synced.
+	Revision string `json:"revision,omitempty" jsonschema:"default=main"`
+	// Path is the folder of the compiled tree, of which <Path>/<cluster> is synced.
+	Path string `json:"path,omitempty" jsonschema:"format=path,default=dist"`
+	// Interval between two looks at the repository.
+	Interval string `json:"interval,omitempty" jsonschema:"format=duration,default=5m"`
+	// Prune deletes from the cluster what is no longer compiled.
+	Prune *bool `json:"prune,omitempty"`
 }
 
 // Platform is a distribution of Kubernetes.
@@ -75,6 +165,8 @@ type ClusterNetwork struct {
 	// DNS is where the pods of the cluster's DNS are. Missing means kube-system/k8s-app=kube-dns port 53 on Kubernetes
 	// and openshift-dns/dns.operator.openshift.io/daemonset-dns=default port 5353 on OpenShift.
 	DNS *DNS `json:"dns,omitempty"`
+	// Encryption is what the network plugin does with traffic between machines. Only tenants that require it look at it.
+	Encryption string `json:"encryption,omitempty" jsonschema:"enum=None,enum=IPsec,enum=WireGuard,default=None"`
 }
 
 // DNS selects the pods that answer DNS.

@@ -12,8 +12,9 @@
 //	maximum=N           the greatest allowed number
 //	minItems=N          the least length of a list or a map
 //	uniqueItems         no value twice in a list of strings
-//	format=F            dns-label, dns-name, label-name, label-value, env-name, cidr, group, image, interface-name,
-//	                    kubernetes-version, mpi-version, path, resource-name
+//	format=F            cidr, code, date, device, dns-label, dns-name, duration, env-name, git-url, group, image,
+//	                    image-prefix, interface-name, kubernetes-version, label-name, label-value, mount-path, mpi-version,
+//	                    https-url, network, path, resource-name, sha256
 //
 // The package has types and no behaviour.
 package v1alpha1
@@ -41,6 +42,20 @@ type TypeMeta struct {
 type Metadata struct {
 	// Name is unique among the specs of its kind. It is a DNS label: at most 63 of a-z, 0-9 and `-`.
 	Name string `json:"name" jsonschema:"required,format=dns-label"`
+}
+
+// Waiver accepts one finding of the compiler for a while. A waived finding is still shown, and an expired waiver is a finding
+// itself, so that exceptions stay visible and end.
+type Waiver struct {
+	// Code of the diagnostic, for example LS0401. Mistakes that would make the output wrong cannot be waived.
+	Code string `json:"code" jsonschema:"required,format=code"`
+	// About narrows the waiver to findings whose message names this word, for example a runtime; missing means every finding
+	// with the code at this spec.
+	About string `json:"about,omitempty"`
+	// Reason is one sentence for the reviewer.
+	Reason string `json:"reason" jsonschema:"required"`
+	// Expires is the last day on which the waiver holds, as 2027-03-31.
+	Expires string `json:"expires" jsonschema:"required,format=date"`
 }
 
 // Variable is one environment variable.

@@ -17,6 +17,10 @@ type HardwareProfileSpec struct {
 	Node NodeOffer `json:"node" jsonschema:"required"`
 	// Accelerator is the device of which each node of a job gets all; missing for machines without.
 	Accelerator *Accelerator `json:"accelerator,omitempty"`
+	// HugePages are reserved on each machine; fabrics such as EFA need them.
+	HugePages *HugePages `json:"hugePages,omitempty"`
+	// Topology names the levels above the machine, the widest first, for placement that keeps the nodes of a job close.
+	Topology []TopologyLevel `json:"topology,omitempty"`
 	// NodeSelector holds labels that a machine of this kind has.
 	NodeSelector map[string]string `json:"nodeSelector,omitempty" jsonschema:"format=label-value"`
 	// Tolerations admit the nodes of a job to tainted machines.
@@ -24,14 +28,17 @@ type HardwareProfileSpec struct {
 	// SharedMemory is the size of /dev/shm in bytes, taken from the memory of the node. Missing means the container
 	// runtime's 64Mi, which is too small for most MPI libraries' shared-memory transport with many ranks.
 	SharedMemory *resource.Quantity `json:"sharedMemory,omitempty" jsonschema:"minimum=1Mi"`
-	// Env is set in the launcher and in all nodes, after the environment of the MPI implementation.
+	// Env is set in the launcher and in all nodes, after the environment of the MPI implementation and of the fabric.
 	Env []Variable `json:"env,omitempty"`
+	// Waivers accept findings about this profile.
+	Waivers []Waiver `json:"waivers,omitempty"`
 }
 
 // FabricType is a kind of network.
 type FabricType string
 
-// The fabrics. Only Ethernet is compiled today.
+// The fabrics. On all but Ethernet the device is given to pods by a device plugin and memory is pinned for it, so their pods need
+// the capability IPC_LOCK.
 const (
 	InfiniBand FabricType = "InfiniBand"
 	RoCE       FabricType = "RoCE"
@@ -43,8 +50,38 @@ const (
 type Fabric struct {
 	// Type is the kind of network.
 	Type FabricType `json:"type" jsonschema:"required,enum=InfiniBand,enum=RoCE,enum=EFA,enum=Ethernet"`
-	// Interface is the name of the interface in the pod that MPI may use: 1 to 15 of letters, digits, `_`, `.` and `-`.
+	// Interface is the name of the interface in the pod that carries TCP: all traffic on Ethernet, the start of daemons and the
+	// bootstrap of NCCL and UCX elsewhere. 1 to 15 of letters, digits, `_`, `.` and `-`.
 	Interface string `json:"interface,omitempty" jsonschema:"format=interface-name,default=eth0"`
+	// Resource is the extended resource that the device plugin offers, for example rdma/hca_shared, openshift.io/ibsriov or
+	// vpc.amazonaws.com/efa. Required for every fabric but Ethernet.
+	Resource string `json:"resource,omitempty" jsonschema:"format=resource-name"`
+	// Count is how many of Resource each node of a job takes, 1 to 64; missing means 1.
+	Count int32 `json:"count,omitempty" jsonschema:"minimum=1,maximum=64,default=1"`
+	// Networks are Multus networks that pods are attached to, as `namespace/name`, in the order of their interfaces net1, net2, ….
+	Networks []string `json:"networks,omitempty" jsonschema:"uniqueItems,format=network"`
+	// HCAs are the adapters that NCCL and UCX may use, for example mlx5_0; missing means all that the pod sees.
+	HCAs []string `json:"hcas,omitempty" jsonschema:"uniqueItems,format=device"`
+	// GIDIndex selects the address of a RoCE port, 0 to 255; 3 is RoCE v2 over IPv4 on most machines. Required for RoCE.
+	GIDIndex *int32 `json:"gidIndex,omitempty" jsonschema:"minimum=0,maximum=255"`
+	// GPUDirect says that the adapters read and write the accelerators' memory themselves (GPUDirect RDMA).
+	GPUDirect bool `json:"gpuDirect,omitempty"`
+}
+
+// HugePages is an amount of pages of one size.
+type HugePages struct {
+	// Size of a page.
+	Size string `json:"size" jsonschema:"required,enum=2Mi,enum=1Gi"`
+	// Amount is what each node of a job takes, in bytes, a multiple of Size.
+	Amount resource.Quantity `json:"amount" jsonschema:"required,minimum=2Mi"`
+}
+
+// TopologyLevel is a group of machines that share a part of the network.
+type TopologyLevel struct {
+	// Name is how a runtime refers to the level, for example block or rack.
+	Name string `json:"name" jsonschema:"required,format=dns-label"`
+	// NodeLabel is the label whose value tells the groups apart.
+	NodeLabel string `json:"nodeLabel" jsonschema:"required,format=label-name"`
 }
 
 // NodeOffer is the CPU and memory of one machine.
@@ -61,6 +98,9 @@ type Accelerator struct {
 	Resource string `json:"resource" jsonschema:"required,format=resource-name"`
 	// Count is how many one machine has, 1 to 64.
 	Count int32 `json:"count" jsonschema:"required,minimum=1,maximum=64"`
+	// Product is the device's name in node labels, for example NVIDIA-H100-80GB-HBM3. With nvidia.com/gpu it becomes the node
+	// selector nvidia.com/gpu.product, so that a job for one product never lands on another.
+	Product string `json:"product,omitempty" jsonschema:"format=label-value"`
 }
 
 // Toleration is a toleration of a pod, with the meaning that Kubernetes gives it.

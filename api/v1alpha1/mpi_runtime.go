@@ -32,12 +32,75 @@ type MPIRuntimeSpec struct {
 	ResourcesPerNode NodeResources `json:"resourcesPerNode,omitempty"`
 	// Launcher is the pod that runs mpirun.
 	Launcher Launcher `json:"launcher,omitempty"`
+	// Gang is how the pods of a job are scheduled together.
+	Gang Gang `json:"gang,omitempty"`
+	// Restarts is how often a job is started again after the loss of a machine, a preemption or an eviction, 0 to 10. A failure of
+	// the program itself is never repeated.
+	Restarts int32 `json:"restarts,omitempty" jsonschema:"minimum=0,maximum=10,default=0"`
+	// MaxDuration ends a job that runs longer, for example 72h; missing means no end.
+	MaxDuration string `json:"maxDuration,omitempty" jsonschema:"format=duration"`
+	// Volumes are mounted in the launcher and in all nodes.
+	Volumes []Volume `json:"volumes,omitempty"`
 	// Env is set in the launcher and in all nodes. It wins over the profile's.
 	Env []Variable `json:"env,omitempty"`
 	// Lifecycle says whether new jobs may use the runtime. Deprecated warns; Retired is no longer compiled.
 	Lifecycle Lifecycle `json:"lifecycle,omitempty" jsonschema:"enum=Active,enum=Deprecated,enum=Retired,default=Active"`
+	// Deprecation says what comes instead and when; it belongs to a runtime that is Deprecated or Retired.
+	Deprecation *Deprecation `json:"deprecation,omitempty"`
 	// Tenants are the names of those that may use the runtime; empty means all.
 	Tenants []string `json:"tenants,omitempty" jsonschema:"format=dns-label,uniqueItems"`
+	// Default marks the runtime that tools offer first; at most one per cluster and tenant should be.
+	Default bool `json:"default,omitempty"`
+	// Waivers accept findings about this runtime.
+	Waivers []Waiver `json:"waivers,omitempty"`
+}
+
+// Gang is how the pods of a job are scheduled together: all or none.
+type Gang struct {
+	// Scheduler decides. None starts pods as they fit, and two large jobs may block each other. Kueue admits whole jobs where the
+	// cluster queues, and nothing else is needed; the others are schedulers that the cluster must offer.
+	Scheduler GangScheduler `json:"scheduler,omitempty" jsonschema:"enum=None,enum=Kueue,enum=Coscheduling,enum=Volcano,default=None"`
+	// Timeout is how long a scheduler holds machines for an incomplete gang, 1s to 1h; missing means 5m.
+	Timeout string `json:"timeout,omitempty" jsonschema:"format=duration,default=5m"`
+	// Priority names one of the cluster's priorities; missing means that of the cluster.
+	Priority string `json:"priority,omitempty" jsonschema:"format=dns-label"`
+	// Within names a topology level of the profile that should hold all nodes of a job; missing means that placement does not matter.
+	Within string `json:"within,omitempty" jsonschema:"format=dns-label"`
+}
+
+// GangScheduler is what schedules a gang.
+type GangScheduler string
+
+// The gang schedulers.
+const (
+	GangNone         GangScheduler = "None"
+	GangKueue        GangScheduler = "Kueue"
+	GangCoscheduling GangScheduler = "Coscheduling"
+	GangVolcano      GangScheduler = "Volcano"
+)
+
+// Volume is a folder in the pods of a job. Exactly one of Claim and Scratch says what is behind it.
+type Volume struct {
+	// Name tells the volumes of a runtime apart. Names that begin with `mpi-` are reserved.
+	Name string `json:"name" jsonschema:"required,format=dns-label"`
+	// MountPath is an absolute path without `..`.
+	MountPath string `json:"mountPath" jsonschema:"required,format=mount-path"`
+	// Claim is a PersistentVolumeClaim that every namespace with jobs of the runtime must have.
+	Claim string `json:"claim,omitempty" jsonschema:"format=dns-label"`
+	// Scratch is the size of an empty folder on the machine's disk that goes when the pod goes.
+	Scratch *resource.Quantity `json:"scratch,omitempty" jsonschema:"minimum=1Mi"`
+	// ReadOnly forbids writing; only with Claim.
+	ReadOnly bool `json:"readOnly,omitempty"`
+}
+
+// Deprecation is the end of a runtime.
+type Deprecation struct {
+	// Successor names the runtime that users should take.
+	Successor string `json:"successor,omitempty" jsonschema:"format=dns-label"`
+	// RetireOn is the day after which the runtime should be Retired, as 2027-03-31. From then on a Deprecated runtime is a finding.
+	RetireOn string `json:"retireOn,omitempty" jsonschema:"format=date"`
+	// Reason is one sentence for users.
+	Reason string `json:"reason,omitempty"`
 }
 
 // Framework is what an image trains with.

@@ -27,8 +27,22 @@ type TenantSpec struct {
 	Limits Limits `json:"limits,omitempty"`
 	// Network opens what is closed: without it pods reach the cluster's DNS and the pods of their own job only.
 	Network TenantNetwork `json:"network,omitempty"`
+	// Queue is the tenant's share of machines on clusters that queue jobs with Kueue.
+	Queue *Queue `json:"queue,omitempty"`
+	// Storage are volumes that every namespace of the tenant gets. They outlive jobs.
+	Storage []Claim `json:"storage,omitempty"`
+	// PullSecrets name Secrets of the tenant's namespaces that hold registry credentials. Their content never is in a spec.
+	PullSecrets []string `json:"pullSecrets,omitempty" jsonschema:"uniqueItems,format=dns-name"`
+	// ObjectStore is where jobs keep data and checkpoints.
+	ObjectStore *ObjectStore `json:"objectStore,omitempty"`
+	// Variants are runtimes of this tenant alone: a catalog runtime with some values changed.
+	Variants []Variant `json:"variants,omitempty"`
 	// PodSecurity is the Pod Security Standard of the namespaces. `baseline` admits root.
 	PodSecurity string `json:"podSecurity,omitempty" jsonschema:"enum=restricted,enum=baseline,default=restricted"`
+	// Retention says how long finished jobs stay.
+	Retention Retention `json:"retention,omitempty"`
+	// Waivers accept findings about this tenant.
+	Waivers []Waiver `json:"waivers,omitempty"`
 }
 
 // People are names of groups per role, as the identity provider spells them. A group may be in several. Names that begin with
@@ -55,6 +69,77 @@ type Quota struct {
 	// Accelerators is the number of devices per extended resource, for example nvidia.com/gpu: 16. What is left
 	// out is 0: the tenant gets none.
 	Accelerators map[string]resource.Quantity `json:"accelerators,omitempty" jsonschema:"minimum=0,format=resource-name"`
+	// Storage is the sum of the sizes of all PersistentVolumeClaims, in bytes; missing means the sum of the tenant's own Storage.
+	Storage *resource.Quantity `json:"storage,omitempty" jsonschema:"minimum=0"`
+}
+
+// Queue is a ClusterQueue and the LocalQueues that lead to it. Where it exists, Kueue counts CPU, memory and devices, and the
+// ResourceQuota of the namespaces counts objects and storage only: two systems that count the same resource disagree one day.
+type Queue struct {
+	// Cohort names one of the cluster's cohorts, whose members lend each other what they do not use; missing means that the tenant is
+	// alone.
+	Cohort string `json:"cohort,omitempty" jsonschema:"format=dns-label"`
+	// Shares are machines per profile.
+	Shares []Share `json:"shares" jsonschema:"required,minItems=1"`
+	// Preempts says whom a waiting job of this tenant may stop to get its own share back: nobody, jobs that borrowed (Borrowed), or also
+	// jobs of this tenant with a lower priority (Lower).
+	Preempts string `json:"preempts,omitempty" jsonschema:"enum=Nobody,enum=Borrowed,enum=Lower,default=Borrowed"`
+}
+
+// Share is a number of whole machines of a profile: of all that one offers, CPU, memory, accelerators and fabric devices.
+type Share struct {
+	// Profile names a HardwareProfile.
+	Profile string `json:"profile" jsonschema:"required,format=dns-label"`
+	// Nodes is the guaranteed number, 0 or more. 0 with Borrow means: only what others leave.
+	Nodes int32 `json:"nodes" jsonschema:"required,minimum=0"`
+	// Borrow is how many more machines the tenant may take from its cohort while they are idle; missing means as many as there are.
+	Borrow *int32 `json:"borrow,omitempty" jsonschema:"minimum=0"`
+	// Lend is how many of Nodes others may take while they are idle; missing means all.
+	Lend *int32 `json:"lend,omitempty" jsonschema:"minimum=0"`
+}
+
+// Claim is a PersistentVolumeClaim.
+type Claim struct {
+	// Name of the claim in each namespace.
+	Name string `json:"name" jsonschema:"required,format=dns-label"`
+	// Size in bytes. It can grow later, never shrink.
+	Size resource.Quantity `json:"size" jsonschema:"required,minimum=1Mi"`
+	// Access is who may mount it: ReadWriteMany for all nodes of a job, ReadWriteOnce for one machine, ReadOnlyMany.
+	Access string `json:"access,omitempty" jsonschema:"enum=ReadWriteMany,enum=ReadWriteOnce,enum=ReadOnlyMany,default=ReadWriteMany"`
+	// StorageClass names one of the cluster's; missing means the default one.
+	StorageClass string `json:"storageClass,omitempty" jsonschema:"format=dns-name"`
+	// Namespaces get the claim; missing means all of the tenant.
+	Namespaces []string `json:"namespaces,omitempty" jsonschema:"uniqueItems,format=dns-label"`
+}
+
+// ObjectStore is a reference to a bucket.
+type ObjectStore struct {
+	// Secret names a Secret of the namespaces whose keys become environment variables of every job: AWS_ACCESS_KEY_ID and the like.
+	Secret string `json:"secret" jsonschema:"required,format=dns-name"`
+	// Endpoint is the URL of the store, without credentials; missing means that the secret says it.
+	Endpoint string `json:"endpoint,omitempty" jsonschema:"format=https-url"`
+}
+
+// Variant is a runtime of one tenant: it compiles to a TrainingRuntime in each namespace.
+type Variant struct {
+	// Name of the runtime, different from all catalog runtimes.
+	Name string `json:"name" jsonschema:"required,format=dns-label"`
+	// Runtime names the catalog runtime that is changed.
+	Runtime string `json:"runtime" jsonschema:"required,format=dns-label"`
+	// Image replaces that of the runtime.
+	Image string `json:"image,omitempty" jsonschema:"format=image"`
+	// Nodes replaces the bounds of the runtime; they may only become narrower.
+	Nodes *Nodes `json:"nodes,omitempty"`
+	// Env is added, and wins.
+	Env []Variable `json:"env,omitempty"`
+	// Volumes are added.
+	Volumes []Volume `json:"volumes,omitempty"`
+}
+
+// Retention is how long things stay after their use.
+type Retention struct {
+	// FinishedJobs are deleted after this time, for example 168h; missing means never. Their logs go with them.
+	FinishedJobs string `json:"finishedJobs,omitempty" jsonschema:"format=duration"`
 }
 
 // Limits bound single objects of a namespace.
@@ -95,6 +180,8 @@ type TenantNetwork struct {
 	// IngressFromNamespaces admits all pods of these namespaces, for example a monitoring stack. It must not name a
 	// namespace of another tenant.
 	IngressFromNamespaces []string `json:"ingressFromNamespaces,omitempty" jsonschema:"uniqueItems,format=dns-label"`
+	// RequireEncryption refuses clusters whose network does not encrypt: MPI traffic itself is clear.
+	RequireEncryption bool `json:"requireEncryption,omitempty"`
 }
 
 // Egress is an address range and ports.

@@ -15,6 +15,20 @@ var formats = map[string]struct {
 	valid   func(string) bool
 	allowed string
 }{
+	"code":         {code, "the code of a diagnostic such as `LS0401`"},
+	"date":         {date, "a day such as `2027-03-31`"},
+	"device":       {device, "the name of an adapter such as `mlx5_0` or `mlx5_0:1`"},
+	"duration":     {duration, "a length of time such as `90s`, `15m` or `72h`, longer than nothing"},
+	"git-url":      {gitURL, "the URL of a git repository such as `https://git.example.com/platform.git`, without credentials"},
+	"https-url":    {httpsURL, "a URL such as `https://s3.example.com`, without credentials, query and fragment"},
+	"image-prefix": {imagePrefix, "the beginning of an image reference up to a `/`, such as `registry.example.com/team`"},
+	"mount-path":   {mountPath, "an absolute path below `/`, such as `/data`, without `..` and `:`"},
+	"network":      {network, "a Multus network as `namespace/name`"},
+	"sha256":       {sha256, "a digest: `sha256:` and 64 of 0-9 and a-f"},
+	"dns-name": {
+		func(s string) bool { return len(validation.IsDNS1123Subdomain(s)) == 0 },
+		"at most 253 of a-z, 0-9, `-` and `.`, each part beginning and ending with a letter or digit",
+	},
 	"dns-label": {
 		func(s string) bool { return len(validation.IsDNS1123Label(s)) == 0 },
 		"at most 63 of a-z, 0-9 and `-`, beginning and ending with a letter or digit",

@@ -66,6 +66,9 @@ type Fabric struct {
 	GIDIndex *int32 `json:"gidIndex,omitempty" jsonschema:"minimum=0,maximum=255"`
 	// GPUDirect says that the adapters read and write the accelerators' memory themselves (GPUDirect RDMA).
 	GPUDirect bool `json:"gpuDirect,omitempty"`
+	// LockedMemory says how pods may pin memory for the adapters: with the capability IPC_LOCK, or because the machines' container
+	// runtime sets no limit for locked memory (LimitMEMLOCK=infinity), which needs no capability. It has no meaning on Ethernet.
+	LockedMemory string `json:"lockedMemory,omitempty" jsonschema:"enum=Capability,enum=Unlimited,default=Capability"`
 }
 
 // HugePages is an amount of pages of one size.

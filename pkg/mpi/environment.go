@@ -11,9 +11,8 @@ type Variable struct {
 	Why string
 }
 
-// Environment returns what the launcher and the nodes of a dialect need to find each other, in a stable order. Interface
-// is the network interface for MPI traffic, for example `eth0`; empty leaves the choice to MPI.
-func Environment(dialect Dialect, iface string) []Variable {
+// Environment returns what the launcher and the nodes of a dialect need to find each other over a network, in a stable order.
+func Environment(dialect Dialect, network Network) []Variable {
 	variables := []Variable{{
 		"SHELL", "/bin/bash",
 		"a UID without passwd entry has no login shell; with bash Open MPI starts its daemon directly and does not source ./.profile",
@@ -28,10 +27,7 @@ func Environment(dialect Dialect, iface string) []Variable {
 	case IntelHydra:
 		variables = append(variables, intelEnvironment()...)
 	}
-	if iface != "" {
-		variables = append(variables, interfaceEnvironment(dialect, iface)...)
-	}
-	return variables
+	return append(variables, network.environment(dialect)...)
 }
 
 func orteEnvironment() []Variable {
@@ -67,35 +63,6 @@ func intelEnvironment() []Variable {
 		{"I_MPI_HYDRA_BOOTSTRAP", "ssh", "Hydra's name for a remote shell"},
 		{"I_MPI_HYDRA_BOOTSTRAP_EXEC", RshBin, "daemons are started through the agent, the image needs no ssh"},
 	}
-}
-
-// interfaceEnvironment ties MPI to one interface and to TCP, for fabrics that are plain Ethernet.
-func interfaceEnvironment(dialect Dialect, iface string) []Variable {
-	const pinned = "a pod may have several interfaces; MPI must not try the ones that peers cannot reach"
-	switch dialect {
-	case ORTE:
-		return []Variable{
-			{"OMPI_MCA_oob_tcp_if_include", iface, pinned},
-			{"OMPI_MCA_btl_tcp_if_include", iface, pinned},
-		}
-	case PRRTE:
-		return []Variable{
-			{"PRTE_MCA_prte_if_include", iface, pinned},
-			{"OMPI_MCA_btl_tcp_if_include", iface, pinned},
-			{"OMPI_MCA_pml", "ob1", "the default (cm over OFI) makes the first collective take 4 to 6 s on plain Ethernet"},
-		}
-	case Hydra:
-		return []Variable{
-			{"HYDRA_IFACE", iface, "without it MPICH waits for ever when nodes cannot resolve the launcher's short name"},
-			{"UCX_TLS", "tcp,self", "UCX's own choice hung in MPI_Finalize on plain Ethernet"},
-		}
-	case IntelHydra:
-		return []Variable{
-			{"I_MPI_HYDRA_IFACE", iface, pinned},
-			{"FI_PROVIDER", "tcp", "plain Ethernet has no RDMA provider"},
-		}
-	}
-	return nil
 }
 
 // reserved names what a user must not set, because the job would lose its nodes.

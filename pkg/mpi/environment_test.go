@@ -13,7 +13,7 @@ func TestEnvironmentSpeaksOneDialect(t *testing.T) {
 		IntelHydra: {"I_MPI_", "FI_"},
 	}
 	for dialect, allowed := range prefixes {
-		for _, v := range Environment(dialect, "eth0") {
+		for _, v := range Environment(dialect, Network{Fabric: Ethernet, Interface: "eth0"}) {
 			if v.Name == "SHELL" {
 				continue
 			}
@@ -33,7 +33,7 @@ func TestEnvironmentTellsTheHostfileAndTheAgent(t *testing.T) {
 	}
 	for dialect, pairs := range want {
 		set := map[string]bool{}
-		for _, v := range Environment(dialect, "") {
+		for _, v := range Environment(dialect, Network{}) {
 			set[v.Name+"="+v.Value] = true
 		}
 		for _, pair := range pairs {

@@ -42,7 +42,7 @@ func portable(c *plan.Cluster, r *plan.Runtime) template.Runtime {
 		World:             r.World(r.DefaultNodes.V),
 		NodeResources:     r.NodeResources(),
 		LauncherResources: r.LauncherResources(),
-		Interface:         r.Profile.Interface,
+		Network:           mpi.Network{Fabric: mpi.Ethernet, Interface: r.Profile.Interface},
 		Env:               append(variables(r.Profile.Env), variables(r.Env)...),
 		Agent:             template.Agent{Image: c.AgentImage.V, ImageVolume: c.ImageVolumes.V},
 		User:              c.User.V,

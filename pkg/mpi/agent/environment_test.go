@@ -18,7 +18,7 @@ func TestCommandEnvironment(t *testing.T) {
 		mpi.IntelHydra: {"DATA=/d"},
 	} {
 		var wiring []string
-		for _, v := range mpi.Environment(dialect, "eth0") {
+		for _, v := range mpi.Environment(dialect, mpi.Network{Fabric: mpi.Ethernet, Interface: "eth0"}) {
 			wiring = append(wiring, v.Name+"="+v.Value)
 		}
 		got := commandEnvironment(append(wiring, pod...), Settings{KeyDir: "/k", StateDir: "/s", Port: 2222})

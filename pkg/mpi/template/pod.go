@@ -127,7 +127,7 @@ func (r Runtime) addSharedMemory(spec *corev1.PodSpec) {
 func (r Runtime) environment(dialect mpi.Dialect) []corev1.EnvVar {
 	var env []corev1.EnvVar
 	index := map[string]int{}
-	for _, v := range append(mpi.Environment(dialect, r.Interface), r.Env...) {
+	for _, v := range append(mpi.Environment(dialect, r.Network), r.Env...) {
 		if i, found := index[v.Name]; found {
 			env[i].Value = v.Value
 			continue

@@ -37,8 +37,8 @@ type Runtime struct {
 	NodeResources corev1.ResourceList
 	// LauncherResources are those of a launcher without ranks. One that runs ranks gets NodeResources.
 	LauncherResources corev1.ResourceList
-	// Interface is the network interface for MPI traffic; empty leaves the choice to MPI.
-	Interface string
+	// Network is how ranks reach each other.
+	Network mpi.Network
 	// Env is added after the environment of the implementation, and wins over it.
 	Env []mpi.Variable
 	// Agent says how the agent reaches the pods.

@@ -25,7 +25,7 @@ func sample() Runtime {
 			corev1.ResourceCPU: resource.MustParse("250m"), corev1.ResourceMemory: resource.MustParse("512Mi"),
 		},
 		LauncherResources: corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("128Mi")},
-		Interface:         "eth0",
+		Network:           mpi.Network{Fabric: mpi.Ethernet, Interface: "eth0"},
 		Agent:             Agent{Image: "lockstep.test/mpi-agent:dev", ImageVolume: true},
 		User:              &User{UID: 1000650000, GID: 0, FSGroup: 1000650000},
 		NodeSelector:      map[string]string{"pool": "mpi"},

@@ -114,7 +114,8 @@ type Claim struct {
 
 // ObjectStore is a reference to a bucket.
 type ObjectStore struct {
-	// Secret names a Secret of the namespaces whose keys become environment variables of every job: AWS_ACCESS_KEY_ID and the like.
+	// Secret names a Secret of the namespaces whose keys become environment variables of the jobs of the tenant's variants:
+	// AWS_ACCESS_KEY_ID and the like. Catalog runtimes are shared and know no tenant's secret.
 	Secret string `json:"secret" jsonschema:"required,format=dns-name"`
 	// Endpoint is the URL of the store, without credentials; missing means that the secret says it.
 	Endpoint string `json:"endpoint,omitempty" jsonschema:"format=https-url"`

@@ -1,6 +1,8 @@
 package template
 
 import (
+	"strings"
+
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
@@ -15,6 +17,11 @@ const (
 	agentBinDir        = mpi.AgentDir + "/bin"
 	// drainSeconds is the grace between SIGTERM and SIGKILL. The agent needs well under a second to end its sessions.
 	drainSeconds = 5
+	// networksAnnotation is Multus' (https://github.com/k8snetworkplumbingwg/multi-net-spec).
+	networksAnnotation = "k8s.v1.cni.cncf.io/networks"
+	// topologyAnnotation is Kueue's (https://kueue.sigs.k8s.io/docs/concepts/topology_aware_scheduling/). Required, not preferred: a
+	// runtime that asks for a level asks because it is slow without.
+	topologyAnnotation = "kueue.x-k8s.io/podset-required-topology"
 )
 
 // launcherPod has a command and no args: upstream keeps the template's args behind a user's command. A TrainJob that
@@ -27,7 +34,7 @@ func (r Runtime) launcherPod(dialect mpi.Dialect) corev1.PodTemplateSpec {
 	pod := r.pod(dialect, resources)
 	pod.Spec.Containers[0].Command = []string{mpi.AgentBin, "run", "--"}
 	if r.World.LauncherRunsRanks {
-		r.forRanks(&pod.Spec)
+		r.forRanks(&pod)
 	}
 	return pod
 }
@@ -35,16 +42,29 @@ func (r Runtime) launcherPod(dialect mpi.Dialect) corev1.PodTemplateSpec {
 func (r Runtime) nodePod(dialect mpi.Dialect) corev1.PodTemplateSpec {
 	pod := r.pod(dialect, r.NodeResources)
 	pod.Spec.Containers[0].Command = []string{mpi.AgentBin, "serve"}
-	r.forRanks(&pod.Spec)
+	r.forRanks(&pod)
 	pod.Spec.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{spreadOverMachines()}
 	return pod
 }
 
-// forRanks adds what only pods with ranks need: the machines of the profile, and shared memory.
-func (r Runtime) forRanks(spec *corev1.PodSpec) {
-	spec.NodeSelector = r.NodeSelector
-	spec.Tolerations = r.Tolerations
-	r.addSharedMemory(spec)
+// forRanks adds what only pods with ranks need: the machines of the profile, its networks, pinned and shared memory.
+func (r Runtime) forRanks(pod *corev1.PodTemplateSpec) {
+	pod.Spec.NodeSelector = r.NodeSelector
+	pod.Spec.Tolerations = r.Tolerations
+	r.addSharedMemory(&pod.Spec)
+	if r.LockMemory {
+		pod.Spec.Containers[0].SecurityContext.Capabilities.Add = []corev1.Capability{"IPC_LOCK"}
+	}
+	annotations := map[string]string{}
+	if len(r.Attachments) > 0 {
+		annotations[networksAnnotation] = strings.Join(r.Attachments, ",")
+	}
+	if r.TopologyLabel != "" {
+		annotations[topologyAnnotation] = r.TopologyLabel
+	}
+	if len(annotations) > 0 {
+		pod.Annotations = annotations
+	}
 }
 
 // spreadOverMachines keeps the nodes of one job on different machines as far as possible: `two nodes` should mean two
@@ -70,6 +90,8 @@ func (r Runtime) pod(dialect mpi.Dialect, resources corev1.ResourceList) corev1.
 			AutomountServiceAccountToken:  ptr.To(false),
 			EnableServiceLinks:            ptr.To(false),
 			SecurityContext:               r.podSecurity(),
+			PriorityClassName:             r.PriorityClass,
+			ServiceAccountName:            r.ServiceAccount,
 			Containers: []corev1.Container{{
 				Name:            mpi.Container,
 				Image:           r.Image,
@@ -88,7 +110,27 @@ func (r Runtime) pod(dialect mpi.Dialect, resources corev1.ResourceList) corev1.
 		},
 	}
 	r.addAgent(&pod.Spec)
+	r.addVolumes(&pod.Spec)
+	if r.SecretEnv != "" {
+		pod.Spec.Containers[0].EnvFrom = []corev1.EnvFromSource{{
+			SecretRef: &corev1.SecretEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: r.SecretEnv}},
+		}}
+	}
 	return pod
+}
+
+func (r Runtime) addVolumes(spec *corev1.PodSpec) {
+	container := &spec.Containers[0]
+	for _, v := range r.Volumes {
+		volume := corev1.Volume{Name: v.Name}
+		if v.Claim != "" {
+			volume.PersistentVolumeClaim = &corev1.PersistentVolumeClaimVolumeSource{ClaimName: v.Claim, ReadOnly: v.ReadOnly}
+		} else {
+			volume.EmptyDir = &corev1.EmptyDirVolumeSource{SizeLimit: v.Scratch}
+		}
+		spec.Volumes = append(spec.Volumes, volume)
+		container.VolumeMounts = append(container.VolumeMounts, corev1.VolumeMount{Name: v.Name, MountPath: v.MountPath, ReadOnly: v.ReadOnly})
+	}
 }
 
 func (r Runtime) addAgent(spec *corev1.PodSpec) {

@@ -7,6 +7,7 @@ package template
 
 import (
 	"fmt"
+	"time"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	batchv1 "k8s.io/api/batch/v1"
@@ -50,6 +51,43 @@ type Runtime struct {
 	Tolerations  []corev1.Toleration
 	// SharedMemory is the size of /dev/shm; nil leaves the container runtime's 64 MiB.
 	SharedMemory *resource.Quantity
+	// LockMemory gives pods with ranks the capability IPC_LOCK, which RDMA adapters need to pin memory.
+	LockMemory bool
+	// Attachments are Multus networks of pods with ranks, as `namespace/name`, in the order of their interfaces.
+	Attachments []string
+	// Volumes are mounted in the launcher and in all nodes.
+	Volumes []Volume
+	// Gang asks a scheduler for all pods at once; the zero value asks nobody.
+	Gang Gang
+	// PriorityClass of all pods; empty means that of the cluster.
+	PriorityClass string
+	// TopologyLabel is the node label of the level that must hold all nodes of a job, as Kueue's topology-aware scheduling reads
+	// it; empty means that placement does not matter.
+	TopologyLabel string
+	// Deadline ends a job that runs longer; 0 means never.
+	Deadline time.Duration
+	// ServiceAccount of all pods; empty means the default one of the namespace.
+	ServiceAccount string
+	// SecretEnv names a Secret whose keys become environment variables; empty means none.
+	SecretEnv string
+}
+
+// Volume is a folder in pods. Exactly one of Claim and Scratch is set.
+type Volume struct {
+	Name, MountPath string
+	// Claim names a PersistentVolumeClaim.
+	Claim    string
+	ReadOnly bool
+	// Scratch is the size of an empty folder on the machine's disk.
+	Scratch *resource.Quantity
+}
+
+// Gang is how a gang scheduler is asked. At most one of its fields is set.
+type Gang struct {
+	// Coscheduling is how long the scheduler plugin holds machines for an incomplete gang.
+	Coscheduling time.Duration
+	// Volcano asks Volcano.
+	Volcano bool
 }
 
 // Agent is where the agent comes from.
@@ -83,11 +121,41 @@ func (r Runtime) Build() (*trainer.ClusterTrainingRuntime, error) {
 			Kind:       trainer.ClusterTrainingRuntimeKind,
 		},
 		ObjectMeta: metav1.ObjectMeta{Name: r.Name, Labels: r.labels(), Annotations: r.Annotations},
-		Spec: trainer.TrainingRuntimeSpec{
-			MLPolicy: r.policy(),
-			Template: trainer.JobSetTemplateSpec{Spec: r.jobSet(dialect)},
-		},
+		Spec:       r.spec(dialect),
 	}, nil
+}
+
+// BuildNamespaced returns the same runtime as one of a namespace.
+func (r Runtime) BuildNamespaced(namespace string) (*trainer.TrainingRuntime, error) {
+	whole, err := r.Build()
+	if err != nil {
+		return nil, err
+	}
+	runtime := &trainer.TrainingRuntime{TypeMeta: whole.TypeMeta, ObjectMeta: whole.ObjectMeta, Spec: whole.Spec}
+	runtime.Kind, runtime.Namespace = trainer.TrainingRuntimeKind, namespace
+	return runtime, nil
+}
+
+func (r Runtime) spec(dialect mpi.Dialect) trainer.TrainingRuntimeSpec {
+	return trainer.TrainingRuntimeSpec{
+		MLPolicy:       r.policy(),
+		PodGroupPolicy: r.Gang.policy(),
+		Template:       trainer.JobSetTemplateSpec{Spec: r.jobSet(dialect)},
+	}
+}
+
+func (g Gang) policy() *trainer.PodGroupPolicy {
+	switch {
+	case g.Coscheduling > 0:
+		return &trainer.PodGroupPolicy{PodGroupPolicySource: trainer.PodGroupPolicySource{
+			Coscheduling: &trainer.CoschedulingPodGroupPolicySource{ScheduleTimeoutSeconds: ptr.To(int32(g.Coscheduling.Seconds()))},
+		}}
+	case g.Volcano:
+		return &trainer.PodGroupPolicy{PodGroupPolicySource: trainer.PodGroupPolicySource{
+			Volcano: &trainer.VolcanoPodGroupPolicySource{},
+		}}
+	}
+	return nil
 }
 
 func (r Runtime) labels() map[string]string {
@@ -150,6 +218,10 @@ func (r Runtime) replicatedJob(name string, pods int32, pod corev1.PodTemplateSp
 	}
 	if name == mpi.LauncherJob {
 		job.Template.Labels = map[string]string{mpi.AncestorLabel: mpi.AncestorTrainer}
+		if r.Deadline > 0 {
+			// The launcher ends, and with it the job; nodes have no deadline of their own, or a late one would fail for another reason.
+			job.Template.Spec.ActiveDeadlineSeconds = ptr.To(int64(r.Deadline.Seconds()))
+		}
 	}
 	return job
 }

@@ -35,7 +35,7 @@ func TestOptionsOfARuntime(t *testing.T) {
 		t.Errorf("a launcher without ranks adds %v, want nothing: it pins no memory", add)
 	}
 	want := map[string]string{
-		"k8s.v1.cni.cncf.io/networks":              "rdma/net-a,rdma/net-b",
+		"k8s.v1.cni.cncf.io/networks":             "rdma/net-a,rdma/net-b",
 		"kueue.x-k8s.io/podset-required-topology": "example.com/rack",
 	}
 	if diff := cmp.Diff(want, jobs[1].Template.Spec.Template.Annotations); diff != "" {

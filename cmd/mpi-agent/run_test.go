@@ -257,6 +257,24 @@ func TestRunBlamesTheLostNode(t *testing.T) {
 	}
 }
 
+func TestRunBlamesTheNodeThatWasStopped(t *testing.T) {
+	j := newJob(t, 2)
+	nodes := j.nodes()
+	// Like the real one it takes SIGTERM for a reason to end in order, with a code that says nothing.
+	j.script("orted", "#!/bin/sh\ntrap 'exit 1' TERM\n"+untilTheEnd(j.dir+"/started-$HOSTNAME"))
+	launcher := j.launch(nil, "sh", "-c", "rsh demo-node-0-1.demo orted; exit 205")
+	if result, err := j.push(); err != nil || !result.Passed {
+		t.Fatal(result, err)
+	}
+	awaitFile(t, j.dir+"/started-demo-node-0-1")
+	nodes[1].signal(syscall.SIGTERM)
+	got := launcher.wait()
+	want := "exited with code 205; demo-node-0-1 (" + j.hosts[2].Address + "): the launch daemon was told to end (SIGTERM)"
+	if verdict := j.verdict(); got.code != 205 || !strings.Contains(verdict.Message, want) {
+		t.Errorf("exit code %d, no %q in %q", got.code, want, verdict.Message)
+	}
+}
+
 func TestRunPassesSIGTERMOnAndSaysSo(t *testing.T) {
 	j := newJob(t, 1)
 	j.nodes()

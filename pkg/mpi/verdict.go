@@ -38,6 +38,8 @@ type Verdict struct {
 	Message string `json:"message,omitempty"`
 	// ExitCode is the exit code of the user's command, 128+n after signal n, -1 when it never ran.
 	ExitCode int `json:"exitCode"`
+	// OOMKills counts the processes of the job that the kernel killed for memory, on all nodes and in the launcher's pod.
+	OOMKills int `json:"oomKills,omitempty"`
 	// GateSeconds is how long the launcher waited for its nodes.
 	GateSeconds float64 `json:"gateSeconds,omitempty"`
 	// RunSeconds is how long the user's command ran.

@@ -7,13 +7,22 @@ import (
 
 // World is the size and the layout of an MPI job.
 type World struct {
-	// Nodes is the number of nodes that run ranks, at least 1.
+	// Nodes is the number of nodes that run ranks, from 1 to MaxNodes.
 	Nodes int32
-	// SlotsPerNode is the number of ranks that a node may run, at least 1.
+	// SlotsPerNode is the number of ranks that a node may run, from 1 to MaxSlotsPerNode.
 	SlotsPerNode int32
 	// LauncherRunsRanks says that the launcher is the first of the nodes. Otherwise it is one more pod without ranks.
 	LauncherRunsRanks bool
 }
+
+// A number that anybody may write into a TrainJob must not decide how much memory the controller takes for a hostfile.
+const (
+	// MaxNodes is the number of machines that Kubernetes supports in a cluster
+	// (https://kubernetes.io/docs/setup/best-practices/cluster-large/). A hostfile of so many names fits a ConfigMap.
+	MaxNodes = 5000
+	// MaxSlotsPerNode is more than any machine has hardware threads.
+	MaxSlotsPerNode = 4096
+)
 
 // Ranks returns the number of ranks of the whole world.
 func (w World) Ranks() int32 { return w.Nodes * w.SlotsPerNode }
@@ -59,8 +68,12 @@ func (w World) Validate() error {
 	switch {
 	case w.Nodes < 1:
 		return fmt.Errorf("numNodes is %d, at least 1 is needed", w.Nodes)
+	case w.Nodes > MaxNodes:
+		return fmt.Errorf("numNodes is %d, at most %d are possible", w.Nodes, MaxNodes)
 	case w.SlotsPerNode < 1:
 		return fmt.Errorf("slots per node is %d, at least 1 is needed", w.SlotsPerNode)
+	case w.SlotsPerNode > MaxSlotsPerNode:
+		return fmt.Errorf("slots per node is %d, at most %d are possible", w.SlotsPerNode, MaxSlotsPerNode)
 	}
 	return nil
 }

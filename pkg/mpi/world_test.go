@@ -51,6 +51,9 @@ func TestWorldValidate(t *testing.T) {
 		"NoNode":   {World{Nodes: 0, SlotsPerNode: 1}, false},
 		"NoSlot":   {World{Nodes: 1, SlotsPerNode: 0}, false},
 		"Negative": {World{Nodes: -1, SlotsPerNode: 1}, false},
+		"Largest":  {World{Nodes: MaxNodes, SlotsPerNode: MaxSlotsPerNode}, true},
+		"TooWide":  {World{Nodes: MaxNodes + 1, SlotsPerNode: 1}, false},
+		"TooDeep":  {World{Nodes: 1, SlotsPerNode: MaxSlotsPerNode + 1}, false},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

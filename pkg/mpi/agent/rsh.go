@@ -64,9 +64,17 @@ func (r Rsh) Run(ctx context.Context) Result {
 		return r.lose("lost", host, err)
 	}
 	if code > 128 && startsRanks(r.Options.Command) {
-		r.remember(host, "the launch daemon ended with code "+strconv.Itoa(code)+", as after a kill")
+		r.remember(host, daemonEnd(code))
 	}
 	return Result{Code: code}
+}
+
+// daemonEnd says how a launch daemon ended that did not end by itself.
+func daemonEnd(code int) string {
+	if code == toldToEnd.Code {
+		return "the launch daemon was told to end (SIGTERM), as when its pod is deleted or evicted"
+	}
+	return "the launch daemon ended with code " + strconv.Itoa(code) + ", as after a kill"
 }
 
 // resolve finds the address of the host: an IP address is its own, a name is in the table that the gate left. Without a

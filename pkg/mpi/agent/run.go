@@ -156,6 +156,8 @@ func (l Launcher) prepare(table mpi.HostTable) error {
 
 func (l Launcher) execute(ctx context.Context, path string, command Command, table mpi.HostTable) (mpi.Verdict, int) {
 	start := time.Now()
+	root := os.DirFS("/")
+	killedBefore, _ := oomKills(root)
 	child, err := command.Reaper.Start(process.Spec{
 		Path: path, Argv: command.Argv, Files: command.Files,
 		Env: commandEnvironment(command.Environment, l.Settings),
@@ -169,8 +171,9 @@ func (l Launcher) execute(ctx context.Context, path string, command Command, tab
 	if err != nil {
 		l.Log.Print(err)
 	}
+	killed, _ := oomKills(root)
 	verdict := judge(facts{
-		argv: command.Argv, status: child.Status(), stopped: stopped, losses: losses,
+		argv: command.Argv, status: child.Status(), stopped: stopped, losses: losses, oomKills: killed - killedBefore,
 		reports: l.collect(ctx, table, child.Status().Code() == 0), allowIdle: l.AllowIdle,
 	})
 	verdict.RunSeconds = seconds

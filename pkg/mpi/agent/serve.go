@@ -77,11 +77,23 @@ func (n Node) exec(ctx context.Context, l *ledger, c server.Command) server.Exit
 	exit := n.run(ctx, c)
 	if ctx.Err() != nil {
 		ended(0) // the launcher has let it go: that the daemon was killed then says nothing
-	} else {
-		ended(exit.Code)
+		return stopped(exit)
 	}
+	ended(exit.Code)
 	return exit
 }
+
+// stopped is the end of a command that this agent stopped, because its pod stops. A command that made a code of its own
+// of the signal, as orted does, would hide that.
+func stopped(exit server.Exit) server.Exit {
+	if exit.Code > 128 {
+		return exit
+	}
+	return toldToEnd
+}
+
+// toldToEnd is the end by SIGTERM.
+var toldToEnd = server.Exit{Code: 128 + int(syscall.SIGTERM), Signal: "TERM"}
 
 func (n Node) run(ctx context.Context, c server.Command) server.Exit {
 	path, argv, err := process.CommandLine(c.Line)

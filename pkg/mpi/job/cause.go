@@ -123,11 +123,8 @@ func verdictCause(pod corev1.Pod, verdict mpi.Verdict, at time.Time) *cause {
 		message = fmt.Sprintf("the command exited with code %d", verdict.ExitCode)
 	}
 	message = fmt.Sprintf("launcher pod %s: %s", pod.Name, message)
-	for _, node := range verdict.Nodes {
-		if node.OOMKills > 0 {
-			reason = ReasonOOMKilled
-			message += fmt.Sprintf("; on node %s the kernel killed %d processes that used more memory than the pod may", node.Name, node.OOMKills)
-		}
+	if verdict.OOMKills > 0 {
+		reason = ReasonOOMKilled
 	}
 	return &cause{reason, message, at}
 }

@@ -24,8 +24,8 @@ func verdict(v mpi.Verdict) string {
 func TestFirstCause(t *testing.T) {
 	exit7 := verdict(mpi.Verdict{Reason: mpi.ReasonCommandFailed, Message: "the command `train` exited with code 7", ExitCode: 7})
 	oomBehind := verdict(mpi.Verdict{
-		Reason: mpi.ReasonCommandFailed, Message: "the command `train` exited with code 137", ExitCode: 137,
-		Nodes: []mpi.NodeReport{{Name: "demo-node-0-0.demo"}, {Name: "demo-node-0-1.demo", OOMKills: 2}},
+		Reason: mpi.ReasonCommandFailed, Message: "the command `train` exited with code 137; on demo-node-0-1 the kernel killed", ExitCode: 137,
+		OOMKills: 2,
 	})
 	taken := func(reason string) func(*corev1.Pod) {
 		return func(pod *corev1.Pod) {
@@ -57,7 +57,7 @@ func TestFirstCause(t *testing.T) {
 		says   []string
 	}{
 		"Verdict":       {"the agent has all the facts", []corev1.Pod{launcher(died(t0, 7, "Error", exit7))}, mpi.ReasonCommandFailed, []string{"launcher pod demo-launcher-0-0-x7x2p", "the command `train` exited with code 7"}},
-		"VerdictOOM":    {"a command that fails because the kernel killed a rank failed for memory", []corev1.Pod{launcher(died(t0, 137, "Error", oomBehind))}, ReasonOOMKilled, []string{"exited with code 137", "demo-node-0-1.demo", "killed 2 processes"}},
+		"VerdictOOM":    {"a command that fails because the kernel killed a rank failed for memory", []corev1.Pod{launcher(died(t0, 137, "Error", oomBehind))}, ReasonOOMKilled, []string{"exited with code 137; on demo-node-0-1 the kernel killed"}},
 		"NoVerdict":     {"without a verdict there is still an exit code", []corev1.Pod{launcher(died(t0, 3, "Error", "not json"))}, ReasonLauncherFailed, []string{"exited with code 3"}},
 		"Success":       {"a verdict of success does not explain a failed container", []corev1.Pod{launcher(died(t0, 1, "Error", verdict(mpi.Verdict{})))}, ReasonLauncherFailed, []string{"exited with code 1"}},
 		"Signal":        {"signals are named", []corev1.Pod{launcher(died(t0, 139, "Error", ""))}, ReasonLauncherFailed, []string{"killed by signal 11"}},
@@ -145,7 +145,7 @@ func TestRefusalIsStable(t *testing.T) {
 		event("j1", "BackOff", "something else"),
 	}, o.JobSet, o.Jobs)
 	second := refusal([]corev1.Event{
-		event("j1", "FailedCreate", `Error creating: pods "demo-node-0-0-9bzq4" is forbidden: violates PodSecurity "restricted:latest"`),
+		event("j1", "FailedCreate", `(combined from similar events): Error creating: pods "demo-node-0-0-9bzq4" is forbidden: violates PodSecurity "restricted:latest"`),
 	}, o.JobSet, o.Jobs)
 	if first == nil || second == nil || *first != *second {
 		t.Fatalf("two attempts must give one message: %+v, %+v", first, second)

@@ -109,7 +109,7 @@ func start(o Observed, random io.Reader) (Decision, error) {
 		return Decision{}, err
 	}
 	if taken := o.taken(); len(taken) > 0 {
-		return fail(ReasonNameTaken, fmt.Sprintf("%s exists and does not belong to this TrainJob: delete it, or give the TrainJob another name", strings.Join(taken, ", "))), nil
+		return fail(ReasonNameTaken, fmt.Sprintf("the name is taken by what does not belong to this TrainJob: delete %s, or give the TrainJob another name", strings.Join(taken, ", "))), nil
 	}
 	if o.untilDeadline() <= 0 {
 		return fail(ReasonDeadlineExceeded, deadlineMessage(o.TrainJob)), nil
@@ -189,7 +189,7 @@ func (o Observed) end() *end {
 	if o.Now.Sub(condition.LastTransitionTime.Time) < causeExpected {
 		return nil
 	}
-	return &end{false, ReasonJobSetFailed, "the JobSet failed and no pod shows why: " + condition.Message}
+	return &end{false, ReasonJobSetFailed, "the JobSet failed and no pod shows why, as when one was deleted while it ran: " + condition.Message}
 }
 
 // nextLook returns when something may have to be said although nothing happened: pods that do not appear, the deadline.

@@ -117,10 +117,8 @@ func checkWorld(name string, world mpi.World) error {
 	if err := world.Validate(); err != nil {
 		return refuse(ReasonInvalidWorld, "%s", err)
 	}
+	// A world within its limits has no longer host name: `node-0-4999` is shorter.
 	longest := mpi.PodHostname(name, mpi.LauncherJob, 0)
-	if node := mpi.PodHostname(name, mpi.NodeJob, world.NodePods()-1); world.NodePods() > 0 && len(node) > len(longest) {
-		longest = node
-	}
 	if over := len(longest) + podNameSuffix - dnsLabelMax; over > 0 {
 		return refuse(ReasonNameTooLong, "the name `%s` has %d characters, at most %d are allowed: pods would be named `%s-xxxxx`, and a pod name that serves as host name has at most %d",
 			name, len(name), len(name)-over, longest, dnsLabelMax)

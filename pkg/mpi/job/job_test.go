@@ -56,6 +56,14 @@ func TestResolveWorld(t *testing.T) {
 	}
 }
 
+func TestWidestWorldNeedsNoShorterName(t *testing.T) {
+	wide := trainer.Trainer{NumNodes: ptr.To[int32](mpi.MaxNodes)}
+	job := resolved(t, runtimeOf(false), asks(wide), func(j *trainer.TrainJob) { j.Name = strings.Repeat("a", 44) })
+	if last := mpi.PodHostname(job.Name, mpi.NodeJob, mpi.MaxNodes-1); len(last)+podNameSuffix > dnsLabelMax {
+		t.Errorf("JobSet refuses the host name `%s`", last)
+	}
+}
+
 func TestResolveRefuses(t *testing.T) {
 	without := func(name string) *Runtime {
 		runtime := runtimeOf(false)
@@ -83,17 +91,11 @@ func TestResolveRefuses(t *testing.T) {
 		"NoNode":       {"an MPI job needs nodes", without(mpi.NodeJob), nil, ReasonInvalidRuntime, "no replicated job `node`"},
 		"NoContainer":  {"the main container has upstream's name", otherContainer, nil, ReasonInvalidRuntime, "no container `node`"},
 		"NoNodes":      {"upstream admits 0 nodes since 2.3, MPI does not", runtimeOf(false), asks(trainer.Trainer{NumNodes: ptr.To[int32](0)}), ReasonInvalidWorld, "numNodes is 0"},
+		"TooManyNodes": {"the controller must not fill its memory with a hostfile", runtimeOf(false), asks(trainer.Trainer{NumNodes: ptr.To[int32](1<<31 - 1)}), ReasonInvalidWorld, "numNodes is 2147483647, at most 5000 are possible"},
 		"NoSlots":      {"a node without slots runs nothing", runtimeOf(false), asks(trainer.Trainer{NumProcPerNode: ptr.To[int32](0)}), ReasonInvalidWorld, "slots per node is 0"},
 		"ReservedEnv":  {"the job would lose its nodes", runtimeOf(false), asks(trainer.Trainer{Env: []corev1.EnvVar{{Name: "PRTE_MCA_plm_ssh_agent", Value: "ssh"}}}), ReasonReservedVariable, "`PRTE_MCA_plm_ssh_agent`"},
 		"Initializer":  {"it would be ignored silently", runtimeOf(false), func(j *trainer.TrainJob) { j.Spec.Initializer = &trainer.Initializer{} }, ReasonInitializerUnsupported, "spec.initializer"},
 		"LauncherName": {"`-launcher-0-0-xxxxx` takes 19 of 63 characters", runtimeOf(false), named(strings.Repeat("a", 45)), ReasonNameTooLong, "at most 44 are allowed"},
-		"NodeName": {
-			"a large job has longer indices than the launcher's name", runtimeOf(false),
-			func(j *trainer.TrainJob) {
-				j.Name = strings.Repeat("a", 44)
-				j.Spec.Trainer = &trainer.Trainer{NumNodes: ptr.To[int32](1_000_001)}
-			}, ReasonNameTooLong, "at most 42 are allowed",
-		},
 		"UnknownReplicatedJob": {
 			"a patch for nothing is a mistake", runtimeOf(false), patchOf(trainer.ReplicatedJobPatch{Name: "worker"}), ReasonInvalidPatch, "no replicated job `worker`",
 		},

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -59,6 +60,10 @@ func waiting(pod corev1.Pod, status corev1.ContainerStatus) *problem {
 // generatedSuffix is the end of a generated name (k8s.io/apiserver pkg/storage/names), which differs in every attempt.
 var generatedSuffix = regexp.MustCompile(`-[bcdfghjklmnpqrstvwxz2456789]{5}"`)
 
+// combined is what the recorder of events puts before a message that it has seen many times in other words
+// (k8s.io/client-go tools/record).
+const combined = "(combined from similar events): "
+
 // refusal returns why the API server refuses pods or Jobs of this JobSet, taken from the events of the Job and JobSet
 // controllers; nothing else records it.
 func refusal(warnings []corev1.Event, jobSet metav1.Object, jobs []metav1.PartialObjectMetadata) *problem {
@@ -69,7 +74,8 @@ func refusal(warnings []corev1.Event, jobSet metav1.Object, jobs []metav1.Partia
 	var messages []string
 	for _, event := range warnings {
 		if about[string(event.InvolvedObject.UID)] && (event.Reason == "FailedCreate" || event.Reason == "JobCreationFailed") {
-			messages = append(messages, generatedSuffix.ReplaceAllString(event.Message, `"`))
+			message := strings.TrimPrefix(event.Message, combined)
+			messages = append(messages, generatedSuffix.ReplaceAllString(message, `"`))
 		}
 	}
 	if len(messages) == 0 {

@@ -1,0 +1,65 @@
+package scaffold
+
+import (
+	"fmt"
+	"io/fs"
+	"slices"
+
+	"lockstep.dev/lockstep/api/v1alpha1"
+	"lockstep.dev/lockstep/pkg/compile"
+	"lockstep.dev/lockstep/pkg/compile/decode"
+	"lockstep.dev/lockstep/pkg/compile/diag"
+	"lockstep.dev/lockstep/pkg/compile/jsonschema"
+)
+
+// Path returns where the spec of a kind with a name is, relative to the root of the repository.
+func Path(kind jsonschema.Kind, name string) string {
+	switch kind.Name {
+	case v1alpha1.HardwareProfileKind:
+		return "catalog/profiles/" + name + ".yaml"
+	case v1alpha1.MPIRuntimeKind:
+		return "catalog/runtimes/" + name + ".yaml"
+	case v1alpha1.TenantKind:
+		return "tenants/" + name + ".yaml"
+	}
+	return "overlays/" + name + "/cluster.yaml"
+}
+
+// free says whether a name can be taken: it has the form of names, no spec of the kind has it, and nothing is where its file goes.
+func free(root fs.FS, kind jsonschema.Kind, name string, known *Known) error {
+	if !decode.HasFormat("dns-label", name) {
+		return fmt.Errorf("`%s` cannot be a name: at most 63 of a-z, 0-9 and `-`, beginning and ending with a letter or digit", name)
+	}
+	if slices.Contains(known.Names(kind.Name), name) {
+		return fmt.Errorf("there is a %s `%s` already: choose another name", kind.Name, name)
+	}
+	file := Path(kind, name)
+	if _, err := fs.Lstat(root, file); err == nil {
+		return fmt.Errorf("`%s` is there already: move it away, or choose another name", file)
+	}
+	return nil
+}
+
+// Try compiles a repository with a new spec, and returns what is wrong because of it: findings that are not there without it.
+func Try(root fs.FS, spec File) *diag.List {
+	_, before := compile.Compile(root, compile.Options{})
+	_, after := compile.Compile(overlay{base: root, file: spec}, compile.Options{})
+	known := map[string]bool{}
+	for _, d := range before.Sorted() {
+		known[key(d)] = true
+	}
+	caused := &diag.List{}
+	for _, d := range after.Sorted() {
+		if known[key(d)] {
+			continue
+		}
+		add := caused.Errorf
+		if d.Severity == diag.Warning {
+			add = caused.Warnf
+		}
+		*add(d.Code, d.Span, "") = *d
+	}
+	return caused
+}
+
+func key(d *diag.Diagnostic) string { return fmt.Sprint(d.Span, d.Code, d.Message) }

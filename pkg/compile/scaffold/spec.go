@@ -1,0 +1,185 @@
+// Package scaffold writes the first version of a spec: what a person decided on the command line, what follows from the repository,
+// and everything else as comments, each key explained.
+//
+// It is pure: it reads an fs.FS and returns text. The schemas of package jsonschema say which keys there are, what they mean and what
+// they may be, so a new field of a kind is in new specs without a change here. Prose is `# text`; an optional key is `#key: value`,
+// and removing the `#` of it and of the lines below it gives a spec of the right shape.
+package scaffold
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"lockstep.dev/lockstep/pkg/compile/jsonschema"
+)
+
+// width is where comments are wrapped, in characters.
+const width = 100
+
+// Spec returns the text of a spec. SchemaPath is where an editor finds the schema, relative to the spec. Values is what is known.
+func Spec(kind jsonschema.Kind, name, schemaPath string, values Values) []byte {
+	root := kind.Schema()
+	w := &writer{root: root, values: values}
+	w.line(0, "# yaml-language-server: $schema="+schemaPath)
+	w.prose(0, root.Description)
+	w.line(0, "apiVersion: "+root.Properties.Get("apiVersion").Const)
+	w.line(0, "kind: "+kind.Name)
+	w.line(0, "metadata:")
+	w.line(1, "name: "+scalar(name))
+	w.line(0, "spec:")
+	w.object(1, "spec", root.Properties.Get("spec").Resolve(root))
+	return []byte(w.text.String())
+}
+
+type writer struct {
+	root   *jsonschema.Schema
+	values Values
+	text   strings.Builder
+}
+
+func (w *writer) line(depth int, text string) {
+	w.text.WriteString(strings.Repeat("  ", depth) + text + "\n")
+}
+
+// prose writes a comment, wrapped.
+func (w *writer) prose(depth int, text string) {
+	line := "#"
+	for _, word := range strings.Fields(text) {
+		if line != "#" && 2*depth+len(line)+1+len(word) > width {
+			w.line(depth, line)
+			line = "#"
+		}
+		line += " " + word
+	}
+	if line != "#" {
+		w.line(depth, line)
+	}
+}
+
+// object writes the keys of a mapping: those with a value, and the others as comments.
+func (w *writer) object(depth int, path string, s *jsonschema.Schema) {
+	for i, property := range s.Properties {
+		if depth == 1 && i > 0 {
+			w.text.WriteByte('\n')
+		}
+		w.property(depth, path+"."+property.Name, property, slices.Contains(s.Required, property.Name))
+	}
+}
+
+func (w *writer) property(depth int, path string, property jsonschema.Property, required bool) {
+	s := property.Schema.Resolve(w.root)
+	w.prose(depth, s.Description+allowed(s))
+	value, known := w.values[path]
+	switch {
+	case known:
+		for _, line := range value.lines(property.Name) {
+			w.line(depth, line)
+		}
+	case len(s.Properties) > 0 && (required || w.values.below(path)):
+		w.line(depth, property.Name+":")
+		w.object(depth+1, path, s)
+	default:
+		mark := "#"
+		if required {
+			mark = "" // nobody said it: the example is at least of the right shape
+		}
+		for _, line := range w.example(property.Name, s) {
+			w.line(depth, mark+line)
+		}
+	}
+}
+
+// allowed is a sentence with the values of a key, where they are few.
+func allowed(s *jsonschema.Schema) string {
+	if s.Items != nil {
+		s = s.Items
+	}
+	var words []string
+	for _, value := range s.Enum {
+		words = append(words, fmt.Sprint(value))
+	}
+	if len(words) == 0 {
+		return ""
+	}
+	return " Allowed are " + strings.Join(words, ", ") + "."
+}
+
+// example returns the lines of a key with a value of the right shape, as small as it may be.
+func (w *writer) example(key string, s *jsonschema.Schema) []string {
+	s = s.Resolve(w.root)
+	if len(s.Properties) == 0 {
+		return w.exampleOfOne(key, s)
+	}
+	lines := []string{key + ":"}
+	for _, property := range s.Properties {
+		if slices.Contains(s.Required, property.Name) || len(s.Required) == 0 && !w.isStructure(property.Schema) {
+			lines = append(lines, indented(w.example(property.Name, property.Schema), "  ")...)
+		}
+	}
+	if len(lines) == 1 { // all its keys are optional mappings
+		lines = append(lines, indented(w.example(s.Properties[0].Name, s.Properties[0].Schema), "  ")...)
+	}
+	return lines
+}
+
+func (w *writer) exampleOfOne(key string, s *jsonschema.Schema) []string {
+	if s.Items == nil {
+		return []string{key + ": " + flow(s)}
+	}
+	item := s.Items.Resolve(w.root)
+	if len(item.Properties) == 0 {
+		return []string{key + ": [" + flow(item) + "]"}
+	}
+	inner := w.example("", item)[1:]
+	return append([]string{key + ":", "  - " + inner[0][2:]}, indented(inner[1:], "  ")...)
+}
+
+func (w *writer) isStructure(s *jsonschema.Schema) bool {
+	s = s.Resolve(w.root)
+	return len(s.Properties) > 0 || s.Items != nil
+}
+
+func indented(lines []string, by string) []string {
+	for i := range lines {
+		lines[i] = by + lines[i]
+	}
+	return lines
+}
+
+// flow returns a value of the right shape on one line.
+func flow(s *jsonschema.Schema) string {
+	switch {
+	case s.Default != nil:
+		return plainScalar(s, s.Default)
+	case len(s.Enum) > 0:
+		return plainScalar(s, s.Enum[0])
+	case len(s.Examples) > 0:
+		return plainScalar(s, s.Examples[0])
+	case s.AdditionalProperties != nil:
+		return "{" + flow(s.PropertyNames) + ": " + flow(s.AdditionalProperties) + "}"
+	case slices.Contains(s.Type, "boolean"):
+		return "true"
+	case slices.Contains(s.Type, "integer"):
+		return atLeast(s)
+	case slices.Contains(s.Type, "object"):
+		return "{}"
+	}
+	return "some text"
+}
+
+// atLeast is 1, or the least number that is more.
+func atLeast(s *jsonschema.Schema) string {
+	if least, err := s.Minimum.Int64(); err == nil && least > 1 {
+		return s.Minimum.String()
+	}
+	return "1"
+}
+
+// plainScalar leaves amounts without quotes: `cpu: 2` is what people write.
+func plainScalar(s *jsonschema.Schema, value any) string {
+	if text, isText := value.(string); isText && !slices.Contains(s.Type, "number") {
+		return scalar(text)
+	}
+	return fmt.Sprint(value)
+}

@@ -4,68 +4,178 @@
 // errors, all of a file in one run. A document with mistakes is still returned with Sound false, so that its name and its
 // references, as far as they are readable, take part in what follows; a document of an unknown kind is not.
 //
-// The input is hostile until proved otherwise: depth, number of documents and aliases are bounded before anything is
-// decoded, and no input makes the package panic.
+// It knows no field by name: what a spec may hold follows from the Go types of api/v1alpha1 and their `jsonschema` tags. Package
+// syntax reads the languages; it says how YAML is understood. Numbers are decimal: 010, 0x1f and 1_000 mean different values to
+// different readers of YAML and are errors.
+//
+// The input is hostile until proved otherwise: file size (source.MaxFileSize), documents per file (syntax.MaxDocuments), depth
+// (MaxDepth) and aliases (MaxAliased) are bounded before anything is decoded, and no input makes the package panic.
 package decode
 
 import (
-	"bytes"
 	"errors"
-	"io"
+	"io/fs"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"unicode/utf8"
 
-	"go.yaml.in/yaml/v4"
-
+	"lockstep.dev/lockstep/pkg/compile/decode/syntax"
 	"lockstep.dev/lockstep/pkg/compile/diag"
+	"lockstep.dev/lockstep/pkg/compile/jsonnet"
 	"lockstep.dev/lockstep/pkg/compile/source"
 )
 
-// Files decodes all documents of all files, in their order.
+// Files decodes all documents of all files, in their order. They are loaded. Jsonnet is an error: it takes a Loader.
 func Files(files []*source.File, list *diag.List) []*Document {
-	var documents []*Document
-	for _, file := range files {
-		before := list.Len()
-		nodes := parse(file, list)
-		if len(nodes) == 0 && list.Len() == before {
-			list.Warnf(diag.NothingRead, source.Whole(file), "the file holds no spec").
-				Helpf("remove the file if that is meant: what it held before is no longer compiled")
-		}
-		for _, node := range nodes {
-			if document := decodeDocument(file, node, list); document != nil {
-				documents = append(documents, document)
+	return Loader{}.load(files, func(*source.File) {}, list)
+}
+
+// Loader reads and decodes the specs of a repository.
+type Loader struct {
+	// Root is the repository.
+	Root fs.FS
+	// Jsonnet evaluates the Jsonnet among them; without it Jsonnet is an error.
+	Jsonnet jsonnet.Evaluator
+	// Workers is how many files are read at a time; less than 1 means 1. It does not change the result.
+	Workers int
+}
+
+// Load reads and decodes files that source.Find returned. The documents have the order of the files.
+func (l Loader) Load(files []*source.File, list *diag.List) []*Document {
+	return l.load(files, func(f *source.File) { f.Load(l.Root) }, list)
+}
+
+// batch is what one file gave.
+type batch struct {
+	documents []*Document
+	list      diag.List
+}
+
+// load works on the next file that nobody has taken, with as many workers as there shall be, and joins in the order of the files.
+func (l Loader) load(files []*source.File, read func(*source.File), list *diag.List) []*Document {
+	batches := make([]batch, len(files))
+	var next atomic.Int64
+	work := func() {
+		var w worker
+		for i := next.Add(1) - 1; i < int64(len(files)); i = next.Add(1) - 1 {
+			read(files[i])
+			if files[i].Language() == source.YAML {
+				w.yaml(files[i], &batches[i])
+			} else {
+				readable(files[i], &batches[i].list)
 			}
 		}
+	}
+	var others sync.WaitGroup
+	for range l.Workers - 1 {
+		others.Go(work)
+	}
+	work()
+	others.Wait()
+	l.evaluate(files, batches)
+	var documents []*Document
+	for i := range batches {
+		documents = append(documents, batches[i].documents...)
+		join(list, &batches[i].list)
 	}
 	return documents
 }
 
-// parse returns the documents of a file up to the first syntax error. Empty documents are left out.
-func parse(file *source.File, list *diag.List) []*yaml.Node {
-	if !readable(file, list) {
-		return nil
+// join adds the findings of another list.
+func join(list, from *diag.List) {
+	if from.Len() == 0 {
+		return
 	}
-	var nodes []*yaml.Node
-	decoder := yaml.NewDecoder(bytes.NewReader(file.Data))
-	for {
-		var node yaml.Node
-		err := decoder.Decode(&node)
-		if errors.Is(err, io.EOF) {
-			return nodes
-		}
-		if err != nil {
-			reportSyntax(file, err, list)
-			return nodes
-		}
-		if len(nodes) == maxDocuments {
-			list.Errorf(diag.TooComplex, source.Whole(file), "the file has more than %d documents", maxDocuments).
-				Helpf("split the file")
-			return nodes
-		}
-		if root := node.Content[0]; root.ShortTag() != "!!null" {
-			nodes = append(nodes, root)
+	for _, d := range from.Sorted() {
+		*list.Errorf(d.Code, d.Span, "") = *d
+	}
+}
+
+// worker is what files read one after the other share.
+type worker struct {
+	reader  syntax.Reader
+	decoder decoder
+}
+
+func (w *worker) yaml(file *source.File, b *batch) {
+	if !readable(file, &b.list) {
+		return
+	}
+	nodes, err := w.reader.YAML(file)
+	var wrong *syntax.Error
+	switch {
+	case errors.Is(err, syntax.ErrTooMany):
+		tooMany(file, &b.list)
+	case errors.As(err, &wrong):
+		reportSyntax(file, wrong, &b.list)
+	case len(nodes) == 0:
+		empty(file, &b.list)
+	}
+	w.documents(file, nodes, b)
+}
+
+func (w *worker) documents(file *source.File, nodes []*syntax.Node, b *batch) {
+	w.decoder.file, w.decoder.list, w.decoder.paths = file, &b.list, w.reader.Paths
+	for _, node := range nodes {
+		if document := w.decoder.document(node); document != nil {
+			b.documents = append(b.documents, document)
 		}
 	}
+}
+
+func empty(file *source.File, list *diag.List) {
+	list.Warnf(diag.NothingRead, source.Whole(file), "the file holds no spec").
+		Helpf("remove the file if that is meant: what it held before is no longer compiled")
+}
+
+func tooMany(file *source.File, list *diag.List) {
+	list.Errorf(diag.TooComplex, source.Whole(file), "the file has more than %d documents", syntax.MaxDocuments).
+		Helpf("split the file")
+}
+
+// evaluate evaluates all Jsonnet that could be read.
+func (l Loader) evaluate(files []*source.File, batches []batch) {
+	var programs []*source.File
+	var of []*batch
+	for i, file := range files {
+		if file.Language() == source.Jsonnet && batches[i].list.Len() == 0 {
+			programs, of = append(programs, file), append(of, &batches[i])
+		}
+	}
+	if len(programs) == 0 {
+		return
+	}
+	if l.Jsonnet == nil {
+		for i, program := range programs {
+			of[i].list.Errorf(diag.UnreadableFile, source.Whole(program), "Jsonnet is not evaluated here")
+		}
+		return
+	}
+	var w worker
+	for i, result := range l.Jsonnet.Evaluate(l.Root, programs) {
+		w.program(programs[i], result, of[i])
+	}
+}
+
+func (w *worker) program(file *source.File, result jsonnet.Result, b *batch) {
+	if result.Err != nil {
+		reportProgram(file, result.Err, &b.list)
+		return
+	}
+	nodes, err := w.reader.Values(file, result)
+	if err != nil {
+		b.list.Errorf(diag.TooComplex, source.Whole(file), "the value of the program cannot be read: %v", err)
+		return
+	}
+	switch {
+	case len(nodes) == 0:
+		empty(file, &b.list)
+	case len(nodes) > syntax.MaxDocuments:
+		tooMany(file, &b.list)
+		nodes = nodes[:syntax.MaxDocuments]
+	}
+	w.documents(file, nodes, b)
 }
 
 func readable(file *source.File, list *diag.List) bool {
@@ -80,7 +190,7 @@ func readable(file *source.File, list *diag.List) bool {
 		return false
 	case errors.Is(file.Err, source.ErrIgnored):
 		list.Warnf(diag.NothingRead, source.Whole(file), "the file is not read: its name is not that of a spec file").
-			Helpf("spec files end in `.yaml` or `.yml`, and a cluster is in `cluster.yaml`, all in small letters")
+			Helpf("spec files end in `.yaml`, `.yml` or `.jsonnet`, and a cluster is in `cluster.yaml` or `cluster.jsonnet`, all in small letters")
 		return false
 	case file.Err != nil:
 		list.Errorf(diag.UnreadableFile, source.Whole(file), "cannot read the file: %v", file.Err)
@@ -110,19 +220,26 @@ func firstBadByte(file *source.File) source.Span {
 }
 
 // reportSyntax reports the parser's error where the parser stopped.
-func reportSyntax(file *source.File, err error, list *diag.List) {
-	span, message := source.Span{File: file, Line: 1, Column: 1, Length: 1}, err.Error()
-	var load *yaml.LoadError
-	if errors.As(err, &load) {
-		message = load.Message
-		if load.Mark.Line > 0 {
-			span = file.Token(load.Mark.Line, max(1, load.Mark.Column), 1)
-		}
-	}
-	report := list.Errorf(diag.Syntax, span, "not valid YAML: %s", message).
+func reportSyntax(file *source.File, wrong *syntax.Error, list *diag.List) {
+	report := list.Errorf(diag.Syntax, wrong.At, "not valid YAML: %s", wrong.Message).
 		Notef("the rest of this file was not read")
-	line := file.Line(span.Line)
+	line := file.Line(wrong.At.Line)
 	if strings.Contains(line[:len(line)-len(strings.TrimLeft(line, " \t"))], "\t") {
 		report.Helpf("indent with spaces: YAML does not allow tabs there")
+	}
+}
+
+// reportProgram reports why Jsonnet gave no value, where it says so.
+func reportProgram(file *source.File, wrong *jsonnet.Error, list *diag.List) {
+	code := diag.Syntax
+	if wrong.Limit {
+		code = diag.TooComplex
+	}
+	report := list.Errorf(code, wrong.Span(file), "%s", wrong.Message)
+	for _, frame := range wrong.Trace {
+		report.Notef("%s", frame)
+	}
+	if wrong.Help != "" {
+		report.Helpf("%s", wrong.Help)
 	}
 }

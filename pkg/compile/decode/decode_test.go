@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"lockstep.dev/lockstep/api/v1alpha1"
+	"lockstep.dev/lockstep/pkg/compile/decode/syntax"
 	"lockstep.dev/lockstep/pkg/compile/diag"
 	"lockstep.dev/lockstep/pkg/compile/source"
 )
@@ -73,7 +74,7 @@ func TestUnreadable(t *testing.T) {
 		{Path: "large.yaml", Err: source.ErrTooLarge},
 		{Path: "broken.yaml", Err: errors.New("input/output error")},
 		source.NewFile("latin1.yaml", []byte("kind: Tenant\nmetadata: {name: gr\xf6\xdfe}\n")),
-		source.NewFile("many.yaml", []byte(strings.Repeat("---\nkind: x\n", maxDocuments+1))),
+		source.NewFile("many.yaml", []byte(strings.Repeat("---\nkind: x\n", syntax.MaxDocuments+1))),
 		source.NewFile("t.yaml", []byte(tenant)),
 	}, list)
 	if len(documents) != 1 {
@@ -110,12 +111,12 @@ func checkRules(t *testing.T, typ reflect.Type) {
 	if !strings.HasPrefix(typ.PkgPath(), "lockstep.dev/") {
 		return
 	}
-	for _, f := range fieldsOf(typ) {
+	for _, f := range structureOf(typ).fields {
 		field := typ.FieldByIndex(f.index)
 		if format := f.rule.format; format != "" && formats[format].valid == nil {
 			t.Errorf("%s.%s has the unknown format %q", typ.Name(), field.Name, format)
 		}
-		if tag := field.Tag.Get("jsonschema"); tag != "" && reflect.DeepEqual(f.rule, rule{}) {
+		if tag := field.Tag.Get("jsonschema"); tag != "" && f.rule.isZero() {
 			t.Errorf("%s.%s has a tag without effect: %s", typ.Name(), field.Name, tag)
 		}
 		checkDefault(t, typ, field, f)
@@ -124,11 +125,11 @@ func checkRules(t *testing.T, typ reflect.Type) {
 }
 
 func checkDefault(t *testing.T, typ reflect.Type, declared reflect.StructField, f field) {
-	if f.rule.def == "" {
+	if f.rule.def == nil {
 		return
 	}
 	list := &diag.List{}
-	d := &decoder{file: source.NewFile("default", nil), list: list, places: map[any]place{}}
+	d := &decoder{file: source.NewFile("default", nil), list: list}
 	d.absent(target{value: reflect.New(declared.Type).Elem(), name: f.name, rule: f.rule})
 	for _, problem := range list.Sorted() {
 		t.Errorf("the default of %s.%s: %s", typ.Name(), declared.Name, problem.Message)

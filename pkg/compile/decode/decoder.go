@@ -1,41 +1,77 @@
 package decode
 
 import (
-	"fmt"
 	"reflect"
-	"slices"
 	"strings"
+	"unsafe"
 
-	"go.yaml.in/yaml/v4"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
+	"lockstep.dev/lockstep/pkg/compile/decode/syntax"
 	"lockstep.dev/lockstep/pkg/compile/diag"
+	"lockstep.dev/lockstep/pkg/compile/origin"
 	"lockstep.dev/lockstep/pkg/compile/source"
 )
 
-// decoder fills one spec. Its methods report mistakes and go on; bounded has made sure that recursion ends.
+// decoder fills the specs of one file. Its methods report mistakes and go on; bounded has made sure that recursion ends.
 type decoder struct {
-	file   *source.File
-	list   *diag.List
-	places map[any]place
+	file *source.File
+	list *diag.List
+	// paths are those of computed values.
+	paths   []string
+	places  []place
+	entries []entryPlace
+	// changes are the origins of what a patch wrote.
+	changes []*origin.Origin
+	// fallback is the key around a default while one is set; its Line is 0 otherwise.
+	fallback syntax.Place
 }
 
 // target is a value to fill: where it is, what it is called in messages, and the rules that hold.
 type target struct {
 	value reflect.Value
 	name  string
-	key   source.Span
-	rule  rule
+	key   syntax.Place
+	rule  *rule
 }
 
-func (d *decoder) document(node *yaml.Node, spec any) {
-	start := spanOf(d.file, node)
-	d.structure(node, target{value: reflect.ValueOf(spec).Elem(), name: "the document", key: start})
+const documentName = "the document"
+
+var noRule = parseRule("")
+
+func (d *decoder) spec(node *syntax.Node, spec any) {
+	t := target{value: reflect.ValueOf(spec).Elem(), name: documentName, key: node.At, rule: noRule}
+	d.remember(t, node.At)
+	d.structure(node, t)
 }
 
-func (d *decoder) remember(t target, value source.Span) {
-	d.places[t.value.Addr().Interface()] = place{key: t.key, value: value}
+func (d *decoder) errorf(code diag.Code, at syntax.Place, format string, args ...any) *diag.Diagnostic {
+	report := d.list.Errorf(code, d.span(at), format, args...)
+	if at.Path > 0 {
+		report.Notef("the program computes `%s`", d.paths[at.Path-1])
+	}
+	return report
+}
+
+func (d *decoder) span(at syntax.Place) source.Span {
+	if from := changed(d.changes, at); from != nil {
+		return from.At
+	}
+	return at.In(d.file)
+}
+
+// remember notes where a value is written. What has no address, such as the value of a map, is found through its map.
+func (d *decoder) remember(t target, value syntax.Place) {
+	if !t.value.CanAddr() {
+		return
+	}
+	kind := t.value.Type()
+	p := place{address: t.value.UnsafeAddr(), size: uint32(kind.Size()), kind: numberOf(kind), written: true, key: t.key, value: value}
+	if d.fallback.Line > 0 {
+		p.written, p.key, p.value = false, d.fallback, d.fallback
+	}
+	d.places = append(d.places, p)
 }
 
 var (
@@ -44,74 +80,84 @@ var (
 	anyMapType      = reflect.TypeFor[map[string]any]()
 )
 
+// in returns the value as a variable of a type that the caller knows it to have. reflect.Value.Set would allocate.
+func in[T any](value reflect.Value) *T {
+	return (*T)(unsafe.Pointer(value.UnsafeAddr()))
+}
+
 // decode fills a target from a node according to its Go type.
-func (d *decoder) decode(node *yaml.Node, t target) {
-	node = follow(node)
-	if node.ShortTag() == "!!null" {
+func (d *decoder) decode(node *syntax.Node, t target) {
+	node = node.Follow()
+	if node.Tag == syntax.Null {
 		d.noValue(t)
 		return
 	}
-	d.remember(t, spanOf(d.file, node))
-	switch {
-	case t.value.Type() == quantityType:
-		d.quantity(node, t)
-	case t.value.Type() == intOrStringType:
-		d.intOrString(node, t)
-	case t.value.Type() == anyMapType:
-		d.freeForm(node, t)
-	case t.value.Kind() == reflect.Pointer:
+	d.remember(t, node.At)
+	switch t.value.Kind() {
+	case reflect.Pointer:
 		t.value.Set(reflect.New(t.value.Type().Elem()))
 		t.value = t.value.Elem()
 		d.decode(node, t)
-	case t.value.Kind() == reflect.Struct:
-		d.structure(node, t)
-	case t.value.Kind() == reflect.Slice:
+	case reflect.Struct:
+		switch t.value.Type() {
+		case quantityType:
+			d.quantity(node, t)
+		case intOrStringType:
+			d.intOrString(node, t)
+		default:
+			d.structure(node, t)
+		}
+	case reflect.Slice:
 		d.slice(node, t)
-	case t.value.Kind() == reflect.Map:
+	case reflect.Map:
+		if t.value.Type() == anyMapType {
+			d.freeForm(node, t)
+			return
+		}
 		d.stringMap(node, t)
 	default:
 		d.scalar(node, t)
 	}
 }
 
-func follow(node *yaml.Node) *yaml.Node {
-	for node.Kind == yaml.AliasNode {
-		node = node.Alias
-	}
-	return node
-}
-
 func (d *decoder) noValue(t target) {
 	d.remember(t, t.key)
 	if t.rule.required {
-		d.list.Errorf(diag.MissingKey, t.key, "`%s` is required and has no value", t.name).Helpf("give it a value")
+		d.errorf(diag.MissingKey, t.key, "`%s` is required and has no value", t.name).Helpf("give it a value")
 		return
 	}
-	d.list.Errorf(diag.WrongType, t.key, "`%s` has no value", t.name).Helpf("give it a value, or remove the key")
+	d.errorf(diag.WrongType, t.key, "`%s` has no value", t.name).Helpf("give it a value, or remove the key")
 }
 
-func (d *decoder) wrongType(node *yaml.Node, t target, want string) *diag.Diagnostic {
-	return d.list.Errorf(diag.WrongType, spanOf(d.file, node), "`%s` must be %s, not %s", t.name, want, describe(node))
+func (d *decoder) wrongType(node *syntax.Node, t target, want string) *diag.Diagnostic {
+	return d.errorf(diag.WrongType, node.At, "`%s` must be %s, not %s", t.name, want, describe(node))
+}
+
+// entry is a key and its value.
+type entry struct {
+	key, value *syntax.Node
 }
 
 // structure fills a struct from a mapping: known keys first, then what is missing.
-func (d *decoder) structure(node *yaml.Node, t target) {
-	if node.Kind != yaml.MappingNode {
+func (d *decoder) structure(node *syntax.Node, t target) {
+	if node.Kind != syntax.Mapping {
 		d.wrongType(node, t, "a mapping")
 		return
 	}
-	fields := fieldsOf(t.value.Type())
-	seen := d.keys(node)
-	excused := d.unknownKeys(seen, fields)
-	for _, f := range fields {
+	s := structureOf(t.value.Type())
+	var room [40]entry // nearly always enough, and on the stack
+	found := room[:]
+	if len(s.fields) > len(room) {
+		found = make([]entry, len(s.fields))
+	}
+	excused := d.sortEntries(node, s, found)
+	for i, f := range s.fields {
 		inner := target{value: t.value.FieldByIndex(f.index), name: f.name, key: t.key, rule: f.rule}
-		entry, found := seen.entries[f.name]
 		switch {
-		case found:
-			inner.key = entry.key
-			d.decode(entry.value, inner)
+		case found[i].key != nil:
+			inner.key = found[i].key.At
+			d.decode(found[i].value, inner)
 		case f.rule.required:
-			d.remember(inner, t.key)
 			if !excused[f.name] {
 				d.missing(t, f)
 			}
@@ -121,12 +167,110 @@ func (d *decoder) structure(node *yaml.Node, t target) {
 	}
 }
 
+// sortEntries puts the entries of a mapping in the order of the fields. It reports duplicates, of which the first counts, and unknown
+// keys, and returns the keys that were probably meant by those: they need not be reported as missing.
+func (d *decoder) sortEntries(node *syntax.Node, s *structure, found []entry) (excused map[string]bool) {
+	var unknown distinct
+	for key := node.First; key != nil; key = key.Next.Next {
+		i, known := s.number[key.Value]
+		switch {
+		case !known:
+			if first := unknown.insert(key); first != nil {
+				d.duplicate(key, first)
+			}
+		case found[i].key != nil:
+			d.duplicate(key, found[i].key)
+		default:
+			found[i] = entry{key: key, value: key.Next}
+		}
+	}
+	if len(unknown.order) == 0 {
+		return nil
+	}
+	var open []string
+	for i, f := range s.fields {
+		if found[i].key == nil {
+			open = append(open, f.name)
+		}
+	}
+	return d.unknownKeys(unknown.order, s, open)
+}
+
+func (d *decoder) duplicate(key, first *syntax.Node) {
+	d.errorf(diag.DuplicateKey, key.At, "the key `%s` is there twice", key.Value).
+		Also(d.span(first.At), "first here").Helpf("remove one")
+}
+
+func (d *decoder) unknownKeys(keys []*syntax.Node, s *structure, open []string) (excused map[string]bool) {
+	excused = map[string]bool{}
+	for _, key := range keys {
+		report := d.errorf(diag.UnknownKey, key.At, "unknown key `%s`", key.Value)
+		if meant, ok := diag.Nearest(key.Value, open); ok {
+			excused[meant] = true
+			report.Suggest(key.Value, open)
+			continue
+		}
+		report.Helpf("allowed are %s", oneOf(s.names()))
+	}
+	return excused
+}
+
+// distinct collects nodes by their text.
+type distinct struct {
+	order []*syntax.Node
+	known map[string]*syntax.Node
+}
+
+// few are compared one by one; a map is worth its cost for more.
+const few = 8
+
+// insert returns the node with the same text that is there already, or nil.
+func (s *distinct) insert(node *syntax.Node) *syntax.Node {
+	if first := s.get(node.Value); first != nil {
+		return first
+	}
+	s.order = append(s.order, node)
+	if s.known != nil {
+		s.known[node.Value] = node
+	}
+	return nil
+}
+
+func (s *distinct) get(text string) *syntax.Node {
+	if len(s.order) < few {
+		for _, node := range s.order {
+			if node.Value == text {
+				return node
+			}
+		}
+		return nil
+	}
+	if s.known == nil {
+		s.known = map[string]*syntax.Node{}
+		for _, node := range s.order {
+			s.known[node.Value] = node
+		}
+	}
+	return s.known[text]
+}
+
+// keys returns the keys of a mapping; of duplicates the first.
+func (d *decoder) keys(node *syntax.Node) []*syntax.Node {
+	var keys distinct
+	for key := node.First; key != nil; key = key.Next.Next {
+		if first := keys.insert(key); first != nil {
+			d.duplicate(key, first)
+		}
+	}
+	return keys.order
+}
+
 func (d *decoder) missing(t target, f field) {
 	owner := "`" + t.name + "`"
-	if t.name == "the document" {
+	if t.name == documentName {
 		owner = t.name
 	}
-	report := d.list.Errorf(diag.MissingKey, t.key, "%s lacks the required key `%s`", owner, f.name)
+	report := d.errorf(diag.MissingKey, t.key, "%s lacks the required key `%s`", owner, f.name)
 	if len(f.rule.enum) > 0 {
 		report.Helpf("allowed are %s", oneOf(f.rule.enum))
 	}
@@ -134,133 +278,82 @@ func (d *decoder) missing(t target, f field) {
 
 // absent sets the defaults of a field that was not written, and of all fields below it.
 func (d *decoder) absent(t target) {
-	d.remember(t, t.key)
 	switch {
-	case t.rule.def != "":
-		d.setDefault(t)
+	case t.rule.def != nil:
+		around := d.fallback
+		d.fallback = t.key
+		d.decode(t.rule.def, t)
+		d.fallback = around
 	case t.value.Kind() == reflect.Struct && t.value.Type() != quantityType && t.value.Type() != intOrStringType:
-		for _, f := range fieldsOf(t.value.Type()) {
+		for _, f := range structureOf(t.value.Type()).fields {
 			d.absent(target{value: t.value.FieldByIndex(f.index), name: f.name, key: t.key, rule: f.rule})
 		}
 	}
 }
 
-// setDefault decodes the default like a value that somebody wrote, so that both have one meaning.
-func (d *decoder) setDefault(t target) {
-	place := d.places[t.value.Addr().Interface()]
-	var document yaml.Node
-	if err := yaml.Unmarshal([]byte(t.rule.def), &document); err != nil {
-		panic(fmt.Sprintf("the default of `%s` is not YAML: %v", t.name, err)) // a mistake in package v1alpha1
-	}
-	d.decode(document.Content[0], t)
-	d.places[t.value.Addr().Interface()] = place
-}
-
-type entry struct {
-	key   source.Span
-	value *yaml.Node
-}
-
-// mappingKeys is a mapping without its duplicates.
-type mappingKeys struct {
-	order   []string
-	entries map[string]entry
-}
-
-// keys returns the entries of a mapping; of duplicates the first.
-func (d *decoder) keys(node *yaml.Node) mappingKeys {
-	keys := mappingKeys{entries: map[string]entry{}}
-	for i := 0; i+1 < len(node.Content); i += 2 {
-		name, span := node.Content[i].Value, spanOf(d.file, node.Content[i])
-		if first, found := keys.entries[name]; found {
-			d.list.Errorf(diag.DuplicateKey, span, "the key `%s` is there twice", name).
-				Also(first.key, "first here").Helpf("remove one")
-			continue
-		}
-		keys.entries[name] = entry{key: span, value: node.Content[i+1]}
-		keys.order = append(keys.order, name)
-	}
-	return keys
-}
-
-// unknownKeys reports them, and returns the keys that were probably meant: those need not be reported as missing.
-func (d *decoder) unknownKeys(keys mappingKeys, fields []field) map[string]bool {
-	var known, open []string
-	for _, f := range fields {
-		known = append(known, f.name)
-		if _, found := keys.entries[f.name]; !found {
-			open = append(open, f.name)
-		}
-	}
-	excused := map[string]bool{}
-	for _, name := range keys.order {
-		if slices.Contains(known, name) {
-			continue
-		}
-		report := d.list.Errorf(diag.UnknownKey, keys.entries[name].key, "unknown key `%s`", name)
-		if meant, ok := diag.Nearest(name, open); ok {
-			excused[meant] = true
-			report.Helpf("did you mean `%s`?", meant)
-			continue
-		}
-		report.Helpf("allowed are %s", oneOf(known))
-	}
-	return excused
-}
-
-func (d *decoder) slice(node *yaml.Node, t target) {
-	if node.Kind != yaml.SequenceNode {
+func (d *decoder) slice(node *syntax.Node, t target) {
+	if node.Kind != syntax.Sequence {
 		d.wrongType(node, t, "a list")
 		return
 	}
-	if len(node.Content) < t.rule.minItems {
-		d.list.Errorf(diag.OutOfRange, spanOf(d.file, node), "`%s` needs at least %d item", t.name, t.rule.minItems)
+	count := node.Len()
+	if count < t.rule.minItems {
+		d.errorf(diag.OutOfRange, node.At, "`%s` needs at least %d item", t.name, t.rule.minItems)
 	}
-	t.value.Set(reflect.MakeSlice(t.value.Type(), len(node.Content), len(node.Content)))
-	first := map[string]source.Span{}
-	for i, child := range node.Content {
-		span := spanOf(d.file, child)
-		d.decode(child, target{value: t.value.Index(i), name: t.name, key: span, rule: t.rule.item()})
-		if !t.rule.unique {
-			continue
-		}
-		if earlier, found := first[child.Value]; found {
-			d.list.Errorf(diag.RepeatedItem, span, "`%s` is in `%s` twice", child.Value, t.name).
-				Also(earlier, "first here").Helpf("remove one")
-			continue
-		}
-		first[child.Value] = span
+	t.value.Set(reflect.MakeSlice(t.value.Type(), count, count))
+	i := 0
+	for child := node.First; child != nil; child = child.Next {
+		d.decode(child, target{value: t.value.Index(i), name: t.name, key: child.At, rule: t.rule.item})
+		i++
+	}
+	if t.rule.unique {
+		d.unique(node, t)
 	}
 }
 
-// stringMap fills a map with string keys. A format rule is about keys; `label-value` is about both sides.
-func (d *decoder) stringMap(node *yaml.Node, t target) {
-	if node.Kind != yaml.MappingNode {
+// unique reports items that are there twice.
+func (d *decoder) unique(node *syntax.Node, t target) {
+	var items distinct
+	for child := node.First; child != nil; child = child.Next {
+		item := child.Follow()
+		if item.Kind != syntax.Scalar {
+			continue
+		}
+		if first := items.insert(item); first != nil {
+			d.errorf(diag.RepeatedItem, child.At, "`%s` is in `%s` twice", item.Value, t.name).
+				Also(d.span(first.At), "first here").Helpf("remove one")
+		}
+	}
+}
+
+// stringMap fills a map with string keys.
+func (d *decoder) stringMap(node *syntax.Node, t target) {
+	if node.Kind != syntax.Mapping {
 		d.wrongType(node, t, "a mapping")
 		return
 	}
-	keyRule, valueRule := rule{format: t.rule.format}, t.rule
-	valueRule.required = false
-	if t.rule.format == "label-value" {
-		keyRule.format = "label-name"
-	} else {
-		valueRule.format = ""
-	}
-	t.value.Set(reflect.MakeMap(t.value.Type()))
+	kind := t.value.Type()
+	t.value.Set(reflect.MakeMap(kind))
 	keys := d.keys(node)
-	if len(keys.order) < t.rule.minItems {
-		d.list.Errorf(diag.OutOfRange, spanOf(d.file, node), "`%s` needs at least %d entry", t.name, t.rule.minItems)
+	if len(keys) < t.rule.minItems {
+		d.errorf(diag.OutOfRange, node.At, "`%s` needs at least %d entry", t.name, t.rule.minItems)
 	}
-	for _, name := range keys.order {
-		entry := keys.entries[name]
-		if name == "" {
-			d.list.Errorf(diag.BadFormat, entry.key, "a key of `%s` must not be empty", t.name)
+	for _, key := range keys {
+		if key.Value == "" {
+			d.errorf(diag.BadFormat, key.At, "a key of `%s` must not be empty", t.name)
 		}
-		d.checkText(entry.key, name, target{name: t.name, rule: keyRule})
-		value := reflect.New(t.value.Type().Elem()).Elem()
-		d.decode(entry.value, target{value: value, name: name, key: entry.key, rule: valueRule})
-		t.value.SetMapIndex(reflect.ValueOf(name), value)
+		d.checkText(key.At, key.Value, target{name: t.name, rule: t.rule.key})
+		value := reflect.New(kind.Elem()).Elem()
+		remembered := len(d.places)
+		d.decode(key.Next, target{value: value, name: key.Value, key: key.At, rule: t.rule.entry})
+		d.places = d.places[:remembered] // the value moves into the map
+		d.rememberEntry(t, key)
+		t.value.SetMapIndex(reflect.ValueOf(key.Value).Convert(kind.Key()), value)
 	}
+}
+
+func (d *decoder) rememberEntry(t target, key *syntax.Node) {
+	d.entries = append(d.entries, entryPlace{field: t.value.Addr().Interface(), name: key.Value, key: key.At, value: key.Next.At})
 }
 
 func oneOf(names []string) string { return "`" + strings.Join(names, "`, `") + "`" }

@@ -5,12 +5,14 @@ import (
 	"net/netip"
 	"regexp"
 	"strings"
+	"sync"
 	"unicode"
 
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// formats holds, per format name of a rule, the test and the sentence that says what is allowed.
+// formats holds, per format name of a rule, the test and the sentence that says what is allowed. Tests of text that every tenant has
+// are written by hand, because a regular expression costs ten times as much.
 var formats = map[string]struct {
 	valid   func(string) bool
 	allowed string
@@ -26,11 +28,11 @@ var formats = map[string]struct {
 	"network":      {network, "a Multus network as `namespace/name`"},
 	"sha256":       {sha256, "a digest: `sha256:` and 64 of 0-9 and a-f"},
 	"dns-name": {
-		func(s string) bool { return len(validation.IsDNS1123Subdomain(s)) == 0 },
+		func(s string) bool { return dnsLabel(s) || len(validation.IsDNS1123Subdomain(s)) == 0 },
 		"at most 253 of a-z, 0-9, `-` and `.`, each part beginning and ending with a letter or digit",
 	},
 	"dns-label": {
-		func(s string) bool { return len(validation.IsDNS1123Label(s)) == 0 },
+		dnsLabel,
 		"at most 63 of a-z, 0-9 and `-`, beginning and ending with a letter or digit",
 	},
 	"label-name": {
@@ -38,7 +40,7 @@ var formats = map[string]struct {
 		"a label name such as `node.example.com/kind`",
 	},
 	"label-value": {
-		func(s string) bool { return len(validation.IsValidLabelValue(s)) == 0 },
+		func(s string) bool { return dnsLabel(s) || len(validation.IsValidLabelValue(s)) == 0 },
 		"at most 63 of letters, digits, `-`, `_` and `.`, beginning and ending with a letter or digit",
 	},
 	"env-name": {
@@ -62,7 +64,7 @@ var formats = map[string]struct {
 		"the name of a network interface such as `eth0`: 1 to 15 of letters, digits, `_`, `.` and `-`",
 	},
 	"kubernetes-version": {
-		regexp.MustCompile(`^1\.(0|[1-9][0-9]{0,2})$`).MatchString,
+		kubernetesVersion.MatchString,
 		"a Kubernetes minor version such as `1.36`",
 	},
 	"mpi-version": {
@@ -79,6 +81,29 @@ var formats = map[string]struct {
 	},
 }
 
+// dnsLabel is validation.IsDNS1123Label.
+func dnsLabel(s string) bool {
+	if s == "" || len(s) > validation.DNS1123LabelMaxLength || s[0] == '-' || s[len(s)-1] == '-' {
+		return false
+	}
+	for i := range len(s) {
+		if c := s[i]; (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '-' {
+			return false
+		}
+	}
+	return true
+}
+
+// pattern is a regular expression that is compiled when it is needed first, so that starting the program does not pay for it.
+type pattern struct{ compiled func() *regexp.Regexp }
+
+func expression(text string) pattern {
+	return pattern{sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })}
+}
+
+// MatchString says whether text matches.
+func (p pattern) MatchString(text string) bool { return p.compiled().MatchString(text) }
+
 // group keeps out names with which a spec would give rights to more people than its reader sees.
 func group(s string) bool {
 	hidden := func(r rune) bool { return !unicode.IsPrint(r) }
@@ -86,11 +111,13 @@ func group(s string) bool {
 }
 
 // interfaceName is what Linux takes (dev_valid_name), less what would need quotes in a command line.
-var interfaceName = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,15}$`)
+var interfaceName = expression(`^[A-Za-z0-9_.-]{1,15}$`)
 
-var mpiVersion = regexp.MustCompile(`^[0-9]+(\.[0-9]+)*([.-]?[a-z]+[0-9]*)?$`)
+var kubernetesVersion = expression(`^1\.(0|[1-9][0-9]{0,2})$`)
+
+var mpiVersion = expression(`^[0-9]+(\.[0-9]+)*([.-]?[a-z]+[0-9]*)?$`)
 
 // image follows the grammar of github.com/distribution/reference: domain, path, tag, digest.
-var image = regexp.MustCompile(`^(?:[A-Za-z0-9][A-Za-z0-9.-]*(?::[0-9]+)?/)?` +
+var image = expression(`^(?:[A-Za-z0-9][A-Za-z0-9.-]*(?::[0-9]+)?/)?` +
 	`[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*(?:/[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*)*` +
 	`(?::[A-Za-z0-9_][A-Za-z0-9_.-]{0,127})?(?:@sha256:[0-9a-f]{64})?$`)

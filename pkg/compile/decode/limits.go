@@ -1,19 +1,18 @@
 package decode
 
 import (
-	"strings"
-
-	"go.yaml.in/yaml/v4"
-
+	"lockstep.dev/lockstep/pkg/compile/decode/syntax"
 	"lockstep.dev/lockstep/pkg/compile/diag"
 	"lockstep.dev/lockstep/pkg/compile/source"
 )
 
-// The limits of one file. Real specs are far below; a file beyond them is a mistake or an attack (`YAML bomb`).
+// The limits of one document, beside source.MaxFileSize and syntax.MaxDocuments. Real specs are far below; a file beyond them is a
+// mistake or an attack (`YAML bomb`).
 const (
-	maxDepth     = 64
-	maxDocuments = 1000
-	maxAliased   = 10000
+	// MaxDepth is how deep values may be nested.
+	MaxDepth = 64
+	// MaxAliased is how many values may be reached through aliases.
+	MaxAliased = 10000
 )
 
 // guard walks a document before it is decoded.
@@ -26,67 +25,60 @@ type guard struct {
 
 // bounded reports whether a document is within the limits and uses only the YAML that specs use. After it, recursion over
 // the document ends and costs little.
-func bounded(file *source.File, node *yaml.Node, list *diag.List) bool {
+func bounded(file *source.File, node *syntax.Node, list *diag.List) bool {
 	g := guard{file: file, list: list, ok: true}
 	g.walk(node, 1, false)
 	return g.ok
 }
 
 // walk stops at the first limit, because what follows would repeat it; other mistakes do not stop it.
-func (g *guard) walk(node *yaml.Node, depth int, aliased bool) bool {
-	if node.Kind == yaml.AliasNode {
-		node, aliased = node.Alias, true
+func (g *guard) walk(node *syntax.Node, depth int, aliased bool) bool {
+	if node.Kind == syntax.Alias {
+		node, aliased = node.Target, true
 	}
 	if aliased {
 		g.aliased++
 	}
-	if depth > maxDepth {
-		return g.tooComplex(node, "values are nested more than %d deep", maxDepth)
+	if depth > MaxDepth {
+		return g.tooComplex(node, "values are nested more than %d deep", MaxDepth)
 	}
-	if g.aliased > maxAliased {
-		return g.tooComplex(node, "aliases repeat more than %d values", maxAliased)
+	if g.aliased > MaxAliased {
+		return g.tooComplex(node, "aliases repeat more than %d values", MaxAliased)
 	}
-	g.checkTag(node)
-	for i, child := range node.Content {
-		if node.Kind == yaml.MappingNode && i%2 == 0 {
+	if node.Tag == syntax.Foreign {
+		g.unsupported(node, "the tag `%s` is not used in specs", node.Foreign).Helpf("remove the tag")
+	}
+	isKey := node.Kind == syntax.Mapping
+	for child := node.First; child != nil; child = child.Next {
+		if isKey {
 			g.checkKey(child)
-			continue
-		}
-		if !g.walk(child, depth+1, aliased) {
+		} else if !g.walk(child, depth+1, aliased) {
 			return false
 		}
+		isKey = node.Kind == syntax.Mapping && !isKey
 	}
 	return true
 }
 
-func (g *guard) tooComplex(node *yaml.Node, format string, args ...any) bool {
-	g.list.Errorf(diag.TooComplex, spanOf(g.file, node), format, args...).
+func (g *guard) tooComplex(node *syntax.Node, format string, args ...any) bool {
+	g.list.Errorf(diag.TooComplex, node.At.In(g.file), format, args...).
 		Helpf("write the values out in a flatter form")
 	g.ok = false
 	return false
 }
 
-func (g *guard) checkTag(node *yaml.Node) {
-	switch tag := node.ShortTag(); tag {
-	case "!!map", "!!seq", "!!str", "!!int", "!!float", "!!bool", "!!null", "!!timestamp", "!!merge", "":
-	default:
-		g.unsupported(node, "the tag `%s` is not used in specs", tag).Helpf("remove the tag")
-	}
-}
-
-func (g *guard) checkKey(key *yaml.Node) {
+func (g *guard) checkKey(key *syntax.Node) {
 	switch {
-	case key.Kind != yaml.ScalarNode:
+	case key.Kind != syntax.Scalar:
 		g.unsupported(key, "a key must be a string")
-	case key.ShortTag() == "!!merge":
+	case key.Tag == syntax.Merge:
 		g.unsupported(key, "merge keys are not used in specs").Helpf("write the keys out")
-	case strings.HasPrefix(key.ShortTag(), "!!"):
-	default:
-		g.unsupported(key, "the tag `%s` is not used in specs", key.ShortTag()).Helpf("remove the tag")
+	case key.Tag == syntax.Foreign:
+		g.unsupported(key, "the tag `%s` is not used in specs", key.Foreign).Helpf("remove the tag")
 	}
 }
 
-func (g *guard) unsupported(node *yaml.Node, format string, args ...any) *diag.Diagnostic {
+func (g *guard) unsupported(node *syntax.Node, format string, args ...any) *diag.Diagnostic {
 	g.ok = false
-	return g.list.Errorf(diag.UnsupportedYAML, spanOf(g.file, node), format, args...)
+	return g.list.Errorf(diag.UnsupportedYAML, node.At.In(g.file), format, args...)
 }

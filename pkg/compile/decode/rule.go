@@ -2,42 +2,75 @@ package decode
 
 import (
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"lockstep.dev/lockstep/pkg/compile/decode/syntax"
 )
 
 // rule is the parsed `jsonschema` tag of a field; package v1alpha1 lists the words.
 type rule struct {
 	required, unique bool
 	enum             []string
-	def              string
-	minimum, maximum string
-	minItems         int
-	format           string
+	def              *syntax.Node
+	minimum, maximum *resource.Quantity
+	// least and most are the bounds as they are written in the tag.
+	least, most string
+	minItems    int
+	format      string
+	// item is the rule for the items of a list, which must not be empty; key and entry are those of a map.
+	item, key, entry *rule
 }
 
 // field is one key of a struct.
 type field struct {
 	name  string
 	index []int
-	rule  rule
+	rule  *rule
 }
 
-// fieldsOf returns the keys of a struct, those of embedded structs included, in the order of their declaration.
-func fieldsOf(t reflect.Type) []field {
-	var fields []field
+// structure is what decoding needs to know about a struct.
+type structure struct {
+	// fields are those of embedded structs included, in the order of their declaration.
+	fields []field
+	// number is the position of a key in fields.
+	number map[string]int
+}
+
+// structures holds one *structure per type: tags are parsed once, and only those of types that occur.
+var structures sync.Map
+
+func structureOf(t reflect.Type) *structure {
+	if known, found := structures.Load(t); found {
+		return known.(*structure)
+	}
+	made := &structure{number: map[string]int{}}
 	for _, f := range reflect.VisibleFields(t) {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		if f.Anonymous || name == "" {
 			continue
 		}
-		fields = append(fields, field{name: name, index: f.Index, rule: parseRule(f.Tag.Get("jsonschema"))})
+		made.number[name] = len(made.fields)
+		made.fields = append(made.fields, field{name: name, index: f.Index, rule: parseRule(f.Tag.Get("jsonschema"))})
 	}
-	return fields
+	known, _ := structures.LoadOrStore(t, made)
+	return known.(*structure)
 }
 
-func parseRule(tag string) rule {
-	var r rule
+func (s *structure) names() []string {
+	names := make([]string, len(s.fields))
+	for i, f := range s.fields {
+		names[i] = f.name
+	}
+	return names
+}
+
+func parseRule(tag string) *rule {
+	r := &rule{}
 	for _, word := range strings.Split(tag, ",") {
 		name, value, _ := strings.Cut(word, "=")
 		switch name {
@@ -48,22 +81,56 @@ func parseRule(tag string) rule {
 		case "enum":
 			r.enum = append(r.enum, value)
 		case "default":
-			r.def = value
+			r.def = syntax.NewScalar(value) // so that a default means what the same text in a spec means
 		case "minimum":
-			r.minimum = value
+			r.minimum, r.least = bound(value), value
 		case "maximum":
-			r.maximum = value
+			r.maximum, r.most = bound(value), value
 		case "minItems":
 			r.minItems, _ = strconv.Atoi(value)
 		case "format":
 			r.format = value
 		}
 	}
+	r.derive()
 	return r
 }
 
-// item is the rule for the items of a list, which must not be empty.
-func (r rule) item() rule {
-	r.required, r.unique, r.minItems = true, false, 0
-	return r
+func bound(value string) *resource.Quantity {
+	q := resource.MustParse(value)
+	return &q
+}
+
+// derive sets the rules of what is inside. A format of a map is about its keys, unless it is one of mapFormats.
+func (r *rule) derive() {
+	inner := *r
+	inner.required, inner.def, inner.unique, inner.minItems = false, nil, false, 0
+	entry, item := inner, inner
+	item.required = true
+	r.item = &item
+	r.key, r.entry = &rule{format: r.format}, &entry
+	entry.format = ""
+	if both, found := mapFormats[r.format]; found {
+		r.key.format, entry.format = both.key, both.value
+	}
+}
+
+// mapFormats are the formats that say something about the values of a map too.
+var mapFormats = map[string]struct{ key, value string }{
+	"label-value": {"label-name", "label-value"},
+	"sha256":      {"image", "sha256"},
+}
+
+func (r *rule) allows(word string) bool { return len(r.enum) == 0 || slices.Contains(r.enum, word) }
+
+func (r *rule) bounds() string {
+	if r.most == "" {
+		return "at least " + r.least + " is allowed"
+	}
+	return r.least + " to " + r.most + " are allowed"
+}
+
+// isZero says whether a tag had no effect.
+func (r *rule) isZero() bool {
+	return !r.required && !r.unique && len(r.enum) == 0 && r.def == nil && r.minimum == nil && r.maximum == nil && r.minItems == 0 && r.format == ""
 }

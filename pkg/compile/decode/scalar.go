@@ -4,20 +4,18 @@ import (
 	"errors"
 	"math"
 	"reflect"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
-	"go.yaml.in/yaml/v4"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
+	"lockstep.dev/lockstep/pkg/compile/decode/syntax"
 	"lockstep.dev/lockstep/pkg/compile/diag"
-	"lockstep.dev/lockstep/pkg/compile/source"
 )
 
-func (d *decoder) scalar(node *yaml.Node, t target) {
+func (d *decoder) scalar(node *syntax.Node, t target) {
 	switch t.value.Kind() {
 	case reflect.String:
 		d.text(node, t)
@@ -28,166 +26,248 @@ func (d *decoder) scalar(node *yaml.Node, t target) {
 	}
 }
 
-func (d *decoder) text(node *yaml.Node, t target) {
-	if node.Kind != yaml.ScalarNode || node.ShortTag() != "!!str" {
+func (d *decoder) text(node *syntax.Node, t target) {
+	// A date needs no quotes where a date is wanted.
+	isDate := node.Tag == syntax.Timestamp && t.rule.format == "date"
+	if node.Kind != syntax.Scalar || node.Tag != syntax.String && !isDate {
 		report := d.wrongType(node, t, "a string")
 		switch {
 		case len(t.rule.enum) > 0:
 			report.Helpf("allowed are %s", oneOf(t.rule.enum))
-		case node.Kind == yaml.ScalarNode:
+		case node.Kind == syntax.Scalar:
 			report.Helpf("write it in quotes: %q", node.Value)
 		}
 		return
 	}
 	t.value.SetString(node.Value)
-	d.checkText(spanOf(d.file, node), node.Value, t)
+	d.checkText(node.At, node.Value, t)
 }
 
-func (d *decoder) checkText(span source.Span, text string, t target) {
+func (d *decoder) checkText(at syntax.Place, text string, t target) {
 	switch {
 	case text == "" && !t.rule.required:
 	case text == "":
-		d.list.Errorf(diag.BadFormat, span, "`%s` must not be empty", t.name)
-	case len(t.rule.enum) > 0 && !slices.Contains(t.rule.enum, text):
-		d.list.Errorf(diag.NotAllowed, span, "`%s` is not allowed for `%s`: allowed are %s", text, t.name, oneOf(t.rule.enum)).
+		d.errorf(diag.BadFormat, at, "`%s` must not be empty", t.name)
+	case !t.rule.allows(text):
+		d.errorf(diag.NotAllowed, at, "`%s` is not allowed for `%s`: allowed are %s", text, t.name, oneOf(t.rule.enum)).
 			Suggest(text, t.rule.enum)
 	case t.rule.format != "" && !formats[t.rule.format].valid(text):
-		d.list.Errorf(diag.BadFormat, span, "`%s` in `%s` must be %s", text, t.name, formats[t.rule.format].allowed)
+		d.errorf(diag.BadFormat, at, "`%s` in `%s` must be %s", text, t.name, formats[t.rule.format].allowed)
 	}
 }
 
-func (d *decoder) boolean(node *yaml.Node, t target) {
-	if node.Kind != yaml.ScalarNode || node.ShortTag() != "!!bool" {
+func (d *decoder) boolean(node *syntax.Node, t target) {
+	if node.Kind != syntax.Scalar || node.Tag != syntax.Bool {
 		d.wrongType(node, t, "true or false")
 		return
 	}
-	var value bool
-	if node.Decode(&value) == nil {
-		t.value.SetBool(value)
-	}
+	t.value.SetBool(strings.EqualFold(node.Value, "true"))
 }
 
-// digits is a whole number, also where it is so large that YAML reads it as a float.
-var digits = regexp.MustCompile(`^[-+]?[0-9]+$`)
+// isDecimal says whether text is a whole number that every reader of YAML understands: decimal, without leading zeros or underscores.
+func isDecimal(text string) bool {
+	rest := strings.TrimLeft(text, "+-")
+	return len(text)-len(rest) <= 1 && digitsOnly(rest) && (rest == "0" || rest[0] != '0')
+}
 
-func (d *decoder) integer(node *yaml.Node, t target) {
-	if node.Kind != yaml.ScalarNode || node.ShortTag() != "!!int" && !digits.MatchString(node.Value) {
-		d.wrongType(node, t, "a whole number")
-		return
+func digitsOnly(text string) bool {
+	for i := range len(text) {
+		if text[i] < '0' || text[i] > '9' {
+			return false
+		}
 	}
-	var value int64
-	if err := node.Decode(&value); err != nil || t.value.OverflowInt(value) {
-		d.list.Errorf(diag.OutOfRange, spanOf(d.file, node), "`%s` is too large for `%s`", node.Value, t.name)
+	return text != ""
+}
+
+// wholeNumber returns the value of a node that is a decimal number and fits into bits, or reports what is wrong.
+func (d *decoder) wholeNumber(node *syntax.Node, t target, want string, bits int) (int64, bool) {
+	switch {
+	case node.Kind != syntax.Scalar || node.Tag == syntax.String || node.Tag != syntax.Int && !isDecimal(node.Value):
+		d.wrongType(node, t, want)
+		return 0, false
+	case !isDecimal(node.Value):
+		d.ambiguous(node)
+		return 0, false
+	}
+	value, err := strconv.ParseInt(node.Value, 10, bits)
+	if err != nil {
+		d.errorf(diag.OutOfRange, node.At, "`%s` is too large for `%s`", node.Value, t.name)
+		return 0, false
+	}
+	return value, true
+}
+
+// ambiguous reports a number such as 010 or 1_000, of which readers of YAML 1.1 and of YAML 1.2 make different values.
+func (d *decoder) ambiguous(node *syntax.Node) {
+	d.errorf(diag.WrongType, node.At, "the number `%s` means different values to different readers of YAML", node.Value).
+		Helpf("write it in decimal digits without leading zeros, or as a string in quotes")
+}
+
+func (d *decoder) integer(node *syntax.Node, t target) {
+	value, ok := d.wholeNumber(node, t, "a whole number", t.value.Type().Bits())
+	if !ok {
 		return
 	}
 	t.value.SetInt(value)
-	d.checkNumber(node, *resource.NewQuantity(value, resource.DecimalSI), t)
+	d.checkNumber(node, resource.NewQuantity(value, resource.DecimalSI), t)
 }
 
 // intOrString takes a number in the range of the rule or one of its words.
-func (d *decoder) intOrString(node *yaml.Node, t target) {
-	if node.Kind == yaml.ScalarNode && node.ShortTag() == "!!str" && slices.Contains(t.rule.enum, node.Value) {
-		t.value.Set(reflect.ValueOf(intstr.FromString(node.Value)))
+func (d *decoder) intOrString(node *syntax.Node, t target) {
+	if node.Kind == syntax.Scalar && node.Tag == syntax.String && slices.Contains(t.rule.enum, node.Value) {
+		*in[intstr.IntOrString](t.value) = intstr.FromString(node.Value)
 		return
 	}
-	if node.Kind != yaml.ScalarNode || node.ShortTag() != "!!int" {
-		d.wrongType(node, t, "a whole number or "+oneOf(t.rule.enum))
+	value, ok := d.wholeNumber(node, t, "a whole number or "+oneOf(t.rule.enum), 32)
+	if !ok {
 		return
 	}
-	var value int32
-	if err := node.Decode(&value); err != nil {
-		d.list.Errorf(diag.OutOfRange, spanOf(d.file, node), "`%s` is too large for `%s`", node.Value, t.name)
-		return
-	}
-	t.value.Set(reflect.ValueOf(intstr.FromInt32(value)))
-	d.checkNumber(node, *resource.NewQuantity(int64(value), resource.DecimalSI), t)
+	*in[intstr.IntOrString](t.value) = intstr.FromInt32(int32(value))
+	d.checkNumber(node, resource.NewQuantity(value, resource.DecimalSI), t)
 }
-
-// amount bounds what ParseQuantity gets: a huge exponent would make it compute for minutes.
-var amount = regexp.MustCompile(`^[+-]?[0-9]{1,18}(\.[0-9]{1,9})?([eE][+-]?[0-9]{1,2}|[A-Za-z]{0,2})$`)
 
 var errNotAnAmount = errors.New("not an amount")
 
-func (d *decoder) quantity(node *yaml.Node, t target) {
-	if node.Kind != yaml.ScalarNode || node.ShortTag() == "!!bool" || node.ShortTag() == "!!timestamp" {
+func (d *decoder) quantity(node *syntax.Node, t target) {
+	if node.Kind != syntax.Scalar || node.Tag == syntax.Bool || node.Tag == syntax.Timestamp {
 		d.wrongType(node, t, "an amount such as `500m`, `2` or `16Gi`")
 		return
 	}
 	var value resource.Quantity
 	err := errNotAnAmount
-	if amount.MatchString(node.Value) {
+	if isAmount(node.Value) {
 		value, err = resource.ParseQuantity(node.Value)
 	}
 	if err != nil {
-		d.list.Errorf(diag.BadFormat, spanOf(d.file, node), "`%s` in `%s` is not an amount such as `500m`, `2` or `16Gi`", node.Value, t.name)
+		d.errorf(diag.BadFormat, node.At, "`%s` in `%s` is not an amount such as `500m`, `2` or `16Gi`", node.Value, t.name)
 		return
 	}
-	t.value.Set(reflect.ValueOf(value))
-	d.checkNumber(node, value, t)
+	*in[resource.Quantity](t.value) = value
+	d.checkNumber(node, &value, t)
+}
+
+// isAmount bounds what ParseQuantity gets, because a huge exponent would make it compute for minutes: a sign, up to 18 digits, up to
+// 9 decimals, and a unit of up to 2 letters or an exponent of up to 2 digits.
+func isAmount(text string) bool {
+	text = strings.TrimPrefix(strings.TrimPrefix(text, "+"), "-")
+	whole := leadingDigits(text)
+	text = text[whole:]
+	if whole < 1 || whole > 18 {
+		return false
+	}
+	if strings.HasPrefix(text, ".") {
+		decimals := leadingDigits(text[1:])
+		if decimals < 1 || decimals > 9 {
+			return false
+		}
+		text = text[1+decimals:]
+	}
+	return isUnit(text)
+}
+
+func isUnit(text string) bool {
+	if len(text) > 0 && (text[0] == 'e' || text[0] == 'E') {
+		exponent := strings.TrimLeft(text[1:], "+-")
+		if n := len(exponent); n >= 1 && n <= 2 && len(text)-n <= 2 && digitsOnly(exponent) {
+			return true
+		}
+	}
+	for i := range len(text) {
+		if letter := text[i] | 0x20; letter < 'a' || letter > 'z' {
+			return false
+		}
+	}
+	return len(text) <= 2
+}
+
+func leadingDigits(text string) int {
+	n := 0
+	for n < len(text) && text[n] >= '0' && text[n] <= '9' {
+		n++
+	}
+	return n
 }
 
 // leastMemory is the least amount that the rule of a memory field has. Less is a forgotten or mistaken unit.
 const leastMemory = "1Mi"
 
-func (d *decoder) checkNumber(node *yaml.Node, value resource.Quantity, t target) {
-	span := spanOf(d.file, node)
+func (d *decoder) checkNumber(node *syntax.Node, value *resource.Quantity, t target) {
 	switch r := t.rule; {
-	case r.minimum != "" && value.Cmp(resource.MustParse(r.minimum)) < 0:
-		report := d.list.Errorf(diag.OutOfRange, span, "`%s` is too small for `%s`: %s", node.Value, t.name, r.bounds())
-		if number := strings.TrimSuffix(node.Value, "m"); r.minimum == leastMemory && digits.MatchString(number) && value.Sign() > 0 {
-			report.Notef("`m` is a thousandth, and without unit an amount is in bytes").Helpf("did you mean `%sMi`?", number)
+	case r.minimum != nil && value.Cmp(*r.minimum) < 0:
+		report := d.errorf(diag.OutOfRange, node.At, "`%s` is too small for `%s`: %s", node.Value, t.name, r.bounds())
+		if number := strings.TrimSuffix(node.Value, "m"); r.least == leastMemory && digitsOnly(number) && value.Sign() > 0 {
+			report.Notef("`m` is a thousandth, and without unit an amount is in bytes").Meant(node.Value, number+"Mi")
 		}
-	case r.maximum != "" && value.Cmp(resource.MustParse(r.maximum)) > 0:
-		d.list.Errorf(diag.OutOfRange, span, "`%s` is too large for `%s`: %s", node.Value, t.name, r.bounds())
+	case r.maximum != nil && value.Cmp(*r.maximum) > 0:
+		d.errorf(diag.OutOfRange, node.At, "`%s` is too large for `%s`: %s", node.Value, t.name, r.bounds())
 	}
-}
-
-func (r rule) bounds() string {
-	if r.maximum == "" {
-		return "at least " + r.minimum + " is allowed"
-	}
-	return r.minimum + " to " + r.maximum + " are allowed"
 }
 
 // freeForm fills a map whose keys are not ours to judge, such as the values of a chart.
-func (d *decoder) freeForm(node *yaml.Node, t target) {
-	if node.Kind != yaml.MappingNode {
+func (d *decoder) freeForm(node *syntax.Node, t target) {
+	if node.Kind != syntax.Mapping {
 		d.wrongType(node, t, "a mapping")
 		return
 	}
 	t.value.Set(reflect.ValueOf(d.plain(node)))
+	for _, key := range d.keysOnce(node) {
+		d.rememberEntry(t, key)
+	}
+}
+
+// keysOnce returns the keys of a mapping whose duplicates were reported already.
+func (d *decoder) keysOnce(node *syntax.Node) []*syntax.Node {
+	var keys distinct
+	for key := node.First; key != nil; key = key.Next.Next {
+		keys.insert(key)
+	}
+	return keys.order
 }
 
 // plain returns a node as Go values. Dates stay text, because YAML's dates are no JSON.
-func (d *decoder) plain(node *yaml.Node) any {
-	node = follow(node)
+func (d *decoder) plain(node *syntax.Node) any {
+	node = node.Follow()
 	switch node.Kind {
-	case yaml.MappingNode:
-		keys := d.keys(node)
+	case syntax.Mapping:
 		values := map[string]any{}
-		for _, name := range keys.order {
-			values[name] = d.plain(keys.entries[name].value)
+		for _, key := range d.keys(node) {
+			values[key.Value] = d.plain(key.Next)
 		}
 		return values
-	case yaml.SequenceNode:
-		items := make([]any, len(node.Content))
-		for i, child := range node.Content {
-			items[i] = d.plain(child)
+	case syntax.Sequence:
+		items := make([]any, 0, node.Len())
+		for child := node.First; child != nil; child = child.Next {
+			items = append(items, d.plain(child))
 		}
 		return items
 	}
 	return d.plainScalar(node)
 }
 
-func (d *decoder) plainScalar(node *yaml.Node) any {
-	if node.ShortTag() == "!!timestamp" || node.ShortTag() == "!!str" {
+func (d *decoder) plainScalar(node *syntax.Node) any {
+	switch node.Tag {
+	case syntax.String, syntax.Timestamp:
 		return node.Value
+	case syntax.Null:
+		return nil
+	case syntax.Bool:
+		return strings.EqualFold(node.Value, "true")
+	case syntax.Int:
+		if !isDecimal(node.Value) {
+			d.ambiguous(node)
+			return nil
+		}
+		if value, err := strconv.Atoi(node.Value); err == nil {
+			return value
+		}
 	}
-	var value any
-	err := node.Decode(&value)
-	number, isFloat := value.(float64)
-	if err != nil || isFloat && (math.IsNaN(number) || math.IsInf(number, 0)) {
-		d.list.Errorf(diag.WrongType, spanOf(d.file, node), "%s cannot be written as JSON", describe(node)).
+	return d.float(node)
+}
+
+func (d *decoder) float(node *syntax.Node) any {
+	value, err := strconv.ParseFloat(node.Value, 64)
+	if err != nil || math.IsNaN(value) || math.IsInf(value, 0) {
+		d.errorf(diag.WrongType, node.At, "%s cannot be written as JSON", describe(node)).
 			Helpf("write it in quotes: %s", strconv.Quote(node.Value))
 		return nil
 	}
@@ -195,19 +275,19 @@ func (d *decoder) plainScalar(node *yaml.Node) any {
 }
 
 // describe names what a node is, for `must be X, not Y`.
-func describe(node *yaml.Node) string {
-	switch node.ShortTag() {
-	case "!!map":
+func describe(node *syntax.Node) string {
+	switch node.Follow().Tag {
+	case syntax.Map:
 		return "a mapping"
-	case "!!seq":
+	case syntax.List:
 		return "a list"
-	case "!!int", "!!float":
+	case syntax.Int, syntax.Float:
 		return "the number `" + node.Value + "`"
-	case "!!bool":
+	case syntax.Bool:
 		return "the boolean `" + node.Value + "`"
-	case "!!timestamp":
+	case syntax.Timestamp:
 		return "the date `" + node.Value + "`"
-	case "!!null":
+	case syntax.Null:
 		return "nothing"
 	}
 	return "the string `" + node.Value + "`"

@@ -13,7 +13,9 @@ import (
 	"path"
 	"sort"
 	"strings"
+	"sync"
 	"unicode/utf8"
+	"unsafe"
 )
 
 // MaxFileSize is the largest spec file that is read, in bytes. A real one has some kilobytes.
@@ -33,28 +35,65 @@ var (
 type File struct {
 	// Path is relative to the root, with slashes.
 	Path string
-	// Data is the content without byte order mark.
+	// Data is the content without byte order mark. Nobody changes it.
 	Data []byte
 	// Err is why the file could not be read; Data is then empty.
 	Err error
 
-	lines []string
+	// regular says that the folder lists it as a regular file, so that opening it cannot block.
+	regular bool
+	split   sync.Once
+	ends    []int32
 }
 
 // NewFile returns a file with content.
 func NewFile(name string, data []byte) *File {
-	return &File{Path: name, Data: bytes.TrimPrefix(data, []byte("\ufeff"))}
+	return &File{Path: name, Data: trimMark(data)}
 }
 
-// Line returns the text of a line without its end, or "" where there is none. Lines count from 1.
-func (f *File) Line(number int) string {
-	if f.lines == nil {
-		f.lines = strings.Split(strings.ReplaceAll(string(f.Data), "\r\n", "\n"), "\n")
+func trimMark(data []byte) []byte { return bytes.TrimPrefix(data, []byte("\ufeff")) }
+
+// Text returns the content without a copy.
+func (f *File) Text() string { return unsafe.String(unsafe.SliceData(f.Data), len(f.Data)) }
+
+// Language is what a spec file is written in.
+type Language int
+
+// The languages.
+const (
+	YAML Language = iota
+	Jsonnet
+)
+
+// Language follows from the name.
+func (f *File) Language() Language {
+	if path.Ext(f.Path) == ".jsonnet" {
+		return Jsonnet
 	}
-	if number < 1 || number > len(f.lines) {
+	return YAML
+}
+
+// Line returns the text of a line without its end, or "" where there is none. Lines count from 1 and end with LF, CRLF or CR.
+func (f *File) Line(number int) string {
+	f.split.Do(f.findEnds)
+	if number < 1 || number > len(f.ends) {
 		return ""
 	}
-	return f.lines[number-1]
+	start := 0
+	if number > 1 {
+		start = int(f.ends[number-2])
+	}
+	return strings.TrimRight(f.Text()[start:f.ends[number-1]], "\r\n")
+}
+
+// findEnds notes where each line ends, its end included.
+func (f *File) findEnds() {
+	for i, c := range f.Data {
+		if c == '\n' || c == '\r' && (i+1 == len(f.Data) || f.Data[i+1] != '\n') {
+			f.ends = append(f.ends, int32(i+1))
+		}
+	}
+	f.ends = append(f.ends, int32(len(f.Data)))
 }
 
 // Span is a piece of one line of a file. The zero Span is nowhere.
@@ -110,23 +149,51 @@ func (f *File) Measurable(line int) bool { return len(f.Line(line)) <= maxMeasur
 // character.
 func (f *File) Token(line, column, n int) Span {
 	span := Span{File: f, Line: line, Column: column, Length: 1}
-	if f.Measurable(line) {
-		rest := utf8.RuneCountInString(f.Line(line)) - column + 1
-		span.Length = max(1, min(n, rest))
+	if text := f.Line(line); len(text) <= maxMeasured {
+		span.Length = max(1, min(n, utf8.RuneCountInString(text)-column+1))
 	}
 	return span
 }
 
-// Read returns the spec files under a root, sorted by path: all files of catalog/ and tenants/ that end in .yaml or .yml, and
-// overlays/*/cluster.yaml. Names that start with `.` or `_` are left out; names that are nearly right come with ErrIgnored.
+// Read returns the spec files under a root with their content, sorted by path. See Find for which they are.
 func Read(root fs.FS) []*File {
-	files := append(readTree(root, "catalog"), readTree(root, "tenants")...)
-	files = append(files, readClusters(root)...)
+	files := Find(root)
+	for _, file := range files {
+		file.Load(root)
+	}
+	return files
+}
+
+// Find returns the spec files under a root, sorted by path and not yet loaded: all files of catalog/ and tenants/ that end in .yaml,
+// .yml or .jsonnet, and overlays/*/cluster.yaml or cluster.jsonnet. Names that start with `.` or `_` are left out; names that are
+// nearly right come with ErrIgnored. Jsonnet libraries (.libsonnet) are no specs: others import them.
+func Find(root fs.FS) []*File {
+	files := append(findTree(root, "catalog"), findTree(root, "tenants")...)
+	files = append(files, findClusters(root)...)
 	sort.Slice(files, func(i, j int) bool { return files[i].Path < files[j].Path })
 	return files
 }
 
-func readTree(root fs.FS, folder string) []*File {
+// Load reads the content of a file that Find returned. It is safe for several files at a time.
+func (f *File) Load(root fs.FS) {
+	if f.Err != nil {
+		return
+	}
+	var data []byte
+	var err error
+	if f.regular {
+		data, err = readRegular(root, f.Path, MaxFileSize)
+	} else {
+		data, err = ReadBounded(root, f.Path, MaxFileSize)
+	}
+	if err != nil {
+		f.Err = explainLink(root, f.Path, err)
+		return
+	}
+	f.Data = trimMark(data)
+}
+
+func findTree(root fs.FS, folder string) []*File {
 	var files []*File
 	// The callback keeps every error in a File, so WalkDir itself has none to return.
 	_ = fs.WalkDir(root, folder, func(name string, entry fs.DirEntry, err error) error {
@@ -140,19 +207,17 @@ func readTree(root fs.FS, folder string) []*File {
 			return fs.SkipDir
 		case entry.IsDir() || hidden(name):
 			return nil
-		case !isYAML(name):
-			if isYAML(strings.ToLower(name)) {
-				files = append(files, &File{Path: name, Err: ErrIgnored})
-			}
-			return nil
+		case isSpec(name):
+			files = append(files, &File{Path: name, regular: entry.Type().IsRegular()})
+		case isSpec(strings.ToLower(name)):
+			files = append(files, &File{Path: name, Err: ErrIgnored})
 		}
-		files = append(files, read(root, name))
 		return nil
 	})
 	return files
 }
 
-func readClusters(root fs.FS) []*File {
+func findClusters(root fs.FS) []*File {
 	entries, err := fs.ReadDir(root, "overlays")
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -163,17 +228,17 @@ func readClusters(root fs.FS) []*File {
 	var files []*File
 	for _, entry := range entries {
 		if folder := path.Join("overlays", entry.Name()); !hidden(folder) {
-			files = append(files, readCluster(root, folder)...)
+			files = append(files, findCluster(root, folder)...)
 		}
 	}
 	return files
 }
 
-// readCluster returns the cluster.yaml of a folder, and what somebody may have meant to be one.
-func readCluster(root fs.FS, folder string) []*File {
+// findCluster returns the cluster.yaml of a folder, and what somebody may have meant to be one.
+func findCluster(root fs.FS, folder string) []*File {
 	info, err := fs.Stat(root, folder)
 	if err != nil {
-		return []*File{unreadable(root, folder, err)}
+		return []*File{{Path: folder, Err: explainLink(root, folder, err)}}
 	}
 	if !info.IsDir() {
 		return nil
@@ -185,10 +250,10 @@ func readCluster(root fs.FS, folder string) []*File {
 	var files []*File
 	for _, entry := range entries {
 		name := path.Join(folder, entry.Name())
-		switch {
-		case entry.Name() == "cluster.yaml":
-			files = append(files, read(root, name))
-		case strings.EqualFold(entry.Name(), "cluster.yaml") || strings.EqualFold(entry.Name(), "cluster.yml"):
+		switch lower := strings.ToLower(entry.Name()); {
+		case entry.Name() == "cluster.yaml" || entry.Name() == "cluster.jsonnet":
+			files = append(files, &File{Path: name, regular: entry.Type().IsRegular()})
+		case lower == "cluster.yaml" || lower == "cluster.yml" || lower == "cluster.jsonnet":
 			files = append(files, &File{Path: name, Err: ErrIgnored})
 		}
 	}
@@ -200,24 +265,20 @@ func hidden(name string) bool {
 	return strings.HasPrefix(base, ".") || strings.HasPrefix(base, "_")
 }
 
-func isYAML(name string) bool {
-	return path.Ext(name) == ".yaml" || path.Ext(name) == ".yml"
-}
-
-func read(root fs.FS, name string) *File {
-	data, err := ReadBounded(root, name, MaxFileSize)
-	if err != nil {
-		return unreadable(root, name, err)
+func isSpec(name string) bool {
+	switch path.Ext(name) {
+	case ".yaml", ".yml", ".jsonnet":
+		return true
 	}
-	return NewFile(name, data)
+	return false
 }
 
-// unreadable says of a symbolic link that it is one: the reason why it cannot be read is often where it leads.
-func unreadable(root fs.FS, name string, err error) *File {
+// explainLink says of a symbolic link that it is one: the reason why it cannot be read is often where it leads.
+func explainLink(root fs.FS, name string, err error) error {
 	if info, failed := fs.Lstat(root, name); failed == nil && info.Mode()&fs.ModeSymlink != 0 {
-		err = fmt.Errorf("the symbolic link leads nowhere that may be read: %w", err)
+		return fmt.Errorf("the symbolic link leads nowhere that may be read: %w", err)
 	}
-	return &File{Path: name, Err: err}
+	return err
 }
 
 // ReadBounded returns the content of a regular file of at most limit bytes. The error is ErrTooLarge or ErrNotRegular for others:
@@ -229,18 +290,37 @@ func ReadBounded(root fs.FS, name string, limit int64) ([]byte, error) {
 		return nil, err
 	case !info.Mode().IsRegular():
 		return nil, fmt.Errorf("%s: %w", name, ErrNotRegular)
-	case info.Size() > limit:
-		return nil, fmt.Errorf("%s: %w", name, ErrTooLarge)
 	}
+	return readRegular(root, name, limit)
+}
+
+// readRegular is ReadBounded for what its folder lists as a regular file: one look-up less.
+func readRegular(root fs.FS, name string, limit int64) ([]byte, error) {
 	file, err := root.Open(name)
 	if err != nil {
 		return nil, err
 	}
 	defer file.Close()
-	// The size of some files, such as those of /proc, is known only to who reads them.
-	data, err := io.ReadAll(io.LimitReader(file, limit+1))
-	if err == nil && int64(len(data)) > limit {
-		err = fmt.Errorf("%s: %w", name, ErrTooLarge)
+	info, err := file.Stat()
+	switch {
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("%s: %w", name, ErrNotRegular)
+	case info.Size() > limit:
+		return nil, fmt.Errorf("%s: %w", name, ErrTooLarge)
 	}
-	return data, err
+	return readAll(file, info.Size(), name, limit)
+}
+
+// readAll reads to the end. The size is what the file says of itself: some, such as those of /proc, say 0.
+func readAll(file io.Reader, size int64, name string, limit int64) ([]byte, error) {
+	data := bytes.NewBuffer(make([]byte, 0, size+bytes.MinRead))
+	if _, err := data.ReadFrom(io.LimitReader(file, limit+1)); err != nil {
+		return nil, err
+	}
+	if int64(data.Len()) > limit {
+		return nil, fmt.Errorf("%s: %w", name, ErrTooLarge)
+	}
+	return data.Bytes(), nil
 }

@@ -2,11 +2,14 @@ package source
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"testing"
+	"testing/fstest"
 )
 
 // TestRead reads a real folder with what an attacker may commit: nothing blocks, nothing outside is read, and nothing is left out
@@ -85,5 +88,33 @@ func TestRead(t *testing.T) {
 func TestReadBounded(t *testing.T) {
 	if _, err := ReadBounded(os.DirFS("/proc/self"), "status", 10); !errors.Is(err, ErrTooLarge) {
 		t.Errorf("error %v, want ErrTooLarge", err)
+	}
+}
+
+// TestLine: lines end with LF, CRLF or CR, and the last one needs no end.
+func TestLine(t *testing.T) {
+	file := NewFile("a.yaml", []byte("\ufeffa\r\nb\rc\n\nd"))
+	for i, want := range []string{"", "a", "b", "c", "", "d", ""} {
+		if got := file.Line(i); got != want {
+			t.Errorf("line %d is %q, want %q", i, got, want)
+		}
+	}
+}
+
+// TestFindJsonnet: Jsonnet files are specs like others, libraries are none.
+func TestFindJsonnet(t *testing.T) {
+	root := fstest.MapFS{}
+	for _, name := range []string{
+		"tenants/a.jsonnet", "tenants/lib.libsonnet", "tenants/A.JSONNET", "tenants/_b.jsonnet", "overlays/x/cluster.jsonnet", "overlays/y/other.jsonnet",
+	} {
+		root[name] = &fstest.MapFile{Data: []byte("{}")}
+	}
+	var got []string
+	for _, file := range Find(root) {
+		got = append(got, fmt.Sprint(file.Path, " ", file.Language(), " ", file.Err))
+	}
+	want := []string{"overlays/x/cluster.jsonnet 1 <nil>", "tenants/A.JSONNET 0 file is ignored", "tenants/a.jsonnet 1 <nil>"}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }

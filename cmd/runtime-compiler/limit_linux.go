@@ -1,0 +1,12 @@
+package main
+
+import "syscall"
+
+// limitProcess sets limits that this process cannot exceed. RLIMIT_DATA counts what a Go program has written to or may write to,
+// RLIMIT_AS would count what it only reserves.
+func limitProcess(seconds, memory uint64) error {
+	if err := syscall.Setrlimit(syscall.RLIMIT_CPU, &syscall.Rlimit{Cur: seconds, Max: seconds + 1}); err != nil {
+		return err
+	}
+	return syscall.Setrlimit(syscall.RLIMIT_DATA, &syscall.Rlimit{Cur: memory, Max: memory})
+}

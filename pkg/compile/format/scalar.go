@@ -1,0 +1,154 @@
+package format
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+
+	"go.yaml.in/yaml/v4"
+
+	"lockstep.dev/lockstep/pkg/compile/decode/syntax"
+	"lockstep.dev/lockstep/pkg/compile/source"
+)
+
+const (
+	quotedStyle = yaml.DoubleQuotedStyle | yaml.SingleQuotedStyle
+	blockStyle  = yaml.LiteralStyle | yaml.FoldedStyle
+)
+
+// inline returns a value as it stands behind its key or dash, and the lines below of a block scalar.
+func inline(node *yaml.Node) (header string, body []string) {
+	if node.Kind == yaml.ScalarNode && node.Style&blockStyle != 0 {
+		if header, body, ok := literal(node.Value); ok {
+			return header, body
+		}
+	}
+	return flow(node), nil
+}
+
+// flow returns a value on one line.
+func flow(node *yaml.Node) string {
+	switch node.Kind {
+	case yaml.AliasNode:
+		return "*" + node.Value
+	case yaml.SequenceNode:
+		var items []string
+		for _, item := range node.Content {
+			items = append(items, flowItem(item))
+		}
+		return "[" + strings.Join(items, ", ") + "]"
+	case yaml.MappingNode:
+		var entries []string
+		for i := 0; i+1 < len(node.Content); i += 2 {
+			entries = append(entries, strings.TrimSuffix(keyText(node.Content[i])+": "+flowItem(node.Content[i+1]), " "))
+		}
+		return "{" + strings.Join(entries, ", ") + "}"
+	}
+	return scalar(node, "a: %s\n", func(root *syntax.Node) *syntax.Node { return root.First.Next })
+}
+
+func flowItem(node *yaml.Node) string {
+	var text string
+	if node.Kind == yaml.ScalarNode {
+		text = scalar(node, "a: [%s]\n", func(root *syntax.Node) *syntax.Node { return root.First.Next.First })
+	} else {
+		text = flow(node)
+	}
+	return strings.TrimPrefix(anchor(node)+" "+text, " ")
+}
+
+// keyText returns a key. Any text is a key, so only what YAML would read otherwise has quotes.
+func keyText(key *yaml.Node) string {
+	return scalar(key, "{%s: b}\n", func(root *syntax.Node) *syntax.Node { return root.First })
+}
+
+// scalar returns a scalar, without quotes where the template, read as YAML, then has the same string at the place that pick returns.
+func scalar(node *yaml.Node, template string, pick func(*syntax.Node) *syntax.Node) string {
+	if node.ShortTag() != "!!str" {
+		return node.Value
+	}
+	wasPlain := node.Style&(quotedStyle|blockStyle) == 0
+	isPlain := isPrintable(node.Value) && (wasPlain || !looksLikeNumber(node.Value))
+	if isPlain && reads(fmt.Sprintf(template, node.Value), pick, node.Value) {
+		return node.Value
+	}
+	return quote(node.Value)
+}
+
+// reads says whether text has a plain string at a place.
+func reads(text string, pick func(*syntax.Node) *syntax.Node, want string) bool {
+	var r syntax.Reader
+	documents, err := r.YAML(source.NewFile("", []byte(text)))
+	if err != nil || len(documents) != 1 || documents[0].First == nil || documents[0].Len() != 2 {
+		return false
+	}
+	node := pick(documents[0])
+	alone := node != nil && (node.Next == nil || node == documents[0].First)
+	return alone && node.Kind == syntax.Scalar && node.Tag == syntax.String && node.Value == want
+}
+
+// looksLikeNumber says whether readers of YAML 1.1 might take a string for something else: numbers in all their forms, times, and the
+// words for booleans.
+func looksLikeNumber(text string) bool {
+	switch strings.ToLower(text) {
+	case "y", "n", "yes", "no", "on", "off", "true", "false", "null", "~", "=", "<<", "":
+		return true
+	}
+	return strings.ContainsRune("0123456789+-.", rune(text[0])) && strings.Trim(text, "0123456789+-.,_:abcdefoxtzABCDEFOXTZ ") == ""
+}
+
+func isPrintable(text string) bool {
+	return !strings.ContainsFunc(text, func(c rune) bool { return !unicode.IsPrint(c) })
+}
+
+// quote returns text in quotes: single ones where that saves escapes.
+func quote(text string) string {
+	if isPrintable(text) && strings.ContainsAny(text, `"\`) {
+		return "'" + strings.ReplaceAll(text, "'", "''") + "'"
+	}
+	var b strings.Builder
+	b.WriteByte('"')
+	for _, c := range text {
+		b.WriteString(escape(c))
+	}
+	b.WriteByte('"')
+	return b.String()
+}
+
+func escape(c rune) string {
+	switch {
+	case c == '"' || c == '\\':
+		return `\` + string(c)
+	case c == '\n':
+		return `\n`
+	case c == '\t':
+		return `\t`
+	case unicode.IsPrint(c):
+		return string(c)
+	case c <= 0xff:
+		return fmt.Sprintf(`\x%02x`, c)
+	case c <= 0xffff:
+		return fmt.Sprintf(`\u%04x`, c)
+	}
+	return fmt.Sprintf(`\U%08x`, c)
+}
+
+// literal returns text as a literal block scalar, whose lines are those of the text.
+func literal(text string) (header string, body []string, ok bool) {
+	header = "|"
+	content := strings.TrimRight(text, "\n")
+	if content == "" || strings.ContainsFunc(text, func(c rune) bool { return c != '\n' && c != '\t' && !unicode.IsPrint(c) }) {
+		return "", nil, false
+	}
+	if strings.HasPrefix(text, " ") || strings.HasPrefix(text, "\n") || strings.HasPrefix(text, "\t") {
+		header += "2"
+	}
+	switch ends := len(text) - len(content); {
+	case ends == 0:
+		header += "-"
+	case ends > 1:
+		header += "+"
+		content += strings.Repeat("\n", ends-1)
+	}
+	return header, strings.Split(content, "\n"), true
+}

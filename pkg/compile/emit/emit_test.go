@@ -6,23 +6,28 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	yaml4 "go.yaml.in/yaml/v4"
 	sigsyaml "sigs.k8s.io/yaml"
+
+	"lockstep.dev/lockstep/pkg/compile/object"
 )
 
-// memory is an output folder that can fail: after so many writes and removals, all later ones do.
+// memory is an output folder that can fail: after so many steps, all later ones do.
 type memory struct {
-	files  map[string]string
-	left   int
-	writes []string
+	files, staged map[string]string
+	left          int
+	// steps are the names that were staged, commits how often the folder was changed.
+	steps   []string
+	commits int
 }
 
 func newMemory(files map[string]string) *memory {
-	return &memory{files: maps.Clone(files), left: -1}
+	return &memory{files: maps.Clone(files), staged: map[string]string{}, left: -1}
 }
 
 var errBroken = errors.New("disk is full")
@@ -35,29 +40,49 @@ func (m *memory) ReadFile(name string) ([]byte, error) {
 	return []byte(data), nil
 }
 
-func (m *memory) step(name string) error {
+func (m *memory) Same(name string, data []byte) (found, same bool, err error) {
+	present, found := m.files[name]
+	return found, found && present == string(data), nil
+}
+
+func (m *memory) step() error {
 	if m.left == 0 {
 		return errBroken
 	}
 	m.left--
-	m.writes = append(m.writes, name)
 	return nil
 }
 
-func (m *memory) WriteFile(name string, data []byte) error {
-	if err := m.step(name); err != nil {
+func (m *memory) Stage(name string, data []byte) error {
+	m.steps = append(m.steps, name)
+	m.staged[name] = string(data)
+	return m.step()
+}
+
+func (m *memory) Commit(removed []string, _ int) error {
+	if err := m.step(); err != nil {
 		return err
 	}
-	m.files[name] = string(data)
+	if len(m.staged)+len(removed) > 0 {
+		m.commits++
+	}
+	maps.Copy(m.files, m.staged)
+	for _, name := range removed {
+		delete(m.files, name)
+	}
 	return nil
 }
 
-func (m *memory) Remove(name string) error {
-	if err := m.step(name); err != nil {
-		return err
+// write adds files and finishes.
+func write(dir Dir, files []File, keep func(string) bool) (Result, error) {
+	w, err := NewWriter(dir)
+	if err != nil {
+		return Result{}, err
 	}
-	delete(m.files, name)
-	return nil
+	if err := w.Add(files); err != nil {
+		return Result{}, err
+	}
+	return w.Finish(keep)
 }
 
 func record(paths ...string) string { return recordHeader + strings.Join(paths, "\n") + "\n" }
@@ -72,9 +97,10 @@ func TestWrite(t *testing.T) {
 		keep    func(string) bool
 	}
 	type want struct {
-		files  map[string]string
-		result Result
-		writes int
+		files   map[string]string
+		result  Result
+		staged  int
+		commits int
 	}
 	cases := map[string]struct {
 		reason string
@@ -86,7 +112,7 @@ func TestWrite(t *testing.T) {
 			args:   args{present: map[string]string{}, keep: nothing},
 			want: want{
 				files:  map[string]string{"c/a.yaml": "a2", "c/b.yaml": "b", Record: record("c/a.yaml", "c/b.yaml")},
-				result: Result{Written: []string{"c/a.yaml", "c/b.yaml"}}, writes: 3,
+				result: Result{Written: []string{"c/a.yaml", "c/b.yaml"}}, staged: 3, commits: 1,
 			},
 		},
 		"again": {
@@ -102,7 +128,7 @@ func TestWrite(t *testing.T) {
 			args:   args{present: map[string]string{"c/a.yaml": "a1", "c/b.yaml": "b", "c/old.yaml": "x", "c/mine.txt": "y", Record: record("c/a.yaml", "c/b.yaml", "c/old.yaml")}, keep: nothing},
 			want: want{
 				files:  map[string]string{"c/a.yaml": "a2", "c/b.yaml": "b", "c/mine.txt": "y", Record: record("c/a.yaml", "c/b.yaml")},
-				result: Result{Written: []string{"c/a.yaml"}, Unchanged: []string{"c/b.yaml"}, Removed: []string{"c/old.yaml"}}, writes: 3,
+				result: Result{Written: []string{"c/a.yaml"}, Unchanged: []string{"c/b.yaml"}, Removed: []string{"c/old.yaml"}}, staged: 2, commits: 1,
 			},
 		},
 		"foreign": {
@@ -118,7 +144,7 @@ func TestWrite(t *testing.T) {
 			args:   args{present: map[string]string{"c/a.yaml": "a2", "c/b.yaml": "b"}, keep: nothing},
 			want: want{
 				files:  map[string]string{"c/a.yaml": "a2", "c/b.yaml": "b", Record: record("c/a.yaml", "c/b.yaml")},
-				result: Result{Unchanged: []string{"c/a.yaml", "c/b.yaml"}}, writes: 1,
+				result: Result{Unchanged: []string{"c/a.yaml", "c/b.yaml"}}, staged: 1, commits: 1,
 			},
 		},
 		"keep": {
@@ -126,46 +152,58 @@ func TestWrite(t *testing.T) {
 			args:   args{present: map[string]string{"d/x.yaml": "x", Record: record("d/x.yaml")}, keep: func(path string) bool { return strings.HasPrefix(path, "d/") }},
 			want: want{
 				files:  map[string]string{"c/a.yaml": "a2", "c/b.yaml": "b", "d/x.yaml": "x", Record: record("c/a.yaml", "c/b.yaml", "d/x.yaml")},
-				result: Result{Written: []string{"c/a.yaml", "c/b.yaml"}}, writes: 3,
+				result: Result{Written: []string{"c/a.yaml", "c/b.yaml"}}, staged: 3, commits: 1,
 			},
 		},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			dir := newMemory(c.args.present)
-			result, err := Write(dir, wanted, c.args.keep)
+			result, err := write(dir, wanted, c.args.keep)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(c.want, want{dir.files, result, len(dir.writes)}, cmp.AllowUnexported(want{})); diff != "" {
+			if diff := cmp.Diff(c.want, want{dir.files, result, len(dir.steps), dir.commits}, cmp.AllowUnexported(want{})); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", c.reason, diff)
 			}
 		})
 	}
 }
 
-// TestInterrupted stops a build after every step. Whatever was done, the next build ends in the same state as an undisturbed
-// one, takes nothing for foreign, and leaves what is not ours alone.
-func TestInterrupted(t *testing.T) {
+// TestBroken lets a build fail at every step: the folder is as it was.
+func TestBroken(t *testing.T) {
 	present := map[string]string{"c/a.yaml": "a1", "c/old.yaml": "x", "mine": "y", Record: record("c/a.yaml", "c/old.yaml")}
-	undisturbed := newMemory(present)
-	if _, err := Write(undisturbed, wanted, nothing); err != nil {
-		t.Fatal(err)
-	}
-	for steps := range len(undisturbed.writes) {
+	steps := 0
+	for ; ; steps++ {
 		dir := newMemory(present)
 		dir.left = steps
-		if _, err := Write(dir, wanted, nothing); !errors.Is(err, errBroken) {
-			t.Fatalf("after %d steps: error %v, want the one of the disk", steps, err)
+		_, err := write(dir, wanted, nothing)
+		if err == nil {
+			break
 		}
-		dir.left = -1
-		result, err := Write(dir, wanted, nothing)
-		if err != nil || len(result.Foreign) > 0 {
-			t.Fatalf("after %d steps: the next build fails: %v, foreign %v", steps, err, result.Foreign)
+		if diff := cmp.Diff(present, dir.files); diff != "" || !errors.Is(err, errBroken) {
+			t.Errorf("after %d steps: error %v (-before +after):\n%s", steps, err, diff)
 		}
-		if diff := cmp.Diff(undisturbed.files, dir.files); diff != "" {
-			t.Errorf("after %d steps (-undisturbed +got):\n%s", steps, diff)
-		}
+	}
+	if steps != 4 {
+		t.Errorf("a build has %d steps, want two files, the record and the commit", steps)
+	}
+}
+
+// TestKeep: files that are known to be right are owned and unchanged without their content.
+func TestKeep(t *testing.T) {
+	dir := newMemory(map[string]string{"c/a.yaml": "a1", "c/b.yaml": "b", Record: record("c/a.yaml", "c/b.yaml")})
+	w, err := NewWriter(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Keep([]string{"c/b.yaml"})
+	if err := w.Add(wanted[:1]); err != nil {
+		t.Fatal(err)
+	}
+	result, err := w.Finish(nothing)
+	if diff := cmp.Diff(Result{Written: []string{"c/a.yaml"}, Unchanged: []string{"c/b.yaml"}}, result); diff != "" || err != nil || dir.files["c/a.yaml"] != "a2" {
+		t.Errorf("error %v, files %v (-want +got):\n%s", err, dir.files, diff)
 	}
 }
 
@@ -174,14 +212,20 @@ func TestBadRecord(t *testing.T) {
 	for _, path := range []string{"../secret", "/etc/passwd", "a/../../b", Record, "<<<<<<< HEAD/../x", "<<<<<<< HEAD", "=======", "README.md",
 		"local/README.md", "a.yaml", "Makefile/x.yaml", "cmd/main.go", "c//a.yaml"} {
 		dir := newMemory(map[string]string{Record: record("c/a.yaml", path)})
-		if _, err := Write(dir, wanted, nothing); err == nil || len(dir.writes) > 0 || !strings.Contains(err.Error(), "line 3 of "+Record) {
-			t.Errorf("%s: error %v, writes %v", path, err, dir.writes)
+		if _, err := write(dir, wanted, nothing); err == nil || len(dir.steps) > 0 || !strings.Contains(err.Error(), "line 3 of "+Record) {
+			t.Errorf("%s: error %v, staged %v", path, err, dir.steps)
 		}
 	}
 }
 
-func TestEncodeYAML(t *testing.T) {
-	got := string(EncodeYAML(map[string]any{
+// yamlOf encodes a JSON value.
+func yamlOf(value map[string]any) []byte {
+	root := object.FromValue("", value, nil)
+	return AppendYAML(nil, &root)
+}
+
+func TestAppendYAML(t *testing.T) {
+	got := string(yamlOf(map[string]any{
 		"zero":  json.Number("0"),
 		"list":  []any{map[string]any{"b": "2", "a": true}, []any{"x", []any{}}, nil, map[string]any{}},
 		"text":  "two\nlines\n",
@@ -234,8 +278,8 @@ zero: 0
 	}
 }
 
-// FuzzEncodeYAML: whatever the strings are, three parsers read back what was written.
-func FuzzEncodeYAML(f *testing.F) {
+// FuzzAppendYAML: whatever the strings are, three parsers read back what was written.
+func FuzzAppendYAML(f *testing.F) {
 	for _, s := range []string{"", "x", "yes", "a\nb", "a\n\n b\n", "\n", "\ta", "a: b\nc", "1_000", "0o7", "\u2028", "\ufeff", "é\u0085", "a \nb", "|", "a\r\nb", "\x00", "'", "\\", "? x", "---", "...", "a\n---\nb", "\u00a0", "<<"} {
 		f.Add(s, s)
 	}
@@ -244,7 +288,7 @@ func FuzzEncodeYAML(f *testing.F) {
 			return
 		}
 		want := map[string]any{"k": map[string]any{key: value, key + "2": []any{value, map[string]any{"v": value}}}}
-		data := EncodeYAML(want)
+		data := yamlOf(want)
 		var four, sigs map[string]any
 		if err := yaml4.Unmarshal(data, &four); err != nil {
 			t.Fatalf("yaml/v4: %v\n%s", err, data)
@@ -268,12 +312,43 @@ func valid(s string) bool {
 	return err == nil && json.Unmarshal(data, &back) == nil && back == s
 }
 
-func BenchmarkEncodeYAML(b *testing.B) {
-	object := map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "data": map[string]any{}}
+func BenchmarkAppendYAML(b *testing.B) {
+	content := map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "data": map[string]any{}}
 	for i := range 50 {
-		object["data"].(map[string]any)[fmt.Sprintf("key-%d", i)] = strings.Repeat("value ", 4)
+		content["data"].(map[string]any)[fmt.Sprintf("key-%d", i)] = strings.Repeat("value ", 4)
 	}
+	root, out := object.FromValue("", content, nil), []byte(nil)
+	b.ReportAllocs()
 	for b.Loop() {
-		EncodeYAML(object)
+		out = AppendYAML(out[:0], &root)
+	}
+}
+
+// TestPlain holds what is written without quotes against its definition as regular expressions, for all short strings of some
+// characters.
+func TestPlain(t *testing.T) {
+	word := regexp.MustCompile(`^[A-Za-z_/](?:[A-Za-z0-9_./@+=,$()<>*!?&;'-]|:[A-Za-z0-9_./@+=,$()<>*!?&;'-]| [A-Za-z0-9_./@+=,$()<>*!?&;'-])*$`)
+	amount := regexp.MustCompile(`^[0-9]+(?:\.[0-9]+)?(?:m|k|M|G|T|Ki|Mi|Gi|Ti)$`)
+	meaning := regexp.MustCompile(`^(?i:y|n|yes|no|on|off|true|false|null)$`)
+	compare := func(s string) {
+		want := amount.MatchString(s) || word.MatchString(s) && !meaning.MatchString(s)
+		if got := isAmount(s) || isWord(s) && !hasMeaning(s); got != want {
+			t.Errorf("%q is plain: %t, want %t", s, got, want)
+		}
+	}
+	const alphabet = "yNoE0.9mKi: /-#\"é"
+	shorter := []string{""}
+	for range 4 {
+		var longer []string
+		for _, s := range shorter {
+			compare(s)
+			for _, c := range alphabet {
+				longer = append(longer, s+string(c))
+			}
+		}
+		shorter = longer
+	}
+	for _, s := range []string{"True", "FALSE", "null", "nulls", "off", "oFF", "yes", "12.5Gi", "1Gi\n", "a\n", "\xff", "a\xff"} {
+		compare(s)
 	}
 }

@@ -1,16 +1,17 @@
 // Package emit turns objects into files and writes them.
 //
-// Files returns the tree of a cluster as values; Write brings an output folder to that state. Write owns what it wrote, and
-// nothing else: a record in the folder lists the owned files. It does not rewrite a file whose content is right, removes owned
-// files that are no longer compiled, and never touches a file that it does not own. Every file is replaced as a whole; a
-// build that is interrupted leaves whole files, all of them owned, and the next build completes it.
+// Files returns the files of some objects as values, Kustomizations what lists the files of a whole cluster; a Writer brings an
+// output folder to that state. It owns what it wrote, and nothing else: a record in the folder lists the owned files. It does not
+// rewrite a file whose content is right, removes owned files that are no longer compiled, and never touches a file that it does not
+// own. Files are staged beside the folder while they are compiled, and come into it at once at the end: a build that is interrupted
+// or fails leaves the folder as it was.
 //
 // The package itself does no I/O: it writes through a Dir. Package disk is the one for real folders.
 package emit
 
 import (
-	"bytes"
 	"cmp"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -24,65 +25,79 @@ type File struct {
 	Data []byte
 }
 
+// Entry is a file of objects in a folder of a cluster, as a kustomization lists it.
+type Entry struct {
+	Folder, Name string
+	// Rank is the lowest one of the file's objects: files of a lower rank are applied first.
+	Rank int
+}
+
 // header tells a reader where to make changes.
 const header = "# Compiled by runtime-compiler from the specs of this repository: change those, not this file.\n"
 
 const kustomizationFile = "kustomization.yaml"
 
-// Files returns the tree of a cluster, sorted by path: one file per Folder and File of its objects, and a kustomization per
-// folder and for the whole.
-func Files(cluster string, set *object.Set) []File {
-	contents := map[string]*bytes.Buffer{}
-	folders := map[string][]resource{}
-	for _, o := range set.Sorted() {
-		name := path.Join(cluster, o.Folder, o.File+".yaml")
-		if contents[name] == nil {
-			contents[name] = bytes.NewBufferString(header)
-			// The first object of a file has the lowest rank in it.
-			folders[o.Folder] = append(folders[o.Folder], resource{name: o.File + ".yaml", rank: o.Rank()})
+// Files returns the files of objects, which are sorted: one per Folder and File, and an entry for each.
+func Files(cluster string, objects []object.Object) ([]File, []Entry) {
+	var files []File
+	var entries []Entry
+	for len(objects) > 0 {
+		first := &objects[0]
+		n := 1
+		for n < len(objects) && objects[n].Folder == first.Folder && objects[n].File == first.File {
+			n++
 		}
-		contents[name].WriteString("---\n")
-		contents[name].Write(EncodeYAML(o.Content))
+		name := first.File + ".yaml"
+		files = append(files, File{Path: path.Join(cluster, first.Folder, name), Data: encode(objects[:n])})
+		// The first object of a file has the lowest rank in it.
+		entries = append(entries, Entry{Folder: first.Folder, Name: name, Rank: first.Rank()})
+		objects = objects[n:]
+	}
+	return files, entries
+}
+
+// sizeOfObject is about what an object of a tenant takes, in bytes.
+const sizeOfObject = 512
+
+func encode(objects []object.Object) []byte {
+	out := append(make([]byte, 0, len(header)+sizeOfObject*len(objects)), header...)
+	for i := range objects {
+		out = append(out, "---\n"...)
+		out = AppendYAML(out, &objects[i].Root)
+	}
+	return out
+}
+
+// Kustomizations returns a kustomization for each folder of a cluster, and one for the whole without the folder that stays apart.
+func Kustomizations(cluster string, entries []Entry, apart string) []File {
+	folders := map[string][]Entry{}
+	for _, entry := range entries {
+		folders[entry.Folder] = append(folders[entry.Folder], entry)
 	}
 	var files []File
-	for name, content := range contents {
-		files = append(files, File{Path: name, Data: content.Bytes()})
+	var top []Entry
+	for _, folder := range slices.Sorted(maps.Keys(folders)) {
+		files = append(files, kustomization(path.Join(cluster, folder), folders[folder]))
+		if folder != apart {
+			top = append(top, Entry{Name: folder})
+		}
 	}
-	for folder, resources := range folders {
-		files = append(files, kustomization(path.Join(cluster, folder), resources))
-	}
-	files = append(files, kustomization(cluster, topFolders(folders)))
-	slices.SortFunc(files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
-	return files
-}
-
-// resource is one line of a kustomization.
-type resource struct {
-	name string
-	rank int
-}
-
-func topFolders(folders map[string][]resource) []resource {
-	var resources []resource
-	for folder := range folders {
-		resources = append(resources, resource{name: folder})
-	}
-	return resources
+	return append(files, kustomization(cluster, top))
 }
 
 // kustomization lists resources in the order in which they can be applied: a file with namespaces before one with what is in them.
-func kustomization(folder string, resources []resource) File {
-	slices.SortFunc(resources, func(a, b resource) int {
-		return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(a.name, b.name))
+func kustomization(folder string, entries []Entry) File {
+	slices.SortFunc(entries, func(a, b Entry) int {
+		// A folder comes after those in it: `~` is above all that names hold.
+		return cmp.Or(cmp.Compare(a.Rank, b.Rank), strings.Compare(a.Name+"/~", b.Name+"/~"))
 	})
-	list := make([]any, len(resources))
-	for i, r := range resources {
-		list[i] = r.name
+	names := make([]string, len(entries))
+	for i, entry := range entries {
+		names[i] = entry.Name
 	}
-	content := EncodeYAML(map[string]any{
-		"apiVersion": "kustomize.config.k8s.io/v1beta1",
-		"kind":       "Kustomization",
-		"resources":  list,
-	})
-	return File{Path: path.Join(folder, kustomizationFile), Data: append([]byte(header), content...)}
+	content := object.Map("",
+		object.Text("apiVersion", "kustomize.config.k8s.io/v1beta1", nil),
+		object.Text("kind", "Kustomization", nil),
+		object.Texts("resources", nil, names...))
+	return File{Path: path.Join(folder, kustomizationFile), Data: AppendYAML([]byte(header), &content)}
 }

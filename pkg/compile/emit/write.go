@@ -1,7 +1,6 @@
 package emit
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -9,21 +8,25 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// Dir is an output folder. Names are slash-separated and relative to it.
+// Dir is an output folder. Names are slash-separated and relative to it. It is for use by several goroutines, but for Commit.
 type Dir interface {
 	// ReadFile returns an error that is fs.ErrNotExist when there is no such file.
 	ReadFile(name string) ([]byte, error)
-	// WriteFile replaces a file as a whole, or leaves it as it was, and makes the folders above it.
-	WriteFile(name string, data []byte) error
-	// Remove removes a file, and the folders above it that are empty then.
-	Remove(name string) error
+	// Same says whether there is a file of this name, and whether it has this content.
+	Same(name string, data []byte) (found, same bool, err error)
+	// Stage keeps the next content of a file beside the folder.
+	Stage(name string, data []byte) error
+	// Commit brings all that is staged into the folder and removes other files, and the folders that are empty then, at once. The
+	// others are how many files of ours stay as they are. After an error the folder is as it was.
+	Commit(removed []string, others int) error
 }
 
-// Result is what Write did, each list sorted.
+// Result is what a Writer did, each list sorted.
 type Result struct {
 	Written, Unchanged, Removed []string
 	// Foreign are files that are in the way and do not belong to the compiler. If there is one, nothing was changed.
@@ -35,73 +38,98 @@ const Record = ".lockstep-owned"
 
 const recordHeader = "# The files below belong to runtime-compiler: it replaces and removes them. It touches no others.\n"
 
-// Write brings a folder to the state that files describe. Owned files for which keep is true stay although they are not in
-// files: those of clusters that were not compiled this time.
-func Write(dir Dir, files []File, keep func(path string) bool) (Result, error) {
+// Writer brings a folder to the state that files describe. Nothing in the folder changes before Finish.
+type Writer struct {
+	dir   Dir
+	owned map[string]bool
+
+	mu     sync.Mutex
+	next   map[string]bool
+	result Result
+}
+
+// NewWriter returns a writer for a folder whose record can be read.
+func NewWriter(dir Dir) (*Writer, error) {
 	owned, err := readRecord(dir)
 	if err != nil {
-		return Result{}, err
+		return nil, err
 	}
-	todo, err := compare(dir, files, owned, keep)
-	if err != nil || len(todo.result.Foreign) > 0 {
-		return todo.result, err
-	}
-	// What is about to be written is owned from now on: an interruption must not leave files that look foreign.
-	if err := writeRecord(dir, owned, union(owned, todo.owned)); err != nil {
-		return Result{}, err
-	}
-	if err := todo.apply(dir); err != nil {
-		return Result{}, err
-	}
-	return todo.result, writeRecord(dir, union(owned, todo.owned), todo.owned)
+	return &Writer{dir: dir, owned: owned, next: make(map[string]bool, len(owned))}, nil
 }
 
-// changes is the difference between a folder and its wanted state.
-type changes struct {
-	result Result
-	write  []File
-	owned  map[string]bool
-}
-
-func compare(dir Dir, files []File, owned map[string]bool, keep func(string) bool) (changes, error) {
-	todo := changes{owned: map[string]bool{}}
+// Add compares files with those in the folder, and stages those that differ. It is safe for several goroutines.
+func (w *Writer) Add(files []File) error {
 	for _, file := range files {
-		todo.owned[file.Path] = true
-		present, err := dir.ReadFile(file.Path)
-		switch {
-		case err != nil && !errors.Is(err, fs.ErrNotExist):
-			return changes{}, fmt.Errorf("read output: %w", err)
-		case err == nil && bytes.Equal(present, file.Data):
-			todo.result.Unchanged = append(todo.result.Unchanged, file.Path)
-		case err == nil && !owned[file.Path]:
-			todo.result.Foreign = append(todo.result.Foreign, file.Path)
-		default:
-			todo.result.Written = append(todo.result.Written, file.Path)
-			todo.write = append(todo.write, file)
+		found, same, err := w.dir.Same(file.Path, file.Data)
+		if err != nil {
+			return fmt.Errorf("read output: %w", err)
 		}
-	}
-	for _, path := range slices.Sorted(maps.Keys(owned)) {
-		switch {
-		case todo.owned[path]:
-		case keep(path):
-			todo.owned[path] = true
-		default:
-			todo.result.Removed = append(todo.result.Removed, path)
+		foreign := found && !same && !w.owned[file.Path]
+		if !same && !foreign {
+			if err := w.dir.Stage(file.Path, file.Data); err != nil {
+				return fmt.Errorf("write output: %w", err)
+			}
 		}
+		w.note(file.Path, same, foreign)
 	}
-	return todo, nil
+	return nil
 }
 
-func (c changes) apply(dir Dir) error {
-	for _, file := range c.write {
-		if err := dir.WriteFile(file.Path, file.Data); err != nil {
-			return fmt.Errorf("write output: %w", err)
+// Keep notes files that are known to be right.
+func (w *Writer) Keep(paths []string) {
+	for _, name := range paths {
+		w.note(name, true, false)
+	}
+}
+
+func (w *Writer) note(name string, same, foreign bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.next[name] = true
+	switch {
+	case same:
+		w.result.Unchanged = append(w.result.Unchanged, name)
+	case foreign:
+		w.result.Foreign = append(w.result.Foreign, name)
+	default:
+		w.result.Written = append(w.result.Written, name)
+	}
+}
+
+// Finish replaces, adds and removes what has changed. Owned files for which keep is true stay although nobody added them: those of
+// clusters that were not compiled this time.
+func (w *Writer) Finish(keep func(path string) bool) (Result, error) {
+	for _, name := range slices.Sorted(maps.Keys(w.owned)) {
+		switch {
+		case w.next[name]:
+		case keep(name):
+			w.next[name] = true
+		default:
+			w.result.Removed = append(w.result.Removed, name)
 		}
 	}
-	for _, path := range c.result.Removed {
-		if err := dir.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("remove output: %w", err)
-		}
+	for _, paths := range [][]string{w.result.Written, w.result.Unchanged, w.result.Foreign} {
+		slices.Sort(paths)
+	}
+	if len(w.result.Foreign) > 0 {
+		return w.result, nil
+	}
+	if err := w.stageRecord(); err != nil {
+		return Result{}, err
+	}
+	if err := w.dir.Commit(w.result.Removed, len(w.next)-len(w.result.Written)); err != nil {
+		return Result{}, fmt.Errorf("write output: %w", err)
+	}
+	return w.result, nil
+}
+
+func (w *Writer) stageRecord() error {
+	if maps.Equal(w.owned, w.next) {
+		return nil
+	}
+	lines := recordHeader + strings.Join(slices.Sorted(maps.Keys(w.next)), "\n") + "\n"
+	if err := w.dir.Stage(Record, []byte(lines)); err != nil {
+		return fmt.Errorf("write output: %w", err)
 	}
 	return nil
 }
@@ -112,17 +140,21 @@ func readRecord(dir Dir) (map[string]bool, error) {
 		return nil, fmt.Errorf("read output: %w", err)
 	}
 	owned := map[string]bool{}
-	number := 0
+	number, cluster := 0, ""
 	for line := range strings.Lines(string(data)) {
 		number++
-		path := strings.TrimSpace(line)
+		name := strings.TrimSpace(line)
 		switch {
-		case path == "" || strings.HasPrefix(path, "#"):
-		case !compiledPath(path):
+		case name == "" || strings.HasPrefix(name, "#"):
+		case cluster != "" && strings.HasPrefix(name, cluster) && compiledName(name):
+			owned[name] = true
+		case !compiledPath(name):
 			return nil, fmt.Errorf("read output: line %d of %s, %q, is not the path of a compiled file: restore %s from git, or remove it "+
-				"and the compiled files", number, Record, path, Record)
+				"and the compiled files", number, Record, name, Record)
 		default:
-			owned[path] = true
+			owned[name] = true
+			// Lines of one cluster follow each other; judging its name takes longer than all the rest.
+			cluster = name[:strings.IndexByte(name, '/')+1]
 		}
 	}
 	return owned, nil
@@ -132,22 +164,7 @@ func readRecord(dir Dir) (map[string]bool, error) {
 // record, such as what a merge left there, must not make the compiler remove a file.
 func compiledPath(name string) bool {
 	cluster, _, below := strings.Cut(name, "/")
-	return below && fs.ValidPath(name) && path.Ext(name) == ".yaml" && len(validation.IsDNS1123Label(cluster)) == 0
+	return below && compiledName(name) && len(validation.IsDNS1123Label(cluster)) == 0
 }
 
-func writeRecord(dir Dir, present, wanted map[string]bool) error {
-	if maps.Equal(present, wanted) {
-		return nil
-	}
-	lines := recordHeader + strings.Join(slices.Sorted(maps.Keys(wanted)), "\n") + "\n"
-	if err := dir.WriteFile(Record, []byte(lines)); err != nil {
-		return fmt.Errorf("write output: %w", err)
-	}
-	return nil
-}
-
-func union(a, b map[string]bool) map[string]bool {
-	all := maps.Clone(a)
-	maps.Copy(all, b)
-	return all
-}
+func compiledName(name string) bool { return path.Ext(name) == ".yaml" && fs.ValidPath(name) }

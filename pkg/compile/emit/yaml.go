@@ -1,157 +1,215 @@
 package emit
 
 import (
-	"encoding/json"
-	"fmt"
-	"maps"
-	"regexp"
-	"slices"
-	"strconv"
 	"strings"
 	"unicode"
+
+	"lockstep.dev/lockstep/pkg/compile/object"
 )
 
-// EncodeYAML writes JSON values as canonical YAML: keys sorted, two spaces per level, lists at the level of their key, strings
-// plain where every YAML parser reads them as strings, text of several lines as a literal block. The same value always gives
-// the same bytes. Values may be maps, slices, strings, json.Number, int64, float64, booleans and nil.
-func EncodeYAML(value map[string]any) []byte {
-	var b strings.Builder
-	encodeMap(&b, value, 0)
-	return []byte(b.String())
-}
+// AppendYAML appends a map as canonical YAML: keys sorted, two spaces per level, lists at the level of their key, strings plain
+// where every YAML parser reads them as strings, text of several lines as a literal block. The same value always gives the same
+// bytes.
+func AppendYAML(out []byte, root *object.Node) []byte { return appendMap(out, root, 0) }
 
-func encodeMap(b *strings.Builder, m map[string]any, depth int) {
-	for i, key := range slices.Sorted(maps.Keys(m)) {
+func appendMap(out []byte, m *object.Node, depth int) []byte {
+	for i := range m.Children {
+		child := &m.Children[i]
 		if i > 0 {
-			indent(b, depth)
+			out = indent(out, depth)
 		}
-		encodeString(b, key)
-		b.WriteString(":")
-		encodeAfterKey(b, m[key], depth)
+		out = appendString(out, child.Key)
+		out = append(out, ':')
+		out = appendAfterKey(out, child, depth)
 	}
+	return out
 }
 
-func encodeAfterKey(b *strings.Builder, value any, depth int) {
-	switch value := value.(type) {
-	case map[string]any:
-		if len(value) > 0 {
-			b.WriteString("\n")
-			indent(b, depth+1)
-			encodeMap(b, value, depth+1)
-			return
-		}
-	case []any:
-		if len(value) > 0 {
-			b.WriteString("\n")
-			encodeList(b, value, depth)
-			return
-		}
+func appendAfterKey(out []byte, value *object.Node, depth int) []byte {
+	switch {
+	case value.Leaf():
+		out = append(out, ' ')
+		return appendScalar(out, value, depth+1)
+	case value.Kind == object.MapNode:
+		out = append(out, '\n')
+		out = indent(out, depth+1)
+		return appendMap(out, value, depth+1)
 	}
-	b.WriteString(" ")
-	encodeScalar(b, value, depth+1)
+	out = append(out, '\n')
+	return appendList(out, value, depth)
 }
 
-func encodeList(b *strings.Builder, list []any, depth int) {
-	for _, item := range list {
-		indent(b, depth)
-		b.WriteString("- ")
-		switch item := item.(type) {
-		case map[string]any:
-			if len(item) > 0 {
-				encodeMap(b, item, depth+1)
-				continue
-			}
-		case []any:
-			if len(item) > 0 {
-				b.WriteString("\n")
-				encodeList(b, item, depth+1)
-				continue
-			}
+func appendList(out []byte, list *object.Node, depth int) []byte {
+	for i := range list.Children {
+		item := &list.Children[i]
+		out = indent(out, depth)
+		out = append(out, "- "...)
+		switch {
+		case item.Leaf():
+			out = appendScalar(out, item, depth+1)
+		case item.Kind == object.MapNode:
+			out = appendMap(out, item, depth+1)
+		default:
+			out = append(out, '\n')
+			out = appendList(out, item, depth+1)
 		}
-		encodeScalar(b, item, depth+1)
 	}
+	return out
 }
 
-func indent(b *strings.Builder, depth int) {
+func indent(out []byte, depth int) []byte {
 	for range depth {
-		b.WriteString("  ")
+		out = append(out, "  "...)
 	}
+	return out
 }
 
-// encodeScalar writes what fits one value, empty collections included, and the end of the line.
-func encodeScalar(b *strings.Builder, value any, depth int) {
-	switch value := value.(type) {
-	case nil:
-		b.WriteString("null")
-	case bool:
-		b.WriteString(strconv.FormatBool(value))
-	case json.Number:
-		b.WriteString(value.String())
-	case string:
-		if isBlock(value) {
-			encodeBlock(b, value, depth)
-			return
+// appendScalar writes what fits one value, empty collections included, and the end of the line.
+func appendScalar(out []byte, value *object.Node, depth int) []byte {
+	switch value.Kind {
+	case object.MapNode:
+		out = append(out, "{}"...)
+	case object.ListNode:
+		out = append(out, "[]"...)
+	case object.TextNode:
+		if isBlock(value.Text) {
+			return appendBlock(out, value.Text, depth)
 		}
-		encodeString(b, value)
-	case map[string]any:
-		b.WriteString("{}")
-	case []any:
-		b.WriteString("[]")
+		out = appendString(out, value.Text)
+	case object.NumberNode, object.BoolNode:
+		out = append(out, value.Text...)
 	default:
-		fmt.Fprint(b, value)
+		out = append(out, "null"...)
 	}
-	b.WriteString("\n")
+	return append(out, '\n')
 }
 
-// word is a string that needs no quotes unless YAML has a meaning for it: it begins with a letter, `/` or `_`, and holds no
-// character that is special anywhere. A colon or a space counts as special where another or the end follows.
-var word = regexp.MustCompile(`^[A-Za-z_/](?:[A-Za-z0-9_./@+=,$()<>*!?&;'-]|:[A-Za-z0-9_./@+=,$()<>*!?&;'-]| [A-Za-z0-9_./@+=,$()<>*!?&;'-])*$`)
-
-// amount is a quantity of Kubernetes, the only string beginning with a digit that is written without quotes.
-var amount = regexp.MustCompile(`^[0-9]+(?:\.[0-9]+)?(?:m|k|M|G|T|Ki|Mi|Gi|Ti)$`)
-
-// meaning lists the words to which YAML 1.1 or 1.2 gives a type of its own.
-var meaning = regexp.MustCompile(`^(?i:y|n|yes|no|on|off|true|false|null)$`)
-
-func encodeString(b *strings.Builder, s string) {
-	if amount.MatchString(s) || word.MatchString(s) && !meaning.MatchString(s) {
-		b.WriteString(s)
-		return
+func appendString(out []byte, s string) []byte {
+	if isAmount(s) || isWord(s) && !hasMeaning(s) {
+		return append(out, s...)
 	}
-	b.WriteString(quote(s))
+	return appendQuoted(out, s)
 }
 
-// quote writes a double-quoted string. JSON's is one in YAML, apart from characters that YAML does not print.
-func quote(s string) string {
-	var b strings.Builder
-	b.WriteByte('"')
+// The classes of bytes in strings without quotes: letters, digits, and signs that are special nowhere.
+const (
+	letter = 1 << iota
+	digit
+	sign
+)
+
+var classes = func() (table [256]uint8) {
+	for c := 'a'; c <= 'z'; c++ {
+		table[c], table[c-'a'+'A'] = letter, letter
+	}
+	for c := '0'; c <= '9'; c++ {
+		table[c] = digit
+	}
+	for _, c := range "_/.@+=,$()<>*!?&;'-" {
+		table[c] = sign
+	}
+	return table
+}()
+
+// isWord says whether a string needs no quotes unless YAML has a meaning for it: it begins with a letter, `/` or `_`, and holds
+// no character that is special anywhere. A colon or a space counts as special where another or the end follows.
+func isWord(s string) bool {
+	if s == "" || classes[s[0]] != letter && s[0] != '/' && s[0] != '_' {
+		return false
+	}
+	for i := 1; i < len(s); i++ {
+		if classes[s[i]] != 0 {
+			continue
+		}
+		if s[i] != ':' && s[i] != ' ' {
+			return false
+		}
+		if i++; i == len(s) || classes[s[i]] == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// isAmount says whether a string is a quantity of Kubernetes with a unit, the only string beginning with a digit that is written
+// without quotes.
+func isAmount(s string) bool {
+	rest := afterDigits(s)
+	if len(rest) == len(s) {
+		return false
+	}
+	if rest != "" && rest[0] == '.' {
+		whole := rest[1:]
+		if rest = afterDigits(whole); len(rest) == len(whole) {
+			return false
+		}
+	}
+	switch rest {
+	case "m", "k", "M", "G", "T", "Ki", "Mi", "Gi", "Ti":
+		return true
+	}
+	return false
+}
+
+func afterDigits(s string) string {
+	for i := range len(s) {
+		if classes[s[i]] != digit {
+			return s[i:]
+		}
+	}
+	return ""
+}
+
+// meanings are the words to which YAML 1.1 or 1.2 gives a type of its own, in whatever case.
+var meanings = [...]string{"y", "n", "no", "on", "yes", "off", "true", "null", "false"}
+
+func hasMeaning(s string) bool {
+	if len(s) > len("false") {
+		return false
+	}
+	for _, word := range meanings {
+		if len(word) == len(s) && strings.EqualFold(word, s) {
+			return true
+		}
+	}
+	return false
+}
+
+// appendQuoted writes a double-quoted string. JSON's is one in YAML, apart from characters that YAML does not print.
+func appendQuoted(out []byte, s string) []byte {
+	out = append(out, '"')
 	for _, r := range s {
 		switch {
 		case r == '"' || r == '\\':
-			b.WriteByte('\\')
-			b.WriteRune(r)
+			out = append(out, '\\', byte(r))
 		case r == '\n':
-			b.WriteString(`\n`)
+			out = append(out, `\n`...)
 		case r == '\t':
-			b.WriteString(`\t`)
+			out = append(out, `\t`...)
 		case r == ' ' || unicode.IsPrint(r):
-			b.WriteRune(r)
+			out = append(out, string(r)...)
 		case r <= 0xffff:
-			fmt.Fprintf(&b, `\u%04x`, r)
+			out = appendHex(append(out, `\u`...), r, 4)
 		default:
-			fmt.Fprintf(&b, `\U%08x`, r)
+			out = appendHex(append(out, `\U`...), r, 8)
 		}
 	}
-	b.WriteByte('"')
-	return b.String()
+	return append(out, '"')
+}
+
+func appendHex(out []byte, r rune, digits int) []byte {
+	for shift := 4 * (digits - 1); shift >= 0; shift -= 4 {
+		out = append(out, "0123456789abcdef"[r>>shift&0xf])
+	}
+	return out
 }
 
 // isBlock says whether a string reads best as a literal block: several lines, none that a block could not hold.
 func isBlock(s string) bool {
-	if !strings.Contains(strings.TrimSuffix(s, "\n"), "\n") || s[0] == '\n' || s[0] == ' ' || strings.HasSuffix(s, "\n\n") {
+	if end := strings.IndexByte(s, '\n'); end < 0 || end == len(s)-1 || s[0] == '\n' || s[0] == ' ' || strings.HasSuffix(s, "\n\n") {
 		return false
 	}
-	for _, line := range strings.Split(s, "\n") {
+	for line := range strings.SplitSeq(s, "\n") {
 		if strings.TrimRight(line, " \t") != line || strings.HasPrefix(line, "\t") {
 			return false
 		}
@@ -159,17 +217,18 @@ func isBlock(s string) bool {
 	return strings.IndexFunc(s, func(r rune) bool { return r != '\n' && r != '\t' && r != ' ' && !unicode.IsPrint(r) }) < 0
 }
 
-func encodeBlock(b *strings.Builder, s string, depth int) {
+func appendBlock(out []byte, s string, depth int) []byte {
 	if strings.HasSuffix(s, "\n") {
-		b.WriteString("|\n")
+		out = append(out, "|\n"...)
 	} else {
-		b.WriteString("|-\n")
+		out = append(out, "|-\n"...)
 	}
-	for _, line := range strings.Split(strings.TrimSuffix(s, "\n"), "\n") {
+	for line := range strings.SplitSeq(strings.TrimSuffix(s, "\n"), "\n") {
 		if line != "" {
-			indent(b, depth)
-			b.WriteString(line)
+			out = indent(out, depth)
+			out = append(out, line...)
 		}
-		b.WriteString("\n")
+		out = append(out, '\n')
 	}
+	return out
 }

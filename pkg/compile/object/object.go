@@ -1,30 +1,60 @@
-// Package object holds compiled Kubernetes objects as plain JSON values, each with the file it goes to and the spec it
-// comes from.
+// Package object holds compiled Kubernetes objects as trees of nodes. Every node knows where its value comes from; every object
+// knows the file that it goes to and the spec behind it.
 package object
 
 import (
-	"bytes"
-	"encoding/json"
-	"fmt"
-	"sort"
+	"cmp"
+	"slices"
 	"strings"
 
+	"lockstep.dev/lockstep/pkg/compile/origin"
 	"lockstep.dev/lockstep/pkg/compile/source"
 )
 
 // Object is one Kubernetes object.
 type Object struct {
-	// Content is JSON: maps, slices, strings, json.Number, booleans; no nil in maps.
-	Content map[string]any
-	// Folder and File say where it is written: Folder relative to the cluster's folder, File without extension.
+	// ID is the identity that Root has.
+	ID   ID
+	Root Node
+	Place
+	// Rule is the origin of what has none of its own: the rule that makes such objects.
+	Rule *origin.Origin
+}
+
+// Place says where objects are written, and the spec that they come from.
+type Place struct {
+	// Folder is relative to the cluster's folder; File has no extension.
 	Folder, File string
-	// Origin is the spec that the object comes from.
+	// Origin is the name of the spec.
 	Origin source.Span
+}
+
+// New returns an object with the identity that its content has.
+func New(root Node, place Place, rule *origin.Origin) Object {
+	return Object{ID: root.ID(), Root: root, Place: place, Rule: rule}
+}
+
+// Leaves calls visit for every leaf with its path and its origin.
+func (o *Object) Leaves(visit func(path []string, leaf *Node, from *origin.Origin)) {
+	o.Root.Leaves(o.Rule, visit)
 }
 
 // ID is what the API server tells objects apart by.
 type ID struct {
 	Group, Kind, Namespace, Name string
+}
+
+// ID returns the identity of an object's content.
+func (n *Node) ID() ID {
+	group, _, found := strings.Cut(n.text("apiVersion"), "/")
+	if !found {
+		group = ""
+	}
+	id := ID{Group: group, Kind: n.text("kind")}
+	if metadata := n.Get("metadata"); metadata != nil {
+		id.Namespace, id.Name = metadata.text("namespace"), metadata.text("name")
+	}
+	return id
 }
 
 // String returns Kind.group namespace/name.
@@ -39,67 +69,7 @@ func (id ID) String() string {
 	return kind + " " + id.Name
 }
 
-// ID returns the object's identity.
-func (o Object) ID() ID {
-	version := o.text("apiVersion")
-	group, _, found := strings.Cut(version, "/")
-	if !found {
-		group = ""
-	}
-	metadata, _ := o.Content["metadata"].(map[string]any)
-	namespace, _ := metadata["namespace"].(string)
-	name, _ := metadata["name"].(string)
-	return ID{Group: group, Kind: o.text("kind"), Namespace: namespace, Name: name}
-}
-
-func (o Object) text(key string) string {
-	value, _ := o.Content[key].(string)
-	return value
-}
-
-// FromTyped returns a typed object without the noise of Go's zero values: no null, no `status`, no empty `metadata` or
-// `resources`, no empty `spec` of the object itself. Other empty values stay, because they have a meaning: `emptyDir: {}`, `podSelector: {}`.
-func FromTyped(typed any) (map[string]any, error) {
-	data, err := json.Marshal(typed)
-	if err != nil {
-		return nil, fmt.Errorf("encode %T: %w", typed, err)
-	}
-	decoder := json.NewDecoder(bytes.NewReader(data))
-	decoder.UseNumber()
-	var content map[string]any
-	if err := decoder.Decode(&content); err != nil {
-		return nil, fmt.Errorf("decode %T: %w", typed, err)
-	}
-	delete(content, "status")
-	prune(content)
-	if spec, isMap := content["spec"].(map[string]any); isMap && len(spec) == 0 {
-		delete(content, "spec")
-	}
-	return content, nil
-}
-
-func prune(value any) {
-	switch value := value.(type) {
-	case map[string]any:
-		for key, child := range value {
-			prune(child)
-			if child == nil || isNoise(key, child) {
-				delete(value, key)
-			}
-		}
-	case []any:
-		for _, child := range value {
-			prune(child)
-		}
-	}
-}
-
-func isNoise(key string, child any) bool {
-	empty, isMap := child.(map[string]any)
-	return isMap && len(empty) == 0 && (key == "status" || key == "metadata" || key == "resources")
-}
-
-// Set is a collection of objects with different identities.
+// Set is a collection of objects with different identities. The zero Set is empty and ready.
 type Set struct {
 	byID map[ID]Object
 }
@@ -109,11 +79,10 @@ func (s *Set) Add(o Object) (taken Object, ok bool) {
 	if s.byID == nil {
 		s.byID = map[ID]Object{}
 	}
-	id := o.ID()
-	if taken, found := s.byID[id]; found {
+	if taken, found := s.byID[o.ID]; found {
 		return taken, false
 	}
-	s.byID[id] = o
+	s.byID[o.ID] = o
 	return Object{}, true
 }
 
@@ -122,28 +91,29 @@ func (s *Set) Len() int { return len(s.byID) }
 
 // Sorted returns the objects by folder and file, within a file in the order in which they can be applied.
 func (s *Set) Sorted() []Object {
-	sorted := make([]Object, 0, len(s.byID))
+	objects := make([]Object, 0, len(s.byID))
 	for _, o := range s.byID {
-		sorted = append(sorted, o)
+		objects = append(objects, o)
 	}
-	sort.Slice(sorted, func(i, j int) bool { return less(sorted[i], sorted[j]) })
-	return sorted
+	Sort(objects)
+	return objects
 }
 
-func less(a, b Object) bool {
-	if a.Folder != b.Folder {
-		return a.Folder < b.Folder
-	}
-	if a.File != b.File {
-		return a.File < b.File
-	}
-	x, y := a.ID(), b.ID()
-	if rank(x.Kind) != rank(y.Kind) {
-		return rank(x.Kind) < rank(y.Kind)
-	}
-	return key(x) < key(y)
+// Sort sorts objects by folder and file, within a file in the order in which they can be applied.
+func Sort(objects []Object) {
+	slices.SortFunc(objects, func(a, b Object) int {
+		if place := cmp.Or(strings.Compare(a.Folder, b.Folder), strings.Compare(a.File, b.File)); place != 0 {
+			return place
+		}
+		return cmp.Or(cmp.Compare(a.Rank(), b.Rank()), a.ID.compare(&b.ID))
+	})
 }
 
-func key(id ID) string {
-	return strings.Join([]string{id.Kind, id.Group, id.Namespace, id.Name}, "\x00")
+func (id *ID) compare(other *ID) int {
+	return cmp.Or(
+		strings.Compare(id.Kind, other.Kind),
+		strings.Compare(id.Group, other.Group),
+		strings.Compare(id.Namespace, other.Namespace),
+		strings.Compare(id.Name, other.Name),
+	)
 }

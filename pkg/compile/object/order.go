@@ -6,10 +6,20 @@ package object
 var order = []string{
 	"Namespace",
 	"CustomResourceDefinition",
+	"ValidatingAdmissionPolicy",
+	"ValidatingAdmissionPolicyBinding",
 	"PriorityClass",
+	"SecurityContextConstraints",
+	"Topology",
+	"ResourceFlavor",
+	"Cohort",
+	"WorkloadPriorityClass",
+	"ClusterQueue",
 	"ResourceQuota",
 	"LimitRange",
 	"NetworkPolicy",
+	"LocalQueue",
+	"PersistentVolumeClaim",
 	"Secret",
 	"ConfigMap",
 	"ClusterRole",
@@ -22,7 +32,7 @@ var order = []string{
 }
 
 // Rank says how early the object is applied: objects of a lower rank come first.
-func (o Object) Rank() int { return rank(o.text("kind")) }
+func (o *Object) Rank() int { return rank(o.ID.Kind) }
 
 func rank(kind string) int {
 	for i, known := range order {
@@ -38,6 +48,7 @@ var clusterScoped = map[string]bool{
 	"APIService": true, "CSIDriver": true, "ClusterRole": true, "ClusterRoleBinding": true, "ClusterTrainingRuntime": true,
 	"CustomResourceDefinition": true, "DeviceClass": true, "FlowSchema": true, "IngressClass": true,
 	"MutatingAdmissionPolicy": true, "MutatingAdmissionPolicyBinding": true, "MutatingWebhookConfiguration": true,
+	"ClusterQueue": true, "Cohort": true, "ResourceFlavor": true, "Topology": true, "WorkloadPriorityClass": true,
 	"Namespace": true, "PersistentVolume": true, "PriorityClass": true, "PriorityLevelConfiguration": true,
 	"RuntimeClass": true, "SecurityContextConstraints": true, "StorageClass": true,
 	"ValidatingAdmissionPolicy": true, "ValidatingAdmissionPolicyBinding": true, "ValidatingWebhookConfiguration": true,

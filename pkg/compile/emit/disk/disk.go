@@ -1,57 +1,107 @@
 // Package disk is the output folder on a real file system, the only package below pkg/compile that writes.
 //
-// It never leaves its folder, not even through symbolic links. While a folder is open nobody else can open it: two builds into
-// one folder would mix their files.
+// It never leaves its folder and the staging area beside it, not even through symbolic links. While a folder is open nobody else
+// can open it: two builds into one folder would mix their files.
+//
+// Whoever reads the folder finds the old tree or the new one, never a mixture, whenever the process is killed:
+//
+//   - Staging. New files are written to `.<name>.lockstep` beside the folder, or to `.lockstep-next` in it where nothing can be made
+//     beside it. A full disk is noticed here, when nothing has changed yet.
+//   - One changed file takes its place by a rename.
+//   - More take theirs by an exchange: the smallest folder that holds all of them is made a second time, from what is staged and
+//     from hard links to all other files, whoever owns them, and the two change places in one step. Files that stay are the same files
+//     as before, with the same time of modification.
+//   - Where an exchange is impossible, or would link thousands of files for a handful of changed ones, files are renamed one by one,
+//     which takes some microseconds each. A journal lets the next Open finish what was interrupted: this is the only way to see a
+//     mixture, and it does not outlive the next build.
+//
+// What an interruption leaves in the staging area goes with the next Open.
 package disk
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
-	"path"
+	"path/filepath"
 	"syscall"
 )
 
-// temporary is the name under which a file is written before it takes its place. Files are written one after another, so one
-// name is enough, and an interrupted build leaves at most this file.
-const temporary = ".lockstep-tmp"
-
 // Dir is an open output folder; it implements emit.Dir.
 type Dir struct {
-	root *os.Root
-	// lock is the folder itself. The kernel drops the lock when the file is closed or the process ends, however it ends.
-	lock *os.File
+	// name is how the caller calls the folder, path where it is: absolute and without symbolic links.
+	name, path string
+	root       *os.Root
+	// locks are the folder itself, and what an exchange puts in its place. The kernel drops a lock when the file is closed or the
+	// process ends, however it ends.
+	locks []*os.File
+	stage staging
+	// created says that Open has made the folder.
+	created bool
 }
 
 // ErrBusy says that another build has the folder open.
 var ErrBusy = errors.New("another build is writing to")
 
-// Open opens a folder, which is created where it does not exist. The error is ErrBusy while another build has it open.
+// Open opens a folder, which is created where it does not exist, and finishes or discards what an interrupted build has left. The
+// error is ErrBusy while another build has it open.
 func Open(name string) (*Dir, error) {
+	_, missing := os.Lstat(name)
 	if err := os.MkdirAll(name, 0o755); err != nil {
 		return nil, fmt.Errorf("create output folder: %w", err)
 	}
-	root, err := os.OpenRoot(name)
+	absolute, err := filepath.Abs(name)
+	if err == nil {
+		absolute, err = filepath.EvalSymlinks(absolute)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("open output folder: %w", err)
 	}
-	lock, err := lockFolder(root, name)
-	if err != nil {
-		root.Close()
+	dir := &Dir{name: name, path: absolute, created: missing != nil}
+	if err := dir.open(); err != nil {
 		return nil, err
 	}
-	dir := &Dir{root: root, lock: lock}
-	if err := root.Remove(temporary); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	dir.stage.places = []string{
+		filepath.Join(filepath.Dir(absolute), "."+filepath.Base(absolute)+".lockstep"),
+		filepath.Join(absolute, ".lockstep-next"),
+	}
+	if err := dir.recover(); err != nil {
 		dir.Close()
-		return nil, fmt.Errorf("clear output folder: %w", err)
+		return nil, fmt.Errorf("repair output folder `%s`: %w", name, err)
 	}
 	return dir, nil
 }
 
+// open locks the folder. Another build may exchange it between opening and locking, so that the lock is on what was there before.
+func (d *Dir) open() error {
+	for {
+		folder, err := lockFolder(d.path, d.name)
+		if err != nil {
+			return err
+		}
+		locked, err := folder.Stat()
+		if err != nil {
+			folder.Close()
+			return fmt.Errorf("open output folder: %w", err)
+		}
+		if now, err := os.Stat(d.path); err != nil || !os.SameFile(now, locked) {
+			folder.Close()
+			continue
+		}
+		d.locks = []*os.File{folder}
+		if d.root, err = os.OpenRoot(d.path); err != nil {
+			folder.Close()
+			return fmt.Errorf("open output folder: %w", err)
+		}
+		return nil
+	}
+}
+
 // lockFolder locks the folder and no file in it, so that nothing is left behind that somebody would commit.
-func lockFolder(root *os.Root, name string) (*os.File, error) {
-	folder, err := root.Open(".")
+func lockFolder(path, name string) (*os.File, error) {
+	folder, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("open output folder: %w", err)
 	}
@@ -68,32 +118,73 @@ func lockFolder(root *os.Root, name string) (*os.File, error) {
 	return nil, err
 }
 
-// Close closes the folder and lets others open it.
-func (d *Dir) Close() error { return errors.Join(d.root.Close(), d.lock.Close()) }
+// Close discards what is staged, closes the folder and lets others open it. A folder that Open has made and that is still empty goes.
+func (d *Dir) Close() error {
+	errs := []error{d.stage.discard(), d.root.Close()}
+	if d.created {
+		// It fails where the folder is in use.
+		_ = os.Remove(d.path)
+	}
+	for _, lock := range d.locks {
+		errs = append(errs, lock.Close())
+	}
+	return errors.Join(errs...)
+}
 
 // ReadFile returns the content of a file.
 func (d *Dir) ReadFile(name string) ([]byte, error) { return d.root.ReadFile(name) }
 
-// WriteFile replaces a file by renaming a finished one over it.
-func (d *Dir) WriteFile(name string, data []byte) error {
-	if err := d.root.MkdirAll(path.Dir(name), 0o755); err != nil {
-		return err
+// Same compares the content of a file. It reads no file of another size.
+func (d *Dir) Same(name string, data []byte) (found, same bool, err error) {
+	file, err := d.root.Open(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, false, nil
 	}
-	if err := d.root.WriteFile(temporary, data, 0o644); err != nil {
-		return err
+	if err != nil {
+		return false, false, err
 	}
-	return d.root.Rename(temporary, name)
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil || info.Size() != int64(len(data)) {
+		return true, false, err
+	}
+	same, err = equal(file, data)
+	return true, same, err
 }
 
-// Remove removes a file and the folders above it that are empty then.
-func (d *Dir) Remove(name string) error {
-	if err := d.root.Remove(name); err != nil {
-		return err
-	}
-	for folder := path.Dir(name); folder != "."; folder = path.Dir(folder) {
-		if d.root.Remove(folder) != nil {
-			return nil //nolint:nilerr // not empty
+func equal(file io.Reader, data []byte) (bool, error) {
+	var buffer [32 << 10]byte
+	for {
+		n, err := file.Read(buffer[:])
+		if n > len(data) || !bytes.Equal(buffer[:n], data[:n]) {
+			return false, nil
+		}
+		data = data[n:]
+		switch {
+		case errors.Is(err, io.EOF):
+			return len(data) == 0, nil
+		case err != nil:
+			return false, err
 		}
 	}
-	return nil
+}
+
+// Stage writes the next content of a file to the staging area.
+func (d *Dir) Stage(name string, data []byte) error {
+	return d.failed(d.stage.write(name, data))
+}
+
+// failed names the folder as the caller calls it: that the staging area is elsewhere is of no interest.
+func (d *Dir) failed(err error) error {
+	var at *fs.PathError
+	var link *os.LinkError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &at):
+		err = at.Err
+	case errors.As(err, &link):
+		err = link.Err
+	}
+	return fmt.Errorf("output folder `%s`, which stays as it was: %w", d.name, err)
 }

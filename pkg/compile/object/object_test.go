@@ -1,0 +1,124 @@
+package object
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"lockstep.dev/lockstep/pkg/compile/origin"
+)
+
+// TestMap: entries are sorted, and what is nothing is left out.
+func TestMap(t *testing.T) {
+	node := Map("spec", Text("b", "2", nil), Node{}, Number("a", 1, nil), List("c", Node{}, Bool("", true, nil)))
+	want := map[string]any{"a": json.Number("1"), "b": "2", "c": []any{true}}
+	if diff := cmp.Diff(want, node.Value()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if node.Children[0].Key != "a" {
+		t.Errorf("the first key is %s", node.Children[0].Key)
+	}
+}
+
+// TestValues: a JSON value stays the same on its way through nodes.
+func TestValues(t *testing.T) {
+	want := map[string]any{
+		"map": map[string]any{}, "list": []any{}, "null": nil, "text": "x", "number": json.Number("1.50"), "bool": false,
+		"deep": []any{map[string]any{"b": "1", "a": []any{nil}}},
+	}
+	node := FromValue("", want, nil)
+	if diff := cmp.Diff(want, node.Value()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestQuantity: an amount has the form that the API server gives it, and the value itself is not touched.
+func TestQuantity(t *testing.T) {
+	for written, want := range map[string]string{"1000m": "1", "0.5": "500m", "1024Mi": "1Gi", "0": "0", "1000000": "1M", "1.5Gi": "1536Mi"} {
+		if got := Quantity("", resource.MustParse(written), nil).Text; got != want {
+			t.Errorf("%s is %s, want %s", written, got, want)
+		}
+	}
+	if got := Count("", 1000, nil).Text; got != "1k" {
+		t.Errorf("1000 is %s", got)
+	}
+}
+
+// TestOriginOfLeaves: a leaf has the origin of the nearest container that has one, at last that of the rule.
+func TestOriginOfLeaves(t *testing.T) {
+	rule, list, own := origin.Rule("r", "rule"), origin.Rule("r", "list"), origin.Rule("r", "own")
+	o := New(Map("",
+		Text("kind", "X", nil),
+		List("items", Map("", Text("name", "n", nil), Text("value", "v", own))).With(list)), Place{}, rule)
+	got := map[string]string{}
+	o.Leaves(func(path []string, _ *Node, from *origin.Origin) { got[strings.Join(path, " ")] = from.Why })
+	want := map[string]string{"kind": "r: rule", "items n name": "r: list", "items n value": "r: own"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestFromTyped: Go's zero values are left out where they mean nothing, and the table's most exact path wins.
+func TestFromTyped(t *testing.T) {
+	pod := corev1.Pod{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "p"},
+		Spec: corev1.PodSpec{
+			Containers: []corev1.Container{{Name: "a", Image: "x"}, {Name: "b", Image: "y"}},
+			Volumes:    []corev1.Volume{{Name: "v", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}},
+		},
+	}
+	var table Table
+	table.Set(origin.Rule("r", "all"), "spec", "containers", "*")
+	table.Set(origin.Rule("r", "images"), "spec", "containers", "*", "image")
+	table.Set(origin.Rule("r", "image of b"), "spec", "containers", "b", "image")
+	root, err := FromTyped(pod, &table)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := New(root, Place{}, origin.Rule("r", "pod"))
+	if diff := cmp.Diff(ID{Kind: "Pod", Namespace: "ns", Name: "p"}, o.ID); diff != "" {
+		t.Errorf("identity (-want +got):\n%s", diff)
+	}
+	got := map[string]string{}
+	o.Leaves(func(path []string, _ *Node, from *origin.Origin) {
+		got[strings.Join(path, " ")] = strings.TrimPrefix(from.Why, "r: ")
+	})
+	want := map[string]string{
+		"apiVersion": "pod", "kind": "pod", "metadata name": "pod", "metadata namespace": "pod",
+		"spec containers a image": "images", "spec containers a name": "all",
+		"spec containers b image": "image of b", "spec containers b name": "all",
+		"spec volumes v emptyDir": "pod", "spec volumes v name": "pod",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestSet: one object per identity, in the order in which they can be applied.
+func TestSet(t *testing.T) {
+	of := func(kind, name string) Object {
+		return New(Map("", Text("apiVersion", "v1", nil), Text("kind", kind, nil), Map("metadata", Text("name", name, nil))), Place{}, nil)
+	}
+	var set Set
+	for _, o := range []Object{of("Other", "z"), of("Secret", "b"), of("Secret", "a"), of("Namespace", "n")} {
+		if _, ok := set.Add(o); !ok {
+			t.Errorf("%s is taken", o.ID)
+		}
+	}
+	if taken, ok := set.Add(of("Secret", "a")); ok || taken.ID.Name != "a" {
+		t.Errorf("a second object with the identity %s was added", taken.ID)
+	}
+	var got []string
+	for _, o := range set.Sorted() {
+		got = append(got, o.ID.String())
+	}
+	if diff := cmp.Diff([]string{"Namespace n", "Secret a", "Secret b", "Other z"}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

@@ -1,7 +1,7 @@
 package diag
 
 // Code identifies a kind of mistake for good: a code is never renumbered or reused. Two mistakes have one code if one
-// function could report both. LS1 is files and YAML, LS2 one document, LS3 names, LS4 rules, LS5 components, LS6 output.
+// function could report both. LS1 is files and YAML, LS2 one document, LS3 names, LS4 rules, LS5 components, LS6 output, LS7 proofs.
 //
 // A code is complete with three things, and a test of package compile misses each: its constant here, its Entry in
 // entries.go, and its example in testdata/errors/codes, from which docs/diagnostics is generated.
@@ -114,17 +114,11 @@ const (
 	// LimitsOutOfOrder is container limits with a default above the maximum; the API server would refuse them.
 	LimitsOutOfOrder Code = "LS4011"
 
-	// FabricNotSupported is a fabric that is not compiled yet.
-	FabricNotSupported Code = "LS4012"
-
 	// PodUser is a pod user that cannot work: on OpenShift, which assigns users itself, or one who cannot read the job's key.
 	PodUser Code = "LS4013"
 
 	// MPIVersion is a version of an MPI implementation that is not supported.
 	MPIVersion Code = "LS4014"
-
-	// ExecutorNotSupported is an executor that is not compiled yet.
-	ExecutorNotSupported Code = "LS4015"
 
 	// ImageVolumesTooEarly is image volumes on a cluster version that does not have them.
 	ImageVolumesTooEarly Code = "LS4016"
@@ -141,6 +135,168 @@ const (
 	// MetadataReachable is egress to a range with the metadata service of clouds, which hands out the credentials of the machine.
 	// It is a warning.
 	MetadataReachable Code = "LS4020"
+)
+
+// Machines, runtimes and images.
+const (
+	// FabricWithoutDevice is a fabric that is not Ethernet and names no device for pods.
+	FabricWithoutDevice Code = "LS4050"
+
+	// RoCEWithoutAddress is RoCE without the index of the address of a port.
+	RoCEWithoutAddress Code = "LS4051"
+
+	// FabricSettingUnused is a setting of a fabric that means nothing on its kind. It is a warning.
+	FabricSettingUnused Code = "LS4052"
+
+	// HugePagesNotWhole is an amount of huge pages that is no multiple of their size.
+	HugePagesNotWhole Code = "LS4053"
+
+	// DeviceTwice is a fabric whose device is the accelerator.
+	DeviceTwice Code = "LS4054"
+
+	// TopologyLevelTwice is two levels of a topology with one name or one label.
+	TopologyLevelTwice Code = "LS4055"
+
+	// UnknownLevel is a topology level that the profile of the runtime does not have.
+	UnknownLevel Code = "LS4056"
+
+	// QueueingMissing is a gang that needs Kueue, on a cluster that does not queue.
+	QueueingMissing Code = "LS4057"
+
+	// SchedulerMissing is a gang scheduler that the cluster does not have.
+	SchedulerMissing Code = "LS4058"
+
+	// GangTimeout is a timeout of a gang below 1s or above 1h.
+	GangTimeout Code = "LS4059"
+
+	// UnknownPriority is a priority that the cluster does not have, although it has others.
+	UnknownPriority Code = "LS4060"
+
+	// ReservedPriority is a priority with a name that Kubernetes keeps for itself.
+	ReservedPriority Code = "LS4061"
+
+	// PriorityTwice is two priorities of one name, or two that are the default.
+	PriorityTwice Code = "LS4062"
+
+	// VolumeSource is a volume with a claim and scratch, with neither, or with scratch that nobody can write.
+	VolumeSource Code = "LS4063"
+
+	// VolumeTaken is a volume whose name or folder is reserved, or has another volume.
+	VolumeTaken Code = "LS4064"
+
+	// ClaimMissing is a claim that a runtime mounts and a tenant does not have.
+	ClaimMissing Code = "LS4065"
+
+	// SharedMemoryTooLarge is shared memory that leaves nothing of the memory of a node.
+	SharedMemoryTooLarge Code = "LS4066"
+
+	// LifecycleIncomplete is a deprecated runtime without a successor, or the description of an end without one. It is a warning.
+	LifecycleIncomplete Code = "LS4067"
+
+	// RetirementDue is a deprecated runtime whose last day has passed. It is a warning.
+	RetirementDue Code = "LS4068"
+
+	// SuccessorUnfit is a successor that is retired, deprecated, or of another framework or profile. It is a warning.
+	SuccessorUnfit Code = "LS4069"
+
+	// TooManyVersions is a third active version of one implementation, framework and profile. It is a warning.
+	TooManyVersions Code = "LS4070"
+
+	// TwoDefaults is two default runtimes for one tenant on one cluster.
+	TwoDefaults Code = "LS4071"
+
+	// VariantTooWide is a variant with fewer or more nodes than its catalog runtime allows.
+	VariantTooWide Code = "LS4072"
+
+	// VariantName is a variant with the name of a catalog runtime or of another variant.
+	VariantName Code = "LS4073"
+
+	// ImageSourceUnused is a mirror or a digest that changes no image. It is a warning.
+	ImageSourceUnused Code = "LS4074"
+
+	// LevelNotKept is a tenant of the level `baseline` with jobs that pin memory. It is a warning.
+	LevelNotKept Code = "LS4075"
+
+	// TrainerReadsOtherwise is a runtime that Kubeflow Trainer reads otherwise than its spec says. It is a warning.
+	TrainerReadsOtherwise Code = "LS4076"
+
+	// GangNotMade is a gang scheduler for which our controller makes no PodGroup yet. It is a warning.
+	GangNotMade Code = "LS4077"
+
+	// NotPortable is a compiled runtime that stock Kubeflow Trainer would run otherwise, or not at all. Package portable has the rules.
+	NotPortable Code = "LS4078"
+
+	// PinnedMemoryUnguarded is jobs that pin memory on a Kubernetes version without the policies that keep everything else out.
+	PinnedMemoryUnguarded Code = "LS4079"
+)
+
+// Queueing and storage.
+const (
+	// UnknownCohort is a cohort that the cluster does not have.
+	UnknownCohort Code = "LS4080"
+
+	// CohortCycle is a cohort that is its own ancestor.
+	CohortCycle Code = "LS4081"
+
+	// CohortUnused is a cohort without members. It is a warning.
+	CohortUnused Code = "LS4082"
+
+	// ShareNowhere is a share of machines that no cluster has, or of a cohort whose cluster does not have them.
+	ShareNowhere Code = "LS4083"
+
+	// ShareElsewhere is a share of machines that only clusters have where the tenant does not work. It is a warning.
+	ShareElsewhere Code = "LS4084"
+
+	// QueueingWithoutCapacity is a cluster that queues and does not say what machines it has.
+	QueueingWithoutCapacity Code = "LS4085"
+
+	// QueuesNowhere is a queue of a tenant none of whose clusters queues. It is a warning.
+	QueuesNowhere Code = "LS4086"
+
+	// RuntimeWithoutShare is a runtime that a tenant names without a share of its machines: no job is ever admitted.
+	RuntimeWithoutShare Code = "LS4087"
+
+	// OfferedWithoutShare is a runtime that a tenant may use, without naming it, and has no share of its machines. It is a warning.
+	OfferedWithoutShare Code = "LS4088"
+
+	// LendsTooMuch is a share that lends more machines than it has.
+	LendsTooMuch Code = "LS4089"
+
+	// LimitWithoutCohort is a bound on borrowing or lending without a cohort. It is a warning.
+	LimitWithoutCohort Code = "LS4090"
+
+	// EmptyShare is a share without machines and without anybody to borrow from.
+	EmptyShare Code = "LS4091"
+
+	// ShareTwice is two shares of one profile.
+	ShareTwice Code = "LS4092"
+
+	// UnknownStorageClass is a storage class that the cluster does not have.
+	UnknownStorageClass Code = "LS4093"
+
+	// ForeignClaim is a claim in a namespace that is not one of its tenant.
+	ForeignClaim Code = "LS4094"
+
+	// ClaimTwice is two claims with one name in a namespace.
+	ClaimTwice Code = "LS4095"
+
+	// StorageQuotaTooSmall is a quota for storage that the tenant's own claims exceed.
+	StorageQuotaTooSmall Code = "LS4096"
+
+	// QuotaWithoutMeaning is a quota for accelerators of a tenant whose clusters all queue. It is a warning.
+	QuotaWithoutMeaning Code = "LS4097"
+
+	// CohortTwice is two cohorts with one name.
+	CohortTwice Code = "LS4098"
+
+	// ProfilesAlike is two profiles whose machines Kueue cannot tell apart. It is a warning.
+	ProfilesAlike Code = "LS4099"
+
+	// RepositoryNeedsSecret is a repository behind ssh that Flux shall read without a key.
+	RepositoryNeedsSecret Code = "LS4130"
+
+	// EngineSettingIgnored is a setting of GitOps that the engine does not look at. It is a warning.
+	EngineSettingIgnored Code = "LS4131"
 )
 
 // Components and objects.
@@ -166,10 +322,167 @@ const (
 	// ChartNotReproducible is a chart that calls a function whose result changes from run to run or from machine to machine, or
 	// that was rendered several times with different results: the output would differ although no input did.
 	ChartNotReproducible Code = "LS5007"
+
+	// PatchFile is a kustomization, or a patch in it, that cannot be read.
+	PatchFile Code = "LS5010"
+
+	// PatchFieldRefused is a field of a kustomization that is not used here, because it would rename objects, read from elsewhere or
+	// run programs.
+	PatchFieldRefused Code = "LS5011"
+
+	// PatchFileMissing is a file that a kustomization names and that is not in its folder.
+	PatchFileMissing Code = "LS5012"
+
+	// PatchFails is a patch that cannot be applied, for example because a path does not exist.
+	PatchFails Code = "LS5013"
+
+	// PatchMatchesNothing is a patch that is for no object of the cluster.
+	PatchMatchesNothing Code = "LS5014"
+
+	// PatchChangesNothing is a patch whose objects are the same afterwards. It is a warning.
+	PatchChangesNothing Code = "LS5015"
+
+	// PatchRenames is a patch that changes the kind, name or namespace of an object.
+	PatchRenames Code = "LS5016"
+
+	// PatchResource is a document among the resources of a kustomization that is not an object for a cluster.
+	PatchResource Code = "LS5017"
+
+	// PatchedSpec is a patch of a spec that cannot be changed: one that a program computes.
+	PatchedSpec Code = "LS5018"
 )
 
 // Output.
 const (
 	// ForeignFile is a file in the output folder that the compiler did not write, at a path that it needs.
 	ForeignFile Code = "LS6001"
+)
+
+// Proofs of capacity: what the compiled queues and quotas say together.
+const (
+	// CapacityExceeded is more guaranteed machines than a cluster has.
+	CapacityExceeded Code = "LS7001"
+
+	// QuotaOutOfScale is a queue whose amounts are not those of one number of whole machines.
+	QuotaOutOfScale Code = "LS7002"
+
+	// LimitRefused is a bound on borrowing or lending that Kueue refuses.
+	LimitRefused Code = "LS7003"
+
+	// NotCovered is a runtime with a request that a queue of its tenant does not cover.
+	NotCovered Code = "LS7004"
+
+	// CountedTwice is a resource that both a ResourceQuota and a queue count.
+	CountedTwice Code = "LS7005"
+
+	// LimitsRefuseRuntime is a LimitRange that refuses a container of a runtime, or one that Kubernetes refuses.
+	LimitsRefuseRuntime Code = "LS7006"
+
+	// DefaultJobDoesNotFit is a runtime whose default job a queue of its tenant can never admit.
+	DefaultJobDoesNotFit Code = "LS7007"
+
+	// LargestJobDoesNotFit is a runtime whose largest job a tenant's queue can never admit. It is a warning.
+	LargestJobDoesNotFit Code = "LS7008"
+
+	// QuotaRefusesJob is a ResourceQuota that refuses the default job of a runtime, or the claims of its tenant.
+	QuotaRefusesJob Code = "LS7009"
+
+	// Overcommitted is quotas that together promise more devices than a cluster has. It is a warning.
+	Overcommitted Code = "LS7010"
+
+	// QueueUnreachable is a queue, flavor, topology or cohort that is not there or not connected: jobs would wait for ever.
+	QueueUnreachable Code = "LS7011"
+
+	// Unfaithful is a queue, flavor, limit or priority that does not say what its spec says.
+	Unfaithful Code = "LS7012"
+)
+
+// Proofs of isolation and access: what the compiled policies and roles say together.
+const (
+	// NamespaceNotClosed is a namespace of a tenant with pods that no NetworkPolicy closes.
+	NamespaceNotClosed Code = "LS7020"
+
+	// TenantsConnected is a way from the pods of one tenant to those of another.
+	TenantsConnected Code = "LS7021"
+
+	// OpenOnOneSide is a policy that opens the way to another tenant, whose own policies close it. It is a warning.
+	OpenOnOneSide Code = "LS7022"
+
+	// OpensMore is traffic that a policy opens and the spec of the tenant does not.
+	OpensMore Code = "LS7023"
+
+	// OpensLess is traffic that the spec of a tenant opens and no policy does.
+	OpensLess Code = "LS7024"
+
+	// ClusterRangeOpen is a range that a tenant may reach with addresses of the cluster or of machines in it. It is a warning.
+	ClusterRangeOpen Code = "LS7025"
+
+	// SelectorTooWide is a policy of the platform that lets pods of tenants in without meaning it. It is a warning.
+	SelectorTooWide Code = "LS7026"
+
+	// DNSNotReachable is a namespace whose pods cannot ask the cluster's DNS.
+	DNSNotReachable Code = "LS7027"
+
+	// NetworkNotProvable is a policy that cannot be read.
+	NetworkNotProvable Code = "LS7028"
+
+	// BeyondRole is a right that people or service accounts of a tenant must not have.
+	BeyondRole Code = "LS7040"
+
+	// StrangerBound is a subject with rights in a namespace of a tenant that the tenant's spec does not name.
+	StrangerBound Code = "LS7041"
+
+	// RoleMissing is people of a tenant without the role that the spec gives them.
+	RoleMissing Code = "LS7042"
+
+	// EverybodyBound is rights for a group of Kubernetes itself, which has everybody in it.
+	EverybodyBound Code = "LS7043"
+
+	// AccessNotProvable is a role bound to people of a tenant whose rules are not known, or a role that cannot be read.
+	AccessNotProvable Code = "LS7044"
+
+	// ControllerBeyondChart is mpi-controller with other rights than those that its chart declares, or somebody else with them.
+	ControllerBeyondChart Code = "LS7045"
+
+	// AggregatesTooMuch is a role that adds to the platform's own roles what people of tenants must not have.
+	AggregatesTooMuch Code = "LS7046"
+
+	// Refused is an object that the API server of the cluster's version would refuse.
+	Refused Code = "LS7060"
+
+	// KindNotKnown is an object of the compiler's own whose kind has no schema.
+	KindNotKnown Code = "LS7061"
+
+	// VersionNotKnown is a cluster with a version of Kubernetes that there are no schemas of. It is a warning.
+	VersionNotKnown Code = "LS7062"
+
+	// SchemasMissing is a build without schemas. It is a warning.
+	SchemasMissing Code = "LS7063"
+)
+
+// Rules about secrets, encryption and waivers.
+const (
+	// LimitsNotEnforced is a Kubernetes version without the policies that refuse TrainJobs above the limits. It is a warning.
+	LimitsNotEnforced Code = "LS4100"
+
+	// NetworkNotEncrypted is a tenant that requires encryption on a cluster whose network does not encrypt.
+	NetworkNotEncrypted Code = "LS4110"
+
+	// SecretInSpec is a password, a token or a private key in a spec.
+	SecretInSpec Code = "LS4111"
+
+	// StoreNotReachable is an object store that the tenant's egress does not reach. It is a warning.
+	StoreNotReachable Code = "LS4112"
+
+	// WaiverExpired is a waiver whose last day has passed.
+	WaiverExpired Code = "LS4120"
+
+	// WaiverExpiresSoon is a waiver with 30 days or less to go. It is a warning.
+	WaiverExpiresSoon Code = "LS4121"
+
+	// WaiverUnused is a waiver that matches no finding. It is a warning.
+	WaiverUnused Code = "LS4122"
+
+	// NotWaivable is a waiver for a code that cannot be waived, or that does not exist.
+	NotWaivable Code = "LS4123"
 )

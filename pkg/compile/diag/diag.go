@@ -1,5 +1,6 @@
 // Package diag is about diagnostics as data: what is wrong, where, and what to do. Stages collect them in a List and go
-// on; rendering is separate (text.go, json.go).
+// on; rendering is separate (text.go for people, json.go, github.go and package sarif for tools). Renderers trust no span: whatever
+// stages report, what is written lies inside the file (place.go).
 //
 // How a message is written: lower case, no full stop, user text in back-ticks, it says what is allowed. The primary span is
 // the smallest wrong token. One mistake has one message. Notes are facts, help is an action.
@@ -34,6 +35,17 @@ type Diagnostic struct {
 	Notes []string
 	// Help is what to do.
 	Help []string
+	// Edit is what to write instead, where that is known; nil otherwise.
+	Edit *Edit
+	// Secret says that the line of Span holds one: nobody may show it.
+	Secret bool
+	// Waived is set where a spec accepts the finding: it is shown, and counts neither as an error nor as a warning.
+	Waived *Waiver
+}
+
+// Waiver is why a finding is accepted, and the last day on which it is, as 2027-03-31.
+type Waiver struct {
+	Reason, Until string
 }
 
 // Related is a place and what is there.
@@ -60,14 +72,6 @@ func (d *Diagnostic) Helpf(format string, args ...any) *Diagnostic {
 	return d
 }
 
-// Suggest adds `did you mean` as help where a candidate is close to what was written.
-func (d *Diagnostic) Suggest(got string, candidates []string) *Diagnostic {
-	if nearest, ok := Nearest(got, candidates); ok {
-		return d.Helpf("did you mean `%s`?", nearest)
-	}
-	return d
-}
-
 // List collects diagnostics. The zero List is empty and ready.
 type List struct {
 	items []*Diagnostic
@@ -91,6 +95,9 @@ func (l *List) add(d *Diagnostic) *Diagnostic {
 // Len returns the number of findings so far, before Sorted joins equal ones. It only ever grows.
 func (l *List) Len() int { return len(l.items) }
 
+// Since returns the findings after the first n, in the order in which they were found.
+func (l *List) Since(n int) []*Diagnostic { return l.items[n:] }
+
 // Errors returns the number of errors that Sorted has.
 func (l *List) Errors() int { return l.count(Error) }
 
@@ -100,17 +107,21 @@ func (l *List) Warnings() int { return l.count(Warning) }
 func (l *List) count(severity Severity) int {
 	n := 0
 	for _, d := range l.Sorted() {
-		if d.Severity == severity {
+		if d.Severity == severity && d.Waived == nil {
 			n++
 		}
 	}
 	return n
 }
 
-// Sorted returns the diagnostics by place, then code, then message. A finding that several clusters share is there once.
+// Sorted returns the diagnostics by place, then code, then message. A finding that several clusters share is there once; it is waived
+// if it is waived on all of them.
 func (l *List) Sorted() []*Diagnostic {
 	sorted := append([]*Diagnostic(nil), l.items...)
-	sort.SliceStable(sorted, func(i, j int) bool { return before(sorted[i], sorted[j]) })
+	sort.SliceStable(sorted, func(i, j int) bool {
+		a, b := sorted[i], sorted[j]
+		return before(a, b) || !before(b, a) && a.Waived == nil && b.Waived != nil
+	})
 	unique := sorted[:0]
 	for i, d := range sorted {
 		if i == 0 || before(sorted[i-1], d) {

@@ -1,8 +1,7 @@
 package diag
 
-import "lockstep.dev/lockstep/pkg/compile/source"
-
-// Record is a Diagnostic in the JSON that tools read.
+// Record is a Diagnostic in the JSON that tools read. docs/diagnostics/report.schema.json describes it, and a test holds both
+// against each other.
 type Record struct {
 	Code     Code     `json:"code"`
 	Severity Severity `json:"severity"`
@@ -11,14 +10,11 @@ type Record struct {
 	Related []RelatedRecord `json:"related,omitempty"`
 	Notes   []string        `json:"notes,omitempty"`
 	Help    []string        `json:"help,omitempty"`
-}
-
-// Place is a position in a file. Line and Column count from 1 and are missing for a whole file; EndColumn is exclusive.
-type Place struct {
-	File      string `json:"file,omitempty"`
-	Line      int    `json:"line,omitempty"`
-	Column    int    `json:"column,omitempty"`
-	EndColumn int    `json:"endColumn,omitempty"`
+	Edit    *EditRecord     `json:"edit,omitempty"`
+	// Waived says that a spec accepts the finding, which then does not count.
+	Waived *WaivedRecord `json:"waived,omitempty"`
+	// URL is that of the page about the code.
+	URL string `json:"url"`
 }
 
 // RelatedRecord is a Related in JSON.
@@ -27,23 +23,37 @@ type RelatedRecord struct {
 	Place
 }
 
+// EditRecord is an Edit in JSON.
+type EditRecord struct {
+	Place
+	Text string `json:"text"`
+}
+
+// WaivedRecord is a Waiver in JSON.
+type WaivedRecord struct {
+	Reason string `json:"reason"`
+	Until  string `json:"until"`
+}
+
 // Records returns the diagnostics in the order of Sorted, and never nil.
 func (l *List) Records() []Record {
 	records := []Record{}
+	var places Places
 	for _, d := range l.Sorted() {
-		record := Record{Code: d.Code, Severity: d.Severity, Message: d.Message, Place: place(d.Span), Notes: d.Notes, Help: d.Help}
+		record := Record{
+			Code: d.Code, Severity: d.Severity, Message: d.Message, Place: places.Of(d.Span), Notes: d.Notes, Help: d.Help,
+			URL: d.Code.URL(),
+		}
 		for _, r := range d.Related {
-			record.Related = append(record.Related, RelatedRecord{Message: r.Message, Place: place(r.Span)})
+			record.Related = append(record.Related, RelatedRecord{Message: r.Message, Place: places.Of(r.Span)})
+		}
+		if d.Waived != nil {
+			record.Waived = &WaivedRecord{Reason: d.Waived.Reason, Until: d.Waived.Until}
+		}
+		if d.Edit != nil {
+			record.Edit = &EditRecord{Place: places.Of(d.Edit.Span), Text: d.Edit.Text}
 		}
 		records = append(records, record)
 	}
 	return records
-}
-
-func place(span source.Span) Place {
-	p := Place{File: span.Path(), Line: span.Line, Column: span.Column}
-	if span.Line > 0 {
-		p.EndColumn = span.Column + max(1, span.Length)
-	}
-	return p
 }

@@ -3,7 +3,9 @@ package diag
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"lockstep.dev/lockstep/pkg/compile/source"
 )
@@ -18,14 +20,25 @@ func Colours() Palette {
 	return Palette{Error: "\x1b[1;31m", Warning: "\x1b[1;33m", Place: "\x1b[34m", Help: "\x1b[32m", Reset: "\x1b[0m"}
 }
 
-func (p Palette) of(severity Severity) string {
-	if severity == Error {
+func (p Palette) of(d *Diagnostic) string {
+	switch {
+	case d.Waived != nil:
+		return p.Help
+	case d.Severity == Error:
 		return p.Error
 	}
 	return p.Warning
 }
 
-// maxShown is how many diagnostics WriteText writes; who has more reads no further. Records has them all.
+// word is how a finding is called: by its severity, or waived.
+func (d *Diagnostic) word() string {
+	if d.Waived != nil {
+		return "waived"
+	}
+	return string(d.Severity)
+}
+
+// maxShown is how many diagnostics WriteText writes; who has more reads no further. All other formats have them all.
 const maxShown = 200
 
 // WriteText writes the diagnostics for people: message, place, the line with carets under the token, related places,
@@ -33,12 +46,14 @@ const maxShown = 200
 func (l *List) WriteText(w io.Writer, p Palette) error {
 	var b strings.Builder
 	items := l.Sorted()
-	for _, d := range items[:min(maxShown, len(items))] {
-		writeDiagnostic(&b, d, p)
+	shown := mostImportant(items)
+	page := page{palette: p, secrets: secrets(items)}
+	for _, d := range shown {
+		page.write(&b, d)
 		b.WriteString("\n")
 	}
-	if len(items) > maxShown {
-		fmt.Fprintf(&b, "the first %d of %d are shown\n", maxShown, len(items))
+	if more := len(items) - len(shown); more > 0 {
+		fmt.Fprintf(&b, "%d more are not shown here; the format json has them all\n", more)
 	}
 	if len(items) > 0 {
 		fmt.Fprintln(&b, totals(items))
@@ -47,13 +62,68 @@ func (l *List) WriteText(w io.Writer, p Palette) error {
 	return err
 }
 
-func writeDiagnostic(b *strings.Builder, d *Diagnostic, p Palette) {
-	colour := p.of(d.Severity)
-	fmt.Fprintf(b, "%s%s[%s]%s: %s\n", colour, d.Severity, d.Code, p.Reset, visible(d.Message))
-	gutter := strings.Repeat(" ", gutterWidth(d))
-	writeSnippet(b, gutter, "-->", d.Span, "", colour, p)
+// mostImportant returns as many as are shown, errors before warnings, in the order that they have.
+func mostImportant(items []*Diagnostic) []*Diagnostic {
+	if len(items) <= maxShown {
+		return items
+	}
+	errors := slices.DeleteFunc(slices.Clone(items), func(d *Diagnostic) bool { return !d.isError() })
+	warnings := max(0, maxShown-len(errors))
+	var shown []*Diagnostic
+	for _, d := range items {
+		switch {
+		case len(shown) == maxShown:
+			return shown
+		case d.isError():
+			shown = append(shown, d)
+		case warnings > 0:
+			shown = append(shown, d)
+			warnings--
+		}
+	}
+	return shown
+}
+
+// isError says whether a finding is an error that nobody accepted.
+func (d *Diagnostic) isError() bool { return d.Severity == Error && d.Waived == nil }
+
+// page is what findings are written on.
+type page struct {
+	palette Palette
+	places  Places
+	// secrets are the lines that nobody may show, whichever finding is about them.
+	secrets map[lineOf]bool
+}
+
+func secrets(items []*Diagnostic) map[lineOf]bool {
+	lines := map[lineOf]bool{}
+	for _, d := range items {
+		if d.Secret {
+			lines[lineOf{d.Span.File, d.Span.Line}] = true
+		}
+	}
+	return lines
+}
+
+func (page *page) snippet(arrow string, span source.Span, label, colour string) snippet {
+	return snippet{arrow, span, page.places.Of(span), label, colour, page.secrets[lineOf{span.File, span.Line}]}
+}
+
+func (page *page) write(b *strings.Builder, d *Diagnostic) {
+	p, colour := page.palette, page.palette.of(d)
+	fmt.Fprintf(b, "%s%s[%s]%s: %s\n", colour, d.word(), d.Code, p.Reset, visible(d.Message))
+	snippets := []snippet{page.snippet("-->", d.Span, "", colour)}
+	last := snippets[0].place.Line
 	for _, r := range d.Related {
-		writeSnippet(b, gutter, ":::", r.Span, r.Message, p.Place, p)
+		snippets = append(snippets, page.snippet(":::", r.Span, r.Message, p.Place))
+		last = max(last, snippets[len(snippets)-1].place.Line)
+	}
+	gutter := strings.Repeat(" ", len(fmt.Sprint(last)))
+	for _, s := range snippets {
+		s.write(b, gutter, p)
+	}
+	if d.Waived != nil {
+		fmt.Fprintf(b, "%s %s=%s waived until %s: %s\n", gutter, p.Place, p.Reset, visible(d.Waived.Until), visible(d.Waived.Reason))
 	}
 	for _, note := range d.Notes {
 		fmt.Fprintf(b, "%s %s=%s note: %s\n", gutter, p.Place, p.Reset, visible(note))
@@ -63,88 +133,115 @@ func writeDiagnostic(b *strings.Builder, d *Diagnostic, p Palette) {
 	}
 }
 
-func gutterWidth(d *Diagnostic) int {
-	last := d.Span.Line
-	for _, r := range d.Related {
-		last = max(last, r.Span.Line)
-	}
-	return len(fmt.Sprint(last))
+// snippet is a line of a file with carets under a token.
+type snippet struct {
+	arrow         string
+	span          source.Span
+	place         Place
+	label, colour string
+	secret        bool
 }
 
-func writeSnippet(b *strings.Builder, gutter, arrow string, span source.Span, label, colour string, p Palette) {
-	if span.IsZero() {
+func (s snippet) write(b *strings.Builder, gutter string, p Palette) {
+	switch {
+	case s.span.IsZero():
+		return
+	case s.place.Line == 0:
+		fmt.Fprintf(b, "%s%s%s%s %s\n", gutter, p.Place, s.arrow, p.Reset, visible(s.place.File))
 		return
 	}
-	fmt.Fprintf(b, "%s%s%s%s %s\n", gutter, p.Place, arrow, p.Reset, span)
-	if span.Line == 0 {
+	fmt.Fprintf(b, "%s%s%s%s %s:%d:%d\n", gutter, p.Place, s.arrow, p.Reset, visible(s.place.File), s.place.Line, s.place.Column)
+	if s.secret {
+		fmt.Fprintf(b, "%s %s|%s (the line is not shown)\n", gutter, p.Place, p.Reset)
 		return
 	}
-	line, column := excerpt(span)
+	before, token, after := s.excerpt()
 	fmt.Fprintf(b, "%s %s|%s\n", gutter, p.Place, p.Reset)
-	fmt.Fprintf(b, "%s%*d |%s %s\n", p.Place, len(gutter), span.Line, p.Reset, visible(line))
-	marks := indent(line, column) + colour + strings.Repeat("^", max(1, span.Length)) + p.Reset
-	fmt.Fprintf(b, "%s %s|%s %s\n", gutter, p.Place, p.Reset, strings.TrimRight(marks+" "+visible(label), " "))
+	fmt.Fprintf(b, "%s%*d |%s %s\n", p.Place, len(gutter), s.place.Line, p.Reset, visible(before+token+after))
+	marks := blank(visible(before)) + s.colour + strings.Repeat("^", max(1, columns(visible(token)))) + p.Reset
+	fmt.Fprintf(b, "%s %s|%s %s\n", gutter, p.Place, p.Reset, strings.TrimRight(marks+" "+visible(s.label), " "))
 }
 
-// maxExcerpt is how many bytes of a line are shown.
+// maxExcerpt is how many characters of a line are shown.
 const maxExcerpt = 400
 
-// excerpt returns the line of a span and the column of the span in it; of a very long line the part around the span.
-func excerpt(span source.Span) (line string, column int) {
-	line = span.File.Line(span.Line)
+// excerpt returns the line around the token; of a very long line the part around it, with dots where it is cut.
+func (s snippet) excerpt() (before, token, after string) {
+	line := []rune(s.span.File.Line(s.place.Line))
+	start, end := s.place.Column-1, s.place.EndColumn-1
 	if len(line) <= maxExcerpt {
-		return line, span.Column
+		return string(line[:start]), string(line[start:end]), string(line[end:])
 	}
-	text := []rune(line)
-	start := max(0, min(span.Column-1, len(text))-maxExcerpt/2)
-	end := min(len(text), start+maxExcerpt)
-	return string(text[start:end]), span.Column - start
+	from := max(0, start-maxExcerpt/2)
+	to := min(len(line), from+maxExcerpt)
+	end = min(end, to)
+	before, after = string(line[from:start]), string(line[end:to])
+	if from > 0 {
+		before = "…" + before
+	}
+	if to < len(line) {
+		after += "…"
+	}
+	return before, string(line[start:end]), after
 }
 
-// indent keeps tabs, so that carets stay under their token whatever the width of a tab is.
-func indent(line string, column int) string {
+// blank returns the room that text takes. It keeps tabs, so that carets stay under their token whatever the width of a tab is.
+func blank(text string) string {
 	var b strings.Builder
-	n := 1
-	for _, r := range line {
-		if n >= column {
-			break
+	for _, r := range text {
+		if r == '\t' {
+			b.WriteRune(r)
+			continue
 		}
-		if r != '\t' {
-			r = ' '
-		}
-		b.WriteRune(r)
-		n++
+		b.WriteString(strings.Repeat(" ", width(r)))
 	}
-	b.WriteString(strings.Repeat(" ", max(0, column-n)))
 	return b.String()
 }
 
-// visible replaces control characters: a spec must not steer the reader's terminal.
+// columns returns how wide text is on a terminal.
+func columns(text string) int {
+	n := 0
+	for _, r := range text {
+		n += width(r)
+	}
+	return n
+}
+
+// visible replaces control characters, line separators and marks that change the direction of text: a spec must not steer the
+// reader's terminal, nor show other text than it has (https://trojansource.codes).
 func visible(line string) string {
 	return strings.Map(func(r rune) rune {
-		if r < ' ' && r != '\t' || r >= 0x7f && r < 0xa0 {
-			return '\ufffd'
+		switch {
+		case r < ' ' && r != '\t', r >= 0x7f && r < 0xa0, r >= 0x2028 && r <= 0x202e, r >= 0x2066 && r <= 0x2069, r == 0x200e, r == 0x200f:
+			return utf8.RuneError
 		}
 		return r
 	}, line)
 }
 
 func totals(items []*Diagnostic) string {
-	errors, warnings := 0, 0
+	errors, warnings, waived := 0, 0, 0
 	for _, d := range items {
-		if d.Severity == Error {
+		switch {
+		case d.Waived != nil:
+			waived++
+		case d.Severity == Error:
 			errors++
-		} else {
+		default:
 			warnings++
 		}
 	}
-	switch {
-	case warnings == 0:
-		return plural(errors, "error")
-	case errors == 0:
-		return plural(warnings, "warning")
+	var parts []string
+	if errors > 0 {
+		parts = append(parts, plural(errors, "error"))
 	}
-	return plural(errors, "error") + ", " + plural(warnings, "warning")
+	if warnings > 0 {
+		parts = append(parts, plural(warnings, "warning"))
+	}
+	if waived > 0 {
+		parts = append(parts, fmt.Sprintf("%d waived", waived))
+	}
+	return strings.Join(parts, ", ")
 }
 
 func plural(n int, noun string) string {

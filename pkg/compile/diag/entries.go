@@ -1,0 +1,840 @@
+package diag
+
+import "slices"
+
+// Entry is what is known about a Code besides its number: the text of its page and of the rule in SARIF. Text in back-ticks is
+// code.
+type Entry struct {
+	Code     Code
+	Severity Severity
+	// Title names the mistake in some words, as the heading of a page.
+	Title string
+	// Why says in sentences why it is a mistake: what would happen without the diagnostic.
+	Why string
+	// Do says in sentences how to put it right.
+	Do string
+	// Waivable says that a spec may accept findings with the code for a while: their output would be right, and it is a matter of
+	// policy whether it is wanted. Warnings about specs that have a meaning can always be waived.
+	Waivable bool
+	// NoExample says why no specs can show the code; it is empty for codes with an example.
+	NoExample string
+}
+
+// DocsURL is the folder of the pages, one per code.
+const DocsURL = "https://lockstep.dev/diagnostics/"
+
+// URL returns the address of the page of a code.
+func (c Code) URL() string { return DocsURL + string(c) }
+
+// Entries returns what is known about every code, in the order of their numbers.
+func Entries() []Entry { return slices.Clone(entries) }
+
+// Retired returns the codes that older versions reported. They are never used again.
+func Retired() []Entry { return slices.Clone(retired) }
+
+// EntryOf returns what is known about a code.
+func EntryOf(code Code) (Entry, bool) {
+	i, found := slices.BinarySearchFunc(entries, code, func(e Entry, c Code) int {
+		switch {
+		case e.Code < c:
+			return -1
+		case e.Code > c:
+			return 1
+		}
+		return 0
+	})
+	if !found {
+		return Entry{}, false
+	}
+	return entries[i], true
+}
+
+// retired is sorted by code.
+var retired = []Entry{
+	{Code: "LS4012", Title: "a fabric is not compiled yet", Why: "All fabrics are compiled."},
+	{Code: "LS4015", Title: "an executor is not compiled yet", Why: "Both executors are compiled."},
+}
+
+// CanBeWaived says whether a spec may accept findings with the code.
+func (e *Entry) CanBeWaived() bool {
+	return e.Waivable || e.Severity == Warning && e.Code >= firstRule && e.Code != WaiverExpiresSoon && e.Code != WaiverUnused
+}
+
+// firstRule is the first code about specs that could be read, with names that exist.
+const firstRule Code = "LS4000"
+
+// entries is sorted by code.
+var entries = []Entry{
+	{
+		Code: UnreadableFile, Severity: Error, Title: "a spec file cannot be read",
+		Why: "A file that is skipped would be a tenant or a runtime that disappears. Links that lead out of the repository, pipes and " +
+			"devices are never followed, because the specs may come from somebody whom nobody has reviewed yet. Positions and names need UTF-8.",
+		Do: "Put a regular UTF-8 file of at most 1 MiB in its place, or remove it. Large files can be split: a file may hold several documents, " +
+			"a folder several files.",
+	},
+	{
+		Code: Syntax, Severity: Error, Title: "not valid YAML or Jsonnet",
+		Why: "The rest of the file cannot be read, so what it defines is unknown. The documents before the mistake are still checked.",
+		Do:  "Look at the place shown and at the line above it: the parser notices a missing quote, bracket or colon only later. Indent with spaces.",
+	},
+	{
+		Code: TooComplex, Severity: Error, Title: "a file is beyond the limits of complexity",
+		Why: "A few lines of YAML can stand for billions of values (a YAML bomb). Limits keep a malicious file from stopping everybody's build: " +
+			"64 levels of nesting, 1,000 documents per file, 10,000 values reached through aliases.",
+		Do: "Write the values out in a flatter form, or split the file.",
+	},
+	{
+		Code: UnsupportedYAML, Severity: Error, Title: "a part of YAML that specs do not use",
+		Why: "Merge keys, tags of one's own and keys that are not strings mean different things to different YAML parsers, and JSON has none of them. " +
+			"A spec must read alike everywhere.",
+		Do: "Write the keys out, and remove the tag.",
+	},
+	{
+		Code: NothingRead, Severity: Warning, Title: "a file in a folder of specs defines nothing",
+		Why: "It is empty, or its name is nearly that of a spec file. A tenant that disappears from the specs is removed from its clusters, so this is " +
+			"said aloud.",
+		Do: "Remove the file if that is meant. Otherwise give it its content back, or a name that ends in `.yaml`, all in small letters.",
+	},
+	{
+		Code: UnknownKind, Severity: Error, Title: "an unknown kind",
+		Why: "Only the kinds of `lockstep.dev/v1alpha1` are compiled. Anything else in the folders of specs would be ignored in silence.",
+		Do:  "Correct the kind. Kubernetes objects do not belong into the specs: put them into a chart under `components` of the cluster.",
+	},
+	{
+		Code: UnknownAPIVersion, Severity: Error, Title: "an unknown apiVersion",
+		Why: "Another version of the specs may give a key another meaning.",
+		Do:  "Write `lockstep.dev/v1alpha1`. If the specs are newer than the compiler, use a newer compiler.",
+	},
+	{
+		Code: UnknownKey, Severity: Error, Title: "an unknown key",
+		Why: "A key with a typing mistake would be ignored, and the default would hold in its place: a quota that nobody set, a network that is open.",
+		Do:  "Correct the name, or remove the key. The message lists what the kind allows there.",
+	},
+	{
+		Code: DuplicateKey, Severity: Error, Title: "a key is there twice",
+		Why: "YAML forbids it, yet parsers accept it and disagree which one counts, so a reviewer may read one value and the cluster get the other.",
+		Do:  "Remove one of them.",
+	},
+	{
+		Code: MissingKey, Severity: Error, Title: "a required key is missing",
+		Why: "There is no default that is right for everybody, for example no quota that suits every team.",
+		Do:  "Add the key with a value.",
+	},
+	{
+		Code: WrongType, Severity: Error, Title: "a value of the wrong type",
+		Why: "YAML guesses types: `1.30` without quotes is the number 1.3, `2020-01-01` is a date, and `on` may be true. A guess is not what was written.",
+		Do:  "Write a value of the type that the message names. Strings that look like numbers need quotes.",
+	},
+	{
+		Code: NotAllowed, Severity: Error, Title: "a value is not among those allowed",
+		Why: "The key chooses among a few words, and each of them is compiled in its own way. Case counts.",
+		Do:  "Write one of the words that the message lists.",
+	},
+	{
+		Code: OutOfRange, Severity: Error, Title: "a number, an amount or a list is too small or too large",
+		Why: "The value has no meaning there, or Kubernetes would refuse it. An amount of memory that is far too small usually lacks its unit: " +
+			"`16` is 16 bytes, `16m` a thousandth of that.",
+		Do: "Write a value within the bounds that the message names.",
+	},
+	{
+		Code: BadFormat, Severity: Error, Title: "a string has the wrong form",
+		Why: "Names become names of Kubernetes objects, amounts become quotas, ranges become network policies: what the API server would refuse, or read " +
+			"otherwise than a human does, is refused here with its place.",
+		Do: "Write the value in the form that the message describes.",
+	},
+	{
+		Code: RepeatedItem, Severity: Error, Title: "a value is in a list twice",
+		Why: "It has no effect, so its author probably meant another one.",
+		Do:  "Remove or correct one of them.",
+	},
+	{
+		Code: DuplicateName, Severity: Error, Title: "two specs of one kind have one name",
+		Why: "A reference to the name could mean either, and both would compile to the same objects.",
+		Do:  "Rename or remove one. Specs of different kinds may share a name.",
+	},
+	{
+		Code: DanglingReference, Severity: Error, Title: "a name that no spec has",
+		Why: "What is referred to does not exist in this repository: it was renamed, removed, or never committed.",
+		Do:  "Correct the name, or add the spec.",
+	},
+	{
+		Code: NamespaceTaken, Severity: Error, Title: "a namespace has another owner",
+		Why: "A namespace belongs to one tenant or to the platform. Two owners would share quota, secrets and network rules, and isolation would be gone.",
+		Do:  "Choose another name.",
+	},
+	{
+		Code: NoCluster, Severity: Error, Title: "no cluster",
+		Why: "Without a cluster nothing can be compiled, and an empty result would remove everything that was compiled before.",
+		Do:  "Add `overlays/<name>/cluster.yaml`, and look whether `--root` is the folder that you mean.",
+	},
+	{
+		Code: UnknownCluster, Severity: Error, Title: "the cluster that was asked for does not exist",
+		Why: "`--cluster` names a cluster that no spec defines.",
+		Do:  "Correct the name, or add `overlays/<name>/cluster.yaml`.",
+	},
+	{
+		Code: NodesOutOfOrder, Severity: Error, Title: "numbers of nodes out of order",
+		Why: "`min` <= `default` <= `max` must hold, or a job that asks for nothing gets a number of nodes that is not allowed.",
+		Do:  "Change one of the three.",
+	},
+	{
+		Code: SlotsWithoutAccelerator, Severity: Error, Title: "slotsPerNode `auto` without accelerators",
+		Why: "`auto` is one rank per accelerator, and machines of the profile have none: no rank would run.",
+		Do:  "Write the number of ranks that one node may run.",
+	},
+	{
+		Code: NodeDoesNotFit, Severity: Error, Title: "a node or a launcher does not fit a machine",
+		Why: "A pod that asks for more than the largest machine offers waits for ever, without an error.",
+		Do:  "Ask for less, or use a profile with larger machines. What `resourcesPerNode` leaves out is all that the profile offers.",
+	},
+	{
+		Code: QuotaTooSmall, Severity: Error, Title: "a quota is too small for a single job",
+		Why: "The smallest job of a runtime that the tenant uses, launcher included, does not fit the quota: the tenant could never start one.",
+		Do:  "Raise the quota, lower `nodes.min` or `resourcesPerNode` of the runtime, or leave the runtime out of the tenant's `runtimes`.",
+	},
+	{
+		Code: ReservedName, Severity: Error, Title: "a namespace is reserved",
+		Why: "`default`, `openshift` and all that begin with `kube-` or `openshift-` belong to Kubernetes or OpenShift. What is compiled would change their rules.",
+		Do:  "Choose another name.",
+	},
+	{
+		Code: ReservedVariable, Severity: Error, Title: "an environment variable carries the wiring of a job",
+		Why: "The compiler sets it so that the launcher finds its nodes. Another value would cut the job off from them.",
+		Do:  "Remove the variable: the runtime sets what its MPI implementation needs.",
+	},
+	{
+		Code: NoUsableRuntime, Severity: Error, Title: "a tenant can use no runtime on a cluster",
+		Why: "The tenant names no runtimes, and none of those on the cluster admits it: it could not run anything there.",
+		Do:  "Add the tenant to `tenants` of a runtime, add the profile of a runtime to `capacity` of the cluster, or take the cluster off the tenant.",
+	},
+	{
+		Code: RuntimeNotUsable, Severity: Error, Title: "a tenant names a runtime that it cannot use",
+		Why: "The runtime does not admit the tenant, is retired, or is not on one of the tenant's clusters.",
+		Do:  "Name another runtime, or change the runtime or the cluster as the message says.",
+	},
+	{
+		Code: ImageWithoutDigest, Severity: Error, Title: "an image without digest",
+		Why: "The cluster requires digests, because a tag may name another image tomorrow and a digest may not.",
+		Do:  "Append `@sha256:…`.",
+	},
+	{
+		Code: LimitsTooTight, Severity: Error, Title: "container limits refuse a runtime",
+		Why: "A container of a runtime that the tenant uses takes more than the tenant's limits allow: the API server would refuse its pods.",
+		Do:  "Raise the maximum, or leave the runtime out of the tenant's `runtimes`.",
+	},
+	{
+		Code: LimitsOutOfOrder, Severity: Error, Title: "a default above the maximum",
+		Why: "The API server refuses a LimitRange whose default is above its maximum.",
+		Do:  "Lower the default, or raise the maximum. The defaults are 100m CPU and 128Mi memory.",
+	},
+	{
+		Code: PodUser, Severity: Error, Title: "a pod user cannot work",
+		Why: "OpenShift assigns users itself and refuses others. Elsewhere, a user who is neither in the group root nor in `fsGroup` cannot read the key of the job.",
+		Do:  "Remove `podUser` on OpenShift. Elsewhere set `gid` to 0, or `fsGroup` to a group of the pod's own.",
+	},
+	{
+		Code: MPIVersion, Severity: Error, Title: "a version of MPI is not supported",
+		Why: "Launching depends on the implementation and its major version, and that of the version is not known.",
+		Do:  "Use an image with a supported version: Open MPI 4 or 5, Intel MPI, MPICH.",
+	},
+	{
+		Code: ImageVolumesTooEarly, Severity: Error, Title: "image volumes on a cluster without them",
+		Why: "Image volumes appeared in Kubernetes 1.31 and are switched on from 1.35. An older API server drops the field, and pods would start without the agent.",
+		Do:  "Remove `imageVolumes`: an init container then brings the agent.",
+	},
+	{
+		Code: DeprecatedRuntime, Severity: Warning, Title: "a tenant names a deprecated runtime",
+		Why: "The runtime will be retired, and the tenant's jobs that name it will then be refused.",
+		Do:  "Move to another runtime.",
+	},
+	{
+		Code: ForeignIngress, Severity: Error, Title: "ingress from another tenant",
+		Why: "Isolation is promised to both teams: one must not open a way for the other's pods.",
+		Do:  "Exchange data through storage outside the cluster.",
+	},
+	{
+		Code: ReleaseTaken, Severity: Error, Title: "a release name is taken",
+		Why: "Two components of a cluster with one release name would share an output file, and Helm would take them for one release.",
+		Do:  "Choose another `release`. `platform` and `kustomization` are the compiler's own.",
+	},
+	{
+		Code: MetadataReachable, Severity: Warning, Title: "egress reaches the metadata service of clouds",
+		Why: "In a cloud, 169.254.169.254 hands out the credentials of the machine to whoever asks.",
+		Do:  "Name the ranges that are needed, or block the address on the machines.",
+	},
+	{
+		Code: FabricWithoutDevice, Severity: Error, Title: "a fabric without a device",
+		Why: "Adapters are given to pods by a device plugin. A pod that asks for none sees no adapter, and MPI fails, or uses a network that is many times slower.",
+		Do:  "Add `fabric.resource` with the resource that the device plugin offers, and `fabric.count`.",
+	},
+	{
+		Code: RoCEWithoutAddress, Severity: Error, Title: "RoCE without `gidIndex`",
+		Why: "A RoCE port has several addresses. The one that libraries take by themselves is often not routed, and ranks then wait for each other for ever.",
+		Do:  "Add `fabric.gidIndex`. `show_gids` on a machine lists them: 3 is RoCE v2 over IPv4 on most.",
+	},
+	{
+		Code: FabricSettingUnused, Severity: Warning, Title: "a setting that means nothing on the fabric",
+		Why: "Adapters, addresses and attachments are known to some kinds of fabric only. Who wrote the setting expects something that will not happen.",
+		Do:  "Remove the setting, or correct `fabric.type`. On Ethernet, `networks` has a meaning when `interface` names one of them: `net1`, `net2`, ….",
+	},
+	{
+		Code: HugePagesNotWhole, Severity: Error, Title: "half a huge page",
+		Why: "A node of a job gets whole pages; Kubernetes refuses a pod that asks for a part of one.",
+		Do:  "Write a multiple of `hugePages.size`.",
+	},
+	{
+		Code: DeviceTwice, Severity: Error, Title: "a device is both accelerator and adapter",
+		Why: "The scheduler counts each resource once, so that the pod would get one of the two numbers and none of the other devices.",
+		Do:  "Name the resource of the network device plugin, for example `rdma/ib`.",
+	},
+	{
+		Code: TopologyLevelTwice, Severity: Error, Title: "two topology levels are alike",
+		Why: "A runtime names a level, and the level names a label. With two of one name either could be meant; two with one label are the same groups of machines.",
+		Do:  "Rename or remove one of them.",
+	},
+	{
+		Code: UnknownLevel, Severity: Error, Title: "a topology level that the profile does not have",
+		Why: "Kueue places the nodes of a job by a label of machines, which only the level of the profile knows.",
+		Do:  "Name a level of the profile, add one there, or remove `gang.within`.",
+	},
+	{
+		Code: QueueingMissing, Severity: Error, Title: "a gang needs Kueue, and the cluster does not queue",
+		Why: "Only Kueue admits whole jobs and places them by topology. Without it the pods start as they fit, and two large jobs may block each other for ever.",
+		Do:  "Add `queueing` to the cluster, or keep the runtime off it: by `capacity`, or with `gang.scheduler: None`.",
+	},
+	{
+		Code: SchedulerMissing, Severity: Error, Title: "a gang scheduler that the cluster does not have",
+		Why: "Pods for a scheduler that does not run there wait for ever, without an error.",
+		Do:  "Add it to `schedulers` of the cluster if it is installed, or choose another one.",
+	},
+	{
+		Code: GangTimeout, Severity: Error, Title: "a gang waits too short or too long",
+		Why: "Below a second no machine has pulled an image yet; for longer than an hour an incomplete gang would keep machines from everybody else.",
+		Do:  "Write a time from `1s` to `1h`. `5m` is the default.",
+	},
+	{
+		Code: UnknownPriority, Severity: Error, Title: "a priority that the cluster does not have",
+		Why: "Kubernetes refuses pods whose PriorityClass does not exist. A cluster without any priority is different: there the runtime has none.",
+		Do:  "Name a priority of the cluster, or add this one to `priorities`.",
+	},
+	{
+		Code: ReservedPriority, Severity: Error, Title: "a priority has a reserved name",
+		Why: "Names that begin with `system-` belong to the pods that keep a cluster alive. The API server refuses others with them.",
+		Do:  "Choose another name.",
+	},
+	{
+		Code: PriorityTwice, Severity: Error, Title: "two priorities are alike",
+		Why: "A job has one priority: with two of one name, or two defaults, nobody could say which.",
+		Do:  "Rename or remove one, or keep `default` in one of them.",
+	},
+	{
+		Code: VolumeSource, Severity: Error, Title: "a volume is not one thing",
+		Why: "A volume is either a claim, which outlives the job, or scratch, which goes with the pod. Scratch starts empty, so that read-only it would be of no use.",
+		Do:  "Keep exactly one of `claim` and `scratch`, and `readOnly` with a claim only.",
+	},
+	{
+		Code: VolumeTaken, Severity: Error, Title: "the name or the folder of a volume is taken",
+		Why: "The agent, the key of the job, the hostfile and shared memory have volumes of their own. One over them, or two in one place, would hide what a job needs.",
+		Do:  "Choose another name or another folder, for example `/data`.",
+	},
+	{
+		Code: ClaimMissing, Severity: Error, Title: "a tenant lacks a claim that its runtime mounts",
+		Why: "Pods wait for ever for a PersistentVolumeClaim that does not exist. Runtimes of the catalog are shared, claims belong to tenants.",
+		Do:  "Add the claim to `storage` of the tenant, for all of its namespaces, or leave the runtime out of its `runtimes`.",
+	},
+	{
+		Code: SharedMemoryTooLarge, Severity: Error, Title: "shared memory takes all memory of a node",
+		Why: "What is written to /dev/shm counts as memory of the pod. When both bounds are alike, a full /dev/shm gets the ranks killed.",
+		Do:  "Lower `sharedMemory` of the profile, or raise `resourcesPerNode.memory` of the runtime.",
+	},
+	{
+		Code: LifecycleIncomplete, Severity: Warning, Title: "the end of a runtime is half described",
+		Why: "Users are told that a runtime ends; without a successor they do not know where to move. On a runtime that is not deprecated nobody is told at all.",
+		Do:  "Add `deprecation.successor`, or make `lifecycle` and `deprecation` agree.",
+	},
+	{
+		Code: RetirementDue, Severity: Warning, Title: "a runtime should be retired by now",
+		Why: "Users were told this day. A runtime that stays longer keeps an old library on the cluster, and nobody believes the next date.",
+		Do:  "Set `lifecycle` to `Retired`, or give the runtime a later day.",
+	},
+	{
+		Code: SuccessorUnfit, Severity: Warning, Title: "a successor to which nobody can move",
+		Why: "Jobs move to a successor by changing one name. That works only with the same framework on the same kind of machine.",
+		Do:  "Name another runtime, or leave `successor` out and say in `reason` what to do.",
+	},
+	{
+		Code: TooManyVersions, Severity: Warning, Title: "more than two versions of one runtime",
+		Why: "What is supported is the newest version and the one before. More are more to test, and users do not know which to take.",
+		Do:  "Set `lifecycle` of the oldest to `Deprecated`, with the newest as its successor.",
+	},
+	{
+		Code: TwoDefaults, Severity: Error, Title: "a tenant has two default runtimes",
+		Why: "Tools offer one runtime first, and pick it for a job that names none.",
+		Do:  "Keep `default` in one of them, or let them admit different tenants.",
+	},
+	{
+		Code: VariantTooWide, Severity: Error, Title: "a variant allows more than the catalog",
+		Why: "The bounds of a catalog runtime are the platform's decision; a tenant may only narrow them for itself.",
+		Do:  "Write numbers within the bounds of the catalog runtime, or have those changed.",
+	},
+	{
+		Code: VariantName, Severity: Error, Title: "the name of a variant is taken",
+		Why: "A TrainJob names a runtime. With a catalog runtime of the same name, a mistake in the kind would start another image.",
+		Do:  "Choose a name of the tenant's own, for example with the tenant's name before it.",
+	},
+	{
+		Code: ImageSourceUnused, Severity: Warning, Title: "a mirror or a digest without an image",
+		Why: "With a typing mistake there, images are pulled from where nobody meant, or by a tag that may move. It shows when a pull fails.",
+		Do:  "Correct or remove it. References are compared as a spec writes them; images of charts are set by their values.",
+	},
+	{
+		Code: LevelNotKept, Severity: Warning, Title: "a Pod Security level that does not hold",
+		Why: "No level of the Pod Security Standards knows an exception for IPC_LOCK. In namespaces with jobs that pin memory an admission policy asks for `restricted` with that exception.",
+		Do:  "Remove `podSecurity`, or leave the runtimes that pin memory to another tenant.",
+	},
+	{
+		Code: TrainerReadsOtherwise, Severity: Warning, Title: "Kubeflow Trainer reads a runtime otherwise",
+		Why: "On clusters with the executor `KubeflowTrainer` upstream's rules hold: one rank per node means one per GPU, and a job of one node gets a second pod when its launcher runs ranks.",
+		Do:  "Write a number of slots other than 1, or `auto`; let the least job have two nodes, or the launcher run no ranks.",
+	},
+	{
+		Code: GangNotMade, Severity: Warning, Title: "nobody makes the gang",
+		Why: "Coscheduling and Volcano wait for a PodGroup. Kubeflow Trainer makes it; mpi-controller does not yet, so that pods start as they fit.",
+		Do:  "Use `Kueue`, or the executor `KubeflowTrainer`.",
+	},
+	{
+		Code: NotPortable, Severity: Error, Title: "a compiled runtime breaks a rule of Kubeflow Trainer",
+		Why:       "The cluster's executor is `KubeflowTrainer`. Stock Trainer would start several launchers, lose the command of a TrainJob, or leave pods without the key of their job.",
+		Do:        "Change the patch that did it. Without a patch it is a mistake in the compiler: please report it with the spec.",
+		NoExample: "The compiler keeps these rules by itself: only a patch of the output can break one.",
+	},
+	{
+		Code: PinnedMemoryUnguarded, Severity: Error, Title: "nothing guards namespaces with pinned memory",
+		Why: "Pods that pin memory need IPC_LOCK, which `restricted` and `baseline` refuse. From Kubernetes 1.30 an admission policy enforces the rest of " +
+			"`restricted` in their namespaces; before, nothing would.",
+		Do: "Use Kubernetes 1.30 or later, or set `lockedMemory: Unlimited` where the machines' container runtime sets no limit.",
+	},
+	{
+		Code: UnknownCohort, Severity: Error, Title: "a cohort that the cluster does not have",
+		Why: "Kueue would make an empty cohort of that name without a word, and the tenant would lend to and borrow from nobody.",
+		Do:  "Correct the name, or add the cohort to `queueing.cohorts` of the cluster.",
+	},
+	{
+		Code: CohortCycle, Severity: Error, Title: "a cohort is its own ancestor",
+		Why: "Kueue stops every queue below a circle of cohorts until the circle is gone.",
+		Do:  "Take one `parent` out.",
+	},
+	{
+		Code: CohortUnused, Severity: Warning, Title: "a cohort without members",
+		Why: "Machines of a cohort that nobody is in are never used.",
+		Do:  "Name the cohort in `queue.cohort` of tenants, or remove it.",
+	},
+	{
+		Code: ShareNowhere, Severity: Error, Title: "a share of machines that are not there",
+		Why: "The share promises nothing: no cluster of the repository, or not the cluster of the cohort, has machines of the profile.",
+		Do:  "Add the profile to `capacity`, or remove the share.",
+	},
+	{
+		Code: ShareElsewhere, Severity: Warning, Title: "a share of machines where the tenant does not work",
+		Why: "The machines are on other clusters than those of the tenant, so the share has no effect.",
+		Do:  "Add such a cluster to the tenant's `clusters`, or remove the share.",
+	},
+	{
+		Code: QueueingWithoutCapacity, Severity: Error, Title: "a cluster queues and does not say what machines it has",
+		Why: "Kueue admits jobs against numbers of machines. Without numbers there are no flavors, and no job is ever admitted.",
+		Do:  "Add `capacity` with the number of machines per profile.",
+	},
+	{
+		Code: QueuesNowhere, Severity: Warning, Title: "a queue that no cluster has",
+		Why: "None of the tenant's clusters has `queueing`, so that the quota counts everything and the shares count nothing.",
+		Do:  "Add `queueing` to a cluster of the tenant, or remove `queue`.",
+	},
+	{
+		Code: RuntimeWithoutShare, Severity: Error, Title: "a named runtime without a share of its machines",
+		Why: "Kueue admits a job only against a share of the machines that its nodes need. Jobs of this runtime would wait for ever.",
+		Do:  "Add a share of the profile, or leave the runtime out of `runtimes`.",
+	},
+	{
+		Code: OfferedWithoutShare, Severity: Warning, Title: "an offered runtime without a share of its machines",
+		Why: "The tenant names no runtimes, so that it is offered all that admit it; jobs of this one would wait for ever.",
+		Do:  "Add a share of the profile, or name the tenant's `runtimes`.",
+	},
+	{
+		Code: LendsTooMuch, Severity: Error, Title: "a share lends more machines than it has",
+		Why: "Kueue refuses a lending limit above the guaranteed number.",
+		Do:  "Lower `lend`, or raise `nodes`.",
+	},
+	{
+		Code: LimitWithoutCohort, Severity: Warning, Title: "a bound on borrowing or lending without a cohort",
+		Why: "Nobody borrows from or lends to a queue that is alone. Kueue refuses such a bound, so it is not compiled.",
+		Do:  "Remove it, or name the cohort.",
+	},
+	{
+		Code: EmptyShare, Severity: Error, Title: "a share without machines",
+		Why: "It has none of its own and nobody to borrow from: no job is ever admitted.",
+		Do:  "Raise `nodes`, or name a cohort and let the share borrow.",
+	},
+	{
+		Code: ShareTwice, Severity: Error, Title: "two shares of one profile",
+		Why: "Kueue refuses a queue that lists a flavor twice.",
+		Do:  "Add their nodes up in one share.",
+	},
+	{
+		Code: UnknownStorageClass, Severity: Error, Title: "a storage class that the cluster does not have",
+		Why: "The claim would wait for a volume for ever, and with it every job that mounts it.",
+		Do:  "Name one of `storageClasses` of the cluster, or none for the default one.",
+	},
+	{
+		Code: ForeignClaim, Severity: Error, Title: "a claim in a namespace of somebody else",
+		Why: "A tenant's claims belong into its own namespaces.",
+		Do:  "Name one of the tenant's `namespaces`.",
+	},
+	{
+		Code: ClaimTwice, Severity: Error, Title: "two claims with one name in a namespace",
+		Why: "On the cluster there can be one only; the last one applied would win.",
+		Do:  "Choose another name, or give them different `namespaces`.",
+	},
+	{
+		Code: StorageQuotaTooSmall, Severity: Error, Title: "the storage quota is smaller than the tenant's own claims",
+		Why: "The quota would refuse a claim that the same spec asks for.",
+		Do:  "Raise `quota.storage`, or leave it out: then it is the sum of the claims.",
+	},
+	{
+		Code: QuotaWithoutMeaning, Severity: Warning, Title: "a quota for accelerators that nobody counts",
+		Why: "Where a tenant queues, Kueue counts accelerators by the shares of its queue. A ResourceQuota for the same would refuse pods of jobs that Kueue has admitted, so it is not compiled.",
+		Do:  "Remove `quota.accelerators`. The shares say how many machines the tenant gets.",
+	},
+	{
+		Code: CohortTwice, Severity: Error, Title: "two cohorts with one name",
+		Why: "On the cluster there can be one only; the last one applied would win.",
+		Do:  "Put their shares into one.",
+	},
+	{
+		Code: ProfilesAlike, Severity: Warning, Title: "machines of two profiles that Kueue cannot tell apart",
+		Why: "Nothing keeps the pods of one profile off the machines of the other: no label that differs, no taint. A job is charged to and placed on the wrong machines as soon as its own are taken.",
+		Do:  "Give the profile a `nodeSelector`, or the other one a taint and `tolerations`.",
+	},
+	{
+		Code: LimitsNotEnforced, Severity: Warning, Title: "limits are not enforced in the cluster",
+		Why: "ValidatingAdmissionPolicies, by which the API server refuses TrainJobs above the limits of runtimes and tenants, exist from Kubernetes 1.30 on.",
+		Do:  "Use a newer version. Until then quotas still hold, and jobs that cannot run say so in their status.",
+	},
+	{
+		Code: NetworkNotEncrypted, Severity: Error, Title: "a tenant requires encryption and the network has none",
+		Why: "MPI traffic itself is clear. The tenant says that its traffic must not be, and the network of the cluster does not encrypt between machines.",
+		Do:  "Leave the cluster out of the tenant's `clusters`, or switch encryption on in the network plugin and write it at `network.encryption` of the cluster.",
+	},
+	{
+		Code: SecretInSpec, Severity: Error, Waivable: true, Title: "a secret is in a spec",
+		Why: "Everybody who can read the repository, its history or the log of a pipeline has the secret. It cannot be taken back by a later commit.",
+		Do:  "Take it out, replace it at its source because it is known now, and keep the new one in a Secret of the namespace. Where it is none, such as the key of an example, write a waiver with the reason.",
+	},
+	{
+		Code: StoreNotReachable, Severity: Warning, Title: "the object store cannot be reached",
+		Why: "Namespaces are closed; the tenant's `network.egress` opens nothing that leads to the endpoint of its object store. Jobs would wait for an answer until they time out.",
+		Do:  "Add the range of the store and its port to `network.egress`.",
+	},
+	{
+		Code: WaiverExpired, Severity: Error, Title: "a waiver has expired",
+		Why: "A waiver is an exception with an end. The finding that it accepted is a finding again.",
+		Do:  "Put right what it was for and remove the waiver, or decide again and write a new last day.",
+	},
+	{
+		Code: WaiverExpiresSoon, Severity: Warning, Title: "a waiver expires soon",
+		Why:       "In 30 days or less the finding that it accepts stops the build.",
+		Do:        "Put right what it is for and remove the waiver, or decide again and write a later last day.",
+		NoExample: "It depends on the day. A test of package waive shows it.",
+	},
+	{
+		Code: WaiverUnused, Severity: Warning, Title: "a waiver matches nothing",
+		Why: "What it accepted is gone, or it has a mistake in it. Left in place it would accept the next finding that happens to match.",
+		Do:  "Remove it, or correct `code` and `about`: a finding matches when its message names the word and it is about the document of the waiver, or about the cluster of the waiver.",
+	},
+	{
+		Code: NotWaivable, Severity: Error, Title: "a finding that cannot be waived",
+		Why: "The output would be wrong: somebody's decision does not change that. Only warnings, and the rules and proofs whose page says so, can be waived.",
+		Do:  "Put right what the code is about and remove the waiver.",
+	},
+	{
+		Code: RepositoryNeedsSecret, Severity: Error, Title: "Flux cannot read the repository without a key",
+		Why: "The source of all stages would never become ready, and nothing would be applied to the cluster.",
+		Do: "Make a Secret with the private key and the host's key in the namespace of Flux, and name it in `gitops.secret`. Public repositories can " +
+			"be read by https.",
+	},
+	{
+		Code: EngineSettingIgnored, Severity: Warning, Title: "the GitOps engine does not look at a setting",
+		Why: "Whoever wrote it expects an effect that will not come. Argo CD keeps credentials and its interval in settings of its own.",
+		Do:  "Remove the setting, and make it in Argo CD.",
+	},
+	{
+		Code: ChartNotFound, Severity: Error, Title: "a chart does not exist",
+		Why: "Charts are folders of the repository; nothing is downloaded.",
+		Do:  "Correct the path, or add the chart to the repository.",
+	},
+	{
+		Code: ChartFails, Severity: Error, Title: "a chart cannot be loaded or rendered",
+		Why: "Helm refuses the chart or its values.",
+		Do:  "Correct the chart, or the `values` of the component. `helm template` shows the same error.",
+	},
+	{
+		Code: ChartOutput, Severity: Error, Title: "a chart renders something that is no Kubernetes object",
+		Why: "Every document must be a mapping with apiVersion, kind and metadata.name; the GitOps engine would stop at any other.",
+		Do:  "Correct the template. Empty documents are fine.",
+	},
+	{
+		Code: ChartHook, Severity: Warning, Title: "a Helm hook is left out",
+		Why: "Hooks run during `helm install`, and nothing runs them where manifests are synced.",
+		Do:  "Turn the hook into an ordinary object, or switch it off in the values.",
+	},
+	{
+		Code: ObjectCollision, Severity: Error, Title: "two objects have one identity",
+		Why: "Kind, namespace and name are the same: on the cluster the last one applied would win.",
+		Do:  "Rename one, or switch it off in the values of the chart.",
+	},
+	{
+		Code: RenderFails, Severity: Error, Title: "an object cannot be built",
+		Why:       "The values passed all checks and still do not make an object: a check is missing in the compiler.",
+		Do:        "Please report it with the spec.",
+		NoExample: "A spec that shows this code would be a mistake in the compiler, and a check would be added for it.",
+	},
+	{
+		Code: ChartNotReproducible, Severity: Error, Title: "a chart is not reproducible",
+		Why: "It calls a function whose result changes from run to run or from machine to machine, so the output would differ although no input did, and every " +
+			"review would show changes that nobody made.",
+		Do: "Take the function out of the template, for example read a generated password from a Secret.",
+	},
+	{
+		Code: PatchFile, Severity: Error, Title: "a kustomization or a patch cannot be read",
+		Why: "A patch that is skipped would leave the cluster as it was, and nobody would notice.",
+		Do: "Correct the place shown. A kustomization is one mapping of `kustomize.config.k8s.io/v1beta1`; a patch is a mapping (strategic merge) or a list of " +
+			"operations (JSON patch, which needs a `target`).",
+	},
+	{
+		Code: PatchFieldRefused, Severity: Error, Title: "a field of a kustomization that cannot be used here",
+		Why: "Objects refer to each other by name, namespace and labels: transformers that change these would break references without an error. Generators, " +
+			"plugins and remote bases would make the result depend on more than the repository.",
+		Do: "Use `resources`, `patches`, `labels`, `commonAnnotations`, `replicas`, `images` and `replacements`, or change the spec that the value comes from.",
+	},
+	{
+		Code: PatchFileMissing, Severity: Error, Title: "a kustomization names a file that is not in its folder",
+		Why: "Only files of the cluster's own folder are read: no folders, no links that lead out of it, and nothing from the network.",
+		Do:  "Put the file beside the kustomization, or correct its name.",
+	},
+	{
+		Code: PatchFails, Severity: Error, Title: "a patch cannot be applied",
+		Why: "The object is not what the patch expects, for example because a path does not exist (any more). Applied in part it would be an object that nobody " +
+			"reviewed.",
+		Do: "Compare the path with the compiled object, and remember that a JSON patch counts items of lists from 0.",
+	},
+	{
+		Code: PatchMatchesNothing, Severity: Error, Title: "a patch is for nothing",
+		Why: "Kustomize skips such a patch in silence: after an object was renamed, what the patch was written for is simply no longer done.",
+		Do:  "Correct the target, or remove the patch. Each part of a target is a regular expression for the whole text.",
+	},
+	{
+		Code: PatchChangesNothing, Severity: Warning, Title: "a patch changes nothing",
+		Why: "The compiled objects have the patched values already: the patch is left over, or one of its values is not what its author meant.",
+		Do:  "Remove the patch, or correct it.",
+	},
+	{
+		Code: PatchRenames, Severity: Error, Title: "a patch renames an object",
+		Why: "Roles, quotas, policies and tools refer to objects by kind, name and namespace, and their references would lead nowhere.",
+		Do:  "Change the spec that the name comes from.",
+	},
+	{
+		Code: PatchResource, Severity: Error, Title: "a resource is not an object for a cluster",
+		Why: "`resources` adds objects as they are. Specs among them would be compiled for no cluster, and secret material would be readable for everybody who can " +
+			"read the repository.",
+		Do: "Give every document `apiVersion`, `kind` and `metadata.name`. Put specs into catalog/ and tenants/, and let something in the cluster make Secrets.",
+	},
+	{
+		Code: PatchedSpec, Severity: Error, Title: "a patch is for a spec that a program computes",
+		Why:       "What the program computes has no lines of its own that a patch could change, and no place to which a mistake could be traced.",
+		Do:        "Let the program compute what differs between clusters, or write the spec in YAML.",
+		NoExample: "It takes a spec in Jsonnet, which a process of its own evaluates.",
+	},
+	{
+		Code: ForeignFile, Severity: Error, Title: "a file is in the way",
+		Why:       "The output folder holds a file that the compiler did not write, at a path that it needs. It is never overwritten.",
+		Do:        "Move the file away, or remove it if it is stale.",
+		NoExample: "It depends on the output folder: `runtime-compiler build` reports it where, for example, `dist/<cluster>/platform/platform.yaml` was made by hand.",
+	},
+	{
+		Code: CapacityExceeded, Severity: Error, Title: "more machines are guaranteed than there are",
+		Why: "Kueue does not compare queues with machines: it would admit jobs whose pods never start. What a cohort has itself comes on top of the shares of its members.",
+		Do:  "Lower `nodes` of a share, or raise `capacity` of the cluster.",
+	},
+	{
+		Code: QuotaOutOfScale, Severity: Error, Title: "a queue with parts of machines",
+		Why:       "The amounts of a flavor must be those of one number of whole machines. Amounts of different scale, such as `64` beside `64Gi` of memory, let a member of a cohort borrow billions of bytes.",
+		Do:        "Change the number of machines in the spec, not single amounts in a patch.",
+		NoExample: "A spec that shows this code would be a mistake in the compiler, or needs a patch of compiled objects: checks report what specs can do wrong.",
+	},
+	{
+		Code: LimitRefused, Severity: Error, Title: "a bound that Kueue refuses",
+		Why:       "Limits on borrowing and lending need a cohort, and a lending limit is at most what the queue has.",
+		Do:        "Look at the patch that changes the queue.",
+		NoExample: "A spec that shows this code would be a mistake in the compiler, or needs a patch of compiled objects: checks report what specs can do wrong.",
+	},
+	{
+		Code: NotCovered, Severity: Error, Title: "a runtime requests what the queue does not cover",
+		Why:       "Kueue never admits a job with a request for a resource that the queue of its tenant does not list.",
+		Do:        "Add a share of the runtime's profile, or look at the patch that changes the queue.",
+		NoExample: "A spec that shows this code would be a mistake in the compiler, or needs a patch of compiled objects: checks report what specs can do wrong.",
+	},
+	{
+		Code: CountedTwice, Severity: Error, Title: "a resource is counted twice",
+		Why:       "A ResourceQuota and a ClusterQueue that both count a resource disagree one day: Kueue admits the job and the quota refuses its pods (https://github.com/kubernetes-sigs/kueue/issues/1403).",
+		Do:        "Look at the patch that changes the quota.",
+		NoExample: "A spec that shows this code would be a mistake in the compiler, or needs a patch of compiled objects: checks report what specs can do wrong.",
+	},
+	{
+		Code: LimitsRefuseRuntime, Severity: Error, Title: "container limits refuse a runtime",
+		Why:       "The API server would refuse the pods of every job of the runtime, or the LimitRange itself.",
+		Do:        "Raise the maximum in `limits` of the tenant.",
+		NoExample: "A spec that shows this code would be a mistake in the compiler, or needs a patch of compiled objects: checks report what specs can do wrong.",
+	},
+	{
+		Code: DefaultJobDoesNotFit, Severity: Error, Title: "the default job never fits the queue",
+		Why: "A job that asks for nothing gets the runtime's default number of nodes. It needs more than the tenant's share and all that it may borrow, so that it would wait for ever.",
+		Do:  "Raise `nodes` or `borrow` of the share, or lower `nodes.default` of the runtime.",
+	},
+	{
+		Code: LargestJobDoesNotFit, Severity: Warning, Title: "the largest job never fits the queue",
+		Why: "The runtime allows more nodes than the tenant can ever have at one time: its share and all that it may borrow. A job of that size would wait for ever.",
+		Do:  "Raise `nodes` or `borrow` of the share, or narrow `nodes.max` for the tenant with a variant.",
+	},
+	{
+		Code: QuotaRefusesJob, Severity: Error, Title: "the quota refuses what the spec offers",
+		Why: "The default job of a usable runtime, or a claim of the tenant, is more than a namespace may hold.",
+		Do:  "Raise the quota, or lower `nodes.default` of the runtime.",
+	},
+	{
+		Code: Overcommitted, Severity: Warning, Title: "quotas promise more devices than there are",
+		Why: "The quotas of all namespaces add up to more devices than the cluster's machines have. When all use theirs, jobs wait without a queue that says for whom. CPU and memory are not compared: teams share them all the time; `runtime-compiler plan` shows them.",
+		Do:  "Lower the quotas, switch `queueing` on so that jobs wait in order, or accept it with a waiver.",
+	},
+	{
+		Code: QueueUnreachable, Severity: Error, Title: "a queue that jobs cannot reach",
+		Why:       "A namespace without its LocalQueue, a queue that does not select the namespace, a flavor whose labels or taints keep the runtime's pods off, a missing flavor, topology or cohort: jobs would wait for ever.",
+		Do:        "Look at the patch that changes the objects of Kueue.",
+		NoExample: "A spec that shows this code would be a mistake in the compiler, or needs a patch of compiled objects: checks report what specs can do wrong.",
+	},
+	{
+		Code: Unfaithful, Severity: Error, Title: "a queue does not say what its spec says",
+		Why:       "Whom a queue serves and may preempt, which machines a flavor means, what a container may take and how urgent a priority is are promises; the compiled object says something else.",
+		Do:        "Look at the patch that changes the objects of Kueue.",
+		NoExample: "A spec that shows this code would be a mistake in the compiler, or needs a patch of compiled objects: checks report what specs can do wrong.",
+	},
+	{
+		Code: NamespaceNotClosed, Severity: Error, Title: "a namespace of a tenant is not closed",
+		Why:       "Pods that no NetworkPolicy selects may speak with everybody, those of other tenants included.",
+		Do:        "Look at what removes or narrows the policy `lockstep-default-deny`.",
+		NoExample: "A spec that shows this code would be a mistake in the compiler: its own policies and roles are built from the spec. The proof is there to notice.",
+	},
+	{
+		Code: TenantsConnected, Severity: Error, Waivable: true, Title: "tenants can reach each other",
+		Why:       "One policy opens the way out of a namespace and another one the way into that of another tenant. Isolation is promised to both.",
+		Do:        "Remove one of both openings, and exchange data through storage outside of the cluster.",
+		NoExample: "Only charts and patches can show it, and together with other codes: each opening that a spec does not have is one of its own.",
+	},
+	{
+		Code: OpenOnOneSide, Severity: Warning, Title: "one side of a way between tenants is open",
+		Why:       "Today the policies of the other side close it. The next opening there, made by somebody who does not see this one, connects both tenants.",
+		Do:        "Select the namespaces that are meant by name.",
+		NoExample: "Only charts and patches can show it, and together with other codes: each opening that a spec does not have is one of its own.",
+	},
+	{
+		Code: OpensMore, Severity: Error, Waivable: true, Title: "a policy opens more than the spec says",
+		Why: "Policies add up: one more policy, made by a chart or a patch, opens what the reviewer of the spec does not see.",
+		Do:  "Write what is needed at `network` of the tenant, and leave the policy out of the chart.",
+	},
+	{
+		Code: OpensLess, Severity: Error, Title: "a policy opens less than the spec says",
+		Why:       "The tenant was promised a way that is closed: jobs would time out.",
+		Do:        "Look at what changes the policies of the namespace.",
+		NoExample: "A spec that shows this code would be a mistake in the compiler: its own policies and roles are built from the spec. The proof is there to notice.",
+	},
+	{
+		Code: ClusterRangeOpen, Severity: Warning, Title: "a range holds addresses of the cluster",
+		Why: "Ranges are for what is outside. One that holds the addresses of pods and Services opens them all, whatever selectors say, and one that holds those of a machine means nothing good.",
+		Do:  "Name the ranges outside of the cluster that are needed.",
+	},
+	{
+		Code: SelectorTooWide, Severity: Warning, Title: "a policy lets in more than it means",
+		Why: "An empty selector selects everything, and the labels of pods are given by whoever makes them: tenants too. Neither keeps anybody out.",
+		Do:  "Select the namespace by `kubernetes.io/metadata.name`, which only the API server sets.",
+	},
+	{
+		Code: DNSNotReachable, Severity: Error, Title: "pods cannot ask the DNS of the cluster",
+		Why:       "Nearly all programs begin with a name.",
+		Do:        "Look at `network.dns` of the cluster, and at what changes the policy `lockstep-dns`.",
+		NoExample: "A spec that shows this code would be a mistake in the compiler: its own policies and roles are built from the spec. The proof is there to notice.",
+	},
+	{
+		Code: NetworkNotProvable, Severity: Error, Waivable: true, Title: "a NetworkPolicy cannot be read",
+		Why:       "What it opens is unknown, and the API server would refuse it or read it in its own way.",
+		Do:        "Write it as Kubernetes documents it: known operators, CIDRs, protocols and ports.",
+		NoExample: "The API server refuses such a policy, so that another code is there as well.",
+	},
+	{
+		Code: BeyondRole, Severity: Error, Waivable: true, Title: "somebody of a tenant may do too much",
+		Why: "People of a tenant run jobs. They do not write runtimes, quotas, policies, roles or namespaces, read no Secrets, and have nothing in the namespaces of others: each of these is a way around what a reviewer approved.",
+		Do:  "Take the rule out of the role, or bind the role to somebody else.",
+	},
+	{
+		Code: StrangerBound, Severity: Error, Waivable: true, Title: "a stranger has rights in a namespace of a tenant",
+		Why: "The spec of the tenant lists who may do what. A binding that a chart adds beside it is seen by nobody who reviews the spec.",
+		Do:  "Write the group at `people` of the tenant, or leave the binding out of the chart.",
+	},
+	{
+		Code: RoleMissing, Severity: Error, Title: "people of a tenant lack their role",
+		Why:       "The spec gives them a role and no binding does, or its role has less than promised.",
+		Do:        "Look at what changes the bindings of the namespace.",
+		NoExample: "A spec that shows this code would be a mistake in the compiler: its own policies and roles are built from the spec. The proof is there to notice.",
+	},
+	{
+		Code: EverybodyBound, Severity: Error, Waivable: true, Title: "everybody gets rights",
+		Why: "The groups that begin with `system:` are Kubernetes' own, such as the one with everybody in it, or with all pods of a namespace.",
+		Do:  "Bind the role to a group of people or to one service account.",
+	},
+	{
+		Code: AccessNotProvable, Severity: Error, Waivable: true, Title: "it is not known what a role allows",
+		Why: "A role that is neither compiled nor known by name is bound to people of a tenant, or a role cannot be read. Whether it keeps them apart cannot be said.",
+		Do:  "Put the role into a chart of the repository, or bind a role that is.",
+	},
+	{
+		Code: ControllerBeyondChart, Severity: Error, Waivable: true, Title: "mpi-controller has other rights than its chart declares",
+		Why: "The roles of the controller hold what running jobs takes, Secrets included. Nobody else may have them, and the controller nothing beside them.",
+		Do:  "Remove the binding.",
+	},
+	{
+		Code: AggregatesTooMuch, Severity: Error, Waivable: true, Title: "a role adds too much to the roles of the platform",
+		Why: "By its labels the role becomes a part of `view`, `edit` or `admin` of the cluster, and everybody with one of these gets its rules.",
+		Do:  "Take the label off, or the rule out.",
+	},
+	{
+		Code: Refused, Severity: Error, Title: "the API server would refuse an object",
+		Why: "Every object is checked against the schemas of the cluster's version of Kubernetes and of the CRDs that a bundle may hold: fields, types, amounts, names, " +
+			"labels, rules in CEL, and what API servers check in code. A refused object would stop the whole bundle at the cluster, after the review. " +
+			"Objects of charts and patches whose kind has no schema are accepted: the chart may bring their CRD, which the API server then goes by.",
+		Do: "Correct the value at the place shown: in the patch, the chart, the values that are given to it, or the spec.",
+	},
+	{
+		Code: KindNotKnown, Severity: Error, Title: "the compiler made an object of a kind without schema",
+		Why:       "Whether the API server accepts it is not known.",
+		Do:        "It is a mistake in the compiler: please report it with the spec.",
+		NoExample: "A spec that shows this code would be a mistake in the compiler. The proof is there to notice.",
+	},
+	{
+		Code: VersionNotKnown, Severity: Warning, Title: "there are no schemas of the cluster's version",
+		Why: "The objects were checked against the schemas of the nearest version that this compiler has. A field that came or went between the versions is not noticed.",
+		Do:  "Use a compiler that has the version, or accept the finding with a waiver until the cluster is updated.",
+	},
+	{
+		Code: SchemasMissing, Severity: Warning, Title: "the build has no schemas",
+		Why:       "A build from a fresh clone embeds no schemas, because they are taken from other projects' modules and not kept in the repository. What an API server would refuse was not checked.",
+		Do:        "Use a released build, or run `make schemas` and build again.",
+		NoExample: "It depends on how runtime-compiler was built, not on specs.",
+	},
+}

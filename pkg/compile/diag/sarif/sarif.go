@@ -1,0 +1,119 @@
+// Package sarif writes diagnostics as SARIF 2.1.0 (https://docs.oasis-open.org/sarif/sarif/v2.1.0/), which code scanning services and
+// editors read: a rule per code that occurs, with the address of its page, a result per diagnostic with the region of the wrong
+// token, the other places that matter, and a fix where one is known.
+//
+// The types hold the part of SARIF that is used; a test validates the result against the official schema.
+package sarif
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+
+	"lockstep.dev/lockstep/pkg/compile/diag"
+	"lockstep.dev/lockstep/pkg/compile/source"
+)
+
+const schema = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+
+// Options say what the diagnostics themselves do not.
+type Options struct {
+	// Version is that of the tool; empty leaves it out.
+	Version string
+	// Locate turns the path of a diagnostic into a URI, relative to the root of the checkout for code scanning.
+	Locate func(string) string
+}
+
+// Write writes one log with one run. The same diagnostics give the same bytes.
+func Write(w io.Writer, list *diag.List, options Options) error {
+	b := builder{locate: options.Locate, rules: map[diag.Code]int{}}
+	r := run{ColumnKind: "unicodeCodePoints", Results: []result{}}
+	for _, d := range list.Sorted() {
+		r.Results = append(r.Results, b.result(d))
+	}
+	r.Tool.Driver = driver{Name: "runtime-compiler", Version: options.Version, InformationURI: diag.DocsURL, Rules: b.used}
+	encoder := json.NewEncoder(w)
+	encoder.SetIndent("", "  ")
+	encoder.SetEscapeHTML(false)
+	return encoder.Encode(log{Schema: schema, Version: "2.1.0", Runs: []run{r}})
+}
+
+// builder knows the rules so far.
+type builder struct {
+	locate func(string) string
+	places diag.Places
+	rules  map[diag.Code]int
+	used   []rule
+}
+
+func (b *builder) result(d *diag.Diagnostic) result {
+	r := result{RuleID: string(d.Code), RuleIndex: b.rule(d.Code), Level: string(d.Severity), Message: text{d.Explanation(linked)}}
+	if !d.Span.IsZero() {
+		r.Locations = []location{{PhysicalLocation: b.physical(d.Span)}}
+	}
+	for i, related := range d.Related {
+		if related.Span.IsZero() {
+			continue
+		}
+		r.RelatedLocations = append(r.RelatedLocations, location{ID: i + 1, PhysicalLocation: b.physical(related.Span), Message: &text{related.Message}})
+	}
+	if d.Edit != nil && d.Edit.Span.Line > 0 {
+		place := b.physical(d.Edit.Span)
+		r.Fixes = []fix{{
+			Description: text{"write `" + d.Edit.Text + "`"},
+			Changes: []change{{
+				Artifact:     place.Artifact,
+				Replacements: []replacement{{Deleted: *place.Region, Inserted: text{d.Edit.Text}}},
+			}},
+		}}
+	}
+	if d.Waived != nil {
+		r.Suppressions = []suppression{{Kind: "inSource", Status: "accepted", Justification: d.Waived.Reason + " (until " + d.Waived.Until + ")"}}
+	}
+	return r
+}
+
+// linked makes a place of relatedLocations a link: viewers show only those that a message refers to.
+func linked(number int, r diag.Related) string {
+	text := strings.NewReplacer("[", "(", "]", ")").Replace(r.Message)
+	if r.Span.IsZero() {
+		return text
+	}
+	return fmt.Sprintf("[%s](%d)", text, number)
+}
+
+func (b *builder) physical(span source.Span) physical {
+	place := b.places.Of(span)
+	p := physical{Artifact: artifact{URI: b.locate(place.File)}}
+	if place.Line > 0 {
+		p.Region = &region{StartLine: place.Line, StartColumn: place.Column, EndColumn: place.EndColumn}
+	}
+	return p
+}
+
+// rule returns the index of the rule of a code.
+func (b *builder) rule(code diag.Code) int {
+	index, known := b.rules[code]
+	if known {
+		return index
+	}
+	index = len(b.used)
+	b.rules[code] = index
+	entry, _ := diag.EntryOf(code)
+	help := strings.TrimSpace(entry.Why + "\n\n" + entry.Do)
+	b.used = append(b.used, rule{
+		ID: string(code), HelpURI: code.URL(),
+		Short: text{or(entry.Title, string(code))}, Full: text{or(entry.Why, string(code))},
+		Help:          multiformat{Text: or(help, code.URL()), Markdown: or(help, code.URL())},
+		Configuration: configuration{Level: string(entry.Severity)},
+	})
+	return index
+}
+
+func or(value, otherwise string) string {
+	if value == "" {
+		return otherwise
+	}
+	return value
+}

@@ -1,0 +1,147 @@
+package sarif
+
+import (
+	"encoding/json"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"os/exec"
+	"reflect"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	official "github.com/owenrumney/go-sarif/v3/pkg/report/v210/sarif"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"lockstep.dev/lockstep/pkg/compile/diag"
+	"lockstep.dev/lockstep/pkg/compile/source"
+)
+
+// findings has a diagnostic of each shape: nowhere, about a whole file, with other places, with an edit, twice one code.
+func findings() *diag.List {
+	file := source.NewFile("tenants/a b.yaml", []byte("clusters: [lokal]\nruntimes: [mpl]\n"))
+	list := &diag.List{}
+	list.Errorf(diag.NoCluster, source.Span{}, "there is no Cluster spec")
+	list.Warnf(diag.NothingRead, source.Whole(file), "the file holds no spec")
+	list.Errorf(diag.DanglingReference, file.Token(1, 12, 5), "there is no Cluster `lokal`").Suggest("lokal", []string{"local"})
+	list.Errorf(diag.DanglingReference, file.Token(2, 12, 3), "there is no MPIRuntime `mpl`").
+		Also(file.Token(1, 1, 8), "clusters here").Also(source.Span{}, "nowhere").Notef("a fact").Helpf("an action")
+	return list
+}
+
+func locate(path string) string { return strings.ReplaceAll(path, " ", "%20") }
+
+// TestWrite compares with testdata/findings.sarif, and validates that against the schema of OASIS (in package go-sarif).
+func TestWrite(t *testing.T) {
+	var b strings.Builder
+	if err := Write(&b, findings(), Options{Version: "1.2.3", Locate: locate}); err != nil {
+		t.Fatal(err)
+	}
+	want, err := os.ReadFile("testdata/findings.sarif")
+	if err != nil {
+		t.Error(err)
+	}
+	if diff := cmp.Diff(string(want), b.String()); diff != "" {
+		t.Errorf("(-want +got):\n%s\nall:\n%s", diff, b.String())
+	}
+	valid(t, b.String())
+}
+
+// TestWriteEmpty: a run without findings is a run, with no results.
+func TestWriteEmpty(t *testing.T) {
+	var b strings.Builder
+	if err := Write(&b, &diag.List{}, Options{Locate: locate}); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(b.String(), `"results": []`) {
+		t.Errorf("no empty results in %s", b.String())
+	}
+	valid(t, b.String())
+}
+
+// TestEveryRule: the text of every code makes a valid rule.
+func TestEveryRule(t *testing.T) {
+	list := &diag.List{}
+	for _, e := range diag.Entries() {
+		list.Errorf(e.Code, source.Span{}, "x")
+	}
+	var b strings.Builder
+	if err := Write(&b, list, Options{Locate: locate}); err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range diag.Entries() {
+		if want := `"helpUri": "` + e.Code.URL() + `"`; !strings.Contains(b.String(), want) {
+			t.Errorf("no %s", want)
+		}
+	}
+	valid(t, b.String())
+}
+
+// valid holds a log against the schema of OASIS, and against the types of go-sarif, which know no other keys.
+func valid(t *testing.T, log string) {
+	t.Helper()
+	decoder := json.NewDecoder(strings.NewReader(log))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&official.Report{}); err != nil {
+		t.Errorf("not SARIF: %v", err)
+	}
+	document, err := jsonschema.UnmarshalJSON(strings.NewReader(log))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := officialSchema(t).Validate(document); err != nil {
+		t.Error(err)
+	}
+}
+
+// officialSchema returns the schema that go-sarif carries in its source.
+func officialSchema(t *testing.T) *jsonschema.Schema {
+	t.Helper()
+	folder, err := exec.Command("go", "list", "-f", "{{.Dir}}", reflect.TypeFor[official.Report]().PkgPath()).Output()
+	if err != nil {
+		t.Fatalf("find the package of go-sarif: %v", err)
+	}
+	file, err := parser.ParseFile(token.NewFileSet(), strings.TrimSpace(string(folder))+"/schema.go", nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	literal := file.Scope.Lookup("schema").Decl.(*ast.ValueSpec).Values[0].(*ast.BasicLit)
+	text, err := strconv.Unquote(literal.Value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	document, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	compiler := jsonschema.NewCompiler()
+	if err := compiler.AddResource(schema, document); err != nil {
+		t.Fatal(err)
+	}
+	compiled, err := compiler.Compile(schema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return compiled
+}
+
+// TestOfficialSchema: the schema refuses what is not SARIF, so that passing it means something.
+func TestOfficialSchema(t *testing.T) {
+	for _, text := range []string{
+		`{"version": "2.1.0"}`,
+		`{"version": "2.2.0", "runs": []}`,
+		`{"version": "2.1.0", "runs": [{"tool": {"driver": {"name": "x"}}, "results": [{"message": {}}]}]}`,
+		`{"version": "2.1.0", "runs": [{"tool": {"driver": {"name": "x", "colour": "red"}}}]}`,
+	} {
+		document, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if officialSchema(t).Validate(document) == nil {
+			t.Errorf("accepted: %s", text)
+		}
+	}
+}

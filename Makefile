@@ -11,6 +11,7 @@ CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/lockstep
 GO_MODULES := . test/cluster test/images
 GO_FILES = $(shell git ls-files --cached --others --exclude-standard '*.go')
 SUITE := test/suite
+SCHEMAS := pkg/compile/schema/embedded/schemas.zip
 
 export CGO_ENABLED := 0
 
@@ -47,6 +48,9 @@ cluster: ## Run a command of the local cluster: up, down, status, load, kubeconf
 images: $(BIN)/images ## Make the images of the demo and the tests
 	@$(BIN)/images build
 
+.PHONY: schemas
+schemas: $(SCHEMAS) ## Take the schemas that the compiler embeds from their modules
+
 .PHONY: build
 build: $(BIN)/runtime-compiler ## Compile the bundle into dist/
 	@$(BIN)/runtime-compiler build
@@ -79,14 +83,14 @@ fmt: ## Format all Go files
 
 .PHONY: tidy
 tidy: ## Tidy the modules that are ours
-	@for module in $(GO_MODULES) tools; do (cd $$module && go mod tidy); done
+	@for module in $(GO_MODULES) tools test/bench/compile/peers; do (cd $$module && go mod tidy); done
 
 .PHONY: lint
 lint: $(BIN)/golangci-lint ## Run the linters, import arrows included
 	@for module in $(GO_MODULES); do (cd $$module && $(CURDIR)/$(BIN)/golangci-lint run --config $(CURDIR)/.golangci.yml ./...); done
 
 .PHONY: golden
-golden: ## Compare compiled output with the golden files
+golden: $(SCHEMAS) ## Compare compiled output with the golden files
 	@go test ./pkg/compile/...
 
 ##@ Measure
@@ -94,6 +98,14 @@ golden: ## Compare compiled output with the golden files
 .PHONY: bench-start
 bench-start: tools $(BIN)/bench-start ## Measure the seconds to the first rank (RUNS=5, OUT=FILE)
 	@$(BIN)/bench-start --runs $(or $(RUNS),5)
+
+.PHONY: bench-workload
+bench-workload: $(BIN)/runtime-compiler $(BIN)/bench-workload ## Write a large repository of specs (TENANTS=1000, CLUSTERS=3, SEED=1, OUT=DIR)
+	@$(BIN)/bench-workload --tenants $(or $(TENANTS),1000) --clusters $(or $(CLUSTERS),3) --seed $(or $(SEED),1) --out "$(OUT)"
+
+.PHONY: bench-compile
+bench-compile: $(BIN)/runtime-compiler $(BIN)/bench-compile ## Measure the compiler beside Helm, Jsonnet and kustomize (TENANTS, CLUSTERS, RUNS=5, GROWTH, OUT=FILE)
+	@$(BIN)/bench-compile --tenants $(or $(TENANTS),1000) --clusters $(or $(CLUSTERS),3) --runs $(or $(RUNS),5) $(if $(GROWTH),--growth $(GROWTH))
 
 ##@ Clean
 
@@ -120,14 +132,29 @@ $(BIN)/cluster: FORCE
 $(BIN)/images: FORCE
 	@go build -C test/images -o $(CURDIR)/$@ .
 
-$(BIN)/runtime-compiler: FORCE
+$(BIN)/runtime-compiler: FORCE $(SCHEMAS)
 	@go build -o $@ ./cmd/runtime-compiler
+
+# The schemas that the compiler embeds. The cache has them under the digest of what makes them, so a new checkout costs a copy.
+$(SCHEMAS): $(filter-out %_test.go,$(wildcard $(addprefix pkg/compile/schema/,gen/*.go pinned/*.go shape/*.go)))
+	@cached=$(CACHE)/schemas/$$(cat $^ | sha256sum | cut -c 1-16).zip; \
+	if [ ! -e $$cached ]; then \
+		echo "taking the schemas of Kubernetes and of CRDs from their modules; with an empty module cache this downloads 170 MB"; \
+		go run ./pkg/compile/schema/gen $$cached; \
+	fi; \
+	cp $$cached $@
 
 $(BIN)/demo: FORCE
 	@go build -o $@ ./test/demo
 
 $(BIN)/bench-start: FORCE
 	@go build -o $@ ./test/bench/start
+
+$(BIN)/bench-workload: FORCE
+	@go build -o $@ ./test/bench/workload/generate
+
+$(BIN)/bench-compile: FORCE
+	@go build -o $@ ./test/bench/compile
 
 $(BIN)/gotestsum: tools/go.sum
 	@go build -C tools -o $(CURDIR)/$@ gotest.tools/gotestsum

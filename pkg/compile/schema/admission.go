@@ -1,0 +1,141 @@
+package schema
+
+import (
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"lockstep.dev/lockstep/pkg/compile/object"
+)
+
+func (c *check) admissionPolicy() {
+	spec := c.root.Get("spec")
+	if spec == nil {
+		c.refuse(c.root, "spec", "required, but missing")
+		return
+	}
+	c.oneOf(spec.Get("failurePolicy"), "Fail", "Ignore")
+	constraints := spec.Get("matchConstraints")
+	if constraints == nil || len(children(constraints.Get("resourceRules"))) == 0 {
+		c.refuse(spec, "matchConstraints.resourceRules", "required, but missing: at least one")
+	}
+	c.matchResources(constraints)
+	if len(children(spec.Get("validations")))+len(children(spec.Get("auditAnnotations"))) == 0 {
+		c.refuse(spec, "validations", "required, but missing: at least one")
+	}
+	for i := range children(spec.Get("variables")) {
+		c.variable(&spec.Get("variables").Children[i])
+	}
+	for i := range children(spec.Get("matchConditions")) {
+		condition := &spec.Get("matchConditions").Children[i]
+		c.needs(condition, "name")
+		if name := condition.Get("name"); text(name) != "" {
+			c.valid(name, validation.IsQualifiedName(name.Text))
+		}
+		c.expression(condition, "expression")
+	}
+	for i := range children(spec.Get("validations")) {
+		c.validation(&spec.Get("validations").Children[i])
+	}
+}
+
+func (c *check) variable(n *object.Node) {
+	c.needs(n, "name")
+	if name := n.Get("name"); text(name) != "" {
+		c.valid(name, validation.IsCIdentifier(name.Text))
+	}
+	c.expression(n, "expression")
+}
+
+var reasons = []string{"Unauthorized", "Forbidden", "Invalid", "RequestEntityTooLarge"}
+
+func (c *check) validation(n *object.Node) {
+	c.expression(n, "expression")
+	if expression := n.Get("messageExpression"); text(expression) != "" {
+		c.expression(n, "messageExpression")
+	}
+	if message := n.Get("message"); message != nil && message.Text != "" {
+		switch trimmed := strings.TrimSpace(message.Text); {
+		case trimmed == "":
+			c.refuse(message, "", "allowed is a text that is not only white space")
+		case strings.ContainsAny(trimmed, "\r\n"):
+			c.refuse(message, "", "must not contain line breaks")
+		}
+	}
+	c.oneOf(n.Get("reason"), reasons...)
+}
+
+// expression checks the syntax of a CEL expression. Its types depend on what the policy matches; API servers check them later, in the
+// background.
+func (c *check) expression(n *object.Node, field string) {
+	expression := n.Get(field)
+	if strings.TrimSpace(text(expression)) == "" {
+		c.refuse(n, field, "required, but missing or empty")
+		return
+	}
+	if !utf8.ValidString(expression.Text) {
+		c.refuse(expression, "", "is not UTF-8")
+		return
+	}
+	if _, issues := environment().Parse(expression.Text); issues.Err() != nil {
+		c.refuse(expression, "", "is no CEL expression: %s", strings.Join(strings.Fields(issues.Err().Error()), " "))
+	}
+}
+
+func (c *check) admissionBinding() {
+	spec := c.root.Get("spec")
+	if spec == nil {
+		c.refuse(c.root, "spec", "required, but missing")
+		return
+	}
+	c.needs(spec, "policyName")
+	if name := spec.Get("policyName"); text(name) != "" {
+		c.valid(name, validation.IsDNS1123Subdomain(name.Text))
+	}
+	c.matchResources(spec.Get("matchResources"))
+	actions := spec.Get("validationActions")
+	if len(children(actions)) == 0 {
+		c.refuse(spec, "validationActions", "required, but missing: at least one of Deny, Warn, Audit")
+	}
+	for i := range children(actions) {
+		c.oneOf(&actions.Children[i], "Deny", "Warn", "Audit")
+	}
+	if contains(actions, "Deny") && contains(actions, "Warn") {
+		c.refuse(actions, "", "Deny and Warn together would tell the user everything twice, which is not allowed")
+	}
+}
+
+func (c *check) matchResources(n *object.Node) {
+	if n == nil {
+		return
+	}
+	c.oneOf(n.Get("matchPolicy"), "Exact", "Equivalent")
+	for _, field := range []string{"resourceRules", "excludeResourceRules"} {
+		for i := range children(n.Get(field)) {
+			c.resourceRule(&n.Get(field).Children[i])
+		}
+	}
+}
+
+var operations = []string{"*", "CREATE", "UPDATE", "DELETE", "CONNECT"}
+
+func (c *check) resourceRule(n *object.Node) {
+	for _, field := range []string{"apiGroups", "apiVersions", "operations", "resources"} {
+		list := n.Get(field)
+		if len(children(list)) == 0 {
+			c.refuse(n, field, "required, but missing: at least one")
+		}
+		if field != "resources" && contains(list, "*") && len(list.Children) > 1 {
+			c.refuse(list, "", "found * beside others, which it contains")
+		}
+	}
+	for i := range children(n.Get("operations")) {
+		operation := &n.Get("operations").Children[i]
+		if !slices.Contains(operations, operation.Text) {
+			c.oneOf(operation, operations...)
+		}
+	}
+	c.oneOf(n.Get("scope"), "*", "Cluster", "Namespaced")
+}

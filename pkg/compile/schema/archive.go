@@ -1,0 +1,80 @@
+package schema
+
+import (
+	"archive/zip"
+	"embed"
+	"encoding/json"
+	"fmt"
+	"io"
+	"io/fs"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// The archive is a file of its own beside a README, so that the package builds without it.
+//
+//go:embed embedded
+var embedded embed.FS
+
+// archive is the open archive: its directory has been read, no schema has.
+type archive struct {
+	files  map[string]*zip.File
+	minors []int
+}
+
+// opened returns the archive, or nil if the build has none.
+var opened = sync.OnceValue(func() *archive { return read(embedded) })
+
+func read(files fs.FS) *archive {
+	file, err := files.Open("embedded/schemas.zip")
+	if err != nil {
+		return nil
+	}
+	info, err := file.Stat()
+	if err != nil {
+		panic(fmt.Sprintf("an embedded file has no size: %v", err))
+	}
+	reader, err := zip.NewReader(file.(io.ReaderAt), info.Size())
+	if err != nil {
+		panic(fmt.Sprintf("the embedded schemas are damaged: %v: run `make schemas` and build again", err))
+	}
+	return open(reader)
+}
+
+// open reads the directory of an archive. The first folder of a name is `crd`, or the version of Kubernetes for native kinds.
+func open(reader *zip.Reader) *archive {
+	a := &archive{files: make(map[string]*zip.File, len(reader.File))}
+	for _, file := range reader.File {
+		a.files[file.Name] = file
+		folder, _, _ := strings.Cut(file.Name, "/")
+		var minor int
+		if _, err := fmt.Sscanf(folder, "1.%d", &minor); err == nil && !slices.Contains(a.minors, minor) {
+			a.minors = append(a.minors, minor)
+		}
+	}
+	slices.Sort(a.minors)
+	return a
+}
+
+// table unpacks the schema of a kind; nil if the archive has none. The archive is our own, so damage is a mistake of the build.
+func (a *archive) table(minor int, k kind) *table {
+	name := k.apiVersion + "/" + k.kind
+	file := a.files[fmt.Sprintf("1.%d/%s", minor, name)]
+	if file == nil {
+		file = a.files["crd/"+name]
+	}
+	if file == nil {
+		return nil
+	}
+	reader, err := file.Open()
+	if err == nil {
+		defer reader.Close()
+		t := &table{name: k}
+		if err = json.NewDecoder(reader).Decode(t); err == nil {
+			t.prepare(minor)
+			return t
+		}
+	}
+	panic(fmt.Sprintf("the embedded schema of %s is damaged: %v: run `make schemas` and build again", name, err))
+}

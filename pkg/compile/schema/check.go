@@ -1,0 +1,267 @@
+package schema
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"lockstep.dev/lockstep/pkg/compile/diag"
+	"lockstep.dev/lockstep/pkg/compile/object"
+	"lockstep.dev/lockstep/pkg/compile/origin"
+	"lockstep.dev/lockstep/pkg/compile/schema/shape"
+)
+
+// check is the walk over one object. Values are named by their node while it goes on; their paths are looked for when there is a
+// problem, which is rare.
+type check struct {
+	table    *table
+	minor    int
+	root     *object.Node
+	problems []Problem
+	// nulls says that there is a null.
+	nulls bool
+	// trying is above 0 within anyOf, oneOf and not, where a problem is no refusal yet.
+	trying int
+}
+
+// object checks the whole object. CEL rules and Go code assume that types are right, so they wait until everything else is.
+func (c *check) object() {
+	c.value(c.root, c.table.Root)
+	if c.nulls {
+		c.root = c.withoutNulls()
+		c.problems = nil
+		c.value(c.root, c.table.Root)
+	}
+	if len(c.problems) > 0 {
+		return
+	}
+	c.metadata()
+	if c.table.rules != nil {
+		c.table.rules(c)
+	}
+}
+
+// refuse reports a problem with a value, or with a field of it that is missing: its name, or a path with dots.
+func (c *check) refuse(n *object.Node, missing, format string, args ...any) {
+	if c.trying > 0 {
+		c.problems = append(c.problems, Problem{})
+		return
+	}
+	path, from := locate(c.root, n)
+	for name := range strings.SplitSeq(missing, ".") {
+		if name != "" {
+			path = join(path, name)
+		}
+	}
+	c.problems = append(c.problems, Problem{Path: path, From: from, Message: fmt.Sprintf(format, args...)})
+}
+
+// value checks a value against a shape.
+func (c *check) value(n *object.Node, at int) {
+	s := &c.table.Shapes[at]
+	if n.Kind == object.NullNode {
+		c.null(n, s)
+		return
+	}
+	if s.kinds&(1<<n.Kind) == 0 {
+		c.refuse(n, "", "found %s, allowed is %s", found(n), s.typeName())
+		return
+	}
+	switch {
+	case n.Kind == object.MapNode:
+		c.fields(n, s)
+	case n.Kind == object.ListNode:
+		c.items(n, s)
+	case s.limited:
+		c.scalar(n, s)
+	}
+	if s.combined {
+		c.combinations(n, s)
+	}
+	if s.rules != nil && len(c.problems) == 0 {
+		c.evaluate(n, s)
+	}
+}
+
+// withoutNulls returns the object as the API server reads it: Go types, which metadata always is, take a null as absent.
+func (c *check) withoutNulls() *object.Node {
+	root := *c.root
+	if c.table.Native {
+		root = pruned(root)
+		return &root
+	}
+	if metadata := root.Get("metadata"); metadata != nil {
+		root.Children = slices.Clone(root.Children)
+		*root.Get("metadata") = pruned(*metadata)
+	}
+	return &root
+}
+
+// pruned returns a copy without the nulls in maps.
+func pruned(n object.Node) object.Node {
+	var kept []object.Node
+	for _, child := range n.Children {
+		if n.Kind == object.ListNode || child.Kind != object.NullNode {
+			kept = append(kept, pruned(child))
+		}
+	}
+	n.Children = kept
+	return n
+}
+
+// null checks a null. Go types take it as absent; a custom resource loses it where there is a default to put there.
+func (c *check) null(n *object.Node, s *node) {
+	c.nulls = true
+	if !c.table.Native && !s.Nullable && s.Default == nil && s.typeName() != "" {
+		c.refuse(n, "", "found null, allowed is %s", s.typeName())
+	}
+}
+
+func (c *check) fields(n *object.Node, s *node) {
+	for i := range n.Children {
+		child := &n.Children[i]
+		if at, known := s.Properties[child.Key]; known {
+			c.value(child, at)
+		} else if s.Values != nil {
+			c.value(child, *s.Values)
+		} else if !s.Open && s.Type != "" {
+			c.unknown(child, s)
+		}
+	}
+	for _, name := range s.Required {
+		if n.Get(name) == nil {
+			c.refuse(n, name, "required, but missing")
+		}
+	}
+	c.size(n, len(n.Children), s.MinProperties, s.MaxProperties, "entries")
+	switch {
+	case s.Embedded:
+		c.embedded(n)
+	case s.Format == shape.LabelSelector:
+		c.labelSelector(n)
+	case s.Format == shape.PodSpec:
+		c.podSpec(n)
+	}
+}
+
+// unknown reports a field that the schema does not have.
+func (c *check) unknown(child *object.Node, s *node) {
+	names := slices.Sorted(maps.Keys(s.Properties))
+	switch near, found := diag.Nearest(child.Key, names); {
+	case found:
+		c.refuse(child, "", "unknown field, did you mean `%s`?", near)
+	case len(names) == 0:
+		c.refuse(child, "", "unknown field, the map has none")
+	default:
+		c.refuse(child, "", "unknown field, allowed are %s", strings.Join(names, ", "))
+	}
+}
+
+// embedded checks what makes a map an object of Kubernetes.
+func (c *check) embedded(n *object.Node) {
+	for _, name := range []string{"apiVersion", "kind"} {
+		if text(n.Get(name)) == "" {
+			c.refuse(n, name, "required, but missing")
+		}
+	}
+}
+
+// size checks the length of something.
+func (c *check) size(n *object.Node, length int, least, most *int, of string) {
+	if least != nil && length < *least {
+		c.refuse(n, "", "found %d %s, at least %d are needed", length, of, *least)
+	}
+	if most != nil && length > *most {
+		c.refuse(n, "", "found %d %s, at most %d are allowed", length, of, *most)
+	}
+}
+
+// combinations checks allOf, anyOf, oneOf and not.
+func (c *check) combinations(n *object.Node, s *node) {
+	for _, at := range s.AllOf {
+		c.value(n, at)
+	}
+	if len(s.AnyOf) > 0 && c.fitting(n, s.AnyOf) == 0 {
+		c.refuse(n, "", "fits none of the alternatives that the schema allows%s", c.alternatives(s.AnyOf))
+	}
+	if len(s.OneOf) > 0 && c.fitting(n, s.OneOf) != 1 {
+		c.refuse(n, "", "must fit exactly one of the alternatives that the schema allows, but fits %d%s", c.fitting(n, s.OneOf), c.alternatives(s.OneOf))
+	}
+	if s.Not != nil && c.fitting(n, []int{*s.Not}) > 0 {
+		c.refuse(n, "", "has a form that the schema excludes%s", c.alternatives([]int{*s.Not}))
+	}
+}
+
+// fitting returns how many of the shapes a value fits.
+func (c *check) fitting(n *object.Node, shapes []int) int {
+	before, count := c.problems, 0
+	c.trying++
+	for _, at := range shapes {
+		c.problems = nil
+		if c.value(n, at); len(c.problems) == 0 {
+			count++
+		}
+	}
+	c.trying--
+	c.problems = before
+	return count
+}
+
+// alternatives says what alternatives ask for, if that is fields.
+func (c *check) alternatives(shapes []int) string {
+	var fields []string
+	for _, at := range shapes {
+		if required := c.table.Shapes[at].Required; len(required) > 0 {
+			fields = append(fields, strings.Join(required, " and "))
+		}
+	}
+	if len(fields) == 0 {
+		return ""
+	}
+	return ": " + strings.Join(fields, ", or ")
+}
+
+// locate returns the path of a value, and where it or the nearest container comes from.
+func locate(root, wanted *object.Node) (string, *origin.Origin) {
+	path, from, _ := search(root, wanted, "", nil)
+	return path, from
+}
+
+func search(n, wanted *object.Node, path string, from *origin.Origin) (string, *origin.Origin, bool) {
+	if n.From != nil {
+		from = n.From
+	}
+	if n == wanted {
+		return path, from, true
+	}
+	for i := range n.Children {
+		child := &n.Children[i]
+		below := path + "[" + strconv.Itoa(i) + "]"
+		if n.Kind == object.MapNode {
+			below = join(path, child.Key)
+		}
+		if path, from, found := search(child, wanted, below, from); found {
+			return path, from, true
+		}
+	}
+	return path, from, false
+}
+
+// join returns the path of a key in a map.
+func join(path, key string) string {
+	for _, letter := range key {
+		if !alphanumeric(letter) && letter != '_' && letter != '-' {
+			return path + "[" + strconv.Quote(key) + "]"
+		}
+	}
+	if path == "" {
+		return key
+	}
+	return path + "." + key
+}
+
+func alphanumeric(letter rune) bool {
+	return 'a' <= letter && letter <= 'z' || 'A' <= letter && letter <= 'Z' || '0' <= letter && letter <= '9'
+}

@@ -1,0 +1,61 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"lockstep.dev/lockstep/pkg/compile/schema/shape"
+)
+
+// crd is what matters here of a CustomResourceDefinition.
+type crd struct {
+	Kind string
+	Spec struct {
+		Group, Scope string
+		Names        struct{ Kind string }
+		Versions     []struct {
+			Name   string
+			Served bool
+			Schema struct {
+				OpenAPIV3Schema json.RawMessage `json:"openAPIV3Schema"`
+			}
+		}
+	}
+}
+
+// custom returns the tables of the wanted kinds in a CRD. Metadata has the schema of the native kinds, as on the API server.
+func custom(definition crd, want map[string]bool, schemas map[string]json.RawMessage) (map[string]*shape.Table, error) {
+	tables := map[string]*shape.Table{}
+	for _, version := range definition.Spec.Versions {
+		kind := gvk{definition.Spec.Group, version.Name, definition.Spec.Names.Kind}.apiVersionKind()
+		if !version.Served || !want[kind] {
+			continue
+		}
+		var doc document
+		if err := strict(version.Schema.OpenAPIV3Schema, &doc); err != nil {
+			return nil, fmt.Errorf("%s: %w", kind, err)
+		}
+		doc.complete()
+		r := newReducer(false, schemas)
+		root, err := r.add(&doc, false)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", kind, err)
+		}
+		tables[kind] = &shape.Table{Namespaced: definition.Spec.Scope == "Namespaced", Root: root, Shapes: r.shapes}
+	}
+	return tables, nil
+}
+
+// complete gives the root of a custom resource the fields that the API server gives it.
+func (d *document) complete() {
+	if d.Properties == nil {
+		d.Properties = map[string]*document{}
+	}
+	d.Properties["apiVersion"] = &document{Type: "string"}
+	d.Properties["kind"] = &document{Type: "string"}
+	metadata := &document{Ref: refPrefix + objectMeta}
+	if own := d.Properties["metadata"]; own != nil && len(own.Properties) > 0 {
+		metadata = &document{AllOf: []*document{metadata, own}}
+	}
+	d.Properties["metadata"] = metadata
+}

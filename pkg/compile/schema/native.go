@@ -1,0 +1,210 @@
+package schema
+
+import (
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"lockstep.dev/lockstep/pkg/compile/object"
+)
+
+// nativeRules returns what the API server checks in Go code for a kind: the part of k8s.io/kubernetes/pkg/apis/*/validation that a
+// bundle can break. The code there cannot be imported.
+func nativeRules(k kind) func(*check) {
+	switch k {
+	case kind{"v1", "Namespace"}:
+		return (*check).namespaceLabels
+	case kind{"v1", "ResourceQuota"}:
+		return (*check).resourceQuota
+	case kind{"v1", "LimitRange"}:
+		return (*check).limitRange
+	case kind{"v1", "PersistentVolumeClaim"}:
+		return (*check).persistentVolumeClaim
+	case kind{"v1", "ConfigMap"}, kind{"v1", "Secret"}:
+		return (*check).dataKeys
+	case kind{"v1", "Service"}:
+		return (*check).service
+	case kind{"networking.k8s.io/v1", "NetworkPolicy"}:
+		return (*check).networkPolicy
+	case kind{"rbac.authorization.k8s.io/v1", "Role"}, kind{"rbac.authorization.k8s.io/v1", "ClusterRole"}:
+		return (*check).role
+	case kind{"rbac.authorization.k8s.io/v1", "RoleBinding"}, kind{"rbac.authorization.k8s.io/v1", "ClusterRoleBinding"}:
+		return (*check).roleBinding
+	case kind{"scheduling.k8s.io/v1", "PriorityClass"}:
+		return (*check).priorityClass
+	case kind{"admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicy"}:
+		return (*check).admissionPolicy
+	case kind{"admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicyBinding"}:
+		return (*check).admissionBinding
+	case kind{"apps/v1", "Deployment"}, kind{"apps/v1", "StatefulSet"}, kind{"apps/v1", "DaemonSet"}:
+		return (*check).workload
+	case kind{"batch/v1", "Job"}:
+		return func(c *check) { c.job(c.root.Get("spec")) }
+	case kind{"batch/v1", "CronJob"}:
+		return (*check).cronJob
+	case kind{"policy/v1", "PodDisruptionBudget"}:
+		return (*check).disruptionBudget
+	}
+	return nil
+}
+
+// oneOf checks a text that must be one of a few.
+func (c *check) oneOf(n *object.Node, allowed ...string) {
+	if n != nil && !slices.Contains(allowed, n.Text) {
+		c.refuse(n, "", "found `%s`, allowed are %s", n.Text, strings.Join(allowed, ", "))
+	}
+}
+
+// needs checks that fields are there and not empty.
+func (c *check) needs(n *object.Node, names ...string) {
+	for _, name := range names {
+		if field := n.Get(name); field == nil || field.Text == "" && field.Leaf() {
+			c.refuse(n, name, "required, but missing or empty")
+		}
+	}
+}
+
+// amount returns an amount, 0 for nothing. One that does not parse has been refused already.
+func amount(n *object.Node) *resource.Quantity {
+	if n == nil {
+		return &resource.Quantity{}
+	}
+	quantity, _ := resource.ParseQuantity(strings.TrimSpace(n.Text))
+	return &quantity
+}
+
+// compare returns -1, 0 or 1 as an amount is less than, equal to or greater than another.
+func compare(a, b *object.Node) int { return amount(a).Cmp(*amount(b)) }
+
+// resourceName checks the name of a resource: of Kubernetes if it has no domain.
+func (c *check) resourceName(n *object.Node, known []string) {
+	name := n.Key
+	if !plainKey(name) {
+		for _, reason := range validation.IsQualifiedName(name) {
+			c.refuse(n, "", "`%s` names no resource: %s", name, reason)
+		}
+		return
+	}
+	if !strings.Contains(name, "/") && !slices.Contains(known, name) && !strings.HasPrefix(strings.TrimPrefix(name, "requests."), "hugepages-") {
+		c.refuse(n, "", "`%s` is no resource that Kubernetes knows here; one of a device has a domain, such as nvidia.com/gpu", name)
+	}
+}
+
+// whole says whether amounts of a resource are whole numbers: of objects and of devices. A quota of requests for a device is none.
+func whole(name string) bool {
+	device := strings.Contains(name, "/") && !strings.HasPrefix(name, "requests.") && !strings.Contains(name, "kubernetes.io/")
+	return device || slices.Contains(countedResources, name)
+}
+
+var countedResources = []string{
+	"pods", "resourcequotas", "services", "replicationcontrollers", "secrets", "persistentvolumeclaims", "configmaps", "services.nodeports",
+	"services.loadbalancers",
+}
+
+var computeResources = []string{"cpu", "memory", "ephemeral-storage"}
+
+var quotaResources = append([]string{
+	"cpu", "memory", "ephemeral-storage", "requests.cpu", "requests.memory", "requests.storage", "requests.ephemeral-storage",
+	"limits.cpu", "limits.memory", "limits.ephemeral-storage",
+}, countedResources...)
+
+// notNegative checks an amount of a resource.
+func (c *check) notNegative(n *object.Node, name string) {
+	if plainAmount(n.Text) {
+		return
+	}
+	quantity := amount(n)
+	if quantity.Sign() < 0 {
+		c.refuse(n, "", "found `%s`, the least allowed is 0", n.Text)
+	}
+	if whole(name) && quantity.MilliValue()%1000 != 0 {
+		c.refuse(n, "", "found `%s`, allowed is a whole number", n.Text)
+	}
+}
+
+// securityLevels are those of https://kubernetes.io/docs/concepts/security/pod-security-standards/.
+var securityLevels = []string{"privileged", "baseline", "restricted"}
+
+// namespaceLabels checks the labels that the PodSecurity admission plugin reads, which every API server runs.
+func (c *check) namespaceLabels() {
+	labels := c.root.At("metadata", "labels")
+	for i := range children(labels) {
+		label := &labels.Children[i]
+		mode, found := strings.CutPrefix(label.Key, "pod-security.kubernetes.io/")
+		if !found {
+			continue
+		}
+		if _, version := strings.CutSuffix(mode, "-version"); !version {
+			c.oneOf(label, securityLevels...)
+		} else if !isMinorVersion(label.Text) {
+			c.refuse(label, "", "found `%s`, allowed is latest or a version such as v1.36", label.Text)
+		}
+	}
+}
+
+func isMinorVersion(text string) bool {
+	minor, found := strings.CutPrefix(text, "v1.")
+	return text == "latest" || found && minor != "" && strings.Trim(minor, "0123456789") == ""
+}
+
+// dataKeys checks the keys of a ConfigMap or a Secret.
+func (c *check) dataKeys() {
+	for _, field := range []string{"data", "binaryData", "stringData"} {
+		data := c.root.Get(field)
+		for i := range children(data) {
+			for _, reason := range validation.IsConfigMapKey(data.Children[i].Key) {
+				c.refuse(&data.Children[i], "", "the key is not valid: %s", reason)
+			}
+		}
+	}
+}
+
+// highestPriority is the most that a PriorityClass of a user may have; more is for those of the system.
+const highestPriority = 1_000_000_000
+
+func (c *check) priorityClass() {
+	name, value := c.root.At("metadata", "name"), c.root.Get("value")
+	if strings.HasPrefix(text(name), "system-") && text(name) != "system-node-critical" && text(name) != "system-cluster-critical" {
+		c.refuse(name, "", "found `%s`, names that begin with system- are reserved", name.Text)
+	} else if value != nil && !strings.HasPrefix(text(name), "system-") && amount(value).CmpInt64(highestPriority) > 0 {
+		c.refuse(value, "", "found %s, the most allowed is %d", value.Text, highestPriority)
+	}
+	c.oneOf(c.root.Get("preemptionPolicy"), "Never", "PreemptLowerPriority")
+}
+
+var accessModes = []string{"ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"}
+
+func (c *check) persistentVolumeClaim() {
+	spec := c.root.Get("spec")
+	if spec == nil {
+		c.refuse(c.root, "spec", "required, but missing")
+		return
+	}
+	modes := spec.Get("accessModes")
+	if len(children(modes)) == 0 {
+		c.refuse(spec, "accessModes", "required, but missing: at least one of %s", strings.Join(accessModes, ", "))
+	}
+	for i := range children(modes) {
+		c.oneOf(&modes.Children[i], accessModes...)
+		if modes.Children[i].Text == "ReadWriteOncePod" && len(modes.Children) > 1 {
+			c.refuse(&modes.Children[i], "", "ReadWriteOncePod allows no other access mode beside it")
+		}
+	}
+	c.claimedStorage(spec)
+	if class := spec.Get("storageClassName"); text(class) != "" {
+		c.valid(class, validation.IsDNS1123Subdomain(class.Text))
+	}
+	c.oneOf(spec.Get("volumeMode"), "Block", "Filesystem")
+}
+
+func (c *check) claimedStorage(spec *object.Node) {
+	storage := spec.At("resources", "requests", "storage")
+	switch quantity := amount(storage); {
+	case storage == nil:
+		c.refuse(spec, "resources.requests.storage", "required, but missing")
+	case quantity.Sign() <= 0:
+		c.refuse(storage, "", "found `%s`, allowed is more than 0", storage.Text)
+	}
+}

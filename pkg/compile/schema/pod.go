@@ -1,0 +1,255 @@
+package schema
+
+import (
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"lockstep.dev/lockstep/pkg/compile/object"
+)
+
+// workload checks what a Deployment, a StatefulSet or a DaemonSet says about its pods.
+func (c *check) workload() {
+	spec := c.root.Get("spec")
+	if spec == nil {
+		c.refuse(c.root, "spec", "required, but missing")
+		return
+	}
+	selector, template := spec.Get("selector"), spec.Get("template")
+	if selector == nil || len(selector.Children) == 0 {
+		c.refuse(spec, "selector", "required, but missing or empty")
+		return
+	}
+	if template.Get("spec") == nil {
+		c.refuse(spec, "template.spec.containers", "required, but missing: at least one")
+	}
+	labels := template.At("metadata", "labels")
+	for i := range children(selector.Get("matchLabels")) {
+		wanted := &selector.Get("matchLabels").Children[i]
+		if labels == nil || text(labels.Get(wanted.Key)) != wanted.Text {
+			c.refuse(wanted, "", "the template lacks the label %s=%s, so its pods would not be found", wanted.Key, wanted.Text)
+		}
+	}
+	c.labels(labels)
+	if restart := template.At("spec", "restartPolicy"); restart != nil {
+		c.oneOf(restart, "Always")
+	}
+	c.counts(spec, "replicas", "minReadySeconds", "revisionHistoryLimit", "progressDeadlineSeconds")
+}
+
+// counts checks numbers that must not be below 0.
+func (c *check) counts(n *object.Node, names ...string) {
+	for _, name := range names {
+		if count := n.Get(name); count != nil && strings.HasPrefix(count.Text, "-") {
+			c.refuse(count, "", "found %s, the least allowed is 0", count.Text)
+		}
+	}
+}
+
+// job checks what a Job, or a CronJob for its Jobs, says.
+func (c *check) job(spec *object.Node) {
+	if spec == nil {
+		c.refuse(c.root, "spec", "required, but missing")
+		return
+	}
+	c.counts(spec, "backoffLimit", "parallelism", "completions", "activeDeadlineSeconds", "ttlSecondsAfterFinished")
+	pod := spec.At("template", "spec")
+	if pod == nil || text(pod.Get("restartPolicy")) == "" {
+		c.refuse(spec, "template.spec.restartPolicy", "required, but missing: OnFailure or Never")
+		return
+	}
+	c.oneOf(pod.Get("restartPolicy"), "OnFailure", "Never")
+	c.labels(spec.At("template", "metadata", "labels"))
+}
+
+func (c *check) cronJob() {
+	spec := c.root.Get("spec")
+	if spec == nil {
+		c.refuse(c.root, "spec", "required, but missing")
+		return
+	}
+	c.needs(spec, "schedule")
+	c.oneOf(spec.Get("concurrencyPolicy"), "Allow", "Forbid", "Replace")
+	c.counts(spec, "startingDeadlineSeconds", "successfulJobsHistoryLimit", "failedJobsHistoryLimit")
+	if template := spec.Get("jobTemplate"); template != nil {
+		c.job(template.Get("spec"))
+	}
+}
+
+func (c *check) disruptionBudget() {
+	spec := c.root.Get("spec")
+	if spec == nil {
+		return
+	}
+	least, most := spec.Get("minAvailable"), spec.Get("maxUnavailable")
+	if least != nil && most != nil {
+		c.refuse(most, "", "not allowed beside minAvailable")
+	}
+	for _, limit := range []*object.Node{least, most} {
+		if text(limit) != "" {
+			c.valid(limit, validation.IsValidPercent(limit.Text))
+		}
+	}
+	c.counts(spec, "minAvailable", "maxUnavailable")
+}
+
+// podSpec checks pods, wherever they are in a native kind.
+func (c *check) podSpec(n *object.Node) {
+	c.oneOf(n.Get("restartPolicy"), "Always", "OnFailure", "Never")
+	c.oneOf(n.Get("dnsPolicy"), "ClusterFirst", "ClusterFirstWithHostNet", "Default", "None")
+	if account := n.Get("serviceAccountName"); text(account) != "" {
+		c.valid(account, validation.IsDNS1123Subdomain(account.Text))
+	}
+	c.labels(n.Get("nodeSelector"))
+	c.names(n.Get("volumes"))
+	containers := n.Get("containers")
+	if len(children(containers)) == 0 {
+		c.refuse(n, "containers", "required, but missing: at least one")
+	}
+	for _, list := range []string{"initContainers", "containers"} {
+		c.names(n.Get(list))
+		for i := range children(n.Get(list)) {
+			c.container(&n.Get(list).Children[i], n)
+		}
+	}
+	for i := range children(n.Get("tolerations")) {
+		c.toleration(&n.Get("tolerations").Children[i])
+	}
+}
+
+// names checks that items have names that are DNS labels and differ.
+func (c *check) names(list *object.Node) {
+	for i := range children(list) {
+		name := list.Children[i].Get("name")
+		if text(name) == "" {
+			c.refuse(&list.Children[i], "name", "required, but missing")
+			continue
+		}
+		if !isLabel(name.Text) {
+			c.valid(name, validation.IsDNS1123Label(name.Text))
+		}
+		if slices.ContainsFunc(list.Children[:i], func(other object.Node) bool { return text(other.Get("name")) == name.Text }) {
+			c.refuse(name, "", "found `%s`, an item before it has this name", name.Text)
+		}
+	}
+}
+
+func (c *check) container(n, pod *object.Node) {
+	if image := n.Get("image"); text(image) == "" {
+		c.refuse(n, "image", "required, but missing")
+	} else if strings.TrimSpace(image.Text) != image.Text {
+		c.refuse(image, "", "found `%s`, white space around it is not allowed", image.Text)
+	}
+	c.oneOf(n.Get("imagePullPolicy"), "Always", "IfNotPresent", "Never")
+	c.oneOf(n.Get("terminationMessagePolicy"), "File", "FallbackToLogsOnError")
+	for i := range children(n.Get("ports")) {
+		port := &n.Get("ports").Children[i]
+		c.oneOf(port.Get("protocol"), protocols...)
+		c.needs(port, "containerPort")
+		c.port(port.Get("containerPort"))
+		if name := port.Get("name"); text(name) != "" {
+			c.valid(name, validation.IsValidPortName(name.Text))
+		}
+	}
+	for i := range children(n.Get("env")) {
+		c.variableOf(&n.Get("env").Children[i])
+	}
+	for i := range children(n.Get("volumeMounts")) {
+		c.mount(&n.Get("volumeMounts").Children[i], pod)
+	}
+	for _, name := range []string{"livenessProbe", "readinessProbe", "startupProbe"} {
+		c.probe(n.Get(name))
+	}
+	c.resources(n.Get("resources"))
+}
+
+// probe checks how a container is probed; nil is fine.
+func (c *check) probe(n *object.Node) {
+	if n == nil {
+		return
+	}
+	c.counts(n, "initialDelaySeconds", "timeoutSeconds", "periodSeconds", "successThreshold", "failureThreshold")
+	handlers := 0
+	for _, name := range []string{"exec", "grpc", "httpGet", "tcpSocket"} {
+		handler := n.Get(name)
+		switch {
+		case handler == nil || handler.Kind == object.NullNode:
+			continue
+		case name == "exec":
+			if len(children(handler.Get("command"))) == 0 {
+				c.refuse(handler, "command", "required, but missing")
+			}
+		default:
+			c.needs(handler, "port")
+			c.port(handler.Get("port"))
+		}
+		handlers++
+	}
+	if handlers != 1 {
+		c.refuse(n, "", "found %d of exec, grpc, httpGet and tcpSocket, needed is one", handlers)
+	}
+}
+
+func (c *check) variableOf(n *object.Node) {
+	name := n.Get("name")
+	if text(name) == "" {
+		c.refuse(n, "name", "required, but missing")
+		return
+	}
+	c.valid(name, validation.IsRelaxedEnvVarName(name.Text))
+	if n.Get("valueFrom") != nil && text(n.Get("value")) != "" {
+		c.refuse(n.Get("valueFrom"), "", "not allowed beside a value")
+	}
+	if from := n.Get("valueFrom"); from != nil && len(children(from)) != 1 {
+		c.refuse(from, "", "found %d of fieldRef, resourceFieldRef, configMapKeyRef, secretKeyRef and fileKeyRef, needed is one", len(children(from)))
+	}
+}
+
+func (c *check) mount(n, pod *object.Node) {
+	c.needs(n, "mountPath", "name")
+	name := n.Get("name")
+	named := func(volume object.Node) bool { return text(volume.Get("name")) == text(name) }
+	if text(name) != "" && !slices.ContainsFunc(children(pod.Get("volumes")), named) && c.table.name.kind != "StatefulSet" {
+		c.refuse(name, "", "the pod has no volume `%s`", name.Text)
+	}
+}
+
+func (c *check) resources(n *object.Node) {
+	if n == nil {
+		return
+	}
+	for _, field := range []string{"limits", "requests"} {
+		for i := range children(n.Get(field)) {
+			entry := &n.Get(field).Children[i]
+			c.resourceName(entry, computeResources)
+			c.notNegative(entry, entry.Key)
+		}
+	}
+	for i := range children(n.Get("requests")) {
+		request := &n.Get("requests").Children[i]
+		limit := n.At("limits", request.Key)
+		switch {
+		case limit == nil && !overcommitted(request.Key):
+			c.refuse(request, "", "needs a limit that is the same: devices and huge pages cannot be overcommitted")
+		case limit == nil:
+		case compare(request, limit) > 0 || !overcommitted(request.Key) && compare(request, limit) != 0:
+			c.refuse(request, "", "found `%s`, but the limit is `%s`", request.Text, limit.Text)
+		}
+	}
+}
+
+func (c *check) toleration(n *object.Node) {
+	operator := text(n.Get("operator"))
+	c.oneOf(n.Get("operator"), "", "Exists", "Equal")
+	c.oneOf(n.Get("effect"), "", "NoSchedule", "PreferNoSchedule", "NoExecute")
+	switch {
+	case operator == "Exists" && text(n.Get("value")) != "":
+		c.refuse(n.Get("value"), "", "not allowed with the operator Exists")
+	case operator != "Exists" && text(n.Get("key")) == "":
+		c.refuse(n, "key", "required unless the operator is Exists, but missing")
+	}
+	if key := n.Get("key"); text(key) != "" {
+		c.key(key, key.Text)
+	}
+}

@@ -1,0 +1,92 @@
+package schema
+
+import (
+	"k8s.io/apimachinery/pkg/api/validate/content"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"lockstep.dev/lockstep/pkg/compile/object"
+)
+
+const rbacGroup = "rbac.authorization.k8s.io"
+
+func (c *check) role() {
+	rules := c.root.Get("rules")
+	for i := range children(rules) {
+		c.policyRule(&rules.Children[i])
+	}
+	if aggregation := c.root.Get("aggregationRule"); aggregation != nil && len(children(aggregation.Get("clusterRoleSelectors"))) == 0 {
+		c.refuse(aggregation, "clusterRoleSelectors", "required, but missing")
+	}
+}
+
+func (c *check) policyRule(n *object.Node) {
+	if len(children(n.Get("verbs"))) == 0 {
+		c.refuse(n, "verbs", "required, but missing: at least one verb")
+	}
+	if urls := n.Get("nonResourceURLs"); len(children(urls)) > 0 {
+		if c.table.Namespaced {
+			c.refuse(urls, "", "not allowed in a Role, only in a ClusterRole")
+		}
+		if len(children(n.Get("apiGroups")))+len(children(n.Get("resources")))+len(children(n.Get("resourceNames"))) > 0 {
+			c.refuse(urls, "", "one rule cannot be about resources and about other URLs")
+		}
+		return
+	}
+	for _, field := range []string{"apiGroups", "resources"} {
+		if len(children(n.Get(field))) == 0 {
+			c.refuse(n, field, "required, but missing: at least one")
+		}
+	}
+}
+
+func (c *check) roleBinding() {
+	if role := c.root.Get("roleRef"); role != nil {
+		c.reference(role)
+	} else {
+		c.refuse(c.root, "roleRef", "required, but missing")
+	}
+	subjects := c.root.Get("subjects")
+	for i := range children(subjects) {
+		c.subject(&subjects.Children[i])
+	}
+}
+
+func (c *check) reference(role *object.Node) {
+	c.needs(role, "kind", "name")
+	kinds := []string{"Role", "ClusterRole"}
+	if !c.table.Namespaced {
+		kinds = kinds[1:]
+	}
+	c.oneOf(role.Get("kind"), kinds...)
+	// An API server fills in a group that is missing.
+	if group := role.Get("apiGroup"); text(group) != "" {
+		c.oneOf(group, rbacGroup)
+	}
+	if name := role.Get("name"); name != nil {
+		c.valid(name, content.IsPathSegmentName(name.Text))
+	}
+}
+
+func (c *check) subject(n *object.Node) {
+	c.needs(n, "kind", "name")
+	group, name := n.Get("apiGroup"), n.Get("name")
+	switch kind := n.Get("kind"); text(kind) {
+	case "ServiceAccount":
+		if text(name) != "" && !isLabel(name.Text) {
+			c.valid(name, validation.IsDNS1123Subdomain(name.Text))
+		}
+		if text(group) != "" {
+			c.refuse(group, "", "found `%s`, a ServiceAccount has none", group.Text)
+		}
+		if !c.table.Namespaced && text(n.Get("namespace")) == "" {
+			c.refuse(n, "namespace", "required, but missing")
+		}
+	case "User", "Group":
+		if text(group) != "" {
+			c.oneOf(group, rbacGroup)
+		}
+	case "":
+	default:
+		c.oneOf(kind, "User", "Group", "ServiceAccount")
+	}
+}

@@ -1,0 +1,281 @@
+package schema
+
+import (
+	"encoding/base64"
+	"fmt"
+	"hash/maphash"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/google/cel-go/cel"
+	"github.com/google/cel-go/common/ast"
+	"github.com/google/cel-go/ext"
+
+	"lockstep.dev/lockstep/pkg/compile/object"
+	"lockstep.dev/lockstep/pkg/compile/schema/shape"
+)
+
+// rules are the CEL rules of one shape. They are compiled when the first value meets them. All read the same value, so they share what
+// is remembered: which values they accepted, by a hash of all that any of them reads.
+type rules struct {
+	from     []shape.Rule
+	once     sync.Once
+	programs []program
+	reads    reads
+
+	mu       sync.RWMutex
+	accepted map[uint64]struct{}
+}
+
+type program struct {
+	shape.Rule
+	cel.Program
+}
+
+// reads is which fields of `self` rules look at: true for their value, false for whether they are there. All says that they may look at anything.
+type reads struct {
+	all    bool
+	fields map[string]bool
+	names  []string
+}
+
+// evaluate checks the rules of a shape for a value. The verdict on what was seen before is known.
+func (c *check) evaluate(n *object.Node, s *node) {
+	r := s.rules
+	r.once.Do(r.compile)
+	key := r.key(n)
+	r.mu.RLock()
+	_, known := r.accepted[key]
+	r.mu.RUnlock()
+	if known {
+		return
+	}
+	before := len(c.problems)
+	self := map[string]any{"self": c.convert(n, s)}
+	for i := range r.programs {
+		c.verdict(n, &r.programs[i], self)
+	}
+	if len(c.problems) == before {
+		r.remember(key)
+	}
+}
+
+func (c *check) verdict(n *object.Node, p *program, self map[string]any) {
+	result, _, err := p.Eval(self)
+	switch {
+	case err != nil:
+		c.refuse(n, "", "the rule `%s` cannot be evaluated: %s", p.Rule.Rule, err)
+	case result.Value() == true:
+	case p.Message != "":
+		c.refuse(n, "", "%s", p.Message)
+	default:
+		c.refuse(n, "", "breaks the rule `%s`", p.Rule.Rule)
+	}
+}
+
+func (r *rules) remember(key uint64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.accepted == nil || len(r.accepted) >= remembered {
+		r.accepted = map[uint64]struct{}{}
+	}
+	r.accepted[key] = struct{}{}
+}
+
+// environment is what rules may use. Kubernetes declares types from the schema and offers more functions; rules that were accepted with
+// types run without them, and a test compiles every rule of the archive, so a new function would be noticed.
+var environment = sync.OnceValue(func() *cel.Env {
+	env, err := cel.NewEnv(
+		cel.Variable("self", cel.DynType),
+		cel.CrossTypeNumericComparisons(true),
+		cel.DefaultUTCTimeZone(true),
+		cel.OptionalTypes(),
+		ext.Strings(ext.StringsVersion(2)),
+		ext.Sets(),
+	)
+	if err != nil {
+		panic(fmt.Sprintf("the environment of CEL rules is constant, but: %v", err))
+	}
+	return env
+})
+
+func (r *rules) compile() {
+	r.reads.fields = map[string]bool{}
+	for _, rule := range r.from {
+		compiled, issues := environment().Compile(rule.Rule)
+		if issues.Err() != nil {
+			panic(fmt.Sprintf("the rule `%s` of an embedded schema does not compile: %v", rule.Rule, issues.Err()))
+		}
+		made, err := environment().Program(compiled)
+		if err != nil {
+			panic(fmt.Sprintf("the rule `%s` of an embedded schema makes no program: %v", rule.Rule, err))
+		}
+		r.reads.add(compiled.NativeRep())
+		r.programs = append(r.programs, program{rule, made})
+	}
+	r.reads.names = slices.Sorted(maps.Keys(r.reads.fields))
+}
+
+// add notes what a rule reads: `self.a.b` the field a, `has(self.a)` whether it is there, any other use of `self` everything.
+func (r *reads) add(rule *ast.AST) {
+	root := ast.NavigateAST(rule)
+	for _, use := range ast.MatchDescendants(root, ast.KindMatcher(ast.IdentKind)) {
+		if use.AsIdent() != "self" {
+			continue
+		}
+		parent, found := use.Parent()
+		if !found || parent.Kind() != ast.SelectKind || strings.Contains(parent.AsSelect().FieldName(), "__") {
+			r.all = true
+			continue
+		}
+		field := parent.AsSelect()
+		r.fields[field.FieldName()] = r.fields[field.FieldName()] || !field.IsTestOnly()
+	}
+}
+
+// seed is of this process; verdicts do not depend on it.
+var seed = sync.OnceValue(maphash.MakeSeed)
+
+// key hashes what the rules read of a value.
+func (r *rules) key(n *object.Node) uint64 {
+	var h maphash.Hash
+	h.SetSeed(seed())
+	if r.reads.all || n.Kind != object.MapNode {
+		hash(&h, n)
+		return h.Sum64()
+	}
+	for _, name := range r.reads.names {
+		switch field := n.Get(name); {
+		case field == nil:
+			h.WriteByte(0)
+		case r.reads.fields[name]:
+			hash(&h, field)
+		default:
+			h.WriteByte(1)
+		}
+	}
+	return h.Sum64()
+}
+
+func hash(h *maphash.Hash, n *object.Node) {
+	h.WriteByte(2 + byte(n.Kind))
+	h.WriteString(n.Text)
+	for i := range n.Children {
+		h.WriteByte(0)
+		h.WriteString(n.Children[i].Key)
+		hash(h, &n.Children[i])
+	}
+	h.WriteByte(1)
+}
+
+// convert returns a value as rules see it: with defaults, whole numbers as int64, times as times.
+func (c *check) convert(n *object.Node, s *node) any {
+	switch n.Kind {
+	case object.MapNode:
+		return c.convertMap(n, s)
+	case object.ListNode:
+		items := make([]any, len(n.Children))
+		for i := range n.Children {
+			items[i] = c.convert(&n.Children[i], c.table.item(s))
+		}
+		return items
+	case object.NumberNode:
+		return number(n.Text, s)
+	case object.BoolNode:
+		return n.Text == "true"
+	case object.TextNode:
+		return str(n.Text, s)
+	}
+	return nil
+}
+
+// anything is the shape of what a schema does not describe.
+var anything = &node{Shape: shape.Shape{Open: true}}
+
+func (t *table) item(s *node) *node {
+	if s.Items == nil {
+		return anything
+	}
+	return &t.Shapes[*s.Items]
+}
+
+func (t *table) entry(s *node, key string) *node {
+	if at, known := s.Properties[key]; known {
+		return &t.Shapes[at]
+	}
+	if s.Values != nil {
+		return &t.Shapes[*s.Values]
+	}
+	return anything
+}
+
+func (c *check) convertMap(n *object.Node, s *node) map[string]any {
+	entries := make(map[string]any, len(n.Children)+len(s.defaulted))
+	for i := range s.defaulted {
+		d := &s.defaulted[i]
+		entries[escape(d.name)] = c.convert(&d.value, &c.table.Shapes[d.at])
+	}
+	for i := range n.Children {
+		child := &n.Children[i]
+		shape := c.table.entry(s, child.Key)
+		if child.Kind == object.NullNode && !shape.Nullable && shape.Default != nil {
+			continue
+		}
+		key := child.Key
+		if s.Properties != nil {
+			key = escape(key)
+		}
+		entries[key] = c.convert(child, shape)
+	}
+	return entries
+}
+
+func number(text string, s *node) any {
+	if s.Type != "number" {
+		if value, err := strconv.ParseInt(text, 10, 64); err == nil {
+			return value
+		}
+	}
+	value, _ := strconv.ParseFloat(text, 64)
+	return value
+}
+
+// str returns a text as the format says. What does not parse has been refused already.
+func str(text string, s *node) any {
+	switch s.Format {
+	case "date-time":
+		if value, err := time.Parse(time.RFC3339, text); err == nil {
+			return value
+		}
+	case "byte":
+		if value, err := base64.StdEncoding.DecodeString(text); err == nil {
+			return value
+		}
+	}
+	return text
+}
+
+// escape returns the name under which rules see a property whose name is no CEL identifier, as
+// https://kubernetes.io/docs/reference/using-api/cel/#escaping says.
+func escape(name string) string {
+	if slices.Contains(reserved, name) {
+		return "__" + name + "__"
+	}
+	if !strings.ContainsAny(name, "_.-/") {
+		return name
+	}
+	return escaper().Replace(name)
+}
+
+var reserved = []string{
+	"true", "false", "null", "in", "as", "break", "const", "continue", "else", "for", "function", "if", "import", "let", "loop",
+	"package", "namespace", "return",
+}
+
+var escaper = sync.OnceValue(func() *strings.Replacer {
+	return strings.NewReplacer("__", "__underscores__", ".", "__dot__", "-", "__dash__", "/", "__slash__")
+})

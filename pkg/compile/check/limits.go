@@ -25,10 +25,10 @@ func inOrder(what string, standard plan.Value[resource.Quantity], most plan.Valu
 // limitsAdmitRuntimes asks that every container of every usable runtime is below the maximum.
 func limitsAdmitRuntimes(c *plan.Cluster, list *diag.List) {
 	for _, t := range c.Tenants {
-		for _, r := range t.Usable {
+		for r := range t.Apart() {
 			admits("cpu", t.Limits.MaxCPU, r.CPU, r, list)
 			admits("memory", t.Limits.MaxMemory, r.Memory, r, list)
-			if !r.LauncherRunsRanks {
+			if !r.LauncherRunsRanks.V {
 				admits("cpu", t.Limits.MaxCPU, r.LauncherCPU, r, list)
 				admits("memory", t.Limits.MaxMemory, r.LauncherMemory, r, list)
 			}

@@ -25,7 +25,7 @@ func checkUse(c *plan.Cluster, t *plan.Tenant, use plan.Use, list *diag.List) {
 	case !r.Admits(t.Name.V):
 		list.Errorf(diag.RuntimeNotUsable, use.Name.At, "the runtime `%s` does not admit the tenant `%s`", r.Name.V, t.Name.V).
 			Also(r.Name.At, "defined here").Helpf("add the tenant to `tenants` of the runtime")
-	case r.Deprecated:
+	case r.Deprecated.V:
 		list.Warnf(diag.DeprecatedRuntime, use.Name.At, "the runtime `%s` is deprecated", r.Name.V).
 			Also(r.Name.At, "defined here").Helpf("move to another runtime before this one is retired")
 	}

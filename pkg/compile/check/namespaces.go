@@ -24,7 +24,7 @@ func namespacesNotReserved(c *plan.Cluster, list *diag.List) {
 			switch {
 			case reservedNamespace(namespace.V):
 				notReserved(namespace, list)
-			case slices.Contains(platform, namespace.V):
+			case slices.ContainsFunc(platform, func(own plan.Value[string]) bool { return own.V == namespace.V }):
 				list.Errorf(diag.NamespaceTaken, namespace.At, "the namespace `%s` belongs to the platform", namespace.V).
 					Helpf("choose another name")
 			case namespace.V == c.DNS.Namespace.V:

@@ -12,7 +12,7 @@ func nodeFitsProfile(c *plan.Cluster, list *diag.List) {
 	for _, r := range c.Runtimes {
 		fits("one node", "cpu", r.CPU, r.Profile.CPU, r, list)
 		fits("one node", "memory", r.Memory, r.Profile.Memory, r, list)
-		if !r.LauncherRunsRanks {
+		if !r.LauncherRunsRanks.V {
 			fits("the launcher", "cpu", r.LauncherCPU, r.Profile.CPU, r, list)
 			fits("the launcher", "memory", r.LauncherMemory, r.Profile.Memory, r, list)
 		}

@@ -13,8 +13,8 @@ func podUserCanWork(c *plan.Cluster, list *diag.List) {
 	case c.OpenShift:
 		list.Errorf(diag.PodUser, user.At, "`podUser` must not be set on OpenShift, which assigns users itself").
 			Helpf("remove the key")
-	case user.V.GID != 0 && user.V.FSGroup == 0:
-		list.Errorf(diag.PodUser, user.At, "a pod with group %d and fsGroup 0 cannot read the key of its job", user.V.GID).
-			Helpf("set gid to 0, or fsGroup to a group of the pod's own, for example %d", user.V.UID)
+	case user.V.GID.V != 0 && user.V.FSGroup.V == 0:
+		list.Errorf(diag.PodUser, user.At, "a pod with group %d and fsGroup 0 cannot read the key of its job", user.V.GID.V).
+			Helpf("set gid to 0, or fsGroup to a group of the pod's own, for example %d", user.V.UID.V)
 	}
 }

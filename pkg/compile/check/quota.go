@@ -13,15 +13,19 @@ import (
 // tenant could never start one.
 func quotaCoversSmallestJob(c *plan.Cluster, list *diag.List) {
 	for _, t := range c.Tenants {
-		for _, r := range t.Usable {
+		for r := range t.Apart() {
 			wanted := r.JobResources(r.MinNodes.V)
-			covers("cpu", t.Quota.CPU.V, t.Quota.CPU.At, wanted[corev1.ResourceCPU], r, list)
-			covers("memory", t.Quota.Memory.V, t.Quota.Memory.At, wanted[corev1.ResourceMemory], r, list)
 			pods := *resource.NewQuantity(t.Quota.Pods.V, resource.DecimalSI)
 			covers("pods", pods, t.Quota.Pods.At, wanted[corev1.ResourcePods], r, list)
+			if t.Queue != nil {
+				// Kueue counts the rest: the proof of capacity asks the queue.
+				continue
+			}
+			covers("cpu", t.Quota.CPU.V, t.Quota.CPU.At, wanted[corev1.ResourceCPU], r, list)
+			covers("memory", t.Quota.Memory.V, t.Quota.Memory.At, wanted[corev1.ResourceMemory], r, list)
 			// An accelerator that the quota leaves out is there with 0: the quota that is compiled says so too.
-			if name := r.Profile.Accelerator; name != "" {
-				granted := t.Quota.Accelerators[name]
+			if name := r.Profile.Accelerator.V; name != "" {
+				granted := t.Quota.Accelerator(name)
 				covers(name, granted.V, granted.At, wanted[corev1.ResourceName(name)], r, list)
 			}
 		}

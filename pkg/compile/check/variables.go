@@ -8,7 +8,7 @@ import (
 
 // variablesNotReserved refuses variables without which a job would lose its nodes.
 func variablesNotReserved(c *plan.Cluster, list *diag.List) {
-	for _, r := range c.Runtimes {
+	for r := range c.Compiled() {
 		for _, v := range append(append([]plan.Variable(nil), r.Profile.Env...), r.Env...) {
 			if mpi.ReservedVariable(v.Name.V) {
 				list.Errorf(diag.ReservedVariable, v.Name.At, "the variable `%s` carries the wiring of a job", v.Name.V).

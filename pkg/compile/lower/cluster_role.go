@@ -1,9 +1,8 @@
 package lower
 
 import (
-	rbacv1 "k8s.io/api/rbac/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
+	"lockstep.dev/lockstep/pkg/compile/object"
+	"lockstep.dev/lockstep/pkg/compile/origin"
 	"lockstep.dev/lockstep/pkg/compile/plan"
 )
 
@@ -15,61 +14,96 @@ const (
 	runtimeReaderRole = "lockstep-runtime-reader"
 )
 
+// The roles that become a part of the platform's own, and the labels that make them one
+// (https://kubernetes.io/docs/reference/access-authn-authz/rbac/#aggregated-clusterroles).
+const (
+	aggregatedViewRole = "lockstep-aggregate-to-view"
+	aggregatedEditRole = "lockstep-aggregate-to-edit"
+	aggregateToView    = rbacGroup + "/aggregate-to-view"
+	aggregateToEdit    = rbacGroup + "/aggregate-to-edit"
+)
+
 var (
 	read  = []string{"get", "list", "watch"}
 	write = []string{"create", "update", "patch", "delete"}
 )
 
+var (
+	viewerRule        = origin.Rule("viewer role", "viewers read jobs, what these made, and the bounds that a refusal talks about; no Secrets, which hold the keys of jobs")
+	editorRule        = origin.Rule("editor role", "editors also write TrainJobs, and nothing else; no shell in pods, because one in a launcher reads the key of its job")
+	adminRule         = origin.Rule("admin role", "admins also get what an on-call person needs: a shell in a pod, the removal of a pod that hangs, volumes and configuration")
+	runtimeReaderRule = origin.Rule("runtime reader role", "people choose a runtime from the catalog, which has no namespace")
+	aggregatedRule    = origin.Rule("aggregated role", "whoever the platform lets see or change the workloads of a namespace, by view, edit or admin, sees and changes TrainJobs there too")
+)
+
 // platform adds what the whole cluster shares.
 func (b *builder) platform(c *plan.Cluster) {
-	b.at(PlatformFolder, PlatformFile, c.Name.At)
 	for _, name := range c.PlatformNamespaces() {
 		b.platformNamespace(name)
 	}
-	b.clusterRole(viewerRole, viewerRules())
-	b.clusterRole(editorRole, editorRules())
-	b.clusterRole(adminRole, adminRules())
-	b.clusterRole(runtimeReaderRole, []rbacv1.PolicyRule{allow("trainer.kubeflow.org", read, "clustertrainingruntimes")})
+	b.clusterRole(viewerRule, viewerRole, viewerRules(c))
+	b.clusterRole(editorRule, editorRole, editorRules(c))
+	b.clusterRole(adminRule, adminRole, adminRules(c))
+	b.aggregatedRoles()
+	b.clusterRole(runtimeReaderRule, runtimeReaderRole, []object.Node{allow("trainer.kubeflow.org", read, "clustertrainingruntimes")})
 }
 
-func (b *builder) clusterRole(name string, rules []rbacv1.PolicyRule) {
-	b.add(rbacv1.ClusterRole{
-		TypeMeta:   metav1.TypeMeta{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: "ClusterRole"},
-		ObjectMeta: meta(name),
-		Rules:      rules,
-	})
+func (b *builder) clusterRole(rule *origin.Origin, name string, rules []object.Node) {
+	b.add(rule, rbacVersion, "ClusterRole", platformMeta(constant(name)), object.List("rules", rules...))
 }
 
 // viewerRules read jobs, what they made, and the bounds that a refusal talks about. They leave out Secrets: the keys of
 // all jobs are Secrets of the namespace, and RBAC cannot tell one job's from another's.
-func viewerRules() []rbacv1.PolicyRule {
-	return []rbacv1.PolicyRule{
-		allow("trainer.kubeflow.org", read, "trainjobs"),
+func viewerRules(c *plan.Cluster) []object.Node {
+	rules := []object.Node{
+		allow("trainer.kubeflow.org", read, "trainjobs", "trainingruntimes"),
 		allow("jobset.x-k8s.io", read, "jobsets"),
 		allow("batch", read, "jobs"),
 		allow("", read, "pods", "pods/log", "events", "configmaps", "persistentvolumeclaims", "resourcequotas", "limitranges"),
 		allow("events.k8s.io", read, "events"),
 	}
+	if c.Queueing != nil {
+		// Why a job waits.
+		rules = append(rules, allow("kueue.x-k8s.io", read, "localqueues", "workloads"))
+	}
+	return rules
 }
 
 // editorRules add TrainJobs and nothing else that can be written: no runtimes, quotas, policies or bindings. They leave out
 // pods/exec, because a shell in a launcher reads the key of that job and with it commands all its nodes, whoever owns it.
 //
-// What RBAC cannot prevent is a TrainJob whose pods mount another job's Secret of the same namespace; that takes an
-// admission policy. Namespaces are the boundary between tenants; within one, people trust each other that far.
-func editorRules() []rbacv1.PolicyRule {
-	return append(viewerRules(), allow("trainer.kubeflow.org", write, "trainjobs"))
+// What RBAC cannot prevent is a TrainJob whose pods mount another job's Secret of the same namespace; the admission policy for
+// TrainJobs refuses it. Namespaces are the boundary between tenants; within one, people trust each other that far.
+func editorRules(c *plan.Cluster) []object.Node {
+	return append(viewerRules(c), allow("trainer.kubeflow.org", write, "trainjobs"))
 }
 
 // adminRules add what an on-call person needs: a shell in a pod, and the removal of a pod that hangs.
-func adminRules() []rbacv1.PolicyRule {
-	return append(editorRules(),
+func adminRules(c *plan.Cluster) []object.Node {
+	return append(editorRules(c),
 		allow("", []string{"create"}, "pods/exec", "pods/portforward"),
 		allow("", []string{"delete"}, "pods"),
 		allow("", write, "persistentvolumeclaims", "configmaps"),
 	)
 }
 
-func allow(group string, verbs []string, resources ...string) rbacv1.PolicyRule {
-	return rbacv1.PolicyRule{APIGroups: []string{group}, Resources: resources, Verbs: verbs}
+// aggregatedRoles add TrainJobs to the roles view, edit and admin of the platform, for namespaces that are no tenant's: nobody gets
+// one of those in a namespace of a tenant from us. `view` is a part of `edit`, and that of `admin`, so that two roles are enough.
+// The roles of tenants add nothing: an admin of a tenant has less than `edit`, on purpose. Nothing here holds for the whole cluster,
+// and runtimes, quotas and queues stay in git.
+func (b *builder) aggregatedRoles() {
+	b.aggregatedRole(aggregatedViewRole, aggregateToView,
+		allow("trainer.kubeflow.org", read, "trainjobs", "trainingruntimes"), allow("jobset.x-k8s.io", read, "jobsets"))
+	b.aggregatedRole(aggregatedEditRole, aggregateToEdit, allow("trainer.kubeflow.org", write, "trainjobs"))
+}
+
+func (b *builder) aggregatedRole(name, label string, rules ...object.Node) {
+	metadata := platformMeta(constant(name))
+	metadata.Get("labels").Put(object.Text(label, "true", nil))
+	b.add(aggregatedRule, rbacVersion, "ClusterRole", metadata, object.List("rules", rules...))
+}
+
+func allow(group string, verbs []string, resources ...string) object.Node {
+	return object.Map("",
+		object.Texts("apiGroups", nil, group), object.Texts("resources", nil, resources...), object.Texts("verbs", nil, verbs...))
 }

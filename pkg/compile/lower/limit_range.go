@@ -1,39 +1,41 @@
 package lower
 
 import (
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"lockstep.dev/lockstep/pkg/compile/object"
+	"lockstep.dev/lockstep/pkg/compile/origin"
 	"lockstep.dev/lockstep/pkg/compile/plan"
 )
 
+var limitRule = origin.Rule("limit range", "containers that say nothing get what the quota makes compulsory, and none takes more than the tenant allows")
+
 // limitRange gives containers that say nothing what the quota makes compulsory: requests, and a memory limit. There is no
 // default CPU limit, because it would also fall on containers that request more CPU than it allows, and refuse them.
-func (b *builder) limitRange(t *plan.Tenant, namespace string) {
-	item := corev1.LimitRangeItem{
-		Type: corev1.LimitTypeContainer,
-		DefaultRequest: corev1.ResourceList{
-			corev1.ResourceCPU:    t.Limits.DefaultCPU.V,
-			corev1.ResourceMemory: t.Limits.DefaultMemory.V,
-		},
-		Default: corev1.ResourceList{corev1.ResourceMemory: t.Limits.DefaultMemory.V},
-		Max:     maxima(t.Limits.MaxCPU.V, t.Limits.MaxMemory.V),
-	}
-	b.add(corev1.LimitRange{
-		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "LimitRange"},
-		ObjectMeta: tenantMeta(t, namespace, "lockstep-limits"),
-		Spec:       corev1.LimitRangeSpec{Limits: []corev1.LimitRangeItem{item}},
-	})
+func (b *builder) limitRange(t *plan.Tenant, namespace *plan.Value[string]) {
+	l := &t.Limits
+	item := object.Map("",
+		object.Map("default", object.Quantity("memory", l.DefaultMemory.V, &l.DefaultMemory.Origin)),
+		object.Map("defaultRequest",
+			object.Quantity("cpu", l.DefaultCPU.V, &l.DefaultCPU.Origin),
+			object.Quantity("memory", l.DefaultMemory.V, &l.DefaultMemory.Origin)),
+		maxima(l),
+		object.Text("type", "Container", nil))
+	b.add(limitRule, "v1", "LimitRange",
+		tenantMeta(t, namespace, constant("lockstep-limits")),
+		object.Map("spec", object.List("limits", item)))
 }
 
-func maxima(cpu, memory *resource.Quantity) corev1.ResourceList {
-	list := corev1.ResourceList{}
-	if cpu != nil {
-		list[corev1.ResourceCPU] = *cpu
+func maxima(l *plan.Limits) object.Node {
+	if l.MaxCPU.V == nil && l.MaxMemory.V == nil {
+		return object.Node{}
 	}
-	if memory != nil {
-		list[corev1.ResourceMemory] = *memory
+	return object.Map("max", maximum("cpu", &l.MaxCPU), maximum("memory", &l.MaxMemory))
+}
+
+func maximum(name string, most *plan.Value[*resource.Quantity]) object.Node {
+	if most.V == nil {
+		return object.Node{}
 	}
-	return list
+	return object.Quantity(name, *most.V, &most.Origin)
 }

@@ -1,16 +1,16 @@
-// Package lower turns a plan into Kubernetes objects, one kind of output per file. Upstream's Go types are the vocabulary;
-// the shape of a runtime comes from pkg/mpi/template, which the controller shares.
+// Package lower turns a plan into Kubernetes objects, one kind of output per file. The shape of a runtime comes from
+// pkg/mpi/template, which the controller shares; everything else is built here, value by value, each with its origin.
 //
-// It sees the plan only, never a spec, and decides nothing: what could be wrong was checked before.
+// It sees the plan only, never a spec, and decides nothing: what could be wrong was checked before. An origin is a pointer into
+// the plan where a spec decides a value, and into a rule of this package where the compiler does. Objects of tenants are built
+// thousands of times: they are nodes from the start, without formatting and without reflection.
 package lower
 
 import (
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"lockstep.dev/lockstep/pkg/compile/diag"
 	"lockstep.dev/lockstep/pkg/compile/object"
+	"lockstep.dev/lockstep/pkg/compile/origin"
 	"lockstep.dev/lockstep/pkg/compile/plan"
-	"lockstep.dev/lockstep/pkg/compile/source"
 	"lockstep.dev/lockstep/pkg/mpi"
 )
 
@@ -30,68 +30,83 @@ const (
 	managedBy      = "lockstep"
 )
 
-// Cluster returns the objects of a plan, without its components.
-func Cluster(c *plan.Cluster, list *diag.List) *object.Set {
-	b := builder{set: &object.Set{}, list: list}
+// Platform returns what a whole cluster shares, without its components, sorted.
+func Platform(c *plan.Cluster) []object.Object {
+	b := builder{place: object.Place{Folder: PlatformFolder, File: PlatformFile, Origin: c.Name.At}}
 	b.platform(c)
-	for _, r := range c.Runtimes {
-		b.at(RuntimeFolder, RuntimeFile, r.Name.At)
-		b.trainingRuntime(c, r)
-	}
-	for _, t := range c.Tenants {
-		b.at(TenantFolder+"/"+t.Name.V, TenantFile, t.Name.At)
-		b.tenant(c, t)
-	}
-	return b.set
+	b.priorityClasses(c)
+	b.queueing(c)
+	b.constraints(c)
+	b.admissionPolicies(c)
+	b.monitoring(c)
+	b.gitOps(c)
+	return b.sorted()
 }
 
-// builder collects objects for the place that it was last pointed at.
-type builder struct {
-	set          *object.Set
-	list         *diag.List
-	folder, file string
-	origin       source.Span
-}
-
-func (b *builder) at(folder, file string, origin source.Span) {
-	b.folder, b.file, b.origin = folder, file, origin
-}
-
-func (b *builder) add(typed any) {
-	content, err := object.FromTyped(typed)
-	if err != nil {
-		b.list.Errorf(diag.RenderFails, b.origin, "%v", err)
-		return
-	}
-	o := object.Object{Content: content, Folder: b.folder, File: b.file, Origin: b.origin}
-	if taken, ok := b.set.Add(o); !ok {
-		b.list.Errorf(diag.ObjectCollision, b.origin, "%s is compiled twice", o.ID()).Also(taken.Origin, "first for this")
-	}
-}
-
-// tenant adds the objects of a tenant.
-func (b *builder) tenant(c *plan.Cluster, t *plan.Tenant) {
+// Tenant returns the objects of a tenant on a cluster, sorted.
+func Tenant(c *plan.Cluster, t *plan.Tenant, list *diag.List) []object.Object {
+	b := builder{place: object.Place{Folder: TenantFolder + "/" + t.Name.V, File: TenantFile, Origin: t.Name.At}}
+	b.objects = make([]object.Object, 0, 1+mostPerNamespace*len(t.Namespaces))
 	b.tenantRuntimeReaders(t)
-	for _, namespace := range t.Namespaces {
-		b.namespace(t, namespace.V)
-		b.resourceQuota(t, namespace.V)
-		b.limitRange(t, namespace.V)
-		b.networkPolicies(c, t, namespace.V)
-		b.roleBindings(t, namespace.V)
-		b.controllerBinding(c, t, namespace.V)
-		b.serviceAccount(t, namespace.V)
+	b.tenantRuntimes(c, t, list)
+	b.clusterQueue(c, t)
+	for i := range t.Namespaces {
+		namespace := &t.Namespaces[i]
+		b.namespace(c, t, namespace)
+		b.resourceQuota(t, namespace)
+		b.limitRange(t, namespace)
+		b.localQueue(c, t, namespace)
+		b.claims(t, namespace)
+		b.networkPolicies(c, t, namespace)
+		b.roleBindings(t, namespace)
+		b.controllerBinding(c, t, namespace)
+		b.serviceAccounts(c, t, namespace)
+		b.sccBindings(c, t, namespace)
 	}
+	b.tenantGitOps(c, t)
+	return b.sorted()
 }
 
-// meta names an object of the platform.
-func meta(name string) metav1.ObjectMeta {
-	return metav1.ObjectMeta{Name: name, Labels: map[string]string{managedByLabel: managedBy}}
+// mostPerNamespace is how many objects a namespace of a tenant may get. More than that costs time, nothing else.
+const mostPerNamespace = 12
+
+// builder collects objects for one place.
+type builder struct {
+	place   object.Place
+	objects []object.Object
 }
 
-// tenantMeta names an object of a tenant.
-func tenantMeta(t *plan.Tenant, namespace, name string) metav1.ObjectMeta {
-	m := meta(name)
-	m.Namespace = namespace
-	m.Labels[mpi.TenantLabel] = t.Name.V
-	return m
+// add adds an object of an API with its entries beside apiVersion and kind.
+func (b *builder) add(rule *origin.Origin, apiVersion, kind string, entries ...object.Node) {
+	all := append(make([]object.Node, 0, 2+len(entries)), object.Text("apiVersion", apiVersion, nil), object.Text("kind", kind, nil))
+	b.objects = append(b.objects, object.New(object.Map("", append(all, entries...)...), b.place, rule))
+}
+
+func (b *builder) sorted() []object.Object {
+	object.Sort(b.objects)
+	return b.objects
+}
+
+var managed = origin.Rule("label managed-by", "people and tools see that the object is compiled, and that a change belongs into a spec")
+
+// platformMeta names an object of the platform.
+func platformMeta(name object.Node) object.Node {
+	return object.Map("metadata", object.Map("labels", object.Text(managedByLabel, managedBy, managed)), name.Named("name"))
+}
+
+// tenantMeta names an object of a tenant; namespace is nil for one without.
+func tenantMeta(t *plan.Tenant, namespace *plan.Value[string], name object.Node) object.Node {
+	labels := object.Map("labels", object.Text(managedByLabel, managedBy, managed), text(mpi.TenantLabel, &t.Name))
+	if namespace == nil {
+		return object.Map("metadata", labels, name.Named("name"))
+	}
+	return object.Map("metadata", labels, name.Named("name"), text("namespace", namespace))
+}
+
+// constant is a string that the rule around it decides.
+func constant(value string) object.Node { return object.Text("", value, nil) }
+
+// text is a string of the plan.
+func text(key string, value *plan.Value[string]) object.Node {
+	return object.Text(key, value.V, &value.Origin)
 }

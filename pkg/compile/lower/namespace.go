@@ -1,38 +1,88 @@
 package lower
 
 import (
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
+	"lockstep.dev/lockstep/pkg/compile/object"
+	"lockstep.dev/lockstep/pkg/compile/origin"
 	"lockstep.dev/lockstep/pkg/compile/plan"
+	"lockstep.dev/lockstep/pkg/mpi"
 )
 
-var namespaceType = metav1.TypeMeta{APIVersion: "v1", Kind: "Namespace"}
+var (
+	namespaceRule         = origin.Rule("namespace", "a tenant works in namespaces of its own, which the compiler makes")
+	platformNamespaceRule = origin.Rule("platform namespace", "the pods of the platform have namespaces of their own, away from those of tenants")
+	platformSecurity      = origin.Rule("platform namespace", "the pods of the platform need nothing that `restricted` refuses")
+	rdmaSecurity          = origin.Rule("pinned memory", "`restricted` has no exception for IPC_LOCK, so it only warns here; what enforces is an admission policy, which is `restricted` with that exception")
+)
 
 // displayNameAnnotation is how OpenShift's console calls a project.
 const displayNameAnnotation = "openshift.io/display-name"
 
+// securityLabel marks namespaces whose pods may pin memory: for them an admission policy asks for what the Pod Security Standard
+// `restricted` asks for, with the exception of IPC_LOCK (docs/decisions/2026-11-21-pinned-memory.md).
+const (
+	securityLabel  = "lockstep.dev/pod-security"
+	restrictedRDMA = "restricted-rdma"
+)
+
 // platformNamespace adds a namespace of the platform. Its pods need nothing that `restricted` forbids.
-func (b *builder) platformNamespace(name string) {
-	m := meta(name)
-	podSecurityLabels(m.Labels, "restricted")
-	b.add(corev1.Namespace{TypeMeta: namespaceType, ObjectMeta: m})
+func (b *builder) platformNamespace(name plan.Value[string]) {
+	level := plan.Value[string]{V: "restricted", Origin: *platformSecurity}
+	labels := append(podSecurityLabels(&level), object.Text(managedByLabel, managedBy, managed))
+	b.add(platformNamespaceRule, "v1", "Namespace",
+		object.Map("metadata", object.Map("labels", labels...), text("name", &name)))
 }
 
-func (b *builder) namespace(t *plan.Tenant, name string) {
-	m := tenantMeta(t, "", name)
-	podSecurityLabels(m.Labels, t.PodSecurity)
-	if t.DisplayName != "" {
-		m.Annotations = map[string]string{displayNameAnnotation: t.DisplayName}
+func (b *builder) namespace(c *plan.Cluster, t *plan.Tenant, name *plan.Value[string]) {
+	labels := append(tenantSecurityLabels(t),
+		object.Text(managedByLabel, managedBy, managed), text(mpi.TenantLabel, &t.Name))
+	b.add(namespaceRule, "v1", "Namespace",
+		object.Map("metadata", namespaceAnnotations(c, t, name), object.Map("labels", labels...), text("name", name)))
+}
+
+func namespaceAnnotations(c *plan.Cluster, t *plan.Tenant, name *plan.Value[string]) object.Node {
+	annotations := tenantLimits(c, t)
+	if t.DisplayName.V != "" {
+		annotations = append(annotations, text(displayNameAnnotation, &t.DisplayName))
 	}
-	b.add(corev1.Namespace{TypeMeta: namespaceType, ObjectMeta: m})
+	if holdsClaims(t, name.V) {
+		annotations = append(annotations, keepAnnotations()...)
+	}
+	if len(annotations) == 0 {
+		return object.Node{}
+	}
+	return object.Map("annotations", annotations...)
+}
+
+// tenantSecurityLabels are those of the tenant's level. Where jobs pin memory no level fits that enforces anything.
+func tenantSecurityLabels(t *plan.Tenant) []object.Node {
+	labels := podSecurityLabels(&t.PodSecurity)
+	r := t.PinsMemory()
+	if r == nil {
+		return labels
+	}
+	unenforced := *rdmaSecurity
+	enforce := object.Text("pod-security.kubernetes.io/enforce", "privileged", nil)
+	for i := range labels {
+		if labels[i].Key == enforce.Key {
+			unenforced = unenforced.Over(labels[i].Text, &t.PodSecurity.Origin)
+			labels[i] = enforce.With(&unenforced)
+		}
+	}
+	return append(labels, object.Text(securityLabel, restrictedRDMA, pinned(r)))
+}
+
+// pinned is the origin of what a namespace gets because of a runtime that pins memory.
+func pinned(r *plan.Runtime) *origin.Origin {
+	return &origin.Origin{At: r.ProfileName.At, Kind: origin.Derived, Why: "a runtime of the tenant pins memory for the adapters of its profile"}
 }
 
 // podSecurityLabels refuse pods above a level, and also warn and record them, so that whoever applies a TrainJob sees why
 // its pods do not come (https://kubernetes.io/docs/concepts/security/pod-security-admission/). No version label is set: the
 // level is meant as the running cluster understands it.
-func podSecurityLabels(labels map[string]string, level string) {
-	for _, mode := range []string{"enforce", "audit", "warn"} {
-		labels["pod-security.kubernetes.io/"+mode] = level
+func podSecurityLabels(level *plan.Value[string]) []object.Node {
+	return []object.Node{
+		text("pod-security.kubernetes.io/audit", level),
+		text("pod-security.kubernetes.io/enforce", level),
+		text("pod-security.kubernetes.io/warn", level),
 	}
 }

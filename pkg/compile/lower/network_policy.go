@@ -2,85 +2,90 @@ package lower
 
 import (
 	corev1 "k8s.io/api/core/v1"
-	networkingv1 "k8s.io/api/networking/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/intstr"
-	"k8s.io/utils/ptr"
 
+	"lockstep.dev/lockstep/pkg/compile/object"
+	"lockstep.dev/lockstep/pkg/compile/origin"
 	"lockstep.dev/lockstep/pkg/compile/plan"
+)
+
+var (
+	denyRule    = origin.Rule("default deny", "a namespace is closed in both directions; what a tenant needs is opened by policies of their own")
+	dnsRule     = origin.Rule("dns", "pods find each other and the world by name; only the pods of DNS are opened, over UDP and TCP")
+	egressRule  = origin.Rule("egress", "the ranges outside the cluster that the tenant names are opened, nothing else")
+	ingressRule = origin.Rule("ingress", "the pods of the namespaces that the tenant names may come in, nobody else")
 )
 
 // networkPolicies closes a namespace in both directions and then opens what the tenant needs. Policies add up, so each opening
 // is one of its own. The traffic within a job is not opened here: the controller does that per job, so that two jobs of one
 // namespace are as separate as two tenants.
-func (b *builder) networkPolicies(c *plan.Cluster, t *plan.Tenant, namespace string) {
-	b.networkPolicy(t, namespace, "lockstep-default-deny", networkingv1.NetworkPolicySpec{
-		PolicyTypes: []networkingv1.PolicyType{networkingv1.PolicyTypeIngress, networkingv1.PolicyTypeEgress},
-	})
-	b.networkPolicy(t, namespace, "lockstep-dns", networkingv1.NetworkPolicySpec{
-		PolicyTypes: []networkingv1.PolicyType{networkingv1.PolicyTypeEgress},
-		Egress:      []networkingv1.NetworkPolicyEgressRule{dnsEgress(c.DNS)},
-	})
+func (b *builder) networkPolicies(c *plan.Cluster, t *plan.Tenant, namespace *plan.Value[string]) {
+	b.networkPolicy(t, namespace, denyRule, "lockstep-default-deny",
+		object.Texts("policyTypes", nil, "Ingress", "Egress"))
+	b.networkPolicy(t, namespace, dnsRule, "lockstep-dns",
+		object.List("egress", dnsEgress(&c.DNS)), object.Texts("policyTypes", nil, "Egress"))
 	if len(t.Egress) > 0 {
-		b.networkPolicy(t, namespace, "lockstep-egress", networkingv1.NetworkPolicySpec{
-			PolicyTypes: []networkingv1.PolicyType{networkingv1.PolicyTypeEgress},
-			Egress:      egressRules(t.Egress),
-		})
+		b.networkPolicy(t, namespace, egressRule, "lockstep-egress",
+			egressRules(t.Egress), object.Texts("policyTypes", nil, "Egress"))
 	}
 	if len(t.IngressFrom) > 0 {
-		b.networkPolicy(t, namespace, "lockstep-ingress", networkingv1.NetworkPolicySpec{
-			PolicyTypes: []networkingv1.PolicyType{networkingv1.PolicyTypeIngress},
-			Ingress:     []networkingv1.NetworkPolicyIngressRule{ingressRule(t.IngressFrom)},
-		})
+		b.networkPolicy(t, namespace, ingressRule, "lockstep-ingress",
+			object.List("ingress", ingressFrom(t.IngressFrom)), object.Texts("policyTypes", nil, "Ingress"))
 	}
 }
 
-func (b *builder) networkPolicy(t *plan.Tenant, namespace, name string, spec networkingv1.NetworkPolicySpec) {
-	b.add(networkingv1.NetworkPolicy{
-		TypeMeta:   metav1.TypeMeta{APIVersion: "networking.k8s.io/v1", Kind: "NetworkPolicy"},
-		ObjectMeta: tenantMeta(t, namespace, name),
-		Spec:       spec,
-	})
+// networkPolicy adds a policy for all pods of a namespace.
+func (b *builder) networkPolicy(t *plan.Tenant, namespace *plan.Value[string], rule *origin.Origin, name string, spec ...object.Node) {
+	b.add(rule, "networking.k8s.io/v1", "NetworkPolicy",
+		tenantMeta(t, namespace, constant(name)),
+		object.Map("spec", append(spec, object.Map("podSelector"))...))
 }
 
 // dnsEgress admits the pods of DNS, not its Service: policies see addresses after the Service was resolved.
-func dnsEgress(dns plan.DNS) networkingv1.NetworkPolicyEgressRule {
-	return networkingv1.NetworkPolicyEgressRule{
-		To: []networkingv1.NetworkPolicyPeer{{
-			NamespaceSelector: byName(dns.Namespace.V),
-			PodSelector:       &metav1.LabelSelector{MatchLabels: dns.PodLabels},
-		}},
-		Ports: []networkingv1.NetworkPolicyPort{port(corev1.ProtocolUDP, dns.Port), port(corev1.ProtocolTCP, dns.Port)},
+func dnsEgress(dns *plan.DNS) object.Node {
+	labels := make([]object.Node, len(dns.PodLabels))
+	for i := range dns.PodLabels {
+		labels[i] = text(dns.PodLabels[i].Name, &dns.PodLabels[i].Value)
 	}
+	number := object.Number("port", int64(dns.Port.V), &dns.Port.Origin)
+	return object.Map("",
+		object.List("ports",
+			object.Map("", number, object.Text("protocol", "UDP", nil)),
+			object.Map("", number, object.Text("protocol", "TCP", nil))),
+		object.List("to", object.Map("",
+			byName(&dns.Namespace),
+			object.Map("podSelector", object.Map("matchLabels", labels...)))))
 }
 
-func egressRules(allowed []plan.Egress) []networkingv1.NetworkPolicyEgressRule {
-	var rules []networkingv1.NetworkPolicyEgressRule
-	for _, e := range allowed {
-		rule := networkingv1.NetworkPolicyEgressRule{
-			To: []networkingv1.NetworkPolicyPeer{{IPBlock: &networkingv1.IPBlock{CIDR: e.CIDR.V}}},
-		}
-		for _, p := range e.Ports {
-			rule.Ports = append(rule.Ports, port(p.Protocol, p.Port))
-		}
-		rules = append(rules, rule)
+func egressRules(allowed []plan.Egress) object.Node {
+	rules := make([]object.Node, len(allowed))
+	for i := range allowed {
+		rules[i] = object.Map("", egressPorts(allowed[i].Ports),
+			object.List("to", object.Map("", object.Map("ipBlock", text("cidr", &allowed[i].CIDR)))))
 	}
-	return rules
+	return object.List("egress", rules...)
 }
 
-func ingressRule(namespaces []plan.Value[string]) networkingv1.NetworkPolicyIngressRule {
-	var rule networkingv1.NetworkPolicyIngressRule
-	for _, namespace := range namespaces {
-		rule.From = append(rule.From, networkingv1.NetworkPolicyPeer{NamespaceSelector: byName(namespace.V)})
+func egressPorts(ports []plan.Port) object.Node {
+	if len(ports) == 0 {
+		return object.Node{}
 	}
-	return rule
+	items := make([]object.Node, len(ports))
+	for i := range ports {
+		p := &ports[i]
+		items[i] = object.Map("", object.Number("port", int64(p.Port.V), &p.Port.Origin), text("protocol", &p.Protocol))
+	}
+	return object.List("ports", items...)
+}
+
+func ingressFrom(namespaces []plan.Value[string]) object.Node {
+	peers := make([]object.Node, len(namespaces))
+	for i := range namespaces {
+		peers[i] = object.Map("", byName(&namespaces[i]))
+	}
+	return object.Map("", object.List("from", peers...))
 }
 
 // byName selects a namespace by the label that the API server itself sets and nobody can forge.
-func byName(namespace string) *metav1.LabelSelector {
-	return &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: namespace}}
-}
-
-func port(protocol corev1.Protocol, number int32) networkingv1.NetworkPolicyPort {
-	return networkingv1.NetworkPolicyPort{Protocol: &protocol, Port: ptr.To(intstr.FromInt32(number))}
+func byName(namespace *plan.Value[string]) object.Node {
+	return object.Map("namespaceSelector", object.Map("matchLabels", text(corev1.LabelMetadataName, namespace)))
 }

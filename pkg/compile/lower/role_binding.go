@@ -1,57 +1,59 @@
 package lower
 
 import (
-	"slices"
-
-	rbacv1 "k8s.io/api/rbac/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
+	"lockstep.dev/lockstep/pkg/compile/object"
+	"lockstep.dev/lockstep/pkg/compile/origin"
 	"lockstep.dev/lockstep/pkg/compile/plan"
 )
 
+var (
+	adminBindingRule  = origin.Rule("admin binding", "the groups of `people.admins` get the admin role in the tenant's namespaces")
+	editorBindingRule = origin.Rule("editor binding", "the groups of `people.editors` get the editor role in the tenant's namespaces")
+	viewerBindingRule = origin.Rule("viewer binding", "the groups of `people.viewers` get the viewer role in the tenant's namespaces")
+	readerBindingRule = origin.Rule("runtime readers", "all people of a tenant may read the catalog; runtimes have no namespace, so only a ClusterRoleBinding can say it")
+)
+
+const (
+	rbacGroup   = "rbac.authorization.k8s.io"
+	rbacVersion = rbacGroup + "/v1"
+)
+
 // roleBindings binds the tenant's groups to their roles in one namespace.
-func (b *builder) roleBindings(t *plan.Tenant, namespace string) {
-	for _, binding := range []struct {
-		role   string
-		groups []string
-	}{
-		{adminRole, t.Admins},
-		{editorRole, t.Editors},
-		{viewerRole, t.Viewers},
-	} {
-		if len(binding.groups) == 0 {
-			continue
-		}
-		b.add(rbacv1.RoleBinding{
-			TypeMeta:   metav1.TypeMeta{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: "RoleBinding"},
-			ObjectMeta: tenantMeta(t, namespace, binding.role),
-			Subjects:   groups(binding.groups),
-			RoleRef:    clusterRoleRef(binding.role),
-		})
+func (b *builder) roleBindings(t *plan.Tenant, namespace *plan.Value[string]) {
+	b.roleBinding(t, namespace, adminBindingRule, adminRole, t.Admins)
+	b.roleBinding(t, namespace, editorBindingRule, editorRole, t.Editors)
+	b.roleBinding(t, namespace, viewerBindingRule, viewerRole, t.Viewers)
+}
+
+func (b *builder) roleBinding(t *plan.Tenant, namespace *plan.Value[string], rule *origin.Origin, role string, groups []plan.Value[string]) {
+	if len(groups) == 0 {
+		return
 	}
+	subjects := make([]object.Node, len(groups))
+	for i := range groups {
+		subjects[i] = group(&groups[i])
+	}
+	b.add(rule, rbacVersion, "RoleBinding",
+		tenantMeta(t, namespace, constant(role)), clusterRoleRef(role), object.List("subjects", subjects...))
 }
 
 // tenantRuntimeReaders lets the tenant's people read the catalog. Runtimes have no namespace, so only a ClusterRoleBinding can
 // say it; there is one per tenant, so that it goes when the tenant goes.
 func (b *builder) tenantRuntimeReaders(t *plan.Tenant) {
-	people := slices.Concat(t.Admins, t.Editors, t.Viewers)
-	slices.Sort(people)
-	b.add(rbacv1.ClusterRoleBinding{
-		TypeMeta:   metav1.TypeMeta{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: "ClusterRoleBinding"},
-		ObjectMeta: tenantMeta(t, "", "lockstep-runtime-reader-"+t.Name.V),
-		Subjects:   groups(slices.Compact(people)),
-		RoleRef:    clusterRoleRef(runtimeReaderRole),
-	})
-}
-
-func groups(names []string) []rbacv1.Subject {
-	var subjects []rbacv1.Subject
-	for _, name := range names {
-		subjects = append(subjects, rbacv1.Subject{APIGroup: rbacv1.GroupName, Kind: rbacv1.GroupKind, Name: name})
+	people := t.People()
+	subjects := make([]object.Node, len(people))
+	for i, name := range people {
+		subjects[i] = group(name)
 	}
-	return subjects
+	b.add(readerBindingRule, rbacVersion, "ClusterRoleBinding",
+		tenantMeta(t, nil, object.Text("", "lockstep-runtime-reader-"+t.Name.V, &t.Name.Origin)),
+		clusterRoleRef(runtimeReaderRole), object.List("subjects", subjects...))
 }
 
-func clusterRoleRef(name string) rbacv1.RoleRef {
-	return rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: name}
+func group(name *plan.Value[string]) object.Node {
+	return object.Map("", object.Text("apiGroup", rbacGroup, nil), object.Text("kind", "Group", nil), text("name", name))
+}
+
+func clusterRoleRef(name string) object.Node {
+	return object.Map("roleRef", object.Text("apiGroup", rbacGroup, nil), object.Text("kind", "ClusterRole", nil), object.Text("name", name, nil))
 }

@@ -1,16 +1,20 @@
 package lower
 
 import (
+	"fmt"
 	"strconv"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"lockstep.dev/lockstep/pkg/compile/diag"
+	"lockstep.dev/lockstep/pkg/compile/object"
 	"lockstep.dev/lockstep/pkg/compile/plan"
 	"lockstep.dev/lockstep/pkg/mpi"
 	"lockstep.dev/lockstep/pkg/mpi/template"
 )
 
-// What a runtime carries besides its template, for people and their tools. The bounds are not enforced in the cluster: no controller
-// reads them.
+// What a runtime carries besides its template, for people and their tools. What enforces the bounds
+// is the admission policy for TrainJobs, which has them as constants.
 const (
 	profileLabel          = "lockstep.dev/profile"
 	descriptionAnnotation = "lockstep.dev/description"
@@ -19,15 +23,43 @@ const (
 	// supportLabel and its value are upstream's way to call a runtime deprecated (kubeflow/trainer pkg/constants).
 	supportLabel = "trainer.kubeflow.org/support"
 	deprecated   = "deprecated"
+	// What comes after a deprecated runtime, when, and why.
+	successorAnnotation = "lockstep.dev/successor"
+	retireOnAnnotation  = "lockstep.dev/retire-on"
+	reasonAnnotation    = "lockstep.dev/deprecation-reason"
+	// defaultLabel is on the runtime that tools offer first; a label, so that it can be asked for.
+	defaultLabel = "lockstep.dev/default"
+	// restartsAnnotation is how often mpi-controller starts a job again after a fault of the infrastructure.
+	restartsAnnotation = "lockstep.dev/restarts"
 )
 
-func (b *builder) trainingRuntime(c *plan.Cluster, r *plan.Runtime) {
-	compiled, err := portable(c, r).Build()
-	if err != nil {
-		b.list.Errorf(diag.RenderFails, r.Name.At, "%v", err)
-		return
+// Runtimes returns the runtimes of a cluster, sorted.
+func Runtimes(c *plan.Cluster, list *diag.List) []object.Object {
+	var objects []object.Object
+	for _, r := range c.Runtimes {
+		root, err := trainingRuntime(c, r, func(p template.Runtime) (any, error) { return p.Build() })
+		if err != nil {
+			list.Errorf(diag.RenderFails, r.Name.At, "%v", err)
+			continue
+		}
+		place := object.Place{Folder: RuntimeFolder, File: RuntimeFile, Origin: r.Name.At}
+		objects = append(objects, object.New(root, place, runtimeRule))
 	}
-	b.add(compiled)
+	object.Sort(objects)
+	return objects
+}
+
+func trainingRuntime(c *plan.Cluster, r *plan.Runtime, build func(template.Runtime) (any, error)) (object.Node, error) {
+	portable := portable(c, r)
+	compiled, err := build(portable)
+	if err != nil {
+		return object.Node{}, fmt.Errorf("build the runtime: %w", err)
+	}
+	origins, err := runtimeOrigins(c, r, portable.Network)
+	if err != nil {
+		return object.Node{}, err
+	}
+	return object.FromTyped(compiled, origins)
 }
 
 func portable(c *plan.Cluster, r *plan.Runtime) template.Runtime {
@@ -35,27 +67,40 @@ func portable(c *plan.Cluster, r *plan.Runtime) template.Runtime {
 		Name:              r.Name.V,
 		Labels:            runtimeLabels(r),
 		Annotations:       runtimeAnnotations(r),
-		Framework:         r.Framework,
-		Implementation:    r.Implementation,
+		Framework:         r.Framework.V,
+		Implementation:    r.Implementation.V,
 		Version:           r.Version.V,
 		Image:             r.Image.V,
 		World:             r.World(r.DefaultNodes.V),
 		NodeResources:     r.NodeResources(),
 		LauncherResources: r.LauncherResources(),
-		Network:           mpi.Network{Fabric: mpi.Ethernet, Interface: r.Profile.Interface},
+		Network:           r.Profile.Network(),
 		Env:               append(variables(r.Profile.Env), variables(r.Env)...),
 		Agent:             template.Agent{Image: c.AgentImage.V, ImageVolume: c.ImageVolumes.V},
-		User:              c.User.V,
-		NodeSelector:      r.Profile.NodeSelector,
-		Tolerations:       r.Profile.Tolerations,
-		SharedMemory:      r.Profile.SharedMemory,
+		User:              user(c),
+		NodeSelector:      nodeSelector(r.Profile),
+		Tolerations:       tolerations(r.Profile),
+		LauncherWithNodes: c.Queueing != nil,
+		SharedMemory:      r.Profile.SharedMemory.V,
+		LockMemory:        r.Profile.Fabric.LockMemory.V,
+		Attachments:       attachments(r.Profile),
+		Volumes:           volumes(r),
+		Gang:              gang(r),
+		PriorityClass:     priorityClass(c, r),
+		TopologyLabel:     topologyLabel(c, r),
+		Deadline:          r.MaxDuration.V,
+		ServiceAccount:    accountOf(c, r),
+		SecretEnv:         r.SecretEnv.V,
 	}
 }
 
 func runtimeLabels(r *plan.Runtime) map[string]string {
-	labels := map[string]string{managedByLabel: managedBy, profileLabel: r.Profile.Name}
-	if r.Deprecated {
+	labels := map[string]string{managedByLabel: managedBy, profileLabel: r.ProfileName.V}
+	if r.Deprecated.V {
 		labels[supportLabel] = deprecated
+	}
+	if r.Default.V {
+		labels[defaultLabel] = "true"
 	}
 	return labels
 }
@@ -65,16 +110,93 @@ func runtimeAnnotations(r *plan.Runtime) map[string]string {
 		minNodesAnnotation: strconv.Itoa(int(r.MinNodes.V)),
 		maxNodesAnnotation: strconv.Itoa(int(r.MaxNodes.V)),
 	}
-	if r.Description != "" {
-		annotations[descriptionAnnotation] = r.Description
+	if r.Restarts.V > 0 {
+		annotations[restartsAnnotation] = strconv.Itoa(int(r.Restarts.V))
+	}
+	texts := map[string]string{descriptionAnnotation: r.Description.V}
+	if end := r.Deprecation; end != nil && r.Deprecated.V {
+		texts[successorAnnotation], texts[retireOnAnnotation], texts[reasonAnnotation] = end.Successor.V, end.RetireOn.V, end.Reason.V
+	}
+	for name, text := range texts {
+		if text != "" {
+			annotations[name] = text
+		}
 	}
 	return annotations
+}
+
+func user(c *plan.Cluster) *template.User {
+	if c.User.V == nil {
+		return nil
+	}
+	return &template.User{UID: c.User.V.UID.V, GID: c.User.V.GID.V, FSGroup: c.User.V.FSGroup.V}
+}
+
+func nodeSelector(p *plan.Profile) map[string]string {
+	labels := map[string]string{}
+	for _, label := range p.NodeLabels() {
+		labels[label.Name] = label.V
+	}
+	return labels
+}
+
+func attachments(p *plan.Profile) []string {
+	var networks []string
+	for _, network := range p.Fabric.Networks {
+		networks = append(networks, network.V)
+	}
+	return networks
+}
+
+func volumes(r *plan.Runtime) []template.Volume {
+	var result []template.Volume
+	for _, v := range r.Volumes {
+		result = append(result, template.Volume{
+			Name: v.Name.V, MountPath: v.MountPath.V, Claim: v.Claim.V, Scratch: v.Scratch.V, ReadOnly: v.ReadOnly.V,
+		})
+	}
+	return result
+}
+
+// gang asks a scheduler that reads the runtime. Kueue does not: it admits the job as a whole.
+func gang(r *plan.Runtime) template.Gang {
+	switch r.Gang.Scheduler.V {
+	case plan.GangCoscheduling:
+		return template.Gang{Coscheduling: r.Gang.Timeout.V}
+	case plan.GangVolcano:
+		return template.Gang{Volcano: true}
+	}
+	return template.Gang{}
+}
+
+func priorityClass(c *plan.Cluster, r *plan.Runtime) string {
+	if priority := c.PriorityOf(r); priority != nil {
+		return priority.Name.V
+	}
+	return ""
+}
+
+// topologyLabel is the label of the level that the runtime asks for. Only Kueue reads it.
+func topologyLabel(c *plan.Cluster, r *plan.Runtime) string {
+	level := r.Profile.Level(r.Gang.Within.V)
+	if c.Queueing == nil || level == nil {
+		return ""
+	}
+	return level.NodeLabel.V
+}
+
+func tolerations(p *plan.Profile) []corev1.Toleration {
+	var result []corev1.Toleration
+	for _, t := range p.Tolerations {
+		result = append(result, t.V)
+	}
+	return result
 }
 
 func variables(planned []plan.Variable) []mpi.Variable {
 	var result []mpi.Variable
 	for _, v := range planned {
-		result = append(result, mpi.Variable{Name: v.Name.V, Value: v.Value, Why: v.Why})
+		result = append(result, mpi.Variable{Name: v.Name.V, Value: v.Value.V, Why: v.Why})
 	}
 	return result
 }

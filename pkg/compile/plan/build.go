@@ -10,6 +10,7 @@ import (
 	"lockstep.dev/lockstep/api/v1alpha1"
 	"lockstep.dev/lockstep/pkg/compile/decode"
 	"lockstep.dev/lockstep/pkg/compile/diag"
+	"lockstep.dev/lockstep/pkg/compile/origin"
 	"lockstep.dev/lockstep/pkg/compile/resolve"
 	"lockstep.dev/lockstep/pkg/compile/source"
 	"lockstep.dev/lockstep/pkg/mpi/template"
@@ -43,42 +44,55 @@ func Clusters(b *resolve.Bundle, only string, list *diag.List) []*Cluster {
 	return clusters
 }
 
-// from pairs a field with its place.
-func from[T any](d *decode.Document, field *T) Value[T] { return Value[T]{V: *field, At: d.At(field)} }
-
-// derived pairs a computed value with the place of the field that it stands for.
-func derived[T, F any](d *decode.Document, field *F, value T) Value[T] {
-	return Value[T]{V: value, At: d.At(field)}
-}
-
 func cluster(b *resolve.Bundle, d *resolve.Definition[v1alpha1.Cluster]) *Cluster {
 	spec := &d.Spec.Spec
 	c := &Cluster{
-		Name:                from(d.Document, &d.Spec.Metadata.Name),
+		Name:                written(d.Document, &d.Spec.Metadata.Name),
 		OpenShift:           spec.Platform == v1alpha1.OpenShift,
-		Version:             from(d.Document, &spec.Version),
+		Version:             written(d.Document, &spec.Version),
 		Minor:               minor(spec.Version),
-		Bundled:             derived(d.Document, &spec.Executor, spec.Executor == v1alpha1.Bundled),
-		AgentImage:          from(d.Document, &spec.Agent.Image),
+		Bundled:             derived(d.Document, &spec.Executor, spec.Executor == v1alpha1.Bundled, "our own controller executes TrainJobs"),
 		RequireDigests:      spec.RequireDigests,
 		User:                user(d.Document, spec),
 		DNS:                 dns(d.Document, spec),
-		ControllerNamespace: from(d.Document, &spec.Controller.Namespace),
+		ControllerNamespace: orDefault(d.Document, &spec.Controller.Namespace, "the namespace of the platform's own pods"),
 		Components:          components(d.Document, spec),
 	}
-	c.ImageVolumes = derived(d.Document, &spec.Agent.ImageVolumes, c.Minor >= imageVolumesMinor)
+	c.ImageVolumes = derived(d.Document, &spec.Agent.ImageVolumes, c.Minor >= imageVolumesMinor, "Kubernetes has image volumes switched on from 1.35")
 	if spec.Agent.ImageVolumes != nil {
 		c.ImageVolumes.V = *spec.Agent.ImageVolumes
 	}
-	catalog := runtimes(b, c)
-	for _, r := range catalog {
+	c.platform(d)
+	c.AgentImage = c.Images.resolve(written(d.Document, &spec.Agent.Image))
+	known := profiles(b)
+	c.Capacity = capacity(d.Document, spec, known)
+	c.Queueing = queueing(d.Document, spec.Queueing, known)
+	c.Catalog = runtimes(b, c, known)
+	for _, r := range c.Catalog {
 		if !r.Retired && hasProfile(spec.Capacity, r.Profile.Name) {
 			c.Runtimes = append(c.Runtimes, r)
 		}
 	}
 	c.Accelerators = accelerators(b, spec.Capacity)
-	c.Tenants = tenants(b, c, catalog)
+	c.units()
+	c.Tenants = tenants(b, c)
 	return c
+}
+
+// platform adds what tenants and runtimes refer to.
+func (c *Cluster) platform(d *resolve.Definition[v1alpha1.Cluster]) {
+	spec := &d.Spec.Spec
+	for i := range spec.Schedulers {
+		c.Schedulers = append(c.Schedulers, derived(d.Document, &spec.Schedulers[i], string(spec.Schedulers[i]), ""))
+	}
+	c.Priorities = priorities(d.Document, spec.Priorities)
+	c.StorageClasses = names(d.Document, spec.StorageClasses)
+	c.Images = images(d.Document, &spec.Images)
+	c.Ranges = names(d.Document, spec.Network.Ranges)
+	c.Encryption = orDefault(d.Document, &spec.Network.Encryption, "most networks carry traffic as it is")
+	c.Monitoring = monitoring(d.Document, spec.Monitoring)
+	c.GitOps = gitOps(d.Document, spec)
+	c.Waivers = waivers(d.Document, spec.Waivers)
 }
 
 func hasProfile(capacity []v1alpha1.Capacity, profile string) bool {
@@ -92,45 +106,66 @@ func minor(version string) int {
 	return n
 }
 
-func user(d *decode.Document, spec *v1alpha1.ClusterSpec) Value[*template.User] {
-	result := Value[*template.User]{At: d.Key(&spec.PodUser)}
+func user(d *decode.Document, spec *v1alpha1.ClusterSpec) Value[*User] {
+	result := Value[*User]{Origin: origin.Origin{At: d.Key(&spec.PodUser)}}
 	switch {
 	case spec.PodUser != nil:
-		result.V = &template.User{UID: spec.PodUser.UID, GID: spec.PodUser.GID, FSGroup: spec.PodUser.FSGroup}
+		result.V = &User{
+			UID:     written(d, &spec.PodUser.UID),
+			GID:     orDefault(d, &spec.PodUser.GID, "the group root may read the key of a job"),
+			FSGroup: written(d, &spec.PodUser.FSGroup),
+		}
 	case spec.Platform == v1alpha1.Kubernetes:
-		standard := anyUser
-		result.V = &standard
+		result.Kind, result.Why = origin.Default, "a user without passwd entry, from the range that OpenShift uses, with a group that may read the key of a job"
+		standard := func(id int64) Value[int64] { return Value[int64]{V: id, Origin: result.Origin} }
+		result.V = &User{UID: standard(anyUser.UID), GID: standard(anyUser.GID), FSGroup: standard(anyUser.FSGroup)}
 	}
 	return result
 }
 
-// The namespaces of the pods that answer DNS where nothing else is written.
-const (
-	kubernetesDNS = "kube-system"
-	openShiftDNS  = "openshift-dns"
+// standardDNS is where the pods that answer DNS are when nothing else is written.
+type standardDNS struct {
+	namespace, label, value string
+	port                    int32
+	why                     string
+}
+
+var (
+	kubernetesDNS = standardDNS{"kube-system", "k8s-app", "kube-dns", 53, "where Kubernetes runs its DNS"}
+	openShiftDNS  = standardDNS{"openshift-dns", "dns.operator.openshift.io/daemonset-dns", "default", 5353, "where OpenShift runs its DNS"}
 )
 
 func dns(d *decode.Document, spec *v1alpha1.ClusterSpec) DNS {
-	switch written := spec.Network.DNS; {
-	case written != nil:
-		return DNS{Namespace: from(d, &written.Namespace), PodLabels: written.PodLabels, Port: written.Port}
-	case spec.Platform == v1alpha1.OpenShift:
-		return DNS{Namespace: derived(d, &spec.Network.DNS, openShiftDNS), PodLabels: map[string]string{"dns.operator.openshift.io/daemonset-dns": "default"}, Port: 5353}
+	if own := spec.Network.DNS; own != nil {
+		return DNS{
+			Namespace: written(d, &own.Namespace),
+			PodLabels: entries(d, &own.PodLabels),
+			Port:      orDefault(d, &own.Port, "the port of DNS"),
+		}
 	}
-	return DNS{Namespace: derived(d, &spec.Network.DNS, kubernetesDNS), PodLabels: map[string]string{"k8s-app": "kube-dns"}, Port: 53}
+	standard := kubernetesDNS
+	if spec.Platform == v1alpha1.OpenShift {
+		standard = openShiftDNS
+	}
+	from := origin.Origin{At: d.At(&spec.Network.DNS), Kind: origin.Default, Why: standard.why}
+	return DNS{
+		Namespace: Value[string]{V: standard.namespace, Origin: from},
+		PodLabels: []Named[string]{{Name: standard.label, Value: Value[string]{V: standard.value, Origin: from}}},
+		Port:      Value[int32]{V: standard.port, Origin: from},
+	}
 }
 
 func components(d *decode.Document, spec *v1alpha1.ClusterSpec) []Component {
 	var result []Component
 	for i := range spec.Components {
-		written := &spec.Components[i]
+		own := &spec.Components[i]
 		component := Component{
-			Chart:     from(d, &written.Chart),
-			Release:   from(d, &written.Release),
-			Namespace: from(d, &written.Namespace),
-			Values:    written.Values,
+			Chart:     written(d, &own.Chart),
+			Release:   orDefault(d, &own.Release, "the last part of the chart's folder"),
+			Namespace: orDefault(d, &own.Namespace, "the namespace of the controller"),
+			Values:    own.Values,
 		}
-		component.Release.V = cmp.Or(component.Release.V, path.Base(written.Chart))
+		component.Release.V = cmp.Or(component.Release.V, path.Base(own.Chart))
 		component.Namespace.V = cmp.Or(component.Namespace.V, spec.Controller.Namespace)
 		result = append(result, component)
 	}

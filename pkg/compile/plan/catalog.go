@@ -2,10 +2,12 @@ package plan
 
 import (
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"lockstep.dev/lockstep/api/v1alpha1"
 	"lockstep.dev/lockstep/pkg/compile/decode"
+	"lockstep.dev/lockstep/pkg/compile/origin"
 	"lockstep.dev/lockstep/pkg/compile/resolve"
 	"lockstep.dev/lockstep/pkg/mpi"
 )
@@ -20,14 +22,19 @@ var frameworkLabels = map[v1alpha1.Framework]string{
 	v1alpha1.FrameworkTensorFlow: "tensorflow",
 }
 
-// runtimes returns all sound runtimes of the catalog, retired ones and those for other clusters included.
-func runtimes(b *resolve.Bundle, c *Cluster) []*Runtime {
-	profiles := map[string]*Profile{}
+// profiles returns the sound profiles by name.
+func profiles(b *resolve.Bundle) map[string]*Profile {
+	result := map[string]*Profile{}
 	for _, d := range b.Profiles.All() {
 		if d.Sound {
-			profiles[d.Name] = profile(d)
+			result[d.Name] = profile(d)
 		}
 	}
+	return result
+}
+
+// runtimes returns all sound runtimes of the catalog, retired ones and those for other clusters included.
+func runtimes(b *resolve.Bundle, c *Cluster, profiles map[string]*Profile) []*Runtime {
 	var result []*Runtime
 	for _, d := range b.Runtimes.All() {
 		p := profiles[d.Spec.Spec.Profile]
@@ -35,7 +42,7 @@ func runtimes(b *resolve.Bundle, c *Cluster) []*Runtime {
 			c.Partial = true
 			continue
 		}
-		result = append(result, runtime(d, p))
+		result = append(result, runtime(d, p, &c.Images))
 	}
 	return result
 }
@@ -44,18 +51,21 @@ func profile(d *resolve.Definition[v1alpha1.HardwareProfile]) *Profile {
 	spec := &d.Spec.Spec
 	p := &Profile{
 		Name:         d.Name,
-		Ethernet:     derived(d.Document, &spec.Fabric.Type, spec.Fabric.Type == v1alpha1.Ethernet),
-		Fabric:       string(spec.Fabric.Type),
-		Interface:    spec.Fabric.Interface,
-		CPU:          from(d.Document, &spec.Node.CPU),
-		Memory:       from(d.Document, &spec.Node.Memory),
-		NodeSelector: spec.NodeSelector,
-		Tolerations:  tolerations(spec.Tolerations),
-		SharedMemory: spec.SharedMemory,
+		At:           d.At(&d.Spec.Metadata.Name),
+		Fabric:       fabric(d.Document, &spec.Fabric),
+		CPU:          written(d.Document, &spec.Node.CPU),
+		Memory:       written(d.Document, &spec.Node.Memory),
+		NodeSelector: entries(d.Document, &spec.NodeSelector),
+		Tolerations:  tolerations(d.Document, spec.Tolerations),
+		SharedMemory: written(d.Document, &spec.SharedMemory),
 		Env:          variables(d.Document, spec.Env),
+		HugePages:    hugePages(d.Document, spec.HugePages),
+		Topology:     topology(d.Document, spec.Topology),
+		Waivers:      waivers(d.Document, spec.Waivers),
 	}
-	if spec.Accelerator != nil {
-		p.Accelerator, p.Accelerators = spec.Accelerator.Resource, spec.Accelerator.Count
+	if a := spec.Accelerator; a != nil {
+		p.Accelerator, p.Accelerators = written(d.Document, &a.Resource), written(d.Document, &a.Count)
+		p.Product = written(d.Document, &a.Product)
 	}
 	return p
 }
@@ -71,63 +81,121 @@ func accelerators(b *resolve.Bundle, capacity []v1alpha1.Capacity) []string {
 	return unique(names)
 }
 
-func tolerations(written []v1alpha1.Toleration) []corev1.Toleration {
-	var result []corev1.Toleration
-	for _, t := range written {
-		result = append(result, corev1.Toleration{
+func tolerations(d *decode.Document, list []v1alpha1.Toleration) []Value[corev1.Toleration] {
+	var result []Value[corev1.Toleration]
+	for i := range list {
+		t := &list[i]
+		result = append(result, Value[corev1.Toleration]{Origin: origin.Origin{At: d.At(t)}, V: corev1.Toleration{
 			Key: t.Key, Operator: corev1.TolerationOperator(t.Operator), Value: t.Value, Effect: corev1.TaintEffect(t.Effect),
+		}})
+	}
+	return result
+}
+
+func variables(d *decode.Document, list []v1alpha1.Variable) []Variable {
+	var result []Variable
+	for i := range list {
+		v := Variable{
+			Name: written(d, &list[i].Name), Value: orDefault(d, &list[i].Value, "a variable without a value is empty"), Why: list[i].Reason,
+		}
+		if v.Why != "" {
+			v.Value.Why = v.Why
+		}
+		result = append(result, v)
+	}
+	return result
+}
+
+func runtime(d *resolve.Definition[v1alpha1.MPIRuntime], p *Profile, sources *Images) *Runtime {
+	spec := &d.Spec.Spec
+	r := &Runtime{
+		Name:              written(d.Document, &d.Spec.Metadata.Name),
+		Description:       written(d.Document, &spec.Description),
+		Framework:         derived(d.Document, &spec.Framework, frameworkLabels[spec.Framework], "a plain MPI program"),
+		Implementation:    derived(d.Document, &spec.MPI.Implementation, mpi.Implementation(spec.MPI.Implementation), ""),
+		Version:           written(d.Document, &spec.MPI.Version),
+		Image:             sources.resolve(written(d.Document, &spec.Image)),
+		Profile:           p,
+		ProfileName:       written(d.Document, &spec.Profile),
+		DefaultNodes:      written(d.Document, &spec.Nodes.Default),
+		MinNodes:          orDefault(d.Document, &spec.Nodes.Min, "the smallest job has one node"),
+		MaxNodes:          orDefault(d.Document, &spec.Nodes.Max, "as far as upstream's users report success"),
+		Slots:             slots(d.Document, &spec.SlotsPerNode, p),
+		CPU:               share(d.Document, &spec.ResourcesPerNode.CPU, p.CPU),
+		Memory:            share(d.Document, &spec.ResourcesPerNode.Memory, p.Memory),
+		LauncherCPU:       orDefault(d.Document, &spec.Launcher.CPU, "enough for mpirun in a launcher without ranks"),
+		LauncherMemory:    orDefault(d.Document, &spec.Launcher.Memory, "enough for mpirun in a launcher without ranks"),
+		LauncherRunsRanks: orDefault(d.Document, &spec.Launcher.RunsRanks, "the launcher is a small pod beside the nodes"),
+		Env:               variables(d.Document, spec.Env),
+		Volumes:           volumes(d.Document, spec.Volumes),
+		Gang:              gang(d.Document, &spec.Gang),
+		Restarts:          orDefault(d.Document, &spec.Restarts, "a job that lost a machine is not started again"),
+		MaxDuration:       derived(d.Document, &spec.MaxDuration, duration(spec.MaxDuration), "a job may run for ever"),
+		Deprecation:       deprecation(d.Document, spec.Deprecation),
+		Default:           orDefault(d.Document, &spec.Default, "tools offer another runtime first"),
+		Waivers:           waivers(d.Document, spec.Waivers),
+		Deprecated:        derived(d.Document, &spec.Lifecycle, spec.Lifecycle == v1alpha1.Deprecated, "new jobs may use the runtime"),
+		Retired:           spec.Lifecycle == v1alpha1.Retired,
+		Tenants:           spec.Tenants,
+	}
+	if r.DefaultNodes.V == 0 {
+		r.DefaultNodes = inherited(r.MinNodes, r.MinNodes.V, "a job that asks for nothing gets the least number of nodes")
+	}
+	if r.LauncherRunsRanks.V {
+		r.LauncherCPU, r.LauncherMemory = instead(r.CPU, r.LauncherCPU), instead(r.Memory, r.LauncherMemory)
+	}
+	return r
+}
+
+// share is what one node of a job takes of a machine: what the runtime writes, over what the profile offers.
+func share(d *decode.Document, own **resource.Quantity, offer Value[resource.Quantity]) Value[resource.Quantity] {
+	if *own == nil {
+		return inherited(offer, offer.V, "a runtime that asks for nothing takes what the profile offers")
+	}
+	return Value[resource.Quantity]{V: **own, Origin: origin.Origin{At: d.At(own)}.Over(offer.V.String(), &offer.Origin)}
+}
+
+// slots is the number of ranks per node: what the runtime writes, or one for each accelerator of the profile.
+func slots(d *decode.Document, own *intstr.IntOrString, p *Profile) Value[int32] {
+	if own.Type == intstr.Int {
+		return derived(d, own, own.IntVal, "one rank per node")
+	}
+	return Value[int32]{V: p.Accelerators.V, Origin: origin.Origin{
+		At: d.At(own), Kind: origin.Derived, Why: "`auto` is one rank for each accelerator of the profile",
+	}}
+}
+
+// instead is what a launcher with ranks takes: what a node takes, whatever is written for a launcher without.
+func instead(node, launcher Value[resource.Quantity]) Value[resource.Quantity] {
+	result := inherited(node, node.V, "a launcher that runs ranks takes what a node takes")
+	result.Origin = result.Over(launcher.V.String(), &launcher.Origin)
+	return result
+}
+
+func volumes(d *decode.Document, list []v1alpha1.Volume) []Volume {
+	var result []Volume
+	for i := range list {
+		v := &list[i]
+		result = append(result, Volume{
+			Name: written(d, &v.Name), MountPath: written(d, &v.MountPath), Claim: written(d, &v.Claim),
+			Scratch: written(d, &v.Scratch), ReadOnly: orDefault(d, &v.ReadOnly, "jobs may write"),
 		})
 	}
 	return result
 }
 
-func variables(d *decode.Document, written []v1alpha1.Variable) []Variable {
-	var result []Variable
-	for i := range written {
-		result = append(result, Variable{Name: from(d, &written[i].Name), Value: written[i].Value, Why: written[i].Reason})
+func gang(d *decode.Document, spec *v1alpha1.Gang) Gang {
+	return Gang{
+		Scheduler: derived(d, &spec.Scheduler, string(spec.Scheduler), "pods start as they fit"),
+		Timeout:   derived(d, &spec.Timeout, duration(spec.Timeout), "long enough for images to be pulled"),
+		Priority:  written(d, &spec.Priority),
+		Within:    written(d, &spec.Within),
 	}
-	return result
 }
 
-func runtime(d *resolve.Definition[v1alpha1.MPIRuntime], p *Profile) *Runtime {
-	spec := &d.Spec.Spec
-	r := &Runtime{
-		Name:              from(d.Document, &d.Spec.Metadata.Name),
-		Description:       spec.Description,
-		Framework:         frameworkLabels[spec.Framework],
-		Implementation:    mpi.Implementation(spec.MPI.Implementation),
-		Version:           from(d.Document, &spec.MPI.Version),
-		Image:             from(d.Document, &spec.Image),
-		Profile:           p,
-		DefaultNodes:      from(d.Document, &spec.Nodes.Default),
-		MinNodes:          from(d.Document, &spec.Nodes.Min),
-		MaxNodes:          from(d.Document, &spec.Nodes.Max),
-		Slots:             derived(d.Document, &spec.SlotsPerNode, slots(spec.SlotsPerNode, p)),
-		CPU:               derived(d.Document, &spec.ResourcesPerNode.CPU, p.CPU.V),
-		Memory:            derived(d.Document, &spec.ResourcesPerNode.Memory, p.Memory.V),
-		LauncherCPU:       from(d.Document, &spec.Launcher.CPU),
-		LauncherMemory:    from(d.Document, &spec.Launcher.Memory),
-		LauncherRunsRanks: spec.Launcher.RunsRanks,
-		Env:               variables(d.Document, spec.Env),
-		Deprecated:        spec.Lifecycle == v1alpha1.Deprecated,
-		Retired:           spec.Lifecycle == v1alpha1.Retired,
-		Tenants:           spec.Tenants,
+func deprecation(d *decode.Document, spec *v1alpha1.Deprecation) *Deprecation {
+	if spec == nil {
+		return nil
 	}
-	if r.DefaultNodes.V == 0 {
-		r.DefaultNodes = r.MinNodes
-	}
-	if spec.ResourcesPerNode.CPU != nil {
-		r.CPU.V = *spec.ResourcesPerNode.CPU
-	}
-	if spec.ResourcesPerNode.Memory != nil {
-		r.Memory.V = *spec.ResourcesPerNode.Memory
-	}
-	return r
-}
-
-func slots(written intstr.IntOrString, p *Profile) int32 {
-	if written.Type == intstr.String {
-		return p.Accelerators
-	}
-	return written.IntVal
+	return &Deprecation{Successor: written(d, &spec.Successor), RetireOn: written(d, &spec.RetireOn), Reason: written(d, &spec.Reason)}
 }

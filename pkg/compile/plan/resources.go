@@ -11,21 +11,22 @@ import (
 
 // World returns the world of a job with a number of nodes.
 func (r *Runtime) World(nodes int32) mpi.World {
-	return mpi.World{Nodes: nodes, SlotsPerNode: r.Slots.V, LauncherRunsRanks: r.LauncherRunsRanks}
+	return mpi.World{Nodes: nodes, SlotsPerNode: r.Slots.V, LauncherRunsRanks: r.LauncherRunsRanks.V}
 }
 
-// NodeResources returns what one node takes, accelerators included.
+// NodeResources returns what one node takes: its share of CPU and memory, and all devices and huge pages of a machine.
 func (r *Runtime) NodeResources() corev1.ResourceList {
-	list := corev1.ResourceList{corev1.ResourceCPU: r.CPU.V, corev1.ResourceMemory: r.Memory.V}
-	if r.Profile.Accelerator != "" {
-		list[corev1.ResourceName(r.Profile.Accelerator)] = *resource.NewQuantity(int64(r.Profile.Accelerators), resource.DecimalSI)
+	list := corev1.ResourceList{}
+	for _, offer := range r.Profile.Offers() {
+		list[corev1.ResourceName(offer.Name)] = offer.V
 	}
+	list[corev1.ResourceCPU], list[corev1.ResourceMemory] = r.CPU.V, r.Memory.V
 	return list
 }
 
 // LauncherResources returns what the launcher takes.
 func (r *Runtime) LauncherResources() corev1.ResourceList {
-	if r.LauncherRunsRanks {
+	if r.LauncherRunsRanks.V {
 		return r.NodeResources()
 	}
 	return corev1.ResourceList{corev1.ResourceCPU: r.LauncherCPU.V, corev1.ResourceMemory: r.LauncherMemory.V}

@@ -2,18 +2,19 @@ package plan
 
 import (
 	"cmp"
+	"iter"
 	"slices"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"lockstep.dev/lockstep/api/v1alpha1"
 	"lockstep.dev/lockstep/pkg/compile/decode"
+	"lockstep.dev/lockstep/pkg/compile/origin"
 	"lockstep.dev/lockstep/pkg/compile/resolve"
 )
 
 // tenants returns the sound tenants of a cluster, sorted by name.
-func tenants(b *resolve.Bundle, c *Cluster, catalog []*Runtime) []*Tenant {
+func tenants(b *resolve.Bundle, c *Cluster) []*Tenant {
 	var result []*Tenant
 	for _, d := range b.Tenants.All() {
 		if !slices.Contains(d.Spec.Spec.Clusters, c.Name.V) {
@@ -23,48 +24,60 @@ func tenants(b *resolve.Bundle, c *Cluster, catalog []*Runtime) []*Tenant {
 			c.Partial = true
 			continue
 		}
-		result = append(result, tenant(d, c, catalog))
+		t := tenant(d, c)
+		t.Vain = vain(b, d)
+		result = append(result, t)
 	}
 	return result
 }
 
-func tenant(d *resolve.Definition[v1alpha1.Tenant], c *Cluster, catalog []*Runtime) *Tenant {
+func tenant(d *resolve.Definition[v1alpha1.Tenant], c *Cluster) *Tenant {
 	spec := &d.Spec.Spec
 	t := &Tenant{
-		Name:        from(d.Document, &d.Spec.Metadata.Name),
-		DisplayName: spec.DisplayName,
-		Admins:      sorted(spec.People.Admins),
-		Editors:     sorted(spec.People.Editors),
-		Viewers:     sorted(spec.People.Viewers),
+		Name:        written(d.Document, &d.Spec.Metadata.Name),
+		DisplayName: written(d.Document, &spec.DisplayName),
+		Admins:      names(d.Document, spec.People.Admins),
+		Editors:     names(d.Document, spec.People.Editors),
+		Viewers:     names(d.Document, spec.People.Viewers),
 		Namespaces:  names(d.Document, spec.Namespaces),
-		Named:       uses(d.Document, spec.Runtimes, c, catalog),
+		Named:       uses(names(d.Document, spec.Runtimes), c),
 		Quota:       quota(d.Document, &spec.Quota, c.Accelerators),
 		Limits:      limits(d.Document, &spec.Limits.Container),
 		Egress:      egress(d.Document, spec.Network.Egress),
 		IngressFrom: names(d.Document, spec.Network.IngressFromNamespaces),
-		PodSecurity: spec.PodSecurity,
+		PodSecurity: orDefault(d.Document, &spec.PodSecurity, "the strictest Pod Security Standard, which all runtimes keep"),
 	}
 	t.Usable = usable(t, c, len(spec.Runtimes) == 0)
+	t.Encrypted = orDefault(d.Document, &spec.Network.RequireEncryption, "traffic may be in the clear")
+	t.Queue = queue(d, c)
+	t.Claims = claims(d.Document, spec.Storage, t.Namespaces)
+	t.Quota.Storage = storage(d.Document, spec)
+	t.PullSecrets = names(d.Document, spec.PullSecrets)
+	if o := spec.ObjectStore; o != nil {
+		t.ObjectStore = &ObjectStore{Secret: written(d.Document, &o.Secret), Endpoint: written(d.Document, &o.Endpoint)}
+	}
+	t.Bases = uses(bases(d.Document, spec.Variants), c)
+	t.Variants = variants(d.Document, spec.Variants, c, t.ObjectStore)
+	t.KeepFinished = derived(d.Document, &spec.Retention.FinishedJobs, duration(spec.Retention.FinishedJobs), "finished jobs stay until somebody deletes them")
+	t.Waivers = waivers(d.Document, spec.Waivers)
 	return t
 }
 
-func sorted(list []string) []string { return unique(slices.Clone(list)) }
-
+// names are list items, sorted.
 func names(d *decode.Document, list []string) []Value[string] {
-	var result []Value[string]
+	result := make([]Value[string], 0, len(list))
 	for i := range list {
-		result = append(result, from(d, &list[i]))
+		result = append(result, written(d, &list[i]))
 	}
-	slices.SortFunc(result, func(a, b Value[string]) int { return cmp.Compare(a.V, b.V) })
-	return result
+	return byName(result)
 }
 
-func uses(d *decode.Document, written []string, c *Cluster, catalog []*Runtime) []Use {
+func uses(named []Value[string], c *Cluster) []Use {
 	var result []Use
-	for _, name := range names(d, written) {
-		i := slices.IndexFunc(catalog, func(r *Runtime) bool { return r.Name.V == name.V })
+	for _, name := range named {
+		i := slices.IndexFunc(c.Catalog, func(r *Runtime) bool { return r.Name.V == name.V })
 		if i >= 0 {
-			result = append(result, Use{Name: name, Runtime: catalog[i], Here: slices.Contains(c.Runtimes, catalog[i])})
+			result = append(result, Use{Name: name, Runtime: c.Catalog[i], Here: slices.Contains(c.Runtimes, c.Catalog[i])})
 		}
 	}
 	return result
@@ -81,41 +94,129 @@ func usable(t *Tenant, c *Cluster, all bool) []*Runtime {
 	return result
 }
 
+// Runs returns the runtimes whose jobs may run in the tenant's namespaces: those of the catalog, and its own variants.
+func (t *Tenant) Runs() iter.Seq[*Runtime] {
+	return func(yield func(*Runtime) bool) {
+		for _, r := range t.Usable {
+			if !yield(r) {
+				return
+			}
+		}
+		for _, v := range t.Variants {
+			if !yield(v.Runtime) {
+				return
+			}
+		}
+	}
+}
+
+// Apart returns the runtimes of the tenant whose jobs may be larger than those of a runtime that it can use anyway: what holds for the
+// others holds for these variants too.
+func (t *Tenant) Apart() iter.Seq[*Runtime] {
+	return func(yield func(*Runtime) bool) {
+		for _, r := range t.Usable {
+			if !yield(r) {
+				return
+			}
+		}
+		for _, v := range t.Variants {
+			known := v.Runtime.MinNodes.V <= v.Of.MinNodes.V && slices.Contains(t.Usable, v.Of)
+			if !known && !yield(v.Runtime) {
+				return
+			}
+		}
+	}
+}
+
+// HasClaim says whether the tenant has a claim in a namespace.
+func (t *Tenant) HasClaim(name, namespace string) bool {
+	return slices.ContainsFunc(t.Claims, func(c Claim) bool {
+		return c.Name.V == name && slices.ContainsFunc(c.Namespaces, func(n Value[string]) bool { return n.V == namespace })
+	})
+}
+
+// PinsMemory returns a runtime of the tenant whose pods need the capability IPC_LOCK, or nil.
+func (t *Tenant) PinsMemory() *Runtime {
+	for r := range t.Runs() {
+		if r.Profile.Fabric.LockMemory.V {
+			return r
+		}
+	}
+	return nil
+}
+
 func quota(d *decode.Document, spec *v1alpha1.Quota, accelerators []string) Quota {
-	q := Quota{
-		CPU:          from(d, &spec.CPU),
-		Memory:       from(d, &spec.Memory),
-		Pods:         from(d, &spec.Pods),
-		Jobs:         from(d, &spec.Jobs),
-		Accelerators: map[string]Value[resource.Quantity]{},
+	return Quota{
+		CPU:          written(d, &spec.CPU),
+		Memory:       written(d, &spec.Memory),
+		Pods:         written(d, &spec.Pods),
+		Jobs:         written(d, &spec.Jobs),
+		Accelerators: devices(d, spec, accelerators),
 	}
+}
+
+// devices are the accelerators of a quota and those of the cluster that it leaves out.
+func devices(d *decode.Document, spec *v1alpha1.Quota, accelerators []string) []Named[resource.Quantity] {
+	result := entries(d, &spec.Accelerators)
 	for _, name := range accelerators {
-		q.Accelerators[name] = Value[resource.Quantity]{At: d.Key(spec)}
+		if _, found := spec.Accelerators[name]; !found {
+			none := Value[resource.Quantity]{Origin: origin.Origin{
+				At: d.Key(spec), Kind: origin.Default, Why: "a tenant gets none of the accelerators that its quota leaves out; without a line the number would be unlimited",
+			}}
+			result = append(result, Named[resource.Quantity]{Name: name, Value: none})
+		}
 	}
-	for name, amount := range spec.Accelerators {
-		q.Accelerators[name] = derived(d, &spec.Accelerators, amount)
+	return sortedByName(result)
+}
+
+// storage is what the quota says, or what the tenant's own claims take in the namespace with most of them.
+func storage(d *decode.Document, spec *v1alpha1.TenantSpec) Value[*resource.Quantity] {
+	own := written(d, &spec.Quota.Storage)
+	if own.V != nil || len(spec.Storage) == 0 {
+		return own
 	}
-	return q
+	var sum resource.Quantity
+	for _, claim := range spec.Storage {
+		sum.Add(claim.Size)
+	}
+	own.V, own.Kind, own.Why = &sum, origin.Derived, "the sum of the tenant's own claims"
+	return own
 }
 
 func limits(d *decode.Document, spec *v1alpha1.ContainerLimits) Limits {
+	const why = "a quota counts requests and memory limits, so that a container which says nothing must have some"
 	return Limits{
-		MaxCPU:        from(d, &spec.Max.CPU),
-		MaxMemory:     from(d, &spec.Max.Memory),
-		DefaultCPU:    from(d, &spec.Default.CPU),
-		DefaultMemory: from(d, &spec.Default.Memory),
+		MaxCPU:        written(d, &spec.Max.CPU),
+		MaxMemory:     written(d, &spec.Max.Memory),
+		DefaultCPU:    orDefault(d, &spec.Default.CPU, why),
+		DefaultMemory: orDefault(d, &spec.Default.Memory, why),
 	}
 }
 
-func egress(d *decode.Document, written []v1alpha1.Egress) []Egress {
+func egress(d *decode.Document, ranges []v1alpha1.Egress) []Egress {
 	var result []Egress
-	for i := range written {
-		e := &written[i]
-		allowed := Egress{CIDR: from(d, &e.CIDR)}
-		for _, p := range e.Ports {
-			allowed.Ports = append(allowed.Ports, Port{Protocol: corev1.Protocol(p.Protocol), Port: p.Port})
+	for i := range ranges {
+		e := &ranges[i]
+		allowed := Egress{CIDR: written(d, &e.CIDR)}
+		for j := range e.Ports {
+			p := &e.Ports[j]
+			allowed.Ports = append(allowed.Ports, Port{
+				Protocol: orDefault(d, &p.Protocol, "most services speak TCP"), Port: written(d, &p.Port),
+			})
 		}
 		result = append(result, allowed)
 	}
 	return result
+}
+
+// People returns the groups of all roles, sorted, each once.
+func (t *Tenant) People() []*Value[string] {
+	people := make([]*Value[string], 0, len(t.Admins)+len(t.Editors)+len(t.Viewers))
+	for _, groups := range [][]Value[string]{t.Admins, t.Editors, t.Viewers} {
+		for i := range groups {
+			people = append(people, &groups[i])
+		}
+	}
+	slices.SortStableFunc(people, func(a, b *Value[string]) int { return cmp.Compare(a.V, b.V) })
+	return slices.CompactFunc(people, func(a, b *Value[string]) bool { return a.V == b.V })
 }

@@ -55,6 +55,9 @@ func (b *Bundle) profileReferences(list *diag.List) {
 	for _, r := range b.Runtimes.written() {
 		r.Sound = exists(&b.Profiles, r.Document, &r.Spec.Spec.Profile, list) && r.Sound
 		r.Sound = allExist(&b.Tenants, r.Document, r.Spec.Spec.Tenants, list) && r.Sound
+		if d := r.Spec.Spec.Deprecation; d != nil {
+			r.Sound = exists(&b.Runtimes, r.Document, &d.Successor, list) && r.Sound
+		}
 	}
 }
 
@@ -62,13 +65,32 @@ func (b *Bundle) tenantReferences(list *diag.List) {
 	for _, t := range b.Tenants.written() {
 		t.Sound = allExist(&b.Clusters, t.Document, t.Spec.Spec.Clusters, list) && t.Sound
 		t.Sound = allExist(&b.Runtimes, t.Document, t.Spec.Spec.Runtimes, list) && t.Sound
+		for i := range t.Spec.Spec.Variants {
+			t.Sound = exists(&b.Runtimes, t.Document, &t.Spec.Spec.Variants[i].Runtime, list) && t.Sound
+		}
+		if q := t.Spec.Spec.Queue; q != nil {
+			t.Sound = b.shares(t.Document, q.Shares, list) && t.Sound
+		}
 	}
+}
+
+func (b *Bundle) shares(d *decode.Document, shares []v1alpha1.Share, list *diag.List) bool {
+	ok := true
+	for i := range shares {
+		ok = exists(&b.Profiles, d, &shares[i].Profile, list) && ok
+	}
+	return ok
 }
 
 func (b *Bundle) clusterReferences(list *diag.List) {
 	for _, c := range b.Clusters.written() {
 		for i := range c.Spec.Spec.Capacity {
 			c.Sound = exists(&b.Profiles, c.Document, &c.Spec.Spec.Capacity[i].Profile, list) && c.Sound
+		}
+		if q := c.Spec.Spec.Queueing; q != nil {
+			for i := range q.Cohorts {
+				c.Sound = b.shares(c.Document, q.Cohorts[i].Shares, list) && c.Sound
+			}
 		}
 	}
 }

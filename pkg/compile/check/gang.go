@@ -1,0 +1,93 @@
+package check
+
+import (
+	"slices"
+	"time"
+
+	"lockstep.dev/lockstep/pkg/compile/diag"
+	"lockstep.dev/lockstep/pkg/compile/origin"
+	"lockstep.dev/lockstep/pkg/compile/plan"
+)
+
+// topologyLevelsDiffer asks for levels with names and labels of their own.
+func topologyLevelsDiffer(c *plan.Cluster, list *diag.List) {
+	for _, p := range profiles(c) {
+		for i := range p.Topology {
+			for j := range i {
+				a, b := &p.Topology[j], &p.Topology[i]
+				if a.Name.V == b.Name.V {
+					list.Errorf(diag.TopologyLevelTwice, b.Name.At, "the level `%s` is there twice", b.Name.V).Also(a.Name.At, "first here").
+						Helpf("rename or remove one")
+				}
+				if a.NodeLabel.V == b.NodeLabel.V {
+					list.Errorf(diag.TopologyLevelTwice, b.NodeLabel.At, "two levels have the label `%s`", b.NodeLabel.V).Also(a.NodeLabel.At, "first here").
+						Helpf("each level has a label whose value tells its groups apart")
+				}
+			}
+		}
+	}
+}
+
+// gangLevelExists asks that `within` names a level of the profile.
+func gangLevelExists(c *plan.Cluster, list *diag.List) {
+	for _, r := range c.Runtimes {
+		within := r.Gang.Within
+		if within.V == "" || r.Profile.Level(within.V) != nil {
+			continue
+		}
+		names := make([]string, len(r.Profile.Topology))
+		for i := range r.Profile.Topology {
+			names[i] = r.Profile.Topology[i].Name.V
+		}
+		report := list.Errorf(diag.UnknownLevel, within.At, "the profile `%s` has no topology level `%s`", r.Profile.Name, within.V).
+			Also(r.Profile.At, "defined here")
+		if report.Suggest(within.V, names); len(report.Help) == 0 {
+			report.Helpf("%s", choices("levels are", names, "add `topology` to the profile, or remove `within`"))
+		}
+	}
+}
+
+// gangHasScheduler asks for the scheduler that a gang needs: Kueue for whole jobs and for their placement, the others where the
+// cluster lists them.
+func gangHasScheduler(c *plan.Cluster, list *diag.List) {
+	for _, r := range c.Runtimes {
+		g := &r.Gang
+		if c.Queueing == nil {
+			needsQueueing(g.Scheduler.V == plan.GangKueue, "Kueue", g.Scheduler.Origin, c, list)
+			needsQueueing(g.Within.V != "", "`within`", g.Within.Origin, c, list)
+		}
+		other := g.Scheduler.V == plan.GangCoscheduling || g.Scheduler.V == plan.GangVolcano
+		offered := slices.ContainsFunc(c.Schedulers, func(s plan.Value[string]) bool { return s.V == g.Scheduler.V })
+		switch {
+		case other && !offered:
+			list.Errorf(diag.SchedulerMissing, g.Scheduler.At, "the cluster `%s` has no scheduler `%s`", c.Name.V, g.Scheduler.V).
+				Also(c.Name.At, "defined here").Notef("pods with a scheduler that does not exist wait for ever").
+				Helpf("add it to `schedulers` of the cluster, or choose another scheduler")
+		case other && c.Bundled.V:
+			list.Warnf(diag.GangNotMade, g.Scheduler.At, "mpi-controller makes no PodGroup for `%s` yet: on the cluster `%s` pods start as they fit", g.Scheduler.V, c.Name.V).
+				Helpf("use `Kueue`, or the executor `KubeflowTrainer`")
+		}
+	}
+}
+
+func needsQueueing(is bool, what string, from origin.Origin, c *plan.Cluster, list *diag.List) {
+	if is {
+		list.Errorf(diag.QueueingMissing, from.At, "%s needs a cluster that queues jobs, and `%s` does not", what, c.Name.V).
+			Also(c.Name.At, "defined here").Helpf("add `queueing` to the cluster, or take the profile of the runtime off its `capacity`")
+	}
+}
+
+// The bounds of a gang's timeout: less than a second never lets an image be pulled, more than an hour blocks machines for others.
+const (
+	leastGangTimeout = time.Second
+	mostGangTimeout  = time.Hour
+)
+
+func gangTimeoutInRange(c *plan.Cluster, list *diag.List) {
+	for _, r := range c.Runtimes {
+		if t := r.Gang.Timeout; t.V < leastGangTimeout || t.V > mostGangTimeout {
+			list.Errorf(diag.GangTimeout, t.At, "a gang of the runtime `%s` waits %s: at least 1s and at most 1h are possible", r.Name.V, t.V).
+				Helpf("write a time from 1s to 1h; images of some GB take minutes to be pulled")
+		}
+	}
+}

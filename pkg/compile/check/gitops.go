@@ -1,0 +1,58 @@
+package check
+
+import (
+	"strings"
+
+	"lockstep.dev/lockstep/pkg/compile/diag"
+	"lockstep.dev/lockstep/pkg/compile/origin"
+	"lockstep.dev/lockstep/pkg/compile/plan"
+)
+
+// repositoryCanBeRead asks for credentials where Flux cannot do without
+// (https://fluxcd.io/flux/components/source/gitrepositories/#secret-reference). Repositories behind https may be public.
+func repositoryCanBeRead(c *plan.Cluster, list *diag.List) {
+	g := c.GitOps
+	if g == nil || !g.Flux.V || g.Secret.V != "" || !strings.HasPrefix(strings.ToLower(g.Repository.V), "ssh://") {
+		return
+	}
+	list.Errorf(diag.RepositoryNeedsSecret, g.Repository.At, "Flux cannot read `%s` without a key, and `gitops` names no `secret`", g.Repository.V).
+		Helpf("name a Secret in the namespace `%s` in `secret`, with `identity` and `known_hosts`, or use a https address", g.Namespace.V)
+}
+
+// engineSettingsMatter warns of settings that Argo CD keeps elsewhere.
+func engineSettingsMatter(c *plan.Cluster, list *diag.List) {
+	g := c.GitOps
+	if g == nil || g.Flux.V {
+		return
+	}
+	if g.Interval.Kind != origin.Default {
+		list.Warnf(diag.EngineSettingIgnored, g.Interval.At, "`interval` has no effect: Argo CD looks at all repositories at one interval of its own").
+			Helpf("remove it, and set `timeout.reconciliation` of Argo CD")
+	}
+	if g.Secret.V != "" {
+		list.Warnf(diag.EngineSettingIgnored, g.Secret.At, "`secret` has no effect: Argo CD finds the credentials of a repository by its URL").
+			Helpf("remove it, and register the repository in Argo CD")
+	}
+}
+
+// engineNamespacesNotTaken keeps tenants out of the namespaces of the GitOps engine, whose objects may do everything, and of the
+// Prometheus that is admitted to the platform.
+func engineNamespacesNotTaken(c *plan.Cluster, list *diag.List) {
+	if c.GitOps != nil {
+		notTaken(c, c.GitOps.Namespace, "that of the GitOps engine", list)
+	}
+	if c.Monitoring != nil {
+		notTaken(c, c.Monitoring.Namespace, "that of the cluster's Prometheus", list)
+	}
+}
+
+func notTaken(c *plan.Cluster, taken plan.Value[string], whose string, list *diag.List) {
+	for _, t := range c.Tenants {
+		for _, namespace := range t.Namespaces {
+			if namespace.V == taken.V {
+				list.Errorf(diag.NamespaceTaken, namespace.At, "the namespace `%s` is %s", namespace.V, whose).
+					Also(taken.At, "chosen here").Helpf("choose another name")
+			}
+		}
+	}
+}

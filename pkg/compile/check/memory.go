@@ -1,0 +1,35 @@
+package check
+
+import (
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"lockstep.dev/lockstep/pkg/compile/diag"
+	"lockstep.dev/lockstep/pkg/compile/plan"
+)
+
+// hugePagesAreWhole asks for whole pages, as kubelet does: a pod with half a page is refused.
+func hugePagesAreWhole(c *plan.Cluster, list *diag.List) {
+	for _, p := range profiles(c) {
+		h := p.HugePages
+		if h == nil {
+			continue
+		}
+		page := resource.MustParse(h.Size.V)
+		if h.Amount.V.Value()%page.Value() != 0 {
+			list.Errorf(diag.HugePagesNotWhole, h.Amount.At, "%s is no whole number of pages of %s", h.Amount.V.String(), h.Size.V).
+				Helpf("write a multiple of %s", h.Size.V)
+		}
+	}
+}
+
+// sharedMemoryFits asks for more memory per node than /dev/shm may take of it: what is written there counts as memory of the pod, and
+// a full /dev/shm would leave nothing for the ranks.
+func sharedMemoryFits(c *plan.Cluster, list *diag.List) {
+	for r := range c.Compiled() {
+		size := r.Profile.SharedMemory
+		if size.V != nil && size.V.Cmp(r.Memory.V) >= 0 {
+			list.Errorf(diag.SharedMemoryTooLarge, size.At, "shared memory of %s leaves nothing of the %s of memory that one node of the runtime `%s` takes", size.V.String(), r.Memory.V.String(), r.Name.V).
+				Also(r.Memory.At, "taken here").Helpf("raise the memory of the node, or lower `sharedMemory`: it is a part of that memory")
+		}
+	}
+}

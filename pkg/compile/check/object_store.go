@@ -1,0 +1,47 @@
+package check
+
+import (
+	"net/netip"
+	"net/url"
+	"slices"
+	"strconv"
+
+	"lockstep.dev/lockstep/pkg/compile/diag"
+	"lockstep.dev/lockstep/pkg/compile/plan"
+)
+
+// storesReachable warns of object stores that the tenant's egress does not lead to. Where the endpoint is a name its address is not
+// known: then only that some range opens its port.
+func storesReachable(c *plan.Cluster, list *diag.List) {
+	for _, t := range c.Tenants {
+		if t.ObjectStore == nil || t.ObjectStore.Endpoint.V == "" {
+			continue
+		}
+		endpoint, err := url.Parse(t.ObjectStore.Endpoint.V)
+		if err != nil {
+			continue // decoding has reported it
+		}
+		port := 443
+		if number, err := strconv.Atoi(endpoint.Port()); err == nil {
+			port = number
+		}
+		opens := func(e plan.Egress) bool { return leadsTo(e, endpoint.Hostname(), port) }
+		if !slices.ContainsFunc(t.Egress, opens) {
+			list.Warnf(diag.StoreNotReachable, t.ObjectStore.Endpoint.At, "no egress of the tenant `%s` leads to its object store, `%s` on port %d", t.Name.V, endpoint.Hostname(), port).
+				Helpf("add the range of the store to `network.egress`")
+		}
+	}
+}
+
+func leadsTo(e plan.Egress, host string, port int) bool {
+	opens := func(p plan.Port) bool { return int(p.Port.V) == port && p.Protocol.V == "TCP" }
+	if len(e.Ports) > 0 && !slices.ContainsFunc(e.Ports, opens) {
+		return false
+	}
+	address, err := netip.ParseAddr(host)
+	if err != nil {
+		return true
+	}
+	prefix, err := netip.ParsePrefix(e.CIDR.V)
+	return err == nil && prefix.Contains(address)
+}

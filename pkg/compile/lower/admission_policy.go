@@ -1,0 +1,145 @@
+package lower
+
+import (
+	"strings"
+
+	"lockstep.dev/lockstep/pkg/compile/object"
+	"lockstep.dev/lockstep/pkg/compile/origin"
+	"lockstep.dev/lockstep/pkg/compile/plan"
+)
+
+// Admission policies let the API server itself refuse what specs do not allow, without a webhook that can be down
+// (https://kubernetes.io/docs/reference/access-authn-authz/validating-admission-policy/). What is the same for all tenants is
+// constant in a policy; what differs is in annotations of the tenant's namespaces, which the API server hands to policies and which
+// no tenant can write. So a tenant costs no object more (docs/decisions/2026-11-21-limits-by-admission-policy.md).
+//
+// Expressions use what CEL has in Kubernetes 1.30 and guard every optional field: an expression that fails refuses the request
+// with words that nobody understands.
+const admissionVersion = "admissionregistration.k8s.io/v1"
+
+var (
+	admissionRule   = origin.Rule("admission policy", "what specs declare holds in the cluster, whoever writes to it")
+	failClosedRule  = origin.Rule("admission policy", "a request that cannot be judged is refused")
+	expressionRule  = origin.Rule("admission policy", "the same for all clusters; what differs is in variables and in annotations of namespaces")
+	messageRule     = origin.Rule("admission policy", "a refusal says what was asked, what is allowed and what to do")
+	tenantsOnlyRule = origin.Rule("admission policy", "the policy is for the namespaces of tenants")
+	denyBindingRule = origin.Rule("admission policy binding", "a policy does nothing until a binding says where it holds")
+	forbiddenReason = origin.Rule("admission policy", "a limit of the platform is answered as a quota is")
+	celVariableRule = origin.Rule("admission policy", "a value that several expressions share")
+)
+
+// admissionPolicies adds the policies of a cluster and their bindings.
+func (b *builder) admissionPolicies(c *plan.Cluster) {
+	if !c.AdmissionPolicies() {
+		return
+	}
+	b.policy(trainJobPolicy(c))
+	if c.PinsMemory() {
+		b.policy(podPolicy(c))
+	}
+	b.policy(ownershipPolicy())
+	b.policy(tenantLabelPolicy())
+}
+
+// policy is a ValidatingAdmissionPolicy and the one binding that switches it on.
+type policy struct {
+	name string
+	// rules say which requests are looked at, selector which objects, conditions which of those that remain.
+	rules      []object.Node
+	selector   object.Node
+	conditions []object.Node
+	variables  []object.Node
+	// validations are evaluated all, and the message of the first that fails is the answer.
+	validations []object.Node
+	// namespaces select where the policy holds; nothing means everywhere.
+	namespaces object.Node
+}
+
+func (b *builder) policy(p policy) {
+	b.add(admissionRule, admissionVersion, "ValidatingAdmissionPolicy",
+		platformMeta(constant(p.name)),
+		object.Map("spec",
+			object.Text("failurePolicy", "Fail", failClosedRule),
+			listOrNothing("matchConditions", p.conditions),
+			object.Map("matchConstraints", object.List("resourceRules", p.rules...), p.selector),
+			listOrNothing("validations", p.validations),
+			listOrNothing("variables", p.variables)))
+	resources := object.Node{}
+	if p.namespaces.Kind != object.Nothing {
+		resources = object.Map("matchResources", p.namespaces)
+	}
+	b.add(denyBindingRule, admissionVersion, "ValidatingAdmissionPolicyBinding",
+		platformMeta(constant(p.name)),
+		object.Map("spec",
+			resources, object.Text("policyName", p.name, nil), object.Texts("validationActions", nil, "Deny")))
+}
+
+func listOrNothing(key string, items []object.Node) object.Node {
+	if len(items) == 0 {
+		return object.Node{}
+	}
+	return object.List(key, items...)
+}
+
+// requests is a kind of request that a policy looks at.
+func requests(group, version, resource string, operations ...string) object.Node {
+	return object.Map("",
+		object.Texts("apiGroups", nil, group), object.Texts("apiVersions", nil, version),
+		object.Texts("operations", nil, operations...), object.Texts("resources", nil, resource))
+}
+
+// variable is a CEL expression with a name. It is evaluated when it is first needed, and once per request.
+func variable(name, expression string) object.Node {
+	return variableFrom(name, expression, celVariableRule)
+}
+
+func variableFrom(name, expression string, from *origin.Origin) object.Node {
+	return object.Map("", object.Text("name", name, celVariableRule), object.Text("expression", expression, from))
+}
+
+func condition(name, expression string) object.Node {
+	return object.Map("", object.Text("name", name, nil), object.Text("expression", expression, expressionRule))
+}
+
+// validation refuses a request for which the CEL expression is false, with a message whose parts in braces are CEL expressions too.
+// The API server evaluates the message of a request that passes as well. The summary stands in should a message fail.
+func validation(expression, summary, message string) object.Node {
+	return object.Map("",
+		object.Text("expression", expression, expressionRule),
+		object.Text("message", summary, messageRule),
+		object.Text("messageExpression", concatenation(message), messageRule),
+		object.Text("reason", "Forbidden", forbiddenReason))
+}
+
+// concatenation is a text with expressions in braces as one CEL expression.
+func concatenation(text string) string {
+	var parts []string
+	for text != "" {
+		literal, rest, found := strings.Cut(text, "{")
+		if literal != "" {
+			parts = append(parts, celString(literal))
+		}
+		if !found {
+			break
+		}
+		expression, after, _ := strings.Cut(rest, "}")
+		parts = append(parts, "string("+expression+")")
+		text = after
+	}
+	return strings.Join(parts, " + ")
+}
+
+// celString is a string literal of CEL.
+func celString(value string) string {
+	return "'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(value) + "'"
+}
+
+// labelExists selects what has a label.
+func labelExists(key, label string) object.Node {
+	return object.Map(key, object.List("matchExpressions", object.Map("",
+		object.Text("key", label, nil), object.Text("operator", "Exists", nil)))).With(tenantsOnlyRule)
+}
+
+func labelIs(key, label, value string) object.Node {
+	return object.Map(key, object.Map("matchLabels", object.Text(label, value, nil)))
+}

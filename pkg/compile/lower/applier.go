@@ -1,0 +1,71 @@
+package lower
+
+import (
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"lockstep.dev/lockstep/pkg/compile/object"
+	"lockstep.dev/lockstep/pkg/compile/origin"
+	"lockstep.dev/lockstep/pkg/compile/plan"
+)
+
+var (
+	applierRule = origin.Rule("applier", "Flux applies what is in a tenant's namespaces with the rights of this account, which end there")
+	applyRule   = origin.Rule("applier", "exactly the kinds that are compiled for the tenant, to apply, watch and prune them")
+	bindRule    = origin.Rule("applier", "who writes a RoleBinding must have what it grants, or may bind exactly this role")
+)
+
+// applyVerbs are what server-side apply, health checks and pruning take. Flux never updates and never deletes collections.
+var applyVerbs = []string{"create", "delete", "get", "list", "patch", "watch"}
+
+// applier adds the account with whose rights Flux applies the objects in a tenant's namespaces: a role with their kinds, bound in
+// each namespace. Roles that these objects bind may be bound, and no others.
+func (b *builder) applier(c *plan.Cluster, t *plan.Tenant, inside []object.Object) {
+	name := tenantPrefix + t.Name.V
+	b.add(applierRule, "v1", "ServiceAccount",
+		object.Bool("automountServiceAccountToken", false, nil), gitOpsMeta(c, t, name))
+	b.add(applierRule, rbacVersion, "ClusterRole",
+		tenantMeta(t, nil, object.Text("", name, &t.Name.Origin)), object.List("rules", applierRules(inside)...))
+	for i := range t.Namespaces {
+		b.add(applierRule, rbacVersion, "RoleBinding",
+			tenantMeta(t, &t.Namespaces[i], constant("lockstep-applier")),
+			clusterRoleRef(name),
+			object.List("subjects", object.Map("",
+				object.Text("kind", "ServiceAccount", nil), object.Text("name", name, nil), text("namespace", &c.GitOps.Namespace))))
+	}
+}
+
+func applierRules(inside []object.Object) []object.Node {
+	var rules []object.Node
+	for _, kind := range kindsOf(inside) {
+		rules = append(rules, object.Map("",
+			object.Texts("apiGroups", nil, kind.group), object.Texts("resources", nil, plural(kind)), object.Texts("verbs", nil, applyVerbs...)).With(applyRule))
+	}
+	if roles := boundRoles(inside); len(roles) > 0 {
+		rules = append(rules, object.Map("",
+			object.Texts("apiGroups", nil, rbacGroup), object.Texts("resourceNames", nil, roles...),
+			object.Texts("resources", nil, "clusterroles"), object.Texts("verbs", nil, "bind")).With(bindRule))
+	}
+	return rules
+}
+
+// plural is the name of a kind in requests. The kinds of a tenant are all named by the rule.
+func plural(kind resourceKind) string {
+	resource, _ := meta.UnsafeGuessKindToResource(schema.GroupVersionKind{Group: kind.group, Kind: kind.kind})
+	return resource.Resource
+}
+
+// boundRoles returns the ClusterRoles that RoleBindings grant, in the order in which they come, each once.
+func boundRoles(objects []object.Object) []string {
+	var roles []string
+	seen := map[string]bool{}
+	for i := range objects {
+		role := objects[i].Root.At("roleRef", "name")
+		if objects[i].ID.Kind != "RoleBinding" || role == nil || seen[role.Text] {
+			continue
+		}
+		seen[role.Text] = true
+		roles = append(roles, role.Text)
+	}
+	return roles
+}

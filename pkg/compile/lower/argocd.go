@@ -1,0 +1,145 @@
+package lower
+
+import (
+	"strconv"
+
+	"lockstep.dev/lockstep/pkg/compile/object"
+	"lockstep.dev/lockstep/pkg/compile/origin"
+	"lockstep.dev/lockstep/pkg/compile/plan"
+)
+
+// argoVersion is the API of Argo CD, in the form of its version 3.5.
+const argoVersion = "argoproj.io/v1alpha1"
+
+// inCluster is what Argo CD calls the cluster that it runs on.
+const inCluster = "https://kubernetes.default.svc"
+
+// The waves of Argo CD: a lower one is created earlier and pruned later. A project must be there before its applications, and still
+// there when these take their objects away.
+const (
+	projectWave = iota - 1
+	platformWave
+	runtimesWave
+	boundaryWave
+	tenantWave
+)
+
+var (
+	projectRule       = origin.Rule("argo cd project", "a mistake in the folder of a tenant can harm this tenant only")
+	platformProject   = origin.Rule("argo cd project", "the platform makes roles, policies and namespaces: it may do everything, from this repository only")
+	namespacesRule    = origin.Rule("argo cd project", "the namespaces of the tenant and no others")
+	kindsRule         = origin.Rule("argo cd project", "exactly the kinds that are compiled for the tenant")
+	noClusterKinds    = origin.Rule("argo cd project", "nothing without namespace; the platform applies that")
+	waveRule          = origin.Rule("argo cd wave", "the platform comes first, then runtimes and the namespaces of tenants, then what is in them")
+	retryRule         = origin.Rule("argo cd", "what a stage needs may come later: Argo CD does not wait for the health of an Application unless it is told to")
+	syncOptionsRule   = origin.Rule("argo cd", "server-side apply changes only what is compiled; an object has one owner; what others need goes last")
+	cascadeRule       = origin.Rule("argo cd", "with the Application of a tenant go its objects")
+	argoTrackedServer = origin.Rule("argo cd", "the cluster that Argo CD runs on")
+)
+
+// argoPlatform adds the project and the applications of the platform. The first application is that of the wiring itself.
+func (b *builder) argoPlatform(c *plan.Cluster) {
+	everything := object.Map("", object.Text("group", "*", nil), object.Text("kind", "*", nil))
+	b.argoProject(c, nil, wiringName, platformProject,
+		object.List("clusterResourceWhitelist", everything),
+		object.List("destinations", destination(constant("*"))))
+	b.application(c, application{name: wiringName, project: wiringName, path: stagePath(c, GitOpsFolder), namespace: &c.GitOps.Namespace, wave: platformWave})
+	b.application(c, application{name: platformName, project: wiringName, path: stagePath(c, PlatformFolder), namespace: &c.ControllerNamespace, wave: platformWave})
+	if !hasRuntimes(c) {
+		return
+	}
+	b.application(c, application{name: runtimesName, project: wiringName, path: stagePath(c, RuntimeFolder), namespace: &c.ControllerNamespace, wave: runtimesWave})
+}
+
+// argoTenant adds the project of a tenant and its two applications, of which the platform's makes the namespaces.
+func (b *builder) argoTenant(c *plan.Cluster, t *plan.Tenant, inside []object.Object) {
+	name, folder := tenantPrefix+t.Name.V, stagePath(c, TenantFolder, t.Name.V)
+	destinations := make([]object.Node, len(t.Namespaces))
+	for i := range t.Namespaces {
+		destinations[i] = destination(text("", &t.Namespaces[i]))
+	}
+	b.argoProject(c, t, name, projectRule,
+		object.List("clusterResourceWhitelist").With(noClusterKinds),
+		object.List("destinations", destinations...).With(namespacesRule),
+		object.List("namespaceResourceWhitelist", whitelist(inside)...).With(kindsRule))
+	first := &t.Namespaces[0]
+	b.application(c, application{
+		name: boundaryPrefix + t.Name.V, tenant: t, project: wiringName, path: folder + "/" + BoundaryFolder, namespace: first, wave: boundaryWave, cascade: true,
+	})
+	b.application(c, application{name: name, tenant: t, project: name, path: folder, namespace: first, wave: tenantWave, cascade: true})
+}
+
+func whitelist(inside []object.Object) []object.Node {
+	kinds := kindsOf(inside)
+	items := make([]object.Node, len(kinds))
+	for i, kind := range kinds {
+		items[i] = object.Map("", object.Text("group", kind.group, nil), object.Text("kind", kind.kind, nil))
+	}
+	return items
+}
+
+func destination(namespace object.Node) object.Node {
+	return object.Map("", namespace.Named("namespace"), object.Text("server", inCluster, argoTrackedServer))
+}
+
+func (b *builder) argoProject(c *plan.Cluster, t *plan.Tenant, name string, rule *origin.Origin, spec ...object.Node) {
+	spec = append(spec, object.List("sourceRepos", text("", &c.GitOps.Repository)))
+	annotations := []object.Node{wave(projectWave)}
+	if t == nil {
+		annotations = append(annotations, argoKeep())
+	}
+	b.add(rule, argoVersion, "AppProject", gitOpsMeta(c, t, name, annotations...), object.Map("spec", spec...))
+}
+
+func wave(n int) object.Node {
+	return object.Text("argocd.argoproj.io/sync-wave", strconv.Itoa(n), waveRule)
+}
+
+// argoKeep keeps an object that the wiring no longer has.
+func argoKeep() object.Node {
+	return object.Text("argocd.argoproj.io/sync-options", "Prune=false,Delete=false", keepOwnRule)
+}
+
+// application is a folder that Argo CD applies.
+type application struct {
+	name, project, path string
+	// tenant is nil for what all share.
+	tenant    *plan.Tenant
+	namespace *plan.Value[string]
+	wave      int
+	// cascade says that the objects go with the application.
+	cascade bool
+}
+
+func (b *builder) application(c *plan.Cluster, a application) {
+	g := c.GitOps
+	annotations := []object.Node{wave(a.wave)}
+	if !a.cascade {
+		annotations = append(annotations, argoKeep())
+	}
+	metadata := gitOpsMeta(c, a.tenant, a.name, annotations...)
+	if a.cascade && g.Prune.V {
+		metadata.Put(object.Texts("finalizers", cascadeRule, "resources-finalizer.argocd.argoproj.io"))
+	}
+	b.add(stageRule, argoVersion, "Application", metadata, object.Map("spec",
+		destination(text("", a.namespace)).Named("destination"),
+		object.Text("project", a.project, nil),
+		object.Map("source",
+			object.Text("path", a.path, &g.Path.Origin),
+			text("repoURL", &g.Repository),
+			text("targetRevision", &g.Revision)),
+		syncPolicy(g)))
+}
+
+// syncPolicy tries for ever, because what a stage needs may come later.
+func syncPolicy(g *plan.GitOps) object.Node {
+	return object.Map("syncPolicy",
+		object.Map("automated",
+			object.Bool("prune", g.Prune.V, &g.Prune.Origin),
+			object.Bool("selfHeal", true, driftRule)),
+		object.Map("retry",
+			object.Map("backoff", object.Text("duration", "10s", nil), object.Number("factor", 2, nil), object.Text("maxDuration", "3m", nil)),
+			object.Number("limit", -1, nil),
+			object.Bool("refresh", true, nil)).With(retryRule),
+		object.Texts("syncOptions", syncOptionsRule, "ServerSideApply=true", "FailOnSharedResource=true", "PruneLast=true"))
+}

@@ -1,0 +1,49 @@
+package lower
+
+import (
+	"lockstep.dev/lockstep/pkg/compile/object"
+	"lockstep.dev/lockstep/pkg/compile/origin"
+	"lockstep.dev/lockstep/pkg/compile/plan"
+	"lockstep.dev/lockstep/pkg/mpi"
+)
+
+var (
+	monitorRule = origin.Rule("service monitor", "the controller tells how jobs fare; the labels are those of its chart")
+	scrapeRule  = origin.Rule("metrics policy", "who scrapes may reach the port of the metrics, whatever else closes the namespace")
+)
+
+// What our chart of mpi-controller calls its Service's pods and its port.
+const (
+	controllerNameLabel = "app.kubernetes.io/name"
+	metricsPort         = "metrics"
+)
+
+// monitoring lets the Prometheus of the cluster find and reach mpi-controller.
+func (b *builder) monitoring(c *plan.Cluster) {
+	if c.Monitoring == nil {
+		return
+	}
+	b.serviceMonitor(c)
+	controller := object.Map("podSelector", object.Map("matchLabels", object.Text(controllerNameLabel, mpi.ControllerName, nil)))
+	metadata := platformMeta(constant("lockstep-metrics"))
+	metadata.Put(text("namespace", &c.ControllerNamespace))
+	b.add(scrapeRule, "networking.k8s.io/v1", "NetworkPolicy", metadata, object.Map("spec",
+		object.List("ingress", object.Map("",
+			object.List("from", object.Map("", byName(&c.Monitoring.Namespace))),
+			object.List("ports", object.Map("", object.Text("port", metricsPort, nil), object.Text("protocol", "TCP", nil))))),
+		controller,
+		object.Texts("policyTypes", nil, "Ingress")))
+}
+
+func (b *builder) serviceMonitor(c *plan.Cluster) {
+	m := c.Monitoring
+	labels := object.Map("labels", object.Text(managedByLabel, managedBy, managed))
+	for i := range m.Labels {
+		labels.Put(text(m.Labels[i].Name, &m.Labels[i].Value))
+	}
+	b.add(monitorRule, "monitoring.coreos.com/v1", "ServiceMonitor",
+		object.Map("metadata", labels, object.Text("name", mpi.ControllerName, nil), text("namespace", &c.ControllerNamespace)),
+		object.Map("spec",
+			object.List("endpoints", object.Map("", text("interval", &m.Interval), object.Text("port", metricsPort, nil))),
+			object.Map("selector", object.Map("matchLabels", object.Text(controllerNameLabel, mpi.ControllerName, nil)))))
+}

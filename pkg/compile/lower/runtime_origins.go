@@ -1,0 +1,295 @@
+package lower
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+
+	"lockstep.dev/lockstep/pkg/compile/object"
+	"lockstep.dev/lockstep/pkg/compile/origin"
+	"lockstep.dev/lockstep/pkg/compile/plan"
+	"lockstep.dev/lockstep/pkg/mpi"
+	"lockstep.dev/lockstep/pkg/mpi/template"
+)
+
+// The constants of the portable runtime. Package template says more about each.
+var (
+	runtimeRule   = origin.Rule("portable runtime", "one shape that runs under stock Kubeflow Trainer and under mpi-controller alike")
+	policyRule    = origin.Rule("portable runtime", "upstream admits only OpenMPI here, and what it adds for it is harmless for the others; the label has the implementation")
+	oneLauncher   = origin.Rule("portable runtime", "upstream reads numNodes as the number of launchers, and two would each run the job; the nodes are the parallelism of the node job")
+	keyRule       = origin.Rule("portable runtime", "where the agent looks for the key of the job")
+	networkRule   = origin.Rule("portable runtime", "pods find each other by name, and before they are ready")
+	successRule   = origin.Rule("portable runtime", "a job has succeeded when its launcher has")
+	failureRule   = origin.Rule("portable runtime", "a failed job is not restarted as a whole here: the controller knows which failures are worth it")
+	stepRule      = origin.Rule("portable runtime", "upstream gives the image and the command of a TrainJob to the job with this label, the launcher")
+	jobRule       = origin.Rule("portable runtime", "one launcher and one set of nodes; a pod that fails is not replaced, because its ranks are lost")
+	istioRule     = origin.Rule("portable runtime", "Istio's sidecar blocks the launch and never ends")
+	tokenRule     = origin.Rule("portable runtime", "the agent speaks to nobody but the pods of its job, so that no token of a service account is mounted")
+	linksRule     = origin.Rule("portable runtime", "variables for every Service of the namespace would only hide those of the job")
+	graceRule     = origin.Rule("portable runtime", "the agent needs well under a second to end its sessions")
+	restartRule   = origin.Rule("portable runtime", "a process that died takes its MPI world with it: starting it again helps nobody")
+	securityRule  = origin.Rule("portable runtime", "what the Pod Security Standard `restricted` asks for")
+	spreadRule    = origin.Rule("portable runtime", "the nodes of one job are on different machines as far as possible")
+	agentRule     = origin.Rule("portable runtime", "the agent is started in every pod: it wires the nodes and runs the command of the job")
+	volumeRule    = origin.Rule("portable runtime", "the agent, and a folder for the state of the job; a root file system is not written")
+	memoryRule    = origin.Rule("portable runtime", "/dev/shm with the size that the profile asks for")
+	installRule   = origin.Rule("portable runtime", "a cluster without image volumes gets the agent from an init container, which copies it")
+	containerRule = origin.Rule("portable runtime", "the name of the container that upstream and the controller complete")
+	runsAsRule    = origin.Rule("portable runtime", "the account of the tenant's namespaces that may do what these pods need, and nothing else")
+)
+
+// runtimeTable is the origins of a runtime while they are collected.
+type runtimeTable struct {
+	object.Table
+}
+
+// runtimeOrigins says where each value of a portable runtime comes from.
+func runtimeOrigins(c *plan.Cluster, r *plan.Runtime, network mpi.Network) (*object.Table, error) {
+	env, err := environmentOrigins(r, network)
+	if err != nil {
+		return nil, err
+	}
+	t := &runtimeTable{}
+	t.metadata(r)
+	t.end(r)
+	t.jobSet(r)
+	t.gang(c, r)
+	t.volumes(r)
+	t.podConstants()
+	t.agent(c)
+	t.user(c)
+	t.placement(r.Profile)
+	t.resources(r)
+	t.pod(&r.Image.Origin, "containers", mpi.Container, "image")
+	for name, from := range env {
+		t.pod(from, "containers", mpi.Container, "env", name)
+	}
+	return &t.Table, nil
+}
+
+func (t *runtimeTable) metadata(r *plan.Runtime) {
+	t.Set(&r.Name.Origin, "metadata", "name")
+	for label, from := range map[string]*origin.Origin{
+		managedByLabel:          managed,
+		profileLabel:            &r.ProfileName.Origin,
+		supportLabel:            &r.Deprecated.Origin,
+		defaultLabel:            &r.Default.Origin,
+		mpi.FrameworkLabel:      &r.Framework.Origin,
+		mpi.ImplementationLabel: &r.Implementation.Origin,
+		mpi.VersionLabel:        &r.Version.Origin,
+	} {
+		t.Set(from, "metadata", "labels", label)
+	}
+	t.Set(&r.Description.Origin, "metadata", "annotations", descriptionAnnotation)
+	t.Set(&r.MinNodes.Origin, "metadata", "annotations", minNodesAnnotation)
+	t.Set(&r.MaxNodes.Origin, "metadata", "annotations", maxNodesAnnotation)
+	t.Set(&r.Restarts.Origin, "metadata", "annotations", restartsAnnotation)
+}
+
+// end is what a deprecated runtime says about its end.
+func (t *runtimeTable) end(r *plan.Runtime) {
+	if end := r.Deprecation; end != nil {
+		t.Set(&end.Successor.Origin, "metadata", "annotations", successorAnnotation)
+		t.Set(&end.RetireOn.Origin, "metadata", "annotations", retireOnAnnotation)
+		t.Set(&end.Reason.Origin, "metadata", "annotations", reasonAnnotation)
+	}
+}
+
+func (t *runtimeTable) jobSet(r *plan.Runtime) {
+	t.Set(policyRule, "spec", "mlPolicy", "mpi")
+	t.Set(oneLauncher, "spec", "mlPolicy", "numNodes")
+	t.Set(keyRule, "spec", "mlPolicy", "mpi", "sshAuthMountPath")
+	t.Set(&r.Slots.Origin, "spec", "mlPolicy", "mpi", "numProcPerNode")
+	t.Set(&r.LauncherRunsRanks.Origin, "spec", "mlPolicy", "mpi", "runLauncherAsNode")
+	t.Set(networkRule, "spec", "template", "spec", "network")
+	t.Set(successRule, "spec", "template", "spec", "successPolicy")
+	t.Set(failureRule, "spec", "template", "spec", "failurePolicy")
+	t.job(jobRule, "*")
+	t.job(stepRule, "*", "template", "metadata", "labels", mpi.AncestorLabel)
+	t.job(&r.DefaultNodes.Origin, mpi.NodeJob, "template", "spec", "completions")
+	t.job(&r.DefaultNodes.Origin, mpi.NodeJob, "template", "spec", "parallelism")
+	t.job(&r.MaxDuration.Origin, mpi.LauncherJob, "template", "spec", "activeDeadlineSeconds")
+}
+
+// gang is what schedulers read.
+func (t *runtimeTable) gang(c *plan.Cluster, r *plan.Runtime) {
+	t.Set(&r.Gang.Scheduler.Origin, "spec", "podGroupPolicy")
+	t.Set(&r.Gang.Timeout.Origin, "spec", "podGroupPolicy", "coscheduling", "scheduleTimeoutSeconds")
+	if priority := c.PriorityOf(r); priority != nil {
+		from := origin.Origin{At: priority.Name.At, Kind: origin.Derived, Why: "the cluster's priority for jobs that name none"}
+		if r.Gang.Priority.V != "" {
+			from = r.Gang.Priority.Origin
+		}
+		t.pod(&from, "priorityClassName")
+	}
+	annotations := []string{"*", "template", "spec", "template", "metadata", "annotations"}
+	if level := r.Profile.Level(r.Gang.Within.V); level != nil {
+		from := origin.Origin{At: level.NodeLabel.At, Kind: origin.Derived, Why: "the label of the topology level that the runtime asks for"}
+		from = from.Over(r.Gang.Within.V, &r.Gang.Within.Origin)
+		t.job(&from, append(annotations, template.TopologyAnnotation)...)
+	}
+	if networks := r.Profile.Fabric.Networks; len(networks) > 0 {
+		from := origin.Origin{At: networks[0].At, Kind: origin.Derived, Why: "the networks of the profile's fabric, in the order of their interfaces"}
+		t.job(&from, append(annotations, template.NetworksAnnotation)...)
+	}
+	t.pod(runsAsRule, "serviceAccountName")
+}
+
+func (t *runtimeTable) volumes(r *plan.Runtime) {
+	for i := range r.Volumes {
+		v := &r.Volumes[i]
+		t.pod(&v.Name.Origin, "volumes", v.Name.V)
+		t.pod(&v.Claim.Origin, "volumes", v.Name.V, "persistentVolumeClaim", "claimName")
+		t.pod(&v.ReadOnly.Origin, "volumes", v.Name.V, "persistentVolumeClaim", "readOnly")
+		t.pod(&v.Scratch.Origin, "volumes", v.Name.V, "emptyDir")
+		mount := []string{"containers", mpi.Container, "volumeMounts", v.Name.V}
+		t.pod(&v.Name.Origin, mount...)
+		t.pod(&v.MountPath.Origin, append(mount, "mountPath")...)
+		t.pod(&v.ReadOnly.Origin, append(mount, "readOnly")...)
+	}
+	if r.SecretEnv.V != "" {
+		t.pod(&r.SecretEnv.Origin, "containers", mpi.Container, "envFrom")
+	}
+}
+
+func (t *runtimeTable) podConstants() {
+	t.job(istioRule, "*", "template", "spec", "template", "metadata", "labels")
+	t.pod(tokenRule, "automountServiceAccountToken")
+	t.pod(linksRule, "enableServiceLinks")
+	t.pod(graceRule, "terminationGracePeriodSeconds")
+	t.pod(restartRule, "restartPolicy")
+	t.pod(securityRule, "securityContext")
+	t.pod(spreadRule, "topologySpreadConstraints")
+	t.pod(volumeRule, "volumes")
+	t.pod(containerRule, "containers", mpi.Container)
+	t.pod(agentRule, "containers", mpi.Container, "command")
+	t.pod(volumeRule, "containers", mpi.Container, "volumeMounts")
+	t.pod(securityRule, "containers", mpi.Container, "securityContext")
+}
+
+// agent is how the agent comes into pods: as a volume, or copied by an init container.
+func (t *runtimeTable) agent(c *plan.Cluster) {
+	t.pod(&c.ImageVolumes.Origin, "volumes", mpi.AgentVolume)
+	t.pod(&c.AgentImage.Origin, "volumes", mpi.AgentVolume, "image", "reference")
+	t.pod(installRule, "initContainers")
+	t.pod(securityRule, "initContainers", "*", "securityContext")
+	t.pod(&c.AgentImage.Origin, "initContainers", "*", "image")
+}
+
+func (t *runtimeTable) user(c *plan.Cluster) {
+	if user := c.User.V; user != nil {
+		t.pod(&user.UID.Origin, "securityContext", "runAsUser")
+		t.pod(&user.GID.Origin, "securityContext", "runAsGroup")
+		t.pod(&user.FSGroup.Origin, "securityContext", "fsGroup")
+	}
+}
+
+func (t *runtimeTable) placement(p *plan.Profile) {
+	for _, label := range p.NodeLabels() {
+		t.pod(&label.Origin, "nodeSelector", label.Name)
+	}
+	t.pod(&p.Fabric.LockMemory.Origin, "containers", mpi.Container, "securityContext", "capabilities", "add")
+	for i := range p.Tolerations {
+		t.pod(&p.Tolerations[i].Origin, "tolerations", strconv.Itoa(i))
+	}
+	t.pod(memoryRule, "volumes", "shared-memory")
+	t.pod(memoryRule, "containers", mpi.Container, "volumeMounts", "shared-memory")
+	t.pod(&p.SharedMemory.Origin, "volumes", "shared-memory", "emptyDir", "sizeLimit")
+}
+
+// resources are those of nodes and launcher. A limit is the request again, because memory and devices cannot be shared.
+func (t *runtimeTable) resources(r *plan.Runtime) {
+	for _, part := range []string{"requests", "limits"} {
+		path := []string{"template", "spec", "template", "spec", "containers", mpi.Container, "resources", part}
+		set := func(job, resource string, from *origin.Origin) {
+			t.job(from, slices.Concat([]string{job}, path, []string{resource})...)
+		}
+		set(mpi.NodeJob, "cpu", &r.CPU.Origin)
+		set(mpi.NodeJob, "memory", &r.Memory.Origin)
+		set(mpi.LauncherJob, "cpu", &r.LauncherCPU.Origin)
+		set(mpi.LauncherJob, "memory", &r.LauncherMemory.Origin)
+		for _, offer := range r.Profile.Offers() {
+			if offer.Name != "cpu" && offer.Name != "memory" {
+				set("*", offer.Name, &offer.Origin)
+			}
+		}
+	}
+}
+
+// job sets the origin of a path below the replicated jobs.
+func (t *runtimeTable) job(from *origin.Origin, path ...string) {
+	t.Set(from, append([]string{"spec", "template", "spec", "replicatedJobs"}, path...)...)
+}
+
+// pod sets the origin of a path in the pods of launcher and nodes.
+func (t *runtimeTable) pod(from *origin.Origin, path ...string) {
+	t.job(from, append([]string{"*", "template", "spec", "template", "spec"}, path...)...)
+}
+
+// environmentOrigins says where each variable comes from: the MPI implementation, its network, the profile or the runtime. Each
+// overrides those before it.
+func environmentOrigins(r *plan.Runtime, network mpi.Network) (map[string]*origin.Origin, error) {
+	dialect, err := mpi.DialectOf(r.Implementation.V, r.Version.V)
+	if err != nil {
+		return nil, fmt.Errorf("environment of the runtime: %w", err)
+	}
+	e := environment{origins: map[string]*origin.Origin{}, values: map[string]string{}}
+	deciding := networkDecides(r.Profile, dialect, network)
+	for _, v := range mpi.Environment(dialect, network) {
+		e.set(v.Name, v.Value, origin.Origin{Kind: origin.Derived, At: deciding[v.Name].At, Why: "network of the profile: " + v.Why})
+	}
+	for _, v := range mpi.Environment(dialect, mpi.Network{}) {
+		if e.values[v.Name] == v.Value {
+			e.origins[v.Name] = origin.Rule("environment of "+string(r.Implementation.V), v.Why)
+		}
+	}
+	for _, v := range slices.Concat(r.Profile.Env, r.Env) {
+		e.set(v.Name.V, v.Value.V, v.Value.Origin)
+	}
+	return e.origins, nil
+}
+
+// networkDecides says which setting of the fabric decides a variable: the last one without which it would be another. What no setting
+// decides follows from the kind of the fabric.
+func networkDecides(p *plan.Profile, dialect mpi.Dialect, network mpi.Network) map[string]*origin.Origin {
+	deciding := map[string]*origin.Origin{}
+	for _, v := range mpi.Environment(dialect, network) {
+		deciding[v.Name] = &p.Fabric.Kind.Origin
+	}
+	decide := func(from *origin.Origin, without mpi.Network) {
+		values := map[string]string{}
+		for _, v := range mpi.Environment(dialect, without) {
+			values[v.Name] = v.Value
+		}
+		for _, v := range mpi.Environment(dialect, network) {
+			if value, found := values[v.Name]; !found || value != v.Value {
+				deciding[v.Name] = from
+			}
+		}
+	}
+	without := func(change func(*mpi.Network)) mpi.Network {
+		changed := network
+		change(&changed)
+		return changed
+	}
+	decide(&p.Fabric.Interface.Origin, without(func(n *mpi.Network) { n.Interface = "" }))
+	decide(&p.Fabric.GPUDirect.Origin, without(func(n *mpi.Network) { n.GPUDirect = !n.GPUDirect }))
+	decide(&p.Fabric.GIDIndex.Origin, without(func(n *mpi.Network) { n.GIDIndex = nil }))
+	if len(p.Fabric.HCAs) > 0 {
+		decide(&p.Fabric.HCAs[0].Origin, without(func(n *mpi.Network) { n.HCAs = nil }))
+	}
+	return deciding
+}
+
+// environment is the origin and the value of each variable so far.
+type environment struct {
+	origins map[string]*origin.Origin
+	values  map[string]string
+}
+
+func (e environment) set(name, value string, from origin.Origin) {
+	if earlier := e.origins[name]; earlier != nil {
+		from = from.Over(e.values[name], earlier)
+	}
+	e.origins[name], e.values[name] = &from, value
+}

@@ -1,0 +1,268 @@
+package plan
+
+import (
+	"cmp"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"lockstep.dev/lockstep/api/v1alpha1"
+	"lockstep.dev/lockstep/pkg/compile/decode"
+	"lockstep.dev/lockstep/pkg/compile/resolve"
+	"lockstep.dev/lockstep/pkg/compile/source"
+)
+
+// LocalQueue is the name of the queue that every namespace of a tenant with shares has: TrainJobs name it in the label
+// `kueue.x-k8s.io/queue-name`. It is not `default`, which OpenShift AI makes itself, with another ClusterQueue behind it.
+const LocalQueue = "lockstep"
+
+// Queueing is Kueue on a cluster.
+type Queueing struct {
+	// At is where queueing is switched on.
+	APIVersion Value[string]
+	// Cohorts are sorted by name.
+	Cohorts []*Cohort
+}
+
+// Cohort returns a cohort by name, or nil.
+func (q *Queueing) Cohort(name string) *Cohort {
+	for _, c := range q.Cohorts {
+		if c.Name.V == name {
+			return c
+		}
+	}
+	return nil
+}
+
+// Cohort is a group of queues that lend to each other.
+type Cohort struct {
+	Name Value[string]
+	// Parent is "" at the top.
+	Parent Value[string]
+	Shares []Share
+}
+
+// Queue is a tenant's share of the machines of a cluster.
+type Queue struct {
+	// Cohort is "" for a tenant that is alone.
+	Cohort Value[string]
+	// Shares are those of profiles that the cluster has, sorted by profile.
+	Shares   []Share
+	Preempts Value[string]
+}
+
+// Whom a waiting job may stop.
+const (
+	PreemptsNobody   = "Nobody"
+	PreemptsBorrowed = "Borrowed"
+	PreemptsLower    = "Lower"
+)
+
+// Share is a number of machines of a profile.
+type Share struct {
+	Profile *Profile
+	// ProfileName is the profile's name where the share writes it.
+	ProfileName Value[string]
+	Nodes       Value[int32]
+	// Borrow and Lend are nil for no bound.
+	Borrow, Lend Value[*int32]
+}
+
+// Machines is how many machines of a profile a cluster has.
+type Machines struct {
+	Profile *Profile
+	Nodes   Value[int32]
+	// Unit is what one machine counts for in queues, sorted by resource: what it offers, or what a node and its launcher take
+	// together where a node leaves its launcher no room. A launcher is charged to the machines of its nodes, so that without this a
+	// job on all machines of a share could never start. There are never more launchers than machines with nodes.
+	Unit []Named[resource.Quantity]
+}
+
+// Vain is what a tenant says about queueing without effect on any of its clusters.
+type Vain struct {
+	// Queue is where the queue is written if none of the clusters queues; nowhere otherwise.
+	Queue source.Span
+	// Shares are those of profiles that none of the clusters has.
+	Shares []VainShare
+	// Accelerators is where the quota for accelerators is written if all clusters queue: Kueue counts them then.
+	Accelerators source.Span
+}
+
+// VainShare is a share of machines that are not there.
+type VainShare struct {
+	Profile Value[string]
+	// Elsewhere are clusters with such machines where the tenant does not work.
+	Elsewhere []string
+}
+
+// Topological says whether Kueue places pods itself (topology-aware scheduling). It does on the whole cluster as soon as one
+// profile has a topology: a queue with flavors of both kinds would never admit a job without a wish for a level to those with one.
+func (c *Cluster) Topological() bool {
+	return slices.ContainsFunc(c.Capacity, func(m Machines) bool { return len(m.Profile.Topology) > 0 })
+}
+
+// MachinesOf returns the machines of a profile, or nil where the cluster does not say how many there are.
+func (c *Cluster) MachinesOf(profile string) *Machines {
+	for i := range c.Capacity {
+		if c.Capacity[i].Profile.Name == profile {
+			return &c.Capacity[i]
+		}
+	}
+	return nil
+}
+
+// Offers returns what one machine of the profile offers to jobs, by the name of the resource, devices and huge pages included.
+func (p *Profile) Offers() []Named[resource.Quantity] {
+	offers := []Named[resource.Quantity]{{Name: "cpu", Value: p.CPU}, {Name: "memory", Value: p.Memory}}
+	count := func(name Value[string], n Value[int32]) {
+		if name.V != "" {
+			offers = append(offers, Named[resource.Quantity]{Name: name.V, Value: inherited(n, *resource.NewQuantity(int64(n.V), resource.DecimalSI), "a number as an amount")})
+		}
+	}
+	count(p.Accelerator, p.Accelerators)
+	count(p.Fabric.Resource, p.Fabric.Count)
+	if h := p.HugePages; h != nil {
+		offers = append(offers, Named[resource.Quantity]{Name: "hugepages-" + h.Size.V, Value: h.Amount})
+	}
+	return sortedByName(offers)
+}
+
+// units says what one machine of each profile counts for in queues.
+func (c *Cluster) units() {
+	for i := range c.Capacity {
+		m := &c.Capacity[i]
+		m.Unit = m.Profile.Offers()
+		for _, r := range c.Runtimes {
+			if r.Profile == m.Profile && !r.LauncherRunsRanks.V {
+				m.widen("cpu", r.CPU.V, r.LauncherCPU)
+				m.widen("memory", r.Memory.V, r.LauncherMemory)
+			}
+		}
+	}
+}
+
+// widen makes room for a launcher beside a node.
+func (m *Machines) widen(name string, node resource.Quantity, launcher Value[resource.Quantity]) {
+	node.Add(launcher.V)
+	for i := range m.Unit {
+		unit := &m.Unit[i]
+		if unit.Name == name && node.Cmp(unit.V) > 0 {
+			before := unit.Value
+			unit.Value = inherited(launcher, node, "a node and its launcher, because the node alone takes what the profile offers")
+			unit.Origin = unit.Over(before.V.String(), &before.Origin)
+		}
+	}
+}
+
+func capacity(d *decode.Document, spec *v1alpha1.ClusterSpec, profiles map[string]*Profile) []Machines {
+	var result []Machines
+	for i := range spec.Capacity {
+		if p := profiles[spec.Capacity[i].Profile]; p != nil {
+			result = append(result, Machines{Profile: p, Nodes: written(d, &spec.Capacity[i].Nodes)})
+		}
+	}
+	slices.SortStableFunc(result, func(a, b Machines) int { return cmp.Compare(a.Profile.Name, b.Profile.Name) })
+	return result
+}
+
+func queueing(d *decode.Document, spec *v1alpha1.Queueing, profiles map[string]*Profile) *Queueing {
+	if spec == nil {
+		return nil
+	}
+	q := &Queueing{APIVersion: orDefault(d, &spec.APIVersion, "what Kueue serves from version 0.15 on")}
+	for i := range spec.Cohorts {
+		own := &spec.Cohorts[i]
+		q.Cohorts = append(q.Cohorts, &Cohort{Name: written(d, &own.Name), Parent: written(d, &own.Parent), Shares: shares(d, own.Shares, profiles)})
+	}
+	slices.SortStableFunc(q.Cohorts, func(a, b *Cohort) int { return cmp.Compare(a.Name.V, b.Name.V) })
+	return q
+}
+
+// queue is nil on clusters that do not queue, and for tenants without shares there.
+func queue(d *resolve.Definition[v1alpha1.Tenant], c *Cluster) *Queue {
+	spec := d.Spec.Spec.Queue
+	if spec == nil || c.Queueing == nil {
+		return nil
+	}
+	here := map[string]*Profile{}
+	for _, machines := range c.Capacity {
+		here[machines.Profile.Name] = machines.Profile
+	}
+	q := &Queue{
+		Cohort:   written(d.Document, &spec.Cohort),
+		Shares:   shares(d.Document, spec.Shares, here),
+		Preempts: orDefault(d.Document, &spec.Preempts, "a tenant gets its own machines back when it needs them"),
+	}
+	if len(q.Shares) == 0 {
+		return nil
+	}
+	return q
+}
+
+// shares are those of known profiles, sorted by profile.
+func shares(d *decode.Document, list []v1alpha1.Share, profiles map[string]*Profile) []Share {
+	var result []Share
+	for i := range list {
+		own := &list[i]
+		if p := profiles[own.Profile]; p != nil {
+			result = append(result, Share{
+				Profile: p, ProfileName: written(d, &own.Profile), Nodes: written(d, &own.Nodes),
+				Borrow: written(d, &own.Borrow), Lend: written(d, &own.Lend),
+			})
+		}
+	}
+	slices.SortStableFunc(result, func(a, b Share) int { return cmp.Compare(a.Profile.Name, b.Profile.Name) })
+	return result
+}
+
+// vain compares a tenant's queue with all clusters that it works on.
+func vain(b *resolve.Bundle, d *resolve.Definition[v1alpha1.Tenant]) Vain {
+	spec := &d.Spec.Spec
+	if spec.Queue == nil {
+		return Vain{}
+	}
+	queues, computes := false, false
+	here := map[string]bool{}
+	for _, name := range spec.Clusters {
+		c := b.Clusters.Get(name)
+		if c == nil || !c.Sound {
+			return Vain{}
+		}
+		own := &c.Spec.Spec
+		queues = queues || own.Queueing != nil
+		computes = computes || own.Queueing == nil || !sharesIn(own.Capacity, spec.Queue.Shares)
+		for i := range own.Capacity {
+			here[own.Capacity[i].Profile] = true
+		}
+	}
+	if !queues {
+		return Vain{Queue: d.Key(&spec.Queue)}
+	}
+	v := Vain{Shares: vainShares(b, d, here)}
+	if !computes && len(spec.Quota.Accelerators) > 0 {
+		v.Accelerators = d.Key(&spec.Quota.Accelerators)
+	}
+	return v
+}
+
+func sharesIn(capacity []v1alpha1.Capacity, shares []v1alpha1.Share) bool {
+	return slices.ContainsFunc(shares, func(s v1alpha1.Share) bool { return len(capacity) > 0 && hasProfile(capacity, s.Profile) })
+}
+
+func vainShares(b *resolve.Bundle, d *resolve.Definition[v1alpha1.Tenant], here map[string]bool) []VainShare {
+	var result []VainShare
+	for i := range d.Spec.Spec.Queue.Shares {
+		share := &d.Spec.Spec.Queue.Shares[i]
+		if here[share.Profile] {
+			continue
+		}
+		v := VainShare{Profile: written(d.Document, &share.Profile)}
+		for _, c := range b.Clusters.All() {
+			if own := c.Spec.Spec.Capacity; len(own) > 0 && hasProfile(own, share.Profile) {
+				v.Elsewhere = append(v.Elsewhere, c.Name)
+			}
+		}
+		result = append(result, v)
+	}
+	return result
+}

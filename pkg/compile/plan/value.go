@@ -1,0 +1,65 @@
+package plan
+
+import (
+	"cmp"
+	"slices"
+
+	"lockstep.dev/lockstep/pkg/compile/decode"
+	"lockstep.dev/lockstep/pkg/compile/origin"
+)
+
+// Value is a value and its origin. Its place is where it is written, or for a default the nearest key around it.
+type Value[T any] struct {
+	V T
+	origin.Origin
+}
+
+// Named is a value under a name, for lists that specs write as maps.
+type Named[T any] struct {
+	Name string
+	Value[T]
+}
+
+// written is a field that every spec has, or a list item.
+func written[T any](d *decode.Document, field *T) Value[T] {
+	return Value[T]{V: *field, Origin: d.Origin(field)}
+}
+
+// orDefault is a field that may be left out; why says what its default is for.
+func orDefault[T any](d *decode.Document, field *T, why string) Value[T] {
+	return derived(d, field, *field, why)
+}
+
+// derived is what a field means. Where the field is not written the value is a default; why says what it is for.
+func derived[T, F any](d *decode.Document, field *F, value T, why string) Value[T] {
+	v := Value[T]{V: value, Origin: d.Origin(field)}
+	if !d.Written(field) {
+		v.Kind, v.Why = origin.Default, why
+	}
+	return v
+}
+
+// inherited is a value that another one gives.
+func inherited[T, F any](from Value[F], value T, why string) Value[T] {
+	return Value[T]{V: value, Origin: origin.Origin{At: from.At, Kind: origin.Derived, Why: why, Lost: from.Lost}}
+}
+
+// byName sorts values and drops repetitions; the first of equal ones stays.
+func byName(values []Value[string]) []Value[string] {
+	slices.SortStableFunc(values, func(a, b Value[string]) int { return cmp.Compare(a.V, b.V) })
+	return slices.CompactFunc(values, func(a, b Value[string]) bool { return a.V == b.V })
+}
+
+// entries are those of a map of a spec, sorted by name.
+func entries[T any](d *decode.Document, field *map[string]T) []Named[T] {
+	result := make([]Named[T], 0, len(*field))
+	for name, value := range *field {
+		result = append(result, Named[T]{Name: name, Value: Value[T]{V: value, Origin: d.EntryOrigin(field, name)}})
+	}
+	return sortedByName(result)
+}
+
+func sortedByName[T any](list []Named[T]) []Named[T] {
+	slices.SortFunc(list, func(a, b Named[T]) int { return cmp.Compare(a.Name, b.Name) })
+	return list
+}

@@ -1,0 +1,85 @@
+package plan
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+
+	"lockstep.dev/lockstep/api/v1alpha1"
+	"lockstep.dev/lockstep/pkg/compile/decode"
+)
+
+// endpointVariable is where the SDKs of S3 look for the address of another store
+// (https://docs.aws.amazon.com/sdkref/latest/guide/feature-ss-endpoints.html).
+const endpointVariable = "AWS_ENDPOINT_URL"
+
+// bases are the places where variants name the runtimes that they change.
+func bases(d *decode.Document, list []v1alpha1.Variant) []Value[string] {
+	result := make([]Value[string], 0, len(list))
+	for i := range list {
+		result = append(result, written(d, &list[i].Runtime))
+	}
+	return result
+}
+
+// variants are the tenant's changes of runtimes that are compiled for the cluster, sorted by name.
+func variants(d *decode.Document, list []v1alpha1.Variant, c *Cluster, store *ObjectStore) []*Variant {
+	var result []*Variant
+	for i := range list {
+		own := &list[i]
+		of := slices.IndexFunc(c.Runtimes, func(r *Runtime) bool { return r.Name.V == own.Runtime })
+		if of >= 0 {
+			result = append(result, &Variant{Of: c.Runtimes[of], Runtime: variant(d, own, c.Runtimes[of], &c.Images, store)})
+		}
+	}
+	slices.SortStableFunc(result, func(a, b *Variant) int { return cmp.Compare(a.Runtime.Name.V, b.Runtime.Name.V) })
+	return result
+}
+
+// variant is a runtime with some values changed; what it loses is remembered.
+func variant(d *decode.Document, own *v1alpha1.Variant, of *Runtime, sources *Images, store *ObjectStore) *Runtime {
+	r := *of
+	r.Name, r.Default, r.Tenants, r.Waivers = written(d, &own.Name), Value[bool]{}, nil, nil
+	if own.Image != "" {
+		image := written(d, &own.Image)
+		image.Origin = image.Over(of.Image.Spec.V, &of.Image.Spec.Origin)
+		r.Image = sources.resolve(image)
+	}
+	if own.Nodes != nil {
+		r.bound(d, own.Nodes)
+	}
+	r.Env = slices.Concat(of.Env, store.variables(), variables(d, own.Env))
+	if store != nil {
+		r.SecretEnv = store.Secret
+	}
+	r.Volumes = append(slices.Clone(of.Volumes), volumes(d, own.Volumes)...)
+	return &r
+}
+
+// bound replaces the numbers of nodes that are written; the others stay, as far as they are possible.
+func (r *Runtime) bound(d *decode.Document, own *v1alpha1.Nodes) {
+	replace := func(bound *Value[int32], field *int32) {
+		if d.Written(field) {
+			value, lost := written(d, field), *bound
+			value.Origin = value.Over(strconv.Itoa(int(lost.V)), &lost.Origin)
+			*bound = value
+		}
+	}
+	replace(&r.MinNodes, &own.Min)
+	replace(&r.MaxNodes, &own.Max)
+	replace(&r.DefaultNodes, &own.Default)
+	if !d.Written(&own.Default) && (r.DefaultNodes.V < r.MinNodes.V || r.DefaultNodes.V > r.MaxNodes.V) {
+		r.DefaultNodes = inherited(r.MinNodes, r.MinNodes.V, "a job that asks for nothing gets the least number of nodes")
+	}
+}
+
+// variables tell jobs where the store is; what is in its Secret they read themselves.
+func (o *ObjectStore) variables() []Variable {
+	if o == nil || o.Endpoint.V == "" {
+		return nil
+	}
+	const why = "the tenant's object store"
+	name := o.Endpoint
+	name.V, name.Why = endpointVariable, why
+	return []Variable{{Name: name, Value: o.Endpoint, Why: why}}
+}

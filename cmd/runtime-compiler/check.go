@@ -1,31 +1,40 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/spf13/cobra"
-
-	"lockstep.dev/lockstep/pkg/compile"
 )
 
 func newCheck() *cobra.Command {
 	var input inputFlags
+	var reports reporting
 	cmd := &cobra.Command{
 		Use:   "check",
 		Short: "Report every mistake in the specs and write nothing",
+		Long: `check compiles in memory, reports every mistake with its place, and writes nothing.
+
+Exit codes: 0 fine, 1 a mistake in the specs or a failure, 2 a mistake on the command line, 3 warnings with --fail-on warning.
+"runtime-compiler codes LS2003" explains a code.`,
 		Example: `  runtime-compiler check
-  runtime-compiler check --root ~/platform --cluster local
-  runtime-compiler check -o json | jq -r '.diagnostics[] | "\(.file):\(.line): \(.message)"'`,
+  runtime-compiler check --root ~/platform --cluster local --fail-on warning
+  runtime-compiler check --format json | jq -r '.diagnostics[] | "\(.file):\(.line): \(.message)"'
+
+  # Comments beside the lines of a pull request, by GitHub Actions or by code scanning
+  runtime-compiler check --format github
+  runtime-compiler check --format sarif > lockstep.sarif`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return check(cmd, &input) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return check(cmd, &input, &reports) },
 	}
 	input.register(cmd)
+	input.registerWorkers(cmd)
+	reports.register(cmd, &input)
 	return cmd
 }
 
-func check(cmd *cobra.Command, input *inputFlags) error {
-	asJSON, err := input.json()
-	if err != nil {
+func check(cmd *cobra.Command, input *inputFlags, reports *reporting) error {
+	if err := cmp.Or(reports.validate(), input.validate()); err != nil {
 		return err
 	}
 	root, err := input.open()
@@ -33,16 +42,13 @@ func check(cmd *cobra.Command, input *inputFlags) error {
 		return err
 	}
 	defer root.Close()
-	clusters, list := compile.Compile(root.FS(), compile.Options{Cluster: input.cluster})
-	return tell(cmd, asJSON, list, summarize(clusters), func(s clusterSummary) string {
+	shown := newProgress(cmd.ErrOrStderr())
+	summaries, list, err := compileInto(cmd.Context(), root.FS(), input.options(), nil, shown.tell)
+	shown.clear()
+	if err != nil {
+		return failure{err}
+	}
+	return reports.tell(cmd, list, summaries, func(s clusterSummary) string {
 		return fmt.Sprintf("%s: %d objects, no mistakes", s.Name, s.Objects)
 	})
-}
-
-func summarize(clusters []compile.Cluster) []clusterSummary {
-	var summaries []clusterSummary
-	for _, c := range clusters {
-		summaries = append(summaries, clusterSummary{Name: c.Name, Objects: c.Objects.Len()})
-	}
-	return summaries
 }

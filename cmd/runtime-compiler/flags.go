@@ -1,39 +1,45 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"os"
+	"runtime"
+	"time"
 
 	"github.com/spf13/cobra"
+
+	"lockstep.dev/lockstep/pkg/compile"
 )
 
 // inputFlags are common to the commands that compile.
 type inputFlags struct {
-	root, cluster, output, format string
+	root, cluster string
+	// workers is 0 for as many as there are processors.
+	workers int
 }
 
 func (f *inputFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.root, "root", ".", "folder with catalog/, tenants/ and overlays/")
 	flags.StringVar(&f.cluster, "cluster", "", "compile this cluster only")
-	flags.StringVarP(&f.output, "output", "o", "text", "output format: text or json")
-	flags.StringVar(&f.format, "format", "", "alias of --output")
-	_ = flags.MarkHidden("format") // fails only for a flag that does not exist
 }
 
-// json says whether JSON is wanted.
-func (f *inputFlags) json() (bool, error) {
-	format := f.output
-	if f.format != "" {
-		format = f.format
+// registerWorkers adds the flag of commands that compile everything.
+func (f *inputFlags) registerWorkers(cmd *cobra.Command) {
+	cmd.Flags().IntVar(&f.workers, "workers", 0, "how many units are compiled at one time; 0 means one per processor")
+}
+
+func (f *inputFlags) validate() error {
+	if f.workers < 0 {
+		return fmt.Errorf("--workers is %d: 0 means one per processor, more a number of your own", f.workers)
 	}
-	switch format {
-	case "text":
-		return false, nil
-	case "json":
-		return true, nil
-	}
-	return false, fmt.Errorf("unknown output format `%s`: allowed are `text` and `json`", format)
+	return nil
+}
+
+// options say what to compile, and that dates are judged by today's, everywhere the same.
+func (f *inputFlags) options() compile.Options {
+	return compile.Options{Cluster: f.cluster, Today: time.Now().UTC().Format(time.DateOnly), Workers: cmp.Or(f.workers, runtime.GOMAXPROCS(0)), Jsonnet: evaluator()}
 }
 
 // open opens the root. Nothing outside of it can be read, not even through symbolic links: the specs of a change that nobody has

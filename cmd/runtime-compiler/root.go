@@ -14,6 +14,7 @@ const (
 	exitFine    = 0
 	exitFailure = 1
 	exitUsage   = 2
+	exitFailOn  = 3
 )
 
 // errReported ends a command whose findings were printed already.
@@ -21,6 +22,13 @@ var errReported = errors.New("reported")
 
 // failure is an error of the work, not of the command line.
 type failure struct{ error }
+
+// tooSevere ends a command that found warnings, where these should make it fail. It holds their number.
+type tooSevere struct{ warnings int }
+
+func (e tooSevere) Error() string {
+	return fmt.Sprintf("warnings: %d, and --fail-on is `warning`", e.warnings)
+}
 
 // run runs the command line and returns the exit code.
 func run(args []string, stdout, stderr io.Writer) int {
@@ -30,11 +38,15 @@ func run(args []string, stdout, stderr io.Writer) int {
 	root.SetErr(stderr)
 	err := root.Execute()
 	var failed failure
+	var severe tooSevere
 	switch {
 	case err == nil:
 		return exitFine
 	case errors.Is(err, errReported):
 		return exitFailure
+	case errors.As(err, &severe):
+		fmt.Fprintf(stderr, "error: %v\n", err)
+		return exitFailOn
 	case errors.As(err, &failed):
 		fmt.Fprintf(stderr, "error: %v\n", err)
 		return exitFailure
@@ -61,7 +73,7 @@ func newRoot() *cobra.Command {
 		Long: `runtime-compiler reads the specs of a repository (catalog/, tenants/, overlays/), reports every mistake in them with its place,
 and writes what a GitOps engine syncs: dist/<cluster>/.
 
-Exit codes: 0 fine, 1 a mistake in the specs or a failure, 2 a mistake on the command line.`,
+Exit codes: 0 fine, 1 a mistake in the specs or a failure, 2 a mistake on the command line, 3 warnings with --fail-on warning.`,
 		Example: `  # Report every mistake, write nothing
   runtime-compiler check
 
@@ -76,6 +88,6 @@ Exit codes: 0 fine, 1 a mistake in the specs or a failure, 2 a mistake on the co
 		SilenceErrors: true,
 	}
 	root.SuggestionsMinimumDistance = 2
-	root.AddCommand(newBuild(), newCheck(), newVersion())
+	root.AddCommand(newAffects(), newBuild(), newCheck(), newCodes(), newExplain(), newFmt(), newGraph(), newNew(), newPlan(), newSchema(), newVersion(), newJsonnetWorker())
 	return root
 }

@@ -1,0 +1,99 @@
+package main
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"lockstep.dev/lockstep/pkg/compile/explain"
+	"lockstep.dev/lockstep/pkg/compile/object"
+)
+
+func newAffects() *cobra.Command {
+	var a answering
+	cmd := &cobra.Command{
+		Use:   "affects FILE[:LINE]",
+		Short: "List the compiled values that a line of a spec feeds",
+		Long: `affects is the other way round of explain: it lists every compiled value that comes from a line of a spec, or from a file, and
+those that would if nothing overrode it. FILE is relative to --root, or to the folder where you are.`,
+		Example: `  runtime-compiler affects catalog/profiles/cpu-ethernet.yaml:12
+  runtime-compiler affects tenants/team-vision.yaml -o json | jq length`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error { return affects(cmd, &a, args[0]) },
+	}
+	a.register(cmd)
+	return cmd
+}
+
+func affects(cmd *cobra.Command, a *answering, argument string) error {
+	file, line, err := place(argument)
+	if err != nil {
+		return err
+	}
+	if file, err = a.inRoot(file); err != nil {
+		return err
+	}
+	var values []explain.Value
+	err = a.units(cmd, func(cluster string, objects []object.Object) {
+		values = append(values, explain.Affected(cluster, objects, file, line)...)
+	})
+	if err != nil {
+		return err
+	}
+	if len(values) == 0 && a.format == formatText {
+		_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s feeds no compiled value\n", argument)
+		return err
+	}
+	return a.tell(cmd, values)
+}
+
+// place reads FILE:LINE, also with the column that diagnostics print behind it.
+func place(argument string) (file string, line int, err error) {
+	parts := strings.Split(argument, ":")
+	if len(parts) == 1 {
+		return argument, 0, nil
+	}
+	line, err = strconv.Atoi(parts[1])
+	if err != nil || line < 1 || len(parts) > 3 {
+		return "", 0, fmt.Errorf("`%s` is no place: write FILE or FILE:LINE, for example `tenants/team-vision.yaml:14`", argument)
+	}
+	return parts[0], line, nil
+}
+
+// inRoot returns the file's path below the root.
+func (a *answering) inRoot(file string) (string, error) {
+	root, err := a.input.open()
+	if err != nil {
+		return "", err
+	}
+	defer root.Close()
+	for _, candidate := range []string{path.Clean(filepath.ToSlash(file)), below(a.input.root, file)} {
+		if info, err := fs.Stat(root.FS(), candidate); err == nil && info.Mode().IsRegular() {
+			return candidate, nil
+		}
+	}
+	return "", fmt.Errorf("there is no file `%s` below --root `%s`", file, a.input.root)
+}
+
+// below returns a path of the machine relative to the root, or "" when it leads elsewhere.
+func below(root, file string) string {
+	base, err := filepath.Abs(root)
+	if err != nil {
+		return ""
+	}
+	target, err := filepath.Abs(file)
+	if err != nil {
+		return ""
+	}
+	relative, err := filepath.Rel(base, target)
+	if err != nil || relative == ".." || strings.HasPrefix(relative, ".."+string(os.PathSeparator)) {
+		return ""
+	}
+	return filepath.ToSlash(relative)
+}

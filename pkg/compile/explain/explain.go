@@ -1,0 +1,124 @@
+// Package explain answers questions about compiled objects: where a value comes from (explain), and which values a line of a
+// spec feeds (affects).
+//
+// It adds nothing to what lowering recorded: each leaf of an object has an origin already. The package is pure and looks at one
+// unit of objects at a time, so that a large repository is never in memory as a whole.
+package explain
+
+import (
+	"strings"
+
+	"lockstep.dev/lockstep/pkg/compile/object"
+	"lockstep.dev/lockstep/pkg/compile/origin"
+)
+
+// Value is one leaf of a compiled object, and its origin.
+type Value struct {
+	Cluster string
+	Object  object.ID
+	Path    Path
+	// Text is the value as YAML would show it; Empty says that it is an empty map or list.
+	Text string
+	From *origin.Origin
+}
+
+// Query selects leaves. Empty fields select everything.
+type Query struct {
+	// Kind and Name are compared without regard to case, as kubectl does; Kind may be a plural.
+	Kind, Namespace, Name string
+	// Path selects a leaf, or all leaves below a container.
+	Path Path
+}
+
+// Selects says whether an object is meant.
+func (q Query) Selects(id object.ID) bool {
+	return (q.Kind == "" || sameKind(q.Kind, id)) &&
+		(q.Namespace == "" || q.Namespace == id.Namespace) &&
+		(q.Name == "" || strings.EqualFold(q.Name, id.Name))
+}
+
+// sameKind takes `ResourceQuota`, `resourcequota`, `resourcequotas`, `NetworkPolicies` and `resourcequota.v1`-like forms with a group.
+func sameKind(asked string, id object.ID) bool {
+	name, group, grouped := strings.Cut(strings.ToLower(asked), ".")
+	if grouped && group != id.Group {
+		return false
+	}
+	kind := strings.ToLower(id.Kind)
+	switch {
+	case name == kind, name == kind+"s", name == kind+"es":
+		return true
+	}
+	stem, isY := strings.CutSuffix(kind, "y")
+	return isY && name == stem+"ies"
+}
+
+// Objects returns the identities of the objects that a query selects.
+func Objects(objects []object.Object, q Query) []object.ID {
+	var found []object.ID
+	for i := range objects {
+		if q.Selects(objects[i].ID) {
+			found = append(found, objects[i].ID)
+		}
+	}
+	return found
+}
+
+// Values returns the leaves that a query selects, in the order of the objects.
+func Values(cluster string, objects []object.Object, q Query) []Value {
+	var values []Value
+	for i := range objects {
+		o := &objects[i]
+		if !q.Selects(o.ID) {
+			continue
+		}
+		o.Leaves(func(path []string, leaf *object.Node, from *origin.Origin) {
+			if q.Path.Holds(path) {
+				values = append(values, value(cluster, o, path, leaf, from))
+			}
+		})
+	}
+	return values
+}
+
+// Affected returns the leaves that a line of a file feeds: those that come from it, and those that would if nothing overrode it.
+func Affected(cluster string, objects []object.Object, file string, line int) []Value {
+	var values []Value
+	for i := range objects {
+		o := &objects[i]
+		o.Leaves(func(path []string, leaf *object.Node, from *origin.Origin) {
+			if stands(from, file, line) {
+				values = append(values, value(cluster, o, path, leaf, from))
+			}
+		})
+	}
+	return values
+}
+
+func stands(from *origin.Origin, file string, line int) bool {
+	if from.At.Path() == file && (line == 0 || from.At.Line == line) {
+		return true
+	}
+	for _, lost := range from.Lost {
+		if lost.Origin != nil && lost.Origin.At.Path() == file && (line == 0 || lost.Origin.At.Line == line) {
+			return true
+		}
+	}
+	return false
+}
+
+// value copies the path, which the walk reuses.
+func value(cluster string, o *object.Object, path []string, leaf *object.Node, from *origin.Origin) Value {
+	return Value{Cluster: cluster, Object: o.ID, Path: append(Path(nil), path...), Text: text(leaf), From: from}
+}
+
+func text(leaf *object.Node) string {
+	switch leaf.Kind {
+	case object.MapNode:
+		return "{}"
+	case object.ListNode:
+		return "[]"
+	case object.NullNode:
+		return "null"
+	}
+	return leaf.Text
+}

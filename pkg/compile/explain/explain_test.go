@@ -1,0 +1,112 @@
+package explain_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"lockstep.dev/lockstep/pkg/compile/explain"
+	"lockstep.dev/lockstep/pkg/compile/object"
+	"lockstep.dev/lockstep/pkg/compile/origin"
+	"lockstep.dev/lockstep/pkg/compile/source"
+)
+
+func TestPathsSurviveARoundTrip(t *testing.T) {
+	for _, path := range []explain.Path{
+		{"spec"}, {"spec", "hard", "requests.cpu"}, {"metadata", "labels", "app.kubernetes.io/managed-by"}, {"a", "0", "b"},
+	} {
+		parsed, err := explain.ParsePath(path.String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(path, parsed); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", path, diff)
+		}
+	}
+}
+
+func TestParsePathAsPeopleWriteIt(t *testing.T) {
+	tests := map[string]struct {
+		text string
+		want explain.Path
+		ok   bool
+	}{
+		"LeadingDot":    {".spec.hard", explain.Path{"spec", "hard"}, true},
+		"SingleQuotes":  {"spec.hard['requests.cpu']", explain.Path{"spec", "hard", "requests.cpu"}, true},
+		"Index":         {"spec.items[0].name", explain.Path{"spec", "items", "0", "name"}, true},
+		"Empty":         {"", nil, true},
+		"OpenBracket":   {"spec[0", nil, false},
+		"TwoDots":       {"spec..hard", nil, false},
+		"DotAtTheEnd":   {"spec.", nil, false},
+		"BracketAtOnce": {`["a.b"].c`, explain.Path{"a.b", "c"}, true},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			got, err := explain.ParsePath(tc.text)
+			if (err == nil) != tc.ok {
+				t.Fatalf("error %v, want success %v", err, tc.ok)
+			}
+			if diff := cmp.Diff(tc.want, got); tc.ok && diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func FuzzParsePath(f *testing.F) {
+	f.Add(`spec.hard["requests.cpu"]`)
+	f.Fuzz(func(_ *testing.T, text string) { _, _ = explain.ParsePath(text) })
+}
+
+func sample() []object.Object {
+	file := source.NewFile("tenants/a.yaml", []byte("one\ntwo\nthree\n"))
+	at := func(line int) *origin.Origin {
+		return &origin.Origin{At: source.Span{File: file, Line: line, Column: 1, Length: 1}}
+	}
+	over := at(2).Over("7", at(3))
+	root := object.Map("",
+		object.Text("apiVersion", "v1", nil), object.Text("kind", "ResourceQuota", nil),
+		object.Map("metadata", object.Text("name", "q", nil), object.Text("namespace", "a", at(1))),
+		object.Map("spec", object.Map("hard", object.Text("pods", "8", &over))))
+	return []object.Object{object.New(root, object.Place{}, origin.Rule("quota", "bounds"))}
+}
+
+func TestQueries(t *testing.T) {
+	tests := map[string]struct {
+		query explain.Query
+		want  int
+	}{
+		"Everything":     {explain.Query{}, 5},
+		"KindInLower":    {explain.Query{Kind: "resourcequota"}, 5},
+		"Plural":         {explain.Query{Kind: "ResourceQuotas", Name: "Q"}, 5},
+		"OtherKind":      {explain.Query{Kind: "limitrange"}, 0},
+		"OtherNamespace": {explain.Query{Namespace: "b"}, 0},
+		"Below":          {explain.Query{Path: explain.Path{"spec"}}, 1},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			if got := len(explain.Values("c", sample(), tc.query)); got != tc.want {
+				t.Errorf("%d values, want %d", got, tc.want)
+			}
+		})
+	}
+}
+
+func TestPluralOfY(t *testing.T) {
+	if !(explain.Query{Kind: "networkpolicies"}).Selects(object.ID{Kind: "NetworkPolicy"}) {
+		t.Error("networkpolicies does not select a NetworkPolicy")
+	}
+}
+
+// A line affects what comes from it, and what would if nothing overrode it.
+func TestAffected(t *testing.T) {
+	for line, want := range map[int]string{1: "metadata.namespace", 2: "spec.hard.pods", 3: "spec.hard.pods"} {
+		values := explain.Affected("c", sample(), "tenants/a.yaml", line)
+		if len(values) != 1 || values[0].Path.String() != want {
+			t.Errorf("line %d affects %v, want %s", line, values, want)
+		}
+	}
+	if all := explain.Affected("c", sample(), "tenants/a.yaml", 0); len(all) != 2 {
+		t.Errorf("the file affects %d values, want 2", len(all))
+	}
+}

@@ -1,0 +1,156 @@
+// Package whatif answers questions about capacity: where the machines of each cluster are, how many each tenant can have, and what
+// would become of that if a tenant came, or machines came or went.
+//
+// A question is a change of plans. What is changed is lowered, checked and proven like a real change of the specs, so that the answer
+// is what a pull request with it would be told. The package is pure, and changes no plan that it is given.
+package whatif
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"lockstep.dev/lockstep/pkg/compile/check"
+	"lockstep.dev/lockstep/pkg/compile/diag"
+	"lockstep.dev/lockstep/pkg/compile/lower"
+	"lockstep.dev/lockstep/pkg/compile/plan"
+	"lockstep.dev/lockstep/pkg/compile/proof/capacity"
+)
+
+// Cluster is the capacity of a cluster.
+type Cluster struct {
+	Name string `json:"name"`
+	// Queues says that Kueue counts machines; otherwise quotas count resources.
+	Queues   bool             `json:"queues"`
+	Profiles []capacity.Stock `json:"profiles"`
+	Tenants  []capacity.Room  `json:"tenants"`
+	// Quotas are what quotas promise of each resource.
+	Quotas []capacity.Promise `json:"quotas"`
+}
+
+// Answer is what becomes of one cluster.
+type Answer struct {
+	// Cluster is before the change, After the same after it; nil where it cannot be made.
+	Before *Cluster `json:"before"`
+	After  *Cluster `json:"after"`
+	Fits   bool     `json:"fits"`
+	// Why are the findings that the change would bring; an error means that it does not fit.
+	Why []Finding `json:"findings"`
+	// Shrinks are the tenants that would have less room than before.
+	Shrinks []Shrink `json:"shrinks"`
+}
+
+// Finding is what the compiler would say.
+type Finding struct {
+	Code     diag.Code     `json:"code"`
+	Severity diag.Severity `json:"severity"`
+	Message  string        `json:"message"`
+}
+
+// Shrink is the room of a tenant before and after.
+type Shrink struct {
+	Before capacity.Room `json:"before"`
+	After  capacity.Room `json:"after"`
+}
+
+// Table returns the capacity of clusters as they are.
+func Table(clusters []*plan.Cluster) []Cluster {
+	result := make([]Cluster, len(clusters))
+	for i, c := range clusters {
+		result[i], _ = examine(c)
+	}
+	return result
+}
+
+// Ask returns what becomes of each cluster that the change concerns. It fails for a change that makes no sense: a profile, cohort or
+// cluster that is not there, a tenant that exists.
+func Ask(clusters []*plan.Cluster, change Change) ([]Answer, error) {
+	concerned, err := change.concerns(clusters)
+	if err != nil {
+		return nil, fmt.Errorf("ask about capacity: %w", err)
+	}
+	answers := make([]Answer, 0, len(concerned))
+	for _, c := range concerned {
+		answers = append(answers, answer(c, change))
+	}
+	return answers, nil
+}
+
+func answer(c *plan.Cluster, change Change) Answer {
+	changed := change.apply(c)
+	before, known := examine(c)
+	after, found := examine(changed)
+	a := Answer{Before: &before, After: &after, Fits: true, Why: []Finding{}, Shrinks: []Shrink{}}
+	refused := 0
+	for _, d := range found {
+		again := slices.ContainsFunc(known, func(k *diag.Diagnostic) bool { return k.Code == d.Code && k.Message == d.Message })
+		switch {
+		case again || d.Code == diag.NoUsableRuntime: // a question about machines leaves runtimes open
+		case change.Tenant != "" && (d.Code == diag.DefaultJobDoesNotFit || d.Code == diag.QuotaRefusesJob):
+			refused = max(refused, 1+len(d.Notes)) // a note for each other runtime
+			a.add(Finding{d.Code, diag.Warning, d.Message})
+		default:
+			a.add(Finding{d.Code, d.Severity, d.Message})
+		}
+	}
+	if t := tenantOf(changed, change.Tenant); t != nil && refused > 0 && refused >= len(t.Usable) {
+		a.Fits = false // a tenant may do without some runtimes, not without all
+	}
+	a.quotas()
+	a.shrinks()
+	slices.SortStableFunc(a.Why, func(x, y Finding) int {
+		return cmp.Or(cmp.Compare(x.Severity, y.Severity), cmp.Compare(x.Code, y.Code))
+	})
+	return a
+}
+
+func (a *Answer) add(f Finding) {
+	a.Why = append(a.Why, f)
+	a.Fits = a.Fits && f.Severity != diag.Error && f.Code != diag.Overcommitted
+}
+
+// quotas refuses what only quotas count, where they would promise more than there is and more than before.
+func (a *Answer) quotas() {
+	for _, after := range a.After.Quotas {
+		if after.Over && !a.After.Queues && !slices.Contains(a.Before.Quotas, after) {
+			a.add(Finding{diag.Overcommitted, diag.Warning, fmt.Sprintf("`%s` has %s %s, and quotas would promise %s", a.After.Name, after.Has, after.Resource, after.Promised)})
+		}
+	}
+}
+
+func (a *Answer) shrinks() {
+	for _, before := range a.Before.Tenants {
+		for _, after := range a.After.Tenants {
+			same := after.Tenant == before.Tenant && after.Profile == before.Profile
+			if same && (after.Guaranteed < before.Guaranteed || after.Busy < before.Busy || after.Most < before.Most) {
+				a.Shrinks = append(a.Shrinks, Shrink{Before: before, After: after})
+			}
+		}
+	}
+}
+
+// examine compiles what decides about capacity, and judges it.
+func examine(c *plan.Cluster) (Cluster, []*diag.Diagnostic) {
+	list := &diag.List{}
+	check.Cluster(c, list)
+	facts := []capacity.Facts{capacity.Of(lower.Platform(c)), capacity.Of(lower.Runtimes(c, list))}
+	for _, t := range c.Tenants {
+		facts = append(facts, capacity.Of(lower.Tenant(c, t, list)))
+	}
+	capacity.Prove(c, facts, list)
+	result := Cluster{Name: c.Name.V, Queues: c.Queueing != nil, Tenants: []capacity.Room{}}
+	stocks, rooms := capacity.Account(c, facts)
+	result.Profiles = append([]capacity.Stock{}, stocks...)
+	result.Tenants = append(result.Tenants, rooms...)
+	result.Quotas = append([]capacity.Promise{}, capacity.Promises(c, facts)...)
+	return result, list.Sorted()
+}
+
+func tenantOf(c *plan.Cluster, name string) *plan.Tenant {
+	for _, t := range c.Tenants {
+		if t.Name.V == name {
+			return t
+		}
+	}
+	return nil
+}

@@ -1,0 +1,142 @@
+// Package accepted proves that the API server of a cluster accepts what was compiled for it: every object, ours, rendered by a chart
+// or changed by a patch, is checked against the schemas of the cluster's version of Kubernetes (package schema says what that covers).
+//
+// Servers is made once per run, so that clusters share schemas; Of says what is known of one cluster's server; Prove looks at the
+// objects of one unit and is safe to call from many goroutines. What the server would say about a field is reported at the line
+// of the spec, chart or patch that the field comes from.
+//
+// Not proven, and said once: everything if the build has no schemas, and what changed between two versions if there are schemas of a
+// neighbour only. Kinds that are not known are accepted from charts and patches, which may bring their CRDs, and never from the compiler.
+package accepted
+
+import (
+	"cmp"
+	"fmt"
+
+	"lockstep.dev/lockstep/pkg/compile/diag"
+	"lockstep.dev/lockstep/pkg/compile/object"
+	"lockstep.dev/lockstep/pkg/compile/origin"
+	"lockstep.dev/lockstep/pkg/compile/plan"
+	"lockstep.dev/lockstep/pkg/compile/schema"
+	"lockstep.dev/lockstep/pkg/compile/source"
+)
+
+// Servers are the API servers of the clusters of one run.
+type Servers struct {
+	versions map[int]*Server
+}
+
+// Server is what is known of the API servers of one version. A nil Server accepts everything.
+type Server struct {
+	schemas *schema.Schemas
+}
+
+// Of returns the API server of a cluster. It reports what cannot be proven there.
+func (s *Servers) Of(cluster *plan.Cluster, list *diag.List) *Server {
+	minor, found := nearest(cluster.Minor, schema.Minors())
+	switch {
+	case !found:
+		list.Warnf(diag.SchemasMissing, source.Span{}, "this build of runtime-compiler has no schemas of Kubernetes: whether API servers accept the objects was not checked").
+			Helpf("use a released build, or run `make schemas` and build again")
+		return nil
+	case minor != cluster.Minor:
+		list.Warnf(diag.VersionNotKnown, cluster.Version.At, "there are no schemas of Kubernetes 1.%d: the objects were checked against those of 1.%d", cluster.Minor, minor).
+			Notef("there are schemas of %s", versions(schema.Minors()))
+	}
+	return s.version(minor)
+}
+
+// version returns the server of a version that there are schemas of.
+func (s *Servers) version(minor int) *Server {
+	if server := s.versions[minor]; server != nil {
+		return server
+	}
+	schemas, err := schema.For(minor)
+	if err != nil {
+		panic(fmt.Sprintf("schemas are listed and missing: %v", err))
+	}
+	if s.versions == nil {
+		s.versions = map[int]*Server{}
+	}
+	s.versions[minor] = &Server{schemas}
+	return s.versions[minor]
+}
+
+// nearest returns the number that is nearest to the wanted one, of two the lower.
+func nearest(wanted int, of []int) (number int, found bool) {
+	for _, candidate := range of {
+		if !found || distance(candidate, wanted) < distance(number, wanted) {
+			number, found = candidate, true
+		}
+	}
+	return number, found
+}
+
+func distance(a, b int) int { return max(a-b, b-a) }
+
+// versions lists minor versions for people.
+func versions(minors []int) string {
+	text := ""
+	for i, minor := range minors {
+		switch {
+		case i > 0 && i == len(minors)-1:
+			text += " and "
+		case i > 0:
+			text += ", "
+		}
+		text += fmt.Sprintf("1.%d", minor)
+	}
+	return text
+}
+
+// Prove reports what the server would refuse.
+func (s *Server) Prove(objects []object.Object, list *diag.List) {
+	if s == nil {
+		return
+	}
+	for i := range objects {
+		o := &objects[i]
+		for _, p := range s.schemas.Check(&o.Root) {
+			if p.Unknown {
+				unknown(o, list)
+				continue
+			}
+			from := cmp.Or(p.From, o.Rule)
+			list.Errorf(diag.Refused, place(from, o), "the API server would refuse %s: %s", o.ID, p).Helpf("%s", remedy(from))
+		}
+	}
+}
+
+// unknown reports an object of ours whose kind has no schema: one that a rule of the compiler makes, and no chart or file.
+func unknown(o *object.Object, list *diag.List) {
+	if o.Rule != nil && o.Rule.Kind != origin.Constant {
+		return
+	}
+	list.Errorf(diag.KindNotKnown, o.Origin, "there is no schema for %s: whether the API server accepts it is not known", o.ID).
+		Helpf("%s", ourMistake)
+}
+
+// place is where a value comes from; a constant comes from the spec that the object is made for.
+func place(from *origin.Origin, o *object.Object) source.Span {
+	if from == nil || from.At.IsZero() {
+		return o.Origin
+	}
+	return from.At
+}
+
+const ourMistake = "it is a mistake in the compiler: please report it with the spec"
+
+// remedy says who can put a value right.
+func remedy(from *origin.Origin) string {
+	switch {
+	case from == nil:
+		return ourMistake
+	case from.Kind == origin.Patched:
+		return "correct the patch"
+	case from.Kind == origin.Rendered:
+		return "correct the chart or the values that are given to it"
+	case from.Kind == origin.Written:
+		return "write another value; that the compiler did not refuse it earlier is a mistake in it: please report it"
+	}
+	return ourMistake
+}

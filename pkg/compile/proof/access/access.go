@@ -1,0 +1,265 @@
+// Package access proves from the emitted roles and bindings of a cluster what people and accounts of tenants may do:
+//
+//   - in the namespaces of their tenant exactly what their role promises: nothing more, and nothing less;
+//   - outside of them nothing but read the catalog;
+//   - nobody else has rights in a namespace of a tenant, but mpi-controller and what applies the tenant's objects;
+//   - the roles of mpi-controller are mpi-controller's alone, and it has no others;
+//   - no role adds to the roles of the platform (view, edit, admin) what people of tenants must not have.
+//
+// The flow is Of, unit by unit, Add, cluster by cluster, and Prove. The closure is that of Kubernetes' RBAC
+// (https://kubernetes.io/docs/reference/access-authn-authz/rbac/): rules add up, ClusterRoles aggregate by labels, a binding in a
+// namespace holds there. What roles promise is written down here a second time, in promise.go: a mistake in package lower is one that
+// both would have to make. What is decided elsewhere (admission policies, OpenShift's projects) only takes away, and is not looked at.
+package access
+
+import (
+	"slices"
+	"strings"
+
+	"lockstep.dev/lockstep/pkg/compile/object"
+	"lockstep.dev/lockstep/pkg/compile/origin"
+	"lockstep.dev/lockstep/pkg/compile/proof/labels"
+	"lockstep.dev/lockstep/pkg/compile/source"
+)
+
+const rbacGroup = "rbac.authorization.k8s.io"
+
+// Facts are what the proof must know of the objects of a unit.
+type Facts struct {
+	roles    []*role
+	bindings []binding
+	accounts []Subject
+}
+
+// roleRef names a Role of a namespace, or a ClusterRole, whose namespace is "".
+type roleRef struct{ namespace, name string }
+
+type role struct {
+	roleRef
+	labels map[string]string
+	rules  []Rule
+	// aggregates selects the ClusterRoles whose rules are the role's own.
+	aggregates []labels.Selector
+	// fixed is how many rules stay when others are added: what a manifest of such a role says itself the API server throws away, but
+	// what is known of the platform's roles holds.
+	fixed int
+	// platform says that every cluster has the role.
+	platform bool
+	// bad says that the selectors are not understood.
+	bad bool
+	at  source.Span
+	// rights are computed once, when somebody asks.
+	rights []Right
+	number int
+}
+
+// Subject is somebody: a User, a Group or a ServiceAccount, which has a namespace.
+type Subject struct{ Kind, Namespace, Name string }
+
+// The kinds of a Subject.
+const (
+	group          = "Group"
+	user           = "User"
+	serviceAccount = "ServiceAccount"
+)
+
+// String returns for example `Group vision-editors` or `ServiceAccount vision/default`.
+func (s Subject) String() string {
+	if s.Namespace != "" {
+		return s.Kind + " " + s.Namespace + "/" + s.Name
+	}
+	return s.Kind + " " + s.Name
+}
+
+type binding struct {
+	// namespace is "" for the whole cluster.
+	namespace, name string
+	role            roleRef
+	subjects        []Subject
+	at              source.Span
+	// places are those of the subjects.
+	places []source.Span
+	// rendered says that the binding comes from a chart.
+	rendered bool
+}
+
+// Of returns the facts of objects.
+func Of(objects []object.Object) Facts {
+	var f Facts
+	for i := range objects {
+		o := &objects[i]
+		switch {
+		case o.ID.Kind == serviceAccount && o.ID.Group == "":
+			f.accounts = append(f.accounts, Subject{serviceAccount, o.ID.Namespace, o.ID.Name})
+		case o.ID.Group != rbacGroup:
+		case o.ID.Kind == "Role" || o.ID.Kind == "ClusterRole":
+			f.roles = append(f.roles, readRole(o))
+		case o.ID.Kind == "RoleBinding" || o.ID.Kind == "ClusterRoleBinding":
+			f.bindings = append(f.bindings, readBinding(o))
+		}
+	}
+	return f
+}
+
+func readRole(o *object.Object) *role {
+	r := &role{roleRef: roleRef{o.ID.Namespace, o.ID.Name}, labels: map[string]string{}, rules: readRules(o.Root.Get("rules")), at: o.Origin}
+	if own := o.Root.At("metadata", "labels"); own != nil {
+		for i := range own.Children {
+			r.labels[own.Children[i].Key] = own.Children[i].Text
+		}
+	}
+	if selectors := o.Root.At("aggregationRule", "clusterRoleSelectors"); selectors != nil {
+		for i := range selectors.Children {
+			s, ok := labels.Read(&selectors.Children[i])
+			r.aggregates, r.bad = append(r.aggregates, s), r.bad || !ok
+		}
+	}
+	return r
+}
+
+func readBinding(o *object.Object) binding {
+	b := binding{namespace: o.ID.Namespace, name: o.ID.Name, at: o.Origin, rendered: o.Rule != nil && o.Rule.Kind == origin.Rendered}
+	if ref := o.Root.Get("roleRef"); ref != nil {
+		switch name := textOf(ref.Get("name")); textOf(ref.Get("kind")) {
+		case "Role":
+			b.role = roleRef{b.namespace, name}
+		case "ClusterRole":
+			b.role = roleRef{"", name}
+		}
+	}
+	subjects := o.Root.Get("subjects")
+	for i := 0; subjects != nil && i < len(subjects.Children); i++ {
+		s := &subjects.Children[i]
+		b.subjects = append(b.subjects, Subject{textOf(s.Get("kind")), textOf(s.Get("namespace")), textOf(s.Get("name"))})
+		b.places = append(b.places, placeOf(o, s.Get("name")))
+	}
+	return b
+}
+
+// placeOf is where a spec names a subject, or the spec that the binding is made for.
+func placeOf(o *object.Object, n *object.Node) source.Span {
+	if n != nil && n.From != nil && n.From.Kind != origin.Rendered && !n.From.At.IsZero() {
+		return n.From.At
+	}
+	return o.Origin
+}
+
+// Cluster is the facts of a cluster. The zero Cluster is empty and ready.
+type Cluster struct {
+	roles    map[roleRef]*role
+	bindings []binding
+	accounts []Subject
+}
+
+// Add adds the facts of a unit.
+func (c *Cluster) Add(f Facts) {
+	if c.roles == nil {
+		c.roles = map[roleRef]*role{}
+	}
+	for _, r := range f.roles {
+		r.number = len(c.roles)
+		if taken := c.roles[r.roleRef]; taken != nil { // which is reported elsewhere
+			r.number = taken.number
+		}
+		c.roles[r.roleRef] = r
+	}
+	c.bindings = append(c.bindings, f.bindings...)
+	c.accounts = append(c.accounts, f.accounts...)
+}
+
+// aggregate gives roles the rules of those that they select, and the platform's roles those that name them by label.
+func (c *Cluster) aggregate() {
+	for _, known := range platformRoles() {
+		if c.roles[known.roleRef] == nil {
+			known.number, known.fixed, known.platform = len(c.roles), len(known.rules), true
+			c.roles[known.roleRef] = known
+		}
+	}
+	all := c.sorted()
+	for changed := true; changed; {
+		changed = false
+		for _, r := range all {
+			changed = r.takeFrom(all) || changed
+		}
+	}
+	for _, r := range all {
+		r.rights = rights(r.rules)
+	}
+}
+
+// takeFrom replaces the rules of a role that aggregates, and says whether that changed them.
+func (r *role) takeFrom(all []*role) bool {
+	if len(r.aggregates) == 0 {
+		return false
+	}
+	rules := slices.Clone(r.rules[:r.fixed])
+	for _, other := range all {
+		selected := func(s labels.Selector) bool { return s.Selects(other.labels) }
+		if other != r && other.namespace == "" && slices.ContainsFunc(r.aggregates, selected) {
+			rules = append(rules, other.rules...)
+		}
+	}
+	rules = distinct(rules)
+	if len(rules) == len(r.rules) {
+		return false
+	}
+	r.rules = rules
+	return true
+}
+
+func distinct(rules []Rule) []Rule {
+	var kept []Rule
+	for _, r := range rules {
+		if !slices.ContainsFunc(kept, func(k Rule) bool { return k.equal(&r) }) {
+			kept = append(kept, r)
+		}
+	}
+	return kept
+}
+
+func (r *Rule) equal(other *Rule) bool {
+	return slices.Equal(r.Verbs, other.Verbs) && slices.Equal(r.Groups, other.Groups) && slices.Equal(r.Resources, other.Resources) &&
+		slices.Equal(r.Names, other.Names) && slices.Equal(r.URLs, other.URLs)
+}
+
+// sorted returns the roles by namespace and name.
+func (c *Cluster) sorted() []*role {
+	list := make([]*role, 0, len(c.roles))
+	for _, r := range c.roles {
+		list = append(list, r)
+	}
+	slices.SortFunc(list, func(a, b *role) int {
+		if a.namespace != b.namespace {
+			return strings.Compare(a.namespace, b.namespace)
+		}
+		return strings.Compare(a.name, b.name)
+	})
+	return list
+}
+
+// Allows answers a question as the API server would, for a user and the groups that the user is in.
+func (c *Cluster) Allows(name string, groups []string, q Question) bool {
+	for i := range c.bindings {
+		b := &c.bindings[i]
+		r := c.roles[b.role]
+		if r == nil || b.namespace != "" && (b.namespace != q.Namespace || q.URL != "") || !b.names(name, groups) {
+			continue
+		}
+		if slices.ContainsFunc(r.rules, func(rule Rule) bool { return rule.allows(&q) }) {
+			return true
+		}
+	}
+	return false
+}
+
+func (b *binding) names(name string, groups []string) bool {
+	return slices.ContainsFunc(b.subjects, func(s Subject) bool {
+		switch s.Kind {
+		case group:
+			return slices.Contains(groups, s.Name)
+		case serviceAccount:
+			return name == "system:serviceaccount:"+s.Namespace+":"+s.Name
+		}
+		return s.Name == name
+	})
+}

@@ -1,0 +1,366 @@
+package access
+
+import (
+	"cmp"
+	"encoding/binary"
+	"slices"
+	"strings"
+
+	"lockstep.dev/lockstep/pkg/compile/diag"
+	"lockstep.dev/lockstep/pkg/compile/plan"
+	"lockstep.dev/lockstep/pkg/compile/source"
+	"lockstep.dev/lockstep/pkg/mpi"
+)
+
+// proof is one run over the facts of a cluster.
+type proof struct {
+	*Cluster
+	plan *plan.Cluster
+	list *diag.List
+	bans []ban
+	// owners are the tenants by namespace, people the classes of a group by tenant.
+	owners map[string]*plan.Tenant
+	people map[string]map[*plan.Tenant]class
+	held   []holding
+	index  map[holder]int
+	// byNumber are the roles.
+	byNumber []*role
+	// sets are the rights of sets of roles, promised those of classes.
+	sets     map[string][]Right
+	promised map[class][]Right
+}
+
+// holder is a subject in a namespace, or in the whole cluster for "".
+type holder struct {
+	Subject
+	namespace string
+}
+
+// holding is the roles of a holder, by number, and where the spec names the subject for the first of them.
+type holding struct {
+	holder
+	roles []int
+	at    source.Span
+	by    string
+}
+
+// Held is what a subject may do in a namespace, or in the whole cluster for "".
+type Held struct {
+	Subject   Subject
+	Namespace string
+	// Rights are sorted. Those who have the same roles share them; nobody changes them.
+	Rights []Right
+}
+
+// Prove reports what people and accounts of the tenants of a plan may do and must not, and returns what everybody may do, sorted by
+// namespace and subject. It is called once, after all facts were added.
+func (c *Cluster) Prove(p *plan.Cluster, list *diag.List) []Held {
+	r := proof{
+		Cluster: c, plan: p, list: list, bans: bans(), owners: map[string]*plan.Tenant{}, people: map[string]map[*plan.Tenant]class{},
+		index: map[holder]int{}, sets: map[string][]Right{}, promised: map[class][]Right{},
+	}
+	c.aggregate()
+	r.read()
+	r.hold()
+	r.byNumber = c.numbered()
+	for i := range r.held {
+		r.judge(&r.held[i])
+	}
+	r.promisesKept()
+	r.aggregations()
+	return r.result()
+}
+
+func (c *Cluster) numbered() []*role {
+	list := make([]*role, len(c.roles))
+	for _, r := range c.roles {
+		list[r.number] = r
+	}
+	return list
+}
+
+// read notes who belongs to whom.
+func (r *proof) read() {
+	for _, t := range r.plan.Tenants {
+		for i := range t.Namespaces {
+			r.owners[t.Namespaces[i].V] = t
+		}
+		for _, of := range []struct {
+			class  class
+			groups []plan.Value[string]
+		}{{admin, t.Admins}, {editor, t.Editors}, {viewer, t.Viewers}} {
+			for i := range of.groups {
+				name := of.groups[i].V
+				if r.people[name] == nil {
+					r.people[name] = map[*plan.Tenant]class{}
+				}
+				r.people[name][t] |= of.class
+			}
+		}
+	}
+}
+
+// hold collects the roles of each holder. Roles that nobody knows are reported where they matter to tenants.
+func (r *proof) hold() {
+	for i := range r.bindings {
+		b := &r.bindings[i]
+		known := r.roles[b.role]
+		for j, subject := range b.subjects {
+			switch {
+			case known != nil && !known.bad:
+				r.give(holder{subject, b.namespace}, known.number, b.places[j], b.name)
+			case r.concerns(subject, b.namespace):
+				r.list.Errorf(diag.AccessNotProvable, b.places[j], "the binding `%s` gives the role `%s` to %s, and what that role allows is not known", b.name, b.role.name, subject)
+			}
+			r.controllerAlone(b, subject, b.places[j])
+		}
+	}
+}
+
+func (r *proof) give(h holder, role int, at source.Span, by string) {
+	i, known := r.index[h]
+	if !known {
+		i = len(r.held)
+		r.index[h] = i
+		r.held = append(r.held, holding{holder: h, at: at, by: by})
+	}
+	r.held[i].roles = append(r.held[i].roles, role)
+}
+
+// concerns says whether a binding matters to tenants: by its namespace, or by its subject. The controller's roles are in its chart,
+// which may be installed by somebody else.
+func (r *proof) concerns(s Subject, namespace string) bool {
+	if r.controller(s) {
+		return false
+	}
+	return r.owners[namespace] != nil || r.ofTenants(s) || everybody(s, r.owners)
+}
+
+func (r *proof) ofTenants(s Subject) bool {
+	return s.Kind == group && r.people[s.Name] != nil || s.Kind == serviceAccount && r.owners[s.Namespace] != nil
+}
+
+// everybody says whether a group of Kubernetes itself has people or pods of tenants in it: all such groups, but those of the accounts
+// of one namespace of the platform.
+func everybody(s Subject, owners map[string]*plan.Tenant) bool {
+	if s.Kind == serviceAccount || !strings.HasPrefix(s.Name, "system:") {
+		return false
+	}
+	namespace, ofOne := strings.CutPrefix(s.Name, "system:serviceaccounts:")
+	return s.Kind == user && s.Name == "system:anonymous" || s.Kind == group && (!ofOne || owners[namespace] != nil)
+}
+
+func (r *proof) controller(s Subject) bool {
+	return s == Subject{serviceAccount, r.plan.ControllerNamespace.V, mpi.ControllerName}
+}
+
+// applier says whether a subject is the account that applies what is in the namespaces of a tenant.
+func (r *proof) applier(s Subject, t *plan.Tenant) bool {
+	g := r.plan.GitOps
+	return g != nil && s.Kind == serviceAccount && s.Namespace == g.Namespace.V && s.Name == "lockstep-tenant-"+t.Name.V
+}
+
+func (r *proof) appliesSomewhere(s Subject) bool {
+	return slices.ContainsFunc(r.plan.Tenants, func(t *plan.Tenant) bool { return r.applier(s, t) })
+}
+
+// controllerRole says whether a role is one that the chart of mpi-controller declares.
+func controllerRole(name string) bool {
+	return name == mpi.ControllerName || strings.HasPrefix(name, mpi.ControllerName+"-")
+}
+
+// controllerAlone reports roles of the controller with somebody else, and the controller with other roles.
+func (r *proof) controllerAlone(b *binding, s Subject, at source.Span) {
+	declared, is := controllerRole(b.role.name), r.controller(s)
+	switch {
+	case declared && !is:
+		r.list.Errorf(diag.ControllerBeyondChart, at, "the binding `%s` gives the role `%s` of %s to %s", b.name, b.role.name, mpi.ControllerName, s)
+	case is && !declared:
+		r.list.Errorf(diag.ControllerBeyondChart, at, "the binding `%s` gives the role `%s` to %s, whose chart does not declare it", b.name, b.role.name, mpi.ControllerName)
+	case is && b.namespace == "" && !b.rendered:
+		r.list.Errorf(diag.ControllerBeyondChart, at, "the binding `%s` gives %s the role `%s` in the whole cluster, and does not come from its chart", b.name, mpi.ControllerName, b.role.name)
+	case is && b.namespace != "" && b.namespace != r.plan.ControllerNamespace.V && r.owners[b.namespace] == nil:
+		r.list.Errorf(diag.ControllerBeyondChart, at, "the binding `%s` gives %s the role `%s` in `%s`, where no tenant has jobs", b.name, mpi.ControllerName, b.role.name, b.namespace)
+	}
+}
+
+// judge compares what a holder has with what it may have.
+func (r *proof) judge(h *holding) {
+	owner := r.owners[h.namespace]
+	has := r.rights(h)
+	switch {
+	case len(has) == 0 || r.controller(h.Subject):
+	case everybody(h.Subject, r.owners):
+		r.list.Errorf(diag.EverybodyBound, h.at, "the binding `%s` gives rights to the %s, which is one of Kubernetes itself: `%s`", h.by, h.Subject, has[0])
+	case owner != nil && r.applier(h.Subject, owner):
+		r.judgeApplier(h, has)
+	case owner != nil && h.Kind == serviceAccount && h.Subject.Namespace == h.namespace:
+		r.atMost(h, has, accounts(r.plan, h.Name))
+	case owner != nil && h.Kind == group && r.people[h.Name][owner] != 0:
+		r.atMost(h, has, r.promise(r.people[h.Name][owner]))
+	case owner != nil:
+		r.stranger(h, owner)
+	case r.ofTenants(h.Subject) && h.namespace == "" && h.Kind == group:
+		r.atMost(h, has, catalog())
+	case r.ofTenants(h.Subject) || r.appliesSomewhere(h.Subject):
+		r.atMost(h, has, nil)
+	case h.namespace == "" && slices.ContainsFunc(h.roles, func(number int) bool { return strings.HasPrefix(r.byNumber[number].name, "lockstep-") }):
+		r.list.Errorf(diag.StrangerBound, h.at, "the binding `%s` gives a role of tenants to the %s, whom no tenant names", h.by, h.Subject)
+	}
+}
+
+func (r *proof) promise(of class) []Right {
+	if _, known := r.promised[of]; !known {
+		r.promised[of] = promise(r.plan, of)
+	}
+	return r.promised[of]
+}
+
+// rights returns what the roles of a holder allow together.
+func (r *proof) rights(h *holding) []Right {
+	slices.Sort(h.roles)
+	h.roles = slices.Compact(h.roles)
+	if len(h.roles) == 1 {
+		return r.byNumber[h.roles[0]].rights
+	}
+	var key []byte
+	for _, number := range h.roles {
+		key = binary.AppendUvarint(key, uint64(number))
+	}
+	set, known := r.sets[string(key)]
+	if !known {
+		for _, number := range h.roles {
+			set = append(set, r.byNumber[number].rights...)
+		}
+		slices.SortFunc(set, compare)
+		set = slices.Compact(set)
+		r.sets[string(key)] = set
+	}
+	return set
+}
+
+// beyond returns the rights that are no part of allowed ones.
+func beyond(has, allowed []Right) []Right {
+	if slices.Equal(has, allowed) {
+		return nil
+	}
+	var extra []Right
+	for _, right := range has {
+		if !slices.ContainsFunc(allowed, func(a Right) bool { return a.covers(right) }) {
+			extra = append(extra, right)
+		}
+	}
+	return extra
+}
+
+func (r *proof) atMost(h *holding, has, allowed []Right) {
+	extra := beyond(has, allowed)
+	if len(extra) == 0 {
+		return
+	}
+	// What is banned is told first.
+	slices.SortStableFunc(extra, func(a, b Right) int { return cmp.Compare(banned(b, r.bans), banned(a, r.bans)) })
+	d := r.list.Errorf(diag.BeyondRole, h.at, "the %s may `%s` in %s, which its tenant does not give it", h.Subject, extra[0], place(h.namespace))
+	if why := reason(extra[0], r.bans); why != "" {
+		d.Notef("%s", why)
+	}
+	if len(extra) > 1 {
+		d.Notef("it may do %d more things that it must not, for example `%s`", len(extra)-1, extra[1])
+	}
+}
+
+func banned(right Right, list []ban) int {
+	if reason(right, list) != "" {
+		return 1
+	}
+	return 0
+}
+
+func place(namespace string) string {
+	if namespace == "" {
+		return "the whole cluster"
+	}
+	return "the namespace `" + namespace + "`"
+}
+
+func (r *proof) stranger(h *holding, owner *plan.Tenant) {
+	r.list.Errorf(diag.StrangerBound, h.at, "the binding `%s` gives rights in the namespace `%s` to the %s, whom the tenant `%s` does not name", h.by, h.namespace, h.Subject, owner.Name.V)
+}
+
+// judgeApplier asks that the account which applies a tenant's objects names what it may do: no wildcard, no way to more rights.
+func (r *proof) judgeApplier(h *holding, has []Right) {
+	for _, right := range has {
+		wild := right.Verb == all || right.Group == all || strings.Contains(right.Resource, all)
+		bind := right.Verb == "bind" && (right.Name == "" || !strings.HasPrefix(right.Name, "lockstep-") && !controllerRole(right.Name))
+		power := slices.Contains([]string{"escalate", "impersonate", "use", "sign", "approve"}, right.Verb) ||
+			slices.Contains([]string{"secrets", "pods/exec", "serviceaccounts/token", "nodes"}, right.Resource)
+		if wild || bind || power {
+			r.list.Errorf(diag.BeyondRole, h.at, "the %s applies the objects of a tenant and may `%s` in %s, which that does not take", h.Subject, right, place(h.namespace))
+			return
+		}
+	}
+}
+
+// promisesKept reports people who lack what their role promises.
+func (r *proof) promisesKept() {
+	readers := catalog()
+	for _, t := range r.plan.Tenants {
+		for _, name := range t.People() {
+			of := r.people[name.V][t]
+			for i := range t.Namespaces {
+				r.keeps(holder{Subject{group, "", name.V}, t.Namespaces[i].V}, name.At, r.promise(of))
+			}
+			r.keeps(holder{Subject{group, "", name.V}, ""}, name.At, readers)
+		}
+	}
+}
+
+func (r *proof) keeps(h holder, at source.Span, promised []Right) {
+	var has []Right
+	if i, known := r.index[h]; known {
+		has = r.rights(&r.held[i])
+	}
+	if lacks := beyond(promised, has); len(lacks) > 0 {
+		r.list.Errorf(diag.RoleMissing, at, "the %s may not `%s` in %s, which the tenant promises it", h.Subject, lacks[0], place(h.namespace))
+	}
+}
+
+// aggregations reports roles that add to view, edit or admin of the platform what is banned for tenants.
+func (r *proof) aggregations() {
+	platform := platformRoles()
+	for _, own := range r.sorted() {
+		adds := slices.ContainsFunc(platform, func(p *role) bool { return len(p.aggregates) > 0 && p.aggregates[0].Selects(own.labels) })
+		if !adds || own.platform {
+			continue
+		}
+		if right, why := r.tooMuch(own); why != "" {
+			r.list.Errorf(diag.AggregatesTooMuch, own.at, "the ClusterRole `%s` adds `%s` to a role of the platform", own.name, right).Notef("%s", why)
+		}
+	}
+}
+
+// tooMuch returns a right that a role must not add to the platform's. The compiler's own add what viewers and editors have at most.
+func (r *proof) tooMuch(own *role) (Right, string) {
+	for _, right := range own.rights {
+		if why := reason(right, r.bans); why != "" {
+			return right, why
+		}
+	}
+	ours := map[string]class{"lockstep-aggregate-to-view": viewer, "lockstep-aggregate-to-edit": editor}[own.name]
+	if extra := beyond(own.rights, r.promise(ours)); ours != 0 && len(extra) > 0 {
+		return extra[0], "the compiled roles add what viewers and editors of tenants have, nothing more"
+	}
+	return Right{}, ""
+}
+
+func (r *proof) result() []Held {
+	list := make([]Held, len(r.held))
+	for i := range r.held {
+		list[i] = Held{Subject: r.held[i].Subject, Namespace: r.held[i].namespace, Rights: r.rights(&r.held[i])}
+	}
+	slices.SortFunc(list, func(a, b Held) int {
+		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Subject.Kind, b.Subject.Kind),
+			strings.Compare(a.Subject.Namespace, b.Subject.Namespace), strings.Compare(a.Subject.Name, b.Subject.Name))
+	})
+	return list
+}

@@ -1,0 +1,253 @@
+// Package capacity proves that what is compiled for a cluster can run there, as far as numbers decide it: queues guarantee no more
+// machines than there are, every runtime that a tenant may use fits its queue or its quota and its limits, jobs reach their queue,
+// and no resource is counted by two systems.
+//
+// It reads compiled objects, not the plan: a mistake of the compiler or of a patch is found like one of a spec. The plan only says
+// what was meant: which runtimes a tenant may use, how many machines there are, whom a queue may preempt. Kueue's arithmetic is
+// that of its scheduler (pkg/cache/scheduler/resource_node.go and pkg/scheduler/flavorassigner of v0.16).
+//
+// The flow is Of per unit, side by side, then Prove once per cluster over the facts of all its units. Facts keep no object.
+package capacity
+
+import (
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"lockstep.dev/lockstep/pkg/compile/object"
+	"lockstep.dev/lockstep/pkg/compile/origin"
+	"lockstep.dev/lockstep/pkg/compile/source"
+)
+
+// Facts are what the objects of a unit say about capacity. The zero Facts say nothing.
+type Facts struct {
+	runtimes   []runtime
+	flavors    []flavor
+	topologies []topology
+	queues     []queue
+	locals     []localQueue
+	quotas     []namespaceQuota
+	limits     []limitRange
+	claims     []claim
+	priorities []priority
+}
+
+// amount is a number of a resource as Kueue counts it: thousandths of CPU, whole units of everything else.
+type amount struct {
+	name  string
+	value int64
+	from  *origin.Origin
+}
+
+// amounts are sorted by name.
+type amounts []amount
+
+func (a amounts) get(name string) (amount, bool) {
+	for i := range a {
+		if a[i].name == name {
+			return a[i], true
+		}
+	}
+	return amount{}, false
+}
+
+func (a amounts) value(name string) int64 {
+	found, _ := a.get(name)
+	return found.value
+}
+
+// localQueue leads from a namespace to a queue.
+type localQueue struct {
+	namespace, name, queue string
+	at                     source.Span
+}
+
+// namespaceQuota is a ResourceQuota.
+type namespaceQuota struct {
+	namespace string
+	hard      amounts
+	at        source.Span
+}
+
+// limitRange is a LimitRange for containers.
+type limitRange struct {
+	namespace                     string
+	most, standard, standardAsked amounts
+	at                            source.Span
+}
+
+// claim is a PersistentVolumeClaim.
+type claim struct {
+	namespace, name string
+	size            amount
+	kept            bool
+	at              source.Span
+}
+
+// priority is a WorkloadPriorityClass.
+type priority struct {
+	name, description string
+	value             int64
+	at                source.Span
+}
+
+// topology is the levels of a Topology, by label.
+type topology struct {
+	name   string
+	levels []string
+}
+
+// Of returns the facts of the objects of a unit.
+func Of(objects []object.Object) Facts {
+	var f Facts
+	for i := range objects {
+		f.add(&objects[i])
+	}
+	return f
+}
+
+func (f *Facts) add(o *object.Object) {
+	switch r := whole(o); o.ID.Kind {
+	case "ClusterTrainingRuntime", "TrainingRuntime":
+		f.runtimes = append(f.runtimes, runtimeOf(o.ID, r))
+	case "ResourceFlavor":
+		f.flavors = append(f.flavors, flavorOf(o.ID, r))
+	case "Topology":
+		f.topologies = append(f.topologies, topologyOf(o.ID, r))
+	case "ClusterQueue", "Cohort":
+		f.queues = append(f.queues, queueOf(o.ID, r))
+	case "LocalQueue":
+		f.locals = append(f.locals, localQueue{o.ID.Namespace, o.ID.Name, r.text("spec", "clusterQueue"), r.at("spec", "clusterQueue").place()})
+	case "ResourceQuota":
+		hard := r.at("spec", "hard")
+		f.quotas = append(f.quotas, namespaceQuota{o.ID.Namespace, hard.amounts(), r.at("metadata", "namespace").place()})
+	case "LimitRange":
+		f.limits = append(f.limits, limitRangesOf(o.ID, r)...)
+	case "PersistentVolumeClaim":
+		f.claims = append(f.claims, claimOf(o.ID, r))
+	case "WorkloadPriorityClass":
+		value, _ := strconv.ParseInt(r.text("value"), 10, 64)
+		f.priorities = append(f.priorities, priority{o.ID.Name, r.text("description"), value, r.at("value").place()})
+	}
+}
+
+func topologyOf(id object.ID, r reader) topology {
+	t := topology{name: id.Name}
+	for _, level := range r.at("spec", "levels").items() {
+		t.levels = append(t.levels, level.text("nodeLabel"))
+	}
+	return t
+}
+
+func limitRangesOf(id object.ID, r reader) []limitRange {
+	var result []limitRange
+	for _, item := range r.at("spec", "limits").items() {
+		if item.text("type") == "Container" {
+			result = append(result, limitRange{
+				namespace: id.Namespace, at: item.place(),
+				most: item.at("max").amounts(), standard: item.at("default").amounts(), standardAsked: item.at("defaultRequest").amounts(),
+			})
+		}
+	}
+	return result
+}
+
+func claimOf(id object.ID, r reader) claim {
+	annotations := r.at("metadata", "annotations")
+	kept := annotations.text("argocd.argoproj.io/sync-options") == "Prune=false,Delete=false" && annotations.text("kustomize.toolkit.fluxcd.io/prune") == "disabled"
+	size, _ := r.at("spec", "resources", "requests").amounts().get("storage")
+	return claim{namespace: id.Namespace, name: id.Name, size: size, kept: kept, at: r.at("metadata", "name").place()}
+}
+
+// reader walks through an object and knows the origin of where it is. The reader of what is not there has no node.
+type reader struct {
+	node *object.Node
+	from *origin.Origin
+}
+
+func whole(o *object.Object) reader { return reader{&o.Root, o.Rule} }
+
+func (r reader) at(path ...string) reader {
+	for _, key := range path {
+		if r.node == nil {
+			return r
+		}
+		if r.node = r.node.Get(key); r.node != nil && r.node.From != nil {
+			r.from = r.node.From
+		}
+	}
+	return r
+}
+
+// text returns the scalar at a path, or "".
+func (r reader) text(path ...string) string {
+	if found := r.at(path...); found.node != nil {
+		return found.node.Text
+	}
+	return ""
+}
+
+// place returns where the value is decided.
+func (r reader) place() source.Span {
+	if r.from == nil {
+		return source.Span{}
+	}
+	return r.from.At
+}
+
+// items returns the items of a list, or the entries of a map.
+func (r reader) items() []reader {
+	if r.node == nil {
+		return nil
+	}
+	result := make([]reader, len(r.node.Children))
+	for i := range r.node.Children {
+		result[i] = reader{&r.node.Children[i], r.from}
+		if own := r.node.Children[i].From; own != nil {
+			result[i].from = own
+		}
+	}
+	return result
+}
+
+// amounts returns the entries of a map of amounts, which are sorted by name as all maps are.
+func (r reader) amounts() amounts {
+	items := r.items()
+	if len(items) == 0 {
+		return nil
+	}
+	result := make(amounts, len(items))
+	for i, item := range items {
+		result[i] = amount{name: item.node.Key, value: parse(item.node.Key, item.node.Text), from: item.from}
+	}
+	return result
+}
+
+// parse returns an amount as Kueue counts it. What cannot be read counts as nothing; the schema proof reports it.
+func parse(name, text string) int64 {
+	q, err := resource.ParseQuantity(text)
+	if err != nil {
+		return 0
+	}
+	if isCPU(name) {
+		return q.MilliValue()
+	}
+	return q.Value()
+}
+
+func isCPU(name string) bool {
+	return name == string(corev1.ResourceCPU) || name == "requests.cpu" || name == "limits.cpu"
+}
+
+// show returns an amount as people write it.
+func show(name string, value int64) string {
+	if isCPU(name) {
+		return resource.NewMilliQuantity(value, resource.DecimalSI).String()
+	}
+	format := resource.DecimalSI
+	if value%(1<<20) == 0 {
+		format = resource.BinarySI
+	}
+	return resource.NewQuantity(value, format).String()
+}

@@ -1,0 +1,179 @@
+package capacity
+
+import (
+	"cmp"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"lockstep.dev/lockstep/pkg/compile/diag"
+	"lockstep.dev/lockstep/pkg/compile/origin"
+	"lockstep.dev/lockstep/pkg/compile/plan"
+	"lockstep.dev/lockstep/pkg/compile/source"
+)
+
+func counted(name string, q resource.Quantity) int64 {
+	if isCPU(name) {
+		return q.MilliValue()
+	}
+	return q.Value()
+}
+
+func at(from *origin.Origin) source.Span {
+	if from == nil {
+		return source.Span{}
+	}
+	return from.At
+}
+
+// machinesSuffice asks that queues and cohorts together guarantee no more of a flavor than its machines have. A cohort's own quota
+// comes on top of that of its members (https://github.com/kubernetes-sigs/kueue/issues/5289).
+func (p *proof) machinesSuffice() {
+	for i := range p.c.Capacity {
+		m := &p.c.Capacity[i]
+		for _, unit := range p.units[m.Profile.Name] {
+			total := p.guaranteed(m.Profile.Name, unit.name)
+			if has := unit.value * int64(m.Nodes.V); total > has {
+				p.tooMany(m, unit, total, has)
+				break
+			}
+		}
+	}
+}
+
+func (p *proof) guaranteed(flavor, resource string) int64 {
+	var total int64
+	for _, q := range p.all {
+		total += q.of(flavor, resource).nominal
+	}
+	return total
+}
+
+func (p *proof) tooMany(m *plan.Machines, unit amount, total, has int64) {
+	report := p.list.Errorf(diag.CapacityExceeded, m.Nodes.At, "`%s` has %d machines of `%s` (%s %s), its queues guarantee %d (%s %s)",
+		p.c.Name.V, m.Nodes.V, m.Profile.Name, show(unit.name, has), unit.name, -(-total/unit.value), show(unit.name, total), unit.name).
+		Helpf("lower `nodes` of shares by %d in sum, or raise `capacity`", (total-has+unit.value-1)/unit.value)
+	for _, q := range p.largestShares(m.Profile.Name, unit.name) {
+		report.Also(at(q.of(m.Profile.Name, unit.name).from), "`%s` has %d", q.name, q.of(m.Profile.Name, unit.name).nominal/unit.value)
+	}
+}
+
+// largestShares are the three queues with most of a flavor.
+func (p *proof) largestShares(flavor, resource string) []*queue {
+	holders := slices.DeleteFunc(slices.Clone(p.all), func(q *queue) bool { return q.of(flavor, resource).nominal == 0 })
+	slices.SortStableFunc(holders, func(a, b *queue) int {
+		return cmp.Or(cmp.Compare(b.of(flavor, resource).nominal, a.of(flavor, resource).nominal), cmp.Compare(a.name, b.name))
+	})
+	return holders[:min(3, len(holders))]
+}
+
+// wholeMachines asks that what a queue holds of a flavor is one number of whole machines, whatever the resource: then all members of
+// a cohort count in one unit (https://github.com/kubernetes-sigs/kueue/issues/12207).
+func (p *proof) wholeMachines(q *queue) {
+	for _, g := range q.groups {
+		for i := range g.flavors {
+			f := &g.flavors[i]
+			unit, known := p.units[f.name]
+			if !known {
+				continue
+			}
+			p.oneScale(q, f, unit, "nominalQuota", func(h held) (int64, bool, *origin.Origin) { return h.nominal, true, h.from })
+			p.oneScale(q, f, unit, "borrowingLimit", func(h held) (int64, bool, *origin.Origin) { return bound(h.borrow, h.borrowFrom) })
+			p.oneScale(q, f, unit, "lendingLimit", func(h held) (int64, bool, *origin.Origin) { return bound(h.lend, h.lendFrom) })
+		}
+	}
+}
+
+func bound(limit *int64, from *origin.Origin) (int64, bool, *origin.Origin) {
+	if limit == nil {
+		return 0, false, nil
+	}
+	return *limit, true, from
+}
+
+// oneScale compares one field of all resources of a flavor. Resources that the machines do not have are 0.
+func (p *proof) oneScale(q *queue, f *flavorQuota, unit amounts, field string, get func(held) (int64, bool, *origin.Origin)) {
+	var first *held
+	var machines int64
+	for i := range f.resources {
+		h := &f.resources[i]
+		value, written, from := get(*h)
+		one := unit.value(h.name)
+		switch _, again, _ := get(f.resources[0]); {
+		case again != written:
+			p.outOfScale(q, f, h, field, at(cmp.Or(from, h.from)), "is not there for all resources")
+			return
+		case !written:
+			continue
+		case one == 0 && value != 0, one > 0 && value%one != 0:
+			p.outOfScale(q, f, h, field, at(from), "is no whole number of machines")
+			return
+		case one == 0:
+			continue
+		case first != nil && value/one != machines:
+			p.outOfScale(q, f, h, field, at(from), "is for another number of machines than that of "+first.name)
+			return
+		}
+		first, machines = h, value/one
+	}
+}
+
+func (p *proof) outOfScale(q *queue, f *flavorQuota, h *held, field string, span source.Span, what string) {
+	p.list.Errorf(diag.QuotaOutOfScale, span, "`%s`: the %s of %s in the flavor `%s` %s", q.name, field, h.name, f.name, what).
+		Notef("one machine counts for %s %s", show(h.name, p.units[f.name].value(h.name)), h.name).
+		Helpf("change the number of machines in the spec, not single amounts in a patch")
+}
+
+// devicesSuffice warns of quotas that promise more devices than there are, beside what queues guarantee. CPU and memory are not
+// compared: teams share them all the time.
+func (p *proof) devicesSuffice() {
+	for _, name := range p.c.Accelerators {
+		has, where := p.devices(name)
+		granted := p.granted(name)
+		if where == nil || len(granted) == 0 {
+			continue
+		}
+		var promised int64
+		for _, m := range p.c.Capacity {
+			promised += p.guaranteed(m.Profile.Name, name)
+		}
+		for _, g := range granted {
+			promised += g.value
+		}
+		if promised > has {
+			largest := slices.MaxFunc(granted, func(a, b amount) int { return cmp.Compare(a.value, b.value) })
+			p.list.Warnf(diag.Overcommitted, where.Nodes.At, "`%s` has %d %s, and quotas and queues promise %d", p.c.Name.V, has, name, promised).
+				Also(at(largest.from), "the largest quota, %d in `%s`", largest.value, largest.name).
+				Helpf("lower quotas, or switch `queueing` on so that jobs wait in order")
+		}
+	}
+}
+
+// granted are the quotas for a device, by namespace, in the order of the tenants.
+func (p *proof) granted(device string) []amount {
+	var result []amount
+	for _, t := range p.c.Tenants {
+		for i := range t.Namespaces {
+			for _, quota := range p.namespace(t.Namespaces[i].V).quotas {
+				if g, found := quota.hard.get("requests." + device); found && g.value > 0 {
+					result = append(result, amount{name: quota.namespace, value: g.value, from: g.from})
+				}
+			}
+		}
+	}
+	return result
+}
+
+// devices are how many of an accelerator a cluster has, and the first profile with it.
+func (p *proof) devices(name string) (int64, *plan.Machines) {
+	var has int64
+	var where *plan.Machines
+	for i := range p.c.Capacity {
+		m := &p.c.Capacity[i]
+		if m.Profile.Accelerator.V == name {
+			has += int64(m.Profile.Accelerators.V) * int64(m.Nodes.V)
+			where = cmp.Or(where, m)
+		}
+	}
+	return has, where
+}

@@ -1,0 +1,167 @@
+package capacity
+
+import (
+	"slices"
+	"strings"
+
+	"lockstep.dev/lockstep/pkg/compile/diag"
+	"lockstep.dev/lockstep/pkg/compile/plan"
+)
+
+// Prove reports what the objects of a cluster cannot do together. Facts are those of all its units.
+func Prove(c *plan.Cluster, facts []Facts, list *diag.List) {
+	p := &proof{c: c, list: list, book: newBook(facts), runtimes: map[string]*runtime{}, namespaces: map[string]*namespace{}, causes: map[cause]*known{}}
+	for i := range facts {
+		p.read(&facts[i])
+	}
+	p.units = p.machineUnits()
+
+	// What all tenants share.
+	p.machinesSuffice()
+	for _, q := range p.all {
+		p.wholeMachines(q)
+		p.limitsAccepted(q)
+		p.connected(q)
+	}
+	p.flavorsFaithful()
+	p.prioritiesFaithful()
+	p.devicesSuffice()
+
+	// Each tenant.
+	for _, t := range c.Tenants {
+		p.tenant(t)
+	}
+}
+
+// proof is one cluster while it is judged.
+type proof struct {
+	*book
+	c    *plan.Cluster
+	list *diag.List
+	// all are queues and cohorts in the order of the facts.
+	all        []*queue
+	runtimes   map[string]*runtime
+	namespaces map[string]*namespace
+	priorities []priority
+	// units are what one machine of a profile counts for.
+	units map[string]amounts
+	// causes are findings that several runtimes may share.
+	causes map[cause]*known
+}
+
+// namespace is what is known of one namespace.
+type namespace struct {
+	local    *localQueue
+	quotas   []*namespaceQuota
+	limits   []*limitRange
+	claims   []*claim
+	runtimes []*runtime
+}
+
+func (p *proof) read(f *Facts) {
+	for i := range f.queues {
+		p.all = append(p.all, &f.queues[i])
+	}
+	p.priorities = append(p.priorities, f.priorities...)
+	for i := range f.runtimes {
+		if r := &f.runtimes[i]; r.namespace == "" {
+			p.runtimes[r.name] = r
+		} else {
+			n := p.namespace(r.namespace)
+			n.runtimes = append(n.runtimes, r)
+		}
+	}
+	for i := range f.locals {
+		if l := &f.locals[i]; l.name == plan.LocalQueue {
+			p.namespace(l.namespace).local = l
+		}
+	}
+	for i := range f.quotas {
+		n := p.namespace(f.quotas[i].namespace)
+		n.quotas = append(n.quotas, &f.quotas[i])
+	}
+	for i := range f.limits {
+		n := p.namespace(f.limits[i].namespace)
+		n.limits = append(n.limits, &f.limits[i])
+	}
+	for i := range f.claims {
+		n := p.namespace(f.claims[i].namespace)
+		n.claims = append(n.claims, &f.claims[i])
+	}
+}
+
+func (p *proof) namespace(name string) *namespace {
+	n := p.namespaces[name]
+	if n == nil {
+		n = &namespace{}
+		p.namespaces[name] = n
+	}
+	return n
+}
+
+// machineUnits is what one machine of each profile counts for: what it offers, or a node and its launcher of a compiled runtime
+// where these take more together.
+func (p *proof) machineUnits() map[string]amounts {
+	units := map[string]amounts{}
+	for _, m := range p.c.Capacity {
+		var unit amounts
+		for _, offer := range m.Profile.Offers() {
+			unit = append(unit, amount{name: offer.Name, value: counted(offer.Name, offer.V), from: &offer.Origin})
+		}
+		units[m.Profile.Name] = unit
+	}
+	for _, r := range p.runtimes {
+		unit, found := units[r.profile]
+		if !found || r.runsRanks {
+			continue
+		}
+		both := plus(r.node.requests, r.launcher.requests, 1)
+		units[r.profile] = atLeast(unit, slices.DeleteFunc(both, func(a amount) bool { return unit.value(a.name) == 0 }))
+	}
+	return units
+}
+
+// tenant proves what concerns one tenant.
+func (p *proof) tenant(t *plan.Tenant) {
+	var q *queue
+	if t.Queue != nil {
+		if q = p.queues[t.Name.V]; q == nil {
+			p.list.Errorf(diag.QueueUnreachable, t.Queue.Shares[0].ProfileName.At, "the tenant `%s` has shares and no ClusterQueue is compiled", t.Name.V)
+			return
+		}
+		p.faithful(t, q)
+	}
+	for i := range t.Namespaces {
+		name := &t.Namespaces[i]
+		n := p.namespace(name.V)
+		if q != nil {
+			p.reached(q, name, n)
+		}
+		p.limited(name, n)
+		p.limitsInOrder(n)
+		p.claimsFit(n)
+	}
+	for _, r := range p.usable(t) {
+		p.limitsAdmit(t, r)
+		p.quotasAdmit(t, r)
+	}
+	if q != nil {
+		p.queueAdmits(t, q)
+	}
+}
+
+// usable are the runtimes that a tenant can use: those of the catalog, and its own, which are the same in all its namespaces.
+func (p *proof) usable(t *plan.Tenant) []*runtime {
+	result := make([]*runtime, 0, len(t.Usable)+len(t.Variants))
+	for _, r := range t.Usable {
+		if found := p.runtimes[r.Name.V]; found != nil {
+			result = append(result, found)
+		}
+	}
+	if len(t.Namespaces) > 0 && len(t.Variants) > 0 {
+		result = append(result, p.namespace(t.Namespaces[0].V).runtimes...)
+	}
+	return result
+}
+
+func quoted(names []string) string { return "`" + strings.Join(names, "`, `") + "`" }

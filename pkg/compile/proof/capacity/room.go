@@ -1,0 +1,169 @@
+package capacity
+
+import (
+	"math"
+	"strings"
+
+	"lockstep.dev/lockstep/pkg/compile/plan"
+)
+
+// Room is how many machines of a profile a tenant with a queue can have.
+type Room struct {
+	Tenant  string `json:"tenant"`
+	Cohort  string `json:"cohort,omitempty"`
+	Profile string `json:"profile"`
+	// Guaranteed is what it always gets, Most what it gets when all others are idle.
+	Guaranteed int64 `json:"guaranteed"`
+	Most       int64 `json:"most"`
+	// Busy is what it gets when all others use what is guaranteed to them, and those who may borrow divide the machines that belong to
+	// nobody evenly, in tenths of a machine. Kueue gives them to whoever waits with the highest priority; this is the long run.
+	Busy float64 `json:"busy"`
+}
+
+// Stock is where the machines of a profile are.
+type Stock struct {
+	Profile  string `json:"profile"`
+	Machines int64  `json:"machines"`
+	// Guaranteed are those of tenants, Cohorts those that cohorts have for whoever comes first.
+	Guaranteed int64 `json:"guaranteed"`
+	Cohorts    int64 `json:"cohorts"`
+	// Free is what is left, Over what is missing.
+	Free int64 `json:"free"`
+	Over int64 `json:"over"`
+}
+
+// Account returns the stock of every profile of a cluster and the room of every tenant that queues, both in the order of the plan.
+func Account(c *plan.Cluster, facts []Facts) ([]Stock, []Room) {
+	p := &proof{c: c, book: newBook(facts), runtimes: map[string]*runtime{}, namespaces: map[string]*namespace{}}
+	for i := range facts {
+		p.read(&facts[i])
+	}
+	p.units = p.machineUnits()
+	var stocks []Stock
+	for i := range c.Capacity {
+		stocks = append(stocks, p.stock(&c.Capacity[i]))
+	}
+	var rooms []Room
+	for _, t := range c.Tenants {
+		if q := p.queues[t.Name.V]; q != nil && t.Queue != nil {
+			for _, share := range t.Queue.Shares {
+				rooms = append(rooms, p.roomOf(t, q, share.Profile.Name))
+			}
+		}
+	}
+	return stocks, rooms
+}
+
+// yardstick is the resource of a profile by which machines are counted, and how much one has.
+func (p *proof) yardstick(profile string) amount {
+	for _, unit := range p.units[profile] {
+		if unit.value > 0 {
+			return unit
+		}
+	}
+	return amount{value: 1}
+}
+
+func (p *proof) stock(m *plan.Machines) Stock {
+	name := m.Profile.Name
+	one := p.yardstick(name)
+	s := Stock{Profile: name, Machines: int64(m.Nodes.V)}
+	for _, q := range p.all {
+		machines := q.of(name, one.name).nominal / one.value
+		if q.cohort {
+			s.Cohorts += machines
+		} else {
+			s.Guaranteed += machines
+		}
+	}
+	left := s.Machines - s.Guaranteed - s.Cohorts
+	s.Free, s.Over = max(0, left), max(0, -left)
+	return s
+}
+
+func (p *proof) roomOf(t *plan.Tenant, q *queue, profile string) Room {
+	one := p.yardstick(profile)
+	r := Room{Tenant: t.Name.V, Cohort: q.parent, Profile: profile}
+	r.Guaranteed = q.of(profile, one.name).nominal / one.value
+	r.Most = p.potential(q, profile, one.name) / one.value
+	r.Busy = min(float64(r.Most), float64(r.Guaranteed)+p.fairPart(q, profile, one))
+	return r
+}
+
+// fairPart is the even part of a queue in the machines of the cohorts above it.
+func (p *proof) fairPart(q *queue, profile string, one amount) float64 {
+	var part float64
+	if !mayBorrow(q.flavor(profile)) {
+		return 0
+	}
+	parent := p.cohorts[q.parent]
+	for depth := 0; parent != nil && depth < maxDepth; depth++ {
+		if rivals := p.borrowers(parent, profile, 0); rivals > 0 {
+			part += float64(parent.of(profile, one.name).nominal/one.value) / float64(rivals)
+		}
+		parent = p.cohorts[parent.parent]
+	}
+	return math.Round(part*10) / 10
+}
+
+// borrowers counts the queues below a cohort that may borrow machines of a profile.
+func (p *proof) borrowers(cohort *queue, profile string, depth int) int64 {
+	var count int64
+	for _, member := range p.members[cohort.name] {
+		switch {
+		case member.cohort && depth < maxDepth:
+			count += p.borrowers(member, profile, depth+1)
+		case !member.cohort && mayBorrow(member.flavor(profile)):
+			count++
+		}
+	}
+	return count
+}
+
+func mayBorrow(f *flavorQuota) bool {
+	if f == nil {
+		return false
+	}
+	for _, h := range f.resources {
+		if h.borrow == nil || *h.borrow > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// Promise is what quotas, without queues, promise of a resource.
+type Promise struct {
+	Resource string `json:"resource"`
+	Has      string `json:"has"`
+	Promised string `json:"promised"`
+	Over     bool   `json:"over"`
+}
+
+// Promises compares what the ResourceQuotas of all tenants promise with what the machines of a cluster offer, sorted by resource. It
+// is empty where nobody said what machines there are, or no quota counts what pods request.
+func Promises(c *plan.Cluster, facts []Facts) []Promise {
+	var has, promised amounts
+	for i := range c.Capacity {
+		m := &c.Capacity[i]
+		for _, offer := range m.Profile.Offers() {
+			has = plus(has, amounts{{name: offer.Name, value: counted(offer.Name, offer.V)}}, int64(m.Nodes.V))
+		}
+	}
+	for i := range facts {
+		for _, quota := range facts[i].quotas {
+			for _, hard := range quota.hard {
+				if name, isRequest := strings.CutPrefix(hard.name, "requests."); isRequest {
+					promised = plus(promised, amounts{{name: name, value: hard.value}}, 1)
+				}
+			}
+		}
+	}
+	var result []Promise
+	for _, p := range promised {
+		if offered, found := has.get(p.name); found {
+			result = append(result, Promise{p.name, show(p.name, offered.value), show(p.name, p.value), p.value > offered.value})
+		}
+	}
+	return result
+}

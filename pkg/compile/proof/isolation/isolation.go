@@ -1,0 +1,170 @@
+// Package isolation proves from the emitted NetworkPolicies and Namespaces of a cluster that tenants are separate:
+//
+//   - every namespace of a tenant is closed in both directions, for all pods;
+//   - no pod of a tenant can speak with a pod of another one;
+//   - what is open is what the tenant's spec opens, nothing more and nothing less, and DNS is among it;
+//   - no range of addresses that a tenant may reach holds the cluster's own.
+//
+// The flow is Of, unit by unit, Add, cluster by cluster, and Prove. Facts are small and do not hold objects.
+//
+// It is set arithmetic, not a sample: people of a tenant give their pods the labels that they like, so that a pod stands for all
+// labels that it could have, and a selector for the set of pods that it selects. What is unknown counts as open: namespaces that
+// the compiler does not make, the number behind the name of a port. Policies of other kinds (AdminNetworkPolicy, those of network
+// plugins) are not looked at, nor is traffic of pods on the network of their machine, which Pod Security refuses.
+//
+// Most tenants are closed and opened alike. What policies mean is computed once for each set of policies that differs.
+package isolation
+
+import (
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"lockstep.dev/lockstep/pkg/compile/object"
+	"lockstep.dev/lockstep/pkg/compile/source"
+)
+
+// nameLabel is on every namespace, and nobody but the API server can set it.
+const nameLabel = corev1.LabelMetadataName
+
+// Facts are what the proof must know of the objects of a unit.
+type Facts struct {
+	namespaces []namespaceFact
+	policies   []policyFact
+}
+
+type namespaceFact struct {
+	name   string
+	labels map[string]string
+}
+
+type policyFact struct {
+	namespace, name string
+	spec            *spec
+	// text is equal for specs that mean the same.
+	text string
+	// bad says that the spec is not understood.
+	bad bool
+	at  source.Span
+	// places has the place of each rule.
+	places []source.Span
+}
+
+// Of returns the facts of objects.
+func Of(objects []object.Object) Facts {
+	var f Facts
+	for i := range objects {
+		switch o := &objects[i]; {
+		case o.ID.Kind == "Namespace" && o.ID.Group == "":
+			f.namespaces = append(f.namespaces, readNamespace(o))
+		case o.ID.Kind == "NetworkPolicy" && o.ID.Group == "networking.k8s.io":
+			f.policies = append(f.policies, readPolicy(o))
+		}
+	}
+	return f
+}
+
+func readNamespace(o *object.Object) namespaceFact {
+	f := namespaceFact{name: o.ID.Name, labels: map[string]string{}}
+	if own := o.Root.At("metadata", "labels"); own != nil {
+		for i := range own.Children {
+			f.labels[own.Children[i].Key] = own.Children[i].Text
+		}
+	}
+	f.labels[nameLabel] = o.ID.Name
+	return f
+}
+
+func readPolicy(o *object.Object) policyFact {
+	s, ok := readSpec(o.Root.Get("spec"))
+	f := policyFact{namespace: o.ID.Namespace, name: o.ID.Name, spec: s, bad: !ok, at: o.Origin}
+	if ok {
+		var buffer [512]byte
+		f.text = string(s.append(buffer[:0]))
+		f.places = places(o, s)
+	}
+	return f
+}
+
+// Cluster is the facts of a cluster. The zero Cluster is empty and ready.
+type Cluster struct {
+	namespaces map[string]*namespace
+	specs      map[string]*numbered
+	postures   map[string]*posture
+	selections map[string][]*namespace
+	bad        []policyFact
+}
+
+// numbered is a spec that several policies may share.
+type numbered struct {
+	*spec
+	number int
+}
+
+type namespace struct {
+	name string
+	// labels are only the name where the compiler does not make the namespace.
+	labels map[string]string
+	// policies are sorted by the number of their spec.
+	policies []policy
+	posture  *posture
+	// tenant is the number of the tenant that owns it, or -1.
+	tenant int
+}
+
+type policy struct {
+	name   string
+	spec   *numbered
+	at     source.Span
+	places []source.Span
+}
+
+// Add adds the facts of a unit.
+func (c *Cluster) Add(f Facts) {
+	for _, n := range f.namespaces {
+		c.namespace(n.name).labels = n.labels
+	}
+	for _, p := range f.policies {
+		if p.bad {
+			c.bad = append(c.bad, p)
+			continue
+		}
+		n := c.namespace(p.namespace)
+		n.policies = append(n.policies, policy{name: p.name, spec: c.number(p), at: p.at, places: p.places})
+	}
+}
+
+func (c *Cluster) namespace(name string) *namespace {
+	if c.namespaces == nil {
+		c.namespaces = map[string]*namespace{}
+	}
+	n := c.namespaces[name]
+	if n == nil {
+		n = &namespace{name: name, labels: map[string]string{nameLabel: name}, tenant: noTenant}
+		c.namespaces[name] = n
+	}
+	return n
+}
+
+func (c *Cluster) number(p policyFact) *numbered {
+	if c.specs == nil {
+		c.specs = map[string]*numbered{}
+	}
+	known := c.specs[p.text]
+	if known == nil {
+		known = &numbered{spec: p.spec, number: len(c.specs)}
+		c.specs[p.text] = known
+	}
+	return known
+}
+
+// sorted returns the namespaces by name.
+func (c *Cluster) sorted() []*namespace {
+	all := make([]*namespace, 0, len(c.namespaces))
+	for _, n := range c.namespaces {
+		all = append(all, n)
+	}
+	slices.SortFunc(all, func(a, b *namespace) int { return strings.Compare(a.name, b.name) })
+	return all
+}

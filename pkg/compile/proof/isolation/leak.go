@@ -1,0 +1,110 @@
+package isolation
+
+import (
+	"slices"
+	"strings"
+
+	"lockstep.dev/lockstep/pkg/compile/proof/labels"
+)
+
+// crossing is a grant that reaches out to, or lets in, some other tenant, and the namespaces that have it.
+type crossing struct {
+	grant *grant
+	at    []*namespace
+}
+
+// leak is a way between two tenants.
+type leak struct {
+	from, to *namespace
+	out, in  *grant
+	// more is how many more namespaces of others have a way to the same one, as far as they were looked for.
+	more int
+}
+
+// maxSamples is how many ways into one namespace are looked for.
+const maxSamples = 3
+
+// crossings returns the grants of a direction that cross the border of a tenant. A grant of policies that mean the same is there
+// once, whichever namespaces have it.
+func (c *Cluster) crossings(d direction, tenants []*namespace, inside addresses) []*crossing {
+	byPeer := map[*peer]*crossing{}
+	var all []*crossing
+	for _, n := range tenants {
+		for i := range n.posture.grants[d] {
+			g := &n.posture.grants[d][i]
+			if !c.crosses(n, g, inside) {
+				continue
+			}
+			known := byPeer[g.peer]
+			if known == nil {
+				known = &crossing{grant: g}
+				byPeer[g.peer] = known
+				all = append(all, known)
+			}
+			known.at = append(known.at, n)
+		}
+	}
+	return all
+}
+
+func (c *Cluster) crosses(n *namespace, g *grant, inside addresses) bool {
+	switch g.peer.kind {
+	case own:
+		return false
+	case outside:
+		return g.peer.addresses.overlap(inside)
+	}
+	return slices.ContainsFunc(c.selection(g.peer.namespaces), func(other *namespace) bool { return other.tenant != n.tenant })
+}
+
+// leaks returns the ways between tenants: one for each namespace that can be reached. A way needs both ends.
+func leaks(outs, ins []*crossing) []leak {
+	byTarget := map[*namespace]*leak{}
+	var found []*leak
+	for _, in := range ins {
+		for _, out := range outs {
+			if !in.grant.ports.meets(out.grant.ports) || !fits(out.grant.pods, in.grant.peer) || !fits(in.grant.pods, out.grant.peer) {
+				continue
+			}
+			for _, target := range in.at {
+				found = target.reachedFrom(out, in.grant, byTarget, found)
+			}
+		}
+	}
+	slices.SortFunc(found, func(a, b *leak) int { return strings.Compare(a.to.name, b.to.name) })
+	result := make([]leak, len(found))
+	for i, l := range found {
+		result[i] = *l
+	}
+	return result
+}
+
+// fits says whether some of the pods are among those that a peer means. An address may be that of any pod.
+func fits(pods labels.Selector, p *peer) bool {
+	return p.kind == outside || pods.And(p.pods).Satisfiable()
+}
+
+func (n *namespace) reachedFrom(out *crossing, in *grant, byTarget map[*namespace]*leak, found []*leak) []*leak {
+	for _, from := range out.at {
+		if from.tenant == n.tenant || !out.grant.peer.means(n) || !in.peer.means(from) {
+			continue
+		}
+		known := byTarget[n]
+		switch {
+		case known == nil:
+			known = &leak{from: from, to: n, out: out.grant, in: in}
+			byTarget[n] = known
+			found = append(found, known)
+		case known.more == maxSamples:
+			return found
+		case known.from != from:
+			known.more++
+		}
+	}
+	return found
+}
+
+// means says whether the pods of a namespace may be the peer.
+func (p *peer) means(n *namespace) bool {
+	return p.kind == outside || p.kind == selected && p.namespaces.Selects(n.labels)
+}

@@ -1,0 +1,204 @@
+package isolation
+
+import (
+	"lockstep.dev/lockstep/pkg/compile/object"
+	"lockstep.dev/lockstep/pkg/compile/origin"
+	"lockstep.dev/lockstep/pkg/compile/proof/labels"
+	"lockstep.dev/lockstep/pkg/compile/source"
+)
+
+// direction is one of the two in which policies restrict traffic.
+type direction int
+
+const (
+	egress direction = iota
+	ingress
+)
+
+// spec is what a NetworkPolicy says, without where it is (https://kubernetes.io/docs/concepts/services-networking/network-policies/).
+type spec struct {
+	// pods are those of its namespace that it is about.
+	pods labels.Selector
+	// closes says for each direction that these pods get only what some policy opens.
+	closes [2]bool
+	rules  []rule
+}
+
+// rule opens one direction for the pods of its policy.
+type rule struct {
+	direction direction
+	peers     []peer
+	ports     ports
+}
+
+// peer is one kind of other end.
+type peer struct {
+	kind peerKind
+	// namespaces and pods select pods of other namespaces; for own only pods counts.
+	namespaces, pods labels.Selector
+	addresses        addresses
+	// written says that somebody wrote the selectors. A rule without peers is about all, and has none.
+	written bool
+}
+
+type peerKind uint8
+
+const (
+	// own is pods of the policy's namespace.
+	own peerKind = iota
+	// selected is pods of namespaces.
+	selected
+	// outside is addresses.
+	outside
+)
+
+// readSpec returns the spec of a policy, and false where it is not one that the proof understands.
+func readSpec(n *object.Node) (*spec, bool) {
+	if n == nil {
+		return nil, false
+	}
+	pods, ok := labels.Read(n.Get("podSelector"))
+	s := &spec{pods: pods, closes: closes(n)}
+	for _, d := range []direction{egress, ingress} {
+		rules := n.Get([...]string{egress: "egress", ingress: "ingress"}[d])
+		for i := 0; rules != nil && i < len(rules.Children); i++ {
+			// Rules of a direction that the policy does not name mean nothing.
+			r, good := readRule(&rules.Children[i], d)
+			ok = ok && good
+			if s.closes[d] {
+				s.rules = append(s.rules, r)
+			}
+		}
+	}
+	return s, ok
+}
+
+// closes reads policyTypes. Where they are missing a policy always is about ingress, and about egress if it has rules for it.
+func closes(n *object.Node) [2]bool {
+	types := n.Get("policyTypes")
+	if types == nil || len(types.Children) == 0 {
+		rules := n.Get("egress")
+		return [2]bool{egress: rules != nil && len(rules.Children) > 0, ingress: true}
+	}
+	var found [2]bool
+	for _, name := range textsOf(types) {
+		found[egress] = found[egress] || name == "Egress"
+		found[ingress] = found[ingress] || name == "Ingress"
+	}
+	return found
+}
+
+func readRule(n *object.Node, d direction) (rule, bool) {
+	opened, ok := readPorts(n.Get("ports"))
+	r := rule{direction: d, ports: opened}
+	peers := n.Get([...]string{egress: "to", ingress: "from"}[d])
+	if peers == nil || len(peers.Children) == 0 {
+		r.peers = everybody()
+		return r, ok
+	}
+	for i := range peers.Children {
+		p, good := readPeer(&peers.Children[i])
+		ok = ok && good
+		r.peers = append(r.peers, p)
+	}
+	return r, ok
+}
+
+// everybody is all pods and all addresses.
+func everybody() []peer {
+	return []peer{{kind: selected}, {kind: outside, addresses: everywhere}}
+}
+
+func readPeer(n *object.Node) (peer, bool) {
+	if block := n.Get("ipBlock"); block != nil {
+		found, ok := readBlock(block)
+		return peer{kind: outside, addresses: found, written: true}, ok && len(n.Children) == 1
+	}
+	namespaces, ok := labels.Read(n.Get("namespaceSelector"))
+	pods, good := labels.Read(n.Get("podSelector"))
+	p := peer{kind: own, namespaces: namespaces, pods: pods, written: true}
+	if n.Get("namespaceSelector") != nil {
+		p.kind = selected
+	}
+	return p, ok && good && len(n.Children) > 0
+}
+
+// append writes what the spec means: specs that mean the same in the same order are written alike.
+func (s *spec) append(b []byte) []byte {
+	b = s.pods.Append(b)
+	for _, closes := range s.closes {
+		b = append(b, '|', byte('0'))
+		if closes {
+			b[len(b)-1] = '1'
+		}
+	}
+	for i := range s.rules {
+		r := &s.rules[i]
+		b = append(b, '\n', byte('0'+r.direction))
+		b = r.ports.append(b)
+		for j := range r.peers {
+			p := &r.peers[j]
+			b = append(b, ';', byte('0'+p.kind))
+			b = append(p.namespaces.Append(b), '/')
+			b = append(p.pods.Append(b), '/')
+			b = p.addresses.append(b)
+			if !p.written {
+				b = append(b, '*')
+			}
+		}
+	}
+	return b
+}
+
+// places returns for each rule of the spec where it comes from.
+func places(o *object.Object, s *spec) []source.Span {
+	result := make([]source.Span, 0, len(s.rules))
+	for _, d := range []direction{egress, ingress} {
+		rules := o.Root.At("spec", [...]string{egress: "egress", ingress: "ingress"}[d])
+		for i := 0; rules != nil && s.closes[d] && i < len(rules.Children); i++ {
+			result = append(result, placeOf(o, rules.Children[i].Get([...]string{egress: "to", ingress: "from"}[d])))
+		}
+	}
+	return result
+}
+
+// placeOf returns the first place in a spec that a value below the node comes from; for a chart it is where the chart is named.
+func placeOf(o *object.Object, n *object.Node) source.Span {
+	if at := placeBelow(n); !at.IsZero() {
+		return at
+	}
+	return o.Origin
+}
+
+func placeBelow(n *object.Node) source.Span {
+	if n == nil {
+		return source.Span{}
+	}
+	if n.From != nil && n.From.Kind != origin.Rendered && !n.From.At.IsZero() {
+		return n.From.At
+	}
+	for i := range n.Children {
+		if at := placeBelow(&n.Children[i]); !at.IsZero() {
+			return at
+		}
+	}
+	return source.Span{}
+}
+
+func textOf(n *object.Node) string {
+	if n == nil || n.Kind != object.TextNode {
+		return ""
+	}
+	return n.Text
+}
+
+func textsOf(n *object.Node) []string {
+	if n == nil {
+		return nil
+	}
+	texts := make([]string, len(n.Children))
+	for i := range n.Children {
+		texts[i] = n.Children[i].Text
+	}
+	return texts
+}

@@ -1,0 +1,312 @@
+package isolation
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"lockstep.dev/lockstep/pkg/compile/diag"
+	"lockstep.dev/lockstep/pkg/compile/plan"
+	"lockstep.dev/lockstep/pkg/compile/proof/labels"
+	"lockstep.dev/lockstep/pkg/compile/source"
+)
+
+const noTenant = -1
+
+// proof is one run over the facts of a cluster.
+type proof struct {
+	*Cluster
+	plan *plan.Cluster
+	list *diag.List
+	// tenants are the namespaces of tenants, sorted by name; at is where the specs name them.
+	tenants []*namespace
+	at      map[*namespace]source.Span
+	// declared is by number of the tenant.
+	declared [][2][]opened
+	// inside are the addresses that pods and Services of the cluster may have.
+	inside addresses
+	// unclosed are the namespaces that were reported for a direction.
+	unclosed [2]map[*namespace]bool
+}
+
+// Prove reports what keeps the tenants of a plan from being separate, and returns what is open. It is called once, after all
+// facts were added.
+func (c *Cluster) Prove(p *plan.Cluster, list *diag.List) Reachability {
+	r := proof{Cluster: c, plan: p, list: list, at: map[*namespace]source.Span{}}
+	r.inside = inside(p)
+	r.own()
+	c.settle()
+	r.understood()
+	r.closed()
+	r.apart()
+	for _, n := range r.tenants {
+		r.asDeclared(n)
+		r.ranges(n)
+	}
+	r.selectorsOfPlatform()
+	return r.reachability()
+}
+
+// own gives the namespaces their tenants.
+func (r *proof) own() {
+	for i, t := range r.plan.Tenants {
+		r.declared = append(r.declared, declared(r.plan, t))
+		for j := range t.Namespaces {
+			n := r.namespace(t.Namespaces[j].V)
+			n.tenant = i
+			r.at[n] = t.Namespaces[j].At
+			r.tenants = append(r.tenants, n)
+		}
+	}
+	slices.SortFunc(r.tenants, func(a, b *namespace) int { return strings.Compare(a.name, b.name) })
+	r.unclosed = [2]map[*namespace]bool{{}, {}}
+}
+
+func (r *proof) tenant(n *namespace) *plan.Tenant { return r.plan.Tenants[n.tenant] }
+
+// understood reports policies that have no meaning to the proof, and so perhaps none to the cluster.
+func (r *proof) understood() {
+	slices.SortFunc(r.bad, func(a, b policyFact) int { return strings.Compare(a.namespace+"/"+a.name, b.namespace+"/"+b.name) })
+	for _, p := range r.bad {
+		r.list.Errorf(diag.NetworkNotProvable, p.at, "the NetworkPolicy `%s` of `%s` cannot be read: what it opens is unknown", p.name, p.namespace).
+			Helpf("write it as Kubernetes documents it: known operators, CIDRs, protocols and ports")
+	}
+}
+
+var verbs = [2]string{egress: "reach", ingress: "be reached from"}
+
+// closed reports namespaces in which some pod is not closed in some direction.
+func (r *proof) closed() {
+	for _, n := range r.tenants {
+		for _, d := range []direction{egress, ingress} {
+			if n.posture.closed[d] {
+				continue
+			}
+			r.unclosed[d][n] = true
+			r.list.Errorf(diag.NamespaceNotClosed, r.at[n], "pods of the namespace `%s` may %s everything: no NetworkPolicy closes %s for all of them",
+				n.name, verbs[d], [...]string{egress: "egress", ingress: "ingress"}[d])
+		}
+	}
+}
+
+// apart reports ways between tenants, and openings that would be one if the other side opened too.
+func (r *proof) apart() {
+	outs, ins := r.crossings(egress, r.tenants, r.inside), r.crossings(ingress, r.tenants, r.inside)
+	reached, reaching := map[*namespace]bool{}, map[*namespace]bool{}
+	for _, l := range leaks(outs, ins) {
+		reached[l.to], reaching[l.from] = true, true
+		r.reportLeak(l)
+	}
+	r.oneSided(egress, outs, reaching)
+	r.oneSided(ingress, ins, reached)
+}
+
+func (r *proof) reportLeak(l leak) {
+	others := ""
+	if l.more > 0 {
+		others = ", and others,"
+	}
+	d := r.list.Errorf(diag.TenantsConnected, r.place(l.to, l.in), "pods of the tenant `%s` in `%s`%s can reach pods of the tenant `%s` in `%s`",
+		r.tenant(l.from).Name.V, l.from.name, others, r.tenant(l.to).Name.V, l.to.name).
+		Also(r.place(l.from, l.out), "egress is open here")
+	if (l.in.peer.kind == outside || l.out.peer.kind == outside) && len(r.plan.Ranges) == 0 {
+		d.Notef("the cluster does not say which addresses its pods have, so that any range may hold some").
+			Helpf("write the ranges of pods and Services at `network.ranges` of the cluster")
+	}
+}
+
+// oneSided warns of grants by selectors that cross the border of a tenant while the other side is closed.
+func (r *proof) oneSided(d direction, crossings []*crossing, reported map[*namespace]bool) {
+	for _, c := range crossings {
+		for _, n := range c.at {
+			if c.grant.peer.kind == outside || reported[n] || r.unclosed[d][n] {
+				continue
+			}
+			r.list.Warnf(diag.OpenOnOneSide, r.place(n, c.grant), "the NetworkPolicy `%s` of `%s` lets pods %s %s, among them those of other tenants",
+				n.policies[c.grant.policy].name, n.name, verbs[d], flowOf(c.grant).peer()).
+				Notef("the other side is closed, so that nothing gets through today")
+		}
+	}
+}
+
+// flowOf returns the first flow of a grant to pods.
+func flowOf(g *grant) Flow {
+	return Flow{Pods: g.pods.String(), Namespaces: g.peer.spelled()[0], Peers: g.peer.pods.String(), Ports: g.ports.String()}
+}
+
+// place is where the rule of a grant comes from, or the namespace where no policy is the cause.
+func (r *proof) place(n *namespace, g *grant) source.Span {
+	if g.policy == open {
+		return r.at[n]
+	}
+	return n.policies[g.policy].places[g.rule]
+}
+
+// asDeclared reports what is open and not in the tenant's spec, and the other way round.
+func (r *proof) asDeclared(n *namespace) {
+	withoutDNS := !r.unclosed[egress][n] && !r.resolves(n)
+	if withoutDNS {
+		r.list.Errorf(diag.DNSNotReachable, r.at[n], "pods of the namespace `%s` cannot ask the DNS of the cluster", n.name).
+			Also(r.plan.DNS.Namespace.At, "DNS is in `%s`", r.plan.DNS.Namespace.V)
+	}
+	for _, d := range []direction{egress, ingress} {
+		want, got := r.declared[n.tenant][d], n.posture.open[d]
+		if r.unclosed[d][n] || slices.EqualFunc(want, got, func(a, b opened) bool { return a.Flow == b.Flow }) {
+			continue
+		}
+		r.opensMore(n, d, want)
+		if d == ingress || !withoutDNS {
+			r.opensLess(n, d, want)
+		}
+	}
+}
+
+func (r *proof) opensMore(n *namespace, d direction, want []opened) {
+	var found *diag.Diagnostic
+	for i := range n.posture.open[d] {
+		flow := &n.posture.open[d][i]
+		switch {
+		case flow.within(want):
+		case found != nil:
+			found.Notef("and %s", flow)
+		default:
+			found = r.list.Errorf(diag.OpensMore, r.place(n, flow.by), "the NetworkPolicy `%s` lets pods of `%s` %s more than the spec of `%s` says: %s",
+				n.policies[flow.by.policy].name, n.name, verbs[d], r.tenant(n).Name.V, flow)
+		}
+	}
+}
+
+func (r *proof) opensLess(n *namespace, d direction, want []opened) {
+	for i := range want {
+		if flow := &want[i]; !flow.within(n.posture.open[d]) {
+			r.list.Errorf(diag.OpensLess, r.at[n], "the spec of `%s` lets pods of `%s` %s what no NetworkPolicy opens: %s",
+				r.tenant(n).Name.V, n.name, verbs[d], flow)
+			return
+		}
+	}
+}
+
+// resolves says whether all pods may ask all pods that answer DNS, over UDP and TCP.
+func (r *proof) resolves(n *namespace) bool {
+	dns := &r.plan.DNS
+	own := map[string]string{}
+	for i := range dns.PodLabels {
+		own[dns.PodLabels[i].Name] = dns.PodLabels[i].V
+	}
+	home, wanted := map[string]string{nameLabel: dns.Namespace.V}, dnsPorts(dns)
+	if known := r.namespaces[dns.Namespace.V]; known != nil {
+		home = known.labels
+	}
+	var able []labels.Selector
+	for i := range n.posture.grants[egress] {
+		g := &n.posture.grants[egress][i]
+		if g.peer.kind == selected && g.peer.namespaces.Selects(home) && g.peer.pods.Selects(own) && g.ports.contains(wanted) {
+			able = append(able, g.pods)
+		}
+	}
+	return len(labels.Complement(able)) == 0
+}
+
+// local are the addresses of a machine itself, without the metadata services of clouds, which a check of its own knows.
+var (
+	local    = prefixes("127.0.0.0/8", "169.254.0.0/16", "::1/128", "fe80::/10")
+	metadata = prefixes("169.254.169.254/32", "fd00:ec2::254/128")
+)
+
+func prefixes(texts ...string) addresses {
+	var s addresses
+	for _, text := range texts {
+		s = append(s, rangeOf(netip.MustParsePrefix(text)))
+	}
+	return s.normal()
+}
+
+// inside returns what the cluster says of its pods and Services, or everything.
+func inside(p *plan.Cluster) addresses {
+	var s addresses
+	for i := range p.Ranges {
+		if block, ok := readPrefix(p.Ranges[i].V); ok {
+			s = append(s, block)
+		}
+	}
+	if len(s) == 0 {
+		return everywhere
+	}
+	return s.normal()
+}
+
+// ranges warns of blocks of addresses with those of the cluster or of machines in them. Selectors are how pods are meant: a block
+// stands for whatever has its addresses tomorrow.
+func (r *proof) ranges(n *namespace) {
+	for i := range n.posture.grants[egress] {
+		g := &n.posture.grants[egress][i]
+		if g.peer.kind != outside || g.policy == open {
+			continue
+		}
+		what, holds := "of pods and Services of the cluster", len(r.plan.Ranges) > 0 && g.peer.addresses.overlap(r.inside)
+		if !holds && !g.peer.addresses.overlap(metadata) {
+			what, holds = "that a machine has for itself", g.peer.addresses.overlap(local)
+		}
+		if holds {
+			r.list.Warnf(diag.ClusterRangeOpen, r.place(n, g), "the NetworkPolicy `%s` opens %s to the tenant `%s`, which holds addresses %s",
+				n.policies[g.policy].name, g.peer.addresses, r.tenant(n).Name.V, what).
+				Helpf("name the ranges outside of the cluster that are needed")
+		}
+	}
+}
+
+// selectorsOfPlatform warns of policies in other namespaces that let pods of tenants in without meaning it: by a selector that is
+// empty, or by a label of pods, which tenants give their pods as they like.
+func (r *proof) selectorsOfPlatform() {
+	for _, n := range r.sorted() {
+		if n.tenant != noTenant {
+			continue
+		}
+		for i := range n.posture.grants[ingress] {
+			g := &n.posture.grants[ingress][i]
+			if !g.peer.written || g.peer.kind != selected || len(r.selection(g.peer.namespaces)) == 0 {
+				continue
+			}
+			if reason := tooWide(g.peer); reason != "" {
+				r.list.Warnf(diag.SelectorTooWide, r.place(n, g), "the NetworkPolicy `%s` of `%s` lets pods of tenants in: %s", n.policies[g.policy].name, n.name, reason).
+					Helpf("select the namespaces by `%s`, which nobody can forge", nameLabel)
+			}
+		}
+	}
+}
+
+func tooWide(p *peer) string {
+	switch {
+	case len(p.pods) > 0:
+		return fmt.Sprintf("the labels `%s` are given to pods by whoever makes them", p.pods)
+	case len(p.namespaces) == 0:
+		return "an empty selector selects all namespaces"
+	}
+	return ""
+}
+
+func (r *proof) reachability() Reachability {
+	result := Reachability{Selections: map[string][]string{}}
+	for _, n := range r.tenants {
+		sides := n.posture.sides
+		result.Of = append(result.Of, Reach{Namespace: n.name, Tenant: r.tenant(n).Name.V, Egress: sides[egress], Ingress: sides[ingress]})
+		for d := range sides {
+			for i := range n.posture.open[d] {
+				flow := &n.posture.open[d][i]
+				if _, known := result.Selections[flow.Namespaces]; !known && strings.HasPrefix(flow.Namespaces, "{") {
+					result.Selections[flow.Namespaces] = namesOf(r.selection(flow.by.peer.namespaces))
+				}
+			}
+		}
+	}
+	return result
+}
+
+func namesOf(list []*namespace) []string {
+	names := make([]string, len(list))
+	for i, n := range list {
+		names[i] = n.name
+	}
+	return names
+}

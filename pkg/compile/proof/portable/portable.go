@@ -1,0 +1,154 @@
+// Package portable proves that compiled runtimes run under stock Kubeflow Trainer (2.3 and later), which reads some parts of a runtime
+// otherwise than their names suggest. It looks at objects as they are emitted, so that it also finds what a patch or a mistake of the
+// compiler broke.
+//
+// Each rule comes from upstream's source (kubeflow/trainer v2.3.0, pkg/runtime/framework/plugins/mpi) or from a run of a prototype under it.
+// The package is pure and looks at one object at a time.
+package portable
+
+import (
+	"iter"
+	"strings"
+
+	"lockstep.dev/lockstep/pkg/compile/diag"
+	"lockstep.dev/lockstep/pkg/compile/object"
+	"lockstep.dev/lockstep/pkg/compile/origin"
+	"lockstep.dev/lockstep/pkg/compile/source"
+	"lockstep.dev/lockstep/pkg/mpi"
+)
+
+// Prove reports every rule that a runtime breaks; objects of other kinds are not its business.
+func Prove(objects []object.Object, list *diag.List) {
+	for i := range objects {
+		o := &objects[i]
+		if o.ID.Kind != "ClusterTrainingRuntime" && o.ID.Kind != "TrainingRuntime" || o.Root.At("spec", "mlPolicy", "mpi") == nil {
+			continue
+		}
+		p := prover{object: o, list: list}
+		p.prove()
+	}
+}
+
+// prover is the proof of one runtime.
+type prover struct {
+	object *object.Object
+	list   *diag.List
+}
+
+func (p prover) prove() {
+	p.expect(scalar(p.object.Root.At("spec", "mlPolicy", "numNodes")) == "1", p.object.Root.At("spec", "mlPolicy", "numNodes"),
+		"numNodes is not 1: Kubeflow Trainer reads it as the number of launchers, and each would run the job")
+	jobs := p.object.Root.At("spec", "template", "spec", "replicatedJobs")
+	launcher, node := item(jobs, mpi.LauncherJob), item(jobs, mpi.NodeJob)
+	p.expect(launcher != nil && node != nil, jobs, "there are no replicated jobs `launcher` and `node`: Kubeflow Trainer finds the parts of a job by these names")
+	if launcher == nil || node == nil {
+		return
+	}
+	for _, job := range []*object.Node{launcher, node} {
+		p.job(job)
+	}
+	p.expect(ancestor(launcher) == mpi.AncestorTrainer, launcher, "the launcher lacks the label `%s`: it would not get the command of a TrainJob", mpi.AncestorLabel)
+	p.expect(ancestor(node) == "", node, "the nodes have the label `%s`: each would run the command of a TrainJob", mpi.AncestorLabel)
+	args := below(item(containers(launcher), mpi.Container), "args")
+	p.expect(args == nil, args, "the launcher has args: they would stay behind the command of a TrainJob")
+}
+
+// job proves what launcher and nodes have in common.
+func (p prover) job(job *object.Node) {
+	name := scalar(job.Get("name"))
+	p.expect(scalar(job.Get("replicas")) == "1", job.Get("replicas"), "the job `%s` has not one replica, which Kubeflow Trainer refuses", name)
+	p.expect(job.Get("dependsOn") == nil, job.Get("dependsOn"), "the job `%s` waits for another: with a gang scheduler, which waits for all pods, none would ever start", name)
+	pod := job.At("template", "spec", "template", "spec")
+	p.expect(pod != nil && item(pod.Get("containers"), mpi.Container) != nil, job, "the job `%s` has no container `%s`, which Kubeflow Trainer completes", name, mpi.Container)
+	if pod == nil {
+		return
+	}
+	security := pod.Get("securityContext")
+	p.expect(readsKey(security), security, "the pods of `%s` cannot read the key of their job, which is readable for the group root and for fsGroup", name)
+	for volume := range items(pod.Get("volumes")) {
+		own := scalar(volume.Get("name"))
+		p.expect(own != mpi.SSHAuthVolume && own != mpi.HostfileVolume, volume, "the volume `%s` is made by Kubeflow Trainer", own)
+	}
+	for mount := range items(below(item(pod.Get("containers"), mpi.Container), "volumeMounts")) {
+		path := scalar(mount.Get("mountPath"))
+		p.expect(path != mpi.HostfileDir && !strings.HasPrefix(path, mpi.HostfileDir+"/"), mount, "something is mounted at `%s`, where Kubeflow Trainer mounts the hostfile", path)
+	}
+	init := pod.Get("initContainers")
+	p.expect(init == nil || len(init.Children) <= 1, init, "the pods of `%s` have several init containers: more than the one that brings the agent is not needed, and each takes up to a second", name)
+}
+
+// readsKey says whether a pod may read a file of mode 0640 that belongs to the group root, or to fsGroup. A platform that assigns
+// identities, as OpenShift does, assigns the group root.
+func readsKey(security *object.Node) bool {
+	group, own := scalar(below(security, "runAsGroup")), scalar(below(security, "fsGroup"))
+	return group == "" || group == "0" || own != "" && own != "0"
+}
+
+// expect reports a rule that does not hold, at the spec line behind the value, or behind the whole object.
+func (p prover) expect(holds bool, at *object.Node, format string, args ...any) {
+	if holds {
+		return
+	}
+	p.list.Errorf(diag.NotPortable, p.place(at), "%s: "+format, append([]any{p.object.ID}, args...)...).
+		Helpf("change the patch that did it; without one it is a mistake in the compiler: please report it")
+}
+
+// place is where the value comes from: of the origins below it the first that has a place.
+func (p prover) place(at *object.Node) source.Span {
+	place := source.Span{}
+	if at != nil {
+		at.Leaves(p.object.Rule, func(_ []string, _ *object.Node, from *origin.Origin) {
+			if place.IsZero() && from != nil {
+				place = from.At
+			}
+		})
+	}
+	if place.IsZero() {
+		return p.object.Origin
+	}
+	return place
+}
+
+func ancestor(job *object.Node) string {
+	return scalar(job.At("template", "metadata", "labels", mpi.AncestorLabel))
+}
+
+func containers(job *object.Node) *object.Node {
+	return job.At("template", "spec", "template", "spec", "containers")
+}
+
+// below returns the entry of a map that may not be there.
+func below(n *object.Node, key string) *object.Node {
+	if n == nil {
+		return nil
+	}
+	return n.Get(key)
+}
+
+// item returns the item of a list that has a name, or nil.
+func item(list *object.Node, name string) *object.Node {
+	for entry := range items(list) {
+		if scalar(entry.Get("name")) == name {
+			return entry
+		}
+	}
+	return nil
+}
+
+func items(list *object.Node) iter.Seq[*object.Node] {
+	return func(yield func(*object.Node) bool) {
+		for i := 0; list != nil && i < len(list.Children); i++ {
+			if !yield(&list.Children[i]) {
+				return
+			}
+		}
+	}
+}
+
+// scalar returns the text of a scalar, or "" where there is none.
+func scalar(n *object.Node) string {
+	if n == nil {
+		return ""
+	}
+	return n.Text
+}

@@ -1,0 +1,170 @@
+// Package waive applies the waivers of specs to findings. A waiver accepts findings with a code, until a day: those about the document
+// that it is in, and for a Cluster those that were found while that cluster was judged. A waived finding is still shown.
+//
+// Waivers have their own mistakes: one that has expired, one that accepts nothing, one for what cannot be waived. There is no clock
+// here: the day is given.
+package waive
+
+import (
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"lockstep.dev/lockstep/pkg/compile/diag"
+	"lockstep.dev/lockstep/pkg/compile/plan"
+	"lockstep.dev/lockstep/pkg/compile/source"
+)
+
+// soon is how many days before its end a waiver is a finding.
+const soon = 30
+
+// Waivers are those of all specs of a run.
+type Waivers struct {
+	today string
+	list  []*waiver
+	known map[source.Span]bool
+}
+
+type waiver struct {
+	plan.Waiver
+	// cluster is that whose spec has the waiver, or nil.
+	cluster *plan.Cluster
+	// used says that it accepted something, refused that its code cannot be waived.
+	used, refused bool
+}
+
+// Of returns the waivers of plans. Today is a day as 2026-11-21; on "" none has expired.
+func Of(plans []*plan.Cluster, today string) *Waivers {
+	w := &Waivers{today: today, known: map[source.Span]bool{}}
+	for _, c := range plans {
+		w.add(c, c.Waivers)
+		for _, r := range c.Catalog {
+			w.add(nil, r.Waivers)
+			w.add(nil, r.Profile.Waivers)
+		}
+		for i := range c.Capacity {
+			w.add(nil, c.Capacity[i].Profile.Waivers)
+		}
+		for _, t := range c.Tenants {
+			w.add(nil, t.Waivers)
+		}
+	}
+	return w
+}
+
+// add adds waivers that are not there yet: specs are in several plans.
+func (w *Waivers) add(c *plan.Cluster, list []plan.Waiver) {
+	for i := range list {
+		at := list[i].Code.At
+		if !w.known[at] {
+			w.known[at] = true
+			w.list = append(w.list, &waiver{Waiver: list[i], cluster: c, refused: !waivable(list[i].Code.V)})
+		}
+	}
+}
+
+func waivable(code string) bool {
+	entry, found := diag.EntryOf(diag.Code(code))
+	return found && entry.CanBeWaived()
+}
+
+// Accept marks what waivers accept among findings. They were found while a cluster was judged, or anywhere for nil.
+func (w *Waivers) Accept(c *plan.Cluster, found []*diag.Diagnostic) {
+	for _, own := range w.list {
+		if own.refused || w.expired(own) {
+			continue
+		}
+		for _, d := range found {
+			if own.matches(c, d) {
+				own.used = true
+				d.Waived = &diag.Waiver{Reason: own.Reason.V, Until: own.Expires.V}
+			}
+		}
+	}
+}
+
+func (w *Waivers) expired(own *waiver) bool { return w.today != "" && w.today > own.Expires.V }
+
+func (own *waiver) matches(c *plan.Cluster, d *diag.Diagnostic) bool {
+	return string(d.Code) == own.Code.V && (own.About.V == "" || names(d.Message, own.About.V)) &&
+		(own.cluster != nil && own.cluster == c || sameDocument(own.Code.At, d.Span))
+}
+
+// names says whether a message has a word, with something else than a letter or a digit around it.
+func names(message, word string) bool {
+	for rest := message; ; {
+		i := strings.Index(rest, word)
+		if i < 0 {
+			return false
+		}
+		before, _ := utf8.DecodeLastRuneInString(rest[:i])
+		after, _ := utf8.DecodeRuneInString(rest[i+len(word):])
+		if !ofWord(before) && !ofWord(after) {
+			return true
+		}
+		_, size := utf8.DecodeRuneInString(rest[i:])
+		rest = rest[i+size:]
+	}
+}
+
+// ofWord says whether a character may be a part of a name: `mpi` is not named where `mpi-rdma` is.
+func ofWord(r rune) bool {
+	return r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsDigit(r) || r == '-' || r == '_')
+}
+
+// sameDocument says whether two places are in one document: no line between them begins the next one.
+func sameDocument(a, b source.Span) bool {
+	if a.File != b.File || a.IsZero() || b.Line == 0 {
+		return false
+	}
+	for line := min(a.Line, b.Line) + 1; line <= max(a.Line, b.Line); line++ {
+		if strings.HasPrefix(a.File.Line(line), "---") {
+			return false
+		}
+	}
+	return true
+}
+
+// Judge reports the mistakes of the waivers themselves. Complete says that everything was judged, so that a waiver which accepted
+// nothing never will.
+func (w *Waivers) Judge(list *diag.List, complete bool) {
+	for _, own := range w.list {
+		code := own.Code
+		switch left, known := w.left(own); {
+		case own.refused:
+			w.refuse(own, list)
+		case w.expired(own):
+			list.Errorf(diag.WaiverExpired, own.Expires.At, "the waiver of `%s` expired on %s", code.V, own.Expires.V).
+				Notef("its reason was: %s", own.Reason.V).Helpf("put right what it was for, or decide again and write a new day")
+		case !own.used && complete:
+			list.Warnf(diag.WaiverUnused, code.At, "the waiver of `%s` matches no finding", code.V).Helpf("remove it, or correct `code` and `about`")
+		case own.used && known && left <= soon:
+			list.Warnf(diag.WaiverExpiresSoon, own.Expires.At, "the waiver of `%s` expires in %d days", code.V, left).
+				Notef("its reason is: %s", own.Reason.V)
+		}
+	}
+}
+
+func (w *Waivers) refuse(own *waiver, list *diag.List) {
+	if _, found := diag.EntryOf(diag.Code(own.Code.V)); found {
+		list.Errorf(diag.NotWaivable, own.Code.At, "`%s` cannot be waived", own.Code.V).Helpf("`runtime-compiler codes %s` says what to do", own.Code.V)
+		return
+	}
+	var codes []string
+	for _, entry := range diag.Entries() {
+		codes = append(codes, string(entry.Code))
+	}
+	list.Errorf(diag.NotWaivable, own.Code.At, "there is no code `%s`", own.Code.V).Suggest(own.Code.V, codes).
+		Helpf("`runtime-compiler codes` lists them")
+}
+
+// left returns how many days a waiver has, or false on no day.
+func (w *Waivers) left(own *waiver) (days int, known bool) {
+	today, err := time.Parse(time.DateOnly, w.today)
+	if err != nil {
+		return 0, false
+	}
+	end, err := time.Parse(time.DateOnly, own.Expires.V)
+	return int(end.Sub(today).Hours() / 24), err == nil
+}

@@ -1,0 +1,130 @@
+package waive_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/google/go-cmp/cmp"
+
+	"lockstep.dev/lockstep/pkg/compile"
+	"lockstep.dev/lockstep/pkg/compile/diag"
+)
+
+// specs are two clusters with one tenant on both, whose egress is a finding on each.
+const specs = `apiVersion: lockstep.dev/v1alpha1
+kind: HardwareProfile
+metadata: {name: cpu}
+spec: {fabric: {type: Ethernet}, node: {cpu: 2, memory: 4Gi}}
+---
+apiVersion: lockstep.dev/v1alpha1
+kind: MPIRuntime
+metadata: {name: mpi}
+spec: {mpi: {implementation: OpenMPI, version: "5.0.7"}, image: "example.org/mpi:5", profile: cpu}
+---
+apiVersion: lockstep.dev/v1alpha1
+kind: Tenant
+metadata: {name: vision}
+spec:
+  people: {editors: [vision-editors]}
+  namespaces: [vision]
+  clusters: [one, two]
+  quota: {cpu: 8, memory: 16Gi, pods: 40, jobs: 20}
+  network: {egress: [{cidr: 169.254.1.0/24}, {cidr: 0.0.0.0/0}]}
+TENANT---
+apiVersion: lockstep.dev/v1alpha1
+kind: Cluster
+metadata: {name: one}
+spec:
+  platform: Kubernetes
+  version: "1.36"
+  agent: {image: "example.org/agent:1"}
+ONE---
+apiVersion: lockstep.dev/v1alpha1
+kind: Cluster
+metadata: {name: two}
+spec:
+  platform: Kubernetes
+  version: "1.36"
+  agent: {image: "example.org/agent:1"}
+TWO`
+
+func waiver(code, about, expires string) string {
+	return fmt.Sprintf("  waivers: [{code: %s, about: %q, reason: because, expires: %q}]\n", code, about, expires)
+}
+
+func judged(tenant, one, two string, options compile.Options) *diag.List {
+	text := strings.NewReplacer("TENANT", tenant, "ONE", one, "TWO", two).Replace(specs)
+	_, list := compile.Compile(fstest.MapFS{"catalog/all.yaml": {Data: []byte(text)}}, options)
+	return list
+}
+
+// TestWaivers says for each finding its code, and whether it counts. All are warnings, but for the ones that are said to be errors.
+func TestWaivers(t *testing.T) {
+	const today = "2026-11-21"
+	for name, c := range map[string]struct {
+		reason           string
+		tenant, one, two string
+		options          compile.Options
+		want             []string
+	}{
+		"none":            {"", "", "", "", compile.Options{Today: today}, []string{"LS7025", "LS4020"}},
+		"of the tenant":   {"it is about the document", waiver("LS7025", "", "2027-12-31"), "", "", compile.Options{Today: today}, []string{"LS4020", "LS7025 waived"}},
+		"of one cluster":  {"the other cluster accepts nothing", "", waiver("LS7025", "", "2027-12-31"), "", compile.Options{Today: today}, []string{"LS7025", "LS4020"}},
+		"of each cluster": {"all clusters accept it", "", waiver("LS7025", "", "2027-12-31"), waiver("LS7025", "", "2027-12-31"), compile.Options{Today: today}, []string{"LS4020", "LS7025 waived"}},
+		"of a check":      {"checks come before there are objects", "", waiver("LS4020", "", "2027-12-31"), waiver("LS4020", "", "2027-12-31"), compile.Options{Today: today}, []string{"LS7025", "LS4020 waived"}},
+		"about a word":    {"the message has it", waiver("LS7025", "lockstep-egress", "2027-12-31"), "", "", compile.Options{Today: today}, []string{"LS4020", "LS7025 waived"}},
+		"about a part":    {"the message has only a longer word", waiver("LS7025", "lockstep-egr", "2027-12-31"), "", "", compile.Options{Today: today}, []string{"LS7025", "LS4020", "LS4122"}},
+		"expired":         {"it accepts nothing any more", waiver("LS7025", "", "2026-11-20"), "", "", compile.Options{Today: today}, []string{"LS7025", "LS4020", "LS4120 error"}},
+		"expired, no day": {"nobody knows what day it is", waiver("LS7025", "", "2026-11-20"), "", "", compile.Options{}, []string{"LS4020", "LS7025 waived"}},
+		"expires soon":    {"it still accepts", waiver("LS7025", "", "2026-11-30"), "", "", compile.Options{Today: today}, []string{"LS4020", "LS4121", "LS7025 waived"}},
+		"unused":          {"", waiver("LS7026", "", "2027-12-31"), "", "", compile.Options{Today: today}, []string{"LS7025", "LS4020", "LS4122"}},
+		"unused so far":   {"the other cluster was not looked at", waiver("LS7026", "", "2027-12-31"), "", "", compile.Options{Today: today, Cluster: "one"}, []string{"LS7025", "LS4020"}},
+		"refused":         {"", waiver("LS2003", "", "2027-12-31"), "", "", compile.Options{Today: today}, []string{"LS7025", "LS4020", "LS4123 error"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			list := judged(c.tenant, c.one, c.two, c.options)
+			var got []string
+			errors, warnings := 0, 0
+			for _, d := range list.Sorted() {
+				switch {
+				case d.Waived != nil:
+					got = append(got, string(d.Code)+" waived")
+					if d.Waived.Reason != "because" {
+						t.Errorf("the reason is %q", d.Waived.Reason)
+					}
+				case d.Severity == diag.Error:
+					errors++
+					got = append(got, string(d.Code)+" error")
+				default:
+					warnings++
+					got = append(got, string(d.Code))
+				}
+			}
+			slices.Sort(got)
+			slices.Sort(c.want)
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", c.reason, diff)
+			}
+			if list.Errors() != errors || list.Warnings() != warnings {
+				t.Errorf("counted %d errors and %d warnings, want %d and %d", list.Errors(), list.Warnings(), errors, warnings)
+			}
+		})
+	}
+}
+
+// TestWaivedError: what is waived does not stop the compilation, in checks as in proofs.
+func TestWaivedError(t *testing.T) {
+	text := strings.NewReplacer("TENANT", "", "ONE", "", "TWO", "", `image: "example.org/mpi:5",`, `image: "example.org/mpi:5", env: [{name: A_TOKEN, value: x1}],`).Replace(specs)
+	root := fstest.MapFS{"catalog/all.yaml": {Data: []byte(text)}}
+	if clusters, list := compile.Compile(root, compile.Options{}); len(clusters) != 0 || list.Errors() != 1 {
+		t.Fatalf("%d clusters, %d errors", len(clusters), list.Errors())
+	}
+	text = strings.Replace(text, "profile: cpu}", `profile: cpu, waivers: [{code: LS4111, about: A_TOKEN, reason: an example, expires: "2027-12-31"}]}`, 1)
+	root = fstest.MapFS{"catalog/all.yaml": {Data: []byte(text)}}
+	if clusters, list := compile.Compile(root, compile.Options{}); len(clusters) != 2 || list.Errors() != 0 {
+		t.Fatalf("%d clusters, %d errors", len(clusters), list.Errors())
+	}
+}

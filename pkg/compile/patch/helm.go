@@ -22,6 +22,7 @@ import (
 
 	"lockstep.dev/lockstep/pkg/compile/diag"
 	"lockstep.dev/lockstep/pkg/compile/object"
+	"lockstep.dev/lockstep/pkg/compile/origin"
 	"lockstep.dev/lockstep/pkg/compile/plan"
 	"lockstep.dev/lockstep/pkg/compile/source"
 )
@@ -45,7 +46,7 @@ const (
 )
 
 // run returns the objects of the chart: its CRDs, then its templates in the order of their names.
-func (r rendering) run() []map[string]any {
+func (r rendering) run() []object.Node {
 	files := r.read()
 	loaded := r.load(files)
 	if loaded == nil {
@@ -66,14 +67,14 @@ func (r rendering) run() []map[string]any {
 			Helpf("sort what has no order, for example `keys .Values.labels | sortAlpha`")
 		return nil
 	}
-	var contents []map[string]any
+	var roots []object.Node
 	for _, crd := range loaded.CRDObjects() {
-		contents = append(contents, r.parse(crd.Filename, string(crd.File.Data))...)
+		roots = append(roots, r.parse(crd.Filename, string(crd.File.Data))...)
 	}
 	for _, name := range slices.Sorted(maps.Keys(rendered)) {
-		contents = append(contents, r.parse(name, rendered[name])...)
+		roots = append(roots, r.parse(name, rendered[name])...)
 	}
-	return contents
+	return roots
 }
 
 // unstable renders the chart again and again, each time from its files because a template may change its values, and returns the
@@ -202,47 +203,58 @@ func dependenciesPresent(loaded *chart.Chart) error {
 }
 
 // parse splits rendered text into objects.
-func (r rendering) parse(name, text string) []map[string]any {
-	var contents []map[string]any
+func (r rendering) parse(name, text string) []object.Node {
+	var roots []object.Node
 	reader := utilyaml.NewYAMLReader(bufio.NewReader(strings.NewReader(text)))
 	for {
 		document, err := reader.Read()
 		if errors.Is(err, io.EOF) {
-			return contents
+			return roots
 		}
 		if err != nil {
 			r.fail(fmt.Errorf("split %s: %w", name, err))
-			return contents
+			return roots
 		}
-		if content := r.object(name, document); content != nil {
-			contents = append(contents, content)
+		if root := r.object(name, document); root.Kind != object.Nothing {
+			roots = append(roots, root)
 		}
 	}
 }
 
-// object returns one document as an object in the release's namespace, or nil for nothing.
-func (r rendering) object(name string, document []byte) map[string]any {
+// object returns one document as an object in the release's namespace, or nothing.
+func (r rendering) object(name string, document []byte) object.Node {
 	data, err := yaml.YAMLToJSONStrict(document)
 	if err != nil {
 		r.badOutput(name, "%v", err)
-		return nil
+		return object.Node{}
 	}
 	if string(data) == "null" {
-		return nil
+		return object.Node{}
 	}
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	decoder.UseNumber()
 	var content map[string]any
 	if err := decoder.Decode(&content); err != nil {
 		r.badOutput(name, "a document is not a mapping")
-		return nil
+		return object.Node{}
 	}
-	id := object.Object{Content: content}.ID()
+	root := object.FromValue("", content, r.from(name, ""))
+	id := root.ID()
 	if id.Kind == "" || id.Name == "" {
 		r.badOutput(name, "a document has no kind or no metadata.name")
-		return nil
+		return object.Node{}
 	}
-	return r.place(content, id)
+	return r.place(name, root, id)
+}
+
+// from is the origin of what a file of the chart renders to. Helm names files with the chart's name in front, we with its folder.
+func (r rendering) from(name, why string) *origin.Origin {
+	_, inChart, _ := strings.Cut(name, "/")
+	file := &source.File{Path: path.Join(r.component.Chart.V, inChart)}
+	if why == "" {
+		why = "rendered from the chart for the release `" + r.component.Release.V + "`"
+	}
+	return &origin.Origin{Kind: origin.Rendered, At: source.Whole(file), Why: why}
 }
 
 func (r rendering) badOutput(name, format string, args ...any) {
@@ -251,17 +263,16 @@ func (r rendering) badOutput(name, format string, args ...any) {
 }
 
 // place drops hooks and sets the namespace that an installation would use.
-func (r rendering) place(content map[string]any, id object.ID) map[string]any {
-	metadata := content["metadata"].(map[string]any)
-	annotations, _ := metadata["annotations"].(map[string]any)
-	if hook, found := annotations[hookAnnotation]; found {
-		if hook != "test" {
+func (r rendering) place(name string, root object.Node, id object.ID) object.Node {
+	if hook := root.At("metadata", "annotations", hookAnnotation); hook != nil {
+		if hook.Text != "test" {
 			r.list.Warnf(diag.ChartHook, r.component.Chart.At, "the chart `%s` has a hook, %s, which is left out", r.component.Chart.V, id)
 		}
-		return nil
+		return object.Node{}
 	}
 	if id.Namespace == "" && !object.ClusterScoped(id.Kind) {
-		metadata["namespace"] = r.component.Namespace.V
+		namespace := object.Text("namespace", r.component.Namespace.V, r.from(name, "the namespace of the release, because the chart names none"))
+		root.Get("metadata").Put(namespace)
 	}
-	return content
+	return root
 }

@@ -2,7 +2,8 @@
 // charts of the repository, rendered in process.
 //
 // A chart is read from the same fs.FS as the specs and rendered without a cluster, without hooks and without functions that
-// give another result on another day. Each distinct rendering happens once, however many clusters share it.
+// give another result on another day. Each distinct rendering happens once, however many clusters share it. What is rendered has
+// the file of the chart as its origin.
 package patch
 
 import (
@@ -12,42 +13,42 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/diag"
 	"lockstep.dev/lockstep/pkg/compile/lower"
 	"lockstep.dev/lockstep/pkg/compile/object"
+	"lockstep.dev/lockstep/pkg/compile/origin"
 	"lockstep.dev/lockstep/pkg/compile/plan"
 )
 
-// Components renders components and remembers the results.
+// Components renders components and remembers the results. It is not for use by several goroutines.
 type Components struct {
 	root     fs.FS
-	rendered map[string][]map[string]any
+	rendered map[string][]object.Node
 }
 
 // NewComponents returns a renderer for charts below a root.
 func NewComponents(root fs.FS) *Components {
-	return &Components{root: root, rendered: map[string][]map[string]any{}}
+	return &Components{root: root, rendered: map[string][]object.Node{}}
 }
 
-// AddTo renders the components of a plan and adds their objects to a set.
-func (c *Components) AddTo(set *object.Set, p *plan.Cluster, list *diag.List) {
-	for _, component := range p.Components {
-		for _, content := range c.render(component, p.Version.V, list) {
-			o := object.Object{Content: content, Folder: lower.PlatformFolder, File: component.Release.V, Origin: component.Chart.At}
-			if taken, ok := set.Add(o); !ok {
-				list.Errorf(diag.ObjectCollision, component.Chart.At, "the chart `%s` renders %s, which exists already", component.Chart.V, o.ID()).
-					Also(taken.Origin, "compiled from here").Helpf("rename the object in the chart, or leave it out with values")
-			}
-		}
+// Render returns the objects of a component of a cluster, sorted.
+func (c *Components) Render(p *plan.Cluster, component *plan.Component, list *diag.List) []object.Object {
+	place := object.Place{Folder: lower.PlatformFolder, File: component.Release.V, Origin: component.Chart.At}
+	rule := &origin.Origin{Kind: origin.Rendered, At: component.Chart.At, Why: "rendered from the chart"}
+	var objects []object.Object
+	for _, root := range c.render(*component, p.Version.V, list) {
+		objects = append(objects, object.New(root, place, rule))
 	}
+	object.Sort(objects)
+	return objects
 }
 
-func (c *Components) render(component plan.Component, version string, list *diag.List) []map[string]any {
+func (c *Components) render(component plan.Component, version string, list *diag.List) []object.Node {
 	key := cacheKey(component, version)
-	if contents, found := c.rendered[key]; found {
-		return contents
+	if roots, found := c.rendered[key]; found {
+		return roots
 	}
 	r := rendering{root: c.root, component: component, version: version, list: list}
-	contents := r.run()
-	c.rendered[key] = contents
-	return contents
+	roots := r.run()
+	c.rendered[key] = roots
+	return roots
 }
 
 // cacheKey is all that a rendering depends on. Values are JSON by construction, so encoding them cannot fail.

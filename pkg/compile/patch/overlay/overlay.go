@@ -1,0 +1,122 @@
+// Package overlay changes what was compiled for a cluster by the kustomization beside the cluster's spec.
+//
+// Read reads overlays/<cluster>/kustomization.yaml and what it names, from the fs.FS of the specs: nothing from elsewhere, no
+// plugin, no program. An Overlay is a list of steps in the order of kustomize: patches, labels, annotations, replicas, images,
+// replacements. Apply picks the objects that a step is for by the rules of kustomize's own selectors and hands these, and no others,
+// to sigs.k8s.io/kustomize/api; a cluster of many objects costs no more than looking at their names, and an object that a
+// step is for some tenths of a millisecond. What comes back keeps its
+// origins, except for values that the step changed: these come from the patch, and remember what they overrode.
+//
+// It is stricter than kustomize, which skips in silence: a step that is for no object of the whole cluster is an error, one that
+// changes nothing a warning (Judge). Whatever would rename objects is refused, because others refer to them by name.
+//
+// Patches whose target is a spec (group lockstep.dev) change the specs of this cluster before they are decoded (specs.go).
+package overlay
+
+import (
+	"errors"
+	"io/fs"
+	"path"
+	"sync"
+
+	"lockstep.dev/lockstep/pkg/compile/diag"
+	"lockstep.dev/lockstep/pkg/compile/object"
+	"lockstep.dev/lockstep/pkg/compile/source"
+)
+
+// FileName is what a kustomization is called. Kustomize has two more names, which are errors here.
+const FileName = "kustomization.yaml"
+
+// Overlay is the kustomization of a cluster. A nil Overlay changes nothing. It is safe for concurrent use.
+type Overlay struct {
+	steps     []step
+	specs     []step
+	resources []object.Object
+	// kustomize has global state.
+	kustomize sync.Mutex
+}
+
+// Read returns the overlay in a folder, or nil if there is none or it has a mistake.
+func Read(root fs.FS, folder string, list *diag.List) *Overlay {
+	for _, other := range []string{"kustomization.yml", "Kustomization"} {
+		if _, err := fs.Stat(root, path.Join(folder, other)); err == nil {
+			file := source.NewFile(path.Join(folder, other), nil)
+			list.Errorf(diag.PatchFile, source.Whole(file), "the file is not read because of its name").Helpf("rename it to `%s`", FileName)
+		}
+	}
+	name := path.Join(folder, FileName)
+	if _, err := fs.Stat(root, name); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	r := reader{root: root, folder: folder, list: list, overlay: &Overlay{}}
+	before := list.Len()
+	r.read(name)
+	if list.Len() > before {
+		return nil
+	}
+	return r.overlay
+}
+
+// Resources returns the objects that the overlay adds to the cluster.
+func (o *Overlay) Resources() []object.Object {
+	if o == nil {
+		return nil
+	}
+	return o.resources
+}
+
+// Effect is what a step did.
+type Effect struct {
+	// Matched says that the step was for an object, Changed that it made a difference.
+	Matched, Changed bool
+}
+
+// Effects has an Effect for each step.
+type Effects []Effect
+
+// Join adds what the steps did elsewhere.
+func (e Effects) Join(other Effects) Effects {
+	if e == nil {
+		return other
+	}
+	for i := range other {
+		e[i].Matched = e[i].Matched || other[i].Matched
+		e[i].Changed = e[i].Changed || other[i].Changed
+	}
+	return e
+}
+
+// Apply applies the steps to some of the cluster's objects, which it may change.
+func (o *Overlay) Apply(objects []object.Object, list *diag.List) ([]object.Object, Effects) {
+	if o == nil || len(o.steps) == 0 {
+		return objects, nil
+	}
+	effects := make(Effects, len(o.steps))
+	for i := range o.steps {
+		s := &o.steps[i]
+		var picked []int
+		for j := range objects {
+			if s.selects(&objects[j]) {
+				picked = append(picked, j)
+			}
+		}
+		if len(picked) == 0 {
+			continue
+		}
+		effects[i].Matched = true
+		o.kustomize.Lock()
+		objects, effects[i].Changed = s.apply(objects, picked, list)
+		o.kustomize.Unlock()
+	}
+	return objects, effects
+}
+
+// Judge reports the steps that were for nothing or changed nothing in the whole cluster.
+func (o *Overlay) Judge(effects Effects, list *diag.List) {
+	if o == nil {
+		return
+	}
+	for i, effect := range (make(Effects, len(o.steps))).Join(effects) {
+		o.steps[i].judge(effect, "object of the cluster", "compare it with what `runtime-compiler build` writes for the cluster, or remove it", list)
+	}
+}

@@ -1,0 +1,57 @@
+package overlay
+
+import (
+	"strconv"
+	"strings"
+
+	"lockstep.dev/lockstep/pkg/compile/diag"
+	"lockstep.dev/lockstep/pkg/compile/object"
+)
+
+// pathsExist reports an operation of a JSON patch that replaces or removes what an object does not have. RFC 6902 (section 4) makes that an
+// error; kustomize's library adds the value instead when only the last key is missing. What an earlier operation adds counts as there.
+func (s *step) pathsExist(o *object.Object, list *diag.List) bool {
+	var added []string
+	for i := range s.patch.Children {
+		operation := &s.patch.Children[i]
+		name, path := textOf(operation, "op"), operation.Get("path")
+		switch {
+		case s.patch.Kind != object.ListNode || path == nil:
+			return true
+		case name == "add" || name == "move" || name == "copy":
+			added = append(added, path.Text)
+		case (name == "replace" || name == "remove") && !begins(path.Text, added) && !exists(&o.Root, path.Text):
+			list.Errorf(diag.PatchFails, path.From.At, "%s cannot be applied: %s has no `%s`", s.what, o.ID, path.Text).
+				Helpf("correct the path, or `add` the value")
+			return false
+		}
+	}
+	return true
+}
+
+func begins(pointer string, added []string) bool {
+	for _, prefix := range added {
+		if pointer == prefix || strings.HasPrefix(pointer, prefix+"/") || strings.HasSuffix(prefix, "/-") {
+			return true
+		}
+	}
+	return false
+}
+
+// exists says whether a JSON pointer leads to a value.
+func exists(n *object.Node, pointer string) bool {
+	for _, token := range strings.Split(strings.TrimPrefix(pointer, "/"), "/") {
+		if n.Kind == object.ListNode {
+			index, err := strconv.Atoi(token)
+			if err != nil || index < 0 || index >= len(n.Children) {
+				return false
+			}
+			n = &n.Children[index]
+			continue
+		}
+		if n = n.Get(unescape.Replace(token)); n == nil {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,175 @@
+package overlay
+
+import (
+	"encoding/json"
+	"strings"
+
+	"sigs.k8s.io/kustomize/api/krusty"
+	"sigs.k8s.io/kustomize/api/resmap"
+	"sigs.k8s.io/kustomize/kyaml/filesys"
+
+	"lockstep.dev/lockstep/pkg/compile/diag"
+	"lockstep.dev/lockstep/pkg/compile/object"
+	"lockstep.dev/lockstep/pkg/compile/source"
+)
+
+// step is one entry of a kustomization.
+type step struct {
+	// what it is called in messages, and where it is.
+	what string
+	at   source.Span
+	// target is where it says what it is for.
+	target  source.Span
+	selects func(*object.Object) bool
+	// field and entry are what the kustomization holds for it.
+	field string
+	entry any
+	// patch is the patch with its places, nothing for other steps.
+	patch object.Node
+	// sources are objects that kustomize must see and that do not change.
+	sources []object.Object
+}
+
+func (s *step) judge(effect Effect, things, help string, list *diag.List) {
+	switch {
+	case !effect.Matched:
+		list.Errorf(diag.PatchMatchesNothing, s.target, "%s is for no %s", s.what, things).Helpf("%s", help)
+	case !effect.Changed:
+		list.Warnf(diag.PatchChangesNothing, s.at, "%s changes nothing", s.what).
+			Helpf("remove it, or correct its values")
+	}
+}
+
+// apply runs kustomize over the picked objects.
+func (s *step) apply(objects []object.Object, picked []int, list *diag.List) (result []object.Object, changed bool) {
+	input := append([]object.Object{}, s.sources...)
+	for _, i := range picked {
+		input = append(input, objects[i])
+	}
+	for i := range input[len(s.sources):] {
+		if !s.pathsExist(&input[len(s.sources)+i], list) {
+			return objects, true
+		}
+	}
+	output, err := s.kustomize(input)
+	if err != nil {
+		s.fail(err, list)
+		return objects, true
+	}
+	gone := map[int]bool{}
+	for _, i := range picked {
+		o := &objects[i]
+		root, found := output[o.ID]
+		if !found {
+			gone[i] = true
+			continue
+		}
+		delete(output, o.ID)
+		c := carrier{step: s}
+		c.carry(&o.Root, o.Rule, &root, nil)
+		changed = changed || c.changed
+		o.Root = root
+	}
+	for _, source := range s.sources {
+		delete(output, source.ID)
+	}
+	for id := range output {
+		list.Errorf(diag.PatchRenames, s.at, "%s turns an object into %s", s.what, id).
+			Notef("objects refer to each other by kind, name and namespace").Helpf("change the spec that the name comes from")
+		return objects, true
+	}
+	return without(objects, gone), changed || len(gone) > 0
+}
+
+func without(objects []object.Object, gone map[int]bool) []object.Object {
+	if len(gone) == 0 {
+		return objects
+	}
+	var left []object.Object
+	for i := range objects {
+		if !gone[i] {
+			left = append(left, objects[i])
+		}
+	}
+	return left
+}
+
+// kustomize runs the step in memory.
+func (s *step) kustomize(objects []object.Object) (map[object.ID]object.Node, error) {
+	const folder, file = "/overlay", "objects.yaml"
+	var text strings.Builder
+	for i := range objects {
+		data, err := json.Marshal(objects[i].Root.Value())
+		if err != nil {
+			return nil, err
+		}
+		text.WriteString("---\n")
+		text.Write(data)
+		text.WriteString("\n")
+	}
+	kustomization, err := json.Marshal(map[string]any{"resources": []string{file}, s.field: s.entry})
+	if err != nil {
+		return nil, err
+	}
+	disk := filesys.MakeFsInMemory()
+	// Writing to memory cannot fail.
+	_ = disk.WriteFile(folder+"/"+file, []byte(text.String()))
+	_ = disk.WriteFile(folder+"/"+FileName, kustomization)
+	result, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(disk, folder)
+	if err != nil {
+		return nil, err
+	}
+	return nodes(result)
+}
+
+func nodes(result resmap.ResMap) (map[object.ID]object.Node, error) {
+	found := map[object.ID]object.Node{}
+	for _, resource := range result.Resources() {
+		data, err := resource.MarshalJSON()
+		if err != nil {
+			return nil, err
+		}
+		root, err := fromJSON(data)
+		if err != nil {
+			return nil, err
+		}
+		found[root.ID()] = root
+	}
+	return found, nil
+}
+
+func fromJSON(data []byte) (object.Node, error) {
+	decoder := json.NewDecoder(strings.NewReader(string(data)))
+	decoder.UseNumber()
+	var value map[string]any
+	if err := decoder.Decode(&value); err != nil {
+		return object.Node{}, err
+	}
+	return object.FromValue("", value, nil), nil
+}
+
+// fail reports an error of kustomize in one line, at the operation that it names where it names one.
+func (s *step) fail(err error, list *diag.List) {
+	message := strings.Join(strings.Fields(err.Error()), " ")
+	if i := strings.Index(message, "trouble configuring builtin"); i > 0 {
+		message = message[i:]
+	}
+	at := s.blamed(message)
+	list.Errorf(diag.PatchFails, at, "%s cannot be applied: %s", s.what, message)
+}
+
+// blamed returns the place of the operation that a message is about: the one whose path it names, best with what it does.
+func (s *step) blamed(message string) source.Span {
+	at, surely := s.at, false
+	for i := range s.patch.Children {
+		name, path := s.patch.Children[i].Get("op"), s.patch.Children[i].Get("path")
+		switch {
+		case s.patch.Kind != object.ListNode || name == nil || path == nil || surely:
+		case strings.HasSuffix(message, name.Text):
+			at = name.From.At
+		case strings.Contains(message, path.Text):
+			at, surely = path.From.At, strings.Contains(message, name.Text)
+		}
+	}
+	return at
+}

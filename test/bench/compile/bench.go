@@ -1,0 +1,298 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"lockstep.dev/lockstep/test/bench/compile/meter"
+	"lockstep.dev/lockstep/test/bench/workload"
+)
+
+// bench is a run of this program.
+type bench struct {
+	o        options
+	dir      string
+	compiler tool
+	peers    map[string]tool
+	meter    *meter.Meter
+	// workers are the numbers that the compiler is told; 0 means that it chooses itself.
+	workers []int
+	// work is the workload that everything is measured on, ten a small one.
+	work, ten *site
+}
+
+// site is a generated workload in its folder.
+type site struct {
+	*workload.Workload
+	root    string
+	objects int
+	// sampled are the tenants that kustomize has inputs for, sampledObjects the number of their objects.
+	sampled        []string
+	sampledObjects int
+}
+
+func (b *bench) say(format string, args ...any) {
+	_, _ = fmt.Fprintf(os.Stderr, "bench-compile: "+format+"\n", args...)
+}
+
+func newBench(ctx context.Context, o options) (b *bench, err error) {
+	b = &bench{o: o, workers: []int{0}}
+	if b.compiler, err = ours(ctx, o.compiler); err != nil {
+		return nil, err
+	}
+	if b.compiler.knows(ctx, "build", "--workers") {
+		b.workers = []int{1, 4}
+	}
+	if !o.alone {
+		if b.peers, err = buildPeers(ctx, o.module, b.say); err != nil {
+			return nil, err
+		}
+	}
+	if b.dir, err = os.MkdirTemp(workFolder(o.dir), "bench-compile-"); err != nil {
+		return nil, err
+	}
+	if b.meter, err = meter.New(ctx, b.dir); err != nil {
+		return nil, errors.Join(err, b.close())
+	}
+	return b, nil
+}
+
+// workFolder prefers memory: a disk that others use too would be measured instead of the tools.
+func workFolder(wanted string) string {
+	const memory = "/dev/shm"
+	if info, err := os.Stat(memory); wanted == "" && err == nil && info.IsDir() {
+		return memory
+	}
+	return wanted
+}
+
+func (b *bench) close() error { return os.RemoveAll(b.dir) }
+
+func (b *bench) run(ctx context.Context) (*Report, error) {
+	report := &Report{Machine: machine(b.dir), Tools: []tool{b.compiler}}
+	for _, p := range peers {
+		if t, ok := b.peers[p.name]; ok {
+			report.Tools = append(report.Tools, t)
+		}
+	}
+	var err error
+	if b.work, err = b.site(ctx, b.o.Tenants, b.o.sample); err != nil {
+		return nil, err
+	}
+	if b.ten, err = b.site(ctx, 10, 10); err != nil {
+		return nil, err
+	}
+	if report.Compared, err = b.compare(ctx); err != nil {
+		return nil, err
+	}
+	floor, err := b.meter.Measure(ctx, meter.Command{Args: []string{"true"}})
+	if err != nil {
+		return nil, err
+	}
+	report.Machine.FloorRSS = floor.PeakRSS
+	plans := b.ourPlans()
+	if !b.o.alone {
+		plans = append(plans, b.peerPlans()...)
+	}
+	if err := b.take(ctx, plans, b.o.runs); err != nil {
+		return nil, err
+	}
+	watch, err := b.watch(ctx)
+	if err != nil {
+		return nil, err
+	}
+	grown, err := b.growth(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range append(append(plans, watch...), grown...) {
+		p.summarize()
+		report.Series = append(report.Series, p.Series)
+	}
+	report.Machine.LoadAfter = load()
+	return report, nil
+}
+
+func machine(dir string) Machine {
+	m := Machine{Date: time.Now().UTC().Format(time.DateOnly), Cores: runtime.NumCPU(), LoadBefore: load(), Go: runtime.Version(), Output: "disk"}
+	var fs syscall.Statfs_t
+	if err := syscall.Statfs(dir, &fs); err == nil && fs.Type == 0x01021994 { // TMPFS_MAGIC of linux/magic.h
+		m.Output = "memory"
+	}
+	return m
+}
+
+// load returns the load average of the last minute, or 0 where there is none.
+func load() float64 {
+	data, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return 0
+	}
+	first, _, _ := strings.Cut(string(data), " ")
+	value, _ := strconv.ParseFloat(first, 64)
+	return value
+}
+
+// site generates a workload and lets the compiler compile it once.
+func (b *bench) site(ctx context.Context, tenants, sample int) (*site, error) {
+	o := b.o.Options
+	o.Tenants = tenants
+	s := &site{root: filepath.Join(b.dir, "workload-"+strconv.Itoa(tenants))}
+	if _, err := os.Stat(s.root); err == nil { // the whole workload is as small as the small one
+		s.root += "-small"
+	}
+	var err error
+	if s.Workload, err = workload.Generate(s.root, o); err != nil {
+		return nil, err
+	}
+	counted, err := workload.Compile(ctx, b.compiler.path, s.root, s.compiled())
+	if err != nil {
+		return nil, err
+	}
+	s.objects = counted.Objects()
+	b.say("%d tenants: %d spec files, %d objects", tenants, s.Files, s.objects)
+	if b.o.alone || sample == 0 {
+		return s, nil
+	}
+	s.sampled = s.Sample(sample)
+	for _, tenant := range s.sampled {
+		for _, cluster := range s.Clusters {
+			made, err := count(filepath.Join(s.compiled(), cluster, "tenants", tenant))
+			if err != nil {
+				return nil, err
+			}
+			s.sampledObjects += made
+		}
+	}
+	return s, workload.WritePeers(s.root, s.compiled(), s.Workload, s.sampled)
+}
+
+// compiled is the folder with the finished output of the workload.
+func (s *site) compiled() string { return filepath.Join(s.root, "dist") }
+
+// compare proves that all tools make the same objects.
+func (b *bench) compare(ctx context.Context) (int, error) {
+	if b.o.alone {
+		return 0, nil
+	}
+	compared, err := b.equivalent(ctx, b.work.compiled())
+	if err != nil {
+		return 0, err
+	}
+	b.say("%d objects of %d tenants are equal between all tools", compared, len(b.work.sampled))
+	return compared, b.complete(ctx)
+}
+
+// complete proves that Helm and Jsonnet make as many objects of the whole workload as runtime-compiler.
+func (b *bench) complete(ctx context.Context) error {
+	for _, name := range []string{"helm", "jsonnet"} {
+		out := filepath.Join(b.dir, "complete")
+		if err := b.emptyFolders(out); err != nil {
+			return err
+		}
+		for _, c := range b.wholeCommands(name, b.work, out) {
+			if _, err := b.meter.Measure(ctx, c); err != nil {
+				return err
+			}
+		}
+		made, err := count(out)
+		if err != nil {
+			return err
+		}
+		if made != b.work.objects {
+			return fmt.Errorf("%s makes %d objects of the whole workload, runtime-compiler %d", name, made, b.work.objects)
+		}
+		if err := os.RemoveAll(out); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// plan is a series and how to take one run of it.
+type plan struct {
+	Series
+	// prepare is not measured; it may be nil.
+	prepare  func(ctx context.Context, run int) error
+	commands func(run int) []meter.Command
+}
+
+// take measures all plans, one run of each after the other.
+func (b *bench) take(ctx context.Context, plans []*plan, runs int) error {
+	for i := range runs {
+		for _, p := range plans {
+			u, err := b.once(ctx, p, i)
+			if err != nil {
+				return fmt.Errorf("%s, %s, run %d: %w", p.Tool, p.Scenario, i+1, err)
+			}
+			p.Runs = append(p.Runs, u)
+		}
+		b.say("run %d of %d done", i+1, runs)
+	}
+	return nil
+}
+
+func (b *bench) once(ctx context.Context, p *plan, run int) (meter.Usage, error) {
+	var total meter.Usage
+	if p.prepare != nil {
+		if err := p.prepare(ctx, run); err != nil {
+			return total, err
+		}
+	}
+	for _, c := range p.commands(run) {
+		u, err := b.meter.Measure(ctx, c)
+		if err != nil {
+			return total, err
+		}
+		total.Add(u)
+	}
+	return total, nil
+}
+
+// growth measures full builds of workloads of growing size. The largest is built three times at most.
+func (b *bench) growth(ctx context.Context) ([]*plan, error) {
+	var plans []*plan
+	for _, tenants := range b.o.growth {
+		s, err := b.growthSite(ctx, tenants)
+		if err != nil {
+			return nil, err
+		}
+		p := b.buildPlan(growthBuild, s, b.workers[0])
+		if err := b.take(ctx, []*plan{p}, min(b.o.runs, 3)); err != nil {
+			return nil, err
+		}
+		plans = append(plans, p)
+		if s != b.work && s != b.ten {
+			if err := os.RemoveAll(s.root); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return plans, nil
+}
+
+func (b *bench) growthSite(ctx context.Context, tenants int) (*site, error) {
+	for _, s := range []*site{b.work, b.ten} {
+		if len(s.Tenants) == tenants {
+			return s, nil
+		}
+	}
+	return b.site(ctx, tenants, 0)
+}
+
+// emptyFolders makes fresh folders for one build: where it writes, and the cache that it may use.
+func (b *bench) emptyFolders(names ...string) error {
+	var errs []error
+	for _, name := range names {
+		errs = append(errs, os.RemoveAll(name), os.MkdirAll(name, 0o755))
+	}
+	return errors.Join(errs...)
+}

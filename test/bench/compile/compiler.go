@@ -1,0 +1,103 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+
+	"lockstep.dev/lockstep/test/bench/compile/meter"
+)
+
+// series starts a series that measures everything itself.
+func (s *site) series(tool, scenario string) Series {
+	return Series{Tool: tool, Scenario: scenario, Tenants: len(s.Tenants), Clusters: len(s.Clusters), Objects: s.objects, Factor: 1}
+}
+
+// buildCommand builds a workload. The cache of the user is not used: what a build may remember is in the folder beside its output.
+func (b *bench) buildCommand(s *site, out string, workers int) meter.Command {
+	args := []string{b.compiler.path, "build", "--root", s.root, "--out", out}
+	if workers > 0 {
+		args = append(args, "--workers", strconv.Itoa(workers))
+	}
+	return meter.Command{Args: args, Env: []string{"XDG_CACHE_HOME=" + cacheOf(out)}}
+}
+
+func cacheOf(out string) string { return out + "-cache" }
+
+// buildPlan builds into an empty folder with an empty cache.
+func (b *bench) buildPlan(scenario string, s *site, workers int) *plan {
+	out := filepath.Join(b.dir, "out")
+	p := &plan{Series: s.series(b.compiler.Name, scenario)}
+	p.Workers = workers
+	p.prepare = func(context.Context, int) error { return b.emptyFolders(out, cacheOf(out)) }
+	p.commands = func(int) []meter.Command { return []meter.Command{b.buildCommand(s, out, workers)} }
+	return p
+}
+
+func (b *bench) ourPlans() []*plan {
+	var plans []*plan
+	for _, workers := range b.workers {
+		plans = append(plans, b.buildPlan(fullBuild, b.work, workers))
+	}
+	return append(plans, b.checkPlan(), b.noChangePlan(), b.oneTenantPlan(), b.buildPlan(tenTenants, b.ten, b.workers[0]))
+}
+
+func (b *bench) checkPlan() *plan {
+	return &plan{
+		Series: b.work.series(b.compiler.Name, checkOnly),
+		commands: func(int) []meter.Command {
+			return []meter.Command{{Args: []string{b.compiler.path, "check", "--root", b.work.root}, Env: []string{"XDG_CACHE_HOME=" + b.dir}}}
+		},
+	}
+}
+
+// noChangePlan builds into a tree that is up to date.
+func (b *bench) noChangePlan() *plan {
+	out := filepath.Join(b.dir, "unchanged")
+	build := b.buildCommand(b.work, out, b.workers[0])
+	return &plan{
+		Series:   b.work.series(b.compiler.Name, noChange),
+		prepare:  func(ctx context.Context, _ int) error { return b.untimed(ctx, build) },
+		commands: func(int) []meter.Command { return []meter.Command{build} },
+	}
+}
+
+// oneTenantPlan builds into a tree that is up to date but for one tenant, another one every time.
+func (b *bench) oneTenantPlan() *plan {
+	out := filepath.Join(b.dir, "changed")
+	build := b.buildCommand(b.work, out, b.workers[0])
+	return &plan{
+		Series: b.work.series(b.compiler.Name, oneTenant),
+		prepare: func(ctx context.Context, run int) error {
+			if err := b.untimed(ctx, build); err != nil {
+				return err
+			}
+			return b.changeTenant(run)
+		},
+		commands: func(int) []meter.Command { return []meter.Command{build} },
+	}
+}
+
+func (b *bench) untimed(ctx context.Context, c meter.Command) error {
+	_, err := b.meter.Measure(ctx, c)
+	return err
+}
+
+var jobs = regexp.MustCompile(`(?m)^    jobs: \d+$`)
+
+// changeTenant gives a tenant of the workload another quota for jobs.
+func (b *bench) changeTenant(run int) error {
+	name := filepath.Join(b.work.root, b.work.TenantFiles[run*7%len(b.work.TenantFiles)])
+	data, err := os.ReadFile(name)
+	if err != nil {
+		return err
+	}
+	changed := jobs.ReplaceAll(data, fmt.Appendf(nil, "    jobs: %d", 1001+run))
+	if string(changed) == string(data) {
+		return fmt.Errorf("%s has no line with `jobs` to change", name)
+	}
+	return os.WriteFile(name, changed, 0o644)
+}

@@ -1,0 +1,35 @@
+{{- define "metadata" -}}
+metadata:
+  labels:
+    app.kubernetes.io/managed-by: lockstep
+    lockstep.dev/tenant: {{ .tenant.name }}
+  name: {{ .name }}
+  {{- with .namespace }}
+  namespace: {{ . }}
+  {{- end }}
+{{- end }}
+
+{{- define "role" -}}
+roleRef:
+  apiGroup: rbac.authorization.k8s.io
+  kind: ClusterRole
+  name: {{ . }}
+{{- end }}
+
+{{- define "groups" -}}
+subjects:
+{{- range . }}
+- apiGroup: rbac.authorization.k8s.io
+  kind: Group
+  name: {{ . }}
+{{- end }}
+{{- end }}
+
+{{- define "binding" -}}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+{{ include "metadata" . }}
+{{ include "role" .name }}
+{{ include "groups" .groups }}
+{{- end }}

@@ -105,6 +105,12 @@ type Monitoring struct {
 	Interval string `json:"interval,omitempty" jsonschema:"format=duration,default=30s"`
 }
 
+// The GitOps engines.
+const (
+	Flux   = "Flux"
+	ArgoCD = "ArgoCD"
+)
+
 // GitOps is the engine that syncs the compiled tree, and where it reads it.
 type GitOps struct {
 	// Engine is the kind of objects that are compiled into gitops/.
@@ -113,6 +119,9 @@ type GitOps struct {
 	Namespace string `json:"namespace,omitempty" jsonschema:"format=dns-label"`
 	// Repository is the URL of the git repository with the compiled tree.
 	Repository string `json:"repository" jsonschema:"required,format=git-url"`
+	// Secret with the credentials of the repository, in the namespace of the engine. Flux needs it for ssh and for private
+	// repositories; Argo CD finds credentials by the URL, so that the key must be missing there.
+	Secret string `json:"secret,omitempty" jsonschema:"format=dns-name"`
 	// Revision is the branch that is synced.
 	Revision string `json:"revision,omitempty" jsonschema:"default=main"`
 	// Path is the folder of the compiled tree, of which <Path>/<cluster> is synced.
@@ -165,6 +174,9 @@ type ClusterNetwork struct {
 	// DNS is where the pods of the cluster's DNS are. Missing means kube-system/k8s-app=kube-dns port 53 on Kubernetes
 	// and openshift-dns/dns.operator.openshift.io/daemonset-dns=default port 5353 on OpenShift.
 	DNS *DNS `json:"dns,omitempty"`
+	// Ranges are the addresses of pods and Services, for example 10.244.0.0/16. They are opened to no tenant as addresses. Missing
+	// means that they are not known: then any range that a tenant may reach can hold some.
+	Ranges []string `json:"ranges,omitempty" jsonschema:"uniqueItems,format=cidr"`
 	// Encryption is what the network plugin does with traffic between machines. Only tenants that require it look at it.
 	Encryption string `json:"encryption,omitempty" jsonschema:"enum=None,enum=IPsec,enum=WireGuard,default=None"`
 }

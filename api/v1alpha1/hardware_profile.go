@@ -71,6 +71,9 @@ type Fabric struct {
 	LockedMemory string `json:"lockedMemory,omitempty" jsonschema:"enum=Capability,enum=Unlimited,default=Capability"`
 }
 
+// LockedByCapability is the value of LockedMemory for machines that bound how much memory a process may pin.
+const LockedByCapability = "Capability"
+
 // HugePages is an amount of pages of one size.
 type HugePages struct {
 	// Size of a page.

@@ -2,67 +2,138 @@
 //
 // The flow is source → decode → resolve → plan → check → lower → patch → emit. Stages collect diagnostics and go on; where one
 // found an error there is no output, and the diagnostics hold all mistakes of the run. The same input gives the same bytes,
-// whatever the order in which a file system lists it.
+// whatever the order in which a file system lists it and however many workers there are.
+//
+// The work after the plan is cut into units: what a whole cluster shares, one component, its runtimes, one tenant. Units do not
+// see each other, so that they can be compiled side by side, handed over and forgotten: a large repository is never in memory as
+// a whole. Stream does that; Compile keeps everything, for callers that look at objects.
 //
 // The package and all below it are pure: they read an fs.FS and return values. Only emit/disk writes.
 package compile
 
 import (
 	"io/fs"
+	"slices"
+	"strings"
 
 	"lockstep.dev/lockstep/pkg/compile/check"
 	"lockstep.dev/lockstep/pkg/compile/decode"
 	"lockstep.dev/lockstep/pkg/compile/diag"
 	"lockstep.dev/lockstep/pkg/compile/emit"
-	"lockstep.dev/lockstep/pkg/compile/lower"
+	"lockstep.dev/lockstep/pkg/compile/jsonnet"
 	"lockstep.dev/lockstep/pkg/compile/object"
-	"lockstep.dev/lockstep/pkg/compile/patch"
+	"lockstep.dev/lockstep/pkg/compile/patch/overlay"
 	"lockstep.dev/lockstep/pkg/compile/plan"
 	"lockstep.dev/lockstep/pkg/compile/resolve"
+	"lockstep.dev/lockstep/pkg/compile/secret"
 	"lockstep.dev/lockstep/pkg/compile/source"
+	"lockstep.dev/lockstep/pkg/compile/waive"
 )
 
 // Options say what to compile.
 type Options struct {
 	// Cluster is the name of the only cluster to compile; empty means all.
 	Cluster string
+	// Workers is how many units are compiled at one time; less than 2 means one after the other. It does not change the output.
+	Workers int
+	// Today is the day on which the specs are judged, as 2026-11-21; dates that have passed are findings. Empty means that no date has
+	// passed.
+	Today string
+	// Jsonnet evaluates specs that are programs; nil makes each of them an error.
+	Jsonnet jsonnet.Evaluator
+	// Prepare, if there is one, works on a unit before it is handed over, several at one time on the workers. Its error counts as one of
+	// who takes the unit.
+	Prepare func(Unit) error
+	// Progress, if there is one, is told how many units of how many were handed over, after each.
+	Progress func(done, of int)
 }
 
 // Cluster is what was compiled for one cluster.
 type Cluster struct {
 	Name    string
 	Objects *object.Set
-	// Files are its output, paths beginning with its name.
+	// Files are its output, sorted by path; paths begin with the cluster's name.
 	Files []emit.File
 }
 
 // Compile compiles the repository below root. The clusters are sorted by name; there are none if the list holds an error.
 func Compile(root fs.FS, options Options) ([]Cluster, *diag.List) {
-	list := &diag.List{}
-
-	// Bytes, then typed values: from here on nobody sees YAML.
-	documents := decode.Files(source.Read(root), list)
-	// References are followed before anything is judged, so that each mistake is reported once, where it was made.
-	bundle := resolve.Names(documents, list)
-	// A plan leaves out specs with mistakes, so checks can go on with the sound ones.
-	plans := plan.Clusters(bundle, options.Cluster, list)
-	for _, p := range plans {
-		check.Cluster(p, list)
-	}
-	if list.Errors() > 0 {
-		return nil, list
-	}
-
 	var clusters []Cluster
-	components := patch.NewComponents(root)
-	for _, p := range plans {
-		objects := lower.Cluster(p, list)
-		// Components come after our own objects, so that a collision is the component's mistake.
-		components.AddTo(objects, p, list)
-		clusters = append(clusters, Cluster{Name: p.Name.V, Objects: objects, Files: emit.Files(p.Name.V, objects)})
-	}
+	// Keeping what is handed over cannot fail.
+	list, _ := Stream(root, options, func(u Unit) error {
+		if len(clusters) == 0 || clusters[len(clusters)-1].Name != u.Cluster {
+			clusters = append(clusters, Cluster{Name: u.Cluster, Objects: &object.Set{}})
+		}
+		c := &clusters[len(clusters)-1]
+		for _, o := range u.Objects {
+			c.Objects.Add(o)
+		}
+		c.Files = append(c.Files, u.Files...)
+		return nil
+	})
 	if list.Errors() > 0 {
 		return nil, list
+	}
+	for _, c := range clusters {
+		slices.SortFunc(c.Files, func(a, b emit.File) int { return strings.Compare(a.Path, b.Path) })
 	}
 	return clusters, list
+}
+
+// Stream compiles the repository below root and hands over one unit after the other, from one goroutine, cluster by cluster in a
+// stable order; the last unit of a cluster lists the files of all. It returns the first error of take, after which it hands over
+// nothing more. If the list holds an error, what was handed over must be thrown away.
+func Stream(root fs.FS, options Options, take func(Unit) error) (*diag.List, error) {
+	list := &diag.List{}
+
+	plans, patches, waivers := planned(root, options, list)
+	if list.Errors() > 0 {
+		waivers.Judge(list, false)
+		return list, nil
+	}
+
+	// Lowering and emission, unit by unit; joining finds what units cannot know of each other.
+	jobs := units(root, plans, patches, list)
+	j := joiner{list: list, take: take, prepare: options.Prepare, waivers: waivers}
+	err := inOrder(options.Workers, len(jobs), func(i int) compiled { return jobs[i].compile(options.Prepare) }, j.counting(len(jobs), options.Progress))
+	waivers.Accept(nil, list.Since(0))
+	waivers.Judge(list, err == nil && options.Cluster == "" && list.Errors() == 0)
+	return list, err
+}
+
+// Plans returns the plans of the clusters, sorted by name, for callers that ask what would be compiled if they were different. There
+// are none if the list holds an error.
+func Plans(root fs.FS, options Options) ([]*plan.Cluster, *diag.List) {
+	list := &diag.List{}
+	plans, _, _ := planned(root, options, list)
+	if list.Errors() > 0 {
+		return nil, list
+	}
+	return plans, list
+}
+
+// planned is what comes before objects: the plans of the clusters, judged, the patches that wait for their objects, and the waivers
+// that wait for what is found later.
+func planned(root fs.FS, options Options, list *diag.List) ([]*plan.Cluster, map[string]*overlay.Overlay, *waive.Waivers) {
+	// Bytes, then typed values: from here on nobody sees YAML.
+	files := source.Find(root)
+	documents := decode.Loader{Root: root, Jsonnet: options.Jsonnet, Workers: options.Workers}.Load(files, list)
+	// Secrets are looked for in the text itself: those in comments are known to everybody too.
+	secret.Find(files, list)
+	// References are followed before anything is judged, so that each mistake is reported once, where it was made.
+	bundle := resolve.Names(documents, list)
+	// Each cluster may have patches of its own, for specs and for objects.
+	patches := overlays(root, bundle, options.Cluster, list)
+	// A plan leaves out specs with mistakes, so checks can go on with the sound ones.
+	plans := plan.Clusters(bundle, options.Cluster, list)
+	replan(plans, documents, patches, list)
+	waivers := waive.Of(plans, options.Today)
+	for _, p := range plans {
+		p.Today = options.Today
+		before := list.Len()
+		check.Cluster(p, list)
+		waivers.Accept(p, list.Since(before))
+	}
+	waivers.Accept(nil, list.Since(0))
+	return plans, patches, waivers
 }

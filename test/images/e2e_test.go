@@ -35,7 +35,7 @@ type mpiImage struct {
 var mpiImages = map[string]mpiImage{
 	"openmpi4": {library: "Open MPI v4.1.", env: []string{"OMPI_MCA_plm=isolated"}, args: []string{"--oversubscribe"}},
 	"openmpi5": {library: "Open MPI v5.0.", args: []string{"--oversubscribe"}},
-	"mpich":    {library: "MPICH Version:\t4.0."},
+	"mpich":    {library: "MPICH Version:      4.2."},
 }
 
 // TestMPIImages makes the real images from nothing, unpacks them and runs MPI in them.

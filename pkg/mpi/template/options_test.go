@@ -100,3 +100,17 @@ func TestNamespacedRuntimeIsTheSame(t *testing.T) {
 		t.Errorf("the specs differ:\n%s", diff)
 	}
 }
+
+// A launcher without ranks goes anywhere, or to the machines of the nodes where a queue counts them.
+func TestLauncherWithNodes(t *testing.T) {
+	r := sample()
+	r.Tolerations = []corev1.Toleration{{Key: "nvidia.com/gpu", Operator: corev1.TolerationOpExists}}
+	if _, launcher, _ := build(t, r); launcher.NodeSelector != nil || launcher.Tolerations != nil {
+		t.Errorf("the launcher goes to %v, %v, want anywhere", launcher.NodeSelector, launcher.Tolerations)
+	}
+	r.LauncherWithNodes = true
+	_, launcher, node := build(t, r)
+	if diff := cmp.Diff(node.NodeSelector, launcher.NodeSelector) + cmp.Diff(node.Tolerations, launcher.Tolerations); diff != "" {
+		t.Errorf("the launcher goes elsewhere (-node +launcher):\n%s", diff)
+	}
+}

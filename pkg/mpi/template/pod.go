@@ -17,11 +17,15 @@ const (
 	agentBinDir        = mpi.AgentDir + "/bin"
 	// drainSeconds is the grace between SIGTERM and SIGKILL. The agent needs well under a second to end its sessions.
 	drainSeconds = 5
-	// networksAnnotation is Multus' (https://github.com/k8snetworkplumbingwg/multi-net-spec).
-	networksAnnotation = "k8s.v1.cni.cncf.io/networks"
-	// topologyAnnotation is Kueue's (https://kueue.sigs.k8s.io/docs/concepts/topology_aware_scheduling/). Required, not preferred: a
+)
+
+// Annotations of pods with ranks.
+const (
+	// NetworksAnnotation is Multus' (https://github.com/k8snetworkplumbingwg/multi-net-spec).
+	NetworksAnnotation = "k8s.v1.cni.cncf.io/networks"
+	// TopologyAnnotation is Kueue's (https://kueue.sigs.k8s.io/docs/concepts/topology_aware_scheduling/). Required, not preferred: a
 	// runtime that asks for a level asks because it is slow without.
-	topologyAnnotation = "kueue.x-k8s.io/podset-required-topology"
+	TopologyAnnotation = "kueue.x-k8s.io/podset-required-topology"
 )
 
 // launcherPod has a command and no args: upstream keeps the template's args behind a user's command. A TrainJob that
@@ -33,8 +37,11 @@ func (r Runtime) launcherPod(dialect mpi.Dialect) corev1.PodTemplateSpec {
 	}
 	pod := r.pod(dialect, resources)
 	pod.Spec.Containers[0].Command = []string{mpi.AgentBin, "run", "--"}
-	if r.World.LauncherRunsRanks {
+	switch {
+	case r.World.LauncherRunsRanks:
 		r.forRanks(&pod)
+	case r.LauncherWithNodes:
+		pod.Spec.NodeSelector, pod.Spec.Tolerations = r.NodeSelector, r.Tolerations
 	}
 	return pod
 }
@@ -57,10 +64,10 @@ func (r Runtime) forRanks(pod *corev1.PodTemplateSpec) {
 	}
 	annotations := map[string]string{}
 	if len(r.Attachments) > 0 {
-		annotations[networksAnnotation] = strings.Join(r.Attachments, ",")
+		annotations[NetworksAnnotation] = strings.Join(r.Attachments, ",")
 	}
 	if r.TopologyLabel != "" {
-		annotations[topologyAnnotation] = r.TopologyLabel
+		annotations[TopologyAnnotation] = r.TopologyLabel
 	}
 	if len(annotations) > 0 {
 		pod.Annotations = annotations

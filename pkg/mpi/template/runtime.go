@@ -46,9 +46,11 @@ type Runtime struct {
 	Agent Agent
 	// User is the identity of all processes; nil where the platform assigns it (OpenShift).
 	User *User
-	// NodeSelector and Tolerations place the nodes. A launcher without ranks goes anywhere.
-	NodeSelector map[string]string
-	Tolerations  []corev1.Toleration
+	// NodeSelector and Tolerations place the nodes. A launcher without ranks goes anywhere, unless LauncherWithNodes puts it on the
+	// same machines: a queue counts machines of a kind, and must know which of them a launcher takes from.
+	NodeSelector      map[string]string
+	Tolerations       []corev1.Toleration
+	LauncherWithNodes bool
 	// SharedMemory is the size of /dev/shm; nil leaves the container runtime's 64 MiB.
 	SharedMemory *resource.Quantity
 	// LockMemory gives pods with ranks the capability IPC_LOCK, which RDMA adapters need to pin memory.

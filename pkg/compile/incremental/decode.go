@@ -1,0 +1,125 @@
+package incremental
+
+import (
+	"encoding/binary"
+	"errors"
+	"hash/crc32"
+
+	"lockstep.dev/lockstep/pkg/compile/diag"
+	"lockstep.dev/lockstep/pkg/compile/source"
+)
+
+// errDamaged says that bytes are no memory of this version.
+var errDamaged = errors.New("no memory of a build, or a damaged one")
+
+// Decode reads what Encode has written; the data must not change afterwards. Open returns the file that a finding is in.
+func Decode(data []byte, open func(name string) *source.File) (*Memory, error) {
+	end := len(data) - 4
+	if end < len(magic) || string(data[:len(magic)]) != magic || crc32.Checksum(data[:end], castagnoli) != binary.LittleEndian.Uint32(data[end:]) {
+		return nil, errDamaged
+	}
+	r := reader{rest: string(data[len(magic):end]), open: open, files: map[string]*source.File{}}
+	m := &Memory{Key: r.text(), Began: r.number(), Ended: r.number()}
+	m.Clusters = list(&r, func() Cluster { return Cluster{Name: r.text(), Objects: r.length(), Files: r.length()} })
+	m.Findings = list(&r, r.finding)
+	m.Inputs = list(&r, r.input)
+	m.Outputs = list(&r, func() Output { return Output{Path: r.text(), Stamp: r.stamp(), Sum: uint32(r.fixed(4))} })
+	if r.failed || r.rest != "" {
+		return nil, errDamaged
+	}
+	return m, nil
+}
+
+// reader takes values from the front of what is left. After the first that is not whole all are zero.
+type reader struct {
+	rest   string
+	failed bool
+	open   func(string) *source.File
+	files  map[string]*source.File
+}
+
+func (r *reader) take(n int) string {
+	if n < 0 || n > len(r.rest) {
+		r.failed, r.rest = true, ""
+		return ""
+	}
+	taken := r.rest[:n]
+	r.rest = r.rest[n:]
+	return taken
+}
+
+func (r *reader) length() int {
+	var n uint64
+	for shift := 0; shift < 63; shift += 7 {
+		b := r.take(1)
+		if b == "" {
+			return 0
+		}
+		n |= uint64(b[0]&0x7f) << shift
+		if b[0] < 0x80 {
+			return int(n)
+		}
+	}
+	r.failed = true
+	return 0
+}
+
+func (r *reader) fixed(size int) uint64 {
+	var n uint64
+	for i, b := range []byte(r.take(size)) {
+		n |= uint64(b) << (8 * i)
+	}
+	return n
+}
+
+func (r *reader) number() int64 { return int64(r.fixed(8)) }
+func (r *reader) text() string  { return r.take(r.length()) }
+
+// list reads values behind their number. None is smaller than a byte.
+func list[T any](r *reader, one func() T) []T {
+	n := r.length()
+	if n > len(r.rest) {
+		r.failed = true
+		return nil
+	}
+	values := make([]T, 0, n)
+	for range n {
+		values = append(values, one())
+	}
+	return values
+}
+
+func (r *reader) stamp() Stamp {
+	return Stamp{
+		Size: r.number(), Modified: r.number(), Changed: r.number(), Inode: r.fixed(8), Device: r.fixed(8), Mode: uint32(r.fixed(4)),
+	}
+}
+
+func (r *reader) input() Input {
+	input := Input{Path: r.text(), Kind: Kind(r.fixed(1)), Stamp: r.stamp()}
+	copy(input.Digest[:], r.take(len(input.Digest)))
+	return input
+}
+
+func (r *reader) finding() *diag.Diagnostic {
+	d := &diag.Diagnostic{Code: diag.Code(r.text()), Severity: diag.Severity(r.text()), Message: r.text(), Span: r.span()}
+	d.Related = list(r, func() diag.Related { return diag.Related{Span: r.span(), Message: r.text()} })
+	d.Notes, d.Help = list(r, r.text), list(r, r.text)
+	if r.length() == 1 {
+		d.Edit = &diag.Edit{Span: r.span(), Text: r.text()}
+	}
+	return d
+}
+
+func (r *reader) span() source.Span {
+	if r.length() == 0 {
+		return source.Span{}
+	}
+	name := r.text()
+	file := r.files[name]
+	if file == nil && !r.failed {
+		file = r.open(name)
+		r.files[name] = file
+	}
+	return source.Span{File: file, Line: r.length(), Column: r.length(), Length: r.length()}
+}

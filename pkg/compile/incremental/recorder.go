@@ -1,0 +1,188 @@
+package incremental
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"errors"
+	"hash"
+	"io"
+	"io/fs"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// Kind is what was read.
+type Kind uint8
+
+// The kinds. A folder counts by the names and types in it, not by its stamp alone: an editor that saves a file touches the folder.
+const (
+	File Kind = iota + 1
+	Folder
+	// Presence means that only the file's stamp was looked at, or that it was missed.
+	Presence
+)
+
+// Digest is the SHA-256 of a content.
+type Digest [sha256.Size]byte
+
+// Input is something that a compilation has read.
+type Input struct {
+	Path   string
+	Kind   Kind
+	Stamp  Stamp
+	Digest Digest
+}
+
+// Recorder is a repository that notes what is read of it. It is for use by several goroutines.
+type Recorder struct {
+	root fs.FS
+
+	mu     sync.Mutex
+	inputs map[string]Input
+	// failed says that something could not be read, so that nothing follows from what could.
+	failed bool
+}
+
+// Record returns a recorder for a repository.
+func Record(root fs.FS) *Recorder { return &Recorder{root: root, inputs: map[string]Input{}} }
+
+// Inputs returns what was read so far, sorted by path. False means that it cannot be compared with another time.
+func (r *Recorder) Inputs() ([]Input, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	inputs := slices.SortedFunc(maps.Values(r.inputs), func(a, b Input) int {
+		return cmp.Or(strings.Compare(a.Path, b.Path), cmp.Compare(a.Kind, b.Kind))
+	})
+	return inputs, !r.failed
+}
+
+// note keeps the first stamp of a path and kind: what was read later may be newer, and then differs from it.
+func (r *Recorder) note(name string, kind Kind, info fs.FileInfo, err error) {
+	stamp, ok := Absent, true
+	if err == nil {
+		stamp, ok = Of(info)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !ok || err != nil && !errors.Is(err, fs.ErrNotExist) {
+		r.failed = true
+		return
+	}
+	key := string('0'+kind) + name
+	if _, known := r.inputs[key]; !known {
+		r.inputs[key] = Input{Path: name, Kind: kind, Stamp: stamp}
+	}
+}
+
+func (r *Recorder) digest(name string, kind Kind, digest Digest) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	key := string('0'+kind) + name
+	input := r.inputs[key]
+	if input.Digest != (Digest{}) && input.Digest != digest {
+		r.failed = true
+	}
+	input.Digest = digest
+	r.inputs[key] = input
+}
+
+func (r *Recorder) fail() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.failed = true
+}
+
+// Open opens a file, whose content counts as far as it is read, or a folder.
+func (r *Recorder) Open(name string) (fs.File, error) {
+	file, err := r.root.Open(name)
+	if err != nil {
+		r.note(name, Presence, nil, err)
+		return nil, err
+	}
+	info, err := file.Stat()
+	if err != nil {
+		file.Close()
+		r.fail()
+		return nil, err
+	}
+	if info.IsDir() {
+		// Whoever reads a folder does so with ReadDir, which fs.ReadDir and fs.WalkDir prefer.
+		r.note(name, Presence, info, nil)
+		return file, nil
+	}
+	r.note(name, File, info, nil)
+	return &recorded{File: file, name: name, of: r, sum: sha256.New()}, nil
+}
+
+// recorded is a file whose content is digested while it is read.
+type recorded struct {
+	fs.File
+	name string
+	of   *Recorder
+	sum  hash.Hash
+	done bool
+}
+
+func (f *recorded) Read(p []byte) (int, error) {
+	n, err := f.File.Read(p)
+	f.sum.Write(p[:n])
+	if errors.Is(err, io.EOF) && !f.done {
+		f.done = true
+		f.of.digest(f.name, File, Digest(f.sum.Sum(nil)))
+	}
+	return n, err
+}
+
+// Close closes the file. One that was not read to its end is not known.
+func (f *recorded) Close() error {
+	if !f.done {
+		f.of.fail()
+	}
+	return f.File.Close()
+}
+
+// Stat implements fs.StatFS.
+func (r *Recorder) Stat(name string) (fs.FileInfo, error) {
+	info, err := fs.Stat(r.root, name)
+	r.note(name, Presence, info, err)
+	return info, err
+}
+
+// Lstat implements fs.ReadLinkFS. It is asked of what cannot be read.
+func (r *Recorder) Lstat(name string) (fs.FileInfo, error) {
+	r.fail()
+	return fs.Lstat(r.root, name)
+}
+
+// ReadLink implements fs.ReadLinkFS.
+func (r *Recorder) ReadLink(name string) (string, error) {
+	r.fail()
+	return fs.ReadLink(r.root, name)
+}
+
+// ReadDir implements fs.ReadDirFS.
+func (r *Recorder) ReadDir(name string) ([]fs.DirEntry, error) {
+	info, err := fs.Stat(r.root, name)
+	var entries []fs.DirEntry
+	if err == nil {
+		entries, err = fs.ReadDir(r.root, name)
+	}
+	if err != nil {
+		r.note(name, Presence, nil, err)
+		return entries, err
+	}
+	r.note(name, Folder, info, nil)
+	r.digest(name, Folder, Names(entries))
+	return entries, nil
+}
+
+// Names returns the digest of a sorted listing.
+func Names(entries []fs.DirEntry) Digest {
+	sum := sha256.New()
+	for _, entry := range entries {
+		_, _ = io.WriteString(sum, entry.Name()+"\x00"+entry.Type().String()+"\x00")
+	}
+	return Digest(sum.Sum(nil))
+}

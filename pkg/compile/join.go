@@ -1,0 +1,101 @@
+package compile
+
+import (
+	"lockstep.dev/lockstep/pkg/compile/diag"
+	"lockstep.dev/lockstep/pkg/compile/emit"
+	"lockstep.dev/lockstep/pkg/compile/lower"
+	"lockstep.dev/lockstep/pkg/compile/object"
+	"lockstep.dev/lockstep/pkg/compile/patch/overlay"
+	"lockstep.dev/lockstep/pkg/compile/proof/access"
+	"lockstep.dev/lockstep/pkg/compile/proof/capacity"
+	"lockstep.dev/lockstep/pkg/compile/proof/isolation"
+	"lockstep.dev/lockstep/pkg/compile/source"
+	"lockstep.dev/lockstep/pkg/compile/waive"
+)
+
+// joiner puts units together, cluster by cluster, and hands them over.
+type joiner struct {
+	list    *diag.List
+	take    func(Unit) error
+	waivers *waive.Waivers
+	// prepare is nil where units are not prepared.
+	prepare func(Unit) error
+
+	// What is known of the cluster whose units come at the moment.
+	cluster string
+	// began is how many findings there were before it.
+	began    int
+	exists   map[object.ID]source.Span
+	entries  []emit.Entry
+	capacity []capacity.Facts
+	// isolation and access take the facts as they come.
+	isolation *isolation.Cluster
+	access    *access.Cluster
+	effects   overlay.Effects
+}
+
+// counting is join that tells its progress.
+func (j *joiner) counting(of int, progress func(done, of int)) func(compiled) error {
+	if progress == nil {
+		return j.join
+	}
+	done := 0
+	return func(c compiled) error {
+		err := j.join(c)
+		done++
+		progress(done, of)
+		return err
+	}
+}
+
+// join takes the next unit. Units of one cluster follow each other.
+func (j *joiner) join(c compiled) error {
+	if c.err != nil {
+		return c.err
+	}
+	if j.exists == nil || j.cluster != c.unit.Cluster {
+		j.cluster, j.exists, j.entries, j.capacity = c.unit.Cluster, map[object.ID]source.Span{}, nil, nil
+		j.isolation, j.access = &isolation.Cluster{}, &access.Cluster{}
+		j.began = j.list.Len()
+		j.effects = nil
+	}
+	for _, d := range c.list.Sorted() {
+		*j.list.Errorf(d.Code, d.Span, "%s", d.Message) = *d
+	}
+	for _, added := range c.facts.identities {
+		j.identify(c.job, added)
+	}
+	j.entries = append(j.entries, c.facts.entries...)
+	j.capacity = append(j.capacity, c.facts.capacity)
+	j.isolation.Add(c.facts.isolation)
+	j.access.Add(c.facts.access)
+	j.effects = j.effects.Join(c.facts.effects)
+	if err := j.take(c.unit); err != nil || !c.job.last {
+		return err
+	}
+	c.job.overlay.Judge(j.effects, j.list)
+	capacity.Prove(c.job.cluster, j.capacity, j.list)
+	proven := &Proven{Reach: j.isolation.Prove(c.job.cluster, j.list), Rights: j.access.Prove(c.job.cluster, j.list)}
+	j.waivers.Accept(c.job.cluster, j.list.Since(j.began))
+	last := Unit{Cluster: j.cluster, Name: "kustomizations", Files: emit.Kustomizations(j.cluster, j.entries, lower.GitOpsFolder), Proven: proven}
+	if j.prepare != nil {
+		if err := j.prepare(last); err != nil {
+			return err
+		}
+	}
+	return j.take(last)
+}
+
+// identify reports an object that exists already.
+func (j *joiner) identify(from job, added identity) {
+	taken, found := j.exists[added.id]
+	switch {
+	case !found:
+		j.exists[added.id] = added.origin
+	case from.component != nil:
+		j.list.Errorf(diag.ObjectCollision, added.origin, "the chart `%s` renders %s, which exists already", from.component.Chart.V, added.id).
+			Also(taken, "compiled from here").Helpf("rename the object in the chart, or leave it out with values")
+	default:
+		j.list.Errorf(diag.ObjectCollision, added.origin, "%s is compiled twice", added.id).Also(taken, "first for this")
+	}
+}

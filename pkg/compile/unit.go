@@ -1,0 +1,143 @@
+package compile
+
+import (
+	"io/fs"
+	"slices"
+
+	"lockstep.dev/lockstep/pkg/compile/diag"
+	"lockstep.dev/lockstep/pkg/compile/emit"
+	"lockstep.dev/lockstep/pkg/compile/lower"
+	"lockstep.dev/lockstep/pkg/compile/object"
+	"lockstep.dev/lockstep/pkg/compile/patch"
+	"lockstep.dev/lockstep/pkg/compile/patch/overlay"
+	"lockstep.dev/lockstep/pkg/compile/plan"
+	"lockstep.dev/lockstep/pkg/compile/proof/accepted"
+	"lockstep.dev/lockstep/pkg/compile/proof/access"
+	"lockstep.dev/lockstep/pkg/compile/proof/capacity"
+	"lockstep.dev/lockstep/pkg/compile/proof/isolation"
+	"lockstep.dev/lockstep/pkg/compile/proof/portable"
+	"lockstep.dev/lockstep/pkg/compile/source"
+)
+
+// Unit is a part of a cluster that was compiled on its own.
+type Unit struct {
+	Cluster string
+	// Name is unique in the cluster: `platform`, `platform/<release>`, `runtimes`, `tenants/<tenant>`, and at last
+	// `kustomizations`, which has no objects.
+	Name string
+	// Objects are sorted. Whoever takes a unit may keep them.
+	Objects []object.Object
+	Files   []emit.File
+	// Proven is what was proven about the whole cluster; it is in the last unit only.
+	Proven *Proven
+}
+
+// Proven is what people and pods of tenants may do on a cluster, for those who compare two states of it.
+type Proven struct {
+	Reach isolation.Reachability
+	// Rights are sorted by namespace and subject.
+	Rights []access.Held
+}
+
+// job is a unit before it is compiled: all that its result depends on.
+type job struct {
+	cluster *plan.Cluster
+	name    string
+	// component says that the objects come from a chart, whose author did not see ours.
+	component *plan.Component
+	objects   func(*diag.List) []object.Object
+	// overlay is what changes the cluster's objects, nil for nothing.
+	overlay *overlay.Overlay
+	// server is what must accept the objects.
+	server *accepted.Server
+	// last says that it is the last one of its cluster.
+	last bool
+}
+
+// compiled is the result of a job. Facts are what the whole must know of it when its objects are gone.
+type compiled struct {
+	job   job
+	unit  Unit
+	facts facts
+	list  *diag.List
+	// err is that of preparing the unit.
+	err error
+}
+
+// facts are what units must be compared by.
+type facts struct {
+	identities []identity
+	entries    []emit.Entry
+	capacity   capacity.Facts
+	isolation  isolation.Facts
+	access     access.Facts
+	effects    overlay.Effects
+}
+
+// identity is an object that exists, and the spec that it comes from.
+type identity struct {
+	id     object.ID
+	origin source.Span
+}
+
+// units returns the jobs of all clusters. Components come after our own objects, so that a collision is the component's mistake;
+// they are rendered here, each distinct one once, and are few.
+func units(root fs.FS, plans []*plan.Cluster, overlays map[string]*overlay.Overlay, list *diag.List) []job {
+	components := patch.NewComponents(root)
+	var servers accepted.Servers
+	var jobs []job
+	for _, p := range plans {
+		first := len(jobs)
+		jobs = append(jobs,
+			job{cluster: p, name: lower.PlatformFolder, objects: func(*diag.List) []object.Object { return lower.Platform(p) }},
+			job{cluster: p, name: lower.RuntimeFolder, objects: func(own *diag.List) []object.Object { return lower.Runtimes(p, own) }})
+		for _, t := range p.Tenants {
+			jobs = append(jobs, job{cluster: p, name: lower.TenantFolder + "/" + t.Name.V, objects: func(own *diag.List) []object.Object { return lower.Tenant(p, t, own) }})
+		}
+		for i := range p.Components {
+			component := &p.Components[i]
+			rendered := components.Render(p, component, list)
+			jobs = append(jobs, job{
+				cluster: p, name: lower.PlatformFolder + "/" + component.Release.V, component: component,
+				objects: func(*diag.List) []object.Object { return rendered },
+			})
+		}
+		own := overlays[p.Name.V]
+		if added := own.Resources(); len(added) > 0 {
+			jobs = append(jobs, job{
+				cluster: p, name: lower.PlatformFolder + "/" + overlay.ResourceFile, objects: func(*diag.List) []object.Object { return slices.Clone(added) },
+			})
+		}
+		server := servers.Of(p, list)
+		for i := first; i < len(jobs); i++ {
+			jobs[i].overlay, jobs[i].server = own, server
+		}
+		jobs[len(jobs)-1].last = true
+	}
+	return jobs
+}
+
+// compile lowers and encodes a unit, and prepares it. It depends on nothing but the job.
+func (j job) compile(prepare func(Unit) error) compiled {
+	list := &diag.List{}
+	objects, effects := j.overlay.Apply(j.objects(list), list)
+	j.server.Prove(objects, list)
+	if !j.cluster.Bundled.V {
+		portable.Prove(objects, list)
+	}
+	files, entries := emit.Files(j.cluster.Name.V, objects)
+	identities := make([]identity, len(objects))
+	for i := range objects {
+		identities[i] = identity{id: objects[i].ID, origin: objects[i].Origin}
+	}
+	c := compiled{
+		job:   j,
+		unit:  Unit{Cluster: j.cluster.Name.V, Name: j.name, Objects: objects, Files: files},
+		facts: facts{identities: identities, entries: entries, capacity: capacity.Of(objects), isolation: isolation.Of(objects), access: access.Of(objects), effects: effects},
+		list:  list,
+	}
+	if prepare != nil {
+		c.err = prepare(c.unit)
+	}
+	return c
+}

@@ -98,6 +98,7 @@ func declaredCodes(t *testing.T) map[string]string {
 // TestPages executes the example of each code: what is wrong gives the code and no other, what is right gives nothing. The pages
 // must show exactly that.
 func TestPages(t *testing.T) {
+	needsSchemas(t)
 	want := map[string]string{"README.md": index()}
 	for _, entry := range diag.Entries() {
 		t.Run(string(entry.Code), func(t *testing.T) {
@@ -211,6 +212,9 @@ func page(t *testing.T, entry diag.Entry) string {
 		t.Error("nothing is wrong with the wrong specs")
 	}
 	for _, d := range list.Sorted() {
+		if d.Waived != nil {
+			continue // an example may have to have another finding, and accepts it
+		}
 		if d.Code != entry.Code || d.Severity != entry.Severity {
 			t.Errorf("the wrong specs give %s[%s], want %s[%s]: %s", d.Severity, d.Code, entry.Severity, entry.Code, d.Message)
 		}

@@ -120,13 +120,7 @@ func planned(root fs.FS, options Options, list *diag.List) ([]*plan.Cluster, map
 	documents := decode.Loader{Root: root, Jsonnet: options.Jsonnet, Workers: options.Workers}.Load(files, list)
 	// Secrets are looked for in the text itself: those in comments are known to everybody too.
 	secret.Find(files, list)
-	// References are followed before anything is judged, so that each mistake is reported once, where it was made.
-	bundle := resolve.Names(documents, list)
-	// Each cluster may have patches of its own, for specs and for objects.
-	patches := overlays(root, bundle, options.Cluster, list)
-	// A plan leaves out specs with mistakes, so checks can go on with the sound ones.
-	plans := plan.Clusters(bundle, options.Cluster, list)
-	replan(plans, documents, patches, list)
+	plans, patches := plansOf(root, documents, options, list)
 	waivers := waive.Of(plans, options.Today)
 	for _, p := range plans {
 		p.Today = options.Today
@@ -136,4 +130,16 @@ func planned(root fs.FS, options Options, list *diag.List) ([]*plan.Cluster, map
 	}
 	waivers.Accept(nil, list.Since(0))
 	return plans, patches, waivers
+}
+
+// plansOf follows references and plans clusters, and returns the patches that wait for their objects.
+func plansOf(root fs.FS, documents []*decode.Document, options Options, list *diag.List) ([]*plan.Cluster, map[string]*overlay.Overlay) {
+	// References are followed before anything is judged, so that each mistake is reported once, where it was made.
+	bundle := resolve.Names(documents, list)
+	// Each cluster may have patches of its own, for specs and for objects.
+	patches := overlays(root, bundle, options.Cluster, list)
+	// A plan leaves out specs with mistakes, so checks can go on with the sound ones.
+	plans := plan.Clusters(bundle, options.Cluster, list)
+	replan(plans, documents, patches, list)
+	return plans, patches
 }

@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"hash/crc32"
+	"math"
+	"unsafe"
 
 	"lockstep.dev/lockstep/pkg/compile/diag"
 	"lockstep.dev/lockstep/pkg/compile/source"
@@ -15,16 +17,16 @@ var errDamaged = errors.New("no memory of a build, or a damaged one")
 // Decode reads what Encode has written; the data must not change afterwards. Open returns the file that a finding is in.
 func Decode(data []byte, open func(name string) *source.File) (*Memory, error) {
 	end := len(data) - 4
-	if end < len(magic) || string(data[:len(magic)]) != magic || crc32.Checksum(data[:end], castagnoli) != binary.LittleEndian.Uint32(data[end:]) {
+	if end <= len(magic) || string(data[:len(magic)]) != magic || crc32.Checksum(data[:end], castagnoli) != binary.LittleEndian.Uint32(data[end:]) {
 		return nil, errDamaged
 	}
-	r := reader{rest: string(data[len(magic):end]), open: open, files: map[string]*source.File{}}
+	r := reader{rest: data[len(magic):end], open: open, files: map[string]*source.File{}}
 	m := &Memory{Key: r.text(), Began: r.number(), Ended: r.number()}
 	m.Clusters = list(&r, func() Cluster { return Cluster{Name: r.text(), Objects: r.length(), Files: r.length()} })
 	m.Findings = list(&r, r.finding)
 	m.Inputs = list(&r, r.input)
-	m.Outputs = list(&r, func() Output { return Output{Path: r.text(), Stamp: r.stamp(), Sum: uint32(r.fixed(4))} })
-	if r.failed || r.rest != "" {
+	m.Outputs = list(&r, func() Output { return Output{Path: r.text(), Stamp: r.stamp(), Sum: r.fixed32()} })
+	if r.failed || len(r.rest) > 0 {
 		return nil, errDamaged
 	}
 	return m, nil
@@ -32,16 +34,17 @@ func Decode(data []byte, open func(name string) *source.File) (*Memory, error) {
 
 // reader takes values from the front of what is left. After the first that is not whole all are zero.
 type reader struct {
-	rest   string
+	rest   []byte
 	failed bool
 	open   func(string) *source.File
 	files  map[string]*source.File
 }
 
-func (r *reader) take(n int) string {
+// take returns nil where so much is not left.
+func (r *reader) take(n int) []byte {
 	if n < 0 || n > len(r.rest) {
-		r.failed, r.rest = true, ""
-		return ""
+		r.failed, r.rest = true, nil
+		return nil
 	}
 	taken := r.rest[:n]
 	r.rest = r.rest[n:]
@@ -49,31 +52,36 @@ func (r *reader) take(n int) string {
 }
 
 func (r *reader) length() int {
-	var n uint64
-	for shift := 0; shift < 63; shift += 7 {
-		b := r.take(1)
-		if b == "" {
-			return 0
-		}
-		n |= uint64(b[0]&0x7f) << shift
-		if b[0] < 0x80 {
-			return int(n)
-		}
+	n, size := binary.Uvarint(r.rest)
+	if size <= 0 || n > math.MaxInt32 {
+		r.failed, r.rest = true, nil
+		return 0
 	}
-	r.failed = true
+	r.rest = r.rest[size:]
+	return int(n)
+}
+
+func (r *reader) fixed64() uint64 {
+	if b := r.take(8); b != nil {
+		return binary.LittleEndian.Uint64(b)
+	}
 	return 0
 }
 
-func (r *reader) fixed(size int) uint64 {
-	var n uint64
-	for i, b := range []byte(r.take(size)) {
-		n |= uint64(b) << (8 * i)
+func (r *reader) fixed32() uint32 {
+	if b := r.take(4); b != nil {
+		return binary.LittleEndian.Uint32(b)
 	}
-	return n
+	return 0
 }
 
-func (r *reader) number() int64 { return int64(r.fixed(8)) }
-func (r *reader) text() string  { return r.take(r.length()) }
+func (r *reader) number() int64 { return int64(r.fixed64()) }
+
+// text shares the memory of the data.
+func (r *reader) text() string {
+	b := r.take(r.length())
+	return unsafe.String(unsafe.SliceData(b), len(b))
+}
 
 // list reads values behind their number. None is smaller than a byte.
 func list[T any](r *reader, one func() T) []T {
@@ -91,13 +99,14 @@ func list[T any](r *reader, one func() T) []T {
 
 func (r *reader) stamp() Stamp {
 	return Stamp{
-		Size: r.number(), Modified: r.number(), Changed: r.number(), Inode: r.fixed(8), Device: r.fixed(8), Mode: uint32(r.fixed(4)),
+		Size: r.number(), Modified: r.number(), Changed: r.number(), Inode: r.fixed64(), Device: r.fixed64(), Mode: r.fixed32(),
 	}
 }
 
 func (r *reader) input() Input {
-	input := Input{Path: r.text(), Kind: Kind(r.fixed(1)), Stamp: r.stamp()}
+	input := Input{Path: r.text(), Kind: Kind(r.length()), Stamp: r.stamp()}
 	copy(input.Digest[:], r.take(len(input.Digest)))
+	input.Content = r.text()
 	return input
 }
 

@@ -13,7 +13,7 @@ const magic = "lockstep memory 1\n"
 
 // Encode returns a memory as bytes. The checksum at the end finds what is cut or damaged.
 func (m *Memory) Encode() []byte {
-	w := writer{out: make([]byte, 0, 256+192*(len(m.Inputs)+len(m.Outputs)))}
+	w := writer{out: make([]byte, 0, m.size())}
 	w.out = append(w.out, magic...)
 	w.text(m.Key)
 	w.number(m.Began)
@@ -39,7 +39,20 @@ func (m *Memory) Encode() []byte {
 		w.stamp(output.Stamp)
 		w.out = binary.LittleEndian.AppendUint32(w.out, output.Sum)
 	}
-	return binary.LittleEndian.AppendUint32(w.out, crc32.Checksum(w.out, castagnoli))
+	return seal(w.out)
+}
+
+func seal(out []byte) []byte {
+	return binary.LittleEndian.AppendUint32(out, crc32.Checksum(out, castagnoli))
+}
+
+// size is about how long a memory is as bytes.
+func (m *Memory) size() int {
+	size := 4<<10 + 192*(len(m.Inputs)+len(m.Outputs))
+	for i := range m.Inputs {
+		size += len(m.Inputs[i].Content)
+	}
+	return size
 }
 
 // writer appends values. Everything has a fixed size or its length before it.
@@ -62,9 +75,10 @@ func (w *writer) stamp(s Stamp) {
 
 func (w *writer) input(i *Input) {
 	w.text(i.Path)
-	w.out = append(w.out, byte(i.Kind))
+	w.length(int(i.Kind))
 	w.stamp(i.Stamp)
 	w.out = append(w.out, i.Digest[:]...)
+	w.text(i.Content)
 }
 
 func (w *writer) finding(d *diag.Diagnostic) {

@@ -17,6 +17,7 @@ import (
 	"strings"
 
 	"lockstep.dev/lockstep/pkg/compile/diag"
+	"lockstep.dev/lockstep/pkg/compile/emit"
 )
 
 // Memory is what a build that succeeded leaves for the next one.
@@ -61,9 +62,9 @@ type Repository interface {
 	Listing(name string) (Digest, error)
 }
 
-// Changed returns the inputs that are not as they were, and whether the memory should be written again because many others had to be
-// read to know that they are.
-func (m *Memory) Changed(now Repository, at int64) (changed []*Input, refresh bool) {
+// Changed returns the inputs that are not as they were, and whether the memory should be written again, with the moment before this
+// call as Began, because many others had to be read to know that they are.
+func (m *Memory) Changed(now Repository) (changed []*Input, refresh bool) {
 	read := 0
 	for i := range m.Inputs {
 		input := &m.Inputs[i]
@@ -78,9 +79,7 @@ func (m *Memory) Changed(now Repository, at int64) (changed []*Input, refresh bo
 		case stamp == input.Stamp && stamp.settled(m.Began):
 		case input.same(now):
 			read++
-			if input.Stamp != stamp || stamp.settled(at) {
-				input.Stamp = stamp
-			}
+			input.Stamp = stamp
 		default:
 			changed = append(changed, input)
 		}
@@ -109,7 +108,8 @@ type Tree interface {
 	Sum(name string) (uint32, error)
 }
 
-// Intact says whether all outputs are as they were, and whether the memory should be written again.
+// Intact says whether all outputs are as they were, and whether the memory should be written again, with the moment before this call as
+// Ended.
 func (m *Memory) Intact(now Tree) (intact, refresh bool) {
 	read := 0
 	for i := range m.Outputs {
@@ -129,13 +129,19 @@ func (m *Memory) Intact(now Tree) (intact, refresh bool) {
 	return true, read > worthwhile
 }
 
-// Input returns an input.
-func (m *Memory) Input(name string, kind Kind) *Input {
-	i, found := slices.BinarySearchFunc(m.Inputs, Input{Path: name, Kind: kind}, compare)
+// Output returns an output, or nil.
+func (m *Memory) Output(name string) *Output {
+	i, found := slices.BinarySearchFunc(m.Outputs, name, func(o Output, name string) int { return strings.Compare(o.Path, name) })
 	if !found {
 		return nil
 	}
-	return &m.Inputs[i]
+	return &m.Outputs[i]
+}
+
+// Made says whether a file was made as it is.
+func (m *Memory) Made(file emit.File) bool {
+	output := m.Output(file.Path)
+	return output != nil && output.Stamp.Size == int64(len(file.Data)) && output.Sum == Sum(file.Data)
 }
 
 func compare(a, b Input) int {

@@ -1,7 +1,6 @@
 package incremental
 
 import (
-	"cmp"
 	"crypto/sha256"
 	"errors"
 	"hash"
@@ -9,7 +8,6 @@ import (
 	"io/fs"
 	"maps"
 	"slices"
-	"strings"
 	"sync"
 )
 
@@ -27,17 +25,23 @@ const (
 // Digest is the SHA-256 of a content.
 type Digest [sha256.Size]byte
 
+// DigestOf returns the digest of a content.
+func DigestOf(data []byte) Digest { return sha256.Sum256(data) }
+
 // Input is something that a compilation has read.
 type Input struct {
 	Path   string
 	Kind   Kind
 	Stamp  Stamp
 	Digest Digest
+	// Content is that of a file that was to be kept.
+	Content string
 }
 
 // Recorder is a repository that notes what is read of it. It is for use by several goroutines.
 type Recorder struct {
 	root fs.FS
+	keep func(name string) bool
 
 	mu     sync.Mutex
 	inputs map[string]Input
@@ -45,17 +49,16 @@ type Recorder struct {
 	failed bool
 }
 
-// Record returns a recorder for a repository.
-func Record(root fs.FS) *Recorder { return &Recorder{root: root, inputs: map[string]Input{}} }
+// Record returns a recorder for a repository, which keeps the contents of some files.
+func Record(root fs.FS, keep func(name string) bool) *Recorder {
+	return &Recorder{root: root, keep: keep, inputs: map[string]Input{}}
+}
 
 // Inputs returns what was read so far, sorted by path. False means that it cannot be compared with another time.
 func (r *Recorder) Inputs() ([]Input, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	inputs := slices.SortedFunc(maps.Values(r.inputs), func(a, b Input) int {
-		return cmp.Or(strings.Compare(a.Path, b.Path), cmp.Compare(a.Kind, b.Kind))
-	})
-	return inputs, !r.failed
+	return slices.SortedFunc(maps.Values(r.inputs), compare), !r.failed
 }
 
 // note keeps the first stamp of a path and kind: what was read later may be newer, and then differs from it.
@@ -76,7 +79,7 @@ func (r *Recorder) note(name string, kind Kind, info fs.FileInfo, err error) {
 	}
 }
 
-func (r *Recorder) digest(name string, kind Kind, digest Digest) {
+func (r *Recorder) digest(name string, kind Kind, digest Digest, content []byte) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	key := string('0'+kind) + name
@@ -84,7 +87,7 @@ func (r *Recorder) digest(name string, kind Kind, digest Digest) {
 	if input.Digest != (Digest{}) && input.Digest != digest {
 		r.failed = true
 	}
-	input.Digest = digest
+	input.Digest, input.Content = digest, string(content)
 	r.inputs[key] = input
 }
 
@@ -113,7 +116,7 @@ func (r *Recorder) Open(name string) (fs.File, error) {
 		return file, nil
 	}
 	r.note(name, File, info, nil)
-	return &recorded{File: file, name: name, of: r, sum: sha256.New()}, nil
+	return &recorded{File: file, name: name, of: r, sum: sha256.New(), keep: r.keep(name)}, nil
 }
 
 // recorded is a file whose content is digested while it is read.
@@ -122,15 +125,21 @@ type recorded struct {
 	name string
 	of   *Recorder
 	sum  hash.Hash
-	done bool
+	// content is what was read so far, where it is to be kept.
+	keep    bool
+	content []byte
+	done    bool
 }
 
 func (f *recorded) Read(p []byte) (int, error) {
 	n, err := f.File.Read(p)
 	f.sum.Write(p[:n])
+	if f.keep {
+		f.content = append(f.content, p[:n]...)
+	}
 	if errors.Is(err, io.EOF) && !f.done {
 		f.done = true
-		f.of.digest(f.name, File, Digest(f.sum.Sum(nil)))
+		f.of.digest(f.name, File, Digest(f.sum.Sum(nil)), f.content)
 	}
 	return n, err
 }
@@ -174,7 +183,7 @@ func (r *Recorder) ReadDir(name string) ([]fs.DirEntry, error) {
 		return entries, err
 	}
 	r.note(name, Folder, info, nil)
-	r.digest(name, Folder, Names(entries))
+	r.digest(name, Folder, Names(entries), nil)
 	return entries, nil
 }
 

@@ -33,6 +33,9 @@ func (b *builder) admissionPolicies(c *plan.Cluster) {
 	if !c.AdmissionPolicies() {
 		return
 	}
+	platform := b.place
+	defer func() { b.place = platform }()
+	b.place.File = AdmissionFile
 	b.policy(trainJobPolicy(c))
 	if c.PinsMemory() {
 		b.policy(podPolicy(c))
@@ -129,10 +132,10 @@ func concatenation(text string) string {
 	return strings.Join(parts, " + ")
 }
 
+var celEscapes = strings.NewReplacer(`\`, `\\`, `'`, `\'`)
+
 // celString is a string literal of CEL.
-func celString(value string) string {
-	return "'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(value) + "'"
-}
+func celString(value string) string { return "'" + celEscapes.Replace(value) + "'" }
 
 // labelExists selects what has a label.
 func labelExists(key, label string) object.Node {

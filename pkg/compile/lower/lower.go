@@ -18,6 +18,7 @@ import (
 const (
 	PlatformFolder = "platform"
 	PlatformFile   = "platform"
+	AdmissionFile  = "admission"
 	RuntimeFolder  = "runtimes"
 	RuntimeFile    = "runtimes"
 	TenantFolder   = "tenants"

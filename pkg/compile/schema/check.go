@@ -20,8 +20,8 @@ type check struct {
 	minor    int
 	root     *object.Node
 	problems []Problem
-	// nulls says that there is a null.
-	nulls bool
+	// nulls are the nulls that were met, with what a Go type reads in their place: nothing, or in a map of values an empty one.
+	nulls map[*object.Node]object.Node
 	// trying is above 0 within anyOf, oneOf and not, where a problem is no refusal yet.
 	trying int
 }
@@ -29,7 +29,7 @@ type check struct {
 // object checks the whole object. CEL rules and Go code assume that types are right, so they wait until everything else is.
 func (c *check) object() {
 	c.value(c.root, c.table.Root)
-	if c.nulls {
+	if len(c.nulls) > 0 {
 		c.root = c.withoutNulls()
 		c.problems = nil
 		c.value(c.root, c.table.Root)
@@ -62,6 +62,7 @@ func (c *check) refuse(n *object.Node, missing, format string, args ...any) {
 func (c *check) value(n *object.Node, at int) {
 	s := &c.table.Shapes[at]
 	if n.Kind == object.NullNode {
+		c.remember(n, s, false)
 		c.null(n, s)
 		return
 	}
@@ -89,31 +90,49 @@ func (c *check) value(n *object.Node, at int) {
 func (c *check) withoutNulls() *object.Node {
 	root := *c.root
 	if c.table.Native {
-		root = pruned(root)
+		root = c.pruned(root)
 		return &root
 	}
 	if metadata := root.Get("metadata"); metadata != nil {
 		root.Children = slices.Clone(root.Children)
-		*root.Get("metadata") = pruned(*metadata)
+		*root.Get("metadata") = c.pruned(*metadata)
 	}
 	return &root
 }
 
-// pruned returns a copy without the nulls in maps.
-func pruned(n object.Node) object.Node {
+// pruned returns a copy with what is read in the place of nulls.
+func (c *check) pruned(n object.Node) object.Node {
 	var kept []object.Node
-	for _, child := range n.Children {
-		if n.Kind == object.ListNode || child.Kind != object.NullNode {
-			kept = append(kept, pruned(child))
+	for i := range n.Children {
+		child := n.Children[i]
+		if n.Kind == object.MapNode && child.Kind == object.NullNode {
+			child = c.nulls[&n.Children[i]]
+		}
+		if child.Kind != object.Nothing {
+			kept = append(kept, c.pruned(child))
 		}
 	}
 	n.Children = kept
 	return n
 }
 
+// remember keeps a null, and what is read in its place where the key of a map stays.
+func (c *check) remember(n *object.Node, s *node, stays bool) {
+	if c.nulls == nil {
+		c.nulls = map[*object.Node]object.Node{}
+	}
+	c.nulls[n] = object.Node{}
+	switch {
+	case !stays:
+	case s.Format == shape.Quantity:
+		c.nulls[n] = object.Text(n.Key, "0", n.From)
+	case s.Type == "string":
+		c.nulls[n] = object.Text(n.Key, "", n.From)
+	}
+}
+
 // null checks a null. Go types take it as absent; a custom resource loses it where there is a default to put there.
 func (c *check) null(n *object.Node, s *node) {
-	c.nulls = true
 	if !c.table.Native && !s.Nullable && s.Default == nil && s.typeName() != "" {
 		c.refuse(n, "", "found null, allowed is %s", s.typeName())
 	}
@@ -126,6 +145,9 @@ func (c *check) fields(n *object.Node, s *node) {
 			c.value(child, at)
 		} else if s.Values != nil {
 			c.value(child, *s.Values)
+			if child.Kind == object.NullNode {
+				c.remember(child, &c.table.Shapes[*s.Values], true)
+			}
 		} else if !s.Open && s.Type != "" {
 			c.unknown(child, s)
 		}

@@ -17,7 +17,7 @@ func (c *check) workload() {
 		return
 	}
 	selector, template := spec.Get("selector"), spec.Get("template")
-	if selector == nil || len(selector.Children) == 0 {
+	if selector == nil || len(children(selector.Get("matchLabels")))+len(children(selector.Get("matchExpressions"))) == 0 {
 		c.refuse(spec, "selector", "required, but missing or empty")
 		return
 	}
@@ -102,6 +102,7 @@ func (c *check) podSpec(n *object.Node) {
 		c.valid(account, validation.IsDNS1123Subdomain(account.Text))
 	}
 	c.labels(n.Get("nodeSelector"))
+	c.seccomp(n.At("securityContext", "seccompProfile"))
 	c.names(n.Get("volumes"))
 	containers := n.Get("containers")
 	if len(children(containers)) == 0 {
@@ -161,7 +162,20 @@ func (c *check) container(n, pod *object.Node) {
 	for _, name := range []string{"livenessProbe", "readinessProbe", "startupProbe"} {
 		c.probe(n.Get(name))
 	}
+	c.seccomp(n.At("securityContext", "seccompProfile"))
 	c.resources(n.Get("resources"))
+}
+
+// seccomp checks which system calls are filtered; nil is fine.
+func (c *check) seccomp(n *object.Node) {
+	if n == nil {
+		return
+	}
+	c.needs(n, "type")
+	c.oneOf(n.Get("type"), "Localhost", "RuntimeDefault", "Unconfined")
+	if local := text(n.Get("type")) == "Localhost"; local != (n.Get("localhostProfile") != nil) {
+		c.refuse(n, "localhostProfile", "required with the type Localhost, and allowed with no other")
+	}
 }
 
 // probe checks how a container is probed; nil is fine.
@@ -201,8 +215,25 @@ func (c *check) variableOf(n *object.Node) {
 	if n.Get("valueFrom") != nil && text(n.Get("value")) != "" {
 		c.refuse(n.Get("valueFrom"), "", "not allowed beside a value")
 	}
-	if from := n.Get("valueFrom"); from != nil && len(children(from)) != 1 {
-		c.refuse(from, "", "found %d of fieldRef, resourceFieldRef, configMapKeyRef, secretKeyRef and fileKeyRef, needed is one", len(children(from)))
+	c.variableFrom(n.Get("valueFrom"))
+}
+
+// variableFrom checks where the value of a variable comes from; nil is fine.
+func (c *check) variableFrom(n *object.Node) {
+	if n == nil {
+		return
+	}
+	if len(children(n)) != 1 {
+		c.refuse(n, "", "found %d of fieldRef, resourceFieldRef, configMapKeyRef, secretKeyRef and fileKeyRef, needed is one", len(children(n)))
+		return
+	}
+	switch from := &n.Children[0]; from.Key {
+	case "fieldRef":
+		c.needs(from, "fieldPath")
+	case "resourceFieldRef":
+		c.needs(from, "resource")
+	case "configMapKeyRef", "secretKeyRef":
+		c.needs(from, "key")
 	}
 }
 

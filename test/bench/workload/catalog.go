@@ -30,10 +30,11 @@ type runtime struct {
 	// CPU and Memory (Gi) are per node; 0 means the whole machine.
 	CPU, Memory int
 	// Slots is a number, or `auto`.
-	Slots                string
-	Default, Max         int
-	LauncherRunsRanks    bool
-	Deprecated           bool
+	Slots             string
+	Default, Max      int
+	LauncherRunsRanks bool
+	// Successor is what users of a deprecated runtime move to; "" for a runtime that is not deprecated.
+	Successor            string
 	Variable, Value, Why string
 }
 
@@ -53,7 +54,7 @@ func image(name string) string {
 var runtimes = []runtime{
 	{Name: "openmpi5-standard", Description: "Open MPI 5 on standard machines, a quarter of one per node.", Framework: "MPI", Implementation: "OpenMPI", Version: "5.0.7", Profile: "cpu-standard", CPU: 8, Memory: 32, Slots: "8", Default: 2, Max: 16},
 	{Name: "openmpi5-standard-whole", Description: "Open MPI 5 on whole standard machines.", Framework: "MPI", Implementation: "OpenMPI", Version: "5.0.7", Profile: "cpu-standard", Slots: "30", Default: 2, Max: 32, Comment: "One rank per core; the two that are missing belong to daemons."},
-	{Name: "openmpi4-standard", Description: "Open MPI 4 for images that were not moved yet.", Framework: "MPI", Implementation: "OpenMPI", Version: "4.1.4", Profile: "cpu-standard", CPU: 8, Memory: 32, Slots: "8", Default: 2, Max: 16},
+	{Name: "openmpi4-standard", Description: "Open MPI 4 for images that were not moved yet.", Framework: "MPI", Implementation: "OpenMPI", Version: "4.1.4", Profile: "cpu-standard", CPU: 8, Memory: 32, Slots: "8", Default: 2, Max: 16, Successor: "openmpi5-standard"},
 	{Name: "mpich4-standard", Description: "MPICH on standard machines.", Framework: "MPI", Implementation: "MPICH", Version: "4.2.1", Profile: "cpu-standard", CPU: 8, Memory: 32, Slots: "8", Default: 2, Max: 16},
 	{Name: "intelmpi-standard", Description: "Intel MPI on standard machines.", Framework: "MPI", Implementation: "IntelMPI", Version: "2021.14", Profile: "cpu-standard", CPU: 16, Memory: 64, Slots: "16", Default: 2, Max: 16, Variable: "I_MPI_DEBUG", Value: "1", Why: "prints the fabric that was chosen, which support asks for first"},
 	{Name: "openmpi5-highmem", Description: "Open MPI 5 with half a terabyte per node.", Framework: "MPI", Implementation: "OpenMPI", Version: "5.0.7", Profile: "cpu-highmem", CPU: 30, Memory: 240, Slots: "30", Default: 1, Max: 8},
@@ -64,11 +65,11 @@ var runtimes = []runtime{
 	{Name: "deepspeed-h100", Description: "DeepSpeed on eight H100 per node.", Framework: "DeepSpeed", Implementation: "OpenMPI", Version: "5.0.7", Profile: "gpu-8xh100", Slots: "auto", Default: 4, Max: 32, Variable: "OMP_NUM_THREADS", Value: "12", Why: "96 cores shared by eight ranks"},
 	{Name: "pytorch-mpi-h100", Description: "PyTorch over MPI on eight H100 per node.", Framework: "PyTorch", Implementation: "MPICH", Version: "4.2.1", Profile: "gpu-8xh100", Slots: "auto", Default: 2, Max: 16},
 	{Name: "horovod-torch-a100", Description: "Horovod with PyTorch on eight A100 per node.", Framework: "Horovod", Implementation: "OpenMPI", Version: "5.0.7", Profile: "gpu-8xa100", Slots: "auto", Default: 2, Max: 16},
-	{Name: "horovod-tf-a100", Description: "Horovod with TensorFlow on eight A100 per node.", Framework: "TensorFlow", Implementation: "OpenMPI", Version: "4.1.4", Profile: "gpu-8xa100", Slots: "auto", Default: 2, Max: 16, Deprecated: true, Comment: "Users move to PyTorch; nobody may start with it."},
+	{Name: "horovod-tf-a100", Description: "Horovod with TensorFlow on eight A100 per node.", Framework: "TensorFlow", Implementation: "OpenMPI", Version: "4.1.4", Profile: "gpu-8xa100", Slots: "auto", Default: 2, Max: 16, Successor: "horovod-tf-h100", Comment: "TensorFlow moves to the new machines; nobody may start here."},
 	{Name: "deepspeed-a100", Description: "DeepSpeed on eight A100 per node.", Framework: "DeepSpeed", Implementation: "OpenMPI", Version: "5.0.7", Profile: "gpu-8xa100", Slots: "auto", Default: 2, Max: 16},
 	{Name: "pytorch-mpi-a100", Description: "PyTorch over MPI on eight A100 per node.", Framework: "PyTorch", Implementation: "IntelMPI", Version: "2021.14", Profile: "gpu-8xa100", Slots: "auto", Default: 2, Max: 16},
 	{Name: "horovod-torch-l40s", Description: "Horovod with PyTorch on four L40S per node.", Framework: "Horovod", Implementation: "OpenMPI", Version: "5.0.7", Profile: "gpu-4xl40s", Slots: "auto", Default: 1, Max: 8},
 	{Name: "deepspeed-l40s", Description: "DeepSpeed on four L40S per node.", Framework: "DeepSpeed", Implementation: "OpenMPI", Version: "5.0.7", Profile: "gpu-4xl40s", Slots: "auto", Default: 1, Max: 8},
 	{Name: "pytorch-mpi-l40s", Description: "PyTorch over MPI on four L40S per node.", Framework: "PyTorch", Implementation: "MPICH", Version: "4.2.1", Profile: "gpu-4xl40s", Slots: "auto", Default: 1, Max: 8},
-	{Name: "openmpi4-l40s", Description: "Open MPI 4 for old images on four L40S per node.", Framework: "MPI", Implementation: "OpenMPI", Version: "4.1.4", Profile: "gpu-4xl40s", Slots: "auto", Default: 1, Max: 8, Deprecated: true},
+	{Name: "openmpi4-l40s", Description: "Open MPI 4 for old images on four L40S per node.", Framework: "MPI", Implementation: "OpenMPI", Version: "4.1.4", Profile: "gpu-4xl40s", Slots: "auto", Default: 1, Max: 8},
 }

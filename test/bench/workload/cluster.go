@@ -23,8 +23,8 @@ func (cluster) AgentImage() string { return image("lockstep/mpi-agent:1.4.0") }
 // sites are the first clusters; further ones repeat them under other names.
 var sites = []cluster{
 	{Name: "frankfurt", Version: "1.36", Comment: "Our own machines in Frankfurt."},
-	{Name: "dallas", Version: "1.33", OpenShift: true, Comment: "OpenShift of the group, run by its own team."},
-	{Name: "osaka", Version: "1.34", RequireDigests: true, DNSPort: 1053, Comment: "Audited: images are named by digest only."},
+	{Name: "dallas", Version: "1.34", OpenShift: true, Comment: "OpenShift of the group, run by its own team."},
+	{Name: "osaka", Version: "1.35", RequireDigests: true, DNSPort: 1053, Comment: "Audited: images are named by digest only."},
 }
 
 func site(i int) cluster {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"path"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/api/resource"
 
@@ -78,11 +79,14 @@ func (p *peers) namespaceOverlay(folder, namespace string, c *facts, t *v1alpha1
 // namespaceFiles writes the patches of a base for namespaces, and returns the resources that they belong to.
 func (p *peers) namespaceFiles(folder, base string, c *facts, t *v1alpha1.Tenant) []string {
 	resources := []string{base}
+	if c.OpenShift {
+		resources = append(resources, strings.TrimSuffix(base, "namespace")+"openshift")
+	}
 	if openings := openings(&t.Spec.Network); len(openings) > 0 {
 		p.writeYAML(folder+"/network.yaml", openings...)
 		resources = append(resources, "network.yaml")
 	}
-	patches := []any{namespacePatch(t), quotaPatch(c, t), limitsPatch(&t.Spec.Limits.Container), dnsPatch(c)}
+	patches := []any{namespacePatch(c, t), quotaPatch(c, t), limitsPatch(&t.Spec.Limits.Container), dnsPatch(c)}
 	p.writeYAML(folder+"/patches.yaml", append(patches, bindingPatches(&t.Spec.People)...)...)
 	return resources
 }
@@ -98,14 +102,26 @@ func patch(apiVersion, kind, name string, fields object) object {
 	return fields
 }
 
-func namespacePatch(t *v1alpha1.Tenant) object {
+func namespacePatch(c *facts, t *v1alpha1.Tenant) object {
 	level := cmp.Or(t.Spec.PodSecurity, "restricted")
+	annotations := object{"openshift.io/display-name": t.Spec.DisplayName, "lockstep.dev/runtimes": strings.Join(usable(c, t), ",")}
+	if most := t.Spec.Limits.Container.Max.Memory; most != nil {
+		annotations["lockstep.dev/max-container"] = "memory=" + most.String()
+	}
 	return patch("v1", "Namespace", "namespace", object{"metadata": object{
-		"annotations": object{"openshift.io/display-name": t.Spec.DisplayName},
+		"annotations": annotations,
 		"labels": object{
 			"pod-security.kubernetes.io/audit": level, "pod-security.kubernetes.io/enforce": level, "pod-security.kubernetes.io/warn": level,
 		},
 	}})
+}
+
+// usable returns the runtimes that a tenant may use.
+func usable(c *facts, t *v1alpha1.Tenant) []string {
+	if len(t.Spec.Runtimes) == 0 {
+		return c.Runtimes
+	}
+	return slices.Sorted(slices.Values(t.Spec.Runtimes))
 }
 
 func quotaPatch(c *facts, t *v1alpha1.Tenant) object {

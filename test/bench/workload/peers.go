@@ -69,7 +69,10 @@ type facts struct {
 	Name         string   `json:"name"`
 	DNS          dns      `json:"dns"`
 	Accelerators []string `json:"accelerators"`
-	static       []byte
+	OpenShift    bool     `json:"openshift"`
+	// Runtimes are what a tenant may use that names none.
+	Runtimes []string `json:"runtimes"`
+	static   []byte
 }
 
 type dns struct {
@@ -141,10 +144,13 @@ func (p *peers) readSpecs(w *Workload) {
 		t.data["name"] = t.Metadata.Name
 		p.tenants = append(p.tenants, t)
 	}
+	names := runtimeNames()
 	for _, name := range w.Clusters {
 		var c v1alpha1.Cluster
 		p.read("overlays/"+name+"/cluster.yaml", &c)
-		p.clusters = append(p.clusters, facts{Name: name, DNS: dnsOf(&c.Spec), Accelerators: p.accelerators(&c.Spec)})
+		p.clusters = append(p.clusters, facts{
+			Name: name, DNS: dnsOf(&c.Spec), Accelerators: p.accelerators(&c.Spec), OpenShift: c.Spec.Platform == v1alpha1.OpenShift, Runtimes: names,
+		})
 	}
 }
 
@@ -154,6 +160,16 @@ func (p *peers) read(name string, into any) {
 		err = yaml.Unmarshal(data, into)
 	}
 	p.fail(err)
+}
+
+// runtimeNames returns the names of all runtimes, sorted.
+func runtimeNames() []string {
+	names := make([]string, len(runtimes))
+	for i, r := range runtimes {
+		names[i] = r.Name
+	}
+	slices.Sort(names)
+	return names
 }
 
 func dnsOf(c *v1alpha1.ClusterSpec) dns {

@@ -142,10 +142,9 @@ func (t *tenant) work(r *rand.Rand) {
 	switch dice := r.IntN(100); {
 	case dice < onGPUs:
 		t.Runtimes = pick(r, 1+r.IntN(4), runtime.Accelerated)
-		machines := 1 + r.IntN(4)
-		t.CPU, t.Memory, t.Accelerators = machines*96+4, machines*1000+8, machines*8
+		t.machines(max(1+r.IntN(4), defaultNodes(t.Runtimes)))
 	case dice < onGPUs+onEverything:
-		t.CPU, t.Memory, t.Accelerators = 2*96+4, 2*1000+8, 16
+		t.machines(defaultNodes(nil))
 	default:
 		t.Runtimes = pick(r, 1+r.IntN(5), func(r runtime) bool { return !r.Accelerated() })
 		machines := 2 + r.IntN(15)
@@ -156,11 +155,28 @@ func (t *tenant) work(r *rand.Rand) {
 	t.DefaultCPU = []int{0, 0, 200, 250}[r.IntN(4)]
 }
 
+// machines grants whole machines of the largest kind, and what a launcher needs beside them.
+func (t *tenant) machines(n int) {
+	t.CPU, t.Memory, t.Accelerators = n*96+4, n*1000+8, n*8
+}
+
+// defaultNodes returns the most nodes that a default job of the named runtimes, or of any, takes: a quota that does not hold
+// the default job of a runtime that the tenant may use is a mistake.
+func defaultNodes(names []string) int {
+	most := 0
+	for _, r := range runtimes {
+		if names == nil || slices.Contains(names, r.Name) {
+			most = max(most, r.Default)
+		}
+	}
+	return most
+}
+
 // pick returns the sorted names of at most n runtimes that new work may use.
 func pick(r *rand.Rand, n int, fits func(runtime) bool) []string {
 	var names []string
 	for _, candidate := range runtimes {
-		if fits(candidate) && !candidate.Deprecated {
+		if fits(candidate) && candidate.Successor == "" {
 			names = append(names, candidate.Name)
 		}
 	}

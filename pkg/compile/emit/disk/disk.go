@@ -40,6 +40,8 @@ type Dir struct {
 	stage staging
 	// created says that Open has made the folder.
 	created bool
+	// replaced says that Commit has exchanged a folder.
+	replaced bool
 }
 
 // ErrBusy says that another build has the folder open.
@@ -63,15 +65,29 @@ func Open(name string) (*Dir, error) {
 	if err := dir.open(); err != nil {
 		return nil, err
 	}
-	dir.stage.places = []string{
-		filepath.Join(filepath.Dir(absolute), "."+filepath.Base(absolute)+".lockstep"),
-		filepath.Join(absolute, ".lockstep-next"),
-	}
+	dir.stage.places = places(absolute)
 	if err := dir.recover(); err != nil {
 		dir.Close()
 		return nil, fmt.Errorf("repair output folder `%s`: %w", name, err)
 	}
 	return dir, nil
+}
+
+// places are where the staging area of a folder can be, the best one first.
+func places(folder string) []string {
+	return []string{
+		filepath.Join(filepath.Dir(folder), "."+filepath.Base(folder)+".lockstep"),
+		filepath.Join(folder, ".lockstep-next"),
+	}
+}
+
+// Interrupted says whether a build of a folder has left something that the next Open finishes or discards.
+func Interrupted(name string) bool {
+	folder, err := filepath.EvalSymlinks(name)
+	if err == nil {
+		folder, err = filepath.Abs(folder)
+	}
+	return err == nil && len((&staging{places: places(folder)}).left()) > 0
 }
 
 // open locks the folder. Another build may exchange it between opening and locking, so that the lock is on what was there before.

@@ -101,7 +101,13 @@ func TestRecover(t *testing.T) {
 			put(t, folder, present)
 			put(t, filepath.Join(place, treeFolder), staged)
 			tc.left(t, folder, place)
+			if !Interrupted(folder) {
+				t.Error("nobody notices that there is something to finish")
+			}
 			open(t, folder)
+			if Interrupted(folder) {
+				t.Error("there is still something to finish")
+			}
 			if diff := cmp.Diff(tc.want, list(t, folder)); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}

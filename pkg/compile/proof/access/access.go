@@ -157,11 +157,11 @@ func (c *Cluster) Add(f Facts) {
 		c.roles = map[roleRef]*role{}
 	}
 	for _, r := range f.roles {
-		r.number = len(c.roles)
-		if taken := c.roles[r.roleRef]; taken != nil { // which is reported elsewhere
-			r.number = taken.number
+		// A second one with the name is reported elsewhere.
+		if c.roles[r.roleRef] == nil {
+			r.number = len(c.roles)
+			c.roles[r.roleRef] = r
 		}
-		c.roles[r.roleRef] = r
 	}
 	c.bindings = append(c.bindings, f.bindings...)
 	c.accounts = append(c.accounts, f.accounts...)

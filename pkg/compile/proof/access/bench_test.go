@@ -25,10 +25,10 @@ spec:
   namespaces: [t%d, t%d-batch]
   clusters: [local]
   quota: {cpu: 8, memory: 16Gi, pods: 40, jobs: 20}
-  queue: {shares: [{profile: cpu, nodes: 0}]}
+  queue: {shares: [{profile: cpu, nodes: 2}]}
 `, i, i, i, i, i, i)
 	}
-	return strings.Replace(strings.Replace(b.String(), "nodes: 8", "nodes: 8000", 1), "nodes: 0", "nodes: 2", -1)
+	return strings.Replace(b.String(), "nodes: 8", "nodes: 8000", 1)
 }
 
 // BenchmarkAccess1000Tenants is what the proof costs for one cluster with 1,000 tenants, 2,000 namespaces, without compiling them.

@@ -36,12 +36,18 @@ type holder struct {
 	namespace string
 }
 
-// holding is the roles of a holder, by number, and where the spec names the subject for the first of them.
+// holding is the roles of a holder, by number, and for each the binding that gives it.
 type holding struct {
 	holder
-	roles []int
-	at    source.Span
-	by    string
+	roles  []int
+	grants []grant
+}
+
+// grant is a binding that gives a role, and the place that names the subject.
+type grant struct {
+	role int
+	by   string
+	at   source.Span
 }
 
 // Held is what a subject may do in a namespace, or in the whole cluster for "".
@@ -122,9 +128,10 @@ func (r *proof) give(h holder, role int, at source.Span, by string) {
 	if !known {
 		i = len(r.held)
 		r.index[h] = i
-		r.held = append(r.held, holding{holder: h, at: at, by: by})
+		r.held = append(r.held, holding{holder: h})
 	}
 	r.held[i].roles = append(r.held[i].roles, role)
+	r.held[i].grants = append(r.held[i].grants, grant{role, by, at})
 }
 
 // concerns says whether a binding matters to tenants: by its namespace, or by its subject. The controller's roles are in its chart,
@@ -191,10 +198,11 @@ func (r *proof) judge(h *holding) {
 	switch {
 	case len(has) == 0 || r.controller(h.Subject):
 	case everybody(h.Subject, r.owners):
-		r.list.Errorf(diag.EverybodyBound, h.at, "the binding `%s` gives rights to the %s, which is one of Kubernetes itself: `%s`", h.by, h.Subject, has[0])
+		first := h.grants[0]
+		r.list.Errorf(diag.EverybodyBound, first.at, "the binding `%s` gives rights to the %s, which is one of Kubernetes itself: `%s`", first.by, h.Subject, has[0])
 	case owner != nil && r.applier(h.Subject, owner):
 		r.judgeApplier(h, has)
-	case owner != nil && h.Kind == serviceAccount && h.Subject.Namespace == h.namespace:
+	case owner != nil && h.Kind == serviceAccount && h.Namespace == h.namespace:
 		r.atMost(h, has, accounts(r.plan, h.Name))
 	case owner != nil && h.Kind == group && r.people[h.Name][owner] != 0:
 		r.atMost(h, has, r.promise(r.people[h.Name][owner]))
@@ -205,7 +213,7 @@ func (r *proof) judge(h *holding) {
 	case r.ofTenants(h.Subject) || r.appliesSomewhere(h.Subject):
 		r.atMost(h, has, nil)
 	case h.namespace == "" && slices.ContainsFunc(h.roles, func(number int) bool { return strings.HasPrefix(r.byNumber[number].name, "lockstep-") }):
-		r.list.Errorf(diag.StrangerBound, h.at, "the binding `%s` gives a role of tenants to the %s, whom no tenant names", h.by, h.Subject)
+		r.list.Errorf(diag.StrangerBound, h.grants[0].at, "the binding `%s` gives a role of tenants to the %s, whom no tenant names", h.grants[0].by, h.Subject)
 	}
 }
 
@@ -260,13 +268,20 @@ func (r *proof) atMost(h *holding, has, allowed []Right) {
 	}
 	// What is banned is told first.
 	slices.SortStableFunc(extra, func(a, b Right) int { return cmp.Compare(banned(b, r.bans), banned(a, r.bans)) })
-	d := r.list.Errorf(diag.BeyondRole, h.at, "the %s may `%s` in %s, which its tenant does not give it", h.Subject, extra[0], place(h.namespace))
+	by := r.giving(h, extra[0])
+	d := r.list.Errorf(diag.BeyondRole, by.at, "the %s may `%s` in %s by the binding `%s`, and its tenant does not give it that", h.Subject, extra[0], place(h.namespace), by.by)
 	if why := reason(extra[0], r.bans); why != "" {
 		d.Notef("%s", why)
 	}
 	if len(extra) > 1 {
 		d.Notef("it may do %d more things that it must not, for example `%s`", len(extra)-1, extra[1])
 	}
+}
+
+// giving returns the binding that gives a right.
+func (r *proof) giving(h *holding, right Right) grant {
+	i := slices.IndexFunc(h.grants, func(g grant) bool { return slices.Contains(r.byNumber[g.role].rights, right) })
+	return h.grants[max(0, i)]
 }
 
 func banned(right Right, list []ban) int {
@@ -284,7 +299,8 @@ func place(namespace string) string {
 }
 
 func (r *proof) stranger(h *holding, owner *plan.Tenant) {
-	r.list.Errorf(diag.StrangerBound, h.at, "the binding `%s` gives rights in the namespace `%s` to the %s, whom the tenant `%s` does not name", h.by, h.namespace, h.Subject, owner.Name.V)
+	r.list.Errorf(diag.StrangerBound, h.grants[0].at, "the binding `%s` gives rights in the namespace `%s` to the %s, whom the tenant `%s` does not name",
+		h.grants[0].by, h.namespace, h.Subject, owner.Name.V)
 }
 
 // judgeApplier asks that the account which applies a tenant's objects names what it may do: no wildcard, no way to more rights.
@@ -295,7 +311,8 @@ func (r *proof) judgeApplier(h *holding, has []Right) {
 		power := slices.Contains([]string{"escalate", "impersonate", "use", "sign", "approve"}, right.Verb) ||
 			slices.Contains([]string{"secrets", "pods/exec", "serviceaccounts/token", "nodes"}, right.Resource)
 		if wild || bind || power {
-			r.list.Errorf(diag.BeyondRole, h.at, "the %s applies the objects of a tenant and may `%s` in %s, which that does not take", h.Subject, right, place(h.namespace))
+			by := r.giving(h, right)
+			r.list.Errorf(diag.BeyondRole, by.at, "the %s applies the objects of a tenant and may `%s` in %s by the binding `%s`, which that does not take", h.Subject, right, place(h.namespace), by.by)
 			return
 		}
 	}

@@ -141,8 +141,7 @@ func podFlows(grants []grant) []opened {
 
 // spelled returns how the namespaces of a peer are written in a Flow: those that are selected by name alone each by theirs.
 func (p *peer) spelled() []string {
-	switch {
-	case p.kind == own:
+	if p.kind == own {
 		return []string{Own}
 	}
 	if names, named := p.namespaces.Values(nameLabel); named && len(p.namespaces) == 1 {

@@ -10,7 +10,7 @@
 // It is set arithmetic, not a sample: people of a tenant give their pods the labels that they like, so that a pod stands for all
 // labels that it could have, and a selector for the set of pods that it selects. What is unknown counts as open: namespaces that
 // the compiler does not make, the number behind the name of a port. Policies of other kinds (AdminNetworkPolicy, those of network
-// plugins) are not looked at, nor is traffic of pods on the network of their machine, which Pod Security refuses.
+// plugins) are not looked at.
 //
 // Most tenants are closed and opened alike. What policies mean is computed once for each set of policies that differs.
 package isolation
@@ -32,6 +32,7 @@ const nameLabel = corev1.LabelMetadataName
 type Facts struct {
 	namespaces []namespaceFact
 	policies   []policyFact
+	guards     []guardFact
 }
 
 type namespaceFact struct {
@@ -60,6 +61,10 @@ func Of(objects []object.Object) Facts {
 			f.namespaces = append(f.namespaces, readNamespace(o))
 		case o.ID.Kind == "NetworkPolicy" && o.ID.Group == "networking.k8s.io":
 			f.policies = append(f.policies, readPolicy(o))
+		case o.ID.Group == admission:
+			if g, is := readGuard(o); is {
+				f.guards = append(f.guards, g)
+			}
 		}
 	}
 	return f
@@ -94,6 +99,7 @@ type Cluster struct {
 	postures   map[string]*posture
 	selections map[string][]*namespace
 	bad        []policyFact
+	guards     []guardFact
 }
 
 // numbered is a spec that several policies may share.
@@ -104,8 +110,9 @@ type numbered struct {
 
 type namespace struct {
 	name string
-	// labels are only the name where the compiler does not make the namespace.
-	labels map[string]string
+	// labels are only the name where the namespace is not compiled.
+	labels   map[string]string
+	compiled bool
 	// policies are sorted by the number of their spec.
 	policies []policy
 	posture  *posture
@@ -123,8 +130,12 @@ type policy struct {
 // Add adds the facts of a unit.
 func (c *Cluster) Add(f Facts) {
 	for _, n := range f.namespaces {
-		c.namespace(n.name).labels = n.labels
+		// A second one with the name is reported elsewhere.
+		if known := c.namespace(n.name); !known.compiled {
+			known.labels, known.compiled = n.labels, true
+		}
 	}
+	c.guards = append(c.guards, f.guards...)
 	for _, p := range f.policies {
 		if p.bad {
 			c.bad = append(c.bad, p)

@@ -182,3 +182,33 @@ func additions(path string, n *object.Node) []change {
 	}
 	return all
 }
+
+// TestNamespaceMutations breaks the labels of the tenants' namespaces: that which keeps pods off the network of their machine must be
+// missed, the others decide about nothing here.
+func TestNamespaceMutations(t *testing.T) {
+	s := prooftest.Compiled(t, specs, nil)
+	tested := 0
+	for i, o := range s.Objects {
+		if o.ID.Kind != "Namespace" || o.ID.Name == s.Plan.ControllerNamespace.V {
+			continue
+		}
+		labels := o.Root.At("metadata", "labels")
+		privileged := object.Text("pod-security.kubernetes.io/enforce", "privileged", nil)
+		for _, root := range []object.Node{
+			{},
+			prooftest.Changed(o.Root, labels, nil),
+			prooftest.Changed(o.Root, labels.Get("pod-security.kubernetes.io/enforce"), nil),
+			prooftest.Changed(o.Root, labels.Get("pod-security.kubernetes.io/enforce"), &privileged),
+		} {
+			objects := slices.Clone(s.Objects)
+			objects[i] = object.New(root, o.Place, o.Rule)
+			tested++
+			if found, _ := prove(s, objects); len(found) != 1 || found[0].Code != "LS7020" {
+				t.Errorf("%s: %d findings", o.ID, len(found))
+			}
+		}
+	}
+	if tested != 12 {
+		t.Errorf("%d mutations", tested)
+	}
+}

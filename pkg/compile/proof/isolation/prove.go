@@ -76,9 +76,14 @@ func (r *proof) understood() {
 
 var verbs = [2]string{egress: "reach", ingress: "be reached from"}
 
-// closed reports namespaces in which some pod is not closed in some direction.
+// closed reports namespaces in which some pod is not closed in some direction. On OpenShift constraints refuse pods on the network of
+// their machine.
 func (r *proof) closed() {
 	for _, n := range r.tenants {
+		if !r.plan.OpenShift && !r.guarded(n) {
+			r.list.Errorf(diag.NamespaceNotClosed, r.at[n], "pods of the namespace `%s` may use the network of their machine: the label `%s` is %q, and no admission policy refuses them",
+				n.name, enforceLabel, n.labels[enforceLabel]).Helpf("`restricted` and `baseline` refuse such pods")
+		}
 		for _, d := range []direction{egress, ingress} {
 			if n.posture.closed[d] {
 				continue

@@ -22,7 +22,12 @@ local namespaced(cluster, tenant, namespace) =
       apiVersion: 'v1',
       kind: 'Namespace',
       metadata: {
-        annotations: { 'openshift.io/display-name': tenant.displayName },
+        annotations: {
+          [if std.objectHas(limits, 'max') then 'lockstep.dev/max-container']:
+            std.join(',', [name + '=' + limits.max[name] for name in std.objectFields(limits.max)]),
+          'lockstep.dev/runtimes': std.join(',', std.sort(std.get(tenant, 'runtimes', cluster.runtimes))),
+          'openshift.io/display-name': tenant.displayName,
+        },
         labels: metadata(tenant, '').labels { ['pod-security.kubernetes.io/' + mode]: level for mode in ['audit', 'enforce', 'warn'] },
         name: namespace,
       },
@@ -83,6 +88,10 @@ local namespaced(cluster, tenant, namespace) =
     for entry in [{ role: 'admin', list: 'admins' }, { role: 'editor', list: 'editors' }, { role: 'viewer', list: 'viewers' }]
     if std.objectHas(tenant.people, entry.list)
   ]
+  + (if !cluster.openshift then [] else [
+       binding('lockstep-use-scc-mpi', [{ kind: 'ServiceAccount', name: 'mpi', namespace: namespace }]),
+       object('v1', 'ServiceAccount', 'mpi') { automountServiceAccountToken: false },
+     ])
   + [
     binding('mpi-controller-jobs', [{ kind: 'ServiceAccount', name: 'mpi-controller', namespace: 'lockstep-system' }]),
     object('v1', 'ServiceAccount', 'default') { automountServiceAccountToken: false },

@@ -33,3 +33,12 @@ kind: RoleBinding
 {{ include "role" .name }}
 {{ include "groups" .groups }}
 {{- end }}
+
+{{- /* What the admission policy must know of a LimitRange: its bounds, or nothing. */ -}}
+{{- define "bounds" -}}
+{{- $bounds := list }}
+{{- range $name, $most := (default dict (default dict .tenant.limits).container).max }}
+{{- $bounds = append $bounds (printf "%s=%v" $name $most) }}
+{{- end }}
+{{- join "," $bounds }}
+{{- end }}

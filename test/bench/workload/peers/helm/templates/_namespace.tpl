@@ -5,6 +5,10 @@ apiVersion: v1
 kind: Namespace
 metadata:
   annotations:
+    {{- with include "bounds" . }}
+    lockstep.dev/max-container: {{ . }}
+    {{- end }}
+    lockstep.dev/runtimes: {{ join "," (sortAlpha (default .cluster.runtimes .tenant.runtimes)) }}
     openshift.io/display-name: {{ .tenant.displayName | quote }}
   labels:
     app.kubernetes.io/managed-by: lockstep
@@ -122,6 +126,22 @@ spec:
 {{ include "binding" (merge (dict "name" "lockstep-tenant-editor" "groups" (sortAlpha .tenant.people.editors)) .) }}
 {{- with .tenant.people.viewers }}
 {{ include "binding" (merge (dict "name" "lockstep-tenant-viewer" "groups" (sortAlpha .)) $) }}
+{{- end }}
+{{- if .cluster.openshift }}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+{{ include "metadata" (merge (dict "name" "lockstep-use-scc-mpi") .) }}
+{{ include "role" "lockstep-use-scc-mpi" }}
+subjects:
+- kind: ServiceAccount
+  name: mpi
+  namespace: {{ .namespace }}
+---
+apiVersion: v1
+automountServiceAccountToken: false
+kind: ServiceAccount
+{{ include "metadata" (merge (dict "name" "mpi") .) }}
 {{- end }}
 ---
 apiVersion: rbac.authorization.k8s.io/v1

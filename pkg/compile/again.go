@@ -1,0 +1,259 @@
+package compile
+
+import (
+	"io/fs"
+	"reflect"
+	"slices"
+	"strings"
+
+	"lockstep.dev/lockstep/api/v1alpha1"
+	"lockstep.dev/lockstep/pkg/compile/check"
+	"lockstep.dev/lockstep/pkg/compile/decode"
+	"lockstep.dev/lockstep/pkg/compile/diag"
+	"lockstep.dev/lockstep/pkg/compile/emit"
+	"lockstep.dev/lockstep/pkg/compile/lower"
+	"lockstep.dev/lockstep/pkg/compile/object"
+	"lockstep.dev/lockstep/pkg/compile/origin"
+	"lockstep.dev/lockstep/pkg/compile/patch/overlay"
+	"lockstep.dev/lockstep/pkg/compile/plan"
+	"lockstep.dev/lockstep/pkg/compile/proof/accepted"
+	"lockstep.dev/lockstep/pkg/compile/proof/capacity"
+	"lockstep.dev/lockstep/pkg/compile/secret"
+	"lockstep.dev/lockstep/pkg/compile/source"
+)
+
+// TenantFolder is where specs of tenants are. Files elsewhere may hold some too, but are never compiled again on their own.
+const TenantFolder = "tenants/"
+
+// Again compiles tenants that have changed since the repository was last compiled without a mistake, without looking at the others.
+// What all share is read once.
+//
+// That is possible where nothing else can depend on the change, and Again says so only then. It compiles the tenants as they were and
+// as they are, and asks: does the change keep to fields of a spec that no rule compares between tenants (withoutOwn), do the objects
+// mean the same to the proofs that compare units (interchangeable), is everything found on the way the same and about something else,
+// and were the old objects in the output to the byte. Otherwise everything must be compiled.
+type Again struct {
+	root    fs.FS
+	options Options
+	shared  []*decode.Document
+	list    *diag.List
+	servers accepted.Servers
+	// facts are what the proof of capacity knows of platforms and runtimes.
+	facts map[string][]capacity.Facts
+}
+
+// NewAgain reads what tenants share.
+func NewAgain(root fs.FS, options Options) *Again {
+	a := &Again{root: root, options: options, list: &diag.List{}, facts: map[string][]capacity.Facts{}}
+	files := slices.DeleteFunc(source.Find(root), func(f *source.File) bool { return strings.HasPrefix(f.Path, TenantFolder) })
+	a.shared = decode.Loader{Root: root, Jsonnet: options.Jsonnet}.Load(files, a.list)
+	return a
+}
+
+// Tenants returns the units of the tenants in some files whose contents were before and are after, by their paths. Made says whether
+// the last compilation made a file as it is, which proves that compiling tenants alone gives what compiling them with all others does.
+// False means that everything must be compiled.
+func (a *Again) Tenants(before, after map[string]string, made func(emit.File) bool) ([]Unit, bool) {
+	was, is := a.side(before), a.side(after)
+	if !was.sound || !is.sound || !slices.EqualFunc(was.tenants, is.tenants, equivalent) || !slices.Equal(was.findings, is.findings) {
+		return nil, false
+	}
+	was.compile(nil)
+	is.compile(&a.servers)
+	if !is.sound || !slices.Equal(was.findings, is.findings) || !slices.EqualFunc(was.units, is.units, interchangeable) {
+		return nil, false
+	}
+	units := make([]Unit, len(is.units))
+	for i := range is.units {
+		if slices.ContainsFunc(was.units[i].unit.Files, func(f emit.File) bool { return !made(f) }) {
+			return nil, false
+		}
+		units[i] = is.units[i].unit
+	}
+	return units, true
+}
+
+// side is the repository with some tenants only.
+type side struct {
+	of    *Again
+	files map[string]string
+	// sound says that nothing was found about the tenants, and no mistake elsewhere, which would come from missing the others.
+	sound    bool
+	tenants  []*v1alpha1.Tenant
+	plans    []*plan.Cluster
+	patches  map[string]*overlay.Overlay
+	units    []compiled
+	findings []string
+}
+
+func (a *Again) side(contents map[string]string) *side {
+	s := &side{of: a, files: contents}
+	var files []*source.File
+	for name, content := range contents {
+		if files = append(files, source.NewFile(name, []byte(content))); files[len(files)-1].Language() != source.YAML {
+			return s
+		}
+	}
+	slices.SortFunc(files, func(x, y *source.File) int { return strings.Compare(x.Path, y.Path) })
+	list := &diag.List{}
+	documents := decode.Files(files, list)
+	secret.Find(files, list)
+	for _, d := range documents {
+		tenant, isTenant := d.Spec.(*v1alpha1.Tenant)
+		if !isTenant {
+			return s
+		}
+		s.tenants = append(s.tenants, tenant)
+	}
+	s.plans, s.patches = plansOf(a.root, slices.Concat(a.shared, documents), a.options, list)
+	for _, p := range s.plans {
+		p.Today = a.options.Today
+		check.Cluster(p, list)
+	}
+	s.sound = true
+	s.find(list)
+	return s
+}
+
+// compile compiles the tenants, and proves their capacity with what they use of the rest.
+func (s *side) compile(servers *accepted.Servers) {
+	list := &diag.List{}
+	for _, p := range s.plans {
+		facts := s.platform(p, list)
+		for _, t := range p.Tenants {
+			var server *accepted.Server
+			if servers != nil {
+				server = servers.Of(p, &diag.List{})
+			}
+			c := s.unit(p, lower.TenantFolder+"/"+t.Name.V, func(own *diag.List) []object.Object { return lower.Tenant(p, t, own) }, server, list)
+			s.units, facts = append(s.units, c), append(facts, c.facts.capacity)
+		}
+		capacity.Prove(p, facts, list)
+	}
+	s.find(list)
+}
+
+// platform returns the facts of what tenants share: the platform, and the runtimes that these tenants use.
+func (s *side) platform(p *plan.Cluster, list *diag.List) []capacity.Facts {
+	used := *p
+	used.Runtimes = slices.DeleteFunc(slices.Clone(p.Runtimes), func(r *plan.Runtime) bool {
+		return !slices.ContainsFunc(p.Tenants, func(t *plan.Tenant) bool { return slices.Contains(t.Usable, r) })
+	})
+	key := p.Name.V
+	for _, r := range used.Runtimes {
+		key += " " + r.Name.V
+	}
+	facts, known := s.of.facts[key]
+	if !known {
+		facts = []capacity.Facts{
+			s.unit(&used, lower.PlatformFolder, func(*diag.List) []object.Object { return lower.Platform(&used) }, nil, list).facts.capacity,
+			s.unit(&used, lower.RuntimeFolder, func(own *diag.List) []object.Object { return lower.Runtimes(&used, own) }, nil, list).facts.capacity,
+		}
+		s.of.facts[key] = facts
+	}
+	return slices.Clone(facts)
+}
+
+func (s *side) unit(p *plan.Cluster, name string, objects func(*diag.List) []object.Object, server *accepted.Server, list *diag.List) compiled {
+	c := job{cluster: p, name: name, objects: objects, overlay: s.patches[p.Name.V], server: server}.compile(nil)
+	for _, d := range c.list.Sorted() {
+		*list.Errorf(d.Code, d.Span, "") = *d
+	}
+	return c
+}
+
+// find notes findings. One about the tenants, waived or not, is a matter for everybody.
+func (s *side) find(list *diag.List) {
+	s.sound = s.sound && list.Errors() == 0
+	for _, d := range list.Sorted() {
+		places := []source.Span{d.Span}
+		for _, r := range d.Related {
+			places = append(places, r.Span)
+		}
+		text := string(d.Code) + d.Message
+		for _, at := range places {
+			if _, ours := s.files[at.Path()]; ours {
+				s.sound = false
+			}
+			text += "\x00" + at.String()
+		}
+		s.findings = append(s.findings, text)
+	}
+}
+
+// equivalent says whether two tenants differ in their own fields only.
+func equivalent(a, b *v1alpha1.Tenant) bool { return reflect.DeepEqual(withoutOwn(*a), withoutOwn(*b)) }
+
+// withoutOwn empties the fields that no rule compares between tenants. TestOwnFields changes each and sees that nothing else does.
+func withoutOwn(t v1alpha1.Tenant) v1alpha1.Tenant {
+	own := &t.Spec
+	own.DisplayName = ""
+	// Accelerators stay: their sum is compared with what the cluster has.
+	own.Quota = v1alpha1.Quota{Accelerators: own.Quota.Accelerators}
+	own.Limits = v1alpha1.Limits{}
+	own.Retention = v1alpha1.Retention{}
+	return t
+}
+
+// interchangeable says whether two units mean the same to the proofs that compare units.
+func interchangeable(a, b compiled) bool {
+	return a.unit.Cluster == b.unit.Cluster && a.unit.Name == b.unit.Name && a.list.Len() == 0 && b.list.Len() == 0 &&
+		slices.EqualFunc(a.facts.identities, b.facts.identities, func(x, y identity) bool { return x.id == y.id }) &&
+		slices.Equal(a.facts.entries, b.facts.entries) &&
+		alike(reflect.ValueOf(a.facts.isolation), reflect.ValueOf(b.facts.isolation)) &&
+		alike(reflect.ValueOf(a.facts.access), reflect.ValueOf(b.facts.access)) &&
+		alike(reflect.ValueOf(a.facts.effects), reflect.ValueOf(b.facts.effects))
+}
+
+// places are the types of what says where something is written, not what.
+var places = []reflect.Type{reflect.TypeFor[source.Span](), reflect.TypeFor[origin.Origin](), reflect.TypeFor[*origin.Origin](), reflect.TypeFor[*source.File]()}
+
+// alike is reflect.DeepEqual without places.
+func alike(a, b reflect.Value) bool {
+	switch {
+	case a.IsValid() != b.IsValid():
+		return false
+	case !a.IsValid() || slices.Contains(places, a.Type()) && a.Type() == b.Type():
+		return true
+	case a.Type() != b.Type():
+		return false
+	}
+	switch a.Kind() {
+	case reflect.Pointer, reflect.Interface:
+		return alike(a.Elem(), b.Elem())
+	case reflect.Struct:
+		for i := range a.NumField() {
+			if !alike(a.Field(i), b.Field(i)) {
+				return false
+			}
+		}
+		return true
+	case reflect.Slice, reflect.Array:
+		if a.Len() != b.Len() {
+			return false
+		}
+		for i := range a.Len() {
+			if !alike(a.Index(i), b.Index(i)) {
+				return false
+			}
+		}
+		return true
+	case reflect.Map:
+		return alikeMaps(a, b)
+	case reflect.Func, reflect.Chan:
+		return a.IsNil() && b.IsNil()
+	}
+	return a.Equal(b)
+}
+
+func alikeMaps(a, b reflect.Value) bool {
+	if a.Len() != b.Len() {
+		return false
+	}
+	for entries := a.MapRange(); entries.Next(); {
+		if other := b.MapIndex(entries.Key()); !other.IsValid() || !alike(entries.Value(), other) {
+			return false
+		}
+	}
+	return true
+}

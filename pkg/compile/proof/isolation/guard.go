@@ -1,0 +1,61 @@
+package isolation
+
+import (
+	"slices"
+	"strings"
+
+	"lockstep.dev/lockstep/pkg/compile/object"
+	"lockstep.dev/lockstep/pkg/compile/proof/labels"
+)
+
+// Policies mean nothing to a pod that uses the network of its machine. Something must refuse such pods: a Pod Security Standard, or
+// where none fits an admission policy with a rule about hostNetwork.
+
+// enforceLabel refuses pods above a Pod Security Standard.
+const enforceLabel = "pod-security.kubernetes.io/enforce"
+
+const admission = "admissionregistration.k8s.io"
+
+// guardFact is an admission policy that refuses pods on the network of their machine, or the binding that makes one work.
+type guardFact struct {
+	policy     string
+	binding    bool
+	namespaces labels.Selector
+}
+
+// readGuard returns what an object of the admission API says about pods on the network of their machine, if anything.
+func readGuard(o *object.Object) (guardFact, bool) {
+	spec := o.Root.Get("spec")
+	if spec == nil {
+		return guardFact{}, false
+	}
+	switch o.ID.Kind {
+	case "ValidatingAdmissionPolicy":
+		namespaces, ok := labels.Read(spec.At("matchConstraints", "namespaceSelector"))
+		fails := or(textOf(spec.Get("failurePolicy")), "Fail") == "Fail"
+		return guardFact{policy: o.ID.Name, namespaces: namespaces}, ok && fails && refusesHostNetwork(spec.Get("validations"))
+	case "ValidatingAdmissionPolicyBinding":
+		namespaces, ok := labels.Read(spec.At("matchResources", "namespaceSelector"))
+		denies := slices.Contains(textsOf(spec.Get("validationActions")), "Deny")
+		return guardFact{policy: textOf(spec.Get("policyName")), binding: true, namespaces: namespaces}, ok && denies
+	}
+	return guardFact{}, false
+}
+
+func refusesHostNetwork(validations *object.Node) bool {
+	return validations != nil && slices.ContainsFunc(validations.Children, func(v object.Node) bool {
+		return strings.Contains(textOf(v.Get("expression")), "hostNetwork")
+	})
+}
+
+// guarded says whether something refuses pods of the namespace that use the network of their machine.
+func (c *Cluster) guarded(n *namespace) bool {
+	if level := n.labels[enforceLabel]; level == "restricted" || level == "baseline" {
+		return true
+	}
+	return slices.ContainsFunc(c.guards, func(g guardFact) bool {
+		return !g.binding && g.namespaces.Selects(n.labels) && slices.ContainsFunc(c.guards, func(b guardFact) bool {
+			return b.binding && b.policy == g.policy && b.namespaces.Selects(n.labels)
+		})
+	})
+}

@@ -2,12 +2,16 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"fmt"
+	"maps"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -15,6 +19,7 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/diag"
 	"lockstep.dev/lockstep/pkg/compile/emit"
 	"lockstep.dev/lockstep/pkg/compile/emit/disk"
+	"lockstep.dev/lockstep/pkg/compile/incremental"
 	"lockstep.dev/lockstep/pkg/compile/source"
 )
 
@@ -58,24 +63,76 @@ func build(cmd *cobra.Command, input *inputFlags, reports *reporting) error {
 	defer root.Close()
 	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-
-	out := &output{name: reports.out}
-	defer out.close()
+	b := builder{ctx: ctx, root: root, options: input.options(), reports: reports, memory: remember(root, input, reports.out)}
 	shown := newProgress(cmd.ErrOrStderr())
-	summaries, list, err := compileInto(ctx, root.FS(), input.options(), out.add, shown.tell)
+	summaries, list, err := b.build(shown.tell)
 	shown.clear()
-	if err != nil {
-		return failure{err}
-	}
-	if reports.verdict(list) == nil {
-		summaries, err = out.finish(input.cluster, summaries, list)
-	}
 	if err != nil {
 		return failure{err}
 	}
 	return reports.tell(cmd, list, summaries, func(s clusterSummary) string {
 		return fmt.Sprintf("%s: %d objects, files: %d written, %d unchanged, %d removed", s.Name, s.Objects, s.Written, s.Unchanged, s.Removed)
 	})
+}
+
+// builder brings an output folder up to date with a repository.
+type builder struct {
+	ctx     context.Context //nolint:containedctx // of one run
+	root    *os.Root
+	options compile.Options
+	reports *reporting
+	memory  remembered
+}
+
+// build does as little as it can: nothing where nothing changed, all otherwise.
+func (b *builder) build(progress func(done, of int)) ([]clusterSummary, *diag.List, error) {
+	began := time.Now().UnixNano()
+	if last := b.memory.recall(b.options); last != nil {
+		if summaries, list, err := b.little(last, began); list != nil || err != nil {
+			return summaries, list, err
+		}
+	}
+	return b.everything(began, progress)
+}
+
+// everything compiles all units.
+func (b *builder) everything(began int64, progress func(done, of int)) ([]clusterSummary, *diag.List, error) {
+	out := &output{name: b.reports.out, sums: map[string]uint32{}}
+	defer out.close()
+	recorder := incremental.Record(b.root.FS(), func(name string) bool { return strings.HasPrefix(name, compile.TenantFolder) })
+	summaries, list, err := compileInto(b.ctx, recorder, b.options, out.add, progress)
+	if err != nil || b.reports.verdict(list) != nil {
+		return summaries, list, err
+	}
+	summaries, err = out.finish(b.options.Cluster, summaries, list)
+	if err == nil && list.Errors() == 0 {
+		b.keep(began, recorder, out, summaries, list)
+	}
+	return summaries, list, err
+}
+
+// keep leaves what the next build must know to do less.
+func (b *builder) keep(began int64, recorder *incremental.Recorder, out *output, summaries []clusterSummary, list *diag.List) {
+	inputs, complete := recorder.Inputs()
+	if !complete {
+		return
+	}
+	m := &incremental.Memory{Began: began, Ended: time.Now().UnixNano(), Inputs: inputs, Findings: list.Sorted()}
+	for _, s := range summaries {
+		if s.Objects > 0 {
+			m.Clusters = append(m.Clusters, incremental.Cluster{Name: s.Name, Objects: s.Objects, Files: s.Written + s.Unchanged})
+		}
+	}
+	tree := made(b.reports.out)
+	out.sums[emit.Record], _ = tree.Sum(emit.Record)
+	for _, name := range slices.Sorted(maps.Keys(out.sums)) {
+		stamp, err := tree.Stamp(name)
+		if err != nil || stamp == incremental.Absent {
+			return
+		}
+		m.Outputs = append(m.Outputs, incremental.Output{Path: name, Stamp: stamp, Sum: out.sums[name]})
+	}
+	b.memory.save(m, b.options)
 }
 
 // output is the output folder of a build. It is opened when the first file comes: mistakes in specs leave no trace there.
@@ -86,6 +143,10 @@ type output struct {
 	err    error
 	dir    *disk.Dir
 	writer *emit.Writer
+
+	mu sync.Mutex
+	// sums are the checksums of what is compiled.
+	sums map[string]uint32
 }
 
 func (o *output) open() error {
@@ -101,6 +162,11 @@ func (o *output) add(u compile.Unit) error {
 	if err := o.open(); err != nil {
 		return err
 	}
+	o.mu.Lock()
+	for _, file := range u.Files {
+		o.sums[file.Path] = incremental.Sum(file.Data)
+	}
+	o.mu.Unlock()
 	return o.writer.Add(u.Files)
 }
 

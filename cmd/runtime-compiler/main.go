@@ -9,5 +9,6 @@ import (
 )
 
 func main() {
+	growFirst()
 	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
 }

@@ -45,9 +45,19 @@ type Again struct {
 // NewAgain reads what tenants share.
 func NewAgain(root fs.FS, options Options) *Again {
 	a := &Again{root: root, options: options, list: &diag.List{}, facts: map[string][]capacity.Facts{}}
-	files := slices.DeleteFunc(source.Find(root), func(f *source.File) bool { return strings.HasPrefix(f.Path, TenantFolder) })
+	files := source.Find(withoutTenants{root})
 	a.shared = decode.Loader{Root: root, Jsonnet: options.Jsonnet}.Load(files, a.list)
 	return a
+}
+
+// withoutTenants is a repository as if it had no folder of tenants.
+type withoutTenants struct{ fs.FS }
+
+func (w withoutTenants) Stat(name string) (fs.FileInfo, error) {
+	if name+"/" == TenantFolder {
+		return nil, &fs.PathError{Op: "stat", Path: name, Err: fs.ErrNotExist}
+	}
+	return fs.Stat(w.FS, name)
 }
 
 // Tenants returns the units of the tenants in some files whose contents were before and are after, by their paths. Made says whether

@@ -44,8 +44,8 @@ func sameKind(asked string, id object.ID) bool {
 		return false
 	}
 	kind := strings.ToLower(id.Kind)
-	switch {
-	case name == kind, name == kind+"s", name == kind+"es":
+	switch name {
+	case kind, kind + "s", kind + "es":
 		return true
 	}
 	stem, isY := strings.CutSuffix(kind, "y")

@@ -104,10 +104,8 @@ func patch(apiVersion, kind, name string, fields object) object {
 
 func namespacePatch(c *facts, t *v1alpha1.Tenant) object {
 	level := cmp.Or(t.Spec.PodSecurity, "restricted")
-	annotations := object{"openshift.io/display-name": t.Spec.DisplayName, "lockstep.dev/runtimes": strings.Join(usable(c, t), ",")}
-	if most := t.Spec.Limits.Container.Max.Memory; most != nil {
-		annotations["lockstep.dev/max-container"] = "memory=" + most.String()
-	}
+	annotations := bounds(c, t)
+	annotations["openshift.io/display-name"] = t.Spec.DisplayName
 	return patch("v1", "Namespace", "namespace", object{"metadata": object{
 		"annotations": annotations,
 		"labels": object{
@@ -116,12 +114,27 @@ func namespacePatch(c *facts, t *v1alpha1.Tenant) object {
 	}})
 }
 
-// usable returns the runtimes that a tenant may use.
-func usable(c *facts, t *v1alpha1.Tenant) []string {
-	if len(t.Spec.Runtimes) == 0 {
-		return c.Runtimes
+// bounds are the annotations that the admission policy for TrainJobs reads.
+func bounds(c *facts, t *v1alpha1.Tenant) object {
+	var names, accelerators []string
+	for _, r := range c.Runtimes {
+		if len(t.Spec.Runtimes) > 0 && !slices.Contains(t.Spec.Runtimes, r.Name) {
+			continue
+		}
+		names = append(names, r.Name)
+		granted := t.Spec.Quota.Accelerators[r.Accelerator]
+		if entry := r.Profile + "=" + granted.String(); r.Accelerator != "" && !slices.Contains(accelerators, entry) {
+			accelerators = append(accelerators, entry)
+		}
 	}
-	return slices.Sorted(slices.Values(t.Spec.Runtimes))
+	annotations := object{"lockstep.dev/runtimes": strings.Join(names, ",")}
+	if accelerators != nil {
+		annotations["lockstep.dev/max-accelerators"] = strings.Join(accelerators, ",")
+	}
+	if most := t.Spec.Limits.Container.Max.Memory; most != nil {
+		annotations["lockstep.dev/max-container"] = "memory=" + most.String()
+	}
+	return annotations
 }
 
 func quotaPatch(c *facts, t *v1alpha1.Tenant) object {

@@ -70,9 +70,16 @@ type facts struct {
 	DNS          dns      `json:"dns"`
 	Accelerators []string `json:"accelerators"`
 	OpenShift    bool     `json:"openshift"`
-	// Runtimes are what a tenant may use that names none.
-	Runtimes []string `json:"runtimes"`
+	// Runtimes are all of the cluster, sorted by name.
+	Runtimes []runtimeFacts `json:"runtimes"`
 	static   []byte
+}
+
+// runtimeFacts say what a runtime runs on; Accelerator is "" for machines without one.
+type runtimeFacts struct {
+	Name        string `json:"name"`
+	Profile     string `json:"profile"`
+	Accelerator string `json:"accelerator"`
 }
 
 type dns struct {
@@ -144,12 +151,12 @@ func (p *peers) readSpecs(w *Workload) {
 		t.data["name"] = t.Metadata.Name
 		p.tenants = append(p.tenants, t)
 	}
-	names := runtimeNames()
+	catalog := p.readRuntimes()
 	for _, name := range w.Clusters {
 		var c v1alpha1.Cluster
 		p.read("overlays/"+name+"/cluster.yaml", &c)
 		p.clusters = append(p.clusters, facts{
-			Name: name, DNS: dnsOf(&c.Spec), Accelerators: p.accelerators(&c.Spec), OpenShift: c.Spec.Platform == v1alpha1.OpenShift, Runtimes: names,
+			Name: name, DNS: dnsOf(&c.Spec), Accelerators: p.accelerators(&c.Spec), OpenShift: c.Spec.Platform == v1alpha1.OpenShift, Runtimes: catalog,
 		})
 	}
 }
@@ -162,14 +169,24 @@ func (p *peers) read(name string, into any) {
 	p.fail(err)
 }
 
-// runtimeNames returns the names of all runtimes, sorted.
-func runtimeNames() []string {
-	names := make([]string, len(runtimes))
+// readRuntimes reads the catalog, from which every cluster takes everything.
+func (p *peers) readRuntimes() []runtimeFacts {
+	found := make([]runtimeFacts, len(runtimes))
 	for i, r := range runtimes {
-		names[i] = r.Name
+		found[i] = runtimeFacts{Name: r.Name, Profile: r.Profile, Accelerator: p.accelerator(r.Profile)}
 	}
-	slices.Sort(names)
-	return names
+	slices.SortFunc(found, func(a, b runtimeFacts) int { return strings.Compare(a.Name, b.Name) })
+	return found
+}
+
+// accelerator returns the resource of a profile, or "".
+func (p *peers) accelerator(profile string) string {
+	var written v1alpha1.HardwareProfile
+	p.read("catalog/profiles/"+profile+".yaml", &written)
+	if written.Spec.Accelerator == nil {
+		return ""
+	}
+	return written.Spec.Accelerator.Resource
 }
 
 func dnsOf(c *v1alpha1.ClusterSpec) dns {
@@ -185,10 +202,8 @@ func dnsOf(c *v1alpha1.ClusterSpec) dns {
 func (p *peers) accelerators(c *v1alpha1.ClusterSpec) []string {
 	var names []string
 	for _, capacity := range c.Capacity {
-		var profile v1alpha1.HardwareProfile
-		p.read("catalog/profiles/"+capacity.Profile+".yaml", &profile)
-		if a := profile.Spec.Accelerator; a != nil {
-			names = append(names, a.Resource)
+		if name := p.accelerator(capacity.Profile); name != "" {
+			names = append(names, name)
 		}
 	}
 	slices.Sort(names)

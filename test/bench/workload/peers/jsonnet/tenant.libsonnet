@@ -16,6 +16,17 @@ local namespaced(cluster, tenant, namespace) =
   local quota = tenant.quota;
   local limits = std.get(std.get(tenant, 'limits', {}), 'container', {});
   local defaults = { cpu: '100m', memory: '128Mi' } + std.get(limits, 'default', {});
+  local runtimes = [r for r in cluster.runtimes if !std.objectHas(tenant, 'runtimes') || std.member(tenant.runtimes, r.name)];
+  // An entry for each profile with accelerators, in the order of the runtimes.
+  local most = std.foldl(
+    function(found, entry) if std.member(found, entry) then found else found + [entry],
+    [
+      r.profile + '=' + std.toString(std.get(std.get(quota, 'accelerators', {}), r.accelerator, 0))
+      for r in runtimes
+      if r.accelerator != ''
+    ],
+    []
+  );
   local network = std.get(tenant, 'network', {});
   [
     {
@@ -25,7 +36,8 @@ local namespaced(cluster, tenant, namespace) =
         annotations: {
           [if std.objectHas(limits, 'max') then 'lockstep.dev/max-container']:
             std.join(',', [name + '=' + limits.max[name] for name in std.objectFields(limits.max)]),
-          'lockstep.dev/runtimes': std.join(',', std.sort(std.get(tenant, 'runtimes', cluster.runtimes))),
+          [if most != [] then 'lockstep.dev/max-accelerators']: std.join(',', most),
+          'lockstep.dev/runtimes': std.join(',', [r.name for r in runtimes]),
           'openshift.io/display-name': tenant.displayName,
         },
         labels: metadata(tenant, '').labels { ['pod-security.kubernetes.io/' + mode]: level for mode in ['audit', 'enforce', 'warn'] },

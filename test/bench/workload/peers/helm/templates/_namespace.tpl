@@ -8,7 +8,20 @@ metadata:
     {{- with include "bounds" . }}
     lockstep.dev/max-container: {{ . }}
     {{- end }}
-    lockstep.dev/runtimes: {{ join "," (sortAlpha (default .cluster.runtimes .tenant.runtimes)) }}
+    {{- $runtimes := list }}
+    {{- $most := list }}
+    {{- range .cluster.runtimes }}
+    {{- if or (not $.tenant.runtimes) (has .name $.tenant.runtimes) }}
+    {{- $runtimes = append $runtimes .name }}
+    {{- if .accelerator }}
+    {{- $most = append $most (printf "%s=%v" .profile (default 0 (get (default dict $.tenant.quota.accelerators) .accelerator))) }}
+    {{- end }}
+    {{- end }}
+    {{- end }}
+    {{- with uniq $most }}
+    lockstep.dev/max-accelerators: {{ join "," . }}
+    {{- end }}
+    lockstep.dev/runtimes: {{ join "," $runtimes }}
     openshift.io/display-name: {{ .tenant.displayName | quote }}
   labels:
     app.kubernetes.io/managed-by: lockstep

@@ -328,7 +328,7 @@ var _ = Describe("The controller", Ordered, func() {
 	})
 })
 
-// runController runs the real controller with the permissions of its chart, until the suite ends.
+// runController runs the real controller with the permissions of its chart, until the container ends.
 func runController() {
 	ctx, stop := context.WithCancel(context.Background())
 	mgr, err := reconciler.NewManager(ctx, serviceAccount(controllerNamespace, "mpi-controller"), reconciler.Options{
@@ -343,7 +343,7 @@ func runController() {
 	})
 }
 
-// installPermissions creates what the chart grants.
+// installPermissions creates what the chart grants, until the container ends: other tests ask who may do what.
 func installPermissions(ctx context.Context) {
 	objects, err := render(nil)
 	Expect(err).NotTo(HaveOccurred())
@@ -351,6 +351,7 @@ func installPermissions(ctx context.Context) {
 		switch object.GetKind() {
 		case "ServiceAccount", "ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding":
 			Expect(admin.Create(ctx, object)).To(Succeed())
+			DeferCleanup(func(ctx SpecContext) { Expect(admin.Delete(ctx, object)).To(Succeed()) })
 		}
 	}
 }

@@ -74,7 +74,7 @@ test-e2e: tools ## Run the tests on a real cluster (a local one, or that of KUBE
 	@$(SUITE)/e2e
 
 .PHONY: verify
-verify: fmt tidy lint golden ## Format, tidy, lint, compare goldens; fail if anything changed
+verify: fmt tidy lint golden specs ## Format, tidy, lint, compare goldens, check the specs; fail if anything changed
 	@git diff --exit-code
 
 .PHONY: fmt
@@ -92,6 +92,11 @@ lint: $(BIN)/golangci-lint ## Run the linters, import arrows included
 .PHONY: golden
 golden: $(SCHEMAS) ## Compare compiled output with the golden files
 	@go test ./pkg/compile/...
+
+.PHONY: specs
+specs: $(BIN)/runtime-compiler ## Check the specs of this repository and their form
+	@$(BIN)/runtime-compiler fmt --check
+	@$(BIN)/runtime-compiler check
 
 ##@ Measure
 

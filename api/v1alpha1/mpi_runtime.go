@@ -123,8 +123,8 @@ type MPI struct {
 	Version string `json:"version" jsonschema:"required,format=mpi-version"`
 }
 
-// Nodes is a number of nodes and its bounds. The compiler checks that Default is within them and that the least job fits the quota;
-// in the cluster they are information, not enforced.
+// Nodes is a number of nodes and its bounds. The compiler checks that Default is within them and that the default job fits the quota;
+// in the cluster an admission policy holds them, from Kubernetes 1.30 on.
 type Nodes struct {
 	// Default is what a TrainJob gets that asks for nothing; missing means Min.
 	Default int32 `json:"default,omitempty" jsonschema:"minimum=1,maximum=1000"`

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -13,6 +12,7 @@ import (
 
 	"lockstep.dev/lockstep/pkg/compile/explain"
 	"lockstep.dev/lockstep/pkg/compile/object"
+	"lockstep.dev/lockstep/pkg/compile/source"
 )
 
 func newAffects() *cobra.Command {
@@ -36,7 +36,7 @@ func affects(cmd *cobra.Command, a *answering, argument string) error {
 	if err != nil {
 		return err
 	}
-	if file, err = a.inRoot(file); err != nil {
+	if file, err = a.inRoot(file, line); err != nil {
 		return err
 	}
 	var values []explain.Value
@@ -66,17 +66,22 @@ func place(argument string) (file string, line int, err error) {
 	return parts[0], line, nil
 }
 
-// inRoot returns the file's path below the root.
-func (a *answering) inRoot(file string) (string, error) {
+// inRoot returns the file's path below the root, if it has the line.
+func (a *answering) inRoot(file string, line int) (string, error) {
 	root, err := a.input.open()
 	if err != nil {
 		return "", err
 	}
 	defer root.Close()
 	for _, candidate := range []string{path.Clean(filepath.ToSlash(file)), below(a.input.root, file)} {
-		if info, err := fs.Stat(root.FS(), candidate); err == nil && info.Mode().IsRegular() {
-			return candidate, nil
+		data, err := source.ReadBounded(root.FS(), candidate, source.MaxFileSize)
+		if err != nil {
+			continue
 		}
+		if lines := strings.Count(string(data), "\n") + 1; line > lines {
+			return "", fmt.Errorf("`%s` has no line %d: it ends at line %d", candidate, line, lines)
+		}
+		return candidate, nil
 	}
 	return "", fmt.Errorf("there is no file `%s` below --root `%s`", file, a.input.root)
 }

@@ -102,7 +102,8 @@ func (w *worker) End() string {
 		return fmt.Sprintf("it took more than %d s of processor time, or more memory than the machine has", w.seconds)
 	case strings.Contains(stderr, "stack overflow") || strings.Contains(stderr, "stack exceeds"):
 		return "its calls are nested without end"
-	case strings.Contains(stderr, "out of memory") || strings.Contains(stderr, "cannot allocate"):
+	// Go's runtime reports a refused page as what it was about to do with it: an allocation, or an access.
+	case strings.Contains(stderr, "out of memory") || strings.Contains(stderr, "cannot allocate") || strings.Contains(stderr, "SIGSEGV"):
 		return fmt.Sprintf("it needed more than %d MiB of memory", jsonnetMemory>>20)
 	}
 	first, _, _ := strings.Cut(stderr, "\n")

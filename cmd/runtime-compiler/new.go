@@ -64,7 +64,7 @@ func newKind(kind jsonschema.Kind) *cobra.Command {
 	r := &request{kind: kind, flags: map[string]*[]string{}}
 	cmd := &cobra.Command{
 		Use:     kind.Word + " NAME",
-		Short:   fmt.Sprintf("Write a %s to %s", kind.Name, scaffold.Path(kind, "NAME")),
+		Short:   fmt.Sprintf("Write the %s to %s", kind.Name, scaffold.Path(kind, "NAME")),
 		Example: newExamples[kind.Word],
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {

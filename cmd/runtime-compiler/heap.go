@@ -1,6 +1,7 @@
 package main
 
 import (
+	"os"
 	"runtime"
 	"runtime/debug"
 )
@@ -13,8 +14,11 @@ const (
 	usualPercent = 100
 )
 
-// growFirst lets the heap reach 16 MiB before the first collection.
+// growFirst lets the heap reach 16 MiB before the first collection, unless the user has an opinion.
 func growFirst() {
+	if os.Getenv("GOGC") != "" {
+		return
+	}
 	debug.SetGCPercent(firstPercent)
 	// The cleanup runs after the collection that finds that nobody has the object any more, which is the first.
 	runtime.AddCleanup(new([16]byte), func(percent int) { debug.SetGCPercent(percent) }, usualPercent)

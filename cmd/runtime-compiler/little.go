@@ -17,24 +17,35 @@ import (
 const fewTenants = 20
 
 // little builds what changed since the last build. There is no list if everything must be compiled.
-func (b *builder) little(last *incremental.Memory, began int64) ([]clusterSummary, *diag.List, error) {
-	changed, reread := last.Changed(b.memory)
-	if len(changed) > fewTenants || slices.ContainsFunc(changed, notTenant) || disk.Interrupted(b.reports.out) {
+func (b *builder) little(began int64) ([]clusterSummary, *diag.List, error) {
+	changed, reread := b.last.Changed(b.memory)
+	if len(changed) > fewTenants || slices.ContainsFunc(changed, notTenant) {
 		return nil, nil, nil
 	}
-	intact, compared := last.Intact(made(b.reports.out))
-	list := found(last)
+	intact, compared := b.untouched()
+	list := found(b.last)
 	if !intact || b.reports.verdict(list) != nil && len(changed) > 0 {
 		return nil, nil, nil
 	}
 	if len(changed) > 0 {
-		return b.tenants(last, changed, list, began)
+		return b.tenants(changed, list, began)
 	}
 	if reread || compared {
-		last.Began, last.Ended = began, began
-		b.memory.save(last, b.options)
+		b.last.Began, b.last.Ended = began, began
+		b.save()
 	}
-	return b.summaries(last, nil, list), list, nil
+	return b.summaries(list), list, nil
+}
+
+// untouched says whether the output is as the last build has left it, and whether that was hard to say.
+func (b *builder) untouched() (intact, compared bool) {
+	switch {
+	case b.watching:
+		return true, false
+	case disk.Interrupted(b.reports.out):
+		return false, false
+	}
+	return b.last.Intact(made(b.reports.out))
 }
 
 func notTenant(input *incremental.Input) bool {
@@ -50,13 +61,13 @@ func found(last *incremental.Memory) *diag.List {
 	return list
 }
 
-// summaries counts what there is of the last build, and the files that were written.
-func (b *builder) summaries(last *incremental.Memory, written []string, list *diag.List) []clusterSummary {
+// summaries counts what there is of the last build, and the files that this one wrote.
+func (b *builder) summaries(list *diag.List) []clusterSummary {
 	var summaries []clusterSummary
-	for _, c := range last.Clusters {
+	for _, c := range b.last.Clusters {
 		s := clusterSummary{Name: c.Name, Objects: c.Objects}
 		if b.reports.verdict(list) == nil {
-			for _, name := range written {
+			for _, name := range b.written {
 				if strings.HasPrefix(name, c.Name+"/") {
 					s.Written++
 				}
@@ -69,10 +80,7 @@ func (b *builder) summaries(last *incremental.Memory, written []string, list *di
 }
 
 // tenants compiles changed tenants without the others, if that is possible.
-func (b *builder) tenants(last *incremental.Memory, changed []*incremental.Input, list *diag.List, began int64) ([]clusterSummary, *diag.List, error) {
-	if about(last.Findings, changed) {
-		return nil, nil, nil
-	}
+func (b *builder) tenants(changed []*incremental.Input, list *diag.List, began int64) ([]clusterSummary, *diag.List, error) {
 	before, after := map[string]string{}, map[string]string{}
 	now := make([]incremental.Input, len(changed))
 	for i, input := range changed {
@@ -82,69 +90,69 @@ func (b *builder) tenants(last *incremental.Memory, changed []*incremental.Input
 		}
 		before[input.Path], after[input.Path] = input.Content, now[i].Content
 	}
-	units, alone := compile.NewAgain(b.root.FS(), b.options).Tenants(before, after, last.Made)
+	if b.again == nil {
+		b.again = compile.NewAgain(b.root.FS(), b.options)
+	}
+	units, alone := b.again.Tenants(before, after, compile.Last{Findings: b.last.Findings, Made: b.last.Made})
 	if !alone {
 		return nil, nil, nil
 	}
-	written, err := b.replace(last, units)
-	if err != nil {
+	if err := b.replace(units); err != nil {
 		return nil, nil, err
 	}
 	for i, input := range changed {
 		*input = now[i]
 	}
-	last.Began = began
-	b.memory.save(last, b.options)
-	return b.summaries(last, written, list), list, nil
-}
-
-// about says whether a finding is about one of the files.
-func about(findings []*diag.Diagnostic, files []*incremental.Input) bool {
-	in := func(path string) bool {
-		return slices.ContainsFunc(files, func(f *incremental.Input) bool { return f.Path == path })
+	b.last.Began = began
+	if !b.watching {
+		b.save()
 	}
-	return slices.ContainsFunc(findings, func(d *diag.Diagnostic) bool {
-		return in(d.Span.Path()) || slices.ContainsFunc(d.Related, func(r diag.Related) bool { return in(r.Span.Path()) })
-	})
+	return b.summaries(list), list, nil
 }
 
 // replace brings units into the output folder, whose other files are right, and remembers them.
-func (b *builder) replace(last *incremental.Memory, units []compile.Unit) ([]string, error) {
+func (b *builder) replace(units []compile.Unit) error {
 	var files []emit.File
 	for _, u := range units {
-		files = append(files, slices.DeleteFunc(u.Files, last.Made)...)
+		files = append(files, slices.DeleteFunc(u.Files, b.last.Made)...)
 	}
 	if len(files) == 0 {
-		return nil, nil
+		return nil
 	}
 	dir, err := disk.Open(b.reports.out)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer dir.Close()
-	var written []string
 	for _, file := range files {
 		if err := dir.Stage(file.Path, file.Data); err != nil {
-			return nil, err
+			return err
 		}
-		written = append(written, file.Path)
-		last.Output(file.Path).Sum = incremental.Sum(file.Data)
+		b.written = append(b.written, file.Path)
 	}
-	if err := dir.Commit(nil, len(last.Outputs)-len(files)); err != nil {
-		return nil, err
+	slices.Sort(b.written)
+	if err := dir.Commit(nil, len(b.last.Outputs)-len(files)); err != nil {
+		return err
 	}
-	last.Ended = time.Now().UnixNano()
-	restamp := written
-	if dir.Replaced() {
-		restamp = nil
-		for i := range last.Outputs {
-			restamp = append(restamp, last.Outputs[i].Path)
+	b.last.Ended = time.Now().UnixNano()
+	for _, file := range files {
+		b.last.Output(file.Path).Sum = incremental.Sum(file.Data)
+	}
+	return b.restamp(dir.Replaced())
+}
+
+// restamp looks at what was written, or at all files.
+func (b *builder) restamp(all bool) error {
+	tree := made(b.reports.out)
+	for i := range b.last.Outputs {
+		output := &b.last.Outputs[i]
+		if _, written := slices.BinarySearch(b.written, output.Path); !all && !written {
+			continue
+		}
+		var err error
+		if output.Stamp, err = tree.Stamp(output.Path); err != nil {
+			return err
 		}
 	}
-	for _, name := range restamp {
-		if last.Output(name).Stamp, err = made(b.reports.out).Stamp(name); err != nil {
-			return nil, err
-		}
-	}
-	return written, nil
+	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"lockstep.dev/lockstep/pkg/compile"
+	"lockstep.dev/lockstep/pkg/compile/decode"
 	"lockstep.dev/lockstep/pkg/compile/diag"
 	"lockstep.dev/lockstep/pkg/compile/plan"
 	"lockstep.dev/lockstep/pkg/compile/whatif"
@@ -79,6 +80,8 @@ func (p *planning) complete(cmd *cobra.Command) (bool, error) {
 		return false, fmt.Errorf("--profile, --nodes, --borrow and --cohort describe a tenant: name it with --add-tenant")
 	case p.change.Tenant != "" && p.change.Profile == "":
 		return false, fmt.Errorf("--add-tenant needs --profile, the kind of its machines")
+	case p.change.Tenant != "" && !decode.HasFormat("dns-label", p.change.Tenant):
+		return false, fmt.Errorf("`%s` cannot be a name: at most 63 of a-z, 0-9 and `-`, beginning and ending with a letter or digit", p.change.Tenant)
 	case p.change.Nodes < 0 || p.borrow < 0:
 		return false, fmt.Errorf("--nodes and --borrow are 0 or more")
 	case given("borrow"):

@@ -3,6 +3,7 @@ package main
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -139,7 +140,7 @@ func (r remembered) Stamp(name string) (incremental.Stamp, error) {
 
 func stamp(stat *syscall.Stat_t, err error) (incremental.Stamp, error) {
 	switch {
-	case err == syscall.ENOENT || err == syscall.ENOTDIR:
+	case errors.Is(err, syscall.ENOENT) || errors.Is(err, syscall.ENOTDIR):
 		return incremental.Absent, nil
 	case err != nil:
 		return incremental.Absent, err

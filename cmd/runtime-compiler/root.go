@@ -88,6 +88,6 @@ Exit codes: 0 fine, 1 a mistake in the specs or a failure, 2 a mistake on the co
 		SilenceErrors: true,
 	}
 	root.SuggestionsMinimumDistance = 2
-	root.AddCommand(newAffects(), newBuild(), newCheck(), newCodes(), newExplain(), newFmt(), newGraph(), newNew(), newPlan(), newSchema(), newVersion(), newJsonnetWorker())
+	root.AddCommand(newAffects(), newBuild(), newCheck(), newCodes(), newExplain(), newFmt(), newGraph(), newNew(), newPlan(), newSchema(), newVersion(), newWatch(), newJsonnetWorker())
 	return root
 }

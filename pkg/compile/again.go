@@ -36,18 +36,41 @@ type Again struct {
 	root    fs.FS
 	options Options
 	shared  []*decode.Document
+	// named are the tenants that runtimes admit.
+	named   []string
 	list    *diag.List
 	servers accepted.Servers
-	// facts are what the proof of capacity knows of platforms and runtimes.
-	facts map[string][]capacity.Facts
+	// facts are what the proof of capacity knows of runtimes, by cluster and name.
+	facts map[string]capacity.Facts
 }
 
 // NewAgain reads what tenants share.
 func NewAgain(root fs.FS, options Options) *Again {
-	a := &Again{root: root, options: options, list: &diag.List{}, facts: map[string][]capacity.Facts{}}
+	a := &Again{root: root, options: options, list: &diag.List{}, facts: map[string]capacity.Facts{}}
 	files := source.Find(withoutTenants{root})
 	a.shared = decode.Loader{Root: root, Jsonnet: options.Jsonnet}.Load(files, a.list)
+	for _, d := range a.shared {
+		if runtime, isRuntime := d.Spec.(*v1alpha1.MPIRuntime); isRuntime {
+			a.named = append(a.named, runtime.Spec.Tenants...)
+		}
+	}
 	return a
+}
+
+// absent are the tenants that runtimes name and that are not compiled, by name alone: they exist, and are nowhere.
+func (a *Again) absent(present []*v1alpha1.Tenant) []*decode.Document {
+	known := map[string]bool{}
+	for _, t := range present {
+		known[t.Metadata.Name] = true
+	}
+	var documents []*decode.Document
+	for _, name := range a.named {
+		if !known[name] {
+			known[name] = true
+			documents = append(documents, &decode.Document{Spec: &v1alpha1.Tenant{Metadata: v1alpha1.Metadata{Name: name}}, File: &source.File{}, Sound: true})
+		}
+	}
+	return documents
 }
 
 // withoutTenants is a repository as if it had no folder of tenants.
@@ -60,10 +83,35 @@ func (w withoutTenants) Stat(name string) (fs.FileInfo, error) {
 	return fs.Stat(w.FS, name)
 }
 
-// Tenants returns the units of the tenants in some files whose contents were before and are after, by their paths. Made says whether
-// the last compilation made a file as it is, which proves that compiling tenants alone gives what compiling them with all others does.
-// False means that everything must be compiled.
-func (a *Again) Tenants(before, after map[string]string, made func(emit.File) bool) ([]Unit, bool) {
+// Last is what is known of the last compilation.
+type Last struct {
+	// Findings are its warnings: there were no errors.
+	Findings []*diag.Diagnostic
+	// Made says whether it made a file as it is. That proves that compiling tenants alone gives what compiling them with all others does.
+	Made func(emit.File) bool
+}
+
+// about says whether a finding is about one of the files.
+func (l Last) about(files map[string]string) bool {
+	return slices.ContainsFunc(l.Findings, func(d *diag.Diagnostic) bool {
+		return slices.ContainsFunc(placesOf(d), func(at source.Span) bool { _, found := files[at.Path()]; return found })
+	})
+}
+
+func placesOf(d *diag.Diagnostic) []source.Span {
+	places := []source.Span{d.Span}
+	for _, r := range d.Related {
+		places = append(places, r.Span)
+	}
+	return places
+}
+
+// Tenants returns the units of the tenants in some files whose contents were before and are after, by their paths. False means that
+// everything must be compiled.
+func (a *Again) Tenants(before, after map[string]string, last Last) ([]Unit, bool) {
+	if last.about(before) {
+		return nil, false
+	}
 	was, is := a.side(before), a.side(after)
 	if !was.sound || !is.sound || !slices.EqualFunc(was.tenants, is.tenants, equivalent) || !slices.Equal(was.findings, is.findings) {
 		return nil, false
@@ -75,7 +123,7 @@ func (a *Again) Tenants(before, after map[string]string, made func(emit.File) bo
 	}
 	units := make([]Unit, len(is.units))
 	for i := range is.units {
-		if slices.ContainsFunc(was.units[i].unit.Files, func(f emit.File) bool { return !made(f) }) {
+		if slices.ContainsFunc(was.units[i].unit.Files, func(f emit.File) bool { return !last.Made(f) }) {
 			return nil, false
 		}
 		units[i] = is.units[i].unit
@@ -115,7 +163,7 @@ func (a *Again) side(contents map[string]string) *side {
 		}
 		s.tenants = append(s.tenants, tenant)
 	}
-	s.plans, s.patches = plansOf(a.root, slices.Concat(a.shared, documents), a.options, list)
+	s.plans, s.patches = plansOf(a.root, slices.Concat(a.shared, documents, a.absent(s.tenants)), a.options, list)
 	for _, p := range s.plans {
 		p.Today = a.options.Today
 		check.Cluster(p, list)
@@ -125,11 +173,11 @@ func (a *Again) side(contents map[string]string) *side {
 	return s
 }
 
-// compile compiles the tenants, and proves their capacity with what they use of the rest.
+// compile compiles the tenants, and proves their capacity with the runtimes that they use.
 func (s *side) compile(servers *accepted.Servers) {
 	list := &diag.List{}
 	for _, p := range s.plans {
-		facts := s.platform(p, list)
+		facts := s.runtimes(p, list)
 		for _, t := range p.Tenants {
 			var server *accepted.Server
 			if servers != nil {
@@ -138,30 +186,33 @@ func (s *side) compile(servers *accepted.Servers) {
 			c := s.unit(p, lower.TenantFolder+"/"+t.Name.V, func(own *diag.List) []object.Object { return lower.Tenant(p, t, own) }, server, list)
 			s.units, facts = append(s.units, c), append(facts, c.facts.capacity)
 		}
-		capacity.Prove(p, facts, list)
+		capacity.ProveOwn(p, facts, list)
 	}
 	s.find(list)
 }
 
-// platform returns the facts of what tenants share: the platform, and the runtimes that these tenants use.
-func (s *side) platform(p *plan.Cluster, list *diag.List) []capacity.Facts {
-	used := *p
-	used.Runtimes = slices.DeleteFunc(slices.Clone(p.Runtimes), func(r *plan.Runtime) bool {
-		return !slices.ContainsFunc(p.Tenants, func(t *plan.Tenant) bool { return slices.Contains(t.Usable, r) })
-	})
-	key := p.Name.V
-	for _, r := range used.Runtimes {
-		key += " " + r.Name.V
+// runtimes returns the facts of the runtimes that these tenants use.
+func (s *side) runtimes(p *plan.Cluster, list *diag.List) []capacity.Facts {
+	var facts []capacity.Facts
+	for _, r := range p.Runtimes {
+		if slices.ContainsFunc(p.Tenants, func(t *plan.Tenant) bool { return slices.Contains(t.Usable, r) }) {
+			facts = append(facts, s.runtime(p, r, list))
+		}
 	}
+	return facts
+}
+
+// runtime compiles a runtime, once.
+func (s *side) runtime(p *plan.Cluster, r *plan.Runtime, list *diag.List) capacity.Facts {
+	key := p.Name.V + "/" + r.Name.V
 	facts, known := s.of.facts[key]
 	if !known {
-		facts = []capacity.Facts{
-			s.unit(&used, lower.PlatformFolder, func(*diag.List) []object.Object { return lower.Platform(&used) }, nil, list).facts.capacity,
-			s.unit(&used, lower.RuntimeFolder, func(own *diag.List) []object.Object { return lower.Runtimes(&used, own) }, nil, list).facts.capacity,
-		}
+		one := *p
+		one.Runtimes = []*plan.Runtime{r}
+		facts = s.unit(&one, lower.RuntimeFolder, func(own *diag.List) []object.Object { return lower.Runtimes(&one, own) }, nil, list).facts.capacity
 		s.of.facts[key] = facts
 	}
-	return slices.Clone(facts)
+	return facts
 }
 
 func (s *side) unit(p *plan.Cluster, name string, objects func(*diag.List) []object.Object, server *accepted.Server, list *diag.List) compiled {
@@ -176,12 +227,8 @@ func (s *side) unit(p *plan.Cluster, name string, objects func(*diag.List) []obj
 func (s *side) find(list *diag.List) {
 	s.sound = s.sound && list.Errors() == 0
 	for _, d := range list.Sorted() {
-		places := []source.Span{d.Span}
-		for _, r := range d.Related {
-			places = append(places, r.Span)
-		}
 		text := string(d.Code) + d.Message
-		for _, at := range places {
+		for _, at := range placesOf(d) {
 			if _, ours := s.files[at.Path()]; ours {
 				s.sound = false
 			}
@@ -210,6 +257,7 @@ func interchangeable(a, b compiled) bool {
 	return a.unit.Cluster == b.unit.Cluster && a.unit.Name == b.unit.Name && a.list.Len() == 0 && b.list.Len() == 0 &&
 		slices.EqualFunc(a.facts.identities, b.facts.identities, func(x, y identity) bool { return x.id == y.id }) &&
 		slices.Equal(a.facts.entries, b.facts.entries) &&
+		alike(reflect.ValueOf(a.facts.capacity.WithoutOwn()), reflect.ValueOf(b.facts.capacity.WithoutOwn())) &&
 		alike(reflect.ValueOf(a.facts.isolation), reflect.ValueOf(b.facts.isolation)) &&
 		alike(reflect.ValueOf(a.facts.access), reflect.ValueOf(b.facts.access)) &&
 		alike(reflect.ValueOf(a.facts.effects), reflect.ValueOf(b.facts.effects))

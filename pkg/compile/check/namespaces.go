@@ -27,6 +27,10 @@ func namespacesNotReserved(c *plan.Cluster, list *diag.List) {
 			case slices.ContainsFunc(platform, func(own plan.Value[string]) bool { return own.V == namespace.V }):
 				list.Errorf(diag.NamespaceTaken, namespace.At, "the namespace `%s` belongs to the platform", namespace.V).
 					Helpf("choose another name")
+			case operators[namespace.V] != "" && !ofEngine(c, namespace.V):
+				list.Errorf(diag.NamespaceTaken, namespace.At, "the namespace `%s` is that of %s", namespace.V, operators[namespace.V]).
+					Notef("who may open a shell there has the rights of its controllers, in the whole cluster").
+					Helpf("choose another name")
 			case namespace.V == c.DNS.Namespace.V:
 				list.Errorf(diag.NamespaceTaken, namespace.At, "the namespace `%s` is that of the cluster's DNS", namespace.V).
 					Also(c.DNS.Namespace.At, "named here").Helpf("choose another name")
@@ -45,4 +49,27 @@ func notReserved(namespace plan.Value[string], list *diag.List) {
 
 func reservedNamespace(name string) bool {
 	return name == "default" || name == "openshift" || strings.HasPrefix(name, "kube-") || strings.HasPrefix(name, "openshift-")
+}
+
+// operators are the namespaces into which what compiled objects need is installed by default. None of them is compiled, so that no
+// spec names them, and the admins of a tenant may exec into the pods of its namespaces: in those of a controller with rights in the
+// whole cluster (https://kueue.sigs.k8s.io/docs/installation/, https://www.kubeflow.org/docs/components/trainer/operator-guides/installation/,
+// https://fluxcd.io/flux/installation/, https://argo-cd.readthedocs.io/en/stable/getting_started/, Red Hat OpenShift AI's and Open Data
+// Hub's default projects).
+var operators = map[string]string{
+	"kueue-system":                "Kueue",
+	"kubeflow-system":             "Kubeflow Trainer",
+	"kubeflow":                    "Kubeflow",
+	"flux-system":                 "Flux",
+	"argocd":                      "Argo CD",
+	"redhat-ods-applications":     "OpenShift AI",
+	"redhat-ods-operator":         "OpenShift AI",
+	"redhat-ods-monitoring":       "OpenShift AI",
+	"opendatahub":                 "Open Data Hub",
+	"opendatahub-operator-system": "Open Data Hub",
+}
+
+// ofEngine says whether engineNamespacesNotTaken reports the namespace, with the place where it is chosen.
+func ofEngine(c *plan.Cluster, namespace string) bool {
+	return c.GitOps != nil && c.GitOps.Namespace.V == namespace || c.Monitoring != nil && c.Monitoring.Namespace.V == namespace
 }

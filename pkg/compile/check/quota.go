@@ -12,9 +12,14 @@ import (
 // quotaCoversSmallestJob asks that one smallest job of every usable runtime fits the quota, launcher included: otherwise the
 // tenant could never start one.
 func quotaCoversSmallestJob(c *plan.Cluster, list *diag.List) {
+	smallest := map[*plan.Runtime]corev1.ResourceList{} // one runtime has many tenants
 	for _, t := range c.Tenants {
 		for r := range t.Apart() {
-			wanted := r.JobResources(r.MinNodes.V)
+			wanted, known := smallest[r]
+			if !known {
+				wanted = r.JobResources(r.MinNodes.V)
+				smallest[r] = wanted
+			}
 			pods := *resource.NewQuantity(t.Quota.Pods.V, resource.DecimalSI)
 			covers("pods", pods, t.Quota.Pods.At, wanted[corev1.ResourcePods], r, list)
 			if t.Queue != nil {

@@ -48,7 +48,11 @@ var formats = map[string]struct {
 		"letters, digits, `_`, `-` and `.`, not beginning with a digit",
 	},
 	"cidr": {
-		func(s string) bool { p, err := netip.ParsePrefix(s); return err == nil && p == p.Masked() },
+		func(s string) bool {
+			p, err := netip.ParsePrefix(s)
+			// The API server refuses IPv4 in the clothes of IPv6.
+			return err == nil && p == p.Masked() && !p.Addr().Is4In6()
+		},
 		"an address range such as `10.20.0.0/16`, without bits set after the prefix",
 	},
 	"group": {

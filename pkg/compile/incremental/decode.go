@@ -114,14 +114,20 @@ func (r *reader) finding() *diag.Diagnostic {
 	d := &diag.Diagnostic{Code: diag.Code(r.text()), Severity: diag.Severity(r.text()), Message: r.text(), Span: r.span()}
 	d.Related = list(r, func() diag.Related { return diag.Related{Span: r.span(), Message: r.text()} })
 	d.Notes, d.Help = list(r, r.text), list(r, r.text)
-	if r.length() == 1 {
+	if r.present() {
 		d.Edit = &diag.Edit{Span: r.span(), Text: r.text()}
+	}
+	d.Secret = r.present()
+	if r.present() {
+		d.Waived = &diag.Waiver{Reason: r.text(), Until: r.text()}
 	}
 	return d
 }
 
+func (r *reader) present() bool { return r.length() == 1 }
+
 func (r *reader) span() source.Span {
-	if r.length() == 0 {
+	if !r.present() {
 		return source.Span{}
 	}
 	name := r.text()

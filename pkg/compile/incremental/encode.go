@@ -97,23 +97,31 @@ func (w *writer) finding(d *diag.Diagnostic) {
 			w.text(text)
 		}
 	}
-	if d.Edit == nil {
-		w.length(0)
-		return
+	if w.present(d.Edit != nil) {
+		w.span(d.Edit.Span)
+		w.text(d.Edit.Text)
 	}
-	w.length(1)
-	w.span(d.Edit.Span)
-	w.text(d.Edit.Text)
+	w.present(d.Secret)
+	if w.present(d.Waived != nil) {
+		w.text(d.Waived.Reason)
+		w.text(d.Waived.Until)
+	}
+}
+
+func (w *writer) present(yes bool) bool {
+	if yes {
+		w.length(1)
+	} else {
+		w.length(0)
+	}
+	return yes
 }
 
 func (w *writer) span(s source.Span) {
-	if s.File == nil {
-		w.length(0)
-		return
+	if w.present(s.File != nil) {
+		w.text(s.File.Path)
+		w.length(s.Line)
+		w.length(s.Column)
+		w.length(s.Length)
 	}
-	w.length(1)
-	w.text(s.File.Path)
-	w.length(s.Line)
-	w.length(s.Column)
-	w.length(s.Length)
 }

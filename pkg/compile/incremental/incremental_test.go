@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -63,6 +64,50 @@ func TestEncode(t *testing.T) {
 	}
 	if a, b := got.Findings[0].Span.File, got.Findings[0].Related[0].Span.File; a != b {
 		t.Error("one file became two")
+	}
+}
+
+// TestWholeFinding: no field of a finding is forgotten, also not one that does not exist yet.
+func TestWholeFinding(t *testing.T) {
+	finding := &diag.Diagnostic{}
+	fill(t, reflect.ValueOf(finding).Elem())
+	m, err := Decode((&Memory{Findings: []*diag.Diagnostic{finding}}).Encode(), open)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := cmp.Comparer(func(a, b *source.File) bool { return a.Path == b.Path })
+	if diff := cmp.Diff(finding, m.Findings[0], path); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// fill gives every field a value of its own.
+func fill(t *testing.T, v reflect.Value) {
+	t.Helper()
+	switch v.Kind() {
+	case reflect.String:
+		v.SetString("text of a " + v.Type().Name())
+	case reflect.Int:
+		v.SetInt(7)
+	case reflect.Bool:
+		v.SetBool(true)
+	case reflect.Slice:
+		v.Set(reflect.MakeSlice(v.Type(), 2, 2))
+		fill(t, v.Index(0))
+		fill(t, v.Index(1))
+	case reflect.Pointer:
+		if v.Type() == reflect.TypeFor[*source.File]() {
+			v.Set(reflect.ValueOf(source.NewFile("tenants/a.yaml", nil)))
+			return
+		}
+		v.Set(reflect.New(v.Type().Elem()))
+		fill(t, v.Elem())
+	case reflect.Struct:
+		for i := range v.NumField() {
+			fill(t, v.Field(i))
+		}
+	default:
+		t.Fatalf("a finding has a %s now: encode it", v.Type())
 	}
 }
 

@@ -28,7 +28,7 @@ func TestEveryRuleCompiles(t *testing.T) {
 				count += len(rules.programs)
 			}
 			if accepted := table.Shapes[i].accepted; accepted != nil {
-				accepted.pattern()
+				accepted.right("")
 			}
 		}
 	}

@@ -209,8 +209,10 @@ func findTree(root fs.FS, folder string) []*File {
 			return nil
 		case isSpec(name):
 			files = append(files, &File{Path: name, regular: entry.Type().IsRegular()})
-		case isSpec(strings.ToLower(name)):
+		case nearlySpec(name):
 			files = append(files, &File{Path: name, Err: ErrIgnored})
+		case entry.Type()&fs.ModeSymlink != 0:
+			files = append(files, linkedFolder(root, name)...)
 		}
 		return nil
 	})
@@ -241,6 +243,9 @@ func findCluster(root fs.FS, folder string) []*File {
 		return []*File{{Path: folder, Err: explainLink(root, folder, err)}}
 	}
 	if !info.IsDir() {
+		if isSpec(strings.ToLower(folder)) || nearlySpec(folder) {
+			return []*File{{Path: folder, Err: ErrIgnored}}
+		}
 		return nil
 	}
 	entries, err := fs.ReadDir(root, folder)
@@ -253,7 +258,7 @@ func findCluster(root fs.FS, folder string) []*File {
 		switch lower := strings.ToLower(entry.Name()); {
 		case entry.Name() == "cluster.yaml" || entry.Name() == "cluster.jsonnet":
 			files = append(files, &File{Path: name, regular: entry.Type().IsRegular()})
-		case lower == "cluster.yaml" || lower == "cluster.yml" || lower == "cluster.jsonnet":
+		case lower == "cluster.yaml" || lower == "cluster.yml" || lower == "cluster.jsonnet" || lower == "cluster.json":
 			files = append(files, &File{Path: name, Err: ErrIgnored})
 		}
 	}
@@ -271,6 +276,24 @@ func isSpec(name string) bool {
 		return true
 	}
 	return false
+}
+
+// nearlySpec says whether somebody may have meant a file to be a spec: JSON is YAML, and some systems do not tell A from a.
+func nearlySpec(name string) bool {
+	lower := strings.ToLower(name)
+	return !isSpec(name) && (isSpec(lower) || path.Ext(lower) == ".json")
+}
+
+// linkedFolder reports a symbolic link to a folder, or out of the repository: the specs behind it are not read.
+func linkedFolder(root fs.FS, name string) []*File {
+	info, err := fs.Stat(root, name)
+	switch {
+	case err != nil:
+		return []*File{{Path: name, Err: explainLink(root, name, err)}}
+	case info.IsDir():
+		return []*File{{Path: name, Err: ErrNotRegular}}
+	}
+	return nil
 }
 
 // explainLink says of a symbolic link that it is one: the reason why it cannot be read is often where it leads.

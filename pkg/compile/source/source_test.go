@@ -49,6 +49,9 @@ func TestRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	link("folder.yaml", "tenants/link.yaml")
+	link("folder.yaml", "tenants/linked")
+	link(filepath.Dir(outside), "tenants/away")
+	link("README.md", "tenants/READ")
 	link("pipe.yaml", "tenants/piped.yaml")
 	root, err := os.OpenRoot(folder)
 	if err != nil {
@@ -58,11 +61,12 @@ func TestRead(t *testing.T) {
 
 	// The package os has no name for the error of a link that leads out of a root.
 	anyError := errors.New("any error")
-	unspecific := map[string]bool{"tenants/out.yaml": true, "tenants/zero.yaml": true, "overlays/out": true, "overlays/x/cluster.yaml": true}
+	unspecific := map[string]bool{"tenants/out.yaml": true, "tenants/zero.yaml": true, "overlays/out": true, "overlays/x/cluster.yaml": true, "tenants/away": true}
 	want := map[string]error{
 		"tenants/a.yaml": nil, "tenants/inside.yaml": nil, "tenants/b.YAML": ErrIgnored, "tenants/large.yaml": ErrTooLarge,
 		"tenants/out.yaml": anyError, "tenants/dangling.yaml": fs.ErrNotExist, "tenants/zero.yaml": anyError,
 		"tenants/pipe.yaml": ErrNotRegular, "tenants/piped.yaml": ErrNotRegular, "tenants/link.yaml": ErrNotRegular,
+		"tenants/linked": ErrNotRegular, "tenants/away": anyError,
 		"overlays/out": anyError, "overlays/x/cluster.yaml": anyError, "overlays/y/cluster.yml": ErrIgnored,
 	}
 	for _, file := range Read(root.FS()) {

@@ -29,7 +29,7 @@ func (b *bench) watch(ctx context.Context) ([]*plan, error) {
 		return nil, nil
 	}
 	p := &plan{Series: b.work.series(b.compiler.Name, watchTenant)}
-	cmd := exec.CommandContext(ctx, b.compiler.path, "watch", "--root", b.work.root) //nolint:gosec // the compiler that we measure
+	cmd := exec.CommandContext(ctx, b.compiler.path, "watch", "--root", b.work.root, "--out", filepath.Join(b.dir, "watched")) //nolint:gosec // the compiler that we measure
 	output, err := cmd.StdoutPipe()
 	if err != nil {
 		return nil, err

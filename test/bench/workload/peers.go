@@ -42,7 +42,7 @@ func (w *Workload) Sample(n int) []string {
 // WritePeers writes the inputs with which Helm, Jsonnet and kustomize make the objects that runtime-compiler wrote into the folder
 // compiled: a chart with values, a library with data, and bases with overlays, the last for sampled tenants only.
 //
-// Their data are the specs themselves. The objects of the platform and of the runtimes, one in a thousand, are handed to
+// Their data are the specs themselves. The objects of the platform and of the runtimes, two in a thousand, are handed to
 // them finished, which favours them: only tenants are rendered.
 func WritePeers(root, compiled string, w *Workload, sampled []string) error {
 	p := &peers{root: root, out: filepath.Join(root, PeersFolder), sampled: sampled}

@@ -43,7 +43,7 @@ func (t *tenant) path() string {
 	return "tenants/" + t.Folder + "/" + t.Name + ".yaml"
 }
 
-// The mix of tenants, in per cent. On average a tenant has 15 objects per cluster.
+// The mix of tenants, in per cent. On average a tenant has 15 objects per cluster, on OpenShift 17.
 const (
 	twoNamespaces   = 15
 	threeNamespaces = 5

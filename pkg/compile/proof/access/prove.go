@@ -63,7 +63,7 @@ type Held struct {
 func (c *Cluster) Prove(p *plan.Cluster, list *diag.List) []Held {
 	r := proof{
 		Cluster: c, plan: p, list: list, bans: bans(), owners: map[string]*plan.Tenant{}, people: map[string]map[*plan.Tenant]class{},
-		index: map[holder]int{}, sets: map[string][]Right{}, promised: map[class][]Right{},
+		index: make(map[holder]int, len(c.bindings)), held: make([]holding, 0, len(c.bindings)), sets: map[string][]Right{}, promised: map[class][]Right{},
 	}
 	c.aggregate()
 	r.read()

@@ -144,7 +144,7 @@ func (p *proof) devicesSuffice() {
 			largest := slices.MaxFunc(granted, func(a, b amount) int { return cmp.Compare(a.value, b.value) })
 			p.list.Warnf(diag.Overcommitted, where.Nodes.At, "`%s` has %d %s, and quotas and queues promise %d", p.c.Name.V, has, name, promised).
 				Also(at(largest.from), "the largest quota, %d in `%s`", largest.value, largest.name).
-				Helpf("lower quotas, or switch `queueing` on so that jobs wait in order")
+				Helpf("%s", overcommitHelp(p.c.Queueing != nil))
 		}
 	}
 }
@@ -176,4 +176,12 @@ func (p *proof) devices(name string) (int64, *plan.Machines) {
 		}
 	}
 	return has, where
+}
+
+// overcommitHelp: where jobs queue, a quota beside the queues is what takes machines away from them.
+func overcommitHelp(queues bool) string {
+	if queues {
+		return "lower quotas, or give the tenants shares in a `queue`: jobs without one take machines that are guaranteed to others"
+	}
+	return "lower quotas, or switch `queueing` on so that jobs wait in order"
 }

@@ -326,6 +326,35 @@ func TestFindings(t *testing.T) {
 	}
 }
 
+// TestOvercommittedHelp: who queues already is not told to switch queueing on.
+func TestOvercommittedHelp(t *testing.T) {
+	for name, test := range map[string]struct {
+		reason string
+		edits  []string
+		want   string
+	}{
+		"Quotas": {"nobody queues", []string{"nvidia.com/gpu: 32", "nvidia.com/gpu: 44"}, "switch `queueing` on"},
+		"Queues": {"a tenant without shares goes around the queue", []string{
+			"quota: {cpu: 1, memory: 1Gi,", "quota: {cpu: 1000, memory: 10Ti, accelerators: {nvidia.com/gpu: 80},",
+			"  queue:\n    cohort: research\n    preempts: Lower\n    shares:\n      - {profile: gpu, nodes: 4}\n      - {profile: cpu, nodes: 2, borrow: 0}\n", "",
+		}, "give the tenants shares in a `queue`"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var helps []string
+			for _, c := range clusters(t, test.edits...) {
+				for _, d := range c.prove() {
+					if d.Code == diag.Overcommitted {
+						helps = append(helps, d.Help...)
+					}
+				}
+			}
+			if len(helps) == 0 || !strings.Contains(strings.Join(helps, "\n"), test.want) {
+				t.Errorf("%s: got %q, want %q", test.reason, helps, test.want)
+			}
+		})
+	}
+}
+
 // BenchmarkProve is the cost of the proof for a thousand tenants that queue, facts included.
 func BenchmarkProve(b *testing.B) {
 	c := clusters(b)[1]

@@ -10,10 +10,7 @@ import (
 
 // Prove reports what the objects of a cluster cannot do together. Facts are those of all its units.
 func Prove(c *plan.Cluster, facts []Facts, list *diag.List) {
-	p := &proof{c: c, list: list, book: newBook(facts), runtimes: map[string]*runtime{}, namespaces: map[string]*namespace{}, causes: map[cause]*known{}}
-	for i := range facts {
-		p.read(&facts[i])
-	}
+	p := newProof(c, facts, list)
 	p.units = p.machineUnits()
 
 	// What all tenants share.
@@ -31,6 +28,14 @@ func Prove(c *plan.Cluster, facts []Facts, list *diag.List) {
 	for _, t := range c.Tenants {
 		p.tenant(t)
 	}
+}
+
+func newProof(c *plan.Cluster, facts []Facts, list *diag.List) *proof {
+	p := &proof{c: c, list: list, book: newBook(facts), runtimes: map[string]*runtime{}, namespaces: map[string]*namespace{}, causes: map[cause]*known{}}
+	for i := range facts {
+		p.read(&facts[i])
+	}
+	return p
 }
 
 // proof is one cluster while it is judged.
@@ -131,21 +136,11 @@ func (p *proof) tenant(t *plan.Tenant) {
 		}
 		p.faithful(t, q)
 	}
-	for i := range t.Namespaces {
-		name := &t.Namespaces[i]
-		n := p.namespace(name.V)
-		if q != nil {
-			p.reached(q, name, n)
-		}
-		p.limited(name, n)
-		p.limitsInOrder(n)
-		p.claimsFit(n)
-	}
-	for _, r := range p.usable(t) {
-		p.limitsAdmit(t, r)
-		p.quotasAdmit(t, r)
-	}
+	p.own(t)
 	if q != nil {
+		for i := range t.Namespaces {
+			p.reached(q, &t.Namespaces[i], p.namespace(t.Namespaces[i].V))
+		}
 		p.queueAdmits(t, q)
 	}
 }

@@ -1,0 +1,217 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"lockstep.dev/lockstep/pkg/compile"
+	"lockstep.dev/lockstep/pkg/compile/diag"
+	"lockstep.dev/lockstep/pkg/compile/emit"
+	"lockstep.dev/lockstep/pkg/compile/incremental"
+)
+
+// variant is a way to compile that must not matter.
+type variant struct {
+	name    string
+	workers int
+	shuffle bool
+}
+
+var variants = []variant{
+	{"1 worker, folders as they are listed", 1, false},
+	{"8 workers, folders as they are listed", 8, false},
+	{"1 worker, folders shuffled", 1, true},
+	{"8 workers, folders shuffled", 8, true},
+}
+
+// verifier compiles in several ways, compares what comes of it, and compares that with the output folder. It writes nothing.
+type verifier struct {
+	ctx     context.Context //nolint:containedctx // of one run
+	root    *os.Root
+	options compile.Options
+	out     string
+	report  io.Writer
+}
+
+// compiledBytes are the digests of the files that were compiled.
+type compiledBytes map[string]incremental.Digest
+
+// verify returns the findings, or an error that says what differs.
+func (v *verifier) verify() ([]clusterSummary, *diag.List, error) {
+	var first compiledBytes
+	var summaries []clusterSummary
+	var list *diag.List
+	for i, variant := range variants {
+		files, found, findings, err := v.compile(variant)
+		if err != nil || findings.Errors() > 0 {
+			return nil, findings, err
+		}
+		if i == 0 {
+			first, summaries, list = files, found, findings
+		}
+		if err := v.same(first, files, variant.name); err != nil {
+			return nil, nil, err
+		}
+	}
+	if err := v.alone(first); err != nil {
+		return nil, nil, err
+	}
+	return summaries, list, v.tree(first)
+}
+
+func (v *verifier) compile(how variant) (compiledBytes, []clusterSummary, *diag.List, error) {
+	root := v.root.FS()
+	if how.shuffle {
+		root = shuffled{root}
+	}
+	options := v.options
+	options.Workers = how.workers
+	files := compiledBytes{}
+	var mu sync.Mutex
+	summaries, list, err := compileInto(v.ctx, root, options, func(u compile.Unit) error {
+		for _, file := range u.Files {
+			digest := incremental.DigestOf(file.Data)
+			mu.Lock()
+			files[file.Path] = digest
+			mu.Unlock()
+		}
+		return nil
+	}, nil)
+	return files, summaries, list, err
+}
+
+func (v *verifier) same(want, got compiledBytes, how string) error {
+	if differing := differences(want, got); len(differing) > 0 {
+		return fmt.Errorf("not the same bytes with %s: %s. That is a mistake in runtime-compiler: please report it", how, some(differing))
+	}
+	fmt.Fprintf(v.report, "same bytes: %s, %d files\n", how, len(got))
+	return nil
+}
+
+// alone compiles every tenant as a build with a warm cache does: without the others.
+func (v *verifier) alone(want compiledBytes) error {
+	again := compile.NewAgain(v.root.FS(), v.options)
+	tenants, files := 0, compiledBytes{}
+	for _, name := range v.tenantFiles() {
+		data, err := v.root.ReadFile(name)
+		if err != nil {
+			return fmt.Errorf("read a spec: %w", err)
+		}
+		spec := map[string]string{name: string(data)}
+		units, can := again.Tenants(spec, spec, compile.Last{Made: func(emit.File) bool { return true }})
+		if !can {
+			continue
+		}
+		tenants++
+		for _, u := range units {
+			for _, file := range u.Files {
+				files[file.Path] = incremental.DigestOf(file.Data)
+			}
+		}
+	}
+	part := maps.Clone(want)
+	maps.DeleteFunc(part, func(name string, _ incremental.Digest) bool { _, compiled := files[name]; return !compiled })
+	return v.same(part, files, fmt.Sprintf("a warm cache, %d specs of tenants alone", tenants))
+}
+
+func (v *verifier) tenantFiles() []string {
+	var names []string
+	// What cannot be read, a compilation has reported.
+	_ = fs.WalkDir(v.root.FS(), strings.TrimSuffix(compile.TenantFolder, "/"), func(name string, entry fs.DirEntry, err error) error {
+		if err == nil && !entry.IsDir() && filepath.Ext(name) != ".jsonnet" && !strings.HasPrefix(entry.Name(), ".") && !strings.HasPrefix(entry.Name(), "_") {
+			names = append(names, name)
+		}
+		return nil
+	})
+	return names
+}
+
+// tree compares the output folder.
+func (v *verifier) tree(want compiledBytes) error {
+	got := compiledBytes{}
+	for name := range want {
+		data, err := os.ReadFile(filepath.Join(v.out, name))
+		if err == nil {
+			got[name] = incremental.DigestOf(data)
+		} else if !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("read output: %w", err)
+		}
+	}
+	differing := differences(want, got)
+	left, err := v.left(want)
+	if err != nil {
+		return err
+	}
+	if differing = append(differing, left...); len(differing) > 0 {
+		return fmt.Errorf("`%s` is not what the specs compile to: %s. Run `runtime-compiler build`", v.out, some(differing))
+	}
+	fmt.Fprintf(v.report, "same bytes: the files in `%s`\n", v.out)
+	return nil
+}
+
+// left returns owned files that are no longer compiled.
+func (v *verifier) left(want compiledBytes) ([]string, error) {
+	data, err := os.ReadFile(filepath.Join(v.out, emit.Record))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("read output: %w", err)
+	}
+	var left []string
+	for line := range strings.Lines(string(data)) {
+		name := strings.TrimSpace(line)
+		_, wanted := want[name]
+		compiled := v.options.Cluster == "" || strings.HasPrefix(name, v.options.Cluster+"/")
+		if name != "" && !strings.HasPrefix(name, "#") && !wanted && compiled {
+			left = append(left, name+" is left over")
+		}
+	}
+	return left, nil
+}
+
+// differences says in which files two compilations differ, sorted.
+func differences(want, got compiledBytes) []string {
+	var differing []string
+	for _, name := range slices.Sorted(maps.Keys(want)) {
+		digest, found := got[name]
+		switch {
+		case !found:
+			differing = append(differing, name+" is missing")
+		case digest != want[name]:
+			differing = append(differing, name+" differs")
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(got)) {
+		if _, found := want[name]; !found {
+			differing = append(differing, name+" is one too many")
+		}
+	}
+	return differing
+}
+
+// named is how many differences a message names.
+const named = 5
+
+func some(list []string) string {
+	if len(list) <= named {
+		return strings.Join(list, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(list[:named], ", "), len(list)-named)
+}
+
+// shuffled is a repository that lists its folders in an order by chance.
+type shuffled struct{ fs.FS }
+
+func (s shuffled) ReadDir(name string) ([]fs.DirEntry, error) {
+	entries, err := fs.ReadDir(s.FS, name)
+	rand.Shuffle(len(entries), func(i, j int) { entries[i], entries[j] = entries[j], entries[i] }) //nolint:gosec // an order, no secret
+	return entries, err
+}

@@ -1,0 +1,219 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"lockstep.dev/lockstep/pkg/compile/diag"
+	"lockstep.dev/lockstep/pkg/compile/incremental"
+)
+
+func newWatch() *cobra.Command {
+	var input inputFlags
+	reports := reporting{format: formatText, failOn: string(diag.Error), input: &input}
+	cmd := &cobra.Command{
+		Use:   "watch",
+		Short: "Build again whenever a spec is saved",
+		Long: `watch builds as build does, and again whenever something that it has read is changed: specs, charts, patches, libraries. It
+prints what it found and which files it wrote. A tenant is compiled alone where nothing else can depend on the change.
+
+Mistakes do not end it: the output stays as it was until they are gone. Ctrl-C ends it, with exit code 0.
+
+Exit codes: 0 ended by Ctrl-C, 1 a failure, 2 a mistake on the command line.`,
+		Example: `  runtime-compiler watch
+  runtime-compiler watch --cluster local --out /tmp/dist`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return watch(cmd, &input, &reports) },
+	}
+	input.register(cmd)
+	input.registerWorkers(cmd)
+	cmd.Flags().StringVar(&reports.out, "out", "dist", "output folder")
+	return cmd
+}
+
+func watch(cmd *cobra.Command, input *inputFlags, reports *reporting) error {
+	if err := cmp.Or(input.validate(), separate(input.root, reports.out)); err != nil {
+		return err
+	}
+	root, err := input.open()
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	w := watcher{
+		builder: &builder{ctx: ctx, root: root, options: input.options(), reports: reports, memory: remember(root, input, reports.out)},
+		input:   input, out: cmd.OutOrStdout(), errs: cmd.ErrOrStderr(),
+	}
+	if w.changes, err = newChanges(input.root); err != nil {
+		fmt.Fprintf(w.errs, "watch looks for changes every %v: %v\n", pollEvery, err)
+	}
+	defer w.changes.close()
+	w.run(ctx)
+	if w.builder.last != nil {
+		w.builder.save()
+	}
+	return nil
+}
+
+// watcher builds, waits, and builds again.
+type watcher struct {
+	builder *builder
+	input   *inputFlags
+	changes *changes
+	// inputs are what the last compilation has read, successful or not.
+	inputs    []incremental.Input
+	out, errs io.Writer
+	// told are the findings or the failure that were told last.
+	told string
+}
+
+func (w *watcher) run(ctx context.Context) {
+	why, more := "", true
+	for more {
+		again, tell := w.build(ctx, why)
+		follow := w.builder.all || why == ""
+		if follow {
+			w.follow()
+		}
+		// Whoever reads what is told may rely on it that a change from now on is noticed, once.
+		stale := follow && w.stale()
+		tell()
+		switch {
+		case again:
+			why, more = w.changes.poll(ctx)
+		case stale:
+			why = "files that were just read"
+		default:
+			why, more = w.changes.next(ctx, w.relevant)
+		}
+	}
+}
+
+// follow watches what was read.
+func (w *watcher) follow() {
+	w.inputs = nil
+	switch {
+	case w.builder.recorder != nil:
+		w.inputs, _ = w.builder.recorder.Inputs()
+	case w.builder.last != nil:
+		w.inputs = w.builder.last.Inputs
+	}
+	w.changes.follow(w.inputs)
+}
+
+// stale says whether something has changed after it was read and before it was followed, which has no event.
+func (w *watcher) stale() bool {
+	read := incremental.Memory{Inputs: w.inputs, Began: time.Now().UnixNano()}
+	changed, _ := read.Changed(w.builder.memory)
+	return len(changed) > 0
+}
+
+// relevant says whether a change of a file can matter: it was read or missed, or it is in a folder that was listed.
+func (w *watcher) relevant(name string) bool {
+	for i := range w.inputs {
+		if input := &w.inputs[i]; input.Path == name || input.Kind == incremental.Folder && input.Path == path.Dir(name) {
+			return true
+		}
+	}
+	return false
+}
+
+// build builds once. It returns what tells about that, and whether it should be tried again because it could not.
+func (w *watcher) build(ctx context.Context, why string) (again bool, tell func()) {
+	options := w.input.options()
+	if options.Today != w.builder.options.Today {
+		// A new day may bring new findings.
+		w.builder.last, w.builder.again = nil, nil
+	}
+	w.builder.options = options
+	start := time.Now()
+	summaries, list, err := w.builder.build(nil)
+	took := time.Since(start)
+	switch {
+	case ctx.Err() != nil:
+		return false, func() {}
+	case err != nil:
+		return true, func() { w.say(fmt.Sprintf("error: %v\n", err)) }
+	}
+	w.builder.watching = w.builder.watching || list.Errors() == 0
+	return false, func() {
+		w.find(list)
+		switch {
+		case why == "":
+			for _, s := range summaries {
+				fmt.Fprintln(w.out, s.line())
+			}
+			fmt.Fprintln(w.out, "watching; Ctrl-C ends it")
+		case list.Errors() == 0:
+			w.tell(why, took)
+		}
+	}
+}
+
+// maxNamed is how many files are told by name.
+const maxNamed = 20
+
+func (w *watcher) tell(why string, took time.Duration) {
+	written, removed := w.builder.written, w.builder.removed
+	if why == polled && len(written)+len(removed) == 0 {
+		return
+	}
+	fmt.Fprintf(w.out, "%s: %s: files: %d written, %d removed, in %v\n", time.Now().Format(time.TimeOnly), why, len(written), len(removed), took.Round(100*time.Microsecond))
+	for i, name := range append(prefixed("+ ", written), prefixed("- ", removed)...) {
+		if i == maxNamed {
+			fmt.Fprintf(w.out, "  and %d more\n", len(written)+len(removed)-maxNamed)
+			return
+		}
+		fmt.Fprintln(w.out, "  "+name)
+	}
+}
+
+func prefixed(prefix string, names []string) []string {
+	result := make([]string, len(names))
+	for i, name := range names {
+		result[i] = prefix + name
+	}
+	return result
+}
+
+// find tells findings.
+func (w *watcher) find(list *diag.List) {
+	var text strings.Builder
+	// A strings.Builder takes everything.
+	_ = list.WriteText(&text, palette(w.errs))
+	w.say(text.String())
+}
+
+// say tells what is not what was told last.
+func (w *watcher) say(text string) {
+	switch text {
+	case w.told:
+	case "":
+		fmt.Fprintln(w.errs, "no findings any more")
+	default:
+		_, _ = io.WriteString(w.errs, text)
+	}
+	w.told = text
+}
+
+// slashed returns a path below a folder as the repository names it, or "".
+func slashed(folder, name string) string {
+	relative, err := filepath.Rel(folder, name)
+	if err != nil || strings.HasPrefix(relative, "..") {
+		return ""
+	}
+	return filepath.ToSlash(relative)
+}

@@ -2,6 +2,7 @@ package compile_test
 
 import (
 	"errors"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -70,5 +71,51 @@ func TestUnitsInOneCluster(t *testing.T) {
 	}
 	if objects != 0 || files != 0 {
 		t.Errorf("objects and files that only one of them has: %d, %d", objects, files)
+	}
+}
+
+// TestPrepare: every unit is prepared before it is handed over, also the last ones of clusters; who prepares can stop the compilation;
+// progress counts to the end.
+func TestPrepare(t *testing.T) {
+	full := errors.New("disk is full")
+	for _, workers := range []int{1, 4} {
+		var mu sync.Mutex
+		prepared, last := map[string]bool{}, 0
+		options := compile.Options{
+			Workers: workers,
+			Prepare: func(u compile.Unit) error {
+				mu.Lock()
+				defer mu.Unlock()
+				prepared[u.Cluster+"/"+u.Name] = true
+				return nil
+			},
+			Progress: func(done, of int) {
+				if last++; done != last || done > of {
+					t.Errorf("%d of %d after %d", done, of, last-1)
+				}
+			},
+		}
+		taken := 0
+		_, err := compile.Stream(manyFiles(t), options, func(u compile.Unit) error {
+			mu.Lock()
+			defer mu.Unlock()
+			if taken++; !prepared[u.Cluster+"/"+u.Name] {
+				t.Errorf("%s was handed over unprepared", u.Name)
+			}
+			return nil
+		})
+		if err != nil || taken != len(prepared) || last != taken-1 {
+			t.Errorf("%d workers: error %v, %d taken, %d prepared, %d told", workers, err, taken, len(prepared), last)
+		}
+		options.Progress = nil
+		options.Prepare = func(u compile.Unit) error {
+			if u.Name == "kustomizations" {
+				return full
+			}
+			return nil
+		}
+		if _, err := compile.Stream(manyFiles(t), options, func(compile.Unit) error { return nil }); !errors.Is(err, full) {
+			t.Errorf("%d workers: error %v, want that of preparing", workers, err)
+		}
 	}
 }

@@ -117,7 +117,8 @@ func (r *request) register(cmd *cobra.Command, input scaffold.Input) {
 
 // completions returns what may be written for a flag. Of a list, the items so far stay.
 func (r *request) completions(input scaffold.Input, begun string) ([]string, cobra.ShellCompDirective) {
-	root, err := (&inputFlags{root: r.root}).open()
+	repository := inputFlags{root: r.root}
+	root, err := repository.open()
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveError
 	}
@@ -131,7 +132,7 @@ func (r *request) completions(input scaffold.Input, begun string) ([]string, cob
 		directive |= cobra.ShellCompDirectiveNoSpace
 	}
 	var words []string
-	for _, allowed := range input.Allowed(r.kind, scaffold.Know(root.FS())) {
+	for _, allowed := range input.Allowed(r.kind, scaffold.Know(root.FS(), repository.options())) {
 		words = append(words, before+allowed+after)
 	}
 	return words, directive
@@ -148,12 +149,13 @@ func (v oneValue) Set(text string) error {
 }
 
 func (r *request) run(cmd *cobra.Command, name string) error {
-	root, err := (&inputFlags{root: r.root}).open()
+	repository := inputFlags{root: r.root}
+	root, err := repository.open()
 	if err != nil {
 		return err
 	}
 	defer root.Close()
-	known := scaffold.Know(root.FS())
+	known := scaffold.Know(root.FS(), repository.options())
 	if err := r.enough(cmd, known); err != nil {
 		return err
 	}
@@ -161,7 +163,7 @@ func (r *request) run(cmd *cobra.Command, name string) error {
 	if err != nil {
 		return err
 	}
-	list := scaffold.Try(root.FS(), draft.Spec)
+	list := scaffold.Try(root.FS(), draft.Spec, repository.options())
 	if err := list.WriteText(cmd.ErrOrStderr(), palette(cmd.ErrOrStderr())); err != nil {
 		return failure{fmt.Errorf("write diagnostics: %w", err)}
 	}

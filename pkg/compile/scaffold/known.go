@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"lockstep.dev/lockstep/api/v1alpha1"
+	"lockstep.dev/lockstep/pkg/compile"
 	"lockstep.dev/lockstep/pkg/compile/decode"
 	"lockstep.dev/lockstep/pkg/compile/diag"
 	"lockstep.dev/lockstep/pkg/compile/plan"
@@ -21,10 +22,11 @@ type Known struct {
 	plans  []*plan.Cluster
 }
 
-// Know reads the repository below root.
-func Know(root fs.FS) *Known {
+// Know reads the repository below root as Compile with the same options does.
+func Know(root fs.FS, options compile.Options) *Known {
 	list := &diag.List{}
-	k := &Known{bundle: resolve.Names(decode.Files(source.Read(root), list), list)}
+	loader := decode.Loader{Root: root, Jsonnet: options.Jsonnet, Workers: options.Workers}
+	k := &Known{bundle: resolve.Names(loader.Load(source.Find(root), list), list)}
 	k.plans = plan.Clusters(k.bundle, "", list)
 	return k
 }

@@ -41,9 +41,9 @@ func free(root fs.FS, kind jsonschema.Kind, name string, known *Known) error {
 }
 
 // Try compiles a repository with a new spec, and returns what is wrong because of it: findings that are not there without it.
-func Try(root fs.FS, spec File) *diag.List {
-	_, before := compile.Compile(root, compile.Options{})
-	_, after := compile.Compile(overlay{base: root, file: spec}, compile.Options{})
+func Try(root fs.FS, spec File, options compile.Options) *diag.List {
+	_, before := compile.Compile(root, options)
+	_, after := compile.Compile(overlay{base: root, file: spec}, options)
 	known := map[string]bool{}
 	for _, d := range before.Sorted() {
 		known[key(d)] = true

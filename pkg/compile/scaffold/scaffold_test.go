@@ -12,6 +12,7 @@ import (
 	validator "github.com/santhosh-tekuri/jsonschema/v6"
 	"go.yaml.in/yaml/v4"
 
+	"lockstep.dev/lockstep/pkg/compile"
 	"lockstep.dev/lockstep/pkg/compile/diag"
 	"lockstep.dev/lockstep/pkg/compile/jsonschema"
 	"lockstep.dev/lockstep/pkg/compile/scaffold"
@@ -30,7 +31,7 @@ var repository = os.DirFS("../../..")
 func draft(t *testing.T, root fs.FS, word, name string, written scaffold.Written) (*scaffold.Draft, error) {
 	t.Helper()
 	kind, _ := jsonschema.KindOf(word)
-	return scaffold.NewDraft(root, kind, name, "", written, scaffold.Know(root))
+	return scaffold.NewDraft(root, kind, name, "", written, scaffold.Know(root, compile.Options{}))
 }
 
 // TestCompiles: what new writes with the flags that it asks for has no mistakes, in this very repository.
@@ -40,7 +41,7 @@ func TestCompiles(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, found := range scaffold.Try(repository, d.Spec).Sorted() {
+		for _, found := range scaffold.Try(repository, d.Spec, compile.Options{}).Sorted() {
 			if found.Severity == diag.Error {
 				t.Errorf("%s: %s: %s\n%s", word, found.Span, found.Message, d.Spec.Data)
 			}
@@ -142,7 +143,7 @@ func TestQuota(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, d.Spec.Data)
 		}
 	}
-	if list := scaffold.Try(gpus(), d.Spec); list.Errors() > 0 {
+	if list := scaffold.Try(gpus(), d.Spec, compile.Options{}); list.Errors() > 0 {
 		t.Errorf("%d errors, the first: %s", list.Errors(), list.Sorted()[0].Message)
 	}
 }
@@ -193,7 +194,7 @@ func TestTry(t *testing.T) {
 		t.Fatal(err)
 	}
 	var got []string
-	for _, found := range scaffold.Try(files, d.Spec).Sorted() {
+	for _, found := range scaffold.Try(files, d.Spec, compile.Options{}).Sorted() {
 		got = append(got, found.Span.Path())
 	}
 	if len(got) == 0 || strings.Join(got, "") != strings.Repeat("tenants/vision.yaml", len(got)) {

@@ -1,6 +1,6 @@
 // Package source holds bytes and positions, nothing else: the spec files of a repository, and spans inside them.
 //
-// The only door to files is an fs.FS, which may be a directory or the tree of a git revision. Read never fails: a file
+// The only door to files is an fs.FS, which may be a directory or the tree of a git revision. Find and Load never fail: a file
 // that cannot be read carries its error, so that a later stage reports it beside all other mistakes.
 package source
 
@@ -153,15 +153,6 @@ func (f *File) Token(line, column, n int) Span {
 		span.Length = max(1, min(n, utf8.RuneCountInString(text)-column+1))
 	}
 	return span
-}
-
-// Read returns the spec files under a root with their content, sorted by path. See Find for which they are.
-func Read(root fs.FS) []*File {
-	files := Find(root)
-	for _, file := range files {
-		file.Load(root)
-	}
-	return files
 }
 
 // Find returns the spec files under a root, sorted by path and not yet loaded: all files of catalog/ and tenants/ that end in .yaml,

@@ -69,7 +69,8 @@ func TestRead(t *testing.T) {
 		"tenants/linked": ErrNotRegular, "tenants/away": anyError,
 		"overlays/out": anyError, "overlays/x/cluster.yaml": anyError, "overlays/y/cluster.yml": ErrIgnored,
 	}
-	for _, file := range Read(root.FS()) {
+	for _, file := range Find(root.FS()) {
+		file.Load(root.FS())
 		expected, known := want[file.Path]
 		delete(want, file.Path)
 		switch {

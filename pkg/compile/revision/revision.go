@@ -1,0 +1,268 @@
+package revision
+
+import (
+	"errors"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/filemode"
+	"github.com/go-git/go-git/v5/plumbing/object"
+)
+
+// ErrSubmodule says that a file is in a submodule, whose content is in another repository.
+var ErrSubmodule = errors.New("it is in a git submodule, which a revision does not contain")
+
+// Revision is the content of a repository at a commit.
+type Revision struct {
+	// Name is how it was asked for.
+	Name       string
+	repository *Repository
+	commit     *object.Commit
+	// tree is the top of its files.
+	tree plumbing.Hash
+}
+
+// Hash names the commit, in 40 hexadecimal digits.
+func (v *Revision) Hash() string { return v.commit.Hash.String() }
+
+// FS returns the files of the folder that the repository was opened with, as they are in the revision. Where beside is not nil, it is
+// another state of the same folder: a file that is the same there is read there, which is much cheaper than unpacking it.
+func (v *Revision) FS(beside fs.FS) fs.FS { return &tree{revision: v, beside: beside} }
+
+// tree is a revision as a file system. Symbolic links are followed inside of the folder, as os.Root does.
+type tree struct {
+	revision *Revision
+	beside   fs.FS
+}
+
+// maxLinks is how many symbolic links one path may follow; Linux allows as many.
+const maxLinks = 40
+
+var (
+	errEscapes  = errors.New("path escapes from the folder")
+	errTooLinks = errors.New("too many levels of symbolic links")
+)
+
+// Open opens a file or a folder.
+func (t *tree) Open(name string) (fs.File, error) {
+	found, err := t.follow("open", name)
+	if err != nil {
+		return nil, err
+	}
+	if found.IsDir() {
+		return &folder{node: found}, nil
+	}
+	return &file{node: found}, nil
+}
+
+// Stat is about what a symbolic link leads to.
+func (t *tree) Stat(name string) (fs.FileInfo, error) { return t.follow("stat", name) }
+
+// ReadDir lists a folder, sorted by name.
+func (t *tree) ReadDir(name string) ([]fs.DirEntry, error) {
+	found, err := t.follow("readdir", name)
+	if err != nil {
+		return nil, err
+	}
+	return found.list()
+}
+
+// Lstat is about a symbolic link itself.
+func (t *tree) Lstat(name string) (fs.FileInfo, error) {
+	if !fs.ValidPath(name) {
+		return nil, &fs.PathError{Op: "lstat", Path: name, Err: fs.ErrInvalid}
+	}
+	parent, err := t.follow("lstat", path.Dir(name))
+	if err != nil {
+		return nil, err
+	}
+	found, err := t.node(path.Join(parent.path, path.Base(name)))
+	if err != nil {
+		return nil, &fs.PathError{Op: "lstat", Path: name, Err: err}
+	}
+	return found, nil
+}
+
+// ReadLink returns where a symbolic link leads.
+func (t *tree) ReadLink(name string) (string, error) {
+	info, err := t.Lstat(name)
+	if err != nil {
+		return "", err
+	}
+	found, isNode := info.(*node)
+	if !isNode || found.entry.Mode != filemode.Symlink {
+		return "", &fs.PathError{Op: "readlink", Path: name, Err: fs.ErrInvalid}
+	}
+	target, err := found.content()
+	return string(target), err
+}
+
+// follow finds what a path leads to, links followed.
+func (t *tree) follow(op, name string) (*node, error) {
+	if !fs.ValidPath(name) {
+		return nil, &fs.PathError{Op: op, Path: name, Err: fs.ErrInvalid}
+	}
+	// Most paths have no link in them: one look is enough.
+	if found, err := t.node(name); err == nil && found.entry.Mode != filemode.Symlink {
+		return found, nil
+	}
+	found, err := t.walk(name)
+	if err != nil {
+		return nil, &fs.PathError{Op: op, Path: name, Err: err}
+	}
+	return found, nil
+}
+
+// walk goes through a path element by element.
+func (t *tree) walk(name string) (*node, error) {
+	at, rest, links := ".", strings.Split(name, "/"), 0
+	for len(rest) > 0 {
+		element := rest[0]
+		rest = rest[1:]
+		if element == ".." && at == "." {
+			return nil, errEscapes
+		}
+		found, err := t.node(path.Join(at, element))
+		switch {
+		case err != nil:
+			return nil, err
+		case found.entry.Mode != filemode.Symlink:
+			at = found.path
+			continue
+		}
+		target, err := found.content()
+		switch links++; {
+		case err != nil:
+			return nil, err
+		case links > maxLinks:
+			return nil, errTooLinks
+		case path.IsAbs(string(target)):
+			return nil, errEscapes
+		}
+		rest = append(strings.Split(string(target), "/"), rest...)
+	}
+	return t.node(at)
+}
+
+// node finds an entry by a path without links.
+func (t *tree) node(name string) (*node, error) {
+	full := path.Join(t.revision.repository.prefix, name)
+	if full == "." {
+		return &node{in: t, path: ".", entry: object.TreeEntry{Name: ".", Mode: filemode.Dir, Hash: t.revision.tree}}, nil
+	}
+	entry, err := t.revision.entry(full)
+	if err != nil {
+		return nil, err
+	}
+	return &node{in: t, path: name, entry: entry}, nil
+}
+
+// entry finds an entry by its path from the top of the repository.
+func (v *Revision) entry(full string) (object.TreeEntry, error) {
+	at := object.TreeEntry{Mode: filemode.Dir, Hash: v.tree}
+	for element := range strings.SplitSeq(full, "/") {
+		if at.Mode != filemode.Dir {
+			return at, fs.ErrNotExist
+		}
+		entries, err := v.repository.folder(at.Hash)
+		if err != nil {
+			return at, err
+		}
+		i, found := slices.BinarySearchFunc(entries, element, func(e object.TreeEntry, name string) int { return strings.Compare(e.Name, name) })
+		if !found {
+			return at, fs.ErrNotExist
+		}
+		if at = entries[i]; at.Mode == filemode.Submodule {
+			return at, ErrSubmodule
+		}
+	}
+	return at, nil
+}
+
+// node is one entry of a tree: a file, a folder or a symbolic link. It is what fs calls its information, too.
+type node struct {
+	in    *tree
+	path  string
+	entry object.TreeEntry
+}
+
+// The methods of fs.FileInfo. Everything is as old as the commit.
+func (n *node) Name() string       { return path.Base(n.path) }
+func (n *node) ModTime() time.Time { return n.in.revision.commit.Committer.When }
+func (n *node) IsDir() bool        { return n.entry.Mode == filemode.Dir }
+func (n *node) Sys() any           { return nil }
+
+// Size is the size of a file in bytes, 0 where git does not have it.
+func (n *node) Size() int64 {
+	if n.IsDir() {
+		return 0
+	}
+	return n.in.revision.repository.size(n.entry.Hash)
+}
+
+func (n *node) Mode() fs.FileMode {
+	switch n.entry.Mode {
+	case filemode.Dir:
+		return fs.ModeDir | 0o755
+	case filemode.Symlink:
+		return fs.ModeSymlink | 0o777
+	case filemode.Executable:
+		return 0o755
+	case filemode.Submodule:
+		return fs.ModeIrregular
+	}
+	return 0o644
+}
+
+// list lists a folder.
+func (n *node) list() ([]fs.DirEntry, error) {
+	if !n.IsDir() {
+		return nil, &fs.PathError{Op: "readdir", Path: n.path, Err: errors.New("not a directory")}
+	}
+	listed, err := n.in.revision.repository.folder(n.entry.Hash)
+	if err != nil {
+		return nil, &fs.PathError{Op: "readdir", Path: n.path, Err: err}
+	}
+	entries := make([]fs.DirEntry, len(listed))
+	for i, entry := range listed {
+		entries[i] = fs.FileInfoToDirEntry(&node{in: n.in, path: path.Join(n.path, entry.Name), entry: entry})
+	}
+	return entries, nil
+}
+
+// content returns what is in a file, or where a symbolic link leads. Nobody changes it.
+func (n *node) content() ([]byte, error) {
+	r := n.in.revision.repository
+	data, found := r.known(n.entry.Hash)
+	if !found {
+		data = n.besides()
+	}
+	if data == nil {
+		var err error
+		if data, err = r.blob(n.entry.Hash); err != nil {
+			return nil, &fs.PathError{Op: "read", Path: n.path, Err: err}
+		}
+	}
+	r.keep(n.entry.Hash, data)
+	return data, nil
+}
+
+// besides returns the content from the other state where it is the same there, and nil where it is not.
+func (n *node) besides() []byte {
+	if n.in.beside == nil || !n.Mode().IsRegular() {
+		return nil
+	}
+	info, err := fs.Stat(n.in.beside, n.path)
+	if err != nil || !info.Mode().IsRegular() || info.Size() != n.Size() {
+		return nil
+	}
+	data, err := fs.ReadFile(n.in.beside, n.path)
+	if err != nil || plumbing.ComputeHash(plumbing.BlobObject, data) != n.entry.Hash {
+		return nil
+	}
+	return data
+}

@@ -100,9 +100,25 @@ specs: $(BIN)/runtime-compiler ## Check the specs of this repository and their f
 
 ##@ Measure
 
+.PHONY: faults
+faults: tools $(BIN)/faults ## Break real jobs in many ways and see what users are told (RUNS=1, FAULT=NAMES, OUT=FILE)
+	@$(BIN)/faults -runs $(or $(RUNS),1) $(if $(FAULT),-fault "$(FAULT)")
+
 .PHONY: bench-start
-bench-start: tools $(BIN)/bench-start ## Measure the seconds to the first rank (RUNS=5, OUT=FILE)
-	@$(BIN)/bench-start --runs $(or $(RUNS),5)
+bench-start: tools $(BIN)/bench-start ## Measure the seconds to the first rank beside stock Trainer (RUNS=20, RUNTIMES=A,B, STOCK=false, OUT=FILE)
+	@$(BIN)/bench-start -runs $(or $(RUNS),20) -stock=$(or $(STOCK),true) $(if $(RUNTIMES),-runtimes $(RUNTIMES))
+
+.PHONY: bench-width
+bench-width: tools $(BIN)/bench-width ## Measure launches on 4, 16 and 64 pods beside OpenSSH (RUNS=5, PODS=4,16,64, OUT=FILE)
+	@$(BIN)/bench-width -runs $(or $(RUNS),5) $(if $(PODS),-pods $(PODS))
+
+.PHONY: bench-scale
+bench-scale: tools $(BIN)/bench-scale ## Measure the controller with 1,000 jobs on simulated nodes beside stock Trainer (JOBS=1000, OUT=FILE)
+	@$(BIN)/bench-scale -jobs $(or $(JOBS),1000)
+
+.PHONY: soak
+soak: tools $(BIN)/soak ## Run many real jobs and look for leaks (JOBS=500, CONCURRENT=50, OUT=FILE)
+	@$(BIN)/soak -jobs $(or $(JOBS),500) -concurrent $(or $(CONCURRENT),50)
 
 .PHONY: bench-workload
 bench-workload: $(BIN)/runtime-compiler $(BIN)/bench-workload ## Write a large repository of specs (TENANTS=1000, CLUSTERS=3, SEED=1, OUT=DIR)
@@ -137,8 +153,9 @@ $(BIN)/cluster: FORCE
 $(BIN)/images: FORCE
 	@go build -C test/images -o $(CURDIR)/$@ .
 
+# Two programs: the second renders charts for the first, which looks for it beside itself.
 $(BIN)/runtime-compiler: FORCE $(SCHEMAS)
-	@go build -o $@ ./cmd/runtime-compiler
+	@go build -o $(BIN)/ ./cmd/runtime-compiler ./cmd/runtime-compiler-charts
 
 # The schemas that the compiler embeds. The cache has them under the digest of what makes them, so a new checkout costs a copy.
 $(SCHEMAS): $(filter-out %_test.go,$(wildcard $(addprefix pkg/compile/schema/,gen/*.go pinned/*.go shape/*.go)))
@@ -152,8 +169,14 @@ $(SCHEMAS): $(filter-out %_test.go,$(wildcard $(addprefix pkg/compile/schema/,ge
 $(BIN)/demo: FORCE
 	@go build -o $@ ./test/demo
 
-$(BIN)/bench-start: FORCE
-	@go build -o $@ ./test/bench/start
+$(BIN)/faults: FORCE
+	@go build -o $@ ./test/faults
+
+$(BIN)/bench-start $(BIN)/bench-width $(BIN)/bench-scale: $(BIN)/bench-%: FORCE
+	@go build -o $@ ./test/bench/$*
+
+$(BIN)/soak: FORCE
+	@go build -o $@ ./test/bench/soak
 
 $(BIN)/bench-workload: FORCE
 	@go build -o $@ ./test/bench/workload/generate

@@ -45,7 +45,11 @@ type ClusterSpec struct {
 	GitOps *GitOps `json:"gitops,omitempty"`
 	// Components are Helm charts of the repository that are rendered into platform/.
 	Components []Component `json:"components,omitempty"`
-	// Waivers accept findings about this cluster.
+	// ReservedNamespaces are names of namespaces that no tenant may take, beside those of Kubernetes, OpenShift and the platform: those
+	// of operators and of other users of the cluster. A name that ends with `*` stands for all that begin so, as gpu-* does.
+	ReservedNamespaces []string `json:"reservedNamespaces,omitempty" jsonschema:"uniqueItems,format=namespace-pattern"`
+	// Waivers accept findings about this cluster. Findings about isolation, access, capacity, enforcement and secrets can be accepted
+	// here only, for at most 366 days.
 	Waivers []Waiver `json:"waivers,omitempty"`
 }
 
@@ -175,7 +179,8 @@ type ClusterNetwork struct {
 	// and openshift-dns/dns.operator.openshift.io/daemonset-dns=default port 5353 on OpenShift.
 	DNS *DNS `json:"dns,omitempty"`
 	// Ranges are the addresses of pods and Services, for example 10.244.0.0/16. They are opened to no tenant as addresses. Missing
-	// means that they are not known: then any range that a tenant may reach can hold some.
+	// means 10.128.0.0/14 and 172.30.0.0/16 on OpenShift. On Kubernetes it means that they are not known: then any range that a tenant
+	// may reach can hold some, and a tenant that may reach private addresses gives a warning.
 	Ranges []string `json:"ranges,omitempty" jsonschema:"uniqueItems,format=cidr"`
 	// Encryption is what the network plugin does with traffic between machines. Only tenants that require it look at it.
 	Encryption string `json:"encryption,omitempty" jsonschema:"enum=None,enum=IPsec,enum=WireGuard,default=None"`
@@ -195,8 +200,8 @@ type DNS struct {
 type Capacity struct {
 	// Profile names a HardwareProfile.
 	Profile string `json:"profile" jsonschema:"required,format=dns-label"`
-	// Nodes is the number of machines, at least 1.
-	Nodes int32 `json:"nodes" jsonschema:"required,minimum=1"`
+	// Nodes is the number of machines, 1 to 1000000; Kubernetes itself supports 5000.
+	Nodes int32 `json:"nodes" jsonschema:"required,minimum=1,maximum=1000000"`
 }
 
 // Controller is where mpi-controller lives.

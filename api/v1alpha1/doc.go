@@ -14,7 +14,7 @@
 //	uniqueItems         no value twice in a list of strings
 //	format=F            cidr, code, date, device, dns-label, dns-name, duration, env-name, git-url, group, image,
 //	                    image-prefix, interface-name, kubernetes-version, label-name, label-value, mount-path, mpi-version,
-//	                    https-url, network, path, resource-name, sha256
+//	                    https-url, namespace-pattern, network, path, resource-name, sha256
 //
 // The package has types and no behaviour.
 package v1alpha1
@@ -47,14 +47,15 @@ type Metadata struct {
 // Waiver accepts one finding of the compiler for a while. A waived finding is still shown, and an expired waiver is a finding
 // itself, so that exceptions stay visible and end.
 type Waiver struct {
-	// Code of the diagnostic, for example LS0401. Mistakes that would make the output wrong cannot be waived.
+	// Code of the diagnostic, for example LS4009. Mistakes that would make the output wrong cannot be waived, and what one
+	// tenant would accept at the expense of others only by a Cluster.
 	Code string `json:"code" jsonschema:"required,format=code"`
 	// About narrows the waiver to findings whose message names this word, for example a runtime; missing means every finding
 	// with the code at this spec.
 	About string `json:"about,omitempty"`
 	// Reason is one sentence for the reviewer.
 	Reason string `json:"reason" jsonschema:"required"`
-	// Expires is the last day on which the waiver holds, as 2027-03-31.
+	// Expires is the last day on which the waiver holds, as 2027-03-31; at most 366 days away for what only a Cluster may accept.
 	Expires string `json:"expires" jsonschema:"required,format=date"`
 }
 

@@ -27,7 +27,7 @@ type HardwareProfileSpec struct {
 	Tolerations []Toleration `json:"tolerations,omitempty"`
 	// SharedMemory is the size of /dev/shm in bytes, taken from the memory of the node. Missing means the container
 	// runtime's 64Mi, which is too small for most MPI libraries' shared-memory transport with many ranks.
-	SharedMemory *resource.Quantity `json:"sharedMemory,omitempty" jsonschema:"minimum=1Mi"`
+	SharedMemory *resource.Quantity `json:"sharedMemory,omitempty" jsonschema:"minimum=1Mi,maximum=64Ti"`
 	// Env is set in the launcher and in all nodes, after the environment of the MPI implementation and of the fabric.
 	Env []Variable `json:"env,omitempty"`
 	// Waivers accept findings about this profile.
@@ -79,7 +79,7 @@ type HugePages struct {
 	// Size of a page.
 	Size string `json:"size" jsonschema:"required,enum=2Mi,enum=1Gi"`
 	// Amount is what each node of a job takes, in bytes, a multiple of Size.
-	Amount resource.Quantity `json:"amount" jsonschema:"required,minimum=2Mi"`
+	Amount resource.Quantity `json:"amount" jsonschema:"required,minimum=2Mi,maximum=64Ti"`
 }
 
 // TopologyLevel is a group of machines that share a part of the network.
@@ -92,10 +92,10 @@ type TopologyLevel struct {
 
 // NodeOffer is the CPU and memory of one machine.
 type NodeOffer struct {
-	// CPU is in cores.
-	CPU resource.Quantity `json:"cpu" jsonschema:"required,minimum=1m"`
-	// Memory is in bytes.
-	Memory resource.Quantity `json:"memory" jsonschema:"required,minimum=1Mi"`
+	// CPU is in cores, up to 10k.
+	CPU resource.Quantity `json:"cpu" jsonschema:"required,minimum=1m,maximum=10k"`
+	// Memory is in bytes, up to 64Ti.
+	Memory resource.Quantity `json:"memory" jsonschema:"required,minimum=1Mi,maximum=64Ti"`
 }
 
 // Accelerator is a device that Kubernetes counts as an extended resource.
@@ -117,6 +117,6 @@ type Toleration struct {
 	Operator string `json:"operator,omitempty" jsonschema:"enum=Exists,enum=Equal,default=Equal"`
 	// Value of the taint, for Equal.
 	Value string `json:"value,omitempty"`
-	// Effect of the taint; empty means all.
+	// Effect of the taint; missing means all.
 	Effect string `json:"effect,omitempty" jsonschema:"enum=NoSchedule,enum=PreferNoSchedule,enum=NoExecute"`
 }

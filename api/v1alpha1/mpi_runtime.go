@@ -88,7 +88,7 @@ type Volume struct {
 	// Claim is a PersistentVolumeClaim that every namespace with jobs of the runtime must have.
 	Claim string `json:"claim,omitempty" jsonschema:"format=dns-label"`
 	// Scratch is the size of an empty folder on the machine's disk that goes when the pod goes.
-	Scratch *resource.Quantity `json:"scratch,omitempty" jsonschema:"minimum=1Mi"`
+	Scratch *resource.Quantity `json:"scratch,omitempty" jsonschema:"minimum=1Mi,maximum=64Ti"`
 	// ReadOnly forbids writing; only with Claim.
 	ReadOnly bool `json:"readOnly,omitempty"`
 }
@@ -136,18 +136,18 @@ type Nodes struct {
 
 // NodeResources is a share of a machine.
 type NodeResources struct {
-	// CPU is in cores; missing means all that the profile offers.
-	CPU *resource.Quantity `json:"cpu,omitempty" jsonschema:"minimum=1m"`
-	// Memory is in bytes; missing means all that the profile offers.
-	Memory *resource.Quantity `json:"memory,omitempty" jsonschema:"minimum=1Mi"`
+	// CPU is in cores, up to 10k; missing means all that the profile offers.
+	CPU *resource.Quantity `json:"cpu,omitempty" jsonschema:"minimum=1m,maximum=10k"`
+	// Memory is in bytes, up to 64Ti; missing means all that the profile offers.
+	Memory *resource.Quantity `json:"memory,omitempty" jsonschema:"minimum=1Mi,maximum=64Ti"`
 }
 
 // Launcher is the pod that runs mpirun.
 type Launcher struct {
-	// CPU is in cores. It has no meaning when RunsRanks is true: the launcher then takes what a node takes.
-	CPU resource.Quantity `json:"cpu,omitempty" jsonschema:"minimum=1m,default=500m"`
-	// Memory is in bytes. It has no meaning when RunsRanks is true.
-	Memory resource.Quantity `json:"memory,omitempty" jsonschema:"minimum=1Mi,default=256Mi"`
+	// CPU is in cores, up to 10k. It has no meaning when RunsRanks is true: the launcher then takes what a node takes.
+	CPU resource.Quantity `json:"cpu,omitempty" jsonschema:"minimum=1m,maximum=10k,default=500m"`
+	// Memory is in bytes, up to 64Ti. It has no meaning when RunsRanks is true.
+	Memory resource.Quantity `json:"memory,omitempty" jsonschema:"minimum=1Mi,maximum=64Ti,default=256Mi"`
 	// RunsRanks makes the launcher the first of the nodes.
 	RunsRanks bool `json:"runsRanks,omitempty"`
 }

@@ -58,19 +58,20 @@ type People struct {
 
 // Quota is a ResourceQuota in the words of MPI jobs. Launchers count.
 type Quota struct {
-	// CPU is the sum of requests, in cores.
-	CPU resource.Quantity `json:"cpu" jsonschema:"required,minimum=1m"`
-	// Memory is the sum of requests and the sum of limits, in bytes.
-	Memory resource.Quantity `json:"memory" jsonschema:"required,minimum=1Mi"`
-	// Pods is the number of pods that have not finished.
-	Pods int64 `json:"pods" jsonschema:"required,minimum=1"`
-	// Jobs is the number of TrainJobs, finished ones included.
-	Jobs int64 `json:"jobs" jsonschema:"required,minimum=1"`
+	// CPU is the sum of requests, in cores, up to 100M.
+	CPU resource.Quantity `json:"cpu" jsonschema:"required,minimum=1m,maximum=100M"`
+	// Memory is the sum of requests and the sum of limits, in bytes, up to 512Pi.
+	Memory resource.Quantity `json:"memory" jsonschema:"required,minimum=1Mi,maximum=512Pi"`
+	// Pods is the number of pods that have not finished, 1 to 1000000.
+	Pods int64 `json:"pods" jsonschema:"required,minimum=1,maximum=1000000"`
+	// Jobs is the number of TrainJobs, finished ones included, 1 to 1000000.
+	Jobs int64 `json:"jobs" jsonschema:"required,minimum=1,maximum=1000000"`
 	// Accelerators is the number of devices per extended resource, for example nvidia.com/gpu: 16. What is left
-	// out is 0: the tenant gets none.
-	Accelerators map[string]resource.Quantity `json:"accelerators,omitempty" jsonschema:"minimum=0,format=resource-name"`
-	// Storage is the sum of the sizes of all PersistentVolumeClaims, in bytes; missing means the sum of the tenant's own Storage.
-	Storage *resource.Quantity `json:"storage,omitempty" jsonschema:"minimum=0"`
+	// out is 0: the tenant gets none. At most 1M of each.
+	Accelerators map[string]resource.Quantity `json:"accelerators,omitempty" jsonschema:"minimum=0,maximum=1M,format=resource-name"`
+	// Storage is the sum of the sizes of all PersistentVolumeClaims, in bytes; missing means the sum of the tenant's own Storage. At most
+	// 512Pi.
+	Storage *resource.Quantity `json:"storage,omitempty" jsonschema:"minimum=0,maximum=512Pi"`
 }
 
 // Queue is a ClusterQueue and the LocalQueues that lead to it. Where it exists, Kueue counts CPU, memory and devices, and the
@@ -90,20 +91,20 @@ type Queue struct {
 type Share struct {
 	// Profile names a HardwareProfile.
 	Profile string `json:"profile" jsonschema:"required,format=dns-label"`
-	// Nodes is the guaranteed number, 0 or more. 0 with Borrow means: only what others leave.
-	Nodes int32 `json:"nodes" jsonschema:"required,minimum=0"`
+	// Nodes is the guaranteed number, 0 to 1000000. 0 with Borrow means: only what others leave.
+	Nodes int32 `json:"nodes" jsonschema:"required,minimum=0,maximum=1000000"`
 	// Borrow is how many more machines the tenant may take from its cohort while they are idle; missing means as many as there are.
-	Borrow *int32 `json:"borrow,omitempty" jsonschema:"minimum=0"`
+	Borrow *int32 `json:"borrow,omitempty" jsonschema:"minimum=0,maximum=1000000"`
 	// Lend is how many of Nodes others may take while they are idle; missing means all.
-	Lend *int32 `json:"lend,omitempty" jsonschema:"minimum=0"`
+	Lend *int32 `json:"lend,omitempty" jsonschema:"minimum=0,maximum=1000000"`
 }
 
 // Claim is a PersistentVolumeClaim.
 type Claim struct {
 	// Name of the claim in each namespace.
 	Name string `json:"name" jsonschema:"required,format=dns-label"`
-	// Size in bytes. It can grow later, never shrink.
-	Size resource.Quantity `json:"size" jsonschema:"required,minimum=1Mi"`
+	// Size in bytes, up to 512Pi. It can grow later, never shrink.
+	Size resource.Quantity `json:"size" jsonschema:"required,minimum=1Mi,maximum=512Pi"`
 	// Access is who may mount it: ReadWriteMany for all nodes of a job, ReadWriteOnce for one machine, ReadOnlyMany.
 	Access string `json:"access,omitempty" jsonschema:"enum=ReadWriteMany,enum=ReadWriteOnce,enum=ReadOnlyMany,default=ReadWriteMany"`
 	// StorageClass names one of the cluster's; missing means the default one.
@@ -159,18 +160,18 @@ type ContainerLimits struct {
 
 // Amounts is CPU and memory, each optional.
 type Amounts struct {
-	// CPU is in cores. Kubernetes gives a container without CPU limit this one as its limit.
-	CPU *resource.Quantity `json:"cpu,omitempty" jsonschema:"minimum=1m"`
-	// Memory is in bytes.
-	Memory *resource.Quantity `json:"memory,omitempty" jsonschema:"minimum=1Mi"`
+	// CPU is in cores, up to 10k. Kubernetes gives a container without CPU limit this one as its limit.
+	CPU *resource.Quantity `json:"cpu,omitempty" jsonschema:"minimum=1m,maximum=10k"`
+	// Memory is in bytes, up to 64Ti.
+	Memory *resource.Quantity `json:"memory,omitempty" jsonschema:"minimum=1Mi,maximum=64Ti"`
 }
 
 // DefaultAmounts is CPU and memory of a container that says nothing.
 type DefaultAmounts struct {
-	// CPU is in cores.
-	CPU resource.Quantity `json:"cpu,omitempty" jsonschema:"minimum=1m,default=100m"`
-	// Memory is in bytes.
-	Memory resource.Quantity `json:"memory,omitempty" jsonschema:"minimum=1Mi,default=128Mi"`
+	// CPU is in cores, up to 10k.
+	CPU resource.Quantity `json:"cpu,omitempty" jsonschema:"minimum=1m,maximum=10k,default=100m"`
+	// Memory is in bytes, up to 64Ti.
+	Memory resource.Quantity `json:"memory,omitempty" jsonschema:"minimum=1Mi,maximum=64Ti,default=128Mi"`
 }
 
 // TenantNetwork lists the flows that are allowed besides those within a job.

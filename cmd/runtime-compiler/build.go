@@ -49,6 +49,7 @@ func build(cmd *cobra.Command, input *inputFlags, reports *reporting, verify boo
 	if err := separate(input.root, reports.out); err != nil {
 		return err
 	}
+	input.limit()
 	root, err := input.open()
 	if err != nil {
 		return err

@@ -89,7 +89,8 @@ func (b *builder) keep(began int64, recorder *incremental.Recorder, out *output,
 			m.Clusters = append(m.Clusters, incremental.Cluster{Name: s.Name, Objects: s.Objects, Files: s.Written + s.Unchanged})
 		}
 	}
-	tree := made(b.reports.out)
+	tree := look(b.reports.out)
+	defer tree.close()
 	out.sums[emit.Record], _ = tree.Sum(emit.Record)
 	for _, name := range slices.Sorted(maps.Keys(out.sums)) {
 		stamp, err := tree.Stamp(name)

@@ -37,6 +37,7 @@ func check(cmd *cobra.Command, input *inputFlags, reports *reporting) error {
 	if err := cmp.Or(reports.validate(), input.validate()); err != nil {
 		return err
 	}
+	input.limit()
 	root, err := input.open()
 	if err != nil {
 		return err

@@ -33,7 +33,7 @@ PATH is keys with dots between them; items of lists go by their name or index; a
     spec.template.spec.replicatedJobs.node.template.spec.template.spec.containers.node.env
 
   runtime-compiler explain namespaces -o json | jq -r '.[] | "\(.name) \(.path) \(.origin.file):\(.origin.line)"'`,
-		Args: cobra.RangeArgs(1, 2),
+		Args: takes(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error { return explainObject(cmd, &a, namespace, args) },
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 			return completeObjects(&a, args)
@@ -45,18 +45,14 @@ PATH is keys with dots between them; items of lists go by their name or index; a
 }
 
 func explainObject(cmd *cobra.Command, a *answering, namespace string, args []string) error {
-	kind, name, _ := strings.Cut(args[0], "/")
-	query := explain.Query{Kind: kind, Name: name, Namespace: namespace}
-	if len(args) == 2 {
-		path, err := explain.ParsePath(args[1])
-		if err != nil {
-			return err
-		}
-		query.Path = path
+	query, err := queryOf(args)
+	if err != nil {
+		return err
 	}
+	query.Namespace = namespace
 	var values []explain.Value
 	var known, matching []object.ID
-	err := a.units(cmd, func(cluster string, objects []object.Object) {
+	err = a.units(cmd, func(cluster string, objects []object.Object) {
 		values = append(values, explain.Values(cluster, objects, query)...)
 		matching = append(matching, explain.Objects(objects, query)...)
 		for i := range objects {
@@ -72,6 +68,27 @@ func explainObject(cmd *cobra.Command, a *answering, namespace string, args []st
 		return failure{fmt.Errorf("%s has nothing at `%s`: leave the path out to see all values", matching[0], query.Path)}
 	}
 	return a.tell(cmd, values)
+}
+
+// queryOf reads KIND, or KIND/NAME, and a path.
+func queryOf(args []string) (explain.Query, error) {
+	kind, name, named := strings.Cut(args[0], "/")
+	switch {
+	case kind == "" || named && name == "":
+		return explain.Query{}, fmt.Errorf("`%s` is no object: write KIND/NAME, for example `resourcequota/lockstep-quota`, or KIND for all of a kind, for example `namespaces`", args[0])
+	case strings.Contains(name, "/"):
+		return explain.Query{}, fmt.Errorf("`%s` is no object: write KIND/NAME, and the namespace with `--namespace`", args[0])
+	}
+	query := explain.Query{Kind: kind, Name: name}
+	if len(args) == 1 {
+		return query, nil
+	}
+	var err error
+	query.Path, err = explain.ParsePath(args[1])
+	if err == nil && len(query.Path) == 0 {
+		err = errors.New("the path is empty: write keys with dots between them, for example `spec.hard.pods`, or leave it out to see all values")
+	}
+	return query, err
 }
 
 // noObject says what there is instead.

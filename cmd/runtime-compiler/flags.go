@@ -27,7 +27,7 @@ func (f *inputFlags) register(cmd *cobra.Command) {
 
 // registerWorkers adds the flag of commands that compile everything.
 func (f *inputFlags) registerWorkers(cmd *cobra.Command) {
-	cmd.Flags().IntVar(&f.workers, "workers", 0, "how many units are compiled at one time; 0 means one per processor")
+	cmd.Flags().IntVar(&f.workers, "workers", 0, "how many units are compiled at one time, and processors used; 0 means one per processor")
 }
 
 func (f *inputFlags) validate() error {
@@ -37,9 +37,16 @@ func (f *inputFlags) validate() error {
 	return nil
 }
 
+// limit keeps the whole process, its collector included, to as many processors as there are workers.
+func (f *inputFlags) limit() {
+	if f.workers > 0 {
+		runtime.GOMAXPROCS(f.workers)
+	}
+}
+
 // options say what to compile, and that dates are judged by today's, everywhere the same.
 func (f *inputFlags) options() compile.Options {
-	return compile.Options{Cluster: f.cluster, Today: time.Now().UTC().Format(time.DateOnly), Workers: cmp.Or(f.workers, runtime.GOMAXPROCS(0)), Jsonnet: evaluator()}
+	return compile.Options{Cluster: f.cluster, Today: time.Now().UTC().Format(time.DateOnly), Workers: cmp.Or(f.workers, runtime.GOMAXPROCS(0)), Jsonnet: evaluator(), Charts: charts()}
 }
 
 // open opens the root. Nothing outside of it can be read, not even through symbolic links: the specs of a change that nobody has

@@ -33,7 +33,7 @@ func newFmt() *cobra.Command {
 them. Every comment stays with what it is about, and no value changes: the result is read again and compared before it replaces
 the file, and a file with mistakes is reported and left alone.
 
-Without arguments it formats all specs and Jsonnet libraries in catalog/, tenants/ and overlays/ of --root.`,
+Without arguments it formats all specs and all Jsonnet in catalog/, tenants/ and overlays/ of --root.`,
 		Example: `  runtime-compiler fmt
   runtime-compiler fmt tenants/vision.yaml
 
@@ -112,7 +112,12 @@ func filesToFormat(args []string, root string) ([]specFile, error) {
 	return files, nil
 }
 
-// specsBelow returns what the compiler reads as specs, and Jsonnet libraries.
+// isJsonnet says whether a file is a program: a spec, a library, or a function of an overlay.
+func isJsonnet(name string) bool {
+	return filepath.Ext(name) == ".jsonnet" || filepath.Ext(name) == ".libsonnet"
+}
+
+// specsBelow returns what the compiler reads as specs, and all Jsonnet.
 func specsBelow(root fs.FS, folder string) ([]string, error) {
 	isSpec := map[string]bool{}
 	for _, file := range source.Find(root) {
@@ -125,7 +130,7 @@ func specsBelow(root fs.FS, folder string) ([]string, error) {
 			return nil
 		case err != nil:
 			return err
-		case entry.Type().IsRegular() && (isSpec[name] || filepath.Ext(name) == ".libsonnet"):
+		case entry.Type().IsRegular() && (isSpec[name] || isJsonnet(name)):
 			names = append(names, name)
 		}
 		return nil

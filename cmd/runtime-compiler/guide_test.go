@@ -28,10 +28,10 @@ func TestGuide(t *testing.T) {
 		commands int
 	}{
 		"README.md":                 {bundle: true, commands: 6},
-		"docs/guide/first-steps.md": {commands: 8},
+		"docs/guide/first-steps.md": {commands: 19},
 		"docs/guide/specs.md":       {bundle: true, commands: 3},
 		"docs/guide/queueing.md":    {bundle: true, commands: 5},
-		"docs/guide/patches.md":     {bundle: true, commands: 5},
+		"docs/guide/patches.md":     {bundle: true, commands: 6},
 		"docs/guide/jsonnet.md":     {bundle: true, commands: 4},
 		"docs/guide/gitops.md":      {bundle: true, commands: 4},
 	}

@@ -20,7 +20,7 @@ func TestHostileJsonnet(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := jsonnet.Apart{Limits: "little", Start: func() (jsonnet.Process, error) { return startWorker(self, "runtime-compiler", jsonnetSeconds) }}
+	e := jsonnet.Apart{Limits: "little", Start: func() (jsonnet.Process, error) { return startJsonnet(self, "runtime-compiler", jsonnetSeconds) }}
 	cases := []struct{ reason, program, want string }{
 		{"a program", `(import '../lib/x.libsonnet') { b: 1 }`, ""},
 		{"a tail call without end overflows the stack", `local f(n) = if n == -1 then 0 else f(n + 1) tailstrict; f(0)`, "its calls are nested without end"},
@@ -55,7 +55,7 @@ func TestEndlessJsonnet(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := jsonnet.Apart{Start: func() (jsonnet.Process, error) { return startWorker(self, "runtime-compiler", 1) }}
+	e := jsonnet.Apart{Start: func() (jsonnet.Process, error) { return startJsonnet(self, "runtime-compiler", 1) }}
 	program := source.NewFile("tenants/a.jsonnet", []byte(`local f(n) = if n == 0 then 0 else f(n - 1) + f(n - 1); f(100)`))
 	r := e.Evaluate(fstest.MapFS{}, []*source.File{program})[0]
 	if r.Err == nil || !strings.Contains(r.Err.Message, "it took more than 1 s of processor time") {

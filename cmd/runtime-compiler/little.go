@@ -45,7 +45,9 @@ func (b *builder) untouched() (intact, compared bool) {
 	case disk.Interrupted(b.reports.out):
 		return false, false
 	}
-	return b.last.Intact(made(b.reports.out))
+	tree := look(b.reports.out)
+	defer tree.close()
+	return b.last.Intact(tree)
 }
 
 func notTenant(input *incremental.Input) bool {
@@ -143,7 +145,8 @@ func (b *builder) replace(units []compile.Unit) error {
 
 // restamp looks at what was written, or at all files.
 func (b *builder) restamp(all bool) error {
-	tree := made(b.reports.out)
+	tree := look(b.reports.out)
+	defer tree.close()
 	for i := range b.last.Outputs {
 		output := &b.last.Outputs[i]
 		if _, written := slices.BinarySearch(b.written, output.Path); !all && !written {

@@ -9,6 +9,6 @@ import (
 )
 
 func main() {
-	growFirst()
+	tuneHeap()
 	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
 }

@@ -1,17 +1,41 @@
 package main
 
 import (
+	"errors"
+	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"lockstep.dev/lockstep/internal/renderer"
 )
 
 func TestMain(m *testing.M) {
+	besideTest()
 	testscript.Main(m, map[string]func(){
 		"runtime-compiler": func() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) },
+		chartProgram: func() {
+			if err := renderer.Run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr); err != nil {
+				fmt.Fprintln(os.Stderr, err)
+				os.Exit(1)
+			}
+		},
 	})
+}
+
+// besideTest puts the program that renders charts beside the test program, as it is beside runtime-compiler. Both are this program.
+func besideTest() {
+	self, err := os.Executable()
+	program, where := besides()
+	if err = errors.Join(err, where); err == nil {
+		err = os.Link(self, program)
+	}
+	if err != nil && !errors.Is(err, fs.ErrExist) {
+		panic(err)
+	}
 }
 
 // TestScript runs the real program: what it prints where, its exit code, and the files that it leaves. Scripts find the specs of

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"lockstep.dev/lockstep/pkg/compile/diag"
 	"lockstep.dev/lockstep/pkg/compile/jsonschema"
 	"lockstep.dev/lockstep/pkg/compile/scaffold"
 )
@@ -28,6 +29,9 @@ docs/schemas, if the repository has it, else in .lockstep/schemas, which new fil
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return fmt.Errorf("say what to make: `%s`", strings.Join(kindWords(), "`, `"))
+			}
+			if near, found := diag.Nearest(args[0], kindWords()); found {
+				return fmt.Errorf("cannot make `%s`: did you mean `%s`?", args[0], near)
 			}
 			return fmt.Errorf("cannot make `%s`: allowed are `%s`", args[0], strings.Join(kindWords(), "`, `"))
 		},

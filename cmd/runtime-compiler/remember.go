@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"lockstep.dev/lockstep/pkg/compile"
 	"lockstep.dev/lockstep/pkg/compile/incremental"
 	"lockstep.dev/lockstep/pkg/compile/source"
@@ -59,7 +61,21 @@ func programKey() (string, error) {
 		return "", err
 	}
 	stamp, _ := incremental.Of(info)
-	return fmt.Sprintf("%s %s %+v", self, version(), stamp), nil
+	return fmt.Sprintf("%s %s %+v %s", self, version(), stamp, chartsKey()), nil
+}
+
+// chartsKey is another one for every version of the program that renders charts. It may be missing where there are no charts.
+func chartsKey() string {
+	program, err := besides()
+	if err != nil {
+		return ""
+	}
+	info, err := os.Stat(program)
+	if err != nil {
+		return ""
+	}
+	stamp, _ := incremental.Of(info)
+	return fmt.Sprintf("%+v", stamp)
 }
 
 // keyOf is all that a build depends on beside the repository.
@@ -135,17 +151,13 @@ func forgetOld(folder string) {
 // Stamp, Content and Listing look at the repository: see incremental.Repository.
 func (r remembered) Stamp(name string) (incremental.Stamp, error) {
 	var stat syscall.Stat_t
-	return stamp(&stat, syscall.Stat(r.root+"/"+name, &stat))
-}
-
-func stamp(stat *syscall.Stat_t, err error) (incremental.Stamp, error) {
-	switch {
+	switch err := syscall.Stat(r.root+"/"+name, &stat); {
 	case errors.Is(err, syscall.ENOENT) || errors.Is(err, syscall.ENOTDIR):
 		return incremental.Absent, nil
 	case err != nil:
 		return incremental.Absent, err
 	}
-	return incremental.FromStat(stat), nil
+	return incremental.FromStat(&stat), nil
 }
 
 // Content returns the digest of a file.
@@ -170,17 +182,39 @@ func (r remembered) Listing(name string) (incremental.Digest, error) {
 	return incremental.Names(entries), err
 }
 
-// made looks at the output folder: see incremental.Tree.
-type made string
+// made looks at the output folder: see incremental.Tree. Files are found from the open folder: there are thousands, and their whole
+// paths would take half as long again.
+type made struct {
+	name   string
+	folder *os.File
+	fd     int
+}
+
+// look opens the output folder. One that cannot be opened has no file that can be looked at.
+func look(out string) made {
+	folder, err := os.Open(out)
+	if err != nil {
+		return made{name: out, fd: -1}
+	}
+	return made{name: out, folder: folder, fd: int(folder.Fd())}
+}
+
+func (m made) close() { _ = m.folder.Close() }
 
 // Stamp does not follow links.
 func (m made) Stamp(name string) (incremental.Stamp, error) {
-	var stat syscall.Stat_t
-	return stamp(&stat, syscall.Lstat(string(m)+"/"+name, &stat))
+	var stat unix.Stat_t
+	switch err := unix.Fstatat(m.fd, name, &stat, unix.AT_SYMLINK_NOFOLLOW); {
+	case errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENOTDIR):
+		return incremental.Absent, nil
+	case err != nil:
+		return incremental.Absent, err
+	}
+	return incremental.FromUnix(&stat), nil
 }
 
 // Sum reads a file.
 func (m made) Sum(name string) (uint32, error) {
-	data, err := os.ReadFile(string(m) + "/" + name)
+	data, err := os.ReadFile(m.name + "/" + name)
 	return incremental.Sum(data), err
 }

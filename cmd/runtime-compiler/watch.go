@@ -46,6 +46,7 @@ func watch(cmd *cobra.Command, input *inputFlags, reports *reporting) error {
 	if err := cmp.Or(input.validate(), separate(input.root, reports.out)); err != nil {
 		return err
 	}
+	input.limit()
 	root, err := input.open()
 	if err != nil {
 		return err

@@ -14,7 +14,6 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/lower"
 	"lockstep.dev/lockstep/pkg/compile/object"
 	"lockstep.dev/lockstep/pkg/compile/origin"
-	"lockstep.dev/lockstep/pkg/compile/patch/overlay"
 	"lockstep.dev/lockstep/pkg/compile/plan"
 	"lockstep.dev/lockstep/pkg/compile/proof/accepted"
 	"lockstep.dev/lockstep/pkg/compile/proof/capacity"
@@ -113,6 +112,8 @@ func (a *Again) Tenants(before, after map[string]string, last Last) ([]Unit, boo
 		return nil, false
 	}
 	was, is := a.side(before), a.side(after)
+	defer was.patches.end()
+	defer is.patches.end()
 	if !was.sound || !is.sound || !slices.EqualFunc(was.tenants, is.tenants, equivalent) || !slices.Equal(was.findings, is.findings) {
 		return nil, false
 	}
@@ -139,7 +140,7 @@ type side struct {
 	sound    bool
 	tenants  []*v1alpha1.Tenant
 	plans    []*plan.Cluster
-	patches  map[string]*overlay.Overlay
+	patches  overlays
 	units    []compiled
 	findings []string
 }
@@ -177,7 +178,7 @@ func (a *Again) side(contents map[string]string) *side {
 func (s *side) compile(servers *accepted.Servers) {
 	list := &diag.List{}
 	for _, p := range s.plans {
-		facts := s.runtimes(p, list)
+		facts := s.runtimes(p)
 		for _, t := range p.Tenants {
 			var server *accepted.Server
 			if servers != nil {
@@ -192,32 +193,35 @@ func (s *side) compile(servers *accepted.Servers) {
 }
 
 // runtimes returns the facts of the runtimes that these tenants use.
-func (s *side) runtimes(p *plan.Cluster, list *diag.List) []capacity.Facts {
+func (s *side) runtimes(p *plan.Cluster) []capacity.Facts {
 	var facts []capacity.Facts
 	for _, r := range p.Runtimes {
 		if slices.ContainsFunc(p.Tenants, func(t *plan.Tenant) bool { return slices.Contains(t.Usable, r) }) {
-			facts = append(facts, s.runtime(p, r, list))
+			facts = append(facts, s.runtime(p, r))
 		}
 	}
 	return facts
 }
 
-// runtime compiles a runtime, once.
-func (s *side) runtime(p *plan.Cluster, r *plan.Runtime, list *diag.List) capacity.Facts {
+// runtime returns the facts of a runtime, whose objects are made once. What there is to find about it was found when everything was
+// compiled, and has not changed.
+func (s *side) runtime(p *plan.Cluster, r *plan.Runtime) capacity.Facts {
 	key := p.Name.V + "/" + r.Name.V
 	facts, known := s.of.facts[key]
 	if !known {
 		one := *p
 		one.Runtimes = []*plan.Runtime{r}
-		facts = s.unit(&one, lower.RuntimeFolder, func(own *diag.List) []object.Object { return lower.Runtimes(&one, own) }, nil, list).facts.capacity
+		lowered := func(list *diag.List) []object.Object { return lower.Runtimes(&one, list) }
+		objects, _ := job{cluster: &one, objects: lowered, overlay: s.patches[p.Name.V]}.patched(&diag.List{})
+		facts = capacity.Of(objects)
 		s.of.facts[key] = facts
 	}
 	return facts
 }
 
 func (s *side) unit(p *plan.Cluster, name string, objects func(*diag.List) []object.Object, server *accepted.Server, list *diag.List) compiled {
-	c := job{cluster: p, name: name, objects: objects, overlay: s.patches[p.Name.V], server: server}.compile(nil)
-	for _, d := range c.list.Sorted() {
+	c := job{cluster: p, name: name, own: true, objects: objects, overlay: s.patches[p.Name.V], server: server}.compile(nil)
+	for _, d := range c.list.Since(0) {
 		*list.Errorf(d.Code, d.Span, "") = *d
 	}
 	return c

@@ -197,7 +197,7 @@ func page(t *testing.T, entry diag.Entry) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "<!-- Generated from pkg/compile/diag/entries.go and pkg/compile/%s/%s.txtar by `go test ./pkg/compile -run TestPages -update`. -->\n", examples, entry.Code)
 	fmt.Fprintf(&b, "# %s: %s\n\n", entry.Code, entry.Title)
-	fmt.Fprintf(&b, "Severity: %s. %s %s\n\n", entry.Severity, consequence[entry.Severity], waiving[entry.CanBeWaived()])
+	fmt.Fprintf(&b, "Severity: %s. %s %s\n\n", entry.Severity, consequence[entry.Severity], waiving(entry))
 	fmt.Fprintf(&b, "**Why.** %s\n\n**What to do.** %s\n", entry.Why, entry.Do)
 	if entry.NoExample != "" {
 		if _, err := os.Stat(filepath.Join(examples, string(entry.Code)+".txtar")); err == nil {
@@ -230,9 +230,14 @@ func page(t *testing.T, entry diag.Entry) string {
 	return b.String()
 }
 
-var waiving = map[bool]string{
-	true:  "A [waiver](../waivers.md) in the spec can accept it for a while.",
-	false: "It cannot be waived.",
+func waiving(entry diag.Entry) string {
+	switch {
+	case !entry.CanBeWaived():
+		return "It cannot be waived."
+	case entry.ByCluster():
+		return "A [waiver](../waivers.md) in the spec of the cluster, and in no other, can accept it for a while."
+	}
+	return "A [waiver](../waivers.md) in the spec can accept it for a while."
 }
 
 var consequence = map[diag.Severity]string{

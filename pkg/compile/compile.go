@@ -22,7 +22,7 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/emit"
 	"lockstep.dev/lockstep/pkg/compile/jsonnet"
 	"lockstep.dev/lockstep/pkg/compile/object"
-	"lockstep.dev/lockstep/pkg/compile/patch/overlay"
+	"lockstep.dev/lockstep/pkg/compile/patch/chart"
 	"lockstep.dev/lockstep/pkg/compile/plan"
 	"lockstep.dev/lockstep/pkg/compile/resolve"
 	"lockstep.dev/lockstep/pkg/compile/secret"
@@ -41,11 +41,16 @@ type Options struct {
 	Today string
 	// Jsonnet evaluates specs that are programs; nil makes each of them an error.
 	Jsonnet jsonnet.Evaluator
+	// Charts renders components; nil makes each of them an error.
+	Charts chart.Renderer
 	// Prepare, if there is one, works on a unit before it is handed over, several at one time on the workers. Its error counts as one of
 	// who takes the unit.
 	Prepare func(Unit) error
 	// Progress, if there is one, is told how many units of how many were handed over, after each.
 	Progress func(done, of int)
+
+	// known is what another state of the repository is known to hold.
+	known *decode.Known
 }
 
 // Cluster is what was compiled for one cluster.
@@ -86,18 +91,21 @@ func Compile(root fs.FS, options Options) ([]Cluster, *diag.List) {
 func Stream(root fs.FS, options Options, take func(Unit) error) (*diag.List, error) {
 	list := &diag.List{}
 
-	plans, patches, waivers := planned(root, options, list)
+	p := planAll(root, options, list)
+	// The plans have all that objects need.
+	p.documents = nil
+	defer p.patches.end()
 	if list.Errors() > 0 {
-		waivers.Judge(list, false)
+		p.waivers.Judge(list, false)
 		return list, nil
 	}
 
 	// Lowering and emission, unit by unit; joining finds what units cannot know of each other.
-	jobs := units(root, plans, patches, list)
-	j := joiner{list: list, take: take, prepare: options.Prepare, waivers: waivers}
+	jobs := units(root, options.Charts, p.plans, p.patches, list)
+	j := joiner{list: list, take: take, prepare: options.Prepare, waivers: p.waivers}
 	err := inOrder(options.Workers, len(jobs), func(i int) compiled { return jobs[i].compile(options.Prepare) }, j.counting(len(jobs), options.Progress))
-	waivers.Accept(nil, list.Since(0))
-	waivers.Judge(list, err == nil && options.Cluster == "" && list.Errors() == 0)
+	p.waivers.Accept(nil, list.Since(0))
+	p.waivers.Judge(list, err == nil && options.Cluster == "" && list.Errors() == 0)
 	return list, err
 }
 
@@ -105,21 +113,41 @@ func Stream(root fs.FS, options Options, take func(Unit) error) (*diag.List, err
 // are none if the list holds an error.
 func Plans(root fs.FS, options Options) ([]*plan.Cluster, *diag.List) {
 	list := &diag.List{}
-	plans, _, _ := planned(root, options, list)
+	p := planAll(root, options, list)
+	p.patches.end()
 	if list.Errors() > 0 {
 		return nil, list
 	}
-	return plans, list
+	return p.plans, list
 }
 
-// planned is what comes before objects: the plans of the clusters, judged, the patches that wait for their objects, and the waivers
-// that wait for what is found later.
-func planned(root fs.FS, options Options, list *diag.List) ([]*plan.Cluster, map[string]*overlay.Overlay, *waive.Waivers) {
+// planned is what comes before objects.
+type planned struct {
+	documents []*decode.Document
+	// plans are those of the clusters, judged.
+	plans []*plan.Cluster
+	// patches wait for their objects, waivers for what is found later.
+	patches overlays
+	waivers *waive.Waivers
+}
+
+// planAll reads and plans the repository below root. Whoever asks for it ends its patches.
+func planAll(root fs.FS, options Options, list *diag.List) planned {
+	return planDocuments(root, load(root, options, list), options, list)
+}
+
+// load reads and decodes all specs.
+func load(root fs.FS, options Options, list *diag.List) []*decode.Document {
 	// Bytes, then typed values: from here on nobody sees YAML.
 	files := source.Find(root)
-	documents := decode.Loader{Root: root, Jsonnet: options.Jsonnet, Workers: options.Workers}.Load(files, list)
+	documents := decode.Loader{Root: root, Jsonnet: options.Jsonnet, Workers: options.Workers, Known: options.known}.Load(files, list)
 	// Secrets are looked for in the text itself: those in comments are known to everybody too.
 	secret.Find(files, list)
+	return documents
+}
+
+// planDocuments plans what was loaded; overlays are read below root.
+func planDocuments(root fs.FS, documents []*decode.Document, options Options, list *diag.List) planned {
 	plans, patches := plansOf(root, documents, options, list)
 	waivers := waive.Of(plans, options.Today)
 	for _, p := range plans {
@@ -129,15 +157,15 @@ func planned(root fs.FS, options Options, list *diag.List) ([]*plan.Cluster, map
 		waivers.Accept(p, list.Since(before))
 	}
 	waivers.Accept(nil, list.Since(0))
-	return plans, patches, waivers
+	return planned{documents: documents, plans: plans, patches: patches, waivers: waivers}
 }
 
 // plansOf follows references and plans clusters, and returns the patches that wait for their objects.
-func plansOf(root fs.FS, documents []*decode.Document, options Options, list *diag.List) ([]*plan.Cluster, map[string]*overlay.Overlay) {
+func plansOf(root fs.FS, documents []*decode.Document, options Options, list *diag.List) ([]*plan.Cluster, overlays) {
 	// References are followed before anything is judged, so that each mistake is reported once, where it was made.
 	bundle := resolve.Names(documents, list)
 	// Each cluster may have patches of its own, for specs and for objects.
-	patches := overlays(root, bundle, options.Cluster, list)
+	patches := readOverlays(root, bundle, options, list)
 	// A plan leaves out specs with mistakes, so checks can go on with the sound ones.
 	plans := plan.Clusters(bundle, options.Cluster, list)
 	replan(plans, documents, patches, list)

@@ -27,12 +27,13 @@ import (
 	"lockstep.dev/lockstep/internal/golden"
 	"lockstep.dev/lockstep/pkg/compile"
 	"lockstep.dev/lockstep/pkg/compile/emit"
+	"lockstep.dev/lockstep/pkg/compile/patch/chart/helm"
 )
 
 // compiled compiles files that must be right and returns the output by path.
 func compiled(t *testing.T, root fs.FS) map[string]string {
 	t.Helper()
-	clusters, list := compile.Compile(root, compile.Options{})
+	clusters, list := compile.Compile(root, compile.Options{Charts: helm.Renderer{}})
 	if list.Errors() > 0 {
 		t.Fatalf("does not compile:\n%s", text(t, list))
 	}
@@ -78,7 +79,7 @@ func TestRepository(t *testing.T) {
 
 // TestRepositoryContent says in numbers what the repository offers, so that an accepted golden file cannot lose it.
 func TestRepositoryContent(t *testing.T) {
-	clusters, list := compile.Compile(repository, compile.Options{Cluster: "local"})
+	clusters, list := compile.Compile(repository, compile.Options{Charts: helm.Renderer{}, Cluster: "local"})
 	if list.Errors()+list.Warnings() > 0 || len(clusters) != 1 {
 		t.Fatalf("%d clusters, diagnostics:\n%s", len(clusters), text(t, list))
 	}
@@ -100,7 +101,7 @@ func TestRepositoryContent(t *testing.T) {
 
 // TestKustomize builds the output as `kubectl apply -k` does: every object is there once, namespaces before what is in them.
 func TestKustomize(t *testing.T) {
-	clusters, list := compile.Compile(repository, compile.Options{Cluster: "local"})
+	clusters, list := compile.Compile(repository, compile.Options{Charts: helm.Renderer{}, Cluster: "local"})
 	if list.Errors() > 0 {
 		t.Fatal(text(t, list))
 	}
@@ -222,15 +223,15 @@ func TestOneCluster(t *testing.T) {
 	files := baseFiles(t)
 	other := strings.Replace(string(files["overlays/local/cluster.yaml"].Data), "name: local", "name: other", 1)
 	files["overlays/other/cluster.yaml"] = &fstest.MapFile{Data: []byte(other)}
-	all, _ := compile.Compile(files, compile.Options{})
-	one, list := compile.Compile(files, compile.Options{Cluster: "other"})
+	all, _ := compile.Compile(files, compile.Options{Charts: helm.Renderer{}})
+	one, list := compile.Compile(files, compile.Options{Charts: helm.Renderer{}, Cluster: "other"})
 	if list.Errors() > 0 || len(all) != 2 || len(one) != 1 {
 		t.Fatalf("all: %d, one: %d, %s", len(all), len(one), text(t, list))
 	}
 	if diff := cmp.Diff(map[string][]emit.File{"other": all[1].Files}, map[string][]emit.File{one[0].Name: one[0].Files}); diff != "" {
 		t.Errorf("(-all +one):\n%s", diff)
 	}
-	if _, list := compile.Compile(files, compile.Options{Cluster: "othr"}); !strings.Contains(text(t, list), "did you mean `other`?") {
+	if _, list := compile.Compile(files, compile.Options{Charts: helm.Renderer{}, Cluster: "othr"}); !strings.Contains(text(t, list), "did you mean `other`?") {
 		t.Errorf("an unknown cluster gives no suggestion:\n%s", text(t, list))
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"lockstep.dev/lockstep/pkg/compile"
 	"lockstep.dev/lockstep/pkg/compile/object"
+	"lockstep.dev/lockstep/pkg/compile/patch/chart/helm"
 )
 
 // wired compiles a golden case about GitOps.
@@ -27,7 +28,7 @@ func wired(t *testing.T, name string) compile.Cluster {
 			files[f.Name] = &fstest.MapFile{Data: f.Data}
 		}
 	}
-	clusters, list := compile.Compile(withBase(t, files), compile.Options{})
+	clusters, list := compile.Compile(withBase(t, files), compile.Options{Charts: helm.Renderer{}})
 	if list.Errors() > 0 {
 		t.Fatal(text(t, list))
 	}
@@ -103,14 +104,14 @@ func TestTenantRights(t *testing.T) {
 	t.Run("flux", func(t *testing.T) {
 		c := wired(t, "flux")
 		for tenant, inside := range tenantsOf(c) {
-			rules, _ := at(find(t, c, "ClusterRole", "lockstep-tenant-"+tenant), "rules").([]any)
+			rules, _ := at(find(t, c, "ClusterRole", "lockstep-applier-"+tenant), "rules").([]any)
 			for _, o := range inside {
 				if !allowed(rules, o.ID) {
 					t.Errorf("%s may not be applied: %v", o.ID, rules)
 				}
 			}
 			for _, o := range c.Objects.Sorted() {
-				if o.ID.Kind == "ClusterRoleBinding" && at(o.Root.Value(), "roleRef", "name") == "lockstep-tenant-"+tenant {
+				if o.ID.Kind == "ClusterRoleBinding" && at(o.Root.Value(), "roleRef", "name") == "lockstep-applier-"+tenant {
 					t.Errorf("%s has its rights everywhere", o.ID)
 				}
 			}

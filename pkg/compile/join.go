@@ -54,12 +54,13 @@ func (j *joiner) join(c compiled) error {
 		return c.err
 	}
 	if j.exists == nil || j.cluster != c.unit.Cluster {
-		j.cluster, j.exists, j.entries, j.capacity = c.unit.Cluster, map[object.ID]source.Span{}, nil, nil
+		// Clusters are often of one size.
+		j.cluster, j.exists, j.entries, j.capacity = c.unit.Cluster, make(map[object.ID]source.Span, len(j.exists)), nil, nil
 		j.isolation, j.access = &isolation.Cluster{}, &access.Cluster{}
 		j.began = j.list.Len()
 		j.effects = nil
 	}
-	for _, d := range c.list.Sorted() {
+	for _, d := range c.list.Since(0) {
 		*j.list.Errorf(d.Code, d.Span, "%s", d.Message) = *d
 	}
 	for _, added := range c.facts.identities {
@@ -74,7 +75,10 @@ func (j *joiner) join(c compiled) error {
 		return err
 	}
 	c.job.overlay.Judge(j.effects, j.list)
-	capacity.Prove(c.job.cluster, j.capacity, j.list)
+	removed := j.effects.Removed()
+	j.isolation.Removed(removed)
+	j.access.Removed(removed)
+	capacity.Prove(c.job.cluster, append(j.capacity, capacity.Removed(removed)), j.list)
 	proven := &Proven{Reach: j.isolation.Prove(c.job.cluster, j.list), Rights: j.access.Prove(c.job.cluster, j.list)}
 	j.waivers.Accept(c.job.cluster, j.list.Since(j.began))
 	last := Unit{Cluster: j.cluster, Name: "kustomizations", Files: emit.Kustomizations(j.cluster, j.entries, lower.GitOpsFolder), Proven: proven}
@@ -96,6 +100,6 @@ func (j *joiner) identify(from job, added identity) {
 		j.list.Errorf(diag.ObjectCollision, added.origin, "the chart `%s` renders %s, which exists already", from.component.Chart.V, added.id).
 			Also(taken, "compiled from here").Helpf("rename the object in the chart, or leave it out with values")
 	default:
-		j.list.Errorf(diag.ObjectCollision, added.origin, "%s is compiled twice", added.id).Also(taken, "first for this")
+		j.list.Errorf(diag.ObjectCollision, added.origin, "%s is compiled twice", added.id).Also(taken, "also for this")
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"lockstep.dev/lockstep/pkg/compile"
 	"lockstep.dev/lockstep/pkg/compile/object"
 	"lockstep.dev/lockstep/pkg/compile/origin"
+	"lockstep.dev/lockstep/pkg/compile/patch/chart/helm"
 )
 
 // allClusters compiles the repository's own specs and the corpus of right ones.
@@ -42,7 +43,7 @@ func allClusters(t *testing.T) map[string][]compile.Cluster {
 
 func objectsOf(t *testing.T, root fs.FS) []compile.Cluster {
 	t.Helper()
-	clusters, list := compile.Compile(root, compile.Options{})
+	clusters, list := compile.Compile(root, compile.Options{Charts: helm.Renderer{}})
 	if list.Errors() > 0 {
 		t.Fatalf("does not compile:\n%s", text(t, list))
 	}

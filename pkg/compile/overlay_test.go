@@ -12,6 +12,7 @@ import (
 	"lockstep.dev/lockstep/pkg/compile"
 	"lockstep.dev/lockstep/pkg/compile/object"
 	"lockstep.dev/lockstep/pkg/compile/origin"
+	"lockstep.dev/lockstep/pkg/compile/patch/chart/helm"
 )
 
 // TestPatchedOrigins follows values back: through a patch of a spec and through one of an object, to what each of them overrode. No
@@ -24,9 +25,9 @@ func TestPatchedOrigins(t *testing.T) {
     - {op: add, path: /spec/displayName, value: Sight}
 - target: {kind: ResourceQuota}
   patch: |-
-    - {op: replace, path: /spec/hard/pods, value: "70"}
+    - {op: replace, path: /spec/hard/pods, value: "50"}
 `)}})
-	clusters, list := compile.Compile(files, compile.Options{})
+	clusters, list := compile.Compile(files, compile.Options{Charts: helm.Renderer{}})
 	if list.Len() > 0 {
 		t.Fatal(text(t, list))
 	}
@@ -48,7 +49,7 @@ func TestPatchedOrigins(t *testing.T) {
 	}
 	want := []string{
 		"Namespace vision metadata.annotations.openshift.io/display-name: Sight at overlays/local/kustomization.yaml:5:49",
-		"ResourceQuota vision/lockstep-quota spec.hard.pods: 70 at overlays/local/kustomization.yaml:8:51, " +
+		"ResourceQuota vision/lockstep-quota spec.hard.pods: 50 at overlays/local/kustomization.yaml:8:51, " +
 			"over 60 at overlays/local/kustomization.yaml:4:52, over 40 at tenants/vision.yaml:13:11",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -79,7 +80,7 @@ func TestPatchesOneCluster(t *testing.T) {
 // TestMonitoringMatchesChart holds what is compiled for Prometheus against what our own chart renders: the monitor must select the
 // chart's Service and name one of its ports, the policy must select the pods and name a port of theirs.
 func TestMonitoringMatchesChart(t *testing.T) {
-	clusters, list := compile.Compile(monitored(t), compile.Options{})
+	clusters, list := compile.Compile(monitored(t), compile.Options{Charts: helm.Renderer{}})
 	if list.Errors() > 0 {
 		t.Fatal(text(t, list))
 	}

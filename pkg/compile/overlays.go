@@ -12,13 +12,23 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/resolve"
 )
 
-// overlays reads the kustomizations beside the specs of clusters, by the clusters' names; there is none for most.
-func overlays(root fs.FS, bundle *resolve.Bundle, only string, list *diag.List) map[string]*overlay.Overlay {
-	found := map[string]*overlay.Overlay{}
+// overlays are the overlays of clusters, by their names.
+type overlays map[string]*overlay.Overlay
+
+// end gives back what they needed.
+func (o overlays) end() {
+	for _, own := range o {
+		own.End()
+	}
+}
+
+// readOverlays reads the kustomizations beside the specs of clusters, by the clusters' names; there is none for most.
+func readOverlays(root fs.FS, bundle *resolve.Bundle, options Options, list *diag.List) overlays {
+	found := overlays{}
 	for _, d := range bundle.Clusters.All() {
 		// A cluster that is defined elsewhere, with others, has no folder of its own.
-		if file := d.File.Path; (only == "" || d.Name == only) && strings.HasPrefix(path.Base(file), "cluster.") {
-			if o := overlay.Read(root, path.Dir(file), list); o != nil {
+		if file := d.File.Path; (options.Cluster == "" || d.Name == options.Cluster) && strings.HasPrefix(path.Base(file), "cluster.") {
+			if o := overlay.Read(root, path.Dir(file), options.Jsonnet, list); o != nil {
 				found[d.Name] = o
 			}
 		}
@@ -28,9 +38,9 @@ func overlays(root fs.FS, bundle *resolve.Bundle, only string, list *diag.List) 
 
 // replan replaces the plans of clusters whose overlays patch specs. A mistake that the patch does not touch is found again, and shown
 // once.
-func replan(plans []*plan.Cluster, documents []*decode.Document, overlays map[string]*overlay.Overlay, list *diag.List) {
+func replan(plans []*plan.Cluster, documents []*decode.Document, patches overlays, list *diag.List) {
 	for i, p := range plans {
-		own := overlays[p.Name.V]
+		own := patches[p.Name.V]
 		if !own.PatchesSpecs() {
 			continue
 		}

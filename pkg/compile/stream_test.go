@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"lockstep.dev/lockstep/pkg/compile"
+	"lockstep.dev/lockstep/pkg/compile/patch/chart/helm"
 )
 
 // TestWorkers: however many work at one time, the units are the same, in the same order.
@@ -15,7 +16,7 @@ func TestWorkers(t *testing.T) {
 	files := manyFiles(t)
 	units := func(workers int) (names []string, contents map[string]string) {
 		contents = map[string]string{}
-		list, err := compile.Stream(files, compile.Options{Workers: workers}, func(u compile.Unit) error {
+		list, err := compile.Stream(files, compile.Options{Charts: helm.Renderer{}, Workers: workers}, func(u compile.Unit) error {
 			names = append(names, u.Cluster+"/"+u.Name)
 			for _, file := range u.Files {
 				contents[file.Path] = string(file.Data)
@@ -44,7 +45,7 @@ func TestRefused(t *testing.T) {
 	full := errors.New("disk is full")
 	for _, workers := range []int{1, 4} {
 		taken := 0
-		_, err := compile.Stream(manyFiles(t), compile.Options{Workers: workers}, func(compile.Unit) error {
+		_, err := compile.Stream(manyFiles(t), compile.Options{Charts: helm.Renderer{}, Workers: workers}, func(compile.Unit) error {
 			if taken++; taken == 3 {
 				return full
 			}
@@ -58,9 +59,9 @@ func TestRefused(t *testing.T) {
 
 // TestUnitsInOneCluster: what Compile keeps is what Stream hands over.
 func TestUnitsInOneCluster(t *testing.T) {
-	clusters, _ := compile.Compile(repository, compile.Options{Workers: 3})
+	clusters, _ := compile.Compile(repository, compile.Options{Charts: helm.Renderer{}, Workers: 3})
 	objects, files := 0, 0
-	if _, err := compile.Stream(repository, compile.Options{}, func(u compile.Unit) error {
+	if _, err := compile.Stream(repository, compile.Options{Charts: helm.Renderer{}}, func(u compile.Unit) error {
 		objects, files = objects+len(u.Objects), files+len(u.Files)
 		return nil
 	}); err != nil {
@@ -82,6 +83,7 @@ func TestPrepare(t *testing.T) {
 		var mu sync.Mutex
 		prepared, last := map[string]bool{}, 0
 		options := compile.Options{
+			Charts:  helm.Renderer{},
 			Workers: workers,
 			Prepare: func(u compile.Unit) error {
 				mu.Lock()

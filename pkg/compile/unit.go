@@ -9,11 +9,13 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/lower"
 	"lockstep.dev/lockstep/pkg/compile/object"
 	"lockstep.dev/lockstep/pkg/compile/patch"
+	"lockstep.dev/lockstep/pkg/compile/patch/chart"
 	"lockstep.dev/lockstep/pkg/compile/patch/overlay"
 	"lockstep.dev/lockstep/pkg/compile/plan"
 	"lockstep.dev/lockstep/pkg/compile/proof/accepted"
 	"lockstep.dev/lockstep/pkg/compile/proof/access"
 	"lockstep.dev/lockstep/pkg/compile/proof/capacity"
+	"lockstep.dev/lockstep/pkg/compile/proof/enforced"
 	"lockstep.dev/lockstep/pkg/compile/proof/isolation"
 	"lockstep.dev/lockstep/pkg/compile/proof/portable"
 	"lockstep.dev/lockstep/pkg/compile/source"
@@ -43,9 +45,13 @@ type Proven struct {
 type job struct {
 	cluster *plan.Cluster
 	name    string
+	// tenant is whom the objects are for; nil for those of all.
+	tenant *plan.Tenant
 	// component says that the objects come from a chart, whose author did not see ours.
 	component *plan.Component
-	objects   func(*diag.List) []object.Object
+	// own says that the objects are lowered from specs.
+	own     bool
+	objects func(*diag.List) []object.Object
 	// overlay is what changes the cluster's objects, nil for nothing.
 	overlay *overlay.Overlay
 	// server is what must accept the objects.
@@ -82,27 +88,27 @@ type identity struct {
 
 // units returns the jobs of all clusters. Components come after our own objects, so that a collision is the component's mistake;
 // they are rendered here, each distinct one once, and are few.
-func units(root fs.FS, plans []*plan.Cluster, overlays map[string]*overlay.Overlay, list *diag.List) []job {
-	components := patch.NewComponents(root)
+func units(root fs.FS, renderer chart.Renderer, plans []*plan.Cluster, patches overlays, list *diag.List) []job {
+	components := patch.Render(root, renderer, plans, list)
 	var servers accepted.Servers
 	var jobs []job
 	for _, p := range plans {
 		first := len(jobs)
 		jobs = append(jobs,
-			job{cluster: p, name: lower.PlatformFolder, objects: func(*diag.List) []object.Object { return lower.Platform(p) }},
-			job{cluster: p, name: lower.RuntimeFolder, objects: func(own *diag.List) []object.Object { return lower.Runtimes(p, own) }})
+			job{cluster: p, name: lower.PlatformFolder, own: true, objects: func(*diag.List) []object.Object { return lower.Platform(p) }},
+			job{cluster: p, name: lower.RuntimeFolder, own: true, objects: func(own *diag.List) []object.Object { return lower.Runtimes(p, own) }})
 		for _, t := range p.Tenants {
-			jobs = append(jobs, job{cluster: p, name: lower.TenantFolder + "/" + t.Name.V, objects: func(own *diag.List) []object.Object { return lower.Tenant(p, t, own) }})
+			jobs = append(jobs, job{cluster: p, name: lower.TenantFolder + "/" + t.Name.V, own: true, tenant: t, objects: func(own *diag.List) []object.Object { return lower.Tenant(p, t, own) }})
 		}
 		for i := range p.Components {
 			component := &p.Components[i]
-			rendered := components.Render(p, component, list)
+			rendered := components.Of(p, component)
 			jobs = append(jobs, job{
 				cluster: p, name: lower.PlatformFolder + "/" + component.Release.V, component: component,
 				objects: func(*diag.List) []object.Object { return rendered },
 			})
 		}
-		own := overlays[p.Name.V]
+		own := patches[p.Name.V]
 		if added := own.Resources(); len(added) > 0 {
 			jobs = append(jobs, job{
 				cluster: p, name: lower.PlatformFolder + "/" + overlay.ResourceFile, objects: func(*diag.List) []object.Object { return slices.Clone(added) },
@@ -117,10 +123,23 @@ func units(root fs.FS, plans []*plan.Cluster, overlays map[string]*overlay.Overl
 	return jobs
 }
 
+// patched returns the objects as the overlay leaves them, and what it did.
+func (j job) patched(list *diag.List) ([]object.Object, overlay.Effects) {
+	lowered := j.objects(list)
+	if j.overlay == nil {
+		return lowered, nil
+	}
+	objects, effects := j.overlay.Apply(slices.Clone(lowered), list)
+	if j.own {
+		enforced.Prove(j.cluster, lowered, objects, effects.Removed(), list)
+	}
+	return objects, effects
+}
+
 // compile lowers and encodes a unit, and prepares it. It depends on nothing but the job.
 func (j job) compile(prepare func(Unit) error) compiled {
 	list := &diag.List{}
-	objects, effects := j.overlay.Apply(j.objects(list), list)
+	objects, effects := j.patched(list)
 	j.server.Prove(objects, list)
 	if !j.cluster.Bundled.V {
 		portable.Prove(objects, list)

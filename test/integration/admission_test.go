@@ -22,6 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
 	"lockstep.dev/lockstep/pkg/compile"
+	"lockstep.dev/lockstep/pkg/compile/patch/chart/helm"
 )
 
 // admissionSpecs are a cluster that queues, with two tenants: cameras has a queue, a runtime of its own and pins memory.
@@ -93,6 +94,7 @@ spec:
   namespaces: [microphones]
   clusters: [admission]
   quota: {cpu: 80, memory: 64Gi, pods: 40, jobs: 20}
+  queue: {shares: [{profile: cpu, nodes: 4}]}
 `
 
 // admissionKinds are what this test needs of all that is compiled: no CRDs of other projects.
@@ -305,9 +307,18 @@ func took(ctx context.Context, c client.Client, trainJob string) time.Duration {
 // install compiles specs and applies what admission needs of them.
 func install(ctx context.Context, specs string) {
 	GinkgoHelper()
-	clusters, list := compile.Compile(fstest.MapFS{
-		"overlays/admission/cluster.yaml": {Data: []byte(specs)},
-	}, compile.Options{})
+	files := fstest.MapFS{}
+	for i, document := range strings.Split(specs, "---\n") {
+		name := fmt.Sprintf("catalog/%d.yaml", i)
+		switch {
+		case strings.Contains(document, "\nkind: Tenant\n"):
+			name = fmt.Sprintf("tenants/%d.yaml", i)
+		case strings.Contains(document, "\nkind: Cluster\n"):
+			name = "overlays/admission/cluster.yaml"
+		}
+		files[name] = &fstest.MapFile{Data: []byte(document)}
+	}
+	clusters, list := compile.Compile(files, compile.Options{Charts: helm.Renderer{}})
 	var problems []string
 	for _, d := range list.Sorted() {
 		problems = append(problems, d.Message)

@@ -47,6 +47,7 @@ func Rules() []Rule {
 		fewVersions,
 		trainerReadsAlike,
 		variablesNotReserved,
+		pathsHaveReasons,
 		imagesHaveDigests,
 		// The tenants.
 		namespacesNotReserved,
@@ -60,6 +61,7 @@ func Rules() []Rule {
 		pinnedMemoryIsRestricted,
 		ingressFromOwnPlatform,
 		egressWithoutMetadata,
+		rangesAreKnown,
 		networkEncrypts,
 		storesReachable,
 		variablesHoldNoSecrets,
@@ -71,6 +73,7 @@ func Rules() []Rule {
 		sharesHaveMachines,
 		sharesInOrder,
 		profilesDiffer,
+		tenantsQueue,
 		tenantsInKnownCohorts,
 		queuesAdmitRuntimes,
 		queuesHaveEffect,

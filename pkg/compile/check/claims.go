@@ -57,7 +57,7 @@ func claimOnce(claim, before *plan.Claim, list *diag.List) {
 	for _, namespace := range claim.Namespaces {
 		if before.In(namespace.V) {
 			list.Errorf(diag.ClaimTwice, claim.Name.At, "the claim `%s` is there twice in the namespace `%s`", claim.Name.V, namespace.V).
-				Also(before.Name.At, "first here").Helpf("choose another name, or give them different `namespaces`")
+				Also(before.Name.At, "also here").Helpf("choose another name, or give them different `namespaces`")
 			return
 		}
 	}

@@ -14,7 +14,7 @@ func cohortsMakeSense(c *plan.Cluster, list *diag.List) {
 	for i, cohort := range c.Queueing.Cohorts {
 		if i > 0 && c.Queueing.Cohorts[i-1].Name.V == cohort.Name.V {
 			list.Errorf(diag.CohortTwice, cohort.Name.At, "the cohort `%s` is there twice", cohort.Name.V).
-				Also(c.Queueing.Cohorts[i-1].Name.At, "first here").Helpf("put their shares into one")
+				Also(c.Queueing.Cohorts[i-1].Name.At, "also here").Helpf("put their shares into one")
 			continue
 		}
 		knownCohort(c, cohort.Parent, list)

@@ -12,7 +12,7 @@ func oneDefaultRuntime(c *plan.Cluster, list *diag.List) {
 		for _, r := range t.Usable {
 			if r.Default.V && standard != nil {
 				list.Errorf(diag.TwoDefaults, r.Default.At, "`%s` and `%s` are both the default runtime of the tenant `%s` on the cluster `%s`", standard.Name.V, r.Name.V, t.Name.V, c.Name.V).
-					Also(standard.Default.At, "first here").Helpf("keep `default` in one of them, or let them admit different tenants")
+					Also(standard.Default.At, "also here").Helpf("keep `default` in one of them, or let them admit different tenants")
 			}
 			if r.Default.V {
 				standard = r

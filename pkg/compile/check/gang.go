@@ -16,11 +16,11 @@ func topologyLevelsDiffer(c *plan.Cluster, list *diag.List) {
 			for j := range i {
 				a, b := &p.Topology[j], &p.Topology[i]
 				if a.Name.V == b.Name.V {
-					list.Errorf(diag.TopologyLevelTwice, b.Name.At, "the level `%s` is there twice", b.Name.V).Also(a.Name.At, "first here").
+					list.Errorf(diag.TopologyLevelTwice, b.Name.At, "the level `%s` is there twice", b.Name.V).Also(a.Name.At, "also here").
 						Helpf("rename or remove one")
 				}
 				if a.NodeLabel.V == b.NodeLabel.V {
-					list.Errorf(diag.TopologyLevelTwice, b.NodeLabel.At, "two levels have the label `%s`", b.NodeLabel.V).Also(a.NodeLabel.At, "first here").
+					list.Errorf(diag.TopologyLevelTwice, b.NodeLabel.At, "two levels have the label `%s`", b.NodeLabel.V).Also(a.NodeLabel.At, "also here").
 						Helpf("each level has a label whose value tells its groups apart")
 				}
 			}

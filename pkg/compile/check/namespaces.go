@@ -31,6 +31,10 @@ func namespacesNotReserved(c *plan.Cluster, list *diag.List) {
 				list.Errorf(diag.NamespaceTaken, namespace.At, "the namespace `%s` is that of %s", namespace.V, operators[namespace.V]).
 					Notef("who may open a shell there has the rights of its controllers, in the whole cluster").
 					Helpf("choose another name")
+			case reservedBy(c, namespace.V) != nil:
+				by := reservedBy(c, namespace.V)
+				list.Errorf(diag.ReservedName, namespace.At, "the namespace `%s` is reserved on the cluster `%s`", namespace.V, c.Name.V).
+					Also(by.At, "`%s` is reserved here", by.V).Helpf("choose another name")
 			case namespace.V == c.DNS.Namespace.V:
 				list.Errorf(diag.NamespaceTaken, namespace.At, "the namespace `%s` is that of the cluster's DNS", namespace.V).
 					Also(c.DNS.Namespace.At, "named here").Helpf("choose another name")
@@ -45,6 +49,17 @@ func notReserved(namespace plan.Value[string], list *diag.List) {
 			Notef("reserved are `default`, `openshift` and all that begin with `kube-` or `openshift-`").
 			Helpf("choose another name")
 	}
+}
+
+// reservedBy returns the entry by which a cluster keeps a name from tenants, or nil.
+func reservedBy(c *plan.Cluster, name string) *plan.Value[string] {
+	for i := range c.Reserved {
+		beginning, open := strings.CutSuffix(c.Reserved[i].V, "*")
+		if beginning == name || open && strings.HasPrefix(name, beginning) {
+			return &c.Reserved[i]
+		}
+	}
+	return nil
 }
 
 func reservedNamespace(name string) bool {

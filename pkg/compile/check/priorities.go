@@ -21,12 +21,12 @@ func prioritiesDiffer(c *plan.Cluster, list *diag.List) {
 				Notef("names that begin with `system-` are Kubernetes' own").Helpf("choose another name")
 		}
 		if i > 0 && c.Priorities[i-1].Name.V == p.Name.V {
-			list.Errorf(diag.PriorityTwice, p.Name.At, "the priority `%s` is there twice", p.Name.V).Also(c.Priorities[i-1].Name.At, "first here").
+			list.Errorf(diag.PriorityTwice, p.Name.At, "the priority `%s` is there twice", p.Name.V).Also(c.Priorities[i-1].Name.At, "also here").
 				Helpf("rename or remove one")
 		}
 		if p.Default.V && standard != nil {
 			list.Errorf(diag.PriorityTwice, p.Default.At, "`%s` and `%s` are both the default priority", standard.Name.V, p.Name.V).
-				Also(standard.Default.At, "first here").Helpf("keep `default` in one of them")
+				Also(standard.Default.At, "also here").Helpf("keep `default` in one of them")
 		}
 		if p.Default.V {
 			standard = p

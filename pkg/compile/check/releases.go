@@ -18,7 +18,7 @@ func releasesDiffer(c *plan.Cluster, list *diag.List) {
 				Helpf("choose another `release`")
 		case i > 0 && c.Components[i-1].Release.V == name.V:
 			list.Errorf(diag.ReleaseTaken, name.At, "two components have the release name `%s`", name.V).
-				Also(c.Components[i-1].Release.At, "first here").Helpf("choose another `release`")
+				Also(c.Components[i-1].Release.At, "also here").Helpf("choose another `release`")
 		}
 	}
 }

@@ -72,7 +72,7 @@ func sharesOnce(shares []plan.Share, list *diag.List) {
 	for i := 1; i < len(shares); i++ {
 		if shares[i].Profile == shares[i-1].Profile {
 			list.Errorf(diag.ShareTwice, shares[i].ProfileName.At, "there are two shares of the profile `%s`", shares[i].Profile.Name).
-				Also(shares[i-1].ProfileName.At, "first here").Helpf("add their nodes up in one")
+				Also(shares[i-1].ProfileName.At, "also here").Helpf("add their nodes up in one")
 		}
 	}
 }

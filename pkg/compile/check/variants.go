@@ -48,7 +48,7 @@ func variantsHaveOwnNames(c *plan.Cluster, list *diag.List) {
 				}
 			}
 			if i > 0 && t.Variants[i-1].Runtime.Name.V == name.V {
-				list.Errorf(diag.VariantName, name.At, "the tenant has two variants `%s`", name.V).Also(t.Variants[i-1].Runtime.Name.At, "first here").
+				list.Errorf(diag.VariantName, name.At, "the tenant has two variants `%s`", name.V).Also(t.Variants[i-1].Runtime.Name.At, "also here").
 					Helpf("rename or remove one")
 			}
 		}

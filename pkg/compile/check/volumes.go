@@ -70,7 +70,7 @@ func reservedVolume(v *plan.Volume, list *diag.List) {
 
 func twice(what string, a, b plan.Value[string], list *diag.List) {
 	if a.V == b.V {
-		list.Errorf(diag.VolumeTaken, b.At, "two volumes have the %s `%s`", what, b.V).Also(a.At, "first here").Helpf("choose another %s", what)
+		list.Errorf(diag.VolumeTaken, b.At, "two volumes have the %s `%s`", what, b.V).Also(a.At, "also here").Helpf("choose another %s", what)
 	}
 }
 

@@ -18,6 +18,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"unicode"
 	"unicode/utf8"
 
 	"lockstep.dev/lockstep/pkg/compile/decode/syntax"
@@ -39,6 +40,8 @@ type Loader struct {
 	Jsonnet jsonnet.Evaluator
 	// Workers is how many files are read at a time; less than 1 means 1. It does not change the result.
 	Workers int
+	// Known, if there is one, is asked for what YAML files gave before, and told what they give now.
+	Known *Known
 }
 
 // Load reads and decodes files that source.Find returned. The documents have the order of the files.
@@ -61,7 +64,7 @@ func (l Loader) load(files []*source.File, read func(*source.File), list *diag.L
 		for i := next.Add(1) - 1; i < int64(len(files)); i = next.Add(1) - 1 {
 			read(files[i])
 			if files[i].Language() == source.YAML {
-				w.yaml(files[i], &batches[i])
+				l.yaml(&w, files[i], &batches[i])
 			} else {
 				readable(files[i], &batches[i].list)
 			}
@@ -90,6 +93,16 @@ func join(list, from *diag.List) {
 	for _, d := range from.Sorted() {
 		*list.Errorf(d.Code, d.Span, "") = *d
 	}
+}
+
+// yaml decodes a file that is not known yet. What an imported file gives depends on others, so that only YAML is remembered.
+func (l Loader) yaml(w *worker, file *source.File, b *batch) {
+	if gave, found := l.Known.of(file); found {
+		*b = gave
+		return
+	}
+	w.yaml(file, b)
+	l.Known.keep(file, *b)
 }
 
 // worker is what files read one after the other share.
@@ -193,7 +206,7 @@ func readable(file *source.File, list *diag.List) bool {
 			Helpf("spec files end in `.yaml`, `.yml` or `.jsonnet`, and a cluster is in `cluster.yaml` or `cluster.jsonnet`, all in small letters")
 		return false
 	case file.Err != nil:
-		list.Errorf(diag.UnreadableFile, source.Whole(file), "cannot read the file: %v", file.Err)
+		list.Errorf(diag.UnreadableFile, source.Whole(file), "cannot read the file: %v", source.Reason(file.Err))
 		return false
 	case !utf8.Valid(file.Data):
 		list.Errorf(diag.UnreadableFile, firstBadByte(file), "the file is not UTF-8").
@@ -227,6 +240,26 @@ func reportSyntax(file *source.File, wrong *syntax.Error, list *diag.List) {
 	if strings.Contains(line[:len(line)-len(strings.TrimLeft(line, " \t"))], "\t") {
 		report.Helpf("indent with spaces: YAML does not allow tabs there")
 	}
+	if number, column, r := strangeSpace(file, wrong.At.Line); r != 0 {
+		report.Helpf("line %d has the character %U at column %d, which looks like a space and is none: write a space", number, r, column)
+	}
+	if strings.Contains(wrong.Message, "unknown anchor") {
+		report.Helpf("an anchor is known behind its `&`, in the same document; write the values out instead")
+	}
+}
+
+// strangeSpace finds the first character up to a line that people see as a space, or not at all, and YAML reads as a letter: they come
+// with text that is copied from web pages.
+func strangeSpace(file *source.File, last int) (number, column int, r rune) {
+	for number := 1; number <= last; number++ {
+		column := 0
+		for _, r := range file.Line(number) {
+			if column++; r > unicode.MaxASCII && (unicode.Is(unicode.Zs, r) || r == '\u200b' || r == '\u2060') {
+				return number, column, r
+			}
+		}
+	}
+	return 0, 0, 0
 }
 
 // reportProgram reports why Jsonnet gave no value, where it says so.

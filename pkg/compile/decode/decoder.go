@@ -341,8 +341,9 @@ func (d *decoder) stringMap(node *syntax.Node, t target) {
 	for _, key := range keys {
 		if key.Value == "" {
 			d.errorf(diag.BadFormat, key.At, "a key of `%s` must not be empty", t.name)
+		} else {
+			d.checkText(key.At, key.Value, target{name: t.name, rule: t.rule.key})
 		}
-		d.checkText(key.At, key.Value, target{name: t.name, rule: t.rule.key})
 		value := reflect.New(kind.Elem()).Elem()
 		remembered := len(d.places)
 		d.decode(key.Next, target{value: value, name: key.Value, key: key.At, rule: t.rule.entry})

@@ -2,6 +2,8 @@ package decode
 
 import (
 	"reflect"
+	"slices"
+	"strings"
 
 	"lockstep.dev/lockstep/api/v1alpha1"
 	"lockstep.dev/lockstep/pkg/compile/decode/syntax"
@@ -25,16 +27,22 @@ type Document struct {
 	changes []*origin.Origin
 }
 
-// kinds holds the constructor of each kind, in the order in which messages name them.
+// kinds holds the constructor of each kind, in the order in which messages name them, and where its specs are. Who may change a folder
+// is decided folder by folder (CODEOWNERS): a team that may write in tenants/ must not make clusters, machines or runtimes.
 var kinds = []struct {
 	name string
 	make func() any
+	// folder holds the specs of the kind, place is where they are by convention.
+	folder, place string
 }{
-	{v1alpha1.HardwareProfileKind, func() any { return &v1alpha1.HardwareProfile{} }},
-	{v1alpha1.MPIRuntimeKind, func() any { return &v1alpha1.MPIRuntime{} }},
-	{v1alpha1.TenantKind, func() any { return &v1alpha1.Tenant{} }},
-	{v1alpha1.ClusterKind, func() any { return &v1alpha1.Cluster{} }},
+	{v1alpha1.HardwareProfileKind, func() any { return &v1alpha1.HardwareProfile{} }, "catalog/", "catalog/profiles/"},
+	{v1alpha1.MPIRuntimeKind, func() any { return &v1alpha1.MPIRuntime{} }, "catalog/", "catalog/runtimes/"},
+	{v1alpha1.TenantKind, func() any { return &v1alpha1.Tenant{} }, "tenants/", "tenants/"},
+	{v1alpha1.ClusterKind, func() any { return &v1alpha1.Cluster{} }, "overlays/", "overlays/<name>/cluster.yaml"},
 }
+
+// folders are those in which specs are looked for.
+var folders = []string{"catalog/", "tenants/", "overlays/"}
 
 // TypeOf returns the Go type of a kind, or nil if there is no such kind.
 func TypeOf(kind string) reflect.Type {
@@ -92,10 +100,23 @@ func (d *decoder) newSpec(node *syntax.Node) any {
 	}
 	for _, known := range kinds {
 		if known.name == kind.Value {
+			d.inFolder(kind, known.folder, known.place)
 			return known.make()
 		}
 	}
 	d.errorf(diag.UnknownKind, kind.At, "unknown kind `%s`: allowed are %s", kind.Value, oneOf(kindNames())).
 		Suggest(kind.Value, kindNames())
 	return nil
+}
+
+// inFolder reports a kind in the folder of another. The document is read on, so that its other mistakes are told as well, and names
+// that lead to it are found; nothing is compiled from it.
+func (d *decoder) inFolder(kind *syntax.Node, folder, place string) {
+	top, _, below := strings.Cut(d.file.Path, "/")
+	if top += "/"; !below || top == folder || !slices.Contains(folders, top) {
+		return
+	}
+	d.errorf(diag.KindElsewhere, kind.At, "`%s` does not belong into `%s`", kind.Value, top).
+		Notef("whoever may change that folder decides about the kind of specs that it is for, and about no other").
+		Helpf("move it to `%s`", place)
 }

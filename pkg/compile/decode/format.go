@@ -17,7 +17,7 @@ var formats = map[string]struct {
 	valid   func(string) bool
 	allowed string
 }{
-	"code":         {code, "the code of a diagnostic such as `LS0401`"},
+	"code":         {code, "the code of a diagnostic such as `LS4009`"},
 	"date":         {date, "a day such as `2027-03-31`"},
 	"device":       {device, "the name of an adapter such as `mlx5_0` or `mlx5_0:1`"},
 	"duration":     {duration, "a length of time such as `90s`, `15m` or `72h`, longer than nothing"},
@@ -25,8 +25,14 @@ var formats = map[string]struct {
 	"https-url":    {httpsURL, "a URL such as `https://s3.example.com`, without credentials, query and fragment"},
 	"image-prefix": {imagePrefix, "the beginning of an image reference up to a `/`, such as `registry.example.com/team`"},
 	"mount-path":   {mountPath, "an absolute path below `/`, such as `/data`, without `..` and `:`"},
-	"network":      {network, "a Multus network as `namespace/name`"},
-	"sha256":       {sha256, "a digest: `sha256:` and 64 of 0-9 and a-f"},
+	"namespace-pattern": {
+		func(s string) bool {
+			return dnsLabel(s) || len(s) > 1 && strings.HasSuffix(s, "*") && dnsLabel(s[:len(s)-1]+"x")
+		},
+		"the name of a namespace, or the beginning of names with `*` behind it, such as `gpu-*`",
+	},
+	"network": {network, "a Multus network as `namespace/name`"},
+	"sha256":  {sha256, "a digest: `sha256:` and 64 of 0-9 and a-f"},
 	"dns-name": {
 		func(s string) bool { return dnsLabel(s) || len(validation.IsDNS1123Subdomain(s)) == 0 },
 		"at most 253 of a-z, 0-9, `-` and `.`, each part beginning and ending with a letter or digit",

@@ -115,6 +115,17 @@ func (d *Document) Entry(field any, name string) (key, value source.Span) {
 	return source.Span{}, source.Span{}
 }
 
+// Below returns the spans of all keys and values below a field that holds anything, in their order.
+func (d *Document) Below(field any) []source.Span {
+	var spans []source.Span
+	for _, e := range d.entries {
+		if e.field == field {
+			spans = append(spans, d.span(e.key), d.span(e.value))
+		}
+	}
+	return spans
+}
+
 func (d *Document) span(p syntax.Place) source.Span {
 	if p.Line == 0 {
 		return source.Span{}

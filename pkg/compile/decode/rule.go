@@ -123,6 +123,11 @@ var mapFormats = map[string]struct{ key, value string }{
 
 func (r *rule) allows(word string) bool { return len(r.enum) == 0 || slices.Contains(r.enum, word) }
 
+// takesNothing says whether the empty string is a value that the rule allows, as the published schemas have it.
+func (r *rule) takesNothing() bool {
+	return r.allows("") && (r.format == "" || formats[r.format].valid(""))
+}
+
 func (r *rule) bounds() string {
 	if r.most == "" {
 		return "at least " + r.least + " is allowed"

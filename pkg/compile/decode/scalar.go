@@ -45,9 +45,12 @@ func (d *decoder) text(node *syntax.Node, t target) {
 
 func (d *decoder) checkText(at syntax.Place, text string, t target) {
 	switch {
-	case text == "" && !t.rule.required:
+	case text == "" && !t.rule.required && t.rule.takesNothing():
 	case text == "":
-		d.errorf(diag.BadFormat, at, "`%s` must not be empty", t.name)
+		report := d.errorf(diag.BadFormat, at, "`%s` must not be empty", t.name)
+		if !t.rule.required {
+			report.Helpf("leave the key out")
+		}
 	case !t.rule.allows(text):
 		d.errorf(diag.NotAllowed, at, "`%s` is not allowed for `%s`: allowed are %s", text, t.name, oneOf(t.rule.enum)).
 			Suggest(text, t.rule.enum)
@@ -139,11 +142,43 @@ func (d *decoder) quantity(node *syntax.Node, t target) {
 		value, err = resource.ParseQuantity(node.Value)
 	}
 	if err != nil {
-		d.errorf(diag.BadFormat, node.At, "`%s` in `%s` is not an amount such as `500m`, `2` or `16Gi`", node.Value, t.name)
+		report := d.errorf(diag.BadFormat, node.At, "`%s` in `%s` is not an amount such as `500m`, `2` or `16Gi`", node.Value, t.name)
+		if meant := meantAmount(node.Value); meant != "" {
+			report.Meant(node.Value, meant)
+		}
 		return
 	}
 	*in[resource.Quantity](t.value) = value
 	d.checkNumber(node, &value, t)
+}
+
+// meantAmount is the amount that somebody means who writes 16GB, 16 GiB, 16gi or 16,5Gi, or "".
+func meantAmount(text string) string {
+	if whole, part, found := strings.Cut(text, ","); found && leadingDigits(part) < 3 {
+		text = whole + "." + part // not a thousand
+	}
+	digits := strings.TrimRight(text, " kmgtpeibKMGTPEIB")
+	unit := strings.ToLower(strings.TrimSpace(text[len(digits):]))
+	if digits == "" || unit == "" || strings.Count(digits, ".") > 1 {
+		return ""
+	}
+	prefix := strings.ToUpper(unit[:1])
+	switch unit[1:] {
+	case "b", "":
+		if prefix == "K" {
+			prefix = "k"
+		}
+	case "i", "ib":
+		prefix += "i"
+	default:
+		return ""
+	}
+	if meant := digits + prefix; isAmount(meant) {
+		if _, err := resource.ParseQuantity(meant); err == nil {
+			return meant
+		}
+	}
+	return ""
 }
 
 // isAmount bounds what ParseQuantity gets, because a huge exponent would make it compute for minutes: a sign, up to 18 digits, up to
@@ -212,6 +247,19 @@ func (d *decoder) freeForm(node *syntax.Node, t target) {
 	t.value.Set(reflect.ValueOf(d.plain(node)))
 	for _, key := range d.keysOnce(node) {
 		d.rememberEntry(t, key)
+		d.rememberBelow(t, key.Next)
+	}
+}
+
+// rememberBelow notes the places of what a value of a free form holds; such entries have no name.
+func (d *decoder) rememberBelow(t target, node *syntax.Node) {
+	if node.Kind != syntax.Mapping && node.Kind != syntax.Sequence {
+		return
+	}
+	field := t.value.Addr().Interface()
+	for child := node.First; child != nil; child = child.Next {
+		d.entries = append(d.entries, entryPlace{field: field, key: child.At, value: child.At})
+		d.rememberBelow(t, child)
 	}
 }
 

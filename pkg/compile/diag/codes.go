@@ -59,6 +59,9 @@ const (
 
 	// RepeatedItem is a value that is in a list twice.
 	RepeatedItem Code = "LS2010"
+
+	// KindElsewhere is a spec in the folder of another kind, whose owners do not decide about it.
+	KindElsewhere Code = "LS2011"
 )
 
 // Names.
@@ -135,6 +138,9 @@ const (
 	// MetadataReachable is egress to a range with the metadata service of clouds, which hands out the credentials of the machine.
 	// It is a warning.
 	MetadataReachable Code = "LS4020"
+
+	// VariableHidesImage is a search path that takes the place of that of the image, without a reason. It is a warning.
+	VariableHidesImage Code = "LS4021"
 )
 
 // Machines, runtimes and images.
@@ -297,6 +303,9 @@ const (
 
 	// EngineSettingIgnored is a setting of GitOps that the engine does not look at. It is a warning.
 	EngineSettingIgnored Code = "LS4131"
+
+	// TenantWithoutQueue is a tenant without a queue on a cluster that queues.
+	TenantWithoutQueue Code = "LS4132"
 )
 
 // Components and objects.
@@ -393,8 +402,15 @@ const (
 	// QueueUnreachable is a queue, flavor, topology or cohort that is not there or not connected: jobs would wait for ever.
 	QueueUnreachable Code = "LS7011"
 
-	// Unfaithful is a queue, flavor, limit or priority that does not say what its spec says.
+	// Unfaithful is a queue, flavor, quota, limit or priority that does not say what its spec says.
 	Unfaithful Code = "LS7012"
+
+	// EnforcementWeakened is a patch that removes or changes what the cluster refuses by: admission policies, their bindings, constraints,
+	// labels and annotations of namespaces.
+	EnforcementWeakened Code = "LS7013"
+
+	// PodsRefused is a runtime whose pods the namespaces of a tenant that uses it do not admit.
+	PodsRefused Code = "LS7014"
 )
 
 // Proofs of isolation and access: what the compiled policies and roles say together.
@@ -447,6 +463,12 @@ const (
 	// AggregatesTooMuch is a role that adds to the platform's own roles what people of tenants must not have.
 	AggregatesTooMuch Code = "LS7046"
 
+	// OutsiderPowerful is a right that leads into every tenant's namespaces and is given to somebody who belongs to no tenant.
+	OutsiderPowerful Code = "LS7047"
+
+	// ComponentPowerful is a component whose account could take over the cluster. It is a warning.
+	ComponentPowerful Code = "LS7048"
+
 	// Refused is an object that the API server of the cluster's version would refuse.
 	Refused Code = "LS7060"
 
@@ -464,6 +486,10 @@ const (
 const (
 	// LimitsNotEnforced is a Kubernetes version without the policies that refuse TrainJobs above the limits. It is a warning.
 	LimitsNotEnforced Code = "LS4100"
+
+	// RangesUnknown is a cluster that does not say which addresses its pods have, with tenants that may reach private addresses. It is a
+	// warning.
+	RangesUnknown Code = "LS4101"
 
 	// NetworkNotEncrypted is a tenant that requires encryption on a cluster whose network does not encrypt.
 	NetworkNotEncrypted Code = "LS4110"
@@ -483,6 +509,9 @@ const (
 	// WaiverUnused is a waiver that matches no finding. It is a warning.
 	WaiverUnused Code = "LS4122"
 
-	// NotWaivable is a waiver for a code that cannot be waived, or that does not exist.
+	// NotWaivable is a waiver for a code that cannot be waived, or not by that kind of spec, or that does not exist.
 	NotWaivable Code = "LS4123"
+
+	// WaiverTooLong is a waiver of what only clusters may waive whose last day is more than 366 days away.
+	WaiverTooLong Code = "LS4124"
 )

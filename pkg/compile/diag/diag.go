@@ -115,7 +115,7 @@ func (l *List) count(severity Severity) int {
 }
 
 // Sorted returns the diagnostics by place, then code, then message. A finding that several clusters share is there once; it is waived
-// if it is waived on all of them.
+// if it is waived on all of them. Of many with one code at one place, one is there and tells of the others.
 func (l *List) Sorted() []*Diagnostic {
 	sorted := append([]*Diagnostic(nil), l.items...)
 	sort.SliceStable(sorted, func(i, j int) bool {
@@ -128,7 +128,7 @@ func (l *List) Sorted() []*Diagnostic {
 			unique = append(unique, d)
 		}
 	}
-	return unique
+	return folded(unique, spotOf, inOtherWords)
 }
 
 func before(a, b *Diagnostic) bool {

@@ -160,10 +160,10 @@ func TestWriteTextHuge(t *testing.T) {
 	list := &List{}
 	for line := range 400 {
 		if line%100 == 99 {
-			list.Errorf(UnknownKey, file.Token(line+1, 1, 1), "unknown")
+			list.Errorf(UnknownKey, file.Token(line+1, 1, 1), "unknown %d", line)
 			continue
 		}
-		list.Warnf(NothingRead, file.Token(line+1, 1, 1), "nothing")
+		list.Warnf(NothingRead, file.Token(line+1, 1, 1), "nothing %d", line)
 	}
 	var b strings.Builder
 	if err := list.WriteText(&b, Palette{}); err != nil {

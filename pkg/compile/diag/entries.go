@@ -16,6 +16,9 @@ type Entry struct {
 	// Waivable says that a spec may accept findings with the code for a while: their output would be right, and it is a matter of
 	// policy whether it is wanted. Warnings about specs that have a meaning can always be waived.
 	Waivable bool
+	// Platform says that a waiver of the code must be in the spec of a cluster: others bear what it allows, so that whoever gains by it
+	// must not write it. The proofs have it all the same, see ByCluster.
+	Platform bool
 	// NoExample says why no specs can show the code; it is empty for codes with an example.
 	NoExample string
 }
@@ -59,6 +62,16 @@ var retired = []Entry{
 func (e *Entry) CanBeWaived() bool {
 	return e.Waivable || e.Severity == Warning && e.Code >= firstRule && e.Code != WaiverExpiresSoon && e.Code != WaiverUnused
 }
+
+// ByCluster says whether only the spec of a cluster may accept findings with the code: those of the proofs of isolation, access,
+// capacity and enforcement, secrets, and whatever else one tenant would accept at the expense of others. That the largest jobs of a
+// tenant never fit harms the tenant alone.
+func (e *Entry) ByCluster() bool {
+	return e.Platform || e.Code >= firstProof && e.Code != LargestJobDoesNotFit
+}
+
+// firstProof is the first code of a proof.
+const firstProof Code = "LS7000"
 
 // firstRule is the first code about specs that could be read, with names that exist.
 const firstRule Code = "LS4000"
@@ -146,6 +159,12 @@ var entries = []Entry{
 		Code: RepeatedItem, Severity: Error, Title: "a value is in a list twice",
 		Why: "It has no effect, so its author probably meant another one.",
 		Do:  "Remove or correct one of them.",
+	},
+	{
+		Code: KindElsewhere, Severity: Error, Title: "a spec is in the folder of another kind",
+		Why: "Who may change what is decided by folders: a team that may write in `tenants/` would otherwise make a cluster, a machine or a runtime there, " +
+			"and nobody who owns these would be asked.",
+		Do: "Move profiles and runtimes to `catalog/`, tenants to `tenants/`, clusters to `overlays/<name>/cluster.yaml`.",
 	},
 	{
 		Code: DuplicateName, Severity: Error, Title: "two specs of one kind have one name",
@@ -258,9 +277,15 @@ var entries = []Entry{
 		Do:  "Choose another `release`. `platform` and `kustomization` are the compiler's own.",
 	},
 	{
-		Code: MetadataReachable, Severity: Warning, Title: "egress reaches the metadata service of clouds",
+		Code: MetadataReachable, Severity: Warning, Platform: true, Title: "egress reaches the metadata service of clouds",
 		Why: "In a cloud, 169.254.169.254 hands out the credentials of the machine to whoever asks.",
 		Do:  "Name the ranges that are needed, or block the address on the machines.",
+	},
+	{
+		Code: VariableHidesImage, Severity: Warning, Title: "a variable hides the paths of the image",
+		Why: "A variable of a spec takes the place of that of the image; Kubernetes appends nothing. With a `PATH` or `LD_LIBRARY_PATH` of its own the runtime does not find `mpirun`, " +
+			"Python or a library of CUDA where the image has them, and `LD_PRELOAD` is loaded into all programs.",
+		Do: "Set the variable in the image. Where the value of the spec is right, say why at `reason` of the variable.",
 	},
 	{
 		Code: FabricWithoutDevice, Severity: Error, Title: "a fabric without a device",
@@ -388,7 +413,7 @@ var entries = []Entry{
 		Do:  "Correct or remove it. References are compared as a spec writes them; images of charts are set by their values.",
 	},
 	{
-		Code: LevelNotKept, Severity: Warning, Title: "a Pod Security level that does not hold",
+		Code: LevelNotKept, Severity: Warning, Platform: true, Title: "a Pod Security level that does not hold",
 		Why: "No level of the Pod Security Standards knows an exception for IPC_LOCK. In namespaces with jobs that pin memory an admission policy asks for `restricted` with that exception.",
 		Do:  "Remove `podSecurity`, or leave the runtimes that pin memory to another tenant.",
 	},
@@ -515,9 +540,16 @@ var entries = []Entry{
 		Do:  "Give the profile a `nodeSelector`, or the other one a taint and `tolerations`.",
 	},
 	{
-		Code: LimitsNotEnforced, Severity: Warning, Title: "limits are not enforced in the cluster",
+		Code: LimitsNotEnforced, Severity: Warning, Platform: true, Title: "limits are not enforced in the cluster",
 		Why: "ValidatingAdmissionPolicies, by which the API server refuses TrainJobs above the limits of runtimes and tenants, exist from Kubernetes 1.30 on.",
 		Do:  "Use a newer version. Until then quotas still hold, and jobs that cannot run say so in their status.",
+	},
+	{
+		Code: RangesUnknown, Severity: Warning, Platform: true, Title: "the addresses of the cluster are not known",
+		Why: "A tenant may reach a range of private addresses. If it holds those of pods and Services it opens them all, those of the platform included, whatever policies say " +
+			"about namespaces. Whether it does cannot be said. For OpenShift the ranges of its installer are assumed.",
+		Do: "Write the ranges of pods and Services at `network.ranges` of the cluster: `kubectl cluster-info dump | grep -m2 -E 'cluster-cidr|service-cluster-ip-range'`, or the " +
+			"settings of the network plugin.",
 	},
 	{
 		Code: NetworkNotEncrypted, Severity: Error, Title: "a tenant requires encryption and the network has none",
@@ -525,9 +557,9 @@ var entries = []Entry{
 		Do:  "Leave the cluster out of the tenant's `clusters`, or switch encryption on in the network plugin and write it at `network.encryption` of the cluster.",
 	},
 	{
-		Code: SecretInSpec, Severity: Error, Waivable: true, Title: "a secret is in a spec",
+		Code: SecretInSpec, Severity: Error, Waivable: true, Platform: true, Title: "a secret is in a spec",
 		Why: "Everybody who can read the repository, its history or the log of a pipeline has the secret. It cannot be taken back by a later commit.",
-		Do:  "Take it out, replace it at its source because it is known now, and keep the new one in a Secret of the namespace. Where it is none, such as the key of an example, write a waiver with the reason.",
+		Do:  "Take it out, replace it at its source because it is known now, and keep the new one in a Secret of the namespace. Where it is none, such as the key of an example, write a waiver with the reason into the spec of the cluster, with the path of the file at `about`.",
 	},
 	{
 		Code: StoreNotReachable, Severity: Warning, Title: "the object store cannot be reached",
@@ -551,9 +583,15 @@ var entries = []Entry{
 		Do:  "Remove it, or correct `code` and `about`: a finding matches when its message names the word and it is about the document of the waiver, or about the cluster of the waiver.",
 	},
 	{
-		Code: NotWaivable, Severity: Error, Title: "a finding that cannot be waived",
-		Why: "The output would be wrong: somebody's decision does not change that. Only warnings, and the rules and proofs whose page says so, can be waived.",
-		Do:  "Put right what the code is about and remove the waiver.",
+		Code: NotWaivable, Severity: Error, Title: "a finding that cannot be waived here",
+		Why: "Either the output would be wrong, and somebody's decision does not change that: only warnings, and the rules and proofs whose page says so, can be waived. " +
+			"Or the waiver is in the spec of whoever gains by it: what tenants accept at the expense of others is accepted by the spec of a cluster only.",
+		Do: "Put right what the code is about and remove the waiver, or ask the platform team to write it at `waivers` of the cluster.",
+	},
+	{
+		Code: WaiverTooLong, Severity: Error, Title: "a waiver that holds for too long",
+		Why: "What only the spec of a cluster may accept is an exception from what tenants are promised. It holds for at most 366 days, so that somebody decides again once a year.",
+		Do:  "Write an earlier last day.",
 	},
 	{
 		Code: RepositoryNeedsSecret, Severity: Error, Title: "Flux cannot read the repository without a key",
@@ -565,6 +603,13 @@ var entries = []Entry{
 		Code: EngineSettingIgnored, Severity: Warning, Title: "the GitOps engine does not look at a setting",
 		Why: "Whoever wrote it expects an effect that will not come. Argo CD keeps credentials and its interval in settings of its own.",
 		Do:  "Remove the setting, and make it in Argo CD.",
+	},
+	{
+		Code: TenantWithoutQueue, Severity: Error, Waivable: true, Platform: true, Title: "a tenant passes the queues of a cluster",
+		Why: "Kueue holds back the jobs of those who queue, and guarantees machines to them. The pods of a tenant without a queue are only counted by its quota: they start at " +
+			"once, on machines that are guaranteed to others, and nobody may stop them.",
+		Do: "Give the tenant a `queue` with shares of the cluster's machines; a share of 0 machines in a cohort takes only what others leave. For a tenant that runs beside the " +
+			"queues on purpose, write a waiver into the spec of the cluster.",
 	},
 	{
 		Code: ChartNotFound, Severity: Error, Title: "a chart does not exist",
@@ -721,10 +766,23 @@ var entries = []Entry{
 		NoExample: "A spec that shows this code would be a mistake in the compiler, or needs a patch of compiled objects: checks report what specs can do wrong.",
 	},
 	{
-		Code: Unfaithful, Severity: Error, Title: "a queue does not say what its spec says",
-		Why:       "Whom a queue serves and may preempt, which machines a flavor means, what a container may take and how urgent a priority is are promises; the compiled object says something else.",
-		Do:        "Look at the patch that changes the objects of Kueue.",
+		Code: Unfaithful, Severity: Error, Title: "an object does not say what its spec says",
+		Why:       "Whom a queue serves and may preempt, how many machines it has, which machines a flavor means, what a namespace and a container may take and how urgent a priority is are promises; the compiled object says something else.",
+		Do:        "Change the spec, with a patch of the spec where it is for one cluster only, instead of the compiled object.",
 		NoExample: "A spec that shows this code would be a mistake in the compiler, or needs a patch of compiled objects: checks report what specs can do wrong.",
+	},
+	{
+		Code: EnforcementWeakened, Severity: Error, Waivable: true, Title: "a patch changes what the cluster refuses",
+		Why: "Admission policies, their bindings, constraints of OpenShift, and labels and annotations of namespaces make the cluster refuse what specs do not allow, and the wiring of the GitOps engine says whose rights hold. A binding " +
+			"that is gone or says `Audit` lets everything through, and nobody who reviews specs sees it. Whether a change weakens or tightens cannot be decided in general, so that " +
+			"every change counts.",
+		Do: "Change the spec from which the value follows, or remove the patch. Where it is meant, write a waiver into the spec of the cluster.",
+	},
+	{
+		Code: PodsRefused, Severity: Error, Title: "a patch makes pods that nobody admits",
+		Why: "The pods of a patched runtime ask for more than the Pod Security Standard of a tenant that uses it allows, for example the network of their machine. The namespaces " +
+			"of the tenant would refuse them, and no job of the runtime would start.",
+		Do: "Take it out of the patch.",
 	},
 	{
 		Code: NamespaceNotClosed, Severity: Error, Title: "a namespace of a tenant is not closed",
@@ -812,6 +870,20 @@ var entries = []Entry{
 		Code: AggregatesTooMuch, Severity: Error, Waivable: true, Title: "a role adds too much to the roles of the platform",
 		Why: "By its labels the role becomes a part of `view`, `edit` or `admin` of the cluster, and everybody with one of these gets its rules.",
 		Do:  "Take the label off, or the rule out.",
+	},
+	{
+		Code: OutsiderPowerful, Severity: Error, Waivable: true, Title: "somebody of no tenant gets power over all of them",
+		Why: "A binding in the whole cluster, or in a namespace of the platform, gives a user, a group or a service account rights with which they get into the namespaces of all " +
+			"tenants: Secrets, shells, roles, policies. No spec says that, so that nobody reviews it. mpi-controller and the controllers of the GitOps engine " +
+			"(`kustomize-controller` and `helm-controller`, or `argocd-application-controller`, in its namespace) are known by name.",
+		Do: "Take the binding out of the chart or the patch. Administrators of the cluster get their rights from the cluster's own administration. Where it is meant, write a " +
+			"waiver into the spec of the cluster, with the name at `about`.",
+	},
+	{
+		Code: ComponentPowerful, Severity: Warning, Title: "a component could take over the cluster",
+		Why: "The account of a component may read all Secrets, act as others, make tokens, open shells or give itself any role, in the whole cluster. Whoever gets into one of its pods has " +
+			"all tenants. Other rights of components are not reported: what their charts ask for is what they are.",
+		Do: "Give the chart values with which it asks for less, or accept it with a waiver in the spec of the cluster.",
 	},
 	{
 		Code: Refused, Severity: Error, Title: "the API server would refuse an object",

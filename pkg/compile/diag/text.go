@@ -46,13 +46,14 @@ const maxShown = 200
 func (l *List) WriteText(w io.Writer, p Palette) error {
 	var b strings.Builder
 	items := l.Sorted()
-	shown := mostImportant(items)
+	causes := folded(items, reasonOf, elsewhere)
+	shown := mostImportant(causes)
 	page := page{palette: p, secrets: secrets(items)}
 	for _, d := range shown {
 		page.write(&b, d)
 		b.WriteString("\n")
 	}
-	if more := len(items) - len(shown); more > 0 {
+	if more := len(causes) - len(shown); more > 0 {
 		fmt.Fprintf(&b, "%d more are not shown here; the format json has them all\n", more)
 	}
 	if len(items) > 0 {

@@ -90,3 +90,16 @@ func TestCanBeWaived(t *testing.T) {
 		}
 	}
 }
+
+// TestByCluster: whoever gains by a waiver does not write it. The size of one's own jobs harms nobody else.
+func TestByCluster(t *testing.T) {
+	for code, want := range map[Code]bool{
+		SecretInSpec: true, MetadataReachable: true, LevelNotKept: true, LimitsNotEnforced: true, Overcommitted: true, TenantsConnected: true,
+		ClusterRangeOpen: true, BeyondRole: true, LargestJobDoesNotFit: false, StoreNotReachable: false, RetirementDue: false,
+	} {
+		entry, _ := EntryOf(code)
+		if got := entry.ByCluster(); got != want {
+			t.Errorf("%s: %t", code, got)
+		}
+	}
+}

@@ -6,10 +6,12 @@
 package explain
 
 import (
+	"slices"
 	"strings"
 
 	"lockstep.dev/lockstep/pkg/compile/object"
 	"lockstep.dev/lockstep/pkg/compile/origin"
+	"lockstep.dev/lockstep/pkg/compile/source"
 )
 
 // Value is one leaf of a compiled object, and its origin.
@@ -86,7 +88,7 @@ func Affected(cluster string, objects []object.Object, file string, line int) []
 	for i := range objects {
 		o := &objects[i]
 		o.Leaves(func(path []string, leaf *object.Node, from *origin.Origin) {
-			if stands(from, file, line) {
+			if stands(from, o.Rule, file, line) {
 				values = append(values, value(cluster, o, path, leaf, from))
 			}
 		})
@@ -94,16 +96,19 @@ func Affected(cluster string, objects []object.Object, file string, line int) []
 	return values
 }
 
-func stands(from *origin.Origin, file string, line int) bool {
-	if from.At.Path() == file && (line == 0 || from.At.Line == line) {
+// stands says whether a value comes from a line, or would. What a chart renders comes from all lines of its values: the rule of its
+// objects has their places.
+func stands(from, rule *origin.Origin, file string, line int) bool {
+	at := func(span source.Span) bool { return span.Path() == file && (line == 0 || span.Line == line) }
+	switch {
+	case from == nil:
+		return false
+	case at(from.At) || slices.ContainsFunc(from.Also, at):
+		return true
+	case from.Kind == origin.Rendered && from != rule && stands(rule, rule, file, line):
 		return true
 	}
-	for _, lost := range from.Lost {
-		if lost.Origin != nil && lost.Origin.At.Path() == file && (line == 0 || lost.Origin.At.Line == line) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(from.Lost, func(lost origin.Lost) bool { return stands(lost.Origin, rule, file, line) })
 }
 
 // value copies the path, which the walk reuses.

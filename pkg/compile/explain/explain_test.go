@@ -110,3 +110,26 @@ func TestAffected(t *testing.T) {
 		t.Errorf("the file affects %d values, want 2", len(all))
 	}
 }
+
+// What is made of several values comes from the lines of all; what a chart renders from all lines that its component has.
+func TestAffectedBySeveral(t *testing.T) {
+	file := source.NewFile("overlays/a/cluster.yaml", []byte("one\ntwo\nthree\n"))
+	at := func(line int) source.Span { return source.Span{File: file, Line: line, Column: 1, Length: 1} }
+	both := &origin.Origin{Kind: origin.Derived, At: at(1), Also: []source.Span{at(2)}, Why: "sum"}
+	rendered := &origin.Origin{Kind: origin.Rendered, At: source.Whole(source.NewFile("charts/a/templates/a.yaml", nil))}
+	patched := (origin.Origin{Kind: origin.Patched, At: at(1)}).Over("x", rendered)
+	rule := &origin.Origin{Kind: origin.Rendered, At: at(3), Also: []source.Span{at(2)}}
+	objects := []object.Object{
+		object.New(object.Map("", object.Text("kind", "ConfigMap", nil), object.Text("sum", "3", both)), object.Place{}, origin.Rule("map", "sums")),
+		object.New(object.Map("", object.Text("kind", "Service", rendered), object.Text("type", "None", &patched)), object.Place{}, rule),
+	}
+	for line, want := range map[int][]string{1: {"sum", "type"}, 2: {"sum", "kind", "type"}, 3: {"kind", "type"}, 4: nil} {
+		var got []string
+		for _, v := range explain.Affected("c", objects, "overlays/a/cluster.yaml", line) {
+			got = append(got, v.Path.String())
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("line %d (-want +got):\n%s", line, diff)
+		}
+	}
+}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
 
 	"lockstep.dev/lockstep/pkg/compile/diag"
 	"lockstep.dev/lockstep/pkg/compile/source"
@@ -283,11 +284,12 @@ func TestRacy(t *testing.T) {
 // TestRefresh: a memory for which much was read again is worth writing, and with the new beginning nothing is read.
 func TestRefresh(t *testing.T) {
 	r := &real{folder: t.TempDir()}
+	began := time.Now().UnixNano()
 	for i := range worthwhile + 1 {
 		r.write(t, fmt.Sprintf("tenants/%d.yaml", i), "a")
 	}
 	m := r.read(t)
-	m.Began = time.Now().UnixNano()
+	m.Began = began
 	if _, refresh := m.Changed(r); !refresh {
 		t.Error("it is not written again")
 	}
@@ -385,5 +387,25 @@ func remove(t *testing.T, r *real, name string) {
 	t.Helper()
 	if err := os.Remove(filepath.Join(r.folder, name)); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestStamps: both ways to look at a file see the same.
+func TestStamps(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(name, []byte("content"), 0o640); err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Lstat(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, _ := Of(info)
+	var stat unix.Stat_t
+	if err := unix.Lstat(name, &stat); err != nil {
+		t.Fatal(err)
+	}
+	if got := FromUnix(&stat); got != want || got.Size != 7 {
+		t.Errorf("got %+v, want %+v", got, want)
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"io/fs"
 	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // Stamp is what a file system says of a file without reading it. A file that was written to, replaced, or made to look old has
@@ -30,6 +32,14 @@ func Of(info fs.FileInfo) (Stamp, bool) {
 func FromStat(stat *syscall.Stat_t) Stamp {
 	return Stamp{
 		Size: stat.Size, Modified: modified(stat), Changed: changed(stat),
+		Inode: stat.Ino, Device: uint64(stat.Dev), Mode: uint32(stat.Mode), //nolint:unconvert // other types on other systems
+	}
+}
+
+// FromUnix returns the stamp in the answer of a system call of package unix.
+func FromUnix(stat *unix.Stat_t) Stamp {
+	return Stamp{
+		Size: stat.Size, Modified: stat.Mtim.Nano(), Changed: stat.Ctim.Nano(),
 		Inode: stat.Ino, Device: uint64(stat.Dev), Mode: uint32(stat.Mode), //nolint:unconvert // other types on other systems
 	}
 }

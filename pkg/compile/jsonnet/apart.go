@@ -25,11 +25,13 @@ type Apart struct {
 	Limits string
 }
 
-// request is what the parent writes: a program to evaluate, or the answer to a question.
+// request is what the parent writes: a program to evaluate or to call, or the answer to a question.
 type request struct {
 	Program string `json:",omitempty"`
-	Data    []byte `json:",omitempty"`
-	Failed  string `json:",omitempty"`
+	// Argument is in JSON what the program, a function, is called with; empty for one that is a value.
+	Argument string `json:",omitempty"`
+	Data     []byte `json:",omitempty"`
+	Failed   string `json:",omitempty"`
 }
 
 // reply is what the process writes: a question for an import, or a result.
@@ -57,7 +59,7 @@ func (a Apart) run(root fs.FS, files []*source.File, results []Result, first int
 	}
 	p := parent{root: root, encoder: json.NewEncoder(process), decoder: json.NewDecoder(process)}
 	for i := first; i < len(files); i++ {
-		result, err := p.evaluate(files[i])
+		result, err := p.ask(request{Program: files[i].Path, Data: files[i].Data})
 		if err == nil {
 			locate(&result, files[i], root)
 			results[i] = result
@@ -67,15 +69,20 @@ func (a Apart) run(root fs.FS, files []*source.File, results []Result, first int
 		if i > first {
 			return i
 		}
-		results[i].Err = &Error{
-			Path: files[i].Path, Limit: true,
-			Message: fmt.Sprintf("the evaluation was ended: %s", reason),
-			Help:    "evaluation may take " + a.Limits + ": look for a recursion or a loop that does not end",
-		}
+		results[i].Err = a.ended(files[i], reason)
 		return i + 1
 	}
 	process.End()
 	return len(files)
+}
+
+// ended is the error of a program that ended its process.
+func (a Apart) ended(file *source.File, reason string) *Error {
+	return &Error{
+		Path: file.Path, Limit: true,
+		Message: fmt.Sprintf("the evaluation was ended: %s", reason),
+		Help:    "evaluation may take " + a.Limits + ": look for a recursion or a loop that does not end",
+	}
 }
 
 type parent struct {
@@ -84,9 +91,9 @@ type parent struct {
 	decoder *json.Decoder
 }
 
-// evaluate sends a program and answers the questions about its imports. An error is that of the process.
-func (p parent) evaluate(file *source.File) (Result, error) {
-	if err := p.encoder.Encode(request{Program: file.Path, Data: file.Data}); err != nil {
+// ask sends a program and answers the questions about its imports. An error is that of the process.
+func (p parent) ask(program request) (Result, error) {
+	if err := p.encoder.Encode(program); err != nil {
 		return Result{}, err
 	}
 	for {
@@ -116,6 +123,13 @@ func (p parent) answer(name string) request {
 	return request{Data: data}
 }
 
+func (s *session) run(program request) Result {
+	if program.Argument != "" {
+		return s.call(program.Program, program.Argument)
+	}
+	return s.evaluate(program.Program)
+}
+
 // Serve evaluates what arrives until the input ends. It is the other side of Apart.
 func Serve(r io.Reader, w io.Writer) error {
 	encoder, decoder := json.NewEncoder(w), json.NewDecoder(r)
@@ -137,7 +151,7 @@ func Serve(r io.Reader, w io.Writer) error {
 			return fmt.Errorf("read a program: %w", err)
 		}
 		s.add(program.Program, program.Data)
-		result := s.evaluate(program.Program)
+		result := s.run(program)
 		if err := encoder.Encode(reply{Result: &result}); err != nil {
 			return fmt.Errorf("write a result: %w", err)
 		}

@@ -1,4 +1,5 @@
-// Package jsonnet evaluates spec files that are Jsonnet programs. A program yields one document or an array of documents.
+// Package jsonnet evaluates spec files that are Jsonnet programs. A program yields one document or an array of documents; or it is a
+// function that overlays change objects with (call.go).
 //
 // Programs are pure: no external variables, no native functions, no clock, no network. Imports (import, importstr, importbin) are
 // relative to the file that imports, lead to regular files below the root of the repository, through no symbolic link that leads out
@@ -34,6 +35,8 @@ const (
 // Evaluator evaluates programs. It returns one result per file, in their order.
 type Evaluator interface {
 	Evaluate(root fs.FS, files []*source.File) []Result
+	// Open returns what calls functions below a root.
+	Open(root fs.FS) Functions
 }
 
 // Result is what a program gave: documents or an error.

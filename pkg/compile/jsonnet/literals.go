@@ -8,7 +8,7 @@ import (
 )
 
 // walker follows a program to its value as far as that is written literally: through objects, arrays, comprehensions, parentheses,
-// locals, calls of functions that are locals, and sums of objects. What is computed otherwise is one place.
+// locals, functions and calls of those that are locals, and sums of objects. What is computed otherwise is one place.
 type walker struct {
 	found map[string]Literal
 	// bound are the literals that names of locals stand for.
@@ -51,6 +51,8 @@ func (w *walker) walk(path string, place Literal, node ast.Node, depth int) {
 			place.Shared = true
 			w.walk(path, place, w.functions[name.Id], depth+1)
 		}
+	case *ast.Function:
+		w.walk(path, place, node.Body, depth+1)
 	case *ast.Parens:
 		w.walk(path, place, node.Inner, depth+1)
 	case *ast.Local:

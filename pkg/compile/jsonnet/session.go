@@ -71,10 +71,13 @@ func (s *session) evaluate(name string) Result {
 		return Result{Err: explain(name, err)}
 	}
 	if len(output) > MaxOutput {
-		return Result{Err: &Error{Path: name, Limit: true, Message: fmt.Sprintf("the program yields more than %d bytes of JSON", MaxOutput),
-			Help: "split the file"}}
+		return Result{Err: tooLong(name)}
 	}
 	return Result{Documents: split(output), Literals: s.literals(name)}
+}
+
+func tooLong(name string) *Error {
+	return &Error{Path: name, Limit: true, Message: fmt.Sprintf("the program yields more than %d bytes of JSON", MaxOutput), Help: "split the file"}
 }
 
 // split returns the documents of a program's value: those of an array, or the value itself. A null is no document.

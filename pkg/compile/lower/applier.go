@@ -15,21 +15,25 @@ var (
 	bindRule    = origin.Rule("applier", "who writes a RoleBinding must have what it grants, or may bind exactly this role")
 )
 
+// applierPrefix begins the ClusterRole of a tenant's account. It is not that of the account, which with the names of some tenants would
+// be the name of a role of all tenants, such as lockstep-tenant-admin.
+const applierPrefix = "lockstep-applier-"
+
 // applyVerbs are what server-side apply, health checks and pruning take. Flux never updates and never deletes collections.
 var applyVerbs = []string{"create", "delete", "get", "list", "patch", "watch"}
 
 // applier adds the account with whose rights Flux applies the objects in a tenant's namespaces: a role with their kinds, bound in
 // each namespace. Roles that these objects bind may be bound, and no others.
 func (b *builder) applier(c *plan.Cluster, t *plan.Tenant, inside []object.Object) {
-	name := tenantPrefix + t.Name.V
+	name, role := tenantPrefix+t.Name.V, applierPrefix+t.Name.V
 	b.add(applierRule, "v1", "ServiceAccount",
 		object.Bool("automountServiceAccountToken", false, nil), gitOpsMeta(c, t, name))
 	b.add(applierRule, rbacVersion, "ClusterRole",
-		tenantMeta(t, nil, object.Text("", name, &t.Name.Origin)), object.List("rules", applierRules(inside)...))
+		tenantMeta(t, nil, object.Text("", role, made(&t.Name.Origin, ofTenant))), object.List("rules", applierRules(inside)...))
 	for i := range t.Namespaces {
 		b.add(applierRule, rbacVersion, "RoleBinding",
 			tenantMeta(t, &t.Namespaces[i], constant("lockstep-applier")),
-			clusterRoleRef(name),
+			clusterRoleRef(role),
 			object.List("subjects", object.Map("",
 				object.Text("kind", "ServiceAccount", nil), object.Text("name", name, nil), text("namespace", &c.GitOps.Namespace))))
 	}

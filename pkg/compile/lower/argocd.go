@@ -125,7 +125,7 @@ func (b *builder) application(c *plan.Cluster, a application) {
 		destination(text("", a.namespace)).Named("destination"),
 		object.Text("project", a.project, nil),
 		object.Map("source",
-			object.Text("path", a.path, &g.Path.Origin),
+			object.Text("path", a.path, made(&g.Path.Origin, inPath)),
 			text("repoURL", &g.Repository),
 			text("targetRevision", &g.Revision)),
 		syncPolicy(g)))

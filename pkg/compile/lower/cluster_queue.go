@@ -57,5 +57,5 @@ func preemption(q *plan.Queue) object.Node {
 	}
 	return object.Map("preemption",
 		object.Text("reclaimWithinCohort", reclaim, nil),
-		object.Text("withinClusterQueue", within, nil)).With(&q.Preempts.Origin)
+		object.Text("withinClusterQueue", within, nil)).With(made(&q.Preempts.Origin, "what `preempts` means in the words of Kueue"))
 }

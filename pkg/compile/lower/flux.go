@@ -88,7 +88,7 @@ func (b *builder) fluxStage(c *plan.Cluster, s stage) {
 	var annotations []object.Node
 	spec := []object.Node{
 		object.Text("interval", "10m", driftRule),
-		object.Text("path", "./"+s.path, &c.GitOps.Path.Origin),
+		object.Text("path", "./"+s.path, made(&c.GitOps.Path.Origin, inPath)),
 		object.Bool("prune", c.GitOps.Prune.V, &c.GitOps.Prune.Origin),
 		object.Text("retryInterval", "1m", nil),
 		object.Map("sourceRef", object.Text("kind", "GitRepository", nil), object.Text("name", wiringName, sourceRule)),

@@ -33,6 +33,7 @@ const (
 var (
 	stageRule   = origin.Rule("gitops", "the platform comes first, then runtimes and the namespaces of tenants, then what is in them")
 	partOfRule  = origin.Rule("gitops", "the engine writes to its own objects, so that they do not have the label of objects that nobody may change")
+	nameRule    = origin.Rule("gitops", "the bundle has one source and one stage of each kind on a cluster")
 	keepOwnRule = origin.Rule("gitops", "taking the wiring away must not take the platform away: somebody deletes it by hand")
 	driftRule   = origin.Rule("gitops", "what somebody changed in the cluster is put right within ten minutes; what changes in git comes sooner")
 )
@@ -97,9 +98,9 @@ func keepNamespace(o *object.Object) {
 // gitOpsMeta names an object of the engine. Annotations may be empty.
 func gitOpsMeta(c *plan.Cluster, t *plan.Tenant, name string, annotations ...object.Node) object.Node {
 	labels := []object.Node{object.Text("app.kubernetes.io/part-of", managedBy, partOfRule)}
-	from := &c.GitOps.Repository.Origin
+	from := nameRule
 	if t != nil {
-		labels, from = append(labels, text(mpi.TenantLabel, &t.Name)), &t.Name.Origin
+		labels, from = append(labels, text(mpi.TenantLabel, &t.Name)), made(&t.Name.Origin, ofTenant)
 	}
 	metadata := object.Map("metadata", object.Map("labels", labels...), object.Text("name", name, from), text("namespace", &c.GitOps.Namespace))
 	if len(annotations) > 0 {

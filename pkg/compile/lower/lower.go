@@ -111,3 +111,17 @@ func constant(value string) object.Node { return object.Text("", value, nil) }
 func text(key string, value *plan.Value[string]) object.Node {
 	return object.Text(key, value.V, &value.Origin)
 }
+
+// made is the origin of a value that is not the one of the spec, but follows from it; how says the way. What a default gives stays one.
+func made(from *origin.Origin, how string) *origin.Origin {
+	if from.Kind != origin.Written {
+		return from
+	}
+	return &origin.Origin{At: from.At, Kind: origin.Derived, Why: how, Lost: from.Lost}
+}
+
+// The ways in which names and paths are made.
+const (
+	ofTenant = "the name of the tenant, and what the object is for"
+	inPath   = "the path of the output, and the folder of the stage"
+)

@@ -60,7 +60,7 @@ func nodeTaints(p *plan.Profile) []object.Node {
 		if t.V.Value != "" {
 			fields = append(fields, object.Text("value", t.V.Value, nil))
 		}
-		taints = append(taints, object.Map("", fields...).With(&t.Origin))
+		taints = append(taints, object.Map("", fields...).With(made(&t.Origin, "the taint that the toleration is for")))
 	}
 	return taints
 }

@@ -46,7 +46,7 @@ func (b *builder) tenantRuntimeReaders(t *plan.Tenant) {
 		subjects[i] = group(name)
 	}
 	b.add(readerBindingRule, rbacVersion, "ClusterRoleBinding",
-		tenantMeta(t, nil, object.Text("", "lockstep-runtime-reader-"+t.Name.V, &t.Name.Origin)),
+		tenantMeta(t, nil, object.Text("", "lockstep-runtime-reader-"+t.Name.V, made(&t.Name.Origin, ofTenant))),
 		clusterRoleRef(runtimeReaderRole), object.List("subjects", subjects...))
 }
 

@@ -64,6 +64,9 @@ func runtimeOrigins(c *plan.Cluster, r *plan.Runtime, network mpi.Network) (*obj
 	for name, from := range env {
 		t.pod(from, "containers", mpi.Container, "env", name)
 	}
+	for _, v := range slices.Concat(r.Profile.Env, r.Env) {
+		t.pod(&v.Name.Origin, "containers", mpi.Container, "env", v.Name.V, "name")
+	}
 	return &t.Table, nil
 }
 
@@ -72,7 +75,7 @@ func (t *runtimeTable) metadata(r *plan.Runtime) {
 	for label, from := range map[string]*origin.Origin{
 		managedByLabel:          managed,
 		profileLabel:            &r.ProfileName.Origin,
-		supportLabel:            &r.Deprecated.Origin,
+		supportLabel:            made(&r.Deprecated.Origin, "the word that Kubeflow's tools look for"),
 		defaultLabel:            &r.Default.Origin,
 		mpi.FrameworkLabel:      &r.Framework.Origin,
 		mpi.ImplementationLabel: &r.Implementation.Origin,
@@ -106,9 +109,13 @@ func (t *runtimeTable) jobSet(r *plan.Runtime) {
 	t.Set(failureRule, "spec", "template", "spec", "failurePolicy")
 	t.job(jobRule, "*")
 	t.job(stepRule, "*", "template", "metadata", "labels", mpi.AncestorLabel)
-	t.job(&r.DefaultNodes.Origin, mpi.NodeJob, "template", "spec", "completions")
-	t.job(&r.DefaultNodes.Origin, mpi.NodeJob, "template", "spec", "parallelism")
-	t.job(&r.MaxDuration.Origin, mpi.LauncherJob, "template", "spec", "activeDeadlineSeconds")
+	nodes := &r.DefaultNodes.Origin
+	if r.LauncherRunsRanks.V {
+		nodes = made(nodes, "the nodes of the default job but one, which is the launcher")
+	}
+	t.job(nodes, mpi.NodeJob, "template", "spec", "completions")
+	t.job(nodes, mpi.NodeJob, "template", "spec", "parallelism")
+	t.job(made(&r.MaxDuration.Origin, "the longest time of a job in seconds"), mpi.LauncherJob, "template", "spec", "activeDeadlineSeconds")
 }
 
 // gang is what schedulers read.
@@ -191,6 +198,9 @@ func (t *runtimeTable) placement(p *plan.Profile) {
 	t.pod(&p.Fabric.LockMemory.Origin, "containers", mpi.Container, "securityContext", "capabilities", "add")
 	for i := range p.Tolerations {
 		t.pod(&p.Tolerations[i].Origin, "tolerations", strconv.Itoa(i))
+		for field, from := range p.TolerationFields[i] {
+			t.pod(from, "tolerations", strconv.Itoa(i), field)
+		}
 	}
 	t.pod(memoryRule, "volumes", "shared-memory")
 	t.pod(memoryRule, "containers", mpi.Container, "volumeMounts", "shared-memory")

@@ -129,15 +129,34 @@ func catalogVariables(c *plan.Cluster) []object.Node {
 	var runtimes, profiles []string
 	for _, p := range c.Profiles() {
 		name := "profile_" + identifier(p.Name)
-		variables = append(variables, variableFrom(name, profileOffers(p), &origin.Origin{At: p.CPU.At, Kind: origin.Derived, Why: "what one machine of the profile has"}))
+		variables = append(variables, variableFrom(name, profileOffers(p), follows("what one machine of the profile has", offerOrigins(p)...)))
 		profiles = append(profiles, celString(p.Name)+": variables."+name)
 	}
 	for _, r := range c.Runtimes {
 		name := "runtime_" + identifier(r.Name.V)
-		variables = append(variables, variableFrom(name, runtimeBounds(r), &origin.Origin{At: r.MaxNodes.At, Kind: origin.Derived, Why: "the bounds of the runtime: nodes, and ranks per node", Lost: r.MaxNodes.Lost}))
+		variables = append(variables, variableFrom(name, runtimeBounds(r), follows("the bounds of the runtime: nodes, and ranks per node", &r.MaxNodes.Origin, &r.MinNodes.Origin, &r.DefaultNodes.Origin, &r.Slots.Origin, &r.ProfileName.Origin)))
 		runtimes = append(runtimes, celString(r.Name.V)+": variables."+name)
 	}
 	return append(variables, table("profiles", profiles), table("runtimes", runtimes))
+}
+
+func offerOrigins(p *plan.Profile) []*origin.Origin {
+	offers := p.Offers()
+	origins := make([]*origin.Origin, len(offers))
+	for i := range offers {
+		origins[i] = &offers[i].Origin
+	}
+	return origins
+}
+
+// follows is the origin of what is made of several values, the most important first.
+func follows(how string, from ...*origin.Origin) *origin.Origin {
+	made := &origin.Origin{At: from[0].At, Kind: origin.Derived, Why: how, Lost: from[0].Lost}
+	for _, other := range from[1:] {
+		made.Also = append(made.Also, other.At)
+		made.Lost = append(made.Lost[:len(made.Lost):len(made.Lost)], other.Lost...)
+	}
+	return made
 }
 
 // table is a map of CEL. One without entries needs a type all the same.

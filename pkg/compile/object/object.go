@@ -19,6 +19,8 @@ type Object struct {
 	Place
 	// Rule is the origin of what has none of its own: the rule that makes such objects.
 	Rule *origin.Origin
+	// Patched is what patches changed since the object was made.
+	Patched Patched
 }
 
 // Place says where objects are written, and the spec that they come from.

@@ -1,14 +1,17 @@
 package object
 
 import (
+	"bytes"
 	"encoding/json"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"lockstep.dev/lockstep/pkg/compile/origin"
 )
@@ -97,6 +100,76 @@ func TestFromTyped(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestTypedAsJSON: a typed object has the values that encoding/json would write.
+func TestTypedAsJSON(t *testing.T) {
+	type Inner struct {
+		A string `json:"a,omitempty"`
+	}
+	type odd struct {
+		Inner      `json:",inline"`
+		Hidden     string `json:"-"`
+		Dash       int    `json:"-,"` //nolint:staticcheck // the name "-" is meant
+		Untagged   uint8
+		Float      float64           `json:"float"`
+		Bytes      []byte            `json:"bytes"`
+		Numbers    map[int]string    `json:"numbers"`
+		Nil        *int              `json:"nil"`
+		None       []string          `json:"none"`
+		Empty      []string          `json:"empty"`
+		Pointers   []*Inner          `json:"pointers"`
+		Any        any               `json:"any"`
+		Time       metav1.Time       `json:"time"`
+		NoTime     metav1.Time       `json:"noTime,omitzero"`
+		Array      [2]int            `json:"array"`
+		Texts      map[string]string `json:"texts,omitempty"`
+		Duration   metav1.Duration   `json:"duration"`
+		unexported int
+	}
+	grace, mode := int64(3), int32(0o440)
+	for name, typed := range map[string]any{
+		"pod": &corev1.Pod{
+			TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
+			ObjectMeta: metav1.ObjectMeta{Name: "p", CreationTimestamp: metav1.Unix(1, 0), Labels: map[string]string{"b": "<>&\u2028", "a": ""}},
+			Spec: corev1.PodSpec{
+				TerminationGracePeriodSeconds: &grace, NodeSelector: map[string]string{},
+				Containers: []corev1.Container{{
+					Name:           "a",
+					Ports:          []corev1.ContainerPort{{ContainerPort: 2222}},
+					Resources:      corev1.ResourceRequirements{Limits: corev1.ResourceList{"cpu": resource.MustParse("1500m"), "memory": resource.MustParse("1Gi")}},
+					ReadinessProbe: &corev1.Probe{ProbeHandler: corev1.ProbeHandler{TCPSocket: &corev1.TCPSocketAction{Port: intstr.FromString("ssh")}}},
+					LivenessProbe:  &corev1.Probe{ProbeHandler: corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Port: intstr.FromInt32(80)}}},
+				}},
+				Volumes: []corev1.Volume{{Name: "v", VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{DefaultMode: &mode}}}},
+			},
+		},
+		"odd": &odd{
+			Inner: Inner{A: "a"}, Float: 1e21, Bytes: []byte{1}, Numbers: map[int]string{1: "x"}, Empty: []string{}, Pointers: []*Inner{nil, {}},
+			Any: map[string]any{"metadata": map[string]any{"creationTimestamp": nil}, "n": 1.5, "l": []any{nil, true}}, unexported: 1,
+		},
+	} {
+		data, err := json.Marshal(typed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		decoder := json.NewDecoder(bytes.NewReader(data))
+		decoder.UseNumber()
+		var content map[string]any
+		if err := decoder.Decode(&content); err != nil {
+			t.Fatal(err)
+		}
+		delete(content, "status")
+		want := FromValue("", content, nil)
+		want.prune()
+		got, err := FromTyped(typed, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("%s (-json +typed):\n%s", name, diff)
+		}
 	}
 }
 

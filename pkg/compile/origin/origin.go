@@ -14,6 +14,8 @@ type Origin struct {
 	Kind Kind
 	// Why says for a default what it is for, for a derived value how it was made, for a constant the rule and its reason.
 	Why string
+	// Also are more places that the value follows from, where one place is not all of them.
+	Also []source.Span
 	// Lost are the values that this one overrode, nearest first.
 	Lost []Lost
 }

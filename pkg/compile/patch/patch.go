@@ -1,9 +1,8 @@
 // Package patch adds to a cluster what the compiler does not lower itself. Today that is one thing: components, which are Helm
-// charts of the repository, rendered in process.
+// charts of the repository.
 //
-// A chart is read from the same fs.FS as the specs and rendered without a cluster, without hooks and without functions that
-// give another result on another day. Each distinct rendering happens once, however many clusters share it. What is rendered has
-// the file of the chart as its origin.
+// A chart is read from the same fs.FS as the specs and given to a renderer (package chart), which knows Helm. Each distinct rendering
+// happens once, however many clusters share it. What comes back is read as objects, whose origin is the file of the chart.
 package patch
 
 import (
@@ -14,45 +13,70 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/lower"
 	"lockstep.dev/lockstep/pkg/compile/object"
 	"lockstep.dev/lockstep/pkg/compile/origin"
+	"lockstep.dev/lockstep/pkg/compile/patch/chart"
 	"lockstep.dev/lockstep/pkg/compile/plan"
 )
 
-// Components renders components and remembers the results. It is not for use by several goroutines.
+// Components are the components of some clusters, rendered.
 type Components struct {
-	root     fs.FS
 	rendered map[string][]object.Node
 }
 
-// NewComponents returns a renderer for charts below a root.
-func NewComponents(root fs.FS) *Components {
-	return &Components{root: root, rendered: map[string][]object.Node{}}
+// Render renders the components of clusters, and reports those that cannot be.
+func Render(root fs.FS, renderer chart.Renderer, clusters []*plan.Cluster, list *diag.List) Components {
+	c := Components{rendered: map[string][]object.Node{}}
+	var readings []reading
+	var charts []chart.Chart
+	for _, p := range clusters {
+		for i := range p.Components {
+			r := reading{root: root, component: &p.Components[i], list: list}
+			key := cacheKey(r.component, p.Version.V)
+			if _, known := c.rendered[key]; known {
+				continue
+			}
+			c.rendered[key] = nil
+			if files := r.files(); len(files) > 0 {
+				readings, charts = append(readings, r), append(charts, r.chart(files, p.Version.V))
+			}
+		}
+	}
+	if len(charts) == 0 {
+		return c
+	}
+	if renderer == nil {
+		renderer = none{}
+	}
+	for i, rendered := range renderer.Render(charts) {
+		c.rendered[cacheKey(readings[i].component, charts[i].Kubernetes)] = readings[i].objects(rendered)
+	}
+	return c
 }
 
-// Render returns the objects of a component of a cluster, sorted.
-func (c *Components) Render(p *plan.Cluster, component *plan.Component, list *diag.List) []object.Object {
+// none is the renderer of a program that has none.
+type none struct{}
+
+func (none) Render(charts []chart.Chart) []chart.Rendered {
+	rendered := make([]chart.Rendered, len(charts))
+	for i := range rendered {
+		rendered[i].Failed = "this program renders no charts"
+	}
+	return rendered
+}
+
+// Of returns the objects of a component of a cluster, sorted.
+func (c Components) Of(p *plan.Cluster, component *plan.Component) []object.Object {
 	place := object.Place{Folder: lower.PlatformFolder, File: component.Release.V, Origin: component.Chart.At}
-	rule := &origin.Origin{Kind: origin.Rendered, At: component.Chart.At, Why: "rendered from the chart"}
+	rule := &origin.Origin{Kind: origin.Rendered, At: component.Chart.At, Also: component.Sources, Why: "rendered from the chart"}
 	var objects []object.Object
-	for _, root := range c.render(*component, p.Version.V, list) {
+	for _, root := range c.rendered[cacheKey(component, p.Version.V)] {
 		objects = append(objects, object.New(root, place, rule))
 	}
 	object.Sort(objects)
 	return objects
 }
 
-func (c *Components) render(component plan.Component, version string, list *diag.List) []object.Node {
-	key := cacheKey(component, version)
-	if roots, found := c.rendered[key]; found {
-		return roots
-	}
-	r := rendering{root: c.root, component: component, version: version, list: list}
-	roots := r.run()
-	c.rendered[key] = roots
-	return roots
-}
-
 // cacheKey is all that a rendering depends on. Values are JSON by construction, so encoding them cannot fail.
-func cacheKey(component plan.Component, version string) string {
-	key, _ := json.Marshal([]any{component.Chart.V, component.Release.V, component.Namespace.V, version, component.Values})
+func cacheKey(component *plan.Component, version string) string {
+	key, _ := json.Marshal([]any{component.Chart.V, component.Release.V, component.Namespace.V, version, chart.Values(component.Values)})
 	return string(key)
 }

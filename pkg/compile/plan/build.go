@@ -35,16 +35,17 @@ func Clusters(b *resolve.Bundle, only string, list *diag.List) []*Cluster {
 		list.Errorf(diag.UnknownCluster, source.Span{}, "there is no Cluster `%s`", only).Suggest(only, b.Clusters.Names())
 		return nil
 	}
+	p := planner{Bundle: b, own: map[*resolve.Definition[v1alpha1.Tenant]]*Own{}}
 	var clusters []*Cluster
 	for _, definition := range b.Clusters.All() {
 		if definition.Sound && (only == "" || definition.Name == only) {
-			clusters = append(clusters, cluster(b, definition))
+			clusters = append(clusters, p.cluster(definition))
 		}
 	}
 	return clusters
 }
 
-func cluster(b *resolve.Bundle, d *resolve.Definition[v1alpha1.Cluster]) *Cluster {
+func (p planner) cluster(d *resolve.Definition[v1alpha1.Cluster]) *Cluster {
 	spec := &d.Spec.Spec
 	c := &Cluster{
 		Name:                written(d.Document, &d.Spec.Metadata.Name),
@@ -64,18 +65,18 @@ func cluster(b *resolve.Bundle, d *resolve.Definition[v1alpha1.Cluster]) *Cluste
 	}
 	c.platform(d)
 	c.AgentImage = c.Images.resolve(written(d.Document, &spec.Agent.Image))
-	known := profiles(b)
+	known := profiles(p.Bundle)
 	c.Capacity = capacity(d.Document, spec, known)
 	c.Queueing = queueing(d.Document, spec.Queueing, known)
-	c.Catalog = runtimes(b, c, known)
+	c.Catalog = runtimes(p.Bundle, c, known)
 	for _, r := range c.Catalog {
 		if !r.Retired && hasProfile(spec.Capacity, r.Profile.Name) {
 			c.Runtimes = append(c.Runtimes, r)
 		}
 	}
-	c.Accelerators = accelerators(b, spec.Capacity)
+	c.Accelerators = accelerators(p.Bundle, spec.Capacity)
 	c.units()
-	c.Tenants = tenants(b, c)
+	c.Tenants = p.tenants(c)
 	return c
 }
 
@@ -88,7 +89,8 @@ func (c *Cluster) platform(d *resolve.Definition[v1alpha1.Cluster]) {
 	c.Priorities = priorities(d.Document, spec.Priorities)
 	c.StorageClasses = names(d.Document, spec.StorageClasses)
 	c.Images = images(d.Document, &spec.Images)
-	c.Ranges = names(d.Document, spec.Network.Ranges)
+	c.Ranges = ranges(d.Document, spec)
+	c.Reserved = names(d.Document, spec.ReservedNamespaces)
 	c.Encryption = orDefault(d.Document, &spec.Network.Encryption, "most networks carry traffic as it is")
 	c.Monitoring = monitoring(d.Document, spec.Monitoring)
 	c.GitOps = gitOps(d.Document, spec)
@@ -121,6 +123,17 @@ func user(d *decode.Document, spec *v1alpha1.ClusterSpec) Value[*User] {
 		result.V = &User{UID: standard(anyUser.UID), GID: standard(anyUser.GID), FSGroup: standard(anyUser.FSGroup)}
 	}
 	return result
+}
+
+// ranges are the addresses of pods and Services. OpenShift's installer has defaults that hardly anybody changes
+// (https://docs.redhat.com/en/documentation/openshift_container_platform/4.20/html/installing_on_bare_metal/installation-config-parameters-bare-metal);
+// Kubernetes has none: they are those of its network plugin.
+func ranges(d *decode.Document, spec *v1alpha1.ClusterSpec) []Value[string] {
+	if spec.Platform != v1alpha1.OpenShift || len(spec.Network.Ranges) > 0 {
+		return names(d, spec.Network.Ranges)
+	}
+	usual := origin.Origin{At: d.Key(&spec.Network.Ranges), Kind: origin.Default, Why: "what OpenShift's installer gives pods and Services"}
+	return []Value[string]{{V: "10.128.0.0/14", Origin: usual}, {V: "172.30.0.0/16", Origin: usual}}
 }
 
 // standardDNS is where the pods that answer DNS are when nothing else is written.
@@ -165,6 +178,7 @@ func components(d *decode.Document, spec *v1alpha1.ClusterSpec) []Component {
 			Namespace: orDefault(d, &own.Namespace, "the namespace of the controller"),
 			Values:    own.Values,
 		}
+		component.Sources = append(d.Below(&own.Values), d.Key(&own.Values), component.Chart.At, component.Release.At, component.Namespace.At)
 		component.Release.V = cmp.Or(component.Release.V, path.Base(own.Chart))
 		component.Namespace.V = cmp.Or(component.Namespace.V, spec.Controller.Namespace)
 		result = append(result, component)

@@ -50,18 +50,19 @@ func runtimes(b *resolve.Bundle, c *Cluster, profiles map[string]*Profile) []*Ru
 func profile(d *resolve.Definition[v1alpha1.HardwareProfile]) *Profile {
 	spec := &d.Spec.Spec
 	p := &Profile{
-		Name:         d.Name,
-		At:           d.At(&d.Spec.Metadata.Name),
-		Fabric:       fabric(d.Document, &spec.Fabric),
-		CPU:          written(d.Document, &spec.Node.CPU),
-		Memory:       written(d.Document, &spec.Node.Memory),
-		NodeSelector: entries(d.Document, &spec.NodeSelector),
-		Tolerations:  tolerations(d.Document, spec.Tolerations),
-		SharedMemory: written(d.Document, &spec.SharedMemory),
-		Env:          variables(d.Document, spec.Env),
-		HugePages:    hugePages(d.Document, spec.HugePages),
-		Topology:     topology(d.Document, spec.Topology),
-		Waivers:      waivers(d.Document, spec.Waivers),
+		Name:             d.Name,
+		At:               d.At(&d.Spec.Metadata.Name),
+		Fabric:           fabric(d.Document, &spec.Fabric),
+		CPU:              written(d.Document, &spec.Node.CPU),
+		Memory:           written(d.Document, &spec.Node.Memory),
+		NodeSelector:     entries(d.Document, &spec.NodeSelector),
+		Tolerations:      tolerations(d.Document, spec.Tolerations),
+		TolerationFields: tolerationFields(d.Document, spec.Tolerations),
+		SharedMemory:     written(d.Document, &spec.SharedMemory),
+		Env:              variables(d.Document, spec.Env),
+		HugePages:        hugePages(d.Document, spec.HugePages),
+		Topology:         topology(d.Document, spec.Topology),
+		Waivers:          waivers(d.Document, spec.Waivers),
 	}
 	if a := spec.Accelerator; a != nil {
 		p.Accelerator, p.Accelerators = written(d.Document, &a.Resource), written(d.Document, &a.Count)
@@ -88,6 +89,22 @@ func tolerations(d *decode.Document, list []v1alpha1.Toleration) []Value[corev1.
 		result = append(result, Value[corev1.Toleration]{Origin: origin.Origin{At: d.At(t)}, V: corev1.Toleration{
 			Key: t.Key, Operator: corev1.TolerationOperator(t.Operator), Value: t.Value, Effect: corev1.TaintEffect(t.Effect),
 		}})
+	}
+	return result
+}
+
+func tolerationFields(d *decode.Document, list []v1alpha1.Toleration) []map[string]*origin.Origin {
+	result := make([]map[string]*origin.Origin, len(list))
+	for i := range list {
+		t := &list[i]
+		result[i] = map[string]*origin.Origin{}
+		for key, field := range map[string]any{"key": &t.Key, "operator": &t.Operator, "value": &t.Value, "effect": &t.Effect} {
+			from := d.Origin(field)
+			if !d.Written(field) {
+				from = origin.Origin{At: d.At(t), Kind: origin.Default, Why: "as Kubernetes has it for a toleration without `" + key + "`"}
+			}
+			result[i][key] = &from
+		}
 	}
 	return result
 }
@@ -137,6 +154,9 @@ func runtime(d *resolve.Definition[v1alpha1.MPIRuntime], p *Profile, sources *Im
 		Deprecated:        derived(d.Document, &spec.Lifecycle, spec.Lifecycle == v1alpha1.Deprecated, "new jobs may use the runtime"),
 		Retired:           spec.Lifecycle == v1alpha1.Retired,
 		Tenants:           spec.Tenants,
+	}
+	if r.Framework.Kind == origin.Written {
+		r.Framework.Kind, r.Framework.Why = origin.Derived, "the name that Kubeflow Trainer has for the framework"
 	}
 	if r.DefaultNodes.V == 0 {
 		r.DefaultNodes = inherited(r.MinNodes, r.MinNodes.V, "a job that asks for nothing gets the least number of nodes")

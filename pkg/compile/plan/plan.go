@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"lockstep.dev/lockstep/api/v1alpha1"
+	"lockstep.dev/lockstep/pkg/compile/origin"
 	"lockstep.dev/lockstep/pkg/compile/source"
 	"lockstep.dev/lockstep/pkg/mpi"
 )
@@ -52,6 +53,8 @@ type Cluster struct {
 	Images         Images
 	// Ranges are the addresses of pods and Services, sorted; empty where the cluster does not say.
 	Ranges []Value[string]
+	// Reserved are the names and beginnings of names of namespaces that the cluster keeps from tenants, sorted.
+	Reserved []Value[string]
 	// Encryption is what the network does with traffic between machines, `None` for nothing.
 	Encryption Value[string]
 	// Monitoring and GitOps are nil where nobody does it.
@@ -113,6 +116,8 @@ type Component struct {
 	Release   Value[string]
 	Namespace Value[string]
 	Values    map[string]any
+	// Sources are the places of all that its objects are rendered from.
+	Sources []source.Span
 }
 
 // Profile is what a machine offers.
@@ -133,6 +138,8 @@ type Profile struct {
 	// NodeSelector is sorted by name.
 	NodeSelector []Named[string]
 	Tolerations  []Value[corev1.Toleration]
+	// TolerationFields has the origins of what is in each toleration, by key.
+	TolerationFields []map[string]*origin.Origin
 	// SharedMemory is nil for what the container runtime gives.
 	SharedMemory Value[*resource.Quantity]
 	Env          []Variable
@@ -221,39 +228,44 @@ type Deprecation struct {
 
 // Tenant is a team on one cluster.
 type Tenant struct {
+	*Own
+	// Named are the runtimes that the spec names.
+	Named []Use
+	// Usable are the runtimes that the tenant can use on this cluster, sorted by name.
+	Usable []*Runtime
+	Quota  Quota
+	// Queue is nil where nothing is queued.
+	Queue *Queue
+	// Vain is what the tenant says about queueing without effect.
+	Vain Vain
+	// Bases are the catalog runtimes that the tenant's variants change, in the order of the spec.
+	Bases []Use
+	// Variants are those of runtimes that are compiled for this cluster, sorted by name.
+	Variants []*Variant
+	Waivers  []Waiver
+}
+
+// Own is what the spec of a tenant says, whatever the cluster. Clusters share it.
+type Own struct {
 	Name Value[string]
 	// DisplayName may be "".
 	DisplayName Value[string]
 	// Groups per role, and Namespaces, are sorted.
 	Admins, Editors, Viewers []Value[string]
 	Namespaces               []Value[string]
-	// Named are the runtimes that the spec names.
-	Named []Use
-	// Usable are the runtimes that the tenant can use on this cluster, sorted by name.
-	Usable      []*Runtime
-	Quota       Quota
-	Limits      Limits
-	Egress      []Egress
-	IngressFrom []Value[string]
-	PodSecurity Value[string]
+	Limits                   Limits
+	Egress                   []Egress
+	IngressFrom              []Value[string]
+	PodSecurity              Value[string]
 	// Encrypted says that the tenant refuses networks in the clear.
 	Encrypted Value[bool]
-	// Queue is nil where nothing is queued.
-	Queue *Queue
-	// Vain is what the tenant says about queueing without effect.
-	Vain Vain
 	// Claims are sorted by name.
 	Claims      []Claim
 	PullSecrets []Value[string]
 	// ObjectStore is nil where there is none.
 	ObjectStore *ObjectStore
-	// Bases are the catalog runtimes that the tenant's variants change, in the order of the spec.
-	Bases []Use
-	// Variants are those of runtimes that are compiled for this cluster, sorted by name.
-	Variants []*Variant
 	// KeepFinished is how long finished jobs stay, 0 for ever.
 	KeepFinished Value[time.Duration]
-	Waivers      []Waiver
 }
 
 // Claim is a volume in namespaces of a tenant.

@@ -13,10 +13,17 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/resolve"
 )
 
+// planner plans the clusters of a repository.
+type planner struct {
+	*resolve.Bundle
+	// own is what clusters share of a tenant.
+	own map[*resolve.Definition[v1alpha1.Tenant]]*Own
+}
+
 // tenants returns the sound tenants of a cluster, sorted by name.
-func tenants(b *resolve.Bundle, c *Cluster) []*Tenant {
+func (p planner) tenants(c *Cluster) []*Tenant {
 	var result []*Tenant
-	for _, d := range b.Tenants.All() {
+	for _, d := range p.Tenants.All() {
 		if !slices.Contains(d.Spec.Spec.Clusters, c.Name.V) {
 			continue
 		}
@@ -24,42 +31,53 @@ func tenants(b *resolve.Bundle, c *Cluster) []*Tenant {
 			c.Partial = true
 			continue
 		}
-		t := tenant(d, c)
-		t.Vain = vain(b, d)
+		if p.own[d] == nil {
+			p.own[d] = own(d)
+		}
+		t := tenant(d, p.own[d], c)
+		t.Vain = vain(p.Bundle, d)
 		result = append(result, t)
 	}
 	return result
 }
 
-func tenant(d *resolve.Definition[v1alpha1.Tenant], c *Cluster) *Tenant {
+func own(d *resolve.Definition[v1alpha1.Tenant]) *Own {
+	spec := &d.Spec.Spec
+	o := &Own{
+		Name:         written(d.Document, &d.Spec.Metadata.Name),
+		DisplayName:  written(d.Document, &spec.DisplayName),
+		Admins:       names(d.Document, spec.People.Admins),
+		Editors:      names(d.Document, spec.People.Editors),
+		Viewers:      names(d.Document, spec.People.Viewers),
+		Namespaces:   names(d.Document, spec.Namespaces),
+		Limits:       limits(d.Document, &spec.Limits.Container),
+		Egress:       egress(d.Document, spec.Network.Egress),
+		IngressFrom:  names(d.Document, spec.Network.IngressFromNamespaces),
+		PodSecurity:  orDefault(d.Document, &spec.PodSecurity, "the strictest Pod Security Standard, which all runtimes keep"),
+		Encrypted:    orDefault(d.Document, &spec.Network.RequireEncryption, "traffic may be in the clear"),
+		PullSecrets:  names(d.Document, spec.PullSecrets),
+		KeepFinished: derived(d.Document, &spec.Retention.FinishedJobs, duration(spec.Retention.FinishedJobs), "finished jobs stay until somebody deletes them"),
+	}
+	o.Claims = claims(d.Document, spec.Storage, o.Namespaces)
+	if store := spec.ObjectStore; store != nil {
+		o.ObjectStore = &ObjectStore{Secret: written(d.Document, &store.Secret), Endpoint: written(d.Document, &store.Endpoint)}
+	}
+	return o
+}
+
+func tenant(d *resolve.Definition[v1alpha1.Tenant], own *Own, c *Cluster) *Tenant {
 	spec := &d.Spec.Spec
 	t := &Tenant{
-		Name:        written(d.Document, &d.Spec.Metadata.Name),
-		DisplayName: written(d.Document, &spec.DisplayName),
-		Admins:      names(d.Document, spec.People.Admins),
-		Editors:     names(d.Document, spec.People.Editors),
-		Viewers:     names(d.Document, spec.People.Viewers),
-		Namespaces:  names(d.Document, spec.Namespaces),
-		Named:       uses(names(d.Document, spec.Runtimes), c),
-		Quota:       quota(d.Document, &spec.Quota, c.Accelerators),
-		Limits:      limits(d.Document, &spec.Limits.Container),
-		Egress:      egress(d.Document, spec.Network.Egress),
-		IngressFrom: names(d.Document, spec.Network.IngressFromNamespaces),
-		PodSecurity: orDefault(d.Document, &spec.PodSecurity, "the strictest Pod Security Standard, which all runtimes keep"),
+		Own:     own,
+		Named:   uses(names(d.Document, spec.Runtimes), c),
+		Quota:   quota(d.Document, &spec.Quota, c.Accelerators),
+		Queue:   queue(d, c),
+		Bases:   uses(bases(d.Document, spec.Variants), c),
+		Waivers: waivers(d.Document, spec.Waivers),
 	}
 	t.Usable = usable(t, c, len(spec.Runtimes) == 0)
-	t.Encrypted = orDefault(d.Document, &spec.Network.RequireEncryption, "traffic may be in the clear")
-	t.Queue = queue(d, c)
-	t.Claims = claims(d.Document, spec.Storage, t.Namespaces)
 	t.Quota.Storage = storage(d.Document, spec)
-	t.PullSecrets = names(d.Document, spec.PullSecrets)
-	if o := spec.ObjectStore; o != nil {
-		t.ObjectStore = &ObjectStore{Secret: written(d.Document, &o.Secret), Endpoint: written(d.Document, &o.Endpoint)}
-	}
-	t.Bases = uses(bases(d.Document, spec.Variants), c)
 	t.Variants = variants(d.Document, spec.Variants, c, t.ObjectStore)
-	t.KeepFinished = derived(d.Document, &spec.Retention.FinishedJobs, duration(spec.Retention.FinishedJobs), "finished jobs stay until somebody deletes them")
-	t.Waivers = waivers(d.Document, spec.Waivers)
 	return t
 }
 

@@ -105,24 +105,35 @@ func allExist[T any](x *Index[T], d *decode.Document, names []string, list *diag
 
 // namespaces reports a namespace that two tenants claim, wherever they work: a tenant may move to any cluster.
 func (b *Bundle) namespaces(list *diag.List) {
-	type claim struct {
-		tenant string
-		span   source.Span
-	}
 	claims := map[string]claim{}
 	for _, t := range b.Tenants.written() {
 		for i := range t.Spec.Spec.Namespaces {
 			name := t.Spec.Spec.Namespaces[i]
-			span := t.At(&t.Spec.Spec.Namespaces[i])
-			first, taken := claims[name]
-			switch {
-			case !taken:
-				claims[name] = claim{tenant: t.Name, span: span}
-			case first.tenant != t.Name:
-				list.Errorf(diag.NamespaceTaken, span, "the namespace `%s` belongs to the tenant `%s`", name, first.tenant).
-					Also(first.span, "claimed here").Helpf("choose another name")
-				t.Sound = false
+			own := claim{tenant: t, at: t.At(&t.Spec.Spec.Namespaces[i])}
+			other, taken := claims[name]
+			if !taken || other.tenant.Name == t.Name {
+				claims[name] = own
+				continue
 			}
+			claims[name] = settle(name, other, own, list)
 		}
 	}
+}
+
+// claim is a tenant's claim to a namespace.
+type claim struct {
+	tenant *Definition[v1alpha1.Tenant]
+	at     source.Span
+}
+
+// settle reports two claims to a namespace and returns the one that holds. Which spec was there first is not known: it is not the
+// copy that has the namespace's own name.
+func settle(name string, a, b claim, list *diag.List) claim {
+	if b.tenant.Name == name {
+		a, b = b, a
+	}
+	list.Errorf(diag.NamespaceTaken, b.at, "the tenants `%s` and `%s` both claim the namespace `%s`", b.tenant.Name, a.tenant.Name, name).
+		Also(a.at, "also here").Helpf("choose another name")
+	b.tenant.Sound = false
+	return a
 }

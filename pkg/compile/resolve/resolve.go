@@ -109,7 +109,7 @@ func define[T any](x *Index[T], d *decode.Document, spec *T, name *string, list 
 	definition := &Definition[T]{Document: d, Spec: spec, Name: *name, Sound: d.Sound}
 	if first := x.byName[*name]; first != nil {
 		list.Errorf(diag.DuplicateName, d.At(name), "the %s `%s` is defined twice", x.Kind, *name).
-			Also(first.place(), "first here").Helpf("rename or remove one")
+			Also(first.place(), "also here").Helpf("rename or remove one")
 		x.duplicates = append(x.duplicates, definition)
 		return
 	}

@@ -88,6 +88,14 @@ func within(opened *git.Repository, folder string) (string, error) {
 	return filepath.ToSlash(way), nil
 }
 
+// Prefix is the way from the top of the repository to the folder, ending with a slash; "" for the top itself.
+func (r *Repository) Prefix() string {
+	if r.prefix == "." {
+		return ""
+	}
+	return r.prefix + "/"
+}
+
 // Revision finds a revision by any name that git has for it: a branch, a tag, a hash or its beginning, HEAD~2, origin/main.
 func (r *Repository) Revision(name string) (*Revision, error) {
 	commit, err := r.commit(name)

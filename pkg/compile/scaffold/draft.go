@@ -47,7 +47,7 @@ func NewDraft(root fs.FS, kind jsonschema.Kind, name, folder string, written Wri
 	if err != nil {
 		return nil, fmt.Errorf("find the schema: %w", err)
 	}
-	d := &Draft{Spec: File{spec, Spec(kind, name, filepath.ToSlash(schema), values)}}
+	d := &Draft{Spec: File{spec, Spec(kind, name, filepath.ToSlash(schema), values, known.examples())}}
 	for _, k := range jsonschema.Kinds {
 		file := path.Join(folder, k.File)
 		if _, err := fs.Stat(root, file); errors.Is(err, fs.ErrNotExist) {

@@ -44,6 +44,20 @@ func (k *Known) Names(kind string) []string {
 	return k.bundle.Clusters.Names()
 }
 
+// examples returns by key the first name of what the key refers to, where there is one.
+func (k *Known) examples() map[string]string {
+	names := map[string]string{}
+	for key, kind := range map[string]string{
+		"profile": v1alpha1.HardwareProfileKind, "runtime": v1alpha1.MPIRuntimeKind, "runtimes": v1alpha1.MPIRuntimeKind,
+		"clusters": v1alpha1.ClusterKind, "tenants": v1alpha1.TenantKind, "successor": v1alpha1.MPIRuntimeKind,
+	} {
+		if known := k.Names(kind); len(known) > 0 {
+			names[key] = known[0]
+		}
+	}
+	return names
+}
+
 // accelerated says whether the machines of a profile have accelerators.
 func (k *Known) accelerated(profile string) bool {
 	definition := k.bundle.Profiles.Get(profile)

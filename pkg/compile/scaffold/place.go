@@ -31,7 +31,7 @@ func free(root fs.FS, kind jsonschema.Kind, name string, known *Known) error {
 		return fmt.Errorf("`%s` cannot be a name: at most 63 of a-z, 0-9 and `-`, beginning and ending with a letter or digit", name)
 	}
 	if slices.Contains(known.Names(kind.Name), name) {
-		return fmt.Errorf("there is a %s `%s` already: choose another name", kind.Name, name)
+		return fmt.Errorf("the %s `%s` exists already: choose another name", kind.Name, name)
 	}
 	file := Path(kind, name)
 	if _, err := fs.Lstat(root, file); err == nil {

@@ -15,6 +15,7 @@ import (
 	"lockstep.dev/lockstep/pkg/compile"
 	"lockstep.dev/lockstep/pkg/compile/diag"
 	"lockstep.dev/lockstep/pkg/compile/jsonschema"
+	"lockstep.dev/lockstep/pkg/compile/patch/chart/helm"
 	"lockstep.dev/lockstep/pkg/compile/scaffold"
 )
 
@@ -31,7 +32,7 @@ var repository = os.DirFS("../../..")
 func draft(t *testing.T, root fs.FS, word, name string, written scaffold.Written) (*scaffold.Draft, error) {
 	t.Helper()
 	kind, _ := jsonschema.KindOf(word)
-	return scaffold.NewDraft(root, kind, name, "", written, scaffold.Know(root, compile.Options{}))
+	return scaffold.NewDraft(root, kind, name, "", written, scaffold.Know(root, compile.Options{Charts: helm.Renderer{}}))
 }
 
 // TestCompiles: what new writes with the flags that it asks for has no mistakes, in this very repository.
@@ -41,7 +42,7 @@ func TestCompiles(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, found := range scaffold.Try(repository, d.Spec, compile.Options{}).Sorted() {
+		for _, found := range scaffold.Try(repository, d.Spec, compile.Options{Charts: helm.Renderer{}}).Sorted() {
 			if found.Severity == diag.Error {
 				t.Errorf("%s: %s: %s\n%s", word, found.Span, found.Message, d.Spec.Data)
 			}
@@ -143,7 +144,7 @@ func TestQuota(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, d.Spec.Data)
 		}
 	}
-	if list := scaffold.Try(gpus(), d.Spec, compile.Options{}); list.Errors() > 0 {
+	if list := scaffold.Try(gpus(), d.Spec, compile.Options{Charts: helm.Renderer{}}); list.Errors() > 0 {
 		t.Errorf("%d errors, the first: %s", list.Errors(), list.Sorted()[0].Message)
 	}
 }
@@ -170,7 +171,7 @@ func TestRefused(t *testing.T) {
 		written            scaffold.Written
 		want               string
 	}{
-		"taken":     {"a name is taken wherever its spec is", "runtime", "big", nil, "there is a MPIRuntime `big` already"},
+		"taken":     {"a name is taken wherever its spec is", "runtime", "big", nil, "the MPIRuntime `big` exists already"},
 		"file":      {"a file is never overwritten", "tenant", "there", tenant, "`tenants/there.yaml` is there already"},
 		"no name":   {"a name is also a path", "tenant", "../x", tenant, "`../x` cannot be a name"},
 		"no number": {"a map needs both sides", "cluster", "east", scaffold.Written{"capacity": {"gpus"}}, "write for example `some-profile=2`"},
@@ -194,10 +195,21 @@ func TestTry(t *testing.T) {
 		t.Fatal(err)
 	}
 	var got []string
-	for _, found := range scaffold.Try(files, d.Spec, compile.Options{}).Sorted() {
+	for _, found := range scaffold.Try(files, d.Spec, compile.Options{Charts: helm.Renderer{}}).Sorted() {
 		got = append(got, found.Span.Path())
 	}
 	if len(got) == 0 || strings.Join(got, "") != strings.Repeat("tenants/vision.yaml", len(got)) {
 		t.Errorf("findings in %v, want those in tenants/vision.yaml", got)
+	}
+}
+
+// TestExamplesThatExist: a key that refers to another spec is shown with the name of one that there is.
+func TestExamplesThatExist(t *testing.T) {
+	kind, _ := jsonschema.KindOf("tenant")
+	text := string(scaffold.Spec(kind, "vision", "tenant.json", scaffold.Values{}, map[string]string{"runtimes": "openmpi", "runtime": "openmpi", "profile": "cpu"}))
+	for _, want := range []string{"#runtimes: [openmpi]", "#    - profile: cpu\n", "#    runtime: openmpi"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in:\n%s", want, text)
+		}
 	}
 }

@@ -17,10 +17,11 @@ import (
 // width is where comments are wrapped, in characters.
 const width = 100
 
-// Spec returns the text of a spec. SchemaPath is where an editor finds the schema, relative to the spec. Values is what is known.
-func Spec(kind jsonschema.Kind, name, schemaPath string, values Values) []byte {
+// Spec returns the text of a spec. SchemaPath is where an editor finds the schema, relative to the spec. Values is what is known. Names
+// are by key those that an example may have: a key that names another spec is better explained by one that exists.
+func Spec(kind jsonschema.Kind, name, schemaPath string, values Values, names map[string]string) []byte {
 	root := kind.Schema()
-	w := &writer{root: root, values: values}
+	w := &writer{root: root, values: values, names: names}
 	w.line(0, "# yaml-language-server: $schema="+schemaPath)
 	w.prose(0, root.Description)
 	w.line(0, "apiVersion: "+root.Properties.Get("apiVersion").Const)
@@ -35,6 +36,7 @@ func Spec(kind jsonschema.Kind, name, schemaPath string, values Values) []byte {
 type writer struct {
 	root   *jsonschema.Schema
 	values Values
+	names  map[string]string
 	text   strings.Builder
 }
 
@@ -124,8 +126,14 @@ func (w *writer) example(key string, s *jsonschema.Schema) []string {
 }
 
 func (w *writer) exampleOfOne(key string, s *jsonschema.Schema) []string {
-	if s.Items == nil {
+	name, named := w.names[key]
+	switch {
+	case s.Items == nil && named:
+		return []string{key + ": " + scalar(name)}
+	case s.Items == nil:
 		return []string{key + ": " + flow(s)}
+	case named && len(s.Items.Resolve(w.root).Properties) == 0:
+		return []string{key + ": [" + scalar(name) + "]"}
 	}
 	item := s.Items.Resolve(w.root)
 	if len(item.Properties) == 0 {

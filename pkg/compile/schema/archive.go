@@ -21,6 +21,16 @@ var embedded embed.FS
 type archive struct {
 	files  map[string]*zip.File
 	minors []int
+
+	mu     sync.Mutex
+	tables map[fingerprint]*table
+}
+
+// fingerprint is a file by what is in it. Most schemas are the same in neighbouring versions; TestFingerprints sees that no two others look so.
+type fingerprint struct {
+	kind kind
+	sum  uint32
+	size uint64
 }
 
 // opened returns the archive, or nil if the build has none.
@@ -44,7 +54,7 @@ func read(files fs.FS) *archive {
 
 // open reads the directory of an archive. The first folder of a name is `crd`, or the version of Kubernetes for native kinds.
 func open(reader *zip.Reader) *archive {
-	a := &archive{files: make(map[string]*zip.File, len(reader.File))}
+	a := &archive{files: make(map[string]*zip.File, len(reader.File)), tables: map[fingerprint]*table{}}
 	for _, file := range reader.File {
 		a.files[file.Name] = file
 		folder, _, _ := strings.Cut(file.Name, "/")
@@ -57,7 +67,7 @@ func open(reader *zip.Reader) *archive {
 	return a
 }
 
-// table unpacks the schema of a kind; nil if the archive has none. The archive is our own, so damage is a mistake of the build.
+// table returns the schema of a kind; nil if the archive has none.
 func (a *archive) table(minor int, k kind) *table {
 	name := k.apiVersion + "/" + k.kind
 	file := a.files[fmt.Sprintf("1.%d/%s", minor, name)]
@@ -67,14 +77,27 @@ func (a *archive) table(minor int, k kind) *table {
 	if file == nil {
 		return nil
 	}
+	key := fingerprint{kind: k, sum: file.CRC32, size: file.UncompressedSize64}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.tables[key] == nil {
+		a.tables[key] = unpack(file, k)
+	}
+	t := *a.tables[key]
+	t.validName = nameRule(k, minor)
+	return &t
+}
+
+// unpack reads the schema of a kind. The archive is our own, so damage is a mistake of the build.
+func unpack(file *zip.File, k kind) *table {
 	reader, err := file.Open()
 	if err == nil {
 		defer reader.Close()
 		t := &table{name: k}
 		if err = json.NewDecoder(reader).Decode(t); err == nil {
-			t.prepare(minor)
+			t.prepare()
 			return t
 		}
 	}
-	panic(fmt.Sprintf("the embedded schema of %s is damaged: %v: run `make schemas` and build again", name, err))
+	panic(fmt.Sprintf("the embedded schema of %s is damaged: %v: run `make schemas` and build again", file.Name, err))
 }

@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"io"
 	"testing"
 	"testing/fstest"
 
@@ -24,7 +25,7 @@ func TestEveryRuleCompiles(t *testing.T) {
 		table := opened().table(36, k)
 		for i := range table.Shapes {
 			if rules := table.Shapes[i].rules; rules != nil {
-				rules.compile()
+				rules.once.Do(rules.compile)
 				count += len(rules.programs)
 			}
 			if accepted := table.Shapes[i].accepted; accepted != nil {
@@ -86,4 +87,36 @@ func FuzzPlainNames(f *testing.F) {
 			t.Errorf("%q is no label key", text)
 		}
 	})
+}
+
+// TestFingerprints: files that look the same are the same.
+func TestFingerprints(t *testing.T) {
+	a := opened()
+	if a == nil {
+		t.Skip("SKIPPED: this build has no schemas: run `make schemas`")
+	}
+	first := map[fingerprint]string{}
+	shared := 0
+	for name, file := range a.files {
+		reader, err := file.Open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		data, err := io.ReadAll(reader)
+		if err != nil {
+			t.Fatal(err)
+		}
+		key := fingerprint{sum: file.CRC32, size: file.UncompressedSize64}
+		if other, found := first[key]; found {
+			shared++
+			if other != string(data) {
+				t.Errorf("%s looks like another file", name)
+			}
+		}
+		first[key] = string(data)
+	}
+	if shared == 0 {
+		t.Error("no version shares a schema with another")
+	}
+	t.Logf("%d of %d files are copies", shared, len(a.files))
 }

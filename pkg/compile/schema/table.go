@@ -51,7 +51,7 @@ func bit(kinds ...object.Kind) (bits uint8) {
 }
 
 // prepare completes a table that was just decoded.
-func (t *table) prepare(minor int) {
+func (t *table) prepare() {
 	for i := range t.Shapes {
 		s := &t.Shapes[i]
 		s.kinds = s.allowed()
@@ -70,7 +70,6 @@ func (t *table) prepare(minor int) {
 			}
 		}
 	}
-	t.validName = nameRule(t.name, minor)
 	t.rules = nativeRules(t.name)
 }
 

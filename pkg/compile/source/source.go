@@ -290,7 +290,15 @@ func linkedFolder(root fs.FS, name string) []*File {
 // explainLink says of a symbolic link that it is one: the reason why it cannot be read is often where it leads.
 func explainLink(root fs.FS, name string, err error) error {
 	if info, failed := fs.Lstat(root, name); failed == nil && info.Mode()&fs.ModeSymlink != 0 {
-		return fmt.Errorf("the symbolic link leads nowhere that may be read: %w", err)
+		return fmt.Errorf("the symbolic link leads nowhere that may be read: %w", Reason(err))
+	}
+	return err
+}
+
+// Reason is an error without the call and the path that a file system puts before it: the place of a finding says the path.
+func Reason(err error) error {
+	if at, is := err.(*fs.PathError); is { //nolint:errorlint // what wraps it says more
+		return at.Err
 	}
 	return err
 }

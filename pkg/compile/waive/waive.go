@@ -1,6 +1,9 @@
 // Package waive applies the waivers of specs to findings. A waiver accepts findings with a code, until a day: those about the document
 // that it is in, and for a Cluster those that were found while that cluster was judged. A waived finding is still shown.
 //
+// What one tenant would accept at the expense of others (diag.Entry.ByCluster) only the spec of a Cluster accepts, and for a year at
+// most.
+//
 // Waivers have their own mistakes: one that has expired, one that accepts nothing, one for what cannot be waived. There is no clock
 // here: the day is given.
 package waive
@@ -19,6 +22,9 @@ import (
 // soon is how many days before its end a waiver is a finding.
 const soon = 30
 
+// most is for how many days from now a Cluster may accept what only it may.
+const most = 366
+
 // Waivers are those of all specs of a run.
 type Waivers struct {
 	today string
@@ -30,8 +36,8 @@ type waiver struct {
 	plan.Waiver
 	// cluster is that whose spec has the waiver, or nil.
 	cluster *plan.Cluster
-	// used says that it accepted something, refused that its code cannot be waived.
-	used, refused bool
+	// used says that it accepted something, refused that its code cannot be waived there, byCluster that only clusters may waive it.
+	used, refused, byCluster bool
 }
 
 // Of returns the waivers of plans. Today is a day as 2026-11-21; on "" none has expired.
@@ -59,20 +65,18 @@ func (w *Waivers) add(c *plan.Cluster, list []plan.Waiver) {
 		at := list[i].Code.At
 		if !w.known[at] {
 			w.known[at] = true
-			w.list = append(w.list, &waiver{Waiver: list[i], cluster: c, refused: !waivable(list[i].Code.V)})
+			entry, found := diag.EntryOf(diag.Code(list[i].Code.V))
+			byCluster := found && entry.ByCluster()
+			refused := !found || !entry.CanBeWaived() || byCluster && c == nil
+			w.list = append(w.list, &waiver{Waiver: list[i], cluster: c, refused: refused, byCluster: byCluster})
 		}
 	}
-}
-
-func waivable(code string) bool {
-	entry, found := diag.EntryOf(diag.Code(code))
-	return found && entry.CanBeWaived()
 }
 
 // Accept marks what waivers accept among findings. They were found while a cluster was judged, or anywhere for nil.
 func (w *Waivers) Accept(c *plan.Cluster, found []*diag.Diagnostic) {
 	for _, own := range w.list {
-		if own.refused || w.expired(own) {
+		if own.refused || w.expired(own) || w.tooLong(own) {
 			continue
 		}
 		for _, d := range found {
@@ -86,9 +90,21 @@ func (w *Waivers) Accept(c *plan.Cluster, found []*diag.Diagnostic) {
 
 func (w *Waivers) expired(own *waiver) bool { return w.today != "" && w.today > own.Expires.V }
 
+// tooLong says that a waiver of what only clusters may waive ends too late. It accepts nothing.
+func (w *Waivers) tooLong(own *waiver) bool {
+	left, known := w.left(own)
+	return own.byCluster && known && left > most
+}
+
 func (own *waiver) matches(c *plan.Cluster, d *diag.Diagnostic) bool {
-	return string(d.Code) == own.Code.V && (own.About.V == "" || names(d.Message, own.About.V)) &&
-		(own.cluster != nil && own.cluster == c || sameDocument(own.Code.At, d.Span))
+	switch {
+	case string(d.Code) != own.Code.V:
+		return false
+	case own.cluster != nil && own.cluster == c, sameDocument(own.Code.At, d.Span):
+		return own.About.V == "" || names(d.Message, own.About.V)
+	}
+	// Secrets are found in files, before it is known which clusters these are for: there the path says what is meant.
+	return own.cluster != nil && c == nil && d.Code == diag.SecretInSpec && own.About.V == d.Span.Path()
 }
 
 // names says whether a message has a word, with something else than a letter or a digit around it.
@@ -134,6 +150,9 @@ func (w *Waivers) Judge(list *diag.List, complete bool) {
 		switch left, known := w.left(own); {
 		case own.refused:
 			w.refuse(own, list)
+		case w.tooLong(own):
+			list.Errorf(diag.WaiverTooLong, own.Expires.At, "the waiver of `%s` holds for %d days", code.V, left).
+				Notef("what only clusters may waive is decided again once a year").Helpf("write a last day of at most %d days from now", most)
 		case w.expired(own):
 			list.Errorf(diag.WaiverExpired, own.Expires.At, "the waiver of `%s` expired on %s", code.V, own.Expires.V).
 				Notef("its reason was: %s", own.Reason.V).Helpf("put right what it was for, or decide again and write a new day")
@@ -147,7 +166,13 @@ func (w *Waivers) Judge(list *diag.List, complete bool) {
 }
 
 func (w *Waivers) refuse(own *waiver, list *diag.List) {
-	if _, found := diag.EntryOf(diag.Code(own.Code.V)); found {
+	entry, found := diag.EntryOf(diag.Code(own.Code.V))
+	if found && entry.CanBeWaived() {
+		list.Errorf(diag.NotWaivable, own.Code.At, "`%s` can be waived by the spec of a cluster only", own.Code.V).
+			Notef("others bear what it allows, so that whoever gains by it must not decide").Helpf("ask the platform team to write it at `waivers` of the cluster")
+		return
+	}
+	if found {
 		list.Errorf(diag.NotWaivable, own.Code.At, "`%s` cannot be waived", own.Code.V).Helpf("`runtime-compiler codes %s` says what to do", own.Code.V)
 		return
 	}

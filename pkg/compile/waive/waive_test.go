@@ -13,7 +13,7 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/diag"
 )
 
-// specs are two clusters with one tenant on both, whose egress is a finding on each.
+// specs are two clusters with one tenant on both, whose egress and whose store are findings on each.
 const specs = `apiVersion: lockstep.dev/v1alpha1
 kind: HardwareProfile
 metadata: {name: cpu}
@@ -32,7 +32,8 @@ spec:
   namespaces: [vision]
   clusters: [one, two]
   quota: {cpu: 8, memory: 16Gi, pods: 40, jobs: 20}
-  network: {egress: [{cidr: 169.254.1.0/24}, {cidr: 0.0.0.0/0}]}
+  network: {egress: [{cidr: 169.254.169.0/24}]}
+  objectStore: {secret: bucket, endpoint: "https://192.0.2.9"}
 TENANT---
 apiVersion: lockstep.dev/v1alpha1
 kind: Cluster
@@ -56,9 +57,23 @@ func waiver(code, about, expires string) string {
 }
 
 func judged(tenant, one, two string, options compile.Options) *diag.List {
-	text := strings.NewReplacer("TENANT", tenant, "ONE", one, "TWO", two).Replace(specs)
-	_, list := compile.Compile(fstest.MapFS{"catalog/all.yaml": {Data: []byte(text)}}, options)
+	_, list := compile.Compile(repository(strings.NewReplacer("TENANT", tenant, "ONE", one, "TWO", two).Replace(specs)), options)
 	return list
+}
+
+// repository has each document in the folder of its kind: machines and runtimes, the tenant, and the clusters.
+func repository(text string) fstest.MapFS {
+	root := fstest.MapFS{}
+	for name, kind := range map[string]string{"catalog/profile.yaml": "HardwareProfile", "catalog/runtime.yaml": "MPIRuntime", "tenants/vision.yaml": "Tenant", "overlays/all/cluster.yaml": "Cluster"} {
+		var own []string
+		for _, document := range strings.Split(text, "---\n") {
+			if strings.Contains(document, "kind: "+kind+"\n") {
+				own = append(own, document)
+			}
+		}
+		root[name] = &fstest.MapFile{Data: []byte(strings.Join(own, "---\n"))}
+	}
+	return root
 }
 
 // TestWaivers says for each finding its code, and whether it counts. All are warnings, but for the ones that are said to be errors.
@@ -70,19 +85,24 @@ func TestWaivers(t *testing.T) {
 		options          compile.Options
 		want             []string
 	}{
-		"none":            {"", "", "", "", compile.Options{Today: today}, []string{"LS7025", "LS4020"}},
-		"of the tenant":   {"it is about the document", waiver("LS7025", "", "2027-12-31"), "", "", compile.Options{Today: today}, []string{"LS4020", "LS7025 waived"}},
-		"of one cluster":  {"the other cluster accepts nothing", "", waiver("LS7025", "", "2027-12-31"), "", compile.Options{Today: today}, []string{"LS7025", "LS4020"}},
-		"of each cluster": {"all clusters accept it", "", waiver("LS7025", "", "2027-12-31"), waiver("LS7025", "", "2027-12-31"), compile.Options{Today: today}, []string{"LS4020", "LS7025 waived"}},
-		"of a check":      {"checks come before there are objects", "", waiver("LS4020", "", "2027-12-31"), waiver("LS4020", "", "2027-12-31"), compile.Options{Today: today}, []string{"LS7025", "LS4020 waived"}},
-		"about a word":    {"the message has it", waiver("LS7025", "lockstep-egress", "2027-12-31"), "", "", compile.Options{Today: today}, []string{"LS4020", "LS7025 waived"}},
-		"about a part":    {"the message has only a longer word", waiver("LS7025", "lockstep-egr", "2027-12-31"), "", "", compile.Options{Today: today}, []string{"LS7025", "LS4020", "LS4122"}},
-		"expired":         {"it accepts nothing any more", waiver("LS7025", "", "2026-11-20"), "", "", compile.Options{Today: today}, []string{"LS7025", "LS4020", "LS4120 error"}},
-		"expired, no day": {"nobody knows what day it is", waiver("LS7025", "", "2026-11-20"), "", "", compile.Options{}, []string{"LS4020", "LS7025 waived"}},
-		"expires soon":    {"it still accepts", waiver("LS7025", "", "2026-11-30"), "", "", compile.Options{Today: today}, []string{"LS4020", "LS4121", "LS7025 waived"}},
-		"unused":          {"", waiver("LS7026", "", "2027-12-31"), "", "", compile.Options{Today: today}, []string{"LS7025", "LS4020", "LS4122"}},
-		"unused so far":   {"the other cluster was not looked at", waiver("LS7026", "", "2027-12-31"), "", "", compile.Options{Today: today, Cluster: "one"}, []string{"LS7025", "LS4020"}},
-		"refused":         {"", waiver("LS2003", "", "2027-12-31"), "", "", compile.Options{Today: today}, []string{"LS7025", "LS4020", "LS4123 error"}},
+		"none":            {"", "", "", "", compile.Options{Today: today}, []string{"LS4112", "LS4020"}},
+		"of the tenant":   {"it is about the document", waiver("LS4112", "", "2030-12-31"), "", "", compile.Options{Today: today}, []string{"LS4020", "LS4112 waived"}},
+		"of one cluster":  {"the other cluster accepts nothing", "", waiver("LS4112", "", "2027-10-31"), "", compile.Options{Today: today}, []string{"LS4112", "LS4020"}},
+		"of each cluster": {"all clusters accept it", "", waiver("LS4112", "", "2027-10-31"), waiver("LS4112", "", "2027-10-31"), compile.Options{Today: today}, []string{"LS4020", "LS4112 waived"}},
+		"of a check":      {"checks come before there are objects", "", waiver("LS4020", "", "2027-10-31"), waiver("LS4020", "", "2027-10-31"), compile.Options{Today: today}, []string{"LS4112", "LS4020 waived"}},
+		"about a word":    {"the message has it", waiver("LS4112", "192.0.2.9", "2027-10-31"), "", "", compile.Options{Today: today}, []string{"LS4020", "LS4112 waived"}},
+		"about a part":    {"the message has only a longer word", waiver("LS4112", "objec", "2027-10-31"), "", "", compile.Options{Today: today}, []string{"LS4112", "LS4020", "LS4122"}},
+		"expired":         {"it accepts nothing any more", waiver("LS4112", "", "2026-11-20"), "", "", compile.Options{Today: today}, []string{"LS4112", "LS4020", "LS4120 error"}},
+		"expired, no day": {"nobody knows what day it is", waiver("LS4112", "", "2026-11-20"), "", "", compile.Options{}, []string{"LS4020", "LS4112 waived"}},
+		"expires soon":    {"it still accepts", waiver("LS4112", "", "2026-11-30"), "", "", compile.Options{Today: today}, []string{"LS4020", "LS4121", "LS4112 waived"}},
+		"unused":          {"", waiver("LS4086", "", "2027-10-31"), "", "", compile.Options{Today: today}, []string{"LS4112", "LS4020", "LS4122"}},
+		"unused so far":   {"the other cluster was not looked at", waiver("LS4086", "", "2027-10-31"), "", "", compile.Options{Today: today, Cluster: "one"}, []string{"LS4112", "LS4020"}},
+		"refused":         {"", waiver("LS2003", "", "2027-10-31"), "", "", compile.Options{Today: today}, []string{"LS4112", "LS4020", "LS4123 error"}},
+		"of itself":       {"whoever gains by it does not decide", waiver("LS4020", "", "2027-10-31"), "", "", compile.Options{Today: today}, []string{"LS4112", "LS4020", "LS4123 error"}},
+		"a year":          {"366 days are the most", "", waiver("LS4020", "", "2027-11-22"), waiver("LS4020", "", "2027-11-22"), compile.Options{Today: today}, []string{"LS4112", "LS4020 waived"}},
+		"over a year": {"it accepts nothing", "", waiver("LS4020", "", "2027-11-23"), waiver("LS4020", "", "2027-11-22"), compile.Options{Today: today},
+			[]string{"LS4112", "LS4020", "LS4124 error"}},
+		"over a year, no day": {"nobody knows what day it is", "", waiver("LS4020", "", "2090-11-23"), waiver("LS4020", "", "2090-11-22"), compile.Options{}, []string{"LS4112", "LS4020 waived"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			list := judged(c.tenant, c.one, c.two, c.options)
@@ -118,13 +138,23 @@ func TestWaivers(t *testing.T) {
 // TestWaivedError: what is waived does not stop the compilation, in checks as in proofs.
 func TestWaivedError(t *testing.T) {
 	text := strings.NewReplacer("TENANT", "", "ONE", "", "TWO", "", `image: "example.org/mpi:5",`, `image: "example.org/mpi:5", env: [{name: A_TOKEN, value: x1}],`).Replace(specs)
-	root := fstest.MapFS{"catalog/all.yaml": {Data: []byte(text)}}
+	root := repository(text)
 	if clusters, list := compile.Compile(root, compile.Options{}); len(clusters) != 0 || list.Errors() != 1 {
 		t.Fatalf("%d clusters, %d errors", len(clusters), list.Errors())
 	}
-	text = strings.Replace(text, "profile: cpu}", `profile: cpu, waivers: [{code: LS4111, about: A_TOKEN, reason: an example, expires: "2027-12-31"}]}`, 1)
-	root = fstest.MapFS{"catalog/all.yaml": {Data: []byte(text)}}
+	text = strings.ReplaceAll(text, "agent:1\"}\n", "agent:1\"}\n"+waiver("LS4111", "A_TOKEN", "2027-10-31"))
+	root = repository(text)
 	if clusters, list := compile.Compile(root, compile.Options{}); len(clusters) != 2 || list.Errors() != 0 {
 		t.Fatalf("%d clusters, %d errors", len(clusters), list.Errors())
+	}
+}
+
+// TestWaivedFile: what looks like a secret is found in files, before clusters are looked at. A cluster accepts it file by file.
+func TestWaivedFile(t *testing.T) {
+	for about, want := range map[string]int{"catalog/runtime.yaml": 0, "catalog/profile.yaml": 1, "": 1, "password": 1} {
+		text := strings.NewReplacer("TENANT", "", "ONE", waiver("LS4111", about, "2027-10-31"), "TWO", "", `image: "example.org/mpi:5",`, `image: "example.org/mpi:5", env: [{name: DSN, value: "password=hunter2"}],`).Replace(specs)
+		if _, list := compile.Compile(repository(text), compile.Options{}); list.Errors() != want {
+			t.Errorf("%q: %d errors", about, list.Errors())
+		}
 	}
 }

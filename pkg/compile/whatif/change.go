@@ -33,11 +33,14 @@ type Resize struct {
 	To *int32
 }
 
+// mostMachines is how many machines of a profile a cluster may have, as in its spec.
+const mostMachines = 1000000
+
 // ParseResize reads PROFILE=+4, PROFILE=-4 or PROFILE=20.
 func ParseResize(text string) (Resize, error) {
 	profile, number, found := strings.Cut(text, "=")
 	n, err := strconv.ParseInt(number, 10, 32)
-	if !found || profile == "" || err != nil {
+	if !found || profile == "" || err != nil || n > mostMachines || n < -mostMachines {
 		return Resize{}, fmt.Errorf("`%s` is not PROFILE=NUMBER, such as `h100=+4`, `h100=-4` or `h100=20`", text)
 	}
 	if number[0] == '+' || number[0] == '-' {
@@ -136,10 +139,12 @@ func (ch Change) tenant(c *plan.Cluster) *plan.Tenant {
 	name := plan.Value[string]{V: ch.Tenant}
 	m := c.MachinesOf(ch.Profile)
 	t := &plan.Tenant{
-		Name: name, Namespaces: []plan.Value[string]{name}, PodSecurity: plan.Value[string]{V: "restricted"},
-		Limits: plan.Limits{
-			DefaultCPU:    plan.Value[resource.Quantity]{V: resource.MustParse("1m")},
-			DefaultMemory: plan.Value[resource.Quantity]{V: resource.MustParse("1Mi")},
+		Own: &plan.Own{
+			Name: name, Namespaces: []plan.Value[string]{name}, PodSecurity: plan.Value[string]{V: "restricted"},
+			Limits: plan.Limits{
+				DefaultCPU:    plan.Value[resource.Quantity]{V: resource.MustParse("1m")},
+				DefaultMemory: plan.Value[resource.Quantity]{V: resource.MustParse("1Mi")},
+			},
 		},
 		Quota: ch.quota(c, m),
 	}

@@ -34,7 +34,8 @@ type Answer struct {
 	Before *Cluster `json:"before"`
 	After  *Cluster `json:"after"`
 	Fits   bool     `json:"fits"`
-	// Why are the findings that the change would bring; an error means that it does not fit.
+	// Why are the findings that the change would bring; an error about the jobs of one runtime is no reason
+	// against a tenant, who can leave the runtime out; any other error is.
 	Why []Finding `json:"findings"`
 	// Shrinks are the tenants that would have less room than before.
 	Shrinks []Shrink `json:"shrinks"`
@@ -88,7 +89,8 @@ func answer(c *plan.Cluster, change Change) Answer {
 		case again || d.Code == diag.NoUsableRuntime: // a question about machines leaves runtimes open
 		case change.Tenant != "" && (d.Code == diag.DefaultJobDoesNotFit || d.Code == diag.QuotaRefusesJob):
 			refused = max(refused, 1+len(d.Notes)) // a note for each other runtime
-			a.add(Finding{d.Code, diag.Warning, d.Message})
+			// The tenant would have to leave the runtime out: no reason why its machines do not fit.
+			a.Why = append(a.Why, Finding{d.Code, d.Severity, d.Message})
 		default:
 			a.add(Finding{d.Code, d.Severity, d.Message})
 		}

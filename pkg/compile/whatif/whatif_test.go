@@ -139,7 +139,7 @@ func TestParseResize(t *testing.T) {
 			t.Errorf("%s is %+v, %v", text, got, err)
 		}
 	}
-	for _, text := range []string{"", "h100", "=4", "h100=", "h100=many", "h100=+", "h100=99999999999"} {
+	for _, text := range []string{"", "h100", "=4", "h100=", "h100=many", "h100=+", "h100=99999999999", "h100=+1000001", "h100=-1000001"} {
 		if got, err := whatif.ParseResize(text); err == nil {
 			t.Errorf("%q is %+v", text, got)
 		}

@@ -46,13 +46,16 @@ func clusterNames(n int) []string {
 // spare machines of each kind stand ready for repairs.
 const spare = 4
 
+// maxNodes is the most machines of a profile that a spec may name. Many tenants share fewer than their quotas add up to.
+const maxNodes = 10_000
+
 // clusters returns clusters with room for the quotas of all tenants, each kind of machine for all of them.
 func clusters(o Options, tenants []*tenant) []cluster {
 	result := make([]cluster, o.Clusters)
 	for i := range result {
 		result[i] = site(i)
 		for _, p := range profiles {
-			result[i].Capacity = append(result[i].Capacity, capacity{Profile: p.Name, Nodes: machines(p, tenants) + spare})
+			result[i].Capacity = append(result[i].Capacity, capacity{Profile: p.Name, Nodes: min(machines(p, tenants)+spare, maxNodes)})
 		}
 	}
 	return result

@@ -85,6 +85,9 @@ var samples = map[string]struct{ good, bad, wider []string }{
 	"mpi-version": {
 		[]string{"5", "5.0.7", "2021.13", "5.0.7rc1", "4.2-beta1", "4.3.0b1"}, []string{"five", "v5", "5.", ".5", "5.0.7 ", "5..0", strings.Repeat("1", 64), "5.0.7RC"}, nil,
 	},
+	"namespace-pattern": {
+		[]string{"gpu-operator", "gpu-*", "g*", "a", long, strings.Repeat("a", 62) + "*"}, []string{"gpu*-x", "-*", "*", "GPU-*", "a.*", "**", long + "a", long + "*"}, nil,
+	},
 	"network": {[]string{"fabric/rdma-a", "a/b.c"}, []string{"rdma-a", "a/b/c", "A/b", "a/", "/b", "a.b/c"}, nil},
 	"path":    {[]string{"charts/mpi-controller", "a", "a b/.c", "..a/b.."}, []string{"../elsewhere", "/a", "a/", "a//b", ".", "a/./b", "a/..", ".."}, nil},
 	"resource-name": {

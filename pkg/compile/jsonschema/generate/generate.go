@@ -229,6 +229,10 @@ func quantity(rule decode.Rule) *jsonschema.Schema {
 	if rule.Default != "" {
 		s.Default = rule.Default
 	}
+	if rule.Maximum != "" {
+		most := resource.MustParse(rule.Maximum)
+		s.Maximum = json.Number(strconv.FormatInt(most.Value(), 10))
+	}
 	if rule.Minimum == "" {
 		return s
 	}

@@ -14,6 +14,8 @@ import (
 type carrier struct {
 	step    *step
 	changed bool
+	// cut is where the step first took something away.
+	cut source.Span
 }
 
 // segment is a part of a path: a key, or an item of a list by its name or text and by its index.
@@ -41,18 +43,28 @@ func (c *carrier) carry(old *object.Node, from *origin.Origin, fresh *object.Nod
 }
 
 func (c *carrier) entries(old *object.Node, from *origin.Origin, fresh *object.Node, path []segment) {
-	kept := 0
+	for i := range old.Children {
+		if key := old.Children[i].Key; fresh.Get(key) == nil {
+			c.gone(append(slices.Clone(path), segment{name: key, index: -1}))
+		}
+	}
 	for i := range fresh.Children {
 		child := &fresh.Children[i]
 		below := append(slices.Clone(path), segment{name: child.Key, index: -1})
 		if before := old.Get(child.Key); before != nil {
-			kept++
 			c.carry(before, from, child, below)
 			continue
 		}
 		c.added(child, below)
 	}
-	c.changed = c.changed || kept < len(old.Children)
+}
+
+// gone notes that something at a path was taken away.
+func (c *carrier) gone(path []segment) {
+	c.changed = true
+	if c.cut.IsZero() {
+		c.cut = c.step.place(path)
+	}
 }
 
 // items pairs the items of two lists: by name, text or else index.
@@ -73,7 +85,11 @@ func (c *carrier) items(old *object.Node, from *origin.Origin, fresh *object.Nod
 		c.changed = c.changed || i != j
 		c.carry(&old.Children[j], from, child, below)
 	}
-	c.changed = c.changed || slices.Contains(used, false)
+	for j, kept := range used {
+		if !kept {
+			c.gone(append(slices.Clone(path), segment{name: old.Segment(j), index: j}))
+		}
+	}
 }
 
 func partner(old, fresh *object.Node, i int, used []bool) int {
@@ -120,10 +136,12 @@ func written(n *object.Node) string {
 
 // place is where the patch writes a value, or as near as can be told.
 func (s *step) place(path []segment) source.Span {
-	switch s.patch.Kind {
-	case object.MapNode:
+	switch {
+	case s.function != nil:
+		return s.function.place(path)
+	case s.patch.Kind == object.MapNode:
 		return deepest(&s.patch, path, s.at)
-	case object.ListNode:
+	case s.patch.Kind == object.ListNode:
 		return s.operation(path)
 	}
 	return s.at

@@ -1,7 +1,7 @@
 // Package overlay changes what was compiled for a cluster by the kustomization beside the cluster's spec.
 //
 // Read reads overlays/<cluster>/kustomization.yaml and what it names, from the fs.FS of the specs: nothing from elsewhere, no
-// plugin, no program. An Overlay is a list of steps in the order of kustomize: patches, labels, annotations, replicas, images,
+// plugin. A patch whose file is Jsonnet is a function of an object (function.go), the one thing that kustomize does not have. An Overlay is a list of steps in the order of kustomize: patches, labels, annotations, replicas, images,
 // replacements. Apply picks the objects that a step is for by the rules of kustomize's own selectors and hands these, and no others,
 // to sigs.k8s.io/kustomize/api; a cluster of many objects costs no more than looking at their names, and an object that a
 // step is for some tenths of a millisecond. What comes back keeps its
@@ -20,6 +20,7 @@ import (
 	"sync"
 
 	"lockstep.dev/lockstep/pkg/compile/diag"
+	"lockstep.dev/lockstep/pkg/compile/jsonnet"
 	"lockstep.dev/lockstep/pkg/compile/object"
 	"lockstep.dev/lockstep/pkg/compile/source"
 )
@@ -32,12 +33,15 @@ type Overlay struct {
 	steps     []step
 	specs     []step
 	resources []object.Object
-	// kustomize has global state.
-	kustomize sync.Mutex
+	// functions calls those of steps, nil where there are none.
+	functions jsonnet.Functions
+	// one step at a time: kustomize has global state, and programs share a process.
+	one sync.Mutex
 }
 
-// Read returns the overlay in a folder, or nil if there is none or it has a mistake.
-func Read(root fs.FS, folder string, list *diag.List) *Overlay {
+// Read returns the overlay in a folder, or nil if there is none or it has a mistake. Without an evaluator patches that are programs are
+// mistakes.
+func Read(root fs.FS, folder string, evaluator jsonnet.Evaluator, list *diag.List) *Overlay {
 	for _, other := range []string{"kustomization.yml", "Kustomization"} {
 		if _, err := fs.Stat(root, path.Join(folder, other)); err == nil {
 			file := source.NewFile(path.Join(folder, other), nil)
@@ -49,12 +53,24 @@ func Read(root fs.FS, folder string, list *diag.List) *Overlay {
 		return nil
 	}
 	r := reader{root: root, folder: folder, list: list, overlay: &Overlay{}}
+	if evaluator != nil {
+		r.functions = evaluator.Open(root)
+	}
 	before := list.Len()
 	r.read(name)
 	if list.Len() > before {
 		return nil
 	}
 	return r.overlay
+}
+
+// End gives back what the overlay needs while it is applied: a process, where a patch is a program.
+func (o *Overlay) End() {
+	if o != nil && o.functions != nil {
+		o.one.Lock()
+		defer o.one.Unlock()
+		o.functions.End()
+	}
 }
 
 // Resources returns the objects that the overlay adds to the cluster.
@@ -69,6 +85,8 @@ func (o *Overlay) Resources() []object.Object {
 type Effect struct {
 	// Matched says that the step was for an object, Changed that it made a difference.
 	Matched, Changed bool
+	// Removed are the objects that it removed.
+	Removed object.Removals
 }
 
 // Effects has an Effect for each step.
@@ -82,8 +100,18 @@ func (e Effects) Join(other Effects) Effects {
 	for i := range other {
 		e[i].Matched = e[i].Matched || other[i].Matched
 		e[i].Changed = e[i].Changed || other[i].Changed
+		e[i].Removed = e[i].Removed.Join(other[i].Removed)
 	}
 	return e
+}
+
+// Removed returns what all steps removed.
+func (e Effects) Removed() object.Removals {
+	var all object.Removals
+	for i := range e {
+		all = all.Join(e[i].Removed)
+	}
+	return all
 }
 
 // Apply applies the steps to some of the cluster's objects, which it may change.
@@ -103,10 +131,9 @@ func (o *Overlay) Apply(objects []object.Object, list *diag.List) ([]object.Obje
 		if len(picked) == 0 {
 			continue
 		}
-		effects[i].Matched = true
-		o.kustomize.Lock()
-		objects, effects[i].Changed = s.apply(objects, picked, list)
-		o.kustomize.Unlock()
+		o.one.Lock()
+		objects, effects[i] = s.apply(objects, picked, list)
+		o.one.Unlock()
 	}
 	return objects, effects
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"lockstep.dev/lockstep/pkg/compile/diag"
+	"lockstep.dev/lockstep/pkg/compile/jsonnet"
 	"lockstep.dev/lockstep/pkg/compile/object"
 	"lockstep.dev/lockstep/pkg/compile/origin"
 	"lockstep.dev/lockstep/pkg/compile/patch/overlay"
@@ -28,7 +29,7 @@ func folder(kustomization string, others map[string]string) fstest.MapFS {
 func read(t testing.TB, files fstest.MapFS) *overlay.Overlay {
 	t.Helper()
 	list := &diag.List{}
-	o := overlay.Read(files, "overlays/a", list)
+	o := overlay.Read(files, "overlays/a", jsonnet.Here{}, list)
 	for _, d := range list.Sorted() {
 		t.Errorf("%s: %s", d.Span, d.Message)
 	}
@@ -205,7 +206,7 @@ func TestEffects(t *testing.T) {
 
 // TestNil says that a cluster without kustomization is not changed.
 func TestNil(t *testing.T) {
-	o := overlay.Read(fstest.MapFS{}, "overlays/a", &diag.List{})
+	o := overlay.Read(fstest.MapFS{}, "overlays/a", nil, &diag.List{})
 	if objects, _ := o.Apply([]object.Object{deployment("a")}, &diag.List{}); o != nil || len(objects) != 1 || len(o.Resources()) != 0 || o.PatchesSpecs() {
 		t.Error("an overlay that does not exist has an effect")
 	}
@@ -220,7 +221,7 @@ func FuzzRead(f *testing.F) {
 	f.Add("patches:\n- path: p.yaml\ncommonAnnotations: {a: b}\nreplicas: [{name: a, count: 2}]\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		list := &diag.List{}
-		o := overlay.Read(folder(text, map[string]string{"p.yaml": text}), "overlays/a", list)
+		o := overlay.Read(folder(text, map[string]string{"p.yaml": text}), "overlays/a", nil, list)
 		if (o == nil) != (list.Len() > 0) {
 			t.Errorf("an overlay was made: %v; findings: %d", o != nil, list.Len())
 		}

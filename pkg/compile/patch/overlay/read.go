@@ -12,6 +12,7 @@ import (
 
 	"lockstep.dev/lockstep/api/v1alpha1"
 	"lockstep.dev/lockstep/pkg/compile/diag"
+	"lockstep.dev/lockstep/pkg/compile/jsonnet"
 	"lockstep.dev/lockstep/pkg/compile/lower"
 	"lockstep.dev/lockstep/pkg/compile/object"
 	"lockstep.dev/lockstep/pkg/compile/origin"
@@ -30,6 +31,8 @@ type reader struct {
 	folder  string
 	list    *diag.List
 	overlay *Overlay
+	// functions calls Jsonnet, nil where there is none.
+	functions jsonnet.Functions
 }
 
 // fields are what a kustomization may hold besides apiVersion, kind and metadata, in the order in which kustomize applies them.
@@ -277,7 +280,7 @@ func (r *reader) resource(name *object.Node) {
 	if loaded == nil {
 		return
 	}
-	place := object.Place{Folder: lower.PlatformFolder, File: ResourceFile, Origin: source.Whole(loaded)}
+	place := object.Place{Folder: lower.PlatformFolder, File: ResourceFile}
 	for _, root := range r.documents(loaded, loaded) {
 		id := root.ID()
 		switch {
@@ -290,6 +293,7 @@ func (r *reader) resource(name *object.Node) {
 			r.list.Errorf(diag.PatchResource, root.From.At, "%s holds secret material", id).
 				Notef("whoever can read the repository could read it").Helpf("let something in the cluster make the Secret")
 		default:
+			place.Origin = root.From.At
 			r.overlay.resources = append(r.overlay.resources, object.New(root, place, root.From))
 		}
 	}
@@ -304,6 +308,10 @@ func (r *reader) patch(entry *object.Node) {
 				Notef("objects refer to each other by kind, name and namespace").Helpf("remove it")
 			return
 		}
+	}
+	if named := entry.Get("path"); isFunction(named) {
+		r.function(entry, named)
+		return
 	}
 	contents, exact := r.contents(entry)
 	target := entry.Get("target")

@@ -56,10 +56,10 @@ func (o *Overlay) spec(document *decode.Document, effects Effects, list *diag.Li
 			}
 		}
 		before := list.Len()
-		o.kustomize.Lock()
-		objects, different := s.apply([]object.Object{spec}, []int{0}, list)
-		o.kustomize.Unlock()
-		effects[i].Changed = effects[i].Changed || different
+		o.one.Lock()
+		objects, done := s.apply([]object.Object{spec}, []int{0}, list)
+		o.one.Unlock()
+		effects[i].Changed = effects[i].Changed || done.Changed
 		if len(objects) == 0 {
 			list.Errorf(diag.PatchFails, s.at, "%s removes a spec", s.what).Helpf("take the cluster out of the tenant's `clusters`, or remove the spec's file")
 			return document
@@ -67,7 +67,7 @@ func (o *Overlay) spec(document *decode.Document, effects Effects, list *diag.Li
 		if list.Len() > before {
 			return document
 		}
-		spec, changed = objects[0], changed || different
+		spec, changed = objects[0], changed || done.Changed
 	}
 	if !changed {
 		return document

@@ -2,6 +2,7 @@ package overlay
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"sigs.k8s.io/kustomize/api/krusty"
@@ -26,6 +27,8 @@ type step struct {
 	entry any
 	// patch is the patch with its places, nothing for other steps.
 	patch object.Node
+	// function is the patch that is a program, else nil.
+	function *function
 	// sources are objects that kustomize must see and that do not change.
 	sources []object.Object
 }
@@ -41,34 +44,31 @@ func (s *step) judge(effect Effect, things, help string, list *diag.List) {
 }
 
 // apply runs kustomize over the picked objects.
-func (s *step) apply(objects []object.Object, picked []int, list *diag.List) (result []object.Object, changed bool) {
+func (s *step) apply(objects []object.Object, picked []int, list *diag.List) (result []object.Object, done Effect) {
+	failed := Effect{Matched: true, Changed: true}
 	input := append([]object.Object{}, s.sources...)
 	for _, i := range picked {
 		input = append(input, objects[i])
 	}
 	for i := range input[len(s.sources):] {
 		if !s.pathsExist(&input[len(s.sources)+i], list) {
-			return objects, true
+			return objects, failed
 		}
 	}
-	output, err := s.kustomize(input)
-	if err != nil {
-		s.fail(err, list)
-		return objects, true
+	output, ok := s.output(input, list)
+	if !ok {
+		return objects, failed
 	}
-	gone := map[int]bool{}
+	done.Matched = true
 	for _, i := range picked {
 		o := &objects[i]
 		root, found := output[o.ID]
 		if !found {
-			gone[i] = true
+			done.Removed = done.Removed.Join(object.Removals{o.ID: s.removal()})
 			continue
 		}
 		delete(output, o.ID)
-		c := carrier{step: s}
-		c.carry(&o.Root, o.Rule, &root, nil)
-		changed = changed || c.changed
-		o.Root = root
+		done.Changed = s.carry(o, root) || done.Changed
 	}
 	for _, source := range s.sources {
 		delete(output, source.ID)
@@ -76,22 +76,45 @@ func (s *step) apply(objects []object.Object, picked []int, list *diag.List) (re
 	for id := range output {
 		list.Errorf(diag.PatchRenames, s.at, "%s turns an object into %s", s.what, id).
 			Notef("objects refer to each other by kind, name and namespace").Helpf("change the spec that the name comes from")
-		return objects, true
+		return objects, failed
 	}
-	return without(objects, gone), changed || len(gone) > 0
+	if len(done.Removed) > 0 {
+		done.Changed = true
+		objects = slices.DeleteFunc(objects, func(o object.Object) bool { _, gone := done.Removed[o.ID]; return gone })
+	}
+	return objects, done
 }
 
-func without(objects []object.Object, gone map[int]bool) []object.Object {
-	if len(gone) == 0 {
-		return objects
+// output is what the step makes of objects, by their identities.
+func (s *step) output(input []object.Object, list *diag.List) (map[object.ID]object.Node, bool) {
+	if s.function != nil {
+		return s.function.apply(input, list)
 	}
-	var left []object.Object
-	for i := range objects {
-		if !gone[i] {
-			left = append(left, objects[i])
-		}
+	output, err := s.kustomize(input)
+	if err != nil {
+		s.fail(err, list)
 	}
-	return left
+	return output, err == nil
+}
+
+// carry gives an object its new content, and says whether that differs.
+func (s *step) carry(o *object.Object, root object.Node) bool {
+	c := carrier{step: s}
+	c.carry(&o.Root, o.Rule, &root, nil)
+	o.Root = root
+	o.Patched.Changed = o.Patched.Changed || c.changed
+	if o.Patched.Cut.IsZero() {
+		o.Patched.Cut = c.cut
+	}
+	return c.changed
+}
+
+// removal is the place where the patch says that an object goes.
+func (s *step) removal() source.Span {
+	if mark := s.patch.Get("$patch"); mark != nil && mark.From != nil {
+		return mark.From.At
+	}
+	return s.at
 }
 
 // kustomize runs the step in memory.

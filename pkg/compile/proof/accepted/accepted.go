@@ -101,7 +101,7 @@ func (s *Server) Prove(objects []object.Object, list *diag.List) {
 				unknown(o, list)
 				continue
 			}
-			from := cmp.Or(p.From, o.Rule)
+			from := cause(cmp.Or(p.From, o.Rule), o)
 			list.Errorf(diag.Refused, place(from, o), "the API server would refuse %s: %s", o.ID, p).Helpf("%s", remedy(from))
 		}
 	}
@@ -114,6 +114,25 @@ func unknown(o *object.Object, list *diag.List) {
 	}
 	list.Errorf(diag.KindNotKnown, o.Origin, "there is no schema for %s: whether the API server accepts it is not known", o.ID).
 		Helpf("%s", ourMistake)
+}
+
+// cause is the origin of a value, or a patch of the object: it may have taken something away, or changed what the value must fit. Labels
+// and annotations are for everybody, and fit always.
+func cause(from *origin.Origin, o *object.Object) *origin.Origin {
+	if from != nil && from.Kind == origin.Patched {
+		return from
+	}
+	rendered := from != nil && from.Kind == origin.Rendered // charts have mistakes of their own
+	var content []*object.Node
+	for i := range o.Root.Children {
+		if part := &o.Root.Children[i]; part.Key != "metadata" && !rendered {
+			content = append(content, part)
+		}
+	}
+	if at := o.Patch(content...); !at.IsZero() {
+		return &origin.Origin{Kind: origin.Patched, At: at}
+	}
+	return from
 }
 
 // place is where a value comes from; a constant comes from the spec that the object is made for.

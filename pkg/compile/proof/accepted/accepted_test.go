@@ -14,6 +14,7 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/diag"
 	"lockstep.dev/lockstep/pkg/compile/object"
 	"lockstep.dev/lockstep/pkg/compile/origin"
+	"lockstep.dev/lockstep/pkg/compile/patch/chart/helm"
 	"lockstep.dev/lockstep/pkg/compile/plan"
 	"lockstep.dev/lockstep/pkg/compile/proof/accepted"
 	"lockstep.dev/lockstep/pkg/compile/proof/prooftest"
@@ -45,7 +46,7 @@ func server(t *testing.T, minor int) *accepted.Server {
 // compiled returns the objects of this repository, in the order of clusters.
 func compiled(t *testing.T) []object.Object {
 	t.Helper()
-	clusters, list := compile.Compile(os.DirFS("../../../.."), compile.Options{})
+	clusters, list := compile.Compile(os.DirFS("../../../.."), compile.Options{Charts: helm.Renderer{}})
 	if list.Errors() > 0 {
 		t.Fatalf("this repository does not compile: %s", list.Sorted()[0].Message)
 	}
@@ -180,7 +181,7 @@ func TestCharts(t *testing.T) {
 
 	root := chart(fmt.Sprintf(config, "1"))
 	root["overlays/a/cluster.yaml"] = &fstest.MapFile{Data: []byte(specs("1.36"))}
-	_, list := compile.Compile(root, compile.Options{})
+	_, list := compile.Compile(root, compile.Options{Charts: helm.Renderer{}})
 	got := list.Sorted()
 	if len(got) != 1 || got[0].Code != diag.Refused || got[0].Span.Path() != "charts/extra/templates/object.yaml" ||
 		!strings.Contains(got[0].Message, "data.replicas: found the number 1, allowed is a string") {

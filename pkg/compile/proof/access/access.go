@@ -3,6 +3,7 @@
 //   - in the namespaces of their tenant exactly what their role promises: nothing more, and nothing less;
 //   - outside of them nothing but read the catalog;
 //   - nobody else has rights in a namespace of a tenant, but mpi-controller and what applies the tenant's objects;
+//   - nobody else has rights elsewhere that lead into namespaces of tenants, but components, and the GitOps engine by name;
 //   - the roles of mpi-controller are mpi-controller's alone, and it has no others;
 //   - no role adds to the roles of the platform (view, edit, admin) what people of tenants must not have.
 //
@@ -34,6 +35,13 @@ type Facts struct {
 // roleRef names a Role of a namespace, or a ClusterRole, whose namespace is "".
 type roleRef struct{ namespace, name string }
 
+func (r roleRef) kind() string {
+	if r.namespace == "" {
+		return "ClusterRole"
+	}
+	return "Role"
+}
+
 type role struct {
 	roleRef
 	labels map[string]string
@@ -43,11 +51,12 @@ type role struct {
 	// fixed is how many rules stay when others are added: what a manifest of such a role says itself the API server throws away, but
 	// what is known of the platform's roles holds.
 	fixed int
-	// platform says that every cluster has the role.
-	platform bool
+	// platform says that every cluster has the role, replaces that an object has the name of one that every cluster has.
+	platform, replaces bool
 	// bad says that the selectors are not understood.
 	bad bool
-	at  source.Span
+	// at is the place of the spec, or of the patch that changed what the role allows; patch is nowhere where none did.
+	at, patch source.Span
 	// rights are computed once, when somebody asks.
 	rights []Right
 	number int
@@ -76,9 +85,10 @@ type binding struct {
 	namespace, name string
 	role            roleRef
 	subjects        []Subject
-	at              source.Span
-	// places are those of the subjects.
+	// places are those of the subjects, or of the patch that changed them or the role.
 	places []source.Span
+	// patch is the place of the patch that changed the binding, or nowhere.
+	patch source.Span
 	// rendered says that the binding comes from a chart.
 	rendered bool
 }
@@ -102,7 +112,11 @@ func Of(objects []object.Object) Facts {
 }
 
 func readRole(o *object.Object) *role {
-	r := &role{roleRef: roleRef{o.ID.Namespace, o.ID.Name}, labels: map[string]string{}, rules: readRules(o.Root.Get("rules")), at: o.Origin}
+	r := &role{roleRef: roleRef{o.ID.Namespace, o.ID.Name}, labels: map[string]string{}, rules: readRules(o.Root.Get("rules")), at: o.Origin,
+		patch: o.Patch(o.Root.Get("rules"), o.Root.Get("aggregationRule"), o.Root.At("metadata", "labels"))}
+	if !r.patch.IsZero() {
+		r.at = r.patch
+	}
 	if own := o.Root.At("metadata", "labels"); own != nil {
 		for i := range own.Children {
 			r.labels[own.Children[i].Key] = own.Children[i].Text
@@ -118,7 +132,7 @@ func readRole(o *object.Object) *role {
 }
 
 func readBinding(o *object.Object) binding {
-	b := binding{namespace: o.ID.Namespace, name: o.ID.Name, at: o.Origin, rendered: o.Rule != nil && o.Rule.Kind == origin.Rendered}
+	b := binding{namespace: o.ID.Namespace, name: o.ID.Name, patch: o.Patch(o.Root.Get("roleRef"), o.Root.Get("subjects")), rendered: o.Rule != nil && o.Rule.Kind == origin.Rendered}
 	if ref := o.Root.Get("roleRef"); ref != nil {
 		switch name := textOf(ref.Get("name")); textOf(ref.Get("kind")) {
 		case "Role":
@@ -130,15 +144,28 @@ func readBinding(o *object.Object) binding {
 	subjects := o.Root.Get("subjects")
 	for i := 0; subjects != nil && i < len(subjects.Children); i++ {
 		s := &subjects.Children[i]
-		b.subjects = append(b.subjects, Subject{textOf(s.Get("kind")), textOf(s.Get("namespace")), textOf(s.Get("name"))})
-		b.places = append(b.places, placeOf(o, s.Get("name")))
+		b.subjects = append(b.subjects, subjectOf(textOf(s.Get("kind")), textOf(s.Get("namespace")), textOf(s.Get("name"))))
+		b.places = append(b.places, placeOf(o, s))
 	}
 	return b
 }
 
-// placeOf is where a spec names a subject, or the spec that the binding is made for.
-func placeOf(o *object.Object, n *object.Node) source.Span {
-	if n != nil && n.From != nil && n.From.Kind != origin.Rendered && !n.From.At.IsZero() {
+// subjectOf names a service account as one where a binding names its user.
+func subjectOf(kind, namespace, name string) Subject {
+	if account, is := strings.CutPrefix(name, "system:serviceaccount:"); is && kind == user {
+		if namespace, name, both := strings.Cut(account, ":"); both {
+			return Subject{serviceAccount, namespace, name}
+		}
+	}
+	return Subject{kind, namespace, name}
+}
+
+// placeOf is where a patch changed who has which role, else where a spec names a subject, or the spec that the binding is made for.
+func placeOf(o *object.Object, subject *object.Node) source.Span {
+	if at := o.Wrote(subject, o.Root.Get("roleRef")); !at.IsZero() {
+		return at
+	}
+	if n := subject.Get("name"); n != nil && n.From != nil && n.From.Kind != origin.Rendered && !n.From.At.IsZero() {
 		return n.From.At
 	}
 	return o.Origin
@@ -149,7 +176,11 @@ type Cluster struct {
 	roles    map[roleRef]*role
 	bindings []binding
 	accounts []Subject
+	removed  object.Removals
 }
+
+// Removed adds what patches removed: where something is missing, they are the cause.
+func (c *Cluster) Removed(objects object.Removals) { c.removed = c.removed.Join(objects) }
 
 // Add adds the facts of a unit.
 func (c *Cluster) Add(f Facts) {
@@ -170,10 +201,16 @@ func (c *Cluster) Add(f Facts) {
 // aggregate gives roles the rules of those that they select, and the platform's roles those that name them by label.
 func (c *Cluster) aggregate() {
 	for _, known := range platformRoles() {
-		if c.roles[known.roleRef] == nil {
+		own := c.roles[known.roleRef]
+		if own == nil {
 			known.number, known.fixed, known.platform = len(c.roles), len(known.rules), true
 			c.roles[known.roleRef] = known
+			continue
 		}
+		// The API server keeps what it has, whatever a manifest says.
+		own.replaces = true
+		own.rules, own.aggregates = append(own.rules, known.rules...), known.aggregates
+		own.fixed = len(own.rules)
 	}
 	all := c.sorted()
 	for changed := true; changed; {

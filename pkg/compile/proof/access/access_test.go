@@ -60,6 +60,16 @@ func bind(namespace, roleKind, roleName string, subjects ...map[string]any) obje
 
 func group(name string) map[string]any { return map[string]any{"kind": "Group", "name": name} }
 
+func user(name string) map[string]any { return map[string]any{"kind": "User", "name": name} }
+
+// newAccount is a service account as a chart makes it.
+func newAccount(namespace, name string) object.Object {
+	o := rendered(map[string]any{"kind": "ServiceAccount", "metadata": map[string]any{"namespace": namespace, "name": name}})
+	o.Root.Put(object.Text("apiVersion", "v1", nil))
+	o.ID = o.Root.ID()
+	return o
+}
+
 func account(namespace, name string) map[string]any {
 	return map[string]any{"kind": "ServiceAccount", "namespace": namespace, "name": name}
 }
@@ -74,10 +84,39 @@ func TestProve(t *testing.T) {
 		want   []string
 	}{
 		"nothing": {"the sample is sound", nil, nil},
-		"platform people": {"who is of no tenant is the platform's business outside of tenants' namespaces",
-			[]object.Object{bind("", "ClusterRole", "cluster-admin", group("platform-admins"))}, nil},
-		"platform account": {"charts bring accounts with rights",
-			[]object.Object{role("ClusterRole", "", "operator", nil, allow("*", "*", "*")), bind("", "ClusterRole", "operator", account("operators", "operator"))}, nil},
+		"platform people": {"administrators get their rights elsewhere",
+			[]object.Object{bind("", "ClusterRole", "cluster-admin", group("platform-admins"))}, []string{"LS7047"}},
+		"platform user": {"a user is as good as a group",
+			[]object.Object{bind("", "ClusterRole", "edit", user("mallory"))}, []string{"LS7047"}},
+		"platform people, namespace": {"a shell in a pod of the platform has the rights of its account",
+			[]object.Object{bind("lockstep-system", "ClusterRole", "edit", group("platform-admins"))}, []string{"LS7047"}},
+		"platform people, own role": {"what is banned counts, whatever the role is called", []object.Object{
+			role("ClusterRole", "", "innocent", nil, allow("", "pods", "get"), allow("", "secrets", "get")), bind("", "ClusterRole", "innocent", group("platform-admins")),
+		}, []string{"LS7047"}},
+		"platform people, reading": {"who reads pods gets nowhere",
+			[]object.Object{bind("", "ClusterRole", "view", group("platform-auditors"))}, nil},
+		"platform account": {"nobody compiled the account: it is somebody's",
+			[]object.Object{role("ClusterRole", "", "operator", nil, allow("*", "*", "*")), bind("", "ClusterRole", "operator", account("operators", "operator"))}, []string{"LS7047"}},
+		"component": {"its chart makes the account: a warning names what it can do", []object.Object{
+			newAccount("operators", "operator"), role("ClusterRole", "", "operator", nil, allow("*", "*", "*")), bind("", "ClusterRole", "operator", account("operators", "operator")),
+		}, []string{"LS7048"}},
+		"component, modest": {"charts write pods, queues and webhooks", []object.Object{
+			newAccount("operators", "operator"),
+			role("ClusterRole", "", "operator", nil, allow("", "pods,nodes", "*"), allow("kueue.x-k8s.io", "*", "*"), allow("admissionregistration.k8s.io", "*", "update")),
+			bind("", "ClusterRole", "operator", account("operators", "operator")),
+		}, nil},
+		"component, own namespace": {"its certificates are there",
+			[]object.Object{newAccount("operators", "operator"), bind("operators", "ClusterRole", "edit", account("operators", "operator"))}, nil},
+		"component, namespace of the controller": {"the keys of the controller are there",
+			[]object.Object{newAccount("operators", "operator"), bind("lockstep-system", "ClusterRole", "edit", account("operators", "operator"))}, []string{"LS7048"}},
+		"engine": {"it applies everything, and is known by name",
+			[]object.Object{bind("", "ClusterRole", "cluster-admin", account("flux-system", "kustomize-controller"))}, nil},
+		"another in the namespace of the engine": {"the namespace is no excuse",
+			[]object.Object{bind("", "ClusterRole", "cluster-admin", account("flux-system", "default"))}, []string{"LS7047"}},
+		"account as a user": {"its name as a user is the account",
+			[]object.Object{bind("", "ClusterRole", "view", user("system:serviceaccount:vision:default"))}, []string{"LS7040"}},
+		"role of Kubernetes": {"the API server keeps what edit has, whatever the manifest says",
+			[]object.Object{role("ClusterRole", "", "edit", nil, allow("", "pods", "get")), bind("vision", "ClusterRole", "edit", group("vision-editors"))}, []string{"LS7040", "LS7046"}},
 		"tenant, whole cluster": {"people of a tenant only read the catalog there",
 			[]object.Object{bind("", "ClusterRole", "view", group("vision-editors"))}, []string{"LS7040"}},
 		"tenant, other tenant": {"nobody reads another tenant's objects",
@@ -100,8 +139,12 @@ func TestProve(t *testing.T) {
 			[]object.Object{bind("", "ClusterRole", "view", group("system:serviceaccounts:operators"))}, nil},
 		"unknown role": {"what it allows is not known",
 			[]object.Object{bind("vision", "ClusterRole", "custom", group("vision-editors"))}, []string{"LS7044"}},
+		"unknown role, whole cluster": {"it may lead into namespaces of tenants",
+			[]object.Object{bind("", "ClusterRole", "custom", account("operators", "operator"))}, []string{"LS7044"}},
 		"unknown role, platform": {"it does not concern tenants",
-			[]object.Object{bind("", "ClusterRole", "custom", account("operators", "operator"))}, nil},
+			[]object.Object{bind("operators", "ClusterRole", "custom", account("operators", "operator"))}, nil},
+		"known role, whole cluster": {"it asks the API server who somebody is",
+			[]object.Object{bind("", "ClusterRole", "system:auth-delegator", account("operators", "operator"))}, nil},
 		"local role": {"a Role of the namespace may be as bad",
 			[]object.Object{role("Role", "vision", "local", nil, allow("", "secrets", "get")), bind("vision", "Role", "local", group("vision-editors"))}, []string{"LS7040"}},
 		"local role of another namespace": {"roles are looked up where the binding is",

@@ -78,7 +78,7 @@ func harmless(o object.Object, name string) string {
 }
 
 func isApplier(o object.Object) bool {
-	return o.ID.Name == "lockstep-applier" || o.ID.Kind == "ClusterRole" && (o.ID.Name == "lockstep-tenant-vision" || o.ID.Name == "lockstep-tenant-speech")
+	return o.ID.Name == "lockstep-applier" || o.ID.Kind == "ClusterRole" && (strings.HasPrefix(o.ID.Name, "lockstep-applier-"))
 }
 
 type mutation struct {

@@ -107,7 +107,7 @@ func bans() []ban {
 	}
 	change := append(slices.Clone(writes), "deletecollection")
 	add("Secrets hold the keys of jobs and the credentials of registries", "", []string{all}, "secrets")
-	add("who acts as somebody else has the rights of both", "", []string{"impersonate"}, all)
+	add("who acts as somebody else has the rights of both", "", []string{"impersonate"}, "users", "groups", "serviceaccounts")
 	add("who acts as somebody else has the rights of both", "authentication.k8s.io", []string{"impersonate"}, all)
 	add("a token is the account itself, for as long as it is valid", "", []string{"create"}, "serviceaccounts/token")
 	add("a shell in a launcher reads the key of its job", "", []string{"create", "get"}, "pods/exec", "pods/attach", "pods/portforward", "pods/proxy")

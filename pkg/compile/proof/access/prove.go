@@ -115,8 +115,8 @@ func (r *proof) hold() {
 			switch {
 			case known != nil && !known.bad:
 				r.give(holder{subject, b.namespace}, known.number, b.places[j], b.name)
-			case r.concerns(subject, b.namespace):
-				r.list.Errorf(diag.AccessNotProvable, b.places[j], "the binding `%s` gives the role `%s` to %s, and what that role allows is not known", b.name, b.role.name, subject)
+			case r.unknown(b, subject):
+				r.list.Errorf(diag.AccessNotProvable, first(r.removed.Of(b.role.kind(), b.role.namespace, b.role.name), b.places[j]), "the binding `%s` gives the role `%s` to %s, and what that role allows is not known", b.name, b.role.name, subject)
 			}
 			r.controllerAlone(b, subject, b.places[j])
 		}
@@ -141,6 +141,12 @@ func (r *proof) concerns(s Subject, namespace string) bool {
 		return false
 	}
 	return r.owners[namespace] != nil || r.ofTenants(s) || everybody(s, r.owners)
+}
+
+// unknown says whether nobody can say what a binding of an unknown role means for tenants: it matters to them, or it holds in the
+// whole cluster and the role is none of those that are known to be harmless.
+func (r *proof) unknown(b *binding, s Subject) bool {
+	return r.concerns(s, b.namespace) || b.namespace == "" && !r.controller(s) && !r.engine(s) && !controllerRole(b.role.name) && !slices.Contains(harmlessRoles, b.role.name)
 }
 
 func (r *proof) ofTenants(s Subject) bool {
@@ -214,6 +220,8 @@ func (r *proof) judge(h *holding) {
 		r.atMost(h, has, nil)
 	case h.namespace == "" && slices.ContainsFunc(h.roles, func(number int) bool { return strings.HasPrefix(r.byNumber[number].name, "lockstep-") }):
 		r.list.Errorf(diag.StrangerBound, h.grants[0].at, "the binding `%s` gives a role of tenants to the %s, whom no tenant names", h.grants[0].by, h.Subject)
+	default:
+		r.outsider(h)
 	}
 }
 
@@ -269,12 +277,20 @@ func (r *proof) atMost(h *holding, has, allowed []Right) {
 	// What is banned is told first.
 	slices.SortStableFunc(extra, func(a, b Right) int { return cmp.Compare(banned(b, r.bans), banned(a, r.bans)) })
 	by := r.giving(h, extra[0])
-	d := r.list.Errorf(diag.BeyondRole, by.at, "the %s may `%s` in %s by the binding `%s`, and its tenant does not give it that", h.Subject, extra[0], place(h.namespace), by.by)
+	d := r.errorf(diag.BeyondRole, by, "the %s may `%s` in %s by the binding `%s`, and its tenant does not give it that", h.Subject, extra[0], place(h.namespace), by.by)
 	if why := reason(extra[0], r.bans); why != "" {
 		d.Notef("%s", why)
 	}
 	if len(extra) > 1 {
 		d.Notef("it may do %d more things that it must not, for example `%s`", len(extra)-1, extra[1])
+	}
+	r.concerning(h.namespace, d)
+}
+
+// concerning adds the tenant of a namespace to a finding that is elsewhere.
+func (r *proof) concerning(namespace string, d *diag.Diagnostic) {
+	if owner := r.owners[namespace]; owner != nil && owner.Name.At.File != d.Span.File {
+		d.Also(owner.Name.At, "the tenant whose namespace it is")
 	}
 }
 
@@ -282,6 +298,25 @@ func (r *proof) atMost(h *holding, has, allowed []Right) {
 func (r *proof) giving(h *holding, right Right) grant {
 	i := slices.IndexFunc(h.grants, func(g grant) bool { return slices.Contains(r.byNumber[g.role].rights, right) })
 	return h.grants[max(0, i)]
+}
+
+// errorf reports a grant: at the patch that changed its role, else where it is made.
+func (r *proof) errorf(code diag.Code, by grant, format string, args ...any) *diag.Diagnostic {
+	patch := r.byNumber[by.role].patch
+	if patch.IsZero() {
+		return r.list.Errorf(code, by.at, format, args...)
+	}
+	return r.list.Errorf(code, patch, format, args...).Also(by.at, "the binding `%s` gives the role `%s` here", by.by, r.byNumber[by.role].name)
+}
+
+// first returns the first place that is one.
+func first(places ...source.Span) source.Span {
+	for _, at := range places {
+		if !at.IsZero() {
+			return at
+		}
+	}
+	return source.Span{}
 }
 
 func banned(right Right, list []ban) int {
@@ -299,8 +334,9 @@ func place(namespace string) string {
 }
 
 func (r *proof) stranger(h *holding, owner *plan.Tenant) {
-	r.list.Errorf(diag.StrangerBound, h.grants[0].at, "the binding `%s` gives rights in the namespace `%s` to the %s, whom the tenant `%s` does not name",
+	d := r.list.Errorf(diag.StrangerBound, h.grants[0].at, "the binding `%s` gives rights in the namespace `%s` to the %s, whom the tenant `%s` does not name",
 		h.grants[0].by, h.namespace, h.Subject, owner.Name.V)
+	r.concerning(h.namespace, d)
 }
 
 // judgeApplier asks that the account which applies a tenant's objects names what it may do: no wildcard, no way to more rights.
@@ -312,7 +348,7 @@ func (r *proof) judgeApplier(h *holding, has []Right) {
 			slices.Contains([]string{"secrets", "pods/exec", "serviceaccounts/token", "nodes"}, right.Resource)
 		if wild || bind || power {
 			by := r.giving(h, right)
-			r.list.Errorf(diag.BeyondRole, by.at, "the %s applies the objects of a tenant and may `%s` in %s by the binding `%s`, which that does not take", h.Subject, right, place(h.namespace), by.by)
+			r.errorf(diag.BeyondRole, by, "the %s applies the objects of a tenant and may `%s` in %s by the binding `%s`, which that does not take", h.Subject, right, place(h.namespace), by.by)
 			return
 		}
 	}
@@ -338,14 +374,43 @@ func (r *proof) keeps(h holder, at source.Span, promised []Right) {
 		has = r.rights(&r.held[i])
 	}
 	if lacks := beyond(promised, has); len(lacks) > 0 {
-		r.list.Errorf(diag.RoleMissing, at, "the %s may not `%s` in %s, which the tenant promises it", h.Subject, lacks[0], place(h.namespace))
+		d := r.list.Errorf(diag.RoleMissing, first(r.cause(h), at), "the %s may not `%s` in %s, which the tenant promises it", h.Subject, lacks[0], place(h.namespace))
+		if d.Span != at {
+			d.Also(at, "the tenant names it here")
+		}
 	}
+}
+
+// cause returns the place of a patch because of which a holder may lack something, or nowhere: that of its roles, else that of what
+// binds there.
+func (r *proof) cause(h holder) source.Span {
+	if i, known := r.index[h]; known {
+		for _, g := range r.held[i].grants {
+			if at := r.byNumber[g.role].patch; !at.IsZero() {
+				return at
+			}
+		}
+	}
+	for i := range r.bindings {
+		if b := &r.bindings[i]; b.namespace == h.namespace && !b.patch.IsZero() {
+			return b.patch
+		}
+	}
+	if h.namespace == "" {
+		return first(r.removed.Of("ClusterRoleBinding", "", ""), r.removed.Of("ClusterRole", "", ""))
+	}
+	return first(r.removed.Of("RoleBinding", h.namespace, ""), r.removed.Of("ClusterRole", "", ""))
 }
 
 // aggregations reports roles that add to view, edit or admin of the platform what is banned for tenants.
 func (r *proof) aggregations() {
 	platform := platformRoles()
 	for _, own := range r.sorted() {
+		if own.replaces {
+			r.list.Errorf(diag.AggregatesTooMuch, own.at, "the ClusterRole `%s` is one of Kubernetes itself", own.name).
+				Notef("everybody who is bound to it has what it allows").Helpf("choose another name")
+			continue
+		}
 		adds := slices.ContainsFunc(platform, func(p *role) bool { return len(p.aggregates) > 0 && p.aggregates[0].Selects(own.labels) })
 		if !adds || own.platform {
 			continue

@@ -77,7 +77,7 @@ func (b *book) subtree(q *queue, flavor, resource string, depth int) int64 {
 	}
 	for _, member := range b.members[q.name] {
 		whole := b.subtree(member, flavor, resource, depth+1)
-		total += whole - member.local(flavor, resource, whole)
+		total = sum(total, whole-member.local(flavor, resource, whole))
 	}
 	return total
 }
@@ -102,9 +102,9 @@ func (b *book) potentialAt(q *queue, flavor, resource string, depth int) int64 {
 	whole := b.subtree(q, flavor, resource, 0)
 	value := whole
 	if parent := b.cohorts[q.parent]; parent != nil && depth <= maxDepth {
-		value = q.local(flavor, resource, whole) + b.potentialAt(parent, flavor, resource, depth+1)
+		value = sum(q.local(flavor, resource, whole), b.potentialAt(parent, flavor, resource, depth+1))
 		if borrow := q.of(flavor, resource).borrow; borrow != nil {
-			value = min(value, whole+*borrow)
+			value = min(value, sum(whole, *borrow))
 		}
 	}
 	q.potentials = append(q.potentials, account{flavor, resource, value})
@@ -230,9 +230,9 @@ func (b *book) charge(q *queue, set *podSet, pods int64, used *accounts) refusal
 // room charges a pod set to a flavor if there can ever be enough of it.
 func (b *book) room(q *queue, flavor string, set *podSet, pods int64, used *accounts) refusal {
 	for _, request := range set.requests {
-		wanted, most := request.value*pods, b.potential(q, flavor, request.name)
+		wanted, most := times(request.value, pods), b.potential(q, flavor, request.name)
 		if before := used.of(flavor, request.name); before != nil {
-			wanted += before.value
+			wanted = sum(wanted, before.value)
 		}
 		if wanted > most {
 			return refusal{short: request.name, flavor: flavor, wanted: wanted, most: most}
@@ -240,10 +240,10 @@ func (b *book) room(q *queue, flavor string, set *podSet, pods int64, used *acco
 	}
 	for _, request := range set.requests {
 		if before := used.of(flavor, request.name); before != nil {
-			before.value += request.value * pods
+			before.value = sum(before.value, times(request.value, pods))
 			continue
 		}
-		*used = append(*used, account{flavor, request.name, request.value * pods})
+		*used = append(*used, account{flavor, request.name, times(request.value, pods)})
 	}
 	return refusal{}
 }

@@ -31,6 +31,7 @@ type Facts struct {
 	limits     []limitRange
 	claims     []claim
 	priorities []priority
+	removed    object.Removals
 }
 
 // amount is a number of a resource as Kueue counts it: thousandths of CPU, whole units of everything else.
@@ -60,21 +61,24 @@ func (a amounts) value(name string) int64 {
 // localQueue leads from a namespace to a queue.
 type localQueue struct {
 	namespace, name, queue string
-	at                     source.Span
+	// patch is the place of the patch that changed it, or nowhere; so it is for others.
+	patch source.Span
 }
 
 // namespaceQuota is a ResourceQuota.
 type namespaceQuota struct {
 	namespace string
 	hard      amounts
-	at        source.Span
+	// scoped says that it counts some pods only.
+	scoped    bool
+	at, patch source.Span
 }
 
 // limitRange is a LimitRange for containers.
 type limitRange struct {
 	namespace                     string
 	most, standard, standardAsked amounts
-	at                            source.Span
+	at, patch                     source.Span
 }
 
 // claim is a PersistentVolumeClaim.
@@ -89,13 +93,14 @@ type claim struct {
 type priority struct {
 	name, description string
 	value             int64
-	at                source.Span
+	at, patch         source.Span
 }
 
 // topology is the levels of a Topology, by label.
 type topology struct {
 	name   string
 	levels []string
+	patch  source.Span
 }
 
 // Of returns the facts of the objects of a unit.
@@ -112,40 +117,41 @@ func (f *Facts) add(o *object.Object) {
 	case "ClusterTrainingRuntime", "TrainingRuntime":
 		f.runtimes = append(f.runtimes, runtimeOf(o.ID, r))
 	case "ResourceFlavor":
-		f.flavors = append(f.flavors, flavorOf(o.ID, r))
+		f.flavors = append(f.flavors, flavorOf(o, r))
 	case "Topology":
-		f.topologies = append(f.topologies, topologyOf(o.ID, r))
+		f.topologies = append(f.topologies, topologyOf(o, r))
 	case "ClusterQueue", "Cohort":
-		f.queues = append(f.queues, queueOf(o.ID, r))
+		f.queues = append(f.queues, queueOf(o, r))
 	case "LocalQueue":
-		f.locals = append(f.locals, localQueue{o.ID.Namespace, o.ID.Name, r.text("spec", "clusterQueue"), r.at("spec", "clusterQueue").place()})
+		f.locals = append(f.locals, localQueue{o.ID.Namespace, o.ID.Name, r.text("spec", "clusterQueue"), o.Patch(o.Root.Get("spec"))})
 	case "ResourceQuota":
 		hard := r.at("spec", "hard")
-		f.quotas = append(f.quotas, namespaceQuota{o.ID.Namespace, hard.amounts(), r.at("metadata", "namespace").place()})
+		scoped := o.Root.At("spec", "scopes") != nil || o.Root.At("spec", "scopeSelector") != nil
+		f.quotas = append(f.quotas, namespaceQuota{o.ID.Namespace, hard.amounts(), scoped, r.at("metadata", "namespace").place(), o.Patch(o.Root.Get("spec"))})
 	case "LimitRange":
-		f.limits = append(f.limits, limitRangesOf(o.ID, r)...)
+		f.limits = append(f.limits, limitRangesOf(o, r)...)
 	case "PersistentVolumeClaim":
 		f.claims = append(f.claims, claimOf(o.ID, r))
 	case "WorkloadPriorityClass":
 		value, _ := strconv.ParseInt(r.text("value"), 10, 64)
-		f.priorities = append(f.priorities, priority{o.ID.Name, r.text("description"), value, r.at("value").place()})
+		f.priorities = append(f.priorities, priority{o.ID.Name, r.text("description"), value, r.at("value").place(), o.Patch(&o.Root)})
 	}
 }
 
-func topologyOf(id object.ID, r reader) topology {
-	t := topology{name: id.Name}
+func topologyOf(o *object.Object, r reader) topology {
+	t := topology{name: o.ID.Name, patch: o.Patch(o.Root.Get("spec"))}
 	for _, level := range r.at("spec", "levels").items() {
 		t.levels = append(t.levels, level.text("nodeLabel"))
 	}
 	return t
 }
 
-func limitRangesOf(id object.ID, r reader) []limitRange {
+func limitRangesOf(o *object.Object, r reader) []limitRange {
 	var result []limitRange
 	for _, item := range r.at("spec", "limits").items() {
 		if item.text("type") == "Container" {
 			result = append(result, limitRange{
-				namespace: id.Namespace, at: item.place(),
+				namespace: o.ID.Namespace, at: item.place(), patch: o.Patch(o.Root.Get("spec")),
 				most: item.at("max").amounts(), standard: item.at("default").amounts(), standardAsked: item.at("defaultRequest").amounts(),
 			})
 		}
@@ -230,10 +236,7 @@ func parse(name, text string) int64 {
 	if err != nil {
 		return 0
 	}
-	if isCPU(name) {
-		return q.MilliValue()
-	}
-	return q.Value()
+	return bounded(q, isCPU(name))
 }
 
 func isCPU(name string) bool {

@@ -54,8 +54,8 @@ func (p *proof) tooSmall(t *plan.Tenant, share *plan.Share, list []unreachable) 
 
 func (p *proof) refused(t *plan.Tenant, q *queue, r *runtime, why refusal) {
 	span := at(q.flavor(r.profile).resources[0].from)
-	if p.again(why.code(), span, r) {
-		return
+	if p.flavors[r.profile] == nil || p.again(why.code(), span, r) {
+		return // a flavor that is not there is a finding of its own
 	}
 	var finding *diag.Diagnostic
 	switch why.code() {
@@ -125,16 +125,16 @@ func (r *runtime) takes(hard string) int64 {
 
 // claimsFit asks that the quota of a namespace has room for the claims of its tenant, and that nobody prunes these.
 func (p *proof) claimsFit(n *namespace) {
-	var sum int64
+	var taken int64
 	for _, c := range n.claims {
-		sum += c.size.value
+		taken = sum(taken, c.size.value)
 		if !c.kept {
 			p.list.Errorf(diag.QuotaRefusesJob, c.at, "the claim `%s` in `%s` is not kept from pruning: its data would go with the spec", c.name, c.namespace)
 		}
 	}
 	for _, quota := range n.quotas {
-		if storage, found := quota.hard.get("requests.storage"); found && sum > storage.value {
-			p.list.Errorf(diag.QuotaRefusesJob, at(storage.from), "the quota of `%s` has %s of storage, the claims take %s", quota.namespace, show("storage", storage.value), show("storage", sum))
+		if storage, found := quota.hard.get("requests.storage"); found && taken > storage.value {
+			p.list.Errorf(diag.QuotaRefusesJob, at(storage.from), "the quota of `%s` has %s of storage, the claims take %s", quota.namespace, show("storage", storage.value), show("storage", taken))
 		}
 	}
 }
@@ -154,7 +154,7 @@ func (p *proof) limitsInOrder(n *namespace) {
 	for _, l := range n.limits {
 		for _, asked := range l.standardAsked {
 			if most, found := l.standard.get(asked.name); found && asked.value > most.value {
-				p.list.Errorf(diag.LimitsRefuseRuntime, at(asked.from), "the limits of `%s` request %s %s by default and limit it to %s: the API server refuses that", l.namespace, show(asked.name, asked.value), asked.name, show(asked.name, most.value))
+				p.blame(diag.LimitsRefuseRuntime, at(asked.from), []source.Span{patched(asked.from), patched(most.from)}, "the limits of `%s` request %s %s by default and limit it to %s: the API server refuses that", l.namespace, show(asked.name, asked.value), asked.name, show(asked.name, most.value))
 			}
 			p.belowMost(l, asked)
 		}
@@ -171,20 +171,20 @@ func (p *proof) limitsInOrder(n *namespace) {
 
 // limited asks that the quota and the limits of the tenant hold in a namespace.
 func (p *proof) limited(name *plan.Value[string], n *namespace) {
-	missing := func(kind string) {
-		p.list.Errorf(diag.Unfaithful, name.At, "the namespace `%s` has no %s", name.V, kind).Helpf("look at the patch that removes it")
+	missing := func(kind, of string) {
+		p.blame(diag.Unfaithful, name.At, p.removed(kind, name.V, ""), "the namespace `%s` has no %s%s", name.V, kind, of)
 	}
 	if len(n.quotas) == 0 {
-		missing("ResourceQuota")
+		missing("ResourceQuota", "")
 	}
 	if len(n.limits) == 0 {
-		missing("LimitRange for containers")
+		missing("LimitRange", " for containers")
 	}
 }
 
 func (p *proof) belowMost(l *limitRange, standard amount) {
 	if most, found := l.most.get(standard.name); found && standard.value > most.value {
-		p.list.Errorf(diag.LimitsRefuseRuntime, at(standard.from), "the limits of `%s` give %s %s by default, more than the maximum %s: the API server refuses that", l.namespace, show(standard.name, standard.value), standard.name, show(most.name, most.value))
+		p.blame(diag.LimitsRefuseRuntime, at(standard.from), []source.Span{patched(standard.from), patched(most.from)}, "the limits of `%s` give %s %s by default, more than the maximum %s: the API server refuses that", l.namespace, show(standard.name, standard.value), standard.name, show(most.name, most.value))
 	}
 }
 

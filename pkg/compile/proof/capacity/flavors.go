@@ -7,6 +7,7 @@ import (
 
 	"lockstep.dev/lockstep/pkg/compile/diag"
 	"lockstep.dev/lockstep/pkg/compile/plan"
+	"lockstep.dev/lockstep/pkg/compile/source"
 )
 
 // flavorsFaithful asks that the flavor of each profile means its machines: their labels, the taints that keep others off, and the
@@ -19,21 +20,21 @@ func (p *proof) flavorsFaithful() {
 		profile := p.c.Capacity[i].Profile
 		f := p.flavors[profile.Name]
 		if f == nil {
-			p.list.Errorf(diag.QueueUnreachable, profile.At, "the profile `%s` has no flavor", profile.Name).Helpf("look at the patch that removes it")
+			p.blame(diag.QueueUnreachable, profile.At, p.removed("ResourceFlavor", "", profile.Name), "the profile `%s` has no flavor", profile.Name)
 			continue
 		}
 		if !slices.Equal(f.labels, p.machineLabels(profile)) {
-			p.unfaithful(profile, "is for machines with other labels")
+			p.unfaithful(profile, f.patch, "is for machines with other labels")
 		}
 		if !slices.EqualFunc(f.taints, keptOff(profile), func(taint toleration, t corev1.Toleration) bool { return isFor(t, taint) }) {
-			p.unfaithful(profile, "has other taints than the profile tolerates")
+			p.unfaithful(profile, f.patch, "has other taints than the profile tolerates")
 		}
 		p.levelsFaithful(profile, f)
 	}
 }
 
-func (p *proof) unfaithful(profile *plan.Profile, what string) {
-	p.list.Errorf(diag.Unfaithful, profile.At, "the flavor `%s` %s", profile.Name, what).Helpf("look at the patch that changes it")
+func (p *proof) unfaithful(profile *plan.Profile, patch source.Span, what string) {
+	p.blame(diag.Unfaithful, profile.At, []source.Span{patch}, "the flavor `%s` %s", profile.Name, what)
 }
 
 // machineLabels are those of the machines of a profile. Kueue asks for one at least where it places pods itself.
@@ -76,7 +77,7 @@ func isFor(t corev1.Toleration, taint toleration) bool {
 
 func (p *proof) levelsFaithful(profile *plan.Profile, f *flavor) {
 	if (f.topology != "") != p.c.Topological() {
-		p.unfaithful(profile, "has a topology where others have none, or none where others have one: Kueue would admit no job without a wish for a level")
+		p.unfaithful(profile, f.patch, "has a topology where others have none, or none where others have one: Kueue would admit no job without a wish for a level")
 		return
 	}
 	topology := p.topologies[f.topology]
@@ -91,6 +92,6 @@ func (p *proof) levelsFaithful(profile *plan.Profile, f *flavor) {
 		levels = append(levels, corev1.LabelHostname)
 	}
 	if !slices.Equal(levels, topology.levels) {
-		p.unfaithful(profile, "has a topology with other levels than the profile")
+		p.unfaithful(profile, topology.patch, "has a topology with other levels than the profile")
 	}
 }

@@ -13,10 +13,7 @@ import (
 )
 
 func counted(name string, q resource.Quantity) int64 {
-	if isCPU(name) {
-		return q.MilliValue()
-	}
-	return q.Value()
+	return bounded(q, isCPU(name))
 }
 
 func at(from *origin.Origin) source.Span {
@@ -33,7 +30,7 @@ func (p *proof) machinesSuffice() {
 		m := &p.c.Capacity[i]
 		for _, unit := range p.units[m.Profile.Name] {
 			total := p.guaranteed(m.Profile.Name, unit.name)
-			if has := unit.value * int64(m.Nodes.V); total > has {
+			if has := times(unit.value, int64(m.Nodes.V)); total > has {
 				p.tooMany(m, unit, total, has)
 				break
 			}
@@ -44,18 +41,27 @@ func (p *proof) machinesSuffice() {
 func (p *proof) guaranteed(flavor, resource string) int64 {
 	var total int64
 	for _, q := range p.all {
-		total += q.of(flavor, resource).nominal
+		total = sum(total, q.of(flavor, resource).nominal)
 	}
 	return total
 }
 
 func (p *proof) tooMany(m *plan.Machines, unit amount, total, has int64) {
-	report := p.list.Errorf(diag.CapacityExceeded, m.Nodes.At, "`%s` has %d machines of `%s` (%s %s), its queues guarantee %d (%s %s)",
+	report := p.blame(diag.CapacityExceeded, m.Nodes.At, p.raised(m.Profile.Name, unit.name), "`%s` has %d machines of `%s` (%s %s), its queues guarantee %d (%s %s)",
 		p.c.Name.V, m.Nodes.V, m.Profile.Name, show(unit.name, has), unit.name, -(-total/unit.value), show(unit.name, total), unit.name).
-		Helpf("lower `nodes` of shares by %d in sum, or raise `capacity`", (total-has+unit.value-1)/unit.value)
+		Helpf("lower `nodes` of shares by %d in sum, or raise `capacity`", sum(total-has, unit.value-1)/unit.value)
 	for _, q := range p.largestShares(m.Profile.Name, unit.name) {
 		report.Also(at(q.of(m.Profile.Name, unit.name).from), "`%s` has %d", q.name, q.of(m.Profile.Name, unit.name).nominal/unit.value)
 	}
+}
+
+// raised are the places of patches that changed what queues have of a flavor.
+func (p *proof) raised(flavor, resource string) []source.Span {
+	var patches []source.Span
+	for _, q := range p.all {
+		patches = append(patches, patched(q.of(flavor, resource).from))
+	}
+	return patches
 }
 
 // largestShares are the three queues with most of a flavor.
@@ -119,7 +125,7 @@ func (p *proof) oneScale(q *queue, f *flavorQuota, unit amounts, field string, g
 }
 
 func (p *proof) outOfScale(q *queue, f *flavorQuota, h *held, field string, span source.Span, what string) {
-	p.list.Errorf(diag.QuotaOutOfScale, span, "`%s`: the %s of %s in the flavor `%s` %s", q.name, field, h.name, f.name, what).
+	p.blame(diag.QuotaOutOfScale, span, []source.Span{patched(h.from), q.patch}, "`%s`: the %s of %s in the flavor `%s` %s", q.name, field, h.name, f.name, what).
 		Notef("one machine counts for %s %s", show(h.name, p.units[f.name].value(h.name)), h.name).
 		Helpf("change the number of machines in the spec, not single amounts in a patch")
 }
@@ -135,10 +141,10 @@ func (p *proof) devicesSuffice() {
 		}
 		var promised int64
 		for _, m := range p.c.Capacity {
-			promised += p.guaranteed(m.Profile.Name, name)
+			promised = sum(promised, p.guaranteed(m.Profile.Name, name))
 		}
 		for _, g := range granted {
-			promised += g.value
+			promised = sum(promised, g.value)
 		}
 		if promised > has {
 			largest := slices.MaxFunc(granted, func(a, b amount) int { return cmp.Compare(a.value, b.value) })

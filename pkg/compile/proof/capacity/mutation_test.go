@@ -54,7 +54,10 @@ func compile(t testing.TB, files fstest.MapFS) []cluster {
 		result = append(result, c)
 	}
 	for _, d := range list.Sorted() {
-		t.Fatalf("%s: %s %s", d.Span, d.Code, d.Message)
+		// A cluster may accept that a tenant does not queue.
+		if d.Code != diag.TenantWithoutQueue {
+			t.Fatalf("%s: %s %s", d.Span, d.Code, d.Message)
+		}
 	}
 	return result
 }

@@ -19,9 +19,12 @@ func ProveOwn(c *plan.Cluster, facts []Facts, list *diag.List) {
 
 // own proves what no other tenant changes.
 func (p *proof) own(t *plan.Tenant) {
+	spec := granted(t)
 	for i := range t.Namespaces {
 		n := p.namespace(t.Namespaces[i].V)
 		p.limited(&t.Namespaces[i], n)
+		p.quotaFaithful(spec, t.Namespaces[i].V, n)
+		p.limitsFaithful(t, t.Namespaces[i].V, n)
 		p.limitsInOrder(n)
 		p.claimsFit(n)
 	}

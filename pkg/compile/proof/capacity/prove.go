@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"lockstep.dev/lockstep/pkg/compile/diag"
+	"lockstep.dev/lockstep/pkg/compile/object"
 	"lockstep.dev/lockstep/pkg/compile/plan"
 )
 
@@ -48,6 +49,7 @@ type proof struct {
 	runtimes   map[string]*runtime
 	namespaces map[string]*namespace
 	priorities []priority
+	gone       object.Removals
 	// units are what one machine of a profile counts for.
 	units map[string]amounts
 	// causes are findings that several runtimes may share.
@@ -68,6 +70,7 @@ func (p *proof) read(f *Facts) {
 		p.all = append(p.all, &f.queues[i])
 	}
 	p.priorities = append(p.priorities, f.priorities...)
+	p.gone = p.gone.Join(f.removed)
 	for i := range f.runtimes {
 		if r := &f.runtimes[i]; r.namespace == "" {
 			p.runtimes[r.name] = r
@@ -131,7 +134,7 @@ func (p *proof) tenant(t *plan.Tenant) {
 	var q *queue
 	if t.Queue != nil {
 		if q = p.queues[t.Name.V]; q == nil {
-			p.list.Errorf(diag.QueueUnreachable, t.Queue.Shares[0].ProfileName.At, "the tenant `%s` has shares and no ClusterQueue is compiled", t.Name.V)
+			p.blame(diag.QueueUnreachable, t.Queue.Shares[0].ProfileName.At, p.removed("ClusterQueue", "", t.Name.V), "the tenant `%s` has shares and no ClusterQueue is compiled", t.Name.V)
 			return
 		}
 		p.faithful(t, q)

@@ -21,7 +21,7 @@ type queue struct {
 	everywhere      bool
 	reclaim, within string
 	preemption      *origin.Origin
-	at              source.Span
+	at, patch       source.Span
 	// potentials are those that were asked for.
 	potentials accounts
 }
@@ -54,12 +54,12 @@ type flavor struct {
 	name, topology string
 	labels         []label
 	taints         []toleration
-	at             source.Span
+	at, patch      source.Span
 }
 
-func queueOf(id object.ID, r reader) queue {
+func queueOf(o *object.Object, r reader) queue {
 	spec := r.at("spec")
-	q := queue{name: id.Name, cohort: id.Kind == "Cohort", at: r.at("metadata", "name").place()}
+	q := queue{name: o.ID.Name, cohort: o.ID.Kind == "Cohort", at: r.at("metadata", "name").place(), patch: o.Patch(o.Root.Get("spec"))}
 	for _, key := range []string{"cohortName", "cohort", "parentName"} {
 		if parent := spec.at(key); parent.node != nil {
 			q.parent, q.parentFrom = parent.node.Text, parent.from
@@ -120,8 +120,8 @@ func boundOf(name string, limit reader) (*int64, *origin.Origin) {
 	return &value, limit.from
 }
 
-func flavorOf(id object.ID, r reader) flavor {
-	f := flavor{name: id.Name, topology: r.text("spec", "topologyName"), at: r.at("metadata", "name").place()}
+func flavorOf(o *object.Object, r reader) flavor {
+	f := flavor{name: o.ID.Name, patch: o.Patch(o.Root.Get("spec")), topology: r.text("spec", "topologyName"), at: r.at("metadata", "name").place()}
 	for _, item := range r.at("spec", "nodeLabels").items() {
 		f.labels = append(f.labels, label{item.node.Key, item.node.Text})
 	}

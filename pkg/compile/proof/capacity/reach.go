@@ -5,6 +5,7 @@ import (
 
 	"lockstep.dev/lockstep/pkg/compile/diag"
 	"lockstep.dev/lockstep/pkg/compile/plan"
+	"lockstep.dev/lockstep/pkg/compile/source"
 )
 
 // limitsAccepted asks that Kueue accepts the bounds of a queue: only below a cohort, and lending no more than there is.
@@ -37,7 +38,7 @@ func (p *proof) flavorLimits(q *queue, f *flavorQuota) {
 // lists what its group covers.
 func (p *proof) connected(q *queue) {
 	if q.parent != "" && p.cohorts[q.parent] == nil {
-		p.list.Errorf(diag.QueueUnreachable, at(q.parentFrom), "`%s` is in the cohort `%s`, which is not compiled", q.name, q.parent).Helpf("look at the patch that removes it")
+		p.blame(diag.QueueUnreachable, at(q.parentFrom), p.removed("Cohort", "", q.parent), "`%s` is in the cohort `%s`, which is not compiled", q.name, q.parent)
 	}
 	for _, g := range q.groups {
 		for i := range g.flavors {
@@ -49,16 +50,15 @@ func (p *proof) connected(q *queue) {
 func (p *proof) flavorThere(q *queue, g *group, own *flavorQuota) {
 	f := p.flavors[own.name]
 	if f == nil {
-		p.list.Errorf(diag.QueueUnreachable, at(own.from), "`%s` has quota of the flavor `%s`, which is not compiled: Kueue stops the queue", q.name, own.name).Helpf("look at the patch that removes it")
+		p.blame(diag.QueueUnreachable, at(own.from), p.removed("ResourceFlavor", "", own.name), "`%s` has quota of the flavor `%s`, which is not compiled: Kueue stops the queue", q.name, own.name)
 		return
 	}
 	if f.topology != "" && p.topologies[f.topology] == nil {
-		p.list.Errorf(diag.QueueUnreachable, f.at, "the flavor `%s` has the topology `%s`, which is not compiled: Kueue stops its queues", f.name, f.topology).Helpf("look at the patch that removes it")
+		p.blame(diag.QueueUnreachable, f.at, append(p.removed("Topology", "", f.topology), f.patch), "the flavor `%s` has the topology `%s`, which is not compiled: Kueue stops its queues", f.name, f.topology)
 	}
 	same := slices.EqualFunc(g.covered, own.resources, func(name string, h held) bool { return name == h.name })
 	if !same {
-		p.list.Errorf(diag.NotCovered, at(own.from), "`%s`: the flavor `%s` does not list the covered resources %s in their order: Kueue refuses the queue", q.name, own.name, quoted(g.covered)).
-			Helpf("look at the patch that changes the queue")
+		p.blame(diag.NotCovered, at(own.from), []source.Span{q.patch}, "`%s`: the flavor `%s` does not list the covered resources %s in their order: Kueue refuses the queue", q.name, own.name, quoted(g.covered))
 	}
 }
 
@@ -66,11 +66,11 @@ func (p *proof) flavorThere(q *queue, g *group, own *flavorQuota) {
 func (p *proof) reached(q *queue, name *plan.Value[string], n *namespace) {
 	switch {
 	case n.local == nil:
-		p.list.Errorf(diag.QueueUnreachable, name.At, "the namespace `%s` has no LocalQueue `%s`: its jobs would wait for ever", name.V, plan.LocalQueue).Helpf("look at the patch that removes it")
+		p.blame(diag.QueueUnreachable, name.At, p.removed("LocalQueue", name.V, plan.LocalQueue), "the namespace `%s` has no LocalQueue `%s`: its jobs would wait for ever", name.V, plan.LocalQueue)
 	case n.local.queue != q.name:
-		p.list.Errorf(diag.QueueUnreachable, name.At, "the LocalQueue of `%s` leads to `%s`, not to the tenant's queue `%s`", name.V, n.local.queue, q.name).Helpf("look at the patch that changes it")
+		p.blame(diag.QueueUnreachable, name.At, []source.Span{n.local.patch}, "the LocalQueue of `%s` leads to `%s`, not to the tenant's queue `%s`", name.V, n.local.queue, q.name)
 	case !q.everywhere && !slices.Contains(q.namespaces, name.V):
-		p.list.Errorf(diag.QueueUnreachable, name.At, "the queue `%s` does not admit jobs from `%s`", q.name, name.V).Helpf("look at the patch that changes `namespaceSelector`")
+		p.blame(diag.QueueUnreachable, name.At, []source.Span{q.patch}, "the queue `%s` does not admit jobs from `%s`", q.name, name.V).Helpf("`namespaceSelector` must name it")
 	}
 	for _, quota := range n.quotas {
 		p.countedOnce(q, quota)
@@ -93,7 +93,7 @@ func (p *proof) countedOnce(q *queue, quota *namespaceQuota) {
 // faithful asks that a queue does what its spec says: it is in its cohort, serves its tenant alone, and preempts whom it may.
 func (p *proof) faithful(t *plan.Tenant, q *queue) {
 	if q.parent != t.Queue.Cohort.V {
-		p.list.Errorf(diag.Unfaithful, t.Queue.Cohort.At, "the queue `%s` is in the cohort `%s`, its spec says `%s`", q.name, q.parent, t.Queue.Cohort.V)
+		p.blame(diag.Unfaithful, t.Queue.Cohort.At, []source.Span{q.patch}, "the queue `%s` is in the cohort `%s`, its spec says `%s`", q.name, q.parent, t.Queue.Cohort.V)
 	}
 	own := func(name string) bool {
 		return slices.ContainsFunc(t.Namespaces, func(n plan.Value[string]) bool { return n.V == name })
@@ -101,10 +101,11 @@ func (p *proof) faithful(t *plan.Tenant, q *queue) {
 	foreign := slices.IndexFunc(q.namespaces, func(name string) bool { return !own(name) })
 	switch {
 	case q.everywhere:
-		p.list.Errorf(diag.Unfaithful, t.Name.At, "the queue `%s` admits jobs from namespaces of others", q.name).Helpf("select namespaces by the label `kubernetes.io/metadata.name`")
+		p.blame(diag.Unfaithful, t.Name.At, []source.Span{q.patch}, "the queue `%s` admits jobs from namespaces of others", q.name).Helpf("select namespaces by the label `kubernetes.io/metadata.name`")
 	case foreign >= 0:
-		p.list.Errorf(diag.Unfaithful, t.Name.At, "the queue `%s` admits jobs from `%s`, which is not the tenant's", q.name, q.namespaces[foreign])
+		p.blame(diag.Unfaithful, t.Name.At, []source.Span{q.patch}, "the queue `%s` admits jobs from `%s`, which is not the tenant's", q.name, q.namespaces[foreign])
 	}
+	p.sharesFaithful(t, q)
 	reclaim, within := "Never", "Never"
 	if t.Queue.Preempts.V != plan.PreemptsNobody && q.parent != "" {
 		reclaim = "Any"
@@ -113,7 +114,7 @@ func (p *proof) faithful(t *plan.Tenant, q *queue) {
 		within = "LowerPriority"
 	}
 	if q.reclaim != reclaim || q.within != within {
-		p.list.Errorf(diag.Unfaithful, t.Queue.Preempts.At, "the queue `%s` preempts `%s` in its cohort and `%s` of its own jobs; `%s` means `%s` and `%s`",
+		p.blame(diag.Unfaithful, t.Queue.Preempts.At, []source.Span{q.patch}, "the queue `%s` preempts `%s` in its cohort and `%s` of its own jobs; `%s` means `%s` and `%s`",
 			q.name, q.reclaim, q.within, t.Queue.Preempts.V, reclaim, within)
 	}
 }
@@ -127,11 +128,11 @@ func (p *proof) prioritiesFaithful() {
 		i := slices.IndexFunc(p.priorities, func(have priority) bool { return have.name == wanted.Name.V })
 		switch {
 		case i < 0:
-			p.list.Errorf(diag.Unfaithful, wanted.Name.At, "the priority `%s` has no WorkloadPriorityClass", wanted.Name.V)
+			p.blame(diag.Unfaithful, wanted.Name.At, p.removed("WorkloadPriorityClass", "", wanted.Name.V), "the priority `%s` has no WorkloadPriorityClass", wanted.Name.V)
 		case p.priorities[i].value != int64(wanted.Level.V):
-			p.list.Errorf(diag.Unfaithful, wanted.Level.At, "the WorkloadPriorityClass `%s` is %d, its spec says %d", wanted.Name.V, p.priorities[i].value, wanted.Level.V)
+			p.blame(diag.Unfaithful, wanted.Level.At, []source.Span{p.priorities[i].patch}, "the WorkloadPriorityClass `%s` is %d, its spec says %d", wanted.Name.V, p.priorities[i].value, wanted.Level.V)
 		case p.priorities[i].description != wanted.Description.V:
-			p.list.Errorf(diag.Unfaithful, wanted.Name.At, "the WorkloadPriorityClass `%s` is described otherwise than in its spec", wanted.Name.V)
+			p.blame(diag.Unfaithful, wanted.Name.At, []source.Span{p.priorities[i].patch}, "the WorkloadPriorityClass `%s` is described otherwise than in its spec", wanted.Name.V)
 		}
 	}
 }

@@ -71,12 +71,12 @@ func (p *proof) stock(m *plan.Machines) Stock {
 	for _, q := range p.all {
 		machines := q.of(name, one.name).nominal / one.value
 		if q.cohort {
-			s.Cohorts += machines
+			s.Cohorts = sum(s.Cohorts, machines)
 		} else {
-			s.Guaranteed += machines
+			s.Guaranteed = sum(s.Guaranteed, machines)
 		}
 	}
-	left := s.Machines - s.Guaranteed - s.Cohorts
+	left := s.Machines - sum(s.Guaranteed, s.Cohorts)
 	s.Free, s.Over = max(0, left), max(0, -left)
 	return s
 }

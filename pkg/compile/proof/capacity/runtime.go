@@ -114,16 +114,16 @@ func containerOf(item reader) container {
 }
 
 // plus returns a sum; neither argument is changed.
-func plus(sum, part amounts, times int64) amounts {
-	sum = slices.Clone(sum)
+func plus(whole, part amounts, n int64) amounts {
+	whole = slices.Clone(whole)
 	for _, p := range part {
-		i, found := slices.BinarySearchFunc(sum, p.name, func(a amount, name string) int { return strings.Compare(a.name, name) })
+		i, found := slices.BinarySearchFunc(whole, p.name, func(a amount, name string) int { return strings.Compare(a.name, name) })
 		if !found {
-			sum = slices.Insert(sum, i, amount{name: p.name, from: p.from})
+			whole = slices.Insert(whole, i, amount{name: p.name, from: p.from})
 		}
-		sum[i].value += p.value * times
+		whole[i].value = sum(whole[i].value, times(p.value, n))
 	}
-	return sum
+	return whole
 }
 
 // atLeast returns the larger amount of each resource.

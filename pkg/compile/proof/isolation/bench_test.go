@@ -2,7 +2,6 @@ package isolation_test
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 
 	"lockstep.dev/lockstep/pkg/compile/diag"
@@ -11,36 +10,20 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/proof/prooftest"
 )
 
-// many returns the sample with a number of tenants of two namespaces each, every third with egress and ingress of its own.
+// many returns the sample with a number of tenants, every third with egress and ingress of its own.
 func many(tenants int) string {
-	var b strings.Builder
-	head, _, _ := strings.Cut(specs, "---\napiVersion: lockstep.dev/v1alpha1\nkind: Tenant")
-	b.WriteString(head)
-	for i := range tenants {
-		fmt.Fprintf(&b, `---
-apiVersion: lockstep.dev/v1alpha1
-kind: Tenant
-metadata: {name: t%d}
-spec:
-  people: {admins: [t%d-admins], editors: [t%d-editors], viewers: [auditors]}
-  namespaces: [t%d, t%d-batch]
-  clusters: [local]
-  quota: {cpu: 8, memory: 16Gi, pods: 40, jobs: 20}
-`, i, i, i, i, i)
-		if i%3 == 0 {
-			fmt.Fprintf(&b, "  network:\n    egress: [{cidr: 192.%d.%d.0/24, ports: [{port: 2049}]}, {cidr: \"2001:db8:%d::/48\"}]\n    ingressFromNamespaces: [monitoring, gateway]\n", i%200, i/200, i)
+	return prooftest.Tenants(specs, tenants, func(i int) string {
+		if i%3 != 0 {
+			return ""
 		}
-	}
-	return b.String()
+		return fmt.Sprintf("  network:\n    egress: [{cidr: 192.%d.%d.0/24, ports: [{port: 2049}]}, {cidr: \"2001:db8:%d::/48\"}]\n    ingressFromNamespaces: [monitoring, gateway]\n", i%200, i/200, i)
+	})
 }
 
 // BenchmarkIsolation1000Tenants is what the proof costs for one cluster with 1,000 tenants, 2,000 namespaces, without compiling them.
 func BenchmarkIsolation1000Tenants(b *testing.B) {
 	s := prooftest.Compiled(b, many(1000), nil)
-	var units [][]object.Object
-	for i := 0; i < len(s.Objects); i += 20 {
-		units = append(units, s.Objects[i:min(i+20, len(s.Objects))])
-	}
+	units := prooftest.Units(s.Objects)
 	b.ReportAllocs()
 	for b.Loop() {
 		list, c := &diag.List{}, &isolation.Cluster{}

@@ -38,6 +38,8 @@ type Facts struct {
 type namespaceFact struct {
 	name   string
 	labels map[string]string
+	// patch is the place of the patch that changed the labels, or nowhere.
+	patch source.Span
 }
 
 type policyFact struct {
@@ -47,7 +49,8 @@ type policyFact struct {
 	text string
 	// bad says that the spec is not understood.
 	bad bool
-	at  source.Span
+	// at is the place of the spec, or of the patch that changed the policy; patch is nowhere where none did.
+	at, patch source.Span
 	// places has the place of each rule.
 	places []source.Span
 }
@@ -78,12 +81,16 @@ func readNamespace(o *object.Object) namespaceFact {
 		}
 	}
 	f.labels[nameLabel] = o.ID.Name
+	f.patch = o.Patch(o.Root.At("metadata", "labels"))
 	return f
 }
 
 func readPolicy(o *object.Object) policyFact {
 	s, ok := readSpec(o.Root.Get("spec"))
-	f := policyFact{namespace: o.ID.Namespace, name: o.ID.Name, spec: s, bad: !ok, at: o.Origin}
+	f := policyFact{namespace: o.ID.Namespace, name: o.ID.Name, spec: s, bad: !ok, at: o.Origin, patch: o.Patch(o.Root.Get("spec"))}
+	if !f.patch.IsZero() {
+		f.at = f.patch
+	}
 	if ok {
 		var buffer [512]byte
 		f.text = string(s.append(buffer[:0]))
@@ -100,7 +107,11 @@ type Cluster struct {
 	selections map[string][]*namespace
 	bad        []policyFact
 	guards     []guardFact
+	removed    object.Removals
 }
+
+// Removed adds what patches removed: where something is missing, they are the cause.
+func (c *Cluster) Removed(objects object.Removals) { c.removed = c.removed.Join(objects) }
 
 // numbered is a spec that several policies may share.
 type numbered struct {
@@ -116,6 +127,8 @@ type namespace struct {
 	// policies are sorted by the number of their spec.
 	policies []policy
 	posture  *posture
+	// patch is the place of the first patch that changed its labels or one of its policies, or nowhere.
+	patch source.Span
 	// tenant is the number of the tenant that owns it, or -1.
 	tenant int
 }
@@ -133,16 +146,24 @@ func (c *Cluster) Add(f Facts) {
 		// A second one with the name is reported elsewhere.
 		if known := c.namespace(n.name); !known.compiled {
 			known.labels, known.compiled = n.labels, true
+			known.patched(n.patch)
 		}
 	}
 	c.guards = append(c.guards, f.guards...)
 	for _, p := range f.policies {
+		n := c.namespace(p.namespace)
+		n.patched(p.patch)
 		if p.bad {
 			c.bad = append(c.bad, p)
 			continue
 		}
-		n := c.namespace(p.namespace)
 		n.policies = append(n.policies, policy{name: p.name, spec: c.number(p), at: p.at, places: p.places})
+	}
+}
+
+func (n *namespace) patched(at source.Span) {
+	if n.patch.IsZero() || !at.IsZero() && at.Before(n.patch) {
+		n.patch = at
 	}
 }
 

@@ -156,16 +156,19 @@ func places(o *object.Object, s *spec) []source.Span {
 	for _, d := range []direction{egress, ingress} {
 		rules := o.Root.At("spec", [...]string{egress: "egress", ingress: "ingress"}[d])
 		for i := 0; rules != nil && s.closes[d] && i < len(rules.Children); i++ {
-			result = append(result, placeOf(o, rules.Children[i].Get([...]string{egress: "to", ingress: "from"}[d])))
+			result = append(result, placeOf(o, &rules.Children[i], [...]string{egress: "to", ingress: "from"}[d]))
 		}
 	}
 	return result
 }
 
-// placeOf returns the first place in a spec that a value below the node comes from; for a chart it is where the chart is named.
-func placeOf(o *object.Object, n *object.Node) source.Span {
-	if at := placeBelow(n); !at.IsZero() {
-		return at
+// placeOf returns the place of the patch that wrote something in a rule, else the first place in a spec that one of its peers comes
+// from; for a chart it is where the chart is named.
+func placeOf(o *object.Object, rule *object.Node, peers string) source.Span {
+	for _, at := range []source.Span{o.Wrote(rule), placeBelow(rule.Get(peers)), placeAt(rule)} {
+		if !at.IsZero() {
+			return at
+		}
 	}
 	return o.Origin
 }
@@ -174,8 +177,8 @@ func placeBelow(n *object.Node) source.Span {
 	if n == nil {
 		return source.Span{}
 	}
-	if n.From != nil && n.From.Kind != origin.Rendered && !n.From.At.IsZero() {
-		return n.From.At
+	if at := placeAt(n); !at.IsZero() {
+		return at
 	}
 	for i := range n.Children {
 		if at := placeBelow(&n.Children[i]); !at.IsZero() {
@@ -183,6 +186,13 @@ func placeBelow(n *object.Node) source.Span {
 		}
 	}
 	return source.Span{}
+}
+
+func placeAt(n *object.Node) source.Span {
+	if n.From == nil || n.From.Kind == origin.Rendered {
+		return source.Span{}
+	}
+	return n.From.At
 }
 
 func textOf(n *object.Node) string {

@@ -81,7 +81,7 @@ var verbs = [2]string{egress: "reach", ingress: "be reached from"}
 func (r *proof) closed() {
 	for _, n := range r.tenants {
 		if !r.plan.OpenShift && !r.guarded(n) {
-			r.list.Errorf(diag.NamespaceNotClosed, r.at[n], "pods of the namespace `%s` may use the network of their machine: the label `%s` is %q, and no admission policy refuses them",
+			r.errorf(diag.NamespaceNotClosed, n, "pods of the namespace `%s` may use the network of their machine: the label `%s` is %q, and no admission policy refuses them",
 				n.name, enforceLabel, n.labels[enforceLabel]).Helpf("`restricted` and `baseline` refuse such pods")
 		}
 		for _, d := range []direction{egress, ingress} {
@@ -89,7 +89,7 @@ func (r *proof) closed() {
 				continue
 			}
 			r.unclosed[d][n] = true
-			r.list.Errorf(diag.NamespaceNotClosed, r.at[n], "pods of the namespace `%s` may %s everything: no NetworkPolicy closes %s for all of them",
+			r.errorf(diag.NamespaceNotClosed, n, "pods of the namespace `%s` may %s everything: no NetworkPolicy closes %s for all of them",
 				n.name, verbs[d], [...]string{egress: "egress", ingress: "ingress"}[d])
 		}
 	}
@@ -113,8 +113,8 @@ func (r *proof) reportLeak(l leak) {
 		others = ", and others,"
 	}
 	d := r.list.Errorf(diag.TenantsConnected, r.place(l.to, l.in), "pods of the tenant `%s` in `%s`%s can reach pods of the tenant `%s` in `%s`",
-		r.tenant(l.from).Name.V, l.from.name, others, r.tenant(l.to).Name.V, l.to.name).
-		Also(r.place(l.from, l.out), "egress is open here")
+		r.tenant(l.from).Name.V, l.from.name, others, r.tenant(l.to).Name.V, l.to.name)
+	r.concerning(l.to, d).Also(r.place(l.from, l.out), "egress is open here")
 	if (l.in.peer.kind == outside || l.out.peer.kind == outside) && len(r.plan.Ranges) == 0 {
 		d.Notef("the cluster does not say which addresses its pods have, so that any range may hold some").
 			Helpf("write the ranges of pods and Services at `network.ranges` of the cluster")
@@ -128,9 +128,9 @@ func (r *proof) oneSided(d direction, crossings []*crossing, reported map[*names
 			if c.grant.peer.kind == outside || reported[n] || r.unclosed[d][n] {
 				continue
 			}
-			r.list.Warnf(diag.OpenOnOneSide, r.place(n, c.grant), "the NetworkPolicy `%s` of `%s` lets pods %s %s, among them those of other tenants",
-				n.policies[c.grant.policy].name, n.name, verbs[d], flowOf(c.grant).peer()).
-				Notef("the other side is closed, so that nothing gets through today")
+			found := r.list.Warnf(diag.OpenOnOneSide, r.place(n, c.grant), "the NetworkPolicy `%s` of `%s` lets pods %s %s, among them those of other tenants",
+				n.policies[c.grant.policy].name, n.name, verbs[d], flowOf(c.grant).peer())
+			r.concerning(n, found).Notef("the other side is closed, so that nothing gets through today")
 		}
 	}
 }
@@ -140,19 +140,43 @@ func flowOf(g *grant) Flow {
 	return Flow{Pods: g.pods.String(), Namespaces: g.peer.spelled()[0], Peers: g.peer.pods.String(), Ports: g.ports.String()}
 }
 
-// place is where the rule of a grant comes from, or the namespace where no policy is the cause.
+// place is where the rule of a grant comes from, or the cause where no policy is about it.
 func (r *proof) place(n *namespace, g *grant) source.Span {
 	if g.policy == open {
-		return r.at[n]
+		return r.cause(n)
 	}
 	return n.policies[g.policy].places[g.rule]
+}
+
+// cause is where to look for what is missing in a namespace: at the patch that changed or removed one of its policies, else where the
+// spec names the namespace.
+func (r *proof) cause(n *namespace) source.Span {
+	for _, at := range []source.Span{n.patch, r.removed.Of("NetworkPolicy", n.name, ""), r.removed.Of("Namespace", "", n.name)} {
+		if !at.IsZero() {
+			return at
+		}
+	}
+	return r.at[n]
+}
+
+// errorf reports what is missing in a namespace.
+func (r *proof) errorf(code diag.Code, n *namespace, format string, args ...any) *diag.Diagnostic {
+	return r.concerning(n, r.list.Errorf(code, r.cause(n), format, args...))
+}
+
+// concerning adds the namespace to a finding that is elsewhere.
+func (r *proof) concerning(n *namespace, d *diag.Diagnostic) *diag.Diagnostic {
+	if at := r.at[n]; !at.IsZero() && at.File != d.Span.File {
+		d.Also(at, "the namespace `%s` of the tenant `%s`", n.name, r.tenant(n).Name.V)
+	}
+	return d
 }
 
 // asDeclared reports what is open and not in the tenant's spec, and the other way round.
 func (r *proof) asDeclared(n *namespace) {
 	withoutDNS := !r.unclosed[egress][n] && !r.resolves(n)
 	if withoutDNS {
-		r.list.Errorf(diag.DNSNotReachable, r.at[n], "pods of the namespace `%s` cannot ask the DNS of the cluster", n.name).
+		r.errorf(diag.DNSNotReachable, n, "pods of the namespace `%s` cannot ask the DNS of the cluster", n.name).
 			Also(r.plan.DNS.Namespace.At, "DNS is in `%s`", r.plan.DNS.Namespace.V)
 	}
 	for _, d := range []direction{egress, ingress} {
@@ -178,6 +202,7 @@ func (r *proof) opensMore(n *namespace, d direction, want []opened) {
 		default:
 			found = r.list.Errorf(diag.OpensMore, r.place(n, flow.by), "the NetworkPolicy `%s` lets pods of `%s` %s more than the spec of `%s` says: %s",
 				n.policies[flow.by.policy].name, n.name, verbs[d], r.tenant(n).Name.V, flow)
+			r.concerning(n, found)
 		}
 	}
 }
@@ -185,7 +210,7 @@ func (r *proof) opensMore(n *namespace, d direction, want []opened) {
 func (r *proof) opensLess(n *namespace, d direction, want []opened) {
 	for i := range want {
 		if flow := &want[i]; !flow.within(n.posture.open[d]) {
-			r.list.Errorf(diag.OpensLess, r.at[n], "the spec of `%s` lets pods of `%s` %s what no NetworkPolicy opens: %s",
+			r.errorf(diag.OpensLess, n, "the spec of `%s` lets pods of `%s` %s what no NetworkPolicy opens: %s",
 				r.tenant(n).Name.V, n.name, verbs[d], flow)
 			return
 		}
@@ -254,9 +279,9 @@ func (r *proof) ranges(n *namespace) {
 			what, holds = "that a machine has for itself", g.peer.addresses.overlap(local)
 		}
 		if holds {
-			r.list.Warnf(diag.ClusterRangeOpen, r.place(n, g), "the NetworkPolicy `%s` opens %s to the tenant `%s`, which holds addresses %s",
-				n.policies[g.policy].name, g.peer.addresses, r.tenant(n).Name.V, what).
-				Helpf("name the ranges outside of the cluster that are needed")
+			found := r.list.Warnf(diag.ClusterRangeOpen, r.place(n, g), "the NetworkPolicy `%s` opens %s to the tenant `%s`, which holds addresses %s",
+				n.policies[g.policy].name, g.peer.addresses, r.tenant(n).Name.V, what)
+			r.concerning(n, found).Helpf("name the ranges outside of the cluster that are needed")
 		}
 	}
 }

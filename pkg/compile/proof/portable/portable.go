@@ -93,10 +93,10 @@ func (p prover) expect(holds bool, at *object.Node, format string, args ...any) 
 		Helpf("change the patch that did it; without one it is a mistake in the compiler: please report it")
 }
 
-// place is where the value comes from: of the origins below it the first that has a place.
+// place is where the value comes from: the patch that changed it, else of the origins below it the first that has a place.
 func (p prover) place(at *object.Node) source.Span {
-	place := source.Span{}
-	if at != nil {
+	place := p.object.Patch(at)
+	if at != nil && place.IsZero() {
 		at.Leaves(p.object.Rule, func(_ []string, _ *object.Node, from *origin.Origin) {
 			if place.IsZero() && from != nil {
 				place = from.At

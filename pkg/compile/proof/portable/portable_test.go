@@ -9,6 +9,7 @@ import (
 	"lockstep.dev/lockstep/pkg/compile"
 	"lockstep.dev/lockstep/pkg/compile/diag"
 	"lockstep.dev/lockstep/pkg/compile/object"
+	"lockstep.dev/lockstep/pkg/compile/patch/chart/helm"
 	"lockstep.dev/lockstep/pkg/compile/proof/portable"
 )
 
@@ -23,7 +24,7 @@ func runtime(t *testing.T, replaced ...string) object.Object {
 		}
 		files[name] = &fstest.MapFile{Data: []byte(strings.NewReplacer(replaced...).Replace(string(data)))}
 	}
-	clusters, list := compile.Compile(files, compile.Options{})
+	clusters, list := compile.Compile(files, compile.Options{Charts: helm.Renderer{}})
 	if list.Errors() > 0 {
 		t.Fatalf("does not compile: %v", list.Sorted()[0])
 	}

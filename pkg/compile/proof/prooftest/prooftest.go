@@ -13,6 +13,7 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/decode"
 	"lockstep.dev/lockstep/pkg/compile/diag"
 	"lockstep.dev/lockstep/pkg/compile/object"
+	"lockstep.dev/lockstep/pkg/compile/patch/chart/helm"
 	"lockstep.dev/lockstep/pkg/compile/plan"
 	"lockstep.dev/lockstep/pkg/compile/resolve"
 	"lockstep.dev/lockstep/pkg/compile/source"
@@ -30,13 +31,22 @@ func Compiled(t testing.TB, text string, beside fstest.MapFS) Sample {
 	list, root := &diag.List{}, fstest.MapFS{}
 	maps.Copy(root, beside)
 	var files []*source.File
-	// A file holds at most 1,000 documents.
-	for i, documents := range slices.Collect(slices.Chunk(strings.Split(text, "---\n"), 500)) {
-		file := source.NewFile(fmt.Sprintf("catalog/%d.yaml", i), []byte(strings.Join(documents, "---\n")))
-		files, root[file.Path] = append(files, file), &fstest.MapFile{Data: file.Data}
+	folder := map[string]string{"HardwareProfile": "catalog", "MPIRuntime": "catalog", "Tenant": "tenants", "Cluster": "overlays"}
+	byFolder := map[string][]string{}
+	for _, document := range strings.Split(text, "---\n") {
+		_, kind, _ := strings.Cut(document, "\nkind: ")
+		kind, _, _ = strings.Cut(kind, "\n")
+		byFolder[folder[kind]] = append(byFolder[folder[kind]], document)
+	}
+	for _, folder := range slices.Sorted(maps.Keys(byFolder)) {
+		// A file holds at most 1,000 documents.
+		for i, documents := range slices.Collect(slices.Chunk(byFolder[folder], 500)) {
+			file := source.NewFile(fmt.Sprintf("%s/%d/cluster.yaml", folder, i), []byte(strings.Join(documents, "---\n")))
+			files, root[file.Path] = append(files, file), &fstest.MapFile{Data: file.Data}
+		}
 	}
 	plans := plan.Clusters(resolve.Names(decode.Files(files, list), list), "", list)
-	clusters, found := compile.Compile(root, compile.Options{})
+	clusters, found := compile.Compile(root, compile.Options{Charts: helm.Renderer{}})
 	if list.Errors()+found.Errors() > 0 || len(plans) != 1 || len(clusters) != 1 {
 		for _, d := range append(list.Sorted(), found.Sorted()...) {
 			t.Errorf("%s %s: %s", d.Code, d.Span, d.Message)

@@ -1,0 +1,85 @@
+package main
+
+import (
+	"os"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"lockstep.dev/lockstep/pkg/compile/patch/chart"
+	"lockstep.dev/lockstep/pkg/compile/patch/chart/helm"
+)
+
+func chartOf(template string, values chart.Values) chart.Chart {
+	return chart.Chart{
+		Files: []chart.File{
+			{Name: "Chart.yaml", Data: []byte("apiVersion: v2\nname: app\nversion: 0.1.0\n")}, {Name: "templates/a.yaml", Data: []byte(template)},
+		},
+		Release: "app", Namespace: "apps", Kubernetes: "1.36", Values: values,
+	}
+}
+
+// TestHostileCharts: templates that would end or occupy the process end only their own, are named, and the others are rendered.
+func TestHostileCharts(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux limits all resources")
+	}
+	l := limits{seconds: 2, memory: 256 << 20}
+	r := chart.Apart{Start: func() (chart.Process, error) { return startCharts(l, version()) }, Limits: l.String()}
+	cases := []struct{ reason, template, want string }{
+		{"a template", `a: {{ .Release.Name }}`, ""},
+		{"a loop without end", `{{ range until 100000 }}{{ range until 100000 }}{{ end }}{{ end }}`, "the rendering was ended: it took more than 2 s of processor time"},
+		{"another template", `b: {{ .Capabilities.KubeVersion }}`, ""},
+		{"doubling", `{{ $s := list "x" }}{{ range until 40 }}{{ $s = concat $s $s }}{{ end }}`, "the rendering was ended: it needed more than 256 MiB of memory"},
+		{"the last template", `c: {{ .Release.Namespace }}`, ""},
+	}
+	var given []chart.Chart
+	for _, c := range cases {
+		given = append(given, chartOf(c.template, nil))
+	}
+	for i, rendered := range r.Render(given) {
+		switch c := cases[i]; {
+		case c.want == "" && (rendered.Failed != "" || len(rendered.Documents) != 1):
+			t.Errorf("%s: %+v", c.reason, rendered)
+		case c.want != "" && !strings.Contains(rendered.Failed, c.want):
+			t.Errorf("%s: got %+v, want %q", c.reason, rendered, c.want)
+		}
+	}
+}
+
+// TestChartsApart: a chart renders to the same in a process of its own, with numbers and nothing as the values have them.
+func TestChartsApart(t *testing.T) {
+	values := chart.Values{
+		"whole": 1000000, "float": 1000000.0, "small": 1.5, "text": "1", "truth": true, "nothing": nil, "list": []any{1, 1.0, nil, map[string]any{"a": -2}},
+	}
+	both := []chart.Chart{chartOf(`{{ range $k, $v := .Values }}{{ $k }}: {{ kindOf $v | quote }} {{ $v | toJson }} {{ print $v }}{{ "\n" }}{{ end }}`, values)}
+	if diff := cmp.Diff(helm.Renderer{}.Render(both), charts().Render(both)); diff != "" {
+		t.Errorf("(-here +apart):\n%s", diff)
+	}
+}
+
+// TestChartsOfAnotherVersion: two programs of different releases do not work together.
+func TestChartsOfAnotherVersion(t *testing.T) {
+	r := chart.Apart{Start: func() (chart.Process, error) { return startCharts(limits{seconds: 2, memory: 1 << 30}, "v0.0.1") }, Limits: "little"}
+	if got := r.Render([]chart.Chart{chartOf("", nil)})[0].Failed; !strings.Contains(got, "runtime-compiler is v0.0.1: install both programs of one release") {
+		t.Errorf("got %q", got)
+	}
+}
+
+// TestChartsMissing: where the program is not installed the message says what is missing, and where.
+func TestChartsMissing(t *testing.T) {
+	program, err := besides()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(program, program+".away"); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = os.Rename(program+".away", program) }()
+	got := charts().Render([]chart.Chart{chartOf("", nil)})[0].Failed
+	if !strings.Contains(got, "components need the program runtime-compiler-charts, which is not in /") {
+		t.Errorf("got %q", got)
+	}
+}

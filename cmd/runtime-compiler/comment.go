@@ -1,0 +1,183 @@
+package main
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"lockstep.dev/lockstep/pkg/compile/semdiff/render"
+	"lockstep.dev/lockstep/pkg/forge"
+)
+
+// commenting is the command line of comment.
+type commenting struct {
+	forge, url, repository string
+	number                 int
+}
+
+// forbidden ends a command whose token may not write.
+type forbidden struct{ error }
+
+func newComment() *cobra.Command {
+	var c commenting
+	cmd := &cobra.Command{
+		Use:   "comment FILE",
+		Short: "Write a report of diff to a pull request, in one comment",
+		Long: `comment writes a Markdown report of diff to a pull request of GitHub or a merge request of GitLab. There is one comment, which every
+run updates: the one that begins as reports do and was written with this token. "-" reads the report from the standard input.
+
+In the pipelines of both forges nothing else is needed. The token is in the environment, and nowhere else: GITHUB_TOKEN, or GITLAB_TOKEN
+(an access token with the scope api; the job's own token of GitLab may not comment).
+
+Exit codes: 0 fine, 1 a failure, 2 a mistake on the command line, 4 the token may not comment. The last is so for pull requests from forks
+of GitHub, whose token may only read: a pipeline can go on, and keep the report as a file.`,
+		Example: `  runtime-compiler diff --format markdown > review.md
+  runtime-compiler comment review.md
+
+  # In other pipelines
+  runtime-compiler comment review.md --forge github --repository acme/platform --number 12
+  runtime-compiler comment review.md --forge gitlab --api https://gitlab.example.com/api/v4 --repository acme/platform --number 12`,
+		Args: takes(1, 1),
+		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd, args[0]) },
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&c.forge, "forge", "", "github or gitlab; known in their pipelines")
+	flags.StringVar(&c.url, "api", "", "address of the forge's API; known in their pipelines, otherwise https://api.github.com or https://gitlab.com/api/v4")
+	flags.StringVar(&c.repository, "repository", "", "owner/name; known in their pipelines")
+	flags.IntVar(&c.number, "number", 0, "number of the pull request; known in their pipelines")
+	complete(cmd, "forge", string(forge.GitHub), string(forge.GitLab))
+	return cmd
+}
+
+func (c *commenting) run(cmd *cobra.Command, name string) error {
+	client, err := c.client(os.Getenv)
+	if err != nil {
+		return err
+	}
+	report, err := readReport(cmd, name)
+	if err != nil {
+		return err
+	}
+	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	posted, err := client.Comment(ctx, render.Marker, report)
+	if errors.Is(err, forge.ErrForbidden) {
+		return forbidden{fmt.Errorf("%w. A pipeline of a pull request from a fork has such a token: keep the report as a file there, or comment from a workflow that runs afterwards", err)}
+	}
+	if err != nil {
+		return failure{fmt.Errorf("comment on %s #%d: %w", client.Target.Repository, client.Target.Number, err)}
+	}
+	fmt.Fprintln(cmd.OutOrStdout(), strings.TrimSpace(fmt.Sprintf("%s #%d: comment %s %s", client.Target.Repository, client.Target.Number, posted.Action, posted.URL)))
+	return nil
+}
+
+// maxReport is more than any forge takes.
+const maxReport = 4 << 20
+
+func readReport(cmd *cobra.Command, name string) (string, error) {
+	in := cmd.InOrStdin()
+	if name != "-" {
+		file, err := os.Open(name)
+		if err != nil {
+			return "", fmt.Errorf("open the report: %w", err)
+		}
+		defer file.Close()
+		in = file
+	}
+	data, err := io.ReadAll(io.LimitReader(in, maxReport))
+	if err != nil {
+		return "", failure{fmt.Errorf("read the report: %w", err)}
+	}
+	if !strings.HasPrefix(string(data), render.Marker) {
+		return "", fmt.Errorf("`%s` is no report: `runtime-compiler diff --format markdown` writes them", name)
+	}
+	return string(data), nil
+}
+
+// client is made of the flags, and of what the pipeline of a forge says.
+func (c *commenting) client(getenv func(string) string) (*forge.Client, error) {
+	kind := forge.Kind(c.forge)
+	if kind == "" {
+		kind = running(getenv)
+	}
+	var known forge.Client
+	switch kind {
+	case forge.GitHub:
+		known = forge.Client{Token: getenv("GITHUB_TOKEN"), Target: forge.Target{
+			API: cmp.Or(getenv("GITHUB_API_URL"), "https://api.github.com"), Repository: getenv("GITHUB_REPOSITORY"), Number: pullRequest(getenv)}}
+	case forge.GitLab:
+		known = forge.Client{Token: getenv("GITLAB_TOKEN"), Target: forge.Target{
+			API: cmp.Or(getenv("CI_API_V4_URL"), "https://gitlab.com/api/v4"), Repository: getenv("CI_PROJECT_PATH"), Number: number(getenv("CI_MERGE_REQUEST_IID"))}}
+	case "":
+		return nil, errors.New("this is no pipeline of GitHub or GitLab: --forge, --repository and --number say where the comment belongs")
+	default:
+		return nil, fmt.Errorf("unknown forge `%s`: allowed are github, gitlab", kind)
+	}
+	t := &known.Target
+	t.Kind, t.API, t.Repository, t.Number = kind, cmp.Or(c.url, t.API), cmp.Or(c.repository, t.Repository), cmp.Or(c.number, t.Number)
+	return &known, missing(&known)
+}
+
+// missing says what is not known yet.
+func missing(c *forge.Client) error {
+	variable := map[forge.Kind]string{forge.GitHub: "GITHUB_TOKEN", forge.GitLab: "GITLAB_TOKEN"}[c.Target.Kind]
+	switch {
+	case c.Token == "":
+		return fmt.Errorf("%s is not set: the token belongs into the environment", variable)
+	case c.Target.Repository == "":
+		return errors.New("the repository is not known: --repository owner/name")
+	case c.Target.Number < 1:
+		return errors.New("this is no pipeline of a pull request: --number says which one")
+	}
+	return nil
+}
+
+// running is the forge whose pipeline this is, "" for none.
+func running(getenv func(string) string) forge.Kind {
+	switch {
+	case getenv("GITHUB_ACTIONS") != "":
+		return forge.GitHub
+	case getenv("GITLAB_CI") != "":
+		return forge.GitLab
+	}
+	return ""
+}
+
+var pullRequestRef = regexp.MustCompile(`^refs/pull/(\d+)/`)
+
+// pullRequest is the number of the pull request that a workflow of GitHub runs for, 0 for none.
+func pullRequest(getenv func(string) string) int {
+	if found := pullRequestRef.FindStringSubmatch(getenv("GITHUB_REF")); found != nil {
+		return number(found[1])
+	}
+	var event struct {
+		Number      int `json:"number"`
+		PullRequest struct {
+			Number int `json:"number"`
+		} `json:"pull_request"`
+	}
+	data, err := os.ReadFile(getenv("GITHUB_EVENT_PATH"))
+	if err != nil || json.Unmarshal(data, &event) != nil {
+		return 0
+	}
+	return cmp.Or(event.PullRequest.Number, event.Number)
+}
+
+// number is 0 for what is none.
+func number(text string) int {
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		return 0
+	}
+	return n
+}

@@ -1,0 +1,189 @@
+// Package fakeforge is a forge for tests: comments on pull requests as GitHub and GitLab keep them, over their REST APIs. It refuses what
+// they refuse (wrong tokens, tokens that may only read, repositories that do not exist, too many requests) and pages as they do.
+package fakeforge
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// The accounts: the token is the key.
+var accounts = map[string]account{
+	"bot-token":    {id: 41898282, kind: "Bot"},
+	"person-token": {id: 7, kind: "User"},
+	"other-token":  {id: 8, kind: "User"},
+	"read-token":   {id: 41898282, kind: "Bot", readOnly: true},
+}
+
+type account struct {
+	id       int64
+	kind     string
+	readOnly bool
+}
+
+// Comment is a comment that the forge keeps.
+type Comment struct {
+	ID     int64
+	Author int64
+	Body   string
+}
+
+// Forge is a forge with one pull request: number 12 of acme/platform. GitHub's API is below /github, GitLab's below /gitlab.
+type Forge struct {
+	mu       sync.Mutex
+	comments []Comment
+	next     int64
+	// Trouble answers requests instead of the forge; it is asked before each and says whether it did.
+	Trouble func(w http.ResponseWriter, r *http.Request) bool
+	// Requests are methods and paths, in order.
+	Requests []string
+}
+
+// The pull request that exists.
+const (
+	Repository = "acme/platform"
+	Number     = 12
+)
+
+// Add adds a comment of somebody.
+func (f *Forge) Add(author int64, body string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.add(author, body)
+}
+
+func (f *Forge) add(author int64, body string) Comment {
+	f.next++
+	f.comments = append(f.comments, Comment{f.next, author, body})
+	return f.comments[len(f.comments)-1]
+}
+
+// Comments are all comments, the oldest first.
+func (f *Forge) Comments() []Comment {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.comments)
+}
+
+// ServeHTTP implements http.Handler.
+func (f *Forge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.Requests = append(f.Requests, r.Method+" "+r.URL.EscapedPath())
+	if f.Trouble != nil && f.Trouble(w, r) {
+		return
+	}
+	forge, path, _ := strings.Cut(strings.TrimPrefix(r.URL.EscapedPath(), "/"), "/")
+	token := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
+	collection, item := "repos/acme/platform/issues/12/comments", "repos/acme/platform/issues/comments/"
+	if forge == "gitlab" {
+		token = r.Header.Get("Private-Token")
+		collection = "projects/acme%2Fplatform/merge_requests/12/notes"
+		item = collection + "/"
+	}
+	who, known := accounts[token]
+	id, isItem := strings.CutPrefix(path, item)
+	switch {
+	case !known:
+		refuse(w, http.StatusUnauthorized, "Bad credentials")
+	case path == "user" && forge == "github" && who.kind == "Bot":
+		refuse(w, http.StatusForbidden, "Resource not accessible by integration")
+	case path == "user":
+		answer(w, http.StatusOK, map[string]any{"id": who.id, "type": who.kind})
+	case who.readOnly && r.Method != http.MethodGet:
+		refuse(w, http.StatusForbidden, "Resource not accessible by integration")
+	case path == collection && r.Method == http.MethodGet:
+		f.page(w, r)
+	case path == collection && r.Method == http.MethodPost:
+		body, fine := f.body(w, r, forge)
+		if fine {
+			answer(w, http.StatusCreated, record(f.add(who.id, body)))
+		}
+	case isItem:
+		f.one(w, r, forge, id)
+	default:
+		refuse(w, http.StatusNotFound, "Not Found")
+	}
+}
+
+// perPage is how much a page has at most, whatever was asked for: small, so that tests see several.
+const perPage = 3
+
+func (f *Forge) page(w http.ResponseWriter, r *http.Request) {
+	page, err := strconv.Atoi(r.URL.Query().Get("page"))
+	if err != nil {
+		page = 1
+	}
+	from := min((page-1)*perPage, len(f.comments))
+	to := min(from+perPage, len(f.comments))
+	if to < len(f.comments) {
+		w.Header().Set("Link", fmt.Sprintf(`<http://%s%s?page=%d>; rel="next", <http://%s%s?page=99>; rel="last"`, r.Host, r.URL.EscapedPath(), page+1, r.Host, r.URL.EscapedPath()))
+	}
+	records := []map[string]any{}
+	for _, c := range f.comments[from:to] {
+		records = append(records, record(c))
+	}
+	answer(w, http.StatusOK, records)
+}
+
+func (f *Forge) one(w http.ResponseWriter, r *http.Request, forge, id string) {
+	at := slices.IndexFunc(f.comments, func(c Comment) bool { return strconv.FormatInt(c.ID, 10) == id })
+	update := map[string]string{"github": http.MethodPatch, "gitlab": http.MethodPut}[forge]
+	switch {
+	case at < 0:
+		refuse(w, http.StatusNotFound, "Not Found")
+	case r.Method == update:
+		body, fine := f.body(w, r, forge)
+		if fine {
+			f.comments[at].Body = body
+			answer(w, http.StatusOK, record(f.comments[at]))
+		}
+	case r.Method == http.MethodDelete:
+		f.comments = slices.Delete(f.comments, at, at+1)
+		w.WriteHeader(http.StatusNoContent)
+	default:
+		refuse(w, http.StatusMethodNotAllowed, "Method Not Allowed")
+	}
+}
+
+// body reads a comment, within the forge's limit.
+func (f *Forge) body(w http.ResponseWriter, r *http.Request, forge string) (string, bool) {
+	var content struct {
+		Body string `json:"body"`
+	}
+	if json.NewDecoder(r.Body).Decode(&content) != nil || content.Body == "" {
+		refuse(w, http.StatusBadRequest, "body is missing")
+		return "", false
+	}
+	if limit := map[string]int{"github": 65_536, "gitlab": 1_000_000}[forge]; len([]rune(content.Body)) > limit {
+		refuse(w, http.StatusUnprocessableEntity, "Body is too long")
+		return "", false
+	}
+	return content.Body, true
+}
+
+func record(c Comment) map[string]any {
+	kind := "User"
+	for _, a := range accounts {
+		if a.id == c.Author {
+			kind = a.kind
+		}
+	}
+	who := map[string]any{"id": c.Author, "type": kind}
+	return map[string]any{"id": c.ID, "body": c.Body, "user": who, "author": who, "html_url": fmt.Sprintf("https://forge.example.com/acme/platform/pull/12#comment-%d", c.ID)}
+}
+
+func refuse(w http.ResponseWriter, status int, message string) {
+	answer(w, status, map[string]string{"message": message})
+}
+
+func answer(w http.ResponseWriter, status int, content any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(content) // the client is a test
+}

@@ -1,0 +1,43 @@
+package decode_test
+
+import (
+	"strings"
+	"testing"
+
+	"lockstep.dev/lockstep/pkg/compile/decode"
+	"lockstep.dev/lockstep/pkg/compile/diag"
+	"lockstep.dev/lockstep/pkg/compile/source"
+)
+
+// TestHelp: the parser's own words do not say what is wrong with text that was copied from somewhere.
+func TestHelp(t *testing.T) {
+	for name, c := range map[string]struct{ text, want string }{
+		"no-break space behind a key":  {"kind: Tenant\nspec:\n  people:\u00a0{editors: [a]}\n  clusters: [b]\n", "line 3 has the character U+00A0 at column 10"},
+		"no-break space as indent":     {"kind: Tenant\nspec:\n\u00a0 people: {editors: [a]}\n  clusters: [b]\n", "line 3 has the character U+00A0 at column 1"},
+		"zero-width space in a key":    {"kind: Tenant\nspec:\u200b\n  people: x\n", "line 2 has the character U+200B at column 6"},
+		"alias of another document":    {"a: &x 1\n---\nb: *x\n", "an anchor is known behind its `&`"},
+		"tab as indent":                {"kind: Tenant\nspec:\n\tpeople: x\n", "indent with spaces"},
+		"unit of a byte":               {"16GB", "did you mean `16G`?"},
+		"unit of a byte, binary":       {"16 GiB", "did you mean `16Gi`?"},
+		"thousands of something small": {"16KB", "did you mean `16k`?"},
+		"a comma":                      {"1,5Ti", "did you mean `1.5Ti`?"},
+		"a thousand":                   {"1,024Gi", ""},
+		"no unit at all":               {"sixteen", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			text := c.text
+			if !strings.Contains(text, "\n") {
+				text = "apiVersion: lockstep.dev/v1alpha1\nkind: HardwareProfile\nmetadata: {name: a}\nspec: {fabric: {type: Ethernet}, node: {cpu: 1, memory: \"" + text + "\"}}\n"
+			}
+			list := &diag.List{}
+			decode.Files([]*source.File{source.NewFile("catalog/a.yaml", []byte(text))}, list)
+			var helps []string
+			for _, d := range list.Sorted() {
+				helps = append(helps, d.Help...)
+			}
+			if all := strings.Join(helps, "\n"); !strings.Contains(all, c.want) || c.want == "" && all != "" {
+				t.Errorf("help is %q, want %q", all, c.want)
+			}
+		})
+	}
+}

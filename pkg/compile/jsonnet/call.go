@@ -1,0 +1,147 @@
+package jsonnet
+
+import (
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+
+	gojsonnet "github.com/google/go-jsonnet"
+
+	"lockstep.dev/lockstep/pkg/compile/source"
+)
+
+// Functions calls programs that are functions of one argument, as `function(object) object { … }`, with one value after the other.
+// It is for one goroutine at a time.
+type Functions interface {
+	// Call calls the function in a file with a value in JSON.
+	Call(file *source.File, argument string) Result
+	// End gives back what the calls needed. There may be more calls afterwards.
+	End()
+}
+
+// Open implements Evaluator.
+func (Here) Open(root fs.FS) Functions {
+	return &here{newSession(func(name string) ([]byte, error) { return readImport(root, name) }), root}
+}
+
+type here struct {
+	*session
+	root fs.FS
+}
+
+func (h *here) Call(file *source.File, argument string) Result {
+	h.add(file.Path, file.Data)
+	result := h.call(file.Path, argument)
+	locate(&result, file, h.root)
+	return result
+}
+
+func (h *here) End() {}
+
+// Open implements Evaluator. The functions share a process, which is started when the first is called.
+func (a Apart) Open(root fs.FS) Functions { return &apart{Apart: a, root: root} }
+
+type apart struct {
+	Apart
+	root    fs.FS
+	process Process
+	parent
+}
+
+// Call tries a call once more in a fresh process where the one that other calls have used came to its end.
+func (a *apart) Call(file *source.File, argument string) Result {
+	used := a.process != nil
+	result, reason := a.try(file, argument)
+	if reason != "" && used {
+		result, reason = a.try(file, argument)
+	}
+	if reason != "" {
+		return Result{Err: a.ended(file, reason)}
+	}
+	locate(&result, file, a.root)
+	return result
+}
+
+// try returns why the process ended, if it did.
+func (a *apart) try(file *source.File, argument string) (result Result, reason string) {
+	if a.process == nil {
+		process, err := a.Start()
+		if err != nil {
+			return Result{Err: &Error{Path: file.Path, Message: fmt.Sprintf("cannot be evaluated: no process: %v", err)}}, ""
+		}
+		a.process = process
+		a.parent = parent{root: a.root, encoder: json.NewEncoder(process), decoder: json.NewDecoder(process)}
+	}
+	result, err := a.ask(request{Program: file.Path, Data: file.Data, Argument: argument})
+	if err != nil {
+		reason = a.process.End()
+		a.process = nil
+		if reason == "" {
+			reason = err.Error()
+		}
+	}
+	return result, reason
+}
+
+func (a *apart) End() {
+	if a.process != nil {
+		a.process.End()
+		a.process = nil
+	}
+}
+
+// calling is the name of the program that calls a function, in traces. No file has it.
+const calling = "\x00call"
+
+// caller is the program that calls: the name of the function's file and the argument are JSON, which Jsonnet is too.
+const caller = "local f = import %s; if std.isFunction(f) && std.length(f) == 1 then f(%s) else error " +
+	"'the file must hold a function of one argument, as `function(object) object { … }`'"
+
+// call calls the function in a file that was added.
+func (s *session) call(name, argument string) Result {
+	if _, _, err := s.vm.ImportAST("", name); err != nil {
+		return Result{Err: explain(name, err)}
+	}
+	quoted, _ := json.Marshal(name)
+	node, err := gojsonnet.SnippetToAST(calling, fmt.Sprintf(caller, quoted, argument))
+	if err != nil {
+		return Result{Err: inFunction(name, explain(name, err))}
+	}
+	output, err := s.vm.Evaluate(node)
+	switch {
+	case err != nil:
+		return Result{Err: inFunction(name, explain(name, err))}
+	case len(output) > MaxOutput:
+		return Result{Err: tooLong(name)}
+	}
+	return Result{Documents: split(output), Literals: s.literals(name)}
+}
+
+// inFunction is an error without the program that calls.
+func inFunction(name string, e *Error) *Error {
+	e.Trace = slices.DeleteFunc(e.Trace, func(frame string) bool { return strings.Contains(frame, calling) })
+	if e.Path == calling {
+		e.Path, e.At = name, Range{}
+	}
+	return e
+}
+
+// Place returns where a program writes a value, or what is around it; path leads from the program's value, with the index of an item of
+// a list. Nothing is said of values that the program does not write.
+func (r Result) Place(path []string) (at Range, found bool) {
+	pointer := ""
+	for _, key := range path {
+		next := pointer + "/" + Escape(key)
+		if _, known := r.Literals[next]; !known {
+			next = pointer + "/" + Items
+		}
+		if _, known := r.Literals[next]; !known {
+			break
+		}
+		pointer = next
+	}
+	literal, found := r.Literals[pointer]
+	return literal.Value, found
+}

@@ -1,0 +1,164 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"lockstep.dev/lockstep/pkg/compile/diag"
+	"lockstep.dev/lockstep/pkg/compile/review"
+	"lockstep.dev/lockstep/pkg/compile/semdiff"
+	"lockstep.dev/lockstep/pkg/compile/semdiff/render"
+)
+
+// differing is the command line of diff.
+type differing struct {
+	input          inputFlags
+	from, to       string
+	format, failOn string
+	// link is the address of a line of a spec, full that of the whole report; "" for none.
+	link, full string
+}
+
+// consequential ends a command that found an entry that --fail-on names.
+type consequential struct{ threshold string }
+
+func (e consequential) Error() string {
+	return fmt.Sprintf("there are changes of --fail-on `%s`", e.threshold)
+}
+
+func newDiff() *cobra.Command {
+	var d differing
+	cmd := &cobra.Command{
+		Use:   "diff",
+		Short: "Say what a change of the specs means for the clusters",
+		Long: `diff compiles two states of the specs and says what it means to go from one to the other: for whom, how grave, what becomes of
+running jobs, and which line of the specs is responsible. The same change in a thousand tenants is one entry.
+
+The default compares what a pull request changes: from where the work left the default branch to the working tree. A state is a
+revision as git names it, which is read without a checkout, or a folder.
+
+diff says what changes. Whether the result is sound is what check proves: run both.
+
+Exit codes: 0 fine, 1 a state does not compile or a failure, 2 a mistake on the command line, 3 there is what --fail-on names.`,
+		Example: `  # What does my work change?
+  runtime-compiler diff
+
+  # What did the last commit change, and what does a branch change?
+  runtime-compiler diff --from HEAD~1 --to HEAD
+  runtime-compiler diff --from main --to feature
+
+  # Stop a pipeline where a boundary opens or data is lost
+  runtime-compiler diff --fail-on critical
+  runtime-compiler diff --fail-on deletes-data
+
+  # The comment on a pull request
+  runtime-compiler diff --format markdown > comment.md`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return d.run(cmd) },
+	}
+	d.input.register(cmd)
+	d.input.registerWorkers(cmd)
+	flags := cmd.Flags()
+	flags.StringVar(&d.from, "from", "", "revision or folder to compare with; the default is where the work left the default branch")
+	flags.StringVar(&d.to, "to", "", "revision or folder that is compared; the default is the working tree of --root")
+	flags.StringVarP(&d.format, "format", "o", formatText, "how the report is written: "+strings.Join(diffFormats, ", "))
+	flags.StringVar(&d.failOn, "fail-on", "none", "exit with 3 where there are changes of this severity or graver, or of this consequence")
+	complete(cmd, "format", diffFormats...)
+	flags.StringVar(&d.link, "link", "", "address of a line of a spec for markdown, with {revision}, {path} and {line}; known in GitHub's and GitLab's pipelines")
+	flags.StringVar(&d.full, "full-report", "", "address of the whole report for markdown, which may have no room for all")
+	complete(cmd, "fail-on", thresholds()...)
+	return cmd
+}
+
+// formatMarkdown is the comment on a pull request.
+const formatMarkdown = "markdown"
+
+var diffFormats = []string{formatText, formatJSON, formatMarkdown}
+
+// thresholds are the words that --fail-on takes.
+func thresholds() []string {
+	words := []string{"none"}
+	for _, s := range semdiff.Severities() {
+		words = append(words, s.String())
+	}
+	for _, c := range semdiff.Consequences() {
+		words = append(words, string(c))
+	}
+	return words
+}
+
+func (d *differing) run(cmd *cobra.Command) (err error) {
+	threshold, err := semdiff.ParseThreshold(d.failOn)
+	if err != nil {
+		return fmt.Errorf("read --fail-on: %w", err)
+	}
+	if !slices.Contains(diffFormats, d.format) {
+		return fmt.Errorf("unknown format `%s`: allowed are %s", d.format, strings.Join(diffFormats, ", "))
+	}
+	if err := d.input.validate(); err != nil {
+		return err
+	}
+	d.input.limit()
+	before, after, err := sides(d.input.root, d.from, d.to)
+	if err != nil {
+		return err
+	}
+	defer func() { err = cmp.Or(err, errors.Join(before.close(), after.close())) }()
+	shown := newProgress(cmd.ErrOrStderr())
+	options := d.input.options()
+	options.Progress = shown.tell
+	result, err := review.Of(before.files, after.files, review.Options{Compile: options})
+	shown.clear()
+	if err != nil {
+		return failure{err}
+	}
+	if !result.Compared() {
+		return d.refuse(cmd, &result, before, after)
+	}
+	if err := d.write(cmd, &result.Report, before, after); err != nil {
+		return failure{fmt.Errorf("write the report: %w", err)}
+	}
+	if result.Fails(threshold) {
+		return consequential{d.failOn}
+	}
+	return nil
+}
+
+// refuse tells why nothing can be compared: a side does not compile.
+func (d *differing) refuse(cmd *cobra.Command, result *review.Result, before, after side) error {
+	w := cmd.ErrOrStderr()
+	for _, broken := range []struct {
+		side side
+		list *diag.List
+	}{{before, result.Before}, {after, result.After}} {
+		if broken.list.Errors() == 0 {
+			continue
+		}
+		if err := broken.list.WriteText(w, palette(w)); err != nil {
+			return failure{fmt.Errorf("write the report: %w", err)}
+		}
+		fmt.Fprintf(w, "error: `%s` does not compile, so there is nothing to compare\n", broken.side.name)
+	}
+	return errReported
+}
+
+func (d *differing) write(cmd *cobra.Command, report *semdiff.Report, before, after side) error {
+	out := cmd.OutOrStdout()
+	compared := render.Compared{From: before.name, FromHash: before.hash, To: after.name, ToHash: after.hash}
+	switch d.format {
+	case formatJSON:
+		return render.JSON(out, report, compared)
+	case formatMarkdown:
+		l, err := links(d.link, d.input.root, d.full, before, after)
+		if err != nil {
+			return err
+		}
+		return render.Markdown(out, report, compared, l)
+	}
+	return render.Text(out, report, compared, palette(out))
+}

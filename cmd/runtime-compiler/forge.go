@@ -1,0 +1,58 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"strings"
+
+	"lockstep.dev/lockstep/pkg/compile/revision"
+	"lockstep.dev/lockstep/pkg/compile/semdiff/render"
+)
+
+// placeholders are what an address of a line is made of.
+var placeholders = []string{"{revision}", "{path}", "{line}"}
+
+// lineAddress is the address of a line on the forge whose pipeline runs, "" for none.
+func lineAddress(getenv func(string) string) string {
+	switch {
+	case getenv("GITHUB_SERVER_URL") != "" && getenv("GITHUB_REPOSITORY") != "":
+		return getenv("GITHUB_SERVER_URL") + "/" + getenv("GITHUB_REPOSITORY") + "/blob/{revision}/{path}#L{line}"
+	case getenv("CI_PROJECT_URL") != "":
+		return getenv("CI_PROJECT_URL") + "/-/blob/{revision}/{path}#L{line}"
+	}
+	return ""
+}
+
+// links are the addresses of both sides' lines. Sides that are no commits have none, but the working tree has those of its HEAD.
+func links(template, root, full string, before, after side) (render.Links, error) {
+	l := render.Links{Full: full}
+	template = cmp.Or(template, lineAddress(os.Getenv))
+	if template == "" {
+		return l, nil
+	}
+	for _, placeholder := range placeholders {
+		if !strings.Contains(template, placeholder) {
+			return l, fmt.Errorf("--link `%s` has no %s in it: an address is made of %s", template, placeholder, strings.Join(placeholders, ", "))
+		}
+	}
+	l.Before, l.After = address(template, root, before), address(template, root, after)
+	return l, nil
+}
+
+func address(template, root string, of side) string {
+	hash, prefix := of.hash, ""
+	if hash == "" && of.name != workingTree {
+		return ""
+	}
+	if opened, err := revision.Open(root); err == nil {
+		prefix = opened.Prefix()
+		if head, err := opened.Revision("HEAD"); err == nil {
+			hash = cmp.Or(hash, head.Hash())
+		}
+	}
+	if hash == "" {
+		return ""
+	}
+	return strings.NewReplacer("{revision}", hash, "{path}", prefix+"{path}").Replace(template)
+}

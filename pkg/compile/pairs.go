@@ -1,0 +1,161 @@
+package compile
+
+import (
+	"io/fs"
+	"slices"
+	"strings"
+	"sync"
+
+	"lockstep.dev/lockstep/api/v1alpha1"
+	"lockstep.dev/lockstep/pkg/compile/decode"
+	"lockstep.dev/lockstep/pkg/compile/diag"
+	"lockstep.dev/lockstep/pkg/compile/object"
+	"lockstep.dev/lockstep/pkg/compile/plan"
+)
+
+// Pair is a unit of a cluster as two states of a repository have it. Objects are nil where a state does not have the unit.
+type Pair struct {
+	Cluster, Name string
+	Before, After []object.Object
+}
+
+// States is what is known of two states of a repository without their objects.
+type States struct {
+	// Before and After are the plans of the clusters, sorted by name; BeforeList and AfterList what was found.
+	Before, After         []*plan.Cluster
+	BeforeList, AfterList *diag.List
+}
+
+// Errors says that a state does not compile, so that there are no pairs.
+func (s States) Errors() bool { return s.BeforeList.Errors() > 0 || s.AfterList.Errors() > 0 }
+
+// Pairs compiles two states of a repository, and hands over their units side by side, cluster by cluster in a stable order, from one
+// goroutine. It returns the first error of take.
+//
+// Tenants that cannot have changed are left out: their spec is in a file that is the same in both states, and so is all that tenants
+// share (what is read of the repository beside their specs). The other units always come. Objects are as overlays leave them;
+// nothing is proven about them that takes a whole cluster: that is the work of Stream.
+func Pairs(before, after fs.FS, options Options, take func(Pair) error) (States, error) {
+	options.known = &decode.Known{}
+	was, is := newState(before, options), newState(after, options)
+	var other sync.WaitGroup
+	other.Go(func() { was.plan(options) })
+	is.plan(options)
+	other.Wait()
+	defer was.patches.end()
+	defer is.patches.end()
+	states := States{Before: was.plans, After: is.plans, BeforeList: was.list, AfterList: is.list}
+	if states.Errors() {
+		return states, nil
+	}
+	couples := couplesOf(was.jobs(before, options), is.jobs(after, options), shareAll(was, is))
+	taken := 0
+	err := inOrder(options.Workers, len(couples), func(i int) compiledCouple { return couples[i].compile() }, func(c compiledCouple) error {
+		for i, list := range []*diag.List{was.list, is.list} {
+			for _, d := range c.found[i].Since(0) {
+				*list.Errorf(d.Code, d.Span, "") = *d
+			}
+		}
+		if taken++; options.Progress != nil {
+			defer options.Progress(taken, len(couples))
+		}
+		return take(c.pair)
+	})
+	for _, s := range []*state{was, is} {
+		s.waivers.Accept(nil, s.list.Since(0))
+		s.waivers.Judge(s.list, false)
+	}
+	return states, err
+}
+
+// state is one of two states.
+type state struct {
+	planned
+	list *diag.List
+	// beside is the repository for what is read beside its specs.
+	beside *noted
+}
+
+// newState loads a state. States are loaded one after the other: what they share is decoded once.
+func newState(root fs.FS, options Options) *state {
+	s := &state{list: &diag.List{}, beside: &noted{FS: root, names: map[string]bool{}}}
+	s.documents = load(root, options, s.list)
+	return s
+}
+
+func (s *state) plan(options Options) {
+	s.planned = planDocuments(s.beside, s.documents, options, s.list)
+	s.beside.all("overlays")
+	if s.list.Errors() > 0 {
+		s.waivers.Judge(s.list, false)
+	}
+}
+
+func (s *state) jobs(root fs.FS, options Options) []job {
+	return units(root, options.Charts, s.plans, s.patches, s.list)
+}
+
+// shareAll says whether all that tenants share is the same: the specs of everything else, and what overlays read.
+func shareAll(was, is *state) bool {
+	return slices.Equal(shared(was.documents), shared(is.documents)) && was.beside.same(is.beside)
+}
+
+// shared are the documents that are no tenants. A document that is the same in both states is one (decode.Known).
+func shared(documents []*decode.Document) []*decode.Document {
+	return slices.DeleteFunc(slices.Clone(documents), func(d *decode.Document) bool { _, isTenant := d.Spec.(*v1alpha1.Tenant); return isTenant })
+}
+
+// couple is a unit before it is compiled; the zero job is a state that does not have it.
+type couple struct{ before, after job }
+
+// couplesOf joins the units of two states by cluster and name, in the order of the state that has them, and leaves out those that
+// are the same.
+func couplesOf(before, after []job, sharesAll bool) []couple {
+	type name struct{ cluster, unit string }
+	old := make(map[name]job, len(before))
+	for _, j := range before {
+		old[name{j.cluster.Name.V, j.name}] = j
+	}
+	var couples []couple
+	for _, j := range after {
+		own := name{j.cluster.Name.V, j.name}
+		c := couple{before: old[own], after: j}
+		delete(old, own)
+		if !sharesAll || c.before.tenant == nil || j.tenant == nil || c.before.tenant.Name.At.File != j.tenant.Name.At.File {
+			couples = append(couples, c)
+		}
+	}
+	for _, j := range before {
+		if _, left := old[name{j.cluster.Name.V, j.name}]; left {
+			couples = append(couples, couple{before: j})
+		}
+	}
+	slices.SortStableFunc(couples, func(a, b couple) int { return strings.Compare(a.either().cluster.Name.V, b.either().cluster.Name.V) })
+	return couples
+}
+
+func (c couple) either() job {
+	if c.after.objects != nil {
+		return c.after
+	}
+	return c.before
+}
+
+// compiledCouple is a pair, and what was found in its two sides.
+type compiledCouple struct {
+	pair  Pair
+	found [2]diag.List
+}
+
+func (c couple) compile() compiledCouple {
+	result := compiledCouple{pair: Pair{Cluster: c.either().cluster.Name.V, Name: c.either().name}}
+	for i, side := range []struct {
+		job     job
+		objects *[]object.Object
+	}{{c.before, &result.pair.Before}, {c.after, &result.pair.After}} {
+		if side.job.objects != nil {
+			*side.objects, _ = side.job.patched(&result.found[i])
+		}
+	}
+	return result
+}

@@ -1,0 +1,112 @@
+// Package review compares two states of a repository of specs: what a change means for the clusters, before it is merged. It joins
+// the compiler, which makes the objects of both, and package semdiff, which says what their differences mean.
+package review
+
+import (
+	"io/fs"
+	"slices"
+	"strings"
+
+	"lockstep.dev/lockstep/pkg/compile"
+	"lockstep.dev/lockstep/pkg/compile/diag"
+	"lockstep.dev/lockstep/pkg/compile/plan"
+	"lockstep.dev/lockstep/pkg/compile/semdiff"
+)
+
+// Options say what to compare.
+type Options struct {
+	Compile compile.Options
+	// Whole compiles and proves both states completely, instead of what may differ: for those who show what is the same, too.
+	Whole bool
+}
+
+// Result is what Of returns.
+type Result struct {
+	semdiff.Report
+	// Before and After are the findings of both sides. Where one has errors nothing was compared.
+	Before, After *diag.List
+}
+
+// Compared says whether both sides compile, so that the report says what is different.
+func (r *Result) Compared() bool { return r.Before.Errors() == 0 && r.After.Errors() == 0 }
+
+// Of returns what it means to go from one state of a repository to another. Where one of them does not compile, the report has
+// findings only. It returns no error but those of the options' own functions.
+func Of(before, after fs.FS, options Options) (Result, error) {
+	comparison := semdiff.New(semdiff.Options{})
+	states, err := compile.Pairs(before, after, options.Compile, func(p compile.Pair) error {
+		comparison.Unit(p.Cluster, p.Name, p.Before, p.After)
+		return nil
+	})
+	if err != nil {
+		return Result{}, err
+	}
+	for name, tenants := range tenantsOf(states.Before, states.After) {
+		comparison.Tenants(name, tenants)
+	}
+	was, is := states.BeforeList, states.AfterList
+	if options.Whole && !states.Errors() {
+		if was, is, err = prove(comparison, before, after, options.Compile); err != nil {
+			return Result{}, err
+		}
+	}
+	comparison.Findings(was, is)
+	return Result{Report: comparison.Report(), Before: was, After: is}, nil
+}
+
+// prove proves both states, and tells the comparison what was proven.
+func prove(comparison *semdiff.Comparison, before, after fs.FS, options compile.Options) (was, is *diag.List, err error) {
+	known := map[string][2]*semdiff.Facts{}
+	lists := [2]*diag.List{}
+	for i, root := range []fs.FS{before, after} {
+		lists[i], err = compile.Stream(root, options, func(u compile.Unit) error {
+			if u.Proven != nil {
+				sides := known[u.Cluster]
+				sides[i] = &semdiff.Facts{Reach: u.Proven.Reach, Rights: u.Proven.Rights}
+				known[u.Cluster] = sides
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, nil, err
+		}
+	}
+	for name, sides := range known {
+		comparison.Proven(name, sides[0], sides[1])
+	}
+	return lists[0], lists[1], nil
+}
+
+// tenantsOf are the tenants of clusters, of both states together, sorted by name.
+func tenantsOf(states ...[]*plan.Cluster) map[string][]semdiff.Tenant {
+	found := map[string]map[string]semdiff.Tenant{}
+	for _, clusters := range states {
+		for _, c := range clusters {
+			if found[c.Name.V] == nil {
+				found[c.Name.V] = map[string]semdiff.Tenant{}
+			}
+			for _, t := range c.Tenants {
+				known := found[c.Name.V][t.Name.V]
+				known.Name = t.Name.V
+				for _, n := range t.Namespaces {
+					known.Namespaces = append(known.Namespaces, n.V)
+				}
+				for _, r := range t.Usable {
+					known.Runtimes = append(known.Runtimes, r.Name.V)
+				}
+				found[c.Name.V][t.Name.V] = known
+			}
+		}
+	}
+	sorted := map[string][]semdiff.Tenant{}
+	for name, tenants := range found {
+		for _, t := range tenants {
+			slices.Sort(t.Namespaces)
+			slices.Sort(t.Runtimes)
+			t.Namespaces, t.Runtimes = slices.Compact(t.Namespaces), slices.Compact(t.Runtimes)
+			sorted[name] = append(sorted[name], t)
+		}
+		slices.SortFunc(sorted[name], func(a, b semdiff.Tenant) int { return strings.Compare(a.Name, b.Name) })
+	}
+	return sorted
+}

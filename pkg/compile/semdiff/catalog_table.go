@@ -1,0 +1,110 @@
+package semdiff
+
+import (
+	"slices"
+	"strings"
+)
+
+// The policy for TrainJobs knows the catalog by tables: variables that are literals of CEL, `{'minNodes': '1', 'maxNodes': '4', …}` for a
+// runtime and `{'cpu': '200', …}` for a profile, and an index of each (package lower, trainjob_policy.go).
+
+// trainJobPolicy is the policy that has the tables.
+const trainJobPolicy = "lockstep-trainjob"
+
+// isTable says whether a change is about such a table.
+func isTable(c *Change) bool {
+	if c.Object().ID.Name != trainJobPolicy || len(c.Path) < 3 || c.Path[0] != "spec" || c.Path[1] != "variables" {
+		return false
+	}
+	name := c.Path[2]
+	return strings.HasPrefix(name, "runtime_") || strings.HasPrefix(name, "profile_") || name == "runtimes" || name == "profiles"
+}
+
+// tableOf reads a literal: its texts by key.
+func tableOf(expression string) map[string]string {
+	table := map[string]string{}
+	for _, entry := range strings.Split(strings.Trim(expression, "{} "), ",") {
+		key, value, found := strings.Cut(entry, ":")
+		if found {
+			table[strings.Trim(strings.TrimSpace(key), "'")] = strings.Trim(strings.TrimSpace(value), "'")
+		}
+	}
+	return table
+}
+
+// judgeTable judges bounds of runtimes and profiles in the policy. What it adds or removes as a whole follows from the catalog.
+func judgeTable(c *Change) judgement {
+	name := c.Path[2]
+	if name == "runtimes" || name == "profiles" {
+		if !isIndex(scalar(c.New), strings.TrimSuffix(name, "s")) {
+			return judgement{AdmitsMore, Warning, "the policy for TrainJobs takes one runtime or profile for another", Gist{Verb: "are", Rest: "judged in another way"}}
+		}
+		return judgement{RestartsNothing, Info, "the policy for TrainJobs knows other runtimes or profiles", Gist{Verb: "know", Rest: "other runtimes"}}
+	}
+	switch {
+	case c.Removed():
+		return judgement{AdmitsLess, Notice, "the policy for TrainJobs no longer knows a runtime or a profile", Gist{Verb: "are", Rest: "gone"}}
+	case c.Added():
+		return judgement{AdmitsMore, Info, "the policy for TrainJobs knows one more runtime or profile", Gist{Verb: "are", Rest: "new"}}
+	}
+	before, after := tableOf(scalar(c.Old)), tableOf(scalar(c.New))
+	all, differs := unknown, false
+	for _, key := range keysOfTables(before, after) {
+		towards := trendOf(named(before[key]), named(after[key]))
+		if key == "minNodes" {
+			towards = towards.opposite()
+		}
+		differs = differs || before[key] != after[key]
+		switch {
+		case before[key] == after[key] || key == "nodes":
+		case towards == unknown || all != unknown && all != towards:
+			return judgement{AdmitsMore, Warning, "the policy for TrainJobs judges a runtime in another way", Gist{Verb: "are", Rest: "judged in another way"}}
+		default:
+			all = towards
+		}
+	}
+	switch {
+	case !differs || len(before) == 0 || len(after) == 0:
+		// It is no table that is understood.
+		return judgement{AdmitsMore, Warning, "the policy for TrainJobs judges a runtime in another way", Gist{Verb: "are", Rest: "judged in another way"}}
+	case all == more:
+		return judgement{AdmitsMore, Notice, "the policy for TrainJobs accepts more of a runtime or a profile", Gist{Verb: "admit", Rest: "more"}}
+	case all == less:
+		return judgement{AdmitsLess, Warning, "the policy for TrainJobs accepts less of a runtime or a profile", Gist{Verb: "admit", Rest: "less"}}
+	}
+	return judgement{NewJobsOnly, Notice, "the policy for TrainJobs counts with another default", Gist{Verb: "start", Rest: "new jobs with another number of nodes"}}
+}
+
+// isIndex says whether each entry of an index names the table of its own: `{'a-b': variables.runtime_a_b}`.
+func isIndex(expression, kind string) bool {
+	letters := func(text string) string {
+		return strings.Map(func(r rune) rune {
+			if r < 128 && inName(byte(r)) {
+				return r
+			}
+			return -1
+		}, text)
+	}
+	table := tableOf(expression)
+	for key, value := range table {
+		named, found := strings.CutPrefix(value, "variables."+kind+"_")
+		if !found || letters(named) != letters(key) {
+			return false
+		}
+	}
+	return len(table) > 0
+}
+
+func keysOfTables(a, b map[string]string) []string {
+	var keys []string
+	for key := range a {
+		keys = append(keys, key)
+	}
+	for key := range b {
+		if _, known := a[key]; !known {
+			keys = append(keys, key)
+		}
+	}
+	slices.Sort(keys)
+	return keys
+}

@@ -1,0 +1,182 @@
+package render
+
+import (
+	"encoding/json"
+	"io"
+
+	"lockstep.dev/lockstep/pkg/compile/diag"
+	"lockstep.dev/lockstep/pkg/compile/semdiff"
+	"lockstep.dev/lockstep/pkg/compile/source"
+)
+
+// The records are the JSON that docs/changes/review.schema.json describes.
+type record struct {
+	Compared Sides           `json:"compared"`
+	Verdict  string          `json:"verdict"`
+	Worst    string          `json:"worst"`
+	Entries  []entryRecord   `json:"entries"`
+	Findings findingsRecord  `json:"findings"`
+	Clusters []clusterRecord `json:"clusters"`
+	Totals   totalsRecord    `json:"totals"`
+}
+
+// Sides are the two states in JSON.
+type Sides struct {
+	From     string `json:"from"`
+	FromHash string `json:"fromHash,omitempty"`
+	To       string `json:"to"`
+	ToHash   string `json:"toHash,omitempty"`
+}
+
+type entryRecord struct {
+	Rule        string         `json:"rule"`
+	Consequence string         `json:"consequence"`
+	Severity    string         `json:"severity"`
+	Jobs        string         `json:"jobs"`
+	Title       string         `json:"title"`
+	Help        string         `json:"help,omitempty"`
+	Before      *diag.Place    `json:"before,omitempty"`
+	After       *diag.Place    `json:"after,omitempty"`
+	Count       int            `json:"count"`
+	Values      int            `json:"values"`
+	Blast       semdiff.Blast  `json:"blast"`
+	Samples     []effectRecord `json:"samples"`
+	Waived      []waivedRecord `json:"waived,omitempty"`
+	URL         string         `json:"url"`
+}
+
+type effectRecord struct {
+	Subject semdiff.Subject `json:"subject"`
+	Detail  string          `json:"detail,omitempty"`
+	Changes []changeRecord  `json:"changes,omitempty"`
+}
+
+type changeRecord struct {
+	Object string `json:"object"`
+	Path   string `json:"path,omitempty"`
+	// Old and New are JSON values; of objects as a whole there is none.
+	Old any `json:"old,omitempty"`
+	New any `json:"new,omitempty"`
+}
+
+type waivedRecord struct {
+	Code    string      `json:"code"`
+	Message string      `json:"message"`
+	Reason  string      `json:"reason"`
+	Until   string      `json:"until"`
+	At      *diag.Place `json:"at,omitempty"`
+	New     bool        `json:"new"`
+}
+
+type findingsRecord struct {
+	Errors int            `json:"errors"`
+	New    []diag.Record  `json:"new"`
+	Fixed  []diag.Record  `json:"fixed"`
+	Waived []waivedRecord `json:"waived,omitempty"`
+}
+
+type clusterRecord struct {
+	Name       string `json:"name"`
+	OnlyBefore bool   `json:"onlyBefore,omitempty"`
+	OnlyAfter  bool   `json:"onlyAfter,omitempty"`
+	Objects    int    `json:"objects"`
+	Changed    int    `json:"changed"`
+}
+
+type totalsRecord struct {
+	Units   int `json:"units"`
+	Objects int `json:"objects"`
+	Added   int `json:"added"`
+	Removed int `json:"removed"`
+	Changed int `json:"changed"`
+	Renamed int `json:"renamed"`
+	Values  int `json:"values"`
+	// BySeverity counts entries.
+	BySeverity map[string]int `json:"bySeverity"`
+}
+
+// JSON writes a report for programs.
+func JSON(w io.Writer, r *semdiff.Report, compared Compared) error {
+	encoder := json.NewEncoder(w)
+	encoder.SetIndent("", "  ")
+	encoder.SetEscapeHTML(false)
+	return encoder.Encode(recorder{}.report(r, compared))
+}
+
+// recorder measures the lines that places are in.
+type recorder struct{ places diag.Places }
+
+func (c recorder) report(r *semdiff.Report, compared Compared) record {
+	result := record{
+		Compared: Sides(compared), Verdict: r.Verdict, Worst: r.Worst().String(), Entries: []entryRecord{}, Clusters: []clusterRecord{},
+		Findings: findingsRecord{Errors: r.Findings.Errors, New: records(r.Findings.New), Fixed: records(r.Findings.Fixed), Waived: c.waived(r.Findings.Waived)},
+		Totals: totalsRecord{
+			Units: r.Totals.Units, Objects: r.Totals.Objects, Added: r.Totals.Added, Removed: r.Totals.Removed, Changed: r.Totals.Changed,
+			Renamed: r.Totals.Renamed, Values: r.Totals.Values, BySeverity: map[string]int{},
+		},
+	}
+	for _, s := range semdiff.Severities() {
+		result.Totals.BySeverity[s.String()] = r.Totals.BySeverity[s]
+	}
+	for i := range r.Entries {
+		result.Entries = append(result.Entries, c.entry(&r.Entries[i]))
+	}
+	for _, own := range r.Clusters {
+		result.Clusters = append(result.Clusters, clusterRecord{own.Name, own.OnlyBefore, own.OnlyAfter, own.Objects, own.Changed})
+	}
+	return result
+}
+
+func (c recorder) entry(e *semdiff.Entry) entryRecord {
+	result := entryRecord{
+		Rule: e.Rule, Consequence: string(e.Consequence), Severity: e.Severity.String(), Jobs: e.Jobs.String(), Title: e.Title, Help: e.Help,
+		Before: c.place(e.Before), After: c.place(e.After), Count: e.Count, Values: e.Values, Blast: e.Blast, Samples: []effectRecord{},
+		Waived: c.waived(e.Waived), URL: semdiff.Page(e.Rule),
+	}
+	for i := range e.Samples {
+		result.Samples = append(result.Samples, effect(&e.Samples[i]))
+	}
+	return result
+}
+
+// changesOf is how many changes of a sample are written.
+const changesOf = 20
+
+func effect(e *semdiff.Effect) effectRecord {
+	result := effectRecord{Subject: e.Subject, Detail: e.Detail}
+	for _, change := range e.Changes[:min(changesOf, len(e.Changes))] {
+		own := changeRecord{Object: change.Object().ID.String(), Path: change.Path.String()}
+		if !change.Whole() && change.Old != nil {
+			own.Old = change.Old.Value()
+		}
+		if !change.Whole() && change.New != nil {
+			own.New = change.New.Value()
+		}
+		result.Changes = append(result.Changes, own)
+	}
+	return result
+}
+
+func (c recorder) waived(list []semdiff.Waived) []waivedRecord {
+	var result []waivedRecord
+	for _, w := range list {
+		result = append(result, waivedRecord{w.Code, w.Message, w.Reason, w.Until, c.place(w.At), w.New})
+	}
+	return result
+}
+
+func (c recorder) place(at source.Span) *diag.Place {
+	if at.IsZero() {
+		return nil
+	}
+	place := c.places.Of(at)
+	return &place
+}
+
+func records(list []*diag.Diagnostic) []diag.Record {
+	all := &diag.List{}
+	for _, d := range list {
+		*all.Errorf(d.Code, d.Span, "") = *d
+	}
+	return all.Records()
+}

@@ -1,0 +1,190 @@
+package render
+
+import (
+	"fmt"
+	"io"
+	"net/url"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"lockstep.dev/lockstep/pkg/compile/semdiff"
+	"lockstep.dev/lockstep/pkg/compile/source"
+)
+
+// MarkdownLimit is the largest Markdown that is written, in characters. GitHub takes comments of 65,536, GitLab of 1,000,000.
+const MarkdownLimit = 60_000
+
+// Marker begins every Markdown report, so that a pipeline finds the comment that it wrote before, and updates it.
+const Marker = "<!-- lockstep-review -->"
+
+// Links turn places into addresses. The zero Links has none.
+type Links struct {
+	// After and Before are addresses of a line of a file on either side, with {path} and {line} in them; "" for none.
+	After, Before string
+	// Full is the address of the whole report, for what a comment has no room for; "" for none.
+	Full string
+}
+
+// Markdown writes a report as the comment on a pull request: the verdict, a table of entries, and the details of each, folded. What has
+// no room is counted, and never left out in silence.
+func Markdown(w io.Writer, r *semdiff.Report, compared Compared, links Links) error {
+	m := markdown{links: links}
+	head := m.head(r, compared)
+	foot := fmt.Sprintf("\n<sub>%s · %s</sub>\n", escaped(compared.String()), totals(r))
+	// Details have what the table leaves.
+	table, rows := m.table(r, MarkdownLimit-length(head)-length(foot)-reserve)
+	details := m.details(r, MarkdownLimit-length(head)-length(table)-length(foot)-reserve)
+	_, err := io.WriteString(w, head+table+m.missing(len(r.Entries)-rows)+details+foot)
+	return err
+}
+
+// reserve is for the words about what has no room.
+const reserve = 600
+
+func length(text string) int { return utf8.RuneCountInString(text) }
+
+type markdown struct{ links Links }
+
+func (m *markdown) head(r *semdiff.Report, compared Compared) string {
+	title := "no changes"
+	if counts := severities(r); counts != "" {
+		title = counts
+	}
+	return fmt.Sprintf("%s\n## What this changes: %s\n\n%s\n", Marker, title, escaped(r.Verdict))
+}
+
+// severities counts entries: `1 critical, 2 warning`.
+func severities(r *semdiff.Report) string {
+	var parts []string
+	for _, s := range semdiff.Severities() {
+		if n := r.Totals.BySeverity[s]; n > 0 {
+			parts = append(parts, number(n)+" "+s.String())
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+var badges = map[semdiff.Severity]string{semdiff.Critical: "🔴", semdiff.Warning: "🟠", semdiff.Notice: "🔵", semdiff.Info: "⚪"}
+
+// table has a row for each entry that there is room for, and says how many.
+func (m *markdown) table(r *semdiff.Report, room int) (string, int) {
+	if len(r.Entries) == 0 {
+		return "", 0
+	}
+	var b strings.Builder
+	b.WriteString("\n| | what | for | where |\n|---|---|---|---|\n")
+	room -= length(b.String())
+	for i := range r.Entries {
+		e := &r.Entries[i]
+		row := fmt.Sprintf("| %s %s | %s<br>[`%s`](%s) | %s | %s |\n", badges[e.Severity], e.Severity, escaped(e.Title), e.Consequence, semdiff.Page(e.Rule),
+			escaped(blast(&e.Blast)), m.where(e))
+		if room -= length(row); room < 0 {
+			return b.String(), i
+		}
+		b.WriteString(row)
+	}
+	return b.String(), len(r.Entries)
+}
+
+func (m *markdown) where(e *semdiff.Entry) string {
+	if !e.After.IsZero() {
+		return m.place(e.After, m.links.After)
+	}
+	if !e.Before.IsZero() {
+		return m.place(e.Before, m.links.Before) + " (before)"
+	}
+	return ""
+}
+
+// place is a line of a spec, with a link where there is an address.
+func (m *markdown) place(at source.Span, address string) string {
+	name := "`" + strings.ReplaceAll(at.Path(), "`", "'")
+	if at.Line > 0 {
+		name += ":" + strconv.Itoa(at.Line)
+	}
+	name += "`"
+	if address == "" {
+		return strings.ReplaceAll(name, "|", `\|`)
+	}
+	segments := strings.Split(at.Path(), "/")
+	for i := range segments {
+		segments[i] = url.PathEscape(segments[i])
+	}
+	target := strings.NewReplacer("{path}", strings.Join(segments, "/"), "{line}", strconv.Itoa(max(1, at.Line))).Replace(address)
+	return "[" + strings.ReplaceAll(name, "|", `\|`) + "](" + strings.NewReplacer("(", "%28", ")", "%29", "|", "%7C").Replace(target) + ")"
+}
+
+// details are the samples of entries, as far as there is room. Entries that nobody notices need none.
+func (m *markdown) details(r *semdiff.Report, room int) string {
+	var b strings.Builder
+	left := 0
+	for i := range r.Entries {
+		e := &r.Entries[i]
+		if e.Severity == semdiff.Info {
+			continue
+		}
+		part := m.detail(e)
+		if room-length(part) < 0 {
+			left++
+			continue
+		}
+		room -= length(part)
+		b.WriteString(part)
+	}
+	if left > 0 {
+		fmt.Fprintf(&b, "\nThe details of %s have no room here%s.\n", plural(left, "change"), m.full())
+	}
+	return b.String()
+}
+
+func (m *markdown) detail(e *semdiff.Entry) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "\n<details><summary>%s %s: %s</summary>\n\n", badges[e.Severity], e.Severity, escaped(e.Title))
+	fmt.Fprintf(&b, "%s\n\n", e.Consequence.Meaning())
+	if jobs := jobsMeaning(e.Jobs); jobs != "" {
+		fmt.Fprintf(&b, "Running jobs %s.\n\n", jobs)
+	}
+	for i := range e.Samples {
+		fmt.Fprintf(&b, "- %s\n", escaped(sample(&e.Samples[i])))
+	}
+	if more := e.Count - len(e.Samples); more > 0 {
+		fmt.Fprintf(&b, "- and %s more like these%s\n", number(more), m.full())
+	}
+	for _, w := range e.Waived {
+		fmt.Fprintf(&b, "\nAccepted until %s: %s (%s)\n", w.Until, escaped(w.Reason), w.Code)
+	}
+	if !e.Before.IsZero() && !e.After.IsZero() && !same(e.Before, e.After) {
+		fmt.Fprintf(&b, "\nBefore: %s\n", m.place(e.Before, m.links.Before))
+	}
+	if e.Help != "" {
+		fmt.Fprintf(&b, "\n**What to do:** %s\n", escaped(e.Help))
+	}
+	b.WriteString("\n</details>\n")
+	return b.String()
+}
+
+func (m *markdown) full() string {
+	if m.links.Full == "" {
+		return ""
+	}
+	return ", but in the [whole report](" + m.links.Full + ")"
+}
+
+func (m *markdown) missing(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf("\n%s of less weight had no room in the table%s.\n", plural(n, "change"), m.full())
+}
+
+// escaped makes a text of specs harmless: whoever opens a pull request must not draw, link or call anybody in its comment.
+func escaped(text string) string {
+	text = strings.Join(strings.Fields(text), " ")
+	return harmless.Replace(text)
+}
+
+var harmless = strings.NewReplacer(
+	"&", "&amp;", "<", "&lt;", ">", "&gt;", `\`, `\\`, "`", "\\`", "*", `\*`, "_", `\_`, "[", `\[`, "]", `\]`, "|", `\|`, "~", `\~`, "#", `\#`,
+	"@", "@<!-- -->", "!", `\!`, "://", ":<!-- -->//",
+)

@@ -1,0 +1,439 @@
+package semdiff
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"lockstep.dev/lockstep/pkg/compile/object"
+	"lockstep.dev/lockstep/pkg/compile/proof/access"
+)
+
+const rbacGroup = "rbac.authorization.k8s.io"
+
+var accessRule = &Rule{
+	Name: "access", Title: "What people and accounts may do",
+	Doc: "All roles and bindings of a cluster together say what each group, person and account may do: verbs on resources, in a namespace or " +
+		"everywhere, with what roles aggregate. The entry is what somebody gained or lost by that, not the text of a rule: rules that are split, " +
+		"merged or reordered are no effect, nor is a right that somebody has by another role. It is critical where somebody gains everything, " +
+		"Secrets, rights of others, or what bounds tenants. Rights hold at once, for running sessions too. A role that nobody holds in what is compiled is told " +
+		"too: somebody may be bound to it elsewhere.",
+	Says: []Consequence{WidensAccess, NarrowsAccess, NoEffect},
+	claims: func(c *Change) bool {
+		if c.tenancy() {
+			return false
+		}
+		if c.Object().ID.Group == rbacGroup {
+			return c.Whole() || c.Path[0] != "metadata" && c.Path[0] != "apiVersion" || c.Path.Is("metadata", "labels", "*") && strings.HasPrefix(c.Path[2], aggregation)
+		}
+		return c.Kind() == "ServiceAccount" && !c.Whole() && c.Path[0] != "metadata" && c.Path[0] != "apiVersion"
+	},
+	cluster: func(c *cluster, changes []*Change) []Effect {
+		if fresh := c.freshRights(); len(changes)+len(c.bindings)+len(fresh) > 0 {
+			return c.rights(changes, fresh)
+		}
+		return nil
+	},
+}
+
+// controller is the account of mpi-controller.
+const controller = "mpi-controller"
+
+// freshRights are roles and bindings that come with their tenant, namespace or cluster. They are told with it, unless they are grave.
+func (c *cluster) freshRights() []*Change {
+	var found []*Change
+	for _, change := range c.added {
+		if change.withTenant && change.After.ID.Group == rbacGroup {
+			found = append(found, change)
+		}
+	}
+	return found
+}
+
+// aggregation begins labels that add the rules of a ClusterRole to those of another one.
+const aggregation = "rbac.authorization.k8s.io/aggregate-to-"
+
+// rights compares what everybody may do.
+func (c *cluster) rights(changes, fresh []*Change) []Effect {
+	was, is := c.was.holdings(), c.is.holdings()
+	culprits := newCulprits(slices.Concat(changes, c.bindings, fresh))
+	var effects []Effect
+	for _, h := range holders(was, is) {
+		before, after := effective(was, h), effective(is, h)
+		causes := culprits.of(was[h], is[h])
+		if len(causes) == 0 {
+			continue
+		}
+		if gained := access.Beyond(after, before); len(gained) > 0 {
+			effects = append(effects, c.right(h, gained, causes, WidensAccess))
+		}
+		if lost := access.Beyond(before, after); len(lost) > 0 {
+			effects = append(effects, c.right(h, lost, causes, NarrowsAccess))
+		}
+	}
+	effects = slices.DeleteFunc(effects, func(e Effect) bool {
+		return e.Severity < Critical && !slices.ContainsFunc(e.Changes, func(change *Change) bool { return !change.withTenant })
+	})
+	effects = append(effects, c.accounts(changes)...)
+	return append(effects, c.unheld(changes, effects)...)
+}
+
+// holder is somebody in a namespace, or everywhere for "".
+type holder struct {
+	access.Subject
+	namespace string
+}
+
+// holdings are what everybody may do.
+func (s *state) holdings() map[holder]*access.Holding {
+	if s.held == nil {
+		all := s.access.Holdings()
+		s.held = make(map[holder]*access.Holding, len(all))
+		for i := range all {
+			s.held[holder{all[i].Subject, all[i].Namespace}] = &all[i]
+		}
+	}
+	return s.held
+}
+
+func holders(was, is map[holder]*access.Holding) []holder {
+	var all []holder
+	for h := range was {
+		all = append(all, h)
+	}
+	for h := range is {
+		if was[h] == nil {
+			all = append(all, h)
+		}
+	}
+	slices.SortFunc(all, func(a, b holder) int {
+		return cmp.Or(strings.Compare(a.namespace, b.namespace), strings.Compare(a.Kind, b.Kind), strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
+	})
+	return all
+}
+
+// effective are the rights in a namespace, with those that hold everywhere.
+func effective(all map[holder]*access.Holding, h holder) []access.Right {
+	var rights []access.Right
+	if own := all[h]; own != nil {
+		rights = own.Rights
+	}
+	if everywhere := all[holder{h.Subject, ""}]; everywhere != nil && h.namespace != "" {
+		rights = slices.Concat(rights, everywhere.Rights)
+	}
+	return rights
+}
+
+// culprits find the changes behind a difference: those of bindings by namespace and name, of roles by namespace and name.
+type culprits struct {
+	bindings, roles map[string][]*Change
+	// aggregated are changes of ClusterRoles whose rules others may take.
+	aggregated []*Change
+}
+
+func newCulprits(changes []*Change) *culprits {
+	c := &culprits{bindings: map[string][]*Change{}, roles: map[string][]*Change{}}
+	for _, change := range changes {
+		id := change.Object().ID
+		key := id.Name
+		if id.Namespace != "" {
+			key = id.Namespace + "/" + id.Name
+		}
+		switch id.Kind {
+		case "RoleBinding", "ClusterRoleBinding":
+			c.bindings[key] = append(c.bindings[key], change)
+		case "Role", "ClusterRole":
+			c.roles[key] = append(c.roles[key], change)
+			if aggregates(change) {
+				c.aggregated = append(c.aggregated, change)
+			}
+		}
+	}
+	return c
+}
+
+// aggregates says whether the rules of a role are, or were, a part of another one.
+func aggregates(c *Change) bool {
+	for _, o := range []*object.Object{c.Before, c.After} {
+		if o == nil {
+			continue
+		}
+		if o.Root.Get("aggregationRule") != nil {
+			return true
+		}
+		if labels := o.Root.At("metadata", "labels"); labels != nil && slices.ContainsFunc(labels.Children, func(n object.Node) bool { return strings.HasPrefix(n.Key, aggregation) }) {
+			return true
+		}
+	}
+	return false
+}
+
+// of returns the changes of the roles and bindings that somebody has or had, the bindings first.
+func (c *culprits) of(held ...*access.Holding) []*Change {
+	var found []*Change
+	add := func(changes []*Change) {
+		for _, change := range changes {
+			if !slices.Contains(found, change) {
+				found = append(found, change)
+			}
+		}
+	}
+	for _, h := range held {
+		if h == nil {
+			continue
+		}
+		for _, name := range h.Bindings {
+			if h.Namespace != "" {
+				name = h.Namespace + "/" + name
+			}
+			add(c.bindings[name])
+		}
+	}
+	for _, h := range held {
+		if h == nil {
+			continue
+		}
+		for _, name := range h.Roles {
+			add(c.roles[name])
+		}
+	}
+	if len(found) == 0 {
+		add(c.aggregated)
+	}
+	return found
+}
+
+// right says that somebody gained or lost rights.
+func (c *cluster) right(h holder, rights []access.Right, causes []*Change, consequence Consequence) Effect {
+	verb, severity, jobs := "gain", c.gravity(h, rights), Untouched
+	title := "somebody may " + rightsText(rights)
+	if consequence == NarrowsAccess {
+		verb, severity, title = "lose", Warning, "somebody may no longer "+rightsText(rights)
+	}
+	switch {
+	case c.applies(h) && consequence == NarrowsAccess:
+		severity = Notice
+	case !c.used(h):
+	case consequence == NarrowsAccess:
+		jobs = Hampered
+	default:
+		jobs = Included
+	}
+	e := c.effect(byBlame(causes, consequence == WidensAccess), consequence, severity, title, h.String()+" "+where(h)+": "+allRights(rights)).to(jobs)
+	e.Subject.Namespace, e.Subject.Tenant = h.namespace, c.owner(h.namespace)
+	e.Gist = c.accessGist(&e, h, verb, rights)
+	return e
+}
+
+// accessGist speaks of tenants, whose people or accounts have other rights, so that those of many tenants are one clause.
+func (c *cluster) accessGist(e *Effect, h holder, verb string, rights []access.Right) Gist {
+	who := map[string]string{"gain": "more", "lose": "fewer"}[verb] + " people"
+	if h.Kind == "ServiceAccount" {
+		who = strings.Replace(who, "people", "accounts", 1)
+	}
+	if e.Subject.Tenant != "" {
+		return Gist{Verb: "let", Rest: who + " " + rightsText(rights)}
+	}
+	return Gist{Of: h.String(), Verb: verb, Rest: "the right to " + rightsText(rights)}
+}
+
+// byBlame puts those causes first that give where something is gained, and those that take where it is lost.
+func byBlame(causes []*Change, gained bool) []*Change {
+	ordered := slices.Clone(causes)
+	slices.SortStableFunc(ordered, func(a, b *Change) int { return cmp.Compare(blame(a, gained), blame(b, gained)) })
+	return ordered
+}
+
+func blame(c *Change, gained bool) int {
+	if gained && c.New != nil || !gained && c.Old != nil {
+		return 0
+	}
+	return 1
+}
+
+// used says whether jobs depend on what somebody may do: pods of a tenant, and the controller.
+func (c *cluster) used(h holder) bool {
+	return h.Kind == "ServiceAccount" && (c.owner(h.Namespace) != "" || h.Name == controller)
+}
+
+// applies says whether somebody is an account with whose rights the GitOps engine applies what is compiled.
+func (c *cluster) applies(h holder) bool {
+	account := h.Namespace + "/" + h.Name
+	return h.Kind == "ServiceAccount" && h.namespace != "" && (slices.Contains(c.is.sync.accounts, account) || slices.Contains(c.was.sync.accounts, account))
+}
+
+// gravity says how grave it is that somebody gains rights.
+func (c *cluster) gravity(h holder, rights []access.Right) Severity {
+	grave := slices.ContainsFunc(rights, func(r access.Right) bool { return r.Grave() != "" })
+	applier := c.applies(h)
+	switch {
+	case grave && (applier || h.Name == controller && h.Kind == "ServiceAccount" && c.owner(h.Namespace) == ""):
+		// What the controller may have the compiler proves.
+		return Warning
+	case grave:
+		return Critical
+	case applier:
+		return Notice
+	case h.namespace != "" && c.was.namespaces[h.namespace] == nil && c.is.namespaces[h.namespace] != nil:
+		return Notice
+	}
+	return Warning
+}
+
+func where(h holder) string {
+	if h.namespace == "" {
+		return "everywhere"
+	}
+	return "in " + h.namespace
+}
+
+// rightsText names the gravest right, and counts the others.
+func rightsText(rights []access.Right) string {
+	first := slices.MaxFunc(rights, func(a, b access.Right) int { return cmp.Compare(strength(a), strength(b)) })
+	text := rightText(first)
+	if more := len(rights) - 1; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
+}
+
+// strength orders rights by how much they are worth telling.
+func strength(r access.Right) int {
+	switch {
+	case r.Grave() != "":
+		return 4
+	case r.Verb == "*":
+		return 3
+	case r.Verb == "create" || r.Verb == "update" || r.Verb == "patch":
+		return 2
+	case r.Verb == "get" || r.Verb == "list" || r.Verb == "watch":
+		return 0
+	}
+	return 1
+}
+
+func rightText(r access.Right) string {
+	switch {
+	case r.Verb == "*" && r.Resource == "*":
+		return "do everything"
+	case r.Resource == access.Unknown:
+		return "do whatever the role " + r.Name + " allows"
+	case r.Verb == "*":
+		r.Verb = "do everything with"
+	}
+	return r.String()
+}
+
+func allRights(rights []access.Right) string {
+	const most = 6
+	var words []string
+	for i, r := range rights {
+		if i == most {
+			words = append(words, fmt.Sprintf("%d more", len(rights)-most))
+			break
+		}
+		words = append(words, rightText(r))
+	}
+	return strings.Join(words, ", ")
+}
+
+// accounts tells what changes about service accounts.
+func (c *cluster) accounts(changes []*Change) []Effect {
+	var effects []Effect
+	for _, change := range changes {
+		if change.Kind() != "ServiceAccount" || change.Object().ID.Group == rbacGroup {
+			continue
+		}
+		part := []*Change{change}
+		e := c.effect(part, NarrowsAccess, Notice, "pods of a service account no longer get its token, or other secrets", shown(change)).with("use", "a service account in another way")
+		if change.Path[0] == "automountServiceAccountToken" && text(&change.After.Root, "automountServiceAccountToken") != "false" {
+			e = c.effect(part, WidensAccess, Warning, "pods of a service account get its token, and with it its rights", shown(change)).with("give", "pods the token of their service account")
+		}
+		effects = append(effects, e)
+	}
+	return effects
+}
+
+// unheld tells the changes that nobody's rights depend on.
+func (c *cluster) unheld(changes []*Change, effects []Effect) []Effect {
+	told := map[*Change]bool{}
+	for _, e := range effects {
+		for _, change := range e.Changes {
+			told[change] = true
+		}
+	}
+	changes = slices.DeleteFunc(slices.Clone(changes), func(change *Change) bool { return told[change] })
+	var found []Effect
+	for _, object := range byObject(changes) {
+		found = append(found, c.role(object)...)
+	}
+	return found
+}
+
+// role says what becomes of a role that nobody holds, or of what changes nothing for those who do.
+func (c *cluster) role(changes []*Change) []Effect {
+	change := changes[0]
+	id := change.Object().ID
+	if id.Kind == "Role" || id.Kind == "ClusterRole" {
+		before, after := c.was.access.Allowed(id.Namespace, id.Name), c.is.access.Allowed(id.Namespace, id.Name)
+		gained, lost := access.Beyond(after, before), access.Beyond(before, after)
+		held := c.isHeld(id.Namespace, id.Name)
+		if !held && len(gained) > 0 {
+			severity, who := Notice, "whoever holds the role, nobody as far as it is compiled,"
+			if aggregates(change) {
+				severity, who = c.gravity(holder{}, gained), "whoever holds a role that this one is a part of, such as edit,"
+			}
+			return []Effect{c.effect(changes, WidensAccess, severity, who+" may "+rightsText(gained), id.String()+": "+allRights(gained)).
+				withOf(id.String(), "give", "the right to "+rightsText(gained))}
+		}
+		if !held && len(lost) > 0 {
+			return []Effect{c.effect(changes, NarrowsAccess, Notice, "whoever holds the role, nobody as far as it is compiled, may no longer "+rightsText(lost), id.String()+": "+allRights(lost)).
+				withOf(id.String(), "take", "the right to "+rightsText(lost))}
+		}
+	}
+	var effects []Effect
+	for _, part := range parts(changes) {
+		effects = append(effects, c.unchanged(part))
+	}
+	return effects
+}
+
+// unchanged is what changes nothing for those whose rights are known. A part of a platform role, such as edit, is held by people that
+// nobody knows here; and a group of the API other than that of RBAC is refused.
+func (c *cluster) unchanged(part []*Change) Effect {
+	for _, change := range part {
+		switch p := change.Path; {
+		case p.Is("metadata", "labels", "*") && scalar(change.New) == "true":
+			return c.effect(part, WidensAccess, Warning, "a role becomes a part of "+strings.TrimPrefix(p[2], aggregation)+": whoever holds that may do more", shownAll(part)).
+				withOf(change.Object().ID.String(), "become", "a part of "+strings.TrimPrefix(p[2], aggregation))
+		case p.Is("metadata", "labels", "*"), p.Has("aggregationRule"):
+			return c.effect(part, NarrowsAccess, Warning, "a role is no longer a part of another one: whoever holds that may do less", shownAll(part)).
+				withOf(change.Object().ID.String(), "leave", "the role that it was a part of")
+		case p.Last() == "apiGroup", p.Is("subjects", "*", "*"):
+			return c.effect(part, NarrowsAccess, Warning, "a binding names a group of the API that is not that of RBAC", shownAll(part)).
+				withOf(change.Object().ID.String(), "name", "another group of the API")
+		}
+	}
+	return c.effect(part, NoEffect, Info, "the same people have the same rights", shownAll(part))
+}
+
+func (e Effect) withOf(of, verb, rest string) Effect {
+	e.Gist = Gist{Of: of, Verb: verb, Rest: rest}
+	return e
+}
+
+// isHeld says whether somebody holds a role on some side.
+func (c *cluster) isHeld(namespace, name string) bool {
+	if namespace != "" {
+		name = namespace + "/" + name
+	}
+	for _, s := range []*state{c.was, c.is} {
+		for _, h := range s.holdings() {
+			if slices.Contains(h.Roles, name) {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,250 @@
+package semdiff
+
+import (
+	"slices"
+	"strings"
+)
+
+var admissionRule = &Rule{
+	Name: "admission", Title: "What the API server accepts",
+	Doc: "ValidatingAdmissionPolicies and their bindings, webhooks, LimitRanges, and the annotations of namespaces that say what a tenant may " +
+		"run: runtimes, sizes, queues. The entry says what is accepted that was refused, and the other way round. A validation that is added refuses more, a match " +
+		"condition that is added refuses less. Requests are judged when they come: what exists stays, but a pod that must be replaced is judged again. Where an expression is replaced by another one " +
+		"nobody can say which way it goes; then both are told.",
+	Says:   []Consequence{AdmitsMore, AdmitsLess, NewJobsOnly, RestartsNothing},
+	claims: isAdmission,
+	unit: func(s *scope, changes []*Change) []Effect {
+		var effects []Effect
+		for _, part := range parts(changes) {
+			for _, group := range byVerdict(part) {
+				effects = append(effects, s.admission(group))
+			}
+		}
+		return effects
+	},
+}
+
+var (
+	policyKinds  = []string{"ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding", "MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding"}
+	webhookKinds = []string{"ValidatingWebhookConfiguration", "MutatingWebhookConfiguration"}
+	// tenantLimits are the annotations of a namespace that policies read.
+	tenantLimits = []string{
+		runtimesAnnotation, "lockstep.dev/variants", "lockstep.dev/max-accelerators", "lockstep.dev/max-container", "lockstep.dev/queue",
+	}
+)
+
+func isAdmission(c *Change) bool {
+	kind := c.Kind()
+	switch {
+	case c.tenancy():
+		return false
+	case slices.Contains(policyKinds, kind) || slices.Contains(webhookKinds, kind):
+		return c.Whole() || c.Path[0] != "metadata"
+	case kind == "LimitRange":
+		return c.Whole() || c.Path[0] == "spec"
+	}
+	return kind == "Namespace" && c.Path.Is("metadata", "annotations", "*") && slices.Contains(tenantLimits, c.Path[2])
+}
+
+// judgement is what a change of admission means.
+type judgement struct {
+	consequence Consequence
+	severity    Severity
+	title       string
+	gist        Gist
+}
+
+func byVerdict(changes []*Change) [][]*Change {
+	at := map[judgement]int{}
+	var result [][]*Change
+	for _, c := range changes {
+		k := judge(c)
+		i, known := at[k]
+		if !known {
+			i = len(result)
+			at[k] = i
+			result = append(result, nil)
+		}
+		result[i] = append(result[i], c)
+	}
+	return result
+}
+
+func (s *scope) admission(changes []*Change) Effect {
+	j := judge(changes[0])
+	detail := shownAll(changes)
+	if changes[0].Whole() {
+		detail = changes[0].Object().ID.String()
+	}
+	e := s.effect(changes, j.consequence, j.severity, j.title, detail)
+	e.Gist = j.gist
+	if j.consequence == AdmitsLess && changes[0].Kind() != "Namespace" && !isTable(changes[0]) {
+		// Pods that replace others of a running job are judged again.
+		e.Jobs = Hampered
+	}
+	if isTable(changes[0]) {
+		e.Subject.Runtime = strings.TrimPrefix(changes[0].Path[2], "runtime_")
+		if e.Subject.Runtime == changes[0].Path[2] {
+			e.Subject.Runtime = ""
+		}
+	}
+	return e
+}
+
+func judge(c *Change) judgement {
+	kind := c.Kind()
+	switch {
+	case kind == "Namespace":
+		return judgeLimit(c)
+	case kind == "LimitRange":
+		return judgeRange(c)
+	case slices.Contains(webhookKinds, kind):
+		return judgement{AdmitsMore, Warning, "a webhook decides in another way, and nobody can say which", Gist{Verb: "have", Rest: "another webhook"}}
+	case c.Whole() && c.Added():
+		return judgement{AdmitsLess, Notice, "a policy is new: " + c.Object().ID.Name, Gist{Verb: "refuse", Rest: "more: a new admission policy"}}
+	case c.Whole():
+		return judgement{AdmitsMore, Critical, "a policy is gone: what it refused is accepted (" + c.Object().ID.Name + ")", Gist{Verb: "lose", Rest: "the admission policy " + c.Object().ID.Name}}
+	case strings.HasSuffix(kind, "Binding"):
+		return judgeBinding(c)
+	}
+	return judgePolicy(c)
+}
+
+var (
+	refusesMore = Gist{Verb: "refuse", Rest: "more"}
+	acceptsMore = Gist{Verb: "accept", Rest: "more"}
+)
+
+func judgePolicy(c *Change) judgement {
+	last := c.Path.Last()
+	added := c.Added() || !c.Removed() && c.Path.Has("validations")
+	switch {
+	case last == "message" || last == "messageExpression" || last == "reason" || c.Path.Has("auditAnnotations"):
+		return judgement{RestartsNothing, Info, "a policy says its reason in other words", Gist{Verb: "read", Rest: "other words of a policy"}}
+	case last == "failurePolicy":
+		return either(scalar(c.New) != "Ignore", "what a policy cannot judge is refused", "what a policy cannot judge is accepted")
+	case c.Path.Has("validations"):
+		return either(added, "a policy has another condition: what does not meet it is refused", "a policy has a condition less: what it refused is accepted")
+	case c.Path.Has("matchConditions"):
+		return either(!added, "a policy is about more requests", "a policy is about fewer requests")
+	case c.Path.Has("resourceRules") || last == "operations":
+		return either(c.Added(), "a policy is about more requests", "a policy is about fewer requests")
+	case isTable(c):
+		return judgeTable(c)
+	case c.Path.Has("excludeResourceRules"):
+		return either(c.Removed(), "a policy is about more requests", "a policy is about fewer requests")
+	}
+	return judgement{AdmitsMore, Warning, "a policy decides in another way: read its expressions", Gist{Verb: "decide", Rest: "in another way on what is accepted"}}
+}
+
+func judgeBinding(c *Change) judgement {
+	if c.Path.Has("validationActions") {
+		deny := c.Path.Last() == "Deny"
+		switch {
+		case deny && c.Removed():
+			return judgement{AdmitsMore, Critical, "a policy no longer refuses, it only warns or records", Gist{Verb: "lose", Rest: "an admission policy, which only warns now"}}
+		case deny:
+			return judgement{AdmitsLess, Warning, "a policy refuses what it only warned about", refusesMore}
+		}
+		return judgement{RestartsNothing, Info, "what a policy warns about or records changes", Gist{Verb: "see", Rest: "other warnings"}}
+	}
+	if c.Path.Has("matchResources") {
+		return judgement{AdmitsMore, Warning, "a policy is about other objects", Gist{Verb: "have", Rest: "a policy about other objects"}}
+	}
+	return judgement{AdmitsMore, Warning, "a binding is about another policy", Gist{Verb: "have", Rest: "a binding to another policy"}}
+}
+
+func either(refuses bool, less, more string) judgement {
+	if refuses {
+		return judgement{AdmitsLess, Warning, less, refusesMore}
+	}
+	return judgement{AdmitsMore, Warning, more, acceptsMore}
+}
+
+// judgeLimit judges what a tenant may run.
+func judgeLimit(c *Change) judgement {
+	was, is := entries(scalar(c.Old)), entries(scalar(c.New))
+	switch c.Path.Last() {
+	case runtimesAnnotation:
+		return judgeRuntimes(missing(is, was), missing(was, is))
+	case "lockstep.dev/queue":
+		if c.Removed() {
+			return judgement{AdmitsMore, Notice, "jobs need name no queue", Gist{Verb: "need", Rest: "name no queue"}}
+		}
+		return judgement{AdmitsLess, Warning, "jobs must name the queue " + scalar(c.New), Gist{Verb: "must", Rest: "name a queue in their jobs"}}
+	case "lockstep.dev/variants":
+		return judgeRuntimes(missing(is, was), missing(was, is))
+	}
+	// An entry that is missing is no bound.
+	if looser(was, is) {
+		return judgement{AdmitsMore, Notice, "jobs may be larger: " + strings.Join(missing(is, was), ", "), Gist{Verb: "may", Rest: "run larger jobs"}}
+	}
+	return judgement{AdmitsLess, Warning, "jobs must be smaller: " + strings.Join(missing(is, was), ", "), Gist{Verb: "must", Rest: "run smaller jobs"}}
+}
+
+func judgeRuntimes(added, removed []string) judgement {
+	switch {
+	case len(removed) > 0 && len(added) > 0:
+		return judgement{AdmitsLess, Warning, "other runtimes may be used: " + strings.Join(added, ", ") + " instead of " + strings.Join(removed, ", "), Gist{Verb: "may", Rest: "use other runtimes"}}
+	case len(removed) > 0:
+		return judgement{AdmitsLess, Warning, "runtimes may no longer be used: " + strings.Join(removed, ", "), Gist{Verb: "may", Rest: "no longer use " + strings.Join(removed, ", ")}}
+	}
+	return judgement{AdmitsMore, Notice, "more runtimes may be used: " + strings.Join(added, ", "), Gist{Verb: "may", Rest: "use " + strings.Join(added, ", ")}}
+}
+
+// entries are the items of a list in an annotation.
+func entries(text string) []string {
+	if text == "" {
+		return nil
+	}
+	return strings.Split(text, ",")
+}
+
+// missing are the items of a list that another one does not have.
+func missing(list, other []string) []string {
+	var found []string
+	for _, item := range list {
+		if !slices.Contains(other, item) {
+			found = append(found, item)
+		}
+	}
+	return found
+}
+
+// looser says whether each bound `name=amount` is as wide as before, or gone.
+func looser(was, is []string) bool {
+	bounds := map[string]string{}
+	for _, item := range was {
+		name, amount, _ := strings.Cut(item, "=")
+		bounds[name] = amount
+	}
+	for _, item := range is {
+		name, amount, _ := strings.Cut(item, "=")
+		a, b, ok := amounts(or(bounds[name], "-1"), amount)
+		if !ok || bounds[name] == "" || b.Cmp(a) < 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// judgeRange judges bounds and defaults of containers.
+func judgeRange(c *Change) judgement {
+	towards := trendOf(c.Old, c.New)
+	switch {
+	case c.Whole() || c.Path.Is("spec", "limits", "*"):
+		if c.Removed() {
+			return judgement{AdmitsMore, Warning, "containers have no bounds and no defaults any more", Gist{Verb: "may", Rest: "run containers without bounds"}}
+		}
+		return judgement{AdmitsLess, Notice, "containers get bounds and defaults", Gist{Verb: "get", Rest: "bounds for containers"}}
+	case c.Path.Has("default") || c.Path.Has("defaultRequest"):
+		return judgement{NewJobsOnly, Notice, "containers that say nothing get other resources", Gist{Verb: "get", Rest: "other defaults for containers"}}
+	case c.Path.Has("min"):
+		return either(towards == more, "small containers are refused", "smaller containers are accepted")
+	}
+	// Without a maximum everything is accepted.
+	if c.Removed() || !c.Added() && towards == more {
+		return judgement{AdmitsMore, Notice, "larger containers are accepted", Gist{Verb: "may", Rest: "run larger containers"}}
+	}
+	return judgement{AdmitsLess, Warning, "large containers are refused", Gist{Verb: "must", Rest: "run smaller containers"}}
+}

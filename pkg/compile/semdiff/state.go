@@ -1,0 +1,129 @@
+package semdiff
+
+import (
+	"strings"
+
+	"lockstep.dev/lockstep/pkg/compile/object"
+	"lockstep.dev/lockstep/pkg/compile/proof/access"
+	"lockstep.dev/lockstep/pkg/compile/proof/isolation"
+)
+
+// tenantLabel is on every object of a tenant, runtimesAnnotation on its namespaces: the runtimes that it may use.
+const (
+	tenantLabel        = "lockstep.dev/tenant"
+	runtimesAnnotation = "lockstep.dev/runtimes"
+)
+
+// state is what is kept of one side of a cluster when its units are gone.
+type state struct {
+	network isolation.Cluster
+	access  access.Cluster
+	// namespaces are those that are compiled.
+	namespaces map[string]*namespaceState
+	// claims has the volumes of a namespace.
+	claims map[string][]claimState
+	queues queues
+	sync   engine
+	// held is computed once, when somebody asks.
+	held map[holder]*access.Holding
+	// constraints says that there are SecurityContextConstraints: it is OpenShift.
+	constraints bool
+}
+
+// namespaceState is a namespace.
+type namespaceState struct {
+	tenant   string
+	runtimes []string
+	kept     bool
+	folder   string
+}
+
+// claimState is a volume of a namespace.
+type claimState struct {
+	name string
+	size string
+}
+
+func newState() *state {
+	return &state{namespaces: map[string]*namespaceState{}, claims: map[string][]claimState{}, queues: queues{}}
+}
+
+// add notes what must be known of the objects of a unit.
+func (s *state) add(objects []object.Object) {
+	s.network.Add(isolation.Of(objects))
+	s.access.Add(access.Of(objects))
+	for i := range objects {
+		o := &objects[i]
+		switch o.ID.Kind {
+		case "Namespace":
+			s.namespaces[o.ID.Name] = readNamespace(o)
+		case "SecurityContextConstraints":
+			s.constraints = true
+		case "PersistentVolumeClaim":
+			s.claims[o.ID.Namespace] = append(s.claims[o.ID.Namespace], claimState{o.ID.Name, text(&o.Root, "spec", "resources", "requests", "storage")})
+		case "ClusterQueue", "Cohort", "ResourceQuota":
+			s.queues.read(o)
+		case "Kustomization", "Application":
+			s.sync.read(o)
+		}
+	}
+}
+
+func readNamespace(o *object.Object) *namespaceState {
+	n := &namespaceState{tenant: text(&o.Root, "metadata", "labels", tenantLabel), kept: kept(o), folder: o.Folder}
+	if names := text(&o.Root, "metadata", "annotations", runtimesAnnotation); names != "" {
+		n.runtimes = strings.Split(names, ",")
+	}
+	return n
+}
+
+// kept says whether a GitOps engine leaves an object alone that git no longer has
+// (https://argo-cd.readthedocs.io/en/stable/user-guide/sync-options/, https://fluxcd.io/flux/components/kustomize/kustomizations/).
+func kept(o *object.Object) bool {
+	annotations := o.Root.At("metadata", "annotations")
+	return text(annotations, fluxPrune) == "disabled" || strings.Contains(text(annotations, argoOptions), "Prune=false")
+}
+
+// What keeps an object.
+const (
+	fluxPrune   = "kustomize.toolkit.fluxcd.io/prune"
+	argoOptions = "argocd.argoproj.io/sync-options"
+)
+
+// engine is what a GitOps engine is told on one side.
+type engine struct {
+	// stages are the folders that it applies, accounts the service accounts with whose rights it does, as namespace/name.
+	stages   []stageState
+	accounts []string
+}
+
+// stageState is one folder that a GitOps engine applies.
+type stageState struct {
+	folder string
+	prunes bool
+}
+
+func (e *engine) read(o *object.Object) {
+	switch {
+	case strings.HasSuffix(o.ID.Group, "kustomize.toolkit.fluxcd.io"):
+		e.stages = append(e.stages, stageState{text(&o.Root, "spec", "path"), text(&o.Root, "spec", "prune") == "true"})
+		if account := text(&o.Root, "spec", "serviceAccountName"); account != "" {
+			e.accounts = append(e.accounts, o.ID.Namespace+"/"+account)
+		}
+	case o.ID.Group == argoGroup:
+		e.stages = append(e.stages, stageState{text(&o.Root, "spec", "source", "path"), text(&o.Root, "spec", "syncPolicy", "automated", "prune") == "true"})
+	}
+}
+
+// prunes says whether the engine deletes what it no longer finds in a folder of a cluster; known is false where no engine applies it.
+func (e *engine) prunes(cluster, folder string) (prunes, known bool) {
+	best := -1
+	for _, s := range e.stages {
+		within := cluster + "/" + folder + "/"
+		_, tail, found := strings.Cut(strings.TrimSuffix(s.folder, "/")+"/", cluster+"/")
+		if found && strings.HasPrefix(within, cluster+"/"+tail) && len(tail) > best {
+			best, prunes, known = len(tail), s.prunes, true
+		}
+	}
+	return prunes, known
+}

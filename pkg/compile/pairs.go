@@ -48,7 +48,7 @@ func Pairs(before, after fs.FS, options Options, take func(Pair) error) (States,
 	if states.Errors() {
 		return states, nil
 	}
-	couples := couplesOf(was.jobs(before, options), is.jobs(after, options), shareAll(was, is))
+	couples := couplesOf(was.jobs(options), is.jobs(options), shareAll(was, is))
 	taken := 0
 	err := inOrder(options.Workers, len(couples), func(i int) compiledCouple { return couples[i].compile() }, func(c compiledCouple) error {
 		for i, list := range []*diag.List{was.list, is.list} {
@@ -91,8 +91,9 @@ func (s *state) plan(options Options) {
 	}
 }
 
-func (s *state) jobs(root fs.FS, options Options) []job {
-	return units(root, options.Charts, s.plans, s.patches, s.list)
+// jobs renders components, so that their charts are noted.
+func (s *state) jobs(options Options) []job {
+	return units(s.beside, options.Charts, s.plans, s.patches, s.list)
 }
 
 // shareAll says whether all that tenants share is the same: the specs of everything else, and what overlays read.

@@ -15,10 +15,10 @@ var (
 
 // keepAnnotations keep an object where git no longer has it
 // (https://argo-cd.readthedocs.io/en/stable/user-guide/sync-options/, https://fluxcd.io/flux/components/kustomize/kustomizations/).
-func keepAnnotations() []object.Node {
+func keepAnnotations(why *origin.Origin) []object.Node {
 	return []object.Node{
-		object.Text("argocd.argoproj.io/sync-options", "Prune=false,Delete=false", keepRule),
-		object.Text("kustomize.toolkit.fluxcd.io/prune", "disabled", keepRule),
+		object.Text("argocd.argoproj.io/sync-options", "Prune=false,Delete=false", why),
+		object.Text("kustomize.toolkit.fluxcd.io/prune", "disabled", why),
 	}
 }
 
@@ -29,7 +29,7 @@ func (b *builder) claims(t *plan.Tenant, namespace *plan.Value[string]) {
 			continue
 		}
 		metadata := tenantMeta(t, namespace, text("", &claim.Name))
-		metadata.Put(object.Map("annotations", keepAnnotations()...))
+		metadata.Put(object.Map("annotations", keepAnnotations(keepRule)...))
 		b.add(claimRule, "v1", "PersistentVolumeClaim", metadata, object.Map("spec",
 			object.List("accessModes", text("", &claim.Access)),
 			object.Map("resources", object.Map("requests", object.Quantity("storage", claim.Size.V, &claim.Size.Origin))),

@@ -90,7 +90,7 @@ func keepNamespace(o *object.Object) {
 		metadata.Put(object.Map("annotations"))
 		annotations = metadata.Get("annotations")
 	}
-	for _, keep := range keepAnnotations() {
+	for _, keep := range keepAnnotations(keepRule) {
 		annotations.Put(keep)
 	}
 }

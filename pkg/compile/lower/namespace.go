@@ -45,7 +45,7 @@ func namespaceAnnotations(c *plan.Cluster, t *plan.Tenant, name *plan.Value[stri
 		annotations = append(annotations, text(displayNameAnnotation, &t.DisplayName))
 	}
 	if holdsClaims(t, name.V) {
-		annotations = append(annotations, keepAnnotations()...)
+		annotations = append(annotations, keepAnnotations(keepRule)...)
 	}
 	if len(annotations) == 0 {
 		return object.Node{}

@@ -9,18 +9,18 @@ import (
 )
 
 var (
-	denyRule    = origin.Rule("default deny", "a namespace is closed in both directions; what a tenant needs is opened by policies of their own")
-	dnsRule     = origin.Rule("dns", "pods find each other and the world by name; only the pods of DNS are opened, over UDP and TCP")
-	egressRule  = origin.Rule("egress", "the ranges outside the cluster that the tenant names are opened, nothing else")
-	ingressRule = origin.Rule("ingress", "the pods of the namespaces that the tenant names may come in, nobody else")
+	denyRule       = origin.Rule("default deny", "a namespace is closed in both directions; what a tenant needs is opened by policies of their own")
+	keepClosedRule = origin.Rule("default deny", "a namespace with volumes outlives its tenant in git, and stays closed as long: neither Argo CD nor Flux prunes this")
+	dnsRule        = origin.Rule("dns", "pods find each other and the world by name; only the pods of DNS are opened, over UDP and TCP")
+	egressRule     = origin.Rule("egress", "the ranges outside the cluster that the tenant names are opened, nothing else")
+	ingressRule    = origin.Rule("ingress", "the pods of the namespaces that the tenant names may come in, nobody else")
 )
 
 // networkPolicies closes a namespace in both directions and then opens what the tenant needs. Policies add up, so each opening
 // is one of its own. The traffic within a job is not opened here: the controller does that per job, so that two jobs of one
 // namespace are as separate as two tenants.
 func (b *builder) networkPolicies(c *plan.Cluster, t *plan.Tenant, namespace *plan.Value[string]) {
-	b.networkPolicy(t, namespace, denyRule, "lockstep-default-deny",
-		object.Texts("policyTypes", nil, "Ingress", "Egress"))
+	b.defaultDeny(t, namespace)
 	b.networkPolicy(t, namespace, dnsRule, "lockstep-dns",
 		object.List("egress", dnsEgress(&c.DNS)), object.Texts("policyTypes", nil, "Egress"))
 	if len(t.Egress) > 0 {
@@ -33,11 +33,23 @@ func (b *builder) networkPolicies(c *plan.Cluster, t *plan.Tenant, namespace *pl
 	}
 }
 
+// defaultDeny closes a namespace. Where a namespace outlives its tenant, so does this: the pods that still run there must not be open to
+// everybody once the tenant is gone from git.
+func (b *builder) defaultDeny(t *plan.Tenant, namespace *plan.Value[string]) {
+	metadata := tenantMeta(t, namespace, constant("lockstep-default-deny"))
+	if holdsClaims(t, namespace.V) {
+		metadata.Put(object.Map("annotations", keepAnnotations(keepClosedRule)...))
+	}
+	b.trafficPolicy(denyRule, metadata, object.Texts("policyTypes", nil, "Ingress", "Egress"))
+}
+
 // networkPolicy adds a policy for all pods of a namespace.
 func (b *builder) networkPolicy(t *plan.Tenant, namespace *plan.Value[string], rule *origin.Origin, name string, spec ...object.Node) {
-	b.add(rule, "networking.k8s.io/v1", "NetworkPolicy",
-		tenantMeta(t, namespace, constant(name)),
-		object.Map("spec", append(spec, object.Map("podSelector"))...))
+	b.trafficPolicy(rule, tenantMeta(t, namespace, constant(name)), spec...)
+}
+
+func (b *builder) trafficPolicy(rule *origin.Origin, metadata object.Node, spec ...object.Node) {
+	b.add(rule, "networking.k8s.io/v1", "NetworkPolicy", metadata, object.Map("spec", append(spec, object.Map("podSelector"))...))
 }
 
 // dnsEgress admits the pods of DNS, not its Service: policies see addresses after the Service was resolved.

@@ -45,10 +45,10 @@ type quota struct {
 	from     *origin.Origin
 }
 
-// amounts says that the amounts of a field come from a number of machines.
-func amounts(field string, machines int32, at *origin.Origin) *quota {
-	return &quota{field: field, machines: int64(machines), from: &origin.Origin{
-		At: at.At, Kind: origin.Derived, Why: "the number of machines, times what one machine of the profile counts for", Lost: at.Lost,
+// amounts says that the amounts of a field come from a number of machines, and from what a profile says of one.
+func amounts(field string, number int32, at *origin.Origin, machines *plan.Machines) *quota {
+	return &quota{field: field, machines: int64(number), from: &origin.Origin{
+		At: at.At, Kind: origin.Derived, Why: "the number of machines, times what one machine of the profile counts for", Lost: at.Lost, Also: machines.UnitPlaces,
 	}}
 }
 
@@ -98,12 +98,12 @@ func coveredResources(c *plan.Cluster, shares []*plan.Share) []string {
 
 func flavorQuotas(machines *plan.Machines, share *plan.Share, covered []string, member bool) object.Node {
 	quotas := make([]*quota, 0, 3)
-	quotas = append(quotas, amounts("nominalQuota", share.Nodes.V, &share.Nodes.Origin))
+	quotas = append(quotas, amounts("nominalQuota", share.Nodes.V, &share.Nodes.Origin, machines))
 	if member && share.Borrow.V != nil {
-		quotas = append(quotas, amounts("borrowingLimit", *share.Borrow.V, &share.Borrow.Origin))
+		quotas = append(quotas, amounts("borrowingLimit", *share.Borrow.V, &share.Borrow.Origin, machines))
 	}
 	if member && share.Lend.V != nil {
-		quotas = append(quotas, amounts("lendingLimit", *share.Lend.V, &share.Lend.Origin))
+		quotas = append(quotas, amounts("lendingLimit", *share.Lend.V, &share.Lend.Origin, machines))
 	}
 	resources := make([]object.Node, 0, len(covered))
 	for _, name := range covered {

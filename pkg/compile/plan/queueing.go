@@ -76,6 +76,8 @@ type Machines struct {
 	// together where a node leaves its launcher no room. A launcher is charged to the machines of its nodes, so that without this a
 	// job on all machines of a share could never start. There are never more launchers than machines with nodes.
 	Unit []Named[resource.Quantity]
+	// UnitPlaces are where the amounts of Unit come from.
+	UnitPlaces []source.Span
 }
 
 // Vain is what a tenant says about queueing without effect on any of its clusters.
@@ -136,6 +138,11 @@ func (c *Cluster) units() {
 			if r.Profile == m.Profile && !r.LauncherRunsRanks.V {
 				m.widen("cpu", r.CPU.V, r.LauncherCPU)
 				m.widen("memory", r.Memory.V, r.LauncherMemory)
+			}
+		}
+		for _, u := range m.Unit {
+			if !u.At.IsZero() {
+				m.UnitPlaces = append(m.UnitPlaces, u.At)
 			}
 		}
 	}

@@ -148,7 +148,7 @@ func (c *cluster) unclosed(change *Change) Effect {
 	}
 	name := change.Before.ID.Namespace
 	space, still := c.was.namespaces[name], c.is.namespaces[name] != nil
-	if space == nil || still || c.stays(change.Before) {
+	if space == nil || still || c.was.closed[name] || c.stays(change.Before) {
 		return Effect{}
 	}
 	prunes, known := c.was.sync.prunes(c.name, space.folder)

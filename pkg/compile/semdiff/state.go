@@ -20,6 +20,8 @@ type state struct {
 	access  access.Cluster
 	// namespaces are those that are compiled.
 	namespaces map[string]*namespaceState
+	// closed are namespaces with a policy that denies everything and that an engine leaves alone.
+	closed map[string]bool
 	// claims has the volumes of a namespace.
 	claims map[string][]claimState
 	queues queues
@@ -45,7 +47,7 @@ type claimState struct {
 }
 
 func newState() *state {
-	return &state{namespaces: map[string]*namespaceState{}, claims: map[string][]claimState{}, queues: queues{}}
+	return &state{namespaces: map[string]*namespaceState{}, closed: map[string]bool{}, claims: map[string][]claimState{}, queues: queues{}}
 }
 
 // add notes what must be known of the objects of a unit.
@@ -57,6 +59,8 @@ func (s *state) add(objects []object.Object) {
 		switch o.ID.Kind {
 		case "Namespace":
 			s.namespaces[o.ID.Name] = readNamespace(o)
+		case "NetworkPolicy":
+			s.closed[o.ID.Namespace] = s.closed[o.ID.Namespace] || kept(o) && deniesAll(o)
 		case "SecurityContextConstraints":
 			s.constraints = true
 		case "PersistentVolumeClaim":
@@ -75,6 +79,13 @@ func readNamespace(o *object.Object) *namespaceState {
 		n.runtimes = strings.Split(names, ",")
 	}
 	return n
+}
+
+// deniesAll says whether a network policy closes a namespace by itself, in both directions.
+func deniesAll(o *object.Object) bool {
+	spec := o.Root.Get("spec")
+	return spec != nil && len(spec.Children) == 2 && spec.Get("podSelector") != nil && spec.Get("podSelector").Leaf() &&
+		spec.Get("policyTypes") != nil && len(spec.Get("policyTypes").Children) == 2
 }
 
 // kept says whether a GitOps engine leaves an object alone that git no longer has

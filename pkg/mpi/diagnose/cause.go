@@ -1,0 +1,114 @@
+package diagnose
+
+import (
+	"strings"
+	"time"
+
+	"lockstep.dev/lockstep/pkg/mpi"
+)
+
+// Cause is why a job failed or does not start.
+type Cause struct {
+	// Reason is one of Entries.
+	Reason mpi.Reason `json:"reason"`
+	// Message says what happened, in one line, with evidence.
+	Message string `json:"message"`
+	// Evidence holds what others said about it, word by word: kubelet, the API server, the last lines of a program.
+	Evidence []string `json:"evidence,omitempty"`
+	// Remedy says what to do.
+	Remedy string `json:"remedy,omitempty"`
+	// Pod is the name of the pod where it happened, Machine that of its Kubernetes node, where they are known.
+	Pod     string `json:"pod,omitempty"`
+	Machine string `json:"machine,omitempty"`
+	// Rank is the first rank that failed; nil when none is known.
+	Rank *int `json:"rank,omitempty"`
+	// ExitCode is the exit code of what failed, 128+n after signal n; 0 when there is none.
+	ExitCode int `json:"exitCode,omitempty"`
+	// Signal is the name of the signal that ended it, for example SIGKILL, or empty.
+	Signal string `json:"signal,omitempty"`
+	// At is when it happened, to the second; zero when nobody knows.
+	At time.Time `json:"at,omitzero"`
+
+	precedence precedence
+}
+
+// Text is what users read: what happened, and what to do.
+func (c Cause) Text() string {
+	if c.Remedy == "" {
+		return c.Message
+	}
+	return strings.TrimRight(c.Message, ".") + ". What to do: " + c.Remedy
+}
+
+// Infrastructure says whether the same job may well succeed when it is started again.
+func (c Cause) Infrastructure() bool { return Infrastructure(c.Reason) }
+
+// Provisional says whether better evidence may come within moments: the launcher lost a node, and the status of the pod
+// there does not say why yet.
+func (c Cause) Provisional() bool { return c.Reason == WorkerLost && c.precedence == told }
+
+// Behind returns the cause of a launcher that gave up waiting: what kept the pods from running, if that is known.
+func (c Cause) Behind(problem mpi.Reason, text string) *Cause {
+	if _, documented := EntryOf(problem); c.Reason == GateTimeout && documented {
+		c.Reason, c.Message, c.Remedy = problem, text+". The launcher gave up: "+c.Message, ""
+	}
+	return &c
+}
+
+// because returns a cause with the remedy of its reason.
+func because(reason mpi.Reason, message string) *Cause {
+	entry, _ := EntryOf(reason)
+	return &Cause{Reason: reason, Message: message, Remedy: entry.Remedy}
+}
+
+// in names the pod.
+func (c *Cause) in(pod Pod) *Cause {
+	c.Pod, c.Machine = pod.Name, pod.Machine
+	return c
+}
+
+func (c *Cause) at(when time.Time, order precedence) *Cause {
+	c.At, c.precedence = when, order
+	return c
+}
+
+func (c *Cause) quoting(words ...string) *Cause {
+	for _, w := range words {
+		if w != "" {
+			c.Evidence = append(c.Evidence, w)
+		}
+	}
+	return c
+}
+
+// precedence decides between causes of the same second: a smaller one is closer to the root. It follows from who does
+// what to whom: the control plane takes pods away, the kernel and people end them, and then containers, ranks and at last
+// the launcher end because of that.
+type precedence int
+
+const (
+	// takenAway: the control plane said that it takes the pod away.
+	takenAway precedence = iota
+	// thrownOut: kubelet evicted the pod or did not admit it.
+	thrownOut
+	// outOfMemory: the kernel killed for memory.
+	outOfMemory
+	// deletedBySomebody: the pod is being deleted, and nobody said why.
+	deletedBySomebody
+	// neverStarted: an init container failed.
+	neverStarted
+	// ended: a node's container ended.
+	ended
+	// told: the launcher's agent says it.
+	told
+	// exited: the launcher's container ended, and all there is, is its exit code.
+	exited
+)
+
+// earlier says whether a cause comes before another. A cause of unknown time counts as of the same second.
+func earlier(a, b Cause) bool {
+	if a.At.IsZero() || b.At.IsZero() || a.At.Truncate(time.Second).Equal(b.At.Truncate(time.Second)) {
+		return a.precedence < b.precedence
+	}
+	return a.At.Before(b.At)
+}

@@ -1,0 +1,101 @@
+package diagnose
+
+import (
+	"cmp"
+	"fmt"
+	"time"
+
+	"lockstep.dev/lockstep/pkg/mpi"
+)
+
+func initFailed(pod Pod, _ []Pod) *Cause {
+	for _, c := range pod.Containers {
+		if !c.Init || c.End == nil || c.End.Code == 0 && c.End.Signal == 0 {
+			continue
+		}
+		message := fmt.Sprintf("%s failed: its init container `%s` %s", pod.place(), c.Name, c.End)
+		return because(InitFailed, message).in(pod).at(c.End.At, neverStarted).quoting(c.End.Message).ending(*c.End)
+	}
+	return nil
+}
+
+// launcherTold passes on what the launcher's agent says. It knows of processes that the kernel killed on its nodes, which
+// is the cause behind a command that failed.
+func launcherTold(pod Pod, all []Pod) *Cause {
+	end := pod.mainEnd()
+	if end == nil {
+		return nil
+	}
+	verdict, err := mpi.DecodeVerdict(end.Message)
+	if err != nil || verdict.Succeeded() {
+		return nil
+	}
+	return tell(pod, verdict, all).at(end.At, told)
+}
+
+func tell(pod Pod, verdict mpi.Verdict, all []Pod) *Cause {
+	reason, message := verdict.Reason, verdict.Message
+	if message == "" {
+		message = fmt.Sprintf("the command exited with code %d", verdict.ExitCode)
+	}
+	if verdict.OOMKills > 0 {
+		reason = OOMKilled
+	}
+	where, found := podOf(all, cmp.Or(verdict.Host, verdict.Lost))
+	if !found {
+		where, message = pod, "launcher pod "+pod.Name+": "+message
+	} else {
+		message += " (" + where.address() + ")"
+	}
+	cause := because(reason, message).in(where).quoting(verdict.Lines...)
+	cause.ExitCode = max(verdict.ExitCode, 0)
+	if rank := verdict.Rank; rank != nil {
+		cause.Rank, cause.ExitCode, cause.Signal = rank.Rank, rank.Code, rank.Signal
+	}
+	return cause
+}
+
+// containerEnded is the end of a main container without a verdict: a node, or a launcher whose agent had no last word.
+func containerEnded(pod Pod, _ []Pod) *Cause {
+	end := pod.mainEnd()
+	if end == nil {
+		return nil
+	}
+	reason, order := fallback(pod), ended
+	if pod.isLauncher() {
+		order = exited
+	}
+	switch {
+	case end.Reason == "OOMKilled":
+		reason, order = OOMKilled, outOfMemory
+	case end.signal() > 0 && pod.isLauncher():
+		reason = LauncherKilled
+	case end.signal() > 0:
+		reason = WorkerKilled
+	}
+	message := fmt.Sprintf("%s failed: container `%s` %s", pod.place(), mpi.Container, end)
+	return because(reason, message).in(pod).at(end.At, order).ending(*end)
+}
+
+func (c *Cause) ending(end End) *Cause {
+	c.ExitCode = end.Code
+	if signal := end.signal(); signal > 0 {
+		c.Signal = SignalName(signal)
+	}
+	return c
+}
+
+func fallback(pod Pod) mpi.Reason {
+	if pod.isLauncher() {
+		return LauncherFailed
+	}
+	return WorkerFailed
+}
+
+// endAt is the best time for a pod without an ended container.
+func (p Pod) endAt() time.Time {
+	if end := p.mainEnd(); end != nil {
+		return end.At
+	}
+	return p.Started
+}

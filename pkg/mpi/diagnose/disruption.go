@@ -1,0 +1,60 @@
+package diagnose
+
+import (
+	"fmt"
+
+	"lockstep.dev/lockstep/pkg/mpi"
+)
+
+// disruptions are the reasons of the condition DisruptionTarget
+// (https://kubernetes.io/docs/concepts/workloads/pods/disruptions/#pod-disruption-conditions). All others are evictions.
+var disruptions = map[string]mpi.Reason{
+	"PreemptionByScheduler":  Preempted,
+	"DeletionByTaintManager": MachineLost,
+	"DeletionByPodGC":        MachineLost,
+}
+
+// disrupted reads the condition that the control plane leaves on a pod that it takes away.
+func disrupted(pod Pod, _ []Pod) *Cause {
+	if pod.Disruption == nil {
+		return nil
+	}
+	reason, words := Evicted, "was evicted"
+	switch disruptions[pod.Disruption.Reason] {
+	case Preempted:
+		reason, words = Preempted, "was preempted"
+	case MachineLost:
+		reason, words = MachineLost, "lost its machine"
+	}
+	return because(reason, fmt.Sprintf("%s %s: %s", pod.place(), words, pod.Disruption.Message)).
+		in(pod).at(pod.Disruption.At, takenAway).quoting(pod.Disruption.Message)
+}
+
+// evicted reads the status that kubelet leaves on a pod that it throws out. Its message names what the machine lacks, and
+// what the container used.
+func evicted(pod Pod, _ []Pod) *Cause {
+	if pod.Reason != "Evicted" {
+		return nil
+	}
+	return because(Evicted, fmt.Sprintf("%s was evicted: %s", pod.place(), pod.Message)).
+		in(pod).at(pod.endAt(), thrownOut).quoting(pod.Message)
+}
+
+// shutdowns are the reasons that kubelet and the control plane leave on pods of a machine that goes
+// (https://kubernetes.io/docs/concepts/cluster-administration/node-shutdown/).
+var shutdowns = map[string]bool{"NodeLost": true, "NodeShutdown": true, "Terminated": true, "Shutdown": true}
+
+// rejected is the end of a pod that kubelet did not admit, or that went with its machine.
+func rejected(pod Pod, _ []Pod) *Cause {
+	reason, words := PodRejected, "was not admitted by kubelet"
+	switch {
+	case pod.Reason == "":
+		return nil
+	case shutdowns[pod.Reason]:
+		reason, words = MachineLost, "lost its machine"
+	case pod.mainEnd() != nil:
+		return nil
+	}
+	return because(reason, fmt.Sprintf("%s %s: %s: %s", pod.place(), words, pod.Reason, pod.Message)).
+		in(pod).at(pod.endAt(), thrownOut).quoting(pod.Message)
+}

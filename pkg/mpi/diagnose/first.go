@@ -1,0 +1,120 @@
+package diagnose
+
+import (
+	"slices"
+	"time"
+
+	"lockstep.dev/lockstep/pkg/mpi"
+)
+
+// First returns what went wrong first, or nil when nothing shows a fault. Noted holds causes that were seen before and
+// whose pods may be gone: those of an earlier pass. A node that failed before the launcher or in the same second wins: the
+// launcher fails because of it. A launcher that itself blames a lost node, or that was told to stop, does not count beside
+// a pod that was taken away.
+//
+// JobSet deletes the pods of a failed job, and what a pod does that is being deleted is no cause. A deletion is one itself
+// when no other failure shows, see Taken.
+func First(pods []Pod, noted []Cause) *Cause {
+	causes := append(taken(pods), noted...)
+	known := len(causes) > 0
+	for _, pod := range pods {
+		if c := causeOf(pod, pods); c != nil && pod.Disruption == nil && (!known || !blames(pod)) {
+			causes = append(causes, *c)
+		}
+	}
+	if len(causes) == 0 {
+		return nil
+	}
+	first := causes[0]
+	for _, c := range causes[1:] {
+		if earlier(c, first) {
+			first = c
+		}
+	}
+	return &first
+}
+
+// Remembered says whether a cause has to be kept when it is seen, because the pod that shows it goes away.
+func Remembered(reason mpi.Reason) bool {
+	return slices.Contains([]mpi.Reason{PodDeleted, Evicted, Preempted, MachineLost}, reason)
+}
+
+// Remember returns a cause that an earlier pass has seen and written down as reason and text.
+func Remember(reason mpi.Reason, text string, at time.Time) Cause {
+	c := Cause{Reason: reason, Message: text, At: at, precedence: takenAway}
+	if reason == PodDeleted {
+		c.precedence = deletedBySomebody
+	}
+	return c
+}
+
+// Taken returns the first pod of a running job that the control plane or somebody takes away, or nil. It has to be noted
+// (Remembered): a moment later the pod is gone, and nothing tells of it any more.
+func Taken(pods []Pod) *Cause {
+	var first *Cause
+	for _, c := range taken(pods) {
+		if first == nil || earlier(c, *first) {
+			first = &c
+		}
+	}
+	return first
+}
+
+// taken returns disruptions, and the deletions that were no consequence.
+func taken(pods []Pod) []Cause {
+	var causes []Cause
+	for _, pod := range pods {
+		switch {
+		case pod.Disruption != nil:
+			causes = append(causes, *disrupted(pod, pods))
+		case !pod.Deleted.IsZero() && !slices.ContainsFunc(pods, func(other Pod) bool { return explains(other, pod, pods) }):
+			causes = append(causes, *deleted(pod))
+		}
+	}
+	return causes
+}
+
+// apart is how much later a failure has to be than a deletion, so that it cannot be the reason for it: the clocks of
+// machines differ, and JobSet takes a moment.
+const apart = 5 * time.Second
+
+// explains says whether a pod ended in a way for which JobSet deletes other pods: it succeeded as the launcher, or failed
+// for reasons of its own. Its end shows at the latest when the deletion does: both come by one watch, in order.
+func explains(pod, deleted Pod, all []Pod) bool {
+	if end := pod.mainEnd(); end != nil && pod.isLauncher() && end.Code == 0 {
+		return true
+	}
+	cause := causeOf(pod, all)
+	return cause != nil && pod.Disruption == nil && !blames(pod) && cause.At.Sub(deleted.Deleted) <= apart
+}
+
+// blames says whether the launcher failed because its own pod was told to stop, or because it lost a node.
+func blames(pod Pod) bool {
+	end := pod.mainEnd()
+	if end == nil || !pod.isLauncher() {
+		return false
+	}
+	verdict, err := mpi.DecodeVerdict(end.Message)
+	return err == nil && (verdict.Stopped != "" || verdict.Lost != "")
+}
+
+func deleted(pod Pod) *Cause {
+	return because(PodDeleted, pod.place()+" was deleted while the job ran").in(pod).at(pod.Deleted, deletedBySomebody)
+}
+
+// rules give the cause that a pod shows, in the order of precedence.
+var rules = []func(pod Pod, all []Pod) *Cause{disrupted, evicted, rejected, initFailed, launcherTold, containerEnded}
+
+// causeOf returns what a pod shows. The end of a node that is being deleted shows nothing, and what a launcher says that is
+// being deleted still counts.
+func causeOf(pod Pod, all []Pod) *Cause {
+	if pod.Disruption == nil && (!pod.Failed || !pod.Deleted.IsZero() && !pod.isLauncher()) {
+		return nil
+	}
+	for _, rule := range rules {
+		if c := rule(pod, all); c != nil {
+			return c
+		}
+	}
+	return because(fallback(pod), pod.place()+" failed without a trace of its container").in(pod).at(pod.Started, exited)
+}

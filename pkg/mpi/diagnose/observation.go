@@ -1,0 +1,162 @@
+package diagnose
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"lockstep.dev/lockstep/pkg/mpi"
+)
+
+// Pod is what the control plane shows of a launcher or a node.
+type Pod struct {
+	Name string
+	// Role is mpi.LauncherJob or mpi.NodeJob, Index the number within the role, from 0.
+	Role  string
+	Index int
+	// Machine is the Kubernetes node, empty as long as there is none.
+	Machine string
+	// Failed says that the phase of the pod is Failed; Reason and Message are those of its status.
+	Failed          bool
+	Reason, Message string
+	// Started is when kubelet took the pod, or when it was made.
+	Started time.Time
+	// Deleted is when somebody asked for its deletion; zero while nobody has.
+	Deleted time.Time
+	// Unschedulable is what the scheduler says of a pod that it cannot place, otherwise empty.
+	Unschedulable string
+	// GPUs is how many accelerators the pod asks for, GPUResource their resource.
+	GPUs        int64
+	GPUResource string
+	// Disruption is the condition that the control plane leaves on a pod that it takes away, or nil
+	// (https://kubernetes.io/docs/concepts/workloads/pods/disruptions/#pod-disruption-conditions).
+	Disruption *Disruption
+	// Containers are all of the pod, init containers first.
+	Containers []Container
+}
+
+// Disruption is the condition DisruptionTarget of a pod.
+type Disruption struct {
+	Reason, Message string
+	At              time.Time
+}
+
+// Container is what kubelet shows of a container.
+type Container struct {
+	Name, Image string
+	Init        bool
+	// Waiting is why it does not run, End how it ended; nil where it does not wait or has not ended.
+	Waiting *Waiting
+	End     *End
+}
+
+// Waiting is why a container does not run.
+type Waiting struct{ Reason, Message string }
+
+// End is how a container ended.
+type End struct {
+	// Code is the exit code, 128+n after signal n; Signal is the number where the container runtime gives it.
+	Code, Signal int
+	// Reason is kubelet's, such as OOMKilled; Message is the termination message, the agent's verdict as a rule.
+	Reason, Message string
+	At              time.Time
+}
+
+// signal returns the number of the signal that ended the container, 0 for none.
+func (e End) signal() int {
+	switch {
+	case e.Signal > 0:
+		return e.Signal
+	case e.Code > 128:
+		return e.Code - 128
+	}
+	return 0
+}
+
+// String says how a container ended, for example `exited with code 1` or `was killed by SIGKILL (OOMKilled)`.
+func (e End) String() string {
+	text := fmt.Sprintf("exited with code %d", e.Code)
+	if signal := e.signal(); signal > 0 {
+		text = "was killed by " + SignalName(signal)
+	}
+	if e.Reason != "" && e.Reason != "Error" && e.Reason != "Completed" {
+		text += " (" + e.Reason + ")"
+	}
+	return text
+}
+
+func (p Pod) isLauncher() bool { return p.Role == mpi.LauncherJob }
+
+// who names a pod as users think of it: `Worker 2` or `Launcher`.
+func (p Pod) who() string {
+	if p.isLauncher() {
+		return launcherName
+	}
+	return workerName + strconv.Itoa(p.Index)
+}
+
+// place names a pod fully, for example `Worker 2 (pod mnist-node-0-2-x7x2p on machine gpu-3)`.
+func (p Pod) place() string { return p.who() + " (" + p.address() + ")" }
+
+func (p Pod) address() string {
+	if p.Machine == "" {
+		return "pod " + p.Name
+	}
+	return "pod " + p.Name + " on machine " + p.Machine
+}
+
+// main is the main container, or nil.
+func (p Pod) main() *Container {
+	for i := range p.Containers {
+		if !p.Containers[i].Init && p.Containers[i].Name == mpi.Container {
+			return &p.Containers[i]
+		}
+	}
+	return nil
+}
+
+func (p Pod) mainEnd() *End {
+	if c := p.main(); c != nil {
+		return c.End
+	}
+	return nil
+}
+
+const (
+	launcherName = "Launcher"
+	workerName   = "Worker "
+)
+
+// Worker names a host of the hostfile as users think of it: `Worker 2` for `mnist-node-0-2.mnist`, `Launcher` for the
+// launcher. A name that JobSet did not give stays as it is.
+func Worker(host string) string {
+	label, _, _ := strings.Cut(host, ".")
+	if strings.HasSuffix(label, "-"+mpi.LauncherJob+"-0-0") {
+		return launcherName
+	}
+	_, index, found := cutLast(label, "-"+mpi.NodeJob+"-0-")
+	if _, err := strconv.Atoi(index); !found || err != nil {
+		return label
+	}
+	return workerName + index
+}
+
+func cutLast(text, separator string) (before, after string, found bool) {
+	i := strings.LastIndex(text, separator)
+	if i < 0 {
+		return text, "", false
+	}
+	return text[:i], text[i+len(separator):], true
+}
+
+// podOf finds the pod of a host: the Job controller appends a dash and five characters to the host name.
+func podOf(pods []Pod, host string) (Pod, bool) {
+	label, _, _ := strings.Cut(host, ".")
+	for _, pod := range pods {
+		if prefix, _, found := cutLast(pod.Name, "-"); label != "" && found && prefix == label {
+			return pod, true
+		}
+	}
+	return Pod{}, false
+}

@@ -1,0 +1,222 @@
+package diagnose
+
+import (
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"lockstep.dev/lockstep/pkg/mpi"
+)
+
+// Finding is what the output of a program tells about its failure.
+type Finding struct {
+	Reason mpi.Reason
+	// Summary is for the sentence `Worker 2 failed: SUMMARY`.
+	Summary string
+	// Line is the line that tells it, as it may be shown.
+	Line string
+	// Rank is the rank that printed the line or that the line names; nil when it does not say.
+	Rank *int
+	// Host is the host that the lines name, or empty.
+	Host string
+	// Weight says how close to the root it is.
+	Weight Weight
+}
+
+// Weight says how close to the root of a failure a line of output is.
+type Weight int
+
+const (
+	// Report is a launcher's word on how a rank ended.
+	Report Weight = iota
+	// Symptom is a failure that most likely came because something else had failed before.
+	Symptom
+	// Failure is one that may be the root.
+	Failure
+	// Root is a cause that nothing else in the job can cause.
+	Root
+)
+
+// signature recognises one line.
+type signature struct {
+	reason mpi.Reason
+	weight Weight
+	line   *regexp.Regexp
+	// summary may use groups of the line; empty is the line itself. The groups named rank and host go into the finding.
+	summary string
+}
+
+// signatures are tried in this order: of two that match one line the first counts.
+var signatures = concat(ownSignatures, systemSignatures, gpuSignatures, fabricSignatures, mpiSignatures, pythonSignatures, launcherSignatures)
+
+func concat(lists ...[]signature) []signature {
+	var all []signature
+	for _, list := range lists {
+		all = append(all, list...)
+	}
+	return all
+}
+
+// Output finds in the last lines of a program why it failed: the heaviest of all signatures, and among equals the first.
+// It returns nil when no line is known. Lines may carry the tags by which launchers tell ranks apart.
+func Output(lines []string) *Finding {
+	var best *Finding
+	var python traceback
+	for i, raw := range lines {
+		rank, line := untag(Plain(raw))
+		finding := match(line)
+		if exception := python.next(rank, line); exception && finding == nil {
+			finding = &Finding{Reason: PythonException, Summary: line, Line: line, Weight: Failure}
+		}
+		if finding == nil || best != nil && finding.Weight <= best.Weight {
+			continue
+		}
+		if finding.Rank == nil {
+			finding.Rank = rank
+		}
+		if finding.Host == "" {
+			finding.Host = hostNear(lines[i+1 : min(i+1+detailLines, len(lines))])
+		}
+		best = finding
+	}
+	if best != nil {
+		best.Summary, best.Line = Clip(Redact(best.Summary), maxLine), Clip(Redact(best.Line), maxLine)
+	}
+	return best
+}
+
+// hints are words of which every line that a signature knows has one, in small letters. Most lines have none, and output may
+// be long.
+var hints = []string{
+	"error", "fail", "cuda", "gpu", "driver", "kill", "signal", "slot", "mpi", "not found", "refused", "timed out", "timeout", "denied", "verif",
+	"version", "memory", "space", "quota", "resolv", "service", "library", "libraries", "module", "open file", "rank", "process", "lost", "shut down",
+	"closed", "reset", "broken", "fault", "exit", "exception", "bad", "xid", "ecc", "nccl", "ibv", "exceeded", "buffer", "unrecognized", "proxy",
+	"interrupt", "unable", "servname", "pmi", "transport", "badly", "assert", "unknown host", "hostname", "nvml", "edquot", "enospc", "alloc",
+}
+
+func hinted(line string) bool {
+	line = strings.ToLower(line)
+	return slices.ContainsFunc(hints, func(hint string) bool { return strings.Contains(line, hint) })
+}
+
+func match(line string) *Finding {
+	if !hinted(line) {
+		return nil
+	}
+	for _, s := range signatures {
+		groups := s.line.FindStringSubmatchIndex(line)
+		if groups == nil {
+			continue
+		}
+		f := &Finding{Reason: s.reason, Summary: line, Line: line, Weight: s.weight}
+		if s.summary != "" {
+			f.Summary = string(s.line.ExpandString(nil, s.summary, line, groups))
+		}
+		f.Rank = number(named(s.line, line, "rank"))
+		f.Host = named(s.line, line, "host")
+		return f
+	}
+	return nil
+}
+
+func named(expression *regexp.Regexp, line, group string) string {
+	i := expression.SubexpIndex(group)
+	if i < 0 {
+		return ""
+	}
+	return expression.FindStringSubmatch(line)[i]
+}
+
+// number reads a rank. Text that is no number, or no rank of any job, is nil.
+func number(text string) *int {
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 0 || n > mpi.MaxNodes*mpi.MaxSlotsPerNode {
+		return nil
+	}
+	return &n
+}
+
+// tag is what launchers put before lines of a rank: Open MPI with --tag-output (`[1,2]<stderr>:`, version 5
+// `[prterun-x-1@1,2]<stderr>: `), horovodrun (`[2]<stderr>:`), PyTorch (`[rank2]: `), Hydra with -l (`[2] `).
+var tag = regexp.MustCompile(`^(?:.{0,40}\[[^\[\]]*?,(\d+)\]<std(?:out|err|diag)>: ?|.{0,40}\[(\d+)\]<std(?:out|err)>: ?|\[rank(\d+)\]: ?|\[(\d+)\] )`)
+
+// farTag is more than the length of what stands before a tag.
+const farTag = 200
+
+// untag returns the rank that a line is tagged with, nil without a tag, and the line without it.
+func untag(line string) (rank *int, rest string) {
+	if !strings.Contains(line[:min(len(line), farTag)], "[") {
+		return nil, line
+	}
+	groups := tag.FindStringSubmatch(line)
+	if groups == nil {
+		return nil, line
+	}
+	rank, rest = number(strings.Join(groups[1:], "")), line[len(groups[0]):]
+	if inner, text := untag(rest); inner != nil {
+		return inner, text
+	}
+	return rank, rest
+}
+
+// LinesOf returns the lines of a rank, or all lines when none is tagged as its own.
+func LinesOf(lines []string, rank *int) []string {
+	if rank == nil {
+		return lines
+	}
+	var own []string
+	for _, line := range lines {
+		if by, _ := untag(Plain(line)); by != nil && *by == *rank {
+			own = append(own, line)
+		}
+	}
+	if len(own) == 0 {
+		return lines
+	}
+	return own
+}
+
+// detailLines is how far behind a message launchers print the details that belong to it.
+const detailLines = 8
+
+var hostDetail = regexp.MustCompile(`(?i)^\s*(?:remote daemon:.*on node|node|node name|remote host|peer host|local host|host)\s*:?\s+(\S+)\s*$`)
+
+func hostNear(lines []string) string {
+	for _, line := range lines {
+		_, line := untag(Plain(line))
+		if groups := hostDetail.FindStringSubmatch(line); groups != nil {
+			return strings.Trim(groups[1], `"',.`)
+		}
+	}
+	return ""
+}
+
+// traceback finds the exception at the end of a Python traceback: the first line that is not indented. Ranks print at the
+// same time, so every tag is followed on its own.
+type traceback struct{ open map[int]bool }
+
+const begin = "Traceback (most recent call last)"
+
+// exceptionLine is a name, and a text that may be missing.
+var exceptionLine = regexp.MustCompile(`^[A-Za-z_][\w.]*(?:: .*)?$`)
+
+// next says whether a line is such an exception.
+func (t *traceback) next(rank *int, line string) bool {
+	by := -1
+	if rank != nil {
+		by = *rank
+	}
+	if t.open == nil {
+		t.open = map[int]bool{}
+	}
+	switch {
+	case strings.Contains(line, begin):
+		t.open[by] = true
+		return false
+	case !t.open[by], line == "", strings.HasPrefix(line, " "):
+		return false
+	}
+	t.open[by] = false
+	return exceptionLine.MatchString(line)
+}

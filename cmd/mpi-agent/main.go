@@ -11,7 +11,12 @@ import (
 // command is a subcommand: it gets the arguments behind its name and returns the exit code.
 type command func(args []string) int
 
-func main() { os.Exit(run(os.Args, os.Stdout, os.Stderr)) }
+func main() {
+	if err := enterFIPS(); err != nil {
+		os.Exit(fail(err))
+	}
+	os.Exit(run(os.Args, os.Stdout, os.Stderr))
+}
 
 // run finds the subcommand: the program's own name when MPI calls it as rsh or ssh, otherwise the first argument.
 func run(args []string, stdout, stderr io.Writer) int {
@@ -24,6 +29,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	}
 	commands := map[string]command{
 		"serve": serve, "run": runLauncher, "gate": gate, "rsh": rsh, "install": install,
+		"probe":   probeNetwork,
 		"version": version, "end-parent": endParent,
 	}
 	switch name := args[1]; {
@@ -47,6 +53,7 @@ Usage: mpi-agent COMMAND
   run        main process of the launcher: waits for all nodes, runs a command, leaves a verdict
   gate       waits for all nodes and ends (for an init container)
   rsh        runs a command on a node, as ssh would; what mpirun calls (also as links named rsh or ssh)
+  probe      measures the network between all ranks, under mpirun
   install    copies the agent into a folder that other containers mount
   version    prints the version
 
@@ -55,6 +62,9 @@ Examples:
   mpi-agent serve
   mpi-agent run -- mpirun -n 8 python train.py
   mpi-agent rsh demo-node-0-1 hostname
+  mpirun mpi-agent probe
+
+Environment: LOCKSTEP_FIPS=true runs the agent in Go's FIPS 140-3 mode; all pods of a job need it.
 
 See mpi-agent COMMAND --help for the options of a command.
 `

@@ -13,6 +13,9 @@ const asAgent = "MPI_AGENT_TEST_AS_AGENT"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(asAgent) != "" {
+		if err := enterFIPS(); err != nil {
+			os.Exit(fail(err))
+		}
 		os.Exit(run(os.Args, os.Stdout, os.Stderr))
 	}
 	os.Exit(m.Run())
@@ -60,7 +63,7 @@ func TestUsage(t *testing.T) {
 
 func TestHelpOfEveryCommandHasAnExample(t *testing.T) {
 	bin := filepath.Join(program(t), "mpi-agent")
-	for _, name := range []string{"serve", "run", "gate", "rsh", "install"} {
+	for _, name := range []string{"serve", "run", "gate", "rsh", "probe", "install"} {
 		got := start(t, []string{asAgent + "=1"}, bin, name, "--help").wait()
 		if got.code != 0 || !strings.Contains(got.stdout, "Example") || !strings.Contains(got.stdout, "mpi-agent "+name) {
 			t.Errorf("%s: %+v", name, got)

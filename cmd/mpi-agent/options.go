@@ -35,6 +35,7 @@ func flagSet(name, text string, o *options) *flag.FlagSet {
 	flags.StringVar(&o.settings.StateDir, "state-dir", o.settings.StateDir, "`folder` that the agent may write ($"+agent.StateDirVariable+")")
 	flags.IntVar(&o.settings.Port, "port", o.settings.Port, "`port` of all agents of the job ($"+agent.PortVariable+")")
 	flags.StringVar(&o.listen, "listen", "", "IP `address` to listen on (default all)")
+	flags.BoolFunc("fips", "run in Go's FIPS 140-3 mode ($"+fipsVariable+"=true)", requireFIPS)
 	flags.StringVar(&o.hostname, "hostname", o.hostname, "host `name` of this pod")
 	return flags
 }

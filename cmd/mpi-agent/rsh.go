@@ -22,7 +22,7 @@ Usage: mpi-agent rsh [ssh options] HOST COMMAND…
   -n                the command reads nothing
   -v                say what happens
   -o KEYWORD=VALUE  Port, ConnectTimeout, ConnectionAttempts, ServerAliveInterval, ServerAliveCountMax; others are ignored
-  -x -q -T -4 -6 -a -C -k -l USER -i FILE -c CIPHER -m MAC -F FILE   are accepted and have no effect
+  -2 -x -q -T -4 -6 -a -C -k -l USER -i FILE -c CIPHER -m MAC -F FILE   are accepted and have no effect
 
 Examples:
   mpi-agent rsh demo-node-0-1 hostname

@@ -12,13 +12,14 @@ import (
 
 	"lockstep.dev/lockstep/pkg/mpi"
 	"lockstep.dev/lockstep/pkg/mpi/agent"
+	"lockstep.dev/lockstep/pkg/mpi/agent/dns"
 	"lockstep.dev/lockstep/pkg/mpi/agent/identity"
 	"lockstep.dev/lockstep/pkg/mpi/agent/process"
 )
 
-const runHelp = `run is the main process of the launcher. It waits until the controller has sent the addresses of the pods and every
-node of the hostfile has answered, runs the command, asks the nodes what ran there, and leaves a verdict (JSON) as
-termination message.
+const runHelp = `run is the main process of the launcher. It waits until the addresses of the pods are known, from the controller or else
+from DNS, and every node of the hostfile has answered, unless an init container has done so with gate. It runs the
+command, asks the nodes what ran there, and leaves a verdict (JSON) as termination message.
 
 Exit code: that of the command, 128+n after signal n; 127 command not found, 126 not executable; 125 when the nodes did
 not answer, when the command exited 0 although a node never ran a rank, or when the agent itself failed.
@@ -29,8 +30,9 @@ Examples:
   mpi-agent run -- mpirun -n 8 python train.py
   mpi-agent run --gate-timeout 10m -- bash -c 'mpirun ./prepare && mpirun ./train'`
 
-const gateHelp = `gate waits until the controller has sent the addresses of the pods and every node of the hostfile has answered, and
-leaves the table of hosts and the hostfile for Hydra in the state folder. For an init container of the launcher.
+const gateHelp = `gate waits until the addresses of the pods are known, from the controller or else from DNS, and every node of the
+hostfile has answered. It leaves the table of hosts and the hostfile for Hydra in the state folder, and the names of the
+pods in /etc/hosts where the pod mounts a file of its own there. For an init container of the launcher.
 
 Usage: mpi-agent gate [flags]
 
@@ -44,6 +46,9 @@ type launcherOptions struct {
 	hostfile       string
 	terminationLog string
 	gateTimeout    time.Duration
+	dnsAfter       time.Duration
+	hangAfter      string
+	hangProgress   string
 	allowIdle      bool
 }
 
@@ -61,7 +66,7 @@ func runLauncher(args []string) int {
 			return agent.Failed(err)
 		}
 		return launcher.Run(context.Background(), listener, agent.Command{
-			Argv: argv, Environment: os.Environ(), Files: []*os.File{os.Stdin, os.Stdout, os.Stderr},
+			Argv: argv, Environment: environment(), Files: []*os.File{os.Stdin, os.Stdout, os.Stderr},
 			Reaper: reaper, Signals: signals,
 		})
 	})
@@ -91,6 +96,12 @@ func launch(name, text string, args []string, work func(launcherOptions, []strin
 	flags.StringVar(&o.hostfile, "hostfile", mpi.HostfilePath, "`file` with the nodes of the job, in the syntax of Open MPI")
 	flags.StringVar(&o.terminationLog, "termination-log", "/dev/termination-log", "`file` for the verdict")
 	flags.DurationVar(&o.gateTimeout, "gate-timeout", 5*time.Minute, "`time` that the nodes may take to answer")
+	flags.DurationVar(&o.dnsAfter, "dns-after", agent.DefaultDiscoveryAfter,
+		"`time` after which DNS is asked for the nodes when nobody has sent their addresses, 0 never")
+	flags.StringVar(&o.hangAfter, "hang-after", os.Getenv(mpi.HangAfterVariable),
+		"end the job with reason Hang when none of its processes wrote anything for this `time` ($"+mpi.HangAfterVariable+", default never)")
+	flags.StringVar(&o.hangProgress, "hang-progress", os.Getenv(mpi.HangProgressVariable),
+		"`signs` of progress: output, or output,cpu ($"+mpi.HangProgressVariable+"); ranks that wait for each other usually spin, so CPU time hides most deadlocks")
 	flags.BoolVar(&o.allowIdle, "allow-idle-nodes", os.Getenv(allowIdleVariable) == "true",
 		"accept nodes on which no rank ran ($"+allowIdleVariable+"=true)")
 	if code, done := parse(flags, args); done {
@@ -109,6 +120,10 @@ func (o launcherOptions) open() (agent.Launcher, net.Listener, <-chan os.Signal,
 	if err != nil {
 		return agent.Launcher{}, nil, nil, err
 	}
+	hang, err := agent.HangRuleFrom(o.hangAfter, o.hangProgress)
+	if err != nil {
+		return agent.Launcher{}, nil, nil, err
+	}
 	key, err := identity.Load(o.settings.KeyDir)
 	if err != nil {
 		return agent.Launcher{}, nil, nil, err
@@ -119,8 +134,34 @@ func (o launcherOptions) open() (agent.Launcher, net.Listener, <-chan os.Signal,
 	}
 	return agent.Launcher{
 		Settings: o.settings, Hostname: o.hostname, Key: key, Hosts: hosts, GateTimeout: o.gateTimeout,
-		AllowIdle: o.allowIdle, Dial: (&net.Dialer{}).DialContext, Log: newLog(),
+		AllowIdle: o.allowIdle, Discovery: o.discovery(), Hang: hang, Dial: (&net.Dialer{}).DialContext, Log: newLog(),
 	}, listener, signals, nil
+}
+
+// discovery asks the DNS servers of the pod. A pod without them, or whose file cannot be read, waits for its controller.
+func (o launcherOptions) discovery() *agent.Discovery {
+	if o.dnsAfter <= 0 {
+		return nil
+	}
+	config, err := dns.Load(resolvConf())
+	if err != nil {
+		newLog().Printf("DNS will not be asked: %v", err)
+		return nil
+	}
+	return &agent.Discovery{
+		After:    o.dnsAfter,
+		Resolver: &dns.Resolver{Config: config, Dial: (&net.Dialer{}).DialContext, Now: time.Now},
+	}
+}
+
+// resolvConfVariable names another resolv.conf(5), for tests and for images that move it.
+const resolvConfVariable = "LOCKSTEP_RESOLV_CONF"
+
+func resolvConf() string {
+	if path := os.Getenv(resolvConfVariable); path != "" {
+		return path
+	}
+	return dns.DefaultPath
 }
 
 func readHostfile(path string) ([]mpi.Host, error) {

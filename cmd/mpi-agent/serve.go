@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net"
-	"os"
 	"os/signal"
 	"strconv"
 	"syscall"
@@ -57,9 +56,9 @@ func serveNode(o options) error {
 		return err
 	}
 	log := newLog()
-	log.Printf("serving on %s as %s", listener.Addr(), o.hostname)
+	log.Printf("serving on %s as %s%s", listener.Addr(), o.hostname, fipsNote())
 	node := agent.Node{
-		Settings: o.settings, Hostname: o.hostname, Key: key, Reaper: reaper, Environment: os.Environ(),
+		Settings: o.settings, Hostname: o.hostname, Key: key, Reaper: reaper, Environment: environment(),
 		Dial: (&net.Dialer{}).DialContext, Log: log,
 	}
 	return node.Serve(ctx, listener)

@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"slices"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -57,11 +58,18 @@ func newCommand(run func(context.Context, config) error) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "mpi-controller",
 		Short: "Run TrainJobs of MPI runtimes",
-		Long: `mpi-controller runs TrainJobs whose runtime is an MPI runtime compiled by Lockstep; all others it leaves alone.
+		Long: `mpi-controller runs TrainJobs whose runtime is an MPI runtime, compiled by Lockstep or of upstream's OpenSSH kind; all others
+it leaves alone.
 For each it creates a key, a hostfile, network policies and a JobSet, hands the launcher the addresses of its nodes,
-and reports progress and the cause of failures in the TrainJob's conditions, as events and as metrics.`,
+and reports progress and the cause of failures in the TrainJob's conditions, as events and as metrics.
+
+Beside Kubeflow Trainer, which creates key, hostfile and JobSet itself, run it with --mode companion. As executor it does not
+start where Trainer runs, and stops when Trainer comes: both would write the same objects.`,
 		Example: `  # in a pod: service account, namespace from the downward API, one leader at a time
   mpi-controller --leader-elect
+
+  # beside Kubeflow Trainer, which runs the TrainJobs itself
+  mpi-controller --leader-elect --mode companion
 
   # outside the cluster, with a kubeconfig
   mpi-controller --kubeconfig ~/.kube/config --namespace lockstep-system --log-level debug`,
@@ -89,6 +97,9 @@ func (c *config) addFlags(command *cobra.Command) {
 	flags := command.Flags()
 	flags.StringVar(&c.kubeconfigPath, "kubeconfig", "", "kubeconfig file; empty uses the service account of the pod")
 	flags.StringVar(&c.options.Namespace, "namespace", os.Getenv("POD_NAMESPACE"), "namespace of the controller's own pods, which launchers admit, and of its lease (default $POD_NAMESPACE)")
+	flags.StringVar((*string)(&c.options.Mode), "mode", string(reconciler.Executor), "who runs TrainJobs: executor (this controller) or companion (Kubeflow Trainer, which this controller stands beside)")
+	flags.StringVar(&c.options.Identity, "identity", "", "holder of the lease; a process that comes back under the same name goes on at once (default in a pod its host name, which is the name of the pod, otherwise a new name each time)")
+	flags.StringVar(&c.options.WebhookAddress, "webhook-bind-address", ":9443", "address where a companion answers for pods, so that nodes get image and environment of their TrainJob; 0 turns it off")
 	flags.StringVar(&c.options.MetricsAddress, "metrics-bind-address", ":8080", "address that serves /metrics; 0 turns it off")
 	flags.StringVar(&c.options.ProbeAddress, "health-probe-bind-address", ":8081", "address that serves /healthz and /readyz; 0 turns it off")
 	flags.BoolVar(&c.options.LeaderElection, "leader-elect", false, "work only while holding the lease, so that several replicas can run")
@@ -102,10 +113,24 @@ func (c *config) validate() error {
 		return errors.New("--namespace is empty: give it, or set POD_NAMESPACE by the downward API")
 	case len(problems) > 0:
 		return fmt.Errorf("--namespace `%s` is no name of a namespace: %s", c.options.Namespace, problems[0])
+	case !slices.Contains(reconciler.Modes(), c.options.Mode):
+		return fmt.Errorf("--mode `%s` is not known: allowed are %v", c.options.Mode, reconciler.Modes())
 	case c.options.Concurrency < 1:
 		return fmt.Errorf("--concurrency is %d, at least 1 is needed", c.options.Concurrency)
 	}
 	return nil
+}
+
+// identity is the holder of the lease. With a kubeconfig several processes may share a host; in a pod there is one.
+func (c *config) identity() (string, error) {
+	if c.options.Identity != "" || c.kubeconfigPath != "" {
+		return c.options.Identity, nil
+	}
+	name, err := os.Hostname()
+	if err != nil {
+		return "", fmt.Errorf("find the name of the pod (give --identity): %w", err)
+	}
+	return name, nil
 }
 
 func (c *config) kubeconfig() (*rest.Config, error) {

@@ -5,20 +5,23 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"os"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"lockstep.dev/lockstep/pkg/mpi/reconciler"
 )
 
 func TestExecute(t *testing.T) {
 	defaults := reconciler.Options{
-		Namespace: "lockstep-system", Concurrency: 10, MetricsAddress: ":8080", ProbeAddress: ":8081",
+		Mode: reconciler.Executor, Namespace: "lockstep-system", Concurrency: 10, WebhookAddress: ":9443", MetricsAddress: ":8080", ProbeAddress: ":8081",
 	}
 	changed := reconciler.Options{
-		Namespace: "mpi", Concurrency: 3, MetricsAddress: "0", ProbeAddress: "127.0.0.1:9", LeaderElection: true,
+		Mode: reconciler.Companion, Namespace: "mpi", Concurrency: 3, MetricsAddress: "0", ProbeAddress: "127.0.0.1:9", LeaderElection: true,
+		Identity: "pod-7", WebhookAddress: "0",
 	}
 	cases := map[string]struct {
 		reason    string
@@ -34,7 +37,7 @@ func TestExecute(t *testing.T) {
 			"flags win", "lockstep-system",
 			[]string{
 				"--namespace=mpi", "--concurrency=3", "--metrics-bind-address=0", "--health-probe-bind-address=127.0.0.1:9",
-				"--leader-elect", "--log-level=debug", "--kubeconfig=/tmp/k",
+				"--leader-elect", "--mode=companion", "--identity=pod-7", "--webhook-bind-address=0", "--log-level=debug", "--kubeconfig=/tmp/k",
 			},
 			nil, &config{kubeconfigPath: "/tmp/k", logLevel: slog.LevelDebug, options: changed}, 0, "",
 		},
@@ -42,10 +45,11 @@ func TestExecute(t *testing.T) {
 		"NoNamespace":    {"the launchers would admit nobody", "", nil, nil, nil, 2, "--namespace is empty"},
 		"BadNamespace":   {"", "Not_A_Name", nil, nil, nil, 2, "`Not_A_Name` is no name"},
 		"BadConcurrency": {"", "x", []string{"--concurrency=0"}, nil, nil, 2, "at least 1 is needed"},
+		"BadMode":        {"", "x", []string{"--mode=both"}, nil, nil, 2, "allowed are [executor companion]"},
 		"BadLevel":       {"", "x", []string{"--log-level=loud"}, nil, nil, 2, "log-level"},
 		"UnknownFlag":    {"", "x", []string{"--zap"}, nil, nil, 2, "unknown flag"},
 		"Argument":       {"", "x", []string{"start"}, nil, nil, 2, "unexpected argument `start`"},
-		"Failure":        {"", "x", nil, errors.New("no cluster"), &config{options: reconciler.Options{Namespace: "x", Concurrency: 10, MetricsAddress: ":8080", ProbeAddress: ":8081"}}, 1, "mpi-controller: no cluster"},
+		"Failure":        {"", "x", nil, errors.New("no cluster"), &config{options: reconciler.Options{Mode: reconciler.Executor, Namespace: "x", Concurrency: 10, WebhookAddress: ":9443", MetricsAddress: ":8080", ProbeAddress: ":8081"}}, 1, "mpi-controller: no cluster"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -59,9 +63,29 @@ func TestExecute(t *testing.T) {
 			if code != tc.code || !strings.Contains(out.String(), tc.says) {
 				t.Errorf("%s: want code %d and `%s`, got %d: %s", tc.reason, tc.code, tc.says, code, out.String())
 			}
-			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(config{})); diff != "" {
+			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(config{}), cmpopts.IgnoreUnexported(reconciler.Options{})); diff != "" {
 				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
 			}
 		})
+	}
+}
+
+func TestIdentity(t *testing.T) {
+	hostname, err := os.Hostname()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, tc := range map[string]struct {
+		reason string
+		c      config
+		want   string
+	}{
+		"Pod":     {"a container that starts again in its pod has its lease still", config{}, hostname},
+		"Given":   {"", config{options: reconciler.Options{Identity: "a"}}, "a"},
+		"Outside": {"two processes on one machine are two", config{kubeconfigPath: "k"}, ""},
+	} {
+		if got, err := tc.c.identity(); got != tc.want || err != nil {
+			t.Errorf("%s: %s: want %q, got %q, %v", name, tc.reason, tc.want, got, err)
+		}
 	}
 }

@@ -33,11 +33,14 @@ func run(ctx context.Context, c config) error {
 	if err != nil {
 		return err
 	}
+	if c.options.Identity, err = c.identity(); err != nil {
+		return err
+	}
 	mgr, err := reconciler.NewManager(ctx, kubeconfig, c.options)
 	if err != nil {
 		return fmt.Errorf("set up controller: %w", err)
 	}
-	log.Info("starting", "namespace", c.options.Namespace, "leaderElection", c.options.LeaderElection)
+	log.Info("starting", "mode", c.options.Mode, "namespace", c.options.Namespace, "leaderElection", c.options.LeaderElection)
 	if err := mgr.Start(ctx); err != nil {
 		return fmt.Errorf("run manager: %w", err)
 	}

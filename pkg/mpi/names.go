@@ -54,6 +54,11 @@ const (
 	ControllerLabel = "app.kubernetes.io/name"
 	ControllerName  = "mpi-controller"
 
+	// InstallContainer is the init container that brings the agent where an image cannot be mounted, GateContainer the one of the
+	// launcher that waits for the nodes where stock Kubeflow Trainer replaces our command.
+	InstallContainer = "install-agent"
+	GateContainer    = "gate"
+
 	// AgentPort is where every agent listens, in the launcher (while it waits) and in the nodes. It is above 1024, so
 	// that no capability is needed.
 	AgentPort = 2222
@@ -72,6 +77,10 @@ const (
 	StateDir          = "/run/lockstep"
 	HostTablePath     = StateDir + "/hosts.json"
 	HydraHostfilePath = StateDir + "/hostfile.hydra"
+	// HostsKey is a hosts file in StateDir. The gate of an init container writes it, for the launcher's container to mount
+	// it at HostsPath.
+	HostsKey  = "hosts"
+	HostsPath = "/etc/hosts"
 )
 
 // SSHAuthSecretName returns the name of the Secret with the key of the job, as upstream names it.

@@ -43,6 +43,12 @@ type GateResult struct {
 	Passed bool `json:"passed"`
 	// Seconds is how long the gate took from its start.
 	Seconds float64 `json:"seconds"`
+	// TableSeconds is when, after its start, the gate had all addresses, TableFrom who told them. Both are empty when
+	// nobody did, or when there is no node to wait for.
+	TableSeconds float64     `json:"tableSeconds,omitempty"`
+	TableFrom    TableSource `json:"tableFrom,omitempty"`
+	// Connect is how long it took to connect to a node and to authenticate, nil without nodes.
+	Connect *Spread `json:"connect,omitempty"`
 	// Failures names the nodes that did not answer, each with its last error. It is empty when Passed.
 	Failures []NodeFailure `json:"failures,omitempty"`
 }

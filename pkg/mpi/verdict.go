@@ -3,6 +3,7 @@ package mpi
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 )
 
 // MaxVerdictBytes is the size of a termination message that kubelet keeps
@@ -44,8 +45,35 @@ type Verdict struct {
 	GateSeconds float64 `json:"gateSeconds,omitempty"`
 	// RunSeconds is how long the user's command ran.
 	RunSeconds float64 `json:"runSeconds,omitempty"`
+	// Phases say when the parts of the launch happened; nil when the agent could not even begin.
+	Phases *Phases `json:"phases,omitempty"`
+	// Stopped is the signal by which the launcher's pod was asked to stop, for example SIGTERM, or empty.
+	Stopped string `json:"stopped,omitempty"`
+	// Host is the name in the hostfile of the node where it happened, or empty.
+	Host string `json:"host,omitempty"`
+	// Lost is the name in the hostfile of the node that was lost first, or empty.
+	Lost string `json:"lost,omitempty"`
+	// Rank is how the first rank ended that failed; nil when none is known.
+	Rank *RankEnd `json:"rank,omitempty"`
+	// Lines are the last lines of the output, of the failed rank where the output says whose they are, without secrets.
+	Lines []string `json:"lines,omitempty"`
 	// Nodes holds a report per node, cut when the verdict would not fit MaxVerdictBytes.
 	Nodes []NodeReport `json:"nodes,omitempty"`
+}
+
+// RankEnd is how a rank ended.
+type RankEnd struct {
+	// Rank is its number in the world; nil when nothing told it.
+	Rank *int `json:"rank,omitempty"`
+	// Host is the name in the hostfile of the node where it ran.
+	Host string `json:"host,omitempty"`
+	// Code is the exit code, 128+n after signal n; Signal is the name of the signal, or empty.
+	Code   int    `json:"code"`
+	Signal string `json:"signal,omitempty"`
+	// Hydra says that a proxy of Hydra was its parent, which may tell lies about its end (pmodels/mpich#7057).
+	Hydra bool `json:"hydra,omitempty"`
+	// Ago is how many seconds before the report it ended. Clocks of machines differ; this does not.
+	Ago float64 `json:"ago,omitempty"`
 }
 
 // NodeReport is what a node's agent saw.
@@ -58,6 +86,12 @@ type NodeReport struct {
 	LastExitCode int `json:"lastExitCode,omitempty"`
 	// OOMKills counts the processes of the pod that the kernel killed for memory.
 	OOMKills int `json:"oomKills,omitempty"`
+	// Seen is how many ranks were seen on the node; those that live for less than a moment are not. World is how many ranks
+	// their world has, 0 when that is not known, -1 when there was more than one world.
+	Seen  int `json:"seen,omitempty"`
+	World int `json:"world,omitempty"`
+	// Ranks holds the first ranks of the node that failed, in the order of time.
+	Ranks []RankEnd `json:"ranks,omitempty"`
 	// Error says why there is no report.
 	Error string `json:"error,omitempty"`
 }
@@ -66,7 +100,7 @@ type NodeReport struct {
 func (v Verdict) Succeeded() bool { return v.Reason == "" }
 
 // Encode returns the verdict as JSON of at most MaxVerdictBytes bytes: reports of nodes are dropped first, from the
-// end, then the message is cut.
+// end, then the oldest lines, then the message is cut, at the border of a character.
 func (v Verdict) Encode() ([]byte, error) {
 	for {
 		text, err := json.Marshal(v)
@@ -78,8 +112,12 @@ func (v Verdict) Encode() ([]byte, error) {
 			return text, nil
 		case len(v.Nodes) > 0:
 			v.Nodes = v.Nodes[:len(v.Nodes)-1]
+		case len(v.Lines) > 0:
+			v.Lines = v.Lines[1:]
+		case v.Message == "":
+			return nil, fmt.Errorf("the verdict has %d bytes without any words, at most %d are possible", len(text), MaxVerdictBytes)
 		default:
-			v.Message = v.Message[:len(v.Message)/2]
+			v.Message = strings.ToValidUTF8(v.Message[:len(v.Message)/2], "")
 		}
 	}
 }

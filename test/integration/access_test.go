@@ -16,6 +16,7 @@ import (
 
 	"lockstep.dev/lockstep/pkg/compile"
 	"lockstep.dev/lockstep/pkg/compile/diag"
+	"lockstep.dev/lockstep/pkg/compile/patch/chart/helm"
 	"lockstep.dev/lockstep/pkg/compile/proof/access"
 )
 
@@ -24,7 +25,7 @@ const leastQuestions = 2000
 
 var _ = Describe("What the access proof says", func() {
 	It("is what the API server says", func(ctx SpecContext) {
-		options := compile.Options{}
+		options := compile.Options{Charts: helm.Renderer{}}
 		clusters, diagnostics := compile.Compile(os.DirFS("../.."), options)
 		Expect(diagnostics.Errors()).To(BeZero())
 		plans, diagnostics := compile.Plans(os.DirFS("../.."), options)

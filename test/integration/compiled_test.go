@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"lockstep.dev/lockstep/pkg/compile"
+	"lockstep.dev/lockstep/pkg/compile/patch/chart/helm"
 )
 
 // acceptsCompiled applies every object of every cluster, field by field.
@@ -36,7 +37,7 @@ func acceptsCompiled(ctx SpecContext) {
 // compiled compiles this repository.
 func compiled() []compile.Cluster {
 	GinkgoHelper()
-	clusters, diagnostics := compile.Compile(os.DirFS("../.."), compile.Options{})
+	clusters, diagnostics := compile.Compile(os.DirFS("../.."), compile.Options{Charts: helm.Renderer{}})
 	Expect(diagnostics.Errors()).To(BeZero())
 	Expect(clusters).To(HaveLen(3))
 	return clusters

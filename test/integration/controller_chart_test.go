@@ -84,6 +84,8 @@ var _ = Describe("The chart of mpi-controller", Ordered, func() {
 		Entry("without leader election, which needs no lease", map[string]any{"leaderElection": false}, 8),
 		Entry("without a fixed user, for OpenShift", map[string]any{"podSecurity": map[string]any{"user": nil}}, 10),
 		Entry("for the namespaces of tenants only", map[string]any{"everyNamespace": false}, 9),
+		Entry("beside Kubeflow Trainer", map[string]any{"mode": "companion"}, 12),
+		Entry("beside Kubeflow Trainer, alone", map[string]any{"mode": "companion", "leaderElection": false}, 12),
 	)
 
 	DescribeTable("refuses values that cannot work", func(values map[string]any) {
@@ -91,9 +93,22 @@ var _ = Describe("The chart of mpi-controller", Ordered, func() {
 		Expect(err).To(HaveOccurred())
 	},
 		Entry("an unknown key", map[string]any{"replicaCount": 2}),
+		Entry("a mode that is none", map[string]any{"mode": "both"}),
 		Entry("two replicas without leader election", map[string]any{"replicas": 2, "leaderElection": false}),
 		Entry("an image digest that is none", map[string]any{"image": map[string]any{"repository": "x", "digest": "latest"}}),
 	)
+
+	It("lets only the monitoring namespace read metrics, where it is known", func() {
+		objects, err := render(map[string]any{"metrics": map[string]any{"scrapedFrom": "monitoring"}})
+		Expect(err).NotTo(HaveOccurred())
+		policy := objects[slices.IndexFunc(objects, func(o *unstructured.Unstructured) bool { return o.GetKind() == "NetworkPolicy" })]
+		rules, _, err := unstructured.NestedSlice(policy.Object, "spec", "ingress")
+		Expect(err).NotTo(HaveOccurred())
+		Expect(rules[0]).To(HaveKeyWithValue("from", ConsistOf(map[string]any{
+			"namespaceSelector": map[string]any{"matchLabels": map[string]any{"kubernetes.io/metadata.name": "monitoring"}},
+		})))
+		Expect(rules[1]).NotTo(HaveKey("from"), "kubelet's probes come from no pod")
+	})
 
 	It("passes PodSecurity restricted", func(ctx SpecContext) {
 		objects, err := render(nil)

@@ -28,6 +28,8 @@ var (
 	environment *envtest.Environment
 	// admin may do everything.
 	admin client.Client
+	// auditLog is where the API server writes what service accounts ask of it.
+	auditLog string
 )
 
 func TestIntegration(t *testing.T) {
@@ -51,11 +53,24 @@ var _ = BeforeSuite(func() {
 	}
 	// With this plugin owner references that block deletion need a permission of their own, as on OpenShift.
 	environment.ControlPlane.GetAPIServer().Configure().Append("enable-admission-plugins", "OwnerReferencesPermissionEnforcement")
+	auditLog = filepath.Join(GinkgoT().TempDir(), "audit.log")
+	environment.ControlPlane.GetAPIServer().Configure().
+		Append("audit-policy-file", auditPolicy()).
+		Append("audit-log-path", auditLog).
+		Append("audit-log-mode", "blocking")
 	config, err := environment.Start()
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(environment.Stop)
 	admin = newClient(config)
 })
+
+// auditPolicy writes down who asks for what, of service accounts only.
+func auditPolicy() string {
+	path := filepath.Join(GinkgoT().TempDir(), "policy.yaml")
+	policy := "apiVersion: audit.k8s.io/v1\nkind: Policy\nomitStages: [RequestReceived]\nrules:\n- {level: Metadata, userGroups: [\"system:serviceaccounts\"]}\n- {level: None}\n"
+	Expect(os.WriteFile(path, []byte(policy), 0o600)).To(Succeed())
+	return path
+}
 
 // moduleDir is where the module cache keeps a pinned module.
 func moduleDir(module string) string {

@@ -14,9 +14,14 @@ func (l *List) WriteGitHub(w io.Writer, locate func(string) string) error {
 	out := bufio.NewWriter(w)
 	var places Places
 	for _, d := range l.Sorted() {
-		fmt.Fprintf(out, "::%s %stitle=%s::%s\n", d.command(), annotated(places.Of(d.Span), locate), property(string(d.Code)), data(d.Explanation(named)))
+		Annotate(out, d.command(), places.Of(d.Span), string(d.Code), d.Explanation(named), locate)
 	}
 	return out.Flush()
+}
+
+// Annotate writes one workflow command: error, warning or notice.
+func Annotate(w *bufio.Writer, command string, at Place, title, text string, locate func(string) string) {
+	fmt.Fprintf(w, "::%s %stitle=%s::%s\n", command, annotated(at, locate), property(title), data(text))
 }
 
 // command is how loud GitHub says it.

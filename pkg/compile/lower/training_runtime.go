@@ -76,7 +76,7 @@ func portable(c *plan.Cluster, r *plan.Runtime) template.Runtime {
 		LauncherResources: r.LauncherResources(),
 		Network:           r.Profile.Network(),
 		Env:               append(variables(r.Profile.Env), variables(r.Env)...),
-		Agent:             template.Agent{Image: c.AgentImage.V, ImageVolume: c.ImageVolumes.V},
+		Agent:             template.Agent{Image: c.AgentImage.V, ImageVolume: c.ImageVolumes.V, Gate: !c.Bundled.V},
 		User:              user(c),
 		NodeSelector:      nodeSelector(r.Profile),
 		Tolerations:       tolerations(r.Profile),

@@ -3,25 +3,53 @@ package agent
 import (
 	"slices"
 	"strings"
+
+	"lockstep.dev/lockstep/pkg/mpi"
 )
 
 // ofThePod are variables that differ between the pods of a job.
 var ofThePod = []string{"HOSTNAME", "JOB_COMPLETION_INDEX"}
 
-// commandEnvironment returns the environment of the user's command: that of the launcher's container, and the settings
-// for rsh.
+// commandEnvironment returns the environment of the user's command: that of the launcher's container, the settings for rsh,
+// and how MPI shall launch so many nodes.
 //
 // Hydra gives its own environment to all ranks, over what they would have from the container of their node (MPICH 4.0;
 // ORTE and PRRTE do not). Under Hydra, therefore, the variables that differ between pods are left out: the ranks on the
 // nodes have the values of their own pods.
-func commandEnvironment(container []string, s Settings) []string {
+func commandEnvironment(container []string, s Settings, nodes int) []string {
 	environment := override(container, s.environment())
+	environment = override(environment, launchEnvironment(container, nodes))
 	if !usesHydra(container) {
 		return environment
 	}
 	return slices.DeleteFunc(environment, func(variable string) bool {
 		return slices.Contains(ofThePod, nameOf(variable))
 	})
+}
+
+// launchEnvironment returns the variables of mpi.LaunchEnvironment that the user has not set. The runtime sets a flat
+// launch for all, because it does not know the number of nodes; so that one is not the user's.
+func launchEnvironment(container []string, nodes int) []string {
+	dialect := mpi.Dialect("")
+	values := map[string]string{}
+	for _, variable := range container {
+		name, value, _ := strings.Cut(variable, "=")
+		values[name] = value
+		switch name {
+		case "OMPI_MCA_plm_rsh_agent":
+			dialect = mpi.ORTE
+		case "PRTE_MCA_plm_ssh_agent":
+			dialect = mpi.PRRTE
+		}
+	}
+	var variables []string
+	for _, v := range mpi.LaunchEnvironment(dialect, nodes) {
+		value, set := values[v.Name]
+		if !set || strings.HasSuffix(v.Name, "no_tree_spawn") && value == "true" {
+			variables = append(variables, v.Name+"="+v.Value)
+		}
+	}
+	return variables
 }
 
 // usesHydra says whether the environment is that of Hydra's dialects: it names rsh as Hydra's remote shell.

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -21,9 +22,54 @@ func TestCommandEnvironment(t *testing.T) {
 		for _, v := range mpi.Environment(dialect, mpi.Network{Fabric: mpi.Ethernet, Interface: "eth0"}) {
 			wiring = append(wiring, v.Name+"="+v.Value)
 		}
-		got := commandEnvironment(append(wiring, pod...), Settings{KeyDir: "/k", StateDir: "/s", Port: 2222})
-		if diff := cmp.Diff(append(append(append([]string{}, settings...), wiring...), want...), got); diff != "" {
+		got := commandEnvironment(append(wiring, pod...), Settings{KeyDir: "/k", StateDir: "/s", Port: 2222}, 2)
+		var launch []string
+		for _, v := range mpi.LaunchEnvironment(dialect, 2) {
+			launch = append(launch, v.Name+"="+v.Value)
+		}
+		all := append(slices.Concat(settings, launch, wiring), want...)
+		seen := map[string]bool{}
+		all = slices.DeleteFunc(all, func(v string) bool { // the first one counts
+			name := nameOf(v)
+			defer func() { seen[name] = true }()
+			return seen[name]
+		})
+		slices.Sort(all)
+		slices.Sort(got)
+		if diff := cmp.Diff(all, got); diff != "" {
 			t.Errorf("%s: %s", dialect, diff)
 		}
+	}
+}
+
+func TestLaunchEnvironmentLeavesTheUsersChoice(t *testing.T) {
+	agent := "OMPI_MCA_plm_rsh_agent=" + mpi.RshBin
+	cases := map[string]struct {
+		reason    string
+		container []string
+		nodes     int
+		want      []string
+	}{
+		"flat": {
+			"no number of nodes makes it a tree", []string{agent, "OMPI_MCA_plm_rsh_no_tree_spawn=true"}, 256,
+			[]string{"OMPI_MCA_orte_leave_session_attached=true", "OMPI_MCA_plm_rsh_no_tree_spawn=true", "OMPI_MCA_plm_rsh_num_concurrent=256"},
+		},
+		"tree": {
+			"what the runtime set for small jobs is replaced", []string{agent, "OMPI_MCA_plm_rsh_no_tree_spawn=true"}, 257,
+			[]string{"OMPI_MCA_orte_leave_session_attached=true", "OMPI_MCA_plm_rsh_no_tree_spawn=false"},
+		},
+		"user": {
+			"a user who sets them has a reason", []string{agent, "OMPI_MCA_orte_leave_session_attached=0", "OMPI_MCA_plm_rsh_num_concurrent=16", "OMPI_MCA_plm_rsh_no_tree_spawn=0"}, 8,
+			nil,
+		},
+		"PRRTE":       {"its own names", []string{"PRTE_MCA_plm_ssh_agent=x"}, 1000, []string{"PRTE_MCA_plm_ssh_no_tree_spawn=false"}},
+		"unknown MPI": {"not ours to set", []string{"HOME=/"}, 8, nil},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(tc.want, launchEnvironment(tc.container, tc.nodes)); diff != "" {
+				t.Errorf("%s: %s", tc.reason, diff)
+			}
+		})
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log"
+	"os"
 	"reflect"
 	"strings"
 	"sync"
@@ -11,6 +12,7 @@ import (
 
 	"lockstep.dev/lockstep/pkg/mpi"
 	"lockstep.dev/lockstep/pkg/mpi/agent/client"
+	"lockstep.dev/lockstep/pkg/mpi/agent/dns"
 	"lockstep.dev/lockstep/pkg/mpi/agent/identity"
 )
 
@@ -20,14 +22,18 @@ type Gate struct {
 	Hosts []mpi.Host
 	// Hostname is the host name of the launcher's pod.
 	Hostname string
-	Key      identity.Key
-	Dial     client.Dial
-	Port     int
+	// Address is the launcher's own, when it listens on one only; empty is the one from which it reaches the nodes.
+	Address string
+	Key     identity.Key
+	Dial    client.Dial
+	Port    int
 	// Deadline is how long the whole gate may take.
 	Deadline time.Duration
 	// Stubborn is how long a node may show another key before the gate gives up: a wrong Secret does not heal.
 	Stubborn time.Duration
-	Log      *log.Logger
+	// Discovery finds the nodes when nobody sends their addresses; nil waits for ever.
+	Discovery *Discovery
+	Log       *log.Logger
 }
 
 const (
@@ -60,51 +66,57 @@ func (g Gate) Pass(ctx context.Context, tables <-chan mpi.HostTable) (mpi.GateRe
 	start := time.Now()
 	ctx, cancel := context.WithTimeout(ctx, g.Deadline)
 	defer cancel()
-	table, failures := g.wait(ctx, tables)
-	return mpi.GateResult{
-		Passed: len(failures) == 0, Seconds: time.Since(start).Seconds(), Failures: failures,
-	}, table
+	var result mpi.GateResult
+	table := g.wait(ctx, tables, &result)
+	result.Passed, result.Seconds = len(result.Failures) == 0, time.Since(start).Seconds()
+	return result, table
 }
 
-func (g Gate) wait(ctx context.Context, tables <-chan mpi.HostTable) (mpi.HostTable, []mpi.NodeFailure) {
+func (g Gate) wait(ctx context.Context, tables <-chan mpi.HostTable, result *mpi.GateResult) mpi.HostTable {
 	if len(g.nodes()) == 0 {
-		return mpi.HostTable{}, nil
+		return mpi.HostTable{}
 	}
-	table, failures := mpi.HostTable{}, g.unknown()
-	select {
-	case table = <-tables:
-	case <-ctx.Done():
-		return table, failures
-	}
-	for {
-		next, failures := g.tryTable(ctx, table, tables)
+	table := g.firstTable(ctx, tables, result)
+	for len(result.Failures) == 0 {
+		next := g.tryTable(ctx, table, tables, result)
 		if next == nil {
-			return table, failures
+			break
 		}
 		table = *next
 	}
+	return table
 }
 
-// unknown is the result when no table ever came.
-func (g Gate) unknown() []mpi.NodeFailure {
-	var failures []mpi.NodeFailure
-	for _, node := range g.nodes() {
-		failures = append(failures, mpi.NodeFailure{Name: node.Name, Error: errNoTable.Error()})
+// firstTable waits for the addresses: from the controller, or from DNS once that was given the time to send them.
+func (g Gate) firstTable(ctx context.Context, tables <-chan mpi.HostTable, result *mpi.GateResult) mpi.HostTable {
+	began := time.Now()
+	searching, cancel := context.WithCancel(ctx)
+	search := g.search(searching)
+	defer search.end(cancel)
+	from, table := mpi.TableFromController, mpi.HostTable{}
+	select {
+	case table = <-tables:
+	case table = <-search.found:
+		from = mpi.TableFromDNS
+	case <-ctx.Done():
+		result.Failures = search.end(cancel)
+		return table
 	}
-	return failures
+	result.TableSeconds, result.TableFrom = time.Since(began).Seconds(), from
+	return table
 }
 
 // tryTable tries the addresses of one table until they all answer, some never will, or a different table comes, which it
 // returns.
-func (g Gate) tryTable(ctx context.Context, table mpi.HostTable, tables <-chan mpi.HostTable) (*mpi.HostTable, []mpi.NodeFailure) {
+func (g Gate) tryTable(ctx context.Context, table mpi.HostTable, tables <-chan mpi.HostTable, result *mpi.GateResult) *mpi.HostTable {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	done := make(chan []mpi.NodeFailure, 1)
-	go func() { done <- g.reachAll(ctx, table) }()
+	done := make(chan struct{})
+	go func() { defer close(done); g.reachAll(ctx, table, result) }()
 	for {
 		select {
-		case failures := <-done:
-			return nil, failures
+		case <-done:
+			return nil
 		case next := <-tables:
 			if reflect.DeepEqual(next, table) {
 				continue
@@ -112,24 +124,26 @@ func (g Gate) tryTable(ctx context.Context, table mpi.HostTable, tables <-chan m
 			g.Log.Print("the addresses of the pods have changed, the gate starts again")
 			cancel()
 			<-done
-			return &next, nil
+			result.Failures = nil
+			return &next
 		}
 	}
 }
 
 // reachAll first finds all nodes, and then lets them find each other: only then is a failure between two nodes theirs.
-func (g Gate) reachAll(ctx context.Context, table mpi.HostTable) []mpi.NodeFailure {
-	if failures := g.askAll(ctx, table, g.hello); len(failures) > 0 {
-		return failures
+func (g Gate) reachAll(ctx context.Context, table mpi.HostTable, result *mpi.GateResult) {
+	found := g.askAll(ctx, table, g.hello)
+	result.Connect = found.connect()
+	if result.Failures = found.failures(); len(result.Failures) == 0 {
+		result.Failures = g.askAll(ctx, table, g.introduce).failures()
 	}
-	return g.askAll(ctx, table, g.introduce)
 }
 
 // question is what the gate asks a node at an address; an error means to ask again.
 type question func(ctx context.Context, address string, table mpi.HostTable) error
 
 // askAll asks all nodes side by side. A node that shows another key for too long ends the wait for all.
-func (g Gate) askAll(ctx context.Context, table mpi.HostTable, ask question) []mpi.NodeFailure {
+func (g Gate) askAll(ctx context.Context, table mpi.HostTable, ask question) *waiting {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	nodes := g.nodes()
@@ -145,7 +159,7 @@ func (g Gate) askAll(ctx context.Context, table mpi.HostTable, ask question) []m
 		})
 	}
 	group.Wait()
-	return waiting.failures()
+	return waiting
 }
 
 // reach tries one node until it answers. It returns false when the node shows another key and will not stop to.
@@ -158,7 +172,7 @@ func (g Gate) reach(ctx context.Context, waiting *waiting, i int, node mpi.Host,
 		began := time.Now()
 		err := g.attempt(ctx, host, table, ask)
 		if err == nil {
-			waiting.passed(i)
+			waiting.passed(i, time.Since(began))
 			return true
 		}
 		if ctx.Err() == nil && !cutShort(err, time.Since(began)) {
@@ -210,7 +224,16 @@ func pause(waited time.Duration) time.Duration {
 // node, so the failure before it stands. The dialer may notice the deadline a moment before the context does.
 func cutShort(err error, took time.Duration) bool {
 	var failure *client.Failure
-	return errors.As(err, &failure) && failure.Cause == client.TimedOut && took < attempt
+	if !errors.As(err, &failure) {
+		return false
+	}
+	switch failure.Cause {
+	case client.TimedOut:
+		return took < attempt
+	case client.NoDNS:
+		return took < dns.Patience && (errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, context.DeadlineExceeded))
+	}
+	return false
 }
 
 func isStranger(err error) bool {

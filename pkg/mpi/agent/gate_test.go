@@ -350,10 +350,20 @@ func TestReportsAreAskedForAgainAfterASuccess(t *testing.T) {
 					return (&net.Dialer{}).DialContext(ctx, network, address)
 				},
 			}
-			reports := launcher.collect(context.Background(), g.table, tc.again)
+			reports := launcher.collect(context.Background(), g.table, nil, tc.again, newTimeline(time.Now))
 			if len(reports) != 1 || reports[0].Error != tc.want {
 				t.Errorf("%+v", reports)
 			}
 		})
+	}
+}
+
+func TestTheEndDoesNotWaitForANodeThatWasLost(t *testing.T) {
+	node, losses := mpi.Host{Name: "demo-node-0-1.demo"}, []loss{{Host: "demo-node-0-1"}}
+	if got := limitFor(node, losses); got != lostLimit {
+		t.Errorf("lost: %v", got)
+	}
+	if got := limitFor(mpi.Host{Name: "demo-node-0-0.demo"}, losses); got != reportLimit {
+		t.Errorf("another: %v", got)
 	}
 }

@@ -2,10 +2,13 @@ package agent
 
 import (
 	"fmt"
+	"math"
 	"os"
 	"strconv"
 	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // Hydra never ends when it has lost a proxy: neither the death of its remote shell, nor a frozen pod, nor a killed proxy
@@ -26,6 +29,8 @@ const (
 // HydraMercy says whether, and after which time, the launcher that started a remote shell has to be ended.
 func HydraMercy(command string, result Result) (after time.Duration, end bool) {
 	switch {
+	case result.Hidden:
+		return ownEnd, true
 	case !isHydraProxy(command) || result.Code == 0:
 		return 0, false
 	case result.Lost || result.Code >= codeNotExecutable:
@@ -41,6 +46,9 @@ func StartEndParent(program string, parent int, after time.Duration) error {
 		return fmt.Errorf("end the launcher: %w", err)
 	}
 	defer null.Close()
+	// The helper must not hold what this process has inherited from mpiexec, which would wait for the helper then. Before
+	// Linux 5.11 it does, and mpiexec is slower to end.
+	_ = unix.CloseRange(3, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC)
 	helper, err := os.StartProcess(program,
 		[]string{program, EndParentCommand, strconv.Itoa(parent), after.String()},
 		&os.ProcAttr{Env: os.Environ(), Files: []*os.File{null, null, null}, Sys: &syscall.SysProcAttr{Setsid: true}})

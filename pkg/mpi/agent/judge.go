@@ -1,12 +1,14 @@
 package agent
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"syscall"
 
 	"lockstep.dev/lockstep/pkg/mpi"
 	"lockstep.dev/lockstep/pkg/mpi/agent/process"
+	"lockstep.dev/lockstep/pkg/mpi/diagnose"
 )
 
 // facts are all that is known when the user's command has ended.
@@ -18,34 +20,52 @@ type facts struct {
 	stopped syscall.Signal
 	// oomKills counts the processes of the launcher's pod that the kernel killed for memory while the command ran.
 	oomKills int
+	// ranks are those of the launcher's pod that failed; seen is how many ran there, of a world of this size.
+	ranks       []mpi.RankEnd
+	seen, world int
+	// hostname is the launcher's.
+	hostname string
+	// admitted says that a launcher inside of the command, such as mpiexec, ended with an error that the command passed
+	// over.
+	admitted bool
 	// reports are those of the nodes, without the launcher.
 	reports []mpi.NodeReport
 	losses  []loss
+	// lines are the last lines of the output of the command, output what they tell of a failure.
+	lines  []string
+	output *diagnose.Finding
 	// allowIdle says that a node without ranks is fine.
 	allowIdle bool
 }
 
 // judge decides how the job ended. The exit code of the command decides when it is not 0. When it is 0, the nodes must
-// agree: Open MPI 5 can exit 0 after losing a daemon, and a launcher that ignores its hostfile runs alone and exits 0.
+// agree: Open MPI 5 can exit 0 after losing a daemon, Hydra after losing how ranks ended, and a launcher that ignores its
+// hostfile runs alone and exits 0.
 func judge(f facts) mpi.Verdict {
 	verdict := mpi.Verdict{ExitCode: f.status.Code(), OOMKills: f.allOOMKills(), Nodes: f.reports}
-	command := quoteCommand(f.argv)
+	if f.stopped != 0 {
+		verdict.Stopped = process.SignalName(f.stopped)
+	}
+	ended := f.ending()
 	switch {
-	case f.status.Signal() != 0:
-		verdict.Reason = mpi.ReasonCommandKilled
-		verdict.Message = fmt.Sprintf("the command %s %s", command, f.status) + evidence(f)
 	case f.status.Code() != 0:
-		verdict.Reason = mpi.ReasonCommandFailed
-		verdict.Message = fmt.Sprintf("the command %s %s%s", command, f.status, signalBehind(f.status)) + evidence(f)
+		f.output = diagnose.Output(f.lines)
+		blame := f.blame()
+		verdict.Reason, verdict.Host, verdict.Lost, verdict.Rank = blame.reason, blame.host, blame.lost, blame.rank
+		verdict.Message = blame.headline() + ended + signalBehind(f.status) + evidence(f)
+		verdict.Lines = f.lastLines(blame)
 	default:
-		if doubt := doubts(f); doubt != "" {
-			verdict.Reason = mpi.ReasonWorldIncomplete
-			verdict.Message = fmt.Sprintf("the command %s exited with code 0, but %s", command, doubt)
-		}
+		f.doubt(&verdict, ended)
 	}
 	return verdict
 }
 
+// ending says how the command ended.
+func (f facts) ending() string {
+	return fmt.Sprintf("the command %s %s", quoteCommand(f.argv), f.status)
+}
+
+// allOOMKills counts what the kernel killed for memory in all pods of the job.
 func (f facts) allOOMKills() int {
 	kills := f.oomKills
 	for _, r := range f.reports {
@@ -54,11 +74,195 @@ func (f facts) allOOMKills() int {
 	return kills
 }
 
+// blame is whose fault a failure is.
+type blame struct {
+	reason mpi.Reason
+	// host is where it happened, lost the node that was lost; both as in the hostfile, or empty.
+	host, lost string
+	rank       *mpi.RankEnd
+	// summary is for the sentence `Worker 2 failed: SUMMARY`, empty when the end of the command says it all.
+	summary string
+}
+
+func (b blame) headline() string {
+	switch {
+	case b.lost != "":
+		return diagnose.Worker(b.lost) + " was lost; "
+	case b.summary == "":
+		return ""
+	case b.host == "":
+		return b.summary + "; "
+	}
+	return diagnose.Worker(b.host) + " failed: " + b.summary + "; "
+}
+
+// blame finds the cause behind a command that failed. The order is that of the causes: who stops a pod, kills for memory
+// or takes a node away makes ranks fail; a program that names its trouble knows more than its exit code does.
+func (f facts) blame() blame {
+	base := blame{reason: mpi.ReasonCommandFailed}
+	if f.status.Signal() != 0 {
+		base.reason = mpi.ReasonCommandKilled
+	}
+	if f.stopped != 0 {
+		return base
+	}
+	found, rank := f.found()
+	for _, b := range []*blame{f.outOfMemory(rank), f.lostNode(), rootFound(found, rank), failedRank(found, rank), f.daemonEnded(), lesserFound(found)} {
+		if b != nil {
+			return *b
+		}
+	}
+	return base
+}
+
+// found returns what the output says, and the rank that it is about: the one that printed it where that names a root, else
+// the first that failed. What a later rank printed is then only a symptom.
+func (f facts) found() (*diagnose.Finding, *mpi.RankEnd) {
+	found, first := f.output, firstFailed(f.allReports())
+	if found == nil || found.Rank == nil || first == nil || first.Rank == nil || *found.Rank == *first.Rank {
+		return found, first
+	}
+	if found.Weight == diagnose.Root {
+		return found, cmp.Or(rankNumbered(f.allReports(), *found.Rank), first)
+	}
+	symptom := *found
+	symptom.Weight = min(found.Weight, diagnose.Symptom)
+	return &symptom, first
+}
+
+// allReports are those of the nodes and of the launcher's own pod.
+func (f facts) allReports() []mpi.NodeReport {
+	return append([]mpi.NodeReport{{Name: f.hostname, OOMKills: f.oomKills, Seen: f.seen, World: f.world, Ranks: f.ranks}}, f.reports...)
+}
+
+// rankNumbered returns how a rank ended, nil for one that did not fail.
+func rankNumbered(reports []mpi.NodeReport, number int) *mpi.RankEnd {
+	for _, report := range reports {
+		for _, end := range report.Ranks {
+			if end.Rank != nil && *end.Rank == number {
+				end.Host = cmp.Or(end.Host, report.Name)
+				return &end
+			}
+		}
+	}
+	return nil
+}
+
+func (f facts) outOfMemory(rank *mpi.RankEnd) *blame {
+	for _, report := range f.allReports() {
+		if report.OOMKills == 0 {
+			continue
+		}
+		b := &blame{reason: diagnose.OOMKilled, host: report.Name, summary: "out of memory"}
+		if rank != nil && rank.Host == report.Name {
+			b.rank, b.summary = rank, "out of memory: "+describeEnd(*rank)
+		}
+		return b
+	}
+	return nil
+}
+
+// lostNode blames a node that went away. A launch daemon that ended while its node is there says less, see daemonEnded.
+func (f facts) lostNode() *blame {
+	for _, l := range f.losses {
+		if !l.ofDaemon() || f.silent(l.Host) != nil {
+			return &blame{reason: diagnose.WorkerLost, host: l.Host, lost: l.Host}
+		}
+	}
+	for _, r := range f.reports {
+		if r.Error != "" {
+			return &blame{reason: diagnose.WorkerLost, host: r.Name, lost: r.Name}
+		}
+	}
+	return nil
+}
+
+// silent returns the report of a node that does not answer, or nil.
+func (f facts) silent(host string) *mpi.NodeReport {
+	for _, r := range f.reports {
+		if firstLabel(r.Name) == firstLabel(host) && r.Error != "" {
+			return &r
+		}
+	}
+	return nil
+}
+
+func rootFound(found *diagnose.Finding, rank *mpi.RankEnd) *blame {
+	if found == nil || found.Weight < diagnose.Root {
+		return nil
+	}
+	return withRank(found, rank)
+}
+
+// failedRank blames the first rank that failed, in the words of the program where it has some.
+func failedRank(found *diagnose.Finding, rank *mpi.RankEnd) *blame {
+	switch {
+	case rank == nil:
+		return nil
+	case found != nil && found.Weight >= diagnose.Failure:
+		return withRank(found, rank)
+	}
+	b := &blame{reason: diagnose.RankFailed, host: rank.Host, rank: rank, summary: describeEnd(*rank)}
+	switch rank.Signal {
+	case "":
+	case process.SignalName(syscall.SIGBUS):
+		b.reason = diagnose.SharedMemoryTooSmall
+		b.summary += ": most often /dev/shm is too small"
+	default:
+		b.reason = diagnose.RankKilled
+	}
+	return b
+}
+
+func withRank(found *diagnose.Finding, rank *mpi.RankEnd) *blame {
+	b := &blame{reason: found.Reason, host: found.Host, rank: rank, summary: found.Summary}
+	if rank != nil {
+		b.host = rank.Host
+		b.summary += " (" + describeEnd(*rank) + ")"
+	}
+	return b
+}
+
+func (f facts) daemonEnded() *blame {
+	if len(f.losses) == 0 {
+		return nil
+	}
+	l := f.losses[0]
+	b := &blame{reason: diagnose.LaunchDaemonLost, host: l.Host, summary: l.Error}
+	if l.Error == daemonEnd(toldToEnd.Code) {
+		b.reason, b.lost = diagnose.WorkerLost, l.Host
+	}
+	return b
+}
+
+func lesserFound(found *diagnose.Finding) *blame {
+	if found == nil || found.Weight < diagnose.Symptom {
+		return nil
+	}
+	return withRank(found, nil)
+}
+
+// linesBytes is how much of the output goes into the verdict.
+const linesBytes = 1500
+
+// lastLines returns the last lines of the rank that is to blame, with the line that says why.
+func (f facts) lastLines(b blame) []string {
+	lines := f.lines
+	if b.rank != nil {
+		lines = diagnose.LinesOf(lines, b.rank.Rank)
+	}
+	quoted := diagnose.Quote(lines, linesBytes)
+	if f.output != nil && !strings.Contains(strings.Join(quoted, "\n"), f.output.Line) {
+		quoted = append([]string{f.output.Line}, quoted...)
+	}
+	return quoted
+}
+
 // signalBehind names the signal that a code above 128 may stand for: shells and MPI launchers report so how a process of
 // theirs died. It is no proof: Open MPI 4 exits with 132 when it cannot start a program, and nobody had a SIGILL.
 func signalBehind(status process.Status) string {
 	signal := syscall.Signal(status.Code() - 128)
-	if name := process.SignalName(signal); signal > 0 && strings.HasPrefix(name, "SIG") {
+	if name := process.SignalName(signal); status.Signal() == 0 && signal > 0 && strings.HasPrefix(name, "SIG") {
 		return " (as after " + name + ")"
 	}
 	return ""
@@ -99,10 +303,47 @@ func outOfMemory(where string, kills int) string {
 	if kills > 1 {
 		processes = fmt.Sprintf("%d processes", kills)
 	}
-	return fmt.Sprintf("%s the kernel killed %s for lack of memory (raise the memory limit or use less)", where, processes)
+	return fmt.Sprintf("%s the kernel killed %s for lack of memory", where, processes)
 }
 
-// doubts says why a command that exited 0 did not do the job, or nothing.
+// doubt says why a command that exited 0 did not do the job, if so.
+func (f facts) doubt(verdict *mpi.Verdict, ended string) {
+	if lost := f.lostNode(); lost != nil && len(f.losses) > 0 {
+		verdict.Reason, verdict.Host, verdict.Lost = lost.reason, lost.host, lost.lost
+		verdict.Message = lost.headline() + ended + evidence(f)
+		return
+	}
+	if rank := f.hiddenRank(); rank != nil {
+		f.output = diagnose.Output(f.lines)
+		b := failedRank(f.output, rank)
+		verdict.Reason, verdict.Host, verdict.Rank = b.reason, b.host, b.rank
+		verdict.Message = b.headline() + ended + ", because Hydra loses how ranks end that do not call MPI_Abort (pmodels/mpich#7057)"
+		verdict.Lines = f.lastLines(*b)
+		return
+	}
+	if why := doubts(f); why != "" {
+		verdict.Reason, verdict.Message = mpi.ReasonWorldIncomplete, ended+", but "+why
+	}
+}
+
+// hiddenRank returns a rank that failed although Hydra says that all is well, or nil. A script may pass over the failure of
+// its mpiexec, and then it was admitted.
+func (f facts) hiddenRank() *mpi.RankEnd {
+	if f.admitted || f.stopped != 0 {
+		return nil
+	}
+	var hidden []mpi.NodeReport
+	for _, report := range f.allReports() {
+		for _, end := range report.Ranks {
+			if end.Hydra {
+				hidden = append(hidden, mpi.NodeReport{Name: report.Name, Ranks: []mpi.RankEnd{end}})
+			}
+		}
+	}
+	return firstFailed(hidden)
+}
+
+// doubts says why the world was not complete, or nothing.
 func doubts(f facts) string {
 	if len(f.losses) > 0 {
 		return f.losses[0].String()
@@ -113,7 +354,7 @@ func doubts(f facts) string {
 		switch {
 		case r.Error != "":
 			silent = append(silent, name+" ("+r.Error+")")
-		case r.Daemons == 0:
+		case r.Daemons == 0, r.Seen == 0 && f.sawWholeWorld():
 			idle = append(idle, name)
 		case r.LastExitCode > 128:
 			killed = append(killed, name)
@@ -125,10 +366,23 @@ func doubts(f facts) string {
 	case len(killed) > 0:
 		return "the launch daemon was killed on " + enumerate(killed)
 	case len(idle) > 0 && !f.allowIdle:
-		return fmt.Sprintf("no rank ever ran on %d of %d nodes: %s; check that the command starts ranks with mpirun on all hosts of the hostfile and that the runtime names the right MPI implementation and version",
+		return fmt.Sprintf("no rank ever ran on %d of %d nodes: %s; check that the command starts ranks with mpirun on all hosts of the hostfile, as many as there are slots (`-n` may be too small), and that the runtime names the right MPI implementation and version",
 			len(idle), len(f.reports), enumerate(idle))
 	}
 	return ""
+}
+
+// sawWholeWorld says whether all ranks of the one world that there was were seen, so that a node where none was seen had
+// none: Open MPI starts daemons on all hosts, whether they get ranks or not.
+func (f facts) sawWholeWorld() bool {
+	seen, world := 0, 0
+	for _, r := range f.allReports() {
+		if r.World != 0 && world != 0 && r.World != world {
+			return false
+		}
+		seen, world = seen+r.Seen, cmp.Or(r.World, world)
+	}
+	return world > 0 && seen >= world
 }
 
 // enumerate lists some names and counts the rest.
@@ -140,5 +394,5 @@ func enumerate(names []string) string {
 }
 
 func quoteCommand(argv []string) string {
-	return "`" + abbreviate(strings.Join(argv, " "), 200) + "`"
+	return "`" + diagnose.Redact(abbreviate(strings.Join(argv, " "), 200)) + "`"
 }

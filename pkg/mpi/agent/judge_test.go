@@ -10,6 +10,7 @@ import (
 
 	"lockstep.dev/lockstep/pkg/mpi"
 	"lockstep.dev/lockstep/pkg/mpi/agent/process"
+	"lockstep.dev/lockstep/pkg/mpi/diagnose"
 )
 
 func exited(code int) process.Status         { return process.Status(code << 8) }
@@ -34,13 +35,13 @@ func TestJudge(t *testing.T) {
 		"idle":             {"one of two", facts{reports: []mpi.NodeReport{ran, idle}}, mpi.ReasonWorldIncomplete, 0, "no rank ever ran on 1 of 2 nodes: w-1;"},
 		"idle, allowed":    {"the user said so", facts{reports: []mpi.NodeReport{ran, idle}, allowIdle: true}, "", 0, ""},
 		"killed daemon":    {"Open MPI 5 may exit 0", facts{reports: []mpi.NodeReport{{Name: "w-0.demo", Daemons: 1, LastExitCode: 137}}}, mpi.ReasonWorldIncomplete, 0, "the launch daemon was killed on w-0"},
-		"lost":             {"Open MPI 5 may exit 0", facts{reports: []mpi.NodeReport{ran}, losses: []loss{{"w-0.demo", "10.0.0.1", "connection lost"}}}, mpi.ReasonWorldIncomplete, 0, "w-0 (10.0.0.1): connection lost"},
+		"lost":             {"Open MPI 5 may exit 0", facts{reports: []mpi.NodeReport{ran}, losses: []loss{{"w-0.demo", "10.0.0.1", "connection lost"}}}, diagnose.WorkerLost, 0, "w-0 (10.0.0.1): connection lost"},
 		"silent":           {"nobody knows", facts{reports: []mpi.NodeReport{{Name: "w-0.demo", Error: "connection refused"}}, allowIdle: true}, mpi.ReasonWorldIncomplete, 0, "no report could be had from w-0 (connection refused)"},
-		"OOM":              {"the cause behind an exit code", facts{status: exited(137), reports: []mpi.NodeReport{{Name: "w-0.demo", Daemons: 1, OOMKills: 1}}}, mpi.ReasonCommandFailed, 137, "on w-0 the kernel killed a process for lack of memory"},
-		"gone":             {"Open MPI 4 says only 205", facts{status: exited(205), reports: []mpi.NodeReport{ran, {Name: "w-1.demo", Error: "connection refused"}}}, mpi.ReasonCommandFailed, 205, "exited with code 205; no answer any more from w-1 (connection refused)"},
-		"OOM, launcher":    {"the pod outlives its process, so kubelet says nothing", facts{status: killed(syscall.SIGKILL), oomKills: 2}, mpi.ReasonCommandKilled, 137, "was killed by SIGKILL; in the launcher's pod the kernel killed 2 processes for lack of memory"},
+		"OOM":              {"the cause behind an exit code", facts{status: exited(137), reports: []mpi.NodeReport{{Name: "w-0.demo", Daemons: 1, OOMKills: 1}}}, diagnose.OOMKilled, 137, "on w-0 the kernel killed a process for lack of memory"},
+		"gone":             {"Open MPI 4 says only 205", facts{status: exited(205), reports: []mpi.NodeReport{ran, {Name: "w-1.demo", Error: "connection refused"}}}, diagnose.WorkerLost, 205, "exited with code 205; no answer any more from w-1 (connection refused)"},
+		"OOM, launcher":    {"the pod outlives its process, so kubelet says nothing", facts{status: killed(syscall.SIGKILL), oomKills: 2}, diagnose.OOMKilled, 137, "was killed by SIGKILL; in the launcher's pod the kernel killed 2 processes for lack of memory"},
 		"OOM, survived":    {"a child that the command did without", facts{reports: []mpi.NodeReport{{Name: "w-0.demo", Daemons: 1, OOMKills: 1}}}, "", 0, ""},
-		"lost and failed":  {"the first cause is named, MPI's own message blames libraries", facts{status: exited(1), losses: []loss{{"w-0.demo", "", "stopped answering"}, {"w-1.demo", "", "other"}}}, mpi.ReasonCommandFailed, 1, "exited with code 1; w-0: stopped answering"},
+		"lost and failed":  {"the first cause is named, MPI's own message blames libraries", facts{status: exited(1), losses: []loss{{"w-0.demo", "", "stopped answering"}, {"w-1.demo", "", "other"}}}, diagnose.WorkerLost, 1, "exited with code 1; w-0: stopped answering"},
 		"stopped":          {"eviction, preemption, deletion", facts{status: killed(syscall.SIGTERM), stopped: syscall.SIGTERM}, mpi.ReasonCommandKilled, 143, "the pod was asked to stop (SIGTERM)"},
 	}
 	for name, c := range cases {
@@ -54,6 +55,122 @@ func TestJudge(t *testing.T) {
 				t.Errorf("%s: reports: %s", c.reason, diff)
 			}
 		})
+	}
+}
+
+// on is a node whose ranks failed.
+func on(host string, ends ...mpi.RankEnd) mpi.NodeReport {
+	return mpi.NodeReport{Name: host, Daemons: 1, Ranks: ends}
+}
+
+// died is how a rank ended; signal is empty for an exit code.
+func died(rank, code int, signal string, ago float64) mpi.RankEnd {
+	return mpi.RankEnd{Rank: &rank, Code: code, Signal: signal, Ago: ago}
+}
+
+func TestJudgeNamesWhoFailed(t *testing.T) {
+	hydra := died(1, 3, "", 1)
+	hydra.Hydra = true
+	lines := func(text string) []string { return strings.Split(text, "\n") }
+	cases := map[string]struct {
+		reason string
+		facts  facts
+		want   mpi.Reason
+		host   string
+		rank   int // -1: none
+		words  string
+	}{
+		"exit code": {
+			"the first of all ranks", facts{status: exited(3), reports: []mpi.NodeReport{on("demo-node-0-0.demo", died(0, 137, "SIGKILL", 1.0)), on("demo-node-0-1.demo", died(2, 3, "", 1.5))}},
+			diagnose.RankFailed, "demo-node-0-1.demo", 2, "Worker 1 failed: rank 2 exited with code 3; the command `mpirun x` exited with code 3",
+		},
+		"clean-up": {
+			"machines do not see at one time what happened at one time: who was killed by the launcher is not the first", facts{status: exited(1), reports: []mpi.NodeReport{on("demo-node-0-0.demo", died(0, 137, "SIGKILL", 1.01)), on("demo-node-0-1.demo", died(2, 139, "SIGSEGV", 1.0))}},
+			diagnose.RankKilled, "demo-node-0-1.demo", 2, "Worker 1 failed: rank 2 was killed by SIGSEGV",
+		},
+		"killed": {
+			"a rank that somebody kills is the first", facts{status: exited(137), reports: []mpi.NodeReport{on("demo-node-0-0.demo", died(0, 137, "SIGKILL", 1.5)), on("demo-node-0-1.demo", died(2, 1, "", 1.0))}},
+			diagnose.RankKilled, "demo-node-0-0.demo", 0, "Worker 0 failed: rank 0 was killed by SIGKILL",
+		},
+		"only clean-up":  {"", facts{status: exited(1), reports: []mpi.NodeReport{on("demo-node-0-0.demo", died(1, 143, "SIGTERM", 1))}}, diagnose.RankKilled, "demo-node-0-0.demo", 1, "rank 1 was killed by SIGTERM"},
+		"of launcher":    {"a launcher that runs ranks", facts{status: exited(3), hostname: "demo-launcher-0-0", ranks: []mpi.RankEnd{died(0, 3, "", 1)}}, diagnose.RankFailed, "demo-launcher-0-0", 0, "Launcher failed: rank 0 exited with code 3"},
+		"shared memory":  {"SIGBUS", facts{status: exited(135), reports: []mpi.NodeReport{on("demo-node-0-1.demo", died(2, 135, "SIGBUS", 1))}}, diagnose.SharedMemoryTooSmall, "demo-node-0-1.demo", 2, "rank 2 was killed by SIGBUS: most often /dev/shm is too small"},
+		"CUDA":           {"the words that users must read", facts{status: exited(1), reports: []mpi.NodeReport{on("demo-node-0-2.demo", died(5, 1, "", 1))}, lines: lines("step 1\nRuntimeError: CUDA out of memory. Tried to allocate 2 GiB")}, diagnose.CUDAOutOfMemory, "demo-node-0-2.demo", 5, "Worker 2 failed: CUDA out of memory (rank 5 exited with code 1); the command"},
+		"tagged":         {"the rank that printed it, not the first that ended", facts{status: exited(1), reports: []mpi.NodeReport{on("demo-node-0-0.demo", died(0, 1, "", 2)), on("demo-node-0-2.demo", died(5, 1, "", 1))}, lines: lines("[1,5]<stderr>:RuntimeError: CUDA out of memory.")}, diagnose.CUDAOutOfMemory, "demo-node-0-2.demo", 5, "Worker 2 failed: CUDA out of memory"},
+		"exception":      {"", facts{status: exited(1), reports: []mpi.NodeReport{on("demo-node-0-0.demo", died(0, 1, "", 2))}, lines: lines("Traceback (most recent call last):\n  File \"a.py\"\nValueError: bad")}, diagnose.PythonException, "demo-node-0-0.demo", 0, "Worker 0 failed: ValueError: bad (rank 0 exited with code 1)"},
+		"later rank":     {"what a rank printed that failed later is no cause", facts{status: exited(255), reports: []mpi.NodeReport{on("demo-node-0-0.demo", died(1, 15, "", 1)), on("demo-node-0-1.demo", died(3, 3, "", 2))}, lines: lines("Abort(7) on node 1 (rank 1 in comm 0): Fatal error in internal_Send: Invalid rank, error stack:")}, diagnose.RankFailed, "demo-node-0-1.demo", 3, "Worker 1 failed: rank 3 exited with code 3"},
+		"symptom":        {"the rank says more than who lost it", facts{status: exited(1), reports: []mpi.NodeReport{on("demo-node-0-0.demo", died(0, 139, "SIGSEGV", 2))}, lines: lines("Connection reset by peer")}, diagnose.RankKilled, "demo-node-0-0.demo", 0, "SIGSEGV"},
+		"symptom alone":  {"", facts{status: exited(1), lines: lines("Connection reset by peer")}, diagnose.PeerFailed, "", -1, "the connection to another rank was lost; the command"},
+		"no rank":        {"a rank that nobody saw", facts{status: exited(1), lines: lines("OSError: [Errno 28] No space left on device")}, diagnose.DiskFull, "", -1, "no space left on device; the command `mpirun x` exited with code 1"},
+		"host of a text": {"", facts{status: exited(1), lines: lines("ssh: connect to host demo-node-0-1 port 2222: Connection refused")}, diagnose.ConnectionRefused, "demo-node-0-1", -1, "Worker 1 failed: MPI communication failure - check NetworkPolicies: demo-node-0-1 port 2222"},
+		"a report":       {"what a launcher reports of an exit code says nothing new", facts{status: exited(3), lines: lines("exits with return code = 3")}, mpi.ReasonCommandFailed, "", -1, "the command `mpirun x` exited with code 3"},
+		"OOM":            {"over the exit code", facts{status: exited(137), reports: []mpi.NodeReport{{Name: "demo-node-0-1.demo", Daemons: 1, OOMKills: 1, Ranks: []mpi.RankEnd{died(3, 137, "SIGKILL", 1)}}}}, diagnose.OOMKilled, "demo-node-0-1.demo", 3, "Worker 1 failed: out of memory: rank 3 was killed by SIGKILL"},
+		"lost":           {"over the ranks that fail because of it", facts{status: exited(1), reports: []mpi.NodeReport{on("demo-node-0-0.demo", died(0, 1, "", 1))}, losses: []loss{{"demo-node-0-1.demo", "10.0.0.2", "stopped answering"}}}, diagnose.WorkerLost, "demo-node-0-1.demo", -1, "Worker 1 was lost; the command `mpirun x` exited with code 1; demo-node-0-1 (10.0.0.2): stopped answering"},
+		"daemon":         {"a daemon that ended says less than a rank", facts{status: exited(1), reports: []mpi.NodeReport{on("demo-node-0-0.demo", died(0, 3, "", 1))}, losses: []loss{{"demo-node-0-1.demo", "", daemonEnd(137)}}}, diagnose.RankFailed, "demo-node-0-0.demo", 0, "rank 0 exited with code 3"},
+		"daemon alone":   {"", facts{status: exited(1), losses: []loss{{"demo-node-0-1.demo", "", daemonEnd(137)}}}, diagnose.LaunchDaemonLost, "demo-node-0-1.demo", -1, "Worker 1 failed: the launch daemon ended with code 137"},
+		"daemon stopped": {"its pod goes", facts{status: exited(1), losses: []loss{{"demo-node-0-1.demo", "", daemonEnd(143)}}}, diagnose.WorkerLost, "demo-node-0-1.demo", -1, "Worker 1 was lost"},
+		"stopped":        {"whoever stops the pod is the cause of all that follows", facts{status: exited(143), stopped: syscall.SIGTERM, reports: []mpi.NodeReport{on("demo-node-0-0.demo", died(0, 143, "SIGTERM", 1))}}, mpi.ReasonCommandFailed, "", -1, "asked to stop (SIGTERM)"},
+
+		"Hydra lies":     {"pmodels/mpich#7057", facts{reports: []mpi.NodeReport{on("demo-node-0-1.demo", hydra)}}, diagnose.RankFailed, "demo-node-0-1.demo", 1, "Worker 1 failed: rank 1 exited with code 3; the command `mpirun x` exited with code 0, because Hydra"},
+		"Hydra admits":   {"a script may pass over a failure", facts{admitted: true, reports: []mpi.NodeReport{on("demo-node-0-1.demo", hydra)}}, "", "", -1, ""},
+		"Hydra stopped":  {"ranks end with a pod that is told to stop", facts{stopped: syscall.SIGTERM, reports: []mpi.NodeReport{on("demo-node-0-1.demo", hydra)}}, "", "", -1, ""},
+		"Open MPI knows": {"a rank that failed under a launcher that tells the truth was passed over", facts{reports: []mpi.NodeReport{on("demo-node-0-1.demo", died(1, 3, "", 1))}}, "", "", -1, ""},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			c.facts.argv = []string{"mpirun", "x"}
+			got, rank := judge(c.facts), -1
+			if got.Rank != nil {
+				rank = *got.Rank.Rank
+			}
+			if got.Reason != c.want || got.Host != c.host || rank != c.rank || !strings.Contains(got.Message, c.words) {
+				t.Errorf("%s:\nwant %s, host %s, rank %d, %q\ngot  %s, host %s, rank %d, %q", c.reason, c.want, c.host, c.rank, c.words, got.Reason, got.Host, rank, got.Message)
+			}
+		})
+	}
+}
+
+func TestAWorldThatLeavesANodeOut(t *testing.T) {
+	report := func(host string, seen, world int) mpi.NodeReport {
+		return mpi.NodeReport{Name: host, Daemons: 1, Seen: seen, World: world}
+	}
+	cases := map[string]struct {
+		reason string
+		facts  facts
+		want   mpi.Reason
+	}{
+		"mpirun -n 1":     {"Open MPI starts its daemons on all hosts", facts{reports: []mpi.NodeReport{report("w-0", 1, 1), report("w-1", 0, 0)}}, mpi.ReasonWorldIncomplete},
+		"allowed":         {"the user said so", facts{allowIdle: true, reports: []mpi.NodeReport{report("w-0", 1, 1), report("w-1", 0, 0)}}, ""},
+		"all on one node": {"with as many ranks as nodes", facts{reports: []mpi.NodeReport{report("w-0", 2, 2), report("w-1", 0, 0)}}, mpi.ReasonWorldIncomplete},
+		"launcher":        {"ranks of the launcher count", facts{seen: 1, world: 2, reports: []mpi.NodeReport{report("w-0", 1, 2), report("w-1", 0, 0)}}, mpi.ReasonWorldIncomplete},
+		"too short":       {"a rank that nobody saw may have been there", facts{reports: []mpi.NodeReport{report("w-0", 1, 2), report("w-1", 0, 0)}}, ""},
+		"nobody saw any":  {"", facts{reports: []mpi.NodeReport{report("w-0", 0, 0), report("w-1", 0, 0)}}, ""},
+		"two worlds":      {"a preparation with one rank", facts{reports: []mpi.NodeReport{report("w-0", 3, -1), report("w-1", 0, 0)}}, ""},
+		"other worlds":    {"on different nodes", facts{reports: []mpi.NodeReport{report("w-0", 1, 1), report("w-1", 1, 4), report("w-2", 0, 0)}}, ""},
+		"complete":        {"", facts{reports: []mpi.NodeReport{report("w-0", 2, 4), report("w-1", 2, 4)}}, ""},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			c.facts.argv = []string{"mpirun", "x"}
+			got := judge(c.facts)
+			if got.Reason != c.want || c.want != "" && !strings.Contains(got.Message, "no rank ever ran on 1 of 2 nodes: w-1; check") {
+				t.Errorf("%s: want %s, got %s: %s", c.reason, c.want, got.Reason, got.Message)
+			}
+		})
+	}
+}
+
+func TestVerdictQuotesTheRank(t *testing.T) {
+	output := []string{"[1,0]<stderr>:fine", "[1,1]<stderr>:RuntimeError: CUDA out of memory.", "[1,1]<stderr>:WANDB_API_KEY=abc"}
+	for i := range 20 {
+		output = append(output, fmt.Sprintf("[1,1]<stderr>:late %d", i))
+	}
+	got := judge(facts{argv: []string{"mpirun", "--token", "s3cret"}, status: exited(1), lines: output, reports: []mpi.NodeReport{on("demo-node-0-1.demo", died(1, 1, "", 1))}})
+	if len(got.Lines) != 13 || !strings.Contains(got.Lines[0], "CUDA out of memory") || !strings.HasSuffix(got.Lines[12], "late 19") {
+		t.Errorf("the line that says why, and the last ones of the rank: %q", got.Lines)
+	}
+	if strings.Contains(got.Message, "s3cret") {
+		t.Errorf("a secret of the command line: %s", got.Message)
 	}
 }
 
@@ -81,7 +198,7 @@ func TestGateFailureNamesSomeNodesAndWhatToCheck(t *testing.T) {
 		failures = append(failures, mpi.NodeFailure{Name: fmt.Sprintf("w-%d.demo", i), Address: "10.0.0.1", Error: "connection timed out"})
 	}
 	got := gateFailed(mpi.GateResult{Seconds: 300, Failures: failures}).Message
-	want := "100 nodes did not answer within 300.0 s: w-0 (10.0.0.1): connection timed out; w-1 (10.0.0.1): connection timed out; " +
+	want := "MPI communication failure - check NetworkPolicies: 100 nodes did not answer on port 2222 within 300.0 s: w-0 (10.0.0.1): connection timed out; w-1 (10.0.0.1): connection timed out; " +
 		"w-2 (10.0.0.1): connection timed out; and 97 more; check that a NetworkPolicy admits port 2222 between the pods of the job and that the node is healthy"
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

@@ -13,6 +13,7 @@ import (
 type ledger struct {
 	root     fs.FS
 	oomStart int
+	ranks    *ranks
 
 	mu      sync.Mutex
 	daemons int
@@ -20,6 +21,8 @@ type ledger struct {
 	last    int
 	// idle is closed while no daemon runs.
 	idle chan struct{}
+	// unwatch ends the look for ranks.
+	unwatch context.CancelFunc
 }
 
 // newLedger starts counting. The file system is the root of the pod.
@@ -27,7 +30,7 @@ func newLedger(root fs.FS) *ledger {
 	kills, _ := oomKills(root)
 	idle := make(chan struct{})
 	close(idle)
-	return &ledger{root: root, oomStart: kills, idle: idle}
+	return &ledger{root: root, oomStart: kills, ranks: newRanks(), idle: idle, unwatch: func() {}}
 }
 
 // started notes that a daemon runs; the returned function notes how it ended.
@@ -37,6 +40,9 @@ func (l *ledger) started() (ended func(code int)) {
 	l.daemons++
 	if l.running == 0 {
 		l.idle = make(chan struct{})
+		var ctx context.Context
+		ctx, l.unwatch = context.WithCancel(context.Background())
+		go l.ranks.watch(ctx)
 	}
 	l.running++
 	return l.ended
@@ -48,6 +54,7 @@ func (l *ledger) ended(code int) {
 	l.last = code
 	l.running--
 	if l.running == 0 {
+		l.unwatch()
 		close(l.idle)
 	}
 }
@@ -66,7 +73,24 @@ func (l *ledger) report(ctx context.Context, hostname string) mpi.NodeReport {
 	case <-ctx.Done():
 	}
 	kills, _ := oomKills(l.root)
+	seen, world := l.ranks.ran()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return mpi.NodeReport{Name: hostname, Daemons: l.daemons, LastExitCode: l.last, OOMKills: kills - l.oomStart}
+	return mpi.NodeReport{
+		Name: hostname, Daemons: l.daemons, LastExitCode: l.last, OOMKills: kills - l.oomStart,
+		Seen: seen, World: world, Ranks: l.ranks.report(),
+	}
+}
+
+// codeHidden is what a node answers for a proxy of Hydra that exits 0 although ranks of it failed (pmodels/mpich#7057).
+// The remote shell passes the 0 on, because mpiexec may know better than the proxy's exit code does and would trip over
+// another one, but ends an mpiexec that waits for ever for the rest of the world (HydraMercy).
+const codeHidden = 121
+
+// truth returns the exit code for the remote shell.
+func (l *ledger) truth(line string, begin time.Time, code int) int {
+	if code == 0 && isHydraProxy(line) && l.ranks.failedSince(begin) != 0 {
+		return codeHidden
+	}
+	return code
 }

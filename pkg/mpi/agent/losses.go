@@ -21,6 +21,12 @@ type loss struct {
 
 func (l loss) String() string { return describeNode(l.Host, l.Address) + ": " + l.Error }
 
+// ofDaemon says that only a launch daemon ended: the connection to the node lasted.
+func (l loss) ofDaemon() bool { return strings.HasPrefix(l.Error, daemonWords) }
+
+// daemonWords are what the loss of a launch daemon begins with.
+const daemonWords = "the launch daemon "
+
 // appendLoss adds a loss to the file. One write of a short line is atomic between processes (O_APPEND).
 func appendLoss(path string, l loss) error {
 	line, err := json.Marshal(l)

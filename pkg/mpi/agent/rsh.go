@@ -45,6 +45,8 @@ type Result struct {
 	Code int
 	// Lost says that the connection could not be made or did not last.
 	Lost bool
+	// Hidden says that ranks failed although the command, a proxy of Hydra, exited with 0.
+	Hidden bool
 }
 
 // Run runs the command and copies its streams. It returns when the command has ended or the node is lost, which it says
@@ -66,15 +68,23 @@ func (r Rsh) Run(ctx context.Context) Result {
 	if code > 128 && startsRanks(r.Options.Command) {
 		r.remember(host, daemonEnd(code))
 	}
+	return resultOf(r.Options.Command, code)
+}
+
+// resultOf is the result of a command that ended on its node.
+func resultOf(command string, code int) Result {
+	if code == codeHidden && isHydraProxy(command) {
+		return Result{Hidden: true}
+	}
 	return Result{Code: code}
 }
 
 // daemonEnd says how a launch daemon ended that did not end by itself.
 func daemonEnd(code int) string {
 	if code == toldToEnd.Code {
-		return "the launch daemon was told to end (SIGTERM), as when its pod is deleted or evicted"
+		return daemonWords + "was told to end (SIGTERM), as when its pod is deleted or evicted"
 	}
-	return "the launch daemon ended with code " + strconv.Itoa(code) + ", as after a kill"
+	return daemonWords + "ended with code " + strconv.Itoa(code) + ", as after a kill"
 }
 
 // resolve finds the address of the host: an IP address is its own, a name is in the table that the gate left. Without a

@@ -41,9 +41,9 @@ func usage(format string, values ...any) error {
 }
 
 const (
-	// ignoredFlags ask for what is the case anyway, or for what has no meaning here: address family, no agent, no X11,
-	// no terminal, compression, quiet, no GSSAPI.
-	ignoredFlags = "46aCkqTx"
+	// ignoredFlags ask for what is the case anyway, or for what has no meaning here: protocol version (pdsh asks for 2),
+	// address family, no agent, no X11, no terminal, compression, quiet, no GSSAPI.
+	ignoredFlags = "246aCkqTx"
 	// ignoredValues name users, keys, configuration and algorithms. The job's key and our algorithms are used always.
 	ignoredValues = "licmF"
 )

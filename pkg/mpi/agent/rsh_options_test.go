@@ -33,6 +33,7 @@ func TestParseRshOptions(t *testing.T) {
 		"value":       {reason: "a value in the next word", args: []string{"-p", "22", "-l", "root", "-i", "/k", "h", "c"}, want: with(func(o *RshOptions) { o.Port = 22 })},
 		"value, near": {reason: "a value in the same word", args: []string{"-qp22", "-lroot", "h", "c"}, want: with(func(o *RshOptions) { o.Port = 22 })},
 		"behind":      {reason: "horovodrun puts options behind the host", args: []string{"h", "-p", "22", "c", "-p", "1"}, want: with(func(o *RshOptions) { o.Port, o.Command = 22, "c -p 1" })},
+		"pdsh":        {reason: "how pdsh, under DeepSpeed, calls ssh", args: []string{"-2", "-a", "-x", "-lroot", "-p", "2222", "h", "c"}, want: with(func(o *RshOptions) { o.Port = 2222 })},
 		"user":        {reason: "users mean nothing", args: []string{"me@corp@h", "c"}, want: plain},
 		"end":         {reason: "-- ends the options", args: []string{"--", "h", "-c"}, want: with(func(o *RshOptions) { o.Command = "-c" })},
 		"end, behind": {reason: "also behind the host", args: []string{"h", "--", "-c"}, want: with(func(o *RshOptions) { o.Command = "-c" })},

@@ -7,8 +7,10 @@ import (
 	"io/fs"
 	"log"
 	"net"
+	"net/netip"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -19,6 +21,7 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi/agent/identity"
 	"lockstep.dev/lockstep/pkg/mpi/agent/process"
 	"lockstep.dev/lockstep/pkg/mpi/agent/server"
+	"lockstep.dev/lockstep/pkg/mpi/diagnose"
 )
 
 // Launcher is the agent of the launcher.
@@ -31,8 +34,14 @@ type Launcher struct {
 	GateTimeout time.Duration
 	// AllowIdle accepts nodes on which no rank ran.
 	AllowIdle bool
-	Dial      client.Dial
-	Log       *log.Logger
+	// Discovery finds the nodes when nobody sends their addresses; nil waits until the gate times out.
+	Discovery *Discovery
+	// Hang says when a job that does nothing is ended.
+	Hang HangRule
+	Dial client.Dial
+	Log  *log.Logger
+	// address is where the agent listens, when that is one address only.
+	address string
 }
 
 // Command is the user's command.
@@ -55,62 +64,101 @@ func (l Launcher) Run(ctx context.Context, listener net.Listener, command Comman
 	}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	meeting, closed := l.open(ctx, listener)
+	front, closed := l.open(ctx, listener)
 	defer func() { stop(); <-closed }()
-	result, table, interrupted := l.passGate(ctx, meeting, command.Signals)
-	switch {
-	case interrupted != 0:
-		return stoppedBefore(interrupted, result), 128 + int(interrupted)
-	case !result.Passed:
+	verdict, code := l.launch(ctx, front, path, command)
+	phases := front.times.snapshot()
+	verdict.Phases = &phases
+	return verdict, code
+}
+
+func (l Launcher) launch(ctx context.Context, front *front, path string, command Command) (mpi.Verdict, int) {
+	earlier, passed := l.takePassed()
+	result, table := earlier.Result, earlier.table
+	if passed {
+		front.times.passedBefore(earlier)
+		front.meeting.decide(result)
+	} else {
+		var interrupted syscall.Signal
+		result, table, interrupted = l.passGate(ctx, front.meeting, command.Signals)
+		if interrupted != 0 {
+			return stoppedBefore(interrupted, result), 128 + int(interrupted)
+		}
+		front.times.gate(result)
+	}
+	if !result.Passed {
 		return gateFailed(result), codeAgentFailed
 	}
 	if err := l.prepare(table); err != nil {
 		return neverRan(mpi.ReasonAgentFailed, err), codeAgentFailed
 	}
-	verdict, code := l.execute(ctx, path, command, table)
+	verdict, code := l.execute(ctx, path, command, table, front)
 	verdict.GateSeconds = result.Seconds
 	return verdict, code
 }
 
-// Gate passes the gate and leaves its files for a command that somebody else starts.
+// Gate passes the gate and leaves its files for a command that somebody else starts, or for Run, which then does not
+// wait again.
 func (l Launcher) Gate(ctx context.Context, listener net.Listener, signals <-chan os.Signal) (mpi.Verdict, int) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	meeting, closed := l.open(ctx, listener)
+	front, closed := l.open(ctx, listener)
 	defer func() { stop(); <-closed }()
-	result, table, interrupted := l.passGate(ctx, meeting, signals)
+	result, table, interrupted := l.passGate(ctx, front.meeting, signals)
 	switch {
 	case interrupted != 0:
 		return stoppedBefore(interrupted, result), 128 + int(interrupted)
 	case !result.Passed:
 		return gateFailed(result), codeAgentFailed
 	}
-	if err := l.prepare(table); err != nil {
+	err := l.prepare(table)
+	if err == nil {
+		err = l.leavePassed(result, front.times.snapshot().Started, table)
+	}
+	if err != nil {
 		return neverRan(mpi.ReasonAgentFailed, err), codeAgentFailed
 	}
-	return mpi.Verdict{GateSeconds: result.Seconds}, 0
+	front.times.gate(result)
+	phases := front.times.snapshot()
+	return mpi.Verdict{GateSeconds: result.Seconds, Phases: &phases}, 0
+}
+
+// front is what the launcher's agent answers to others.
+type front struct {
+	meeting *rendezvous
+	times   *timeline
+	watch   *tracker
 }
 
 // open starts to answer pushes. The returned channel is closed when the server has drained.
-func (l Launcher) open(ctx context.Context, listener net.Listener) (*rendezvous, <-chan struct{}) {
-	meeting, closed := newRendezvous(l.gate().nodes()), make(chan struct{})
-	front := server.Server{
+func (l *Launcher) open(ctx context.Context, listener net.Listener) (*front, <-chan struct{}) {
+	if address, err := netip.ParseAddrPort(listener.Addr().String()); err == nil && !address.Addr().IsUnspecified() {
+		l.address = address.Addr().Unmap().String()
+	}
+	f := &front{meeting: newRendezvous(l.gate().nodes()), times: newTimeline(time.Now), watch: newTracker()}
+	closed := make(chan struct{})
+	ssh := server.Server{
 		Key: l.Key, Limits: server.DefaultLimits, Log: l.Log,
-		Handlers: server.Handlers{Subsystems: map[string]server.Subsystem{mpi.RendezvousSubsystem: meeting.answer}},
+		Handlers: server.Handlers{Subsystems: map[string]server.Subsystem{
+			mpi.RendezvousSubsystem: f.meeting.answer,
+			mpi.PhasesSubsystem:     f.times.answer,
+			mpi.ProgressSubsystem:   f.watch.answer,
+			mpi.ProbeSubsystem:      meeting(),
+		}},
 	}
 	go func() {
 		defer close(closed)
-		if err := front.Serve(ctx, listener); err != nil {
+		if err := ssh.Serve(ctx, listener); err != nil {
 			l.Log.Print(err)
 		}
 	}()
-	return meeting, closed
+	return f, closed
 }
 
 func (l Launcher) gate() Gate {
 	return Gate{
-		Hosts: l.Hosts, Hostname: l.Hostname, Key: l.Key, Dial: l.Dial, Port: l.Settings.Port,
-		Deadline: l.GateTimeout, Stubborn: DefaultStubborn, Log: l.Log,
+		Hosts: l.Hosts, Hostname: l.Hostname, Address: l.address, Key: l.Key, Dial: l.Dial, Port: l.Settings.Port,
+		Deadline: l.GateTimeout, Stubborn: DefaultStubborn, Discovery: l.Discovery, Log: l.Log,
 	}
 }
 
@@ -151,33 +199,56 @@ func (l Launcher) prepare(table mpi.HostTable) error {
 	if err := replaceFile(l.Settings.hydraHostfilePath(), []byte(hydra), 0o644); err != nil {
 		return fmt.Errorf("write the hostfile for Hydra: %w", err)
 	}
+	if err := publishHosts(table); err != nil {
+		l.Log.Print(err)
+	}
 	return nil
 }
 
-func (l Launcher) execute(ctx context.Context, path string, command Command, table mpi.HostTable) (mpi.Verdict, int) {
+func (l Launcher) execute(ctx context.Context, path string, command Command, table mpi.HostTable, front *front) (mpi.Verdict, int) {
 	start := time.Now()
 	root := os.DirFS("/")
 	killedBefore, _ := oomKills(root)
+	output, err := newTail(command.Files)
+	if err != nil {
+		return neverRan(mpi.ReasonAgentFailed, err), codeAgentFailed
+	}
 	child, err := command.Reaper.Start(process.Spec{
-		Path: path, Argv: command.Argv, Files: command.Files,
-		Env: commandEnvironment(command.Environment, l.Settings),
+		Path: path, Argv: command.Argv, Files: output.files,
+		Env: commandEnvironment(command.Environment, l.Settings, len(l.gate().nodes())),
 	})
 	if err != nil {
+		output.abandon()
 		return neverRan(mpi.ReasonCommandNotFound, err), startFailureCode(err)
 	}
+	output.started()
+	own := newRanks()
+	own.startersOnly = !l.runsRanks()
+	watching, unwatch := context.WithCancel(ctx)
+	defer unwatch()
+	go own.watch(watching)
+	front.times.command()
+	hang := l.attend(ctx, child, table, front)
 	stopped := forward(command.Signals, child)
+	hung := hang()
 	seconds := time.Since(start).Seconds()
 	losses, err := readLosses(l.Settings.lossesPath())
 	if err != nil {
 		l.Log.Print(err)
 	}
 	killed, _ := oomKills(root)
+	lines := output.end()
+	seen, world := own.ran()
 	verdict := judge(facts{
 		argv: command.Argv, status: child.Status(), stopped: stopped, losses: losses, oomKills: killed - killedBefore,
-		reports: l.collect(ctx, table, child.Status().Code() == 0), allowIdle: l.AllowIdle,
+		hostname: l.Hostname, ranks: own.report(), seen: seen, world: world, admitted: own.failedStarters() > 0, lines: lines,
+		reports: l.collect(ctx, table, losses, child.Status().Code() == 0, front.times), allowIdle: l.AllowIdle,
 	})
 	verdict.RunSeconds = seconds
-	if verdict.Reason == mpi.ReasonWorldIncomplete {
+	if hung != "" && stopped == 0 {
+		return hangVerdict(verdict, hung), codeAgentFailed
+	}
+	if !verdict.Succeeded() && verdict.ExitCode == 0 {
 		return verdict, codeAgentFailed
 	}
 	return verdict, verdict.ExitCode
@@ -202,33 +273,52 @@ func forward(signals <-chan os.Signal, child *process.Process) (first syscall.Si
 	}
 }
 
-// reportLimit is how long the nodes may take for their reports, all side by side.
-const reportLimit = 2 * time.Second
+// reportLimit is how long the nodes may take for their reports, all side by side, lostLimit one that was lost.
+const (
+	reportLimit = 2 * time.Second
+	lostLimit   = 300 * time.Millisecond
+)
 
 // collect asks all nodes what ran there. A node that does not answer has a report that says why. After a success it asks
 // again until the limit: the reports decide whether the success is one, and a policy that is being renewed may reject a
 // connection that it admits a moment later.
-func (l Launcher) collect(ctx context.Context, table mpi.HostTable, again bool) []mpi.NodeReport {
+func (l Launcher) collect(ctx context.Context, table mpi.HostTable, losses []loss, again bool, times *timeline) []mpi.NodeReport {
 	ctx, cancel := context.WithTimeout(ctx, reportLimit)
 	defer cancel()
 	nodes := l.gate().nodes()
 	reports := make([]mpi.NodeReport, len(nodes))
+	received := make([]time.Time, len(nodes))
 	var group sync.WaitGroup
 	for i, node := range nodes {
 		group.Go(func() {
-			report, err := l.report(ctx, node, table)
+			ctx, cancel := context.WithTimeout(ctx, limitFor(node, losses))
+			defer cancel()
+			account, err := l.report(ctx, node, table)
 			if err != nil && again {
-				report, err = l.reportAgain(ctx, node, table, err)
+				account, err = l.reportAgain(ctx, node, table, err)
 			}
 			if err != nil {
-				report = mpi.NodeReport{Error: plain(err)}
+				account.Report = mpi.NodeReport{Error: plain(err)}
 			}
-			report.Name = node.Name
-			reports[i] = report
+			times.seen(account.Progress)
+			account.Report.Name = node.Name
+			reports[i], received[i] = account.Report, time.Now()
 		})
 	}
 	group.Wait()
+	for i := range reports {
+		reports[i] = aged(reports[i], received[i])
+	}
 	return reports
+}
+
+// limitFor is how long a node may take for its report: little when rsh has lost it already, so that the end of the job
+// does not wait for a node that is gone.
+func limitFor(node mpi.Host, losses []loss) time.Duration {
+	if slices.ContainsFunc(losses, func(l loss) bool { return firstLabel(l.Host) == firstLabel(node.Name) }) {
+		return lostLimit
+	}
+	return reportLimit
 }
 
 // reportPause is the time between two questions for the same report.
@@ -236,28 +326,28 @@ const reportPause = 50 * time.Millisecond
 
 // reportAgain asks until there is a report or the limit is over. The limit says nothing about the node, so the failure
 // before it stands.
-func (l Launcher) reportAgain(ctx context.Context, node mpi.Host, table mpi.HostTable, failure error) (mpi.NodeReport, error) {
+func (l Launcher) reportAgain(ctx context.Context, node mpi.Host, table mpi.HostTable, failure error) (client.Account, error) {
 	for {
 		select {
 		case <-ctx.Done():
-			return mpi.NodeReport{}, failure
+			return client.Account{}, failure
 		case <-time.After(reportPause):
 		}
-		report, err := l.report(ctx, node, table)
+		account, err := l.report(ctx, node, table)
 		switch {
 		case err == nil:
-			return report, nil
+			return account, nil
 		case ctx.Err() == nil:
 			failure = err
 		}
 	}
 }
 
-func (l Launcher) report(ctx context.Context, node mpi.Host, table mpi.HostTable) (mpi.NodeReport, error) {
+func (l Launcher) report(ctx context.Context, node mpi.Host, table mpi.HostTable) (client.Account, error) {
 	host, _ := find(table, node.Name)
 	address, err := client.At(host, l.Settings.Port)
 	if err != nil {
-		return mpi.NodeReport{}, err
+		return client.Account{}, err
 	}
 	return client.Report(ctx, l.Dial, l.Key, address)
 }
@@ -300,19 +390,42 @@ func stoppedBefore(signal syscall.Signal, result mpi.GateResult) mpi.Verdict {
 	if len(result.Failures) > 0 {
 		message += ": " + describeFailures(result.Failures)
 	}
-	return mpi.Verdict{Reason: mpi.ReasonCommandKilled, Message: message, ExitCode: notRun, GateSeconds: result.Seconds}
+	return mpi.Verdict{Reason: mpi.ReasonCommandKilled, Message: message, ExitCode: notRun, GateSeconds: result.Seconds, Stopped: process.SignalName(signal)}
 }
 
 func gateFailed(result mpi.GateResult) mpi.Verdict {
+	reason := diagnose.GateReason(result.Failures)
 	return mpi.Verdict{
-		Reason: mpi.ReasonGateTimeout, ExitCode: notRun, GateSeconds: result.Seconds,
-		Message: fmt.Sprintf("%d nodes did not answer within %.1f s: %s%s",
-			len(result.Failures), result.Seconds, describeFailures(result.Failures), remedies(result.Failures)),
+		Reason: reason, ExitCode: notRun, GateSeconds: result.Seconds, Host: onlyHost(result.Failures),
+		Message: fmt.Sprintf("%s%d nodes did not answer on port %d within %.1f s: %s%s", diagnose.GateHeadline(result.Failures),
+			len(result.Failures), mpi.AgentPort, result.Seconds, describeWorkers(result.Failures), remedies(result.Failures)),
 	}
+}
+
+// describeWorkers names some nodes as users count them, for example `Worker 1 demo-node-0-1 (10.244.1.5): connection refused`.
+func describeWorkers(failures []mpi.NodeFailure) string {
+	named := slices.Clone(failures)
+	for i, failure := range failures {
+		if worker := diagnose.Worker(failure.Name); worker != firstLabel(failure.Name) {
+			named[i].Name = worker + " " + firstLabel(failure.Name)
+		}
+	}
+	return describeFailures(named)
+}
+
+// onlyHost returns the host of the one failure, or nothing.
+func onlyHost(failures []mpi.NodeFailure) string {
+	if len(failures) != 1 {
+		return ""
+	}
+	return failures[0].Name
 }
 
 // rootCause is the cause at the end of a failure that was passed on.
 func rootCause(failure string) string {
+	if end := strings.LastIndex(failure, " ("); end > 0 && strings.HasSuffix(failure, ")") {
+		failure = failure[:end] // what the cause was seen by
+	}
 	return strings.TrimSpace(failure[strings.LastIndex(failure, ":")+1:])
 }
 

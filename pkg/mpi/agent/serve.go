@@ -9,6 +9,7 @@ import (
 	"os"
 	"strings"
 	"syscall"
+	"time"
 
 	"lockstep.dev/lockstep/pkg/mpi"
 	"lockstep.dev/lockstep/pkg/mpi/agent/client"
@@ -34,16 +35,18 @@ type Node struct {
 
 // Serve answers on the listener until the context is done; then it ends all commands and returns.
 func (n Node) Serve(ctx context.Context, listener net.Listener) error {
-	l := newLedger(os.DirFS("/"))
+	l, watch := newLedger(os.DirFS("/")), newTracker()
 	front := server.Server{
 		Key: n.Key, Limits: server.DefaultLimits, Log: n.Log,
 		Handlers: server.Handlers{
-			Exec: func(ctx context.Context, c server.Command) server.Exit { return n.exec(ctx, l, c) },
+			Exec: func(ctx context.Context, c server.Command) server.Exit { return n.exec(ctx, l, watch, c) },
 			Subsystems: map[string]server.Subsystem{
 				mpi.HelloSubsystem: n.hello,
 				mpi.ReportSubsystem: func(ctx context.Context, _ []byte) (any, error) {
 					return l.report(ctx, n.Hostname), nil
 				},
+				mpi.ProgressSubsystem: watch.answer,
+				mpi.ProbeSubsystem:    meeting(),
 			},
 		},
 	}
@@ -66,20 +69,26 @@ func (n Node) hello(ctx context.Context, request []byte) (any, error) {
 	if err := writeTable(n.Settings.hostTablePath(), table); err != nil {
 		n.Log.Printf("daemons on this node cannot start daemons on others: %v", err)
 	}
+	if err := publishHosts(table); err != nil {
+		n.Log.Print(err)
+	}
 	return mpi.Hello{Hostname: n.Hostname, Unreachable: n.unreachable(ctx, table)}, nil
 }
 
-func (n Node) exec(ctx context.Context, l *ledger, c server.Command) server.Exit {
+func (n Node) exec(ctx context.Context, l *ledger, watch *tracker, c server.Command) server.Exit {
 	ended := func(int) {}
 	if startsRanks(c.Line) {
 		ended = l.started()
+		watch.started(ctx)
 	}
+	begin := time.Now()
 	exit := n.run(ctx, c)
 	if ctx.Err() != nil {
 		ended(0) // the launcher has let it go: that the daemon was killed then says nothing
 		return stopped(exit)
 	}
 	ended(exit.Code)
+	exit.Code = l.truth(c.Line, begin, exit.Code)
 	return exit
 }
 

@@ -77,6 +77,8 @@ func (s Settings) hostTablePath() string {
 func (s Settings) hydraHostfilePath() string {
 	return filepath.Join(s.StateDir, filepath.Base(mpi.HydraHostfilePath))
 }
+func (s Settings) hostsPath() string  { return filepath.Join(s.StateDir, mpi.HostsKey) }
+func (s Settings) gatePath() string   { return filepath.Join(s.StateDir, "gate.json") }
 func (s Settings) lossesPath() string { return filepath.Join(s.StateDir, "losses") }
 
 // replaceFile writes a file so that a reader sees the old content or the new.

@@ -13,6 +13,7 @@ import (
 type waiting struct {
 	mu   sync.Mutex
 	last []*mpi.NodeFailure // nil for nodes that have answered
+	took []float64          // seconds of the attempts that were answered
 }
 
 func newWaiting(nodes int) *waiting {
@@ -23,10 +24,18 @@ func newWaiting(nodes int) *waiting {
 	return w
 }
 
-func (w *waiting) passed(i int) {
+func (w *waiting) passed(i int, took time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.last[i] = nil
+	w.took = append(w.took, took.Seconds())
+}
+
+// connect describes how long the attempts took that were answered.
+func (w *waiting) connect() *mpi.Spread {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return mpi.SpreadOf(w.took)
 }
 
 func (w *waiting) failed(i int, failure mpi.NodeFailure) {

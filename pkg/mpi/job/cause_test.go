@@ -6,11 +6,18 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
 	"lockstep.dev/lockstep/pkg/mpi"
+	"lockstep.dev/lockstep/pkg/mpi/diagnose"
 )
 
 func verdict(v mpi.Verdict) string {
@@ -57,44 +64,45 @@ func TestFirstCause(t *testing.T) {
 		says   []string
 	}{
 		"Verdict":       {"the agent has all the facts", []corev1.Pod{launcher(died(t0, 7, "Error", exit7))}, mpi.ReasonCommandFailed, []string{"launcher pod demo-launcher-0-0-x7x2p", "the command `train` exited with code 7"}},
-		"VerdictOOM":    {"a command that fails because the kernel killed a rank failed for memory", []corev1.Pod{launcher(died(t0, 137, "Error", oomBehind))}, ReasonOOMKilled, []string{"exited with code 137; on demo-node-0-1 the kernel killed"}},
-		"NoVerdict":     {"without a verdict there is still an exit code", []corev1.Pod{launcher(died(t0, 3, "Error", "not json"))}, ReasonLauncherFailed, []string{"exited with code 3"}},
-		"Success":       {"a verdict of success does not explain a failed container", []corev1.Pod{launcher(died(t0, 1, "Error", verdict(mpi.Verdict{})))}, ReasonLauncherFailed, []string{"exited with code 1"}},
-		"Signal":        {"signals are named", []corev1.Pod{launcher(died(t0, 139, "Error", ""))}, ReasonLauncherFailed, []string{"killed by signal 11"}},
-		"OOMKilled":     {"the container runtime knows of memory", []corev1.Pod{launcher(died(t0, 137, "OOMKilled", ""))}, ReasonOOMKilled, []string{"killed by signal 9 (OOMKilled)"}},
-		"NodeFirst":     {"the launcher failed because a node did", []corev1.Pod{launcher(died(t0, 7, "Error", exit7)), node(on("m3"), died(before, 137, "OOMKilled", ""))}, ReasonOOMKilled, []string{"node pod demo-node-0-1-x7x2p on machine m3"}},
-		"SameSecond":    {"times have no fractions; nodes do not fail because of the launcher", []corev1.Pod{launcher(died(t0, 7, "Error", exit7)), node(died(t0, 1, "Error", ""))}, ReasonNodeFailed, []string{"demo-node-0-1"}},
+		"VerdictOOM":    {"a command that fails because the kernel killed a rank failed for memory", []corev1.Pod{launcher(died(t0, 137, "Error", oomBehind))}, diagnose.OOMKilled, []string{"exited with code 137; on demo-node-0-1 the kernel killed"}},
+		"NoVerdict":     {"without a verdict there is still an exit code", []corev1.Pod{launcher(died(t0, 3, "Error", "not json"))}, diagnose.LauncherFailed, []string{"exited with code 3"}},
+		"Success":       {"a verdict of success does not explain a failed container", []corev1.Pod{launcher(died(t0, 1, "Error", verdict(mpi.Verdict{})))}, diagnose.LauncherFailed, []string{"exited with code 1"}},
+		"Signal":        {"signals are named", []corev1.Pod{launcher(died(t0, 139, "Error", ""))}, diagnose.LauncherKilled, []string{"killed by SIGSEGV"}},
+		"OOMKilled":     {"the container runtime knows of memory", []corev1.Pod{launcher(died(t0, 137, "OOMKilled", ""))}, diagnose.OOMKilled, []string{"killed by SIGKILL (OOMKilled)"}},
+		"NodeFirst":     {"the launcher failed because a node did", []corev1.Pod{launcher(died(t0, 7, "Error", exit7)), node(on("m3"), died(before, 137, "OOMKilled", ""))}, diagnose.OOMKilled, []string{"Worker 1 (pod demo-node-0-1-x7x2p on machine m3)"}},
+		"SameSecond":    {"times have no fractions; nodes do not fail because of the launcher", []corev1.Pod{launcher(died(t0, 7, "Error", exit7)), node(died(t0, 1, "Error", ""))}, diagnose.WorkerFailed, []string{"demo-node-0-1"}},
 		"LauncherFirst": {"a node that ended later ended because of the launcher", []corev1.Pod{launcher(died(before, 7, "Error", exit7)), node(died(t0, 1, "Error", ""))}, mpi.ReasonCommandFailed, nil},
 		"CleanedUp":     {"JobSet deletes the nodes of a failed job: that is no cause", []corev1.Pod{launcher(died(t0, 7, "Error", exit7)), node(deleted, died(before, 143, "Error", ""))}, mpi.ReasonCommandFailed, nil},
 		"LauncherGone":  {"a launcher that is being deleted may still carry the verdict", []corev1.Pod{launcher(deleted, died(t0, 7, "Error", exit7))}, mpi.ReasonCommandFailed, nil},
-		"Preempted":     {"", []corev1.Pod{launcher(died(t0, 7, "Error", exit7)), node(deleted, taken("PreemptionByScheduler"))}, ReasonPreempted, []string{"said by the control plane"}},
-		"EvictedByAPI":  {"", []corev1.Pod{node(deleted, taken("EvictionByEvictionAPI"))}, ReasonEvicted, nil},
-		"MachineLost":   {"", []corev1.Pod{node(on("m3"), deleted, taken("DeletionByTaintManager"))}, ReasonMachineLost, []string{"on machine m3"}},
-		"Evicted":       {"kubelet evicts for disk and memory of the machine", []corev1.Pod{node(rejected("Evicted"))}, ReasonEvicted, []string{"said by kubelet"}},
-		"Rejected":      {"", []corev1.Pod{node(rejected("UnexpectedAdmissionError"))}, ReasonPodRejected, []string{"UnexpectedAdmissionError: said by kubelet"}},
-		"Init":          {"", []corev1.Pod{node(initFailed)}, ReasonInitFailed, []string{"init container `install-agent` exited with code 1"}},
+		"Preempted":     {"", []corev1.Pod{launcher(died(t0, 7, "Error", exit7)), node(deleted, taken("PreemptionByScheduler"))}, diagnose.Preempted, []string{"said by the control plane"}},
+		"EvictedByAPI":  {"", []corev1.Pod{node(deleted, taken("EvictionByEvictionAPI"))}, diagnose.Evicted, nil},
+		"MachineLost":   {"", []corev1.Pod{node(on("m3"), deleted, taken("DeletionByTaintManager"))}, diagnose.MachineLost, []string{"on machine m3"}},
+		"Evicted":       {"kubelet evicts for disk and memory of the machine", []corev1.Pod{node(rejected("Evicted"))}, diagnose.Evicted, []string{"said by kubelet"}},
+		"Rejected":      {"", []corev1.Pod{node(rejected("UnexpectedAdmissionError"))}, diagnose.PodRejected, []string{"UnexpectedAdmissionError: said by kubelet"}},
+		"Init":          {"", []corev1.Pod{node(initFailed)}, diagnose.InitFailed, []string{"init container `install-agent` exited with code 1"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			got := firstCause(tc.pods)
+			got := started(trainJobOf()).with(tc.pods...).cause()
 			if got == nil {
 				t.Fatalf("%s: no cause found", tc.reason)
 			}
-			if got.reason != tc.want {
-				t.Errorf("%s: want %s, got %s: %s", tc.reason, tc.want, got.reason, got.message)
+			if got.Reason != tc.want {
+				t.Errorf("%s: want %s, got %s: %s", tc.reason, tc.want, got.Reason, got.Message)
 			}
 			for _, words := range tc.says {
-				if !strings.Contains(got.message, words) {
-					t.Errorf("%s: want `%s` in: %s", tc.reason, words, got.message)
+				if !strings.Contains(got.Message, words) {
+					t.Errorf("%s: want `%s` in: %s", tc.reason, words, got.Message)
 				}
 			}
 		})
 	}
-	if got := firstCause([]corev1.Pod{launcher(ready), node(ready)}); got != nil {
+	if got := started(trainJobOf()).with(launcher(ready), node(ready)).cause(); got != nil {
 		t.Errorf("pods that run are no cause: %+v", got)
 	}
 }
 
+// TestProblemOf: what kubelet and the scheduler say arrives in package diagnose, which has the tests of the words.
 func TestProblemOf(t *testing.T) {
 	waitingFor := func(reason, message string) func(*corev1.Pod) {
 		return func(pod *corev1.Pod) {
@@ -109,27 +117,72 @@ func TestProblemOf(t *testing.T) {
 			Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable, Message: "0/2 nodes are available: 2 Insufficient cpu.",
 		}}
 	}
+	lacksGPUs := func(pod *corev1.Pod) {
+		pod.Spec.Containers = []corev1.Container{{Resources: corev1.ResourceRequirements{Limits: corev1.ResourceList{
+			"nvidia.com/gpu": resource.MustParse("8"), "cpu": resource.MustParse("2"), "nvidia.com/hostdev": resource.MustParse("1"),
+		}}}}
+		unschedulable(pod)
+		pod.Status.Conditions[0].Message = "0/2 nodes are available: 2 Insufficient nvidia.com/gpu."
+	}
 	cases := map[string]struct {
 		reason string
 		edit   func(*corev1.Pod)
-		want   *problem
+		want   mpi.Reason
+		says   string
 	}{
-		"Unschedulable": {"what is missing is named", unschedulable, &problem{ReasonUnschedulable, "node pod demo-node-0-1-x7x2p cannot be scheduled: 0/2 nodes are available: 2 Insufficient cpu."}},
-		"PullError":     {"", waitingFor("ErrImagePull", "rpc error 1"), &problem{ReasonImagePull, "node pod demo-node-0-1-x7x2p: image `registry.test/typo:1` of container `node` cannot be pulled"}},
-		"PullBackOff":   {"the same words as for the error, so that the condition does not flap", waitingFor("ImagePullBackOff", "Back-off 10s"), &problem{ReasonImagePull, "node pod demo-node-0-1-x7x2p: image `registry.test/typo:1` of container `node` cannot be pulled"}},
-		"Config":        {"", waitingFor("CreateContainerConfigError", `secret "s3" not found`), &problem{ReasonContainerConfig, "node pod demo-node-0-1-x7x2p: container `node` cannot be made: secret \"s3\" not found"}},
-		"Creating":      {"a container that is being made is no problem", waitingFor("ContainerCreating", ""), nil},
-		"Ready":         {"", ready, nil},
+		"Unschedulable": {"what is missing is named", unschedulable, diagnose.Unschedulable, "Worker 1 (pod demo-node-0-1-x7x2p) cannot be scheduled: 0/2 nodes are available: 2 Insufficient cpu."},
+		"GPUs":          {"with numbers", lacksGPUs, diagnose.Unschedulable, "Insufficient GPUs: requested 8, available 0"},
+		"Image":         {"", waitingFor("ErrImagePull", "rpc error: code = Unknown desc = unauthorized"), diagnose.ImagePull, "Failed to pull image 'registry.test/typo:1': authentication required"},
+		"Config":        {"", waitingFor("CreateContainerConfigError", `secret "s3" not found`), diagnose.SecretMissing, `secret "s3" not found`},
+		"Creating":      {"a container that is being made is no problem", waitingFor("ContainerCreating", ""), "", ""},
+		"Ready":         {"", ready, "", ""},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			got := problemOf(podOf(mpi.NodeJob, 1, tc.edit))
-			switch {
-			case got == nil && tc.want == nil:
-			case got == nil || tc.want == nil || *got != *tc.want:
-				t.Errorf("%s: want %+v, got %+v", tc.reason, tc.want, got)
+			if got == nil {
+				got = &problem{}
+			}
+			if got.reason != tc.want || !strings.Contains(got.message, tc.says) {
+				t.Errorf("%s: want %s with `%s`, got %+v", tc.reason, tc.want, tc.says, got)
 			}
 		})
+	}
+}
+
+func TestImagePullErrorStaysWhenKubeletBacksOff(t *testing.T) {
+	failing := func(reason, message string) Observed {
+		return started(trainJobOf()).with(podOf(mpi.LauncherJob, 0, ready), podOf(mpi.NodeJob, 0, ready), podOf(mpi.NodeJob, 1, func(pod *corev1.Pod) {
+			pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: mpi.Container, Image: "registry.test/typo:1", State: corev1.ContainerState{
+				Waiting: &corev1.ContainerStateWaiting{Reason: reason, Message: message},
+			}}}
+		}))
+	}
+	first := failing("ErrImagePull", `failed to resolve reference "registry.test/typo:1": registry.test/typo:1: not found`)
+	shown := statusOf(t, first, nil)
+	second := failing("ImagePullBackOff", `Back-off pulling image "registry.test/typo:1"`)
+	second.TrainJob.Status = shown
+	if diff := cmp.Diff(shown, statusOf(t, second, nil)); diff != "" {
+		t.Errorf("the condition flaps between the error and the back-off: %s", diff)
+	}
+}
+
+func TestNoRuntimeSaysWhichKindsThereAre(t *testing.T) {
+	for kind, want := range map[string]string{
+		"":                       "there is no ClusterTrainingRuntime `openmpi` in this cluster",
+		"ClusterTrainingRuntime": "there is no ClusterTrainingRuntime `openmpi` in this cluster",
+		"TrainingRuntime":        "there is no TrainingRuntime `openmpi` in the namespace of the TrainJob",
+		"Foo":                    "spec.runtimeRef.kind is `Foo`, which is no kind of runtime: allowed are ClusterTrainingRuntime and TrainingRuntime",
+	} {
+		o := Observed{Now: t0, TrainJob: trainJobOf(func(trainJob *trainer.TrainJob) {
+			if kind != "" {
+				trainJob.Spec.RuntimeRef.Kind = &kind
+			}
+		})}
+		c := apimeta.FindStatusCondition(statusOf(t, o, nil).Conditions, Created)
+		if c == nil || c.Reason != string(diagnose.RuntimeNotFound) || !strings.Contains(c.Message, want) {
+			t.Errorf("kind %q: %+v", kind, c)
+		}
 	}
 }
 
@@ -150,10 +203,60 @@ func TestRefusalIsStable(t *testing.T) {
 	if first == nil || second == nil || *first != *second {
 		t.Fatalf("two attempts must give one message: %+v, %+v", first, second)
 	}
-	if !strings.Contains(first.message, `pods "demo-node-0-0" is forbidden: violates PodSecurity`) {
-		t.Errorf("the API server's words must be there: %s", first.message)
+	if first.reason != diagnose.PodSecurityDenied || !strings.Contains(first.message, `pods "demo-node-0-0" is forbidden: violates PodSecurity`) {
+		t.Errorf("the API server's words must be there: %+v", first)
 	}
 	if got := refusal(nil, o.JobSet, o.Jobs); got != nil {
 		t.Errorf("no events, no refusal: %+v", got)
+	}
+}
+
+// TestDeletedPodIsRemembered: a pod that somebody deletes is gone before the JobSet has failed because of it.
+func TestDeletedPodIsRemembered(t *testing.T) {
+	running := []corev1.Pod{podOf(mpi.LauncherJob, 0, ready), podOf(mpi.NodeJob, 0, ready), podOf(mpi.NodeJob, 1, ready)}
+	o := started(trainJobOf(hasCondition(PodsReady, metav1.ConditionTrue, t0.Add(-time.Minute)))).with(running...)
+	deleted(&o.Pods[2])
+	seen := statusOf(t, o, nil)
+	if c := apimeta.FindStatusCondition(seen.Conditions, PodsReady); c.Reason != string(diagnose.PodDeleted) || !strings.Contains(c.Message, "Worker 1 (pod demo-node-0-1-x7x2p) was deleted") {
+		t.Fatalf("nobody notes it: %+v", c)
+	}
+	blaming := verdict(mpi.Verdict{Reason: diagnose.WorkerLost, Message: "Worker 1 was lost", ExitCode: 1, Lost: "demo-node-0-1.demo"})
+	o.TrainJob.Status = seen
+	o.Pods = []corev1.Pod{podOf(mpi.LauncherJob, 0, died(t0.Add(-time.Second), 1, "Error", blaming)), running[1]}
+	if c := apimeta.FindStatusCondition(statusOf(t, o, nil).Conditions, PodsReady); c.Reason != string(diagnose.PodDeleted) {
+		t.Errorf("forgotten before the JobSet failed: %+v", c)
+	}
+	failed := statusOf(t, o.jobSetHas(jobset.JobSetFailed, t0), nil)
+	if c := apimeta.FindStatusCondition(failed.Conditions, trainer.TrainJobFailed); c == nil || c.Reason != string(diagnose.PodDeleted) || !strings.Contains(c.Message, "Worker 1") {
+		t.Errorf("the deleted pod is the cause, not the node that the launcher lost: %+v", c)
+	}
+}
+
+func TestEndOfAJobIsNoDeletion(t *testing.T) {
+	for name, launcher := range map[string]corev1.Pod{
+		"success": podOf(mpi.LauncherJob, 0, died(t0, 0, "Completed", verdict(mpi.Verdict{}))),
+		"failure": podOf(mpi.LauncherJob, 0, died(t0, 7, "Error", verdict(mpi.Verdict{Reason: mpi.ReasonCommandFailed, ExitCode: 7}))),
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := started(trainJobOf()).with(launcher, podOf(mpi.NodeJob, 0, ready, deleted), podOf(mpi.NodeJob, 1, ready, deleted))
+			if got := o.lost(); got != nil {
+				t.Errorf("JobSet deletes the nodes: %+v", got)
+			}
+		})
+	}
+}
+
+func TestSuspendedJobLosesNoPods(t *testing.T) {
+	o := started(trainJobOf(suspend)).with(podOf(mpi.NodeJob, 0, ready, deleted))
+	if got := o.lost(); got != nil {
+		t.Errorf("whoever suspends a job wants its pods gone: %+v", got)
+	}
+}
+
+func TestDeletionAsked(t *testing.T) {
+	pod := podOf(mpi.NodeJob, 0, deleted)
+	pod.DeletionGracePeriodSeconds = ptr.To[int64](30)
+	if got := deletionAsked(pod); !got.Equal(t0.Add(-30 * time.Second)) {
+		t.Errorf("the timestamp is when the grace is over: %s", got)
 	}
 }

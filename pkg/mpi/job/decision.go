@@ -11,7 +11,6 @@ import (
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
-	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
@@ -39,6 +38,8 @@ const (
 type Decision struct {
 	// Ours is false when the TrainJob is not for us or has nothing left to do.
 	Ours bool
+	// Foreign is true when another controller of TrainJobs made the JobSet. Nothing is done about such a job.
+	Foreign bool
 	// Over is true when the job has ended before. Only the counts of its child Jobs still change.
 	Over bool
 	// Delete holds objects to delete, each only if it still has this UID.
@@ -52,9 +53,12 @@ type Decision struct {
 	// RequeueAfter is when to look again although nothing happened; 0 is never.
 	RequeueAfter time.Duration
 
-	// waiting is why the job cannot be started yet; end is how it ended. Status reads them.
+	// waiting is why the job cannot be started yet; end is how it ended; restart is what comes instead of an end. Status
+	// reads them. Held says that the job waits for what its pods need, and not for an object of its own.
 	waiting *problem
+	held    bool
 	end     *end
+	restart *restart
 }
 
 // Deletion names an object to delete in the background.
@@ -69,6 +73,8 @@ type end struct {
 	succeeded bool
 	reason    mpi.Reason
 	message   string
+	// stop says that the JobSet has not ended: it goes once the end has been told.
+	stop bool
 }
 
 // Finishes says whether the decision ends the job, and for which reason.
@@ -85,13 +91,13 @@ func Decide(o Observed, random io.Reader) (Decision, error) {
 	case !Active(o.TrainJob):
 		return Decision{}, nil
 	case Over(o.TrainJob):
-		return Decision{Ours: o.Owns(), Over: true}, nil
+		return o.sweep(), nil
+	case o.Owns() && o.JobSet.Labels[mpi.TrainJobLabel] == "":
+		return Decision{Foreign: true}, nil
 	case o.Owns():
 		return follow(o), nil
 	case o.Runtime == nil:
-		ref := o.TrainJob.Spec.RuntimeRef
-		return wait(ReasonRuntimeNotFound, "there is no %s `%s`: the job starts once it exists",
-			ptr.Deref(ref.Kind, trainer.ClusterTrainingRuntimeKind), ref.Name), nil
+		return wait(ReasonRuntimeNotFound, "%s", noRuntime(o.TrainJob.Spec.RuntimeRef)), nil
 	case !o.Runtime.Ours():
 		return Decision{}, nil
 	}
@@ -108,17 +114,24 @@ func start(o Observed, random io.Reader) (Decision, error) {
 	if err != nil {
 		return Decision{}, err
 	}
+	job.Attempt = o.restarts()
 	if taken := o.taken(); len(taken) > 0 {
 		return fail(ReasonNameTaken, fmt.Sprintf("the name is taken by what does not belong to this TrainJob: delete %s, or give the TrainJob another name", strings.Join(taken, ", "))), nil
 	}
 	if o.untilDeadline() <= 0 {
 		return fail(ReasonDeadlineExceeded, deadlineMessage(o.TrainJob)), nil
 	}
+	if p := o.impossible(job); p != nil {
+		return fail(p.reason, p.message), nil
+	}
 	if leftovers := o.leftovers(); len(leftovers) > 0 || o.lingering() {
 		decision := wait(ReasonWaitingForDeletion, "an earlier job of the name `%s` is still being deleted", job.Name)
 		decision.Delete = leftovers
 		decision.RequeueAfter = leftoversGone
 		return decision, nil
+	}
+	if p := o.held(job); p != nil {
+		return o.hold(p), nil
 	}
 	create, err := o.missing(job, random)
 	return Decision{
@@ -129,32 +142,59 @@ func start(o Observed, random io.Reader) (Decision, error) {
 	}, err
 }
 
+// hold waits for what the pods need, until the gang times out.
+func (o Observed) hold(p *problem) Decision {
+	if over := o.gangOver(p); over != nil {
+		return fail(over.reason, over.message)
+	}
+	return Decision{Ours: true, waiting: p, held: true, RequeueAfter: min(heldRetry, o.untilDeadline(), o.untilGang())}
+}
+
 // follow watches a job that has been started.
 func follow(o Observed) Decision {
+	if o.condemned() {
+		return Decision{Ours: true, Delete: []Deletion{deletion(jobSetType(), o.JobSet)}, RequeueAfter: leftoversGone}
+	}
 	decision := Decision{Ours: true, end: o.end()}
-	switch {
+	if again := o.restart(decision.end); again != nil {
+		// The status tells of it first. The JobSet goes in the next pass, so that no restart is forgotten.
+		return Decision{Ours: true, restart: again}
+	}
+	switch decision.end = o.spent(decision.end); {
 	case decision.end != nil:
 		// The key is worth nothing to the job any more, but something to a thief.
 		decision.Delete = slices.DeleteFunc(o.claimed(own), func(d Deletion) bool { return d.Kind != "Secret" })
-		if decision.end.reason == ReasonDeadlineExceeded {
-			decision.Delete = append(decision.Delete, deletion(jobSetType(), o.JobSet))
-		}
 		return decision
 	case o.Ended():
 		decision.RequeueAfter = causeMissing
 		return decision
 	}
 	decision.Update = o.rescheduled()
-	if !suspended(o.JobSet) {
+	if !suspended(o.JobSet) && withAgent(o.JobSet) {
 		decision.Rendezvous = rendezvous(o.TrainJob.Name, o.current(), podCount(o.JobSet))
 	}
 	decision.RequeueAfter = o.nextLook()
 	return decision
 }
 
+// sweep deletes the JobSet of a job that is over although its JobSet is not. It goes after the status has told the end, never
+// before: a job without a JobSet and without an end would be started again.
+func (o Observed) sweep() Decision {
+	decision := Decision{Ours: o.Owns(), Over: true}
+	if o.Owns() && !o.jobSetEnded() && o.JobSet.Labels[mpi.TrainJobLabel] != "" {
+		decision.Delete = []Deletion{deletion(jobSetType(), o.JobSet)}
+	}
+	return decision
+}
+
+// jobSetEnded says whether the JobSet has succeeded or failed.
+func (o Observed) jobSetEnded() bool {
+	return o.failed() != nil || jobSetCondition(o.JobSet, jobset.JobSetCompleted) != nil
+}
+
 // rescheduled returns the JobSet to write, or nil. A job that runs as it should needs no runtime, which may be gone.
 func (o Observed) rescheduled() *jobset.JobSet {
-	wanted := ptr.Deref(o.TrainJob.Spec.Suspend, false)
+	wanted := o.suspendWanted()
 	if !suspended(o.JobSet) && !wanted {
 		return nil
 	}
@@ -174,32 +214,35 @@ func (o Observed) rescheduled() *jobset.JobSet {
 // end returns how the job ended, or nil while it has not, or while nobody knows why yet.
 func (o Observed) end() *end {
 	if condition := jobSetCondition(o.JobSet, jobset.JobSetCompleted); condition != nil {
-		return &end{true, ReasonCompleted, "the launcher succeeded: " + condition.Message}
+		return &end{succeeded: true, reason: ReasonCompleted, message: "the launcher succeeded: " + condition.Message}
 	}
-	condition := jobSetCondition(o.JobSet, jobset.JobSetFailed)
+	condition := o.failed()
 	switch {
 	case condition == nil && o.untilDeadline() <= 0:
-		return &end{false, ReasonDeadlineExceeded, deadlineMessage(o.TrainJob)}
+		return &end{reason: ReasonDeadlineExceeded, message: deadlineMessage(o.TrainJob), stop: true}
+	case condition == nil && o.suspendWanted():
+		return nil
 	case condition == nil:
+		return o.stuck()
+	}
+	cause, early := o.cause(), o.age(factFailed, o.JobSet.UID) < causeExpected
+	switch {
+	case early && (cause == nil || cause.Provisional()):
 		return nil
+	case cause != nil:
+		return &end{reason: cause.Reason, message: cause.Text()}
 	}
-	if cause := firstCause(o.all()); cause != nil {
-		return &end{false, cause.reason, cause.message}
-	}
-	if o.Now.Sub(condition.LastTransitionTime.Time) < causeExpected {
-		return nil
-	}
-	return &end{false, ReasonJobSetFailed, "the JobSet failed and no pod shows why, as when one was deleted while it ran: " + condition.Message}
+	return &end{reason: ReasonJobSetFailed, message: "the JobSet failed and no pod shows why, as when one was deleted while it ran: " + condition.Message}
 }
 
 // nextLook returns when something may have to be said although nothing happened: pods that do not appear, the deadline.
 func (o Observed) nextLook() time.Duration {
-	next := o.untilDeadline()
+	next := min(o.untilDeadline(), o.untilGang(), o.untilImage())
 	if suspended(o.JobSet) || len(o.current()) >= podCount(o.JobSet) {
 		return finite(next)
 	}
 	wait := podsMissing
-	if age := o.Now.Sub(o.JobSet.CreationTimestamp.Time); age <= podsExpected {
+	if age := o.age(factRuns, o.JobSet.UID); age <= podsExpected {
 		wait = podsExpected - age + causeMissing
 	}
 	return finite(min(next, wait))
@@ -222,15 +265,7 @@ func (o Observed) untilDeadline() time.Duration {
 	if seconds == 0 || ptr.Deref(o.TrainJob.Spec.Suspend, false) {
 		return never
 	}
-	begin := o.TrainJob.CreationTimestamp.Time
-	if c := apimeta.FindStatusCondition(o.TrainJob.Status.Conditions, trainer.TrainJobSuspended); c != nil {
-		if c.Status == metav1.ConditionTrue {
-			// The job is being resumed in this very pass.
-			return time.Duration(seconds) * time.Second
-		}
-		begin = c.LastTransitionTime.Time
-	}
-	return begin.Add(time.Duration(seconds) * time.Second).Sub(o.Now)
+	return o.asked().Add(time.Duration(seconds) * time.Second).Sub(o.Now)
 }
 
 func deadlineMessage(trainJob *trainer.TrainJob) string {
@@ -273,7 +308,7 @@ func (o Observed) leftovers() []Deletion {
 // they would get a key that nobody else has. A pod long past its grace is on a machine that does not answer, and where
 // no pod of ours will be.
 func (o Observed) lingering() bool {
-	return slices.ContainsFunc(o.Pods, func(pod corev1.Pod) bool {
+	return !o.hasKey() && slices.ContainsFunc(o.Pods, func(pod corev1.Pod) bool {
 		owner := metav1.GetControllerOf(&pod)
 		ours := owner != nil && owner.Kind == "Job" && strings.HasPrefix(owner.Name, o.TrainJob.Name+"-")
 		return ours && (pod.DeletionTimestamp == nil || o.Now.Sub(pod.DeletionTimestamp.Time) < podsGone)
@@ -293,10 +328,11 @@ func (o Observed) claimed(claim claim) []Deletion {
 // missing returns what the job needs and does not have yet, the JobSet last.
 func (o Observed) missing(job Job, random io.Reader) ([]Object, error) {
 	objects := []Object{job.HostfileConfigMap(), job.NetworkPolicy(), job.RendezvousPolicy(o.ControllerNamespace)}
+	if group := job.PodGroup(); group != nil {
+		objects = append(objects, group)
+	}
 	objects = slices.DeleteFunc(objects, o.has)
-	secret := metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{Kind: "Secret"}}
-	secret.Name = mpi.SSHAuthSecretName(job.Name)
-	if !o.has(&secret) {
+	if !o.hasKey() {
 		key, err := job.SSHAuthSecret(random)
 		if err != nil {
 			return nil, err
@@ -305,6 +341,15 @@ func (o Observed) missing(job Job, random io.Reader) ([]Object, error) {
 	}
 	return append(objects, job.JobSet()), nil
 }
+
+// hasKey says whether this job has its key already: then an earlier attempt had the same.
+func (o Observed) hasKey() bool {
+	secret := metav1.PartialObjectMetadata{TypeMeta: secretType()}
+	secret.Name = mpi.SSHAuthSecretName(o.TrainJob.Name)
+	return o.has(&secret)
+}
+
+func secretType() metav1.TypeMeta { return metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"} }
 
 func (o Observed) has(object Object) bool {
 	return slices.ContainsFunc(o.Children, func(child metav1.PartialObjectMetadata) bool {
@@ -321,5 +366,5 @@ func wait(reason mpi.Reason, format string, args ...any) Decision {
 }
 
 func fail(reason mpi.Reason, message string) Decision {
-	return Decision{Ours: true, end: &end{false, reason, message}}
+	return Decision{Ours: true, end: &end{reason: reason, message: message}}
 }

@@ -13,6 +13,7 @@ import (
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
 	"lockstep.dev/lockstep/pkg/mpi"
+	"lockstep.dev/lockstep/pkg/mpi/diagnose"
 )
 
 // outline is a decision in words, so that a case reads as a sentence.
@@ -62,7 +63,7 @@ func TestDecideStart(t *testing.T) {
 		return childOf("v1", "Secret", "demo-mpi-ssh-auth", "s1", owners)
 	}
 	otherRuntime := fresh()
-	otherRuntime.Runtime = &Runtime{Spec: runtimeOf(false).Spec}
+	otherRuntime.Runtime = &Runtime{Labels: runtimeOf(false).Labels}
 	noRuntime := fresh()
 	noRuntime.Runtime = nil
 	staleJobSet := with(secret(gone))
@@ -164,7 +165,7 @@ func TestDecideFollow(t *testing.T) {
 		return o
 	}
 	young := started(trainJobOf())
-	young.JobSet.CreationTimestamp = metav1.NewTime(t0)
+	young = young.saw(factRuns, young.JobSet.UID, t0)
 	suspendedJobSet := started(trainJobOf(suspend))
 	resuming := suspendedJobSet
 	resuming.TrainJob = trainJobOf()
@@ -201,11 +202,12 @@ func TestDecideFollow(t *testing.T) {
 			"a Secret that somebody put there since is not ours to delete", withKey(running.jobSetHas(jobset.JobSetCompleted, t0), nil),
 			outline{Ours: true, End: ReasonCompleted},
 		},
-		"Failed":       {"the cause is known", over.jobSetHas(jobset.JobSetFailed, t0), outline{Ours: true, End: ReasonLauncherFailed}},
+		"Failed":       {"the cause is known", over.jobSetHas(jobset.JobSetFailed, t0), outline{Ours: true, End: diagnose.LauncherFailed}},
 		"FailedSoon":   {"the pod's last status may still be on its way", running.jobSetHas(jobset.JobSetFailed, t0.Add(-time.Second)), outline{Ours: true, Requeue: causeMissing}},
 		"FailedLong":   {"but not for ever", running.jobSetHas(jobset.JobSetFailed, t0.Add(-3*time.Second)), outline{Ours: true, End: ReasonJobSetFailed}},
 		"BeforeLimit":  {"wake up at the deadline", started(trainJobOf(deadline(65))).with(launcher, nodes[0], nodes[1]), outline{Ours: true, Rendezvous: true, Requeue: 5 * time.Second}},
-		"DeadlineOver": {"the JobSet goes with all pods", withKey(started(trainJobOf(deadline(60))), owned("demo", "uid-new")), outline{Ours: true, Delete: []string{"Secret demo-mpi-ssh-auth s1", "JobSet demo jobset-uid"}, End: ReasonDeadlineExceeded}},
+		"DeadlineOver": {"the end is told first", withKey(started(trainJobOf(deadline(60))), owned("demo", "uid-new")), outline{Ours: true, Delete: []string{"Secret demo-mpi-ssh-auth s1"}, End: ReasonDeadlineExceeded}},
+		"DeadlineTold": {"then the JobSet goes with all pods", started(trainJobOf(deadline(60), hasCondition(trainer.TrainJobFailed, "True", t0))), outline{Ours: true, Over: true, Delete: []string{"JobSet demo jobset-uid"}}},
 		"DeadlineFromResume": {
 			"the deadline counts anew when a job is resumed", started(trainJobOf(deadline(60), hasCondition(trainer.TrainJobSuspended, "False", t0.Add(-50*time.Second)))).with(launcher, nodes[0], nodes[1]),
 			outline{Ours: true, Rendezvous: true, Requeue: 10 * time.Second},

@@ -8,11 +8,15 @@ import (
 )
 
 // HostfileConfigMap returns the hostfile of the job, in the syntax of Open MPI as upstream writes it. The agent
-// translates it for Hydra. It is written once: names do not change when pods do.
+// translates it for Hydra. It is written once: names do not change when pods do. Beside it stands the runtime that the job is
+// made from.
 func (j Job) HostfileConfigMap() *corev1.ConfigMap {
 	return &corev1.ConfigMap{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
 		ObjectMeta: j.objectMeta(mpi.HostfileConfigMapName(j.Name)),
-		Data:       map[string]string{mpi.HostfileKey: mpi.FormatHostfile(mpi.ORTE, mpi.Hostfile(j.Name, j.World))},
+		Data: map[string]string{
+			mpi.HostfileKey: mpi.FormatHostfile(mpi.ORTE, mpi.Hostfile(j.Name, j.World)),
+			snapshotKey:     j.Runtime.snapshot(),
+		},
 	}
 }

@@ -3,6 +3,7 @@ package job
 import (
 	"maps"
 	"slices"
+	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -27,6 +28,11 @@ func (j Job) JobSet() *jobset.JobSet {
 	j.wireNodes(replicatedJob(*spec, mpi.NodeJob))
 	for i := range spec.ReplicatedJobs {
 		j.label(&spec.ReplicatedJobs[i])
+		j.gang(&spec.ReplicatedJobs[i].Template.Spec.Template)
+		if j.Gang != nil {
+			// A gang that counts a pod which waits for the others to be ready waits for itself.
+			spec.ReplicatedJobs[i].DependsOn = nil
+		}
 	}
 	if spec.Network != nil {
 		// The hostfile says `<host>.<name of the job>`, which is JobSet's default.
@@ -35,6 +41,9 @@ func (j Job) JobSet() *jobset.JobSet {
 	meta := j.objectMeta(j.Name)
 	meta.Labels = merged(j.Template.Labels, meta.Labels)
 	meta.Annotations = maps.Clone(j.Template.Annotations)
+	if j.Attempt > 0 {
+		meta.Annotations = merged(meta.Annotations, map[string]string{attemptAnnotation: strconv.Itoa(j.Attempt)})
+	}
 	return &jobset.JobSet{
 		TypeMeta:   jobSetType(),
 		ObjectMeta: meta,
@@ -51,6 +60,11 @@ func (j Job) wireLauncher(rj *jobset.ReplicatedJob) {
 	pod := &rj.Template.Spec.Template.Spec
 	container := mainContainer(pod)
 	j.wire(pod, container)
+	if !j.Runtime.Compiled() {
+		for _, variable := range j.openSSHEnvironment() {
+			setVariable(container, variable)
+		}
+	}
 	if j.World.LauncherRunsRanks {
 		container.Resources = j.resources(container.Resources)
 	}
@@ -81,7 +95,11 @@ func (j Job) wire(pod *corev1.PodSpec, container *corev1.Container) {
 	for _, variable := range j.Trainer.Env {
 		setVariable(container, variable)
 	}
-	setVolume(pod, j.sshAuthVolume())
+	volume := j.sshAuthVolume()
+	if !j.Runtime.Compiled() {
+		openSSHModes(volume.Secret)
+	}
+	setVolume(pod, volume)
 	setMount(container, corev1.VolumeMount{Name: mpi.SSHAuthVolume, MountPath: j.SSHAuthMountPath, ReadOnly: true})
 }
 
@@ -102,7 +120,13 @@ func (j Job) sshAuthVolume() corev1.Volume {
 // command runs the user's command under the agent, which owns the verdict. Args alone go to the runtime's command, as
 // Kubernetes does it; a command drops the runtime's args.
 func (j Job) command(container *corev1.Container) {
-	if j.Trainer.Command != nil {
+	switch {
+	case j.Trainer.Command != nil && !j.Runtime.Compiled():
+		container.Command = j.Trainer.Command
+		// Upstream keeps the template's args behind a user's command; a user's command brings its own.
+		container.Args = j.Trainer.Args
+		return
+	case j.Trainer.Command != nil:
 		container.Command = append(wrapper(container.Command), j.Trainer.Command...)
 		container.Args = j.Trainer.Args
 		return

@@ -86,7 +86,7 @@ func TestHostfile(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			got := resolved(t, tc.runtime, asks(trainer.Trainer{NumNodes: &tc.nodes})).HostfileConfigMap()
-			if diff := cmp.Diff(map[string]string{"hostfile": tc.want}, got.Data); diff != "" {
+			if diff := cmp.Diff(tc.want, got.Data["hostfile"]); diff != "" {
 				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
 			}
 		})

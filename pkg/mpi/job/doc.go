@@ -7,7 +7,11 @@
 // Invariants:
 //   - An object that this TrainJob does not own is never changed. Objects are created, not applied: server-side apply
 //     would take over a Secret that somebody else put under our name.
-//   - Whatever the pods need (key, hostfile, network policies) stands before the JobSet.
+//   - Whatever the pods need (key, hostfile, network policies, PodGroup) stands before the JobSet, and what they name exists.
+//     Quota and limits admit all of them together, or none is made.
+//   - A job goes on, after a suspension or a restart, with the runtime that it was made from.
+//   - Nothing of a job is made after its end has been told, and its JobSet goes only after that.
+//   - Ages count from when this process saw something first (Memory), never from what other clocks wrote.
 //   - A terminal condition is final. All other conditions follow from this pass's observation; of the earlier ones only
 //     the transition times are kept, that the job was suspended once, and that a launcher which still runs passed its
 //     gate, which it may have told to an earlier controller.

@@ -2,6 +2,7 @@ package job
 
 import (
 	"fmt"
+	"maps"
 	"time"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
@@ -79,7 +80,17 @@ func started(trainJob *trainer.TrainJob) Observed {
 	js := job.JobSet()
 	js.UID = "jobset-uid"
 	js.CreationTimestamp = metav1.NewTime(t0.Add(-10 * time.Second))
-	return Observed{Now: t0, ControllerNamespace: "lockstep-system", TrainJob: trainJob, Runtime: runtimeOf(false), JobSet: js}
+	return Observed{
+		Now: t0, ControllerNamespace: "lockstep-system", TrainJob: trainJob, Runtime: runtimeOf(false), JobSet: js,
+		Seen: Memory{{factRuns, js.UID}: t0.Add(-10 * time.Second), {factLauncher, "launcher-0"}: t0.Add(-5 * time.Second)},
+	}
+}
+
+// saw adds to what was seen before.
+func (o Observed) saw(kind factKind, uid types.UID, at time.Time) Observed {
+	o.Seen = maps.Clone(o.Seen)
+	o.Seen[Fact{kind, uid}] = at
+	return o
 }
 
 func (o Observed) with(pods ...corev1.Pod) Observed {
@@ -92,6 +103,9 @@ func (o Observed) jobSetHas(kind jobset.JobSetConditionType, at time.Time) Obser
 	o.JobSet.Status.Conditions = append(o.JobSet.Status.Conditions, metav1.Condition{
 		Type: string(kind), Status: metav1.ConditionTrue, LastTransitionTime: metav1.NewTime(at), Message: "said by JobSet",
 	})
+	if kind == jobset.JobSetFailed {
+		return o.saw(factFailed, o.JobSet.UID, at)
+	}
 	return o
 }
 

@@ -1,6 +1,9 @@
 package job
 
 import (
+	"strconv"
+	"time"
+
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -12,14 +15,22 @@ import (
 
 // Runtime is what ClusterTrainingRuntime and TrainingRuntime have in common.
 type Runtime struct {
-	Labels map[string]string
-	Spec   trainer.TrainingRuntimeSpec
+	Labels      map[string]string           `json:"labels,omitempty"`
+	Annotations map[string]string           `json:"annotations,omitempty"`
+	Spec        trainer.TrainingRuntimeSpec `json:"spec"`
 }
 
-// Ours says whether this is an MPI runtime that Lockstep compiled. TrainJobs of other runtimes are not ours.
-func (r Runtime) Ours() bool {
-	return r.Labels[mpi.ImplementationLabel] != "" && r.Spec.MLPolicy != nil && r.Spec.MLPolicy.MPI != nil
-}
+// Annotations of a runtime that bound its jobs. The compiler writes them; a runtime without them has no bounds.
+const (
+	MinNodesAnnotation = "lockstep.dev/min-nodes"
+	MaxNodesAnnotation = "lockstep.dev/max-nodes"
+	// GangTimeoutAnnotation is how long all pods of a job may take until they run, as a Go duration such as `10m`.
+	GangTimeoutAnnotation = "lockstep.dev/gang-timeout"
+)
+
+// Ours says whether this is an MPI runtime, compiled by Lockstep or of upstream's own kind. TrainJobs of other runtimes are
+// not ours.
+func (r Runtime) Ours() bool { return r.Spec.MLPolicy != nil && r.Spec.MLPolicy.MPI != nil }
 
 // Job is a TrainJob resolved against its runtime: all that its objects are built from.
 type Job struct {
@@ -34,6 +45,12 @@ type Job struct {
 	SSHAuthMountPath string
 	// Trainer is what the user asks for. It is zero when the TrainJob leaves everything to the runtime.
 	Trainer trainer.Trainer
+	// Gang is how a gang scheduler is asked, nil for none.
+	Gang *trainer.PodGroupPolicy
+	// Attempt is how often the job was started before.
+	Attempt int
+	// Runtime is what the job is made from.
+	Runtime Runtime
 }
 
 // defaultSSHAuthMountPath is upstream's default of mlPolicy.mpi.sshAuthMountPath.
@@ -57,18 +74,48 @@ func Resolve(trainJob *trainer.TrainJob, runtime Runtime) (Job, error) {
 		Template:         template,
 		SSHAuthMountPath: ptr.Deref(runtime.Spec.MLPolicy.MPI.SSHAuthMountPath, defaultSSHAuthMountPath),
 		Trainer:          ptr.Deref(trainJob.Spec.Trainer, trainer.Trainer{}),
+		Gang:             runtime.Spec.PodGroupPolicy,
+		Runtime:          runtime,
 	}
 	if err := checkTemplate(template.Spec); err != nil {
 		return Job{}, err
 	}
 	job.World = worldOf(job.Trainer, runtime.Spec.MLPolicy.MPI, template.Spec)
+	if !runtime.Compiled() && job.World.SlotsPerNode == 1 && job.Trainer.NumProcPerNode == nil {
+		job.World.SlotsPerNode = slotsByGPU(job.Trainer, template.Spec)
+	}
 	if err := checkWorld(job.Name, job.World); err != nil {
+		return Job{}, err
+	}
+	if err := runtime.checkNodes(job.World.Nodes); err != nil {
 		return Job{}, err
 	}
 	if err := checkEnvironment(trainJob); err != nil {
 		return Job{}, err
 	}
 	return job, nil
+}
+
+// checkNodes holds the number of nodes against what the runtime allows.
+func (r Runtime) checkNodes(nodes int32) error {
+	if least, err := strconv.Atoi(r.Annotations[MinNodesAnnotation]); err == nil && int(nodes) < least {
+		return refuse(ReasonInvalidWorld, "numNodes is %d, this runtime needs at least %d", nodes, least)
+	}
+	if most, err := strconv.Atoi(r.Annotations[MaxNodesAnnotation]); err == nil && int(nodes) > most {
+		return refuse(ReasonInvalidWorld, "numNodes is %d, this runtime allows at most %d", nodes, most)
+	}
+	return nil
+}
+
+// GangTimeout returns how long the pods of a job may take until all of them run; 0 means for ever.
+func (r Runtime) GangTimeout() time.Duration {
+	if wait, err := time.ParseDuration(r.Annotations[GangTimeoutAnnotation]); err == nil && wait > 0 {
+		return wait
+	}
+	if policy := r.Spec.PodGroupPolicy; policy != nil && policy.Coscheduling != nil {
+		return time.Duration(ptr.Deref(policy.Coscheduling.ScheduleTimeoutSeconds, 0)) * time.Second
+	}
+	return 0
 }
 
 // worldOf takes the number of nodes from the TrainJob, otherwise from the runtime's node template. It does not read the

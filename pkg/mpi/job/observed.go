@@ -27,8 +27,8 @@ type Observed struct {
 	Runtime *Runtime
 	// JobSet is the one with the name of the TrainJob, whoever owns it, or nil.
 	JobSet *jobset.JobSet
-	// Children are the Secret, the ConfigMap and the NetworkPolicies under our names, whoever owns them. They are read
-	// only where a decision needs them: as long as JobSet is not ours, and once it has finished.
+	// Children are the Secret, the ConfigMap, the NetworkPolicies and the PodGroup under our names, whoever owns them. They are
+	// read only where NeedsChildren says so.
 	Children []metav1.PartialObjectMetadata
 	// Jobs are those that carry the label of the TrainJob.
 	Jobs []metav1.PartialObjectMetadata
@@ -36,6 +36,10 @@ type Observed struct {
 	Pods []corev1.Pod
 	// Gate is what the rendezvous with the launcher brought; nil while it brought nothing.
 	Gate *Gate
+	// Bounds are what the namespace lets the job have. They are read as long as JobSet is not ours.
+	Bounds Bounds
+	// Seen is since when facts hold, by the clock of this process; Remember sets it.
+	Seen Memory
 	// Warnings are warning events about JobSet and Jobs. They are read only while pods are missing.
 	Warnings []corev1.Event
 }
@@ -71,14 +75,26 @@ func (o Observed) Owns() bool { return o.JobSet != nil && claimOf(o.TrainJob, o.
 // Ended says whether the JobSet has finished or the deadline of the TrainJob has passed.
 func (o Observed) Ended() bool {
 	return o.Owns() && (jobSetCondition(o.JobSet, jobset.JobSetCompleted) != nil ||
-		jobSetCondition(o.JobSet, jobset.JobSetFailed) != nil || o.untilDeadline() <= 0)
+		o.failed() != nil || o.untilDeadline() <= 0)
+}
+
+// failed returns the JobSet's condition Failed, or nil while it has not failed.
+func (o Observed) failed() *metav1.Condition { return jobSetCondition(o.JobSet, jobset.JobSetFailed) }
+
+// suspendWanted says whether the TrainJob asks for suspension.
+func (o Observed) suspendWanted() bool { return ptr.Deref(o.TrainJob.Spec.Suspend, false) }
+
+// NeedsChildren says whether a decision may need Children and what else is read from the API server: the job is to be made,
+// resumed, restarted or ended.
+func (o Observed) NeedsChildren() bool {
+	return !o.Owns() || suspended(o.JobSet) || o.Ended() || o.stuck() != nil
 }
 
 // MissingPods says whether a started job lacks pods for longer than it takes to create them, which is when warnings
 // matter.
 func (o Observed) MissingPods() bool {
 	return o.Owns() && !suspended(o.JobSet) && !o.Ended() &&
-		o.Now.Sub(o.JobSet.CreationTimestamp.Time) > podsExpected && len(o.current()) < podCount(o.JobSet)
+		o.age(factRuns, o.JobSet.UID) > podsExpected && len(o.current()) < podCount(o.JobSet)
 }
 
 func suspended(jobSet *jobset.JobSet) bool { return ptr.Deref(jobSet.Spec.Suspend, false) }

@@ -2,84 +2,86 @@ package job
 
 import (
 	"fmt"
-	"regexp"
-	"slices"
-	"strings"
 
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	"lockstep.dev/lockstep/pkg/mpi"
+	"lockstep.dev/lockstep/pkg/mpi/diagnose"
 )
 
-// problem is what keeps a job from starting, as far as it shows.
+// problem is what keeps a job from starting, as users read it.
 type problem struct {
 	reason  mpi.Reason
 	message string
 }
 
+func asProblem(cause *diagnose.Cause) *problem {
+	if cause == nil {
+		return nil
+	}
+	return &problem{cause.Reason, cause.Text()}
+}
+
+// noRuntime says that there is no such runtime. The name of a kind decides which object is meant, so a misspelt kind is said
+// first.
+func noRuntime(ref trainer.RuntimeRef) string {
+	switch kind := ptr.Deref(ref.Kind, trainer.ClusterTrainingRuntimeKind); kind {
+	case trainer.ClusterTrainingRuntimeKind:
+		return fmt.Sprintf("there is no %s `%s` in this cluster: the job starts once it exists", kind, ref.Name)
+	case trainer.TrainingRuntimeKind:
+		return fmt.Sprintf("there is no %s `%s` in the namespace of the TrainJob: the job starts once it exists", kind, ref.Name)
+	default:
+		return fmt.Sprintf("spec.runtimeRef.kind is `%s`, which is no kind of runtime: allowed are %s and %s; create the TrainJob again with one of them",
+			kind, trainer.ClusterTrainingRuntimeKind, trainer.TrainingRuntimeKind)
+	}
+}
+
+// problem returns what keeps the pods of a started job from running, as far as it shows.
+func (o Observed) problem() *diagnose.Cause {
+	return diagnose.Problem(diagnose.Start{
+		Pods: seen(o.current()), Want: podCount(o.JobSet),
+		Refused: refusedIn(o.Warnings, o.JobSet, o.Jobs), Warnings: warningsOf(o.Warnings),
+	})
+}
+
 // firstProblem returns the problem of the first pod that has one, launcher first, so that the message does not change
 // from pass to pass.
 func firstProblem(pods []corev1.Pod) *problem {
-	for _, pod := range pods {
-		if p := problemOf(pod); p != nil {
-			return p
-		}
-	}
-	return nil
+	return asProblem(diagnose.Problem(diagnose.Start{Pods: seen(pods), Want: len(pods)}))
 }
 
-func problemOf(pod corev1.Pod) *problem {
-	for _, condition := range pod.Status.Conditions {
-		if condition.Type == corev1.PodScheduled && condition.Status == corev1.ConditionFalse && condition.Reason == corev1.PodReasonUnschedulable {
-			return &problem{ReasonUnschedulable, fmt.Sprintf("%s cannot be scheduled: %s", place(pod), condition.Message)}
-		}
-	}
-	for _, status := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
-		if status.State.Waiting == nil {
-			continue
-		}
-		if p := waiting(pod, status); p != nil {
-			return p
-		}
-	}
-	return nil
-}
-
-// waiting leaves out kubelet's message about an image: it alternates between the error and the back-off.
-func waiting(pod corev1.Pod, status corev1.ContainerStatus) *problem {
-	switch status.State.Waiting.Reason {
-	case "ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull":
-		return &problem{ReasonImagePull, fmt.Sprintf("%s: image `%s` of container `%s` cannot be pulled", place(pod), status.Image, status.Name)}
-	case "CreateContainerConfigError", "CreateContainerError", "RunContainerError":
-		return &problem{ReasonContainerConfig, fmt.Sprintf("%s: container `%s` cannot be made: %s", place(pod), status.Name, status.State.Waiting.Message)}
-	}
-	return nil
-}
-
-// generatedSuffix is the end of a generated name (k8s.io/apiserver pkg/storage/names), which differs in every attempt.
-var generatedSuffix = regexp.MustCompile(`-[bcdfghjklmnpqrstvwxz2456789]{5}"`)
-
-// combined is what the recorder of events puts before a message that it has seen many times in other words
-// (k8s.io/client-go tools/record).
-const combined = "(combined from similar events): "
+func problemOf(pod corev1.Pod) *problem { return firstProblem([]corev1.Pod{pod}) }
 
 // refusal returns why the API server refuses pods or Jobs of this JobSet, taken from the events of the Job and JobSet
 // controllers; nothing else records it.
 func refusal(warnings []corev1.Event, jobSet metav1.Object, jobs []metav1.PartialObjectMetadata) *problem {
+	words := refusedIn(warnings, jobSet, jobs)
+	return asProblem(diagnose.Problem(diagnose.Start{Want: 1, Refused: words}))
+}
+
+func refusedIn(warnings []corev1.Event, jobSet metav1.Object, jobs []metav1.PartialObjectMetadata) []string {
 	about := map[string]bool{string(jobSet.GetUID()): true}
 	for _, job := range jobs {
 		about[string(job.UID)] = true
 	}
-	var messages []string
+	var words []string
 	for _, event := range warnings {
 		if about[string(event.InvolvedObject.UID)] && (event.Reason == "FailedCreate" || event.Reason == "JobCreationFailed") {
-			message := strings.TrimPrefix(event.Message, combined)
-			messages = append(messages, generatedSuffix.ReplaceAllString(message, `"`))
+			words = append(words, event.Message)
 		}
 	}
-	if len(messages) == 0 {
-		return nil
+	return words
+}
+
+func warningsOf(events []corev1.Event) []diagnose.Warning {
+	var warnings []diagnose.Warning
+	for _, event := range events {
+		if event.InvolvedObject.Kind == "Pod" {
+			warnings = append(warnings, diagnose.Warning{Pod: event.InvolvedObject.Name, Reason: event.Reason, Message: event.Message})
+		}
 	}
-	return &problem{ReasonPodsRefused, "the API server refuses pods of the job: " + slices.Min(messages)}
+	return warnings
 }

@@ -2,7 +2,6 @@ package job
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
@@ -13,6 +12,7 @@ import (
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
 	"lockstep.dev/lockstep/pkg/mpi"
+	"lockstep.dev/lockstep/pkg/mpi/diagnose"
 )
 
 // Status returns the status of a TrainJob after a decision was carried out. Applied is the error of doing so, nil when
@@ -22,7 +22,10 @@ func Status(o Observed, d Decision, applied error) trainer.TrainJobStatus {
 	if o.Owns() {
 		status.JobsStatus = jobsStatus(o.JobSet)
 	}
-	undecided := o.Ended() && d.end == nil
+	if d.end != nil && d.end.stop && applied == nil || d.Over && len(d.Delete) > 0 {
+		status.JobsStatus = stopped(status.JobsStatus)
+	}
+	undecided := o.Owns() && o.Ended() && d.end == nil && d.restart == nil
 	if !d.Over && !undecided {
 		status.Conditions = d.conditions(o, applied)
 	}
@@ -33,8 +36,12 @@ func (d Decision) conditions(o Observed, applied error) []metav1.Condition {
 	c := &conditions{now: o.Now, generation: o.TrainJob.Generation, earlier: o.TrainJob.Status.Conditions}
 	d.creation(c, o, applied)
 	c.suspended(ptr.Deref(o.TrainJob.Spec.Suspend, false))
-	if o.Owns() || len(d.Create) > 0 && applied == nil {
+	d.restarting(c, o)
+	switch {
+	case o.Owns(), len(d.Create) > 0 && applied == nil:
 		d.progress(c, o)
+	case d.held:
+		c.podsNotReady(d.waiting.reason, d.waiting.message)
 	}
 	if d.end != nil && applied == nil {
 		c.ended(*d.end)
@@ -60,6 +67,9 @@ func (d Decision) creation(c *conditions, o Observed, applied error) {
 // progress tells how far a created job has come.
 func (d Decision) progress(c *conditions, o Observed) {
 	switch {
+	case d.restart != nil, o.Owns() && attempt(o.JobSet) < o.restarts():
+		c.podsNotReady(ReasonRestarting, "the job is being started again")
+		c.notRunning(ReasonRestarting, "the job is being started again")
 	case d.end != nil:
 		c.podsNotReady(ReasonFinished, "the job is over")
 		c.notRunning(ReasonFinished, "the job is over")
@@ -94,15 +104,22 @@ func (o Observed) pods(c *conditions) {
 		c.podsReady(fmt.Sprintf("all %d pods are ready", want))
 		return
 	}
-	if p := refusal(o.Warnings, o.JobSet, o.Jobs); p != nil && len(pods) < want {
-		c.podsNotReady(p.reason, p.message)
-		return
+	switch lost, why := o.lost(), o.problem(); {
+	case lost != nil:
+		c.podsNotReady(lost.Reason, lost.Text())
+	case why != nil:
+		c.podsNotReady(why.Reason, diagnose.Keep(shown(c.earlier, PodsReady), *why))
+	default:
+		c.podsNotReady(ReasonPodsPending, pending)
 	}
-	if p := firstProblem(pods); p != nil {
-		c.podsNotReady(p.reason, p.message)
-		return
+}
+
+// shown returns the message of a condition, or nothing.
+func shown(conditions []metav1.Condition, kind string) string {
+	if c := apimeta.FindStatusCondition(conditions, kind); c != nil {
+		return c.Message
 	}
-	c.podsNotReady(ReasonPodsPending, pending)
+	return ""
 }
 
 // agentExpected is how long after the start of the launcher its agent may be out of reach without a word about it.
@@ -114,6 +131,8 @@ func (o Observed) run(c *conditions) {
 	switch {
 	case launcher == nil || launcher.Status.Phase == corev1.PodPending:
 		c.notRunning(ReasonWaitingForPods, waitingForPods)
+	case !withAgent(o.JobSet) && o.Owns() && o.JobSet.Labels[mpi.TrainJobLabel] != "":
+		c.running(launcherRuns)
 	case o.Gate != nil && o.Gate.Launcher == launcher.UID && o.Gate.Result != nil:
 		o.gate(c)
 	case saidToRun(c.earlier, *launcher):
@@ -125,40 +144,33 @@ func (o Observed) run(c *conditions) {
 	}
 }
 
-const running = "all nodes answered and the command runs"
+const (
+	running = "all nodes answered and the command runs"
+	// launcherRuns is all that can be said of a runtime without the agent.
+	launcherRuns = "the launcher runs; its runtime has no agent that could say whether the nodes answer"
+)
+
+// clocksApart is how far the clock of a machine may be from ours for its times to be compared.
+const clocksApart = time.Minute
 
 func (o Observed) gate(c *conditions) {
 	if o.Gate.Result.Passed {
 		c.running(running)
 		return
 	}
-	c.notRunning(mpi.ReasonGateTimeout, gateFailure(*o.Gate.Result))
+	why := diagnose.Gate(*o.Gate.Result)
+	c.notRunning(why.Reason, why.Text())
 }
 
 // saidToRun keeps the word of a launcher that an earlier controller heard, as long as the same container runs. A new
 // controller asks again, but it may never get to a launcher, and a gate is passed once and for all.
 func saidToRun(earlier []metav1.Condition, launcher corev1.Pod) bool {
 	condition := apimeta.FindStatusCondition(earlier, Running)
-	return condition != nil && condition.Status == metav1.ConditionTrue && !condition.LastTransitionTime.Time.Before(startOf(launcher))
+	return condition != nil && condition.Status == metav1.ConditionTrue && !condition.LastTransitionTime.Time.Before(startOf(launcher).Add(-clocksApart))
 }
 
 func (o Observed) outOfReach(launcher corev1.Pod) bool {
-	return o.Gate != nil && o.Gate.Launcher == launcher.UID && (o.Gate.GaveUp || o.Now.Sub(startOf(launcher)) > agentExpected)
-}
-
-// gateFailure names the first nodes that did not answer; the launcher's verdict names all that fit.
-func gateFailure(result mpi.GateResult) string {
-	const named = 3
-	first := result.Failures[:min(named, len(result.Failures))]
-	nodes := make([]string, 0, len(first))
-	for _, failure := range first {
-		nodes = append(nodes, fmt.Sprintf("%s port %d: %s", failure.Name, mpi.AgentPort, failure.Error))
-	}
-	text := "MPI communication failure - check NetworkPolicies: " + strings.Join(nodes, "; ")
-	if more := len(result.Failures) - named; more > 0 {
-		text += fmt.Sprintf("; and %d more", more)
-	}
-	return text
+	return o.Gate != nil && o.Gate.Launcher == launcher.UID && (o.Gate.GaveUp || o.age(factLauncher, launcher.UID) > agentExpected)
 }
 
 // startOf returns when the main container of a pod started, or the far future while it has not.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync"
 
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -66,7 +67,10 @@ func (r *Reconciler) create(ctx context.Context, objects []job.Object) error {
 func (r *Reconciler) createOne(ctx context.Context, object job.Object) error {
 	// The client clears the type of an object that it sends.
 	kind := object.GetObjectKind().GroupVersionKind().Kind
-	if err := r.client.Create(ctx, object, client.FieldOwner(FieldOwner)); err != nil {
+	switch err := r.client.Create(ctx, object, client.FieldOwner(FieldOwner)); {
+	case apimeta.IsNoMatchError(err):
+		return fmt.Errorf("create %s %s: this cluster has no such kind: install the scheduler that reads it, or use a runtime without podGroupPolicy: %w", kind, object.GetName(), err)
+	case err != nil:
 		return fmt.Errorf("create %s %s: %w", kind, object.GetName(), err)
 	}
 	return nil

@@ -1,12 +1,20 @@
-// Package reconciler runs TrainJobs: it is the rim around package job, and the only one with a client.
+// Package reconciler runs TrainJobs, or stands beside Kubeflow Trainer, which runs them (Mode): it is the rim around package
+// job, and the only one with a client.
 //
-//	observe → job.Decide → apply → job.Status → one status patch → rendezvous, events, metrics
+//	observe → job.Decide → apply → job.Status → one status patch → events, metrics
+//	           (Accompany)           (Beside)
 //
 // Watches bring every change, so nothing is polled on the way from a TrainJob to its first rank. What cannot be watched
-// cheaply is read when it matters: Secrets, ConfigMaps and NetworkPolicies before the JobSet exists and after it has
-// ended, by name and without their content, and warning events while pods are missing. The manager caches no Secret.
+// cheaply is read when it matters: Secrets, ConfigMaps, NetworkPolicies, PodGroups and what pods name before the JobSet exists
+// and after it has ended, by name and without their content, and warning events while pods are missing. The manager caches
+// no Secret.
 //
-// Writes are creations, deletions of a known UID, an update of a suspended or resumed JobSet and a patch of the status,
-// the last two bound to the version that was read. Server-side apply is not used on purpose: applied over a Secret of
-// somebody else it would take it over, and with it a key that others know.
+// Writes are creations, deletions of a known UID, an update of a suspended or resumed JobSet, bound to the version that was
+// read, and a patch of the status, bound to the spec and the conditions that were read. Server-side apply is not used on purpose: applied over a Secret of
+// somebody else it would take it over, and with it a key that others know. Nothing is decided from a TrainJob that is older
+// than our own last write of its status (memory). News that is not urgent waits for more, so that a job costs the API server
+// eight writes from its creation to its end; events are not counted.
+//
+// A companion writes its own network policies, its own conditions and the end of a key, completes pods when they are made
+// (propagation), and nothing else. An executor does not run where Kubeflow Trainer runs (sentinel).
 package reconciler

@@ -1,12 +1,15 @@
 package reconciler
 
 import (
+	"cmp"
+	"slices"
 	"strings"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	"lockstep.dev/lockstep/pkg/mpi"
 	"lockstep.dev/lockstep/pkg/mpi/job"
@@ -26,35 +29,75 @@ func transitions(before, after []metav1.Condition) []metav1.Condition {
 
 // uneventful are the reasons of conditions that say only that nothing has happened yet, or repeat another condition.
 var uneventful = map[mpi.Reason]bool{
-	job.ReasonPodsPending:     true,
 	job.ReasonWaitingForPods:  true,
 	job.ReasonWaitingForNodes: true,
 	job.ReasonFinished:        true,
+	job.ReasonRestarting:      true,
 }
 
-// announce sends an event for each change. What is false keeps the job from running: a warning.
+// milestones are the reasons of events where users know a step by another name than the condition's reason.
+var milestones = map[mpi.Reason]string{
+	job.ReasonJobSetCreated: "Submitted",
+	job.ReasonPodsPending:   "GangScheduling",
+	job.ReasonGatePassed:    "TrainingStarted",
+}
+
+// announce sends an event for each change: Submitted, GangScheduling, PodsReady, TrainingStarted and Completed for a job that
+// does well, and the reason of what goes wrong. What is false keeps the job from running: a warning.
 func (r *Reconciler) announce(trainJob *trainer.TrainJob, changes []metav1.Condition) {
-	for _, change := range changes {
-		if kind := eventType(change); kind != "" {
-			r.recorder.Eventf(trainJob, nil, kind, change.Reason, change.Type, "%s", clipped(change.Message))
+	for _, change := range withGang(trainJob, changes) {
+		if completedBeside(trainJob, change) {
+			change.Type, change.Status, change.Reason = trainer.TrainJobComplete, metav1.ConditionTrue, string(job.ReasonCompleted)
+		}
+		if kind := eventType(trainJob.Status.Conditions, change); kind != "" {
+			reason := cmp.Or(milestones[mpi.Reason(change.Reason)], change.Reason)
+			r.recorder.Eventf(trainJob, nil, kind, reason, change.Type, "%s", clipped(change.Message))
 		}
 	}
 }
 
+// completedBeside says whether a companion tells of the end of a job that Kubeflow Trainer has called complete.
+func completedBeside(trainJob *trainer.TrainJob, change metav1.Condition) bool {
+	return change.Type == job.Running && mpi.Reason(change.Reason) == job.ReasonFinished &&
+		apimeta.IsStatusConditionTrue(trainJob.Status.Conditions, trainer.TrainJobComplete)
+}
+
+// withGang adds that all pods are being scheduled together where a job had them so soon that no status told of it.
+func withGang(trainJob *trainer.TrainJob, changes []metav1.Condition) []metav1.Condition {
+	pending := func(c metav1.Condition) bool { return mpi.Reason(c.Reason) == job.ReasonPodsPending }
+	created := slices.IndexFunc(changes, func(c metav1.Condition) bool { return mpi.Reason(c.Reason) == job.ReasonJobSetCreated })
+	if created < 0 || ptr.Deref(trainJob.Spec.Suspend, false) || slices.ContainsFunc(changes, pending) {
+		return changes
+	}
+	gang := metav1.Condition{Type: job.PodsReady, Status: metav1.ConditionFalse, Reason: string(job.ReasonPodsPending), Message: "all pods of the job are scheduled together"}
+	return slices.Insert(slices.Clone(changes), created+1, gang)
+}
+
 // eventType returns the empty string for a change that is no event.
-func eventType(change metav1.Condition) string {
+func eventType(before []metav1.Condition, change metav1.Condition) string {
 	isTrue := change.Status == metav1.ConditionTrue
-	switch {
-	case uneventful[mpi.Reason(change.Reason)]:
+	switch reason := mpi.Reason(change.Reason); {
+	case uneventful[reason]:
 		return ""
-	case change.Type == trainer.TrainJobFailed:
+	case reason == job.ReasonPodsPending && apimeta.IsStatusConditionTrue(before, job.PodsReady):
+		// The gang has started before; a pod is not ready for a moment.
+		return ""
+	case change.Type == trainer.TrainJobFailed, change.Type == job.Diagnosed, change.Type == job.Restarting && isTrue:
 		return corev1.EventTypeWarning
-	case change.Type == trainer.TrainJobSuspended || isTrue:
+	case change.Type == trainer.TrainJobSuspended, change.Type == job.Restarting, reason == job.ReasonPodsPending, isTrue:
 		return corev1.EventTypeNormal
-	case mpi.Reason(change.Reason) == job.ReasonSuspended:
+	case reason == job.ReasonSuspended:
+		return ""
+	case change.Type == job.PodsReady && repeats(before, change):
 		return ""
 	}
 	return corev1.EventTypeWarning
+}
+
+// repeats says whether the condition Created had the same reason: a job that is held back says so in both.
+func repeats(before []metav1.Condition, change metav1.Condition) bool {
+	created := apimeta.FindStatusCondition(before, job.Created)
+	return created != nil && created.Status == metav1.ConditionFalse && created.Reason == change.Reason
 }
 
 // clipped keeps a message within what the API server accepts as the note of an event: 1024 bytes.

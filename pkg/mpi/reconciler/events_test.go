@@ -7,7 +7,9 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 )
 
 func TestTransitions(t *testing.T) {
@@ -31,27 +33,62 @@ func TestTransitions(t *testing.T) {
 }
 
 func TestEventType(t *testing.T) {
+	ready := []metav1.Condition{{Type: "PodsReady", Status: "True"}}
+	held := []metav1.Condition{{Type: "Created", Status: "False", Reason: "QuotaExceeded"}}
 	cases := map[string]struct {
 		reason    string
+		before    []metav1.Condition
 		condition metav1.Condition
 		want      string
 	}{
-		"Progress":   {"", metav1.Condition{Type: "Running", Status: "True", Reason: "GatePassed"}, "Normal"},
-		"Failed":     {"true, but no good news", metav1.Condition{Type: "Failed", Status: "True", Reason: "OOMKilled"}, "Warning"},
-		"Problem":    {"", metav1.Condition{Type: "PodsReady", Status: "False", Reason: "Unschedulable"}, "Warning"},
-		"NotYet":     {"that nothing happened yet is no event", metav1.Condition{Type: "PodsReady", Status: "False", Reason: "PodsPending"}, ""},
-		"Finished":   {"Complete or Failed says it", metav1.Condition{Type: "Running", Status: "False", Reason: "Finished"}, ""},
-		"Suspended":  {"", metav1.Condition{Type: "Suspended", Status: "True", Reason: "Suspended"}, "Normal"},
-		"Resumed":    {"", metav1.Condition{Type: "Suspended", Status: "False", Reason: "Resumed"}, "Normal"},
-		"HeldBack":   {"the condition Suspended says it", metav1.Condition{Type: "PodsReady", Status: "False", Reason: "Suspended"}, ""},
-		"NotCreated": {"", metav1.Condition{Type: "Created", Status: "False", Reason: "RuntimeNotFound"}, "Warning"},
+		"Progress":   {"", nil, metav1.Condition{Type: "Running", Status: "True", Reason: "GatePassed"}, "Normal"},
+		"Failed":     {"true, but no good news", nil, metav1.Condition{Type: "Failed", Status: "True", Reason: "OOMKilled"}, "Warning"},
+		"Problem":    {"", nil, metav1.Condition{Type: "PodsReady", Status: "False", Reason: "Unschedulable"}, "Warning"},
+		"Gang":       {"all pods are being scheduled together", nil, metav1.Condition{Type: "PodsReady", Status: "False", Reason: "PodsPending"}, "Normal"},
+		"Flapping":   {"which they are once", ready, metav1.Condition{Type: "PodsReady", Status: "False", Reason: "PodsPending"}, ""},
+		"NotYet":     {"that nothing happened yet is no event", nil, metav1.Condition{Type: "Running", Status: "False", Reason: "WaitingForPods"}, ""},
+		"HeldTwice":  {"Created says it", held, metav1.Condition{Type: "PodsReady", Status: "False", Reason: "QuotaExceeded"}, ""},
+		"Restarting": {"a fault of the infrastructure", nil, metav1.Condition{Type: "Restarting", Status: "True", Reason: "MachineLost"}, "Warning"},
+		"Restarted":  {"", nil, metav1.Condition{Type: "Restarting", Status: "False", Reason: "Restarted"}, "Normal"},
+		"Diagnosed":  {"a companion says why", nil, metav1.Condition{Type: "Diagnosed", Status: "True", Reason: "OOMKilled"}, "Warning"},
+		"Finished":   {"Complete or Failed says it", nil, metav1.Condition{Type: "Running", Status: "False", Reason: "Finished"}, ""},
+		"Suspended":  {"", nil, metav1.Condition{Type: "Suspended", Status: "True", Reason: "Suspended"}, "Normal"},
+		"Resumed":    {"", nil, metav1.Condition{Type: "Suspended", Status: "False", Reason: "Resumed"}, "Normal"},
+		"HeldBack":   {"the condition Suspended says it", nil, metav1.Condition{Type: "PodsReady", Status: "False", Reason: "Suspended"}, ""},
+		"NotCreated": {"", nil, metav1.Condition{Type: "Created", Status: "False", Reason: "RuntimeNotFound"}, "Warning"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			if got := eventType(tc.condition); got != tc.want {
+			if got := eventType(tc.before, tc.condition); got != tc.want {
 				t.Errorf("%s: want %q, got %q", tc.reason, tc.want, got)
 			}
 		})
+	}
+}
+
+// Every job that is started has the same events, however fast it is.
+func TestGangSchedulingIsTold(t *testing.T) {
+	created := metav1.Condition{Type: "Created", Status: "True", Reason: "JobSetCreated"}
+	ready := metav1.Condition{Type: "PodsReady", Status: "True", Reason: "PodsReady"}
+	pending := metav1.Condition{Type: "PodsReady", Status: "False", Reason: "PodsPending"}
+	suspended := &trainer.TrainJob{Spec: trainer.TrainJobSpec{Suspend: ptr.To(true)}}
+	for name, tc := range map[string]struct {
+		trainJob *trainer.TrainJob
+		changes  []metav1.Condition
+		want     []string
+	}{
+		"Fast":      {&trainer.TrainJob{}, []metav1.Condition{created, ready}, []string{"JobSetCreated", "PodsPending", "PodsReady"}},
+		"Slow":      {&trainer.TrainJob{}, []metav1.Condition{pending, created}, []string{"PodsPending", "JobSetCreated"}},
+		"Later":     {&trainer.TrainJob{}, []metav1.Condition{ready}, []string{"PodsReady"}},
+		"Suspended": {suspended, []metav1.Condition{created}, []string{"JobSetCreated"}},
+	} {
+		var got []string
+		for _, c := range withGang(tc.trainJob, tc.changes) {
+			got = append(got, c.Reason)
+		}
+		if diff := cmp.Diff(tc.want, got); diff != "" {
+			t.Errorf("%s: -want, +got:\n%s", name, diff)
+		}
 	}
 }
 

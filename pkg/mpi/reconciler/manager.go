@@ -1,13 +1,19 @@
 package reconciler
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net/http"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/uuid"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
@@ -16,6 +22,8 @@ import (
 
 // Options are what a deployment may decide.
 type Options struct {
+	// Mode is who runs TrainJobs; empty means Executor.
+	Mode Mode
 	// Namespace is where the controller's own pods run; launchers admit it, and its lease is there.
 	Namespace string
 	// Concurrency is how many TrainJobs are reconciled at a time, at least 1.
@@ -25,7 +33,31 @@ type Options struct {
 	// MetricsAddress and ProbeAddress are what the two HTTP servers bind, for example `:8080`; "0" turns one off.
 	MetricsAddress string
 	ProbeAddress   string
+	// WebhookAddress is where a companion answers for pods, for example `:9443`; "0" or empty turns it off, and then only
+	// launchers have the image and the environment of their TrainJob.
+	WebhookAddress string
+	// Identity is the name under which this process takes the lease, the name of its pod as a rule: a container that is
+	// started again in the same pod goes on at once, instead of waiting for its own lease to run out. Empty takes a new name
+	// for each process.
+	Identity string
+
+	clock *clock
 }
+
+// propagates says whether a webhook is served.
+func (o Options) propagates() bool {
+	return o.Mode == Companion && o.WebhookAddress != "" && o.WebhookAddress != "0"
+}
+
+// The lease. A standby takes over leaseDuration after the last sign of a leader that was killed (a leader that ends in order
+// gives the lease back, and a container that starts again in its pod has it still). Kubernetes' usual 15 s are made for
+// controllers whose absence nobody notices; here a launcher waits for addresses. Shorter than renewDeadline an API server
+// must not be away, or the leader ends and starts again: restarts of API servers take 3 to 6 s.
+const (
+	leaseDuration = 10 * time.Second
+	renewDeadline = 8 * time.Second
+	retryPeriod   = 2 * time.Second
+)
 
 // NewManager returns a manager that runs the controller once it is started. It takes no client-side rate limit: the API
 // server's own fairness protects it, and a limit here would only make jobs start later. A clean end gives the lease back,
@@ -33,24 +65,39 @@ type Options struct {
 func NewManager(ctx context.Context, config *rest.Config, options Options) (manager.Manager, error) {
 	unlimited := rest.CopyConfig(config)
 	unlimited.QPS = -1
+	options.Mode = cmp.Or(options.Mode, Executor)
+	options.clock = newClock(time.Now)
+	unlimited.Wrap(options.clock.wrap)
 	scheme, err := Scheme()
 	if err != nil {
 		return nil, err
 	}
-	cached, err := cacheOptions()
+	cached, err := cacheOptions(options.Mode)
+	if err != nil {
+		return nil, err
+	}
+	lock, err := lease(unlimited, options)
+	if err != nil {
+		return nil, err
+	}
+	own := &certificate{options: options}
+	hooks, err := webhookServer(options, own)
 	if err != nil {
 		return nil, err
 	}
 	mgr, err := manager.New(unlimited, manager.Options{
-		Scheme:                        scheme,
-		Cache:                         cached,
-		Client:                        client.Options{Cache: &client.CacheOptions{DisableFor: uncached()}},
-		Metrics:                       metricsserver.Options{BindAddress: options.MetricsAddress},
-		HealthProbeBindAddress:        options.ProbeAddress,
-		LeaderElection:                options.LeaderElection,
-		LeaderElectionID:              FieldOwner,
-		LeaderElectionNamespace:       options.Namespace,
-		LeaderElectionReleaseOnCancel: true,
+		Scheme:                              scheme,
+		Cache:                               cached,
+		Client:                              client.Options{Cache: &client.CacheOptions{DisableFor: uncached()}},
+		WebhookServer:                       hooks,
+		Metrics:                             metricsserver.Options{BindAddress: options.MetricsAddress},
+		HealthProbeBindAddress:              options.ProbeAddress,
+		LeaderElection:                      options.LeaderElection,
+		LeaderElectionReleaseOnCancel:       true,
+		LeaderElectionResourceLockInterface: lock,
+		LeaseDuration:                       ptr.To(leaseDuration),
+		RenewDeadline:                       ptr.To(renewDeadline),
+		RetryPeriod:                         ptr.To(retryPeriod),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("create manager: %w", err)
@@ -58,7 +105,33 @@ func NewManager(ctx context.Context, config *rest.Config, options Options) (mana
 	if err := addChecks(mgr); err != nil {
 		return nil, err
 	}
+	if options.propagates() {
+		own.live, own.client = mgr.GetAPIReader(), mgr.GetClient()
+		if err := mgr.Add(own); err != nil {
+			return nil, fmt.Errorf("add certificate: %w", err)
+		}
+	}
 	return mgr, setup(ctx, mgr, options)
+}
+
+// lease returns the lock that the leader holds, or nil without leader election.
+func lease(config *rest.Config, options Options) (resourcelock.Interface, error) {
+	if !options.LeaderElection {
+		return nil, nil
+	}
+	clients, err := kubernetes.NewForConfig(rest.AddUserAgent(rest.CopyConfig(config), "leader-election"))
+	if err != nil {
+		return nil, fmt.Errorf("create client for the lease: %w", err)
+	}
+	identity := options.Identity
+	if identity == "" {
+		identity = string(uuid.NewUUID())
+	}
+	return &resourcelock.LeaseLock{
+		LeaseMeta:  metav1.ObjectMeta{Namespace: options.Namespace, Name: FieldOwner},
+		Client:     clients.CoordinationV1(),
+		LockConfig: resourcelock.ResourceLockConfig{Identity: identity},
+	}, nil
 }
 
 // addChecks: alive means that the process answers, ready that it knows the cluster.

@@ -1,22 +1,29 @@
 package reconciler
 
 import (
+	"context"
+	"fmt"
 	"sync"
 	"time"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	"github.com/prometheus/client_golang/prometheus"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"lockstep.dev/lockstep/pkg/mpi"
+	"lockstep.dev/lockstep/pkg/mpi/diagnose"
 	"lockstep.dev/lockstep/pkg/mpi/job"
 )
 
 // metrics are the numbers of this controller. Phases are measured from what this process saw, because the times in API
-// objects are whole seconds; a job that a restart fell into is left out.
+// objects are whole seconds of several clocks; a job that a restart fell into is left out.
 type metrics struct {
-	phases *prometheus.HistogramVec
-	ended  *prometheus.CounterVec
+	phases   *prometheus.HistogramVec
+	ended    *prometheus.CounterVec
+	restarts *prometheus.CounterVec
 
 	mu    sync.Mutex
 	since map[client.ObjectKey]time.Time
@@ -24,30 +31,47 @@ type metrics struct {
 
 // The phases of a job. A job that never gets to the end of a phase has no observation for it.
 const (
-	phasePods = "pods_ready"
-	phaseGate = "gate"
-	phaseRun  = "run"
+	phaseQueued = "queued"
+	phaseGang   = "gang_wait"
+	phaseImages = "image_pull"
+	phaseGate   = "gate"
+	phaseLaunch = "mpi_launch"
+	phaseRun    = "running"
 )
+
+// otherReason stands for reasons that are not on the list, which Kubeflow Trainer may give: a label must not grow without end.
+const otherReason = "Other"
 
 func newMetrics(registry prometheus.Registerer) (*metrics, error) {
 	m := &metrics{
 		phases: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name:    "mpi_trainjob_phase_seconds",
-			Help:    "How long a phase of a TrainJob took: pods_ready from creation until all pods are ready, gate while the launcher waited for its nodes, run from the gate to the end.",
+			Name: "mpi_trainjob_phase_seconds",
+			Help: "How long a phase of a TrainJob took: queued until its objects were made or it was resumed, gang_wait until all pods had machines, " +
+				"image_pull until all pods were ready, gate while the launcher waited for its nodes, mpi_launch from the command to the first rank, running from the gate to the end.",
 			Buckets: prometheus.ExponentialBuckets(0.05, 2, 16),
 		}, []string{"phase"}),
 		ended: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "mpi_trainjob_ended_total",
-			Help: "TrainJobs that ended, by outcome (Complete, Failed) and reason.",
+			Help: "TrainJobs that ended, by outcome (Complete, Failed) and reason, which is one of a closed list.",
 		}, []string{"outcome", "reason"}),
+		restarts: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "mpi_trainjob_restarts_total",
+			Help: "Jobs that were started again after a fault of the infrastructure, by its reason.",
+		}, []string{"reason"}),
 		since: map[client.ObjectKey]time.Time{},
 	}
-	for _, c := range []prometheus.Collector{m.phases, m.ended} {
-		if err := registry.Register(c); err != nil {
+	for _, c := range []prometheus.Collector{m.phases, m.ended, m.restarts} {
+		if err := register(registry, c); err != nil {
 			return nil, err
 		}
 	}
 	return m, nil
+}
+
+// register takes the place of the collector of an earlier controller in this process, as tests have them.
+func register(registry prometheus.Registerer, c prometheus.Collector) error {
+	registry.Unregister(c)
+	return registry.Register(c)
 }
 
 func (m *metrics) record(o job.Observed, changes []metav1.Condition) {
@@ -57,29 +81,101 @@ func (m *metrics) record(o job.Observed, changes []metav1.Condition) {
 	for _, change := range changes {
 		isTrue := change.Status == metav1.ConditionTrue
 		switch {
-		case change.Type == job.Created && isTrue, change.Type == trainer.TrainJobSuspended && !isTrue:
-			m.since[name] = o.Now
 		case change.Type == job.PodsReady && isTrue:
-			m.observe(phasePods, name, o.Now)
+			m.pods(o)
 		case change.Type == job.Running && isTrue:
-			m.phases.WithLabelValues(phaseGate).Observe(o.Gate.Result.Seconds)
+			m.gate(o)
 			m.since[name] = o.Now
-		case change.Type == trainer.TrainJobComplete && isTrue, change.Type == trainer.TrainJobFailed && isTrue:
-			m.ended.WithLabelValues(change.Type, change.Reason).Inc()
-			m.observe(phaseRun, name, o.Now)
+		case change.Type == job.Restarting && isTrue:
+			m.restarts.WithLabelValues(listed(change.Reason)).Inc()
+		case isTrue && (change.Type == trainer.TrainJobComplete || change.Type == trainer.TrainJobFailed || change.Type == job.Diagnosed):
+			m.end(name, o, change)
+		case completedBeside(o.TrainJob, change):
+			m.end(name, o, metav1.Condition{Type: trainer.TrainJobComplete, Reason: string(job.ReasonCompleted)})
 		}
 	}
 }
 
-// observe measures from the last mark of a job, if this process has set one.
-func (m *metrics) observe(phase string, name client.ObjectKey, now time.Time) {
-	if since, found := m.since[name]; found {
-		m.phases.WithLabelValues(phase).Observe(now.Sub(since).Seconds())
+func (m *metrics) pods(o job.Observed) {
+	if waits := o.Waits(); waits != nil {
+		m.phase(phaseQueued, waits.Queued)
+		m.phase(phaseGang, waits.Gang)
+		m.phase(phaseImages, waits.Start)
 	}
+}
+
+func (m *metrics) gate(o job.Observed) {
+	if o.Gate != nil && o.Gate.Result != nil {
+		m.phases.WithLabelValues(phaseGate).Observe(o.Gate.Result.Seconds)
+	}
+}
+
+func (m *metrics) end(name client.ObjectKey, o job.Observed, change metav1.Condition) {
+	outcome := change.Type
+	if outcome == job.Diagnosed {
+		outcome = trainer.TrainJobFailed
+	}
+	m.ended.WithLabelValues(outcome, listed(change.Reason)).Inc()
+	if since, found := m.since[name]; found {
+		m.phase(phaseRun, o.Now.Sub(since))
+	}
+	if verdict := o.Verdict(); verdict != nil && verdict.Phases != nil {
+		if p := verdict.Phases; p.CommandSeconds != nil && p.RankSeconds != nil {
+			m.phases.WithLabelValues(phaseLaunch).Observe(max(0, *p.RankSeconds-*p.CommandSeconds))
+		}
+	}
+}
+
+func (m *metrics) phase(phase string, took time.Duration) {
+	m.phases.WithLabelValues(phase).Observe(max(0, took.Seconds()))
+}
+
+// listed returns a reason of the closed list.
+func listed(reason string) string {
+	if _, found := diagnose.EntryOf(mpi.Reason(reason)); found || reason == string(job.ReasonCompleted) {
+		return reason
+	}
+	return otherReason
 }
 
 func (m *metrics) forget(name client.ObjectKey) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	delete(m.since, name)
+}
+
+// podCounts counts the pods of jobs when somebody asks, out of the cache, so that a series ends with the pods of its job.
+type podCounts struct {
+	pods  client.Reader
+	label string
+}
+
+var podsDesc = prometheus.NewDesc("mpi_trainjob_pods", "Pods of TrainJobs by role (launcher, node) and phase.", []string{"namespace", "trainjob", "role", "phase"}, nil)
+
+// Describe names the series.
+func (c podCounts) Describe(descriptions chan<- *prometheus.Desc) { descriptions <- podsDesc }
+
+// Collect lists the cache.
+func (c podCounts) Collect(series chan<- prometheus.Metric) {
+	const patience = time.Second
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	var list corev1.PodList
+	if err := c.pods.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
+		ctrl.Log.V(1).Info("cannot count pods", "reason", fmt.Sprint(err))
+		return
+	}
+	type key struct {
+		namespace, trainJob string
+		job.PodCount
+	}
+	counts := map[key]int{}
+	for _, pod := range list.Items {
+		if count, ours := job.CountOf(pod); ours {
+			counts[key{pod.Namespace, pod.Labels[c.label], count}]++
+		}
+	}
+	for k, n := range counts {
+		series <- prometheus.MustNewConstMetric(podsDesc, prometheus.GaugeValue, float64(n), k.namespace, k.trainJob, k.Role, string(k.Phase))
+	}
 }

@@ -8,7 +8,10 @@ import (
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"lockstep.dev/lockstep/pkg/mpi"
 	"lockstep.dev/lockstep/pkg/mpi/job"
@@ -20,25 +23,33 @@ func TestMetricsFollowAJob(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	trainJob := &trainer.TrainJob{ObjectMeta: metav1.ObjectMeta{Namespace: name.Namespace, Name: name.Name}}
-	at := func(seconds int, condition, reason string) {
+	trainJob := &trainer.TrainJob{ObjectMeta: metav1.ObjectMeta{
+		Namespace: name.Namespace, Name: name.Name, CreationTimestamp: metav1.NewTime(time.Unix(98, 0)),
+	}}
+	at := func(seconds int, condition string, status metav1.ConditionStatus, reason string) {
 		m.record(job.Observed{
 			Now: time.Unix(int64(seconds), 0), TrainJob: trainJob, Gate: &job.Gate{Result: &mpi.GateResult{Passed: true, Seconds: 2}},
-		}, []metav1.Condition{{Type: condition, Status: metav1.ConditionTrue, Reason: reason}})
+		}, []metav1.Condition{{Type: condition, Status: status, Reason: reason}})
 	}
-	at(100, job.Created, "JobSetCreated")
-	at(103, job.PodsReady, "PodsReady")
-	at(105, job.Running, "GatePassed")
-	at(115, trainer.TrainJobFailed, "OOMKilled")
+	at(103, job.PodsReady, "True", "PodsReady")
+	at(105, job.Running, "True", "GatePassed")
+	at(110, job.Restarting, "True", "MachineLost")
+	at(110, job.Restarting, "False", "Restarted")
+	at(115, trainer.TrainJobFailed, "True", "OOMKilled")
+	at(115, trainer.TrainJobFailed, "True", "what a stranger wrote")
 	want := `
-# HELP mpi_trainjob_ended_total TrainJobs that ended, by outcome (Complete, Failed) and reason.
+# HELP mpi_trainjob_ended_total TrainJobs that ended, by outcome (Complete, Failed) and reason, which is one of a closed list.
 # TYPE mpi_trainjob_ended_total counter
 mpi_trainjob_ended_total{outcome="Failed",reason="OOMKilled"} 1
+mpi_trainjob_ended_total{outcome="Failed",reason="Other"} 1
+# HELP mpi_trainjob_restarts_total Jobs that were started again after a fault of the infrastructure, by its reason.
+# TYPE mpi_trainjob_restarts_total counter
+mpi_trainjob_restarts_total{reason="MachineLost"} 1
 `
-	if err := testutil.GatherAndCompare(registry, strings.NewReader(want), "mpi_trainjob_ended_total"); err != nil {
+	if err := testutil.GatherAndCompare(registry, strings.NewReader(want), "mpi_trainjob_ended_total", "mpi_trainjob_restarts_total"); err != nil {
 		t.Error(err)
 	}
-	for phase, seconds := range map[string]float64{phasePods: 3, phaseGate: 2, phaseRun: 10} {
+	for phase, seconds := range map[string]float64{phaseGate: 2, phaseRun: 20} {
 		if got := sumOf(t, registry, phase); got != seconds {
 			t.Errorf("phase %s took %v s, want %v", phase, got, seconds)
 		}
@@ -46,6 +57,35 @@ mpi_trainjob_ended_total{outcome="Failed",reason="OOMKilled"} 1
 	m.forget(name)
 	if len(m.since) != 0 {
 		t.Error("nothing is kept about a job that is gone")
+	}
+}
+
+// A series ends with the pods of its job.
+func TestPodsAreCountedWhenAsked(t *testing.T) {
+	pod := func(name, role string, phase corev1.PodPhase) *corev1.Pod {
+		return &corev1.Pod{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: name, Labels: map[string]string{mpi.TrainJobLabel: "demo", mpi.ReplicatedJobLabel: role}},
+			Status:     corev1.PodStatus{Phase: phase},
+		}
+	}
+	stranger := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "stranger"}}
+	pods := fake.NewClientBuilder().WithObjects(pod("l", "launcher", "Running"), pod("n0", "node", "Running"), pod("n1", "node", ""), stranger).Build()
+	want := `
+# HELP mpi_trainjob_pods Pods of TrainJobs by role (launcher, node) and phase.
+# TYPE mpi_trainjob_pods gauge
+mpi_trainjob_pods{namespace="team",phase="Pending",role="node",trainjob="demo"} 1
+mpi_trainjob_pods{namespace="team",phase="Running",role="launcher",trainjob="demo"} 1
+mpi_trainjob_pods{namespace="team",phase="Running",role="node",trainjob="demo"} 1
+`
+	counts := podCounts{pods, mpi.TrainJobLabel}
+	if err := testutil.CollectAndCompare(counts, strings.NewReader(want)); err != nil {
+		t.Error(err)
+	}
+	if err := pods.DeleteAllOf(t.Context(), &corev1.Pod{}, client.InNamespace("team")); err != nil {
+		t.Fatal(err)
+	}
+	if err := testutil.CollectAndCompare(counts, strings.NewReader("")); err != nil {
+		t.Errorf("a job without pods has no series: %v", err)
 	}
 }
 

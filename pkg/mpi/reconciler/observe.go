@@ -9,6 +9,8 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/ptr"
@@ -21,12 +23,15 @@ import (
 
 // observe does every read of a pass. The error is NotFound when the TrainJob is gone.
 func (r *Reconciler) observe(ctx context.Context, name client.ObjectKey) (job.Observed, error) {
-	o := job.Observed{Now: r.now(), ControllerNamespace: r.namespace, TrainJob: &trainer.TrainJob{}}
+	o := job.Observed{Now: r.clock.now(), ControllerNamespace: r.namespace, TrainJob: &trainer.TrainJob{}}
 	if err := r.client.Get(ctx, name, o.TrainJob); err != nil || !job.Active(o.TrainJob) {
 		return o, err
 	}
+	if r.memory.behind(name, o.TrainJob.ResourceVersion) {
+		return o, errBehind
+	}
 	var err error
-	if o.JobSet, err = jobSet(ctx, r.client, name); err != nil || job.Over(o.TrainJob) {
+	if o.JobSet, err = jobSet(ctx, r.client, name); err != nil || r.mode.done(o) {
 		return o, err
 	}
 	if o.Runtime, err = r.runtime(ctx, o.TrainJob); err != nil {
@@ -38,16 +43,31 @@ func (r *Reconciler) observe(ctx context.Context, name client.ObjectKey) (job.Ob
 	if err := r.listed(ctx, name, &o); err != nil {
 		return o, err
 	}
-	if !o.Owns() || o.Ended() {
-		if err := r.children(ctx, name, &o); err != nil {
+	r.memory.remember(name, &o)
+	if o.MissingPods() {
+		if o.Warnings, err = r.warnings(ctx, name.Namespace); err != nil {
 			return o, err
 		}
 	}
-	if o.MissingPods() {
-		o.Warnings, err = r.warnings(ctx, name.Namespace)
+	if err := r.beyondCache(ctx, name, &o); err != nil {
+		return o, err
 	}
 	o.Gate = r.rendezvous.gate(name)
-	return o, err
+	return o, nil
+}
+
+// beyondCache reads what is not watched, where a decision needs it, and the bounds of the namespace.
+func (r *Reconciler) beyondCache(ctx context.Context, name client.ObjectKey, o *job.Observed) error {
+	if r.mode.needsChildren(*o) {
+		if err := r.children(ctx, name, o); err != nil {
+			return err
+		}
+		r.memory.remember(name, o)
+	}
+	if o.Runtime != nil && r.mode.needsBounds(*o) {
+		return r.bounds(ctx, o)
+	}
+	return nil
 }
 
 // runtime returns nil for a runtime that does not exist, or is of a kind that no TrainJob controller knows.
@@ -56,18 +76,28 @@ func (r *Reconciler) runtime(ctx context.Context, trainJob *trainer.TrainJob) (*
 	switch ptr.Deref(ref.Kind, trainer.ClusterTrainingRuntimeKind) {
 	case trainer.ClusterTrainingRuntimeKind:
 		var runtime trainer.ClusterTrainingRuntime
-		if err := r.client.Get(ctx, client.ObjectKey{Name: ref.Name}, &runtime); err != nil {
+		if err := r.find(ctx, client.ObjectKey{Name: ref.Name}, &runtime); err != nil {
 			return nil, client.IgnoreNotFound(err)
 		}
-		return &job.Runtime{Labels: runtime.Labels, Spec: runtime.Spec}, nil
+		return &job.Runtime{Labels: runtime.Labels, Annotations: runtime.Annotations, Spec: runtime.Spec}, nil
 	case trainer.TrainingRuntimeKind:
 		var runtime trainer.TrainingRuntime
-		if err := r.client.Get(ctx, client.ObjectKey{Namespace: trainJob.Namespace, Name: ref.Name}, &runtime); err != nil {
+		if err := r.find(ctx, client.ObjectKey{Namespace: trainJob.Namespace, Name: ref.Name}, &runtime); err != nil {
 			return nil, client.IgnoreNotFound(err)
 		}
-		return &job.Runtime{Labels: runtime.Labels, Spec: runtime.Spec}, nil
+		return &job.Runtime{Labels: runtime.Labels, Annotations: runtime.Annotations, Spec: runtime.Spec}, nil
 	}
 	return nil, nil
+}
+
+// find asks the API server for what the cache lacks: it may be behind by milliseconds, and an executor says of a TrainJob
+// without a runtime that it has none, which must be true. Beside Kubeflow Trainer nothing is said.
+func (r *Reconciler) find(ctx context.Context, key client.ObjectKey, object client.Object) error {
+	err := r.client.Get(ctx, key, object)
+	if apierrors.IsNotFound(err) && r.mode == Executor {
+		return r.live.Get(ctx, key, object)
+	}
+	return err
 }
 
 func jobSet(ctx context.Context, reader client.Reader, name client.ObjectKey) (*jobset.JobSet, error) {
@@ -98,16 +128,28 @@ func (r *Reconciler) listed(ctx context.Context, name client.ObjectKey, o *job.O
 // children asks the API server, all at once. The JobSet is asked for too: the cache holds only those with our label, and
 // may be behind.
 func (r *Reconciler) children(ctx context.Context, name client.ObjectKey, o *job.Observed) error {
-	children := childrenOf(name)
+	children := childrenOf(name, o.Runtime)
 	found := make([]bool, len(children))
+	var hostfile corev1.ConfigMap
 	group, ctx := errgroup.WithContext(ctx)
 	for i := range children {
 		group.Go(func() error {
 			err := r.live.Get(ctx, client.ObjectKeyFromObject(&children[i]), &children[i])
 			found[i] = err == nil
+			// A kind that the cluster lacks has no objects; creating one says so.
+			if apimeta.IsNoMatchError(err) {
+				return nil
+			}
 			return client.IgnoreNotFound(err)
 		})
 	}
+	group.Go(func() error {
+		if r.mode == Companion {
+			return nil
+		}
+		key := client.ObjectKey{Namespace: name.Namespace, Name: mpi.HostfileConfigMapName(name.Name)}
+		return client.IgnoreNotFound(r.live.Get(ctx, key, &hostfile))
+	})
 	group.Go(func() (err error) {
 		o.JobSet, err = jobSet(ctx, r.live, name)
 		return err
@@ -120,12 +162,29 @@ func (r *Reconciler) children(ctx context.Context, name client.ObjectKey, o *job
 			o.Children = append(o.Children, children[i])
 		}
 	}
-	return nil
+	return asMade(o, hostfile)
+}
+
+// asMade takes the runtime as it was when the job was made, if the job was.
+func asMade(o *job.Observed, hostfile corev1.ConfigMap) error {
+	if hostfile.Name == "" {
+		return nil
+	}
+	kept := metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"}, ObjectMeta: hostfile.ObjectMeta}
+	o.Children = append(o.Children, kept)
+	if !metav1.IsControlledBy(&kept, o.TrainJob) {
+		return nil
+	}
+	runtime, err := job.RuntimeFrom(hostfile.Data)
+	if runtime != nil {
+		o.Runtime = runtime
+	}
+	return err
 }
 
 // childrenOf names what a job has beside its JobSet. Only metadata is read, so no key ever comes into this process
-// before it is needed.
-func childrenOf(name client.ObjectKey) []metav1.PartialObjectMetadata {
+// before it is needed. The hostfile's ConfigMap is read apart, with the runtime that it keeps.
+func childrenOf(name client.ObjectKey, runtime *job.Runtime) []metav1.PartialObjectMetadata {
 	child := func(kind schema.GroupVersionKind, childName string) metav1.PartialObjectMetadata {
 		var object metav1.PartialObjectMetadata
 		object.SetGroupVersionKind(kind)
@@ -133,12 +192,18 @@ func childrenOf(name client.ObjectKey) []metav1.PartialObjectMetadata {
 		return object
 	}
 	policy := networkingv1.SchemeGroupVersion.WithKind("NetworkPolicy")
-	return []metav1.PartialObjectMetadata{
+	children := []metav1.PartialObjectMetadata{
 		child(corev1.SchemeGroupVersion.WithKind("Secret"), mpi.SSHAuthSecretName(name.Name)),
-		child(corev1.SchemeGroupVersion.WithKind("ConfigMap"), mpi.HostfileConfigMapName(name.Name)),
 		child(policy, mpi.NetworkPolicyName(name.Name)),
 		child(policy, job.RendezvousPolicyName(name.Name)),
 	}
+	if runtime == nil {
+		return children
+	}
+	if kind, wanted := runtime.PodGroupType(); wanted {
+		children = append(children, child(schema.FromAPIVersionAndKind(kind.APIVersion, kind.Kind), name.Name))
+	}
+	return children
 }
 
 // warnings are the only trace of pods that the API server refuses.

@@ -7,9 +7,8 @@ import (
 	"io"
 	"time"
 
-	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
-	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -23,6 +22,9 @@ const FieldOwner = "mpi-controller"
 // conflictRetry is when to look again after another version than ours was there: our cache is behind by milliseconds.
 const conflictRetry = 20 * time.Millisecond
 
+// errBehind: the cache does not have our last write of a status yet.
+var errBehind = errors.New("the cache is behind")
+
 // Reconciler runs the TrainJobs of MPI runtimes.
 type Reconciler struct {
 	// client reads from the cache and writes.
@@ -31,7 +33,9 @@ type Reconciler struct {
 	live       client.Reader
 	namespace  string
 	random     io.Reader
-	now        func() time.Time
+	mode       Mode
+	clock      *clock
+	memory     *memory
 	rendezvous *rendezvous
 	recorder   events.EventRecorder
 	metrics    *metrics
@@ -40,66 +44,85 @@ type Reconciler struct {
 // Reconcile brings one TrainJob a step further. Nothing is left to do once the watches are silent.
 func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	observed, err := r.observe(ctx, request.NamespacedName)
-	if apierrors.IsNotFound(err) {
+	switch {
+	case apierrors.IsNotFound(err):
 		r.forget(request.NamespacedName)
 		return ctrl.Result{}, nil
-	}
-	if err != nil {
+	case errors.Is(err, errBehind):
+		return ctrl.Result{RequeueAfter: conflictRetry}, nil
+	case err != nil:
 		return ctrl.Result{}, fmt.Errorf("observe: %w", err)
 	}
-	decision, err := job.Decide(observed, r.random)
+	decision, err := r.decide(observed)
 	if err != nil {
 		return ctrl.Result{}, fmt.Errorf("decide: %w", err)
 	}
 	if !decision.Ours || decision.Over {
 		r.forget(request.NamespacedName)
 	}
+	if decision.Foreign {
+		r.warnOfForeign(ctx, observed.TrainJob)
+	}
 	if !decision.Ours {
 		return ctrl.Result{}, nil
 	}
 	r.rendezvous.meet(ctx, request.NamespacedName, decision.Rendezvous)
-	applied := r.apply(ctx, request.Namespace, decision)
-	status := job.Status(observed, decision, applied)
-	written := r.writeStatus(ctx, observed, status)
-	return result(decision, errors.Join(applied, written))
+	decision, applied := r.carryOut(ctx, request.Namespace, decision)
+	wait, written := r.report(ctx, observed, decision, applied)
+	return result(decision, wait, errors.Join(applied, written))
+}
+
+// carryOut applies a decision. What the API server refuses for good turns it into the end of the job.
+func (r *Reconciler) carryOut(ctx context.Context, namespace string, decision job.Decision) (job.Decision, error) {
+	applied := r.apply(ctx, namespace, decision)
+	if final := decision.Refused(applied); final != nil {
+		return *final, r.apply(ctx, namespace, *final)
+	}
+	return decision, applied
 }
 
 // result turns a lost race into a retry and leaves other errors to the controller, which logs them and backs off.
-func result(decision job.Decision, err error) (ctrl.Result, error) {
+func result(decision job.Decision, wait time.Duration, err error) (ctrl.Result, error) {
 	switch {
 	case apierrors.IsConflict(err):
 		return ctrl.Result{RequeueAfter: conflictRetry}, nil
 	case err != nil:
 		return ctrl.Result{}, err
 	}
-	return ctrl.Result{RequeueAfter: decision.RequeueAfter}, nil
+	return ctrl.Result{RequeueAfter: sooner(decision.RequeueAfter, wait)}, nil
 }
 
-// writeStatus patches the status if it changed, and tells of the change only when that succeeded. Conditions are a list
-// whose order matters, so a merge patch replaces it as a whole; it is bound to the version that was read.
-func (r *Reconciler) writeStatus(ctx context.Context, observed job.Observed, status trainer.TrainJobStatus) error {
-	before := observed.TrainJob
-	if apiequality.Semantic.DeepEqual(before.Status, status) {
-		return nil
+// sooner returns the smaller of two times, where 0 is never.
+func sooner(a, b time.Duration) time.Duration {
+	if a == 0 || b > 0 && b < a {
+		return b
 	}
-	after := before.DeepCopy()
-	after.Status = status
-	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
-	err := r.client.Status().Patch(ctx, after, patch, client.FieldOwner(FieldOwner))
-	switch {
+	return a
+}
+
+// write patches the status, and tells of the change only when that succeeded. A companion writes its own conditions only:
+// Trainer keeps what it finds in the list (it replaces the list by what it read and changed), and the column STATE shows the
+// last one, which is Trainer's where it has one.
+func (r *Reconciler) write(ctx context.Context, observed job.Observed, changes []operation, conditions []metav1.Condition) error {
+	switch err := r.patchStatus(ctx, observed.TrainJob, changes); {
 	case apierrors.IsNotFound(err):
 		// The TrainJob was deleted meanwhile; there is nobody to tell.
 		return nil
 	case err != nil:
-		return fmt.Errorf("write status: %w", err)
+		return err
 	}
-	changes := transitions(before.Status.Conditions, status.Conditions)
-	r.announce(before, changes)
-	r.metrics.record(observed, changes)
+	r.tell(observed, transitions(observed.TrainJob.Status.Conditions, conditions))
 	return nil
+}
+
+// tell passes on what is new.
+func (r *Reconciler) tell(observed job.Observed, changes []metav1.Condition) {
+	r.announce(observed.TrainJob, changes)
+	r.metrics.record(observed, changes)
 }
 
 func (r *Reconciler) forget(name client.ObjectKey) {
 	r.rendezvous.forget(name)
 	r.metrics.forget(name)
+	r.memory.forget(name)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"strings"
 	"time"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
@@ -29,6 +30,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
+	"sigs.k8s.io/controller-runtime/pkg/webhook"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
 	"lockstep.dev/lockstep/pkg/mpi"
@@ -62,23 +64,26 @@ func Scheme() (*runtime.Scheme, error) {
 
 // cacheOptions say what the manager may keep in memory: of Jobs, JobSets and pods only those of TrainJobs, and of pods only
 // what a decision reads. Secrets, ConfigMaps and NetworkPolicies are never cached.
-func cacheOptions() (cache.Options, error) {
-	ofTrainJob, err := labels.NewRequirement(mpi.TrainJobLabel, selection.Exists, nil)
+func cacheOptions(mode Mode) (cache.Options, error) {
+	ofTrainJob, err := labels.NewRequirement(mode.label(), selection.Exists, nil)
 	if err != nil {
 		return cache.Options{}, fmt.Errorf("build selector: %w", err)
 	}
 	selector := labels.NewSelector().Add(*ofTrainJob)
-	return cache.Options{
+	options := cache.Options{
 		DefaultTransform: cache.TransformStripManagedFields(),
 		ByObject: map[client.Object]cache.ByObject{
-			&jobset.JobSet{}: {Label: selector},
-			&batchv1.Job{}:   {Label: selector},
-			&corev1.Pod{}:    {Label: selector, Transform: stripPod},
+			&batchv1.Job{}: {Label: selector},
+			&corev1.Pod{}:  {Label: selector, Transform: stripPod},
 		},
-	}, nil
+	}
+	if mode == Executor {
+		options.ByObject[&jobset.JobSet{}] = cache.ByObject{Label: selector}
+	}
+	return options, nil
 }
 
-// stripPod keeps identity, placement and status.
+// stripPod keeps identity, placement, the devices that containers ask for, and status.
 func stripPod(object any) (any, error) {
 	pod, ok := object.(*corev1.Pod)
 	if !ok {
@@ -86,18 +91,43 @@ func stripPod(object any) (any, error) {
 	}
 	pod.ManagedFields = nil
 	pod.Annotations = nil
-	pod.Spec = corev1.PodSpec{NodeName: pod.Spec.NodeName}
+	pod.Spec = corev1.PodSpec{NodeName: pod.Spec.NodeName, Containers: devicesOf(pod.Spec.Containers)}
 	return pod, nil
+}
+
+// devicesOf keeps of containers only what they ask for beyond CPU, memory and disk: a diagnosis counts accelerators.
+func devicesOf(containers []corev1.Container) []corev1.Container {
+	var kept []corev1.Container
+	for _, c := range containers {
+		devices := corev1.ResourceList{}
+		for name, quantity := range c.Resources.Limits {
+			if strings.Contains(string(name), "/") {
+				devices[name] = quantity
+			}
+		}
+		if len(devices) > 0 {
+			kept = append(kept, corev1.Container{Name: c.Name, Resources: corev1.ResourceRequirements{Limits: devices}})
+		}
+	}
+	return kept
 }
 
 // setup adds the controller to its manager.
 func setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
-	if err := index(ctx, mgr.GetFieldIndexer()); err != nil {
+	if err := index(ctx, mgr.GetFieldIndexer(), options.Mode); err != nil {
 		return err
 	}
 	metrics, err := newMetrics(controllermetrics.Registry)
 	if err != nil {
 		return fmt.Errorf("register metrics: %w", err)
+	}
+	if err := register(controllermetrics.Registry, podCounts{mgr.GetClient(), options.Mode.label()}); err != nil {
+		return fmt.Errorf("register the counts of pods: %w", err)
+	}
+	if options.Mode == Executor {
+		if err := addSentinel(ctx, mgr, options); err != nil {
+			return err
+		}
 	}
 	meetings := newRendezvous(mgr.GetAPIReader())
 	if err := mgr.Add(meetings); err != nil {
@@ -108,12 +138,29 @@ func setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
 		live:       mgr.GetAPIReader(),
 		namespace:  options.Namespace,
 		random:     rand.Reader,
-		now:        time.Now,
+		mode:       options.Mode,
+		clock:      options.clock,
+		memory:     newMemory(),
 		rendezvous: meetings,
 		recorder:   mgr.GetEventRecorder(mpi.ControllerName),
 		metrics:    metrics,
 	}
+	if options.propagates() {
+		mgr.GetWebhookServer().Register(WebhookPath, &webhook.Admission{Handler: propagation{r}})
+	}
 	return r.watch(mgr, options)
+}
+
+// addSentinel looks for Kubeflow Trainer before anything is done, and from then on.
+func addSentinel(ctx context.Context, mgr ctrl.Manager, options Options) error {
+	s := &sentinel{live: mgr.GetAPIReader(), clock: options.clock}
+	if err := s.look(ctx); err != nil {
+		return err
+	}
+	if err := mgr.Add(s); err != nil {
+		return fmt.Errorf("add the look-out for Kubeflow Trainer: %w", err)
+	}
+	return nil
 }
 
 func (r *Reconciler) watch(mgr ctrl.Manager, options Options) error {
@@ -121,14 +168,18 @@ func (r *Reconciler) watch(mgr ctrl.Manager, options Options) error {
 		Named("trainjob").
 		WithOptions(controller.Options{
 			MaxConcurrentReconciles: options.Concurrency,
-			RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstRetry, lastRetry),
+			// There is one controller; tests have several in a row.
+			SkipNameValidation: ptr.To(true),
+			RateLimiter:        workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstRetry, lastRetry),
 		}).
 		For(&trainer.TrainJob{}).
 		Owns(&jobset.JobSet{}).
-		WatchesMetadata(&batchv1.Job{}, handler.EnqueueRequestsFromMapFunc(byLabel), builder.WithPredicates(deletions())).
-		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(byLabel)).
+		WatchesMetadata(&batchv1.Job{}, handler.EnqueueRequestsFromMapFunc(r.mode.byLabel), builder.WithPredicates(deletions())).
+		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(r.mode.byLabel)).
 		Watches(&trainer.ClusterTrainingRuntime{}, r.users(trainer.ClusterTrainingRuntimeKind)).
 		Watches(&trainer.TrainingRuntime{}, r.users(trainer.TrainingRuntimeKind)).
+		Watches(&corev1.ResourceQuota{}, r.waiting()).
+		Watches(&corev1.LimitRange{}, r.waiting()).
 		WatchesRawSource(source.Channel(r.rendezvous.changed, &handler.EnqueueRequestForObject{})).
 		Complete(r)
 	if err != nil {
@@ -137,11 +188,11 @@ func (r *Reconciler) watch(mgr ctrl.Manager, options Options) error {
 	return nil
 }
 
-func index(ctx context.Context, indexer client.FieldIndexer) error {
+func index(ctx context.Context, indexer client.FieldIndexer, mode Mode) error {
 	jobs := &metav1.PartialObjectMetadata{}
 	jobs.SetGroupVersionKind(batchv1.SchemeGroupVersion.WithKind("Job"))
 	for _, object := range []client.Object{jobs, &corev1.Pod{}} {
-		if err := indexer.IndexField(ctx, object, trainJobIndex, trainJobName); err != nil {
+		if err := indexer.IndexField(ctx, object, trainJobIndex, trainJobName(mode)); err != nil {
 			return fmt.Errorf("index by TrainJob: %w", err)
 		}
 	}
@@ -151,8 +202,8 @@ func index(ctx context.Context, indexer client.FieldIndexer) error {
 	return nil
 }
 
-func trainJobName(object client.Object) []string {
-	return []string{object.GetLabels()[mpi.TrainJobLabel]}
+func trainJobName(mode Mode) client.IndexerFunc {
+	return func(object client.Object) []string { return []string{object.GetLabels()[mode.label()]} }
 }
 
 func runtimeName(object client.Object) []string {
@@ -160,9 +211,9 @@ func runtimeName(object client.Object) []string {
 	return []string{ptr.Deref(ref.Kind, trainer.ClusterTrainingRuntimeKind) + "/" + ref.Name}
 }
 
-func byLabel(_ context.Context, object client.Object) []reconcile.Request {
+func (m Mode) byLabel(_ context.Context, object client.Object) []reconcile.Request {
 	return []reconcile.Request{{NamespacedName: types.NamespacedName{
-		Namespace: object.GetNamespace(), Name: object.GetLabels()[mpi.TrainJobLabel],
+		Namespace: object.GetNamespace(), Name: object.GetLabels()[m.label()],
 	}}}
 }
 

@@ -13,7 +13,6 @@ import (
 const (
 	sharedMemoryVolume = "shared-memory"
 	sharedMemoryDir    = "/dev/shm"
-	installContainer   = "install-agent"
 	agentBinDir        = mpi.AgentDir + "/bin"
 	// drainSeconds is the grace between SIGTERM and SIGKILL. The agent needs well under a second to end its sessions.
 	drainSeconds = 5
@@ -37,6 +36,9 @@ func (r Runtime) launcherPod(dialect mpi.Dialect) corev1.PodTemplateSpec {
 	}
 	pod := r.pod(dialect, resources)
 	pod.Spec.Containers[0].Command = []string{mpi.AgentBin, "run", "--"}
+	if r.Agent.Gate {
+		r.addGate(&pod.Spec)
+	}
 	switch {
 	case r.World.LauncherRunsRanks:
 		r.forRanks(&pod)
@@ -147,7 +149,7 @@ func (r Runtime) addAgent(spec *corev1.PodSpec) {
 	} else {
 		volume.EmptyDir = &corev1.EmptyDirVolumeSource{}
 		spec.InitContainers = []corev1.Container{{
-			Name:            installContainer,
+			Name:            mpi.InstallContainer,
 			Image:           r.Agent.Image,
 			Command:         []string{"/bin/mpi-agent", "install", agentBinDir},
 			Resources:       guaranteed(installResources()),
@@ -156,6 +158,28 @@ func (r Runtime) addAgent(spec *corev1.PodSpec) {
 		}}
 	}
 	spec.Volumes = append(spec.Volumes, volume)
+}
+
+// addGate adds the init container that waits for the nodes. It mounts volumes that upstream's MPI plugin, or our controller,
+// adds to the pod. It asks for what the main container asks for: a pod is given the larger of the two, not the sum. The hosts file
+// that it leaves exists before the main container is made, which a mount of a single file needs.
+func (r Runtime) addGate(spec *corev1.PodSpec) {
+	main := &spec.Containers[0]
+	spec.InitContainers = append(spec.InitContainers, corev1.Container{
+		Name:            mpi.GateContainer,
+		Image:           r.Agent.Image,
+		Command:         []string{"/bin/mpi-agent", "gate"},
+		Resources:       main.Resources,
+		SecurityContext: containerSecurity(),
+		VolumeMounts: []corev1.VolumeMount{
+			{Name: mpi.StateVolume, MountPath: mpi.StateDir},
+			{Name: mpi.SSHAuthVolume, MountPath: mpi.SSHAuthMountPath, ReadOnly: true},
+			{Name: mpi.HostfileVolume, MountPath: mpi.HostfileDir, ReadOnly: true},
+		},
+	})
+	main.VolumeMounts = append(main.VolumeMounts, corev1.VolumeMount{
+		Name: mpi.StateVolume, MountPath: mpi.HostsPath, SubPath: mpi.HostsKey,
+	})
 }
 
 func (r Runtime) addSharedMemory(spec *corev1.PodSpec) {

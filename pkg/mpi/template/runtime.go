@@ -99,6 +99,9 @@ type Agent struct {
 	// ImageVolume mounts the image directly. Otherwise an init container copies the agent, which costs up to a second
 	// per pod, because kubelet looks for finished init containers once a second.
 	ImageVolume bool
+	// Gate lets an init container of the launcher wait for the nodes, for clusters where stock Kubeflow Trainer replaces our
+	// command by that of a TrainJob. It costs up to a second. Where our command runs all the same it does not wait again.
+	Gate bool
 }
 
 // User is the identity of the processes of a pod.

@@ -56,6 +56,7 @@ func TestPodsAreRestricted(t *testing.T) {
 	forms := map[string]func(*Runtime){
 		"ImageVolume":       func(*Runtime) {},
 		"InitContainer":     func(r *Runtime) { r.Agent.ImageVolume = false },
+		"Gate":              func(r *Runtime) { r.Agent.Gate = true },
 		"PlatformUser":      func(r *Runtime) { r.User = nil },
 		"SharedMemory":      func(r *Runtime) { r.SharedMemory = &memory },
 		"LauncherRunsRanks": func(r *Runtime) { r.World.LauncherRunsRanks = true },

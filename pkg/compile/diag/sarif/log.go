@@ -1,17 +1,18 @@
 package sarif
 
-// The objects of SARIF, by their names in the specification.
+// The objects of SARIF, by their names in the specification, for those who write logs of something else than diagnostics, too.
 
 type log struct {
 	Schema  string `json:"$schema"`
 	Version string `json:"version"`
-	Runs    []run  `json:"runs"`
+	Runs    []Run  `json:"runs"`
 }
 
-type run struct {
+// Run is one run of the tool.
+type Run struct {
 	Tool       tool     `json:"tool"`
 	ColumnKind string   `json:"columnKind"`
-	Results    []result `json:"results"`
+	Results    []Result `json:"results"`
 }
 
 type tool struct {
@@ -22,82 +23,96 @@ type driver struct {
 	Name           string `json:"name"`
 	Version        string `json:"version,omitempty"`
 	InformationURI string `json:"informationUri"`
-	Rules          []rule `json:"rules,omitempty"`
+	Rules          []Rule `json:"rules,omitempty"`
 }
 
-type rule struct {
+// Rule is a rule that a Result refers to.
+type Rule struct {
 	ID            string        `json:"id"`
-	Short         text          `json:"shortDescription"`
-	Full          text          `json:"fullDescription"`
+	Short         Text          `json:"shortDescription"`
+	Full          Text          `json:"fullDescription"`
 	HelpURI       string        `json:"helpUri"`
-	Help          multiformat   `json:"help"`
-	Configuration configuration `json:"defaultConfiguration"`
+	Help          Multiformat   `json:"help"`
+	Configuration Configuration `json:"defaultConfiguration"`
 }
 
-type configuration struct {
+// Configuration is how grave what a rule finds is, unless a Result says otherwise.
+type Configuration struct {
 	Level string `json:"level,omitempty"`
 }
 
-type text struct {
+// Text is a text without marks.
+type Text struct {
 	Text string `json:"text"`
 }
 
-type multiformat struct {
+// Multiformat is a text in two forms.
+type Multiformat struct {
 	Text     string `json:"text"`
 	Markdown string `json:"markdown"`
 }
 
-type result struct {
+// Result is one finding.
+type Result struct {
 	RuleID           string     `json:"ruleId"`
 	RuleIndex        int        `json:"ruleIndex"`
 	Level            string     `json:"level"`
-	Message          text       `json:"message"`
-	Locations        []location `json:"locations,omitempty"`
-	RelatedLocations []location `json:"relatedLocations,omitempty"`
-	Fixes            []fix      `json:"fixes,omitempty"`
+	Message          Text       `json:"message"`
+	Locations        []Location `json:"locations,omitempty"`
+	RelatedLocations []Location `json:"relatedLocations,omitempty"`
+	Fixes            []Fix      `json:"fixes,omitempty"`
+	// Fingerprints tell a result by other means than its line, so that it is the same one after the next run.
+	Fingerprints map[string]string `json:"partialFingerprints,omitempty"`
 	// Suppressions are waivers.
-	Suppressions []suppression `json:"suppressions,omitempty"`
+	Suppressions []Suppression `json:"suppressions,omitempty"`
 }
 
-type suppression struct {
+// Suppression is a waiver.
+type Suppression struct {
 	Kind          string `json:"kind"`
 	Status        string `json:"status"`
 	Justification string `json:"justification"`
 }
 
-type location struct {
+// Location is a place, with what is to be said about it.
+type Location struct {
 	ID               int      `json:"id,omitempty"`
-	PhysicalLocation physical `json:"physicalLocation"`
-	Message          *text    `json:"message,omitempty"`
+	PhysicalLocation Physical `json:"physicalLocation"`
+	Message          *Text    `json:"message,omitempty"`
 }
 
-type physical struct {
-	Artifact artifact `json:"artifactLocation"`
-	Region   *region  `json:"region,omitempty"`
+// Physical is a place in a file.
+type Physical struct {
+	Artifact Artifact `json:"artifactLocation"`
+	Region   *Region  `json:"region,omitempty"`
 }
 
-type artifact struct {
+// Artifact is a file.
+type Artifact struct {
 	URI string `json:"uri"`
 }
 
-// region is a part of one line; EndColumn is exclusive.
-type region struct {
+// Region is a part of one line; EndColumn is exclusive.
+type Region struct {
 	StartLine   int `json:"startLine"`
 	StartColumn int `json:"startColumn"`
 	EndColumn   int `json:"endColumn"`
 }
 
-type fix struct {
-	Description text     `json:"description"`
-	Changes     []change `json:"artifactChanges"`
+// Fix is an edit that mends a Result.
+type Fix struct {
+	Description Text     `json:"description"`
+	Changes     []Change `json:"artifactChanges"`
 }
 
-type change struct {
-	Artifact     artifact      `json:"artifactLocation"`
-	Replacements []replacement `json:"replacements"`
+// Change is the part of a Fix in one file.
+type Change struct {
+	Artifact     Artifact      `json:"artifactLocation"`
+	Replacements []Replacement `json:"replacements"`
 }
 
-type replacement struct {
-	Deleted  region `json:"deletedRegion"`
-	Inserted text   `json:"insertedContent"`
+// Replacement is one edit.
+type Replacement struct {
+	Deleted  Region `json:"deletedRegion"`
+	Inserted Text   `json:"insertedContent"`
 }

@@ -28,15 +28,21 @@ type Options struct {
 // Write writes one log with one run. The same diagnostics give the same bytes.
 func Write(w io.Writer, list *diag.List, options Options) error {
 	b := builder{locate: options.Locate, rules: map[diag.Code]int{}}
-	r := run{ColumnKind: "unicodeCodePoints", Results: []result{}}
+	results := []Result{}
 	for _, d := range list.Sorted() {
-		r.Results = append(r.Results, b.result(d))
+		results = append(results, b.result(d))
 	}
-	r.Tool.Driver = driver{Name: "runtime-compiler", Version: options.Version, InformationURI: diag.DocsURL, Rules: b.used}
+	return Encode(w, options.Version, b.used, results)
+}
+
+// Encode writes a log with one run. Results refer to the rules by their index.
+func Encode(w io.Writer, version string, rules []Rule, results []Result) error {
+	r := Run{ColumnKind: "unicodeCodePoints", Results: results}
+	r.Tool.Driver = driver{Name: "runtime-compiler", Version: version, InformationURI: diag.DocsURL, Rules: rules}
 	encoder := json.NewEncoder(w)
 	encoder.SetIndent("", "  ")
 	encoder.SetEscapeHTML(false)
-	return encoder.Encode(log{Schema: schema, Version: "2.1.0", Runs: []run{r}})
+	return encoder.Encode(log{Schema: schema, Version: "2.1.0", Runs: []Run{r}})
 }
 
 // builder knows the rules so far.
@@ -44,32 +50,32 @@ type builder struct {
 	locate func(string) string
 	places diag.Places
 	rules  map[diag.Code]int
-	used   []rule
+	used   []Rule
 }
 
-func (b *builder) result(d *diag.Diagnostic) result {
-	r := result{RuleID: string(d.Code), RuleIndex: b.rule(d.Code), Level: string(d.Severity), Message: text{d.Explanation(linked)}}
+func (b *builder) result(d *diag.Diagnostic) Result {
+	r := Result{RuleID: string(d.Code), RuleIndex: b.rule(d.Code), Level: string(d.Severity), Message: Text{d.Explanation(linked)}}
 	if !d.Span.IsZero() {
-		r.Locations = []location{{PhysicalLocation: b.physical(d.Span)}}
+		r.Locations = []Location{{PhysicalLocation: b.physical(d.Span)}}
 	}
 	for i, related := range d.Related {
 		if related.Span.IsZero() {
 			continue
 		}
-		r.RelatedLocations = append(r.RelatedLocations, location{ID: i + 1, PhysicalLocation: b.physical(related.Span), Message: &text{related.Message}})
+		r.RelatedLocations = append(r.RelatedLocations, Location{ID: i + 1, PhysicalLocation: b.physical(related.Span), Message: &Text{related.Message}})
 	}
 	if d.Edit != nil && d.Edit.Span.Line > 0 {
 		place := b.physical(d.Edit.Span)
-		r.Fixes = []fix{{
-			Description: text{"write `" + d.Edit.Text + "`"},
-			Changes: []change{{
+		r.Fixes = []Fix{{
+			Description: Text{"write `" + d.Edit.Text + "`"},
+			Changes: []Change{{
 				Artifact:     place.Artifact,
-				Replacements: []replacement{{Deleted: *place.Region, Inserted: text{d.Edit.Text}}},
+				Replacements: []Replacement{{Deleted: *place.Region, Inserted: Text{d.Edit.Text}}},
 			}},
 		}}
 	}
 	if d.Waived != nil {
-		r.Suppressions = []suppression{{Kind: "inSource", Status: "accepted", Justification: d.Waived.Reason + " (until " + d.Waived.Until + ")"}}
+		r.Suppressions = []Suppression{{Kind: "inSource", Status: "accepted", Justification: d.Waived.Reason + " (until " + d.Waived.Until + ")"}}
 	}
 	return r
 }
@@ -83,11 +89,13 @@ func linked(number int, r diag.Related) string {
 	return fmt.Sprintf("[%s](%d)", text, number)
 }
 
-func (b *builder) physical(span source.Span) physical {
-	place := b.places.Of(span)
-	p := physical{Artifact: artifact{URI: b.locate(place.File)}}
+func (b *builder) physical(span source.Span) Physical { return At(b.places.Of(span), b.locate) }
+
+// At is a place, whose path locate turns into a URI.
+func At(place diag.Place, locate func(string) string) Physical {
+	p := Physical{Artifact: Artifact{URI: locate(place.File)}}
 	if place.Line > 0 {
-		p.Region = &region{StartLine: place.Line, StartColumn: place.Column, EndColumn: place.EndColumn}
+		p.Region = &Region{StartLine: place.Line, StartColumn: place.Column, EndColumn: place.EndColumn}
 	}
 	return p
 }
@@ -102,11 +110,11 @@ func (b *builder) rule(code diag.Code) int {
 	b.rules[code] = index
 	entry, _ := diag.EntryOf(code)
 	help := strings.TrimSpace(entry.Why + "\n\n" + entry.Do)
-	b.used = append(b.used, rule{
+	b.used = append(b.used, Rule{
 		ID: string(code), HelpURI: code.URL(),
-		Short: text{or(entry.Title, string(code))}, Full: text{or(entry.Why, string(code))},
-		Help:          multiformat{Text: or(help, code.URL()), Markdown: or(help, code.URL())},
-		Configuration: configuration{Level: string(entry.Severity)},
+		Short: Text{or(entry.Title, string(code))}, Full: Text{or(entry.Why, string(code))},
+		Help:          Multiformat{Text: or(help, code.URL()), Markdown: or(help, code.URL())},
+		Configuration: Configuration{Level: string(entry.Severity)},
 	})
 	return index
 }

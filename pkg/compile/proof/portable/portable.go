@@ -49,6 +49,9 @@ func (p prover) prove() {
 	}
 	p.expect(ancestor(launcher) == mpi.AncestorTrainer, launcher, "the launcher lacks the label `%s`: it would not get the command of a TrainJob", mpi.AncestorLabel)
 	p.expect(ancestor(node) == "", node, "the nodes have the label `%s`: each would run the command of a TrainJob", mpi.AncestorLabel)
+	init := launcher.At("template", "spec", "template", "spec", "initContainers")
+	p.expect(item(init, mpi.GateContainer) != nil, launcher,
+		"the launcher has no init container `%s`: the command of a TrainJob replaces ours, and would start before the nodes can be reached", mpi.GateContainer)
 	args := below(item(containers(launcher), mpi.Container), "args")
 	p.expect(args == nil, args, "the launcher has args: they would stay behind the command of a TrainJob")
 }
@@ -73,8 +76,11 @@ func (p prover) job(job *object.Node) {
 		path := scalar(mount.Get("mountPath"))
 		p.expect(path != mpi.HostfileDir && !strings.HasPrefix(path, mpi.HostfileDir+"/"), mount, "something is mounted at `%s`, where Kubeflow Trainer mounts the hostfile", path)
 	}
-	init := pod.Get("initContainers")
-	p.expect(init == nil || len(init.Children) <= 1, init, "the pods of `%s` have several init containers: more than the one that brings the agent is not needed, and each takes up to a second", name)
+	for init := range items(pod.Get("initContainers")) {
+		own := scalar(init.Get("name"))
+		p.expect(own == mpi.InstallContainer || own == mpi.GateContainer && name == mpi.LauncherJob, init,
+			"the pods of `%s` have the init container `%s`: none is needed but those of the agent, and each takes up to a second", name, own)
+	}
 }
 
 // readsKey says whether a pod may read a file of mode 0640 that belongs to the group root, or to fsGroup. A platform that assigns

@@ -93,8 +93,10 @@ func TestMutations(t *testing.T) {
 			container(r, 0).Get("volumeMounts").Children[0].Put(text("mountPath", "/etc/mpi/hostfile"))
 		}, "mounts the hostfile"},
 		"InitContainers": {func(r *object.Node) {
-			pod(r, 0).Put(object.List("initContainers", object.Map("", text("name", "a")), object.Map("", text("name", "b"))))
-		}, "several init containers"},
+			pod(r, 0).Put(object.List("initContainers", object.Map("", text("name", "gate")), object.Map("", text("name", "b"))))
+		}, "none is needed but those of the agent"},
+		"NodesWithGate": {func(r *object.Node) { pod(r, 1).Put(*pod(r, 0).Get("initContainers")) }, "none is needed but those of the agent"},
+		"NoGate":        {func(r *object.Node) { pod(r, 0).Put(object.List("initContainers")) }, "no init container `gate`"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			broken := runtime(t, "  platform:", trainer)

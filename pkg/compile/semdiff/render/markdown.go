@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"lockstep.dev/lockstep/pkg/compile/diag"
 	"lockstep.dev/lockstep/pkg/compile/semdiff"
 	"lockstep.dev/lockstep/pkg/compile/source"
 )
@@ -31,10 +32,11 @@ type Links struct {
 func Markdown(w io.Writer, r *semdiff.Report, compared Compared, links Links) error {
 	m := markdown{links: links}
 	head := m.head(r, compared)
-	foot := fmt.Sprintf("\n<sub>%s · %s</sub>\n", escaped(compared.String()), totals(r))
+	foot := m.findings(&r.Findings) + fmt.Sprintf("\n<sub>%s · %s</sub>\n", escaped(compared.String()), totals(r))
+	room := MarkdownLimit - length(head) - length(foot) - length(links.Full)*2 - reserve
 	// Details have what the table leaves.
-	table, rows := m.table(r, MarkdownLimit-length(head)-length(foot)-reserve)
-	details := m.details(r, MarkdownLimit-length(head)-length(table)-length(foot)-reserve)
+	table, rows := m.table(r, room)
+	details := m.details(r, room-length(table))
 	_, err := io.WriteString(w, head+table+m.missing(len(r.Entries)-rows)+details+foot)
 	return err
 }
@@ -47,22 +49,8 @@ func length(text string) int { return utf8.RuneCountInString(text) }
 type markdown struct{ links Links }
 
 func (m *markdown) head(r *semdiff.Report, compared Compared) string {
-	title := "no changes"
-	if counts := severities(r); counts != "" {
-		title = counts
-	}
+	title := or(severities(r), "no changes")
 	return fmt.Sprintf("%s\n## What this changes: %s\n\n%s\n", Marker, title, escaped(r.Verdict))
-}
-
-// severities counts entries: `1 critical, 2 warning`.
-func severities(r *semdiff.Report) string {
-	var parts []string
-	for _, s := range semdiff.Severities() {
-		if n := r.Totals.BySeverity[s]; n > 0 {
-			parts = append(parts, number(n)+" "+s.String())
-		}
-	}
-	return strings.Join(parts, ", ")
 }
 
 var badges = map[semdiff.Severity]string{semdiff.Critical: "🔴", semdiff.Warning: "🟠", semdiff.Notice: "🔵", semdiff.Info: "⚪"}
@@ -99,21 +87,37 @@ func (m *markdown) where(e *semdiff.Entry) string {
 
 // place is a line of a spec, with a link where there is an address.
 func (m *markdown) place(at source.Span, address string) string {
-	name := "`" + strings.ReplaceAll(at.Path(), "`", "'")
+	if at.IsZero() {
+		return "no line of a spec"
+	}
+	name := strings.ReplaceAll(harmless(at.Path()), "`", "'")
 	if at.Line > 0 {
 		name += ":" + strconv.Itoa(at.Line)
 	}
-	name += "`"
-	if address == "" {
-		return strings.ReplaceAll(name, "|", `\|`)
+	// A bar ends a cell of a table even in a code span, where only the table takes the backslash away.
+	name = "`" + strings.ReplaceAll(name, "|", `\|`) + "`"
+	if link := lineLink(at, address); link != "" {
+		return "[" + name + "](" + target(link) + ")"
+	}
+	return name
+}
+
+// lineLink is the address of a line, "" where there is none.
+func lineLink(at source.Span, address string) string {
+	if address == "" || at.IsZero() {
+		return ""
 	}
 	segments := strings.Split(at.Path(), "/")
 	for i := range segments {
 		segments[i] = url.PathEscape(segments[i])
 	}
-	target := strings.NewReplacer("{path}", strings.Join(segments, "/"), "{line}", strconv.Itoa(max(1, at.Line))).Replace(address)
-	return "[" + strings.ReplaceAll(name, "|", `\|`) + "](" + strings.NewReplacer("(", "%28", ")", "%29", "|", "%7C").Replace(target) + ")"
+	return strings.NewReplacer("{path}", strings.Join(segments, "/"), "{line}", strconv.Itoa(max(1, at.Line))).Replace(address)
 }
+
+// target is an address in Markdown.
+func target(address string) string { return targets.Replace(address) }
+
+var targets = strings.NewReplacer("(", "%28", ")", "%29", "|", "%7C", " ", "%20", "<", "%3C", ">", "%3E", "\n", "%0A")
 
 // details are the samples of entries, as far as there is room. Entries that nobody notices need none.
 func (m *markdown) details(r *semdiff.Report, room int) string {
@@ -145,14 +149,14 @@ func (m *markdown) detail(e *semdiff.Entry) string {
 	if jobs := jobsMeaning(e.Jobs); jobs != "" {
 		fmt.Fprintf(&b, "Running jobs %s.\n\n", jobs)
 	}
-	for i := range e.Samples {
-		fmt.Fprintf(&b, "- %s\n", escaped(sample(&e.Samples[i])))
+	for _, line := range samples(e) {
+		fmt.Fprintf(&b, "- %s\n", escaped(line))
 	}
 	if more := e.Count - len(e.Samples); more > 0 {
-		fmt.Fprintf(&b, "- and %s more like these%s\n", number(more), m.full())
+		fmt.Fprintf(&b, "- and %s more\n", number(more))
 	}
 	for _, w := range e.Waived {
-		fmt.Fprintf(&b, "\nAccepted until %s: %s (%s)\n", w.Until, escaped(w.Reason), w.Code)
+		fmt.Fprintf(&b, "\nAccepted until %s: %s (%s)\n", escaped(w.Until), escaped(w.Reason), w.Code)
 	}
 	if !e.Before.IsZero() && !e.After.IsZero() && !same(e.Before, e.After) {
 		fmt.Fprintf(&b, "\nBefore: %s\n", m.place(e.Before, m.links.Before))
@@ -164,11 +168,50 @@ func (m *markdown) detail(e *semdiff.Entry) string {
 	return b.String()
 }
 
+// findings are what the compiler says now and did not say before, and what is accepted.
+func (m *markdown) findings(f *semdiff.Findings) string {
+	var b strings.Builder
+	found := findingsOf(f.New)
+	for _, one := range found[:min(told, len(found))] {
+		fmt.Fprintf(&b, "- %s: %s%s (%s, [`%s`](%s))\n", one.severity, escaped(one.message), like(one.more), m.place(one.at, m.links.After), one.code, diag.Code(one.code).URL())
+	}
+	text := m.folded("New findings of the compiler", len(found), b.String())
+	b.Reset()
+	all := waivers(f.Waived)
+	for _, w := range all[:min(told, len(all))] {
+		fmt.Fprintf(&b, "- until %s%s: %s%s (%s, [`%s`](%s))\n", escaped(w.Until), fresh(w.New), escaped(w.Reason), like(w.more), m.place(w.At, m.links.After), w.Code, diag.Code(w.Code).URL())
+	}
+	text += m.folded("Accepted by waivers", len(all), b.String())
+	if n := len(findingsOf(f.Fixed)); n > 0 {
+		text += fmt.Sprintf("\n%s of before %s gone.\n", plural(n, "finding"), are(n))
+	}
+	return text
+}
+
+func are(n int) string {
+	if n == 1 {
+		return "is"
+	}
+	return "are"
+}
+
+// folded is a list behind its heading; "" where it is empty.
+func (m *markdown) folded(heading string, n int, list string) string {
+	if n == 0 {
+		return ""
+	}
+	if n > told {
+		list += fmt.Sprintf("- and %s more%s\n", number(n-told), m.full())
+	}
+	return fmt.Sprintf("\n<details><summary>%s: %s</summary>\n\n%s\n</details>\n", heading, number(n), list)
+}
+
+// full leads to what has no room.
 func (m *markdown) full() string {
 	if m.links.Full == "" {
 		return ""
 	}
-	return ", but in the [whole report](" + m.links.Full + ")"
+	return ", but in the [whole report](" + target(m.links.Full) + ")"
 }
 
 func (m *markdown) missing(n int) string {
@@ -178,13 +221,12 @@ func (m *markdown) missing(n int) string {
 	return fmt.Sprintf("\n%s of less weight had no room in the table%s.\n", plural(n, "change"), m.full())
 }
 
-// escaped makes a text of specs harmless: whoever opens a pull request must not draw, link or call anybody in its comment.
-func escaped(text string) string {
-	text = strings.Join(strings.Fields(text), " ")
-	return harmless.Replace(text)
-}
+// escaped makes a text of specs harmless: whoever opens a pull request must not draw, link or call anybody in its comment. Forges look
+// for references in the text that is left after Markdown, so that a backslash does not keep them: an empty comment within does.
+func escaped(text string) string { return marks.Replace(harmless(text)) }
 
-var harmless = strings.NewReplacer(
-	"&", "&amp;", "<", "&lt;", ">", "&gt;", `\`, `\\`, "`", "\\`", "*", `\*`, "_", `\_`, "[", `\[`, "]", `\]`, "|", `\|`, "~", `\~`, "#", `\#`,
-	"@", "@<!-- -->", "!", `\!`, "://", ":<!-- -->//",
+var marks = strings.NewReplacer(
+	"&", "&amp;", "<", "&lt;", ">", "&gt;", `\`, `\\`, "`", "\\`", "*", `\*`, "_", `\_`, "[", `\[`, "]", `\]`, "|", `\|`, "$", `\$`,
+	"@", "@<!-- -->", "#", "#<!-- -->", "!", "!<!-- -->", "~", "~<!-- -->", "%", "%<!-- -->", "://", ":<!-- -->//", "www.", "www<!-- -->.",
+	"GH-", "GH<!-- -->-",
 )

@@ -34,7 +34,7 @@ const width = 120
 // Text writes a report for people in a terminal: the verdict, then an entry each.
 func Text(w io.Writer, r *semdiff.Report, compared Compared, p diag.Palette) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n\n%s\n", compared, wrapped(r.Verdict, "", width))
+	fmt.Fprintf(&b, "%s\n\n%s\n", harmless(compared.String()), wrapped(harmless(r.Verdict), "", width))
 	t := text{&b, p}
 	for i := range r.Entries {
 		t.entry(&r.Entries[i])
@@ -61,47 +61,72 @@ func (t *text) colour(s semdiff.Severity) string {
 }
 
 func (t *text) entry(e *semdiff.Entry) {
-	fmt.Fprintf(t, "\n%s%s%s %s [%s]\n", t.colour(e.Severity), e.Severity, t.reset(), e.Title, e.Consequence)
+	fmt.Fprintf(t, "\n%s%s%s %s [%s]\n", t.colour(e.Severity), e.Severity, t.reset(), harmless(e.Title), e.Consequence)
 	if who := blast(&e.Blast); who != "" {
-		fmt.Fprintf(t, "  for %s\n", who)
+		fmt.Fprintf(t, "  for %s\n", harmless(who))
 	}
 	if jobs := jobsMeaning(e.Jobs); jobs != "" {
 		fmt.Fprintf(t, "  running jobs: %s\n", jobs)
 	}
 	for _, place := range places(e) {
-		fmt.Fprintf(t, "  %s%s%s\n", t.palette.Place, place, t.reset())
+		fmt.Fprintf(t, "  %s%s%s\n", t.palette.Place, harmless(place), t.reset())
 	}
-	for i := range e.Samples {
-		if line := sample(&e.Samples[i]); line != "" {
-			fmt.Fprintf(t, "  - %s\n", wrapped(line, "    ", width))
-		}
+	for _, line := range samples(e) {
+		fmt.Fprintf(t, "  - %s\n", wrapped(line, "    ", width))
 	}
 	if more := e.Count - len(e.Samples); more > 0 {
 		fmt.Fprintf(t, "  - and %s more\n", number(more))
 	}
 	for _, waived := range e.Waived {
-		fmt.Fprintf(t, "  waived until %s: %s (%s)\n", waived.Until, waived.Reason, waived.Code)
+		fmt.Fprintf(t, "  waived until %s: %s (%s)\n", harmless(waived.Until), harmless(waived.Reason), waived.Code)
 	}
 	if e.Help != "" {
-		fmt.Fprintf(t, "  %shelp%s: %s\n", t.palette.Help, t.reset(), wrapped(e.Help, "        ", width))
+		fmt.Fprintf(t, "  %shelp%s: %s\n", t.palette.Help, t.reset(), wrapped(harmless(e.Help), "        ", width))
 	}
 }
 
 // reset ends a colour, where there are any.
 func (t *text) reset() string { return t.palette.Reset }
 
+// told is how many findings of each kind are written; the others are counted.
+const told = 10
+
 func (t *text) findings(f *semdiff.Findings) {
 	for _, part := range []struct {
 		heading string
-		list    []*diag.Diagnostic
-	}{{"New findings of the compiler", f.New}, {"Findings that are gone", f.Fixed}} {
-		if len(part.list) > 0 {
+		all     []finding
+	}{{"New findings of the compiler", findingsOf(f.New)}, {"Findings that are gone", findingsOf(f.Fixed)}} {
+		if len(part.all) > 0 {
 			fmt.Fprintf(t, "\n%s:\n", part.heading)
 		}
-		for _, d := range part.list {
-			fmt.Fprintf(t, "  %s[%s] %s\n    %s%s%s\n", d.Severity, d.Code, d.Message, t.palette.Place, d.Span, t.reset())
+		for _, found := range part.all[:min(told, len(part.all))] {
+			fmt.Fprintf(t, "  %s[%s] %s%s\n    %s%s%s\n", found.severity, found.code, harmless(found.message), like(found.more), t.palette.Place, harmless(found.at.String()), t.reset())
+		}
+		if left := len(part.all) - told; left > 0 {
+			fmt.Fprintf(t, "  and %s in other places: the format json has them all\n", plural(left, "finding"))
 		}
 	}
+	t.waivers(waivers(f.Waived))
+}
+
+func (t *text) waivers(all []waiver) {
+	if len(all) > 0 {
+		fmt.Fprint(t, "\nAccepted by waivers:\n")
+	}
+	for _, w := range all[:min(told, len(all))] {
+		fmt.Fprintf(t, "  %s until %s%s: %s%s\n", w.Code, harmless(w.Until), fresh(w.New), harmless(w.Reason), like(w.more))
+	}
+	if left := len(all) - told; left > 0 {
+		fmt.Fprintf(t, "  and %s: the format json has them all\n", plural(left, "waiver"))
+	}
+}
+
+// fresh marks waivers that a pull request brings.
+func fresh(isNew bool) string {
+	if isNew {
+		return " (new)"
+	}
+	return ""
 }
 
 // places are the lines that are responsible, the one afterwards first.
@@ -118,38 +143,6 @@ func places(e *semdiff.Entry) []string {
 }
 
 func same(a, b source.Span) bool { return a.String() == b.String() }
-
-// sample says whom one effect happens to, and how.
-func sample(e *semdiff.Effect) string {
-	who := subject(&e.Subject)
-	switch {
-	case e.Detail == "":
-		return who
-	case who == "":
-		return e.Detail
-	}
-	return who + ": " + e.Detail
-}
-
-func subject(s *semdiff.Subject) string {
-	var parts []string
-	for _, part := range []string{s.Tenant, s.Namespace, s.Runtime} {
-		if part != "" && (len(parts) == 0 || parts[len(parts)-1] != part) {
-			parts = append(parts, part)
-		}
-	}
-	if s.Object != "" {
-		object := s.Object
-		if s.Path != "" {
-			object += " " + s.Path
-		}
-		parts = append(parts, object)
-	}
-	if s.Cluster != "" {
-		parts = append(parts, "on "+s.Cluster)
-	}
-	return strings.Join(parts, " ")
-}
 
 // jobsMeaning says what running jobs notice, "" for nothing.
 func jobsMeaning(j semdiff.Jobs) string {

@@ -2,8 +2,10 @@ package render
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"lockstep.dev/lockstep/pkg/compile/semdiff"
@@ -12,18 +14,26 @@ import (
 // named is how many names are written out; of more there is a number, and the first three.
 const named = 6
 
-// blast says whom an entry touches: `2 tenants (a, b), cluster onprem`.
+// blast says whom an entry touches: `2 tenants (a, b) on cluster onprem`. Namespaces that are called as their tenant go without saying.
 func blast(b *semdiff.Blast) string {
 	var parts []string
+	spaces := slices.DeleteFunc(slices.Clone(b.Namespaces), func(name string) bool { return slices.Contains(b.Tenants, name) })
 	for _, part := range []struct {
 		noun  string
 		names []string
-	}{{"tenant", b.Tenants}, {"runtime", b.Runtimes}, {"namespace", b.Namespaces}, {"cluster", b.Clusters}} {
+	}{{"tenant", b.Tenants}, {"runtime", b.Runtimes}, {"namespace", spaces}} {
 		if len(part.names) > 0 {
 			parts = append(parts, counted(part.noun, part.names))
 		}
 	}
-	return strings.Join(parts, ", ")
+	who, where := strings.Join(parts, ", "), ""
+	if len(b.Clusters) > 0 {
+		where = counted("cluster", b.Clusters)
+	}
+	if who != "" && where != "" {
+		who += " on "
+	}
+	return who + where
 }
 
 func counted(noun string, names []string) string {
@@ -35,6 +45,53 @@ func counted(noun string, names []string) string {
 	}
 	return fmt.Sprintf("%s %ss (%s, …)", number(len(names)), noun, strings.Join(names[:3], ", "))
 }
+
+// and joins words: `a, b and c`.
+func and(words []string) string {
+	if len(words) < 2 {
+		return strings.Join(words, "")
+	}
+	return strings.Join(words[:len(words)-1], ", ") + " and " + words[len(words)-1]
+}
+
+// severities counts entries: `1 critical change, 2 warnings`, "" where there are none.
+func severities(r *semdiff.Report) string {
+	var parts []string
+	for _, s := range semdiff.Severities() {
+		switch n := r.Totals.BySeverity[s]; {
+		case n == 0:
+		case s == semdiff.Critical:
+			parts = append(parts, number(n)+" critical")
+		case s == semdiff.Info:
+			parts = append(parts, number(n)+" for information")
+		default:
+			parts = append(parts, plural(n, s.String()))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// harmless replaces characters that steer a terminal, turn the direction of writing, or break a line, and bounds the length: texts
+// come from specs, and whoever opens a pull request writes them.
+func harmless(text string) string {
+	text = strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n' || r == '\t' || r == '\r':
+			return ' '
+		case unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Co):
+			return '�'
+		}
+		return r
+	}, strings.ToValidUTF8(text, "�"))
+	text = strings.Join(strings.Fields(text), " ")
+	if utf8.RuneCountInString(text) > longest {
+		text = string([]rune(text)[:longest-1]) + "…"
+	}
+	return text
+}
+
+// longest is how many characters of one text are shown.
+const longest = 1000
 
 // number writes thousands apart: 12,345.
 func number(n int) string {
@@ -65,9 +122,9 @@ func totals(r *semdiff.Report) string {
 		}
 	}
 	if len(counts) == 0 {
-		counts = []string{"none is different"}
+		counts = []string{"none does"}
 	}
-	return fmt.Sprintf("%s: %s (%s that may differ compared)", plural(len(r.Entries), "change"), "objects: "+strings.Join(counts, ", "), number(t.Objects))
+	return fmt.Sprintf("%s; of %s that may differ: %s", plural(len(r.Entries), "change"), plural(t.Objects, "object"), and(counts))
 }
 
 // wrapped breaks a text into lines of at most so many characters; all but the first are indented. Words are never broken.

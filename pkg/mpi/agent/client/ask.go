@@ -30,9 +30,37 @@ func Introduce(ctx context.Context, dial Dial, key identity.Key, address string,
 	return once[mpi.Hello](ctx, dial, key, address, mpi.HelloSubsystem, table)
 }
 
-// Report asks a node what ran there.
-func Report(ctx context.Context, dial Dial, key identity.Key, address string) (mpi.NodeReport, error) {
-	return once[mpi.NodeReport](ctx, dial, key, address, mpi.ReportSubsystem, nil)
+// Account is all that a node says of what ran there.
+type Account struct {
+	Report   mpi.NodeReport
+	Progress mpi.Progress
+}
+
+// Report asks a node what ran there, and when it began.
+func Report(ctx context.Context, dial Dial, key identity.Key, address string) (Account, error) {
+	var account Account
+	err := converse(ctx, dial, key, address, func(conn ssh.Conn) error {
+		if err := ask(conn, mpi.ReportSubsystem, nil, &account.Report); err != nil {
+			return err
+		}
+		return ask(conn, mpi.ProgressSubsystem, nil, &account.Progress)
+	})
+	return account, err
+}
+
+// Progress asks a node what its ranks have done so far.
+func Progress(ctx context.Context, dial Dial, key identity.Key, address string, request mpi.ProgressRequest) (mpi.Progress, error) {
+	return once[mpi.Progress](ctx, dial, key, address, mpi.ProgressSubsystem, request)
+}
+
+// Phases asks a launcher how far the launch is.
+func Phases(ctx context.Context, dial Dial, key identity.Key, address string) (mpi.Phases, error) {
+	return once[mpi.Phases](ctx, dial, key, address, mpi.PhasesSubsystem, nil)
+}
+
+// Meet brings something to a meeting of ranks and waits for the others.
+func Meet(ctx context.Context, dial Dial, key identity.Key, address string, request mpi.ProbeRequest) (mpi.ProbeReply, error) {
+	return once[mpi.ProbeReply](ctx, dial, key, address, mpi.ProbeSubsystem, request)
 }
 
 // Push gives the table of a job to its launcher, the first host of the table, and waits until the launcher's gate has
@@ -57,17 +85,23 @@ func Push(ctx context.Context, dial Dial, key identity.Key, table mpi.HostTable)
 // once connects, asks one subsystem and hangs up.
 func once[Reply any](ctx context.Context, dial Dial, key identity.Key, address, subsystem string, request any) (Reply, error) {
 	var reply Reply
+	err := converse(ctx, dial, key, address, func(conn ssh.Conn) error { return ask(conn, subsystem, request, &reply) })
+	return reply, err
+}
+
+// converse connects, talks and hangs up.
+func converse(ctx context.Context, dial Dial, key identity.Key, address string, talk func(ssh.Conn) error) error {
 	conn, err := Connect(ctx, dial, key, address)
 	if err != nil {
-		return reply, err
+		return err
 	}
 	defer conn.Close()
 	stop := context.AfterFunc(ctx, func() { conn.Close() })
-	err = ask(conn, subsystem, request, &reply)
+	err = talk(conn)
 	if !stop() {
-		return reply, failure(context.Cause(ctx))
+		return failure(context.Cause(ctx))
 	}
-	return reply, err
+	return err
 }
 
 // maxReply bounds what an agent may answer.

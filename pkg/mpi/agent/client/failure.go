@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/crypto/ssh"
 
+	"lockstep.dev/lockstep/pkg/mpi/agent/dns"
 	"lockstep.dev/lockstep/pkg/mpi/agent/identity"
 	"lockstep.dev/lockstep/pkg/mpi/agent/liveness"
 )
@@ -22,6 +23,8 @@ type Cause string
 // The causes.
 const (
 	NoAddress      Cause = "no address"
+	NoName         Cause = "its name is not in DNS"
+	NoDNS          Cause = "DNS does not answer"
 	Refused        Cause = "connection refused"
 	TimedOut       Cause = "connection timed out"
 	Unreachable    Cause = "no route to host"
@@ -37,6 +40,10 @@ func (c Cause) Remedy() string {
 	switch c {
 	case NoAddress:
 		return "check that the pod exists and has an IP address"
+	case NoName:
+		return "nobody sent the addresses of the pods, so DNS was asked: check that all pods of the job could be created, and that the Service of the job publishes addresses that are not ready"
+	case NoDNS:
+		return "nobody sent the addresses of the pods, so DNS was asked: check the DNS of the cluster and that a NetworkPolicy admits port 53; with mpi-controller the launcher needs no DNS"
 	case Refused:
 		return "check that the container `node` of the pod runs the agent and that no NetworkPolicy rejects port 2222"
 	case TimedOut, Unreachable:
@@ -59,10 +66,13 @@ type Failure struct {
 }
 
 func (f *Failure) Error() string {
-	if f.Cause != Other && f.Cause != Silent {
-		return string(f.Cause)
+	switch f.Cause {
+	case Other, Silent:
+		return fmt.Sprintf("%s: %v", f.Cause, f.Err)
+	case NoName, NoDNS:
+		return fmt.Sprintf("%s (%v)", f.Cause, f.Err)
 	}
-	return fmt.Sprintf("%s: %v", f.Cause, f.Err)
+	return string(f.Cause)
 }
 
 func (f *Failure) Unwrap() error { return f.Err }
@@ -78,11 +88,17 @@ func failure(err error) error {
 
 func causeOf(err error) Cause {
 	var silent *liveness.SilentError
-	var dns *net.DNSError
+	var system *net.DNSError
+	var missing *dns.NotFoundError
+	var broken *dns.ServerError
 	switch {
+	case errors.As(err, &missing):
+		return NoName
+	case errors.As(err, &broken):
+		return NoDNS
 	case errors.As(err, &silent):
 		return Silent
-	case errors.As(err, &dns):
+	case errors.As(err, &system):
 		return NoAddress
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return Refused

@@ -5,6 +5,7 @@
 // cannot be exchanged for each other: a host signs the bare exchange hash, a user signs the session identifier inside a
 // longer record (RFC 4253 section 8, RFC 4252 section 7), and both hold only for the connection in which they were made.
 //
-// Only algorithms that FIPS 140-3 approves are offered: ECDSA, ECDH over P-256, AES in GCM. The package does no I/O
-// except Load.
+// Only algorithms that FIPS 140-3 approves are offered: ECDSA, ECDH over P-256 and P-384, SHA-2, AES in
+// GCM. Whether Go's validated module computes them is decided by whoever starts the process (LOCKSTEP_FIPS). The package
+// does no I/O except Load.
 package identity

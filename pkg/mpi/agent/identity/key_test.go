@@ -145,7 +145,10 @@ func TestServerAdmitsNoOtherMethod(t *testing.T) {
 func TestServerOffersApprovedAlgorithmsOnly(t *testing.T) {
 	key := agenttest.Key(t)
 	old := map[string]func(*ssh.ClientConfig){
-		"key exchange": func(c *ssh.ClientConfig) { c.KeyExchanges = []string{ssh.KeyExchangeCurve25519} },
+		"key exchange":   func(c *ssh.ClientConfig) { c.KeyExchanges = []string{ssh.KeyExchangeCurve25519} },
+		"post-quantum":   func(c *ssh.ClientConfig) { c.KeyExchanges = []string{ssh.KeyExchangeMLKEM768X25519} },
+		"Diffie-Hellman": func(c *ssh.ClientConfig) { c.KeyExchanges = []string{ssh.InsecureKeyExchangeDH14SHA1} },
+		"host key":       func(c *ssh.ClientConfig) { c.HostKeyAlgorithms = []string{ssh.KeyAlgoED25519, ssh.KeyAlgoRSASHA256} },
 		"cipher": func(c *ssh.ClientConfig) {
 			c.Ciphers = []string{ssh.CipherChaCha20Poly1305, ssh.CipherAES128CTR}
 		},
@@ -160,5 +163,14 @@ func TestServerOffersApprovedAlgorithmsOnly(t *testing.T) {
 				t.Errorf("got %v, want no common algorithm", clientErr)
 			}
 		})
+	}
+}
+
+func TestServerTakesTheOtherApprovedAlgorithms(t *testing.T) {
+	key := agenttest.Key(t)
+	config := key.ClientConfig()
+	config.KeyExchanges, config.Ciphers = []string{ssh.KeyExchangeECDHP384}, []string{ssh.CipherAES256GCM}
+	if clientErr, serverErr := meet(t, config, key.ServerConfig()); clientErr != nil || serverErr != nil {
+		t.Errorf("%v, %v", clientErr, serverErr)
 	}
 }

@@ -19,6 +19,9 @@ import (
 type Limits struct {
 	// Unauthenticated is the number of connections that may be in their handshake; further ones wait.
 	Unauthenticated int
+	// PerPeer is the number of those that one IP address may have; further ones are closed at once, so that a single
+	// stranger cannot take all places.
+	PerPeer int
 	// Handshake is the time in which a connection must have authenticated.
 	Handshake time.Duration
 	// Patience is how long an authenticated peer may be silent. It is longer than the client's: a client that is
@@ -29,6 +32,7 @@ type Limits struct {
 // DefaultLimits hold thousands of nodes.
 var DefaultLimits = Limits{
 	Unauthenticated: 128,
+	PerPeer:         64,
 	Handshake:       10 * time.Second,
 	Patience:        liveness.Patience{Interval: 5 * time.Second, Misses: 3},
 }
@@ -52,9 +56,9 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	stop := context.AfterFunc(ctx, func() { listener.Close() })
 	defer stop()
 
-	handshakes := make(chan struct{}, s.Limits.Unauthenticated)
+	hall := newHall(s.Limits)
 	for {
-		handshakes <- struct{}{}
+		hall.await()
 		conn, err := accept(listener)
 		switch {
 		case ctx.Err() != nil:
@@ -62,7 +66,12 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 		case err != nil:
 			return fmt.Errorf("accept connections: %w", err)
 		}
-		connections.Go(func() { s.connection(ctx, conn, func() { <-handshakes }) })
+		leave, admitted := hall.enter(conn)
+		if !admitted {
+			conn.Close()
+			continue
+		}
+		connections.Go(func() { s.connection(ctx, conn, leave) })
 	}
 }
 

@@ -171,10 +171,13 @@ func pack(img image.Image, root string, programs []string, dir, temp string) err
 	if err != nil {
 		return err
 	}
-	if err := debian.NoRemoteShell(lower); err != nil {
+	if err := debian.NoRemoteShell(lower); err != nil && !img.Debian.RemoteShell {
 		return err
 	}
 	spec := specOf(img)
+	if spec.Files, err = withTexts(spec.Files, img.Files, temp); err != nil {
+		return err
+	}
 	lower = slices.DeleteFunc(lower, func(f archive.File) bool {
 		if !slices.Contains(programs, f.Path) {
 			return false
@@ -203,6 +206,22 @@ func specOf(img image.Image) archive.Spec {
 		spec.Files = append(spec.Files, archive.File{Path: path, Link: target})
 	}
 	return spec
+}
+
+// withTexts adds the text files of a definition, by way of files in temp.
+func withTexts(files []archive.File, texts map[string]string, temp string) ([]archive.File, error) {
+	for path, text := range texts {
+		source, err := os.CreateTemp(temp, "text-")
+		if err != nil {
+			return nil, err
+		}
+		_, err = source.WriteString(text)
+		if err := errors.Join(err, source.Close()); err != nil {
+			return nil, err
+		}
+		files = append(files, archive.File{Path: path, Source: source.Name(), Mode: 0o644})
+	}
+	return files, nil
 }
 
 const (

@@ -30,6 +30,8 @@ type Image struct {
 	Go        *Go     `yaml:"go"`
 	// Links are further symbolic links, path to target.
 	Links map[string]string `yaml:"links"`
+	// Files are further text files, path to contents; they replace those of packages.
+	Files map[string]string `yaml:"files" json:",omitempty"`
 	// Entrypoint, Cmd, Env, User and WorkingDir are those of the OCI image configuration.
 	Entrypoint []string `yaml:"entrypoint"`
 	Cmd        []string `yaml:"cmd"`
@@ -50,6 +52,8 @@ type Debian struct {
 	Exclude []string `yaml:"exclude"`
 	// Programs are compiled for this image.
 	Programs []Program `yaml:"programs"`
+	// RemoteShell says that the image is meant to hold ssh, as only those do that ours are measured against.
+	RemoteShell bool `yaml:"remoteShell" json:",omitempty"`
 }
 
 // Program is one C file to compile.

@@ -1,0 +1,258 @@
+package render
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"lockstep.dev/lockstep/pkg/compile/semdiff"
+)
+
+// matrix is who may speak with whom on one cluster, before and after.
+type matrix struct {
+	Cluster string
+	// Columns are the ends; Rows have a cell for each.
+	Columns []string
+	Rows    []matrixRow
+	// Opened and Closed are the differences in words; More is how many others there are.
+	Opened, Closed, Altered []string
+	More                    string
+	// Counts is how many ways there are in all, before and after.
+	Counts []matrixCount
+	// Hidden says which tenants have no row.
+	Hidden string
+}
+
+type matrixRow struct {
+	Name  string
+	Cells []cell
+}
+
+// cell is one way from an end to another.
+type cell struct {
+	// Class is for the colours, Mark the sign that says the same without them, Says the words.
+	Class, Mark, Says string
+}
+
+type matrixCount struct {
+	What          string
+	Before, After string
+	Differs       bool
+}
+
+// What bounds the size of a page.
+const (
+	// maxEnds is how many tenants a matrix has, those that differ first.
+	maxEnds = 40
+	// maxWays is how many differences a matrix says in words.
+	maxWays = 100
+)
+
+// comparedReach is the two states of one cluster.
+type comparedReach struct {
+	*ends
+	was, is *reach
+}
+
+// matrices are those of the clusters about which something was proven.
+func matrices(r *semdiff.Report) []matrix {
+	var all []matrix
+	for i := range r.Clusters {
+		own := &r.Clusters[i]
+		if own.Before == nil && own.After == nil {
+			continue
+		}
+		e := endsOf(own.Before, own.After)
+		c := comparedReach{e, reachOf(e, own.Before), reachOf(e, own.After)}
+		all = append(all, c.matrix(own.Name))
+	}
+	return all
+}
+
+func (c *comparedReach) matrix(cluster string) matrix {
+	m := matrix{Cluster: cluster}
+	shown := c.shown(&m)
+	for _, to := range shown {
+		m.Columns = append(m.Columns, c.names[to])
+	}
+	for _, from := range shown {
+		row := matrixRow{Name: c.names[from]}
+		for _, to := range shown {
+			row.Cells = append(row.Cells, c.cell(from, to))
+		}
+		m.Rows = append(m.Rows, row)
+	}
+	c.ways(&m)
+	c.count(&m)
+	return m
+}
+
+// differs says what becomes of the way from one end to another: opened, closed, altered, or the same.
+func (c *comparedReach) differs(from, to int) string {
+	was, is := c.was.open[from].has(to), c.is.open[from].has(to)
+	k := [2]int{from, to}
+	switch {
+	case is && !was:
+		return "opened"
+	case was && !is:
+		return "closed"
+	case was && !sameFlows(c.was.ports[k], c.is.ports[k]):
+		return "altered"
+	}
+	return ""
+}
+
+func sameFlows(a, b []string) bool {
+	a, b = slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b))
+	return slices.Equal(a, b)
+}
+
+func (c *comparedReach) cell(from, to int) cell {
+	way := c.names[from] + " to " + c.names[to] + ": "
+	k := [2]int{from, to}
+	switch c.differs(from, to) {
+	case "opened":
+		return cell{"opened", "+", way + "opened, " + flows(c.is.ports[k])}
+	case "closed":
+		return cell{"closed", "−", way + "closed, was " + flows(c.was.ports[k])}
+	case "altered":
+		return cell{"altered", "±", way + "was " + flows(c.was.ports[k]) + "; now " + flows(c.is.ports[k])}
+	}
+	switch {
+	case from == to && from < c.tenants:
+		return cell{"own", "·", way + "its own pods"}
+	case c.is.open[from].has(to):
+		return cell{"open", "●", way + "open, " + flows(c.is.ports[k])}
+	case c.is.half[from].has(to):
+		return cell{"half", "◐", way + "allowed by one side only, so that there is no traffic"}
+	}
+	return cell{"none", "", way + "nothing"}
+}
+
+// flows names a few flows.
+func flows(list []string) string {
+	const most = 6
+	if len(list) == 0 {
+		return "some ports"
+	}
+	text := strings.Join(list[:min(most, len(list))], "; ")
+	if more := len(list) - most; more > 0 {
+		text += " and " + number(more) + " more"
+	}
+	return harmless(text)
+}
+
+// shown are the ends that have a row: tenants of which something differs, then those that speak with other tenants or with the internet,
+// as many as there is room for; and the outside.
+func (c *comparedReach) shown(m *matrix) []int {
+	var differing, speaking []int
+	quiet := 0
+	for i := range c.tenants {
+		switch {
+		case c.anyDiffers(i):
+			differing = append(differing, i)
+		case c.speaks(i):
+			speaking = append(speaking, i)
+		default:
+			quiet++
+		}
+	}
+	list := append(slices.Clone(differing), speaking...)
+	left := max(0, len(list)-maxEnds)
+	list = slices.Sorted(slices.Values(list[:len(list)-left]))
+	if hidden := left + quiet; hidden > 0 {
+		m.Hidden = plural(hidden, "tenant") + " without a row"
+		if cut := max(0, len(differing)-maxEnds); cut > 0 {
+			m.Hidden += ", of whom " + number(cut) + " differ, too"
+		} else {
+			m.Hidden += ": nothing differs for them"
+		}
+		m.Hidden += "."
+	}
+	for i := range outside {
+		list = append(list, c.tenants+i)
+	}
+	return list
+}
+
+func (c *comparedReach) anyDiffers(i int) bool {
+	for other := range c.names {
+		if c.differs(i, other) != "" || c.differs(other, i) != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// speaks says whether a tenant has a way to another tenant, or to the internet.
+func (c *comparedReach) speaks(i int) bool {
+	found := false
+	c.is.open[i].each(func(to int) { found = found || to < c.tenants || c.names[to] == internet })
+	for from := range c.tenants {
+		found = found || c.is.open[from].has(i)
+	}
+	return found || c.is.open[c.at[internet]].has(i)
+}
+
+// ways says the differences in words.
+func (c *comparedReach) ways(m *matrix) {
+	said, left := 0, 0
+	for from := range c.names {
+		for to := range c.names {
+			kind := c.differs(from, to)
+			if kind == "" {
+				continue
+			}
+			if said++; said > maxWays {
+				left++
+				continue
+			}
+			k, way := [2]int{from, to}, c.names[from]+" → "+c.names[to]
+			switch kind {
+			case "opened":
+				m.Opened = append(m.Opened, way+": "+flows(c.is.ports[k]))
+			case "closed":
+				m.Closed = append(m.Closed, way+": "+flows(c.was.ports[k]))
+			default:
+				m.Altered = append(m.Altered, fmt.Sprintf("%s: %s, before %s", way, flows(c.is.ports[k]), flows(c.was.ports[k])))
+			}
+		}
+	}
+	if left > 0 {
+		m.More = number(left) + " more ways differ, which are counted above."
+	}
+}
+
+// count counts ways by what is at their ends.
+func (c *comparedReach) count(m *matrix) {
+	ways := func(r *reach, from, to func(int) bool) int {
+		n := 0
+		for i := range c.names {
+			if from(i) {
+				r.open[i].each(func(j int) {
+					if to(j) && i != j {
+						n++
+					}
+				})
+			}
+		}
+		return n
+	}
+	tenant := func(i int) bool { return i < c.tenants }
+	only := func(name string) func(int) bool { return func(i int) bool { return i == c.at[name] } }
+	for _, row := range []struct {
+		what     string
+		from, to func(int) bool
+	}{
+		{"ways from one tenant to another", tenant, tenant},
+		{"tenants that reach the internet", tenant, only(internet)},
+		{"tenants that reach private networks", tenant, only(private)},
+		{"tenants that the internet reaches", only(internet), tenant},
+		{"tenants that private networks reach", only(private), tenant},
+	} {
+		was, is := ways(c.was, row.from, row.to), ways(c.is, row.from, row.to)
+		if was+is > 0 {
+			m.Counts = append(m.Counts, matrixCount{row.what, number(was), number(is), was != is})
+		}
+	}
+}

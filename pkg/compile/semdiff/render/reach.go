@@ -1,0 +1,206 @@
+package render
+
+import (
+	"math/bits"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"lockstep.dev/lockstep/pkg/compile/proof/isolation"
+	"lockstep.dev/lockstep/pkg/compile/semdiff"
+)
+
+// The ends of traffic beside tenants, after them in the order of ends.
+const (
+	platform = "the platform"
+	private  = "private networks"
+	internet = "the internet"
+)
+
+var outside = []string{platform, private, internet}
+
+// unrouted are the networks that organisations use within (RFC 1918, 6598, 4193).
+var unrouted = []netip.Prefix{
+	netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("172.16.0.0/12"), netip.MustParsePrefix("192.168.0.0/16"),
+	netip.MustParsePrefix("100.64.0.0/10"), netip.MustParsePrefix("fc00::/7"),
+}
+
+// ends are who may speak with whom on a cluster: its tenants on both sides together, sorted, then the outside.
+type ends struct {
+	names []string
+	at    map[string]int
+	// tenants is how many of them are tenants.
+	tenants int
+}
+
+func endsOf(before, after *semdiff.Facts) *ends {
+	e := &ends{at: map[string]int{}}
+	for _, facts := range []*semdiff.Facts{before, after} {
+		if facts == nil {
+			continue
+		}
+		for i := range facts.Reach.Of {
+			e.names = append(e.names, facts.Reach.Of[i].Tenant)
+		}
+	}
+	slices.Sort(e.names)
+	e.names = slices.Compact(e.names)
+	e.tenants = len(e.names)
+	e.names = append(e.names, outside...)
+	for i, name := range e.names {
+		e.at[name] = i
+	}
+	return e
+}
+
+// reach is who may speak with whom in one state, and over which ports.
+type reach struct {
+	ends *ends
+	// open has a bit for each end that an end reaches; half those where only one of two tenants allows it, which is no traffic.
+	open, half []set
+	ports      map[[2]int][]string
+}
+
+// set is a set of small numbers.
+type set []uint64
+
+func (s set) add(i int)      { s[i/64] |= 1 << (i % 64) }
+func (s set) has(i int) bool { return s[i/64]&(1<<(i%64)) != 0 }
+
+func (s set) each(do func(int)) {
+	for i, word := range s {
+		for word != 0 {
+			do(i*64 + bits.TrailingZeros64(word))
+			word &= word - 1
+		}
+	}
+}
+
+func sets(n, size int) []set {
+	all := make([]set, n)
+	for i := range all {
+		all[i] = make(set, (size+63)/64)
+	}
+	return all
+}
+
+// reachOf joins what namespaces may do as what tenants may do. Traffic between two tenants needs a namespace of each: the one that may
+// send and the other that may receive.
+func reachOf(e *ends, facts *semdiff.Facts) *reach {
+	r := &reach{ends: e, open: sets(len(e.names), len(e.names)), half: sets(len(e.names), len(e.names)), ports: map[[2]int][]string{}}
+	if facts == nil {
+		return r
+	}
+	spaces := spacesOf(&facts.Reach)
+	out, in := sets(len(spaces.all), len(spaces.all)), sets(len(spaces.all), len(spaces.all))
+	for i := range facts.Reach.Of {
+		own := &facts.Reach.Of[i]
+		tenant := e.at[own.Tenant]
+		for _, flow := range own.Egress {
+			r.flow(flow, spaces, i, out[i], func(other string) { r.allow(tenant, e.at[other], flow) })
+		}
+		for _, flow := range own.Ingress {
+			r.flow(flow, spaces, i, in[i], func(other string) { r.allow(e.at[other], tenant, flow) })
+		}
+	}
+	for i := range out {
+		from := e.at[spaces.all[i].Tenant]
+		out[i].each(func(j int) {
+			if to := e.at[spaces.all[j].Tenant]; from != to && in[j].has(i) {
+				r.open[from].add(to)
+			} else if from != to {
+				r.half[from].add(to)
+			}
+		})
+		in[i].each(func(j int) {
+			if to := e.at[spaces.all[j].Tenant]; from != to && !out[j].has(i) {
+				r.half[to].add(from)
+			}
+		})
+	}
+	return r
+}
+
+// spaces are the namespaces of tenants.
+type spaces struct {
+	all        []isolation.Reach
+	at         map[string]int
+	selections map[string][]string
+}
+
+func spacesOf(r *isolation.Reachability) *spaces {
+	s := &spaces{all: r.Of, at: map[string]int{}, selections: r.Selections}
+	for i := range r.Of {
+		s.at[r.Of[i].Namespace] = i
+	}
+	return s
+}
+
+// flow notes one flow of a namespace: other namespaces of tenants in a set, other ends by their names.
+func (r *reach) flow(f isolation.Flow, all *spaces, own int, among set, end func(string)) {
+	switch {
+	case f.From.IsValid():
+		addresses(f, end)
+	case f.Namespaces == isolation.Own:
+	case strings.HasPrefix(f.Namespaces, "{"):
+		selected := all.selections[f.Namespaces]
+		for _, name := range selected {
+			if i, known := all.at[name]; known && i != own {
+				among.add(i)
+			}
+		}
+		if len(selected) == 0 || f.Namespaces == "{}" {
+			end(platform)
+		}
+		if len(selected) <= maxFlows {
+			r.among(selected, all, end)
+		}
+	default:
+		if i, known := all.at[f.Namespaces]; known {
+			among.add(i)
+			r.among([]string{f.Namespaces}, all, end)
+			return
+		}
+		end(platform)
+	}
+}
+
+// among tells the tenants of namespaces, whose flows are named as long as they are few.
+func (r *reach) among(names []string, all *spaces, end func(string)) {
+	for _, name := range names {
+		if i, known := all.at[name]; known {
+			end(all.all[i].Tenant)
+		}
+	}
+}
+
+// addresses tells the ends that a range of addresses is a part of.
+func addresses(f isolation.Flow, end func(string)) {
+	public := f.Public()
+	if public {
+		end(internet)
+	}
+	if !public || slices.ContainsFunc(unrouted, func(p netip.Prefix) bool {
+		return p.Contains(f.From) || p.Contains(f.To) || p.Addr().Is4() == f.From.Is4() && f.From.Less(p.Addr()) && p.Addr().Less(f.To)
+	}) {
+		end(private)
+	}
+}
+
+// allow notes a flow between two ends. Between two tenants it is one side's part only, and opens nothing.
+func (r *reach) allow(from, to int, f isolation.Flow) {
+	if from >= r.ends.tenants || to >= r.ends.tenants {
+		r.open[from].add(to)
+	}
+	k := [2]int{from, to}
+	text := f.Ports
+	if f.From.IsValid() || from >= r.ends.tenants || to >= r.ends.tenants {
+		text = f.String()
+	}
+	if len(r.ports[k]) < maxFlows && !slices.Contains(r.ports[k], text) {
+		r.ports[k] = append(r.ports[k], text)
+	}
+}
+
+// maxFlows is how many flows between two ends are named.
+const maxFlows = 20

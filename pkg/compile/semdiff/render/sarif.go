@@ -1,0 +1,125 @@
+package render
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"io"
+	"strings"
+
+	"lockstep.dev/lockstep/pkg/compile/diag"
+	"lockstep.dev/lockstep/pkg/compile/diag/sarif"
+	"lockstep.dev/lockstep/pkg/compile/semdiff"
+	"lockstep.dev/lockstep/pkg/compile/source"
+)
+
+// levels are how grave SARIF calls a severity.
+var levels = map[semdiff.Severity]string{semdiff.Critical: "error", semdiff.Warning: "warning", semdiff.Notice: "note", semdiff.Info: "note"}
+
+// SARIF writes a report for code scanning: a result per entry, at the line of the spec as it is afterwards; that of before is a related
+// location. Its rules are those of semdiff, with their pages.
+//
+// Code scanning knows an alert again by its fingerprints. Ours (lockstepEntry/v1) is made of the rule, the consequence, the file and the
+// text of its line, so that an alert outlives lines that move; services that want one of the line alone compute it when they take the log.
+func SARIF(w io.Writer, r *semdiff.Report, options sarif.Options) error {
+	b := scanning{locate: options.Locate, rules: map[string]int{}, seen: map[string]int{}}
+	results := []sarif.Result{}
+	for i := range r.Entries {
+		results = append(results, b.result(&r.Entries[i]))
+	}
+	return sarif.Encode(w, options.Version, b.used, results)
+}
+
+// scanning knows the rules so far.
+type scanning struct {
+	locate func(string) string
+	places diag.Places
+	rules  map[string]int
+	used   []sarif.Rule
+	// seen counts equal fingerprints.
+	seen map[string]int
+}
+
+func (b *scanning) result(e *semdiff.Entry) sarif.Result {
+	r := sarif.Result{
+		RuleID: "change/" + e.Rule, RuleIndex: b.rule(e.Rule), Level: levels[e.Severity], Message: sarif.Text{Text: explained(e)},
+		Fingerprints: map[string]string{"lockstepEntry/v1": b.fingerprint(e)},
+	}
+	main, other := e.After, e.Before
+	if main.IsZero() {
+		main, other = e.Before, source.Span{}
+	}
+	if !main.IsZero() {
+		r.Locations = []sarif.Location{{PhysicalLocation: sarif.At(b.places.Of(main), b.locate)}}
+	}
+	if !other.IsZero() && !same(main, other) {
+		r.RelatedLocations = []sarif.Location{{ID: 1, PhysicalLocation: sarif.At(b.places.Of(other), b.locate), Message: &sarif.Text{Text: "before"}}}
+		r.Message.Text += "\n[before](1)"
+	}
+	for _, waived := range e.Waived {
+		r.Suppressions = append(r.Suppressions, sarif.Suppression{Kind: "inSource", Status: "accepted", Justification: harmless(waived.Reason) + " (until " + harmless(waived.Until) + ")"})
+	}
+	return r
+}
+
+// fingerprint is the same as long as the entry is about the same line.
+func (b *scanning) fingerprint(e *semdiff.Entry) string {
+	at := e.After
+	if at.IsZero() {
+		at = e.Before
+	}
+	parts := []string{e.Rule, string(e.Consequence), at.Path()}
+	switch {
+	case at.IsZero():
+		parts = append(parts, e.Title)
+	case at.Line > 0:
+		parts = append(parts, strings.TrimSpace(at.File.Line(at.Line)))
+	}
+	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
+	text := hex.EncodeToString(sum[:12])
+	b.seen[text]++
+	return text + ":" + number(b.seen[text])
+}
+
+// rule returns the index of a rule.
+func (b *scanning) rule(name string) int {
+	index, known := b.rules[name]
+	if known {
+		return index
+	}
+	index = len(b.used)
+	b.rules[name] = index
+	title, doc := name, name
+	for _, rule := range semdiff.Rules() {
+		if rule.Name == name {
+			title, doc = rule.Title, rule.Doc
+		}
+	}
+	b.used = append(b.used, sarif.Rule{
+		ID: "change/" + name, HelpURI: semdiff.Page(name), Short: sarif.Text{Text: title}, Full: sarif.Text{Text: doc},
+		Help: sarif.Multiformat{Text: doc, Markdown: doc}, Configuration: sarif.Configuration{Level: "warning"},
+	})
+	return index
+}
+
+// explained is an entry as a text of a few lines, for formats that have no structure of their own.
+func explained(e *semdiff.Entry) string {
+	lines := []string{harmless(e.Title) + " [" + string(e.Consequence) + "]"}
+	if who := blast(&e.Blast); who != "" {
+		lines = append(lines, "for "+harmless(who))
+	}
+	lines = append(lines, e.Consequence.Meaning())
+	if jobs := jobsMeaning(e.Jobs); jobs != "" {
+		lines = append(lines, "Running jobs "+jobs+".")
+	}
+	for _, line := range samples(e) {
+		lines = append(lines, "- "+line)
+	}
+	if more := e.Count - len(e.Samples); more > 0 {
+		lines = append(lines, "- and "+number(more)+" more")
+	}
+	if e.Help != "" {
+		lines = append(lines, "help: "+harmless(e.Help))
+	}
+	// Brackets are links to locations.
+	return strings.NewReplacer("[", "(", "]", ")").Replace(strings.Join(lines, "\n"))
+}

@@ -1,0 +1,183 @@
+package probe
+
+import (
+	"bufio"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"slices"
+	"time"
+)
+
+// The two sides of a connection between ranks. The caller asks, one byte at a time; the other side answers:
+//
+//	ping       the same byte
+//	data       a block follows
+//	end        how many bytes came and in which time
+//	back TIME  blocks, for so long, and then end
+const (
+	ping = 'p'
+	data = 'd'
+	end  = 'e'
+	back = 'b'
+)
+
+const (
+	// block is the size of a piece of data.
+	block = 64 << 10
+	// maxPings bounds the round trips of a pair; warmUp of them do not count.
+	maxPings = 1000
+	warmUp   = 5
+)
+
+// call measures a pair, as the caller, in about the given time.
+func call(conn net.Conn, limit time.Duration) (Pair, error) {
+	reader := bufio.NewReaderSize(conn, block)
+	trips, err := roundTrips(conn, reader, limit/4)
+	if err != nil {
+		return Pair{}, fmt.Errorf("measure the round trip: %w", err)
+	}
+	there, err := send(conn, reader, limit*3/8)
+	if err != nil {
+		return Pair{}, fmt.Errorf("measure the bandwidth: %w", err)
+	}
+	here, err := receive(conn, reader, limit*3/8)
+	if err != nil {
+		return Pair{}, fmt.Errorf("measure the bandwidth on the way back: %w", err)
+	}
+	return Pair{RoundTrip: &trips, BandwidthThere: there, BandwidthBack: here}, nil
+}
+
+func roundTrips(conn net.Conn, reader io.Reader, limit time.Duration) (RoundTrip, error) {
+	var trips []float64
+	letter := []byte{ping}
+	for start := time.Now(); len(trips) < warmUp+2 || len(trips) < maxPings && time.Since(start) < limit; {
+		began := time.Now()
+		if _, err := conn.Write(letter); err != nil {
+			return RoundTrip{}, err
+		}
+		if _, err := io.ReadFull(reader, letter); err != nil {
+			return RoundTrip{}, err
+		}
+		if letter[0] != ping {
+			return RoundTrip{}, errProtocol
+		}
+		trips = append(trips, time.Since(began).Seconds()*1e6)
+	}
+	sorted := slices.Sorted(slices.Values(trips[warmUp:]))
+	at := func(share float64) float64 { return round(sorted[int(share*float64(len(sorted)-1))]) }
+	return RoundTrip{Min: at(0), Median: at(0.5), P99: at(0.99), Count: len(sorted)}, nil
+}
+
+var errProtocol = errors.New("the other side is not a rank of this probe")
+
+// send streams to the other side and returns the bandwidth that it saw, in Mbit/s.
+func send(conn net.Conn, reader io.Reader, limit time.Duration) (float64, error) {
+	if err := stream(conn, limit); err != nil {
+		return 0, err
+	}
+	var seen struct{ Bytes, Nanoseconds uint64 }
+	if err := binary.Read(reader, binary.BigEndian, &seen); err != nil {
+		return 0, err
+	}
+	return mbit(seen.Bytes, time.Duration(seen.Nanoseconds)), nil
+}
+
+// stream sends blocks for some time, at least one.
+func stream(conn net.Conn, limit time.Duration) error {
+	piece := make([]byte, 1+block)
+	piece[0] = data
+	for start := time.Now(); ; {
+		if _, err := conn.Write(piece); err != nil {
+			return err
+		}
+		if time.Since(start) >= limit {
+			_, err := conn.Write([]byte{end})
+			return err
+		}
+	}
+}
+
+// receive lets the other side stream and returns the bandwidth in Mbit/s.
+func receive(conn net.Conn, reader io.Reader, limit time.Duration) (float64, error) {
+	request := binary.BigEndian.AppendUint64([]byte{back}, uint64(limit))
+	if _, err := conn.Write(request); err != nil {
+		return 0, err
+	}
+	letter := make([]byte, 1)
+	if _, err := io.ReadFull(reader, letter); err != nil {
+		return 0, err
+	}
+	if letter[0] != data {
+		return 0, errProtocol
+	}
+	bytes, took, err := drain(reader)
+	return mbit(bytes, took), err
+}
+
+// drain reads blocks until the end; the letter of the first has been read.
+func drain(reader io.Reader) (bytes uint64, took time.Duration, err error) {
+	start, piece := time.Now(), make([]byte, block)
+	for letter := []byte{data}; letter[0] == data; {
+		if _, err := io.ReadFull(reader, piece); err != nil {
+			return 0, 0, err
+		}
+		bytes += block
+		if _, err := io.ReadFull(reader, letter); err != nil {
+			return 0, 0, err
+		}
+		if letter[0] != data && letter[0] != end {
+			return 0, 0, errProtocol
+		}
+	}
+	return bytes, time.Since(start), nil
+}
+
+// maxBack bounds how long a caller may let us stream.
+const maxBack = time.Minute
+
+// answer is the other side of call. It returns when the caller hangs up.
+func answer(conn net.Conn) error {
+	reader, letter := bufio.NewReaderSize(conn, block), make([]byte, 1)
+	for {
+		if _, err := io.ReadFull(reader, letter); err != nil {
+			if errors.Is(err, io.EOF) {
+				return nil
+			}
+			return err
+		}
+		if err := obey(conn, reader, letter); err != nil {
+			return err
+		}
+	}
+}
+
+func obey(conn net.Conn, reader io.Reader, letter []byte) error {
+	switch letter[0] {
+	case ping:
+		_, err := conn.Write(letter)
+		return err
+	case data:
+		bytes, took, err := drain(reader)
+		if err != nil {
+			return err
+		}
+		return binary.Write(conn, binary.BigEndian, struct{ Bytes, Nanoseconds uint64 }{bytes, uint64(took)})
+	case back:
+		var limit uint64
+		if err := binary.Read(reader, binary.BigEndian, &limit); err != nil {
+			return err
+		}
+		return stream(conn, time.Duration(min(limit, uint64(maxBack))))
+	}
+	return errProtocol
+}
+
+func mbit(bytes uint64, took time.Duration) float64 {
+	if took <= 0 {
+		return 0
+	}
+	return round(float64(bytes) * 8 / 1e6 / took.Seconds())
+}

@@ -1,0 +1,128 @@
+package proc
+
+import (
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func file(text string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(text)} }
+
+// stat is a line of /proc/PID/stat with the fields that matter.
+func stat(pid, parent, name, state, ticks string) *fstest.MapFile {
+	return file(pid + " (" + name + ") " + state + " " + parent + " 1 1 0 -1 4194304 1 1 0 0 " + ticks + " 20 0 1 0 100 0 0\n")
+}
+
+var machine = fstest.MapFS{
+	"1/stat":     stat("1", "0", "mpi-agent", "S", "1 1 0 0"),
+	"20/stat":    stat("20", "1", "orted", "S", "100 50 0 0"),
+	"30/stat":    stat("30", "20", "a) R 9 (b", "R", "200 0 100 0"),
+	"31/stat":    stat("31", "20", "python", "D", "0 0 0 0"),
+	"40/stat":    stat("40", "99", "other", "R", "0 0 0 0"),
+	"50/stat":    file("50 (vanished"),
+	"cpuinfo":    file("x"),
+	"30/io":      file("rchar: 5\nwchar: 4096\nsyscr: 1\n"),
+	"30/environ": file("HOME=/\x00OMPI_COMM_WORLD_RANK=3\x00RANK=9\x00"),
+	"30/wchan":   file("futex_wait_queue"),
+	"30/syscall": file("202 0x7f 0x80 0x2\n"),
+	"30/stack":   file("[<0>] futex_wait_queue+0x60/0x90\n[<0>] do_futex+0x1/0x2\n\n"),
+	"31/wchan":   file("0"),
+	"31/syscall": file("running\n"),
+	"31/environ": file("RANK=-1\x00PMI_RANK=x\x00"),
+}
+
+func TestDescendants(t *testing.T) {
+	want := []Process{
+		{20, 1, "orted", 'S', 1500 * time.Millisecond},
+		{30, 20, "a) R 9 (b", 'R', 3 * time.Second},
+		{31, 20, "python", 'D', 0},
+	}
+	if diff := cmp.Diff(want, Descendants(machine, 1)); diff != "" {
+		t.Error(diff)
+	}
+	if got := Descendants(fstest.MapFS{"7/stat": stat("7", "7", "x", "R", "0 0 0 0")}, 7); len(got) != 1 {
+		t.Errorf("a process that is its own parent: %v", got)
+	}
+}
+
+func TestWhatAProcessDoes(t *testing.T) {
+	if got := Written(machine, 30); got != 4096 {
+		t.Errorf("written: %d", got)
+	}
+	if got := Written(machine, 31); got != 0 {
+		t.Errorf("not readable: %d", got)
+	}
+	if rank, found := Rank(machine, 30); rank != 3 || !found {
+		t.Errorf("rank %d, %v", rank, found)
+	}
+	if rank, found := Rank(machine, 31); found {
+		t.Errorf("no rank: %d", rank)
+	}
+	want := Wait{Function: "futex_wait_queue", Call: callName(202), Stack: []string{"futex_wait_queue", "do_futex"}}
+	if diff := cmp.Diff(want, WaitOf(machine, 30)); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(Wait{}, WaitOf(machine, 31)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// What the tables above say is what this machine's kernel writes.
+func TestTheRealProc(t *testing.T) {
+	child := exec.Command("sh", "-c", "echo started; read nothing")
+	child.Env = append(os.Environ(), "PMI_RANK=5")
+	if _, err := child.StdinPipe(); err != nil { // it waits until we close it
+		t.Fatal(err)
+	}
+	output, err := child.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := child.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = child.Process.Kill(); _ = child.Wait() }()
+	if _, err := output.Read(make([]byte, 8)); err != nil {
+		t.Fatal(err)
+	}
+	root := os.DirFS("/proc")
+	var pids []int
+	for _, p := range Descendants(root, os.Getpid()) {
+		pids = append(pids, p.PID)
+	}
+	if len(pids) == 0 || pids[0] != child.Process.Pid {
+		t.Fatalf("descendants %v, want %d first", pids, child.Process.Pid)
+	}
+	if rank, found := Rank(root, pids[0]); rank != 5 || !found {
+		t.Errorf("rank %d, %v", rank, found)
+	}
+	if got := Written(root, pids[0]); got < 8 {
+		t.Errorf("wrote %d bytes", got)
+	}
+	if got := Program(root, pids[0]); !strings.HasPrefix(got, "/") {
+		t.Errorf("program %q", got)
+	}
+}
+
+func TestStateName(t *testing.T) {
+	for state, want := range map[byte]string{'R': "running", 'S': "sleeping", 'D': "waiting for a disk", 'T': "stopped", 'Z': "a zombie", 'q': "in state q"} {
+		if got := StateName(state); got != want {
+			t.Errorf("%c: %s", state, got)
+		}
+	}
+}
+
+func FuzzParseStat(f *testing.F) {
+	f.Add(string(machine["30/stat"].Data))
+	f.Add("1 () R")
+	f.Fuzz(func(t *testing.T, text string) {
+		if p, ok := parseStat([]byte(text)); ok && p.CPU < 0 {
+			t.Skip("overflow of a time that no process reaches")
+		}
+	})
+}

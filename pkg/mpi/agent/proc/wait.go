@@ -1,0 +1,76 @@
+package proc
+
+import (
+	"io/fs"
+	"path"
+	"strconv"
+	"strings"
+)
+
+// Wait is what a process is waiting for, as far as the kernel tells us.
+type Wait struct {
+	// Function is the function of the kernel in which it sleeps.
+	Function string
+	// Call is the system call, as its number and arguments.
+	Call string
+	// Stack is the kernel's stack, innermost first; it takes CAP_SYS_ADMIN to read it.
+	Stack []string
+}
+
+// maxStack is the number of functions of a stack that are kept: the innermost say it.
+const maxStack = 3
+
+// WaitOf reads what a process is waiting for.
+func WaitOf(root fs.FS, pid int) Wait {
+	read := func(name string) string {
+		text, _ := fs.ReadFile(root, path.Join(strconv.Itoa(pid), name))
+		return strings.TrimSpace(string(text))
+	}
+	wait := Wait{Function: read("wchan"), Call: callOf(read("syscall"))}
+	if wait.Function == "0" { // it runs, or the kernel does not tell
+		wait.Function = ""
+	}
+	for line := range strings.Lines(read("stack")) {
+		if len(wait.Stack) == maxStack {
+			break
+		}
+		if function := functionOf(line); function != "" {
+			wait.Stack = append(wait.Stack, function)
+		}
+	}
+	return wait
+}
+
+// callOf reads /proc/PID/syscall: a number and arguments, or `running`.
+func callOf(text string) string {
+	number, _, _ := strings.Cut(text, " ")
+	n, err := strconv.Atoi(number)
+	if err != nil || n < 0 {
+		return ""
+	}
+	return callName(n)
+}
+
+// functionOf reads a line of /proc/PID/stack, for example `[<0>] futex_wait_queue+0x60/0x90`.
+func functionOf(line string) string {
+	_, text, _ := strings.Cut(line, "] ")
+	function, _, _ := strings.Cut(strings.TrimSpace(text), "+")
+	return function
+}
+
+// StateName says the kernel's letter for a state in words (proc_pid_stat(5)).
+func StateName(state byte) string {
+	switch state {
+	case 'R':
+		return "running"
+	case 'S', 'I':
+		return "sleeping"
+	case 'D':
+		return "waiting for a disk"
+	case 'T', 't':
+		return "stopped"
+	case 'Z', 'X':
+		return "a zombie"
+	}
+	return "in state " + string(rune(state))
+}

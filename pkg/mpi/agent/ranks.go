@@ -1,0 +1,318 @@
+package agent
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"sync"
+	"syscall"
+	"time"
+
+	"lockstep.dev/lockstep/pkg/mpi"
+	"lockstep.dev/lockstep/pkg/mpi/agent/fate"
+	"lockstep.dev/lockstep/pkg/mpi/agent/proc"
+	"lockstep.dev/lockstep/pkg/mpi/agent/process"
+)
+
+// ranks watches how the ranks of this pod end, whoever started them. A rank is the topmost descendant of the agent whose
+// environment names a rank. What launchers say about ranks is not always true (package fate), and it comes from one place
+// only: here it is known which of all ranks was the first.
+type ranks struct {
+	root  fs.FS
+	agent int
+	now   func() time.Time
+	// startersOnly says that no rank runs in this pod. A launcher of a wide job has hundreds of remote shells, and looking
+	// at all of them often would slow it down.
+	startersOnly bool
+
+	mu sync.Mutex
+	// known holds the processes that are watched, or that cannot be.
+	known map[int]bool
+	// seen are the numbers of the ranks that ran here, world the size of their world: -1 when there was more than one.
+	seen  map[int]bool
+	world int
+	// failed are the ranks that did not end well, in the order of time.
+	failed []rankEnd
+	// starters counts launchers of this pod, such as mpiexec, that ended with an error.
+	starters int
+}
+
+// rankEnd is a rank that failed.
+type rankEnd struct {
+	mpi.RankEnd
+	at time.Time
+}
+
+func newRanks() *ranks {
+	return &ranks{root: os.DirFS("/proc"), agent: os.Getpid(), now: time.Now, known: map[int]bool{}, seen: map[int]bool{}}
+}
+
+// mostRanks is how many failed ranks of a pod are kept: the first ones matter.
+const mostRanks = 8
+
+// Ranks start within moments after their daemon, and those that fail at once are seen by their launcher too.
+const (
+	firstLooks  = 20 * time.Millisecond
+	secondLooks = 100 * time.Millisecond
+	lastLooks   = 500 * time.Millisecond
+)
+
+// watch looks for ranks until the context ends. How those end that it has found is noted all the same.
+func (r *ranks) watch(ctx context.Context) {
+	for start := r.now(); ctx.Err() == nil; {
+		r.look()
+		age, wait := r.now().Sub(start), lastLooks
+		switch {
+		case age < time.Second && !r.startersOnly:
+			wait = firstLooks
+		case age < young:
+			wait = secondLooks
+		}
+		if !sleep(ctx, wait) {
+			return
+		}
+	}
+}
+
+// look begins to watch the ranks and starters that it has not seen before.
+func (r *ranks) look() {
+	processes := proc.Descendants(r.root, r.agent)
+	byPID := make(map[int]proc.Process, len(processes))
+	for _, p := range processes {
+		byPID[p.PID] = p
+	}
+	rankOf, worldOf := map[int]int{}, map[int]int{}
+	for _, p := range processes {
+		if r.startersOnly {
+			break
+		}
+		environment := environmentOf(r.root, p.PID)
+		if rank, is := proc.RankOf(environment); is {
+			rankOf[p.PID], worldOf[p.PID] = rank, worldSize(environment)
+		}
+	}
+	for _, p := range processes {
+		if below(p, byPID, rankOf) {
+			continue
+		}
+		rank, is := rankOf[p.PID]
+		if is && !startsDaemons(p.Name) {
+			r.saw(rank, worldOf[p.PID])
+			r.follow(p.PID, func(status process.Status) { r.ended(rank, isProxyName(byPID[p.Parent].Name), status) })
+		} else if isStarter(p.Name) {
+			r.follow(p.PID, r.starterEnded)
+		}
+	}
+}
+
+func environmentOf(root fs.FS, pid int) []string {
+	text, _ := fs.ReadFile(root, strconv.Itoa(pid)+"/environ")
+	return strings.Split(string(text), "\x00")
+}
+
+// sizeVariables name the size of the world of a rank: Open MPI, Hydra, Horovod, DeepSpeed and PyTorch.
+var sizeVariables = []string{"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "HOROVOD_SIZE", "WORLD_SIZE"}
+
+// worldSize returns the size of the world that an environment names, 0 for none.
+func worldSize(environment []string) int {
+	for _, name := range sizeVariables {
+		for _, variable := range environment {
+			if value, found := strings.CutPrefix(variable, name+"="); found {
+				size, _ := strconv.Atoi(value)
+				return max(size, 0)
+			}
+		}
+	}
+	return 0
+}
+
+// saw notes that a rank ran here.
+func (r *ranks) saw(rank, world int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.world == 0 && len(r.seen) == 0 {
+		r.world = world
+	}
+	if r.world != world {
+		r.world = -1
+	}
+	r.seen[rank] = true
+}
+
+// ran returns how many ranks ran here, and the size of their world: -1 when there was more than one.
+func (r *ranks) ran() (seen, world int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.seen), r.world
+}
+
+// below says whether a process descends from a rank.
+func below(p proc.Process, byPID map[int]proc.Process, rankOf map[int]int) bool {
+	for steps := 0; steps < len(byPID); steps++ {
+		if _, is := rankOf[p.Parent]; is && !startsDaemons(byPID[p.Parent].Name) {
+			return true
+		}
+		parent, known := byPID[p.Parent]
+		if !known {
+			return false
+		}
+		p = parent
+	}
+	return false
+}
+
+// isProxyName says whether a process is one of Hydra's proxies. The kernel keeps 15 bytes of a name.
+func isProxyName(name string) bool {
+	return slices.Contains([]string{"hydra_pmi_proxy", "hydra_bstrap_pr", "hydra_bstrap_proxy", "pmi_proxy"}, name)
+}
+
+// startsDaemons says whether a process belongs to the launch, although its environment may name a rank: daemons of Open MPI
+// carry PMIx variables of their own.
+func startsDaemons(name string) bool {
+	return isProxyName(name) || slices.Contains([]string{"orted", "prted", "prterun", "prte", "mpi-agent", "rsh", "ssh"}, name)
+}
+
+func isStarter(name string) bool {
+	return slices.Contains([]string{"mpiexec", "mpiexec.hydra", "mpiexec.mpich", "mpirun", "mpirun.mpich"}, name)
+}
+
+// follow tells how a process ended, once. A process that cannot be watched is left out.
+func (r *ranks) follow(pid int, ended func(process.Status)) {
+	r.mu.Lock()
+	known := r.known[pid]
+	r.known[pid] = true
+	r.mu.Unlock()
+	if known {
+		return
+	}
+	watched, err := fate.Watch(pid)
+	if err != nil {
+		return // it is gone, or the kernel has no such thing: the launcher's word has to do
+	}
+	go func() {
+		defer watched.Close()
+		if status, err := watched.Wait(); err == nil {
+			ended(process.Status(status))
+		}
+		r.mu.Lock()
+		delete(r.known, pid) // the number may be given away again
+		r.mu.Unlock()
+	}()
+}
+
+func (r *ranks) ended(rank int, hydra bool, status process.Status) {
+	if status.Code() == 0 {
+		return
+	}
+	end := rankEnd{mpi.RankEnd{Rank: &rank, Code: status.Code(), Hydra: hydra}, r.now()}
+	if signal := status.Signal(); signal != 0 {
+		end.Signal = process.SignalName(signal)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.failed) < mostRanks {
+		r.failed = append(r.failed, end)
+	}
+}
+
+func (r *ranks) starterEnded(status process.Status) {
+	if status.Code() == 0 {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.starters++
+}
+
+// report returns the ranks that failed, in the order of time, as of now.
+func (r *ranks) report() []mpi.RankEnd {
+	now := r.now()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var ends []mpi.RankEnd
+	for _, end := range r.failed {
+		end.Ago = now.Sub(end.at).Seconds()
+		ends = append(ends, end.RankEnd)
+	}
+	return ends
+}
+
+// failedSince returns the exit code of the first rank of Hydra that failed after a time, 0 for none.
+func (r *ranks) failedSince(begin time.Time) int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, end := range r.failed {
+		if end.Hydra && end.at.After(begin) {
+			return end.Code
+		}
+	}
+	return 0
+}
+
+// failedStarters returns how many launchers of this pod admitted a failure.
+func (r *ranks) failedStarters() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.starters
+}
+
+// aged makes the ages of a report those of now.
+func aged(report mpi.NodeReport, received time.Time) mpi.NodeReport {
+	report.Ranks = slices.Clone(report.Ranks)
+	for i := range report.Ranks {
+		report.Ranks[i].Ago += time.Since(received).Seconds()
+	}
+	return report
+}
+
+// firstFailed returns the rank that failed first of all, nil when none is known. Launchers end the other ranks of a job
+// with SIGTERM and SIGKILL when one has failed, and machines do not see that at exactly the same time: a rank that ended
+// so counts only when no other failed within a moment after it.
+func firstFailed(reports []mpi.NodeReport) *mpi.RankEnd {
+	var all []mpi.RankEnd
+	for _, report := range reports {
+		for _, end := range report.Ranks {
+			end.Host = cmp.Or(end.Host, report.Name)
+			all = append(all, end)
+		}
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	slices.SortStableFunc(all, func(a, b mpi.RankEnd) int { return cmp.Compare(b.Ago, a.Ago) })
+	for i := range all {
+		if all[0].Ago-all[i].Ago > simultaneous {
+			break
+		}
+		if !endedByLauncher(all[i]) {
+			return &all[i]
+		}
+	}
+	return &all[0]
+}
+
+// simultaneous is how many seconds apart two machines may see what happened at one time.
+const simultaneous = 0.02
+
+func endedByLauncher(end mpi.RankEnd) bool {
+	return end.Signal == process.SignalName(syscall.SIGTERM) || end.Signal == process.SignalName(syscall.SIGKILL)
+}
+
+// describeEnd says how a rank ended, for example `rank 3 exited with code 3` or `rank 0 was killed by SIGSEGV`.
+func describeEnd(end mpi.RankEnd) string {
+	status := process.Status(end.Code << 8)
+	text := status.String()
+	if end.Signal != "" {
+		text = "was killed by " + end.Signal
+	}
+	if end.Rank == nil {
+		return "a rank " + text
+	}
+	return fmt.Sprintf("rank %d %s", *end.Rank, text)
+}

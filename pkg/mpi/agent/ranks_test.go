@@ -1,0 +1,173 @@
+package agent
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"lockstep.dev/lockstep/pkg/mpi"
+)
+
+// awaitRanks waits until as many ranks have failed.
+func awaitRanks(t *testing.T, r *ranks, want int) []mpi.RankEnd {
+	t.Helper()
+	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+		if ends := r.report(); len(ends) >= want {
+			return ends
+		}
+	}
+	t.Fatalf("seen: %+v", r.report())
+	return nil
+}
+
+// TestRanksAreSeenByWhoIsNotTheirParent: the ranks are grandchildren, and their parent says nothing about them.
+func TestRanksAreSeenByWhoIsNotTheirParent(t *testing.T) {
+	r := newRanks()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	go r.watch(ctx)
+	dir := t.TempDir()
+	// The ranks wait for each other, so that the first to end is known; a child of a rank is no rank.
+	launcher := exec.Command("sh", "-c", `
+		OMPI_COMM_WORLD_RANK=0 sh -c 'sleep 0.3; sh -c "exit 9"; exit 0' &
+		OMPI_COMM_WORLD_RANK=1 sh -c 'sleep 0.3; touch first; exit 3' &
+		OMPI_COMM_WORLD_RANK=2 sh -c 'until test -e first; do sleep 0.05; done; kill -SEGV $$' &
+		wait; sleep 0.2`)
+	launcher.Dir = dir
+	if err := launcher.Run(); err != nil {
+		t.Fatal(err)
+	}
+	one, two := 1, 2
+	want := []mpi.RankEnd{{Rank: &one, Code: 3}, {Rank: &two, Code: 139, Signal: "SIGSEGV"}}
+	got := awaitRanks(t, r, 2)
+	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(mpi.RankEnd{}, "Ago")); diff != "" {
+		t.Error(diff)
+	}
+	if got[0].Ago < got[1].Ago {
+		t.Errorf("the first is %v s ago, the second %v s", got[0].Ago, got[1].Ago)
+	}
+}
+
+// fakeProgram makes a shell that runs under another name.
+func fakeProgram(t *testing.T, dir, name string) string {
+	t.Helper()
+	shell, err := os.ReadFile("/bin/sh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := dir + "/" + name
+	if err := os.WriteFile(path, shell, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestRanksOfHydraAndWhoAdmitsTheirFailure(t *testing.T) {
+	dir, begin := t.TempDir(), time.Now()
+	proxy, mpiexec := fakeProgram(t, dir, "hydra_pmi_proxy"), fakeProgram(t, dir, "mpiexec.hydra")
+	r := newRanks()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	go r.watch(ctx)
+	command := exec.Command(proxy, "-c", `PMI_RANK=4 sh -c 'sleep 0.3; exit 3'; `+mpiexec+` -c 'sleep 0.3; exit 5'; sleep 0.1`)
+	if err := command.Run(); err != nil {
+		t.Fatal(err)
+	}
+	if got := awaitRanks(t, r, 1); !got[0].Hydra || *got[0].Rank != 4 || len(got) != 1 {
+		t.Errorf("%+v", got)
+	}
+	if r.failedSince(begin) != 3 || r.failedSince(time.Now()) != 0 || r.failedStarters() != 1 {
+		t.Errorf("code %d, starters %d", r.failedSince(begin), r.failedStarters())
+	}
+}
+
+func TestALauncherWithoutRanksLooksForStartersOnly(t *testing.T) {
+	r := newRanks()
+	r.startersOnly = true
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	go r.watch(ctx)
+	command := exec.Command("sh", "-c", `PMI_RANK=4 sh -c 'sleep 0.4; exit 3'; `+fakeProgram(t, t.TempDir(), "mpirun")+` -c 'sleep 0.4; exit 5'; sleep 0.1`)
+	if err := command.Run(); err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(10 * time.Second); r.failedStarters() == 0 && time.Now().Before(deadline); {
+		time.Sleep(time.Millisecond)
+	}
+	if got := r.report(); len(got) != 0 || r.failedStarters() != 1 {
+		t.Errorf("ranks %+v, starters %d", got, r.failedStarters())
+	}
+}
+
+func TestAProxyThatHidesAFailureIsNotBelieved(t *testing.T) {
+	l := newLedger(os.DirFS(t.TempDir()))
+	begin := time.Now()
+	proxy := "/usr/bin/hydra_pmi_proxy --control-port l:1"
+	if got := l.truth(proxy, begin, 0); got != 0 {
+		t.Errorf("nothing failed: %d", got)
+	}
+	l.ranks.ended(2, true, exited(139))
+	for line, want := range map[string]int{proxy: codeHidden, "orted": 0} {
+		if got := l.truth(line, begin, 0); got != want {
+			t.Errorf("%s: %d", line, got)
+		}
+	}
+	if got := l.truth(proxy, begin, 7); got != 7 {
+		t.Errorf("a proxy that admits a failure: %d", got)
+	}
+	if got := l.truth(proxy, time.Now(), 0); got != 0 {
+		t.Errorf("an earlier run: %d", got)
+	}
+	if got := l.report(t.Context(), "w-0").Ranks; len(got) != 1 || *got[0].Rank != 2 {
+		t.Errorf("the report: %+v", got)
+	}
+}
+
+// TestHiddenFailureEndsHydra: mpiexec hears what it would have heard, and ends in time.
+func TestHiddenFailureEndsHydra(t *testing.T) {
+	proxy := "/usr/bin/hydra_pmi_proxy --control-port l:1"
+	result := resultOf(proxy, codeHidden)
+	if after, end := HydraMercy(proxy, result); result.Code != 0 || after != ownEnd || !end {
+		t.Errorf("%+v: %v, %v", result, after, end)
+	}
+	if got := resultOf("train", codeHidden); got.Code != codeHidden || got.Hidden {
+		t.Errorf("a command that exits so: %+v", got)
+	}
+}
+
+func TestWorldOfTheRanks(t *testing.T) {
+	r := newRanks()
+	r.saw(0, 2)
+	r.saw(1, 2)
+	r.saw(1, 2)
+	if seen, world := r.ran(); seen != 2 || world != 2 {
+		t.Errorf("saw %d of %d", seen, world)
+	}
+	r.saw(0, 1)
+	r.saw(0, 2)
+	if _, world := r.ran(); world != -1 {
+		t.Errorf("two worlds are %d", world)
+	}
+	for variables, want := range map[string]int{"PMI_SIZE=4": 4, "OMPI_COMM_WORLD_SIZE=3 WORLD_SIZE=9": 3, "WORLD_SIZE=x": 0, "WORLD_SIZE=-1": 0, "": 0} {
+		if got := worldSize(strings.Fields(variables)); got != want {
+			t.Errorf("%s: %d", variables, got)
+		}
+	}
+}
+
+func TestOnlyTheFirstRanksAreKept(t *testing.T) {
+	r := newRanks()
+	for i := range 100 {
+		r.ended(i, false, exited(1))
+	}
+	r.ended(100, false, exited(0))
+	if got := r.report(); len(got) != mostRanks || *got[0].Rank != 0 {
+		t.Errorf("%+v", got)
+	}
+}

@@ -1,0 +1,157 @@
+package agent
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"lockstep.dev/lockstep/pkg/mpi"
+	"lockstep.dev/lockstep/pkg/mpi/agent/proc"
+)
+
+// tracker watches the processes of the job in one pod: all descendants of the agent that do not execute the agent's own
+// program. Remote shells are left out, because they write a sign of life every other second.
+type tracker struct {
+	root fs.FS
+	// agent is the agent's process, program its file.
+	agent   int
+	program string
+	now     func() time.Time
+
+	mu       sync.Mutex
+	daemonAt time.Time
+	rankAt   time.Time
+}
+
+func newTracker() *tracker {
+	program, _ := os.Executable() // unknown: the agent's own processes count too
+	return &tracker{root: os.DirFS("/proc"), agent: os.Getpid(), program: program, now: time.Now}
+}
+
+const (
+	// closeLook is the time between two looks for the first rank while a launch daemon is young, laterLook afterwards.
+	closeLook = 10 * time.Millisecond
+	laterLook = 250 * time.Millisecond
+	young     = 10 * time.Second
+)
+
+// started notes that a launch daemon runs and looks for the first rank until there is one or the context ends.
+func (t *tracker) started(ctx context.Context) {
+	t.mu.Lock()
+	first := t.daemonAt.IsZero()
+	if first {
+		t.daemonAt = t.now()
+	}
+	found := !t.rankAt.IsZero()
+	t.mu.Unlock()
+	if !found {
+		go t.lookForRank(ctx)
+	}
+}
+
+func (t *tracker) lookForRank(ctx context.Context) {
+	for start := t.now(); ; {
+		if t.seesRank() {
+			return
+		}
+		wait := closeLook
+		if t.now().Sub(start) > young {
+			wait = laterLook
+		}
+		if !sleep(ctx, wait) {
+			return
+		}
+	}
+}
+
+// seesRank reports whether a rank has been seen, now or before.
+func (t *tracker) seesRank() bool {
+	found := slices.ContainsFunc(proc.Descendants(t.root, t.agent), func(p proc.Process) bool {
+		_, rank := proc.Rank(t.root, p.PID)
+		return rank
+	})
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if found && t.rankAt.IsZero() {
+		t.rankAt = t.now()
+	}
+	return !t.rankAt.IsZero()
+}
+
+// progress answers a ProgressRequest.
+func (t *tracker) progress(request mpi.ProgressRequest) mpi.Progress {
+	var result mpi.Progress
+	for _, p := range t.processes() {
+		result.Processes++
+		result.WrittenBytes += proc.Written(t.root, p.PID)
+		result.CPUSeconds += p.CPU.Seconds()
+		if request.Evidence {
+			result.Evidence = append(result.Evidence, t.stuck(p))
+		}
+	}
+	t.mu.Lock()
+	result.DaemonAge, result.RankAge = t.age(t.daemonAt), t.age(t.rankAt)
+	t.mu.Unlock()
+	result.Evidence = mostTelling(result.Evidence)
+	return result
+}
+
+func (t *tracker) processes() []proc.Process {
+	return slices.DeleteFunc(proc.Descendants(t.root, t.agent), func(p proc.Process) bool {
+		return t.program != "" && proc.Program(t.root, p.PID) == t.program
+	})
+}
+
+func (t *tracker) age(at time.Time) *float64 {
+	if at.IsZero() {
+		return nil
+	}
+	age := t.now().Sub(at).Seconds()
+	return &age
+}
+
+func (t *tracker) stuck(p proc.Process) mpi.Stuck {
+	rank, found := proc.Rank(t.root, p.PID)
+	if !found {
+		rank = -1
+	}
+	wait := proc.WaitOf(t.root, p.PID)
+	return mpi.Stuck{
+		Rank: rank, PID: p.PID, Name: p.Name, State: proc.StateName(p.State), Wait: wait.Function, Call: wait.Call, Stack: wait.Stack,
+	}
+}
+
+// mostTelling sorts evidence and cuts it: ranks first, by number and then by process, so that a rank stands before its
+// own children.
+func mostTelling(evidence []mpi.Stuck) []mpi.Stuck {
+	slices.SortFunc(evidence, func(a, b mpi.Stuck) int {
+		return cmp.Or(cmp.Compare(uint(a.Rank), uint(b.Rank)), cmp.Compare(a.PID, b.PID)) // -1 is the largest
+	})
+	return evidence[:min(len(evidence), mpi.MaxEvidence)]
+}
+
+// answer is the subsystem.
+func (t *tracker) answer(_ context.Context, request []byte) (any, error) {
+	asked, err := decodeProgressRequest(request)
+	if err != nil {
+		return nil, err
+	}
+	return t.progress(asked), nil
+}
+
+func decodeProgressRequest(text []byte) (mpi.ProgressRequest, error) {
+	var request mpi.ProgressRequest
+	if len(text) == 0 {
+		return request, nil
+	}
+	if err := json.Unmarshal(text, &request); err != nil {
+		return request, fmt.Errorf("decode a question about progress: %w", err)
+	}
+	return request, nil
+}

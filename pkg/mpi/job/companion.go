@@ -1,0 +1,137 @@
+package job
+
+import (
+	"cmp"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"lockstep.dev/lockstep/pkg/mpi"
+)
+
+// Diagnosed is the condition in which a companion says why a job failed. Failed is Kubeflow Trainer's, which copies the
+// words of the JobSet into it.
+const Diagnosed = "Diagnosed"
+
+// Accompany returns what to do about a TrainJob that Kubeflow Trainer runs: network policies, the rendezvous, and the end of
+// the key. Nothing that Trainer writes is written here, but for one thing: the key goes once the job is over, where Trainer
+// does not make it again. It does so for failed jobs (kubeflow/trainer v2.3 forgets the condition Failed at the beginning
+// of each pass, and makes what is missing), so that the key of a failed job stays; no pod is left that it opens.
+func Accompany(o Observed) Decision {
+	switch {
+	case !Active(o.TrainJob), o.Runtime == nil, !o.Runtime.Compiled(), o.settled():
+		return Decision{}
+	case Over(o.TrainJob):
+		return o.conclude()
+	}
+	decision := Decision{Ours: true}
+	job, err := Resolve(o.TrainJob, *o.Runtime)
+	if err != nil {
+		// Trainer runs it all the same: its own rules are wider.
+		decision.waiting = &problem{ReasonInvalidRuntime, err.Error()}
+		return decision
+	}
+	if !o.guarded() {
+		decision.Create = o.policies(job)
+	}
+	if !o.Owns() {
+		return decision
+	}
+	if !suspended(o.JobSet) {
+		decision.Rendezvous = rendezvous(job.Name, o.current(), podCount(o.JobSet))
+	}
+	if len(o.current()) < podCount(o.JobSet) {
+		decision.waiting = o.impossible(job)
+		decision.RequeueAfter = o.nextLook()
+	}
+	return decision
+}
+
+// policies returns the policies of the job that are missing. One that somebody else put under the name stays.
+func (o Observed) policies(job Job) []Object {
+	var objects []Object
+	for _, policy := range []Object{job.NetworkPolicy(), job.RendezvousPolicy(o.ControllerNamespace)} {
+		if !o.named(policy) {
+			objects = append(objects, policy)
+		}
+	}
+	return objects
+}
+
+func (o Observed) named(object Object) bool {
+	for _, child := range o.Children {
+		if child.Kind == object.GetObjectKind().GroupVersionKind().Kind && child.Name == object.GetName() {
+			return true
+		}
+	}
+	return false
+}
+
+// guarded says whether the policies were made: the first status of this controller comes after that.
+func (o Observed) guarded() bool {
+	return apimeta.FindStatusCondition(o.TrainJob.Status.Conditions, PodsReady) != nil
+}
+
+// settled says whether the end of a job has been told.
+func (o Observed) settled() bool {
+	c := apimeta.FindStatusCondition(o.TrainJob.Status.Conditions, Running)
+	return c != nil && c.Reason == string(ReasonFinished) && Over(o.TrainJob)
+}
+
+// NeedsChildrenBeside is NeedsChildren of a companion.
+func (o Observed) NeedsChildrenBeside() bool {
+	return !o.guarded() || Over(o.TrainJob) && !o.settled()
+}
+
+// conclude tells why a job ended, once it is known.
+func (o Observed) conclude() Decision {
+	decision := Decision{Ours: true}
+	conditions := o.TrainJob.Status.Conditions
+	if apimeta.IsStatusConditionTrue(conditions, trainer.TrainJobComplete) {
+		decision.end = &end{succeeded: true, reason: ReasonCompleted}
+		decision.Delete = o.keys()
+		return decision
+	}
+	failed := apimeta.FindStatusCondition(conditions, trainer.TrainJobFailed)
+	if failed.Reason == string(ReasonDeadlineExceeded) {
+		decision.Delete = o.keys()
+	}
+	if o.Owns() && o.failed() != nil {
+		if decision.end = o.end(); decision.end == nil {
+			decision.RequeueAfter = causeMissing
+		}
+		return decision
+	}
+	decision.end = &end{reason: mpi.Reason(failed.Reason), message: failed.Message}
+	return decision
+}
+
+func (o Observed) keys() []Deletion {
+	var keys []Deletion
+	for _, d := range o.claimed(own) {
+		if d.Kind == "Secret" {
+			keys = append(keys, d)
+		}
+	}
+	return keys
+}
+
+// Beside returns the conditions that a companion adds to those of Kubeflow Trainer, or nothing where there is nothing to say.
+func Beside(o Observed, d Decision, applied error) []metav1.Condition {
+	if applied != nil || o.settled() || Over(o.TrainJob) && d.end == nil {
+		return nil
+	}
+	c := &conditions{now: o.Now, generation: o.TrainJob.Generation, earlier: o.TrainJob.Status.Conditions}
+	switch {
+	case d.waiting != nil && d.end == nil:
+		c.podsNotReady(d.waiting.reason, d.waiting.message)
+		c.notRunning(ReasonWaitingForPods, waitingForPods)
+	default:
+		d.progress(c, o)
+	}
+	if d.end != nil && !d.end.succeeded {
+		c.add(Diagnosed, true, d.end.reason, cmp.Or(d.end.message, "nobody knows why"))
+	}
+	return c.list
+}

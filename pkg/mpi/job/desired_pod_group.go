@@ -1,0 +1,104 @@
+package job
+
+import (
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/utils/ptr"
+
+	"lockstep.dev/lockstep/pkg/mpi"
+)
+
+const (
+	// coschedulingLabel is how pods name their PodGroup to scheduler-plugins (sigs.k8s.io/scheduler-plugins
+	// apis/scheduling/v1alpha1), volcanoAnnotation how they name it to Volcano (volcano.sh/apis scheduling/v1beta1).
+	coschedulingLabel = "scheduling.x-k8s.io/pod-group"
+	volcanoAnnotation = "scheduling.k8s.io/group-name"
+	// volcanoQueue is the annotation of a runtime's template, or of a patch, that names a Volcano queue.
+	volcanoQueue = "scheduling.volcano.sh/queue-name"
+	// defaultScheduleTimeout is upstream's default of coscheduling.scheduleTimeoutSeconds, in seconds.
+	defaultScheduleTimeout int32 = 60
+)
+
+var (
+	coschedulingType = metav1.TypeMeta{APIVersion: "scheduling.x-k8s.io/v1alpha1", Kind: "PodGroup"}
+	volcanoType      = metav1.TypeMeta{APIVersion: "scheduling.volcano.sh/v1beta1", Kind: "PodGroup"}
+)
+
+// PodGroupType returns the kind of the PodGroup that a gang scheduler of this runtime reads, and whether there is one.
+func (r Runtime) PodGroupType() (kind metav1.TypeMeta, wanted bool) {
+	return podGroupType(r.Spec.PodGroupPolicy)
+}
+
+func podGroupType(policy *trainer.PodGroupPolicy) (metav1.TypeMeta, bool) {
+	switch {
+	case policy == nil:
+		return metav1.TypeMeta{}, false
+	case policy.Coscheduling != nil:
+		return coschedulingType, true
+	case policy.Volcano != nil:
+		return volcanoType, true
+	}
+	return metav1.TypeMeta{}, false
+}
+
+// PodGroup returns what tells a gang scheduler to start all pods of the job or none, in upstream's shape, or nil. It counts
+// the launcher, and nothing makes the launcher wait for nodes before its pod exists, so that no gang waits for itself.
+func (j Job) PodGroup() *unstructured.Unstructured {
+	kind, wanted := podGroupType(j.Gang)
+	if !wanted {
+		return nil
+	}
+	spec := map[string]any{"minMember": int64(j.World.Pods()), "minResources": plain(j.Requests())}
+	if j.Gang.Coscheduling != nil {
+		spec["scheduleTimeoutSeconds"] = int64(ptr.Deref(j.Gang.Coscheduling.ScheduleTimeoutSeconds, defaultScheduleTimeout))
+	}
+	if j.Gang.Volcano != nil {
+		j.forVolcano(spec)
+	}
+	group := &unstructured.Unstructured{Object: map[string]any{"spec": spec}}
+	group.SetAPIVersion(kind.APIVersion)
+	group.SetKind(kind.Kind)
+	meta := j.objectMeta(j.Name)
+	group.SetName(meta.Name)
+	group.SetNamespace(meta.Namespace)
+	group.SetLabels(meta.Labels)
+	group.SetOwnerReferences(meta.OwnerReferences)
+	return group
+}
+
+// forVolcano adds what Volcano reads from elsewhere: queue, priority, topology.
+func (j Job) forVolcano(spec map[string]any) {
+	if queue := j.Template.Annotations[volcanoQueue]; queue != "" {
+		spec["queue"] = queue
+	}
+	if class := replicatedJob(j.Template.Spec, mpi.LauncherJob).Template.Spec.Template.Spec.PriorityClassName; class != "" {
+		spec["priorityClassName"] = class
+	}
+	if topology := j.Gang.Volcano.NetworkTopology; topology != nil {
+		wanted := map[string]any{"mode": string(topology.Mode)}
+		if topology.HighestTierAllowed != nil {
+			wanted["highestTierAllowed"] = int64(*topology.HighestTierAllowed)
+		}
+		spec["networkTopology"] = wanted
+	}
+}
+
+// gang tells the pods of a template which PodGroup they belong to.
+func (j Job) gang(pod *corev1.PodTemplateSpec) {
+	switch kind, _ := podGroupType(j.Gang); kind {
+	case coschedulingType:
+		pod.Labels = merged(pod.Labels, map[string]string{coschedulingLabel: j.Name})
+	case volcanoType:
+		pod.Annotations = merged(pod.Annotations, map[string]string{volcanoAnnotation: j.Name})
+	}
+}
+
+func plain(list corev1.ResourceList) map[string]any {
+	result := map[string]any{}
+	for name, quantity := range list {
+		result[string(name)] = quantity.String()
+	}
+	return result
+}

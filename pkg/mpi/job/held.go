@@ -1,0 +1,108 @@
+package job
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"lockstep.dev/lockstep/pkg/mpi/diagnose"
+)
+
+// heldRetry is when to look again at what no watch tells of: an object that pods name and that is still missing.
+const heldRetry = 5 * time.Second
+
+// impossible says why the job can never have its pods in this namespace as it is, or nil. No pod is made for it.
+func (o Observed) impossible(job Job) *problem {
+	sets := withDefaults(podSets(job.JobSet()), o.Bounds.Limits)
+	if text := violation(sets, o.Bounds.Limits); text != "" {
+		return &problem{diagnose.LimitRangeViolated, text + ": change resourcesPerNode, or ask the platform admin for another limit"}
+	}
+	for _, s := range shortages(sets, o.Bounds.Quotas) {
+		if s.never() {
+			return &problem{diagnose.QuotaExceeded, s.String() + remedyNever(s)}
+		}
+	}
+	return nil
+}
+
+func remedyNever(s shortage) string {
+	if s.hint != "" {
+		return ""
+	}
+	return ": ask for fewer or smaller nodes, or ask the platform admin for a larger quota"
+}
+
+// held says what the job has to wait for before its pods are made, all at once or none, or nil. A suspended job needs
+// nothing yet.
+func (o Observed) held(job Job) *problem {
+	if job.Suspended {
+		return nil
+	}
+	if len(o.Bounds.Missing) > 0 {
+		return &problem{diagnose.ReferenceMissing, "the pods need what does not exist in this namespace: " + strings.Join(o.Bounds.Missing, ", ") + ": the job starts once it does"}
+	}
+	sets := withDefaults(podSets(job.JobSet()), o.Bounds.Limits)
+	if short := shortages(sets, o.Bounds.Quotas); len(short) > 0 {
+		return &problem{diagnose.QuotaExceeded, short[0].String() + ": the job waits until other pods of the namespace end"}
+	}
+	return nil
+}
+
+// begin is when the job was asked to run: created, resumed or restarted.
+func (o Observed) begin() time.Time {
+	begin := o.asked()
+	if c := apimeta.FindStatusCondition(o.TrainJob.Status.Conditions, Restarting); c != nil && c.LastTransitionTime.After(begin) {
+		begin = c.LastTransitionTime.Time
+	}
+	return begin
+}
+
+// asked is when the user, or a queue, asked for the job: it was created or resumed. A job that is being resumed in this
+// very pass begins now.
+func (o Observed) asked() time.Time {
+	c := apimeta.FindStatusCondition(o.TrainJob.Status.Conditions, "Suspended")
+	switch {
+	case c == nil:
+		return o.TrainJob.CreationTimestamp.Time
+	case c.Status == metav1.ConditionTrue:
+		return o.Now
+	}
+	return c.LastTransitionTime.Time
+}
+
+// untilGang returns the time left until all pods must run, never without a limit or once they did.
+func (o Observed) untilGang() time.Duration {
+	if o.Runtime == nil || o.suspendWanted() || o.Runtime.GangTimeout() == 0 || o.Owns() && o.together() {
+		return never
+	}
+	return o.begin().Add(o.Runtime.GangTimeout()).Sub(o.Now)
+}
+
+// together says whether all pods of the job have run at the same time: then the gang has started, whatever comes later.
+func (o Observed) together() bool {
+	if apimeta.IsStatusConditionTrue(o.TrainJob.Status.Conditions, PodsReady) {
+		return true
+	}
+	pods := o.current()
+	for _, pod := range pods {
+		if pod.Status.Phase == "Pending" || pod.Status.Phase == "" {
+			return false
+		}
+	}
+	return len(pods) >= podCount(o.JobSet)
+}
+
+// gangOver ends a job whose pods did not come together in time. Why names what held them up, as far as it shows.
+func (o Observed) gangOver(why *problem) *end {
+	if o.untilGang() > 0 {
+		return nil
+	}
+	text := fmt.Sprintf("the pods of the job did not all run within %s, which is the gang timeout of the runtime", o.Runtime.GangTimeout())
+	if why != nil {
+		text += ": " + why.message
+	}
+	return &end{reason: diagnose.GangTimeout, message: text, stop: true}
+}

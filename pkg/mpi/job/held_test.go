@@ -1,0 +1,92 @@
+package job
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Before the first pod a job that never fits fails, and one that does not fit now waits. It is all pods or none.
+func TestHeldBeforeTheFirstPod(t *testing.T) {
+	// The job of the fixtures: a launcher of 100m and two nodes of 2 CPUs and 1Gi.
+	fresh := func(bounds Bounds, edits ...func(*trainer.TrainJob)) Observed {
+		return Observed{Now: t0, TrainJob: trainJobOf(edits...), Runtime: runtimeOf(false), Bounds: bounds}
+	}
+	withQuota := func(hard, used corev1.ResourceList) Bounds {
+		return Bounds{Quotas: []corev1.ResourceQuota{quotaOf(hard, used)}}
+	}
+	impatient := fresh(withQuota(resources("pods", "3"), resources("pods", "1")))
+	impatient.Runtime = runtimeOf(false)
+	impatient.Runtime.Annotations = map[string]string{GangTimeoutAnnotation: "30s"}
+	patient := impatient
+	patient.Runtime = runtimeOf(false)
+	patient.Runtime.Annotations = map[string]string{GangTimeoutAnnotation: "61s"}
+	tooWide := fresh(Bounds{})
+	tooWide.Runtime = runtimeOf(false)
+	tooWide.Runtime.Annotations = map[string]string{MaxNodesAnnotation: "1"}
+	tooNarrow := fresh(Bounds{})
+	tooNarrow.Runtime = runtimeOf(false)
+	tooNarrow.Runtime.Annotations = map[string]string{MinNodesAnnotation: "3"}
+
+	cases := map[string]struct {
+		reason  string
+		o       Observed
+		want    outline
+		message string
+	}{
+		"Never": {
+			"", fresh(withQuota(resources("requests.cpu", "4"), nil)), outline{Ours: true, End: "QuotaExceeded"},
+			"Insufficient cpu: requested 4100m, quota `team` allows 4 in all (requests.cpu): ask for fewer or smaller nodes, or ask the platform admin for a larger quota",
+		},
+		"NeverSuspended": {"a queue need not admit what cannot run", fresh(withQuota(resources("requests.cpu", "4"), nil), suspend), outline{Ours: true, End: "QuotaExceeded"}, "Insufficient cpu"},
+		"NotNow": {
+			"", fresh(withQuota(resources("pods", "3"), resources("pods", "1"))), outline{Ours: true, Waiting: "QuotaExceeded", Requeue: heldRetry},
+			"Insufficient pods: requested 3, available 2 of 3 in quota `team` (pods): the job waits until other pods of the namespace end",
+		},
+		"NotNowSuspended": {
+			"a suspended job needs nothing yet", fresh(withQuota(resources("pods", "3"), resources("pods", "1")), suspend),
+			outline{Ours: true, Create: everything, Requeue: podsExpected + causeMissing}, "",
+		},
+		"GangTimeout": {
+			"until the gang times out", impatient, outline{Ours: true, End: "GangTimeout"},
+			"the pods of the job did not all run within 30s, which is the gang timeout of the runtime: Insufficient pods: requested 3, available 2 of 3",
+		},
+		"GangPatient": {"", patient, outline{Ours: true, Waiting: "QuotaExceeded", Requeue: time.Second}, "Insufficient pods"},
+		"LimitRange": {
+			"", fresh(Bounds{Limits: []corev1.LimitRange{{ObjectMeta: metav1.ObjectMeta{Name: "team"}, Spec: corev1.LimitRangeSpec{Limits: []corev1.LimitRangeItem{{Type: corev1.LimitTypeContainer, Min: resources("cpu", "1")}}}}}}),
+			outline{Ours: true, End: "LimitRangeViolated"}, "container `node` of `launcher` requests 100m cpu: LimitRange `team` wants at least 1: change",
+		},
+		"Missing": {
+			"it may still come", fresh(Bounds{Missing: []string{"PersistentVolumeClaim `data`", "Secret `bucket`"}}), outline{Ours: true, Waiting: "ReferenceMissing", Requeue: heldRetry},
+			"the pods need what does not exist in this namespace: PersistentVolumeClaim `data`, Secret `bucket`: the job starts once it does",
+		},
+		"TooWide":   {"", tooWide, outline{Ours: true, End: "InvalidWorld"}, "numNodes is 2, this runtime allows at most 1"},
+		"TooNarrow": {"", tooNarrow, outline{Ours: true, End: "InvalidWorld"}, "numNodes is 2, this runtime needs at least 3"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			decision, err := Decide(tc.o, bytes.NewReader(bytes.Repeat([]byte{7}, 32)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tc.want, outlineOf(decision)); diff != "" {
+				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
+			}
+			said := ""
+			for _, c := range Status(tc.o, decision, nil).Conditions {
+				if c.Type == PodsReady && decision.waiting != nil || c.Type == trainer.TrainJobFailed {
+					said = c.Message
+				}
+			}
+			if !strings.Contains(said, tc.message) {
+				t.Errorf("%s: want `%s` said, got `%s`", tc.reason, tc.message, said)
+			}
+		})
+	}
+}

@@ -1,0 +1,30 @@
+package job
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
+)
+
+func TestReferences(t *testing.T) {
+	runtime := runtimeOf(false)
+	pod := &runtime.Spec.Template.Spec.ReplicatedJobs[1].Template.Spec.Template.Spec
+	pod.ServiceAccountName = "mpi"
+	pod.Volumes = append(pod.Volumes,
+		corev1.Volume{Name: "data", VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "data"}}},
+		corev1.Volume{Name: "maybe", VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: "maybe", Optional: ptr.To(true)}}},
+		corev1.Volume{Name: "both", VolumeSource: corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{Sources: []corev1.VolumeProjection{
+			{ConfigMap: &corev1.ConfigMapProjection{LocalObjectReference: corev1.LocalObjectReference{Name: "settings"}}},
+		}}}},
+	)
+	job := resolved(t, runtime, asks(trainer.Trainer{Env: []corev1.EnvVar{{Name: "TOKEN", ValueFrom: &corev1.EnvVarSource{
+		SecretKeyRef: &corev1.SecretKeySelector{LocalObjectReference: corev1.LocalObjectReference{Name: "hub"}, Key: "token"},
+	}}}}))
+	want := []Reference{{"ConfigMap", "settings"}, {"PersistentVolumeClaim", "data"}, {"Secret", "hub"}, {"ServiceAccount", "mpi"}}
+	if diff := cmp.Diff(want, job.References()); diff != "" {
+		t.Errorf("what must exist, but what comes with the job: -want, +got:\n%s", diff)
+	}
+}

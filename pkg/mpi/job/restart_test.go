@@ -1,0 +1,153 @@
+package job
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
+
+	"lockstep.dev/lockstep/pkg/mpi"
+)
+
+// restartable is a runtime that allows two restarts.
+func restartable(budget string) *Runtime {
+	runtime := runtimeOf(false)
+	runtime.Annotations = map[string]string{RestartsAnnotation: budget}
+	return runtime
+}
+
+func restartedOnce(trainJob *trainer.TrainJob) {
+	trainJob.Status.Conditions = append(trainJob.Status.Conditions, metav1.Condition{
+		Type: Restarting, Status: metav1.ConditionTrue, Reason: "MachineLost", Message: "restart 1 of 2: the machine is gone", LastTransitionTime: metav1.NewTime(t0),
+	})
+}
+
+func evicted(pod *corev1.Pod) {
+	died(t0, 137, "Error", "")(pod)
+	pod.Status.Conditions = []corev1.PodCondition{{
+		Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: corev1.PodReasonPreemptionByScheduler,
+		Message: "preempted by a pod of higher priority", LastTransitionTime: metav1.NewTime(t0),
+	}}
+}
+
+func TestBudget(t *testing.T) {
+	for text, want := range map[string]int{"": 0, "3": 3, "-1": 0, "1000": maxRestarts, "often": 0} {
+		if got := restartable(text).Restarts(); got != want {
+			t.Errorf("`%s` is a budget of %d, got %d", text, want, got)
+		}
+	}
+}
+
+func TestRestartAfterFaultOfInfrastructure(t *testing.T) {
+	lost := started(trainJobOf()).with(podOf(mpi.LauncherJob, 0, ready), podOf(mpi.NodeJob, 0, evicted)).jobSetHas(jobset.JobSetFailed, t0)
+	lost.Runtime = restartable("2")
+	segfault := started(trainJobOf()).with(podOf(mpi.LauncherJob, 0, died(t0, 139, "Error", ""))).jobSetHas(jobset.JobSetFailed, t0.Add(-time.Minute))
+	segfault.Runtime = restartable("2")
+	noBudget := lost
+	noBudget.Runtime = runtimeOf(false)
+	told := lost
+	told.TrainJob = trainJobOf(restartedOnce)
+	spent := lost
+	spent.TrainJob = trainJobOf(restartedOnce)
+	spent.Runtime = restartable("1")
+	spent.JobSet = lost.JobSet.DeepCopy()
+	spent.JobSet.Annotations = map[string]string{attemptAnnotation: "1"}
+	again := spent
+	again.Runtime = restartable("2")
+	suspending := lost
+	suspending.TrainJob = trainJobOf(suspend)
+	suspending.JobSet = lost.JobSet.DeepCopy()
+	suspending.JobSet.Spec.Suspend = ptr.To(true)
+
+	cases := map[string]struct {
+		reason  string
+		o       Observed
+		deletes bool
+		end     mpi.Reason
+		message string
+	}{
+		"Lost":       {"the status tells of the restart first", lost, false, "", "restart 1 of 2: "},
+		"Told":       {"then the JobSet goes, and the key stays", told, true, "", "restart 1 of 2: the machine is gone"},
+		"Again":      {"", again, false, "", "restart 2 of 2: "},
+		"Spent":      {"a budget is a budget", spent, false, "Preempted", ""},
+		"NoBudget":   {"without one nothing is restarted", noBudget, false, "Preempted", ""},
+		"Own":        {"a job that fails by itself would fail again", segfault, false, "LauncherKilled", ""},
+		"Suspending": {"a job that fails because it is being suspended has not failed", suspending, true, "", ""},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			decision, err := Decide(tc.o, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if reason, _ := decision.Finishes(); reason != tc.end {
+				t.Errorf("%s: want end %q, got %q", tc.reason, tc.end, reason)
+			}
+			var deleted []string
+			for _, d := range decision.Delete {
+				deleted = append(deleted, d.Kind)
+			}
+			if want := map[bool][]string{true: {"JobSet"}}[tc.deletes]; !cmp.Equal(want, deleted) {
+				t.Errorf("%s: want %v deleted, got %v", tc.reason, want, deleted)
+			}
+			got := apimeta.FindStatusCondition(Status(tc.o, decision, nil).Conditions, Restarting)
+			if tc.message != "" && (got == nil || got.Status != metav1.ConditionTrue || !strings.HasPrefix(got.Message, tc.message)) {
+				t.Errorf("%s: want Restarting with %q, got %+v", tc.reason, tc.message, got)
+			}
+			if tc.end == "Preempted" && name == "Spent" {
+				failed := apimeta.FindStatusCondition(Status(tc.o, decision, nil).Conditions, trainer.TrainJobFailed)
+				if !strings.Contains(failed.Message, "after 1 restarts") {
+					t.Errorf("the end tells of the restarts: %s", failed.Message)
+				}
+			}
+		})
+	}
+}
+
+// The JobSet is made again with the same key, and whatever pods of the lost machine are still there hold nobody up.
+func TestStartAgain(t *testing.T) {
+	o := Observed{Now: t0, TrainJob: trainJobOf(restartedOnce), Runtime: restartable("2")}
+	o.Children = []metav1.PartialObjectMetadata{
+		childOf("v1", "Secret", "demo-mpi-ssh-auth", "s1", owned("demo", "uid-new")),
+		childOf("v1", "ConfigMap", "demo-mpi-hostfile", "c1", owned("demo", "uid-new")),
+		childOf("networking.k8s.io/v1", "NetworkPolicy", "demo-mpi", "n1", owned("demo", "uid-new")),
+		childOf("networking.k8s.io/v1", "NetworkPolicy", "demo-mpi-rendezvous", "n2", owned("demo", "uid-new")),
+	}
+	stuck := podOf(mpi.NodeJob, 1, deleted)
+	stuck.OwnerReferences = []metav1.OwnerReference{{Kind: "Job", Name: "demo-node-0", Controller: ptr.To(true)}}
+	o.Pods = []corev1.Pod{stuck}
+	decision, err := Decide(o, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(decision.Create) != 1 || attempt(decision.Create[0]) != 1 {
+		t.Fatalf("only the JobSet of the first restart is missing: %+v", outlineOf(decision))
+	}
+	status := Status(o, decision, nil)
+	if c := apimeta.FindStatusCondition(status.Conditions, Restarting); c == nil || c.Status != metav1.ConditionTrue {
+		t.Error("the restart is under way until the JobSet has been seen")
+	}
+	o.TrainJob.Status, o.JobSet = status, decision.Create[0].(*jobset.JobSet)
+	if decision, err = Decide(o, nil); err != nil {
+		t.Fatal(err)
+	}
+	c := apimeta.FindStatusCondition(Status(o, decision, nil).Conditions, Restarting)
+	if c == nil || c.Status != metav1.ConditionFalse || c.Message != "restart 1 of 2: the machine is gone" {
+		t.Errorf("and done then, with its number kept: %+v", c)
+	}
+}
+
+func TestStoppedJobsHaveNothingActive(t *testing.T) {
+	got := stopped([]trainer.JobStatus{{Name: "node", Active: ptr.To[int32](1), Ready: ptr.To[int32](1), Failed: ptr.To[int32](0)}})
+	want := []trainer.JobStatus{{Name: "node", Active: ptr.To[int32](0), Ready: ptr.To[int32](0), Failed: ptr.To[int32](1)}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("dashboards take a job with something active for a running one: -want, +got:\n%s", diff)
+	}
+}

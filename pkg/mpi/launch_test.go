@@ -1,0 +1,54 @@
+package mpi
+
+import (
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestLaunchEnvironment(t *testing.T) {
+	flat := map[string]string{
+		"OMPI_MCA_orte_leave_session_attached": "true", "OMPI_MCA_plm_rsh_no_tree_spawn": "true", "OMPI_MCA_plm_rsh_num_concurrent": "256",
+	}
+	cases := map[string]struct {
+		reason  string
+		dialect Dialect
+		nodes   int
+		want    map[string]string
+	}{
+		"one":         {"small jobs too: a lost node must be noticed", ORTE, 1, flat},
+		"flat":        {"all daemons at once", ORTE, 256, flat},
+		"tree":        {"above, daemons start daemons", ORTE, 257, map[string]string{"OMPI_MCA_orte_leave_session_attached": "true", "OMPI_MCA_plm_rsh_no_tree_spawn": "false"}},
+		"flat, PRRTE": {"under its own names", PRRTE, 256, map[string]string{"PRTE_MCA_plm_ssh_no_tree_spawn": "true", "PRTE_MCA_plm_ssh_num_concurrent": "256"}},
+		"tree, PRRTE": {"under its own names", PRRTE, 5000, map[string]string{"PRTE_MCA_plm_ssh_no_tree_spawn": "false"}},
+		"MPICH":       {"Hydra keeps its shells", Hydra, 1000, map[string]string{}},
+		"Intel":       {"Hydra keeps its shells", IntelHydra, 1000, map[string]string{}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got := map[string]string{}
+			for _, v := range LaunchEnvironment(tc.dialect, tc.nodes) {
+				if v.Why == "" {
+					t.Errorf("%s has no reason", v.Name)
+				}
+				got[v.Name] = v.Value
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s: %s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// With fewer remote shells at a time than nodes, a flat launch whose shells stay would never end.
+func TestFlatLaunchHasAShellForEveryNode(t *testing.T) {
+	for _, dialect := range []Dialect{ORTE, PRRTE} {
+		for _, v := range LaunchEnvironment(dialect, MaxFlatNodes) {
+			if n, err := strconv.Atoi(v.Value); strings.HasSuffix(v.Name, "num_concurrent") && (err != nil || n < MaxFlatNodes) {
+				t.Errorf("%s: %s=%s", dialect, v.Name, v.Value)
+			}
+		}
+	}
+}

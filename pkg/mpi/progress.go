@@ -1,0 +1,62 @@
+package mpi
+
+// The names of the subsystems by which the launcher's agent learns what goes on.
+const (
+	// ProgressSubsystem: the launcher's agent asks a node's agent what its ranks have done so far; the request is a
+	// ProgressRequest, the answer a Progress.
+	ProgressSubsystem = "lockstep-progress"
+	// PhasesSubsystem: anybody who holds the key asks the launcher's agent how far the launch is; the answer is a Phases.
+	PhasesSubsystem = "lockstep-phases"
+)
+
+// The environment variables of the launcher that turn the watch for hangs on: a duration such as `10m`, and what counts
+// as progress, `output` (the default) or `output,cpu`.
+const (
+	HangAfterVariable    = "LOCKSTEP_HANG_AFTER"
+	HangProgressVariable = "LOCKSTEP_HANG_PROGRESS"
+)
+
+// ReasonHang is the reason of a verdict: no process of the job did anything for longer than it was allowed to.
+const ReasonHang Reason = "Hang"
+
+// ProgressRequest says what a Progress shall hold.
+type ProgressRequest struct {
+	// Evidence asks what every process is waiting for.
+	Evidence bool `json:"evidence,omitempty"`
+}
+
+// Progress is what the processes of a job have done on a node: all descendants of its agent but the agent's own.
+type Progress struct {
+	// Processes is their number.
+	Processes int `json:"processes"`
+	// WrittenBytes is what those that are alive have written so far, to files, pipes and sockets, by write(2) and its
+	// variants. It shrinks when one ends.
+	WrittenBytes uint64 `json:"writtenBytes"`
+	// CPUSeconds is the CPU time of those that are alive.
+	CPUSeconds float64 `json:"cpuSeconds"`
+	// DaemonAge and RankAge are how many seconds ago the first launch daemon was started and the first rank was seen;
+	// nil when there was none.
+	DaemonAge *float64 `json:"daemonAge,omitempty"`
+	RankAge   *float64 `json:"rankAge,omitempty"`
+	// Evidence says what the ranks are doing, the lowest rank first, at most MaxEvidence of them.
+	Evidence []Stuck `json:"evidence,omitempty"`
+}
+
+// MaxEvidence bounds what a node says about its processes.
+const MaxEvidence = 64
+
+// Stuck is what a process is doing, as far as the kernel tells those who may ask.
+type Stuck struct {
+	// Rank is the number of the rank in the world, -1 for a process that is no rank.
+	Rank int `json:"rank"`
+	PID  int `json:"pid"`
+	// Name is the name of the program, at most 15 bytes.
+	Name string `json:"name"`
+	// State is a word: `running`, `sleeping`, `waiting for a disk`, `stopped`, `a zombie`.
+	State string `json:"state"`
+	// Wait is the function of the kernel in which it sleeps (/proc/PID/wchan), Call the system call that it is in.
+	Wait string `json:"wait,omitempty"`
+	Call string `json:"call,omitempty"`
+	// Stack is the kernel's stack, innermost first, where the container may read it (CAP_SYS_ADMIN).
+	Stack []string `json:"stack,omitempty"`
+}

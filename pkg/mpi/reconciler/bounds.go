@@ -1,0 +1,86 @@
+package reconciler
+
+import (
+	"context"
+	"fmt"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	"golang.org/x/sync/errgroup"
+	corev1 "k8s.io/api/core/v1"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"lockstep.dev/lockstep/pkg/mpi/diagnose"
+	"lockstep.dev/lockstep/pkg/mpi/job"
+)
+
+// bounds reads what the namespace lets a job have: quotas and limits from the cache, and whether the objects exist that its
+// pods name, by name only and without their content.
+func (r *Reconciler) bounds(ctx context.Context, o *job.Observed) error {
+	wanted, err := job.Resolve(o.TrainJob, *o.Runtime)
+	if err != nil {
+		// The decision says so.
+		return nil //nolint:nilerr // the same error is the decision's to tell
+	}
+	var quotas corev1.ResourceQuotaList
+	var limits corev1.LimitRangeList
+	for _, list := range []client.ObjectList{&quotas, &limits} {
+		if err := r.client.List(ctx, list, client.InNamespace(wanted.Namespace)); err != nil {
+			return fmt.Errorf("list the bounds of the namespace: %w", err)
+		}
+	}
+	o.Bounds.Quotas, o.Bounds.Limits = quotas.Items, limits.Items
+	if wanted.Suspended || r.mode == Companion {
+		return nil
+	}
+	o.Bounds.Missing, err = r.missing(ctx, wanted)
+	return err
+}
+
+// missing asks for all references at once.
+func (r *Reconciler) missing(ctx context.Context, wanted job.Job) ([]string, error) {
+	references := wanted.References()
+	absent := make([]bool, len(references))
+	group, ctx := errgroup.WithContext(ctx)
+	for i, reference := range references {
+		group.Go(func() error {
+			object := &metav1.PartialObjectMetadata{TypeMeta: reference.TypeMeta()}
+			err := r.live.Get(ctx, client.ObjectKey{Namespace: wanted.Namespace, Name: reference.Name}, object)
+			absent[i] = err != nil
+			return client.IgnoreNotFound(err)
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return nil, fmt.Errorf("look for what the pods refer to: %w", err)
+	}
+	var names []string
+	for i, reference := range references {
+		if absent[i] {
+			names = append(names, reference.String())
+		}
+	}
+	return names, nil
+}
+
+// waiting finds the TrainJobs of a namespace that a change of its bounds may let start.
+func (r *Reconciler) waiting() handler.EventHandler {
+	return handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, bound client.Object) []reconcile.Request {
+		var list trainer.TrainJobList
+		if err := r.client.List(ctx, &list, client.InNamespace(bound.GetNamespace()), client.UnsafeDisableDeepCopy); err != nil {
+			ctrl.LoggerFrom(ctx).Error(err, "list the TrainJobs that wait for a quota", "namespace", bound.GetNamespace())
+			return nil
+		}
+		var requests []reconcile.Request
+		for i := range list.Items {
+			created := apimeta.FindStatusCondition(list.Items[i].Status.Conditions, job.Created)
+			if created != nil && created.Reason == string(diagnose.QuotaExceeded) && !job.Over(&list.Items[i]) {
+				requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&list.Items[i])})
+			}
+		}
+		return requests
+	})
+}

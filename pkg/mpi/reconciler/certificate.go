@@ -1,0 +1,186 @@
+package reconciler
+
+import (
+	"bytes"
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/json"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"math/big"
+	"net"
+	"sync/atomic"
+	"time"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+const (
+	// webhookName is the name of the Service, of the Secret with the certificate, and of the MutatingWebhookConfiguration.
+	webhookName = "mpi-controller-webhook"
+	// certificateLife is how long a certificate holds; it is renewed when renewBefore is left.
+	certificateLife = 365 * 24 * time.Hour
+	renewBefore     = 30 * 24 * time.Hour
+	// certificateEvery is how often a companion looks after its certificate, and whether the API server still trusts it.
+	certificateEvery = 10 * time.Minute
+)
+
+// certificate is what the webhook shows to the API server: made by the first replica, kept in a Secret of the controller's
+// own namespace, trusted because the MutatingWebhookConfiguration holds it. So no other operator is needed.
+type certificate struct {
+	live    client.Reader
+	client  client.Client
+	options Options
+	current atomic.Pointer[tls.Certificate]
+}
+
+// get is tls.Config.GetCertificate.
+func (c *certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+	if own := c.current.Load(); own != nil {
+		return own, nil
+	}
+	return nil, errors.New("the certificate is not ready yet")
+}
+
+// Start keeps the certificate and the trust in it.
+func (c *certificate) Start(ctx context.Context) error {
+	const soon = time.Second
+	for {
+		wait := certificateEvery
+		if err := c.renew(ctx); err != nil && ctx.Err() == nil {
+			ctrl.LoggerFrom(ctx).Error(err, "prepare the certificate of the webhook")
+			wait = soon
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(wait):
+		}
+	}
+}
+
+// NeedLeaderElection: standbys answer too.
+func (c *certificate) NeedLeaderElection() bool { return false }
+
+func (c *certificate) renew(ctx context.Context) error {
+	secret, err := c.secret(ctx)
+	if err != nil {
+		return err
+	}
+	pair, err := tls.X509KeyPair(secret.Data[corev1.TLSCertKey], secret.Data[corev1.TLSPrivateKeyKey])
+	if err != nil {
+		return fmt.Errorf("read Secret %s: delete it to get a new certificate: %w", webhookName, err)
+	}
+	c.current.Store(&pair)
+	return c.trust(ctx, secret.Data[corev1.TLSCertKey])
+}
+
+// secret returns the Secret with a certificate that holds, made by whoever comes first.
+func (c *certificate) secret(ctx context.Context) (*corev1.Secret, error) {
+	var secret corev1.Secret
+	err := c.live.Get(ctx, client.ObjectKey{Namespace: c.options.Namespace, Name: webhookName}, &secret)
+	switch {
+	case err == nil && c.holds(secret.Data[corev1.TLSCertKey]):
+		return &secret, nil
+	case err == nil:
+		err = c.client.Delete(ctx, &secret, client.Preconditions{UID: &secret.UID})
+	}
+	if client.IgnoreNotFound(err) != nil {
+		return nil, fmt.Errorf("look for the certificate of the webhook: %w", err)
+	}
+	made, err := c.made()
+	if err != nil {
+		return nil, err
+	}
+	switch err := c.client.Create(ctx, made, client.FieldOwner(FieldOwner)); {
+	case apierrors.IsAlreadyExists(err):
+		return nil, errors.New("another replica makes the certificate at this moment")
+	case err != nil:
+		return nil, fmt.Errorf("keep the certificate of the webhook: %w", err)
+	}
+	return made, nil
+}
+
+func (c *certificate) holds(text []byte) bool {
+	block, _ := pem.Decode(text)
+	if block == nil {
+		return false
+	}
+	parsed, err := x509.ParseCertificate(block.Bytes)
+	return err == nil && c.options.clock.now().Add(renewBefore).Before(parsed.NotAfter) && parsed.VerifyHostname(c.names()[0]) == nil
+}
+
+// names are what the API server calls the webhook: a Service, or the address itself in tests and outside a cluster.
+func (c *certificate) names() []string {
+	if host, _, err := net.SplitHostPort(c.options.WebhookAddress); err == nil && net.ParseIP(host) != nil {
+		return []string{host}
+	}
+	return []string{webhookName + "." + c.options.Namespace + ".svc"}
+}
+
+func (c *certificate) made() (*corev1.Secret, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, fmt.Errorf("make key: %w", err)
+	}
+	now, name := c.options.clock.now(), c.names()[0]
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(now.UnixNano()), Subject: pkix.Name{CommonName: name},
+		// The API server's clock may be behind.
+		NotBefore: now.Add(-time.Hour), NotAfter: now.Add(certificateLife),
+		KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+		IsCA: true, BasicConstraintsValid: true,
+	}
+	if ip := net.ParseIP(name); ip != nil {
+		template.IPAddresses = []net.IP{ip}
+	} else {
+		template.DNSNames = []string{name}
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	if err != nil {
+		return nil, fmt.Errorf("sign certificate: %w", err)
+	}
+	private, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		return nil, fmt.Errorf("encode key: %w", err)
+	}
+	return &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: c.options.Namespace, Name: webhookName},
+		Type:       corev1.SecretTypeTLS,
+		Data: map[string][]byte{
+			corev1.TLSCertKey:       pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}),
+			corev1.TLSPrivateKeyKey: pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private}),
+		},
+	}, nil
+}
+
+// trust puts the certificate into the configuration that the chart installs, where it is not there yet.
+func (c *certificate) trust(ctx context.Context, bundle []byte) error {
+	var configuration admissionregistrationv1.MutatingWebhookConfiguration
+	if err := c.live.Get(ctx, client.ObjectKey{Name: webhookName}, &configuration); err != nil {
+		return fmt.Errorf("read the configuration of the webhook: %w", err)
+	}
+	if len(configuration.Webhooks) == 0 || bytes.Equal(configuration.Webhooks[0].ClientConfig.CABundle, bundle) {
+		return nil
+	}
+	patch, err := json.Marshal([]operation{{"add", "/webhooks/0/clientConfig/caBundle", bundle}})
+	if err != nil {
+		return fmt.Errorf("encode certificate: %w", err)
+	}
+	if err := c.client.Patch(ctx, &configuration, client.RawPatch(types.JSONPatchType, patch), client.FieldOwner(FieldOwner)); err != nil {
+		return fmt.Errorf("let the API server trust the webhook: %w", err)
+	}
+	return nil
+}

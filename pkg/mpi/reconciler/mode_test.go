@@ -1,0 +1,108 @@
+package reconciler
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"lockstep.dev/lockstep/pkg/mpi/job"
+)
+
+// Our conditions come before those of Kubeflow Trainer, and none of its own is in the patch.
+func TestConditionChanges(t *testing.T) {
+	is := func(kind, reason string) metav1.Condition {
+		return metav1.Condition{Type: kind, Status: metav1.ConditionTrue, Reason: reason}
+	}
+	cases := map[string]struct {
+		reason string
+		before trainer.TrainJobStatus
+		ours   []metav1.Condition
+		want   []string
+	}{
+		"NoStatus":   {"", trainer.TrainJobStatus{}, []metav1.Condition{is("PodsReady", "a")}, []string{"add /status"}},
+		"CountsOnly": {"the counts are Trainer's", trainer.TrainJobStatus{JobsStatus: []trainer.JobStatus{{Name: "node"}}}, []metav1.Condition{is("PodsReady", "a")}, []string{"add /status/conditions"}},
+		"BeforeTheirs": {
+			"the last one is shown as the state of the job", trainer.TrainJobStatus{Conditions: []metav1.Condition{is("Complete", "theirs")}},
+			[]metav1.Condition{is("PodsReady", "a"), is("Running", "a")}, []string{"add /status/conditions/0", "add /status/conditions/1"},
+		},
+		"Changed": {
+			"", trainer.TrainJobStatus{Conditions: []metav1.Condition{is("PodsReady", "a"), is("Complete", "theirs"), is("Running", "a")}},
+			[]metav1.Condition{is("PodsReady", "a"), is("Running", "b"), is("Diagnosed", "c")}, []string{"replace /status/conditions/2", "add /status/conditions/0"},
+		},
+		"Same": {"nothing new, nothing written", trainer.TrainJobStatus{Conditions: []metav1.Condition{is("PodsReady", "a")}}, []metav1.Condition{is("PodsReady", "a")}, nil},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			var got []string
+			for _, o := range conditionChanges(tc.before, tc.ours) {
+				got = append(got, o.Op+" "+o.Path)
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// News that is not urgent waits for more, and no longer than it may.
+func TestNewsWaits(t *testing.T) {
+	m, at := newMemory(), time.Unix(1000, 0)
+	key := client.ObjectKey{Namespace: "team", Name: "demo"}
+	if got := m.wait(key, at); got != job.Calm {
+		t.Errorf("the first news waits %s, got %s", job.Calm, got)
+	}
+	if got := m.wait(key, at.Add(job.Calm/4)); got != job.Calm*3/4 {
+		t.Errorf("more news does not make it wait longer: %s", got)
+	}
+	if got := m.wait(key, at.Add(job.Calm)); got != 0 {
+		t.Errorf("its time has come: %s", got)
+	}
+	m.told(key)
+	if got := m.wait(key, at.Add(job.Calm)); got != job.Calm {
+		t.Errorf("told, the next news waits again: %s", got)
+	}
+}
+
+// A cache that is behind our own write must not be believed: a job that has just failed would be made again.
+func TestBehind(t *testing.T) {
+	m := newMemory()
+	key := client.ObjectKey{Namespace: "team", Name: "demo"}
+	if m.behind(key, "7") {
+		t.Error("who has written nothing believes the cache")
+	}
+	m.wrote(key, "100")
+	if !m.behind(key, "99") {
+		t.Error("versions are numbers, not texts")
+	}
+	if m.behind(key, "100") || m.behind(key, "99") {
+		t.Error("once the cache has caught up it is believed for good")
+	}
+	m.wrote(key, "8")
+	if m.behind(key, "100") {
+		t.Error("somebody else wrote later")
+	}
+}
+
+// The patch is bound to what the decision was made from, and to nothing else: who writes annotations all the time must not
+// keep a job from its end.
+func TestUnchanged(t *testing.T) {
+	trainJob := &trainer.TrainJob{ObjectMeta: metav1.ObjectMeta{UID: "u", Generation: 3, ResourceVersion: "7"}}
+	paths := func() []string {
+		var list []string
+		for _, o := range unchanged(trainJob) {
+			list = append(list, o.Op+" "+o.Path)
+		}
+		return list
+	}
+	if diff := cmp.Diff([]string{"test /metadata/uid", "test /metadata/generation"}, paths()); diff != "" {
+		t.Errorf("-want, +got:\n%s", diff)
+	}
+	trainJob.Status.Conditions = []metav1.Condition{{Type: "Created"}}
+	if diff := cmp.Diff([]string{"test /metadata/uid", "test /metadata/generation", "test /status/conditions"}, paths()); diff != "" {
+		t.Errorf("an end that another replica has told stays told: -want, +got:\n%s", diff)
+	}
+}

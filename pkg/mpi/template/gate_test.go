@@ -1,0 +1,47 @@
+package template
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+
+	"lockstep.dev/lockstep/pkg/mpi"
+)
+
+func TestGateOfAnInitContainer(t *testing.T) {
+	for name, imageVolume := range map[string]bool{"ImageVolume": true, "InstalledAgent": false} {
+		t.Run(name, func(t *testing.T) {
+			r := sample()
+			r.Agent.ImageVolume, r.Agent.Gate = imageVolume, true
+			_, launcher, node := build(t, r)
+			last := launcher.InitContainers[len(launcher.InitContainers)-1]
+			if diff := cmp.Diff([]string{"/bin/mpi-agent", "gate"}, last.Command); diff != "" {
+				t.Errorf("the last init container of the launcher (-want +got):\n%s", diff)
+			}
+			mounts := map[string]string{}
+			for _, m := range last.VolumeMounts {
+				mounts[m.Name] = m.MountPath
+			}
+			want := map[string]string{mpi.StateVolume: mpi.StateDir, mpi.SSHAuthVolume: mpi.SSHAuthMountPath, mpi.HostfileVolume: mpi.HostfileDir}
+			if diff := cmp.Diff(want, mounts); diff != "" {
+				t.Errorf("its mounts (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(launcher.Containers[0].Resources, last.Resources); diff != "" {
+				t.Errorf("a quota would count more than for the launcher alone:\n%s", diff)
+			}
+			hosts := corev1.VolumeMount{Name: mpi.StateVolume, MountPath: "/etc/hosts", SubPath: "hosts"}
+			if got := launcher.Containers[0].VolumeMounts; got[len(got)-1] != hosts {
+				t.Errorf("mounts of the launcher = %v", got)
+			}
+			for _, c := range node.InitContainers {
+				if c.Name == mpi.GateContainer {
+					t.Error("a node waits for itself")
+				}
+			}
+			if command := launcher.Containers[0].Command; command[0] != mpi.AgentBin {
+				t.Errorf("the launcher's own command is %v: a TrainJob with arguments only would run without the agent", command)
+			}
+		})
+	}
+}

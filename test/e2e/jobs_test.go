@@ -8,17 +8,11 @@ import (
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-	batchv1 "k8s.io/api/batch/v1"
-	corev1 "k8s.io/api/core/v1"
-	networkingv1 "k8s.io/api/networking/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
-	"lockstep.dev/lockstep/pkg/mpi"
 	"lockstep.dev/lockstep/test/trial"
 )
 
@@ -71,40 +65,7 @@ func removeAfterwards(j trial.Job) {
 
 // leftovers names every object in the job's namespace that belongs to the job.
 func leftovers(ctx context.Context, j trial.Job) func() ([]string, error) {
-	lists := map[string]client.ObjectList{
-		"Pod": &corev1.PodList{}, "Job": &batchv1.JobList{}, "JobSet": &jobset.JobSetList{}, "Secret": &corev1.SecretList{},
-		"ConfigMap": &corev1.ConfigMapList{}, "NetworkPolicy": &networkingv1.NetworkPolicyList{}, "Service": &corev1.ServiceList{},
-	}
-	return func() ([]string, error) {
-		var names []string
-		for kind, list := range lists {
-			if err := admin.Client.List(ctx, list, client.InNamespace(j.Namespace)); err != nil {
-				return nil, err
-			}
-			err := meta.EachListItem(list, func(object runtime.Object) error {
-				if o := object.(client.Object); belongsTo(o, j.Name) {
-					names = append(names, kind+" "+o.GetName())
-				}
-				return nil
-			})
-			if err != nil {
-				return nil, err
-			}
-		}
-		return names, nil
-	}
-}
-
-func belongsTo(object client.Object, trainJob string) bool {
-	if object.GetLabels()[mpi.TrainJobLabel] == trainJob || object.GetLabels()[mpi.JobSetNameLabel] == trainJob {
-		return true
-	}
-	for _, owner := range object.GetOwnerReferences() {
-		if owner.Name == trainJob {
-			return true
-		}
-	}
-	return object.GetName() == mpi.SSHAuthSecretName(trainJob) || object.GetName() == mpi.HostfileConfigMapName(trainJob)
+	return func() ([]string, error) { return trial.Leftovers(ctx, admin.Client, j.Namespace, j.Name) }
 }
 
 func exists(ctx context.Context, object client.Object, namespace, name string) func() (bool, error) {
@@ -120,3 +81,5 @@ func exists(ctx context.Context, object client.Object, namespace, name string) f
 func owned(name, namespace string) metav1.ObjectMeta {
 	return metav1.ObjectMeta{Name: name, Namespace: namespace}
 }
+
+func keyOf(object client.Object) client.ObjectKey { return client.ObjectKeyFromObject(object) }

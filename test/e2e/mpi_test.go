@@ -53,14 +53,14 @@ var _ = Describe("An MPI job", func() {
 		Eventually(exists(ctx, &corev1.Secret{}, tenant, mpi.SSHAuthSecretName(j.Name))).Should(BeFalse())
 	})
 
-	DescribeTable("fails with the exit code of the user's command", func(ctx SpecContext, code string, command ...string) {
+	DescribeTable("fails with the exit code of the user's command", func(ctx SpecContext, reason, code string, command ...string) {
 		result := run(ctx, job("fails", "openmpi5-cpu", command...))
 		Expect(result.Condition).To(Equal("Failed"))
-		Expect(result.Reason).To(Equal("CommandFailed"))
+		Expect(result.Reason).To(Equal(reason))
 		Expect(result.Message).To(ContainSubstring("code " + code))
 	},
-		Entry("of a script", "7", "bash", "-c", "mpirun -n 4 mpi-hello; exit 7"),
-		Entry("of a rank", "3", "mpirun", "-n", "4", "mpi-hello", "--exit-rank", "3", "--exit-code", "3"),
+		Entry("of a script", "CommandFailed", "7", "bash", "-c", "mpirun -n 4 mpi-hello; exit 7"),
+		Entry("of a rank", "RankFailed", "3", "mpirun", "-n", "4", "mpi-hello", "--exit-rank", "3", "--exit-code", "3"),
 	)
 
 	It("fails when the command cannot be started", func(ctx SpecContext) {

@@ -14,6 +14,8 @@ type Job struct {
 	// Nodes and Slots are the world: Nodes × Slots ranks.
 	Nodes, Slots int32
 	Command      []string
+	// Args are given to the runtime's own command when Command is empty.
+	Args []string
 }
 
 // TrainJob returns the job as upstream's API has it.
@@ -26,6 +28,7 @@ func (j Job) TrainJob() *trainer.TrainJob {
 				NumNodes:       ptr.To(j.Nodes),
 				NumProcPerNode: ptr.To(j.Slots),
 				Command:        j.Command,
+				Args:           j.Args,
 			},
 		},
 	}

@@ -2,6 +2,7 @@ package trial
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -19,20 +20,44 @@ type logEnd struct {
 	firstRank time.Time
 }
 
-// readLog copies the launcher's log to out until it ends.
+// readLog copies the launcher's log to out until it ends. While no rank has reported it reads on after the container was
+// started again; that of a container that crashed is gone by then.
 func (t *trial) readLog(ctx context.Context, pod string) logEnd {
+	var shown string
+	for first := true; ; first = false {
+		var log bytes.Buffer
+		out := io.Writer(&log)
+		if first {
+			out = io.MultiWriter(&log, t.out)
+		}
+		end := t.readOnce(ctx, pod, out)
+		if !first && log.String() != shown {
+			_, _ = t.out.Write(log.Bytes())
+		}
+		shown = log.String()
+		if len(end.ranks) > 0 || t.over.Load() || ctx.Err() != nil {
+			return end
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+}
+
+func (t *trial) readOnce(ctx context.Context, pod string, out io.Writer) logEnd {
 	request := t.user.Logs.CoreV1().Pods(t.job.Namespace).GetLogs(pod, &corev1.PodLogOptions{
 		Container: mpi.Container, Follow: true, Timestamps: true,
 	})
 	stream, err := request.Stream(ctx)
 	if err != nil && ctx.Err() == nil {
-		_, _ = fmt.Fprintf(t.out, "cannot read the log of %s: %v\n", pod, err)
+		_, _ = fmt.Fprintf(out, "cannot read the log of %s: %v\n", pod, err)
 	}
 	if err != nil {
 		return logEnd{}
 	}
 	defer func() { _ = stream.Close() }()
-	return copyLog(stream, t.out)
+	return copyLog(stream, out)
 }
 
 // copyLog copies lines without their time stamps and collects the ranks.

@@ -20,6 +20,8 @@ type Result struct {
 	// FirstRank and End are the times from the creation of the TrainJob to the first line of a rank, by the log's own
 	// time stamps, and to a terminal condition. FirstRank is 0 if no rank ever reported.
 	FirstRank, End time.Duration
+	// Phases are what happened before the first rank.
+	Phases Phases
 	// LauncherRestarts counts launcher pods after the first and restarts of their containers.
 	LauncherRestarts int
 	// Condition is the type of the terminal condition, Complete or Failed; Reason and Message are its.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"sync/atomic"
 	"time"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
@@ -13,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
 	"lockstep.dev/lockstep/pkg/mpi"
 )
@@ -48,6 +50,9 @@ type trial struct {
 	pods    map[string]*corev1.Pod
 	reading bool
 	log     chan logEnd
+	// over is set when the job has ended, and with it its log.
+	over   atomic.Bool
+	phases Phases
 }
 
 // follow watches the job and its pods until the job has ended.
@@ -64,6 +69,12 @@ func (t *trial) follow(ctx context.Context) (Result, error) {
 		return Result{}, fmt.Errorf("watch the pods of TrainJob %s: %w", t.job.Name, err)
 	}
 	defer pods.Stop()
+	jobSets, err := t.user.Client.Watch(ctx, &jobset.JobSetList{}, client.InNamespace(t.job.Namespace),
+		client.MatchingFields{"metadata.name": t.job.Name})
+	if err != nil {
+		return Result{}, fmt.Errorf("watch the JobSet of TrainJob %s: %w", t.job.Name, err)
+	}
+	defer jobSets.Stop()
 	for {
 		select {
 		case <-ctx.Done():
@@ -73,6 +84,12 @@ func (t *trial) follow(ctx context.Context) (Result, error) {
 				return Result{}, fmt.Errorf("the watch on the pods of TrainJob %s was closed", t.job.Name)
 			}
 			t.seePod(ctx, event)
+			t.phases.seePods(t.pods, time.Since(t.created))
+		case event, open := <-jobSets.ResultChan():
+			if !open {
+				return Result{}, fmt.Errorf("the watch on the JobSet of TrainJob %s was closed", t.job.Name)
+			}
+			t.phases.seeJobSet(event, t.job.UID, time.Since(t.created))
 		case event, open := <-jobs.ResultChan():
 			if !open {
 				return Result{}, fmt.Errorf("the watch on TrainJob %s was closed", t.job.Name)
@@ -123,7 +140,8 @@ func (t *trial) ended(event watch.Event) *metav1.Condition {
 }
 
 func (t *trial) result(ctx context.Context, end *metav1.Condition) Result {
-	result := Result{End: time.Since(t.created), Condition: end.Type, Reason: end.Reason, Message: end.Message}
+	result := Result{End: time.Since(t.created), Condition: end.Type, Reason: end.Reason, Message: end.Message, Phases: t.phases}
+	t.over.Store(true)
 	if t.reading {
 		select {
 		case log := <-t.log:

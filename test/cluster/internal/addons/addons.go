@@ -32,6 +32,8 @@ type Addons struct {
 	kinds     []*unstructured.Unstructured
 	ground    []*unstructured.Unstructured
 	workloads []*unstructured.Unstructured
+	// made are objects that workloads make and leave behind.
+	made []*unstructured.Unstructured
 }
 
 // Render reads JobSet's manifests from the folder of its module, and more
@@ -45,8 +47,18 @@ func Render(jobSetModule string, definitions []string, now time.Time) (*Addons, 
 	if err != nil {
 		return nil, err
 	}
+	a := split(append(dns, jobSet...))
+	more, err := Definitions(definitions)
+	if err != nil {
+		return nil, err
+	}
+	a.kinds = append(a.kinds, more.kinds...)
+	return a, nil
+}
+
+func split(objects []*unstructured.Unstructured) *Addons {
 	var a Addons
-	for _, object := range append(dns, jobSet...) {
+	for _, object := range objects {
 		switch object.GetKind() {
 		case "Deployment":
 			a.workloads = append(a.workloads, object)
@@ -56,12 +68,7 @@ func Render(jobSetModule string, definitions []string, now time.Time) (*Addons, 
 			a.ground = append(a.ground, object)
 		}
 	}
-	more, err := Definitions(definitions)
-	if err != nil {
-		return nil, err
-	}
-	a.kinds = append(a.kinds, more.kinds...)
-	return &a, nil
+	return &a
 }
 
 const kindOfKinds = "CustomResourceDefinition"

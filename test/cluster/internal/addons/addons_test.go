@@ -20,7 +20,7 @@ func rendered(t *testing.T) *Addons {
 	if err != nil {
 		t.Fatal(err)
 	}
-	module, err := builder.ModuleDir(t.Context(), "jobset-manager")
+	module, err := builder.ModuleDir(t.Context(), "jobset")
 	if err != nil {
 		t.Fatal(err)
 	}

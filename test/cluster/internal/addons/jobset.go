@@ -75,7 +75,7 @@ func renderJobSet(module string, now time.Time) ([]*unstructured.Unstructured, e
 	if err := modernise(filepath.Join(dir, "default", "kustomization.yaml")); err != nil {
 		return nil, fmt.Errorf("render JobSet: %w", err)
 	}
-	secret, authority, err := certificates(now)
+	secret, authority, err := certificate("jobset-webhook-service", jobSetNamespace, now)
 	if err != nil {
 		return nil, err
 	}
@@ -83,7 +83,7 @@ func renderJobSet(module string, now time.Time) ([]*unstructured.Unstructured, e
 	if err := os.Mkdir(target, 0o755); err != nil {
 		return nil, fmt.Errorf("render JobSet: %w", err)
 	}
-	content := fmt.Sprintf(overlay, images.JobSet, secret, authority)
+	content := fmt.Sprintf(overlay, images.JobSet, inline(secret), authority)
 	if err := os.WriteFile(filepath.Join(target, "kustomization.yaml"), []byte(content), 0o644); err != nil {
 		return nil, fmt.Errorf("render JobSet: %w", err)
 	}
@@ -92,6 +92,11 @@ func renderJobSet(module string, now time.Time) ([]*unstructured.Unstructured, e
 		return nil, fmt.Errorf("render JobSet: %w", err)
 	}
 	return objects, nil
+}
+
+// inline writes a mapping of texts on one line of YAML.
+func inline(data map[string]any) string {
+	return fmt.Sprintf("{tls.crt: %q, tls.key: %q}", data["tls.crt"], data["tls.key"])
 }
 
 // modernise does what `kustomize edit fix` does about the deprecated field
@@ -129,23 +134,22 @@ func kustomize(dir string) ([]*unstructured.Unstructured, error) {
 	return decode(manifest)
 }
 
-// certificates makes the data of the webhook's Secret, with the file names that
-// controller-runtime's webhook server reads, and the authority for the API
-// server, in base64.
-func certificates(now time.Time) (secret, authority string, err error) {
-	ca, err := pki.NewAuthority("jobset-ca", now)
+// certificate makes the data of the Secret of the webhook server behind a
+// service, with the file names that controller-runtime's webhook server reads,
+// and the authority for the API server, in base64.
+func certificate(service, namespace string, now time.Time) (secret map[string]any, authority string, err error) {
+	ca, err := pki.NewAuthority(service+"-ca", now)
 	if err != nil {
-		return "", "", err
+		return nil, "", err
 	}
-	server, err := ca.Issue(pki.Subject{CommonName: jobSetHost, DNSNames: []string{jobSetHost}}, now)
+	host := service + "." + namespace + ".svc"
+	server, err := ca.Issue(pki.Subject{CommonName: host, DNSNames: []string{host}}, now)
 	if err != nil {
-		return "", "", err
+		return nil, "", err
 	}
 	b64 := base64.StdEncoding.EncodeToString
-	return fmt.Sprintf("{tls.crt: %q, tls.key: %q}", b64(server.Cert), b64(server.Key)), b64(ca.Cert), nil
+	return map[string]any{"tls.crt": b64(server.Cert), "tls.key": b64(server.Key)}, b64(ca.Cert), nil
 }
-
-const jobSetHost = "jobset-webhook-service." + jobSetNamespace + ".svc"
 
 // copyWritable copies a folder without the read-only modes of the module cache.
 func copyWritable(to, from string) error {

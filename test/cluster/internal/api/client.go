@@ -5,9 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -108,6 +110,8 @@ type Node struct {
 	Ready, Open bool
 	// Why is kubelet's message when it is not Ready.
 	Why string
+	// Reported is when kubelet last said so.
+	Reported time.Time
 }
 
 // Nodes lists all nodes in order of their names.
@@ -131,7 +135,7 @@ func node(n corev1.Node) Node {
 	found := Node{Name: n.Name, Open: len(n.Spec.Taints) == 0, Why: "kubelet has not reported yet"}
 	for _, c := range n.Status.Conditions {
 		if c.Type == corev1.NodeReady {
-			found.Ready, found.Why = c.Status == corev1.ConditionTrue, c.Message
+			found.Ready, found.Why, found.Reported = c.Status == corev1.ConditionTrue, c.Message, c.LastHeartbeatTime.Time
 		}
 	}
 	return found
@@ -156,18 +160,69 @@ func (c *Client) Apply(ctx context.Context, objects []*unstructured.Unstructured
 }
 
 func (c *Client) apply(ctx context.Context, mapper meta.RESTMapper, object *unstructured.Unstructured) error {
-	kind := object.GroupVersionKind()
-	mapping, err := mapper.RESTMapping(kind.GroupKind(), kind.Version)
+	resource, err := c.resource(mapper, object)
 	if err != nil {
 		return err
-	}
-	var resource dynamic.ResourceInterface = c.dynamic.Resource(mapping.Resource)
-	if mapping.Scope.Name() == meta.RESTScopeNameNamespace {
-		resource = c.dynamic.Resource(mapping.Resource).Namespace(object.GetNamespace())
 	}
 	_, err = resource.Apply(ctx, object.GetName(), object, metav1.ApplyOptions{FieldManager: owner, Force: true})
 	return err
 }
+
+func (c *Client) resource(mapper meta.RESTMapper, object *unstructured.Unstructured) (dynamic.ResourceInterface, error) {
+	kind := object.GroupVersionKind()
+	mapping, err := mapper.RESTMapping(kind.GroupKind(), kind.Version)
+	if err != nil {
+		return nil, err
+	}
+	if mapping.Scope.Name() == meta.RESTScopeNameNamespace {
+		return c.dynamic.Resource(mapping.Resource).Namespace(object.GetNamespace()), nil
+	}
+	return c.dynamic.Resource(mapping.Resource), nil
+}
+
+// Delete deletes objects in the reverse order, each with what belongs to it,
+// and returns when they are gone. Objects that are not there are no error.
+func (c *Client) Delete(ctx context.Context, objects []*unstructured.Unstructured) error {
+	groups, err := restmapper.GetAPIGroupResources(c.discovery)
+	if err != nil {
+		return fmt.Errorf("ask the API server for its resources: %w", err)
+	}
+	mapper := restmapper.NewDiscoveryRESTMapper(groups)
+	for _, object := range slices.Backward(objects) {
+		if err := c.delete(ctx, mapper, object); err != nil {
+			return fmt.Errorf("delete %s %s: %w", object.GetKind(), object.GetName(), err)
+		}
+	}
+	return nil
+}
+
+func (c *Client) delete(ctx context.Context, mapper meta.RESTMapper, object *unstructured.Unstructured) error {
+	resource, err := c.resource(mapper, object)
+	if meta.IsNoMatchError(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	foreground := metav1.DeletePropagationForeground
+	err = resource.Delete(ctx, object.GetName(), metav1.DeleteOptions{PropagationPolicy: &foreground})
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return Until(ctx, deletion, "it does not go away", func(ctx context.Context) error {
+		_, err := resource.Get(ctx, object.GetName(), metav1.GetOptions{})
+		if apierrors.IsNotFound(err) {
+			return nil
+		}
+		return errors.Join(err, errors.New("it is still there"))
+	})
+}
+
+// deletion is more than the 30 s that pods may take to end.
+const deletion = time.Minute
 
 // DryRun creates an object without keeping it, which runs all admission.
 func (c *Client) DryRun(ctx context.Context, resource schema.GroupVersionResource, object *unstructured.Unstructured) error {

@@ -59,8 +59,8 @@ root, Go, and a few Debian packages that it installs or names.`,
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	root.AddCommand(upCommand(), downCommand(), statusCommand(), loadCommand(), kubeconfigCommand(), envCommand(),
-		logsCommand(), restartCommand(), buildCommand(), assetsCommand(), nodeInitCommand())
+	root.AddCommand(upCommand(), downCommand(), statusCommand(), loadCommand(), addonCommand(), kubeconfigCommand(), envCommand(),
+		logsCommand(), restartCommand(), nodeCommand(), buildCommand(), assetsCommand(), nodeInitCommand())
 	return root
 }
 

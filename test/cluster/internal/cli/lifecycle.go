@@ -1,14 +1,18 @@
 package cli
 
 import (
+	"strings"
+
 	"github.com/spf13/cobra"
 
+	"lockstep.dev/lockstep/test/cluster/internal/addons"
 	"lockstep.dev/lockstep/test/cluster/internal/cluster"
 	"lockstep.dev/lockstep/test/cluster/internal/node"
 )
 
 func upCommand() *cobra.Command {
 	var o cluster.Options
+	var with []string
 	cmd := &cobra.Command{
 		Use:   "up",
 		Short: "Start the cluster, unless it runs",
@@ -17,10 +21,17 @@ installs CoreDNS and JobSet. The first time it builds for some minutes, later it
 takes seconds. It first removes whatever an earlier cluster left behind. When it
 fails or is interrupted it removes what it started.`,
 		Example: `  cluster up
-  cluster up --nodes 3 --wait`,
+  cluster up --nodes 3 --wait
+  cluster up --with kueue,trainer`,
 		Args: usage(cobra.NoArgs),
 		RunE: withCluster("up", func(cmd *cobra.Command, _ []string, s session) error {
+			if err := knownExtras(with); err != nil {
+				return err
+			}
 			if err := s.cluster.Up(cmd.Context(), o); err != nil {
+				return err
+			}
+			if err := s.cluster.Add(cmd.Context(), with, o.Wait); err != nil {
 				return err
 			}
 			s.say.Say("the cluster is up: %s", s.dirs.Kubeconfig())
@@ -29,7 +40,8 @@ fails or is interrupted it removes what it started.`,
 	}
 	cmd.Flags().IntVar(&o.Nodes, "nodes", 2, "how many nodes; the first is the control plane too")
 	cmd.Flags().StringSliceVar(&o.Definitions, "crds", nil, "`folder` with a kustomization.yaml over CRDs that controllers shall know from the start; may be repeated")
-	cmd.Flags().BoolVar(&o.Wait, "wait", false, "return only when CoreDNS and JobSet answer")
+	cmd.Flags().StringSliceVar(&with, "with", nil, "`names` of add-ons to install too: "+strings.Join(addons.ExtraNames(), ", ")+"; see `addon --help`")
+	cmd.Flags().BoolVar(&o.Wait, "wait", false, "return only when CoreDNS, JobSet and the add-ons answer")
 	return cmd
 }
 

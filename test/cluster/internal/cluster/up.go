@@ -105,7 +105,7 @@ func (c *Cluster) make(ctx context.Context) (*made, error) {
 		return nil, err
 	}
 	m.render = func(ctx context.Context, definitions []string) (*addons.Addons, error) {
-		module, err := builder.ModuleDir(ctx, "jobset-manager")
+		module, err := builder.ModuleDir(ctx, "jobset")
 		if err != nil {
 			return nil, err
 		}
@@ -229,10 +229,7 @@ func (c *Cluster) startNodes(count int, m *made, record *state.Record) ([]*node.
 		if err := images.Prepare(c.dirs.Store(i), m.containerd.Version, c.boot); err != nil {
 			return nil, err
 		}
-		r, err := node.Start(node.Node{
-			Index: i, Count: count, Bin: m.bin, Dir: c.dirs.Node(i), PKI: c.dirs.PKI(), Logs: c.dirs.Logs(i), Store: c.dirs.Store(i),
-			Keep: []string{c.dirs.State, c.dirs.Cache},
-		})
+		r, err := node.Start(c.spec(i, count, m.bin))
 		if err != nil {
 			return nil, err
 		}

@@ -16,6 +16,9 @@ const (
 	Pause   = "lockstep.test/pause:1"
 	CoreDNS = "lockstep.test/coredns:v1.15.0"
 	JobSet  = "lockstep.test/jobset:v0.12.0"
+	Trainer = "lockstep.test/trainer:v2.3.0"
+	Kueue   = "lockstep.test/kueue:v0.19.0"
+	Kwok    = "lockstep.test/kwok:v0.8.0"
 )
 
 // builtin is an image that holds one program.
@@ -28,10 +31,13 @@ var builtins = []builtin{
 	{reference: Pause, program: "pause", path: "/pause"},
 	{reference: CoreDNS, program: "coredns", path: "/coredns"},
 	{reference: JobSet, program: "jobset-manager", path: "/manager"},
+	{reference: Trainer, program: "trainer-manager", path: "/manager"},
+	{reference: Kueue, program: "kueue-manager", path: "/manager"},
+	{reference: Kwok, program: "kwok", path: "/kwok"},
 }
 
-// Builtin makes archives of the cluster's own images in a folder, unless they
-// are there. The name of an archive holds that of the program's folder, which
+// Builtin makes archives of the images of the built programs in a folder,
+// unless they are there. The name of an archive holds that of the program's folder, which
 // is a hash of everything in it.
 func Builtin(dir string, built map[string]programs.Program) ([]Archive, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -40,6 +46,9 @@ func Builtin(dir string, built map[string]programs.Program) ([]Archive, error) {
 	var archives []Archive
 	for _, b := range builtins {
 		program := built[b.program].Path
+		if program == "" {
+			continue
+		}
 		file := filepath.Join(dir, filepath.Base(filepath.Dir(program))+".tar")
 		if _, err := os.Stat(file); err != nil {
 			spec := archive.Spec{

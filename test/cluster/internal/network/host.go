@@ -55,6 +55,15 @@ func Plug(i, pid int) error {
 	return addRoute(bridge, PodCIDR(i), NodeAddr(i))
 }
 
+// Unplugged returns an error while the link of node i is there.
+func Unplugged(i int) error {
+	_, err := netlink.LinkByName(portName(i))
+	if errors.As(err, new(netlink.LinkNotFoundError)) {
+		return nil
+	}
+	return errors.Join(err, fmt.Errorf("link %s is there", portName(i)))
+}
+
 func addRoute(link netlink.Link, to netip.Prefix, via netip.Addr) error {
 	route := &netlink.Route{LinkIndex: link.Attrs().Index, Dst: ipNet(to), Gw: via.AsSlice()}
 	if err := netlink.RouteReplace(route); err != nil {

@@ -68,13 +68,14 @@ func (b *Builder) Lookup(name string) (Program, error) {
 	return Program{Name: name, Version: p.version, Path: filepath.Join(b.cache, folder, name)}, nil
 }
 
-// ModuleDir returns the folder of the pinned module behind a program, in the
-// module cache, and downloads it if it is not there.
-func (b *Builder) ModuleDir(ctx context.Context, program string) (string, error) {
-	f, err := familyOf(program)
-	if err != nil {
-		return "", err
+// ModuleDir returns the folder of a family's pinned module, in the module
+// cache, and downloads it if it is not there.
+func (b *Builder) ModuleDir(ctx context.Context, folder string) (string, error) {
+	i := slices.IndexFunc(catalogue, func(f family) bool { return f.folder == folder })
+	if i < 0 {
+		return "", fmt.Errorf("unknown family of programs %q", folder)
 	}
+	f := catalogue[i]
 	for _, args := range [][]string{{"list", "-m", "-f", "{{.Dir}}", f.module}, {"mod", "download", f.module}, {"list", "-m", "-f", "{{.Dir}}", f.module}} {
 		cmd := b.command(ctx, f, args...)
 		out, err := cmd.Output()
@@ -96,11 +97,11 @@ func stderr(err error) string {
 	return ""
 }
 
-// Ensure builds the named programs that the cache lacks, all without names,
-// and returns them by name.
+// Ensure builds the named programs that the cache lacks, without names those
+// of every cluster, and returns them by name.
 func (b *Builder) Ensure(ctx context.Context, names ...string) (map[string]Program, error) {
 	if len(names) == 0 {
-		names = All()
+		names = Base()
 	}
 	programs := map[string]Program{}
 	missing := map[string][]string{}

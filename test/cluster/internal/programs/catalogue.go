@@ -35,6 +35,9 @@ type family struct {
 	tags     []string
 	// ldflags may depend on the module's version.
 	ldflags func(version string) []string
+	// extra families belong to add-ons that few clusters have: they are built
+	// when they are asked for.
+	extra bool
 }
 
 // catalogue is ordered by the time that a build takes, longest first: that
@@ -87,6 +90,23 @@ var catalogue = []family{
 		},
 	},
 	{
+		// The library that the tag leaves out is not in Go's checksum database.
+		folder: "kueue", module: "sigs.k8s.io/kueue", extra: true, tags: []string{"exclude_scheduler_library"},
+		packages: map[string]string{"kueue-manager": "sigs.k8s.io/kueue/cmd/kueue"},
+	},
+	{
+		folder: "trainer", module: "github.com/kubeflow/trainer/v2", extra: true,
+		packages: map[string]string{"trainer-manager": "github.com/kubeflow/trainer/v2/cmd/trainer-controller-manager"},
+	},
+	{
+		folder: "kwok", module: "sigs.k8s.io/kwok", extra: true,
+		packages: under("sigs.k8s.io/kwok/cmd", "kwok"),
+	},
+	{
+		// Only definitions of kinds are taken from it.
+		folder: "scheduler-plugins", module: "sigs.k8s.io/scheduler-plugins", extra: true,
+	},
+	{
 		folder:   "pause",
 		packages: map[string]string{"pause": "lockstep.dev/lockstep/test/cluster/programs/pause"},
 	},
@@ -125,10 +145,17 @@ func (f family) names() []string {
 }
 
 // All names every program.
-func All() []string {
+func All() []string { return namesWhere(func(family) bool { return true }) }
+
+// Base names the programs that every cluster has.
+func Base() []string { return namesWhere(func(f family) bool { return !f.extra }) }
+
+func namesWhere(wanted func(family) bool) []string {
 	var names []string
 	for _, f := range catalogue {
-		names = append(names, f.names()...)
+		if wanted(f) {
+			names = append(names, f.names()...)
+		}
 	}
 	slices.Sort(names)
 	return names

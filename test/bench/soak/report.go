@@ -1,0 +1,66 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"text/tabwriter"
+)
+
+// Report is what a soak showed.
+type Report struct {
+	Jobs       int     `json:"jobs"`
+	Concurrent int     `json:"concurrent"`
+	Seconds    float64 `json:"seconds"`
+	// Failed are jobs that did not do what was asked.
+	Failed []string `json:"failed"`
+	Before Reading  `json:"before"`
+	After  Reading  `json:"after"`
+}
+
+// Reading is the controller at rest.
+type Reading struct {
+	Goroutines        float64 `json:"goroutines"`
+	ResidentMegabytes float64 `json:"residentMegabytes"`
+	HeapMegabytes     float64 `json:"heapMegabytes"`
+	// Watches are those of all clients of the API server; nothing but the controller changes between readings.
+	Watches float64 `json:"watches"`
+	// Series are those of the controller's metrics that name a job.
+	Series  int      `json:"jobSeries"`
+	Orphans []string `json:"orphans"`
+}
+
+// tolerance is what may come and go: pools of connections, the heap between two collections.
+const tolerance = 1.25
+
+// verdict names what leaked.
+func (r Report) verdict() error {
+	var errs []error
+	grew := func(what string, before, after float64) {
+		if after > before*tolerance {
+			errs = append(errs, fmt.Errorf("%s grew from %.0f to %.0f", what, before, after))
+		}
+	}
+	grew("goroutines", r.Before.Goroutines, r.After.Goroutines)
+	grew("memory in MB", r.Before.ResidentMegabytes, r.After.ResidentMegabytes)
+	grew("watches", r.Before.Watches, r.After.Watches)
+	grew("series of jobs", float64(r.Before.Series), float64(r.After.Series))
+	if n := len(r.After.Orphans); n > 0 {
+		errs = append(errs, fmt.Errorf("%d objects outlive their jobs: %v", n, r.After.Orphans[:min(n, 10)]))
+	}
+	if n := len(r.Failed); n > 0 {
+		errs = append(errs, fmt.Errorf("%d jobs failed, the first: %s", n, r.Failed[0]))
+	}
+	return errors.Join(errs...)
+}
+
+func (r Report) print(out io.Writer) {
+	_, _ = fmt.Fprintf(out, "\n%d jobs, %d at the same time, in %.0f s; %d failed\n", r.Jobs, r.Concurrent, r.Seconds, len(r.Failed))
+	table := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
+	_, _ = fmt.Fprintln(table, "AT REST\tGOROUTINES\tRESIDENT MB\tHEAP MB\tWATCHES\tSERIES\tORPHANS")
+	for name, reading := range map[string]Reading{"before": r.Before, "after": r.After} {
+		_, _ = fmt.Fprintf(table, "%s\t%.0f\t%.0f\t%.0f\t%.0f\t%d\t%d\n", name, reading.Goroutines, reading.ResidentMegabytes, reading.HeapMegabytes,
+			reading.Watches, reading.Series, len(reading.Orphans))
+	}
+	_ = table.Flush()
+}

@@ -1,0 +1,107 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"text/tabwriter"
+	"time"
+
+	"lockstep.dev/lockstep/test/trial"
+)
+
+// Report is both sides.
+type Report struct {
+	Lockstep Side `json:"lockstep"`
+	Stock    Side `json:"stock"`
+}
+
+// Side is all starts of one controller. Its own numbers are those of its first series: two nodes, fresh names, Open MPI 4.
+type Side struct {
+	FirstRankSeconds []float64 `json:"firstRankSeconds"`
+	// LauncherRestarts is the sum over all series.
+	LauncherRestarts int      `json:"launcherRestarts"`
+	Series           []Series `json:"series"`
+}
+
+func (s *Side) add(series Series) {
+	if len(s.Series) == 0 {
+		s.FirstRankSeconds = series.FirstRankSeconds
+	}
+	s.Series = append(s.Series, series)
+	s.LauncherRestarts += series.LauncherRestarts
+}
+
+// Series is the starts of one runtime under one kind of name.
+type Series struct {
+	Runtime          string    `json:"runtime"`
+	Names            string    `json:"names"`
+	Nodes            int       `json:"nodes"`
+	FirstRankSeconds []float64 `json:"firstRankSeconds"`
+	CompleteSeconds  []float64 `json:"completeSeconds"`
+	LauncherRestarts int       `json:"launcherRestarts"`
+	// Phases are the medians of when each state was first seen, in seconds since the creation.
+	Phases []Phase `json:"phases"`
+
+	seen map[string][]float64
+}
+
+// Phase is a state on the way to the first rank.
+type Phase struct {
+	Name    string  `json:"name"`
+	Seconds float64 `json:"seconds"`
+}
+
+func (s *Series) add(r trial.Result) {
+	s.FirstRankSeconds = append(s.FirstRankSeconds, r.FirstRank.Seconds())
+	s.CompleteSeconds = append(s.CompleteSeconds, r.End.Seconds())
+	s.LauncherRestarts += r.LauncherRestarts
+	if s.seen == nil {
+		s.seen = map[string][]float64{}
+	}
+	for _, phase := range phasesOf(r) {
+		s.seen[phase.Name] = append(s.seen[phase.Name], phase.Seconds)
+	}
+	s.Phases = nil
+	for _, phase := range phasesOf(r) {
+		s.Phases = append(s.Phases, Phase{phase.Name, quantile(s.seen[phase.Name], 0.5)})
+	}
+}
+
+func phasesOf(r trial.Result) []Phase {
+	at := func(name string, d time.Duration) Phase { return Phase{name, d.Seconds()} }
+	return []Phase{
+		at("JobSet", r.Phases.JobSet), at("all pods", r.Phases.Pods), at("all scheduled", r.Phases.Scheduled),
+		at("all addresses", r.Phases.Addresses), at("first rank", r.FirstRank),
+	}
+}
+
+// quantile is by the nearest rank: a number that was measured.
+func quantile(values []float64, q float64) float64 {
+	sorted := slices.Sorted(slices.Values(values))
+	return sorted[max(0, int(math.Ceil(q*float64(len(sorted))))-1)]
+}
+
+func printTable(out io.Writer, r Report) {
+	table := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
+	_, _ = fmt.Fprintln(table, "\nSIDE\tRUNTIME\tNODES\tNAMES\tFIRST RANK p50\tp95\tworst\tCOMPLETE p50\tRESTARTS")
+	for side, s := range map[string]Side{"lockstep": r.Lockstep, "stock": r.Stock} {
+		for _, series := range s.Series {
+			_, _ = fmt.Fprintf(table, "%s\t%s\n", side, series.row())
+		}
+	}
+	_ = table.Flush()
+}
+
+func printLine(out io.Writer, s Series) {
+	table := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
+	_, _ = fmt.Fprintln(table, s.row())
+	_ = table.Flush()
+}
+
+func (s Series) row() string {
+	first := s.FirstRankSeconds
+	return fmt.Sprintf("%s\t%d\t%s\t%.2f s\t%.2f s\t%.2f s\t%.2f s\t%d", s.Runtime, s.Nodes, s.Names,
+		quantile(first, 0.5), quantile(first, 0.95), slices.Max(first), quantile(s.CompleteSeconds, 0.5), s.LauncherRestarts)
+}

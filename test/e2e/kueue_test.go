@@ -1,0 +1,140 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"lockstep.dev/lockstep/pkg/mpi"
+	"lockstep.dev/lockstep/test/trial"
+)
+
+// oneJob is the CPU of one job of two nodes and its launcher, with a little to spare, but not for two.
+const oneJob = "800m"
+
+// Kueue's own controller decides here which job runs. Each tenant has a queue with room for one job; the two lend each
+// other what is idle.
+var _ = Describe("Under Kueue, an MPI job", Ordered, Serial, func() {
+	BeforeAll(func(ctx SpecContext) {
+		Expect(cluster.AddAddons(ctx, "kueue")).To(Succeed())
+		DeferCleanup(func(ctx SpecContext) { Expect(cluster.RemoveAddons(ctx, "kueue")).To(Succeed()) })
+		objects := []*unstructured.Unstructured{
+			kueue("ResourceFlavor", "", "any", nil),
+			kueue("WorkloadPriorityClass", "", "urgent", map[string]any{"value": int64(1000)}),
+		}
+		for _, name := range []string{tenant, otherTenant} {
+			objects = append(objects, clusterQueue(name),
+				kueue("LocalQueue", name, "jobs", map[string]any{"spec": map[string]any{"clusterQueue": name}}))
+		}
+		for _, object := range objects {
+			Eventually(func() error { return client.IgnoreAlreadyExists(admin.Client.Create(ctx, object.DeepCopy())) }).Should(Succeed())
+			DeferCleanup(func(ctx SpecContext) { _ = admin.Client.Delete(ctx, object.DeepCopy()) })
+		}
+	})
+
+	DescribeTable("is admitted and completes", func(ctx SpecContext, runtime string) {
+		object := submit(ctx, editor, queued(job("queued-"+runtime, runtime, "mpirun", "-n", "4", "mpi-hello")))
+		Eventually(condition(ctx, editor, object, trainer.TrainJobComplete)).Should(BeTrue())
+	}, catalog)
+
+	It("waits for the quota, without pods, and runs when there is room", func(ctx SpecContext) {
+		hog := submit(ctx, otherEditor, queued(inOther(job("lender", "openmpi4-cpu", "mpirun", "-n", "4", "mpi-hello", "--sleep", "25"))))
+		Eventually(condition(ctx, otherEditor, hog, "Running")).Should(BeTrue())
+		first := submit(ctx, editor, queued(job("first", "openmpi4-cpu", "mpirun", "-n", "4", "mpi-hello", "--sleep", "8")))
+		Eventually(condition(ctx, editor, first, "Running")).Should(BeTrue())
+		second := submit(ctx, editor, queued(job("second", "openmpi5-cpu", "mpirun", "-n", "4", "mpi-hello")))
+		Eventually(condition(ctx, editor, second, trainer.TrainJobSuspended)).Should(BeTrue())
+		Expect(podsOf(ctx, second)).To(BeEmpty())
+		Eventually(condition(ctx, editor, first, trainer.TrainJobComplete)).Should(BeTrue())
+		Eventually(condition(ctx, editor, second, trainer.TrainJobComplete)).Should(BeTrue())
+	})
+
+	It("is stopped for one of higher priority, resumes, and completes", func(ctx SpecContext) {
+		hog := submit(ctx, otherEditor, queued(inOther(job("lender", "openmpi4-cpu", "mpirun", "-n", "4", "mpi-hello", "--sleep", "25"))))
+		Eventually(condition(ctx, otherEditor, hog, "Running")).Should(BeTrue())
+		low := submit(ctx, editor, queued(job("low", "openmpi4-cpu", "mpirun", "-n", "4", "mpi-hello", "--sleep", "10")))
+		Eventually(condition(ctx, editor, low, "Running")).Should(BeTrue())
+		urgent := queued(job("urgent", "mpich-cpu", "mpirun", "-n", "4", "mpi-hello"))
+		urgent.Labels["kueue.x-k8s.io/priority-class"] = "urgent"
+		submit(ctx, editor, urgent)
+		Eventually(condition(ctx, editor, low, trainer.TrainJobSuspended)).Should(BeTrue())
+		Eventually(condition(ctx, editor, urgent, trainer.TrainJobComplete)).Should(BeTrue())
+		Eventually(condition(ctx, editor, low, trainer.TrainJobComplete)).Should(BeTrue())
+		Expect(condition(ctx, editor, low, trainer.TrainJobSuspended)()).To(BeFalse())
+	})
+
+	It("borrows what another tenant leaves idle, and gives it back", func(ctx SpecContext) {
+		own := submit(ctx, editor, queued(job("own", "openmpi4-cpu", "mpirun", "-n", "4", "mpi-hello", "--sleep", "20")))
+		Eventually(condition(ctx, editor, own, "Running")).Should(BeTrue())
+		borrower := submit(ctx, editor, queued(job("borrower", "openmpi4-cpu", "mpirun", "-n", "4", "mpi-hello", "--sleep", "10")))
+		Eventually(condition(ctx, editor, borrower, "Running")).Should(BeTrue())
+		owner := submit(ctx, otherEditor, queued(inOther(job("owner", "openmpi5-cpu", "mpirun", "-n", "4", "mpi-hello"))))
+		Eventually(condition(ctx, editor, borrower, trainer.TrainJobSuspended)).Should(BeTrue())
+		Eventually(condition(ctx, otherEditor, owner, trainer.TrainJobComplete)).Should(BeTrue())
+		Eventually(condition(ctx, editor, borrower, trainer.TrainJobComplete)).Should(BeTrue())
+	})
+})
+
+func kueue(kind, namespace, name string, content map[string]any) *unstructured.Unstructured {
+	object := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": kind}}
+	for field, value := range content {
+		object.Object[field] = value
+	}
+	object.SetNamespace(namespace)
+	object.SetName(name)
+	return object
+}
+
+func clusterQueue(name string) *unstructured.Unstructured {
+	quota := func(resource, amount string) any { return map[string]any{"name": resource, "nominalQuota": amount} }
+	return kueue("ClusterQueue", "", name, map[string]any{"spec": map[string]any{
+		"cohortName":        "lockstep",
+		"namespaceSelector": map[string]any{"matchLabels": map[string]any{corev1.LabelMetadataName: name}},
+		"preemption":        map[string]any{"withinClusterQueue": "LowerPriority", "reclaimWithinCohort": "Any"},
+		"resourceGroups": []any{map[string]any{
+			"coveredResources": []any{"cpu", "memory"},
+			"flavors":          []any{map[string]any{"name": "any", "resources": []any{quota("cpu", oneJob), quota("memory", "2Gi")}}},
+		}},
+	}})
+}
+
+// queued puts a job into its tenant's queue, suspended as Kueue wants it.
+func queued(j trial.Job) *trainer.TrainJob {
+	object := j.TrainJob()
+	object.Labels = map[string]string{"kueue.x-k8s.io/queue-name": "jobs"}
+	object.Spec.Suspend = ptr.To(true)
+	return object
+}
+
+func inOther(j trial.Job) trial.Job {
+	j.Namespace = otherTenant
+	return j
+}
+
+// submit creates a job and removes it after the test.
+func submit(ctx SpecContext, user trial.User, object *trainer.TrainJob) *trainer.TrainJob {
+	GinkgoHelper()
+	removeAfterwards(trial.Job{Name: object.Name, Namespace: object.Namespace})
+	Expect(user.Client.Create(ctx, object)).To(Succeed())
+	DeferCleanup(func(ctx SpecContext) {
+		if CurrentSpecReport().Failed() {
+			_ = admin.Client.Get(ctx, client.ObjectKeyFromObject(object), object)
+			fmt.Fprintf(GinkgoWriter, "%s: suspend %v, conditions %+v\n", object.Name, ptr.Deref(object.Spec.Suspend, false), object.Status.Conditions)
+		}
+	})
+	return object
+}
+
+func podsOf(ctx context.Context, object *trainer.TrainJob) []corev1.Pod {
+	GinkgoHelper()
+	pods := &corev1.PodList{}
+	Expect(admin.Client.List(ctx, pods, client.InNamespace(object.Namespace), client.MatchingLabels{mpi.JobSetNameLabel: object.Name})).To(Succeed())
+	return pods.Items
+}

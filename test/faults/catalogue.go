@@ -1,0 +1,8 @@
+package main
+
+import "slices"
+
+// catalogue lists all faults in the order of the table.
+func catalogue() []Fault {
+	return slices.Concat(processFaults(), commandFaults(), machineFaults(), podFaults(), admissionFaults(), networkFaults(), lifeFaults())
+}

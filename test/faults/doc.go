@@ -1,0 +1,14 @@
+// Command faults injects faults into real jobs on the real local cluster, and looks at what a user is told.
+//
+// Duty: for each fault of the catalogue and each run, one row: the reason that was reported, whether it was right, the
+// seconds from the fault to the condition, and what was left behind. It writes the rows as JSON and, with -markdown, as
+// the table of docs/faults.md.
+//
+// Flow of a run: prepare the cluster → create the job → wait until its ranks run, if the fault comes then → inject →
+// watch the conditions until the wanted one or a final one is there → count what stays → undo → delete the job and count
+// again.
+//
+// Invariants: nothing is simulated: processes are killed on their machines, packets dropped by the kernel, pods evicted
+// by the API server. A fault that is not named rightly gives a row that says so, never an error; an error means that the
+// run could not be made. The cluster is as before after each run.
+package main

@@ -1,0 +1,61 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+
+	"lockstep.dev/lockstep/pkg/mpi"
+)
+
+// Fault is one way in which a job can come to harm.
+type Fault struct {
+	Name string
+	// How says how it is injected, for the table.
+	How string
+	// Want are the reasons that are right; without any the job must complete in spite of the fault.
+	Want []mpi.Reason
+	// Says are words that the message must hold, each: evidence, or the remedy.
+	Says []string
+	// Shape changes the job, which by default runs four ranks on two nodes for two minutes.
+	Shape func(*trainer.TrainJob)
+	// Before is done before the job is created, During once all its ranks run. Both return how to undo them, or nil.
+	Before, During func(context.Context, *attempt) (undo func(context.Context) error, err error)
+	// After is the time from the moment that clocks the fault to the fault itself, for deadlines.
+	After time.Duration
+	// Limit is how long the right condition may take; one minute by default.
+	Limit time.Duration
+	// Ranks is false when no rank ever runs; the fault is then there when the job is created.
+	Ranks bool
+}
+
+func (f Fault) limit() time.Duration {
+	if f.Limit == 0 {
+		return time.Minute
+	}
+	return f.Limit
+}
+
+// Row is one run of a fault.
+type Row struct {
+	Fault string `json:"fault"`
+	// Reason is what was reported: the first right reason, else that of the final condition, else the last that was told
+	// before the limit, else empty.
+	Reason string `json:"reason"`
+	Right  bool   `json:"right"`
+	// Seconds from the fault to the condition.
+	Seconds float64 `json:"seconds"`
+	// Leftovers counts pods that still ran and keys that still existed some time after the end, and objects that
+	// survived the deletion of the job.
+	Leftovers int `json:"leftovers"`
+
+	Run       int      `json:"run"`
+	How       string   `json:"how"`
+	Want      []string `json:"want"`
+	Condition string   `json:"condition"`
+	Message   string   `json:"message"`
+	Left      []string `json:"left,omitempty"`
+	// Note says why the run could not be made, or is empty.
+	Note string `json:"note,omitempty"`
+}

@@ -1,0 +1,117 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"syscall"
+
+	"lockstep.dev/lockstep/test/platform"
+	"lockstep.dev/lockstep/test/trial"
+)
+
+func main() {
+	if err := run(); err != nil && !errors.Is(err, flag.ErrHelp) {
+		fmt.Fprintln(os.Stderr, "faults:", err)
+		os.Exit(1)
+	}
+}
+
+func run() error {
+	runs := flag.Int("runs", 1, "`number` of runs of each fault")
+	only := flag.String("fault", "", "run only the faults with these `names`, separated by commas")
+	out := flag.String("out", os.Getenv("OUT"), "write the rows as JSON to this `file` (OUT)")
+	markdown := flag.String("markdown", "", "write the rows of the `file` of -out, or of several separated by commas, as docs/faults.md to this one, and run nothing")
+	note := flag.String("note", "", "a `sentence` about the machine, for -markdown")
+	list := flag.Bool("list", false, "list the faults")
+	flag.Parse()
+	if *list {
+		for _, f := range catalogue() {
+			fmt.Printf("%-32s %s\n", f.Name, f.How)
+		}
+		return nil
+	}
+	if *markdown != "" {
+		return render(*out, *markdown, *note)
+	}
+	faults, err := choose(*only)
+	if err != nil {
+		return err
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	return inject(ctx, faults, *runs, *out)
+}
+
+func choose(names string) ([]Fault, error) {
+	all := catalogue()
+	if names == "" {
+		return all, nil
+	}
+	var chosen []Fault
+	for _, name := range strings.Split(names, ",") {
+		i := slices.IndexFunc(all, func(f Fault) bool { return f.Name == strings.TrimSpace(name) })
+		if i < 0 {
+			return nil, fmt.Errorf("there is no fault %q: `faults -list` shows all", name)
+		}
+		chosen = append(chosen, all[i])
+	}
+	return chosen, nil
+}
+
+func inject(ctx context.Context, faults []Fault, runs int, out string) (err error) {
+	tools, err := platform.DefaultTools(os.Stderr)
+	if err != nil {
+		return err
+	}
+	p, err := platform.Up(ctx, tools, machines, platform.NewProgress(os.Stdout))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, p.Close(context.Background())) }()
+	l, err := open(ctx, p)
+	if err != nil {
+		return err
+	}
+	var rows []Row
+	for run := range runs {
+		for _, f := range faults {
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			row, err := l.try(ctx, f, run+1)
+			if err != nil {
+				row.Note = err.Error()
+			}
+			rows = append(rows, row)
+			printRow(row)
+			if out == "" {
+				continue
+			}
+			// Each row is kept at once: a run of all faults takes long.
+			if err := trial.WriteJSON(out, rows); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func printRow(r Row) {
+	word := "RIGHT"
+	if !r.Right {
+		word = "wrong"
+	}
+	fmt.Printf("%s %-30s %-20s %6.2f s  left %d  %s\n", word, r.Fault, r.Reason, r.Seconds, r.Leftovers, strings.ReplaceAll(r.Message, "\n", " / "))
+	if r.Note != "" {
+		fmt.Println("      note:", r.Note)
+	}
+	if len(r.Left) > 0 {
+		fmt.Println("      left:", strings.Join(r.Left, ", "))
+	}
+}

@@ -1,0 +1,140 @@
+package main
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"encoding/pem"
+	"fmt"
+	"os/exec"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	"golang.org/x/crypto/ssh"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"lockstep.dev/lockstep/pkg/mpi"
+	"lockstep.dev/lockstep/pkg/mpi/diagnose"
+	"lockstep.dev/lockstep/test/platform"
+)
+
+// Networks that do not carry what a job needs.
+func networkFaults() []Fault {
+	return []Fault{
+		{
+			Name: "DNS broken", How: "CoreDNS has no pod: the job must complete all the same",
+			Shape: command("mpirun", "-n", "4", "mpi-hello"),
+			Before: func(ctx context.Context, t *attempt) (func(context.Context) error, error) {
+				dns := client.ObjectKey{Namespace: "kube-system", Name: "coredns"}
+				return func(ctx context.Context) error { return t.scale(ctx, dns, 1) }, t.scale(ctx, dns, 0)
+			},
+		},
+		{
+			Name: "NetworkPolicy blocks 2222", How: "machines drop packets to port 2222 but those of the controller",
+			Want: []mpi.Reason{diagnose.ConnectionTimedOut, diagnose.ConnectionRefused}, Says: []string{"2222", "NetworkPolic"}, Before: dropAgents,
+		},
+		{
+			Name: "controller cut off", How: "machines drop packets of the controller to port 2222: the launcher must start without it",
+			Shape: command("mpirun", "-n", "4", "mpi-hello"), Before: dropController,
+		},
+		{
+			Name: "NetworkPolicy blocks MPI ports", How: "machines drop new TCP connections between pods but to ports 53 and 2222",
+			Want: []mpi.Reason{diagnose.MPIPortsBlocked}, Says: []string{"NetworkPolic"},
+			Before: drop("-p", "tcp", "-s", podNetwork, "-d", podNetwork, "--syn", "-m", "multiport", "!", "--dports", "53,2222"),
+		},
+		{
+			Name: "wrong key", How: "the nodes hold another key than the launcher",
+			Want: []mpi.Reason{diagnose.AuthenticationFailed}, Shape: inSandbox("fault-key"), Before: otherKey,
+		},
+	}
+}
+
+// podNetwork holds the addresses of all pods of the local cluster.
+const podNetwork = "10.244.0.0/16"
+
+func (l *lab) controllerAddress(ctx context.Context) (string, error) {
+	pods := &corev1.PodList{}
+	err := l.admin.Client.List(ctx, pods, client.InNamespace(platform.Namespace), client.MatchingLabels{mpi.ControllerLabel: mpi.ControllerName})
+	if err == nil && len(pods.Items) != 1 {
+		err = fmt.Errorf("%d pods of the controller, one is expected", len(pods.Items))
+	}
+	if err != nil {
+		return "", err
+	}
+	return pods.Items[0].Status.PodIP, nil
+}
+
+func dropAgents(ctx context.Context, t *attempt) (func(context.Context) error, error) {
+	address, err := t.controllerAddress(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return drop("-p", "tcp", "--dport", "2222", "!", "-s", address)(ctx, t)
+}
+
+func dropController(ctx context.Context, t *attempt) (func(context.Context) error, error) {
+	address, err := t.controllerAddress(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return drop("-p", "tcp", "--dport", "2222", "-s", address)(ctx, t)
+}
+
+// hostLink sets the machine's end of a node's link up or down.
+func hostLink(ctx context.Context, node, state string) error {
+	link := "lockstep-n" + node[len("node"):]
+	if out, err := exec.CommandContext(ctx, "ip", "link", "set", link, state).CombinedOutput(); err != nil {
+		return fmt.Errorf("set link %s %s: %w: %s", link, state, err, out)
+	}
+	return nil
+}
+
+// otherKey makes a runtime whose nodes read a key from a Secret of its own instead of that of the job.
+func otherKey(ctx context.Context, t *attempt) (func(context.Context) error, error) {
+	secret, err := keySecret("fault-other-key")
+	if err != nil {
+		return nil, err
+	}
+	if err := t.admin.Client.Create(ctx, secret); err != nil {
+		return nil, err
+	}
+	return t.forget(secret), t.CopyRuntime(ctx, "openmpi4-cpu", "fault-key", func(r *trainer.ClusterTrainingRuntime) {
+		eachPod(r, func(role string, pod *corev1.PodSpec) {
+			if role != mpi.NodeJob {
+				return
+			}
+			pod.Volumes = append(pod.Volumes, corev1.Volume{Name: "other", VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{
+				SecretName: secret.Name, DefaultMode: ptr.To[int32](0o444), Items: []corev1.KeyToPath{
+					{Key: mpi.PrivateKeyKey, Path: mpi.PrivateKeyFile}, {Key: mpi.PublicKeyKey, Path: mpi.PublicKeyFile},
+					{Key: mpi.PublicKeyKey, Path: mpi.AuthorizedKeysFile},
+				},
+			}}})
+			for i := range pod.Containers {
+				pod.Containers[i].Env = append(pod.Containers[i].Env, corev1.EnvVar{Name: "LOCKSTEP_KEY_DIR", Value: "/other"})
+				pod.Containers[i].VolumeMounts = append(pod.Containers[i].VolumeMounts, corev1.VolumeMount{Name: "other", MountPath: "/other"})
+			}
+		})
+	})
+}
+
+func keySecret(name string) (*corev1.Secret, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, err
+	}
+	private, err := ssh.MarshalPrivateKey(key, "")
+	if err != nil {
+		return nil, err
+	}
+	public, err := ssh.NewPublicKey(key.Public())
+	if err != nil {
+		return nil, err
+	}
+	return &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: sandbox}, Type: corev1.SecretTypeSSHAuth,
+		Data: map[string][]byte{mpi.PrivateKeyKey: pem.EncodeToMemory(private), mpi.PublicKeyKey: ssh.MarshalAuthorizedKey(public)},
+	}, nil
+}

@@ -1,0 +1,115 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+	corev1 "k8s.io/api/core/v1"
+)
+
+// process is a process of a pod, as this machine numbers it.
+type process struct {
+	pid  int
+	name string
+	// first is true for the first process of a container.
+	first bool
+}
+
+// processes finds the processes of a pod by its control group; the pause container's is left out.
+func processes(pod corev1.Pod) ([]process, error) {
+	groups, err := filepath.Glob("/proc/[0-9]*/cgroup")
+	if err != nil {
+		return nil, err
+	}
+	var found []process
+	for _, path := range groups {
+		content, err := os.ReadFile(path)
+		if err != nil || !strings.Contains(string(content), "pod"+string(pod.UID)) {
+			continue
+		}
+		if p, ok := readProcess(filepath.Base(filepath.Dir(path))); ok && p.name != "pause" {
+			found = append(found, p)
+		}
+	}
+	return found, nil
+}
+
+func readProcess(pid string) (process, bool) {
+	status, err := os.ReadFile(filepath.Join("/proc", pid, "status"))
+	number, convErr := strconv.Atoi(pid)
+	if err != nil || convErr != nil {
+		return process{}, false
+	}
+	p := process{pid: number}
+	for line := range strings.Lines(string(status)) {
+		field, value, _ := strings.Cut(strings.TrimSpace(line), ":")
+		switch field {
+		case "Name":
+			p.name = strings.TrimSpace(value)
+		case "NSpid":
+			inside := strings.Fields(value)
+			p.first = inside[len(inside)-1] == "1"
+		}
+	}
+	return p, true
+}
+
+// sendSignal sends a signal to processes of a pod, and fails when it has none of them.
+func sendSignal(pod corev1.Pod, number unix.Signal, which func(process) bool) error {
+	all, err := processes(pod)
+	if err != nil {
+		return err
+	}
+	chosen := slices.DeleteFunc(slices.Clone(all), func(p process) bool { return !which(p) })
+	if len(chosen) == 0 {
+		return fmt.Errorf("pod %s has no such process: it has %v", pod.Name, all)
+	}
+	for _, p := range chosen {
+		if err := unix.Kill(p.pid, number); err != nil && !errors.Is(err, unix.ESRCH) {
+			return fmt.Errorf("signal process %s of pod %s: %w", p.name, pod.Name, err)
+		}
+	}
+	return nil
+}
+
+func isFirst(p process) bool  { return p.first }
+func anyProcess(process) bool { return true }
+func named(name string) func(process) bool {
+	return func(p process) bool { return p.name == name }
+}
+
+// onMachines runs a command in the network namespace of each of the cluster's machines.
+func (l *lab) onMachines(ctx context.Context, command ...string) error {
+	machines, err := l.LocalMachines(ctx)
+	if err != nil {
+		return err
+	}
+	for _, m := range machines {
+		args := append([]string{"--net=/proc/" + strconv.Itoa(m.PID) + "/ns/net"}, command...)
+		if out, err := exec.CommandContext(ctx, "nsenter", args...).CombinedOutput(); err != nil {
+			return fmt.Errorf("%s on %s: %w: %s", strings.Join(command, " "), m.Name, err, out)
+		}
+	}
+	return nil
+}
+
+// drop makes all machines drop arriving packets that match, as a firewall or a cluster-wide policy does. A
+// NetworkPolicy cannot: what another policy allows, such as that of the job, stays allowed. The table raw comes before
+// connections are tracked, and nothing else in a cluster writes to it.
+func drop(match ...string) func(context.Context, *attempt) (func(context.Context) error, error) {
+	return func(ctx context.Context, t *attempt) (func(context.Context) error, error) {
+		rule := append(slices.Clone(match), "-j", "DROP")
+		undo := func(ctx context.Context) error {
+			return t.onMachines(ctx, append([]string{"iptables", "-t", "raw", "-D", "PREROUTING"}, rule...)...)
+		}
+		return undo, t.onMachines(ctx, append([]string{"iptables", "-t", "raw", "-I", "PREROUTING"}, rule...)...)
+	}
+}

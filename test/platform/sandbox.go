@@ -1,0 +1,105 @@
+package platform
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"lockstep.dev/lockstep/pkg/mpi"
+)
+
+// Sandbox makes a namespace that belongs to no tenant: no quota, no limits and no admission policy of ours, for what no
+// tenant may do. The controller gets the rights there that it has in the namespaces of tenants.
+func (p *Platform) Sandbox(ctx context.Context, name string) error {
+	admin, err := p.Admin()
+	if err != nil {
+		return err
+	}
+	objects := []client.Object{
+		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}},
+		&rbacv1.RoleBinding{
+			ObjectMeta: metav1.ObjectMeta{Name: "mpi-controller-jobs", Namespace: name},
+			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "mpi-controller-jobs"},
+			Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Name: "mpi-controller", Namespace: Namespace}},
+		},
+		dnsPolicy(name),
+	}
+	for _, object := range objects {
+		if err := admin.Client.Create(ctx, object); err != nil && !apierrors.IsAlreadyExists(err) {
+			return fmt.Errorf("make the sandbox %s: %w", name, err)
+		}
+	}
+	return empty(ctx, admin.Client, name)
+}
+
+// empty removes jobs that an interrupted run has left, and returns when they are gone.
+func empty(ctx context.Context, admin client.Client, namespace string) error {
+	if err := admin.DeleteAllOf(ctx, &trainer.TrainJob{}, client.InNamespace(namespace)); err != nil {
+		return fmt.Errorf("empty the sandbox %s: %w", namespace, err)
+	}
+	return wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, 2*time.Minute, true, func(ctx context.Context) (bool, error) {
+		left := &corev1.PodList{}
+		err := admin.List(ctx, left, client.InNamespace(namespace), client.HasLabels{mpi.JobSetNameLabel})
+		return len(left.Items) == 0, err
+	})
+}
+
+// dnsPolicy lets pods of our jobs ask DNS, as the namespaces of tenants do: the policy of a job itself lets them reach
+// nothing but each other. Pods of other controllers are not restricted.
+func dnsPolicy(namespace string) *networkingv1.NetworkPolicy {
+	port := func(protocol corev1.Protocol) networkingv1.NetworkPolicyPort {
+		return networkingv1.NetworkPolicyPort{Protocol: &protocol, Port: ptr.To(intstr.FromInt32(53))}
+	}
+	return &networkingv1.NetworkPolicy{
+		ObjectMeta: metav1.ObjectMeta{Name: "dns", Namespace: namespace},
+		Spec: networkingv1.NetworkPolicySpec{
+			PodSelector: metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{
+				{Key: mpi.TrainJobLabel, Operator: metav1.LabelSelectorOpExists},
+			}},
+			PolicyTypes: []networkingv1.PolicyType{networkingv1.PolicyTypeEgress},
+			Egress:      []networkingv1.NetworkPolicyEgressRule{{Ports: []networkingv1.NetworkPolicyPort{port(corev1.ProtocolUDP), port(corev1.ProtocolTCP)}}},
+		},
+	}
+}
+
+// CopyRuntime makes a ClusterTrainingRuntime from another one, after a change.
+func (p *Platform) CopyRuntime(ctx context.Context, from, to string, change func(*trainer.ClusterTrainingRuntime)) error {
+	admin, err := p.Admin()
+	if err != nil {
+		return err
+	}
+	runtime := &trainer.ClusterTrainingRuntime{}
+	if err := admin.Client.Get(ctx, client.ObjectKey{Name: from}, runtime); err != nil {
+		return fmt.Errorf("copy runtime %s: %w", from, err)
+	}
+	copied := &trainer.ClusterTrainingRuntime{Spec: runtime.Spec}
+	copied.Name, copied.Labels, copied.Annotations = to, runtime.Labels, runtime.Annotations
+	// What is compiled belongs to git; the copy does not.
+	delete(copied.Labels, "app.kubernetes.io/managed-by")
+	delete(copied.Annotations, "kubectl.kubernetes.io/last-applied-configuration")
+	change(copied)
+	err = admin.Client.Create(ctx, copied)
+	if apierrors.IsAlreadyExists(err) {
+		old := &trainer.ClusterTrainingRuntime{}
+		if err := admin.Client.Get(ctx, client.ObjectKey{Name: to}, old); err != nil {
+			return fmt.Errorf("replace runtime %s: %w", to, err)
+		}
+		copied.ResourceVersion = old.ResourceVersion
+		err = admin.Client.Update(ctx, copied)
+	}
+	if err != nil {
+		return fmt.Errorf("make runtime %s: %w", to, err)
+	}
+	return nil
+}

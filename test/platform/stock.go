@@ -1,0 +1,73 @@
+package platform
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/yaml"
+)
+
+// StockImage is an image with Open MPI 4 and OpenSSH, arranged as upstream's.
+const StockImage = "lockstep.test/mpi/openmpi-ssh:4"
+
+// UseStock replaces our controller by Kubeflow Trainer's own, because two TrainJob controllers would fight. Undo puts ours
+// back.
+func (p *Platform) UseStock(ctx context.Context) (undo func(context.Context) error, err error) {
+	undo = func(ctx context.Context) error {
+		if err := p.RemoveAddons(ctx, "trainer"); err != nil {
+			return err
+		}
+		return p.scaleController(ctx, 1)
+	}
+	if err := p.scaleController(ctx, 0); err != nil {
+		return undo, err
+	}
+	return undo, p.AddAddons(ctx, "trainer")
+}
+
+func (p *Platform) scaleController(ctx context.Context, replicas int) error {
+	if _, err := p.kubectl(ctx, "-n", Namespace, "scale", controller, fmt.Sprintf("--replicas=%d", replicas)); err != nil {
+		return err
+	}
+	if replicas > 0 {
+		_, err := p.kubectl(ctx, "-n", Namespace, "rollout", "status", controller, "--timeout=180s")
+		return err
+	}
+	_, err := p.kubectl(ctx, "-n", Namespace, "wait", "--for=delete", "pod", "-l", "app.kubernetes.io/name=mpi-controller", "--timeout=120s")
+	return err
+}
+
+// StockRuntime reads a runtime of upstream's from its module and changes nothing but its name and the image, which
+// upstream's registry has and this cluster does not.
+func (p *Platform) StockRuntime(ctx context.Context, file, name string) (*trainer.ClusterTrainingRuntime, error) {
+	dir, err := p.tools.output(ctx, "go", "list", "-m", "-f", "{{.Dir}}", trainerModule)
+	if err != nil {
+		return nil, err
+	}
+	content, err := os.ReadFile(filepath.Join(strings.TrimSpace(dir), "manifests", "base", "runtimes", file))
+	if err != nil {
+		return nil, fmt.Errorf("read a runtime of upstream's: %w", err)
+	}
+	runtime := &trainer.ClusterTrainingRuntime{}
+	if err := yaml.Unmarshal(content, runtime); err != nil {
+		return nil, fmt.Errorf("read upstream's %s: %w", file, err)
+	}
+	runtime.Name = name
+	jobs := runtime.Spec.Template.Spec.ReplicatedJobs
+	if len(jobs) == 0 {
+		return nil, errors.New("upstream's " + file + " has no replicated jobs")
+	}
+	for i := range jobs {
+		containers := jobs[i].Template.Spec.Template.Spec.Containers
+		for j := range containers {
+			containers[j].Image, containers[j].ImagePullPolicy = StockImage, corev1.PullIfNotPresent
+		}
+	}
+	return runtime, nil
+}

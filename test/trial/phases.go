@@ -1,0 +1,49 @@
+package trial
+
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
+)
+
+// Phases are the times from the creation of a TrainJob to the moments when a watcher first saw each state: the JobSet, as
+// many pods as there were in the end, all of them on a machine, all of them with an address. A state that was never seen
+// has the time 0. Each is as late as the API server's news of it.
+type Phases struct {
+	JobSet, Pods, Scheduled, Addresses time.Duration
+	// Count is the number of pods.
+	Count int
+}
+
+func (p *Phases) seeJobSet(event watch.Event, owner types.UID, at time.Duration) {
+	object, ok := event.Object.(*jobset.JobSet)
+	if !ok || p.JobSet != 0 || len(object.OwnerReferences) == 0 || object.OwnerReferences[0].UID != owner {
+		return
+	}
+	p.JobSet = at
+}
+
+// seePods is told of all pods after each change. More pods than before start the later states anew.
+func (p *Phases) seePods(pods map[string]*corev1.Pod, at time.Duration) {
+	if len(pods) > p.Count {
+		p.Count, p.Pods, p.Scheduled, p.Addresses = len(pods), at, 0, 0
+	}
+	scheduled, addresses := 0, 0
+	for _, pod := range pods {
+		if pod.Spec.NodeName != "" {
+			scheduled++
+		}
+		if pod.Status.PodIP != "" {
+			addresses++
+		}
+	}
+	if p.Scheduled == 0 && scheduled == p.Count {
+		p.Scheduled = at
+	}
+	if p.Addresses == 0 && addresses == p.Count {
+		p.Addresses = at
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -46,9 +47,13 @@ func TestScript(t *testing.T) {
 		t.Fatal(err)
 	}
 	testscript.Run(t, testscript.Params{
-		Dir: "testdata/script", RequireExplicitExec: true, RequireUniqueNames: true,
+		Dir: "testdata/script", RequireExplicitExec: true, RequireUniqueNames: true, Cmds: services,
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("REPOSITORY", repository)
+			for _, variable := range gitEnvironment {
+				name, value, _ := strings.Cut(variable, "=")
+				env.Setenv(name, value)
+			}
 			return nil
 		},
 	})

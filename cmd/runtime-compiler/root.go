@@ -18,6 +18,7 @@ const (
 	exitFailure = 1
 	exitUsage   = 2
 	exitFailOn  = 3
+	exitMayNot  = 4
 )
 
 // errReported ends a command whose findings were printed already.
@@ -43,6 +44,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	var failed failure
 	var severe tooSevere
 	var meant consequential
+	var mayNot forbidden
 	switch {
 	case err == nil:
 		return exitFine
@@ -51,6 +53,9 @@ func run(args []string, stdout, stderr io.Writer) int {
 	case errors.As(err, &severe), errors.As(err, &meant):
 		fmt.Fprintf(stderr, "error: %v\n", err)
 		return exitFailOn
+	case errors.As(err, &mayNot):
+		fmt.Fprintf(stderr, "error: %v\n", err)
+		return exitMayNot
 	case errors.As(err, &failed):
 		fmt.Fprintf(stderr, "error: %v\n", err)
 		return exitFailure
@@ -133,7 +138,8 @@ func newRoot() *cobra.Command {
 		Long: `runtime-compiler reads the specs of a repository (catalog/, tenants/, overlays/), reports every mistake in them with its place,
 and writes what a GitOps engine syncs: dist/<cluster>/.
 
-Exit codes: 0 fine, 1 a mistake in the specs or a failure, 2 a mistake on the command line, 3 what --fail-on names.`,
+Exit codes: 0 fine, 1 a mistake in the specs or a failure, 2 a mistake on the command line, 3 what --fail-on names,
+4 a token that may not write.`,
 		Example: `  # Report every mistake, write nothing
   runtime-compiler check
 
@@ -149,6 +155,6 @@ Exit codes: 0 fine, 1 a mistake in the specs or a failure, 2 a mistake on the co
 	}
 	root.SuggestionsMinimumDistance = 2
 	root.SetFlagErrorFunc(knownFlag)
-	root.AddCommand(newAffects(), newBuild(), newCheck(), newCodes(), newDiff(), newExplain(), newFmt(), newGraph(), newNew(), newPlan(), newSchema(), newVersion(), newWatch(), newJsonnetWorker())
+	root.AddCommand(newAffects(), newBuild(), newCheck(), newCodes(), newComment(), newDiff(), newDrift(), newExplain(), newFmt(), newGraph(), newNew(), newPlan(), newPublish(), newSchema(), newVersion(), newWatch(), newJsonnetWorker())
 	return root
 }

@@ -56,6 +56,8 @@ func (t *tree) Open(name string) (fs.File, error) {
 	if found.IsDir() {
 		return &folder{node: found}, nil
 	}
+	// Whoever opens a file asks for its size first, and git finds that by unpacking it.
+	found.fromBeside()
 	return &file{node: found}, nil
 }
 
@@ -236,33 +238,34 @@ func (n *node) list() ([]fs.DirEntry, error) {
 
 // content returns what is in a file, or where a symbolic link leads. Nobody changes it.
 func (n *node) content() ([]byte, error) {
+	n.fromBeside()
 	r := n.in.revision.repository
-	data, found := r.known(n.entry.Hash)
-	if !found {
-		data = n.besides()
+	if data, found := r.known(n.entry.Hash); found {
+		return data, nil
 	}
-	if data == nil {
-		var err error
-		if data, err = r.blob(n.entry.Hash); err != nil {
-			return nil, &fs.PathError{Op: "read", Path: n.path, Err: err}
-		}
+	data, err := r.blob(n.entry.Hash)
+	if err != nil {
+		return nil, &fs.PathError{Op: "read", Path: n.path, Err: err}
 	}
 	r.keep(n.entry.Hash, data)
 	return data, nil
 }
 
-// besides returns the content from the other state where it is the same there, and nil where it is not.
-func (n *node) besides() []byte {
-	if n.in.beside == nil || !n.Mode().IsRegular() {
-		return nil
+// maxBeside is the size in bytes up to which a file of the other state is read to see whether it is the same.
+const maxBeside = 4 << 20
+
+// fromBeside takes the content from the other state, where it is the same there.
+func (n *node) fromBeside() {
+	r := n.in.revision.repository
+	if _, found := r.known(n.entry.Hash); found || n.in.beside == nil || !n.Mode().IsRegular() {
+		return
 	}
 	info, err := fs.Stat(n.in.beside, n.path)
-	if err != nil || !info.Mode().IsRegular() || info.Size() != n.Size() {
-		return nil
+	if err != nil || !info.Mode().IsRegular() || info.Size() > maxBeside {
+		return
 	}
 	data, err := fs.ReadFile(n.in.beside, n.path)
-	if err != nil || plumbing.ComputeHash(plumbing.BlobObject, data) != n.entry.Hash {
-		return nil
+	if err == nil && plumbing.ComputeHash(plumbing.BlobObject, data) == n.entry.Hash {
+		r.keep(n.entry.Hash, data)
 	}
-	return data
 }

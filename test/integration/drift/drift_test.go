@@ -224,6 +224,9 @@ var _ = Describe("drift", Ordered, func() {
 		foreign := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: quota, Name: "of-somebody-else"}}
 		Expect(admin.Create(ctx, foreign)).To(Succeed())
 
+		text, err := exec.Command(program, "drift", "--root", repository, "--cluster", "local", "--kubeconfig", adminConfig).CombinedOutput()
+		Expect(err).NotTo(HaveOccurred())
+		GinkgoWriter.Printf("%s", text)
 		before := versions(ctx)
 		r, stderr, code := run(adminConfig, "--fail-on", "info")
 		Expect(code).To(Equal(3), stderr)

@@ -1,0 +1,351 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"go.yaml.in/yaml/v4"
+
+	"lockstep.dev/lockstep/internal/fakeforge"
+)
+
+// step is a script of a pipeline, with what the pipeline sets for it.
+type step struct {
+	name, script string
+	env          []string
+}
+
+// pipelines read the scripts of a job of a file in docs/ci.
+var pipelines = map[string]struct {
+	shell []string
+	steps func(t *testing.T, data []byte, job string, values map[string]string) []step
+	// values are what the forge puts in for expressions; env is the environment of its runners.
+	values map[string]string
+	env    []string
+}{
+	"github.yaml": {
+		shell: []string{"bash", "--noprofile", "--norc", "-eo", "pipefail", "-c"}, steps: githubSteps,
+		values: map[string]string{"${{ github.token }}": "bot-token", "${{ vars.OCI_REPOSITORY }}": ""},
+		env: []string{
+			"GITHUB_ACTIONS=true", "GITHUB_REPOSITORY=acme/platform", "GITHUB_REF=refs/pull/12/merge", "GITHUB_API_URL=$FORGE/github",
+			"GITHUB_SERVER_URL=https://github.com", "GITHUB_RUN_ID=5", "GITHUB_STEP_SUMMARY=$FOLDER/summary.md",
+		},
+	},
+	"gitlab.yaml": {
+		shell: []string{"bash", "-eo", "pipefail", "-c"}, steps: gitlabSteps,
+		values: map[string]string{"$GITLAB_TOKEN": "person-token"},
+		env: []string{
+			"GITLAB_CI=true", "GITLAB_TOKEN=person-token", "CI_PROJECT_PATH=acme/platform", "CI_API_V4_URL=$FORGE/gitlab", "CI_MERGE_REQUEST_IID=12",
+			"CI_MERGE_REQUEST_DIFF_BASE_SHA=$BASE", "CI_PROJECT_URL=https://gitlab.com/acme/platform", "CI_JOB_URL=https://gitlab.com/acme/platform/-/jobs/5",
+		},
+	},
+	"tekton.yaml": {
+		shell: []string{"sh", "-c"}, steps: tektonSteps,
+		values: map[string]string{
+			"$(params.forge)": "github", "$(params.api)": "$FORGE/github", "$(params.repository)": "acme/platform", "$(params.number)": "12",
+			"$(params.base)": "$BASE", "$(params.fail-on)": "critical", "$(params.branch)": "rendered", "$(results.verdict.path)": "$FOLDER/verdict",
+			"secret": "bot-token",
+		},
+	},
+}
+
+// TestPipelines runs the scripts of the pipelines that newcomers copy, as their runners do: a pull request is checked, reviewed, commented and
+// commented again; one that opens the network is stopped after its comment; the default branch is published.
+func TestPipelines(t *testing.T) {
+	programs := programsForScripts(t)
+	for name, p := range pipelines {
+		t.Run(name, func(t *testing.T) {
+			data, err := os.ReadFile(filepath.Join("../../docs/ci", name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			forge := &fakeforge.Forge{}
+			server := httptest.NewServer(forge)
+			defer server.Close()
+			repository, remote, base := pullRequestRepository(t)
+			known := strings.NewReplacer("$FORGE", server.URL, "$FOLDER", filepath.Dir(repository), "$BASE", base)
+			values := map[string]string{}
+			for expression, value := range p.values {
+				values[expression] = known.Replace(value)
+			}
+			var env []string
+			for _, variable := range p.env {
+				env = append(env, known.Replace(variable))
+			}
+			runner := runner{shell: p.shell, folder: repository, env: append(env, "PATH="+programs+string(os.PathListSeparator)+os.Getenv("PATH"))}
+
+			review := p.steps(t, data, "review", values)
+			for range 2 {
+				runner.run(t, review, "")
+			}
+			comments := forge.Comments()
+			if len(comments) != 1 || !strings.Contains(comments[0].Body, "vision") || !strings.Contains(comments[0].Body, "## What this changes: 1 warning") {
+				t.Errorf("comments: %+v", comments)
+			}
+			if page, err := os.ReadFile(filepath.Join(repository, "review.html")); err != nil || !bytes.Contains(page, []byte("vision")) {
+				t.Errorf("the whole report: %v", err)
+			}
+
+			if strings.HasPrefix(name, "tekton") {
+				if verdict, err := os.ReadFile(filepath.Join(filepath.Dir(repository), "verdict")); err != nil || !bytes.HasPrefix(verdict, []byte("vision loses")) {
+					t.Errorf("the verdict is %q, %v", verdict, err)
+				}
+			}
+
+			openEverything(t, repository)
+			runner.run(t, review, "--fail-on `critical`")
+			if body := forge.Comments()[0].Body; !strings.Contains(body, "critical") {
+				t.Errorf("the comment says nothing of what stops the pipeline:\n%s", body)
+			}
+
+			git(t, repository, "checkout", "-q", "main")
+			runner.run(t, p.steps(t, data, "publish", values), "")
+			if files := git(t, remote, "ls-tree", "-r", "--name-only", "rendered"); !strings.Contains(files, "dist/local/tenants/vision/tenant.yaml") {
+				t.Errorf("the remote has %s", files)
+			}
+			if statement, err := os.ReadFile(filepath.Join(repository, "provenance.json")); err != nil || !bytes.Contains(statement, []byte("https://slsa.dev/provenance/v1")) {
+				t.Errorf("the statement: %v", err)
+			}
+		})
+	}
+}
+
+// programsForScripts is a folder with both programs.
+func programsForScripts(t *testing.T) string {
+	folder := t.TempDir()
+	out, err := exec.Command("go", "build", "-o", folder+"/", ".", "../runtime-compiler-charts").CombinedOutput()
+	if err != nil {
+		t.Fatalf("build the programs: %v\n%s", err, out)
+	}
+	return folder
+}
+
+// pullRequestRepository is a clone in which a pull request is merged, as runners check it out; its remote; and what it is compared with.
+func pullRequestRepository(t *testing.T) (repository, remote, base string) {
+	folder := t.TempDir()
+	repository, remote = filepath.Join(folder, "repository"), filepath.Join(folder, "remote.git")
+	for name, content := range bundle {
+		file := filepath.Join(repository, name)
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	git(t, repository, "init", "-q")
+	git(t, repository, "add", ".")
+	git(t, repository, "commit", "-q", "-m", "Platform")
+	git(t, folder, "init", "-q", "--bare", remote)
+	git(t, repository, "remote", "add", "origin", remote)
+	git(t, repository, "push", "-q", "origin", "main")
+	git(t, repository, "checkout", "-q", "-b", "work")
+	changeTenant(t, repository, "cpu: 8", "cpu: 4")
+	git(t, repository, "checkout", "-q", "--detach", "main")
+	git(t, repository, "merge", "-q", "--no-ff", "--no-edit", "work")
+	return repository, remote, git(t, repository, "rev-parse", "main")
+}
+
+// openEverything is a second version of the pull request.
+func openEverything(t *testing.T, repository string) {
+	git(t, repository, "checkout", "-q", "work")
+	changeTenant(t, repository, "jobs: 20", "jobs: 20\n  network:\n    egress:\n      - cidr: 0.0.0.0/0")
+	git(t, repository, "checkout", "-q", "--detach", "main")
+	git(t, repository, "merge", "-q", "--no-ff", "--no-edit", "work")
+}
+
+func changeTenant(t *testing.T, repository, from, to string) {
+	file := filepath.Join(repository, "tenants/vision.yaml")
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	changed := strings.Replace(string(data), from, to, 1)
+	if changed == string(data) {
+		t.Fatalf("there is no %q in\n%s", from, data)
+	}
+	if err := os.WriteFile(file, []byte(changed), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	git(t, repository, "commit", "-q", "-a", "-m", "A change")
+}
+
+// bundle are small specs in the form that fmt asks for.
+var bundle = map[string]string{
+	"catalog/cpu.yaml":            "apiVersion: lockstep.dev/v1alpha1\nkind: HardwareProfile\nmetadata:\n  name: cpu\nspec:\n  fabric:\n    type: Ethernet\n  node:\n    cpu: 2\n    memory: 4Gi\n",
+	"catalog/mpi.yaml":            "apiVersion: lockstep.dev/v1alpha1\nkind: MPIRuntime\nmetadata:\n  name: mpi\nspec:\n  mpi:\n    implementation: MPICH\n    version: \"4.0.2\"\n  image: example.org/mpich:4\n  profile: cpu\n",
+	"tenants/vision.yaml":         "apiVersion: lockstep.dev/v1alpha1\nkind: Tenant\nmetadata:\n  name: vision\nspec:\n  people:\n    editors: [eds]\n  namespaces: [vision]\n  clusters: [local]\n  quota:\n    cpu: 8\n    memory: 16Gi\n    pods: 40\n    jobs: 20\n",
+	"overlays/local/cluster.yaml": "apiVersion: lockstep.dev/v1alpha1\nkind: Cluster\nmetadata:\n  name: local\nspec:\n  platform: Kubernetes\n  version: \"1.36\"\n  agent:\n    image: example.org/agent:1\n",
+}
+
+func git(t *testing.T, folder string, args ...string) string {
+	t.Helper()
+	cmd := exec.Command("git", args...)
+	cmd.Dir = folder
+	cmd.Env = append(os.Environ(), gitEnvironment...)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("git %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// runner runs steps one after the other, until one fails.
+type runner struct {
+	shell  []string
+	folder string
+	env    []string
+}
+
+// run runs steps, which end well, or in the last step with a text.
+func (r runner) run(t *testing.T, steps []step, fails string) {
+	t.Helper()
+	if len(steps) < 2 {
+		t.Fatalf("%d steps, want more", len(steps))
+	}
+	for i, s := range steps {
+		cmd := exec.Command(r.shell[0], append(slices.Clone(r.shell[1:]), s.script)...)
+		cmd.Dir = r.folder
+		cmd.Env = append(append(append([]string{"HOME=" + t.TempDir()}, gitEnvironment...), r.env...), s.env...)
+		out, err := cmd.CombinedOutput()
+		last := i == len(steps)-1
+		switch {
+		case bytes.Contains(out, []byte("-token")):
+			t.Errorf("%s prints a token:\n%s", s.name, out)
+		case fails != "" && last && (err == nil || !bytes.Contains(out, []byte(fails))):
+			t.Errorf("%s: got %v, want %q in\n%s", s.name, err, fails, out)
+		case (fails == "" || !last) && err != nil:
+			t.Fatalf("%s: %v\n%s\n%s", s.name, err, s.script, out)
+		}
+	}
+}
+
+// installs are steps that install the program, which tests have.
+var installs = regexp.MustCompile(`^go install `)
+
+func githubSteps(t *testing.T, data []byte, job string, values map[string]string) []step {
+	var file struct {
+		Jobs map[string]struct {
+			Steps []struct {
+				Name, Uses, Run, If string
+				Env                 map[string]string
+			}
+		}
+	}
+	read(t, data, &file)
+	var steps []step
+	for _, s := range file.Jobs[job].Steps {
+		if s.Run == "" || installs.MatchString(s.Run) || strings.HasPrefix(s.If, "vars.OCI") {
+			continue
+		}
+		own := step{name: s.Name, script: s.Run}
+		for name, value := range s.Env {
+			own.env = append(own.env, name+"="+filled(t, value, values))
+		}
+		if strings.Contains(s.Run, "${{") {
+			t.Errorf("%s: an expression in a script lets a pull request write the script: put it into env", s.Name)
+		}
+		steps = append(steps, own)
+	}
+	return steps
+}
+
+func gitlabSteps(t *testing.T, data []byte, job string, values map[string]string) []step {
+	var file map[string]struct {
+		Script    []string
+		Variables map[string]string
+	}
+	decoder := yaml.NewDecoder(bytes.NewReader(data))
+	var all map[string]any
+	if err := decoder.Decode(&all); err != nil {
+		t.Fatal(err)
+	}
+	for _, other := range []string{"stages", "variables", "default"} {
+		delete(all, other)
+	}
+	jobs, err := yaml.Marshal(all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	read(t, jobs, &file)
+	var steps []step
+	for _, line := range file[job].Script {
+		own := step{name: line, script: line}
+		for name, value := range file[job].Variables {
+			if replaced, known := values[value]; known {
+				value = replaced
+			}
+			own.env = append(own.env, name+"="+value)
+		}
+		steps = append(steps, own)
+	}
+	return steps
+}
+
+func tektonSteps(t *testing.T, data []byte, job string, values map[string]string) []step {
+	decoder := yaml.NewDecoder(bytes.NewReader(data))
+	for {
+		var task struct {
+			Metadata struct{ Name string }
+			Spec     struct {
+				Steps []struct {
+					Name, Script string
+					Env          []struct {
+						Name, Value string
+						ValueFrom   any `yaml:"valueFrom"`
+					}
+				}
+			}
+		}
+		if err := decoder.Decode(&task); errors.Is(err, io.EOF) {
+			t.Fatalf("there is no task %s", job)
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		if task.Metadata.Name != "lockstep-"+job {
+			continue
+		}
+		var steps []step
+		for _, s := range task.Spec.Steps {
+			own := step{name: s.Name, script: filled(t, s.Script, values)}
+			for _, v := range s.Env {
+				value := filled(t, v.Value, values)
+				if v.ValueFrom != nil {
+					value = values["secret"]
+				}
+				own.env = append(own.env, v.Name+"="+value)
+			}
+			steps = append(steps, own)
+		}
+		return steps
+	}
+}
+
+var expressions = regexp.MustCompile(`\$\{\{[^}]*\}\}|\$\((?:params|results|workspaces)\.[^)]*\)`)
+
+// filled puts values in for expressions, all of which must be known.
+func filled(t *testing.T, text string, values map[string]string) string {
+	return expressions.ReplaceAllStringFunc(text, func(expression string) string {
+		value, known := values[expression]
+		if !known {
+			t.Errorf("nobody knows %s", expression)
+		}
+		return value
+	})
+}
+
+func read(t *testing.T, data []byte, into any) {
+	t.Helper()
+	if err := yaml.Unmarshal(data, into); err != nil {
+		t.Fatal(err)
+	}
+}

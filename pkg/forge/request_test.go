@@ -1,0 +1,51 @@
+package forge
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+)
+
+func TestNextPage(t *testing.T) {
+	cases := map[string]string{
+		`<https://a/x?page=2>; rel="next", <https://a/x?page=9>; rel="last"`:                          "https://a/x?page=2",
+		`<https://a/x?page=1>; rel="prev", <https://a/x?page=3>; rel="next", <https://a/x>; rel=last`: "https://a/x?page=3",
+		`<https://a/x?page=9>; rel="last"`:                                                            "",
+		`<https://a/x?page=2>; title="a"; rel=next`:                                                   "https://a/x?page=2",
+		``: "",
+	}
+	for header, want := range cases {
+		if got := nextPage(http.Header{"Link": {header}}); got != want {
+			t.Errorf("%s: got %q, want %q", header, got, want)
+		}
+	}
+}
+
+// FuzzNextPage: whatever a forge answers, the token goes to no other host.
+func FuzzNextPage(f *testing.F) {
+	f.Add(`<https://a/x?page=2>; rel="next"`)
+	f.Add(`<//evil/x>; rel=next`)
+	f.Add(`<https://a@evil/x>; rel="next"`)
+	c := Client{Target: Target{Kind: GitLab, API: "https://a/api/v4", Repository: "acme/platform", Number: 1}, Token: "secret"}
+	a, err := c.api()
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, header string) {
+		next := nextPage(http.Header{"Link": {header}})
+		if next == "" {
+			return
+		}
+		address, err := a.address(next)
+		if err != nil {
+			return
+		}
+		request, err := http.NewRequest(http.MethodGet, address, http.NoBody)
+		if err == nil && (request.URL.Host != "a" || request.URL.Scheme != "https") {
+			t.Errorf("%q leads to %s", header, request.URL)
+		}
+		if strings.Contains(address, "secret") && !strings.Contains(header, "secret") {
+			t.Errorf("%q has the token in %s", header, address)
+		}
+	})
+}

@@ -1,0 +1,100 @@
+package live
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"lockstep.dev/lockstep/pkg/compile/object"
+)
+
+// Label is on every object that the compiler makes itself; objects of charts have labels of their own.
+const Label = "app.kubernetes.io/managed-by=lockstep"
+
+// kinds are those that the compiler can make, by version: an object of a kind that is no longer compiled at all is extra, too.
+var kinds = map[string][]string{
+	"v1":                              {"Namespace", "ResourceQuota", "LimitRange", "ServiceAccount", "PersistentVolumeClaim", "ConfigMap"},
+	"networking.k8s.io/v1":            {"NetworkPolicy"},
+	"rbac.authorization.k8s.io/v1":    {"Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding"},
+	"scheduling.k8s.io/v1":            {"PriorityClass"},
+	"admissionregistration.k8s.io/v1": {"ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"},
+	"kueue.x-k8s.io/v1beta2":          {"ClusterQueue", "LocalQueue", "Cohort", "ResourceFlavor", "Topology", "WorkloadPriorityClass"},
+	"trainer.kubeflow.org/v1alpha1":   {"ClusterTrainingRuntime", "TrainingRuntime"},
+	"security.openshift.io/v1":        {"SecurityContextConstraints"},
+	"monitoring.coreos.com/v1":        {"PrometheusRule", "ServiceMonitor"},
+	"kustomize.toolkit.fluxcd.io/v1":  {"Kustomization"},
+	"source.toolkit.fluxcd.io/v1":     {"GitRepository"},
+	"argoproj.io/v1alpha1":            {"AppProject", "Application"},
+}
+
+// Extra returns the objects that have our label and were not among those of any Unit. Objects that belong to another, which made
+// them, and those that are on their way out are none.
+func (c *Cluster) Extra(ctx context.Context) ([]object.Object, error) {
+	var extra []object.Object
+	for _, version := range slices.Sorted(maps.Keys(kinds)) {
+		for _, kind := range kinds[version] {
+			found, err := c.labelled(ctx, version, kind)
+			if err != nil {
+				return nil, fmt.Errorf("list objects of kind %s: %w", kind, err)
+			}
+			extra = append(extra, found...)
+		}
+	}
+	slices.SortFunc(extra, func(a, b object.Object) int { return strings.Compare(a.ID.String(), b.ID.String()) })
+	c.note(func(f *Found) {
+		for i := range extra {
+			f.Extra = append(f.Extra, extra[i].ID)
+		}
+	})
+	return extra, nil
+}
+
+// pageSize is how many objects one answer has.
+const pageSize = 500
+
+func (c *Cluster) labelled(ctx context.Context, version, kind string) ([]object.Object, error) {
+	resource, known, err := c.served.resource(ctx, version, kind)
+	if err != nil || !known {
+		return nil, err
+	}
+	all, err := c.all(version, resource)
+	if err != nil {
+		return nil, err
+	}
+	var extra []object.Object
+	for next := ""; ; {
+		page, err := all.List(ctx, metav1.ListOptions{LabelSelector: Label, Limit: pageSize, Continue: next})
+		if apierrors.IsForbidden(err) {
+			c.note(func(f *Found) { f.Unreadable = append(f.Unreadable, Problem{"all " + resource.Name, reason(err)}) })
+			return nil, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		for i := range page.Items {
+			if o := c.extra(&page.Items[i], version, kind); o != nil {
+				extra = append(extra, *o)
+			}
+		}
+		if next = page.GetContinue(); next == "" {
+			return extra, nil
+		}
+	}
+}
+
+// extra is an object that nobody compiles, or nil.
+func (c *Cluster) extra(u *unstructured.Unstructured, version, kind string) *object.Object {
+	u.SetAPIVersion(version)
+	u.SetKind(kind)
+	o := object.New(object.FromValue("", stripped(u), nil), object.Place{}, nil)
+	if c.compiled[o.ID] || len(u.GetOwnerReferences()) > 0 || u.GetDeletionTimestamp() != nil {
+		return nil
+	}
+	return &o
+}

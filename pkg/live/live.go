@@ -1,0 +1,247 @@
+// Package live compares compiled objects with those of a cluster, and changes nothing there.
+//
+// For each compiled object the API server is asked what applying it would make of the one that exists: a dry run of a server-side apply,
+// in the name of the field manager that applies the tree. So defaults, conversions and the fields of others are the API server's business:
+// what others own stays in the answer as it is, and is no difference. Where the dry run is not allowed, because it needs the right to
+// patch, or is refused, the fields that are compiled or owned by the field manager are compared instead (fields.go).
+//
+// The flow is Connect, Unit for each unit of a compiled cluster, Extra at the end. The units that come back are pairs for semdiff:
+// before is what is there, after is what applying would leave.
+package live
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"lockstep.dev/lockstep/pkg/compile/object"
+)
+
+// Cluster is a cluster that is looked at.
+type Cluster struct {
+	// Manager is the field manager that applies the tree.
+	Manager string
+	// Context names the cluster as the kubeconfig does.
+	Context string
+
+	objects dynamic.Interface
+	served  *served
+
+	mu    sync.Mutex
+	found Found
+	// compiled are the objects that Unit was asked for.
+	compiled map[object.ID]bool
+}
+
+// Found is what was found, each list sorted.
+type Found struct {
+	// Missing are compiled and not there; Extra are there, have our label, and are not compiled.
+	Missing, Extra []object.ID
+	// Refused are what applying would end with an error, Unreadable what nobody may read here.
+	Refused, Unreadable []Problem
+	// ByFields counts objects that were compared field by field, because a dry run was not allowed.
+	ByFields int
+}
+
+// Problem is an object, or a kind, that could not be compared, and why.
+type Problem struct {
+	What, Why string
+}
+
+// The requests in a second, and at once after a pause: a cluster of a thousand tenants has fifteen thousand objects, and the API server has
+// other things to do.
+const (
+	requests = 100
+	burst    = 200
+	// workers is how many objects are asked for at one time.
+	workers = 16
+)
+
+// Connect opens the cluster that a kubeconfig names; empty names are kubectl's defaults.
+func Connect(kubeconfig, contextName, manager string) (*Cluster, error) {
+	rules := clientcmd.NewDefaultClientConfigLoadingRules()
+	rules.ExplicitPath = kubeconfig
+	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: contextName})
+	config, err := loader.ClientConfig()
+	if err != nil {
+		return nil, fmt.Errorf("read the kubeconfig: %w", err)
+	}
+	if contextName == "" {
+		if raw, err := loader.RawConfig(); err == nil {
+			contextName = raw.CurrentContext
+		}
+	}
+	return New(config, contextName, manager)
+}
+
+// New opens the cluster of a configuration.
+func New(config *rest.Config, contextName, manager string) (*Cluster, error) {
+	config = rest.CopyConfig(config)
+	config.QPS, config.Burst, config.UserAgent = requests, burst, "runtime-compiler"
+	config.WarningHandler = rest.NoWarnings{}
+	objects, err := dynamic.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("open the cluster: %w", err)
+	}
+	kinds, err := newServed(config)
+	if err != nil {
+		return nil, fmt.Errorf("open the cluster: %w", err)
+	}
+	return &Cluster{Manager: manager, Context: contextName, objects: objects, served: kinds, compiled: map[object.ID]bool{}}, nil
+}
+
+// Found returns what was found so far.
+func (c *Cluster) Found() Found {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	f := c.found
+	for _, ids := range []*[]object.ID{&f.Missing, &f.Extra} {
+		*ids = slices.Clone(*ids)
+		slices.SortFunc(*ids, func(a, b object.ID) int { return strings.Compare(a.String(), b.String()) })
+	}
+	for _, problems := range []*[]Problem{&f.Refused, &f.Unreadable} {
+		*problems = slices.Clone(*problems)
+		slices.SortFunc(*problems, func(a, b Problem) int { return strings.Compare(a.What, b.What) })
+	}
+	return f
+}
+
+// Unit asks for the objects of a unit. Before is what is there, after what applying would leave; objects that nobody may read are on
+// neither side.
+func (c *Cluster) Unit(ctx context.Context, compiled []object.Object) (before, after []object.Object, err error) {
+	pairs := make([]pair, len(compiled))
+	errs := make([]error, len(compiled))
+	var all sync.WaitGroup
+	free := make(chan struct{}, workers)
+	for i := range compiled {
+		c.compiled[compiled[i].ID] = true
+		free <- struct{}{}
+		all.Go(func() {
+			pairs[i], errs[i] = c.pair(ctx, &compiled[i])
+			<-free
+		})
+	}
+	all.Wait()
+	for i := range pairs {
+		if errs[i] != nil {
+			return nil, nil, fmt.Errorf("compare %s: %w", compiled[i].ID, errs[i])
+		}
+		if pairs[i].before != nil {
+			before = append(before, *pairs[i].before)
+		}
+		if pairs[i].after != nil {
+			after = append(after, *pairs[i].after)
+		}
+	}
+	return before, after, nil
+}
+
+// pair is an object as it is, and as applying would leave it; nil is none.
+type pair struct{ before, after *object.Object }
+
+func (c *Cluster) pair(ctx context.Context, o *object.Object) (pair, error) {
+	client, known, err := c.client(ctx, o)
+	if err != nil {
+		return pair{}, err
+	}
+	if !known {
+		// Its kind comes with a CRD that is not installed.
+		return c.missing(o), nil
+	}
+	there, err := client.Get(ctx, o.ID.Name, metav1.GetOptions{})
+	switch {
+	case apierrors.IsNotFound(err):
+		return c.missing(o), nil
+	case apierrors.IsForbidden(err):
+		c.note(func(f *Found) { f.Unreadable = append(f.Unreadable, Problem{o.ID.String(), reason(err)}) })
+		return pair{}, nil
+	case err != nil:
+		return pair{}, err
+	}
+	content, _ := o.Root.Value().(map[string]any)
+	applied, err := client.Apply(ctx, o.ID.Name, &unstructured.Unstructured{Object: plain(content)}, metav1.ApplyOptions{
+		FieldManager: c.Manager, Force: true, DryRun: []string{metav1.DryRunAll}})
+	switch {
+	case err == nil:
+		return pair{before: converted(o, there), after: converted(o, applied)}, nil
+	case apierrors.IsForbidden(err) && !isAdmission(err):
+		c.note(func(f *Found) { f.ByFields++ })
+	case isRefusal(err):
+		c.note(func(f *Found) { f.Refused = append(f.Refused, Problem{o.ID.String(), reason(err)}) })
+	default:
+		return pair{}, err
+	}
+	return byFields(o, there, c.Manager), nil
+}
+
+func (c *Cluster) missing(o *object.Object) pair {
+	c.note(func(f *Found) { f.Missing = append(f.Missing, o.ID) })
+	return pair{after: o}
+}
+
+func (c *Cluster) note(add func(*Found)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	add(&c.found)
+}
+
+// isAdmission says whether a policy or a quota refuses, not the lack of a right: those name themselves.
+func isAdmission(err error) bool {
+	return strings.Contains(err.Error(), "ValidatingAdmissionPolicy") || strings.Contains(err.Error(), "denied the request") || strings.Contains(err.Error(), "exceeded quota")
+}
+
+// isRefusal says whether the API server has understood a request and does not want it.
+func isRefusal(err error) bool {
+	return apierrors.IsInvalid(err) || apierrors.IsForbidden(err) || apierrors.IsBadRequest(err) || apierrors.IsConflict(err)
+}
+
+func reason(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }
+
+// bookkeeping are fields of the API server that say nothing about an object.
+var bookkeeping = []string{"managedFields", "resourceVersion", "uid", "generation", "creationTimestamp", "selfLink"}
+
+// stripped is the content of an object without bookkeeping and status.
+func stripped(u *unstructured.Unstructured) map[string]any {
+	content := u.DeepCopy().Object
+	delete(content, "status")
+	if metadata, ok := content["metadata"].(map[string]any); ok {
+		for _, field := range bookkeeping {
+			delete(metadata, field)
+		}
+	}
+	return content
+}
+
+// converted is an object of the cluster with the origins of what was compiled.
+func converted(compiled *object.Object, u *unstructured.Unstructured) *object.Object {
+	root := object.FromValue("", stripped(u), nil)
+	originate(&root, &compiled.Root)
+	made := object.New(root, compiled.Place, compiled.Rule)
+	return &made
+}
+
+// originate says where values come from, as far as they are compiled.
+func originate(n, compiled *object.Node) {
+	n.From = compiled.From
+	switch {
+	case n.Kind == object.MapNode:
+		for i := range n.Children {
+			if own := compiled.Get(n.Children[i].Key); own != nil {
+				originate(&n.Children[i], own)
+			}
+		}
+	case n.Kind == object.ListNode && len(n.Children) == len(compiled.Children):
+		for i := range n.Children {
+			originate(&n.Children[i], &compiled.Children[i])
+		}
+	}
+}

@@ -1,0 +1,300 @@
+// Package branch keeps compiled trees on a branch of git: one commit for each state that differs, without a checkout.
+//
+// The flow is Publish: look at the tip, check that it is ours, put the tree in place of the files that the compiler owns, and move the branch
+// from that very tip to the new commit. Where somebody was faster it begins again.
+//
+//   - Nothing is lost. A tip that publish did not make is refused, unless the caller names this very commit. Files on the branch that the
+//     compiler does not own stay, and one in the way of a compiled file is refused, as in the folder of a build.
+//   - Commits carry where they came from, and the tree that they were made with: an amended commit is none of ours any more.
+//   - The branch never goes back: where it was published from a descendant of the source, nothing happens.
+//   - The same source on the same tip is the same commit, with the time of the source.
+package branch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+
+	"github.com/go-git/go-git/v5"
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/object"
+
+	"lockstep.dev/lockstep/pkg/compile/emit"
+	"lockstep.dev/lockstep/pkg/publish"
+)
+
+// Options say how to publish.
+type Options struct {
+	// Only is the cluster that the tree has; the files of others stay. Empty means that it has all.
+	Only string
+	// Adopt is the name of a tip, or its first digits, that is taken although publish did not make it.
+	Adopt string
+	// Author is whom commits are by.
+	Author Author
+}
+
+// Author is a person or a program.
+type Author struct{ Name, Email string }
+
+// State is what came of publishing.
+type State string
+
+// The states.
+const (
+	// Published is a new commit.
+	Published State = "published"
+	// Unchanged says that the branch had this content already.
+	Unchanged State = "unchanged"
+	// Newer says that the branch has the content of a later source, so that nothing was done.
+	Newer State = "newer"
+)
+
+// Result is what Publish did.
+type Result struct {
+	State State
+	// Commit is the tip afterwards. Source is the commit that it was made from.
+	Commit, Source string
+	// Files are those of the tree, by what happened to them.
+	Files emit.Result
+}
+
+// The errors that callers tell apart.
+var (
+	// ErrForeign says that the branch has something that publish would lose.
+	ErrForeign = errors.New("it is not from publish")
+	// errMoved says that the branch is not where it was.
+	errMoved = errors.New("somebody else moved the branch at the same time")
+)
+
+// place is where a branch lives.
+type place interface {
+	// tip returns the commit that the branch is at, whose objects are then in the repository; zero where there is no branch.
+	tip(ctx context.Context) (plumbing.Hash, error)
+	// advance moves the branch; the error is errMoved where it is not at from any more.
+	advance(ctx context.Context, from, to plumbing.Hash) error
+}
+
+// Branch is a branch.
+type Branch struct {
+	name  string
+	git   *git.Repository
+	place place
+}
+
+// attempts is how often publishing begins again because somebody else was faster.
+const attempts = 5
+
+// Publish brings a tree to the branch.
+func (b *Branch) Publish(ctx context.Context, tree *publish.Tree, options Options) (Result, error) {
+	for range attempts {
+		tip, err := b.place.tip(ctx)
+		if err != nil {
+			return Result{}, fmt.Errorf("find the branch `%s`: %w", b.name, err)
+		}
+		next, err := b.prepare(tip, tree, options)
+		if err != nil || next.State != Published {
+			return next, err
+		}
+		err = b.place.advance(ctx, tip, plumbing.NewHash(next.Commit))
+		if !errors.Is(err, errMoved) {
+			return next, err
+		}
+	}
+	return Result{}, fmt.Errorf("publish to `%s`: %w, %d times: let only one pipeline publish at a time", b.name, errMoved, attempts)
+}
+
+// prepare makes the commit that the branch shall move to, on top of a tip.
+func (b *Branch) prepare(tip plumbing.Hash, tree *publish.Tree, options Options) (Result, error) {
+	last, err := b.commit(tip)
+	if err != nil {
+		return Result{}, err
+	}
+	if last != nil {
+		if done, err := b.settled(last, tree, options); done != nil || err != nil {
+			return *orEmpty(done), err
+		}
+	}
+	f, err := b.folder(last, tree.Folder)
+	if err != nil {
+		return Result{}, err
+	}
+	files, err := f.write(tree, options.Only)
+	if err != nil {
+		return Result{}, err
+	}
+	if len(files.Foreign) > 0 {
+		return Result{}, fmt.Errorf("`%s` has files in the way of compiled ones, and %w: %s. Move them away on the branch", b.name, ErrForeign, some(files.Foreign))
+	}
+	root, err := f.root()
+	if err != nil {
+		return Result{}, fmt.Errorf("write the files of `%s`: %w", b.name, err)
+	}
+	if last != nil && root == last.TreeHash && isOurs(last) {
+		return Result{State: Unchanged, Commit: tip.String(), Source: sourceOf(last), Files: files}, nil
+	}
+	made, err := b.store(newCommit(last, root, tree.Source, options.Author))
+	return Result{State: Published, Commit: made.String(), Source: tree.Source.Commit, Files: files}, err
+}
+
+func orEmpty(r *Result) *Result {
+	if r == nil {
+		return &Result{}
+	}
+	return r
+}
+
+// settled refuses a tip that is not ours, and knows one that is newer than the source.
+func (b *Branch) settled(last *object.Commit, tree *publish.Tree, options Options) (*Result, error) {
+	if !isOurs(last) {
+		if adopted(last, options.Adopt) {
+			return nil, nil
+		}
+		return nil, b.foreign(last)
+	}
+	newer, err := b.newer(last, tree.Source)
+	if err != nil || !newer {
+		return nil, err
+	}
+	return &Result{State: Newer, Commit: last.Hash.String(), Source: sourceOf(last)}, nil
+}
+
+// minAdopt is how many digits of a commit somebody must name.
+const minAdopt = 7
+
+func adopted(tip *object.Commit, name string) bool {
+	return len(name) >= minAdopt && strings.HasPrefix(tip.Hash.String(), strings.ToLower(name))
+}
+
+// foreign says what would be lost.
+func (b *Branch) foreign(tip *object.Commit) error {
+	subject, _, _ := strings.Cut(tip.Message, "\n")
+	what := ""
+	if changed := b.changedByHand(tip); len(changed) > 0 {
+		what = " It changes " + some(changed) + "."
+	}
+	return fmt.Errorf("the tip of `%s` is commit %s by %s, `%s`, and %w.%s Move the change into the specs and take the commit off the branch; or go on from it with `--adopt %s`: files that it adds stay, its changes of compiled files are replaced",
+		b.name, tip.Hash.String()[:12], tip.Author.Name, subject, ErrForeign, what, tip.Hash)
+}
+
+// changedByHand are the files in which a tip differs from the last commit of ours before it, or nil where there is none.
+func (b *Branch) changedByHand(tip *object.Commit) []string {
+	for at := tip; at.NumParents() > 0; {
+		parent, err := at.Parent(0)
+		if err != nil {
+			return nil
+		}
+		if at = parent; isOurs(at) {
+			return filesBetween(at, tip)
+		}
+	}
+	return nil
+}
+
+func filesBetween(from, to *object.Commit) []string {
+	before, failed := from.Tree()
+	after, alsoFailed := to.Tree()
+	if failed != nil || alsoFailed != nil {
+		return nil
+	}
+	changes, err := object.DiffTree(before, after)
+	if err != nil {
+		return nil
+	}
+	var names []string
+	for _, c := range changes {
+		name := c.To.Name
+		if name == "" {
+			name = c.From.Name
+		}
+		names = append(names, name)
+	}
+	return names
+}
+
+// newer says whether a tip was made from a descendant of a source.
+func (b *Branch) newer(tip *object.Commit, source publish.Source) (bool, error) {
+	made := sourceOf(tip)
+	if made == source.Commit {
+		return false, nil
+	}
+	theirs, unknown := b.git.CommitObject(plumbing.NewHash(made))
+	if unknown != nil {
+		if tip.Committer.When.After(source.Time) {
+			return false, fmt.Errorf("`%s` was published from %s, which this clone does not know and which is younger than %s: fetch it, or publish from there", b.name, short(made), short(source.Commit))
+		}
+		return false, nil
+	}
+	ours, err := b.git.CommitObject(plumbing.NewHash(source.Commit))
+	if err != nil {
+		return false, fmt.Errorf("read the commit %s: %w", source.Commit, err)
+	}
+	return ours.IsAncestor(theirs)
+}
+
+// Differences compares the branch with a tree, and says which files of the compiler are not as they should be.
+func (b *Branch) Differences(ctx context.Context, tree *publish.Tree, only string) ([]string, error) {
+	tip, err := b.place.tip(ctx)
+	if err != nil {
+		return nil, err
+	}
+	last, err := b.commit(tip)
+	if err != nil {
+		return nil, err
+	}
+	f, err := b.folder(last, tree.Folder)
+	if err != nil {
+		return nil, err
+	}
+	files, err := f.write(tree, only)
+	var names []string
+	for _, list := range [][]string{files.Written, files.Foreign, files.Removed} {
+		for _, name := range list {
+			names = append(names, path.Join(tree.Folder, name))
+		}
+	}
+	return names, err
+}
+
+// Source returns the commit that the tip was made from. The error is ErrForeign where publish did not make it.
+func (b *Branch) Source(ctx context.Context) (string, error) {
+	tip, err := b.place.tip(ctx)
+	if err != nil {
+		return "", err
+	}
+	last, err := b.commit(tip)
+	switch {
+	case err != nil:
+		return "", err
+	case last == nil:
+		return "", fmt.Errorf("there is no branch `%s`", b.name)
+	case !isOurs(last):
+		return "", b.foreign(last)
+	}
+	return sourceOf(last), nil
+}
+
+// commit reads a commit; nil is none.
+func (b *Branch) commit(hash plumbing.Hash) (*object.Commit, error) {
+	if hash.IsZero() {
+		return nil, nil
+	}
+	found, err := b.git.CommitObject(hash)
+	if err != nil {
+		return nil, fmt.Errorf("read the tip of `%s`: %w", b.name, err)
+	}
+	return found, nil
+}
+
+func short(hash string) string { return hash[:min(12, len(hash))] }
+
+// named is how many files a message names.
+const named = 5
+
+func some(names []string) string {
+	if len(names) <= named {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:named], ", "), len(names)-named)
+}

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"lockstep.dev/lockstep/pkg/compile/diag"
+	"lockstep.dev/lockstep/pkg/compile/diag/sarif"
 	"lockstep.dev/lockstep/pkg/compile/review"
 	"lockstep.dev/lockstep/pkg/compile/semdiff"
 	"lockstep.dev/lockstep/pkg/compile/semdiff/render"
@@ -42,7 +43,8 @@ running jobs, and which line of the specs is responsible. The same change in a t
 The default compares what a pull request changes: from where the work left the default branch to the working tree. A state is a
 revision as git names it, which is read without a checkout, or a folder.
 
-diff says what changes. Whether the result is sound is what check proves: run both.
+diff says what changes. Whether the result is sound is what check proves: run both. The formats for pull requests, markdown and html,
+prove both states, too, and show what is found and which waivers accept it; that takes as long as check.
 
 Exit codes: 0 fine, 1 a state does not compile or a failure, 2 a mistake on the command line, 3 there is what --fail-on names.`,
 		Example: `  # What does my work change?
@@ -56,8 +58,14 @@ Exit codes: 0 fine, 1 a state does not compile or a failure, 2 a mistake on the 
   runtime-compiler diff --fail-on critical
   runtime-compiler diff --fail-on deletes-data
 
-  # The comment on a pull request
-  runtime-compiler diff --format markdown > comment.md`,
+  # The comment on a pull request, and the whole report as a page beside it
+  runtime-compiler diff --format markdown > comment.md
+  runtime-compiler diff --format html > review.html
+
+  # For code scanning, for services that show tests, and annotations of GitHub Actions
+  runtime-compiler diff --format sarif > review.sarif
+  runtime-compiler diff --format junit --fail-on critical > review.xml
+  runtime-compiler diff --format github`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return d.run(cmd) },
 	}
@@ -69,16 +77,20 @@ Exit codes: 0 fine, 1 a state does not compile or a failure, 2 a mistake on the 
 	flags.StringVarP(&d.format, "format", "o", formatText, "how the report is written: "+strings.Join(diffFormats, ", "))
 	flags.StringVar(&d.failOn, "fail-on", "none", "exit with 3 where there are changes of this severity or graver, or of this consequence")
 	complete(cmd, "format", diffFormats...)
-	flags.StringVar(&d.link, "link", "", "address of a line of a spec for markdown, with {revision}, {path} and {line}; known in GitHub's and GitLab's pipelines")
-	flags.StringVar(&d.full, "full-report", "", "address of the whole report for markdown, which may have no room for all")
+	flags.StringVar(&d.link, "link", "", "address of a line of a spec for markdown and html, with {revision}, {path} and {line}; known in GitHub's and GitLab's pipelines")
+	flags.StringVar(&d.full, "full-report", "", "address of the whole report for markdown and html, which may have no room for all")
 	complete(cmd, "fail-on", thresholds()...)
 	return cmd
 }
 
-// formatMarkdown is the comment on a pull request.
-const formatMarkdown = "markdown"
+// The formats that only diff has: the comment on a pull request, a page for reviewers, and a case of a test per change.
+const (
+	formatMarkdown = "markdown"
+	formatHTML     = "html"
+	formatJUnit    = "junit"
+)
 
-var diffFormats = []string{formatText, formatJSON, formatMarkdown}
+var diffFormats = []string{formatText, formatMarkdown, formatHTML, formatJSON, formatSARIF, formatJUnit, formatGitHub}
 
 // thresholds are the words that --fail-on takes.
 func thresholds() []string {
@@ -112,7 +124,7 @@ func (d *differing) run(cmd *cobra.Command) (err error) {
 	shown := newProgress(cmd.ErrOrStderr())
 	options := d.input.options()
 	options.Progress = shown.tell
-	result, err := review.Of(before.files, after.files, review.Options{Compile: options})
+	result, err := review.Of(before.files, after.files, review.Options{Compile: options, Whole: d.format == formatHTML || d.format == formatMarkdown})
 	shown.clear()
 	if err != nil {
 		return failure{err}
@@ -120,7 +132,7 @@ func (d *differing) run(cmd *cobra.Command) (err error) {
 	if !result.Compared() {
 		return d.refuse(cmd, &result, before, after)
 	}
-	if err := d.write(cmd, &result.Report, before, after); err != nil {
+	if err := d.write(cmd, &result.Report, threshold, before, after); err != nil {
 		return failure{fmt.Errorf("write the report: %w", err)}
 	}
 	if result.Fails(threshold) {
@@ -147,16 +159,27 @@ func (d *differing) refuse(cmd *cobra.Command, result *review.Result, before, af
 	return errReported
 }
 
-func (d *differing) write(cmd *cobra.Command, report *semdiff.Report, before, after side) error {
+func (d *differing) write(cmd *cobra.Command, report *semdiff.Report, threshold semdiff.Threshold, before, after side) error {
 	out := cmd.OutOrStdout()
 	compared := render.Compared{From: before.name, FromHash: before.hash, To: after.name, ToHash: after.hash}
+	// Services that show files know the checkout.
+	paths := reporting{input: &d.input}
 	switch d.format {
 	case formatJSON:
 		return render.JSON(out, report, compared)
-	case formatMarkdown:
+	case formatSARIF:
+		return render.SARIF(out, report, sarif.Options{Version: version(), Locate: paths.uri})
+	case formatJUnit:
+		return render.JUnit(out, report, threshold, paths.locate)
+	case formatGitHub:
+		return render.GitHub(out, report, paths.locate)
+	case formatMarkdown, formatHTML:
 		l, err := links(d.link, d.input.root, d.full, before, after)
 		if err != nil {
 			return err
+		}
+		if d.format == formatHTML {
+			return render.HTML(out, report, compared, l)
 		}
 		return render.Markdown(out, report, compared, l)
 	}

@@ -226,9 +226,6 @@ const (
 	// TrainerReadsOtherwise is a runtime that Kubeflow Trainer reads otherwise than its spec says. It is a warning.
 	TrainerReadsOtherwise Code = "LS4076"
 
-	// GangNotMade is a gang scheduler for which our controller makes no PodGroup yet. It is a warning.
-	GangNotMade Code = "LS4077"
-
 	// NotPortable is a compiled runtime that stock Kubeflow Trainer would run otherwise, or not at all. Package portable has the rules.
 	NotPortable Code = "LS4078"
 
@@ -306,6 +303,9 @@ const (
 
 	// TenantWithoutQueue is a tenant without a queue on a cluster that queues.
 	TenantWithoutQueue Code = "LS4132"
+
+	// ContradictsCluster is a value of the chart of mpi-controller that says otherwise than the rest of its cluster.
+	ContradictsCluster Code = "LS4133"
 )
 
 // Components and objects.
@@ -409,7 +409,7 @@ const (
 	// labels and annotations of namespaces.
 	EnforcementWeakened Code = "LS7013"
 
-	// PodsRefused is a runtime whose pods the namespaces of a tenant that uses it do not admit.
+	// PodsRefused is a runtime, or another object that makes pods, whose pods the namespaces that they are for do not admit.
 	PodsRefused Code = "LS7014"
 )
 

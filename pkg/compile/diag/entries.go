@@ -56,6 +56,7 @@ func EntryOf(code Code) (Entry, bool) {
 var retired = []Entry{
 	{Code: "LS4012", Title: "a fabric is not compiled yet", Why: "All fabrics are compiled."},
 	{Code: "LS4015", Title: "an executor is not compiled yet", Why: "Both executors are compiled."},
+	{Code: "LS4077", Title: "nobody makes the gang", Why: "mpi-controller makes the PodGroups of Coscheduling and Volcano."},
 }
 
 // CanBeWaived says whether a spec may accept findings with the code.
@@ -81,9 +82,10 @@ var entries = []Entry{
 	{
 		Code: UnreadableFile, Severity: Error, Title: "a spec file cannot be read",
 		Why: "A file that is skipped would be a tenant or a runtime that disappears. Links that lead out of the repository, pipes and " +
-			"devices are never followed, because the specs may come from somebody whom nobody has reviewed yet. Positions and names need UTF-8.",
+			"devices are never followed, because the specs may come from somebody whom nobody has reviewed yet. Positions and names need UTF-8. A carriage return that ends a line alone, and characters that change the order of text, show a reviewer " +
+			"something else than is read: what looks like a comment may be a value.",
 		Do: "Put a regular UTF-8 file of at most 1 MiB in its place, or remove it. Large files can be split: a file may hold several documents, " +
-			"a folder several files.",
+			"a folder several files. Remove the character that the message shows; write it as `\\u202e` in double quotes where a value needs it.",
 	},
 	{
 		Code: Syntax, Severity: Error, Title: "not valid YAML or Jsonnet",
@@ -423,11 +425,6 @@ var entries = []Entry{
 		Do:  "Write a number of slots other than 1, or `auto`; let the least job have two nodes, or the launcher run no ranks.",
 	},
 	{
-		Code: GangNotMade, Severity: Warning, Title: "nobody makes the gang",
-		Why: "Coscheduling and Volcano wait for a PodGroup. Kubeflow Trainer makes it; mpi-controller does not yet, so that pods start as they fit.",
-		Do:  "Use `Kueue`, or the executor `KubeflowTrainer`.",
-	},
-	{
 		Code: NotPortable, Severity: Error, Title: "a compiled runtime breaks a rule of Kubeflow Trainer",
 		Why:       "The cluster's executor is `KubeflowTrainer`. Stock Trainer would start several launchers, lose the command of a TrainJob, or leave pods without the key of their job.",
 		Do:        "Change the patch that did it. Without a patch it is a mistake in the compiler: please report it with the spec.",
@@ -612,6 +609,12 @@ var entries = []Entry{
 			"queues on purpose, write a waiver into the spec of the cluster.",
 	},
 	{
+		Code: ContradictsCluster, Severity: Error, Waivable: true, Title: "a component contradicts its cluster",
+		Why: "`mode` of mpi-controller follows from `executor`, who may read its metrics from `monitoring`, and on OpenShift its user from the platform. " +
+			"With another mode nobody would run TrainJobs, or two controllers would; Prometheus would read nothing; no pod of the controller would start.",
+		Do: "Remove the value: the compiler gives the chart what the cluster says.",
+	},
+	{
 		Code: ChartNotFound, Severity: Error, Title: "a chart does not exist",
 		Why: "Charts are folders of the repository; nothing is downloaded.",
 		Do:  "Correct the path, or add the chart to the repository.",
@@ -779,10 +782,10 @@ var entries = []Entry{
 		Do: "Change the spec from which the value follows, or remove the patch. Where it is meant, write a waiver into the spec of the cluster.",
 	},
 	{
-		Code: PodsRefused, Severity: Error, Title: "a patch makes pods that nobody admits",
-		Why: "The pods of a patched runtime ask for more than the Pod Security Standard of a tenant that uses it allows, for example the network of their machine. The namespaces " +
-			"of the tenant would refuse them, and no job of the runtime would start.",
-		Do: "Take it out of the patch.",
+		Code: PodsRefused, Severity: Error, Title: "pods that their namespace does not admit",
+		Why: "A patch, a chart or `resources` makes pods that ask for more than the Pod Security Standard of their namespace allows, for example the network of their machine. " +
+			"The API server accepts a Deployment or a runtime with a warning at most, and refuses its pods: nothing of it would ever start.",
+		Do: "Take it out of the patch, or change the values of the chart. A chart of the platform that needs more has a namespace of its own, whose label a patch can change; that takes a waiver for LS7013.",
 	},
 	{
 		Code: NamespaceNotClosed, Severity: Error, Title: "a namespace of a tenant is not closed",

@@ -16,7 +16,8 @@ import (
 // Options say what to compare.
 type Options struct {
 	Compile compile.Options
-	// Whole compiles and proves both states completely, instead of what may differ: for those who show what is the same, too.
+	// Whole compiles and proves both states completely, instead of what may differ: for those who show what is the same, too, or what
+	// the proofs find and specs accept. A state that the proofs refuse is compared all the same.
 	Whole bool
 }
 
@@ -25,10 +26,11 @@ type Result struct {
 	semdiff.Report
 	// Before and After are the findings of both sides. Where one has errors nothing was compared.
 	Before, After *diag.List
+	compared      bool
 }
 
 // Compared says whether both sides compile, so that the report says what is different.
-func (r *Result) Compared() bool { return r.Before.Errors() == 0 && r.After.Errors() == 0 }
+func (r *Result) Compared() bool { return r.compared }
 
 // Of returns what it means to go from one state of a repository to another. Where one of them does not compile, the report has
 // findings only. It returns no error but those of the options' own functions.
@@ -44,25 +46,25 @@ func Of(before, after fs.FS, options Options) (Result, error) {
 	for name, tenants := range tenantsOf(states.Before, states.After) {
 		comparison.Tenants(name, tenants)
 	}
-	was, is := states.BeforeList, states.AfterList
-	if options.Whole && !states.Errors() {
-		if was, is, err = prove(comparison, before, after, options.Compile); err != nil {
+	was, is, compared := states.BeforeList, states.AfterList, !states.Errors()
+	if options.Whole && compared {
+		if was, is, err = prove(comparison, &states, before, after, options.Compile); err != nil {
 			return Result{}, err
 		}
 	}
 	comparison.Findings(was, is)
-	return Result{Report: comparison.Report(), Before: was, After: is}, nil
+	return Result{Report: comparison.Report(), Before: was, After: is, compared: compared}, nil
 }
 
 // prove proves both states, and tells the comparison what was proven.
-func prove(comparison *semdiff.Comparison, before, after fs.FS, options compile.Options) (was, is *diag.List, err error) {
+func prove(comparison *semdiff.Comparison, states *compile.States, before, after fs.FS, options compile.Options) (was, is *diag.List, err error) {
 	known := map[string][2]*semdiff.Facts{}
 	lists := [2]*diag.List{}
 	for i, root := range []fs.FS{before, after} {
 		lists[i], err = compile.Stream(root, options, func(u compile.Unit) error {
 			if u.Proven != nil {
 				sides := known[u.Cluster]
-				sides[i] = &semdiff.Facts{Reach: u.Proven.Reach, Rights: u.Proven.Rights}
+				sides[i] = &semdiff.Facts{Reach: u.Proven.Reach, Rights: u.Proven.Rights, Ranges: ranges([][]*plan.Cluster{states.Before, states.After}[i], u.Cluster)}
 				known[u.Cluster] = sides
 			}
 			return nil
@@ -75,6 +77,19 @@ func prove(comparison *semdiff.Comparison, before, after fs.FS, options compile.
 		comparison.Proven(name, sides[0], sides[1])
 	}
 	return lists[0], lists[1], nil
+}
+
+// ranges are the addresses of pods and Services of a cluster.
+func ranges(clusters []*plan.Cluster, name string) []string {
+	var found []string
+	for _, c := range clusters {
+		if c.Name.V == name {
+			for _, r := range c.Ranges {
+				found = append(found, r.V)
+			}
+		}
+	}
+	return found
 }
 
 // tenantsOf are the tenants of clusters, of both states together, sorted by name.

@@ -75,6 +75,28 @@ func judgeTable(c *Change) judgement {
 	return judgement{NewJobsOnly, Notice, "the policy for TrainJobs counts with another default", Gist{Verb: "start", Rest: "new jobs with another number of nodes"}}
 }
 
+// shownTables are the entries of tables that differ: `maxNodes of train: 4 → 8`. Tables that come or go are named.
+func shownTables(changes []*Change) string {
+	var words []string
+	for _, c := range changes {
+		_, name, found := strings.Cut(c.Path[2], "_")
+		before, after := tableOf(scalar(c.Old)), tableOf(scalar(c.New))
+		if !found || len(before) == 0 || len(after) == 0 {
+			words = append(words, c.Path[2])
+			continue
+		}
+		for _, key := range keysOfTables(before, after) {
+			if before[key] != after[key] {
+				words = append(words, key+" of "+name+": "+or(before[key], "nothing")+" → "+or(after[key], "nothing"))
+			}
+		}
+	}
+	if len(words) == 0 {
+		return shownAll(changes)
+	}
+	return strings.Join(words, ", ")
+}
+
 // isIndex says whether each entry of an index names the table of its own: `{'a-b': variables.runtime_a_b}`.
 func isIndex(expression, kind string) bool {
 	letters := func(text string) string {

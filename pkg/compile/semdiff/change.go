@@ -132,6 +132,9 @@ func (p Path) String() string {
 
 // short is the path as a sentence needs it: within the pod template of a job, after the name of the job.
 func (p Path) short() string {
+	if p.Is("metadata", "annotations", "*") || p.Is("metadata", "labels", "*") {
+		return p[2]
+	}
 	job := ""
 	for i, key := range p {
 		if key == "replicatedJobs" && i+1 < len(p) {

@@ -49,6 +49,8 @@ type ClusterReport struct {
 type Facts struct {
 	Reach  isolation.Reachability
 	Rights []access.Held
+	// Ranges are the addresses of pods and Services as the cluster has them, `10.128.0.0/14`; empty where it does not say.
+	Ranges []string
 }
 
 // Tenant is somebody who lives on a cluster.
@@ -72,7 +74,8 @@ type Amounts struct{ Nominal, Borrowing, Lending string }
 type Findings struct {
 	// New are those that the change brings, Fixed those that it takes away. Findings are equal by code, file and message.
 	New, Fixed []*diag.Diagnostic
-	// Errors says that the specs do not compile after the change, so that nothing else could be compared.
+	// Errors counts what is wrong after the change: where specs do not compile, nothing else could be compared, and there are no
+	// entries; what only the proofs refuse is compared.
 	Errors int
 	// Waived are those that specs accept after the change, new or not.
 	Waived []Waived

@@ -207,10 +207,10 @@ func (c *culprits) of(held ...*access.Holding) []*Change {
 // right says that somebody gained or lost rights.
 func (c *cluster) right(h holder, rights []access.Right, causes []*Change, consequence Consequence) Effect {
 	verb, severity, jobs := "gain", c.gravity(h, rights), Untouched
-	title := "somebody may " + rightsText(rights)
 	if consequence == NarrowsAccess {
-		verb, severity, title = "lose", Warning, "somebody may no longer "+rightsText(rights)
+		verb, severity = "lose", Warning
 	}
+	title := h.called() + " " + singular(verb) + " the right to " + rightsText(rights)
 	switch {
 	case c.applies(h) && consequence == NarrowsAccess:
 		severity = Notice
@@ -228,14 +228,25 @@ func (c *cluster) right(h holder, rights []access.Right, causes []*Change, conse
 
 // accessGist speaks of tenants, whose people or accounts have other rights, so that those of many tenants are one clause.
 func (c *cluster) accessGist(e *Effect, h holder, verb string, rights []access.Right) Gist {
-	who := map[string]string{"gain": "more", "lose": "fewer"}[verb] + " people"
-	if h.Kind == "ServiceAccount" {
-		who = strings.Replace(who, "people", "accounts", 1)
+	if e.Subject.Tenant == "" {
+		return Gist{Of: h.called(), Verb: verb, Rest: "the right to " + rightsText(rights)}
 	}
-	if e.Subject.Tenant != "" {
-		return Gist{Verb: "let", Rest: who + " " + rightsText(rights)}
+	towards := map[string]string{"gain": "give", "lose": "take"}[verb]
+	if verb == "lose" {
+		return Gist{Verb: towards, Rest: "from " + h.called() + " the right to " + rightsText(rights)}
 	}
-	return Gist{Of: h.String(), Verb: verb, Rest: "the right to " + rightsText(rights)}
+	return Gist{Verb: towards, Rest: h.called() + " the right to " + rightsText(rights)}
+}
+
+// called is a holder in a sentence. Accounts have names that differ from tenant to tenant, and say little.
+func (h holder) called() string {
+	switch h.Kind {
+	case "Group":
+		return "the group " + h.Name
+	case "User":
+		return "the user " + h.Name
+	}
+	return "a service account"
 }
 
 // byBlame puts those causes first that give where something is gained, and those that take where it is lost.
@@ -291,9 +302,11 @@ func where(h holder) string {
 // rightsText names the gravest right, and counts the others.
 func rightsText(rights []access.Right) string {
 	first := slices.MaxFunc(rights, func(a, b access.Right) int { return cmp.Compare(strength(a), strength(b)) })
+	// The group of the API is in the detail.
+	first.Group = ""
 	text := rightText(first)
 	if more := len(rights) - 1; more > 0 {
-		text += fmt.Sprintf(" and %d more", more)
+		text += " (and " + plural(more, "more right") + ")"
 	}
 	return text
 }
@@ -325,17 +338,51 @@ func rightText(r access.Right) string {
 	return r.String()
 }
 
+// allRights names rights, those with the same verbs together: `get, list, watch configmaps, events and 9 more`.
 func allRights(rights []access.Right) string {
-	const most = 6
+	const mostGroups, mostEach = 4, 4
+	var order []string
+	things := map[string][]string{}
+	for _, kind := range verbsOf(rights) {
+		if things[kind.verbs] == nil {
+			order = append(order, kind.verbs)
+		}
+		things[kind.verbs] = append(things[kind.verbs], kind.thing)
+	}
 	var words []string
-	for i, r := range rights {
-		if i == most {
-			words = append(words, fmt.Sprintf("%d more", len(rights)-most))
+	for i, verbs := range order {
+		if i == mostGroups {
+			words = append(words, plural(len(order)-mostGroups, "more kind")+" of rights")
 			break
 		}
-		words = append(words, rightText(r))
+		list := things[verbs]
+		text := verbs + " " + strings.Join(list[:min(mostEach, len(list))], ", ")
+		if more := len(list) - mostEach; more > 0 {
+			text += fmt.Sprintf(" and %d more", more)
+		}
+		words = append(words, text)
 	}
-	return strings.Join(words, ", ")
+	return strings.Join(words, "; ")
+}
+
+// thingVerbs are the verbs that somebody has for one kind of objects.
+type thingVerbs struct{ verbs, thing string }
+
+// verbsOf joins rights to the same objects, in the order of the first.
+func verbsOf(rights []access.Right) []thingVerbs {
+	at := map[string]int{}
+	var all []thingVerbs
+	for _, r := range rights {
+		verb, thing, _ := strings.Cut(rightText(r), " ")
+		i, known := at[thing]
+		if !known {
+			at[thing] = len(all)
+			all = append(all, thingVerbs{verb, thing})
+			continue
+		}
+		all[i].verbs += ", " + verb
+	}
+	return all
 }
 
 // accounts tells what changes about service accounts.

@@ -76,6 +76,9 @@ func (s *scope) admission(changes []*Change) Effect {
 	if changes[0].Whole() {
 		detail = changes[0].Object().ID.String()
 	}
+	if isTable(changes[0]) {
+		detail = shownTables(changes)
+	}
 	e := s.effect(changes, j.consequence, j.severity, j.title, detail)
 	e.Gist = j.gist
 	if j.consequence == AdmitsLess && changes[0].Kind() != "Namespace" && !isTable(changes[0]) {
@@ -177,9 +180,17 @@ func judgeLimit(c *Change) judgement {
 	}
 	// An entry that is missing is no bound.
 	if looser(was, is) {
-		return judgement{AdmitsMore, Notice, "jobs may be larger: " + strings.Join(missing(is, was), ", "), Gist{Verb: "may", Rest: "run larger jobs"}}
+		return judgement{AdmitsMore, Notice, "jobs may be larger: " + upTo(missing(is, was)), Gist{Verb: "may", Rest: "run larger jobs"}}
 	}
-	return judgement{AdmitsLess, Warning, "jobs must be smaller: " + strings.Join(missing(is, was), ", "), Gist{Verb: "must", Rest: "run smaller jobs"}}
+	return judgement{AdmitsLess, Warning, "jobs must be smaller: at most " + strings.Join(missing(is, was), ", "), Gist{Verb: "must", Rest: "run smaller jobs"}}
+}
+
+// upTo says how large jobs may be; where no bound is named there is none.
+func upTo(bounds []string) string {
+	if len(bounds) == 0 {
+		return "without a bound"
+	}
+	return "up to " + strings.Join(bounds, ", ")
 }
 
 func judgeRuntimes(added, removed []string) judgement {

@@ -1,6 +1,7 @@
 package semdiff
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 )
@@ -161,9 +162,9 @@ func quotaTrend(c *Change) trend {
 // amountsEffect says how much is gained or lost.
 func (c *cluster) amountsEffect(name string, part []*Change, was, is *queue, consequence Consequence) Effect {
 	keys := touchedKeys(part, was, is)
-	severity, title, verb, jobs := Notice, "more is guaranteed or may be used", "gain", Untouched
+	severity, title, verb, jobs := Notice, "more quota"+ofWhat(keys), "gain", Untouched
 	if consequence == ShrinksQuota {
-		severity, title, verb = Warning, "less is guaranteed or may be used", "lose"
+		severity, title, verb = Warning, "less quota"+ofWhat(keys), "lose"
 		jobs = Untouched
 		switch {
 		case strings.HasPrefix(name, "ResourceQuota "):
@@ -189,6 +190,28 @@ func (c *cluster) amountsEffect(name string, part []*Change, was, is *queue, con
 		e.Gist.Of = "the cohort " + cohort
 	}
 	return e
+}
+
+// ofWhat names the resources, the scarcest first: `: nvidia.com/gpu, cpu, memory`.
+func ofWhat(keys []quotaKey) string {
+	const most = 3
+	var names []string
+	for _, key := range keys {
+		name := strings.TrimPrefix(key.resource, "requests.")
+		if counted, found := strings.CutPrefix(name, "count/"); found {
+			name, _, _ = strings.Cut(counted, ".")
+		}
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	switch {
+	case len(names) == 0:
+		return ""
+	case len(names) > most:
+		return ": " + strings.Join(names[:most], ", ") + " and " + fmt.Sprint(len(names)-most) + " more"
+	}
+	return ": " + strings.Join(names, ", ")
 }
 
 // touchedKeys are the flavors and resources that some changes are about, the scarcest first; a whole object is about all of its own.
@@ -230,8 +253,8 @@ func describe(key quotaKey, part []*Change, was, is Amounts) string {
 	}
 	var changes []string
 	for _, field := range []struct{ name, words, none, was, is string }{
-		{"nominalQuota", "guaranteed", "0", was.Nominal, is.Nominal}, {"borrowingLimit", "may be borrowed", "any", was.Borrowing, is.Borrowing},
-		{"lendingLimit", "may be lent", "any", was.Lending, is.Lending},
+		{"nominalQuota", "guaranteed", "0", was.Nominal, is.Nominal}, {"borrowingLimit", "may be borrowed", "any", without(was, was.Borrowing, is.Borrowing), without(is, is.Borrowing, was.Borrowing)},
+		{"lendingLimit", "may be lent", "any", without(was, was.Lending, is.Lending), without(is, is.Lending, was.Lending)},
 	} {
 		about := slices.ContainsFunc(part, func(c *Change) bool {
 			return c.Path.Last() == field.name || !strings.HasSuffix(c.Path.Last(), "Limit") && c.Path.Last() != "nominalQuota"
@@ -243,6 +266,14 @@ func describe(key quotaKey, part []*Change, was, is Amounts) string {
 	return what + " of " + key.flavor + ": " + strings.Join(changes, ", ")
 }
 
+// without is a bound of a resource where the other side has one: a queue that has none of the resource neither borrows nor lends.
+func without(of Amounts, bound, other string) string {
+	if of.Nominal == "" && bound == "" && other != "" {
+		return "0"
+	}
+	return bound
+}
+
 // inCohort says what a cohort has in all of a resource, and who may borrow less.
 func (c *cluster) inCohort(name, cohort string, key quotaKey) []string {
 	before, after := c.was.queues.total(cohort, key), c.is.queues.total(cohort, key)
@@ -252,7 +283,8 @@ func (c *cluster) inCohort(name, cohort string, key quotaKey) []string {
 	case !ok:
 		return nil
 	case a.Cmp(b) == 0:
-		return []string{"the cohort " + cohort + " keeps its " + after + what + " in all"}
+		// How much that is nobody knows who has not all members.
+		return []string{"the cohort " + cohort + " keeps what it has of" + what + " in all"}
 	case a.Cmp(b) < 0:
 		return []string{"the cohort " + cohort + " has " + difference(before, after) + what + " more in all"}
 	case len(others) > 0:

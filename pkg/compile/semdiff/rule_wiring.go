@@ -13,7 +13,7 @@ var wiringRule = &Rule{
 			return false
 		}
 		return c.Path[0] == "spec" || c.Path[0] == "apiVersion" || len(c.Path) == 3 && slices.Contains([]string{
-			"lockstep.dev/mpi-implementation", "lockstep.dev/mpi-version", "lockstep.dev/profile", "trainer.kubeflow.org/framework", "lockstep.dev/gang",
+			"lockstep.dev/mpi-implementation", "lockstep.dev/mpi-version", "lockstep.dev/profile", "trainer.kubeflow.org/framework", "lockstep.dev/gang-timeout",
 		}, c.Path[2])
 	},
 	unit: func(s *scope, changes []*Change) []Effect {

@@ -1,5 +1,7 @@
 package semdiff
 
+import "strings"
+
 import "slices"
 
 // rules are all rules in the order in which they are asked: what is special comes before what is general.
@@ -98,18 +100,35 @@ func shown(c *Change) string {
 	return c.Path.short() + ": " + value(c.Old) + " → " + value(c.New)
 }
 
-// shownAll shows the first few changes.
+// shownAll shows the first few changes; those that say the same of several jobs are one: `launcher, node: image: a → b`.
 func shownAll(changes []*Change) string {
 	const most = 3
-	text := ""
-	for i, c := range changes {
+	var order []string
+	jobs := map[string][]string{}
+	for _, c := range changes {
+		text := shown(c)
+		job := ""
+		if before, after, found := strings.Cut(text, ": "); found && c.Path.Has("replicatedJobs") && c.Path.Has(before) {
+			job, text = before, after
+		}
+		if jobs[text] == nil {
+			order = append(order, text)
+		}
+		jobs[text] = append(jobs[text], job)
+	}
+	text, said := "", 0
+	for i, line := range order {
 		if i == most {
-			return text + " and " + plural(len(changes)-most, "more value")
+			return text + " and " + plural(len(changes)-said, "more value")
 		}
 		if i > 0 {
 			text += ", "
 		}
-		text += shown(c)
+		said += len(jobs[line])
+		if names := strings.Join(distinct(jobs[line]), ", "); names != "" {
+			text += names + ": "
+		}
+		text += line
 	}
 	return text
 }

@@ -17,11 +17,14 @@ type clause struct {
 
 // verdict puts the gists of the entries together, the gravest first, and ends with what becomes of running jobs.
 func (r *Report) verdict() string {
-	if r.Findings.Errors > 0 {
+	if r.Findings.Errors > 0 && len(r.Entries) == 0 {
 		return "The specs do not compile: " + plural(r.Findings.Errors, "error") + "."
 	}
 	clauses, left := r.clauses()
 	var parts []string
+	if n := r.Findings.Errors; n > 0 {
+		parts = append(parts, "check refuses it with "+plural(n, "error"))
+	}
 	for i := range clauses {
 		parts = append(parts, clauses[i].String())
 	}

@@ -1,22 +1,15 @@
 package sarif
 
 import (
-	"encoding/json"
-	"go/ast"
-	"go/parser"
-	"go/token"
 	"os"
-	"os/exec"
-	"reflect"
-	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	official "github.com/owenrumney/go-sarif/v3/pkg/report/v210/sarif"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"lockstep.dev/lockstep/pkg/compile/diag"
+	"lockstep.dev/lockstep/pkg/compile/diag/sarif/sariftest"
 	"lockstep.dev/lockstep/pkg/compile/source"
 )
 
@@ -47,7 +40,7 @@ func TestWrite(t *testing.T) {
 	if diff := cmp.Diff(string(want), b.String()); diff != "" {
 		t.Errorf("(-want +got):\n%s\nall:\n%s", diff, b.String())
 	}
-	valid(t, b.String())
+	sariftest.Valid(t, b.String())
 }
 
 // TestWriteEmpty: a run without findings is a run, with no results.
@@ -59,7 +52,7 @@ func TestWriteEmpty(t *testing.T) {
 	if !strings.Contains(b.String(), `"results": []`) {
 		t.Errorf("no empty results in %s", b.String())
 	}
-	valid(t, b.String())
+	sariftest.Valid(t, b.String())
 }
 
 // TestEveryRule: the text of every code makes a valid rule.
@@ -77,55 +70,7 @@ func TestEveryRule(t *testing.T) {
 			t.Errorf("no %s", want)
 		}
 	}
-	valid(t, b.String())
-}
-
-// valid holds a log against the schema of OASIS, and against the types of go-sarif, which know no other keys.
-func valid(t *testing.T, log string) {
-	t.Helper()
-	decoder := json.NewDecoder(strings.NewReader(log))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&official.Report{}); err != nil {
-		t.Errorf("not SARIF: %v", err)
-	}
-	document, err := jsonschema.UnmarshalJSON(strings.NewReader(log))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := officialSchema(t).Validate(document); err != nil {
-		t.Error(err)
-	}
-}
-
-// officialSchema returns the schema that go-sarif carries in its source.
-func officialSchema(t *testing.T) *jsonschema.Schema {
-	t.Helper()
-	folder, err := exec.Command("go", "list", "-f", "{{.Dir}}", reflect.TypeFor[official.Report]().PkgPath()).Output()
-	if err != nil {
-		t.Fatalf("find the package of go-sarif: %v", err)
-	}
-	file, err := parser.ParseFile(token.NewFileSet(), strings.TrimSpace(string(folder))+"/schema.go", nil, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	literal := file.Scope.Lookup("schema").Decl.(*ast.ValueSpec).Values[0].(*ast.BasicLit)
-	text, err := strconv.Unquote(literal.Value)
-	if err != nil {
-		t.Fatal(err)
-	}
-	document, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	compiler := jsonschema.NewCompiler()
-	if err := compiler.AddResource(schema, document); err != nil {
-		t.Fatal(err)
-	}
-	compiled, err := compiler.Compile(schema)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return compiled
+	sariftest.Valid(t, b.String())
 }
 
 // TestOfficialSchema: the schema refuses what is not SARIF, so that passing it means something.
@@ -140,7 +85,7 @@ func TestOfficialSchema(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if officialSchema(t).Validate(document) == nil {
+		if sariftest.Schema(t).Validate(document) == nil {
 			t.Errorf("accepted: %s", text)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"lockstep.dev/lockstep/pkg/compile/diag"
+	"lockstep.dev/lockstep/pkg/compile/diag/sarif/sariftest"
 	"lockstep.dev/lockstep/pkg/compile/source"
 )
 
@@ -22,5 +23,5 @@ func TestWaived(t *testing.T) {
 			t.Errorf("no %s in %s", want, b.String())
 		}
 	}
-	valid(t, b.String())
+	sariftest.Valid(t, b.String())
 }

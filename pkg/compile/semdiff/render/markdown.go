@@ -31,7 +31,7 @@ type Links struct {
 // no room is counted, and never left out in silence.
 func Markdown(w io.Writer, r *semdiff.Report, compared Compared, links Links) error {
 	m := markdown{links: links}
-	head := m.head(r, compared)
+	head := m.head(r)
 	foot := m.findings(&r.Findings) + fmt.Sprintf("\n<sub>%s · %s</sub>\n", escaped(compared.String()), totals(r))
 	room := MarkdownLimit - length(head) - length(foot) - length(links.Full)*2 - reserve
 	// Details have what the table leaves.
@@ -48,7 +48,7 @@ func length(text string) int { return utf8.RuneCountInString(text) }
 
 type markdown struct{ links Links }
 
-func (m *markdown) head(r *semdiff.Report, compared Compared) string {
+func (m *markdown) head(r *semdiff.Report) string {
 	title := or(severities(r), "no changes")
 	return fmt.Sprintf("%s\n## What this changes: %s\n\n%s\n", Marker, title, escaped(r.Verdict))
 }

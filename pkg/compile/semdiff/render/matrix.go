@@ -1,7 +1,6 @@
 package render
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -23,6 +22,9 @@ type matrix struct {
 	Hidden string
 }
 
+// Same says that nothing differs.
+func (m *matrix) Same() bool { return len(m.Opened)+len(m.Closed)+len(m.Altered) == 0 }
+
 type matrixRow struct {
 	Name  string
 	Cells []cell
@@ -42,8 +44,9 @@ type matrixCount struct {
 
 // What bounds the size of a page.
 const (
-	// maxEnds is how many tenants a matrix has, those that differ first.
-	maxEnds = 40
+	// maxEnds is how many tenants a matrix has, those that differ first; those that neither differ nor speak with others are in it only
+	// where it stays smaller than fewEnds.
+	maxEnds, fewEnds = 40, 12
 	// maxWays is how many differences a matrix says in words.
 	maxWays = 100
 )
@@ -54,9 +57,8 @@ type comparedReach struct {
 	was, is *reach
 }
 
-// matrices are those of the clusters about which something was proven.
-func matrices(r *semdiff.Report) []matrix {
-	var all []matrix
+// matrices are those of the clusters on which something differs, and the names of the others about which something was proven.
+func matrices(r *semdiff.Report) (all []matrix, quiet []string) {
 	for i := range r.Clusters {
 		own := &r.Clusters[i]
 		if own.Before == nil && own.After == nil {
@@ -64,20 +66,27 @@ func matrices(r *semdiff.Report) []matrix {
 		}
 		e := endsOf(own.Before, own.After)
 		c := comparedReach{e, reachOf(e, own.Before), reachOf(e, own.After)}
-		all = append(all, c.matrix(own.Name))
+		if m := c.matrix(own.Name); m.Same() {
+			quiet = append(quiet, own.Name)
+		} else {
+			all = append(all, m)
+		}
 	}
-	return all
+	return all, quiet
 }
 
 func (c *comparedReach) matrix(cluster string) matrix {
 	m := matrix{Cluster: cluster}
 	shown := c.shown(&m)
-	for _, to := range shown {
+	// Ends outside that nobody has to do with are left out.
+	rows := slices.DeleteFunc(slices.Clone(shown), func(i int) bool { return i >= c.tenants && !c.sends(i) })
+	columns := slices.DeleteFunc(slices.Clone(shown), func(i int) bool { return i >= c.tenants && !c.receives(i) })
+	for _, to := range columns {
 		m.Columns = append(m.Columns, c.names[to])
 	}
-	for _, from := range shown {
+	for _, from := range rows {
 		row := matrixRow{Name: c.names[from]}
-		for _, to := range shown {
+		for _, to := range columns {
 			row.Cells = append(row.Cells, c.cell(from, to))
 		}
 		m.Rows = append(m.Rows, row)
@@ -85,6 +94,18 @@ func (c *comparedReach) matrix(cluster string) matrix {
 	c.ways(&m)
 	c.count(&m)
 	return m
+}
+
+func (c *comparedReach) sends(i int) bool {
+	found := false
+	for _, r := range []*reach{c.was, c.is} {
+		r.open[i].each(func(int) { found = true })
+	}
+	return found
+}
+
+func (c *comparedReach) receives(i int) bool {
+	return slices.ContainsFunc(c.was.open, func(s set) bool { return s.has(i) }) || slices.ContainsFunc(c.is.open, func(s set) bool { return s.has(i) })
 }
 
 // differs says what becomes of the way from one end to another: opened, closed, altered, or the same.
@@ -145,8 +166,7 @@ func flows(list []string) string {
 // shown are the ends that have a row: tenants of which something differs, then those that speak with other tenants or with the internet,
 // as many as there is room for; and the outside.
 func (c *comparedReach) shown(m *matrix) []int {
-	var differing, speaking []int
-	quiet := 0
+	var differing, speaking, quiet []int
 	for i := range c.tenants {
 		switch {
 		case c.anyDiffers(i):
@@ -154,25 +174,31 @@ func (c *comparedReach) shown(m *matrix) []int {
 		case c.speaks(i):
 			speaking = append(speaking, i)
 		default:
-			quiet++
+			quiet = append(quiet, i)
 		}
 	}
-	list := append(slices.Clone(differing), speaking...)
-	left := max(0, len(list)-maxEnds)
-	list = slices.Sorted(slices.Values(list[:len(list)-left]))
-	if hidden := left + quiet; hidden > 0 {
-		m.Hidden = plural(hidden, "tenant") + " without a row"
-		if cut := max(0, len(differing)-maxEnds); cut > 0 {
-			m.Hidden += ", of whom " + number(cut) + " differ, too"
-		} else {
-			m.Hidden += ": nothing differs for them"
-		}
-		m.Hidden += "."
+	list := slices.Concat(differing, speaking)
+	list = list[:min(maxEnds, len(list))]
+	if room := fewEnds - len(list); room > 0 {
+		list = append(list, quiet[:min(room, len(quiet))]...)
 	}
+	m.Hidden = without(c.tenants-len(list), len(differing)-maxEnds)
+	slices.Sort(list)
 	for i := range outside {
 		list = append(list, c.tenants+i)
 	}
 	return list
+}
+
+// without says how many tenants have no row, and how many of them differ.
+func without(hidden, differ int) string {
+	switch {
+	case hidden == 0:
+		return ""
+	case differ > 0:
+		return "Without a row: " + plural(hidden, "more tenant") + "; " + number(differ) + " of them differ, too."
+	}
+	return "Without a row: " + plural(hidden, "more tenant") + ", for which nothing differs."
 }
 
 func (c *comparedReach) anyDiffers(i int) bool {
@@ -194,33 +220,60 @@ func (c *comparedReach) speaks(i int) bool {
 	return found || c.is.open[c.at[internet]].has(i)
 }
 
-// ways says the differences in words.
+// ways says the differences in words; those of many tenants that are the same are one.
 func (c *comparedReach) ways(m *matrix) {
-	said, left := 0, 0
+	type way struct{ kind, end, says string }
+	var order []way
+	tenants := map[way][]string{}
 	for from := range c.names {
 		for to := range c.names {
 			kind := c.differs(from, to)
 			if kind == "" {
 				continue
 			}
-			if said++; said > maxWays {
-				left++
-				continue
+			w := way{kind, "→ " + c.names[to], c.says(kind, [2]int{from, to})}
+			name := c.names[from]
+			if from >= c.tenants {
+				w.end, name = c.names[from]+" →", c.names[to]
 			}
-			k, way := [2]int{from, to}, c.names[from]+" → "+c.names[to]
-			switch kind {
-			case "opened":
-				m.Opened = append(m.Opened, way+": "+flows(c.is.ports[k]))
-			case "closed":
-				m.Closed = append(m.Closed, way+": "+flows(c.was.ports[k]))
-			default:
-				m.Altered = append(m.Altered, fmt.Sprintf("%s: %s, before %s", way, flows(c.is.ports[k]), flows(c.was.ports[k])))
+			if tenants[w] == nil {
+				order = append(order, w)
 			}
+			tenants[w] = append(tenants[w], name)
 		}
 	}
-	if left > 0 {
+	for _, w := range order[:min(maxWays, len(order))] {
+		who := tenants[w][0]
+		if len(tenants[w]) > 1 {
+			who = counted("tenant", tenants[w])
+		}
+		text := who + " " + w.end + ": " + w.says
+		if strings.HasSuffix(w.end, "→") {
+			text = w.end + " " + who + ": " + w.says
+		}
+		switch w.kind {
+		case "opened":
+			m.Opened = append(m.Opened, harmless(text))
+		case "closed":
+			m.Closed = append(m.Closed, harmless(text))
+		default:
+			m.Altered = append(m.Altered, harmless(text))
+		}
+	}
+	if left := len(order) - maxWays; left > 0 {
 		m.More = number(left) + " more ways differ, which are counted above."
 	}
+}
+
+// says is what becomes of the way between two ends.
+func (c *comparedReach) says(kind string, k [2]int) string {
+	switch kind {
+	case "opened":
+		return flows(c.is.ports[k])
+	case "closed":
+		return flows(c.was.ports[k])
+	}
+	return flows(c.is.ports[k]) + ", before " + flows(c.was.ports[k])
 }
 
 // count counts ways by what is at their ends.
@@ -246,6 +299,7 @@ func (c *comparedReach) count(m *matrix) {
 	}{
 		{"ways from one tenant to another", tenant, tenant},
 		{"tenants that reach the internet", tenant, only(internet)},
+		{"tenants that reach the cluster's ranges of addresses", tenant, only(inside)},
 		{"tenants that reach private networks", tenant, only(private)},
 		{"tenants that the internet reaches", only(internet), tenant},
 		{"tenants that private networks reach", only(private), tenant},

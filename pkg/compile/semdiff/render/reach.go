@@ -13,11 +13,12 @@ import (
 // The ends of traffic beside tenants, after them in the order of ends.
 const (
 	platform = "the platform"
+	inside   = "the cluster's ranges"
 	private  = "private networks"
 	internet = "the internet"
 )
 
-var outside = []string{platform, private, internet}
+var outside = []string{platform, inside, private, internet}
 
 // unrouted are the networks that organisations use within (RFC 1918, 6598, 4193).
 var unrouted = []netip.Prefix{
@@ -59,6 +60,8 @@ type reach struct {
 	// open has a bit for each end that an end reaches; half those where only one of two tenants allows it, which is no traffic.
 	open, half []set
 	ports      map[[2]int][]string
+	// ranges are the addresses of pods and Services.
+	ranges []netip.Prefix
 }
 
 // set is a set of small numbers.
@@ -90,6 +93,11 @@ func reachOf(e *ends, facts *semdiff.Facts) *reach {
 	r := &reach{ends: e, open: sets(len(e.names), len(e.names)), half: sets(len(e.names), len(e.names)), ports: map[[2]int][]string{}}
 	if facts == nil {
 		return r
+	}
+	for _, text := range facts.Ranges {
+		if p, err := netip.ParsePrefix(text); err == nil {
+			r.ranges = append(r.ranges, p)
+		}
 	}
 	spaces := spacesOf(&facts.Reach)
 	out, in := sets(len(spaces.all), len(spaces.all)), sets(len(spaces.all), len(spaces.all))
@@ -140,7 +148,7 @@ func spacesOf(r *isolation.Reachability) *spaces {
 func (r *reach) flow(f isolation.Flow, all *spaces, own int, among set, end func(string)) {
 	switch {
 	case f.From.IsValid():
-		addresses(f, end)
+		r.addresses(f, end)
 	case f.Namespaces == isolation.Own:
 	case strings.HasPrefix(f.Namespaces, "{"):
 		selected := all.selections[f.Namespaces]
@@ -175,16 +183,30 @@ func (r *reach) among(names []string, all *spaces, end func(string)) {
 }
 
 // addresses tells the ends that a range of addresses is a part of.
-func addresses(f isolation.Flow, end func(string)) {
-	public := f.Public()
+func (r *reach) addresses(f isolation.Flow, end func(string)) {
+	public, own := f.Public(), overlaps(f, r.ranges)
 	if public {
 		end(internet)
 	}
-	if !public || slices.ContainsFunc(unrouted, func(p netip.Prefix) bool {
-		return p.Contains(f.From) || p.Contains(f.To) || p.Addr().Is4() == f.From.Is4() && f.From.Less(p.Addr()) && p.Addr().Less(f.To)
-	}) {
+	if own {
+		end(inside)
+	}
+	if !public && !own || overlaps(f, unrouted) && !within(f, r.ranges) {
 		end(private)
 	}
+}
+
+// overlaps says whether a flow is about an address of some network.
+func overlaps(f isolation.Flow, networks []netip.Prefix) bool {
+	return slices.ContainsFunc(networks, func(p netip.Prefix) bool {
+		first := p.Masked().Addr()
+		return p.Contains(f.From) || p.Contains(f.To) || first.Is4() == f.From.Is4() && f.From.Less(first) && first.Less(f.To)
+	})
+}
+
+// within says whether a flow is about addresses of one network only.
+func within(f isolation.Flow, networks []netip.Prefix) bool {
+	return slices.ContainsFunc(networks, func(p netip.Prefix) bool { return p.Contains(f.From) && p.Contains(f.To) })
 }
 
 // allow notes a flow between two ends. Between two tenants it is one side's part only, and opens nothing.

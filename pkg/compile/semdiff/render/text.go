@@ -1,4 +1,9 @@
-// Package render writes reports of semdiff: for people in a terminal (Text), for programs (JSON). The same report gives the same bytes.
+// Package render writes reports of semdiff: for people in a terminal (Text), in a pull request (Markdown) and in a browser (HTML); for
+// programs (JSON), code scanning (SARIF), services that show tests (JUnit) and GitHub Actions (GitHub).
+//
+// A renderer says nothing that is not in the report, and leaves out nothing without saying how much. The texts of a report hold what
+// authors of pull requests wrote: harmless takes from them what steers terminals and readers, and each renderer escapes the rest for its
+// format. The same report gives the same bytes.
 package render
 
 import (

@@ -1,0 +1,166 @@
+package render
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"lockstep.dev/lockstep/pkg/compile/semdiff"
+)
+
+// gauge is a resource of one profile on one cluster, with the bars of those who have it.
+type gauge struct {
+	Cluster, What string
+	Bars          []bar
+	More          string
+}
+
+// bar is how much somebody has, before and after. Numbers are parts of barWidth.
+type bar struct {
+	Holder        string
+	Before, After amount
+	// Says is both in words; Differs that they are not the same.
+	Says    string
+	Differs bool
+}
+
+// amount is one state of a bar: what is guaranteed, and what may be borrowed on top.
+type amount struct {
+	Guaranteed, Borrows int
+}
+
+// What bounds the size of a page.
+const (
+	barWidth  = 400
+	maxGauges = 60
+	maxBars   = 40
+)
+
+// gauges are those resources of which somebody has more or less than before, accelerators first. left is how many have no room.
+func gauges(r *semdiff.Report) (shown []gauge, left int) {
+	var all []gauge
+	for i := range r.Clusters {
+		all = append(all, clusterGauges(&r.Clusters[i])...)
+	}
+	slices.SortStableFunc(all, func(a, b gauge) int { return cmp.Compare(weight(a.What), weight(b.What)) })
+	return all[:min(maxGauges, len(all))], max(0, len(all)-maxGauges)
+}
+
+// weight puts accelerators before what comes with them.
+func weight(what string) int {
+	for i, name := range []string{"cpu", "memory", "pods", "count/", "requests.", "limits."} {
+		if strings.HasPrefix(what, name) {
+			return i + 1
+		}
+	}
+	return 0
+}
+
+func clusterGauges(c *semdiff.ClusterReport) []gauge {
+	byKey := map[string][]*semdiff.Quota{}
+	var keys []string
+	for i := range c.Quotas {
+		q := &c.Quotas[i]
+		key := q.Resource
+		if q.Flavor != "" {
+			key += " of profile " + q.Flavor
+		}
+		if byKey[key] == nil {
+			keys = append(keys, key)
+		}
+		byKey[key] = append(byKey[key], q)
+	}
+	slices.Sort(keys)
+	var all []gauge
+	for _, key := range keys {
+		list := byKey[key]
+		if !slices.ContainsFunc(list, func(q *semdiff.Quota) bool { return !sameAmounts(q.Before, q.After) }) {
+			continue
+		}
+		g := gauge{Cluster: harmless(c.Name), What: harmless(key), Bars: bars(list)}
+		// Those that differ come first, and stay.
+		slices.SortStableFunc(g.Bars, func(a, b bar) int {
+			switch {
+			case a.Differs == b.Differs:
+				return 0
+			case a.Differs:
+				return -1
+			}
+			return 1
+		})
+		if more := len(g.Bars) - maxBars; more > 0 {
+			g.Bars, g.More = g.Bars[:maxBars], "and "+number(more)+" more"
+		}
+		all = append(all, g)
+	}
+	return all
+}
+
+func bars(list []*semdiff.Quota) []bar {
+	most := 0.0
+	for _, q := range list {
+		for _, a := range []semdiff.Amounts{q.Before, q.After} {
+			most = max(most, value(a.Nominal)+value(a.Borrowing))
+		}
+	}
+	var all []bar
+	for _, q := range list {
+		all = append(all, bar{
+			Holder: harmless(strings.TrimPrefix(q.Holder, "tenant ")), Before: newAmount(q.Before, most), After: newAmount(q.After, most),
+			Says: said(q.Before, q.After), Differs: !sameAmounts(q.Before, q.After),
+		})
+	}
+	return all
+}
+
+func newAmount(a semdiff.Amounts, most float64) amount {
+	if most == 0 {
+		return amount{}
+	}
+	return amount{int(value(a.Nominal) / most * barWidth), int(value(a.Borrowing) / most * barWidth)}
+}
+
+// said is `64 → 48, may borrow 32`.
+func said(before, after semdiff.Amounts) string {
+	text := step(or(before.Nominal, noQuota), or(after.Nominal, noQuota))
+	if before.Borrowing != "" || after.Borrowing != "" {
+		if borrows := step(borrowed(before), borrowed(after)); borrows != "0" {
+			text += ", may borrow " + borrows
+		}
+	}
+	return harmless(text)
+}
+
+// noQuota is what somebody has who is not there, or a namespace without a bound.
+const noQuota = "no quota"
+
+// borrowed is how much a queue may borrow; one that says nothing borrows all that its cohort has
+// (https://kueue.sigs.k8s.io/docs/concepts/cluster_queue/#borrowinglimit).
+func borrowed(a semdiff.Amounts) string {
+	if a.Nominal != "" {
+		return or(a.Borrowing, "any")
+	}
+	return "0"
+}
+
+func step(before, after string) string {
+	if before == after {
+		return after
+	}
+	return before + " → " + after
+}
+
+func sameAmounts(a, b semdiff.Amounts) bool {
+	return value(a.Nominal) == value(b.Nominal) && value(a.Borrowing) == value(b.Borrowing)
+}
+
+// value is the number of an amount, 0 for none.
+func value(text string) float64 {
+	q, err := resource.ParseQuantity(text)
+	if err != nil {
+		return 0
+	}
+	return max(0, q.AsApproximateFloat64())
+}

@@ -1,0 +1,297 @@
+package render
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"fmt"
+	"net/netip"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"lockstep.dev/lockstep/pkg/compile/diag"
+	"lockstep.dev/lockstep/pkg/compile/proof/isolation"
+	"lockstep.dev/lockstep/pkg/compile/semdiff"
+	"lockstep.dev/lockstep/pkg/compile/source"
+)
+
+// TestPagePolicy: a page runs its own style and script, and nothing else: no other element of code, no handler, nothing that is loaded.
+func TestPagePolicy(t *testing.T) {
+	text := render(t, "html", hostileReport())
+	policy := between(t, text, `http-equiv="Content-Security-Policy" content="`, `">`)
+	for name, part := range map[string]string{"style-src": between(t, text, "<style>", "</style>"), "script-src": between(t, text, "<script>", "</script>")} {
+		sum := sha256.Sum256([]byte(part))
+		if want := name + " &#39;sha256-" + strings.ReplaceAll(base64.StdEncoding.EncodeToString(sum[:]), "+", "&#43;") + "&#39;"; !strings.Contains(policy, want) {
+			t.Errorf("the policy does not allow what is in the page: %s, want %s", policy, want)
+		}
+	}
+	if !strings.HasPrefix(policy, "default-src &#39;none&#39;;") {
+		t.Errorf("the policy allows more: %s", policy)
+	}
+	if n := strings.Count(text, "<script"); n != 1 {
+		t.Errorf("%d scripts", n)
+	}
+	if n := strings.Count(text, "<style"); n != 1 {
+		t.Errorf("%d styles", n)
+	}
+	for _, never := range []string{"<img", "<link", "<iframe", "<object", " style=", "=\"javascript:", "@import", "url("} {
+		if strings.Contains(text, never) {
+			t.Errorf("%s is in the page", never)
+		}
+	}
+	if found := regexp.MustCompile(`<[a-z]+[^<>]*\son[a-z]+\s*=`).FindString(regexp.MustCompile(`"[^"]*"`).ReplaceAllString(text, "")); found != "" {
+		t.Errorf("a handler: %s", found)
+	}
+	if controls(text) {
+		t.Error("control characters")
+	}
+}
+
+func between(t *testing.T, text, before, after string) string {
+	t.Helper()
+	_, text, found := strings.Cut(text, before)
+	text, _, ended := strings.Cut(text, after)
+	if !found || !ended {
+		t.Fatalf("nothing between %s and %s", before, after)
+	}
+	return text
+}
+
+// TestPageSize: pages of the largest reviews can be opened.
+func TestPageSize(t *testing.T) {
+	for name, r := range map[string]*semdiff.Report{"many changes": many(5000, 1000), "one change": many(1, 1000)} {
+		for i := range 8 {
+			before, after := crowded(1000, i), crowded(1000, i+1)
+			cluster := semdiff.ClusterReport{Name: fmt.Sprintf("cluster-%d", i), Before: before, After: after}
+			for j := range 1000 {
+				q := semdiff.Quota{Holder: fmt.Sprintf("tenant tenant-%04d", j), Flavor: "gpu", Resource: "nvidia.com/gpu"}
+				q.Before, q.After = semdiff.Amounts{Nominal: "8"}, semdiff.Amounts{Nominal: "16"}
+				cluster.Quotas = append(cluster.Quotas, q)
+			}
+			r.Clusters = append(r.Clusters, cluster)
+		}
+		text := render(t, "html", r)
+		if len(text) > 4<<20 {
+			t.Errorf("%s: %d bytes", name, len(text))
+		}
+		if shown := strings.Count(text, `<li class="entry `); shown < min(len(r.Entries), maxEntries) {
+			t.Errorf("%s: %d entries are shown", name, shown)
+		}
+		if len(r.Entries) > maxEntries && !strings.Contains(text, "4,000 changes of less weight have no room on this page") {
+			t.Errorf("%s: it does not say what is left out", name)
+		}
+		if !strings.Contains(text, "Without a row: 960 more tenants; 960 of them differ, too.") {
+			t.Errorf("%s: it does not say which tenants have no row", name)
+		}
+	}
+}
+
+// crowded are the facts of a cluster on which all tenants reach a private network, and from step 1 on the internet.
+func crowded(tenants, step int) *semdiff.Facts {
+	f := &semdiff.Facts{}
+	side := isolation.Side{{From: netip.MustParseAddr("10.0.0.0"), To: netip.MustParseAddr("10.255.255.255"), Ports: fmt.Sprintf("TCP %d", 443+step)}}
+	for i := range tenants {
+		name := fmt.Sprintf("tenant-%04d", i)
+		f.Reach.Of = append(f.Reach.Of, isolation.Reach{Namespace: name, Tenant: name, Egress: side})
+	}
+	return f
+}
+
+// ofNamespaces are flows to or from other namespaces.
+func ofNamespaces(names ...string) isolation.Side {
+	var side isolation.Side
+	for _, name := range names {
+		side = append(side, isolation.Flow{Namespaces: name, Ports: "TCP 80"})
+	}
+	return side
+}
+
+func ofAddresses(from, to string) isolation.Flow {
+	return isolation.Flow{From: netip.MustParseAddr(from), To: netip.MustParseAddr(to), Ports: "TCP 443"}
+}
+
+func ranged(f *semdiff.Facts) *semdiff.Facts {
+	f.Ranges = []string{"10.128.0.0/14"}
+	return f
+}
+
+// TestMatrix: two tenants speak with each other if the one may send and the other may receive, whatever their namespaces are called.
+func TestMatrix(t *testing.T) {
+	reach := func(all ...isolation.Reach) *semdiff.Facts {
+		return &semdiff.Facts{Reach: isolation.Reachability{Of: all, Selections: map[string][]string{"{team=b}": {"b1", "b2"}, "{}": {"a1", "b1", "b2", "c1"}}}}
+	}
+	for name, test := range map[string]struct {
+		reason        string
+		before, after *semdiff.Facts
+		want          []string
+	}{
+		"both sides": {
+			"egress and ingress together are traffic",
+			reach(isolation.Reach{Namespace: "a1", Tenant: "a"}, isolation.Reach{Namespace: "b1", Tenant: "b"}),
+			reach(isolation.Reach{Namespace: "a1", Tenant: "a", Egress: ofNamespaces("{team=b}")}, isolation.Reach{Namespace: "b1", Tenant: "b"}, isolation.Reach{Namespace: "b2", Tenant: "b", Ingress: ofNamespaces("a1")}),
+			[]string{"a→b +"},
+		},
+		"one side": {
+			"egress alone is no traffic", reach(isolation.Reach{Namespace: "a1", Tenant: "a"}, isolation.Reach{Namespace: "b1", Tenant: "b"}),
+			reach(isolation.Reach{Namespace: "a1", Tenant: "a", Egress: ofNamespaces("b1")}, isolation.Reach{Namespace: "b1", Tenant: "b"}),
+			[]string{"a→b ◐"},
+		},
+		"one side may receive": {
+			"ingress alone is no traffic", reach(isolation.Reach{Namespace: "a1", Tenant: "a"}, isolation.Reach{Namespace: "b1", Tenant: "b"}),
+			reach(isolation.Reach{Namespace: "a1", Tenant: "a"}, isolation.Reach{Namespace: "b1", Tenant: "b", Ingress: ofNamespaces("a1")}),
+			[]string{"a→b ◐"},
+		},
+		"other namespaces": {
+			"the namespaces of a tenant are not one", reach(),
+			reach(isolation.Reach{Namespace: "a1", Tenant: "a", Egress: ofNamespaces("b1")}, isolation.Reach{Namespace: "b1", Tenant: "b"}, isolation.Reach{Namespace: "b2", Tenant: "b", Ingress: ofNamespaces("a1")}),
+			[]string{"a→b ◐"},
+		},
+		"closed": {
+			"a way that is gone", reach(isolation.Reach{Namespace: "a1", Tenant: "a", Egress: ofNamespaces("b1")}, isolation.Reach{Namespace: "b1", Tenant: "b", Ingress: ofNamespaces("{}")}),
+			reach(isolation.Reach{Namespace: "a1", Tenant: "a"}, isolation.Reach{Namespace: "b1", Tenant: "b", Ingress: ofNamespaces("{}")}),
+			[]string{"a→b −", "the platform→b ●"},
+		},
+		"internet": {
+			"all addresses are those of the internet and of private networks", reach(isolation.Reach{Namespace: "a1", Tenant: "a", Egress: isolation.Side{ofAddresses("10.4.0.0", "10.4.255.255")}}),
+			reach(isolation.Reach{Namespace: "a1", Tenant: "a", Egress: isolation.Side{ofAddresses("0.0.0.0", "255.255.255.255")}}),
+			[]string{"a→private networks ±", "a→the internet +"},
+		},
+		"some of the internet": {
+			"a public network is the internet, and a private one next to it is not", reach(isolation.Reach{Namespace: "a1", Tenant: "a"}),
+			reach(isolation.Reach{Namespace: "a1", Tenant: "a", Egress: isolation.Side{ofAddresses("8.8.8.0", "8.8.8.255")}, Ingress: isolation.Side{ofAddresses("192.168.1.0", "192.168.1.255")}}),
+			[]string{"a→the internet +", "private networks→a +"},
+		},
+		"own addresses": {
+			"addresses of pods and Services are told apart from other private ones", reach(isolation.Reach{Namespace: "a1", Tenant: "a"}),
+			ranged(reach(isolation.Reach{Namespace: "a1", Tenant: "a", Egress: isolation.Side{ofAddresses("10.128.1.0", "10.128.1.255"), ofAddresses("192.168.0.0", "192.168.0.255")}})),
+			[]string{"a→the cluster's ranges +", "a→private networks +"},
+		},
+		"only own addresses": {
+			"those of pods and Services are not private networks of others", reach(isolation.Reach{Namespace: "a1", Tenant: "a"}),
+			ranged(reach(isolation.Reach{Namespace: "a1", Tenant: "a", Egress: isolation.Side{ofAddresses("10.128.1.0", "10.128.1.255")}})),
+			[]string{"a→the cluster's ranges +"},
+		},
+		"platform": {
+			"namespaces of nobody are the platform", reach(isolation.Reach{Namespace: "a1", Tenant: "a"}),
+			reach(isolation.Reach{Namespace: "a1", Tenant: "a", Egress: ofNamespaces("kube-system"), Ingress: ofNamespaces("{role=ingress}")}),
+			[]string{"a→the platform +", "the platform→a +"},
+		},
+		"itself": {
+			"what a tenant does with itself is no way", reach(isolation.Reach{Namespace: "b1", Tenant: "b"}),
+			reach(isolation.Reach{Namespace: "b1", Tenant: "b", Egress: ofNamespaces(isolation.Own, "b2")}, isolation.Reach{Namespace: "b2", Tenant: "b", Ingress: ofNamespaces("b1")}),
+			nil,
+		},
+	} {
+		e := endsOf(test.before, test.after)
+		c := comparedReach{e, reachOf(e, test.before), reachOf(e, test.after)}
+		m := c.matrix("hpc")
+		var got []string
+		for _, row := range m.Rows {
+			for i, cell := range row.Cells {
+				if cell.Mark != "" && cell.Class != "own" {
+					got = append(got, row.Name+"→"+m.Columns[i]+" "+cell.Mark)
+				}
+			}
+		}
+		if diff := cmp.Diff(test.want, got); diff != "" {
+			t.Errorf("%s: %s (-want +got):\n%s", name, test.reason, diff)
+		}
+	}
+}
+
+// TestMatrixCounts: ways are counted, those of tenants without a row, too.
+func TestMatrixCounts(t *testing.T) {
+	before, after := crowded(200, 0), crowded(200, 0)
+	for i := range after.Reach.Of {
+		after.Reach.Of[i].Egress = isolation.Side{ofAddresses("0.0.0.0", "255.255.255.255")}
+	}
+	e := endsOf(before, after)
+	c := comparedReach{e, reachOf(e, before), reachOf(e, after)}
+	m := c.matrix("hpc")
+	want := []matrixCount{{"tenants that reach the internet", "0", "200", true}, {"tenants that reach private networks", "200", "200", false}}
+	if diff := cmp.Diff(want, m.Counts); diff != "" {
+		t.Error(diff)
+	}
+	if len(m.Rows) != maxEnds || m.More != "" {
+		t.Errorf("%d rows, %q", len(m.Rows), m.More)
+	}
+	said := []string{"200 tenants (tenant-0000, tenant-0001, tenant-0002, …) → the internet: TCP 443 at 0.0.0.0/0"}
+	if diff := cmp.Diff(said, m.Opened); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestWaysLimit: what has no room is counted.
+func TestWaysLimit(t *testing.T) {
+	before, after := crowded(130, 0), crowded(130, 0)
+	for i := range after.Reach.Of {
+		after.Reach.Of[i].Egress = isolation.Side{{From: netip.MustParseAddr("8.8.8.8"), To: netip.MustParseAddr("8.8.8.8"), Ports: fmt.Sprintf("TCP %d", i)}}
+	}
+	e := endsOf(before, after)
+	c := comparedReach{e, reachOf(e, before), reachOf(e, after)}
+	m := c.matrix("hpc")
+	if len(m.Opened)+len(m.Closed) != maxWays || m.More != "31 more ways differ, which are counted above." {
+		t.Errorf("%d opened, %d closed, %q", len(m.Opened), len(m.Closed), m.More)
+	}
+}
+
+// TestGauges: bars are for what differs; those who share it are beside it.
+func TestGauges(t *testing.T) {
+	quota := func(holder, resource, before, after string) semdiff.Quota {
+		q := semdiff.Quota{Holder: holder, Resource: resource, Before: semdiff.Amounts{Nominal: before}, After: semdiff.Amounts{Nominal: after}}
+		if strings.HasPrefix(holder, "tenant") {
+			q.Flavor, q.After.Borrowing = "gpu", "16"
+		}
+		return q
+	}
+	r := &semdiff.Report{Clusters: []semdiff.ClusterReport{{Name: "hpc", Quotas: []semdiff.Quota{
+		quota("namespace a", "pods", "1", "1"), quota("namespace a", "requests.cpu", "1", "1000m"), quota("namespace a", "requests.storage", "10Ti", ""),
+		quota("tenant a", "nvidia.com/gpu", "64", "48"), quota("tenant b", "nvidia.com/gpu", "", "16"),
+		{Holder: "tenant a", Flavor: "gpu", Resource: "rdma/ib", Before: semdiff.Amounts{Nominal: "4", Borrowing: "4"}, After: semdiff.Amounts{Nominal: "4", Borrowing: "0"}},
+		{Holder: "tenant a", Flavor: "cpu", Resource: "rdma/ib", Before: semdiff.Amounts{Nominal: "4", Borrowing: "4"}, After: semdiff.Amounts{Nominal: "4", Borrowing: "4"}},
+	}}}}
+	var got []string
+	shown, left := gauges(r)
+	for _, g := range shown {
+		for _, b := range g.Bars {
+			got = append(got, fmt.Sprintf("%s: %s %s %d/%d %d/%d", g.What, b.Holder, b.Says, b.Before.Guaranteed, b.Before.Borrows, b.After.Guaranteed, b.After.Borrows))
+		}
+	}
+	want := []string{
+		"nvidia.com/gpu of profile gpu: a 64 → 48, may borrow any → 16 400/0 300/100",
+		"nvidia.com/gpu of profile gpu: b no quota → 16, may borrow 0 → 16 0/0 100/100",
+		"rdma/ib of profile gpu: a 4, may borrow 4 → 0 200/200 200/0",
+		"requests.storage: namespace a 10Ti → no quota 400/0 0/0",
+	}
+	if diff := cmp.Diff(want, got); diff != "" || left != 0 {
+		t.Errorf("%d left (-want +got):\n%s", left, diff)
+	}
+}
+
+// TestSecretLines: a line that nobody may show is not shown.
+func TestSecretLines(t *testing.T) {
+	file := source.NewFile("tenants/a.yaml", []byte("a: b\n  password: hunter2\n"))
+	at := source.Span{File: file, Line: 2, Column: 3, Length: 8}
+	r := &semdiff.Report{
+		Entries:  []semdiff.Entry{{Rule: "environment", Consequence: semdiff.NewJobsOnly, Title: "x", After: at}},
+		Findings: semdiff.Findings{New: []*diag.Diagnostic{{Code: diag.OpensMore, Severity: diag.Warning, Message: "a secret", Span: at, Secret: true}}},
+	}
+	if text := render(t, "html", r); strings.Contains(text, "hunter2") || !strings.Contains(text, "tenants/a.yaml:2") {
+		t.Error("the secret is shown, or its place is not")
+	}
+}
+
+// TestFilters: entries know by number for whom they are.
+func TestFilters(t *testing.T) {
+	r := &semdiff.Report{Entries: []semdiff.Entry{
+		{Consequence: semdiff.OpensNetwork, Blast: semdiff.Blast{Tenants: []string{"b", "c"}}}, {Consequence: semdiff.OpensNetwork, Blast: semdiff.Blast{Tenants: []string{"a", "c"}}},
+	}}
+	v := viewer{tenants: map[string]int{}}
+	p := v.page(r, Compared{})
+	if got := []string{p.Entries[0].FilterTenants, p.Entries[1].FilterTenants}; !slices.Equal(p.Tenants, []string{"a", "b", "c"}) || !slices.Equal(got, []string{" 1 2 ", " 0 2 "}) {
+		t.Errorf("%v, %q", p.Tenants, got)
+	}
+}

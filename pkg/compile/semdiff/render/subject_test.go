@@ -1,0 +1,81 @@
+package render
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"lockstep.dev/lockstep/pkg/compile/semdiff"
+)
+
+// TestSamples: whom an effect happens to, in words that need no knowledge of Kubernetes' names.
+func TestSamples(t *testing.T) {
+	effect := func(s semdiff.Subject, detail string) semdiff.Effect {
+		return semdiff.Effect{Subject: s, Detail: detail}
+	}
+	for name, test := range map[string]struct {
+		reason  string
+		effects []semdiff.Effect
+		want    []string
+	}{
+		"object of a tenant": {
+			"the group of the API and the path are for programs",
+			[]semdiff.Effect{effect(semdiff.Subject{Cluster: "hpc", Tenant: "vision", Namespace: "vision", Object: "NetworkPolicy.networking.k8s.io vision/egress", Path: "spec.egress.0"}, "TCP 443")},
+			[]string{"network policy egress of vision on hpc: TCP 443"},
+		},
+		"another namespace": {
+			"a namespace is named where it is not called as its tenant",
+			[]semdiff.Effect{effect(semdiff.Subject{Cluster: "lab", Tenant: "students", Namespace: "exam", Object: "LimitRange exam/limits"}, "")},
+			[]string{"limit range limits of students in namespace exam on lab"},
+		},
+		"namespace of a tenant": {
+			"the tenant says it",
+			[]semdiff.Effect{effect(semdiff.Subject{Cluster: "hpc", Tenant: "vision", Namespace: "vision", Object: "Namespace vision"}, "a: 1 → 2")},
+			[]string{"vision on hpc: a: 1 → 2"},
+		},
+		"called as its tenant": {
+			"a name is said once",
+			[]semdiff.Effect{effect(semdiff.Subject{Cluster: "hpc", Tenant: "vision", Object: "ClusterQueue.kueue.x-k8s.io vision"}, "64 → 48")},
+			[]string{"queue of vision on hpc: 64 → 48"},
+		},
+		"comes as a whole": {
+			"an object that is all there is to tell is told once",
+			[]semdiff.Effect{effect(semdiff.Subject{Cluster: "hpc", Object: "ClusterRole.rbac.authorization.k8s.io edit"}, "ClusterRole.rbac.authorization.k8s.io edit")},
+			[]string{"cluster role edit on hpc"},
+		},
+		"clusters": {
+			"what differs in the cluster only is one line, and what differs in more is not",
+			[]semdiff.Effect{
+				effect(semdiff.Subject{Cluster: "a", Runtime: "small", Object: "ClusterTrainingRuntime.trainer.kubeflow.org small"}, "5 → 6"),
+				effect(semdiff.Subject{Cluster: "b", Runtime: "small", Object: "ClusterTrainingRuntime.trainer.kubeflow.org small"}, "5 → 6"),
+				effect(semdiff.Subject{Cluster: "c", Runtime: "small", Object: "ClusterTrainingRuntime.trainer.kubeflow.org small"}, "4 → 6"),
+				effect(semdiff.Subject{Cluster: "d", Runtime: "small", Object: "ClusterTrainingRuntime.trainer.kubeflow.org small"}, "5 → 6"),
+			},
+			[]string{"runtime small on a, b and d: 5 → 6", "runtime small on c: 4 → 6"},
+		},
+		"nobody": {"a cluster alone", []semdiff.Effect{effect(semdiff.Subject{Cluster: "hpc"}, "x")}, []string{"on hpc: x"}},
+	} {
+		if diff := cmp.Diff(test.want, samples(&semdiff.Entry{Samples: test.effects})); diff != "" {
+			t.Errorf("%s: %s (-want +got):\n%s", name, test.reason, diff)
+		}
+	}
+}
+
+func TestWords(t *testing.T) {
+	for kind, want := range map[string]string{
+		"NetworkPolicy": "network policy", "Role": "role", "ClusterRoleBinding": "cluster role binding", "PersistentVolumeClaim": "volume",
+		"APIService": "API service", "ConfigMap": "config map", "SSHKey": "SSH key", "": "", "x": "x",
+	} {
+		if got := words(kind); got != want {
+			t.Errorf("words(%q) = %q, want %q", kind, got, want)
+		}
+	}
+}
+
+func TestSeverities(t *testing.T) {
+	r := &semdiff.Report{}
+	r.Totals.BySeverity[semdiff.Critical], r.Totals.BySeverity[semdiff.Warning], r.Totals.BySeverity[semdiff.Notice], r.Totals.BySeverity[semdiff.Info] = 1, 3, 1, 1200
+	if got := severities(r); got != "1 critical, 3 warnings, 1 notice, 1,200 for information" {
+		t.Error(got)
+	}
+}

@@ -24,12 +24,17 @@ func install(args []string) int {
 		fmt.Fprint(os.Stderr, "mpi-agent install: exactly one folder is needed\n\n", installHelp)
 		return codeUsage
 	}
-	self, err := os.Executable()
-	if err != nil {
-		return fail(fmt.Errorf("find the agent's own file: %w", err))
-	}
-	if err := agent.Install(self, args[0]); err != nil {
+	if err := installSelf(args[0]); err != nil {
 		return fail(err)
 	}
 	return 0
+}
+
+// installSelf copies this program into a folder.
+func installSelf(dir string) error {
+	self, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("find the agent's own file: %w", err)
+	}
+	return agent.Install(self, dir)
 }

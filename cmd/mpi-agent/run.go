@@ -32,13 +32,14 @@ Examples:
 
 const gateHelp = `gate waits until the addresses of the pods are known, from the controller or else from DNS, and every node of the
 hostfile has answered. It leaves the table of hosts and the hostfile for Hydra in the state folder, and the names of the
-pods in /etc/hosts where the pod mounts a file of its own there. For an init container of the launcher.
+pods in /etc/hosts where the pod mounts a file of its own there. For an init container of the launcher, which can also bring
+the agent for the main container, as install does.
 
 Usage: mpi-agent gate [flags]
 
 Examples:
   mpi-agent gate
-  mpi-agent gate --gate-timeout 10m`
+  mpi-agent gate --install /opt/lockstep/bin --gate-timeout 10m`
 
 // launcherOptions are the flags of run and gate.
 type launcherOptions struct {
@@ -47,9 +48,11 @@ type launcherOptions struct {
 	terminationLog string
 	gateTimeout    time.Duration
 	dnsAfter       time.Duration
+	darkAfter      time.Duration
 	hangAfter      string
 	hangProgress   string
 	allowIdle      bool
+	installTo      string
 }
 
 // AllowIdleVariable is the environment variable behind --allow-idle-nodes, for jobs whose runtime fixes the flags.
@@ -77,6 +80,9 @@ func gate(args []string) int {
 		if len(argv) > 0 {
 			return agent.Failed(fmt.Errorf("gate runs no command, found `%s`: use run", argv[0]))
 		}
+		if err := o.install(); err != nil {
+			return agent.Failed(err)
+		}
 		launcher, listener, signals, err := o.open()
 		if err != nil {
 			return agent.Failed(err)
@@ -96,6 +102,8 @@ func launch(name, text string, args []string, work func(launcherOptions, []strin
 	flags.StringVar(&o.hostfile, "hostfile", mpi.HostfilePath, "`file` with the nodes of the job, in the syntax of Open MPI")
 	flags.StringVar(&o.terminationLog, "termination-log", "/dev/termination-log", "`file` for the verdict")
 	flags.DurationVar(&o.gateTimeout, "gate-timeout", 5*time.Minute, "`time` that the nodes may take to answer")
+	flags.DurationVar(&o.darkAfter, "dark-after", agent.DefaultDark,
+		"`time` after which the gate gives up a node with an address that no packet reaches, 0 never")
 	flags.DurationVar(&o.dnsAfter, "dns-after", agent.DefaultDiscoveryAfter,
 		"`time` after which DNS is asked for the nodes when nobody has sent their addresses, 0 never")
 	flags.StringVar(&o.hangAfter, "hang-after", os.Getenv(mpi.HangAfterVariable),
@@ -104,12 +112,23 @@ func launch(name, text string, args []string, work func(launcherOptions, []strin
 		"`signs` of progress: output, or output,cpu ($"+mpi.HangProgressVariable+"); ranks that wait for each other usually spin, so CPU time hides most deadlocks")
 	flags.BoolVar(&o.allowIdle, "allow-idle-nodes", os.Getenv(allowIdleVariable) == "true",
 		"accept nodes on which no rank ran ($"+allowIdleVariable+"=true)")
+	if name == "gate" {
+		flags.StringVar(&o.installTo, "install", "", "`folder` to install the agent in, before anything else")
+	}
 	if code, done := parse(flags, args); done {
 		return code
 	}
 	verdict, code := work(o, flags.Args())
 	o.leave(verdict)
 	return code
+}
+
+// install brings the agent for the main container, where an init container is asked to.
+func (o launcherOptions) install() error {
+	if o.installTo == "" {
+		return nil
+	}
+	return installSelf(o.installTo)
 }
 
 // open prepares what the launcher needs from its pod.
@@ -133,7 +152,7 @@ func (o launcherOptions) open() (agent.Launcher, net.Listener, <-chan os.Signal,
 		return agent.Launcher{}, nil, nil, err
 	}
 	return agent.Launcher{
-		Settings: o.settings, Hostname: o.hostname, Key: key, Hosts: hosts, GateTimeout: o.gateTimeout,
+		Settings: o.settings, Hostname: o.hostname, Key: key, Hosts: hosts, GateTimeout: o.gateTimeout, Dark: o.darkAfter,
 		AllowIdle: o.allowIdle, Discovery: o.discovery(), Hang: hang, Dial: (&net.Dialer{}).DialContext, Log: newLog(),
 	}, listener, signals, nil
 }

@@ -339,12 +339,16 @@ func TestRunEndsAsTheCommandDidWhenTheVerdictCannotBeLeft(t *testing.T) {
 func TestGateLeavesTheTableForACommandThatSomebodyElseStarts(t *testing.T) {
 	j := newJob(t, 2)
 	j.nodes()
-	gate := j.pod(j.hosts[0], "gate", "--hostfile", j.hostfile, "--termination-log", j.verdictAt)
+	bin := filepath.Join(j.dir, "opt", "bin")
+	gate := j.pod(j.hosts[0], "gate", "--hostfile", j.hostfile, "--termination-log", j.verdictAt, "--install", bin)
 	if result, err := j.push(); err != nil || !result.Passed {
 		t.Error(result, err)
 	}
 	if got := gate.wait(); got.code != 0 || !j.verdict().Succeeded() {
 		t.Error(got)
+	}
+	if got := start(t, []string{asAgent + "=1"}, filepath.Join(bin, "mpi-agent"), "version").wait(); got.code != 0 {
+		t.Errorf("the agent for the main container: %v", got)
 	}
 	if got := j.rsh("demo-node-0-1", "echo", "$HOSTNAME").wait(); got.stdout != "demo-node-0-1\n" {
 		t.Error(got)

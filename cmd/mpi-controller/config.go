@@ -63,8 +63,8 @@ it leaves alone.
 For each it creates a key, a hostfile, network policies and a JobSet, hands the launcher the addresses of its nodes,
 and reports progress and the cause of failures in the TrainJob's conditions, as events and as metrics.
 
-Beside Kubeflow Trainer, which creates key, hostfile and JobSet itself, run it with --mode companion. As executor it does not
-start where Trainer runs, and stops when Trainer comes: both would write the same objects.`,
+Beside Kubeflow Trainer, which creates key, hostfile and JobSet itself, run it with --mode companion. As executor it
+waits, alive and not ready, while Trainer runs: both would write the same objects.`,
 		Example: `  # in a pod: service account, namespace from the downward API, one leader at a time
   mpi-controller --leader-elect
 

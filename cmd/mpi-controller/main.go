@@ -4,7 +4,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"os"
 	"os/signal"
@@ -36,13 +35,6 @@ func run(ctx context.Context, c config) error {
 	if c.options.Identity, err = c.identity(); err != nil {
 		return err
 	}
-	mgr, err := reconciler.NewManager(ctx, kubeconfig, c.options)
-	if err != nil {
-		return fmt.Errorf("set up controller: %w", err)
-	}
 	log.Info("starting", "mode", c.options.Mode, "namespace", c.options.Namespace, "leaderElection", c.options.LeaderElection)
-	if err := mgr.Start(ctx); err != nil {
-		return fmt.Errorf("run manager: %w", err)
-	}
-	return nil
+	return reconciler.Run(ctx, kubeconfig, c.options)
 }

@@ -9,8 +9,9 @@ import (
 )
 
 func TestLaunchEnvironment(t *testing.T) {
+	const attached, unresolved = "OMPI_MCA_orte_leave_session_attached", "OMPI_MCA_if_base_do_not_resolve"
 	flat := map[string]string{
-		"OMPI_MCA_orte_leave_session_attached": "true", "OMPI_MCA_plm_rsh_no_tree_spawn": "true", "OMPI_MCA_plm_rsh_num_concurrent": "256",
+		attached: "true", unresolved: "true", "OMPI_MCA_plm_rsh_no_tree_spawn": "true", "OMPI_MCA_plm_rsh_num_concurrent": "256",
 	}
 	cases := map[string]struct {
 		reason  string
@@ -20,7 +21,7 @@ func TestLaunchEnvironment(t *testing.T) {
 	}{
 		"one":         {"small jobs too: a lost node must be noticed", ORTE, 1, flat},
 		"flat":        {"all daemons at once", ORTE, 256, flat},
-		"tree":        {"above, daemons start daemons", ORTE, 257, map[string]string{"OMPI_MCA_orte_leave_session_attached": "true", "OMPI_MCA_plm_rsh_no_tree_spawn": "false"}},
+		"tree":        {"above, daemons start daemons", ORTE, 257, map[string]string{attached: "true", unresolved: "true", "OMPI_MCA_plm_rsh_no_tree_spawn": "false"}},
 		"flat, PRRTE": {"under its own names", PRRTE, 256, map[string]string{"PRTE_MCA_plm_ssh_no_tree_spawn": "true", "PRTE_MCA_plm_ssh_num_concurrent": "256"}},
 		"tree, PRRTE": {"under its own names", PRRTE, 5000, map[string]string{"PRTE_MCA_plm_ssh_no_tree_spawn": "false"}},
 		"MPICH":       {"Hydra keeps its shells", Hydra, 1000, map[string]string{}},
@@ -29,7 +30,7 @@ func TestLaunchEnvironment(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			got := map[string]string{}
-			for _, v := range LaunchEnvironment(tc.dialect, tc.nodes) {
+			for _, v := range LaunchEnvironment(tc.dialect, tc.nodes, false) {
 				if v.Why == "" {
 					t.Errorf("%s has no reason", v.Name)
 				}
@@ -42,10 +43,19 @@ func TestLaunchEnvironment(t *testing.T) {
 	}
 }
 
+// A launcher that runs ranks is a host of the hostfile, and ORTE knows itself by its address only.
+func TestALauncherThatIsAHostIsResolved(t *testing.T) {
+	for _, v := range LaunchEnvironment(ORTE, 2, true) {
+		if v.Name == "OMPI_MCA_if_base_do_not_resolve" {
+			t.Errorf("%s=%s", v.Name, v.Value)
+		}
+	}
+}
+
 // With fewer remote shells at a time than nodes, a flat launch whose shells stay would never end.
 func TestFlatLaunchHasAShellForEveryNode(t *testing.T) {
 	for _, dialect := range []Dialect{ORTE, PRRTE} {
-		for _, v := range LaunchEnvironment(dialect, MaxFlatNodes) {
+		for _, v := range LaunchEnvironment(dialect, MaxFlatNodes, true) {
 			if n, err := strconv.Atoi(v.Value); strings.HasSuffix(v.Name, "num_concurrent") && (err != nil || n < MaxFlatNodes) {
 				t.Errorf("%s: %s=%s", dialect, v.Name, v.Value)
 			}

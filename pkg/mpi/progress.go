@@ -38,8 +38,20 @@ type Progress struct {
 	// nil when there was none.
 	DaemonAge *float64 `json:"daemonAge,omitempty"`
 	RankAge   *float64 `json:"rankAge,omitempty"`
+	// Daemons is how many of the processes belong to the launch: daemons and the shells that started them.
+	Daemons int `json:"daemons,omitempty"`
+	// Unanswered holds the TCP connections of the pod that nobody answers, those tried most often first.
+	Unanswered []Unanswered `json:"unanswered,omitempty"`
 	// Evidence says what the ranks are doing, the lowest rank first, at most MaxEvidence of them.
 	Evidence []Stuck `json:"evidence,omitempty"`
+}
+
+// Unanswered is a TCP connection without an answer.
+type Unanswered struct {
+	// To is an IP address and a port, such as `10.244.1.5:36859` or `[fd00::2]:8080`.
+	To string `json:"to"`
+	// Retries is how often the kernel has asked again.
+	Retries int `json:"retries"`
 }
 
 // MaxEvidence bounds what a node says about its processes.

@@ -53,6 +53,9 @@ type Verdict struct {
 	Host string `json:"host,omitempty"`
 	// Lost is the name in the hostfile of the node that was lost first, or empty.
 	Lost string `json:"lost,omitempty"`
+	// LostSeconds is how long before the verdict that node had stopped answering, 0 when it ended its connection or when
+	// nobody knows. Whoever deletes pods because of the verdict comes after that.
+	LostSeconds float64 `json:"lostSeconds,omitempty"`
 	// Rank is how the first rank ended that failed; nil when none is known.
 	Rank *RankEnd `json:"rank,omitempty"`
 	// Lines are the last lines of the output, of the failed rank where the output says whose they are, without secrets.
@@ -84,6 +87,8 @@ type NodeReport struct {
 	Daemons int `json:"daemons"`
 	// LastExitCode is the exit code of the last daemon, 128+n after signal n.
 	LastExitCode int `json:"lastExitCode,omitempty"`
+	// DaemonAgo is how many seconds before the report that daemon was killed, 0 when it was not.
+	DaemonAgo float64 `json:"daemonAgo,omitempty"`
 	// OOMKills counts the processes of the pod that the kernel killed for memory.
 	OOMKills int `json:"oomKills,omitempty"`
 	// Seen is how many ranks were seen on the node; those that live for less than a moment are not. World is how many ranks

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -75,7 +76,8 @@ func machineFaults() []Fault {
 		},
 		{
 			Name: "disk full", How: "rank 3 fills an emptyDir above its size limit of 8 MiB until kubelet notices", Ranks: true,
-			Want: []mpi.Reason{diagnose.Evicted, diagnose.DiskFull},
+			Limit: 100 * time.Second, // kubelet looks at the sizes of volumes once a minute
+			Want:  []mpi.Reason{diagnose.Evicted, diagnose.DiskFull},
 			Shape: func(job *trainer.TrainJob) {
 				oneRank("head -c 64M /dev/zero > /scratch/file")(job)
 				patchPods(job, mpi.NodeJob, trainer.PodSpecPatch{

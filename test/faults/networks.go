@@ -8,6 +8,8 @@ import (
 	"encoding/pem"
 	"fmt"
 	"os/exec"
+	"slices"
+	"time"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	"golang.org/x/crypto/ssh"
@@ -24,14 +26,9 @@ import (
 // Networks that do not carry what a job needs.
 func networkFaults() []Fault {
 	return []Fault{
-		{
-			Name: "DNS broken", How: "CoreDNS has no pod: the job must complete all the same",
-			Shape: command("mpirun", "-n", "4", "mpi-hello"),
-			Before: func(ctx context.Context, t *attempt) (func(context.Context) error, error) {
-				dns := client.ObjectKey{Namespace: "kube-system", Name: "coredns"}
-				return func(ctx context.Context) error { return t.scale(ctx, dns, 1) }, t.scale(ctx, dns, 0)
-			},
-		},
+		withoutDNS("DNS broken", "openmpi4-cpu"),
+		withoutDNS("DNS broken for Open MPI 5", "openmpi5-cpu"),
+		withoutDNS("DNS broken for MPICH", "mpich-cpu"),
 		{
 			Name: "NetworkPolicy blocks 2222", How: "machines drop packets to port 2222 but those of the controller",
 			Want: []mpi.Reason{diagnose.ConnectionTimedOut, diagnose.ConnectionRefused}, Says: []string{"2222", "NetworkPolic"}, Before: dropAgents,
@@ -52,12 +49,29 @@ func networkFaults() []Fault {
 	}
 }
 
+// withoutDNS runs a job in a cluster without DNS. It must not take longer for that.
+func withoutDNS(name, runtime string) Fault {
+	return Fault{
+		Name: name, How: "CoreDNS has no pod: the job must complete all the same, within 10 s", Limit: 10 * time.Second,
+		Shape: func(job *trainer.TrainJob) {
+			command("mpirun", "-n", "4", "mpi-hello")(job)
+			job.Spec.RuntimeRef.Name = runtime
+		},
+		Before: func(ctx context.Context, t *attempt) (func(context.Context) error, error) {
+			dns := client.ObjectKey{Namespace: "kube-system", Name: "coredns"}
+			return func(ctx context.Context) error { return t.scale(ctx, dns, 1) }, t.scale(ctx, dns, 0)
+		},
+	}
+}
+
 // podNetwork holds the addresses of all pods of the local cluster.
 const podNetwork = "10.244.0.0/16"
 
 func (l *lab) controllerAddress(ctx context.Context) (string, error) {
 	pods := &corev1.PodList{}
 	err := l.admin.Client.List(ctx, pods, client.InNamespace(platform.Namespace), client.MatchingLabels{mpi.ControllerLabel: mpi.ControllerName})
+	// One that is being replaced may still be there.
+	pods.Items = slices.DeleteFunc(pods.Items, func(p corev1.Pod) bool { return p.DeletionTimestamp != nil })
 	if err == nil && len(pods.Items) != 1 {
 		err = fmt.Errorf("%d pods of the controller, one is expected", len(pods.Items))
 	}

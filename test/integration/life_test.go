@@ -121,7 +121,7 @@ var _ = Describe("The life of a job", Ordered, ContinueOnFailure, func() {
 		trainJob := trainJobNamed(namespace, "needs")
 		trainJob.Spec.RuntimeRef.Name = runtime.Name
 		create(ctx, trainJob)
-		Eventually(reason(ctx, trainJob, job.PodsReady)).Should(Equal(string(diagnose.ReferenceMissing)))
+		Eventually(reason(ctx, trainJob, job.PodsReady)).Should(Equal(string(diagnose.VolumeClaimMissing)))
 		Expect(message(trainJob, job.PodsReady)).To(ContainSubstring("PersistentVolumeClaim `data`, ServiceAccount `mpi`"))
 		Expect(admin.Create(ctx, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "mpi"}})).To(Succeed())
 		Expect(admin.Create(ctx, &corev1.PersistentVolumeClaim{
@@ -357,24 +357,6 @@ var _ = Describe("The life of a job", Ordered, ContinueOnFailure, func() {
 		Expect(admin.Get(ctx, in(controllerNamespace, "mpi-controller"), lease)).To(Succeed())
 		Expect(*lease.Spec.HolderIdentity).To(Equal("life-0"), "the lease has the name of the pod, so a new process in it has the lease still")
 		Expect(*lease.Spec.LeaseDurationSeconds).To(BeEquivalentTo(10))
-	})
-
-	It("does not start beside Kubeflow Trainer", func(ctx SpecContext) {
-		now := metav1.NowMicro()
-		lease := &coordinationv1.Lease{
-			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "trainer.kubeflow.org"},
-			Spec: coordinationv1.LeaseSpec{
-				HolderIdentity: ptr.To("kubeflow-trainer-controller-manager-0"), LeaseDurationSeconds: ptr.To[int32](15), RenewTime: &now,
-			},
-		}
-		Expect(admin.Create(ctx, lease)).To(Succeed())
-		DeferCleanup(func(ctx SpecContext) { Expect(admin.Delete(ctx, lease)).To(Succeed()) })
-		_, err := reconciler.NewManager(ctx, serviceAccount(controllerNamespace, "mpi-controller"), reconciler.Options{
-			Namespace: controllerNamespace, Concurrency: 1, MetricsAddress: "0", ProbeAddress: "0",
-		})
-		foreign := &reconciler.ForeignError{}
-		Expect(err).To(BeAssignableToTypeOf(foreign))
-		Expect(err).To(MatchError(ContainSubstring("run this one with --mode companion")))
 	})
 
 	// This is the last one: it looks at what all others made the controller ask for.

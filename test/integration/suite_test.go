@@ -61,6 +61,7 @@ var _ = BeforeSuite(func() {
 	config, err := environment.Start()
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(environment.Stop)
+	DeferCleanup(func() { startedAgain.end() })
 	admin = newClient(config)
 })
 

@@ -16,9 +16,9 @@ var ofThePod = []string{"HOSTNAME", "JOB_COMPLETION_INDEX"}
 // Hydra gives its own environment to all ranks, over what they would have from the container of their node (MPICH 4.0;
 // ORTE and PRRTE do not). Under Hydra, therefore, the variables that differ between pods are left out: the ranks on the
 // nodes have the values of their own pods.
-func commandEnvironment(container []string, s Settings, nodes int) []string {
+func commandEnvironment(container []string, s Settings, nodes int, launcherIsHost bool) []string {
 	environment := override(container, s.environment())
-	environment = override(environment, launchEnvironment(container, nodes))
+	environment = override(environment, launchEnvironment(container, nodes, launcherIsHost))
 	if !usesHydra(container) {
 		return environment
 	}
@@ -29,7 +29,7 @@ func commandEnvironment(container []string, s Settings, nodes int) []string {
 
 // launchEnvironment returns the variables of mpi.LaunchEnvironment that the user has not set. The runtime sets a flat
 // launch for all, because it does not know the number of nodes; so that one is not the user's.
-func launchEnvironment(container []string, nodes int) []string {
+func launchEnvironment(container []string, nodes int, launcherIsHost bool) []string {
 	dialect := mpi.Dialect("")
 	values := map[string]string{}
 	for _, variable := range container {
@@ -43,7 +43,7 @@ func launchEnvironment(container []string, nodes int) []string {
 		}
 	}
 	var variables []string
-	for _, v := range mpi.LaunchEnvironment(dialect, nodes) {
+	for _, v := range mpi.LaunchEnvironment(dialect, nodes, launcherIsHost) {
 		value, set := values[v.Name]
 		if !set || strings.HasSuffix(v.Name, "no_tree_spawn") && value == "true" {
 			variables = append(variables, v.Name+"="+v.Value)

@@ -22,9 +22,9 @@ func TestCommandEnvironment(t *testing.T) {
 		for _, v := range mpi.Environment(dialect, mpi.Network{Fabric: mpi.Ethernet, Interface: "eth0"}) {
 			wiring = append(wiring, v.Name+"="+v.Value)
 		}
-		got := commandEnvironment(append(wiring, pod...), Settings{KeyDir: "/k", StateDir: "/s", Port: 2222}, 2)
+		got := commandEnvironment(append(wiring, pod...), Settings{KeyDir: "/k", StateDir: "/s", Port: 2222}, 2, false)
 		var launch []string
-		for _, v := range mpi.LaunchEnvironment(dialect, 2) {
+		for _, v := range mpi.LaunchEnvironment(dialect, 2, false) {
 			launch = append(launch, v.Name+"="+v.Value)
 		}
 		all := append(slices.Concat(settings, launch, wiring), want...)
@@ -43,7 +43,7 @@ func TestCommandEnvironment(t *testing.T) {
 }
 
 func TestLaunchEnvironmentLeavesTheUsersChoice(t *testing.T) {
-	agent := "OMPI_MCA_plm_rsh_agent=" + mpi.RshBin
+	agent, unresolved := "OMPI_MCA_plm_rsh_agent="+mpi.RshBin, "OMPI_MCA_if_base_do_not_resolve=true"
 	cases := map[string]struct {
 		reason    string
 		container []string
@@ -52,14 +52,14 @@ func TestLaunchEnvironmentLeavesTheUsersChoice(t *testing.T) {
 	}{
 		"flat": {
 			"no number of nodes makes it a tree", []string{agent, "OMPI_MCA_plm_rsh_no_tree_spawn=true"}, 256,
-			[]string{"OMPI_MCA_orte_leave_session_attached=true", "OMPI_MCA_plm_rsh_no_tree_spawn=true", "OMPI_MCA_plm_rsh_num_concurrent=256"},
+			[]string{"OMPI_MCA_orte_leave_session_attached=true", unresolved, "OMPI_MCA_plm_rsh_no_tree_spawn=true", "OMPI_MCA_plm_rsh_num_concurrent=256"},
 		},
 		"tree": {
 			"what the runtime set for small jobs is replaced", []string{agent, "OMPI_MCA_plm_rsh_no_tree_spawn=true"}, 257,
-			[]string{"OMPI_MCA_orte_leave_session_attached=true", "OMPI_MCA_plm_rsh_no_tree_spawn=false"},
+			[]string{"OMPI_MCA_orte_leave_session_attached=true", unresolved, "OMPI_MCA_plm_rsh_no_tree_spawn=false"},
 		},
 		"user": {
-			"a user who sets them has a reason", []string{agent, "OMPI_MCA_orte_leave_session_attached=0", "OMPI_MCA_plm_rsh_num_concurrent=16", "OMPI_MCA_plm_rsh_no_tree_spawn=0"}, 8,
+			"a user who sets them has a reason", []string{agent, "OMPI_MCA_orte_leave_session_attached=0", "OMPI_MCA_if_base_do_not_resolve=0", "OMPI_MCA_plm_rsh_num_concurrent=16", "OMPI_MCA_plm_rsh_no_tree_spawn=0"}, 8,
 			nil,
 		},
 		"PRRTE":       {"its own names", []string{"PRTE_MCA_plm_ssh_agent=x"}, 1000, []string{"PRTE_MCA_plm_ssh_no_tree_spawn=false"}},
@@ -67,7 +67,7 @@ func TestLaunchEnvironmentLeavesTheUsersChoice(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(tc.want, launchEnvironment(tc.container, tc.nodes)); diff != "" {
+			if diff := cmp.Diff(tc.want, launchEnvironment(tc.container, tc.nodes, false)); diff != "" {
 				t.Errorf("%s: %s", tc.reason, diff)
 			}
 		})

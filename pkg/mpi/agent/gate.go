@@ -31,6 +31,9 @@ type Gate struct {
 	Deadline time.Duration
 	// Stubborn is how long a node may show another key before the gate gives up: a wrong Secret does not heal.
 	Stubborn time.Duration
+	// Dark is how long packets to a node that has an address may get lost before the gate gives up: a pod that is still
+	// coming up refuses connections, it does not swallow them. 0 waits until the deadline.
+	Dark time.Duration
 	// Discovery finds the nodes when nobody sends their addresses; nil waits for ever.
 	Discovery *Discovery
 	Log       *log.Logger
@@ -43,6 +46,8 @@ const (
 	progress = 10 * time.Second
 	// DefaultStubborn is the usual Gate.Stubborn.
 	DefaultStubborn = 10 * time.Second
+	// DefaultDark is the usual Gate.Dark. Networks admit a new pod within some seconds.
+	DefaultDark = 20 * time.Second
 )
 
 // errNoTable says that nobody told the gate where the nodes are.
@@ -142,7 +147,8 @@ func (g Gate) reachAll(ctx context.Context, table mpi.HostTable, result *mpi.Gat
 // question is what the gate asks a node at an address; an error means to ask again.
 type question func(ctx context.Context, address string, table mpi.HostTable) error
 
-// askAll asks all nodes side by side. A node that shows another key for too long ends the wait for all.
+// askAll asks all nodes side by side. A node that shows another key for too long, or that no packet reaches, ends the wait
+// for all.
 func (g Gate) askAll(ctx context.Context, table mpi.HostTable, ask question) *waiting {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -162,12 +168,13 @@ func (g Gate) askAll(ctx context.Context, table mpi.HostTable, ask question) *wa
 	return waiting
 }
 
-// reach tries one node until it answers. It returns false when the node shows another key and will not stop to.
+// reach tries one node until it answers. It returns false when the node shows another key and will not stop to, or when
+// packets to it get lost all the time.
 func (g Gate) reach(ctx context.Context, waiting *waiting, i int, node mpi.Host, table mpi.HostTable, ask question) bool {
 	host, _ := find(table, node.Name)
 	failure := mpi.NodeFailure{Name: node.Name, Address: host.Address, Error: "no answer yet"}
 	waiting.failed(i, failure)
-	start, strangerSince := time.Now(), time.Time{}
+	start, strangerSince, darkSince := time.Now(), time.Time{}, time.Time{}
 	for {
 		began := time.Now()
 		err := g.attempt(ctx, host, table, ask)
@@ -181,6 +188,10 @@ func (g Gate) reach(ctx context.Context, waiting *waiting, i int, node mpi.Host,
 		}
 		strangerSince = since(strangerSince, isStranger(err))
 		if !strangerSince.IsZero() && time.Since(strangerSince) >= g.Stubborn {
+			return false
+		}
+		darkSince = since(darkSince, isDark(err))
+		if g.Dark > 0 && !darkSince.IsZero() && time.Since(darkSince) >= g.Dark {
 			return false
 		}
 		select {
@@ -239,6 +250,16 @@ func cutShort(err error, took time.Duration) bool {
 func isStranger(err error) bool {
 	var failure *client.Failure
 	return errors.As(err, &failure) && failure.Cause == client.Authentication
+}
+
+// isDark says whether packets got lost on the way to a node, or from one node to another.
+func isDark(err error) bool {
+	var failure *client.Failure
+	var cut *cutOffError
+	if errors.As(err, &cut) {
+		return cut.peer.Error == string(client.TimedOut) || cut.peer.Error == string(client.Unreachable)
+	}
+	return errors.As(err, &failure) && (failure.Cause == client.TimedOut || failure.Cause == client.Unreachable)
 }
 
 // since returns when a state began: at the earlier time if it was known, now if it begins, never if it does not hold.

@@ -36,7 +36,7 @@ func newGateTest(t *testing.T, nodes int) *gateTest {
 	addresses, port := agenttest.Addresses(t, nodes)
 	g := &gateTest{t: t, gate: Gate{
 		Hostname: "demo-launcher-0-0", Key: agenttest.Key(t), Dial: (&net.Dialer{}).DialContext, Port: port,
-		Deadline: time.Minute, Stubborn: time.Minute, Log: quiet,
+		Deadline: time.Minute, Stubborn: time.Minute, Dark: time.Minute, Log: quiet,
 	}}
 	for i, name := range (mpi.World{Nodes: int32(nodes)}).Hosts("demo") {
 		g.gate.Hosts = append(g.gate.Hosts, mpi.Host{Name: name, Slots: 1})
@@ -365,5 +365,36 @@ func TestTheEndDoesNotWaitForANodeThatWasLost(t *testing.T) {
 	}
 	if got := limitFor(mpi.Host{Name: "demo-node-0-0.demo"}, losses); got != reportLimit {
 		t.Errorf("another: %v", got)
+	}
+}
+
+func TestGateGivesUpOnANodeInTheDark(t *testing.T) {
+	lost := &net.OpError{Op: "dial", Err: syscall.ETIMEDOUT}
+	cases := map[string]struct {
+		reason string
+		err    error
+		gaveUp bool
+	}{
+		"packets get lost": {"that is a policy or a machine", lost, true},
+		"no route":         {"that is a machine", &net.OpError{Op: "dial", Err: syscall.EHOSTUNREACH}, true},
+		"refused":          {"the container may still pull its image", &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}, false},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			g := newGateTest(t, 1)
+			g.gate.Dark = time.Nanosecond
+			dials := 0
+			g.serve(0, g.gate.Key)
+			g.gate.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
+				if dials++; dials <= 3 {
+					return nil, c.err
+				}
+				return (&net.Dialer{}).DialContext(ctx, network, address)
+			}
+			result, _ := g.pass(g.table)
+			if result.Passed == c.gaveUp || c.gaveUp && dials == 4 {
+				t.Errorf("%s: after %d dials %+v", c.reason, dials, result)
+			}
+		})
 	}
 }

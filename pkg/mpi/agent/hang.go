@@ -95,20 +95,20 @@ func (s *stillness) moved(now time.Time, pods map[string]mpi.Progress) bool {
 	return false
 }
 
-// watchHang returns the sentence about a hang once the job has hung, or nothing when the context ends first.
-func (l Launcher) watchHang(ctx context.Context, table mpi.HostTable, own *tracker) string {
+// watchHang returns what is seen of a hang once the job has hung, nil when the context ends first.
+func (l Launcher) watchHang(ctx context.Context, table mpi.HostTable, own *tracker) *obstacle {
 	if l.Hang.After == 0 {
-		return ""
+		return nil
 	}
 	still := stillness{rule: l.Hang}
 	for sleep(ctx, l.Hang.interval()) {
 		pods := l.askProgress(ctx, table, own, l.gate().nodes(), mpi.ProgressRequest{})
 		if still.look(time.Now(), pods, len(pods) == len(l.gate().nodes())+1) {
 			evidence := l.askProgress(ctx, table, own, l.gate().nodes(), mpi.ProgressRequest{Evidence: true})
-			return describeHang(l.Hang, evidence)
+			return &obstacle{reason: mpi.ReasonHang, message: describeHang(l.Hang, evidence)}
 		}
 	}
-	return ""
+	return nil
 }
 
 // askProgress asks the own pod and nodes, side by side, and returns the answers by the first label of the host name.
@@ -191,34 +191,31 @@ func describeStuck(s mpi.Stuck) string {
 // hangGrace is the time between SIGTERM and SIGKILL for the command of a job that has hung.
 const hangGrace = 2 * time.Second
 
-// attend looks after a running command: it times the launch, and ends a job that has hung. The returned function stops
-// that and says what was seen of a hang, or nothing.
-func (l Launcher) attend(ctx context.Context, child *process.Process, table mpi.HostTable, front *front) func() string {
+// attend looks after a running command: it times the launch, and ends a job that has hung or cannot go on. The returned
+// function stops that and says what was in the way, or nil.
+func (l Launcher) attend(ctx context.Context, child *process.Process, table mpi.HostTable, front *front) func() *obstacle {
 	ctx, cancel := context.WithCancel(ctx)
 	var group sync.WaitGroup
 	if l.runsRanks() {
 		group.Go(func() { front.watch.lookForRank(ctx) })
 	}
 	group.Go(func() { l.watchLaunch(ctx, table, front.watch, front.times) })
-	hung := ""
-	group.Go(func() {
-		if hung = l.watchHang(ctx, table, front.watch); hung != "" {
-			child.End(hangGrace)
+	var once sync.Once
+	var first *obstacle
+	end := func(found *obstacle) {
+		if found != nil {
+			once.Do(func() { first = found; child.End(hangGrace) })
 		}
-	})
-	return func() string {
+	}
+	group.Go(func() { end(l.watchHang(ctx, table, front.watch)) })
+	group.Go(func() { end(l.watchObstacles(ctx, table, front)) })
+	return func() *obstacle {
 		cancel()
 		group.Wait()
 		front.times.seen(front.watch.progress(mpi.ProgressRequest{}))
-		return hung
+		return first
 	}
 }
 
 // runsRanks says whether the launcher is a host of the hostfile.
 func (l Launcher) runsRanks() bool { return len(l.gate().nodes()) < len(l.Hosts) }
-
-// hangVerdict names the hang as the cause: how the command ended is only how we ended it.
-func hangVerdict(verdict mpi.Verdict, seen string) mpi.Verdict {
-	verdict.Reason, verdict.Message = mpi.ReasonHang, seen
-	return verdict
-}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"syscall"
+	"time"
 
 	"lockstep.dev/lockstep/pkg/mpi"
 	"lockstep.dev/lockstep/pkg/mpi/agent/process"
@@ -36,6 +37,8 @@ type facts struct {
 	output *diagnose.Finding
 	// allowIdle says that a node without ranks is fine.
 	allowIdle bool
+	// ended is when the command ended, now when this is judged.
+	ended, now time.Time
 }
 
 // judge decides how the job ended. The exit code of the command decides when it is not 0. When it is 0, the nodes must
@@ -57,7 +60,18 @@ func judge(f facts) mpi.Verdict {
 	default:
 		f.doubt(&verdict, ended)
 	}
+	verdict.LostSeconds = f.silence(verdict.Lost)
 	return verdict
+}
+
+// silence is how many seconds ago a lost node had stopped answering, 0 when nobody noticed.
+func (f facts) silence(lost string) float64 {
+	for _, l := range f.losses {
+		if l.Host == lost && !l.Since.IsZero() {
+			return mpi.Seconds(f.now.Sub(l.Since).Seconds())
+		}
+	}
+	return 0
 }
 
 // ending says how the command ended.
@@ -107,12 +121,20 @@ func (f facts) blame() blame {
 		return base
 	}
 	found, rank := f.found()
-	for _, b := range []*blame{f.outOfMemory(rank), f.lostNode(), rootFound(found, rank), failedRank(found, rank), f.daemonEnded(), lesserFound(found)} {
+	if rank != nil && f.outlived(*rank) {
+		found, rank = nil, nil
+	}
+	for _, b := range []*blame{f.outOfMemory(rank), f.lostNode(), rootFound(found, rank), f.killedDaemon(rank), failedRank(found, rank), f.daemonEnded(), lesserFound(found)} {
 		if b != nil {
 			return *b
 		}
 	}
 	return base
+}
+
+// outlived says whether a rank failed only after the command was killed, and so because of that.
+func (f facts) outlived(rank mpi.RankEnd) bool {
+	return f.status.Signal() != 0 && !f.ended.IsZero() && rank.Ago <= f.now.Sub(f.ended).Seconds()+simultaneous
 }
 
 // found returns what the output says, and the rank that it is about: the one that printed it where that names a root, else
@@ -221,6 +243,20 @@ func withRank(found *diagnose.Finding, rank *mpi.RankEnd) *blame {
 		b.summary += " (" + describeEnd(*rank) + ")"
 	}
 	return b
+}
+
+// killedDaemon blames a launch daemon that was killed before the first rank failed: ranks end when they lose their daemon,
+// each in its own way.
+func (f facts) killedDaemon(rank *mpi.RankEnd) *blame {
+	if rank == nil || len(f.losses) == 0 || !f.losses[0].ofDaemon() {
+		return nil
+	}
+	for _, r := range f.reports {
+		if firstLabel(r.Name) == firstLabel(f.losses[0].Host) && r.LastExitCode > 128 && r.DaemonAgo+simultaneous >= rank.Ago {
+			return f.daemonEnded()
+		}
+	}
+	return nil
 }
 
 func (f facts) daemonEnded() *blame {

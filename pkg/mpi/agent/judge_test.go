@@ -5,6 +5,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -35,13 +36,13 @@ func TestJudge(t *testing.T) {
 		"idle":             {"one of two", facts{reports: []mpi.NodeReport{ran, idle}}, mpi.ReasonWorldIncomplete, 0, "no rank ever ran on 1 of 2 nodes: w-1;"},
 		"idle, allowed":    {"the user said so", facts{reports: []mpi.NodeReport{ran, idle}, allowIdle: true}, "", 0, ""},
 		"killed daemon":    {"Open MPI 5 may exit 0", facts{reports: []mpi.NodeReport{{Name: "w-0.demo", Daemons: 1, LastExitCode: 137}}}, mpi.ReasonWorldIncomplete, 0, "the launch daemon was killed on w-0"},
-		"lost":             {"Open MPI 5 may exit 0", facts{reports: []mpi.NodeReport{ran}, losses: []loss{{"w-0.demo", "10.0.0.1", "connection lost"}}}, diagnose.WorkerLost, 0, "w-0 (10.0.0.1): connection lost"},
+		"lost":             {"Open MPI 5 may exit 0", facts{reports: []mpi.NodeReport{ran}, losses: []loss{{Host: "w-0.demo", Address: "10.0.0.1", Error: "connection lost"}}}, diagnose.WorkerLost, 0, "w-0 (10.0.0.1): connection lost"},
 		"silent":           {"nobody knows", facts{reports: []mpi.NodeReport{{Name: "w-0.demo", Error: "connection refused"}}, allowIdle: true}, mpi.ReasonWorldIncomplete, 0, "no report could be had from w-0 (connection refused)"},
 		"OOM":              {"the cause behind an exit code", facts{status: exited(137), reports: []mpi.NodeReport{{Name: "w-0.demo", Daemons: 1, OOMKills: 1}}}, diagnose.OOMKilled, 137, "on w-0 the kernel killed a process for lack of memory"},
 		"gone":             {"Open MPI 4 says only 205", facts{status: exited(205), reports: []mpi.NodeReport{ran, {Name: "w-1.demo", Error: "connection refused"}}}, diagnose.WorkerLost, 205, "exited with code 205; no answer any more from w-1 (connection refused)"},
 		"OOM, launcher":    {"the pod outlives its process, so kubelet says nothing", facts{status: killed(syscall.SIGKILL), oomKills: 2}, diagnose.OOMKilled, 137, "was killed by SIGKILL; in the launcher's pod the kernel killed 2 processes for lack of memory"},
 		"OOM, survived":    {"a child that the command did without", facts{reports: []mpi.NodeReport{{Name: "w-0.demo", Daemons: 1, OOMKills: 1}}}, "", 0, ""},
-		"lost and failed":  {"the first cause is named, MPI's own message blames libraries", facts{status: exited(1), losses: []loss{{"w-0.demo", "", "stopped answering"}, {"w-1.demo", "", "other"}}}, diagnose.WorkerLost, 1, "exited with code 1; w-0: stopped answering"},
+		"lost and failed":  {"the first cause is named, MPI's own message blames libraries", facts{status: exited(1), losses: []loss{{Host: "w-0.demo", Address: "", Error: "stopped answering"}, {Host: "w-1.demo", Address: "", Error: "other"}}}, diagnose.WorkerLost, 1, "exited with code 1; w-0: stopped answering"},
 		"stopped":          {"eviction, preemption, deletion", facts{status: killed(syscall.SIGTERM), stopped: syscall.SIGTERM}, mpi.ReasonCommandKilled, 143, "the pod was asked to stop (SIGTERM)"},
 	}
 	for name, c := range cases {
@@ -57,6 +58,8 @@ func TestJudge(t *testing.T) {
 		})
 	}
 }
+
+var judgedAt = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
 // on is a node whose ranks failed.
 func on(host string, ends ...mpi.RankEnd) mpi.NodeReport {
@@ -92,24 +95,28 @@ func TestJudgeNamesWhoFailed(t *testing.T) {
 			"a rank that somebody kills is the first", facts{status: exited(137), reports: []mpi.NodeReport{on("demo-node-0-0.demo", died(0, 137, "SIGKILL", 1.5)), on("demo-node-0-1.demo", died(2, 1, "", 1.0))}},
 			diagnose.RankKilled, "demo-node-0-0.demo", 0, "Worker 0 failed: rank 0 was killed by SIGKILL",
 		},
-		"only clean-up":  {"", facts{status: exited(1), reports: []mpi.NodeReport{on("demo-node-0-0.demo", died(1, 143, "SIGTERM", 1))}}, diagnose.RankKilled, "demo-node-0-0.demo", 1, "rank 1 was killed by SIGTERM"},
-		"of launcher":    {"a launcher that runs ranks", facts{status: exited(3), hostname: "demo-launcher-0-0", ranks: []mpi.RankEnd{died(0, 3, "", 1)}}, diagnose.RankFailed, "demo-launcher-0-0", 0, "Launcher failed: rank 0 exited with code 3"},
-		"shared memory":  {"SIGBUS", facts{status: exited(135), reports: []mpi.NodeReport{on("demo-node-0-1.demo", died(2, 135, "SIGBUS", 1))}}, diagnose.SharedMemoryTooSmall, "demo-node-0-1.demo", 2, "rank 2 was killed by SIGBUS: most often /dev/shm is too small"},
-		"CUDA":           {"the words that users must read", facts{status: exited(1), reports: []mpi.NodeReport{on("demo-node-0-2.demo", died(5, 1, "", 1))}, lines: lines("step 1\nRuntimeError: CUDA out of memory. Tried to allocate 2 GiB")}, diagnose.CUDAOutOfMemory, "demo-node-0-2.demo", 5, "Worker 2 failed: CUDA out of memory (rank 5 exited with code 1); the command"},
-		"tagged":         {"the rank that printed it, not the first that ended", facts{status: exited(1), reports: []mpi.NodeReport{on("demo-node-0-0.demo", died(0, 1, "", 2)), on("demo-node-0-2.demo", died(5, 1, "", 1))}, lines: lines("[1,5]<stderr>:RuntimeError: CUDA out of memory.")}, diagnose.CUDAOutOfMemory, "demo-node-0-2.demo", 5, "Worker 2 failed: CUDA out of memory"},
-		"exception":      {"", facts{status: exited(1), reports: []mpi.NodeReport{on("demo-node-0-0.demo", died(0, 1, "", 2))}, lines: lines("Traceback (most recent call last):\n  File \"a.py\"\nValueError: bad")}, diagnose.PythonException, "demo-node-0-0.demo", 0, "Worker 0 failed: ValueError: bad (rank 0 exited with code 1)"},
-		"later rank":     {"what a rank printed that failed later is no cause", facts{status: exited(255), reports: []mpi.NodeReport{on("demo-node-0-0.demo", died(1, 15, "", 1)), on("demo-node-0-1.demo", died(3, 3, "", 2))}, lines: lines("Abort(7) on node 1 (rank 1 in comm 0): Fatal error in internal_Send: Invalid rank, error stack:")}, diagnose.RankFailed, "demo-node-0-1.demo", 3, "Worker 1 failed: rank 3 exited with code 3"},
-		"symptom":        {"the rank says more than who lost it", facts{status: exited(1), reports: []mpi.NodeReport{on("demo-node-0-0.demo", died(0, 139, "SIGSEGV", 2))}, lines: lines("Connection reset by peer")}, diagnose.RankKilled, "demo-node-0-0.demo", 0, "SIGSEGV"},
-		"symptom alone":  {"", facts{status: exited(1), lines: lines("Connection reset by peer")}, diagnose.PeerFailed, "", -1, "the connection to another rank was lost; the command"},
-		"no rank":        {"a rank that nobody saw", facts{status: exited(1), lines: lines("OSError: [Errno 28] No space left on device")}, diagnose.DiskFull, "", -1, "no space left on device; the command `mpirun x` exited with code 1"},
-		"host of a text": {"", facts{status: exited(1), lines: lines("ssh: connect to host demo-node-0-1 port 2222: Connection refused")}, diagnose.ConnectionRefused, "demo-node-0-1", -1, "Worker 1 failed: MPI communication failure - check NetworkPolicies: demo-node-0-1 port 2222"},
-		"a report":       {"what a launcher reports of an exit code says nothing new", facts{status: exited(3), lines: lines("exits with return code = 3")}, mpi.ReasonCommandFailed, "", -1, "the command `mpirun x` exited with code 3"},
-		"OOM":            {"over the exit code", facts{status: exited(137), reports: []mpi.NodeReport{{Name: "demo-node-0-1.demo", Daemons: 1, OOMKills: 1, Ranks: []mpi.RankEnd{died(3, 137, "SIGKILL", 1)}}}}, diagnose.OOMKilled, "demo-node-0-1.demo", 3, "Worker 1 failed: out of memory: rank 3 was killed by SIGKILL"},
-		"lost":           {"over the ranks that fail because of it", facts{status: exited(1), reports: []mpi.NodeReport{on("demo-node-0-0.demo", died(0, 1, "", 1))}, losses: []loss{{"demo-node-0-1.demo", "10.0.0.2", "stopped answering"}}}, diagnose.WorkerLost, "demo-node-0-1.demo", -1, "Worker 1 was lost; the command `mpirun x` exited with code 1; demo-node-0-1 (10.0.0.2): stopped answering"},
-		"daemon":         {"a daemon that ended says less than a rank", facts{status: exited(1), reports: []mpi.NodeReport{on("demo-node-0-0.demo", died(0, 3, "", 1))}, losses: []loss{{"demo-node-0-1.demo", "", daemonEnd(137)}}}, diagnose.RankFailed, "demo-node-0-0.demo", 0, "rank 0 exited with code 3"},
-		"daemon alone":   {"", facts{status: exited(1), losses: []loss{{"demo-node-0-1.demo", "", daemonEnd(137)}}}, diagnose.LaunchDaemonLost, "demo-node-0-1.demo", -1, "Worker 1 failed: the launch daemon ended with code 137"},
-		"daemon stopped": {"its pod goes", facts{status: exited(1), losses: []loss{{"demo-node-0-1.demo", "", daemonEnd(143)}}}, diagnose.WorkerLost, "demo-node-0-1.demo", -1, "Worker 1 was lost"},
-		"stopped":        {"whoever stops the pod is the cause of all that follows", facts{status: exited(143), stopped: syscall.SIGTERM, reports: []mpi.NodeReport{on("demo-node-0-0.demo", died(0, 143, "SIGTERM", 1))}}, mpi.ReasonCommandFailed, "", -1, "asked to stop (SIGTERM)"},
+		"only clean-up":     {"", facts{status: exited(1), reports: []mpi.NodeReport{on("demo-node-0-0.demo", died(1, 143, "SIGTERM", 1))}}, diagnose.RankKilled, "demo-node-0-0.demo", 1, "rank 1 was killed by SIGTERM"},
+		"of launcher":       {"a launcher that runs ranks", facts{status: exited(3), hostname: "demo-launcher-0-0", ranks: []mpi.RankEnd{died(0, 3, "", 1)}}, diagnose.RankFailed, "demo-launcher-0-0", 0, "Launcher failed: rank 0 exited with code 3"},
+		"shared memory":     {"SIGBUS", facts{status: exited(135), reports: []mpi.NodeReport{on("demo-node-0-1.demo", died(2, 135, "SIGBUS", 1))}}, diagnose.SharedMemoryTooSmall, "demo-node-0-1.demo", 2, "rank 2 was killed by SIGBUS: most often /dev/shm is too small"},
+		"CUDA":              {"the words that users must read", facts{status: exited(1), reports: []mpi.NodeReport{on("demo-node-0-2.demo", died(5, 1, "", 1))}, lines: lines("step 1\nRuntimeError: CUDA out of memory. Tried to allocate 2 GiB")}, diagnose.CUDAOutOfMemory, "demo-node-0-2.demo", 5, "Worker 2 failed: CUDA out of memory (rank 5 exited with code 1); the command"},
+		"tagged":            {"the rank that printed it, not the first that ended", facts{status: exited(1), reports: []mpi.NodeReport{on("demo-node-0-0.demo", died(0, 1, "", 2)), on("demo-node-0-2.demo", died(5, 1, "", 1))}, lines: lines("[1,5]<stderr>:RuntimeError: CUDA out of memory.")}, diagnose.CUDAOutOfMemory, "demo-node-0-2.demo", 5, "Worker 2 failed: CUDA out of memory"},
+		"exception":         {"", facts{status: exited(1), reports: []mpi.NodeReport{on("demo-node-0-0.demo", died(0, 1, "", 2))}, lines: lines("Traceback (most recent call last):\n  File \"a.py\"\nValueError: bad")}, diagnose.PythonException, "demo-node-0-0.demo", 0, "Worker 0 failed: ValueError: bad (rank 0 exited with code 1)"},
+		"later rank":        {"what a rank printed that failed later is no cause", facts{status: exited(255), reports: []mpi.NodeReport{on("demo-node-0-0.demo", died(1, 15, "", 1)), on("demo-node-0-1.demo", died(3, 3, "", 2))}, lines: lines("Abort(7) on node 1 (rank 1 in comm 0): Fatal error in internal_Send: Invalid rank, error stack:")}, diagnose.RankFailed, "demo-node-0-1.demo", 3, "Worker 1 failed: rank 3 exited with code 3"},
+		"symptom":           {"the rank says more than who lost it", facts{status: exited(1), reports: []mpi.NodeReport{on("demo-node-0-0.demo", died(0, 139, "SIGSEGV", 2))}, lines: lines("Connection reset by peer")}, diagnose.RankKilled, "demo-node-0-0.demo", 0, "SIGSEGV"},
+		"symptom alone":     {"", facts{status: exited(1), lines: lines("Connection reset by peer")}, diagnose.PeerFailed, "", -1, "the connection to another rank was lost; the command"},
+		"no rank":           {"a rank that nobody saw", facts{status: exited(1), lines: lines("OSError: [Errno 28] No space left on device")}, diagnose.DiskFull, "", -1, "no space left on device; the command `mpirun x` exited with code 1"},
+		"host of a text":    {"", facts{status: exited(1), lines: lines("ssh: connect to host demo-node-0-1 port 2222: Connection refused")}, diagnose.ConnectionRefused, "demo-node-0-1", -1, "Worker 1 failed: MPI communication failure - check NetworkPolicies: demo-node-0-1 port 2222"},
+		"a report":          {"what a launcher reports of an exit code says nothing new", facts{status: exited(3), lines: lines("exits with return code = 3")}, mpi.ReasonCommandFailed, "", -1, "the command `mpirun x` exited with code 3"},
+		"OOM":               {"over the exit code", facts{status: exited(137), reports: []mpi.NodeReport{{Name: "demo-node-0-1.demo", Daemons: 1, OOMKills: 1, Ranks: []mpi.RankEnd{died(3, 137, "SIGKILL", 1)}}}}, diagnose.OOMKilled, "demo-node-0-1.demo", 3, "Worker 1 failed: out of memory: rank 3 was killed by SIGKILL"},
+		"lost":              {"over the ranks that fail because of it", facts{status: exited(1), reports: []mpi.NodeReport{on("demo-node-0-0.demo", died(0, 1, "", 1))}, losses: []loss{{Host: "demo-node-0-1.demo", Address: "10.0.0.2", Error: "stopped answering"}}}, diagnose.WorkerLost, "demo-node-0-1.demo", -1, "Worker 1 was lost; the command `mpirun x` exited with code 1; demo-node-0-1 (10.0.0.2): stopped answering"},
+		"daemon":            {"a daemon that ended says less than a rank", facts{status: exited(1), reports: []mpi.NodeReport{on("demo-node-0-0.demo", died(0, 3, "", 1))}, losses: []loss{{Host: "demo-node-0-1.demo", Address: "", Error: daemonEnd(137)}}}, diagnose.RankFailed, "demo-node-0-0.demo", 0, "rank 0 exited with code 3"},
+		"killed daemon":     {"ranks end when they lose their daemon", facts{status: exited(205), reports: []mpi.NodeReport{{Name: "demo-node-0-0.demo", Daemons: 1, LastExitCode: 137, DaemonAgo: 1, Ranks: []mpi.RankEnd{died(1, 195, "", 1.01)}}}, losses: []loss{{Host: "demo-node-0-0.demo", Error: daemonEnd(137)}}}, diagnose.LaunchDaemonLost, "demo-node-0-0.demo", -1, "Worker 0 failed: the launch daemon ended with code 137"},
+		"rank, then daemon": {"a rank that failed before its daemon was killed", facts{status: exited(1), reports: []mpi.NodeReport{{Name: "demo-node-0-0.demo", Daemons: 1, LastExitCode: 137, DaemonAgo: 1, Ranks: []mpi.RankEnd{died(1, 3, "", 1.5)}}}, losses: []loss{{Host: "demo-node-0-0.demo", Error: daemonEnd(137)}}}, diagnose.RankFailed, "demo-node-0-0.demo", 1, "rank 1 exited with code 3"},
+		"mpirun killed":     {"its daemons end the ranks afterwards", facts{status: killed(syscall.SIGKILL), ended: judgedAt.Add(-time.Second), now: judgedAt, reports: []mpi.NodeReport{on("demo-node-0-0.demo", died(1, 137, "SIGKILL", 0.9))}}, mpi.ReasonCommandKilled, "", -1, "the command `mpirun x` was killed by SIGKILL"},
+		"before mpirun":     {"who killed the command may have had a reason", facts{status: killed(syscall.SIGKILL), ended: judgedAt.Add(-time.Second), now: judgedAt, reports: []mpi.NodeReport{on("demo-node-0-0.demo", died(1, 139, "SIGSEGV", 3))}}, diagnose.RankKilled, "demo-node-0-0.demo", 1, "rank 1 was killed by SIGSEGV"},
+		"daemon alone":      {"", facts{status: exited(1), losses: []loss{{Host: "demo-node-0-1.demo", Address: "", Error: daemonEnd(137)}}}, diagnose.LaunchDaemonLost, "demo-node-0-1.demo", -1, "Worker 1 failed: the launch daemon ended with code 137"},
+		"daemon stopped":    {"its pod goes", facts{status: exited(1), losses: []loss{{Host: "demo-node-0-1.demo", Address: "", Error: daemonEnd(143)}}}, diagnose.WorkerLost, "demo-node-0-1.demo", -1, "Worker 1 was lost"},
+		"stopped":           {"whoever stops the pod is the cause of all that follows", facts{status: exited(143), stopped: syscall.SIGTERM, reports: []mpi.NodeReport{on("demo-node-0-0.demo", died(0, 143, "SIGTERM", 1))}}, mpi.ReasonCommandFailed, "", -1, "asked to stop (SIGTERM)"},
 
 		"Hydra lies":     {"pmodels/mpich#7057", facts{reports: []mpi.NodeReport{on("demo-node-0-1.demo", hydra)}}, diagnose.RankFailed, "demo-node-0-1.demo", 1, "Worker 1 failed: rank 1 exited with code 3; the command `mpirun x` exited with code 0, because Hydra"},
 		"Hydra admits":   {"a script may pass over a failure", facts{admitted: true, reports: []mpi.NodeReport{on("demo-node-0-1.demo", hydra)}}, "", "", -1, ""},
@@ -202,5 +209,21 @@ func TestGateFailureNamesSomeNodesAndWhatToCheck(t *testing.T) {
 		"w-2 (10.0.0.1): connection timed out; and 97 more; check that a NetworkPolicy admits port 2222 between the pods of the job and that the node is healthy"
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// Whoever reads the verdict must be able to tell a node that was silent from one whose pod was deleted.
+func TestJudgeTellsHowLongALostNodeWasSilent(t *testing.T) {
+	for name, c := range map[string]struct {
+		since time.Time
+		want  float64
+	}{
+		"silent":               {judgedAt.Add(-7 * time.Second), 7},
+		"ended its connection": {time.Time{}, 0},
+	} {
+		got := judge(facts{status: exited(255), now: judgedAt, losses: []loss{{Host: "demo-node-0-1.demo", Error: "connection lost", Since: c.since}}})
+		if got.Lost != "demo-node-0-1.demo" || got.LostSeconds != c.want {
+			t.Errorf("%s: %+v", name, got)
+		}
 	}
 }

@@ -19,6 +19,7 @@ type ledger struct {
 	daemons int
 	running int
 	last    int
+	lastAt  time.Time
 	// idle is closed while no daemon runs.
 	idle chan struct{}
 	// unwatch ends the look for ranks.
@@ -51,7 +52,7 @@ func (l *ledger) started() (ended func(code int)) {
 func (l *ledger) ended(code int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.last = code
+	l.last, l.lastAt = code, time.Now()
 	l.running--
 	if l.running == 0 {
 		l.unwatch()
@@ -76,10 +77,14 @@ func (l *ledger) report(ctx context.Context, hostname string) mpi.NodeReport {
 	seen, world := l.ranks.ran()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return mpi.NodeReport{
+	report := mpi.NodeReport{
 		Name: hostname, Daemons: l.daemons, LastExitCode: l.last, OOMKills: kills - l.oomStart,
 		Seen: seen, World: world, Ranks: l.ranks.report(),
 	}
+	if l.last > 128 && !l.lastAt.IsZero() {
+		report.DaemonAgo = time.Since(l.lastAt).Seconds()
+	}
+	return report
 }
 
 // codeHidden is what a node answers for a proxy of Hydra that exits 0 although ranks of it failed (pmodels/mpich#7057).

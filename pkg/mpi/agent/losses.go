@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"strings"
+	"time"
 )
 
 // loss is what an rsh noticed: a node that could not be reached or was lost. The processes of rsh leave losses in a file
@@ -17,6 +18,9 @@ type loss struct {
 	Address string `json:"address,omitempty"`
 	// Error is what happened in plain words.
 	Error string `json:"error"`
+	// Since is when a node stopped answering that was lost in silence, by the clock of the launcher's machine; zero for
+	// one that ended its connection.
+	Since time.Time `json:"since,omitzero"`
 }
 
 func (l loss) String() string { return describeNode(l.Host, l.Address) + ": " + l.Error }

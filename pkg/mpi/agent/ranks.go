@@ -268,6 +268,9 @@ func aged(report mpi.NodeReport, received time.Time) mpi.NodeReport {
 	for i := range report.Ranks {
 		report.Ranks[i].Ago += time.Since(received).Seconds()
 	}
+	if report.DaemonAgo > 0 {
+		report.DaemonAgo = mpi.Seconds(report.DaemonAgo + time.Since(received).Seconds())
+	}
 	return report
 }
 

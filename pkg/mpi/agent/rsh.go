@@ -37,6 +37,8 @@ const (
 	codeLost = 255
 	// between is the time between two attempts to connect.
 	between = 500 * time.Millisecond
+	// answersWithin is the time in which a node answers that is there. A pod that is deleted does until its end.
+	answersWithin = 500 * time.Millisecond
 )
 
 // Result is how a remote command ended.
@@ -54,19 +56,19 @@ type Result struct {
 func (r Rsh) Run(ctx context.Context) Result {
 	host, err := r.resolve()
 	if err != nil {
-		return r.lose("cannot reach", host, err)
+		return r.lose("cannot reach", host, time.Time{}, err)
 	}
 	conn, err := r.connect(ctx, host)
 	if err != nil {
-		return r.lose("cannot reach", host, err)
+		return r.lose("cannot reach", host, time.Time{}, err)
 	}
 	defer conn.Close()
-	code, err := r.execute(ctx, conn)
+	code, since, err := r.execute(ctx, conn)
 	if err != nil {
-		return r.lose("lost", host, err)
+		return r.lose("lost", host, since, err)
 	}
 	if code > 128 && startsRanks(r.Options.Command) {
-		r.remember(host, daemonEnd(code))
+		r.remember(host, time.Time{}, daemonEnd(code))
 	}
 	return resultOf(r.Options.Command, code)
 }
@@ -141,30 +143,39 @@ func (r Rsh) attempt(ctx context.Context, address string) (*ssh.Client, error) {
 	return client.Connect(ctx, r.Dial, r.Key, address)
 }
 
-// execute runs the command on the connection and watches the node meanwhile.
-func (r Rsh) execute(ctx context.Context, conn *ssh.Client) (int, error) {
+// execute runs the command on the connection and watches the node meanwhile. Beside an error it returns since when the node
+// has been silent, zero for one that was not.
+func (r Rsh) execute(ctx context.Context, conn *ssh.Client) (int, time.Time, error) {
 	if len(r.Options.Command) > process.MaxCommandLine {
-		return 0, fmt.Errorf("the command has %d bytes, at most %d are possible", len(r.Options.Command), process.MaxCommandLine)
+		return 0, time.Time{}, fmt.Errorf("the command has %d bytes, at most %d are possible", len(r.Options.Command), process.MaxCommandLine)
 	}
-	silent := make(chan error, 1)
+	type silence struct {
+		lasted time.Duration
+		err    error
+	}
+	silent := make(chan silence, 1)
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	go func() {
-		err := r.Options.Patience.Watch(ctx, conn)
-		silent <- err
+		lasted, err := r.Options.Patience.Follow(ctx, conn)
+		silent <- silence{lasted, err}
 		if err != nil {
 			conn.Close()
 		}
 	}()
 	code, err := r.session(conn)
 	if err == nil {
-		return code, nil
+		return code, time.Time{}, nil
 	}
 	stop()
-	if why := <-silent; why != nil {
-		err = why
+	watched, since := <-silent, time.Time{}
+	if watched.err != nil {
+		err = watched.err
 	}
-	return 0, client.Explain(err)
+	if watched.lasted > answersWithin {
+		since = time.Now().Add(-watched.lasted)
+	}
+	return 0, since, client.Explain(err)
 }
 
 func (r Rsh) session(conn *ssh.Client) (int, error) {
@@ -199,9 +210,9 @@ func (r Rsh) feed(stdin io.WriteCloser) {
 }
 
 // lose says what happened, in one line, and leaves it for the verdict.
-func (r Rsh) lose(verb string, host mpi.HostAddress, err error) Result {
+func (r Rsh) lose(verb string, host mpi.HostAddress, since time.Time, err error) Result {
 	text := strings.ReplaceAll(err.Error(), "\n", " ")
-	r.remember(host, text)
+	r.remember(host, since, text)
 	address, remedy := "", ""
 	if host.Address != "" && host.Address != host.Name {
 		address = " (" + host.Address + ")"
@@ -215,8 +226,8 @@ func (r Rsh) lose(verb string, host mpi.HostAddress, err error) Result {
 }
 
 // remember leaves a loss for the verdict.
-func (r Rsh) remember(host mpi.HostAddress, text string) {
-	err := appendLoss(r.Settings.lossesPath(), loss{Host: host.Name, Address: host.Address, Error: text})
+func (r Rsh) remember(host mpi.HostAddress, since time.Time, text string) {
+	err := appendLoss(r.Settings.lossesPath(), loss{Host: host.Name, Address: host.Address, Error: text, Since: since})
 	if err != nil && r.Options.Verbose {
 		r.Log.Printf("rsh: the verdict will not know this: %v", err)
 	}

@@ -32,6 +32,8 @@ type Launcher struct {
 	Hosts    []mpi.Host
 	// GateTimeout is how long the nodes may take to answer.
 	GateTimeout time.Duration
+	// Dark is Gate.Dark.
+	Dark time.Duration
 	// AllowIdle accepts nodes on which no rank ran.
 	AllowIdle bool
 	// Discovery finds the nodes when nobody sends their addresses; nil waits until the gate times out.
@@ -158,7 +160,7 @@ func (l *Launcher) open(ctx context.Context, listener net.Listener) (*front, <-c
 func (l Launcher) gate() Gate {
 	return Gate{
 		Hosts: l.Hosts, Hostname: l.Hostname, Address: l.address, Key: l.Key, Dial: l.Dial, Port: l.Settings.Port,
-		Deadline: l.GateTimeout, Stubborn: DefaultStubborn, Discovery: l.Discovery, Log: l.Log,
+		Deadline: l.GateTimeout, Stubborn: DefaultStubborn, Dark: l.Dark, Discovery: l.Discovery, Log: l.Log,
 	}
 }
 
@@ -215,7 +217,7 @@ func (l Launcher) execute(ctx context.Context, path string, command Command, tab
 	}
 	child, err := command.Reaper.Start(process.Spec{
 		Path: path, Argv: command.Argv, Files: output.files,
-		Env: commandEnvironment(command.Environment, l.Settings, len(l.gate().nodes())),
+		Env: commandEnvironment(command.Environment, l.Settings, len(l.gate().nodes()), l.runsRanks()),
 	})
 	if err != nil {
 		output.abandon()
@@ -228,9 +230,10 @@ func (l Launcher) execute(ctx context.Context, path string, command Command, tab
 	defer unwatch()
 	go own.watch(watching)
 	front.times.command()
-	hang := l.attend(ctx, child, table, front)
+	ways := l.attend(ctx, child, table, front)
 	stopped := forward(command.Signals, child)
-	hung := hang()
+	ended := time.Now()
+	inTheWay := ways()
 	seconds := time.Since(start).Seconds()
 	losses, err := readLosses(l.Settings.lossesPath())
 	if err != nil {
@@ -239,14 +242,15 @@ func (l Launcher) execute(ctx context.Context, path string, command Command, tab
 	killed, _ := oomKills(root)
 	lines := output.end()
 	seen, world := own.ran()
+	reports := l.collect(ctx, table, losses, child.Status().Code() == 0, front.times)
 	verdict := judge(facts{
 		argv: command.Argv, status: child.Status(), stopped: stopped, losses: losses, oomKills: killed - killedBefore,
-		hostname: l.Hostname, ranks: own.report(), seen: seen, world: world, admitted: own.failedStarters() > 0, lines: lines,
-		reports: l.collect(ctx, table, losses, child.Status().Code() == 0, front.times), allowIdle: l.AllowIdle,
+		hostname: l.Hostname, ranks: own.report(), seen: seen, world: world, admitted: own.failedStarters() > 0, lines: lines, ended: ended, now: time.Now(),
+		reports: reports, allowIdle: l.AllowIdle,
 	})
 	verdict.RunSeconds = seconds
-	if hung != "" && stopped == 0 {
-		return hangVerdict(verdict, hung), codeAgentFailed
+	if inTheWay != nil && stopped == 0 {
+		return obstructed(verdict, *inTheWay), codeAgentFailed
 	}
 	if !verdict.Succeeded() && verdict.ExitCode == 0 {
 		return verdict, codeAgentFailed

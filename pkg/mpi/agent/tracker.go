@@ -89,6 +89,9 @@ func (t *tracker) progress(request mpi.ProgressRequest) mpi.Progress {
 	var result mpi.Progress
 	for _, p := range t.processes() {
 		result.Processes++
+		if startsDaemons(p.Name) || isShell(p.Name) {
+			result.Daemons++
+		}
 		result.WrittenBytes += proc.Written(t.root, p.PID)
 		result.CPUSeconds += p.CPU.Seconds()
 		if request.Evidence {
@@ -99,8 +102,11 @@ func (t *tracker) progress(request mpi.ProgressRequest) mpi.Progress {
 	result.DaemonAge, result.RankAge = t.age(t.daemonAt), t.age(t.rankAt)
 	t.mu.Unlock()
 	result.Evidence = mostTelling(result.Evidence)
+	result.Unanswered = unanswered(proc.Unanswered(t.root))
 	return result
 }
+
+func isShell(name string) bool { return slices.Contains([]string{"sh", "bash", "dash"}, name) }
 
 func (t *tracker) processes() []proc.Process {
 	return slices.DeleteFunc(proc.Descendants(t.root, t.agent), func(p proc.Process) bool {

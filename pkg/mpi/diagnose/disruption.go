@@ -2,6 +2,8 @@ package diagnose
 
 import (
 	"fmt"
+	"strings"
+	"time"
 
 	"lockstep.dev/lockstep/pkg/mpi"
 )
@@ -38,6 +40,15 @@ func evicted(pod Pod, _ []Pod) *Cause {
 	}
 	return because(Evicted, fmt.Sprintf("%s was evicted: %s", pod.place(), pod.Message)).
 		in(pod).at(pod.endAt(), thrownOut).quoting(pod.Message)
+}
+
+// Expelled is an eviction of which only kubelet's event tells: that of a pod whose volume outgrew its limit, which may have
+// ended as if it had succeeded.
+func Expelled(pod, message string, at time.Time) Cause {
+	host, _, _ := cutLast(pod, "-")
+	c := because(Evicted, fmt.Sprintf("%s (pod %s) was evicted: %s", Worker(host), pod, strings.TrimSpace(message)))
+	c.Pod = pod
+	return *c.at(at, thrownOut).quoting(message)
 }
 
 // shutdowns are the reasons that kubelet and the control plane leave on pods of a machine that goes

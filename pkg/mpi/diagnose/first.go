@@ -85,7 +85,29 @@ func explains(pod, deleted Pod, all []Pod) bool {
 		return true
 	}
 	cause := causeOf(pod, all)
-	return cause != nil && pod.Disruption == nil && !blames(pod) && cause.At.Sub(deleted.Deleted) <= apart
+	if cause == nil || pod.Disruption != nil {
+		return false
+	}
+	if blames(pod) {
+		return lostEarlier(pod, deleted)
+	}
+	return cause.At.Sub(deleted.Deleted) <= apart
+}
+
+// lostEarlier says whether a launcher that failed because it lost a node did so before a pod was deleted: the deletion is
+// then JobSet's answer. Of the lost node itself times decide, and in the same second it was deleted first: the connection to a
+// pod that somebody deletes ends without a silence before. Of any other node it goes without saying.
+func lostEarlier(launcher, deleted Pod) bool {
+	end := launcher.mainEnd()
+	verdict, err := mpi.DecodeVerdict(end.Message)
+	if err != nil || verdict.Stopped != "" {
+		return false
+	}
+	if lost, found := podOf([]Pod{deleted}, verdict.Lost); !found || lost.Name != deleted.Name {
+		return true
+	}
+	since := end.At.Add(-time.Duration(verdict.LostSeconds * float64(time.Second)))
+	return since.Truncate(time.Second).Before(deleted.Deleted)
 }
 
 // blames says whether the launcher failed because its own pod was told to stop, or because it lost a node.

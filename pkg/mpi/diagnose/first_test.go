@@ -45,6 +45,10 @@ func said(at time.Time, verdict mpi.Verdict) func(*Pod) {
 
 func deletedAt(at time.Time) func(*Pod) { return func(pod *Pod) { pod.Deleted = at } }
 
+func called(name string, index int) func(*Pod) {
+	return func(pod *Pod) { pod.Name, pod.Index = name, index }
+}
+
 func disruptedBy(reason string) func(*Pod) {
 	return func(pod *Pod) { pod.Disruption = &Disruption{reason, "said by the control plane", t0} }
 }
@@ -71,6 +75,8 @@ func firstCases() map[string]firstCase {
 	five := 5
 	exit7 := mpi.Verdict{Reason: CommandFailed, Message: "the command `train` exited with code 7", ExitCode: 7}
 	lost := mpi.Verdict{Reason: WorkerLost, Message: "Worker 1 failed: connection lost", ExitCode: 1, Lost: "demo-node-0-1.demo"}
+	silent := lost
+	silent.LostSeconds = 7.2
 	stopped := mpi.Verdict{Reason: CommandKilled, Message: "the pod was asked to stop (SIGTERM)", ExitCode: 143, Stopped: "SIGTERM"}
 	cuda := mpi.Verdict{
 		Reason: CUDAOutOfMemory, Message: "Worker 1 failed: CUDA out of memory (rank 5 exited with code 1)", ExitCode: 1, Host: "demo-node-0-1.demo",
@@ -98,7 +104,10 @@ func firstCases() map[string]firstCase {
 		"cleaned up":          {"JobSet deletes the nodes of a failed job: that is no cause", []Pod{launcher(said(t0, exit7)), worker(deletedAt(t0), died(before, End{Code: 143}))}, nil, CommandFailed, ""},
 		"cleaned up, skewed":  {"the clock of the API server may be behind", []Pod{launcher(said(t0, exit7)), worker(deletedAt(t0.Add(-3 * time.Second)))}, nil, CommandFailed, ""},
 		"launcher cleaned up": {"a launcher that is being deleted may still carry the verdict", []Pod{launcher(deletedAt(after), said(t0, exit7))}, nil, CommandFailed, ""},
-		"deleted":             {"known by name, over the connection that was lost by it", []Pod{launcher(said(before, lost)), worker(deletedAt(t0))}, nil, PodDeleted, "Worker 1 (pod demo-node-0-1-x7x2p on machine m3) was deleted while the job ran"},
+		"deleted":             {"known by name, over the connection that was lost by it", []Pod{launcher(said(t0, lost)), worker(deletedAt(t0))}, nil, PodDeleted, "Worker 1 (pod demo-node-0-1-x7x2p on machine m3) was deleted while the job ran"},
+		"lost, cleaned up":    {"JobSet deletes the nodes of a launcher that lost one of them", []Pod{launcher(said(before, lost)), worker(deletedAt(t0))}, nil, WorkerLost, "Worker 1 failed: connection lost"},
+		"silent, cleaned up":  {"a node that had been silent before it was deleted in the second in which the launcher gave it up", []Pod{launcher(said(t0, silent)), worker(deletedAt(t0))}, nil, WorkerLost, "Worker 1"},
+		"other cleaned up":    {"a healthy node beside the lost one", []Pod{launcher(said(t0, lost)), worker(), worker(called("demo-node-0-0-y7y3q", 0), deletedAt(t0))}, nil, WorkerLost, "demo-node-0-1-x7x2p on machine m3"},
 		"deleted long before": {"", []Pod{launcher(said(t0, exit7)), worker(deletedAt(t0.Add(-10 * time.Second)))}, nil, PodDeleted, "Worker 1"},
 		"launcher deleted":    {"its agent says only that it was told to stop", []Pod{launcher(deletedAt(before), said(t0, stopped)), worker()}, nil, PodDeleted, "Launcher (pod demo-launcher-0-0-x7x2p on machine m0) was deleted"},
 		"stopped":             {"by whom, nobody knows", []Pod{launcher(said(t0, stopped)), worker()}, nil, CommandKilled, "asked to stop"},

@@ -24,8 +24,6 @@ const (
 	ReservedVariable mpi.Reason = "ReservedVariable"
 	// InvalidObject: the API server calls an object of the job invalid, which no waiting changes.
 	InvalidObject mpi.Reason = "InvalidObject"
-	// ReferenceMissing: the pods of the job name something that does not exist.
-	ReferenceMissing mpi.Reason = "ReferenceMissing"
 	// CreationFailed: the API server refused an object of the job.
 	CreationFailed mpi.Reason = "CreationFailed"
 

@@ -10,7 +10,7 @@ import (
 
 // cause returns what went wrong first, or nil when nothing shows why the job failed.
 func (o Observed) cause() *diagnose.Cause {
-	cause := diagnose.First(seen(o.all()), o.noted())
+	cause := diagnose.First(seen(o.all()), append(o.noted(), o.evictions()...))
 	why := apimeta.FindStatusCondition(o.TrainJob.Status.Conditions, PodsReady)
 	if cause == nil || why == nil || why.Status != metav1.ConditionFalse {
 		return cause

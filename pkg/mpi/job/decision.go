@@ -169,6 +169,11 @@ func follow(o Observed) Decision {
 		decision.RequeueAfter = causeMissing
 		return decision
 	}
+	if p := o.resumeHeld(); p != nil {
+		decision.waiting, decision.held = p, true
+		decision.RequeueAfter = min(heldRetry, o.untilDeadline(), o.untilGang())
+		return decision
+	}
 	decision.Update = o.rescheduled()
 	if !suspended(o.JobSet) && withAgent(o.JobSet) {
 		decision.Rendezvous = rendezvous(o.TrainJob.Name, o.current(), podCount(o.JobSet))

@@ -2,7 +2,6 @@ package job
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
@@ -42,13 +41,34 @@ func (o Observed) held(job Job) *problem {
 		return nil
 	}
 	if len(o.Bounds.Missing) > 0 {
-		return &problem{diagnose.ReferenceMissing, "the pods need what does not exist in this namespace: " + strings.Join(o.Bounds.Missing, ", ") + ": the job starts once it does"}
+		return absent(o.Bounds.Missing)
 	}
 	sets := withDefaults(podSets(job.JobSet()), o.Bounds.Limits)
 	if short := shortages(sets, o.Bounds.Quotas); len(short) > 0 {
 		return &problem{diagnose.QuotaExceeded, short[0].String() + ": the job waits until other pods of the namespace end"}
 	}
 	return nil
+}
+
+// Resuming says whether a suspended job is to run again: its pods are made anew, so bounds matter as before the first ones.
+func (o Observed) Resuming() bool {
+	return o.Owns() && suspended(o.JobSet) && !o.suspendWanted() && !o.jobSetEnded()
+}
+
+// resumeHeld says what a job that is resumed has to wait for, or nil. Nothing makes it fail: it has run before, and may be
+// suspended again.
+func (o Observed) resumeHeld() *problem {
+	if !o.Resuming() || o.Runtime == nil {
+		return nil
+	}
+	job, err := Resolve(o.TrainJob, *o.Runtime)
+	if err != nil {
+		return nil
+	}
+	if p := o.impossible(job); p != nil {
+		return p
+	}
+	return o.held(job)
 }
 
 // begin is when the job was asked to run: created, resumed or restarted.

@@ -62,9 +62,21 @@ func TestHeldBeforeTheFirstPod(t *testing.T) {
 			"", fresh(Bounds{Limits: []corev1.LimitRange{{ObjectMeta: metav1.ObjectMeta{Name: "team"}, Spec: corev1.LimitRangeSpec{Limits: []corev1.LimitRangeItem{{Type: corev1.LimitTypeContainer, Min: resources("cpu", "1")}}}}}}),
 			outline{Ours: true, End: "LimitRangeViolated"}, "container `node` of `launcher` requests 100m cpu: LimitRange `team` wants at least 1: change",
 		},
-		"Missing": {
-			"it may still come", fresh(Bounds{Missing: []string{"PersistentVolumeClaim `data`", "Secret `bucket`"}}), outline{Ours: true, Waiting: "ReferenceMissing", Requeue: heldRetry},
-			"the pods need what does not exist in this namespace: PersistentVolumeClaim `data`, Secret `bucket`: the job starts once it does",
+		"MissingClaim": {
+			"it may still come", fresh(Bounds{Missing: []Reference{{"PersistentVolumeClaim", "data"}, {"Secret", "bucket"}}}), outline{Ours: true, Waiting: "VolumeClaimMissing", Requeue: heldRetry},
+			"the pods of the job need what does not exist in this namespace: PersistentVolumeClaim `data`, Secret `bucket`. What to do: create the PersistentVolumeClaim",
+		},
+		"MissingSecret": {
+			"", fresh(Bounds{Missing: []Reference{{"Secret", "bucket"}}}), outline{Ours: true, Waiting: "SecretMissing", Requeue: heldRetry},
+			"need what does not exist in this namespace: Secret `bucket`. What to do: create the Secret",
+		},
+		"MissingConfigMap": {
+			"", fresh(Bounds{Missing: []Reference{{"ConfigMap", "settings"}}}), outline{Ours: true, Waiting: "ConfigMapMissing", Requeue: heldRetry},
+			"ConfigMap `settings`. What to do: create the ConfigMap",
+		},
+		"MissingServiceAccount": {
+			"", fresh(Bounds{Missing: []Reference{{"ServiceAccount", "mpi"}}}), outline{Ours: true, Waiting: "ServiceAccountMissing", Requeue: heldRetry},
+			"ServiceAccount `mpi`. What to do: create the service account",
 		},
 		"TooWide":   {"", tooWide, outline{Ours: true, End: "InvalidWorld"}, "numNodes is 2, this runtime allows at most 1"},
 		"TooNarrow": {"", tooNarrow, outline{Ours: true, End: "InvalidWorld"}, "numNodes is 2, this runtime needs at least 3"},
@@ -84,6 +96,47 @@ func TestHeldBeforeTheFirstPod(t *testing.T) {
 					said = c.Message
 				}
 			}
+			if !strings.Contains(said, tc.message) {
+				t.Errorf("%s: want `%s` said, got `%s`", tc.reason, tc.message, said)
+			}
+		})
+	}
+}
+
+// A job that is resumed is held to the quota as before its first pod: all pods or none.
+func TestHeldWhenResumed(t *testing.T) {
+	resumed := func(bounds Bounds, edits ...func(*trainer.TrainJob)) Observed {
+		o := started(trainJobOf(edits...))
+		o.JobSet.Spec.Suspend = new(true)
+		o.Bounds = bounds
+		return o
+	}
+	short := Bounds{Quotas: []corev1.ResourceQuota{quotaOf(resources("pods", "3"), resources("pods", "1"))}}
+	cases := map[string]struct {
+		reason  string
+		o       Observed
+		want    outline
+		message string
+	}{
+		"NoRoom":   {"", resumed(short), outline{Ours: true, Waiting: "QuotaExceeded", Requeue: heldRetry}, "Insufficient pods: requested 3, available 2 of 3 in quota `team` (pods): the job waits"},
+		"TooSmall": {"it has run before, the quota may grow again", resumed(Bounds{Quotas: []corev1.ResourceQuota{quotaOf(resources("pods", "2"), nil)}}), outline{Ours: true, Waiting: "QuotaExceeded", Requeue: heldRetry}, "quota `team` allows 2 in all"},
+		"Missing":  {"", resumed(Bounds{Missing: []Reference{{"Secret", "bucket"}}}), outline{Ours: true, Waiting: "SecretMissing", Requeue: heldRetry}, "Secret `bucket`"},
+		"Room":     {"", resumed(Bounds{}), outline{Ours: true, Update: true}, ""},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			decision, err := Decide(tc.o, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := outlineOf(decision)
+			if got.Update {
+				got.Requeue = 0
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
+			}
+			said := shown(Status(tc.o, decision, nil).Conditions, PodsReady)
 			if !strings.Contains(said, tc.message) {
 				t.Errorf("%s: want `%s` said, got `%s`", tc.reason, tc.message, said)
 			}

@@ -40,7 +40,8 @@ type Observed struct {
 	Bounds Bounds
 	// Seen is since when facts hold, by the clock of this process; Remember sets it.
 	Seen Memory
-	// Warnings are warning events about JobSet and Jobs. They are read only while pods are missing.
+	// Warnings are warning events about JobSet and Jobs. They are read only while pods are
+	// missing, or when a worker was lost and no pod says why.
 	Warnings []corev1.Event
 }
 
@@ -65,8 +66,7 @@ func Active(trainJob *trainer.TrainJob) bool {
 
 // Over says whether a TrainJob has a terminal condition.
 func Over(trainJob *trainer.TrainJob) bool {
-	return apimeta.IsStatusConditionTrue(trainJob.Status.Conditions, trainer.TrainJobComplete) ||
-		apimeta.IsStatusConditionTrue(trainJob.Status.Conditions, trainer.TrainJobFailed)
+	return terminated(trainJob.Status)
 }
 
 // Owns says whether the JobSet is there and belongs to this TrainJob, so that the job has been started.

@@ -15,8 +15,8 @@ import (
 type Bounds struct {
 	Quotas []corev1.ResourceQuota
 	Limits []corev1.LimitRange
-	// Missing names what the pods refer to and what does not exist, for example "PersistentVolumeClaim `data`".
-	Missing []string
+	// Missing is what the pods refer to and what does not exist, in the order of References.
+	Missing []Reference
 }
 
 // shortage is a resource of which a quota has less than the job needs.

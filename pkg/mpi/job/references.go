@@ -9,6 +9,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"lockstep.dev/lockstep/pkg/mpi"
+	"lockstep.dev/lockstep/pkg/mpi/diagnose"
 )
 
 // Reference is something that pods name and that must exist before they can start.
@@ -19,6 +20,15 @@ func (r Reference) String() string { return r.Kind + " `" + r.Name + "`" }
 
 // TypeMeta returns the kind as the API knows it; all are of the core group.
 func (r Reference) TypeMeta() metav1.TypeMeta { return metav1.TypeMeta{APIVersion: "v1", Kind: r.Kind} }
+
+// absent says what a job waits for. The first one gives the reason, all are named.
+func absent(references []Reference) *problem {
+	names := make([]string, 0, len(references))
+	for _, reference := range references {
+		names = append(names, reference.String())
+	}
+	return asProblem(diagnose.Absent(references[0].Kind, names))
+}
 
 // References returns what the pods of the job need to find, sorted, without what comes with the job and what may be absent.
 // The service account `default` is left out: Kubernetes makes it.

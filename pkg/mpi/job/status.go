@@ -76,6 +76,9 @@ func (d Decision) progress(c *conditions, o Observed) {
 	case ptr.Deref(o.TrainJob.Spec.Suspend, false):
 		c.podsNotReady(ReasonSuspended, "the job is suspended")
 		c.notRunning(ReasonSuspended, "the job is suspended")
+	case d.held:
+		c.podsNotReady(d.waiting.reason, d.waiting.message)
+		c.notRunning(ReasonWaitingForPods, waitingForPods)
 	case !o.Owns():
 		c.podsNotReady(ReasonPodsPending, pending)
 		c.notRunning(ReasonWaitingForPods, waitingForPods)
@@ -99,6 +102,11 @@ func (o Observed) pods(c *conditions) {
 		if podReady(pod) || terminal(pod) || mainEnd(pod) != nil {
 			ready++
 		}
+	}
+	// A pod that was thrown out has ended, too, and is gone in a moment.
+	if taken := diagnose.Taken(seen(pods)); taken != nil && !suspended(o.JobSet) && !o.suspendWanted() {
+		c.podsNotReady(taken.Reason, taken.Text())
+		return
 	}
 	if ready >= want {
 		c.podsReady(fmt.Sprintf("all %d pods are ready", want))

@@ -59,6 +59,9 @@ func TestStatusConditions(t *testing.T) {
 	})
 	warned := started(trainJobOf())
 	warned.Warnings = []corev1.Event{{InvolvedObject: corev1.ObjectReference{UID: "jobset-uid"}, Reason: "JobCreationFailed", Message: "no"}}
+	thrownOut := started(trainJobOf()).with(launcher, node0, podOf(mpi.NodeJob, 1, died(t0, 137, "Error", ""), func(pod *corev1.Pod) {
+		pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: corev1.PodReasonTerminationByKubelet}}
+	}))
 	longUnreachable := gate(allReady, Gate{Launcher: "launcher-0", Error: "connection timed out"})
 	longUnreachable.Now = t0.Add(time.Minute)
 	launcherOver := gate(started(trainJobOf()).with(podOf(mpi.LauncherJob, 0, died(t0, 7, "Error", "")), node0, node1), passed)
@@ -89,6 +92,7 @@ func TestStatusConditions(t *testing.T) {
 		"Unschedulable": {"", started(trainJobOf()).with(launcher, node0, unscheduled), nil, []string{"PodsReady=False/Unschedulable", "Running=False/WaitingForNodes", "Created=True/JobSetCreated"}},
 		"PodsRefused":   {"", warned, nil, []string{"PodsReady=False/PodsRefused", "Running=False/WaitingForPods", "Created=True/JobSetCreated"}},
 		"PodsReady":     {"", allReady, nil, []string{"Running=False/WaitingForNodes", "Created=True/JobSetCreated", "PodsReady=True/PodsReady"}},
+		"ThrownOut":     {"a pod that has ended is ready, but not one that was thrown out: it is gone in a moment, and its reason with it", thrownOut, nil, []string{"PodsReady=False/Evicted", "Running=False/WaitingForNodes", "Created=True/JobSetCreated"}},
 		"Unreachable":   {"a launcher that just started is given time", gate(allReady, Gate{Launcher: "launcher-0", Error: "connection refused"}), nil, []string{"Running=False/WaitingForNodes", "Created=True/JobSetCreated", "PodsReady=True/PodsReady"}},
 		"LongUnreach":   {"", longUnreachable, nil, []string{"Running=False/LauncherUnreachable", "Created=True/JobSetCreated", "PodsReady=True/PodsReady"}},
 		"RefusedTable":  {"the controller will not try again", refusedTable, nil, []string{"Running=False/LauncherUnreachable", "Created=True/JobSetCreated", "PodsReady=True/PodsReady"}},

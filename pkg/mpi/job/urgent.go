@@ -10,28 +10,46 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi"
 )
 
-// Calm is how long news may wait for more, so that a job costs the API server two writes of its status and not five: on
-// the way to the first rank the steps follow each other within a second. Bad news, and what a user or a queue waits for, is
-// written at once.
-const Calm = time.Second
+// Calm is how long a step may wait for more, so that a job costs the API server two or three writes of its status and not
+// eight: on the way to the first rank the steps follow each other within seconds. Settling is how long news may wait that
+// is followed by better news as a rule: all pods are ready, and next the launcher says that the command runs, or cannot be
+// reached. Counting is how long the counts of child Jobs may wait for the next condition. Bad news, and what a user or a queue
+// waits for, is written at once.
+const (
+	Calm     = 2 * time.Second
+	Settling = 10 * time.Second
+	Counting = 30 * time.Second
+)
 
-// calm are the reasons that tell of a step on the way.
-var calm = map[mpi.Reason]bool{
-	ReasonJobSetCreated: true, ReasonPodsPending: true, ReasonPodsReady: true,
-	ReasonWaitingForPods: true, ReasonWaitingForNodes: true,
+// steps are the reasons that tell of a step on the way.
+var steps = map[mpi.Reason]time.Duration{
+	ReasonJobSetCreated: Calm, ReasonPodsPending: Calm, ReasonWaitingForPods: Calm,
+	ReasonPodsReady: Settling, ReasonWaitingForNodes: Settling,
 }
 
-// Urgent says whether a status has to be written at once: it tells of more than steps on the way and counts of Jobs.
-func Urgent(before, after trainer.TrainJobStatus) bool {
+// Patience returns how long a status may wait to be written, 0 for one that tells of more than steps on the way and counts
+// of Jobs. The counts of a job that is over change once more.
+func Patience(before, after trainer.TrainJobStatus) time.Duration {
+	patience := Counting
+	if terminated(before) {
+		patience = Calm
+	}
 	for _, condition := range after.Conditions {
 		earlier := apimeta.FindStatusCondition(before.Conditions, condition.Type)
-		if earlier == nil || earlier.Status != condition.Status || earlier.Reason != condition.Reason || earlier.Message != condition.Message {
-			if !calm[mpi.Reason(condition.Reason)] || falls(earlier, condition) {
-				return true
-			}
+		if earlier != nil && earlier.Status == condition.Status && earlier.Reason == condition.Reason && earlier.Message == condition.Message {
+			continue
 		}
+		if falls(earlier, condition) {
+			return 0
+		}
+		patience = min(patience, steps[mpi.Reason(condition.Reason)])
 	}
-	return false
+	return patience
+}
+
+// terminated says whether a status tells of an end.
+func terminated(status trainer.TrainJobStatus) bool {
+	return apimeta.IsStatusConditionTrue(status.Conditions, trainer.TrainJobComplete) || apimeta.IsStatusConditionTrue(status.Conditions, trainer.TrainJobFailed)
 }
 
 // falls says whether something that held does not hold any more.

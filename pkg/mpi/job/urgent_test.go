@@ -2,13 +2,14 @@ package job
 
 import (
 	"testing"
+	"time"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 )
 
-func TestUrgent(t *testing.T) {
+func TestPatience(t *testing.T) {
 	status := func(conditions ...metav1.Condition) trainer.TrainJobStatus {
 		return trainer.TrainJobStatus{Conditions: conditions}
 	}
@@ -17,27 +18,31 @@ func TestUrgent(t *testing.T) {
 	}
 	counts := status()
 	counts.JobsStatus = []trainer.JobStatus{{Name: "node", Active: ptr.To[int32](1)}}
+	over := status(is(trainer.TrainJobComplete, "True", "Completed"))
+	overCounts := *over.DeepCopy()
+	overCounts.JobsStatus = counts.JobsStatus
 	cases := map[string]struct {
 		reason        string
 		before, after trainer.TrainJobStatus
-		want          bool
+		want          time.Duration
 	}{
-		"Created":    {"the next step follows within a second", status(), status(is(Created, "True", "JobSetCreated"), is(PodsReady, "False", "PodsPending")), false},
-		"Counts":     {"", status(), counts, false},
-		"PodsReady":  {"the gate follows in milliseconds", status(is(PodsReady, "False", "PodsPending")), status(is(PodsReady, "True", "PodsReady")), false},
-		"Running":    {"what the user waits for", status(), status(is(Running, "True", "GatePassed")), true},
-		"Problem":    {"bad news", status(is(PodsReady, "False", "PodsPending")), status(is(PodsReady, "False", "Unschedulable")), true},
-		"Words":      {"even if only its words are new", status(metav1.Condition{Type: PodsReady, Status: "False", Reason: "Unschedulable", Message: "a"}), status(metav1.Condition{Type: PodsReady, Status: "False", Reason: "Unschedulable", Message: "b"}), true},
-		"Relapse":    {"a job that is not ready any more", status(is(PodsReady, "True", "PodsReady")), status(is(PodsReady, "False", "PodsPending")), true},
-		"Failed":     {"", status(), status(is(trainer.TrainJobFailed, "True", "OOMKilled")), true},
-		"Suspended":  {"a queue waits for it", status(), status(is(trainer.TrainJobSuspended, "True", "Suspended")), true},
-		"Restarting": {"", status(), status(is(Restarting, "True", "MachineLost")), true},
-		"Same":       {"", status(is(Running, "True", "GatePassed")), status(is(Running, "True", "GatePassed")), false},
+		"Created":    {"the next step follows within a second", status(), status(is(Created, "True", "JobSetCreated"), is(PodsReady, "False", "PodsPending")), Calm},
+		"Counts":     {"", status(), counts, Counting},
+		"CountsOver": {"they change once more", over, overCounts, Calm},
+		"PodsReady":  {"the gate follows in milliseconds as a rule", status(is(PodsReady, "False", "PodsPending")), status(is(PodsReady, "True", "PodsReady")), Settling},
+		"Running":    {"what the user waits for", status(), status(is(Running, "True", "GatePassed")), 0},
+		"Problem":    {"bad news", status(is(PodsReady, "False", "PodsPending")), status(is(PodsReady, "False", "Unschedulable")), 0},
+		"Words":      {"even if only its words are new", status(metav1.Condition{Type: PodsReady, Status: "False", Reason: "Unschedulable", Message: "a"}), status(metav1.Condition{Type: PodsReady, Status: "False", Reason: "Unschedulable", Message: "b"}), 0},
+		"Relapse":    {"a job that is not ready any more", status(is(PodsReady, "True", "PodsReady")), status(is(PodsReady, "False", "PodsPending")), 0},
+		"Failed":     {"", status(), status(is(trainer.TrainJobFailed, "True", "OOMKilled")), 0},
+		"Suspended":  {"a queue waits for it", status(), status(is(trainer.TrainJobSuspended, "True", "Suspended")), 0},
+		"Restarting": {"", status(), status(is(Restarting, "True", "MachineLost")), 0},
+		"Same":       {"", status(is(Running, "True", "GatePassed")), status(is(Running, "True", "GatePassed")), Counting},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			if got := Urgent(tc.before, tc.after); got != tc.want {
-				t.Errorf("%s: want %v", tc.reason, tc.want)
+			if got := Patience(tc.before, tc.after); got != tc.want {
+				t.Errorf("%s: want %v, got %v", tc.reason, tc.want, got)
 			}
 		})
 	}

@@ -3,11 +3,11 @@ package reconciler
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
-	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -42,7 +42,7 @@ func (r *Reconciler) bounds(ctx context.Context, o *job.Observed) error {
 }
 
 // missing asks for all references at once.
-func (r *Reconciler) missing(ctx context.Context, wanted job.Job) ([]string, error) {
+func (r *Reconciler) missing(ctx context.Context, wanted job.Job) ([]job.Reference, error) {
 	references := wanted.References()
 	absent := make([]bool, len(references))
 	group, ctx := errgroup.WithContext(ctx)
@@ -57,13 +57,13 @@ func (r *Reconciler) missing(ctx context.Context, wanted job.Job) ([]string, err
 	if err := group.Wait(); err != nil {
 		return nil, fmt.Errorf("look for what the pods refer to: %w", err)
 	}
-	var names []string
+	var missing []job.Reference
 	for i, reference := range references {
 		if absent[i] {
-			names = append(names, reference.String())
+			missing = append(missing, reference)
 		}
 	}
-	return names, nil
+	return missing, nil
 }
 
 // waiting finds the TrainJobs of a namespace that a change of its bounds may let start.
@@ -76,11 +76,17 @@ func (r *Reconciler) waiting() handler.EventHandler {
 		}
 		var requests []reconcile.Request
 		for i := range list.Items {
-			created := apimeta.FindStatusCondition(list.Items[i].Status.Conditions, job.Created)
-			if created != nil && created.Reason == string(diagnose.QuotaExceeded) && !job.Over(&list.Items[i]) {
+			if waitsForQuota(list.Items[i].Status.Conditions) && !job.Over(&list.Items[i]) {
 				requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&list.Items[i])})
 			}
 		}
 		return requests
+	})
+}
+
+// waitsForQuota says whether a job says so of its start, or of its resumption.
+func waitsForQuota(conditions []metav1.Condition) bool {
+	return slices.ContainsFunc(conditions, func(c metav1.Condition) bool {
+		return (c.Type == job.Created || c.Type == job.PodsReady) && c.Reason == string(diagnose.QuotaExceeded)
 	})
 }

@@ -1,13 +1,19 @@
 package reconciler
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	typedevents "k8s.io/client-go/kubernetes/typed/events/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
@@ -25,6 +31,8 @@ const (
 type ForeignError struct {
 	// Holder and Namespace are of the lease that Kubeflow Trainer keeps.
 	Holder, Namespace string
+	// Left is how long the lease still holds unless it is renewed.
+	Left time.Duration
 }
 
 // Error says what to do.
@@ -33,16 +41,29 @@ func (e *ForeignError) Error() string {
 		"remove it, or run this one with --mode companion (`executor: KubeflowTrainer` in the Cluster spec)", e.Holder, trainerLease, e.Namespace)
 }
 
-// sentinel ends an executor when Kubeflow Trainer comes.
+// again is when to look again: as soon as the lease may have run out, which it does after a Trainer that was killed.
+func (e *ForeignError) again() time.Duration {
+	const margin = time.Second
+	return min(foreignEvery, max(0, e.Left)+margin)
+}
+
+// sentinel stops an executor when Kubeflow Trainer comes.
 type sentinel struct {
 	live  client.Reader
 	clock *clock
+	// renewed is what a look finds in the lease of each namespace: one that changed is kept by somebody, whatever the clocks say.
+	renewed map[string]time.Time
+}
+
+func newSentinel(live client.Reader, clock *clock) *sentinel {
+	return &sentinel{live: live, clock: clock, renewed: map[string]time.Time{}}
 }
 
 // Start looks at once and then again and again. Without leader election: a standby has no business here either.
 func (s *sentinel) Start(ctx context.Context) error {
 	for ticker := time.NewTicker(foreignEvery); ; {
-		if err := s.look(ctx); err != nil {
+		var foreign *ForeignError
+		if err := s.look(ctx); errors.As(err, &foreign) {
 			return err
 		}
 		select {
@@ -57,34 +78,75 @@ func (s *sentinel) Start(ctx context.Context) error {
 // NeedLeaderElection makes it run in standbys too.
 func (s *sentinel) NeedLeaderElection() bool { return false }
 
-// look returns a ForeignError while somebody keeps Trainer's lease. What cannot be read is no reason to stop: JobSets that
-// somebody else makes are seen later.
+// look returns a ForeignError while somebody keeps Trainer's lease, and another error when the API server does not answer. What
+// may not be read is no reason to stop: JobSets that somebody else makes are seen later.
 func (s *sentinel) look(ctx context.Context) error {
 	var leases coordinationv1.LeaseList
-	if err := s.live.List(ctx, &leases, client.MatchingFields{"metadata.name": trainerLease}); err != nil {
+	switch err := s.live.List(ctx, &leases, client.MatchingFields{"metadata.name": trainerLease}); {
+	case apierrors.IsForbidden(err):
 		ctrl.LoggerFrom(ctx).V(1).Info("cannot look for Kubeflow Trainer", "reason", err.Error())
 		return nil
+	case err != nil:
+		return fmt.Errorf("look for Kubeflow Trainer: %w", err)
 	}
 	for _, lease := range leases.Items {
-		if holder := heldBy(lease, s.clock.now()); holder != "" {
-			return &ForeignError{holder, lease.Namespace}
+		if foreign := s.kept(lease); foreign != nil {
+			return foreign
 		}
 	}
 	return nil
 }
 
-// heldBy returns who keeps a lease, or the empty string when it was given back or has run out long ago. The clock of the
-// holder may be another: three times the duration passes before it counts as gone.
-func heldBy(lease coordinationv1.Lease, now time.Time) string {
+// kept returns who keeps a lease: by its own time it holds still, or it was renewed since the last look.
+func (s *sentinel) kept(lease coordinationv1.Lease) error {
+	holder, left := heldBy(lease, s.clock.now())
+	if holder == "" {
+		return nil
+	}
+	earlier, known := s.renewed[lease.Namespace]
+	s.renewed[lease.Namespace] = lease.Spec.RenewTime.Time
+	if left > 0 || known && !earlier.Equal(lease.Spec.RenewTime.Time) {
+		return &ForeignError{holder, lease.Namespace, left}
+	}
+	return nil
+}
+
+// heldBy returns who holds a lease, and for how long after now by the time that the holder wrote; the empty string for a
+// lease that was given back. What has run out is nobody's, as for client-go's leader election.
+func heldBy(lease coordinationv1.Lease, now time.Time) (holder string, left time.Duration) {
 	spec := lease.Spec
 	if spec.HolderIdentity == nil || *spec.HolderIdentity == "" || spec.RenewTime == nil || spec.LeaseDurationSeconds == nil {
-		return ""
+		return "", 0
 	}
-	const patience = 3
-	if now.Sub(spec.RenewTime.Time) > patience*time.Duration(*spec.LeaseDurationSeconds)*time.Second {
-		return ""
+	end := spec.RenewTime.Add(time.Duration(*spec.LeaseDurationSeconds) * time.Second)
+	return *spec.HolderIdentity, end.Sub(now)
+}
+
+// notice tells people that look at the controller's pod why it does nothing.
+type notice struct {
+	events              typedevents.EventsGetter
+	namespace, identity string
+	// posted is the note of the last event: the same one is not sent again.
+	posted string
+}
+
+func (n *notice) post(ctx context.Context, why *ForeignError) {
+	if why.Error() == n.posted {
+		return
 	}
-	return *spec.HolderIdentity
+	event := &eventsv1.Event{
+		ObjectMeta:          metav1.ObjectMeta{Namespace: n.namespace, GenerateName: FieldOwner + "-"},
+		EventTime:           metav1.NowMicro(),
+		ReportingController: FieldOwner,
+		ReportingInstance:   cmp.Or(n.identity, FieldOwner),
+		Regarding:           corev1.ObjectReference{APIVersion: "v1", Kind: "Pod", Namespace: n.namespace, Name: cmp.Or(n.identity, FieldOwner)},
+		Type:                corev1.EventTypeWarning, Reason: "ForeignController", Action: "Start", Note: why.Error(),
+	}
+	if _, err := n.events.Events(n.namespace).Create(ctx, event, metav1.CreateOptions{FieldManager: FieldOwner}); err != nil {
+		ctrl.Log.V(1).Info("cannot send an event", "reason", err.Error())
+		return
+	}
+	n.posted = why.Error()
 }
 
 // warnOfForeign tells of a JobSet that another controller of TrainJobs made, such as one that keeps no lease.

@@ -1,6 +1,7 @@
 package reconciler
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -9,7 +10,11 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-func TestHeldBy(t *testing.T) {
+func watchful(now time.Time) *sentinel {
+	return newSentinel(nil, newClock(func() time.Time { return now }))
+}
+
+func TestKept(t *testing.T) {
 	now := time.Unix(1000, 0)
 	lease := func(holder string, age time.Duration) coordinationv1.Lease {
 		return coordinationv1.Lease{Spec: coordinationv1.LeaseSpec{
@@ -23,16 +28,48 @@ func TestHeldBy(t *testing.T) {
 	}{
 		"Kept":      {"", lease("trainer-0", 2*time.Second), "trainer-0"},
 		"Ahead":     {"the clock of the holder may be ahead", lease("trainer-0", -10*time.Second), "trainer-0"},
-		"Late":      {"or behind", lease("trainer-0", 40*time.Second), "trainer-0"},
-		"RunOut":    {"a Trainer that was removed leaves its lease behind", lease("trainer-0", time.Minute), ""},
+		"RunOut":    {"a Trainer that was killed leaves its lease behind", lease("trainer-0", 16*time.Second), ""},
 		"GivenBack": {"", lease("", time.Second), ""},
 		"Empty":     {"", coordinationv1.Lease{}, ""},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			if got := heldBy(tc.lease, now); got != tc.want {
+			got := ""
+			var foreign *ForeignError
+			if errors.As(watchful(now).kept(tc.lease), &foreign) {
+				got = foreign.Holder
+			}
+			if got != tc.want {
 				t.Errorf("%s: want %q, got %q", tc.reason, tc.want, got)
 			}
 		})
+	}
+}
+
+// A holder whose clock is behind writes times that have run out when they come. That it writes shows that it lives.
+func TestKeptByAClockBehind(t *testing.T) {
+	now := time.Unix(1000, 0)
+	s := watchful(now)
+	lease := coordinationv1.Lease{Spec: coordinationv1.LeaseSpec{
+		HolderIdentity: ptr.To("trainer-0"), LeaseDurationSeconds: ptr.To[int32](15), RenewTime: ptr.To(metav1.NewMicroTime(now.Add(-time.Minute))),
+	}}
+	if err := s.kept(lease); err != nil {
+		t.Errorf("at first it looks like one that was left behind: %v", err)
+	}
+	if err := s.kept(lease); err != nil {
+		t.Errorf("and stays so: %v", err)
+	}
+	lease.Spec.RenewTime = ptr.To(metav1.NewMicroTime(now.Add(-30 * time.Second)))
+	if err := s.kept(lease); err == nil {
+		t.Error("it was renewed, so somebody keeps it")
+	}
+}
+
+// A controller that waits for Trainer looks again when the lease may have run out, and every 30 s at the latest.
+func TestForeignAgain(t *testing.T) {
+	for left, want := range map[time.Duration]time.Duration{4 * time.Second: 5 * time.Second, time.Hour: foreignEvery, -time.Second: time.Second} {
+		if got := (&ForeignError{Left: left}).again(); got != want {
+			t.Errorf("%s left: want %s, got %s", left, want, got)
+		}
 	}
 }

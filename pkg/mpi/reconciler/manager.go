@@ -1,11 +1,9 @@
 package reconciler
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -14,8 +12,8 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 )
@@ -41,7 +39,9 @@ type Options struct {
 	// for each process.
 	Identity string
 
-	clock *clock
+	clock    *clock
+	probes   *probes
+	sentinel *sentinel
 }
 
 // propagates says whether a webhook is served.
@@ -59,15 +59,10 @@ const (
 	retryPeriod   = 2 * time.Second
 )
 
-// NewManager returns a manager that runs the controller once it is started. It takes no client-side rate limit: the API
-// server's own fairness protects it, and a limit here would only make jobs start later. A clean end gives the lease back,
-// so that the next process need not wait for it.
-func NewManager(ctx context.Context, config *rest.Config, options Options) (manager.Manager, error) {
-	unlimited := rest.CopyConfig(config)
-	unlimited.QPS = -1
-	options.Mode = cmp.Or(options.Mode, Executor)
-	options.clock = newClock(time.Now)
-	unlimited.Wrap(options.clock.wrap)
+// newManager returns a manager that runs the controller once it is started. The configuration has no client-side rate limit:
+// the API server's own fairness protects it, and a limit here would only make jobs start later. A clean end gives the lease
+// back, so that the next process need not wait for it.
+func newManager(ctx context.Context, config *rest.Config, options Options) (manager.Manager, error) {
 	scheme, err := Scheme()
 	if err != nil {
 		return nil, err
@@ -76,7 +71,7 @@ func NewManager(ctx context.Context, config *rest.Config, options Options) (mana
 	if err != nil {
 		return nil, err
 	}
-	lock, err := lease(unlimited, options)
+	lock, err := lease(config, options)
 	if err != nil {
 		return nil, err
 	}
@@ -85,13 +80,12 @@ func NewManager(ctx context.Context, config *rest.Config, options Options) (mana
 	if err != nil {
 		return nil, err
 	}
-	mgr, err := manager.New(unlimited, manager.Options{
+	mgr, err := manager.New(config, manager.Options{
 		Scheme:                              scheme,
 		Cache:                               cached,
 		Client:                              client.Options{Cache: &client.CacheOptions{DisableFor: uncached()}},
 		WebhookServer:                       hooks,
 		Metrics:                             metricsserver.Options{BindAddress: options.MetricsAddress},
-		HealthProbeBindAddress:              options.ProbeAddress,
 		LeaderElection:                      options.LeaderElection,
 		LeaderElectionReleaseOnCancel:       true,
 		LeaderElectionResourceLockInterface: lock,
@@ -102,8 +96,8 @@ func NewManager(ctx context.Context, config *rest.Config, options Options) (mana
 	if err != nil {
 		return nil, fmt.Errorf("create manager: %w", err)
 	}
-	if err := addChecks(mgr); err != nil {
-		return nil, err
+	if err := mgr.Add(readiness{mgr.GetCache(), options.probes}); err != nil {
+		return nil, fmt.Errorf("add readiness: %w", err)
 	}
 	if options.propagates() {
 		own.live, own.client = mgr.GetAPIReader(), mgr.GetClient()
@@ -134,21 +128,22 @@ func lease(config *rest.Config, options Options) (resourcelock.Interface, error)
 	}, nil
 }
 
-// addChecks: alive means that the process answers, ready that it knows the cluster.
-func addChecks(mgr manager.Manager) error {
-	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {
-		return fmt.Errorf("add health check: %w", err)
-	}
-	synced := func(request *http.Request) error {
-		ctx, cancel := context.WithTimeout(request.Context(), 100*time.Millisecond)
-		defer cancel()
-		if !mgr.GetCache().WaitForCacheSync(ctx) {
-			return errors.New("the caches are not filled yet")
-		}
-		return nil
-	}
-	if err := mgr.AddReadyzCheck("caches", synced); err != nil {
-		return fmt.Errorf("add readiness check: %w", err)
+// readiness says that the controller is ready when it knows the cluster: its caches are filled.
+type readiness struct {
+	cache  cache.Cache
+	probes *probes
+}
+
+// Start waits for the caches.
+func (r readiness) Start(ctx context.Context) error {
+	r.probes.say(errFilling)
+	if r.cache.WaitForCacheSync(ctx) {
+		r.probes.say(nil)
 	}
 	return nil
 }
+
+// NeedLeaderElection makes a standby ready too.
+func (r readiness) NeedLeaderElection() bool { return false }
+
+var errFilling = errors.New("the caches are not filled yet")

@@ -14,14 +14,15 @@ import (
 type memory struct {
 	mu   sync.Mutex
 	jobs map[client.ObjectKey]job.Memory
-	// news is since when a job has something to tell that may wait.
-	news map[client.ObjectKey]time.Time
+	// news is since when a job has something to tell that may wait, by how long it may: counts of Jobs are old when pods become
+	// ready, and must not hurry the news of that.
+	news map[client.ObjectKey]map[time.Duration]time.Time
 	// written is the version of a TrainJob after our last write of its status.
 	written map[client.ObjectKey]string
 }
 
 func newMemory() *memory {
-	return &memory{jobs: map[client.ObjectKey]job.Memory{}, news: map[client.ObjectKey]time.Time{}, written: map[client.ObjectKey]string{}}
+	return &memory{jobs: map[client.ObjectKey]job.Memory{}, news: map[client.ObjectKey]map[time.Duration]time.Time{}, written: map[client.ObjectKey]string{}}
 }
 
 // wrote remembers the version that our write made.
@@ -29,6 +30,13 @@ func (m *memory) wrote(name client.ObjectKey, version string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.written[name] = version
+}
+
+// own says whether a version is what our last write made.
+func (m *memory) own(name client.ObjectKey, version string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.written[name] == version
 }
 
 // behind says whether a version that the cache gives is older than what this process wrote. A job that has just been called
@@ -48,16 +56,20 @@ func (m *memory) behind(name client.ObjectKey, version string) bool {
 	return true
 }
 
-// wait returns how long news of a job may still wait for more, 0 when its time has come.
-func (m *memory) wait(name client.ObjectKey, now time.Time) time.Duration {
+// wait returns how long news of a job may still wait for more, 0 when its time has come. Patience is how long such news may wait
+// in all.
+func (m *memory) wait(name client.ObjectKey, now time.Time, patience time.Duration) time.Duration {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	since, waiting := m.news[name]
-	if !waiting {
-		m.news[name] = now
-		return job.Calm
+	if m.news[name] == nil {
+		m.news[name] = map[time.Duration]time.Time{}
 	}
-	return max(0, job.Calm-now.Sub(since))
+	since, waiting := m.news[name][patience]
+	if !waiting {
+		m.news[name][patience] = now
+		return patience
+	}
+	return max(0, patience-now.Sub(since))
 }
 
 // told says that a job has no news left.
@@ -73,6 +85,13 @@ func (m *memory) remember(name client.ObjectKey, o *job.Observed) {
 	defer m.mu.Unlock()
 	o.Remember(m.jobs[name])
 	m.jobs[name] = o.Seen
+}
+
+// over forgets what the job of a TrainJob that has ended was like. The counts of its child Jobs may still be news.
+func (m *memory) over(name client.ObjectKey) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.jobs, name)
 }
 
 func (m *memory) forget(name client.ObjectKey) {

@@ -41,12 +41,12 @@ func (m Mode) needsChildren(o job.Observed) bool {
 	return o.NeedsChildren()
 }
 
-// needsBounds says whether quotas and limits matter: before the first pod, or where Kubeflow Trainer's pods do not come.
+// needsBounds says whether quotas and limits matter: before the first pod and when a job is resumed, or where Kubeflow Trainer's pods do not come.
 func (m Mode) needsBounds(o job.Observed) bool {
 	if m == Companion {
 		return o.MissingPods()
 	}
-	return !o.Owns()
+	return !o.Owns() || o.Resuming()
 }
 
 // done says whether nothing has to be read any more about a TrainJob that is over.
@@ -74,8 +74,8 @@ func (r *Reconciler) report(ctx context.Context, o job.Observed, d job.Decision,
 		r.memory.told(name)
 		return 0, nil
 	}
-	if !d.Over && !job.Urgent(before, after) {
-		if wait := r.memory.wait(name, o.Now); wait > 0 {
+	if patience := job.Patience(before, after); patience > 0 && len(d.Delete) == 0 {
+		if wait := r.memory.wait(name, o.Now, patience); wait > 0 {
 			return wait, nil
 		}
 	}

@@ -52,17 +52,20 @@ func TestConditionChanges(t *testing.T) {
 func TestNewsWaits(t *testing.T) {
 	m, at := newMemory(), time.Unix(1000, 0)
 	key := client.ObjectKey{Namespace: "team", Name: "demo"}
-	if got := m.wait(key, at); got != job.Calm {
+	if got := m.wait(key, at, job.Calm); got != job.Calm {
 		t.Errorf("the first news waits %s, got %s", job.Calm, got)
 	}
-	if got := m.wait(key, at.Add(job.Calm/4)); got != job.Calm*3/4 {
+	if got := m.wait(key, at.Add(job.Calm/4), job.Calm); got != job.Calm*3/4 {
 		t.Errorf("more news does not make it wait longer: %s", got)
 	}
-	if got := m.wait(key, at.Add(job.Calm)); got != 0 {
+	if got := m.wait(key, at.Add(job.Calm), job.Calm); got != 0 {
 		t.Errorf("its time has come: %s", got)
 	}
+	if got := m.wait(key, at.Add(job.Calm), job.Settling); got != job.Settling {
+		t.Errorf("other news has a patience of its own: %s", got)
+	}
 	m.told(key)
-	if got := m.wait(key, at.Add(job.Calm)); got != job.Calm {
+	if got := m.wait(key, at.Add(job.Calm), job.Calm); got != job.Calm {
 		t.Errorf("told, the next news waits again: %s", got)
 	}
 }

@@ -44,7 +44,7 @@ func (r *Reconciler) observe(ctx context.Context, name client.ObjectKey) (job.Ob
 		return o, err
 	}
 	r.memory.remember(name, &o)
-	if o.MissingPods() {
+	if o.MissingPods() || o.Unexplained() {
 		if o.Warnings, err = r.warnings(ctx, name.Namespace); err != nil {
 			return o, err
 		}

@@ -57,7 +57,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if err != nil {
 		return ctrl.Result{}, fmt.Errorf("decide: %w", err)
 	}
-	if !decision.Ours || decision.Over {
+	switch {
+	case decision.Over:
+		r.close(request.NamespacedName)
+	case !decision.Ours:
 		r.forget(request.NamespacedName)
 	}
 	if decision.Foreign {
@@ -119,6 +122,13 @@ func (r *Reconciler) write(ctx context.Context, observed job.Observed, changes [
 func (r *Reconciler) tell(observed job.Observed, changes []metav1.Condition) {
 	r.announce(observed.TrainJob, changes)
 	r.metrics.record(observed, changes)
+}
+
+// close ends what a job that is over needs no more.
+func (r *Reconciler) close(name client.ObjectKey) {
+	r.rendezvous.forget(name)
+	r.metrics.forget(name)
+	r.memory.over(name)
 }
 
 func (r *Reconciler) forget(name client.ObjectKey) {

@@ -22,14 +22,16 @@ import (
 )
 
 const (
-	// A pod has its address before its container runs: the first seconds are worth many tries.
-	eagerRetry = 50 * time.Millisecond
-	eagerFor   = 30 * time.Second
-	lazyRetry  = 500 * time.Millisecond
+	// A pod has its address before its container runs. The wait between two tries is a twentieth of the time that has passed,
+	// so that a launcher waits at most that much longer, and one that never answers costs little.
+	firstTry = 50 * time.Millisecond
+	lastTry  = 2 * time.Second
+	patience = 20
 	// dialTimeout is for networks that drop what a policy does not admit yet.
 	dialTimeout = time.Second
-	// complainAfter is how often a launcher out of reach is reported.
+	// complainAfter is when a launcher out of reach is reported first, and the pause doubles from then on.
 	complainAfter = 10 * time.Second
+	complainLast  = 5 * time.Minute
 )
 
 // rendezvous hands launchers the addresses of their nodes, one goroutine per job, and keeps their answers. A launcher
@@ -125,7 +127,7 @@ func (r *rendezvous) hold(ctx context.Context, name client.ObjectKey, m *meeting
 		r.complain(ctx, name, m, err, true)
 		return
 	}
-	begin, complained := time.Now(), time.Now()
+	begin, complained, again := time.Now(), time.Now(), complainAfter
 	for ctx.Err() == nil {
 		result, err := agent.Push(ctx, r.dial, key, m.with.Table)
 		var refused *agent.RefusedError
@@ -136,8 +138,8 @@ func (r *rendezvous) hold(ctx context.Context, name client.ObjectKey, m *meeting
 		case errors.As(err, &refused):
 			r.complain(ctx, name, m, err, true)
 			return
-		case time.Since(complained) > complainAfter:
-			complained = time.Now()
+		case time.Since(complained) > again:
+			complained, again = time.Now(), min(2*again, complainLast)
 			r.complain(ctx, name, m, err, false)
 		}
 		pause(ctx, time.Since(begin))
@@ -184,12 +186,8 @@ func (r *rendezvous) key(ctx context.Context, name client.ObjectKey) (identity.K
 }
 
 func pause(ctx context.Context, since time.Duration) {
-	wait := eagerRetry
-	if since > eagerFor {
-		wait = lazyRetry
-	}
 	select {
-	case <-time.After(wait):
+	case <-time.After(min(max(since/patience, firstTry), lastTry)):
 	case <-ctx.Done():
 	}
 }

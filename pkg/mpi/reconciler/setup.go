@@ -24,10 +24,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
-	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	controllermetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
-	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 	"sigs.k8s.io/controller-runtime/pkg/webhook"
@@ -125,8 +123,8 @@ func setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
 		return fmt.Errorf("register the counts of pods: %w", err)
 	}
 	if options.Mode == Executor {
-		if err := addSentinel(ctx, mgr, options); err != nil {
-			return err
+		if err := mgr.Add(options.sentinel); err != nil {
+			return fmt.Errorf("add the look-out for Kubeflow Trainer: %w", err)
 		}
 	}
 	meetings := newRendezvous(mgr.GetAPIReader())
@@ -151,18 +149,6 @@ func setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
 	return r.watch(mgr, options)
 }
 
-// addSentinel looks for Kubeflow Trainer before anything is done, and from then on.
-func addSentinel(ctx context.Context, mgr ctrl.Manager, options Options) error {
-	s := &sentinel{live: mgr.GetAPIReader(), clock: options.clock}
-	if err := s.look(ctx); err != nil {
-		return err
-	}
-	if err := mgr.Add(s); err != nil {
-		return fmt.Errorf("add the look-out for Kubeflow Trainer: %w", err)
-	}
-	return nil
-}
-
 func (r *Reconciler) watch(mgr ctrl.Manager, options Options) error {
 	err := ctrl.NewControllerManagedBy(mgr).
 		Named("trainjob").
@@ -172,10 +158,10 @@ func (r *Reconciler) watch(mgr ctrl.Manager, options Options) error {
 			SkipNameValidation: ptr.To(true),
 			RateLimiter:        workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstRetry, lastRetry),
 		}).
-		For(&trainer.TrainJob{}).
-		Owns(&jobset.JobSet{}).
-		WatchesMetadata(&batchv1.Job{}, handler.EnqueueRequestsFromMapFunc(r.mode.byLabel), builder.WithPredicates(deletions())).
-		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(r.mode.byLabel)).
+		For(&trainer.TrainJob{}, builder.WithPredicates(r.trainJobNews())).
+		Watches(&jobset.JobSet{}, r.jobSetNews()).
+		WatchesMetadata(&batchv1.Job{}, r.jobNews()).
+		Watches(&corev1.Pod{}, r.podNews()).
 		Watches(&trainer.ClusterTrainingRuntime{}, r.users(trainer.ClusterTrainingRuntimeKind)).
 		Watches(&trainer.TrainingRuntime{}, r.users(trainer.TrainingRuntimeKind)).
 		Watches(&corev1.ResourceQuota{}, r.waiting()).
@@ -235,15 +221,6 @@ func (r *Reconciler) users(kind string) handler.EventHandler {
 		}
 		return requests
 	})
-}
-
-// deletions: of Jobs only their going matters, because a new JobSet waits for it.
-func deletions() predicate.Predicate {
-	return predicate.Funcs{
-		CreateFunc:  func(event.CreateEvent) bool { return false },
-		UpdateFunc:  func(event.UpdateEvent) bool { return false },
-		GenericFunc: func(event.GenericEvent) bool { return false },
-	}
 }
 
 // uncached are the kinds that must always be read from the API server, so that a mistake cannot start to list and watch

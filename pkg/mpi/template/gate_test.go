@@ -1,6 +1,7 @@
 package template
 
 import (
+	"maps"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -10,20 +11,33 @@ import (
 )
 
 func TestGateOfAnInitContainer(t *testing.T) {
-	for name, imageVolume := range map[string]bool{"ImageVolume": true, "InstalledAgent": false} {
+	cases := map[string]struct {
+		reason      string
+		imageVolume bool
+		command     []string
+		more        map[string]string
+	}{
+		"ImageVolume": {"the agent is there", true, []string{"/bin/mpi-agent", "gate"}, nil},
+		"InstalledAgent": {
+			"one init container does both: each costs up to a second", false,
+			[]string{"/bin/mpi-agent", "gate", "--install", "/opt/lockstep/bin"}, map[string]string{mpi.AgentVolume: mpi.AgentDir},
+		},
+	}
+	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			r := sample()
-			r.Agent.ImageVolume, r.Agent.Gate = imageVolume, true
+			r.Agent.ImageVolume, r.Agent.Gate = tc.imageVolume, true
 			_, launcher, node := build(t, r)
-			last := launcher.InitContainers[len(launcher.InitContainers)-1]
-			if diff := cmp.Diff([]string{"/bin/mpi-agent", "gate"}, last.Command); diff != "" {
-				t.Errorf("the last init container of the launcher (-want +got):\n%s", diff)
+			last := launcher.InitContainers[0]
+			if diff := cmp.Diff(tc.command, last.Command); diff != "" || len(launcher.InitContainers) != 1 {
+				t.Errorf("%s: the launcher has %d init containers, the first (-want +got):\n%s", tc.reason, len(launcher.InitContainers), diff)
 			}
 			mounts := map[string]string{}
 			for _, m := range last.VolumeMounts {
 				mounts[m.Name] = m.MountPath
 			}
 			want := map[string]string{mpi.StateVolume: mpi.StateDir, mpi.SSHAuthVolume: mpi.SSHAuthMountPath, mpi.HostfileVolume: mpi.HostfileDir}
+			maps.Copy(want, tc.more)
 			if diff := cmp.Diff(want, mounts); diff != "" {
 				t.Errorf("its mounts (-want +got):\n%s", diff)
 			}

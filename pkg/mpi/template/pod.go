@@ -160,23 +160,28 @@ func (r Runtime) addAgent(spec *corev1.PodSpec) {
 	spec.Volumes = append(spec.Volumes, volume)
 }
 
-// addGate adds the init container that waits for the nodes. It mounts volumes that upstream's MPI plugin, or our controller,
+// addGate adds the init container that waits for the nodes. Where an init container brings the agent, that of the launcher does
+// both: kubelet takes up to a second for each. It mounts volumes that upstream's MPI plugin, or our controller,
 // adds to the pod. It asks for what the main container asks for: a pod is given the larger of the two, not the sum. The hosts file
 // that it leaves exists before the main container is made, which a mount of a single file needs.
 func (r Runtime) addGate(spec *corev1.PodSpec) {
 	main := &spec.Containers[0]
-	spec.InitContainers = append(spec.InitContainers, corev1.Container{
+	command, mounts := []string{"/bin/mpi-agent", "gate"}, []corev1.VolumeMount(nil)
+	for _, install := range spec.InitContainers {
+		command, mounts = append(command, "--install", agentBinDir), install.VolumeMounts
+	}
+	spec.InitContainers = []corev1.Container{{
 		Name:            mpi.GateContainer,
 		Image:           r.Agent.Image,
-		Command:         []string{"/bin/mpi-agent", "gate"},
+		Command:         command,
 		Resources:       main.Resources,
 		SecurityContext: containerSecurity(),
-		VolumeMounts: []corev1.VolumeMount{
-			{Name: mpi.StateVolume, MountPath: mpi.StateDir},
-			{Name: mpi.SSHAuthVolume, MountPath: mpi.SSHAuthMountPath, ReadOnly: true},
-			{Name: mpi.HostfileVolume, MountPath: mpi.HostfileDir, ReadOnly: true},
-		},
-	})
+		VolumeMounts: append(mounts,
+			corev1.VolumeMount{Name: mpi.StateVolume, MountPath: mpi.StateDir},
+			corev1.VolumeMount{Name: mpi.SSHAuthVolume, MountPath: mpi.SSHAuthMountPath, ReadOnly: true},
+			corev1.VolumeMount{Name: mpi.HostfileVolume, MountPath: mpi.HostfileDir, ReadOnly: true},
+		),
+	}}
 	main.VolumeMounts = append(main.VolumeMounts, corev1.VolumeMount{
 		Name: mpi.StateVolume, MountPath: mpi.HostsPath, SubPath: mpi.HostsKey,
 	})

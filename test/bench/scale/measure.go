@@ -8,6 +8,7 @@ import (
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	"golang.org/x/sync/errgroup"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/utils/ptr"
@@ -105,8 +106,34 @@ func series(ctx context.Context, user trial.User, meter *platform.Meter, runtime
 	if err != nil {
 		return s, err
 	}
-	s.finish(before, after)
+	events, err := eventsOfJobs(ctx, user, start)
+	if err != nil {
+		return s, err
+	}
+	s.finish(before, after, events)
 	return s, remove(ctx, user)
+}
+
+// eventsOfJobs counts the events about TrainJobs since a time: nobody but their controller sends any. One that came again is a
+// request more.
+func eventsOfJobs(ctx context.Context, user trial.User, since time.Time) (int, error) {
+	list := &corev1.EventList{}
+	if err := user.Client.List(ctx, list, client.InNamespace(sandbox), client.MatchingFields{"involvedObject.kind": trainer.TrainJobKind}); err != nil {
+		return 0, fmt.Errorf("count events: %w", err)
+	}
+	count := 0
+	for _, event := range list.Items {
+		// Times of objects are whole seconds.
+		if event.CreationTimestamp.Time.Before(since.Truncate(time.Second)) {
+			continue
+		}
+		count++
+		if event.Series != nil {
+			count += int(event.Series.Count) - 1
+		}
+		count += int(max(event.Count, 1)) - 1
+	}
+	return count, nil
 }
 
 func create(ctx context.Context, user trial.User, runtime string, jobs int) error {

@@ -32,9 +32,17 @@ func (e *SilentError) Error() string { return fmt.Sprintf("no answer for %v", e.
 // Watch asks for signs of life until one stays out or the connection ends, and returns why, or until the context is
 // done, and returns nil. Any answer is a sign of life, a refusal too.
 func (p Patience) Watch(ctx context.Context, conn ssh.Conn) error {
+	_, err := p.Follow(ctx, conn)
+	return err
+}
+
+// Follow is Watch, and also returns for how long the other side had left a question without an answer when the watch
+// ended: a peer that ends its connection by itself answers until then, one that is gone has been silent before.
+func (p Patience) Follow(ctx context.Context, conn ssh.Conn) (silent time.Duration, err error) {
 	limit := p.Interval * time.Duration(p.Misses)
 	answers := make(chan error, 1)
 	for {
+		asked := time.Now()
 		go func() {
 			_, _, err := conn.SendRequest(Request, true, nil)
 			answers <- err
@@ -42,17 +50,17 @@ func (p Patience) Watch(ctx context.Context, conn ssh.Conn) error {
 		select {
 		case err := <-answers:
 			if err != nil {
-				return err
+				return time.Since(asked), err
 			}
 		case <-time.After(limit):
-			return &SilentError{For: limit}
+			return time.Since(asked), &SilentError{For: limit}
 		case <-ctx.Done():
-			return nil
+			return time.Since(asked), nil
 		}
 		select {
 		case <-time.After(p.Interval):
 		case <-ctx.Done():
-			return nil
+			return 0, nil
 		}
 	}
 }

@@ -55,3 +55,19 @@ func TestWatchEndsWithItsContext(t *testing.T) {
 		t.Errorf("got %v after %d questions", err, questions)
 	}
 }
+
+// A peer that ends its connection has answered until then; one that is gone has not.
+func TestFollowTellsHowLongThePeerWasSilent(t *testing.T) {
+	const long = 20 * time.Millisecond
+	gone := peer{answer: func() error { time.Sleep(long); return errors.New("no route to host") }}
+	if silent, err := patience100.Follow(t.Context(), gone); err == nil || silent < long {
+		t.Errorf("silent for %v, %v", silent, err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	mute := peer{answer: func() error { time.AfterFunc(long, cancel); select {} }}
+	if silent, err := patience100.Follow(ctx, mute); err != nil || silent < long {
+		t.Errorf("silent for %v, %v", silent, err)
+	}
+}
+
+var patience100 = liveness.Patience{Interval: time.Minute, Misses: 100}

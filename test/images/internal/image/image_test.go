@@ -30,6 +30,7 @@ func TestDefinitionsOfThisRepository(t *testing.T) {
 	}
 	want := map[string]string{
 		"openmpi4":       "lockstep.test/mpi/openmpi:4",
+		"openmpi4-ssh":   "lockstep.test/mpi/openmpi-ssh:4",
 		"openmpi5":       "lockstep.test/mpi/openmpi:5",
 		"mpich":          "lockstep.test/mpi/mpich:4",
 		"mpi-agent":      "lockstep.test/mpi-agent:dev",

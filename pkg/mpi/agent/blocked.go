@@ -1,0 +1,156 @@
+package agent
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"net/netip"
+	"slices"
+	"time"
+
+	"lockstep.dev/lockstep/pkg/mpi"
+	"lockstep.dev/lockstep/pkg/mpi/agent/proc"
+	"lockstep.dev/lockstep/pkg/mpi/diagnose"
+)
+
+// MPI waits for minutes, or for ever, where a network swallows its connections: its daemons call the launcher back, and
+// ranks call each other, on ports that the system chooses. So the agents look at the connections of their pods that nobody
+// answers, and the launcher ends a job in which one to another pod of the job stays without an answer.
+
+const (
+	// launchPatience is how long a connection must have been without an answer in a launch, workPatience once a rank ran:
+	// then a peer may just be too busy to accept. Before fewRetries it may have been only a packet that got lost.
+	launchPatience = 10 * time.Second
+	workPatience   = time.Minute
+	fewRetries     = 3
+	// launchLook is the time between two looks in a launch, workLook afterwards.
+	launchLook = 5 * time.Second
+	workLook   = time.Minute
+	// startsWithin is how long launch daemons may run alone before the launch counts as hung.
+	startsWithin = time.Minute
+	// maxUnanswered bounds what a pod says about its connections.
+	maxUnanswered = 16
+)
+
+// obstacle is why a job cannot go on.
+type obstacle struct {
+	reason mpi.Reason
+	// host is where it shows.
+	host    string
+	message string
+}
+
+// watchObstacles returns what stands in the way of the job, nil when the context ends first.
+func (l Launcher) watchObstacles(ctx context.Context, table mpi.HostTable, front *front) *obstacle {
+	nodes, open := l.gate().nodes(), calls{}
+	for sleep(ctx, lookAfter(front.times.snapshot())) {
+		pods := l.askProgress(ctx, table, front.watch, nodes, mpi.ProgressRequest{})
+		for _, progress := range pods {
+			front.times.seen(progress)
+		}
+		works := front.times.snapshot().RankSeconds != nil
+		if found := open.look(time.Now(), table, pods, works); found != nil {
+			return found
+		}
+		if !works && len(pods) == len(nodes)+1 {
+			if found := neverStarts(nodes, pods); found != nil {
+				return found
+			}
+		}
+	}
+	return nil
+}
+
+func lookAfter(phases mpi.Phases) time.Duration {
+	if phases.RankSeconds != nil {
+		return workLook
+	}
+	return launchLook
+}
+
+// call is a connection between two pods of the job that nobody answers.
+type call struct {
+	from string
+	to   string
+}
+
+// calls remembers since when calls are open.
+type calls map[call]time.Time
+
+// look takes in the calls of all pods, and finds one that has been open for too long, the first in the order of the table.
+func (c calls) look(now time.Time, table mpi.HostTable, pods map[string]mpi.Progress, works bool) *obstacle {
+	patience := launchPatience
+	if works {
+		patience = workPatience
+	}
+	var found *obstacle
+	still := map[call]bool{}
+	for _, from := range table.Hosts {
+		for _, attempt := range pods[firstLabel(from.Name)].Unanswered {
+			to, port, ours := at(table, attempt.To)
+			if !ours || attempt.Retries < fewRetries {
+				continue
+			}
+			this := call{from.Name, attempt.To}
+			still[this] = true
+			if _, known := c[this]; !known {
+				c[this] = now
+			}
+			if open := now.Sub(c[this]); open >= patience && found == nil {
+				found = noAnswer(from, to, port, open)
+			}
+		}
+	}
+	maps.DeleteFunc(c, func(old call, _ time.Time) bool { return !still[old] })
+	return found
+}
+
+func noAnswer(from, to mpi.HostAddress, port uint16, open time.Duration) *obstacle {
+	return &obstacle{diagnose.MPIPortsBlocked, from.Name, fmt.Sprintf(
+		"MPI communication failure - check NetworkPolicies: %s (%s) cannot reach %s (%s) port %d: no answer for more than %v",
+		diagnose.Worker(from.Name), from.Address, diagnose.Worker(to.Name), to.Address, port, open.Round(time.Second))}
+}
+
+// at returns the pod that has an address, and the port.
+func at(table mpi.HostTable, text string) (pod mpi.HostAddress, port uint16, found bool) {
+	address, err := netip.ParseAddrPort(text)
+	i := slices.IndexFunc(table.Hosts, func(h mpi.HostAddress) bool { return h.Address == address.Addr().String() })
+	if err != nil || i < 0 {
+		return mpi.HostAddress{}, 0, false
+	}
+	return table.Hosts[i], address.Port(), true
+}
+
+// neverStarts finds a launch in which all nodes run nothing but launch daemons for too long. A launcher that is no MPI runs
+// something else there.
+func neverStarts(nodes []mpi.Host, pods map[string]mpi.Progress) *obstacle {
+	for _, node := range nodes {
+		p := pods[firstLabel(node.Name)]
+		if p.DaemonAge == nil || *p.DaemonAge < startsWithin.Seconds() || p.Daemons == 0 || p.Daemons != p.Processes {
+			return nil
+		}
+	}
+	if len(nodes) == 0 {
+		return nil
+	}
+	return &obstacle{reason: diagnose.Hang, message: fmt.Sprintf(
+		"no rank started within %v although the launch daemons run on all %d nodes: the MPI launcher and its daemons wait for each other", startsWithin, len(nodes))}
+}
+
+// unanswered returns the connections of this pod that were tried most often.
+func unanswered(attempts []proc.Attempt) []mpi.Unanswered {
+	slices.SortStableFunc(attempts, func(a, b proc.Attempt) int { return cmp.Compare(b.Retries, a.Retries) })
+	var result []mpi.Unanswered
+	for _, a := range attempts[:min(len(attempts), maxUnanswered)] {
+		result = append(result, mpi.Unanswered{To: a.To.String(), Retries: a.Retries})
+	}
+	return result
+}
+
+// obstructed names the obstacle as the cause: how the command ended is only how we ended it.
+func obstructed(verdict mpi.Verdict, found obstacle) mpi.Verdict {
+	verdict.Reason, verdict.Host, verdict.Message = found.reason, found.host, found.message
+	verdict.Lost, verdict.LostSeconds, verdict.Rank = "", 0, nil
+	return verdict
+}

@@ -1,0 +1,91 @@
+package agent
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"lockstep.dev/lockstep/pkg/mpi"
+	"lockstep.dev/lockstep/pkg/mpi/diagnose"
+)
+
+var blockedTable = mpi.HostTable{Hosts: []mpi.HostAddress{
+	{Name: "demo-launcher-0-0.demo", Address: "10.0.0.1"}, {Name: "demo-node-0-0.demo", Address: "10.0.0.2"}, {Name: "demo-node-0-1.demo", Address: "10.0.0.3"},
+}}
+
+func TestCalls(t *testing.T) {
+	type look struct {
+		after   time.Duration
+		to      string
+		retries int
+	}
+	const mpirun, rank = "10.0.0.1:36859", "10.0.0.2:1024"
+	cases := map[string]struct {
+		reason string
+		works  bool
+		looks  []look
+		want   string
+	}{
+		"daemon calls back": {"nobody answers it", false, []look{{5 * time.Second, mpirun, 3}, {15 * time.Second, mpirun, 4}}, "check NetworkPolicies: Worker 1 (10.0.0.3) cannot reach Launcher (10.0.0.1) port 36859: no answer for more than 10s"},
+		"a moment":          {"a network may need it", false, []look{{5 * time.Second, mpirun, 3}, {10 * time.Second, mpirun, 4}}, ""},
+		"lost packets":      {"some get lost", false, []look{{5 * time.Second, mpirun, 2}, {15 * time.Second, mpirun, 2}}, ""},
+		"answered between":  {"the next call is another", false, []look{{5 * time.Second, mpirun, 3}, {10 * time.Second, rank, 3}, {15 * time.Second, mpirun, 3}}, ""},
+		"ranks, busy":       {"a rank that computes may be slow to accept", true, []look{{0, rank, 3}, {59 * time.Second, rank, 6}}, ""},
+		"ranks":             {"but not for a minute", true, []look{{0, rank, 3}, {time.Minute, rank, 6}}, "cannot reach Worker 0 (10.0.0.2) port 1024"},
+		"not of this job":   {"what a program asks of others is its own business", true, []look{{0, "192.0.2.2:443", 3}, {time.Hour, "192.0.2.2:443", 6}}, ""},
+		"nobody asks":       {"", false, nil, ""},
+	}
+	begin := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			open := calls{}
+			var got *obstacle
+			for _, l := range c.looks {
+				pods := map[string]mpi.Progress{"demo-node-0-1": {Unanswered: []mpi.Unanswered{{To: l.to, Retries: l.retries}}}}
+				got = open.look(begin.Add(l.after), blockedTable, pods, c.works)
+			}
+			switch {
+			case (got != nil) != (c.want != ""):
+				t.Errorf("%s: %+v", c.reason, got)
+			case got != nil && (got.reason != diagnose.MPIPortsBlocked || got.host != "demo-node-0-1.demo" || !strings.Contains(got.message, c.want)):
+				t.Errorf("%s: %+v", c.reason, got)
+			}
+		})
+	}
+}
+
+func TestNeverStarts(t *testing.T) {
+	old, young := 61.0, 59.0
+	nodes := []mpi.Host{{Name: "demo-node-0-0.demo"}, {Name: "demo-node-0-1.demo"}}
+	alone := mpi.Progress{Processes: 2, Daemons: 2, DaemonAge: &old}
+	cases := map[string]struct {
+		reason string
+		second mpi.Progress
+		want   bool
+	}{
+		"only daemons": {"nothing will come any more", alone, true},
+		"too early":    {"daemons come up one after the other", mpi.Progress{Processes: 2, Daemons: 2, DaemonAge: &young}, false},
+		"a program":    {"a launcher that is no MPI runs something that has no rank in its environment", mpi.Progress{Processes: 3, Daemons: 2, DaemonAge: &old}, false},
+		"no daemon":    {"the command may do something else first", mpi.Progress{}, false},
+		"over":         {"the launch has ended there", mpi.Progress{DaemonAge: &old}, false},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			got := neverStarts(nodes, map[string]mpi.Progress{"demo-node-0-0": alone, "demo-node-0-1": c.second})
+			if (got != nil) != c.want {
+				t.Errorf("%s: %+v", c.reason, got)
+			}
+		})
+	}
+	if neverStarts(nil, nil) != nil {
+		t.Error("a job without nodes has no daemon to wait for")
+	}
+}
+
+func TestAnObstacleIsTheCause(t *testing.T) {
+	got := obstructed(mpi.Verdict{Reason: diagnose.WorkerLost, Lost: "demo-node-0-0.demo", Message: "exited with code 255", ExitCode: 255},
+		obstacle{diagnose.MPIPortsBlocked, "demo-node-0-1.demo", "blocked"})
+	if got.Reason != diagnose.MPIPortsBlocked || got.Lost != "" || got.Host != "demo-node-0-1.demo" || got.Message != "blocked" || got.ExitCode != 255 {
+		t.Errorf("%+v", got)
+	}
+}

@@ -1,0 +1,58 @@
+package job
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
+
+	"lockstep.dev/lockstep/pkg/mpi"
+	"lockstep.dev/lockstep/pkg/mpi/diagnose"
+)
+
+// Kubelet says in an event only that a volume outgrew its limit. The agent ends well when it is told to, so that the pod
+// ends as if it had succeeded.
+func TestEvictionsInEvents(t *testing.T) {
+	verdict, err := mpi.Verdict{Reason: diagnose.WorkerLost, Lost: "demo-node-0-1.demo", Message: "Worker 1 was lost", ExitCode: 205}.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	lost := started(trainJobOf()).jobSetHas(jobset.JobSetFailed, t0).with(podOf(mpi.LauncherJob, 0, died(t0, 205, "Error", string(verdict))))
+	event := func(pod, reason string, at time.Time) corev1.Event {
+		return corev1.Event{
+			InvolvedObject: corev1.ObjectReference{Kind: "Pod", Name: pod}, Reason: reason, LastTimestamp: metav1.NewTime(at),
+			Message: `Usage of EmptyDir volume "scratch" exceeds the limit "8Mi". `,
+		}
+	}
+	if !lost.Unexplained() {
+		t.Error("nobody would look at the events")
+	}
+	cases := map[string]struct {
+		reason string
+		event  corev1.Event
+		want   mpi.Reason
+	}{
+		"evicted":      {"", event("demo-node-0-1-abcde", "Evicted", t0), diagnose.Evicted},
+		"other reason": {"", event("demo-node-0-1-abcde", "Unhealthy", t0), diagnose.WorkerLost},
+		"other job":    {"", event("demo2-node-0-1-abcde", "Evicted", t0), diagnose.WorkerLost},
+		"earlier job":  {"a job of the same name a while ago", event("demo-node-0-1-abcde", "Evicted", t0.Add(-24*time.Hour)), diagnose.WorkerLost},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			o := lost
+			o.JobSet = o.JobSet.DeepCopy()
+			o.JobSet.CreationTimestamp = metav1.NewTime(t0.Add(-time.Minute))
+			o.Warnings = []corev1.Event{c.event}
+			got := o.cause()
+			if got == nil || got.Reason != c.want || c.want == diagnose.Evicted && !strings.HasPrefix(got.Message, `Worker 1 (pod demo-node-0-1-abcde) was evicted: Usage of EmptyDir volume "scratch"`) {
+				t.Errorf("%s: %+v", c.reason, got)
+			}
+			if o.Unexplained() != (c.want == diagnose.WorkerLost) {
+				t.Error("unexplained")
+			}
+		})
+	}
+}

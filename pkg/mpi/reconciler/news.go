@@ -1,0 +1,132 @@
+package reconciler
+
+import (
+	"context"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/util/workqueue"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
+
+	"lockstep.dev/lockstep/pkg/mpi/job"
+)
+
+type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
+
+// podNews looks at a job at once when something happens to a pod or all pods have come a step further, and later, once for
+// all of them, when one pod has.
+func (r *Reconciler) podNews() handler.EventHandler {
+	return handler.Funcs{
+		CreateFunc: func(ctx context.Context, e event.CreateEvent, q queue) { r.heardOfPod(ctx, nil, e.Object, q) },
+		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, q queue) {
+			r.heardOfPod(ctx, e.ObjectOld, e.ObjectNew, q)
+		},
+		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, q queue) { r.heardOfPod(ctx, e.Object, nil, q) },
+	}
+}
+
+func (r *Reconciler) heardOfPod(ctx context.Context, old, now client.Object, q queue) {
+	before, _ := old.(*corev1.Pod)
+	after, _ := now.(*corev1.Pod)
+	pod := after
+	if pod == nil {
+		pod = before
+	}
+	request := r.mode.byLabel(ctx, pod)[0]
+	news := job.NewsOfPod(before, after)
+	if news == job.NoNews || r.done(ctx, request.NamespacedName) {
+		return
+	}
+	if news == job.Matters || r.gangStage(ctx, request.NamespacedName) > job.StageOf(before) {
+		q.Add(request)
+		return
+	}
+	q.AddAfter(request, job.Calm)
+}
+
+// gangStage returns how far all pods of a job have come, as the cache has them.
+func (r *Reconciler) gangStage(ctx context.Context, name client.ObjectKey) job.Stage {
+	js, err := jobSet(ctx, r.client, name)
+	if err != nil || js == nil {
+		return job.Made
+	}
+	var pods corev1.PodList
+	err = r.client.List(ctx, &pods, client.InNamespace(name.Namespace), client.MatchingFields{trainJobIndex: name.Name}, client.UnsafeDisableDeepCopy)
+	if err != nil {
+		return job.Made
+	}
+	return job.GangStage(js, pods.Items)
+}
+
+// done says whether pods and Jobs of a TrainJob have nothing to tell any more.
+func (r *Reconciler) done(ctx context.Context, name client.ObjectKey) bool {
+	var trainJob trainer.TrainJob
+	if err := r.client.Get(ctx, name, &trainJob); err != nil {
+		// One that is not there has no pass; when it comes, it has.
+		return true
+	}
+	js, err := jobSet(ctx, r.client, name)
+	return err == nil && r.mode == Executor && job.Done(&trainJob, js)
+}
+
+// jobNews: of Jobs only their going matters, because a new JobSet waits for it.
+func (r *Reconciler) jobNews() handler.EventHandler {
+	return handler.Funcs{DeleteFunc: func(ctx context.Context, e event.DeleteEvent, q queue) {
+		if request := r.mode.byLabel(ctx, e.Object)[0]; !r.done(ctx, request.NamespacedName) {
+			q.Add(request)
+		}
+	}}
+}
+
+// jobSetNews waits a moment for more where only counts changed.
+func (r *Reconciler) jobSetNews() handler.EventHandler {
+	return handler.Funcs{
+		CreateFunc: func(_ context.Context, e event.CreateEvent, q queue) { heardOfJobSet(nil, e.Object, q) },
+		UpdateFunc: func(_ context.Context, e event.UpdateEvent, q queue) { heardOfJobSet(e.ObjectOld, e.ObjectNew, q) },
+		DeleteFunc: func(_ context.Context, e event.DeleteEvent, q queue) { heardOfJobSet(e.Object, nil, q) },
+	}
+}
+
+func heardOfJobSet(old, now client.Object, q queue) {
+	before, _ := old.(*jobset.JobSet)
+	after, _ := now.(*jobset.JobSet)
+	js := after
+	if js == nil {
+		js = before
+	}
+	owner := metav1.GetControllerOf(js)
+	if owner == nil || owner.Kind != trainer.TrainJobKind {
+		return
+	}
+	request := reconcile.Request{NamespacedName: client.ObjectKeyFromObject(js)}
+	request.Name = owner.Name
+	switch job.NewsOfJobSet(before, after) {
+	case job.Matters:
+		q.Add(request)
+	case job.Step:
+		q.AddAfter(request, job.Calm)
+	}
+}
+
+// trainJobNews drops what decides nothing: annotations, and our own word come back to us.
+func (r *Reconciler) trainJobNews() predicate.Predicate {
+	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+		before, _ := e.ObjectOld.(*trainer.TrainJob)
+		after, is := e.ObjectNew.(*trainer.TrainJob)
+		if !is || before == nil {
+			ctrl.Log.Info("an event about a TrainJob has none", "object", e.ObjectNew)
+			return false
+		}
+		if job.NewsOfTrainJob(before, after) == job.NoNews {
+			return false
+		}
+		return !job.Settled(after) || before.Generation != after.Generation || !r.memory.own(client.ObjectKeyFromObject(after), after.ResourceVersion)
+	}}
+}

@@ -219,6 +219,7 @@ type Component struct {
 	// Namespace of the release, created by the compiler; missing means the namespace of the controller. It must not be one that
 	// Kubernetes or OpenShift keeps for itself.
 	Namespace string `json:"namespace,omitempty" jsonschema:"format=dns-label"`
-	// Values override those of the chart.
+	// Values override those of the chart. That of mpi-controller gets `mode` from `executor`, `metrics.scrapedFrom` from `monitoring`, and
+	// on OpenShift no `podSecurity.user`: leave these out.
 	Values map[string]any `json:"values,omitempty"`
 }

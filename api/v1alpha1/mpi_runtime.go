@@ -60,7 +60,8 @@ type Gang struct {
 	// Scheduler decides. None starts pods as they fit, and two large jobs may block each other. Kueue admits whole jobs where the
 	// cluster queues, and nothing else is needed; the others are schedulers that the cluster must offer.
 	Scheduler GangScheduler `json:"scheduler,omitempty" jsonschema:"enum=None,enum=Kueue,enum=Coscheduling,enum=Volcano,default=None"`
-	// Timeout is how long a scheduler holds machines for an incomplete gang, 1s to 1h; missing means 5m.
+	// Timeout is how long all pods of a job may take until they run, from the moment the job may start, 1s to 1h; missing means 5m.
+	// Coscheduling holds machines for an incomplete gang as long. A job that is not complete by then ends, under any scheduler but None.
 	Timeout string `json:"timeout,omitempty" jsonschema:"format=duration,default=5m"`
 	// Priority names one of the cluster's priorities; missing means that of the cluster.
 	Priority string `json:"priority,omitempty" jsonschema:"format=dns-label"`

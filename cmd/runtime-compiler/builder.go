@@ -26,8 +26,10 @@ type builder struct {
 	last *incremental.Memory
 	// again is what tenants share; nil means that it was not read since it changed.
 	again *compile.Again
-	// watching says that this builder stays: nobody else writes to the output meanwhile, and memories are saved at the end.
+	// watching says that this builder stays: whoever watches looks at the output now and then, and memories are saved at the end.
 	watching bool
+	// damaged says that the output was found to be not what the last build has left.
+	damaged bool
 	// all says that the last build compiled everything.
 	all bool
 	// recorder is what the last compilation of everything has read; nil means that what last says is still so.
@@ -70,7 +72,7 @@ func (b *builder) everything(began int64, progress func(done, of int)) ([]cluste
 		reportForeign(result.Foreign, b.reports.out, list)
 		return nil, list, nil
 	}
-	b.written, b.removed = result.Written, result.Removed
+	b.written, b.removed, b.damaged = result.Written, result.Removed, false
 	summaries = count(summaries, result)
 	b.keep(began, recorder, out, summaries, list)
 	return summaries, list, nil

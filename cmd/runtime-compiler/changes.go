@@ -17,6 +17,13 @@ import (
 // An editor that saves makes several changes. They count as one if there is quiet after them for so long.
 const quiet = 20 * time.Millisecond
 
+// linger is for how long a spec may be gone or empty before that is what somebody wants: programs that save in several steps, and
+// those that bring files from elsewhere, leave such moments, in which the output of a tenant must not be removed.
+const linger = 2 * time.Second
+
+// lookEvery is how often the output is looked at while no spec changes. It has thousands of files, which takes some milliseconds.
+const lookEvery = 5 * time.Second
+
 // pollEvery is how often files are looked at where the system does not tell of changes.
 const pollEvery = time.Second
 
@@ -86,27 +93,50 @@ func (c *changes) existing(folder string) string {
 	return folder
 }
 
-// next waits until files have changed that are relevant, and there is quiet again. It returns one of them, or false at the end.
-func (c *changes) next(ctx context.Context, relevant func(name string) bool) (string, bool) {
+// watched is what changes mean to whoever waits for them.
+type watched interface {
+	// relevant says whether a change of a file can matter.
+	relevant(name string) bool
+	// gone says whether one of some files is missing, or empty, that was not; any file for none.
+	gone(names map[string]bool) bool
+	// intact looks whether the output is as it was left.
+	intact() bool
+}
+
+// next waits until files have changed that are relevant, and there is quiet again, and nothing is gone that was there, or that for longer
+// than linger; or until the output is not intact. It returns one of the files, or false at the end. Found is a change that is known
+// already, or "".
+func (c *changes) next(ctx context.Context, found string, w watched) (string, bool) {
 	if c.events == nil {
-		return c.poll(ctx)
+		return c.polled(ctx, w)
 	}
-	found := ""
+	looks := time.NewTicker(lookEvery)
+	defer looks.Stop()
+	touched := map[string]bool{}
 	var calm <-chan time.Time
+	var missing time.Time
+	if found != "" {
+		calm = time.After(quiet)
+	}
 	for {
 		select {
 		case <-ctx.Done():
 			return "", false
-		case <-calm:
-			return found, true
-		case event := <-c.events.Events:
-			name := slashed(c.root, event.Name)
-			if event.Has(fsnotify.Create) && c.followed[name] {
-				// Another folder of that name. It fails where it is gone already.
-				_ = c.events.Add(event.Name)
+		case <-looks.C:
+			if found == "" && !w.intact() {
+				return outputs, true
 			}
-			if event.Op != fsnotify.Chmod && name != "" && relevant(name) {
-				found, calm = name, time.After(quiet)
+		case <-calm:
+			switch {
+			case !w.gone(touched) || !missing.IsZero() && time.Since(missing) >= linger:
+				return found, true
+			case missing.IsZero():
+				missing = time.Now()
+			}
+			calm = time.After(quiet)
+		case event := <-c.events.Events:
+			if name := c.happened(event); event.Op != fsnotify.Chmod && name != "" && w.relevant(name) {
+				found, touched[name], calm = name, true, time.After(quiet)
 			}
 		case <-c.events.Errors: //nolint:errcheck // whatever it is, events were lost
 			found, calm = "many files", time.After(quiet)
@@ -114,14 +144,39 @@ func (c *changes) next(ctx context.Context, relevant func(name string) bool) (st
 	}
 }
 
+// happened returns the file that an event is about, or "", and follows a folder that was made again.
+func (c *changes) happened(event fsnotify.Event) string {
+	name := slashed(c.root, event.Name)
+	if event.Has(fsnotify.Create) && c.followed[name] {
+		// It fails where it is gone already.
+		_ = c.events.Add(event.Name)
+	}
+	return name
+}
+
+// polled looks once, and again until linger is over where something is gone.
+func (c *changes) polled(ctx context.Context, w watched) (string, bool) {
+	why, more := c.poll(ctx)
+	for since := time.Now(); more && w.gone(nil) && time.Since(since) < linger; {
+		why, more = c.poll(ctx)
+	}
+	if more && !w.intact() {
+		why = outputs
+	}
+	return why, more
+}
+
 func (c *changes) poll(ctx context.Context) (string, bool) {
 	select {
 	case <-ctx.Done():
 		return "", false
 	case <-time.After(pollEvery):
-		return polled, true
+		return looked, true
 	}
 }
 
-// polled is the reason of a build that may find that nothing changed.
-const polled = "looked"
+// outputs is the reason of a build that puts the output right.
+const outputs = "files of the output folder"
+
+// looked is the reason of a build that may find that nothing changed.
+const looked = "looked"

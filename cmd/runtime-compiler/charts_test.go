@@ -1,6 +1,9 @@
 package main
 
 import (
+	"encoding/json"
+	"errors"
+	"fmt"
 	"os"
 	"runtime"
 	"strings"
@@ -27,7 +30,7 @@ func TestHostileCharts(t *testing.T) {
 		t.Skip("only Linux limits all resources")
 	}
 	l := limits{seconds: 2, memory: 256 << 20}
-	r := chart.Apart{Start: func() (chart.Process, error) { return startCharts(l, version()) }, Limits: l.String()}
+	r := chart.Apart{Start: func() (chart.Process, error) { return startCharts(l, chart.Build(), newBudget(60, "charts")) }, Limits: l.String()}
 	cases := []struct{ reason, template, want string }{
 		{"a template", `a: {{ .Release.Name }}`, ""},
 		{"a loop without end", `{{ range until 100000 }}{{ range until 100000 }}{{ end }}{{ end }}`, "the rendering was ended: it took more than 2 s of processor time"},
@@ -62,7 +65,9 @@ func TestChartsApart(t *testing.T) {
 
 // TestChartsOfAnotherVersion: two programs of different releases do not work together.
 func TestChartsOfAnotherVersion(t *testing.T) {
-	r := chart.Apart{Start: func() (chart.Process, error) { return startCharts(limits{seconds: 2, memory: 1 << 30}, "v0.0.1") }, Limits: "little"}
+	r := chart.Apart{Start: func() (chart.Process, error) {
+		return startCharts(limits{seconds: 2, memory: 1 << 30}, "v0.0.1", newBudget(60, "charts"))
+	}, Limits: "little"}
 	if got := r.Render([]chart.Chart{chartOf("", nil)})[0].Failed; !strings.Contains(got, "runtime-compiler is v0.0.1: install both programs of one release") {
 		t.Errorf("got %q", got)
 	}
@@ -81,5 +86,51 @@ func TestChartsMissing(t *testing.T) {
 	got := charts().Render([]chart.Chart{chartOf("", nil)})[0].Failed
 	if !strings.Contains(got, "components need the program runtime-compiler-charts, which is not in /") {
 		t.Errorf("got %q", got)
+	}
+}
+
+// TestChartsNotExecutable: a program that may not be executed is named, with what to do.
+func TestChartsNotExecutable(t *testing.T) {
+	program, err := besides()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(program, program+".away"); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = os.Rename(program+".away", program) }()
+	if err := os.WriteFile(program, []byte("#!/bin/sh\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got := charts().Render([]chart.Chart{chartOf("", nil)})[0].Failed
+	if want := "may not be executed: run `chmod +x " + program + "`"; !strings.Contains(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// TestChartsConfined: what renders charts can open no file and no socket, whatever a library of it would do.
+func TestChartsConfined(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux filters system calls")
+	}
+	total := newBudget(60, "charts")
+	process, err := startCharts(limits{seconds: chartSeconds, memory: chartMemory}, chart.Build(), total)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer process.End()
+	// An answer means that it has confined itself.
+	encoder, decoder := json.NewEncoder(process), json.NewDecoder(process)
+	var rendered chart.Rendered
+	if err := errors.Join(encoder.Encode(chartOf("a: 1", nil)), decoder.Decode(&rendered)); err != nil {
+		t.Fatal(err)
+	}
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", process.(*worker).cmd.Process.Pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	// 2 is SECCOMP_MODE_FILTER: see proc(5).
+	if !strings.Contains(string(status), "\nSeccomp:\t2\n") {
+		t.Errorf("it is not confined:\n%s", status)
 	}
 }

@@ -50,6 +50,17 @@ func check(cmd *cobra.Command, input *inputFlags, reports *reporting) error {
 		return failure{err}
 	}
 	return reports.tell(cmd, list, summaries, func(s clusterSummary) string {
-		return fmt.Sprintf("%s: %d objects, no mistakes", s.Name, s.Objects)
+		return fmt.Sprintf("%s: %d objects, %s", s.Name, s.Objects, verdict(list.Warnings()))
 	})
+}
+
+// verdict is what people read about specs that compile. Warnings are those of all clusters.
+func verdict(warnings int) string {
+	switch warnings {
+	case 0:
+		return "no mistakes"
+	case 1:
+		return "no errors, 1 warning"
+	}
+	return fmt.Sprintf("no errors, %d warnings", warnings)
 }

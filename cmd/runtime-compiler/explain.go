@@ -23,8 +23,9 @@ func newExplain() *cobra.Command {
 		Long: `explain prints, for each value of a compiled object: the line of the spec that it comes from, the default, the rule of the
 compiler or the patch, and the values that lost against it. PATH narrows the answer to one value, or to all below it.
 
-KIND is written as for kubectl: ResourceQuota, resourcequota or resourcequotas. KIND alone means all objects of the kind.
-PATH is keys with dots between them; items of lists go by their name or index; a key with dots is written ["requests.cpu"].`,
+KIND is written as for kubectl: ResourceQuota, resourcequota, resourcequotas or quota. KIND alone means all objects of the kind.
+PATH is keys with dots between them; items of lists go by their name or index, containers.node, containers[0] or
+containers[name=node]; a key with dots is written ["requests.cpu"].`,
 		Example: `  # Why does this quota have 8 CPUs?
   runtime-compiler explain resourcequota/lockstep-quota 'spec.hard["requests.cpu"]' --namespace team-vision
 
@@ -52,11 +53,15 @@ func explainObject(cmd *cobra.Command, a *answering, namespace string, args []st
 	query.Namespace = namespace
 	var values []explain.Value
 	var known, matching []object.ID
+	var missing error
 	err = a.units(cmd, func(cluster string, objects []object.Object) {
 		values = append(values, explain.Values(cluster, objects, query)...)
 		matching = append(matching, explain.Objects(objects, query)...)
 		for i := range objects {
 			known = append(known, objects[i].ID)
+			if missing == nil && query.Selects(objects[i].ID) {
+				missing = noValue(&objects[i], query.Path)
+			}
 		}
 	})
 	switch {
@@ -65,7 +70,7 @@ func explainObject(cmd *cobra.Command, a *answering, namespace string, args []st
 	case len(matching) == 0:
 		return failure{noObject(query, known)}
 	case len(values) == 0:
-		return failure{fmt.Errorf("%s has nothing at `%s`: leave the path out to see all values", matching[0], query.Path)}
+		return failure{missing}
 	}
 	return a.tell(cmd, values)
 }
@@ -107,6 +112,20 @@ func noObject(q explain.Query, known []object.ID) error {
 		return fmt.Errorf("there is no %s `%s` in the namespace `%s`", q.Kind, q.Name, q.Namespace)
 	}
 	return fmt.Errorf("there is no %s `%s`: %s", q.Kind, q.Name, meant(q.Name, names))
+}
+
+// noValue says how far a path leads in an object, and what is there; nil where it leads to a value.
+func noValue(o *object.Object, path explain.Path) error {
+	reached, below, ok := path.In(&o.Root)
+	switch {
+	case ok:
+		return nil
+	case len(reached) == 0:
+		return fmt.Errorf("%s has nothing at `%s`: leave the path out to see all values", o.ID, path)
+	case len(below) == 0:
+		return fmt.Errorf("%s has nothing at `%s`: there is nothing below `%s`", o.ID, path, reached)
+	}
+	return fmt.Errorf("%s has nothing at `%s`: below `%s` %s", o.ID, path, reached, meant(path[len(reached)], below))
 }
 
 // meant names the nearest word, or the words that there are.

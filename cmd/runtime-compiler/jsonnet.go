@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"lockstep.dev/lockstep/internal/rlimit"
+	"lockstep.dev/lockstep/internal/seccomp"
 	"lockstep.dev/lockstep/pkg/compile/jsonnet"
 )
 
@@ -17,6 +18,8 @@ const (
 	jsonnetSeconds = 10
 	jsonnetMemory  = 512 << 20
 	jsonnetStack   = 64 << 20
+	// jsonnetTotal are the seconds of processor time of all processes of a run.
+	jsonnetTotal = 30
 )
 
 // jsonnetWorker is the hidden command that such a process runs.
@@ -24,22 +27,27 @@ const jsonnetWorker = "jsonnet-worker"
 
 // evaluator evaluates Jsonnet in processes of its own, because a program may try to exhaust memory or stack.
 func evaluator() jsonnet.Apart {
+	total := newBudget(jsonnetTotal, "Jsonnet")
 	return jsonnet.Apart{
 		Start: func() (jsonnet.Process, error) {
 			self, err := os.Executable()
 			if err != nil {
 				return nil, err
 			}
-			return startJsonnet(self, os.Args[0], jsonnetSeconds)
+			return startJsonnet(self, os.Args[0], jsonnetSeconds, total)
 		},
 		Limits: limits{seconds: jsonnetSeconds, memory: jsonnetMemory}.String(),
 	}
 }
 
 // startJsonnet starts this program once more, under the name that it was started with.
-func startJsonnet(self, name string, seconds uint64) (jsonnet.Process, error) {
+func startJsonnet(self, name string, seconds uint64, total *budget) (jsonnet.Process, error) {
 	args := []string{name, jsonnetWorker, "--seconds", strconv.FormatUint(seconds, 10)}
-	return startWorker(self, args, limits{seconds: seconds, memory: jsonnetMemory})
+	w, err := startWorker(self, args, limits{seconds: seconds, memory: jsonnetMemory}, total)
+	if err != nil {
+		return nil, err
+	}
+	return w, nil
 }
 
 func newJsonnetWorker() *cobra.Command {
@@ -54,6 +62,8 @@ func newJsonnetWorker() *cobra.Command {
 			if err := rlimit.Set(seconds, jsonnetMemory); err != nil {
 				return failure{fmt.Errorf("limit the process: %w", err)}
 			}
+			// Where the kernel has no such filters the limits remain, and that evaluators open nothing by themselves.
+			_ = seccomp.Confine()
 			if err := jsonnet.Serve(cmd.InOrStdin(), cmd.OutOrStdout()); err != nil {
 				return failure{err}
 			}

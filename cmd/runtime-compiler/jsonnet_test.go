@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"runtime"
 	"strings"
@@ -20,7 +21,9 @@ func TestHostileJsonnet(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := jsonnet.Apart{Limits: "little", Start: func() (jsonnet.Process, error) { return startJsonnet(self, "runtime-compiler", jsonnetSeconds) }}
+	e := jsonnet.Apart{Limits: "little", Start: func() (jsonnet.Process, error) {
+		return startJsonnet(self, "runtime-compiler", jsonnetSeconds, newBudget(120, "Jsonnet"))
+	}}
 	cases := []struct{ reason, program, want string }{
 		{"a program", `(import '../lib/x.libsonnet') { b: 1 }`, ""},
 		{"a tail call without end overflows the stack", `local f(n) = if n == -1 then 0 else f(n + 1) tailstrict; f(0)`, "its calls are nested without end"},
@@ -55,10 +58,35 @@ func TestEndlessJsonnet(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := jsonnet.Apart{Start: func() (jsonnet.Process, error) { return startJsonnet(self, "runtime-compiler", 1) }}
+	e := jsonnet.Apart{Start: func() (jsonnet.Process, error) {
+		return startJsonnet(self, "runtime-compiler", 1, newBudget(60, "Jsonnet"))
+	}}
 	program := source.NewFile("tenants/a.jsonnet", []byte(`local f(n) = if n == 0 then 0 else f(n - 1) + f(n - 1); f(100)`))
 	r := e.Evaluate(fstest.MapFS{}, []*source.File{program})[0]
 	if r.Err == nil || !strings.Contains(r.Err.Message, "it took more than 1 s of processor time") {
 		t.Errorf("got %+v", r.Err)
+	}
+}
+
+// TestManyEndlessJsonnet: many programs that do not end cost no more than the budget of a run, and one process.
+func TestManyEndlessJsonnet(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	total := newBudget(1, "Jsonnet")
+	e := jsonnet.Apart{Start: func() (jsonnet.Process, error) { return startJsonnet(self, "runtime-compiler", 1, total) }}
+	var files []*source.File
+	for i := range 20 {
+		files = append(files, source.NewFile(fmt.Sprintf("tenants/%d.jsonnet", i), []byte(`local f(n) = if n == 0 then 0 else f(n - 1) + f(n - 1); f(100)`)))
+	}
+	for i, r := range e.Evaluate(fstest.MapFS{}, files) {
+		want := "Jsonnet may take 1s of processor time in one run, and others have taken them"
+		if i == 0 {
+			want = "it took more than 1 s of processor time"
+		}
+		if r.Err == nil || !strings.Contains(r.Err.Message, want) {
+			t.Errorf("%d: got %+v, want %q", i, r.Err, want)
+		}
 	}
 }

@@ -40,9 +40,17 @@ func (b *builder) little(began int64) ([]clusterSummary, *diag.List, error) {
 // untouched says whether the output is as the last build has left it, and whether that was hard to say.
 func (b *builder) untouched() (intact, compared bool) {
 	switch {
+	case b.damaged:
+		return false, false
 	case b.watching:
 		return true, false
-	case disk.Interrupted(b.reports.out):
+	}
+	return b.inspect()
+}
+
+// inspect looks at the whole output.
+func (b *builder) inspect() (intact, compared bool) {
+	if disk.Interrupted(b.reports.out) {
 		return false, false
 	}
 	tree := look(b.reports.out)
@@ -152,9 +160,12 @@ func (b *builder) restamp(all bool) error {
 		if _, written := slices.BinarySearch(b.written, output.Path); !all && !written {
 			continue
 		}
-		var err error
-		if output.Stamp, err = tree.Stamp(output.Path); err != nil {
+		stamp, err := tree.Stamp(output.Path)
+		if err != nil {
 			return err
+		}
+		if stamp != incremental.Absent { // somebody has removed it, which the next look notices by its old stamp
+			output.Stamp = stamp
 		}
 	}
 	return nil

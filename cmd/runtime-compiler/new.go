@@ -12,6 +12,7 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/diag"
 	"lockstep.dev/lockstep/pkg/compile/jsonschema"
 	"lockstep.dev/lockstep/pkg/compile/scaffold"
+	"lockstep.dev/lockstep/pkg/compile/source"
 )
 
 func newNew() *cobra.Command {
@@ -99,6 +100,13 @@ func newKind(kind jsonschema.Kind) *cobra.Command {
 func usage(kind jsonschema.Kind, input scaffold.Input) string {
 	text, _, _ := strings.Cut(strings.ReplaceAll(input.Schema(kind).Description, "`", ""), ". ")
 	text = strings.TrimSuffix(text, ".")
+	if allowed := input.Schema(kind).Enum; len(allowed) > 0 {
+		words := make([]string, len(allowed))
+		for i, value := range allowed {
+			words[i] = fmt.Sprint(value)
+		}
+		text += ": " + strings.Join(words, ", ")
+	}
 	if input.Required {
 		text += " (required)"
 	}
@@ -199,7 +207,7 @@ func (r *request) written(cmd *cobra.Command) scaffold.Written {
 func (r *request) enough(cmd *cobra.Command, known *scaffold.Known) error {
 	var missing []string
 	for _, input := range scaffold.Inputs(r.kind) {
-		if !input.Required || cmd.Flags().Changed(input.Flag) {
+		if !input.Asked(r.written(cmd)) || cmd.Flags().Changed(input.Flag) {
 			continue
 		}
 		missing = append(missing, "  --"+input.Flag+": "+whatToWrite(input, r.kind, known))
@@ -220,18 +228,30 @@ func whatToWrite(input scaffold.Input, kind jsonschema.Kind, known *scaffold.Kno
 	case len(allowed) > 0:
 		return "allowed are `" + strings.Join(allowed, "`, `") + "`"
 	case input.Names != "":
-		return "there is no " + input.Names + " yet: make one first with `runtime-compiler new`"
+		return "there is no " + input.Names + " yet: make one first with `runtime-compiler new " + wordOf(input.Names) + " NAME`"
+	case input.Example != "":
+		return "for example " + input.Example
 	case len(s.Examples) > 0:
 		return fmt.Sprintf("for example `%v`", s.Examples[0])
 	}
 	return s.Description
 }
 
+// wordOf is how the command line calls a kind.
+func wordOf(kind string) string {
+	for _, k := range jsonschema.Kinds {
+		if k.Name == kind {
+			return k.Word
+		}
+	}
+	return kind
+}
+
 // write writes new files only, the spec last: it is the one that counts.
 func (r *request) write(cmd *cobra.Command, root *os.Root, draft *scaffold.Draft) error {
 	for _, file := range append(draft.Schemas, draft.Spec) {
 		if err := writeNew(root, file); err != nil {
-			return failure{fmt.Errorf("write `%s`: %w", file.Path, err)}
+			return failure{fmt.Errorf("write `%s`: %w", file.Path, source.Reason(err))}
 		}
 		fmt.Fprintln(cmd.OutOrStdout(), "wrote", file.Path)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"lockstep.dev/lockstep/pkg/compile/jsonschema"
+	"lockstep.dev/lockstep/pkg/compile/source"
 )
 
 func newSchema() *cobra.Command {
@@ -72,7 +73,7 @@ func printSchema(cmd *cobra.Command, args []string) error {
 
 func writeSchemas(cmd *cobra.Command, out string) error {
 	if err := os.MkdirAll(out, 0o755); err != nil {
-		return failure{fmt.Errorf("write the schemas: %w", err)}
+		return failure{fmt.Errorf("write the schemas to the folder `%s`: %w", out, source.Reason(err))}
 	}
 	for _, kind := range jsonschema.Kinds {
 		file := filepath.Join(out, kind.File)

@@ -3,8 +3,10 @@ package main
 import (
 	"errors"
 	"fmt"
+	"lockstep.dev/lockstep/pkg/compile/source"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -16,7 +18,10 @@ func separate(root, out string) error {
 	}
 	target, err := canonical(out)
 	if err != nil {
-		return fmt.Errorf("resolve --out: %w", err)
+		return fmt.Errorf("resolve --out `%s`: %w", out, source.Reason(err))
+	}
+	if err := sensible(root, out, target); err != nil {
+		return err
 	}
 	for _, name := range []string{"catalog", "tenants", "overlays"} {
 		input, err := canonical(filepath.Join(root, name))
@@ -35,6 +40,24 @@ func separate(root, out string) error {
 		if _, err := os.Lstat(filepath.Join(folder, "Chart.yaml")); err == nil {
 			return fmt.Errorf("--out `%s` is in a Helm chart, `%s`: choose a folder outside, for example `dist`", out, folder)
 		}
+	}
+	return nil
+}
+
+// sensible refuses folders in which what is compiled would be among what it must not touch, or replace.
+func sensible(root, out, target string) error {
+	base, err := canonical(root)
+	switch {
+	case err != nil:
+		return fmt.Errorf("resolve --root: %w", err)
+	case target == filepath.Dir(target):
+		return fmt.Errorf("--out `%s` is the root of the file system: choose a folder of its own, for example `dist`", out)
+	case slices.Contains(strings.Split(target, string(filepath.Separator)), ".git"):
+		return fmt.Errorf("--out `%s` is in a folder .git, where git keeps its own files: choose a folder outside, for example `dist`", out)
+	case target == base:
+		return fmt.Errorf("--out `%s` is the repository itself, and the output folder is exchanged as a whole: choose a folder of its own, for example `dist`", out)
+	case within(target, base):
+		return fmt.Errorf("--out `%s` is around the repository: choose a folder of its own, for example `dist`", out)
 	}
 	return nil
 }

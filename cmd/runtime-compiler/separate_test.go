@@ -9,7 +9,7 @@ import (
 
 func TestSeparate(t *testing.T) {
 	root := t.TempDir()
-	for _, folder := range []string{"catalog", "tenants/deep", "overlays", "charts/a/templates", "dist"} {
+	for _, folder := range []string{"catalog", "tenants/deep", "overlays", "charts/a/templates", "dist", ".git/objects"} {
 		if err := os.MkdirAll(filepath.Join(root, folder), 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -22,7 +22,13 @@ func TestSeparate(t *testing.T) {
 	}
 	cases := map[string]struct{ reason, out, want string }{
 		"beside":        {"a folder beside the inputs is what is meant", root + "/dist", ""},
-		"root":          {"the root holds a folder per cluster then", root, ""},
+		"root":          {"the root is exchanged as a whole then", root, "is the repository itself"},
+		"the same root": {"however it is written", root + "/dist/..", "is the repository itself"},
+		"above":         {"what is around it even more", root + "/..", "is around the repository"},
+		"file system":   {"nothing is more around it", "/", "is the root of the file system"},
+		"git":           {"git would have no repository any more", root + "/.git", "in a folder .git"},
+		"below git":     {"", root + "/.git/objects/new", "in a folder .git"},
+		"like git":      {"this is none of git's", root + "/.github", ""},
 		"elsewhere":     {"so is one elsewhere, which need not exist", t.TempDir() + "/a/b", ""},
 		"similar":       {"a name that only begins like an input is another folder", root + "/tenants-dist", ""},
 		"charts":        {"charts/ itself is no chart", root + "/charts/dist", ""},

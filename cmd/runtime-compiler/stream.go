@@ -30,5 +30,8 @@ func compileInto(ctx context.Context, root fs.FS, options compile.Options, prepa
 	if list.Errors() > 0 {
 		summaries = nil
 	}
+	if err == nil && ctx.Err() != nil {
+		err = errInterrupted // whatever was found because processes were ended
+	}
 	return summaries, list, err
 }

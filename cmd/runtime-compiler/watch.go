@@ -28,6 +28,9 @@ func newWatch() *cobra.Command {
 		Long: `watch builds as build does, and again whenever something that it has read is changed: specs, charts, patches, libraries. It
 prints what it found and which files it wrote. A tenant is compiled alone where nothing else can depend on the change.
 
+A spec that is gone or empty counts as removed after 2 seconds, so that no output is removed while a file is being replaced. Files
+that somebody else changed or removed in the output folder are put right within 5 seconds.
+
 Mistakes do not end it: the output stays as it was until they are gone. Ctrl-C ends it, with exit code 0.
 
 Exit codes: 0 ended by Ctrl-C, 1 a failure, 2 a mistake on the command line.`,
@@ -54,7 +57,7 @@ func watch(cmd *cobra.Command, input *inputFlags, reports *reporting) error {
 	defer root.Close()
 	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	w := watcher{
+	w := &watcher{
 		builder: &builder{ctx: ctx, root: root, options: input.options(), reports: reports, memory: remember(root, input, reports.out)},
 		input:   input, out: cmd.OutOrStdout(), errs: cmd.ErrOrStderr(),
 	}
@@ -77,6 +80,8 @@ type watcher struct {
 	// inputs are what the last compilation has read, successful or not.
 	inputs    []incremental.Input
 	out, errs io.Writer
+	// fine says that the last build brought the output up to date.
+	fine bool
 	// told are the findings or the failure that were told last.
 	told string
 }
@@ -96,9 +101,9 @@ func (w *watcher) run(ctx context.Context) {
 		case again:
 			why, more = w.changes.poll(ctx)
 		case stale:
-			why = "files that were just read"
+			why, more = w.changes.next(ctx, "files that were just read", w)
 		default:
-			why, more = w.changes.next(ctx, w.relevant)
+			why, more = w.changes.next(ctx, "", w)
 		}
 	}
 }
@@ -122,6 +127,30 @@ func (w *watcher) stale() bool {
 	return len(changed) > 0
 }
 
+// gone implements watched: it compares with what was read.
+func (w *watcher) gone(names map[string]bool) bool {
+	for i := range w.inputs {
+		input := &w.inputs[i]
+		if input.Kind != incremental.File || input.Stamp.Size == 0 || len(names) > 0 && !names[input.Path] {
+			continue
+		}
+		if now, err := w.builder.memory.Stamp(input.Path); err == nil && now.Size == 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// intact implements watched. After a build that has written nothing because of mistakes nobody would put the output right.
+func (w *watcher) intact() bool {
+	if !w.fine || w.builder.last == nil {
+		return true
+	}
+	intact, _ := w.builder.inspect()
+	w.builder.damaged = !intact
+	return intact
+}
+
 // relevant says whether a change of a file can matter: it was read or missed, or it is in a folder that was listed.
 func (w *watcher) relevant(name string) bool {
 	for i := range w.inputs {
@@ -143,6 +172,7 @@ func (w *watcher) build(ctx context.Context, why string) (again bool, tell func(
 	start := time.Now()
 	summaries, list, err := w.builder.build(nil)
 	took := time.Since(start)
+	w.fine = err == nil && list.Errors() == 0
 	switch {
 	case ctx.Err() != nil:
 		return false, func() {}
@@ -169,7 +199,7 @@ const maxNamed = 20
 
 func (w *watcher) tell(why string, took time.Duration) {
 	written, removed := w.builder.written, w.builder.removed
-	if why == polled && len(written)+len(removed) == 0 {
+	if why == looked && len(written)+len(removed) == 0 {
 		return
 	}
 	fmt.Fprintf(w.out, "%s: %s: files: %d written, %d removed, in %v\n", time.Now().Format(time.TimeOnly), why, len(written), len(removed), took.Round(100*time.Microsecond))

@@ -101,6 +101,10 @@ func TestWatch(t *testing.T) {
 		}, []string{"+ onprem/tenants/climate/tenant.yaml"}, false},
 		{"a syntax error", func() { edit(t, climate, "  quota:", "  quota: [") }, []string{"error[LS1"}, true},
 		{"mended, with another change", func() { edit(t, climate, "  quota: [", "  quota:"); edit(t, climate, "jobs: 52", "jobs: 53") }, []string{"+ onprem/tenants/climate/tenant.yaml"}, false},
+		{"a removed output comes back", func() { must(os.RemoveAll(filepath.Join(out, "local/tenants/team-nlp"))) },
+			[]string{"files of the output folder: ", "+ local/tenants/team-nlp/tenant.yaml"}, false},
+		{"all of it, with a change", func() { must(os.Rename(out, out+".away")); edit(t, climate, "jobs: 53", "jobs: 54") },
+			[]string{"+ onprem/tenants/climate/tenant.yaml", "+ local/kustomization.yaml"}, false},
 		{"a new tenant", func() {
 			data, err := os.ReadFile(spec("tenants/team-nlp.yaml"))
 			must(err)

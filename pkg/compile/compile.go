@@ -156,6 +156,9 @@ func planDocuments(root fs.FS, documents []*decode.Document, options Options, li
 		check.Cluster(p, list)
 		waivers.Accept(p, list.Since(before))
 	}
+	if options.Cluster == "" {
+		check.VariantsSomewhere(plans, list)
+	}
 	waivers.Accept(nil, list.Since(0))
 	return planned{documents: documents, plans: plans, patches: patches, waivers: waivers}
 }

@@ -8,6 +8,7 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/patch/overlay"
 	"lockstep.dev/lockstep/pkg/compile/proof/access"
 	"lockstep.dev/lockstep/pkg/compile/proof/capacity"
+	"lockstep.dev/lockstep/pkg/compile/proof/enforced"
 	"lockstep.dev/lockstep/pkg/compile/proof/isolation"
 	"lockstep.dev/lockstep/pkg/compile/source"
 	"lockstep.dev/lockstep/pkg/compile/waive"
@@ -32,6 +33,7 @@ type joiner struct {
 	isolation *isolation.Cluster
 	access    *access.Cluster
 	effects   overlay.Effects
+	workloads *enforced.Workloads
 }
 
 // counting is join that tells its progress.
@@ -57,6 +59,7 @@ func (j *joiner) join(c compiled) error {
 		// Clusters are often of one size.
 		j.cluster, j.exists, j.entries, j.capacity = c.unit.Cluster, make(map[object.ID]source.Span, len(j.exists)), nil, nil
 		j.isolation, j.access = &isolation.Cluster{}, &access.Cluster{}
+		j.workloads = &enforced.Workloads{}
 		j.began = j.list.Len()
 		j.effects = nil
 	}
@@ -70,6 +73,7 @@ func (j *joiner) join(c compiled) error {
 	j.capacity = append(j.capacity, c.facts.capacity)
 	j.isolation.Add(c.facts.isolation)
 	j.access.Add(c.facts.access)
+	j.workloads.Add(c.facts.workloads)
 	j.effects = j.effects.Join(c.facts.effects)
 	if err := j.take(c.unit); err != nil || !c.job.last {
 		return err
@@ -79,6 +83,7 @@ func (j *joiner) join(c compiled) error {
 	j.isolation.Removed(removed)
 	j.access.Removed(removed)
 	capacity.Prove(c.job.cluster, append(j.capacity, capacity.Removed(removed)), j.list)
+	j.workloads.Prove(c.job.cluster, j.list)
 	proven := &Proven{Reach: j.isolation.Prove(c.job.cluster, j.list), Rights: j.access.Prove(c.job.cluster, j.list)}
 	j.waivers.Accept(c.job.cluster, j.list.Since(j.began))
 	last := Unit{Cluster: j.cluster, Name: "kustomizations", Files: emit.Kustomizations(j.cluster, j.entries, lower.GitOpsFolder), Proven: proven}

@@ -145,17 +145,23 @@ func TestRuntimes(t *testing.T) {
 			want: map[string]string{node + "spec nodeSelector nvidia.com/gpu.product": "H100-MIG"},
 		},
 		"Coscheduling": {
-			reason: "the scheduler reads the policy of the runtime",
+			reason: "the scheduler reads the policy of the runtime, and mpi-controller ends a job whose pods did not run in time",
 			edits:  edits{spec: "  gang: {scheduler: Coscheduling, timeout: 2m}", cluster: "  schedulers: [Coscheduling]\n  executor: KubeflowTrainer"},
-			want:   map[string]string{runtime + "spec podGroupPolicy coscheduling scheduleTimeoutSeconds": "120"},
+			want: map[string]string{
+				runtime + "spec podGroupPolicy coscheduling scheduleTimeoutSeconds": "120",
+				runtime + "metadata annotations lockstep.dev/gang-timeout":          "2m0s",
+			},
 		},
 		"Volcano": {
 			reason: "the scheduler reads the policy of the runtime",
-			edits:  edits{spec: "  gang: {scheduler: Volcano}", cluster: "  schedulers: [Volcano]\n  executor: KubeflowTrainer"},
-			want:   map[string]string{runtime + "spec podGroupPolicy volcano": "empty"},
+			edits:  edits{spec: "  gang: {scheduler: Volcano}", cluster: "  schedulers: [Volcano]"},
+			want: map[string]string{
+				runtime + "spec podGroupPolicy volcano":                    "empty",
+				runtime + "metadata annotations lockstep.dev/gang-timeout": "5m0s",
+			},
 		},
 		"KueueGang": {
-			reason: "Kueue admits whole jobs: the runtime says nothing but where its nodes should be",
+			reason: "Kueue admits whole jobs: the runtime says only where its nodes should be, and how long they may take until they run",
 			edits: edits{
 				profile: machine("{type: Ethernet}", "  topology: [{name: rack, nodeLabel: example.com/rack}]"),
 				spec:    "  gang: {scheduler: Kueue, within: rack}",
@@ -166,6 +172,7 @@ func TestRuntimes(t *testing.T) {
 				node + "metadata annotations kueue.x-k8s.io/podset-required-topology":     "example.com/rack",
 				launcher + "metadata annotations kueue.x-k8s.io/podset-required-topology": "",
 				runtime + "spec podGroupPolicy coscheduling scheduleTimeoutSeconds":       "",
+				runtime + "metadata annotations lockstep.dev/gang-timeout":                "5m0s",
 			},
 		},
 		"NamedPriority": {

@@ -77,6 +77,7 @@ type facts struct {
 	capacity   capacity.Facts
 	isolation  isolation.Facts
 	access     access.Facts
+	workloads  enforced.Facts
 	effects    overlay.Effects
 }
 
@@ -152,7 +153,7 @@ func (j job) compile(prepare func(Unit) error) compiled {
 	c := compiled{
 		job:   j,
 		unit:  Unit{Cluster: j.cluster.Name.V, Name: j.name, Objects: objects, Files: files},
-		facts: facts{identities: identities, entries: entries, capacity: capacity.Of(objects), isolation: isolation.Of(objects), access: access.Of(objects), effects: effects},
+		facts: facts{identities: identities, entries: entries, capacity: capacity.Of(objects), isolation: isolation.Of(objects), access: access.Of(objects), workloads: enforced.Of(objects, j.own), effects: effects},
 		list:  list,
 	}
 	if prepare != nil {

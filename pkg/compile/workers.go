@@ -5,7 +5,7 @@ import "sync/atomic"
 // inOrder makes n values, up to so many at one time, and takes them in their order on the goroutine of the caller, until one is
 // refused with an error. Values that wait for their turn are as few as there are workers, twice.
 func inOrder[T any](workers, n int, work func(i int) T, take func(T) error) error {
-	if workers < 2 {
+	if workers = min(workers, n); workers < 2 {
 		for i := range n {
 			if err := take(work(i)); err != nil {
 				return err

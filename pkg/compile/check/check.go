@@ -17,6 +17,7 @@ func Rules() []Rule {
 		podUserCanWork,
 		imageVolumesExist,
 		releasesDiffer,
+		controllerAgrees,
 		prioritiesDiffer,
 		imageSourcesUsed,
 		repositoryCanBeRead,

@@ -58,14 +58,10 @@ func gangHasScheduler(c *plan.Cluster, list *diag.List) {
 		}
 		other := g.Scheduler.V == plan.GangCoscheduling || g.Scheduler.V == plan.GangVolcano
 		offered := slices.ContainsFunc(c.Schedulers, func(s plan.Value[string]) bool { return s.V == g.Scheduler.V })
-		switch {
-		case other && !offered:
+		if other && !offered {
 			list.Errorf(diag.SchedulerMissing, g.Scheduler.At, "the cluster `%s` has no scheduler `%s`", c.Name.V, g.Scheduler.V).
 				Also(c.Name.At, "defined here").Notef("pods with a scheduler that does not exist wait for ever").
 				Helpf("add it to `schedulers` of the cluster, or choose another scheduler")
-		case other && c.Bundled.V:
-			list.Warnf(diag.GangNotMade, g.Scheduler.At, "mpi-controller makes no PodGroup for `%s` yet: on the cluster `%s` pods start as they fit", g.Scheduler.V, c.Name.V).
-				Helpf("use `Kueue`, or the executor `KubeflowTrainer`")
 		}
 	}
 }

@@ -69,12 +69,20 @@ func reservedNamespace(name string) bool {
 // operators are the namespaces into which what compiled objects need is installed by default. None of them is compiled, so that no
 // spec names them, and the admins of a tenant may exec into the pods of its namespaces: in those of a controller with rights in the
 // whole cluster (https://kueue.sigs.k8s.io/docs/installation/, https://www.kubeflow.org/docs/components/trainer/operator-guides/installation/,
+// https://jobset.sigs.k8s.io/docs/installation/, https://volcano.sh/en/docs/installation/,
+// https://github.com/kubernetes-sigs/scheduler-plugins/blob/master/doc/install.md, https://docs.nvidia.com/datacenter/cloud-native/,
 // https://fluxcd.io/flux/installation/, https://argo-cd.readthedocs.io/en/stable/getting_started/, Red Hat OpenShift AI's and Open Data
 // Hub's default projects).
 var operators = map[string]string{
 	"kueue-system":                "Kueue",
 	"kubeflow-system":             "Kubeflow Trainer",
 	"kubeflow":                    "Kubeflow",
+	"jobset-system":               "JobSet",
+	"volcano-system":              "Volcano",
+	"scheduler-plugins":           "Coscheduling",
+	"gpu-operator":                "the NVIDIA GPU Operator",
+	"nvidia-gpu-operator":         "the NVIDIA GPU Operator",
+	"nvidia-network-operator":     "the NVIDIA Network Operator",
 	"flux-system":                 "Flux",
 	"argocd":                      "Argo CD",
 	"redhat-ods-applications":     "OpenShift AI",

@@ -14,21 +14,50 @@ var private = []netip.Prefix{
 	netip.MustParsePrefix("100.64.0.0/10"), netip.MustParsePrefix("fc00::/7"),
 }
 
+// family is one of both kinds of addresses: a cluster may say of one which addresses its pods have, and forget the other.
+type family struct {
+	is            func(netip.Addr) bool
+	name, example string
+}
+
+var families = []family{
+	{netip.Addr.Is4, "IPv4 ", "[10.244.0.0/16, 10.96.0.0/12]"},
+	{netip.Addr.Is6, "IPv6 ", "[fd00:10:244::/56, fd00:10:96::/112]"},
+}
+
 // rangesAreKnown asks a cluster for the addresses of its pods and Services where a tenant may reach some that could be among them: a
 // range of addresses opens what has them, whatever network policies say about namespaces. One finding is enough for a cluster.
 func rangesAreKnown(c *plan.Cluster, list *diag.List) {
-	if len(c.Ranges) > 0 {
-		return
+	for _, f := range families {
+		if !f.known(c) && f.ask(c, list) {
+			return
+		}
+	}
+}
+
+func (f family) known(c *plan.Cluster) bool {
+	return slices.ContainsFunc(c.Ranges, func(r plan.Value[string]) bool {
+		prefix, err := netip.ParsePrefix(r.V)
+		return err == nil && f.is(prefix.Addr())
+	})
+}
+
+// ask reports the first range of a tenant that may hold addresses of the cluster, and says whether there is one.
+func (f family) ask(c *plan.Cluster, list *diag.List) bool {
+	which := f.name
+	if len(c.Ranges) == 0 {
+		which = "" // it says nothing at all
 	}
 	for _, t := range c.Tenants {
 		for _, e := range t.Egress {
 			prefix, err := netip.ParsePrefix(e.CIDR.V)
-			if err == nil && slices.ContainsFunc(private, prefix.Overlaps) {
-				list.Warnf(diag.RangesUnknown, c.Name.At, "the cluster `%s` does not say which addresses its pods and Services have", c.Name.V).
+			if err == nil && f.is(prefix.Addr()) && slices.ContainsFunc(private, prefix.Overlaps) {
+				list.Warnf(diag.RangesUnknown, c.Name.At, "the cluster `%s` does not say which %saddresses its pods and Services have", c.Name.V, which).
 					Also(e.CIDR.At, "whether `%s` may reach the tenants and the platform by `%s` is not known", t.Name.V, e.CIDR.V).
-					Helpf("write them at `network.ranges` of the cluster, for example `[10.244.0.0/16, 10.96.0.0/12]`")
-				return
+					Helpf("write them at `network.ranges` of the cluster, for example `%s`", f.example)
+				return true
 			}
 		}
 	}
+	return false
 }

@@ -8,8 +8,9 @@
 // syntax reads the languages; it says how YAML is understood. Numbers are decimal: 010, 0x1f and 1_000 mean different values to
 // different readers of YAML and are errors.
 //
-// The input is hostile until proved otherwise: file size (source.MaxFileSize), documents per file (syntax.MaxDocuments), depth
-// (MaxDepth) and aliases (MaxAliased) are bounded before anything is decoded, and no input makes the package panic.
+// The input is hostile until proved otherwise: file size (source.MaxFileSize), documents per file (syntax.MaxDocuments), values per file
+// (syntax.MaxSeparators), depth (MaxDepth) and aliases (MaxAliased) are bounded before anything is decoded, characters that show a
+// reviewer another text are refused, and no input makes the package panic.
 package decode
 
 import (
@@ -120,6 +121,9 @@ func (w *worker) yaml(file *source.File, b *batch) {
 	switch {
 	case errors.Is(err, syntax.ErrTooMany):
 		tooMany(file, &b.list)
+	case errors.Is(err, syntax.ErrTooManyValues):
+		b.list.Errorf(diag.TooComplex, source.Whole(file), "the file has more than %d lines, commas and open brackets", syntax.MaxSeparators).
+			Helpf("split the file")
 	case errors.As(err, &wrong):
 		reportSyntax(file, wrong, &b.list)
 	case len(nodes) == 0:
@@ -205,12 +209,20 @@ func readable(file *source.File, list *diag.List) bool {
 		list.Warnf(diag.NothingRead, source.Whole(file), "the file is not read: its name is not that of a spec file").
 			Helpf("spec files end in `.yaml`, `.yml` or `.jsonnet`, and a cluster is in `cluster.yaml` or `cluster.jsonnet`, all in small letters")
 		return false
+	case errors.Is(file.Err, source.ErrFolderIgnored):
+		list.Warnf(diag.NothingRead, source.Whole(file), "the folder is not read: its name is not that of a folder of specs").
+			Helpf("specs are in `catalog/`, `tenants/` and `overlays/`, all in small letters")
+		return false
 	case file.Err != nil:
 		list.Errorf(diag.UnreadableFile, source.Whole(file), "cannot read the file: %v", source.Reason(file.Err))
 		return false
 	case !utf8.Valid(file.Data):
 		list.Errorf(diag.UnreadableFile, firstBadByte(file), "the file is not UTF-8").
 			Helpf("save the file as UTF-8")
+		return false
+	}
+	if at, what, does := firstHidden(file); !at.IsZero() {
+		list.Errorf(diag.UnreadableFile, at, "the file holds %s", what).Notef("%s", does).Helpf("remove the character")
 		return false
 	}
 	return true

@@ -1,12 +1,15 @@
 package decode
 
 import (
+	"fmt"
 	"io/fs"
 	"net/netip"
 	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 	"unicode"
+	"unicode/utf8"
 
 	"k8s.io/apimachinery/pkg/util/validation"
 )
@@ -63,7 +66,7 @@ var formats = map[string]struct {
 	},
 	"group": {
 		group,
-		"the name of a group: printable, without blanks around it, and not beginning with `system:`, which is Kubernetes' own",
+		"the name of a group: at most 256 printable characters, without blanks around it, not beginning with `system:`, which is Kubernetes' own, and not ending with `*`, because groups have no patterns",
 	},
 	"image": {
 		func(s string) bool { return len(s) <= 512 && image.MatchString(s) },
@@ -114,16 +117,34 @@ func expression(text string) pattern {
 // MatchString says whether text matches.
 func (p pattern) MatchString(text string) bool { return p.compiled().MatchString(text) }
 
-// group keeps out names with which a spec would give rights to more people than its reader sees.
+// maxGroup is the longest name of a group, in characters: that of Microsoft Entra ID, whose names are among the longest.
+const maxGroup = 256
+
+// group keeps out names with which a spec would give rights to more people than its reader sees, or to nobody: RBAC knows no patterns.
 func group(s string) bool {
 	hidden := func(r rune) bool { return !unicode.IsPrint(r) }
-	return strings.TrimSpace(s) == s && !strings.HasPrefix(strings.ToLower(s), "system:") && !strings.ContainsFunc(s, hidden)
+	return utf8.RuneCountInString(s) <= maxGroup && !strings.HasSuffix(s, "*") && strings.TrimSpace(s) == s && !strings.HasPrefix(strings.ToLower(s), "system:") && !strings.ContainsFunc(s, hidden)
 }
 
 // interfaceName is what Linux takes (dev_valid_name), less what would need quotes in a command line.
 var interfaceName = expression(`^[A-Za-z0-9_.-]{1,15}$`)
 
 var kubernetesVersion = expression(`^1\.(0|[1-9][0-9]{0,2})$`)
+
+// advice says, by the name of a format, how to correct a value, or "".
+var advice = map[string]func(string) string{"kubernetes-version": kubernetesOf}
+
+// kubernetesOf reads the version of OpenShift, for which that of Kubernetes is asked: OpenShift 4.N is Kubernetes 1.(N+13)
+// (https://access.redhat.com/solutions/4870701).
+func kubernetesOf(s string) string {
+	minor, found := strings.CutPrefix(s, "4.")
+	minor, _, _ = strings.Cut(minor, ".")
+	n, err := strconv.Atoi(minor)
+	if !found || err != nil || n < 0 || n > 99 {
+		return ""
+	}
+	return fmt.Sprintf("OpenShift 4.%d is Kubernetes 1.%d: write `\"1.%d\"`", n, n+13, n+13)
+}
 
 var mpiVersion = expression(`^[0-9]+(\.[0-9]+)*([.-]?[a-z]+[0-9]*)?$`)
 

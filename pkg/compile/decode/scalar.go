@@ -55,8 +55,21 @@ func (d *decoder) checkText(at syntax.Place, text string, t target) {
 		d.errorf(diag.NotAllowed, at, "`%s` is not allowed for `%s`: allowed are %s", text, t.name, oneOf(t.rule.enum)).
 			Suggest(text, t.rule.enum)
 	case t.rule.format != "" && !formats[t.rule.format].valid(text):
-		d.errorf(diag.BadFormat, at, "`%s` in `%s` must be %s", text, t.name, formats[t.rule.format].allowed)
+		report := d.errorf(diag.BadFormat, at, "`%s` in `%s` must be %s", shortened(text), t.name, formats[t.rule.format].allowed)
+		if correct := advice[t.rule.format]; correct != nil && correct(text) != "" {
+			report.Helpf("%s", correct(text))
+		}
 	}
+}
+
+// maxQuoted is how much of a value a message repeats, in characters. The place of the finding shows the rest.
+const maxQuoted = 100
+
+func shortened(text string) string {
+	if characters := []rune(text); len(characters) > maxQuoted {
+		return string(characters[:maxQuoted]) + "…"
+	}
+	return text
 }
 
 func (d *decoder) boolean(node *syntax.Node, t target) {

@@ -224,3 +224,18 @@ local tenant(name) = {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
+
+// TestManyValues: what a file costs in memory is bounded, in whatever form its values come.
+func TestManyValues(t *testing.T) {
+	want := []string{"LS1003 f.yaml the file has more than 150000 lines, commas and open brackets"}
+	for name, text := range map[string]string{
+		"a list": "[" + strings.Repeat("a,", 200_000) + "]\n", "keys": "{" + strings.Repeat("a,", 200_000) + "}\n",
+		"maps": "[" + strings.Repeat("{a},", 100_000) + "]\n", "lines": "? a\n" + strings.Repeat("\n", 200_000),
+	} {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(want, found(source.NewFile("f.yaml", []byte(text)))); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}

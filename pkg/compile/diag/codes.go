@@ -306,6 +306,9 @@ const (
 
 	// ContradictsCluster is a value of the chart of mpi-controller that says otherwise than the rest of its cluster.
 	ContradictsCluster Code = "LS4133"
+
+	// VariantNowhere is a variant of a runtime that no cluster of its tenant has. It is a warning.
+	VariantNowhere Code = "LS4134"
 )
 
 // Components and objects.

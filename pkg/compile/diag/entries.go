@@ -615,6 +615,12 @@ var entries = []Entry{
 		Do: "Remove the value: the compiler gives the chart what the cluster says.",
 	},
 	{
+		Code: VariantNowhere, Severity: Warning, Title: "no cluster has the runtime of a variant",
+		Why: "A variant is compiled where its runtime is. A tenant with several clusters may have it on some of them only; where none has machines of the runtime's profile, nothing is " +
+			"made of it, and jobs that name it are refused.",
+		Do: "Remove the variant, choose a runtime that a cluster of the tenant has, or add the profile to `capacity` of one.",
+	},
+	{
 		Code: ChartNotFound, Severity: Error, Title: "a chart does not exist",
 		Why: "Charts are folders of the repository; nothing is downloaded.",
 		Do:  "Correct the path, or add the chart to the repository.",

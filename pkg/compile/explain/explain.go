@@ -6,6 +6,7 @@
 package explain
 
 import (
+	"path"
 	"slices"
 	"strings"
 
@@ -32,6 +33,16 @@ type Query struct {
 	Path Path
 }
 
+// shortNames are those that kubectl knows (kubectl api-resources), and those of the kinds that this compiler makes, by the name in full.
+var shortNames = map[string]string{
+	"cj": "cronjob", "cm": "configmap", "cq": "clusterqueue", "crd": "customresourcedefinition", "ctr": "clustertrainingruntime",
+	"deploy": "deployment", "ds": "daemonset", "ep": "endpoints", "flv": "resourceflavor", "ing": "ingress", "kust": "kustomization", "limits": "limitrange",
+	"lq": "localqueue", "lr": "limitrange", "netpol": "networkpolicy", "np": "networkpolicy", "ns": "namespace", "pc": "priorityclass",
+	"pdb": "poddisruptionbudget", "po": "pod", "pv": "persistentvolume", "pvc": "persistentvolumeclaim", "quota": "resourcequota",
+	"rb": "rolebinding", "rs": "replicaset", "rq": "resourcequota", "sa": "serviceaccount", "sc": "storageclass", "scc": "securitycontextconstraints",
+	"sts": "statefulset", "svc": "service", "tr": "trainingruntime", "vap": "validatingadmissionpolicy", "vapb": "validatingadmissionpolicybinding",
+}
+
 // Selects says whether an object is meant.
 func (q Query) Selects(id object.ID) bool {
 	return (q.Kind == "" || sameKind(q.Kind, id)) &&
@@ -39,13 +50,16 @@ func (q Query) Selects(id object.ID) bool {
 		(q.Name == "" || strings.EqualFold(q.Name, id.Name))
 }
 
-// sameKind takes `ResourceQuota`, `resourcequota`, `resourcequotas`, `NetworkPolicies` and `resourcequota.v1`-like forms with a group.
+// sameKind takes `quota`, `ResourceQuota`, `resourcequota`, `resourcequotas`, `NetworkPolicies` and `resourcequota.v1`-like forms with a group.
 func sameKind(asked string, id object.ID) bool {
 	name, group, grouped := strings.Cut(strings.ToLower(asked), ".")
 	if grouped && group != id.Group {
 		return false
 	}
 	kind := strings.ToLower(id.Kind)
+	if long, is := shortNames[name]; is {
+		name = long
+	}
 	switch name {
 	case kind, kind + "s", kind + "es":
 		return true
@@ -73,8 +87,12 @@ func Values(cluster string, objects []object.Object, q Query) []Value {
 		if !q.Selects(o.ID) {
 			continue
 		}
+		asked, _, ok := q.Path.In(&o.Root)
+		if !ok {
+			continue
+		}
 		o.Leaves(func(path []string, leaf *object.Node, from *origin.Origin) {
-			if q.Path.Holds(path) {
+			if asked.Holds(path) {
 				values = append(values, value(cluster, o, path, leaf, from))
 			}
 		})
@@ -105,10 +123,20 @@ func stands(from, rule *origin.Origin, file string, line int) bool {
 		return false
 	case at(from.At) || slices.ContainsFunc(from.Also, at):
 		return true
-	case from.Kind == origin.Rendered && from != rule && stands(rule, rule, file, line):
+	case from.Kind == origin.Rendered && (from != rule && stands(rule, rule, file, line) || shares(file, from.At.Path())):
 		return true
 	}
 	return slices.ContainsFunc(from.Lost, func(lost origin.Lost) bool { return stands(lost.Origin, rule, file, line) })
+}
+
+// shares says whether a file feeds all templates of a chart, as its values and its helpers do: which line feeds which value only the
+// template knows. A chart within a chart has the values of both.
+func shares(file, template string) bool {
+	switch base := path.Base(file); {
+	case base == "values.yaml", base == "Chart.yaml", path.Ext(base) == ".tpl":
+		return strings.HasPrefix(template, path.Dir(file)+"/")
+	}
+	return false
 }
 
 // value copies the path, which the walk reuses.

@@ -133,3 +133,51 @@ func TestAffectedBySeveral(t *testing.T) {
 		}
 	}
 }
+
+// The values and the helpers of a chart feed what its templates render: "nothing" would be a wrong answer.
+func TestAffectedByChart(t *testing.T) {
+	rendered := &origin.Origin{Kind: origin.Rendered, At: source.Whole(source.NewFile("charts/a/templates/a.yaml", nil))}
+	objects := []object.Object{object.New(object.Map("", object.Text("kind", "ConfigMap", rendered)), object.Place{}, rendered)}
+	for file, want := range map[string]int{
+		"charts/a/values.yaml": 1, "charts/a/Chart.yaml": 1, "charts/a/templates/_helpers.tpl": 1, "charts/a/templates/a.yaml": 0,
+		"charts/values.yaml.md": 0, "charts/b/values.yaml": 0, "charts/aa/values.yaml": 0, "charts/a/README.md": 0,
+	} {
+		if got := len(explain.Affected("c", objects, file, 7)); got != want {
+			t.Errorf("%s affects %d values, want %d", file, got, want)
+		}
+	}
+}
+
+func TestItems(t *testing.T) {
+	item := func(name string) object.Node {
+		return object.Map("", object.Text("name", name, nil), object.Text("image", "of-"+name, nil))
+	}
+	root := object.Map("", object.Map("spec", object.List("containers", item("a"), item("b"))))
+	for name, tc := range map[string]struct {
+		path string
+		want string
+		ok   bool
+	}{
+		"ByName":         {"spec.containers.b.image", "spec.containers.b.image", true},
+		"ByIndex":        {"spec.containers[1].image", "spec.containers.b.image", true},
+		"ByIndexDotted":  {"spec.containers.0", "spec.containers.a", true},
+		"ByNameEquals":   {"spec.containers[name=b].image", "spec.containers.b.image", true},
+		"ByQuotedEquals": {`spec.containers[name="b"]`, "spec.containers.b", true},
+		"BeyondTheEnd":   {"spec.containers[2].image", "spec.containers", false},
+		"KeyOfMap":       {"spec.name=b", "spec", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path, err := explain.ParsePath(tc.path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			found, below, ok := path.In(&root)
+			if found.String() != tc.want || ok != tc.ok {
+				t.Errorf("%s is %s, %v, want %s", tc.path, found, ok, tc.want)
+			}
+			if !ok && len(below) == 0 {
+				t.Errorf("%s: what is there is not said", tc.path)
+			}
+		})
+	}
+}

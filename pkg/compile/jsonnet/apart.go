@@ -66,6 +66,9 @@ func (a Apart) run(root fs.FS, files []*source.File, results []Result, first int
 			continue
 		}
 		reason := process.End()
+		if reason == "" {
+			reason = fmt.Sprintf("it gave no result: %v", err)
+		}
 		if i > first {
 			return i
 		}

@@ -79,7 +79,7 @@ func (a *apart) try(file *source.File, argument string) (result Result, reason s
 		reason = a.process.End()
 		a.process = nil
 		if reason == "" {
-			reason = err.Error()
+			reason = fmt.Sprintf("it gave no result: %v", err)
 		}
 	}
 	return result, reason

@@ -34,6 +34,7 @@ var (
 	volumeRule    = origin.Rule("portable runtime", "the agent, and a folder for the state of the job; a root file system is not written")
 	memoryRule    = origin.Rule("portable runtime", "/dev/shm with the size that the profile asks for")
 	installRule   = origin.Rule("portable runtime", "a cluster without image volumes gets the agent from an init container, which copies it")
+	gateRule      = origin.Rule("portable runtime", "Kubeflow Trainer replaces our command by that of a TrainJob, so an init container of the launcher waits for the nodes; without image volumes it copies the agent, too")
 	containerRule = origin.Rule("portable runtime", "the name of the container that upstream and the controller complete")
 	runsAsRule    = origin.Rule("portable runtime", "the account of the tenant's namespaces that may do what these pods need, and nothing else")
 )
@@ -118,9 +119,10 @@ func (t *runtimeTable) jobSet(r *plan.Runtime) {
 	t.job(made(&r.MaxDuration.Origin, "the longest time of a job in seconds"), mpi.LauncherJob, "template", "spec", "activeDeadlineSeconds")
 }
 
-// gang is what schedulers read.
+// gang is what schedulers and mpi-controller read.
 func (t *runtimeTable) gang(c *plan.Cluster, r *plan.Runtime) {
 	t.Set(&r.Gang.Scheduler.Origin, "spec", "podGroupPolicy")
+	t.Set(&r.Gang.Timeout.Origin, "metadata", "annotations", gangAnnotation)
 	t.Set(&r.Gang.Timeout.Origin, "spec", "podGroupPolicy", "coscheduling", "scheduleTimeoutSeconds")
 	if priority := c.PriorityOf(r); priority != nil {
 		from := origin.Origin{At: priority.Name.At, Kind: origin.Derived, Why: "the cluster's priority for jobs that name none"}
@@ -179,6 +181,7 @@ func (t *runtimeTable) agent(c *plan.Cluster) {
 	t.pod(&c.ImageVolumes.Origin, "volumes", mpi.AgentVolume)
 	t.pod(&c.AgentImage.Origin, "volumes", mpi.AgentVolume, "image", "reference")
 	t.pod(installRule, "initContainers")
+	t.pod(gateRule, "initContainers", mpi.GateContainer)
 	t.pod(securityRule, "initContainers", "*", "securityContext")
 	t.pod(&c.AgentImage.Origin, "initContainers", "*", "image")
 }
@@ -218,6 +221,12 @@ func (t *runtimeTable) resources(r *plan.Runtime) {
 		set(mpi.NodeJob, "memory", &r.Memory.Origin)
 		set(mpi.LauncherJob, "cpu", &r.LauncherCPU.Origin)
 		set(mpi.LauncherJob, "memory", &r.LauncherMemory.Origin)
+		// The gate has what the launcher has, whose pod is charged for the larger of both.
+		gate := func(resource string, from *origin.Origin) {
+			t.job(from, mpi.LauncherJob, "template", "spec", "template", "spec", "initContainers", mpi.GateContainer, "resources", part, resource)
+		}
+		gate("cpu", &r.LauncherCPU.Origin)
+		gate("memory", &r.LauncherMemory.Origin)
 		for _, offer := range r.Profile.Offers() {
 			if offer.Name != "cpu" && offer.Name != "memory" {
 				set("*", offer.Name, &offer.Origin)

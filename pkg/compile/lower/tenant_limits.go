@@ -41,13 +41,14 @@ func variantBounds(t *plan.Tenant) object.Node {
 	if len(t.Variants) == 0 {
 		return object.Node{}
 	}
+	from := &origin.Origin{At: t.Variants[0].Runtime.Name.At, Kind: origin.Derived, Why: "the runtimes of the tenant's own, with their bounds"}
 	entries := make([]string, len(t.Variants))
 	for i, v := range t.Variants {
 		r := v.Runtime
+		from.Also = append(from.Also, r.Name.At, v.Of.Name.At, r.MinNodes.At, r.MaxNodes.At, r.DefaultNodes.At)
 		entries[i] = r.Name.V + "=" + v.Of.Name.V + ":" + decimal(r.MinNodes.V) + ":" + decimal(r.MaxNodes.V) + ":" + decimal(r.DefaultNodes.V)
 	}
-	return object.Text(variantsAnnotation, strings.Join(entries, ","),
-		&origin.Origin{At: t.Variants[0].Runtime.Name.At, Kind: origin.Derived, Why: "the runtimes of the tenant's own, with their bounds"})
+	return object.Text(variantsAnnotation, strings.Join(entries, ","), from)
 }
 
 func decimal(n int32) string { return strconv.FormatInt(int64(n), 10) }
@@ -71,6 +72,7 @@ func acceleratorLimits(t *plan.Tenant) object.Node {
 			from = &most.Origin
 		} else {
 			entries.WriteByte(',')
+			from.Also = append(append(from.Also, most.At), most.Also...)
 		}
 		entries.WriteString(r.Profile.Name)
 		entries.WriteByte('=')

@@ -31,6 +31,8 @@ const (
 	defaultLabel = "lockstep.dev/default"
 	// restartsAnnotation is how often mpi-controller starts a job again after a fault of the infrastructure.
 	restartsAnnotation = "lockstep.dev/restarts"
+	// gangAnnotation is how long mpi-controller waits for all pods of a job to run, whatever schedules them together.
+	gangAnnotation = "lockstep.dev/gang-timeout"
 )
 
 // Runtimes returns the runtimes of a cluster, sorted.
@@ -112,6 +114,9 @@ func runtimeAnnotations(r *plan.Runtime) map[string]string {
 	}
 	if r.Restarts.V > 0 {
 		annotations[restartsAnnotation] = strconv.Itoa(int(r.Restarts.V))
+	}
+	if r.Gang.Scheduler.V != plan.GangNone {
+		annotations[gangAnnotation] = r.Gang.Timeout.V.String()
 	}
 	texts := map[string]string{descriptionAnnotation: r.Description.V}
 	if end := r.Deprecation; end != nil && r.Deprecated.V {

@@ -1,6 +1,7 @@
 package lower
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -151,9 +152,9 @@ func offerOrigins(p *plan.Profile) []*origin.Origin {
 
 // follows is the origin of what is made of several values, the most important first.
 func follows(how string, from ...*origin.Origin) *origin.Origin {
-	made := &origin.Origin{At: from[0].At, Kind: origin.Derived, Why: how, Lost: from[0].Lost}
+	made := &origin.Origin{At: from[0].At, Kind: origin.Derived, Why: how, Lost: from[0].Lost, Also: slices.Clone(from[0].Also)}
 	for _, other := range from[1:] {
-		made.Also = append(made.Also, other.At)
+		made.Also = append(append(made.Also, other.At), other.Also...)
 		made.Lost = append(made.Lost[:len(made.Lost):len(made.Lost)], other.Lost...)
 	}
 	return made

@@ -7,7 +7,9 @@ package patch
 
 import (
 	"encoding/json"
+	"fmt"
 	"io/fs"
+	"strings"
 
 	"lockstep.dev/lockstep/pkg/compile/diag"
 	"lockstep.dev/lockstep/pkg/compile/lower"
@@ -75,8 +77,22 @@ func (c Components) Of(p *plan.Cluster, component *plan.Component) []object.Obje
 	return objects
 }
 
-// cacheKey is all that a rendering depends on. Values are JSON by construction, so encoding them cannot fail.
+// given says which values a component has from its cluster.
+func given(component *plan.Component) string {
+	var values []string
+	for _, value := range component.Given {
+		if value.Instead == nil {
+			values = append(values, fmt.Sprintf("`%s: %s` (%s)", value.Name, plan.Shown(value.V), value.Why))
+		}
+	}
+	if len(values) == 0 {
+		return ""
+	}
+	return ", with " + strings.Join(values, ", ")
+}
+
+// cacheKey is all that a rendering depends on, and what is said about it. Values are JSON by construction, so encoding them cannot fail.
 func cacheKey(component *plan.Component, version string) string {
-	key, _ := json.Marshal([]any{component.Chart.V, component.Release.V, component.Namespace.V, version, chart.Values(component.Values)})
+	key, _ := json.Marshal([]any{component.Chart.V, component.Release.V, component.Namespace.V, version, chart.Values(component.Values), given(component)})
 	return string(key)
 }

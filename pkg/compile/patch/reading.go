@@ -42,7 +42,11 @@ type reading struct {
 // fail reports an error of Helm, whose messages may have several lines, in one.
 func (r reading) fail(message string) {
 	message = strings.Join(strings.Fields(message), " ")
-	r.list.Errorf(diag.ChartFails, r.component.Chart.At, "cannot render the chart `%s`: %s", r.component.Chart.V, message)
+	report := r.list.Errorf(diag.ChartFails, r.component.Chart.At, "cannot render the chart `%s`: %s", r.component.Chart.V, message)
+	// The compiler gives its own charts values of its own (`mode`, `monitoring`), which an older copy does not know.
+	if strings.Contains(message, "additional properties") {
+		report.Helpf("remove the value, or correct its name; the chart in your repository may be older than this compiler: update it")
+	}
 }
 
 // chart returns what the renderer must know.
@@ -160,7 +164,7 @@ func (r reading) from(name, why string) *origin.Origin {
 	_, inChart, _ := strings.Cut(name, "/")
 	file := &source.File{Path: path.Join(r.component.Chart.V, inChart)}
 	if why == "" {
-		why = "rendered from the chart for the release `" + r.component.Release.V + "`"
+		why = "rendered from the chart for the release `" + r.component.Release.V + "`" + given(r.component)
 	}
 	return &origin.Origin{Kind: origin.Rendered, At: source.Whole(file), Why: why}
 }

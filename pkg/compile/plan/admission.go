@@ -61,5 +61,7 @@ func (t *Tenant) MostAccelerators(p *Profile) (most Value[int64], bounded bool) 
 	default:
 		nodes += int64(*share.Borrow.V)
 	}
-	return inherited(share.Nodes, nodes*int64(p.Accelerators.V), "all accelerators of the machines that the tenant has and may borrow"), true
+	most = inherited(share.Nodes, nodes*int64(p.Accelerators.V), "all accelerators of the machines that the tenant has and may borrow")
+	most.Also = append(most.Also, share.Borrow.At, p.Accelerators.At)
+	return most, true
 }

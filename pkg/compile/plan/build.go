@@ -1,8 +1,6 @@
 package plan
 
 import (
-	"cmp"
-	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -57,13 +55,13 @@ func (p planner) cluster(d *resolve.Definition[v1alpha1.Cluster]) *Cluster {
 		User:                user(d.Document, spec),
 		DNS:                 dns(d.Document, spec),
 		ControllerNamespace: orDefault(d.Document, &spec.Controller.Namespace, "the namespace of the platform's own pods"),
-		Components:          components(d.Document, spec),
 	}
 	c.ImageVolumes = derived(d.Document, &spec.Agent.ImageVolumes, c.Minor >= imageVolumesMinor, "Kubernetes has image volumes switched on from 1.35")
 	if spec.Agent.ImageVolumes != nil {
 		c.ImageVolumes.V = *spec.Agent.ImageVolumes
 	}
 	c.platform(d)
+	c.Components = c.components(d.Document, spec)
 	c.AgentImage = c.Images.resolve(written(d.Document, &spec.Agent.Image))
 	known := profiles(p.Bundle)
 	c.Capacity = capacity(d.Document, spec, known)
@@ -166,23 +164,4 @@ func dns(d *decode.Document, spec *v1alpha1.ClusterSpec) DNS {
 		PodLabels: []Named[string]{{Name: standard.label, Value: Value[string]{V: standard.value, Origin: from}}},
 		Port:      Value[int32]{V: standard.port, Origin: from},
 	}
-}
-
-func components(d *decode.Document, spec *v1alpha1.ClusterSpec) []Component {
-	var result []Component
-	for i := range spec.Components {
-		own := &spec.Components[i]
-		component := Component{
-			Chart:     written(d, &own.Chart),
-			Release:   orDefault(d, &own.Release, "the last part of the chart's folder"),
-			Namespace: orDefault(d, &own.Namespace, "the namespace of the controller"),
-			Values:    own.Values,
-		}
-		component.Sources = append(d.Below(&own.Values), d.Key(&own.Values), component.Chart.At, component.Release.At, component.Namespace.At)
-		component.Release.V = cmp.Or(component.Release.V, path.Base(own.Chart))
-		component.Namespace.V = cmp.Or(component.Namespace.V, spec.Controller.Namespace)
-		result = append(result, component)
-	}
-	slices.SortStableFunc(result, func(a, b Component) int { return cmp.Compare(a.Release.V, b.Release.V) })
-	return result
 }

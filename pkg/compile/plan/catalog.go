@@ -9,6 +9,7 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/decode"
 	"lockstep.dev/lockstep/pkg/compile/origin"
 	"lockstep.dev/lockstep/pkg/compile/resolve"
+	"lockstep.dev/lockstep/pkg/compile/source"
 	"lockstep.dev/lockstep/pkg/mpi"
 )
 
@@ -181,7 +182,7 @@ func slots(d *decode.Document, own *intstr.IntOrString, p *Profile) Value[int32]
 		return derived(d, own, own.IntVal, "one rank per node")
 	}
 	return Value[int32]{V: p.Accelerators.V, Origin: origin.Origin{
-		At: d.At(own), Kind: origin.Derived, Why: "`auto` is one rank for each accelerator of the profile",
+		At: d.At(own), Kind: origin.Derived, Why: "`auto` is one rank for each accelerator of the profile", Also: []source.Span{p.Accelerators.At},
 	}}
 }
 

@@ -109,17 +109,6 @@ type DNS struct {
 	Port      Value[int32]
 }
 
-// Component is one release of a Helm chart.
-type Component struct {
-	// Chart is a folder in the repository.
-	Chart     Value[string]
-	Release   Value[string]
-	Namespace Value[string]
-	Values    map[string]any
-	// Sources are the places of all that its objects are rendered from.
-	Sources []source.Span
-}
-
 // Profile is what a machine offers.
 type Profile struct {
 	Name        string

@@ -134,15 +134,23 @@ func (c *Cluster) units() {
 	for i := range c.Capacity {
 		m := &c.Capacity[i]
 		m.Unit = m.Profile.Offers()
+		m.unitPlaces() // a launcher hides what the profile offers, and counts beside it
 		for _, r := range c.Runtimes {
 			if r.Profile == m.Profile && !r.LauncherRunsRanks.V {
 				m.widen("cpu", r.CPU.V, r.LauncherCPU)
 				m.widen("memory", r.Memory.V, r.LauncherMemory)
 			}
 		}
-		for _, u := range m.Unit {
-			if !u.At.IsZero() {
-				m.UnitPlaces = append(m.UnitPlaces, u.At)
+		m.unitPlaces()
+	}
+}
+
+// unitPlaces adds where the amounts of Unit come from, each once.
+func (m *Machines) unitPlaces() {
+	for _, u := range m.Unit {
+		for _, at := range append([]source.Span{u.At}, u.Also...) {
+			if !at.IsZero() && !slices.Contains(m.UnitPlaces, at) {
+				m.UnitPlaces = append(m.UnitPlaces, at)
 			}
 		}
 	}
@@ -153,7 +161,11 @@ func (m *Machines) widen(name string, node resource.Quantity, launcher Value[res
 	node.Add(launcher.V)
 	for i := range m.Unit {
 		unit := &m.Unit[i]
-		if unit.Name == name && node.Cmp(unit.V) > 0 {
+		larger := node.Cmp(unit.V)
+		if unit.Name == name && larger >= 0 && !slices.Contains(m.UnitPlaces, launcher.At) {
+			m.UnitPlaces = append(m.UnitPlaces, launcher.At) // one of several that are largest grows alone
+		}
+		if unit.Name == name && larger > 0 {
 			before := unit.Value
 			unit.Value = inherited(launcher, node, "a node and its launcher, because the node alone takes what the profile offers")
 			unit.Origin = unit.Over(before.V.String(), &before.Origin)

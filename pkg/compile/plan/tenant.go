@@ -198,6 +198,9 @@ func storage(d *decode.Document, spec *v1alpha1.TenantSpec) Value[*resource.Quan
 		sum.Add(claim.Size)
 	}
 	own.V, own.Kind, own.Why = &sum, origin.Derived, "the sum of the tenant's own claims"
+	for i := range spec.Storage {
+		own.Also = append(own.Also, d.At(&spec.Storage[i].Size))
+	}
 	return own
 }
 

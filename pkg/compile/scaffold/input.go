@@ -2,6 +2,7 @@ package scaffold
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"lockstep.dev/lockstep/api/v1alpha1"
@@ -30,6 +31,10 @@ type Input struct {
 	Shape Shape
 	// Required inputs cannot be guessed.
 	Required bool
+	// Fabrics are those for which the input cannot be guessed either.
+	Fabrics []v1alpha1.FabricType
+	// Example is what a person may write, where the schema has none that fits.
+	Example string
 	// Names is the kind that the input names, or "".
 	Names string
 	// Default is what a spec has where nobody decides; "" leaves the key out.
@@ -47,8 +52,14 @@ var inputs = map[string][]Input{
 		{Flag: "cpu", Path: "spec.node.cpu", Required: true},
 		{Flag: "memory", Path: "spec.node.memory", Required: true},
 		{Flag: "fabric", Path: "spec.fabric.type", Default: string(v1alpha1.Ethernet)},
-		{Flag: "fabric-resource", Path: "spec.fabric.resource"},
-		{Flag: "gid-index", Path: "spec.fabric.gidIndex"},
+		{
+			Flag: "fabric-resource", Path: "spec.fabric.resource", Fabrics: []v1alpha1.FabricType{v1alpha1.InfiniBand, v1alpha1.RoCE, v1alpha1.EFA},
+			Example: "`rdma/hca_shared`, `rdma/roce` or `vpc.amazonaws.com/efa`: the resource that the device plugin of the machines offers",
+		},
+		{
+			Flag: "gid-index", Path: "spec.fabric.gidIndex", Fabrics: []v1alpha1.FabricType{v1alpha1.RoCE},
+			Example: "`3`, which is RoCE v2 over IPv4 on most machines; `show_gids` lists them",
+		},
 		{Flag: "interface", Path: "spec.fabric.interface"},
 		{Flag: "accelerator", Path: "spec.accelerator.resource"},
 		{Flag: "accelerators", Path: "spec.accelerator.count"},
@@ -91,6 +102,11 @@ var inputs = map[string][]Input{
 		{Flag: "executor", Path: "spec.executor"},
 		{Flag: "capacity", Path: "spec.capacity", Shape: Map, Names: v1alpha1.HardwareProfileKind, first: "profile", second: "nodes"},
 	},
+}
+
+// Asked says whether a spec with what was written is no good without the input.
+func (i Input) Asked(written Written) bool {
+	return i.Required || slices.Contains(i.Fabrics, v1alpha1.FabricType(strings.Join(written["fabric"], "")))
 }
 
 // Value returns the part of a spec that was written on the command line: one text, several for Many, or name=value for Map.

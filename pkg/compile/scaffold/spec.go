@@ -125,7 +125,15 @@ func (w *writer) example(key string, s *jsonschema.Schema) []string {
 	return lines
 }
 
+// usual are examples that fit most repositories, by key: namespaces of operators that clusters of many companies have.
+var usual = map[string]string{
+	"reservedNamespaces": "[cert-manager, gatekeeper-system, istio-system, kyverno, vault, rook-ceph]",
+}
+
 func (w *writer) exampleOfOne(key string, s *jsonschema.Schema) []string {
+	if text, found := usual[key]; found {
+		return []string{key + ": " + text}
+	}
 	name, named := w.names[key]
 	switch {
 	case s.Items == nil && named:

@@ -28,16 +28,20 @@ func (c *check) admissionPolicy() {
 	for i := range children(spec.Get("variables")) {
 		c.variable(&spec.Get("variables").Children[i])
 	}
-	for i := range children(spec.Get("matchConditions")) {
-		condition := &spec.Get("matchConditions").Children[i]
+	c.matchConditions(spec.Get("matchConditions"))
+	for i := range children(spec.Get("validations")) {
+		c.validation(&spec.Get("validations").Children[i])
+	}
+}
+
+func (c *check) matchConditions(list *object.Node) {
+	for i := range children(list) {
+		condition := &list.Children[i]
 		c.needs(condition, "name")
 		if name := condition.Get("name"); text(name) != "" {
 			c.valid(name, validation.IsQualifiedName(name.Text))
 		}
 		c.expression(condition, "expression")
-	}
-	for i := range children(spec.Get("validations")) {
-		c.validation(&spec.Get("validations").Children[i])
 	}
 }
 
@@ -137,6 +141,13 @@ func (c *check) resourceRule(n *object.Node) {
 		}
 		if field != "resources" && contains(list, "*") && len(list.Children) > 1 {
 			c.refuse(list, "", "found * beside others, which it contains")
+		}
+	}
+	for _, field := range []string{"apiVersions", "resources"} {
+		for i := range children(n.Get(field)) {
+			if item := &n.Get(field).Children[i]; text(item) == "" {
+				c.refuse(item, "", "required, but empty")
+			}
 		}
 	}
 	for i := range children(n.Get("operations")) {

@@ -20,7 +20,7 @@ type check struct {
 	minor    int
 	root     *object.Node
 	problems []Problem
-	// nulls are the nulls that were met, with what a Go type reads in their place: nothing, or in a map of values an empty one.
+	// nulls are the nulls that were met, with what a Go type reads in their place: nothing, or in a map or list of values an empty one.
 	nulls map[*object.Node]object.Node
 	// trying is above 0 within anyOf, oneOf and not, where a problem is no refusal yet.
 	trying int
@@ -105,8 +105,8 @@ func (c *check) pruned(n object.Node) object.Node {
 	var kept []object.Node
 	for i := range n.Children {
 		child := n.Children[i]
-		if n.Kind == object.MapNode && child.Kind == object.NullNode {
-			child = c.nulls[&n.Children[i]]
+		if read, met := c.nulls[&n.Children[i]]; met && (n.Kind == object.MapNode || read.Kind != object.Nothing) {
+			child = read
 		}
 		if child.Kind != object.Nothing {
 			kept = append(kept, c.pruned(child))
@@ -116,7 +116,7 @@ func (c *check) pruned(n object.Node) object.Node {
 	return n
 }
 
-// remember keeps a null, and what is read in its place where the key of a map stays.
+// remember keeps a null, and what is read in its place where the key of a map or the item of a list stays.
 func (c *check) remember(n *object.Node, s *node, stays bool) {
 	if c.nulls == nil {
 		c.nulls = map[*object.Node]object.Node{}

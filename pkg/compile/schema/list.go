@@ -10,6 +10,9 @@ func (c *check) items(n *object.Node, s *node) {
 	if s.Items != nil {
 		for i := range n.Children {
 			c.value(&n.Children[i], *s.Items)
+			if n.Children[i].Kind == object.NullNode {
+				c.remember(&n.Children[i], &c.table.Shapes[*s.Items], true)
+			}
 		}
 	}
 	c.size(n, len(n.Children), s.MinItems, s.MaxItems, "items")

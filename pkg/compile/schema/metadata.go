@@ -212,6 +212,8 @@ func (c *check) requirement(n *object.Node) {
 		for _, reason := range validation.IsQualifiedName(text(key)) {
 			c.refuse(key, "", "found `%s`: %s", text(key), reason)
 		}
+	} else if c.table.Native { // schemas of custom resources say it themselves
+		c.refuse(n, "key", "required, but missing")
 	}
 	for i := range values {
 		c.labelValue(&values[i])

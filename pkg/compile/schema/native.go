@@ -38,6 +38,8 @@ func nativeRules(k kind) func(*check) {
 		return (*check).admissionPolicy
 	case kind{"admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicyBinding"}:
 		return (*check).admissionBinding
+	case kind{"admissionregistration.k8s.io/v1", "MutatingWebhookConfiguration"}, kind{"admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration"}:
+		return (*check).webhooks
 	case kind{"apps/v1", "Deployment"}, kind{"apps/v1", "StatefulSet"}, kind{"apps/v1", "DaemonSet"}:
 		return (*check).workload
 	case kind{"batch/v1", "Job"}:
@@ -54,6 +56,13 @@ func nativeRules(k kind) func(*check) {
 func (c *check) oneOf(n *object.Node, allowed ...string) {
 	if n != nil && !slices.Contains(allowed, n.Text) {
 		c.refuse(n, "", "found `%s`, allowed are %s", n.Text, strings.Join(allowed, ", "))
+	}
+}
+
+// oneOfOrDefault checks a text that must be one of a few, where an empty one is as good as none: the API server puts the default there.
+func (c *check) oneOfOrDefault(n *object.Node, allowed ...string) {
+	if text(n) != "" {
+		c.oneOf(n, allowed...)
 	}
 }
 

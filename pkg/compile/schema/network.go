@@ -122,8 +122,8 @@ func (c *check) service() {
 		c.refuse(c.root, "spec.ports", "required, but missing")
 		return
 	}
-	c.oneOf(spec.Get("type"), serviceTypes...)
-	c.oneOf(spec.Get("sessionAffinity"), "ClientIP", "None")
+	c.oneOfOrDefault(spec.Get("type"), serviceTypes...)
+	c.oneOfOrDefault(spec.Get("sessionAffinity"), "ClientIP", "None")
 	c.labels(spec.Get("selector"))
 	ports := children(spec.Get("ports"))
 	if len(ports) == 0 && text(spec.Get("type")) != "ExternalName" && text(spec.Get("clusterIP")) != "None" {
@@ -150,5 +150,7 @@ func (c *check) servicePort(n *object.Node, before []object.Node, several bool) 
 	c.oneOf(n.Get("protocol"), protocols...)
 	c.needs(n, "port")
 	c.port(n.Get("port"))
-	c.port(n.Get("targetPort"))
+	if target := n.Get("targetPort"); target != nil && (target.Kind != object.TextNode || target.Text != "") { // an empty name is the port itself
+		c.port(target)
+	}
 }

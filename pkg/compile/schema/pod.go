@@ -21,8 +21,9 @@ func (c *check) workload() {
 		c.refuse(spec, "selector", "required, but missing or empty")
 		return
 	}
-	if template.Get("spec") == nil {
+	if template == nil || template.Get("spec") == nil {
 		c.refuse(spec, "template.spec.containers", "required, but missing: at least one")
+		return
 	}
 	labels := template.At("metadata", "labels")
 	for i := range children(selector.Get("matchLabels")) {
@@ -33,7 +34,7 @@ func (c *check) workload() {
 	}
 	c.labels(labels)
 	if restart := template.At("spec", "restartPolicy"); restart != nil {
-		c.oneOf(restart, "Always")
+		c.oneOfOrDefault(restart, "Always")
 	}
 	c.counts(spec, "replicas", "minReadySeconds", "revisionHistoryLimit", "progressDeadlineSeconds")
 }
@@ -96,8 +97,8 @@ func (c *check) disruptionBudget() {
 
 // podSpec checks pods, wherever they are in a native kind.
 func (c *check) podSpec(n *object.Node) {
-	c.oneOf(n.Get("restartPolicy"), "Always", "OnFailure", "Never")
-	c.oneOf(n.Get("dnsPolicy"), "ClusterFirst", "ClusterFirstWithHostNet", "Default", "None")
+	c.oneOfOrDefault(n.Get("restartPolicy"), "Always", "OnFailure", "Never")
+	c.oneOfOrDefault(n.Get("dnsPolicy"), "ClusterFirst", "ClusterFirstWithHostNet", "Default", "None")
 	if account := n.Get("serviceAccountName"); text(account) != "" {
 		c.valid(account, validation.IsDNS1123Subdomain(account.Text))
 	}
@@ -142,8 +143,8 @@ func (c *check) container(n, pod *object.Node) {
 	} else if strings.TrimSpace(image.Text) != image.Text {
 		c.refuse(image, "", "found `%s`, white space around it is not allowed", image.Text)
 	}
-	c.oneOf(n.Get("imagePullPolicy"), "Always", "IfNotPresent", "Never")
-	c.oneOf(n.Get("terminationMessagePolicy"), "File", "FallbackToLogsOnError")
+	c.oneOfOrDefault(n.Get("imagePullPolicy"), "Always", "IfNotPresent", "Never")
+	c.oneOfOrDefault(n.Get("terminationMessagePolicy"), "File", "FallbackToLogsOnError")
 	for i := range children(n.Get("ports")) {
 		port := &n.Get("ports").Children[i]
 		c.oneOf(port.Get("protocol"), protocols...)
@@ -230,10 +231,38 @@ func (c *check) variableFrom(n *object.Node) {
 	switch from := &n.Children[0]; from.Key {
 	case "fieldRef":
 		c.needs(from, "fieldPath")
+		c.fieldOfPod(from)
 	case "resourceFieldRef":
 		c.needs(from, "resource")
 	case "configMapKeyRef", "secretKeyRef":
 		c.needs(from, "key")
+	}
+}
+
+// podFields are those that a variable may have (k8s.io/kubernetes/pkg/apis/core/validation, validEnvDownwardAPIFieldPathExpressions);
+// spec.host is what old clients write for spec.nodeName.
+var podFields = []string{
+	"metadata.name", "metadata.namespace", "metadata.uid", "spec.nodeName", "spec.serviceAccountName",
+	"status.hostIP", "status.hostIPs", "status.podIP", "status.podIPs", "spec.host",
+}
+
+// fieldOfPod checks which field of its pod a variable gets.
+func (c *check) fieldOfPod(n *object.Node) {
+	if version := n.Get("apiVersion"); text(version) != "" {
+		c.oneOf(version, "v1")
+	}
+	path := n.Get("fieldPath")
+	if text(path) == "" || slices.Contains(podFields, path.Text) {
+		return
+	}
+	field, key, isEntry := strings.Cut(strings.TrimSuffix(path.Text, "']"), "['")
+	switch {
+	case isEntry && strings.HasSuffix(path.Text, "']") && field == "metadata.labels":
+		c.valid(path, validation.IsQualifiedName(key))
+	case isEntry && strings.HasSuffix(path.Text, "']") && field == "metadata.annotations":
+		c.valid(path, validation.IsQualifiedName(strings.ToLower(key)))
+	default:
+		c.refuse(path, "", "found `%s`, allowed are %s, metadata.labels['<key>'] and metadata.annotations['<key>']", path.Text, strings.Join(podFields[:9], ", "))
 	}
 }
 

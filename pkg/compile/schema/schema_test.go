@@ -2,6 +2,7 @@ package schema_test
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -61,6 +62,50 @@ func TestCorpus(t *testing.T) {
 				t.Errorf("a second check says something else: %v, then %v", problems, again)
 			}
 		})
+	}
+}
+
+// What is missing, or another kind of value than expected, is judged: no part of an object can be taken for granted.
+func TestAnyPartMayBeMissing(t *testing.T) {
+	s := schemas(t, 36)
+	for _, test := range cases(t) {
+		everyPart(test.Object, func(name string) {
+			defer func() {
+				if recovered := recover(); recovered != nil {
+					t.Errorf("%s: %s: %v", test.Name, name, recovered)
+				}
+			}()
+			root := object.FromValue("", test.Object, nil)
+			s.Check(&root)
+		})
+	}
+}
+
+// everyPart changes a value in all ways, one at a time: each part of it goes, or becomes something else.
+func everyPart(value any, look func(name string)) {
+	others := []any{nil, "", map[string]any{}, []any{}, []any{nil}, int64(0)}
+	switch value := value.(type) {
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(value)) {
+			was := value[key]
+			delete(value, key)
+			look(key + " gone")
+			for _, other := range others {
+				value[key] = other
+				look(fmt.Sprintf("%s: %v", key, other))
+			}
+			value[key] = was
+			everyPart(was, look)
+		}
+	case []any:
+		for i, was := range value {
+			for _, other := range others {
+				value[i] = other
+				look(fmt.Sprintf("[%d]: %v", i, other))
+			}
+			value[i] = was
+			everyPart(was, look)
+		}
 	}
 }
 

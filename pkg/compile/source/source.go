@@ -11,6 +11,7 @@ import (
 	"io"
 	"io/fs"
 	"path"
+	"slices"
 	"sort"
 	"strings"
 	"sync"
@@ -29,6 +30,8 @@ var (
 	ErrNotRegular = errors.New("not a regular file")
 	// ErrIgnored says that a file is not read because of its name, which is nearly that of a spec file.
 	ErrIgnored = errors.New("file is ignored")
+	// ErrFolderIgnored says the same of a folder, whose name is nearly that of a folder of specs.
+	ErrFolderIgnored = errors.New("folder is ignored")
 )
 
 // File is one spec file.
@@ -157,10 +160,11 @@ func (f *File) Token(line, column, n int) Span {
 
 // Find returns the spec files under a root, sorted by path and not yet loaded: all files of catalog/ and tenants/ that end in .yaml,
 // .yml or .jsonnet, and overlays/*/cluster.yaml or cluster.jsonnet. Names that start with `.` or `_` are left out; names that are
-// nearly right come with ErrIgnored. Jsonnet libraries (.libsonnet) are no specs: others import them.
+// nearly right come with ErrIgnored or ErrFolderIgnored. Jsonnet libraries (.libsonnet) are no specs: others import them.
 func Find(root fs.FS) []*File {
 	files := append(findTree(root, "catalog"), findTree(root, "tenants")...)
 	files = append(files, findClusters(root)...)
+	files = append(files, misnamed(root)...)
 	sort.Slice(files, func(i, j int) bool { return files[i].Path < files[j].Path })
 	return files
 }
@@ -182,6 +186,38 @@ func (f *File) Load(root fs.FS) {
 		return
 	}
 	f.Data = trimMark(data)
+}
+
+// folders are where specs are, with names that people give them by mistake.
+var folders = map[string][]string{
+	"catalog":  {"catalogs", "catalogue", "catalogues"},
+	"tenants":  {"tenant"},
+	"overlays": {"overlay"},
+}
+
+// misnamed returns the folders whose names are nearly those of folders of specs, where these do not exist: nothing in them is read.
+func misnamed(root fs.FS) []*File {
+	entries, err := fs.ReadDir(root, ".")
+	if err != nil {
+		return nil // finding the specs has reported it
+	}
+	var files []*File
+	for _, entry := range entries {
+		lower := strings.ToLower(entry.Name())
+		for right, wrong := range folders {
+			there := slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == right })
+			if entry.IsDir() && !there && (lower == right || slices.Contains(wrong, lower)) && !exists(root, right) {
+				files = append(files, &File{Path: entry.Name(), Err: ErrFolderIgnored})
+			}
+		}
+	}
+	return files
+}
+
+// exists also says yes where a file system does not tell A from a, and the folder is read under the name that it has not.
+func exists(root fs.FS, name string) bool {
+	_, err := fs.Lstat(root, name)
+	return err == nil
 }
 
 func findTree(root fs.FS, folder string) []*File {

@@ -29,7 +29,14 @@ const most = 366
 type Waivers struct {
 	today string
 	list  []*waiver
-	known map[source.Span]bool
+	known map[identity]bool
+}
+
+// identity tells waivers apart. The place alone does not: a program writes many at one place of its text.
+type identity struct {
+	cluster                      *plan.Cluster
+	at                           source.Span
+	code, about, reason, expires string
 }
 
 type waiver struct {
@@ -42,7 +49,7 @@ type waiver struct {
 
 // Of returns the waivers of plans. Today is a day as 2026-11-21; on "" none has expired.
 func Of(plans []*plan.Cluster, today string) *Waivers {
-	w := &Waivers{today: today, known: map[source.Span]bool{}}
+	w := &Waivers{today: today, known: map[identity]bool{}}
 	for _, c := range plans {
 		w.add(c, c.Waivers)
 		for _, r := range c.Catalog {
@@ -62,9 +69,10 @@ func Of(plans []*plan.Cluster, today string) *Waivers {
 // add adds waivers that are not there yet: specs are in several plans.
 func (w *Waivers) add(c *plan.Cluster, list []plan.Waiver) {
 	for i := range list {
-		at := list[i].Code.At
-		if !w.known[at] {
-			w.known[at] = true
+		own := &list[i]
+		id := identity{cluster: c, at: own.Code.At, code: own.Code.V, about: own.About.V, reason: own.Reason.V, expires: own.Expires.V}
+		if !w.known[id] {
+			w.known[id] = true
 			entry, found := diag.EntryOf(diag.Code(list[i].Code.V))
 			byCluster := found && entry.ByCluster()
 			refused := !found || !entry.CanBeWaived() || byCluster && c == nil

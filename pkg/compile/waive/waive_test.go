@@ -11,6 +11,7 @@ import (
 
 	"lockstep.dev/lockstep/pkg/compile"
 	"lockstep.dev/lockstep/pkg/compile/diag"
+	"lockstep.dev/lockstep/pkg/compile/jsonnet"
 )
 
 // specs are two clusters with one tenant on both, whose egress and whose store are findings on each.
@@ -156,5 +157,29 @@ func TestWaivedFile(t *testing.T) {
 		if _, list := compile.Compile(repository(text), compile.Options{}); list.Errors() != want {
 			t.Errorf("%q: %d errors", about, list.Errors())
 		}
+	}
+}
+
+// TestWaiversOfAProgram: waivers that a program writes at one place of its text, for several codes and clusters, all count.
+func TestWaiversOfAProgram(t *testing.T) {
+	root := repository(strings.NewReplacer("TENANT", "", "ONE", "", "TWO", "").Replace(specs))
+	delete(root, "overlays/all/cluster.yaml")
+	root["overlays/all/cluster.jsonnet"] = &fstest.MapFile{Data: []byte(`[{
+  apiVersion: 'lockstep.dev/v1alpha1', kind: 'Cluster', metadata: { name: name },
+  spec: {
+    platform: 'Kubernetes', version: '1.36', agent: { image: 'example.org/agent:1' },
+    waivers: [{ code: code, reason: 'because', expires: '2027-10-31' } for code in ['LS4112', 'LS4020']],
+  },
+} for name in ['one', 'two']]`)}
+	_, list := compile.Compile(root, compile.Options{Today: "2026-11-21", Jsonnet: jsonnet.Here{}})
+	waived := map[diag.Code]int{}
+	for _, d := range list.Sorted() {
+		if d.Waived == nil {
+			t.Errorf("not waived: %s: %s", d.Code, d.Message)
+		}
+		waived[d.Code]++
+	}
+	if waived["LS4112"] == 0 || waived["LS4020"] == 0 {
+		t.Errorf("waived: %v", waived)
 	}
 }

@@ -68,6 +68,9 @@ func (ch Change) concerns(clusters []*plan.Cluster) ([]*plan.Cluster, error) {
 		}
 		if ch.possible(c) {
 			concerned = append(concerned, c)
+			if err := ch.leaves(c); err != nil {
+				return nil, err
+			}
 		}
 	}
 	for _, name := range ch.profiles() {
@@ -82,6 +85,16 @@ func (ch Change) concerns(clusters []*plan.Cluster) ([]*plan.Cluster, error) {
 		return nil, fmt.Errorf("no cluster has machines of %s together with the cohort `%s`", "`"+strings.Join(ch.profiles(), "`, `")+"`", ch.Cohort)
 	}
 	return concerned, nil
+}
+
+// leaves refuses to take away more machines than a cluster has.
+func (ch Change) leaves(c *plan.Cluster) error {
+	for _, r := range ch.Resizes {
+		if m := c.MachinesOf(r.Profile); m != nil && r.To == nil && r.By < -m.Nodes.V {
+			return fmt.Errorf("`%s` has %d machines of the profile `%s`: %d cannot go; ask about at most that many, or about another cluster with --cluster", c.Name.V, m.Nodes.V, r.Profile, -r.By)
+		}
+	}
+	return nil
 }
 
 func unique(names []string) []string {

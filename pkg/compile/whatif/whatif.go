@@ -115,9 +115,19 @@ func (a *Answer) add(f Finding) {
 func (a *Answer) quotas() {
 	for _, after := range a.After.Quotas {
 		if after.Over && !a.After.Queues && !slices.Contains(a.Before.Quotas, after) {
-			a.add(Finding{diag.Overcommitted, diag.Warning, fmt.Sprintf("`%s` has %s %s, and quotas would promise %s", a.After.Name, after.Has, after.Resource, after.Promised)})
+			a.add(Finding{diag.Overcommitted, diag.Warning, fmt.Sprintf("`%s` has %s %s, and quotas%s would promise %s", a.After.Name, after.Has, after.Resource, a.already(after.Resource), after.Promised)})
 		}
 	}
+}
+
+// already says of a resource that it is promised too often without the change: then nothing fits before something is taken back.
+func (a *Answer) already(resource string) string {
+	for _, before := range a.Before.Quotas {
+		if before.Resource == resource && before.Over {
+			return fmt.Sprintf(" promise %s already, too much without the change, and", before.Promised)
+		}
+	}
+	return ""
 }
 
 func (a *Answer) shrinks() {

@@ -110,6 +110,7 @@ func TestNonsense(t *testing.T) {
 	}{
 		"Profile": {whatif.Change{Tenant: "new", Profile: "tpu"}, "no cluster has machines of the profile `tpu`: there are `cpu`, `gpu`"},
 		"Cohort":  {whatif.Change{Tenant: "new", Profile: "gpu", Cohort: "reserch"}, "no cluster has the cohort `reserch`: there are `company`, `research`"},
+		"TooFew":  {whatif.Change{Resizes: []whatif.Resize{{Profile: "cpu", By: -10000}}}, "machines of the profile `cpu`: 10000 cannot go"},
 		"Tenant":  {whatif.Change{Tenant: "vision", Profile: "gpu"}, "the tenant `vision` exists"},
 	} {
 		if _, err := whatif.Ask(plans(t), test.change); err == nil || !strings.Contains(err.Error(), test.want) {
@@ -142,6 +143,19 @@ func TestParseResize(t *testing.T) {
 	for _, text := range []string{"", "h100", "=4", "h100=", "h100=many", "h100=+", "h100=99999999999", "h100=+1000001", "h100=-1000001"} {
 		if got, err := whatif.ParseResize(text); err == nil {
 			t.Errorf("%q is %+v", text, got)
+		}
+	}
+}
+
+// TestOverAlready: where quotas promise too much as it is, the answer says that the change is not the whole reason.
+func TestOverAlready(t *testing.T) {
+	answers, err := whatif.Ask(plans(t), whatif.Change{Tenant: "new", Profile: "cpu", Nodes: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range answers[0].Why {
+		if strings.Contains(f.Message, "memory") && !strings.Contains(f.Message, "quotas promise 20Ti already, too much without the change, and would promise") {
+			t.Errorf("it does not say what was before: %s", f.Message)
 		}
 	}
 }

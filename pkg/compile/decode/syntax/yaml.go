@@ -15,8 +15,17 @@ import (
 // MaxDocuments is the largest number of documents in one file.
 const MaxDocuments = 1000
 
-// ErrTooMany says that a file has more than MaxDocuments documents.
-var ErrTooMany = errors.New("too many documents")
+// MaxSeparators is how many lines, commas and open brackets a file may have that the library reads. It keeps about 1 KB per value, so
+// that without a bound some files of source.MaxFileSize take gigabytes.
+const MaxSeparators = 150_000
+
+// Why not all of a file is read.
+var (
+	// ErrTooMany says that a file has more than MaxDocuments documents.
+	ErrTooMany = errors.New("too many documents")
+	// ErrTooManyValues says that a file has more than MaxSeparators lines, commas and open brackets.
+	ErrTooManyValues = errors.New("too many values")
+)
 
 // Error is text that cannot be read.
 type Error struct {
@@ -35,7 +44,7 @@ type Reader struct {
 	nodes arena
 }
 
-// YAML returns the documents of a file that are not empty, up to the first error: an *Error or ErrTooMany. The nodes are valid until
+// YAML returns the documents of a file that are not empty, up to the first error: an *Error, ErrTooMany or ErrTooManyValues. The nodes are valid until
 // the next call. The file must be UTF-8.
 func (r *Reader) YAML(file *source.File) ([]*Node, error) {
 	r.nodes.reset()
@@ -49,6 +58,9 @@ func (r *Reader) YAML(file *source.File) ([]*Node, error) {
 
 // library reads a file with go.yaml.in/yaml.
 func (r *Reader) library(file *source.File) ([]*Node, error) {
+	if separators(file.Data) > MaxSeparators {
+		return nil, ErrTooManyValues
+	}
 	c := converter{file: file, nodes: &r.nodes, known: map[*yaml.Node]*Node{}}
 	var documents []*Node
 	decoder := yaml.NewDecoder(bytes.NewReader(file.Data))
@@ -70,6 +82,14 @@ func (r *Reader) library(file *source.File) ([]*Node, error) {
 		}
 		documents = append(documents, c.convert(root))
 	}
+}
+
+func separators(data []byte) int {
+	n := 0
+	for _, separator := range []byte("\n,[{") {
+		n += bytes.Count(data, []byte{separator})
+	}
+	return n
 }
 
 // Located returns an error of the library with its place.

@@ -8,8 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"lockstep.dev/lockstep/internal/sariftest"
 	"lockstep.dev/lockstep/pkg/compile/diag"
-	"lockstep.dev/lockstep/pkg/compile/diag/sarif/sariftest"
 	"lockstep.dev/lockstep/pkg/compile/source"
 )
 

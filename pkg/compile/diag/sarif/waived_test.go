@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"lockstep.dev/lockstep/internal/sariftest"
 	"lockstep.dev/lockstep/pkg/compile/diag"
-	"lockstep.dev/lockstep/pkg/compile/diag/sarif/sariftest"
 	"lockstep.dev/lockstep/pkg/compile/source"
 )
 

@@ -6,7 +6,7 @@
 // Whoever reads the folder finds the old tree or the new one, never a mixture, whenever the process is killed:
 //
 //   - Staging. New files are written to `.<name>.lockstep` beside the folder, or to `.lockstep-next` in it where nothing can be made
-//     beside it. A full disk is noticed here, when nothing has changed yet.
+//     beside it, or where it is a mount. A full disk is noticed here, when nothing has changed yet.
 //   - One changed file takes its place by a rename.
 //   - More take theirs by an exchange: the smallest folder that holds all of them is made a second time, from what is staged and
 //     from hard links to all other files, whoever owns them, and the two change places in one step. Files that stay are the same files
@@ -24,6 +24,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"lockstep.dev/lockstep/pkg/compile/source"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -52,7 +53,7 @@ var ErrBusy = errors.New("another build is writing to")
 func Open(name string) (*Dir, error) {
 	_, missing := os.Lstat(name)
 	if err := os.MkdirAll(name, 0o755); err != nil {
-		return nil, fmt.Errorf("create output folder: %w", err)
+		return nil, fmt.Errorf("create the output folder `%s`: %w", name, source.Reason(err))
 	}
 	absolute, err := filepath.Abs(name)
 	if err == nil {
@@ -73,12 +74,14 @@ func Open(name string) (*Dir, error) {
 	return dir, nil
 }
 
-// places are where the staging area of a folder can be, the best one first.
+// places are where the staging area of a folder can be, the best one first. Nothing can be renamed into a folder that is a mount, such
+// as a volume of a container, from beside it.
 func places(folder string) []string {
-	return []string{
-		filepath.Join(filepath.Dir(folder), "."+filepath.Base(folder)+".lockstep"),
-		filepath.Join(folder, ".lockstep-next"),
+	beside, inside := filepath.Join(filepath.Dir(folder), "."+filepath.Base(folder)+".lockstep"), filepath.Join(folder, ".lockstep-next")
+	if isMount(folder) {
+		return []string{inside}
 	}
+	return []string{beside, inside}
 }
 
 // Interrupted says whether a build of a folder has left something that the next Open finishes or discards.

@@ -41,10 +41,14 @@ func (a Apart) run(charts []Chart, rendered []Rendered, first int) (next int) {
 	}
 	encoder, decoder := json.NewEncoder(process), json.NewDecoder(process)
 	for i := first; i < len(charts); i++ {
-		if errors.Join(encoder.Encode(charts[i]), decoder.Decode(&rendered[i])) == nil {
+		failed := errors.Join(encoder.Encode(charts[i]), decoder.Decode(&rendered[i]))
+		if failed == nil {
 			continue
 		}
 		reason := process.End()
+		if reason == "" {
+			reason = fmt.Sprintf("it gave no result: %v", failed)
+		}
 		if i > first {
 			return i
 		}

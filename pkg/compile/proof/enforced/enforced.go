@@ -5,13 +5,15 @@
 //   - namespaces of tenants keep the labels and annotations by which these policies, and Pod Security, know what to refuse;
 //   - what the GitOps engine applies comes from where the spec says, and for a tenant with the tenant's rights;
 //   - accounts of jobs get no token, and what is compiled stays marked as such, so that people cannot change it;
-//   - pods of runtimes are such that the namespaces of the tenants that use them admit them.
+//   - pods of runtimes are such that the namespaces of the tenants that use them admit them, and pods of all other objects such that
+//     the namespace that they go to does.
 //
 // It compares what is emitted with what was lowered: whether another policy enforces as much cannot be decided, so that every
 // difference is a finding, which the spec of the cluster may accept. Quotas, limits and queues are compared with the plan by package
 // capacity, network policies by isolation, roles by access.
 //
-// Prove is for one unit, and costs nothing where no patch touched an object.
+// Prove is for one unit, and costs nothing where no patch touched an object. Which pods a namespace refuses is only known of the whole
+// cluster: Of, unit by unit, Workloads.Add and Workloads.Prove.
 package enforced
 
 import (

@@ -1,7 +1,6 @@
 package enforced
 
 import (
-	"encoding/json"
 	"slices"
 	"strings"
 	"sync"
@@ -36,7 +35,7 @@ func (p *proof) admitted(o *object.Object) {
 	jobs := o.Root.At("spec", "template", "spec", "replicatedJobs")
 	for i := 0; jobs != nil && level != "" && i < len(jobs.Children); i++ {
 		template := jobs.Children[i].At("template", "spec", "template")
-		refused := refusal(template, level, p.plan.Minor, pins)
+		refused := p.refusal(template, level, pins)
 		if refused == "" {
 			continue
 		}
@@ -45,6 +44,22 @@ func (p *proof) admitted(o *object.Object) {
 			Notef("they enforce the Pod Security Standard `%s`", level).Helpf("correct the patch: jobs of the runtime would never start")
 		return
 	}
+}
+
+// refusal says why a level refuses pods of a template, or "".
+func (p *proof) refusal(template *object.Node, level api.Level, pins bool) string {
+	if template == nil {
+		return ""
+	}
+	pod, ok := podOf(template)
+	if !ok {
+		return ""
+	}
+	if pins {
+		withoutPinning(pod.Spec.Containers)
+		withoutPinning(pod.Spec.InitContainers)
+	}
+	return refusal(pod, api.LevelVersion{Level: level, Version: api.MajorMinorVersion(1, p.plan.Minor)})
 }
 
 // strictest returns the strictest level among the tenants that may use a runtime, one that has it, and whether pods of the runtime pin
@@ -87,25 +102,9 @@ func used(t *plan.Tenant, id object.ID) *plan.Runtime {
 	return nil
 }
 
-// refusal says why a level refuses pods of a template, or "".
-func refusal(template *object.Node, level api.Level, minor int, pins bool) string {
-	var pod corev1.PodTemplateSpec
-	if template == nil {
-		return ""
-	}
-	data, err := json.Marshal(template.Value())
-	if err == nil {
-		err = json.Unmarshal(data, &pod)
-	}
-	if err != nil {
-		return "" // the proof of what the API server accepts reports it
-	}
-	if pins {
-		withoutPinning(pod.Spec.Containers)
-		withoutPinning(pod.Spec.InitContainers)
-	}
-	version := api.LevelVersion{Level: level, Version: api.MajorMinorVersion(1, minor)}
-	result := policy.AggregateCheckResults(evaluator().EvaluatePod(version, &pod.ObjectMeta, &pod.Spec))
+// refusal says why a level refuses a pod, or "".
+func refusal(pod *corev1.PodTemplateSpec, level api.LevelVersion) string {
+	result := policy.AggregateCheckResults(evaluator().EvaluatePod(level, &pod.ObjectMeta, &pod.Spec))
 	if result.Allowed {
 		return ""
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"lockstep.dev/lockstep/pkg/compile/diag"
+	"lockstep.dev/lockstep/pkg/compile/inet6"
 	"lockstep.dev/lockstep/pkg/compile/plan"
 	"lockstep.dev/lockstep/pkg/compile/proof/labels"
 	"lockstep.dev/lockstep/pkg/compile/source"
@@ -26,6 +27,8 @@ type proof struct {
 	declared [][2][]opened
 	// inside are the addresses that pods and Services of the cluster may have.
 	inside addresses
+	// translated are those that the cluster names, and the IPv6 addresses that stand for them.
+	translated addresses
 	// unclosed are the namespaces that were reported for a direction.
 	unclosed [2]map[*namespace]bool
 }
@@ -34,7 +37,7 @@ type proof struct {
 // facts were added.
 func (c *Cluster) Prove(p *plan.Cluster, list *diag.List) Reachability {
 	r := proof{Cluster: c, plan: p, list: list, at: map[*namespace]source.Span{}}
-	r.inside = inside(p)
+	r.inside, r.translated = inside(p), translated(p)
 	r.own()
 	c.settle()
 	r.understood()
@@ -247,7 +250,27 @@ var (
 func prefixes(texts ...string) addresses {
 	var s addresses
 	for _, text := range texts {
-		s = append(s, rangeOf(netip.MustParsePrefix(text)))
+		s = append(s, withForms(netip.MustParsePrefix(text))...)
+	}
+	return s.normal()
+}
+
+// withForms returns a range and the IPv6 addresses that stand for it.
+func withForms(p netip.Prefix) addresses {
+	s := addresses{rangeOf(p)}
+	for _, form := range inet6.Forms(p) {
+		s = append(s, rangeOf(form))
+	}
+	return s
+}
+
+// translated returns what the cluster says of its pods and Services, as a network that translates has it.
+func translated(p *plan.Cluster) addresses {
+	var s addresses
+	for i := range p.Ranges {
+		if prefix, err := netip.ParsePrefix(p.Ranges[i].V); err == nil {
+			s = append(s, withForms(prefix)...)
+		}
 	}
 	return s.normal()
 }
@@ -274,7 +297,7 @@ func (r *proof) ranges(n *namespace) {
 		if g.peer.kind != outside || g.policy == open {
 			continue
 		}
-		what, holds := "of pods and Services of the cluster", len(r.plan.Ranges) > 0 && g.peer.addresses.overlap(r.inside)
+		what, holds := "of pods and Services of the cluster", g.peer.addresses.overlap(r.translated)
 		if !holds && !g.peer.addresses.overlap(metadata) {
 			what, holds = "that a machine has for itself", g.peer.addresses.overlap(local)
 		}

@@ -9,9 +9,9 @@ import (
 	"testing"
 
 	"lockstep.dev/lockstep/internal/golden"
+	"lockstep.dev/lockstep/internal/sariftest"
 	"lockstep.dev/lockstep/pkg/compile/diag"
 	"lockstep.dev/lockstep/pkg/compile/diag/sarif"
-	"lockstep.dev/lockstep/pkg/compile/diag/sarif/sariftest"
 	"lockstep.dev/lockstep/pkg/compile/semdiff"
 	"lockstep.dev/lockstep/pkg/compile/source"
 )

@@ -120,8 +120,12 @@ func templates(c border.Chart, loaded *chart.Chart) (map[string]string, error) {
 	capabilities := chartutil.DefaultCapabilities.Copy()
 	capabilities.KubeVersion = *kube
 	release := chartutil.ReleaseOptions{Name: c.Release, Namespace: c.Namespace, Revision: 1, IsInstall: true}
-	input, err := chartutil.ToRenderValues(loaded, values, release, capabilities)
+	// The SDK's own validation would load whatever a schema refers to.
+	input, err := chartutil.ToRenderValuesWithSchemaValidation(loaded, values, release, capabilities, true)
 	if err != nil {
+		return nil, err
+	}
+	if err := validate(loaded, input["Values"].(chartutil.Values)); err != nil { //nolint:forcetypeassert // the SDK has just made it
 		return nil, err
 	}
 	rendered, err := engine.Render(loaded, input)

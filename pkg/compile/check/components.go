@@ -1,0 +1,22 @@
+package check
+
+import (
+	"lockstep.dev/lockstep/pkg/compile/diag"
+	"lockstep.dev/lockstep/pkg/compile/plan"
+)
+
+// controllerAgrees asks that values of our own chart say what the rest of the cluster says.
+func controllerAgrees(c *plan.Cluster, list *diag.List) {
+	for _, component := range c.Components {
+		for _, given := range component.Given {
+			own := given.Instead
+			if own == nil || own.V == given.V {
+				continue
+			}
+			list.Errorf(diag.ContradictsCluster, own.At, "the component `%s` has `%s: %s`, the cluster `%s` says `%s` (%s)",
+				component.Release.V, given.Name, plan.Shown(own.V), c.Name.V, plan.Shown(given.V), given.Why).
+				Also(given.At, "this says `%s`", plan.Shown(given.V)).
+				Helpf("remove `%s`: the compiler gives the chart what the cluster says", given.Name)
+		}
+	}
+}

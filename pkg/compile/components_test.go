@@ -1,0 +1,95 @@
+package compile_test
+
+import (
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"lockstep.dev/lockstep/pkg/compile/object"
+	"lockstep.dev/lockstep/pkg/compile/origin"
+)
+
+// ownChart is a chart with the name of ours that shows what it is given.
+var ownChart = map[string]string{
+	"charts/mpi-controller/Chart.yaml":  "apiVersion: v2\nname: mpi-controller\nversion: 1.0.0\n",
+	"charts/mpi-controller/values.yaml": "metrics: {port: 8080, scrapedFrom: \"\"}\npodSecurity: {user: 65532}\n",
+	"charts/mpi-controller/templates/values.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: given}\ndata:\n" +
+		"  mode: {{ .Values.mode }}\n  port: {{ .Values.metrics.port | quote }}\n  scrapedFrom: {{ .Values.metrics.scrapedFrom | quote }}\n" +
+		"  user: {{ .Values.podSecurity.user | quote }}\n",
+}
+
+// withCluster is the chart, and lines of the spec of the cluster.
+func withCluster(lines string) fstest.MapFS {
+	files := fstest.MapFS{"overlays/local/cluster.yaml.edit": &fstest.MapFile{Data: []byte(lines + "\n")}}
+	for name, text := range ownChart {
+		files[name] = &fstest.MapFile{Data: []byte(text)}
+	}
+	return files
+}
+
+// The chart of mpi-controller follows its cluster.
+func TestGivenValues(t *testing.T) {
+	const component = "  components: [{chart: charts/mpi-controller}]"
+	cases := map[string]struct {
+		reason  string
+		cluster string
+		want    map[string]string
+	}{
+		"Bundled": {
+			"the controller runs the jobs, and whoever likes reads its metrics", component,
+			map[string]string{"mode": "executor", "port": "8080", "scrapedFrom": "", "user": "65532"},
+		},
+		"Companion": {
+			"the controller stands beside Kubeflow Trainer", "  executor: KubeflowTrainer\n" + component,
+			map[string]string{"mode": "companion", "port": "8080", "scrapedFrom": "", "user": "65532"},
+		},
+		"Monitoring": {
+			"the metrics are for Prometheus, and what the component says about them stays",
+			"  monitoring: {namespace: watchers}\n  components: [{chart: charts/mpi-controller, values: {metrics: {port: 9090}}}]",
+			map[string]string{"mode": "executor", "port": "9090", "scrapedFrom": "watchers", "user": "65532"},
+		},
+		"OpenShift": {
+			"OpenShift assigns the user", "  platform: OpenShift\n" + component,
+			map[string]string{"mode": "executor", "port": "8080", "scrapedFrom": "", "user": ""},
+		},
+		"Agreement": {
+			"who writes what holds anyway may", "  components: [{chart: charts/mpi-controller, values: {mode: executor}}]",
+			map[string]string{"mode": "executor", "port": "8080", "scrapedFrom": "", "user": "65532"},
+		},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			files := withCluster(c.cluster)
+			got := leaves(t, objectsOf(t, withBase(t, files)))
+			for key, want := range c.want {
+				if value := got["ConfigMap lockstep-system/given data "+key]; value != want {
+					t.Errorf("%s: %s is %q, want %q", c.reason, key, value, want)
+				}
+			}
+		})
+	}
+}
+
+// What a chart has from its cluster, explain says, and affects finds.
+func TestGivenValuesAreExplained(t *testing.T) {
+	files := withCluster("  executor: KubeflowTrainer\n  components: [{chart: charts/mpi-controller}]")
+	found := false
+	for _, o := range objectsOf(t, withBase(t, files))[0].Objects.Sorted() {
+		if o.ID.Name != "given" {
+			continue
+		}
+		o.Leaves(func(path []string, _ *object.Node, from *origin.Origin) {
+			found = found || strings.Join(path, " ") == "data mode" && strings.Contains(from.Why, "`mode: companion` (the executor of the cluster)")
+		})
+		lines := map[int]bool{}
+		for _, at := range o.Rule.Also {
+			lines[at.Line] = true
+		}
+		if !lines[10] {
+			t.Errorf("the line of the executor is no source of the chart: %v", lines)
+		}
+	}
+	if !found {
+		t.Error("the origin does not say that the cluster gives the mode")
+	}
+}

@@ -1,0 +1,25 @@
+package chart
+
+import (
+	"strings"
+	"testing"
+	"testing/fstest"
+)
+
+// TestBuild: programs of different source are different builds, although the toolchain records the same of both.
+func TestBuild(t *testing.T) {
+	files := func(renderer string) fstest.MapFS {
+		return fstest.MapFS{"chart.go": {Data: []byte("package chart")}, "helm/helm.go": {Data: []byte(renderer)}}
+	}
+	if digest(files("package helm")) == digest(files("package helm // another")) {
+		t.Error("the digest does not depend on the renderer")
+	}
+	if !strings.HasSuffix(Build(), "source "+digest(sources)) {
+		t.Errorf("got %q", Build())
+	}
+	for _, name := range []string{"chart.go", "helm/helm.go", "helm/schema.go"} {
+		if _, err := sources.ReadFile(name); err != nil {
+			t.Error(err)
+		}
+	}
+}

@@ -1,0 +1,126 @@
+package plan
+
+import (
+	"cmp"
+	"encoding/json"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"lockstep.dev/lockstep/api/v1alpha1"
+	"lockstep.dev/lockstep/pkg/compile/decode"
+	"lockstep.dev/lockstep/pkg/compile/origin"
+	"lockstep.dev/lockstep/pkg/compile/source"
+	"lockstep.dev/lockstep/pkg/mpi"
+)
+
+// Component is one release of a Helm chart.
+type Component struct {
+	// Chart is a folder in the repository.
+	Chart     Value[string]
+	Release   Value[string]
+	Namespace Value[string]
+	// Values are those of the component, and of the cluster where it gives some.
+	Values map[string]any
+	// Given are the values that the cluster decides; other charts than ours have none.
+	Given []Given
+	// Sources are the places of all that its objects are rendered from.
+	Sources []source.Span
+}
+
+// Given is a value of our own chart that follows from the rest of the cluster. Its name is the keys that lead to it, with dots.
+type Given struct {
+	Named[any]
+	// Instead is what the component has there; nil where it has nothing, so that the value of the cluster holds.
+	Instead *Value[any]
+}
+
+// Shown returns a value of a chart as people read it.
+func Shown(value any) string {
+	text, _ := json.Marshal(value) // values are JSON by construction
+	return strings.Trim(string(text), `"`)
+}
+
+func (c *Cluster) components(d *decode.Document, spec *v1alpha1.ClusterSpec) []Component {
+	var result []Component
+	for i := range spec.Components {
+		own := &spec.Components[i]
+		component := Component{
+			Chart:     written(d, &own.Chart),
+			Release:   orDefault(d, &own.Release, "the last part of the chart's folder"),
+			Namespace: orDefault(d, &own.Namespace, "the namespace of the controller"),
+			Values:    own.Values,
+		}
+		component.Sources = append(d.Below(&own.Values), d.Key(&own.Values), component.Chart.At, component.Release.At, component.Namespace.At)
+		component.Release.V = cmp.Or(component.Release.V, path.Base(own.Chart))
+		component.Namespace.V = cmp.Or(component.Namespace.V, spec.Controller.Namespace)
+		if path.Base(own.Chart) == mpi.ControllerName {
+			for _, value := range c.decides() {
+				component.give(value, d, &own.Values)
+			}
+		}
+		result = append(result, component)
+	}
+	slices.SortStableFunc(result, func(a, b Component) int { return cmp.Compare(a.Release.V, b.Release.V) })
+	return result
+}
+
+// decides returns the values of the chart of mpi-controller that must agree with the cluster.
+func (c *Cluster) decides() []Named[any] {
+	mode := "companion"
+	if c.Bundled.V {
+		mode = "executor"
+	}
+	values := []Named[any]{{Name: "mode", Value: inherited(c.Bundled, any(mode), "the executor of the cluster")}}
+	if c.Monitoring != nil {
+		values = append(values, Named[any]{Name: "metrics.scrapedFrom", Value: inherited(c.Monitoring.Namespace, any(c.Monitoring.Namespace.V), "where the cluster is monitored from")})
+	}
+	if c.OpenShift {
+		from := origin.Origin{At: c.Name.At, Kind: origin.Derived, Why: "OpenShift assigns users"}
+		values = append(values, Named[any]{Name: "podSecurity.user", Value: Value[any]{Origin: from}})
+	}
+	return values
+}
+
+// give puts a value of the cluster in, unless the component has one of its own.
+func (c *Component) give(value Named[any], d *decode.Document, field *map[string]any) {
+	keys := strings.Split(value.Name, ".")
+	given := Given{Named: value}
+	if own, found := lookUp(*field, keys); found {
+		given.Instead = &Value[any]{V: own, Origin: d.EntryOrigin(field, keys[0])}
+	} else {
+		c.Values = with(c.Values, keys, value.V)
+		c.Sources = append(c.Sources, value.At)
+	}
+	c.Given = append(c.Given, given)
+}
+
+// lookUp returns the value behind keys. What is no map in their way is the value.
+func lookUp(value any, keys []string) (any, bool) {
+	for _, key := range keys {
+		content, isMap := value.(map[string]any)
+		if !isMap {
+			break
+		}
+		var found bool
+		if value, found = content[key]; !found {
+			return nil, false
+		}
+	}
+	return value, true
+}
+
+// with returns a copy of values with one more.
+func with(values map[string]any, keys []string, value any) map[string]any {
+	result := maps.Clone(values)
+	if result == nil {
+		result = map[string]any{}
+	}
+	if len(keys) > 1 {
+		below, _ := result[keys[0]].(map[string]any)
+		value = with(below, keys[1:], value)
+	}
+	result[keys[0]] = value
+	return result
+}

@@ -5,8 +5,6 @@ import (
 	"crypto/sha256"
 	_ "embed"
 	"encoding/base64"
-	"fmt"
-	"html/template"
 	"io"
 	"slices"
 	"strconv"
@@ -21,14 +19,10 @@ import (
 // The page is one file: its style and its script are in it, and its policy allows those two and nothing else, by their digests. Without
 // the script everything is there but the filters.
 var (
-	//go:embed page/page.html
-	pageText string
 	//go:embed page/page.css
 	pageStyle string
 	//go:embed page/page.js
 	pageScript string
-
-	page = template.Must(template.New("page").Parse(pageText))
 
 	pagePolicy = "default-src 'none'; base-uri 'none'; form-action 'none'; style-src '" + digest(pageStyle) + "'; script-src '" + digest(pageScript) + "'"
 )
@@ -55,9 +49,7 @@ const (
 func HTML(w io.Writer, r *semdiff.Report, compared Compared, links Links) error {
 	v := viewer{links: links, tenants: map[string]int{}, hidden: hidden(r)}
 	out := bufio.NewWriter(w)
-	if err := page.Execute(out, v.page(r, compared)); err != nil {
-		return fmt.Errorf("write the page: %w", err)
-	}
+	v.page(r, compared).write(markup{out})
 	return out.Flush()
 }
 
@@ -76,12 +68,9 @@ func hidden(r *semdiff.Report) map[spot]bool {
 
 func lineSpot(at source.Span) spot { return spot{at: at.Path() + ":" + strconv.Itoa(at.Line)} }
 
-// The views are what the template takes.
+// The views are what is written.
 type (
 	pageView struct {
-		Style                    template.CSS
-		Script                   template.JS
-		Policy                   string
 		Title, Verdict, Compared string
 		Totals                   string
 		Full                     string
@@ -143,7 +132,6 @@ type viewer struct {
 
 func (v *viewer) page(r *semdiff.Report, compared Compared) *pageView {
 	p := &pageView{
-		Style: template.CSS(pageStyle), Script: template.JS(pageScript), Policy: pagePolicy, //nolint:gosec // both are files of this package
 		Title: or(severities(r), "no changes"), Verdict: harmless(r.Verdict), Compared: harmless(compared.String()), Totals: totals(r), Full: v.links.Full,
 		Findings: v.findings(r.Findings.New), Fixed: v.findings(r.Findings.Fixed), Waivers: v.waivers(waivers(r.Findings.Waived)),
 	}

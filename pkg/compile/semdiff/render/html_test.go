@@ -300,7 +300,7 @@ func TestFilters(t *testing.T) {
 func TestAddress(t *testing.T) {
 	for link, want := range map[string]string{
 		"https://example.com/a?b=c:d": "https://example.com/a?b=c:d", "HTTP://example.com": "HTTP://example.com", "a/b.html": "a/b.html", "#x": "#x", "./a:b": "./a:b", "": "",
-		"javascript:alert(1)": "#", " javascript:alert(1)": "#", "JavaScript:alert(1)": "#", "data:text/html,x": "#", "vbscript:x": "#",
+		"javascript:alert(1)": "#", "\tjavascript:alert(1)": "#", "JavaScript:alert(1)": "#", "data:text/html,x": "#", "vbscript:x": "#",
 	} {
 		if got := address(link); got != want {
 			t.Errorf("address(%q) is %q, want %q", link, got, want)

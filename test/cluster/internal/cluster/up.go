@@ -50,6 +50,9 @@ func (c *Cluster) Up(ctx context.Context, o Options) error {
 	if done, err := c.already(ctx, o); done || err != nil {
 		return err
 	}
+	if err := preflight.Room(c.dirs.State, c.dirs.Cache); err != nil {
+		return err
+	}
 	if err := network.CheckFree(); err != nil {
 		return err
 	}

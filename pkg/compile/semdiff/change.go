@@ -111,6 +111,23 @@ func responsible(o *object.Object, from *origin.Origin) source.Span {
 	return o.Origin
 }
 
+// partedBy parts changes by what a key says of them, in the order in which the keys first come.
+func partedBy[K comparable](changes []*Change, key func(*Change) K) [][]*Change {
+	at := map[K]int{}
+	var parts [][]*Change
+	for _, c := range changes {
+		k := key(c)
+		i, known := at[k]
+		if !known {
+			i = len(parts)
+			at[k] = i
+			parts = append(parts, nil)
+		}
+		parts[i] = append(parts[i], c)
+	}
+	return parts
+}
+
 // Path leads to a value in an object: keys of maps; items of lists by the keys that Kubernetes tells them apart by, else by index.
 type Path []string
 

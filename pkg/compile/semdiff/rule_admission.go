@@ -16,7 +16,7 @@ var admissionRule = &Rule{
 	unit: func(s *scope, changes []*Change) []Effect {
 		var effects []Effect
 		for _, part := range parts(changes) {
-			for _, group := range byVerdict(part) {
+			for _, group := range partedBy(part, judge) {
 				effects = append(effects, s.admission(group))
 			}
 		}
@@ -52,22 +52,6 @@ type judgement struct {
 	severity    Severity
 	title       string
 	gist        Gist
-}
-
-func byVerdict(changes []*Change) [][]*Change {
-	at := map[judgement]int{}
-	var result [][]*Change
-	for _, c := range changes {
-		k := judge(c)
-		i, known := at[k]
-		if !known {
-			i = len(result)
-			at[k] = i
-			result = append(result, nil)
-		}
-		result[i] = append(result[i], c)
-	}
-	return result
 }
 
 func (s *scope) admission(changes []*Change) Effect {

@@ -24,7 +24,7 @@ var gitopsRule = &Rule{
 	unit: func(s *scope, changes []*Change) []Effect {
 		var effects []Effect
 		for _, part := range parts(changes) {
-			for _, group := range byTopic(part) {
+			for _, group := range partedBy(part, topicOf) {
 				effects = append(effects, s.sync(group))
 			}
 		}
@@ -87,22 +87,6 @@ func topicOf(c *Change) topic {
 
 // times are fields that say when an engine looks or retries.
 var times = []string{"interval", "retryInterval", "timeout", "duration", "maxDuration", "factor", "limit", "revisionHistoryLimit"}
-
-func byTopic(changes []*Change) [][]*Change {
-	at := map[topic]int{}
-	var result [][]*Change
-	for _, c := range changes {
-		k := topicOf(c)
-		i, known := at[k]
-		if !known {
-			i = len(result)
-			at[k] = i
-			result = append(result, nil)
-		}
-		result[i] = append(result[i], c)
-	}
-	return result
-}
 
 func (s *scope) sync(part []*Change) Effect {
 	c := part[0]

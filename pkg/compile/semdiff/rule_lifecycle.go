@@ -19,7 +19,7 @@ var lifecycleRule = &Rule{
 	unit: func(s *scope, changes []*Change) []Effect {
 		var effects []Effect
 		for _, part := range parts(changes) {
-			for _, group := range byKey(part) {
+			for _, group := range partedBy(part, lastKey) {
 				effects = append(effects, s.lifecycle(group))
 			}
 		}

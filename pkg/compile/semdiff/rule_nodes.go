@@ -25,7 +25,7 @@ var nodesRule = &Rule{
 	unit: func(s *scope, changes []*Change) []Effect {
 		var effects []Effect
 		for _, part := range parts(changes) {
-			for _, group := range byKey(part) {
+			for _, group := range partedBy(part, lastKey) {
 				effects = append(effects, s.nodes(group))
 			}
 		}
@@ -33,24 +33,14 @@ var nodesRule = &Rule{
 	},
 }
 
-// byKey divides changes by the last key of their paths. `completions` and `parallelism` follow from the number of nodes.
-func byKey(changes []*Change) [][]*Change {
-	at := map[string]int{}
-	var result [][]*Change
-	for _, c := range changes {
-		k := c.Path.Last()
-		if k == "completions" || k == "parallelism" || k == "numNodes" {
-			k = "numNodes"
-		}
-		i, known := at[k]
-		if !known {
-			i = len(result)
-			at[k] = i
-			result = append(result, nil)
-		}
-		result[i] = append(result[i], c)
+// lastKey is the last key of a change's path. `completions` and `parallelism` follow from the number of nodes.
+func lastKey(c *Change) string {
+	switch k := c.Path.Last(); k {
+	case "completions", "parallelism":
+		return "numNodes"
+	default:
+		return k
 	}
-	return result
 }
 
 func (s *scope) nodes(changes []*Change) Effect {

@@ -9,26 +9,10 @@ var spellingRule = &Rule{
 	unit: func(s *scope, changes []*Change) []Effect {
 		var effects []Effect
 		for _, part := range parts(changes) {
-			for _, reason := range reasons(part) {
+			for _, reason := range partedBy(part, func(c *Change) string { return c.Same }) {
 				effects = append(effects, s.effect(reason, NoEffect, Info, reason[0].Same, shownAll(reason)))
 			}
 		}
 		return effects
 	},
-}
-
-// reasons divides changes by why they have no effect.
-func reasons(changes []*Change) [][]*Change {
-	at := map[string]int{}
-	var result [][]*Change
-	for _, c := range changes {
-		i, known := at[c.Same]
-		if !known {
-			i = len(result)
-			at[c.Same] = i
-			result = append(result, nil)
-		}
-		result[i] = append(result[i], c)
-	}
-	return result
 }

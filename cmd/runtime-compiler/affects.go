@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"lockstep.dev/lockstep/internal/cli"
 	"lockstep.dev/lockstep/pkg/compile/explain"
 	"lockstep.dev/lockstep/pkg/compile/object"
 	"lockstep.dev/lockstep/pkg/compile/source"
@@ -24,7 +25,7 @@ func newAffects() *cobra.Command {
 those that would if nothing overrode it. FILE is relative to --root, or to the folder where you are.`,
 		Example: `  runtime-compiler affects catalog/profiles/cpu-ethernet.yaml:12
   runtime-compiler affects tenants/team-vision.yaml -o json | jq length`,
-		Args: takes(1, 1),
+		Args: cli.Takes(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error { return affects(cmd, &a, args[0]) },
 	}
 	a.register(cmd)
@@ -46,7 +47,7 @@ func affects(cmd *cobra.Command, a *answering, argument string) error {
 	if err != nil {
 		return err
 	}
-	if len(values) == 0 && a.format == formatText {
+	if len(values) == 0 && a.format == cli.FormatText {
 		_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s feeds no compiled value\n", argument)
 		return err
 	}
@@ -68,12 +69,12 @@ func place(argument string) (file string, line int, err error) {
 
 // inRoot returns the file's path below the root, if it has the line.
 func (a *answering) inRoot(file string, line int) (string, error) {
-	root, err := a.input.open()
+	root, err := a.input.Open()
 	if err != nil {
 		return "", err
 	}
 	defer root.Close()
-	for _, candidate := range []string{path.Clean(filepath.ToSlash(file)), below(a.input.root, file)} {
+	for _, candidate := range []string{path.Clean(filepath.ToSlash(file)), below(a.input.Root, file)} {
 		data, err := source.ReadBounded(root.FS(), candidate, source.MaxFileSize)
 		if err != nil {
 			continue
@@ -83,7 +84,7 @@ func (a *answering) inRoot(file string, line int) (string, error) {
 		}
 		return candidate, nil
 	}
-	return "", fmt.Errorf("there is no file `%s` below --root `%s`", file, a.input.root)
+	return "", fmt.Errorf("there is no file `%s` below --root `%s`", file, a.input.Root)
 }
 
 // below returns a path of the machine relative to the root, or "" when it leads elsewhere.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"lockstep.dev/lockstep/internal/cli"
 	"lockstep.dev/lockstep/pkg/compile"
 	"lockstep.dev/lockstep/pkg/compile/diag"
 	"lockstep.dev/lockstep/pkg/compile/explain"
@@ -16,50 +17,50 @@ import (
 
 // answering is common to the commands that answer questions about compiled objects.
 type answering struct {
-	input  inputFlags
+	input  cli.Input
 	format string
 }
 
 func (a *answering) register(cmd *cobra.Command) {
-	a.input.register(cmd)
-	cmd.Flags().StringVarP(&a.format, "output", "o", formatText, "how answers are written: text or json")
-	complete(cmd, "output", formatText, formatJSON)
+	a.input.Register(cmd)
+	cmd.Flags().StringVarP(&a.format, "output", "o", cli.FormatText, "how answers are written: text or json")
+	cli.Complete(cmd, "output", cli.FormatText, cli.FormatJSON)
 }
 
 // units compiles the repository and hands over the objects of every unit. Specs with mistakes have no objects to explain, so
 // their findings are what there is to say.
 func (a *answering) units(cmd *cobra.Command, take func(cluster string, objects []object.Object)) error {
-	if a.format != formatText && a.format != formatJSON {
+	if a.format != cli.FormatText && a.format != cli.FormatJSON {
 		return fmt.Errorf("unknown format `%s`: allowed are `text` and `json`", a.format)
 	}
-	root, err := a.input.open()
+	root, err := a.input.Open()
 	if err != nil {
 		return err
 	}
 	defer root.Close()
-	list, _ := compile.Stream(root.FS(), a.input.options(), func(u compile.Unit) error {
+	list, _ := compile.Stream(root.FS(), a.input.Options(), func(u compile.Unit) error {
 		take(u.Cluster, u.Objects)
 		return nil
 	})
 	if list.Errors() == 0 {
 		return nil
 	}
-	if err := list.WriteText(cmd.ErrOrStderr(), palette(cmd.ErrOrStderr())); err != nil {
-		return failure{fmt.Errorf("write the report: %w", err)}
+	if err := list.WriteText(cmd.ErrOrStderr(), cli.Palette(cmd.ErrOrStderr())); err != nil {
+		return cli.Failure(fmt.Errorf("write the report: %w", err))
 	}
-	return errReported
+	return cli.ErrReported
 }
 
 // tell writes the values that were found.
 func (a *answering) tell(cmd *cobra.Command, values []explain.Value) error {
 	var err error
-	if a.format == formatJSON {
-		err = writeJSON(cmd.OutOrStdout(), records(values))
+	if a.format == cli.FormatJSON {
+		err = cli.WriteJSON(cmd.OutOrStdout(), records(values))
 	} else {
-		err = writeValues(cmd.OutOrStdout(), palette(cmd.OutOrStdout()), values)
+		err = writeValues(cmd.OutOrStdout(), cli.Palette(cmd.OutOrStdout()), values)
 	}
 	if err != nil {
-		return failure{fmt.Errorf("write the answer: %w", err)}
+		return cli.Failure(fmt.Errorf("write the answer: %w", err))
 	}
 	return nil
 }

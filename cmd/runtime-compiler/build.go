@@ -8,10 +8,12 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+
+	"lockstep.dev/lockstep/internal/cli"
 )
 
 func newBuild() *cobra.Command {
-	var input inputFlags
+	var input cli.Input
 	var reports reporting
 	var verify bool
 	cmd := &cobra.Command{
@@ -34,23 +36,23 @@ Exit codes: 0 fine, 1 a mistake in the specs or a failure, 2 a mistake on the co
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return build(cmd, &input, &reports, verify) },
 	}
-	input.register(cmd)
-	input.registerWorkers(cmd)
+	input.Register(cmd)
+	input.RegisterWorkers(cmd)
 	reports.register(cmd, &input)
 	cmd.Flags().StringVar(&reports.out, "out", "dist", "output folder")
 	cmd.Flags().BoolVar(&verify, "verify", false, "compile in several ways and compare them and the output folder byte by byte; write nothing")
 	return cmd
 }
 
-func build(cmd *cobra.Command, input *inputFlags, reports *reporting, verify bool) error {
-	if err := cmp.Or(reports.validate(), input.validate()); err != nil {
+func build(cmd *cobra.Command, input *cli.Input, reports *reporting, verify bool) error {
+	if err := cmp.Or(reports.validate(), input.Validate()); err != nil {
 		return err
 	}
-	if err := separate(input.root, reports.out); err != nil {
+	if err := separate(input.Root, reports.out); err != nil {
 		return err
 	}
-	input.limit()
-	root, err := input.open()
+	input.Limit()
+	root, err := input.Open()
 	if err != nil {
 		return err
 	}
@@ -58,19 +60,19 @@ func build(cmd *cobra.Command, input *inputFlags, reports *reporting, verify boo
 	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if verify {
-		v := verifier{ctx: ctx, root: root, options: input.options(), out: reports.out, report: cmd.ErrOrStderr()}
+		v := verifier{ctx: ctx, root: root, options: input.Options(), out: reports.out, report: cmd.ErrOrStderr()}
 		summaries, list, err := v.verify()
 		if err != nil {
-			return failure{err}
+			return cli.Failure(err)
 		}
 		return reports.tell(cmd, list, summaries, func(s clusterSummary) string { return fmt.Sprintf("%s: %d objects, verified", s.Name, s.Objects) })
 	}
-	b := builder{ctx: ctx, root: root, options: input.options(), reports: reports, memory: remember(root, input, reports.out)}
-	shown := newProgress(cmd.ErrOrStderr())
-	summaries, list, err := b.build(shown.tell)
-	shown.clear()
+	b := builder{ctx: ctx, root: root, options: input.Options(), reports: reports, memory: remember(root, input, reports.out)}
+	shown := cli.NewProgress(cmd.ErrOrStderr())
+	summaries, list, err := b.build(shown.Tell)
+	shown.Clear()
 	if err != nil {
-		return failure{err}
+		return cli.Failure(err)
 	}
 	return reports.tell(cmd, list, summaries, clusterSummary.line)
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"lockstep.dev/lockstep/internal/cli"
 	"lockstep.dev/lockstep/pkg/compile/emit/disk"
 )
 
@@ -19,7 +20,7 @@ func TestBusy(t *testing.T) {
 	defer dir.Close()
 	var stdout, stderr bytes.Buffer
 	code := run([]string{"build", "--root", "../..", "--out", out}, &stdout, &stderr)
-	if want := "another build is writing to `" + out + "`"; code != exitFailure || !strings.Contains(stderr.String(), want) {
-		t.Errorf("exit code %d, want %d; stderr %q, want %q in it", code, exitFailure, stderr.String(), want)
+	if want := "another build is writing to `" + out + "`"; code != cli.ExitFailure || !strings.Contains(stderr.String(), want) {
+		t.Errorf("exit code %d, want %d; stderr %q, want %q in it", code, cli.ExitFailure, stderr.String(), want)
 	}
 }

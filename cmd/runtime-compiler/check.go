@@ -5,10 +5,12 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+
+	"lockstep.dev/lockstep/internal/cli"
 )
 
 func newCheck() *cobra.Command {
-	var input inputFlags
+	var input cli.Input
 	var reports reporting
 	cmd := &cobra.Command{
 		Use:   "check",
@@ -27,27 +29,27 @@ Exit codes: 0 fine, 1 a mistake in the specs or a failure, 2 a mistake on the co
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return check(cmd, &input, &reports) },
 	}
-	input.register(cmd)
-	input.registerWorkers(cmd)
+	input.Register(cmd)
+	input.RegisterWorkers(cmd)
 	reports.register(cmd, &input)
 	return cmd
 }
 
-func check(cmd *cobra.Command, input *inputFlags, reports *reporting) error {
-	if err := cmp.Or(reports.validate(), input.validate()); err != nil {
+func check(cmd *cobra.Command, input *cli.Input, reports *reporting) error {
+	if err := cmp.Or(reports.validate(), input.Validate()); err != nil {
 		return err
 	}
-	input.limit()
-	root, err := input.open()
+	input.Limit()
+	root, err := input.Open()
 	if err != nil {
 		return err
 	}
 	defer root.Close()
-	shown := newProgress(cmd.ErrOrStderr())
-	summaries, list, err := compileInto(cmd.Context(), root.FS(), input.options(), nil, shown.tell)
-	shown.clear()
+	shown := cli.NewProgress(cmd.ErrOrStderr())
+	summaries, list, err := compileInto(cmd.Context(), root.FS(), input.Options(), nil, shown.Tell)
+	shown.Clear()
 	if err != nil {
-		return failure{err}
+		return cli.Failure(err)
 	}
 	return reports.tell(cmd, list, summaries, func(s clusterSummary) string {
 		return fmt.Sprintf("%s: %d objects, %s", s.Name, s.Objects, verdict(list.Warnings()))

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"lockstep.dev/lockstep/docs/diagnostics"
+	"lockstep.dev/lockstep/internal/cli"
 	"lockstep.dev/lockstep/pkg/compile/diag"
 )
 
@@ -23,8 +24,8 @@ mistake, what to do, and an example with its correction.`,
 		ValidArgsFunction: completeCodes,
 		RunE:              func(cmd *cobra.Command, args []string) error { return codes(cmd, args, format) },
 	}
-	cmd.Flags().StringVarP(&format, "output", "o", formatText, "how codes are listed: text or json")
-	complete(cmd, "output", formatText, formatJSON)
+	cmd.Flags().StringVarP(&format, "output", "o", cli.FormatText, "how codes are listed: text or json")
+	cli.Complete(cmd, "output", cli.FormatText, cli.FormatJSON)
 	return cmd
 }
 
@@ -39,9 +40,9 @@ func codes(cmd *cobra.Command, args []string, format string) error {
 	}
 	var err error
 	switch {
-	case format != formatText && format != formatJSON:
+	case format != cli.FormatText && format != cli.FormatJSON:
 		return fmt.Errorf("unknown format `%s`: allowed are `text` and `json`", format)
-	case format == formatJSON:
+	case format == cli.FormatJSON:
 		err = writeCodes(cmd, entries)
 	case len(args) > 0:
 		err = explainCodes(cmd, entries)
@@ -49,7 +50,7 @@ func codes(cmd *cobra.Command, args []string, format string) error {
 		err = listCodes(cmd)
 	}
 	if err != nil {
-		return failure{fmt.Errorf("write the codes: %w", err)}
+		return cli.Failure(fmt.Errorf("write the codes: %w", err))
 	}
 	return nil
 }
@@ -73,7 +74,7 @@ func writeCodes(cmd *cobra.Command, entries []diag.Entry) error {
 	for _, e := range entries {
 		records = append(records, codeRecord{e.Code, e.Severity, e.Title, e.Why, e.Do, e.Code.URL()})
 	}
-	return writeJSON(cmd.OutOrStdout(), records)
+	return cli.WriteJSON(cmd.OutOrStdout(), records)
 }
 
 func listCodes(cmd *cobra.Command) error {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"lockstep.dev/lockstep/internal/cli"
 	"lockstep.dev/lockstep/pkg/compile/diag"
 	"lockstep.dev/lockstep/pkg/compile/explain"
 	"lockstep.dev/lockstep/pkg/compile/object"
@@ -34,7 +35,7 @@ containers[name=node]; a key with dots is written ["requests.cpu"].`,
     spec.template.spec.replicatedJobs.node.template.spec.template.spec.containers.node.env
 
   runtime-compiler explain namespaces -o json | jq -r '.[] | "\(.name) \(.path) \(.origin.file):\(.origin.line)"'`,
-		Args: takes(1, 2),
+		Args: cli.Takes(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error { return explainObject(cmd, &a, namespace, args) },
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 			return completeObjects(&a, args)
@@ -68,9 +69,9 @@ func explainObject(cmd *cobra.Command, a *answering, namespace string, args []st
 	case err != nil:
 		return err
 	case len(matching) == 0:
-		return failure{noObject(query, known)}
+		return cli.Failure(noObject(query, known))
 	case len(values) == 0:
-		return failure{missing}
+		return cli.Failure(missing)
 	}
 	return a.tell(cmd, values)
 }
@@ -146,7 +147,7 @@ func completeObjects(a *answering, args []string) ([]string, cobra.ShellCompDire
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	a.format = formatText
+	a.format = cli.FormatText
 	var words []string
 	quiet := &cobra.Command{SilenceErrors: true}
 	quiet.SetErr(io.Discard)

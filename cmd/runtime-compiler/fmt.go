@@ -12,6 +12,7 @@ import (
 	"github.com/rogpeppe/go-internal/diff"
 	"github.com/spf13/cobra"
 
+	"lockstep.dev/lockstep/internal/cli"
 	"lockstep.dev/lockstep/pkg/compile/decode/syntax"
 	"lockstep.dev/lockstep/pkg/compile/diag"
 	"lockstep.dev/lockstep/pkg/compile/format"
@@ -62,17 +63,17 @@ func formatFiles(cmd *cobra.Command, args []string, flags fmtFlags) error {
 	for _, f := range files {
 		isChanged, err := formatFile(cmd, f, flags, list)
 		if err != nil {
-			return failure{err}
+			return cli.Failure(err)
 		}
 		if isChanged {
 			changed++
 		}
 	}
-	if err := list.WriteText(cmd.ErrOrStderr(), palette(cmd.ErrOrStderr())); err != nil {
-		return failure{fmt.Errorf("write diagnostics: %w", err)}
+	if err := list.WriteText(cmd.ErrOrStderr(), cli.Palette(cmd.ErrOrStderr())); err != nil {
+		return cli.Failure(fmt.Errorf("write diagnostics: %w", err))
 	}
 	if list.Errors() > 0 || flags.check && changed > 0 {
-		return errReported
+		return cli.ErrReported
 	}
 	return nil
 }
@@ -95,7 +96,7 @@ func filesToFormat(args []string, root string) ([]specFile, error) {
 	if len(args) > 0 {
 		return files, nil
 	}
-	opened, err := (&inputFlags{root: root}).open()
+	opened, err := (&cli.Input{Root: root}).Open()
 	if err != nil {
 		return nil, err
 	}
@@ -103,7 +104,7 @@ func filesToFormat(args []string, root string) ([]specFile, error) {
 	for _, folder := range []string{"catalog", "tenants", "overlays"} {
 		found, err := specsBelow(opened.FS(), folder)
 		if err != nil {
-			return nil, failure{err}
+			return nil, cli.Failure(err)
 		}
 		for _, name := range found {
 			files = append(files, specFile{name: name, path: filepath.Join(root, filepath.FromSlash(name))})

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"lockstep.dev/lockstep/internal/cli"
 	"lockstep.dev/lockstep/pkg/compile/graph"
 	"lockstep.dev/lockstep/pkg/compile/object"
 )
@@ -17,7 +18,7 @@ const (
 )
 
 func newGraph() *cobra.Command {
-	a := answering{format: formatText}
+	a := answering{format: cli.FormatText}
 	var format string
 	cmd := &cobra.Command{
 		Use:   "graph",
@@ -29,9 +30,9 @@ spec. Objects of a kind in one folder are one box; more than eight tenants are o
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return drawGraph(cmd, &a, format) },
 	}
-	a.input.register(cmd)
+	a.input.Register(cmd)
 	cmd.Flags().StringVarP(&format, "output", "o", formatSVG, "the language of the picture: svg or dot")
-	complete(cmd, "output", formatSVG, formatDOT)
+	cli.Complete(cmd, "output", formatSVG, formatDOT)
 	return cmd
 }
 
@@ -49,7 +50,7 @@ func drawGraph(cmd *cobra.Command, a *answering, format string) error {
 		picture = drawing.DOT()
 	}
 	if _, err := io.WriteString(cmd.OutOrStdout(), picture); err != nil {
-		return failure{fmt.Errorf("write the graph: %w", err)}
+		return cli.Failure(fmt.Errorf("write the graph: %w", err))
 	}
 	return nil
 }

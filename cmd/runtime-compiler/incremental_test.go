@@ -12,6 +12,9 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"lockstep.dev/lockstep/internal/apart"
+	"lockstep.dev/lockstep/internal/cli"
 )
 
 // checkout copies the specs and charts of this repository into a folder.
@@ -156,7 +159,7 @@ func TestIncremental(t *testing.T) {
 		if code != wantCode || findings != wantFindings {
 			t.Fatalf("%s: exit code %d, want %d; findings (-from nothing +with cache):\n%s", step.name, code, wantCode, cmp.Diff(wantFindings, findings))
 		}
-		if code != exitFine {
+		if code != cli.ExitFine {
 			continue
 		}
 		if diff := cmp.Diff(contents(t, fresh), contents(t, out)); diff != "" {
@@ -169,7 +172,7 @@ func TestIncremental(t *testing.T) {
 func TestLittle(t *testing.T) {
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	root, out := checkout(t), filepath.Join(t.TempDir(), "dist")
-	input := inputFlags{root: root}
+	input := cli.Input{Root: root}
 	cases := []struct {
 		name    string
 		change  func()
@@ -184,12 +187,12 @@ func TestLittle(t *testing.T) {
 	}
 	for _, tc := range cases {
 		tc.change()
-		folder, err := input.open()
+		folder, err := input.Open()
 		if err != nil {
 			t.Fatal(err)
 		}
-		reports := &reporting{format: formatText, failOn: "error", input: &input, out: out}
-		b := builder{ctx: t.Context(), root: folder, options: input.options(), reports: reports, memory: remember(folder, &input, out)}
+		reports := &reporting{format: cli.FormatText, failOn: "error", input: &input, out: out}
+		b := builder{ctx: t.Context(), root: folder, options: input.Options(), reports: reports, memory: remember(folder, &input, out)}
 		summaries, list, err := b.build(nil)
 		if err != nil || list.Errors() > 0 || len(summaries) != 3 {
 			t.Fatalf("%s: %v, %v", tc.name, err, summaries)
@@ -207,27 +210,27 @@ func TestLittle(t *testing.T) {
 func TestInterrupted(t *testing.T) {
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	root, out := checkout(t), filepath.Join(t.TempDir(), "dist")
-	if code, findings := building(t, t.TempDir(), root, out); code != exitFine {
+	if code, findings := building(t, t.TempDir(), root, out); code != cli.ExitFine {
 		t.Fatal(findings)
 	}
 	before := contents(t, filepath.Dir(out))
 	edit(t, filepath.Join(root, "tenants/climate.yaml"), "editors: [", "editors: [more, ")
-	input := inputFlags{root: root}
-	folder, err := input.open()
+	input := cli.Input{Root: root}
+	folder, err := input.Open()
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, interrupt := context.WithCancel(t.Context())
 	b := builder{
-		ctx: ctx, root: folder, options: input.options(), memory: remember(folder, &input, out),
-		reports: &reporting{format: formatText, failOn: "error", input: &input, out: out},
+		ctx: ctx, root: folder, options: input.Options(), memory: remember(folder, &input, out),
+		reports: &reporting{format: cli.FormatText, failOn: "error", input: &input, out: out},
 	}
 	if _, _, err = b.build(func(done, of int) {
 		if done == of-1 {
 			interrupt()
 		}
-	}); !errors.Is(err, errInterrupted) {
-		t.Errorf("error %v, want errInterrupted", err)
+	}); !errors.Is(err, apart.ErrInterrupted) {
+		t.Errorf("error %v, want apart.ErrInterrupted", err)
 	}
 	if diff := cmp.Diff(before, contents(t, filepath.Dir(out))); diff != "" {
 		t.Errorf("(-before +after):\n%s", diff)

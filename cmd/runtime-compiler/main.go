@@ -6,9 +6,11 @@ package main
 
 import (
 	"os"
+
+	"lockstep.dev/lockstep/internal/cli"
 )
 
 func main() {
-	tuneHeap()
+	cli.TuneHeap()
 	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
 }

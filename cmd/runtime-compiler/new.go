@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"lockstep.dev/lockstep/internal/cli"
 	"lockstep.dev/lockstep/pkg/compile/diag"
 	"lockstep.dev/lockstep/pkg/compile/jsonschema"
 	"lockstep.dev/lockstep/pkg/compile/scaffold"
@@ -129,8 +130,8 @@ func (r *request) register(cmd *cobra.Command, input scaffold.Input) {
 
 // completions returns what may be written for a flag. Of a list, the items so far stay.
 func (r *request) completions(input scaffold.Input, begun string) ([]string, cobra.ShellCompDirective) {
-	repository := inputFlags{root: r.root}
-	root, err := repository.open()
+	repository := cli.Input{Root: r.root}
+	root, err := repository.Open()
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveError
 	}
@@ -144,7 +145,7 @@ func (r *request) completions(input scaffold.Input, begun string) ([]string, cob
 		directive |= cobra.ShellCompDirectiveNoSpace
 	}
 	var words []string
-	for _, allowed := range input.Allowed(r.kind, scaffold.Know(root.FS(), repository.options())) {
+	for _, allowed := range input.Allowed(r.kind, scaffold.Know(root.FS(), repository.Options())) {
 		words = append(words, before+allowed+after)
 	}
 	return words, directive
@@ -161,13 +162,13 @@ func (v oneValue) Set(text string) error {
 }
 
 func (r *request) run(cmd *cobra.Command, name string) error {
-	repository := inputFlags{root: r.root}
-	root, err := repository.open()
+	repository := cli.Input{Root: r.root}
+	root, err := repository.Open()
 	if err != nil {
 		return err
 	}
 	defer root.Close()
-	known := scaffold.Know(root.FS(), repository.options())
+	known := scaffold.Know(root.FS(), repository.Options())
 	if err := r.enough(cmd, known); err != nil {
 		return err
 	}
@@ -175,9 +176,9 @@ func (r *request) run(cmd *cobra.Command, name string) error {
 	if err != nil {
 		return err
 	}
-	list := scaffold.Try(root.FS(), draft.Spec, repository.options())
-	if err := list.WriteText(cmd.ErrOrStderr(), palette(cmd.ErrOrStderr())); err != nil {
-		return failure{fmt.Errorf("write diagnostics: %w", err)}
+	list := scaffold.Try(root.FS(), draft.Spec, repository.Options())
+	if err := list.WriteText(cmd.ErrOrStderr(), cli.Palette(cmd.ErrOrStderr())); err != nil {
+		return cli.Failure(fmt.Errorf("write diagnostics: %w", err))
 	}
 	switch {
 	case r.dryRun:
@@ -185,10 +186,10 @@ func (r *request) run(cmd *cobra.Command, name string) error {
 	case list.Errors() == 0:
 		return r.write(cmd, root, draft)
 	default:
-		return failure{fmt.Errorf("`%s` would not compile and was not written: change the flags; --dry-run prints it", draft.Spec.Path)}
+		return cli.Failure(fmt.Errorf("`%s` would not compile and was not written: change the flags; --dry-run prints it", draft.Spec.Path))
 	}
 	if list.Errors() > 0 {
-		return errReported
+		return cli.ErrReported
 	}
 	return nil
 }
@@ -251,7 +252,7 @@ func wordOf(kind string) string {
 func (r *request) write(cmd *cobra.Command, root *os.Root, draft *scaffold.Draft) error {
 	for _, file := range append(draft.Schemas, draft.Spec) {
 		if err := writeNew(root, file); err != nil {
-			return failure{fmt.Errorf("write `%s`: %w", file.Path, source.Reason(err))}
+			return cli.Failure(fmt.Errorf("write `%s`: %w", file.Path, source.Reason(err)))
 		}
 		fmt.Fprintln(cmd.OutOrStdout(), "wrote", file.Path)
 	}

@@ -119,10 +119,10 @@ func TestPipelines(t *testing.T) {
 	}
 }
 
-// programsForScripts is a folder with both programs.
+// programsForScripts is a folder with all programs.
 func programsForScripts(t *testing.T) string {
 	folder := t.TempDir()
-	out, err := exec.Command("go", "build", "-o", folder+"/", ".", "../runtime-compiler-charts").CombinedOutput()
+	out, err := exec.Command("go", "build", "-o", folder+"/", ".", "../runtime-compiler-charts", "../runtime-compiler-review").CombinedOutput()
 	if err != nil {
 		t.Fatalf("build the programs: %v\n%s", err, out)
 	}

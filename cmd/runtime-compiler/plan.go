@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"lockstep.dev/lockstep/internal/cli"
 	"lockstep.dev/lockstep/pkg/compile"
 	"lockstep.dev/lockstep/pkg/compile/decode"
 	"lockstep.dev/lockstep/pkg/compile/diag"
@@ -110,29 +111,29 @@ func (p *planning) run(cmd *cobra.Command) error {
 		return err
 	}
 	if !fits(answers, p.change) {
-		return errReported
+		return cli.ErrReported
 	}
 	return nil
 }
 
 // plans reads the specs. Those with mistakes have no plan: their findings are what there is to say.
 func (p *planning) plans(cmd *cobra.Command) ([]*plan.Cluster, error) {
-	if p.format != formatText && p.format != formatJSON {
+	if p.format != cli.FormatText && p.format != cli.FormatJSON {
 		return nil, fmt.Errorf("unknown format `%s`: allowed are `text` and `json`", p.format)
 	}
-	root, err := p.input.open()
+	root, err := p.input.Open()
 	if err != nil {
 		return nil, err
 	}
 	defer root.Close()
-	clusters, list := compile.Plans(root.FS(), p.input.options())
+	clusters, list := compile.Plans(root.FS(), p.input.Options())
 	if list.Errors() == 0 {
 		return clusters, nil
 	}
-	if err := list.WriteText(cmd.ErrOrStderr(), palette(cmd.ErrOrStderr())); err != nil {
-		return nil, failure{fmt.Errorf("write the report: %w", err)}
+	if err := list.WriteText(cmd.ErrOrStderr(), cli.Palette(cmd.ErrOrStderr())); err != nil {
+		return nil, cli.Failure(fmt.Errorf("write the report: %w", err))
 	}
-	return nil, errReported
+	return nil, cli.ErrReported
 }
 
 // fits says whether a tenant fits somewhere, or machines can change everywhere.
@@ -147,8 +148,8 @@ func fits(answers []whatif.Answer, change whatif.Change) bool {
 
 func (p *planning) table(cmd *cobra.Command, clusters []whatif.Cluster) error {
 	out := cmd.OutOrStdout()
-	if p.format == formatJSON {
-		return written(writeJSON(out, struct {
+	if p.format == cli.FormatJSON {
+		return written(cli.WriteJSON(out, struct {
 			Clusters []whatif.Cluster `json:"clusters"`
 		}{clusters}))
 	}
@@ -157,15 +158,15 @@ func (p *planning) table(cmd *cobra.Command, clusters []whatif.Cluster) error {
 		if i > 0 {
 			t.line("")
 		}
-		t.cluster(palette(out), &clusters[i], &clusters[i], "")
+		t.cluster(cli.Palette(out), &clusters[i], &clusters[i], "")
 	}
 	return written(t.Flush())
 }
 
 func (p *planning) answers(cmd *cobra.Command, answers []whatif.Answer) error {
 	out := cmd.OutOrStdout()
-	if p.format == formatJSON {
-		return written(writeJSON(out, struct {
+	if p.format == cli.FormatJSON {
+		return written(cli.WriteJSON(out, struct {
 			Fits    bool            `json:"fits"`
 			Answers []whatif.Answer `json:"answers"`
 		}{fits(answers, p.change), answers}))
@@ -175,14 +176,14 @@ func (p *planning) answers(cmd *cobra.Command, answers []whatif.Answer) error {
 		if i > 0 {
 			t.line("")
 		}
-		t.answer(palette(out), &answers[i])
+		t.answer(cli.Palette(out), &answers[i])
 	}
 	return written(t.Flush())
 }
 
 func written(err error) error {
 	if err != nil {
-		return failure{fmt.Errorf("write the answer: %w", err)}
+		return cli.Failure(fmt.Errorf("write the answer: %w", err))
 	}
 	return nil
 }

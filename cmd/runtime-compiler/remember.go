@@ -15,6 +15,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"lockstep.dev/lockstep/internal/apart"
+	"lockstep.dev/lockstep/internal/cli"
 	"lockstep.dev/lockstep/pkg/compile"
 	"lockstep.dev/lockstep/pkg/compile/incremental"
 	"lockstep.dev/lockstep/pkg/compile/source"
@@ -31,19 +33,19 @@ type remembered struct {
 // maxMemories is how many builds are remembered. Older ones are forgotten.
 const maxMemories = 64
 
-func remember(root *os.Root, input *inputFlags, out string) remembered {
-	r := remembered{root: input.root, out: out, files: root}
+func remember(root *os.Root, input *cli.Input, out string) remembered {
+	r := remembered{root: input.Root, out: out, files: root}
 	cache, err := os.UserCacheDir()
 	if err != nil {
 		return r
 	}
-	from, rootErr := filepath.Abs(input.root)
+	from, rootErr := filepath.Abs(input.Root)
 	to, outErr := filepath.Abs(out)
 	program, programErr := programKey()
 	if rootErr != nil || outErr != nil || programErr != nil {
 		return r
 	}
-	name := sha256.Sum256([]byte(from + "\x00" + to + "\x00" + input.cluster))
+	name := sha256.Sum256([]byte(from + "\x00" + to + "\x00" + input.Cluster))
 	r.file = filepath.Join(cache, "lockstep", "builds", hex.EncodeToString(name[:16]))
 	// The name is a digest of these too, but a memory that somebody copied is still none of this build.
 	r.key = strings.Join([]string{program, from, to}, "\x00")
@@ -61,12 +63,12 @@ func programKey() (string, error) {
 		return "", err
 	}
 	stamp, _ := incremental.Of(info)
-	return fmt.Sprintf("%s %s %+v %s", self, version(), stamp, chartsKey()), nil
+	return fmt.Sprintf("%s %s %+v %s", self, cli.Version(), stamp, chartsKey()), nil
 }
 
 // chartsKey is another one for every version of the program that renders charts. It may be missing where there are no charts.
 func chartsKey() string {
-	program, err := besides()
+	program, err := apart.Beside(apart.ChartProgram)
 	if err != nil {
 		return ""
 	}

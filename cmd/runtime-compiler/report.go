@@ -1,59 +1,42 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
-	"io"
-	"net/url"
-	"os"
 	"path"
 	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
+	"lockstep.dev/lockstep/internal/cli"
 	"lockstep.dev/lockstep/pkg/compile/diag"
 	"lockstep.dev/lockstep/pkg/compile/diag/sarif"
 )
 
-// reporting says how the findings of a command are told, and which of them make it fail.
+// reporting says how the findings of a command are told, and which of them make it fail. Text is for people and goes to standard error;
+// the other formats are for programs and go to standard output.
 type reporting struct {
 	format, failOn string
 	// input knows where the paths of findings begin; those of the output begin with out.
-	input *inputFlags
+	input *cli.Input
 	out   string
 }
 
-// The formats. Text is for people and goes to standard error; the others are for programs and go to standard output.
-const (
-	formatText   = "text"
-	formatJSON   = "json"
-	formatSARIF  = "sarif"
-	formatGitHub = "github"
-)
-
-func (r *reporting) register(cmd *cobra.Command, input *inputFlags) {
+func (r *reporting) register(cmd *cobra.Command, input *cli.Input) {
 	r.input = input
 	flags := cmd.Flags()
-	flags.StringVar(&r.format, "format", formatText, "how findings are written: text, json, sarif or github (annotations of GitHub Actions)")
-	flags.StringVarP(&r.format, "output", "o", formatText, "same as --format")
+	flags.StringVar(&r.format, "format", cli.FormatText, "how findings are written: text, json, sarif or github (annotations of GitHub Actions)")
+	flags.StringVarP(&r.format, "output", "o", cli.FormatText, "same as --format")
 	flags.StringVar(&r.failOn, "fail-on", string(diag.Error), "fail on findings of this severity: error, or warning (then exit code 3 where there are warnings only)")
-	complete(cmd, "format", formatText, formatJSON, formatSARIF, formatGitHub)
-	complete(cmd, "output", formatText, formatJSON, formatSARIF, formatGitHub)
-	complete(cmd, "fail-on", string(diag.Error), string(diag.Warning))
-}
-
-// complete offers the words of a flag to the shell.
-func complete(cmd *cobra.Command, flag string, words ...string) {
-	// It fails only for a flag that does not exist.
-	_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
+	cli.Complete(cmd, "format", cli.FormatText, cli.FormatJSON, cli.FormatSARIF, cli.FormatGitHub)
+	cli.Complete(cmd, "output", cli.FormatText, cli.FormatJSON, cli.FormatSARIF, cli.FormatGitHub)
+	cli.Complete(cmd, "fail-on", string(diag.Error), string(diag.Warning))
 }
 
 // validate refuses words that mean nothing.
 func (r *reporting) validate() error {
 	switch r.format {
-	case formatText, formatJSON, formatSARIF, formatGitHub:
+	case cli.FormatText, cli.FormatJSON, cli.FormatSARIF, cli.FormatGitHub:
 	default:
 		return fmt.Errorf("unknown format `%s`: allowed are `text`, `json`, `sarif` and `github`", r.format)
 	}
@@ -63,13 +46,13 @@ func (r *reporting) validate() error {
 	return nil
 }
 
-// verdict returns what ends a command that found what is in the list: nil, errReported or a tooSevere.
+// verdict returns what ends a command that found what is in the list: nil, ErrReported, or that there are too many warnings.
 func (r *reporting) verdict(list *diag.List) error {
 	switch {
 	case list.Errors() > 0:
-		return errReported
+		return cli.ErrReported
 	case r.failOn == string(diag.Warning) && list.Warnings() > 0:
-		return tooSevere{list.Warnings()}
+		return cli.Ended{Code: cli.ExitFailOn, Err: fmt.Errorf("warnings: %d, and --fail-on is `warning`", list.Warnings())}
 	}
 	return nil
 }
@@ -99,44 +82,28 @@ func newReport(list *diag.List, clusters []clusterSummary) report {
 	return report{Errors: list.Errors(), Warnings: list.Warnings(), Diagnostics: list.Records(), Clusters: clusters}
 }
 
-func writeJSON(w io.Writer, value any) error {
-	encoder := json.NewEncoder(w)
-	encoder.SetIndent("", "  ")
-	encoder.SetEscapeHTML(false)
-	return encoder.Encode(value)
-}
-
-// palette colours output on a terminal only, and not where NO_COLOR is set (https://no-color.org).
-func palette(w io.Writer) diag.Palette {
-	file, isFile := w.(*os.File)
-	if !isFile || os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb" || !term.IsTerminal(int(file.Fd())) {
-		return diag.Palette{}
-	}
-	return diag.Colours()
-}
-
 // tell reports findings in the wanted format, to people with a line per cluster, and returns the verdict.
 func (r *reporting) tell(cmd *cobra.Command, list *diag.List, summaries []clusterSummary, line func(clusterSummary) string) error {
 	out := cmd.OutOrStdout()
 	var err error
 	switch r.format {
-	case formatJSON:
-		err = writeJSON(out, newReport(list, summaries))
-	case formatSARIF:
-		err = sarif.Write(out, list, sarif.Options{Version: version(), Locate: r.uri})
-	case formatGitHub:
+	case cli.FormatJSON:
+		err = cli.WriteJSON(out, newReport(list, summaries))
+	case cli.FormatSARIF:
+		err = sarif.Write(out, list, sarif.Options{Version: cli.Version(), Locate: r.uri})
+	case cli.FormatGitHub:
 		err = list.WriteGitHub(out, r.locate)
 	default:
 		err = r.text(cmd, list, summaries, line)
 	}
 	if err != nil {
-		return failure{fmt.Errorf("write the report: %w", err)}
+		return cli.Failure(fmt.Errorf("write the report: %w", err))
 	}
 	return r.verdict(list)
 }
 
 func (r *reporting) text(cmd *cobra.Command, list *diag.List, summaries []clusterSummary, line func(clusterSummary) string) error {
-	if err := list.WriteText(cmd.ErrOrStderr(), palette(cmd.ErrOrStderr())); err != nil {
+	if err := list.WriteText(cmd.ErrOrStderr(), cli.Palette(cmd.ErrOrStderr())); err != nil {
 		return err
 	}
 	for _, s := range summaries {
@@ -147,20 +114,13 @@ func (r *reporting) text(cmd *cobra.Command, list *diag.List, summaries []cluste
 	return nil
 }
 
-// locate returns a path for services that know the checkout, not --root: relative to where the command runs, which is the root of
-// the checkout in a pipeline. Paths of the output are so already.
+// locate returns a path for services that know the checkout. Paths of the output are what they need already.
 func (r *reporting) locate(name string) string {
 	if r.out != "" && strings.HasPrefix(name, r.out+"/") {
 		return path.Clean(filepath.ToSlash(name))
 	}
-	return path.Join(filepath.ToSlash(r.input.root), name)
+	return r.input.Locate(name)
 }
 
 // uri returns locate as a URI reference.
-func (r *reporting) uri(name string) string {
-	located := r.locate(name)
-	if path.IsAbs(located) {
-		return (&url.URL{Scheme: "file", Path: located}).String()
-	}
-	return (&url.URL{Path: located}).String()
-}
+func (r *reporting) uri(name string) string { return cli.URI(r.locate(name)) }

@@ -11,6 +11,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"lockstep.dev/lockstep/docs/diagnostics"
+	"lockstep.dev/lockstep/internal/cli"
 	"lockstep.dev/lockstep/pkg/compile/diag"
 	"lockstep.dev/lockstep/pkg/compile/source"
 )
@@ -35,7 +36,7 @@ func TestReportSchema(t *testing.T) {
 		"built":    newReport(&diag.List{}, []clusterSummary{{Name: "local", Objects: 15, Written: 7}}),
 	} {
 		var b bytes.Buffer
-		if err := writeJSON(&b, r); err != nil {
+		if err := cli.WriteJSON(&b, r); err != nil {
 			t.Fatal(err)
 		}
 		if err := schema.Validate(document(t, b.Bytes())); err != nil {
@@ -75,7 +76,7 @@ func TestLocate(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			r := reporting{input: &inputFlags{root: c.root}, out: c.out}
+			r := reporting{input: &cli.Input{Root: c.root}, out: c.out}
 			if got := r.locate(c.path); got != c.want {
 				t.Errorf("%s: got %s, want %s", c.reason, got, c.want)
 			}
@@ -97,7 +98,7 @@ func TestPages(t *testing.T) {
 	}
 	var records []codeRecord
 	var out, errs bytes.Buffer
-	if code := run([]string{"codes", "-o", "json"}, &out, &errs); code != exitFine {
+	if code := run([]string{"codes", "-o", "json"}, &out, &errs); code != cli.ExitFine {
 		t.Fatalf("exit code %d: %s", code, errs.String())
 	}
 	if err := json.Unmarshal(out.Bytes(), &records); err != nil || len(records) != len(diag.Entries()) {

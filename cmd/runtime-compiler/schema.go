@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"lockstep.dev/lockstep/internal/cli"
 	"lockstep.dev/lockstep/pkg/compile/jsonschema"
 	"lockstep.dev/lockstep/pkg/compile/source"
 )
@@ -66,19 +67,19 @@ func printSchema(cmd *cobra.Command, args []string) error {
 		return fmt.Errorf("unknown kind `%s`: allowed are %s", args[0], allowed)
 	}
 	if _, err := cmd.OutOrStdout().Write(kind.Text()); err != nil {
-		return failure{fmt.Errorf("print the schema: %w", err)}
+		return cli.Failure(fmt.Errorf("print the schema: %w", err))
 	}
 	return nil
 }
 
 func writeSchemas(cmd *cobra.Command, out string) error {
 	if err := os.MkdirAll(out, 0o755); err != nil {
-		return failure{fmt.Errorf("write the schemas to the folder `%s`: %w", out, source.Reason(err))}
+		return cli.Failure(fmt.Errorf("write the schemas to the folder `%s`: %w", out, source.Reason(err)))
 	}
 	for _, kind := range jsonschema.Kinds {
 		file := filepath.Join(out, kind.File)
 		if err := os.WriteFile(file, kind.Text(), 0o644); err != nil {
-			return failure{fmt.Errorf("write the schemas: %w", err)}
+			return cli.Failure(fmt.Errorf("write the schemas: %w", err))
 		}
 		fmt.Fprintln(cmd.OutOrStdout(), "wrote", file)
 	}

@@ -2,15 +2,12 @@ package main
 
 import (
 	"context"
-	"errors"
 	"io/fs"
 
+	"lockstep.dev/lockstep/internal/apart"
 	"lockstep.dev/lockstep/pkg/compile"
 	"lockstep.dev/lockstep/pkg/compile/diag"
 )
-
-// errInterrupted ends a build that somebody interrupted.
-var errInterrupted = errors.New("interrupted: nothing was written")
 
 // compileInto compiles unit by unit, so that a large repository is never in memory as a whole, and counts the objects. Prepare gets
 // every unit, several at a time; nil means that nobody wants them. There are no summaries if the list holds an error.
@@ -23,7 +20,7 @@ func compileInto(ctx context.Context, root fs.FS, options compile.Options, prepa
 		}
 		summaries[len(summaries)-1].Objects += len(u.Objects)
 		if ctx.Err() != nil {
-			return errInterrupted
+			return apart.ErrInterrupted
 		}
 		return nil
 	})
@@ -31,7 +28,7 @@ func compileInto(ctx context.Context, root fs.FS, options compile.Options, prepa
 		summaries = nil
 	}
 	if err == nil && ctx.Err() != nil {
-		err = errInterrupted // whatever was found because processes were ended
+		err = apart.ErrInterrupted // whatever was found because processes were ended
 	}
 	return summaries, list, err
 }

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync"
 
+	"lockstep.dev/lockstep/internal/cli"
 	"lockstep.dev/lockstep/pkg/compile"
 	"lockstep.dev/lockstep/pkg/compile/diag"
 	"lockstep.dev/lockstep/pkg/compile/emit"
@@ -92,7 +93,7 @@ func (v *verifier) compile(how variant) (compiledBytes, []clusterSummary, *diag.
 
 func (v *verifier) same(want, got compiledBytes, how string) error {
 	if differing := differences(want, got); len(differing) > 0 {
-		return fmt.Errorf("not the same bytes with %s: %s. That is a mistake in runtime-compiler: please report it", how, some(differing))
+		return fmt.Errorf("not the same bytes with %s: %s. That is a mistake in runtime-compiler: please report it", how, cli.Some(differing))
 	}
 	fmt.Fprintf(v.report, "same bytes: %s, %d files\n", how, len(got))
 	return nil
@@ -153,7 +154,7 @@ func (v *verifier) tree(want compiledBytes) error {
 		return err
 	}
 	if differing = append(differing, left...); len(differing) > 0 {
-		return fmt.Errorf("`%s` is not what the specs compile to: %s. Run `runtime-compiler build`", v.out, some(differing))
+		return fmt.Errorf("`%s` is not what the specs compile to: %s. Run `runtime-compiler build`", v.out, cli.Some(differing))
 	}
 	fmt.Fprintf(v.report, "same bytes: the files in `%s`\n", v.out)
 	return nil
@@ -195,16 +196,6 @@ func differences(want, got compiledBytes) []string {
 		}
 	}
 	return differing
-}
-
-// named is how many differences a message names.
-const named = 5
-
-func some(list []string) string {
-	if len(list) <= named {
-		return strings.Join(list, ", ")
-	}
-	return fmt.Sprintf("%s and %d more", strings.Join(list[:named], ", "), len(list)-named)
 }
 
 // shuffled is a repository that lists its folders in an order by chance.

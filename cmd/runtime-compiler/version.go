@@ -2,9 +2,10 @@ package main
 
 import (
 	"fmt"
-	"runtime/debug"
 
 	"github.com/spf13/cobra"
+
+	"lockstep.dev/lockstep/internal/cli"
 )
 
 func newVersion() *cobra.Command {
@@ -14,16 +15,7 @@ func newVersion() *cobra.Command {
 		Example: "  runtime-compiler version",
 		Args:    cobra.NoArgs,
 		Run: func(cmd *cobra.Command, _ []string) {
-			fmt.Fprintln(cmd.OutOrStdout(), "runtime-compiler", version())
+			fmt.Fprintln(cmd.OutOrStdout(), "runtime-compiler", cli.Version())
 		},
 	}
-}
-
-// version returns what the Go toolchain recorded: the module's version, or the revision of a local build.
-func version() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return "unknown"
-	}
-	return info.Main.Version
 }

@@ -15,13 +15,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"lockstep.dev/lockstep/internal/cli"
 	"lockstep.dev/lockstep/pkg/compile/diag"
 	"lockstep.dev/lockstep/pkg/compile/incremental"
 )
 
 func newWatch() *cobra.Command {
-	var input inputFlags
-	reports := reporting{format: formatText, failOn: string(diag.Error), input: &input}
+	var input cli.Input
+	reports := reporting{format: cli.FormatText, failOn: string(diag.Error), input: &input}
 	cmd := &cobra.Command{
 		Use:   "watch",
 		Short: "Build again whenever a spec is saved",
@@ -39,18 +40,18 @@ Exit codes: 0 ended by Ctrl-C, 1 a failure, 2 a mistake on the command line.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return watch(cmd, &input, &reports) },
 	}
-	input.register(cmd)
-	input.registerWorkers(cmd)
+	input.Register(cmd)
+	input.RegisterWorkers(cmd)
 	cmd.Flags().StringVar(&reports.out, "out", "dist", "output folder")
 	return cmd
 }
 
-func watch(cmd *cobra.Command, input *inputFlags, reports *reporting) error {
-	if err := cmp.Or(input.validate(), separate(input.root, reports.out)); err != nil {
+func watch(cmd *cobra.Command, input *cli.Input, reports *reporting) error {
+	if err := cmp.Or(input.Validate(), separate(input.Root, reports.out)); err != nil {
 		return err
 	}
-	input.limit()
-	root, err := input.open()
+	input.Limit()
+	root, err := input.Open()
 	if err != nil {
 		return err
 	}
@@ -58,10 +59,10 @@ func watch(cmd *cobra.Command, input *inputFlags, reports *reporting) error {
 	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	w := &watcher{
-		builder: &builder{ctx: ctx, root: root, options: input.options(), reports: reports, memory: remember(root, input, reports.out)},
+		builder: &builder{ctx: ctx, root: root, options: input.Options(), reports: reports, memory: remember(root, input, reports.out)},
 		input:   input, out: cmd.OutOrStdout(), errs: cmd.ErrOrStderr(),
 	}
-	if w.changes, err = newChanges(input.root); err != nil {
+	if w.changes, err = newChanges(input.Root); err != nil {
 		fmt.Fprintf(w.errs, "watch looks for changes every %v: %v\n", pollEvery, err)
 	}
 	defer w.changes.close()
@@ -75,7 +76,7 @@ func watch(cmd *cobra.Command, input *inputFlags, reports *reporting) error {
 // watcher builds, waits, and builds again.
 type watcher struct {
 	builder *builder
-	input   *inputFlags
+	input   *cli.Input
 	changes *changes
 	// inputs are what the last compilation has read, successful or not.
 	inputs    []incremental.Input
@@ -163,7 +164,7 @@ func (w *watcher) relevant(name string) bool {
 
 // build builds once. It returns what tells about that, and whether it should be tried again because it could not.
 func (w *watcher) build(ctx context.Context, why string) (again bool, tell func()) {
-	options := w.input.options()
+	options := w.input.Options()
 	if options.Today != w.builder.options.Today {
 		// A new day may bring new findings.
 		w.builder.last, w.builder.again = nil, nil
@@ -224,7 +225,7 @@ func prefixed(prefix string, names []string) []string {
 func (w *watcher) find(list *diag.List) {
 	var text strings.Builder
 	// A strings.Builder takes everything.
-	_ = list.WriteText(&text, palette(w.errs))
+	_ = list.WriteText(&text, cli.Palette(w.errs))
 	w.say(text.String())
 }
 

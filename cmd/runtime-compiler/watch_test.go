@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"lockstep.dev/lockstep/internal/cli"
 )
 
 // patience bounds waiting for what never comes. What comes, comes within milliseconds.
@@ -135,7 +137,7 @@ func TestWatch(t *testing.T) {
 			continue
 		}
 		fresh := filepath.Join(t.TempDir(), "dist")
-		if code, findings := building(t, t.TempDir(), root, fresh); code != exitFine {
+		if code, findings := building(t, t.TempDir(), root, fresh); code != cli.ExitFine {
 			t.Fatalf("%s: %s", step.name, findings)
 		}
 		if diff := cmp.Diff(contents(t, fresh), contents(t, out)); diff != "" {

@@ -23,7 +23,7 @@ func Run(args []string, in io.Reader, out, errs io.Writer) error {
 		return err
 	}
 	if own := chart.Build(); *of != own {
-		return fmt.Errorf("this is %s, runtime-compiler is %s: install both programs of one release", own, *of)
+		return fmt.Errorf("this is %s, runtime-compiler is %s: install all programs of one release", own, *of)
 	}
 	if err := rlimit.Set(*seconds, *memory); err != nil {
 		return fmt.Errorf("limit the process: %w", err)

@@ -47,7 +47,7 @@ func TestDrift(t *testing.T) {
 var _ = BeforeSuite(func(ctx SpecContext) {
 	folder = GinkgoT().TempDir()
 	program = filepath.Join(folder, "runtime-compiler")
-	output, err := exec.Command("go", "build", "-o", folder+"/", repository+"/cmd/runtime-compiler", repository+"/cmd/runtime-compiler-charts").CombinedOutput()
+	output, err := exec.Command("go", "build", "-o", folder+"/", repository+"/cmd/runtime-compiler", repository+"/cmd/runtime-compiler-charts", repository+"/cmd/runtime-compiler-review").CombinedOutput()
 	Expect(err).NotTo(HaveOccurred(), string(output))
 	module, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/kubeflow/trainer/v2").Output()
 	Expect(err).NotTo(HaveOccurred())

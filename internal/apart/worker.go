@@ -1,4 +1,4 @@
-package main
+package apart
 
 import (
 	"bytes"
@@ -13,6 +13,9 @@ import (
 	"syscall"
 	"time"
 )
+
+// ErrInterrupted ends a run that somebody interrupted.
+var ErrInterrupted = errors.New("interrupted: nothing was written")
 
 // limits are those of a process that runs programs of others.
 type limits struct {
@@ -144,7 +147,7 @@ func (w *worker) reason(err error) string {
 	status, _ := exit.Sys().(syscall.WaitStatus)
 	switch {
 	case w.interrupted.Load():
-		return errInterrupted.Error()
+		return ErrInterrupted.Error()
 	case status.Signaled() || strings.Contains(stderr, "SIGXCPU"):
 		return fmt.Sprintf("it took more than %d s of processor time, or more memory than the machine has", w.limits.seconds)
 	case strings.Contains(stderr, "stack overflow") || strings.Contains(stderr, "stack exceeds"):

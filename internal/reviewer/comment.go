@@ -1,4 +1,4 @@
-package main
+package reviewer
 
 import (
 	"cmp"
@@ -15,6 +15,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"lockstep.dev/lockstep/internal/apart"
+	"lockstep.dev/lockstep/internal/cli"
 	"lockstep.dev/lockstep/pkg/compile/semdiff/render"
 	"lockstep.dev/lockstep/pkg/forge"
 )
@@ -25,14 +27,11 @@ type commenting struct {
 	number                 int
 }
 
-// forbidden ends a command whose token may not write.
-type forbidden struct{ error }
-
 func newComment() *cobra.Command {
 	var c commenting
 	cmd := &cobra.Command{
 		Use:   "comment FILE",
-		Short: "Write a report of diff to a pull request, in one comment",
+		Short: apart.ReviewCommands["comment"],
 		Long: `comment writes a Markdown report of diff to a pull request of GitHub or a merge request of GitLab. There is one comment, which every
 run updates: the one that begins as reports do and was written with this token. "-" reads the report from the standard input.
 
@@ -47,7 +46,7 @@ of GitHub, whose token may only read: a pipeline can go on, and keep the report 
   # In other pipelines
   runtime-compiler comment review.md --forge github --repository acme/platform --number 12
   runtime-compiler comment review.md --forge gitlab --api https://gitlab.example.com/api/v4 --repository acme/platform --number 12`,
-		Args: takes(1, 1),
+		Args: cli.Takes(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd, args[0]) },
 	}
 	flags := cmd.Flags()
@@ -55,7 +54,7 @@ of GitHub, whose token may only read: a pipeline can go on, and keep the report 
 	flags.StringVar(&c.url, "api", "", "address of the forge's API; known in their pipelines, otherwise https://api.github.com or https://gitlab.com/api/v4")
 	flags.StringVar(&c.repository, "repository", "", "owner/name; known in their pipelines")
 	flags.IntVar(&c.number, "number", 0, "number of the pull request; known in their pipelines")
-	complete(cmd, "forge", string(forge.GitHub), string(forge.GitLab))
+	cli.Complete(cmd, "forge", string(forge.GitHub), string(forge.GitLab))
 	return cmd
 }
 
@@ -72,10 +71,11 @@ func (c *commenting) run(cmd *cobra.Command, name string) error {
 	defer stop()
 	posted, err := client.Comment(ctx, render.Marker, report)
 	if errors.Is(err, forge.ErrForbidden) {
-		return forbidden{fmt.Errorf("%w. A pipeline of a pull request from a fork has such a token: keep the report as a file there, or comment from a workflow that runs afterwards", err)}
+		err = fmt.Errorf("%w. A pipeline of a pull request from a fork has such a token: keep the report as a file there, or comment from a workflow that runs afterwards", err)
+		return cli.Ended{Code: cli.ExitMayNot, Err: err}
 	}
 	if err != nil {
-		return failure{fmt.Errorf("comment on %s #%d: %w", client.Target.Repository, client.Target.Number, err)}
+		return cli.Failure(fmt.Errorf("comment on %s #%d: %w", client.Target.Repository, client.Target.Number, err))
 	}
 	fmt.Fprintln(cmd.OutOrStdout(), strings.TrimSpace(fmt.Sprintf("%s #%d: comment %s %s", client.Target.Repository, client.Target.Number, posted.Action, posted.URL)))
 	return nil
@@ -96,7 +96,7 @@ func readReport(cmd *cobra.Command, name string) (string, error) {
 	}
 	data, err := io.ReadAll(io.LimitReader(in, maxReport))
 	if err != nil {
-		return "", failure{fmt.Errorf("read the report: %w", err)}
+		return "", cli.Failure(fmt.Errorf("read the report: %w", err))
 	}
 	if !strings.HasPrefix(string(data), render.Marker) {
 		return "", fmt.Errorf("`%s` is no report: `runtime-compiler diff --format markdown` writes them", name)

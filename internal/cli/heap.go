@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"os"
@@ -19,8 +19,8 @@ const (
 	startHeap = 4 << 20
 )
 
-// tuneHeap sets the pace of the collector, unless the user has an opinion.
-func tuneHeap() {
+// TuneHeap sets the pace of the collector, unless the user has an opinion.
+func TuneHeap() {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(growth(startHeap))
 		afterCollection()

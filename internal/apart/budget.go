@@ -1,4 +1,4 @@
-package main
+package apart
 
 import (
 	"fmt"
@@ -27,7 +27,7 @@ func (b *budget) check() error {
 	defer b.mu.Unlock()
 	switch {
 	case b.interrupted:
-		return errInterrupted
+		return ErrInterrupted
 	case b.spent >= b.total:
 		return fmt.Errorf("%s may take %v of processor time in one run, and others have taken them: mend those that were ended first", b.what, b.total)
 	}

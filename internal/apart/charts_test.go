@@ -1,4 +1,4 @@
-package main
+package apart
 
 import (
 	"encoding/json"
@@ -58,7 +58,7 @@ func TestChartsApart(t *testing.T) {
 		"whole": 1000000, "float": 1000000.0, "small": 1.5, "text": "1", "truth": true, "nothing": nil, "list": []any{1, 1.0, nil, map[string]any{"a": -2}},
 	}
 	both := []chart.Chart{chartOf(`{{ range $k, $v := .Values }}{{ $k }}: {{ kindOf $v | quote }} {{ $v | toJson }} {{ print $v }}{{ "\n" }}{{ end }}`, values)}
-	if diff := cmp.Diff(helm.Renderer{}.Render(both), charts().Render(both)); diff != "" {
+	if diff := cmp.Diff(helm.Renderer{}.Render(both), Charts().Render(both)); diff != "" {
 		t.Errorf("(-here +apart):\n%s", diff)
 	}
 }
@@ -68,14 +68,14 @@ func TestChartsOfAnotherVersion(t *testing.T) {
 	r := chart.Apart{Start: func() (chart.Process, error) {
 		return startCharts(limits{seconds: 2, memory: 1 << 30}, "v0.0.1", newBudget(60, "charts"))
 	}, Limits: "little"}
-	if got := r.Render([]chart.Chart{chartOf("", nil)})[0].Failed; !strings.Contains(got, "runtime-compiler is v0.0.1: install both programs of one release") {
+	if got := r.Render([]chart.Chart{chartOf("", nil)})[0].Failed; !strings.Contains(got, "runtime-compiler is v0.0.1: install all programs of one release") {
 		t.Errorf("got %q", got)
 	}
 }
 
 // TestChartsMissing: where the program is not installed the message says what is missing, and where.
 func TestChartsMissing(t *testing.T) {
-	program, err := besides()
+	program, err := Beside(ChartProgram)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +83,7 @@ func TestChartsMissing(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = os.Rename(program+".away", program) }()
-	got := charts().Render([]chart.Chart{chartOf("", nil)})[0].Failed
+	got := Charts().Render([]chart.Chart{chartOf("", nil)})[0].Failed
 	if !strings.Contains(got, "components need the program runtime-compiler-charts, which is not in /") {
 		t.Errorf("got %q", got)
 	}
@@ -91,7 +91,7 @@ func TestChartsMissing(t *testing.T) {
 
 // TestChartsNotExecutable: a program that may not be executed is named, with what to do.
 func TestChartsNotExecutable(t *testing.T) {
-	program, err := besides()
+	program, err := Beside(ChartProgram)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +102,7 @@ func TestChartsNotExecutable(t *testing.T) {
 	if err := os.WriteFile(program, []byte("#!/bin/sh\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	got := charts().Render([]chart.Chart{chartOf("", nil)})[0].Failed
+	got := Charts().Render([]chart.Chart{chartOf("", nil)})[0].Failed
 	if want := "may not be executed: run `chmod +x " + program + "`"; !strings.Contains(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}

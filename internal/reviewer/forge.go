@@ -1,4 +1,4 @@
-package main
+package reviewer
 
 import (
 	"cmp"
@@ -24,20 +24,23 @@ func lineAddress(getenv func(string) string) string {
 	return ""
 }
 
-// links are the addresses of both sides' lines. Sides that are no commits have none, but the working tree has those of its HEAD.
-func links(template, root, full string, before, after side) (render.Links, error) {
-	l := render.Links{Full: full}
-	template = cmp.Or(template, lineAddress(os.Getenv))
-	if template == "" {
-		return l, nil
-	}
+// knownLink refuses an address that is not made of all placeholders. None is fine.
+func knownLink(template string) error {
 	for _, placeholder := range placeholders {
-		if !strings.Contains(template, placeholder) {
-			return l, fmt.Errorf("--link `%s` has no %s in it: an address is made of %s", template, placeholder, strings.Join(placeholders, ", "))
+		if template != "" && !strings.Contains(template, placeholder) {
+			return fmt.Errorf("--link `%s` has no %s in it: an address is made of %s", template, placeholder, strings.Join(placeholders, ", "))
 		}
 	}
-	l.Before, l.After = address(template, root, before), address(template, root, after)
-	return l, nil
+	return nil
+}
+
+// links are the addresses of both sides' lines. Sides that are no commits have none, but the working tree has those of its HEAD.
+func links(template, root, full string, before, after side) render.Links {
+	l := render.Links{Full: full}
+	if template = cmp.Or(template, lineAddress(os.Getenv)); template != "" {
+		l.Before, l.After = address(template, root, before), address(template, root, after)
+	}
+	return l
 }
 
 func address(template, root string, of side) string {

@@ -1,4 +1,4 @@
-package main
+package reviewer
 
 import (
 	"cmp"
@@ -9,6 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"lockstep.dev/lockstep/internal/apart"
+	"lockstep.dev/lockstep/internal/cli"
 	"lockstep.dev/lockstep/pkg/compile/diag"
 	"lockstep.dev/lockstep/pkg/compile/diag/sarif"
 	"lockstep.dev/lockstep/pkg/compile/review"
@@ -18,7 +20,7 @@ import (
 
 // differing is the command line of diff.
 type differing struct {
-	input          inputFlags
+	input          cli.Input
 	from, to       string
 	format, failOn string
 	// link is the address of a line of a spec, full that of the whole report; "" for none.
@@ -26,17 +28,15 @@ type differing struct {
 }
 
 // consequential ends a command that found an entry that --fail-on names.
-type consequential struct{ threshold string }
-
-func (e consequential) Error() string {
-	return fmt.Sprintf("there are changes of --fail-on `%s`", e.threshold)
+func consequential(threshold string) error {
+	return cli.Ended{Code: cli.ExitFailOn, Err: fmt.Errorf("there are changes of --fail-on `%s`", threshold)}
 }
 
 func newDiff() *cobra.Command {
 	var d differing
 	cmd := &cobra.Command{
 		Use:   "diff",
-		Short: "Say what a change of the specs means for the clusters",
+		Short: apart.ReviewCommands["diff"],
 		Long: `diff compiles two states of the specs and says what it means to go from one to the other: for whom, how grave, what becomes of
 running jobs, and which line of the specs is responsible. The same change in a thousand tenants is one entry.
 
@@ -69,17 +69,17 @@ Exit codes: 0 fine, 1 a state does not compile or a failure, 2 a mistake on the 
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return d.run(cmd) },
 	}
-	d.input.register(cmd)
-	d.input.registerWorkers(cmd)
+	d.input.Register(cmd)
+	d.input.RegisterWorkers(cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&d.from, "from", "", "revision or folder to compare with; the default is where the work left the default branch")
 	flags.StringVar(&d.to, "to", "", "revision or folder that is compared; the default is the working tree of --root")
-	flags.StringVarP(&d.format, "format", "o", formatText, "how the report is written: "+strings.Join(diffFormats, ", "))
+	flags.StringVarP(&d.format, "format", "o", cli.FormatText, "how the report is written: "+strings.Join(diffFormats, ", "))
 	flags.StringVar(&d.failOn, "fail-on", "none", "exit with 3 where there are changes of this severity or graver, or of this consequence")
-	complete(cmd, "format", diffFormats...)
+	cli.Complete(cmd, "format", diffFormats...)
 	flags.StringVar(&d.link, "link", "", "address of a line of a spec for markdown and html, with {revision}, {path} and {line}; known in GitHub's and GitLab's pipelines")
 	flags.StringVar(&d.full, "full-report", "", "address of the whole report for markdown and html, which may have no room for all")
-	complete(cmd, "fail-on", thresholds()...)
+	cli.Complete(cmd, "fail-on", thresholds()...)
 	return cmd
 }
 
@@ -90,7 +90,7 @@ const (
 	formatJUnit    = "junit"
 )
 
-var diffFormats = []string{formatText, formatMarkdown, formatHTML, formatJSON, formatSARIF, formatJUnit, formatGitHub}
+var diffFormats = []string{cli.FormatText, formatMarkdown, formatHTML, cli.FormatJSON, cli.FormatSARIF, formatJUnit, cli.FormatGitHub}
 
 // thresholds are the words that --fail-on takes.
 func thresholds() []string {
@@ -112,31 +112,31 @@ func (d *differing) run(cmd *cobra.Command) (err error) {
 	if !slices.Contains(diffFormats, d.format) {
 		return fmt.Errorf("unknown format `%s`: allowed are %s", d.format, strings.Join(diffFormats, ", "))
 	}
-	if err := d.input.validate(); err != nil {
+	if err := cmp.Or(knownLink(d.link), d.input.Validate()); err != nil {
 		return err
 	}
-	d.input.limit()
-	before, after, err := sides(d.input.root, d.from, d.to)
+	d.input.Limit()
+	before, after, err := sides(d.input.Root, d.from, d.to)
 	if err != nil {
 		return err
 	}
 	defer func() { err = cmp.Or(err, errors.Join(before.close(), after.close())) }()
-	shown := newProgress(cmd.ErrOrStderr())
-	options := d.input.options()
-	options.Progress = shown.tell
+	shown := cli.NewProgress(cmd.ErrOrStderr())
+	options := d.input.Options()
+	options.Progress = shown.Tell
 	result, err := review.Of(before.files, after.files, review.Options{Compile: options, Whole: d.format == formatHTML || d.format == formatMarkdown})
-	shown.clear()
+	shown.Clear()
 	if err != nil {
-		return failure{err}
+		return cli.Failure(err)
 	}
 	if !result.Compared() {
 		return d.refuse(cmd, &result, before, after)
 	}
 	if err := d.write(cmd, &result.Report, threshold, before, after); err != nil {
-		return failure{fmt.Errorf("write the report: %w", err)}
+		return cli.Failure(fmt.Errorf("write the report: %w", err))
 	}
 	if result.Fails(threshold) {
-		return consequential{d.failOn}
+		return consequential(d.failOn)
 	}
 	return nil
 }
@@ -151,37 +151,32 @@ func (d *differing) refuse(cmd *cobra.Command, result *review.Result, before, af
 		if broken.list.Errors() == 0 {
 			continue
 		}
-		if err := broken.list.WriteText(w, palette(w)); err != nil {
-			return failure{fmt.Errorf("write the report: %w", err)}
+		if err := broken.list.WriteText(w, cli.Palette(w)); err != nil {
+			return cli.Failure(fmt.Errorf("write the report: %w", err))
 		}
 		fmt.Fprintf(w, "error: `%s` does not compile, so there is nothing to compare\n", broken.side.name)
 	}
-	return errReported
+	return cli.ErrReported
 }
 
 func (d *differing) write(cmd *cobra.Command, report *semdiff.Report, threshold semdiff.Threshold, before, after side) error {
 	out := cmd.OutOrStdout()
 	compared := render.Compared{From: before.name, FromHash: before.hash, To: after.name, ToHash: after.hash}
-	// Services that show files know the checkout.
-	paths := reporting{input: &d.input}
 	switch d.format {
-	case formatJSON:
+	case cli.FormatJSON:
 		return render.JSON(out, report, compared)
-	case formatSARIF:
-		return render.SARIF(out, report, sarif.Options{Version: version(), Locate: paths.uri})
+	case cli.FormatSARIF:
+		return render.SARIF(out, report, sarif.Options{Version: cli.Version(), Locate: func(name string) string { return cli.URI(d.input.Locate(name)) }})
 	case formatJUnit:
-		return render.JUnit(out, report, threshold, paths.locate)
-	case formatGitHub:
-		return render.GitHub(out, report, paths.locate)
+		return render.JUnit(out, report, threshold, d.input.Locate)
+	case cli.FormatGitHub:
+		return render.GitHub(out, report, d.input.Locate)
 	case formatMarkdown, formatHTML:
-		l, err := links(d.link, d.input.root, d.full, before, after)
-		if err != nil {
-			return err
-		}
+		l := links(d.link, d.input.Root, d.full, before, after)
 		if d.format == formatHTML {
 			return render.HTML(out, report, compared, l)
 		}
 		return render.Markdown(out, report, compared, l)
 	}
-	return render.Text(out, report, compared, palette(out))
+	return render.Text(out, report, compared, cli.Palette(out))
 }

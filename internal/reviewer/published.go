@@ -1,4 +1,4 @@
-package main
+package reviewer
 
 import (
 	"bytes"
@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"lockstep.dev/lockstep/internal/cli"
 	"lockstep.dev/lockstep/pkg/compile"
 	"lockstep.dev/lockstep/pkg/compile/emit"
 	"lockstep.dev/lockstep/pkg/compile/revision"
@@ -37,21 +38,21 @@ type compiledTree struct {
 func (p *publishing) compile(ctx context.Context, cmd *cobra.Command, opened *revision.Repository, to *branch.Branch) (*compiledTree, error) {
 	name, err := p.wanted(ctx, to)
 	if err != nil {
-		return nil, failure{err}
+		return nil, cli.Failure(err)
 	}
 	found, err := opened.Revision(name)
 	if err != nil {
-		return nil, failure{err}
+		return nil, cli.Failure(err)
 	}
 	made := &compiledTree{read: publish.NewReading(found.FS(nil)), prefix: opened.Prefix(), followed: map[string]followed{}}
 	made.tree.Folder = p.folder
-	if made.tree.Source, err = publish.SourceOf(p.input.root, found.Hash()); err != nil {
-		return nil, failure{err}
+	if made.tree.Source, err = publish.SourceOf(p.input.Root, found.Hash()); err != nil {
+		return nil, cli.Failure(err)
 	}
 	made.tree.Source.Repository = cmp.Or(p.source, made.tree.Source.Repository)
-	options := p.input.options()
-	shown := newProgress(cmd.ErrOrStderr())
-	options.Progress = shown.tell
+	options := p.input.Options()
+	shown := cli.NewProgress(cmd.ErrOrStderr())
+	options.Progress = shown.Tell
 	list, err := compile.Stream(made.read, options, func(u compile.Unit) error {
 		made.tree.Files = append(made.tree.Files, u.Files...)
 		if f, found := followedBy(u.Objects); found {
@@ -59,18 +60,18 @@ func (p *publishing) compile(ctx context.Context, cmd *cobra.Command, opened *re
 		}
 		return ctx.Err()
 	})
-	shown.clear()
+	shown.Clear()
 	if err != nil {
-		return nil, failure{err}
+		return nil, cli.Failure(err)
 	}
 	if list.Errors() > 0 {
 		// What is no mistake, check tells.
 		w := cmd.ErrOrStderr()
-		if err := list.WriteText(w, palette(w)); err != nil {
-			return nil, failure{err}
+		if err := list.WriteText(w, cli.Palette(w)); err != nil {
+			return nil, cli.Failure(err)
 		}
 		fmt.Fprintf(w, "error: `%s` does not compile, so there is nothing to publish\n", name)
-		return nil, errReported
+		return nil, cli.ErrReported
 	}
 	slices.SortFunc(made.tree.Files, func(a, b emit.File) int { return strings.Compare(a.Path, b.Path) })
 	return made, nil
@@ -90,7 +91,7 @@ func (c *compiledTree) statement(p *publishing) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	facts := provenance.Facts{Tree: &c.tree, Inputs: inputs, Root: strings.TrimSuffix(c.prefix, "/"), Cluster: p.input.cluster, Version: version()}
+	facts := provenance.Facts{Tree: &c.tree, Inputs: inputs, Root: strings.TrimSuffix(c.prefix, "/"), Cluster: p.input.Cluster, Version: cli.Version()}
 	if c.artifact != nil {
 		name, _, _ := strings.Cut(c.registry.Name(c.artifact.Digest()), "@")
 		facts.Artifact = provenance.Subject{Name: name, Digest: map[string]string{"sha256": strings.TrimPrefix(c.artifact.Digest(), "sha256:")}}
@@ -106,12 +107,12 @@ func (p *publishing) compare(ctx context.Context, to places, made *compiledTree)
 	var results []published
 	commit := made.tree.Source.Commit
 	if to.branch != nil {
-		differing, err := to.branch.Differences(ctx, &made.tree, p.input.cluster)
+		differing, err := to.branch.Differences(ctx, &made.tree, p.input.Cluster)
 		if err != nil {
 			return nil, err
 		}
 		if len(differing) > 0 {
-			return nil, fmt.Errorf("`%s` is not what %s compiles to: %s", p.branch, commit, some(differing))
+			return nil, fmt.Errorf("`%s` is not what %s compiles to: %s", p.branch, commit, cli.Some(differing))
 		}
 		results = append(results, published{To: p.branch, State: verified, Revision: commit, Unchanged: len(made.tree.Files)})
 	}
@@ -149,7 +150,7 @@ func (p *publishing) true(made *compiledTree) error {
 		return fmt.Errorf("read the statement: %w", err)
 	}
 	if !bytes.Equal(got, want) {
-		return fmt.Errorf("`%s` is not true: %s compiles to something else, or it was made by another version than %s", p.written, made.tree.Source.Commit, version())
+		return fmt.Errorf("`%s` is not true: %s compiles to something else, or it was made by another version than %s", p.written, made.tree.Source.Commit, cli.Version())
 	}
 	return nil
 }

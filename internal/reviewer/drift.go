@@ -1,4 +1,4 @@
-package main
+package reviewer
 
 import (
 	"bytes"
@@ -13,6 +13,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"lockstep.dev/lockstep/internal/apart"
+	"lockstep.dev/lockstep/internal/cli"
 	"lockstep.dev/lockstep/pkg/compile"
 	"lockstep.dev/lockstep/pkg/compile/object"
 	"lockstep.dev/lockstep/pkg/compile/semdiff"
@@ -22,7 +24,7 @@ import (
 
 // drifting is the command line of drift.
 type drifting struct {
-	input                        inputFlags
+	input                        cli.Input
 	kubeconfig, context, manager string
 	format, failOn               string
 }
@@ -31,7 +33,7 @@ func newDrift() *cobra.Command {
 	var d drifting
 	cmd := &cobra.Command{
 		Use:   "drift",
-		Short: "Say where a cluster is not what the specs compile to",
+		Short: apart.ReviewCommands["drift"],
 		Long: `drift compares what the specs compile to for a cluster with what is there, and says what applying them now would mean: objects that are
 missing, values that somebody changed, and objects that have our label and are no longer compiled. It changes nothing.
 
@@ -50,16 +52,16 @@ Exit codes: 0 fine, 1 the specs do not compile, something could not be read or a
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return d.run(cmd) },
 	}
-	d.input.register(cmd)
-	d.input.registerWorkers(cmd)
+	d.input.Register(cmd)
+	d.input.RegisterWorkers(cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&d.kubeconfig, "kubeconfig", "", "kubeconfig of the cluster; the default is kubectl's")
 	flags.StringVar(&d.context, "context", "", "context in the kubeconfig; the default is the current one")
 	flags.StringVar(&d.manager, "field-manager", "", "who applies the tree; the default is kustomize-controller, argocd-controller or kubectl, by the cluster's spec")
-	flags.StringVarP(&d.format, "format", "o", formatText, "how the report is written: text, json")
+	flags.StringVarP(&d.format, "format", "o", cli.FormatText, "how the report is written: text, json")
 	flags.StringVar(&d.failOn, "fail-on", "none", "exit with 3 where there is drift of this severity or graver, or of this consequence; `info` is any")
-	complete(cmd, "format", formatText, formatJSON)
-	complete(cmd, "fail-on", thresholds()...)
+	cli.Complete(cmd, "format", cli.FormatText, cli.FormatJSON)
+	cli.Complete(cmd, "fail-on", thresholds()...)
 	return cmd
 }
 
@@ -68,15 +70,15 @@ func (d *drifting) run(cmd *cobra.Command) error {
 	switch {
 	case err != nil:
 		return fmt.Errorf("read --fail-on: %w", err)
-	case d.format != formatText && d.format != formatJSON:
+	case d.format != cli.FormatText && d.format != cli.FormatJSON:
 		return fmt.Errorf("unknown format `%s`: allowed are text, json", d.format)
-	case d.input.cluster == "":
+	case d.input.Cluster == "":
 		return errors.New("--cluster is missing: it says which cluster of the specs this is")
 	}
-	if err := d.input.validate(); err != nil {
+	if err := d.input.Validate(); err != nil {
 		return err
 	}
-	d.input.limit()
+	d.input.Limit()
 	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	units, err := d.compile(cmd)
@@ -92,44 +94,44 @@ func (d *drifting) run(cmd *cobra.Command) error {
 	}
 	report, err := d.compare(ctx, cmd, cluster, units)
 	if err != nil {
-		return failure{err}
+		return cli.Failure(err)
 	}
 	if err := d.write(cmd.OutOrStdout(), cluster, report); err != nil {
-		return failure{fmt.Errorf("write the report: %w", err)}
+		return cli.Failure(fmt.Errorf("write the report: %w", err))
 	}
 	if report.Fails(threshold) {
-		return consequential{d.failOn}
+		return consequential(d.failOn)
 	}
 	if n := len(cluster.Found().Unreadable); n > 0 && d.failOn != "none" {
-		return failure{fmt.Errorf("nobody knows whether there is drift: %d could not be read", n)}
+		return cli.Failure(fmt.Errorf("nobody knows whether there is drift: %d could not be read", n))
 	}
 	return nil
 }
 
 // compile returns the units of the cluster.
 func (d *drifting) compile(cmd *cobra.Command) ([]compile.Unit, error) {
-	root, err := d.input.open()
+	root, err := d.input.Open()
 	if err != nil {
 		return nil, err
 	}
 	defer root.Close()
 	var units []compile.Unit
-	list, err := compile.Stream(root.FS(), d.input.options(), func(u compile.Unit) error {
+	list, err := compile.Stream(root.FS(), d.input.Options(), func(u compile.Unit) error {
 		units = append(units, u)
 		return nil
 	})
 	if err != nil {
-		return nil, failure{err}
+		return nil, cli.Failure(err)
 	}
 	if list.Errors() == 0 {
 		return units, nil
 	}
 	w := cmd.ErrOrStderr()
-	if err := list.WriteText(w, palette(w)); err != nil {
-		return nil, failure{err}
+	if err := list.WriteText(w, cli.Palette(w)); err != nil {
+		return nil, cli.Failure(err)
 	}
 	fmt.Fprintln(w, "error: the specs do not compile, so there is nothing to compare")
-	return nil, errReported
+	return nil, cli.ErrReported
 }
 
 // appliers are the field managers of GitOps engines, by the group of the objects that make one apply a tree.
@@ -149,8 +151,8 @@ func applierOf(units []compile.Unit) string {
 
 // compare asks for all objects.
 func (d *drifting) compare(ctx context.Context, cmd *cobra.Command, cluster *live.Cluster, units []compile.Unit) (*semdiff.Report, error) {
-	shown := newProgress(cmd.ErrOrStderr())
-	defer shown.clear()
+	shown := cli.NewProgress(cmd.ErrOrStderr())
+	defer shown.Clear()
 	comparison := semdiff.New(semdiff.Options{})
 	for i, u := range units {
 		before, after, err := cluster.Unit(ctx, u.Objects)
@@ -158,14 +160,14 @@ func (d *drifting) compare(ctx context.Context, cmd *cobra.Command, cluster *liv
 			return nil, err
 		}
 		comparison.Unit(u.Cluster, u.Name, orNone(before), orNone(after))
-		shown.tell(i+1, len(units)+1)
+		shown.Tell(i+1, len(units)+1)
 	}
 	extra, err := cluster.Extra(ctx)
 	if err != nil {
 		return nil, err
 	}
 	// Whoever finds nothing extra has looked at both sides all the same.
-	comparison.Unit(d.input.cluster, "not compiled", orNone(extra), []object.Object{})
+	comparison.Unit(d.input.Cluster, "not compiled", orNone(extra), []object.Object{})
 	report := comparison.Report()
 	return &report, nil
 }
@@ -198,11 +200,11 @@ type problem struct {
 
 func (d *drifting) write(w io.Writer, cluster *live.Cluster, report *semdiff.Report) error {
 	found := cluster.Found()
-	compared := render.Compared{From: "cluster " + d.input.cluster, To: workingTree}
-	if d.format == formatText {
+	compared := render.Compared{From: "cluster " + d.input.Cluster, To: workingTree}
+	if d.format == cli.FormatText {
 		writeFound(w, &found)
 		fmt.Fprintf(w, "What applying the tree now would change, as %s:\n\n", cluster.Manager)
-		return render.Text(w, report, compared, palette(w))
+		return render.Text(w, report, compared, cli.Palette(w))
 	}
 	var review bytes.Buffer
 	if err := render.JSON(&review, report, compared); err != nil {
@@ -212,7 +214,7 @@ func (d *drifting) write(w io.Writer, cluster *live.Cluster, report *semdiff.Rep
 	encoder.SetIndent("", "  ")
 	encoder.SetEscapeHTML(false)
 	return encoder.Encode(drift{
-		Cluster: d.input.cluster, Context: cluster.Context, Manager: cluster.Manager, Missing: ids(found.Missing), Extra: ids(found.Extra),
+		Cluster: d.input.Cluster, Context: cluster.Context, Manager: cluster.Manager, Missing: ids(found.Missing), Extra: ids(found.Extra),
 		Refused: problems(found.Refused), Unreadable: problems(found.Unreadable), ByFields: found.ByFields, Review: review.Bytes(),
 	})
 }

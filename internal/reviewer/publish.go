@@ -1,4 +1,4 @@
-package main
+package reviewer
 
 import (
 	"cmp"
@@ -14,6 +14,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"lockstep.dev/lockstep/internal/apart"
+	"lockstep.dev/lockstep/internal/cli"
 	"lockstep.dev/lockstep/pkg/compile/revision"
 	"lockstep.dev/lockstep/pkg/publish/artifact"
 	"lockstep.dev/lockstep/pkg/publish/branch"
@@ -21,7 +23,7 @@ import (
 
 // publishing is the command line of publish.
 type publishing struct {
-	input                       inputFlags
+	input                       cli.Input
 	revision                    string
 	branch, remote, author      string
 	push                        bool
@@ -35,7 +37,7 @@ func newPublish() *cobra.Command {
 	var p publishing
 	cmd := &cobra.Command{
 		Use:   "publish",
-		Short: "Bring the compiled tree of a commit to a branch or a registry",
+		Short: apart.ReviewCommands["publish"],
 		Long: `publish compiles a commit, never a working tree, and brings the result to where a GitOps engine reads it: a branch of git, as one
 commit for each state that differs, or an OCI artifact as Flux reads it. Nothing is checked out, and nothing local but the branch changes.
 
@@ -62,8 +64,8 @@ Exit codes: 0 fine, 1 a mistake in the specs, a refusal or a failure, 2 a mistak
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return p.run(cmd) },
 	}
-	p.input.register(cmd)
-	p.input.registerWorkers(cmd)
+	p.input.Register(cmd)
+	p.input.RegisterWorkers(cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&p.revision, "revision", "", "what is published, as git names it; the default is HEAD, and with --verify what the branch was made from")
 	flags.StringVar(&p.branch, "branch", "", "branch of the compiled tree")
@@ -76,8 +78,8 @@ Exit codes: 0 fine, 1 a mistake in the specs, a refusal or a failure, 2 a mistak
 	flags.StringVar(&p.written, "provenance", "", "file that the statement is written to")
 	flags.StringVar(&p.source, "source", "", "address of the repository, which artifacts and statements name; the default is that of the remote origin")
 	flags.BoolVar(&p.verify, "verify", false, "compile again and compare; write nothing")
-	flags.StringVarP(&p.format, "format", "o", formatText, "how the result is written: text, json")
-	complete(cmd, "format", formatText, formatJSON)
+	flags.StringVarP(&p.format, "format", "o", cli.FormatText, "how the result is written: text, json")
+	cli.Complete(cmd, "format", cli.FormatText, cli.FormatJSON)
 	return cmd
 }
 
@@ -89,12 +91,12 @@ func (p *publishing) validate() error {
 		return errors.New("--adopt is about a --branch")
 	case p.push && p.branch == "":
 		return errors.New("--push is about a --branch")
-	case p.format != formatText && p.format != formatJSON:
+	case p.format != cli.FormatText && p.format != cli.FormatJSON:
 		return fmt.Errorf("unknown format `%s`: allowed are text, json", p.format)
 	case path.IsAbs(p.folder) || path.Clean(p.folder) != p.folder || p.folder == ".." || len(p.folder) > 2 && p.folder[:3] == "../":
 		return fmt.Errorf("--path `%s` is no folder below the top, such as dist, or . for the top itself", p.folder)
 	}
-	return p.input.validate()
+	return p.input.Validate()
 }
 
 func (p *publishing) run(cmd *cobra.Command) error {
@@ -105,10 +107,10 @@ func (p *publishing) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	p.input.limit()
+	p.input.Limit()
 	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	opened, err := revision.Open(p.input.root)
+	opened, err := revision.Open(p.input.Root)
 	if err != nil {
 		return err
 	}
@@ -122,7 +124,7 @@ func (p *publishing) run(cmd *cobra.Command) error {
 	}
 	made.registry = to.registry
 	if err := made.pack(p.oci != ""); err != nil {
-		return failure{err}
+		return cli.Failure(err)
 	}
 	var results []published
 	if p.verify {
@@ -131,7 +133,7 @@ func (p *publishing) run(cmd *cobra.Command) error {
 		results, err = p.bring(ctx, to, made, by)
 	}
 	if err != nil {
-		return failure{err}
+		return cli.Failure(err)
 	}
 	if p.branch != "" {
 		unfollowed(cmd.ErrOrStderr(), made.followed, p.branch, p.folder)
@@ -148,7 +150,7 @@ type places struct {
 func (p *publishing) places() (to places, err error) {
 	if p.branch != "" {
 		if to.branch, err = p.open(); err != nil {
-			return places{}, failure{err}
+			return places{}, cli.Failure(err)
 		}
 	}
 	if p.oci != "" {
@@ -161,10 +163,10 @@ func (p *publishing) places() (to places, err error) {
 
 func (p *publishing) open() (*branch.Branch, error) {
 	if !p.push {
-		return branch.Local(p.input.root, p.branch)
+		return branch.Local(p.input.Root, p.branch)
 	}
 	user := cmp.Or(os.Getenv("LOCKSTEP_GIT_USER"), "x-access-token")
-	return branch.Remote(p.input.root, p.remote, p.branch, branch.Credentials{User: user, Token: os.Getenv("LOCKSTEP_GIT_TOKEN")})
+	return branch.Remote(p.input.Root, p.remote, p.branch, branch.Credentials{User: user, Token: os.Getenv("LOCKSTEP_GIT_TOKEN")})
 }
 
 // by is whom commits are by.
@@ -212,7 +214,7 @@ func (r published) String() string {
 func (p *publishing) bring(ctx context.Context, to places, made *compiledTree, by branch.Author) ([]published, error) {
 	var results []published
 	if to.branch != nil {
-		done, err := to.branch.Publish(ctx, &made.tree, branch.Options{Only: p.input.cluster, Adopt: p.adopt, Author: by})
+		done, err := to.branch.Publish(ctx, &made.tree, branch.Options{Only: p.input.Cluster, Adopt: p.adopt, Author: by})
 		if err != nil {
 			return nil, err
 		}
@@ -253,7 +255,7 @@ func (p *publishing) state(made *compiledTree) error {
 
 func (p *publishing) tell(cmd *cobra.Command, results []published) error {
 	out := cmd.OutOrStdout()
-	if p.format == formatJSON {
+	if p.format == cli.FormatJSON {
 		encoder := json.NewEncoder(out)
 		encoder.SetIndent("", "  ")
 		return encoder.Encode(map[string]any{"published": results})

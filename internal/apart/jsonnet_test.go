@@ -1,4 +1,4 @@
-package main
+package apart
 
 import (
 	"fmt"
@@ -22,7 +22,7 @@ func TestHostileJsonnet(t *testing.T) {
 		t.Fatal(err)
 	}
 	e := jsonnet.Apart{Limits: "little", Start: func() (jsonnet.Process, error) {
-		return startJsonnet(self, "runtime-compiler", jsonnetSeconds, newBudget(120, "Jsonnet"))
+		return startJsonnet(self, "runtime-compiler", JsonnetSeconds, newBudget(120, "Jsonnet"))
 	}}
 	cases := []struct{ reason, program, want string }{
 		{"a program", `(import '../lib/x.libsonnet') { b: 1 }`, ""},

@@ -1,4 +1,4 @@
-package main
+package reviewer
 
 import (
 	"cmp"
@@ -8,6 +8,7 @@ import (
 	"os"
 	"strings"
 
+	"lockstep.dev/lockstep/internal/cli"
 	"lockstep.dev/lockstep/pkg/compile/revision"
 )
 
@@ -70,7 +71,7 @@ func (o *opener) open(flag, name string, beside fs.FS) (side, error) {
 	case errors.Is(err, revision.ErrNoRepository):
 		return side{}, fmt.Errorf("%s `%s` is no folder, and %w: give two folders, or set --root to a folder of a git repository", flag, name, err)
 	}
-	return side{}, failure{fmt.Errorf("%s: %w", flag, err)}
+	return side{}, cli.Failure(fmt.Errorf("%s: %w", flag, err))
 }
 
 // parting is where a revision, HEAD for the working tree, left the default branch.
@@ -80,7 +81,7 @@ func (o *opener) parting(of string, beside fs.FS) (side, error) {
 		return side{}, fmt.Errorf("--from is not given, and %w: name a folder to compare with", err)
 	}
 	if err != nil {
-		return side{}, failure{fmt.Errorf("find what to compare with, as --from is not given: %w", err)}
+		return side{}, cli.Failure(fmt.Errorf("find what to compare with, as --from is not given: %w", err))
 	}
 	return side{name: found.Name, hash: found.Hash(), files: found.FS(beside), close: nothing}, nil
 }
@@ -110,8 +111,8 @@ func (o *opener) revision(name string) (*revision.Revision, error) {
 
 // folderSide opens a folder, out of which nothing is read.
 func folderSide(folder, name string) (side, error) {
-	input := inputFlags{root: folder}
-	root, err := input.open()
+	input := cli.Input{Root: folder}
+	root, err := input.Open()
 	if err != nil {
 		return side{}, err
 	}

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"fmt"
@@ -15,26 +15,28 @@ const (
 	progressEvery = 100 * time.Millisecond
 )
 
-// progress shows on a terminal how far a long build is, in one line that disappears. Without a terminal it does nothing.
-type progress struct {
+// Progress shows on a terminal how far a long build is, in one line that disappears. Without a terminal it does nothing.
+type Progress struct {
 	out   io.Writer
 	now   func() time.Time
 	next  time.Time
 	shown bool
 }
 
-func newProgress(w io.Writer) *progress {
+// NewProgress returns one for a terminal, or one that shows nothing.
+func NewProgress(w io.Writer) *Progress {
 	if file, isFile := w.(*os.File); !isFile || os.Getenv("TERM") == "dumb" || !term.IsTerminal(int(file.Fd())) {
 		w = nil
 	}
 	return progressOn(w, time.Now)
 }
 
-func progressOn(w io.Writer, now func() time.Time) *progress {
-	return &progress{out: w, now: now, next: now().Add(progressAfter)}
+func progressOn(w io.Writer, now func() time.Time) *Progress {
+	return &Progress{out: w, now: now, next: now().Add(progressAfter)}
 }
 
-func (p *progress) tell(done, of int) {
+// Tell says that so many units are compiled, of all.
+func (p *Progress) Tell(done, of int) {
 	if p.out == nil {
 		return
 	}
@@ -46,8 +48,8 @@ func (p *progress) tell(done, of int) {
 	fmt.Fprintf(p.out, "\r\x1b[Kcompiling: %d of %d units, %d %%", done, of, 100*done/of)
 }
 
-// clear removes the line.
-func (p *progress) clear() {
+// Clear removes the line.
+func (p *Progress) Clear() {
 	if p.shown {
 		p.shown = false
 		fmt.Fprint(p.out, "\r\x1b[K")

@@ -1,0 +1,36 @@
+package apart
+
+import (
+	"strconv"
+
+	"lockstep.dev/lockstep/pkg/compile/patch/chart"
+)
+
+// The limits of the process that renders charts. The charts of a large platform take some seconds and 200 MiB.
+const (
+	chartSeconds = 30
+	chartMemory  = 1 << 30
+	// chartTotal are the seconds of processor time of all processes of a run.
+	chartTotal = 120
+)
+
+// Charts renders charts in processes of their own: see package chart.
+func Charts() chart.Apart {
+	l := limits{seconds: chartSeconds, memory: chartMemory}
+	total := newBudget(chartTotal, "charts")
+	return chart.Apart{Start: func() (chart.Process, error) { return startCharts(l, chart.Build(), total) }, Limits: l.String()}
+}
+
+// startCharts starts the program for a build of this one.
+func startCharts(l limits, of string, total *budget) (chart.Process, error) {
+	program, err := Beside(ChartProgram)
+	if err != nil {
+		return nil, err
+	}
+	args := []string{ChartProgram, "--seconds", strconv.FormatUint(l.seconds, 10), "--memory", strconv.FormatUint(l.memory, 10), "--of", of}
+	w, err := startWorker(program, args, l, total)
+	if err != nil {
+		return nil, notStarted("components need", program, err)
+	}
+	return w, nil
+}

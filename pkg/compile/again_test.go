@@ -225,3 +225,25 @@ func (b backwards) ReadDir(name string) ([]fs.DirEntry, error) {
 	slices.Reverse(entries)
 	return entries, err
 }
+
+// TestRangesUnknownToAll: a cluster that does not say which addresses its pods have is found once, whoever may reach private ones, so that
+// a tenant that changes is still the only one that is compiled.
+func TestRangesUnknownToAll(t *testing.T) {
+	files := manyFiles(t)
+	for _, spec := range tenantsOf(files) {
+		files[spec].Data = append(files[spec].Data, "  network: {egress: [{cidr: 10.20.0.0/16}]}\n"...)
+	}
+	before, list := everything(t, files)
+	if list.Errors() > 0 || strings.Count(before.Findings, string(diag.RangesUnknown)) != 1 {
+		t.Fatalf("want one finding of %s:\n%s", diag.RangesUnknown, before.Findings)
+	}
+	last := compile.Last{Findings: list.Sorted(), Made: func(f emit.File) bool { return before.Files[f.Path] == string(f.Data) }}
+	for _, spec := range tenantsOf(files) {
+		was := map[string]string{spec: string(files[spec].Data)}
+		is := map[string]string{spec: strings.Replace(was[spec], "jobs: 20", "jobs: 21", 1)}
+		units, alone := compile.NewAgain(files, compile.Options{}).Tenants(was, is, last)
+		if !alone || len(units) != 1 {
+			t.Errorf("%s: %d units, compiled alone: %t", spec, len(units), alone)
+		}
+	}
+}

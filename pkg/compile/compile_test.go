@@ -3,6 +3,7 @@ package compile_test
 import (
 	"bytes"
 	"fmt"
+	"go/ast"
 	"go/parser"
 	"go/token"
 	"io/fs"
@@ -26,6 +27,7 @@ import (
 
 	"lockstep.dev/lockstep/internal/golden"
 	"lockstep.dev/lockstep/pkg/compile"
+	"lockstep.dev/lockstep/pkg/compile/diag"
 	"lockstep.dev/lockstep/pkg/compile/emit"
 	"lockstep.dev/lockstep/pkg/compile/patch/chart/helm"
 )
@@ -236,17 +238,47 @@ func TestOneCluster(t *testing.T) {
 	}
 }
 
+// TestOneClusterSaysNothingOfOthers: whether a variant is anywhere takes all clusters, so that with one of them nothing is said.
+func TestOneClusterSaysNothingOfOthers(t *testing.T) {
+	files := baseFiles(t)
+	profile, runtime := string(files["catalog/profile.yaml"].Data), string(files["catalog/runtime.yaml"].Data)
+	files["catalog/rack.yaml"] = &fstest.MapFile{Data: []byte(strings.Replace(profile, "name: cpu", "name: rack", 1))}
+	files["catalog/mpi-rack.yaml"] = &fstest.MapFile{Data: []byte(strings.Replace(strings.Replace(runtime, "name: mpi", "name: mpi-rack", 1), "profile: cpu", "profile: rack", 1))}
+	files["overlays/local/cluster.yaml"].Data = append(files["overlays/local/cluster.yaml"].Data, "  capacity: [{profile: cpu, nodes: 8}]\n"...)
+	files["tenants/vision.yaml"].Data = append(files["tenants/vision.yaml"].Data, "  variants: [{name: vision-mpi, runtime: mpi-rack}]\n"...)
+	for cluster, want := range map[string]bool{"": true, "local": false} {
+		if got := text(t, diagnose(files, cluster)); strings.Contains(got, string(diag.VariantNowhere)) != want {
+			t.Errorf("--cluster %q, want %s %t:\n%s", cluster, diag.VariantNowhere, want, got)
+		}
+	}
+}
+
+// readsClock says whether an expression asks the machine for the time or the zone.
+func readsClock(s *ast.SelectorExpr) bool {
+	of, isName := s.X.(*ast.Ident)
+	return isName && of.Name == "time" && slices.Contains([]string{"Now", "Since", "Until", "Local", "LoadLocation"}, s.Sel.Name)
+}
+
 // TestPure holds the rule that only emit/disk touches the machine.
+//
+// With that nothing reads LANG, LC_ALL or TZ: these are in the environment, which is package os, and in the clock and the zone of package
+// time. So the same specs give the same bytes on every machine; TestSameBytes sees it.
 func TestPure(t *testing.T) {
 	forbidden := []string{"os", "net", "net/http", "math/rand", "math/rand/v2", "crypto/rand", "os/exec", "io/ioutil"}
 	err := filepath.WalkDir(".", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() || filepath.Ext(name) != ".go" || strings.HasSuffix(name, "_test.go") || strings.HasPrefix(name, "emit/disk") {
 			return err
 		}
-		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ImportsOnly)
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
 		if err != nil {
 			return err
 		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			if selector, isSelector := n.(*ast.SelectorExpr); isSelector && readsClock(selector) {
+				t.Errorf("%s uses time.%s", name, selector.Sel.Name)
+			}
+			return true
+		})
 		for _, i := range file.Imports {
 			path := strings.Trim(i.Path.Value, `"`)
 			// What makes the schemas and what tests them does not run in the compiler.

@@ -11,6 +11,7 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/diag"
 	"lockstep.dev/lockstep/pkg/compile/object"
 	"lockstep.dev/lockstep/pkg/compile/plan"
+	"lockstep.dev/lockstep/pkg/compile/waive"
 )
 
 // Pair is a unit of a cluster as two states of a repository have it. Objects are nil where a state does not have the unit.
@@ -24,6 +25,8 @@ type States struct {
 	// Before and After are the plans of the clusters, sorted by name; BeforeList and AfterList what was found.
 	Before, After         []*plan.Cluster
 	BeforeList, AfterList *diag.List
+	// BeforeWaivers and AfterWaivers are what specs accept, whether there is something to accept or not.
+	BeforeWaivers, AfterWaivers []waive.Written
 }
 
 // Errors says that a state does not compile, so that there are no pairs.
@@ -34,7 +37,8 @@ func (s States) Errors() bool { return s.BeforeList.Errors() > 0 || s.AfterList.
 //
 // Tenants that cannot have changed are left out: their spec is in a file that is the same in both states, and so is all that tenants
 // share (what is read of the repository beside their specs). The other units always come. Objects are as overlays leave them;
-// nothing is proven about them that takes a whole cluster: that is the work of Stream.
+// nothing is proven about them that takes a whole cluster: that is the work of Stream. What has run out since the state before came about
+// does not count against it.
 func Pairs(before, after fs.FS, options Options, take func(Pair) error) (States, error) {
 	options.known = &decode.Known{}
 	was, is := newState(before, options), newState(after, options)
@@ -42,9 +46,10 @@ func Pairs(before, after fs.FS, options Options, take func(Pair) error) (States,
 	other.Go(func() { was.plan(options) })
 	is.plan(options)
 	other.Wait()
+	was = was.merged(before, options)
 	defer was.patches.end()
 	defer is.patches.end()
-	states := States{Before: was.plans, After: is.plans, BeforeList: was.list, AfterList: is.list}
+	states := States{Before: was.plans, After: is.plans, BeforeList: was.list, AfterList: is.list, BeforeWaivers: was.waivers.All(), AfterWaivers: is.waivers.All()}
 	if states.Errors() {
 		return states, nil
 	}
@@ -89,6 +94,22 @@ func (s *state) plan(options Options) {
 	if s.list.Errors() > 0 {
 		s.waivers.Judge(s.list, false)
 	}
+}
+
+// merged is a state as it was on the day on which it came about, if it is broken today and was not then: a waiver has expired since, or a
+// runtime should be gone. Otherwise nobody could review the change that puts it right.
+func (s *state) merged(root fs.FS, options Options) *state {
+	if options.Today == "" || s.list.Errors() == 0 && !s.waivers.Expired() {
+		return s
+	}
+	options.Today = ""
+	then := newState(root, options)
+	if then.plan(options); then.list.Errors() > 0 {
+		then.patches.end()
+		return s
+	}
+	s.patches.end()
+	return then
 }
 
 // jobs renders components, so that their charts are noted.

@@ -51,6 +51,7 @@ func Rules() []Rule {
 		pathsHaveReasons,
 		imagesHaveDigests,
 		// The tenants.
+		groupNamesInOneScript,
 		namespacesNotReserved,
 		tenantHasRuntime,
 		namedRuntimesUsable,

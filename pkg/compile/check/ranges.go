@@ -26,7 +26,8 @@ var families = []family{
 }
 
 // rangesAreKnown asks a cluster for the addresses of its pods and Services where a tenant may reach some that could be among them: a
-// range of addresses opens what has them, whatever network policies say about namespaces. One finding is enough for a cluster.
+// range of addresses opens what has them, whatever network policies say about namespaces. One finding is enough for a cluster. It names no
+// tenant: it is about the cluster, and stays what it is when one of its tenants changes, which then is compiled alone (compile.Again).
 func rangesAreKnown(c *plan.Cluster, list *diag.List) {
 	for _, f := range families {
 		if !f.known(c) && f.ask(c, list) {
@@ -42,7 +43,7 @@ func (f family) known(c *plan.Cluster) bool {
 	})
 }
 
-// ask reports the first range of a tenant that may hold addresses of the cluster, and says whether there is one.
+// ask reports that a range of a tenant may hold addresses of the cluster, and says whether there is one.
 func (f family) ask(c *plan.Cluster, list *diag.List) bool {
 	which := f.name
 	if len(c.Ranges) == 0 {
@@ -53,7 +54,7 @@ func (f family) ask(c *plan.Cluster, list *diag.List) bool {
 			prefix, err := netip.ParsePrefix(e.CIDR.V)
 			if err == nil && f.is(prefix.Addr()) && slices.ContainsFunc(private, prefix.Overlaps) {
 				list.Warnf(diag.RangesUnknown, c.Name.At, "the cluster `%s` does not say which %saddresses its pods and Services have", c.Name.V, which).
-					Also(e.CIDR.At, "whether `%s` may reach the tenants and the platform by `%s` is not known", t.Name.V, e.CIDR.V).
+					Notef("a tenant may reach private addresses: whether these are those of other tenants and of the platform is not known").
 					Helpf("write them at `network.ranges` of the cluster, for example `%s`", f.example)
 				return true
 			}

@@ -7,7 +7,7 @@ import (
 )
 
 // VariantsSomewhere warns of variants of which no cluster of their tenant has the runtime: nothing is made of them. It needs the plans of
-// all clusters.
+// all clusters: where only one is compiled nobody calls it, for another cluster may well have the runtime.
 func VariantsSomewhere(clusters []*plan.Cluster, list *diag.List) {
 	here := map[source.Span]bool{}
 	var uses []plan.Use

@@ -39,7 +39,7 @@ type Loader struct {
 	Root fs.FS
 	// Jsonnet evaluates the Jsonnet among them; without it Jsonnet is an error.
 	Jsonnet jsonnet.Evaluator
-	// Workers is how many files are read at a time; less than 1 means 1. It does not change the result.
+	// Workers is how many files are read at a time, and there are never more than files; less than 1 means 1. It does not change the result.
 	Workers int
 	// Known, if there is one, is asked for what YAML files gave before, and told what they give now.
 	Known *Known
@@ -72,7 +72,7 @@ func (l Loader) load(files []*source.File, read func(*source.File), list *diag.L
 		}
 	}
 	var others sync.WaitGroup
-	for range l.Workers - 1 {
+	for range min(l.Workers, len(files)) - 1 {
 		others.Go(work)
 	}
 	work()

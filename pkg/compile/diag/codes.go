@@ -141,6 +141,9 @@ const (
 
 	// VariableHidesImage is a search path that takes the place of that of the image, without a reason. It is a warning.
 	VariableHidesImage Code = "LS4021"
+
+	// GroupMixesScripts is the name of a group with letters of several scripts, which looks like another one. It is a warning.
+	GroupMixesScripts Code = "LS4022"
 )
 
 // Machines, runtimes and images.

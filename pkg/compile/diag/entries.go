@@ -290,6 +290,12 @@ var entries = []Entry{
 		Do: "Set the variable in the image. Where the value of the spec is right, say why at `reason` of the variable.",
 	},
 	{
+		Code: GroupMixesScripts, Severity: Warning, Title: "the name of a group mixes scripts",
+		Why: "The Cyrillic `а` and the Latin `a` look the same and are two letters. A group of which one is in the place of the other reads like a group that is known, and is another: " +
+			"whoever can make groups in the identity provider gets the role, and no reviewer sees it.",
+		Do: "Write the name as the identity provider has it, with letters of one script. Where the name really is so, write a waiver with the reason.",
+	},
+	{
 		Code: FabricWithoutDevice, Severity: Error, Title: "a fabric without a device",
 		Why: "Adapters are given to pods by a device plugin. A pod that asks for none sees no adapter, and MPI fails, or uses a network that is many times slower.",
 		Do:  "Add `fabric.resource` with the resource that the device plugin offers, and `fabric.count`.",
@@ -617,7 +623,7 @@ var entries = []Entry{
 	{
 		Code: VariantNowhere, Severity: Warning, Title: "no cluster has the runtime of a variant",
 		Why: "A variant is compiled where its runtime is. A tenant with several clusters may have it on some of them only; where none has machines of the runtime's profile, nothing is " +
-			"made of it, and jobs that name it are refused.",
+			"made of it, and jobs that name it are refused. With `--cluster` this is not judged, because the other clusters of the tenant are not planned: run `check` without it.",
 		Do: "Remove the variant, choose a runtime that a cluster of the tenant has, or add the profile to `capacity` of one.",
 	},
 	{

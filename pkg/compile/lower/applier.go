@@ -47,7 +47,7 @@ func applierRules(inside []object.Object) []object.Node {
 	}
 	if roles := boundRoles(inside); len(roles) > 0 {
 		rules = append(rules, object.Map("",
-			object.Texts("apiGroups", nil, rbacGroup), object.Texts("resourceNames", nil, roles...),
+			object.Texts("apiGroups", nil, rbacGroup), object.List("resourceNames", roles...),
 			object.Texts("resources", nil, "clusterroles"), object.Texts("verbs", nil, "bind")).With(bindRule))
 	}
 	return rules
@@ -59,9 +59,10 @@ func plural(kind resourceKind) string {
 	return resource.Resource
 }
 
-// boundRoles returns the ClusterRoles that RoleBindings grant, in the order in which they come, each once.
-func boundRoles(objects []object.Object) []string {
-	var roles []string
+// boundRoles returns the ClusterRoles that RoleBindings grant, in the order in which they come, each once. They follow from whom the
+// first of these bindings names.
+func boundRoles(objects []object.Object) []object.Node {
+	var roles []object.Node
 	seen := map[string]bool{}
 	for i := range objects {
 		role := objects[i].Root.At("roleRef", "name")
@@ -69,7 +70,20 @@ func boundRoles(objects []object.Object) []string {
 			continue
 		}
 		seen[role.Text] = true
-		roles = append(roles, role.Text)
+		var from *origin.Origin
+		if named := firstSubject(&objects[i]); named != nil {
+			from = made(named, "the role is bound here")
+		}
+		roles = append(roles, object.Text("", role.Text, from))
 	}
 	return roles
+}
+
+// firstSubject is where a binding has the name of its first subject from, nil for a rule.
+func firstSubject(binding *object.Object) *origin.Origin {
+	subjects := binding.Root.Get("subjects")
+	if subjects == nil || len(subjects.Children) == 0 || subjects.Children[0].Get("name") == nil {
+		return nil
+	}
+	return subjects.Children[0].Get("name").From
 }

@@ -63,8 +63,8 @@ func viewerRules(c *plan.Cluster) []object.Node {
 		allow("events.k8s.io", read, "events"),
 	}
 	if c.Queueing != nil {
-		// Why a job waits.
-		rules = append(rules, allow("kueue.x-k8s.io", read, "localqueues", "workloads"))
+		queues := &origin.Origin{At: c.Queueing.APIVersion.At, Kind: origin.Derived, Why: "where the cluster queues, people see why a job waits"}
+		rules = append(rules, allow("kueue.x-k8s.io", read, "localqueues", "workloads").With(queues))
 	}
 	return rules
 }

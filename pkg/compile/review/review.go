@@ -11,6 +11,7 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/diag"
 	"lockstep.dev/lockstep/pkg/compile/plan"
 	"lockstep.dev/lockstep/pkg/compile/semdiff"
+	"lockstep.dev/lockstep/pkg/compile/waive"
 )
 
 // Options say what to compare.
@@ -53,6 +54,7 @@ func Of(before, after fs.FS, options Options) (Result, error) {
 		}
 	}
 	comparison.Findings(was, is)
+	comparison.Waivers(waivers(states.BeforeWaivers), waivers(states.AfterWaivers), options.Compile.Today)
 	return Result{Report: comparison.Report(), Before: was, After: is, compared: compared}, nil
 }
 
@@ -77,6 +79,16 @@ func prove(comparison *semdiff.Comparison, states *compile.States, before, after
 		comparison.Proven(name, sides[0], sides[1])
 	}
 	return lists[0], lists[1], nil
+}
+
+// waivers are those of one state, as the comparison takes them.
+func waivers(written []waive.Written) []semdiff.Waiver {
+	all := make([]semdiff.Waiver, len(written))
+	for i := range written {
+		w := &written[i]
+		all[i] = semdiff.Waiver{Owner: w.Owner, Code: w.Code.V, About: w.About.V, Reason: w.Reason.V, Until: w.Expires.V, At: w.Code.At}
+	}
+	return all
 }
 
 // ranges are the addresses of pods and Services of a cluster.

@@ -10,6 +10,7 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/diag"
 	"lockstep.dev/lockstep/pkg/compile/review"
 	"lockstep.dev/lockstep/pkg/compile/schema"
+	"lockstep.dev/lockstep/pkg/compile/semdiff"
 )
 
 var repository = fstest.MapFS{
@@ -121,6 +122,46 @@ func TestWhole(t *testing.T) {
 	}
 	if whole.After.Errors() == 0 || len(whole.Entries) != len(part.Entries) || !strings.HasPrefix(whole.Verdict, "check refuses it with ") || !strings.Contains(whole.Verdict, "internet egress") {
 		t.Errorf("%d errors, %d entries, %d without proofs: %s", whole.After.Errors(), len(whole.Entries), len(part.Entries), whole.Verdict)
+	}
+}
+
+// waiving is a waiver of the tenant: nothing that is compiled depends on it.
+const waiving = `  waivers:
+    - code: LS7008
+      reason: The quota is raised in spring.
+      expires: "2027-03-31"
+`
+
+// TestWaivers: what specs accept is told without proving anything, and where nothing else changes.
+func TestWaivers(t *testing.T) {
+	tenant := string(repository["tenants/vision.yaml"].Data)
+	with1 := with(repository, fstest.MapFS{"tenants/vision.yaml": file(tenant + waiving)})
+	part := reviewed(t, with1, false)
+	if len(part.Findings.Waivers) != 1 || part.Findings.Waivers[0].How != semdiff.WaiverAdded || part.Findings.Waivers[0].Owner != "tenant vision" || part.Findings.Waivers[0].At.Line == 0 {
+		t.Fatalf("waivers: %+v", part.Findings.Waivers)
+	}
+	if !part.Compared() || len(part.Entries) != 0 || !strings.HasSuffix(part.Verdict, " Waivers: 1 added.") {
+		t.Errorf("compared %t, %d entries: %s", part.Compared(), len(part.Entries), part.Verdict)
+	}
+	expired := with(repository, fstest.MapFS{"tenants/vision.yaml": file(tenant + strings.Replace(waiving, "2027", "2026", 1))})
+	if r := reviewed(t, expired, false); r.Compared() || len(r.Findings.Waivers) != 1 || r.Findings.Waivers[0].How != semdiff.WaiverExpired {
+		t.Errorf("compared %t, waivers: %+v", r.Compared(), r.Findings.Waivers)
+	}
+}
+
+// TestRunOut: a state before whose waiver has expired since can be compared, so that the change which renews it can be reviewed.
+func TestRunOut(t *testing.T) {
+	if !schema.Available() {
+		t.Skip("SKIPPED: this build has no schemas: run `make schemas`")
+	}
+	tenant := string(repository["tenants/vision.yaml"].Data)
+	expired := with(repository, fstest.MapFS{"tenants/vision.yaml": file(tenant + strings.Replace(waiving, "2027", "2026", 1))})
+	renewed := with(repository, fstest.MapFS{"tenants/vision.yaml": file(tenant + waiving)})
+	for _, whole := range []bool{false, true} {
+		r, err := review.Of(expired, renewed, review.Options{Compile: compile.Options{Today: "2026-11-21"}, Whole: whole})
+		if err != nil || !r.Compared() || len(r.Findings.Waivers) != 1 || r.Findings.Waivers[0].How != semdiff.WaiverExtended {
+			t.Errorf("whole %t: %v, compared %t, waivers: %+v", whole, err, r.Compared(), r.Findings.Waivers)
+		}
 	}
 }
 

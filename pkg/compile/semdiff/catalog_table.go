@@ -43,9 +43,9 @@ func judgeTable(c *Change) judgement {
 	}
 	switch {
 	case c.Removed():
-		return judgement{AdmitsLess, Notice, "the policy for TrainJobs no longer knows a runtime or a profile", Gist{Verb: "are", Rest: "gone"}}
+		return judgement{AdmitsLess, Notice, "the policy for TrainJobs no longer knows a runtime or a profile", Gist{Of: "the policy for TrainJobs", Verb: "know", Rest: "fewer runtimes or profiles"}}
 	case c.Added():
-		return judgement{AdmitsMore, Info, "the policy for TrainJobs knows one more runtime or profile", Gist{Verb: "are", Rest: "new"}}
+		return judgement{AdmitsMore, Info, "the policy for TrainJobs knows one more runtime or profile", Gist{Of: "the policy for TrainJobs", Verb: "know", Rest: "more runtimes or profiles"}}
 	}
 	before, after := tableOf(scalar(c.Old)), tableOf(scalar(c.New))
 	all, differs := unknown, false

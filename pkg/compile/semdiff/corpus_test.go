@@ -22,6 +22,7 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/schema"
 	"lockstep.dev/lockstep/pkg/compile/semdiff"
 	"lockstep.dev/lockstep/pkg/compile/source"
+	"lockstep.dev/lockstep/pkg/compile/waive"
 )
 
 // The corpus of pull requests, testdata/corpus/*.txtar, and how to add to it.
@@ -204,6 +205,7 @@ func compared(t *testing.T, before, after fstest.MapFS, files fstest.MapFS) semd
 		c.Unit("hpc", "objects", objects(t, "objects/before.yaml", files), objects(t, "objects/after.yaml", files))
 	}
 	c.Findings(first, second)
+	c.Waivers(waiversOf(before), waiversOf(after), today)
 	r := c.Report()
 	all := 0
 	for i := range r.Entries {
@@ -241,6 +243,15 @@ func unitsOf(files fstest.MapFS) (map[string][]object.Object, *diag.List) {
 	return units, list
 }
 
+func waiversOf(files fstest.MapFS) []semdiff.Waiver {
+	plans, _ := compile.Plans(files, compile.Options{Today: today, Charts: helm.Renderer{}})
+	var all []semdiff.Waiver
+	for _, w := range waive.Of(plans, today).All() {
+		all = append(all, semdiff.Waiver{Owner: w.Owner, Code: w.Code.V, About: w.About.V, Reason: w.Reason.V, Until: w.Expires.V, At: w.Code.At})
+	}
+	return all
+}
+
 // objects reads objects as YAML. They come from the lines of their file.
 func objects(t *testing.T, name string, files fstest.MapFS) []object.Object {
 	t.Helper()
@@ -273,6 +284,9 @@ func summary(r *semdiff.Report) string {
 	for _, w := range r.Findings.Waived {
 		fmt.Fprintf(&b, "waived %s until %s, new %t: %s\n", w.Code, w.Until, w.New, w.Reason)
 	}
+	for _, w := range r.Findings.Waivers {
+		fmt.Fprintf(&b, "waiver %s %s: %s about %q until %s: %s\n  %s → %s\n", w.How, w.Owner, w.Code, w.About, w.Until, w.Reason, waiverBefore(&w), waiverAfter(&w))
+	}
 	for i := range r.Entries {
 		e := &r.Entries[i]
 		fmt.Fprintf(&b, "\n%s %s %s ×%d: %s\n", e.Severity, e.Consequence, e.Rule, e.Count, e.Title)
@@ -288,6 +302,23 @@ func summary(r *semdiff.Report) string {
 		}
 	}
 	return b.String()
+}
+
+func waiverBefore(w *semdiff.WaiverChange) string {
+	switch {
+	case w.How == semdiff.WaiverRemoved:
+		return place(w.At)
+	case w.Before == nil:
+		return "nowhere"
+	}
+	return place(w.Before.At) + " until " + w.Before.Until
+}
+
+func waiverAfter(w *semdiff.WaiverChange) string {
+	if w.How == semdiff.WaiverRemoved {
+		return "nowhere"
+	}
+	return place(w.At)
 }
 
 func place(s source.Span) string {

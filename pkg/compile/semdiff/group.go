@@ -243,6 +243,7 @@ func plural(n int, noun string) string {
 // report puts everything together.
 func (c *Comparison) report() Report {
 	r := Report{Findings: c.findings, Totals: Totals{Units: c.units}}
+	r.Findings.Waivers = c.waivers
 	for _, name := range slices.Sorted(maps.Keys(c.clusters)) {
 		known := c.clusters[name]
 		known.finish(c)
@@ -258,7 +259,7 @@ func (c *Comparison) report() Report {
 		r.Totals.BySeverity[e.Severity]++
 		e.Waived = c.findings.about(e)
 	}
-	r.Verdict = r.verdict()
+	r.Verdict = r.verdict() + r.Findings.waivers()
 	return r
 }
 

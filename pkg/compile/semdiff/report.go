@@ -79,6 +79,8 @@ type Findings struct {
 	Errors int
 	// Waived are those that specs accept after the change, new or not.
 	Waived []Waived
+	// Waivers are those of specs that differ or have expired, whether they accept something or not; those that accept more come first.
+	Waivers []WaiverChange
 }
 
 // Waived is something that a spec accepts, with its reason and the last day on which it does.

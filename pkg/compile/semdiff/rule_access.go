@@ -8,6 +8,7 @@ import (
 
 	"lockstep.dev/lockstep/pkg/compile/object"
 	"lockstep.dev/lockstep/pkg/compile/proof/access"
+	"lockstep.dev/lockstep/pkg/compile/source"
 )
 
 const rbacGroup = "rbac.authorization.k8s.io"
@@ -221,6 +222,9 @@ func (c *cluster) right(h holder, rights []access.Right, causes []*Change, conse
 		jobs = Included
 	}
 	e := c.effect(byBlame(causes, consequence == WidensAccess), consequence, severity, title, h.String()+" "+where(h)+": "+allRights(rights)).to(jobs)
+	if before, after := h.spans(e.Changes); !before.IsZero() || !after.IsZero() {
+		e.Before, e.After = before, after
+	}
 	e.Subject.Namespace, e.Subject.Tenant = h.namespace, c.owner(h.namespace)
 	e.Gist = c.accessGist(&e, h, verb, rights)
 	return e
@@ -254,6 +258,42 @@ func byBlame(causes []*Change, gained bool) []*Change {
 	ordered := slices.Clone(causes)
 	slices.SortStableFunc(ordered, func(a, b *Change) int { return cmp.Compare(blame(a, gained), blame(b, gained)) })
 	return ordered
+}
+
+// spans are the places at which specs name somebody in the bindings that changed: what a binding no longer says, and what it says now.
+func (h holder) spans(causes []*Change) (before, after source.Span) {
+	for _, c := range causes {
+		if !strings.HasSuffix(c.Kind(), "Binding") || !c.Whole() && c.Path[0] != "subjects" {
+			continue
+		}
+		was, is := h.in(c.Before), h.in(c.After)
+		switch {
+		case was.IsZero() == is.IsZero(): // it is about somebody else
+		case before.IsZero() && is.IsZero():
+			before = was
+		case after.IsZero() && was.IsZero():
+			after = is
+		}
+	}
+	return before, after
+}
+
+// in is the place from which a binding has somebody's name, nowhere if it does not have it, or has it from no spec.
+func (h holder) in(binding *object.Object) source.Span {
+	if binding == nil {
+		return source.Span{}
+	}
+	subjects := binding.Root.Get("subjects")
+	if subjects == nil {
+		return source.Span{}
+	}
+	for i := range subjects.Children {
+		own := &subjects.Children[i]
+		if name := own.Get("name"); name != nil && name.From != nil && name.Text == h.Name && text(own, "kind") == h.Kind && text(own, "namespace") == h.Namespace {
+			return name.From.At
+		}
+	}
+	return source.Span{}
 }
 
 func blame(c *Change, gained bool) int {

@@ -11,7 +11,7 @@ import (
 var ownershipRule = &Rule{
 	Name: "ownership", Title: "Objects that come and go",
 	Doc: "Tenants, namespaces and other objects that are new, and those that are no longer compiled: whether the GitOps engine deletes them, or " +
-		"they stay behind because pruning is off or an annotation keeps them. With a namespace goes everything in it: running jobs are stopped, and the data of its " +
+		"they stay behind because pruning is off, an annotation keeps them, or the cluster has no GitOps engine, so that whoever applies it must delete them. With a namespace goes everything in it: running jobs are stopped, and the data of its " +
 		"volumes is deleted. Where a namespace stays and its policies go, the pods that still run there are open to everything, which is critical. The labels that say who owns an object are told here too: without them people may change what is compiled.",
 	Says: []Consequence{AddsObjects, DeletesObjects, LeavesObjects, DeletesData, OpensNetwork, WidensSecurity, AdmitsMore, AdmitsLess, RestartsNothing},
 	claims: func(c *Change) bool {
@@ -112,12 +112,26 @@ func (c *cluster) goes(change *Change) []Effect {
 	}
 	stays := c.stays(o)
 	switch {
+	case o.ID.Kind == "Namespace" && c.byHand():
+		return []Effect{c.effect(part, LeavesObjects, Warning, "a namespace is no longer compiled: the cluster has no GitOps engine, so that it stays, with everything in it, until somebody deletes it", o.ID.String()).
+			with("leave", "namespaces behind").helped("delete it when nobody needs what is in it, which stops its jobs and deletes its volumes: kubectl delete namespace " + o.ID.Name)}
 	case o.ID.Kind == "Namespace" && stays:
 		return []Effect{c.effect(part, LeavesObjects, Warning, "a namespace is no longer compiled and stays, with what nobody deletes in it", o.ID.String()).
 			with("leave", "namespaces behind").to(Hampered).helped("delete it by hand when nobody needs what is in it: kubectl delete namespace " + o.ID.Name)}
 	case o.ID.Kind == "Namespace":
 		return append(c.lost(change), c.effect(part, DeletesObjects, Critical, "a namespace is deleted with everything in it, running jobs too", o.ID.String()).
 			with("lose", "a namespace with everything in it").to(Stopped))
+	case c.byHand():
+		severity := Warning
+		if change.withTenant {
+			severity = Notice
+		}
+		e := c.effect(part, LeavesObjects, severity, "objects are no longer compiled and stay, because the cluster has no GitOps engine: "+o.ID.Kind, o.ID.String()).
+			with("leave", "objects behind").helped("whoever applies the cluster deletes them by hand")
+		if e.Subject.Runtime != "" {
+			e.Gist.Of = "cluster " + c.name
+		}
+		return []Effect{e}
 	case stays && !change.withTenant:
 		return []Effect{c.effect(part, LeavesObjects, Warning, "objects are no longer compiled and stay, with what they do: "+o.ID.Kind, o.ID.String()).with("leave", "objects behind")}
 	case stays:
@@ -137,8 +151,12 @@ func (c *cluster) stays(o *object.Object) bool {
 		// What prunes is the engine as it is told afterwards.
 		prunes = later
 	}
-	return kept(o) || known && !prunes
+	return kept(o) || known && !prunes || c.byHand()
 }
+
+// byHand says that no GitOps engine of the specs applied the cluster: nothing deletes what is no longer compiled, but whoever applies it.
+// An engine that comes with the change does not know what was applied before.
+func (c *cluster) byHand() bool { return len(c.was.sync.stages) == 0 }
 
 // unclosed is a policy that is deleted while its namespace stays, and with it the pods that run there. It is no effect where that is
 // not so.

@@ -9,7 +9,7 @@ import (
 
 var renamesRule = &Rule{
 	Name: "renames", Title: "Objects that have another name",
-	Doc: "Kubernetes knows no renaming: the object under the old name goes and one under the new name comes. Objects are found again by their " +
+	Doc: "Kubernetes knows no renaming: the object under the old name goes, or stays behind where nothing deletes it, and one under the new name comes. Objects are found again by their " +
 		"content, but for names; a tenant or a namespace that is renamed is one entry, whatever the number of its objects. What that costs is told: with a namespace go running jobs " +
 		"and, unless it is kept, the data of its volumes; jobs that name the old runtime are refused.",
 	Says:   []Consequence{Renames, DeletesData, LeavesObjects, OpensNetwork},
@@ -35,16 +35,23 @@ func (c *cluster) renames(change *Change) []Effect {
 	before, after := change.Before.ID, change.After.ID
 	detail := before.String() + " → " + after.String()
 	was, is := c.tenantOf(change.Before), c.tenantOf(change.After)
+	stays := c.stays(change.Before)
+	become := "its objects go and come again"
+	if stays {
+		become = "its objects come again, and the old ones stay until somebody deletes them"
+	}
 	switch {
 	case before.Kind == "Namespace":
 		return c.renamedNamespace(change, detail)
 	case was != is && was != "":
-		return []Effect{c.effect(part, Renames, Warning, "a tenant has another name: its objects go and come again", detail).withOf(was, "are", "renamed to "+is)}
+		return []Effect{c.effect(part, Renames, Warning, "a tenant has another name: "+become, detail).withOf(was, "are", "renamed to "+is)}
 	case before.Namespace != after.Namespace:
-		return []Effect{c.effect(part, Renames, Warning, "a namespace has another name: its objects go and come again", detail).withOf("namespace "+before.Namespace, "are", "renamed to "+after.Namespace)}
+		return []Effect{c.effect(part, Renames, Warning, "a namespace has another name: "+become, detail).withOf("namespace "+before.Namespace, "are", "renamed to "+after.Namespace)}
+	case isRuntime(change) && stays:
+		return []Effect{c.effect(part, Renames, Notice, "a runtime has another name: the old one stays until somebody deletes it", detail).withOf("runtime "+before.Name, "are", "renamed to "+after.Name)}
 	case isRuntime(change):
 		return []Effect{c.effect(part, Renames, Warning, "a runtime has another name: new jobs that name the old one are refused", detail).withOf("runtime "+before.Name, "are", "renamed to "+after.Name)}
-	case before.Kind == "PersistentVolumeClaim" && !kept(change.Before):
+	case before.Kind == "PersistentVolumeClaim" && !stays:
 		return []Effect{c.effect(part, DeletesData, Critical, "a volume has another name: the old one is deleted with its data, the new one is empty", detail).with("lose", "the data of volumes").to(Hampered)}
 	case before.Kind == "PersistentVolumeClaim":
 		return []Effect{c.effect(part, LeavesObjects, Warning, "a volume has another name: the new one is empty, the old one stays with its data", detail).with("get", "empty volumes in place of others")}

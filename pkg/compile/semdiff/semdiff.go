@@ -37,6 +37,7 @@ type Comparison struct {
 	clusters map[string]*cluster
 	groups   groups
 	findings Findings
+	waivers  []WaiverChange
 	units    int
 }
 

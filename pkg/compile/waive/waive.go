@@ -9,6 +9,7 @@
 package waive
 
 import (
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -41,6 +42,8 @@ type identity struct {
 
 type waiver struct {
 	plan.Waiver
+	// owner is the spec that has it, as `tenant vision`.
+	owner string
 	// cluster is that whose spec has the waiver, or nil.
 	cluster *plan.Cluster
 	// used says that it accepted something, refused that its code cannot be waived there, byCluster that only clusters may waive it.
@@ -51,23 +54,23 @@ type waiver struct {
 func Of(plans []*plan.Cluster, today string) *Waivers {
 	w := &Waivers{today: today, known: map[identity]bool{}}
 	for _, c := range plans {
-		w.add(c, c.Waivers)
+		w.add("cluster "+c.Name.V, c, c.Waivers)
 		for _, r := range c.Catalog {
-			w.add(nil, r.Waivers)
-			w.add(nil, r.Profile.Waivers)
+			w.add("runtime "+r.Name.V, nil, r.Waivers)
+			w.add("profile "+r.Profile.Name, nil, r.Profile.Waivers)
 		}
 		for i := range c.Capacity {
-			w.add(nil, c.Capacity[i].Profile.Waivers)
+			w.add("profile "+c.Capacity[i].Profile.Name, nil, c.Capacity[i].Profile.Waivers)
 		}
 		for _, t := range c.Tenants {
-			w.add(nil, t.Waivers)
+			w.add("tenant "+t.Name.V, nil, t.Waivers)
 		}
 	}
 	return w
 }
 
 // add adds waivers that are not there yet: specs are in several plans.
-func (w *Waivers) add(c *plan.Cluster, list []plan.Waiver) {
+func (w *Waivers) add(owner string, c *plan.Cluster, list []plan.Waiver) {
 	for i := range list {
 		own := &list[i]
 		id := identity{cluster: c, at: own.Code.At, code: own.Code.V, about: own.About.V, reason: own.Reason.V, expires: own.Expires.V}
@@ -76,9 +79,25 @@ func (w *Waivers) add(c *plan.Cluster, list []plan.Waiver) {
 			entry, found := diag.EntryOf(diag.Code(list[i].Code.V))
 			byCluster := found && entry.ByCluster()
 			refused := !found || !entry.CanBeWaived() || byCluster && c == nil
-			w.list = append(w.list, &waiver{Waiver: list[i], cluster: c, refused: refused, byCluster: byCluster})
+			w.list = append(w.list, &waiver{Waiver: list[i], owner: owner, cluster: c, refused: refused, byCluster: byCluster})
 		}
 	}
+}
+
+// Written is a waiver as a spec has it.
+type Written struct {
+	plan.Waiver
+	// Owner is the spec: `cluster hpc`, `runtime train`, `profile gpu`, `tenant vision`.
+	Owner string
+}
+
+// All returns the waivers in the order of the plans, each once.
+func (w *Waivers) All() []Written {
+	all := make([]Written, len(w.list))
+	for i, own := range w.list {
+		all[i] = Written{Waiver: own.Waiver, Owner: own.owner}
+	}
+	return all
 }
 
 // Accept marks what waivers accept among findings. They were found while a cluster was judged, or anywhere for nil.
@@ -97,6 +116,9 @@ func (w *Waivers) Accept(c *plan.Cluster, found []*diag.Diagnostic) {
 }
 
 func (w *Waivers) expired(own *waiver) bool { return w.today != "" && w.today > own.Expires.V }
+
+// Expired says whether one of them accepts nothing any more.
+func (w *Waivers) Expired() bool { return slices.ContainsFunc(w.list, w.expired) }
 
 // tooLong says that a waiver of what only clusters may waive ends too late. It accepts nothing.
 func (w *Waivers) tooLong(own *waiver) bool {

@@ -22,5 +22,10 @@ func GitHub(w io.Writer, r *semdiff.Report, locate func(string) string) error {
 			diag.Annotate(out, commands[e.Severity], places.Of(e.After), string(e.Consequence), explained(e), locate)
 		}
 	}
+	for i := range r.Findings.Waivers {
+		if w := &r.Findings.Waivers[i]; accepts(w) {
+			diag.Annotate(out, commands[semdiff.Notice], places.Of(w.At), "waiver", waiverText(w)+"\n"+harmless(w.Reason), locate)
+		}
+	}
 	return out.Flush()
 }

@@ -38,6 +38,8 @@ func hostileReport() *semdiff.Report {
 		r.Findings.New = append(r.Findings.New, &diag.Diagnostic{Code: diag.OpensMore, Severity: diag.Warning, Message: text, Span: at})
 		r.Findings.Fixed = append(r.Findings.Fixed, &diag.Diagnostic{Code: diag.OpensMore, Severity: diag.Warning, Message: text, Span: at})
 		r.Findings.Waived = append(r.Findings.Waived, waived)
+		own := semdiff.Waiver{Owner: "tenant " + text, Code: "LS7025", About: text, Reason: text, Until: text, At: at}
+		r.Findings.Waivers = append(r.Findings.Waivers, semdiff.WaiverChange{How: semdiff.Waivings()[i%len(semdiff.Waivings())], Waiver: own, Before: &own})
 		r.Clusters = append(r.Clusters, semdiff.ClusterReport{Name: text, Quotas: []semdiff.Quota{{Holder: text, Flavor: text, Resource: text, Before: semdiff.Amounts{Nominal: "1"}, After: semdiff.Amounts{Nominal: text}}}})
 	}
 	return r

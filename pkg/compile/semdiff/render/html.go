@@ -85,6 +85,7 @@ type (
 		MoreGauges               string
 		Findings, Fixed          []findingView
 		Waivers                  []waiverView
+		WaiverChanges            []waiverChangeView
 	}
 	countView struct {
 		Name, Label, Meaning string
@@ -117,6 +118,10 @@ type (
 		Code, Page, Until, Reason, New string
 		Line                           *lineView
 	}
+	waiverChangeView struct {
+		Code, Page, What, Reason string
+		Line                     *lineView
+	}
 )
 
 // viewer makes views of a report.
@@ -133,7 +138,7 @@ type viewer struct {
 func (v *viewer) page(r *semdiff.Report, compared Compared) *pageView {
 	p := &pageView{
 		Title: or(severities(r), "no changes"), Verdict: harmless(r.Verdict), Compared: harmless(compared.String()), Totals: totals(r), Full: v.links.Full,
-		Findings: v.findings(r.Findings.New), Fixed: v.findings(r.Findings.Fixed), Waivers: v.waivers(waivers(r.Findings.Waived)),
+		Findings: v.findings(r.Findings.New), Fixed: v.findings(r.Findings.Fixed), Waivers: v.waivers(waivers(r.Findings.Waived)), WaiverChanges: v.waiverChanges(r.Findings.Waivers),
 	}
 	var quiet []string
 	if p.Matrices, quiet = matrices(r); len(quiet) > 0 {
@@ -312,6 +317,24 @@ func (v *viewer) waivers(list []waiver) []waiverView {
 		own := waiverView{Code: w.Code, Page: diag.Code(w.Code).URL(), Until: harmless(w.Until), Reason: harmless(w.Reason) + like(w.more), New: strings.Trim(fresh(w.New), " ()")}
 		if !w.At.IsZero() {
 			line := v.line("", "same", w.At, v.links.After)
+			own.Line = &line
+		}
+		all = append(all, own)
+	}
+	return all
+}
+
+func (v *viewer) waiverChanges(list []semdiff.WaiverChange) []waiverChangeView {
+	var all []waiverChangeView
+	for i := range list[:min(maxFindings, len(list))] {
+		w := &list[i]
+		own := waiverChangeView{Code: w.Code, Page: diag.Code(w.Code).URL(), What: waiverText(w), Reason: harmless(w.Reason)}
+		if !w.At.IsZero() {
+			mark, class, link := "+", "after", v.links.After
+			if w.How == semdiff.WaiverRemoved {
+				mark, class, link = "−", "before", v.links.Before
+			}
+			line := v.line(mark, class, w.At, link)
 			own.Line = &line
 		}
 		all = append(all, own)

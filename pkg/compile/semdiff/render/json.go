@@ -69,10 +69,23 @@ type waivedRecord struct {
 }
 
 type findingsRecord struct {
-	Errors int            `json:"errors"`
-	New    []diag.Record  `json:"new"`
-	Fixed  []diag.Record  `json:"fixed"`
-	Waived []waivedRecord `json:"waived,omitempty"`
+	Errors  int            `json:"errors"`
+	New     []diag.Record  `json:"new"`
+	Fixed   []diag.Record  `json:"fixed"`
+	Waived  []waivedRecord `json:"waived,omitempty"`
+	Waivers []waiverRecord `json:"waivers,omitempty"`
+}
+
+type waiverRecord struct {
+	Change      string      `json:"change"`
+	Owner       string      `json:"owner"`
+	Code        string      `json:"code"`
+	About       string      `json:"about,omitempty"`
+	Reason      string      `json:"reason"`
+	Until       string      `json:"until"`
+	UntilBefore string      `json:"untilBefore,omitempty"`
+	Before      *diag.Place `json:"before,omitempty"`
+	After       *diag.Place `json:"after,omitempty"`
 }
 
 type clusterRecord struct {
@@ -109,7 +122,7 @@ type recorder struct{ places diag.Places }
 func (c recorder) report(r *semdiff.Report, compared Compared) record {
 	result := record{
 		Compared: Sides(compared), Verdict: r.Verdict, Worst: r.Worst().String(), Entries: []entryRecord{}, Clusters: []clusterRecord{},
-		Findings: findingsRecord{Errors: r.Findings.Errors, New: records(r.Findings.New), Fixed: records(r.Findings.Fixed), Waived: c.waived(r.Findings.Waived)},
+		Findings: findingsRecord{Errors: r.Findings.Errors, New: records(r.Findings.New), Fixed: records(r.Findings.Fixed), Waived: c.waived(r.Findings.Waived), Waivers: c.waivers(r.Findings.Waivers)},
 		Totals: totalsRecord{
 			Units: r.Totals.Units, Objects: r.Totals.Objects, Added: r.Totals.Added, Removed: r.Totals.Removed, Changed: r.Totals.Changed,
 			Renamed: r.Totals.Renamed, Values: r.Totals.Values, BySeverity: map[string]int{},
@@ -161,6 +174,22 @@ func (c recorder) waived(list []semdiff.Waived) []waivedRecord {
 	var result []waivedRecord
 	for _, w := range list {
 		result = append(result, waivedRecord{w.Code, w.Message, w.Reason, w.Until, c.place(w.At), w.New})
+	}
+	return result
+}
+
+func (c recorder) waivers(list []semdiff.WaiverChange) []waiverRecord {
+	var result []waiverRecord
+	for i := range list {
+		w := &list[i]
+		own := waiverRecord{Change: string(w.How), Owner: w.Owner, Code: w.Code, About: w.About, Reason: w.Reason, Until: w.Until, After: c.place(w.At)}
+		switch {
+		case w.How == semdiff.WaiverRemoved:
+			own.Before, own.After = own.After, nil
+		case w.Before != nil:
+			own.UntilBefore, own.Before = w.Before.Until, c.place(w.Before.At)
+		}
+		result = append(result, own)
 	}
 	return result
 }

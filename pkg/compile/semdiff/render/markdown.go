@@ -182,6 +182,16 @@ func (m *markdown) findings(f *semdiff.Findings) string {
 		fmt.Fprintf(&b, "- until %s%s: %s%s (%s, [`%s`](%s))\n", escaped(w.Until), fresh(w.New), escaped(w.Reason), like(w.more), m.place(w.At, m.links.After), w.Code, diag.Code(w.Code).URL())
 	}
 	text += m.folded("Accepted by waivers", len(all), b.String())
+	b.Reset()
+	for i := range f.Waivers[:min(told, len(f.Waivers))] {
+		w := &f.Waivers[i]
+		links := m.links.After
+		if w.How == semdiff.WaiverRemoved {
+			links = m.links.Before
+		}
+		fmt.Fprintf(&b, "- %s: %s (%s, [page of the code](%s))\n", escaped(waiverText(w)), escaped(w.Reason), m.place(w.At, links), diag.Code(w.Code).URL())
+	}
+	text += m.folded("Waivers that change", len(f.Waivers), b.String())
 	if n := len(findingsOf(f.Fixed)); n > 0 {
 		text += fmt.Sprintf("\n%s of before %s gone.\n", plural(n, "finding"), are(n))
 	}

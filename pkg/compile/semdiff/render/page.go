@@ -19,7 +19,9 @@ func (p *pageView) write(m markup) {
 	m.raw("</script>\n</body>\n</html>\n")
 }
 
-func (p *pageView) hasFindings() bool { return len(p.Findings)+len(p.Fixed)+len(p.Waivers) > 0 }
+func (p *pageView) hasFindings() bool {
+	return len(p.Findings)+len(p.Fixed)+len(p.Waivers)+len(p.WaiverChanges) > 0
+}
 
 func (p *pageView) head(m markup) {
 	m.put(`<!DOCTYPE html>
@@ -286,6 +288,16 @@ func (p *pageView) found(m markup) {
 			m.put("<li>until %s", w.Until)
 			m.when(` <span class="badge notice">%s</span>`, w.New)
 			m.put(`: %s (<a href="%s">%s</a>)`, w.Reason, address(w.Page), w.Code)
+			w.Line.below(m)
+			m.raw("</li>")
+		}
+		m.raw("</ul>\n")
+	}
+	if len(p.WaiverChanges) > 0 {
+		m.raw("<h3>Waivers that change</h3>\n<ul class=\"findings\">")
+		for i := range p.WaiverChanges {
+			w := &p.WaiverChanges[i]
+			m.put(`<li>%s: %s (<a href="%s">%s</a>)`, w.What, w.Reason, address(w.Page), w.Code)
 			w.Line.below(m)
 			m.raw("</li>")
 		}

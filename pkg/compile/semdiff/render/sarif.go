@@ -26,8 +26,41 @@ func SARIF(w io.Writer, r *semdiff.Report, options sarif.Options) error {
 	for i := range r.Entries {
 		results = append(results, b.result(&r.Entries[i]))
 	}
+	for i := range r.Findings.Waivers {
+		results = append(results, b.waiver(&r.Findings.Waivers[i]))
+	}
 	return sarif.Encode(w, options.Version, b.used, results)
 }
+
+// waiver is a waiver that differs: a warning where it accepts more, a note where it accepts less.
+func (b *scanning) waiver(w *semdiff.WaiverChange) sarif.Result {
+	const name = "waivers"
+	index, known := b.rules[name]
+	if !known {
+		index = len(b.used)
+		b.rules[name] = index
+		const title, doc = "What specs accept", "A waiver accepts findings of the compiler with a reason, until a day. This one is new, has changed, has expired or is gone."
+		b.used = append(b.used, sarif.Rule{
+			ID: name, HelpURI: waiversPage, Short: sarif.Text{Text: title}, Full: sarif.Text{Text: doc}, Help: sarif.Multiformat{Text: doc, Markdown: doc},
+			Configuration: sarif.Configuration{Level: "warning"},
+		})
+	}
+	level := levels[semdiff.Notice]
+	if accepts(w) {
+		level = levels[semdiff.Warning]
+	}
+	key := w.Owner + "\x00" + w.Code + "\x00" + w.About + "\x00" + string(w.How)
+	r := sarif.Result{
+		RuleID: name, RuleIndex: index, Level: level, Message: sarif.Text{Text: plain(waiverText(w) + "\n" + harmless(w.Reason))},
+		Fingerprints: map[string]string{"lockstepEntry/v1": b.numbered(name, key)},
+	}
+	if !w.At.IsZero() {
+		r.Locations = []sarif.Location{{PhysicalLocation: sarif.At(b.places.Of(w.At), b.locate)}}
+	}
+	return r
+}
+
+const waiversPage = "https://lockstep.dev/waivers"
 
 // scanning knows the rules so far.
 type scanning struct {
@@ -74,6 +107,11 @@ func (b *scanning) fingerprint(e *semdiff.Entry) string {
 	case at.Line > 0:
 		parts = append(parts, strings.TrimSpace(at.File.Line(at.Line)))
 	}
+	return b.numbered(parts...)
+}
+
+// numbered is a fingerprint of some texts; those that have the same ones are counted.
+func (b *scanning) numbered(parts ...string) string {
 	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
 	text := hex.EncodeToString(sum[:12])
 	b.seen[text]++
@@ -120,6 +158,8 @@ func explained(e *semdiff.Entry) string {
 	if e.Help != "" {
 		lines = append(lines, "help: "+harmless(e.Help))
 	}
-	// Brackets are links to locations.
-	return strings.NewReplacer("[", "(", "]", ")").Replace(strings.Join(lines, "\n"))
+	return plain(strings.Join(lines, "\n"))
 }
+
+// plain is a text without brackets, which are links to locations.
+func plain(text string) string { return strings.NewReplacer("[", "(", "]", ")").Replace(text) }

@@ -112,6 +112,20 @@ func (t *text) findings(f *semdiff.Findings) {
 		}
 	}
 	t.waivers(waivers(f.Waived))
+	t.waiverChanges(f.Waivers)
+}
+
+func (t *text) waiverChanges(all []semdiff.WaiverChange) {
+	if len(all) > 0 {
+		fmt.Fprint(t, "\nWaivers that change:\n")
+	}
+	for i := range all[:min(told, len(all))] {
+		w := &all[i]
+		fmt.Fprintf(t, "  %s\n    %s\n    %s%s%s\n", waiverText(w), harmless(w.Reason), t.palette.Place, harmless(w.At.String()), t.reset())
+	}
+	if left := len(all) - told; left > 0 {
+		fmt.Fprintf(t, "  and %s: the format json has them all\n", plural(left, "waiver"))
+	}
 }
 
 func (t *text) waivers(all []waiver) {

@@ -31,12 +31,14 @@ type metrics struct {
 
 // The phases of a job. A job that never gets to the end of a phase has no observation for it.
 const (
-	phaseQueued = "queued"
-	phaseGang   = "gang_wait"
-	phaseImages = "image_pull"
-	phaseGate   = "gate"
-	phaseLaunch = "mpi_launch"
-	phaseRun    = "running"
+	phaseQueued  = "queued"
+	phaseGang    = "gang_wait"
+	phaseImages  = "image_pull"
+	phaseGate    = "gate"
+	phaseConnect = "connect"
+	phaseLaunch  = "mpi_launch"
+	phaseStart   = "time_to_start"
+	phaseRun     = "running"
 )
 
 // otherReason stands for reasons that are not on the list, which Kubeflow Trainer may give: a label must not grow without end.
@@ -47,7 +49,8 @@ func newMetrics(registry prometheus.Registerer) (*metrics, error) {
 		phases: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "mpi_trainjob_phase_seconds",
 			Help: "How long a phase of a TrainJob took: queued until its objects were made or it was resumed, gang_wait until all pods had machines, " +
-				"image_pull until all pods were ready, gate while the launcher waited for its nodes, mpi_launch from the command to the first rank, running from the gate to the end.",
+				"image_pull until all pods were ready, gate while the launcher waited for its nodes, connect for the slowest connection from the launcher to a node, " +
+				"mpi_launch from the command to the first rank, time_to_start from the creation of the job to the first rank, running from the gate to the end.",
 			Buckets: prometheus.ExponentialBuckets(0.05, 2, 16),
 		}, []string{"phase"}),
 		ended: prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -105,7 +108,7 @@ func (m *metrics) pods(o job.Observed) {
 }
 
 func (m *metrics) gate(o job.Observed) {
-	if o.Gate != nil && o.Gate.Result != nil {
+	if o.Gate != nil && o.Gate.Result != nil && !o.Gate.Result.Waiting {
 		m.phases.WithLabelValues(phaseGate).Observe(o.Gate.Result.Seconds)
 	}
 }
@@ -120,9 +123,24 @@ func (m *metrics) end(name client.ObjectKey, o job.Observed, change metav1.Condi
 		m.phase(phaseRun, o.Now.Sub(since))
 	}
 	if verdict := o.Verdict(); verdict != nil && verdict.Phases != nil {
-		if p := verdict.Phases; p.CommandSeconds != nil && p.RankSeconds != nil {
-			m.phases.WithLabelValues(phaseLaunch).Observe(max(0, *p.RankSeconds-*p.CommandSeconds))
-		}
+		m.launch(o.TrainJob, verdict.Phases)
+	}
+}
+
+// launch counts what the launcher measured itself. The clocks of the API server and of the launcher's machine both tell how long
+// the start took; the first knows whole seconds only.
+func (m *metrics) launch(trainJob *trainer.TrainJob, p *mpi.Phases) {
+	if p.Connect != nil {
+		m.phases.WithLabelValues(phaseConnect).Observe(p.Connect.Max)
+	}
+	if p.RankSeconds == nil {
+		return
+	}
+	if p.CommandSeconds != nil {
+		m.phases.WithLabelValues(phaseLaunch).Observe(max(0, *p.RankSeconds-*p.CommandSeconds))
+	}
+	if !p.Started.IsZero() {
+		m.phase(phaseStart, p.Started.Sub(trainJob.CreationTimestamp.Time)+time.Duration(*p.RankSeconds*float64(time.Second)))
 	}
 }
 

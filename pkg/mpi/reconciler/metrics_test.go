@@ -60,6 +60,26 @@ mpi_trainjob_restarts_total{reason="MachineLost"} 1
 	}
 }
 
+// What the launcher measured itself is counted when its job ends.
+func TestMetricsOfALaunch(t *testing.T) {
+	registry := prometheus.NewRegistry()
+	m, err := newMetrics(registry)
+	if err != nil {
+		t.Fatal(err)
+	}
+	trainJob := &trainer.TrainJob{ObjectMeta: metav1.ObjectMeta{CreationTimestamp: metav1.NewTime(time.Unix(98, 0))}}
+	seconds := func(s float64) *float64 { return &s }
+	m.launch(trainJob, &mpi.Phases{
+		Started: time.Unix(100, 0), CommandSeconds: seconds(0.5), RankSeconds: seconds(0.75), Connect: &mpi.Spread{Min: 0.125, Median: 0.25, Max: 0.5},
+	})
+	m.launch(trainJob, &mpi.Phases{Started: time.Unix(100, 0)}) // no rank has ever run
+	for phase, want := range map[string]float64{phaseConnect: 0.5, phaseLaunch: 0.25, phaseStart: 2.75} {
+		if got := sumOf(t, registry, phase); got != want {
+			t.Errorf("phase %s took %v s, want %v", phase, got, want)
+		}
+	}
+}
+
 // A series ends with the pods of its job.
 func TestPodsAreCountedWhenAsked(t *testing.T) {
 	pod := func(name, role string, phase corev1.PodPhase) *corev1.Pod {

@@ -83,7 +83,7 @@ fmt: ## Format all Go files
 
 .PHONY: tidy
 tidy: ## Tidy the modules that are ours
-	@for module in $(GO_MODULES) tools test/bench/compile/peers; do (cd $$module && go mod tidy); done
+	@for module in $(GO_MODULES) tools test/bench/compile/peers test/bench/review/peers; do (cd $$module && go mod tidy); done
 
 .PHONY: lint
 lint: $(BIN)/golangci-lint ## Run the linters, import arrows included
@@ -128,6 +128,10 @@ bench-workload: $(BIN)/runtime-compiler $(BIN)/bench-workload ## Write a large r
 bench-compile: $(BIN)/runtime-compiler $(BIN)/bench-compile ## Measure the compiler beside Helm, Jsonnet and kustomize (TENANTS, CLUSTERS, RUNS=5, GROWTH, OUT=FILE)
 	@$(BIN)/bench-compile --tenants $(or $(TENANTS),1000) --clusters $(or $(CLUSTERS),3) --runs $(or $(RUNS),5) $(if $(GROWTH),--growth $(GROWTH))
 
+.PHONY: bench-review
+bench-review: $(BIN)/runtime-compiler $(BIN)/bench-review $(if $(DRIFT),$(BIN)/cluster) ## Measure diff and publish beside Helm and dyff (TENANTS=1000, CLUSTERS=3, RUNS=5, DRIFT=1 for drift too, OUT=FILE)
+	@$(if $(DRIFT),KUBEBUILDER_ASSETS="$$($(BIN)/cluster assets)") $(BIN)/bench-review --tenants $(or $(TENANTS),1000) --clusters $(or $(CLUSTERS),3) --runs $(or $(RUNS),5) $(if $(DRIFT),--drift)
+
 ##@ Clean
 
 .PHONY: clean
@@ -153,9 +157,9 @@ $(BIN)/cluster: FORCE
 $(BIN)/images: FORCE
 	@go build -C test/images -o $(CURDIR)/$@ .
 
-# Two programs: the second renders charts for the first, which looks for it beside itself.
+# Three programs: the first looks for the others beside itself, which render charts and review.
 $(BIN)/runtime-compiler: FORCE $(SCHEMAS)
-	@go build -o $(BIN)/ ./cmd/runtime-compiler ./cmd/runtime-compiler-charts
+	@go build -o $(BIN)/ ./cmd/runtime-compiler ./cmd/runtime-compiler-charts ./cmd/runtime-compiler-review
 
 # The schemas that the compiler embeds. The cache has them under the digest of what makes them, so a new checkout costs a copy.
 $(SCHEMAS): $(filter-out %_test.go,$(wildcard $(addprefix pkg/compile/schema/,gen/*.go pinned/*.go shape/*.go)))
@@ -181,8 +185,8 @@ $(BIN)/soak: FORCE
 $(BIN)/bench-workload: FORCE
 	@go build -o $@ ./test/bench/workload/generate
 
-$(BIN)/bench-compile: FORCE
-	@go build -o $@ ./test/bench/compile
+$(BIN)/bench-compile $(BIN)/bench-review: $(BIN)/bench-%: FORCE
+	@go build -o $@ ./test/bench/$*
 
 $(BIN)/gotestsum: tools/go.sum
 	@go build -C tools -o $(CURDIR)/$@ gotest.tools/gotestsum

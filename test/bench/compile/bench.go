@@ -6,13 +6,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strconv"
-	"strings"
-	"syscall"
-	"time"
 
-	"lockstep.dev/lockstep/test/bench/compile/meter"
+	"lockstep.dev/lockstep/test/bench/meter"
+	"lockstep.dev/lockstep/test/bench/series"
+	"lockstep.dev/lockstep/test/bench/tool"
 	"lockstep.dev/lockstep/test/bench/workload"
 )
 
@@ -20,8 +18,8 @@ import (
 type bench struct {
 	o        options
 	dir      string
-	compiler tool
-	peers    map[string]tool
+	compiler tool.Tool
+	peers    map[string]tool.Tool
 	meter    *meter.Meter
 	// workers are the numbers that the compiler is told; 0 means that it chooses itself.
 	workers []int
@@ -45,18 +43,18 @@ func (b *bench) say(format string, args ...any) {
 
 func newBench(ctx context.Context, o options) (b *bench, err error) {
 	b = &bench{o: o, workers: []int{0}}
-	if b.compiler, err = ours(ctx, o.compiler); err != nil {
+	if b.compiler, err = tool.Ours(ctx, o.compiler); err != nil {
 		return nil, err
 	}
-	if b.compiler.knows(ctx, "build", "--workers") {
+	if b.compiler.Knows(ctx, "build", "--workers") {
 		b.workers = []int{1, 4}
 	}
 	if !o.alone {
-		if b.peers, err = buildPeers(ctx, o.module, b.say); err != nil {
+		if b.peers, err = tool.Build(ctx, o.module, peers, b.say); err != nil {
 			return nil, err
 		}
 	}
-	if b.dir, err = os.MkdirTemp(workFolder(o.dir), "bench-compile-"); err != nil {
+	if b.dir, err = os.MkdirTemp(series.Folder(o.dir), "bench-compile-"); err != nil {
 		return nil, err
 	}
 	if b.meter, err = meter.New(ctx, b.dir); err != nil {
@@ -65,25 +63,19 @@ func newBench(ctx context.Context, o options) (b *bench, err error) {
 	return b, nil
 }
 
-// workFolder prefers memory: a disk that others use too would be measured instead of the tools.
-func workFolder(wanted string) string {
-	const memory = "/dev/shm"
-	if info, err := os.Stat(memory); wanted == "" && err == nil && info.IsDir() {
-		return memory
-	}
-	return wanted
-}
-
 func (b *bench) close() error { return os.RemoveAll(b.dir) }
 
 func (b *bench) run(ctx context.Context) (*Report, error) {
-	report := &Report{Machine: machine(b.dir), Tools: []tool{b.compiler}}
+	report := &Report{Tools: []tool.Tool{b.compiler}}
 	for _, p := range peers {
-		if t, ok := b.peers[p.name]; ok {
+		if t, ok := b.peers[p.Name]; ok {
 			report.Tools = append(report.Tools, t)
 		}
 	}
 	var err error
+	if report.Machine, err = series.Here(ctx, b.dir, b.meter); err != nil {
+		return nil, err
+	}
 	if b.work, err = b.site(ctx, b.o.Tenants, b.o.sample); err != nil {
 		return nil, err
 	}
@@ -93,11 +85,6 @@ func (b *bench) run(ctx context.Context) (*Report, error) {
 	if report.Compared, err = b.compare(ctx); err != nil {
 		return nil, err
 	}
-	floor, err := b.meter.Measure(ctx, meter.Command{Args: []string{"true"}})
-	if err != nil {
-		return nil, err
-	}
-	report.Machine.FloorRSS = floor.PeakRSS
 	plans := b.ourPlans()
 	if !b.o.alone {
 		plans = append(plans, b.peerPlans()...)
@@ -117,28 +104,8 @@ func (b *bench) run(ctx context.Context) (*Report, error) {
 		p.summarize()
 		report.Series = append(report.Series, p.Series)
 	}
-	report.Machine.LoadAfter = load()
+	report.Machine.LoadAfter = series.Load()
 	return report, nil
-}
-
-func machine(dir string) Machine {
-	m := Machine{Date: time.Now().UTC().Format(time.DateOnly), Cores: runtime.NumCPU(), LoadBefore: load(), Go: runtime.Version(), Output: "disk"}
-	var fs syscall.Statfs_t
-	if err := syscall.Statfs(dir, &fs); err == nil && fs.Type == 0x01021994 { // TMPFS_MAGIC of linux/magic.h
-		m.Output = "memory"
-	}
-	return m
-}
-
-// load returns the load average of the last minute, or 0 where there is none.
-func load() float64 {
-	data, err := os.ReadFile("/proc/loadavg")
-	if err != nil {
-		return 0
-	}
-	first, _, _ := strings.Cut(string(data), " ")
-	value, _ := strconv.ParseFloat(first, 64)
-	return value
 }
 
 // site generates a workload and lets the compiler compile it once.
@@ -153,7 +120,7 @@ func (b *bench) site(ctx context.Context, tenants, sample int) (*site, error) {
 	if s.Workload, err = workload.Generate(s.root, o); err != nil {
 		return nil, err
 	}
-	counted, err := workload.Compile(ctx, b.compiler.path, s.root, s.compiled())
+	counted, err := workload.Compile(ctx, b.compiler.Path, s.root, s.compiled())
 	if err != nil {
 		return nil, err
 	}
@@ -165,7 +132,7 @@ func (b *bench) site(ctx context.Context, tenants, sample int) (*site, error) {
 	s.sampled = s.Sample(sample)
 	for _, tenant := range s.sampled {
 		for _, cluster := range s.Clusters {
-			made, err := count(filepath.Join(s.compiled(), cluster, "tenants", tenant))
+			made, err := workload.Manifests(filepath.Join(s.compiled(), cluster, "tenants", tenant))
 			if err != nil {
 				return nil, err
 			}
@@ -203,7 +170,7 @@ func (b *bench) complete(ctx context.Context) error {
 				return err
 			}
 		}
-		made, err := count(out)
+		made, err := workload.Manifests(out)
 		if err != nil {
 			return err
 		}
@@ -220,41 +187,23 @@ func (b *bench) complete(ctx context.Context) error {
 // plan is a series and how to take one run of it.
 type plan struct {
 	Series
-	// prepare is not measured; it may be nil.
-	prepare  func(ctx context.Context, run int) error
-	commands func(run int) []meter.Command
+	series.Plan
 }
 
 // take measures all plans, one run of each after the other.
 func (b *bench) take(ctx context.Context, plans []*plan, runs int) error {
 	for i := range runs {
 		for _, p := range plans {
-			u, err := b.once(ctx, p, i)
+			p.Name = p.Tool + ", " + p.Scenario
+			u, err := p.Once(ctx, b.meter, i)
 			if err != nil {
-				return fmt.Errorf("%s, %s, run %d: %w", p.Tool, p.Scenario, i+1, err)
+				return err
 			}
 			p.Runs = append(p.Runs, u)
 		}
 		b.say("run %d of %d done", i+1, runs)
 	}
 	return nil
-}
-
-func (b *bench) once(ctx context.Context, p *plan, run int) (meter.Usage, error) {
-	var total meter.Usage
-	if p.prepare != nil {
-		if err := p.prepare(ctx, run); err != nil {
-			return total, err
-		}
-	}
-	for _, c := range p.commands(run) {
-		u, err := b.meter.Measure(ctx, c)
-		if err != nil {
-			return total, err
-		}
-		total.Add(u)
-	}
-	return total, nil
 }
 
 // growth measures full builds of workloads of growing size. The largest is built three times at most.

@@ -2,13 +2,12 @@ package main
 
 import (
 	"context"
-	"fmt"
-	"os"
 	"path/filepath"
-	"regexp"
 	"strconv"
 
-	"lockstep.dev/lockstep/test/bench/compile/meter"
+	"lockstep.dev/lockstep/test/bench/meter"
+	"lockstep.dev/lockstep/test/bench/series"
+	"lockstep.dev/lockstep/test/bench/workload"
 )
 
 // series starts a series that measures everything itself.
@@ -18,7 +17,7 @@ func (s *site) series(tool, scenario string) Series {
 
 // buildCommand builds a workload. The cache of the user is not used: what a build may remember is in the folder beside its output.
 func (b *bench) buildCommand(s *site, out string, workers int) meter.Command {
-	args := []string{b.compiler.path, "build", "--root", s.root, "--out", out}
+	args := []string{b.compiler.Path, "build", "--root", s.root, "--out", out}
 	if workers > 0 {
 		args = append(args, "--workers", strconv.Itoa(workers))
 	}
@@ -32,8 +31,8 @@ func (b *bench) buildPlan(scenario string, s *site, workers int) *plan {
 	out := filepath.Join(b.dir, "out")
 	p := &plan{Series: s.series(b.compiler.Name, scenario)}
 	p.Workers = workers
-	p.prepare = func(context.Context, int) error { return b.emptyFolders(out, cacheOf(out)) }
-	p.commands = func(int) []meter.Command { return []meter.Command{b.buildCommand(s, out, workers)} }
+	p.Prepare = func(context.Context, int) error { return b.emptyFolders(out, cacheOf(out)) }
+	p.Commands = func(int) []meter.Command { return []meter.Command{b.buildCommand(s, out, workers)} }
 	return p
 }
 
@@ -48,9 +47,9 @@ func (b *bench) ourPlans() []*plan {
 func (b *bench) checkPlan() *plan {
 	return &plan{
 		Series: b.work.series(b.compiler.Name, checkOnly),
-		commands: func(int) []meter.Command {
-			return []meter.Command{{Args: []string{b.compiler.path, "check", "--root", b.work.root}, Env: []string{"XDG_CACHE_HOME=" + b.dir}}}
-		},
+		Plan: series.Plan{Commands: func(int) []meter.Command {
+			return []meter.Command{{Args: []string{b.compiler.Path, "check", "--root", b.work.root}, Env: []string{"XDG_CACHE_HOME=" + b.dir}}}
+		}},
 	}
 }
 
@@ -59,9 +58,11 @@ func (b *bench) noChangePlan() *plan {
 	out := filepath.Join(b.dir, "unchanged")
 	build := b.buildCommand(b.work, out, b.workers[0])
 	return &plan{
-		Series:   b.work.series(b.compiler.Name, noChange),
-		prepare:  func(ctx context.Context, _ int) error { return b.untimed(ctx, build) },
-		commands: func(int) []meter.Command { return []meter.Command{build} },
+		Series: b.work.series(b.compiler.Name, noChange),
+		Plan: series.Plan{
+			Prepare:  func(ctx context.Context, _ int) error { return b.untimed(ctx, build) },
+			Commands: func(int) []meter.Command { return []meter.Command{build} },
+		},
 	}
 }
 
@@ -71,13 +72,15 @@ func (b *bench) oneTenantPlan() *plan {
 	build := b.buildCommand(b.work, out, b.workers[0])
 	return &plan{
 		Series: b.work.series(b.compiler.Name, oneTenant),
-		prepare: func(ctx context.Context, run int) error {
-			if err := b.untimed(ctx, build); err != nil {
-				return err
-			}
-			return b.changeTenant(run)
+		Plan: series.Plan{
+			Prepare: func(ctx context.Context, run int) error {
+				if err := b.untimed(ctx, build); err != nil {
+					return err
+				}
+				return b.changeTenant(run)
+			},
+			Commands: func(int) []meter.Command { return []meter.Command{build} },
 		},
-		commands: func(int) []meter.Command { return []meter.Command{build} },
 	}
 }
 
@@ -86,18 +89,7 @@ func (b *bench) untimed(ctx context.Context, c meter.Command) error {
 	return err
 }
 
-var jobs = regexp.MustCompile(`(?m)^    jobs: \d+$`)
-
 // changeTenant gives a tenant of the workload another quota for jobs.
 func (b *bench) changeTenant(run int) error {
-	name := filepath.Join(b.work.root, b.work.TenantFiles[run*7%len(b.work.TenantFiles)])
-	data, err := os.ReadFile(name)
-	if err != nil {
-		return err
-	}
-	changed := jobs.ReplaceAll(data, fmt.Appendf(nil, "    jobs: %d", 1001+run))
-	if string(changed) == string(data) {
-		return fmt.Errorf("%s has no line with `jobs` to change", name)
-	}
-	return os.WriteFile(name, changed, 0o644)
+	return workload.ChangeTenant(b.work.root, b.work.TenantFiles[run*7%len(b.work.TenantFiles)], 1001+run)
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
 
-	"lockstep.dev/lockstep/test/bench/compile/meter"
+	"lockstep.dev/lockstep/test/bench/meter"
 )
 
 // objects are decoded manifests by identity.
@@ -86,8 +86,8 @@ func (b *bench) equivalent(ctx context.Context, compiled string) (int, error) {
 			}
 			compared += len(wanted)
 			for _, p := range peers {
-				if err := b.equal(ctx, b.tenantCommand(p.name, b.work, cluster, tenant), wanted); err != nil {
-					return 0, fmt.Errorf("%s does not make the objects of runtime-compiler for %s on %s: %w", p.name, tenant, cluster, err)
+				if err := b.equal(ctx, b.tenantCommand(p.Name, b.work, cluster, tenant), wanted); err != nil {
+					return 0, fmt.Errorf("%s does not make the objects of runtime-compiler for %s on %s: %w", p.Name, tenant, cluster, err)
 				}
 			}
 		}
@@ -138,18 +138,4 @@ func (b *bench) equal(ctx context.Context, c meter.Command, wanted objects) erro
 		return fmt.Errorf("digest %s, not %s\n%s", theirDigest, ourDigest, differ(wanted, got))
 	}
 	return nil
-}
-
-// count returns the number of manifests in a file or in all files of a folder.
-func count(name string) (int, error) {
-	found := 0
-	err := filepath.WalkDir(name, func(name string, entry os.DirEntry, err error) error {
-		if err != nil || entry.IsDir() || filepath.Base(name) == "kustomization.yaml" {
-			return err
-		}
-		data, err := os.ReadFile(name)
-		found += bytes.Count(append([]byte("\n"), data...), []byte("\napiVersion: ")) // keys of the top level
-		return err
-	})
-	return found, err
 }

@@ -68,10 +68,7 @@ func specs(t *testing.T, tenants, without, jobsQuota int) string {
 		if i < without {
 			err = os.Remove(name)
 		} else if jobsQuota > 0 {
-			var data []byte
-			if data, err = os.ReadFile(name); err == nil {
-				err = os.WriteFile(name, jobs.ReplaceAll(data, fmt.Appendf(nil, "    jobs: %d", jobsQuota)), 0o600)
-			}
+			err = workload.ChangeTenant(root, file, jobsQuota)
 		}
 		if err != nil {
 			t.Fatal(err)

@@ -2,12 +2,19 @@ package main
 
 import (
 	"context"
-
 	"path/filepath"
 
-	"lockstep.dev/lockstep/test/bench/compile/meter"
+	"lockstep.dev/lockstep/test/bench/meter"
+	"lockstep.dev/lockstep/test/bench/series"
+	"lockstep.dev/lockstep/test/bench/tool"
 	"lockstep.dev/lockstep/test/bench/workload"
 )
+
+var peers = []tool.Peer{
+	{Name: "helm", Module: "helm.sh/helm/v3", Package: "helm.sh/helm/v3/cmd/helm"},
+	{Name: "jsonnet", Module: "github.com/google/go-jsonnet", Package: "github.com/google/go-jsonnet/cmd/jsonnet"},
+	{Name: "kustomize", Module: "sigs.k8s.io/kustomize/kustomize/v5", Package: "sigs.k8s.io/kustomize/kustomize/v5"},
+}
 
 func (s *site) peer(names ...string) string {
 	return filepath.Join(append([]string{s.root, workload.PeersFolder}, names...)...)
@@ -51,20 +58,20 @@ func (b *bench) tenantCommand(name string, s *site, cluster, tenant string) mete
 		return b.helmCommand(s, cluster, s.peer("helm-values", "one", tenant+".yaml"))
 	case "jsonnet":
 		expression := "local files = (import 'main.jsonnet')(only='" + tenant + "'); files['" + cluster + "/tenants/" + tenant + "/tenant.yaml']"
-		return meter.Command{Args: []string{b.peers[name].path, "-S", "-e", expression}, Dir: s.peer(workload.JsonnetFolder)}
+		return meter.Command{Args: []string{b.peers[name].Path, "-S", "-e", expression}, Dir: s.peer(workload.JsonnetFolder)}
 	}
-	return meter.Command{Args: []string{b.peers[name].path, "build", s.peer(workload.KustomizeFolder, workload.Overlay(cluster, tenant))}}
+	return meter.Command{Args: []string{b.peers[name].Path, "build", s.peer(workload.KustomizeFolder, workload.Overlay(cluster, tenant))}}
 }
 
 func (b *bench) helmCommand(s *site, cluster, values string) meter.Command {
 	return meter.Command{Args: []string{
-		b.peers["helm"].path, "template", "tenants", s.peer(workload.HelmFolder),
+		b.peers["helm"].Path, "template", "tenants", s.peer(workload.HelmFolder),
 		"--values", s.peer("helm-values", "clusters", cluster+".yaml"), "--values", values,
 	}}
 }
 
 func (b *bench) jsonnetCommand(s *site, only string, flags ...string) meter.Command {
-	args := append([]string{b.peers["jsonnet"].path, "-S", "--tla-str", "only=" + only}, flags...)
+	args := append([]string{b.peers["jsonnet"].Path, "-S", "--tla-str", "only=" + only}, flags...)
 	return meter.Command{Args: append(args, "main.jsonnet"), Dir: s.peer(workload.JsonnetFolder)}
 }
 
@@ -72,10 +79,10 @@ func (b *bench) jsonnetCommand(s *site, only string, flags ...string) meter.Comm
 func (b *bench) peerPlans() []*plan {
 	var plans []*plan
 	for _, p := range peers {
-		whole := b.peerPlan(p.name, fullBuild, b.work, func(out string, _ int) []meter.Command { return b.wholeCommands(p.name, b.work, out) })
-		one := b.peerPlan(p.name, oneTenant, b.work, func(out string, run int) []meter.Command { return b.oneTenantCommands(p.name, out, run) })
-		ten := b.peerPlan(p.name, tenTenants, b.ten, func(out string, _ int) []meter.Command { return b.wholeCommands(p.name, b.ten, out) })
-		if p.name == "kustomize" { // it makes the objects of sampled tenants only
+		whole := b.peerPlan(p.Name, fullBuild, b.work, func(out string, _ int) []meter.Command { return b.wholeCommands(p.Name, b.work, out) })
+		one := b.peerPlan(p.Name, oneTenant, b.work, func(out string, run int) []meter.Command { return b.oneTenantCommands(p.Name, out, run) })
+		ten := b.peerPlan(p.Name, tenTenants, b.ten, func(out string, _ int) []meter.Command { return b.wholeCommands(p.Name, b.ten, out) })
+		if p.Name == "kustomize" { // it makes the objects of sampled tenants only
 			whole.Factor = float64(b.work.objects) / float64(b.work.sampledObjects)
 			ten.Objects = b.ten.sampledObjects
 		}
@@ -87,9 +94,11 @@ func (b *bench) peerPlans() []*plan {
 func (b *bench) peerPlan(name, scenario string, s *site, commands func(out string, run int) []meter.Command) *plan {
 	out := filepath.Join(b.dir, "out")
 	return &plan{
-		Series:   s.series(name, scenario),
-		prepare:  func(context.Context, int) error { return b.emptyFolders(out) },
-		commands: func(run int) []meter.Command { return commands(out, run) },
+		Series: s.series(name, scenario),
+		Plan: series.Plan{
+			Prepare:  func(context.Context, int) error { return b.emptyFolders(out) },
+			Commands: func(run int) []meter.Command { return commands(out, run) },
+		},
 	}
 }
 

@@ -4,33 +4,18 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"slices"
 
-	"lockstep.dev/lockstep/test/bench/compile/meter"
+	"lockstep.dev/lockstep/test/bench/series"
+	"lockstep.dev/lockstep/test/bench/tool"
 )
 
 // Report is the result of a whole run.
 type Report struct {
-	Machine Machine `json:"machine"`
-	Tools   []tool  `json:"tools"`
+	Machine series.Machine `json:"machine"`
+	Tools   []tool.Tool    `json:"tools"`
 	// Compared is the number of objects that were found equal between all tools before measuring.
 	Compared int      `json:"objectsComparedPerTool"`
 	Series   []Series `json:"series"`
-}
-
-// Machine is where the numbers come from.
-type Machine struct {
-	Date  string `json:"date"`
-	Cores int    `json:"cores"`
-	// LoadBefore and LoadAfter are the load averages of the last minute: much more than nothing before the start means that others
-	// used the machine too.
-	LoadBefore float64 `json:"loadBefore"`
-	LoadAfter  float64 `json:"loadAfter"`
-	Go         string  `json:"go"`
-	// FloorRSS is the least peak memory, in bytes, that can be seen: that of the process that starts the others.
-	FloorRSS int64 `json:"floorRSSBytes"`
-	// Output is the file system that was written to.
-	Output string `json:"output"`
 }
 
 // The scenarios.
@@ -56,37 +41,15 @@ type Series struct {
 	Objects int `json:"objects"`
 	// Factor by which the measured usage must be multiplied to stand for all tenants, where a sample was measured. 1 means that all
 	// is measured.
-	Factor float64       `json:"extrapolationFactor"`
-	Runs   []meter.Usage `json:"runs"`
-
-	CPU     Spread `json:"cpuSeconds"`
-	Wall    Spread `json:"wallSeconds"`
-	PeakRSS Spread `json:"peakRSSBytes"`
+	Factor float64 `json:"extrapolationFactor"`
+	// The spreads are without the factor.
+	series.Usage
 	// PerCPUSecond is the objects per CPU second of the median run.
 	PerCPUSecond float64 `json:"objectsPerCPUSecond"`
 }
 
-// Spread is what the runs of a series lie between. Extrapolation is not applied to it.
-type Spread struct {
-	Min    float64 `json:"min"`
-	Median float64 `json:"median"`
-	Max    float64 `json:"max"`
-}
-
-func spread(runs []meter.Usage, value func(meter.Usage) float64) Spread {
-	var values []float64
-	for _, u := range runs {
-		values = append(values, value(u))
-	}
-	slices.Sort(values)
-	n := len(values)
-	return Spread{Min: values[0], Median: (values[(n-1)/2] + values[n/2]) / 2, Max: values[n-1]}
-}
-
 func (s *Series) summarize() {
-	s.CPU = spread(s.Runs, meter.Usage.CPU)
-	s.Wall = spread(s.Runs, func(u meter.Usage) float64 { return u.Wall })
-	s.PeakRSS = spread(s.Runs, func(u meter.Usage) float64 { return float64(u.PeakRSS) })
+	s.Summarize()
 	if cpu := s.CPU.Median * s.Factor; cpu > 0 {
 		s.PerCPUSecond = float64(s.Objects) / cpu
 	}

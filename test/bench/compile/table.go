@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"lockstep.dev/lockstep/test/bench/tool"
 )
 
 // target is a line of the issue: what is promised, and how it is read from a report.
@@ -14,7 +16,7 @@ type target struct {
 }
 
 const (
-	compiler = "runtime-compiler"
+	compiler = tool.Compiler
 	mega     = 1e6
 	// leastObjects is about the number that the promise for memory is made for; a smaller workload does not judge it.
 	leastObjects = 40000
@@ -92,9 +94,7 @@ func linear(r *Report) (string, bool, bool) {
 // writeTable writes the numbers as Markdown: the targets, then every series.
 func (r *Report) writeTable(w io.Writer) error {
 	var text strings.Builder
-	m := r.Machine
-	fmt.Fprintf(&text, "%s, %d cores, %s, output in %s, load %.1f before and %.1f after, least peak memory that can be seen %.0f MB.",
-		m.Date, m.Cores, m.Go, m.Output, m.LoadBefore, m.LoadAfter, float64(m.FloorRSS)/mega)
+	text.WriteString(r.Machine.String())
 	if r.Compared > 0 {
 		fmt.Fprintf(&text, " Before measuring, %d objects were found equal between all tools.", r.Compared)
 	}
@@ -135,14 +135,7 @@ func (s *Series) row(text *strings.Builder, r *Report) {
 		perSecond = fmt.Sprintf("%.0f", s.PerCPUSecond)
 	}
 	fmt.Fprintf(text, "| %s%s | %s | %s | %d | %d | %s | %s | %.0f | %s |\n", s.Scenario, note, r.named(s.Tool), workers, s.Tenants, s.Objects,
-		s.CPU.times(s.Factor), s.Wall.times(s.Factor), s.PeakRSS.Median/mega, perSecond)
-}
-
-func (s Spread) times(factor float64) string {
-	if s.Max == 0 {
-		return "–"
-	}
-	return fmt.Sprintf("%.3g (%.3g–%.3g)", s.Median*factor, s.Min*factor, s.Max*factor)
+		s.CPU.Times(s.Factor), s.Wall.Times(s.Factor), s.PeakRSS.Median/mega, perSecond)
 }
 
 // named returns a tool with its version.

@@ -4,10 +4,11 @@ import (
 	"strings"
 	"testing"
 
-	"lockstep.dev/lockstep/test/bench/compile/meter"
+	"lockstep.dev/lockstep/test/bench/meter"
+	"lockstep.dev/lockstep/test/bench/tool"
 )
 
-func series(tool, scenario string, tenants, objects int, factor float64, cpu ...float64) Series {
+func taken(tool, scenario string, tenants, objects int, factor float64, cpu ...float64) Series {
 	s := Series{Tool: tool, Scenario: scenario, Tenants: tenants, Objects: objects, Factor: factor}
 	for _, seconds := range cpu {
 		s.Runs = append(s.Runs, meter.Usage{User: seconds, Wall: seconds, PeakRSS: int64(objects) * 1000})
@@ -20,14 +21,14 @@ func series(tool, scenario string, tenants, objects int, factor float64, cpu ...
 // missed.
 func TestTable(t *testing.T) {
 	report := &Report{
-		Tools: []tool{{Name: compiler}, {Name: "helm", Version: "v3.1.0"}, {Name: "kustomize", Version: "v5.0.0"}},
+		Tools: []tool.Tool{{Name: compiler}, {Name: "helm", Version: "v3.1.0"}, {Name: "kustomize", Version: "v5.0.0"}},
 		Series: []Series{
-			series(compiler, fullBuild, 1000, 45000, 1, 0.5, 9, 0.4),
-			series(compiler, noChange, 1000, 45000, 1, 0.030, 0.020, 0.021),
-			series("helm", fullBuild, 1000, 45000, 1, 4, 5, 3),
-			series("kustomize", fullBuild, 1000, 45000, 50, 2),
-			series(compiler, growthBuild, 1000, 45000, 1, 0.5),
-			series(compiler, growthBuild, 10000, 450000, 1, 5),
+			taken(compiler, fullBuild, 1000, 45000, 1, 0.5, 9, 0.4),
+			taken(compiler, noChange, 1000, 45000, 1, 0.030, 0.020, 0.021),
+			taken("helm", fullBuild, 1000, 45000, 1, 4, 5, 3),
+			taken("kustomize", fullBuild, 1000, 45000, 50, 2),
+			taken(compiler, growthBuild, 1000, 45000, 1, 0.5),
+			taken(compiler, growthBuild, 10000, 450000, 1, 5),
 		},
 	}
 	var text strings.Builder
@@ -45,13 +46,5 @@ func TestTable(t *testing.T) {
 	}
 	if t.Failed() {
 		t.Log(text.String())
-	}
-}
-
-// TestSpread: the median of an even number lies between the two in the middle.
-func TestSpread(t *testing.T) {
-	got := series(compiler, fullBuild, 1, 1, 1, 4, 1, 2, 3).CPU
-	if want := (Spread{Min: 1, Median: 2.5, Max: 4}); got != want {
-		t.Errorf("got %+v, want %+v", got, want)
 	}
 }

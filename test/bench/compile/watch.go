@@ -13,7 +13,7 @@ import (
 	"syscall"
 	"time"
 
-	"lockstep.dev/lockstep/test/bench/compile/meter"
+	"lockstep.dev/lockstep/test/bench/meter"
 )
 
 // How long a watching compiler must use no CPU to count as idle, and how long to wait for that.
@@ -29,11 +29,11 @@ const leastSaves = 11
 // watch measures the CPU of a running `watch` between the save of one tenant and the next idleness. It returns nothing where the
 // compiler has no such command.
 func (b *bench) watch(ctx context.Context) ([]*plan, error) {
-	if !b.compiler.knows(ctx, "watch", "--root") {
+	if !b.compiler.Knows(ctx, "watch", "--root") {
 		return nil, nil
 	}
 	p := &plan{Series: b.work.series(b.compiler.Name, watchTenant)}
-	cmd := exec.CommandContext(ctx, b.compiler.path, "watch", "--root", b.work.root, "--out", filepath.Join(b.dir, "watched")) //nolint:gosec // the compiler that we measure
+	cmd := exec.CommandContext(ctx, b.compiler.Path, "watch", "--root", b.work.root, "--out", filepath.Join(b.dir, "watched")) //nolint:gosec // the compiler that we measure
 	output, err := cmd.StdoutPipe()
 	if err != nil {
 		return nil, err

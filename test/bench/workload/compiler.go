@@ -5,7 +5,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io/fs"
+	"os"
 	"os/exec"
+	"path/filepath"
 )
 
 // Count is the number of objects that the compiler makes, per cluster.
@@ -45,3 +48,17 @@ func Compile(ctx context.Context, compiler, root, out string) (Count, error) {
 
 // head returns the beginning of an output: a thousand diagnostics say no more than ten.
 func head(output []byte) []byte { return output[:min(len(output), 1500)] }
+
+// Manifests returns the number of manifests in a file or in all files of a folder, whatever tool wrote them.
+func Manifests(name string) (int, error) {
+	found := 0
+	err := filepath.WalkDir(name, func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || filepath.Base(name) == "kustomization.yaml" {
+			return err
+		}
+		data, err := os.ReadFile(name)
+		found += bytes.Count(append([]byte("\n"), data...), []byte("\napiVersion: ")) // keys of the top level
+		return err
+	})
+	return found, err
+}

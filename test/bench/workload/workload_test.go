@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -102,4 +103,53 @@ func TestCompiles(t *testing.T) {
 			t.Errorf("kustomize has %d files for 3 tenants on 4 clusters", len(overlays))
 		}
 	}
+}
+
+// TestChanges: a change is one line of one file, and compiles.
+func TestChanges(t *testing.T) {
+	root, w := generate(t, Options{Tenants: 3, Clusters: 2, Seed: 1})
+	narrow, line, err := Storage(root, w.Clusters[0], "10.20.0.0/16")
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := contents(t, root, ".")
+	if got := strings.Split(before[narrow], "\n")[line-1]; strings.TrimSpace(got) != "- cidr: 10.20.0.0/16" {
+		t.Errorf("line %d of %s is %q", line, narrow, got)
+	}
+	for file, change := range map[string]func() error{
+		w.TenantFiles[1]: func() error { return ChangeTenant(root, w.TenantFiles[1], 999) },
+		"catalog/runtimes/" + runtimes[0].Name + ".yaml": func() error { return ChangeImage(root, "9@sha256:"+strings.Repeat("ab", 32)) },
+		narrow: func() error {
+			_, _, err := Storage(root, w.Clusters[0], "0.0.0.0/0")
+			return err
+		},
+	} {
+		if err := change(); err != nil {
+			t.Error(err)
+		}
+		after := contents(t, root, ".")
+		for name, text := range after {
+			if lines := different(before[name], text); name == file && lines != 1 || name != file && lines != 0 {
+				t.Errorf("the change of %s changes %d lines of %s", file, lines, name)
+			}
+		}
+		before = after
+	}
+	if err := ChangeTenant(root, w.TenantFiles[1], 999); err == nil {
+		t.Error("a change that changes nothing is no error")
+	}
+}
+
+func different(before, after string) int {
+	was, is := strings.Split(before, "\n"), strings.Split(after, "\n")
+	if len(was) != len(is) {
+		return max(len(was), len(is))
+	}
+	lines := 0
+	for i := range was {
+		if was[i] != is[i] {
+			lines++
+		}
+	}
+	return lines
 }

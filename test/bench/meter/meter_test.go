@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 )
 
 // TestMeasure: what a process uses is counted, what it prints is kept, a failure is an error, and the memory of who measures
@@ -28,5 +29,8 @@ func TestMeasure(t *testing.T) {
 	}
 	if _, err := m.Measure(t.Context(), Command{Args: []string{"false"}}); err == nil {
 		t.Error("a process that failed gives no error")
+	}
+	if u, err = m.Measure(t.Context(), Command{Args: []string{"sleep", "60"}, Limit: 10 * time.Millisecond}); err != nil || !u.Stopped || u.Wall > 30 {
+		t.Errorf("a process that takes longer than its limit gives %+v, %v", u, err)
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"os"
 
-	"lockstep.dev/lockstep/test/bench/compile/meter"
+	"lockstep.dev/lockstep/test/bench/meter"
 )
 
 func main() {

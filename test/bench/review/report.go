@@ -1,0 +1,80 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+
+	"lockstep.dev/lockstep/test/bench/series"
+	"lockstep.dev/lockstep/test/bench/tool"
+)
+
+// Report is the result of a whole run.
+type Report struct {
+	Machine series.Machine `json:"machine"`
+	Tools   []tool.Tool    `json:"tools"`
+	// Opened is what was checked before measuring.
+	Opened Opened   `json:"opened"`
+	Series []Series `json:"series"`
+}
+
+// Opened is the report of a line that opens egress for all tenants, which was found to be critical and at that line.
+type Opened struct {
+	Tenants int `json:"tenants"`
+	Entries int `json:"entries"`
+	Lines   int `json:"lines"`
+}
+
+// The scenarios.
+const (
+	oneFolders      = "one tenant changed"
+	oneRevisions    = "one tenant changed, git revisions"
+	opened          = "one line opens egress for all tenants"
+	image           = "image of a runtime changed"
+	noChange        = "no change"
+	publishFirst    = "publish, a new branch"
+	publishNext     = "publish, a branch whose last commit differs in one tenant"
+	verifyBranch    = "publish --verify, a branch"
+	publishArtifact = "publish, an empty registry"
+	verifyArtifact  = "publish --verify, a registry"
+	drifted         = "drift, none found"
+)
+
+// Series is runs of one command line on one workload, or of the command lines that others need for it.
+type Series struct {
+	Tool     string `json:"tool"`
+	Scenario string `json:"scenario"`
+	Tenants  int    `json:"tenants"`
+	Clusters int    `json:"clusters"`
+	// Objects are those of one side.
+	Objects int `json:"objects"`
+	// Lines is how many lines somebody gets to read.
+	Lines int `json:"lines"`
+	// Requests is how many an API server had to answer.
+	Requests int64 `json:"requests,omitempty"`
+	series.Usage
+}
+
+// find returns the series of a tool and scenario with the most tenants, or nil.
+func (r *Report) find(name, scenario string) *Series {
+	var found *Series
+	for i := range r.Series {
+		s := &r.Series[i]
+		if s.Tool == name && s.Scenario == scenario && (found == nil || s.Tenants > found.Tenants) {
+			found = s
+		}
+	}
+	return found
+}
+
+func readReport(name string) (*Report, error) {
+	data, err := os.ReadFile(name)
+	if err != nil {
+		return nil, err
+	}
+	report := &Report{}
+	if err := json.Unmarshal(data, report); err != nil {
+		return nil, fmt.Errorf("read %s: %w", name, err)
+	}
+	return report, nil
+}

@@ -103,7 +103,7 @@ func launch(name, text string, args []string, work func(launcherOptions, []strin
 	flags.StringVar(&o.terminationLog, "termination-log", "/dev/termination-log", "`file` for the verdict")
 	flags.DurationVar(&o.gateTimeout, "gate-timeout", 5*time.Minute, "`time` that the nodes may take to answer")
 	flags.DurationVar(&o.darkAfter, "dark-after", agent.DefaultDark,
-		"`time` after which the gate gives up a node with an address that no packet reaches, 0 never")
+		"`time` after which the gate gives up a node with an address that no packet reaches, or that refuses although its container runs, 0 never")
 	flags.DurationVar(&o.dnsAfter, "dns-after", agent.DefaultDiscoveryAfter,
 		"`time` after which DNS is asked for the nodes when nobody has sent their addresses, 0 never")
 	flags.StringVar(&o.hangAfter, "hang-after", os.Getenv(mpi.HangAfterVariable),

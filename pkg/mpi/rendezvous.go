@@ -5,7 +5,7 @@ package mpi
 const (
 	// RendezvousSubsystem: the controller writes a HostTable as JSON and closes its side; the launcher's agent answers
 	// with a GateResult as JSON when the gate has passed or failed. It may be asked any number of times and always
-	// gives the same answer.
+	// gives the same answer; only a table that says Up may be answered with a GateResult that says Waiting.
 	RendezvousSubsystem = "lockstep-rendezvous"
 	// HelloSubsystem: the gate tells a node's agent the HostTable, so that daemons on nodes can start others by name, and
 	// the agent answers with a Hello.
@@ -18,6 +18,9 @@ const (
 type HostTable struct {
 	// Hosts holds every pod of the job, in the order launcher, node 0, node 1, ….
 	Hosts []HostAddress `json:"hosts"`
+	// Up says that the containers of all nodes run for longer than their agents take to listen: a node that refuses
+	// connections is not one that still starts.
+	Up bool `json:"up,omitempty"`
 }
 
 // HostAddress is the address of one pod.
@@ -41,6 +44,8 @@ type Hello struct {
 type GateResult struct {
 	// Passed is true when every node answered and both sides proved that they hold the key.
 	Passed bool `json:"passed"`
+	// Waiting is true while the gate has not ended, but something seems to be in the way: Failures says what.
+	Waiting bool `json:"waiting,omitempty"`
 	// Seconds is how long the gate took from its start.
 	Seconds float64 `json:"seconds"`
 	// TableSeconds is when, after its start, the gate had all addresses, TableFrom who told them. Both are empty when

@@ -99,18 +99,27 @@ func granted(values map[string]any) []string {
 	rights := map[string]bool{}
 	for _, object := range objects {
 		if object.GetKind() == "ClusterRole" || object.GetKind() == "Role" {
-			for _, rule := range rulesOf(object) {
-				for _, group := range rule.APIGroups {
-					for _, resource := range rule.Resources {
-						for _, verb := range rule.Verbs {
-							rights[fmt.Sprintf("%s %s.%s", verb, resource, group)] = true
-						}
-					}
-				}
+			for _, right := range rightsIn(object) {
+				rights[right] = true
 			}
 		}
 	}
 	return slices.Sorted(maps.Keys(rights))
+}
+
+// rightsIn are the rights of a role, as RBAC spells them.
+func rightsIn(object *unstructured.Unstructured) []string {
+	var rights []string
+	for _, rule := range rulesOf(object) {
+		for _, group := range rule.APIGroups {
+			for _, resource := range rule.Resources {
+				for _, verb := range rule.Verbs {
+					rights = append(rights, fmt.Sprintf("%s %s.%s", verb, resource, group))
+				}
+			}
+		}
+	}
+	return rights
 }
 
 func rulesOf(object *unstructured.Unstructured) []rbacv1.PolicyRule {

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"path"
 	"slices"
+	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -52,6 +53,37 @@ func render(values map[string]any) ([]*unstructured.Unstructured, error) {
 	return objects, nil
 }
 
+// scopes are the rights of the controller by where its bindings make them hold. What no binding of the chart names is nowhere.
+type scopes struct{ everywhere, own, nowhere []string }
+
+func scopesOf(values map[string]any, everyNamespace bool) scopes {
+	GinkgoHelper()
+	all := maps.Clone(values)
+	all["everyNamespace"] = everyNamespace
+	objects, err := render(all)
+	Expect(err).NotTo(HaveOccurred())
+	bound := map[string]bool{}
+	for _, object := range objects {
+		if strings.HasSuffix(object.GetKind(), "RoleBinding") {
+			kind, _, _ := unstructured.NestedString(object.Object, "roleRef", "kind")
+			name, _, _ := unstructured.NestedString(object.Object, "roleRef", "name")
+			bound[kind+" "+name] = true
+		}
+	}
+	var s scopes
+	for _, object := range objects {
+		switch kind := object.GetKind(); {
+		case kind == "ClusterRole" && bound[kind+" "+object.GetName()]:
+			s.everywhere = append(s.everywhere, rightsIn(object)...)
+		case kind == "ClusterRole":
+			s.nowhere = append(s.nowhere, rightsIn(object)...)
+		case kind == "Role" && bound[kind+" "+object.GetName()]:
+			s.own = append(s.own, rightsIn(object)...)
+		}
+	}
+	return s
+}
+
 func decode(text string) ([]*unstructured.Unstructured, error) {
 	var objects []*unstructured.Unstructured
 	decoder := yaml.NewYAMLOrJSONDecoder(bytes.NewBufferString(text), 4096)
@@ -84,6 +116,7 @@ var _ = Describe("The chart of mpi-controller", Ordered, func() {
 		Entry("without leader election, which needs no lease", map[string]any{"leaderElection": false}, 8),
 		Entry("without a fixed user, for OpenShift", map[string]any{"podSecurity": map[string]any{"user": nil}}, 10),
 		Entry("for the namespaces of tenants only", map[string]any{"everyNamespace": false}, 9),
+		Entry("for the namespaces of tenants only, alone", map[string]any{"everyNamespace": false, "leaderElection": false}, 9),
 		Entry("beside Kubeflow Trainer", map[string]any{"mode": "companion"}, 12),
 		Entry("beside Kubeflow Trainer, alone", map[string]any{"mode": "companion", "leaderElection": false}, 12),
 	)
@@ -96,6 +129,27 @@ var _ = Describe("The chart of mpi-controller", Ordered, func() {
 		Entry("a mode that is none", map[string]any{"mode": "both"}),
 		Entry("two replicas without leader election", map[string]any{"replicas": 2, "leaderElection": false}),
 		Entry("an image digest that is none", map[string]any{"image": map[string]any{"repository": "x", "digest": "latest"}}),
+	)
+
+	DescribeTable("grants the same with and without everyNamespace, and in its own namespace what it does there", func(values map[string]any, own []string) {
+		wide, narrow := scopesOf(values, true), scopesOf(values, false)
+		Expect(wide.nowhere).To(BeEmpty(), "each ClusterRole is bound")
+		Expect(append(slices.Clone(narrow.everywhere), narrow.nowhere...)).To(ConsistOf(wide.everywhere), "the compiler binds the rest in the namespaces of tenants")
+		for _, right := range own {
+			Expect(append(wide.everywhere, wide.own...)).To(ContainElement(right))
+			Expect(append(narrow.everywhere, narrow.own...)).To(ContainElement(right))
+		}
+		Expect(narrow.everywhere).NotTo(ContainElement(ContainSubstring("secrets")), "no Secret outside the namespaces of tenants")
+	},
+		Entry("executor", map[string]any{}, []string{
+			"create leases.coordination.k8s.io", "get leases.coordination.k8s.io", "update leases.coordination.k8s.io", "create events.events.k8s.io",
+		}),
+		Entry("executor, alone", map[string]any{"leaderElection": false}, []string{"create events.events.k8s.io"}),
+		Entry("companion", map[string]any{"mode": "companion"}, []string{
+			"create leases.coordination.k8s.io", "get leases.coordination.k8s.io", "update leases.coordination.k8s.io",
+			"create secrets.", "get secrets.", "delete secrets.",
+		}),
+		Entry("companion, alone", map[string]any{"mode": "companion", "leaderElection": false}, []string{"create secrets.", "get secrets.", "delete secrets."}),
 	)
 
 	It("lets only the monitoring namespace read metrics, where it is known", func() {

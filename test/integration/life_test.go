@@ -41,6 +41,7 @@ var _ = Describe("The life of a job", Ordered, ContinueOnFailure, func() {
 		ensureNamespace(ctx, controllerNamespace)
 		installPermissions(ctx, nil)
 		installGangKinds()
+		installKinds([]*apiextensions.CustomResourceDefinition{standIn("kueue.x-k8s.io", "v1beta2", "Workload")})
 		forgetLease(ctx)
 		from = len(auditEntries())
 		runController(reconciler.Options{LeaderElection: true, Identity: "life-0"})
@@ -214,6 +215,31 @@ var _ = Describe("The life of a job", Ordered, ContinueOnFailure, func() {
 		Eventually(state(ctx, trainJob)).Should(Equal("Suspended"))
 		patch(ctx, trainJob, `{"spec":{"suspend":false}}`)
 		Eventually(func() bool { return *jobSetOf(ctx, trainJob).Spec.Suspend }).Should(BeFalse())
+	})
+
+	// Kueue's own controller does the same in the tests on a real cluster.
+	It("says that Kueue preempted it, and for which job of the namespace", func(ctx SpecContext) {
+		urgent := create(ctx, ofRuntime(ctx, trainJobNamed(namespace, "urgent")))
+		low := ofRuntime(ctx, trainJobNamed(namespace, "low"))
+		low.Labels = map[string]string{job.QueueLabel: "jobs"}
+		create(ctx, low)
+		jobSetOf(ctx, low)
+		why := fmt.Sprintf("Preempted to accommodate a workload (UID: UNKNOWN, JobUID: %s) due to prioritization in the ClusterQueue", urgent.UID)
+		workload := &unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": "Workload", "status": map[string]any{"conditions": []any{map[string]any{
+				"type": "Evicted", "status": "True", "reason": "Preempted", "message": why, "lastTransitionTime": "2026-03-01T12:00:00Z",
+			}}},
+		}}
+		workload.SetNamespace(namespace)
+		workload.SetName("trainjob-low")
+		workload.SetLabels(map[string]string{job.WorkloadOfLabel: string(low.UID)})
+		Expect(admin.Create(ctx, workload)).To(Succeed())
+		patch(ctx, low, `{"spec":{"suspend":true}}`)
+		Eventually(reason(ctx, low, trainer.TrainJobSuspended)).Should(Equal(string(diagnose.Preempted)))
+		Expect(message(low, trainer.TrainJobSuspended)).To(Equal("TrainJob is suspended: preempted by Kueue in favour of TrainJob `urgent`: " + why))
+		Eventually(eventsAbout(ctx, low)).Should(ContainElement("Normal Preempted"))
+		patch(ctx, low, `{"spec":{"suspend":false}}`)
+		Eventually(reason(ctx, low, trainer.TrainJobSuspended)).Should(Equal("Resumed"))
 	})
 
 	DescribeTable("goes on as the job that it was", func(ctx SpecContext, change func(context.Context, *trainer.ClusterTrainingRuntime)) {
@@ -471,15 +497,25 @@ func installGangKinds() {
 		}
 	}
 	Expect(kinds).To(HaveLen(1))
+	installKinds(append(kinds, standIn("scheduling.volcano.sh", "v1beta1", "PodGroup")))
+}
+
+// standIn is the definition of a kind that takes everything.
+func standIn(group, version, kind string) *apiextensions.CustomResourceDefinition {
+	singular := strings.ToLower(kind)
 	anything := &apiextensions.CustomResourceValidation{OpenAPIV3Schema: &apiextensions.JSONSchemaProps{Type: "object", XPreserveUnknownFields: ptr.To(true)}}
-	kinds = append(kinds, &apiextensions.CustomResourceDefinition{
-		ObjectMeta: metav1.ObjectMeta{Name: "podgroups.scheduling.volcano.sh"},
+	return &apiextensions.CustomResourceDefinition{
+		ObjectMeta: metav1.ObjectMeta{Name: singular + "s." + group},
 		Spec: apiextensions.CustomResourceDefinitionSpec{
-			Group: "scheduling.volcano.sh", Scope: apiextensions.NamespaceScoped,
-			Names:    apiextensions.CustomResourceDefinitionNames{Plural: "podgroups", Singular: "podgroup", Kind: "PodGroup", ListKind: "PodGroupList"},
-			Versions: []apiextensions.CustomResourceDefinitionVersion{{Name: "v1beta1", Served: true, Storage: true, Schema: anything}},
+			Group: group, Scope: apiextensions.NamespaceScoped,
+			Names:    apiextensions.CustomResourceDefinitionNames{Plural: singular + "s", Singular: singular, Kind: kind, ListKind: kind + "List"},
+			Versions: []apiextensions.CustomResourceDefinitionVersion{{Name: version, Served: true, Storage: true, Schema: anything}},
 		},
-	})
+	}
+}
+
+func installKinds(kinds []*apiextensions.CustomResourceDefinition) {
+	GinkgoHelper()
 	installed, err := envtest.InstallCRDs(environment.Config, envtest.CRDInstallOptions{CRDs: kinds})
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(func() error {

@@ -20,13 +20,18 @@ import (
 
 const (
 	// launchPatience is how long a connection must have been without an answer in a launch, workPatience once a rank ran:
-	// then a peer may just be too busy to accept. Before fewRetries it may have been only a packet that got lost.
+	// then a peer may just be too busy to accept. Before fewRetries it may have been only a packet that got lost. In a
+	// launch the time counts from the first retry on; connections are few then, and in work they come and go.
 	launchPatience = 10 * time.Second
 	workPatience   = time.Minute
 	fewRetries     = 3
-	// launchLook is the time between two looks in a launch, workLook afterwards.
-	launchLook = 5 * time.Second
-	workLook   = time.Minute
+	firstRetry     = 1
+	// firstLaunchLook is the time between two looks in the first closely of a launch, launchLook afterwards, as in a script
+	// that does something else first, and workLook once a rank ran. A look is a question to every node.
+	firstLaunchLook = 2 * time.Second
+	closely         = 30 * time.Second
+	launchLook      = 5 * time.Second
+	workLook        = time.Minute
 	// startsWithin is how long launch daemons may run alone before the launch counts as hung.
 	startsWithin = time.Minute
 	// maxUnanswered bounds what a pod says about its connections.
@@ -43,8 +48,8 @@ type obstacle struct {
 
 // watchObstacles returns what stands in the way of the job, nil when the context ends first.
 func (l Launcher) watchObstacles(ctx context.Context, table mpi.HostTable, front *front) *obstacle {
-	nodes, open := l.gate().nodes(), calls{}
-	for sleep(ctx, lookAfter(front.times.snapshot())) {
+	nodes, open, began := l.gate().nodes(), calls{}, time.Now()
+	for sleep(ctx, lookAfter(front.times.snapshot(), time.Since(began))) {
 		pods := l.askProgress(ctx, table, front.watch, nodes, mpi.ProgressRequest{})
 		for _, progress := range pods {
 			front.times.seen(progress)
@@ -62,9 +67,12 @@ func (l Launcher) watchObstacles(ctx context.Context, table mpi.HostTable, front
 	return nil
 }
 
-func lookAfter(phases mpi.Phases) time.Duration {
-	if phases.RankSeconds != nil {
+func lookAfter(phases mpi.Phases, age time.Duration) time.Duration {
+	switch {
+	case phases.RankSeconds != nil:
 		return workLook
+	case age < closely:
+		return firstLaunchLook
 	}
 	return launchLook
 }
@@ -80,16 +88,16 @@ type calls map[call]time.Time
 
 // look takes in the calls of all pods, and finds one that has been open for too long, the first in the order of the table.
 func (c calls) look(now time.Time, table mpi.HostTable, pods map[string]mpi.Progress, works bool) *obstacle {
-	patience := launchPatience
+	patience, noted := launchPatience, firstRetry
 	if works {
-		patience = workPatience
+		patience, noted = workPatience, fewRetries
 	}
 	var found *obstacle
 	still := map[call]bool{}
 	for _, from := range table.Hosts {
 		for _, attempt := range pods[firstLabel(from.Name)].Unanswered {
 			to, port, ours := at(table, attempt.To)
-			if !ours || attempt.Retries < fewRetries {
+			if !ours || attempt.Retries < noted {
 				continue
 			}
 			this := call{from.Name, attempt.To}
@@ -97,7 +105,7 @@ func (c calls) look(now time.Time, table mpi.HostTable, pods map[string]mpi.Prog
 			if _, known := c[this]; !known {
 				c[this] = now
 			}
-			if open := now.Sub(c[this]); open >= patience && found == nil {
+			if open := now.Sub(c[this]); open >= patience && attempt.Retries >= fewRetries && found == nil {
 				found = noAnswer(from, to, port, open)
 			}
 		}

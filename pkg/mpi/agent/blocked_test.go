@@ -27,9 +27,11 @@ func TestCalls(t *testing.T) {
 		want   string
 	}{
 		"daemon calls back": {"nobody answers it", false, []look{{5 * time.Second, mpirun, 3}, {15 * time.Second, mpirun, 4}}, "check NetworkPolicies: Worker 1 (10.0.0.3) cannot reach Launcher (10.0.0.1) port 36859: no answer for more than 10s"},
+		"from the start":    {"the time counts from the first retry", false, []look{{2 * time.Second, mpirun, 1}, {12 * time.Second, mpirun, 3}}, "no answer for more than 10s"},
 		"a moment":          {"a network may need it", false, []look{{5 * time.Second, mpirun, 3}, {10 * time.Second, mpirun, 4}}, ""},
 		"lost packets":      {"some get lost", false, []look{{5 * time.Second, mpirun, 2}, {15 * time.Second, mpirun, 2}}, ""},
 		"answered between":  {"the next call is another", false, []look{{5 * time.Second, mpirun, 3}, {10 * time.Second, rank, 3}, {15 * time.Second, mpirun, 3}}, ""},
+		"ranks, others":     {"where ranks work connections come and go: another one may just be new", true, []look{{0, rank, 1}, {time.Minute, rank, 3}}, ""},
 		"ranks, busy":       {"a rank that computes may be slow to accept", true, []look{{0, rank, 3}, {59 * time.Second, rank, 6}}, ""},
 		"ranks":             {"but not for a minute", true, []look{{0, rank, 3}, {time.Minute, rank, 6}}, "cannot reach Worker 0 (10.0.0.2) port 1024"},
 		"not of this job":   {"what a program asks of others is its own business", true, []look{{0, "192.0.2.2:443", 3}, {time.Hour, "192.0.2.2:443", 6}}, ""},
@@ -87,5 +89,23 @@ func TestAnObstacleIsTheCause(t *testing.T) {
 		obstacle{diagnose.MPIPortsBlocked, "demo-node-0-1.demo", "blocked"})
 	if got.Reason != diagnose.MPIPortsBlocked || got.Lost != "" || got.Host != "demo-node-0-1.demo" || got.Message != "blocked" || got.ExitCode != 255 {
 		t.Errorf("%+v", got)
+	}
+}
+
+func TestLooksAreRareInALongRun(t *testing.T) {
+	ran := 1.0
+	for name, c := range map[string]struct {
+		phases mpi.Phases
+		age    time.Duration
+		want   time.Duration
+	}{
+		"a launch":        {mpi.Phases{}, time.Second, firstLaunchLook},
+		"a script":        {mpi.Phases{}, time.Minute, launchLook},
+		"ranks at work":   {mpi.Phases{RankSeconds: &ran}, time.Second, workLook},
+		"ranks for hours": {mpi.Phases{RankSeconds: &ran}, time.Hour, workLook},
+	} {
+		if got := lookAfter(c.phases, c.age); got != c.want {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"lockstep.dev/lockstep/pkg/mpi"
@@ -32,8 +33,11 @@ type Gate struct {
 	// Stubborn is how long a node may show another key before the gate gives up: a wrong Secret does not heal.
 	Stubborn time.Duration
 	// Dark is how long packets to a node that has an address may get lost before the gate gives up: a pod that is still
-	// coming up refuses connections, it does not swallow them. 0 waits until the deadline.
+	// coming up refuses connections, it does not swallow them. As long may a node refuse connections whose container is
+	// known to run, and three times as long may one accept them and say nothing. 0 waits until the deadline.
 	Dark time.Duration
+	// Doubts takes what seems to be in the way long before the gate gives up. Nobody needs to listen.
+	Doubts chan<- []mpi.NodeFailure
 	// Discovery finds the nodes when nobody sends their addresses; nil waits for ever.
 	Discovery *Discovery
 	Log       *log.Logger
@@ -44,8 +48,9 @@ const (
 	attempt = 2 * time.Second
 	// progress is the time between two log lines about nodes that are missing.
 	progress = 10 * time.Second
-	// DefaultStubborn is the usual Gate.Stubborn.
-	DefaultStubborn = 10 * time.Second
+	// DefaultStubborn is the usual Gate.Stubborn: long enough for a newer table, should the address have become that of
+	// another job's pod.
+	DefaultStubborn = 2 * time.Second
 	// DefaultDark is the usual Gate.Dark. Networks admit a new pod within some seconds.
 	DefaultDark = 20 * time.Second
 )
@@ -111,19 +116,29 @@ func (g Gate) firstTable(ctx context.Context, tables <-chan mpi.HostTable, resul
 	return table
 }
 
-// tryTable tries the addresses of one table until they all answer, some never will, or a different table comes, which it
-// returns.
+// places is a table that the gate tries.
+type places struct {
+	table mpi.HostTable
+	// up is Up of the table. It may become true while the table is tried.
+	up atomic.Bool
+}
+
+// tryTable tries the addresses of one table until they all answer, some never will, or one with other addresses comes, which
+// it returns.
 func (g Gate) tryTable(ctx context.Context, table mpi.HostTable, tables <-chan mpi.HostTable, result *mpi.GateResult) *mpi.HostTable {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	tried := &places{table: table}
+	tried.up.Store(table.Up)
 	done := make(chan struct{})
-	go func() { defer close(done); g.reachAll(ctx, table, result) }()
+	go func() { defer close(done); g.reachAll(ctx, tried, result) }()
 	for {
 		select {
 		case <-done:
 			return nil
 		case next := <-tables:
-			if reflect.DeepEqual(next, table) {
+			if reflect.DeepEqual(next.Hosts, table.Hosts) {
+				tried.up.Store(next.Up || tried.up.Load())
 				continue
 			}
 			g.Log.Print("the addresses of the pods have changed, the gate starts again")
@@ -136,20 +151,19 @@ func (g Gate) tryTable(ctx context.Context, table mpi.HostTable, tables <-chan m
 }
 
 // reachAll first finds all nodes, and then lets them find each other: only then is a failure between two nodes theirs.
-func (g Gate) reachAll(ctx context.Context, table mpi.HostTable, result *mpi.GateResult) {
-	found := g.askAll(ctx, table, g.hello)
+func (g Gate) reachAll(ctx context.Context, places *places, result *mpi.GateResult) {
+	found := g.askAll(ctx, places, g.hello)
 	result.Connect = found.connect()
 	if result.Failures = found.failures(); len(result.Failures) == 0 {
-		result.Failures = g.askAll(ctx, table, g.introduce).failures()
+		result.Failures = g.askAll(ctx, places, g.introduce).failures()
 	}
 }
 
 // question is what the gate asks a node at an address; an error means to ask again.
 type question func(ctx context.Context, address string, table mpi.HostTable) error
 
-// askAll asks all nodes side by side. A node that shows another key for too long, or that no packet reaches, ends the wait
-// for all.
-func (g Gate) askAll(ctx context.Context, table mpi.HostTable, ask question) *waiting {
+// askAll asks all nodes side by side. A node in trouble that does not pass ends the wait for all.
+func (g Gate) askAll(ctx context.Context, places *places, ask question) *waiting {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	nodes := g.nodes()
@@ -159,7 +173,7 @@ func (g Gate) askAll(ctx context.Context, table mpi.HostTable, ask question) *wa
 	var group sync.WaitGroup
 	for i, node := range nodes {
 		group.Go(func() {
-			if !g.reach(ctx, waiting, i, node, table, ask) {
+			if !g.reach(ctx, waiting, i, node, places, ask) {
 				cancel()
 			}
 		})
@@ -168,16 +182,15 @@ func (g Gate) askAll(ctx context.Context, table mpi.HostTable, ask question) *wa
 	return waiting
 }
 
-// reach tries one node until it answers. It returns false when the node shows another key and will not stop to, or when
-// packets to it get lost all the time.
-func (g Gate) reach(ctx context.Context, waiting *waiting, i int, node mpi.Host, table mpi.HostTable, ask question) bool {
-	host, _ := find(table, node.Name)
+// reach tries one node until it answers. It returns false when the node is in trouble and stays so.
+func (g Gate) reach(ctx context.Context, waiting *waiting, i int, node mpi.Host, places *places, ask question) bool {
+	host, _ := find(places.table, node.Name)
 	failure := mpi.NodeFailure{Name: node.Name, Address: host.Address, Error: "no answer yet"}
 	waiting.failed(i, failure)
-	start, strangerSince, darkSince := time.Now(), time.Time{}, time.Time{}
+	start, in := time.Now(), lasting{}
 	for {
 		began := time.Now()
-		err := g.attempt(ctx, host, table, ask)
+		err := g.attempt(ctx, host, places.table, ask)
 		if err == nil {
 			waiting.passed(i, time.Since(began))
 			return true
@@ -186,18 +199,26 @@ func (g Gate) reach(ctx context.Context, waiting *waiting, i int, node mpi.Host,
 			failure.Error = plain(err)
 			waiting.failed(i, failure)
 		}
-		strangerSince = since(strangerSince, isStranger(err))
-		if !strangerSince.IsZero() && time.Since(strangerSince) >= g.Stubborn {
+		in.note(troubleOf(err, places.up.Load()), began)
+		if limit, ends := g.limit(in.trouble); ends && time.Since(in.since) >= limit {
 			return false
 		}
-		darkSince = since(darkSince, isDark(err))
-		if g.Dark > 0 && !darkSince.IsZero() && time.Since(darkSince) >= g.Dark {
-			return false
-		}
+		waiting.doubt(i, time.Since(in.since) >= doubtAfter[in.trouble])
+		g.tell(waiting)
 		select {
 		case <-ctx.Done():
 			return true
 		case <-time.After(pause(time.Since(start))):
+		}
+	}
+}
+
+// tell passes on what seems to be in the way, if somebody listens.
+func (g Gate) tell(waiting *waiting) {
+	if doubts := waiting.doubts(); len(doubts) > 0 {
+		select {
+		case g.Doubts <- doubts:
+		default:
 		}
 	}
 }
@@ -239,7 +260,7 @@ func cutShort(err error, took time.Duration) bool {
 		return false
 	}
 	switch failure.Cause {
-	case client.TimedOut:
+	case client.TimedOut, client.Mute:
 		return took < attempt
 	case client.NoDNS:
 		return took < dns.Patience && (errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, context.DeadlineExceeded))
@@ -250,27 +271,6 @@ func cutShort(err error, took time.Duration) bool {
 func isStranger(err error) bool {
 	var failure *client.Failure
 	return errors.As(err, &failure) && failure.Cause == client.Authentication
-}
-
-// isDark says whether packets got lost on the way to a node, or from one node to another.
-func isDark(err error) bool {
-	var failure *client.Failure
-	var cut *cutOffError
-	if errors.As(err, &cut) {
-		return cut.peer.Error == string(client.TimedOut) || cut.peer.Error == string(client.Unreachable)
-	}
-	return errors.As(err, &failure) && (failure.Cause == client.TimedOut || failure.Cause == client.Unreachable)
-}
-
-// since returns when a state began: at the earlier time if it was known, now if it begins, never if it does not hold.
-func since(began time.Time, holds bool) time.Time {
-	switch {
-	case !holds:
-		return time.Time{}
-	case began.IsZero():
-		return time.Now()
-	}
-	return began
 }
 
 // plain is an error in words for a table of failures, with what to check.

@@ -358,13 +358,169 @@ func TestReportsAreAskedForAgainAfterASuccess(t *testing.T) {
 	}
 }
 
+// A machine that is busy accepts connections and answers seconds later. Its job has done its work.
+func TestASuccessWaitsForABusyNode(t *testing.T) {
+	g := newGateTest(t, 1)
+	g.serve(0, g.gate.Key)
+	busy, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer busy.Close()
+	var dials atomic.Int32
+	launcher := Launcher{
+		Settings: Settings{Port: g.gate.Port}, Hostname: g.gate.Hostname, Key: g.gate.Key, Hosts: g.gate.Hosts, Log: quiet,
+		Dial: func(ctx context.Context, network, address string) (net.Conn, error) {
+			if dials.Add(1) == 1 {
+				address = busy.Addr().String()
+			}
+			return (&net.Dialer{}).DialContext(ctx, network, address)
+		},
+	}
+	reports := launcher.collect(context.Background(), g.table, nil, true, newTimeline(time.Now))
+	if len(reports) != 1 || reports[0].Error != "" {
+		t.Errorf("%+v", reports)
+	}
+}
+
 func TestTheEndDoesNotWaitForANodeThatWasLost(t *testing.T) {
 	node, losses := mpi.Host{Name: "demo-node-0-1.demo"}, []loss{{Host: "demo-node-0-1"}}
-	if got := limitFor(node, losses); got != lostLimit {
+	if got := limitFor(node, losses, true); got != lostLimit {
 		t.Errorf("lost: %v", got)
 	}
-	if got := limitFor(mpi.Host{Name: "demo-node-0-0.demo"}, losses); got != reportLimit {
+	if got := limitFor(mpi.Host{Name: "demo-node-0-0.demo"}, losses, false); got != reportLimit {
 		t.Errorf("another: %v", got)
+	}
+}
+
+// Nobody listens at the addresses: the kernel refuses each attempt.
+func TestGateGivesUpOnARefusedPortOnceItsNodesAreUp(t *testing.T) {
+	up := func(g *gateTest) mpi.HostTable { return mpi.HostTable{Hosts: g.table.Hosts, Up: true} }
+	cases := map[string]struct {
+		reason string
+		tables func(*gateTest) []mpi.HostTable
+		gaveUp bool
+	}{
+		"starting":      {"an image may take minutes", func(g *gateTest) []mpi.HostTable { return []mpi.HostTable{g.table} }, false},
+		"up":            {"the containers run, and the port is refused all the same", func(g *gateTest) []mpi.HostTable { return []mpi.HostTable{up(g)} }, true},
+		"up afterwards": {"the controller says so later", func(g *gateTest) []mpi.HostTable { return []mpi.HostTable{g.table, up(g)} }, true},
+		"still up":      {"what was said holds", func(g *gateTest) []mpi.HostTable { return []mpi.HostTable{up(g), g.table} }, true},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			g := newGateTest(t, 2)
+			g.gate.Dark, g.gate.Deadline = 200*time.Millisecond, time.Second
+			if c.gaveUp {
+				g.gate.Deadline = time.Minute
+			}
+			result, _ := g.pass(c.tables(g)...)
+			if gaveUp := result.Seconds < g.gate.Deadline.Seconds()*0.9; result.Passed || gaveUp != c.gaveUp || result.Failures[0].Error != "connection refused" {
+				t.Errorf("%s: %+v", c.reason, result)
+			}
+		})
+	}
+}
+
+func TestGateStartsWithAnAgentThatListensLate(t *testing.T) {
+	g := newGateTest(t, 1)
+	g.serve(0, g.gate.Key)
+	refused := 5
+	g.gate.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
+		if refused--; refused > 0 {
+			return nil, &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}
+		}
+		return (&net.Dialer{}).DialContext(ctx, network, address)
+	}
+	if result, _ := g.pass(mpi.HostTable{Hosts: g.table.Hosts, Up: true}); !result.Passed {
+		t.Errorf("%+v", result)
+	}
+}
+
+func TestTroubles(t *testing.T) {
+	failed := func(cause client.Cause) error { return &client.Failure{Cause: cause, Err: io.EOF} }
+	cut := func(cause client.Cause) error { return &cutOffError{mpi.NodeFailure{Error: string(cause)}} }
+	cases := map[string]struct {
+		reason string
+		err    error
+		up     bool
+		want   trouble
+	}{
+		"lost":              {"a pod that starts does not swallow packets", failed(client.TimedOut), false, dark},
+		"no route":          {"", failed(client.Unreachable), false, dark},
+		"refused, starting": {"an image may take minutes", failed(client.Refused), false, none},
+		"refused, up":       {"", failed(client.Refused), true, rejected},
+		"refused, peer":     {"both nodes have answered the launcher, so both listen", cut(client.Refused), false, rejected},
+		"lost, peer":        {"", cut(client.TimedOut), false, dark},
+		"mute":              {"a busy node is not a blocked one", failed(client.Mute), true, mute},
+		"key":               {"", failed(client.Authentication), false, stranger},
+		"other":             {"", failed(client.Lost), true, none},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := troubleOf(c.err, c.up); got != c.want {
+				t.Errorf("%s: got %v, want %v", c.reason, got, c.want)
+			}
+		})
+	}
+}
+
+func TestABusyNodeHasMoreTimeThanABlockedOne(t *testing.T) {
+	g := Gate{Dark: time.Minute}
+	blocked, _ := g.limit(dark)
+	if busy, ends := g.limit(mute); !ends || busy <= blocked {
+		t.Errorf("busy %v, blocked %v", busy, blocked)
+	}
+	if _, ends := (Gate{}).limit(rejected); ends {
+		t.Error("without a limit the deadline decides")
+	}
+}
+
+func TestATroubleLastsAsLongAsItIsTheSame(t *testing.T) {
+	begin, l := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC), lasting{}
+	for i, now := range []trouble{none, dark, dark, rejected, dark} {
+		l.note(now, begin.Add(time.Duration(i)*time.Second))
+		want := begin.Add(time.Duration([]int{0, 1, 1, 3, 4}[i]) * time.Second)
+		if l.trouble != now || !l.since.Equal(want) {
+			t.Errorf("%d: %+v", i, l)
+		}
+	}
+}
+
+func TestGateSaysWhatSeemsToBeInTheWay(t *testing.T) {
+	g := newGateTest(t, 2)
+	g.serve(0, g.gate.Key)
+	g.serve(1, agenttest.Key(t))
+	meeting := newRendezvous(g.gate.Hosts)
+	g.gate.Doubts = meeting.doubts
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() { defer close(ended); g.gate.Pass(ctx, meeting.tables) }()
+	defer func() { stop(); <-ended }()
+	answer, err := meeting.answer(ctx, encode(t, mpi.HostTable{Hosts: g.table.Hosts, Up: true}))
+	got, _ := answer.(mpi.GateResult)
+	if err != nil || !got.Waiting || got.Passed || len(got.Failures) != 1 || got.Failures[0].Error != "authentication failed" {
+		t.Errorf("%+v, %v", answer, err)
+	}
+}
+
+// A pusher that does not know of Up, such as an older controller, takes every answer for the end.
+func TestOnlyWhoSaysUpHearsOfDoubts(t *testing.T) {
+	r := newRendezvous(nil)
+	answered := make(chan any, 1)
+	go func() {
+		answer, _ := r.answer(t.Context(), encode(t, mpi.HostTable{}))
+		answered <- answer
+	}()
+	<-r.tables
+	select {
+	case r.doubts <- []mpi.NodeFailure{{Name: "demo-node-0-0"}}:
+		t.Error("somebody took the doubts")
+	case <-time.After(50 * time.Millisecond):
+	}
+	r.decide(mpi.GateResult{Passed: true})
+	if diff := cmp.Diff(mpi.GateResult{Passed: true}, <-answered); diff != "" {
+		t.Error(diff)
 	}
 }
 

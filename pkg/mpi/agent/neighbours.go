@@ -34,8 +34,13 @@ func neighbours(table mpi.HostTable, hostname string) []mpi.HostAddress {
 	return []mpi.HostAddress{launcher, after}
 }
 
+// knockLimit bounds one try of a neighbour: the launcher waits for the answer, and must hear which neighbour it is.
+const knockLimit = attempt * 3 / 4
+
 // unreachable tries the neighbours, side by side, and returns those that do not answer with the key of the job.
 func (n Node) unreachable(ctx context.Context, table mpi.HostTable) []mpi.NodeFailure {
+	ctx, cancel := context.WithTimeout(ctx, knockLimit)
+	defer cancel()
 	tried := neighbours(table, n.Hostname)
 	errs := make([]error, len(tried))
 	var group sync.WaitGroup

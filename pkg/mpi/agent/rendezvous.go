@@ -13,6 +13,8 @@ type rendezvous struct {
 	// needed are the hosts that a table must have.
 	needed []mpi.Host
 	tables chan mpi.HostTable
+	// doubts is what the gate says while it waits.
+	doubts chan []mpi.NodeFailure
 
 	once    sync.Once
 	decided chan struct{}
@@ -20,10 +22,11 @@ type rendezvous struct {
 }
 
 func newRendezvous(needed []mpi.Host) *rendezvous {
-	return &rendezvous{needed: needed, tables: make(chan mpi.HostTable), decided: make(chan struct{})}
+	return &rendezvous{needed: needed, tables: make(chan mpi.HostTable), doubts: make(chan []mpi.NodeFailure), decided: make(chan struct{})}
 }
 
-// answer is the subsystem: it offers a table to the gate and waits for its result.
+// answer is the subsystem: it offers a table to the gate and waits for its result. Who knows that the nodes are up hears
+// what seems to be in the way before that.
 func (r *rendezvous) answer(ctx context.Context, request []byte) (any, error) {
 	table, err := decodeTable(request)
 	if err == nil {
@@ -37,9 +40,15 @@ func (r *rendezvous) answer(ctx context.Context, request []byte) (any, error) {
 	case <-r.decided:
 	case <-ctx.Done():
 	}
+	doubts := r.doubts
+	if !table.Up {
+		doubts = nil
+	}
 	select {
 	case <-r.decided:
 		return r.result, nil
+	case failures := <-doubts:
+		return mpi.GateResult{Waiting: true, Failures: failures}, nil
 	case <-ctx.Done():
 		select {
 		case <-r.decided: // the agent is about to end because of it

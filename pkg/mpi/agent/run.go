@@ -173,7 +173,9 @@ func (l Launcher) passGate(ctx context.Context, meeting *rendezvous, signals <-c
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		result, table = l.gate().Pass(ctx, meeting.tables)
+		gate := l.gate()
+		gate.Doubts = meeting.doubts
+		result, table = gate.Pass(ctx, meeting.tables)
 	}()
 	select {
 	case <-done:
@@ -277,25 +279,26 @@ func forward(signals <-chan os.Signal, child *process.Process) (first syscall.Si
 	}
 }
 
-// reportLimit is how long the nodes may take for their reports, all side by side, lostLimit one that was lost.
+// reportLimit is how long the nodes may take for their reports, all side by side, lostLimit one that was lost. After a success
+// the limit is for one attempt, and successLimit for all of them: without its reports a success is none, and work must not be
+// lost because a machine is busy.
 const (
-	reportLimit = 2 * time.Second
-	lostLimit   = 300 * time.Millisecond
+	reportLimit  = 2 * time.Second
+	lostLimit    = 300 * time.Millisecond
+	successLimit = 20 * time.Second
 )
 
 // collect asks all nodes what ran there. A node that does not answer has a report that says why. After a success it asks
 // again until the limit: the reports decide whether the success is one, and a policy that is being renewed may reject a
 // connection that it admits a moment later.
 func (l Launcher) collect(ctx context.Context, table mpi.HostTable, losses []loss, again bool, times *timeline) []mpi.NodeReport {
-	ctx, cancel := context.WithTimeout(ctx, reportLimit)
-	defer cancel()
 	nodes := l.gate().nodes()
 	reports := make([]mpi.NodeReport, len(nodes))
 	received := make([]time.Time, len(nodes))
 	var group sync.WaitGroup
 	for i, node := range nodes {
 		group.Go(func() {
-			ctx, cancel := context.WithTimeout(ctx, limitFor(node, losses))
+			ctx, cancel := context.WithTimeout(ctx, limitFor(node, losses, again))
 			defer cancel()
 			account, err := l.report(ctx, node, table)
 			if err != nil && again {
@@ -318,9 +321,12 @@ func (l Launcher) collect(ctx context.Context, table mpi.HostTable, losses []los
 
 // limitFor is how long a node may take for its report: little when rsh has lost it already, so that the end of the job
 // does not wait for a node that is gone.
-func limitFor(node mpi.Host, losses []loss) time.Duration {
+func limitFor(node mpi.Host, losses []loss, success bool) time.Duration {
 	if slices.ContainsFunc(losses, func(l loss) bool { return firstLabel(l.Host) == firstLabel(node.Name) }) {
 		return lostLimit
+	}
+	if success {
+		return successLimit
 	}
 	return reportLimit
 }
@@ -353,6 +359,8 @@ func (l Launcher) report(ctx context.Context, node mpi.Host, table mpi.HostTable
 	if err != nil {
 		return client.Account{}, err
 	}
+	ctx, cancel := context.WithTimeout(ctx, reportLimit)
+	defer cancel()
 	return client.Report(ctx, l.Dial, l.Key, address)
 }
 

@@ -13,11 +13,13 @@ import (
 type waiting struct {
 	mu   sync.Mutex
 	last []*mpi.NodeFailure // nil for nodes that have answered
-	took []float64          // seconds of the attempts that were answered
+	// doubtful are the nodes that something seems to keep from answering.
+	doubtful map[int]bool
+	took     []float64 // seconds of the attempts that were answered
 }
 
 func newWaiting(nodes int) *waiting {
-	w := &waiting{last: make([]*mpi.NodeFailure, nodes)}
+	w := &waiting{last: make([]*mpi.NodeFailure, nodes), doubtful: map[int]bool{}}
 	for i := range w.last {
 		w.last[i] = &mpi.NodeFailure{}
 	}
@@ -55,6 +57,26 @@ func (w *waiting) failures() []mpi.NodeFailure {
 		}
 	}
 	return failures
+}
+
+// doubt notes whether something seems to keep a node from answering.
+func (w *waiting) doubt(i int, doubtful bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.doubtful[i] = doubtful
+}
+
+// doubts lists the nodes that something seems to keep from answering, in order.
+func (w *waiting) doubts() []mpi.NodeFailure {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var doubts []mpi.NodeFailure
+	for i, failure := range w.last {
+		if failure != nil && w.doubtful[i] {
+			doubts = append(doubts, *failure)
+		}
+	}
+	return doubts
 }
 
 // logEvery writes a line about missing nodes from time to time, until the returned function is called.

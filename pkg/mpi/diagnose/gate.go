@@ -17,6 +17,7 @@ var gateErrors = []struct {
 	{"connection refused", ConnectionRefused},
 	{"connection timed out", ConnectionTimedOut},
 	{"no route to host", ConnectionTimedOut},
+	{"accepts connections but does not answer", ConnectionTimedOut},
 	{"DNS does not answer", NameNotResolved},
 }
 

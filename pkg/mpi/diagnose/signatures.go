@@ -14,7 +14,7 @@ const blocked = "MPI communication failure - check NetworkPolicies: "
 var ownSignatures = []signature{
 	{AuthenticationFailed, Root, rx(`^mpi-agent rsh: cannot reach node (?P<host>[^ ]+).*: authentication failed`), "the key of the job was not accepted by $host"},
 	{ConnectionRefused, Root, rx(`^mpi-agent rsh: cannot reach node (?P<host>[^ ]+).*: connection refused`), blocked + "$host port 2222: connection refused"},
-	{ConnectionTimedOut, Root, rx(`^mpi-agent rsh: cannot reach node (?P<host>[^ ]+).*: (?P<why>connection timed out|no route to host)`), blocked + "$host port 2222: $why"},
+	{ConnectionTimedOut, Root, rx(`^mpi-agent rsh: cannot reach node (?P<host>[^ ]+).*: (?P<why>connection timed out|no route to host|it accepts connections but does not answer)`), blocked + "$host port 2222: $why"},
 	{WorkerLost, Failure, rx(`^mpi-agent rsh: (?:lost|cannot reach) node (?P<host>[^ ]+)(?: \([^)]*\))?: (?P<why>[^;]*)`), "lost $host: $why"},
 }
 

@@ -39,7 +39,8 @@ func Accompany(o Observed) Decision {
 		return decision
 	}
 	if !suspended(o.JobSet) {
-		decision.Rendezvous = rendezvous(job.Name, o.current(), podCount(o.JobSet))
+		decision.Rendezvous = o.rendezvous()
+		decision.RequeueAfter = finite(o.untilUp())
 	}
 	if len(o.current()) < podCount(o.JobSet) {
 		decision.waiting = o.impossible(job)

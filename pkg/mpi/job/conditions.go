@@ -42,12 +42,19 @@ func (c *conditions) notCreated(reason mpi.Reason, message string) {
 	c.add(Created, false, reason, message)
 }
 
-// suspended has upstream's words. A job that was never suspended has no such condition.
-func (c *conditions) suspended(now bool) {
+// suspended has upstream's words, and Kueue's where it is Kueue that has stopped the job; they stay until the job is resumed. A
+// job that was never suspended has no such condition.
+func (c *conditions) suspended(now bool, why *Eviction) {
+	const suspended = "TrainJob is suspended"
+	earlier := apimeta.FindStatusCondition(c.earlier, trainer.TrainJobSuspended)
 	switch {
+	case now && why != nil:
+		c.add(trainer.TrainJobSuspended, true, why.Reason, suspended+": "+why.text())
+	case now && earlier != nil && earlier.Status == metav1.ConditionTrue:
+		c.add(trainer.TrainJobSuspended, true, mpi.Reason(earlier.Reason), earlier.Message)
 	case now:
-		c.add(trainer.TrainJobSuspended, true, ReasonSuspended, "TrainJob is suspended")
-	case apimeta.FindStatusCondition(c.earlier, trainer.TrainJobSuspended) != nil:
+		c.add(trainer.TrainJobSuspended, true, ReasonSuspended, suspended)
+	case earlier != nil:
 		c.add(trainer.TrainJobSuspended, false, ReasonResumed, "TrainJob is resumed")
 	}
 }

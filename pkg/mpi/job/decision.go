@@ -176,7 +176,7 @@ func follow(o Observed) Decision {
 	}
 	decision.Update = o.rescheduled()
 	if !suspended(o.JobSet) && withAgent(o.JobSet) {
-		decision.Rendezvous = rendezvous(o.TrainJob.Name, o.current(), podCount(o.JobSet))
+		decision.Rendezvous = o.rendezvous()
 	}
 	decision.RequeueAfter = o.nextLook()
 	return decision
@@ -242,7 +242,7 @@ func (o Observed) end() *end {
 
 // nextLook returns when something may have to be said although nothing happened: pods that do not appear, the deadline.
 func (o Observed) nextLook() time.Duration {
-	next := min(o.untilDeadline(), o.untilGang(), o.untilImage())
+	next := min(o.untilDeadline(), o.untilGang(), o.untilImage(), o.untilUp())
 	if suspended(o.JobSet) || len(o.current()) >= podCount(o.JobSet) {
 		return finite(next)
 	}

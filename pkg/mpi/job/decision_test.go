@@ -232,6 +232,49 @@ func TestDecideFollow(t *testing.T) {
 	}
 }
 
+// What a launcher needs to know of its nodes while it waits for them, and when the controller looks again.
+func TestLauncherHearsThatItsNodesAreUp(t *testing.T) {
+	launcher, node0 := podOf(mpi.LauncherJob, 0, address("10.0.0.1"), ready), podOf(mpi.NodeJob, 0, address("10.0.0.2"), ready)
+	inGate := podOf(mpi.LauncherJob, 0, address("10.0.0.1"), func(pod *corev1.Pod) { pod.Status.Phase = corev1.PodPending })
+	all := started(trainJobOf()).with(launcher, node0, podOf(mpi.NodeJob, 1, address("10.0.0.3"), ready))
+	after := func(o Observed, d time.Duration) Observed { return o.saw(factUp, o.JobSet.UID, t0.Add(-d)) }
+	answered := after(all, time.Second)
+	answered.Gate = &Gate{Launcher: "launcher-0", Result: &mpi.GateResult{Passed: true}}
+	cases := map[string]struct {
+		reason  string
+		o       Observed
+		up      bool
+		requeue time.Duration
+	}{
+		"JustReady": {"an agent needs a moment to listen", after(all, 0), false, upAfter},
+		"Soon":      {"", after(all, upAfter-time.Millisecond), false, time.Millisecond},
+		"Long":      {"", after(all, upAfter), true, 0},
+		"Passed":    {"nobody needs to know any more", answered, false, 0},
+		"NotReady":  {"a container may still pull its image", all.with(launcher, node0, podOf(mpi.NodeJob, 1, address("10.0.0.3"))), false, 0},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			for _, decide := range []func(Observed) Decision{follow, Accompany} {
+				if tc.o.Runtime.Labels == nil {
+					t.Fatal("a companion looks after compiled runtimes only")
+				}
+				d := decide(tc.o)
+				if d.Rendezvous == nil || d.Rendezvous.Table.Up != tc.up || d.RequeueAfter != tc.requeue {
+					t.Errorf("%s: %+v, again after %v", tc.reason, d.Rendezvous, d.RequeueAfter)
+				}
+			}
+		})
+	}
+	o := started(trainJobOf()).with(inGate, node0, podOf(mpi.NodeJob, 1, address("10.0.0.3"), ready))
+	if o.Remember(nil); !o.up() {
+		t.Error("a launcher that waits in an init container is not ready, but its nodes are")
+	}
+	o = started(trainJobOf()).with(launcher, node0, podOf(mpi.NodeJob, 1, address("10.0.0.3")))
+	if o.Remember(nil); o.up() {
+		t.Error("one of the nodes is not ready")
+	}
+}
+
 func TestRendezvousTable(t *testing.T) {
 	o := started(trainJobOf()).with(
 		podOf(mpi.NodeJob, 1, address("10.0.0.3")), podOf(mpi.NodeJob, 0, address("10.0.0.2")), podOf(mpi.LauncherJob, 0, address("10.0.0.1")),

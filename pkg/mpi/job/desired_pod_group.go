@@ -45,12 +45,16 @@ func podGroupType(policy *trainer.PodGroupPolicy) (metav1.TypeMeta, bool) {
 
 // PodGroup returns what tells a gang scheduler to start all pods of the job or none, in upstream's shape, or nil. It counts
 // the launcher, and nothing makes the launcher wait for nodes before its pod exists, so that no gang waits for itself.
+//
+// Unlike upstream's, that of coscheduling has no minResources: pods that it refuses for them are looked at again when some
+// pod is created, but not when one ends (scheduler-plugins v0.35 pkg/coscheduling, EventsToRegister). On a quiet cluster a
+// gang would wait five more minutes for machines that are free. Without them pods wait for what they lack.
 func (j Job) PodGroup() *unstructured.Unstructured {
 	kind, wanted := podGroupType(j.Gang)
 	if !wanted {
 		return nil
 	}
-	spec := map[string]any{"minMember": int64(j.World.Pods()), "minResources": plain(j.Requests())}
+	spec := map[string]any{"minMember": int64(j.World.Pods())}
 	if j.Gang.Coscheduling != nil {
 		spec["scheduleTimeoutSeconds"] = int64(ptr.Deref(j.Gang.Coscheduling.ScheduleTimeoutSeconds, defaultScheduleTimeout))
 	}
@@ -68,8 +72,9 @@ func (j Job) PodGroup() *unstructured.Unstructured {
 	return group
 }
 
-// forVolcano adds what Volcano reads from elsewhere: queue, priority, topology.
+// forVolcano adds the resources that a queue counts, and what Volcano reads from elsewhere: queue, priority, topology.
 func (j Job) forVolcano(spec map[string]any) {
+	spec["minResources"] = plain(j.Requests())
 	if queue := j.Template.Annotations[volcanoQueue]; queue != "" {
 		spec["queue"] = queue
 	}

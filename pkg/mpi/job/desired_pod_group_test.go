@@ -28,7 +28,7 @@ func TestPodGroups(t *testing.T) {
 		"Coscheduling": {
 			with(trainer.PodGroupPolicySource{Coscheduling: &trainer.CoschedulingPodGroupPolicySource{ScheduleTimeoutSeconds: ptr.To[int32](120)}}),
 			"scheduling.x-k8s.io/v1alpha1",
-			map[string]any{"minMember": int64(3), "scheduleTimeoutSeconds": int64(120), "minResources": map[string]any{"cpu": "4100m", "memory": "2Gi"}},
+			map[string]any{"minMember": int64(3), "scheduleTimeoutSeconds": int64(120)},
 			"demo", "",
 		},
 		"Volcano": {

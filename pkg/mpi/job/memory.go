@@ -24,6 +24,8 @@ const (
 	factPlaced factKind = "placed"
 	// factReady: all pods of a JobSet are ready.
 	factReady factKind = "ready"
+	// factUp: all nodes of a JobSet are ready; the launcher may still wait for them in an init container.
+	factUp factKind = "up"
 	// factFailed: a JobSet has failed.
 	factFailed factKind = "failed"
 	// factImage: an image of a pod cannot be pulled.
@@ -72,6 +74,9 @@ func (o Observed) facts() []Fact {
 	}
 	if all && allReady(pods) {
 		facts = append(facts, Fact{factReady, o.JobSet.UID})
+	}
+	if all && nodesReady(pods) {
+		facts = append(facts, Fact{factUp, o.JobSet.UID})
 	}
 	if o.failed() != nil {
 		facts = append(facts, Fact{factFailed, o.JobSet.UID})

@@ -40,6 +40,8 @@ type Observed struct {
 	Bounds Bounds
 	// Seen is since when facts hold, by the clock of this process; Remember sets it.
 	Seen Memory
+	// Eviction is why Kueue has just stopped the job, or nil. It is read only where NeedsEviction says so.
+	Eviction *Eviction
 	// Warnings are warning events about JobSet and Jobs. They are read only while pods are
 	// missing, or when a worker was lost and no pod says why.
 	Warnings []corev1.Event

@@ -59,6 +59,11 @@ func allReady(pods []corev1.Pod) bool {
 	return !slices.ContainsFunc(pods, func(pod corev1.Pod) bool { return !podReady(pod) })
 }
 
+// nodesReady says whether all pods but the launcher are ready.
+func nodesReady(pods []corev1.Pod) bool {
+	return !slices.ContainsFunc(pods, func(pod corev1.Pod) bool { return !isLauncher(pod) && !podReady(pod) })
+}
+
 // PodCount is how many pods of a role are in a phase.
 type PodCount struct {
 	Role  string

@@ -1,6 +1,8 @@
 package job
 
 import (
+	"time"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -13,6 +15,33 @@ type Rendezvous struct {
 	Launcher types.UID
 	// Table holds every pod of the job, the launcher first.
 	Table mpi.HostTable
+}
+
+// upAfter is how long all nodes are ready before their launcher is told that they must be listening. It waits longer itself
+// before it believes that (package agent).
+const upAfter = 2 * time.Second
+
+// rendezvous returns what to tell the launcher, or nil.
+func (o Observed) rendezvous() *Rendezvous {
+	found := rendezvous(o.TrainJob.Name, o.current(), podCount(o.JobSet))
+	if found != nil {
+		found.Table.Up = o.up() && o.age(factUp, o.JobSet.UID) >= upAfter
+	}
+	return found
+}
+
+func (o Observed) up() bool {
+	_, up := o.Seen[Fact{factUp, o.JobSet.UID}]
+	return up
+}
+
+// untilUp is the time until a launcher that has not passed its gate is to be told that its nodes are up, or never.
+func (o Observed) untilUp() time.Duration {
+	age := o.age(factUp, o.JobSet.UID)
+	if !o.up() || age >= upAfter || o.Gate != nil && o.Gate.Result != nil {
+		return never
+	}
+	return upAfter - age
 }
 
 // rendezvous returns nil until every pod has an address, and again once the launcher is over.

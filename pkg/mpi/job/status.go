@@ -35,7 +35,7 @@ func Status(o Observed, d Decision, applied error) trainer.TrainJobStatus {
 func (d Decision) conditions(o Observed, applied error) []metav1.Condition {
 	c := &conditions{now: o.Now, generation: o.TrainJob.Generation, earlier: o.TrainJob.Status.Conditions}
 	d.creation(c, o, applied)
-	c.suspended(ptr.Deref(o.TrainJob.Spec.Suspend, false))
+	c.suspended(ptr.Deref(o.TrainJob.Spec.Suspend, false), o.Eviction)
 	d.restarting(c, o)
 	switch {
 	case o.Owns(), len(d.Create) > 0 && applied == nil:
@@ -141,10 +141,12 @@ func (o Observed) run(c *conditions) {
 		c.notRunning(ReasonWaitingForPods, waitingForPods)
 	case !withAgent(o.JobSet) && o.Owns() && o.JobSet.Labels[mpi.TrainJobLabel] != "":
 		c.running(launcherRuns)
-	case o.Gate != nil && o.Gate.Launcher == launcher.UID && o.Gate.Result != nil:
+	case o.Gate != nil && o.Gate.Launcher == launcher.UID && o.Gate.Result != nil && !o.Gate.Result.Waiting:
 		o.gate(c)
 	case saidToRun(c.earlier, *launcher):
 		c.running(running)
+	case o.Gate != nil && o.Gate.Launcher == launcher.UID && o.Gate.Result != nil:
+		o.gate(c)
 	case o.outOfReach(*launcher):
 		c.notRunning(ReasonLauncherUnreachable, fmt.Sprintf("the controller cannot reach the agent of launcher pod %s on port %d: %s", launcher.Name, mpi.AgentPort, o.Gate.Error))
 	default:
@@ -167,6 +169,10 @@ func (o Observed) gate(c *conditions) {
 		return
 	}
 	why := diagnose.Gate(*o.Gate.Result)
+	if o.Gate.Result.Waiting {
+		c.notRunning(why.Reason, "the launcher waits for its nodes: "+why.Text())
+		return
+	}
 	c.notRunning(why.Reason, why.Text())
 }
 

@@ -46,6 +46,7 @@ func TestStatusConditions(t *testing.T) {
 	}
 	passed := Gate{Launcher: "launcher-0", Result: &mpi.GateResult{Passed: true}}
 	failed := Gate{Launcher: "launcher-0", Result: &mpi.GateResult{Failures: []mpi.NodeFailure{{Name: "demo-node-0-1.demo", Error: "connection refused"}}}}
+	doubts := Gate{Launcher: "launcher-0", Result: &mpi.GateResult{Waiting: true, Failures: failed.Result.Failures}}
 	fresh := Observed{Now: t0, TrainJob: trainJobOf(), Runtime: runtimeOf(false)}
 	noRuntime := fresh
 	noRuntime.Runtime = nil
@@ -99,6 +100,7 @@ func TestStatusConditions(t *testing.T) {
 		"SaidBefore":    {"a new controller must not take back what an earlier one heard", saidBefore(t0.Add(-4 * time.Second)), nil, []string{"Created=True/JobSetCreated", "PodsReady=True/PodsReady", "Running=True/GatePassed"}},
 		"SaidLongAgo":   {"but not about an earlier launcher", saidBefore(t0.Add(-2 * time.Minute)), nil, []string{"Running=False/WaitingForNodes", "Created=True/JobSetCreated", "PodsReady=True/PodsReady"}},
 		"GateFailed":    {"", gate(allReady, failed), nil, []string{"Running=False/ConnectionRefused", "Created=True/JobSetCreated", "PodsReady=True/PodsReady"}},
+		"GateDoubts":    {"what seems to be in the way is said before the gate gives up", gate(allReady, doubts), nil, []string{"Running=False/ConnectionRefused", "Created=True/JobSetCreated", "PodsReady=True/PodsReady"}},
 		"OtherLauncher": {"what an earlier launcher said does not count", otherLauncher, nil, []string{"Running=False/WaitingForNodes", "Created=True/JobSetCreated", "PodsReady=True/PodsReady"}},
 		"Running":       {"STATE reads Running", gate(allReady, passed), nil, []string{"Created=True/JobSetCreated", "PodsReady=True/PodsReady", "Running=True/GatePassed"}},
 		"LauncherOver":  {"between the end of the launcher and that of the JobSet nothing flaps", launcherOver, nil, []string{"Created=True/JobSetCreated", "PodsReady=True/PodsReady", "Running=True/GatePassed"}},

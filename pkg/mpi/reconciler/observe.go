@@ -52,6 +52,9 @@ func (r *Reconciler) observe(ctx context.Context, name client.ObjectKey) (job.Ob
 	if err := r.beyondCache(ctx, name, &o); err != nil {
 		return o, err
 	}
+	if r.mode == Executor && o.NeedsEviction() {
+		o.Eviction = r.eviction(ctx, o.TrainJob)
+	}
 	o.Gate = r.rendezvous.gate(name)
 	return o, nil
 }

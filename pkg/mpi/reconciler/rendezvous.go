@@ -32,6 +32,8 @@ const (
 	// complainAfter is when a launcher out of reach is reported first, and the pause doubles from then on.
 	complainAfter = 10 * time.Second
 	complainLast  = 5 * time.Minute
+	// askAgain is when a launcher that still waits is asked again.
+	askAgain = time.Second
 )
 
 // rendezvous hands launchers the addresses of their nodes, one goroutine per job, and keeps their answers. A launcher
@@ -53,6 +55,15 @@ type meeting struct {
 	with   job.Rendezvous
 	cancel context.CancelFunc
 	gate   job.Gate
+	// doubted says that the launcher's doubts were reported. Only hold touches it.
+	doubted bool
+}
+
+// covers says whether the launcher knows what there is to tell. That its nodes are up matters only while it waits for them.
+func (m *meeting) covers(with job.Rendezvous) bool {
+	same := m.with.Launcher == with.Launcher && reflect.DeepEqual(m.with.Table.Hosts, with.Table.Hosts)
+	over := m.gate.Result != nil && !m.gate.Result.Waiting || m.gate.GaveUp
+	return same && (over || m.with.Table.Up || !with.Table.Up)
 }
 
 func newRendezvous(live client.Reader) *rendezvous {
@@ -82,7 +93,7 @@ func (r *rendezvous) meet(ctx context.Context, name client.ObjectKey, with *job.
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	current := r.meetings[name]
-	if current != nil && with != nil && reflect.DeepEqual(current.with, *with) {
+	if current != nil && with != nil && current.covers(*with) {
 		return
 	}
 	if current != nil {
@@ -94,6 +105,9 @@ func (r *rendezvous) meet(ctx context.Context, name client.ObjectKey, with *job.
 	// The meeting outlives the pass that begins it.
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	m := &meeting{with: *with, cancel: cancel, gate: job.Gate{Launcher: with.Launcher}}
+	if current != nil && current.with.Launcher == with.Launcher {
+		m.gate.Error = current.gate.Error // still true, until the next attempt
+	}
 	r.meetings[name] = m
 	r.running.Go(func() { r.hold(ctx, name, m) })
 }
@@ -132,6 +146,8 @@ func (r *rendezvous) hold(ctx context.Context, name client.ObjectKey, m *meeting
 		result, err := agent.Push(ctx, r.dial, key, m.with.Table)
 		var refused *agent.RefusedError
 		switch {
+		case err == nil && result.Waiting:
+			r.doubt(ctx, name, m, result)
 		case err == nil:
 			r.tell(ctx, name, m, job.Gate{Launcher: m.with.Launcher, Result: &result})
 			return
@@ -144,6 +160,15 @@ func (r *rendezvous) hold(ctx context.Context, name client.ObjectKey, m *meeting
 		}
 		pause(ctx, time.Since(begin))
 	}
+}
+
+// doubt reports what the launcher thinks is in the way, once: how the gate ends says it again, and of all nodes.
+func (r *rendezvous) doubt(ctx context.Context, name client.ObjectKey, m *meeting, result mpi.GateResult) {
+	if !m.doubted {
+		m.doubted = true
+		r.tell(ctx, name, m, job.Gate{Launcher: m.with.Launcher, Result: &result})
+	}
+	sleep(ctx, askAgain)
 }
 
 // complain reports what went wrong; whether a user gets to see it is decided by the state of the launcher.
@@ -186,8 +211,12 @@ func (r *rendezvous) key(ctx context.Context, name client.ObjectKey) (identity.K
 }
 
 func pause(ctx context.Context, since time.Duration) {
+	sleep(ctx, min(max(since/patience, firstTry), lastTry))
+}
+
+func sleep(ctx context.Context, d time.Duration) {
 	select {
-	case <-time.After(min(max(since/patience, firstTry), lastTry)):
+	case <-time.After(d):
 	case <-ctx.Done():
 	}
 }

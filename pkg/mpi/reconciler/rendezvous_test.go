@@ -8,6 +8,7 @@ import (
 	"io"
 	"log"
 	"net"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -204,5 +205,80 @@ func TestRendezvousMeetsNobodyAfterTheEnd(t *testing.T) {
 	r.meet(t.Context(), name, tableOf("pod-1"))
 	if len(r.meetings) != 0 {
 		t.Error("a meeting began after the manager had ended")
+	}
+}
+
+func upTableOf(launcher types.UID) *job.Rendezvous {
+	with := tableOf(launcher)
+	with.Table.Up = true
+	return with
+}
+
+func TestRendezvousPassesOnDoubtsAndThenTheEnd(t *testing.T) {
+	secret := secretOf(t, 7)
+	doubts := mpi.GateResult{Waiting: true, Failures: []mpi.NodeFailure{{Name: "demo-node-0-0.demo", Error: "connection refused"}}}
+	answers := make(chan mpi.GateResult, 2)
+	answers <- doubts
+	address := launcher(t, secret, func(context.Context, []byte) (any, error) { return <-answers, nil })
+	r := meetingPlace(t, secret, address, 0)
+	r.meet(t.Context(), name, upTableOf("pod-1"))
+	<-r.changed
+	if diff := cmp.Diff(&job.Gate{Launcher: "pod-1", Result: &doubts}, r.gate(name)); diff != "" {
+		t.Errorf("the launcher's doubts: -want, +got:\n%s", diff)
+	}
+	answers <- mpi.GateResult{Passed: true}
+	<-r.changed
+	if got := r.gate(name); !got.Result.Passed {
+		t.Errorf("the gate passed after all, got %+v", got)
+	}
+}
+
+func TestRendezvousTellsAWaitingLauncherThatItsNodesAreUp(t *testing.T) {
+	secret := secretOf(t, 7)
+	var asked atomic.Int32
+	ups := make(chan bool, 10)
+	address := launcher(t, secret, func(ctx context.Context, request []byte) (any, error) {
+		var table mpi.HostTable
+		if err := json.Unmarshal(request, &table); err != nil {
+			return nil, err
+		}
+		ups <- table.Up
+		if asked.Add(1) == 1 {
+			<-ctx.Done() // the gate waits
+			return nil, ctx.Err()
+		}
+		return mpi.GateResult{Passed: true}, nil
+	})
+	r := meetingPlace(t, secret, address, 0)
+	r.meet(t.Context(), name, tableOf("pod-1"))
+	if up := <-ups; up {
+		t.Error("the nodes were not up yet")
+	}
+	r.meet(t.Context(), name, upTableOf("pod-1"))
+	if up := <-ups; !up {
+		t.Error("the launcher must hear that the nodes are up")
+	}
+	<-r.changed
+	for _, with := range []*job.Rendezvous{tableOf("pod-1"), upTableOf("pod-1")} {
+		r.meet(t.Context(), name, with)
+	}
+	if got := r.gate(name); len(ups) != 0 || got == nil || !got.Result.Passed {
+		t.Errorf("a launcher that has passed is left alone: %d pushes, %+v", len(ups), got)
+	}
+}
+
+func TestRendezvousTellsNobodyThatHasPassedThatItsNodesAreUp(t *testing.T) {
+	secret := secretOf(t, 7)
+	pushes := make(chan struct{}, 10)
+	address := launcher(t, secret, func(context.Context, []byte) (any, error) {
+		pushes <- struct{}{}
+		return mpi.GateResult{Passed: true}, nil
+	})
+	r := meetingPlace(t, secret, address, 0)
+	r.meet(t.Context(), name, tableOf("pod-1"))
+	<-r.changed
+	r.meet(t.Context(), name, upTableOf("pod-1"))
+	if got := r.gate(name); got == nil || !got.Result.Passed || len(pushes) != 1 {
+		t.Errorf("%+v after %d pushes", got, len(pushes))
 	}
 }

@@ -99,7 +99,7 @@ func converse(ctx context.Context, dial Dial, key identity.Key, address string, 
 	stop := context.AfterFunc(ctx, func() { conn.Close() })
 	err = talk(conn)
 	if !stop() {
-		return failure(context.Cause(ctx))
+		return late(context.Cause(ctx))
 	}
 	return err
 }

@@ -36,12 +36,21 @@ func handshake(ctx context.Context, conn net.Conn, key identity.Key, address str
 	stop := context.AfterFunc(ctx, func() { conn.Close() })
 	c, channels, requests, err := ssh.NewClientConn(conn, address, key.ClientConfig())
 	if !stop() {
-		return nil, failure(fmt.Errorf("handshake: %w", context.Cause(ctx)))
+		return nil, late(fmt.Errorf("handshake: %w", context.Cause(ctx)))
 	}
 	if err != nil {
 		return nil, handshakeFailure(err)
 	}
 	return ssh.NewClient(c, channels, requests), nil
+}
+
+// late is the failure of a talk that its context ended. Packets arrive there, so it is another matter than a connection
+// that is never made.
+func late(err error) error {
+	if errors.Is(err, context.DeadlineExceeded) {
+		return &Failure{Cause: Mute, Err: err}
+	}
+	return failure(err)
 }
 
 func handshakeFailure(err error) error {

@@ -27,6 +27,7 @@ const (
 	NoDNS          Cause = "DNS does not answer"
 	Refused        Cause = "connection refused"
 	TimedOut       Cause = "connection timed out"
+	Mute           Cause = "it accepts connections but does not answer"
 	Unreachable    Cause = "no route to host"
 	Authentication Cause = "authentication failed"
 	NotAnAgent     Cause = "something else than the agent answers"
@@ -48,6 +49,8 @@ func (c Cause) Remedy() string {
 		return "check that the container `node` of the pod runs the agent and that no NetworkPolicy rejects port 2222"
 	case TimedOut, Unreachable:
 		return "check that a NetworkPolicy admits port 2222 between the pods of the job and that the node is healthy"
+	case Mute:
+		return "check whether the node is overloaded, or the network loses large packets (MTU)"
 	case Authentication:
 		return "check that both pods mount the same Secret with the key of the job"
 	case NotAnAgent:

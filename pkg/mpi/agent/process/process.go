@@ -25,9 +25,17 @@ func (p *Process) finish(status Status) {
 }
 
 // SignalGroup sends a signal to the process and to those of its descendants that stayed in its group. It reports whether
-// there was any.
+// there was any. A process that has joined another group is signalled alone.
 func (p *Process) SignalGroup(signal syscall.Signal) bool {
-	return !errors.Is(syscall.Kill(-p.pid, signal), syscall.ESRCH)
+	if !errors.Is(syscall.Kill(-p.pid, signal), syscall.ESRCH) {
+		return true
+	}
+	select {
+	case <-p.done: // the number may be somebody else's
+		return false
+	default:
+		return !errors.Is(syscall.Kill(p.pid, signal), syscall.ESRCH)
+	}
 }
 
 // End asks the group to end with SIGTERM, and kills what is left of it after the grace period. It returns when the
@@ -47,9 +55,13 @@ func (p *Process) End(grace time.Duration) {
 func (p *Process) awaitGroup(limit time.Duration) bool {
 	const look = 5 * time.Millisecond
 	for deadline := time.Now().Add(limit); time.Now().Before(deadline); time.Sleep(look) {
-		if !p.SignalGroup(0) {
-			<-p.done
+		if p.SignalGroup(0) {
+			continue
+		}
+		select {
+		case <-p.done:
 			return true
+		default: // it is about to be collected
 		}
 	}
 	return false

@@ -192,3 +192,31 @@ func awaitGone(t *testing.T, pid int) {
 		time.Sleep(time.Millisecond)
 	}
 }
+
+// What is told to end must end, or whoever waits for it waits for ever.
+func TestEndReachesAProcessThatLeftItsGroup(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	said, out, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer said.Close()
+	p, err := reaper.Start(Spec{
+		Path: self, Argv: []string{self}, Files: []*os.File{nil, out, nil},
+		Env: append(os.Environ(), joins+"="+strconv.Itoa(syscall.Getpgrp())),
+	})
+	out.Close()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := said.Read(make([]byte, 16)); err != nil {
+		t.Fatal("it could not join: ", err)
+	}
+	p.End(10 * time.Second)
+	if signal := p.Status().Signal(); signal != syscall.SIGTERM {
+		t.Errorf("got %v", p.Status())
+	}
+}

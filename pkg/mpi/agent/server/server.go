@@ -27,6 +27,8 @@ type Limits struct {
 	// Patience is how long an authenticated peer may be silent. It is longer than the client's: a client that is
 	// slow for a moment must not lose its job.
 	Patience liveness.Patience
+	// Drain is how long sessions may go on when the server ends: longer than a command needs that is told to end.
+	Drain time.Duration
 }
 
 // DefaultLimits hold thousands of nodes.
@@ -35,6 +37,7 @@ var DefaultLimits = Limits{
 	PerPeer:         64,
 	Handshake:       10 * time.Second,
 	Patience:        liveness.Patience{Interval: 5 * time.Second, Misses: 3},
+	Drain:           3 * time.Second,
 }
 
 // Server answers on one or more listeners. Handlers must not change while it serves.
@@ -98,6 +101,8 @@ func (s *Server) connection(ctx context.Context, conn net.Conn, authenticated fu
 		return
 	}
 	defer peer.Close()
+	// A peer that reads nothing any more must not keep the server from ending.
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(s.Limits.Drain, func() { conn.Close() }) })()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	go answerGlobal(requests)

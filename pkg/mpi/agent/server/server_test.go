@@ -345,6 +345,48 @@ func TestDrainDoesNotWaitForMutePeers(t *testing.T) {
 	drain() // a request that is never finished
 }
 
+// A peer that has stopped keeps its connection, and takes no output any more.
+func TestDrainDoesNotWaitForPeersThatReadNothing(t *testing.T) {
+	key, full := agenttest.Key(t), make(chan struct{})
+	s := newServer(key, server.Handlers{Exec: func(_ context.Context, c server.Command) server.Exit {
+		wrote := make([]byte, 1<<20)
+		for range 64 { // more than a window and the buffers of the kernel hold
+			written := make(chan error, 1)
+			go func() {
+				_, err := c.Stdout.Write(wrote)
+				written <- err
+			}()
+			select {
+			case err := <-written:
+				if err != nil {
+					return server.Exit{Code: 1}
+				}
+			case <-time.After(100 * time.Millisecond):
+				close(full)
+				if err := <-written; err == nil {
+					t.Error("somebody read it")
+				}
+				return server.Exit{Code: 1}
+			}
+		}
+		return server.Exit{}
+	}})
+	s.Limits.Drain = 50 * time.Millisecond
+	address, drain := start(t, s)
+	session, err := dial(t, key, address).NewSession()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := session.StdoutPipe(); err != nil {
+		t.Fatal(err)
+	}
+	if err := session.Start("x"); err != nil {
+		t.Fatal(err)
+	}
+	<-full
+	drain()
+}
+
 func TestSubsystemRefusesLongRequests(t *testing.T) {
 	key := agenttest.Key(t)
 	count := func(_ context.Context, request []byte) (any, error) { return len(request), nil }

@@ -1,0 +1,84 @@
+package agent
+
+import (
+	"errors"
+	"math"
+	"time"
+
+	"lockstep.dev/lockstep/pkg/mpi/agent/client"
+)
+
+// trouble is a kind of failure that is not explained by a container that has not started yet.
+type trouble int
+
+const (
+	none trouble = iota
+	// stranger: the node shows another key.
+	stranger
+	// dark: packets to the node, or from one node to another, get lost.
+	dark
+	// rejected: connections are refused although somebody listens.
+	rejected
+	// mute: the node accepts connections and says nothing. An agent that gets no processor time does that too.
+	mute
+)
+
+// doubtAfter is how long a trouble lasts before it is worth a word. Two lost attempts are no single lost packet. An agent
+// listens within a second of its container's start, and has more time where machines are busy. One that is mute is rather
+// busy than blocked.
+var doubtAfter = map[trouble]time.Duration{
+	none: math.MaxInt64, stranger: 0, dark: 2 * attempt, rejected: 8 * time.Second, mute: 10 * time.Second,
+}
+
+// limit returns how long a trouble may last before the gate gives up, and whether it ever does.
+func (g Gate) limit(in trouble) (limit time.Duration, ends bool) {
+	switch in {
+	case stranger:
+		return g.Stubborn, true
+	case dark, rejected:
+		return g.Dark, g.Dark > 0
+	case mute:
+		return 3 * g.Dark, g.Dark > 0
+	}
+	return 0, false
+}
+
+// troubleOf sorts the failure of an attempt. Up says that the containers of all nodes are known to run: then somebody has to
+// listen. A node that cannot reach another has answered us, and so has the other.
+func troubleOf(err error, up bool) trouble {
+	var failure *client.Failure
+	var cut *cutOffError
+	cause, listens := client.Cause(""), up
+	switch {
+	case errors.As(err, &cut):
+		cause, listens = client.Cause(cut.peer.Error), true
+	case errors.As(err, &failure):
+		cause = failure.Cause
+	}
+	switch cause {
+	case client.Authentication:
+		return stranger
+	case client.TimedOut, client.Unreachable:
+		return dark
+	case client.Mute:
+		return mute
+	case client.Refused:
+		if listens {
+			return rejected
+		}
+	}
+	return none
+}
+
+// lasting is a trouble and since when it lasts.
+type lasting struct {
+	trouble trouble
+	since   time.Time
+}
+
+// note takes in how an attempt failed that began at a time.
+func (l *lasting) note(now trouble, began time.Time) {
+	if now != l.trouble || l.since.IsZero() {
+		*l = lasting{now, began}
+	}
+}

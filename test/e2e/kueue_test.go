@@ -65,6 +65,8 @@ var _ = Describe("Under Kueue, an MPI job", Ordered, Serial, func() {
 		urgent.Labels["kueue.x-k8s.io/priority-class"] = "urgent"
 		submit(ctx, editor, urgent)
 		Eventually(condition(ctx, editor, low, trainer.TrainJobSuspended)).Should(BeTrue())
+		Eventually(told(ctx, "low")).Should(ContainElement("Preempted"))
+		Eventually(notes(ctx, "low")).Should(ContainElement(ContainSubstring("urgent")))
 		Eventually(condition(ctx, editor, urgent, trainer.TrainJobComplete)).Should(BeTrue())
 		Eventually(condition(ctx, editor, low, trainer.TrainJobComplete)).Should(BeTrue())
 		Expect(condition(ctx, editor, low, trainer.TrainJobSuspended)()).To(BeFalse())

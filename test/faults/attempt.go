@@ -254,7 +254,7 @@ type undoing []func(context.Context) error
 
 func (u *undoing) add(undo func(context.Context) error) { *u = append(*u, undo) }
 
-func (u *undoing) do(ctx context.Context, t *attempt, step func(context.Context, *attempt) (func(context.Context) error, error)) error {
+func (u *undoing) do(ctx context.Context, t *attempt, step step) error {
 	if step == nil {
 		return nil
 	}

@@ -21,7 +21,7 @@ type Fault struct {
 	// Shape changes the job, which by default runs four ranks on two nodes for two minutes.
 	Shape func(*trainer.TrainJob)
 	// Before is done before the job is created, During once all its ranks run. Both return how to undo them, or nil.
-	Before, During func(context.Context, *attempt) (undo func(context.Context) error, err error)
+	Before, During step
 	// After is the time from the moment that clocks the fault to the fault itself, for deadlines.
 	After time.Duration
 	// Limit is how long the right condition may take; one minute by default.

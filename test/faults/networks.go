@@ -31,7 +31,11 @@ func networkFaults() []Fault {
 		withoutDNS("DNS broken for MPICH", "mpich-cpu"),
 		{
 			Name: "NetworkPolicy blocks 2222", How: "machines drop packets to port 2222 but those of the controller",
-			Want: []mpi.Reason{diagnose.ConnectionTimedOut, diagnose.ConnectionRefused}, Says: []string{"2222", "NetworkPolic"}, Before: dropAgents,
+			Want: []mpi.Reason{diagnose.ConnectionTimedOut, diagnose.ConnectionRefused}, Says: []string{"2222", "NetworkPolic"}, Before: agentsUnreachable(drop),
+		},
+		{
+			Name: "port 2222 refused", How: "machines answer connections to port 2222 with a reset but those of the controller",
+			Want: []mpi.Reason{diagnose.ConnectionRefused}, Says: []string{"2222"}, Before: agentsUnreachable(reject),
 		},
 		{
 			Name: "controller cut off", How: "machines drop packets of the controller to port 2222: the launcher must start without it",
@@ -81,12 +85,15 @@ func (l *lab) controllerAddress(ctx context.Context) (string, error) {
 	return pods.Items[0].Status.PodIP, nil
 }
 
-func dropAgents(ctx context.Context, t *attempt) (func(context.Context) error, error) {
-	address, err := t.controllerAddress(ctx)
-	if err != nil {
-		return nil, err
+// agentsUnreachable keeps everybody but the controller from the agents.
+func agentsUnreachable(how func(match ...string) step) step {
+	return func(ctx context.Context, t *attempt) (func(context.Context) error, error) {
+		address, err := t.controllerAddress(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return how("-p", "tcp", "--dport", "2222", "!", "-s", address)(ctx, t)
 	}
-	return drop("-p", "tcp", "--dport", "2222", "!", "-s", address)(ctx, t)
 }
 
 func dropController(ctx context.Context, t *attempt) (func(context.Context) error, error) {

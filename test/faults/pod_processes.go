@@ -104,12 +104,21 @@ func (l *lab) onMachines(ctx context.Context, command ...string) error {
 // drop makes all machines drop arriving packets that match, as a firewall or a cluster-wide policy does. A
 // NetworkPolicy cannot: what another policy allows, such as that of the job, stays allowed. The table raw comes before
 // connections are tracked, and nothing else in a cluster writes to it.
-func drop(match ...string) func(context.Context, *attempt) (func(context.Context) error, error) {
+func drop(match ...string) step {
+	return filter("raw", "PREROUTING", append(slices.Clone(match), "-j", "DROP"))
+}
+
+// reject answers connections that match with a reset, as if nobody listened.
+func reject(match ...string) step {
+	return filter("filter", "FORWARD", append(slices.Clone(match), "-j", "REJECT", "--reject-with", "tcp-reset"))
+}
+
+// filter puts a rule before all others of a chain of all machines.
+func filter(table, chain string, rule []string) step {
 	return func(ctx context.Context, t *attempt) (func(context.Context) error, error) {
-		rule := append(slices.Clone(match), "-j", "DROP")
 		undo := func(ctx context.Context) error {
-			return t.onMachines(ctx, append([]string{"iptables", "-t", "raw", "-D", "PREROUTING"}, rule...)...)
+			return t.onMachines(ctx, append([]string{"iptables", "-t", table, "-D", chain}, rule...)...)
 		}
-		return undo, t.onMachines(ctx, append([]string{"iptables", "-t", "raw", "-I", "PREROUTING"}, rule...)...)
+		return undo, t.onMachines(ctx, append([]string{"iptables", "-t", table, "-I", chain}, rule...)...)
 	}
 }

@@ -91,6 +91,8 @@ func (m *Meter) Read(ctx context.Context) (Metrics, error) {
 	if err != nil {
 		return nil, fmt.Errorf("find the controller: %w", err)
 	}
+	// After a rollout the old pod still ends.
+	pods.Items = slices.DeleteFunc(pods.Items, func(p corev1.Pod) bool { return p.DeletionTimestamp != nil })
 	if len(pods.Items) != 1 || pods.Items[0].Status.PodIP == "" {
 		return nil, fmt.Errorf("find the controller: %d pods in %s, want one that runs", len(pods.Items), m.namespace)
 	}
@@ -143,6 +145,17 @@ func (m Metrics) Sum(name string, labels ...string) float64 {
 		}
 	}
 	return sum
+}
+
+// Count is how many observations histograms with these labels have, as in Sum.
+func (m Metrics) Count(name string, labels ...string) uint64 {
+	count := uint64(0)
+	for _, metric := range m[name].GetMetric() {
+		if matches(metric, labels) {
+			count += metric.GetHistogram().GetSampleCount()
+		}
+	}
+	return count
 }
 
 func matches(metric *dto.Metric, labels []string) bool {

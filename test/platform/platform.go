@@ -62,7 +62,7 @@ func (p *Platform) up(ctx context.Context, progress *Progress) error {
 	var archives []string
 	group, groupCtx := errgroup.WithContext(ctx)
 	group.Go(func() error {
-		return progress.Step("compile the bundle", func() (string, error) { return p.compile(groupCtx, dist) })
+		return progress.Step("compile the bundle", func() (string, error) { return p.compile(groupCtx, p.tools.Root, dist) })
 	})
 	group.Go(func() error {
 		return progress.Step("make images", func() (detail string, err error) {
@@ -105,8 +105,8 @@ func (p *Platform) Close(ctx context.Context) error {
 // Started says whether Up started the cluster, so that Close will stop it.
 func (p *Platform) Started() bool { return p.started }
 
-func (p *Platform) compile(ctx context.Context, dist string) (string, error) {
-	out, err := p.tools.output(ctx, p.tools.Compiler, "build", "--root", p.tools.Root, "--cluster", clusterSpec, "--out", dist)
+func (p *Platform) compile(ctx context.Context, root, dist string) (string, error) {
+	out, err := p.tools.output(ctx, p.tools.Compiler, "build", "--root", root, "--cluster", clusterSpec, "--out", dist)
 	return lastLine(out), err
 }
 

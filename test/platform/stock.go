@@ -10,6 +10,8 @@ import (
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 )
 
@@ -43,9 +45,32 @@ func (p *Platform) scaleController(ctx context.Context, replicas int) error {
 	return err
 }
 
-// StockRuntime reads a runtime of upstream's from its module and changes nothing but its name and the image, which
+// UseStockWith is UseStock and installs a runtime of upstream's, that of DeepSpeed over OpenSSH, under a name and after a change.
+func (p *Platform) UseStockWith(ctx context.Context, name string, change func(*trainer.TrainingRuntimeSpec)) (undo func(context.Context) error, err error) {
+	nothing := func(context.Context) error { return nil }
+	runtime, err := p.stockRuntime(ctx, "deepspeed_distributed.yaml", name)
+	if err != nil {
+		return nothing, err
+	}
+	change(&runtime.Spec)
+	admin, err := p.Admin()
+	if err != nil {
+		return nothing, err
+	}
+	if undo, err = p.UseStock(ctx); err != nil {
+		return undo, err
+	}
+	return undo, client.IgnoreAlreadyExists(admin.Client.Create(ctx, runtime))
+}
+
+// LauncherApart is a change of a runtime: a launcher beside the nodes, as ours have.
+func LauncherApart(spec *trainer.TrainingRuntimeSpec) {
+	spec.MLPolicy.MPI.RunLauncherAsNode = ptr.To(false)
+}
+
+// stockRuntime reads a runtime of upstream's from its module and changes nothing but its name and the image, which
 // upstream's registry has and this cluster does not.
-func (p *Platform) StockRuntime(ctx context.Context, file, name string) (*trainer.ClusterTrainingRuntime, error) {
+func (p *Platform) stockRuntime(ctx context.Context, file, name string) (*trainer.ClusterTrainingRuntime, error) {
 	dir, err := p.tools.output(ctx, "go", "list", "-m", "-f", "{{.Dir}}", trainerModule)
 	if err != nil {
 		return nil, err

@@ -2,6 +2,7 @@ package trial
 
 import (
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 )
@@ -16,6 +17,8 @@ type Job struct {
 	Command      []string
 	// Args are given to the runtime's own command when Command is empty.
 	Args []string
+	// Env is what every rank shall have.
+	Env []corev1.EnvVar
 }
 
 // TrainJob returns the job as upstream's API has it.
@@ -29,6 +32,7 @@ func (j Job) TrainJob() *trainer.TrainJob {
 				NumProcPerNode: ptr.To(j.Slots),
 				Command:        j.Command,
 				Args:           j.Args,
+				Env:            j.Env,
 			},
 		},
 	}

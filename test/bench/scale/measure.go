@@ -9,9 +9,7 @@ import (
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
@@ -47,7 +45,10 @@ func measure(ctx context.Context, p *platform.Platform, jobs int, stock bool) (r
 	if report.Lockstep, err = series(ctx, user, p.OurMeter(), ourRuntime, jobs); err != nil || !stock {
 		return report, err
 	}
-	undo, err := useStock(ctx, p, user)
+	undo, err := p.UseStockWith(ctx, stockRuntime, func(spec *trainer.TrainingRuntimeSpec) {
+		platform.LauncherApart(spec)
+		onSimulated(spec)
+	})
 	defer func() { err = errors.Join(err, undo(context.WithoutCancel(ctx))) }()
 	if err != nil {
 		return report, err
@@ -58,23 +59,6 @@ func measure(ctx context.Context, p *platform.Platform, jobs int, stock bool) (r
 	}
 	report.Stock, err = series(ctx, user, meter, stockRuntime, jobs)
 	return report, err
-}
-
-func useStock(ctx context.Context, p *platform.Platform, user trial.User) (undo func(context.Context) error, err error) {
-	runtime, err := p.StockRuntime(ctx, "deepspeed_distributed.yaml", stockRuntime)
-	if err != nil {
-		return func(context.Context) error { return nil }, err
-	}
-	// As ours: a launcher beside the nodes.
-	runtime.Spec.MLPolicy.MPI.RunLauncherAsNode = ptr.To(false)
-	onSimulated(&runtime.Spec)
-	undo, err = p.UseStock(ctx)
-	if err == nil {
-		if err = user.Client.Create(ctx, runtime); apierrors.IsAlreadyExists(err) {
-			err = nil
-		}
-	}
-	return undo, err
 }
 
 // series creates all jobs, waits until all have completed, and deletes them.

@@ -7,49 +7,16 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
-	"fmt"
-	"os"
-	"os/signal"
-	"syscall"
 
+	"lockstep.dev/lockstep/test/bench"
 	"lockstep.dev/lockstep/test/platform"
-	"lockstep.dev/lockstep/test/trial"
 )
 
-const machines = 2
-
 func main() {
-	if err := run(); err != nil && !errors.Is(err, flag.ErrHelp) {
-		fmt.Fprintln(os.Stderr, "soak:", err)
-		os.Exit(1)
-	}
-}
-
-func run() (err error) {
 	jobs := flag.Int("jobs", 500, "`number` of jobs after the first round")
 	concurrent := flag.Int("concurrent", 50, "`number` of jobs at the same time")
-	out := flag.String("out", os.Getenv("OUT"), "write the numbers as JSON to this `file` (OUT)")
-	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	tools, err := platform.DefaultTools(os.Stderr)
-	if err != nil {
-		return err
-	}
-	p, err := platform.Up(ctx, tools, machines, platform.NewProgress(os.Stdout))
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, p.Close(context.Background())) }()
-	report, err := soak(ctx, p, *jobs, *concurrent)
-	if err != nil {
-		return err
-	}
-	report.print(os.Stdout)
-	if *out != "" {
-		err = trial.WriteJSON(*out, report)
-	}
-	return errors.Join(err, report.verdict())
+	bench.Main(func(ctx context.Context, p *platform.Platform) (Report, error) {
+		return soak(ctx, p, *jobs, *concurrent)
+	})
 }

@@ -33,8 +33,8 @@ type Reading struct {
 // tolerance is what may come and go: pools of connections, the heap between two collections.
 const tolerance = 1.25
 
-// verdict names what leaked.
-func (r Report) verdict() error {
+// Verdict names what leaked.
+func (r Report) Verdict() error {
 	var errs []error
 	grew := func(what string, before, after float64) {
 		if after > before*tolerance {
@@ -54,7 +54,8 @@ func (r Report) verdict() error {
 	return errors.Join(errs...)
 }
 
-func (r Report) print(out io.Writer) {
+// Print writes a table for people.
+func (r Report) Print(out io.Writer) {
 	_, _ = fmt.Fprintf(out, "\n%d jobs, %d at the same time, in %.0f s; %d failed\n", r.Jobs, r.Concurrent, r.Seconds, len(r.Failed))
 	table := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
 	_, _ = fmt.Fprintln(table, "AT REST\tGOROUTINES\tRESIDENT MB\tHEAP MB\tWATCHES\tSERIES\tORPHANS")

@@ -25,9 +25,9 @@ func TestVerdict(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := Report{Before: still, After: still, Failed: tc.failed}
 			tc.after(&r.After)
-			err := r.verdict()
+			err := r.Verdict()
 			if (err == nil) != (tc.says == "") || err != nil && !strings.Contains(err.Error(), tc.says) {
-				t.Errorf("%s: verdict = %v, want %q", tc.reason, err, tc.says)
+				t.Errorf("%s: Verdict = %v, want %q", tc.reason, err, tc.says)
 			}
 		})
 	}

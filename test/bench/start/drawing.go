@@ -16,8 +16,8 @@ const (
 // colours of the phases, in their order; told apart without red and green.
 var colours = []string{"#4e79a7", "#76b7b2", "#edc948", "#b07aa1", "#f28e2b"}
 
-// drawing is one bar per series as SVG: where the time to the first rank goes, medians.
-func drawing(r Report) string {
+// Drawing is one bar per series as SVG: where the time to the first rank goes, medians.
+func (r Report) Drawing() string {
 	type bar struct {
 		label string
 		Series

@@ -8,9 +8,11 @@ import (
 	"os"
 	"time"
 
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"lockstep.dev/lockstep/test/bench"
 	"lockstep.dev/lockstep/test/platform"
 	"lockstep.dev/lockstep/test/trial"
 )
@@ -67,7 +69,7 @@ func measure(ctx context.Context, p *platform.Platform, o options) (report Repor
 	if !o.stock {
 		return report, nil
 	}
-	undo, err := useStock(ctx, p, user)
+	undo, err := p.UseStockWith(ctx, stockRuntime, func(*trainer.TrainingRuntimeSpec) {})
 	defer func() { err = errors.Join(err, undo(context.WithoutCancel(ctx))) }()
 	if err != nil {
 		return report, err
@@ -80,20 +82,6 @@ func measure(ctx context.Context, p *platform.Platform, o options) (report Repor
 		report.Stock.add(series)
 	}
 	return report, nil
-}
-
-func useStock(ctx context.Context, p *platform.Platform, user trial.User) (undo func(context.Context) error, err error) {
-	runtime, err := p.StockRuntime(ctx, "deepspeed_distributed.yaml", stockRuntime)
-	if err != nil {
-		return func(context.Context) error { return nil }, err
-	}
-	undo, err = p.UseStock(ctx)
-	if err == nil {
-		if err = user.Client.Create(ctx, runtime); apierrors.IsAlreadyExists(err) {
-			err = nil
-		}
-	}
-	return undo, err
 }
 
 // starts runs jobs one after the other.
@@ -153,7 +141,7 @@ func gone(ctx context.Context, user trial.User, job trial.Job) error {
 }
 
 // ours must do what was asked on both machines, without a restart.
-func ours(r trial.Result) error { return r.Check(machines) }
+func ours(r trial.Result) error { return r.Check(bench.Machines) }
 
 // theirs must complete; restarts are what is measured, and nobody spreads its pods over machines.
 func theirs(r trial.Result) error {

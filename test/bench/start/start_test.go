@@ -30,7 +30,7 @@ func TestQuantileIsAMeasuredNumber(t *testing.T) {
 // A phase that was seen late must not push the bar beyond the first rank.
 func TestDrawingIsWellFormedAndEndsAtTheFirstRank(t *testing.T) {
 	phases := []Phase{{"JobSet", 0.1}, {"all pods", 0.2}, {"all scheduled", 0.3}, {"all addresses", 2}, {"first rank", 1}}
-	svg := drawing(Report{Lockstep: Side{Series: []Series{{Runtime: "a<b", Names: "fresh", Nodes: 2, Phases: phases}}}})
+	svg := Report{Lockstep: Side{Series: []Series{{Runtime: "a<b", Names: "fresh", Nodes: 2, Phases: phases}}}}.Drawing()
 	decoder := xml.NewDecoder(strings.NewReader(svg))
 	for {
 		_, err := decoder.Token()

@@ -12,64 +12,37 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"os"
-	"os/signal"
 	"strconv"
 	"strings"
-	"syscall"
 
+	"lockstep.dev/lockstep/test/bench"
 	"lockstep.dev/lockstep/test/platform"
-	"lockstep.dev/lockstep/test/trial"
 )
 
-const machines = 2
-
 func main() {
-	if err := run(); err != nil && !errors.Is(err, flag.ErrHelp) {
-		fmt.Fprintln(os.Stderr, "bench-width:", err)
-		os.Exit(1)
-	}
-}
-
-func run() (err error) {
+	sizes := pods{4, 16, 64}
 	runs := flag.Int("runs", 5, "`number` of times that each thing is done per job")
-	widths := flag.String("pods", "4,16,64", "`numbers` of worker pods, separated by commas")
-	out := flag.String("out", os.Getenv("OUT"), "write the numbers as JSON to this `file` (OUT)")
-	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	tools, err := platform.DefaultTools(os.Stderr)
-	if err != nil {
-		return err
-	}
-	p, err := platform.Up(ctx, tools, machines, platform.NewProgress(os.Stdout))
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, p.Close(context.Background())) }()
-	sizes, err := numbers(*widths)
-	if err != nil {
-		return err
-	}
-	report, err := measure(ctx, p, sizes, *runs)
-	if err != nil {
-		return err
-	}
-	report.print(os.Stdout)
-	if *out == "" {
-		return nil
-	}
-	return trial.WriteJSON(*out, report)
+	flag.Var(&sizes, "pods", "`numbers` of worker pods, separated by commas")
+	bench.Main(func(ctx context.Context, p *platform.Platform) (Report, error) { return measure(ctx, p, sizes, *runs) })
 }
 
-func numbers(text string) ([]int32, error) {
-	var all []int32
+// pods are numbers of worker pods, as a flag.
+type pods []int32
+
+// String is how the flag is written.
+func (p *pods) String() string {
+	return strings.Trim(strings.Join(strings.Fields(fmt.Sprint(*p)), ","), "[]")
+}
+
+// Set reads the flag.
+func (p *pods) Set(text string) error {
+	*p = nil
 	for _, word := range strings.Split(text, ",") {
 		n, err := strconv.ParseInt(strings.TrimSpace(word), 10, 32)
 		if err != nil || n < 1 {
-			return nil, fmt.Errorf("-pods %q: want whole numbers from 1, separated by commas", text)
+			return errors.New("want whole numbers from 1, separated by commas")
 		}
-		all = append(all, int32(n))
+		*p = append(*p, int32(n))
 	}
-	return all, nil
+	return nil
 }

@@ -12,9 +12,7 @@ import (
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
-	"k8s.io/utils/ptr"
 
 	"lockstep.dev/lockstep/test/platform"
 	"lockstep.dev/lockstep/test/trial"
@@ -49,30 +47,16 @@ func measure(ctx context.Context, p *platform.Platform, sizes []int32, runs int)
 	if report.Lockstep, err = jobs(ctx, user, ourRuntime, sizes, runs); err != nil {
 		return report, err
 	}
-	undo, err := useStock(ctx, p, user)
+	undo, err := p.UseStockWith(ctx, stockRuntime, func(spec *trainer.TrainingRuntimeSpec) {
+		platform.LauncherApart(spec)
+		makeTiny(spec)
+	})
 	defer func() { err = errors.Join(err, undo(context.WithoutCancel(ctx))) }()
 	if err != nil {
 		return report, err
 	}
 	report.Stock, err = jobs(ctx, user, stockRuntime, sizes, runs)
 	return report, err
-}
-
-func useStock(ctx context.Context, p *platform.Platform, user trial.User) (undo func(context.Context) error, err error) {
-	runtime, err := p.StockRuntime(ctx, "deepspeed_distributed.yaml", stockRuntime)
-	if err != nil {
-		return func(context.Context) error { return nil }, err
-	}
-	// As ours: a launcher beside the nodes.
-	runtime.Spec.MLPolicy.MPI.RunLauncherAsNode = ptr.To(false)
-	makeTiny(&runtime.Spec)
-	undo, err = p.UseStock(ctx)
-	if err == nil {
-		if err = user.Client.Create(ctx, runtime); apierrors.IsAlreadyExists(err) {
-			err = nil
-		}
-	}
-	return undo, err
 }
 
 // makeTiny lets many pods fit one machine.

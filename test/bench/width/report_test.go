@@ -28,13 +28,14 @@ func TestRead(t *testing.T) {
 	}
 }
 
-func TestNumbers(t *testing.T) {
-	if got, err := numbers("4, 16"); err != nil || !cmp.Equal(got, []int32{4, 16}) {
-		t.Errorf("numbers = %v, %v", got, err)
+func TestPods(t *testing.T) {
+	got := pods{}
+	if err := got.Set("4, 16"); err != nil || got.String() != "4,16" {
+		t.Errorf("Set and String = %v, %v", got.String(), err)
 	}
 	for _, text := range []string{"", "0", "four"} {
-		if _, err := numbers(text); err == nil {
-			t.Errorf("numbers(%q) is no error", text)
+		if err := got.Set(text); err == nil {
+			t.Errorf("Set(%q) is no error", text)
 		}
 	}
 }

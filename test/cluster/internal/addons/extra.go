@@ -2,6 +2,7 @@ package addons
 
 import (
 	"context"
+	_ "embed" // a manifest
 	"errors"
 	"fmt"
 	"os"
@@ -30,8 +31,10 @@ type Extra struct {
 	// manifests are the folders below the module's that are copied, and target
 	// is the one that kustomize reads.
 	manifests, target string
-	namespace         string
-	deployment        string
+	// own is a manifest of ours beside the module's.
+	own        []byte
+	namespace  string
+	deployment string
 	// lease is what the manager holds while it leads, and leaves behind.
 	lease string
 	// probe is an object that its webhooks look at, or nil.
@@ -39,9 +42,17 @@ type Extra struct {
 	adapt adaptation
 }
 
+//go:embed coscheduling.yaml
+var coscheduling []byte
+
 // Extras are all that can be asked for, in order of their names.
 func Extras() []Extra {
 	return []Extra{
+		{
+			Name: "coscheduling", About: "scheduler-plugins' gang scheduler, for pods that name the scheduler `coscheduling` and a PodGroup",
+			Module: "scheduler-plugins", Program: "coscheduler", manifests: "config/crd/bases", target: ".", own: coscheduling,
+			namespace: "kube-system", deployment: "coscheduling", adapt: adaptation{image: images.Coscheduler},
+		},
 		{
 			Name: "kueue", About: "Kueue's controller, for TrainJobs, JobSets and Jobs that name a queue",
 			Module: "kueue", Program: "kueue-manager", manifests: "config", target: "default",
@@ -106,6 +117,11 @@ func (e Extra) Render(module string, now time.Time) (*Addons, error) {
 		}
 		objects = append(objects, some...)
 	}
+	own, err := decode(e.own)
+	if err != nil {
+		return nil, fmt.Errorf("read our manifest of %s: %w", e.Name, err)
+	}
+	objects = append(objects, own...)
 	if objects, err = e.adapt.objects(objects, e.namespace, now); err != nil {
 		return nil, fmt.Errorf("adapt %s: %w", e.Name, err)
 	}

@@ -19,6 +19,8 @@ const (
 	Trainer = "lockstep.test/trainer:v2.3.0"
 	Kueue   = "lockstep.test/kueue:v0.19.0"
 	Kwok    = "lockstep.test/kwok:v0.8.0"
+	// Coscheduler is scheduler-plugins' kube-scheduler.
+	Coscheduler = "lockstep.test/coscheduler:v0.35.4-devel"
 )
 
 // builtin is an image that holds one program.
@@ -34,6 +36,7 @@ var builtins = []builtin{
 	{reference: Trainer, program: "trainer-manager", path: "/manager"},
 	{reference: Kueue, program: "kueue-manager", path: "/manager"},
 	{reference: Kwok, program: "kwok", path: "/kwok"},
+	{reference: Coscheduler, program: "coscheduler", path: "/kube-scheduler"},
 }
 
 // Builtin makes archives of the images of the built programs in a folder,

@@ -103,8 +103,8 @@ var catalogue = []family{
 		packages: under("sigs.k8s.io/kwok/cmd", "kwok"),
 	},
 	{
-		// Only definitions of kinds are taken from it.
 		folder: "scheduler-plugins", module: "sigs.k8s.io/scheduler-plugins", extra: true,
+		packages: map[string]string{"coscheduler": "sigs.k8s.io/scheduler-plugins/cmd/scheduler"},
 	},
 	{
 		folder:   "pause",

@@ -1,0 +1,132 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/utils/ptr"
+
+	"lockstep.dev/lockstep/test/trial"
+)
+
+const (
+	gangNamespace = "lockstep-gang"
+	gangRuntime   = "gang"
+	// gangSeconds is how long the scheduler and our controller wait for a gang: longer than a spec may take.
+	gangSeconds = 300
+)
+
+// scheduler-plugins' own scheduler decides here. Each node of a job needs more than half of a machine, so that two jobs of two
+// nodes would each get one machine and wait for ever, if pods were taken one by one.
+var _ = Describe("Under a gang scheduler, an MPI job", Ordered, Serial, func() {
+	BeforeAll(func(ctx SpecContext) {
+		Expect(cluster.AddAddons(ctx, "coscheduling")).To(Succeed())
+		DeferCleanup(func(ctx SpecContext) { Expect(cluster.RemoveAddons(ctx, "coscheduling")).To(Succeed()) })
+		Expect(cluster.Sandbox(ctx, gangNamespace)).To(Succeed())
+		half := mostOfAMachine(ctx)
+		Expect(cluster.CopyRuntime(ctx, "openmpi4-cpu", gangRuntime, func(r *trainer.ClusterTrainingRuntime) { inGang(r, half) })).To(Succeed())
+		DeferCleanup(func(ctx SpecContext) {
+			Expect(admin.Client.Delete(ctx, &trainer.ClusterTrainingRuntime{ObjectMeta: owned(gangRuntime, "")})).To(Succeed())
+		})
+	})
+
+	It("starts with a PodGroup that counts all its pods, and takes it away with it", func(ctx SpecContext) {
+		object := submit(ctx, admin, gang("together").TrainJob())
+		Eventually(condition(ctx, admin, object, "Running")).Should(BeTrue())
+		group := podGroup("together")
+		Expect(admin.Client.Get(ctx, keyOf(group), group)).To(Succeed())
+		least, _, err := unstructured.NestedInt64(group.Object, "spec", "minMember")
+		Expect(err).NotTo(HaveOccurred())
+		Expect(least).To(BeEquivalentTo(3), "two nodes and the launcher")
+		for _, pod := range podsOf(ctx, object) {
+			Expect(pod.Labels).To(HaveKeyWithValue("scheduling.x-k8s.io/pod-group", "together"), pod.Name)
+		}
+		Eventually(condition(ctx, admin, object, trainer.TrainJobComplete)).Should(BeTrue())
+		Expect(admin.Client.Delete(ctx, object)).To(Succeed())
+		Eventually(exists(ctx, group, gangNamespace, "together")).Should(BeFalse())
+	})
+
+	It("does not hold machines while another that does not fit beside it waits, so that both complete", func(ctx SpecContext) {
+		jobs := []*trainer.TrainJob{gang("one").TrainJob(), gang("other").TrainJob()}
+		for _, object := range jobs {
+			submit(ctx, admin, object)
+		}
+		Eventually(func() int { return running(ctx, jobs) }).Should(Equal(1))
+		Expect(bound(ctx, jobs)).To(ConsistOf(0, 3), "pods on machines, by job")
+		for _, object := range jobs {
+			Eventually(condition(ctx, admin, object, trainer.TrainJobComplete)).Should(BeTrue(), object.Name)
+		}
+	})
+})
+
+func gang(name string) trial.Job {
+	j := job(name, gangRuntime, "mpirun", "-n", "4", "mpi-hello", "--sleep", "5")
+	j.Namespace = gangNamespace
+	return j
+}
+
+// inGang makes a runtime ask the gang scheduler, with nodes of a size.
+func inGang(r *trainer.ClusterTrainingRuntime, cpu resource.Quantity) {
+	r.Spec.PodGroupPolicy = &trainer.PodGroupPolicy{PodGroupPolicySource: trainer.PodGroupPolicySource{
+		Coscheduling: &trainer.CoschedulingPodGroupPolicySource{ScheduleTimeoutSeconds: ptr.To[int32](gangSeconds)},
+	}}
+	jobs := r.Spec.Template.Spec.ReplicatedJobs
+	for i := range jobs {
+		jobs[i].Template.Spec.Template.Spec.SchedulerName = "coscheduling"
+		if jobs[i].Name == "node" {
+			jobs[i].Template.Spec.Template.Spec.Containers[0].Resources.Requests[corev1.ResourceCPU] = cpu
+		}
+	}
+}
+
+// mostOfAMachine is six tenths of the CPU of the smallest machine.
+func mostOfAMachine(ctx context.Context) resource.Quantity {
+	GinkgoHelper()
+	nodes := &corev1.NodeList{}
+	Expect(admin.Client.List(ctx, nodes)).To(Succeed())
+	Expect(nodes.Items).To(HaveLen(machines))
+	least := nodes.Items[0].Status.Allocatable.Cpu().MilliValue()
+	for _, node := range nodes.Items {
+		least = min(least, node.Status.Allocatable.Cpu().MilliValue())
+	}
+	return resource.MustParse(fmt.Sprintf("%dm", least*6/10))
+}
+
+func podGroup(name string) *unstructured.Unstructured {
+	group := &unstructured.Unstructured{}
+	group.SetAPIVersion("scheduling.x-k8s.io/v1alpha1")
+	group.SetKind("PodGroup")
+	group.SetNamespace(gangNamespace)
+	group.SetName(name)
+	return group
+}
+
+func running(ctx context.Context, jobs []*trainer.TrainJob) int {
+	count := 0
+	for _, object := range jobs {
+		if condition(ctx, admin, object, "Running")() {
+			count++
+		}
+	}
+	return count
+}
+
+// bound counts the pods of each job that have a machine.
+func bound(ctx context.Context, jobs []*trainer.TrainJob) []int {
+	GinkgoHelper()
+	counts := make([]int, len(jobs))
+	for i, object := range jobs {
+		for _, pod := range podsOf(ctx, object) {
+			if pod.Spec.NodeName != "" {
+				counts[i]++
+			}
+		}
+	}
+	return counts
+}

@@ -1,0 +1,90 @@
+package e2e
+
+import (
+	"context"
+	"slices"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	eventsv1 "k8s.io/api/events/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"lockstep.dev/lockstep/test/platform"
+)
+
+var _ = Describe("Whoever operates the platform", func() {
+	It("sees every phase of a job in the metrics, and its pods only as long as there are some", func(ctx SpecContext) {
+		meter := cluster.OurMeter()
+		before, err := meter.Read(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		j := job("measured", "openmpi5-cpu", "mpirun", "-n", "4", "mpi-hello")
+		object := start(ctx, editor, j)
+		Eventually(condition(ctx, editor, object, "Complete")).Should(BeTrue())
+		for _, phase := range []string{"queued", "gang_wait", "image_pull", "gate", "connect", "mpi_launch", "time_to_start", "running"} {
+			Eventually(observed(ctx, meter, phase)).Should(BeNumerically(">", before.Count("mpi_trainjob_phase_seconds", "phase", phase)), phase)
+		}
+		after, err := meter.Read(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(after.Sum("mpi_trainjob_ended_total", "outcome", "Complete")).To(BeNumerically(">", before.Sum("mpi_trainjob_ended_total", "outcome", "Complete")))
+
+		Expect(client.IgnoreNotFound(editor.Client.Delete(ctx, object))).To(Succeed())
+		Eventually(func() (float64, error) {
+			now, err := meter.Read(ctx)
+			return now.Sum("mpi_trainjob_pods", "trainjob", j.Name), err
+		}).Should(BeZero())
+	})
+
+	It("reads the life of a job in its events, each step once and in order", func(ctx SpecContext) {
+		Expect(run(ctx, job("told", "openmpi4-cpu", "mpirun", "-n", "4", "mpi-hello")).Condition).To(Equal("Complete"))
+		Eventually(told(ctx, "told")).Should(Equal([]string{"Submitted", "GangScheduling", "PodsReady", "TrainingStarted", "Completed"}))
+	})
+
+	It("reads why a job failed in its events, in the words of its condition", func(ctx SpecContext) {
+		result := run(ctx, job("told-why", "mpich-cpu", "mpirun", "-n", "4", "mpi-hello", "--exit-rank", "2", "--exit-code", "3"))
+		Eventually(told(ctx, "told-why")).Should(HaveExactElements("Submitted", "GangScheduling", "PodsReady", "TrainingStarted", result.Reason))
+		Eventually(notes(ctx, "told-why")).Should(ContainElement(HavePrefix(beginning(result.Message))))
+	})
+})
+
+func observed(ctx context.Context, meter *platform.Meter, phase string) func() (uint64, error) {
+	return func() (uint64, error) {
+		now, err := meter.Read(ctx)
+		return now.Count("mpi_trainjob_phase_seconds", "phase", phase), err
+	}
+}
+
+// told are the reasons of the events of a TrainJob, as its user may read them, oldest first.
+func told(ctx context.Context, name string) func() ([]string, error) {
+	return func() ([]string, error) {
+		return eventsOf(ctx, name, func(e eventsv1.Event) string { return e.Reason })
+	}
+}
+
+// notes are their texts.
+func notes(ctx context.Context, name string) func() ([]string, error) {
+	return func() ([]string, error) {
+		return eventsOf(ctx, name, func(e eventsv1.Event) string { return e.Note })
+	}
+}
+
+func eventsOf(ctx context.Context, name string, part func(eventsv1.Event) string) ([]string, error) {
+	object := job(name, "").TrainJob()
+	if err := editor.Client.Get(ctx, keyOf(object), object); err != nil {
+		return nil, err
+	}
+	list := &eventsv1.EventList{}
+	if err := editor.Client.List(ctx, list, client.InNamespace(tenant)); err != nil {
+		return nil, err
+	}
+	slices.SortStableFunc(list.Items, func(a, b eventsv1.Event) int { return a.EventTime.Compare(b.EventTime.Time) })
+	var parts []string
+	for _, e := range list.Items {
+		if e.Regarding.UID == object.UID {
+			parts = append(parts, part(e))
+		}
+	}
+	return parts, nil
+}
+
+// beginning is as much of a message as surely fits an event.
+func beginning(message string) string { return message[:min(len(message), 900)] }

@@ -1,0 +1,124 @@
+package platform
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"lockstep.dev/lockstep/pkg/mpi"
+)
+
+// webhook is the name of what only a companion has: its Service, its MutatingWebhookConfiguration and its Secret.
+const webhook = "mpi-controller-webhook"
+
+// UseCompanion makes Kubeflow Trainer's own manager run the jobs, with our controller beside it, as on a cluster whose
+// executor is KubeflowTrainer: the same bundle is compiled for it and applied. It returns when the API server has asked our
+// controller about a pod. Undo goes back.
+func (p *Platform) UseCompanion(ctx context.Context) (undo func(context.Context) error, err error) {
+	nothing := func(context.Context) error { return nil }
+	dist, err := p.compileForTrainer(ctx)
+	if err != nil {
+		return nothing, err
+	}
+	if _, err := p.UseStock(ctx); err != nil {
+		return p.useExecutor, err
+	}
+	if _, err := p.apply(ctx, filepath.Join(dist, clusterSpec)); err != nil {
+		return p.useExecutor, err
+	}
+	return p.useExecutor, p.StartController(ctx)
+}
+
+// StopController ends our controller and leaves what it has made.
+func (p *Platform) StopController(ctx context.Context) error { return p.scaleController(ctx, 0) }
+
+// StartController returns when our controller is at work again; that of a companion also when pods are sent to it.
+func (p *Platform) StartController(ctx context.Context) error {
+	return errors.Join(p.scaleController(ctx, 1), p.waitForWebhook(ctx))
+}
+
+// useExecutor removes Kubeflow Trainer, and applies what Up did. What only a companion has is deleted, as a GitOps engine
+// would.
+func (p *Platform) useExecutor(ctx context.Context) error {
+	if err := p.RemoveAddons(ctx, "trainer"); err != nil {
+		return err
+	}
+	if _, err := p.apply(ctx, filepath.Join(p.tools.Root, "build", "dist", clusterSpec)); err != nil {
+		return err
+	}
+	if _, err := p.kubectl(ctx, "-n", Namespace, "delete", "--ignore-not-found", "mutatingwebhookconfiguration/"+webhook, "service/"+webhook, "secret/"+webhook); err != nil {
+		return err
+	}
+	return p.scaleController(ctx, 1)
+}
+
+// compileForTrainer compiles a copy of the bundle whose cluster has the other executor.
+func (p *Platform) compileForTrainer(ctx context.Context) (string, error) {
+	root := filepath.Join(p.tools.Root, "build", "companion")
+	if err := os.RemoveAll(root); err != nil {
+		return "", err
+	}
+	for _, dir := range []string{"catalog", "tenants", "overlays", "charts"} {
+		if err := os.CopyFS(filepath.Join(root, dir), os.DirFS(filepath.Join(p.tools.Root, dir))); err != nil {
+			return "", fmt.Errorf("copy the bundle: %w", err)
+		}
+	}
+	path := filepath.Join(root, "overlays", clusterSpec, "cluster.yaml")
+	spec, err := os.ReadFile(path)
+	if err != nil {
+		return "", fmt.Errorf("read the spec of the cluster: %w", err)
+	}
+	spec = bytes.Replace(spec, []byte("\nspec:\n"), []byte("\nspec:\n  executor: KubeflowTrainer\n"), 1)
+	if err := os.WriteFile(path, spec, 0o644); err != nil {
+		return "", fmt.Errorf("write the spec of the cluster: %w", err)
+	}
+	dist := filepath.Join(root, "dist")
+	_, err = p.compile(ctx, root, dist)
+	return dist, err
+}
+
+// waitForWebhook asks for a pod of no JobSet, without making it, until the API server has heard the controller's answer: when the
+// controller is ready, the way through its Service may not be.
+func (p *Platform) waitForWebhook(ctx context.Context) error {
+	admin, err := p.Admin()
+	if err != nil {
+		return err
+	}
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{
+			GenerateName: "webhook-", Namespace: "default",
+			Labels: map[string]string{mpi.JobSetNameLabel: "none", mpi.ReplicatedJobLabel: mpi.NodeJob},
+		},
+		Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: mpi.Container, Image: StockImage}}},
+	}
+	before, err := p.answers(ctx)
+	if err != nil {
+		return err
+	}
+	err = wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+		if err := admin.Client.Create(ctx, pod.DeepCopy(), client.DryRunAll); err != nil {
+			return false, err
+		}
+		now, err := p.answers(ctx)
+		return now > before, err
+	})
+	if err != nil {
+		return fmt.Errorf("wait until the API server asks the companion about pods: %w", err)
+	}
+	return nil
+}
+
+// answers counts those that the API server has had from the webhook.
+func (p *Platform) answers(ctx context.Context) (float64, error) {
+	metrics, err := p.APIServerMetrics(ctx)
+	return metrics.Sum("apiserver_admission_webhook_request_total", "name", "propagate.mpi-controller.lockstep.dev", "code", "200"), err
+}

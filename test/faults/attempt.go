@@ -254,11 +254,11 @@ type undoing []func(context.Context) error
 
 func (u *undoing) add(undo func(context.Context) error) { *u = append(*u, undo) }
 
-func (u *undoing) do(ctx context.Context, t *attempt, step step) error {
-	if step == nil {
+func (u *undoing) do(ctx context.Context, t *attempt, what step) error {
+	if what == nil {
 		return nil
 	}
-	undo, err := step(ctx, t)
+	undo, err := what(ctx, t)
 	if undo != nil {
 		u.add(undo)
 	}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"time"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"

@@ -92,9 +92,9 @@ func (c *Cluster) running() (*state.Record, error) {
 	if r == nil || r.Phase != state.Running {
 		return nil, NotRunningError{}
 	}
-	for _, n := range r.Nodes {
+	for i, n := range r.Nodes {
 		if !n.Init.Alive() {
-			return nil, fmt.Errorf("%s does not run any more: look at its logs in %s, then start anew with `up`", n.Name, c.dirs.Logs(0))
+			return nil, fmt.Errorf("%s does not run any more: look at its logs in %s, then start anew with `up`", n.Name, c.dirs.Logs(i))
 		}
 	}
 	return r, nil

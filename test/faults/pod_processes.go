@@ -105,20 +105,22 @@ func (l *lab) onMachines(ctx context.Context, command ...string) error {
 // NetworkPolicy cannot: what another policy allows, such as that of the job, stays allowed. The table raw comes before
 // connections are tracked, and nothing else in a cluster writes to it.
 func drop(match ...string) step {
-	return filter("raw", "PREROUTING", append(slices.Clone(match), "-j", "DROP"))
+	return filter("iptables", "raw", "PREROUTING", append(slices.Clone(match), "-j", "DROP"))
 }
 
-// reject answers connections that match with a reset, as if nobody listened.
+// reject answers connections that match with a reset, as if nobody listened. That is possible in the table filter only,
+// which kube-router writes back as it has read it before: a rule of ours would be lost, or come again. It does not know
+// the older tables of the kernel.
 func reject(match ...string) step {
-	return filter("filter", "FORWARD", append(slices.Clone(match), "-j", "REJECT", "--reject-with", "tcp-reset"))
+	return filter("iptables-legacy", "filter", "FORWARD", append(slices.Clone(match), "-j", "REJECT", "--reject-with", "tcp-reset"))
 }
 
 // filter puts a rule before all others of a chain of all machines.
-func filter(table, chain string, rule []string) step {
+func filter(program, table, chain string, rule []string) step {
 	return func(ctx context.Context, t *attempt) (func(context.Context) error, error) {
 		undo := func(ctx context.Context) error {
-			return t.onMachines(ctx, append([]string{"iptables", "-t", table, "-D", chain}, rule...)...)
+			return t.onMachines(ctx, append([]string{program, "-t", table, "-D", chain}, rule...)...)
 		}
-		return undo, t.onMachines(ctx, append([]string{"iptables", "-t", table, "-I", chain}, rule...)...)
+		return undo, t.onMachines(ctx, append([]string{program, "-t", table, "-I", chain}, rule...)...)
 	}
 }

@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -46,6 +47,22 @@ func (c Cause) Infrastructure() bool { return Infrastructure(c.Reason) }
 // Provisional says whether better evidence may come within moments: the launcher lost a node, and the status of the pod
 // there does not say why yet.
 func (c Cause) Provisional() bool { return c.Reason == WorkerLost && c.precedence == told }
+
+// faults are the signals by which only a program itself ends: nobody sends them to stop it or to save memory.
+var faults = []string{"SIGSEGV", "SIGBUS", "SIGFPE", "SIGILL", "SIGABRT", "SIGTRAP", "SIGSYS"}
+
+// Certain says whether no evidence that comes later can explain it better: the agent of the launcher saw a program of the job
+// end by itself. What another signal ended, or who lost somebody, may have the kernel or a kubelet behind it, whose word
+// comes a second later.
+func (c Cause) Certain() bool {
+	switch c.Reason {
+	case RankKilled:
+		return c.precedence == told && slices.Contains(faults, c.Signal)
+	case CommandKilled, LaunchDaemonLost, MPIFailed, PeerFailed, NCCLFailed, NCCLTimeout, RDMAFailed:
+		return false
+	}
+	return c.precedence == told && !c.Infrastructure()
+}
 
 // Behind returns the cause of a launcher that gave up waiting: what kept the pods from running, if that is known.
 func (c Cause) Behind(problem mpi.Reason, text string) *Cause {

@@ -1,6 +1,7 @@
 package job
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -73,8 +74,9 @@ type end struct {
 	succeeded bool
 	reason    mpi.Reason
 	message   string
-	// stop says that the JobSet has not ended: it goes once the end has been told.
-	stop bool
+	// stop says that the JobSet has not ended: it goes once the end has been told. Early says that it ends by itself in a
+	// moment.
+	stop, early bool
 }
 
 // Finishes says whether the decision ends the job, and for which reason.
@@ -182,11 +184,14 @@ func follow(o Observed) Decision {
 	return decision
 }
 
-// sweep deletes the JobSet of a job that is over although its JobSet is not. It goes after the status has told the end, never
+// sweep deletes the JobSet of a job that is over although its JobSet is not, and will not be in a moment. It goes after the status has told the end, never
 // before: a job without a JobSet and without an end would be started again.
 func (o Observed) sweep() Decision {
 	decision := Decision{Ours: o.Owns(), Over: true}
-	if o.Owns() && !o.jobSetEnded() && o.JobSet.Labels[mpi.TrainJobLabel] != "" {
+	if !o.Owns() || o.jobSetEnded() || o.JobSet.Labels[mpi.TrainJobLabel] == "" {
+		return decision
+	}
+	if decision.RequeueAfter = o.ending(); decision.RequeueAfter == 0 {
 		decision.Delete = []Deletion{deletion(jobSetType(), o.JobSet)}
 	}
 	return decision
@@ -210,7 +215,7 @@ func (o Observed) rescheduled() *jobset.JobSet {
 			updated = job.Rescheduled(o.JobSet)
 		}
 	}
-	if apiequality.Semantic.DeepEqual(updated.Spec, o.JobSet.Spec) {
+	if apiequality.Semantic.DeepEqual(updated, o.JobSet) {
 		return nil
 	}
 	return updated
@@ -219,7 +224,7 @@ func (o Observed) rescheduled() *jobset.JobSet {
 // end returns how the job ended, or nil while it has not, or while nobody knows why yet.
 func (o Observed) end() *end {
 	if condition := jobSetCondition(o.JobSet, jobset.JobSetCompleted); condition != nil {
-		return &end{succeeded: true, reason: ReasonCompleted, message: "the launcher succeeded: " + condition.Message}
+		return &end{succeeded: true, reason: ReasonCompleted, message: launcherSucceeded}
 	}
 	condition := o.failed()
 	switch {
@@ -228,7 +233,7 @@ func (o Observed) end() *end {
 	case condition == nil && o.suspendWanted():
 		return nil
 	case condition == nil:
-		return o.stuck()
+		return cmp.Or(o.foretold(), o.stuck())
 	}
 	cause, early := o.cause(), o.age(factFailed, o.JobSet.UID) < causeExpected
 	switch {

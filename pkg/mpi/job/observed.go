@@ -74,10 +74,9 @@ func Over(trainJob *trainer.TrainJob) bool {
 // Owns says whether the JobSet is there and belongs to this TrainJob, so that the job has been started.
 func (o Observed) Owns() bool { return o.JobSet != nil && claimOf(o.TrainJob, o.JobSet) == own }
 
-// Ended says whether the JobSet has finished or the deadline of the TrainJob has passed.
+// Ended says whether the JobSet has finished, or will in a moment, or the deadline of the TrainJob has passed.
 func (o Observed) Ended() bool {
-	return o.Owns() && (jobSetCondition(o.JobSet, jobset.JobSetCompleted) != nil ||
-		o.failed() != nil || o.untilDeadline() <= 0)
+	return o.Owns() && (o.jobSetEnded() || o.untilDeadline() <= 0 || !o.suspendWanted() && o.foretold() != nil)
 }
 
 // failed returns the JobSet's condition Failed, or nil while it has not failed.

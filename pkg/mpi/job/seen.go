@@ -24,7 +24,7 @@ func seen(pods []corev1.Pod) []diagnose.Pod {
 func seenPod(pod corev1.Pod) diagnose.Pod {
 	result := diagnose.Pod{
 		Name: pod.Name, Role: pod.Labels[mpi.ReplicatedJobLabel], Index: podIndex(pod), Machine: pod.Spec.NodeName,
-		Failed: pod.Status.Phase == corev1.PodFailed, Reason: pod.Status.Reason, Message: pod.Status.Message,
+		Failed: failed(pod), Reason: pod.Status.Reason, Message: pod.Status.Message,
 		Started: pod.CreationTimestamp.Time, Deleted: deletionAsked(pod),
 	}
 	if pod.Status.StartTime != nil {
@@ -41,6 +41,13 @@ func seenPod(pod corev1.Pod) diagnose.Pod {
 	result.GPUs, result.GPUResource = gpus(pod.Spec)
 	result.Containers = append(seenContainers(pod.Status.InitContainerStatuses, true), seenContainers(pod.Status.ContainerStatuses, false)...)
 	return result
+}
+
+// failed says whether a pod has failed, or will have in a moment: kubelet says first that the container has ended, and pods of
+// jobs start no container again.
+func failed(pod corev1.Pod) bool {
+	end := mainEnd(pod)
+	return pod.Status.Phase == corev1.PodFailed || end != nil && end.ExitCode != 0
 }
 
 // deletionAsked returns when somebody asked for the deletion of a pod: the timestamp is when its grace is over.

@@ -19,11 +19,14 @@ import (
 // everything was done; without it a job does not end, so that what belongs to the end is tried again.
 func Status(o Observed, d Decision, applied error) trainer.TrainJobStatus {
 	status := *o.TrainJob.Status.DeepCopy()
-	if o.Owns() {
+	if o.Owns() && (!d.Over || o.jobSetEnded()) {
 		status.JobsStatus = jobsStatus(o.JobSet)
 	}
-	if d.end != nil && d.end.stop && applied == nil || d.Over && len(d.Delete) > 0 {
+	switch {
+	case d.end != nil && d.end.stop && applied == nil, d.Over && len(d.Delete) > 0:
 		status.JobsStatus = stopped(status.JobsStatus)
+	case d.end != nil && d.end.early && applied == nil:
+		status.JobsStatus = launched(status.JobsStatus, d.end.succeeded)
 	}
 	undecided := o.Owns() && o.Ended() && d.end == nil && d.restart == nil
 	if !d.Over && !undecided {

@@ -28,11 +28,7 @@ func (j Job) JobSet() *jobset.JobSet {
 	j.wireNodes(replicatedJob(*spec, mpi.NodeJob))
 	for i := range spec.ReplicatedJobs {
 		j.label(&spec.ReplicatedJobs[i])
-		j.gang(&spec.ReplicatedJobs[i].Template.Spec.Template)
-		if j.Gang != nil {
-			// A gang that counts a pod which waits for the others to be ready waits for itself.
-			spec.ReplicatedJobs[i].DependsOn = nil
-		}
+		j.gang(&spec.ReplicatedJobs[i])
 	}
 	if spec.Network != nil {
 		// The hostfile says `<host>.<name of the job>`, which is JobSet's default.
@@ -209,8 +205,9 @@ func set[T any](list []T, item T, same func(T) bool) []T {
 }
 
 // Rescheduled returns the existing JobSet with the suspension and the placement that the job asks for now. While a JobSet
-// is suspended, JobSet's webhook lets these fields of the pod templates change, and Kueue places jobs through them. A
-// running JobSet is suspended, but not changed in any other way.
+// is suspended, JobSet's webhook lets these fields of the pod templates change, and Kueue places jobs through them. Labels and
+// annotations of the JobSet may change too; none is taken away, because others may have put it there. A running JobSet is
+// suspended, but not changed in any other way.
 func (j Job) Rescheduled(current *jobset.JobSet) *jobset.JobSet {
 	desired := j.JobSet()
 	result := current.DeepCopy()
@@ -218,6 +215,8 @@ func (j Job) Rescheduled(current *jobset.JobSet) *jobset.JobSet {
 	if !ptr.Deref(current.Spec.Suspend, false) {
 		return result
 	}
+	result.Labels = merged(current.Labels, desired.Labels)
+	result.Annotations = merged(current.Annotations, desired.Annotations)
 	for i := range result.Spec.ReplicatedJobs {
 		if rj := replicatedJob(desired.Spec, result.Spec.ReplicatedJobs[i].Name); rj != nil {
 			reschedule(&result.Spec.ReplicatedJobs[i].Template.Spec.Template, rj.Template.Spec.Template)

@@ -1,11 +1,14 @@
 package job
 
 import (
+	"slices"
+
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/utils/ptr"
+	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
 	"lockstep.dev/lockstep/pkg/mpi"
 )
@@ -78,8 +81,10 @@ func (j Job) forVolcano(spec map[string]any) {
 	if queue := j.Template.Annotations[volcanoQueue]; queue != "" {
 		spec["queue"] = queue
 	}
-	if class := replicatedJob(j.Template.Spec, mpi.LauncherJob).Template.Spec.Template.Spec.PriorityClassName; class != "" {
-		spec["priorityClassName"] = class
+	for _, rj := range j.Template.Spec.ReplicatedJobs {
+		if class := rj.Template.Spec.Template.Spec.PriorityClassName; class != "" {
+			spec["priorityClassName"] = class
+		}
 	}
 	if topology := j.Gang.Volcano.NetworkTopology; topology != nil {
 		wanted := map[string]any{"mode": string(topology.Mode)}
@@ -90,8 +95,16 @@ func (j Job) forVolcano(spec map[string]any) {
 	}
 }
 
-// gang tells the pods of a template which PodGroup they belong to.
-func (j Job) gang(pod *corev1.PodTemplateSpec) {
+// gang tells the launcher and the nodes which PodGroup they belong to. They do not wait for each other any more: a gang that
+// counts a pod which waits for the others to be ready waits for itself. What else a runtime brings, such as a Job that prepares
+// data, is not in the gang, and may be waited for.
+func (j Job) gang(rj *jobset.ReplicatedJob) {
+	member := func(name string) bool { return name == mpi.LauncherJob || name == mpi.NodeJob }
+	if j.Gang == nil || !member(rj.Name) {
+		return
+	}
+	rj.DependsOn = slices.DeleteFunc(rj.DependsOn, func(d jobset.DependsOn) bool { return member(d.Name) })
+	pod := &rj.Template.Spec.Template
 	switch kind, _ := podGroupType(j.Gang); kind {
 	case coschedulingType:
 		pod.Labels = merged(pod.Labels, map[string]string{coschedulingLabel: j.Name})

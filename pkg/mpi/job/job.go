@@ -80,7 +80,7 @@ func Resolve(trainJob *trainer.TrainJob, runtime Runtime) (Job, error) {
 	if err := checkTemplate(template.Spec); err != nil {
 		return Job{}, err
 	}
-	job.World = worldOf(job.Trainer, runtime.Spec.MLPolicy.MPI, template.Spec)
+	job.World = worldOf(job.Trainer, *runtime.Spec.MLPolicy, template.Spec)
 	if !runtime.Compiled() && job.World.SlotsPerNode == 1 && job.Trainer.NumProcPerNode == nil {
 		job.World.SlotsPerNode = slotsByGPU(job.Trainer, template.Spec)
 	}
@@ -118,12 +118,13 @@ func (r Runtime) GangTimeout() time.Duration {
 	return 0
 }
 
-// worldOf takes the number of nodes from the TrainJob, otherwise from the runtime's node template. It does not read the
-// runtime's mlPolicy.numNodes, which upstream takes for the number of launchers.
-func worldOf(asked trainer.Trainer, policy *trainer.MPIMLPolicySource, template jobset.JobSetSpec) mpi.World {
+// worldOf takes the number of nodes from the TrainJob, otherwise from the runtime's node template. Upstream gives the runtime's
+// mlPolicy.numNodes to the replicated job with the label of the trainer step: it counts nodes only where these carry the label,
+// and launchers, of which there is one, where the launcher does.
+func worldOf(asked trainer.Trainer, policy trainer.MLPolicy, template jobset.JobSetSpec) mpi.World {
 	world := mpi.World{
-		SlotsPerNode:      ptr.Deref(policy.NumProcPerNode, 1),
-		LauncherRunsRanks: ptr.Deref(policy.RunLauncherAsNode, false),
+		SlotsPerNode:      ptr.Deref(policy.MPI.NumProcPerNode, 1),
+		LauncherRunsRanks: ptr.Deref(policy.MPI.RunLauncherAsNode, false),
 	}
 	if asked.NumProcPerNode != nil {
 		world.SlotsPerNode = *asked.NumProcPerNode
@@ -132,7 +133,11 @@ func worldOf(asked trainer.Trainer, policy *trainer.MPIMLPolicySource, template 
 		world.Nodes = *asked.NumNodes
 		return world
 	}
-	world.Nodes = ptr.Deref(replicatedJob(template, mpi.NodeJob).Template.Spec.Parallelism, 1)
+	node := replicatedJob(template, mpi.NodeJob).Template
+	world.Nodes = ptr.Deref(node.Spec.Parallelism, 1)
+	if node.Labels[mpi.AncestorLabel] == mpi.AncestorTrainer {
+		world.Nodes = ptr.Deref(policy.NumNodes, 1)
+	}
 	if world.LauncherRunsRanks {
 		world.Nodes++
 	}
@@ -197,11 +202,8 @@ func variablesOf(trainJob *trainer.TrainJob) []corev1.EnvVar {
 }
 
 func patchedVariables(rj trainer.ReplicatedJobPatch) []corev1.EnvVar {
-	if rj.Template == nil || rj.Template.Spec == nil || rj.Template.Spec.Template == nil || rj.Template.Spec.Template.Spec == nil {
-		return nil
-	}
 	var variables []corev1.EnvVar
-	for _, c := range rj.Template.Spec.Template.Spec.Containers {
+	for _, c := range podSpecPatch(rj).Containers {
 		variables = append(variables, c.Env...)
 	}
 	return variables

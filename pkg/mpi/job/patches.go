@@ -3,10 +3,12 @@ package job
 import (
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 )
@@ -35,15 +37,16 @@ func patched(template trainer.JobSetTemplateSpec, patches []trainer.RuntimePatch
 	return result, nil
 }
 
-// mergeSpec keeps the order of the replicated jobs, which a strategic merge may change.
+// mergeSpec keeps the order of the replicated jobs, which a strategic merge may change. It refuses what does not change
+// anything that is there, as upstream's webhook does: a merge would add a container without an image.
 func mergeSpec(spec jobset.JobSetSpec, patch trainer.JobSetSpecPatch) (jobset.JobSetSpec, error) {
 	order := map[string]int{}
 	for i, rj := range spec.ReplicatedJobs {
 		order[rj.Name] = i
 	}
 	for _, rj := range patch.ReplicatedJobs {
-		if _, found := order[rj.Name]; !found {
-			return spec, refuse(ReasonInvalidPatch, "there is no replicated job `%s`", rj.Name)
+		if err := fits(rj, replicatedJob(spec, rj.Name)); err != nil {
+			return spec, err
 		}
 	}
 	source, err := json.Marshal(spec)
@@ -66,6 +69,34 @@ func mergeSpec(spec jobset.JobSetSpec, patch trainer.JobSetSpecPatch) (jobset.Jo
 		return cmp.Compare(order[a.Name], order[b.Name])
 	})
 	return result, nil
+}
+
+// fits says which part of a patch the replicated job, nil if there is none, does not have.
+func fits(patch trainer.ReplicatedJobPatch, rj *jobset.ReplicatedJob) error {
+	if rj == nil {
+		return fmt.Errorf("there is no replicated job `%s`", patch.Name)
+	}
+	spec, pod := podSpecPatch(patch), rj.Template.Spec.Template.Spec
+	for _, list := range []struct {
+		kind   string
+		wanted []trainer.ContainerPatch
+		there  []corev1.Container
+	}{{"container", spec.Containers, pod.Containers}, {"init container", spec.InitContainers, pod.InitContainers}} {
+		for _, wanted := range list.wanted {
+			if !slices.ContainsFunc(list.there, func(c corev1.Container) bool { return c.Name == wanted.Name }) {
+				return fmt.Errorf("the replicated job `%s` has no %s `%s`", patch.Name, list.kind, wanted.Name)
+			}
+		}
+	}
+	return nil
+}
+
+// podSpecPatch returns what a patch says about the pods of a replicated job.
+func podSpecPatch(rj trainer.ReplicatedJobPatch) trainer.PodSpecPatch {
+	if rj.Template == nil || rj.Template.Spec == nil || rj.Template.Spec.Template == nil || rj.Template.Spec.Template.Spec == nil {
+		return trainer.PodSpecPatch{}
+	}
+	return *rj.Template.Spec.Template.Spec
 }
 
 func jobSetPatches(patches []trainer.RuntimePatch) []trainer.JobSetSpecPatch {

@@ -188,7 +188,7 @@ func follow(o Observed) Decision {
 // before: a job without a JobSet and without an end would be started again.
 func (o Observed) sweep() Decision {
 	decision := Decision{Ours: o.Owns(), Over: true}
-	if !o.Owns() || o.jobSetEnded() || o.JobSet.Labels[mpi.TrainJobLabel] == "" {
+	if !o.Closing() || o.JobSet.Labels[mpi.TrainJobLabel] == "" {
 		return decision
 	}
 	if decision.RequeueAfter = o.ending(); decision.RequeueAfter == 0 {

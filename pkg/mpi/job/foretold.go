@@ -52,6 +52,9 @@ func decides(js *jobset.JobSet) bool {
 		(failure == nil || failure.MaxRestarts == 0 && len(failure.Rules) == 0)
 }
 
+// Closing says whether a job is over and its JobSet is not yet. Its pods tell whether it will be.
+func (o Observed) Closing() bool { return Over(o.TrainJob) && o.Owns() && !o.jobSetEnded() }
+
 // ending returns how long the JobSet of a job that is over may still take to end by itself, 0 when it will not.
 func (o Observed) ending() time.Duration {
 	launcher := launcherOf(o.all())

@@ -49,7 +49,7 @@ func (m Mode) needsBounds(o job.Observed) bool {
 	return !o.Owns() || o.Resuming()
 }
 
-// done says whether nothing has to be read any more about a TrainJob that is over.
+// done says whether nothing has to be read any more about a TrainJob that is over, but for the pods of one that is closing.
 func (m Mode) done(o job.Observed) bool { return m == Executor && job.Over(o.TrainJob) }
 
 func (r *Reconciler) decide(o job.Observed) (job.Decision, error) {

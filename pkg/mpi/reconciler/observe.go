@@ -31,7 +31,13 @@ func (r *Reconciler) observe(ctx context.Context, name client.ObjectKey) (job.Ob
 		return o, errBehind
 	}
 	var err error
-	if o.JobSet, err = jobSet(ctx, r.client, name); err != nil || r.mode.done(o) {
+	if o.JobSet, err = jobSet(ctx, r.client, name); err != nil {
+		return o, err
+	}
+	if r.mode.done(o) {
+		if o.Closing() {
+			err = r.listed(ctx, name, &o)
+		}
 		return o, err
 	}
 	if o.Runtime, err = r.runtime(ctx, o.TrainJob); err != nil {

@@ -12,6 +12,6 @@ import (
 )
 
 func main() {
-	cli.TuneHeap()
+	cli.TuneHeap(60) // two states are compared, and both are in memory
 	os.Exit(reviewer.Run(os.Args[1:], os.Stdout, os.Stderr))
 }

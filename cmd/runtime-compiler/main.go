@@ -11,6 +11,6 @@ import (
 )
 
 func main() {
-	cli.TuneHeap()
+	cli.TuneHeap(70) // 80 takes 2 % less of the processor, and 8 MB more of memory
 	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
 }

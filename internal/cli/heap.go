@@ -13,34 +13,32 @@ import (
 const (
 	// smallHeap is how far the heap grows before anybody looks for garbage, in bytes.
 	smallHeap = 20 << 20
-	// usualPercent is how much a larger one grows.
-	usualPercent = 70
 	// startHeap is where Go starts with 100 percent.
 	startHeap = 4 << 20
 )
 
-// TuneHeap sets the pace of the collector, unless the user has an opinion.
-func TuneHeap() {
+// TuneHeap sets the pace of the collector, unless the user has an opinion: by how many percent a large heap grows before it is collected.
+func TuneHeap(percent int) {
 	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(growth(startHeap))
-		afterCollection()
+		debug.SetGCPercent(growth(startHeap, percent))
+		afterCollection(percent)
 	}
 }
 
 // afterCollection sets the pace anew after every collection. The cleanup runs when one finds that nobody has the object any more.
-func afterCollection() {
+func afterCollection(percent int) {
 	runtime.AddCleanup(new([16]byte), func(struct{}) {
 		live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 		metrics.Read(live)
-		debug.SetGCPercent(growth(live[0].Value.Uint64()))
-		afterCollection()
+		debug.SetGCPercent(growth(live[0].Value.Uint64(), percent))
+		afterCollection(percent)
 	}, struct{}{})
 }
 
-// growth is by how many percent a heap with so many live bytes may grow.
-func growth(live uint64) int {
+// growth is by how many percent a heap with so many live bytes may grow, where a large one grows by percent.
+func growth(live uint64, percent int) int {
 	if live = max(live, startHeap); live >= smallHeap {
-		return usualPercent
+		return percent
 	}
-	return max(usualPercent, int(100*(smallHeap-live)/live))
+	return max(percent, int(100*(smallHeap-live)/live))
 }

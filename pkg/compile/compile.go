@@ -23,6 +23,7 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/jsonnet"
 	"lockstep.dev/lockstep/pkg/compile/object"
 	"lockstep.dev/lockstep/pkg/compile/patch/chart"
+	"lockstep.dev/lockstep/pkg/compile/patch/overlay"
 	"lockstep.dev/lockstep/pkg/compile/plan"
 	"lockstep.dev/lockstep/pkg/compile/resolve"
 	"lockstep.dev/lockstep/pkg/compile/secret"
@@ -49,8 +50,10 @@ type Options struct {
 	// Progress, if there is one, is told how many units of how many were handed over, after each.
 	Progress func(done, of int)
 
-	// known is what another state of the repository is known to hold.
-	known *decode.Known
+	// known is what another state of the repository is known to hold, patched what overlays make of it, planned what plans share.
+	known   *decode.Known
+	patched *overlay.Known
+	planned *plan.Known
 }
 
 // Cluster is what was compiled for one cluster.
@@ -138,8 +141,11 @@ func planAll(root fs.FS, options Options, list *diag.List) planned {
 
 // load reads and decodes all specs.
 func load(root fs.FS, options Options, list *diag.List) []*decode.Document {
+	return loadFiles(root, source.Find(root), options, list)
+}
+
+func loadFiles(root fs.FS, files []*source.File, options Options, list *diag.List) []*decode.Document {
 	// Bytes, then typed values: from here on nobody sees YAML.
-	files := source.Find(root)
 	documents := decode.Loader{Root: root, Jsonnet: options.Jsonnet, Workers: options.Workers, Known: options.known}.Load(files, list)
 	// Secrets are looked for in the text itself: those in comments are known to everybody too.
 	secret.Find(files, list)
@@ -170,7 +176,7 @@ func plansOf(root fs.FS, documents []*decode.Document, options Options, list *di
 	// Each cluster may have patches of its own, for specs and for objects.
 	patches := readOverlays(root, bundle, options, list)
 	// A plan leaves out specs with mistakes, so checks can go on with the sound ones.
-	plans := plan.Clusters(bundle, options.Cluster, list)
-	replan(plans, documents, patches, list)
+	plans := options.planned.Clusters(bundle, options.Cluster, func(name string) bool { return patches[name].PatchesSpecs() }, list)
+	planPatched(plans, bundle, documents, patches, options, list)
 	return plans, patches
 }

@@ -61,16 +61,17 @@ func (n *noted) all(folder string) {
 	})
 }
 
-// same says whether another state is the same wherever somebody looked at one of the two.
-func (n *noted) same(other *noted) bool {
+// differences are the names at which another state is not the same, of those where somebody looked at one of the two.
+func (n *noted) differences(other *noted) []string {
+	var different []string
 	for _, names := range []map[string]bool{n.names, other.names} {
 		for name := range names {
 			if !sameAt(n.FS, other.FS, name) {
-				return false
+				different = append(different, name)
 			}
 		}
 	}
-	return true
+	return different
 }
 
 func sameAt(a, b fs.FS, name string) bool {

@@ -10,6 +10,7 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/patch/overlay"
 	"lockstep.dev/lockstep/pkg/compile/plan"
 	"lockstep.dev/lockstep/pkg/compile/resolve"
+	"lockstep.dev/lockstep/pkg/compile/source"
 )
 
 // overlays are the overlays of clusters, by their names.
@@ -26,9 +27,8 @@ func (o overlays) end() {
 func readOverlays(root fs.FS, bundle *resolve.Bundle, options Options, list *diag.List) overlays {
 	found := overlays{}
 	for _, d := range bundle.Clusters.All() {
-		// A cluster that is defined elsewhere, with others, has no folder of its own.
-		if file := d.File.Path; (options.Cluster == "" || d.Name == options.Cluster) && strings.HasPrefix(path.Base(file), "cluster.") {
-			if o := overlay.Read(root, path.Dir(file), options.Jsonnet, list); o != nil {
+		if (options.Cluster == "" || d.Name == options.Cluster) && hasFolder(d.File) {
+			if o := overlay.Read(root, path.Dir(d.File.Path), options.Jsonnet, list); o != nil {
 				found[d.Name] = o
 			}
 		}
@@ -36,17 +36,21 @@ func readOverlays(root fs.FS, bundle *resolve.Bundle, options Options, list *dia
 	return found
 }
 
-// replan replaces the plans of clusters whose overlays patch specs. A mistake that the patch does not touch is found again, and shown
-// once.
-func replan(plans []*plan.Cluster, documents []*decode.Document, patches overlays, list *diag.List) {
+// hasFolder says whether the folder of a cluster's file is the cluster's own. One that is defined elsewhere, with others, has none.
+func hasFolder(file *source.File) bool { return strings.HasPrefix(path.Base(file.Path), "cluster.") }
+
+// planPatched makes the plans of clusters whose overlays patch specs. A mistake that the patch does not touch is found again, and shown
+// once. A cluster that its own patch breaks is planned as if there were none.
+func planPatched(plans []*plan.Cluster, bundle *resolve.Bundle, documents []*decode.Document, patches overlays, options Options, list *diag.List) {
 	for i, p := range plans {
 		own := patches[p.Name.V]
 		if !own.PatchesSpecs() {
 			continue
 		}
-		bundle := resolve.Names(own.Specs(documents, list), list)
-		if patched := plan.Clusters(bundle, p.Name.V, list); len(patched) == 1 {
-			plans[i] = patched[0]
+		patched := options.planned.Clusters(resolve.Names(own.Specs(documents, options.patched, list), list), p.Name.V, nil, list)
+		if len(patched) != 1 {
+			patched = options.planned.Clusters(bundle, p.Name.V, nil, list)
 		}
+		plans[i] = patched[0]
 	}
 }

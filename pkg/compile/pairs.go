@@ -2,6 +2,7 @@ package compile
 
 import (
 	"io/fs"
+	"path"
 	"slices"
 	"strings"
 	"sync"
@@ -9,8 +10,11 @@ import (
 	"lockstep.dev/lockstep/api/v1alpha1"
 	"lockstep.dev/lockstep/pkg/compile/decode"
 	"lockstep.dev/lockstep/pkg/compile/diag"
+	"lockstep.dev/lockstep/pkg/compile/lower"
 	"lockstep.dev/lockstep/pkg/compile/object"
+	"lockstep.dev/lockstep/pkg/compile/patch/overlay"
 	"lockstep.dev/lockstep/pkg/compile/plan"
+	"lockstep.dev/lockstep/pkg/compile/source"
 	"lockstep.dev/lockstep/pkg/compile/waive"
 )
 
@@ -35,14 +39,18 @@ func (s States) Errors() bool { return s.BeforeList.Errors() > 0 || s.AfterList.
 // Pairs compiles two states of a repository, and hands over their units side by side, cluster by cluster in a stable order, from one
 // goroutine. It returns the first error of take.
 //
-// Tenants that cannot have changed are left out: their spec is in a file that is the same in both states, and so is all that tenants
-// share (what is read of the repository beside their specs). The other units always come. Objects are as overlays leave them;
+// Tenants that cannot have changed on a cluster are left out: their spec is in a file that is the same in both states, and so is all that
+// tenants share there (what is read of the repository beside their specs, less what the overlays of other clusters read). The other units always come. Objects are as overlays leave them;
 // nothing is proven about them that takes a whole cluster: that is the work of Stream. What has run out since the state before came about
 // does not count against it.
 func Pairs(before, after fs.FS, options Options, take func(Pair) error) (States, error) {
-	options.known = &decode.Known{}
-	was, is := newState(before, options), newState(after, options)
+	options.known, options.patched, options.planned = &decode.Known{}, &overlay.Known{}, &plan.Known{}
 	var other sync.WaitGroup
+	var first, second []*source.File
+	other.Go(func() { first = source.Find(before) })
+	second = source.Find(after)
+	other.Wait()
+	was, is := newState(before, first, options), newState(after, second, options)
 	other.Go(func() { was.plan(options) })
 	is.plan(options)
 	other.Wait()
@@ -53,7 +61,11 @@ func Pairs(before, after fs.FS, options Options, take func(Pair) error) (States,
 	if states.Errors() {
 		return states, nil
 	}
-	couples := couplesOf(was.jobs(options), is.jobs(options), shareAll(was, is))
+	// What the states have in common was found.
+	options.known, options.patched, options.planned = nil, nil, nil
+	couples := couplesOf(was.jobs(options), is.jobs(options), sharing(was, is))
+	// The plans have all that objects need.
+	was.documents, is.documents = nil, nil
 	taken := 0
 	err := inOrder(options.Workers, len(couples), func(i int) compiledCouple { return couples[i].compile() }, func(c compiledCouple) error {
 		for i, list := range []*diag.List{was.list, is.list} {
@@ -82,9 +94,9 @@ type state struct {
 }
 
 // newState loads a state. States are loaded one after the other: what they share is decoded once.
-func newState(root fs.FS, options Options) *state {
+func newState(root fs.FS, files []*source.File, options Options) *state {
 	s := &state{list: &diag.List{}, beside: &noted{FS: root, names: map[string]bool{}}}
-	s.documents = load(root, options, s.list)
+	s.documents = loadFiles(root, files, options, s.list)
 	return s
 }
 
@@ -103,7 +115,7 @@ func (s *state) merged(root fs.FS, options Options) *state {
 		return s
 	}
 	options.Today = ""
-	then := newState(root, options)
+	then := newState(root, source.Find(root), options)
 	if then.plan(options); then.list.Errors() > 0 {
 		then.patches.end()
 		return s
@@ -117,9 +129,39 @@ func (s *state) jobs(options Options) []job {
 	return units(s.beside, options.Charts, s.plans, s.patches, s.list)
 }
 
-// shareAll says whether all that tenants share is the same: the specs of everything else, and what overlays read.
-func shareAll(was, is *state) bool {
-	return slices.Equal(shared(was.documents), shared(is.documents)) && was.beside.same(is.beside)
+// sharing returns whether all that the tenants of a cluster share is the same: the specs of everything else, and what overlays read, but
+// for the folders of other clusters: their kustomizations are theirs. Only a program may read in any folder.
+func sharing(was, is *state) func(cluster string) bool {
+	same := slices.Equal(shared(was.documents), shared(is.documents))
+	changed := was.beside.differences(is.beside)
+	clusters := clustersOf(is.documents)
+	return func(cluster string) bool {
+		return same && !slices.ContainsFunc(changed, func(name string) bool {
+			owner := ownerOf(name, clusters)
+			return owner == "" || owner == cluster || was.patches[cluster].Computes() || is.patches[cluster].Computes()
+		})
+	}
+}
+
+// clustersOf returns the clusters with folders of their own, by these.
+func clustersOf(documents []*decode.Document) map[string]string {
+	clusters := map[string]string{}
+	for _, d := range documents {
+		if spec, isCluster := d.Spec.(*v1alpha1.Cluster); isCluster && hasFolder(d.File) {
+			clusters[path.Dir(d.File.Path)] = spec.Metadata.Name
+		}
+	}
+	return clusters
+}
+
+// ownerOf returns the cluster in whose folder a file is, or "".
+func ownerOf(name string, clusters map[string]string) string {
+	for folder, cluster := range clusters {
+		if name == folder || strings.HasPrefix(name, folder+"/") {
+			return cluster
+		}
+	}
+	return ""
 }
 
 // shared are the documents that are no tenants. A document that is the same in both states is one (decode.Known).
@@ -127,23 +169,32 @@ func shared(documents []*decode.Document) []*decode.Document {
 	return slices.DeleteFunc(slices.Clone(documents), func(d *decode.Document) bool { _, isTenant := d.Spec.(*v1alpha1.Tenant); return isTenant })
 }
 
-// couple is a unit before it is compiled; the zero job is a state that does not have it.
-type couple struct{ before, after job }
+// couple is a unit before it is compiled; the zero job is a state that does not have it. Same says that the states have the same one.
+type couple struct {
+	before, after job
+	same          bool
+}
 
 // couplesOf joins the units of two states by cluster and name, in the order of the state that has them, and leaves out those that
 // are the same.
-func couplesOf(before, after []job, sharesAll bool) []couple {
+func couplesOf(before, after []job, sharesAll func(cluster string) bool) []couple {
 	type name struct{ cluster, unit string }
 	old := make(map[name]job, len(before))
 	for _, j := range before {
 		old[name{j.cluster.Name.V, j.name}] = j
 	}
+	same := map[string]bool{}
 	var couples []couple
 	for _, j := range after {
 		own := name{j.cluster.Name.V, j.name}
+		if _, known := same[own.cluster]; !known {
+			same[own.cluster] = sharesAll(own.cluster)
+		}
 		c := couple{before: old[own], after: j}
 		delete(old, own)
-		if !sharesAll || c.before.tenant == nil || j.tenant == nil || c.before.tenant.Name.At.File != j.tenant.Name.At.File {
+		// Runtimes are made of what tenants share, and of nothing else.
+		c.same = same[own.cluster] && j.name == lower.RuntimeFolder && c.before.objects != nil
+		if !same[own.cluster] || c.before.tenant == nil || j.tenant == nil || c.before.tenant.Name.At.File != j.tenant.Name.At.File {
 			couples = append(couples, c)
 		}
 	}
@@ -177,6 +228,10 @@ func (c couple) compile() compiledCouple {
 	}{{c.before, &result.pair.Before}, {c.after, &result.pair.After}} {
 		if side.job.objects != nil {
 			*side.objects, _ = side.job.patched(&result.found[i])
+		}
+		if c.same {
+			result.pair.After, result.found[1] = result.pair.Before, result.found[0]
+			break
 		}
 	}
 	return result

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"lockstep.dev/lockstep/pkg/compile"
+	"lockstep.dev/lockstep/pkg/compile/jsonnet"
 	"lockstep.dev/lockstep/pkg/compile/object"
 )
 
@@ -26,7 +27,7 @@ func replaced(file, old, now string) func(fstest.MapFS) {
 func unitsOf(t *testing.T, files fstest.MapFS) map[string][]object.Object {
 	t.Helper()
 	units := map[string][]object.Object{}
-	list, err := compile.Stream(files, compile.Options{Workers: 4}, func(u compile.Unit) error {
+	list, err := compile.Stream(files, compile.Options{Workers: 4, Jsonnet: jsonnet.Here{}}, func(u compile.Unit) error {
 		if len(u.Objects) > 0 {
 			units[u.Cluster+"/"+u.Name] = u.Objects
 		}
@@ -51,8 +52,12 @@ func values(objects []object.Object) []any {
 func TestPairs(t *testing.T) {
 	cases := map[string]struct {
 		change func(fstest.MapFS)
+		// base changes both sides, nil for nothing.
+		base func(fstest.MapFS)
 		// tenants are those whose units come; nil where all do.
 		tenants []string
+		// without is how the names of units begin that do not come, "" for none.
+		without string
 	}{
 		"Nothing": {change: func(fstest.MapFS) {}, tenants: []string{}},
 		"Tenant":  {change: replaced("tenants/team-vision.yaml", "pods: 40", "pods: 41"), tenants: []string{"team-vision"}},
@@ -68,16 +73,35 @@ func TestPairs(t *testing.T) {
 			files["overlays/local/kustomization.yaml"] = &fstest.MapFile{Data: []byte(
 				"patches:\n- target: {kind: ResourceQuota}\n  patch: |-\n    - {op: add, path: /metadata/annotations/example.org~1a, value: b}\n")}
 		}},
+		"PatchElsewhere": {change: func(files fstest.MapFS) {
+			files["overlays/onprem/kustomization.yaml"] = &fstest.MapFile{Data: []byte(
+				"patches:\n- target: {group: lockstep.dev, kind: Tenant}\n  patch: |-\n    - {op: replace, path: /spec/quota/pods, value: 60}\n")}
+		}, without: "local/tenants/"},
+		"LibraryElsewhere": {
+			base: func(files fstest.MapFS) {
+				files["overlays/local/kustomization.yaml"] = &fstest.MapFile{Data: []byte("patches:\n- target: {kind: ResourceQuota}\n  path: f.jsonnet\n")}
+				files["overlays/local/f.jsonnet"] = &fstest.MapFile{Data: []byte("function(object) object { metadata+: import '../onprem/lib.libsonnet' }")}
+				files["overlays/onprem/lib.libsonnet"] = &fstest.MapFile{Data: []byte("{ annotations: { a: 'b' } }")}
+			},
+			change: replaced("overlays/onprem/lib.libsonnet", "'b'", "'c'"),
+		},
 		"UnrelatedFile": {change: func(files fstest.MapFS) { files["README.md"] = &fstest.MapFile{Data: []byte("hello")} }, tenants: []string{}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			before, after := specsOf(t), specsOf(t)
+			if c.base != nil {
+				c.base(before)
+				c.base(after)
+			}
 			c.change(after)
 			was, is := unitsOf(t, before), unitsOf(t, after)
 			tenants := map[string]bool{}
-			states, err := compile.Pairs(before, after, compile.Options{Workers: 4}, func(p compile.Pair) error {
+			states, err := compile.Pairs(before, after, compile.Options{Workers: 4, Jsonnet: jsonnet.Here{}}, func(p compile.Pair) error {
 				unit := p.Cluster + "/" + p.Name
+				if c.without != "" && strings.HasPrefix(unit, c.without) {
+					t.Errorf("%s came", unit)
+				}
 				for side, want := range map[string][]object.Object{"before": was[unit], "after": is[unit]} {
 					got := p.Before
 					if side == "after" {

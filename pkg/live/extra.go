@@ -15,7 +15,11 @@ import (
 )
 
 // Label is on every object that the compiler makes itself; objects of charts have labels of their own.
-const Label = "app.kubernetes.io/managed-by=lockstep"
+const (
+	Label      = labelKey + "=" + labelValue
+	labelKey   = "app.kubernetes.io/managed-by"
+	labelValue = "lockstep"
+)
 
 // kinds are those that the compiler can make, by version: an object of a kind that is no longer compiled at all is extra, too.
 var kinds = map[string][]string{
@@ -59,31 +63,40 @@ func (c *Cluster) Extra(ctx context.Context) ([]object.Object, error) {
 const pageSize = 500
 
 func (c *Cluster) labelled(ctx context.Context, version, kind string) ([]object.Object, error) {
+	var extra []object.Object
+	resource, err := c.pages(ctx, version, kind, func(u *unstructured.Unstructured) {
+		if o := c.extra(u, version, kind); o != nil {
+			extra = append(extra, *o)
+		}
+	})
+	if apierrors.IsForbidden(err) {
+		c.note(func(f *Found) { f.Unreadable = append(f.Unreadable, Problem{"all " + resource, reason(err)}) })
+		return nil, nil
+	}
+	return extra, err
+}
+
+// pages reads all objects of a kind that have our label, page by page, and returns what the kind is called in addresses. A kind that is
+// not served has none.
+func (c *Cluster) pages(ctx context.Context, version, kind string, take func(*unstructured.Unstructured)) (string, error) {
 	resource, known, err := c.served.resource(ctx, version, kind)
 	if err != nil || !known {
-		return nil, err
+		return "", err
 	}
 	all, err := c.all(version, resource)
 	if err != nil {
-		return nil, err
+		return resource.Name, err
 	}
-	var extra []object.Object
 	for next := ""; ; {
 		page, err := all.List(ctx, metav1.ListOptions{LabelSelector: Label, Limit: pageSize, Continue: next})
-		if apierrors.IsForbidden(err) {
-			c.note(func(f *Found) { f.Unreadable = append(f.Unreadable, Problem{"all " + resource.Name, reason(err)}) })
-			return nil, nil
-		}
 		if err != nil {
-			return nil, err
+			return resource.Name, err
 		}
 		for i := range page.Items {
-			if o := c.extra(&page.Items[i], version, kind); o != nil {
-				extra = append(extra, *o)
-			}
+			take(&page.Items[i])
 		}
 		if next = page.GetContinue(); next == "" {
-			return extra, nil
+			return resource.Name, nil
 		}
 	}
 }

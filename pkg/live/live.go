@@ -3,7 +3,8 @@
 // For each compiled object the API server is asked what applying it would make of the one that exists: a dry run of a server-side apply,
 // in the name of the field manager that applies the tree. So defaults, conversions and the fields of others are the API server's business:
 // what others own stays in the answer as it is, and is no difference. Where the dry run is not allowed, because it needs the right to
-// patch, or is refused, the fields that are compiled or owned by the field manager are compared instead (fields.go).
+// patch, or is refused, the fields that are compiled or owned by the field manager are compared instead (fields.go). What exists is read
+// in pages, and one by one only where no page has it (listed.go).
 //
 // The flow is Connect, Unit for each unit of a compiled cluster, Extra at the end. The units that come back are pairs for semdiff:
 // before is what is there, after is what applying would leave.
@@ -40,6 +41,7 @@ type Cluster struct {
 	found Found
 	// compiled are the objects that Unit was asked for.
 	compiled map[object.ID]bool
+	lists    map[kindOf]*listed
 }
 
 // Found is what was found, each list sorted.
@@ -57,11 +59,13 @@ type Problem struct {
 	What, Why string
 }
 
-// The requests in a second, and at once after a pause: a cluster of a thousand tenants has fifteen thousand objects, and the API server has
-// other things to do.
+// A cluster of a thousand tenants has fifteen thousand objects, and the API server has other things to do. What protects it is that few
+// requests are on their way at one time, and API Priority and Fairness, which queues them behind those of others
+// (https://kubernetes.io/docs/concepts/cluster-administration/flow-control/): of the some hundred requests that an API server works on at
+// one time we ask for 16. The limit in a second is for servers that answer at once.
 const (
-	requests = 100
-	burst    = 200
+	requests = 1000
+	burst    = 1000
 	// workers is how many objects are asked for at one time.
 	workers = 16
 )
@@ -96,7 +100,7 @@ func New(config *rest.Config, contextName, manager string) (*Cluster, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the cluster: %w", err)
 	}
-	return &Cluster{Manager: manager, Context: contextName, objects: objects, served: kinds, compiled: map[object.ID]bool{}}, nil
+	return &Cluster{Manager: manager, Context: contextName, objects: objects, served: kinds, compiled: map[object.ID]bool{}, lists: map[kindOf]*listed{}}, nil
 }
 
 // Found returns what was found so far.
@@ -157,30 +161,42 @@ func (c *Cluster) pair(ctx context.Context, o *object.Object) (pair, error) {
 		// Its kind comes with a CRD that is not installed.
 		return c.missing(o), nil
 	}
-	there, err := client.Get(ctx, o.ID.Name, metav1.GetOptions{})
+	there, stale, err := c.there(ctx, o, client)
+	if err != nil {
+		return c.unread(o, err)
+	}
+	content, _ := o.Root.Value().(map[string]any)
+	applied, refused := client.Apply(ctx, o.ID.Name, &unstructured.Unstructured{Object: plain(content)}, metav1.ApplyOptions{
+		FieldManager: c.Manager, Force: true, DryRun: []string{metav1.DryRunAll}})
+	// A page has no managers of fields, and somebody may have changed the object since: a dry run has the version of what is there.
+	if stale && (refused != nil || applied.GetResourceVersion() != there.GetResourceVersion()) {
+		if there, err = client.Get(ctx, o.ID.Name, metav1.GetOptions{}); err != nil {
+			return c.unread(o, err)
+		}
+	}
+	switch {
+	case refused == nil:
+		return pair{before: converted(o, there), after: converted(o, applied)}, nil
+	case apierrors.IsForbidden(refused) && !isAdmission(refused):
+		c.note(func(f *Found) { f.ByFields++ })
+	case isRefusal(refused):
+		c.note(func(f *Found) { f.Refused = append(f.Refused, Problem{o.ID.String(), reason(refused)}) })
+	default:
+		return pair{}, refused
+	}
+	return byFields(o, there, c.Manager), nil
+}
+
+// unread is an object that cannot be read.
+func (c *Cluster) unread(o *object.Object, err error) (pair, error) {
 	switch {
 	case apierrors.IsNotFound(err):
 		return c.missing(o), nil
 	case apierrors.IsForbidden(err):
 		c.note(func(f *Found) { f.Unreadable = append(f.Unreadable, Problem{o.ID.String(), reason(err)}) })
 		return pair{}, nil
-	case err != nil:
-		return pair{}, err
 	}
-	content, _ := o.Root.Value().(map[string]any)
-	applied, err := client.Apply(ctx, o.ID.Name, &unstructured.Unstructured{Object: plain(content)}, metav1.ApplyOptions{
-		FieldManager: c.Manager, Force: true, DryRun: []string{metav1.DryRunAll}})
-	switch {
-	case err == nil:
-		return pair{before: converted(o, there), after: converted(o, applied)}, nil
-	case apierrors.IsForbidden(err) && !isAdmission(err):
-		c.note(func(f *Found) { f.ByFields++ })
-	case isRefusal(err):
-		c.note(func(f *Found) { f.Refused = append(f.Refused, Problem{o.ID.String(), reason(err)}) })
-	default:
-		return pair{}, err
-	}
-	return byFields(o, there, c.Manager), nil
+	return pair{}, err
 }
 
 func (c *Cluster) missing(o *object.Object) pair {

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
+	"weak"
 
 	"lockstep.dev/lockstep/api/v1alpha1"
 	"lockstep.dev/lockstep/pkg/compile/decode"
@@ -22,8 +24,31 @@ const imageVolumesMinor = 35
 // group for volumes so that the key of the job is readable.
 var anyUser = template.User{UID: 1000650000, GID: 0, FSGroup: 1000650000}
 
+// Known is what plans of one state of a repository may share with those of another: what depends on nothing but one document. The zero
+// Known is empty and ready. It is safe for concurrent use.
+type Known struct {
+	// own has the *Own of documents, which it does not keep.
+	own sync.Map
+}
+
+// of returns what the spec of a tenant says.
+func (k *Known) of(d *resolve.Definition[v1alpha1.Tenant]) *Own {
+	document := weak.Make(d.Document)
+	if found, is := k.own.Load(document); is {
+		return found.(*Own)
+	}
+	made, _ := k.own.LoadOrStore(document, own(d))
+	return made.(*Own)
+}
+
 // Clusters returns the plan of every sound cluster, or of the one with a name, sorted by name.
 func Clusters(b *resolve.Bundle, only string, list *diag.List) []*Cluster {
+	return (&Known{}).Clusters(b, only, nil, list)
+}
+
+// Clusters does that for one of several states. Nil knows nothing. The plan of a cluster that later says true for, if there is such a
+// function, has its name only: somebody makes it with other specs.
+func (k *Known) Clusters(b *resolve.Bundle, only string, later func(cluster string) bool, list *diag.List) []*Cluster {
 	switch {
 	case len(b.Clusters.Names()) == 0 && list.Errors() == 0:
 		list.Errorf(diag.NoCluster, source.Span{}, "there is no Cluster spec").
@@ -33,13 +58,26 @@ func Clusters(b *resolve.Bundle, only string, list *diag.List) []*Cluster {
 		list.Errorf(diag.UnknownCluster, source.Span{}, "there is no Cluster `%s`", only).Suggest(only, b.Clusters.Names())
 		return nil
 	}
-	p := planner{Bundle: b, own: map[*resolve.Definition[v1alpha1.Tenant]]*Own{}}
-	var clusters []*Cluster
-	for _, definition := range b.Clusters.All() {
-		if definition.Sound && (only == "" || definition.Name == only) {
-			clusters = append(clusters, p.cluster(definition))
-		}
+	if k == nil {
+		k = &Known{}
 	}
+	p := planner{Bundle: b, known: k}
+	definitions := slices.DeleteFunc(slices.Clone(b.Clusters.All()), func(d *resolve.Definition[v1alpha1.Cluster]) bool {
+		return !d.Sound || only != "" && d.Name != only
+	})
+	// Clusters do not see each other.
+	clusters := make([]*Cluster, len(definitions))
+	var all sync.WaitGroup
+	for i, d := range definitions {
+		all.Go(func() {
+			if later != nil && later(d.Name) {
+				clusters[i] = &Cluster{Name: written(d.Document, &d.Spec.Metadata.Name)}
+				return
+			}
+			clusters[i] = p.cluster(d)
+		})
+	}
+	all.Wait()
 	return clusters
 }
 

@@ -16,8 +16,8 @@ import (
 // planner plans the clusters of a repository.
 type planner struct {
 	*resolve.Bundle
-	// own is what clusters share of a tenant.
-	own map[*resolve.Definition[v1alpha1.Tenant]]*Own
+	// known is what clusters share of a tenant.
+	known *Known
 }
 
 // tenants returns the sound tenants of a cluster, sorted by name.
@@ -31,10 +31,7 @@ func (p planner) tenants(c *Cluster) []*Tenant {
 			c.Partial = true
 			continue
 		}
-		if p.own[d] == nil {
-			p.own[d] = own(d)
-		}
-		t := tenant(d, p.own[d], c)
+		t := tenant(d, p.known.of(d), c)
 		t.Vain = vain(p.Bundle, d)
 		result = append(result, t)
 	}

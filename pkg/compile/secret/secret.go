@@ -9,8 +9,8 @@ package secret
 
 import (
 	"bytes"
-	"slices"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"lockstep.dev/lockstep/pkg/compile/diag"
@@ -63,8 +63,54 @@ var hints = []string{
 
 // suspicious says whether a file is looked at line by line. Most are not.
 func suspicious(data []byte) bool {
-	has := func(hint string) bool { return bytes.Contains(data, []byte(hint)) }
-	return slices.ContainsFunc(hints, has) || slices.ContainsFunc(shapes, func(s shape) bool { return has(s.prefix) }) || has("://") && has("@")
+	return signs().in(data) || bytes.Contains(data, []byte("://")) && bytes.IndexByte(data, '@') >= 0
+}
+
+// sought are texts that are looked for all at once: a repository has thousands of files, and there are some dozen texts.
+type sought struct {
+	// pairs has a bit for each pair of bytes with which a text begins, texts those that begin with a byte.
+	pairs [1 << 16 / 64]uint64
+	texts [256][]string
+}
+
+// signs are the hints and the prefixes of the shapes.
+var signs = sync.OnceValue(func() *sought {
+	s := &sought{}
+	for _, hint := range hints {
+		s.add(hint)
+	}
+	for i := range shapes {
+		s.add(shapes[i].prefix)
+	}
+	return s
+})
+
+func pairOf(a, b byte) int { return int(a)<<8 | int(b) }
+
+// add adds a text of at least two bytes.
+func (s *sought) add(text string) {
+	pair := pairOf(text[0], text[1])
+	s.pairs[pair/64] |= 1 << (pair % 64)
+	s.texts[text[0]] = append(s.texts[text[0]], text)
+}
+
+func (s *sought) in(data []byte) bool {
+	for i := 0; i+1 < len(data); i++ {
+		pair := pairOf(data[i], data[i+1])
+		if s.pairs[pair/64]&(1<<(pair%64)) != 0 && s.at(data[i:]) {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *sought) at(data []byte) bool {
+	for _, text := range s.texts[data[0]] {
+		if len(data) >= len(text) && string(data[:len(text)]) == text {
+			return true
+		}
+	}
+	return false
 }
 
 // shape is how the tokens of a provider look: a prefix and at least some characters of an alphabet.

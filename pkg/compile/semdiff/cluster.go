@@ -49,6 +49,11 @@ func (c *cluster) know(t Tenant) {
 func (c *cluster) unit(to *Comparison, unit string, before, after []object.Object) {
 	c.emit = to.groups.add
 	c.seen[0], c.seen[1] = c.seen[0] || before != nil, c.seen[1] || after != nil
+	if identical(before, after) {
+		c.totals.Objects += len(after)
+		addSame(c.was, c.is, after)
+		return
+	}
 	c.was.add(before)
 	c.is.add(after)
 	changes := c.pairs(unit, before, after)

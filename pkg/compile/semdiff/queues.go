@@ -43,6 +43,13 @@ func (q queues) read(o *object.Object) {
 	}
 }
 
+// take takes over what another state knows of an object.
+func (q queues) take(id object.ID, from queues) {
+	if known := from[queueName(id)]; known != nil {
+		q[queueName(id)] = known
+	}
+}
+
 func readHard(o *object.Object) *queue {
 	q := &queue{holder: "namespace " + o.ID.Namespace, amounts: map[quotaKey]Amounts{}}
 	if hard := o.Root.At("spec", "hard"); hard != nil {

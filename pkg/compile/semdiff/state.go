@@ -1,9 +1,11 @@
 package semdiff
 
 import (
+	"slices"
 	"strings"
 
 	"lockstep.dev/lockstep/pkg/compile/object"
+	"lockstep.dev/lockstep/pkg/compile/origin"
 	"lockstep.dev/lockstep/pkg/compile/proof/access"
 	"lockstep.dev/lockstep/pkg/compile/proof/isolation"
 )
@@ -52,12 +54,28 @@ func newState() *state {
 
 // add notes what must be known of the objects of a unit.
 func (s *state) add(objects []object.Object) {
-	s.network.Add(isolation.Of(objects))
-	s.access.Add(access.Of(objects))
+	s.note(objects, isolation.Of(objects), access.Of(objects), nil)
+}
+
+// addSame notes the objects of a unit that is the same in both states of a cluster, as most units are: the states share what they know.
+func addSame(was, is *state, objects []object.Object) {
+	network, rights := isolation.Of(objects), access.Of(objects)
+	was.note(objects, network, rights, nil)
+	is.note(objects, network, rights.Again(), was)
+}
+
+// note notes objects. From is a state that has noted them, or nil.
+func (s *state) note(objects []object.Object, network isolation.Facts, rights access.Facts, from *state) {
+	s.network.Add(network)
+	s.access.Add(rights)
 	for i := range objects {
 		o := &objects[i]
 		switch o.ID.Kind {
 		case "Namespace":
+			if from != nil {
+				s.namespaces[o.ID.Name] = from.namespaces[o.ID.Name]
+				continue
+			}
 			s.namespaces[o.ID.Name] = readNamespace(o)
 		case "NetworkPolicy":
 			s.closed[o.ID.Namespace] = s.closed[o.ID.Namespace] || kept(o) && deniesAll(o)
@@ -66,11 +84,39 @@ func (s *state) add(objects []object.Object) {
 		case "PersistentVolumeClaim":
 			s.claims[o.ID.Namespace] = append(s.claims[o.ID.Namespace], claimState{o.ID.Name, text(&o.Root, "spec", "resources", "requests", "storage")})
 		case "ClusterQueue", "Cohort", "ResourceQuota":
+			if from != nil {
+				s.queues.take(o.ID, from.queues)
+				continue
+			}
 			s.queues.read(o)
 		case "Kustomization", "Application":
 			s.sync.read(o)
 		}
 	}
+}
+
+// identical says whether two lists have the same objects, which come from the same places.
+func identical(before, after []object.Object) bool {
+	return slices.EqualFunc(before, after, func(a, b object.Object) bool {
+		return a.ID == b.ID && a.Place == b.Place && a.Patched == b.Patched && sameOrigin(a.Rule, b.Rule) && sameNode(&a.Root, &b.Root)
+	})
+}
+
+func sameNode(a, b *object.Node) bool {
+	if a.Key != b.Key || a.Kind != b.Kind || a.Text != b.Text || len(a.Children) != len(b.Children) || !sameOrigin(a.From, b.From) {
+		return false
+	}
+	for i := range a.Children {
+		if !sameNode(&a.Children[i], &b.Children[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// sameOrigin is true only where it is plainly so.
+func sameOrigin(a, b *origin.Origin) bool {
+	return a == b || a != nil && b != nil && a.At == b.At && a.Kind == b.Kind && a.Why == b.Why && len(a.Also)+len(b.Also)+len(a.Lost)+len(b.Lost) == 0
 }
 
 func readNamespace(o *object.Object) *namespaceState {

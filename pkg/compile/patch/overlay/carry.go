@@ -31,6 +31,7 @@ func (c *carrier) carry(old *object.Node, from *origin.Origin, fresh *object.Nod
 	}
 	fresh.From = old.From
 	switch {
+	case same(old.Children, fresh.Children) && old.Kind == fresh.Kind && old.Text == fresh.Text:
 	case old.Kind != fresh.Kind || old.Text != fresh.Text:
 		c.added(fresh, path)
 		over := fresh.From.Over(written(old), from)
@@ -50,13 +51,23 @@ func (c *carrier) entries(old *object.Node, from *origin.Origin, fresh *object.N
 	}
 	for i := range fresh.Children {
 		child := &fresh.Children[i]
+		before := old.Get(child.Key)
+		if before != nil && before.Kind == child.Kind && before.Text == child.Text && same(before.Children, child.Children) {
+			child.From = before.From
+			continue
+		}
 		below := append(slices.Clone(path), segment{name: child.Key, index: -1})
-		if before := old.Get(child.Key); before != nil {
+		if before != nil {
 			c.carry(before, from, child, below)
 			continue
 		}
 		c.added(child, below)
 	}
+}
+
+// same says whether two values have the same children in memory: nobody changed them.
+func same(a, b []object.Node) bool {
+	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
 }
 
 // gone notes that something at a path was taken away.

@@ -10,10 +10,12 @@
 // It is stricter than kustomize, which skips in silence: a step that is for no object of the whole cluster is an error, one that
 // changes nothing a warning (Judge). Whatever would rename objects is refused, because others refer to them by name.
 //
-// Patches whose target is a spec (group lockstep.dev) change the specs of this cluster before they are decoded (specs.go).
+// Patches whose target is a spec (group lockstep.dev) change the specs of this cluster before they are decoded (specs.go); what is plain
+// in them takes no build of kustomize (merge.go).
 package overlay
 
 import (
+	"crypto/sha256"
 	"errors"
 	"io/fs"
 	"path"
@@ -33,6 +35,8 @@ type Overlay struct {
 	steps     []step
 	specs     []step
 	resources []object.Object
+	// content is a hash of all that was read: two overlays that have the same one are the same, but for programs, which read more.
+	content string
 	// functions calls those of steps, nil where there are none.
 	functions jsonnet.Functions
 	// one step at a time: kustomize has global state, and programs share a process.
@@ -52,7 +56,7 @@ func Read(root fs.FS, folder string, evaluator jsonnet.Evaluator, list *diag.Lis
 	if _, err := fs.Stat(root, name); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	r := reader{root: root, folder: folder, list: list, overlay: &Overlay{}}
+	r := reader{root: root, folder: folder, list: list, overlay: &Overlay{}, content: sha256.New()}
 	if evaluator != nil {
 		r.functions = evaluator.Open(root)
 	}
@@ -61,8 +65,12 @@ func Read(root fs.FS, folder string, evaluator jsonnet.Evaluator, list *diag.Lis
 	if list.Len() > before {
 		return nil
 	}
+	r.overlay.content = string(r.content.Sum(nil))
 	return r.overlay
 }
+
+// Computes says that a patch is a program, which may read more than the files that the kustomization names.
+func (o *Overlay) Computes() bool { return o != nil && o.functions != nil }
 
 // End gives back what the overlay needs while it is applied: a process, where a patch is a program.
 func (o *Overlay) End() {

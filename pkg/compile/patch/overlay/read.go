@@ -3,6 +3,8 @@ package overlay
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
+	"hash"
 	"io/fs"
 	"path"
 	"strings"
@@ -33,6 +35,8 @@ type reader struct {
 	overlay *Overlay
 	// functions calls Jsonnet, nil where there is none.
 	functions jsonnet.Functions
+	// content is all that was read.
+	content hash.Hash
 }
 
 // fields are what a kustomization may hold besides apiVersion, kind and metadata, in the order in which kustomize applies them.
@@ -173,11 +177,13 @@ func (r *reader) load(name string, at source.Span) *source.File {
 		r.list.Errorf(diag.PatchFileMissing, at, "cannot read `%s`: %s", name, strings.Join(strings.Fields(err.Error()), " "))
 		return nil
 	}
+	_, _ = fmt.Fprintf(r.content, "%q %d\n", name, len(data))
+	_, _ = r.content.Write(data) // never an error
 	return source.NewFile(name, data)
 }
 
 func (r *reader) documents(text, shown *source.File) []object.Node {
-	roots, err := documents(text, shown)
+	roots, _, err := documents(text, shown)
 	var wrong *mistake
 	if errors.As(err, &wrong) {
 		r.list.Errorf(diag.PatchFile, wrong.at, "%s", wrong.message)

@@ -16,13 +16,14 @@ import (
 func (o *Overlay) PatchesSpecs() bool { return o != nil && len(o.specs) > 0 }
 
 // Specs returns the specs as they are for this cluster: those that a patch is for are decoded again from what it makes of them. A
-// spec with a mistake stays as it is.
-func (o *Overlay) Specs(documents []*decode.Document, list *diag.List) []*decode.Document {
+// spec with a mistake stays as it is. Known, if there is one, is asked for what became of them before, and told what does now.
+func (o *Overlay) Specs(documents []*decode.Document, known *Known, list *diag.List) []*decode.Document {
 	effects := make(Effects, len(o.specs))
 	readable := list.Errors() == 0
 	result := make([]*decode.Document, len(documents))
+	var last reading
 	for i, document := range documents {
-		result[i] = o.spec(document, effects, list)
+		result[i] = known.spec(o, document, &last, effects, list)
 	}
 	for i := range o.specs {
 		// What cannot be read may be what the patch is for.
@@ -33,7 +34,7 @@ func (o *Overlay) Specs(documents []*decode.Document, list *diag.List) []*decode
 	return result
 }
 
-func (o *Overlay) spec(document *decode.Document, effects Effects, list *diag.List) *decode.Document {
+func (o *Overlay) spec(document *decode.Document, last *reading, effects Effects, list *diag.List) *decode.Document {
 	spec := object.Object{ID: idOf(document), Root: object.Map("", object.Text("apiVersion", v1alpha1.APIVersion, nil))}
 	var root *syntax.Node
 	changed := false
@@ -48,7 +49,7 @@ func (o *Overlay) spec(document *decode.Document, effects Effects, list *diag.Li
 			effects[i].Changed = true
 			continue
 		case root == nil:
-			if spec, root = reread(document, spec.ID); root == nil {
+			if spec, root = last.spec(document, spec.ID); root == nil {
 				list.Errorf(diag.PatchedSpec, s.target, "%s is computed by `%s`", spec.ID, document.File.Path).
 					Helpf("let the program compute it from what differs, or write it in YAML")
 				effects[i].Changed = true
@@ -95,21 +96,29 @@ func idOf(document *decode.Document) object.ID {
 	return id
 }
 
-// reread returns a spec as a tree, and its syntax, which knows the places of keys; or nothing for a program.
-func reread(document *decode.Document, id object.ID) (object.Object, *syntax.Node) {
+// reading is the file that was read last: the specs of a file come one after the other.
+type reading struct {
+	file  *source.File
+	trees []object.Node
+	roots []*syntax.Node
+}
+
+// spec returns a spec as a tree, and its syntax, which knows the places of keys; or nothing for a program.
+func (r *reading) spec(document *decode.Document, id object.ID) (object.Object, *syntax.Node) {
 	if document.File.Language() != source.YAML {
 		return object.Object{ID: id}, nil
 	}
-	// The file was read before without a mistake.
-	trees, err := documents(document.File, document.File)
-	if err != nil {
-		return object.Object{ID: id}, nil
+	if r.file != document.File {
+		// The file was read before without a mistake.
+		trees, roots, err := documents(document.File, document.File)
+		if err != nil {
+			return object.Object{ID: id}, nil
+		}
+		*r = reading{file: document.File, trees: trees, roots: roots}
 	}
-	var reader syntax.Reader
-	roots, err := reader.YAML(document.File)
-	for i := range trees {
-		if err == nil && i < len(roots) && trees[i].ID() == id {
-			return object.Object{ID: id, Root: trees[i], Rule: trees[i].From}, roots[i]
+	for i := range r.trees {
+		if r.trees[i].ID() == id {
+			return object.Object{ID: id, Root: r.trees[i], Rule: r.trees[i].From}, r.roots[i]
 		}
 	}
 	return object.Object{ID: id}, nil

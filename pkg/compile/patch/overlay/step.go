@@ -90,6 +90,11 @@ func (s *step) output(input []object.Object, list *diag.List) (map[object.ID]obj
 	if s.function != nil {
 		return s.function.apply(input, list)
 	}
+	if len(input) == 1 {
+		if root, ok := s.direct(&input[0]); ok {
+			return map[object.ID]object.Node{root.ID(): root}, true
+		}
+	}
 	output, err := s.kustomize(input)
 	if err != nil {
 		s.fail(err, list)

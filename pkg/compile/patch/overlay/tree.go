@@ -25,32 +25,31 @@ type mistake struct {
 func (m *mistake) Error() string { return m.message }
 
 // documents reads a file. Every value of the result has its place as its origin, in the file that shown is: that of the text itself,
-// or the one that quotes it.
-func documents(text, shown *source.File) ([]object.Node, error) {
+// or the one that quotes it. Roots are the same documents as syntax.
+func documents(text, shown *source.File) (result []object.Node, roots []*syntax.Node, err error) {
 	if !utf8.Valid(text.Data) {
-		return nil, &mistake{at: source.Whole(shown), message: "the file is not UTF-8"}
+		return nil, nil, &mistake{at: source.Whole(shown), message: "the file is not UTF-8"}
 	}
 	var reader syntax.Reader
-	roots, err := reader.YAML(text)
+	roots, err = reader.YAML(text)
 	var wrong *syntax.Error
 	switch {
 	case errors.As(err, &wrong):
 		at := wrong.At
 		at.File = shown
-		return nil, &mistake{at: at, message: wrong.Message}
+		return nil, nil, &mistake{at: at, message: wrong.Message}
 	case err != nil:
-		return nil, &mistake{at: source.Whole(shown), message: err.Error()}
+		return nil, nil, &mistake{at: source.Whole(shown), message: err.Error()}
 	}
 	t := tree{file: shown, left: maxValues}
-	var result []object.Node
 	for _, root := range roots {
 		node, err := t.value("", root, 0)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		result = append(result, node)
 	}
-	return result, nil
+	return result, roots, nil
 }
 
 // tree turns syntax into nodes.

@@ -28,8 +28,19 @@ const rbacGroup = "rbac.authorization.k8s.io"
 // Facts are what the proof must know of the objects of a unit.
 type Facts struct {
 	roles    []*role
-	bindings []binding
+	bindings []*binding
 	accounts []Subject
+}
+
+// Again returns the facts for another cluster that has the same objects. They share what a cluster does not change.
+func (f Facts) Again() Facts {
+	roles := make([]*role, len(f.roles))
+	for i, r := range f.roles {
+		another := *r
+		roles[i] = &another
+	}
+	f.roles = roles
+	return f
 }
 
 // roleRef names a Role of a namespace, or a ClusterRole, whose namespace is "".
@@ -131,8 +142,8 @@ func readRole(o *object.Object) *role {
 	return r
 }
 
-func readBinding(o *object.Object) binding {
-	b := binding{namespace: o.ID.Namespace, name: o.ID.Name, patch: o.Patch(o.Root.Get("roleRef"), o.Root.Get("subjects")), rendered: o.Rule != nil && o.Rule.Kind == origin.Rendered}
+func readBinding(o *object.Object) *binding {
+	b := &binding{namespace: o.ID.Namespace, name: o.ID.Name, patch: o.Patch(o.Root.Get("roleRef"), o.Root.Get("subjects")), rendered: o.Rule != nil && o.Rule.Kind == origin.Rendered}
 	if ref := o.Root.Get("roleRef"); ref != nil {
 		switch name := textOf(ref.Get("name")); textOf(ref.Get("kind")) {
 		case "Role":
@@ -174,7 +185,7 @@ func placeOf(o *object.Object, subject *object.Node) source.Span {
 // Cluster is the facts of a cluster. The zero Cluster is empty and ready.
 type Cluster struct {
 	roles    map[roleRef]*role
-	bindings []binding
+	bindings []*binding
 	accounts []Subject
 	removed  object.Removals
 }
@@ -277,7 +288,7 @@ func (c *Cluster) sorted() []*role {
 // Allows answers a question as the API server would, for a user and the groups that the user is in.
 func (c *Cluster) Allows(name string, groups []string, q Question) bool {
 	for i := range c.bindings {
-		b := &c.bindings[i]
+		b := c.bindings[i]
 		r := c.roles[b.role]
 		if r == nil || b.namespace != "" && (b.namespace != q.Namespace || q.URL != "") || !b.names(name, groups) {
 			continue

@@ -29,7 +29,7 @@ func (c *Cluster) Holdings() []Holding {
 	var list []Holding
 	var given [][]*binding
 	for i := range c.bindings {
-		b := &c.bindings[i]
+		b := c.bindings[i]
 		for _, subject := range b.subjects {
 			h := holder{subject, b.namespace}
 			at, known := index[h]

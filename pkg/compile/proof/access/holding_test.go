@@ -73,3 +73,27 @@ func TestGrave(t *testing.T) {
 		}
 	}
 }
+
+// TestAgain: what is added to one of two clusters that share facts does not change what people may do on the other.
+func TestAgain(t *testing.T) {
+	of := func(text string) access.Facts {
+		var content map[string]any
+		if err := sigsyaml.Unmarshal([]byte("apiVersion: rbac.authorization.k8s.io/v1\n"+text), &content); err != nil {
+			t.Fatal(err)
+		}
+		return access.Of([]object.Object{object.New(object.FromValue("", content, nil), object.Place{}, nil)})
+	}
+	all := of("kind: ClusterRole\nmetadata: {name: all-of-it}\naggregationRule: {clusterRoleSelectors: [{matchLabels: {part: \"yes\"}}]}")
+	bound := of("kind: RoleBinding\nmetadata: {name: one, namespace: a}\nroleRef: {kind: ClusterRole, name: all-of-it}\nsubjects: [{kind: Group, name: g}]")
+	part := of("kind: ClusterRole\nmetadata: {name: part, labels: {part: \"yes\"}}\nrules: [{apiGroups: [\"\"], resources: [pods], verbs: [get]}]")
+	var with, without access.Cluster
+	for _, f := range []access.Facts{part, all, bound} {
+		with.Add(f)
+	}
+	for _, f := range []access.Facts{all.Again(), bound.Again()} {
+		without.Add(f)
+	}
+	if got, other := with.Holdings(), without.Holdings(); len(got) != 1 || len(got[0].Rights) != 1 || len(other) != 1 || len(other[0].Rights) != 0 {
+		t.Errorf("with the part: %v, without: %v", got, other)
+	}
+}

@@ -109,7 +109,7 @@ func (r *proof) read() {
 // hold collects the roles of each holder. Roles that nobody knows are reported where they matter to tenants.
 func (r *proof) hold() {
 	for i := range r.bindings {
-		b := &r.bindings[i]
+		b := r.bindings[i]
 		known := r.roles[b.role]
 		for j, subject := range b.subjects {
 			switch {
@@ -392,7 +392,7 @@ func (r *proof) cause(h holder) source.Span {
 		}
 	}
 	for i := range r.bindings {
-		if b := &r.bindings[i]; b.namespace == h.namespace && !b.patch.IsZero() {
+		if b := r.bindings[i]; b.namespace == h.namespace && !b.patch.IsZero() {
 			return b.patch
 		}
 	}

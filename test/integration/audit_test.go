@@ -15,13 +15,17 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
 // auditEntry is what this suite reads of an audit event (k8s.io/apiserver pkg/apis/audit).
 type auditEntry struct {
-	Verb      string
-	User      struct{ Username string }
-	ObjectRef struct {
+	Verb                   string
+	User, ImpersonatedUser struct{ Username string }
+	RequestObject          json.RawMessage
+	ObjectRef              struct {
 		APIGroup, Resource, Subresource, Namespace, Name string
 	}
 	ResponseStatus struct {
@@ -46,6 +50,14 @@ func (e auditEntry) right() string {
 // auditEntries are what the controller asked of the API server, in order.
 func auditEntries() []auditEntry {
 	GinkgoHelper()
+	return audited(func(e auditEntry) bool {
+		return strings.HasSuffix(e.User.Username, ":mpi-controller") && e.ObjectRef.Resource != ""
+	})
+}
+
+// audited are the entries of the log that are wanted, in order.
+func audited(wanted func(auditEntry) bool) []auditEntry {
+	GinkgoHelper()
 	file, err := os.Open(auditLog)
 	Expect(err).NotTo(HaveOccurred())
 	defer func() { _ = file.Close() }()
@@ -56,13 +68,36 @@ func auditEntries() []auditEntry {
 	for lines.Scan() {
 		var entry auditEntry
 		Expect(json.Unmarshal(lines.Bytes(), &entry)).To(Succeed())
-		if strings.HasSuffix(entry.User.Username, ":mpi-controller") && entry.ObjectRef.Resource != "" {
+		if wanted(entry) {
 			entries = append(entries, entry)
 		}
 	}
 	Expect(lines.Err()).NotTo(HaveOccurred())
 	return entries
 }
+
+var _ = Describe("The audit log", func() {
+	It("tells who did what to a job, also where a service acts for a person", func(ctx SpecContext) {
+		config := rest.CopyConfig(environment.Config)
+		config.Impersonate = rest.ImpersonationConfig{UserName: "ada@example.com", Groups: []string{"system:masters"}}
+		ada := newClient(config)
+		trainJob := trainJobNamed(newNamespace(ctx), "watched")
+		trainJob.Spec.RuntimeRef.Name = "somebody-elses"
+		Expect(ada.Create(ctx, trainJob)).To(Succeed())
+		Expect(ada.Patch(ctx, trainJob, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"suspend":true}}`)))).To(Succeed())
+		Expect(ada.Delete(ctx, trainJob)).To(Succeed())
+		var told []string
+		for _, e := range audited(func(e auditEntry) bool {
+			return e.ImpersonatedUser.Username == "ada@example.com" && e.ObjectRef.Resource == "trainjobs" && e.ObjectRef.Namespace == trainJob.Namespace
+		}) {
+			told = append(told, fmt.Sprint(e.Verb, " ", e.ResponseStatus.Code))
+			if e.Verb == "patch" {
+				Expect(e.RequestObject).To(MatchJSON(`{"spec":{"suspend":true}}`))
+			}
+		}
+		Expect(told).To(Equal([]string{"create 201", "patch 200", "delete 200"}))
+	})
+})
 
 // asides are rights that no request of the controller shows.
 var asides = map[string]string{

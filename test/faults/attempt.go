@@ -195,7 +195,8 @@ func (t *attempt) unsettled(ctx context.Context) []string {
 			return false, err
 		}
 		for _, pod := range pods {
-			if pod.Status.Phase == corev1.PodRunning || pod.Status.Phase == corev1.PodPending {
+			// One that was told to end, on a machine that is gone, cannot say that it has. Whether it does is seen later.
+			if pod.DeletionTimestamp == nil && (pod.Status.Phase == corev1.PodRunning || pod.Status.Phase == corev1.PodPending) {
 				left = append(left, "running Pod "+pod.Name)
 			}
 		}

@@ -2,9 +2,12 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"time"
 
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -103,6 +106,19 @@ func (l *lab) healthy(ctx context.Context) error {
 			}
 		}
 		return ready == machines, nil
+	})
+}
+
+// working returns when jobs run again: controllers that crash without an API server, and what admits pods to the network, come back at
+// different times.
+func (l *lab) working(ctx context.Context) error {
+	return until(ctx, 5*time.Minute, "no job runs to its end", func(ctx context.Context) (bool, error) {
+		ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+		defer cancel()
+		job := trial.Job{Name: "fault-is-over", Namespace: tenant, Runtime: "openmpi4-cpu", Nodes: 2, Slots: 2, Command: []string{"mpirun", "-n", "4", "mpi-hello"}}
+		result, err := trial.Run(ctx, l.editor, job, io.Discard)
+		err = errors.Join(err, client.IgnoreNotFound(l.admin.Client.Delete(context.WithoutCancel(ctx), job.TrainJob())))
+		return result.Condition == trainer.TrainJobComplete, err
 	})
 }
 

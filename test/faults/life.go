@@ -55,7 +55,7 @@ func lifeFaults() []Fault {
 			// JobSet's controller crashes meanwhile and is started again after kubelet's back-off.
 			Limit: 3 * time.Minute,
 			During: func(ctx context.Context, t *attempt) (func(context.Context) error, error) {
-				return nil, t.RestartComponent(ctx, "kube-apiserver")
+				return t.working, t.RestartComponent(ctx, "kube-apiserver")
 			},
 		},
 	}

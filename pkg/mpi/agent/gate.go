@@ -34,7 +34,7 @@ type Gate struct {
 	Stubborn time.Duration
 	// Dark is how long packets to a node that has an address may get lost before the gate gives up: a pod that is still
 	// coming up refuses connections, it does not swallow them. As long may a node refuse connections whose container is
-	// known to run, and three times as long may one accept them and say nothing. 0 waits until the deadline.
+	// known to run, or accept them and say nothing. 0 waits until the deadline.
 	Dark time.Duration
 	// Doubts takes what seems to be in the way long before the gate gives up. Nobody needs to listen.
 	Doubts chan<- []mpi.NodeFailure
@@ -51,8 +51,9 @@ const (
 	// DefaultStubborn is the usual Gate.Stubborn: long enough for a newer table, should the address have become that of
 	// another job's pod.
 	DefaultStubborn = 2 * time.Second
-	// DefaultDark is the usual Gate.Dark. Networks admit a new pod within some seconds.
-	DefaultDark = 20 * time.Second
+	// DefaultDark is the usual Gate.Dark. Networks admit a new pod within some seconds, and within half a minute where what
+	// programs them has just been started again. Users read long before what seems to be in the way.
+	DefaultDark = time.Minute
 )
 
 // errNoTable says that nobody told the gate where the nodes are.

@@ -465,11 +465,12 @@ func TestTroubles(t *testing.T) {
 	}
 }
 
-func TestABusyNodeHasMoreTimeThanABlockedOne(t *testing.T) {
-	g := Gate{Dark: time.Minute}
-	blocked, _ := g.limit(dark)
-	if busy, ends := g.limit(mute); !ends || busy <= blocked {
-		t.Errorf("busy %v, blocked %v", busy, blocked)
+func TestTheGateGivesUpOnTroubles(t *testing.T) {
+	g := Gate{Dark: time.Minute, Stubborn: time.Second}
+	for in, want := range map[trouble]time.Duration{dark: time.Minute, rejected: time.Minute, mute: time.Minute, stranger: time.Second} {
+		if limit, ends := g.limit(in); !ends || limit != want {
+			t.Errorf("trouble %d ends after %v (%v), want %v", in, limit, ends, want)
+		}
 	}
 	if _, ends := (Gate{}).limit(rejected); ends {
 		t.Error("without a limit the deadline decides")

@@ -35,10 +35,8 @@ func (g Gate) limit(in trouble) (limit time.Duration, ends bool) {
 	switch in {
 	case stranger:
 		return g.Stubborn, true
-	case dark, rejected:
+	case dark, rejected, mute:
 		return g.Dark, g.Dark > 0
-	case mute:
-		return 3 * g.Dark, g.Dark > 0
 	}
 	return 0, false
 }

@@ -79,7 +79,8 @@ disabled_plugins = [
 //     machine.
 //   - the image thresholds keep it from deleting images that nobody could pull
 //     again.
-//   - syncFrequency and the update frequencies make tests see changes soon.
+//   - syncFrequency, the period of volume statistics and the update
+//     frequencies make tests see changes soon.
 func (n Node) kubelet() string {
 	return fmt.Sprintf(`apiVersion: kubelet.config.k8s.io/v1beta1
 kind: KubeletConfiguration
@@ -108,6 +109,7 @@ enforceNodeAllocatable: [pods]
 nodeStatusUpdateFrequency: 5s
 nodeStatusReportFrequency: 1m
 syncFrequency: 10s
+volumeStatsAggPeriod: 10s
 shutdownGracePeriod: 0s
 maxPods: 110
 kubeAPIQPS: 200

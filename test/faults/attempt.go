@@ -188,7 +188,7 @@ func (t *attempt) see(ctx context.Context) (seen, error) {
 // unsettled names running pods and keys of a finished job that stay.
 func (t *attempt) unsettled(ctx context.Context) []string {
 	var left []string
-	_ = until(ctx, settling, "", func(ctx context.Context) (bool, error) {
+	_ = until(ctx, t.fault.settling(), "", func(ctx context.Context) (bool, error) {
 		left = nil
 		pods, err := t.pods(ctx)
 		if err != nil {

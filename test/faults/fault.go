@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"time"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
@@ -25,6 +26,8 @@ type Fault struct {
 	After time.Duration
 	// Limit is how long the right condition may take; one minute by default.
 	Limit time.Duration
+	// Settling is how long pods and keys of the finished job may stay; 20 s by default.
+	Settling time.Duration
 	// Ranks is false when no rank ever runs; the fault is then there when the job is created.
 	Ranks bool
 }
@@ -35,6 +38,8 @@ func (f Fault) limit() time.Duration {
 	}
 	return f.Limit
 }
+
+func (f Fault) settling() time.Duration { return cmp.Or(f.Settling, settling) }
 
 // Row is one run of a fault.
 type Row struct {

@@ -52,8 +52,9 @@ func lifeFaults() []Fault {
 		},
 		{
 			Name: "API server restarted", How: "kube-apiserver ends and is started again while ranks run", Ranks: true, Shape: hello("10"),
-			// JobSet's controller crashes meanwhile and is started again after kubelet's back-off.
-			Limit: 3 * time.Minute,
+			// JobSet's controller crashes meanwhile and is started again after kubelet's back-off. The job is over before, but
+			// nobody ends its nodes.
+			Limit: 3 * time.Minute, Settling: 90 * time.Second,
 			During: func(ctx context.Context, t *attempt) (func(context.Context) error, error) {
 				return t.working, t.RestartComponent(ctx, "kube-apiserver")
 			},

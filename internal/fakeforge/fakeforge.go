@@ -15,6 +15,7 @@ import (
 // The accounts: the token is the key.
 var accounts = map[string]account{
 	"bot-token":    {id: 41898282, kind: "Bot"},
+	"app-token":    {id: 49699333, kind: "Bot"},
 	"person-token": {id: 7, kind: "User"},
 	"other-token":  {id: 8, kind: "User"},
 	"read-token":   {id: 41898282, kind: "Bot", readOnly: true},
@@ -93,6 +94,8 @@ func (f *Forge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusUnauthorized, "Bad credentials")
 	case path == "user" && forge == "github" && who.kind == "Bot":
 		refuse(w, http.StatusForbidden, "Resource not accessible by integration")
+	case path == "graphql" && forge == "github" && r.Method == http.MethodPost:
+		answer(w, http.StatusOK, map[string]any{"data": map[string]any{"viewer": map[string]any{"databaseId": who.id}}})
 	case path == "user":
 		answer(w, http.StatusOK, map[string]any{"id": who.id, "type": who.kind})
 	case who.readOnly && r.Method != http.MethodGet:

@@ -1,12 +1,15 @@
 package forge
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net"
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
+	"unicode"
 )
 
 // api is what differs between forges.
@@ -20,8 +23,8 @@ type api struct {
 	// limit is the longest comment, in characters.
 	limit     int
 	authorize func(*http.Request, string)
-	// nameless says that a token may be that of an application, which cannot ask for its name.
-	nameless bool
+	// viewer is where GraphQL says who the owner of a token is: applications may not ask REST. It is "" for a forge without such tokens.
+	viewer string
 }
 
 // The longest comments: https://github.com/orgs/community/discussions/27190, https://docs.gitlab.com/administration/instance_limits.
@@ -33,7 +36,7 @@ const (
 func (c *Client) api() (*api, error) {
 	t := c.Target
 	base, err := url.Parse(t.API)
-	if err != nil || base.Host == "" {
+	if err != nil || base.Host == "" || base.Scheme != "https" && base.Scheme != "http" {
 		return nil, fmt.Errorf("`%s` is no address of an API", t.API)
 	}
 	if base.Scheme != "https" && !isLoopback(base.Hostname()) {
@@ -42,6 +45,8 @@ func (c *Client) api() (*api, error) {
 	switch {
 	case c.Token == "":
 		return nil, errors.New("there is no token")
+	case strings.ContainsFunc(c.Token, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }):
+		return nil, errors.New("the token has a line break, a space or a control character in it, which no token has: `printf %s` writes one without")
 	case t.Repository == "":
 		return nil, errors.New("the repository is not known")
 	case t.Number < 1:
@@ -52,12 +57,17 @@ func (c *Client) api() (*api, error) {
 	case GitHub:
 		repository := "/repos/" + t.Repository + "/issues/"
 		return &api{base: base, comments: repository + number + "/comments", item: repository + "comments/", update: http.MethodPatch,
-			limit: githubLimit, authorize: authorizeGitHub, nameless: true}, nil
+			limit: githubLimit, authorize: authorizeGitHub, viewer: viewerOf(base)}, nil
 	case GitLab:
 		notes := "/projects/" + url.PathEscape(t.Repository) + "/merge_requests/" + number + "/notes"
 		return &api{base: base, comments: notes, item: notes + "/", update: http.MethodPut, limit: gitlabLimit, authorize: authorizeGitLab}, nil
 	}
 	return nil, fmt.Errorf("unknown forge `%s`: known are %s and %s", t.Kind, GitHub, GitLab)
+}
+
+// viewerOf is the address of GraphQL: beside v3 on a server of one's own (https://docs.github.com/enterprise-server/graphql/guides/forming-calls-with-graphql).
+func viewerOf(base *url.URL) string {
+	return strings.TrimSuffix(strings.TrimSuffix(base.String(), "/"), "/v3") + "/graphql"
 }
 
 func (a *api) one(id int64) string { return a.item + strconv.FormatInt(id, 10) }
@@ -86,17 +96,12 @@ type note struct {
 }
 
 type person struct {
-	ID   int64  `json:"id"`
-	Type string `json:"type"`
+	ID int64 `json:"id"`
 }
 
-// author is the owner of the token. The zero author is an application of GitHub that cannot ask for its name.
+// author is the owner of the token. The zero author is an application that nobody names.
 type author struct{ id int64 }
 
-func (a author) wrote(n *note) bool {
-	if a.id == 0 {
-		// Of an application only this much is known; people cannot be one.
-		return n.User.Type == "Bot"
-	}
-	return n.User.ID == a.id || n.Author.ID == a.id
-}
+func (a author) wrote(n *note) bool { return a.id != 0 && n.author() == a }
+
+func (n *note) author() author { return author{cmp.Or(n.User.ID, n.Author.ID)} }

@@ -2,7 +2,8 @@
 //
 // The flow is Comment: who am I, which comments are there, which of them is mine; then it is created, updated or left alone. Mine is
 // what begins with a marker and was written by the owner of the token: somebody else's comment with the marker is never taken for ours,
-// because its author could change it after us.
+// because its author could change it after us. An application of GitHub that nobody names writes a new comment instead, whose author it is, and
+// then removes the older ones of this author.
 //
 // Forges refuse work when they are busy. What may be asked again is asked again, after the time that the forge names, within
 // limits; whether a comment arrived before the answer was lost is looked up, so that none is written twice. The token goes to the host of
@@ -51,6 +52,16 @@ type Client struct {
 	HTTP *http.Client
 	// Sleep waits; nil means that time passes.
 	Sleep func(ctx context.Context, d time.Duration) error
+	// Timeout is how long one answer may take; 0 means 15 seconds.
+	Timeout time.Duration
+	// Waiting is told why it waits, and for how long; nil tells nobody.
+	Waiting func(reason error, d time.Duration)
+}
+
+// Check says what is missing or wrong, without asking anybody.
+func (c *Client) Check() error {
+	_, err := c.api()
+	return err
 }
 
 // Action is what Comment did.
@@ -97,10 +108,10 @@ func (c *Client) Comment(ctx context.Context, marker, body string) (Posted, erro
 	for attempt := 0; ; attempt++ {
 		posted, err := c.settle(ctx, api, me, marker, body)
 		var again *uncertain
-		if !errors.As(err, &again) || attempt == attempts {
+		if !errors.As(err, &again) || attempt == attempts-1 {
 			return posted, err
 		}
-		if err := c.sleep(ctx, backoff(attempt)); err != nil {
+		if err := c.wait(ctx, err, backoff(attempt)); err != nil {
 			return Posted{}, err
 		}
 	}
@@ -112,27 +123,55 @@ func (c *Client) settle(ctx context.Context, api *api, me author, marker, body s
 	if err != nil {
 		return Posted{}, fmt.Errorf("list the comments: %w", err)
 	}
+	own := me.own(all, marker)
+	if len(own) == 0 {
+		return c.create(ctx, api, me, all, marker, body)
+	}
+	// Two runs at one time may have written one each.
+	if err := c.removeAll(ctx, api, own[1:]); err != nil {
+		return Posted{}, err
+	}
+	if sameText(own[0].Body, body) {
+		return Posted{Unchanged, plain(own[0].URL)}, nil
+	}
+	changed, err := c.write(ctx, api.update, api.one(own[0].ID), body)
+	return Posted{Updated, plain(changed.URL)}, wrap("update the comment", err)
+}
+
+// own are the comments that an author keeps with a marker.
+func (a author) own(all []note, marker string) []note {
 	var own []note
 	for _, n := range all {
-		if strings.HasPrefix(n.Body, marker) && me.wrote(&n) {
+		if strings.HasPrefix(n.Body, marker) && a.wrote(&n) {
 			own = append(own, n)
 		}
 	}
-	if len(own) == 0 {
-		made, err := c.write(ctx, http.MethodPost, api.comments, body)
-		return Posted{Created, made.URL}, wrap("create the comment", err)
+	return own
+}
+
+// create makes a comment. Who it is by says which older ones are ours, where nobody knew before.
+func (c *Client) create(ctx context.Context, api *api, me author, all []note, marker, body string) (Posted, error) {
+	made, err := c.write(ctx, http.MethodPost, api.comments, body)
+	if err != nil {
+		return Posted{}, fmt.Errorf("create the comment: %w", err)
 	}
-	// Two runs at one time may have written one each.
-	for _, n := range own[1:] {
-		if err := c.remove(ctx, api.one(n.ID)); err != nil {
-			return Posted{}, fmt.Errorf("remove a comment that is there twice: %w", err)
+	posted := Posted{Created, plain(made.URL)}
+	if me.id == 0 {
+		if older := made.author().own(all, marker); len(older) > 0 {
+			posted.Action = Updated
+			return posted, c.removeAll(ctx, api, older)
 		}
 	}
-	if sameText(own[0].Body, body) {
-		return Posted{Unchanged, own[0].URL}, nil
+	return posted, nil
+}
+
+func (c *Client) removeAll(ctx context.Context, api *api, all []note) error {
+	for _, n := range all {
+		if err := c.remove(ctx, api.one(n.ID)); err != nil {
+			return fmt.Errorf("remove a comment that is there twice: %w", err)
+		}
 	}
-	changed, err := c.write(ctx, api.update, api.one(own[0].ID), body)
-	return Posted{Updated, changed.URL}, wrap("update the comment", err)
+	return nil
 }
 
 // sameText says whether a forge keeps a text for another: they change ends of lines.

@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"log"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -18,8 +21,8 @@ import (
 
 const marker = "<!-- marker -->"
 
-// bot and person are who tokens of the fake forge belong to.
-const bot, person, other = 41898282, 7, 8
+// bot, app, person and other are who tokens of the fake forge belong to.
+const bot, app, person, other = 41898282, 49699333, 7, 8
 
 func client(t *testing.T, f *fakeforge.Forge, kind forge.Kind, token string) (*forge.Client, *[]time.Duration) {
 	server := httptest.NewServer(f)
@@ -85,24 +88,145 @@ func TestComment(t *testing.T) {
 	}
 }
 
-// TestApplication: the token of GitHub Actions cannot ask for its name. It takes comments of applications for its own, never of people.
+// TestApplication: an application of GitHub, such as that of Actions, may not ask for its name where people do. Its own comment is kept as
+// theirs, whether GraphQL names it or not; those of people and of other applications are left alone.
 func TestApplication(t *testing.T) {
-	f := &fakeforge.Forge{}
-	f.Add(person, marker+" all is well")
-	f.Add(bot, marker+" old")
-	client, _ := client(t, f, forge.GitHub, "bot-token")
-	if _, err := client.Comment(t.Context(), marker, marker+" new"); err != nil {
-		t.Fatal(err)
+	unnamed := func(w http.ResponseWriter, r *http.Request) bool {
+		if !strings.HasSuffix(r.URL.Path, "/graphql") {
+			return false
+		}
+		status(http.StatusForbidden)(w)
+		return true
 	}
-	if diff := cmp.Diff([]string{"7: <!-- marker --> all is well", "41898282: <!-- marker --> new"}, bodies(f)); diff != "" {
-		t.Error(diff)
+	cases := map[string]struct {
+		reason  string
+		trouble func(http.ResponseWriter, *http.Request) bool
+		before  []fakeforge.Comment
+		action  forge.Action
+		want    []string
+	}{
+		"first":          {"others commented", nil, []fakeforge.Comment{{Author: app, Body: marker + " theirs"}}, forge.Created, []string{"49699333: <!-- marker --> theirs", "41898282: <!-- marker --> new"}},
+		"second":         {"our comment is updated in its place", nil, []fakeforge.Comment{{Author: bot, Body: marker + " old"}, {Author: app, Body: marker + " theirs"}}, forge.Updated, []string{"41898282: <!-- marker --> new", "49699333: <!-- marker --> theirs"}},
+		"same":           {"nothing is written", nil, []fakeforge.Comment{{Author: app, Body: marker + " new"}, {Author: bot, Body: marker + " new"}}, forge.Unchanged, []string{"49699333: <!-- marker --> new", "41898282: <!-- marker --> new"}},
+		"unnamed, first": {"nobody names us", unnamed, []fakeforge.Comment{{Author: app, Body: marker + " theirs"}}, forge.Created, []string{"49699333: <!-- marker --> theirs", "41898282: <!-- marker --> new"}},
+		"unnamed, second": {"who wrote the new comment wrote the old one", unnamed,
+			[]fakeforge.Comment{{Author: bot, Body: marker + " old"}, {Author: app, Body: marker + " theirs"}, {Author: person, Body: marker + " all is well"}},
+			forge.Updated, []string{"49699333: <!-- marker --> theirs", "7: <!-- marker --> all is well", "41898282: <!-- marker --> new"}},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			f := &fakeforge.Forge{Trouble: c.trouble}
+			for _, comment := range c.before {
+				f.Add(comment.Author, comment.Body)
+			}
+			client, _ := client(t, f, forge.GitHub, "bot-token")
+			posted, err := client.Comment(t.Context(), marker, marker+" new")
+			if err != nil || posted.Action != c.action {
+				t.Errorf("%s: got %+v, %v, want %s", c.reason, posted, err, c.action)
+			}
+			if diff := cmp.Diff(c.want, bodies(f)); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", c.reason, diff)
+			}
+		})
 	}
 }
 
-// times answers a number of requests of a method with trouble.
+// TestRefused: what the forge says about a refusal is told, in words that no terminal obeys and without the token.
+func TestRefused(t *testing.T) {
+	cases := map[string]struct{ answer, want string }{
+		"GitHub's reason": {`{"message": "Validation Failed", "errors": [{"resource": "IssueComment", "message": "Body cannot be blank"}]}`, "the forge answered 422 Unprocessable Entity: Validation Failed: Body cannot be blank"},
+		"only a code":     {`{"message": "Validation Failed", "errors": [{"code": "locked", "field": "data"}]}`, "Validation Failed: code locked, field data"},
+		"a list of texts": {`{"message": "Validation Failed", "errors": ["one", "two"]}`, "Validation Failed: one: two"},
+		"GitLab's fields": {`{"message": {"note": ["is too long", "is rude"]}}`, "422 Unprocessable Entity: note is too long, is rude"},
+		"GitLab's error":  {`{"error": "body is missing"}`, "422 Unprocessable Entity: body is missing"},
+		"colours":         {`{"message": "\u001b[31mred\u001b]0;title\u0007\nnext\u202e"}`, "Entity: [31mred ]0;title next"},
+		"the token":       {`{"message": "no person-token here"}`, "Entity: no *** here"},
+		"a flood":         {`{"message": "` + strings.Repeat("x", 5000) + `"}`, strings.Repeat("x", 500) + "…"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			f := &fakeforge.Forge{Trouble: times(99, http.MethodPost, func(w http.ResponseWriter) {
+				w.WriteHeader(http.StatusUnprocessableEntity)
+				fmt.Fprint(w, c.answer)
+			})}
+			client, _ := client(t, f, forge.GitLab, "person-token")
+			_, err := client.Comment(t.Context(), marker, marker+" new")
+			if err == nil || !strings.HasSuffix(err.Error(), c.want) {
+				t.Errorf("got %q, want %q at its end", err, c.want)
+			}
+		})
+	}
+}
+
+// TestFiveAttempts: something is asked five times, and whoever waits hears why each time.
+func TestFiveAttempts(t *testing.T) {
+	f := &fakeforge.Forge{Trouble: times(99, http.MethodGet, status(503))}
+	client, slept := client(t, f, forge.GitHub, "person-token")
+	var told []string
+	client.Waiting = func(reason error, d time.Duration) { told = append(told, fmt.Sprint(reason, " ", d)) }
+	_, err := client.Comment(t.Context(), marker, marker)
+	if err == nil || !strings.Contains(err.Error(), "gave up after 5 attempts") || len(f.Requests) != 5 || len(*slept) != 4 {
+		t.Errorf("got %v after %d requests", err, len(f.Requests))
+	}
+	if len(told) != 4 || told[0] != "the forge answered 503 Service Unavailable: said so 1s" {
+		t.Errorf("told %q", told)
+	}
+}
+
+// TestSilent: a forge that does not answer is not waited for without end, nor without a word.
+func TestSilent(t *testing.T) {
+	silent := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
+	defer silent.Close()
+	told := 0
+	client := forge.Client{
+		Target: forge.Target{Kind: forge.GitHub, API: silent.URL, Repository: fakeforge.Repository, Number: fakeforge.Number},
+		Token:  "person-token", Timeout: time.Millisecond,
+		Sleep:   func(context.Context, time.Duration) error { return nil },
+		Waiting: func(error, time.Duration) { told++ },
+	}
+	_, err := client.Comment(t.Context(), marker, marker)
+	if err == nil || !strings.HasSuffix(err.Error(), "gave up after 5 attempts: the forge gave no answer within 1ms") || told != 4 {
+		t.Errorf("got %v, and was told %d times", err, told)
+	}
+}
+
+// TestHopeless: what no second attempt can mend is told at once.
+func TestHopeless(t *testing.T) {
+	secure := httptest.NewTLSServer(&fakeforge.Forge{})
+	defer secure.Close()
+	secure.Config.ErrorLog = log.New(io.Discard, "", 0)
+	cases := map[string]struct {
+		token, api string
+		failed     error
+		want       string
+	}{
+		"a line break":        {"person-token\n", "https://forge.example.com", nil, "the token has a line break"},
+		"an unknown scheme":   {"person-token", "ftp://127.0.0.1", nil, "`ftp://127.0.0.1` is no address of an API"},
+		"no such host":        {"person-token", "https://forge.example.com", &net.DNSError{Err: "no such host", Name: "forge.example.com", IsNotFound: true}, "no such host"},
+		"a wrong certificate": {"person-token", secure.URL, nil, "certificate"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			transport := &http.Transport{}
+			if c.failed != nil {
+				transport.DialContext = func(context.Context, string, string) (net.Conn, error) { return nil, c.failed }
+			}
+			client := forge.Client{
+				Target: forge.Target{Kind: forge.GitHub, API: c.api, Repository: fakeforge.Repository, Number: fakeforge.Number}, Token: c.token,
+				HTTP:  &http.Client{Transport: transport},
+				Sleep: func(context.Context, time.Duration) error { return errors.New("it was asked again") },
+			}
+			if _, err := client.Comment(t.Context(), marker, marker); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("got %v, want %q", err, c.want)
+			}
+		})
+	}
+}
+
+// times answers a number of requests of a method with trouble, those for comments.
 func times(n int, method string, answer func(w http.ResponseWriter)) func(http.ResponseWriter, *http.Request) bool {
 	return func(w http.ResponseWriter, r *http.Request) bool {
-		if r.Method != method || n == 0 {
+		if r.Method != method || n == 0 || strings.HasSuffix(r.URL.Path, "/graphql") {
 			return false
 		}
 		n--
@@ -168,7 +292,7 @@ func TestLostAnswer(t *testing.T) {
 	f := &fakeforge.Forge{}
 	lost, made := false, make(chan struct{})
 	f.Trouble = func(w http.ResponseWriter, r *http.Request) bool {
-		if r.Method != http.MethodPost || lost {
+		if r.Method != http.MethodPost || lost || strings.HasSuffix(r.URL.Path, "/graphql") {
 			return false
 		}
 		lost = true

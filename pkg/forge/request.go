@@ -2,22 +2,32 @@ package forge
 
 import (
 	"bytes"
+	"cmp"
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"net"
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 )
 
 const (
-	// attempts is how often something is asked again.
+	// attempts is how often something is asked.
 	attempts = 5
+	// timeout is how long one answer may take.
+	timeout = 15 * time.Second
+	// maxMessage is how much of a message is shown, in characters.
+	maxMessage = 500
 	// patience is the longest wait that a forge can ask for.
 	patience = 2 * time.Minute
 	// maxAnswer is the largest answer that is read. A page has 100 comments.
@@ -49,10 +59,25 @@ func (c *Client) me(ctx context.Context, a *api) (author, error) {
 	var found person
 	_, err := c.ask(ctx, http.MethodGet, "/user", nil, &found)
 	var no *refused
-	if a.nameless && errors.As(err, &no) && no.status == http.StatusForbidden {
-		return author{}, nil
+	if a.viewer != "" && errors.As(err, &no) && no.status == http.StatusForbidden {
+		return c.application(ctx, a)
 	}
 	return author{found.ID}, err
+}
+
+// application asks which application the token belongs to, as that of GitHub Actions. It is the zero author where nobody says.
+func (c *Client) application(ctx context.Context, a *api) (author, error) {
+	var said struct {
+		Data struct {
+			Viewer struct {
+				ID int64 `json:"databaseId"`
+			} `json:"viewer"`
+		} `json:"data"`
+	}
+	if _, err := c.ask(ctx, http.MethodPost, a.viewer, map[string]string{"query": "query { viewer { databaseId } }"}, &said); err != nil {
+		return author{}, ctx.Err()
+	}
+	return author{said.Data.Viewer.ID}, nil
 }
 
 // list returns all comments, the oldest first.
@@ -113,12 +138,12 @@ func (c *Client) ask(ctx context.Context, method, path string, body, answer any)
 		case method == http.MethodPost && (err != nil || response.status >= 500):
 			// It may have been done all the same.
 			return nil, &uncertain{c.explain(response, err)}
-		case attempt == attempts:
+		case attempt == attempts-1:
 			return nil, fmt.Errorf("gave up after %d attempts: %w", attempt+1, c.explain(response, err))
 		case wait > patience:
 			return nil, fmt.Errorf("the forge asks to wait for %s, which is too long: %w", wait, c.explain(response, err))
 		}
-		if err := c.sleep(ctx, wait); err != nil {
+		if err := c.wait(ctx, c.explain(response, err), wait); err != nil {
 			return nil, err
 		}
 	}
@@ -142,6 +167,8 @@ type response struct {
 }
 
 func (c *Client) send(ctx context.Context, method, path string, body any) (response, error) {
+	ctx, cancel := context.WithTimeout(ctx, c.timeout())
+	defer cancel()
 	request, err := c.request(ctx, method, path, body)
 	if err != nil {
 		return response{}, err
@@ -212,8 +239,7 @@ func (a *api) address(path string) (string, error) {
 func (r *response) wait(attempt int, err error) (time.Duration, bool) {
 	switch {
 	case err != nil:
-		var broken *url.Error
-		return backoff(attempt), errors.As(err, &broken) || errors.Is(err, io.ErrUnexpectedEOF)
+		return backoff(attempt), passes(err)
 	case r.status >= 500 || r.status == http.StatusTooManyRequests:
 	case r.status == http.StatusForbidden && r.limited():
 	default:
@@ -232,6 +258,17 @@ func (r *response) wait(attempt int, err error) (time.Duration, bool) {
 	return backoff(attempt), true
 }
 
+// passes says whether a failure of the network may be gone in a moment: a host that does not exist, or whose certificate is wrong, stays so.
+func passes(err error) bool {
+	var lookup *net.DNSError
+	var untrusted *tls.CertificateVerificationError
+	if errors.As(err, &lookup) && lookup.IsNotFound || errors.As(err, &untrusted) || errors.Is(err, http.ErrSchemeMismatch) {
+		return false
+	}
+	var broken *url.Error
+	return errors.As(err, &broken) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, context.DeadlineExceeded)
+}
+
 // limited says whether a refusal is about too many requests, not about rights.
 func (r *response) limited() bool {
 	return r.header.Get("Retry-After") != "" || r.header.Get("X-Ratelimit-Remaining") == "0" || strings.Contains(strings.ToLower(r.message()), "rate limit")
@@ -239,29 +276,72 @@ func (r *response) limited() bool {
 
 func backoff(attempt int) time.Duration { return time.Second << attempt }
 
+// message is what the forge says about a refusal: GitHub has the reason in `errors`, GitLab a list for each field in `message`.
 func (r *response) message() string {
 	var said struct {
 		Message any `json:"message"`
+		Errors  any `json:"errors"`
 		Error   any `json:"error"`
 	}
 	if json.Unmarshal(r.body, &said) != nil {
 		return ""
 	}
-	for _, text := range []any{said.Message, said.Error} {
-		if text != nil {
-			return fmt.Sprint(text)
-		}
+	words := append(texts(said.Message), texts(said.Errors)...)
+	if len(words) == 0 {
+		words = texts(said.Error)
 	}
-	return ""
+	return strings.Join(words, ": ")
+}
+
+// texts are the words in a part of an answer.
+func texts(part any) []string {
+	switch part := part.(type) {
+	case nil:
+		return nil
+	case []any:
+		var all []string
+		for _, one := range part {
+			all = append(all, strings.Join(texts(one), ", "))
+		}
+		return all
+	case map[string]any:
+		if message, isText := part["message"].(string); isText && message != "" {
+			return []string{message}
+		}
+		var all []string
+		for _, key := range slices.Sorted(maps.Keys(part)) {
+			all = append(all, key+" "+strings.Join(texts(part[key]), ", "))
+		}
+		return all
+	}
+	return []string{fmt.Sprint(part)}
+}
+
+// plain makes a text of the forge one line without control characters, which a terminal would obey.
+func plain(text string) string {
+	text = strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return ' '
+	}, text)
+	text = strings.Join(strings.Fields(text), " ")
+	if runes := []rune(text); len(runes) > maxMessage {
+		return string(runes[:maxMessage]) + "…"
+	}
+	return text
 }
 
 // explain says what an answer means, without the token.
 func (c *Client) explain(r response, err error) error {
 	hidden := strings.NewReplacer(c.Token, "***")
-	if err != nil {
-		return errors.New(hidden.Replace(err.Error()))
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return fmt.Errorf("the forge gave no answer within %s", c.timeout())
+	case err != nil:
+		return errors.New(plain(hidden.Replace(err.Error())))
 	}
-	no := &refused{r.status, hidden.Replace(r.message())}
+	no := &refused{r.status, plain(hidden.Replace(r.message()))}
 	switch {
 	case r.status == http.StatusUnauthorized:
 		return fmt.Errorf("%w; the token is wrong or has expired", no)
@@ -271,6 +351,16 @@ func (c *Client) explain(r response, err error) error {
 		return fmt.Errorf("%w; there is no %s #%d, or the token does not see it", no, c.Target.Repository, c.Target.Number)
 	}
 	return no
+}
+
+func (c *Client) timeout() time.Duration { return cmp.Or(c.Timeout, timeout) }
+
+// wait waits, and tells why.
+func (c *Client) wait(ctx context.Context, reason error, d time.Duration) error {
+	if c.Waiting != nil {
+		c.Waiting(reason, d)
+	}
+	return c.sleep(ctx, d)
 }
 
 func (c *Client) sleep(ctx context.Context, d time.Duration) error {

@@ -2,8 +2,10 @@ package forge
 
 import (
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
+	"unicode"
 )
 
 func TestNextPage(t *testing.T) {
@@ -19,6 +21,32 @@ func TestNextPage(t *testing.T) {
 			t.Errorf("%s: got %q, want %q", header, got, want)
 		}
 	}
+}
+
+// TestViewerOf: GraphQL is beside REST, on GitHub's own host and on servers of others.
+func TestViewerOf(t *testing.T) {
+	for base, want := range map[string]string{
+		"https://api.github.com": "https://api.github.com/graphql", "https://api.github.com/": "https://api.github.com/graphql", "https://git.example.com/api/v3": "https://git.example.com/api/graphql",
+	} {
+		parsed, err := url.Parse(base)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := viewerOf(parsed); got != want {
+			t.Errorf("%s: got %s, want %s", base, got, want)
+		}
+	}
+}
+
+// FuzzPlain: whatever a forge says, a terminal gets one line of text.
+func FuzzPlain(f *testing.F) {
+	f.Add("\x1b[31mred\x1b]0;title\a\r\n")
+	f.Add("\u202e\u0085\u2028\xff")
+	f.Fuzz(func(t *testing.T, text string) {
+		if got := plain(text); strings.ContainsFunc(got, func(r rune) bool { return !unicode.IsPrint(r) }) {
+			t.Errorf("%q is %q", text, got)
+		}
+	})
 }
 
 // FuzzNextPage: whatever a forge answers, the token goes to no other host.

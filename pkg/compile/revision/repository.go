@@ -1,6 +1,6 @@
 // Package revision reads a repository as it is in a revision of git, through an fs.FS: without a checkout, and without git itself.
 //
-// Only what git has recorded is seen: no attributes, no filters, no files that others would fill in later. What cannot be read for a
+// Only what git has recorded is seen: no attributes, no filters, no replaced objects, no files that others would fill in later. What cannot be read for a
 // reason that git knows (a submodule, a shallow or partial clone) is an error that says so.
 package revision
 
@@ -96,23 +96,17 @@ func (r *Repository) Prefix() string {
 	return r.prefix + "/"
 }
 
-// Revision finds a revision by any name that git has for it: a branch, a tag, a hash or its beginning, HEAD~2, origin/main.
+// Revision finds a revision by a name: a branch, a tag, a hash or its beginning, HEAD~2, origin/main. It means what it means to git, or is an
+// error; that is ErrName for a text that is no such name.
 func (r *Repository) Revision(name string) (*Revision, error) {
 	commit, err := r.commit(name)
-	if err != nil {
+	switch {
+	case errors.Is(err, ErrName):
+		return nil, fmt.Errorf("`%s` %w", name, err)
+	case err != nil:
 		return nil, r.explain(fmt.Errorf("find the revision `%s`: %w", name, err))
 	}
 	return r.revision(name, commit)
-}
-
-func (r *Repository) commit(name string) (*object.Commit, error) {
-	r.lock.Lock()
-	defer r.lock.Unlock()
-	hash, err := r.git.ResolveRevision(plumbing.Revision(name))
-	if err != nil {
-		return nil, err
-	}
-	return r.git.CommitObject(*hash)
 }
 
 func (r *Repository) revision(name string, commit *object.Commit) (*Revision, error) {
@@ -146,8 +140,9 @@ var defaults = []plumbing.ReferenceName{
 // Default returns the default branch: what the remote `origin` says, or else `main` or `master`.
 func (r *Repository) Default() (*Revision, error) {
 	for _, name := range defaults {
-		if _, err := r.commit(name.String()); err == nil {
-			return r.Revision(name.Short())
+		if found, err := r.commit(name.String()); err == nil {
+			// A tag may have the same short name.
+			return r.revision(name.Short(), found)
 		}
 	}
 	return nil, fmt.Errorf("no default branch: neither origin/HEAD nor `main` nor `master` exist here; name the revision to compare with")

@@ -13,9 +13,6 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/object"
 )
 
-// ErrSubmodule says that a file is in a submodule, whose content is in another repository.
-var ErrSubmodule = errors.New("it is in a git submodule, which a revision does not contain")
-
 // Revision is the content of a repository at a commit.
 type Revision struct {
 	// Name is how it was asked for.
@@ -165,7 +162,7 @@ func (t *tree) node(name string) (*node, error) {
 
 // entry finds an entry by its path from the top of the repository.
 func (v *Revision) entry(full string) (object.TreeEntry, error) {
-	at := object.TreeEntry{Mode: filemode.Dir, Hash: v.tree}
+	at, way := object.TreeEntry{Mode: filemode.Dir, Hash: v.tree}, ""
 	for element := range strings.SplitSeq(full, "/") {
 		if at.Mode != filemode.Dir {
 			return at, fs.ErrNotExist
@@ -178,8 +175,9 @@ func (v *Revision) entry(full string) (object.TreeEntry, error) {
 		if !found {
 			return at, fs.ErrNotExist
 		}
+		way = path.Join(way, element)
 		if at = entries[i]; at.Mode == filemode.Submodule {
-			return at, ErrSubmodule
+			return at, submodule(way)
 		}
 	}
 	return at, nil
@@ -220,7 +218,8 @@ func (n *node) Mode() fs.FileMode {
 	return 0o644
 }
 
-// list lists a folder.
+// list lists a folder. One with a submodule in it is refused, but for the top, of which only named folders are read: whoever lists a folder
+// would take the submodule for nothing.
 func (n *node) list() ([]fs.DirEntry, error) {
 	if !n.IsDir() {
 		return nil, &fs.PathError{Op: "readdir", Path: n.path, Err: errors.New("not a directory")}
@@ -231,6 +230,10 @@ func (n *node) list() ([]fs.DirEntry, error) {
 	}
 	entries := make([]fs.DirEntry, len(listed))
 	for i, entry := range listed {
+		if entry.Mode == filemode.Submodule && n.path != "." {
+			full := path.Join(n.in.revision.repository.prefix, n.path, entry.Name)
+			return nil, &fs.PathError{Op: "readdir", Path: n.path, Err: submodule(full)}
+		}
 		entries[i] = fs.FileInfoToDirEntry(&node{in: n.in, path: path.Join(n.path, entry.Name), entry: entry})
 	}
 	return entries, nil

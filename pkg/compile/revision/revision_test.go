@@ -190,14 +190,6 @@ func TestClones(t *testing.T) {
 	r := newRepository(t)
 	r.commit(map[string]string{"tenants/a.yaml": "a\n"})
 	r.commit(map[string]string{"tenants/a.yaml": "b\n"})
-	outer := newRepository(t)
-	outer.git("submodule", "--quiet", "add", r.folder, "platform")
-	outer.commit(nil)
-	for _, name := range []string{"platform", "platform/tenants/a.yaml"} {
-		if _, err := fs.Stat(outer.at(".", "HEAD", nil), name); !errors.Is(err, ErrSubmodule) {
-			t.Errorf("%s: got %v, want that it is in a submodule", name, err)
-		}
-	}
 	shallow := repository{t: t, folder: filepath.Join(t.TempDir(), "shallow")}
 	r.git("clone", "--quiet", "--depth", "1", "file://"+r.folder, shallow.folder)
 	opened, err := Open(shallow.folder)
@@ -209,6 +201,41 @@ func TestClones(t *testing.T) {
 	}
 	if _, err := Open(t.TempDir()); !errors.Is(err, ErrNoRepository) {
 		t.Errorf("a folder without git: got %v, want %v", err, ErrNoRepository)
+	}
+}
+
+// TestSubmodules: whoever reads or lists what is in a submodule is told so, with its path; what lies beside one is read. So
+// it is in the working tree.
+func TestSubmodules(t *testing.T) {
+	r := newRepository(t)
+	r.commit(map[string]string{"tenants/a.yaml": "a\n"})
+	outer := newRepository(t)
+	for _, path := range []string{"library", "platform/charts/shared", "platform/more"} {
+		outer.git("submodule", "--quiet", "add", r.folder, path)
+	}
+	outer.commit(map[string]string{"platform/tenants/b.yaml": "b\n", "platform/charts/own/Chart.yaml": "c\n"})
+	root := outer.at("platform", "HEAD", nil)
+	opened, err := Open(filepath.Join(outer.folder, "platform"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for state, root := range map[string]fs.FS{"revision": root, "working tree": opened.WorkingTree(os.DirFS(filepath.Join(outer.folder, "platform")))} {
+		for _, name := range []string{"charts/shared", "charts/shared/tenants/a.yaml", "more/tenants"} {
+			if _, err := fs.Stat(root, name); !errors.Is(err, ErrSubmodule) {
+				t.Errorf("%s, %s: got %v, want that it is in a submodule", state, name, err)
+			}
+			if _, err := root.Open(name); !errors.Is(err, ErrSubmodule) {
+				t.Errorf("%s, open %s: got %v, want that it is in a submodule", state, name, err)
+			}
+		}
+		if _, err := fs.ReadDir(root, "charts"); !errors.Is(err, ErrSubmodule) || !strings.Contains(err.Error(), "`platform/charts/shared` is a git submodule") {
+			t.Errorf("%s, a folder with a submodule: got %v, want its path", state, err)
+		}
+		for _, name := range []string{".", "tenants", "charts/own"} {
+			if _, err := fs.ReadDir(root, name); err != nil {
+				t.Errorf("%s, %s: got %v, want what is beside a submodule", state, name, err)
+			}
+		}
 	}
 }
 
@@ -252,6 +279,83 @@ func TestNames(t *testing.T) {
 	}
 	if _, err := opened.MergeBase(ours, alone); err == nil || !strings.Contains(err.Error(), "no commit in common") {
 		t.Errorf("histories that never met: got %v", err)
+	}
+}
+
+// TestNamesAsGit: a name is the commit that it is to git, or an error; never another commit.
+func TestNamesAsGit(t *testing.T) {
+	r := newRepository(t)
+	first := r.commit(map[string]string{"a/a": "1\n"})
+	r.commit(map[string]string{"a/a": "2\n"})
+	for _, name := range []string{"one", "two", "three"} {
+		r.git("switch", "--quiet", "--create", name, "main~1")
+		r.commit(map[string]string{name: name + "\n"})
+	}
+	r.git("switch", "--quiet", "main")
+	r.git("merge", "--quiet", "--message", "An octopus", "one", "two", "three")
+	r.git("tag", "--annotate", "--message", "x", "v1", "one")
+	r.git("tag", "--annotate", "--message", "x", "v2", "v1")
+	r.git("tag", "files", "main^{tree}")
+	r.git("tag", "both", "one")
+	r.git("branch", "both", "two")
+	r.git("tag", "main", "one")
+	r.git("branch", first[:4], "two")
+	r.git("branch", "HEAD-1", "three")
+	r.git("branch", "team/x", "three")
+	clone := repository{t: t, folder: filepath.Join(t.TempDir(), "clone")}
+	r.git("clone", "--quiet", r.folder, clone.folder)
+	clone.commit(map[string]string{"b": "b\n"})
+	opened, err := Open(clone.folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	clone.git("branch", "both", "origin/both")
+	clone.git("branch", first[:4], "origin/two")
+	bases := []string{
+		"HEAD", "@", "main", "refs/heads/main", "heads/main", "tags/main", "origin", "origin/one", "origin/team/x", "remotes/origin/two", "ORIG_HEAD", "FETCH_HEAD",
+		"v1", "v2", "files", "both", "both@{u}", "@{u}", "HEAD@{1}", "@{-1}", "HEAD@{yesterday}", ":/octopus", "HEAD:a", ":a", "^HEAD", "main..origin/one", "main...origin/one",
+		first, first[:4], first[:7], strings.ToUpper(first[:8]), first[:3], first + "0", "0000", "v1-1-g" + first[:7], "HEAD-1", "origin/HEAD-1", "config", "../HEAD", "-", "", " ",
+	}
+	steps := []string{"", "~", "^", "~0", "^0", "~1", "~2", "~3", "^1", "^2", "^3", "^4", "^5", "~1^2", "^2~1", "^^", "~~", "^3^", "^{}", "^{commit}", "^{tree}", "^{/x}", "^{commit}~1", "^@", "^!", "^-1", "~9", "~99999999999999999999", "~x", ":a"}
+	found := 0
+	for _, base := range bases {
+		for _, step := range steps {
+			name := base + step
+			got, err := opened.Revision(name)
+			if err != nil {
+				continue
+			}
+			found++
+			if want := clone.git("-c", "core.warnAmbiguousRefs=false", "rev-parse", "--quiet", "--verify", "--end-of-options", name+"^{commit}"); got.Hash() != want {
+				t.Errorf("%s: got %s, want %s as git", name, got.Hash(), want)
+			}
+		}
+	}
+	if found < 150 {
+		t.Errorf("only %d names were found", found)
+	}
+	for name, want := range map[string]string{
+		"both": "it is `refs/tags/both` and `refs/heads/both`", "both@{u}": "is no name of a revision", "HEAD@{1}": "is no name of a revision", "HEAD^{tree}": "is no name of a revision", "HEAD:a": "is no name of a revision",
+		"origin/main^5": "`^5` is parent number 5", "origin/main~9": "the history begins at", "files": "it names a tree", "main": "it is `refs/tags/main` and `refs/heads/main`", "v2^{}": "", first[:4]: "", "origin/main^4": "",
+	} {
+		if _, err := opened.Revision(name); want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s: got %v, want %q", name, err, want)
+		}
+	}
+}
+
+// TestDefaultBesideATag: the default branch is a branch, whatever tags there are.
+func TestDefaultBesideATag(t *testing.T) {
+	r := newRepository(t)
+	r.commit(map[string]string{"a": "1\n"})
+	r.git("tag", "main")
+	want := r.commit(map[string]string{"a": "2\n"})
+	opened, err := Open(r.folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if found, err := opened.Default(); err != nil || found.Hash() != want {
+		t.Errorf("got %v, %v, want %s", found, err, want)
 	}
 }
 

@@ -58,6 +58,8 @@ type Result struct {
 	Commit, Source string
 	// Files are those of the tree, by what happened to them.
 	Files emit.Result
+	// Elsewhere are the folders of the branch in which other publications keep a tree: these stay as they are.
+	Elsewhere []string
 }
 
 // The errors that callers tell apart.
@@ -120,6 +122,7 @@ func (b *Branch) prepare(tip plumbing.Hash, tree *publish.Tree, options Options)
 	if err != nil {
 		return Result{}, err
 	}
+	elsewhere := f.elsewhere()
 	files, err := f.write(tree, options.Only)
 	if err != nil {
 		return Result{}, err
@@ -132,10 +135,10 @@ func (b *Branch) prepare(tip plumbing.Hash, tree *publish.Tree, options Options)
 		return Result{}, fmt.Errorf("write the files of `%s`: %w", b.name, err)
 	}
 	if last != nil && root == last.TreeHash && isOurs(last) {
-		return Result{State: Unchanged, Commit: tip.String(), Source: sourceOf(last), Files: files}, nil
+		return Result{State: Unchanged, Commit: tip.String(), Source: sourceOf(last), Files: files, Elsewhere: elsewhere}, nil
 	}
 	made, err := b.store(newCommit(last, root, tree.Source, options.Author))
-	return Result{State: Published, Commit: made.String(), Source: tree.Source.Commit, Files: files}, err
+	return Result{State: Published, Commit: made.String(), Source: tree.Source.Commit, Files: files, Elsewhere: elsewhere}, err
 }
 
 func orEmpty(r *Result) *Result {
@@ -170,32 +173,51 @@ func adopted(tip *object.Commit, name string) bool {
 // foreign says what would be lost.
 func (b *Branch) foreign(tip *object.Commit) error {
 	subject, _, _ := strings.Cut(tip.Message, "\n")
-	what := ""
-	if changed := b.changedByHand(tip); len(changed) > 0 {
-		what = " It changes " + some(changed) + "."
-	}
 	return fmt.Errorf("the tip of `%s` is commit %s by %s, `%s`, and %w.%s Move the change into the specs and take the commit off the branch; or go on from it with `--adopt %s`: files that it adds stay, its changes of compiled files are replaced",
-		b.name, tip.Hash.String()[:12], tip.Author.Name, subject, ErrForeign, what, tip.Hash)
+		b.name, tip.Hash.String()[:12], tip.Author.Name, subject, ErrForeign, b.changes(tip), tip.Hash)
 }
 
-// changedByHand are the files in which a tip differs from the last commit of ours before it, or nil where there is none.
+// changes says which files a tip changes that is not ours.
+func (b *Branch) changes(tip *object.Commit) string {
+	changed := b.changedByHand(tip)
+	switch {
+	case len(changed) > 0:
+		return " It changes " + some(changed) + "."
+	case isAmended(tip):
+		return fmt.Sprintf(" Somebody changed it after it was made: `publish --verify --branch %s` says in which files it is not what %s compiles to.", b.name, short(sourceOf(tip)))
+	}
+	return ""
+}
+
+// changedByHand are the files in which a tip differs from what it was made with, where it is one of ours that somebody amended, or else from
+// the last commit of ours before it; nil where neither is known here.
 func (b *Branch) changedByHand(tip *object.Commit) []string {
+	if isAmended(tip) {
+		made, err := b.git.TreeObject(plumbing.NewHash(treeOf(tip)))
+		if err != nil {
+			return nil
+		}
+		return filesBetween(made, tip)
+	}
 	for at := tip; at.NumParents() > 0; {
 		parent, err := at.Parent(0)
 		if err != nil {
 			return nil
 		}
-		if at = parent; isOurs(at) {
-			return filesBetween(at, tip)
+		if at = parent; !isOurs(at) {
+			continue
 		}
+		if made, err := at.Tree(); err == nil {
+			return filesBetween(made, tip)
+		}
+		return nil
 	}
 	return nil
 }
 
-func filesBetween(from, to *object.Commit) []string {
-	before, failed := from.Tree()
-	after, alsoFailed := to.Tree()
-	if failed != nil || alsoFailed != nil {
+func filesBetween(before *object.Tree, to *object.Commit) []string {
+	after, err := to.Tree()
+	if err != nil {
 		return nil
 	}
 	changes, err := object.DiffTree(before, after)
@@ -233,7 +255,8 @@ func (b *Branch) newer(tip *object.Commit, source publish.Source) (bool, error) 
 	return ours.IsAncestor(theirs)
 }
 
-// Differences compares the branch with a tree, and says which files of the compiler are not as they should be.
+// Differences compares the branch with a tree, and says which files of the compiler are not as they should be. The error is ErrForeign where all
+// are, and the tip is one of ours to which somebody added other files.
 func (b *Branch) Differences(ctx context.Context, tree *publish.Tree, only string) ([]string, error) {
 	tip, err := b.place.tip(ctx)
 	if err != nil {
@@ -254,10 +277,14 @@ func (b *Branch) Differences(ctx context.Context, tree *publish.Tree, only strin
 			names = append(names, path.Join(tree.Folder, name))
 		}
 	}
+	if err == nil && len(names) == 0 && last != nil && isAmended(last) {
+		err = b.foreign(last)
+	}
 	return names, err
 }
 
-// Source returns the commit that the tip was made from. The error is ErrForeign where publish did not make it.
+// Source returns the commit that the tip was made from, or says so itself where somebody amended it: Differences tells. The error is ErrForeign
+// where publish did not make it.
 func (b *Branch) Source(ctx context.Context) (string, error) {
 	tip, err := b.place.tip(ctx)
 	if err != nil {
@@ -269,7 +296,7 @@ func (b *Branch) Source(ctx context.Context) (string, error) {
 		return "", err
 	case last == nil:
 		return "", fmt.Errorf("there is no branch `%s`", b.name)
-	case !isOurs(last):
+	case !isOurs(last) && !isAmended(last):
 		return "", b.foreign(last)
 	}
 	return sourceOf(last), nil

@@ -228,6 +228,37 @@ func TestWithoutFolder(t *testing.T) {
 	}
 }
 
+// TestName: a name that git would read as something else makes no branch.
+func TestName(t *testing.T) {
+	for name, want := range map[string]string{
+		"rendered": "", "team/rendered": "", "heads/x": "", "HEAD": "what is checked out", "refs/heads/x": "write `x`", "refs/tags/x": "full name of a reference",
+		"@": "no name", "-x": "no name", "a..b": "no name", "a b": "no name", "": "no name",
+	} {
+		if err := Name(name); want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("`%s`: got %v, want %q", name, err, want)
+		}
+	}
+}
+
+// TestElsewhere: a tree in another folder of the branch stays, and is told.
+func TestElsewhere(t *testing.T) {
+	folder, one := repository(t)
+	b := openLocal(t, folder)
+	done, err := b.Publish(t.Context(), one, by)
+	if err != nil || len(done.Elsewhere) != 0 {
+		t.Fatalf("got %+v, %v", done, err)
+	}
+	for _, at := range []string{".", "other"} {
+		one.Folder = at
+		if done, err = b.Publish(t.Context(), one, by); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := strings.Join(done.Elsewhere, " "); got != ". dist" {
+		t.Errorf("elsewhere are %q", got)
+	}
+}
+
 // TestToken: a remote over HTTP gets the token, and an error does not.
 func TestToken(t *testing.T) {
 	bare := filepath.Join(t.TempDir(), "platform.git")

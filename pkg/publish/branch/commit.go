@@ -23,8 +23,22 @@ var (
 
 // isOurs says whether publish made a commit, and nobody changed its files since.
 func isOurs(c *object.Commit) bool {
-	made := treeLine.FindStringSubmatch(c.Message)
-	return made != nil && made[1] == c.TreeHash.String() && sourceOf(c) != ""
+	made := treeOf(c)
+	return made != "" && made == c.TreeHash.String() && sourceOf(c) != ""
+}
+
+// isAmended says whether publish made a commit, and somebody changed its files since.
+func isAmended(c *object.Commit) bool {
+	made := treeOf(c)
+	return made != "" && made != c.TreeHash.String() && sourceOf(c) != ""
+}
+
+// treeOf is the tree that one of ours was made with.
+func treeOf(c *object.Commit) string {
+	if found := treeLine.FindStringSubmatch(c.Message); found != nil {
+		return found[1]
+	}
+	return ""
 }
 
 // sourceOf is the commit that one of ours was made from.

@@ -70,6 +70,18 @@ func (f *folder) write(tree *publish.Tree, only string) (emit.Result, error) {
 	return w.Finish(func(name string) bool { return only != "" && !strings.HasPrefix(name, only+"/") })
 }
 
+// elsewhere are the other folders that have a record of files that the compiler owns, sorted.
+func (f *folder) elsewhere() []string {
+	var folders []string
+	for name := range f.entries {
+		if at := path.Dir(name); path.Base(name) == emit.Record && at != f.at {
+			folders = append(folders, at)
+		}
+	}
+	slices.Sort(folders)
+	return folders
+}
+
 // blocked are files where the tree needs folders, and files in folders where it needs files.
 func (f *folder) blocked(tree *publish.Tree) []string {
 	found := map[string]bool{}

@@ -53,10 +53,26 @@ func (l *local) checkedOut() bool {
 	return false
 }
 
+// Name refuses what is no name of a branch, and what git reads as something else: HEAD, and full names of references.
+func Name(name string) error {
+	err := plumbing.NewBranchReferenceName(name).Validate()
+	within, isFull := strings.CutPrefix(name, "refs/")
+	switch {
+	case err != nil:
+		return fmt.Errorf("`%s` is no name of a branch: %w", name, err)
+	case name == plumbing.HEAD.String():
+		return fmt.Errorf("`%s` is no name of a branch: git reads it as what is checked out", name)
+	case isFull && strings.HasPrefix(within, "heads/"):
+		return fmt.Errorf("`%s` is the full name of a branch: write `%s`", name, strings.TrimPrefix(within, "heads/"))
+	case isFull:
+		return fmt.Errorf("`%s` is no name of a branch: git reads it as the full name of a reference", name)
+	}
+	return nil
+}
+
 func open(folder, name string) (*git.Repository, plumbing.ReferenceName, error) {
-	reference := plumbing.NewBranchReferenceName(name)
-	if err := reference.Validate(); err != nil {
-		return nil, "", fmt.Errorf("`%s` is no name of a branch: %w", name, err)
+	if err := Name(name); err != nil {
+		return nil, "", err
 	}
 	opened, err := git.PlainOpenWithOptions(folder, &git.PlainOpenOptions{DetectDotGit: true, EnableDotGitCommonDir: true})
 	if errors.Is(err, git.ErrRepositoryNotExists) {
@@ -65,7 +81,7 @@ func open(folder, name string) (*git.Repository, plumbing.ReferenceName, error) 
 	if err != nil {
 		return nil, "", fmt.Errorf("open the git repository of `%s`: %w", folder, err)
 	}
-	return opened, reference, nil
+	return opened, plumbing.NewBranchReferenceName(name), nil
 }
 
 // local is a branch of this repository.

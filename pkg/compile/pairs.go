@@ -22,6 +22,8 @@ import (
 type Pair struct {
 	Cluster, Name string
 	Before, After []object.Object
+	// Removed are the objects of the state after that patches remove, and by which lines.
+	Removed object.Removals
 }
 
 // States is what is known of two states of a repository without their objects.
@@ -31,6 +33,8 @@ type States struct {
 	BeforeList, AfterList *diag.List
 	// BeforeWaivers and AfterWaivers are what specs accept, whether there is something to accept or not.
 	BeforeWaivers, AfterWaivers []waive.Written
+	// Specs are those that are not the same.
+	Specs []SpecPair
 }
 
 // Errors says that a state does not compile, so that there are no pairs.
@@ -64,15 +68,13 @@ func Pairs(before, after fs.FS, options Options, take func(Pair) error) (States,
 	// What the states have in common was found.
 	options.known, options.patched, options.planned = nil, nil, nil
 	couples := couplesOf(was.jobs(options), is.jobs(options), sharing(was, is))
+	states.Specs = specPairs(was, is, options.Cluster)
 	// The plans have all that objects need.
 	was.documents, is.documents = nil, nil
 	taken := 0
 	err := inOrder(options.Workers, len(couples), func(i int) compiledCouple { return couples[i].compile() }, func(c compiledCouple) error {
-		for i, list := range []*diag.List{was.list, is.list} {
-			for _, d := range c.found[i].Since(0) {
-				*list.Errorf(d.Code, d.Span, "") = *d
-			}
-		}
+		was.note(c.clusters[0], &c.found[0])
+		is.note(c.clusters[1], &c.found[1])
 		if taken++; options.Progress != nil {
 			defer options.Progress(taken, len(couples))
 		}
@@ -105,6 +107,17 @@ func (s *state) plan(options Options) {
 	s.beside.all("overlays")
 	if s.list.Errors() > 0 {
 		s.waivers.Judge(s.list, false)
+	}
+}
+
+// note takes what was found in a unit of a cluster, whose waivers may accept it: check accepts that, too.
+func (s *state) note(c *plan.Cluster, found *diag.List) {
+	began := s.list.Len()
+	for _, d := range found.Since(0) {
+		*s.list.Errorf(d.Code, d.Span, "") = *d
+	}
+	if s.list.Len() > began {
+		s.waivers.Accept(c, s.list.Since(began))
 	}
 }
 
@@ -214,20 +227,23 @@ func (c couple) either() job {
 	return c.before
 }
 
-// compiledCouple is a pair, and what was found in its two sides.
+// compiledCouple is a pair, and what was found in its two sides. Clusters are nil where a state does not have the unit.
 type compiledCouple struct {
-	pair  Pair
-	found [2]diag.List
+	pair     Pair
+	found    [2]diag.List
+	clusters [2]*plan.Cluster
 }
 
 func (c couple) compile() compiledCouple {
-	result := compiledCouple{pair: Pair{Cluster: c.either().cluster.Name.V, Name: c.either().name}}
+	result := compiledCouple{pair: Pair{Cluster: c.either().cluster.Name.V, Name: c.either().name}, clusters: [2]*plan.Cluster{c.before.cluster, c.after.cluster}}
 	for i, side := range []struct {
 		job     job
 		objects *[]object.Object
 	}{{c.before, &result.pair.Before}, {c.after, &result.pair.After}} {
 		if side.job.objects != nil {
-			*side.objects, _ = side.job.patched(&result.found[i])
+			var effects overlay.Effects
+			*side.objects, effects = side.job.patched(&result.found[i])
+			result.pair.Removed = effects.Removed()
 		}
 		if c.same {
 			result.pair.After, result.found[1] = result.pair.Before, result.found[0]

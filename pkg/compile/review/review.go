@@ -38,14 +38,23 @@ func (r *Result) Compared() bool { return r.compared }
 func Of(before, after fs.FS, options Options) (Result, error) {
 	comparison := semdiff.New(semdiff.Options{})
 	states, err := compile.Pairs(before, after, options.Compile, func(p compile.Pair) error {
+		comparison.Removed(p.Cluster, p.Removed)
 		comparison.Unit(p.Cluster, p.Name, p.Before, p.After)
 		return nil
 	})
 	if err != nil {
 		return Result{}, err
 	}
+	for _, spec := range states.Specs {
+		comparison.Spec(spec.Before, spec.After)
+	}
 	for name, tenants := range tenantsOf(states.Before, states.After) {
 		comparison.Tenants(name, tenants)
+	}
+	for _, clusters := range [][]*plan.Cluster{states.Before, states.After} {
+		for _, c := range clusters {
+			comparison.Ranges(c.Name.V, ranges(clusters, c.Name.V))
+		}
 	}
 	was, is, compared := states.BeforeList, states.AfterList, !states.Errors()
 	if options.Whole && compared {
@@ -54,6 +63,9 @@ func Of(before, after fs.FS, options Options) (Result, error) {
 		}
 	}
 	comparison.Findings(was, is)
+	if !options.Whole {
+		comparison.Unproven()
+	}
 	comparison.Waivers(waivers(states.BeforeWaivers), waivers(states.AfterWaivers), options.Compile.Today)
 	return Result{Report: comparison.Report(), Before: was, After: is, compared: compared}, nil
 }

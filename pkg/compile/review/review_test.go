@@ -132,6 +132,48 @@ const waiving = `  waivers:
       expires: "2027-03-31"
 `
 
+// denied is a patch that takes away the policy that closes the namespace of a tenant, as check refuses it.
+var denied = fstest.MapFS{
+	"overlays/lab/kustomization.yaml": file(`apiVersion: kustomize.config.k8s.io/v1beta1
+kind: Kustomization
+patches:
+  - target: {kind: NetworkPolicy, name: lockstep-default-deny, namespace: vision}
+    patch: |-
+      $patch: delete
+      apiVersion: networking.k8s.io/v1
+      kind: NetworkPolicy
+      metadata: {name: lockstep-default-deny, namespace: vision}
+`),
+}
+
+// TestPatchTakesDenial: nothing deletes the policy on the cluster, and nobody compiles it any more: it is critical, at the line of the patch.
+func TestPatchTakesDenial(t *testing.T) {
+	r := reviewed(t, with(repository, denied), false)
+	if len(r.Entries) == 0 || r.Worst() != semdiff.Critical {
+		t.Fatalf("the policy goes, and nothing of it is critical: %s", r.Verdict)
+	}
+	e := &r.Entries[0]
+	if e.Consequence != semdiff.OpensNetwork || e.After.Path() != "overlays/lab/kustomization.yaml" || e.After.Line == 0 {
+		t.Errorf("%s %s at %s, want %s at the patch", e.Severity, e.Consequence, e.After, semdiff.OpensNetwork)
+	}
+	if !strings.Contains(r.Verdict, "vision has no compiled policy against") {
+		t.Errorf("the verdict does not name what goes: %s", r.Verdict)
+	}
+}
+
+// TestRanges: that a tenant reaches the pods of the cluster by address is known from its spec.
+func TestRanges(t *testing.T) {
+	open := func(cidr string) fstest.MapFS {
+		vision := string(repository["tenants/vision.yaml"].Data) + "  network:\n    egress:\n      - cidr: " + cidr + "\n"
+		return with(repository, fstest.MapFS{"tenants/vision.yaml": file(vision)})
+	}
+	for cidr, want := range map[string]semdiff.Severity{"10.129.0.0/16": semdiff.Critical, "10.40.0.0/16": semdiff.Warning} {
+		if r := reviewed(t, open(cidr), false); r.Worst() != want {
+			t.Errorf("egress to %s is %s, want %s: %s", cidr, r.Worst(), want, r.Verdict)
+		}
+	}
+}
+
 // TestWaivers: what specs accept is told without proving anything, and where nothing else changes.
 func TestWaivers(t *testing.T) {
 	tenant := string(repository["tenants/vision.yaml"].Data)
@@ -174,6 +216,78 @@ func TestBroken(t *testing.T) {
 		}
 		if len(r.Findings.New) == 0 || r.Findings.New[0].Severity != diag.Error {
 			t.Errorf("findings: %v", r.Findings.New)
+		}
+	}
+}
+
+// weakened is a patch that takes from what the cluster enforces, which takes a waiver of the cluster.
+var weakened = fstest.MapFS{
+	"overlays/lab/kustomization.yaml": file(`apiVersion: kustomize.config.k8s.io/v1beta1
+kind: Kustomization
+patches:
+  - target: {kind: ValidatingAdmissionPolicyBinding, name: lockstep-trainjob}
+    patch: |
+      - {op: replace, path: /spec/validationActions, value: [Warn]}
+`),
+}
+
+const accepting = `  waivers:
+    - code: LS7013
+      about: lockstep-trainjob
+      reason: The lab tries it first.
+      expires: "2027-03-31"
+`
+
+// TestAcceptedEnforcement: what check accepts by a waiver of the cluster is compared, on both sides, and is critical; without the waiver
+// nothing is compared.
+func TestAcceptedEnforcement(t *testing.T) {
+	cluster := string(repository["overlays/lab/cluster.yaml"].Data)
+	accepted := with(with(repository, weakened), fstest.MapFS{"overlays/lab/cluster.yaml": file(cluster + accepting)})
+	for _, whole := range []bool{false, true} {
+		r := reviewed(t, accepted, whole)
+		if !r.Compared() || len(r.Entries) == 0 || r.Entries[0].Severity != semdiff.Critical || len(r.Entries[0].Waived) != 1 || r.Entries[0].Waived[0].Code != string(diag.EnforcementWeakened) {
+			t.Errorf("whole %t: compared %t, entries: %+v", whole, r.Compared(), r.Entries)
+		}
+		if r := reviewed(t, with(repository, weakened), whole); r.Compared() && !whole {
+			t.Errorf("whole %t: compared without a waiver", whole)
+		}
+	}
+	later := with(accepted, fstest.MapFS{"tenants/vision.yaml": file(strings.Replace(string(repository["tenants/vision.yaml"].Data), "pods: 20", "pods: 21", 1))})
+	r, err := review.Of(accepted, later, review.Options{Compile: compile.Options{Today: "2026-11-21"}})
+	if err != nil || !r.Compared() || len(r.Entries) != 1 {
+		t.Errorf("both sides accept it: %v, compared %t, entries: %+v", err, r.Compared(), r.Entries)
+	}
+}
+
+// TestSpecsOnly: a line that becomes no object is told, with its place; a comment is not.
+func TestSpecsOnly(t *testing.T) {
+	cluster := string(repository["overlays/lab/cluster.yaml"].Data)
+	narrower := with(repository, fstest.MapFS{"overlays/lab/cluster.yaml": file(strings.Replace(cluster, ", 172.30.0.0/16", "", 1))})
+	r := reviewed(t, narrower, false)
+	if len(r.Entries) != 1 || r.Entries[0].Consequence != semdiff.SpecsOnly || r.Entries[0].Before.Line != 9 || !strings.Contains(r.Entries[0].Samples[0].Detail, "172.30.0.0/16") {
+		t.Errorf("entries: %+v", r.Entries)
+	}
+	if !r.Findings.Unproven {
+		t.Error("nothing was proven, and the report does not say so")
+	}
+	commented := with(repository, fstest.MapFS{"overlays/lab/cluster.yaml": file(strings.Replace(cluster, "spec:\n", "spec:\n  # a remark\n", 1))})
+	if r := reviewed(t, commented, false); len(r.Entries) != 0 || !strings.HasPrefix(r.Verdict, "Nothing changes: ") {
+		t.Errorf("a comment: %s, entries: %+v", r.Verdict, r.Entries)
+	}
+}
+
+// TestSpecsOfOneCluster: who compares one cluster is not told what specs say about others.
+func TestSpecsOfOneCluster(t *testing.T) {
+	if !schema.Available() {
+		t.Skip("SKIPPED: this build has no schemas: run `make schemas`")
+	}
+	cluster := strings.Replace(string(repository["overlays/lab/cluster.yaml"].Data), "name: lab", "name: edge", 1)
+	both := with(repository, fstest.MapFS{"overlays/edge/cluster.yaml": file(cluster)})
+	other := with(both, fstest.MapFS{"overlays/edge/cluster.yaml": file(strings.Replace(cluster, ", 172.30.0.0/16", "", 1))})
+	for name, want := range map[string]int{"lab": 0, "edge": 1, "": 1} {
+		r, err := review.Of(both, other, review.Options{Compile: compile.Options{Today: "2026-11-21", Cluster: name}})
+		if err != nil || len(r.Entries) != want {
+			t.Errorf("cluster %q: %v, %d entries, want %d", name, err, len(r.Entries), want)
 		}
 	}
 }

@@ -24,12 +24,17 @@ type Change struct {
 	// Same says why the two values mean the same; "" if they do not.
 	Same string
 
+	// setting is the line of a chart's values that differs, or the file of the chart, on both sides, where the object is rendered: it comes
+	// or goes by that.
+	setting [2]source.Span
 	// withTenant says that the whole object comes or goes with its namespace or its tenant.
 	withTenant bool
 	// left says that the object is no longer compiled and stays on the cluster.
 	left bool
 	// withCluster says that it comes or goes with its cluster.
 	withCluster bool
+	// cut is the place of the patch that removed the object, or replaced what was around a removed value; nowhere where none did.
+	cut source.Span
 }
 
 // Object is the object as it is afterwards, or as it was where it is gone.
@@ -54,12 +59,20 @@ func (c *Change) Whole() bool { return len(c.Path) == 0 }
 
 // Spans are the places of the specs that are responsible, on both sides; nowhere where a side has no value, or no spec behind it.
 func (c *Change) Spans() (before, after source.Span) {
+	if c.setting != [2]source.Span{} && c.cut.IsZero() {
+		return c.setting[0], c.setting[1]
+	}
 	if c.Old != nil {
 		before = responsible(c.Before, c.From)
 	}
 	switch {
 	case c.New != nil:
 		after = responsible(c.After, c.To)
+		if at := c.patchBelow(); !at.IsZero() {
+			after = at
+		}
+	case !c.cut.IsZero():
+		after = c.cut
 	case c.After != nil:
 		// Only a patch can say where something is taken away.
 		after = c.After.Patched.Cut
@@ -72,6 +85,47 @@ func (c *Change) Spans() (before, after source.Span) {
 	return before, after
 }
 
+// patchBelow is the place of the patch that wrote a part of the new value, such as an item of a list whose order has a meaning.
+func (c *Change) patchBelow() source.Span {
+	if c.Whole() || c.New.Leaf() || c.To != nil && c.To.Kind == origin.Patched {
+		return source.Span{}
+	}
+	return c.After.Wrote(c.New)
+}
+
+// settingOf is the place of a component's values that differs between two states of its objects; nowhere where none does.
+func settingOf(before, after []object.Object) [2]source.Span {
+	from, to := ruleOf(before), ruleOf(after)
+	if from == nil || to == nil {
+		return [2]source.Span{}
+	}
+	was, is, _ := elsewhere(from, to)
+	return [2]source.Span{was, is}
+}
+
+// ruleOf is the origin of what a chart renders, nil for other objects.
+func ruleOf(objects []object.Object) *origin.Origin {
+	if len(objects) == 0 || objects[0].Rule == nil || objects[0].Rule.Kind != origin.Rendered {
+		return nil
+	}
+	return objects[0].Rule
+}
+
+// by returns the change with the line of values that it comes by; where none differs, with the file of the chart, if the release was there
+// on both sides.
+func (c *Change) by(setting [2]source.Span, released bool) *Change {
+	c.setting = setting
+	if !released || setting != [2]source.Span{} {
+		return c
+	}
+	for i, root := range []*object.Node{c.Old, c.New} {
+		if root != nil && root.From != nil && root.From.Kind == origin.Rendered {
+			c.setting[i] = root.From.At
+		}
+	}
+	return c
+}
+
 // elsewhere is the first of the other places that two values follow from which differs: the place of the values themselves is the same.
 func elsewhere(from, to *origin.Origin) (before, after source.Span, found bool) {
 	for _, after := range to.Also {
@@ -81,6 +135,21 @@ func elsewhere(from, to *origin.Origin) (before, after source.Span, found bool) 
 			return source.Span{}, after, true
 		case !sameText(from.Also[i], after):
 			return from.Also[i], after, true
+		}
+	}
+	return beneath(from, to)
+}
+
+// beneath is the place of the first of the values that two values replaced which differs: the image that a mirror gives another name.
+func beneath(from, to *origin.Origin) (before, after source.Span, found bool) {
+	for i := range min(len(from.Lost), len(to.Lost)) {
+		was, is := &from.Lost[i], &to.Lost[i]
+		if was.Value == is.Value || was.Origin == nil || is.Origin == nil {
+			continue
+		}
+		before, after = was.Origin.At, is.Origin.At
+		if !before.IsZero() && !after.IsZero() && !sameText(before, after) {
+			return before, after, true
 		}
 	}
 	return source.Span{}, source.Span{}, false

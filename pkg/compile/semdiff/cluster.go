@@ -2,6 +2,7 @@ package semdiff
 
 import (
 	"cmp"
+	"net/netip"
 	"slices"
 	"strings"
 
@@ -27,12 +28,21 @@ type cluster struct {
 	touched int
 	// emit takes effects.
 	emit func(Effect)
+	// lines are those from which values come that differ.
+	lines *rows
+	// ranges are the addresses of pods and Services, as far as the caller told them; removals are the objects that patches remove.
+	ranges   []netip.Prefix
+	removals object.Removals
+	// kept are changes of what a GitOps engine keeps.
+	kept [][]*Change
+	// selected are the tenants whose namespaces a selector selects, by its text.
+	selected map[string][]string
 	// bindings are changes of what role a binding gives.
 	bindings []*Change
 }
 
 func newCluster(name string) *cluster {
-	return &cluster{name: name, was: newState(), is: newState(), waiting: map[*Rule][]*Change{}, tenants: map[string]*Tenant{}}
+	return &cluster{name: name, was: newState(), is: newState(), waiting: map[*Rule][]*Change{}, tenants: map[string]*Tenant{}, lines: newRows(), selected: map[string][]string{}}
 }
 
 func (c *cluster) know(t Tenant) {
@@ -63,11 +73,12 @@ func (c *cluster) unit(to *Comparison, unit string, before, after []object.Objec
 // pairs returns what is different in the objects that both sides have, and puts aside the others.
 func (c *cluster) pairs(unit string, before, after []object.Object) []*Change {
 	var changes []*Change
+	setting, released := settingOf(before, after), ruleOf(before) != nil && ruleOf(after) != nil
 	old := match(before, after)
 	for i := range after {
 		c.totals.Objects++
 		if old[i] < 0 {
-			c.added = append(c.added, c.whole(unit, nil, &after[i]))
+			c.added = append(c.added, c.whole(unit, nil, &after[i]).by(setting, released))
 			continue
 		}
 		changes = append(changes, c.compare(unit, &before[old[i]], &after[i], nil)...)
@@ -81,7 +92,7 @@ func (c *cluster) pairs(unit string, before, after []object.Object) []*Change {
 	for i := range before {
 		if !taken[i] {
 			c.totals.Objects++
-			c.removed = append(c.removed, c.whole(unit, &before[i], nil))
+			c.removed = append(c.removed, c.whole(unit, &before[i], nil).by(setting, released))
 		}
 	}
 	return changes
@@ -138,6 +149,8 @@ func (c *cluster) whole(unit string, before, after *object.Object) *Change {
 	if after != nil {
 		later := *after
 		change.After, change.New, change.To = &later, &later.Root, later.Rule
+	} else {
+		change.cut = c.removals[change.Before.ID]
 	}
 	return change
 }
@@ -149,12 +162,13 @@ func (c *cluster) claim(s *scope, changes []*Change) {
 	}
 	byRule := map[*Rule][]*Change{}
 	for _, change := range changes {
+		c.lines.note(change)
 		rule := claimant(change)
 		if change.Object().ID.Group == rbacGroup && change.Path.Is("roleRef", "**") {
 			// The rule for access looks at it too, whoever tells it.
 			c.bindings = append(c.bindings, change)
 		}
-		if rule.cluster != nil {
+		if rule.unit == nil {
 			c.waiting[rule] = append(c.waiting[rule], change)
 			continue
 		}
@@ -216,6 +230,7 @@ func (c *cluster) finish(to *Comparison) {
 			c.say(rule, rule.cluster(c, c.waiting[rule]))
 		}
 	}
+	c.say(gitopsRule, c.keepings())
 }
 
 // moved finds objects that one unit lost and another one has.
@@ -242,6 +257,9 @@ type scope struct {
 	*cluster
 	unit string
 }
+
+// isNew says that only the state afterwards has the cluster.
+func (c *cluster) isNew() bool { return c.seen[1] && !c.seen[0] }
 
 // subject is whom a change happens to.
 func (c *cluster) subject(change *Change) Subject {
@@ -300,7 +318,7 @@ func (c *cluster) users(runtime string) []string {
 // report is what the cluster looks like in a Report.
 func (c *cluster) report() ClusterReport {
 	return ClusterReport{
-		Name: c.name, OnlyBefore: c.seen[0] && !c.seen[1], OnlyAfter: c.seen[1] && !c.seen[0],
+		Name: c.name, OnlyBefore: c.seen[0] && !c.seen[1], OnlyAfter: c.isNew(),
 		Objects: c.totals.Objects, Changed: c.touched, Before: c.before, After: c.after, Quotas: c.quotas(),
 	}
 }

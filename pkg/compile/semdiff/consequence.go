@@ -76,6 +76,12 @@ const (
 	// ChangesSync changes what the GitOps engine applies, from where, or in which order.
 	ChangesSync Consequence = "changes-sync"
 
+	// WeakensEncryption is traffic between machines that is no longer encrypted, or need not be.
+	WeakensEncryption Consequence = "weakens-encryption"
+
+	// SpecsOnly is what specs say and no object has: the checks may judge by it.
+	SpecsOnly Consequence = "specs-only"
+
 	// Unclassified is a change that no rule understands. Somebody should read it.
 	Unclassified Consequence = "unclassified"
 )
@@ -88,6 +94,7 @@ var meanings = []struct {
 	{DeletesData, "Data is lost for good."},
 	{OpensNetwork, "Traffic that was refused is allowed, for running pods too."},
 	{ClosesNetwork, "Traffic that was allowed is refused, for running pods too."},
+	{WeakensEncryption, "Traffic between machines is no longer encrypted, or need not be."},
 	{WidensAccess, "Somebody may do more."},
 	{NarrowsAccess, "Somebody may do less."},
 	{WidensSecurity, "Pods may have more rights on their machine."},
@@ -108,6 +115,7 @@ var meanings = []struct {
 	{NewJobsOnly, "Jobs that are created afterwards get it; running ones keep what they started with."},
 	{RestartsNothing, "It acts at once, and stops and restarts nothing."},
 	{Unclassified, "No rule understands the change: somebody should read it."},
+	{SpecsOnly, "Only the specs say it: no object changes, and the checks may judge by it."},
 	{NoEffect, "Only what is written changes, not what it means."},
 }
 

@@ -66,7 +66,7 @@ func TestCorpusCoversRules(t *testing.T) {
 		}
 		_, report, _ := bytes.Cut(data, []byte("-- out/report --"))
 		for _, line := range strings.Split(string(report), "\n") {
-			if words := strings.Fields(line); len(words) > 2 && !strings.HasPrefix(line, " ") {
+			if words := strings.Fields(line); len(words) > 2 && !strings.HasPrefix(line, " ") && !strings.HasPrefix(line, "verdict: ") {
 				said[words[2]+" "+words[1]] = true
 			}
 		}
@@ -203,6 +203,21 @@ func compared(t *testing.T, before, after fstest.MapFS, files fstest.MapFS) semd
 	}
 	if files["objects/before.yaml"] != nil || files["objects/after.yaml"] != nil {
 		c.Unit("hpc", "objects", objects(t, "objects/before.yaml", files), objects(t, "objects/after.yaml", files))
+	}
+	if second.Errors() == 0 {
+		states, _ := compile.Pairs(before, after, compile.Options{Today: today, Charts: helm.Renderer{}}, func(compile.Pair) error { return nil })
+		if states.Errors() {
+			t.Error("check accepts both states, and diff refuses one")
+		}
+		for _, spec := range states.Specs {
+			c.Spec(spec.Before, spec.After)
+		}
+	}
+	plans, _ := compile.Plans(after, compile.Options{Today: today, Charts: helm.Renderer{}})
+	for _, p := range plans {
+		for i := range p.Ranges {
+			c.Ranges(p.Name.V, []string{p.Ranges[i].V})
+		}
 	}
 	c.Findings(first, second)
 	c.Waivers(waiversOf(before), waiversOf(after), today)

@@ -119,6 +119,8 @@ func (d *differ) add(a, b *object.Node, from, to *origin.Origin, same string) {
 	}
 	if b != nil {
 		c.To = to
+	} else if to != nil && to.Kind == origin.Patched {
+		c.cut = to.At
 	}
 	d.found = append(d.found, c)
 }

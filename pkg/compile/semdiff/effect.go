@@ -23,6 +23,9 @@ type Effect struct {
 	Help string
 	// Changes are its causes, never none.
 	Changes []*Change
+
+	// aspect keeps effects apart that one line brings about and that are not alike, though the rule and the consequence are the same.
+	aspect aspect
 }
 
 // Subject is whom an effect happens to. Fields that say nothing are empty.

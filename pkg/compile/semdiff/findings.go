@@ -1,6 +1,10 @@
 package semdiff
 
-import "lockstep.dev/lockstep/pkg/compile/diag"
+import (
+	"slices"
+
+	"lockstep.dev/lockstep/pkg/compile/diag"
+)
 
 // newFindings compares what the compiler said about both sides.
 func newFindings(before, after *diag.List) Findings {
@@ -63,13 +67,29 @@ func newWaived(d *diag.Diagnostic, isNew bool) Waived {
 	return Waived{Code: string(d.Code), Message: d.Message, Reason: d.Waived.Reason, Until: d.Waived.Until, At: d.Span, New: isNew}
 }
 
-// about returns the waivers of what is found where an entry comes from.
+// about returns the waivers of what is found where an entry comes from, those of one reason once.
 func (f *Findings) about(e *Entry) []Waived {
 	var found []Waived
 	for _, w := range f.Waived {
-		if !e.After.IsZero() && w.At.Path() == e.After.Path() && w.At.Line == e.After.Line {
+		known := func(other Waived) bool {
+			return other.Code == w.Code && other.Reason == w.Reason && other.Until == w.Until && other.New == w.New
+		}
+		if !e.After.IsZero() && w.At.Path() == e.After.Path() && w.At.Line == e.After.Line && !slices.ContainsFunc(found, known) {
 			found = append(found, w)
 		}
 	}
 	return found
+}
+
+// opening are the consequences by which something is possible that was not.
+var opening = []Consequence{OpensNetwork, WidensAccess, WidensSecurity, AdmitsMore}
+
+// judge gives an entry its waivers. What check would refuse without one is critical, accepted or not: a patch that takes from what a
+// cluster enforces.
+func (f *Findings) judge(e *Entry) {
+	e.Waived = f.about(e)
+	weakened := func(w Waived) bool { return w.New && w.Code == string(diag.EnforcementWeakened) }
+	if slices.Contains(opening, e.Consequence) && slices.ContainsFunc(e.Waived, weakened) {
+		e.Severity = Critical
+	}
 }

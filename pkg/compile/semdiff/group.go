@@ -24,7 +24,8 @@ type key struct {
 	before      place
 	after       place
 	// title tells apart what no line of a spec is responsible for.
-	title string
+	title  string
+	aspect aspect
 }
 
 // place is a span without the file behind it.
@@ -38,10 +39,13 @@ func placeOf(s source.Span) place { return place{s.Path(), s.Line, s.Column, s.L
 // group is an entry that grows.
 type group struct {
 	entry  Entry
+	aspect aspect
 	titles map[string]bool
 	blast  [4]map[string]bool
 	// runtimes are those that concern all of their users, by cluster; spaces are namespaces whose tenant is not known yet.
 	runtimes, spaces map[string]map[string]bool
+	// befores and afters are the places of the parts that were joined.
+	befores, afters []source.Span
 }
 
 // The sets of group.blast.
@@ -53,14 +57,14 @@ const (
 )
 
 func (g *groups) add(e Effect) {
-	k := key{rule: e.Rule, consequence: e.Consequence, before: placeOf(e.Before), after: placeOf(e.After)}
+	k := key{rule: e.Rule, consequence: e.Consequence, before: placeOf(e.Before), after: placeOf(e.After), aspect: e.aspect}
 	if e.Before.IsZero() && e.After.IsZero() {
 		k.title = e.Title
 	}
 	known := g.byKey[k]
 	if known == nil {
 		known = &group{
-			entry: Entry{Rule: e.Rule, Consequence: e.Consequence, Before: e.Before, After: e.After}, titles: map[string]bool{},
+			entry: Entry{Rule: e.Rule, Consequence: e.Consequence, Before: e.Before, After: e.After}, aspect: e.aspect, titles: map[string]bool{},
 			runtimes: map[string]map[string]bool{}, spaces: map[string]map[string]bool{},
 		}
 		for i := range known.blast {
@@ -99,7 +103,21 @@ func (g *group) add(e Effect, all *groups) {
 func (g *groups) joined() []*group {
 	all := slices.Collect(maps.Values(g.byKey))
 	all = g.share(all, func(e *Entry) (one, other *source.Span) { return &e.After, &e.Before })
-	return g.share(all, func(e *Entry) (one, other *source.Span) { return &e.Before, &e.After })
+	all = g.share(all, func(e *Entry) (one, other *source.Span) { return &e.Before, &e.After })
+	for _, joined := range all {
+		joined.placeAgain()
+	}
+	return all
+}
+
+// placeAgain gives an entry that was joined the one place that its parts had on a side, where they had no other one.
+func (g *group) placeAgain() {
+	if len(g.befores) == 1 && g.entry.Before.IsZero() {
+		g.entry.Before = g.befores[0]
+	}
+	if len(g.afters) == 1 && g.entry.After.IsZero() {
+		g.entry.After = g.afters[0]
+	}
 }
 
 // share joins groups that have the one place in common, where the other places are in several files.
@@ -107,7 +125,7 @@ func (g *groups) share(all []*group, places func(*Entry) (one, other *source.Spa
 	buckets := map[key][]*group{}
 	for _, one := range all {
 		at, _ := places(&one.entry)
-		k := key{rule: one.entry.Rule, consequence: one.entry.Consequence, after: placeOf(*at)}
+		k := key{rule: one.entry.Rule, consequence: one.entry.Consequence, after: placeOf(*at), aspect: one.aspect}
 		if at.IsZero() {
 			k.title = "\x00" + one.entry.Title + one.entry.Before.String() + one.entry.After.String() + one.entry.Samples[0].Title
 		}
@@ -125,6 +143,7 @@ func (g *groups) share(all []*group, places func(*Entry) (one, other *source.Spa
 			continue
 		}
 		first := bucket[0]
+		first.note(first)
 		_, other := places(&first.entry)
 		*other = source.Span{}
 		for _, next := range bucket[1:] {
@@ -135,9 +154,26 @@ func (g *groups) share(all []*group, places func(*Entry) (one, other *source.Spa
 	return result
 }
 
+// note remembers the places of a part.
+func (g *group) note(part *group) {
+	add := func(known []source.Span, at source.Span) []source.Span {
+		if at.IsZero() || slices.ContainsFunc(known, func(other source.Span) bool { return placeOf(other) == placeOf(at) }) {
+			return known
+		}
+		return append(known, at)
+	}
+	for _, at := range append(slices.Clone(part.befores), part.entry.Before) {
+		g.befores = add(g.befores, at)
+	}
+	for _, at := range append(slices.Clone(part.afters), part.entry.After) {
+		g.afters = add(g.afters, at)
+	}
+}
+
 // join adds all of another group.
 func (g *group) join(next *group, all *groups) {
 	e, n := &g.entry, &next.entry
+	g.note(next)
 	e.Count, e.Values = e.Count+n.Count, e.Values+n.Values
 	e.Severity, e.Jobs = max(e.Severity, n.Severity), max(e.Jobs, n.Jobs)
 	maps.Copy(g.titles, next.titles)
@@ -250,15 +286,15 @@ func (c *Comparison) report() Report {
 		r.Clusters = append(r.Clusters, known.report())
 		r.Totals.add(&known.totals)
 	}
+	r.Totals.Values += c.tellSpecs()
 	for _, g := range c.groups.joined() {
 		r.Entries = append(r.Entries, g.finish(c.clusters))
 	}
-	slices.SortFunc(r.Entries, compareEntries)
 	for i := range r.Entries {
-		e := &r.Entries[i]
-		r.Totals.BySeverity[e.Severity]++
-		e.Waived = c.findings.about(e)
+		c.findings.judge(&r.Entries[i])
+		r.Totals.BySeverity[r.Entries[i].Severity]++
 	}
+	slices.SortFunc(r.Entries, compareEntries)
 	r.Verdict = r.verdict() + r.Findings.waivers()
 	return r
 }

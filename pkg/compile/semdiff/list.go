@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"lockstep.dev/lockstep/pkg/compile/object"
+	"lockstep.dev/lockstep/pkg/compile/origin"
 )
 
 // How Kubernetes tells the items of lists apart (x-kubernetes-list-type and -map-keys of its OpenAPI, the merge keys of its API
@@ -108,10 +109,20 @@ func (d *differ) scalars(name string, a, b *object.Node, s sides) {
 	}
 	for i := range a.Children {
 		if item := &a.Children[i]; !d.held(item, b) {
-			d.item(item.Text, item, nil, s)
+			d.item(item.Text, item, nil, sides{s.from, replacing(b, s.to)})
 		}
 	}
 	d.order(a, b, s, func(n *object.Node) string { return n.Text })
+}
+
+// replacing is the patch that wrote the items of a list, and so took away those that are not there, or else where the list comes from.
+func replacing(list *object.Node, from *origin.Origin) *origin.Origin {
+	for i := range list.Children {
+		if own := list.Children[i].From; own != nil && own.Kind == origin.Patched {
+			return own
+		}
+	}
+	return from
 }
 
 func (d *differ) holds(list, item *object.Node) bool {

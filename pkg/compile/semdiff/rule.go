@@ -10,9 +10,10 @@ type Rule struct {
 	Says []Consequence
 	// claims says whether a change is the rule's. The first rule that claims a change has it.
 	claims func(*Change) bool
-	// unit says what changes of one unit mean that the rule claimed; nil for rules that look at whole clusters.
+	// unit says what changes of one unit mean that the rule claimed; nil for rules that look at whole clusters only.
 	unit func(*scope, []*Change) []Effect
-	// cluster says what all changes of a cluster mean that the rule claimed; nil for rules that look at units.
+	// cluster says what all changes of a cluster mean that the rule claimed; nil for rules that look at units. A rule that has both gets
+	// none there: it looks at objects that are new, whichever rule tells that they are.
 	cluster func(*cluster, []*Change) []Effect
 }
 

@@ -16,10 +16,12 @@ const rbacGroup = "rbac.authorization.k8s.io"
 var accessRule = &Rule{
 	Name: "access", Title: "What people and accounts may do",
 	Doc: "All roles and bindings of a cluster together say what each group, person and account may do: verbs on resources, in a namespace or " +
-		"everywhere, with what roles aggregate. The entry is what somebody gained or lost by that, not the text of a rule: rules that are split, " +
-		"merged or reordered are no effect, nor is a right that somebody has by another role. It is critical where somebody gains everything, " +
-		"Secrets, rights of others, or what bounds tenants. Rights hold at once, for running sessions too. A role that nobody holds in what is compiled is told " +
-		"too: somebody may be bound to it elsewhere.",
+		"everywhere, with what roles aggregate. The entry is what somebody gained or lost by that, not the text of a rule: rules that are " +
+		"split, merged or reordered are no effect, nor is a right that somebody has by another role. It is critical where somebody gains " +
+		"everything, Secrets, rights of others, or what bounds tenants; mpi-controller needs some of it where jobs run, and only everywhere, " +
+		"or with every verb, it is critical. A Secret for a token that does not expire is critical where the account is one of the platform. " +
+		"Rights hold at once, for running sessions too. A role that nobody holds in what is compiled is told too: somebody may be bound to it " +
+		"elsewhere.",
 	Says: []Consequence{WidensAccess, NarrowsAccess, NoEffect},
 	claims: func(c *Change) bool {
 		if c.tenancy() {
@@ -31,15 +33,35 @@ var accessRule = &Rule{
 		return c.Kind() == "ServiceAccount" && !c.Whole() && c.Path[0] != "metadata" && c.Path[0] != "apiVersion"
 	},
 	cluster: func(c *cluster, changes []*Change) []Effect {
+		effects := c.tokens()
 		if fresh := c.freshRights(); len(changes)+len(c.bindings)+len(fresh) > 0 {
-			return c.rights(changes, fresh)
+			effects = append(effects, c.rights(changes, fresh)...)
 		}
-		return nil
+		return effects
 	},
 }
 
 // controller is the account of mpi-controller.
 const controller = "mpi-controller"
+
+// tokens tells Secrets that are new and in which the control plane puts the token of a service account: it does not expire
+// (https://kubernetes.io/docs/concepts/configuration/secret/#serviceaccount-token-secrets).
+func (c *cluster) tokens() []Effect {
+	var effects []Effect
+	for _, change := range c.added {
+		if change.Kind() != "Secret" || text(change.New, "type") != "kubernetes.io/service-account-token" {
+			continue
+		}
+		account := change.After.ID.Namespace + "/" + text(change.New, "metadata", "annotations", "kubernetes.io/service-account.name")
+		severity := Critical
+		if c.owner(change.After.ID.Namespace) != "" {
+			severity = Warning
+		}
+		effects = append(effects, c.effect([]*Change{change}, WidensAccess, severity, "a Secret holds a token of the service account "+account+" that does not expire", called(change.After.ID)).
+			withOf("the service account "+account, "get", "a token that does not expire"))
+	}
+	return effects
+}
 
 // freshRights are roles and bindings that come with their tenant, namespace or cluster. They are told with it, unless they are grave.
 func (c *cluster) freshRights() []*Change {
@@ -66,10 +88,10 @@ func (c *cluster) rights(changes, fresh []*Change) []Effect {
 		if len(causes) == 0 {
 			continue
 		}
-		if gained := access.Beyond(after, before); len(gained) > 0 {
+		if gained := beyondEverywhere(access.Beyond(after, before), was, is, h); len(gained) > 0 {
 			effects = append(effects, c.right(h, gained, causes, WidensAccess))
 		}
-		if lost := access.Beyond(before, after); len(lost) > 0 {
+		if lost := beyondEverywhere(access.Beyond(before, after), is, was, h); len(lost) > 0 {
 			effects = append(effects, c.right(h, lost, causes, NarrowsAccess))
 		}
 	}
@@ -78,6 +100,16 @@ func (c *cluster) rights(changes, fresh []*Change) []Effect {
 	})
 	effects = append(effects, c.accounts(changes)...)
 	return append(effects, c.unheld(changes, effects)...)
+}
+
+// beyondEverywhere leaves out of what somebody gained in a namespace what the same somebody gained everywhere, which is told once. What is
+// lost is what is gained on the way back.
+func beyondEverywhere(gained []access.Right, was, is map[holder]*access.Holding, h holder) []access.Right {
+	everywhere := holder{h.Subject, ""}
+	if h.namespace == "" || is[everywhere] == nil {
+		return gained
+	}
+	return access.Beyond(gained, access.Beyond(is[everywhere].Rights, effective(was, everywhere)))
 }
 
 // holder is somebody in a namespace, or everywhere for "".
@@ -211,7 +243,14 @@ func (c *cluster) right(h holder, rights []access.Right, causes []*Change, conse
 	if consequence == NarrowsAccess {
 		verb, severity = "lose", Warning
 	}
-	title := h.called() + " " + singular(verb) + " the right to " + rightsText(rights)
+	title := c.called(h) + " " + singular(verb) + " the right to " + rightsText(rights) + h.everywhere()
+	role := c.roleChange(h, consequence)
+	switch {
+	case role != "" && verb == "gain":
+		title = c.called(h) + " becomes " + role + " of a tenant, with the right to " + rightsText(rights)
+	case role != "":
+		title = c.called(h) + " is no longer " + role + " of a tenant, with the right to " + rightsText(rights)
+	}
 	switch {
 	case c.applies(h) && consequence == NarrowsAccess:
 		severity = Notice
@@ -226,31 +265,49 @@ func (c *cluster) right(h holder, rights []access.Right, causes []*Change, conse
 		e.Before, e.After = before, after
 	}
 	e.Subject.Namespace, e.Subject.Tenant = h.namespace, c.owner(h.namespace)
-	e.Gist = c.accessGist(&e, h, verb, rights)
+	if _, _, moved := c.handedOver(h.namespace); !moved {
+		// People come and go with their namespace, which the verdict names.
+		e.Gist = c.accessGist(&e, h, verb, role, rights)
+	}
 	return e
 }
 
 // accessGist speaks of tenants, whose people or accounts have other rights, so that those of many tenants are one clause.
-func (c *cluster) accessGist(e *Effect, h holder, verb string, rights []access.Right) Gist {
-	if e.Subject.Tenant == "" {
-		return Gist{Of: h.called(), Verb: verb, Rest: "the right to " + rightsText(rights)}
+func (c *cluster) accessGist(e *Effect, h holder, verb, role string, rights []access.Right) Gist {
+	what := "the right to " + rightsText(rights) + h.everywhere()
+	switch {
+	case e.Subject.Tenant == "":
+		return Gist{Of: c.called(h), Verb: verb, Rest: what}
+	case role != "" && verb == "gain":
+		return Gist{Verb: "make", Rest: c.called(h) + " its " + role + ", with the right to " + rightsText(rights)}
+	case role != "":
+		return Gist{Verb: "take", Rest: "from " + c.called(h) + " the role of its " + role}
+	case verb == "lose":
+		return Gist{Verb: "take", Rest: "from " + c.called(h) + " " + what}
 	}
-	towards := map[string]string{"gain": "give", "lose": "take"}[verb]
-	if verb == "lose" {
-		return Gist{Verb: towards, Rest: "from " + h.called() + " the right to " + rightsText(rights)}
-	}
-	return Gist{Verb: towards, Rest: h.called() + " the right to " + rightsText(rights)}
+	return Gist{Verb: "give", Rest: c.called(h) + " " + what}
 }
 
-// called is a holder in a sentence. Accounts have names that differ from tenant to tenant, and say little.
-func (h holder) called() string {
-	switch h.Kind {
-	case "Group":
+// called is a holder in a sentence. Accounts of tenants, and those that apply their objects, have names that differ from tenant to
+// tenant, and say little.
+func (c *cluster) called(h holder) string {
+	switch {
+	case h.Kind == "Group":
 		return "the group " + h.Name
-	case "User":
+	case h.Kind == "User":
 		return "the user " + h.Name
+	case c.owner(h.Namespace) == "" && !c.applies(h):
+		return "the service account " + h.Namespace + "/" + h.Name
 	}
 	return "a service account"
+}
+
+// everywhere ends a sentence about rights that hold in all namespaces.
+func (h holder) everywhere() string {
+	if h.namespace == "" {
+		return ", everywhere"
+	}
+	return ""
 }
 
 // byBlame puts those causes first that give where something is gained, and those that take where it is lost.
@@ -319,7 +376,7 @@ func (c *cluster) gravity(h holder, rights []access.Right) Severity {
 	grave := slices.ContainsFunc(rights, func(r access.Right) bool { return r.Grave() != "" })
 	applier := c.applies(h)
 	switch {
-	case grave && (applier || h.Name == controller && h.Kind == "ServiceAccount" && c.owner(h.Namespace) == ""):
+	case grave && (applier || c.controls(h) && h.namespace != "" && !slices.ContainsFunc(rights, unbounded)):
 		// What the controller may have the compiler proves.
 		return Warning
 	case grave:
@@ -330,6 +387,16 @@ func (c *cluster) gravity(h holder, rights []access.Right) Severity {
 		return Notice
 	}
 	return Warning
+}
+
+// controls says whether somebody is the account of mpi-controller. It needs some grave rights in the namespaces in which jobs run.
+func (c *cluster) controls(h holder) bool {
+	return h.Name == controller && h.Kind == "ServiceAccount" && c.owner(h.Namespace) == ""
+}
+
+// unbounded says whether a grave right has every verb: more than a program needs that knows what it does.
+func unbounded(r access.Right) bool {
+	return r.Verb == "*" && r.Resource != access.Unknown && r.Grave() != ""
 }
 
 func where(h holder) string {
@@ -355,8 +422,13 @@ func rightsText(rights []access.Right) string {
 func strength(r access.Right) int {
 	switch {
 	case r.Grave() != "":
-		return 4
+		return 6
 	case r.Verb == "*":
+		return 5
+	case slices.Contains(intoPods, r.Resource) && r.Verb != "list" && r.Verb != "watch":
+		// Whoever is in a pod has what the pod has: its Secrets, its token, its data.
+		return 4
+	case r.Verb == "create" && slices.Contains(running, r.Resource):
 		return 3
 	case r.Verb == "create" || r.Verb == "update" || r.Verb == "patch":
 		return 2
@@ -365,6 +437,12 @@ func strength(r access.Right) int {
 	}
 	return 1
 }
+
+// intoPods lead into pods that run; running are objects that start pods.
+var (
+	intoPods = []string{"pods/exec", "pods/attach", "pods/ephemeralcontainers", "pods/portforward", "pods/proxy"}
+	running  = []string{"pods", "trainjobs", "jobs", "cronjobs", "jobsets", "deployments", "statefulsets", "daemonsets"}
+)
 
 func rightText(r access.Right) string {
 	switch {

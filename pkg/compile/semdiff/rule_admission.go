@@ -3,6 +3,8 @@ package semdiff
 import (
 	"slices"
 	"strings"
+
+	"lockstep.dev/lockstep/pkg/compile/object"
 )
 
 var admissionRule = &Rule{
@@ -85,6 +87,8 @@ func judge(c *Change) judgement {
 		return judgeLimit(c)
 	case kind == "LimitRange":
 		return judgeRange(c)
+	case slices.Contains(webhookKinds, kind) && c.Whole() && c.Added():
+		return judgement{AdmitsMore, Warning, "a webhook is new, and nobody can say what it decides: it asks " + asked(c.After), Gist{Of: called(c.After.ID), Verb: "are", Rest: "new, and asks " + asked(c.After)}}
 	case slices.Contains(webhookKinds, kind):
 		return judgement{AdmitsMore, Warning, "a webhook decides in another way, and nobody can say which", Gist{Verb: "have", Rest: "another webhook"}}
 	case c.Whole() && c.Added():
@@ -160,7 +164,7 @@ func judgeLimit(c *Change) judgement {
 		}
 		return judgement{AdmitsLess, Warning, "jobs must name the queue " + scalar(c.New), Gist{Verb: "must", Rest: "name a queue in their jobs"}}
 	case "lockstep.dev/variants":
-		return judgeRuntimes(missing(is, was), missing(was, is))
+		return judgeRuntimes(variants(missing(is, was)), variants(missing(was, is)))
 	}
 	// An entry that is missing is no bound.
 	if looser(was, is) {
@@ -185,6 +189,21 @@ func judgeRuntimes(added, removed []string) judgement {
 		return judgement{AdmitsLess, Warning, "runtimes may no longer be used: " + strings.Join(removed, ", "), Gist{Verb: "may", Rest: "no longer use " + strings.Join(removed, ", ")}}
 	}
 	return judgement{AdmitsMore, Notice, "more runtimes may be used: " + strings.Join(added, ", "), Gist{Verb: "may", Rest: "use " + strings.Join(added, ", ")}}
+}
+
+// variants says in words what the annotation says of each: `ros=mpi-h100:1:4:2` is the variant ros of mpi-h100, for 1 to 4 nodes, 2 if a
+// job does not say.
+func variants(list []string) []string {
+	words := make([]string, len(list))
+	for i, item := range list {
+		name, rest, _ := strings.Cut(item, "=")
+		parts := strings.Split(rest, ":")
+		words[i] = item
+		if len(parts) == 4 {
+			words[i] = name + " (made of " + parts[0] + ", " + parts[1] + " to " + parts[2] + " nodes, " + parts[3] + " by default)"
+		}
+	}
+	return words
 }
 
 // entries are the items of a list in an annotation.
@@ -242,4 +261,19 @@ func judgeRange(c *Change) judgement {
 		return judgement{AdmitsMore, Notice, "larger containers are accepted", Gist{Verb: "may", Rest: "run larger containers"}}
 	}
 	return judgement{AdmitsLess, Warning, "large containers are refused", Gist{Verb: "must", Rest: "run smaller containers"}}
+}
+
+// asked is whom webhooks ask: addresses, and Services of the cluster.
+func asked(o *object.Object) string {
+	var found []string
+	if hooks := o.Root.Get("webhooks"); hooks != nil {
+		for i := range hooks.Children {
+			client := hooks.Children[i].Get("clientConfig")
+			if service := text(client, "service", "name"); service != "" {
+				found = append(found, "the Service "+text(client, "service", "namespace")+"/"+service)
+			}
+			found = append(found, text(client, "url"))
+		}
+	}
+	return or(several(distinct(found)), "nobody")
 }

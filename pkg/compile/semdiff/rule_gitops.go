@@ -12,7 +12,8 @@ const argoGroup = "argoproj.io"
 var gitopsRule = &Rule{
 	Name: "gitops", Title: "How the GitOps engine applies it",
 	Doc: "The objects of Flux and Argo CD, and the annotations that tell them how to treat an object: from where and in which order they apply, " +
-		"whether they delete what git no longer has, with whose rights, and what they leave alone. Where a stage is " +
+		"whether they delete what git no longer has, with whose rights, and what they leave alone. Another repository is critical: whoever can write there " +
+		"decides what runs. Where a stage is " +
 		"removed that deletes what it applied, everything in it goes. What else is deleted because of the wiring is told by the rule for ownership.",
 	Says: []Consequence{ChangesSync, WidensAccess, AddsObjects, DeletesObjects, RestartsNothing},
 	claims: func(c *Change) bool {
@@ -25,6 +26,11 @@ var gitopsRule = &Rule{
 		var effects []Effect
 		for _, part := range parts(changes) {
 			for _, group := range partedBy(part, topicOf) {
+				if topicOf(group[0]) == keeping {
+					// Whether the cluster has an engine is known when all units are.
+					s.kept = append(s.kept, group)
+					continue
+				}
 				effects = append(effects, s.sync(group))
 			}
 		}
@@ -51,6 +57,7 @@ const (
 	keeping  topic = "keep"
 	order    topic = "order"
 	origins  topic = "source"
+	follows  topic = "repository"
 	identity topic = "identity"
 	bounds   topic = "bounds"
 	pausing  topic = "suspend"
@@ -75,6 +82,8 @@ func topicOf(c *Change) topic {
 		return bounds
 	case slices.Contains([]string{"serviceAccountName", "project"}, p.Last()):
 		return identity
+	case (p.Last() == "repoURL" || p.Last() == "url" && c.Kind() != "Application") && isEngine(c) && c.Old != nil && c.New != nil:
+		return follows
 	case p.Has("source") || p.Has("sourceRef") || p.Last() == "path" || p.Has("ref") || p.Last() == "url" || p.Has("destination") || p.Has("verify") || p.Has("secretRef"):
 		return origins
 	case p.Last() == "suspend" || p.Has("automated"):
@@ -106,17 +115,14 @@ func (s *scope) sync(part []*Change) Effect {
 			return s.effect(part, ChangesSync, Warning, "the GitOps engine deletes from now on what git no longer has, what was left behind earlier too", detail).with("are", "pruned from now on").to(Hampered)
 		}
 		return s.effect(part, ChangesSync, Warning, "the GitOps engine no longer deletes what git no longer has", detail).with("are", "no longer pruned")
-	case keeping:
-		if c.Removed() || len(missing(entries(scalar(c.Old)), entries(scalar(c.New)))) > 0 || !strings.Contains(scalar(c.New), "Prune=false") && scalar(c.New) != "disabled" {
-			return s.effect(part, ChangesSync, Warning, "the GitOps engine may delete what it kept until now", detail).with("have", "objects that are no longer kept")
-		}
-		return s.effect(part, ChangesSync, Info, "the GitOps engine keeps what git no longer has", detail).with("have", "objects that are kept")
 	case order:
 		return s.effect(part, ChangesSync, Notice, "the GitOps engine applies in another order", detail).with("are", "applied in another order")
 	case bounds:
 		return s.bounds(part)
 	case identity:
 		return s.effect(part, ChangesSync, Warning, "the GitOps engine applies with other rights", detail).with("are", "applied with other rights")
+	case follows:
+		return s.followed(part)
 	case origins:
 		return s.effect(part, ChangesSync, Warning, "the GitOps engine applies from or to another place", detail).with("are", "applied from or to another place")
 	case pausing:
@@ -126,6 +132,47 @@ func (s *scope) sync(part []*Change) Effect {
 		return s.effect(part, ChangesSync, Warning, "the GitOps engine applies or deletes in another way", detail).with("are", "applied in another way")
 	}
 	return s.effect(part, RestartsNothing, Info, "the GitOps engine looks or retries at other times", detail).with("are", "looked at at other times")
+}
+
+// keepings says what becomes of objects that an engine keeps, or kept.
+func (c *cluster) keepings() []Effect {
+	var effects []Effect
+	for _, part := range c.kept {
+		change, detail := part[0], shownAll(part)
+		loses := change.Removed() || len(missing(entries(scalar(change.Old)), entries(scalar(change.New)))) > 0 || !strings.Contains(scalar(change.New), "Prune=false") && scalar(change.New) != "disabled"
+		switch {
+		case len(c.was.sync.stages)+len(c.is.sync.stages) == 0:
+			effects = append(effects, c.effect(part, RestartsNothing, Info, "what a GitOps engine would keep changes: the cluster has none", detail).with("have", "other annotations for a GitOps engine"))
+		case loses:
+			effects = append(effects, c.effect(part, ChangesSync, Warning, "the GitOps engine may delete what it kept until now", detail).with("have", "objects that are no longer kept"))
+		default:
+			effects = append(effects, c.effect(part, ChangesSync, Info, "the GitOps engine keeps what git no longer has", detail).with("have", "objects that are kept"))
+		}
+	}
+	return effects
+}
+
+// followed is another repository: whoever can write there decides what runs on the cluster, with the rights of the engine.
+func (s *scope) followed(part []*Change) Effect {
+	was, is := scalar(part[0].Old), scalar(part[0].New)
+	if repositoryPlace(was) == repositoryPlace(is) {
+		return s.effect(part, ChangesSync, Warning, "the GitOps engine reads its repository in another way", shownAll(part)).with("are", "applied from or to another place")
+	}
+	e := s.effect(part, ChangesSync, Critical, "the GitOps engine follows another repository: whoever can write to "+repositoryPlace(is)+" decides what runs on the cluster", shownAll(part)).
+		withOf("cluster "+s.name, "follow", "the repository "+repositoryPlace(is)+" instead of "+repositoryPlace(was)).to(Included)
+	return e.helped("merge it when you know who can write there")
+}
+
+// repositoryPlace is the host and the path of the address of a repository, however it is spelled: git.example.com/platform/mpi.
+func repositoryPlace(address string) string {
+	if _, rest, found := strings.Cut(address, "://"); found {
+		address = rest
+	} else if host, path, found := strings.Cut(address, ":"); found {
+		address = host + "/" + path
+	}
+	host, path, _ := strings.Cut(address, "/")
+	host = host[strings.LastIndex(host, "@")+1:]
+	return strings.TrimSuffix(strings.TrimSuffix(host+"/"+path, "/"), ".git")
 }
 
 // cascades says whether an engine deletes what a stage applied when the stage itself is deleted

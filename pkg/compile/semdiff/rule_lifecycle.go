@@ -1,6 +1,9 @@
 package semdiff
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 var lifecycleKeys = []string{
 	"trainer.kubeflow.org/support", "lockstep.dev/successor", "lockstep.dev/retire-on", "lockstep.dev/deprecation-reason",
@@ -10,7 +13,8 @@ var lifecycleKeys = []string{
 var lifecycleRule = &Rule{
 	Name: "lifecycle", Title: "Runtimes that come, age and go",
 	Doc: "A runtime that is added, deprecated, retired or removed, that becomes the default or stops being it, and how often its jobs are " +
-		"restarted after a failure of the infrastructure. Running jobs keep the snapshot of their runtime; new jobs that name a runtime which is " +
+		"restarted after a failure of the infrastructure. A new runtime is told with its image; one from a registry that nothing on the cluster " +
+		"has its image from is a warning, whoever brings it. Running jobs keep the snapshot of their runtime; new jobs that name a runtime which is " +
 		"gone are refused.",
 	Says: []Consequence{AddsObjects, AdmitsLess, NewJobsOnly, RestartsNothing},
 	claims: func(c *Change) bool {
@@ -25,6 +29,16 @@ var lifecycleRule = &Rule{
 		}
 		return effects
 	},
+	cluster: func(c *cluster, _ []*Change) []Effect {
+		var effects []Effect
+		for _, change := range c.added {
+			// Others are told by the rule.
+			if isRuntime(change) && change.withTenant && c.foreign(images(change.New)) != "" {
+				effects = append(effects, c.newRuntime([]*Change{change}))
+			}
+		}
+		return effects
+	},
 }
 
 func (s *scope) lifecycle(changes []*Change) Effect {
@@ -35,7 +49,7 @@ func (s *scope) lifecycle(changes []*Change) Effect {
 	}
 	switch key := c.Path.Last(); {
 	case c.Whole() && c.Added():
-		return s.effect(changes, AddsObjects, Info, "a runtime is new", detail).with("are", "new")
+		return s.newRuntime(changes)
 	case c.Whole():
 		return s.effect(changes, AdmitsLess, Warning, "a runtime is gone: new jobs that name it are refused, suspended ones cannot start again", detail).
 			with("are", "gone").helped("deprecate it first, with a successor and a date")
@@ -50,4 +64,18 @@ func (s *scope) lifecycle(changes []*Change) Effect {
 			with("restart", "jobs another number of times").to(Included)
 	}
 	return s.effect(changes, RestartsNothing, Info, "what is said about the end of a runtime changes", detail).with("announce", "another end")
+}
+
+// newRuntime says which images a new runtime brings. Where another one goes, it may stand in its place.
+func (c *cluster) newRuntime(part []*Change) Effect {
+	id, brought := part[0].After.ID, images(part[0].New)
+	detail := id.String() + " with " + strings.Join(imagesIn(part[0].New, "containers"), ", ")
+	if host := c.foreign(brought); host != "" {
+		return c.effect(part, AddsObjects, Warning, "a runtime is new, with an image from another registry: "+host, detail).with("are", "new, with an image from "+host)
+	}
+	severity := Info
+	if slices.ContainsFunc(c.removed, isRuntime) {
+		severity = Notice
+	}
+	return c.effect(part, AddsObjects, severity, "a runtime is new", detail).with("are", "new, with the image "+several(imagesIn(part[0].New, "containers")))
 }

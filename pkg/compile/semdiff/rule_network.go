@@ -1,6 +1,8 @@
 package semdiff
 
 import (
+	"net/netip"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -14,7 +16,8 @@ var networkRule = &Rule{
 	Doc: "All NetworkPolicies of a namespace together are a set of flows: selectors, ranges of addresses, ports, in both directions. The entry is " +
 		"the difference of the sets before and after, not that of the text: a range that is cut in two, rules in another order, or an " +
 		"opening that another policy has anyway are no effect. Policies hold for running pods at once. It is critical where all addresses are " +
-		"opened, all namespaces, or a namespace of another tenant; a range of private addresses, or a closed flow, is a warning. The place is " +
+		"opened, all namespaces, a namespace of another tenant, by its name or by labels that it has, the metadata service of clouds, or the addresses " +
+		"of the cluster's own pods and Services; another range of private addresses, or a closed flow, is a warning. The place is " +
 		"the line that opens the flow. Policies of other kinds (AdminNetworkPolicy, those of network plugins) are not understood and told as " +
 		"unclassified.",
 	Says:   []Consequence{OpensNetwork, ClosesNetwork, NoEffect},
@@ -107,6 +110,8 @@ func (c *cluster) traffic(namespace string, changes []*Change) []Effect {
 		effects = append(effects, c.closes(namespace, part, causes, placeOn(opened, part[0].Ingress)))
 	}
 	switch {
+	case len(changes) == 0 && c.isNew():
+		return c.comesWith(effects)
 	case len(changes) == 0:
 		// What is new in a new namespace is told with the namespace, but what is worth more than that.
 		return slices.DeleteFunc(effects, func(e Effect) bool { return e.Severity < Warning })
@@ -118,6 +123,32 @@ func (c *cluster) traffic(namespace string, changes []*Change) []Effect {
 	}
 	effects[0].Changes = left(changes, effects)
 	return effects
+}
+
+// comesWith says what is open on a cluster that is new. No job runs there, so that nothing is opened for anybody yet: it is told as what
+// the cluster comes with, if it would be critical elsewhere.
+func (c *cluster) comesWith(effects []Effect) []Effect {
+	var told []Effect
+	for _, e := range effects {
+		if e.Severity < Critical {
+			continue
+		}
+		with := strings.NewReplacer("egress opens", "egress", "ingress opens", "ingress").Replace(e.Title)
+		whom := e.Subject.Tenant
+		e.Severity, e.Jobs, e.Title = Warning, Untouched, "a new cluster comes with "+with
+		rest := e.Gist.Rest
+		if whom == "" {
+			// What the platform itself may reach, with the cluster itself.
+			e.Severity, e.Gist = Notice, Gist{}
+			told = append(told, e)
+			continue
+		}
+		if e.Gist.Verb == "can be" {
+			rest = "traffic that " + strings.Replace(rest, "reached from", "may come from", 1)
+		}
+		told = append(told, e.withOf("cluster "+c.name, "come", "with "+rest+" for "+whom))
+	}
+	return told
 }
 
 // left are the changes of the first effect, and those that no effect has.
@@ -156,7 +187,7 @@ func (c *cluster) opens(namespace string, flows []isolation.Opening, causes []*C
 	if fresh && severity < Critical {
 		severity = Notice
 	}
-	e := c.effect(blamed(causes, flows[0].At, false), OpensNetwork, severity, flowTitle("opens", flows), flowDetail(flows)).
+	e := c.effect(blamed(causes, flows[0].At, false), OpensNetwork, severity, flowTitle("opens", flows)+c.whose(namespace, flows), flowDetail(flows)).
 		to(Included)
 	if at := flows[0].At; !at.IsZero() {
 		e.After = at
@@ -167,9 +198,60 @@ func (c *cluster) opens(namespace string, flows []isolation.Opening, causes []*C
 	e.Subject.Namespace, e.Subject.Tenant = namespace, c.owner(namespace)
 	e.Gist = Gist{Verb: "gain", Rest: rest}
 	if flows[0].Ingress {
-		e.Gist = Gist{Verb: "can be", Rest: "reached from " + shownPeer(flows)}
+		e.Gist = Gist{Verb: "can be", Rest: "reached from " + shownPeer(flows) + c.whose(namespace, flows)}
 	}
 	return e.inPlatform()
+}
+
+// metadataServices give the credentials of a machine in a cloud to whoever asks.
+var metadataServices = []netip.Addr{netip.MustParseAddr("169.254.169.254"), netip.MustParseAddr("fd00:ec2::254"), netip.MustParseAddr("100.100.100.200")}
+
+// inner says what addresses hold that is not outside of the cluster, "" where nothing is known of them.
+func (c *cluster) inner(f *isolation.Opening) string {
+	holds := func(a netip.Addr) bool { return f.From.Is4() == a.Is4() && !a.Less(f.From) && !f.To.Less(a) }
+	switch {
+	case !f.From.IsValid():
+		return ""
+	case !f.Ingress && slices.ContainsFunc(metadataServices, holds):
+		return "the metadata service of the cloud"
+	case slices.ContainsFunc(c.ranges, func(p netip.Prefix) bool { return holds(p.Masked().Addr()) || p.Contains(f.From) }):
+		return "addresses of pods and Services of the cluster"
+	}
+	return ""
+}
+
+// others are the tenants whose namespaces a selector of a tenant's policy selects besides its own, sorted. Pods of the platform are no
+// tenant: they may be reached by many.
+func (c *cluster) others(namespace string, f *isolation.Opening) []string {
+	own := c.owner(namespace)
+	if own == "" || f.Namespaces == "{}" || !strings.HasPrefix(f.Namespaces, "{") {
+		return nil
+	}
+	tenants, known := c.selected[f.Namespaces]
+	if !known {
+		for _, name := range c.is.network.Selected(namespace, *f) {
+			tenants = append(tenants, c.owner(name))
+		}
+		// A flow that is closed is not in the state whose namespaces are asked.
+		if tenants = distinct(tenants); len(tenants) > 0 {
+			c.selected[f.Namespaces] = tenants
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(tenants), func(tenant string) bool { return tenant == own })
+}
+
+// whose says what is special about the other end of flows.
+func (c *cluster) whose(namespace string, flows []isolation.Opening) string {
+	for i := range flows {
+		f := &flows[i]
+		if tenants := c.others(namespace, f); len(tenants) > 0 {
+			return ", of the tenant " + several(tenants)
+		}
+		if inner := c.inner(f); inner != "" && !f.Internet() {
+			return ": " + inner
+		}
+	}
+	return ""
 }
 
 func (c *cluster) closes(namespace string, flows []isolation.Opening, causes []*Change, other source.Span) Effect {
@@ -250,10 +332,14 @@ func (c *cluster) danger(namespace string, flows []isolation.Opening) (Severity,
 			severity, rest = Critical, "internet egress"
 		case f.Internet():
 			severity = Critical
-		case f.Public() && severity < Critical:
-			rest = "egress to " + shownPeer(flows) + " (" + f.Ports + ") on the internet"
 		case f.Namespaces == "{}" || other != "" && other != own:
 			severity = Critical
+		case c.inner(f) != "":
+			severity, rest = Critical, "egress to "+c.inner(f)+" ("+shownPeer(flows)+", "+f.Ports+")"
+		case len(c.others(namespace, f)) > 0:
+			severity, rest = Critical, "egress to pods of "+strings.Join(c.others(namespace, f), ", ")+" ("+f.Ports+")"
+		case f.Public() && severity < Critical:
+			rest = "egress to " + shownPeer(flows) + " (" + f.Ports + ") on the internet"
 		}
 	}
 	return severity, rest
@@ -279,7 +365,7 @@ func flowDetail(flows []isolation.Opening) string {
 			lines = append(lines, plural(len(flows)-most, "more flow"))
 			break
 		}
-		lines = append(lines, flows[i].String())
+		lines = append(lines, selectorWords(flows[i].String()))
 	}
 	return strings.Join(lines, "; ")
 }
@@ -300,5 +386,19 @@ func oneFlow(flows []isolation.Opening) bool {
 // flowPeer is the other end of a flow.
 func flowPeer(f isolation.Flow) string {
 	_, peer, _ := strings.Cut(f.String(), " at ")
-	return peer
+	return selectorWords(peer)
 }
+
+// selectorWords says in words what selectors say in the notation of Kubernetes: `a notin (b,c),d=e`.
+func selectorWords(text string) string {
+	text = selectorSet.ReplaceAllStringFunc(text, func(set string) string {
+		parts := selectorSet.FindStringSubmatch(set)
+		return map[string]string{"in": " ", "notin": " other than "}[parts[1]] + strings.ReplaceAll(parts[2], ",", " or ")
+	})
+	return selectorComma.ReplaceAllString(text, " and $1")
+}
+
+var (
+	selectorSet   = regexp.MustCompile(` (in|notin) \(([^)]*)\)`)
+	selectorComma = regexp.MustCompile(`,([A-Za-z0-9!])`)
+)

@@ -5,14 +5,19 @@ import (
 	"strings"
 
 	"lockstep.dev/lockstep/pkg/compile/object"
+	"lockstep.dev/lockstep/pkg/compile/origin"
+	"lockstep.dev/lockstep/pkg/compile/proof/isolation"
 	"lockstep.dev/lockstep/pkg/compile/source"
 )
 
 var ownershipRule = &Rule{
 	Name: "ownership", Title: "Objects that come and go",
 	Doc: "Tenants, namespaces and other objects that are new, and those that are no longer compiled: whether the GitOps engine deletes them, or " +
-		"they stay behind because pruning is off, an annotation keeps them, or the cluster has no GitOps engine, so that whoever applies it must delete them. With a namespace goes everything in it: running jobs are stopped, and the data of its " +
-		"volumes is deleted. Where a namespace stays and its policies go, the pods that still run there are open to everything, which is critical. The labels that say who owns an object are told here too: without them people may change what is compiled.",
+		"they stay behind because pruning is off, an annotation keeps them, or the cluster has no GitOps engine, so that whoever applies it " +
+		"must delete them. With a namespace goes everything in it: running jobs are stopped, and the data of its volumes is deleted. Where a " +
+		"namespace stays and its policies go, the pods that still run there are open to everything, which is critical; so is a policy that is " +
+		"no longer compiled and closed a namespace that goes on. The labels that say who owns an object are told here too: without them people " +
+		"may change what is compiled.",
 	Says: []Consequence{AddsObjects, DeletesObjects, LeavesObjects, DeletesData, OpensNetwork, WidensSecurity, AdmitsMore, AdmitsLess, RestartsNothing},
 	claims: func(c *Change) bool {
 		if c.Whole() {
@@ -25,7 +30,7 @@ var ownershipRule = &Rule{
 	cluster: func(c *cluster, changes []*Change) []Effect {
 		var effects []Effect
 		for _, change := range changes {
-			effects = append(effects, c.unclosed(change))
+			effects = append(effects, c.unclosed(change), c.uncompiled(change))
 			switch {
 			case !change.Whole():
 				effects = append(effects, c.owned(change))
@@ -92,7 +97,7 @@ func (c *cluster) comes(change *Change) Effect {
 	switch {
 	case change.withCluster:
 		e := c.effect(part, AddsObjects, Notice, "a cluster is new", change.After.ID.String())
-		e.Before, e.After, e.Gist = source.Span{}, source.Span{}, Gist{Of: "cluster " + c.name, Verb: "are", Rest: "new"}
+		e.Before, e.After, e.Gist = source.Span{}, clusterPlace(c.added), Gist{Of: "cluster " + c.name, Verb: "are", Rest: "new"}
 		return e
 	case s.Tenant != "" && !c.was.has(s.Tenant):
 		return c.effect(part, AddsObjects, Notice, "a tenant is new", change.After.ID.String()).with("are", "new")
@@ -102,12 +107,26 @@ func (c *cluster) comes(change *Change) Effect {
 	return c.effect(part, AddsObjects, Info, "objects are new: "+change.Kind(), change.After.ID.String()).with("get", "new objects")
 }
 
+// clusterPlace is the name of a cluster in its spec, from which the objects of the platform come.
+func clusterPlace(changes []*Change) source.Span {
+	for _, change := range changes {
+		if o := change.Object(); change.Unit == "platform" && o.Rule != nil && o.Rule.Kind != origin.Rendered && !o.Origin.IsZero() {
+			return o.Origin
+		}
+	}
+	return source.Span{}
+}
+
 func (c *cluster) goes(change *Change) []Effect {
 	part := []*Change{change}
 	o := change.Before
 	if change.withCluster {
-		e := c.effect(part, LeavesObjects, Warning, "a cluster is no longer compiled: its engine finds nothing to apply, and everything stays as it is", o.ID.String())
-		e.Before, e.After, e.Gist = source.Span{}, source.Span{}, Gist{Of: "cluster " + c.name, Verb: "are", Rest: "no longer compiled"}
+		title := "a cluster is no longer compiled: its engine finds nothing to apply, and everything stays as it is"
+		if c.byHand() {
+			title = "a cluster is no longer compiled: everything stays as it is until somebody deletes it"
+		}
+		e := c.effect(part, LeavesObjects, Warning, title, o.ID.String())
+		e.Before, e.After, e.Gist = clusterPlace(c.removed), source.Span{}, Gist{Of: "cluster " + c.name, Verb: "are", Rest: "no longer compiled"}
 		return []Effect{e}
 	}
 	stays := c.stays(o)
@@ -179,6 +198,31 @@ func (c *cluster) unclosed(change *Change) Effect {
 	return e
 }
 
+// uncompiled is a policy that is no longer compiled and closed a namespace that goes on: it stays where it is, until somebody deletes it,
+// and nothing closes the namespace where it was never applied. It is no effect where nothing opens by it.
+func (c *cluster) uncompiled(change *Change) Effect {
+	if !change.left || change.withTenant || !isPolicy(change) {
+		return Effect{}
+	}
+	name := change.Before.ID.Namespace
+	if c.was.namespaces[name] != nil && c.is.namespaces[name] == nil {
+		return Effect{}
+	}
+	opened, _ := isolation.Difference(&c.was.network, &c.is.network, name)
+	if len(opened) == 0 {
+		return Effect{}
+	}
+	severity, rest := c.danger(name, opened)
+	if opened[0].Ingress {
+		rest = "traffic from " + shownPeer(opened)
+	}
+	e := c.effect([]*Change{change}, OpensNetwork, severity, "a policy that closes a namespace is no longer compiled: "+flowTitle("opens", opened), change.Before.ID.String()).
+		with("have", "no compiled policy against "+rest).to(Included).
+		helped("it stays on a cluster that has it until somebody deletes it; a cluster that is set up anew is open")
+	e.Subject.Namespace, e.Subject.Tenant = name, c.owner(name)
+	return e.inPlatform()
+}
+
 // lowStandard is a new namespace of a tenant whose pods may be more than restricted.
 func (c *cluster) lowStandard(change *Change) Effect {
 	if change.Kind() != "Namespace" || c.subject(change).Tenant == "" {
@@ -217,7 +261,7 @@ func (c *cluster) owned(change *Change) Effect {
 	case change.Path.Last() == managedByLabel:
 		return c.effect(part, AdmitsLess, Notice, "only the platform team may change the object", shown(change)).with("may", "no longer change an object")
 	case change.Path.Last() == tenantLabel:
-		return c.effect(part, AdmitsMore, Critical, "an object belongs to another tenant", shown(change)).with("get", "objects of another tenant").to(Hampered)
+		return c.otherTenant(change)
 	}
 	return c.effect(part, RestartsNothing, Warning, "an object has another owner, and goes with it", shown(change)).with("have", "objects with another owner")
 }

@@ -43,6 +43,8 @@ func (c *cluster) renames(change *Change) []Effect {
 	switch {
 	case before.Kind == "Namespace":
 		return c.renamedNamespace(change, detail)
+	case before.Kind == "PersistentVolumeClaim" && !c.goesWithNamespace(before.Namespace):
+		return []Effect{c.renamedVolume(change, stays)}
 	case was != is && was != "":
 		return []Effect{c.effect(part, Renames, Warning, "a tenant has another name: "+become, detail).withOf(was, "are", "renamed to "+is)}
 	case before.Namespace != after.Namespace:
@@ -51,12 +53,31 @@ func (c *cluster) renames(change *Change) []Effect {
 		return []Effect{c.effect(part, Renames, Notice, "a runtime has another name: the old one stays until somebody deletes it", detail).withOf("runtime "+before.Name, "are", "renamed to "+after.Name)}
 	case isRuntime(change):
 		return []Effect{c.effect(part, Renames, Warning, "a runtime has another name: new jobs that name the old one are refused", detail).withOf("runtime "+before.Name, "are", "renamed to "+after.Name)}
-	case before.Kind == "PersistentVolumeClaim" && !stays:
-		return []Effect{c.effect(part, DeletesData, Critical, "a volume has another name: the old one is deleted with its data, the new one is empty", detail).with("lose", "the data of volumes").to(Hampered)}
-	case before.Kind == "PersistentVolumeClaim":
-		return []Effect{c.effect(part, LeavesObjects, Warning, "a volume has another name: the new one is empty, the old one stays with its data", detail).with("get", "empty volumes in place of others")}
 	}
 	return []Effect{c.effect(part, Renames, Notice, "objects have another name: "+before.Kind, detail).with("have", "objects with another name")}
+}
+
+// renamedVolume is a volume under another name, or in another namespace: the new one is empty.
+func (c *cluster) renamedVolume(change *Change, stays bool) Effect {
+	size := text(change.Old, "spec", "resources", "requests", "storage")
+	detail := change.Before.ID.String() + " (" + size + ") → " + change.After.ID.String()
+	if stays {
+		return c.effect([]*Change{change}, LeavesObjects, Warning, "a volume has another name: the new one is empty, the old one stays with its data", detail).
+			with("get", "empty volumes in place of others, whose data stays in the old ones").
+			helped("copy the data from the old volume to the new one; then delete the old one by hand: kubectl delete pvc -n " + change.Before.ID.Namespace + " " + change.Before.ID.Name)
+	}
+	return c.effect([]*Change{change}, DeletesData, Critical, "a volume has another name: the old one is deleted with its data, the new one is empty", detail).
+		with("lose", "the data of volumes").to(Hampered)
+}
+
+// goesWithNamespace says that a namespace is deleted, which tells what becomes of the volumes in it.
+func (c *cluster) goesWithNamespace(name string) bool {
+	space := c.was.namespaces[name]
+	if space == nil || c.is.namespaces[name] != nil || space.kept || c.byHand() {
+		return false
+	}
+	prunes, known := c.was.sync.prunes(c.name, space.folder)
+	return !known || prunes
 }
 
 func (c *cluster) renamedNamespace(change *Change, detail string) []Effect {

@@ -13,7 +13,7 @@ var securityRule = &Rule{
 		"users, privileges, host namespaces, kinds of volumes, seccomp. The entry says whether pods may do more or less than before. For namespaces " +
 		"it compares levels (`restricted` is below `restricted` with pinned memory, which is below `baseline`, which is below `privileged`). What " +
 		"a runtime asks for holds for new jobs; what a namespace or a constraint refuses is refused when a pod is made, so that running pods go " +
-		"on and their replacements may not come.",
+		"on and their replacements may not come. A workload or a runtime that is new is judged as one that had none of it before.",
 	Says:   []Consequence{WidensSecurity, NarrowsSecurity, NewJobsOnly, RestartsNothing},
 	claims: isSecurity,
 	unit: func(s *scope, changes []*Change) []Effect {
@@ -24,6 +24,13 @@ var securityRule = &Rule{
 				continue
 			}
 			effects = append(effects, s.lattice(part)...)
+		}
+		return effects
+	},
+	cluster: func(c *cluster, _ []*Change) []Effect {
+		var effects []Effect
+		for _, change := range c.added {
+			effects = append(effects, c.newPowers(change)...)
 		}
 		return effects
 	},
@@ -45,9 +52,61 @@ func isSecurity(c *Change) bool {
 	case c.Kind() == "Namespace":
 		return c.Path.Is("metadata", "labels", "*") && (strings.HasPrefix(c.Path[2], securityPrefix) || c.Path[2] == pinnedLabel)
 	case isRuntime(c) || slices.Contains(workloadKinds, c.Kind()):
-		return c.Path.Has("securityContext") || c.Path.Has("hostPath") || slices.Contains(privileges, c.Path.Last()) || holdsHostPath(c)
+		return isPodSecurity(c)
 	}
 	return false
+}
+
+// isPodSecurity says whether a value of a pod is about its machine.
+func isPodSecurity(c *Change) bool {
+	return c.Path.Has("securityContext") || c.Path.Has("hostPath") || slices.Contains(privileges, c.Path.Last()) || holdsHostPath(c) || bringsPowers(c)
+}
+
+// brought are the values about the machine in a part of a pod that comes as a whole, such as a container or a list of capabilities, and
+// whether one of them is as good as the machine. What is less is told with the part where the pod is one of a job: its profile asks for it.
+func brought(c *Change) (wide []*Change, grave bool) {
+	if c.Whole() || c.Old != nil || c.New == nil || c.New.Leaf() {
+		return nil, false
+	}
+	d := differ{cluster: c.Cluster, unit: c.Unit, before: c.Before, after: c.After, path: slices.Clone(c.Path)}
+	d.leaves(c.New)
+	for _, leaf := range d.found {
+		if towards, bad := widens(leaf); isPodSecurity(leaf) && towards == more {
+			wide, grave = append(wide, leaf), grave || bad
+		}
+	}
+	if !grave && isRuntime(c) {
+		return nil, false
+	}
+	return wide, grave
+}
+
+// bringsPowers says whether a change brings something of the machine.
+func bringsPowers(c *Change) bool {
+	wide, _ := brought(c)
+	return len(wide) > 0
+}
+
+// newPowers is what the pods of an object that is new may do on their machine: it is judged as if its pods had been there without any of
+// it. What a profile of the catalog asks for runtimes, such as pinned memory, is no danger to the machine, and is not told.
+func (c *cluster) newPowers(change *Change) []Effect {
+	var given []*Change
+	severity := Warning
+	for _, leaf := range podLeaves(change) {
+		if towards, grave := widens(leaf); isPodSecurity(leaf) && towards == more {
+			given = append(given, leaf)
+			if grave {
+				severity = Critical
+			}
+		}
+	}
+	words := powers(given)
+	if len(words) == 0 || severity < Critical && isRuntime(change) {
+		return nil
+	}
+	id := change.After.ID
+	e := c.effect([]*Change{change}, WidensSecurity, severity, "pods of a new "+id.Kind+" may do more on their machine: "+several(words), id.String()+" with "+several(images(change.New))+": "+strings.Join(words, ", "))
+	return []Effect{e.withOf(called(id), "run", "with "+several(words))}
 }
 
 // privileges are fields of a pod that give it something of its machine.
@@ -111,25 +170,40 @@ func (s *scope) lattice(changes []*Change) []Effect {
 	}
 	var effects []Effect
 	jobs := Untouched
-	what, who := "new pods of the runtime", "start"
-	if !isRuntime(changes[0]) {
+	what, who, of := "new pods of the runtime", "start", ""
+	switch {
+	case changes[0].Kind() == "SecurityContextConstraints":
 		what, who, jobs = "pods that use the constraint", "allow", Hampered
+	case !isRuntime(changes[0]):
+		what, who, of = "pods of "+changes[0].Object().ID.Name, "start", called(changes[0].Object().ID)
 	}
 	if len(wider) > 0 {
 		severity := Warning
 		if grave {
 			severity = Critical
 		}
-		effects = append(effects, s.effect(wider, WidensSecurity, severity, what+" may do more on their machine", shownAll(wider)).with(who, "pods that may do more on their machine"))
+		given := ""
+		if words := powers(wider); len(words) > 0 {
+			given = ": " + several(words)
+		}
+		effects = append(effects, s.effect(wider, WidensSecurity, severity, what+" may do more on their machine"+given, shownAll(wider)).withOf(of, who, "pods that may do more on their machine"+given))
 	}
 	if len(narrower) > 0 {
 		effects = append(effects, s.effect(narrower, NarrowsSecurity, Notice, what+" may do less on their machine", shownAll(narrower)).
-			with(who, "pods that may do less on their machine").to(jobs))
+			withOf(of, who, "pods that may do less on their machine").to(jobs))
 	}
 	if len(other) > 0 {
-		effects = append(effects, s.effect(other, NewJobsOnly, Notice, what+" run as somebody else, or with another profile", shownAll(other)).with(who, "pods as somebody else"))
+		effects = append(effects, s.effect(other, NewJobsOnly, Notice, what+" run as somebody else, or with another profile", shownAll(other)).withOf(of, who, "pods as somebody else"))
 	}
 	return effects
+}
+
+// called is an object in a sentence: `DaemonSet tools/agent`.
+func called(id object.ID) string {
+	if id.Namespace == "" {
+		return id.Kind + " " + id.Name
+	}
+	return id.Kind + " " + id.Namespace + "/" + id.Name
 }
 
 // graveCapabilities are those that are as good as root on the machine.
@@ -144,6 +218,9 @@ func widens(c *Change) (towards trend, grave bool) {
 	switch {
 	case c.Whole():
 		return wholeConstraint(c)
+	case bringsPowers(c):
+		_, grave := brought(c)
+		return more, grave
 	case holdsHostPath(c) || c.Path.Has("hostPath"):
 		return presence(c), c.New != nil
 	case c.Path.Has("requiredDropCapabilities") || c.Path.Has("drop"):

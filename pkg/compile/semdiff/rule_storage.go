@@ -36,7 +36,7 @@ func (s *scope) storage(part []*Change) Effect {
 			return s.effect(part, GrowsStorage, Notice, "a volume grows", id.String()+": "+size).with("get", "larger volumes").
 				helped("the storage class must allow expansion (allowVolumeExpansion)")
 		}
-		return s.effect(part, ImmutableField, Warning, "a volume cannot shrink: the API server refuses it", id.String()+": "+size).
+		return s.effect(part, ImmutableField, Critical, "a volume cannot shrink: the API server refuses it", id.String()+": "+size).
 			with("ask for", "smaller volumes, which the API server refuses").helped(recreate("PersistentVolumeClaim"))
 	}
 	return s.effect(part, RestartsNothing, Warning, "storage is offered in another way", shownAll(part)).with("offer", "storage in another way")
@@ -45,6 +45,10 @@ func (s *scope) storage(part []*Change) Effect {
 // gone is a volume that is no longer compiled.
 func (s *scope) gone(part []*Change) Effect {
 	c := part[0]
+	if from, to, moved := s.handedOver(c.Before.ID.Namespace); moved && (s.stays(c.Before) || c.Kind() != "PersistentVolumeClaim") {
+		return s.effect(part, LeavesObjects, Critical, "a volume stays, with its data, in a namespace that goes to another tenant", c.Before.ID.String()+" of "+from+", "+text(c.Old, "spec", "resources", "requests", "storage")).
+			helped("copy the data, and delete the volume before this is merged: people of " + to + " can mount it afterwards")
+	}
 	if s.stays(c.Before) || c.Kind() != "PersistentVolumeClaim" {
 		return s.effect(part, LeavesObjects, Warning, "a volume is no longer compiled and stays, with its data, until somebody deletes it", c.Before.ID.String()).
 			with("leave", "volumes behind").helped("delete it by hand when nobody needs its data: kubectl delete pvc -n " + c.Before.ID.Namespace + " " + c.Before.ID.Name)

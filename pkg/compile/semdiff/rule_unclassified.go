@@ -10,9 +10,14 @@ var unclassifiedRule = &Rule{
 		var effects []Effect
 		for _, part := range parts(changes) {
 			c := part[0]
-			title := c.Kind() + " changes in a way that no rule understands"
-			effects = append(effects, s.effect(part, Unclassified, Warning, title, shownAll(part)).
-				with("have", "changes that no rule understands").to(Hampered))
+			title, rest := c.Kind()+" changes in a way that no rule understands", "changes that no rule understands"
+			switch {
+			case c.Whole() && c.Added():
+				title, rest = "a new "+c.Kind()+": no rule understands what it does", "a new "+c.Kind()+", which no rule understands"
+			case c.Whole():
+				title, rest = oneOf(c.Kind())+" is gone: no rule understands what it did", "no longer "+oneOf(c.Kind())+", which no rule understands"
+			}
+			effects = append(effects, s.effect(part, Unclassified, Warning, title, shownAll(part)).with("have", rest).to(Hampered))
 		}
 		return effects
 	},

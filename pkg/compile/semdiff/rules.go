@@ -11,16 +11,16 @@ var rules []*Rule
 func init() { //nolint:gochecknoinits // breaks an initialisation cycle
 	rules = []*Rule{
 		renamesRule, spellingRule, gitopsRule, boundaryRule,
-		immutableRule, networkRule, accessRule, securityRule, admissionRule, quotaRule, storageRule,
+		immutableRule, networkRule, exposureRule, accessRule, securityRule, admissionRule, quotaRule, storageRule,
 		imageRule, resourcesRule, environmentRule, nodesRule, lifecycleRule, wiringRule,
-		monitoringRule, labelsRule, chartsRule, ownershipRule, unclassifiedRule,
+		monitoringRule, labelsRule, chartsRule, ownershipRule, specsRule, unclassifiedRule,
 	}
 }
 
 // runtimeKinds are the kinds of runtimes; workloadKinds those whose pods the platform runs.
 var (
 	runtimeKinds  = []string{"ClusterTrainingRuntime", "TrainingRuntime"}
-	workloadKinds = []string{"Deployment", "StatefulSet", "DaemonSet", "Job", "CronJob"}
+	workloadKinds = []string{"Deployment", "StatefulSet", "DaemonSet", "Job", "CronJob", "Pod", "ReplicaSet", "ReplicationController"}
 )
 
 func isRuntime(c *Change) bool { return slices.Contains(runtimeKinds, c.Kind()) }
@@ -97,7 +97,8 @@ func shown(c *Change) string {
 	case c.Whole():
 		return c.Object().ID.String()
 	}
-	return c.Path.short() + ": " + value(c.Old) + " → " + value(c.New)
+	was, is := values(c.Old, c.New)
+	return c.Path.short() + ": " + was + " → " + is
 }
 
 // shownAll shows the first few changes; those that say the same of several jobs are one: `launcher, node: image: a → b`.

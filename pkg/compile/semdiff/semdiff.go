@@ -15,10 +15,13 @@
 //	  - Equal effects with one cause are one Entry, whatever the number of tenants.
 //
 // The package is pure: no clock, no file, no map order in what it returns. It sees objects only, never specs or plans; it knows
-// the specs by the spans of origins.
+// the specs by the spans of origins, and those that differ, for lines that become no object, as objects themselves (Spec).
 package semdiff
 
 import (
+	"net/netip"
+	"slices"
+
 	"lockstep.dev/lockstep/pkg/compile/diag"
 	"lockstep.dev/lockstep/pkg/compile/object"
 )
@@ -38,6 +41,7 @@ type Comparison struct {
 	groups   groups
 	findings Findings
 	waivers  []WaiverChange
+	specs    []*Change
 	units    int
 }
 
@@ -67,6 +71,22 @@ func (c *Comparison) Tenants(clusterName string, tenants []Tenant) {
 	}
 }
 
+// Ranges tells the addresses of pods and Services of a cluster, `10.128.0.0/14`. What is no range is left out.
+func (c *Comparison) Ranges(clusterName string, ranges []string) {
+	known := c.cluster(clusterName)
+	for _, text := range ranges {
+		if prefix, err := netip.ParsePrefix(text); err == nil && !slices.Contains(known.ranges, prefix) {
+			known.ranges = append(known.ranges, prefix)
+		}
+	}
+}
+
+// Removed tells the objects of the state after that patches remove, and by which lines, before the unit that had them is compared.
+func (c *Comparison) Removed(clusterName string, objects object.Removals) {
+	known := c.cluster(clusterName)
+	known.removals = known.removals.Join(objects)
+}
+
 // Proven tells what was proven about a cluster, for those who show it; it does not change what the comparison finds.
 func (c *Comparison) Proven(clusterName string, before, after *Facts) {
 	known := c.cluster(clusterName)
@@ -75,6 +95,9 @@ func (c *Comparison) Proven(clusterName string, before, after *Facts) {
 
 // Findings tells what the compiler found on both sides. Nil is a side that was not compiled.
 func (c *Comparison) Findings(before, after *diag.List) { c.findings = newFindings(before, after) }
+
+// Unproven tells that the findings of both sides are without those of the proofs.
+func (c *Comparison) Unproven() { c.findings.Unproven = true }
 
 // Report returns what was found. It is called once, when all units were compared.
 func (c *Comparison) Report() Report { return c.report() }

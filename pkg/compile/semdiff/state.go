@@ -30,6 +30,8 @@ type state struct {
 	sync   engine
 	// held is computed once, when somebody asks.
 	held map[holder]*access.Holding
+	// registries are those that the images of components and runtimes come from.
+	registries map[string]bool
 	// constraints says that there are SecurityContextConstraints: it is OpenShift.
 	constraints bool
 }
@@ -49,7 +51,7 @@ type claimState struct {
 }
 
 func newState() *state {
-	return &state{namespaces: map[string]*namespaceState{}, closed: map[string]bool{}, claims: map[string][]claimState{}, queues: queues{}}
+	return &state{namespaces: map[string]*namespaceState{}, closed: map[string]bool{}, claims: map[string][]claimState{}, queues: queues{}, registries: map[string]bool{}}
 }
 
 // add notes what must be known of the objects of a unit.
@@ -91,6 +93,12 @@ func (s *state) note(objects []object.Object, network isolation.Facts, rights ac
 			s.queues.read(o)
 		case "Kustomization", "Application":
 			s.sync.read(o)
+		default:
+			if slices.Contains(workloadKinds, o.ID.Kind) || slices.Contains(runtimeKinds, o.ID.Kind) {
+				for _, image := range images(&o.Root) {
+					s.registries[registry(image)] = true
+				}
+			}
 		}
 	}
 }

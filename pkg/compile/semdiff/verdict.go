@@ -34,10 +34,30 @@ func (r *Report) verdict() string {
 	switch {
 	case len(r.Entries) == 0:
 		return "Nothing changes: both sides compile to the same objects."
+	case len(parts) == 0 && r.specsOnly() == r.Totals.Values:
+		return "Nothing changes on the clusters: " + plural(r.specsOnly(), "value") + " of the specs " + change(r.specsOnly()) + ", in no object. Running jobs are not touched."
 	case len(parts) == 0:
 		return "Nothing changes for anybody: what is different means the same. Running jobs are not touched."
 	}
 	return strings.Join(append(parts, r.jobs()), "; ") + "."
+}
+
+// specsOnly is how many values of specs differ in no object.
+func (r *Report) specsOnly() int {
+	n := 0
+	for i := range r.Entries {
+		if r.Entries[i].Consequence == SpecsOnly {
+			n += r.Entries[i].Values
+		}
+	}
+	return n
+}
+
+func change(n int) string {
+	if n == 1 {
+		return "changes"
+	}
+	return "change"
 }
 
 func are(n int) string {
@@ -58,7 +78,7 @@ func (r *Report) clauses() ([]clause, int) {
 	left := 0
 	for i := range r.Entries {
 		e := &r.Entries[i]
-		if e.Severity < least || e.Consequence == NoEffect {
+		if e.Severity < least || e.Consequence == NoEffect || e.Consequence == SpecsOnly {
 			continue
 		}
 		known, found := at[e.Gist]

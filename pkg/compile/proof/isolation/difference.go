@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"net/netip"
 	"slices"
+	"strings"
 
 	"lockstep.dev/lockstep/pkg/compile/source"
 )
@@ -30,6 +31,32 @@ func Difference(before, after *Cluster, namespace string) (opened, closed []Open
 		closed = append(closed, beyond(d, was[d], is[d], before.placesOf(namespace))...)
 	}
 	return opened, closed
+}
+
+// Selected returns the namespaces that are compiled and whose labels are selected at the other end of an opening of a namespace, sorted;
+// none where the other end is not a selector of namespaces.
+func (c *Cluster) Selected(namespace string, o Opening) []string {
+	n := c.namespaces[namespace]
+	if n == nil || n.posture == nil || !strings.HasPrefix(o.Namespaces, "{") {
+		return nil
+	}
+	d := egress
+	if o.Ingress {
+		d = ingress
+	}
+	grants := n.posture.grants[d]
+	i := slices.IndexFunc(grants, func(g grant) bool { return g.peer.kind == selected && slices.Contains(g.peer.spelled(), o.Namespaces) })
+	if i < 0 {
+		return nil
+	}
+	var names []string
+	for name, other := range c.namespaces {
+		if other.compiled && grants[i].peer.namespaces.Selects(other.labels) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
 }
 
 // Namespaces returns the namespaces that are compiled or have policies, sorted.

@@ -83,6 +83,31 @@ func TestForeignNamespace(t *testing.T) {
 	}
 }
 
+// TestSelected: a selector at the other end of what opens is asked which namespaces have its labels; a name is none.
+func TestSelected(t *testing.T) {
+	for selector, want := range map[string][]string{
+		`{matchLabels: {owner: a}}`:                                        {"one", "two"},
+		`{matchExpressions: [{key: owner, operator: Exists}]}`:             {"one", "three", "two"},
+		`{matchExpressions: [{key: owner, operator: NotIn, values: [a]}]}`: {"team", "three"},
+		`{matchLabels: {owner: nobody}}`:                                   nil,
+		`{matchLabels: {kubernetes.io/metadata.name: one}}`:                nil,
+	} {
+		after := state(t, `{podSelector: {}, policyTypes: [Ingress], ingress: [{from: [{namespaceSelector: `+selector+`}]}]}`)
+		var others []object.Object
+		for name, owner := range map[string]string{"two": "a", "one": "a", "three": "b"} {
+			others = append(others, parsed(t, "apiVersion: v1\nkind: Namespace\nmetadata: {name: "+name+", labels: {owner: "+owner+"}}"))
+		}
+		after.Add(isolation.Of(others))
+		opened, _ := isolation.Difference(state(t, `{podSelector: {}, policyTypes: [Ingress]}`), after, "team")
+		if len(opened) != 1 {
+			t.Fatalf("%s opens %d flows", selector, len(opened))
+		}
+		if diff := cmp.Diff(want, after.Selected("team", opened[0])); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", selector, diff)
+		}
+	}
+}
+
 // TestInternet: what counts as the internet.
 func TestInternet(t *testing.T) {
 	for cidr, want := range map[string][2]bool{

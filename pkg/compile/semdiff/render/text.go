@@ -111,6 +111,9 @@ func (t *text) findings(f *semdiff.Findings) {
 			fmt.Fprintf(t, "  and %s in other places: the format json has them all\n", plural(left, "finding"))
 		}
 	}
+	if f.Unproven && len(f.New)+len(f.Fixed) > 0 {
+		fmt.Fprint(t, "  These are without what only proofs find: check tells that, and so do the formats markdown and html.\n")
+	}
 	t.waivers(waivers(f.Waived))
 	t.waiverChanges(f.Waivers)
 }

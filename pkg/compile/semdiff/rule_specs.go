@@ -1,0 +1,137 @@
+package semdiff
+
+import (
+	"slices"
+	"strings"
+)
+
+var specsRule = &Rule{
+	Name: "specs", Title: "Lines of specs that change no object",
+	Doc: "Not all that specs say becomes an object: some of it is for the checks, such as the addresses of a cluster, or holds where a tenant " +
+		"has no queue. Lines that differ and from which no object comes that differs are one entry, with what they said and say. Comments, order of " +
+		"keys and spelling are no change. What traffic between machines is protected by is an entry of its own: a tenant that no longer requires " +
+		"encryption may live on clusters that have none, and a cluster that no longer has it does not tell anybody else. It is critical where a change " +
+		"takes both.",
+	Says:   []Consequence{SpecsOnly, WeakensEncryption},
+	claims: func(*Change) bool { return false },
+}
+
+// tellSpecs says what became of the specs that no object says. It returns how many values it told.
+func (c *Comparison) tellSpecs() int {
+	lines := newRows()
+	for _, known := range c.clusters {
+		lines.add(known.lines)
+	}
+	told, left := c.encryption(), []*Change(nil)
+	for _, change := range c.specs {
+		if !lines.has(change) && !moves(change) && !slices.ContainsFunc(told, func(e Effect) bool { return e.Changes[0] == change }) {
+			left = append(left, change)
+		}
+	}
+	told = append(told, unseen(left, lines)...)
+	values := 0
+	for _, e := range told {
+		e.Rule = specsRule.Name
+		c.groups.add(e)
+		values += len(e.Changes)
+	}
+	return values
+}
+
+// moves says whether a tenant comes to a cluster or leaves one, which its objects tell.
+func moves(c *Change) bool { return c.Kind() == "Tenant" && c.Path.Is("spec", "clusters", "**") }
+
+// encryption is the traffic that is, or may be, in the clear.
+func (c *Comparison) encryption() []Effect {
+	var effects []Effect
+	open := map[string]bool{}
+	for _, change := range c.specs {
+		if change.Kind() == "Cluster" && change.Path.Is("spec", "network", "encryption") && unprotected(scalar(change.New)) && !unprotected(scalar(change.Old)) {
+			open[change.Object().ID.Name] = true
+			effects = append(effects, specEffect([]*Change{change}, WeakensEncryption, Warning, "traffic between the machines of a cluster is no longer encrypted, as its spec has it").
+				with("lose", "the encryption of traffic between machines"))
+		}
+	}
+	for _, change := range c.specs {
+		if change.Kind() != "Tenant" || !change.Path.Is("spec", "network", "requireEncryption") || scalar(change.Old) != "true" {
+			continue
+		}
+		e := specEffect([]*Change{change}, WeakensEncryption, Warning, "a tenant no longer requires that traffic between machines is encrypted").
+			with("drop", "the requirement of encrypted traffic")
+		for _, name := range texts(change.After.Root.At("spec", "clusters")) {
+			if open[name] {
+				e.Severity, e.Jobs, e.Gist.Rest = Critical, Included, "the requirement of encrypted traffic, on a cluster that loses it"
+			}
+		}
+		effects = append(effects, e)
+	}
+	return effects
+}
+
+func unprotected(encryption string) bool { return encryption == "" || encryption == "None" }
+
+// unseen are the changes of specs that no object has, one effect per spec and one entry for all of them: at the first line.
+func unseen(changes []*Change, lines *rows) []Effect {
+	var effects []Effect
+	for _, sure := range []bool{true, false} {
+		all := slices.DeleteFunc(slices.Clone(changes), func(change *Change) bool { return lines.vague[change.Object().Origin.Path()] == sure })
+		title := "changed in the specs, in no object: " + fieldsOf(all)
+		if !sure {
+			title = "changed in the specs, and no object says that it comes from there: " + fieldsOf(all)
+		}
+		for i, part := range byObject(all) {
+			e := specEffect(part, SpecsOnly, Info, title)
+			if i > 0 {
+				first := &effects[len(effects)-1]
+				e.Before, e.After = first.Before, first.After
+			}
+			effects = append(effects, e)
+		}
+	}
+	return effects
+}
+
+// fieldsOf names the first few fields of changes, each once.
+func fieldsOf(changes []*Change) string {
+	const most = 4
+	var names []string
+	for _, change := range changes {
+		name := change.Path.short()
+		if change.Whole() {
+			name = change.Kind() + " " + change.Object().ID.Name
+		}
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	if more := len(names) - most; more > 0 {
+		names = append(names[:most], plural(more, "other"))
+	}
+	return strings.Join(names, ", ")
+}
+
+// specEffect is an effect that is about specs.
+func specEffect(changes []*Change, consequence Consequence, severity Severity, title string) Effect {
+	const most = 8
+	id := changes[0].Object().ID
+	e := Effect{Consequence: consequence, Severity: severity, Title: title, Changes: changes}
+	switch id.Kind {
+	case "Tenant":
+		e.Subject.Tenant = id.Name
+	case "Cluster":
+		e.Subject.Cluster = id.Name
+	default:
+		e.Subject.Object = id.String()
+	}
+	var words []string
+	for i, change := range changes {
+		if i == most {
+			words = append(words, plural(len(changes)-most, "more line"))
+			break
+		}
+		words = append(words, written(change))
+	}
+	e.Detail = strings.Join(words, ", ")
+	e.Before, e.After = specSpans(changes[0])
+	return e
+}

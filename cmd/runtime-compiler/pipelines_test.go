@@ -34,7 +34,9 @@ var pipelines = map[string]struct {
 }{
 	"github.yaml": {
 		shell: []string{"bash", "--noprofile", "--norc", "-eo", "pipefail", "-c"}, steps: githubSteps,
-		values: map[string]string{"${{ github.token }}": "bot-token", "${{ vars.OCI_REPOSITORY }}": ""},
+		values: map[string]string{
+			"${{ github.token }}": "bot-token", "${{ vars.OCI_REPOSITORY }}": "", "${{ github.event.pull_request.head.repo.full_name }}": "acme/platform",
+		},
 		env: []string{
 			"GITHUB_ACTIONS=true", "GITHUB_REPOSITORY=acme/platform", "GITHUB_REF=refs/pull/12/merge", "GITHUB_API_URL=$FORGE/github",
 			"GITHUB_SERVER_URL=https://github.com", "GITHUB_RUN_ID=5", "GITHUB_STEP_SUMMARY=$FOLDER/summary.md",
@@ -116,6 +118,27 @@ func TestPipelines(t *testing.T) {
 				t.Errorf("the statement: %v", err)
 			}
 		})
+	}
+}
+
+// TestReadOnlyToken: a pull request from a fork goes on without a comment; one of the repository itself, whose workflow lacks the permission,
+// does not.
+func TestReadOnlyToken(t *testing.T) {
+	data, err := os.ReadFile("../../docs/ci/github.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(&fakeforge.Forge{})
+	defer server.Close()
+	repository, _, _ := pullRequestRepository(t)
+	runner := runner{shell: pipelines["github.yaml"].shell, folder: repository, env: []string{
+		"GITHUB_ACTIONS=true", "GITHUB_REPOSITORY=acme/platform", "GITHUB_REF=refs/pull/12/merge", "GITHUB_API_URL=" + server.URL + "/github", "GITHUB_RUN_ID=5",
+		"GITHUB_SERVER_URL=https://github.com", "GITHUB_STEP_SUMMARY=summary.md", "PATH=" + programsForScripts(t) + string(os.PathListSeparator) + os.Getenv("PATH"),
+	}}
+	for from, fails := range map[string]string{"fork/platform": "", "acme/platform": "the token may not comment there"} {
+		steps := githubSteps(t, data, "review", map[string]string{"${{ github.token }}": "read-token", "${{ github.event.pull_request.head.repo.full_name }}": from})
+		steps = slices.DeleteFunc(steps, func(s step) bool { return s.name != "Review" && s.name != "Comment" })
+		runner.run(t, steps, fails)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -33,7 +34,7 @@ func newComment() *cobra.Command {
 		Use:   "comment FILE",
 		Short: apart.ReviewCommands["comment"],
 		Long: `comment writes a Markdown report of diff to a pull request of GitHub or a merge request of GitLab. There is one comment, which every
-run updates: the one that begins as reports do and was written with this token. "-" reads the report from the standard input.
+run updates: the one that begins as reports do and was written by the owner of this token. "-" reads the report from the standard input.
 
 In the pipelines of both forges nothing else is needed. The token is in the environment, and nowhere else: GITHUB_TOKEN, or GITLAB_TOKEN
 (an access token with the scope api; the job's own token of GitLab may not comment).
@@ -69,6 +70,9 @@ func (c *commenting) run(cmd *cobra.Command, name string) error {
 	}
 	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	client.Waiting = func(reason error, d time.Duration) {
+		fmt.Fprintf(cmd.ErrOrStderr(), "note: %v; it is asked again in %s\n", reason, d)
+	}
 	posted, err := client.Comment(ctx, render.Marker, report)
 	if errors.Is(err, forge.ErrForbidden) {
 		err = fmt.Errorf("%w. A pipeline of a pull request from a fork has such a token: keep the report as a file there, or comment from a workflow that runs afterwards", err)
@@ -139,7 +143,7 @@ func missing(c *forge.Client) error {
 	case c.Target.Number < 1:
 		return errors.New("this is no pipeline of a pull request: --number says which one")
 	}
-	return nil
+	return c.Check()
 }
 
 // running is the forge whose pipeline this is, "" for none.

@@ -41,7 +41,8 @@ func newDiff() *cobra.Command {
 running jobs, and which line of the specs is responsible. The same change in a thousand tenants is one entry.
 
 The default compares what a pull request changes: from where the work left the default branch to the working tree. A state is a
-revision as git names it, which is read without a checkout, or a folder.
+revision, which is read without a checkout, or a folder. Revisions are named as in git: a branch, a tag, a hash, HEAD, origin/main, with ~n
+or ^n behind any of them.
 
 diff says what changes. Whether the result is sound is what check proves: run both. The formats for pull requests, markdown and html,
 prove both states, too, and show what is found and which waivers accept it; that takes as long as check.
@@ -75,7 +76,7 @@ Exit codes: 0 fine, 1 a state does not compile or a failure, 2 a mistake on the 
 	flags.StringVar(&d.from, "from", "", "revision or folder to compare with; the default is where the work left the default branch")
 	flags.StringVar(&d.to, "to", "", "revision or folder that is compared; the default is the working tree of --root")
 	flags.StringVarP(&d.format, "format", "o", cli.FormatText, "how the report is written: "+strings.Join(diffFormats, ", "))
-	flags.StringVar(&d.failOn, "fail-on", "none", "exit with 3 where there are changes of this severity or graver, or of this consequence")
+	flags.StringVar(&d.failOn, "fail-on", failOnNothing, "exit with 3 where there are changes of this severity or graver, or of this consequence")
 	cli.Complete(cmd, "format", diffFormats...)
 	flags.StringVar(&d.link, "link", "", "address of a line of a spec for markdown and html, with {revision}, {path} and {line}; known in GitHub's and GitLab's pipelines")
 	flags.StringVar(&d.full, "full-report", "", "address of the whole report for markdown and html, which may have no room for all")
@@ -92,9 +93,12 @@ const (
 
 var diffFormats = []string{cli.FormatText, formatMarkdown, formatHTML, cli.FormatJSON, cli.FormatSARIF, formatJUnit, cli.FormatGitHub}
 
+// failOnNothing is the word of --fail-on for no threshold.
+const failOnNothing = "none"
+
 // thresholds are the words that --fail-on takes.
 func thresholds() []string {
-	words := []string{"none"}
+	words := []string{failOnNothing}
 	for _, s := range semdiff.Severities() {
 		words = append(words, s.String())
 	}

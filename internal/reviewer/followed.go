@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"path"
 	"slices"
 	"strings"
 
@@ -37,14 +38,30 @@ func textAt(o *object.Object, path ...string) string {
 	return ""
 }
 
-// unfollowed says which engines do not look where a tree is published.
-func unfollowed(w io.Writer, all map[string]followed, branch, folder string) {
+// unfollowed says which engines do not look where a tree is published, and which of them find an older tree, which lies elsewhere.
+func unfollowed(w io.Writer, all map[string]followed, branch, folder string, elsewhere []string) {
 	for _, name := range slices.Sorted(maps.Keys(all)) {
-		switch f := all[name]; {
-		case f.revision != branch:
+		f := all[name]
+		if f.revision != branch {
 			fmt.Fprintf(w, "note: `%s` follows `%s`, not `%s`: spec.gitops.revision of the cluster says so\n", name, f.revision, branch)
-		case !strings.HasPrefix(strings.TrimPrefix(f.path, "./")+"/", strings.TrimPrefix(folder+"/", "./")):
-			fmt.Fprintf(w, "note: `%s` follows `%s`, not --path `%s`: spec.gitops.path of the cluster says so\n", name, f.path, folder)
+		}
+		if !below(f.path, path.Join(folder, name)) {
+			fmt.Fprintf(w, "note: `%s` follows `%s`, not --path `%s`: spec.gitops.path of the cluster says so%s\n", name, f.path, folder, older(f.path, name, elsewhere))
 		}
 	}
+}
+
+// below says whether a path of the branch is a folder or in it.
+func below(name, folder string) bool {
+	return strings.HasPrefix(path.Clean(name)+"/", folder+"/")
+}
+
+// older says whether there is a tree of another publication where an engine looks.
+func older(followed, cluster string, elsewhere []string) string {
+	for _, folder := range elsewhere {
+		if below(followed, path.Join(folder, cluster)) {
+			return fmt.Sprintf(". What another publication left in `%s` stays there, and is what it gets", folder)
+		}
+	}
+	return ""
 }

@@ -67,7 +67,7 @@ Exit codes: 0 fine, 1 a mistake in the specs, a refusal or a failure, 2 a mistak
 	p.input.Register(cmd)
 	p.input.RegisterWorkers(cmd)
 	flags := cmd.Flags()
-	flags.StringVar(&p.revision, "revision", "", "what is published, as git names it; the default is HEAD, and with --verify what the branch was made from")
+	flags.StringVar(&p.revision, "revision", "", "branch, tag or hash that is published, with ~n or ^n; the default is HEAD, and with --verify what the branch was made from")
 	flags.StringVar(&p.branch, "branch", "", "branch of the compiled tree")
 	flags.BoolVar(&p.push, "push", false, "move the branch of the remote, instead of the local one")
 	flags.StringVar(&p.remote, "remote", "origin", "remote of --push")
@@ -95,6 +95,11 @@ func (p *publishing) validate() error {
 		return fmt.Errorf("unknown format `%s`: allowed are text, json", p.format)
 	case path.IsAbs(p.folder) || path.Clean(p.folder) != p.folder || p.folder == ".." || len(p.folder) > 2 && p.folder[:3] == "../":
 		return fmt.Errorf("--path `%s` is no folder below the top, such as dist, or . for the top itself", p.folder)
+	}
+	if p.branch != "" {
+		if err := branch.Name(p.branch); err != nil {
+			return fmt.Errorf("--branch: %w", err)
+		}
 	}
 	return p.input.Validate()
 }
@@ -136,7 +141,7 @@ func (p *publishing) run(cmd *cobra.Command) error {
 		return cli.Failure(err)
 	}
 	if p.branch != "" {
-		unfollowed(cmd.ErrOrStderr(), made.followed, p.branch, p.folder)
+		unfollowed(cmd.ErrOrStderr(), made.followed, p.branch, p.folder, elsewhere(results))
 	}
 	return p.tell(cmd, results)
 }
@@ -192,6 +197,16 @@ type published struct {
 	Written   int    `json:"written"`
 	Unchanged int    `json:"unchanged"`
 	Removed   int    `json:"removed"`
+	// Elsewhere are other folders of a branch in which there is a compiled tree, which stays as it is.
+	Elsewhere []string `json:"elsewhere,omitempty"`
+}
+
+func elsewhere(results []published) []string {
+	var folders []string
+	for _, r := range results {
+		folders = append(folders, r.Elsewhere...)
+	}
+	return folders
 }
 
 func (r published) String() string {
@@ -219,7 +234,7 @@ func (p *publishing) bring(ctx context.Context, to places, made *compiledTree, b
 			return nil, err
 		}
 		results = append(results, published{To: p.branch, State: string(done.State), Revision: done.Source, Commit: done.Commit,
-			Written: len(done.Files.Written), Unchanged: len(done.Files.Unchanged), Removed: len(done.Files.Removed)})
+			Written: len(done.Files.Written), Unchanged: len(done.Files.Unchanged), Removed: len(done.Files.Removed), Elsewhere: done.Elsewhere})
 		if done.State == branch.Newer {
 			return results, nil
 		}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"slices"
@@ -42,7 +43,7 @@ func (p *publishing) compile(ctx context.Context, cmd *cobra.Command, opened *re
 	}
 	found, err := opened.Revision(name)
 	if err != nil {
-		return nil, cli.Failure(err)
+		return nil, misnamed("--revision", err)
 	}
 	made := &compiledTree{read: publish.NewReading(found.FS(nil)), prefix: opened.Prefix(), followed: map[string]followed{}}
 	made.tree.Folder = p.folder
@@ -148,6 +149,10 @@ func (p *publishing) true(made *compiledTree) error {
 	got, err := os.ReadFile(p.written)
 	if err != nil {
 		return fmt.Errorf("read the statement: %w", err)
+	}
+	var statement provenance.Statement
+	if err := json.Unmarshal(got, &statement); err != nil {
+		return fmt.Errorf("`%s` is no statement: %w. Without --verify, --provenance writes it anew", p.written, err)
 	}
 	if !bytes.Equal(got, want) {
 		return fmt.Errorf("`%s` is not true: %s compiles to something else, or it was made by another version than %s", p.written, made.tree.Source.Commit, cli.Version())

@@ -32,6 +32,8 @@ func newRoot() *cobra.Command {
 All other commands are in runtime-compiler itself; both programs belong into one folder, with runtime-compiler-charts.`,
 		Args: cli.KnownCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return given(cmd) },
 	}
 	// The scripts that complete words in shells are those of runtime-compiler.
 	root.CompletionOptions.DisableDefaultCmd = true

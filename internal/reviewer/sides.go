@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"lockstep.dev/lockstep/internal/cli"
 	"lockstep.dev/lockstep/pkg/compile/revision"
+	"lockstep.dev/lockstep/pkg/compile/source"
 )
 
 // workingTree is how the files of --root are called in reports, as they are on disk.
@@ -28,7 +30,7 @@ type side struct {
 func sides(root, from, to string) (before, after side, err error) {
 	s := opener{root: root}
 	if to == "" {
-		after, err = folderSide(root, workingTree)
+		after, err = s.workingTree()
 	} else {
 		after, err = s.open("--to", to, nil)
 	}
@@ -53,12 +55,40 @@ type opener struct {
 	repository *revision.Repository
 }
 
+// workingTree takes the files of --root as they are on disk.
+func (o *opener) workingTree() (side, error) {
+	opened, err := revision.Open(o.root)
+	if err != nil {
+		// Two folders can be compared without git.
+		return folderSide(o.root, workingTree)
+	}
+	if opened.Bare() {
+		return side{}, fmt.Errorf("--to is not given, and `%s` is a bare repository, which has no working tree: name the revision that is compared", o.root)
+	}
+	o.repository = opened
+	found, err := folderSide(o.root, workingTree)
+	if err == nil {
+		found.files = opened.WorkingTree(found.files)
+	}
+	return found, err
+}
+
+// isPath says whether a name can only be that of a folder: no revision begins so.
+func isPath(name string) bool {
+	return strings.HasPrefix(name, ".") || filepath.IsAbs(name)
+}
+
 // open takes a revision, or a folder of specs. A name that could be both is refused: `./main` is always the folder.
 func (o *opener) open(flag, name string, beside fs.FS) (side, error) {
 	info, err := os.Stat(name)
 	isFolder := err == nil && info.IsDir()
-	if isFolder && strings.ContainsAny(name, `/\`) || name == "." || name == ".." {
+	switch {
+	case isFolder && strings.ContainsAny(name, `/\`) || name == "." || name == "..":
 		return folderSide(name, name)
+	case isPath(name) && err != nil:
+		return side{}, fmt.Errorf("%s `%s`: %w", flag, name, source.Reason(err))
+	case isPath(name):
+		return side{}, fmt.Errorf("%s `%s` is a file, not a folder", flag, name)
 	}
 	found, err := o.revision(name)
 	switch {
@@ -71,7 +101,16 @@ func (o *opener) open(flag, name string, beside fs.FS) (side, error) {
 	case errors.Is(err, revision.ErrNoRepository):
 		return side{}, fmt.Errorf("%s `%s` is no folder, and %w: give two folders, or set --root to a folder of a git repository", flag, name, err)
 	}
-	return side{}, cli.Failure(fmt.Errorf("%s: %w", flag, err))
+	return side{}, misnamed(flag, err)
+}
+
+// misnamed is the error about a revision: a text that is no name of one is a mistake on the command line.
+func misnamed(flag string, err error) error {
+	err = fmt.Errorf("%s: %w", flag, err)
+	if errors.Is(err, revision.ErrName) {
+		return err
+	}
+	return cli.Failure(err)
 }
 
 // parting is where a revision, HEAD for the working tree, left the default branch.

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strconv"
 
-	"lockstep.dev/lockstep/test/bench/meter"
 	"lockstep.dev/lockstep/test/bench/series"
 	"lockstep.dev/lockstep/test/bench/tool"
 	"lockstep.dev/lockstep/test/bench/workload"
@@ -16,11 +15,8 @@ import (
 
 // bench is a run of this program.
 type bench struct {
-	o        options
-	dir      string
-	compiler tool.Tool
-	peers    map[string]tool.Tool
-	meter    *meter.Meter
+	*series.Bench
+	o options
 	// workers are the numbers that the compiler is told; 0 means that it chooses itself.
 	workers []int
 	// work is the workload that everything is measured on, ten a small one.
@@ -37,82 +33,62 @@ type site struct {
 	sampledObjects int
 }
 
-func (b *bench) say(format string, args ...any) {
-	_, _ = fmt.Fprintf(os.Stderr, "bench-compile: "+format+"\n", args...)
-}
-
-func newBench(ctx context.Context, o options) (b *bench, err error) {
-	b = &bench{o: o, workers: []int{0}}
-	if b.compiler, err = tool.Ours(ctx, o.compiler); err != nil {
+func newBench(ctx context.Context, o options) (*bench, error) {
+	opened, err := series.Open(ctx, name, &o.Options, func(say func(string, ...any)) (map[string]tool.Tool, error) {
+		return tool.Build(ctx, o.peers, peers, say)
+	})
+	if err != nil {
 		return nil, err
 	}
-	if b.compiler.Knows(ctx, "build", "--workers") {
+	b := &bench{Bench: opened, o: o, workers: []int{0}}
+	if b.Compiler.Knows(ctx, "build", "--workers") {
 		b.workers = []int{1, 4}
-	}
-	if !o.alone {
-		if b.peers, err = tool.Build(ctx, o.module, peers, b.say); err != nil {
-			return nil, err
-		}
-	}
-	if b.dir, err = os.MkdirTemp(series.Folder(o.dir), "bench-compile-"); err != nil {
-		return nil, err
-	}
-	if b.meter, err = meter.New(ctx, b.dir); err != nil {
-		return nil, errors.Join(err, b.close())
 	}
 	return b, nil
 }
 
-func (b *bench) close() error { return os.RemoveAll(b.dir) }
-
-func (b *bench) run(ctx context.Context) (*Report, error) {
-	report := &Report{Tools: []tool.Tool{b.compiler}}
-	for _, p := range peers {
-		if t, ok := b.peers[p.Name]; ok {
-			report.Tools = append(report.Tools, t)
-		}
-	}
-	var err error
-	if report.Machine, err = series.Here(ctx, b.dir, b.meter); err != nil {
-		return nil, err
+func (b *bench) run(ctx context.Context, report *Report) (err error) {
+	report.Tools = b.Tools("helm", "jsonnet", "kustomize")
+	if report.Machine, err = series.Here(ctx, b.Dir, b.Meter); err != nil {
+		return err
 	}
 	if b.work, err = b.site(ctx, b.o.Tenants, b.o.sample); err != nil {
-		return nil, err
+		return err
 	}
 	if b.ten, err = b.site(ctx, 10, 10); err != nil {
-		return nil, err
+		return err
 	}
 	if report.Compared, err = b.compare(ctx); err != nil {
-		return nil, err
+		return err
 	}
 	plans := b.ourPlans()
-	if !b.o.alone {
+	if !b.o.Alone {
 		plans = append(plans, b.peerPlans()...)
 	}
-	if err := b.take(ctx, plans, b.o.runs); err != nil {
-		return nil, err
+	if err := b.take(ctx, plans, b.o.Runs); err != nil {
+		return err
 	}
 	watch, err := b.watch(ctx)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	grown, err := b.growth(ctx)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	for _, p := range append(append(plans, watch...), grown...) {
 		p.summarize()
 		report.Series = append(report.Series, p.Series)
 	}
 	report.Machine.LoadAfter = series.Load()
-	return report, nil
+	return nil
 }
 
 // site generates a workload and lets the compiler compile it once.
 func (b *bench) site(ctx context.Context, tenants, sample int) (*site, error) {
-	o := b.o.Options
+	o := b.o.Options.Options
 	o.Tenants = tenants
-	s := &site{root: filepath.Join(b.dir, "workload-"+strconv.Itoa(tenants))}
+	s := &site{root: filepath.Join(b.Dir, "workload-"+strconv.Itoa(tenants))}
 	if _, err := os.Stat(s.root); err == nil { // the whole workload is as small as the small one
 		s.root += "-small"
 	}
@@ -120,13 +96,13 @@ func (b *bench) site(ctx context.Context, tenants, sample int) (*site, error) {
 	if s.Workload, err = workload.Generate(s.root, o); err != nil {
 		return nil, err
 	}
-	counted, err := workload.Compile(ctx, b.compiler.Path, s.root, s.compiled())
+	counted, err := workload.Compile(ctx, b.Compiler.Path, s.root, s.compiled())
 	if err != nil {
 		return nil, err
 	}
 	s.objects = counted.Objects()
-	b.say("%d tenants: %d spec files, %d objects", tenants, s.Files, s.objects)
-	if b.o.alone || sample == 0 {
+	b.Say("%d tenants: %d spec files, %d objects", tenants, s.Files, s.objects)
+	if b.o.Alone || sample == 0 {
 		return s, nil
 	}
 	s.sampled = s.Sample(sample)
@@ -147,26 +123,26 @@ func (s *site) compiled() string { return filepath.Join(s.root, "dist") }
 
 // compare proves that all tools make the same objects.
 func (b *bench) compare(ctx context.Context) (int, error) {
-	if b.o.alone {
+	if b.o.Alone {
 		return 0, nil
 	}
 	compared, err := b.equivalent(ctx, b.work.compiled())
 	if err != nil {
 		return 0, err
 	}
-	b.say("%d objects of %d tenants are equal between all tools", compared, len(b.work.sampled))
+	b.Say("%d objects of %d tenants are equal between all tools", compared, len(b.work.sampled))
 	return compared, b.complete(ctx)
 }
 
 // complete proves that Helm and Jsonnet make as many objects of the whole workload as runtime-compiler.
 func (b *bench) complete(ctx context.Context) error {
 	for _, name := range []string{"helm", "jsonnet"} {
-		out := filepath.Join(b.dir, "complete")
+		out := filepath.Join(b.Dir, "complete")
 		if err := b.emptyFolders(out); err != nil {
 			return err
 		}
 		for _, c := range b.wholeCommands(name, b.work, out) {
-			if _, err := b.meter.Measure(ctx, c); err != nil {
+			if _, err := b.Meter.Measure(ctx, c); err != nil {
 				return err
 			}
 		}
@@ -195,13 +171,13 @@ func (b *bench) take(ctx context.Context, plans []*plan, runs int) error {
 	for i := range runs {
 		for _, p := range plans {
 			p.Name = p.Tool + ", " + p.Scenario
-			u, err := p.Once(ctx, b.meter, i)
+			u, err := p.Once(ctx, b.Meter, i)
 			if err != nil {
 				return err
 			}
 			p.Runs = append(p.Runs, u)
 		}
-		b.say("run %d of %d done", i+1, runs)
+		b.Say("run %d of %d done", i+1, runs)
 	}
 	return nil
 }
@@ -215,7 +191,7 @@ func (b *bench) growth(ctx context.Context) ([]*plan, error) {
 			return nil, err
 		}
 		p := b.buildPlan(growthBuild, s, b.workers[0])
-		if err := b.take(ctx, []*plan{p}, min(b.o.runs, 3)); err != nil {
+		if err := b.take(ctx, []*plan{p}, min(b.o.Runs, 3)); err != nil {
 			return nil, err
 		}
 		plans = append(plans, p)

@@ -17,7 +17,7 @@ func (s *site) series(tool, scenario string) Series {
 
 // buildCommand builds a workload. The cache of the user is not used: what a build may remember is in the folder beside its output.
 func (b *bench) buildCommand(s *site, out string, workers int) meter.Command {
-	args := []string{b.compiler.Path, "build", "--root", s.root, "--out", out}
+	args := []string{b.Compiler.Path, "build", "--root", s.root, "--out", out}
 	if workers > 0 {
 		args = append(args, "--workers", strconv.Itoa(workers))
 	}
@@ -28,8 +28,8 @@ func cacheOf(out string) string { return out + "-cache" }
 
 // buildPlan builds into an empty folder with an empty cache.
 func (b *bench) buildPlan(scenario string, s *site, workers int) *plan {
-	out := filepath.Join(b.dir, "out")
-	p := &plan{Series: s.series(b.compiler.Name, scenario)}
+	out := filepath.Join(b.Dir, "out")
+	p := &plan{Series: s.series(b.Compiler.Name, scenario)}
 	p.Workers = workers
 	p.Prepare = func(context.Context, int) error { return b.emptyFolders(out, cacheOf(out)) }
 	p.Commands = func(int) []meter.Command { return []meter.Command{b.buildCommand(s, out, workers)} }
@@ -46,19 +46,19 @@ func (b *bench) ourPlans() []*plan {
 
 func (b *bench) checkPlan() *plan {
 	return &plan{
-		Series: b.work.series(b.compiler.Name, checkOnly),
+		Series: b.work.series(b.Compiler.Name, checkOnly),
 		Plan: series.Plan{Commands: func(int) []meter.Command {
-			return []meter.Command{{Args: []string{b.compiler.Path, "check", "--root", b.work.root}, Env: []string{"XDG_CACHE_HOME=" + b.dir}}}
+			return []meter.Command{{Args: []string{b.Compiler.Path, "check", "--root", b.work.root}, Env: []string{"XDG_CACHE_HOME=" + b.Dir}}}
 		}},
 	}
 }
 
 // noChangePlan builds into a tree that is up to date.
 func (b *bench) noChangePlan() *plan {
-	out := filepath.Join(b.dir, "unchanged")
+	out := filepath.Join(b.Dir, "unchanged")
 	build := b.buildCommand(b.work, out, b.workers[0])
 	return &plan{
-		Series: b.work.series(b.compiler.Name, noChange),
+		Series: b.work.series(b.Compiler.Name, noChange),
 		Plan: series.Plan{
 			Prepare:  func(ctx context.Context, _ int) error { return b.untimed(ctx, build) },
 			Commands: func(int) []meter.Command { return []meter.Command{build} },
@@ -68,10 +68,10 @@ func (b *bench) noChangePlan() *plan {
 
 // oneTenantPlan builds into a tree that is up to date but for one tenant, another one every time.
 func (b *bench) oneTenantPlan() *plan {
-	out := filepath.Join(b.dir, "changed")
+	out := filepath.Join(b.Dir, "changed")
 	build := b.buildCommand(b.work, out, b.workers[0])
 	return &plan{
-		Series: b.work.series(b.compiler.Name, oneTenant),
+		Series: b.work.series(b.Compiler.Name, oneTenant),
 		Plan: series.Plan{
 			Prepare: func(ctx context.Context, run int) error {
 				if err := b.untimed(ctx, build); err != nil {
@@ -85,7 +85,7 @@ func (b *bench) oneTenantPlan() *plan {
 }
 
 func (b *bench) untimed(ctx context.Context, c meter.Command) error {
-	_, err := b.meter.Measure(ctx, c)
+	_, err := b.Meter.Measure(ctx, c)
 	return err
 }
 

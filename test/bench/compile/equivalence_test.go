@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"lockstep.dev/lockstep/test/bench/series"
 	"lockstep.dev/lockstep/test/bench/workload"
 )
 
@@ -68,9 +69,9 @@ func TestEquivalence(t *testing.T) {
 	if os.Getenv("LOCKSTEP_PEERS") == "" {
 		t.Skip("SKIPPED: set LOCKSTEP_PEERS=1 to build Helm, Jsonnet and kustomize, and compare their objects with ours")
 	}
-	b, err := newBench(t.Context(), options{
-		Options: workload.Options{Tenants: 40, Clusters: 3, Seed: 7}, compiler: compilerUnderTest(t), module: "peers", dir: t.TempDir(),
-	})
+	b, err := newBench(t.Context(), options{peers: "peers", Options: series.Options{
+		Options: workload.Options{Tenants: 40, Clusters: 3, Seed: 7}, Compiler: compilerUnderTest(t), Dir: t.TempDir(),
+	}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -58,20 +58,20 @@ func (b *bench) tenantCommand(name string, s *site, cluster, tenant string) mete
 		return b.helmCommand(s, cluster, s.peer("helm-values", "one", tenant+".yaml"))
 	case "jsonnet":
 		expression := "local files = (import 'main.jsonnet')(only='" + tenant + "'); files['" + cluster + "/tenants/" + tenant + "/tenant.yaml']"
-		return meter.Command{Args: []string{b.peers[name].Path, "-S", "-e", expression}, Dir: s.peer(workload.JsonnetFolder)}
+		return meter.Command{Args: []string{b.Peers[name].Path, "-S", "-e", expression}, Dir: s.peer(workload.JsonnetFolder)}
 	}
-	return meter.Command{Args: []string{b.peers[name].Path, "build", s.peer(workload.KustomizeFolder, workload.Overlay(cluster, tenant))}}
+	return meter.Command{Args: []string{b.Peers[name].Path, "build", s.peer(workload.KustomizeFolder, workload.Overlay(cluster, tenant))}}
 }
 
 func (b *bench) helmCommand(s *site, cluster, values string) meter.Command {
 	return meter.Command{Args: []string{
-		b.peers["helm"].Path, "template", "tenants", s.peer(workload.HelmFolder),
+		b.Peers["helm"].Path, "template", "tenants", s.peer(workload.HelmFolder),
 		"--values", s.peer("helm-values", "clusters", cluster+".yaml"), "--values", values,
 	}}
 }
 
 func (b *bench) jsonnetCommand(s *site, only string, flags ...string) meter.Command {
-	args := append([]string{b.peers["jsonnet"].Path, "-S", "--tla-str", "only=" + only}, flags...)
+	args := append([]string{b.Peers["jsonnet"].Path, "-S", "--tla-str", "only=" + only}, flags...)
 	return meter.Command{Args: append(args, "main.jsonnet"), Dir: s.peer(workload.JsonnetFolder)}
 }
 
@@ -92,7 +92,7 @@ func (b *bench) peerPlans() []*plan {
 }
 
 func (b *bench) peerPlan(name, scenario string, s *site, commands func(out string, run int) []meter.Command) *plan {
-	out := filepath.Join(b.dir, "out")
+	out := filepath.Join(b.Dir, "out")
 	return &plan{
 		Series: s.series(name, scenario),
 		Plan: series.Plan{

@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 
+	"lockstep.dev/lockstep/test/bench/series"
 	"lockstep.dev/lockstep/test/bench/tool"
 )
 
@@ -18,8 +19,6 @@ type target struct {
 const (
 	compiler = tool.Compiler
 	mega     = 1e6
-	// leastObjects is about the number that the promise for memory is made for; a smaller workload does not judge it.
-	leastObjects = 40000
 )
 
 // atMost promises that a time of a series is at most a number of milliseconds.
@@ -69,7 +68,7 @@ func againstHelm(r *Report) (string, bool, bool) {
 
 func memory(r *Report) (string, bool, bool) {
 	s := r.find(compiler, fullBuild, 0)
-	if s == nil || s.Objects < leastObjects {
+	if s == nil || s.Objects < series.LeastObjects {
 		return "", false, false
 	}
 	peak := s.PeakRSS.Median / mega
@@ -91,8 +90,8 @@ func linear(r *Report) (string, bool, bool) {
 	return fmt.Sprintf("%.2f at %d tenants", ratio, largest.Tenants), ratio <= 1.05, true
 }
 
-// writeTable writes the numbers as Markdown: the targets, then every series.
-func (r *Report) writeTable(w io.Writer) error {
+// WriteTable writes the numbers as Markdown: the targets, then every series.
+func (r *Report) WriteTable(w io.Writer) error {
 	var text strings.Builder
 	text.WriteString(r.Machine.String())
 	if r.Compared > 0 {
@@ -134,16 +133,6 @@ func (s *Series) row(text *strings.Builder, r *Report) {
 	if s.Scenario == fullBuild || s.Scenario == checkOnly || s.Scenario == growthBuild || s.Scenario == tenTenants {
 		perSecond = fmt.Sprintf("%.0f", s.PerCPUSecond)
 	}
-	fmt.Fprintf(text, "| %s%s | %s | %s | %d | %d | %s | %s | %.0f | %s |\n", s.Scenario, note, r.named(s.Tool), workers, s.Tenants, s.Objects,
+	fmt.Fprintf(text, "| %s%s | %s | %s | %d | %d | %s | %s | %.0f | %s |\n", s.Scenario, note, tool.Named(r.Tools, s.Tool), workers, s.Tenants, s.Objects,
 		s.CPU.Times(s.Factor), s.Wall.Times(s.Factor), s.PeakRSS.Median/mega, perSecond)
-}
-
-// named returns a tool with its version.
-func (r *Report) named(name string) string {
-	for _, t := range r.Tools {
-		if t.Name == name && t.Name != compiler {
-			return t.Name + " " + t.Version
-		}
-	}
-	return name
 }

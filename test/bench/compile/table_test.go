@@ -32,7 +32,7 @@ func TestTable(t *testing.T) {
 		},
 	}
 	var text strings.Builder
-	if err := report.writeTable(&text); err != nil {
+	if err := report.WriteTable(&text); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{

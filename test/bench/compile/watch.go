@@ -29,17 +29,17 @@ const leastSaves = 11
 // watch measures the CPU of a running `watch` between the save of one tenant and the next idleness. It returns nothing where the
 // compiler has no such command.
 func (b *bench) watch(ctx context.Context) ([]*plan, error) {
-	if !b.compiler.Knows(ctx, "watch", "--root") {
+	if !b.Compiler.Knows(ctx, "watch", "--root") {
 		return nil, nil
 	}
-	p := &plan{Series: b.work.series(b.compiler.Name, watchTenant)}
-	cmd := exec.CommandContext(ctx, b.compiler.Path, "watch", "--root", b.work.root, "--out", filepath.Join(b.dir, "watched")) //nolint:gosec // the compiler that we measure
+	p := &plan{Series: b.work.series(b.Compiler.Name, watchTenant)}
+	cmd := exec.CommandContext(ctx, b.Compiler.Path, "watch", "--root", b.work.root, "--out", filepath.Join(b.Dir, "watched")) //nolint:gosec // the compiler that we measure
 	output, err := cmd.StdoutPipe()
 	if err != nil {
 		return nil, err
 	}
 	cmd.Stderr = os.Stderr
-	cmd.Env = append(os.Environ(), "XDG_CACHE_HOME="+b.dir)
+	cmd.Env = append(os.Environ(), "XDG_CACHE_HOME="+b.Dir)
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("start watch: %w", err)
 	}
@@ -52,8 +52,8 @@ func (b *bench) watch(ctx context.Context) ([]*plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	for i := range max(b.o.runs, leastSaves) {
-		if err := b.changeTenant(b.o.runs + i); err != nil {
+	for i := range max(b.o.Runs, leastSaves) {
+		if err := b.changeTenant(b.o.Runs + i); err != nil {
 			return nil, err
 		}
 		after, err := waitIdle(ctx, cmd.Process.Pid)

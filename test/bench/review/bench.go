@@ -8,68 +8,40 @@ import (
 	"os"
 	"path/filepath"
 
-	"lockstep.dev/lockstep/test/bench/meter"
 	"lockstep.dev/lockstep/test/bench/series"
 	"lockstep.dev/lockstep/test/bench/tool"
 )
 
 // bench is a run of this program.
 type bench struct {
-	o        options
-	dir      string
-	compiler tool.Tool
-	peers    map[string]tool.Tool
-	meter    *meter.Meter
+	*series.Bench
+	o options
 }
 
-func (b *bench) say(format string, args ...any) {
-	_, _ = fmt.Fprintf(os.Stderr, "bench-review: "+format+"\n", args...)
+func newBench(ctx context.Context, o options) (*bench, error) {
+	opened, err := series.Open(ctx, name, &o.Options, func(say func(string, ...any)) (map[string]tool.Tool, error) {
+		return buildPeers(ctx, o.peers, say)
+	})
+	return &bench{opened, o}, err
 }
 
-func newBench(ctx context.Context, o options) (b *bench, err error) {
-	b = &bench{o: o}
-	if b.compiler, err = tool.Ours(ctx, o.compiler); err != nil {
-		return nil, err
-	}
-	if !o.alone {
-		if b.peers, err = buildPeers(ctx, o.module, b.say); err != nil {
-			return nil, err
-		}
-	}
-	if b.dir, err = os.MkdirTemp(series.Folder(o.dir), "bench-review-"); err != nil {
-		return nil, err
-	}
-	if b.meter, err = meter.New(ctx, b.dir); err != nil {
-		return nil, errors.Join(err, b.close())
-	}
-	return b, nil
-}
-
-func (b *bench) close() error { return os.RemoveAll(b.dir) }
-
-func (b *bench) run(ctx context.Context) (*Report, error) {
-	report := &Report{Tools: []tool.Tool{b.compiler}}
-	for _, p := range []string{"helm", "dyff"} {
-		if t, ok := b.peers[p]; ok {
-			report.Tools = append(report.Tools, t)
-		}
-	}
-	var err error
-	if report.Machine, err = series.Here(ctx, b.dir, b.meter); err != nil {
-		return nil, err
+func (b *bench) run(ctx context.Context, report *Report) (err error) {
+	report.Tools = b.Tools("helm", "dyff")
+	if report.Machine, err = series.Here(ctx, b.Dir, b.Meter); err != nil {
+		return err
 	}
 	plans, end, err := b.plans(ctx, report)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer end()
 	if err := b.take(ctx, plans); err != nil {
-		return nil, err
+		return err
 	}
 	if b.o.drift {
 		measured, err := b.drift(ctx)
 		if err != nil {
-			return nil, fmt.Errorf("drift: %w", err)
+			return fmt.Errorf("drift: %w", err)
 		}
 		plans = append(plans, measured)
 	}
@@ -78,7 +50,7 @@ func (b *bench) run(ctx context.Context) (*Report, error) {
 		report.Series = append(report.Series, p.Series)
 	}
 	report.Machine.LoadAfter = series.Load()
-	return report, nil
+	return nil
 }
 
 // plans prepares everything that is measured in turns. It checks what the line that opens egress means to the compiler.
@@ -95,7 +67,7 @@ func (b *bench) plans(ctx context.Context, report *Report) (plans []*plan, end f
 		return nil, nil, err
 	}
 	plans = append(b.diffPlans(work), published...)
-	if b.o.alone {
+	if b.o.Alone {
 		return plans, end, nil
 	}
 	small, err := b.site(ctx, b.o.small)
@@ -117,13 +89,13 @@ type plan struct {
 
 // take measures all plans, one run of each after the other, after a run of each that does not count.
 func (b *bench) take(ctx context.Context, plans []*plan) error {
-	for i := -1; i < b.o.runs; i++ {
+	for i := -1; i < b.o.Runs; i++ {
 		for _, p := range plans {
 			if p.stopped() { // at its limit, and would be again
 				continue
 			}
 			p.Name = p.Tool + ", " + p.Scenario
-			u, err := p.Once(ctx, b.meter, i+1)
+			u, err := p.Once(ctx, b.Meter, i+1)
 			if err != nil {
 				return err
 			}
@@ -134,7 +106,7 @@ func (b *bench) take(ctx context.Context, plans []*plan) error {
 				return err
 			}
 		}
-		b.say("run %d of %d done", i+1, b.o.runs)
+		b.Say("run %d of %d done", i+1, b.o.Runs)
 	}
 	return nil
 }
@@ -161,4 +133,4 @@ func lines(files []string) (n int, err error) {
 }
 
 // output returns the name of a file that a command may print to.
-func (b *bench) output(name string) string { return filepath.Join(b.dir, name) }
+func (b *bench) output(name string) string { return filepath.Join(b.Dir, name) }

@@ -24,7 +24,7 @@ func (s *site) series(name, scenario string) Series {
 // ours is a plan of one command of the compiler, which prints to a file. The cache of the user is not used.
 func (b *bench) ours(s *site, scenario string, args ...string) *plan {
 	out := b.output("report.txt")
-	command := meter.Command{Args: append([]string{b.compiler.Path}, args...), Stdout: out, Env: []string{"XDG_CACHE_HOME=" + b.dir}}
+	command := meter.Command{Args: append([]string{b.Compiler.Path}, args...), Stdout: out, Env: []string{"XDG_CACHE_HOME=" + b.Dir}}
 	return &plan{
 		Series:  s.series(tool.Compiler, scenario),
 		Plan:    series.Plan{Commands: func(int) []meter.Command { return []meter.Command{command} }},
@@ -70,14 +70,14 @@ const mostLines = 40
 func (b *bench) opens(ctx context.Context, s *site) (Opened, error) {
 	args := []string{"diff", "--from", s.narrow, "--to", s.open}
 	out := b.output("opened.txt")
-	if _, err := b.meter.Measure(ctx, meter.Command{Args: append([]string{b.compiler.Path}, args...), Stdout: out}); err != nil {
+	if _, err := b.Meter.Measure(ctx, meter.Command{Args: append([]string{b.Compiler.Path}, args...), Stdout: out}); err != nil {
 		return Opened{}, err
 	}
 	n, err := lines([]string{out})
 	if err != nil {
 		return Opened{}, err
 	}
-	cmd := exec.CommandContext(ctx, b.compiler.Path, append(args, "-o", "json")...) //nolint:gosec // the compiler that we measure
+	cmd := exec.CommandContext(ctx, b.Compiler.Path, append(args, "-o", "json")...) //nolint:gosec // the compiler that we measure
 	cmd.Stderr = os.Stderr
 	data, err := cmd.Output()
 	if err != nil {

@@ -67,7 +67,7 @@ func (b *bench) driftAt(ctx context.Context, s *site, config *rest.Config) (*pla
 	if err := apply(ctx, config, objects); err != nil {
 		return nil, err
 	}
-	b.say("%d objects of %s are at the API server after %.0f s", len(objects), cluster, time.Since(start).Seconds())
+	b.Say("%d objects of %s are at the API server after %.0f s", len(objects), cluster, time.Since(start).Seconds())
 	counted, end, err := counting(config, b.output("counted"))
 	if err != nil {
 		return nil, err
@@ -75,7 +75,7 @@ func (b *bench) driftAt(ctx context.Context, s *site, config *rest.Config) (*pla
 	defer end()
 	args := []string{"drift", "--root", s.base, "--cluster", cluster, "--fail-on", "info", "--kubeconfig"}
 	warm := b.ours(s, drifted, append(args, b.output("counted"))...)
-	if _, err := warm.Once(ctx, b.meter, 0); err != nil {
+	if _, err := warm.Once(ctx, b.Meter, 0); err != nil {
 		return nil, err
 	}
 	direct := b.output("admin")
@@ -85,8 +85,8 @@ func (b *bench) driftAt(ctx context.Context, s *site, config *rest.Config) (*pla
 	p := b.ours(s, drifted, append(args, direct)...)
 	p.Clusters, p.Objects, p.Requests = 1, len(objects), counted.Load()
 	p.Name = tool.Compiler + ", " + drifted
-	for i := range b.o.runs {
-		u, err := p.Once(ctx, b.meter, i)
+	for i := range b.o.Runs {
+		u, err := p.Once(ctx, b.Meter, i)
 		if err != nil {
 			return nil, err
 		}

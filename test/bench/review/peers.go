@@ -46,7 +46,7 @@ func (b *bench) peerPlan(s *site, scenario string, values sides) *plan {
 		compared := b.output("dyff-" + cluster + ".txt")
 		commands = append(commands,
 			b.helm(s, cluster, before, b.output("before.yaml")), b.helm(s, cluster, after, b.output("after.yaml")),
-			meter.Command{Args: []string{b.peers["dyff"].Path, "between", "--omit-header", b.output("before.yaml"), b.output("after.yaml")}, Stdout: compared, Limit: b.o.limit})
+			meter.Command{Args: []string{b.Peers["dyff"].Path, "between", "--omit-header", b.output("before.yaml"), b.output("after.yaml")}, Stdout: compared, Limit: b.o.limit})
 		p.printed = append(p.printed, compared)
 	}
 	p.Plan = series.Plan{
@@ -62,7 +62,7 @@ func values(state, name string) string {
 
 func (b *bench) helm(s *site, cluster, tenants, out string) meter.Command {
 	return meter.Command{Stdout: out, Args: []string{
-		b.peers["helm"].Path, "template", "tenants", filepath.Join(s.base, workload.PeersFolder, workload.HelmFolder),
+		b.Peers["helm"].Path, "template", "tenants", filepath.Join(s.base, workload.PeersFolder, workload.HelmFolder),
 		"--values", values(s.base, "clusters/"+cluster+".yaml"), "--values", tenants,
 	}}
 }
@@ -86,7 +86,7 @@ func (b *bench) preparePeers(ctx context.Context, s *site) error {
 		return nil
 	}
 	for _, state := range []string{s.base, s.oneTenant} {
-		if _, err := workload.Compile(ctx, b.compiler.Path, state, s.compiled(state)); err != nil {
+		if _, err := workload.Compile(ctx, b.Compiler.Path, state, s.compiled(state)); err != nil {
 			return err
 		}
 		if err := workload.WritePeers(state, s.compiled(state), s.Workload, nil); err != nil {
@@ -106,7 +106,7 @@ func (b *bench) complete(ctx context.Context, s *site) error {
 	made := 0
 	for _, cluster := range s.Clusters {
 		out := b.output("before.yaml")
-		if _, err := b.meter.Measure(ctx, b.helm(s, cluster, workload.HelmStorageValues(s.base, storage), out)); err != nil {
+		if _, err := b.Meter.Measure(ctx, b.helm(s, cluster, workload.HelmStorageValues(s.base, storage), out)); err != nil {
 			return err
 		}
 		found, err := workload.Manifests(out)

@@ -78,7 +78,7 @@ func (r *registries) reference() string {
 
 // publishPlans measure what is done with git: diff between revisions, and publish. The registry is one in this process, on loopback.
 func (b *bench) publishPlans(ctx context.Context, s *site) (plans []*plan, end func(), err error) {
-	fresh, published, used := filepath.Join(b.dir, "fresh"), filepath.Join(b.dir, "published"), filepath.Join(b.dir, "used")
+	fresh, published, used := filepath.Join(b.Dir, "fresh"), filepath.Join(b.Dir, "published"), filepath.Join(b.Dir, "used")
 	if err := s.repository(ctx, fresh); err != nil {
 		return nil, nil, err
 	}
@@ -98,7 +98,7 @@ func (b *bench) publishPlans(ctx context.Context, s *site) (plans []*plan, end f
 	first.Prepare = from(fresh)
 	prepared := b.ours(s, publishFirst, append(ofBranch, published, "--revision", "HEAD~1")...)
 	push := b.ours(s, publishArtifact, ofRegistry...)
-	if _, err := prepared.Once(ctx, b.meter, 0); err != nil {
+	if _, err := prepared.Once(ctx, b.Meter, 0); err != nil {
 		r.server.Close()
 		return nil, nil, err
 	}
@@ -107,7 +107,7 @@ func (b *bench) publishPlans(ctx context.Context, s *site) (plans []*plan, end f
 	push.Prepare = func(context.Context, int) error { r.empty(); return nil }
 	verified := b.ours(s, verifyArtifact, append(ofRegistry, "--verify")...)
 	verified.Prepare = func(ctx context.Context, run int) error {
-		_, err := push.Once(ctx, b.meter, run)
+		_, err := push.Once(ctx, b.Meter, run)
 		return err
 	}
 	return []*plan{

@@ -1,10 +1,6 @@
 package main
 
 import (
-	"encoding/json"
-	"fmt"
-	"os"
-
 	"lockstep.dev/lockstep/test/bench/series"
 	"lockstep.dev/lockstep/test/bench/tool"
 )
@@ -65,16 +61,4 @@ func (r *Report) find(name, scenario string) *Series {
 		}
 	}
 	return found
-}
-
-func readReport(name string) (*Report, error) {
-	data, err := os.ReadFile(name)
-	if err != nil {
-		return nil, err
-	}
-	report := &Report{}
-	if err := json.Unmarshal(data, report); err != nil {
-		return nil, fmt.Errorf("read %s: %w", name, err)
-	}
-	return report, nil
 }

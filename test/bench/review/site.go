@@ -31,9 +31,9 @@ type site struct {
 
 // site generates a workload, lets the compiler compile it once, and makes its other states.
 func (b *bench) site(ctx context.Context, tenants int) (*site, error) {
-	o := b.o.Options
+	o := b.o.Options.Options
 	o.Tenants = tenants
-	root := filepath.Join(b.dir, "site-"+strconv.Itoa(tenants))
+	root := filepath.Join(b.Dir, "site-"+strconv.Itoa(tenants))
 	s := &site{
 		base: filepath.Join(root, "base"), same: filepath.Join(root, "same"), oneTenant: filepath.Join(root, "one-tenant"),
 		image: filepath.Join(root, "image"), narrow: filepath.Join(root, "narrow"), open: filepath.Join(root, "open"),
@@ -54,13 +54,13 @@ func (b *bench) site(ctx context.Context, tenants int) (*site, error) {
 		return nil, err
 	}
 	for state, objects := range map[string]*int{s.base: &s.objects, s.narrow: &s.narrowed} {
-		counted, err := workload.Compile(ctx, b.compiler.Path, state, s.compiled(state))
+		counted, err := workload.Compile(ctx, b.Compiler.Path, state, s.compiled(state))
 		if err != nil {
 			return nil, err
 		}
 		*objects = counted.Objects()
 	}
-	b.say("%d tenants: %d spec files, %d objects", tenants, s.Files, s.objects)
+	b.Say("%d tenants: %d spec files, %d objects", tenants, s.Files, s.objects)
 	return s, nil
 }
 

@@ -5,13 +5,11 @@ import (
 	"io"
 	"strings"
 
+	"lockstep.dev/lockstep/test/bench/series"
 	"lockstep.dev/lockstep/test/bench/tool"
 )
 
 const mega = 1e6
-
-// leastObjects is about the number that the promises are made for; a smaller workload does not judge them.
-const leastObjects = 40000
 
 // target is a line of what is promised, and how it is read from a series of ours.
 type target struct {
@@ -47,15 +45,15 @@ func memory(limit float64) func(*Series) (string, bool) {
 	}
 }
 
-// writeTable writes the numbers as Markdown: the targets, then every series.
-func (r *Report) writeTable(w io.Writer) error {
+// WriteTable writes the numbers as Markdown: the targets, then every series.
+func (r *Report) WriteTable(w io.Writer) error {
 	var text strings.Builder
 	fmt.Fprintf(&text, "%s The line that opens egress for %d tenants was found to be %d critical entry, at that line, in %d lines of text.\n",
 		r.Machine, r.Opened.Tenants, r.Opened.Entries, r.Opened.Lines)
 	text.WriteString("\n| | target | measured | |\n|---|---|---|---|\n")
 	for _, t := range targets() {
 		value, verdict := "–", "not measured"
-		if s := r.find(tool.Compiler, t.scenario); s != nil && s.Objects >= leastObjects {
+		if s := r.find(tool.Compiler, t.scenario); s != nil && s.Objects >= series.LeastObjects {
 			var kept bool
 			value, kept = t.measured(s)
 			verdict = map[bool]string{true: "kept", false: "**missed**"}[kept]
@@ -79,21 +77,6 @@ func (s *Series) row(text *strings.Builder, r *Report) {
 	if s.stopped() {
 		wall = fmt.Sprintf("more than %.3g: dyff was stopped at its limit", s.Wall.Min)
 	}
-	fmt.Fprintf(text, "| %s | %s | %d | %d | %s | %s | %.0f (%.0f–%.0f) | %d |\n", scenario, r.named(s.Tool), s.Tenants, s.Objects,
+	fmt.Fprintf(text, "| %s | %s | %d | %d | %s | %s | %.0f (%.0f–%.0f) | %d |\n", scenario, tool.Named(r.Tools, s.Tool), s.Tenants, s.Objects,
 		wall, s.CPU.Times(1), s.PeakRSS.Median/mega, s.PeakRSS.Min/mega, s.PeakRSS.Max/mega, s.Lines)
-}
-
-// named returns the tools of a series with their versions.
-func (r *Report) named(name string) string {
-	var parts []string
-	for part := range strings.SplitSeq(name, " + ") {
-		version := ""
-		for _, t := range r.Tools {
-			if t.Name == part && part != tool.Compiler {
-				version = " " + t.Version
-			}
-		}
-		parts = append(parts, part+version)
-	}
-	return strings.Join(parts, " + ")
 }

@@ -36,7 +36,7 @@ func TestTable(t *testing.T) {
 		},
 	}
 	var text strings.Builder
-	if err := report.writeTable(&text); err != nil {
+	if err := report.WriteTable(&text); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
@@ -62,7 +62,7 @@ func TestTable(t *testing.T) {
 func TestSmall(t *testing.T) {
 	report := &Report{Series: []Series{taken(tool.Compiler, oneFolders, 10, 500, 3)}}
 	var text strings.Builder
-	if err := report.writeTable(&text); err != nil {
+	if err := report.WriteTable(&text); err != nil {
 		t.Fatal(err)
 	}
 	if strings.Contains(text.String(), "missed") || strings.Contains(text.String(), "kept") {

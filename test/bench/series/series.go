@@ -1,5 +1,6 @@
 // Package series is what measurements of whole processes share: they are taken in turns, one run of each after the other, so that a machine
-// that is slow for a while is slow for all of them, and what is told of them is what their runs lie between.
+// that is slow for a while is slow for all of them, and what is told of them is what their runs lie between. Their programs share a command
+// line and how they begin and end, too: see Options, Open and Main.
 package series
 
 import (

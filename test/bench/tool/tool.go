@@ -82,3 +82,16 @@ func (t Tool) Knows(ctx context.Context, command, flag string) bool {
 	help := string(output) // that of the whole program where there is no such command
 	return err == nil && strings.Contains(help, "Usage:\n  "+t.Name+" "+command) && strings.Contains(help, flag)
 }
+
+// Named returns a tool, or several that work together and have " + " between them, with the versions of those that are not ours.
+func Named(tools []Tool, name string) string {
+	parts := strings.Split(name, " + ")
+	for i, part := range parts {
+		for _, t := range tools {
+			if t.Name == part && part != Compiler {
+				parts[i] += " " + t.Version
+			}
+		}
+	}
+	return strings.Join(parts, " + ")
+}

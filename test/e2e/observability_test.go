@@ -7,8 +7,11 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	eventsv1 "k8s.io/api/events/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	mpijob "lockstep.dev/lockstep/pkg/mpi/job"
 	"lockstep.dev/lockstep/test/platform"
 )
 
@@ -36,7 +39,17 @@ var _ = Describe("Whoever operates the platform", func() {
 
 	It("reads the life of a job in its events, each step once and in order", func(ctx SpecContext) {
 		Expect(run(ctx, job("told", "openmpi4-cpu", "mpirun", "-n", "4", "mpi-hello")).Condition).To(Equal("Complete"))
-		Eventually(told(ctx, "told")).Should(Equal([]string{"Submitted", "GangScheduling", "PodsReady", "TrainingStarted", "Completed"}))
+		Eventually(told(ctx, "told")).Should(Equal(life))
+	})
+
+	It("reads the same of a job that was over before the controller heard of its run", func(ctx SpecContext) {
+		j := job("unheard", "openmpi4-cpu", "mpirun", "-n", "4", "mpi-hello")
+		object := submit(ctx, editor, j.TrainJob())
+		// Without it the controller cannot reach the launcher, which asks DNS then.
+		way := &networkingv1.NetworkPolicy{ObjectMeta: metav1.ObjectMeta{Name: mpijob.RendezvousPolicyName(j.Name), Namespace: tenant}}
+		Eventually(func() error { return admin.Client.Delete(ctx, way) }).Should(Succeed())
+		Eventually(condition(ctx, editor, object, "Complete")).Should(BeTrue())
+		Eventually(told(ctx, j.Name)).Should(Equal(life))
 	})
 
 	It("reads why a job failed in its events, in the words of its condition", func(ctx SpecContext) {
@@ -45,6 +58,9 @@ var _ = Describe("Whoever operates the platform", func() {
 		Eventually(notes(ctx, "told-why")).Should(ContainElement(HavePrefix(beginning(result.Message))))
 	})
 })
+
+// life are the events of a job that does well.
+var life = []string{"Submitted", "GangScheduling", "PodsReady", "TrainingStarted", "Completed"}
 
 func observed(ctx context.Context, meter *platform.Meter, phase string) func() (uint64, error) {
 	return func() (uint64, error) {

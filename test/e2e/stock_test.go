@@ -76,7 +76,7 @@ var _ = Describe("Under stock Kubeflow Trainer, a compiled runtime", Ordered, Co
 		BeforeAll(func(ctx SpecContext) {
 			Expect(cluster.Sandbox(ctx, stockNamespace)).To(Succeed())
 			Expect(cluster.StopController(ctx)).To(Succeed())
-			DeferCleanup(func(ctx SpecContext) { Expect(cluster.StartController(ctx)).To(Succeed()) })
+			DeferCleanup(func(ctx SpecContext) { Expect(cluster.StartCompanion(ctx)).To(Succeed()) })
 		})
 
 		DescribeTable("runs all ranks on two machines, as a command of the user's own", func(ctx SpecContext, runtime string) {

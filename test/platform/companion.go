@@ -35,15 +35,12 @@ func (p *Platform) UseCompanion(ctx context.Context) (undo func(context.Context)
 	if _, err := p.apply(ctx, filepath.Join(dist, clusterSpec)); err != nil {
 		return p.useExecutor, err
 	}
-	return p.useExecutor, p.StartController(ctx)
+	return p.useExecutor, p.StartCompanion(ctx)
 }
 
-// StopController ends our controller and leaves what it has made.
-func (p *Platform) StopController(ctx context.Context) error { return p.scaleController(ctx, 0) }
-
-// StartController returns when our controller is at work again; that of a companion also when pods are sent to it.
-func (p *Platform) StartController(ctx context.Context) error {
-	return errors.Join(p.scaleController(ctx, 1), p.waitForWebhook(ctx))
+// StartCompanion returns when our controller is at work again, and pods are sent to it.
+func (p *Platform) StartCompanion(ctx context.Context) error {
+	return errors.Join(p.StartController(ctx), p.waitForWebhook(ctx))
 }
 
 // useExecutor removes Kubeflow Trainer, and applies what Up did. What only a companion has is deleted, as a GitOps engine
@@ -58,7 +55,7 @@ func (p *Platform) useExecutor(ctx context.Context) error {
 	if _, err := p.kubectl(ctx, "-n", Namespace, "delete", "--ignore-not-found", "mutatingwebhookconfiguration/"+webhook, "service/"+webhook, "secret/"+webhook); err != nil {
 		return err
 	}
-	return p.scaleController(ctx, 1)
+	return p.StartController(ctx)
 }
 
 // compileForTrainer compiles a copy of the bundle whose cluster has the other executor.

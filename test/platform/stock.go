@@ -25,24 +25,12 @@ func (p *Platform) UseStock(ctx context.Context) (undo func(context.Context) err
 		if err := p.RemoveAddons(ctx, "trainer"); err != nil {
 			return err
 		}
-		return p.scaleController(ctx, 1)
+		return p.StartController(ctx)
 	}
-	if err := p.scaleController(ctx, 0); err != nil {
+	if err := p.StopController(ctx); err != nil {
 		return undo, err
 	}
 	return undo, p.AddAddons(ctx, "trainer")
-}
-
-func (p *Platform) scaleController(ctx context.Context, replicas int) error {
-	if _, err := p.kubectl(ctx, "-n", Namespace, "scale", controller, fmt.Sprintf("--replicas=%d", replicas)); err != nil {
-		return err
-	}
-	if replicas > 0 {
-		_, err := p.kubectl(ctx, "-n", Namespace, "rollout", "status", controller, "--timeout=180s")
-		return err
-	}
-	_, err := p.kubectl(ctx, "-n", Namespace, "wait", "--for=delete", "pod", "-l", "app.kubernetes.io/name=mpi-controller", "--timeout=120s")
-	return err
 }
 
 // UseStockWith is UseStock and installs a runtime of upstream's, that of DeepSpeed over OpenSSH, under a name and after a change.

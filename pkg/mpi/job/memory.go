@@ -22,7 +22,7 @@ const (
 	factRuns factKind = "runs"
 	// factPlaced: all pods of a JobSet have machines.
 	factPlaced factKind = "placed"
-	// factReady: all pods of a JobSet are ready.
+	// factReady: all pods of a JobSet are ready, or have been.
 	factReady factKind = "ready"
 	// factUp: all nodes of a JobSet are ready; the launcher may still wait for them in an init container.
 	factUp factKind = "up"

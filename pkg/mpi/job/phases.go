@@ -28,6 +28,12 @@ func (o Observed) Verdict() *mpi.Verdict {
 	return nil
 }
 
+// Launched says whether the launcher's agent tells that it started the command.
+func (o Observed) Launched() bool {
+	verdict := o.Verdict()
+	return verdict != nil && verdict.Phases != nil && verdict.Phases.CommandSeconds != nil
+}
+
 // Waits are how long a job waited on the way to its first rank, as this process saw it.
 type Waits struct {
 	// Queued is from the creation of the TrainJob, to the second, until its JobSet was there and not suspended.
@@ -50,14 +56,18 @@ func (o Observed) Waits() *Waits {
 	return &Waits{Queued: runs.Sub(o.TrainJob.CreationTimestamp.Time), Gang: placed.Sub(runs), Start: ready.Sub(placed)}
 }
 
-// placed says whether all pods have machines, allReady whether they are ready.
+// placed says whether all pods have machines, allReady whether they are ready or have been.
 func placed(pods []corev1.Pod) bool {
 	return !slices.ContainsFunc(pods, func(pod corev1.Pod) bool { return pod.Spec.NodeName == "" })
 }
 
 func allReady(pods []corev1.Pod) bool {
-	return !slices.ContainsFunc(pods, func(pod corev1.Pod) bool { return !podReady(pod) })
+	return !slices.ContainsFunc(pods, func(pod corev1.Pod) bool { return !readyOnce(pod) })
 }
+
+// readyOnce says whether a pod is ready or was so before it ended: what its end means is the JobSet's to say. kubelet says that a
+// container has ended before it says so of the pod.
+func readyOnce(pod corev1.Pod) bool { return podReady(pod) || terminal(pod) || mainEnd(pod) != nil }
 
 // nodesReady says whether all pods but the launcher are ready.
 func nodesReady(pods []corev1.Pod) bool {

@@ -25,6 +25,11 @@ func TestWaits(t *testing.T) {
 			t.Errorf("%s holds of a job whose pods are all ready", kind)
 		}
 	}
+	over := o.with(podOf(mpi.LauncherJob, 0, on("a"), exited(0, mpi.Verdict{})), podOf(mpi.NodeJob, 0, ready, on("a")), podOf(mpi.NodeJob, 1, ready, on("b")))
+	over.Remember(nil)
+	if _, holds := over.Seen[Fact{factReady, uid}]; !holds {
+		t.Error("a launcher that is over was ready, however late we look")
+	}
 	half := o.with(podOf(mpi.LauncherJob, 0, ready, on("a")), podOf(mpi.NodeJob, 0))
 	half.Remember(nil)
 	if _, holds := half.Seen[Fact{factPlaced, uid}]; holds {

@@ -96,13 +96,12 @@ const (
 	waitingForPods = "the launcher cannot start before all pods of the job run"
 )
 
-// pods counts a pod that has ended as ready: it has been so, and what its end means is the JobSet's to say. kubelet says
-// that a container has ended before it says so of the pod.
+// pods tells whether all pods are ready, and what keeps them from it.
 func (o Observed) pods(c *conditions) {
 	pods, want := o.current(), podCount(o.JobSet)
 	ready := 0
 	for _, pod := range pods {
-		if podReady(pod) || terminal(pod) || mainEnd(pod) != nil {
+		if readyOnce(pod) {
 			ready++
 		}
 	}

@@ -2,14 +2,12 @@ package reconciler
 
 import (
 	"cmp"
-	"slices"
 	"strings"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/ptr"
 
 	"lockstep.dev/lockstep/pkg/mpi"
 	"lockstep.dev/lockstep/pkg/mpi/job"
@@ -45,7 +43,7 @@ var milestones = map[mpi.Reason]string{
 // announce sends an event for each change: Submitted, GangScheduling, PodsReady, TrainingStarted and Completed for a job that
 // does well, and the reason of what goes wrong. What is false keeps the job from running: a warning.
 func (r *Reconciler) announce(trainJob *trainer.TrainJob, changes []metav1.Condition) {
-	for _, change := range withGang(trainJob, changes) {
+	for _, change := range changes {
 		if completedBeside(trainJob, change) {
 			change.Type, change.Status, change.Reason = trainer.TrainJobComplete, metav1.ConditionTrue, string(job.ReasonCompleted)
 		}
@@ -54,23 +52,6 @@ func (r *Reconciler) announce(trainJob *trainer.TrainJob, changes []metav1.Condi
 			r.recorder.Eventf(trainJob, nil, kind, reason, change.Type, "%s", clipped(change.Message))
 		}
 	}
-}
-
-// completedBeside says whether a companion tells of the end of a job that Kubeflow Trainer has called complete.
-func completedBeside(trainJob *trainer.TrainJob, change metav1.Condition) bool {
-	return change.Type == job.Running && mpi.Reason(change.Reason) == job.ReasonFinished &&
-		apimeta.IsStatusConditionTrue(trainJob.Status.Conditions, trainer.TrainJobComplete)
-}
-
-// withGang adds that all pods are being scheduled together where a job had them so soon that no status told of it.
-func withGang(trainJob *trainer.TrainJob, changes []metav1.Condition) []metav1.Condition {
-	pending := func(c metav1.Condition) bool { return mpi.Reason(c.Reason) == job.ReasonPodsPending }
-	created := slices.IndexFunc(changes, func(c metav1.Condition) bool { return mpi.Reason(c.Reason) == job.ReasonJobSetCreated })
-	if created < 0 || ptr.Deref(trainJob.Spec.Suspend, false) || slices.ContainsFunc(changes, pending) {
-		return changes
-	}
-	gang := metav1.Condition{Type: job.PodsReady, Status: metav1.ConditionFalse, Reason: string(job.ReasonPodsPending), Message: "all pods of the job are scheduled together"}
-	return slices.Insert(slices.Clone(changes), created+1, gang)
 }
 
 // eventType returns the empty string for a change that is no event.

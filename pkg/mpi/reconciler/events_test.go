@@ -7,9 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
-	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/ptr"
 )
 
 func TestTransitions(t *testing.T) {
@@ -63,32 +61,6 @@ func TestEventType(t *testing.T) {
 				t.Errorf("%s: want %q, got %q", tc.reason, tc.want, got)
 			}
 		})
-	}
-}
-
-// Every job that is started has the same events, however fast it is.
-func TestGangSchedulingIsTold(t *testing.T) {
-	created := metav1.Condition{Type: "Created", Status: "True", Reason: "JobSetCreated"}
-	ready := metav1.Condition{Type: "PodsReady", Status: "True", Reason: "PodsReady"}
-	pending := metav1.Condition{Type: "PodsReady", Status: "False", Reason: "PodsPending"}
-	suspended := &trainer.TrainJob{Spec: trainer.TrainJobSpec{Suspend: ptr.To(true)}}
-	for name, tc := range map[string]struct {
-		trainJob *trainer.TrainJob
-		changes  []metav1.Condition
-		want     []string
-	}{
-		"Fast":      {&trainer.TrainJob{}, []metav1.Condition{created, ready}, []string{"JobSetCreated", "PodsPending", "PodsReady"}},
-		"Slow":      {&trainer.TrainJob{}, []metav1.Condition{pending, created}, []string{"PodsPending", "JobSetCreated"}},
-		"Later":     {&trainer.TrainJob{}, []metav1.Condition{ready}, []string{"PodsReady"}},
-		"Suspended": {suspended, []metav1.Condition{created}, []string{"JobSetCreated"}},
-	} {
-		var got []string
-		for _, c := range withGang(tc.trainJob, tc.changes) {
-			got = append(got, c.Reason)
-		}
-		if diff := cmp.Diff(tc.want, got); diff != "" {
-			t.Errorf("%s: -want, +got:\n%s", name, diff)
-		}
 	}
 }
 

@@ -91,10 +91,12 @@ func (m *metrics) record(o job.Observed, changes []metav1.Condition) {
 			m.since[name] = o.Now
 		case change.Type == job.Restarting && isTrue:
 			m.restarts.WithLabelValues(listed(change.Reason)).Inc()
-		case isTrue && (change.Type == trainer.TrainJobComplete || change.Type == trainer.TrainJobFailed || change.Type == job.Diagnosed):
-			m.end(name, o, change)
 		case completedBeside(o.TrainJob, change):
-			m.end(name, o, metav1.Condition{Type: trainer.TrainJobComplete, Reason: string(job.ReasonCompleted)})
+			m.end(name, o, trainer.TrainJobComplete, string(job.ReasonCompleted))
+		case change.Type == trainer.TrainJobComplete && isTrue:
+			m.end(name, o, change.Type, change.Reason)
+		case over(o.TrainJob, change):
+			m.end(name, o, trainer.TrainJobFailed, change.Reason)
 		}
 	}
 }
@@ -107,22 +109,24 @@ func (m *metrics) pods(o job.Observed) {
 	}
 }
 
+// gate asks the verdict of a job that was over before its launcher answered.
 func (m *metrics) gate(o job.Observed) {
 	if o.Gate != nil && o.Gate.Result != nil && !o.Gate.Result.Waiting {
 		m.phases.WithLabelValues(phaseGate).Observe(o.Gate.Result.Seconds)
+	} else if verdict := o.Verdict(); verdict != nil {
+		m.phases.WithLabelValues(phaseGate).Observe(verdict.GateSeconds)
 	}
 }
 
-func (m *metrics) end(name client.ObjectKey, o job.Observed, change metav1.Condition) {
-	outcome := change.Type
-	if outcome == job.Diagnosed {
-		outcome = trainer.TrainJobFailed
-	}
-	m.ended.WithLabelValues(outcome, listed(change.Reason)).Inc()
-	if since, found := m.since[name]; found {
+func (m *metrics) end(name client.ObjectKey, o job.Observed, outcome, reason string) {
+	m.ended.WithLabelValues(outcome, listed(reason)).Inc()
+	verdict := o.Verdict()
+	if since, found := m.since[name]; o.Launched() {
+		m.phases.WithLabelValues(phaseRun).Observe(verdict.RunSeconds)
+	} else if found {
 		m.phase(phaseRun, o.Now.Sub(since))
 	}
-	if verdict := o.Verdict(); verdict != nil && verdict.Phases != nil {
+	if verdict != nil && verdict.Phases != nil {
 		m.launch(o.TrainJob, verdict.Phases)
 	}
 }

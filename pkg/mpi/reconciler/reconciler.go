@@ -120,6 +120,7 @@ func (r *Reconciler) write(ctx context.Context, observed job.Observed, changes [
 
 // tell passes on what is new.
 func (r *Reconciler) tell(observed job.Observed, changes []metav1.Condition) {
+	changes = withSteps(observed, changes)
 	r.announce(observed.TrainJob, changes)
 	r.metrics.record(observed, changes)
 }

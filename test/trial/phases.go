@@ -4,9 +4,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/watch"
-	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 )
 
 // Phases are the times from the creation of a TrainJob to the moments when a watcher first saw each state: the JobSet, as
@@ -18,12 +15,10 @@ type Phases struct {
 	Count int
 }
 
-func (p *Phases) seeJobSet(event watch.Event, owner types.UID, at time.Duration) {
-	object, ok := event.Object.(*jobset.JobSet)
-	if !ok || p.JobSet != 0 || len(object.OwnerReferences) == 0 || object.OwnerReferences[0].UID != owner {
-		return
+func (p *Phases) seeJobSet(at time.Duration) {
+	if p.JobSet == 0 {
+		p.JobSet = at
 	}
-	p.JobSet = at
 }
 
 // seePods is told of all pods after each change. More pods than before start the later states anew.

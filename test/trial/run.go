@@ -36,7 +36,7 @@ func Run(ctx context.Context, user User, job Job, out io.Writer) (Result, error)
 	if err := user.Client.Create(ctx, object); err != nil {
 		return Result{}, fmt.Errorf("create TrainJob %s/%s: %w", job.Namespace, job.Name, err)
 	}
-	t := &trial{user: user, job: object, created: created, out: out, pods: map[string]*corev1.Pod{}, log: make(chan logEnd, 1)}
+	t := &trial{user: user, job: object, created: created, out: out, jobSets: map[string]bool{}, pods: map[string]*corev1.Pod{}, early: map[string]*corev1.Pod{}, log: make(chan logEnd, 1)}
 	result, err := t.follow(ctx)
 	result.Job = job
 	return result, err
@@ -47,9 +47,12 @@ type trial struct {
 	job     *trainer.TrainJob
 	created time.Time
 	out     io.Writer
-	pods    map[string]*corev1.Pod
-	reading bool
-	log     chan logEnd
+	// jobSets are the UIDs of the job's JobSets: an earlier job of the same name had another, and its pods may still be there.
+	jobSets map[string]bool
+	// pods are those of the job; early are those whose JobSet has not been seen (yet).
+	pods, early map[string]*corev1.Pod
+	reading     bool
+	log         chan logEnd
 	// over is set when the job has ended, and with it its log.
 	over   atomic.Bool
 	phases Phases
@@ -83,13 +86,16 @@ func (t *trial) follow(ctx context.Context) (Result, error) {
 			if !open {
 				return Result{}, fmt.Errorf("the watch on the pods of TrainJob %s was closed", t.job.Name)
 			}
-			t.seePod(ctx, event)
-			t.phases.seePods(t.pods, time.Since(t.created))
+			if pod, ok := event.Object.(*corev1.Pod); ok {
+				t.seePod(ctx, pod)
+			}
 		case event, open := <-jobSets.ResultChan():
 			if !open {
 				return Result{}, fmt.Errorf("the watch on the JobSet of TrainJob %s was closed", t.job.Name)
 			}
-			t.phases.seeJobSet(event, t.job.UID, time.Since(t.created))
+			if object, ok := event.Object.(*jobset.JobSet); ok {
+				t.seeJobSet(ctx, object)
+			}
 		case event, open := <-jobs.ResultChan():
 			if !open {
 				return Result{}, fmt.Errorf("the watch on TrainJob %s was closed", t.job.Name)
@@ -101,14 +107,27 @@ func (t *trial) follow(ctx context.Context) (Result, error) {
 	}
 }
 
-// seePod remembers the pods of this job, not those of an earlier one with the same name, and starts to read the log of
-// the launcher as soon as it has one.
-func (t *trial) seePod(ctx context.Context, event watch.Event) {
-	pod, ok := event.Object.(*corev1.Pod)
-	if !ok || pod.CreationTimestamp.Time.Before(t.job.CreationTimestamp.Time) || pod.DeletionTimestamp != nil && t.pods[pod.Name] == nil {
+// seeJobSet catches up with the pods that were seen before their JobSet.
+func (t *trial) seeJobSet(ctx context.Context, object *jobset.JobSet) {
+	if owner := metav1.GetControllerOf(object); owner == nil || owner.UID != t.job.UID {
 		return
 	}
+	t.phases.seeJobSet(time.Since(t.created))
+	t.jobSets[string(object.UID)] = true
+	for _, pod := range t.early {
+		t.seePod(ctx, pod)
+	}
+}
+
+// seePod remembers a pod of this job, and starts to read the log of the launcher as soon as it has one.
+func (t *trial) seePod(ctx context.Context, pod *corev1.Pod) {
+	if !t.jobSets[pod.Labels[mpi.JobSetUIDLabel]] {
+		t.early[pod.Name] = pod
+		return
+	}
+	delete(t.early, pod.Name)
 	t.pods[pod.Name] = pod
+	t.phases.seePods(t.pods, time.Since(t.created))
 	if t.reading || pod.Labels[mpi.ReplicatedJobLabel] != mpi.LauncherJob || !hasStarted(pod) {
 		return
 	}

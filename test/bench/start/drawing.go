@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"html"
+	"slices"
 	"strings"
 )
 
@@ -29,6 +30,7 @@ func (r Report) Drawing() string {
 	for _, s := range r.Stock.Series {
 		bars = append(bars, bar{fmt.Sprintf("stock %s, %d, %s", s.Runtime, s.Nodes, s.Names), s})
 	}
+	bars = slices.DeleteFunc(bars, func(b bar) bool { return len(b.Phases) == 0 })
 	longest := 1.0
 	for _, b := range bars {
 		longest = max(longest, b.Phases[len(b.Phases)-1].Seconds)

@@ -41,6 +41,9 @@ type Series struct {
 	FirstRankSeconds []float64 `json:"firstRankSeconds"`
 	CompleteSeconds  []float64 `json:"completeSeconds"`
 	LauncherRestarts int       `json:"launcherRestarts"`
+	// NeverRan counts jobs that are Complete without a rank; their FirstRankSeconds are 0. Stock Trainer takes the end of an
+	// earlier job of the name for theirs.
+	NeverRan int `json:"neverRan"`
 	// Phases are the medians of when each state was first seen, in seconds since the creation.
 	Phases []Phase `json:"phases"`
 
@@ -57,6 +60,10 @@ func (s *Series) add(r trial.Result) {
 	s.FirstRankSeconds = append(s.FirstRankSeconds, r.FirstRank.Seconds())
 	s.CompleteSeconds = append(s.CompleteSeconds, r.End.Seconds())
 	s.LauncherRestarts += r.LauncherRestarts
+	if r.FirstRank == 0 {
+		s.NeverRan++
+		return
+	}
 	if s.seen == nil {
 		s.seen = map[string][]float64{}
 	}
@@ -77,8 +84,16 @@ func phasesOf(r trial.Result) []Phase {
 	}
 }
 
+// ran returns the seconds of those that had a rank.
+func (s Series) ran() []float64 {
+	return slices.DeleteFunc(slices.Clone(s.FirstRankSeconds), func(seconds float64) bool { return seconds == 0 })
+}
+
 // quantile is by the nearest rank: a number that was measured.
 func quantile(values []float64, q float64) float64 {
+	if len(values) == 0 {
+		return math.NaN()
+	}
 	sorted := slices.Sorted(slices.Values(values))
 	return sorted[max(0, int(math.Ceil(q*float64(len(sorted))))-1)]
 }
@@ -89,7 +104,7 @@ func (Report) Verdict() error { return nil }
 // Print writes a table for people.
 func (r Report) Print(out io.Writer) {
 	table := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
-	_, _ = fmt.Fprintln(table, "\nSIDE\tRUNTIME\tNODES\tNAMES\tFIRST RANK p50\tp95\tworst\tCOMPLETE p50\tRESTARTS")
+	_, _ = fmt.Fprintln(table, "\nSIDE\tRUNTIME\tNODES\tNAMES\tFIRST RANK p50\tp95\tworst\tCOMPLETE p50\tRESTARTS\tNEVER RAN")
 	for side, s := range map[string]Side{"lockstep": r.Lockstep, "stock": r.Stock} {
 		for _, series := range s.Series {
 			_, _ = fmt.Fprintf(table, "%s\t%s\n", side, series.row())
@@ -105,7 +120,7 @@ func printLine(out io.Writer, s Series) {
 }
 
 func (s Series) row() string {
-	first := s.FirstRankSeconds
-	return fmt.Sprintf("%s\t%d\t%s\t%.2f s\t%.2f s\t%.2f s\t%.2f s\t%d", s.Runtime, s.Nodes, s.Names,
-		quantile(first, 0.5), quantile(first, 0.95), slices.Max(first), quantile(s.CompleteSeconds, 0.5), s.LauncherRestarts)
+	first := s.ran()
+	return fmt.Sprintf("%s\t%d\t%s\t%.2f s\t%.2f s\t%.2f s\t%.2f s\t%d\t%d", s.Runtime, s.Nodes, s.Names,
+		quantile(first, 0.5), quantile(first, 0.95), quantile(first, 1), quantile(s.CompleteSeconds, 0.5), s.LauncherRestarts, s.NeverRan)
 }

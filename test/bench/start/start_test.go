@@ -6,6 +6,9 @@ import (
 	"io"
 	"strings"
 	"testing"
+	"time"
+
+	"lockstep.dev/lockstep/test/trial"
 )
 
 func TestQuantileIsAMeasuredNumber(t *testing.T) {
@@ -24,6 +27,22 @@ func TestQuantileIsAMeasuredNumber(t *testing.T) {
 		if got := quantile(tc.values, tc.q); got != tc.want {
 			t.Errorf("%s: quantile = %g, want %g", name, got, tc.want)
 		}
+	}
+}
+
+// A job that is complete without having run is no fast job.
+func TestJobsThatNeverRanAreCountedApart(t *testing.T) {
+	var s Series
+	for _, seconds := range []time.Duration{0, 14 * time.Second, 0, 15 * time.Second} {
+		s.add(trial.Result{FirstRank: seconds, End: seconds + time.Second})
+	}
+	if s.NeverRan != 2 || quantile(s.ran(), 0.5) != 14 || s.Phases[len(s.Phases)-1].Seconds != 14 {
+		t.Errorf("2 of 4 never ran, and the median of the others is 14 s: %+v", s)
+	}
+	var none Series
+	none.add(trial.Result{})
+	if svg := (Report{Stock: Side{Series: []Series{none}}}).Drawing(); !strings.Contains(svg, "</svg>") || none.row() == "" {
+		t.Error("a series in which nothing ran is still a report")
 	}
 }
 

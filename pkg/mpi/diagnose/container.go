@@ -3,6 +3,8 @@ package diagnose
 import (
 	"cmp"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"lockstep.dev/lockstep/pkg/mpi"
@@ -23,7 +25,7 @@ func initFailed(pod Pod, _ []Pod) *Cause {
 // is the cause behind a command that failed.
 func launcherTold(pod Pod, all []Pod) *Cause {
 	end := pod.mainEnd()
-	if end == nil {
+	if end == nil || !pod.isLauncher() {
 		return nil
 	}
 	verdict, err := mpi.DecodeVerdict(end.Message)
@@ -35,11 +37,15 @@ func launcherTold(pod Pod, all []Pod) *Cause {
 
 func tell(pod Pod, verdict mpi.Verdict, all []Pod) *Cause {
 	reason, message := verdict.Reason, verdict.Message
+	if _, documented := EntryOf(reason); !documented {
+		// The programs of a job can write the message too, and no condition takes any text as its reason.
+		reason = fallback(pod)
+	}
 	if message == "" {
 		message = fmt.Sprintf("the command exited with code %d", verdict.ExitCode)
 	}
-	if verdict.OOMKills > 0 {
-		reason = OOMKilled
+	if killedForMemory(verdict) {
+		reason, message = OOMKilled, saidForMemory(message, verdict.OOMKills)
 	}
 	where, found := podOf(all, cmp.Or(verdict.Host, verdict.Lost))
 	if !found {
@@ -53,6 +59,28 @@ func tell(pod Pod, verdict mpi.Verdict, all []Pod) *Cause {
 		cause.Rank, cause.ExitCode, cause.Signal = rank.Rank, rank.Code, rank.Signal
 	}
 	return cause
+}
+
+// endings are reasons that say how something ended, and not why.
+var endings = []mpi.Reason{CommandFailed, CommandKilled, RankFailed, RankKilled, LaunchDaemonLost, PeerFailed}
+
+// killedForMemory says whether the kernel is behind what the launcher's agent blames. It is not where that has a cause of its
+// own, such as a hang, or where somebody asked the pod to stop: a killed process may be one that the job did without.
+func killedForMemory(verdict mpi.Verdict) bool {
+	return verdict.OOMKills > 0 && verdict.Stopped == "" && slices.Contains(endings, verdict.Reason)
+}
+
+// saidForMemory begins a message with what the kernel did, unless it tells that already.
+func saidForMemory(message string, kills int) string {
+	const why = "for lack of memory"
+	if strings.Contains(message, why) {
+		return message
+	}
+	processes := "a process"
+	if kills > 1 {
+		processes = fmt.Sprintf("%d processes", kills)
+	}
+	return fmt.Sprintf("the kernel killed %s of the job %s; %s", processes, why, message)
 }
 
 // containerEnded is the end of a main container without a verdict: a node, or a launcher whose agent had no last word.

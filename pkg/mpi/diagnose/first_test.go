@@ -88,7 +88,7 @@ func firstCases() map[string]firstCase {
 	return map[string]firstCase{
 		"verdict":             {"the agent has all the facts", []Pod{launcher(said(t0, exit7))}, nil, CommandFailed, "launcher pod demo-launcher-0-0-x7x2p: the command `train` exited with code 7"},
 		"rank":                {"the pod of the rank is named, not that of the launcher", []Pod{launcher(said(t0, cuda)), worker()}, nil, CUDAOutOfMemory, "Worker 1 failed: CUDA out of memory (rank 5 exited with code 1) (pod demo-node-0-1-x7x2p on machine m3)"},
-		"OOM over exit code":  {"what the kernel did is behind what the command did", []Pod{launcher(said(t0, oom))}, nil, OOMKilled, "Worker 1 failed"},
+		"OOM over exit code":  {"what the kernel did is behind what the command did", []Pod{launcher(said(t0, oom))}, nil, OOMKilled, "launcher pod demo-launcher-0-0-x7x2p: the kernel killed a process of the job for lack of memory; Worker 1 failed"},
 		"no words":            {"", []Pod{launcher(said(t0, mpi.Verdict{Reason: CommandFailed, ExitCode: 4}))}, nil, CommandFailed, "exited with code 4"},
 		"no verdict":          {"there is still an exit code", []Pod{launcher(died(t0, End{Code: 3, Reason: "Error", Message: "not json"}))}, nil, LauncherFailed, "Launcher (pod demo-launcher-0-0-x7x2p on machine m0) failed: container `node` exited with code 3"},
 		"lying verdict":       {"success does not explain a failed container", []Pod{launcher(said(t0, mpi.Verdict{}))}, nil, LauncherFailed, "exited with code 1"},
@@ -145,6 +145,55 @@ func TestFirst(t *testing.T) {
 	}
 	if got := First([]Pod{launcher(), worker()}, nil); got != nil {
 		t.Errorf("pods that run are no cause: %+v", got)
+	}
+}
+
+// TestKilledForMemory: reason and message tell the same story.
+func TestKilledForMemory(t *testing.T) {
+	const told = "on demo-node-0-1 the kernel killed a process for lack of memory"
+	for name, tc := range map[string]struct {
+		verdict mpi.Verdict
+		want    mpi.Reason
+		says    string
+	}{
+		"a rank":           {mpi.Verdict{Reason: RankKilled, Message: "Worker 1 failed"}, OOMKilled, "the kernel killed 2 processes of the job for lack of memory; Worker 1 failed"},
+		"a daemon":         {mpi.Verdict{Reason: LaunchDaemonLost, Message: "lost the daemon of a node"}, OOMKilled, "for lack of memory; lost the daemon of a node"},
+		"told by agent":    {mpi.Verdict{Reason: CommandFailed, Message: "exited with code 137; " + told}, OOMKilled, "launcher pod demo-launcher-0-0-x7x2p: exited with code 137; " + told},
+		"a hang":           {mpi.Verdict{Reason: Hang, Message: "no rank made progress for 5m"}, Hang, "pod demo-launcher-0-0-x7x2p: no rank made progress for 5m"},
+		"blocked ports":    {mpi.Verdict{Reason: MPIPortsBlocked, Message: blocked + "refused"}, MPIPortsBlocked, "x7x2p: " + blocked + "refused"},
+		"incomplete world": {mpi.Verdict{Reason: WorldIncomplete, Message: "no rank ever ran on w-1"}, WorldIncomplete, "x7x2p: no rank ever ran on w-1"},
+		"a lost worker":    {mpi.Verdict{Reason: WorkerLost, Message: "connection lost"}, WorkerLost, "x7x2p: connection lost"},
+		"asked to stop":    {mpi.Verdict{Reason: CommandKilled, Message: "the pod was asked to stop (SIGTERM)", Stopped: "SIGTERM"}, CommandKilled, "x7x2p: the pod was asked to stop (SIGTERM)"},
+	} {
+		tc.verdict.ExitCode, tc.verdict.OOMKills = 137, 2
+		if got := First([]Pod{launcher(said(t0, tc.verdict))}, nil); got.Reason != tc.want || !strings.Contains(got.Message, tc.says) {
+			t.Errorf("%s: want %s with %q, got %s: %s", name, tc.want, tc.says, got.Reason, got.Message)
+		}
+	}
+}
+
+// TestSignalBehindCode: programs use codes above 128 of their own.
+func TestSignalBehindCode(t *testing.T) {
+	for name, tc := range map[string]struct {
+		end    End
+		want   mpi.Reason
+		signal string
+		says   string
+	}{
+		"first signal": {End{Code: 129}, WorkerKilled, "SIGHUP", "was killed by SIGHUP"},
+		"last signal":  {End{Code: 159}, WorkerKilled, "SIGSYS", "was killed by SIGSYS"},
+		"no signal":    {End{Code: 160}, WorkerFailed, "", "exited with code 160"},
+		"ORTE":         {End{Code: 205}, WorkerFailed, "", "exited with code 205"},
+		"Hydra":        {End{Code: 255}, WorkerFailed, "", "exited with code 255"},
+		"of a runtime": {End{Code: 255, Signal: 40}, WorkerKilled, "signal 40", "was killed by signal 40"},
+	} {
+		got := First([]Pod{worker(died(t0, tc.end))}, nil)
+		if got.Reason != tc.want || got.Signal != tc.signal || got.ExitCode != tc.end.Code || !strings.Contains(got.Message, tc.says) {
+			t.Errorf("%s: want %s, %q and %q, got %+v", name, tc.want, tc.signal, tc.says, got)
+		}
+	}
+	if got := First([]Pod{launcher(died(t0, End{Code: 255}))}, nil); got.Reason != LauncherFailed {
+		t.Errorf("a launcher that exited with 255 was not killed: %+v", got)
 	}
 }
 

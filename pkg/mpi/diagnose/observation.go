@@ -63,15 +63,13 @@ type End struct {
 	At              time.Time
 }
 
-// signal returns the number of the signal that ended the container, 0 for none.
+// signal returns the number of the signal that ended the container, 0 for none. Not every code above 128 is one: Hydra exits
+// with 255, ORTE with 205.
 func (e End) signal() int {
-	switch {
-	case e.Signal > 0:
-		return e.Signal
-	case e.Code > 128:
-		return e.Code - 128
+	if behind := e.Code - 128; e.Signal == 0 && behind > 0 && behind < len(signals) {
+		return behind
 	}
-	return 0
+	return e.Signal
 }
 
 // String says how a container ended, for example `exited with code 1` or `was killed by SIGKILL (OOMKilled)`.

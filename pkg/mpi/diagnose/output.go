@@ -28,15 +28,32 @@ type Finding struct {
 type Weight int
 
 const (
+	// rumour is what programs print that go on, such as one that cannot reach a server for its statistics. Nobody is blamed
+	// for it. As an exception it is a Root.
+	rumour Weight = iota - 1
 	// Report is a launcher's word on how a rank ended.
-	Report Weight = iota
+	Report
 	// Symptom is a failure that most likely came because something else had failed before.
 	Symptom
+	// suspect is a Failure unless another one stands beside it: most programs end after it, some go on, or a line beside it
+	// says why they end. As an exception it is a Root.
+	suspect
 	// Failure is one that may be the root.
 	Failure
 	// Root is a cause that nothing else in the job can cause.
 	Root
 )
+
+// alone is what a weight counts for when nothing heavier stands beside it.
+func (w Weight) alone() Weight {
+	switch w {
+	case rumour:
+		return Report
+	case suspect:
+		return Failure
+	}
+	return w
+}
 
 // signature recognises one line.
 type signature struct {
@@ -65,10 +82,7 @@ func Output(lines []string) *Finding {
 	var python traceback
 	for i, raw := range lines {
 		rank, line := untag(Plain(raw))
-		finding := match(line)
-		if exception := python.next(rank, line); exception && finding == nil {
-			finding = &Finding{Reason: PythonException, Summary: line, Line: line, Weight: Failure}
-		}
+		finding := match(line, python.next(rank, line))
 		if finding == nil || best != nil && finding.Weight <= best.Weight {
 			continue
 		}
@@ -81,6 +95,7 @@ func Output(lines []string) *Finding {
 		best = finding
 	}
 	if best != nil {
+		best.Weight = best.Weight.alone()
 		best.Summary, best.Line = Clip(Redact(best.Summary), maxLine), Clip(Redact(best.Line), maxLine)
 	}
 	return best
@@ -100,24 +115,48 @@ func hinted(line string) bool {
 	return slices.ContainsFunc(hints, func(hint string) bool { return strings.Contains(line, hint) })
 }
 
-func match(line string) *Finding {
-	if !hinted(line) {
-		return nil
+// match returns what a line tells, or nil. An exception ended a traceback with this line.
+func match(line string, exception bool) *Finding {
+	if hinted(line) {
+		for _, s := range signatures {
+			if groups := s.line.FindStringSubmatchIndex(line); groups != nil {
+				return s.finding(line, groups, exception)
+			}
+		}
 	}
-	for _, s := range signatures {
-		groups := s.line.FindStringSubmatchIndex(line)
-		if groups == nil {
-			continue
-		}
-		f := &Finding{Reason: s.reason, Summary: line, Line: line, Weight: s.weight}
-		if s.summary != "" {
-			f.Summary = string(s.line.ExpandString(nil, s.summary, line, groups))
-		}
-		f.Rank = number(named(s.line, line, "rank"))
-		f.Host = named(s.line, line, "host")
-		return f
+	if exception {
+		return &Finding{Reason: PythonException, Summary: line, Line: line, Weight: Failure}
 	}
 	return nil
+}
+
+func (s signature) finding(line string, groups []int, exception bool) *Finding {
+	f := &Finding{Reason: s.reason, Summary: line, Line: line, Weight: s.weigh(exception || lastWords.MatchString(line), line[:groups[0]])}
+	if s.summary != "" {
+		f.Summary = string(s.line.ExpandString(nil, s.summary, line, groups))
+	}
+	f.Rank = number(named(s.line, line, "rank"))
+	f.Host = named(s.line, line, "host")
+	return f
+}
+
+// lastWords is an exception of Python or C++ whose beginning is not to be seen, or what programs print that check each call
+// of CUDA.
+var lastWords = rx(`^(?:[A-Za-z_][\w.]*(?:[Ee]rror|Exception)|CUDA error| *what\(\)): `)
+
+// mild is what loggers and programs put before a message after which they go on. NCCL's WARN is an error, and not meant.
+var mild = rx(`(?i:\bwarning\b|\w+Warning:|<warn>|\bretrying\b)|\bUCX +(?:WARN|DIAG)\b|\b(?:INFO|DEBUG)\b|: [IW] |^\[?[IW]\d{4} |^\[[IW] `)
+
+// weigh says what a line counts for. A program ended with the line where it is uncaught; before is what stands before the
+// words that are known.
+func (s signature) weigh(uncaught bool, before string) Weight {
+	switch {
+	case uncaught && (s.weight == rumour || s.weight == suspect):
+		return Root
+	case !uncaught && mild.MatchString(before):
+		return rumour
+	}
+	return s.weight
 }
 
 func named(expression *regexp.Regexp, line, group string) string {

@@ -1,6 +1,8 @@
 package diagnose
 
 import (
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -126,7 +128,7 @@ Executable: ./trian`, CommandNotFound, "the program was not found", -1, "demo-no
 	"ssh refused":        {"ssh: connect to host demo-node-0-1 port 2222: Connection refused", ConnectionRefused, "MPI communication failure - check NetworkPolicies: demo-node-0-1 port 2222: connection refused", -1, "demo-node-0-1"},
 	"ssh timed out":      {"ssh: connect to host demo-node-0-1 port 2222: Connection timed out", ConnectionTimedOut, "MPI communication failure - check NetworkPolicies: demo-node-0-1 port 2222", -1, "demo-node-0-1"},
 	"ssh name":           {"ssh: Could not resolve hostname demo-node-0-1.demo: Name or service not known", NameNotResolved, "demo-node-0-1.demo", -1, "demo-node-0-1.demo"},
-	"ssh key":            {"mpiuser@demo-node-0-1: Permission denied (publickey,keyboard-interactive).", AuthenticationFailed, "not accepted", -1, ""},
+	"ssh key":            {"mpiuser@demo-node-0-1: Permission denied (publickey,keyboard-interactive).", AuthenticationFailed, "not accepted by demo-node-0-1", -1, "demo-node-0-1"},
 	"our rsh":            {"mpi-agent rsh: lost node demo-node-0-1.demo (10.0.0.7): stopped answering: 3 keepalives; check whether", WorkerLost, "lost demo-node-0-1.demo: stopped answering: 3 keepalives", -1, "demo-node-0-1.demo"},
 	"our rsh, key":       {"mpi-agent rsh: cannot reach node demo-node-0-1.demo (10.0.0.7): authentication failed; check", AuthenticationFailed, "not accepted by demo-node-0-1.demo", -1, "demo-node-0-1.demo"},
 	"our rsh, port":      {"mpi-agent rsh: cannot reach node demo-node-0-1.demo (10.0.0.7): connection timed out; check", ConnectionTimedOut, "demo-node-0-1.demo port 2222: connection timed out", -1, "demo-node-0-1.demo"},
@@ -165,12 +167,52 @@ func TestOutput(t *testing.T) {
 	}
 }
 
+// TestWeight: what the agent may blame beside ranks of which it knows how they ended.
+func TestWeight(t *testing.T) {
+	gai := "socket.gaierror: [Errno -3] Temporary failure in name resolution"
+	cases := map[string]struct {
+		text   string
+		reason mpi.Reason
+		weight Weight
+	}{
+		"a name, uncaught":                {"Traceback (most recent call last):\n  File \"a.py\", line 1, in <module>\n" + gai, NameNotResolved, Root},
+		"a name, uncaught, cut":           {gai, NameNotResolved, Root},
+		"a name, uncaught in C++":         {"terminate called after throwing an instance of 'std::system_error'\n  what():  Name or service not known", NameNotResolved, Root},
+		"a name, said":                    {"cannot send statistics: Temporary failure in name resolution", NameNotResolved, Report},
+		"a name of the job":               {"getaddrinfo(demo-node-0-1.demo): Name or service not known", NameNotResolved, Root},
+		"ssh to the job":                  {"ssh: connect to host demo-node-0-1.demo port 22: Connection refused", ConnectionRefused, Root},
+		"no GPU, uncaught":                {"Traceback (most recent call last):\n  File \"a.py\", line 1, in <module>\nRuntimeError: No CUDA GPUs are available", GPUUnavailable, Root},
+		"no GPU, said by a program in C":  {"main.cu:12: no CUDA-capable device is detected", GPUUnavailable, Failure},
+		"CUDA error":                      {"CUDA error: out of memory", CUDAOutOfMemory, Root},
+		"a check of CUDA before an abort": {"main.cu:12: CUDA_ERROR_OUT_OF_MEMORY\nMPI_ABORT was invoked on rank 0 in communicator MPI_COMM_WORLD", CUDAOutOfMemory, Failure},
+		"an exception behind an abort":    {"MPI_ABORT was invoked on rank 0 in communicator MPI_COMM_WORLD\n" + bad, PythonException, Failure},
+		"an exception that warns":         {"Traceback (most recent call last):\n  File \"a.py\", line 1, in <module>\nUserWarning: CUDA initialization: Found no NVIDIA driver on your system.", GPUUnavailable, Root},
+		"NCCL's WARN is an error":         {"w-0:88:120 [1] NCCL WARN Call to ibv_modify_qp failed with error Invalid argument errno 22\nRuntimeError: NCCL error in: a.cpp:1, unhandled system error, NCCL version 2.14.3", RDMAFailed, Failure},
+		"a peer that went away":           {bad + "\nw-0:88:120 [1] NCCL WARN NET/IB : Got completion from peer 10.0.0.2<41000> with status=12 opcode=0", PythonException, Failure},
+		"Open MPI warns and dies":         {"WARNING: Open MPI failed to TCP connect to a peer MPI process.  This", MPIPortsBlocked, Failure},
+	}
+	for name, tc := range cases {
+		if got := Output(strings.Split(tc.text, "\n")); got == nil || got.Reason != tc.reason || got.Weight != tc.weight {
+			t.Errorf("%s: want %s of weight %d, got %+v", name, tc.reason, tc.weight, got)
+		}
+	}
+}
+
+// programs are all texts that programs print.
+func programs() []string {
+	texts := slices.Collect(maps.Values(innocent))
+	for _, tc := range outputs {
+		texts = append(texts, tc.text)
+	}
+	return texts
+}
+
 // TestEverySignatureIsShown: a signature without a text as a program prints it may never match.
 func TestEverySignatureIsShown(t *testing.T) {
 	for _, s := range signatures {
 		shown := false
-		for _, tc := range outputs {
-			for _, line := range strings.Split(tc.text, "\n") {
+		for _, text := range programs() {
+			for _, line := range strings.Split(text, "\n") {
 				_, line = untag(Plain(line))
 				matches := s.line.MatchString(line)
 				if shown = shown || matches; matches && !hinted(line) {

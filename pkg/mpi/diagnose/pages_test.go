@@ -183,8 +183,9 @@ what happened and where, and what to do. The list is closed: there are no other 
 second, which is as exact as Kubernetes is, what the control plane says about a pod comes before what kubelet says, that before the
 kernel's out-of-memory killer, then deletions, then containers, and last what the launcher says.
 
-Lines of programs that appear in messages have lost what looks like a secret: passwords in URLs, values of names with key, token,
-secret, password, credential or signature, bearer tokens, and tokens of well-known forms. No rule finds every secret: do not print them.
+Lines of programs that appear in messages have lost what looks like a secret: private keys, passwords in URLs, values of names with
+key, token, secret, password, passphrase, credential or signature, or with pass, pwd or sig as a part, bearer tokens, and tokens of
+well-known forms. No rule finds every secret: do not print them.
 
 | reason | meaning | whose failure |
 |---|---|---|

@@ -7,36 +7,63 @@ import (
 	"unicode/utf8"
 )
 
+const (
+	// secretName is a name whose value is a secret: it contains one of these words, or has one of the short ones as a part of
+	// its own. PWD alone is where a shell stands.
+	secretName = `(?:[\w.-]*` + secretWord + `[\w.-]*|(?:[\w.-]*[_.-]|\b)(?:pass|sig)(?:[_.-][\w.-]*)?|[\w.-]*[_.;-]pwd)`
+	secretWord = `(?:key|token|secret|passwo?r?d|passphrase|credential|signature)`
+	// secretValue is a value with its first quotation mark as a group. An empty one, and that of a comparison, is none.
+	secretValue = `(?:([bru]?")(?:[^"\\]|\\.)+|([bru]?')(?:[^'\\]|\\.)+|[^\s"'&,;=][^\s"'&,;]*)`
+	hidden      = `${1}${2}${3}***`
+)
+
+type redaction struct {
+	find    *regexp.Regexp
+	replace string
+}
+
 // Output of programs goes into the status of pods and TrainJobs, which more people may read than logs. Redact therefore
 // takes out what looks like a secret, by these rules and no others:
 //
-//   - user and password in a URL: `https://jane:pw@host` becomes `https://***@host`
-//   - the value of a name that contains key, token, secret, password, credential or signature: `HF_TOKEN=hf_x` becomes
-//     `HF_TOKEN=***`, in assignments, URLs, flags, JSON, and in YAML where the line holds nothing else
+//   - a private key in PEM, up to the end, and lines that may be the middle of one
 //   - what follows Bearer or Basic
-//   - what has the form of a well-known token: GitHub, Hugging Face, Slack, AWS, OpenAI, JSON Web Tokens
-//   - lines of a private key in PEM
-var redactions = []struct {
-	find    *regexp.Regexp
-	replace string
-}{
-	{regexp.MustCompile(`://[^/\s@]+@`), `://***@`},
-	{regexp.MustCompile(`(?i)([\w.-]*(?:key|token|secret|passwo?r?d|credential|signature)[\w.-]*["']?=["']?)[^\s"'&,;]+`), `${1}***`},
-	{regexp.MustCompile(`(?i)(["'][\w.-]*(?:key|token|secret|passwo?r?d|credential|signature)[\w.-]*["']\s*:\s*["']?)[^\s"'&,;]+`), `${1}***`},
-	{regexp.MustCompile(`(?i)(^\s*[\w.-]*(?:key|token|secret|credential|signature)s?:\s*)\S+$`), `${1}***`},
-	{regexp.MustCompile(`(?i)(\bpasswo?r?d:\s*)\S+`), `${1}***`},
-	{regexp.MustCompile(`(?i)(--?[\w-]*(?:key|token|secret|passwo?r?d|credential)s?\s+)[^\s"'&,;-][^\s"'&,;]*`), `${1}***`},
-	{regexp.MustCompile(`(?i)\b((?:bearer|basic)\s+)[\w+/=._~-]{8,}`), `${1}***`},
-	{regexp.MustCompile(`\b(?:gh[pousr]_\w{16,}|github_pat_\w{16,}|hf_\w{16,}|xox[abprs]-[\w-]{8,}|(?:AKIA|ASIA)[0-9A-Z]{12,}|sk-[\w-]{16,}|eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*)`), `***`},
-	{regexp.MustCompile(`-----BEGIN [A-Z ]*PRIVATE KEY-----.*|^[A-Za-z0-9+/]{60,}={0,2}$`), `***`},
+//   - user and password in a URL: `https://jane:pw@host` becomes `https://***@host`
+//   - the value of a name that contains key, token, secret, password, passphrase, credential or signature, or of which pass,
+//     pwd or sig is a part: `HF_TOKEN=hf_x` becomes `HF_TOKEN=***`, in assignments, URLs, flags, JSON, and in YAML where the
+//     line holds nothing else
+//   - what has the form of a well-known token: GitHub, GitLab, Hugging Face, NVIDIA, Slack, AWS, Google, OpenAI, JSON Web
+//     Tokens
+//
+// What one rule leaves must not hide from a later one what it knows, so those that take most come first.
+var redactions = []redaction{
+	{rx(`(?s)-----BEGIN [A-Z0-9 ]*PRIVATE KEY.*`), `***`},
+	{rx(`(?i)\b((?:bearer|basic)\s+)[\w+/=._~-]{8,}`), `${1}***`},
+	{rx(`://[^/\s"']+@`), `://***@`},
+	{rx(`(?i)(` + secretName + `["']?\s*=>?\s*)` + secretValue), hidden},
+	{rx(`(?i)(["']` + secretName + `\\*["']\s*:\s*\\*)` + secretValue), hidden},
+	{rx(`(?i)(\bpasswo?r?d:\s*)` + secretValue), hidden},
+	{rx(`(?i)(--?(?:[\w-]*` + secretWord + `s?|(?:[\w-]*-)?(?:pass|pwd))\s+)(?:(")[^"]+|(')[^']+|[^\s"'&,;-][^\s"'&,;]*)`), hidden},
+	{rx(`\b(?:gh[pousr]_\w{16,}|github_pat_\w{16,}|glpat-[\w-]{16,}|hf_\w{16,}|nvapi-[\w-]{16,}|xox[abprs]-[\w-]{8,}|(?:AKIA|ASIA)[0-9A-Z]{12,}|AIza[\w-]{30,}|sk-[\w-]{16,}|eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*)[\w-]*`), `***`},
 }
 
-// Redact takes out of a line what looks like a secret.
+// lineRedactions are of whole lines, less the tag of a launcher.
+var lineRedactions = []redaction{
+	{rx(`(?i)^(\s*(?:- )?[\w.-]*` + secretWord + `s?:\s*)\S+$`), `${1}***`},
+	{rx(`^\s*[A-Za-z0-9+/]{60,}={0,2}$`), `***`},
+}
+
+// Redact takes out of a line what looks like a secret. What it returns stays as it is when it is redacted again.
 func Redact(line string) string {
-	for _, r := range redactions {
-		line = r.find.ReplaceAllString(line, r.replace)
+	line = redact(line, redactions)
+	_, text := untag(line)
+	return strings.TrimSuffix(line, text) + redact(text, lineRedactions)
+}
+
+func redact(text string, rules []redaction) string {
+	for _, r := range rules {
+		text = r.find.ReplaceAllString(text, r.replace)
 	}
-	return line
+	return text
 }
 
 const (

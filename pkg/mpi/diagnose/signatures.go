@@ -1,11 +1,26 @@
 package diagnose
 
-import "regexp"
+import (
+	"regexp"
+
+	"lockstep.dev/lockstep/pkg/mpi"
+)
 
 // The tables of this file know programs by what they print. Each line is cited in the tests as the program prints it. A
-// signature must be so narrow that a program which succeeds does not print it: where that cannot be, its weight is low.
+// signature must be so narrow that a program which succeeds does not print it: where that cannot be, it is a suspect or a
+// rumour, which an exception makes a root.
 
 var rx = regexp.MustCompile
+
+// jobHost finds the name of a pod of a job, with what stands behind its number. Programs reach for other hosts too, and
+// go on without them.
+const jobHost = `[^\s:"'(@]+-(?:` + mpi.LauncherJob + `|` + mpi.NodeJob + `)-0-\d+[^\s:"',)]*`
+
+// unresolved are the words of the resolver.
+const unresolved = `(?:temporary failure in name resolution|name or service not known|nodename nor servname|unknown host|no address associated with hostname)`
+
+// mpiNames are MPI libraries, their launchers and what these start with.
+const mpiNames = `\b(?:Open ?MPI|OMPI|MPICH|Intel MPI|PMI[x12]?|PRRTE|PRTE|ORTE|Hydra)\b`
 
 // blocked are the words that users must read when connections fail.
 const blocked = "MPI communication failure - check NetworkPolicies: "
@@ -20,34 +35,38 @@ var ownSignatures = []signature{
 
 // systemSignatures are what the operating system says through any program.
 var systemSignatures = []signature{
-	{SharedMemoryTooSmall, Root, rx(`(?i)out of shared memory|insufficient shared memory|/dev/shm/\S*.*(?:no space left|failed|error)|<?/torch_\S*>?.*no space left|error while creating shared memory segment|unable to (?:open|resize|allocate|mmap).*shared memory`), "/dev/shm is too small"},
+	{SharedMemoryTooSmall, Root, rx(`(?i)out of shared memory|insufficient shared memory|/dev/shm/\S*.*no space left|<?/torch_\S*>?.*no space left|error while creating shared memory segment|unable to (?:open|resize|allocate|mmap).*shared memory`), "/dev/shm is too small"},
 	{SharedMemoryTooSmall, Root, rx(`is killed by signal: Bus error`), "a data loader worker was killed by SIGBUS: /dev/shm is too small"},
-	{DiskFull, Root, rx(`(?i)no space left on device|\bENOSPC\b|disk quota exceeded|\bEDQUOT\b`), "no space left on device"},
-	{NameNotResolved, Root, rx(`(?i)could not resolve hostname "?(?P<host>[^\s:"]+)`), "the name $host cannot be resolved"},
-	{NameNotResolved, Root, rx(`(?i)temporary failure in name resolution|name or service not known|nodename nor servname|unknown host|no address associated with hostname`), "a name cannot be resolved"},
-	{ConnectionRefused, Root, rx(`(?i)ssh: connect to host (?P<host>\S+) port (?P<port>\d+): connection refused`), blocked + "$host port $port: connection refused"},
-	{ConnectionTimedOut, Root, rx(`(?i)ssh: connect to host (?P<host>\S+) port (?P<port>\d+): (?P<why>connection timed out|no route to host|operation timed out)`), blocked + "$host port $port: $why"},
-	{AuthenticationFailed, Root, rx(`(?i)permission denied \((?:publickey|keyboard)|host key verification failed|too many authentication failures`), "the key of the job was not accepted"},
+	{DiskFull, suspect, rx(`(?i)no space left on device|\bENOSPC\b|disk quota exceeded|\bEDQUOT\b`), "no space left on device"},
+	{NameNotResolved, Root, rx(`(?i)could not resolve hostname "?(?P<host>` + jobHost + `)`), "the name $host cannot be resolved"},
+	{NameNotResolved, Root, rx(`(?i)(?P<host>` + jobHost + `).*` + unresolved), "the name $host cannot be resolved"},
+	{NameNotResolved, rumour, rx(`(?i)could not resolve hostname|` + unresolved), "a name cannot be resolved"},
+	{ConnectionRefused, Root, rx(`(?i)ssh: connect to host (?P<host>` + jobHost + `) port (?P<port>\d+): connection refused`), blocked + "$host port $port: connection refused"},
+	{ConnectionTimedOut, Root, rx(`(?i)ssh: connect to host (?P<host>` + jobHost + `) port (?P<port>\d+): (?P<why>connection timed out|no route to host|operation timed out)`), blocked + "$host port $port: $why"},
+	{AuthenticationFailed, Root, rx(`(?i)(?P<host>` + jobHost + `): permission denied \((?:publickey|keyboard)`), "the key of the job was not accepted by $host"},
+	{AuthenticationFailed, Symptom, rx(`(?i)permission denied \((?:publickey|keyboard)|host key verification failed|too many authentication failures`), "the key of the job was not accepted"},
 	{MPIVersionMismatch, Root, rx(`error while loading shared libraries: (?P<lib>lib(?:mpi|open-rte|open-pal|pmix|prrte|mpicxx|mpifort)\S*\.so[.\d]*):`), "the image has another MPI than the program was built with: $lib is missing"},
 	{LibraryMissing, Root, rx(`error while loading shared libraries: (?P<lib>[^:]+):`), "the library $lib is missing"},
-	{LibraryMissing, Root, rx(`(?:ImportError|OSError): (?P<lib>[^:\s]+\.so[.\d]*): cannot open shared object file`), "the library $lib is missing"},
+	{LibraryMissing, suspect, rx(`(?:ImportError|OSError): (?P<lib>[^:\s]+\.so[.\d]*): cannot open shared object file`), "the library $lib is missing"},
 	{MPIVersionMismatch, Root, rx("(?:libmpi|libpmix|libopen-rte|libopen-pal)\\S*: version .(?P<version>\\S+?)' not found"), "the image has another MPI than the program was built with: version $version is missing"},
-	{LibraryMissing, Root, rx("(?P<lib>lib\\S+\\.so[.\\d]*): version .(?P<version>\\S+?)' not found"), "the library $lib is too old: version $version is missing"},
-	{OutOfMemory, Root, rx(`^MemoryError\b|std::bad_alloc|(?i:cannot allocate memory)|numpy\S*\._ArrayMemoryError|DefaultCPUAllocator: (?:can't|not enough)`), "out of memory"},
+	{LibraryMissing, Root, rx("(?P<lib>lib[^/\\s]+\\.so[.\\d]*): version .(?P<version>\\S+?)' not found"), "the library $lib is too old: version $version is missing"},
+	{OutOfMemory, Root, rx(`^MemoryError\b|std::bad_alloc|^OSError: \[Errno 12\]|numpy\S*\._ArrayMemoryError|DefaultCPUAllocator: (?:can't|not enough)`), "out of memory"},
+	{OutOfMemory, Failure, rx(`(?i)cannot allocate memory`), "out of memory"},
 }
 
 // gpuSignatures are CUDA and the programs that use it.
 var gpuSignatures = []signature{
-	{CUDAOutOfMemory, Root, rx(`CUDA out of memory|CUDA error: out of memory|CUDA_ERROR_OUT_OF_MEMORY|cudaErrorMemoryAllocation|torch\.(?:cuda\.)?OutOfMemoryError|OOM when allocating tensor|RESOURCE_EXHAUSTED: Out of memory|CUBLAS_STATUS_ALLOC_FAILED`), "CUDA out of memory"},
-	{GPUHardwareError, Root, rx(`(?i)uncorrectable (?:NVLink |ECC )?error|\bECC error\b|fallen off the bus|double bit ecc`), "a GPU failed: $0"},
-	{GPUHardwareError, Root, rx(`NVRM: Xid \((?P<device>[^)]+)\): (?P<xid>48|62|63|64|74|79|92|94|95|119|120)\b`), "a GPU failed: Xid $xid on $device"},
-	{GPUDriverTooOld, Root, rx(`(?i)driver version is insufficient for CUDA runtime version|NVIDIA driver on your system is too old|cudaErrorInsufficientDriver|forward compatibility was attempted on non supported HW|unsatisfied condition: cuda`), "the GPU driver of the machine is too old for the CUDA of the image"},
-	{GPUUnavailable, Root, rx(`(?i)no CUDA-capable device is detected|no CUDA GPUs are available|CUDA_ERROR_NO_DEVICE|found no NVIDIA driver|invalid device ordinal|failed to initialize NVML|cudaErrorNoDevice`), "no GPU: $0"},
+	{CUDAOutOfMemory, suspect, rx(`CUDA out of memory|CUDA error: out of memory|CUDA_ERROR_OUT_OF_MEMORY|cudaErrorMemoryAllocation|torch\.(?:cuda\.)?OutOfMemoryError|OOM when allocating tensor|RESOURCE_EXHAUSTED: Out of memory|CUBLAS_STATUS_ALLOC_FAILED`), "CUDA out of memory"},
+	{GPUHardwareError, Root, rx(`(?i)uncorrectable (?:NVLink|ECC) error (?:encountered|detected)|fallen off the bus|double bit ecc error`), "a GPU failed: $0"},
+	{GPUHardwareError, Root, rx(`NVRM: Xid \((?P<device>[^)]+)\): (?P<xid>48|62|64|74|79|94|95|119|120)\b`), "a GPU failed: Xid $xid on $device"},
+	{GPUDriverTooOld, suspect, rx(`(?i)driver version is insufficient for CUDA runtime version|NVIDIA driver on your system is too old|cudaErrorInsufficientDriver|forward compatibility was attempted on non supported HW|unsatisfied condition: cuda`), "the GPU driver of the machine is too old for the CUDA of the image"},
+	{GPUUnavailable, rumour, rx(`(?i)failed call to cuInit: .*|failed to initialize NVML`), "no GPU: $0"},
+	{GPUUnavailable, suspect, rx(`(?i)no CUDA-capable device is detected|no CUDA GPUs are available|CUDA_ERROR_NO_DEVICE|found no NVIDIA driver|invalid device ordinal|cudaErrorNoDevice`), "no GPU: $0"},
 }
 
 // fabricSignatures are NCCL, RDMA and what builds on them.
 var fabricSignatures = []signature{
-	{RDMAFailed, Root, rx(`(?i)call to ibv_\w+ failed|\bibv_\w+\S* (?:failed|returned)|NET/IB ?: .*(?:error|failed|fatal|got completion)|transport retry count(?:er)? exceeded|local protection error|failed to (?:register|allocate) .*memory.*mlx|could not open .*uverbs`), "RDMA failed: $0"},
+	{RDMAFailed, Failure, rx(`(?i)call to ibv_\w+ failed|\bibv_\w+\S* (?:failed|returned)|NET/IB ?: .*(?:fatal|got completion)|transport retry count(?:er)? exceeded|local protection error|failed to (?:register|allocate) .*memory.*mlx|could not open .*uverbs`), "RDMA failed: $0"},
 	{NCCLTimeout, Failure, rx(`\[Rank (?P<rank>\d+)\].*(?:Watchdog caught collective operation timeout|collective operation timeout)[^.]*`), "a collective operation of NCCL did not end in time"},
 	{NCCLTimeout, Failure, rx(`(?i)watchdog caught collective operation timeout|NCCL.*timed out|ncclCommWatchdog|heartbeat monitor timed out`), "a collective operation of NCCL did not end in time"},
 	{PeerFailed, Symptom, rx(`ncclRemoteError|remote process exited or there was a network error|NCCL.*(?:aborted|connection closed by (?:remote )?peer)`), "NCCL lost a rank"},
@@ -63,15 +82,16 @@ var mpiSignatures = []signature{
 	{NotEnoughSlots, Root, rx(`(?i)not enough slots available|all nodes which are allocated for this job are already filled`), "there are fewer slots than ranks asked for"},
 	{CommandNotFound, Root, rx(`execvp error on file (?P<file>\S+) \((?P<why>[^)]*)\)`), "the program `$file` cannot be started: $why"},
 	{CommandNotFound, Root, rx(`(?:mpirun|mpiexec|prterun|prun|prte) was unable to (?:find the specified executable file|launch the specified application)`), "the program was not found, or cannot be started"},
-	{MPIVersionMismatch, Root, rx(`(?i)version mismatch|mismatched? versions?|different versions? of (?:Open MPI|PMIx|PRRTE|MPICH)|incompatible PMI`), "launcher and ranks use different versions of MPI"},
+	{MPIVersionMismatch, Root, rx(`(?i)` + mpiNames + `.*\b(?:version mismatch|mismatched? versions?)|(?:version mismatch|mismatched? versions?)\b.*` + mpiNames + `|different versions? of ` + mpiNames + `|incompatible PMI`), "launcher and ranks use different versions of MPI"},
 	{MPIVersionMismatch, Root, rx(`Data unpack would read past end of buffer|unrecognized argument (?:pmi|control|rmk|usize|upstream|retries)|PMI_Init.*unsupported version`), "launcher and ranks use different versions of MPI"},
-	{MPIPortsBlocked, Root, rx(`(?i)connect\(\) to (?P<to>\S+?)(?::(?P<port>\d+))? failed: (?P<why>connection (?:refused|timed out)|no route to host)`), blocked + "connection to $to $port: $why"},
-	{MPIPortsBlocked, Root, rx(`(?i)failed to TCP connect to a peer MPI process|pair of MPI processes are unable to reach each other`), blocked + "ranks cannot reach each other"},
+	{MPIPortsBlocked, Failure, rx(`(?i)connect\(\) to (?P<to>\S+?)(?::(?P<port>\d+))? failed: (?P<why>connection (?:refused|timed out)|no route to host)`), blocked + "connection to $to $port: $why"},
+	{MPIPortsBlocked, Failure, rx(`(?i)(?:WARNING: Open MPI )?failed to TCP connect to a peer MPI process`), blocked + "ranks cannot reach each other"},
+	{MPIPortsBlocked, Root, rx(`(?i)pair of MPI processes are unable to reach each other`), blocked + "ranks cannot reach each other"},
 	{MPIPortsBlocked, Root, rx(`unable to connect from "(?P<from>[^"]+)" to "(?P<to>[^"]+)" \((?P<why>[^)]*)\)`), blocked + "$from cannot reach $to: $why"},
-	{MPIPortsBlocked, Root, rx(`(?i)UCX +ERROR .*(?:connect\(\S*\) failed|connection timed out|no route to host)|OFI.*(?:connect|address vector).*(?:timed out|unreachable|refused)`), blocked + "$0"},
+	{MPIPortsBlocked, Failure, rx(`(?i)UCX +ERROR .*(?:connect\(\S*\) failed|connection timed out|no route to host)|OFI.*(?:connect|address vector).*(?:timed out|unreachable|refused)`), blocked + "$0"},
 	{MPIFailed, Root, rx(`UCX +ERROR +no .*transport`), "UCX finds no transport: check UCX_TLS and UCX_NET_DEVICES"},
-	{MPIAborted, Failure, rx(`MPI_ABORT was invoked on rank (?P<rank>\d+)`), "rank $rank called MPI_Abort"},
-	{MPIAborted, Failure, rx(`application called MPI_Abort\([^,]*, (?P<code>-?\d+)\) - process (?P<rank>\d+)`), "rank $rank called MPI_Abort with code $code"},
+	{MPIAborted, suspect, rx(`MPI_ABORT was invoked on rank (?P<rank>\d+)`), "rank $rank called MPI_Abort"},
+	{MPIAborted, suspect, rx(`application called MPI_Abort\([^,]*, (?P<code>-?\d+)\) - process (?P<rank>\d+)`), "rank $rank called MPI_Abort with code $code"},
 	{MPIFailed, Failure, rx(`\*\*\* (?P<what>MPI_ERR_?\w*: .*)`), "$what"},
 	{MPIFailed, Symptom, rx(`(?:\(rank (?P<rank>\d+) in comm \d+\): )?Fatal error in (?P<what>\w+): Other MPI error`), "MPI error in $what"},
 	{MPIFailed, Failure, rx(`(?:\(rank (?P<rank>\d+) in comm \d+\): )?Fatal error in (?P<what>(?:P?MPI|internal)_\w+: .*)`), "$what"},
@@ -82,8 +102,8 @@ var mpiSignatures = []signature{
 // pythonSignatures are exceptions with a reason of their own; all others are found by the traceback.
 var pythonSignatures = []signature{
 	{PythonModuleMissing, Root, rx(`^ModuleNotFoundError: No module named '(?P<module>[^']+)'`), "the Python module $module is missing"},
-	{PythonModuleMissing, Root, rx(`No module named (?P<module>[\w.]+)$`), "the Python module $module is missing"},
-	{CommandNotFound, Root, rx(`can't open file '?(?P<file>[^':]+)'?: \[Errno 2\]`), "the script `$file` is not there"},
+	{PythonModuleMissing, Root, rx(`^\S*python\S*: No module named (?P<module>[\w.]+)$`), "the Python module $module is missing"},
+	{CommandNotFound, Root, rx(`^\S*python\S*: can't open file '?(?P<file>[^':]+)'?: \[Errno 2\]`), "the script `$file` is not there"},
 	{PeerFailed, Report, rx(`ChildFailedError|CalledProcessError|^KeyboardInterrupt`), "another process of the job failed"},
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"lockstep.dev/lockstep/pkg/mpi"
+	"lockstep.dev/lockstep/pkg/mpi/diagnose"
 )
 
 // withLaunchers puts the stand-ins for launchers that use ssh without MPI into the image.
@@ -80,6 +81,17 @@ func TestHorovodrunFailsWithItsRank(t *testing.T) {
 	j.withLaunchers()
 	got, _ := j.launched("horovodrun", "-np", "2", "--hostfile", j.hostfile, "sh", "-c", "exit $((7 * HOROVOD_RANK))")
 	if verdict := j.verdict(); got.code == 0 || verdict.Reason == "" || !strings.Contains(got.stderr, "Process 1 exit with status code 7.") {
+		t.Errorf("%+v, verdict %+v", got, verdict)
+	}
+}
+
+// With one rank per node the ssh of the node is the rank: that it dies is the failure of the program, not of the machine.
+func TestHorovodrunFailsWithItsRankThatDies(t *testing.T) {
+	j := newJob(t, 1)
+	j.withLaunchers()
+	got, _ := j.launched("horovodrun", "-np", "1", "--hostfile", j.hostfile, "sh", "-c", "sleep 0.5; kill -SEGV $$")
+	verdict := j.verdict()
+	if got.code == 0 || verdict.Reason != diagnose.RankKilled || verdict.Host != "demo-node-0-0.demo" || verdict.Lost != "" {
 		t.Errorf("%+v, verdict %+v", got, verdict)
 	}
 }

@@ -59,13 +59,41 @@ func TestRshRunsCommandsAsSSHDoes(t *testing.T) {
 			"-o", "PasswordAuthentication=no", "-o", "StrictHostKeyChecking=no", "demo-node-0-0", "-p", strconv.Itoa(j.port), "-i", "/k", "echo hi",
 		}, ended{stdout: "hi\n"}},
 		"not found":    {[]string{"demo-node-0-0", "no-such-daemon 2>/dev/null"}, ended{code: 127}},
-		"not a table":  {[]string{"demo-node-0-7", "true"}, ended{code: 255, stderr: "mpi-agent rsh: cannot reach node demo-node-0-7: it is not a host of this job, which has demo-launcher-0-0, demo-node-0-0\n"}},
+		"not a table":  {[]string{"demo-node-0-7", "true"}, ended{code: 255, stderr: "mpi-agent rsh: demo-node-0-7 is not a host of this job, which has demo-launcher-0-0, demo-node-0-0\n"}},
 		"unknown flag": {[]string{"-Z", "demo-node-0-0", "true"}, ended{code: 255, stderr: "mpi-agent rsh: unknown option `-Z`: see mpi-agent rsh --help\n"}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			if got := j.rsh(c.args...).wait(); got != c.want {
 				t.Errorf("got %+v, want %+v", got, c.want)
+			}
+		})
+	}
+}
+
+// horovodrun starts every rank by an ssh of its own: how that ends is how the rank ended.
+func TestRshLeavesOnlyKilledDaemonsForTheVerdict(t *testing.T) {
+	cases := map[string]struct {
+		reason  string
+		command string
+		code    int
+		lost    bool
+	}{
+		"rank":              {"the program failed", "HOROVOD_RANK=0 sh -c 'kill -SEGV $$'", 139, false},
+		"ranks of one node": {"DeepSpeed passes on how a rank died", "sh -c 'exit 245' -m deepspeed.launcher.launch", 245, false},
+		"rank, stopped":     {"its pod goes", "HOROVOD_RANK=0 sh -c 'kill -TERM $$'", 143, true},
+		"daemon":            {"somebody killed it", "orted -mca x", 137, true},
+		"command":           {"it starts no rank", "kill -9 $$", 137, false},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			j, _ := serving(t, 1)
+			j.script("orted", "#!/bin/sh\nkill -9 $$\n")
+			got := j.rsh("demo-node-0-0", c.command).wait()
+			text, err := os.ReadFile(filepath.Join(j.dir, j.hosts[0].Name, "losses"))
+			if got.code != c.code || (err == nil) != c.lost {
+				t.Errorf("%s: %+v, left %s", c.reason, got, text)
 			}
 		})
 	}

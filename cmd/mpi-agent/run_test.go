@@ -16,6 +16,7 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi"
 	"lockstep.dev/lockstep/pkg/mpi/agent/agenttest"
 	"lockstep.dev/lockstep/pkg/mpi/agent/client"
+	"lockstep.dev/lockstep/pkg/mpi/diagnose"
 )
 
 func asFailure(err error, failure **client.Failure) bool { return errors.As(err, failure) }
@@ -272,6 +273,53 @@ func TestRunBlamesTheNodeThatWasStopped(t *testing.T) {
 	want := "exited with code 205; demo-node-0-1 (" + j.hosts[2].Address + "): the launch daemon was told to end (SIGTERM)"
 	if verdict := j.verdict(); got.code != 205 || !strings.Contains(verdict.Message, want) {
 		t.Errorf("exit code %d, no %q in %q", got.code, want, verdict.Message)
+	}
+}
+
+// ranks is a launch daemon that runs one rank, which ends with a code: orted -mca RANK CODE.
+const ranks = "#!/bin/sh\nOMPI_COMM_WORLD_RANK=$2 sh -c \"sleep 0.4; exit $3\"\n"
+
+// A script tries something, passes over its failure and launches the real thing; another one cleans up after a failure.
+func TestRunNamesTheRankOfTheLaunchThatFailed(t *testing.T) {
+	cases := map[string]struct {
+		reason, command string
+		rank, code      int
+	}{
+		"try first":     {"the first launch was passed over", "mpirun 1 3; mpirun 2 5", 2, 5},
+		"another node":  {"also where the second one has no part", "rsh demo-node-0-0 orted -mca 1 3; sleep 1.2; rsh demo-node-0-1 orted -mca 2 5", 2, 5},
+		"clean up then": {"the second launch did not fail", "mpirun 1 3; code=$?; mpirun 2 0; exit $code", 1, 3},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			j := newJob(t, 2)
+			j.nodes()
+			j.script("mpirun", mpirun)
+			j.script("orted", ranks)
+			launcher := j.launch(nil, "sh", "-c", c.command)
+			if result, err := j.push(); err != nil || !result.Passed {
+				t.Fatal(result, err)
+			}
+			got, verdict := launcher.wait(), j.verdict()
+			if got.code != c.code || verdict.Reason != diagnose.RankFailed || verdict.Rank == nil || *verdict.Rank.Rank != c.rank {
+				t.Errorf("%s: exit code %d, verdict %+v", c.reason, got.code, verdict)
+			}
+		})
+	}
+}
+
+// A launch that could not reach a node, and one that could: the job is done.
+func TestRunPassesOverALossThatTheCommandGotOver(t *testing.T) {
+	j := newJob(t, 1)
+	j.nodes()
+	j.script("mpirun", mpirun)
+	launcher := j.launch(nil, "sh", "-c", "rsh -o ConnectionAttempts=1 -p 1 demo-node-0-0 orted; mpirun hello") // nobody listens on port 1
+	if result, err := j.push(); err != nil || !result.Passed {
+		t.Fatal(result, err)
+	}
+	got, verdict := launcher.wait(), j.verdict()
+	if got.code != 0 || !verdict.Succeeded() || !strings.Contains(got.stderr, "connection refused") {
+		t.Errorf("exit code %d, verdict %+v\n%s", got.code, verdict, got.stderr)
 	}
 }
 

@@ -38,6 +38,9 @@ type Progress struct {
 	// nil when there was none.
 	DaemonAge *float64 `json:"daemonAge,omitempty"`
 	RankAge   *float64 `json:"rankAge,omitempty"`
+	// LaunchAge is how many seconds ago the newest launch began: its first launch daemon was started while no other ran; nil
+	// when there was none. A command may launch more than once.
+	LaunchAge *float64 `json:"launchAge,omitempty"`
 	// Daemons is how many of the processes belong to the launch: daemons and the shells that started them.
 	Daemons int `json:"daemons,omitempty"`
 	// Unanswered holds the TCP connections of the pod that nobody answers, those tried most often first.

@@ -95,7 +95,8 @@ type NodeReport struct {
 	// their world has, 0 when that is not known, -1 when there was more than one world.
 	Seen  int `json:"seen,omitempty"`
 	World int `json:"world,omitempty"`
-	// Ranks holds the first ranks of the node that failed, in the order of time.
+	// Ranks holds the first ranks of the node that failed, in the order of time: those of its newest launch, and those of the
+	// last launch before it in which some failed.
 	Ranks []RankEnd `json:"ranks,omitempty"`
 	// Error says why there is no report.
 	Error string `json:"error,omitempty"`

@@ -32,8 +32,10 @@ const (
 	closely         = 30 * time.Second
 	launchLook      = 5 * time.Second
 	workLook        = time.Minute
-	// startsWithin is how long launch daemons may run alone before the launch counts as hung.
+	// startsWithin is how long launch daemons may run alone before the launch counts as hung; one is not looked at as long as
+	// it is younger than the time between two looks.
 	startsWithin = time.Minute
+	youngLaunch  = 2 * launchLook
 	// maxUnanswered bounds what a pod says about its connections.
 	maxUnanswered = 16
 )
@@ -48,7 +50,7 @@ type obstacle struct {
 
 // watchObstacles returns what stands in the way of the job, nil when the context ends first.
 func (l Launcher) watchObstacles(ctx context.Context, table mpi.HostTable, front *front) *obstacle {
-	nodes, open, began := l.gate().nodes(), calls{}, time.Now()
+	nodes, open, alone, began := l.gate().nodes(), calls{}, lonely{}, time.Now()
 	for sleep(ctx, lookAfter(front.times.snapshot(), time.Since(began))) {
 		pods := l.askProgress(ctx, table, front.watch, nodes, mpi.ProgressRequest{})
 		for _, progress := range pods {
@@ -58,10 +60,8 @@ func (l Launcher) watchObstacles(ctx context.Context, table mpi.HostTable, front
 		if found := open.look(time.Now(), table, pods, works); found != nil {
 			return found
 		}
-		if !works && len(pods) == len(nodes)+1 {
-			if found := neverStarts(nodes, pods); found != nil {
-				return found
-			}
+		if found := alone.look(time.Now(), !works && front.watch.launching(), nodes, pods); found != nil {
+			return found
 		}
 	}
 	return nil
@@ -123,27 +123,45 @@ func noAnswer(from, to mpi.HostAddress, port uint16, open time.Duration) *obstac
 // at returns the pod that has an address, and the port.
 func at(table mpi.HostTable, text string) (pod mpi.HostAddress, port uint16, found bool) {
 	address, err := netip.ParseAddrPort(text)
-	i := slices.IndexFunc(table.Hosts, func(h mpi.HostAddress) bool { return h.Address == address.Addr().String() })
-	if err != nil || i < 0 {
+	if err != nil {
 		return mpi.HostAddress{}, 0, false
 	}
-	return table.Hosts[i], address.Port(), true
+	pod, found = findAddress(table, address.Addr().String())
+	return pod, address.Port(), found
 }
 
-// neverStarts finds a launch in which all nodes run nothing but launch daemons for too long. A launcher that is no MPI runs
-// something else there.
-func neverStarts(nodes []mpi.Host, pods map[string]mpi.Progress) *obstacle {
+// lonely is a launch in which all nodes run nothing but launch daemons.
+type lonely struct {
+	// since is when it was seen first, of all looks without a break.
+	since time.Time
+}
+
+// look takes in what the pods do, and finds a launch that has been lonely for too long. Launching says that an MPI launcher
+// waits: without one the daemons may wait for it, as those of `prte` do for `prun`. A launcher that is no MPI runs something
+// else on the nodes.
+func (a *lonely) look(now time.Time, launching bool, nodes []mpi.Host, pods map[string]mpi.Progress) *obstacle {
+	switch {
+	case !launching || len(nodes) == 0 || !onlyDaemons(nodes, pods):
+		a.since = time.Time{}
+	case a.since.IsZero():
+		a.since = now
+	case now.Sub(a.since) >= startsWithin:
+		return &obstacle{reason: diagnose.Hang, message: fmt.Sprintf(
+			"no rank started within %v although the launch daemons run on all %d nodes: the MPI launcher and its daemons wait for each other", startsWithin, len(nodes))}
+	}
+	return nil
+}
+
+// onlyDaemons says whether all nodes run launch daemons of a launch that is old enough, and nothing else. Several launches one
+// after the other are each young.
+func onlyDaemons(nodes []mpi.Host, pods map[string]mpi.Progress) bool {
 	for _, node := range nodes {
 		p := pods[firstLabel(node.Name)]
-		if p.DaemonAge == nil || *p.DaemonAge < startsWithin.Seconds() || p.Daemons == 0 || p.Daemons != p.Processes {
-			return nil
+		if p.LaunchAge == nil || *p.LaunchAge < youngLaunch.Seconds() || p.Daemons == 0 || p.Daemons != p.Processes {
+			return false
 		}
 	}
-	if len(nodes) == 0 {
-		return nil
-	}
-	return &obstacle{reason: diagnose.Hang, message: fmt.Sprintf(
-		"no rank started within %v although the launch daemons run on all %d nodes: the MPI launcher and its daemons wait for each other", startsWithin, len(nodes))}
+	return true
 }
 
 // unanswered returns the connections of this pod that were tried most often.

@@ -2,17 +2,28 @@ package agent
 
 import "strings"
 
-// daemons are programs that start ranks on a node. The first group belongs to MPI launchers, the second to launchers
-// that use ssh without MPI.
-var daemons = []string{
-	"orted", "prted", "hydra_pmi_proxy", "hydra_bstrap_proxy", "pmi_proxy",
-	"horovod.runner", "HOROVOD_RANK", "deepspeed.launcher", "torch.distributed.run", "torchrun",
-}
+// mpiDaemons belong to MPI launchers: they start the ranks of a node and outlive them. One that ends by a signal was killed.
+var mpiDaemons = []string{"orted", "prted", "hydra_pmi_proxy", "hydra_bstrap_proxy", "pmi_proxy"}
+
+// rankMark is in the command of horovodrun, which starts every rank by an ssh of its own.
+const rankMark = "HOROVOD_RANK"
+
+// otherStarters belong to launchers that use ssh without MPI. They pass on how their ranks end, or are one.
+var otherStarters = []string{rankMark, "horovod.runner", "deepspeed.launcher", "torch.distributed.run", "torchrun"}
 
 // startsRanks says whether a command line starts ranks. A command that merely looks around on a node, such as
 // `nvidia-smi`, does not: the check that no node was left out must not be satisfied by it.
 func startsRanks(line string) bool {
-	return namesAny(line, daemons)
+	return namesAny(line, mpiDaemons) || namesAny(line, otherStarters)
+}
+
+// isRank says whether a command line is a rank, and not a daemon that starts those of its node.
+func isRank(line string) bool { return namesAny(line, []string{rankMark}) }
+
+// killedDaemon says whether a command that ended with a code is a launch daemon that did not end by itself: one of MPI that
+// died of a signal, or any that was told to end with its pod. The code of another one is that of its ranks.
+func killedDaemon(line string, code int) bool {
+	return code > 128 && namesAny(line, mpiDaemons) || code == toldToEnd.Code && startsRanks(line)
 }
 
 // isHydraProxy says whether a command line starts the proxy of MPICH or Intel MPI.

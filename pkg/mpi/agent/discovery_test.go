@@ -70,6 +70,7 @@ func TestGateBelievesAnAddressOnlyWithTheKeyOfTheJob(t *testing.T) {
 	g.serve(0, agenttest.Key(t)) // the pod of another job has the address now
 	g.publish(server, 0, g.table.Hosts[0].Address)
 	g.gate.Hosts = g.gate.Hosts[:1]
+	g.hostnames[1] = g.hostnames[0] // the pod of the node is elsewhere
 	moved := make(chan struct{})
 	go func() {
 		defer close(moved)
@@ -82,6 +83,29 @@ func TestGateBelievesAnAddressOnlyWithTheKeyOfTheJob(t *testing.T) {
 	result, table := g.pass() // the cache still has the old address, for an hour
 	<-moved
 	if !result.Passed || table.Hosts[1].Address != g.table.Hosts[1].Address {
+		t.Errorf("%+v, %+v", result, table)
+	}
+}
+
+// DNS may give the address of another pod of the same job, which holds the same key.
+func TestGateAsksDNSAgainWhenAnotherPodAnswers(t *testing.T) {
+	g := newGateTest(t, 3)
+	server := g.withDNS()
+	g.serve(0, g.gate.Key)
+	g.serve(1, g.gate.Key)
+	g.publish(server, 0, g.table.Hosts[1].Address)
+	g.publish(server, 1, g.table.Hosts[1].Address)
+	moved := make(chan struct{})
+	go func() {
+		defer close(moved)
+		for len(server.Heard()) < 4 {
+			time.Sleep(time.Millisecond)
+		}
+		g.publish(server, 0, g.table.Hosts[0].Address)
+	}()
+	result, table := g.pass()
+	<-moved
+	if !result.Passed || table.Hosts[1].Address != g.table.Hosts[0].Address {
 		t.Errorf("%+v, %+v", result, table)
 	}
 }

@@ -160,8 +160,8 @@ func (g Gate) reachAll(ctx context.Context, places *places, result *mpi.GateResu
 	}
 }
 
-// question is what the gate asks a node at an address; an error means to ask again.
-type question func(ctx context.Context, address string, table mpi.HostTable) error
+// question is what the gate asks a node by name at an address; an error means to ask again.
+type question func(ctx context.Context, name, address string, table mpi.HostTable) error
 
 // askAll asks all nodes side by side. A node in trouble that does not pass ends the wait for all.
 func (g Gate) askAll(ctx context.Context, places *places, ask question) *waiting {
@@ -231,20 +231,45 @@ func (g Gate) attempt(ctx context.Context, host mpi.HostAddress, table mpi.HostT
 	}
 	ctx, cancel := context.WithTimeout(ctx, attempt)
 	defer cancel()
-	return ask(ctx, address, table)
+	return ask(ctx, host.Name, address, table)
 }
 
-func (g Gate) hello(ctx context.Context, address string, _ mpi.HostTable) error {
-	_, err := client.Hello(ctx, g.Dial, g.Key, address)
-	return err
+func (g Gate) hello(ctx context.Context, name, address string, _ mpi.HostTable) error {
+	hello, err := client.Hello(ctx, g.Dial, g.Key, address)
+	if err != nil {
+		return err
+	}
+	return recognise(name, hello)
 }
 
-func (g Gate) introduce(ctx context.Context, address string, table mpi.HostTable) error {
+func (g Gate) introduce(ctx context.Context, name, address string, table mpi.HostTable) error {
 	hello, err := client.Introduce(ctx, g.Dial, g.Key, address, table)
+	if err == nil {
+		err = recognise(name, hello)
+	}
 	if err == nil && len(hello.Unreachable) > 0 {
 		return &cutOffError{peer: hello.Unreachable[0]}
 	}
 	return err
+}
+
+// recognise makes sure that it is the node that was asked for: all pods of a job hold its key, and an address may have become
+// that of another of them. A host name may carry the domain of the pod (setHostnameAsFQDN).
+func recognise(name string, hello mpi.Hello) error {
+	if firstLabel(hello.Hostname) != firstLabel(name) {
+		return &otherPodError{hostname: hello.Hostname}
+	}
+	return nil
+}
+
+// otherPodError says that another pod of the job answers at the address of a node.
+type otherPodError struct{ hostname string }
+
+// otherPodWords are what an otherPodError begins with.
+const otherPodWords = "another pod of the job answers there: "
+
+func (e *otherPodError) Error() string {
+	return otherPodWords + firstLabel(e.hostname)
 }
 
 // pause is the time before the next attempt: 50 ms at first, then 5 % of the time that has passed, at most a second. A

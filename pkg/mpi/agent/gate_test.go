@@ -29,6 +29,8 @@ type gateTest struct {
 	t     *testing.T
 	gate  Gate
 	table mpi.HostTable
+	// hostnames are those of the pods.
+	hostnames []string
 }
 
 func newGateTest(t *testing.T, nodes int) *gateTest {
@@ -41,6 +43,7 @@ func newGateTest(t *testing.T, nodes int) *gateTest {
 	for i, name := range (mpi.World{Nodes: int32(nodes)}).Hosts("demo") {
 		g.gate.Hosts = append(g.gate.Hosts, mpi.Host{Name: name, Slots: 1})
 		g.table.Hosts = append(g.table.Hosts, mpi.HostAddress{Name: name, Address: addresses[i]})
+		g.hostnames = append(g.hostnames, firstLabel(name))
 	}
 	return g
 }
@@ -59,7 +62,7 @@ func (g *gateTest) serveThrough(i int, key identity.Key, dial client.Dial) {
 		g.t.Fatal(err)
 	}
 	node := Node{
-		Settings: Settings{StateDir: g.t.TempDir(), Port: g.gate.Port}, Hostname: firstLabel(g.table.Hosts[i].Name),
+		Settings: Settings{StateDir: g.t.TempDir(), Port: g.gate.Port}, Hostname: g.hostnames[i],
 		Key: key, Dial: dial, Log: quiet,
 	}
 	ctx, cancel := context.WithCancel(context.Background())
@@ -125,6 +128,61 @@ func TestGateTakesANewerTable(t *testing.T) {
 	result, table := g.pass(stale, stale, g.table)
 	if diff := cmp.Diff(g.table, table); !result.Passed || diff != "" {
 		t.Errorf("%+v, %s", result, diff)
+	}
+}
+
+// A pod that is started again may get the address of another one, which holds the same key.
+func TestGateBelievesANodeOnlyUnderItsName(t *testing.T) {
+	g := newGateTest(t, 2)
+	g.serve(0, g.gate.Key)
+	g.serve(1, g.gate.Key)
+	swapped := mpi.HostTable{Hosts: []mpi.HostAddress{
+		{Name: g.table.Hosts[0].Name, Address: g.table.Hosts[1].Address}, {Name: g.table.Hosts[1].Name, Address: g.table.Hosts[0].Address},
+	}}
+	result, table := g.pass(swapped, g.table)
+	if diff := cmp.Diff(g.table, table); !result.Passed || diff != "" {
+		t.Errorf("%+v, %s", result, diff)
+	}
+	g.gate.Deadline = 300 * time.Millisecond
+	result, _ = g.pass(swapped)
+	if result.Passed || len(result.Failures) != 2 || result.Failures[0].Error != "another pod of the job answers there: demo-node-0-1" {
+		t.Errorf("%+v", result)
+	}
+	if got := remedies(result.Failures); strings.Count(got, "hostNetwork") != 1 {
+		t.Errorf("the remedy is %q", got)
+	}
+	if err := g.gate.introduce(t.Context(), g.table.Hosts[0].Name, net.JoinHostPort(g.table.Hosts[1].Address, strconv.Itoa(g.gate.Port)), g.table); err == nil {
+		t.Error("the second question is for nobody in particular")
+	}
+}
+
+func TestGateKnowsHostNamesAsPodsHaveThem(t *testing.T) {
+	long := "a-job-with-a-name-as-long-as-it-may-be-for-two-nodes-node-0-0" // 61 of 63 characters
+	cases := map[string]struct {
+		reason         string
+		name, hostname string
+		want           bool
+	}{
+		"JobSet":            {"the pod has hostname and subdomain", "demo-node-0-0.demo", "demo-node-0-0", true},
+		"setHostnameAsFQDN": {"the kernel knows the whole name", "demo-node-0-0.demo", "demo-node-0-0.demo.team.svc.cluster.local", true},
+		"without domain":    {"a hostfile may have none", "demo-node-0-0", "demo-node-0-0", true},
+		"long":              {"Kubernetes cuts no host name that it accepts", long + ".a-job", long, true},
+		"launcher":          {"a hostfile may name it", "demo-launcher-0-0.demo", "demo-launcher-0-0", true},
+		"next":              {"10 is not 1", "demo-node-0-1.demo", "demo-node-0-10", false},
+		"other job":         {"", "demo-node-0-1.demo", "other-node-0-1", false},
+		"nobody":            {"", "demo-node-0-1.demo", "", false},
+	}
+	for name, c := range cases {
+		if err := recognise(c.name, mpi.Hello{Hostname: c.hostname}); (err == nil) != c.want {
+			t.Errorf("%s: %s: %v", name, c.reason, err)
+		}
+	}
+	g := newGateTest(t, 2)
+	g.hostnames = []string{"demo-node-0-0.demo.team.svc.cluster.local", "demo-node-0-1.demo.team.svc.cluster.local"}
+	g.serve(0, g.gate.Key)
+	g.serve(1, g.gate.Key)
+	if result, _ := g.pass(g.table); !result.Passed {
+		t.Errorf("%+v", result)
 	}
 }
 
@@ -329,32 +387,41 @@ func TestNeighbours(t *testing.T) {
 	}
 }
 
-func TestReportsAreAskedForAgainAfterASuccess(t *testing.T) {
-	for name, tc := range map[string]struct {
-		again bool
-		want  string
-	}{
-		"Success": {true, ""},
-		"Failure": {false, "connection refused"},
-	} {
+// asking is a launcher that asks the nodes of a gate for their reports.
+func (g *gateTest) asking(dial client.Dial) Launcher {
+	return Launcher{
+		Settings: Settings{Port: g.gate.Port}, Hostname: g.gate.Hostname, Key: g.gate.Key, Hosts: g.gate.Hosts, Log: quiet, Dial: dial,
+	}
+}
+
+// A policy that is being renewed rejects a connection and admits it a moment later. What a node knows of a failure must not
+// get lost by that: the node would count as lost instead.
+func TestReportsAreAskedForAgain(t *testing.T) {
+	for name, success := range map[string]bool{"Success": true, "Failure": false} {
 		t.Run(name, func(t *testing.T) {
 			g := newGateTest(t, 1)
 			g.serve(0, g.gate.Key)
 			var rejected atomic.Int32
-			launcher := Launcher{
-				Settings: Settings{Port: g.gate.Port}, Hostname: g.gate.Hostname, Key: g.gate.Key, Hosts: g.gate.Hosts, Log: quiet,
-				Dial: func(ctx context.Context, network, address string) (net.Conn, error) {
-					if rejected.Add(1) <= 3 {
-						return nil, &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}
-					}
-					return (&net.Dialer{}).DialContext(ctx, network, address)
-				},
-			}
-			reports := launcher.collect(context.Background(), g.table, nil, tc.again, newTimeline(time.Now))
-			if len(reports) != 1 || reports[0].Error != tc.want {
+			launcher := g.asking(func(ctx context.Context, network, address string) (net.Conn, error) {
+				if rejected.Add(1) <= 3 {
+					return nil, &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}
+				}
+				return (&net.Dialer{}).DialContext(ctx, network, address)
+			})
+			reports, _ := launcher.collect(context.Background(), g.table, nil, success, newTimeline(time.Now))
+			if len(reports) != 1 || reports[0].Error != "" {
 				t.Errorf("%+v", reports)
 			}
 		})
+	}
+}
+
+func TestANodeThatIsGoneHasNoReport(t *testing.T) {
+	g := newGateTest(t, 1)
+	launcher := g.asking((&net.Dialer{}).DialContext)
+	reports, launches := launcher.collect(context.Background(), g.table, []loss{{Host: g.table.Hosts[0].Name, Error: "connection lost"}}, false, newTimeline(time.Now))
+	if len(reports) != 1 || reports[0].Error != "connection refused" || reports[0].Name != g.table.Hosts[0].Name || len(launches) != 0 {
+		t.Errorf("%+v, %v", reports, launches)
 	}
 }
 
@@ -368,28 +435,38 @@ func TestASuccessWaitsForABusyNode(t *testing.T) {
 	}
 	defer busy.Close()
 	var dials atomic.Int32
-	launcher := Launcher{
-		Settings: Settings{Port: g.gate.Port}, Hostname: g.gate.Hostname, Key: g.gate.Key, Hosts: g.gate.Hosts, Log: quiet,
-		Dial: func(ctx context.Context, network, address string) (net.Conn, error) {
-			if dials.Add(1) == 1 {
-				address = busy.Addr().String()
-			}
-			return (&net.Dialer{}).DialContext(ctx, network, address)
-		},
-	}
-	reports := launcher.collect(context.Background(), g.table, nil, true, newTimeline(time.Now))
+	launcher := g.asking(func(ctx context.Context, network, address string) (net.Conn, error) {
+		if dials.Add(1) == 1 {
+			address = busy.Addr().String()
+		}
+		return (&net.Dialer{}).DialContext(ctx, network, address)
+	})
+	reports, _ := launcher.collect(context.Background(), g.table, nil, true, newTimeline(time.Now))
 	if len(reports) != 1 || reports[0].Error != "" {
 		t.Errorf("%+v", reports)
 	}
 }
 
 func TestTheEndDoesNotWaitForANodeThatWasLost(t *testing.T) {
-	node, losses := mpi.Host{Name: "demo-node-0-1.demo"}, []loss{{Host: "demo-node-0-1"}}
-	if got := limitFor(node, losses, true); got != lostLimit {
-		t.Errorf("lost: %v", got)
+	lost, daemon := []loss{{Host: "demo-node-0-1", Error: "connection lost"}}, []loss{{Host: "demo-node-0-1", Error: daemonEnd(137)}}
+	cases := map[string]struct {
+		reason  string
+		node    string
+		losses  []loss
+		success bool
+		want    time.Duration
+	}{
+		"lost":             {"nobody will answer", "demo-node-0-1.demo", lost, false, lostLimit},
+		"lost, hidden":     {"nobody will answer", "demo-node-0-1.demo", lost, true, lostLimit},
+		"another":          {"it knows which rank failed", "demo-node-0-0.demo", lost, false, reportLimit},
+		"daemon":           {"the node is there, and knows which rank failed", "demo-node-0-1.demo", daemon, false, reportLimit},
+		"daemon, success":  {"", "demo-node-0-1.demo", daemon, true, successLimit},
+		"another, success": {"without its report a success is none", "demo-node-0-0.demo", lost, true, successLimit},
 	}
-	if got := limitFor(mpi.Host{Name: "demo-node-0-0.demo"}, losses, false); got != reportLimit {
-		t.Errorf("another: %v", got)
+	for name, c := range cases {
+		if got := limitFor(mpi.Host{Name: c.node}, c.losses, c.success); got != c.want {
+			t.Errorf("%s: %s: %v", name, c.reason, got)
+		}
 	}
 }
 

@@ -132,12 +132,35 @@ func TestTrackerLeavesTheAgentsOwnProcessesOut(t *testing.T) {
 	if !watch.seesRank() {
 		t.Error("no rank seen")
 	}
-	watch.started(context.Background())
-	if got := watch.progress(mpi.ProgressRequest{}); got.RankAge == nil || got.DaemonAge == nil || got.Evidence != nil {
+	watch.started(context.Background(), true)
+	if got := watch.progress(mpi.ProgressRequest{}); got.RankAge == nil || got.DaemonAge == nil || got.LaunchAge == nil || got.Evidence != nil {
 		t.Errorf("%+v", got)
 	}
 	if _, err := watch.answer(context.Background(), []byte("{")); err == nil {
 		t.Error("answered nonsense")
+	}
+}
+
+func TestTrackerKnowsWhenTheNewestLaunchBegan(t *testing.T) {
+	now := time.Unix(100, 0)
+	watch := &tracker{agent: 1, root: fstest.MapFS{}, now: func() time.Time { return now }, rankAt: now}
+	for _, begins := range []bool{true, false, true, false} { // two launches of two daemons
+		watch.started(t.Context(), begins)
+		now = now.Add(time.Minute)
+	}
+	if got := watch.progress(mpi.ProgressRequest{}); *got.DaemonAge != 240 || *got.LaunchAge != 120 {
+		t.Errorf("daemon %v, launch %v", *got.DaemonAge, *got.LaunchAge)
+	}
+}
+
+func TestTrackerKnowsLaunchersThatWait(t *testing.T) {
+	for name, want := range map[string]bool{"mpirun": true, "mpiexec.hydra": true, "prterun": true, "prun": true, "prte": false, "bash": false, "python3": false} {
+		watch := &tracker{agent: 1, now: time.Now, root: fstest.MapFS{
+			"2/stat": {Data: []byte("2 (" + name + ") S 1 1 1 0 -1 1 1 1 0 0 100 0 0 0 20 0 1 0 1 0 0")},
+		}}
+		if got := watch.launching(); got != want {
+			t.Errorf("%s: %v", name, got)
+		}
 	}
 }
 

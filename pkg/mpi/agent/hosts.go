@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/netip"
 	"os"
+	"slices"
 	"strings"
 
 	"lockstep.dev/lockstep/pkg/mpi"
@@ -24,6 +25,15 @@ func find(table mpi.HostTable, name string) (mpi.HostAddress, bool) {
 		}
 	}
 	return mpi.HostAddress{}, false
+}
+
+// findAddress returns the entry of the host that has an IP address.
+func findAddress(table mpi.HostTable, address string) (mpi.HostAddress, bool) {
+	i := slices.IndexFunc(table.Hosts, func(h mpi.HostAddress) bool { return h.Address == address })
+	if i < 0 {
+		return mpi.HostAddress{}, false
+	}
+	return table.Hosts[i], true
 }
 
 func firstLabel(name string) string {

@@ -3,6 +3,8 @@ package agent
 import (
 	"cmp"
 	"fmt"
+	"math"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -26,12 +28,14 @@ type facts struct {
 	seen, world int
 	// hostname is the launcher's.
 	hostname string
-	// admitted says that a launcher inside of the command, such as mpiexec, ended with an error that the command passed
-	// over.
-	admitted bool
+	// admitted is when a launcher inside of the command, such as mpiexec, ended for the last time with an error that the
+	// command passed over, zero for never.
+	admitted time.Time
 	// reports are those of the nodes, without the launcher.
 	reports []mpi.NodeReport
-	losses  []loss
+	// launches are when the newest launch on each node began, by the first label of its name.
+	launches map[string]time.Time
+	losses   []loss
 	// lines are the last lines of the output of the command, output what they tell of a failure.
 	lines  []string
 	output *diagnose.Finding
@@ -50,6 +54,7 @@ func judge(f facts) mpi.Verdict {
 		verdict.Stopped = process.SignalName(f.stopped)
 	}
 	ended := f.ending()
+	f = f.ofNewestLaunch()
 	switch {
 	case f.status.Code() != 0:
 		f.output = diagnose.Output(f.lines)
@@ -62,6 +67,52 @@ func judge(f facts) mpi.Verdict {
 	}
 	verdict.LostSeconds = f.silence(verdict.Lost)
 	return verdict
+}
+
+// sameLaunch is how many seconds apart the daemons of one launch may start on two nodes.
+const sameLaunch = 1
+
+// ofNewestLaunch leaves out what failed in an earlier launch: a command that launched again has passed over it. When nothing
+// failed in the newest launch of a command that failed, that one only cleaned up, and all failures stay.
+func (f facts) ofNewestLaunch() facts {
+	newest := f
+	newest.ranks = f.recent(f.hostname, f.ranks)
+	newest.reports = slices.Clone(f.reports)
+	failed := len(newest.ranks)
+	for i, r := range f.reports {
+		newest.reports[i].Ranks = f.recent(r.Name, r.Ranks)
+		failed += len(newest.reports[i].Ranks)
+	}
+	newest.losses = slices.DeleteFunc(slices.Clone(f.losses), func(l loss) bool {
+		began, known := f.launches[firstLabel(l.Host)]
+		return known && !l.At.IsZero() && l.At.Before(began)
+	})
+	if f.status.Code() != 0 && failed+len(newest.losses) == 0 {
+		return f
+	}
+	return newest
+}
+
+// recent returns those ranks of a pod that ended since the newest launch began, there and anywhere.
+func (f facts) recent(host string, ends []mpi.RankEnd) []mpi.RankEnd {
+	limit := math.Inf(1)
+	if newest := f.newestLaunch(); !newest.IsZero() {
+		limit = f.now.Sub(newest).Seconds() + sameLaunch
+	}
+	if own, known := f.launches[firstLabel(host)]; known {
+		limit = min(limit, f.now.Sub(own).Seconds()+simultaneous)
+	}
+	return slices.DeleteFunc(slices.Clone(ends), func(end mpi.RankEnd) bool { return end.Ago > limit })
+}
+
+// newestLaunch is when the newest launch of all nodes began, zero when nobody knows.
+func (f facts) newestLaunch() (newest time.Time) {
+	for _, began := range f.launches {
+		if began.After(newest) {
+			newest = began
+		}
+	}
+	return newest
 }
 
 // silence is how many seconds ago a lost node had stopped answering, 0 when nobody noticed.
@@ -111,7 +162,8 @@ func (b blame) headline() string {
 }
 
 // blame finds the cause behind a command that failed. The order is that of the causes: who stops a pod, kills for memory
-// or takes a node away makes ranks fail; a program that names its trouble knows more than its exit code does.
+// or takes a node away makes ranks fail; a program that names its trouble knows more than its exit code does. A lack of memory
+// that nobody saw the time of, and a node that is merely silent now, explain only what nothing else does.
 func (f facts) blame() blame {
 	base := blame{reason: mpi.ReasonCommandFailed}
 	if f.status.Signal() != 0 {
@@ -124,7 +176,10 @@ func (f facts) blame() blame {
 	if rank != nil && f.outlived(*rank) {
 		found, rank = nil, nil
 	}
-	for _, b := range []*blame{f.outOfMemory(rank), f.lostNode(), rootFound(found, rank), f.killedDaemon(rank), failedRank(found, rank), f.daemonEnded(), lesserFound(found)} {
+	for _, b := range []*blame{
+		f.suspectOutOfMemory(rank), f.lostNode(), rootFound(found, rank), f.killedDaemon(rank), failedByItself(found, rank),
+		f.silentNode(), f.daemonAlone(rank), f.outOfMemory(rank, anywhere), failedRank(found, rank), lesserFound(found),
+	} {
 		if b != nil {
 			return *b
 		}
@@ -170,9 +225,22 @@ func rankNumbered(reports []mpi.NodeReport, number int) *mpi.RankEnd {
 	return nil
 }
 
-func (f facts) outOfMemory(rank *mpi.RankEnd) *blame {
+// suspectOutOfMemory blames a lack of memory where the failure began: in the pod of the first rank that failed, on the node
+// that lost its daemon, or in the launcher's pod when the command itself was killed.
+func (f facts) suspectOutOfMemory(rank *mpi.RankEnd) *blame {
+	return f.outOfMemory(rank, func(host string) bool {
+		return rank != nil && rank.Host == host ||
+			len(f.losses) > 0 && firstLabel(f.losses[0].Host) == firstLabel(host) ||
+			f.status.Signal() == syscall.SIGKILL && f.hostname == host
+	})
+}
+
+func anywhere(string) bool { return true }
+
+// outOfMemory blames the first suspect pod in which the kernel killed for memory.
+func (f facts) outOfMemory(rank *mpi.RankEnd, suspect func(host string) bool) *blame {
 	for _, report := range f.allReports() {
-		if report.OOMKills == 0 {
+		if report.OOMKills == 0 || !suspect(report.Name) {
 			continue
 		}
 		b := &blame{reason: diagnose.OOMKilled, host: report.Name, summary: "out of memory"}
@@ -191,6 +259,11 @@ func (f facts) lostNode() *blame {
 			return &blame{reason: diagnose.WorkerLost, host: l.Host, lost: l.Host}
 		}
 	}
+	return nil
+}
+
+// silentNode blames a node that does not answer any more, although nobody saw it go.
+func (f facts) silentNode() *blame {
 	for _, r := range f.reports {
 		if r.Error != "" {
 			return &blame{reason: diagnose.WorkerLost, host: r.Name, lost: r.Name}
@@ -214,6 +287,15 @@ func rootFound(found *diagnose.Finding, rank *mpi.RankEnd) *blame {
 		return nil
 	}
 	return withRank(found, rank)
+}
+
+// failedByItself blames the first rank that failed, unless it may have done so because another node went away: when the
+// launcher ended it, or when all that the program says is that it has lost somebody.
+func failedByItself(found *diagnose.Finding, rank *mpi.RankEnd) *blame {
+	if rank == nil || endedByLauncher(*rank) || rank.Signal == "" && found != nil && found.Weight == diagnose.Symptom {
+		return nil
+	}
+	return failedRank(found, rank)
 }
 
 // failedRank blames the first rank that failed, in the words of the program where it has some.
@@ -252,11 +334,19 @@ func (f facts) killedDaemon(rank *mpi.RankEnd) *blame {
 		return nil
 	}
 	for _, r := range f.reports {
-		if firstLabel(r.Name) == firstLabel(f.losses[0].Host) && r.LastExitCode > 128 && r.DaemonAgo+simultaneous >= rank.Ago {
+		if firstLabel(r.Name) == firstLabel(f.losses[0].Host) && r.DaemonAgo > 0 && r.DaemonAgo+simultaneous >= rank.Ago {
 			return f.daemonEnded()
 		}
 	}
 	return nil
+}
+
+// daemonAlone blames a launch daemon that ended when no rank is known to have failed.
+func (f facts) daemonAlone(rank *mpi.RankEnd) *blame {
+	if rank != nil {
+		return nil
+	}
+	return f.daemonEnded()
 }
 
 func (f facts) daemonEnded() *blame {
@@ -344,7 +434,7 @@ func outOfMemory(where string, kills int) string {
 
 // doubt says why a command that exited 0 did not do the job, if so.
 func (f facts) doubt(verdict *mpi.Verdict, ended string) {
-	if lost := f.lostNode(); lost != nil && len(f.losses) > 0 {
+	if lost := cmp.Or(f.lostNode(), f.silentNode()); lost != nil && len(f.losses) > 0 {
 		verdict.Reason, verdict.Host, verdict.Lost = lost.reason, lost.host, lost.lost
 		verdict.Message = lost.headline() + ended + evidence(f)
 		return
@@ -362,10 +452,10 @@ func (f facts) doubt(verdict *mpi.Verdict, ended string) {
 	}
 }
 
-// hiddenRank returns a rank that failed although Hydra says that all is well, or nil. A script may pass over the failure of
-// its mpiexec, and then it was admitted.
+// hiddenRank returns a rank of the newest launch that failed although Hydra says that all is well, or nil. A script may pass
+// over the failure of its mpiexec, and then it was admitted.
 func (f facts) hiddenRank() *mpi.RankEnd {
-	if f.admitted || f.stopped != 0 {
+	if f.admitted.After(f.newestLaunch()) || f.stopped != 0 {
 		return nil
 	}
 	var hidden []mpi.NodeReport
@@ -392,7 +482,7 @@ func doubts(f facts) string {
 			silent = append(silent, name+" ("+r.Error+")")
 		case r.Daemons == 0, r.Seen == 0 && f.sawWholeWorld():
 			idle = append(idle, name)
-		case r.LastExitCode > 128:
+		case r.DaemonAgo > 0:
 			killed = append(killed, name)
 		}
 	}
@@ -430,5 +520,5 @@ func enumerate(names []string) string {
 }
 
 func quoteCommand(argv []string) string {
-	return "`" + diagnose.Redact(abbreviate(strings.Join(argv, " "), 200)) + "`"
+	return "`" + quoteLine(strings.Join(argv, " ")) + "`"
 }

@@ -35,7 +35,8 @@ func TestJudge(t *testing.T) {
 		"code above":       {"no signal has this number", facts{status: exited(255)}, mpi.ReasonCommandFailed, 255, "exited with code 255"},
 		"idle":             {"one of two", facts{reports: []mpi.NodeReport{ran, idle}}, mpi.ReasonWorldIncomplete, 0, "no rank ever ran on 1 of 2 nodes: w-1;"},
 		"idle, allowed":    {"the user said so", facts{reports: []mpi.NodeReport{ran, idle}, allowIdle: true}, "", 0, ""},
-		"killed daemon":    {"Open MPI 5 may exit 0", facts{reports: []mpi.NodeReport{{Name: "w-0.demo", Daemons: 1, LastExitCode: 137}}}, mpi.ReasonWorldIncomplete, 0, "the launch daemon was killed on w-0"},
+		"killed daemon":    {"Open MPI 5 may exit 0", facts{reports: []mpi.NodeReport{{Name: "w-0.demo", Daemons: 1, LastExitCode: 137, DaemonAgo: 1}}}, mpi.ReasonWorldIncomplete, 0, "the launch daemon was killed on w-0"},
+		"rank's code":      {"horovodrun starts ranks as others start daemons, and may pass over one", facts{reports: []mpi.NodeReport{{Name: "w-0.demo", Daemons: 1, LastExitCode: 139}}}, "", 0, ""},
 		"lost":             {"Open MPI 5 may exit 0", facts{reports: []mpi.NodeReport{ran}, losses: []loss{{Host: "w-0.demo", Address: "10.0.0.1", Error: "connection lost"}}}, diagnose.WorkerLost, 0, "w-0 (10.0.0.1): connection lost"},
 		"silent":           {"nobody knows", facts{reports: []mpi.NodeReport{{Name: "w-0.demo", Error: "connection refused"}}, allowIdle: true}, mpi.ReasonWorldIncomplete, 0, "no report could be had from w-0 (connection refused)"},
 		"OOM":              {"the cause behind an exit code", facts{status: exited(137), reports: []mpi.NodeReport{{Name: "w-0.demo", Daemons: 1, OOMKills: 1}}}, diagnose.OOMKilled, 137, "on w-0 the kernel killed a process for lack of memory"},
@@ -119,7 +120,7 @@ func TestJudgeNamesWhoFailed(t *testing.T) {
 		"stopped":           {"whoever stops the pod is the cause of all that follows", facts{status: exited(143), stopped: syscall.SIGTERM, reports: []mpi.NodeReport{on("demo-node-0-0.demo", died(0, 143, "SIGTERM", 1))}}, mpi.ReasonCommandFailed, "", -1, "asked to stop (SIGTERM)"},
 
 		"Hydra lies":     {"pmodels/mpich#7057", facts{reports: []mpi.NodeReport{on("demo-node-0-1.demo", hydra)}}, diagnose.RankFailed, "demo-node-0-1.demo", 1, "Worker 1 failed: rank 1 exited with code 3; the command `mpirun x` exited with code 0, because Hydra"},
-		"Hydra admits":   {"a script may pass over a failure", facts{admitted: true, reports: []mpi.NodeReport{on("demo-node-0-1.demo", hydra)}}, "", "", -1, ""},
+		"Hydra admits":   {"a script may pass over a failure", facts{admitted: judgedAt, reports: []mpi.NodeReport{on("demo-node-0-1.demo", hydra)}}, "", "", -1, ""},
 		"Hydra stopped":  {"ranks end with a pod that is told to stop", facts{stopped: syscall.SIGTERM, reports: []mpi.NodeReport{on("demo-node-0-1.demo", hydra)}}, "", "", -1, ""},
 		"Open MPI knows": {"a rank that failed under a launcher that tells the truth was passed over", facts{reports: []mpi.NodeReport{on("demo-node-0-1.demo", died(1, 3, "", 1))}}, "", "", -1, ""},
 	}
@@ -134,6 +135,118 @@ func TestJudgeNamesWhoFailed(t *testing.T) {
 				t.Errorf("%s:\nwant %s, host %s, rank %d, %q\ngot  %s, host %s, rank %d, %q", c.reason, c.want, c.host, c.rank, c.words, got.Reason, got.Host, rank, got.Message)
 			}
 		})
+	}
+}
+
+// What nobody saw the time of explains only what nothing else does.
+func TestJudgeKnowsCausesFromCircumstances(t *testing.T) {
+	const one, two = "demo-node-0-0.demo", "demo-node-0-1.demo"
+	killedFor := func(r mpi.NodeReport) mpi.NodeReport { r.OOMKills = 1; return r }
+	idle, gone := mpi.NodeReport{Name: two, Daemons: 1}, mpi.NodeReport{Name: two, Error: "connection refused"}
+	lines := func(line string) []string { return []string{line} }
+	const cuda, peer = "RuntimeError: CUDA out of memory.", "ORTE has lost communication with a remote daemon."
+	cases := map[string]struct {
+		reason string
+		facts  facts
+		want   mpi.Reason
+		host   string
+	}{
+		"silent, rank failed":   {"a report that cannot be had is no cause", facts{status: exited(3), reports: []mpi.NodeReport{on(one, died(0, 3, "", 1)), gone}}, diagnose.RankFailed, one},
+		"silent, rank crashed":  {"", facts{status: exited(139), reports: []mpi.NodeReport{on(one, died(0, 139, "SIGSEGV", 1)), gone}}, diagnose.RankKilled, one},
+		"silent, root":          {"the program says it", facts{status: exited(1), lines: lines(cuda), reports: []mpi.NodeReport{on(one, died(0, 1, "", 1)), gone}}, diagnose.CUDAOutOfMemory, one},
+		"silent, rank ended":    {"the launcher ended it because of the node", facts{status: exited(1), reports: []mpi.NodeReport{on(one, died(0, 137, "SIGKILL", 1)), gone}}, diagnose.WorkerLost, two},
+		"silent, rank lost it":  {"it failed because of the node", facts{status: exited(1), lines: lines(peer), reports: []mpi.NodeReport{on(one, died(0, 1, "", 1)), gone}}, diagnose.WorkerLost, two},
+		"silent and lost":       {"somebody saw it go", facts{status: exited(3), losses: []loss{{Host: two, Error: "connection lost"}}, reports: []mpi.NodeReport{on(one, died(0, 3, "", 1)), gone}}, diagnose.WorkerLost, two},
+		"silent, daemon killed": {"the node went after its daemon", facts{status: exited(3), losses: []loss{{Host: two, Error: daemonEnd(137)}}, reports: []mpi.NodeReport{on(one, died(0, 3, "", 1)), gone}}, diagnose.WorkerLost, two},
+
+		"memory, rank there":     {"", facts{status: exited(137), reports: []mpi.NodeReport{killedFor(on(one, died(0, 137, "SIGKILL", 1))), idle}}, diagnose.OOMKilled, one},
+		"memory, rank elsewhere": {"a data loader that was done without, an hour ago", facts{status: exited(3), reports: []mpi.NodeReport{on(one, died(0, 3, "", 1)), killedFor(idle)}}, diagnose.RankFailed, one},
+		"memory, two nodes":      {"where the first rank failed", facts{status: exited(137), reports: []mpi.NodeReport{killedFor(on(one, died(0, 1, "", 1))), killedFor(on(two, died(1, 137, "SIGKILL", 2)))}}, diagnose.OOMKilled, two},
+		"memory, cleaned up":     {"who was ended by the launcher is not the first", facts{status: exited(1), reports: []mpi.NodeReport{on(one, died(0, 143, "SIGTERM", 1)), killedFor(idle)}}, diagnose.OOMKilled, two},
+		"memory, daemon there":   {"", facts{status: exited(205), losses: []loss{{Host: two, Error: daemonEnd(137)}}, reports: []mpi.NodeReport{on(one, died(0, 1, "", 1)), killedFor(idle)}}, diagnose.OOMKilled, two},
+		"memory, other daemon":   {"", facts{status: exited(205), losses: []loss{{Host: one, Error: daemonEnd(137)}}, reports: []mpi.NodeReport{{Name: one, Daemons: 1}, killedFor(idle)}}, diagnose.LaunchDaemonLost, one},
+		"memory, other lost":     {"", facts{status: exited(1), losses: []loss{{Host: one, Error: "stopped answering"}}, reports: []mpi.NodeReport{{Name: one, Error: "connection timed out"}, killedFor(idle)}}, diagnose.WorkerLost, one},
+		"memory, program":        {"it names another trouble", facts{status: exited(1), lines: lines("OSError: [Errno 28] No space left on device"), reports: []mpi.NodeReport{killedFor(idle)}}, diagnose.DiskFull, ""},
+		"memory, symptom":        {"a rank that lost a peer nobody saw", facts{status: exited(1), lines: lines("Connection reset by peer"), reports: []mpi.NodeReport{killedFor(idle)}}, diagnose.OOMKilled, two},
+		"memory, command":        {"the kernel took mpirun", facts{status: killed(syscall.SIGKILL), hostname: "demo-launcher-0-0", oomKills: 1, reports: []mpi.NodeReport{idle}}, diagnose.OOMKilled, "demo-launcher-0-0"},
+		"memory, launcher's":     {"something of the script", facts{status: exited(3), hostname: "demo-launcher-0-0", oomKills: 1, reports: []mpi.NodeReport{on(one, died(0, 3, "", 1))}}, diagnose.RankFailed, one},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			c.facts.argv = []string{"mpirun", "x"}
+			if got := judge(c.facts); got.Reason != c.want || got.Host != c.host {
+				t.Errorf("%s: want %s on %q, got %s on %q: %s", c.reason, c.want, c.host, got.Reason, got.Host, got.Message)
+			}
+		})
+	}
+}
+
+// A script may launch more than once, and pass over what fails.
+func TestJudgeOfSeveralLaunches(t *testing.T) {
+	const one, two = "demo-node-0-0.demo", "demo-node-0-1.demo"
+	began := func(ago map[string]float64) map[string]time.Time {
+		launches := map[string]time.Time{}
+		for host, seconds := range ago {
+			launches[firstLabel(host)] = judgedAt.Add(-time.Duration(seconds * float64(time.Second)))
+		}
+		return launches
+	}
+	at := func(ago time.Duration) time.Time { return judgedAt.Add(-ago * time.Second) }
+	hydra := func(rank int, ago float64) mpi.RankEnd {
+		end := died(rank, 3, "", ago)
+		end.Hydra = true
+		return end
+	}
+	cases := map[string]struct {
+		reason string
+		facts  facts
+		want   mpi.Reason
+		rank   int // -1: none
+	}{
+		"first tolerated":          {"the second failed", facts{status: exited(5), launches: began(map[string]float64{one: 100, two: 100}), reports: []mpi.NodeReport{on(one, died(0, 1, "", 101), died(7, 5, "", 3)), {Name: two, Daemons: 2}}}, diagnose.RankFailed, 7},
+		"at once":                  {"a launch may follow within a moment", facts{status: exited(5), launches: began(map[string]float64{one: 100}), reports: []mpi.NodeReport{on(one, died(0, 1, "", 100.3), died(7, 5, "", 3))}}, diagnose.RankFailed, 7},
+		"on another node":          {"the newest launch leaves a node out", facts{status: exited(5), launches: began(map[string]float64{one: 200, two: 100}), reports: []mpi.NodeReport{on(one, died(0, 1, "", 150)), on(two, died(7, 5, "", 3))}}, diagnose.RankFailed, 7},
+		"daemons one by one":       {"a rank may fail before the last daemon of its launch has started", facts{status: exited(5), launches: began(map[string]float64{one: 100.5, two: 100}), reports: []mpi.NodeReport{on(one, died(0, 1, "", 100.4)), on(two, died(7, 5, "", 3))}}, diagnose.RankFailed, 0},
+		"cleaned up":               {"the last launch did not fail", facts{status: exited(5), launches: began(map[string]float64{one: 2, two: 2}), reports: []mpi.NodeReport{on(one, died(0, 5, "", 3))}}, diagnose.RankFailed, 0},
+		"of the launcher":          {"it runs ranks too", facts{status: exited(5), launches: began(map[string]float64{one: 100}), hostname: "demo-launcher-0-0", ranks: []mpi.RankEnd{died(1, 1, "", 150)}, reports: []mpi.NodeReport{on(one, died(7, 5, "", 3))}}, diagnose.RankFailed, 7},
+		"unknown":                  {"nobody told when", facts{status: exited(5), reports: []mpi.NodeReport{on(one, died(0, 1, "", 150))}}, diagnose.RankFailed, 0},
+		"lost, then there again":   {"a launch ran there since", facts{launches: began(map[string]float64{one: 100}), losses: []loss{{Host: one, Error: "connection refused", At: at(110)}}, reports: []mpi.NodeReport{{Name: one, Daemons: 1}}}, "", -1},
+		"lost, then a rank failed": {"", facts{status: exited(5), launches: began(map[string]float64{one: 100}), losses: []loss{{Host: one, Error: "connection refused", At: at(110)}}, reports: []mpi.NodeReport{on(one, died(7, 5, "", 3))}}, diagnose.RankFailed, 7},
+		"lost":                     {"no launch ran there since", facts{launches: began(map[string]float64{one: 100, two: 50}), losses: []loss{{Host: one, Error: "connection lost", At: at(90)}}, reports: []mpi.NodeReport{{Name: one, Error: "x"}, {Name: two, Daemons: 1}}}, diagnose.WorkerLost, -1},
+		"hidden":                   {"Hydra says 0", facts{launches: began(map[string]float64{one: 100}), reports: []mpi.NodeReport{on(one, hydra(7, 3))}}, diagnose.RankFailed, 7},
+		"hidden, tolerated":        {"a short mpiexec that nobody saw fail", facts{launches: began(map[string]float64{one: 100}), reports: []mpi.NodeReport{on(one, hydra(0, 101))}}, "", -1},
+		"hidden, elsewhere":        {"", facts{launches: began(map[string]float64{one: 200, two: 100}), reports: []mpi.NodeReport{on(one, hydra(0, 150)), {Name: two, Daemons: 1}}}, "", -1},
+		"hidden, other admitted":   {"that one failed before", facts{launches: began(map[string]float64{one: 100}), admitted: at(101), reports: []mpi.NodeReport{on(one, hydra(0, 102), hydra(7, 3))}}, diagnose.RankFailed, 7},
+		"admitted":                 {"the script passed over it", facts{launches: began(map[string]float64{one: 100}), admitted: at(2), reports: []mpi.NodeReport{on(one, hydra(7, 3))}}, "", -1},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			c.facts.argv, c.facts.now = []string{"sh", "x"}, judgedAt
+			got, rank := judge(c.facts), -1
+			if got.Rank != nil {
+				rank = *got.Rank.Rank
+			}
+			if got.Reason != c.want || rank != c.rank {
+				t.Errorf("%s: want %q, rank %d, got %q, rank %d: %s", c.reason, c.want, c.rank, got.Reason, rank, got.Message)
+			}
+			if diff := cmp.Diff(c.facts.reports, got.Nodes); diff != "" {
+				t.Errorf("%s: the reports stay as they are: %s", c.reason, diff)
+			}
+		})
+	}
+}
+
+// A secret at the place where a line is cut must not lose the word by which it is known.
+func TestCommandsAreQuotedWithoutSecrets(t *testing.T) {
+	line := strings.Repeat("x", 190) + " --token s3cret" + strings.Repeat("y", 100)
+	for name, got := range map[string]string{
+		"a command":              quoteCommand(strings.Fields(line)),
+		"a line of a node's log": quoteLine(line),
+		"a URL":                  quoteLine(strings.Repeat("x", 185) + " https://u:s3cret@example.test/"),
+	} {
+		if strings.Contains(got, "s3") || len(got) > 220 {
+			t.Errorf("%s: %s", name, got)
+		}
 	}
 }
 

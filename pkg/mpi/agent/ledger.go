@@ -19,7 +19,8 @@ type ledger struct {
 	daemons int
 	running int
 	last    int
-	lastAt  time.Time
+	// killedAt is when the last daemon was killed, zero when it was not.
+	killedAt time.Time
 	// idle is closed while no daemon runs.
 	idle chan struct{}
 	// unwatch ends the look for ranks.
@@ -34,25 +35,32 @@ func newLedger(root fs.FS) *ledger {
 	return &ledger{root: root, oomStart: kills, ranks: newRanks(), idle: idle, unwatch: func() {}}
 }
 
-// started notes that a daemon runs; the returned function notes how it ended.
-func (l *ledger) started() (ended func(code int)) {
+// started notes that a daemon runs, which was started by a command line. It says whether a launch begins with it: no other
+// runs, and it is more than one rank of many. The returned function notes how it ended.
+func (l *ledger) started(line string) (ended func(code int), begins bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.daemons++
 	if l.running == 0 {
 		l.idle = make(chan struct{})
+		if begins = !isRank(line); begins {
+			l.ranks.launch()
+		}
 		var ctx context.Context
 		ctx, l.unwatch = context.WithCancel(context.Background())
 		go l.ranks.watch(ctx)
 	}
 	l.running++
-	return l.ended
+	return func(code int) { l.ended(line, code) }, begins
 }
 
-func (l *ledger) ended(code int) {
+func (l *ledger) ended(line string, code int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.last, l.lastAt = code, time.Now()
+	l.last, l.killedAt = code, time.Time{}
+	if killedDaemon(line, code) {
+		l.killedAt = time.Now()
+	}
 	l.running--
 	if l.running == 0 {
 		l.unwatch()
@@ -81,8 +89,8 @@ func (l *ledger) report(ctx context.Context, hostname string) mpi.NodeReport {
 		Name: hostname, Daemons: l.daemons, LastExitCode: l.last, OOMKills: kills - l.oomStart,
 		Seen: seen, World: world, Ranks: l.ranks.report(),
 	}
-	if l.last > 128 && !l.lastAt.IsZero() {
-		report.DaemonAgo = time.Since(l.lastAt).Seconds()
+	if !l.killedAt.IsZero() {
+		report.DaemonAgo = time.Since(l.killedAt).Seconds()
 	}
 	return report
 }

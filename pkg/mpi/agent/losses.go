@@ -18,6 +18,8 @@ type loss struct {
 	Address string `json:"address,omitempty"`
 	// Error is what happened in plain words.
 	Error string `json:"error"`
+	// At is when it was noticed, by the clock of the launcher's machine.
+	At time.Time `json:"at,omitzero"`
 	// Since is when a node stopped answering that was lost in silence, by the clock of the launcher's machine; zero for
 	// one that ended its connection.
 	Since time.Time `json:"since,omitzero"`

@@ -76,7 +76,11 @@ func TestOOMKills(t *testing.T) {
 func TestLedgerReportsWhatRan(t *testing.T) {
 	files := fstest.MapFS{"sys/fs/cgroup/memory.events": {Data: []byte("oom_kill 3\n")}}
 	l := newLedger(files)
-	first, second := l.started(), l.started()
+	first, begins := l.started("orted")
+	second, more := l.started("prted")
+	if !begins || more {
+		t.Errorf("a launch begins with its first daemon: %v, %v", begins, more)
+	}
 	first(0)
 	files["sys/fs/cgroup/memory.events"] = &fstest.MapFile{Data: []byte("oom_kill 5\n")}
 	reports := make(chan mpi.NodeReport)
@@ -90,11 +94,27 @@ func TestLedgerReportsWhatRan(t *testing.T) {
 	if diff := cmp.Diff(mpi.NodeReport{Name: "w-0", Daemons: 2, LastExitCode: 137, OOMKills: 2}, got); diff != "" {
 		t.Error(diff)
 	}
-	l.started()
+	l.started("orted")
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	if got := l.report(ctx, "w-0"); got.Daemons != 3 {
 		t.Errorf("while one runs: %+v", got)
+	}
+}
+
+// A rank that horovodrun started by an ssh of its own is no daemon that somebody killed, and one of many in its launch.
+func TestLedgerKnowsRanksFromDaemons(t *testing.T) {
+	l := newLedger(os.DirFS(t.TempDir()))
+	for range 2 {
+		ended, begins := l.started("HOROVOD_RANK=1 python train.py")
+		l.ranks.ended(1, false, killed(syscall.SIGSEGV))
+		ended(139)
+		if begins {
+			t.Error("a rank begins no launch")
+		}
+	}
+	if got := l.report(t.Context(), "w-0"); got.DaemonAgo != 0 || got.LastExitCode != 139 || len(got.Ranks) != 2 {
+		t.Errorf("%+v", got)
 	}
 }
 

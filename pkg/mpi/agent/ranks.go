@@ -37,10 +37,11 @@ type ranks struct {
 	// seen are the numbers of the ranks that ran here, world the size of their world: -1 when there was more than one.
 	seen  map[int]bool
 	world int
-	// failed are the ranks that did not end well, in the order of time.
-	failed []rankEnd
-	// starters counts launchers of this pod, such as mpiexec, that ended with an error.
-	starters int
+	// failed are the first ranks of the newest launch that did not end well, in the order of time; earlier are those of the
+	// last launch before it that had some.
+	failed, earlier []rankEnd
+	// starterFailed is when a launcher of this pod, such as mpiexec, ended with an error for the last time.
+	starterFailed time.Time
 }
 
 // rankEnd is a rank that failed.
@@ -53,7 +54,7 @@ func newRanks() *ranks {
 	return &ranks{root: os.DirFS("/proc"), agent: os.Getpid(), now: time.Now, known: map[int]bool{}, seen: map[int]bool{}}
 }
 
-// mostRanks is how many failed ranks of a pod are kept: the first ones matter.
+// mostRanks is how many failed ranks of a launch are kept: the first ones matter.
 const mostRanks = 8
 
 // Ranks start within moments after their daemon, and those that fail at once are seen by their launcher too.
@@ -178,8 +179,12 @@ func startsDaemons(name string) bool {
 	return isProxyName(name) || slices.Contains([]string{"orted", "prted", "prterun", "prte", "mpi-agent", "rsh", "ssh"}, name)
 }
 
+// isStarter says whether a process is an MPI launcher that waits for its ranks. A daemon that outlives them, as prte does for
+// prun, is none.
 func isStarter(name string) bool {
-	return slices.Contains([]string{"mpiexec", "mpiexec.hydra", "mpiexec.mpich", "mpirun", "mpirun.mpich"}, name)
+	return slices.Contains([]string{
+		"mpiexec", "mpiexec.hydra", "mpiexec.mpich", "mpiexec.openmpi", "mpirun", "mpirun.mpich", "mpirun.openmpi", "orterun", "prterun", "prun",
+	}, name)
 }
 
 // follow tells how a process ended, once. A process that cannot be watched is left out.
@@ -227,16 +232,25 @@ func (r *ranks) starterEnded(status process.Status) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.starters++
+	r.starterFailed = r.now()
 }
 
-// report returns the ranks that failed, in the order of time, as of now.
+// launch notes that a new launch begins: what failed before it did not keep the command from going on.
+func (r *ranks) launch() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.failed) > 0 {
+		r.earlier, r.failed = r.failed, nil
+	}
+}
+
+// report returns the ranks that failed, in the order of time, as of now: of the newest launch, and of one before it.
 func (r *ranks) report() []mpi.RankEnd {
 	now := r.now()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var ends []mpi.RankEnd
-	for _, end := range r.failed {
+	for _, end := range slices.Concat(r.earlier, r.failed) {
 		end.Ago = now.Sub(end.at).Seconds()
 		ends = append(ends, end.RankEnd)
 	}
@@ -255,11 +269,11 @@ func (r *ranks) failedSince(begin time.Time) int {
 	return 0
 }
 
-// failedStarters returns how many launchers of this pod admitted a failure.
-func (r *ranks) failedStarters() int {
+// lastFailedStarter returns when a launcher of this pod admitted a failure for the last time, zero for never.
+func (r *ranks) lastFailedStarter() time.Time {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.starters
+	return r.starterFailed
 }
 
 // aged makes the ages of a report those of now.

@@ -82,8 +82,8 @@ func TestRanksOfHydraAndWhoAdmitsTheirFailure(t *testing.T) {
 	if got := awaitRanks(t, r, 1); !got[0].Hydra || *got[0].Rank != 4 || len(got) != 1 {
 		t.Errorf("%+v", got)
 	}
-	if r.failedSince(begin) != 3 || r.failedSince(time.Now()) != 0 || r.failedStarters() != 1 {
-		t.Errorf("code %d, starters %d", r.failedSince(begin), r.failedStarters())
+	if r.failedSince(begin) != 3 || r.failedSince(time.Now()) != 0 || !r.lastFailedStarter().After(begin) {
+		t.Errorf("code %d, starter %v", r.failedSince(begin), r.lastFailedStarter())
 	}
 }
 
@@ -97,11 +97,11 @@ func TestALauncherWithoutRanksLooksForStartersOnly(t *testing.T) {
 	if err := command.Run(); err != nil {
 		t.Fatal(err)
 	}
-	for deadline := time.Now().Add(10 * time.Second); r.failedStarters() == 0 && time.Now().Before(deadline); {
+	for deadline := time.Now().Add(10 * time.Second); r.lastFailedStarter().IsZero() && time.Now().Before(deadline); {
 		time.Sleep(time.Millisecond)
 	}
-	if got := r.report(); len(got) != 0 || r.failedStarters() != 1 {
-		t.Errorf("ranks %+v, starters %d", got, r.failedStarters())
+	if got := r.report(); len(got) != 0 || r.lastFailedStarter().IsZero() {
+		t.Errorf("ranks %+v, starter %v", got, r.lastFailedStarter())
 	}
 }
 
@@ -169,5 +169,32 @@ func TestOnlyTheFirstRanksAreKept(t *testing.T) {
 	r.ended(100, false, exited(0))
 	if got := r.report(); len(got) != mostRanks || *got[0].Rank != 0 {
 		t.Errorf("%+v", got)
+	}
+}
+
+// A script that tries something first has passed over its failure; one that cleans up afterwards has not.
+func TestALaunchKeepsTheFailuresBeforeItApart(t *testing.T) {
+	r := newRanks()
+	numbers := func() (ranks []int) {
+		for _, end := range r.report() {
+			ranks = append(ranks, *end.Rank)
+		}
+		return ranks
+	}
+	r.launch()
+	for i := range 20 {
+		r.ended(i, false, exited(1))
+	}
+	r.launch()
+	r.launch() // one in which nothing fails
+	for i := range 20 {
+		r.ended(100+i, false, exited(3))
+	}
+	if diff := cmp.Diff([]int{0, 1, 2, 3, 4, 5, 6, 7, 100, 101, 102, 103, 104, 105, 106, 107}, numbers()); diff != "" {
+		t.Error(diff)
+	}
+	r.launch()
+	if diff := cmp.Diff([]int{100, 101, 102, 103, 104, 105, 106, 107}, numbers()); diff != "" {
+		t.Error(diff)
 	}
 }

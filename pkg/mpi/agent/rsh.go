@@ -55,10 +55,14 @@ type Result struct {
 // in one line and leaves for Launcher.Run. It does not wait for standard input to end.
 func (r Rsh) Run(ctx context.Context) Result {
 	host, err := r.resolve()
+	if unknown := new(unknownHostError); errors.As(err, &unknown) {
+		fmt.Fprintf(r.Stderr, "mpi-agent rsh: %v\n", err) // a mistake of the command, and no loss of the job
+		return Result{Code: codeLost, Lost: true}
+	}
 	if err != nil {
 		return r.lose("cannot reach", host, time.Time{}, err)
 	}
-	conn, err := r.connect(ctx, host)
+	conn, err := r.connect(ctx, host.HostAddress)
 	if err != nil {
 		return r.lose("cannot reach", host, time.Time{}, err)
 	}
@@ -67,7 +71,7 @@ func (r Rsh) Run(ctx context.Context) Result {
 	if err != nil {
 		return r.lose("lost", host, since, err)
 	}
-	if code > 128 && startsRanks(r.Options.Command) {
+	if killedDaemon(r.Options.Command, code) {
 		r.remember(host, time.Time{}, daemonEnd(code))
 	}
 	return resultOf(r.Options.Command, code)
@@ -89,25 +93,43 @@ func daemonEnd(code int) string {
 	return daemonWords + "ended with code " + strconv.Itoa(code) + ", as after a kill"
 }
 
-// resolve finds the address of the host: an IP address is its own, a name is in the table that the gate left. Without a
-// table, as in a pod that passed no gate, names are left to DNS.
-func (r Rsh) resolve() (mpi.HostAddress, error) {
+// unknownHostError says that the table of the job lacks a host.
+type unknownHostError struct{ name, known string }
+
+func (e *unknownHostError) Error() string {
+	return fmt.Sprintf("%s is not a host of this job, which has %s", e.name, e.known)
+}
+
+// target is the host that a command is for.
+type target struct {
+	mpi.HostAddress
+	// ofJob says that the job loses a node with it.
+	ofJob bool
+}
+
+// resolve finds the address of the host: a name or an address is in the table that the gate left. Without a table, as in a
+// pod that passed no gate, names are left to DNS, and any host may be one of the job.
+func (r Rsh) resolve() (target, error) {
 	name := r.Options.Host
-	if net.ParseIP(name) != nil {
-		return mpi.HostAddress{Name: name, Address: name}, nil
-	}
+	isAddress, itself := net.ParseIP(name) != nil, mpi.HostAddress{Name: name, Address: name}
 	table, err := readTable(r.Settings.hostTablePath())
-	if errors.Is(err, fs.ErrNotExist) {
-		return mpi.HostAddress{Name: name, Address: name}, nil
-	}
-	if err != nil {
-		return mpi.HostAddress{Name: name}, err
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return target{itself, true}, nil
+	case err != nil && !isAddress:
+		return target{mpi.HostAddress{Name: name}, true}, err
 	}
 	host, found := find(table, name)
-	if !found {
-		return mpi.HostAddress{Name: name}, fmt.Errorf("it is not a host of this job, which has %s", hostNames(table))
+	if isAddress {
+		host, found = findAddress(table, name)
 	}
-	return host, nil
+	switch {
+	case found:
+		return target{host, true}, nil
+	case isAddress:
+		return target{itself, false}, nil
+	}
+	return target{}, &unknownHostError{name: name, known: hostNames(table)}
 }
 
 func hostNames(table mpi.HostTable) string {
@@ -210,7 +232,7 @@ func (r Rsh) feed(stdin io.WriteCloser) {
 }
 
 // lose says what happened, in one line, and leaves it for the verdict.
-func (r Rsh) lose(verb string, host mpi.HostAddress, since time.Time, err error) Result {
+func (r Rsh) lose(verb string, host target, since time.Time, err error) Result {
 	text := strings.ReplaceAll(err.Error(), "\n", " ")
 	r.remember(host, since, text)
 	address, remedy := "", ""
@@ -225,9 +247,13 @@ func (r Rsh) lose(verb string, host mpi.HostAddress, since time.Time, err error)
 	return Result{Code: codeLost, Lost: true}
 }
 
-// remember leaves a loss for the verdict.
-func (r Rsh) remember(host mpi.HostAddress, since time.Time, text string) {
-	err := appendLoss(r.Settings.lossesPath(), loss{Host: host.Name, Address: host.Address, Error: text, Since: since})
+// remember leaves a loss for the verdict, when it is one of a launch on a node of the job: what a script makes of a look at a
+// node that fails is its own business.
+func (r Rsh) remember(host target, since time.Time, text string) {
+	if !host.ofJob || !startsRanks(r.Options.Command) {
+		return
+	}
+	err := appendLoss(r.Settings.lossesPath(), loss{Host: host.Name, Address: host.Address, Error: text, At: time.Now(), Since: since})
 	if err != nil && r.Options.Verbose {
 		r.Log.Printf("rsh: the verdict will not know this: %v", err)
 	}

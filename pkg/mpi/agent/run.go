@@ -244,11 +244,11 @@ func (l Launcher) execute(ctx context.Context, path string, command Command, tab
 	killed, _ := oomKills(root)
 	lines := output.end()
 	seen, world := own.ran()
-	reports := l.collect(ctx, table, losses, child.Status().Code() == 0, front.times)
+	reports, launches := l.collect(ctx, table, losses, child.Status().Code() == 0, front.times)
 	verdict := judge(facts{
 		argv: command.Argv, status: child.Status(), stopped: stopped, losses: losses, oomKills: killed - killedBefore,
-		hostname: l.Hostname, ranks: own.report(), seen: seen, world: world, admitted: own.failedStarters() > 0, lines: lines, ended: ended, now: time.Now(),
-		reports: reports, allowIdle: l.AllowIdle,
+		hostname: l.Hostname, ranks: own.report(), seen: seen, world: world, admitted: own.lastFailedStarter(), lines: lines, ended: ended, now: time.Now(),
+		reports: reports, launches: launches, allowIdle: l.AllowIdle,
 	})
 	verdict.RunSeconds = seconds
 	if inTheWay != nil && stopped == 0 {
@@ -280,7 +280,7 @@ func forward(signals <-chan os.Signal, child *process.Process) (first syscall.Si
 }
 
 // reportLimit is how long the nodes may take for their reports, all side by side, lostLimit one that was lost. After a success
-// the limit is for one attempt, and successLimit for all of them: without its reports a success is none, and work must not be
+// reportLimit is for one attempt, and successLimit for all of them: without its reports a success is none, and work must not be
 // lost because a machine is busy.
 const (
 	reportLimit  = 2 * time.Second
@@ -288,20 +288,19 @@ const (
 	successLimit = 20 * time.Second
 )
 
-// collect asks all nodes what ran there. A node that does not answer has a report that says why. After a success it asks
-// again until the limit: the reports decide whether the success is one, and a policy that is being renewed may reject a
-// connection that it admits a moment later.
-func (l Launcher) collect(ctx context.Context, table mpi.HostTable, losses []loss, again bool, times *timeline) []mpi.NodeReport {
+// collect asks all nodes what ran there, and when the newest launch on each began. A node that does not answer until the limit
+// has a report that says why. It is asked again and again: a policy that is being renewed may reject a connection that it
+// admits a moment later, and who is silent counts as lost.
+func (l Launcher) collect(ctx context.Context, table mpi.HostTable, losses []loss, success bool, times *timeline) ([]mpi.NodeReport, map[string]time.Time) {
 	nodes := l.gate().nodes()
-	reports := make([]mpi.NodeReport, len(nodes))
-	received := make([]time.Time, len(nodes))
+	accounts, told := make([]client.Account, len(nodes)), make([]time.Time, len(nodes))
 	var group sync.WaitGroup
 	for i, node := range nodes {
 		group.Go(func() {
-			ctx, cancel := context.WithTimeout(ctx, limitFor(node, losses, again))
+			ctx, cancel := context.WithTimeout(ctx, limitFor(node, losses, success))
 			defer cancel()
 			account, err := l.report(ctx, node, table)
-			if err != nil && again {
+			if err != nil {
 				account, err = l.reportAgain(ctx, node, table, err)
 			}
 			if err != nil {
@@ -309,23 +308,28 @@ func (l Launcher) collect(ctx context.Context, table mpi.HostTable, losses []los
 			}
 			times.seen(account.Progress)
 			account.Report.Name = node.Name
-			reports[i], received[i] = account.Report, time.Now()
+			accounts[i], told[i] = account, time.Now()
 		})
 	}
 	group.Wait()
-	for i := range reports {
-		reports[i] = aged(reports[i], received[i])
+	reports, launches := make([]mpi.NodeReport, len(nodes)), map[string]time.Time{}
+	for i, account := range accounts {
+		reports[i] = aged(account.Report, account.Received)
+		if age := account.Progress.LaunchAge; age != nil {
+			launches[firstLabel(nodes[i].Name)] = told[i].Add(-time.Duration(*age * float64(time.Second)))
+		}
 	}
-	return reports
+	return reports, launches
 }
 
 // limitFor is how long a node may take for its report: little when rsh has lost it already, so that the end of the job
-// does not wait for a node that is gone.
+// does not wait for a node that is gone. One that has lost its launch daemon only is there.
 func limitFor(node mpi.Host, losses []loss, success bool) time.Duration {
-	if slices.ContainsFunc(losses, func(l loss) bool { return firstLabel(l.Host) == firstLabel(node.Name) }) {
+	gone := func(l loss) bool { return !l.ofDaemon() && firstLabel(l.Host) == firstLabel(node.Name) }
+	switch {
+	case slices.ContainsFunc(losses, gone):
 		return lostLimit
-	}
-	if success {
+	case success:
 		return successLimit
 	}
 	return reportLimit
@@ -446,7 +450,10 @@ func remedies(failures []mpi.NodeFailure) string {
 	seen, text := map[string]bool{}, ""
 	for _, failure := range failures {
 		remedy := client.Cause(rootCause(failure.Error)).Remedy()
-		if failure.Error == errNoTable.Error() {
+		switch {
+		case strings.HasPrefix(failure.Error, otherPodWords):
+			remedy = "check that no pod of the job uses hostNetwork, and that the addresses are not those of pods that are gone"
+		case failure.Error == errNoTable.Error():
 			remedy = "check that mpi-controller runs and that a NetworkPolicy admits it to port 2222 of the launcher, and that all pods of the job could be created and scheduled"
 		}
 		if !seen[remedy] && strings.TrimSpace(remedy) != "" {

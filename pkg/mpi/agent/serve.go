@@ -16,6 +16,7 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi/agent/identity"
 	"lockstep.dev/lockstep/pkg/mpi/agent/process"
 	"lockstep.dev/lockstep/pkg/mpi/agent/server"
+	"lockstep.dev/lockstep/pkg/mpi/diagnose"
 )
 
 // Node is the agent of a node.
@@ -78,8 +79,9 @@ func (n Node) hello(ctx context.Context, request []byte) (any, error) {
 func (n Node) exec(ctx context.Context, l *ledger, watch *tracker, c server.Command) server.Exit {
 	ended := func(int) {}
 	if startsRanks(c.Line) {
-		ended = l.started()
-		watch.started(ctx)
+		var begins bool
+		ended, begins = l.started(c.Line)
+		watch.started(ctx, begins)
 	}
 	begin := time.Now()
 	exit := n.run(ctx, c)
@@ -109,7 +111,7 @@ func (n Node) run(ctx context.Context, c server.Command) server.Exit {
 	if err != nil {
 		return n.failed(c, err)
 	}
-	n.Log.Printf("start for %s: %s", c.Peer, abbreviate(c.Line, 200))
+	n.Log.Printf("start for %s: %s", c.Peer, quoteLine(c.Line))
 	status, err := n.Reaper.Run(ctx, path, argv, n.Environment, process.Streams{
 		Stdin: c.Stdin, Stdout: c.Stdout, Stderr: c.Stderr,
 	})
@@ -162,6 +164,9 @@ func startFailureCode(err error) int {
 	}
 	return codeAgentFailed
 }
+
+// quoteLine is a command line for a message: without secrets, and cut after that.
+func quoteLine(line string) string { return abbreviate(diagnose.Redact(line), 200) }
 
 // abbreviate cuts a text for a message.
 func abbreviate(text string, runes int) string {

@@ -26,6 +26,7 @@ type tracker struct {
 
 	mu       sync.Mutex
 	daemonAt time.Time
+	launchAt time.Time
 	rankAt   time.Time
 }
 
@@ -41,12 +42,15 @@ const (
 	young     = 10 * time.Second
 )
 
-// started notes that a launch daemon runs and looks for the first rank until there is one or the context ends.
-func (t *tracker) started(ctx context.Context) {
+// started notes that a launch daemon runs, with which a launch begins or which is one more of it, and looks for the first rank
+// until there is one or the context ends.
+func (t *tracker) started(ctx context.Context, begins bool) {
 	t.mu.Lock()
-	first := t.daemonAt.IsZero()
-	if first {
+	if t.daemonAt.IsZero() {
 		t.daemonAt = t.now()
+	}
+	if begins || t.launchAt.IsZero() {
+		t.launchAt = t.now()
 	}
 	found := !t.rankAt.IsZero()
 	t.mu.Unlock()
@@ -99,11 +103,16 @@ func (t *tracker) progress(request mpi.ProgressRequest) mpi.Progress {
 		}
 	}
 	t.mu.Lock()
-	result.DaemonAge, result.RankAge = t.age(t.daemonAt), t.age(t.rankAt)
+	result.DaemonAge, result.LaunchAge, result.RankAge = t.age(t.daemonAt), t.age(t.launchAt), t.age(t.rankAt)
 	t.mu.Unlock()
 	result.Evidence = mostTelling(result.Evidence)
 	result.Unanswered = unanswered(proc.Unanswered(t.root))
 	return result
+}
+
+// launching reports whether an MPI launcher of this pod waits for its ranks.
+func (t *tracker) launching() bool {
+	return slices.ContainsFunc(t.processes(), func(p proc.Process) bool { return isStarter(p.Name) })
 }
 
 func isShell(name string) bool { return slices.Contains([]string{"sh", "bash", "dash"}, name) }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"golang.org/x/crypto/ssh"
 
@@ -32,7 +33,9 @@ func Introduce(ctx context.Context, dial Dial, key identity.Key, address string,
 
 // Account is all that a node says of what ran there.
 type Account struct {
-	Report   mpi.NodeReport
+	Report mpi.NodeReport
+	// Received is when the report came: its times count from then.
+	Received time.Time
 	Progress mpi.Progress
 }
 
@@ -43,6 +46,7 @@ func Report(ctx context.Context, dial Dial, key identity.Key, address string) (A
 		if err := ask(conn, mpi.ReportSubsystem, nil, &account.Report); err != nil {
 			return err
 		}
+		account.Received = time.Now()
 		return ask(conn, mpi.ProgressSubsystem, nil, &account.Progress)
 	})
 	return account, err

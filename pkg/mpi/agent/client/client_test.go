@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"log"
 	"net"
 	"strings"
 	"syscall"
@@ -13,6 +14,7 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi"
 	"lockstep.dev/lockstep/pkg/mpi/agent/agenttest"
 	"lockstep.dev/lockstep/pkg/mpi/agent/client"
+	"lockstep.dev/lockstep/pkg/mpi/agent/server"
 )
 
 var dialer = (&net.Dialer{}).DialContext
@@ -99,4 +101,45 @@ func TestPushNeedsALauncher(t *testing.T) {
 			t.Errorf("%s: accepted", name)
 		}
 	}
+}
+
+// The report says how long ago things happened. An agent that is slow to answer the second question must not make them look
+// younger.
+func TestAReportCountsFromWhenItCame(t *testing.T) {
+	key, asked := agenttest.Key(t), make(chan time.Time, 1)
+	address := serving(t, &server.Server{Key: key, Limits: server.DefaultLimits, Log: log.New(io.Discard, "", 0), Handlers: server.Handlers{
+		Subsystems: map[string]server.Subsystem{
+			mpi.ReportSubsystem: func(context.Context, []byte) (any, error) { return mpi.NodeReport{Daemons: 3}, nil },
+			mpi.ProgressSubsystem: func(context.Context, []byte) (any, error) {
+				asked <- time.Now()
+				return mpi.Progress{Processes: 2}, nil
+			},
+		},
+	}})
+	account, err := client.Report(t.Context(), dialer, key, address)
+	if err != nil || account.Report.Daemons != 3 || account.Progress.Processes != 2 {
+		t.Fatalf("%+v, %v", account, err)
+	}
+	if next := <-asked; account.Received.IsZero() || account.Received.After(next) {
+		t.Errorf("received at %v, the next question came at %v", account.Received, next)
+	}
+}
+
+// serving returns the address of an agent.
+func serving(t *testing.T, s *server.Server) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- s.Serve(ctx, listener) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+	return listener.Addr().String()
 }

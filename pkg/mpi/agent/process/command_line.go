@@ -7,6 +7,8 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+
+	"lockstep.dev/lockstep/pkg/mpi/diagnose"
 )
 
 // Shell is what runs command lines.
@@ -19,8 +21,9 @@ const MaxCommandLine = 128<<10 - 1
 // NoShellError says that a command line needs a shell and the image has none.
 type NoShellError struct{ Line string }
 
+// Error quotes the line without secrets and cut: it goes into logs.
 func (e *NoShellError) Error() string {
-	return fmt.Sprintf("the image has no %s, and without it only simple words can be run: %s", Shell, e.Line)
+	return fmt.Sprintf("the image has no %s, and without it only simple words can be run: %s", Shell, diagnose.Clip(diagnose.Redact(e.Line), 200))
 }
 
 // CommandLine returns the file and the arguments that run a command line: through the shell, as every SSH server does

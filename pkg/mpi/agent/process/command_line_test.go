@@ -83,3 +83,12 @@ func TestNoShellErrorNamesTheCommand(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// The error goes into the logs of a pod, and launchers put variables into their command lines.
+func TestNoShellErrorTellsNoSecretAndIsShort(t *testing.T) {
+	line := "export HF_TOKEN=hf_abcdef; export WANDB_API_KEY=" + strings.Repeat("s3cret", 1000) + "; " + strings.Repeat("x", MaxCommandLine/2)
+	got := (&NoShellError{Line: line}).Error()
+	if strings.Contains(got, "s3cret") || strings.Contains(got, "hf_abcdef") || len(got) > 300 {
+		t.Errorf("%d bytes: %.400s", len(got), got)
+	}
+}

@@ -46,6 +46,8 @@ type Server struct {
 	Handlers Handlers
 	Limits   Limits
 	Log      *log.Logger
+
+	refused refusals
 }
 
 // Serve accepts connections until the context is done or the listener fails. Then it closes the listener, ends the
@@ -54,7 +56,7 @@ type Server struct {
 func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var connections sync.WaitGroup
-	defer connections.Wait()
+	defer func() { connections.Wait(); s.refused.close(s.Log) }()
 	defer cancel()
 	stop := context.AfterFunc(ctx, func() { listener.Close() })
 	defer stop()
@@ -138,7 +140,7 @@ func (s *Server) handshake(ctx context.Context, conn net.Conn) (
 // trying none; that is no attempt.
 func (s *Server) logAttempt(peer ssh.ConnMetadata, method string, err error) {
 	if err != nil && method != "none" {
-		s.Log.Printf("refused %s (%s): it does not hold the key of this job", peer.RemoteAddr(), method)
+		s.refused.print(s.Log, time.Now(), "refused %s (%s): it does not hold the key of this job", peer.RemoteAddr(), quoteMethod(method))
 	}
 }
 
@@ -147,7 +149,7 @@ func (s *Server) logAttempt(peer ssh.ConnMetadata, method string, err error) {
 func (s *Server) logRefusal(conn net.Conn, err error) {
 	var negotiation *ssh.AlgorithmNegotiationError
 	if errors.As(err, &negotiation) {
-		s.Log.Printf("refused %s: it shares no algorithm with us, so it does not hold the key of this job", conn.RemoteAddr())
+		s.refused.print(s.Log, time.Now(), "refused %s: it shares no algorithm with us, so it does not hold the key of this job", conn.RemoteAddr())
 	}
 }
 

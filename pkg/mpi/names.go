@@ -49,6 +49,16 @@ const (
 	TrainJobLabel = "lockstep.dev/trainjob"
 	// TenantLabel is on every namespace and object of a tenant.
 	TenantLabel = "lockstep.dev/tenant"
+
+	// MinNodesAnnotation and MaxNodesAnnotation on a runtime bound the nodes of a job; a runtime without them has no bounds.
+	MinNodesAnnotation = "lockstep.dev/min-nodes"
+	MaxNodesAnnotation = "lockstep.dev/max-nodes"
+	// RestartsAnnotation on a runtime is how often mpi-controller starts a job again after a fault of the infrastructure.
+	RestartsAnnotation = "lockstep.dev/restarts"
+	// GangTimeoutAnnotation on a runtime is how long mpi-controller waits for all pods of a job to run, whatever schedules them
+	// together: a Go duration such as `10m`.
+	GangTimeoutAnnotation = "lockstep.dev/gang-timeout"
+
 	// ControllerLabel is on the pods of mpi-controller; the NetworkPolicy of a job admits them to the launcher.
 	// Its value is ControllerName.
 	ControllerLabel = "app.kubernetes.io/name"

@@ -218,9 +218,9 @@ var entries = []Entry{
 	{Hang, ByApplication, "no rank made progress for longer than the job allows",
 		"The launcher's verdict, with stacks where the container allows it. Without a limit of the job it means that for a minute all nodes ran launch daemons and nothing else.",
 		"look for ranks that wait for each other: a collective call that not all ranks make, or a data loader that waits"},
-	{DeadlineExceeded, ByApplication, "the job took longer than its activeDeadlineSeconds",
-		"spec.activeDeadlineSeconds of the TrainJob and the clock of the controller.",
-		"raise spec.activeDeadlineSeconds, or make the job shorter; checkpoints let a later job go on"},
+	{DeadlineExceeded, ByApplication, "the job took longer than its activeDeadlineSeconds, or than the maxDuration of its runtime",
+		"spec.activeDeadlineSeconds of the TrainJob and the clock of the controller; for maxDuration the launcher's Job, whose own deadline it is.",
+		"raise spec.activeDeadlineSeconds, use a runtime that allows more, or make the job shorter; checkpoints let a later job go on"},
 	// MPI.
 	{MPIAborted, ByApplication, "a rank called MPI_Abort",
 		"What MPI printed.",

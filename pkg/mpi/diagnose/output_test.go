@@ -130,6 +130,7 @@ Executable: ./trian`, CommandNotFound, "the program was not found", -1, "demo-no
 	"ssh name":           {"ssh: Could not resolve hostname demo-node-0-1.demo: Name or service not known", NameNotResolved, "demo-node-0-1.demo", -1, "demo-node-0-1.demo"},
 	"ssh key":            {"mpiuser@demo-node-0-1: Permission denied (publickey,keyboard-interactive).", AuthenticationFailed, "not accepted by demo-node-0-1", -1, "demo-node-0-1"},
 	"our rsh":            {"mpi-agent rsh: lost node demo-node-0-1.demo (10.0.0.7): stopped answering: 3 keepalives; check whether", WorkerLost, "lost demo-node-0-1.demo: stopped answering: 3 keepalives", -1, "demo-node-0-1.demo"},
+	"our rsh, stranger":  {"mpi-agent rsh: elsewhere is not a host of this job, which has demo-node-0-0, demo-node-0-1", "CommandFailed", "elsewhere is not a host of the job, which has demo-node-0-0, demo-node-0-1", -1, ""},
 	"our rsh, key":       {"mpi-agent rsh: cannot reach node demo-node-0-1.demo (10.0.0.7): authentication failed; check", AuthenticationFailed, "not accepted by demo-node-0-1.demo", -1, "demo-node-0-1.demo"},
 	"our rsh, port":      {"mpi-agent rsh: cannot reach node demo-node-0-1.demo (10.0.0.7): connection timed out; check", ConnectionTimedOut, "demo-node-0-1.demo port 2222: connection timed out", -1, "demo-node-0-1.demo"},
 	"DNS":                {"socket.gaierror: [Errno -3] Temporary failure in name resolution", NameNotResolved, "cannot be resolved", -1, ""},

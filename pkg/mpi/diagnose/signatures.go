@@ -30,6 +30,7 @@ var ownSignatures = []signature{
 	{AuthenticationFailed, Root, rx(`^mpi-agent rsh: cannot reach node (?P<host>[^ ]+).*: authentication failed`), "the key of the job was not accepted by $host"},
 	{ConnectionRefused, Root, rx(`^mpi-agent rsh: cannot reach node (?P<host>[^ ]+).*: connection refused`), blocked + "$host port 2222: connection refused"},
 	{ConnectionTimedOut, Root, rx(`^mpi-agent rsh: cannot reach node (?P<host>[^ ]+).*: (?P<why>connection timed out|no route to host|it accepts connections but does not answer)`), blocked + "$host port 2222: $why"},
+	{mpi.ReasonCommandFailed, Root, rx(`^mpi-agent rsh: (?P<name>\S+) is not a host of this job, which has (?P<known>.*)`), "$name is not a host of the job, which has $known"},
 	{WorkerLost, Failure, rx(`^mpi-agent rsh: (?:lost|cannot reach) node (?P<host>[^ ]+)(?: \([^)]*\))?: (?P<why>[^;]*)`), "lost $host: $why"},
 }
 

@@ -2,6 +2,7 @@ package job
 
 import (
 	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -139,7 +140,7 @@ func TestProblemOf(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			got := problemOf(podOf(mpi.NodeJob, 1, tc.edit))
+			got := problemOf(new(podOf(mpi.NodeJob, 1, tc.edit)))
 			if got == nil {
 				got = &problem{}
 			}
@@ -226,7 +227,9 @@ func TestDeletedPodIsRemembered(t *testing.T) {
 	if c := apimeta.FindStatusCondition(statusOf(t, o, nil).Conditions, PodsReady); c.Reason != string(diagnose.PodDeleted) {
 		t.Errorf("forgotten before the JobSet failed: %+v", c)
 	}
-	failed := statusOf(t, o.jobSetHas(jobset.JobSetFailed, t0), nil)
+	o = o.jobSetHas(jobset.JobSetFailed, t0)
+	o.TrainJob.Status = statusOf(t, o, errors.New("delete Secret: the API server is away"))
+	failed := statusOf(t, o, nil)
 	if c := apimeta.FindStatusCondition(failed.Conditions, trainer.TrainJobFailed); c == nil || c.Reason != string(diagnose.PodDeleted) || !strings.Contains(c.Message, "Worker 1") {
 		t.Errorf("the deleted pod is the cause, not the node that the launcher lost: %+v", c)
 	}
@@ -253,10 +256,53 @@ func TestSuspendedJobLosesNoPods(t *testing.T) {
 	}
 }
 
+// The pods that a suspension takes away may still be there when the job is resumed: they are not what it loses, and their end is
+// not its.
+func TestPodsOfTheTimeBeforeASuspension(t *testing.T) {
+	resumedAt := t0.Add(-20 * time.Second)
+	resumed := hasCondition(trainer.TrainJobSuspended, metav1.ConditionFalse, resumedAt)
+	made := func(at time.Time) func(*corev1.Pod) {
+		return func(pod *corev1.Pod) { pod.CreationTimestamp = metav1.NewTime(at) }
+	}
+	before, since := made(t0.Add(-time.Hour)), made(t0.Add(-15*time.Second))
+	told := verdict(mpi.Verdict{Reason: diagnose.CommandKilled, ExitCode: 143, Stopped: "SIGTERM"})
+	cases := map[string]struct {
+		reason string
+		job    func(*trainer.TrainJob)
+		pod    corev1.Pod
+		want   mpi.Reason
+	}{
+		"Old":        {"", resumed, podOf(mpi.NodeJob, 0, before, deletedAt(resumedAt.Add(-5*time.Second))), ""},
+		"ClockApart": {"", resumed, podOf(mpi.NodeJob, 0, before, deletedAt(resumedAt.Add(10*time.Second))), ""},
+		"OldEnd":     {"", resumed, podOf(mpi.LauncherJob, 0, before, died(t0.Add(-21*time.Second), 143, "Error", told), deletedAt(resumedAt.Add(-5*time.Second))), ""},
+		"New":        {"", resumed, podOf(mpi.NodeJob, 0, since, deletedAt(t0)), diagnose.PodDeleted},
+		"Stayed":     {"it was resumed before anybody took its pods", hasCondition(trainer.TrainJobSuspended, metav1.ConditionFalse, t0.Add(-30*time.Minute)), podOf(mpi.NodeJob, 0, before, deletedAt(t0)), diagnose.PodDeleted},
+		"Never":      {"", trainJobAged(time.Hour), podOf(mpi.NodeJob, 0, made(t0.Add(-time.Hour)), deletedAt(t0)), diagnose.PodDeleted},
+		"Young":      {"a job that was never suspended lost it soon", trainJobAged(30 * time.Second), podOf(mpi.NodeJob, 0, made(t0.Add(-29*time.Second)), deletedAt(t0)), diagnose.PodDeleted},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			o := started(trainJobOf(tc.job)).with(tc.pod)
+			var lost mpi.Reason
+			if c := o.lost(); c != nil {
+				lost = c.Reason
+			}
+			cause := o.cause()
+			if lost != tc.want || (cause != nil) != (tc.want != "") {
+				t.Errorf("%s: want `%s`, lost `%s` because of %+v", tc.reason, tc.want, lost, cause)
+			}
+		})
+	}
+}
+
+func trainJobAged(age time.Duration) func(*trainer.TrainJob) {
+	return func(trainJob *trainer.TrainJob) { trainJob.CreationTimestamp = metav1.NewTime(t0.Add(-age)) }
+}
+
 func TestDeletionAsked(t *testing.T) {
 	pod := podOf(mpi.NodeJob, 0, deleted)
 	pod.DeletionGracePeriodSeconds = ptr.To[int64](30)
-	if got := deletionAsked(pod); !got.Equal(t0.Add(-30 * time.Second)) {
+	if got := deletionAsked(&pod); !got.Equal(t0.Add(-30 * time.Second)) {
 		t.Errorf("the timestamp is when the grace is over: %s", got)
 	}
 }

@@ -2,6 +2,7 @@ package job
 
 import (
 	"cmp"
+	"slices"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
@@ -24,6 +25,8 @@ func Accompany(o Observed) Decision {
 		return Decision{}
 	case Over(o.TrainJob):
 		return o.conclude()
+	case o.stalePolicies():
+		return Decision{Ours: true, RequeueAfter: leftoversGone}
 	}
 	decision := Decision{Ours: true}
 	job, err := Resolve(o.TrainJob, *o.Runtime)
@@ -69,6 +72,12 @@ func (o Observed) named(object Object) bool {
 	return false
 }
 
+// stalePolicies says whether policies of an earlier job of this name are still there. They go with it, and ours take their
+// names then. Until ours are there, no status says that they are.
+func (o Observed) stalePolicies() bool {
+	return slices.ContainsFunc(o.claimed(stale), func(d Deletion) bool { return d.Kind == networkPolicyType().Kind })
+}
+
 // guarded says whether the policies were made: the first status of this controller comes after that.
 func (o Observed) guarded() bool {
 	return apimeta.FindStatusCondition(o.TrainJob.Status.Conditions, PodsReady) != nil
@@ -108,19 +117,9 @@ func (o Observed) conclude() Decision {
 	return decision
 }
 
-func (o Observed) keys() []Deletion {
-	var keys []Deletion
-	for _, d := range o.claimed(own) {
-		if d.Kind == "Secret" {
-			keys = append(keys, d)
-		}
-	}
-	return keys
-}
-
 // Beside returns the conditions that a companion adds to those of Kubeflow Trainer, or nothing where there is nothing to say.
 func Beside(o Observed, d Decision, applied error) []metav1.Condition {
-	if applied != nil || o.settled() || Over(o.TrainJob) && d.end == nil {
+	if applied != nil || o.settled() || Over(o.TrainJob) && d.end == nil || !Over(o.TrainJob) && o.stalePolicies() {
 		return nil
 	}
 	c := &conditions{now: o.Now, generation: o.TrainJob.Generation, earlier: o.TrainJob.Status.Conditions}

@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"lockstep.dev/lockstep/pkg/mpi"
 )
@@ -58,6 +59,16 @@ func TestAccompany(t *testing.T) {
 	})
 	never := companion(guarded)
 	never.Bounds = Bounds{Quotas: []corev1.ResourceQuota{quotaOf(resources("pods", "1"), nil)}}
+	overdue := never
+	overdue.Runtime = restartable("1")
+	overdue.Runtime.Annotations[mpi.GangTimeoutAnnotation] = "10s"
+	policy := func(uid types.UID, owners []metav1.OwnerReference) metav1.PartialObjectMetadata {
+		return childOf("networking.k8s.io/v1", "NetworkPolicy", "demo-mpi", uid, owners)
+	}
+	with := func(o Observed, children ...metav1.PartialObjectMetadata) Observed {
+		o.Children = children
+		return o
+	}
 	policies := []string{"NetworkPolicy demo-mpi", "NetworkPolicy demo-mpi-rendezvous"}
 	cases := map[string]struct {
 		reason string
@@ -66,12 +77,16 @@ func TestAccompany(t *testing.T) {
 		says   []string
 	}{
 		"New":      {"the policies are there as early as can be", notYet, outline{Ours: true, Create: policies}, []string{"PodsReady=False/PodsPending", "Running=False/WaitingForPods"}},
+		"Again":    {"the policies of an earlier job of the name are about to go", with(companion().with(all...), policy("n1", owned("demo", "uid-old"))), outline{Ours: true, Requeue: leftoversGone}, []string{}},
+		"HalfMade": {"what is there is used", with(notYet, policy("n1", owned("demo", "uid-new"))), outline{Ours: true, Create: policies[1:]}, []string{"PodsReady=False/PodsPending", "Running=False/WaitingForPods"}},
+		"Others":   {"one that somebody else put there stays", with(notYet, policy("n1", nil)), outline{Ours: true, Create: policies[1:]}, []string{"PodsReady=False/PodsPending", "Running=False/WaitingForPods"}},
 		"Runs":     {"and the launcher gets its table", companion(guarded).with(all...), outline{Ours: true, Rendezvous: true}, []string{"PodsReady=True/PodsReady", "Running=False/WaitingForNodes"}},
 		"Failed":   {"the cause is found; the key stays, because Trainer would make a new one", oom, outline{Ours: true, End: "OOMKilled"}, []string{"PodsReady=False/Finished", "Running=False/Finished", "Diagnosed=True/OOMKilled"}},
 		"Complete": {"the key goes", complete, outline{Ours: true, End: ReasonCompleted, Delete: []string{"Secret demo-mpi-ssh-auth s1"}}, []string{"PodsReady=False/Finished", "Running=False/Finished"}},
 		"Deadline": {"Trainer has deleted the JobSet", deadline, outline{Ours: true, End: "DeadlineExceeded", Delete: []string{"Secret demo-mpi-ssh-auth s1"}}, []string{"PodsReady=False/Finished", "Running=False/Finished", "Diagnosed=True/DeadlineExceeded"}},
 		"Told":     {"and then nothing more is done", told, outline{}, nil},
 		"Other":    {"runtimes that are not ours are Trainer's alone", other, outline{}, nil},
+		"Overdue":  {"a companion ends no gang, and looks on", overdue, outline{Ours: true, Waiting: "QuotaExceeded", Requeue: podsMissing}, []string{"PodsReady=False/QuotaExceeded", "Running=False/WaitingForPods"}},
 		"Never":    {"Trainer starts what can never run; we say so", never, outline{Ours: true, Waiting: "QuotaExceeded", Requeue: podsMissing}, []string{"PodsReady=False/QuotaExceeded", "Running=False/WaitingForPods"}},
 	}
 	for name, tc := range cases {

@@ -71,6 +71,15 @@ func (c *conditions) notRunning(reason mpi.Reason, message string) {
 	c.add(Running, false, reason, message)
 }
 
+// keep leaves conditions as they are.
+func (c *conditions) keep(kinds ...string) {
+	for _, kind := range kinds {
+		if earlier := apimeta.FindStatusCondition(c.earlier, kind); earlier != nil {
+			c.list = append(c.list, *earlier)
+		}
+	}
+}
+
 func (c *conditions) ended(e end) {
 	kind := trainer.TrainJobFailed
 	if e.succeeded {

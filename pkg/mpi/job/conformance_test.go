@@ -47,7 +47,7 @@ const (
 var differences = map[string][]difference{
 	"Labels":             {at(`metadata\.labels\.(lockstep\.dev/trainjob|app\.kubernetes\.io/managed-by)$`, turns("", "demo|mpi-controller"))},
 	"ReadOnly":           {at(anyPod+`containers\[node\]\.volumeMounts\[.*\]\.readOnly$`, turns("", "true")), at(podOfLauncher+`volumes\[mpi-hostfile\]\.configMap\.items\[hostfile\]\.mode$`, turns("292", ""))},
-	"Snapshot":           {at(`ConfigMap\.data\.runtime\.json$`, turns("", ".+"))},
+	"Snapshot":           {at(`ConfigMap\.data\.runtime\.json$`, turns("", ".+")), at(`Secret\.metadata\.annotations\.lockstep\.dev/runtime-sha256$`, turns("", "[0-9a-f]{64}"))},
 	"ImageOnNodes":       {at(podOfNode+`containers\[node\]\.image$`, turns(`registry\.test/.*:1`, `registry\.test/mine:2`))},
 	"EnvironmentOnNodes": {at(podOfNode+`containers\[node\]\.env\[EPOCHS\]`, turns("", "EPOCHS|3"))},
 	"ResourcesOnNodes": {

@@ -25,6 +25,9 @@ const (
 	podsExpected = 2 * time.Second
 	// podsMissing is how often we ask again.
 	podsMissing = 10 * time.Second
+	// mountExpected is how long pods may have machines and no addresses before we ask why; kubelet tries a volume again for
+	// minutes, with its first complaint after a second.
+	mountExpected = 10 * time.Second
 	// causeExpected is how long after the end of a JobSet its pods may still lack their last status, because both come by
 	// different watches; causeMissing is how often we look.
 	causeExpected = 2 * time.Second
@@ -60,6 +63,8 @@ type Decision struct {
 	held    bool
 	end     *end
 	restart *restart
+	// keys are to go should the API server refuse for good what is to be written.
+	keys []Deletion
 }
 
 // Deletion names an object to delete in the background.
@@ -111,20 +116,20 @@ func start(o Observed, random io.Reader) (Decision, error) {
 	job, err := Resolve(o.TrainJob, *o.Runtime)
 	var refused *Refusal
 	if errors.As(err, &refused) {
-		return fail(refused.Reason, refused.Message), nil
+		return o.fail(refused.Reason, refused.Message), nil
 	}
 	if err != nil {
 		return Decision{}, err
 	}
 	job.Attempt = o.restarts()
 	if taken := o.taken(); len(taken) > 0 {
-		return fail(ReasonNameTaken, fmt.Sprintf("the name is taken by what does not belong to this TrainJob: delete %s, or give the TrainJob another name", strings.Join(taken, ", "))), nil
+		return o.fail(ReasonNameTaken, fmt.Sprintf("the name is taken by what does not belong to this TrainJob: delete %s, or give the TrainJob another name", strings.Join(taken, ", "))), nil
 	}
 	if o.untilDeadline() <= 0 {
-		return fail(ReasonDeadlineExceeded, deadlineMessage(o.TrainJob)), nil
+		return o.fail(ReasonDeadlineExceeded, deadlineMessage(o.TrainJob)), nil
 	}
 	if p := o.impossible(job); p != nil {
-		return fail(p.reason, p.message), nil
+		return o.fail(p.reason, p.message), nil
 	}
 	if leftovers := o.leftovers(); len(leftovers) > 0 || o.lingering() {
 		decision := wait(ReasonWaitingForDeletion, "an earlier job of the name `%s` is still being deleted", job.Name)
@@ -135,11 +140,14 @@ func start(o Observed, random io.Reader) (Decision, error) {
 	if p := o.held(job); p != nil {
 		return o.hold(p), nil
 	}
-	create, err := o.missing(job, random)
+	outdated := o.outdated()
+	remains := o.without(outdated)
+	create, err := remains.missing(job, random)
 	return Decision{
 		Ours:         true,
-		Delete:       o.claimed(stale),
+		Delete:       append(o.claimed(stale), outdated...),
 		Create:       create,
+		keys:         remains.keys(),
 		RequeueAfter: min(podsExpected+causeMissing, o.untilDeadline()),
 	}, err
 }
@@ -147,9 +155,9 @@ func start(o Observed, random io.Reader) (Decision, error) {
 // hold waits for what the pods need, until the gang times out.
 func (o Observed) hold(p *problem) Decision {
 	if over := o.gangOver(p); over != nil {
-		return fail(over.reason, over.message)
+		return o.fail(over.reason, over.message)
 	}
-	return Decision{Ours: true, waiting: p, held: true, RequeueAfter: min(heldRetry, o.untilDeadline(), o.untilGang())}
+	return Decision{Ours: true, waiting: p, held: true, RequeueAfter: min(p.retry(), o.untilDeadline(), o.untilGang())}
 }
 
 // follow watches a job that has been started.
@@ -164,8 +172,7 @@ func follow(o Observed) Decision {
 	}
 	switch decision.end = o.spent(decision.end); {
 	case decision.end != nil:
-		// The key is worth nothing to the job any more, but something to a thief.
-		decision.Delete = slices.DeleteFunc(o.claimed(own), func(d Deletion) bool { return d.Kind != "Secret" })
+		decision.Delete = o.keys()
 		return decision
 	case o.Ended():
 		decision.RequeueAfter = causeMissing
@@ -173,10 +180,10 @@ func follow(o Observed) Decision {
 	}
 	if p := o.resumeHeld(); p != nil {
 		decision.waiting, decision.held = p, true
-		decision.RequeueAfter = min(heldRetry, o.untilDeadline(), o.untilGang())
+		decision.RequeueAfter = min(p.retry(), o.untilDeadline(), o.untilGang())
 		return decision
 	}
-	decision.Update = o.rescheduled()
+	decision.Update, decision.keys = o.rescheduled(), o.keys()
 	if !suspended(o.JobSet) && withAgent(o.JobSet) {
 		decision.Rendezvous = o.rendezvous()
 	}
@@ -228,12 +235,10 @@ func (o Observed) end() *end {
 	}
 	condition := o.failed()
 	switch {
-	case condition == nil && o.untilDeadline() <= 0:
-		return &end{reason: ReasonDeadlineExceeded, message: deadlineMessage(o.TrainJob), stop: true}
 	case condition == nil && o.suspendWanted():
 		return nil
 	case condition == nil:
-		return cmp.Or(o.foretold(), o.stuck())
+		return cmp.Or(o.foretold(), o.overdue(), o.stuck())
 	}
 	cause, early := o.cause(), o.age(factFailed, o.JobSet.UID) < causeExpected
 	switch {
@@ -245,17 +250,43 @@ func (o Observed) end() *end {
 	return &end{reason: ReasonJobSetFailed, message: "the JobSet failed and no pod shows why, as when one was deleted while it ran: " + condition.Message}
 }
 
-// nextLook returns when something may have to be said although nothing happened: pods that do not appear, the deadline.
+// overdue returns the end of a job whose time is over although its JobSet has not ended, or nil.
+func (o Observed) overdue() *end {
+	if o.untilDeadline() <= 0 {
+		return &end{reason: ReasonDeadlineExceeded, message: deadlineMessage(o.TrainJob), stop: true}
+	}
+	if over := o.overtime(); over != nil && o.cause().Reason == over.Reason {
+		return &end{reason: over.Reason, message: over.Text(), stop: true}
+	}
+	return nil
+}
+
+// nextLook returns when something may have to be said although nothing happened: pods that do not appear, the deadline. What is
+// long over is nothing to wait for: a companion ends no job because of it.
 func (o Observed) nextLook() time.Duration {
-	next := min(o.untilDeadline(), o.untilGang(), o.untilImage(), o.untilUp())
-	if suspended(o.JobSet) || len(o.current()) >= podCount(o.JobSet) {
+	next := never
+	for _, until := range []time.Duration{o.untilDeadline(), o.untilGang(), o.untilImage(), o.untilUp()} {
+		if until > 0 {
+			next = min(next, until)
+		}
+	}
+	switch {
+	case suspended(o.JobSet):
 		return finite(next)
+	case len(o.current()) < podCount(o.JobSet):
+		next = min(next, o.untilLate(factRuns, podsExpected))
+	case o.unaddressed():
+		next = min(next, o.untilLate(factPlaced, mountExpected))
 	}
-	wait := podsMissing
-	if age := o.age(factRuns, o.JobSet.UID); age <= podsExpected {
-		wait = podsExpected - age + causeMissing
+	return finite(next)
+}
+
+// untilLate returns when to ask why something is not there that was expected within a time of a fact, again and again.
+func (o Observed) untilLate(since factKind, expected time.Duration) time.Duration {
+	if age := o.age(since, o.JobSet.UID); age <= expected {
+		return expected - age + causeMissing
 	}
-	return finite(min(next, wait))
+	return podsMissing
 }
 
 // never is longer than any deadline.
@@ -335,6 +366,14 @@ func (o Observed) claimed(claim claim) []Deletion {
 	return deletions
 }
 
+// without returns the same when these children are gone.
+func (o Observed) without(gone []Deletion) Observed {
+	o.Children = slices.DeleteFunc(slices.Clone(o.Children), func(child metav1.PartialObjectMetadata) bool {
+		return slices.ContainsFunc(gone, func(d Deletion) bool { return d.UID == child.UID })
+	})
+	return o
+}
+
 // missing returns what the job needs and does not have yet, the JobSet last.
 func (o Observed) missing(job Job, random io.Reader) ([]Object, error) {
 	objects := []Object{job.HostfileConfigMap(), job.NetworkPolicy(), job.RendezvousPolicy(o.ControllerNamespace)}
@@ -353,11 +392,7 @@ func (o Observed) missing(job Job, random io.Reader) ([]Object, error) {
 }
 
 // hasKey says whether this job has its key already: then an earlier attempt had the same.
-func (o Observed) hasKey() bool {
-	secret := metav1.PartialObjectMetadata{TypeMeta: secretType()}
-	secret.Name = mpi.SSHAuthSecretName(o.TrainJob.Name)
-	return o.has(&secret)
-}
+func (o Observed) hasKey() bool { return len(o.keys()) > 0 }
 
 func secretType() metav1.TypeMeta { return metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"} }
 
@@ -375,6 +410,12 @@ func wait(reason mpi.Reason, format string, args ...any) Decision {
 	return Decision{Ours: true, waiting: &problem{reason, fmt.Sprintf(format, args...)}}
 }
 
-func fail(reason mpi.Reason, message string) Decision {
-	return Decision{Ours: true, end: &end{reason: reason, message: message}}
+// fail ends a job that has no JobSet. An earlier pass may have made its key.
+func (o Observed) fail(reason mpi.Reason, message string) Decision {
+	return Decision{Ours: true, Delete: o.keys(), end: &end{reason: reason, message: message}}
+}
+
+// keys returns the key of the job, where it has one. It is worth nothing to a job that is over, but something to a thief.
+func (o Observed) keys() []Deletion {
+	return slices.DeleteFunc(o.claimed(own), func(d Deletion) bool { return d.Kind != secretType().Kind })
 }

@@ -58,7 +58,7 @@ func TestDecideStart(t *testing.T) {
 		o.Children = children
 		return o
 	}
-	ours, gone := owned("demo", "uid-new"), owned("demo", "uid-old")
+	gone := owned("demo", "uid-old")
 	secret := func(owners []metav1.OwnerReference) metav1.PartialObjectMetadata {
 		return childOf("v1", "Secret", "demo-mpi-ssh-auth", "s1", owners)
 	}
@@ -111,7 +111,7 @@ func TestDecideStart(t *testing.T) {
 		},
 		"New":        {"all objects, the JobSet last", fresh(), outline{Ours: true, Create: everything, Requeue: soon}},
 		"Suspended":  {"a suspended job gets its objects too, as upstream does it", fresh(suspend), outline{Ours: true, Create: everything, Requeue: soon}},
-		"Resumed":    {"what an interrupted pass left is used", with(secret(ours)), outline{Ours: true, Create: without(everything, 3), Requeue: soon}},
+		"Resumed":    {"what an interrupted pass left is used", with(keyOf(t, resolved(t, runtimeOf(false)))), outline{Ours: true, Create: without(everything, 3), Requeue: soon}},
 		"NoRuntime":  {"the runtime may still come", noRuntime, outline{Ours: true, Waiting: ReasonRuntimeNotFound}},
 		"NotOurs":    {"other runtimes belong to other controllers", otherRuntime, outline{}},
 		"MultiKueue": {"another cluster runs it", fresh(func(j *trainer.TrainJob) { j.Spec.ManagedBy = ptr.To("kueue.x-k8s.io/multikueue") }), outline{}},

@@ -10,7 +10,6 @@ import (
 
 	"golang.org/x/crypto/ssh"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
 	"lockstep.dev/lockstep/pkg/mpi"
@@ -21,7 +20,8 @@ const scalarBytes = 32
 
 // SSHAuthSecret returns the key pair of the job, shaped as upstream's: an immutable Secret of type
 // kubernetes.io/ssh-auth with a PEM key and an authorized_keys line. The curve is P-256, which FIPS approves and whose
-// handshake costs a fifth of upstream's P-521. Errors come from random only.
+// handshake costs a fifth of upstream's P-521. Errors come from random only. It also vouches for the runtime that the hostfile's
+// ConfigMap keeps.
 func (j Job) SSHAuthSecret(random io.Reader) (*corev1.Secret, error) {
 	key, err := generateKey(random)
 	if err != nil {
@@ -35,9 +35,11 @@ func (j Job) SSHAuthSecret(random io.Reader) (*corev1.Secret, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encode public key: %w", err)
 	}
+	meta := j.objectMeta(mpi.SSHAuthSecretName(j.Name))
+	meta.Annotations = map[string]string{digestAnnotation: digest(j.Runtime.snapshot())}
 	return &corev1.Secret{
-		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"},
-		ObjectMeta: j.objectMeta(mpi.SSHAuthSecretName(j.Name)),
+		TypeMeta:   secretType(),
+		ObjectMeta: meta,
 		Type:       corev1.SecretTypeSSHAuth,
 		Immutable:  ptr.To(true),
 		Data: map[string][]byte{

@@ -26,7 +26,7 @@ func (o Observed) foretold() *end {
 	if launcher == nil || suspended(o.JobSet) || !withAgent(o.JobSet) || !decides(o.JobSet) {
 		return nil
 	}
-	exit := mainEnd(*launcher)
+	exit := mainEnd(launcher)
 	if exit == nil {
 		return nil
 	}
@@ -58,7 +58,7 @@ func (o Observed) Closing() bool { return Over(o.TrainJob) && o.Owns() && !o.job
 // ending returns how long the JobSet of a job that is over may still take to end by itself, 0 when it will not.
 func (o Observed) ending() time.Duration {
 	launcher := launcherOf(o.all())
-	if launcher == nil || mainEnd(*launcher) == nil {
+	if launcher == nil || mainEnd(launcher) == nil {
 		return 0
 	}
 	for _, kind := range []string{trainer.TrainJobComplete, trainer.TrainJobFailed} {

@@ -56,6 +56,10 @@ func TestForetold(t *testing.T) {
 		died(t0, 137, "OOMKilled", "")(pod)
 		pod.Status.Phase = corev1.PodRunning
 	})
+	late := func(o Observed) Observed {
+		o.TrainJob = trainJobOf(deadline(60))
+		return o
+	}
 	toSuspend := after(143, failed)
 	toSuspend.TrainJob = trainJobOf(suspend)
 
@@ -65,6 +69,9 @@ func TestForetold(t *testing.T) {
 		want   mpi.Reason
 	}{
 		"Success":     {"", after(0, mpi.Verdict{}), ReasonCompleted},
+		"InTime":      {"nobody looked before the deadline", late(after(0, mpi.Verdict{})), ReasonCompleted},
+		"FailedFirst": {"", late(after(3, failed)), diagnose.RankFailed},
+		"Late":        {"whatever ended it, there is no time left", late(after(3, lost)), ReasonDeadlineExceeded},
 		"Rank":        {"a rank that exits does so by itself", after(3, failed), diagnose.RankFailed},
 		"Segfault":    {"", after(139, rank("SIGSEGV")), diagnose.RankKilled},
 		"Typo":        {"", after(127, mpi.Verdict{Reason: diagnose.CommandNotFound, ExitCode: 127}), diagnose.CommandNotFound},

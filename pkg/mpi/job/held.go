@@ -2,16 +2,30 @@ package job
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"lockstep.dev/lockstep/pkg/mpi/diagnose"
 )
 
-// heldRetry is when to look again at what no watch tells of: an object that pods name and that is still missing.
-const heldRetry = 5 * time.Second
+const (
+	// heldRetry is when to look again at what no watch tells of: an object that pods name and that is still missing.
+	heldRetry = 5 * time.Second
+	// quotaRetry is when to look again at a quota, which is watched: for the case that a change of it was missed.
+	quotaRetry = time.Minute
+)
+
+// retry returns when to look again at what a job waits for.
+func (p problem) retry() time.Duration {
+	if p.reason == diagnose.QuotaExceeded {
+		return quotaRetry
+	}
+	return heldRetry
+}
 
 // impossible says why the job can never have its pods in this namespace as it is, or nil. No pod is made for it.
 func (o Observed) impossible(job Job) *problem {
@@ -93,6 +107,15 @@ func (o Observed) asked() time.Time {
 	return c.LastTransitionTime.Time
 }
 
+// resumed returns when the job was resumed last, zero for one that was never suspended or is so now.
+func (o Observed) resumed() time.Time {
+	c := apimeta.FindStatusCondition(o.TrainJob.Status.Conditions, trainer.TrainJobSuspended)
+	if c == nil || o.suspendWanted() {
+		return time.Time{}
+	}
+	return o.asked()
+}
+
 // untilGang returns the time left until all pods must run, never without a limit or once they did.
 func (o Observed) untilGang() time.Duration {
 	if o.Runtime == nil || o.suspendWanted() || o.Runtime.GangTimeout() == 0 || o.Owns() && o.together() {
@@ -101,18 +124,34 @@ func (o Observed) untilGang() time.Duration {
 	return o.begin().Add(o.Runtime.GangTimeout()).Sub(o.Now)
 }
 
-// together says whether all pods of the job have run at the same time: then the gang has started, whatever comes later.
+// together says whether all pods of the job have run at the same time: then the gang has started, whatever comes later. Those
+// that are being deleted ran before.
 func (o Observed) together() bool {
-	if apimeta.IsStatusConditionTrue(o.TrainJob.Status.Conditions, PodsReady) {
+	if o.wasReady() {
 		return true
 	}
-	pods := o.current()
+	pods := o.all()
 	for _, pod := range pods {
 		if pod.Status.Phase == "Pending" || pod.Status.Phase == "" {
 			return false
 		}
 	}
 	return len(pods) >= podCount(o.JobSet)
+}
+
+// wasReady says whether the status tells that all pods were ready once since the job was begun, resumed or restarted. The
+// condition PodsReady comes with Created or earlier, a suspension and a restart take it back, and nothing but a gang that is
+// ready makes it true: where it has changed after all of these, the gang was. All these times are of our own clock.
+func (o Observed) wasReady() bool {
+	conditions := o.TrainJob.Status.Conditions
+	ready, created := apimeta.FindStatusCondition(conditions, PodsReady), apimeta.FindStatusCondition(conditions, Created)
+	if ready == nil || created == nil || ready.Status == metav1.ConditionTrue {
+		return ready != nil && ready.Status == metav1.ConditionTrue
+	}
+	return !slices.ContainsFunc(conditions, func(c metav1.Condition) bool {
+		begins := c.Type == Created || c.Type == trainer.TrainJobSuspended || c.Type == Restarting
+		return begins && !ready.LastTransitionTime.After(c.LastTransitionTime.Time)
+	})
 }
 
 // gangOver ends a job whose pods did not come together in time. Why names what held them up, as far as it shows.

@@ -10,6 +10,8 @@ import (
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"lockstep.dev/lockstep/pkg/mpi"
 )
 
 // Before the first pod a job that never fits fails, and one that does not fit now waits. It is all pods or none.
@@ -23,16 +25,16 @@ func TestHeldBeforeTheFirstPod(t *testing.T) {
 	}
 	impatient := fresh(withQuota(resources("pods", "3"), resources("pods", "1")))
 	impatient.Runtime = runtimeOf(false)
-	impatient.Runtime.Annotations = map[string]string{GangTimeoutAnnotation: "30s"}
+	impatient.Runtime.Annotations = map[string]string{mpi.GangTimeoutAnnotation: "30s"}
 	patient := impatient
 	patient.Runtime = runtimeOf(false)
-	patient.Runtime.Annotations = map[string]string{GangTimeoutAnnotation: "61s"}
+	patient.Runtime.Annotations = map[string]string{mpi.GangTimeoutAnnotation: "61s"}
 	tooWide := fresh(Bounds{})
 	tooWide.Runtime = runtimeOf(false)
-	tooWide.Runtime.Annotations = map[string]string{MaxNodesAnnotation: "1"}
+	tooWide.Runtime.Annotations = map[string]string{mpi.MaxNodesAnnotation: "1"}
 	tooNarrow := fresh(Bounds{})
 	tooNarrow.Runtime = runtimeOf(false)
-	tooNarrow.Runtime.Annotations = map[string]string{MinNodesAnnotation: "3"}
+	tooNarrow.Runtime.Annotations = map[string]string{mpi.MinNodesAnnotation: "3"}
 
 	cases := map[string]struct {
 		reason  string
@@ -46,7 +48,7 @@ func TestHeldBeforeTheFirstPod(t *testing.T) {
 		},
 		"NeverSuspended": {"a queue need not admit what cannot run", fresh(withQuota(resources("requests.cpu", "4"), nil), suspend), outline{Ours: true, End: "QuotaExceeded"}, "Insufficient cpu"},
 		"NotNow": {
-			"", fresh(withQuota(resources("pods", "3"), resources("pods", "1"))), outline{Ours: true, Waiting: "QuotaExceeded", Requeue: heldRetry},
+			"", fresh(withQuota(resources("pods", "3"), resources("pods", "1"))), outline{Ours: true, Waiting: "QuotaExceeded", Requeue: quotaRetry},
 			"Insufficient pods: requested 3, available 2 of 3 in quota `team` (pods): the job waits until other pods of the namespace end",
 		},
 		"NotNowSuspended": {
@@ -118,8 +120,8 @@ func TestHeldWhenResumed(t *testing.T) {
 		want    outline
 		message string
 	}{
-		"NoRoom":   {"", resumed(short), outline{Ours: true, Waiting: "QuotaExceeded", Requeue: heldRetry}, "Insufficient pods: requested 3, available 2 of 3 in quota `team` (pods): the job waits"},
-		"TooSmall": {"it has run before, the quota may grow again", resumed(Bounds{Quotas: []corev1.ResourceQuota{quotaOf(resources("pods", "2"), nil)}}), outline{Ours: true, Waiting: "QuotaExceeded", Requeue: heldRetry}, "quota `team` allows 2 in all"},
+		"NoRoom":   {"", resumed(short), outline{Ours: true, Waiting: "QuotaExceeded", Requeue: quotaRetry}, "Insufficient pods: requested 3, available 2 of 3 in quota `team` (pods): the job waits"},
+		"TooSmall": {"it has run before, the quota may grow again", resumed(Bounds{Quotas: []corev1.ResourceQuota{quotaOf(resources("pods", "2"), nil)}}), outline{Ours: true, Waiting: "QuotaExceeded", Requeue: quotaRetry}, "quota `team` allows 2 in all"},
 		"Missing":  {"", resumed(Bounds{Missing: []Reference{{"Secret", "bucket"}}}), outline{Ours: true, Waiting: "SecretMissing", Requeue: heldRetry}, "Secret `bucket`"},
 		"Room":     {"", resumed(Bounds{}), outline{Ours: true, Update: true}, ""},
 	}

@@ -20,14 +20,6 @@ type Runtime struct {
 	Spec        trainer.TrainingRuntimeSpec `json:"spec"`
 }
 
-// Annotations of a runtime that bound its jobs. The compiler writes them; a runtime without them has no bounds.
-const (
-	MinNodesAnnotation = "lockstep.dev/min-nodes"
-	MaxNodesAnnotation = "lockstep.dev/max-nodes"
-	// GangTimeoutAnnotation is how long all pods of a job may take until they run, as a Go duration such as `10m`.
-	GangTimeoutAnnotation = "lockstep.dev/gang-timeout"
-)
-
 // Ours says whether this is an MPI runtime, compiled by Lockstep or of upstream's own kind. TrainJobs of other runtimes are
 // not ours.
 func (r Runtime) Ours() bool { return r.Spec.MLPolicy != nil && r.Spec.MLPolicy.MPI != nil }
@@ -98,10 +90,10 @@ func Resolve(trainJob *trainer.TrainJob, runtime Runtime) (Job, error) {
 
 // checkNodes holds the number of nodes against what the runtime allows.
 func (r Runtime) checkNodes(nodes int32) error {
-	if least, err := strconv.Atoi(r.Annotations[MinNodesAnnotation]); err == nil && int(nodes) < least {
+	if least, err := strconv.Atoi(r.Annotations[mpi.MinNodesAnnotation]); err == nil && int(nodes) < least {
 		return refuse(ReasonInvalidWorld, "numNodes is %d, this runtime needs at least %d", nodes, least)
 	}
-	if most, err := strconv.Atoi(r.Annotations[MaxNodesAnnotation]); err == nil && int(nodes) > most {
+	if most, err := strconv.Atoi(r.Annotations[mpi.MaxNodesAnnotation]); err == nil && int(nodes) > most {
 		return refuse(ReasonInvalidWorld, "numNodes is %d, this runtime allows at most %d", nodes, most)
 	}
 	return nil
@@ -109,7 +101,7 @@ func (r Runtime) checkNodes(nodes int32) error {
 
 // GangTimeout returns how long the pods of a job may take until all of them run; 0 means for ever.
 func (r Runtime) GangTimeout() time.Duration {
-	if wait, err := time.ParseDuration(r.Annotations[GangTimeoutAnnotation]); err == nil && wait > 0 {
+	if wait, err := time.ParseDuration(r.Annotations[mpi.GangTimeoutAnnotation]); err == nil && wait > 0 {
 		return wait
 	}
 	if policy := r.Spec.PodGroupPolicy; policy != nil && policy.Coscheduling != nil {

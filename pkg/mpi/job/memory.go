@@ -92,7 +92,7 @@ func (o Observed) facts() []Fact {
 	return facts
 }
 
-func mainRuns(pod corev1.Pod) bool {
+func mainRuns(pod *corev1.Pod) bool {
 	for _, status := range pod.Status.ContainerStatuses {
 		if status.Name == mpi.Container && status.State.Running != nil {
 			return true

@@ -32,3 +32,23 @@ func TestAgesAreOurOwn(t *testing.T) {
 		}
 	}
 }
+
+// A pod that waits for its volumes has a machine, and nothing in its status says what is missing.
+func TestUnmountedPodsAreAskedAbout(t *testing.T) {
+	o := started(trainJobOf()).with(podOf(mpi.LauncherJob, 0, on("a")), podOf(mpi.NodeJob, 0, on("a"), address("10.0.0.1")), podOf(mpi.NodeJob, 1, on("b"), address("10.0.0.2")))
+	o.Seen = nil
+	o.Remember(nil)
+	if o.Unmounted() || o.nextLook() > mountExpected+time.Second || o.nextLook() == 0 {
+		t.Errorf("volumes take a moment, and are looked at after that; next look in %s", o.nextLook())
+	}
+	later := o
+	later.Now = o.Now.Add(mountExpected + time.Second)
+	later.Remember(o.Seen)
+	if !later.Unmounted() || later.nextLook() != podsMissing {
+		t.Error("now they are late, until they are there")
+	}
+	address("10.0.0.3")(&later.Pods[0])
+	if later.Unmounted() {
+		t.Error("pods with addresses have their volumes")
+	}
+}

@@ -32,15 +32,15 @@ func NewsOfPod(before, after *corev1.Pod) News {
 	switch {
 	case after == nil:
 		return Matters
-	case before == nil && troubled(*after):
+	case before == nil && troubled(after):
 		return Matters
 	case before == nil:
 		return Step
-	case reflect.DeepEqual(viewOf(*before), viewOf(*after)):
+	case reflect.DeepEqual(viewOf(before), viewOf(after)):
 		return NoNews
-	case troubled(*before), troubled(*after), podReady(*before) && !podReady(*after):
+	case troubled(before), troubled(after), podReady(before) && !podReady(after):
 		return Matters
-	case isLauncher(*after) && before.Status.Phase != after.Status.Phase:
+	case isLauncher(after) && before.Status.Phase != after.Status.Phase:
 		// A launcher without an agent is all that its job has to say.
 		return Matters
 	}
@@ -55,7 +55,7 @@ type view struct {
 	ready, run bool
 }
 
-func viewOf(pod corev1.Pod) view {
+func viewOf(pod *corev1.Pod) view {
 	return view{seenPod(pod), pod.Status.Phase, pod.Status.PodIP, podReady(pod), mainRuns(pod)}
 }
 
@@ -63,7 +63,7 @@ func viewOf(pod corev1.Pod) view {
 var beginning = map[string]bool{"": true, "ContainerCreating": true, "PodInitializing": true}
 
 // troubled says whether more is to be told of a pod than how far it has come.
-func troubled(pod corev1.Pod) bool {
+func troubled(pod *corev1.Pod) bool {
 	seen := seenPod(pod)
 	return terminal(pod) || pod.DeletionTimestamp != nil || seen.Disruption != nil || seen.Unschedulable != "" ||
 		slices.ContainsFunc(seen.Containers, func(c diagnose.Container) bool {
@@ -89,21 +89,24 @@ func StageOf(pod *corev1.Pod) Stage {
 		return Made
 	case pod.Status.PodIP == "":
 		return Placed
-	case !podReady(*pod):
+	case !podReady(pod):
 		return Addressed
 	}
 	return Ready
 }
 
-// GangStage returns the stage that all pods of a JobSet have reached. Pods of others may be among the pods given.
-func GangStage(jobSet *jobset.JobSet, pods []corev1.Pod) Stage {
-	current := Observed{JobSet: jobSet, Pods: pods}.current()
-	if len(current) < podCount(jobSet) {
+// GangStage returns the stage that all pods of a JobSet have reached, given how many of its launcher and nodes are in each.
+func GangStage(jobSet *jobset.JobSet, pods [Ready + 1]int) Stage {
+	total := 0
+	for _, count := range pods {
+		total += count
+	}
+	if total < podCount(jobSet) {
 		return Made
 	}
-	stage := Ready
-	for i := range current {
-		stage = min(stage, StageOf(&current[i]))
+	stage := Made
+	for stage < Ready && pods[stage] == 0 {
+		stage++
 	}
 	return stage
 }

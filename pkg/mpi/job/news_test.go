@@ -90,20 +90,20 @@ func TestGangStage(t *testing.T) {
 	runtime := runtimeOf(false)
 	js := &jobset.JobSet{ObjectMeta: metav1.ObjectMeta{UID: "js"}, Spec: runtime.Spec.Template.Spec}
 	want := podCount(js)
-	gang := func(last func(*corev1.Pod)) []corev1.Pod {
-		pods := []corev1.Pod{*newsPod(mpi.LauncherJob, "0", readyPod)}
-		for len(pods) < want-1 {
-			pods = append(pods, *newsPod(mpi.NodeJob, "0", readyPod))
-		}
-		return append(pods, *newsPod(mpi.NodeJob, "1", last))
-	}
-	for stage, last := range map[Stage]func(*corev1.Pod){Made: func(*corev1.Pod) {}, Placed: onMachine, Addressed: addressed, Ready: readyPod} {
-		if got := GangStage(js, gang(last)); got != stage {
+	for stage := range Ready + 1 {
+		pods := [Ready + 1]int{Ready: want - 1}
+		pods[stage]++
+		if got := GangStage(js, pods); got != stage {
 			t.Errorf("want %v, got %v", stage, got)
 		}
 	}
-	if got := GangStage(js, gang(readyPod)[:want-1]); got != Made {
+	if got := GangStage(js, [Ready + 1]int{Ready: want - 1}); got != Made {
 		t.Errorf("a pod is missing, got %v", got)
+	}
+	for stage, change := range map[Stage]func(*corev1.Pod){Made: func(*corev1.Pod) {}, Placed: onMachine, Addressed: addressed, Ready: readyPod} {
+		if got := StageOf(newsPod(mpi.NodeJob, "1", change)); got != stage {
+			t.Errorf("want %v, got %v", stage, got)
+		}
 	}
 	if got := StageOf(nil); got != Made {
 		t.Errorf("a pod that is not there has come nowhere, got %v", got)

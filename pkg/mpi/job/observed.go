@@ -42,7 +42,7 @@ type Observed struct {
 	Seen Memory
 	// Eviction is why Kueue has just stopped the job, or nil. It is read only where NeedsEviction says so.
 	Eviction *Eviction
-	// Warnings are warning events about JobSet and Jobs. They are read only while pods are
+	// Warnings are warning events about JobSet, Jobs and pods. They are read only while pods or their addresses are
 	// missing, or when a worker was lost and no pod says why.
 	Warnings []corev1.Event
 }
@@ -55,7 +55,7 @@ type Gate struct {
 	Result *mpi.GateResult
 	// Error says why the launcher cannot be reached.
 	Error string
-	// GaveUp says that the controller will not try again: the launcher refused, or the key cannot be read.
+	// GaveUp says that the controller will not try again: the launcher refused, or there is no usable key.
 	GaveUp bool
 }
 
@@ -74,9 +74,9 @@ func Over(trainJob *trainer.TrainJob) bool {
 // Owns says whether the JobSet is there and belongs to this TrainJob, so that the job has been started.
 func (o Observed) Owns() bool { return o.JobSet != nil && claimOf(o.TrainJob, o.JobSet) == own }
 
-// Ended says whether the JobSet has finished, or will in a moment, or the deadline of the TrainJob has passed.
+// Ended says whether the JobSet has finished, or will in a moment, or the time of the job is over.
 func (o Observed) Ended() bool {
-	return o.Owns() && (o.jobSetEnded() || o.untilDeadline() <= 0 || !o.suspendWanted() && o.foretold() != nil)
+	return o.Owns() && (o.jobSetEnded() || !o.suspendWanted() && cmp.Or(o.foretold(), o.overdue()) != nil)
 }
 
 // failed returns the JobSet's condition Failed, or nil while it has not failed.
@@ -96,6 +96,16 @@ func (o Observed) NeedsChildren() bool {
 func (o Observed) MissingPods() bool {
 	return o.Owns() && !suspended(o.JobSet) && !o.Ended() &&
 		o.age(factRuns, o.JobSet.UID) > podsExpected && len(o.current()) < podCount(o.JobSet)
+}
+
+// Unmounted says whether a pod has a machine but no address for longer than a kubelet takes to mount volumes and to connect it,
+// which is when warnings matter, too: nothing in its status says what is missing.
+func (o Observed) Unmounted() bool {
+	return o.Owns() && !suspended(o.JobSet) && !o.Ended() && o.age(factPlaced, o.JobSet.UID) > mountExpected && o.unaddressed()
+}
+
+func (o Observed) unaddressed() bool {
+	return slices.ContainsFunc(o.current(), func(pod *corev1.Pod) bool { return StageOf(pod) == Placed })
 }
 
 func suspended(jobSet *jobset.JobSet) bool { return ptr.Deref(jobSet.Spec.Suspend, false) }
@@ -120,31 +130,57 @@ func podCount(jobSet *jobset.JobSet) int {
 	return total
 }
 
-// current returns the launcher and the nodes of this JobSet that are there to stay, launcher first, then nodes by index.
-func (o Observed) current() []corev1.Pod {
-	return slices.DeleteFunc(o.all(), func(pod corev1.Pod) bool { return pod.DeletionTimestamp != nil })
+// current returns the launcher and the nodes of this JobSet that are there to stay, launcher first, then nodes by index. They are
+// those of Pods, and not to be changed.
+func (o Observed) current() []*corev1.Pod {
+	return slices.DeleteFunc(o.all(), func(pod *corev1.Pod) bool { return pod.DeletionTimestamp != nil })
 }
 
-// all returns the same including pods that are being deleted. Pods of an earlier JobSet of this name are not among them.
-func (o Observed) all() []corev1.Pod {
-	var pods []corev1.Pod
-	for _, pod := range o.Pods {
+// all returns the same including pods that are being deleted. Pods of an earlier JobSet of this name are not among them, and
+// not those that a suspension took away.
+func (o Observed) all() []*corev1.Pod {
+	if o.JobSet == nil {
+		return nil
+	}
+	resumed := o.resumed()
+	places := make([]place, 0, len(o.Pods))
+	for i := range o.Pods {
+		pod := &o.Pods[i]
 		role := pod.Labels[mpi.ReplicatedJobLabel]
-		if o.JobSet != nil && pod.Labels[mpi.JobSetUIDLabel] == string(o.JobSet.UID) && (role == mpi.LauncherJob || role == mpi.NodeJob) {
-			pods = append(pods, pod)
+		if pod.Labels[mpi.JobSetUIDLabel] == string(o.JobSet.UID) && (role == mpi.LauncherJob || role == mpi.NodeJob) && !stoppedBefore(pod, resumed) {
+			places = append(places, placeOf(pod))
 		}
 	}
-	slices.SortFunc(pods, func(a, b corev1.Pod) int {
-		return cmp.Or(
-			cmp.Compare(a.Labels[mpi.ReplicatedJobLabel], b.Labels[mpi.ReplicatedJobLabel]),
-			cmp.Compare(podIndex(a), podIndex(b)),
-			cmp.Compare(a.Name, b.Name),
-		)
-	})
+	slices.SortFunc(places, place.compare)
+	pods := make([]*corev1.Pod, len(places))
+	for i, p := range places {
+		pods[i] = p.pod
+	}
 	return pods
 }
 
-func podIndex(pod corev1.Pod) int {
+// place is a pod with what it is sorted by, so that labels are not looked up at each comparison.
+type place struct {
+	pod *corev1.Pod
+	// rank is the index of a node, and less for a launcher.
+	rank int
+}
+
+func placeOf(pod *corev1.Pod) place {
+	if isLauncher(pod) {
+		return place{pod, -1}
+	}
+	return place{pod, podIndex(pod)}
+}
+
+func (p place) compare(other place) int {
+	if p.rank != other.rank {
+		return cmp.Compare(p.rank, other.rank)
+	}
+	return cmp.Compare(p.pod.Name, other.pod.Name)
+}
+
+func podIndex(pod *corev1.Pod) int {
 	index, err := strconv.Atoi(pod.Labels[mpi.CompletionIndexLabel])
 	if err != nil {
 		return 0
@@ -152,15 +188,15 @@ func podIndex(pod corev1.Pod) int {
 	return index
 }
 
-func isLauncher(pod corev1.Pod) bool { return pod.Labels[mpi.ReplicatedJobLabel] == mpi.LauncherJob }
+func isLauncher(pod *corev1.Pod) bool { return pod.Labels[mpi.ReplicatedJobLabel] == mpi.LauncherJob }
 
-func launcherOf(pods []corev1.Pod) *corev1.Pod {
+func launcherOf(pods []*corev1.Pod) *corev1.Pod {
 	if len(pods) > 0 && isLauncher(pods[0]) {
-		return &pods[0]
+		return pods[0]
 	}
 	return nil
 }
 
-func terminal(pod corev1.Pod) bool {
+func terminal(pod *corev1.Pod) bool {
 	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
 }

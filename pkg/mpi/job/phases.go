@@ -57,21 +57,21 @@ func (o Observed) Waits() *Waits {
 }
 
 // placed says whether all pods have machines, allReady whether they are ready or have been.
-func placed(pods []corev1.Pod) bool {
-	return !slices.ContainsFunc(pods, func(pod corev1.Pod) bool { return pod.Spec.NodeName == "" })
+func placed(pods []*corev1.Pod) bool {
+	return !slices.ContainsFunc(pods, func(pod *corev1.Pod) bool { return pod.Spec.NodeName == "" })
 }
 
-func allReady(pods []corev1.Pod) bool {
-	return !slices.ContainsFunc(pods, func(pod corev1.Pod) bool { return !readyOnce(pod) })
+func allReady(pods []*corev1.Pod) bool {
+	return !slices.ContainsFunc(pods, func(pod *corev1.Pod) bool { return !readyOnce(pod) })
 }
 
 // readyOnce says whether a pod is ready or was so before it ended: what its end means is the JobSet's to say. kubelet says that a
 // container has ended before it says so of the pod.
-func readyOnce(pod corev1.Pod) bool { return podReady(pod) || terminal(pod) || mainEnd(pod) != nil }
+func readyOnce(pod *corev1.Pod) bool { return podReady(pod) || terminal(pod) || mainEnd(pod) != nil }
 
 // nodesReady says whether all pods but the launcher are ready.
-func nodesReady(pods []corev1.Pod) bool {
-	return !slices.ContainsFunc(pods, func(pod corev1.Pod) bool { return !isLauncher(pod) && !podReady(pod) })
+func nodesReady(pods []*corev1.Pod) bool {
+	return !slices.ContainsFunc(pods, func(pod *corev1.Pod) bool { return !isLauncher(pod) && !podReady(pod) })
 }
 
 // PodCount is how many pods of a role are in a phase.

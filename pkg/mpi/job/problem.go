@@ -49,11 +49,11 @@ func (o Observed) problem() *diagnose.Cause {
 
 // firstProblem returns the problem of the first pod that has one, launcher first, so that the message does not change
 // from pass to pass.
-func firstProblem(pods []corev1.Pod) *problem {
+func firstProblem(pods []*corev1.Pod) *problem {
 	return asProblem(diagnose.Problem(diagnose.Start{Pods: seen(pods), Want: len(pods)}))
 }
 
-func problemOf(pod corev1.Pod) *problem { return firstProblem([]corev1.Pod{pod}) }
+func problemOf(pod *corev1.Pod) *problem { return firstProblem([]*corev1.Pod{pod}) }
 
 // refusal returns why the API server refuses pods or Jobs of this JobSet, taken from the events of the Job and JobSet
 // controllers; nothing else records it.

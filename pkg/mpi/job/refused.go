@@ -1,6 +1,7 @@
 package job
 
 import (
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -21,7 +22,8 @@ func (d Decision) Refused(applied error) *Decision {
 	if !apierrors.IsInvalid(applied) && !apierrors.IsBadRequest(applied) && !apierrors.IsRequestEntityTooLargeError(applied) {
 		return nil
 	}
-	final := fail(diagnose.InvalidObject, "the API server does not take an object of the job: "+applied.Error())
+	message := "the API server does not take an object of the job: " + applied.Error()
+	final := Decision{Ours: true, Delete: slices.Clone(d.keys), end: &end{reason: diagnose.InvalidObject, message: message}}
 	for _, object := range d.Create {
 		if key, ok := object.(*corev1.Secret); ok && key.UID != "" {
 			final.Delete = append(final.Delete, Deletion{TypeMeta: secretType(), Name: key.Name, UID: key.UID})
@@ -65,7 +67,7 @@ func (o Observed) stuck() *end {
 }
 
 // pulling says whether an image of a pod fails to be pulled, and whether no second try gets it.
-func pulling(pod corev1.Pod) (failing, hopeless bool) {
+func pulling(pod *corev1.Pod) (failing, hopeless bool) {
 	for _, statuses := range [][]corev1.ContainerStatus{pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses} {
 		for _, status := range statuses {
 			if status.State.Waiting == nil {

@@ -44,7 +44,7 @@ func TestStuck(t *testing.T) {
 	gang := func(timeout string, edits ...func(*trainer.TrainJob)) Observed {
 		o := started(trainJobOf(edits...)).with(launcher, node, podOf(mpi.NodeJob, 1, unplaced))
 		o.Runtime = runtimeOf(false)
-		o.Runtime.Annotations = map[string]string{GangTimeoutAnnotation: timeout}
+		o.Runtime.Annotations = map[string]string{mpi.GangTimeoutAnnotation: timeout}
 		return o
 	}
 	coscheduling := gang("")

@@ -45,9 +45,9 @@ func (o Observed) untilUp() time.Duration {
 }
 
 // rendezvous returns nil until every pod has an address, and again once the launcher is over.
-func rendezvous(trainJob string, pods []corev1.Pod, want int) *Rendezvous {
+func rendezvous(trainJob string, pods []*corev1.Pod, want int) *Rendezvous {
 	launcher := launcherOf(pods)
-	if launcher == nil || terminal(*launcher) || len(pods) != want {
+	if launcher == nil || terminal(launcher) || len(pods) != want {
 		return nil
 	}
 	result := &Rendezvous{Launcher: launcher.UID}
@@ -60,6 +60,6 @@ func rendezvous(trainJob string, pods []corev1.Pod, want int) *Rendezvous {
 	return result
 }
 
-func hostName(trainJob string, pod corev1.Pod) string {
+func hostName(trainJob string, pod *corev1.Pod) string {
 	return mpi.HostName(trainJob, pod.Labels[mpi.ReplicatedJobLabel], int32(podIndex(pod)))
 }

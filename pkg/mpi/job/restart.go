@@ -25,9 +25,7 @@ const (
 )
 
 const (
-	// RestartsAnnotation on a runtime is how often a job is started again after a fault of the infrastructure.
-	RestartsAnnotation = "lockstep.dev/restarts"
-	// maxRestarts bounds the annotation: a job that loses its machines more often has another problem.
+	// maxRestarts bounds mpi.RestartsAnnotation: a job that loses its machines more often has another problem.
 	maxRestarts = 10
 	// attemptAnnotation on a JobSet says after how many restarts it was made. A JobSet of fewer restarts than the status
 	// tells of is what the restart is about: it goes.
@@ -49,7 +47,7 @@ const restartFormat = "restart %d of %d"
 
 // Restarts returns the budget of the runtime, 0 when it has none or one that is not a number.
 func (r Runtime) Restarts() int {
-	budget, err := strconv.Atoi(r.Annotations[RestartsAnnotation])
+	budget, err := strconv.Atoi(r.Annotations[mpi.RestartsAnnotation])
 	if err != nil {
 		return 0
 	}

@@ -19,7 +19,7 @@ import (
 // restartable is a runtime that allows two restarts.
 func restartable(budget string) *Runtime {
 	runtime := runtimeOf(false)
-	runtime.Annotations = map[string]string{RestartsAnnotation: budget}
+	runtime.Annotations = map[string]string{mpi.RestartsAnnotation: budget}
 	return runtime
 }
 

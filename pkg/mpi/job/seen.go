@@ -13,7 +13,7 @@ import (
 )
 
 // seen returns what package diagnose looks at in pods.
-func seen(pods []corev1.Pod) []diagnose.Pod {
+func seen(pods []*corev1.Pod) []diagnose.Pod {
 	result := make([]diagnose.Pod, 0, len(pods))
 	for _, pod := range pods {
 		result = append(result, seenPod(pod))
@@ -21,7 +21,7 @@ func seen(pods []corev1.Pod) []diagnose.Pod {
 	return result
 }
 
-func seenPod(pod corev1.Pod) diagnose.Pod {
+func seenPod(pod *corev1.Pod) diagnose.Pod {
 	result := diagnose.Pod{
 		Name: pod.Name, Role: pod.Labels[mpi.ReplicatedJobLabel], Index: podIndex(pod), Machine: pod.Spec.NodeName,
 		Failed: failed(pod), Reason: pod.Status.Reason, Message: pod.Status.Message,
@@ -45,13 +45,13 @@ func seenPod(pod corev1.Pod) diagnose.Pod {
 
 // failed says whether a pod has failed, or will have in a moment: kubelet says first that the container has ended, and pods of
 // jobs start no container again.
-func failed(pod corev1.Pod) bool {
+func failed(pod *corev1.Pod) bool {
 	end := mainEnd(pod)
 	return pod.Status.Phase == corev1.PodFailed || end != nil && end.ExitCode != 0
 }
 
 // deletionAsked returns when somebody asked for the deletion of a pod: the timestamp is when its grace is over.
-func deletionAsked(pod corev1.Pod) time.Time {
+func deletionAsked(pod *corev1.Pod) time.Time {
 	if pod.DeletionTimestamp == nil {
 		return time.Time{}
 	}
@@ -60,6 +60,11 @@ func deletionAsked(pod corev1.Pod) time.Time {
 		asked = asked.Add(-time.Duration(*grace) * time.Second)
 	}
 	return asked
+}
+
+// stoppedBefore says whether a pod was taken away by the suspension before a job was resumed, which is zero for one that was not.
+func stoppedBefore(pod *corev1.Pod, resumed time.Time) bool {
+	return pod.DeletionTimestamp != nil && pod.CreationTimestamp.Time.Before(resumed) && deletionAsked(pod).Before(resumed.Add(clocksApart))
 }
 
 // gpus returns how many accelerators a pod asks for: the extended resource whose name says so (nvidia.com/gpu,
@@ -92,7 +97,7 @@ func seenContainers(statuses []corev1.ContainerStatus, init bool) []diagnose.Con
 }
 
 // mainEnd returns how the main container of a pod ended, or nil.
-func mainEnd(pod corev1.Pod) *corev1.ContainerStateTerminated {
+func mainEnd(pod *corev1.Pod) *corev1.ContainerStateTerminated {
 	i := slices.IndexFunc(pod.Status.ContainerStatuses, func(s corev1.ContainerStatus) bool { return s.Name == mpi.Container })
 	if i < 0 {
 		return nil

@@ -1,26 +1,155 @@
 package job
 
 import (
+	"bytes"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
+
+	"lockstep.dev/lockstep/pkg/mpi"
 )
 
-func TestSnapshot(t *testing.T) {
-	runtime := restartable("2")
-	data := resolved(t, runtime).HostfileConfigMap().Data
-	kept, err := RuntimeFrom(data)
+// keyOf is what is seen of the Secret of a job, and hostfileOf its ConfigMap, both as the API server has them.
+func keyOf(t *testing.T, job Job) metav1.PartialObjectMetadata {
+	t.Helper()
+	key, err := job.SSHAuthSecret(bytes.NewReader(bytes.Repeat([]byte{7}, 32)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(runtime, kept, cmpopts.EquateEmpty()); diff != "" {
-		t.Errorf("a job that goes on is the job that it was: -want, +got:\n%s", diff)
+	key.UID = "s1"
+	return metav1.PartialObjectMetadata{TypeMeta: key.TypeMeta, ObjectMeta: key.ObjectMeta}
+}
+
+func hostfileOf(job Job) corev1.ConfigMap {
+	hostfile := *job.HostfileConfigMap()
+	hostfile.UID = "c1"
+	return hostfile
+}
+
+// A job that goes on does so with the runtime that it was made from. Who may write ConfigMaps in the namespace gets no runtime of
+// their own by that, and cannot keep a job from its end.
+func TestSnapshot(t *testing.T) {
+	past, today := restartable("2"), restartable("0")
+	job := resolved(t, past)
+	kept, key := hostfileOf(job), keyOf(t, job)
+	with := func(data string) corev1.ConfigMap {
+		changed := *kept.DeepCopy()
+		changed.Data[snapshotKey] = data
+		return changed
 	}
-	if kept, err = RuntimeFrom(map[string]string{"hostfile": ""}); kept != nil || err != nil {
-		t.Errorf("a job of an earlier version has none: %v, %v", kept, err)
+	without, foreign := *kept.DeepCopy(), *kept.DeepCopy()
+	delete(without.Data, snapshotKey)
+	foreign.OwnerReferences = nil
+	unsigned := *key.DeepCopy()
+	unsigned.Annotations = nil
+	others := *key.DeepCopy()
+	others.OwnerReferences = nil
+	smuggled := restartable("10")
+	runs := func(edits ...func(*trainer.TrainJob)) Observed {
+		o := started(trainJobOf(edits...))
+		o.Runtime = today
+		return o
 	}
-	if _, err = RuntimeFrom(map[string]string{snapshotKey: "{"}); err == nil {
-		t.Error("what is no runtime must not be taken for one")
+	notMade := func(edits ...func(*trainer.TrainJob)) Observed {
+		o := runs(edits...)
+		o.JobSet = nil
+		return o
+	}
+	counted := func(trainJob *trainer.TrainJob) {
+		trainJob.Status.JobsStatus = []trainer.JobStatus{{Name: mpi.NodeJob}}
+	}
+	cases := map[string]struct {
+		reason   string
+		o        Observed
+		hostfile corev1.ConfigMap
+		key      *metav1.PartialObjectMetadata
+		want     *Runtime
+		warns    bool
+	}{
+		"Runs":        {"", runs(), kept, &key, past, false},
+		"Created":     {"its JobSet was deleted", notMade(hasCondition(Created, "True", t0)), kept, &key, past, false},
+		"Restarted":   {"", notMade(restartedOnce), kept, &key, past, false},
+		"Stopped":     {"its JobSet failed while it was being suspended, and is made again", notMade(hasCondition(Created, "False", t0), counted), kept, &key, past, false},
+		"NeverMade":   {"the first try left it, and the runtime was repaired since", notMade(hasCondition(Created, "False", t0)), kept, &key, today, false},
+		"Smuggled":    {"a job that is held has no key yet", notMade(), with(smuggled.snapshot()), nil, today, false},
+		"Changed":     {"", runs(), with(smuggled.snapshot()), &key, today, true},
+		"NoJSON":      {"", runs(), with("{"), &key, today, true},
+		"Emptied":     {"", runs(), without, &key, today, true},
+		"Deleted":     {"", runs(), corev1.ConfigMap{}, &key, today, false},
+		"KeyGone":     {"the end was not written yet", runs(), kept, nil, today, false},
+		"NoDigest":    {"a job of an earlier version", runs(), kept, &unsigned, today, true},
+		"OthersKey":   {"", runs(), kept, &others, today, false},
+		"OthersFiles": {"", runs(), foreign, &key, today, true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if tc.key != nil {
+				tc.o.Children = []metav1.PartialObjectMetadata{*tc.key}
+			}
+			why := tc.o.AsMade(tc.hostfile)
+			if diff := cmp.Diff(tc.want, tc.o.Runtime, cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
+			}
+			if (why != nil) != tc.warns {
+				t.Errorf("%s: said `%v`", tc.reason, why)
+			}
+			if !tc.o.Owns() {
+				return
+			}
+			decision, err := Decide(tc.o.jobSetHas(jobset.JobSetCompleted, t0), nil)
+			if reason, _ := decision.Finishes(); reason != ReasonCompleted || err != nil {
+				t.Errorf("%s: it cannot end: %v", tc.reason, err)
+			}
+		})
+	}
+}
+
+// A job that was never started is made from the runtime of today, with all that an earlier try left made anew.
+func TestFirstTryWithAnotherRuntime(t *testing.T) {
+	today := resolved(t, runtimeOf(false))
+	earlier := resolved(t, restartable("2"))
+	policy := childOf("networking.k8s.io/v1", "NetworkPolicy", "demo-mpi", "n1", owned("demo", "uid-new"))
+	children := func(of Job) []metav1.PartialObjectMetadata {
+		return []metav1.PartialObjectMetadata{keyOf(t, of), policy}
+	}
+	cases := map[string]struct {
+		reason   string
+		children []metav1.PartialObjectMetadata
+		hostfile corev1.ConfigMap
+		want     outline
+	}{
+		"Same": {
+			"what is there is used", children(today), hostfileOf(today),
+			outline{Ours: true, Create: []string{"NetworkPolicy demo-mpi-rendezvous", "JobSet demo"}},
+		},
+		"Repaired": {
+			"", children(earlier), hostfileOf(earlier),
+			outline{Ours: true, Delete: []string{"Secret demo-mpi-ssh-auth s1", "NetworkPolicy demo-mpi n1", "ConfigMap demo-mpi-hostfile c1"}, Create: everything},
+		},
+		"Planted": {
+			"nobody but us writes a key", nil, hostfileOf(earlier),
+			outline{Ours: true, Delete: []string{"ConfigMap demo-mpi-hostfile c1"}, Create: everything},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			o := Observed{Now: t0, ControllerNamespace: "lockstep-system", TrainJob: trainJobOf(), Runtime: runtimeOf(false), Children: tc.children}
+			if err := o.AsMade(tc.hostfile); err != nil {
+				t.Fatal(err)
+			}
+			decision, err := Decide(o, bytes.NewReader(bytes.Repeat([]byte{7}, 32)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			tc.want.Requeue = podsExpected + causeMissing
+			if diff := cmp.Diff(tc.want, outlineOf(decision)); diff != "" {
+				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
 	}
 }

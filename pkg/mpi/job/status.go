@@ -41,6 +41,9 @@ func (d Decision) conditions(o Observed, applied error) []metav1.Condition {
 	c.suspended(ptr.Deref(o.TrainJob.Spec.Suspend, false), o.Eviction)
 	d.restarting(c, o)
 	switch {
+	case d.end != nil && applied != nil:
+		// The end is looked for again, and what was noted on the way to it is needed then.
+		c.keep(PodsReady, Running)
 	case o.Owns(), len(d.Create) > 0 && applied == nil:
 		d.progress(c, o)
 	case d.held:
@@ -145,11 +148,11 @@ func (o Observed) run(c *conditions) {
 		c.running(launcherRuns)
 	case o.Gate != nil && o.Gate.Launcher == launcher.UID && o.Gate.Result != nil && !o.Gate.Result.Waiting:
 		o.gate(c)
-	case saidToRun(c.earlier, *launcher):
+	case saidToRun(c.earlier, launcher):
 		c.running(running)
 	case o.Gate != nil && o.Gate.Launcher == launcher.UID && o.Gate.Result != nil:
 		o.gate(c)
-	case o.outOfReach(*launcher):
+	case o.outOfReach(launcher):
 		c.notRunning(ReasonLauncherUnreachable, fmt.Sprintf("the controller cannot reach the agent of launcher pod %s on port %d: %s", launcher.Name, mpi.AgentPort, o.Gate.Error))
 	default:
 		c.notRunning(ReasonWaitingForNodes, "the launcher waits until all nodes answer")
@@ -180,17 +183,17 @@ func (o Observed) gate(c *conditions) {
 
 // saidToRun keeps the word of a launcher that an earlier controller heard, as long as the same container runs. A new
 // controller asks again, but it may never get to a launcher, and a gate is passed once and for all.
-func saidToRun(earlier []metav1.Condition, launcher corev1.Pod) bool {
+func saidToRun(earlier []metav1.Condition, launcher *corev1.Pod) bool {
 	condition := apimeta.FindStatusCondition(earlier, Running)
 	return condition != nil && condition.Status == metav1.ConditionTrue && !condition.LastTransitionTime.Time.Before(startOf(launcher).Add(-clocksApart))
 }
 
-func (o Observed) outOfReach(launcher corev1.Pod) bool {
+func (o Observed) outOfReach(launcher *corev1.Pod) bool {
 	return o.Gate != nil && o.Gate.Launcher == launcher.UID && (o.Gate.GaveUp || o.age(factLauncher, launcher.UID) > agentExpected)
 }
 
 // startOf returns when the main container of a pod started, or the far future while it has not.
-func startOf(pod corev1.Pod) time.Time {
+func startOf(pod *corev1.Pod) time.Time {
 	for _, status := range pod.Status.ContainerStatuses {
 		if status.Name == mpi.Container && status.State.Running != nil {
 			return status.State.Running.StartedAt.Time
@@ -199,7 +202,7 @@ func startOf(pod corev1.Pod) time.Time {
 	return time.Unix(1<<40, 0)
 }
 
-func podReady(pod corev1.Pod) bool {
+func podReady(pod *corev1.Pod) bool {
 	for _, condition := range pod.Status.Conditions {
 		if condition.Type == corev1.PodReady {
 			return condition.Status == corev1.ConditionTrue

@@ -76,6 +76,8 @@ func TestStatusConditions(t *testing.T) {
 		pod.Status.ContainerStatuses[0].State = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{}}
 	}), node0, node1), passed)
 	undecided := started(trainJobOf(hasCondition(Created, metav1.ConditionTrue, t0), hasCondition(PodsReady, metav1.ConditionTrue, t0))).jobSetHas(jobset.JobSetFailed, t0)
+	saidAllReady := allReady
+	saidAllReady.TrainJob = trainJobOf(hasCondition(PodsReady, metav1.ConditionTrue, t0))
 	otherLauncher := gate(allReady, Gate{Launcher: "an-earlier-launcher", Result: &mpi.GateResult{Passed: true}})
 
 	cases := map[string]struct {
@@ -107,7 +109,8 @@ func TestStatusConditions(t *testing.T) {
 		"Completing":    {"kubelet first takes back that the pod is ready, then says that it succeeded", completing, nil, []string{"Created=True/JobSetCreated", "PodsReady=True/PodsReady", "Running=True/GatePassed"}},
 		"Undecided":     {"while the cause is looked for nothing flaps", undecided, nil, []string{"Created=True/Before", "PodsReady=True/Before"}},
 		"Complete":      {"", allReady.jobSetHas(jobset.JobSetCompleted, t0), nil, []string{"PodsReady=False/Finished", "Running=False/Finished", "Created=True/JobSetCreated", "Complete=True/Completed"}},
-		"NotYetOver":    {"a job whose key could not be deleted has not ended", allReady.jobSetHas(jobset.JobSetCompleted, t0), errors.New("delete Secret"), []string{"PodsReady=False/Finished", "Running=False/Finished", "Created=True/JobSetCreated"}},
+		"NotYetOver":    {"a job whose key could not be deleted has not ended", allReady.jobSetHas(jobset.JobSetCompleted, t0), errors.New("delete Secret"), []string{"Created=True/JobSetCreated"}},
+		"StillRunning":  {"and is what it was", saidAllReady.jobSetHas(jobset.JobSetCompleted, t0), errors.New("delete Secret"), []string{"Created=True/JobSetCreated", "PodsReady=True/Before"}},
 		"Failed":        {"", launcherOver.jobSetHas(jobset.JobSetFailed, t0), nil, []string{"PodsReady=False/Finished", "Running=False/Finished", "Created=True/JobSetCreated", "Failed=True/LauncherFailed"}},
 	}
 	for name, tc := range cases {

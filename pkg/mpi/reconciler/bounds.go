@@ -8,6 +8,7 @@ import (
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -26,19 +27,27 @@ func (r *Reconciler) bounds(ctx context.Context, o *job.Observed) error {
 		// The decision says so.
 		return nil //nolint:nilerr // the same error is the decision's to tell
 	}
-	var quotas corev1.ResourceQuotaList
-	var limits corev1.LimitRangeList
-	for _, list := range []client.ObjectList{&quotas, &limits} {
-		if err := r.client.List(ctx, list, client.InNamespace(wanted.Namespace)); err != nil {
-			return fmt.Errorf("list the bounds of the namespace: %w", err)
-		}
+	if err := r.allowances(ctx, o); err != nil {
+		return err
 	}
-	o.Bounds.Quotas, o.Bounds.Limits = quotas.Items, limits.Items
 	if wanted.Suspended || r.mode == Companion {
 		return nil
 	}
 	o.Bounds.Missing, err = r.missing(ctx, wanted)
 	return err
+}
+
+// allowances reads quotas and limits.
+func (r *Reconciler) allowances(ctx context.Context, o *job.Observed) error {
+	var quotas corev1.ResourceQuotaList
+	var limits corev1.LimitRangeList
+	for _, list := range []client.ObjectList{&quotas, &limits} {
+		if err := r.client.List(ctx, list, client.InNamespace(o.TrainJob.Namespace)); err != nil {
+			return fmt.Errorf("list the bounds of the namespace: %w", err)
+		}
+	}
+	o.Bounds.Quotas, o.Bounds.Limits = quotas.Items, limits.Items
+	return nil
 }
 
 // missing asks for all references at once.
@@ -64,6 +73,33 @@ func (r *Reconciler) missing(ctx context.Context, wanted job.Job) ([]job.Referen
 		}
 	}
 	return missing, nil
+}
+
+// stillWaits says whether a job that waits for a quota, and for nothing else, goes on waiting, which the cache tells. Such jobs are
+// looked at whenever the quota changes, thousands of them, and ask the API server for nothing: what they need besides was
+// there when they began to wait, and is looked for again before they are made.
+func (r *Reconciler) stillWaits(ctx context.Context, o *job.Observed) (bool, error) {
+	if r.mode != Executor || !waitsUnmade(*o) {
+		return false, nil
+	}
+	if err := r.allowances(ctx, o); err != nil {
+		return false, err
+	}
+	decision, err := r.decide(*o)
+	if err != nil {
+		return false, fmt.Errorf("decide: %w", err)
+	}
+	_, ends := decision.Finishes()
+	return !ends && waitsForQuota(job.Status(*o, decision, nil).Conditions), nil
+}
+
+// waitsUnmade says whether an earlier pass found a job as it is now to wait for a quota, and nothing is left of an earlier one.
+// One that was made before is made again from the runtime of then, which the cache does not know.
+func waitsUnmade(o job.Observed) bool {
+	conditions := o.TrainJob.Status.Conditions
+	created := apimeta.FindStatusCondition(conditions, job.Created)
+	return o.JobSet == nil && len(o.Jobs) == 0 && len(o.Pods) == 0 && apimeta.FindStatusCondition(conditions, job.Restarting) == nil &&
+		created != nil && created.ObservedGeneration == o.TrainJob.Generation && waitsForQuota(conditions)
 }
 
 // waiting finds the TrainJobs of a namespace that a change of its bounds may let start.

@@ -49,7 +49,7 @@ func (r *Reconciler) announce(trainJob *trainer.TrainJob, changes []metav1.Condi
 		}
 		if kind := eventType(trainJob.Status.Conditions, change); kind != "" {
 			reason := cmp.Or(milestones[mpi.Reason(change.Reason)], change.Reason)
-			r.recorder.Eventf(trainJob, nil, kind, reason, change.Type, "%s", clipped(change.Message))
+			r.recorder.Eventf(trainJob, nil, kind, reason, change.Type, "%s", clipped(change.Message, noteLimit))
 		}
 	}
 }
@@ -81,11 +81,18 @@ func repeats(before []metav1.Condition, change metav1.Condition) bool {
 	return created != nil && created.Status == metav1.ConditionFalse && created.Reason == change.Reason
 }
 
-// clipped keeps a message within what the API server accepts as the note of an event: 1024 bytes.
-func clipped(message string) string {
-	const most = 1000
-	if len(message) <= most {
+// What the API server accepts of a message, in bytes: as the note of an event (k8s.io/kubernetes pkg/apis/core/validation), and in
+// a condition (metav1.Condition).
+const (
+	noteLimit    = 1024
+	messageLimit = 32768
+)
+
+// clipped keeps a message within a limit. What others said is in it, and they may have said much.
+func clipped(message string, limit int) string {
+	const more = "…"
+	if len(message) <= limit {
 		return message
 	}
-	return strings.ToValidUTF8(message[:most], "") + "…"
+	return strings.ToValidUTF8(message[:limit-len(more)], "") + more
 }

@@ -66,10 +66,10 @@ func TestEventType(t *testing.T) {
 
 func TestClipped(t *testing.T) {
 	long := strings.Repeat("ä", 2000)
-	if got := clipped(long); len(got) > 1024 || !utf8.ValidString(got) {
+	if got := clipped(long, noteLimit); len(got) > 1024 || !utf8.ValidString(got) {
 		t.Errorf("an event's note has at most 1024 bytes of UTF-8, got %d (valid: %v)", len(got), utf8.ValidString(got))
 	}
-	if got := clipped("short"); got != "short" {
+	if got := clipped("short", noteLimit); got != "short" {
 		t.Errorf("short messages stay: %s", got)
 	}
 }

@@ -70,6 +70,9 @@ func (r *Reconciler) report(ctx context.Context, o job.Observed, d job.Decision,
 	} else {
 		after = job.Status(o, d, applied)
 	}
+	for i := range after.Conditions {
+		after.Conditions[i].Message = clipped(after.Conditions[i].Message, messageLimit)
+	}
 	if r.mode == Executor && apiequality.Semantic.DeepEqual(before, after) || r.mode == Companion && told(before.Conditions, ours) {
 		r.memory.told(name)
 		return 0, nil

@@ -21,20 +21,29 @@ import (
 type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 
 // podNews looks at a job at once when something happens to a pod or all pods have come a step further, and later, once for
-// all of them, when one pod has.
+// all of them, when one pod has. Of pods that were there before us all has been said by one request.
 func (r *Reconciler) podNews() handler.EventHandler {
+	pods := gangs{}
 	return handler.Funcs{
-		CreateFunc: func(ctx context.Context, e event.CreateEvent, q queue) { r.heardOfPod(ctx, nil, e.Object, q) },
-		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, q queue) {
-			r.heardOfPod(ctx, e.ObjectOld, e.ObjectNew, q)
+		CreateFunc: func(ctx context.Context, e event.CreateEvent, q queue) {
+			if pod, is := e.Object.(*corev1.Pod); is && e.IsInInitialList {
+				pods.move(nil, pod)
+				q.Add(r.mode.byLabel(ctx, pod)[0])
+				return
+			}
+			r.heardOfPod(ctx, pods, nil, e.Object, q)
 		},
-		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, q queue) { r.heardOfPod(ctx, e.Object, nil, q) },
+		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, q queue) {
+			r.heardOfPod(ctx, pods, e.ObjectOld, e.ObjectNew, q)
+		},
+		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, q queue) { r.heardOfPod(ctx, pods, e.Object, nil, q) },
 	}
 }
 
-func (r *Reconciler) heardOfPod(ctx context.Context, old, now client.Object, q queue) {
+func (r *Reconciler) heardOfPod(ctx context.Context, pods gangs, old, now client.Object, q queue) {
 	before, _ := old.(*corev1.Pod)
 	after, _ := now.(*corev1.Pod)
+	pods.move(before, after)
 	pod := after
 	if pod == nil {
 		pod = before
@@ -44,35 +53,31 @@ func (r *Reconciler) heardOfPod(ctx context.Context, old, now client.Object, q q
 	if news == job.NoNews || r.done(ctx, request.NamespacedName) {
 		return
 	}
-	if news == job.Matters || r.gangStage(ctx, request.NamespacedName) > job.StageOf(before) {
+	if news == job.Matters || r.lastOfGang(ctx, request.NamespacedName, pods, before, after) {
 		q.Add(request)
 		return
 	}
 	q.AddAfter(request, job.Calm)
 }
 
-// gangStage returns how far all pods of a job have come, as the cache has them.
-func (r *Reconciler) gangStage(ctx context.Context, name client.ObjectKey) job.Stage {
-	js, err := jobSet(ctx, r.client, name)
-	if err != nil || js == nil {
-		return job.Made
+// lastOfGang says whether all pods of a job have come a step further with this one.
+func (r *Reconciler) lastOfGang(ctx context.Context, name client.ObjectKey, pods gangs, before, after *corev1.Pod) bool {
+	if job.StageOf(after) <= job.StageOf(before) {
+		return false
 	}
-	var pods corev1.PodList
-	err = r.client.List(ctx, &pods, client.InNamespace(name.Namespace), client.MatchingFields{trainJobIndex: name.Name}, client.UnsafeDisableDeepCopy)
-	if err != nil {
-		return job.Made
-	}
-	return job.GangStage(js, pods.Items)
+	js, err := jobSet(ctx, r.client, name, client.UnsafeDisableDeepCopy)
+	return err == nil && js != nil && job.GangStage(js, pods[js.UID]) > job.StageOf(before)
 }
 
 // done says whether pods and Jobs of a TrainJob have nothing to tell any more.
 func (r *Reconciler) done(ctx context.Context, name client.ObjectKey) bool {
 	var trainJob trainer.TrainJob
-	if err := r.client.Get(ctx, name, &trainJob); err != nil {
+	// Events of all pods come by here, and nothing is changed: no copies.
+	if err := r.client.Get(ctx, name, &trainJob, client.UnsafeDisableDeepCopy); err != nil {
 		// One that is not there has no pass; when it comes, it has.
 		return true
 	}
-	js, err := jobSet(ctx, r.client, name)
+	js, err := jobSet(ctx, r.client, name, client.UnsafeDisableDeepCopy)
 	return err == nil && r.mode == Executor && job.Done(&trainJob, js)
 }
 

@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/ptr"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
@@ -50,8 +51,8 @@ func (r *Reconciler) observe(ctx context.Context, name client.ObjectKey) (job.Ob
 		return o, err
 	}
 	r.memory.remember(name, &o)
-	if o.MissingPods() || o.Unexplained() {
-		if o.Warnings, err = r.warnings(ctx, name.Namespace); err != nil {
+	if o.MissingPods() || o.Unmounted() || o.Unexplained() {
+		if o.Warnings, err = r.warnings(ctx, o); err != nil {
 			return o, err
 		}
 	}
@@ -67,6 +68,9 @@ func (r *Reconciler) observe(ctx context.Context, name client.ObjectKey) (job.Ob
 
 // beyondCache reads what is not watched, where a decision needs it, and the bounds of the namespace.
 func (r *Reconciler) beyondCache(ctx context.Context, name client.ObjectKey, o *job.Observed) error {
+	if waits, err := r.stillWaits(ctx, o); waits || err != nil {
+		return err
+	}
 	if r.mode.needsChildren(*o) {
 		if err := r.children(ctx, name, o); err != nil {
 			return err
@@ -109,9 +113,9 @@ func (r *Reconciler) find(ctx context.Context, key client.ObjectKey, object clie
 	return err
 }
 
-func jobSet(ctx context.Context, reader client.Reader, name client.ObjectKey) (*jobset.JobSet, error) {
+func jobSet(ctx context.Context, reader client.Reader, name client.ObjectKey, options ...client.GetOption) (*jobset.JobSet, error) {
 	var found jobset.JobSet
-	if err := reader.Get(ctx, name, &found); err != nil {
+	if err := reader.Get(ctx, name, &found, options...); err != nil {
 		return nil, client.IgnoreNotFound(err)
 	}
 	return &found, nil
@@ -171,24 +175,16 @@ func (r *Reconciler) children(ctx context.Context, name client.ObjectKey, o *job
 			o.Children = append(o.Children, children[i])
 		}
 	}
-	return asMade(o, hostfile)
+	r.asMade(ctx, o, hostfile)
+	return nil
 }
 
 // asMade takes the runtime as it was when the job was made, if the job was.
-func asMade(o *job.Observed, hostfile corev1.ConfigMap) error {
-	if hostfile.Name == "" {
-		return nil
+func (r *Reconciler) asMade(ctx context.Context, o *job.Observed, hostfile corev1.ConfigMap) {
+	if why := o.AsMade(hostfile); why != nil {
+		ctrl.LoggerFrom(ctx).Info("the runtime that the job was made from is not known", "reason", why.Error())
+		r.recorder.Eventf(o.TrainJob, nil, corev1.EventTypeWarning, "SnapshotChanged", "Reconcile", "%s", why.Error())
 	}
-	kept := metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"}, ObjectMeta: hostfile.ObjectMeta}
-	o.Children = append(o.Children, kept)
-	if !metav1.IsControlledBy(&kept, o.TrainJob) {
-		return nil
-	}
-	runtime, err := job.RuntimeFrom(hostfile.Data)
-	if runtime != nil {
-		o.Runtime = runtime
-	}
-	return err
 }
 
 // childrenOf names what a job has beside its JobSet. Only metadata is read, so no key ever comes into this process
@@ -213,15 +209,4 @@ func childrenOf(name client.ObjectKey, runtime *job.Runtime) []metav1.PartialObj
 		children = append(children, child(schema.FromAPIVersionAndKind(kind.APIVersion, kind.Kind), name.Name))
 	}
 	return children
-}
-
-// warnings are the only trace of pods that the API server refuses.
-func (r *Reconciler) warnings(ctx context.Context, namespace string) ([]corev1.Event, error) {
-	const most = 500
-	var list corev1.EventList
-	err := r.live.List(ctx, &list, client.InNamespace(namespace), client.MatchingFields{"type": corev1.EventTypeWarning}, client.Limit(most))
-	if err != nil {
-		return nil, fmt.Errorf("list warning events: %w", err)
-	}
-	return list.Items, nil
 }

@@ -3,6 +3,7 @@ package reconciler
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
@@ -96,13 +97,24 @@ func (r *Reconciler) patchStatus(ctx context.Context, trainJob *trainer.TrainJob
 	target := &trainer.TrainJob{ObjectMeta: metav1.ObjectMeta{Namespace: trainJob.Namespace, Name: trainJob.Name}}
 	err = r.client.Status().Patch(ctx, target, client.RawPatch(types.JSONPatchType, text), client.FieldOwner(FieldOwner))
 	switch {
-	case apierrors.IsInvalid(err):
+	case outdated(err):
 		return apierrors.NewConflict(trainer.GroupVersion.WithResource("trainjobs").GroupResource(), trainJob.Name, err)
 	case err != nil:
 		return fmt.Errorf("write status: %w", err)
 	}
 	r.memory.wrote(client.ObjectKeyFromObject(trainJob), target.ResourceVersion)
 	return nil
+}
+
+// outdated says whether a test of a JSON patch failed. The API server calls that invalid too, and names neither object nor
+// cause (k8s.io/apiserver pkg/endpoints/handlers/patch.go, applyJSPatch); validation and admission name what they refuse.
+func outdated(err error) bool {
+	var refused apierrors.APIStatus
+	if !apierrors.IsInvalid(err) || !errors.As(err, &refused) {
+		return false
+	}
+	details := refused.Status().Details
+	return details != nil && apiequality.Semantic.DeepEqual(*details, metav1.StatusDetails{})
 }
 
 func indexOf(conditions []metav1.Condition, kind string) int {

@@ -11,6 +11,7 @@ import (
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
@@ -55,7 +56,9 @@ type meeting struct {
 	with   job.Rendezvous
 	cancel context.CancelFunc
 	gate   job.Gate
-	// doubted says that the launcher's doubts were reported. Only hold touches it.
+	// key is that of the job, nil until it was read; doubted says that the launcher's doubts were reported. Only hold touches
+	// them.
+	key     *identity.Key
 	doubted bool
 }
 
@@ -136,22 +139,16 @@ func (r *rendezvous) gate(name client.ObjectKey) *job.Gate {
 // hold pushes the table until the launcher answers.
 func (r *rendezvous) hold(ctx context.Context, name client.ObjectKey, m *meeting) {
 	defer m.cancel()
-	key, err := r.key(ctx, name)
-	if err != nil {
-		r.complain(ctx, name, m, err, true)
-		return
-	}
 	begin, complained, again := time.Now(), time.Now(), complainAfter
 	for ctx.Err() == nil {
-		result, err := agent.Push(ctx, r.dial, key, m.with.Table)
-		var refused *agent.RefusedError
+		result, err := r.push(ctx, name, m)
 		switch {
 		case err == nil && result.Waiting:
 			r.doubt(ctx, name, m, result)
 		case err == nil:
 			r.tell(ctx, name, m, job.Gate{Launcher: m.with.Launcher, Result: &result})
 			return
-		case errors.As(err, &refused):
+		case hopeless(err):
 			r.complain(ctx, name, m, err, true)
 			return
 		case time.Since(complained) > again:
@@ -160,6 +157,25 @@ func (r *rendezvous) hold(ctx context.Context, name client.ObjectKey, m *meeting
 		}
 		pause(ctx, time.Since(begin))
 	}
+}
+
+// push hands the table over once. The key is read before the first time, as often as that takes.
+func (r *rendezvous) push(ctx context.Context, name client.ObjectKey, m *meeting) (mpi.GateResult, error) {
+	if m.key == nil {
+		key, err := r.key(ctx, name)
+		if err != nil {
+			return mpi.GateResult{}, err
+		}
+		m.key = &key
+	}
+	return agent.Push(ctx, r.dial, *m.key, m.with.Table)
+}
+
+// hopeless says whether no second try helps: the launcher refuses, or there is no key, or none that can be used.
+func hopeless(err error) bool {
+	var refused *agent.RefusedError
+	var useless uselessKeyError
+	return errors.As(err, &refused) || errors.As(err, &useless) || apierrors.IsNotFound(err)
 }
 
 // doubt reports what the launcher thinks is in the way, once: how the gate ends says it again, and of all nodes.
@@ -207,8 +223,15 @@ func (r *rendezvous) key(ctx context.Context, name client.ObjectKey) (identity.K
 	if err := r.live.Get(ctx, secretName, &secret); err != nil {
 		return identity.Key{}, fmt.Errorf("read the key of the job: %w", err)
 	}
-	return identity.Parse(secret.Data[mpi.PrivateKeyKey])
+	key, err := identity.Parse(secret.Data[mpi.PrivateKeyKey])
+	if err != nil {
+		return identity.Key{}, uselessKeyError{err}
+	}
+	return key, nil
 }
+
+// uselessKeyError says why a key that is there is none.
+type uselessKeyError struct{ error }
 
 func pause(ctx context.Context, since time.Duration) {
 	sleep(ctx, min(max(since/patience, firstTry), lastTry))

@@ -8,11 +8,13 @@ import (
 	"io"
 	"log"
 	"net"
+	"strings"
 	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -24,13 +26,19 @@ import (
 
 var name = client.ObjectKey{Namespace: "team", Name: "demo"}
 
-// secrets is an API server with nothing but the Secret of the job.
+// secrets is an API server with nothing but the Secret of the job, which says so after the errors.
 type secrets struct {
 	client.Reader
 	secret *corev1.Secret
+	errors chan error
 }
 
 func (s secrets) Get(_ context.Context, _ client.ObjectKey, object client.Object, _ ...client.GetOption) error {
+	select {
+	case err := <-s.errors:
+		return err
+	default:
+	}
 	s.secret.DeepCopyInto(object.(*corev1.Secret)) //nolint:forcetypeassert // nothing else is read
 	return nil
 }
@@ -178,6 +186,42 @@ func TestRendezvousReportsARefusal(t *testing.T) {
 	got := r.gate(name)
 	if got == nil || got.Result != nil || !got.GaveUp || !bytes.Contains([]byte(got.Error), []byte("the table lacks demo-node-0-1")) {
 		t.Errorf("want the launcher's words, got %+v", got)
+	}
+}
+
+// An API server that is away for a moment costs a launcher no more than that moment.
+func TestRendezvousReadsTheKeyAgain(t *testing.T) {
+	secret := secretOf(t, 7)
+	address := launcher(t, secret, func(context.Context, []byte) (any, error) { return mpi.GateResult{Passed: true}, nil })
+	r := meetingPlace(t, secret, address, 0)
+	failures := make(chan error, 3)
+	failures <- apierrors.NewTooManyRequests("slow down", 1)
+	failures <- apierrors.NewServiceUnavailable("away")
+	failures <- apierrors.NewForbidden(corev1.Resource("secrets"), "demo", errors.New("the binding comes in a moment"))
+	r.live = secrets{secret: secret, errors: failures}
+	r.meet(t.Context(), name, tableOf("pod-1"))
+	<-r.changed
+	if got := r.gate(name); got.Result == nil || !got.Result.Passed {
+		t.Errorf("the key was there, got %+v", got)
+	}
+}
+
+func TestRendezvousEndsWithoutAKey(t *testing.T) {
+	missing := make(chan error, 1)
+	missing <- apierrors.NewNotFound(corev1.Resource("secrets"), "demo-mpi-ssh-auth")
+	broken := secretOf(t, 7)
+	broken.Data[mpi.PrivateKeyKey] = []byte("no key")
+	for reason, live := range map[string]secrets{
+		`read the key of the job: secrets "demo-mpi-ssh-auth" not found`: {errors: missing},
+		"parse the key of the job":                                       {secret: broken},
+	} {
+		r := meetingPlace(t, broken, "", 0)
+		r.live = live
+		r.meet(t.Context(), name, tableOf("pod-1"))
+		<-r.changed
+		if got := r.gate(name); !got.GaveUp || !strings.Contains(got.Error, reason) {
+			t.Errorf("no second try helps, want %q, got %+v", reason, got)
+		}
 	}
 }
 

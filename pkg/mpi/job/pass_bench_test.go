@@ -1,0 +1,38 @@
+package job
+
+import (
+	"fmt"
+	"testing"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
+
+	"lockstep.dev/lockstep/pkg/mpi"
+)
+
+// BenchmarkPass is everything that a pass over a wide job asks of this package, in the order of package reconciler.
+func BenchmarkPass(b *testing.B) {
+	const nodes = 1000
+	o := started(trainJobOf(asks(trainer.Trainer{NumNodes: ptr.To[int32](nodes)})))
+	waiting := podOf(mpi.NodeJob, 0, func(pod *corev1.Pod) { pod.Status.Phase = corev1.PodPending })
+	o.Pods = append(o.Pods, podOf(mpi.LauncherJob, 0, ready, address("10.0.0.1")), waiting)
+	for i := range nodes - 1 {
+		// The cache has them in no order.
+		o.Pods = append(o.Pods, podOf(mpi.NodeJob, 1+(i*7919)%(nodes-1), ready, address(fmt.Sprintf("10.0.%d.%d", i/250, i%250))))
+	}
+	memory := Memory{}
+	b.ReportAllocs()
+	for b.Loop() {
+		o.Remember(memory)
+		memory = o.Seen
+		if o.MissingPods() || o.Unmounted() || o.Unexplained() || o.NeedsChildren() {
+			b.Fatal("nothing is wrong")
+		}
+		decision, err := Decide(o, nil)
+		if err != nil {
+			b.Fatal(err)
+		}
+		Status(o, decision, nil)
+	}
+}

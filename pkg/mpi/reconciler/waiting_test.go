@@ -1,0 +1,208 @@
+package reconciler
+
+import (
+	"bytes"
+	"context"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	"github.com/prometheus/client_golang/prometheus"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/events"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
+
+	"lockstep.dev/lockstep/pkg/mpi"
+	"lockstep.dev/lockstep/pkg/mpi/diagnose"
+	"lockstep.dev/lockstep/pkg/mpi/job"
+	"lockstep.dev/lockstep/pkg/mpi/template"
+)
+
+// counted counts what is asked of the API server.
+type counted struct {
+	client.Reader
+	reads atomic.Int32
+}
+
+func (c *counted) Get(ctx context.Context, key client.ObjectKey, object client.Object, opts ...client.GetOption) error {
+	c.reads.Add(1)
+	return c.Reader.Get(ctx, key, object, opts...)
+}
+
+func (c *counted) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
+	c.reads.Add(1)
+	return c.Reader.List(ctx, list, opts...)
+}
+
+// cluster is one with a TrainJob of three pods, and the controller.
+type cluster struct {
+	t *testing.T
+	client.Client
+	live       *counted
+	controller *Reconciler
+}
+
+func newCluster(t *testing.T, objects ...client.Object) *cluster {
+	t.Helper()
+	scheme, err := Scheme()
+	if err != nil {
+		t.Fatal(err)
+	}
+	jobs := &metav1.PartialObjectMetadata{}
+	jobs.SetGroupVersionKind(batchv1.SchemeGroupVersion.WithKind("Job"))
+	store := fake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(&trainer.TrainJob{}, &corev1.ResourceQuota{}).
+		WithIndex(&corev1.Pod{}, trainJobIndex, trainJobName(Executor)).WithIndex(jobs, trainJobIndex, trainJobName(Executor)).
+		WithObjects(append(objects, runtimeOf(t))...).Build()
+	metrics, err := newMetrics(prometheus.NewRegistry())
+	if err != nil {
+		t.Fatal(err)
+	}
+	live := &counted{Reader: store}
+	return &cluster{t, store, live, &Reconciler{
+		client: store, live: live, namespace: "lockstep", random: bytes.NewReader(bytes.Repeat([]byte{7}, 1024)), mode: Executor,
+		clock: newClock(time.Now), memory: newMemory(), rendezvous: newRendezvous(live), recorder: events.NewFakeRecorder(100), metrics: metrics,
+	}}
+}
+
+func runtimeOf(t *testing.T) *trainer.ClusterTrainingRuntime {
+	t.Helper()
+	built, err := template.Runtime{
+		Name: "openmpi", Framework: "mpi", Implementation: mpi.OpenMPI, Version: "5.0.7", Image: "registry.test/mpi:1",
+		World:         mpi.World{Nodes: 2, SlotsPerNode: 1},
+		NodeResources: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1")},
+		Agent:         template.Agent{Image: "registry.test/agent:1", ImageVolume: true},
+	}.Build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return built
+}
+
+func trainJobOf(edits ...func(*trainer.TrainJob)) *trainer.TrainJob {
+	trainJob := &trainer.TrainJob{
+		ObjectMeta: metav1.ObjectMeta{Namespace: name.Namespace, Name: name.Name, UID: "t", Generation: 1, CreationTimestamp: metav1.Now()},
+		Spec:       trainer.TrainJobSpec{RuntimeRef: trainer.RuntimeRef{Name: "openmpi"}},
+	}
+	for _, edit := range edits {
+		edit(trainJob)
+	}
+	return trainJob
+}
+
+// quotaOf lets a namespace have ten pods, of which so many are in use.
+func quotaOf(used string) *corev1.ResourceQuota {
+	pods := func(quantity string) corev1.ResourceList {
+		return corev1.ResourceList{corev1.ResourcePods: resource.MustParse(quantity)}
+	}
+	return &corev1.ResourceQuota{
+		ObjectMeta: metav1.ObjectMeta{Namespace: name.Namespace, Name: "pods"},
+		Spec:       corev1.ResourceQuotaSpec{Hard: pods("10")}, Status: corev1.ResourceQuotaStatus{Hard: pods("10"), Used: pods(used)},
+	}
+}
+
+// pass reconciles once, and returns how much it asked the API server for, and what the job then says of its start.
+func (c *cluster) pass() (reads int32, created metav1.Condition) {
+	c.t.Helper()
+	c.live.reads.Store(0)
+	if _, err := c.controller.Reconcile(c.t.Context(), ctrl.Request{NamespacedName: name}); err != nil {
+		c.t.Fatal(err)
+	}
+	var trainJob trainer.TrainJob
+	if err := c.Get(c.t.Context(), name, &trainJob); err != nil {
+		c.t.Fatal(err)
+	}
+	if condition := apimeta.FindStatusCondition(trainJob.Status.Conditions, job.Created); condition != nil {
+		created = *condition
+	}
+	return c.live.reads.Load(), created
+}
+
+// mustWait lets a pass go by after which the job waits for its quota, and says how much that asked for.
+func (c *cluster) mustWait() (reads int32) {
+	c.t.Helper()
+	reads, created := c.pass()
+	if created.Status != metav1.ConditionFalse || created.Reason != string(diagnose.QuotaExceeded) {
+		c.t.Fatalf("the job does not wait for its quota: %+v", created)
+	}
+	return reads
+}
+
+func (c *cluster) use(pods string) {
+	c.t.Helper()
+	if err := c.Status().Update(c.t.Context(), quotaOf(pods)); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// Jobs that wait for a quota are looked at again and again, and each time the quota changes. They ask the API server once when
+// they begin to wait, and again when their time has come.
+func TestAJobThatWaitsForAQuotaAsksForNothing(t *testing.T) {
+	c := newCluster(t, trainJobOf(), quotaOf("9"))
+	if reads := c.mustWait(); reads == 0 {
+		t.Error("whether all else is there has to be asked once")
+	}
+	c.use("8")
+	for range 3 {
+		if reads := c.mustWait(); reads > 0 {
+			t.Errorf("%d requests of a job that waits", reads)
+		}
+	}
+	taken := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: name.Namespace, Name: mpi.SSHAuthSecretName(name.Name)}}
+	if err := c.Create(t.Context(), taken); err != nil {
+		t.Fatal(err)
+	}
+	c.use("0")
+	if reads, created := c.pass(); reads == 0 || created.Reason != string(job.ReasonNameTaken) {
+		t.Errorf("a Secret of somebody else came while the job waited, got %+v after %d requests", created, reads)
+	}
+}
+
+func TestAJobThatHasWaitedForAQuotaStarts(t *testing.T) {
+	c := newCluster(t, trainJobOf(), quotaOf("9"))
+	c.mustWait()
+	c.mustWait()
+	c.use("7")
+	c.pass()
+	if err := c.Get(t.Context(), name, &jobset.JobSet{}); err != nil {
+		t.Errorf("the quota has room: %v", err)
+	}
+}
+
+// What the job says stays what is true of it.
+func TestAJobThatWaitsAsksWhereTheCacheDoesNotTell(t *testing.T) {
+	waits := func(trainJob *trainer.TrainJob) {
+		trainJob.Status.Conditions = []metav1.Condition{
+			{Type: job.PodsReady, Status: metav1.ConditionFalse, Reason: string(diagnose.QuotaExceeded), ObservedGeneration: 1},
+			{Type: job.Created, Status: metav1.ConditionFalse, Reason: string(diagnose.QuotaExceeded), ObservedGeneration: 1},
+		}
+	}
+	changed := func(trainJob *trainer.TrainJob) { trainJob.Generation = 2 }
+	restarted := func(trainJob *trainer.TrainJob) {
+		trainJob.Status.Conditions = append(trainJob.Status.Conditions, metav1.Condition{
+			Type: job.Restarting, Status: metav1.ConditionTrue, Reason: string(job.ReasonRestarting), Message: "restart 1 of 2",
+		})
+	}
+	lingers := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: name.Namespace, Name: "demo-node-0-0-x", Labels: map[string]string{mpi.TrainJobLabel: name.Name}}}
+	for reason, tc := range map[string]struct {
+		objects []client.Object
+		want    bool
+	}{
+		"nothing is new": {[]client.Object{trainJobOf(waits)}, false},
+		"the job is another one than that which was checked": {[]client.Object{trainJobOf(waits, changed)}, true},
+		"it was made from a runtime that may have changed":   {[]client.Object{trainJobOf(waits, restarted)}, true},
+		"pods of an earlier job are in the way, or are not":  {[]client.Object{trainJobOf(waits), lingers}, true},
+	} {
+		c := newCluster(t, append(tc.objects, quotaOf("9"))...)
+		if reads, _ := c.pass(); tc.want != (reads > 0) {
+			t.Errorf("%s: %d requests", reason, reads)
+		}
+	}
+}

@@ -76,11 +76,3 @@ func or(text, otherwise string) string {
 	}
 	return text
 }
-
-// scalar is the text of a scalar, or "".
-func scalar(n *object.Node) string {
-	if n == nil || n.Kind == object.MapNode || n.Kind == object.ListNode {
-		return ""
-	}
-	return n.Text
-}

@@ -36,7 +36,7 @@ func tableOf(expression string) map[string]string {
 func judgeTable(c *Change) judgement {
 	name := c.Path[2]
 	if name == "runtimes" || name == "profiles" {
-		if !isIndex(scalar(c.New), strings.TrimSuffix(name, "s")) {
+		if !isIndex(c.New.Scalar(), strings.TrimSuffix(name, "s")) {
 			return judgement{AdmitsMore, Warning, "the policy for TrainJobs takes one runtime or profile for another", Gist{Verb: "are", Rest: "judged in another way"}}
 		}
 		return judgement{RestartsNothing, Info, "the policy for TrainJobs knows other runtimes or profiles", Gist{Verb: "know", Rest: "other runtimes"}}
@@ -47,7 +47,7 @@ func judgeTable(c *Change) judgement {
 	case c.Added():
 		return judgement{AdmitsMore, Info, "the policy for TrainJobs knows one more runtime or profile", Gist{Of: "the policy for TrainJobs", Verb: "know", Rest: "more runtimes or profiles"}}
 	}
-	before, after := tableOf(scalar(c.Old)), tableOf(scalar(c.New))
+	before, after := tableOf(c.Old.Scalar()), tableOf(c.New.Scalar())
 	all, differs := unknown, false
 	for _, key := range keysOfTables(before, after) {
 		towards := trendOf(named(before[key]), named(after[key]))
@@ -80,7 +80,7 @@ func shownTables(changes []*Change) string {
 	var words []string
 	for _, c := range changes {
 		_, name, found := strings.Cut(c.Path[2], "_")
-		before, after := tableOf(scalar(c.Old)), tableOf(scalar(c.New))
+		before, after := tableOf(c.Old.Scalar()), tableOf(c.New.Scalar())
 		if !found || len(before) == 0 || len(after) == 0 {
 			words = append(words, c.Path[2])
 			continue

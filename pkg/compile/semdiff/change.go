@@ -3,7 +3,6 @@ package semdiff
 import (
 	"bytes"
 	"slices"
-	"strings"
 
 	"lockstep.dev/lockstep/pkg/compile/object"
 	"lockstep.dev/lockstep/pkg/compile/origin"
@@ -180,41 +179,47 @@ func responsible(o *object.Object, from *origin.Origin) source.Span {
 	return o.Origin
 }
 
-// partedBy parts changes by what a key says of them, in the order in which the keys first come.
-func partedBy[K comparable](changes []*Change, key func(*Change) K) [][]*Change {
+// partedBy parts a list by what a key says of each item, in the order in which the keys first come.
+func partedBy[T any, K comparable](list []T, key func(T) K) [][]T {
 	at := map[K]int{}
-	var parts [][]*Change
-	for _, c := range changes {
-		k := key(c)
+	var parts [][]T
+	for _, item := range list {
+		k := key(item)
 		i, known := at[k]
 		if !known {
 			i = len(parts)
 			at[k] = i
 			parts = append(parts, nil)
 		}
-		parts[i] = append(parts[i], c)
+		parts[i] = append(parts[i], item)
 	}
 	return parts
+}
+
+// cause is an object and the lines that are responsible for a change of it.
+type cause struct {
+	object        string
+	before, after place
+}
+
+// parts divides changes by object and by the lines that are responsible, in their order.
+func parts(changes []*Change) [][]*Change {
+	return partedBy(changes, func(c *Change) cause {
+		before, after := c.Spans()
+		return cause{c.Object().ID.String(), placeOf(before), placeOf(after)}
+	})
+}
+
+// byObject divides changes by object, in their order.
+func byObject(changes []*Change) [][]*Change {
+	return partedBy(changes, func(c *Change) string { return c.Object().ID.String() })
 }
 
 // Path leads to a value in an object: keys of maps; items of lists by the keys that Kubernetes tells them apart by, else by index.
 type Path []string
 
 // String returns for example `spec.hard["requests.cpu"]`, as explain takes it.
-func (p Path) String() string {
-	var b strings.Builder
-	for i, key := range p {
-		switch {
-		case key == "" || strings.ContainsAny(key, ` .[]"'`):
-			b.WriteString(`["` + key + `"]`)
-		case i > 0:
-			b.WriteString("." + key)
-		default:
-			b.WriteString(key)
-		}
-	}
-	return b.String()
-}
+func (p Path) String() string { return object.Spell(p) }
 
 // short is the path as a sentence needs it: within the pod template of a job, after the name of the job.
 func (p Path) short() string {

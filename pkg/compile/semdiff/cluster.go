@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"lockstep.dev/lockstep/pkg/compile/object"
+	"lockstep.dev/lockstep/pkg/mpi"
 )
 
 // cluster is one cluster that is compared.
@@ -276,7 +277,7 @@ func (c *cluster) subject(change *Change) Subject {
 
 // tenantOf is the tenant that an object belongs to, or "".
 func (c *cluster) tenantOf(o *object.Object) string {
-	if own := text(&o.Root, "metadata", "labels", tenantLabel); own != "" {
+	if own := o.Root.Scalar("metadata", "labels", mpi.TenantLabel); own != "" {
 		return own
 	}
 	return c.owner(o.ID.Namespace)

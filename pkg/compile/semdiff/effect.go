@@ -28,6 +28,45 @@ type Effect struct {
 	aspect aspect
 }
 
+// effect returns what some changes of one object with one cause mean.
+func (c *cluster) effect(changes []*Change, consequence Consequence, severity Severity, title, detail string) Effect {
+	e := Effect{Consequence: consequence, Severity: severity, Subject: c.subject(changes[0]), Title: title, Detail: detail, Changes: changes}
+	e.Before, e.After = changes[0].Spans()
+	return e
+}
+
+// with returns the effect with a clause for the verdict.
+func (e Effect) with(verb, rest string) Effect {
+	e.Gist = Gist{Verb: verb, Rest: rest}
+	return e
+}
+
+// withOf returns the effect with a clause for the verdict about somebody of its own.
+func (e Effect) withOf(of, verb, rest string) Effect {
+	e.Gist = Gist{Of: of, Verb: verb, Rest: rest}
+	return e
+}
+
+// to returns the effect with what becomes of running jobs.
+func (e Effect) to(jobs Jobs) Effect {
+	e.Jobs = jobs
+	return e
+}
+
+// helped returns the effect with what to do.
+func (e Effect) helped(help string) Effect {
+	e.Help = help
+	return e
+}
+
+// inPlatform names the namespace where no tenant owns it.
+func (e Effect) inPlatform() Effect {
+	if e.Subject.Tenant == "" && e.Gist != (Gist{}) {
+		e.Gist.Of = "namespace " + e.Subject.Namespace
+	}
+	return e
+}
+
 // Subject is whom an effect happens to. Fields that say nothing are empty.
 type Subject struct {
 	Cluster   string `json:"cluster"`

@@ -160,7 +160,7 @@ func common(list, other *object.Node, keyOf func(*object.Node) string, r *renami
 
 // refers says whether some variable is made of others, so that their order matters.
 func refers(list *object.Node) bool {
-	return slices.ContainsFunc(list.Children, func(n object.Node) bool { return strings.Contains(text(&n, "value"), "$(") })
+	return slices.ContainsFunc(list.Children, func(n object.Node) bool { return strings.Contains(n.Scalar("value"), "$(") })
 }
 
 // byContent compares lists whose items have no key: equal ones belong together, and of what is left the first with the first.
@@ -240,7 +240,7 @@ func keys(name string, a, b *object.Node) (func(*object.Node) string, bool) {
 // keyText is the values of the fields of a key that an item has, "" for none.
 func keyText(n *object.Node, fields []string) string {
 	if len(fields) == 1 {
-		return text(n, fields[0])
+		return n.Scalar(fields[0])
 	}
 	var parts []string
 	for _, field := range fields {
@@ -280,15 +280,4 @@ func repeats(list *object.Node) bool {
 		}
 	}
 	return false
-}
-
-// text returns the scalar at a path, or "".
-func text(n *object.Node, path ...string) string {
-	if n == nil {
-		return ""
-	}
-	if found := n.At(path...); found != nil && found.Leaf() && found.Kind != object.MapNode && found.Kind != object.ListNode {
-		return found.Text
-	}
-	return ""
 }

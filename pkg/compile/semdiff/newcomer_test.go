@@ -21,6 +21,10 @@ func TestNewIsJudgedLikeChanged(t *testing.T) {
 	runtime := func(pod string) string {
 		return `{apiVersion: trainer.kubeflow.org/v1alpha1, kind: ClusterTrainingRuntime, metadata: {name: a}, spec: {template: {spec: {replicatedJobs: [{name: node, template: {spec: {template: {spec: ` + pod + `}}}}]}}}}`
 	}
+	constraint := func(fields string) string {
+		return `{apiVersion: security.openshift.io/v1, kind: SecurityContextConstraints, metadata: {name: a}, fsGroup: {type: MustRunAs}, seLinuxContext: {type: MustRunAs}, supplementalGroups: {type: RunAsAny}, ` + fields + `}`
+	}
+	narrow := constraint(`runAsUser: {type: MustRunAsRange}, requiredDropCapabilities: [ALL], volumes: [configMap]`)
 	quiet := `{containers: [{name: x, image: "example.org/x:1"}]}`
 	cases := map[string]struct{ reason, before, after string }{
 		"Privileged":   {"as good as the machine", deployment(quiet), deployment(`{containers: [{name: x, image: "example.org/x:1", securityContext: {privileged: true}}]}`)},
@@ -35,6 +39,15 @@ func TestNewIsJudgedLikeChanged(t *testing.T) {
 		"RuntimeImage": {"from a registry that nothing came from", runtime(quiet), runtime(`{containers: [{name: x, image: "evil.example.com/x:1"}]}`)},
 		"ImageVolume":  {"another program in a volume", runtime(`{containers: [{name: x, image: "example.org/x:1"}], volumes: [{name: v, image: {reference: "example.org/v:1"}}]}`), runtime(`{containers: [{name: x, image: "example.org/x:1"}], volumes: [{name: v, image: {reference: "evil.example.com/v:1"}}]}`)},
 		"SidecarImage": {"another program beside that of jobs", runtime(quiet), runtime(`{containers: [{name: x, image: "example.org/x:1"}, {name: side, image: "evil.example.com/y:1"}]}`)},
+		"Constraint":   {"more, and nothing grave", narrow, constraint(`runAsUser: {type: MustRunAsRange}, requiredDropCapabilities: [ALL], allowedCapabilities: [IPC_LOCK], volumes: [configMap, secret]`)},
+		"AnyUser":      {"root, too", narrow, constraint(`runAsUser: {type: RunAsAny}, requiredDropCapabilities: [ALL], volumes: [configMap]`)},
+		"Root":         {"nobody else", narrow, constraint(`runAsUser: {type: MustRunAs, uid: 0}, requiredDropCapabilities: [ALL], volumes: [configMap]`)},
+		"NothingLost":  {"keeps what it starts with", narrow, constraint(`runAsUser: {type: MustRunAsRange}, volumes: [configMap]`)},
+		"AnyVolume":    {"that of the machine, too", narrow, constraint(`runAsUser: {type: MustRunAsRange}, requiredDropCapabilities: [ALL], volumes: ["*"]`)},
+		"Processes":    {"sees those of the machine", narrow, constraint(`runAsUser: {type: MustRunAsRange}, requiredDropCapabilities: [ALL], volumes: [configMap], allowHostPID: true`)},
+		"Capabilities": {"as good as root", narrow, constraint(`runAsUser: {type: MustRunAsRange}, requiredDropCapabilities: [ALL], volumes: [configMap], allowedCapabilities: ["*"]`)},
+		"Syscalls":     {"all of them", narrow, constraint(`runAsUser: {type: MustRunAsRange}, requiredDropCapabilities: [ALL], volumes: [configMap], seccompProfiles: ["*"]`)},
+		"Everybody":    {"may use it", narrow, constraint(`runAsUser: {type: MustRunAsRange}, requiredDropCapabilities: [ALL], volumes: [configMap], groups: [system:authenticated]`)},
 		"Quiet":        {"asks for nothing", deployment(quiet), deployment(`{containers: [{name: x, image: "example.org/x:2"}]}`)},
 	}
 	for name, tc := range cases {

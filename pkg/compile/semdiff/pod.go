@@ -2,7 +2,6 @@ package semdiff
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 
 	"lockstep.dev/lockstep/pkg/compile/object"
@@ -31,7 +30,7 @@ func images(root *object.Node) []string {
 	for _, pod := range podSpecs(root) {
 		if volumes := pod.Get("volumes"); volumes != nil {
 			for i := range volumes.Children {
-				found = append(found, text(&volumes.Children[i], "image", "reference"))
+				found = append(found, volumes.Children[i].Scalar("image", "reference"))
 			}
 		}
 	}
@@ -45,7 +44,7 @@ func imagesIn(root *object.Node, lists ...string) []string {
 		for _, list := range lists {
 			if containers := pod.Get(list); containers != nil {
 				for i := range containers.Children {
-					found = append(found, text(&containers.Children[i], "image"))
+					found = append(found, containers.Children[i].Scalar("image"))
 				}
 			}
 		}
@@ -83,15 +82,15 @@ func uses(root *object.Node) []string {
 		if volumes := pod.Get("volumes"); volumes != nil {
 			for i := range volumes.Children {
 				v := &volumes.Children[i]
-				if claim := text(v, "persistentVolumeClaim", "claimName"); claim != "" {
+				if claim := v.Scalar("persistentVolumeClaim", "claimName"); claim != "" {
 					found = append(found, "the volume "+claim)
 				}
-				if secret := text(v, "secret", "secretName"); secret != "" {
+				if secret := v.Scalar("secret", "secretName"); secret != "" {
 					found = append(found, "the secret "+secret)
 				}
 			}
 		}
-		if account := text(pod, "serviceAccountName"); account != "" && account != "default" {
+		if account := pod.Scalar("serviceAccountName"); account != "" && account != "default" {
 			found = append(found, "the service account "+account)
 		}
 	}
@@ -108,13 +107,19 @@ func podLeaves(c *Change) []*Change {
 	return d.found
 }
 
+// leaves adds all values below a node, the items of lists of values by what they are, as those of two lists are compared.
 func (d *differ) leaves(n *object.Node) {
 	if n.Leaf() {
 		d.add(nil, n, nil, nil, "")
 		return
 	}
 	for i := range n.Children {
-		d.below(n.Segment(i), func() { d.leaves(&n.Children[i]) })
+		child := &n.Children[i]
+		segment := n.Segment(i)
+		if n.Kind == object.ListNode {
+			segment = or(child.Scalar(), segment)
+		}
+		d.below(segment, func() { d.leaves(child) })
 	}
 }
 
@@ -142,35 +147,26 @@ func power(c *Change) string {
 	switch {
 	case c.Whole():
 		return ""
-	case c.Kind() == "SecurityContextConstraints" && c.Path.Last() == is:
+	case c.Path.Has("capabilities") && c.Path.Has("add"), c.Path.Has("allowedCapabilities"), c.Path.Has("defaultAddCapabilities"):
+		return "capability " + strings.Trim(is, "[]")
+	case c.Kind() == constraintKind && c.Path.Last() == is:
 		return c.Path.String()
 	case holdsHostPath(c):
-		return "hostPath " + text(c.New, "hostPath", "path")
+		return "hostPath " + c.New.Scalar("hostPath", "path")
 	case c.Path.Has("hostPath") && key == "path":
 		return "hostPath " + is
 	case c.Path.Has("hostPath"):
 		return ""
-	case c.Path.Has("capabilities") && c.Path.Has("add"), c.Path.Has("allowedCapabilities"), c.Path.Has("defaultAddCapabilities"):
-		return "capability " + strings.Trim(is, "[]")
 	case c.Path.Has("drop"), c.Path.Has("requiredDropCapabilities"):
 		return "capability " + strings.Trim(value(c.Old), "[]") + " not dropped"
 	case c.Path.Has("seccompProfile"):
-		return "seccomp " + or(scalar(c.New), "Unconfined")
-	case flags[key] == "true" && is != "false":
+		return "seccomp " + or(c.New.Scalar(), "Unconfined")
+	case privileges[key].wide == "true" && is != "false":
 		return key
 	case c.New == nil:
 		return "no " + c.Path.short()
-	case c.Kind() == "SecurityContextConstraints":
+	case c.Kind() == constraintKind:
 		return c.Path.String() + " " + is
 	}
 	return key + " " + is
-}
-
-// several joins the first few words of a list, and counts the others.
-func several(words []string) string {
-	const most = 6
-	if len(words) <= most {
-		return strings.Join(words, ", ")
-	}
-	return strings.Join(words[:most], ", ") + " and " + strconv.Itoa(len(words)-most) + " more"
 }

@@ -9,7 +9,7 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/object"
 )
 
-// queues are what tenants and cohorts have on one side.
+// queues are what tenants and cohorts have on one side, by what they are called: `ClusterQueue vision`.
 type queues map[string]*queue
 
 // queue is a ClusterQueue, a Cohort or a ResourceQuota.
@@ -26,27 +26,19 @@ type queue struct {
 
 type quotaKey struct{ flavor, resource string }
 
-// queueName tells queues apart: `ClusterQueue vision`.
-func queueName(id object.ID) string {
-	if id.Namespace != "" {
-		return id.Kind + " " + id.Namespace + "/" + id.Name
-	}
-	return id.Kind + " " + id.Name
-}
-
 func (q queues) read(o *object.Object) {
 	switch {
 	case o.ID.Kind == "ResourceQuota":
-		q[queueName(o.ID)] = readHard(o)
+		q[called(o.ID)] = readHard(o)
 	case o.ID.Group == "kueue.x-k8s.io":
-		q[queueName(o.ID)] = readQueue(o)
+		q[called(o.ID)] = readQueue(o)
 	}
 }
 
 // take takes over what another state knows of an object.
 func (q queues) take(id object.ID, from queues) {
-	if known := from[queueName(id)]; known != nil {
-		q[queueName(id)] = known
+	if known := from[called(id)]; known != nil {
+		q[called(id)] = known
 	}
 }
 
@@ -71,27 +63,16 @@ func readQueue(o *object.Object) *queue {
 		return q
 	}
 	for _, field := range []string{"cohort", "cohortName", "parent", "parentName"} {
-		q.cohort = or(q.cohort, text(spec, field))
+		q.cohort = or(q.cohort, spec.Scalar(field))
 	}
 	q.preempts, q.selects = dump(spec.Get("preemption")), dump(spec.Get("namespaceSelector"))
 	if groups := spec.Get("resourceGroups"); groups != nil {
 		for i := range groups.Children {
 			q.group(groups.Children[i].Get("flavors"))
-			q.covered = append(q.covered, strings.Join(distinct(texts(groups.Children[i].Get("coveredResources"))), ","))
+			q.covered = append(q.covered, strings.Join(distinct(groups.Children[i].Get("coveredResources").Strings()), ","))
 		}
 	}
 	return q
-}
-
-func texts(n *object.Node) []string {
-	if n == nil {
-		return nil
-	}
-	list := make([]string, len(n.Children))
-	for i := range n.Children {
-		list[i] = n.Children[i].Text
-	}
-	return list
 }
 
 func dump(n *object.Node) string {
@@ -108,12 +89,12 @@ func (q *queue) group(flavors *object.Node) {
 	}
 	for i := range flavors.Children {
 		flavor := &flavors.Children[i]
-		name := text(flavor, "name")
+		name := flavor.Scalar("name")
 		q.order = append(q.order, name)
 		resources := flavor.Get("resources")
 		for j := 0; resources != nil && j < len(resources.Children); j++ {
 			r := &resources.Children[j]
-			q.amounts[quotaKey{name, text(r, "name")}] = Amounts{text(r, "nominalQuota"), text(r, "borrowingLimit"), text(r, "lendingLimit")}
+			q.amounts[quotaKey{name, r.Scalar("name")}] = Amounts{r.Scalar("nominalQuota"), r.Scalar("borrowingLimit"), r.Scalar("lendingLimit")}
 		}
 	}
 }

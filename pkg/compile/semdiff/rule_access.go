@@ -2,13 +2,13 @@ package semdiff
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 
 	"lockstep.dev/lockstep/pkg/compile/object"
 	"lockstep.dev/lockstep/pkg/compile/proof/access"
 	"lockstep.dev/lockstep/pkg/compile/source"
+	"lockstep.dev/lockstep/pkg/mpi"
 )
 
 const rbacGroup = "rbac.authorization.k8s.io"
@@ -41,18 +41,15 @@ var accessRule = &Rule{
 	},
 }
 
-// controller is the account of mpi-controller.
-const controller = "mpi-controller"
-
 // tokens tells Secrets that are new and in which the control plane puts the token of a service account: it does not expire
 // (https://kubernetes.io/docs/concepts/configuration/secret/#serviceaccount-token-secrets).
 func (c *cluster) tokens() []Effect {
 	var effects []Effect
 	for _, change := range c.added {
-		if change.Kind() != "Secret" || text(change.New, "type") != "kubernetes.io/service-account-token" {
+		if change.Kind() != "Secret" || change.New.Scalar("type") != "kubernetes.io/service-account-token" {
 			continue
 		}
-		account := change.After.ID.Namespace + "/" + text(change.New, "metadata", "annotations", "kubernetes.io/service-account.name")
+		account := change.After.ID.Namespace + "/" + change.New.Scalar("metadata", "annotations", "kubernetes.io/service-account.name")
 		severity := Critical
 		if c.owner(change.After.ID.Namespace) != "" {
 			severity = Warning
@@ -141,7 +138,7 @@ func holders(was, is map[holder]*access.Holding) []holder {
 		}
 	}
 	slices.SortFunc(all, func(a, b holder) int {
-		return cmp.Or(strings.Compare(a.namespace, b.namespace), strings.Compare(a.Kind, b.Kind), strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
+		return cmp.Or(strings.Compare(a.namespace, b.namespace), a.Subject.Compare(b.Subject))
 	})
 	return all
 }
@@ -243,13 +240,14 @@ func (c *cluster) right(h holder, rights []access.Right, causes []*Change, conse
 	if consequence == NarrowsAccess {
 		verb, severity = "lose", Warning
 	}
-	title := c.called(h) + " " + singular(verb) + " the right to " + rightsText(rights) + h.everywhere()
+	what := "the right to " + rightsText(rights)
+	title := c.called(h) + " " + singular(verb) + " " + what + h.everywhere()
 	role := c.roleChange(h, consequence)
 	switch {
 	case role != "" && verb == "gain":
-		title = c.called(h) + " becomes " + role + " of a tenant, with the right to " + rightsText(rights)
+		title = c.called(h) + " becomes " + role + " of a tenant, with " + what
 	case role != "":
-		title = c.called(h) + " is no longer " + role + " of a tenant, with the right to " + rightsText(rights)
+		title = c.called(h) + " is no longer " + role + " of a tenant, with " + what
 	}
 	switch {
 	case c.applies(h) && consequence == NarrowsAccess:
@@ -267,25 +265,24 @@ func (c *cluster) right(h holder, rights []access.Right, causes []*Change, conse
 	e.Subject.Namespace, e.Subject.Tenant = h.namespace, c.owner(h.namespace)
 	if _, _, moved := c.handedOver(h.namespace); !moved {
 		// People come and go with their namespace, which the verdict names.
-		e.Gist = c.accessGist(&e, h, verb, role, rights)
+		e.Gist = c.accessGist(&e, h, verb, role, what)
 	}
 	return e
 }
 
 // accessGist speaks of tenants, whose people or accounts have other rights, so that those of many tenants are one clause.
-func (c *cluster) accessGist(e *Effect, h holder, verb, role string, rights []access.Right) Gist {
-	what := "the right to " + rightsText(rights) + h.everywhere()
+func (c *cluster) accessGist(e *Effect, h holder, verb, role, what string) Gist {
 	switch {
 	case e.Subject.Tenant == "":
-		return Gist{Of: c.called(h), Verb: verb, Rest: what}
+		return Gist{Of: c.called(h), Verb: verb, Rest: what + h.everywhere()}
 	case role != "" && verb == "gain":
-		return Gist{Verb: "make", Rest: c.called(h) + " its " + role + ", with the right to " + rightsText(rights)}
+		return Gist{Verb: "make", Rest: c.called(h) + " its " + role + ", with " + what}
 	case role != "":
 		return Gist{Verb: "take", Rest: "from " + c.called(h) + " the role of its " + role}
 	case verb == "lose":
-		return Gist{Verb: "take", Rest: "from " + c.called(h) + " " + what}
+		return Gist{Verb: "take", Rest: "from " + c.called(h) + " " + what + h.everywhere()}
 	}
-	return Gist{Verb: "give", Rest: c.called(h) + " " + what}
+	return Gist{Verb: "give", Rest: c.called(h) + " " + what + h.everywhere()}
 }
 
 // called is a holder in a sentence. Accounts of tenants, and those that apply their objects, have names that differ from tenant to
@@ -346,7 +343,7 @@ func (h holder) in(binding *object.Object) source.Span {
 	}
 	for i := range subjects.Children {
 		own := &subjects.Children[i]
-		if name := own.Get("name"); name != nil && name.From != nil && name.Text == h.Name && text(own, "kind") == h.Kind && text(own, "namespace") == h.Namespace {
+		if name := own.Get("name"); name != nil && name.From != nil && name.Text == h.Name && own.Scalar("kind") == h.Kind && own.Scalar("namespace") == h.Namespace {
 			return name.From.At
 		}
 	}
@@ -362,7 +359,7 @@ func blame(c *Change, gained bool) int {
 
 // used says whether jobs depend on what somebody may do: pods of a tenant, and the controller.
 func (c *cluster) used(h holder) bool {
-	return h.Kind == "ServiceAccount" && (c.owner(h.Namespace) != "" || h.Name == controller)
+	return h.Kind == "ServiceAccount" && (c.owner(h.Namespace) != "" || h.Name == mpi.ControllerName)
 }
 
 // applies says whether somebody is an account with whose rights the GitOps engine applies what is compiled.
@@ -391,7 +388,7 @@ func (c *cluster) gravity(h holder, rights []access.Right) Severity {
 
 // controls says whether somebody is the account of mpi-controller. It needs some grave rights in the namespaces in which jobs run.
 func (c *cluster) controls(h holder) bool {
-	return h.Name == controller && h.Kind == "ServiceAccount" && c.owner(h.Namespace) == ""
+	return h.Name == mpi.ControllerName && h.Kind == "ServiceAccount" && c.owner(h.Namespace) == ""
 }
 
 // unbounded says whether a grave right has every verb: more than a program needs that knows what it does.
@@ -406,103 +403,6 @@ func where(h holder) string {
 	return "in " + h.namespace
 }
 
-// rightsText names the gravest right, and counts the others.
-func rightsText(rights []access.Right) string {
-	first := slices.MaxFunc(rights, func(a, b access.Right) int { return cmp.Compare(strength(a), strength(b)) })
-	// The group of the API is in the detail.
-	first.Group = ""
-	text := rightText(first)
-	if more := len(rights) - 1; more > 0 {
-		text += " (and " + plural(more, "more right") + ")"
-	}
-	return text
-}
-
-// strength orders rights by how much they are worth telling.
-func strength(r access.Right) int {
-	switch {
-	case r.Grave() != "":
-		return 6
-	case r.Verb == "*":
-		return 5
-	case slices.Contains(intoPods, r.Resource) && r.Verb != "list" && r.Verb != "watch":
-		// Whoever is in a pod has what the pod has: its Secrets, its token, its data.
-		return 4
-	case r.Verb == "create" && slices.Contains(running, r.Resource):
-		return 3
-	case r.Verb == "create" || r.Verb == "update" || r.Verb == "patch":
-		return 2
-	case r.Verb == "get" || r.Verb == "list" || r.Verb == "watch":
-		return 0
-	}
-	return 1
-}
-
-// intoPods lead into pods that run; running are objects that start pods.
-var (
-	intoPods = []string{"pods/exec", "pods/attach", "pods/ephemeralcontainers", "pods/portforward", "pods/proxy"}
-	running  = []string{"pods", "trainjobs", "jobs", "cronjobs", "jobsets", "deployments", "statefulsets", "daemonsets"}
-)
-
-func rightText(r access.Right) string {
-	switch {
-	case r.Verb == "*" && r.Resource == "*":
-		return "do everything"
-	case r.Resource == access.Unknown:
-		return "do whatever the role " + r.Name + " allows"
-	case r.Verb == "*":
-		r.Verb = "do everything with"
-	}
-	return r.String()
-}
-
-// allRights names rights, those with the same verbs together: `get, list, watch configmaps, events and 9 more`.
-func allRights(rights []access.Right) string {
-	const mostGroups, mostEach = 4, 4
-	var order []string
-	things := map[string][]string{}
-	for _, kind := range verbsOf(rights) {
-		if things[kind.verbs] == nil {
-			order = append(order, kind.verbs)
-		}
-		things[kind.verbs] = append(things[kind.verbs], kind.thing)
-	}
-	var words []string
-	for i, verbs := range order {
-		if i == mostGroups {
-			words = append(words, plural(len(order)-mostGroups, "more kind")+" of rights")
-			break
-		}
-		list := things[verbs]
-		text := verbs + " " + strings.Join(list[:min(mostEach, len(list))], ", ")
-		if more := len(list) - mostEach; more > 0 {
-			text += fmt.Sprintf(" and %d more", more)
-		}
-		words = append(words, text)
-	}
-	return strings.Join(words, "; ")
-}
-
-// thingVerbs are the verbs that somebody has for one kind of objects.
-type thingVerbs struct{ verbs, thing string }
-
-// verbsOf joins rights to the same objects, in the order of the first.
-func verbsOf(rights []access.Right) []thingVerbs {
-	at := map[string]int{}
-	var all []thingVerbs
-	for _, r := range rights {
-		verb, thing, _ := strings.Cut(rightText(r), " ")
-		i, known := at[thing]
-		if !known {
-			at[thing] = len(all)
-			all = append(all, thingVerbs{verb, thing})
-			continue
-		}
-		all[i].verbs += ", " + verb
-	}
-	return all
-}
-
 // accounts tells what changes about service accounts.
 func (c *cluster) accounts(changes []*Change) []Effect {
 	var effects []Effect
@@ -512,7 +412,7 @@ func (c *cluster) accounts(changes []*Change) []Effect {
 		}
 		part := []*Change{change}
 		e := c.effect(part, NarrowsAccess, Notice, "pods of a service account no longer get its token, or other secrets", shown(change)).with("use", "a service account in another way")
-		if change.Path[0] == "automountServiceAccountToken" && text(&change.After.Root, "automountServiceAccountToken") != "false" {
+		if change.Path[0] == "automountServiceAccountToken" && change.After.Root.Scalar("automountServiceAccountToken") != "false" {
 			e = c.effect(part, WidensAccess, Warning, "pods of a service account get its token, and with it its rights", shown(change)).with("give", "pods the token of their service account")
 		}
 		effects = append(effects, e)
@@ -569,7 +469,7 @@ func (c *cluster) role(changes []*Change) []Effect {
 func (c *cluster) unchanged(part []*Change) Effect {
 	for _, change := range part {
 		switch p := change.Path; {
-		case p.Is("metadata", "labels", "*") && scalar(change.New) == "true":
+		case p.Is("metadata", "labels", "*") && change.New.Scalar() == "true":
 			return c.effect(part, WidensAccess, Warning, "a role becomes a part of "+strings.TrimPrefix(p[2], aggregation)+": whoever holds that may do more", shownAll(part)).
 				withOf(change.Object().ID.String(), "become", "a part of "+strings.TrimPrefix(p[2], aggregation))
 		case p.Is("metadata", "labels", "*"), p.Has("aggregationRule"):
@@ -581,11 +481,6 @@ func (c *cluster) unchanged(part []*Change) Effect {
 		}
 	}
 	return c.effect(part, NoEffect, Info, "the same people have the same rights", shownAll(part))
-}
-
-func (e Effect) withOf(of, verb, rest string) Effect {
-	e.Gist = Gist{Of: of, Verb: verb, Rest: rest}
-	return e
 }
 
 // isHeld says whether somebody holds a role on some side.

@@ -113,7 +113,7 @@ func judgePolicy(c *Change) judgement {
 	case last == "message" || last == "messageExpression" || last == "reason" || c.Path.Has("auditAnnotations"):
 		return judgement{RestartsNothing, Info, "a policy says its reason in other words", Gist{Verb: "read", Rest: "other words of a policy"}}
 	case last == "failurePolicy":
-		return either(scalar(c.New) != "Ignore", "what a policy cannot judge is refused", "what a policy cannot judge is accepted")
+		return either(c.New.Scalar() != "Ignore", "what a policy cannot judge is refused", "what a policy cannot judge is accepted")
 	case c.Path.Has("validations"):
 		return either(added, "a policy has another condition: what does not meet it is refused", "a policy has a condition less: what it refused is accepted")
 	case c.Path.Has("matchConditions"):
@@ -154,7 +154,7 @@ func either(refuses bool, less, more string) judgement {
 
 // judgeLimit judges what a tenant may run.
 func judgeLimit(c *Change) judgement {
-	was, is := entries(scalar(c.Old)), entries(scalar(c.New))
+	was, is := entries(c.Old.Scalar()), entries(c.New.Scalar())
 	switch c.Path.Last() {
 	case runtimesAnnotation:
 		return judgeRuntimes(missing(is, was), missing(was, is))
@@ -162,7 +162,7 @@ func judgeLimit(c *Change) judgement {
 		if c.Removed() {
 			return judgement{AdmitsMore, Notice, "jobs need name no queue", Gist{Verb: "need", Rest: "name no queue"}}
 		}
-		return judgement{AdmitsLess, Warning, "jobs must name the queue " + scalar(c.New), Gist{Verb: "must", Rest: "name a queue in their jobs"}}
+		return judgement{AdmitsLess, Warning, "jobs must name the queue " + c.New.Scalar(), Gist{Verb: "must", Rest: "name a queue in their jobs"}}
 	case "lockstep.dev/variants":
 		return judgeRuntimes(variants(missing(is, was)), variants(missing(was, is)))
 	}
@@ -269,10 +269,10 @@ func asked(o *object.Object) string {
 	if hooks := o.Root.Get("webhooks"); hooks != nil {
 		for i := range hooks.Children {
 			client := hooks.Children[i].Get("clientConfig")
-			if service := text(client, "service", "name"); service != "" {
-				found = append(found, "the Service "+text(client, "service", "namespace")+"/"+service)
+			if service := client.Scalar("service", "name"); service != "" {
+				found = append(found, "the Service "+client.Scalar("service", "namespace")+"/"+service)
 			}
-			found = append(found, text(client, "url"))
+			found = append(found, client.Scalar("url"))
 		}
 	}
 	return or(several(distinct(found)), "nobody")

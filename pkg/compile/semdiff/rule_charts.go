@@ -20,7 +20,7 @@ var chartsRule = &Rule{
 	Says: []Consequence{RestartsPlatform, RestartsNothing, AddsObjects, DeletesObjects, DeletesData},
 	claims: func(c *Change) bool {
 		o := c.Object()
-		return o.ID.Kind != "Namespace" && (rendered(o) || slices.Contains(workloadKinds, o.ID.Kind) || o.ID.Kind == "CustomResourceDefinition")
+		return o.ID.Kind != "Namespace" && (rendered(o) || isWorkload(o) || o.ID.Kind == "CustomResourceDefinition")
 	},
 	cluster: func(c *cluster, changes []*Change) []Effect {
 		var effects []Effect
@@ -29,7 +29,7 @@ var chartsRule = &Rule{
 		}
 		for _, change := range c.added {
 			// Others are told by the rule.
-			if change.withTenant && !change.withCluster && slices.Contains(workloadKinds, change.Kind()) {
+			if change.withTenant && !change.withCluster && isWorkload(change.Object()) {
 				effects = append(effects, c.newWorkload([]*Change{change}))
 			}
 		}
@@ -42,7 +42,7 @@ func rendered(o *object.Object) bool { return o.Rule != nil && o.Rule.Kind == or
 func (c *cluster) component(part []*Change) []Effect {
 	first := part[0]
 	kind := first.Kind()
-	definition, workload := kind == "CustomResourceDefinition", slices.Contains(workloadKinds, kind)
+	definition, workload := kind == "CustomResourceDefinition", isWorkload(first.Object())
 	if workload && !first.Whole() {
 		return c.replaced(part)
 	}
@@ -91,7 +91,7 @@ func (c *cluster) newWorkload(part []*Change) Effect {
 // anew is told by the rule for access.
 func (c *cluster) powerful(o *object.Object) string {
 	for _, pod := range podSpecs(&o.Root) {
-		account := access.Subject{Kind: "ServiceAccount", Namespace: o.ID.Namespace, Name: or(text(pod, "serviceAccountName"), "default")}
+		account := access.Subject{Kind: "ServiceAccount", Namespace: o.ID.Namespace, Name: or(pod.Scalar("serviceAccountName"), "default")}
 		for h, held := range c.was.holdings() {
 			if h.Subject == account && slices.ContainsFunc(held.Rights, func(r access.Right) bool { return r.Grave() != "" }) {
 				return account.Namespace + "/" + account.Name
@@ -126,7 +126,8 @@ const (
 
 func aspectOf(c *Change) aspect {
 	switch key := c.Path.Last(); {
-	case c.Path[0] != "spec":
+	case c.Path[0] != "spec" || c.Kind() != "Pod" && !c.Path.Has("template"):
+		// The template is what pods are made of: how many there are, and how they follow each other, replaces none.
 		return itself
 	case namesImage(c.Path) || len(newImages(c)) > 0:
 		return itsImage
@@ -148,7 +149,7 @@ func (c *cluster) aspect(part []*Change) Effect {
 	case itsImage:
 		return c.otherImage(part)
 	case itsAccount:
-		account, severity := or(scalar(first.New), "default"), Warning
+		account, severity := or(first.New.Scalar(), "default"), Warning
 		if c.powerful(first.After) != "" {
 			severity = Critical
 		}
@@ -166,7 +167,7 @@ func (c *cluster) otherImage(part []*Change) Effect {
 	severity, title, image := Notice, "pods of a component are replaced, with another image: "+name, ""
 	for _, change := range part {
 		brought := newImages(change)
-		was, is := scalar(change.Old), scalar(change.New)
+		was, is := change.Old.Scalar(), change.New.Scalar()
 		if is != "" {
 			brought = []string{is}
 		}
@@ -187,7 +188,7 @@ func (c *cluster) otherImage(part []*Change) Effect {
 func arguments(part []*Change) string {
 	var words []string
 	for _, change := range part {
-		was, is := texts(change.Old), texts(change.New)
+		was, is := change.Old.Strings(), change.New.Strings()
 		for _, added := range missing(is, was) {
 			words = append(words, "+ "+value(named(added)))
 		}

@@ -54,14 +54,14 @@ func outside(o *object.Object) []string {
 		return nil
 	}
 	var ways []string
-	switch text(&o.Root, "spec", "type") {
+	switch o.Root.Scalar("spec", "type") {
 	case "LoadBalancer":
 		ways = append(ways, "a load balancer")
 	case "NodePort":
 		ways = append(ways, "a port of every machine")
 	}
 	if own := o.Root.At("spec", "externalIPs"); own != nil {
-		for _, address := range texts(own) {
+		for _, address := range own.Strings() {
 			ways = append(ways, ownAddress+address)
 		}
 	}
@@ -70,14 +70,14 @@ func outside(o *object.Object) []string {
 
 // hosts are the names under which what routes requests is reached.
 func hosts(root *object.Node) []string {
-	found := []string{text(root, "spec", "host")}
+	found := []string{root.Scalar("spec", "host")}
 	if rules := root.At("spec", "rules"); rules != nil {
 		for i := range rules.Children {
-			found = append(found, text(&rules.Children[i], "host"))
+			found = append(found, rules.Children[i].Scalar("host"))
 		}
 	}
 	if names := root.At("spec", "hostnames"); names != nil {
-		found = append(found, texts(names)...)
+		found = append(found, names.Strings()...)
 	}
 	return distinct(found)
 }

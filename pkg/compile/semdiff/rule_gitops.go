@@ -111,7 +111,7 @@ func (s *scope) sync(part []*Change) Effect {
 		}
 		return s.effect(part, DeletesObjects, Warning, "the GitOps engine is told less: "+c.Kind(), c.Object().ID.String()).with("are", "no longer synced by a stage")
 	case pruning:
-		if on := scalar(c.New) == "true" || c.Path.Has("finalizers") && c.Added(); on {
+		if on := c.New.Scalar() == "true" || c.Path.Has("finalizers") && c.Added(); on {
 			return s.effect(part, ChangesSync, Warning, "the GitOps engine deletes from now on what git no longer has, what was left behind earlier too", detail).with("are", "pruned from now on").to(Hampered)
 		}
 		return s.effect(part, ChangesSync, Warning, "the GitOps engine no longer deletes what git no longer has", detail).with("are", "no longer pruned")
@@ -139,7 +139,7 @@ func (c *cluster) keepings() []Effect {
 	var effects []Effect
 	for _, part := range c.kept {
 		change, detail := part[0], shownAll(part)
-		loses := change.Removed() || len(missing(entries(scalar(change.Old)), entries(scalar(change.New)))) > 0 || !strings.Contains(scalar(change.New), "Prune=false") && scalar(change.New) != "disabled"
+		loses := change.Removed() || len(missing(entries(change.Old.Scalar()), entries(change.New.Scalar()))) > 0 || !strings.Contains(change.New.Scalar(), "Prune=false") && change.New.Scalar() != "disabled"
 		switch {
 		case len(c.was.sync.stages)+len(c.is.sync.stages) == 0:
 			effects = append(effects, c.effect(part, RestartsNothing, Info, "what a GitOps engine would keep changes: the cluster has none", detail).with("have", "other annotations for a GitOps engine"))
@@ -154,7 +154,7 @@ func (c *cluster) keepings() []Effect {
 
 // followed is another repository: whoever can write there decides what runs on the cluster, with the rights of the engine.
 func (s *scope) followed(part []*Change) Effect {
-	was, is := scalar(part[0].Old), scalar(part[0].New)
+	was, is := part[0].Old.Scalar(), part[0].New.Scalar()
 	if repositoryPlace(was) == repositoryPlace(is) {
 		return s.effect(part, ChangesSync, Warning, "the GitOps engine reads its repository in another way", shownAll(part)).with("are", "applied from or to another place")
 	}
@@ -181,7 +181,7 @@ func cascades(o *object.Object) bool {
 	if o.ID.Group == argoGroup {
 		return strings.Contains(dump(o.Root.At("metadata", "finalizers")), "resources-finalizer.argocd.argoproj.io")
 	}
-	return o.ID.Kind == "Kustomization" && text(&o.Root, "spec", "prune") == "true" && text(&o.Root, "spec", "suspend") != "true"
+	return o.ID.Kind == "Kustomization" && o.Root.Scalar("spec", "prune") == "true" && o.Root.Scalar("spec", "suspend") != "true"
 }
 
 // bounds are what a project of Argo CD may apply.

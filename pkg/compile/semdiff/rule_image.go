@@ -22,7 +22,7 @@ var imageRule = &Rule{
 				for _, host := range missing(registries(newImages(c)), registries(imagesBefore(c))) {
 					severity, title, rest = Warning, "new jobs start with an image from another registry: "+host, "new jobs with an image from "+host
 				}
-				was, is := scalar(c.Old), scalar(c.New)
+				was, is := c.Old.Scalar(), c.New.Scalar()
 				switch {
 				case was != "" && is != "" && namesImage(c.Path) && registry(was) != registry(is):
 					severity, title, rest = Warning, "new jobs start with an image from another registry: "+registry(is), "new jobs with an image from "+registry(is)
@@ -51,7 +51,7 @@ func newImages(c *Change) []string {
 	var found []string
 	for _, leaf := range d.found {
 		if namesImage(leaf.Path) {
-			found = append(found, scalar(leaf.New))
+			found = append(found, leaf.New.Scalar())
 		}
 	}
 	return distinct(found)

@@ -3,7 +3,7 @@ package semdiff
 import "slices"
 
 // fixed are fields that the API server does not let change: by kind, patterns of Path.Is. They are those of the validation code of
-// Kubernetes (pkg/apis/*/validation) and of the rules of Kueue's CRDs (`self == oldSelf`).
+// Kubernetes (pkg/apis/*/validation), of the rules of Kueue's and JobSet's CRDs (`self == oldSelf`) and of JobSet's webhook.
 var fixed = map[string][][]string{
 	"PersistentVolumeClaim": {
 		{"spec", "accessModes", "**"}, {"spec", "storageClassName"}, {"spec", "volumeName"}, {"spec", "volumeMode"}, {"spec", "selector", "**"},
@@ -19,11 +19,15 @@ var fixed = map[string][][]string{
 	"DaemonSet":          {{"spec", "selector", "**"}},
 	"StatefulSet":        {{"spec", "selector", "**"}, {"spec", "serviceName"}, {"spec", "volumeClaimTemplates", "**"}, {"spec", "podManagementPolicy"}},
 	"Job":                {{"spec", "template", "**"}, {"spec", "selector", "**"}, {"spec", "completionMode"}},
-	"Service":            {{"spec", "clusterIP"}, {"spec", "clusterIPs", "**"}},
-	"Secret":             {{"type"}},
-	"PersistentVolume":   {{"spec", "**"}},
-	"IngressClass":       {{"spec", "controller"}},
-	"RuntimeClass":       {{"handler"}},
+	"JobSet": {
+		{"spec", "replicatedJobs", "**"}, {"spec", "network", "**"}, {"spec", "successPolicy", "**"}, {"spec", "failurePolicy", "**"},
+		{"spec", "startupPolicy", "**"}, {"spec", "managedBy"},
+	},
+	"Service":          {{"spec", "clusterIP"}, {"spec", "clusterIPs", "**"}},
+	"Secret":           {{"type"}},
+	"PersistentVolume": {{"spec", "**"}},
+	"IngressClass":     {{"spec", "controller"}},
+	"RuntimeClass":     {{"handler"}},
 }
 
 var immutableRule = &Rule{
@@ -53,9 +57,9 @@ var immutableRule = &Rule{
 func isFixed(c *Change) bool {
 	kind := c.Kind()
 	if kind == "ResourceFlavor" {
-		return c.Path[0] == "spec" && text(&c.Before.Root, "spec", "topologyName") != ""
+		return c.Path[0] == "spec" && c.Before.Root.Scalar("spec", "topologyName") != ""
 	}
-	if (kind == "ConfigMap" || kind == "Secret") && text(&c.Before.Root, "immutable") == "true" {
+	if (kind == "ConfigMap" || kind == "Secret") && c.Before.Root.Scalar("immutable") == "true" {
 		return c.Path[0] == "data" || c.Path[0] == "binaryData" || c.Path[0] == "stringData" || c.Path[0] == "immutable"
 	}
 	return slices.ContainsFunc(fixed[kind], func(pattern []string) bool { return c.Path.Is(pattern...) })
@@ -81,7 +85,7 @@ func recreate(kind string) string {
 		return "let running jobs of the queue end, delete it, then sync: jobs that wait must be created again"
 	case "PriorityClass":
 		return "delete the class, then sync: running pods keep the priority that they have"
-	case "Deployment", "DaemonSet", "StatefulSet", "Job":
+	case "Deployment", "DaemonSet", "StatefulSet", "Job", "JobSet":
 		return "delete it, then sync: its pods stop for that moment, jobs go on without it"
 	}
 	return "delete the object, then sync"

@@ -3,11 +3,13 @@ package semdiff
 import (
 	"slices"
 	"strings"
+
+	"lockstep.dev/lockstep/pkg/mpi"
 )
 
 var lifecycleKeys = []string{
 	"trainer.kubeflow.org/support", "lockstep.dev/successor", "lockstep.dev/retire-on", "lockstep.dev/deprecation-reason",
-	"lockstep.dev/default", "lockstep.dev/restarts",
+	"lockstep.dev/default", mpi.RestartsAnnotation,
 }
 
 var lifecycleRule = &Rule{
@@ -59,7 +61,7 @@ func (s *scope) lifecycle(changes []*Change) Effect {
 		return s.effect(changes, RestartsNothing, Info, "a runtime is no longer deprecated", detail).with("are", "no longer deprecated")
 	case key == "lockstep.dev/default":
 		return s.effect(changes, NewJobsOnly, Notice, "another runtime is the default of new jobs", detail).with("become", "another default for new jobs")
-	case key == "lockstep.dev/restarts":
+	case key == mpi.RestartsAnnotation:
 		return s.effect(changes, NewJobsOnly, Notice, "jobs are restarted another number of times after a failure of the infrastructure", detail).
 			with("restart", "jobs another number of times").to(Included)
 	}

@@ -162,24 +162,13 @@ func left(changes []*Change, effects []Effect) []*Change {
 	return mine
 }
 
-// byPlace divides flows by the line that opens them.
+// byPlace divides flows by the line that opens them, and by direction.
 func byPlace(all []isolation.Opening) [][]isolation.Opening {
-	at := map[place]int{}
-	var result [][]isolation.Opening
-	for _, o := range all {
-		k := placeOf(o.At)
-		if o.Ingress {
-			k.path += " ingress"
-		}
-		i, known := at[k]
-		if !known {
-			i = len(result)
-			at[k] = i
-			result = append(result, nil)
-		}
-		result[i] = append(result[i], o)
+	type line struct {
+		place
+		ingress bool
 	}
-	return result
+	return partedBy(all, func(o isolation.Opening) line { return line{placeOf(o.At), o.Ingress} })
 }
 
 func (c *cluster) opens(namespace string, flows []isolation.Opening, causes []*Change, other source.Span, fresh bool) Effect {
@@ -270,14 +259,6 @@ func (c *cluster) closes(namespace string, flows []isolation.Opening, causes []*
 		e.Gist = Gist{Verb: "can no longer be", Rest: "reached from " + shownPeer(flows)}
 	}
 	return e.inPlatform()
-}
-
-// inPlatform names the namespace where no tenant owns it.
-func (e Effect) inPlatform() Effect {
-	if e.Subject.Tenant == "" && e.Gist != (Gist{}) {
-		e.Gist.Of = "namespace " + e.Subject.Namespace
-	}
-	return e
 }
 
 // placeOn is the place of the first flow of a direction.

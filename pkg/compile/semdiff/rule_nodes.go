@@ -1,10 +1,6 @@
 package semdiff
 
-// The annotations that bound the nodes of a job.
-const (
-	minNodes = "lockstep.dev/min-nodes"
-	maxNodes = "lockstep.dev/max-nodes"
-)
+import "lockstep.dev/lockstep/pkg/mpi"
 
 var nodesRule = &Rule{
 	Name: "nodes", Title: "Nodes and slots of runtimes",
@@ -17,7 +13,7 @@ var nodesRule = &Rule{
 			return false
 		}
 		switch c.Path.Last() {
-		case "numNodes", "numProcPerNode", "completions", "parallelism", "runLauncherAsNode", minNodes, maxNodes:
+		case "numNodes", "numProcPerNode", "completions", "parallelism", "runLauncherAsNode", mpi.MinNodesAnnotation, mpi.MaxNodesAnnotation:
 			return true
 		}
 		return false
@@ -48,13 +44,13 @@ func (s *scope) nodes(changes []*Change) Effect {
 	detail := shownAll(changes)
 	towards := trendOf(c.Old, c.New)
 	switch c.Path.Last() {
-	case maxNodes:
+	case mpi.MaxNodesAnnotation:
 		// Without the annotation there is no bound.
 		if c.Removed() || towards == more && !c.Added() {
 			return s.effect(changes, AdmitsMore, Notice, "jobs may have more nodes", detail).with("admit", "more")
 		}
 		return s.effect(changes, AdmitsLess, Warning, "jobs may have fewer nodes: larger ones are refused", detail).with("admit", "less")
-	case minNodes:
+	case mpi.MinNodesAnnotation:
 		if c.Removed() || towards == less {
 			return s.effect(changes, AdmitsMore, Notice, "jobs may have fewer nodes than before", detail).with("admit", "more")
 		}

@@ -2,12 +2,12 @@ package semdiff
 
 import (
 	"slices"
-	"strings"
 
 	"lockstep.dev/lockstep/pkg/compile/object"
 	"lockstep.dev/lockstep/pkg/compile/origin"
 	"lockstep.dev/lockstep/pkg/compile/proof/isolation"
 	"lockstep.dev/lockstep/pkg/compile/source"
+	"lockstep.dev/lockstep/pkg/mpi"
 )
 
 var ownershipRule = &Rule{
@@ -24,7 +24,7 @@ var ownershipRule = &Rule{
 			return c.tenancy() || c.Kind() == "Namespace" || slices.Contains(plainKinds, c.Kind())
 		}
 		p := c.Path
-		return p.Is("metadata", "labels", managedByLabel) || p.Is("metadata", "labels", tenantLabel) || p.Is("metadata", "ownerReferences", "**") ||
+		return p.Is("metadata", "labels", managedByLabel) || p.Is("metadata", "labels", mpi.TenantLabel) || p.Is("metadata", "ownerReferences", "**") ||
 			c.Kind() == "Namespace" && p.Is("spec", "finalizers", "**")
 	},
 	cluster: func(c *cluster, changes []*Change) []Effect {
@@ -69,7 +69,7 @@ func (c *cluster) withTenants(changes []*Change) {
 		// there is the side that does not have the object.
 		_, exists := there.namespaces[id.Namespace]
 		_, existed := gone.namespaces[id.Namespace]
-		own := text(&change.Object().Root, "metadata", "labels", tenantLabel)
+		own := change.Object().Root.Scalar("metadata", "labels", mpi.TenantLabel)
 		withNamespace := id.Namespace != "" && !exists && existed
 		withOwner := own != "" && !there.has(own) && gone.has(own)
 		switch id.Kind {
@@ -229,7 +229,7 @@ func (c *cluster) lowStandard(change *Change) Effect {
 		return Effect{}
 	}
 	level := levelOf(change.After)
-	if level == "restricted" || level == "restricted-rdma" || c.openShift() && level == "privileged" {
+	if level == restrictedLevel || level == pinnedLevel || c.openShift() && level == openLevel {
 		return Effect{}
 	}
 	return c.effect([]*Change{change}, WidensSecurity, Warning, "pods of a new namespace may be "+level, change.After.ID.String()).with("get", "pods that may be "+level)
@@ -240,15 +240,11 @@ func (c *cluster) openShift() bool { return c.is.constraints }
 
 // lost is the data that goes with a namespace.
 func (c *cluster) lost(change *Change) []Effect {
-	claims := c.was.claims[change.Before.ID.Name]
-	if len(claims) == 0 {
+	volumes := c.volumesOf(change.Before.ID.Name)
+	if volumes == "" {
 		return nil
 	}
-	var names []string
-	for _, claim := range claims {
-		names = append(names, claim.name+" ("+claim.size+")")
-	}
-	return []Effect{c.effect([]*Change{change}, DeletesData, Critical, "volumes are deleted with their namespace, and their data with them", strings.Join(names, ", ")).
+	return []Effect{c.effect([]*Change{change}, DeletesData, Critical, "volumes are deleted with their namespace, and their data with them", volumes).
 		with("lose", "the data of volumes").to(Stopped).helped("copy the data first, or keep the namespace with the annotation " + fluxPrune + ": disabled")}
 }
 
@@ -256,11 +252,11 @@ func (c *cluster) lost(change *Change) []Effect {
 func (c *cluster) owned(change *Change) Effect {
 	part := []*Change{change}
 	switch {
-	case change.Path.Last() == managedByLabel && change.Old != nil && scalar(change.Old) == "lockstep":
+	case change.Path.Last() == managedByLabel && change.Old != nil && change.Old.Scalar() == "lockstep":
 		return c.effect(part, AdmitsMore, Warning, "people may change an object that is compiled: no policy protects it any more", shown(change)).with("may", "change what is compiled")
 	case change.Path.Last() == managedByLabel:
 		return c.effect(part, AdmitsLess, Notice, "only the platform team may change the object", shown(change)).with("may", "no longer change an object")
-	case change.Path.Last() == tenantLabel:
+	case change.Path.Last() == mpi.TenantLabel:
 		return c.otherTenant(change)
 	}
 	return c.effect(part, RestartsNothing, Warning, "an object has another owner, and goes with it", shown(change)).with("have", "objects with another owner")

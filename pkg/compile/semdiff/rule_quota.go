@@ -1,7 +1,6 @@
 package semdiff
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 )
@@ -40,10 +39,10 @@ var quotaRule = &Rule{
 // quota says what becomes of what a tenant, a cohort or a namespace has.
 func (c *cluster) quota(changes []*Change) []Effect {
 	id := changes[0].Object().ID
-	name := queueName(id)
+	name := called(id)
 	was, is := c.was.queues.get(name), c.is.queues.get(name)
 	if before := changes[0].Before; before != nil {
-		was = c.was.queues.get(queueName(before.ID))
+		was = c.was.queues.get(called(before.ID))
 	}
 	var effects []Effect
 	if was.equal(is) && !changes[0].Whole() {
@@ -121,7 +120,7 @@ func (c *cluster) quotaPart(name string, part []*Change, was, is *queue) []Effec
 // goesFirst is whom a queue stops, and what it takes first.
 func (c *cluster) goesFirst(part []*Change) Effect {
 	if slices.ContainsFunc(part, func(change *Change) bool {
-		return change.Path.Has("preemption") && scalar(change.New) != "Never" && change.New != nil
+		return change.Path.Has("preemption") && change.New.Scalar() != "Never" && change.New != nil
 	}) {
 		return c.effect(part, ReordersQueue, Warning, "a queue may stop running jobs for its own", shownAll(part)).with("may", "stop running jobs for waiting ones").to(Preemptible)
 	}
@@ -194,7 +193,6 @@ func (c *cluster) amountsEffect(name string, part []*Change, was, is *queue, con
 
 // ofWhat names the resources, the scarcest first: `: nvidia.com/gpu, cpu, memory`.
 func ofWhat(keys []quotaKey) string {
-	const most = 3
 	var names []string
 	for _, key := range keys {
 		name := strings.TrimPrefix(key.resource, "requests.")
@@ -205,13 +203,10 @@ func ofWhat(keys []quotaKey) string {
 			names = append(names, name)
 		}
 	}
-	switch {
-	case len(names) == 0:
+	if len(names) == 0 {
 		return ""
-	case len(names) > most:
-		return ": " + strings.Join(names[:most], ", ") + " and " + fmt.Sprint(len(names)-most) + " more"
 	}
-	return ": " + strings.Join(names, ", ")
+	return ": " + few(3, names)
 }
 
 // touchedKeys are the flavors and resources that some changes are about, the scarcest first; a whole object is about all of its own.
@@ -356,7 +351,7 @@ func (c *cluster) membership(part []*Change, was, is *queue) []Effect {
 }
 
 func (c *cluster) stops(part []*Change) Effect {
-	switch scalar(part[0].New) {
+	switch part[0].New.Scalar() {
 	case "HoldAndDrain":
 		return c.effect(part, AdmitsLess, Critical, "a queue stops all of its jobs and takes no new ones", shownAll(part)).with("stop", "all jobs of a queue").to(Stopped)
 	case "Hold":

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"lockstep.dev/lockstep/pkg/compile/object"
+	"lockstep.dev/lockstep/pkg/mpi"
 )
 
 var renamesRule = &Rule{
@@ -59,7 +60,7 @@ func (c *cluster) renames(change *Change) []Effect {
 
 // renamedVolume is a volume under another name, or in another namespace: the new one is empty.
 func (c *cluster) renamedVolume(change *Change, stays bool) Effect {
-	size := text(change.Old, "spec", "resources", "requests", "storage")
+	size := change.Old.Scalar("spec", "resources", "requests", "storage")
 	detail := change.Before.ID.String() + " (" + size + ") → " + change.After.ID.String()
 	if stays {
 		return c.effect([]*Change{change}, LeavesObjects, Warning, "a volume has another name: the new one is empty, the old one stays with its data", detail).
@@ -145,7 +146,7 @@ func namespacesOf(changes []*Change) []*object.Object {
 func (c *cluster) between(old, later *object.Object) renaming {
 	r := renaming{namespace: later.ID.Name}
 	r.pairs = append(r.pairs, renamed{old.ID.Name, later.ID.Name})
-	was, is := text(&old.Root, "metadata", "labels", tenantLabel), text(&later.Root, "metadata", "labels", tenantLabel)
+	was, is := old.Root.Scalar("metadata", "labels", mpi.TenantLabel), later.Root.Scalar("metadata", "labels", mpi.TenantLabel)
 	if was != is && was != "" && is != "" && was != old.ID.Name && !c.is.has(was) && !c.was.has(is) {
 		r.pairs = append(r.pairs, renamed{was, is})
 	}

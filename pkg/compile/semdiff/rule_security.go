@@ -13,7 +13,8 @@ var securityRule = &Rule{
 		"users, privileges, host namespaces, kinds of volumes, seccomp. The entry says whether pods may do more or less than before. For namespaces " +
 		"it compares levels (`restricted` is below `restricted` with pinned memory, which is below `baseline`, which is below `privileged`). What " +
 		"a runtime asks for holds for new jobs; what a namespace or a constraint refuses is refused when a pod is made, so that running pods go " +
-		"on and their replacements may not come. A workload or a runtime that is new is judged as one that had none of it before.",
+		"on and their replacements may not come. A workload, a runtime or a constraint that is new is judged as one that " +
+		"had none of it before.",
 	Says:   []Consequence{WidensSecurity, NarrowsSecurity, NewJobsOnly, RestartsNothing},
 	claims: isSecurity,
 	unit: func(s *scope, changes []*Change) []Effect {
@@ -43,15 +44,25 @@ const (
 	pinnedLabel    = "lockstep.dev/pod-security"
 )
 
+// The levels of namespaces. The pinned one is `restricted` for pods that may pin memory: its label is what an admission policy looks for.
+const (
+	restrictedLevel = "restricted"
+	pinnedLevel     = "restricted-rdma"
+	openLevel       = "privileged"
+)
+
+// constraintKind is the kind by which OpenShift bounds pods.
+const constraintKind = "SecurityContextConstraints"
+
 func isSecurity(c *Change) bool {
 	switch {
-	case c.Kind() == "SecurityContextConstraints":
+	case c.Kind() == constraintKind:
 		return c.Whole() || c.Path[0] != "metadata"
 	case c.Whole():
 		return false
 	case c.Kind() == "Namespace":
 		return c.Path.Is("metadata", "labels", "*") && (strings.HasPrefix(c.Path[2], securityPrefix) || c.Path[2] == pinnedLabel)
-	case isRuntime(c) || slices.Contains(workloadKinds, c.Kind()):
+	case hasPods(c.Object()):
 		return isPodSecurity(c)
 	}
 	return false
@@ -59,19 +70,25 @@ func isSecurity(c *Change) bool {
 
 // isPodSecurity says whether a value of a pod is about its machine.
 func isPodSecurity(c *Change) bool {
-	return c.Path.Has("securityContext") || c.Path.Has("hostPath") || slices.Contains(privileges, c.Path.Last()) || holdsHostPath(c) || bringsPowers(c)
+	return c.Path.Has("securityContext") || c.Path.Has("hostPath") || privileges[c.Path.Last()].ofPod || holdsHostPath(c) || bringsPowers(c)
 }
 
-// brought are the values about the machine in a part of a pod that comes as a whole, such as a container or a list of capabilities, and
-// whether one of them is as good as the machine. What is less is told with the part where the pod is one of a job: its profile asks for it.
+// brought are the values about the machine in what comes as a whole, and whether one of them is as good as the machine: in a part of a
+// pod, such as a container or a list of capabilities, and in a constraint. What is less is told with the part where the pod is one of a
+// job: its profile asks for it. Of a constraint only what is as good as the machine is told: all pods need one.
 func brought(c *Change) (wide []*Change, grave bool) {
-	if c.Whole() || c.Old != nil || c.New == nil || c.New.Leaf() {
+	if c.Old != nil || c.New == nil || c.New.Leaf() || c.Whole() && c.Kind() != constraintKind {
 		return nil, false
 	}
 	d := differ{cluster: c.Cluster, unit: c.Unit, before: c.Before, after: c.After, path: slices.Clone(c.Path)}
-	d.leaves(c.New)
+	if c.Whole() {
+		d.before = c.After
+		d.node(&narrowest, c.New, nil, nil)
+	} else {
+		d.leaves(c.New)
+	}
 	for _, leaf := range d.found {
-		if towards, bad := widens(leaf); isPodSecurity(leaf) && towards == more {
+		if towards, bad := widens(leaf); isSecurity(leaf) && towards == more && (bad || !c.Whole()) {
 			wide, grave = append(wide, leaf), grave || bad
 		}
 	}
@@ -79,6 +96,16 @@ func brought(c *Change) (wide []*Change, grave bool) {
 		return nil, false
 	}
 	return wide, grave
+}
+
+// narrowest is a SecurityContextConstraints that lets pods do nothing: one that is new is judged as if it had been that before.
+var narrowest = object.Map("",
+	object.List("allowedCapabilities"), object.List("allowedUnsafeSysctls"), object.List("defaultAddCapabilities"), object.List("groups"),
+	object.Texts("requiredDropCapabilities", nil, "ALL"), object.List("seccompProfiles"), object.List("users"), object.List("volumes"),
+	strategy("fsGroup"), strategy("runAsUser"), strategy("seLinuxContext"), strategy("supplementalGroups"))
+
+func strategy(key string) object.Node {
+	return object.Map(key, object.Text("type", strategies[0], nil))
 }
 
 // bringsPowers says whether a change brings something of the machine.
@@ -109,9 +136,6 @@ func (c *cluster) newPowers(change *Change) []Effect {
 	return []Effect{e.withOf(called(id), "run", "with "+several(words))}
 }
 
-// privileges are fields of a pod that give it something of its machine.
-var privileges = []string{"hostNetwork", "hostPID", "hostIPC", "hostPort", "hostUsers", "automountServiceAccountToken", "shareProcessNamespace"}
-
 // holdsHostPath says whether a volume of the machine is added or removed as a whole.
 func holdsHostPath(c *Change) bool {
 	for _, n := range []*object.Node{c.Old, c.New} {
@@ -123,16 +147,20 @@ func holdsHostPath(c *Change) bool {
 }
 
 // levels are those of namespaces, from the narrowest.
-var levels = []string{"restricted", "restricted-rdma", "baseline", "privileged"}
+var levels = []string{restrictedLevel, pinnedLevel, "baseline", openLevel}
 
-// levelOf is what pods of a namespace may do. Without a label the cluster decides, which refuses nothing by default.
+// levelOf is what pods of a namespace may do. Without a label the cluster decides, which refuses nothing by default. Where both enforce,
+// Pod Security refuses what the policy for pinned memory makes an exception for, and the policy all else.
 func levelOf(o *object.Object) string {
 	labels := o.Root.At("metadata", "labels")
-	enforced := or(text(labels, enforceLabel), "privileged")
-	if enforced == "privileged" && text(labels, pinnedLabel) != "" {
-		return text(labels, pinnedLabel)
+	enforced := or(labels.Scalar(enforceLabel), openLevel)
+	switch {
+	case labels.Scalar(pinnedLabel) != pinnedLevel:
+		return enforced
+	case enforced == openLevel:
+		return pinnedLevel
 	}
-	return enforced
+	return restrictedLevel
 }
 
 // level compares the levels of a namespace.
@@ -146,7 +174,7 @@ func (s *scope) level(changes []*Change) []Effect {
 		return []Effect{s.effect(changes, RestartsNothing, Info, "what is recorded and warned about changes, not what is refused", shownAll(changes)).with("see", "other warnings")}
 	case after > before || after < 0:
 		severity := Warning
-		if is != "restricted-rdma" {
+		if is != pinnedLevel {
 			severity = Critical
 		}
 		return []Effect{s.effect(changes, WidensSecurity, severity, "pods may be "+is, detail).with("get", "pods that may be "+is)}
@@ -172,7 +200,7 @@ func (s *scope) lattice(changes []*Change) []Effect {
 	jobs := Untouched
 	what, who, of := "new pods of the runtime", "start", ""
 	switch {
-	case changes[0].Kind() == "SecurityContextConstraints":
+	case changes[0].Kind() == constraintKind:
 		what, who, jobs = "pods that use the constraint", "allow", Hampered
 	case !isRuntime(changes[0]):
 		what, who, of = "pods of "+changes[0].Object().ID.Name, "start", called(changes[0].Object().ID)
@@ -198,14 +226,6 @@ func (s *scope) lattice(changes []*Change) []Effect {
 	return effects
 }
 
-// called is an object in a sentence: `DaemonSet tools/agent`.
-func called(id object.ID) string {
-	if id.Namespace == "" {
-		return id.Kind + " " + id.Name
-	}
-	return id.Kind + " " + id.Namespace + "/" + id.Name
-}
-
 // graveCapabilities are those that are as good as root on the machine.
 var graveCapabilities = []string{"ALL", "*", "SYS_ADMIN", "SYS_MODULE", "SYS_PTRACE", "SYS_RAWIO", "DAC_READ_SEARCH", "DAC_OVERRIDE", "NET_ADMIN", "BPF", "SETUID"}
 
@@ -214,11 +234,12 @@ var strategies = []string{"MustRunAs", "MustRunAsRange", "MustRunAsNonRoot", "Ru
 
 // widens says whether a value lets pods do more or less than before, and whether it is as good as the machine.
 func widens(c *Change) (towards trend, grave bool) {
-	key, is := c.Path.Last(), scalar(c.New)
+	key, is := c.Path.Last(), c.New.Scalar()
 	switch {
-	case c.Whole():
-		return wholeConstraint(c)
-	case bringsPowers(c):
+	case c.Whole() && c.Removed():
+		// What nobody may use lets nobody do anything.
+		return less, false
+	case c.Whole() || bringsPowers(c):
 		_, grave := brought(c)
 		return more, grave
 	case holdsHostPath(c) || c.Path.Has("hostPath"):
@@ -227,51 +248,71 @@ func widens(c *Change) (towards trend, grave bool) {
 		return presence(c).opposite(), c.Old != nil && c.New == nil
 	case c.Path.Has("capabilities") || c.Path.Has("allowedCapabilities") || c.Path.Has("defaultAddCapabilities"):
 		return presence(c), slices.Contains(graveCapabilities, strings.TrimPrefix(is, "CAP_"))
-	case c.Path[0] == "volumes" || c.Path.Has("users") || c.Path.Has("groups") && c.Kind() == "SecurityContextConstraints" || c.Path.Has("seccompProfiles") ||
+	case c.Path[0] == "volumes" || c.Path.Has("users") || c.Path.Has("groups") && c.Kind() == constraintKind || c.Path.Has("seccompProfiles") ||
 		c.Path.Has("allowedUnsafeSysctls") || c.Path.Has("sysctls") || c.Path.Has("supplementalGroups") && c.Path.Last() != "type":
 		return presence(c), slices.Contains([]string{"*", "hostPath", "unconfined", "system:authenticated"}, is)
 	case key == "type" && c.Path.Has("seccompProfile"):
 		return profile(c), is == "Unconfined"
 	case key == "type":
 		return ordered(c, strategies), is == "RunAsAny" && c.Path[0] == "runAsUser"
-	case key == "runAsUser" && (is == "0" || scalar(c.Old) == "0"):
+	case (key == "runAsUser" || c.Path.Is("runAsUser", "uid")) && (is == "0" || c.Old.Scalar() == "0"):
 		return toward(is == "0"), is == "0"
 	}
-	return flag(key, c)
-}
-
-// flags are booleans; the value is the one that lets pods do more.
-var flags = map[string]string{
-	"privileged": "true", "hostNetwork": "true", "hostPID": "true", "hostIPC": "true", "allowPrivilegedContainer": "true", "allowHostNetwork": "true",
-	"allowHostPID": "true", "allowHostIPC": "true", "allowHostPorts": "true", "allowHostDirVolumePlugin": "true", "shareProcessNamespace": "true",
-	"allowPrivilegeEscalation": "true", "defaultAllowPrivilegeEscalation": "true", "automountServiceAccountToken": "true",
-	"readOnlyRootFilesystem": "false", "runAsNonRoot": "false", "hostUsers": "true",
-}
-
-// mild are flags that are no way to the machine on their own. A few are wide where nothing is written.
-var (
-	mild      = []string{"readOnlyRootFilesystem", "automountServiceAccountToken", "shareProcessNamespace", "allowPrivilegeEscalation", "defaultAllowPrivilegeEscalation", "hostUsers"}
-	wideUnset = []string{"allowPrivilegeEscalation", "automountServiceAccountToken", "readOnlyRootFilesystem", "runAsNonRoot", "hostUsers"}
-)
-
-func flag(key string, c *Change) (trend, bool) {
-	wide, known := flags[key]
-	if !known {
-		if key == "hostPort" {
-			return presence(c), false
-		}
-		return unknown, false
+	if p, known := privileges[key]; known {
+		return p.widens(c)
 	}
+	return unknown, false
+}
+
+// privilege is a field that opens something of the machine.
+type privilege struct {
+	// wide is the value by which pods may do more; "" where any value is.
+	wide string
+	// unsetIsWide says that it is wide, too, where nothing is written.
+	unsetIsWide bool
+	// mild is no way to the machine on its own.
+	mild bool
+	// ofPod says that it stands in the spec of a pod, outside of what is called a security context.
+	ofPod bool
+}
+
+// privileges are those of pods, of their security contexts and of SecurityContextConstraints.
+var privileges = map[string]privilege{
+	"privileged":                      {wide: "true"},
+	"hostNetwork":                     {wide: "true", ofPod: true},
+	"hostPID":                         {wide: "true", ofPod: true},
+	"hostIPC":                         {wide: "true", ofPod: true},
+	"hostPort":                        {mild: true, ofPod: true},
+	"hostUsers":                       {wide: "true", unsetIsWide: true, mild: true, ofPod: true},
+	"shareProcessNamespace":           {wide: "true", mild: true, ofPod: true},
+	"automountServiceAccountToken":    {wide: "true", unsetIsWide: true, mild: true, ofPod: true},
+	"allowPrivilegedContainer":        {wide: "true"},
+	"allowHostNetwork":                {wide: "true"},
+	"allowHostPID":                    {wide: "true"},
+	"allowHostIPC":                    {wide: "true"},
+	"allowHostPorts":                  {wide: "true"},
+	"allowHostDirVolumePlugin":        {wide: "true"},
+	"allowPrivilegeEscalation":        {wide: "true", unsetIsWide: true, mild: true},
+	"defaultAllowPrivilegeEscalation": {wide: "true", mild: true},
+	"readOnlyRootFilesystem":          {wide: "false", unsetIsWide: true, mild: true},
+	"runAsNonRoot":                    {wide: "false", unsetIsWide: true},
+}
+
+// widens says whether a value lets pods do more or less than before, and whether it is as good as the machine.
+func (p privilege) widens(c *Change) (towards trend, grave bool) {
 	holds := func(n *object.Node) bool {
 		if n == nil {
-			return slices.Contains(wideUnset, key)
+			return p.unsetIsWide
 		}
-		return n.Text == wide
+		return n.Text == p.wide
 	}
-	if holds(c.Old) == holds(c.New) {
+	switch {
+	case p.wide == "":
+		return presence(c), c.New != nil && !p.mild
+	case holds(c.Old) == holds(c.New):
 		return unknown, false
 	}
-	return toward(holds(c.New)), holds(c.New) && !slices.Contains(mild, key)
+	return toward(holds(c.New)), holds(c.New) && !p.mild
 }
 
 func (t trend) opposite() trend {
@@ -303,7 +344,7 @@ func presence(c *Change) trend {
 }
 
 func ordered(c *Change, order []string) trend {
-	a, b := slices.Index(order, or(scalar(c.Old), "RunAsAny")), slices.Index(order, or(scalar(c.New), "RunAsAny"))
+	a, b := slices.Index(order, or(c.Old.Scalar(), "RunAsAny")), slices.Index(order, or(c.New.Scalar(), "RunAsAny"))
 	if a < 0 || b < 0 || a == b {
 		return unknown
 	}
@@ -311,20 +352,10 @@ func ordered(c *Change, order []string) trend {
 }
 
 func profile(c *Change) trend {
-	return ordered(&Change{Old: named(or(scalar(c.Old), "Unconfined")), New: named(or(scalar(c.New), "Unconfined"))}, []string{"RuntimeDefault", "Localhost", "Unconfined"})
+	return ordered(&Change{Old: named(or(c.Old.Scalar(), "Unconfined")), New: named(or(c.New.Scalar(), "Unconfined"))}, []string{"RuntimeDefault", "Localhost", "Unconfined"})
 }
 
 func named(name string) *object.Node {
 	n := object.Text("", name, nil)
 	return &n
-}
-
-// wholeConstraint judges a constraint that comes or goes. One that nobody may use lets nobody do anything.
-func wholeConstraint(c *Change) (trend, bool) {
-	if c.Removed() {
-		return less, false
-	}
-	root := c.New
-	privileged := text(root, "allowPrivilegedContainer") == "true" || text(root, "allowHostDirVolumePlugin") == "true" || text(root, "runAsUser", "type") == "RunAsAny"
-	return more, privileged
 }

@@ -46,19 +46,19 @@ func (c *Comparison) encryption() []Effect {
 	var effects []Effect
 	open := map[string]bool{}
 	for _, change := range c.specs {
-		if change.Kind() == "Cluster" && change.Path.Is("spec", "network", "encryption") && unprotected(scalar(change.New)) && !unprotected(scalar(change.Old)) {
+		if change.Kind() == "Cluster" && change.Path.Is("spec", "network", "encryption") && unprotected(change.New.Scalar()) && !unprotected(change.Old.Scalar()) {
 			open[change.Object().ID.Name] = true
 			effects = append(effects, specEffect([]*Change{change}, WeakensEncryption, Warning, "traffic between the machines of a cluster is no longer encrypted, as its spec has it").
 				with("lose", "the encryption of traffic between machines"))
 		}
 	}
 	for _, change := range c.specs {
-		if change.Kind() != "Tenant" || !change.Path.Is("spec", "network", "requireEncryption") || scalar(change.Old) != "true" {
+		if change.Kind() != "Tenant" || !change.Path.Is("spec", "network", "requireEncryption") || change.Old.Scalar() != "true" {
 			continue
 		}
 		e := specEffect([]*Change{change}, WeakensEncryption, Warning, "a tenant no longer requires that traffic between machines is encrypted").
 			with("drop", "the requirement of encrypted traffic")
-		for _, name := range texts(change.After.Root.At("spec", "clusters")) {
+		for _, name := range change.After.Root.At("spec", "clusters").Strings() {
 			if open[name] {
 				e.Severity, e.Jobs, e.Gist.Rest = Critical, Included, "the requirement of encrypted traffic, on a cluster that loses it"
 			}

@@ -31,7 +31,7 @@ func (s *scope) storage(part []*Change) Effect {
 	case c.Whole():
 		return s.gone(part)
 	case id.Kind == "PersistentVolumeClaim" && c.Path.Is("spec", "resources", "requests", "storage"):
-		size := scalar(c.Old) + " → " + scalar(c.New)
+		size := c.Old.Scalar() + " → " + c.New.Scalar()
 		if trendOf(c.Old, c.New) == more {
 			return s.effect(part, GrowsStorage, Notice, "a volume grows", id.String()+": "+size).with("get", "larger volumes").
 				helped("the storage class must allow expansion (allowVolumeExpansion)")
@@ -46,13 +46,13 @@ func (s *scope) storage(part []*Change) Effect {
 func (s *scope) gone(part []*Change) Effect {
 	c := part[0]
 	if from, to, moved := s.handedOver(c.Before.ID.Namespace); moved && (s.stays(c.Before) || c.Kind() != "PersistentVolumeClaim") {
-		return s.effect(part, LeavesObjects, Critical, "a volume stays, with its data, in a namespace that goes to another tenant", c.Before.ID.String()+" of "+from+", "+text(c.Old, "spec", "resources", "requests", "storage")).
+		return s.effect(part, LeavesObjects, Critical, "a volume stays, with its data, in a namespace that goes to another tenant", c.Before.ID.String()+" of "+from+", "+c.Old.Scalar("spec", "resources", "requests", "storage")).
 			helped("copy the data, and delete the volume before this is merged: people of " + to + " can mount it afterwards")
 	}
 	if s.stays(c.Before) || c.Kind() != "PersistentVolumeClaim" {
 		return s.effect(part, LeavesObjects, Warning, "a volume is no longer compiled and stays, with its data, until somebody deletes it", c.Before.ID.String()).
 			with("leave", "volumes behind").helped("delete it by hand when nobody needs its data: kubectl delete pvc -n " + c.Before.ID.Namespace + " " + c.Before.ID.Name)
 	}
-	return s.effect(part, DeletesData, Critical, "a volume is deleted with its data", c.Before.ID.String()+", "+text(c.Old, "spec", "resources", "requests", "storage")).
+	return s.effect(part, DeletesData, Critical, "a volume is deleted with its data", c.Before.ID.String()+", "+c.Old.Scalar("spec", "resources", "requests", "storage")).
 		with("lose", "the data of volumes").to(Hampered)
 }

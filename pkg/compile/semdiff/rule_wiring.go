@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"lockstep.dev/lockstep/pkg/compile/object"
+	"lockstep.dev/lockstep/pkg/mpi"
 )
 
 var wiringRule = &Rule{
@@ -17,7 +18,7 @@ var wiringRule = &Rule{
 			return false
 		}
 		return c.Path[0] == "spec" || c.Path[0] == "apiVersion" || len(c.Path) == 3 && slices.Contains([]string{
-			"lockstep.dev/mpi-implementation", "lockstep.dev/mpi-version", "lockstep.dev/profile", "trainer.kubeflow.org/framework", "lockstep.dev/gang-timeout",
+			mpi.ImplementationLabel, mpi.VersionLabel, "lockstep.dev/profile", mpi.FrameworkLabel, mpi.GangTimeoutAnnotation,
 		}, c.Path[2])
 	},
 	unit: func(s *scope, changes []*Change) []Effect {
@@ -26,7 +27,7 @@ var wiringRule = &Rule{
 		for _, part := range parts(changes) {
 			severity, title, rest := Notice, "new jobs are put together in another way", "new jobs in another way"
 			if slices.ContainsFunc(part, func(c *Change) bool {
-				return c.Path.Last() == "lockstep.dev/mpi-implementation" || c.Path.Last() == "lockstep.dev/mpi-version"
+				return c.Path.Last() == mpi.ImplementationLabel || c.Path.Last() == mpi.VersionLabel
 			}) {
 				severity, title, rest = Warning, "new jobs run with another MPI: their images must have it", "new jobs with another MPI"
 			}
@@ -78,7 +79,7 @@ func tolerance(c *Change) int {
 	case c.New == nil:
 		return taintGone
 	case slices.ContainsFunc(items, func(n *object.Node) bool {
-		return n.Kind == object.MapNode && text(n, "key") == "" && text(n, "operator") == "Exists"
+		return n.Kind == object.MapNode && n.Scalar("key") == "" && n.Scalar("operator") == "Exists"
 	}):
 		return everyTaint
 	}

@@ -6,8 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/resource"
-
 	"lockstep.dev/lockstep/pkg/compile/object"
 )
 
@@ -54,12 +52,8 @@ func isAmount(path Path) bool {
 }
 
 func sameAmount(a, b string) bool {
-	x, err := resource.ParseQuantity(a)
-	if err != nil {
-		return false
-	}
-	y, err := resource.ParseQuantity(b)
-	return err == nil && x.Cmp(y) == 0
+	x, y, ok := amounts(a, b)
+	return ok && x.Cmp(y) == 0
 }
 
 func sameDuration(a, b string) bool {
@@ -81,7 +75,6 @@ type preset struct {
 }
 
 var (
-	pods     = []string{"ClusterTrainingRuntime", "TrainingRuntime", "Deployment", "Pod", "Job", "JobSet", "StatefulSet", "DaemonSet"}
 	bindings = []string{"RoleBinding", "ClusterRoleBinding"}
 	flux     = []string{"Kustomization"}
 )
@@ -112,24 +105,24 @@ var presets = []preset{
 	{[]string{"Application"}, []string{"automated", "prune"}, "false"},
 	{[]string{"Application"}, []string{"automated", "selfHeal"}, "false"},
 	{[]string{"Application"}, []string{"spec", "revisionHistoryLimit"}, "10"},
-	{pods, []string{"spec", "restartPolicy"}, "Always"},
-	{pods, []string{"spec", "dnsPolicy"}, "ClusterFirst"},
-	{pods, []string{"spec", "schedulerName"}, "default-scheduler"},
-	{pods, []string{"spec", "terminationGracePeriodSeconds"}, "30"},
-	{pods, []string{"spec", "enableServiceLinks"}, "true"},
-	{pods, []string{"spec", "automountServiceAccountToken"}, "true"},
-	{pods, []string{"spec", "hostNetwork"}, "false"},
-	{pods, []string{"spec", "hostPID"}, "false"},
-	{pods, []string{"spec", "hostIPC"}, "false"},
-	{pods, []string{"ports", "*", "protocol"}, "TCP"},
-	{pods, []string{"containers", "*", "terminationMessagePath"}, "/dev/termination-log"},
-	{pods, []string{"containers", "*", "terminationMessagePolicy"}, "File"},
-	{pods, []string{"securityContext", "privileged"}, "false"},
-	{pods, []string{"securityContext", "readOnlyRootFilesystem"}, "false"},
-	{pods, []string{"volumeMounts", "*", "readOnly"}, "false"},
-	{pods, []string{"tolerations", "*", "operator"}, "Equal"},
-	{pods, []string{"runLauncherAsNode"}, "false"},
-	{pods, []string{"mpi", "numProcPerNode"}, "1"},
+	{podKinds, []string{"spec", "restartPolicy"}, "Always"},
+	{podKinds, []string{"spec", "dnsPolicy"}, "ClusterFirst"},
+	{podKinds, []string{"spec", "schedulerName"}, "default-scheduler"},
+	{podKinds, []string{"spec", "terminationGracePeriodSeconds"}, "30"},
+	{podKinds, []string{"spec", "enableServiceLinks"}, "true"},
+	{podKinds, []string{"spec", "automountServiceAccountToken"}, "true"},
+	{podKinds, []string{"spec", "hostNetwork"}, "false"},
+	{podKinds, []string{"spec", "hostPID"}, "false"},
+	{podKinds, []string{"spec", "hostIPC"}, "false"},
+	{podKinds, []string{"ports", "*", "protocol"}, "TCP"},
+	{podKinds, []string{"containers", "*", "terminationMessagePath"}, "/dev/termination-log"},
+	{podKinds, []string{"containers", "*", "terminationMessagePolicy"}, "File"},
+	{podKinds, []string{"securityContext", "privileged"}, "false"},
+	{podKinds, []string{"securityContext", "readOnlyRootFilesystem"}, "false"},
+	{podKinds, []string{"volumeMounts", "*", "readOnly"}, "false"},
+	{podKinds, []string{"tolerations", "*", "operator"}, "Equal"},
+	{podKinds, []string{"runLauncherAsNode"}, "false"},
+	{podKinds, []string{"mpi", "numProcPerNode"}, "1"},
 	{[]string{"Service"}, []string{"ports", "*", "protocol"}, "TCP"},
 	{[]string{"Service"}, []string{"spec", "type"}, "ClusterIP"},
 	{[]string{"Service"}, []string{"spec", "sessionAffinity"}, "None"},
@@ -180,7 +173,7 @@ func bindingGroup(kind string, path Path, value, root *object.Node) bool {
 	}
 	for i := range subjects.Children {
 		if s := &subjects.Children[i]; keyText(s, listKeys["subjects"]) == path[1] {
-			people := text(s, "kind") != "ServiceAccount"
+			people := s.Scalar("kind") != "ServiceAccount"
 			return people && value.Text == "rbac.authorization.k8s.io" || !people && value.Text == ""
 		}
 	}

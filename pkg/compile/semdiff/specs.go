@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 	"unicode"
 
 	"lockstep.dev/lockstep/pkg/compile/object"
@@ -30,19 +29,12 @@ func specChanges(before, after *object.Object) []*Change {
 	}
 	d := differ{before: before, after: after}
 	return slices.DeleteFunc(d.changes(), func(change *Change) bool {
-		return change.Same != "" || respelled(scalar(change.Old), scalar(change.New))
+		return change.Same != "" || respelled(change.Old.Scalar(), change.New.Scalar())
 	})
 }
 
 // respelled says whether two texts are one amount or one duration: 2k and 2e3, 168h and 10080m.
-func respelled(was, is string) bool {
-	if a, b, ok := amounts(was, is); ok {
-		return a.Cmp(b) == 0
-	}
-	a, wrong := time.ParseDuration(was)
-	b, alsoWrong := time.ParseDuration(is)
-	return wrong == nil && alsoWrong == nil && a == b
-}
+func respelled(was, is string) bool { return sameAmount(was, is) || sameDuration(was, is) }
 
 // row is a line of a file; line 0 is the whole of it.
 type row struct {

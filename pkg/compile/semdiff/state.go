@@ -8,13 +8,11 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/origin"
 	"lockstep.dev/lockstep/pkg/compile/proof/access"
 	"lockstep.dev/lockstep/pkg/compile/proof/isolation"
+	"lockstep.dev/lockstep/pkg/mpi"
 )
 
-// tenantLabel is on every object of a tenant, runtimesAnnotation on its namespaces: the runtimes that it may use.
-const (
-	tenantLabel        = "lockstep.dev/tenant"
-	runtimesAnnotation = "lockstep.dev/runtimes"
-)
+// runtimesAnnotation is on the namespaces of a tenant: the runtimes that it may use.
+const runtimesAnnotation = "lockstep.dev/runtimes"
 
 // state is what is kept of one side of a cluster when its units are gone.
 type state struct {
@@ -81,10 +79,10 @@ func (s *state) note(objects []object.Object, network isolation.Facts, rights ac
 			s.namespaces[o.ID.Name] = readNamespace(o)
 		case "NetworkPolicy":
 			s.closed[o.ID.Namespace] = s.closed[o.ID.Namespace] || kept(o) && deniesAll(o)
-		case "SecurityContextConstraints":
+		case constraintKind:
 			s.constraints = true
 		case "PersistentVolumeClaim":
-			s.claims[o.ID.Namespace] = append(s.claims[o.ID.Namespace], claimState{o.ID.Name, text(&o.Root, "spec", "resources", "requests", "storage")})
+			s.claims[o.ID.Namespace] = append(s.claims[o.ID.Namespace], claimState{o.ID.Name, o.Root.Scalar("spec", "resources", "requests", "storage")})
 		case "ClusterQueue", "Cohort", "ResourceQuota":
 			if from != nil {
 				s.queues.take(o.ID, from.queues)
@@ -94,7 +92,7 @@ func (s *state) note(objects []object.Object, network isolation.Facts, rights ac
 		case "Kustomization", "Application":
 			s.sync.read(o)
 		default:
-			if slices.Contains(workloadKinds, o.ID.Kind) || slices.Contains(runtimeKinds, o.ID.Kind) {
+			if hasPods(o) {
 				for _, image := range images(&o.Root) {
 					s.registries[registry(image)] = true
 				}
@@ -128,8 +126,8 @@ func sameOrigin(a, b *origin.Origin) bool {
 }
 
 func readNamespace(o *object.Object) *namespaceState {
-	n := &namespaceState{tenant: text(&o.Root, "metadata", "labels", tenantLabel), kept: kept(o), folder: o.Folder}
-	if names := text(&o.Root, "metadata", "annotations", runtimesAnnotation); names != "" {
+	n := &namespaceState{tenant: o.Root.Scalar("metadata", "labels", mpi.TenantLabel), kept: kept(o), folder: o.Folder}
+	if names := o.Root.Scalar("metadata", "annotations", runtimesAnnotation); names != "" {
 		n.runtimes = strings.Split(names, ",")
 	}
 	return n
@@ -146,7 +144,7 @@ func deniesAll(o *object.Object) bool {
 // (https://argo-cd.readthedocs.io/en/stable/user-guide/sync-options/, https://fluxcd.io/flux/components/kustomize/kustomizations/).
 func kept(o *object.Object) bool {
 	annotations := o.Root.At("metadata", "annotations")
-	return text(annotations, fluxPrune) == "disabled" || strings.Contains(text(annotations, argoOptions), "Prune=false")
+	return annotations.Scalar(fluxPrune) == "disabled" || strings.Contains(annotations.Scalar(argoOptions), "Prune=false")
 }
 
 // What keeps an object.
@@ -171,12 +169,12 @@ type stageState struct {
 func (e *engine) read(o *object.Object) {
 	switch {
 	case strings.HasSuffix(o.ID.Group, "kustomize.toolkit.fluxcd.io"):
-		e.stages = append(e.stages, stageState{text(&o.Root, "spec", "path"), text(&o.Root, "spec", "prune") == "true"})
-		if account := text(&o.Root, "spec", "serviceAccountName"); account != "" {
+		e.stages = append(e.stages, stageState{o.Root.Scalar("spec", "path"), o.Root.Scalar("spec", "prune") == "true"})
+		if account := o.Root.Scalar("spec", "serviceAccountName"); account != "" {
 			e.accounts = append(e.accounts, o.ID.Namespace+"/"+account)
 		}
 	case o.ID.Group == argoGroup:
-		e.stages = append(e.stages, stageState{text(&o.Root, "spec", "source", "path"), text(&o.Root, "spec", "syncPolicy", "automated", "prune") == "true"})
+		e.stages = append(e.stages, stageState{o.Root.Scalar("spec", "source", "path"), o.Root.Scalar("spec", "syncPolicy", "automated", "prune") == "true"})
 	}
 }
 

@@ -14,6 +14,7 @@
 package access
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -91,6 +92,11 @@ func (s Subject) String() string {
 	return s.Kind + " " + s.Name
 }
 
+// Compare orders subjects by kind, namespace and name.
+func (s Subject) Compare(other Subject) int {
+	return cmp.Or(strings.Compare(s.Kind, other.Kind), strings.Compare(s.Namespace, other.Namespace), strings.Compare(s.Name, other.Name))
+}
+
 type binding struct {
 	// namespace is "" for the whole cluster.
 	namespace, name string
@@ -145,7 +151,7 @@ func readRole(o *object.Object) *role {
 func readBinding(o *object.Object) *binding {
 	b := &binding{namespace: o.ID.Namespace, name: o.ID.Name, patch: o.Patch(o.Root.Get("roleRef"), o.Root.Get("subjects")), rendered: o.Rule != nil && o.Rule.Kind == origin.Rendered}
 	if ref := o.Root.Get("roleRef"); ref != nil {
-		switch name := textOf(ref.Get("name")); textOf(ref.Get("kind")) {
+		switch name := ref.Scalar("name"); ref.Scalar("kind") {
 		case "Role":
 			b.role = roleRef{b.namespace, name}
 		case "ClusterRole":
@@ -155,7 +161,7 @@ func readBinding(o *object.Object) *binding {
 	subjects := o.Root.Get("subjects")
 	for i := 0; subjects != nil && i < len(subjects.Children); i++ {
 		s := &subjects.Children[i]
-		b.subjects = append(b.subjects, subjectOf(textOf(s.Get("kind")), textOf(s.Get("namespace")), textOf(s.Get("name"))))
+		b.subjects = append(b.subjects, subjectOf(s.Scalar("kind"), s.Scalar("namespace"), s.Scalar("name")))
 		b.places = append(b.places, placeOf(o, s))
 	}
 	return b

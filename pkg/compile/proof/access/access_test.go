@@ -216,3 +216,37 @@ func TestHeld(t *testing.T) {
 		t.Error("the result is not sorted")
 	}
 }
+
+// TestApplier: the account that applies a tenant's objects has the verbs that applying takes, and no way to more.
+func TestApplier(t *testing.T) {
+	s := compiled(t, specs)
+	for name, c := range map[string]struct {
+		reason string
+		rule   map[string]any
+		want   []string
+	}{
+		"policies":         {"it applies them", allow("networking.k8s.io", "networkpolicies", "get,list,watch,create,patch,delete"), nil},
+		"all":              {"nobody says what it is for", allow("example.org", "*", "get"), []string{"LS7040"}},
+		"secrets":          {"keys of jobs", allow("", "secrets", "get"), []string{"LS7040"}},
+		"a shell":          {"has what the pod has", allow("", "pods/exec", "create"), []string{"LS7040"}},
+		"attached":         {"is a shell", allow("", "pods/attach", "create"), []string{"LS7040"}},
+		"beside":           {"a container in a pod is a shell in it", allow("", "pods/ephemeralcontainers", "patch"), []string{"LS7040"}},
+		"tokens":           {"a token is the account", allow("", "serviceaccounts/token", "create"), []string{"LS7040"}},
+		"any role":         {"would be all rights", allow("rbac.authorization.k8s.io", "clusterroles", "bind"), []string{"LS7040"}},
+		"other rights":     {"would be all rights", allow("rbac.authorization.k8s.io", "roles", "escalate"), []string{"LS7040"}},
+		"other people":     {"have other rights", allow("", "users", "impersonate"), []string{"LS7040"}},
+		"another security": {"its pods would be more than restricted", allow("security.openshift.io", "securitycontextconstraints", "use"), []string{"LS7040"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			added := []object.Object{role("Role", "vision", "more", nil, c.rule), bind("vision", "Role", "more", account("flux-system", "lockstep-tenant-vision"))}
+			found, _ := prove(s, slices.Concat(s.Objects, added))
+			var got []string
+			for _, d := range found {
+				got = append(got, string(d.Code))
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", c.reason, diff)
+			}
+		})
+	}
+}

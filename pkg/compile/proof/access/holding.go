@@ -1,7 +1,6 @@
 package access
 
 import (
-	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -55,10 +54,7 @@ func (c *Cluster) Holdings() []Holding {
 		}
 		list[i].Rights = rights
 	}
-	slices.SortFunc(list, func(a, b Holding) int {
-		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Subject.Kind, b.Subject.Kind),
-			strings.Compare(a.Subject.Namespace, b.Subject.Namespace), strings.Compare(a.Subject.Name, b.Subject.Name))
-	})
+	slices.SortFunc(list, func(a, b Holding) int { return compareHeld(&a.Held, &b.Held) })
 	return list
 }
 
@@ -96,7 +92,7 @@ func (c *Cluster) allowed(b *binding) []Right {
 	if b.namespace == "" {
 		return known.rights
 	}
-	return slices.DeleteFunc(slices.Clone(known.rights), func(r Right) bool { return r.Group == nonResource })
+	return slices.DeleteFunc(slices.Clone(known.rights), func(r Right) bool { return r.Group == Path })
 }
 
 // Allowed returns what a role allows, with what it aggregates; "" is the namespace of a ClusterRole. It is called after Holdings.
@@ -109,6 +105,9 @@ func (c *Cluster) Allowed(namespace, name string) []Right {
 
 // Beyond returns the rights that no other right covers.
 func Beyond(rights, others []Right) []Right {
+	if slices.Equal(rights, others) {
+		return nil
+	}
 	var found []Right
 	for _, r := range rights {
 		if !slices.ContainsFunc(others, func(other Right) bool { return other.covers(r) }) {
@@ -118,34 +117,20 @@ func Beyond(rights, others []Right) []Right {
 	return found
 }
 
-// Grave says why a right is one that breaks the boundaries of tenants or makes its holder more than it is, or "".
+// Grave says why a right is one that breaks the boundaries of tenants or makes its holder more than it is, or "". A right in all groups
+// of the API is as grave as the worst that it may be about.
 func (r Right) Grave() string {
-	in := func(list ...string) bool { return slices.Contains(list, r.Resource) }
-	writes := r.Verb == all || slices.Contains(writeVerbs, r.Verb)
 	switch {
-	case r.Verb == all && r.Resource == all:
-		return "everything"
+	case r.Group == Path:
+		// Paths are metrics, profiles and the like: no objects.
+		return ""
 	case r.Resource == Unknown:
 		return "whatever the role allows"
-	case r.Resource == all && (r.Group == all || r.Group == "" || r.Group == rbacGroup):
-		return "all resources, Secrets among them"
+	case r.Verb == all && r.Resource == all:
+		return "everything"
 	case r.Verb == "bind" && r.Name != "":
 		// To bind one role that is known gives no more than the role.
 		return ""
-	case r.Verb == "escalate" || r.Verb == "bind" || r.Verb == "impersonate" || r.Verb == all && r.Group == rbacGroup:
-		return "rights of others"
-	case r.Group == "" && in("secrets"):
-		return "Secrets"
-	case r.Group == rbacGroup && writes:
-		return "roles and bindings"
-	case writes && in("networkpolicies", "resourcequotas", "limitranges", "namespaces", "clusterqueues", "localqueues", "cohorts", "resourceflavors",
-		"validatingadmissionpolicies", "validatingadmissionpolicybindings", "securitycontextconstraints", "clustertrainingruntimes", "nodes"):
-		return "what bounds tenants"
-	case r.Verb == "use" && in("securitycontextconstraints"):
-		return ""
 	}
-	return ""
+	return graves.reason(r)
 }
-
-// writeVerbs change objects.
-var writeVerbs = []string{"create", "update", "patch", "delete", "deletecollection"}

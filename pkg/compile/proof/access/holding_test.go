@@ -56,21 +56,62 @@ func TestBeyond(t *testing.T) {
 
 // TestGrave: which rights break boundaries.
 func TestGrave(t *testing.T) {
-	for right, want := range map[access.Right]bool{
-		{Verb: "*", Group: "*", Resource: "*"}:                                                     true,
-		{Verb: "get", Resource: "secrets"}:                                                         true,
-		{Verb: "get", Resource: "*"}:                                                               true,
-		{Verb: "create", Group: "rbac.authorization.k8s.io", Resource: "rolebindings"}:             true,
-		{Verb: "bind", Group: "rbac.authorization.k8s.io", Resource: "clusterroles"}:               true,
-		{Verb: "bind", Group: "rbac.authorization.k8s.io", Resource: "clusterroles", Name: "view"}: false,
-		{Verb: "patch", Group: "networking.k8s.io", Resource: "networkpolicies"}:                   true,
-		{Verb: "get", Group: "networking.k8s.io", Resource: "networkpolicies"}:                     false,
-		{Verb: "create", Group: "trainer.kubeflow.org", Resource: "trainjobs"}:                     false,
-		{Verb: "*", Resource: access.Unknown, Name: "x"}:                                           true,
+	const rbac, admission, scc = "rbac.authorization.k8s.io", "admissionregistration.k8s.io", "security.openshift.io"
+	for name, c := range map[string]struct {
+		reason string
+		right  access.Right
+		want   bool
+	}{
+		"everything":             {"cluster-admin", access.Right{Verb: "*", Group: "*", Resource: "*"}, true},
+		"everything of a group":  {"whatever comes to the group, too", access.Right{Verb: "*", Group: "apps", Resource: "*"}, true},
+		"every path":             {"metrics, profiles and the like are no objects", access.Right{Verb: "*", Group: access.Path, Resource: "*"}, false},
+		"unknown":                {"it may be everything", access.Right{Verb: "*", Resource: access.Unknown, Name: "x"}, true},
+		"secrets":                {"keys of jobs", access.Right{Verb: "get", Resource: "secrets"}, true},
+		"one secret":             {"it may be the key of a job", access.Right{Verb: "get", Resource: "secrets", Name: "x"}, true},
+		"secrets of others":      {"another group is another kind", access.Right{Verb: "get", Group: "example.org", Resource: "secrets"}, false},
+		"all resources":          {"Secrets are among them", access.Right{Verb: "get", Resource: "*"}, true},
+		"all resources, apps":    {"no Secrets are among them", access.Right{Verb: "get", Group: "apps", Resource: "*"}, false},
+		"reading pods":           {"anywhere", access.Right{Verb: "get", Group: "*", Resource: "pods"}, false},
+		"reading roles":          {"they give nothing", access.Right{Verb: "get", Group: rbac, Resource: "*"}, false},
+		"bindings":               {"who binds has all rights", access.Right{Verb: "create", Group: rbac, Resource: "rolebindings"}, true},
+		"bindings, every group":  {"RBAC is among them", access.Right{Verb: "create", Group: "*", Resource: "rolebindings"}, true},
+		"bind":                   {"any role", access.Right{Verb: "bind", Group: rbac, Resource: "clusterroles"}, true},
+		"bind one":               {"no more than the role", access.Right{Verb: "bind", Group: rbac, Resource: "clusterroles", Name: "view"}, false},
+		"escalate":               {"writes rights that it has not", access.Right{Verb: "escalate", Group: rbac, Resource: "roles"}, true},
+		"impersonate":            {"has the rights of others", access.Right{Verb: "impersonate", Resource: "users"}, true},
+		"tokens":                 {"a token is the account", access.Right{Verb: "create", Resource: "serviceaccounts/token"}, true},
+		"policies":               {"keep tenants apart", access.Right{Verb: "patch", Group: "networking.k8s.io", Resource: "networkpolicies"}, true},
+		"policies of the admin":  {"go before those of tenants", access.Right{Verb: "create", Group: "policy.networking.k8s.io", Resource: "adminnetworkpolicies"}, true},
+		"policies of Calico":     {"go before those of Kubernetes", access.Right{Verb: "create", Group: "crd.projectcalico.org", Resource: "networkpolicies"}, true},
+		"reading policies":       {"opens nothing", access.Right{Verb: "get", Group: "networking.k8s.io", Resource: "networkpolicies"}, false},
+		"validating policies":    {"enforce what specs promise", access.Right{Verb: "delete", Group: admission, Resource: "validatingadmissionpolicies"}, true},
+		"mutating policies":      {"change every object", access.Right{Verb: "create", Group: admission, Resource: "mutatingadmissionpolicies"}, true},
+		"webhooks":               {"change every object", access.Right{Verb: "create", Group: admission, Resource: "mutatingwebhookconfigurations"}, true},
+		"all of admission":       {"webhooks are among them", access.Right{Verb: "create", Group: admission, Resource: "*"}, true},
+		"definitions":            {"a new kind can replace an old one", access.Right{Verb: "update", Group: "apiextensions.k8s.io", Resource: "customresourcedefinitions"}, true},
+		"services of the API":    {"answer for a group of it", access.Right{Verb: "update", Group: "apiregistration.k8s.io", Resource: "apiservices"}, true},
+		"approving certificates": {"a certificate can be anybody", access.Right{Verb: "approve", Group: "certificates.k8s.io", Resource: "signers"}, true},
+		"signing certificates":   {"a certificate can be anybody", access.Right{Verb: "sign", Group: "certificates.k8s.io", Resource: "signers"}, true},
+		"nodes":                  {"are everybody's", access.Right{Verb: "patch", Resource: "nodes"}, true},
+		"kubelets":               {"run everybody's pods", access.Right{Verb: "create", Resource: "nodes/proxy"}, true},
+		"volumes":                {"hold everybody's data", access.Right{Verb: "create", Resource: "persistentvolumes"}, true},
+		"priorities":             {"decide whose pods are removed", access.Right{Verb: "create", Group: "scheduling.k8s.io", Resource: "priorityclasses"}, true},
+		"queues":                 {"are decided in git", access.Right{Verb: "update", Group: "kueue.x-k8s.io", Resource: "clusterqueues"}, true},
+		"topologies":             {"are decided in git", access.Right{Verb: "update", Group: "kueue.x-k8s.io", Resource: "topologies"}, true},
+		"priorities of jobs":     {"are decided in git", access.Right{Verb: "update", Group: "kueue.x-k8s.io", Resource: "workloadpriorityclasses"}, true},
+		"runtimes":               {"are what everybody's jobs execute", access.Right{Verb: "update", Group: "trainer.kubeflow.org", Resource: "clustertrainingruntimes"}, true},
+		"runtimes of a tenant":   {"are what its jobs execute", access.Right{Verb: "update", Group: "trainer.kubeflow.org", Resource: "trainingruntimes"}, true},
+		"jobs":                   {"people of tenants have it", access.Right{Verb: "create", Group: "trainer.kubeflow.org", Resource: "trainjobs"}, false},
+		"a shell":                {"admins of tenants have it", access.Right{Verb: "create", Resource: "pods/exec"}, false},
+		"a port":                 {"admins of tenants have it", access.Right{Verb: "create", Resource: "pods/portforward"}, false},
+		"constraints":            {"decide what pods may do to their machine", access.Right{Verb: "update", Group: scc, Resource: "securitycontextconstraints"}, true},
+		"use of a constraint":    {"the constraint itself is judged", access.Right{Verb: "use", Group: scc, Resource: "securitycontextconstraints", Name: "nonroot"}, false},
 	} {
-		if got := right.Grave() != ""; got != want {
-			t.Errorf("%s is grave: %v, want %v", right, got, want)
-		}
+		t.Run(name, func(t *testing.T) {
+			if got := c.right.Grave() != ""; got != c.want {
+				t.Errorf("%s: %s is grave: %v, want %v", c.reason, c.right, got, c.want)
+			}
+		})
 	}
 }
 

@@ -36,19 +36,19 @@ func (r *proof) outsider(h *holding) {
 // powerful returns a right of a grant that leads into namespaces of tenants, and why it does. What is reported as a role of
 // mpi-controller is not reported again.
 func (r *proof) powerful(by grant, component bool) (Right, string) {
-	role, list := r.byNumber[by.role], r.bans
+	role, list := r.byNumber[by.role], bans
 	if controllerRole(role.name) {
 		return Right{}, ""
 	}
 	if component {
-		list = takeovers()
+		list = takeovers
 	}
 	for _, right := range role.rights {
 		// One Secret by its name, such as the certificate of a webhook, is none of a job.
 		if component && right.Name != "" {
 			continue
 		}
-		if why := reason(right, list); why != "" {
+		if why := list.reason(right); why != "" {
 			return right, why
 		}
 	}
@@ -67,18 +67,6 @@ func (r *proof) engine(s Subject) bool {
 		return s.Name == "kustomize-controller" || s.Name == "helm-controller"
 	}
 	return s.Name == "argocd-application-controller" || s.Name == "openshift-gitops-argocd-application-controller"
-}
-
-// takeovers are the bans that make whoever has the right the owner of the cluster, or of everybody's keys.
-func takeovers() []ban {
-	own := func(right Right) bool {
-		switch {
-		case right.Resource == "secrets", right.Verb == "impersonate", right.Verb == "bind", right.Verb == "escalate", right.Verb == "approve", right.Verb == "sign":
-			return true
-		}
-		return slices.Contains([]string{"serviceaccounts/token", "pods/exec", "pods/attach", "pods/ephemeralcontainers", "nodes/proxy"}, right.Resource)
-	}
-	return slices.DeleteFunc(bans(), func(b ban) bool { return !own(b.right) })
 }
 
 // harmlessRoles are roles of Kubernetes and OpenShift that nobody compiles and charts bind: they look at the API itself, at metrics, or

@@ -1,16 +1,15 @@
 package access
 
 import (
-	"slices"
-
 	"lockstep.dev/lockstep/pkg/compile/plan"
 	"lockstep.dev/lockstep/pkg/compile/proof/labels"
 )
 
-// The verbs that change something, those that read, and all.
+// The verbs that read, those that change an object, and those that change any.
 var (
-	reads  = []string{"get", "list", "watch"}
-	writes = []string{"create", "update", "patch", "delete"}
+	reads   = []string{"get", "list", "watch"}
+	writes  = []string{"create", "update", "patch", "delete"}
+	changes = []string{"create", "update", "patch", "delete", "deletecollection"}
 )
 
 // The API groups.
@@ -90,53 +89,100 @@ func accounts(p *plan.Cluster, name string) []Right {
 
 // ban is a right that nobody of a tenant may have anywhere, and why.
 type ban struct {
-	right Right
-	why   string
+	right  Right
+	why    string
+	weight weight
 }
 
-// bans are the ways around what a reviewer approved. Promises decide; bans explain, and hold for what roles of the platform become
-// by aggregation.
-func bans() []ban {
-	var list []ban
-	add := func(why, apiGroup string, verbs []string, resources ...string) {
-		for _, resource := range resources {
-			for _, verb := range verbs {
-				list = append(list, ban{Right{verb, apiGroup, resource, ""}, why})
-			}
+// weight is how much a ban says of those who belong to no tenant.
+type weight uint8
+
+const (
+	// grave breaks the boundaries of tenants, or makes its holder more than it is, wherever somebody gains it. A shell in a pod is not:
+	// admins of tenants have it. Nor is the use of a constraint: the constraint itself is judged.
+	grave weight = 1 << iota
+	// takeover makes its holder the owner of the cluster, or of everybody's keys.
+	takeover
+)
+
+// banList is some bans, in their order and by the group of the API that they are about, which is never all of them.
+type banList struct {
+	all     []ban
+	ofGroup map[string][]ban
+}
+
+// The ways around what a reviewer approved, all of them and those of a weight. Promises decide; bans explain, hold for what roles of the
+// platform become by aggregation, and say by their weight what others should not have or gain.
+var (
+	bans      = weighing(0)
+	graves    = weighing(grave)
+	takeovers = weighing(takeover)
+)
+
+// weighing returns the bans that have a weight.
+func weighing(w weight) *banList {
+	list := &banList{ofGroup: map[string][]ban{}}
+	for _, b := range waysAround() {
+		if b.weight&w == w {
+			list.all, list.ofGroup[b.right.Group] = append(list.all, b), append(list.ofGroup[b.right.Group], b)
 		}
 	}
-	change := append(slices.Clone(writes), "deletecollection")
-	add("Secrets hold the keys of jobs and the credentials of registries", "", []string{all}, "secrets")
-	add("who acts as somebody else has the rights of both", "", []string{"impersonate"}, "users", "groups", "serviceaccounts")
-	add("who acts as somebody else has the rights of both", "authentication.k8s.io", []string{"impersonate"}, all)
-	add("a token is the account itself, for as long as it is valid", "", []string{"create"}, "serviceaccounts/token")
-	add("a shell in a launcher reads the key of its job", "", []string{"create", "get"}, "pods/exec", "pods/attach", "pods/portforward", "pods/proxy")
-	add("a container that is added to a pod is a shell in it", "", []string{"update", "patch"}, "pods/ephemeralcontainers")
-	add("runtimes are what everybody's jobs execute", trainer, change, "clustertrainingruntimes", "trainingruntimes")
-	add("quotas and limits are decided in git", "", change, "resourcequotas", "limitranges")
-	add("network policies are what keeps tenants apart", "networking.k8s.io", change, "networkpolicies")
-	add("network policies are what keeps tenants apart", "policy.networking.k8s.io", change, all)
-	add("who writes roles or bindings has all rights", rbacGroup, append(change, "bind", "escalate"), all)
-	add("labels of namespaces decide about Pod Security and selectors", "", change, "namespaces", "namespaces/status", "namespaces/finalize")
-	add("admission policies enforce what specs promise", "admissionregistration.k8s.io", change, all)
-	add("a new kind or API can replace an old one", "apiextensions.k8s.io", change, all)
-	add("a new kind or API can replace an old one", "apiregistration.k8s.io", change, all)
-	add("a certificate can be anybody", "certificates.k8s.io", append(change, "approve", "sign"), all)
-	add("priorities decide whose pods are removed", "scheduling.k8s.io", change, "priorityclasses")
-	add("constraints decide what a pod may do to its machine", openShift, append(change, "use"), "securitycontextconstraints")
-	add("queues are decided in git", kueue, change, "clusterqueues", "localqueues", "resourceflavors", "cohorts", "topologies", "workloadpriorityclasses")
-	add("machines and their volumes are everybody's", "", change, "nodes", "nodes/proxy", "persistentvolumes")
 	return list
 }
 
 // reason returns why a right is banned, or "".
-func reason(r Right, list []ban) string {
-	for _, b := range list {
-		if b.right.meets(r) {
-			return b.why
+func (l *banList) reason(r Right) string {
+	near := l.ofGroup[r.Group]
+	if r.Group == all {
+		near = l.all
+	}
+	for i := range near {
+		if near[i].right.meets(r) {
+			return near[i].why
 		}
 	}
 	return ""
+}
+
+// waysAround is the only place that says which rights are banned, and how much they weigh.
+func waysAround() []ban {
+	var list []ban
+	add := func(weight weight, why, apiGroup string, verbs []string, resources ...string) {
+		for _, resource := range resources {
+			for _, verb := range verbs {
+				list = append(list, ban{Right{verb, apiGroup, resource, ""}, why, weight})
+			}
+		}
+	}
+	add(grave|takeover, "Secrets hold the keys of jobs and the credentials of registries", "", []string{all}, "secrets")
+	add(grave|takeover, "who acts as somebody else has the rights of both", "", []string{"impersonate"}, "users", "groups", "serviceaccounts")
+	add(grave|takeover, "who acts as somebody else has the rights of both", "authentication.k8s.io", []string{"impersonate"}, all)
+	add(grave|takeover, "a token is the account itself, for as long as it is valid", "", []string{"create"}, "serviceaccounts/token")
+	add(takeover, "a shell in a launcher reads the key of its job", "", []string{"create", "get"}, "pods/exec", "pods/attach")
+	add(0, "a shell in a launcher reads the key of its job", "", []string{"create", "get"}, "pods/portforward", "pods/proxy")
+	add(takeover, "a container that is added to a pod is a shell in it", "", []string{"update", "patch"}, "pods/ephemeralcontainers")
+	add(grave, "runtimes are what everybody's jobs execute", trainer, changes, "clustertrainingruntimes", "trainingruntimes")
+	add(grave, "quotas and limits are decided in git", "", changes, "resourcequotas", "limitranges")
+	add(grave, "network policies are what keeps tenants apart", "networking.k8s.io", changes, "networkpolicies")
+	add(grave, "network policies are what keeps tenants apart", "policy.networking.k8s.io", changes, all)
+	add(grave, "network policies are what keeps tenants apart", "crd.projectcalico.org", changes, "networkpolicies", "globalnetworkpolicies")
+	add(grave, "network policies are what keeps tenants apart", "projectcalico.org", changes, "networkpolicies", "globalnetworkpolicies")
+	add(grave, "network policies are what keeps tenants apart", "cilium.io", changes, "ciliumnetworkpolicies", "ciliumclusterwidenetworkpolicies")
+	add(grave|takeover, "who writes roles or bindings has all rights", rbacGroup, []string{"bind", "escalate"}, all)
+	add(grave, "who writes roles or bindings has all rights", rbacGroup, changes, all)
+	add(grave, "labels of namespaces decide about Pod Security and selectors", "", changes, "namespaces", "namespaces/status", "namespaces/finalize")
+	add(grave, "admission policies enforce what specs promise", "admissionregistration.k8s.io", changes, all)
+	add(grave, "a new kind or API can replace an old one", "apiextensions.k8s.io", changes, all)
+	add(grave, "a new kind or API can replace an old one", "apiregistration.k8s.io", changes, all)
+	add(grave|takeover, "a certificate can be anybody", "certificates.k8s.io", []string{"approve", "sign"}, all)
+	add(0, "a certificate can be anybody", "certificates.k8s.io", changes, all)
+	add(grave, "priorities decide whose pods are removed", "scheduling.k8s.io", changes, "priorityclasses")
+	add(grave, "constraints decide what a pod may do to its machine", openShift, changes, "securitycontextconstraints")
+	add(0, "constraints decide what a pod may do to its machine", openShift, []string{"use"}, "securitycontextconstraints")
+	add(grave, "queues are decided in git", kueue, changes, "clusterqueues", "localqueues", "resourceflavors", "cohorts", "topologies", "workloadpriorityclasses")
+	add(grave|takeover, "machines and their volumes are everybody's", "", changes, "nodes/proxy")
+	add(grave, "machines and their volumes are everybody's", "", changes, "nodes", "persistentvolumes")
+	return list
 }
 
 // platformRoles are the roles that every cluster has, as far as they matter: what view, edit and admin are known for, without what
@@ -154,14 +200,14 @@ func platformRoles() []*role {
 	viewRole := named("view", Rule{Verbs: reads, Groups: core, Resources: []string{"pods", "configmaps", "services", "serviceaccounts", "events"}})
 	editRole := named("edit",
 		Rule{Verbs: reads, Groups: core, Resources: []string{"secrets", "pods/exec", "pods/attach", "pods/portforward", "pods/proxy"}},
-		Rule{Verbs: append(slices.Clone(writes), "deletecollection"), Groups: core, Resources: []string{
+		Rule{Verbs: changes, Groups: core, Resources: []string{
 			"pods", "pods/exec", "pods/attach", "pods/portforward", "pods/proxy", "secrets", "configmaps", "services", "serviceaccounts",
 		}},
 		Rule{Verbs: []string{"impersonate"}, Groups: core, Resources: []string{"serviceaccounts"}},
 		Rule{Verbs: []string{"create"}, Groups: core, Resources: []string{"serviceaccounts/token"}},
-		Rule{Verbs: append(slices.Clone(writes), "deletecollection"), Groups: []string{"networking.k8s.io"}, Resources: []string{"networkpolicies", "ingresses"}})
+		Rule{Verbs: changes, Groups: []string{"networking.k8s.io"}, Resources: []string{"networkpolicies", "ingresses"}})
 	adminRole := named("admin",
-		Rule{Verbs: append(slices.Clone(writes), "deletecollection"), Groups: []string{rbacGroup}, Resources: []string{"roles", "rolebindings"}})
+		Rule{Verbs: changes, Groups: []string{rbacGroup}, Resources: []string{"roles", "rolebindings"}})
 	viewRole.labels[label+"edit"] = "true"
 	editRole.labels[label+"admin"] = "true"
 	return []*role{

@@ -17,7 +17,6 @@ type proof struct {
 	*Cluster
 	plan *plan.Cluster
 	list *diag.List
-	bans []ban
 	// owners are the tenants by namespace, people the classes of a group by tenant.
 	owners map[string]*plan.Tenant
 	people map[string]map[*plan.Tenant]class
@@ -62,7 +61,7 @@ type Held struct {
 // namespace and subject. It is called once, after all facts were added.
 func (c *Cluster) Prove(p *plan.Cluster, list *diag.List) []Held {
 	r := proof{
-		Cluster: c, plan: p, list: list, bans: bans(), owners: map[string]*plan.Tenant{}, people: map[string]map[*plan.Tenant]class{},
+		Cluster: c, plan: p, list: list, owners: map[string]*plan.Tenant{}, people: map[string]map[*plan.Tenant]class{},
 		index: make(map[holder]int, len(c.bindings)), held: make([]holding, 0, len(c.bindings)), sets: map[string][]Right{}, promised: map[class][]Right{},
 	}
 	c.aggregate()
@@ -255,30 +254,16 @@ func (r *proof) rights(h *holding) []Right {
 	return set
 }
 
-// beyond returns the rights that are no part of allowed ones.
-func beyond(has, allowed []Right) []Right {
-	if slices.Equal(has, allowed) {
-		return nil
-	}
-	var extra []Right
-	for _, right := range has {
-		if !slices.ContainsFunc(allowed, func(a Right) bool { return a.covers(right) }) {
-			extra = append(extra, right)
-		}
-	}
-	return extra
-}
-
 func (r *proof) atMost(h *holding, has, allowed []Right) {
-	extra := beyond(has, allowed)
+	extra := Beyond(has, allowed)
 	if len(extra) == 0 {
 		return
 	}
 	// What is banned is told first.
-	slices.SortStableFunc(extra, func(a, b Right) int { return cmp.Compare(banned(b, r.bans), banned(a, r.bans)) })
+	slices.SortStableFunc(extra, func(a, b Right) int { return cmp.Compare(banned(b), banned(a)) })
 	by := r.giving(h, extra[0])
 	d := r.errorf(diag.BeyondRole, by, "the %s may `%s` in %s by the binding `%s`, and its tenant does not give it that", h.Subject, extra[0], place(h.namespace), by.by)
-	if why := reason(extra[0], r.bans); why != "" {
+	if why := bans.reason(extra[0]); why != "" {
 		d.Notef("%s", why)
 	}
 	if len(extra) > 1 {
@@ -319,8 +304,8 @@ func first(places ...source.Span) source.Span {
 	return source.Span{}
 }
 
-func banned(right Right, list []ban) int {
-	if reason(right, list) != "" {
+func banned(right Right) int {
+	if bans.reason(right) != "" {
 		return 1
 	}
 	return 0
@@ -339,20 +324,25 @@ func (r *proof) stranger(h *holding, owner *plan.Tenant) {
 	r.concerning(h.namespace, d)
 }
 
-// judgeApplier asks that the account which applies a tenant's objects names what it may do: no wildcard, no way to more rights.
+// judgeApplier asks that the account which applies a tenant's objects names what it may do, with the verbs that applying takes: no
+// wildcard, no way to more rights.
 func (r *proof) judgeApplier(h *holding, has []Right) {
 	for _, right := range has {
 		wild := right.Verb == all || right.Group == all || strings.Contains(right.Resource, all)
-		bind := right.Verb == "bind" && (right.Name == "" || !strings.HasPrefix(right.Name, "lockstep-") && !controllerRole(right.Name))
-		power := slices.Contains([]string{"escalate", "impersonate", "use", "sign", "approve"}, right.Verb) ||
-			slices.Contains([]string{"secrets", "pods/exec", "serviceaccounts/token", "nodes"}, right.Resource)
-		if wild || bind || power {
+		if wild || !bindsOurs(right) && (!applies(right.Verb) || takeovers.reason(right) != "") {
 			by := r.giving(h, right)
 			r.errorf(diag.BeyondRole, by, "the %s applies the objects of a tenant and may `%s` in %s by the binding `%s`, which that does not take", h.Subject, right, place(h.namespace), by.by)
 			return
 		}
 	}
 }
+
+// bindsOurs says whether a right is to bind one role that is compiled, or one of the controller's.
+func bindsOurs(r Right) bool {
+	return r.Verb == "bind" && (strings.HasPrefix(r.Name, "lockstep-") || controllerRole(r.Name))
+}
+
+func applies(verb string) bool { return slices.Contains(reads, verb) || slices.Contains(changes, verb) }
 
 // promisesKept reports people who lack what their role promises.
 func (r *proof) promisesKept() {
@@ -373,7 +363,7 @@ func (r *proof) keeps(h holder, at source.Span, promised []Right) {
 	if i, known := r.index[h]; known {
 		has = r.rights(&r.held[i])
 	}
-	if lacks := beyond(promised, has); len(lacks) > 0 {
+	if lacks := Beyond(promised, has); len(lacks) > 0 {
 		d := r.list.Errorf(diag.RoleMissing, first(r.cause(h), at), "the %s may not `%s` in %s, which the tenant promises it", h.Subject, lacks[0], place(h.namespace))
 		if d.Span != at {
 			d.Also(at, "the tenant names it here")
@@ -424,12 +414,12 @@ func (r *proof) aggregations() {
 // tooMuch returns a right that a role must not add to the platform's. The compiler's own add what viewers and editors have at most.
 func (r *proof) tooMuch(own *role) (Right, string) {
 	for _, right := range own.rights {
-		if why := reason(right, r.bans); why != "" {
+		if why := bans.reason(right); why != "" {
 			return right, why
 		}
 	}
 	ours := map[string]class{"lockstep-aggregate-to-view": viewer, "lockstep-aggregate-to-edit": editor}[own.name]
-	if extra := beyond(own.rights, r.promise(ours)); ours != 0 && len(extra) > 0 {
+	if extra := Beyond(own.rights, r.promise(ours)); ours != 0 && len(extra) > 0 {
 		return extra[0], "the compiled roles add what viewers and editors of tenants have, nothing more"
 	}
 	return Right{}, ""
@@ -440,9 +430,14 @@ func (r *proof) result() []Held {
 	for i := range r.held {
 		list[i] = Held{Subject: r.held[i].Subject, Namespace: r.held[i].namespace, Rights: r.rights(&r.held[i])}
 	}
-	slices.SortFunc(list, func(a, b Held) int {
-		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Subject.Kind, b.Subject.Kind),
-			strings.Compare(a.Subject.Namespace, b.Subject.Namespace), strings.Compare(a.Subject.Name, b.Subject.Name))
-	})
+	slices.SortFunc(list, func(a, b Held) int { return compareHeld(&a, &b) })
 	return list
+}
+
+// compareHeld orders what is held by namespace and subject.
+func compareHeld(a, b *Held) int {
+	if order := strings.Compare(a.Namespace, b.Namespace); order != 0 {
+		return order
+	}
+	return a.Subject.Compare(b.Subject)
 }

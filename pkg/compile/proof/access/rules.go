@@ -29,8 +29,8 @@ func readRules(n *object.Node) []Rule {
 	for i := range n.Children {
 		r := &n.Children[i]
 		rules[i] = Rule{
-			Verbs: texts(r.Get("verbs")), Groups: texts(r.Get("apiGroups")), Resources: texts(r.Get("resources")),
-			Names: texts(r.Get("resourceNames")), URLs: texts(r.Get("nonResourceURLs")),
+			Verbs: r.Get("verbs").Strings(), Groups: r.Get("apiGroups").Strings(), Resources: r.Get("resources").Strings(),
+			Names: r.Get("resourceNames").Strings(), URLs: r.Get("nonResourceURLs").Strings(),
 		}
 	}
 	return rules
@@ -82,10 +82,10 @@ type Right struct {
 	Name string
 }
 
-// String returns for example `create trainjobs.trainer.kubeflow.org`.
+// String returns for example `create trainjobs.trainer.kubeflow.org`, or `get /metrics`.
 func (r Right) String() string {
 	s := r.Verb + " " + r.Resource
-	if r.Group != "" {
+	if r.Group != "" && r.Group != Path {
 		s += "." + r.Group
 	}
 	if r.Name != "" {
@@ -113,8 +113,8 @@ func compare(a, b Right) int {
 	return cmp.Or(strings.Compare(a.Group, b.Group), strings.Compare(a.Resource, b.Resource), strings.Compare(a.Verb, b.Verb), strings.Compare(a.Name, b.Name))
 }
 
-// nonResource is the group of rights on paths.
-const nonResource = "(path)"
+// Path is the Group of rights on paths of the API server, which are no resources: their Resource is the path.
+const Path = "(path)"
 
 // everyName stands for all objects.
 var everyName = []string{""}
@@ -126,7 +126,7 @@ func (r *Rule) rights(list []Right) []Right {
 	}
 	for _, verb := range r.Verbs {
 		for _, url := range r.URLs {
-			list = append(list, Right{Verb: verb, Group: nonResource, Resource: url})
+			list = append(list, Right{Verb: verb, Group: Path, Resource: url})
 		}
 		for _, group := range r.Groups {
 			for _, resource := range r.Resources {
@@ -158,22 +158,4 @@ func (r Right) meets(other Right) bool {
 	same := func(a, b string) bool { return a == b || a == all || b == all }
 	return same(r.Verb, other.Verb) && same(r.Group, other.Group) && (r.Name == other.Name || r.Name == "" || other.Name == "") &&
 		(coversResource(r.Resource, other.Resource) || coversResource(other.Resource, r.Resource))
-}
-
-func texts(n *object.Node) []string {
-	if n == nil {
-		return nil
-	}
-	list := make([]string, len(n.Children))
-	for i := range n.Children {
-		list[i] = n.Children[i].Text
-	}
-	return list
-}
-
-func textOf(n *object.Node) string {
-	if n == nil {
-		return ""
-	}
-	return n.Text
 }

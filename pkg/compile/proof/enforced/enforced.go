@@ -87,7 +87,7 @@ func (p *proof) compare(was, now *object.Object) {
 		where, different := difference(was.Root.At(path...), now.Root.At(path...))
 		if different {
 			path = append(path, where...)
-			p.list.Errorf(diag.EnforcementWeakened, place(now.Patch(now.Root.At(path...)), now), "a patch changes `%s` of %s: %s", spelled(path), now.ID, why(now.ID)).
+			p.list.Errorf(diag.EnforcementWeakened, place(now.Patch(now.Root.At(path...)), now), "a patch changes `%s` of %s: %s", object.Spell(path), now.ID, why(now.ID)).
 				Helpf("change the spec that it follows from, remove the patch, or write a waiver into the spec of the cluster")
 		}
 	}
@@ -164,22 +164,6 @@ func difference(was, now *object.Node) (path []string, different bool) {
 		}
 	}
 	return nil, false
-}
-
-// spelled is a path as people write it.
-func spelled(path []string) string {
-	var b strings.Builder
-	for _, key := range path {
-		switch {
-		case strings.ContainsAny(key, "./"):
-			b.WriteString(`["` + key + `"]`)
-		case b.Len() > 0:
-			b.WriteString("." + key)
-		default:
-			b.WriteString(key)
-		}
-	}
-	return b.String()
 }
 
 // why says what depends on an object of a kind.

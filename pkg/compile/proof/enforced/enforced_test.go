@@ -115,3 +115,55 @@ func TestPinning(t *testing.T) {
 		}
 	}
 }
+
+// TestPinningNamespaces: memory may be pinned where the policy lockstep-pods is all that enforces; Pod Security knows no exception.
+func TestPinningNamespaces(t *testing.T) {
+	s := compiled(t, "Kubernetes")
+	pod := func(capability string) map[string]any {
+		return map[string]any{
+			"apiVersion": "v1", "kind": "Pod", "metadata": map[string]any{"name": "tool", "namespace": "tools"},
+			"spec": map[string]any{
+				"serviceAccountName": "mpi-rdma",
+				"securityContext":    map[string]any{"runAsNonRoot": true, "seccompProfile": map[string]any{"type": "RuntimeDefault"}},
+				"containers": []any{map[string]any{"name": "x", "image": "example.org/x:1", "securityContext": map[string]any{
+					"allowPrivilegeEscalation": false,
+					"capabilities":             map[string]any{"drop": []any{"ALL"}, "add": []any{capability}},
+				}}},
+			},
+		}
+	}
+	const ours, standard = "lockstep.dev/pod-security", "pod-security.kubernetes.io/enforce"
+	for name, c := range map[string]struct {
+		reason     string
+		labels     map[string]any
+		capability string
+		want       []diag.Code
+	}{
+		"as compiled":      {"the policy has the exception", map[string]any{standard: "privileged", ours: "restricted-rdma"}, "IPC_LOCK", nil},
+		"unlabelled":       {"Pod Security refuses nothing by default", map[string]any{ours: "restricted-rdma"}, "IPC_LOCK", nil},
+		"more":             {"the policy refuses it", map[string]any{standard: "privileged", ours: "restricted-rdma"}, "SYS_ADMIN", []diag.Code{diag.PodsRefused}},
+		"restricted":       {"Pod Security refuses it", map[string]any{standard: "restricted", ours: "restricted-rdma"}, "IPC_LOCK", []diag.Code{diag.PodsRefused}},
+		"baseline":         {"Pod Security refuses it", map[string]any{standard: "baseline", ours: "restricted-rdma"}, "IPC_LOCK", []diag.Code{diag.PodsRefused}},
+		"baseline, little": {"the policy refuses what only baseline allows", map[string]any{standard: "baseline", ours: "restricted-rdma"}, "KILL", []diag.Code{diag.PodsRefused}},
+		"another label":    {"the policy looks for its own value", map[string]any{standard: "privileged", ours: "other"}, "SYS_ADMIN", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var objects []object.Object
+			for _, content := range []map[string]any{
+				{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": "tools", "labels": c.labels}}, pod(c.capability),
+			} {
+				objects = append(objects, object.New(object.FromValue("", content, nil), object.Place{}, nil))
+			}
+			list, w := &diag.List{}, &enforced.Workloads{}
+			w.Add(enforced.Of(objects, false))
+			w.Prove(s.Plan, list)
+			var got []diag.Code
+			for _, d := range list.Sorted() {
+				got = append(got, d.Code)
+			}
+			if !slices.Equal(got, c.want) {
+				t.Errorf("%s: %v, want %v", c.reason, got, c.want)
+			}
+		})
+	}
+}

@@ -80,12 +80,14 @@ func Of(objects []object.Object, own bool) Facts {
 	return f
 }
 
-// admittingOf reads what a namespace enforces (https://kubernetes.io/docs/concepts/security/pod-security-admission/).
+// admittingOf reads what a namespace enforces (https://kubernetes.io/docs/concepts/security/pod-security-admission/). Where Pod Security
+// enforces too, it refuses what the policy lockstep-pods makes an exception for.
 func admittingOf(o *object.Object) (admitting, bool) {
 	labels := o.Root.At("metadata", "labels")
 	n := admitting{name: o.ID.Name, level: api.LevelVersion{Level: api.Level(text(labels, api.EnforceLevelLabel)), Version: api.LatestVersion()}}
 	if text(labels, securityLabel) == restrictedRDMA {
-		n.level.Level, n.pinning = api.LevelRestricted, true
+		n.pinning = n.level.Level == "" || n.level.Level == api.LevelPrivileged
+		n.level.Level = api.LevelRestricted
 	}
 	if version, err := api.ParseVersion(text(labels, api.EnforceVersionLabel)); err == nil {
 		n.level.Version = version

@@ -204,8 +204,6 @@ func (c recorder) place(at source.Span) *diag.Place {
 
 func records(list []*diag.Diagnostic) []diag.Record {
 	all := &diag.List{}
-	for _, d := range list {
-		*all.Errorf(d.Code, d.Span, "") = *d
-	}
+	all.Take(list)
 	return all.Records()
 }

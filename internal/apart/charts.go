@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"lockstep.dev/lockstep/pkg/compile/patch/chart"
+	"lockstep.dev/lockstep/pkg/compile/subprocess"
 )
 
 // The limits of the process that renders charts. The charts of a large platform take some seconds and 200 MiB.
@@ -18,11 +19,11 @@ const (
 func Charts() chart.Apart {
 	l := limits{seconds: chartSeconds, memory: chartMemory}
 	total := newBudget(chartTotal, "charts")
-	return chart.Apart{Start: func() (chart.Process, error) { return startCharts(l, chart.Build(), total) }, Limits: l.String()}
+	return chart.Apart{Start: func() (subprocess.Process, error) { return startCharts(l, chart.Build(), total) }, Limits: l.String()}
 }
 
 // startCharts starts the program for a build of this one.
-func startCharts(l limits, of string, total *budget) (chart.Process, error) {
+func startCharts(l limits, of string, total *budget) (subprocess.Process, error) {
 	program, err := Beside(ChartProgram)
 	if err != nil {
 		return nil, err

@@ -13,6 +13,7 @@ import (
 
 	"lockstep.dev/lockstep/pkg/compile/patch/chart"
 	"lockstep.dev/lockstep/pkg/compile/patch/chart/helm"
+	"lockstep.dev/lockstep/pkg/compile/subprocess"
 )
 
 func chartOf(template string, values chart.Values) chart.Chart {
@@ -30,7 +31,7 @@ func TestHostileCharts(t *testing.T) {
 		t.Skip("only Linux limits all resources")
 	}
 	l := limits{seconds: 2, memory: 256 << 20}
-	r := chart.Apart{Start: func() (chart.Process, error) { return startCharts(l, chart.Build(), newBudget(60, "charts")) }, Limits: l.String()}
+	r := chart.Apart{Start: func() (subprocess.Process, error) { return startCharts(l, chart.Build(), newBudget(60, "charts")) }, Limits: l.String()}
 	cases := []struct{ reason, template, want string }{
 		{"a template", `a: {{ .Release.Name }}`, ""},
 		{"a loop without end", `{{ range until 100000 }}{{ range until 100000 }}{{ end }}{{ end }}`, "the rendering was ended: it took more than 2 s of processor time"},
@@ -65,7 +66,7 @@ func TestChartsApart(t *testing.T) {
 
 // TestChartsOfAnotherVersion: two programs of different releases do not work together.
 func TestChartsOfAnotherVersion(t *testing.T) {
-	r := chart.Apart{Start: func() (chart.Process, error) {
+	r := chart.Apart{Start: func() (subprocess.Process, error) {
 		return startCharts(limits{seconds: 2, memory: 1 << 30}, "v0.0.1", newBudget(60, "charts"))
 	}, Limits: "little"}
 	if got := r.Render([]chart.Chart{chartOf("", nil)})[0].Failed; !strings.Contains(got, "runtime-compiler is v0.0.1: install all programs of one release") {
@@ -73,8 +74,9 @@ func TestChartsOfAnotherVersion(t *testing.T) {
 	}
 }
 
-// TestChartsMissing: where the program is not installed the message says what is missing, and where.
-func TestChartsMissing(t *testing.T) {
+// away takes the program that renders charts out of its place until the test ends, and returns that place.
+func away(t *testing.T) (program string) {
+	t.Helper()
 	program, err := Beside(ChartProgram)
 	if err != nil {
 		t.Fatal(err)
@@ -82,7 +84,17 @@ func TestChartsMissing(t *testing.T) {
 	if err := os.Rename(program, program+".away"); err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = os.Rename(program+".away", program) }()
+	t.Cleanup(func() {
+		if err := os.Rename(program+".away", program); err != nil {
+			t.Error(err)
+		}
+	})
+	return program
+}
+
+// TestChartsMissing: where the program is not installed the message says what is missing, and where.
+func TestChartsMissing(t *testing.T) {
+	away(t)
 	got := Charts().Render([]chart.Chart{chartOf("", nil)})[0].Failed
 	if !strings.Contains(got, "components need the program runtime-compiler-charts, which is not in /") {
 		t.Errorf("got %q", got)
@@ -91,14 +103,7 @@ func TestChartsMissing(t *testing.T) {
 
 // TestChartsNotExecutable: a program that may not be executed is named, with what to do.
 func TestChartsNotExecutable(t *testing.T) {
-	program, err := Beside(ChartProgram)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Rename(program, program+".away"); err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = os.Rename(program+".away", program) }()
+	program := away(t)
 	if err := os.WriteFile(program, []byte("#!/bin/sh\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}

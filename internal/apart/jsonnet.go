@@ -10,6 +10,7 @@ import (
 	"lockstep.dev/lockstep/internal/rlimit"
 	"lockstep.dev/lockstep/internal/seccomp"
 	"lockstep.dev/lockstep/pkg/compile/jsonnet"
+	"lockstep.dev/lockstep/pkg/compile/subprocess"
 )
 
 // The limits of a process that evaluates Jsonnet. A real program takes milliseconds and some megabytes.
@@ -29,7 +30,7 @@ const JsonnetWorker = "jsonnet-worker"
 func Evaluator() jsonnet.Apart {
 	total := newBudget(jsonnetTotal, "Jsonnet")
 	return jsonnet.Apart{
-		Start: func() (jsonnet.Process, error) {
+		Start: func() (subprocess.Process, error) {
 			self, err := os.Executable()
 			if err != nil {
 				return nil, err
@@ -41,7 +42,7 @@ func Evaluator() jsonnet.Apart {
 }
 
 // startJsonnet starts this program once more, under the name that it was started with.
-func startJsonnet(self, name string, seconds uint64, total *budget) (jsonnet.Process, error) {
+func startJsonnet(self, name string, seconds uint64, total *budget) (subprocess.Process, error) {
 	args := []string{name, JsonnetWorker, "--seconds", strconv.FormatUint(seconds, 10)}
 	w, err := startWorker(self, args, limits{seconds: seconds, memory: jsonnetMemory}, total)
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 
 	"lockstep.dev/lockstep/pkg/compile/jsonnet"
 	"lockstep.dev/lockstep/pkg/compile/source"
+	"lockstep.dev/lockstep/pkg/compile/subprocess"
 )
 
 // TestHostileJsonnet: programs that would end or occupy the process end only their own, are named, and the others are evaluated.
@@ -21,7 +22,7 @@ func TestHostileJsonnet(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := jsonnet.Apart{Limits: "little", Start: func() (jsonnet.Process, error) {
+	e := jsonnet.Apart{Limits: "little", Start: func() (subprocess.Process, error) {
 		return startJsonnet(self, "runtime-compiler", JsonnetSeconds, newBudget(120, "Jsonnet"))
 	}}
 	cases := []struct{ reason, program, want string }{
@@ -58,7 +59,7 @@ func TestEndlessJsonnet(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := jsonnet.Apart{Start: func() (jsonnet.Process, error) {
+	e := jsonnet.Apart{Start: func() (subprocess.Process, error) {
 		return startJsonnet(self, "runtime-compiler", 1, newBudget(60, "Jsonnet"))
 	}}
 	program := source.NewFile("tenants/a.jsonnet", []byte(`local f(n) = if n == 0 then 0 else f(n - 1) + f(n - 1); f(100)`))
@@ -75,7 +76,7 @@ func TestManyEndlessJsonnet(t *testing.T) {
 		t.Fatal(err)
 	}
 	total := newBudget(1, "Jsonnet")
-	e := jsonnet.Apart{Start: func() (jsonnet.Process, error) { return startJsonnet(self, "runtime-compiler", 1, total) }}
+	e := jsonnet.Apart{Start: func() (subprocess.Process, error) { return startJsonnet(self, "runtime-compiler", 1, total) }}
 	var files []*source.File
 	for i := range 20 {
 		files = append(files, source.NewFile(fmt.Sprintf("tenants/%d.jsonnet", i), []byte(`local f(n) = if n == 0 then 0 else f(n - 1) + f(n - 1); f(100)`)))

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"lockstep.dev/lockstep/pkg/compile/patch/chart"
+	"lockstep.dev/lockstep/pkg/compile/subprocess"
 )
 
 // TestSilentProcess: a process that gives no answer, or ends without one, is a finding that says so.
@@ -24,7 +25,7 @@ func TestSilentProcess(t *testing.T) {
 			t.Fatal(err)
 		}
 		l, total := limits{seconds: 1, memory: 1 << 30, longest: c.longest}, newBudget(60, "charts")
-		r := chart.Apart{Start: func() (chart.Process, error) { return startWorker(program, c.args, l, total) }, Limits: l.String()}
+		r := chart.Apart{Start: func() (subprocess.Process, error) { return startWorker(program, c.args, l, total) }, Limits: l.String()}
 		if got := r.Render([]chart.Chart{chartOf("", nil)})[0].Failed; !strings.Contains(got, c.want) {
 			t.Errorf("%s: got %q, want %q", name, got, c.want)
 		}

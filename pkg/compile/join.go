@@ -63,9 +63,7 @@ func (j *joiner) join(c compiled) error {
 		j.began = j.list.Len()
 		j.effects = nil
 	}
-	for _, d := range c.list.Since(0) {
-		*j.list.Errorf(d.Code, d.Span, "%s", d.Message) = *d
-	}
+	j.list.Take(c.list.Since(0))
 	for _, added := range c.facts.identities {
 		j.identify(c.job, added)
 	}

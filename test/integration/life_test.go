@@ -153,7 +153,7 @@ var _ = Describe("The life of a job", Ordered, ContinueOnFailure, func() {
 
 	It("starts a job again after a fault of the infrastructure, as often as its runtime allows", func(ctx SpecContext) {
 		runtime := newRuntime(ctx, func(r *trainer.ClusterTrainingRuntime) {
-			r.Annotations = map[string]string{job.RestartsAnnotation: "1"}
+			r.Annotations = map[string]string{mpi.RestartsAnnotation: "1"}
 		})
 		trainJob := trainJobNamed(namespace, "unlucky")
 		trainJob.Spec.RuntimeRef.Name = runtime.Name
@@ -183,7 +183,7 @@ var _ = Describe("The life of a job", Ordered, ContinueOnFailure, func() {
 
 	It("does not restart what failed by itself", func(ctx SpecContext) {
 		runtime := newRuntime(ctx, func(r *trainer.ClusterTrainingRuntime) {
-			r.Annotations = map[string]string{job.RestartsAnnotation: "3"}
+			r.Annotations = map[string]string{mpi.RestartsAnnotation: "3"}
 		})
 		trainJob := trainJobNamed(namespace, "guilty")
 		trainJob.Spec.RuntimeRef.Name = runtime.Name

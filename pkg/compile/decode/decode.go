@@ -81,19 +81,9 @@ func (l Loader) load(files []*source.File, read func(*source.File), list *diag.L
 	var documents []*Document
 	for i := range batches {
 		documents = append(documents, batches[i].documents...)
-		join(list, &batches[i].list)
+		list.Take(batches[i].list.Sorted())
 	}
 	return documents
-}
-
-// join adds the findings of another list.
-func join(list, from *diag.List) {
-	if from.Len() == 0 {
-		return
-	}
-	for _, d := range from.Sorted() {
-		*list.Errorf(d.Code, d.Span, "") = *d
-	}
 }
 
 // yaml decodes a file that is not known yet. What an imported file gives depends on others, so that only YAML is remembered.

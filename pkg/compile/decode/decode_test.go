@@ -116,12 +116,16 @@ func checkRules(t *testing.T, typ reflect.Type) {
 		if format := f.rule.format; format != "" && formats[format].valid == nil {
 			t.Errorf("%s.%s has the unknown format %q", typ.Name(), field.Name, format)
 		}
-		if tag := field.Tag.Get("jsonschema"); tag != "" && f.rule.isZero() {
+		if tag := field.Tag.Get("jsonschema"); tag != "" && withoutEffect(f.rule) {
 			t.Errorf("%s.%s has a tag without effect: %s", typ.Name(), field.Name, tag)
 		}
 		checkDefault(t, typ, field, f)
 		checkRules(t, field.Type)
 	}
+}
+
+func withoutEffect(r *rule) bool {
+	return !r.required && !r.unique && len(r.enum) == 0 && r.def == nil && r.minimum == nil && r.maximum == nil && r.minItems == 0 && r.format == ""
 }
 
 func checkDefault(t *testing.T, typ reflect.Type, declared reflect.StructField, f field) {

@@ -134,8 +134,3 @@ func (r *rule) bounds() string {
 	}
 	return r.least + " to " + r.most + " are allowed"
 }
-
-// isZero says whether a tag had no effect.
-func (r *rule) isZero() bool {
-	return !r.required && !r.unique && len(r.enum) == 0 && r.def == nil && r.minimum == nil && r.maximum == nil && r.minItems == 0 && r.format == ""
-}

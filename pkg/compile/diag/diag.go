@@ -87,6 +87,14 @@ func (l *List) Warnf(code Code, span source.Span, format string, args ...any) *D
 	return l.add(&Diagnostic{Code: code, Severity: Warning, Message: fmt.Sprintf(format, args...), Span: span})
 }
 
+// Take adds what others found, as copies: waiving one here waives none there.
+func (l *List) Take(found []*Diagnostic) {
+	for _, d := range found {
+		own := *d
+		l.add(&own)
+	}
+}
+
 func (l *List) add(d *Diagnostic) *Diagnostic {
 	l.items = append(l.items, d)
 	return d

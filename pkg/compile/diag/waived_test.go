@@ -22,6 +22,22 @@ func waivedAndNot() *List {
 	return list
 }
 
+// TestTake: findings come over as they are, and one list may waive what the other does not.
+func TestTake(t *testing.T) {
+	from := waivedAndNot()
+	list := &List{}
+	list.Take(from.Since(0))
+	if diff := cmp.Diff(from.Records(), list.Records()); diff != "" {
+		t.Errorf("(-from +list):\n%s", diff)
+	}
+	for _, d := range list.Since(0) {
+		d.Waived = &Waiver{Reason: "all is well"}
+	}
+	if from.Warnings() != 2 || list.Warnings() != 0 {
+		t.Errorf("%d and %d warnings, want 2 and 0", from.Warnings(), list.Warnings())
+	}
+}
+
 // TestWaivedText: what is waived is shown as such, with its reason and end, and counted apart; a line with a secret is never shown.
 func TestWaivedText(t *testing.T) {
 	var b strings.Builder

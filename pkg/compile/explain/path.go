@@ -3,6 +3,8 @@ package explain
 import (
 	"fmt"
 	"strings"
+
+	"lockstep.dev/lockstep/pkg/compile/object"
 )
 
 // Path leads to a value in an object: keys of maps; items of lists by their `name`, where they have one, else by their index.
@@ -46,20 +48,7 @@ func segment(text string) (key, rest string, err error) {
 }
 
 // String returns the path in the form that ParsePath reads.
-func (p Path) String() string {
-	var b strings.Builder
-	for i, key := range p {
-		switch {
-		case key == "" || strings.ContainsAny(key, `.[]"'`):
-			b.WriteString(`["` + key + `"]`)
-		case i > 0:
-			b.WriteString("." + key)
-		default:
-			b.WriteString(key)
-		}
-	}
-	return b.String()
-}
+func (p Path) String() string { return object.Spell(p) }
 
 // Holds says whether the other path is the same or leads to something below.
 func (p Path) Holds(other []string) bool {

@@ -8,21 +8,40 @@ import (
 	"io/fs"
 
 	"lockstep.dev/lockstep/pkg/compile/source"
+	"lockstep.dev/lockstep/pkg/compile/subprocess"
 )
 
-// Process is a started process that runs Serve on its standard input and output.
-type Process interface {
-	io.ReadWriter
-	// End ends the process and returns why it had ended before, or "".
-	End() string
-}
-
-// Apart evaluates in a process of its own.
+// Apart evaluates in a process of its own, which runs Serve on its standard input and output.
 type Apart struct {
 	// Start starts one, with limits.
-	Start func() (Process, error)
+	Start func() (subprocess.Process, error)
 	// Limits says in a message what they are.
 	Limits string
+}
+
+// Evaluate implements Evaluator.
+func (a Apart) Evaluate(root fs.FS, files []*source.File) []Result {
+	p := a.parent(root)
+	defer p.End()
+	results := make([]Result, len(files))
+	for i, file := range files {
+		results[i] = p.Call(file, "")
+	}
+	return results
+}
+
+// Open implements Evaluator. The functions share a process, which is started when the first is called.
+func (a Apart) Open(root fs.FS) Functions { return a.parent(root) }
+
+func (a Apart) parent(root fs.FS) *parent {
+	return &parent{Apart: a, root: root, worker: subprocess.Worker{Start: a.Start}}
+}
+
+// parent is our side of the process.
+type parent struct {
+	Apart
+	root   fs.FS
+	worker subprocess.Worker
 }
 
 // request is what the parent writes: a program to evaluate or to call, or the answer to a question.
@@ -40,81 +59,50 @@ type reply struct {
 	Result *Result `json:",omitempty"`
 }
 
-// Evaluate implements Evaluator. One process evaluates the files until it ends; the file in its hands is tried once more in a fresh
-// one, because its predecessors may have used up the limits, and the rest goes on in another.
-func (a Apart) Evaluate(root fs.FS, files []*source.File) []Result {
-	results := make([]Result, len(files))
-	for next := 0; next < len(files); {
-		next = a.run(root, files, results, next)
-	}
-	return results
-}
-
-// run evaluates from a file on, and returns the first file that has no result yet.
-func (a Apart) run(root fs.FS, files []*source.File, results []Result, first int) (next int) {
-	process, err := a.Start()
+// Call implements Functions; without an argument it evaluates the program.
+func (p *parent) Call(file *source.File, argument string) (result Result) {
+	err := p.worker.Do(func(line subprocess.Line) (err error) {
+		result, err = p.ask(line, request{Program: file.Path, Data: file.Data, Argument: argument})
+		return err
+	})
 	if err != nil {
-		results[first].Err = &Error{Path: files[first].Path, Message: fmt.Sprintf("cannot be evaluated: no process: %v", err)}
-		return first + 1
+		return Result{Err: p.failure(file, err)}
 	}
-	p := parent{root: root, encoder: json.NewEncoder(process), decoder: json.NewDecoder(process)}
-	for i := first; i < len(files); i++ {
-		result, err := p.ask(request{Program: files[i].Path, Data: files[i].Data})
-		if err == nil {
-			locate(&result, files[i], root)
-			results[i] = result
-			continue
-		}
-		reason := process.End()
-		if reason == "" {
-			reason = fmt.Sprintf("it gave no result: %v", err)
-		}
-		if i > first {
-			return i
-		}
-		results[i].Err = a.ended(files[i], reason)
-		return i + 1
-	}
-	process.End()
-	return len(files)
+	locate(&result, file, p.root)
+	return result
 }
 
-// ended is the error of a program that ended its process.
-func (a Apart) ended(file *source.File, reason string) *Error {
+func (p *parent) End() { p.worker.End() }
+
+// failure is the error of a program that has no result.
+func (p *parent) failure(file *source.File, err error) *Error {
+	var ended *subprocess.Ended
+	if !errors.As(err, &ended) {
+		return &Error{Path: file.Path, Message: fmt.Sprintf("cannot be evaluated: no process: %v", err)}
+	}
 	return &Error{
 		Path: file.Path, Limit: true,
-		Message: fmt.Sprintf("the evaluation was ended: %s", reason),
-		Help:    "evaluation may take " + a.Limits + ": look for a recursion or a loop that does not end",
+		Message: fmt.Sprintf("the evaluation was ended: %s", ended.Reason),
+		Help:    "evaluation may take " + p.Limits + ": look for a recursion or a loop that does not end",
 	}
-}
-
-type parent struct {
-	root    fs.FS
-	encoder *json.Encoder
-	decoder *json.Decoder
 }
 
 // ask sends a program and answers the questions about its imports. An error is that of the process.
-func (p parent) ask(program request) (Result, error) {
-	if err := p.encoder.Encode(program); err != nil {
-		return Result{}, err
-	}
+func (p *parent) ask(line subprocess.Line, question request) (Result, error) {
 	for {
 		var r reply
-		if err := p.decoder.Decode(&r); err != nil {
+		if err := line.Ask(question, &r); err != nil {
 			return Result{}, err
 		}
 		if r.Result != nil {
 			return *r.Result, nil
 		}
-		if err := p.encoder.Encode(p.answer(r.Import)); err != nil {
-			return Result{}, err
-		}
+		question = p.answer(r.Import)
 	}
 }
 
 // answer reads an import. The name is checked here too, since the process is not trusted.
-func (p parent) answer(name string) request {
+func (p *parent) answer(name string) request {
 	name, err := resolve("", name)
 	if err != nil {
 		return request{Failed: err.Error()}

@@ -40,58 +40,6 @@ func (h *here) Call(file *source.File, argument string) Result {
 
 func (h *here) End() {}
 
-// Open implements Evaluator. The functions share a process, which is started when the first is called.
-func (a Apart) Open(root fs.FS) Functions { return &apart{Apart: a, root: root} }
-
-type apart struct {
-	Apart
-	root    fs.FS
-	process Process
-	parent
-}
-
-// Call tries a call once more in a fresh process where the one that other calls have used came to its end.
-func (a *apart) Call(file *source.File, argument string) Result {
-	used := a.process != nil
-	result, reason := a.try(file, argument)
-	if reason != "" && used {
-		result, reason = a.try(file, argument)
-	}
-	if reason != "" {
-		return Result{Err: a.ended(file, reason)}
-	}
-	locate(&result, file, a.root)
-	return result
-}
-
-// try returns why the process ended, if it did.
-func (a *apart) try(file *source.File, argument string) (result Result, reason string) {
-	if a.process == nil {
-		process, err := a.Start()
-		if err != nil {
-			return Result{Err: &Error{Path: file.Path, Message: fmt.Sprintf("cannot be evaluated: no process: %v", err)}}, ""
-		}
-		a.process = process
-		a.parent = parent{root: a.root, encoder: json.NewEncoder(process), decoder: json.NewDecoder(process)}
-	}
-	result, err := a.ask(request{Program: file.Path, Data: file.Data, Argument: argument})
-	if err != nil {
-		reason = a.process.End()
-		a.process = nil
-		if reason == "" {
-			reason = fmt.Sprintf("it gave no result: %v", err)
-		}
-	}
-	return result, reason
-}
-
-func (a *apart) End() {
-	if a.process != nil {
-		a.process.End()
-		a.process = nil
-	}
-}
-
 // calling is the name of the program that calls a function, in traces. No file has it.
 const calling = "\x00call"
 

@@ -7,6 +7,7 @@ import (
 	"testing/fstest"
 
 	"lockstep.dev/lockstep/pkg/compile/source"
+	"lockstep.dev/lockstep/pkg/compile/subprocess"
 )
 
 // TestCall calls functions in this process and through Serve: both say the same.
@@ -92,7 +93,7 @@ func (p pipes) End() string {
 	return ""
 }
 
-func servePipe() (Process, error) {
+func servePipe() (subprocess.Process, error) {
 	in, toServe := io.Pipe()
 	fromServe, out := io.Pipe()
 	go func() { _ = out.CloseWithError(Serve(in, out)) }()
@@ -102,9 +103,9 @@ func servePipe() (Process, error) {
 // TestCallInFreshProcess: a process that ended after some calls is replaced; one that ends at once is the mistake of the function.
 func TestCallInFreshProcess(t *testing.T) {
 	file := source.NewFile("f.jsonnet", []byte("function(o) o"))
-	var last Process
+	var last subprocess.Process
 	started := 0
-	functions := Apart{Limits: "a moment", Start: func() (Process, error) {
+	functions := Apart{Limits: "a moment", Start: func() (subprocess.Process, error) {
 		started++
 		process, err := servePipe()
 		last = process
@@ -119,7 +120,7 @@ func TestCallInFreshProcess(t *testing.T) {
 	if started != 2 {
 		t.Errorf("%d processes, want 2", started)
 	}
-	broken := Apart{Limits: "a moment", Start: func() (Process, error) {
+	broken := Apart{Limits: "a moment", Start: func() (subprocess.Process, error) {
 		process, err := servePipe()
 		process.End()
 		return process, err

@@ -85,9 +85,9 @@ func (t *runtimeTable) metadata(r *plan.Runtime) {
 		t.Set(from, "metadata", "labels", label)
 	}
 	t.Set(&r.Description.Origin, "metadata", "annotations", descriptionAnnotation)
-	t.Set(&r.MinNodes.Origin, "metadata", "annotations", minNodesAnnotation)
-	t.Set(&r.MaxNodes.Origin, "metadata", "annotations", maxNodesAnnotation)
-	t.Set(&r.Restarts.Origin, "metadata", "annotations", restartsAnnotation)
+	t.Set(&r.MinNodes.Origin, "metadata", "annotations", mpi.MinNodesAnnotation)
+	t.Set(&r.MaxNodes.Origin, "metadata", "annotations", mpi.MaxNodesAnnotation)
+	t.Set(&r.Restarts.Origin, "metadata", "annotations", mpi.RestartsAnnotation)
 }
 
 // end is what a deprecated runtime says about its end.
@@ -122,7 +122,7 @@ func (t *runtimeTable) jobSet(r *plan.Runtime) {
 // gang is what schedulers and mpi-controller read.
 func (t *runtimeTable) gang(c *plan.Cluster, r *plan.Runtime) {
 	t.Set(&r.Gang.Scheduler.Origin, "spec", "podGroupPolicy")
-	t.Set(&r.Gang.Timeout.Origin, "metadata", "annotations", gangAnnotation)
+	t.Set(&r.Gang.Timeout.Origin, "metadata", "annotations", mpi.GangTimeoutAnnotation)
 	t.Set(&r.Gang.Timeout.Origin, "spec", "podGroupPolicy", "coscheduling", "scheduleTimeoutSeconds")
 	if priority := c.PriorityOf(r); priority != nil {
 		from := origin.Origin{At: priority.Name.At, Kind: origin.Derived, Why: "the cluster's priority for jobs that name none"}

@@ -18,8 +18,6 @@ import (
 const (
 	profileLabel          = "lockstep.dev/profile"
 	descriptionAnnotation = "lockstep.dev/description"
-	minNodesAnnotation    = "lockstep.dev/min-nodes"
-	maxNodesAnnotation    = "lockstep.dev/max-nodes"
 	// supportLabel and its value are upstream's way to call a runtime deprecated (kubeflow/trainer pkg/constants).
 	supportLabel = "trainer.kubeflow.org/support"
 	deprecated   = "deprecated"
@@ -29,10 +27,6 @@ const (
 	reasonAnnotation    = "lockstep.dev/deprecation-reason"
 	// defaultLabel is on the runtime that tools offer first; a label, so that it can be asked for.
 	defaultLabel = "lockstep.dev/default"
-	// restartsAnnotation is how often mpi-controller starts a job again after a fault of the infrastructure.
-	restartsAnnotation = "lockstep.dev/restarts"
-	// gangAnnotation is how long mpi-controller waits for all pods of a job to run, whatever schedules them together.
-	gangAnnotation = "lockstep.dev/gang-timeout"
 )
 
 // Runtimes returns the runtimes of a cluster, sorted.
@@ -109,14 +103,14 @@ func runtimeLabels(r *plan.Runtime) map[string]string {
 
 func runtimeAnnotations(r *plan.Runtime) map[string]string {
 	annotations := map[string]string{
-		minNodesAnnotation: strconv.Itoa(int(r.MinNodes.V)),
-		maxNodesAnnotation: strconv.Itoa(int(r.MaxNodes.V)),
+		mpi.MinNodesAnnotation: strconv.Itoa(int(r.MinNodes.V)),
+		mpi.MaxNodesAnnotation: strconv.Itoa(int(r.MaxNodes.V)),
 	}
 	if r.Restarts.V > 0 {
-		annotations[restartsAnnotation] = strconv.Itoa(int(r.Restarts.V))
+		annotations[mpi.RestartsAnnotation] = strconv.Itoa(int(r.Restarts.V))
 	}
 	if r.Gang.Scheduler.V != plan.GangNone {
-		annotations[gangAnnotation] = r.Gang.Timeout.V.String()
+		annotations[mpi.GangTimeoutAnnotation] = r.Gang.Timeout.V.String()
 	}
 	texts := map[string]string{descriptionAnnotation: r.Description.V}
 	if end := r.Deprecation; end != nil && r.Deprecated.V {

@@ -116,22 +116,44 @@ func (n *Node) Put(entry Node) {
 	n.Children = sorted(append(n.Children, entry))
 }
 
-// At returns the value at a path of keys, or nil.
+// At returns the value at a path of keys, or nil. The node may be nil; an empty path leads to the node itself.
 func (n *Node) At(path ...string) *Node {
 	for _, key := range path {
-		if n = n.Get(key); n == nil {
+		if n == nil {
 			return nil
 		}
+		n = n.Get(key)
 	}
 	return n
 }
 
-// text returns the string at a path, or "".
-func (n *Node) text(path ...string) string {
+// StringAt returns the string at a path, or "" where there is nothing, or no string: the number 1 is none. The node may be nil.
+func (n *Node) StringAt(path ...string) string {
 	if found := n.At(path...); found != nil && found.Kind == TextNode {
 		return found.Text
 	}
 	return ""
+}
+
+// Scalar returns the text of the scalar at a path, for a number or a boolean as JSON writes it, or "" where there is none. The node may
+// be nil.
+func (n *Node) Scalar(path ...string) string {
+	if found := n.At(path...); found != nil {
+		return found.Text // maps, lists and null have none
+	}
+	return ""
+}
+
+// Strings returns of a list what Scalar says of each item. The node may be nil, which has none.
+func (n *Node) Strings() []string {
+	if n == nil {
+		return nil
+	}
+	texts := make([]string, len(n.Children))
+	for i := range n.Children {
+		texts[i] = n.Children[i].Text
+	}
+	return texts
 }
 
 // Leaf says whether the node has nothing below it: a scalar, or an empty map or list.
@@ -143,10 +165,27 @@ func (n *Node) Segment(i int) string {
 	if n.Kind == MapNode {
 		return child.Key
 	}
-	if name := child.text("name"); name != "" {
+	if name := child.StringAt("name"); name != "" {
 		return name
 	}
 	return strconv.Itoa(i)
+}
+
+// Spell writes a path of keys as people write and read it: `spec.hard["requests.cpu"]`. A key is in brackets and quotes where it would be
+// taken for several otherwise, or would be torn apart in a sentence: where it is empty, or holds a dot, a bracket, a quote or a space.
+func Spell(path []string) string {
+	var b strings.Builder
+	for i, key := range path {
+		switch {
+		case key == "" || strings.ContainsAny(key, ` .[]"'`):
+			b.WriteString(`["` + key + `"]`)
+		case i > 0:
+			b.WriteString("." + key)
+		default:
+			b.WriteString(key)
+		}
+	}
+	return b.String()
 }
 
 // Leaves calls visit for every leaf with its path and its origin, which is that of the nearest container where it has none.

@@ -48,13 +48,13 @@ type ID struct {
 
 // ID returns the identity of an object's content.
 func (n *Node) ID() ID {
-	group, _, found := strings.Cut(n.text("apiVersion"), "/")
+	group, _, found := strings.Cut(n.StringAt("apiVersion"), "/")
 	if !found {
 		group = ""
 	}
-	id := ID{Group: group, Kind: n.text("kind")}
+	id := ID{Group: group, Kind: n.StringAt("kind")}
 	if metadata := n.Get("metadata"); metadata != nil {
-		id.Namespace, id.Name = metadata.text("namespace"), metadata.text("name")
+		id.Namespace, id.Name = metadata.StringAt("namespace"), metadata.StringAt("name")
 	}
 	return id
 }

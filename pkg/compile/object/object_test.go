@@ -40,6 +40,66 @@ func TestValues(t *testing.T) {
 	}
 }
 
+// TestTexts: Scalar reads what any scalar says, StringAt strings only; both read nothing where nothing is.
+func TestTexts(t *testing.T) {
+	root := Map("", Map("spec", Number("replicas", 3, nil), Bool("suspend", true, nil), Text("type", "None", nil),
+		List("list", Text("", "a", nil), Number("", 1, nil), Map("")), FromValue("nothing", nil, nil)))
+	for name, c := range map[string]struct {
+		reason         string
+		node           *Node
+		path           []string
+		scalar, string string
+	}{
+		"string":   {"a string is both", &root, []string{"spec", "type"}, "None", "None"},
+		"number":   {"a number is no string", &root, []string{"spec", "replicas"}, "3", ""},
+		"boolean":  {"a boolean is no string", &root, []string{"spec", "suspend"}, "true", ""},
+		"null":     {"null says nothing", &root, []string{"spec", "nothing"}, "", ""},
+		"list":     {"a list is no scalar", &root, []string{"spec", "list"}, "", ""},
+		"map":      {"a map is no scalar", &root, []string{"spec"}, "", ""},
+		"itself":   {"no path leads to the node", root.At("spec", "replicas"), nil, "3", ""},
+		"missing":  {"the last key is missing", &root, []string{"spec", "other"}, "", ""},
+		"above":    {"a key before the last is missing", &root, []string{"status", "phase", "type"}, "", ""},
+		"below":    {"a scalar has nothing below", &root, []string{"spec", "type", "type"}, "", ""},
+		"nil":      {"there is no node", nil, nil, "", ""},
+		"belowNil": {"there is nothing below it", nil, []string{"spec"}, "", ""},
+		"item":     {"a list is no map", &root, []string{"spec", "list", "0"}, "", ""},
+	} {
+		if got := c.node.Scalar(c.path...); got != c.scalar {
+			t.Errorf("%s: %s: Scalar is %q, want %q", name, c.reason, got, c.scalar)
+		}
+		if got := c.node.StringAt(c.path...); got != c.string {
+			t.Errorf("%s: %s: StringAt is %q, want %q", name, c.reason, got, c.string)
+		}
+	}
+}
+
+// TestStrings: a list says what its items say, and nothing where it is missing.
+func TestStrings(t *testing.T) {
+	root := Map("", List("list", Text("", "a", nil), Number("", 1, nil), Map("")), List("empty"))
+	for key, want := range map[string][]string{"list": {"a", "1", ""}, "empty": {}, "missing": nil} {
+		if diff := cmp.Diff(want, root.Get(key).Strings()); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", key, diff)
+		}
+	}
+}
+
+// TestSpell: a path is read as it was meant.
+func TestSpell(t *testing.T) {
+	for want, path := range map[string][]string{
+		"":                                  {},
+		"spec.replicas":                     {"spec", "replicas"},
+		`spec.hard["requests.cpu"]`:         {"spec", "hard", "requests.cpu"},
+		`["a.b"].c`:                         {"a.b", "c"},
+		`data[""].x`:                        {"data", "", "x"},
+		`spec["two words"]["a[0]"]["it's"]`: {"spec", "two words", "a[0]", "it's"},
+		`metadata.labels.team/name`:         {"metadata", "labels", "team/name"},
+	} {
+		if got := Spell(path); got != want {
+			t.Errorf("got `%s`, want `%s`", got, want)
+		}
+	}
+}
+
 // TestQuantity: an amount has the form that the API server gives it, and the value itself is not touched.
 func TestQuantity(t *testing.T) {
 	for written, want := range map[string]string{"1000m": "1", "0.5": "500m", "1024Mi": "1Gi", "0": "0", "1000000": "1M", "1.5Gi": "1536Mi"} {

@@ -38,7 +38,7 @@ func (c *check) matchConditions(list *object.Node) {
 	for i := range children(list) {
 		condition := &list.Children[i]
 		c.needs(condition, "name")
-		if name := condition.Get("name"); text(name) != "" {
+		if name := condition.Get("name"); name.StringAt() != "" {
 			c.valid(name, validation.IsQualifiedName(name.Text))
 		}
 		c.expression(condition, "expression")
@@ -47,7 +47,7 @@ func (c *check) matchConditions(list *object.Node) {
 
 func (c *check) variable(n *object.Node) {
 	c.needs(n, "name")
-	if name := n.Get("name"); text(name) != "" {
+	if name := n.Get("name"); name.StringAt() != "" {
 		c.valid(name, validation.IsCIdentifier(name.Text))
 	}
 	c.expression(n, "expression")
@@ -57,7 +57,7 @@ var reasons = []string{"Unauthorized", "Forbidden", "Invalid", "RequestEntityToo
 
 func (c *check) validation(n *object.Node) {
 	c.expression(n, "expression")
-	if expression := n.Get("messageExpression"); text(expression) != "" {
+	if expression := n.Get("messageExpression"); expression.StringAt() != "" {
 		c.expression(n, "messageExpression")
 	}
 	if message := n.Get("message"); message != nil && message.Text != "" {
@@ -75,7 +75,7 @@ func (c *check) validation(n *object.Node) {
 // background.
 func (c *check) expression(n *object.Node, field string) {
 	expression := n.Get(field)
-	if strings.TrimSpace(text(expression)) == "" {
+	if strings.TrimSpace(expression.StringAt()) == "" {
 		c.refuse(n, field, "required, but missing or empty")
 		return
 	}
@@ -103,7 +103,7 @@ func (c *check) admissionBinding() {
 		return
 	}
 	c.needs(spec, "policyName")
-	if name := spec.Get("policyName"); text(name) != "" {
+	if name := spec.Get("policyName"); name.StringAt() != "" {
 		c.valid(name, validation.IsDNS1123Subdomain(name.Text))
 	}
 	c.matchResources(spec.Get("matchResources"))
@@ -145,7 +145,7 @@ func (c *check) resourceRule(n *object.Node) {
 	}
 	for _, field := range []string{"apiVersions", "resources"} {
 		for i := range children(n.Get(field)) {
-			if item := &n.Get(field).Children[i]; text(item) == "" {
+			if item := &n.Get(field).Children[i]; item.StringAt() == "" {
 				c.refuse(item, "", "required, but empty")
 			}
 		}

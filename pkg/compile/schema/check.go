@@ -184,7 +184,7 @@ func (c *check) unknown(child *object.Node, s *node) {
 // embedded checks what makes a map an object of Kubernetes.
 func (c *check) embedded(n *object.Node) {
 	for _, name := range []string{"apiVersion", "kind"} {
-		if text(n.Get(name)) == "" {
+		if n.StringAt(name) == "" {
 			c.refuse(n, name, "required, but missing")
 		}
 	}

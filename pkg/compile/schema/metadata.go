@@ -38,9 +38,9 @@ func (c *check) valid(n *object.Node, wrong []string) {
 func (c *check) name(metadata *object.Node) {
 	name, prefix := metadata.Get("name"), metadata.Get("generateName")
 	switch {
-	case text(name) != "":
+	case name.StringAt() != "":
 		c.valid(name, c.table.validName(name.Text))
-	case text(prefix) != "":
+	case prefix.StringAt() != "":
 		c.valid(prefix, c.table.validName(prefix.Text+"x"))
 	default:
 		c.refuse(metadata, "name", "required, but missing")
@@ -52,7 +52,7 @@ func (c *check) namespace(metadata *object.Node) {
 	namespace := metadata.Get("namespace")
 	switch {
 	case !c.table.Namespaced:
-	case text(namespace) == "":
+	case namespace.StringAt() == "":
 		c.refuse(metadata, "namespace", "required, but missing: a %s lives in a namespace", c.table.name.kind)
 	case !isLabel(namespace.Text):
 		c.valid(namespace, validation.IsDNS1123Label(namespace.Text))
@@ -196,7 +196,7 @@ func (c *check) labelSelector(n *object.Node) {
 
 func (c *check) requirement(n *object.Node) {
 	values := children(n.Get("values"))
-	switch operator := text(n.Get("operator")); operator {
+	switch operator := n.StringAt("operator"); operator {
 	case "In", "NotIn":
 		if len(values) == 0 {
 			c.refuse(n, "values", "required with the operator %s, but missing", operator)
@@ -209,8 +209,8 @@ func (c *check) requirement(n *object.Node) {
 		c.refuse(n, "operator", "found `%s`, allowed are In, NotIn, Exists, DoesNotExist", operator)
 	}
 	if key := n.Get("key"); key != nil {
-		for _, reason := range validation.IsQualifiedName(text(key)) {
-			c.refuse(key, "", "found `%s`: %s", text(key), reason)
+		for _, reason := range validation.IsQualifiedName(key.StringAt()) {
+			c.refuse(key, "", "found `%s`: %s", key.StringAt(), reason)
 		}
 	} else if c.table.Native { // schemas of custom resources say it themselves
 		c.refuse(n, "key", "required, but missing")

@@ -61,7 +61,7 @@ func (c *check) oneOf(n *object.Node, allowed ...string) {
 
 // oneOfOrDefault checks a text that must be one of a few, where an empty one is as good as none: the API server puts the default there.
 func (c *check) oneOfOrDefault(n *object.Node, allowed ...string) {
-	if text(n) != "" {
+	if n.StringAt() != "" {
 		c.oneOf(n, allowed...)
 	}
 }
@@ -175,9 +175,9 @@ const highestPriority = 1_000_000_000
 
 func (c *check) priorityClass() {
 	name, value := c.root.At("metadata", "name"), c.root.Get("value")
-	if strings.HasPrefix(text(name), "system-") && text(name) != "system-node-critical" && text(name) != "system-cluster-critical" {
+	if strings.HasPrefix(name.StringAt(), "system-") && name.StringAt() != "system-node-critical" && name.StringAt() != "system-cluster-critical" {
 		c.refuse(name, "", "found `%s`, names that begin with system- are reserved", name.Text)
-	} else if value != nil && !strings.HasPrefix(text(name), "system-") && amount(value).CmpInt64(highestPriority) > 0 {
+	} else if value != nil && !strings.HasPrefix(name.StringAt(), "system-") && amount(value).CmpInt64(highestPriority) > 0 {
 		c.refuse(value, "", "found %s, the most allowed is %d", value.Text, highestPriority)
 	}
 	c.oneOf(c.root.Get("preemptionPolicy"), "Never", "PreemptLowerPriority")
@@ -202,7 +202,7 @@ func (c *check) persistentVolumeClaim() {
 		}
 	}
 	c.claimedStorage(spec)
-	if class := spec.Get("storageClassName"); text(class) != "" {
+	if class := spec.Get("storageClassName"); class.StringAt() != "" {
 		c.valid(class, validation.IsDNS1123Subdomain(class.Text))
 	}
 	c.oneOf(spec.Get("volumeMode"), "Block", "Filesystem")

@@ -85,7 +85,7 @@ func (c *check) policyPeer(n *object.Node) {
 
 func (c *check) ipBlock(n *object.Node) {
 	cidr := n.Get("cidr")
-	if text(cidr) == "" {
+	if cidr.StringAt() == "" {
 		c.refuse(n, "cidr", "required, but missing")
 		return
 	}
@@ -126,7 +126,7 @@ func (c *check) service() {
 	c.oneOfOrDefault(spec.Get("sessionAffinity"), "ClientIP", "None")
 	c.labels(spec.Get("selector"))
 	ports := children(spec.Get("ports"))
-	if len(ports) == 0 && text(spec.Get("type")) != "ExternalName" && text(spec.Get("clusterIP")) != "None" {
+	if len(ports) == 0 && spec.StringAt("type") != "ExternalName" && spec.StringAt("clusterIP") != "None" {
 		c.refuse(spec, "ports", "required, but missing")
 	}
 	for i := range ports {
@@ -136,13 +136,13 @@ func (c *check) service() {
 
 func (c *check) servicePort(n *object.Node, before []object.Node, several bool) {
 	name := n.Get("name")
-	if several && text(name) == "" {
+	if several && name.StringAt() == "" {
 		c.refuse(n, "name", "required where there are several ports, but missing")
 	}
-	if text(name) != "" {
+	if name.StringAt() != "" {
 		c.valid(name, validation.IsDNS1123Label(name.Text))
 		for i := range before {
-			if text(before[i].Get("name")) == name.Text {
+			if before[i].StringAt("name") == name.Text {
 				c.refuse(name, "", "found `%s`, a port before it has this name", name.Text)
 			}
 		}

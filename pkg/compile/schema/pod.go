@@ -28,7 +28,7 @@ func (c *check) workload() {
 	labels := template.At("metadata", "labels")
 	for i := range children(selector.Get("matchLabels")) {
 		wanted := &selector.Get("matchLabels").Children[i]
-		if labels == nil || text(labels.Get(wanted.Key)) != wanted.Text {
+		if labels == nil || labels.StringAt(wanted.Key) != wanted.Text {
 			c.refuse(wanted, "", "the template lacks the label %s=%s, so its pods would not be found", wanted.Key, wanted.Text)
 		}
 	}
@@ -56,7 +56,7 @@ func (c *check) job(spec *object.Node) {
 	}
 	c.counts(spec, "backoffLimit", "parallelism", "completions", "activeDeadlineSeconds", "ttlSecondsAfterFinished")
 	pod := spec.At("template", "spec")
-	if pod == nil || text(pod.Get("restartPolicy")) == "" {
+	if pod == nil || pod.StringAt("restartPolicy") == "" {
 		c.refuse(spec, "template.spec.restartPolicy", "required, but missing: OnFailure or Never")
 		return
 	}
@@ -88,7 +88,7 @@ func (c *check) disruptionBudget() {
 		c.refuse(most, "", "not allowed beside minAvailable")
 	}
 	for _, limit := range []*object.Node{least, most} {
-		if text(limit) != "" {
+		if limit.StringAt() != "" {
 			c.valid(limit, validation.IsValidPercent(limit.Text))
 		}
 	}
@@ -99,7 +99,7 @@ func (c *check) disruptionBudget() {
 func (c *check) podSpec(n *object.Node) {
 	c.oneOfOrDefault(n.Get("restartPolicy"), "Always", "OnFailure", "Never")
 	c.oneOfOrDefault(n.Get("dnsPolicy"), "ClusterFirst", "ClusterFirstWithHostNet", "Default", "None")
-	if account := n.Get("serviceAccountName"); text(account) != "" {
+	if account := n.Get("serviceAccountName"); account.StringAt() != "" {
 		c.valid(account, validation.IsDNS1123Subdomain(account.Text))
 	}
 	c.labels(n.Get("nodeSelector"))
@@ -124,21 +124,21 @@ func (c *check) podSpec(n *object.Node) {
 func (c *check) names(list *object.Node) {
 	for i := range children(list) {
 		name := list.Children[i].Get("name")
-		if text(name) == "" {
+		if name.StringAt() == "" {
 			c.refuse(&list.Children[i], "name", "required, but missing")
 			continue
 		}
 		if !isLabel(name.Text) {
 			c.valid(name, validation.IsDNS1123Label(name.Text))
 		}
-		if slices.ContainsFunc(list.Children[:i], func(other object.Node) bool { return text(other.Get("name")) == name.Text }) {
+		if slices.ContainsFunc(list.Children[:i], func(other object.Node) bool { return other.StringAt("name") == name.Text }) {
 			c.refuse(name, "", "found `%s`, an item before it has this name", name.Text)
 		}
 	}
 }
 
 func (c *check) container(n, pod *object.Node) {
-	if image := n.Get("image"); text(image) == "" {
+	if image := n.Get("image"); image.StringAt() == "" {
 		c.refuse(n, "image", "required, but missing")
 	} else if strings.TrimSpace(image.Text) != image.Text {
 		c.refuse(image, "", "found `%s`, white space around it is not allowed", image.Text)
@@ -150,7 +150,7 @@ func (c *check) container(n, pod *object.Node) {
 		c.oneOf(port.Get("protocol"), protocols...)
 		c.needs(port, "containerPort")
 		c.port(port.Get("containerPort"))
-		if name := port.Get("name"); text(name) != "" {
+		if name := port.Get("name"); name.StringAt() != "" {
 			c.valid(name, validation.IsValidPortName(name.Text))
 		}
 	}
@@ -174,7 +174,7 @@ func (c *check) seccomp(n *object.Node) {
 	}
 	c.needs(n, "type")
 	c.oneOf(n.Get("type"), "Localhost", "RuntimeDefault", "Unconfined")
-	if local := text(n.Get("type")) == "Localhost"; local != (n.Get("localhostProfile") != nil) {
+	if local := n.StringAt("type") == "Localhost"; local != (n.Get("localhostProfile") != nil) {
 		c.refuse(n, "localhostProfile", "required with the type Localhost, and allowed with no other")
 	}
 }
@@ -208,12 +208,12 @@ func (c *check) probe(n *object.Node) {
 
 func (c *check) variableOf(n *object.Node) {
 	name := n.Get("name")
-	if text(name) == "" {
+	if name.StringAt() == "" {
 		c.refuse(n, "name", "required, but missing")
 		return
 	}
 	c.valid(name, validation.IsRelaxedEnvVarName(name.Text))
-	if n.Get("valueFrom") != nil && text(n.Get("value")) != "" {
+	if n.Get("valueFrom") != nil && n.StringAt("value") != "" {
 		c.refuse(n.Get("valueFrom"), "", "not allowed beside a value")
 	}
 	c.variableFrom(n.Get("valueFrom"))
@@ -248,11 +248,11 @@ var podFields = []string{
 
 // fieldOfPod checks which field of its pod a variable gets.
 func (c *check) fieldOfPod(n *object.Node) {
-	if version := n.Get("apiVersion"); text(version) != "" {
+	if version := n.Get("apiVersion"); version.StringAt() != "" {
 		c.oneOf(version, "v1")
 	}
 	path := n.Get("fieldPath")
-	if text(path) == "" || slices.Contains(podFields, path.Text) {
+	if path.StringAt() == "" || slices.Contains(podFields, path.Text) {
 		return
 	}
 	field, key, isEntry := strings.Cut(strings.TrimSuffix(path.Text, "']"), "['")
@@ -269,8 +269,8 @@ func (c *check) fieldOfPod(n *object.Node) {
 func (c *check) mount(n, pod *object.Node) {
 	c.needs(n, "mountPath", "name")
 	name := n.Get("name")
-	named := func(volume object.Node) bool { return text(volume.Get("name")) == text(name) }
-	if text(name) != "" && !slices.ContainsFunc(children(pod.Get("volumes")), named) && c.table.name.kind != "StatefulSet" {
+	named := func(volume object.Node) bool { return volume.StringAt("name") == name.StringAt() }
+	if name.StringAt() != "" && !slices.ContainsFunc(children(pod.Get("volumes")), named) && c.table.name.kind != "StatefulSet" {
 		c.refuse(name, "", "the pod has no volume `%s`", name.Text)
 	}
 }
@@ -300,16 +300,16 @@ func (c *check) resources(n *object.Node) {
 }
 
 func (c *check) toleration(n *object.Node) {
-	operator := text(n.Get("operator"))
+	operator := n.StringAt("operator")
 	c.oneOf(n.Get("operator"), "", "Exists", "Equal")
 	c.oneOf(n.Get("effect"), "", "NoSchedule", "PreferNoSchedule", "NoExecute")
 	switch {
-	case operator == "Exists" && text(n.Get("value")) != "":
+	case operator == "Exists" && n.StringAt("value") != "":
 		c.refuse(n.Get("value"), "", "not allowed with the operator Exists")
-	case operator != "Exists" && text(n.Get("key")) == "":
+	case operator != "Exists" && n.StringAt("key") == "":
 		c.refuse(n, "key", "required unless the operator is Exists, but missing")
 	}
-	if key := n.Get("key"); text(key) != "" {
+	if key := n.Get("key"); key.StringAt() != "" {
 		c.key(key, key.Text)
 	}
 }

@@ -70,14 +70,14 @@ func contains(list *object.Node, value string) bool {
 }
 
 func (c *check) scopeExpression(n *object.Node) {
-	scope, operator, values := n.Get("scopeName"), text(n.Get("operator")), len(children(n.Get("values")))
+	scope, operator, values := n.Get("scopeName"), n.StringAt("operator"), len(children(n.Get("values")))
 	c.needs(n, "scopeName", "operator")
 	c.oneOf(scope, append([]string{"VolumeAttributesClass"}, podScopes...)...)
 	c.oneOf(n.Get("operator"), "In", "NotIn", "Exists", "DoesNotExist")
-	hasValues := text(scope) == "PriorityClass" || text(scope) == "VolumeAttributesClass"
+	hasValues := scope.StringAt() == "PriorityClass" || scope.StringAt() == "VolumeAttributesClass"
 	switch {
 	case !hasValues && operator != "Exists":
-		c.refuse(n, "operator", "found `%s`, allowed with the scope %s is Exists", operator, text(scope))
+		c.refuse(n, "operator", "found `%s`, allowed with the scope %s is Exists", operator, scope.StringAt())
 	case (operator == "In" || operator == "NotIn") && values == 0:
 		c.refuse(n, "values", "required with the operator %s, but missing", operator)
 	case (operator == "Exists" || operator == "DoesNotExist") && values > 0:
@@ -91,8 +91,8 @@ func (c *check) limitRange() {
 		limit := &limits.Children[i]
 		c.limit(limit)
 		for j := range i {
-			if text(limits.Children[j].Get("type")) == text(limit.Get("type")) {
-				c.refuse(limit, "type", "limits of the type %s are there already", text(limit.Get("type")))
+			if limits.Children[j].StringAt("type") == limit.StringAt("type") {
+				c.refuse(limit, "type", "limits of the type %s are there already", limit.StringAt("type"))
 			}
 		}
 	}
@@ -122,7 +122,7 @@ func (c *check) limit(n *object.Node) {
 }
 
 func (c *check) limitField(n *object.Node, field string) {
-	amounts, kind := n.Get(field), text(n.Get("type"))
+	amounts, kind := n.Get(field), n.StringAt("type")
 	known := computeResources
 	if kind == "PersistentVolumeClaim" {
 		known = append([]string{"storage"}, quotaResources...)

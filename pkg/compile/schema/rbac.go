@@ -59,7 +59,7 @@ func (c *check) reference(role *object.Node) {
 	}
 	c.oneOf(role.Get("kind"), kinds...)
 	// An API server fills in a group that is missing.
-	if group := role.Get("apiGroup"); text(group) != "" {
+	if group := role.Get("apiGroup"); group.StringAt() != "" {
 		c.oneOf(group, rbacGroup)
 	}
 	if name := role.Get("name"); name != nil {
@@ -70,19 +70,19 @@ func (c *check) reference(role *object.Node) {
 func (c *check) subject(n *object.Node) {
 	c.needs(n, "kind", "name")
 	group, name := n.Get("apiGroup"), n.Get("name")
-	switch kind := n.Get("kind"); text(kind) {
+	switch kind := n.Get("kind"); kind.StringAt() {
 	case "ServiceAccount":
-		if text(name) != "" && !isLabel(name.Text) {
+		if name.StringAt() != "" && !isLabel(name.Text) {
 			c.valid(name, validation.IsDNS1123Subdomain(name.Text))
 		}
-		if text(group) != "" {
+		if group.StringAt() != "" {
 			c.refuse(group, "", "found `%s`, a ServiceAccount has none", group.Text)
 		}
-		if !c.table.Namespaced && text(n.Get("namespace")) == "" {
+		if !c.table.Namespaced && n.StringAt("namespace") == "" {
 			c.refuse(n, "namespace", "required, but missing")
 		}
 	case "User", "Group":
-		if text(group) != "" {
+		if group.StringAt() != "" {
 			c.oneOf(group, rbacGroup)
 		}
 	case "":

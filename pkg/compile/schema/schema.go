@@ -89,10 +89,10 @@ func For(minor int) (*Schemas, error) {
 // Check returns why the API server would refuse an object, in the order of the object's fields as far as one check finds them; nothing
 // if it would accept it.
 func (s *Schemas) Check(root *object.Node) []Problem {
-	table := s.table(kind{text(root.Get("apiVersion")), text(root.Get("kind"))})
+	table := s.table(kind{root.StringAt("apiVersion"), root.StringAt("kind")})
 	if table == nil {
 		return []Problem{{Path: "", Unknown: true, From: root.From,
-			Message: fmt.Sprintf("no schema for kind `%s` of `%s`", text(root.Get("kind")), text(root.Get("apiVersion")))}}
+			Message: fmt.Sprintf("no schema for kind `%s` of `%s`", root.StringAt("kind"), root.StringAt("apiVersion"))}}
 	}
 	c := check{table: table, root: root, minor: s.minor}
 	c.object()
@@ -114,12 +114,4 @@ func (s *Schemas) table(k kind) *table {
 		s.tables[k] = found
 	}
 	return found
-}
-
-// text returns a string, or "" if the value is something else or nothing.
-func text(n *object.Node) string {
-	if n == nil || n.Kind != object.TextNode {
-		return ""
-	}
-	return n.Text
 }

@@ -20,7 +20,7 @@ func (c *check) webhooks() {
 
 func (c *check) webhook(n *object.Node) {
 	c.needs(n, "name", "sideEffects")
-	if name := n.Get("name"); text(name) != "" {
+	if name := n.Get("name"); name.StringAt() != "" {
 		c.valid(name, validation.IsDNS1123Subdomain(name.Text))
 		if strings.Count(name.Text, ".") < 2 {
 			c.refuse(name, "", "found `%s`, needed are at least three parts with dots between them", name.Text)
@@ -32,7 +32,7 @@ func (c *check) webhook(n *object.Node) {
 	c.oneOf(n.Get("failurePolicy"), "Fail", "Ignore")
 	c.oneOf(n.Get("matchPolicy"), "Exact", "Equivalent")
 	c.oneOf(n.Get("reinvocationPolicy"), "Never", "IfNeeded")
-	if effects := n.Get("sideEffects"); text(effects) != "" {
+	if effects := n.Get("sideEffects"); effects.StringAt() != "" {
 		c.oneOf(effects, "None", "NoneOnDryRun")
 	}
 	if seconds := n.Get("timeoutSeconds"); seconds != nil && (portNumber(seconds) < 1 || portNumber(seconds) > 30) {
@@ -73,7 +73,7 @@ func (c *check) webhookClient(n, hook *object.Node) {
 	service := n.Get("service")
 	c.needs(service, "name", "namespace")
 	c.port(service.Get("port"))
-	if path := service.Get("path"); text(path) != "" && path.Text != "/" {
+	if path := service.Get("path"); path.StringAt() != "" && path.Text != "/" {
 		c.servicePath(path)
 	}
 }

@@ -5,58 +5,39 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	"lockstep.dev/lockstep/pkg/compile/subprocess"
 )
 
-// Process is a started process that runs Serve on its standard input and output.
-type Process interface {
-	io.ReadWriter
-	// End ends the process and returns why it had ended before, or "".
-	End() string
-}
-
-// Apart renders in a process of its own.
+// Apart renders in a process of its own, which runs Serve on its standard input and output.
 type Apart struct {
 	// Start starts one, with limits.
-	Start func() (Process, error)
+	Start func() (subprocess.Process, error)
 	// Limits says in a message what they are.
 	Limits string
 }
 
-// Render implements Renderer. One process renders the charts until it ends; the chart in its hands is tried once more in a fresh one,
-// because its predecessors may have used up the limits, and the rest goes on in another.
+// Render implements Renderer.
 func (a Apart) Render(charts []Chart) []Rendered {
-	rendered := make([]Rendered, len(charts))
-	for next := 0; next < len(charts); {
-		next = a.run(charts, rendered, next)
+	worker := subprocess.Worker{Start: a.Start}
+	defer worker.End()
+	results := make([]Rendered, len(charts))
+	for i := range charts {
+		var rendered Rendered
+		if err := worker.Do(func(line subprocess.Line) error { return line.Ask(charts[i], &rendered) }); err != nil {
+			rendered = Rendered{Failed: a.failure(err)}
+		}
+		results[i] = rendered
 	}
-	return rendered
+	return results
 }
 
-// run renders from a chart on, and returns the first chart that has no result yet.
-func (a Apart) run(charts []Chart, rendered []Rendered, first int) (next int) {
-	process, err := a.Start()
-	if err != nil {
-		rendered[first].Failed = err.Error()
-		return first + 1
+// failure says why a chart was not rendered.
+func (a Apart) failure(err error) string {
+	if ended := (*subprocess.Ended)(nil); errors.As(err, &ended) {
+		return fmt.Sprintf("the rendering was ended: %s (it may take %s)", ended.Reason, a.Limits)
 	}
-	encoder, decoder := json.NewEncoder(process), json.NewDecoder(process)
-	for i := first; i < len(charts); i++ {
-		failed := errors.Join(encoder.Encode(charts[i]), decoder.Decode(&rendered[i]))
-		if failed == nil {
-			continue
-		}
-		reason := process.End()
-		if reason == "" {
-			reason = fmt.Sprintf("it gave no result: %v", failed)
-		}
-		if i > first {
-			return i
-		}
-		rendered[i] = Rendered{Failed: fmt.Sprintf("the rendering was ended: %s (it may take %s)", reason, a.Limits)}
-		return i + 1
-	}
-	process.End()
-	return len(charts)
+	return err.Error()
 }
 
 // Serve renders what arrives until the input ends. It is the other side of Apart.

@@ -113,7 +113,7 @@ func (s *step) operated(spec *object.Node) (object.Node, bool) {
 // annotations, other metadata, or values that are not plain.
 func plainSpec(root *object.Node) bool {
 	metadata := root.Get("metadata")
-	if !plain(root) || textOf(root, "apiVersion") == "" || textOf(root, "kind") == "" || metadata == nil || textOf(metadata, "name") == "" {
+	if !plain(root) || root.StringAt("apiVersion") == "" || root.StringAt("kind") == "" || metadata.StringAt("name") == "" {
 		return false
 	}
 	for i := range metadata.Children {
@@ -122,7 +122,7 @@ func plainSpec(root *object.Node) bool {
 			return false
 		}
 	}
-	return metadata.Get("name").Kind == object.TextNode && root.Get("apiVersion").Kind == object.TextNode && root.Get("kind").Kind == object.TextNode
+	return true
 }
 
 func texts(n *object.Node) bool {

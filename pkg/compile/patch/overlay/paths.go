@@ -14,7 +14,7 @@ func (s *step) pathsExist(o *object.Object, list *diag.List) bool {
 	var added []string
 	for i := range s.patch.Children {
 		operation := &s.patch.Children[i]
-		name, path := textOf(operation, "op"), operation.Get("path")
+		name, path := operation.Scalar("op"), operation.Get("path")
 		switch {
 		case s.patch.Kind != object.ListNode || path == nil:
 			return true

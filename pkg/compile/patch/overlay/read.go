@@ -232,7 +232,7 @@ func (r *reader) label(entry *object.Node) {
 
 // replicas is for workloads of a name.
 func (r *reader) replicas(entry *object.Node) {
-	name := textOf(entry, "name")
+	name := entry.Scalar("name")
 	selects := func(o *object.Object) bool {
 		return o.ID.Name == name && (o.ID.Kind == "Deployment" || o.ID.Kind == "StatefulSet" || o.ID.Kind == "ReplicaSet" || o.ID.Kind == "ReplicationController")
 	}
@@ -241,7 +241,7 @@ func (r *reader) replicas(entry *object.Node) {
 
 // image is for objects with containers of an image.
 func (r *reader) image(entry *object.Node) {
-	name := textOf(entry, "name")
+	name := entry.Scalar("name")
 	r.add(step{what: "the entry of `images` for `" + name + "`", at: entry.From.At, target: placeOf(entry, "name"),
 		selects: func(o *object.Object) bool { return hasImage(&o.Root, name) }, field: "images", entry: []any{entry.Value()}})
 }
@@ -260,13 +260,6 @@ func hasImage(n *object.Node, name string) bool {
 		}
 	}
 	return false
-}
-
-func textOf(entry *object.Node, key string) string {
-	if value := entry.Get(key); value != nil {
-		return value.Text
-	}
-	return ""
 }
 
 func placeOf(entry *object.Node, key string) source.Span {
@@ -336,7 +329,7 @@ func (r *reader) patch(entry *object.Node) {
 func (r *reader) route(s step, target, content *object.Node) {
 	group := content.ID().Group
 	if target != nil {
-		group = textOf(target, "group")
+		group = target.Scalar("group")
 	}
 	if group == specGroup {
 		r.overlay.specs = append(r.overlay.specs, s)

@@ -19,7 +19,7 @@ var everywhere = addresses{rangeOf(netip.MustParsePrefix("0.0.0.0/0")), rangeOf(
 
 // readBlock returns the addresses of an ipBlock, and false for what is not one.
 func readBlock(n *object.Node) (addresses, bool) {
-	block, ok := readPrefix(textOf(n.Get("cidr")))
+	block, ok := readPrefix(n.StringAt("cidr"))
 	if !ok {
 		return nil, false
 	}

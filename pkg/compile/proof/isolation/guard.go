@@ -32,19 +32,19 @@ func readGuard(o *object.Object) (guardFact, bool) {
 	switch o.ID.Kind {
 	case "ValidatingAdmissionPolicy":
 		namespaces, ok := labels.Read(spec.At("matchConstraints", "namespaceSelector"))
-		fails := or(textOf(spec.Get("failurePolicy")), "Fail") == "Fail"
+		fails := or(spec.StringAt("failurePolicy"), "Fail") == "Fail"
 		return guardFact{policy: o.ID.Name, namespaces: namespaces}, ok && fails && refusesHostNetwork(spec.Get("validations"))
 	case "ValidatingAdmissionPolicyBinding":
 		namespaces, ok := labels.Read(spec.At("matchResources", "namespaceSelector"))
-		denies := slices.Contains(textsOf(spec.Get("validationActions")), "Deny")
-		return guardFact{policy: textOf(spec.Get("policyName")), binding: true, namespaces: namespaces}, ok && denies
+		denies := slices.Contains(spec.Get("validationActions").Strings(), "Deny")
+		return guardFact{policy: spec.StringAt("policyName"), binding: true, namespaces: namespaces}, ok && denies
 	}
 	return guardFact{}, false
 }
 
 func refusesHostNetwork(validations *object.Node) bool {
 	return validations != nil && slices.ContainsFunc(validations.Children, func(v object.Node) bool {
-		return strings.Contains(textOf(v.Get("expression")), "hostNetwork")
+		return strings.Contains(v.StringAt("expression"), "hostNetwork")
 	})
 }
 

@@ -81,7 +81,7 @@ func closes(n *object.Node) [2]bool {
 		return [2]bool{egress: rules != nil && len(rules.Children) > 0, ingress: true}
 	}
 	var found [2]bool
-	for _, name := range textsOf(types) {
+	for _, name := range types.Strings() {
 		found[egress] = found[egress] || name == "Egress"
 		found[ingress] = found[ingress] || name == "Ingress"
 	}
@@ -193,22 +193,4 @@ func placeAt(n *object.Node) source.Span {
 		return source.Span{}
 	}
 	return n.From.At
-}
-
-func textOf(n *object.Node) string {
-	if n == nil || n.Kind != object.TextNode {
-		return ""
-	}
-	return n.Text
-}
-
-func textsOf(n *object.Node) []string {
-	if n == nil {
-		return nil
-	}
-	texts := make([]string, len(n.Children))
-	for i := range n.Children {
-		texts[i] = n.Children[i].Text
-	}
-	return texts
 }

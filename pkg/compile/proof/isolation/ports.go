@@ -38,7 +38,7 @@ func readPorts(n *object.Node) (ports, bool) {
 }
 
 func (p *ports) read(n *object.Node) bool {
-	protocol := slices.Index(protocols[:], or(textOf(n.Get("protocol")), "TCP"))
+	protocol := slices.Index(protocols[:], or(n.StringAt("protocol"), "TCP"))
 	if protocol < 0 {
 		return false
 	}

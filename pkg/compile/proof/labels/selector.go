@@ -57,8 +57,8 @@ func Read(n *object.Node) (Selector, bool) {
 var operators = map[string]operator{"In": in, "NotIn": notIn, "Exists": exists, "DoesNotExist": absent}
 
 func readRequirement(n *object.Node) (requirement, bool) {
-	op, known := operators[textOf(n.Get("operator"))]
-	r := requirement{key: textOf(n.Get("key")), op: op, values: textsOf(n.Get("values"))}
+	op, known := operators[n.StringAt("operator")]
+	r := requirement{key: n.StringAt("key"), op: op, values: n.Get("values").Strings()}
 	slices.Sort(r.values)
 	r.values = slices.Compact(r.values)
 	withValues := op == in || op == notIn
@@ -235,22 +235,4 @@ func (s Selector) Values(key string) ([]string, bool) {
 		return nil, false
 	}
 	return s[i].values, true
-}
-
-func textOf(n *object.Node) string {
-	if n == nil || n.Kind != object.TextNode {
-		return ""
-	}
-	return n.Text
-}
-
-func textsOf(n *object.Node) []string {
-	if n == nil {
-		return nil
-	}
-	texts := make([]string, len(n.Children))
-	for i := range n.Children {
-		texts[i] = n.Children[i].Text
-	}
-	return texts
 }

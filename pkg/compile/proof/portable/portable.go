@@ -36,7 +36,7 @@ type prover struct {
 }
 
 func (p prover) prove() {
-	p.expect(scalar(p.object.Root.At("spec", "mlPolicy", "numNodes")) == "1", p.object.Root.At("spec", "mlPolicy", "numNodes"),
+	p.expect(p.object.Root.Scalar("spec", "mlPolicy", "numNodes") == "1", p.object.Root.At("spec", "mlPolicy", "numNodes"),
 		"numNodes is not 1: Kubeflow Trainer reads it as the number of launchers, and each would run the job")
 	jobs := p.object.Root.At("spec", "template", "spec", "replicatedJobs")
 	launcher, node := item(jobs, mpi.LauncherJob), item(jobs, mpi.NodeJob)
@@ -52,14 +52,14 @@ func (p prover) prove() {
 	init := launcher.At("template", "spec", "template", "spec", "initContainers")
 	p.expect(item(init, mpi.GateContainer) != nil, launcher,
 		"the launcher has no init container `%s`: the command of a TrainJob replaces ours, and would start before the nodes can be reached", mpi.GateContainer)
-	args := below(item(containers(launcher), mpi.Container), "args")
+	args := item(containers(launcher), mpi.Container).At("args")
 	p.expect(args == nil, args, "the launcher has args: they would stay behind the command of a TrainJob")
 }
 
 // job proves what launcher and nodes have in common.
 func (p prover) job(job *object.Node) {
-	name := scalar(job.Get("name"))
-	p.expect(scalar(job.Get("replicas")) == "1", job.Get("replicas"), "the job `%s` has not one replica, which Kubeflow Trainer refuses", name)
+	name := job.Scalar("name")
+	p.expect(job.Scalar("replicas") == "1", job.Get("replicas"), "the job `%s` has not one replica, which Kubeflow Trainer refuses", name)
 	p.expect(job.Get("dependsOn") == nil, job.Get("dependsOn"), "the job `%s` waits for another: with a gang scheduler, which waits for all pods, none would ever start", name)
 	pod := job.At("template", "spec", "template", "spec")
 	p.expect(pod != nil && item(pod.Get("containers"), mpi.Container) != nil, job, "the job `%s` has no container `%s`, which Kubeflow Trainer completes", name, mpi.Container)
@@ -69,15 +69,15 @@ func (p prover) job(job *object.Node) {
 	security := pod.Get("securityContext")
 	p.expect(readsKey(security), security, "the pods of `%s` cannot read the key of their job, which is readable for the group root and for fsGroup", name)
 	for volume := range items(pod.Get("volumes")) {
-		own := scalar(volume.Get("name"))
+		own := volume.Scalar("name")
 		p.expect(own != mpi.SSHAuthVolume && own != mpi.HostfileVolume, volume, "the volume `%s` is made by Kubeflow Trainer", own)
 	}
-	for mount := range items(below(item(pod.Get("containers"), mpi.Container), "volumeMounts")) {
-		path := scalar(mount.Get("mountPath"))
+	for mount := range items(item(pod.Get("containers"), mpi.Container).At("volumeMounts")) {
+		path := mount.Scalar("mountPath")
 		p.expect(path != mpi.HostfileDir && !strings.HasPrefix(path, mpi.HostfileDir+"/"), mount, "something is mounted at `%s`, where Kubeflow Trainer mounts the hostfile", path)
 	}
 	for init := range items(pod.Get("initContainers")) {
-		own := scalar(init.Get("name"))
+		own := init.Scalar("name")
 		p.expect(own == mpi.InstallContainer || own == mpi.GateContainer && name == mpi.LauncherJob, init,
 			"the pods of `%s` have the init container `%s`: none is needed but those of the agent, and each takes up to a second", name, own)
 	}
@@ -86,7 +86,7 @@ func (p prover) job(job *object.Node) {
 // readsKey says whether a pod may read a file of mode 0640 that belongs to the group root, or to fsGroup. A platform that assigns
 // identities, as OpenShift does, assigns the group root.
 func readsKey(security *object.Node) bool {
-	group, own := scalar(below(security, "runAsGroup")), scalar(below(security, "fsGroup"))
+	group, own := security.Scalar("runAsGroup"), security.Scalar("fsGroup")
 	return group == "" || group == "0" || own != "" && own != "0"
 }
 
@@ -116,25 +116,17 @@ func (p prover) place(at *object.Node) source.Span {
 }
 
 func ancestor(job *object.Node) string {
-	return scalar(job.At("template", "metadata", "labels", mpi.AncestorLabel))
+	return job.Scalar("template", "metadata", "labels", mpi.AncestorLabel)
 }
 
 func containers(job *object.Node) *object.Node {
 	return job.At("template", "spec", "template", "spec", "containers")
 }
 
-// below returns the entry of a map that may not be there.
-func below(n *object.Node, key string) *object.Node {
-	if n == nil {
-		return nil
-	}
-	return n.Get(key)
-}
-
 // item returns the item of a list that has a name, or nil.
 func item(list *object.Node, name string) *object.Node {
 	for entry := range items(list) {
-		if scalar(entry.Get("name")) == name {
+		if entry.Scalar("name") == name {
 			return entry
 		}
 	}
@@ -149,12 +141,4 @@ func items(list *object.Node) iter.Seq[*object.Node] {
 			}
 		}
 	}
-}
-
-// scalar returns the text of a scalar, or "" where there is none.
-func scalar(n *object.Node) string {
-	if n == nil {
-		return ""
-	}
-	return n.Text
 }

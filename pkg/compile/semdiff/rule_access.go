@@ -138,7 +138,7 @@ func holders(was, is map[holder]*access.Holding) []holder {
 		}
 	}
 	slices.SortFunc(all, func(a, b holder) int {
-		return cmp.Or(strings.Compare(a.namespace, b.namespace), a.Subject.Compare(b.Subject))
+		return cmp.Or(strings.Compare(a.namespace, b.namespace), a.Compare(b.Subject))
 	})
 	return all
 }

@@ -1,6 +1,7 @@
 package job
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -116,7 +117,7 @@ func TestMaxDurationBeside(t *testing.T) {
 	if c := apimeta.FindStatusCondition(seen, PodsReady); c == nil || c.Reason != string(ReasonDeadlineExceeded) {
 		t.Fatalf("nobody deleted it: %+v", c)
 	}
-	o.TrainJob.Status.Conditions = append(seen, metav1.Condition{Type: "Failed", Status: "True", Reason: "FailedJobs", Message: "jobset failed"})
+	o.TrainJob.Status.Conditions = slices.Concat(seen, []metav1.Condition{{Type: "Failed", Status: "True", Reason: "FailedJobs", Message: "jobset failed"}})
 	o.Pods = o.Pods[1:]
 	o = o.jobSetHas(jobset.JobSetFailed, t0.Add(2*time.Second))
 	o.Now = t0.Add(time.Minute)

@@ -514,9 +514,12 @@ func standIn(group, version, kind string) *apiextensions.CustomResourceDefinitio
 	}
 }
 
+// kindsServed is how long the API server may take until it serves new kinds: on a busy machine more than envtest's 10 s.
+const kindsServed = time.Minute
+
 func installKinds(kinds []*apiextensions.CustomResourceDefinition) {
 	GinkgoHelper()
-	installed, err := envtest.InstallCRDs(environment.Config, envtest.CRDInstallOptions{CRDs: kinds})
+	installed, err := envtest.InstallCRDs(environment.Config, envtest.CRDInstallOptions{CRDs: kinds, MaxTime: kindsServed})
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(func() error {
 		return envtest.UninstallCRDs(environment.Config, envtest.CRDInstallOptions{CRDs: installed})

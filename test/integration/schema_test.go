@@ -97,7 +97,7 @@ func known(ours []schema.Problem, theirs error) bool {
 // them.
 func installPinnedCRDs() {
 	GinkgoHelper()
-	installed, err := envtest.InstallCRDs(environment.Config, envtest.CRDInstallOptions{CRDs: pinnedCRDs()})
+	installed, err := envtest.InstallCRDs(environment.Config, envtest.CRDInstallOptions{CRDs: pinnedCRDs(), MaxTime: kindsServed})
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(func() error {
 		return envtest.UninstallCRDs(environment.Config, envtest.CRDInstallOptions{CRDs: foreign(installed)})

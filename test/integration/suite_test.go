@@ -45,6 +45,7 @@ func TestIntegration(t *testing.T) {
 var _ = BeforeSuite(func() {
 	ctrl.SetLogger(GinkgoLogr)
 	environment = &envtest.Environment{
+		CRDInstallOptions: envtest.CRDInstallOptions{MaxTime: kindsServed},
 		CRDDirectoryPaths: []string{
 			filepath.Join(moduleDir("github.com/kubeflow/trainer/v2"), "manifests/base/crds"),
 			filepath.Join(moduleDir("sigs.k8s.io/jobset"), "config/components/crd/bases"),

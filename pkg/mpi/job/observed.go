@@ -30,6 +30,8 @@ type Observed struct {
 	// Children are the Secret, the ConfigMap, the NetworkPolicies and the PodGroup under our names, whoever owns them. They are
 	// read only where NeedsChildren says so.
 	Children []metav1.PartialObjectMetadata
+	// hostfile is the digest of the runtime that the hostfile's ConfigMap keeps; AsMade sets it.
+	hostfile string
 	// Jobs are those that carry the label of the TrainJob.
 	Jobs []metav1.PartialObjectMetadata
 	// Pods are those that carry the label of the TrainJob.

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
@@ -45,6 +46,7 @@ func (o *Observed) AsMade(hostfile corev1.ConfigMap) error {
 	if hostfile.Name != "" {
 		kept := metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"}, ObjectMeta: hostfile.ObjectMeta}
 		o.Children = append(o.Children, kept)
+		o.hostfile = digest(hostfile.Data[snapshotKey])
 	}
 	if hostfile.Name == "" || !o.hasKey() || !o.made() {
 		return nil
@@ -74,9 +76,15 @@ func (o Observed) keptDigest() string {
 	return ""
 }
 
-// outdated returns what was made for a job that was never started, from another runtime than that of today or by somebody else.
+// outdated returns what was made for a job that was never started, from another runtime than that of today or by somebody else:
+// all of it, where the hostfile's ConfigMap or the key says so.
 func (o Observed) outdated() []Deletion {
-	if o.made() || o.keptDigest() == digest(o.Runtime.snapshot()) {
+	today := digest(o.Runtime.snapshot())
+	other := func(child metav1.PartialObjectMetadata) bool {
+		ours := claimOf(o.TrainJob, &child) == own
+		return ours && (child.Kind == "ConfigMap" && o.hostfile != today || child.Kind == secretType().Kind && o.keptDigest() != today)
+	}
+	if o.made() || !slices.ContainsFunc(o.Children, other) {
 		return nil
 	}
 	return o.claimed(own)

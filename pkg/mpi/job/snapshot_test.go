@@ -131,6 +131,14 @@ func TestFirstTryWithAnotherRuntime(t *testing.T) {
 			"", children(earlier), hostfileOf(earlier),
 			outline{Ours: true, Delete: []string{"Secret demo-mpi-ssh-auth s1", "NetworkPolicy demo-mpi n1", "ConfigMap demo-mpi-hostfile c1"}, Create: everything},
 		},
+		"Refused": {
+			"a quota has refused ConfigMap and key; nothing is made twice", []metav1.PartialObjectMetadata{policy}, corev1.ConfigMap{},
+			outline{Ours: true, Create: []string{"ConfigMap demo-mpi-hostfile", "NetworkPolicy demo-mpi-rendezvous", "Secret demo-mpi-ssh-auth", "JobSet demo"}},
+		},
+		"KeyRefused": {
+			"", []metav1.PartialObjectMetadata{policy}, hostfileOf(today),
+			outline{Ours: true, Create: []string{"NetworkPolicy demo-mpi-rendezvous", "Secret demo-mpi-ssh-auth", "JobSet demo"}},
+		},
 		"Planted": {
 			"nobody but us writes a key", nil, hostfileOf(earlier),
 			outline{Ours: true, Delete: []string{"ConfigMap demo-mpi-hostfile c1"}, Create: everything},

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -52,6 +53,7 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	module, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/kubeflow/trainer/v2").Output()
 	Expect(err).NotTo(HaveOccurred())
 	environment = &envtest.Environment{
+		CRDInstallOptions:     envtest.CRDInstallOptions{MaxTime: time.Minute},
 		CRDDirectoryPaths:     []string{filepath.Join(strings.TrimSpace(string(module)), "manifests/base/crds")},
 		ErrorIfCRDPathMissing: true,
 	}

@@ -157,7 +157,7 @@ func (o Observed) hold(p *problem) Decision {
 	if over := o.gangOver(p); over != nil {
 		return o.fail(over.reason, over.message)
 	}
-	return Decision{Ours: true, waiting: p, held: true, RequeueAfter: min(p.retry(), o.untilDeadline(), o.untilGang())}
+	return Decision{Ours: true, waiting: p, held: true, RequeueAfter: o.lookAgain(p)}
 }
 
 // follow watches a job that has been started.
@@ -180,7 +180,7 @@ func follow(o Observed) Decision {
 	}
 	if p := o.resumeHeld(); p != nil {
 		decision.waiting, decision.held = p, true
-		decision.RequeueAfter = min(p.retry(), o.untilDeadline(), o.untilGang())
+		decision.RequeueAfter = o.lookAgain(p)
 		return decision
 	}
 	decision.Update, decision.keys = o.rescheduled(), o.keys()

@@ -15,16 +15,19 @@ import (
 const (
 	// heldRetry is when to look again at what no watch tells of: an object that pods name and that is still missing.
 	heldRetry = 5 * time.Second
-	// quotaRetry is when to look again at a quota, which is watched: for the case that a change of it was missed.
+	// quotaRetry is when to look again at a quota, which is watched.
 	quotaRetry = time.Minute
+	// quotaKnown is how long after its begin a job may miss news of a quota: they came before anybody knew that it waits for it.
+	quotaKnown = 10 * time.Second
 )
 
-// retry returns when to look again at what a job waits for.
-func (p problem) retry() time.Duration {
-	if p.reason == diagnose.QuotaExceeded {
-		return quotaRetry
+// lookAgain returns when to look again at what a job waits for.
+func (o Observed) lookAgain(p *problem) time.Duration {
+	retry := heldRetry
+	if p.reason == diagnose.QuotaExceeded && o.Now.Sub(o.begin()) > quotaKnown {
+		retry = quotaRetry
 	}
-	return heldRetry
+	return min(retry, o.untilDeadline(), o.untilGang())
 }
 
 // impossible says why the job can never have its pods in this namespace as it is, or nil. No pod is made for it.

@@ -51,6 +51,10 @@ func TestHeldBeforeTheFirstPod(t *testing.T) {
 			"", fresh(withQuota(resources("pods", "3"), resources("pods", "1"))), outline{Ours: true, Waiting: "QuotaExceeded", Requeue: quotaRetry},
 			"Insufficient pods: requested 3, available 2 of 3 in quota `team` (pods): the job waits until other pods of the namespace end",
 		},
+		"NotNowAtFirst": {
+			"the quota may have changed before anybody knew that the job waits for it", fresh(withQuota(resources("pods", "3"), resources("pods", "1")), trainJobAged(0)),
+			outline{Ours: true, Waiting: "QuotaExceeded", Requeue: heldRetry}, "Insufficient pods",
+		},
 		"NotNowSuspended": {
 			"a suspended job needs nothing yet", fresh(withQuota(resources("pods", "3"), resources("pods", "1")), suspend),
 			outline{Ours: true, Create: everything, Requeue: podsExpected + causeMissing}, "",

@@ -18,10 +18,11 @@ const controlPlaneApart = 5 * time.Second
 
 // overtime returns the cause of a job that the Job controller stops because it takes longer than its runtime allows, or nil. The
 // maxDuration of a runtime is the activeDeadlineSeconds of the launcher's Job, and all that shows is a launcher that is being deleted
-// just then, as if somebody had done it, or that is gone when the JobSet has failed.
+// just then, as if somebody had done it, or that is gone when the JobSet has failed. A JobSet that starts its Jobs again gives each
+// of them as long, and deletes launchers for other reasons: nothing is said of those.
 func (o Observed) overtime() *diagnose.Cause {
 	limit, since := allowed(o.JobSet), runsSince(o.JobSet)
-	if limit == 0 || since.IsZero() || o.suspendWanted() {
+	if limit == 0 || since.IsZero() || o.suspendWanted() || !decides(o.JobSet) {
 		return nil
 	}
 	over := since.Add(limit - controlPlaneApart)

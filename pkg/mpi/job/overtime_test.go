@@ -57,6 +57,8 @@ func TestMaxDurationOfTheRuntime(t *testing.T) {
 		o.Now = later
 		return o
 	}
+	again := limited(launcher(deletedAt(t0)), node0, node1)
+	again.JobSet.Spec.FailurePolicy = &jobset.FailurePolicy{MaxRestarts: 3}
 	cases := map[string]struct {
 		reason       string
 		o            Observed
@@ -77,6 +79,7 @@ func TestMaxDurationOfTheRuntime(t *testing.T) {
 		"Resumed":      {"the time counts anew", failed(resumed, t0.Add(time.Second)), "", diagnose.PodDeleted},
 		"Resuming":     {"", resuming, "", ""},
 		"Suspending":   {"whoever suspends a job wants its pods gone", suspending, "", ""},
+		"OthersRules":  {"JobSet starts its Jobs again, and deletes their launchers for that", again, "", ""},
 		"Unlimited":    {"", failed(unlimited, t0.Add(time.Second)), "", diagnose.PodDeleted},
 		"Running":      {"the Job controller may be late", limited(launcher(), node0, node1), "", ""},
 	}

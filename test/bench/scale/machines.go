@@ -44,11 +44,13 @@ func simulate(ctx context.Context, user trial.User, pods int) error {
 		if err := user.Client.Create(ctx, node); err != nil {
 			return fmt.Errorf("make a simulated node: %w", err)
 		}
+		bare := node.DeepCopy()
 		node.Status.Capacity = corev1.ResourceList{
 			corev1.ResourceCPU: resource.MustParse("256"), corev1.ResourceMemory: resource.MustParse("1Ti"), corev1.ResourcePods: resource.MustParse(fmt.Sprint(podsPerMachine)),
 		}
 		node.Status.Allocatable = node.Status.Capacity
-		if err := user.Client.Status().Update(ctx, node); err != nil {
+		// A patch: KWOK writes to the node too, as soon as it is there.
+		if err := user.Client.Status().Patch(ctx, node, client.MergeFrom(bare)); err != nil {
 			return fmt.Errorf("make a simulated node: %w", err)
 		}
 	}

@@ -27,7 +27,7 @@ const (
 	podsMissing = 10 * time.Second
 	// mountExpected is how long pods may have machines and no addresses before we ask why; kubelet tries a volume again for
 	// minutes, with its first complaint after a second.
-	mountExpected = 10 * time.Second
+	mountExpected = 20 * time.Second
 	// causeExpected is how long after the end of a JobSet its pods may still lack their last status, because both come by
 	// different watches; causeMissing is how often we look.
 	causeExpected = 2 * time.Second

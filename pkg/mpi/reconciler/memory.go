@@ -19,10 +19,27 @@ type memory struct {
 	news map[client.ObjectKey]map[time.Duration]time.Time
 	// written is the version of a TrainJob after our last write of its status.
 	written map[client.ObjectKey]string
+	// warnings are what was read last for a job.
+	warnings map[client.ObjectKey]recentWarnings
 }
 
 func newMemory() *memory {
-	return &memory{jobs: map[client.ObjectKey]job.Memory{}, news: map[client.ObjectKey]map[time.Duration]time.Time{}, written: map[client.ObjectKey]string{}}
+	return &memory{
+		jobs: map[client.ObjectKey]job.Memory{}, news: map[client.ObjectKey]map[time.Duration]time.Time{}, written: map[client.ObjectKey]string{},
+		warnings: map[client.ObjectKey]recentWarnings{},
+	}
+}
+
+func (m *memory) read(name client.ObjectKey, warnings recentWarnings) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.warnings[name] = warnings
+}
+
+func (m *memory) recent(name client.ObjectKey) recentWarnings {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.warnings[name]
 }
 
 // wrote remembers the version that our write made.
@@ -92,12 +109,14 @@ func (m *memory) over(name client.ObjectKey) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	delete(m.jobs, name)
+	delete(m.warnings, name)
 }
 
 func (m *memory) forget(name client.ObjectKey) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	delete(m.jobs, name)
+	delete(m.warnings, name)
 	delete(m.news, name)
 	delete(m.written, name)
 }

@@ -51,10 +51,8 @@ func (r *Reconciler) observe(ctx context.Context, name client.ObjectKey) (job.Ob
 		return o, err
 	}
 	r.memory.remember(name, &o)
-	if o.MissingPods() || o.Unmounted() || o.Unexplained() {
-		if o.Warnings, err = r.warnings(ctx, o); err != nil {
-			return o, err
-		}
+	if o.Warnings, err = r.warnings(ctx, name, o); err != nil {
+		return o, err
 	}
 	if err := r.beyondCache(ctx, name, &o); err != nil {
 		return o, err

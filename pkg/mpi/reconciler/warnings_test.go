@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
@@ -58,18 +59,6 @@ func warning(kind, about string, uid types.UID, reason string) corev1.Event {
 	return corev1.Event{Type: corev1.EventTypeWarning, Reason: reason, Message: about, InvolvedObject: corev1.ObjectReference{Kind: kind, Name: about, UID: uid}}
 }
 
-// waitingJob is a job without all of its pods.
-func waitingJob(pods ...corev1.Pod) job.Observed {
-	meta := func(name string, uid types.UID) metav1.ObjectMeta {
-		return metav1.ObjectMeta{Namespace: "team", Name: name, UID: uid}
-	}
-	return job.Observed{
-		TrainJob: &trainer.TrainJob{ObjectMeta: meta("demo", "t")}, JobSet: &jobset.JobSet{ObjectMeta: meta("demo", "s")},
-		Jobs: []metav1.PartialObjectMetadata{{ObjectMeta: meta("demo-launcher-0", "l")}, {ObjectMeta: meta("demo-node-0", "n")}},
-		Pods: pods,
-	}
-}
-
 // However much happens in a namespace, what happened to a job is found.
 func TestWarningsOfABusyNamespace(t *testing.T) {
 	store := &eventStore{}
@@ -95,18 +84,12 @@ func TestWarningsOfABusyNamespace(t *testing.T) {
 		slices.Sort(list)
 		return list
 	}
-	r := &Reconciler{live: store}
-	got, err := r.warnings(t.Context(), waitingJob(corev1.Pod{}))
+	got, err := (&Reconciler{live: store}).readWarnings(t.Context(), "team", "demo")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(words(about), words(got)); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)
-	}
-
-	store.pages = 0
-	if got, err = r.warnings(t.Context(), waitingJob()); err != nil || len(got) != 3 || store.pages != 3 {
-		t.Errorf("a job without pods has no warnings about any: %v after %d pages, %v", words(got), store.pages, err)
 	}
 }
 
@@ -117,7 +100,34 @@ func TestWarningsAreBounded(t *testing.T) {
 		other := "wide-node-0-" + strconv.Itoa(i)
 		store.events = append(store.events, warning("Pod", other, types.UID(other), "FailedMount"))
 	}
-	if _, err := (&Reconciler{live: store}).warnings(t.Context(), waitingJob(corev1.Pod{})); err != nil || store.pages != 3+eventPages {
+	if _, err := (&Reconciler{live: store}).readWarnings(t.Context(), "team", "demo"); err != nil || store.pages != eventPages {
 		t.Errorf("%d pages, %v", store.pages, err)
+	}
+}
+
+// A job that does not start is looked at whenever one of its pods changes, and asks for warnings now and then.
+func TestWarningsAreReadNowAndThen(t *testing.T) {
+	begin := time.Unix(1000, 0)
+	trainJob := &trainer.TrainJob{ObjectMeta: metav1.ObjectMeta{Namespace: name.Namespace, Name: name.Name, UID: "t"}}
+	js := &jobset.JobSet{ObjectMeta: metav1.ObjectMeta{Namespace: name.Namespace, Name: name.Name, UID: "s", OwnerReferences: []metav1.OwnerReference{{
+		APIVersion: trainer.GroupVersion.String(), Kind: trainer.TrainJobKind, Name: name.Name, UID: "t", Controller: new(true),
+	}}}}
+	js.Spec.ReplicatedJobs = []jobset.ReplicatedJob{{Name: "launcher"}, {Name: "node"}}
+	store := &eventStore{events: []corev1.Event{warning("Job", name.Name+"-node-0", "n", "FailedCreate")}}
+	r := &Reconciler{live: store, memory: newMemory()}
+	for _, step := range []struct {
+		after       time.Duration
+		pages, told int
+	}{{0, 0, 0}, {5 * time.Second, 1, 1}, {6 * time.Second, 1, 1}, {14 * time.Second, 1, 1}, {16 * time.Second, 2, 1}} {
+		o := job.Observed{Now: begin.Add(step.after), TrainJob: trainJob, JobSet: js}
+		r.memory.remember(name, &o)
+		got, err := r.warnings(t.Context(), name, o)
+		if err != nil || store.pages != step.pages || len(got) != step.told {
+			t.Errorf("after %s: %d warnings after %d pages, %v", step.after, len(got), store.pages, err)
+		}
+	}
+	r.memory.forget(name)
+	if len(r.memory.warnings) != 0 {
+		t.Error("nothing is kept about a job that is gone")
 	}
 }

@@ -9,7 +9,10 @@ var mpiDaemons = []string{"orted", "prted", "hydra_pmi_proxy", "hydra_bstrap_pro
 const rankMark = "HOROVOD_RANK"
 
 // otherStarters belong to launchers that use ssh without MPI. They pass on how their ranks end, or are one.
-var otherStarters = []string{rankMark, "horovod.runner", "deepspeed.launcher", "torch.distributed.run", "torchrun"}
+var otherStarters = []string{
+	rankMark, "horovod.runner", "deepspeed.launcher", "torch.distributed.run", "torch.distributed.launch", "torchrun",
+	"accelerate launch", "accelerate-launch", "accelerate.commands.launch",
+}
 
 // startsRanks says whether a command line starts ranks. A command that merely looks around on a node, such as
 // `nvidia-smi`, does not: the check that no node was left out must not be satisfied by it.
@@ -32,11 +35,13 @@ func isHydraProxy(line string) bool {
 }
 
 // namesAny looks for names between characters that separate words, paths and assignments. A name with a dot is a Python
-// package and stands for its modules too.
+// package and stands for its modules too, one with a space is a program and its subcommand.
 func namesAny(line string, names []string) bool {
-	for _, word := range strings.FieldsFunc(line, separates) {
+	words := strings.FieldsFunc(line, separates)
+	for i, word := range words {
+		pair := strings.Join(words[i:min(i+2, len(words))], " ")
 		for _, name := range names {
-			if word == name || strings.Contains(name, ".") && strings.HasPrefix(word, name+".") {
+			if name == word || name == pair || strings.Contains(name, ".") && strings.HasPrefix(word, name+".") {
 				return true
 			}
 		}

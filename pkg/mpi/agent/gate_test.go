@@ -20,6 +20,9 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi/agent/agenttest"
 	"lockstep.dev/lockstep/pkg/mpi/agent/client"
 	"lockstep.dev/lockstep/pkg/mpi/agent/identity"
+	"lockstep.dev/lockstep/pkg/mpi/agent/process"
+	"lockstep.dev/lockstep/pkg/mpi/agent/server"
+	"lockstep.dev/lockstep/pkg/mpi/diagnose"
 )
 
 var quiet = log.New(io.Discard, "", 0)
@@ -397,7 +400,7 @@ func (g *gateTest) asking(dial client.Dial) Launcher {
 // A policy that is being renewed rejects a connection and admits it a moment later. What a node knows of a failure must not
 // get lost by that: the node would count as lost instead.
 func TestReportsAreAskedForAgain(t *testing.T) {
-	for name, success := range map[string]bool{"Success": true, "Failure": false} {
+	for name, how := range map[string]inquiry{"Success": afterSuccess, "Failure": afterFailure} {
 		t.Run(name, func(t *testing.T) {
 			g := newGateTest(t, 1)
 			g.serve(0, g.gate.Key)
@@ -408,7 +411,7 @@ func TestReportsAreAskedForAgain(t *testing.T) {
 				}
 				return (&net.Dialer{}).DialContext(ctx, network, address)
 			})
-			reports, _ := launcher.collect(context.Background(), g.table, nil, success, newTimeline(time.Now))
+			reports, _ := launcher.collect(context.Background(), g.table, nil, how, newTimeline(time.Now))
 			if len(reports) != 1 || reports[0].Error != "" {
 				t.Errorf("%+v", reports)
 			}
@@ -416,10 +419,78 @@ func TestReportsAreAskedForAgain(t *testing.T) {
 	}
 }
 
+// A node that is slow to answer the next question has not launched later.
+func TestALaunchBeganWhenTheReportSays(t *testing.T) {
+	g := newGateTest(t, 1)
+	listener, err := net.Listen("tcp", net.JoinHostPort(g.table.Hosts[0].Address, strconv.Itoa(g.gate.Port)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	then, late := 60.0, 50.0
+	s := server.Server{Key: g.gate.Key, Limits: server.DefaultLimits, Log: quiet, Handlers: server.Handlers{Subsystems: map[string]server.Subsystem{
+		mpi.ReportSubsystem:   func(context.Context, []byte) (any, error) { return client.Answer{LaunchAge: &then}, nil },
+		mpi.ProgressSubsystem: func(context.Context, []byte) (any, error) { return mpi.Progress{LaunchAge: &late}, nil },
+	}}}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- s.Serve(ctx, listener) }()
+	defer func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}()
+	_, launches := g.asking((&net.Dialer{}).DialContext).collect(t.Context(), g.table, nil, afterSuccess, newTimeline(time.Now))
+	if began := time.Since(launches[g.hostnames[0]]); began < time.Minute || began > 2*time.Minute {
+		t.Errorf("it began %v ago", began)
+	}
+}
+
+// Who stops the launcher has most often stopped its nodes too.
+func TestAStoppedLauncherAsksOnce(t *testing.T) {
+	g := newGateTest(t, 2)
+	var dials atomic.Int32
+	launcher := g.asking(func(context.Context, string, string) (net.Conn, error) {
+		dials.Add(1)
+		return nil, &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}
+	})
+	reports, _ := launcher.collect(context.Background(), g.table, nil, afterStop, newTimeline(time.Now))
+	if len(reports) != 2 || reports[1].Error != "connection refused" || dials.Load() != 2 {
+		t.Errorf("after %d dials %+v", dials.Load(), reports)
+	}
+	for status, want := range map[process.Status]inquiry{exited(143): afterStop, killed(syscall.SIGTERM): afterStop, exited(0): afterSuccess} {
+		if got := inquiryFor(status, syscall.SIGTERM); got != want {
+			t.Errorf("%v: %v", status, got)
+		}
+	}
+	if got := inquiryFor(exited(1), 0); got != afterFailure {
+		t.Errorf("nobody stopped it: %v", got)
+	}
+}
+
+// No packet of a machine that has died comes back, and its peers fail by that before rsh notices.
+func TestANodeThatDiedIsBlamedForItsPeers(t *testing.T) {
+	g := newGateTest(t, 2)
+	g.serve(0, g.gate.Key)
+	launcher := g.asking(func(ctx context.Context, network, address string) (net.Conn, error) {
+		if strings.HasPrefix(address, g.table.Hosts[0].Address+":") {
+			return (&net.Dialer{}).DialContext(ctx, network, address)
+		}
+		return nil, &net.OpError{Op: "dial", Err: syscall.ETIMEDOUT}
+	})
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	reports, _ := launcher.collect(ctx, g.table, nil, afterFailure, newTimeline(time.Now))
+	reports[0].Ranks = []mpi.RankEnd{died(0, 134, "SIGABRT", 1)}
+	if got := judge(facts{argv: []string{"mpirun"}, status: exited(134), reports: reports}); got.Reason != diagnose.WorkerLost || got.Lost != g.table.Hosts[1].Name {
+		t.Errorf("%+v", got)
+	}
+}
+
 func TestANodeThatIsGoneHasNoReport(t *testing.T) {
 	g := newGateTest(t, 1)
 	launcher := g.asking((&net.Dialer{}).DialContext)
-	reports, launches := launcher.collect(context.Background(), g.table, []loss{{Host: g.table.Hosts[0].Name, Error: "connection lost"}}, false, newTimeline(time.Now))
+	reports, launches := launcher.collect(context.Background(), g.table, []loss{{Host: g.table.Hosts[0].Name, Error: "connection lost"}}, afterFailure, newTimeline(time.Now))
 	if len(reports) != 1 || reports[0].Error != "connection refused" || reports[0].Name != g.table.Hosts[0].Name || len(launches) != 0 {
 		t.Errorf("%+v, %v", reports, launches)
 	}
@@ -441,7 +512,7 @@ func TestASuccessWaitsForABusyNode(t *testing.T) {
 		}
 		return (&net.Dialer{}).DialContext(ctx, network, address)
 	})
-	reports, _ := launcher.collect(context.Background(), g.table, nil, true, newTimeline(time.Now))
+	reports, _ := launcher.collect(context.Background(), g.table, nil, afterSuccess, newTimeline(time.Now))
 	if len(reports) != 1 || reports[0].Error != "" {
 		t.Errorf("%+v", reports)
 	}
@@ -450,21 +521,21 @@ func TestASuccessWaitsForABusyNode(t *testing.T) {
 func TestTheEndDoesNotWaitForANodeThatWasLost(t *testing.T) {
 	lost, daemon := []loss{{Host: "demo-node-0-1", Error: "connection lost"}}, []loss{{Host: "demo-node-0-1", Error: daemonEnd(137)}}
 	cases := map[string]struct {
-		reason  string
-		node    string
-		losses  []loss
-		success bool
-		want    time.Duration
+		reason string
+		node   string
+		losses []loss
+		how    inquiry
+		want   time.Duration
 	}{
-		"lost":             {"nobody will answer", "demo-node-0-1.demo", lost, false, lostLimit},
-		"lost, hidden":     {"nobody will answer", "demo-node-0-1.demo", lost, true, lostLimit},
-		"another":          {"it knows which rank failed", "demo-node-0-0.demo", lost, false, reportLimit},
-		"daemon":           {"the node is there, and knows which rank failed", "demo-node-0-1.demo", daemon, false, reportLimit},
-		"daemon, success":  {"", "demo-node-0-1.demo", daemon, true, successLimit},
-		"another, success": {"without its report a success is none", "demo-node-0-0.demo", lost, true, successLimit},
+		"lost":             {"nobody will answer", "demo-node-0-1.demo", lost, afterFailure, lostLimit},
+		"lost, hidden":     {"nobody will answer", "demo-node-0-1.demo", lost, afterSuccess, lostLimit},
+		"another":          {"it knows which rank failed", "demo-node-0-0.demo", lost, afterFailure, reportLimit},
+		"daemon":           {"the node is there, and knows which rank failed", "demo-node-0-1.demo", daemon, afterFailure, reportLimit},
+		"daemon, success":  {"", "demo-node-0-1.demo", daemon, afterSuccess, successLimit},
+		"another, success": {"without its report a success is none", "demo-node-0-0.demo", lost, afterSuccess, successLimit},
 	}
 	for name, c := range cases {
-		if got := limitFor(mpi.Host{Name: c.node}, c.losses, c.success); got != c.want {
+		if got := limitFor(mpi.Host{Name: c.node}, c.losses, c.how); got != c.want {
 			t.Errorf("%s: %s: %v", name, c.reason, got)
 		}
 	}
@@ -531,6 +602,7 @@ func TestTroubles(t *testing.T) {
 		"lost, peer":        {"", cut(client.TimedOut), false, dark},
 		"mute":              {"a busy node is not a blocked one", failed(client.Mute), true, mute},
 		"key":               {"", failed(client.Authentication), false, stranger},
+		"another pod":       {"", &otherPodError{hostname: "demo-node-0-1"}, false, misplaced},
 		"other":             {"", failed(client.Lost), true, none},
 	}
 	for name, c := range cases {
@@ -547,6 +619,14 @@ func TestTheGateGivesUpOnTroubles(t *testing.T) {
 	for in, want := range map[trouble]time.Duration{dark: time.Minute, rejected: time.Minute, mute: time.Minute, stranger: time.Second} {
 		if limit, ends := g.limit(in); !ends || limit != want {
 			t.Errorf("trouble %d ends after %v (%v), want %v", in, limit, ends, want)
+		}
+	}
+	if _, ends := g.limit(misplaced); ends {
+		t.Error("a newer table may know better")
+	}
+	for _, in := range []trouble{stranger, dark, rejected, mute, misplaced} {
+		if after, found := doubtAfter[in]; !found || after > 10*time.Second {
+			t.Errorf("users read of trouble %d after %v", in, after)
 		}
 	}
 	if _, ends := (Gate{}).limit(rejected); ends {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"lockstep.dev/lockstep/pkg/mpi"
+	"lockstep.dev/lockstep/pkg/mpi/agent/client"
 	"lockstep.dev/lockstep/pkg/mpi/agent/process"
 	"lockstep.dev/lockstep/pkg/mpi/diagnose"
 )
@@ -35,6 +36,8 @@ type facts struct {
 	reports []mpi.NodeReport
 	// launches are when the newest launch on each node began, by the first label of its name.
 	launches map[string]time.Time
+	// launched is when the newest launcher inside of the command began, as the launcher's pod saw it.
+	launched beginning
 	losses   []loss
 	// lines are the last lines of the output of the command, output what they tell of a failure.
 	lines  []string
@@ -93,20 +96,33 @@ func (f facts) ofNewestLaunch() facts {
 	return newest
 }
 
-// recent returns those ranks of a pod that ended since the newest launch began, there and anywhere.
+// recent returns those ranks of a pod that ended since the newest launch began, there and anywhere. Of both the pod tells by the
+// same clock.
 func (f facts) recent(host string, ends []mpi.RankEnd) []mpi.RankEnd {
-	limit := math.Inf(1)
-	if newest := f.newestLaunch(); !newest.IsZero() {
-		limit = f.now.Sub(newest).Seconds() + sameLaunch
-	}
+	limit := f.sinceLaunch()
 	if own, known := f.launches[firstLabel(host)]; known {
-		limit = min(limit, f.now.Sub(own).Seconds()+simultaneous)
+		limit = min(limit, f.now.Sub(own).Seconds())
 	}
 	return slices.DeleteFunc(slices.Clone(ends), func(end mpi.RankEnd) bool { return end.Ago > limit })
 }
 
-// newestLaunch is when the newest launch of all nodes began, zero when nobody knows.
-func (f facts) newestLaunch() (newest time.Time) {
+// sinceLaunch is how many seconds ago a rank of the newest launch ended at most, on any node. The launcher knows best. Without
+// one, daemons that started last tell of it, but not of a success: work that was not done must not count because another node
+// was slow.
+func (f facts) sinceLaunch() float64 {
+	newest := f.newestLaunch()
+	switch {
+	case !f.launched.after.IsZero():
+		return f.now.Sub(f.launched.after).Seconds() + simultaneous
+	case !f.launched.seen.IsZero(), f.status.Code() == 0, newest.IsZero():
+		return math.Inf(1)
+	}
+	return f.now.Sub(newest).Seconds() + sameLaunch
+}
+
+// newestLaunch is when the newest launch began at the latest, zero when nobody knows.
+func (f facts) newestLaunch() time.Time {
+	newest := f.launched.seen
 	for _, began := range f.launches {
 		if began.After(newest) {
 			newest = began
@@ -163,7 +179,7 @@ func (b blame) headline() string {
 
 // blame finds the cause behind a command that failed. The order is that of the causes: who stops a pod, kills for memory
 // or takes a node away makes ranks fail; a program that names its trouble knows more than its exit code does. A lack of memory
-// that nobody saw the time of, and a node that is merely silent now, explain only what nothing else does.
+// that nobody saw the time of, and a node that is there and silent now, explain only what nothing else does.
 func (f facts) blame() blame {
 	base := blame{reason: mpi.ReasonCommandFailed}
 	if f.status.Signal() != 0 {
@@ -177,8 +193,8 @@ func (f facts) blame() blame {
 		found, rank = nil, nil
 	}
 	for _, b := range []*blame{
-		f.suspectOutOfMemory(rank), f.lostNode(), rootFound(found, rank), f.killedDaemon(rank), failedByItself(found, rank),
-		f.silentNode(), f.daemonAlone(rank), f.outOfMemory(rank, anywhere), failedRank(found, rank), lesserFound(found),
+		f.suspectOutOfMemory(rank), f.lostNode(), rootFound(found, rank), f.killedDaemon(rank), f.deadNode(),
+		failedByItself(found, rank), f.silentNode(), f.daemonAlone(rank), f.outOfMemory(rank, anywhere), failedRank(found, rank), lesserFound(found),
 	} {
 		if b != nil {
 			return *b
@@ -226,13 +242,29 @@ func rankNumbered(reports []mpi.NodeReport, number int) *mpi.RankEnd {
 }
 
 // suspectOutOfMemory blames a lack of memory where the failure began: in the pod of the first rank that failed, on the node
-// that lost its daemon, or in the launcher's pod when the command itself was killed.
+// that lost its daemon, or in the launcher's pod when the command itself was killed. Where the kernel kills a rank, its peers
+// fail at once, and may seem to be the first.
 func (f facts) suspectOutOfMemory(rank *mpi.RankEnd) *blame {
+	if victim := f.victim(); victim != nil && rank != nil && victim.Ago >= rank.Ago-simultaneous {
+		rank = victim
+	}
 	return f.outOfMemory(rank, func(host string) bool {
 		return rank != nil && rank.Host == host ||
 			len(f.losses) > 0 && firstLabel(f.losses[0].Host) == firstLabel(host) ||
 			f.status.Signal() == syscall.SIGKILL && f.hostname == host
 	})
+}
+
+// victim returns the first rank that the kernel may have killed for memory, nil for none.
+func (f facts) victim() *mpi.RankEnd {
+	var killed []mpi.NodeReport
+	for _, report := range f.allReports() {
+		if report.OOMKills > 0 {
+			report.Ranks = slices.DeleteFunc(slices.Clone(report.Ranks), func(end mpi.RankEnd) bool { return end.Signal != process.SignalName(syscall.SIGKILL) })
+			killed = append(killed, report)
+		}
+	}
+	return firstFailed(killed)
 }
 
 func anywhere(string) bool { return true }
@@ -262,10 +294,24 @@ func (f facts) lostNode() *blame {
 	return nil
 }
 
-// silentNode blames a node that does not answer any more, although nobody saw it go.
+// deadNode blames a node whose machine has fallen silent: no packet came back for as long as it was asked. The ranks of other
+// nodes may notice that, and fail by it, before rsh does.
+func (f facts) deadNode() *blame {
+	return f.silentFor(func(failure string) bool {
+		return troubleOf(&client.Failure{Cause: client.Cause(failure)}, false) == dark
+	})
+}
+
+// silentNode blames a node that does not answer any more, although nobody saw it go: a machine that refuses, or that is busy,
+// is there.
 func (f facts) silentNode() *blame {
+	return f.silentFor(func(failure string) bool { return failure != "" })
+}
+
+// silentFor blames the first node that has no report because of a failure that counts.
+func (f facts) silentFor(counts func(failure string) bool) *blame {
 	for _, r := range f.reports {
-		if r.Error != "" {
+		if counts(r.Error) {
 			return &blame{reason: diagnose.WorkerLost, host: r.Name, lost: r.Name}
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"lockstep.dev/lockstep/pkg/mpi"
+	"lockstep.dev/lockstep/pkg/mpi/agent/client"
 	"lockstep.dev/lockstep/pkg/mpi/agent/process"
 	"lockstep.dev/lockstep/pkg/mpi/diagnose"
 )
@@ -142,7 +143,10 @@ func TestJudgeNamesWhoFailed(t *testing.T) {
 func TestJudgeKnowsCausesFromCircumstances(t *testing.T) {
 	const one, two = "demo-node-0-0.demo", "demo-node-0-1.demo"
 	killedFor := func(r mpi.NodeReport) mpi.NodeReport { r.OOMKills = 1; return r }
-	idle, gone := mpi.NodeReport{Name: two, Daemons: 1}, mpi.NodeReport{Name: two, Error: "connection refused"}
+	unheard := func(host string, why client.Cause) mpi.NodeReport {
+		return mpi.NodeReport{Name: host, Error: string(why)}
+	}
+	idle, gone := mpi.NodeReport{Name: two, Daemons: 1}, unheard(two, client.Refused)
 	lines := func(line string) []string { return []string{line} }
 	const cuda, peer = "RuntimeError: CUDA out of memory.", "ORTE has lost communication with a remote daemon."
 	cases := map[string]struct {
@@ -156,12 +160,23 @@ func TestJudgeKnowsCausesFromCircumstances(t *testing.T) {
 		"silent, root":          {"the program says it", facts{status: exited(1), lines: lines(cuda), reports: []mpi.NodeReport{on(one, died(0, 1, "", 1)), gone}}, diagnose.CUDAOutOfMemory, one},
 		"silent, rank ended":    {"the launcher ended it because of the node", facts{status: exited(1), reports: []mpi.NodeReport{on(one, died(0, 137, "SIGKILL", 1)), gone}}, diagnose.WorkerLost, two},
 		"silent, rank lost it":  {"it failed because of the node", facts{status: exited(1), lines: lines(peer), reports: []mpi.NodeReport{on(one, died(0, 1, "", 1)), gone}}, diagnose.WorkerLost, two},
+		"silent, busy":          {"it accepts connections, so it is there", facts{status: exited(3), reports: []mpi.NodeReport{on(one, died(0, 3, "", 1)), unheard(two, client.Mute)}}, diagnose.RankFailed, one},
+		"silent, restarts":      {"its machine answers", facts{status: exited(3), reports: []mpi.NodeReport{on(one, died(0, 3, "", 1)), unheard(two, client.Lost)}}, diagnose.RankFailed, one},
+		"dead, rank aborted":    {"transports notice a dead machine before rsh does", facts{status: exited(134), lines: lines("Transport retry count exceeded on mlx5_0:1/RoCE"), reports: []mpi.NodeReport{on(one, died(0, 134, "SIGABRT", 1)), unheard(two, client.TimedOut)}}, diagnose.WorkerLost, two},
+		"dead, rank exited":     {"", facts{status: exited(1), reports: []mpi.NodeReport{on(one, died(0, 1, "", 1)), unheard(two, client.TimedOut)}}, diagnose.WorkerLost, two},
+		"dead, no route":        {"its neighbours know already", facts{status: exited(1), reports: []mpi.NodeReport{on(one, died(0, 1, "", 1)), unheard(two, client.Unreachable)}}, diagnose.WorkerLost, two},
+		"dead, other silent":    {"the dead one made the other's pod fail", facts{status: exited(1), reports: []mpi.NodeReport{unheard(one, client.Refused), unheard(two, client.TimedOut)}}, diagnose.WorkerLost, two},
+		"dead, root":            {"the program says it", facts{status: exited(1), lines: lines(cuda), reports: []mpi.NodeReport{on(one, died(0, 1, "", 1)), unheard(two, client.TimedOut)}}, diagnose.CUDAOutOfMemory, one},
 		"silent and lost":       {"somebody saw it go", facts{status: exited(3), losses: []loss{{Host: two, Error: "connection lost"}}, reports: []mpi.NodeReport{on(one, died(0, 3, "", 1)), gone}}, diagnose.WorkerLost, two},
 		"silent, daemon killed": {"the node went after its daemon", facts{status: exited(3), losses: []loss{{Host: two, Error: daemonEnd(137)}}, reports: []mpi.NodeReport{on(one, died(0, 3, "", 1)), gone}}, diagnose.WorkerLost, two},
 
 		"memory, rank there":     {"", facts{status: exited(137), reports: []mpi.NodeReport{killedFor(on(one, died(0, 137, "SIGKILL", 1))), idle}}, diagnose.OOMKilled, one},
 		"memory, rank elsewhere": {"a data loader that was done without, an hour ago", facts{status: exited(3), reports: []mpi.NodeReport{on(one, died(0, 3, "", 1)), killedFor(idle)}}, diagnose.RankFailed, one},
 		"memory, two nodes":      {"where the first rank failed", facts{status: exited(137), reports: []mpi.NodeReport{killedFor(on(one, died(0, 1, "", 1))), killedFor(on(two, died(1, 137, "SIGKILL", 2)))}}, diagnose.OOMKilled, two},
+		"memory, peer first":     {"machines do not see at one time what happened at one time", facts{status: exited(1), reports: []mpi.NodeReport{on(one, died(3, 1, "", 1.01)), killedFor(on(two, died(5, 137, "SIGKILL", 1)))}}, diagnose.OOMKilled, two},
+		"memory, both nodes":     {"the rank that the kernel killed, and not a data loader an hour ago", facts{status: exited(1), reports: []mpi.NodeReport{killedFor(on(one, died(3, 1, "", 1))), killedFor(on(two, died(5, 137, "SIGKILL", 1)))}}, diagnose.OOMKilled, two},
+		"memory, killed later":   {"the launcher cleaned up", facts{status: exited(1), reports: []mpi.NodeReport{on(one, died(3, 1, "", 1.1)), killedFor(on(two, died(5, 137, "SIGKILL", 1)))}}, diagnose.RankFailed, one},
+		"memory, peer killed":    {"", facts{status: exited(1), reports: []mpi.NodeReport{killedFor(on(one, died(3, 139, "SIGSEGV", 1))), on(two, died(5, 137, "SIGKILL", 1))}}, diagnose.OOMKilled, one},
 		"memory, cleaned up":     {"who was ended by the launcher is not the first", facts{status: exited(1), reports: []mpi.NodeReport{on(one, died(0, 143, "SIGTERM", 1)), killedFor(idle)}}, diagnose.OOMKilled, two},
 		"memory, daemon there":   {"", facts{status: exited(205), losses: []loss{{Host: two, Error: daemonEnd(137)}}, reports: []mpi.NodeReport{on(one, died(0, 1, "", 1)), killedFor(idle)}}, diagnose.OOMKilled, two},
 		"memory, other daemon":   {"", facts{status: exited(205), losses: []loss{{Host: one, Error: daemonEnd(137)}}, reports: []mpi.NodeReport{{Name: one, Daemons: 1}, killedFor(idle)}}, diagnose.LaunchDaemonLost, one},
@@ -192,6 +207,9 @@ func TestJudgeOfSeveralLaunches(t *testing.T) {
 		return launches
 	}
 	at := func(ago time.Duration) time.Time { return judgedAt.Add(-ago * time.Second) }
+	mpiexec := func(ago time.Duration) beginning {
+		return beginning{after: at(ago).Add(-100 * time.Millisecond), seen: at(ago)}
+	}
 	hydra := func(rank int, ago float64) mpi.RankEnd {
 		end := died(rank, 3, "", ago)
 		end.Hydra = true
@@ -204,8 +222,12 @@ func TestJudgeOfSeveralLaunches(t *testing.T) {
 		rank   int // -1: none
 	}{
 		"first tolerated":          {"the second failed", facts{status: exited(5), launches: began(map[string]float64{one: 100, two: 100}), reports: []mpi.NodeReport{on(one, died(0, 1, "", 101), died(7, 5, "", 3)), {Name: two, Daemons: 2}}}, diagnose.RankFailed, 7},
-		"at once":                  {"a launch may follow within a moment", facts{status: exited(5), launches: began(map[string]float64{one: 100}), reports: []mpi.NodeReport{on(one, died(0, 1, "", 100.3), died(7, 5, "", 3))}}, diagnose.RankFailed, 7},
+		"at once":                  {"a launch may follow within a moment", facts{status: exited(5), launches: began(map[string]float64{one: 100}), reports: []mpi.NodeReport{on(one, died(0, 1, "", 100.003), died(7, 5, "", 3))}}, diagnose.RankFailed, 7},
 		"on another node":          {"the newest launch leaves a node out", facts{status: exited(5), launches: began(map[string]float64{one: 200, two: 100}), reports: []mpi.NodeReport{on(one, died(0, 1, "", 150)), on(two, died(7, 5, "", 3))}}, diagnose.RankFailed, 7},
+		"a busy node":              {"its daemon comes late, and all are of one mpiexec", facts{status: exited(3), launched: mpiexec(100), launches: began(map[string]float64{one: 100, two: 98}), reports: []mpi.NodeReport{on(one, died(0, 3, "", 99.7)), on(two, died(1, 1, "", 97))}}, diagnose.RankFailed, 0},
+		"before the look":          {"mpiexec is not seen at once", facts{status: exited(3), launched: mpiexec(100), launches: began(map[string]float64{two: 98}), reports: []mpi.NodeReport{on(one, died(0, 3, "", 100.1)), on(two, died(1, 1, "", 97))}}, diagnose.RankFailed, 0},
+		"next mpiexec":             {"it leaves a node out, and begins at once", facts{status: exited(5), launched: mpiexec(100), launches: began(map[string]float64{one: 200, two: 100}), reports: []mpi.NodeReport{on(one, died(0, 1, "", 101)), on(two, died(7, 5, "", 3))}}, diagnose.RankFailed, 7},
+		"first look":               {"there was only one launcher", facts{status: exited(3), launched: beginning{seen: at(10)}, launches: began(map[string]float64{two: 2}), reports: []mpi.NodeReport{on(one, died(0, 3, "", 50)), on(two, died(1, 1, "", 1))}}, diagnose.RankFailed, 0},
 		"daemons one by one":       {"a rank may fail before the last daemon of its launch has started", facts{status: exited(5), launches: began(map[string]float64{one: 100.5, two: 100}), reports: []mpi.NodeReport{on(one, died(0, 1, "", 100.4)), on(two, died(7, 5, "", 3))}}, diagnose.RankFailed, 0},
 		"cleaned up":               {"the last launch did not fail", facts{status: exited(5), launches: began(map[string]float64{one: 2, two: 2}), reports: []mpi.NodeReport{on(one, died(0, 5, "", 3))}}, diagnose.RankFailed, 0},
 		"of the launcher":          {"it runs ranks too", facts{status: exited(5), launches: began(map[string]float64{one: 100}), hostname: "demo-launcher-0-0", ranks: []mpi.RankEnd{died(1, 1, "", 150)}, reports: []mpi.NodeReport{on(one, died(7, 5, "", 3))}}, diagnose.RankFailed, 7},
@@ -215,7 +237,10 @@ func TestJudgeOfSeveralLaunches(t *testing.T) {
 		"lost":                     {"no launch ran there since", facts{launches: began(map[string]float64{one: 100, two: 50}), losses: []loss{{Host: one, Error: "connection lost", At: at(90)}}, reports: []mpi.NodeReport{{Name: one, Error: "x"}, {Name: two, Daemons: 1}}}, diagnose.WorkerLost, -1},
 		"hidden":                   {"Hydra says 0", facts{launches: began(map[string]float64{one: 100}), reports: []mpi.NodeReport{on(one, hydra(7, 3))}}, diagnose.RankFailed, 7},
 		"hidden, tolerated":        {"a short mpiexec that nobody saw fail", facts{launches: began(map[string]float64{one: 100}), reports: []mpi.NodeReport{on(one, hydra(0, 101))}}, "", -1},
-		"hidden, elsewhere":        {"", facts{launches: began(map[string]float64{one: 200, two: 100}), reports: []mpi.NodeReport{on(one, hydra(0, 150)), {Name: two, Daemons: 1}}}, "", -1},
+		"hidden, a busy node":      {"its proxy starts when the rank has failed already", facts{launched: mpiexec(100), launches: began(map[string]float64{one: 100, two: 98}), reports: []mpi.NodeReport{on(one, hydra(0, 99.7)), {Name: two, Daemons: 1}}}, diagnose.RankFailed, 0},
+		"hidden, nobody saw":       {"a slow node is no new launch", facts{launches: began(map[string]float64{one: 100, two: 50}), reports: []mpi.NodeReport{on(one, hydra(0, 99.7)), {Name: two, Daemons: 1}}}, diagnose.RankFailed, 0},
+		"hidden, admitted at once": {"the first mpiexec failed, the second one hides it", facts{launched: beginning{after: at(102), seen: at(100)}, admitted: at(101), reports: []mpi.NodeReport{on(one, hydra(7, 3))}}, diagnose.RankFailed, 7},
+		"hidden, elsewhere":        {"", facts{launched: mpiexec(100), launches: began(map[string]float64{one: 200, two: 100}), reports: []mpi.NodeReport{on(one, hydra(0, 150)), {Name: two, Daemons: 1}}}, "", -1},
 		"hidden, other admitted":   {"that one failed before", facts{launches: began(map[string]float64{one: 100}), admitted: at(101), reports: []mpi.NodeReport{on(one, hydra(0, 102), hydra(7, 3))}}, diagnose.RankFailed, 7},
 		"admitted":                 {"the script passed over it", facts{launches: began(map[string]float64{one: 100}), admitted: at(2), reports: []mpi.NodeReport{on(one, hydra(7, 3))}}, "", -1},
 	}
@@ -245,6 +270,20 @@ func TestCommandsAreQuotedWithoutSecrets(t *testing.T) {
 		"a URL":                  quoteLine(strings.Repeat("x", 185) + " https://u:s3cret@example.test/"),
 	} {
 		if strings.Contains(got, "s3") || len(got) > 220 {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+}
+
+// A command of megabytes is not searched for secrets as a whole, and what is half of one may not look like one.
+func TestLongCommandsAreCutBeforeASecret(t *testing.T) {
+	long := "run --token=" + strings.Repeat("x", longestLine-20)
+	for name, c := range map[string]struct{ line, want string }{
+		"in a token": {long + " hf_" + strings.Repeat("y", 30), "run --token=*** …"},
+		"in a URL":   {long + " a://u:pw@host", "run --token=*** …"},
+		"one word":   {strings.Repeat("x", 2*longestLine), "…"},
+	} {
+		if got := quoteLine(c.line); got != c.want {
 			t.Errorf("%s: %s", name, got)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"testing/fstest"
@@ -26,11 +27,14 @@ func TestStartsRanks(t *testing.T) {
 		`bash -c 'cd /w && HOROVOD_RANK=0 python train.py'`:                                              true,
 		`cd /w; export A=1; python -u -m deepspeed.launcher.launch --node_rank=0 train.py`:               true,
 		`python -m horovod.runner.task_service 0`:                                                        true,
-		`hostname`:          false,
-		`nvidia-smi`:        false,
-		`cat orted.log.txt`: false,
-		`which my-orted`:    false,
-		``:                  false,
+		`python -m torch.distributed.launch --node_rank=1 train.py`:                                      true,
+		`/opt/venv/bin/accelerate launch --machine_rank 1 train.py`:                                      true,
+		`pip install accelerate`:                                                                         false,
+		`hostname`:                                                                                       false,
+		`nvidia-smi`:                                                                                     false,
+		`cat orted.log.txt`:                                                                              false,
+		`which my-orted`:                                                                                 false,
+		``:                                                                                               false,
 	} {
 		if got := startsRanks(line); got != want {
 			t.Errorf("%s: got %v", line, got)
@@ -99,6 +103,28 @@ func TestLedgerReportsWhatRan(t *testing.T) {
 	cancel()
 	if got := l.report(ctx, "w-0"); got.Daemons != 3 {
 		t.Errorf("while one runs: %+v", got)
+	}
+}
+
+// Whether a rank failed before a launch or in it can be a matter of milliseconds, so one answer tells both.
+func TestANodeTellsOfItsLaunchTogetherWithItsRanks(t *testing.T) {
+	var second atomic.Int64
+	now := func() time.Time { return time.Unix(second.Load(), 0) }
+	l, watch := newLedger(os.DirFS(t.TempDir())), newTracker()
+	l.ranks.now, watch.now = now, now
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for range 2 { // what failed before the second was passed over
+		l.ranks.ended(1, false, exited(3))
+		second.Add(1)
+		ended, begins := l.started("orted")
+		watch.started(ctx, begins)
+		ended(0)
+	}
+	second.Add(10)
+	got := (Node{Hostname: "demo-node-0-0"}).answer(ctx, l, watch)
+	if got.Name != "demo-node-0-0" || len(got.Ranks) != 1 || got.Ranks[0].Ago != 11 || got.LaunchAge == nil || *got.LaunchAge != 10 {
+		t.Errorf("%+v", got)
 	}
 }
 

@@ -42,6 +42,17 @@ type ranks struct {
 	failed, earlier []rankEnd
 	// starterFailed is when a launcher of this pod, such as mpiexec, ended with an error for the last time.
 	starterFailed time.Time
+	// launched is when the newest launcher of this pod began.
+	launched beginning
+	// looked is when the last look began, and launchers are those that it saw: true for one that is below no other.
+	looked    time.Time
+	launchers map[int]bool
+}
+
+// beginning is when something began that was seen at one look and not at the one before.
+type beginning struct {
+	// after is zero when there was no look before, seen when nothing has been seen.
+	after, seen time.Time
 }
 
 // rankEnd is a rank that failed.
@@ -83,6 +94,7 @@ func (r *ranks) watch(ctx context.Context) {
 
 // look begins to watch the ranks and starters that it has not seen before.
 func (r *ranks) look() {
+	began := r.now()
 	processes := proc.Descendants(r.root, r.agent)
 	byPID := make(map[int]proc.Process, len(processes))
 	for _, p := range processes {
@@ -98,9 +110,13 @@ func (r *ranks) look() {
 			rankOf[p.PID], worldOf[p.PID] = rank, worldSize(environment)
 		}
 	}
+	launchers := map[int]bool{}
 	for _, p := range processes {
-		if below(p, byPID, rankOf) {
+		if below(p, byPID, func(p proc.Process) bool { _, is := rankOf[p.PID]; return is && !startsDaemons(p.Name) }) {
 			continue
+		}
+		if isLauncher(p) {
+			launchers[p.PID] = !below(p, byPID, isLauncher)
 		}
 		rank, is := rankOf[p.PID]
 		if is && !startsDaemons(p.Name) {
@@ -110,6 +126,26 @@ func (r *ranks) look() {
 			r.follow(p.PID, r.starterEnded)
 		}
 	}
+	r.sawLaunchers(launchers, began)
+}
+
+// sawLaunchers notes when the newest launcher began: between this look, which began at a time, and the one before.
+func (r *ranks) sawLaunchers(running map[int]bool, look time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for pid, first := range running {
+		if _, known := r.launchers[pid]; first && !known {
+			r.launched = beginning{after: r.looked, seen: r.now()}
+		}
+	}
+	r.launchers, r.looked = running, look
+}
+
+// newestLaunch is when the newest launcher of this pod began.
+func (r *ranks) newestLaunch() beginning {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.launched
 }
 
 func environmentOf(root fs.FS, pid int) []string {
@@ -153,15 +189,15 @@ func (r *ranks) ran() (seen, world int) {
 	return len(r.seen), r.world
 }
 
-// below says whether a process descends from a rank.
-func below(p proc.Process, byPID map[int]proc.Process, rankOf map[int]int) bool {
+// below says whether a process descends from one of a kind.
+func below(p proc.Process, byPID map[int]proc.Process, kind func(proc.Process) bool) bool {
 	for steps := 0; steps < len(byPID); steps++ {
-		if _, is := rankOf[p.Parent]; is && !startsDaemons(byPID[p.Parent].Name) {
-			return true
-		}
 		parent, known := byPID[p.Parent]
 		if !known {
 			return false
+		}
+		if kind(parent) {
+			return true
 		}
 		p = parent
 	}
@@ -185,6 +221,12 @@ func isStarter(name string) bool {
 	return slices.Contains([]string{
 		"mpiexec", "mpiexec.hydra", "mpiexec.mpich", "mpiexec.openmpi", "mpirun", "mpirun.mpich", "mpirun.openmpi", "orterun", "prterun", "prun",
 	}, name)
+}
+
+// isLauncher says whether a process begins a launch on all nodes, with MPI or without. One below another is a part of it, which
+// that has forked. Scripts are known by their own names.
+func isLauncher(p proc.Process) bool {
+	return isStarter(p.Name) || slices.Contains([]string{"horovodrun", "deepspeed"}, p.Name)
 }
 
 // follow tells how a process ended, once. A process that cannot be watched is left out.

@@ -2,10 +2,12 @@ package agent
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"strings"
 	"testing"
+	"testing/fstest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -196,5 +198,55 @@ func TestALaunchKeepsTheFailuresBeforeItApart(t *testing.T) {
 	r.launch()
 	if diff := cmp.Diff([]int{100, 101, 102, 103, 104, 105, 106, 107}, numbers()); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// The numbers are above those that the kernel gives, so that nobody else is watched.
+func TestALaunchBeginsWithTheNewestLauncher(t *testing.T) {
+	const script, first, forked, second, inner = 5_000_001, 5_000_002, 5_000_003, 5_000_004, 5_000_005
+	type process struct {
+		pid, parent int
+		name        string
+	}
+	cases := map[string]struct {
+		reason string
+		// looks are what runs below the script, a second after the other.
+		looks [][]process
+		// after and seen are seconds, -1 for unknown.
+		after, seen int
+	}{
+		"none":         {"", [][]process{{}, {{first, script, "python"}}}, -1, -1},
+		"at once":      {"nobody looked before", [][]process{{{first, script, "mpiexec"}}}, -1, 0},
+		"one":          {"it began between two looks", [][]process{{}, {{first, script, "mpiexec"}}, {{first, script, "mpiexec"}}}, 0, 1},
+		"two":          {"the newest counts", [][]process{{{first, script, "mpiexec"}}, {}, {}, {{second, script, "prun"}}}, 2, 3},
+		"another name": {"mpirun of Open MPI 5 becomes prterun", [][]process{{}, {{first, script, "mpirun"}}, {{first, script, "prterun"}}}, 0, 1},
+		"forks":        {"a remote shell that has just been forked", [][]process{{}, {{first, script, "mpirun"}}, {{first, script, "mpirun"}, {forked, first, "mpirun"}}}, 0, 1},
+		"below":        {"horovodrun starts mpirun", [][]process{{}, {{first, script, "horovodrun"}}, {{first, script, "horovodrun"}, {forked, first, "sh"}, {inner, forked, "mpirun"}}}, 0, 1},
+		"orphaned":     {"a wrapper that ended first", [][]process{{}, {{first, script, "mpirun"}, {inner, first, "mpiexec.hydra"}}, {{inner, script, "mpiexec.hydra"}}}, 0, 1},
+		"deepspeed":    {"", [][]process{{}, {{first, script, "deepspeed"}}}, 0, 1},
+	}
+	begin := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	at := func(second int) time.Time {
+		if second < 0 {
+			return time.Time{}
+		}
+		return begin.Add(time.Duration(second) * time.Second)
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			r := newRanks()
+			r.agent, r.startersOnly = 1, true
+			for i, running := range c.looks {
+				files := fstest.MapFS{}
+				for _, p := range append(running, process{script, 1, "sh"}) {
+					files[fmt.Sprintf("%d/stat", p.pid)] = &fstest.MapFile{Data: fmt.Appendf(nil, "%d (%s) S %d"+strings.Repeat(" 0", 40), p.pid, p.name, p.parent)}
+				}
+				r.root, r.now = files, func() time.Time { return at(i) }
+				r.look()
+			}
+			if got, want := r.newestLaunch(), (beginning{at(c.after), at(c.seen)}); !got.after.Equal(want.after) || !got.seen.Equal(want.seen) {
+				t.Errorf("%s: got %+v, want %+v", c.reason, got, want)
+			}
+		})
 	}
 }

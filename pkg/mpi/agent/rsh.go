@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"log"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -60,16 +61,16 @@ func (r Rsh) Run(ctx context.Context) Result {
 		return Result{Code: codeLost, Lost: true}
 	}
 	if err != nil {
-		return r.lose("cannot reach", host, time.Time{}, err)
+		return r.neverReached(host, err)
 	}
 	conn, err := r.connect(ctx, host.HostAddress)
 	if err != nil {
-		return r.lose("cannot reach", host, time.Time{}, err)
+		return r.neverReached(host, err)
 	}
 	defer conn.Close()
 	code, since, err := r.execute(ctx, conn)
 	if err != nil {
-		return r.lose("lost", host, since, err)
+		return r.broke(host, since, err)
 	}
 	if killedDaemon(r.Options.Command, code) {
 		r.remember(host, time.Time{}, daemonEnd(code))
@@ -140,7 +141,9 @@ func hostNames(table mpi.HostTable) string {
 	return enumerate(names)
 }
 
-// connect tries as often as the options say. Another key does not get better.
+// connect tries as often as the options say, and more often where connections are refused: the gate has seen the node, and policy engines
+// that renew their rules on a busy machine reject for seconds what they let through before and after. Another key does not
+// get better.
 func (r Rsh) connect(ctx context.Context, host mpi.HostAddress) (*ssh.Client, error) {
 	port := r.Options.Port
 	if port == 0 {
@@ -152,11 +155,20 @@ func (r Rsh) connect(ctx context.Context, host mpi.HostAddress) (*ssh.Client, er
 			r.Log.Printf("rsh: connect to %s at %s, attempt %d of %d", host.Name, address, try, r.Options.ConnectionAttempts)
 		}
 		conn, err := r.attempt(ctx, address)
-		if err == nil || isStranger(err) || try == r.Options.ConnectionAttempts {
+		most := r.Options.ConnectionAttempts
+		if isRefusal(err) {
+			most = max(most, r.Options.Refusals)
+		}
+		if err == nil || isStranger(err) || try >= most {
 			return conn, err
 		}
 		time.Sleep(between)
 	}
+}
+
+func isRefusal(err error) bool {
+	var failure *client.Failure
+	return errors.As(err, &failure) && failure.Cause == client.Refused
 }
 
 func (r Rsh) attempt(ctx context.Context, address string) (*ssh.Client, error) {
@@ -231,10 +243,34 @@ func (r Rsh) feed(stdin io.WriteCloser) {
 	_ = stdin.Close() // the connection may have ended
 }
 
-// lose says what happened, in one line, and leaves it for the verdict.
-func (r Rsh) lose(verb string, host target, since time.Time, err error) Result {
-	text := strings.ReplaceAll(err.Error(), "\n", " ")
-	r.remember(host, since, text)
+// neverReached is the end when there was no connection. That is a loss when ranks should have started there: what a script
+// makes of a look at a node that fails is its own business.
+func (r Rsh) neverReached(host target, err error) Result {
+	if startsRanks(r.Options.Command) {
+		r.remember(host, time.Time{}, oneLine(err))
+	}
+	return r.lose("cannot reach", host, err)
+}
+
+// broke is the end of a connection in the middle of a command. Whatever the command was, something ran there and its node went:
+// ranks may be started by hand too.
+func (r Rsh) broke(host target, since time.Time, err error) Result {
+	if startsRanks(r.Options.Command) || hasBroken(err) {
+		r.remember(host, since, oneLine(err))
+	}
+	return r.lose("lost", host, err)
+}
+
+// hasBroken says whether a connection ended or fell silent, which is no refusal of the other side.
+func hasBroken(err error) bool {
+	var failure *client.Failure
+	return errors.As(err, &failure) && slices.Contains([]client.Cause{client.Lost, client.Silent, client.TimedOut, client.Unreachable}, failure.Cause)
+}
+
+func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", " ") }
+
+// lose says what happened, in one line.
+func (r Rsh) lose(verb string, host target, err error) Result {
 	address, remedy := "", ""
 	if host.Address != "" && host.Address != host.Name {
 		address = " (" + host.Address + ")"
@@ -243,14 +279,13 @@ func (r Rsh) lose(verb string, host target, since time.Time, err error) Result {
 	if errors.As(err, &failure) {
 		remedy = "; " + failure.Cause.Remedy()
 	}
-	fmt.Fprintf(r.Stderr, "mpi-agent rsh: %s node %s%s: %s%s\n", verb, host.Name, address, text, remedy)
+	fmt.Fprintf(r.Stderr, "mpi-agent rsh: %s node %s%s: %s%s\n", verb, host.Name, address, oneLine(err), remedy)
 	return Result{Code: codeLost, Lost: true}
 }
 
-// remember leaves a loss for the verdict, when it is one of a launch on a node of the job: what a script makes of a look at a
-// node that fails is its own business.
+// remember leaves the loss of a node of the job for the verdict.
 func (r Rsh) remember(host target, since time.Time, text string) {
-	if !host.ofJob || !startsRanks(r.Options.Command) {
+	if !host.ofJob {
 		return
 	}
 	err := appendLoss(r.Settings.lossesPath(), loss{Host: host.Name, Address: host.Address, Error: text, At: time.Now(), Since: since})

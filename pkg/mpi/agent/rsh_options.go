@@ -25,6 +25,9 @@ type RshOptions struct {
 	ConnectTimeout time.Duration
 	// ConnectionAttempts is the number of attempts, at least 1.
 	ConnectionAttempts int
+	// Refusals is the number of attempts at a node that refuses connections, where it is more. Who asks for a number of attempts gets
+	// that.
+	Refusals int
 	// Patience is how long a silent node counts as alive.
 	Patience liveness.Patience
 	// Version is -V.
@@ -65,7 +68,7 @@ var refused = map[byte]string{
 // to the first word of the command. The error is a *UsageError.
 func ParseRshOptions(args []string) (RshOptions, error) {
 	o := RshOptions{
-		ConnectTimeout: 10 * time.Second, ConnectionAttempts: 3, Patience: liveness.Default,
+		ConnectTimeout: 10 * time.Second, ConnectionAttempts: 3, Refusals: 30, Patience: liveness.Default,
 	}
 	for len(args) > 0 {
 		word := args[0]
@@ -166,6 +169,7 @@ func (o *RshOptions) setKeyword(text string) (err error) {
 		o.ConnectTimeout, err = seconds(value)
 	case "connectionattempts":
 		o.ConnectionAttempts, err = count(value)
+		o.Refusals = 0
 	case "serveraliveinterval":
 		o.Patience.Interval, err = seconds(value)
 	case "serveralivecountmax":

@@ -13,7 +13,7 @@ import (
 
 func TestParseRshOptions(t *testing.T) {
 	plain := RshOptions{
-		Host: "h", Command: "c", ConnectTimeout: 10 * time.Second, ConnectionAttempts: 3, Patience: liveness.Default,
+		Host: "h", Command: "c", ConnectTimeout: 10 * time.Second, ConnectionAttempts: 3, Refusals: 30, Patience: liveness.Default,
 	}
 	with := func(change func(*RshOptions)) RshOptions {
 		o := plain
@@ -42,7 +42,7 @@ func TestParseRshOptions(t *testing.T) {
 			reason: "in both forms, in any case",
 			args:   []string{"-o", "ConnectionAttempts=10", "-oconnecttimeout=3", "-o", "ServerAliveInterval 1", "-o", "ServerAliveCountMax = 5", "-o", "Port=9", "h", "c"},
 			want: with(func(o *RshOptions) {
-				o.ConnectionAttempts, o.ConnectTimeout, o.Port = 10, 3*time.Second, 9
+				o.ConnectionAttempts, o.Refusals, o.ConnectTimeout, o.Port = 10, 0, 3*time.Second, 9
 				o.Patience = liveness.Patience{Interval: time.Second, Misses: 5}
 			}),
 		},

@@ -11,6 +11,11 @@ import (
 
 	"lockstep.dev/lockstep/pkg/mpi"
 	"lockstep.dev/lockstep/pkg/mpi/agent/agenttest"
+	"lockstep.dev/lockstep/pkg/mpi/agent/client"
+	"lockstep.dev/lockstep/pkg/mpi/agent/identity"
+	"lockstep.dev/lockstep/pkg/mpi/agent/liveness"
+	"lockstep.dev/lockstep/pkg/mpi/agent/process"
+	"lockstep.dev/lockstep/pkg/mpi/agent/server"
 )
 
 // refusing is an rsh to a host that refuses connections.
@@ -22,6 +27,32 @@ func refusing(t *testing.T, host, command string, output io.Writer) Rsh {
 		Dial: func(context.Context, string, string) (net.Conn, error) {
 			return nil, &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}
 		},
+	}
+}
+
+// A policy engine that renews its rules rejects for a moment what it let through before.
+func TestRefusalsAreTriedLonger(t *testing.T) {
+	for name, c := range map[string]struct {
+		reason             string
+		attempts, refusals int
+		err                syscall.Errno
+		want               int
+	}{
+		"refused":     {"", 1, 3, syscall.ECONNREFUSED, 3},
+		"asked for":   {"who asks for more gets more", 2, 0, syscall.ECONNREFUSED, 2},
+		"unreachable": {"each attempt at such a node takes long by itself", 1, 3, syscall.EHOSTUNREACH, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r, tries := refusing(t, "demo-node-0-0", "orted", io.Discard), 0
+			r.Options.ConnectionAttempts, r.Options.Refusals = c.attempts, c.refusals
+			r.Dial = func(context.Context, string, string) (net.Conn, error) {
+				tries++
+				return nil, &net.OpError{Op: "dial", Err: c.err}
+			}
+			if result := r.Run(t.Context()); !result.Lost || tries != c.want {
+				t.Errorf("%s: %d tries, want %d: %+v", c.reason, tries, c.want, result)
+			}
+		})
 	}
 }
 
@@ -63,6 +94,72 @@ func TestOnlyALaunchThatFailsIsALoss(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// Ranks may be started by hand: what breaks is a loss whatever it was, and what is a mistake is none.
+func TestACommandThatBreaksIsALoss(t *testing.T) {
+	const node = "demo-node-0-0"
+	long := "echo " + strings.Repeat("x", process.MaxCommandLine)
+	cases := map[string]struct {
+		reason        string
+		host, command string
+		want          int
+	}{
+		"a launch":          {"", node, "orted -mca ess env", 1},
+		"a rank":            {"an ssh of a script starts it", node, "RANK=3 python train.py", 1},
+		"of another host":   {"it is no node of the job", "127.0.0.1", "RANK=3 python train.py", 0},
+		"too long":          {"nothing ran", node, long, 0},
+		"too long a launch": {"the launch lacks the node", node, "orted " + long, 1},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			r := refusing(t, c.host, c.command, io.Discard)
+			r.Options.Patience = liveness.Default
+			if err := writeTable(r.Settings.hostTablePath(), blockedTable); err != nil {
+				t.Fatal(err)
+			}
+			r.Dial = breaking(t, r.Key)
+			if result := r.Run(t.Context()); !result.Lost || result.Code != codeLost {
+				t.Errorf("%s: %+v", c.reason, result)
+			}
+			if losses, err := readLosses(r.Settings.lossesPath()); err != nil || len(losses) != c.want {
+				t.Errorf("%s: %+v, %v", c.reason, losses, err)
+			}
+		})
+	}
+}
+
+// breaking reaches a node whose connection ends as soon as it runs a command.
+func breaking(t *testing.T, key identity.Key) client.Dial {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	reached := make(chan net.Conn, 1)
+	s := server.Server{Key: key, Limits: server.DefaultLimits, Log: quiet, Handlers: server.Handlers{
+		Exec: func(ctx context.Context, _ server.Command) server.Exit {
+			(<-reached).Close()
+			<-ctx.Done()
+			return server.Exit{}
+		},
+	}}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- s.Serve(ctx, listener) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+	return func(ctx context.Context, network, _ string) (net.Conn, error) {
+		conn, err := (&net.Dialer{}).DialContext(ctx, network, listener.Addr().String())
+		if err == nil {
+			reached <- conn
+		}
+		return conn, err
 	}
 }
 

@@ -244,10 +244,10 @@ func (l Launcher) execute(ctx context.Context, path string, command Command, tab
 	killed, _ := oomKills(root)
 	lines := output.end()
 	seen, world := own.ran()
-	reports, launches := l.collect(ctx, table, losses, child.Status().Code() == 0, front.times)
+	reports, launches := l.collect(ctx, table, losses, inquiryFor(child.Status(), stopped), front.times)
 	verdict := judge(facts{
 		argv: command.Argv, status: child.Status(), stopped: stopped, losses: losses, oomKills: killed - killedBefore,
-		hostname: l.Hostname, ranks: own.report(), seen: seen, world: world, admitted: own.lastFailedStarter(), lines: lines, ended: ended, now: time.Now(),
+		hostname: l.Hostname, ranks: own.report(), seen: seen, world: world, admitted: own.lastFailedStarter(), launched: own.newestLaunch(), lines: lines, ended: ended, now: time.Now(),
 		reports: reports, launches: launches, allowIdle: l.AllowIdle,
 	})
 	verdict.RunSeconds = seconds
@@ -288,35 +288,57 @@ const (
 	successLimit = 20 * time.Second
 )
 
-// collect asks all nodes what ran there, and when the newest launch on each began. A node that does not answer until the limit
-// has a report that says why. It is asked again and again: a policy that is being renewed may reject a connection that it
-// admits a moment later, and who is silent counts as lost.
-func (l Launcher) collect(ctx context.Context, table mpi.HostTable, losses []loss, success bool, times *timeline) ([]mpi.NodeReport, map[string]time.Time) {
+// inquiry is how hard the nodes are asked for their reports.
+type inquiry int
+
+const (
+	// afterFailure: again and again for a moment.
+	afterFailure inquiry = iota
+	// afterSuccess: for longer, because without its reports a success is none.
+	afterSuccess
+	// afterStop: once. Who stops the launcher most often stops its nodes too, and is to blame whatever they say.
+	afterStop
+)
+
+func inquiryFor(status process.Status, stopped syscall.Signal) inquiry {
+	switch {
+	case status.Code() == 0:
+		return afterSuccess
+	case stopped != 0:
+		return afterStop
+	}
+	return afterFailure
+}
+
+// collect asks all nodes what ran there, and when the newest launch on each began. A node that does not answer
+// until the limit has a report that says why. It is asked again and again: a policy that is being renewed may reject a
+// connection that it admits a moment later, and who is silent counts as lost.
+func (l Launcher) collect(ctx context.Context, table mpi.HostTable, losses []loss, how inquiry, times *timeline) ([]mpi.NodeReport, map[string]time.Time) {
 	nodes := l.gate().nodes()
-	accounts, told := make([]client.Account, len(nodes)), make([]time.Time, len(nodes))
+	accounts := make([]client.Account, len(nodes))
 	var group sync.WaitGroup
 	for i, node := range nodes {
 		group.Go(func() {
-			ctx, cancel := context.WithTimeout(ctx, limitFor(node, losses, success))
+			ctx, cancel := context.WithTimeout(ctx, limitFor(node, losses, how))
 			defer cancel()
 			account, err := l.report(ctx, node, table)
-			if err != nil {
+			if err != nil && how != afterStop {
 				account, err = l.reportAgain(ctx, node, table, err)
 			}
 			if err != nil {
-				account.Report = mpi.NodeReport{Error: plain(err)}
+				account.Answer = client.Answer{NodeReport: mpi.NodeReport{Error: plain(err)}}
 			}
 			times.seen(account.Progress)
-			account.Report.Name = node.Name
-			accounts[i], told[i] = account, time.Now()
+			account.Name = node.Name
+			accounts[i] = account
 		})
 	}
 	group.Wait()
 	reports, launches := make([]mpi.NodeReport, len(nodes)), map[string]time.Time{}
 	for i, account := range accounts {
-		reports[i] = aged(account.Report, account.Received)
-		if age := account.Progress.LaunchAge; age != nil {
-			launches[firstLabel(nodes[i].Name)] = told[i].Add(-time.Duration(*age * float64(time.Second)))
+		reports[i] = aged(account.NodeReport, account.Received)
+		if age := account.LaunchAge; age != nil {
+			launches[firstLabel(nodes[i].Name)] = account.Received.Add(-time.Duration(*age * float64(time.Second)))
 		}
 	}
 	return reports, launches
@@ -324,12 +346,12 @@ func (l Launcher) collect(ctx context.Context, table mpi.HostTable, losses []los
 
 // limitFor is how long a node may take for its report: little when rsh has lost it already, so that the end of the job
 // does not wait for a node that is gone. One that has lost its launch daemon only is there.
-func limitFor(node mpi.Host, losses []loss, success bool) time.Duration {
+func limitFor(node mpi.Host, losses []loss, how inquiry) time.Duration {
 	gone := func(l loss) bool { return !l.ofDaemon() && firstLabel(l.Host) == firstLabel(node.Name) }
 	switch {
 	case slices.ContainsFunc(losses, gone):
 		return lostLimit
-	case success:
+	case how == afterSuccess:
 		return successLimit
 	}
 	return reportLimit

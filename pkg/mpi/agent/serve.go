@@ -44,7 +44,7 @@ func (n Node) Serve(ctx context.Context, listener net.Listener) error {
 			Subsystems: map[string]server.Subsystem{
 				mpi.HelloSubsystem: n.hello,
 				mpi.ReportSubsystem: func(ctx context.Context, _ []byte) (any, error) {
-					return l.report(ctx, n.Hostname), nil
+					return n.answer(ctx, l, watch), nil
 				},
 				mpi.ProgressSubsystem: watch.answer,
 				mpi.ProbeSubsystem:    meeting(),
@@ -52,6 +52,12 @@ func (n Node) Serve(ctx context.Context, listener net.Listener) error {
 		},
 	}
 	return front.Serve(ctx, listener)
+}
+
+// answer says what ran here.
+func (n Node) answer(ctx context.Context, l *ledger, watch *tracker) client.Answer {
+	report := l.report(ctx, n.Hostname)
+	return client.Answer{NodeReport: report, LaunchAge: watch.launchAge()}
 }
 
 // hello says who is here and whom this node cannot reach. It keeps the table of hosts that the launcher sends, for
@@ -111,9 +117,9 @@ func (n Node) run(ctx context.Context, c server.Command) server.Exit {
 	if err != nil {
 		return n.failed(c, err)
 	}
-	n.Log.Printf("start for %s: %s", c.Peer, quoteLine(c.Line))
 	status, err := n.Reaper.Run(ctx, path, argv, n.Environment, process.Streams{
 		Stdin: c.Stdin, Stdout: c.Stdout, Stderr: c.Stderr,
+		Started: func() { n.Log.Printf("start for %s: %s", c.Peer, quoteLine(c.Line)) }, // the launch does not wait for the log
 	})
 	if err != nil {
 		return n.failed(c, err)
@@ -165,8 +171,17 @@ func startFailureCode(err error) int {
 	return codeAgentFailed
 }
 
-// quoteLine is a command line for a message: without secrets, and cut after that.
-func quoteLine(line string) string { return abbreviate(diagnose.Redact(line), 200) }
+// longestLine is how many bytes of a command line are looked at for secrets: a command may have megabytes.
+const longestLine = 4 << 10
+
+// quoteLine is a command line for a message: without secrets, and cut after that. A long one is cut before too, and there
+// between two words, because half a secret may not look like one.
+func quoteLine(line string) string {
+	if len(line) > longestLine {
+		line = line[:strings.LastIndexAny(line[:longestLine], " \t\n")+1] + "…"
+	}
+	return abbreviate(diagnose.Redact(line), 200)
+}
 
 // abbreviate cuts a text for a message.
 func abbreviate(text string, runes int) string {

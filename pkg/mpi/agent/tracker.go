@@ -110,6 +110,13 @@ func (t *tracker) progress(request mpi.ProgressRequest) mpi.Progress {
 	return result
 }
 
+// launchAge is how many seconds ago the newest launch began, nil for none.
+func (t *tracker) launchAge() *float64 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.age(t.launchAt)
+}
+
 // launching reports whether an MPI launcher of this pod waits for its ranks.
 func (t *tracker) launching() bool {
 	return slices.ContainsFunc(t.processes(), func(p proc.Process) bool { return isStarter(p.Name) })

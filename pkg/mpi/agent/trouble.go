@@ -21,13 +21,15 @@ const (
 	rejected
 	// mute: the node accepts connections and says nothing. An agent that gets no processor time does that too.
 	mute
+	// misplaced: another pod of the job answers. A newer table may know better, so the gate waits on.
+	misplaced
 )
 
 // doubtAfter is how long a trouble lasts before it is worth a word. Two lost attempts are no single lost packet. An agent
 // listens within a second of its container's start, and has more time where machines are busy. One that is mute is rather
-// busy than blocked.
+// busy than blocked. A new table comes within moments after a pod has moved.
 var doubtAfter = map[trouble]time.Duration{
-	none: math.MaxInt64, stranger: 0, dark: 2 * attempt, rejected: 8 * time.Second, mute: 10 * time.Second,
+	none: math.MaxInt64, stranger: 0, dark: 2 * attempt, rejected: 8 * time.Second, mute: 10 * time.Second, misplaced: 5 * time.Second,
 }
 
 // limit returns how long a trouble may last before the gate gives up, and whether it ever does.
@@ -46,8 +48,11 @@ func (g Gate) limit(in trouble) (limit time.Duration, ends bool) {
 func troubleOf(err error, up bool) trouble {
 	var failure *client.Failure
 	var cut *cutOffError
+	var other *otherPodError
 	cause, listens := client.Cause(""), up
 	switch {
+	case errors.As(err, &other):
+		return misplaced
 	case errors.As(err, &cut):
 		cause, listens = client.Cause(cut.peer.Error), true
 	case errors.As(err, &failure):

@@ -31,9 +31,17 @@ func Introduce(ctx context.Context, dial Dial, key identity.Key, address string,
 	return once[mpi.Hello](ctx, dial, key, address, mpi.HelloSubsystem, table)
 }
 
+// Answer is what a node answers to mpi.ReportSubsystem: a report, and what is needed to judge by it.
+type Answer struct {
+	mpi.NodeReport
+	// LaunchAge is that of mpi.Progress at the moment of the report: whether a rank failed before a launch or in it can be a
+	// matter of milliseconds.
+	LaunchAge *float64 `json:"launchAge,omitempty"`
+}
+
 // Account is all that a node says of what ran there.
 type Account struct {
-	Report mpi.NodeReport
+	Answer
 	// Received is when the report came: its times count from then.
 	Received time.Time
 	Progress mpi.Progress
@@ -43,7 +51,7 @@ type Account struct {
 func Report(ctx context.Context, dial Dial, key identity.Key, address string) (Account, error) {
 	var account Account
 	err := converse(ctx, dial, key, address, func(conn ssh.Conn) error {
-		if err := ask(conn, mpi.ReportSubsystem, nil, &account.Report); err != nil {
+		if err := ask(conn, mpi.ReportSubsystem, nil, &account.Answer); err != nil {
 			return err
 		}
 		account.Received = time.Now()

@@ -106,10 +106,12 @@ func TestPushNeedsALauncher(t *testing.T) {
 // The report says how long ago things happened. An agent that is slow to answer the second question must not make them look
 // younger.
 func TestAReportCountsFromWhenItCame(t *testing.T) {
-	key, asked := agenttest.Key(t), make(chan time.Time, 1)
+	key, asked, age := agenttest.Key(t), make(chan time.Time, 1), 4.5
 	address := serving(t, &server.Server{Key: key, Limits: server.DefaultLimits, Log: log.New(io.Discard, "", 0), Handlers: server.Handlers{
 		Subsystems: map[string]server.Subsystem{
-			mpi.ReportSubsystem: func(context.Context, []byte) (any, error) { return mpi.NodeReport{Daemons: 3}, nil },
+			mpi.ReportSubsystem: func(context.Context, []byte) (any, error) {
+				return client.Answer{NodeReport: mpi.NodeReport{Daemons: 3}, LaunchAge: &age}, nil
+			},
 			mpi.ProgressSubsystem: func(context.Context, []byte) (any, error) {
 				asked <- time.Now()
 				return mpi.Progress{Processes: 2}, nil
@@ -117,7 +119,7 @@ func TestAReportCountsFromWhenItCame(t *testing.T) {
 		},
 	}})
 	account, err := client.Report(t.Context(), dialer, key, address)
-	if err != nil || account.Report.Daemons != 3 || account.Progress.Processes != 2 {
+	if err != nil || account.Daemons != 3 || account.LaunchAge == nil || *account.LaunchAge != age || account.Progress.Processes != 2 {
 		t.Fatalf("%+v, %v", account, err)
 	}
 	if next := <-asked; account.Received.IsZero() || account.Received.After(next) {

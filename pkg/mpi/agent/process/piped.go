@@ -14,6 +14,8 @@ import (
 type Streams struct {
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
+	// Started is called once the process runs and its streams flow, and before Run returns; nil is nobody.
+	Started func()
 }
 
 const (
@@ -62,6 +64,9 @@ func (r *Reaper) Run(ctx context.Context, path string, argv, env []string, strea
 		drain(streams.Stdout, stdout.read)
 		<-other
 	}()
+	if streams.Started != nil {
+		streams.Started()
+	}
 	wait(ctx, p)
 	release := time.Now().Add(heldOutput)
 	_ = stdout.read.SetReadDeadline(release) // pipes take deadlines

@@ -1,6 +1,7 @@
 package process
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -87,10 +88,25 @@ func TestRunUsesTheGivenEnvironment(t *testing.T) {
 
 func TestRunSaysWhyACommandDidNotStart(t *testing.T) {
 	_, err := reaper.Run(t.Context(), "/does/not/exist", []string{"none"}, nil, Streams{
-		Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: io.Discard,
+		Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: io.Discard, Started: func() { t.Error("it never ran") },
 	})
 	if !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("got %v", err)
+	}
+}
+
+// Whoever is told can wait for what the process does.
+func TestRunTellsThatACommandHasStarted(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	told := ""
+	output, from := io.Pipe()
+	_, err := reaper.Run(ctx, Shell, []string{Shell, "-c", "echo runs"}, nil, Streams{
+		Stdin: strings.NewReader(""), Stdout: from, Stderr: io.Discard,
+		Started: func() { told, _ = bufio.NewReader(output).ReadString('\n') },
+	})
+	if err != nil || told != "runs\n" {
+		t.Errorf("%q, %v", told, err)
 	}
 }
 

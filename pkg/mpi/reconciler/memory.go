@@ -36,10 +36,11 @@ func (m *memory) read(name client.ObjectKey, warnings recentWarnings) {
 	m.warnings[name] = warnings
 }
 
-func (m *memory) recent(name client.ObjectKey) recentWarnings {
+func (m *memory) recent(name client.ObjectKey) (warnings recentWarnings, read bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.warnings[name]
+	warnings, read = m.warnings[name]
+	return warnings, read
 }
 
 // wrote remembers the version that our write made.

@@ -18,18 +18,24 @@ const (
 	eventsPerPage = 500
 	// eventPages bounds how much of a namespace is read for one job.
 	eventPages = 20
-	// warningsRead is how often they are read for a job that does not start. The API server has no cache of events: it goes through
-	// all of a namespace each time, and the jobs of a busy cluster that wait for their pods would keep it busier still.
+	// warningsRead is how soon they are read again for a job that does not start, at first; later half as long as it has waited. The
+	// API server has no cache of events: it goes through all of a namespace each time, and the jobs of a busy cluster that
+	// wait for their pods would keep it busier still.
 	warningsRead = 10 * time.Second
 )
 
 // loud are the reasons of warnings about pods that wide jobs have by the thousand, and whose pods say the same in their status.
 var loud = []string{"FailedScheduling", "Failed", "BackOff", "Unhealthy"}
 
-// recentWarnings are what was read last for a job.
+// recentWarnings are what was read last for a job, and when it was first.
 type recentWarnings struct {
-	at     time.Time
-	events []corev1.Event
+	first, last time.Time
+	events      []corev1.Event
+}
+
+// due says whether to read them again.
+func (r recentWarnings) due(now time.Time) bool {
+	return now.Sub(r.last) >= max(warningsRead, r.last.Sub(r.first)/2)
 }
 
 // warnings returns what nothing but events tells about a job, where something has to be explained.
@@ -38,14 +44,20 @@ func (r *Reconciler) warnings(ctx context.Context, name client.ObjectKey, o job.
 	if !unexplained && !o.MissingPods() && !o.Unmounted() {
 		return nil, nil
 	}
-	if recent := r.memory.recent(name); !unexplained && o.Now.Sub(recent.at) < warningsRead {
+	recent, read := r.memory.recent(name)
+	if read && !unexplained && !recent.due(o.Now) {
 		return recent.events, nil
 	}
 	events, err := r.readWarnings(ctx, o.TrainJob.Namespace, o.TrainJob.Name)
-	if err == nil {
-		r.memory.read(name, recentWarnings{o.Now, events})
+	if err != nil {
+		return nil, err
 	}
-	return events, err
+	if !read {
+		recent.first = o.Now
+	}
+	recent.last, recent.events = o.Now, events
+	r.memory.read(name, recent)
+	return events, nil
 }
 
 // readWarnings returns warnings about objects whose name begins with that of a job: about JobSet and Jobs, whose pods the API server

@@ -118,7 +118,7 @@ func TestWarningsAreReadNowAndThen(t *testing.T) {
 	for _, step := range []struct {
 		after       time.Duration
 		pages, told int
-	}{{0, 0, 0}, {5 * time.Second, 1, 1}, {6 * time.Second, 1, 1}, {14 * time.Second, 1, 1}, {16 * time.Second, 2, 1}} {
+	}{{0, 0, 0}, {5 * time.Second, 1, 1}, {6 * time.Second, 1, 1}, {14 * time.Second, 1, 1}, {16 * time.Second, 2, 1}, {65 * time.Second, 3, 1}, {90 * time.Second, 3, 1}, {100 * time.Second, 4, 1}} {
 		o := job.Observed{Now: begin.Add(step.after), TrainJob: trainJob, JobSet: js}
 		r.memory.remember(name, &o)
 		got, err := r.warnings(t.Context(), name, o)

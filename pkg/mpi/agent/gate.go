@@ -6,7 +6,6 @@ import (
 	"log"
 	"os"
 	"reflect"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -294,16 +293,11 @@ func cutShort(err error, took time.Duration) bool {
 	return false
 }
 
-func isStranger(err error) bool {
-	var failure *client.Failure
-	return errors.As(err, &failure) && failure.Cause == client.Authentication
-}
-
 // plain is an error in words for a table of failures, with what to check.
 func plain(err error) string {
 	var failure *client.Failure
 	if errors.As(err, &failure) {
 		return failure.Error()
 	}
-	return strings.ReplaceAll(err.Error(), "\n", " ")
+	return oneLine(err)
 }

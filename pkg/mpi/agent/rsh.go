@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"log"
 	"net"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -156,19 +155,14 @@ func (r Rsh) connect(ctx context.Context, host mpi.HostAddress) (*ssh.Client, er
 		}
 		conn, err := r.attempt(ctx, address)
 		most := r.Options.ConnectionAttempts
-		if isRefusal(err) {
+		if client.Is(err, client.Refused) {
 			most = max(most, r.Options.Refusals)
 		}
-		if err == nil || isStranger(err) || try >= most {
+		if err == nil || client.Is(err, client.Authentication) || try >= most {
 			return conn, err
 		}
 		time.Sleep(between)
 	}
-}
-
-func isRefusal(err error) bool {
-	var failure *client.Failure
-	return errors.As(err, &failure) && failure.Cause == client.Refused
 }
 
 func (r Rsh) attempt(ctx context.Context, address string) (*ssh.Client, error) {
@@ -263,8 +257,7 @@ func (r Rsh) broke(host target, since time.Time, err error) Result {
 
 // hasBroken says whether a connection ended or fell silent, which is no refusal of the other side.
 func hasBroken(err error) bool {
-	var failure *client.Failure
-	return errors.As(err, &failure) && slices.Contains([]client.Cause{client.Lost, client.Silent, client.TimedOut, client.Unreachable}, failure.Cause)
+	return client.Is(err, client.Lost, client.Silent, client.TimedOut, client.Unreachable)
 }
 
 func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", " ") }

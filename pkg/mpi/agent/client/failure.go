@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -35,6 +36,12 @@ const (
 	Silent         Cause = "stopped answering"
 	Other          Cause = "connection failed"
 )
+
+// Is says whether an error is a *Failure of one of these causes.
+func Is(err error, causes ...Cause) bool {
+	var failure *Failure
+	return errors.As(err, &failure) && slices.Contains(causes, failure.Cause)
+}
 
 // Remedy says what to check.
 func (c Cause) Remedy() string {

@@ -58,8 +58,7 @@ var _ = Describe("The controller beside Kubeflow Trainer", Ordered, ContinueOnFa
 
 	It("adds network policies and touches nothing of Trainer", func(ctx SpecContext) {
 		trainJob, js := start(ctx, "guarded")
-		Eventually(func() map[string]string { return versions(ctx, trainJob) }).Should(And(
-			HaveKey("NetworkPolicy guarded-mpi"), HaveKey("NetworkPolicy guarded-mpi-rendezvous")))
+		Eventually(func() map[string]string { return versions(ctx, trainJob) }).Should(HaveKey("NetworkPolicy guarded-mpi"))
 		Eventually(reason(ctx, trainJob, job.PodsReady)).Should(Equal(string(job.ReasonPodsPending)))
 		after := jobSetOf(ctx, trainJob)
 		Expect(after.ResourceVersion).To(Equal(js.ResourceVersion))

@@ -63,13 +63,12 @@ var _ = Describe("The controller", Ordered, func() {
 		Expect(admin.Get(ctx, in(namespace, "demo-mpi-hostfile"), hostfile)).To(Succeed())
 		Expect(hostfile.Data).To(HaveKeyWithValue("hostfile", "demo-node-0-0.demo slots=4\ndemo-node-0-1.demo slots=4\n"))
 
-		policy, rendezvous := &networkingv1.NetworkPolicy{}, &networkingv1.NetworkPolicy{}
+		policy := &networkingv1.NetworkPolicy{}
 		Expect(admin.Get(ctx, in(namespace, "demo-mpi"), policy)).To(Succeed())
 		Expect(policy.Spec.PolicyTypes).To(ConsistOf(networkingv1.PolicyTypeIngress, networkingv1.PolicyTypeEgress))
-		Expect(admin.Get(ctx, in(namespace, "demo-mpi-rendezvous"), rendezvous)).To(Succeed())
-		Expect(rendezvous.Spec.Ingress[0].From[0].NamespaceSelector.MatchLabels).To(HaveKeyWithValue("kubernetes.io/metadata.name", controllerNamespace))
+		Expect(policy.Spec.Ingress[1].From[0].NamespaceSelector.MatchLabels).To(HaveKeyWithValue("kubernetes.io/metadata.name", controllerNamespace))
 
-		for _, object := range []client.Object{secret, hostfile, policy, rendezvous, js} {
+		for _, object := range []client.Object{secret, hostfile, policy, js} {
 			Expect(metav1.IsControlledBy(object, trainJob)).To(BeTrue())
 			Expect(*object.GetOwnerReferences()[0].BlockOwnerDeletion).To(BeTrue())
 			Expect(object.GetManagedFields()[0].Manager).To(Equal("mpi-controller"))
@@ -453,12 +452,11 @@ func reason(ctx context.Context, trainJob *trainer.TrainJob, condition string) f
 func versions(ctx context.Context, trainJob *trainer.TrainJob) map[string]string {
 	found := map[string]string{}
 	for kind, object := range map[string]client.Object{
-		"TrainJob " + trainJob.Name:                          &trainer.TrainJob{},
-		"Secret " + trainJob.Name + "-mpi-ssh-auth":          &corev1.Secret{},
-		"ConfigMap " + trainJob.Name + "-mpi-hostfile":       &corev1.ConfigMap{},
-		"NetworkPolicy " + trainJob.Name + "-mpi":            &networkingv1.NetworkPolicy{},
-		"NetworkPolicy " + trainJob.Name + "-mpi-rendezvous": &networkingv1.NetworkPolicy{},
-		"JobSet " + trainJob.Name:                            &jobset.JobSet{},
+		"TrainJob " + trainJob.Name:                    &trainer.TrainJob{},
+		"Secret " + trainJob.Name + "-mpi-ssh-auth":    &corev1.Secret{},
+		"ConfigMap " + trainJob.Name + "-mpi-hostfile": &corev1.ConfigMap{},
+		"NetworkPolicy " + trainJob.Name + "-mpi":      &networkingv1.NetworkPolicy{},
+		"JobSet " + trainJob.Name:                      &jobset.JobSet{},
 	} {
 		_, name, _ := strings.Cut(kind, " ")
 		err := admin.Get(ctx, in(trainJob.Namespace, name), object)

@@ -52,15 +52,13 @@ func Accompany(o Observed) Decision {
 	return decision
 }
 
-// policies returns the policies of the job that are missing. One that somebody else put under the name stays.
+// policies returns the policy of the job where it is missing. One that somebody else put under the name stays.
 func (o Observed) policies(job Job) []Object {
-	var objects []Object
-	for _, policy := range []Object{job.NetworkPolicy(), job.RendezvousPolicy(o.ControllerNamespace)} {
-		if !o.named(policy) {
-			objects = append(objects, policy)
-		}
+	policy := job.NetworkPolicy(o.ControllerNamespace)
+	if o.named(policy) {
+		return nil
 	}
-	return objects
+	return []Object{policy}
 }
 
 func (o Observed) named(object Object) bool {

@@ -69,17 +69,16 @@ func TestAccompany(t *testing.T) {
 		o.Children = children
 		return o
 	}
-	policies := []string{"NetworkPolicy demo-mpi", "NetworkPolicy demo-mpi-rendezvous"}
 	cases := map[string]struct {
 		reason string
 		o      Observed
 		want   outline
 		says   []string
 	}{
-		"New":      {"the policies are there as early as can be", notYet, outline{Ours: true, Create: policies}, []string{"PodsReady=False/PodsPending", "Running=False/WaitingForPods"}},
-		"Again":    {"the policies of an earlier job of the name are about to go", with(companion().with(all...), policy("n1", owned("demo", "uid-old"))), outline{Ours: true, Requeue: leftoversGone}, []string{}},
-		"HalfMade": {"what is there is used", with(notYet, policy("n1", owned("demo", "uid-new"))), outline{Ours: true, Create: policies[1:]}, []string{"PodsReady=False/PodsPending", "Running=False/WaitingForPods"}},
-		"Others":   {"one that somebody else put there stays", with(notYet, policy("n1", nil)), outline{Ours: true, Create: policies[1:]}, []string{"PodsReady=False/PodsPending", "Running=False/WaitingForPods"}},
+		"New":      {"the policy is there as early as can be", notYet, outline{Ours: true, Create: []string{"NetworkPolicy demo-mpi"}}, []string{"PodsReady=False/PodsPending", "Running=False/WaitingForPods"}},
+		"Again":    {"the policy of an earlier job of the name are about to go", with(companion().with(all...), policy("n1", owned("demo", "uid-old"))), outline{Ours: true, Requeue: leftoversGone}, []string{}},
+		"HalfMade": {"what is there is used", with(notYet, policy("n1", owned("demo", "uid-new"))), outline{Ours: true}, []string{"PodsReady=False/PodsPending", "Running=False/WaitingForPods"}},
+		"Others":   {"one that somebody else put there stays", with(notYet, policy("n1", nil)), outline{Ours: true}, []string{"PodsReady=False/PodsPending", "Running=False/WaitingForPods"}},
 		"Runs":     {"and the launcher gets its table", companion(guarded).with(all...), outline{Ours: true, Rendezvous: true}, []string{"PodsReady=True/PodsReady", "Running=False/WaitingForNodes"}},
 		"Failed":   {"the cause is found; the key stays, because Trainer would make a new one", oom, outline{Ours: true, End: "OOMKilled"}, []string{"PodsReady=False/Finished", "Running=False/Finished", "Diagnosed=True/OOMKilled"}},
 		"Complete": {"the key goes", complete, outline{Ours: true, End: ReasonCompleted, Delete: []string{"Secret demo-mpi-ssh-auth s1"}}, []string{"PodsReady=False/Finished", "Running=False/Finished"}},

@@ -376,7 +376,7 @@ func (o Observed) without(gone []Deletion) Observed {
 
 // missing returns what the job needs and does not have yet, the JobSet last.
 func (o Observed) missing(job Job, random io.Reader) ([]Object, error) {
-	objects := []Object{job.HostfileConfigMap(), job.NetworkPolicy(), job.RendezvousPolicy(o.ControllerNamespace)}
+	objects := []Object{job.HostfileConfigMap(), job.NetworkPolicy(o.ControllerNamespace)}
 	if group := job.PodGroup(); group != nil {
 		objects = append(objects, group)
 	}

@@ -45,7 +45,7 @@ func outlineOf(d Decision) outline {
 }
 
 var everything = []string{
-	"ConfigMap demo-mpi-hostfile", "NetworkPolicy demo-mpi", "NetworkPolicy demo-mpi-rendezvous", "Secret demo-mpi-ssh-auth", "JobSet demo",
+	"ConfigMap demo-mpi-hostfile", "NetworkPolicy demo-mpi", "Secret demo-mpi-ssh-auth", "JobSet demo",
 }
 
 func TestDecideStart(t *testing.T) {
@@ -111,7 +111,7 @@ func TestDecideStart(t *testing.T) {
 		},
 		"New":        {"all objects, the JobSet last", fresh(), outline{Ours: true, Create: everything, Requeue: soon}},
 		"Suspended":  {"a suspended job gets its objects too, as upstream does it", fresh(suspend), outline{Ours: true, Create: everything, Requeue: soon}},
-		"Resumed":    {"what an interrupted pass left is used", with(keyOf(t, resolved(t, runtimeOf(false)))), outline{Ours: true, Create: without(everything, 3), Requeue: soon}},
+		"Resumed":    {"what an interrupted pass left is used", with(keyOf(t, resolved(t, runtimeOf(false)))), outline{Ours: true, Create: without(everything, 2), Requeue: soon}},
 		"NoRuntime":  {"the runtime may still come", noRuntime, outline{Ours: true, Waiting: ReasonRuntimeNotFound}},
 		"NotOurs":    {"other runtimes belong to other controllers", otherRuntime, outline{}},
 		"MultiKueue": {"another cluster runs it", fresh(func(j *trainer.TrainJob) { j.Spec.ManagedBy = ptr.To("kueue.x-k8s.io/multikueue") }), outline{}},

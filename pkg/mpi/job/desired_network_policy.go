@@ -10,15 +10,12 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi"
 )
 
-// RendezvousPolicyName returns the name of the policy that lets the controller reach the launcher. It is a policy of its
-// own, because a policy's pod selector holds for all its rules, and the nodes must not admit the controller.
-func RendezvousPolicyName(trainJob string) string {
-	return mpi.NetworkPolicyName(trainJob) + "-rendezvous"
-}
-
 // NetworkPolicy returns the policy of the job: its pods may reach each other on every port, since MPI picks its own, and
-// nobody else can reach them. Egress to the cluster's DNS and to data is the tenant's to allow.
-func (j Job) NetworkPolicy() *networkingv1.NetworkPolicy {
+// nobody else can reach them but the pods of mpi-controller in its namespace, which reach the port of the agent. Only the
+// launcher's agent is ever asked; a second policy for the launcher alone would keep from the controller what it can open for
+// itself, and cost every job a write and every policy engine a set of rules. Egress to the cluster's DNS and to data is the
+// tenant's to allow.
+func (j Job) NetworkPolicy(controllerNamespace string) *networkingv1.NetworkPolicy {
 	pods := metav1.LabelSelector{MatchLabels: map[string]string{mpi.JobSetNameLabel: j.Name}}
 	peers := []networkingv1.NetworkPolicyPeer{{PodSelector: &pods}}
 	return &networkingv1.NetworkPolicy{
@@ -27,34 +24,24 @@ func (j Job) NetworkPolicy() *networkingv1.NetworkPolicy {
 		Spec: networkingv1.NetworkPolicySpec{
 			PodSelector: pods,
 			PolicyTypes: []networkingv1.PolicyType{networkingv1.PolicyTypeIngress, networkingv1.PolicyTypeEgress},
-			Ingress:     []networkingv1.NetworkPolicyIngressRule{{From: peers}},
+			Ingress:     []networkingv1.NetworkPolicyIngressRule{{From: peers}, rendezvousRule(controllerNamespace)},
 			Egress:      []networkingv1.NetworkPolicyEgressRule{{To: peers}},
 		},
 	}
 }
 
-// RendezvousPolicy admits the pods of mpi-controller in its namespace to the agent of the launcher, and to nothing else.
-func (j Job) RendezvousPolicy(controllerNamespace string) *networkingv1.NetworkPolicy {
-	return &networkingv1.NetworkPolicy{
-		TypeMeta:   networkPolicyType(),
-		ObjectMeta: j.objectMeta(RendezvousPolicyName(j.Name)),
-		Spec: networkingv1.NetworkPolicySpec{
-			PodSelector: metav1.LabelSelector{MatchLabels: map[string]string{
-				mpi.JobSetNameLabel:    j.Name,
-				mpi.ReplicatedJobLabel: mpi.LauncherJob,
-			}},
-			PolicyTypes: []networkingv1.PolicyType{networkingv1.PolicyTypeIngress},
-			Ingress: []networkingv1.NetworkPolicyIngressRule{{
-				From: []networkingv1.NetworkPolicyPeer{{
-					NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: controllerNamespace}},
-					PodSelector:       &metav1.LabelSelector{MatchLabels: map[string]string{mpi.ControllerLabel: mpi.ControllerName}},
-				}},
-				Ports: []networkingv1.NetworkPolicyPort{{
-					Protocol: ptr.To(corev1.ProtocolTCP),
-					Port:     ptr.To(intstr.FromInt32(mpi.AgentPort)),
-				}},
-			}},
-		},
+// rendezvousRule admits the pods of mpi-controller to the agent, which tells the launcher the addresses of its nodes and
+// reads how far it is.
+func rendezvousRule(controllerNamespace string) networkingv1.NetworkPolicyIngressRule {
+	return networkingv1.NetworkPolicyIngressRule{
+		From: []networkingv1.NetworkPolicyPeer{{
+			NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: controllerNamespace}},
+			PodSelector:       &metav1.LabelSelector{MatchLabels: map[string]string{mpi.ControllerLabel: mpi.ControllerName}},
+		}},
+		Ports: []networkingv1.NetworkPolicyPort{{
+			Protocol: ptr.To(corev1.ProtocolTCP),
+			Port:     ptr.To(intstr.FromInt32(mpi.AgentPort)),
+		}},
 	}
 }
 

@@ -71,7 +71,7 @@ func TestPodGroupComesBeforeTheJobSet(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []string{everything[0], everything[1], everything[2], "PodGroup demo", everything[3], everything[4]}
+	want := []string{everything[0], everything[1], "PodGroup demo", everything[2], everything[3]}
 	if diff := cmp.Diff(want, outlineOf(decision).Create); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)
 	}

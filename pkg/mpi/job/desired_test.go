@@ -93,37 +93,23 @@ func TestHostfile(t *testing.T) {
 	}
 }
 
-func TestNetworkPolicies(t *testing.T) {
+func TestNetworkPolicy(t *testing.T) {
 	job := resolved(t, runtimeOf(false))
 	ofJob := metav1.LabelSelector{MatchLabels: map[string]string{"jobset.sigs.k8s.io/jobset-name": "demo"}}
 	want := networkingv1.NetworkPolicySpec{
 		PodSelector: ofJob,
 		PolicyTypes: []networkingv1.PolicyType{"Ingress", "Egress"},
-		Ingress:     []networkingv1.NetworkPolicyIngressRule{{From: []networkingv1.NetworkPolicyPeer{{PodSelector: &ofJob}}}},
-		Egress:      []networkingv1.NetworkPolicyEgressRule{{To: []networkingv1.NetworkPolicyPeer{{PodSelector: &ofJob}}}},
-	}
-	if diff := cmp.Diff(want, job.NetworkPolicy().Spec); diff != "" {
-		t.Errorf("pods of the job reach each other and nobody else reaches them: -want, +got:\n%s", diff)
-	}
-	got := job.RendezvousPolicy("lockstep-system")
-	want = networkingv1.NetworkPolicySpec{
-		PodSelector: metav1.LabelSelector{MatchLabels: map[string]string{
-			"jobset.sigs.k8s.io/jobset-name": "demo", "jobset.sigs.k8s.io/replicatedjob-name": "launcher",
-		}},
-		PolicyTypes: []networkingv1.PolicyType{"Ingress"},
-		Ingress: []networkingv1.NetworkPolicyIngressRule{{
+		Ingress: []networkingv1.NetworkPolicyIngressRule{{From: []networkingv1.NetworkPolicyPeer{{PodSelector: &ofJob}}}, {
 			From: []networkingv1.NetworkPolicyPeer{{
 				NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"kubernetes.io/metadata.name": "lockstep-system"}},
 				PodSelector:       &metav1.LabelSelector{MatchLabels: map[string]string{"app.kubernetes.io/name": "mpi-controller"}},
 			}},
 			Ports: []networkingv1.NetworkPolicyPort{{Protocol: ptr.To(corev1.ProtocolTCP), Port: ptr.To(intstr.FromInt32(2222))}},
 		}},
+		Egress: []networkingv1.NetworkPolicyEgressRule{{To: []networkingv1.NetworkPolicyPeer{{PodSelector: &ofJob}}}},
 	}
-	if diff := cmp.Diff(want, got.Spec); diff != "" {
-		t.Errorf("the controller reaches the launcher's agent and nothing else: -want, +got:\n%s", diff)
-	}
-	if got.Name == job.NetworkPolicy().Name {
-		t.Error("the two policies must have different names")
+	if diff := cmp.Diff(want, job.NetworkPolicy("lockstep-system").Spec); diff != "" {
+		t.Errorf("pods of the job reach each other, the controller reaches their agents, and nobody else reaches them: -want, +got:\n%s", diff)
 	}
 }
 
@@ -137,7 +123,7 @@ func TestOwnership(t *testing.T) {
 		APIVersion: "trainer.kubeflow.org/v1alpha1", Kind: "TrainJob", Name: "demo", UID: "uid-new",
 		Controller: ptr.To(true), BlockOwnerDeletion: ptr.To(true),
 	}}
-	for _, object := range []Object{secret, job.HostfileConfigMap(), job.NetworkPolicy(), job.RendezvousPolicy("x"), job.JobSet()} {
+	for _, object := range []Object{secret, job.HostfileConfigMap(), job.NetworkPolicy("x"), job.JobSet()} {
 		kind := object.GetObjectKind().GroupVersionKind().Kind
 		if diff := cmp.Diff(want, object.GetOwnerReferences()); diff != "" {
 			t.Errorf("%s must go with its TrainJob: -want, +got:\n%s", kind, diff)

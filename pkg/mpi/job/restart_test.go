@@ -118,7 +118,6 @@ func TestStartAgain(t *testing.T) {
 		childOf("v1", "Secret", "demo-mpi-ssh-auth", "s1", owned("demo", "uid-new")),
 		childOf("v1", "ConfigMap", "demo-mpi-hostfile", "c1", owned("demo", "uid-new")),
 		childOf("networking.k8s.io/v1", "NetworkPolicy", "demo-mpi", "n1", owned("demo", "uid-new")),
-		childOf("networking.k8s.io/v1", "NetworkPolicy", "demo-mpi-rendezvous", "n2", owned("demo", "uid-new")),
 	}
 	stuck := podOf(mpi.NodeJob, 1, deleted)
 	stuck.OwnerReferences = []metav1.OwnerReference{{Kind: "Job", Name: "demo-node-0", Controller: ptr.To(true)}}

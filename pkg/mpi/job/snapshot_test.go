@@ -125,7 +125,7 @@ func TestFirstTryWithAnotherRuntime(t *testing.T) {
 	}{
 		"Same": {
 			"what is there is used", children(today), hostfileOf(today),
-			outline{Ours: true, Create: []string{"NetworkPolicy demo-mpi-rendezvous", "JobSet demo"}},
+			outline{Ours: true, Create: []string{"JobSet demo"}},
 		},
 		"Repaired": {
 			"", children(earlier), hostfileOf(earlier),
@@ -133,11 +133,11 @@ func TestFirstTryWithAnotherRuntime(t *testing.T) {
 		},
 		"Refused": {
 			"a quota has refused ConfigMap and key; nothing is made twice", []metav1.PartialObjectMetadata{policy}, corev1.ConfigMap{},
-			outline{Ours: true, Create: []string{"ConfigMap demo-mpi-hostfile", "NetworkPolicy demo-mpi-rendezvous", "Secret demo-mpi-ssh-auth", "JobSet demo"}},
+			outline{Ours: true, Create: []string{"ConfigMap demo-mpi-hostfile", "Secret demo-mpi-ssh-auth", "JobSet demo"}},
 		},
 		"KeyRefused": {
 			"", []metav1.PartialObjectMetadata{policy}, hostfileOf(today),
-			outline{Ours: true, Create: []string{"NetworkPolicy demo-mpi-rendezvous", "Secret demo-mpi-ssh-auth", "JobSet demo"}},
+			outline{Ours: true, Create: []string{"Secret demo-mpi-ssh-auth", "JobSet demo"}},
 		},
 		"Planted": {
 			"nobody but us writes a key", nil, hostfileOf(earlier),

@@ -194,11 +194,9 @@ func childrenOf(name client.ObjectKey, runtime *job.Runtime) []metav1.PartialObj
 		object.Namespace, object.Name = name.Namespace, childName
 		return object
 	}
-	policy := networkingv1.SchemeGroupVersion.WithKind("NetworkPolicy")
 	children := []metav1.PartialObjectMetadata{
 		child(corev1.SchemeGroupVersion.WithKind("Secret"), mpi.SSHAuthSecretName(name.Name)),
-		child(policy, mpi.NetworkPolicyName(name.Name)),
-		child(policy, job.RendezvousPolicyName(name.Name)),
+		child(networkingv1.SchemeGroupVersion.WithKind("NetworkPolicy"), mpi.NetworkPolicyName(name.Name)),
 	}
 	if runtime == nil {
 		return children

@@ -54,7 +54,7 @@ var _ = Describe("Under stock Kubeflow Trainer, a compiled runtime", Ordered, Co
 			Eventually(exists(ctx, &corev1.Secret{}, tenant, mpi.SSHAuthSecretName(j.Name))).Should(BeFalse())
 			policies := &networkingv1.NetworkPolicyList{}
 			Expect(admin.Client.List(ctx, policies, client.InNamespace(tenant), client.MatchingLabels{mpi.TrainJobLabel: j.Name})).To(Succeed())
-			Expect(policies.Items).To(HaveLen(2))
+			Expect(policies.Items).To(HaveLen(1))
 			for _, object := range []client.Object{&jobset.JobSet{ObjectMeta: owned(j.Name, tenant)}, &corev1.ConfigMap{ObjectMeta: owned(mpi.HostfileConfigMapName(j.Name), tenant)}} {
 				Expect(admin.Client.Get(ctx, keyOf(object), object)).To(Succeed())
 				Expect(object.GetManagedFields()).NotTo(ContainElement(HaveField("Manager", mpi.ControllerName)), object.GetName())

@@ -3,6 +3,7 @@ package platform
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 )
 
@@ -48,6 +49,25 @@ func (p *Platform) StartMachine(ctx context.Context, number int) error {
 func (p *Platform) RestartComponent(ctx context.Context, component string) error {
 	_, err := p.tools.output(ctx, p.tools.Cluster, "restart", component)
 	return err
+}
+
+// WithoutComponent stops a component on all machines of the local cluster. Undo starts it again, also where only some could be
+// stopped. A machine that is started anew runs it in any case.
+func (p *Platform) WithoutComponent(ctx context.Context, component string) (undo func(context.Context) error, err error) {
+	machines, err := p.LocalMachines(ctx)
+	onAll := func(ctx context.Context, verb string) error {
+		var errs []error
+		for i := range machines {
+			_, err := p.tools.output(ctx, p.tools.Cluster, verb, component, "--node", fmt.Sprint(i))
+			errs = append(errs, err)
+		}
+		return errors.Join(errs...)
+	}
+	undo = func(ctx context.Context) error { return onAll(ctx, "start") }
+	if err != nil {
+		return undo, err
+	}
+	return undo, onAll(ctx, "stop")
 }
 
 // AddAddons installs add-ons of the local cluster by name and returns when they are at work.

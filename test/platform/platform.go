@@ -33,6 +33,8 @@ type Platform struct {
 	Machines int
 	// Kubectl is the path of a kubectl of the cluster's version.
 	Kubectl string
+	// Progress is where Up reported.
+	Progress *Progress
 
 	tools    Tools
 	started  bool
@@ -41,7 +43,7 @@ type Platform struct {
 
 // Up brings everything up. On failure it stops what it started.
 func Up(ctx context.Context, tools Tools, nodes int, progress *Progress) (*Platform, error) {
-	p := &Platform{tools: tools, Machines: nodes, Kubeconfig: os.Getenv("KUBECONFIG")}
+	p := &Platform{tools: tools, Machines: nodes, Progress: progress, Kubeconfig: os.Getenv("KUBECONFIG")}
 	p.external = p.Kubeconfig != ""
 	if err := p.up(ctx, progress); err != nil {
 		return nil, fmt.Errorf("%w%s", err, p.failedClose())

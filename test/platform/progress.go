@@ -4,10 +4,15 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
-// Progress prints one line per finished step with its own time and the time since the start.
+// watchInterval is how often a long step says how far it has come.
+const watchInterval = 10 * time.Second
+
+// Progress prints one line per finished step with its own time and the time since the start, and for a long step one every
+// 10 s while it works.
 type Progress struct {
 	out   io.Writer
 	start time.Time
@@ -27,6 +32,38 @@ func (p *Progress) Step(name string, do func() (detail string, err error)) error
 	}
 	p.line("ok", start, name, detail)
 	return nil
+}
+
+// Watch is Step for work of minutes: do tells at any time, from any goroutine, how far it has come, and the latest is printed
+// every 10 s and at the end.
+func (p *Progress) Watch(name string, do func(now func(detail string)) error) error {
+	var latest atomic.Value
+	latest.Store("")
+	detail := func() string { return latest.Load().(string) } //nolint:forcetypeassert // nothing else is stored
+	return p.Step(name, func() (string, error) {
+		defer p.repeat(name, detail)()
+		err := do(func(detail string) { latest.Store(detail) })
+		return detail(), err
+	})
+}
+
+// repeat prints a line every interval until it is stopped.
+func (p *Progress) repeat(name string, detail func() string) (stop func()) {
+	start, done := time.Now(), make(chan struct{})
+	var work sync.WaitGroup
+	work.Go(func() {
+		tick := time.NewTicker(watchInterval)
+		defer tick.Stop()
+		for {
+			select {
+			case <-done:
+				return
+			case <-tick.C:
+				p.line("...", start, name, detail())
+			}
+		}
+	})
+	return func() { close(done); work.Wait() }
 }
 
 // Elapsed is the time since the start.

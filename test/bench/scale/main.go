@@ -3,7 +3,8 @@
 // controller, the scheduler and the TrainJob controller are real. The same is done with Kubeflow Trainer's own manager.
 //
 // A launcher ends well some seconds after it started. Nobody answers at the addresses of simulated pods: our controller
-// tries to hand each launcher its table of addresses, in vain, which costs it requests that real jobs do not.
+// tries to hand each launcher its table of addresses, in vain, which costs it requests that real jobs do not. On both sides
+// kube-router, the policy engine of the machines, is stopped meanwhile: it would write rules for pods that have no network.
 package main
 
 import (

@@ -4,15 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
+	"lockstep.dev/lockstep/test/bench"
 	"lockstep.dev/lockstep/test/platform"
 	"lockstep.dev/lockstep/test/trial"
 )
@@ -35,67 +36,156 @@ func measure(ctx context.Context, p *platform.Platform, jobs int, stock bool) (r
 	if err := errors.Join(p.Sandbox(ctx, sandbox), p.AddAddons(ctx, "kwok")); err != nil {
 		return report, err
 	}
+	defer bench.Finally(ctx, &err, func(ctx context.Context) error { return forgetMachines(ctx, user) })
 	if err := simulate(ctx, user, jobs*(nodesPerJob+1)); err != nil {
 		return report, err
 	}
-	defer func() { err = errors.Join(err, forgetMachines(context.WithoutCancel(ctx), user)) }()
-	if err := p.CopyRuntime(ctx, "openmpi4-cpu", ourRuntime, func(r *trainer.ClusterTrainingRuntime) { onSimulated(&r.Spec) }); err != nil {
-		return report, err
+	ourErr := report.Lockstep.ours(ctx, p, user, jobs)
+	report.Lockstep.setError(ourErr)
+	// A failure of one side is none of the other's numbers.
+	if !stock || ctx.Err() != nil {
+		return report, ourErr
 	}
-	if report.Lockstep, err = series(ctx, user, p.OurMeter(), ourRuntime, jobs); err != nil || !stock {
-		return report, err
+	stockErr := report.Stock.stock(ctx, p, user, jobs)
+	report.Stock.setError(stockErr)
+	return report, errors.Join(ourErr, stockErr)
+}
+
+func (s *Side) ours(ctx context.Context, p *platform.Platform, user trial.User, jobs int) error {
+	err := p.CopyRuntime(ctx, "openmpi4-cpu", ourRuntime, func(r *trainer.ClusterTrainingRuntime) { onSimulated(&r.Spec) })
+	if err != nil {
+		return err
 	}
+	return s.measure(ctx, subject{p, user, p.OurMeter(), ourRuntime}, jobs)
+}
+
+func (s *Side) stock(ctx context.Context, p *platform.Platform, user trial.User, jobs int) (err error) {
 	undo, err := p.UseStockWith(ctx, stockRuntime, func(spec *trainer.TrainingRuntimeSpec) {
 		platform.LauncherApart(spec)
 		onSimulated(spec)
 	})
-	defer func() { err = errors.Join(err, undo(context.WithoutCancel(ctx))) }()
+	defer bench.Finally(ctx, &err, undo)
 	if err != nil {
-		return report, err
+		return err
 	}
 	meter, err := p.StockMeter(ctx)
 	if err != nil {
-		return report, err
+		return err
 	}
-	report.Stock, err = series(ctx, user, meter, stockRuntime, jobs)
-	return report, err
+	return s.measure(ctx, subject{p, user, meter, stockRuntime}, jobs)
 }
 
-// series creates all jobs, waits until all have completed, and deletes them.
-func series(ctx context.Context, user trial.User, meter *platform.Meter, runtime string, jobs int) (s Side, err error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, runLimit, fmt.Errorf("no end within %s", runLimit))
-	defer cancel()
-	before, err := meter.Read(ctx)
-	if err != nil {
-		return s, err
-	}
+// subject is a controller that is measured: that which runs.
+type subject struct {
+	platform *platform.Platform
+	user     trial.User
+	meter    *platform.Meter
+	runtime  string
+}
+
+// measure creates all jobs, waits until all have ended, and deletes them. Meanwhile no policy engine runs: pods that are
+// simulated have no network, but it writes rules for all of them, for which it takes the processors of those that are measured.
+func (s *Side) measure(ctx context.Context, of subject, jobs int) (err error) {
 	s.Jobs, s.NodesPerJob = jobs, nodesPerJob
+	undo, err := of.platform.WithoutComponent(ctx, "kube-router")
+	defer bench.Finally(ctx, &err, undo)
+	if err != nil {
+		return err
+	}
+	before, err := of.meter.Read(ctx)
+	if err != nil {
+		return err
+	}
+	defer bench.Finally(ctx, &err, of.remove)
 	start := time.Now()
-	if err := create(ctx, user, runtime, jobs); err != nil {
-		return s, err
+	defer bench.Finally(ctx, &err, func(ctx context.Context) error { return s.finish(ctx, of, before, start) })
+	limited, cancel := context.WithTimeoutCause(ctx, runLimit, fmt.Errorf("no end within %s", runLimit))
+	defer cancel()
+	return of.platform.Progress.Watch("jobs of "+of.runtime, func(now func(string)) error { return s.run(limited, of, start, now) })
+}
+
+// run creates the jobs and returns when all have ended.
+func (s *Side) run(ctx context.Context, of subject, start time.Time, now func(string)) error {
+	if err := s.create(ctx, of, now); err != nil {
+		return err
 	}
 	s.CreateSeconds = time.Since(start).Seconds()
-	for s.Complete < jobs {
-		if err := s.look(ctx, user, meter, start); err != nil {
-			return s, err
+	for {
+		if err := s.look(ctx, of, start); err != nil {
+			return err
+		}
+		now(fmt.Sprintf("%s, %d JobSets", s.Progress(), s.JobSets))
+		if s.Through() {
+			s.CompleteSeconds = time.Since(start).Seconds()
+			return s.Err()
 		}
 		select {
 		case <-ctx.Done():
-			return s, fmt.Errorf("%d of %d jobs have completed: %w", s.Complete, jobs, context.Cause(ctx))
+			return fmt.Errorf("%s: %w", s.Progress(), context.Cause(ctx))
 		case <-time.After(500 * time.Millisecond):
 		}
 	}
-	s.CompleteSeconds = time.Since(start).Seconds()
-	after, err := meter.Read(ctx)
-	if err != nil {
-		return s, err
+}
+
+func (s *Side) create(ctx context.Context, of subject, now func(string)) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(creators)
+	var mu sync.Mutex
+	for i := range s.Jobs {
+		group.Go(func() error {
+			job := trial.Job{
+				Name: fmt.Sprintf("scale-%04d", i), Namespace: sandbox, Runtime: of.runtime, Nodes: nodesPerJob, Slots: 1,
+				Command: []string{"mpirun", "mpi-hello"},
+			}
+			if err := of.user.Client.Create(ctx, job.TrainJob()); err != nil {
+				return fmt.Errorf("create job %s: %w", job.Name, err)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			s.Created++
+			now(s.Progress())
+			return nil
+		})
 	}
-	events, err := eventsOfJobs(ctx, user, start)
-	if err != nil {
-		return s, err
+	return group.Wait()
+}
+
+// look counts JobSets and jobs that have ended, and reads how large the controller is.
+func (s *Side) look(ctx context.Context, of subject, start time.Time) error {
+	if s.JobSets < s.Jobs {
+		sets := &jobset.JobSetList{}
+		if err := of.user.Client.List(ctx, sets, client.InNamespace(sandbox)); err != nil {
+			return fmt.Errorf("count JobSets: %w", err)
+		}
+		if s.JobSets = len(sets.Items); s.JobSets == s.Jobs {
+			s.AllJobSetsSeconds = time.Since(start).Seconds()
+		}
 	}
-	s.finish(before, after, events)
-	return s, remove(ctx, user)
+	list := &trainer.TrainJobList{}
+	if err := of.user.Client.List(ctx, list, client.InNamespace(sandbox)); err != nil {
+		return fmt.Errorf("count jobs: %w", err)
+	}
+	s.count(list.Items)
+	// It is read twice a second: once in vain is nothing lost.
+	if metrics, err := of.meter.Read(ctx); err == nil {
+		s.PeakMegabytes = max(s.PeakMegabytes, metrics.Resident()/1e6)
+	}
+	return nil
+}
+
+// finish takes what there is, of a run that was cut off too.
+func (s *Side) finish(ctx context.Context, of subject, before platform.Metrics, start time.Time) error {
+	s.Seconds = time.Since(start).Seconds()
+	after, err := of.meter.Read(ctx)
+	if err != nil {
+		return err
+	}
+	events, err := eventsOfJobs(ctx, of.user, start)
+	if err != nil {
+		return err
+	}
+	s.settle(before, after, events)
+	return nil
 }
 
 // eventsOfJobs counts the events about TrainJobs since a time: nobody but their controller sends any. One that came again is a
@@ -120,66 +210,23 @@ func eventsOfJobs(ctx context.Context, user trial.User, since time.Time) (int, e
 	return count, nil
 }
 
-func create(ctx context.Context, user trial.User, runtime string, jobs int) error {
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(creators)
-	for i := range jobs {
-		group.Go(func() error {
-			job := trial.Job{
-				Name: fmt.Sprintf("scale-%04d", i), Namespace: sandbox, Runtime: runtime, Nodes: nodesPerJob, Slots: 1,
-				Command: []string{"mpirun", "mpi-hello"},
+// remove deletes all jobs and returns when their JobSets are gone.
+func (of subject) remove(ctx context.Context) error {
+	return of.platform.Progress.Watch("remove the jobs of "+of.runtime, func(now func(string)) error {
+		if err := of.user.Client.DeleteAllOf(ctx, &trainer.TrainJob{}, client.InNamespace(sandbox)); err != nil {
+			return err
+		}
+		for {
+			list := &jobset.JobSetList{}
+			if err := of.user.Client.List(ctx, list, client.InNamespace(sandbox)); err != nil || len(list.Items) == 0 {
+				return err
 			}
-			return user.Client.Create(ctx, job.TrainJob())
-		})
-	}
-	return group.Wait()
-}
-
-// look counts JobSets and completed jobs, and reads how large the controller is.
-func (s *Side) look(ctx context.Context, user trial.User, meter *platform.Meter, start time.Time) error {
-	sets := &jobset.JobSetList{}
-	if s.AllJobSetsSeconds == 0 {
-		if err := user.Client.List(ctx, sets, client.InNamespace(sandbox)); err != nil {
-			return err
+			now(fmt.Sprintf("%d JobSets are left", len(list.Items)))
+			select {
+			case <-ctx.Done():
+				return fmt.Errorf("%d JobSets are left: %w", len(list.Items), context.Cause(ctx))
+			case <-time.After(time.Second):
+			}
 		}
-		if len(sets.Items) == s.Jobs {
-			s.AllJobSetsSeconds = time.Since(start).Seconds()
-		}
-	}
-	list := &trainer.TrainJobList{}
-	if err := user.Client.List(ctx, list, client.InNamespace(sandbox)); err != nil {
-		return err
-	}
-	s.Complete = 0
-	for _, job := range list.Items {
-		if meta.IsStatusConditionTrue(job.Status.Conditions, trainer.TrainJobFailed) {
-			return fmt.Errorf("job %s failed: %+v", job.Name, job.Status.Conditions)
-		}
-		if meta.IsStatusConditionTrue(job.Status.Conditions, trainer.TrainJobComplete) {
-			s.Complete++
-		}
-	}
-	now, err := meter.Read(ctx)
-	if err == nil {
-		s.PeakMegabytes = max(s.PeakMegabytes, now.Resident()/1e6)
-	}
-	return err
-}
-
-// remove deletes all jobs and returns when their pods are gone.
-func remove(ctx context.Context, user trial.User) error {
-	if err := user.Client.DeleteAllOf(ctx, &trainer.TrainJob{}, client.InNamespace(sandbox)); err != nil {
-		return err
-	}
-	for {
-		list := &jobset.JobSetList{}
-		if err := user.Client.List(ctx, list, client.InNamespace(sandbox)); err != nil || len(list.Items) == 0 {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-time.After(time.Second):
-		}
-	}
+	})
 }

@@ -4,18 +4,23 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"text/tabwriter"
+
+	"lockstep.dev/lockstep/test/bench"
 )
 
 // Report is what a soak showed.
 type Report struct {
-	Jobs       int     `json:"jobs"`
-	Concurrent int     `json:"concurrent"`
-	Seconds    float64 `json:"seconds"`
-	// Failed are jobs that did not do what was asked.
-	Failed []string `json:"failed"`
-	Before Reading  `json:"before"`
-	After  Reading  `json:"after"`
+	// Tally is of the jobs after the first round.
+	bench.Tally
+	FirstRound bench.Tally `json:"firstRound"`
+	Concurrent int         `json:"concurrent"`
+	// Seconds are those of the jobs after the first round.
+	Seconds float64 `json:"seconds"`
+	// Before and After are zero where the soak was cut off before them.
+	Before Reading `json:"before"`
+	After  Reading `json:"after"`
 }
 
 // Reading is the controller at rest.
@@ -48,19 +53,24 @@ func (r Report) Verdict() error {
 	if n := len(r.After.Orphans); n > 0 {
 		errs = append(errs, fmt.Errorf("%d objects outlive their jobs: %v", n, r.After.Orphans[:min(n, 10)]))
 	}
-	if n := len(r.Failed); n > 0 {
-		errs = append(errs, fmt.Errorf("%d jobs failed, the first: %s", n, r.Failed[0]))
-	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, r.FirstRound.Err(), r.Err())...)
 }
 
 // Print writes a table for people.
 func (r Report) Print(out io.Writer) {
-	_, _ = fmt.Fprintf(out, "\n%d jobs, %d at the same time, in %.0f s; %d failed\n", r.Jobs, r.Concurrent, r.Seconds, len(r.Failed))
+	_, _ = fmt.Fprintf(out, "\n%d of %d jobs complete, %d at the same time, in %.0f s; %d failed, and %d of %d in the first round\n",
+		r.Complete, r.Jobs, r.Concurrent, r.Seconds, r.Failed, r.FirstRound.Failed, r.FirstRound.Jobs)
+	for _, failure := range slices.Concat(r.FirstRound.Failures, r.Failures) {
+		_, _ = fmt.Fprintf(out, "failed: %s\n", failure)
+	}
 	table := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
 	_, _ = fmt.Fprintln(table, "AT REST\tGOROUTINES\tRESIDENT MB\tHEAP MB\tWATCHES\tSERIES\tORPHANS")
-	for name, reading := range map[string]Reading{"before": r.Before, "after": r.After} {
-		_, _ = fmt.Fprintf(table, "%s\t%.0f\t%.0f\t%.0f\t%.0f\t%d\t%d\n", name, reading.Goroutines, reading.ResidentMegabytes, reading.HeapMegabytes,
+	for _, row := range []struct {
+		name string
+		Reading
+	}{{"before", r.Before}, {"after", r.After}} {
+		reading := row.Reading
+		_, _ = fmt.Fprintf(table, "%s\t%.0f\t%.0f\t%.0f\t%.0f\t%d\t%d\n", row.name, reading.Goroutines, reading.ResidentMegabytes, reading.HeapMegabytes,
 			reading.Watches, reading.Series, len(reading.Orphans))
 	}
 	_ = table.Flush()

@@ -1,8 +1,12 @@
 package main
 
 import (
+	"errors"
 	"strings"
 	"testing"
+
+	"lockstep.dev/lockstep/test/bench"
+	"lockstep.dev/lockstep/test/trial"
 )
 
 func TestVerdict(t *testing.T) {
@@ -10,7 +14,7 @@ func TestVerdict(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		after  func(*Reading)
-		failed []string
+		failed []bench.Failure
 		says   string
 	}{
 		"Still":      {"nothing grew", func(*Reading) {}, nil, ""},
@@ -19,16 +23,41 @@ func TestVerdict(t *testing.T) {
 		"Watches":    {"a leak", func(r *Reading) { r.Watches = 90 }, nil, "watches"},
 		"Series":     {"series outlive their jobs", func(r *Reading) { r.Series = 1 }, nil, "series"},
 		"Orphans":    {"objects outlive their jobs", func(r *Reading) { r.Orphans = []string{"Secret x"} }, nil, "Secret x"},
-		"Failed":     {"a job did not do what was asked", func(*Reading) {}, []string{"soak-1: lost"}, "soak-1"},
+		"Failed":     {"a job did not do what was asked", func(*Reading) {}, []bench.Failure{{Job: "soak-1", Reason: "WorkerLost", Message: "lost"}}, "soak-1 (WorkerLost): lost"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			r := Report{Before: still, After: still, Failed: tc.failed}
+			r := Report{Before: still, After: still}
+			for _, failure := range tc.failed {
+				r.Fail(failure)
+			}
 			tc.after(&r.After)
 			err := r.Verdict()
 			if (err == nil) != (tc.says == "") || err != nil && !strings.Contains(err.Error(), tc.says) {
 				t.Errorf("%s: Verdict = %v, want %q", tc.reason, err, tc.says)
 			}
 		})
+	}
+}
+
+// A failure can be understood from its report alone.
+func TestAFailureSaysWhatWasWrong(t *testing.T) {
+	job := trial.Job{Nodes: 1, Slots: 1}
+	fine := trial.Result{Job: job, Condition: "Complete", Ranks: []trial.Rank{{Size: 1, Host: "a", Sum: 1, Expected: 1, Right: true}}}
+	lost := trial.Result{Job: job, Condition: "Failed", Reason: "WorkerLost", Message: "worker 1 stopped answering"}
+	cases := map[string]struct {
+		result trial.Result
+		late   error
+		says   string
+	}{
+		"Fine":   {fine, nil, ""},
+		"Failed": {lost, nil, "soak-7 (WorkerLost): the job ended as Failed (WorkerLost): worker 1 stopped answering"},
+		"Late":   {trial.Result{}, errors.New("no end within 10m0s"), "soak-7: no end within 10m0s"},
+	}
+	for name, tc := range cases {
+		failure := failed("soak-7", tc.result, tc.late)
+		if (failure == nil) != (tc.says == "") || failure != nil && !strings.Contains(failure.String(), tc.says) {
+			t.Errorf("%s: %v, want %q", name, failure, tc.says)
+		}
 	}
 }

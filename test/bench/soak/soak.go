@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -14,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"lockstep.dev/lockstep/test/bench"
 	"lockstep.dev/lockstep/test/platform"
 	"lockstep.dev/lockstep/test/trial"
 )
@@ -27,31 +29,39 @@ const (
 	idle = 30 * time.Second
 )
 
-func soak(ctx context.Context, p *platform.Platform, jobs, concurrent int) (Report, error) {
-	r := Report{Jobs: jobs, Concurrent: concurrent}
+func soak(ctx context.Context, p *platform.Platform, jobs, concurrent int) (r Report, err error) {
+	r = Report{Tally: bench.Tally{Jobs: jobs}, FirstRound: bench.Tally{Jobs: concurrent}, Concurrent: concurrent}
 	user, err := p.Admin()
 	if err != nil {
 		return r, err
 	}
+	// It removes what an interrupted run has left, too.
 	if err := p.Sandbox(ctx, sandbox); err != nil {
 		return r, err
 	}
+	defer bench.Finally(ctx, &err, func(ctx context.Context) error { return remove(ctx, user) })
 	if err := p.CopyRuntime(ctx, "openmpi5-cpu", runtime, tiny); err != nil {
 		return r, err
 	}
-	if err := r.round(ctx, user, "warm", concurrent, concurrent); err != nil {
+	if err := round(ctx, p.Progress, user, "warm", &r.FirstRound, concurrent); err != nil {
 		return r, err
 	}
 	if r.Before, err = rest(ctx, p, user); err != nil {
 		return r, err
 	}
 	start := time.Now()
-	if err := r.round(ctx, user, "soak", jobs, concurrent); err != nil {
+	err = round(ctx, p.Progress, user, "soak", &r.Tally, concurrent)
+	r.Seconds = time.Since(start).Seconds()
+	if err != nil {
 		return r, err
 	}
-	r.Seconds = time.Since(start).Seconds()
 	r.After, err = rest(ctx, p, user)
 	return r, err
+}
+
+// remove deletes all jobs that are still there: none but after a failure.
+func remove(ctx context.Context, user trial.User) error {
+	return user.Client.DeleteAllOf(ctx, &trainer.TrainJob{}, client.InNamespace(sandbox))
 }
 
 // tiny lets fifty jobs of two nodes fit two machines.
@@ -68,74 +78,111 @@ func tiny(r *trainer.ClusterTrainingRuntime) {
 }
 
 // round runs jobs, and deletes each when it has ended.
-func (r *Report) round(ctx context.Context, user trial.User, prefix string, jobs, concurrent int) error {
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(concurrent)
-	var mu sync.Mutex
-	for i := range jobs {
-		group.Go(func() error {
-			failure, err := one(ctx, user, fmt.Sprintf("%s-%03d", prefix, i))
+func round(ctx context.Context, progress *platform.Progress, user trial.User, prefix string, tally *bench.Tally, concurrent int) error {
+	return progress.Watch(fmt.Sprintf("%s: %d jobs", prefix, tally.Jobs), func(now func(string)) error {
+		var mu sync.Mutex
+		count := func(add func()) {
 			mu.Lock()
 			defer mu.Unlock()
-			if failure != nil {
-				r.Failed = append(r.Failed, failure.Error())
-			}
-			return err
-		})
-	}
-	return group.Wait()
+			add()
+			now(tally.Progress())
+		}
+		group, ctx := errgroup.WithContext(ctx)
+		group.SetLimit(concurrent)
+		for i := range tally.Jobs {
+			group.Go(func() error {
+				if err := context.Cause(ctx); err != nil {
+					return err
+				}
+				count(func() { tally.Created++ })
+				failure, err := one(ctx, user, fmt.Sprintf("%s-%03d", prefix, i))
+				if err == nil {
+					count(func() { tally.End(failure) })
+				}
+				return err
+			})
+		}
+		return group.Wait()
+	})
 }
 
 // one runs a job. failure is what was wrong with it, err why it could not be run.
-func one(ctx context.Context, user trial.User, name string) (failure, err error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, jobLimit, fmt.Errorf("no end within %s", jobLimit))
+func one(ctx context.Context, user trial.User, name string) (failure *bench.Failure, err error) {
+	limited, cancel := context.WithTimeoutCause(ctx, jobLimit, fmt.Errorf("no end within %s", jobLimit))
 	defer cancel()
 	job := trial.Job{Name: name, Namespace: sandbox, Runtime: runtime, Nodes: 2, Slots: 1, Command: []string{"mpirun", "-n", "2", "mpi-hello"}}
-	result, err := trial.Run(ctx, user, job, io.Discard)
-	if err != nil {
+	result, err := trial.Run(limited, user, job, io.Discard)
+	if err != nil && (ctx.Err() != nil || limited.Err() == nil) {
 		return nil, err
 	}
+	return failed(name, result, err), user.Client.Delete(ctx, job.TrainJob())
+}
+
+// failed is what was wrong with a job that ended, or that did not within its limit; nil if nothing was.
+func failed(name string, result trial.Result, late error) *bench.Failure {
 	// Two small pods need not be on two machines.
-	if err := result.Check(len(result.Machines)); err != nil {
-		failure = fmt.Errorf("%s: %w", name, err)
+	if err := cmp.Or(late, result.Check(len(result.Machines))); err != nil {
+		return &bench.Failure{Job: name, Reason: result.Reason, Message: err.Error()}
 	}
-	return failure, user.Client.Delete(ctx, job.TrainJob())
+	return nil
 }
 
 // rest waits until nothing of a job is left and the controller is idle, and measures it.
-func rest(ctx context.Context, p *platform.Platform, user trial.User) (Reading, error) {
-	var reading Reading
+func rest(ctx context.Context, p *platform.Platform, user trial.User) (reading Reading, err error) {
+	err = p.Progress.Watch("come to rest", func(now func(string)) error {
+		left, err := orphans(ctx, user, now)
+		if err != nil {
+			return err
+		}
+		reading.Orphans = left
+		now(fmt.Sprintf("%d objects are left, waiting until the controller is idle", len(left)))
+		if err := sleep(ctx, idle); err != nil {
+			return err
+		}
+		return reading.read(ctx, p)
+	})
+	return reading, err
+}
+
+// orphans waits until nothing of a job is left, not for ever, and names what is.
+func orphans(ctx context.Context, user trial.User, now func(string)) ([]string, error) {
 	deadline := time.Now().Add(2 * time.Minute)
 	for {
 		left, err := everything(ctx, user)
-		if err != nil {
-			return reading, err
+		if err != nil || len(left) == 0 || time.Now().After(deadline) {
+			return left, err
 		}
-		reading.Orphans = left
-		if len(left) == 0 || time.Now().After(deadline) {
-			break
+		now(fmt.Sprintf("%d objects of jobs are left", len(left)))
+		if err := sleep(ctx, time.Second); err != nil {
+			return left, err
 		}
-		time.Sleep(time.Second)
 	}
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
 	select {
-	case <-time.After(idle):
+	case <-time.After(d):
+		return nil
 	case <-ctx.Done():
-		return reading, ctx.Err()
+		return context.Cause(ctx)
 	}
+}
+
+func (r *Reading) read(ctx context.Context, p *platform.Platform) error {
 	metrics, err := p.OurMeter().Read(ctx)
 	if err != nil {
-		return reading, err
+		return err
 	}
 	server, err := p.APIServerMetrics(ctx)
 	if err != nil {
-		return reading, err
+		return err
 	}
-	reading.Goroutines = metrics.Goroutines()
-	reading.ResidentMegabytes = metrics.Resident() / 1e6
-	reading.HeapMegabytes = metrics.Sum("go_memstats_heap_inuse_bytes") / 1e6
-	reading.Watches = server.Sum("apiserver_longrunning_requests", "verb", "WATCH")
-	reading.Series = countSeries(metrics)
-	return reading, nil
+	r.Goroutines = metrics.Goroutines()
+	r.ResidentMegabytes = metrics.Resident() / 1e6
+	r.HeapMegabytes = metrics.Sum("go_memstats_heap_inuse_bytes") / 1e6
+	r.Watches = server.Sum("apiserver_longrunning_requests", "verb", "WATCH")
+	r.Series = countSeries(metrics)
+	return nil
 }
 
 // countSeries counts series of ours that name a job; they must vanish with it.

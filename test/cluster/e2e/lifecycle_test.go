@@ -51,12 +51,38 @@ func TestLifecycle(t *testing.T) {
 		t.Error("logs kubelet --node 1 does not show the kubelet of node1")
 	}
 
+	c.stopsAndStarts(t, "kube-router")
+
 	c.must(t, "down")
 	unchanged(t, before, "after down")
 	if _, code := c.status(t); code != 1 {
 		t.Errorf("status of a stopped cluster: exit code %d, want 1", code)
 	}
 	c.must(t, "down") // on nothing
+}
+
+// stopsAndStarts: a component that was stopped stays so for longer than its supervisor waits, on its node only.
+func (c cluster) stopsAndStarts(t *testing.T, component string) {
+	t.Helper()
+	c.must(t, "stop", component, "--node", "1")
+	if _, stderr, code := c.run(t, "restart", component, "--node", "1"); code != 1 || !strings.Contains(stderr, "cluster start "+component) {
+		t.Errorf("restart of a stopped component: exit code %d\n%s", code, stderr)
+	}
+	time.Sleep(time.Second)
+	problem := component + " on node1 does not run"
+	if out, _, code := c.run(t, "status"); code != 1 || strings.Count(out, "does not run") != 1 || !strings.Contains(out, problem) {
+		t.Errorf("status: exit code %d, want %q only\n%s", code, problem, out)
+	}
+	c.must(t, "start", component, "--node", "1")
+	c.must(t, "start", component, "--node", "1") // one that runs is left alone
+	if s, code := c.status(t); code != 0 {
+		t.Errorf("after start: exit code %d, %+v", code, s)
+	}
+	c.must(t, "stop", component)
+	c.must(t, "up")
+	if s, code := c.status(t); code != 0 {
+		t.Errorf("after up, which starts what is stopped: exit code %d, %+v", code, s)
+	}
 }
 
 func TestKilledNodeIsSeenAndReplaced(t *testing.T) {

@@ -95,6 +95,36 @@ func TestCreateFillsCpusetOnEveryLevel(t *testing.T) {
 	}
 }
 
+func TestDaemonsGetMoreThanPods(t *testing.T) {
+	cases := map[string]struct {
+		reason     string
+		v2         bool
+		file       string
+		processors int
+		want       string
+	}{
+		"v1":          {"kubelet gives all pods 1024 for each processor", false, "cpu.shares", 4, "8192"},
+		"v2":          {"another file and another scale", true, "cpu.weight", 4, "800"},
+		"v2 is full":  {"the kernel refuses more than 10000", true, "cpu.weight", 96, "10000"},
+		"v1 is large": {"pods have 98304", false, "cpu.shares", 96, "196608"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), tc.file)
+			write(t, path, "1024\n")
+			if err := (Mount{V2: tc.v2}).prefer(filepath.Dir(path), tc.processors); err != nil {
+				t.Fatal(err)
+			}
+			if got, err := os.ReadFile(path); err != nil || string(got) != tc.want {
+				t.Errorf("%s: %s = %q, %v, want %s", tc.reason, tc.file, got, err, tc.want)
+			}
+		})
+	}
+	if err := (Mount{V2: true}).prefer(t.TempDir(), 4); err != nil {
+		t.Errorf("a machine without the controller: %v", err)
+	}
+}
+
 func TestMissingIsWhatTheRootKeepsForItself(t *testing.T) {
 	root := t.TempDir()
 	write(t, filepath.Join(root, "cgroup.controllers"), "cpuset cpu io memory pids rdma misc\n")

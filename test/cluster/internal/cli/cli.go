@@ -60,7 +60,7 @@ root, Go, and a few Debian packages that it installs or names.`,
 	root.SetErr(stderr)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	root.AddCommand(upCommand(), downCommand(), statusCommand(), loadCommand(), addonCommand(), kubeconfigCommand(), envCommand(),
-		logsCommand(), restartCommand(), nodeCommand(), buildCommand(), assetsCommand(), nodeInitCommand())
+		logsCommand(), restartCommand(), stopCommand(), startCommand(), nodeCommand(), buildCommand(), assetsCommand(), nodeInitCommand())
 	return root
 }
 

@@ -19,13 +19,15 @@ func TestWrongUsage(t *testing.T) {
 		args   []string
 		says   string
 	}{
-		"unknown command": {reason: "a typing error", args: []string{"upp"}, says: "upp"},
-		"unknown flag":    {reason: "a typing error", args: []string{"up", "--node", "2"}, says: "--node"},
-		"extra argument":  {reason: "up takes none", args: []string{"up", "3"}, says: "--help"},
-		"nothing to load": {reason: "load needs a file", args: []string{"load"}, says: "--help"},
-		"unknown program": {reason: "the known ones are listed", args: []string{"build", "kubelt"}, says: "kubelet"},
-		"unknown output":  {reason: "the known ones are listed", args: []string{"build", "-o", "xml", "pause"}, says: "json"},
-		"no number":       {reason: "nodes are counted", args: []string{"up", "--nodes", "two"}, says: "two"},
+		"unknown command":   {reason: "a typing error", args: []string{"upp"}, says: "upp"},
+		"unknown flag":      {reason: "a typing error", args: []string{"up", "--node", "2"}, says: "--node"},
+		"extra argument":    {reason: "up takes none", args: []string{"up", "3"}, says: "--help"},
+		"nothing to load":   {reason: "load needs a file", args: []string{"load"}, says: "--help"},
+		"unknown program":   {reason: "the known ones are listed", args: []string{"build", "kubelt"}, says: "kubelet"},
+		"unknown component": {reason: "the known ones are listed", args: []string{"stop", "kube-ruter"}, says: "kube-router"},
+		"no component":      {reason: "it is not down", args: []string{"stop"}, says: "--help"},
+		"unknown output":    {reason: "the known ones are listed", args: []string{"build", "-o", "xml", "pause"}, says: "json"},
+		"no number":         {reason: "nodes are counted", args: []string{"up", "--nodes", "two"}, says: "two"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -148,6 +148,9 @@ func (c *Cluster) keep(ctx context.Context, r *state.Record, client *api.Client,
 		return fmt.Errorf("a cluster with %d nodes is running: `down` it first to get one with %d", len(r.Nodes), o.Nodes)
 	}
 	c.say.Say("the cluster is already running with %d nodes", len(r.Nodes))
+	if err := c.startStopped(ctx, len(r.Nodes)); err != nil {
+		return err
+	}
 	a, err := addons.Definitions(o.Definitions)
 	if err != nil {
 		return err

@@ -32,10 +32,10 @@ func (n Node) components() []component {
 	return append(list,
 		n.component("containerd", "--config="+n.path("containerd.toml")),
 		n.kubeletComponent(),
-		after(n.component("kube-proxy", "--config="+n.path("kube-proxy.yaml")), "ready:"+apiAddress),
-		after(n.component("kube-router", "--run-router=false", "--run-service-proxy=false", "--run-firewall=true", "--enable-cni=false",
+		first(after(n.component("kube-proxy", "--config="+n.path("kube-proxy.yaml")), "ready:"+apiAddress)),
+		first(after(n.component("kube-router", "--run-router=false", "--run-service-proxy=false", "--run-firewall=true", "--enable-cni=false",
 			"--kubeconfig="+n.pki(pki.Router+".conf"), "--hostname-override="+n.Name(), "--health-port=20244",
-			"--iptables-sync-period=60s", "--v=1"), "ready:"+apiAddress),
+			"--iptables-sync-period=60s", "--v=1"), "ready:"+apiAddress)),
 	)
 }
 
@@ -57,6 +57,15 @@ func (n Node) component(name string, args ...string) component {
 // after makes a component wait for conditions before its first start.
 func after(c component, conditions ...string) component {
 	c.Wait = conditions
+	return c
+}
+
+// first lets a component go before the node's other daemons. It is for those
+// that write rules for packets: each run of theirs is dozens of short programs
+// that wait their turn, and connections of new pods are refused meanwhile. It
+// is not for containerd: pods are its descendants and would inherit it.
+func first(c component) component {
+	c.Nice = -10
 	return c
 }
 

@@ -82,6 +82,7 @@ func guard(leash *bufio.Reader) {
 func (n Node) supervise(ctx context.Context) {
 	s := &supervise.Supervisor{
 		Logs:       n.Logs,
+		Stopped:    StopFile(n.Dir, ""),
 		StatusFile: ComponentsFile(n.Dir),
 		Env: []string{
 			"PATH=" + n.Bin + ":/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",

@@ -51,6 +51,10 @@ func (n Node) specFile() string { return n.path("node.json") }
 // it when the API server serves all kinds.
 func KindsFile(dir string) string { return filepath.Join(dir, "kinds") }
 
+// StopFile is a file in the folder of a node. While it is there its supervisor
+// does not start the component. A node that starts anew has none.
+func StopFile(dir, component string) string { return filepath.Join(dir, "stopped", component) }
+
 // ComponentsFile holds the status of the components of a node whose folder is
 // given.
 func ComponentsFile(dir string) string { return filepath.Join(dir, "components.json") }

@@ -43,6 +43,14 @@ func TestOnlyTheFirstNodeHasAControlPlane(t *testing.T) {
 	}
 }
 
+func TestPodsInheritNoPriority(t *testing.T) {
+	for _, c := range example(t, 0).components() {
+		if rules := c.Name == "kube-proxy" || c.Name == "kube-router"; (c.Nice < 0) != rules {
+			t.Errorf("%s runs at %d: only what writes rules for packets goes first", c.Name, c.Nice)
+		}
+	}
+}
+
 func TestEveryComponentIsAProgramThatIsBuilt(t *testing.T) {
 	for _, c := range example(t, 0).components() {
 		if name := filepath.Base(c.Args[0]); !slices.Contains(programs.All(), name) {

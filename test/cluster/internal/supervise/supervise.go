@@ -1,5 +1,5 @@
 // Package supervise runs the components of a node and starts them again when
-// they end. It is made for the first process of a pid namespace, which also
+// they end, unless they were stopped on purpose. It is made for the first process of a pid namespace, which also
 // has to reap the orphans of everything below it.
 //
 // Invariant: only the reaper calls wait4, so that no exit status is lost to
@@ -15,6 +15,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -32,8 +33,13 @@ type Component struct {
 	Args []string `json:"args"`
 	// Wait lists what must answer before the component starts the first time:
 	// "unix:<path>" and "tcp:<address>" accept connections,
-	// "ready:<address>" answers /readyz with 200 over TLS, "file:<path>" exists.
+	// "ready:<address>" answers /readyz with 200 over TLS, "file:<path>" exists,
+	// "gone:<path>" does not.
 	Wait []string `json:"wait,omitempty"`
+	// Nice is its scheduling priority and that of all that it starts, as in
+	// nice(1): below 0 it goes before others. It is 0 where this process may
+	// not give that.
+	Nice int `json:"nice,omitempty"`
 }
 
 // Status is what is known about a component.
@@ -51,6 +57,9 @@ type Status struct {
 type Supervisor struct {
 	// Logs is the folder for one log file per component.
 	Logs string
+	// Stopped is a folder; a component whose name is there is not started
+	// again. Who wants it to end makes the file, then ends the process.
+	Stopped string
 	// StatusFile gets the status of all components whenever it changes.
 	StatusFile string
 	Env        []string
@@ -128,6 +137,7 @@ func (s *Supervisor) keep(ctx context.Context, i int, c Component) {
 		case <-ctx.Done():
 		case <-time.After(backoff(ran, quick)):
 		}
+		waitFor(ctx, "gone:"+filepath.Join(s.Stopped, c.Name))
 	}
 }
 
@@ -154,8 +164,11 @@ func (s *Supervisor) start(i int, c Component, log *os.File) (<-chan unix.WaitSt
 	defer func() { _ = null.Close() }()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	pid, err := syscall.ForkExec(c.Args[0], c.Args, &syscall.ProcAttr{
-		Env: s.Env, Files: []uintptr{null.Fd(), log.Fd(), log.Fd()}, Sys: &syscall.SysProcAttr{Setsid: true},
+	var pid int
+	withNice(c.Nice, func() {
+		pid, err = syscall.ForkExec(c.Args[0], c.Args, &syscall.ProcAttr{
+			Env: s.Env, Files: []uintptr{null.Fd(), log.Fd(), log.Fd()}, Sys: &syscall.SysProcAttr{Setsid: true},
+		})
 	})
 	if err != nil {
 		return nil, fmt.Errorf("run %s: %w", c.Args[0], err)
@@ -166,6 +179,19 @@ func (s *Supervisor) start(i int, c Component, log *os.File) (<-chan unix.WaitSt
 	s.statuses[i].Starts++
 	s.reportLocked()
 	return exit, nil
+}
+
+// withNice forks at a priority, which a process inherits from the thread that
+// forks it: once a child runs, its threads would have to be caught one by one.
+func withNice(nice int, fork func()) {
+	if nice != 0 {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		if err := unix.Setpriority(unix.PRIO_PROCESS, 0, nice); err == nil {
+			defer func() { _ = unix.Setpriority(unix.PRIO_PROCESS, 0, 0) }()
+		}
+	}
+	fork()
 }
 
 // reap collects every child that ends, our own and orphans. The ticker covers
@@ -257,9 +283,9 @@ func holds(ctx context.Context, condition string) bool {
 		_ = response.Body.Close()
 		return response.StatusCode == http.StatusOK
 	}
-	if kind == "file" {
+	if kind == "file" || kind == "gone" {
 		_, err := os.Stat(address)
-		return err == nil
+		return (err == nil) == (kind == "file")
 	}
 	conn, err := net.DialTimeout(kind, address, time.Second)
 	if err != nil {

@@ -6,9 +6,15 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
+
+	"lockstep.dev/lockstep/test/cluster/internal/state"
 )
 
 // eventually polls; the long limit only matters when the test fails.
@@ -33,7 +39,7 @@ func supervised(t *testing.T, components ...Component) run {
 	t.Helper()
 	dir := t.TempDir()
 	ctx, cancel := context.WithCancel(t.Context())
-	r := run{Supervisor: &Supervisor{Logs: dir, StatusFile: filepath.Join(dir, "status.json"), Env: os.Environ()}, cancel: cancel, done: make(chan struct{})}
+	r := run{Supervisor: &Supervisor{Logs: dir, Stopped: filepath.Join(dir, "stopped"), StatusFile: filepath.Join(dir, "status.json"), Env: os.Environ()}, cancel: cancel, done: make(chan struct{})}
 	go func() { r.Run(ctx, components, 5*time.Second); close(r.done) }()
 	t.Cleanup(func() { cancel(); <-r.done })
 	return r
@@ -102,6 +108,73 @@ func TestEndsItsComponents(t *testing.T) {
 	<-r.done
 	if _, err := os.Stat(mark); err != nil {
 		t.Errorf("the component was not asked to end: %v", err)
+	}
+}
+
+func TestStaysStoppedUntilItMayStart(t *testing.T) {
+	r := supervised(t, Component{Name: "c", Args: []string{"/bin/sleep", "60"}}, Component{Name: "other", Args: []string{"/bin/sh", "-c", "exit 0"}})
+	eventually(t, "the start", func() bool { return r.status(t, "c").PID != 0 })
+	file := filepath.Join(r.Stopped, "c")
+	if err := state.WriteFile(file, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Kill(r.status(t, "c").PID, unix.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the end", func() bool { return r.status(t, "c").PID == 0 })
+	restarts := r.status(t, "other").Starts + 4
+	eventually(t, "restarts of another component", func() bool { return r.status(t, "other").Starts >= restarts })
+	if got := r.status(t, "c"); got.PID != 0 || got.Starts != 1 {
+		t.Fatalf("a stopped component was started again: %+v", got)
+	}
+	if err := os.Remove(file); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the second start", func() bool { return r.status(t, "c").PID != 0 && r.status(t, "c").Starts == 2 })
+}
+
+// niceOf reads the field of proc(5) /proc/pid/stat of a command that waits.
+func niceOf(t *testing.T, pid int) string {
+	t.Helper()
+	content, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, after, _ := strings.Cut(string(content), ") ")
+	return strings.Fields(after)[16]
+}
+
+func TestPriorityIsOfOneComponentOnly(t *testing.T) {
+	if unix.Geteuid() != 0 {
+		t.Skip("only root may raise a priority")
+	}
+	r := supervised(t,
+		Component{Name: "daemon", Args: []string{"/bin/sh", "-c", "sleep 60"}, Nice: -10},
+		Component{Name: "plain", Args: []string{"/bin/sleep", "60"}})
+	eventually(t, "both starts", func() bool { return r.status(t, "daemon").PID != 0 && r.status(t, "plain").PID != 0 })
+	if got := niceOf(t, r.status(t, "daemon").PID); got != "-10" {
+		t.Errorf("the component runs at %s, want -10", got)
+	}
+	if got := niceOf(t, r.status(t, "plain").PID); got != "0" {
+		t.Errorf("another component runs at %s, want 0", got)
+	}
+}
+
+func TestGoesOnWithoutPriority(t *testing.T) {
+	done := make(chan bool)
+	go func() {
+		// Never unlocked: the thread that lost a right ends with the goroutine.
+		runtime.LockOSThread()
+		header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+		var none [2]unix.CapUserData
+		forked := false
+		if err := unix.Capset(&header, &none[0]); err == nil {
+			withNice(-10, func() { nice, _ := unix.Getpriority(unix.PRIO_PROCESS, 0); forked = nice == 20 })
+		}
+		done <- forked
+	}()
+	if !<-done {
+		t.Error("without the right to raise its priority a component is not started")
 	}
 }
 

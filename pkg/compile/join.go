@@ -10,6 +10,7 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/proof/capacity"
 	"lockstep.dev/lockstep/pkg/compile/proof/enforced"
 	"lockstep.dev/lockstep/pkg/compile/proof/isolation"
+	"lockstep.dev/lockstep/pkg/compile/proof/mesh"
 	"lockstep.dev/lockstep/pkg/compile/source"
 	"lockstep.dev/lockstep/pkg/compile/waive"
 )
@@ -34,6 +35,7 @@ type joiner struct {
 	access    *access.Cluster
 	effects   overlay.Effects
 	workloads *enforced.Workloads
+	mesh      mesh.Facts
 }
 
 // counting is join that tells its progress.
@@ -61,7 +63,7 @@ func (j *joiner) join(c compiled) error {
 		j.isolation, j.access = &isolation.Cluster{}, &access.Cluster{}
 		j.workloads = &enforced.Workloads{}
 		j.began = j.list.Len()
-		j.effects = nil
+		j.effects, j.mesh = nil, mesh.Facts{}
 	}
 	j.list.Take(c.list.Since(0))
 	for _, added := range c.facts.identities {
@@ -72,6 +74,7 @@ func (j *joiner) join(c compiled) error {
 	j.isolation.Add(c.facts.isolation)
 	j.access.Add(c.facts.access)
 	j.workloads.Add(c.facts.workloads)
+	j.mesh = j.mesh.Join(c.facts.mesh)
 	j.effects = j.effects.Join(c.facts.effects)
 	if err := j.take(c.unit); err != nil || !c.job.last {
 		return err
@@ -82,6 +85,7 @@ func (j *joiner) join(c compiled) error {
 	j.access.Removed(removed)
 	capacity.Prove(c.job.cluster, append(j.capacity, capacity.Removed(removed)), j.list)
 	j.workloads.Prove(c.job.cluster, j.list)
+	mesh.Prove(c.job.cluster, j.mesh, j.list)
 	proven := &Proven{Reach: j.isolation.Prove(c.job.cluster, j.list), Rights: j.access.Prove(c.job.cluster, j.list)}
 	j.waivers.Accept(c.job.cluster, j.list.Since(j.began))
 	last := Unit{Cluster: j.cluster, Name: "kustomizations", Files: emit.Kustomizations(j.cluster, j.entries, lower.GitOpsFolder), Proven: proven}

@@ -17,6 +17,7 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/proof/capacity"
 	"lockstep.dev/lockstep/pkg/compile/proof/enforced"
 	"lockstep.dev/lockstep/pkg/compile/proof/isolation"
+	"lockstep.dev/lockstep/pkg/compile/proof/mesh"
 	"lockstep.dev/lockstep/pkg/compile/proof/portable"
 	"lockstep.dev/lockstep/pkg/compile/source"
 )
@@ -78,6 +79,7 @@ type facts struct {
 	isolation  isolation.Facts
 	access     access.Facts
 	workloads  enforced.Facts
+	mesh       mesh.Facts
 	effects    overlay.Effects
 }
 
@@ -153,7 +155,7 @@ func (j job) compile(prepare func(Unit) error) compiled {
 	c := compiled{
 		job:   j,
 		unit:  Unit{Cluster: j.cluster.Name.V, Name: j.name, Objects: objects, Files: files},
-		facts: facts{identities: identities, entries: entries, capacity: capacity.Of(objects), isolation: isolation.Of(objects), access: access.Of(objects), workloads: enforced.Of(objects, j.own), effects: effects},
+		facts: facts{identities: identities, entries: entries, capacity: capacity.Of(objects), isolation: isolation.Of(objects), access: access.Of(objects), workloads: enforced.Of(objects, j.own), mesh: mesh.Of(objects), effects: effects},
 		list:  list,
 	}
 	if prepare != nil {

@@ -448,6 +448,10 @@ const (
 	// NetworkNotProvable is a policy that cannot be read.
 	NetworkNotProvable Code = "LS7028"
 
+	// PodsInMesh is a runtime whose pods get into Istio: a patch makes them ask for it, or takes away that they refuse it in a namespace that
+	// takes everybody.
+	PodsInMesh Code = "LS7029"
+
 	// BeyondRole is a right that people or service accounts of a tenant must not have.
 	BeyondRole Code = "LS7040"
 

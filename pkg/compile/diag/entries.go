@@ -851,6 +851,14 @@ var entries = []Entry{
 		NoExample: "The API server refuses such a policy, so that another code is there as well.",
 	},
 	{
+		Code: PodsInMesh, Severity: Error, Waivable: true, Title: "pods of jobs get into the service mesh",
+		Why: "Pods of runtimes refuse Istio's sidecar and its ambient mode by the labels `sidecar.istio.io/inject: \"false\"` and `istio.io/dataplane-mode: none`, which win over the labels of a namespace. " +
+			"A patch has taken one of them away in a namespace with `istio-injection: enabled`, `istio.io/rev` or `istio.io/dataplane-mode: ambient`, or makes pods ask for the mesh. A sidecar blocks the launch and does not end with the job; " +
+			"ambient mode takes every connection of the ranks through a proxy of the machine, which costs time and breaks connections when it is replaced, and to port 15008, which policies that open another port do not open. " +
+			"Namespaces may have these labels, for other pods. Not seen are labels that somebody gives a namespace or a TrainJob in the cluster, and selectors of an injector or of Istio's CNI plugin that are not the defaults.",
+		Do: "Leave the labels on the pods, or take that of the namespace away.",
+	},
+	{
 		Code: BeyondRole, Severity: Error, Waivable: true, Title: "somebody of a tenant may do too much",
 		Why: "People of a tenant run jobs. They do not write runtimes, quotas, policies, roles or namespaces, read no Secrets, and have nothing in the namespaces of others: each of these is a way around what a reviewer approved.",
 		Do:  "Take the rule out of the role, or bind the role to somebody else.",

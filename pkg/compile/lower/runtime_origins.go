@@ -23,7 +23,7 @@ var (
 	failureRule   = origin.Rule("portable runtime", "a failed job is not restarted as a whole here: the controller knows which failures are worth it")
 	stepRule      = origin.Rule("portable runtime", "upstream gives the image and the command of a TrainJob to the job with this label, the launcher")
 	jobRule       = origin.Rule("portable runtime", "one launcher and one set of nodes; a pod that fails is not replaced, because its ranks are lost")
-	istioRule     = origin.Rule("portable runtime", "Istio's sidecar blocks the launch and never ends")
+	istioRule     = origin.Rule("portable runtime", "Istio's sidecar blocks the launch and never ends, and its ambient mode takes every connection of the ranks through a proxy of the machine")
 	tokenRule     = origin.Rule("portable runtime", "the agent speaks to nobody but the pods of its job, so that no token of a service account is mounted")
 	linksRule     = origin.Rule("portable runtime", "variables for every Service of the namespace would only hide those of the job")
 	graceRule     = origin.Rule("portable runtime", "the agent needs well under a second to end its sessions")

@@ -89,10 +89,11 @@ func spreadOverMachines() corev1.TopologySpreadConstraint {
 }
 
 // pod satisfies PodSecurity `restricted`. It mounts no service account token: the agent speaks to nobody but the pods
-// of its job. Istio's sidecar is kept off, because it blocks the launch and never ends.
+// of its job. Istio is kept off: a sidecar blocks the launch and never ends, and ambient mode takes every connection of the
+// ranks through a proxy of the machine.
 func (r Runtime) pod(dialect mpi.Dialect, resources corev1.ResourceList) corev1.PodTemplateSpec {
 	pod := corev1.PodTemplateSpec{
-		ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"sidecar.istio.io/inject": "false"}},
+		ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"sidecar.istio.io/inject": "false", "istio.io/dataplane-mode": "none"}},
 		Spec: corev1.PodSpec{
 			RestartPolicy:                 corev1.RestartPolicyNever,
 			TerminationGracePeriodSeconds: ptr.To[int64](drainSeconds),

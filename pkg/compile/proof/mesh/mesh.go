@@ -1,0 +1,217 @@
+// Package mesh proves that pods of MPI jobs stay out of Istio. A sidecar is between the launcher and its nodes before it is ready, and
+// does not end with the command. Ambient mode takes every connection of the ranks through a proxy of the machine, which costs time and
+// breaks them when it is replaced, and to port 15008, which policies that open another port do not open.
+//
+// Pods of compiled runtimes refuse both by label, and such a label wins over those of a namespace, so that a namespace forces nobody by
+// itself. What remains is both together: pods that do not refuse, because a patch, a chart or `resources` made them so, in a namespace
+// that has a label for everybody; and pods that ask for it.
+//
+// The facts hold no object, and nothing at all for what is compiled and not patched: Of, unit by unit, then Prove.
+package mesh
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"lockstep.dev/lockstep/pkg/compile/diag"
+	"lockstep.dev/lockstep/pkg/compile/object"
+	"lockstep.dev/lockstep/pkg/compile/plan"
+	"lockstep.dev/lockstep/pkg/compile/source"
+)
+
+// way is a way in which pods get into the mesh.
+type way struct {
+	// does says what becomes of such pods.
+	does string
+	// refusal is the label by which pods refuse.
+	refusal string
+	// namespace returns the label of a namespace that takes all pods that say nothing, or nil; pod says what pods say themselves.
+	namespace func(labels *object.Node) *object.Node
+	pod       func(template *object.Node) stance
+}
+
+// stance is what pods say about a way.
+type stance uint8
+
+const (
+	silent stance = iota
+	refuses
+	asks
+)
+
+// ways are those of Istio 1.22 and later, as its documentation and the defaults of its injector and its CNI plugin have them
+// (https://istio.io/latest/docs/setup/additional-setup/sidecar-injection/#controlling-the-injection-policy,
+// https://istio.io/latest/docs/ambient/usage/add-workloads/).
+var ways = [...]way{
+	{"gives them a sidecar, which blocks the launch and never ends", `sidecar.istio.io/inject: "false"`, injecting, injection},
+	{"takes each of their connections through a proxy of the machine and to port 15008", "istio.io/dataplane-mode: none", capturing, capture},
+}
+
+// injecting: `istio-injection` decides where a namespace has both labels.
+func injecting(labels *object.Node) *object.Node {
+	if label := labels.At("istio-injection"); label != nil {
+		return having(label, "enabled")
+	}
+	if revision := labels.At("istio.io/rev"); revision != nil && revision.Text != "" {
+		return revision
+	}
+	return nil
+}
+
+func capturing(labels *object.Node) *object.Node {
+	return having(labels.At("istio.io/dataplane-mode"), "ambient")
+}
+
+func having(label *object.Node, value string) *object.Node {
+	if label == nil || label.Text != value {
+		return nil
+	}
+	return label
+}
+
+// injection: a label wins over an annotation, and what is no yes is a no.
+func injection(template *object.Node) stance {
+	const key = "sidecar.istio.io/inject"
+	said := template.At("metadata", "labels", key)
+	if said == nil {
+		said = template.At("metadata", "annotations", key)
+	}
+	switch {
+	case said == nil || said.Text == "":
+		return silent
+	case slices.Contains([]string{"y", "yes", "true", "on"}, strings.ToLower(said.Text)):
+		return asks
+	}
+	return refuses
+}
+
+func capture(template *object.Node) stance {
+	switch template.Scalar("metadata", "labels", "istio.io/dataplane-mode") {
+	case "none":
+		return refuses
+	case "ambient":
+		return asks
+	}
+	return silent
+}
+
+// Facts are what the proof must know of the objects of a unit.
+type Facts struct {
+	namespaces []enrolled
+	pods       []exposed
+}
+
+// enrolled is a namespace whose label takes all pods that say nothing.
+type enrolled struct {
+	name, label string
+	way         int
+	at          source.Span
+}
+
+// exposed is the pods of a runtime that do not refuse.
+type exposed struct {
+	runtime object.ID
+	job     string
+	way     int
+	stance  stance
+	at      source.Span
+}
+
+// Of returns the facts of the objects of a unit.
+func Of(objects []object.Object) Facts {
+	var f Facts
+	for i := range objects {
+		switch o := &objects[i]; o.ID.Kind {
+		case "Namespace":
+			f.namespaces = append(f.namespaces, enrolledOf(o)...)
+		case "ClusterTrainingRuntime", "TrainingRuntime":
+			f.pods = append(f.pods, exposedOf(o)...)
+		}
+	}
+	return f
+}
+
+func enrolledOf(o *object.Object) (found []enrolled) {
+	labels := o.Root.At("metadata", "labels")
+	for w := range ways {
+		if label := ways[w].namespace(labels); label != nil {
+			found = append(found, enrolled{name: o.ID.Name, label: fmt.Sprintf("%s: %s", label.Key, label.Text), way: w, at: place(o, label)})
+		}
+	}
+	return found
+}
+
+func exposedOf(o *object.Object) (found []exposed) {
+	jobs := o.Root.At("spec", "template", "spec", "replicatedJobs")
+	for i := 0; jobs != nil && i < len(jobs.Children); i++ {
+		template := jobs.Children[i].At("template", "spec", "template")
+		for w := range ways {
+			if s := ways[w].pod(template); s != refuses {
+				found = append(found, exposed{runtime: o.ID, job: jobs.Children[i].Scalar("name"), way: w, stance: s, at: place(o, template.At("metadata"))})
+			}
+		}
+	}
+	return found
+}
+
+// Join returns the facts of both.
+func (f Facts) Join(other Facts) Facts {
+	return Facts{append(f.namespaces, other.namespaces...), append(f.pods, other.pods...)}
+}
+
+// Prove reports runtimes of tenants whose pods get into the mesh, each once for each way.
+func Prove(c *plan.Cluster, f Facts, list *diag.List) {
+	type key struct {
+		runtime object.ID
+		way     int
+	}
+	told := map[key]bool{}
+	for _, pods := range f.pods {
+		if k := (key{pods.runtime, pods.way}); !told[k] {
+			told[k] = pods.prove(c, f.namespaces, list)
+		}
+	}
+}
+
+// prove says whether it found something.
+func (e exposed) prove(c *plan.Cluster, enrolled []enrolled, list *diag.List) bool {
+	w := ways[e.way]
+	namespaces := namespacesOf(c, e.runtime)
+	help := fmt.Sprintf("leave the label `%s` on the pods, as it is compiled", w.refusal)
+	if e.stance == asks && len(namespaces) > 0 {
+		list.Errorf(diag.PodsInMesh, e.at, "the pods `%s` of the runtime `%s` ask for Istio, which %s", e.job, e.runtime.Name, w.does).Helpf("%s", help)
+		return true
+	}
+	for _, n := range enrolled {
+		if n.way == e.way && slices.Contains(namespaces, n.name) {
+			list.Errorf(diag.PodsInMesh, e.at, "the namespace `%s` takes the pods `%s` of the runtime `%s` into Istio, which %s", n.name, e.job, e.runtime.Name, w.does).
+				Also(n.at, "by its label `%s`", n.label).Helpf("%s, or take that of the namespace away", help)
+			return true
+		}
+	}
+	return false
+}
+
+// namespacesOf returns the namespaces in which tenants may use a runtime.
+func namespacesOf(c *plan.Cluster, runtime object.ID) (names []string) {
+	for _, t := range c.Tenants {
+		for _, n := range t.Namespaces {
+			if runtime.Namespace == n.V || runtime.Namespace == "" && uses(t, runtime.Name) {
+				names = append(names, n.V)
+			}
+		}
+	}
+	return names
+}
+
+func uses(t *plan.Tenant, runtime string) bool {
+	return slices.ContainsFunc(t.Usable, func(r *plan.Runtime) bool { return r.Name.V == runtime })
+}
+
+func place(o *object.Object, part *object.Node) source.Span {
+	if patch := o.Patch(part); !patch.IsZero() {
+		return patch
+	}
+	return o.Origin
+}

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -55,7 +56,8 @@ func TestHold(t *testing.T) {
 	}
 	open(t, folder)
 	fmt.Println("held")
-	select {}
+	// Nothing comes. A select without cases would be a deadlock to Go's runtime, which ends the process and with it what it holds.
+	_, _ = io.Copy(io.Discard, os.Stdin)
 }
 
 // TestKilled: a build that is killed leaves no lock.
@@ -63,6 +65,11 @@ func TestKilled(t *testing.T) {
 	folder := t.TempDir()
 	holder := exec.Command(os.Args[0], "-test.run=^TestHold$")
 	holder.Env = append(os.Environ(), holdFolder+"="+folder)
+	input, err := holder.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer input.Close()
 	output, err := holder.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)

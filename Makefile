@@ -62,8 +62,12 @@ test: tools ## Run all suites: unit, integration, e2e; one summary line each
 	@$(SUITE)/all
 
 .PHONY: test-unit
-test-unit: tools ## Run unit and golden tests of all modules
+test-unit: tools ## Run unit and golden tests of all modules, what is concurrent under the race detector, and ask for coverage
 	@$(SUITE)/unit
+
+.PHONY: test-race
+test-race: tools ## Run unit and integration tests of everything under the race detector (needs a C compiler; root gets it)
+	@$(SUITE)/race
 
 .PHONY: test-integration
 test-integration: tools ## Run the tests against a real API server

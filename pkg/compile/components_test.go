@@ -5,6 +5,7 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"lockstep.dev/lockstep/pkg/compile"
 	"lockstep.dev/lockstep/pkg/compile/object"
 	"lockstep.dev/lockstep/pkg/compile/origin"
 )
@@ -91,5 +92,17 @@ func TestGivenValuesAreExplained(t *testing.T) {
 	}
 	if !found {
 		t.Error("the origin does not say that the cluster gives the mode")
+	}
+}
+
+// A program that renders no charts says so of each component, once, and not that the chart were broken.
+func TestNoRenderer(t *testing.T) {
+	_, list := compile.Compile(withBase(t, withCluster("  components: [{chart: charts/mpi-controller}]")), compile.Options{})
+	var found []string
+	for _, d := range list.Sorted() {
+		found = append(found, string(d.Code)+" "+d.Message)
+	}
+	if len(found) != 1 || !strings.Contains(found[0], "this program renders no charts") {
+		t.Error(found)
 	}
 }

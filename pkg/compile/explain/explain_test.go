@@ -181,3 +181,50 @@ func TestItems(t *testing.T) {
 		})
 	}
 }
+
+// TestObjects: kinds are named as in kubectl, a group narrows them, and names do not mind capitals.
+func TestObjects(t *testing.T) {
+	objects := sample()
+	for name, c := range map[string]struct {
+		query explain.Query
+		want  int
+	}{
+		"ShortName":    {explain.Query{Kind: "quota"}, 1},
+		"Name":         {explain.Query{Kind: "rq", Namespace: "a", Name: "Q"}, 1},
+		"AnotherGroup": {explain.Query{Kind: "resourcequota.apps"}, 0},
+		"AnotherName":  {explain.Query{Name: "r"}, 0},
+	} {
+		if got := explain.Objects(objects, c.query); len(got) != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
+// TestEmptyValues: a value with nothing in it is shown as YAML has it, and a path that an object has not selects nothing of it.
+func TestEmptyValues(t *testing.T) {
+	root := object.Map("", object.Text("kind", "NetworkPolicy", nil), object.Map("metadata", object.Text("name", "closed", nil)),
+		object.Map("spec", object.Node{Key: "podSelector", Kind: object.MapNode}, object.Node{Key: "ingress", Kind: object.ListNode}, object.Node{Key: "egress", Kind: object.NullNode}))
+	objects := []object.Object{object.New(root, object.Place{}, origin.Rule("closed", "nothing is open"))}
+	for path, want := range map[string]string{"podSelector": "{}", "ingress": "[]", "egress": "null"} {
+		values := explain.Values("c", objects, explain.Query{Path: explain.Path{"spec", path}})
+		if len(values) != 1 || values[0].Text != want {
+			t.Errorf("%s: %v", path, values)
+		}
+	}
+	if values := explain.Values("c", objects, explain.Query{Path: explain.Path{"spec", "policyTypes"}}); len(values) > 0 {
+		t.Errorf("what is not there: %v", values)
+	}
+}
+
+// TestAffectedByTheValuesOfAChart: which line of its values feeds which object only a template knows; another chart's feed none.
+func TestAffectedByTheValuesOfAChart(t *testing.T) {
+	rendered := &origin.Origin{Kind: origin.Rendered, At: source.Whole(source.NewFile("charts/a/templates/a.yaml", nil))}
+	objects := []object.Object{object.New(object.Map("", object.Text("kind", "Service", rendered)), object.Place{}, origin.Rule("chart", "a"))}
+	for file, want := range map[string]int{
+		"charts/a/values.yaml": 1, "charts/a/templates/a.yaml": 1, "charts/b/values.yaml": 0, "charts/a/templates/b.yaml": 0, "charts/a/templates/_names.tpl": 1, "charts/a/names.tpl": 1,
+	} {
+		if got := explain.Affected("c", objects, file, 0); len(got) != want {
+			t.Errorf("%s: %v", file, got)
+		}
+	}
+}

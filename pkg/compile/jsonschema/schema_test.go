@@ -322,3 +322,32 @@ func locate(root *yaml.Node, where []string) (key, value *yaml.Node) {
 	}
 	return key, value
 }
+
+// TestKindOf: people name a kind as the spec does or by its short word, in any case.
+func TestKindOf(t *testing.T) {
+	for text, want := range map[string]string{"tenant": "Tenant", "MPIRUNTIME": "MPIRuntime", "profile": "HardwareProfile", "team": ""} {
+		if k, known := jsonschema.KindOf(text); k.Name != want || known != (want != "") {
+			t.Errorf("%s: %q, %v", text, k.Name, known)
+		}
+	}
+}
+
+// TestProperties: the order of a schema's properties survives reading and writing; what breaks off is no schema.
+func TestProperties(t *testing.T) {
+	const text = `{"spec":{"type":"object"},"a":{"type":"string"},"metadata":{"type":"object"}}`
+	var p jsonschema.Properties
+	if err := json.Unmarshal([]byte(text), &p); err != nil {
+		t.Fatal(err)
+	}
+	if again, err := json.Marshal(p); err != nil || string(again) != text {
+		t.Errorf("%s, %v", again, err)
+	}
+	if p.Get("a") == nil || p.Get("b") != nil {
+		t.Errorf("%+v", p)
+	}
+	for _, broken := range []string{"", `{"spec": 1}`, `{"spec": {}, 7: {}}`, `{"spec": {}]`} {
+		if err := (&jsonschema.Properties{}).UnmarshalJSON([]byte(broken)); err == nil {
+			t.Errorf("%q is read", broken)
+		}
+	}
+}

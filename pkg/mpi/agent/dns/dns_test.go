@@ -3,8 +3,11 @@ package dns_test
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"net"
 	"net/netip"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -198,6 +201,63 @@ func TestParse(t *testing.T) {
 				t.Errorf("%s: %v %s", c.reason, err, diff)
 			}
 		})
+	}
+}
+
+// TestLoad: a container without a usable resolv.conf is told so, and which file it is about.
+func TestLoad(t *testing.T) {
+	dir := t.TempDir()
+	for name, c := range map[string]struct{ text, want string }{
+		"servers":   {"nameserver 10.96.0.10\n", ""},
+		"no server": {"search corp.test\n", "no server names no server"},
+		"one line":  {"nameserver 10.96.0.10\nsearch " + strings.Repeat("a", 1<<17), "read the configuration of DNS"},
+	} {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(c.text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, err := dns.Load(path)
+		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := dns.Load(filepath.Join(dir, "missing")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a file that is not there: %v", err)
+	}
+}
+
+// TestNamesThatDNSCannotHave are said to be such, whatever the server is.
+func TestNamesThatDNSCannotHave(t *testing.T) {
+	_, resolver, _ := cluster(t)
+	_, err := resolver.Lookup(strings.Repeat("a", 300) + ".").Address(t.Context())
+	if err == nil || !strings.Contains(err.Error(), "is not a name in DNS") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestAnswersThatBreakOff: a server that says by UDP that it has more, and hangs up, is broken; that is not taken for a missing name.
+func TestAnswersThatBreakOff(t *testing.T) {
+	server, resolver, _ := cluster(t)
+	server.Set(pod, first)
+	server.Truncate()
+	for name, sent := range map[string]string{"nothing": "", "half a length": "\x00", "half a message": "\x00\x10abc"} {
+		resolver.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
+			if network == "udp" {
+				return (&net.Dialer{}).DialContext(ctx, network, address)
+			}
+			ours, theirs := net.Pipe()
+			go func() {
+				_, _ = theirs.Read(make([]byte, 512))
+				_, _ = theirs.Write([]byte(sent))
+				theirs.Close()
+			}()
+			return ours, nil
+		}
+		_, err := resolver.Lookup(pod).Address(t.Context())
+		var broken *dns.ServerError
+		if !errors.As(err, &broken) || broken.Server != "127.0.0.1" {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 

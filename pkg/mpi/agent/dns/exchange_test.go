@@ -3,6 +3,7 @@ package dns
 import (
 	"errors"
 	"testing"
+	"time"
 
 	"golang.org/x/net/dns/dnsmessage"
 )
@@ -47,6 +48,39 @@ func TestAnswersToOtherQuestionsAreLeftAlone(t *testing.T) {
 				t.Errorf("got %+v, %v", got, err)
 			}
 		})
+	}
+}
+
+// TestAnswersThatAreCutShort are broken ones, not empty ones: an empty answer means that the name has no address.
+func TestAnswersThatAreCutShort(t *testing.T) {
+	whole := answered(t, func(*dnsmessage.Message) {})
+	for length := range len(whole) {
+		if got, err := asked.unpack(7, whole[:length]); err == nil {
+			t.Errorf("%d of %d bytes: %+v", length, len(whole), got)
+		}
+	}
+}
+
+// TestHowLongNothingIsKept: the zone says how long a cache may keep that there is no address, the smaller of two numbers (RFC 2308).
+func TestHowLongNothingIsKept(t *testing.T) {
+	zone := func(ttl, least uint32) dnsmessage.Resource {
+		name := dnsmessage.MustNewName("test.")
+		return dnsmessage.Resource{
+			Header: dnsmessage.ResourceHeader{Name: name, Class: dnsmessage.ClassINET, TTL: ttl}, Body: &dnsmessage.SOAResource{NS: name, MBox: name, MinTTL: least},
+		}
+	}
+	for name, c := range map[string]struct {
+		authorities []dnsmessage.Resource
+		want        time.Duration
+	}{
+		"of the zone":   {[]dnsmessage.Resource{zone(60, 30)}, 30 * time.Second},
+		"of the record": {[]dnsmessage.Resource{zone(10, 30)}, 10 * time.Second},
+		"unsaid":        {nil, 5 * time.Second},
+	} {
+		got, err := asked.unpack(7, answered(t, func(m *dnsmessage.Message) { m.Answers, m.Authorities = nil, c.authorities }))
+		if err != nil || got.keep != c.want || len(got.addresses) > 0 {
+			t.Errorf("%s: %+v, %v", name, got, err)
+		}
 	}
 }
 

@@ -29,7 +29,7 @@ var patience = liveness.Patience{Interval: time.Millisecond, Misses: 3}
 func TestWatchReportsSilence(t *testing.T) {
 	mute := peer{answer: func() error { select {} }}
 	var silent *liveness.SilentError
-	if err := patience.Watch(t.Context(), mute); !errors.As(err, &silent) || silent.For != 3*time.Millisecond {
+	if err := patience.Watch(t.Context(), mute); !errors.As(err, &silent) || silent.For != 3*time.Millisecond || err.Error() != "no answer for 3ms" {
 		t.Errorf("got %v", err)
 	}
 }
@@ -53,6 +53,15 @@ func TestWatchEndsWithItsContext(t *testing.T) {
 	}})
 	if err != nil || questions < 3 {
 		t.Errorf("got %v after %d questions", err, questions)
+	}
+}
+
+// A watch whose context ends between two questions ends at once, and the peer was not silent.
+func TestFollowEndsBetweenQuestions(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	answers := peer{answer: func() error { time.AfterFunc(time.Millisecond, cancel); return nil }}
+	if silent, err := patience100.Follow(ctx, answers); err != nil || silent > time.Minute {
+		t.Errorf("silent for %v, %v", silent, err)
 	}
 }
 

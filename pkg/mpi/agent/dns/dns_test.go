@@ -3,6 +3,7 @@ package dns_test
 import (
 	"context"
 	"errors"
+	"io"
 	"io/fs"
 	"net"
 	"net/netip"
@@ -52,7 +53,7 @@ func TestAMissingNameIsFoundAsSoonAsItExists(t *testing.T) {
 	lookup := resolver.Lookup("demo-node-0-0.demo")
 	for range 20 {
 		var missing *dns.NotFoundError
-		if _, err := lookup.Address(t.Context()); !errors.As(err, &missing) || missing.Name != pod || missing.Server != "127.0.0.1" {
+		if _, err := lookup.Address(t.Context()); !errors.As(err, &missing) || err.Error() != "127.0.0.1 does not know `"+pod+"`" {
 			t.Fatalf("got %v", err)
 		}
 	}
@@ -255,7 +256,7 @@ func TestAnswersThatBreakOff(t *testing.T) {
 		}
 		_, err := resolver.Lookup(pod).Address(t.Context())
 		var broken *dns.ServerError
-		if !errors.As(err, &broken) || broken.Server != "127.0.0.1" {
+		if !errors.As(err, &broken) || broken.Server != "127.0.0.1" || !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -265,7 +265,7 @@ var _ = Describe("The controller", Ordered, func() {
 		Expect(trainJob.Status.JobsStatus[0].Name).To(Equal("launcher"))
 		Expect(client.IgnoreNotFound(admin.Get(ctx, in(namespace, "journey-mpi-ssh-auth"), &corev1.Secret{}))).To(Succeed())
 		Expect(versions(ctx, trainJob)).NotTo(HaveKey("Secret journey-mpi-ssh-auth"), "the key is gone")
-		Expect(versions(ctx, trainJob)).To(HaveLen(5), "the rest is not")
+		Expect(versions(ctx, trainJob)).To(HaveLen(4), "the rest is not")
 		Eventually(eventsAbout(ctx, trainJob)).Should(ContainElements(
 			"Normal Submitted", "Normal GangScheduling", "Normal PodsReady", "Normal TrainingStarted", "Normal Completed"))
 
@@ -278,7 +278,7 @@ var _ = Describe("The controller", Ordered, func() {
 		}).Should(Succeed(), "the counts follow the JobSet to the end")
 
 		Expect(admin.Delete(ctx, js)).To(Succeed())
-		Consistently(func() map[string]string { return versions(ctx, trainJob) }).WithTimeout(silence).Should(HaveLen(4), "a finished job is not started again")
+		Consistently(func() map[string]string { return versions(ctx, trainJob) }).WithTimeout(silence).Should(HaveLen(3), "a finished job is not started again")
 	})
 
 	It("names the exit code of the user's command", func(ctx SpecContext) {

@@ -61,11 +61,11 @@ var _ = Describe("A burst of jobs", func() {
 		writes, events, total := map[string]int{}, 0, 0
 		for _, entry := range auditEntries()[from:] {
 			switch {
-			case !entry.write() || entry.ObjectRef.Namespace != namespace:
+			case !entry.Write() || entry.ObjectRef.Namespace != namespace:
 			case entry.ObjectRef.Resource == "events":
 				events++
 			default:
-				writes[entry.right()]++
+				writes[entry.Right()]++
 				total++
 			}
 		}

@@ -63,8 +63,8 @@ var _ = Describe("The controller beside Kubeflow Trainer", Ordered, ContinueOnFa
 		after := jobSetOf(ctx, trainJob)
 		Expect(after.ResourceVersion).To(Equal(js.ResourceVersion))
 		for _, entry := range auditEntries()[from:] {
-			if entry.write() {
-				Expect(entry.right()).To(BeElementOf(
+			if entry.Write() {
+				Expect(entry.Right()).To(BeElementOf(
 					"create networkpolicies.networking.k8s.io", "patch trainjobs/status.trainer.kubeflow.org", "delete secrets.",
 					"create events.events.k8s.io", "patch events.events.k8s.io", "create leases.coordination.k8s.io", "update leases.coordination.k8s.io",
 					"create secrets.", "patch mutatingwebhookconfigurations.admissionregistration.k8s.io"))
@@ -161,7 +161,7 @@ var _ = Describe("The controller beside Kubeflow Trainer", Ordered, ContinueOnFa
 		denied, _ := start(ctx, "denied")
 		Eventually(func() bool {
 			for _, entry := range auditEntries()[from:] {
-				if entry.right() == "list events." {
+				if entry.Right() == "list events." {
 					return true
 				}
 			}

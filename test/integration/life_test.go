@@ -365,7 +365,7 @@ var _ = Describe("The life of a job", Ordered, ContinueOnFailure, func() {
 		Eventually(state(ctx, trainJob)).Should(Equal("Complete"))
 		writes := map[string]int{}
 		for _, entry := range auditEntries()[from:] {
-			if entry.write() && entry.ObjectRef.Namespace == namespace {
+			if entry.Write() && entry.ObjectRef.Namespace == namespace {
 				writes[entry.ObjectRef.Resource]++
 			}
 		}

@@ -40,7 +40,7 @@ var _ = Describe("A controller for the namespaces of tenants only", func() {
 		for _, entry := range auditEntries()[from:] {
 			done := entry.ResponseStatus.Code < 300
 			if done && entry.ObjectRef.Namespace == stranger {
-				Expect(entry.right()).To(BeElementOf("get trainingruntimes.trainer.kubeflow.org"), "nothing there is read or written")
+				Expect(entry.Right()).To(BeElementOf("get trainingruntimes.trainer.kubeflow.org"), "nothing there is read or written")
 			}
 		}
 	})

@@ -133,9 +133,10 @@ func logsCommand() *cobra.Command {
 		Short: "Print the log of a component of a node",
 		Long:  "logs prints what a component wrote since the node started. It also works after down.",
 		Example: `  cluster logs kube-apiserver
-  cluster logs kubelet --node 1 -f`,
+  cluster logs kubelet --node 1 -f
+  cluster logs audit`,
 		Args:      usage(cobra.ExactArgs(1)),
-		ValidArgs: append(node.ComponentNames(), "init"),
+		ValidArgs: append(node.ComponentNames(), "init", node.AuditLog),
 		RunE: withCluster("logs", func(cmd *cobra.Command, args []string, s session) error {
 			if !slices.Contains(cmd.ValidArgs, args[0]) {
 				return usageError{fmt.Errorf("unknown component %q: known are %s", args[0], strings.Join(cmd.ValidArgs, ", "))}

@@ -40,6 +40,7 @@ fails or is interrupted it removes what it started.`,
 	}
 	cmd.Flags().IntVar(&o.Nodes, "nodes", 2, "how many nodes; the first is the control plane too")
 	cmd.Flags().StringSliceVar(&o.Definitions, "crds", nil, "`folder` with a kustomization.yaml over CRDs that controllers shall know from the start; may be repeated")
+	cmd.Flags().StringSliceVar(&o.Audited, "audit", nil, "`users` whose requests the API server shall write down, without contents; `cluster logs audit` prints them")
 	cmd.Flags().StringSliceVar(&with, "with", nil, "`names` of add-ons to install too: "+strings.Join(addons.ExtraNames(), ", ")+"; see `addon --help`")
 	cmd.Flags().BoolVar(&o.Wait, "wait", false, "return only when CoreDNS, JobSet and the add-ons answer")
 	return cmd

@@ -64,7 +64,7 @@ func (c *Cluster) startNode(ctx context.Context, index int, r *state.Record) err
 	if err := api.Until(ctx, limit, "the old link stays", func(context.Context) error { return network.Unplugged(index) }); err != nil {
 		return err
 	}
-	running, err := node.Start(c.spec(index, len(r.Nodes), r.Bin))
+	running, err := node.Start(c.spec(index, Options{Nodes: len(r.Nodes)}, r.Bin))
 	if err != nil {
 		return err
 	}
@@ -112,9 +112,9 @@ func (c *Cluster) machine(index int) (*state.Record, error) {
 	return r, nil
 }
 
-func (c *Cluster) spec(i, count int, bin string) node.Node {
+func (c *Cluster) spec(i int, o Options, bin string) node.Node {
 	return node.Node{
-		Index: i, Count: count, Bin: bin, Dir: c.dirs.Node(i), PKI: c.dirs.PKI(), Logs: c.dirs.Logs(i), Store: c.dirs.Store(i),
+		Index: i, Count: o.Nodes, Audited: o.Audited, Bin: bin, Dir: c.dirs.Node(i), PKI: c.dirs.PKI(), Logs: c.dirs.Logs(i), Store: c.dirs.Store(i),
 		Keep: []string{c.dirs.State, c.dirs.Cache},
 	}
 }

@@ -28,6 +28,9 @@ type Options struct {
 	// Definitions are folders with a kustomization.yaml over definitions of
 	// kinds (CRDs) that shall be there before any controller looks.
 	Definitions []string
+	// Audited are users whose requests the API server writes down, without
+	// contents. A cluster that runs already stays as it is.
+	Audited []string
 }
 
 // Up makes sure that a healthy cluster runs.
@@ -176,7 +179,7 @@ func (c *Cluster) start(ctx context.Context, o Options, m *made) error {
 	if err := pki.Write(c.dirs.PKI(), o.Nodes, time.Now()); err != nil {
 		return err
 	}
-	running, err := c.startNodes(o.Nodes, m, &record)
+	running, err := c.startNodes(o, m, &record)
 	if err != nil {
 		return err
 	}
@@ -229,13 +232,13 @@ func (c *Cluster) prepareMachine(count int) error {
 }
 
 // startNodes starts all nodes and records each at once.
-func (c *Cluster) startNodes(count int, m *made, record *state.Record) ([]*node.Running, error) {
+func (c *Cluster) startNodes(o Options, m *made, record *state.Record) ([]*node.Running, error) {
 	var running []*node.Running
-	for i := range count {
+	for i := range o.Nodes {
 		if err := images.Prepare(c.dirs.Store(i), m.containerd.Version, c.boot); err != nil {
 			return nil, err
 		}
-		r, err := node.Start(c.spec(i, count, m.bin))
+		r, err := node.Start(c.spec(i, o, m.bin))
 		if err != nil {
 			return nil, err
 		}

@@ -78,7 +78,7 @@ func (n Node) etcd() component {
 }
 
 func (n Node) apiServer() component {
-	return after(n.component("kube-apiserver",
+	return after(n.component("kube-apiserver", append(n.auditArgs(),
 		"--etcd-servers="+etcdURL,
 		"--bind-address="+network.NodeAddr(0).String(), "--advertise-address="+network.NodeAddr(0).String(),
 		fmt.Sprintf("--secure-port=%d", network.APIPort),
@@ -94,8 +94,18 @@ func (n Node) apiServer() component {
 		"--requestheader-username-headers=X-Remote-User",
 		"--proxy-client-cert-file="+n.pki(pki.FrontProxy+".crt"), "--proxy-client-key-file="+n.pki(pki.FrontProxy+".key"),
 		"--service-account-issuer=https://kubernetes.default.svc.cluster.local",
-		"--service-account-key-file="+n.pki("sa.pub"), "--service-account-signing-key-file="+n.pki("sa.key")),
+		"--service-account-key-file="+n.pki("sa.pub"), "--service-account-signing-key-file="+n.pki("sa.key"))...),
 		"tcp:127.0.0.1:2379")
+}
+
+// auditArgs make the API server write down requests before it answers them.
+func (n Node) auditArgs() []string {
+	if len(n.Audited) == 0 {
+		return nil
+	}
+	return []string{
+		"--audit-policy-file=" + n.path(auditPolicyFile), "--audit-log-path=" + filepath.Join(n.Logs, AuditLog+".log"), "--audit-log-mode=blocking",
+	}
 }
 
 // controllerManager waits until the kinds are defined: it looks for new ones

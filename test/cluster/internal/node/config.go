@@ -1,6 +1,7 @@
 package node
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -20,6 +21,7 @@ func (n Node) writeConfigs() error {
 		"cni/10-lockstep.conflist": n.cni(),
 		"resolv.conf":              "nameserver 127.0.0.1\n",
 		"scheduler.yaml":           n.scheduler(),
+		auditPolicyFile:            n.auditPolicy(),
 	}
 	for name, content := range files {
 		path := n.path(name)
@@ -142,6 +144,23 @@ kind: KubeSchedulerConfiguration
 leaderElection: {leaderElect: false}
 clientConnection: {kubeconfig: %s, qps: 200, burst: 400}
 `, n.pki(pki.Scheduler+".conf"))
+}
+
+const auditPolicyFile = "audit-policy.yaml"
+
+// auditPolicy is of who asked for what when, and never of contents. JSON is YAML too.
+func (n Node) auditPolicy() string {
+	users, err := json.Marshal(n.Audited)
+	if err != nil {
+		panic(err) // texts always have a form in JSON
+	}
+	return fmt.Sprintf(`apiVersion: audit.k8s.io/v1
+kind: Policy
+omitStages: [RequestReceived]
+rules:
+- {level: Metadata, users: %s}
+- {level: None}
+`, users)
 }
 
 // cni is the pod network: a bridge per node, routed by the nodes. The

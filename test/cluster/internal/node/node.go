@@ -36,6 +36,8 @@ type Node struct {
 	Store string `json:"store"`
 	// Keep lists folders that must stay visible in the node, wherever they are.
 	Keep []string `json:"keep"`
+	// Audited are the users whose requests the API server writes down.
+	Audited []string `json:"audited,omitempty"`
 }
 
 // Name is the node's name in the cluster.
@@ -54,6 +56,9 @@ func KindsFile(dir string) string { return filepath.Join(dir, "kinds") }
 // StopFile is a file in the folder of a node. While it is there its supervisor
 // does not start the component. A node that starts anew has none.
 func StopFile(dir, component string) string { return filepath.Join(dir, "stopped", component) }
+
+// AuditLog is the name of the audit log among the logs of node 0.
+const AuditLog = "audit"
 
 // ComponentsFile holds the status of the components of a node whose folder is
 // given.

@@ -59,6 +59,22 @@ func TestEveryComponentIsAProgramThatIsBuilt(t *testing.T) {
 	}
 }
 
+func TestAuditLogIsOfTheUsersAskedForOnly(t *testing.T) {
+	n := example(t, 0)
+	if args := strings.Join(n.apiServer().Args, " "); strings.Contains(args, "audit") {
+		t.Errorf("an audit log that nobody asked for: %s", args)
+	}
+	n.Audited = []string{"system:serviceaccount:a:b"}
+	if args := strings.Join(n.apiServer().Args, " "); !strings.Contains(args, "--audit-log-path="+filepath.Join(n.Logs, "audit.log")) {
+		t.Errorf("no audit log among the logs: %s", args)
+	}
+	for _, rule := range []string{`- {level: Metadata, users: ["system:serviceaccount:a:b"]}`, `- {level: None}`} {
+		if !strings.Contains(n.auditPolicy(), rule) {
+			t.Errorf("no rule %q in:\n%s", rule, n.auditPolicy())
+		}
+	}
+}
+
 func TestAPIServerHasTheAdmissionPlugins(t *testing.T) {
 	args := strings.Join(example(t, 0).apiServer().Args, " ")
 	for _, plugin := range []string{"NodeRestriction", "ResourceQuota", "LimitRanger", "PodSecurity", "ValidatingAdmissionPolicy", "OwnerReferencesPermissionEnforcement"} {

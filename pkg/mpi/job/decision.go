@@ -132,7 +132,7 @@ func start(o Observed, random io.Reader) (Decision, error) {
 		return o.fail(p.reason, p.message), nil
 	}
 	if leftovers := o.leftovers(); len(leftovers) > 0 || o.lingering() {
-		decision := wait(ReasonWaitingForDeletion, "an earlier job of the name `%s` is still being deleted", job.Name)
+		decision := wait(ReasonWaitingForDeletion, "%s `%s` is still being deleted", earlier(job), job.Name)
 		decision.Delete = leftovers
 		decision.RequeueAfter = leftoversGone
 		return decision, nil
@@ -150,6 +150,14 @@ func start(o Observed, random io.Reader) (Decision, error) {
 		keys:         remains.keys(),
 		RequeueAfter: min(podsExpected+causeMissing, o.untilDeadline()),
 	}, err
+}
+
+// earlier names whose remains are in the way of a job.
+func earlier(job Job) string {
+	if job.Attempt > 0 {
+		return "the earlier attempt of the job"
+	}
+	return "an earlier job of the name"
 }
 
 // hold waits for what the pods need, until the gang times out.

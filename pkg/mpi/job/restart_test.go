@@ -143,6 +143,20 @@ func TestStartAgain(t *testing.T) {
 	}
 }
 
+func TestWhatIsInTheWayOfARestart(t *testing.T) {
+	o := Observed{Now: t0, TrainJob: trainJobOf(restartedOnce), Runtime: restartable("2")}
+	o.Jobs = []metav1.PartialObjectMetadata{childOf("batch/v1", "Job", "demo-launcher-0", "j1", []metav1.OwnerReference{
+		{Kind: "JobSet", Name: "demo", UID: "js1", Controller: ptr.To(true)},
+	})}
+	decision, err := Decide(o, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if decision.waiting == nil || !strings.Contains(decision.waiting.message, "the earlier attempt of the job `demo`") {
+		t.Errorf("a restart waits for its own Jobs, and not for another job: %+v", decision.waiting)
+	}
+}
+
 func TestStoppedJobsHaveNothingActive(t *testing.T) {
 	got := stopped([]trainer.JobStatus{{Name: "node", Active: ptr.To[int32](1), Ready: ptr.To[int32](1), Failed: ptr.To[int32](0)}})
 	want := []trainer.JobStatus{{Name: "node", Active: ptr.To[int32](0), Ready: ptr.To[int32](0), Failed: ptr.To[int32](1)}}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	eventsv1 "k8s.io/api/events/v1"
@@ -14,6 +15,7 @@ import (
 
 	"lockstep.dev/lockstep/pkg/mpi"
 	"lockstep.dev/lockstep/test/platform"
+	"lockstep.dev/lockstep/test/trial"
 )
 
 var _ = Describe("Whoever operates the platform", func() {
@@ -73,31 +75,36 @@ func observed(ctx context.Context, meter *platform.Meter, phase string) func() (
 
 // told are the reasons of the events of a TrainJob, as its user may read them, oldest first.
 func told(ctx context.Context, name string) func() ([]string, error) {
+	return toldOf(ctx, editor, job(name, "").TrainJob())
+}
+
+// toldOf are those that a user may read of any job.
+func toldOf(ctx context.Context, user trial.User, object *trainer.TrainJob) func() ([]string, error) {
 	return func() ([]string, error) {
-		return eventsOf(ctx, name, func(e eventsv1.Event) string { return e.Reason })
+		return eventsOf(ctx, user, object, func(e eventsv1.Event) string { return e.Reason })
 	}
 }
 
 // notes are their texts.
 func notes(ctx context.Context, name string) func() ([]string, error) {
 	return func() ([]string, error) {
-		return eventsOf(ctx, name, func(e eventsv1.Event) string { return e.Note })
+		return eventsOf(ctx, editor, job(name, "").TrainJob(), func(e eventsv1.Event) string { return e.Note })
 	}
 }
 
-func eventsOf(ctx context.Context, name string, part func(eventsv1.Event) string) ([]string, error) {
-	object := job(name, "").TrainJob()
-	if err := editor.Client.Get(ctx, keyOf(object), object); err != nil {
+func eventsOf(ctx context.Context, user trial.User, object *trainer.TrainJob, part func(eventsv1.Event) string) ([]string, error) {
+	current := &trainer.TrainJob{}
+	if err := user.Client.Get(ctx, keyOf(object), current); err != nil {
 		return nil, err
 	}
 	list := &eventsv1.EventList{}
-	if err := editor.Client.List(ctx, list, client.InNamespace(tenant)); err != nil {
+	if err := user.Client.List(ctx, list, client.InNamespace(object.Namespace)); err != nil {
 		return nil, err
 	}
 	slices.SortStableFunc(list.Items, func(a, b eventsv1.Event) int { return a.EventTime.Compare(b.EventTime.Time) })
 	var parts []string
 	for _, e := range list.Items {
-		if e.Regarding.UID == object.UID {
+		if e.Regarding.UID == current.UID {
 			parts = append(parts, part(e))
 		}
 	}

@@ -26,11 +26,7 @@ import (
 var _ = Describe("Under stock Kubeflow Trainer, a compiled runtime", Ordered, ContinueOnFailure, Serial, func() {
 	words := []string{"mpirun", "-n", "4", "mpi-hello"}
 
-	BeforeAll(func(ctx SpecContext) {
-		undo, err := cluster.UseCompanion(ctx)
-		DeferCleanup(func(ctx SpecContext) { Expect(undo(ctx)).To(Succeed()) })
-		Expect(err).NotTo(HaveOccurred())
-	})
+	BeforeAll(useCompanion)
 
 	// The namespace of a tenant: what no policy of a job allows is denied, and stock Trainer makes none.
 	Context("with our controller beside it", func() {

@@ -41,6 +41,7 @@ func TestE2E(t *testing.T) {
 var _ = BeforeSuite(func(ctx SpecContext) {
 	tools, err := platform.DefaultTools(GinkgoWriter)
 	Expect(err).NotTo(HaveOccurred())
+	tools.Audit = true
 	cluster, err = platform.Up(ctx, tools, machines, platform.NewProgress(os.Stdout))
 	Expect(err).NotTo(HaveOccurred())
 	// Not with the context of this node: it ends before the suite does.

@@ -1,15 +1,24 @@
 package e2e
 
 import (
+	"context"
 	"fmt"
+	"maps"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
 
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"lockstep.dev/lockstep/pkg/mpi"
+	"lockstep.dev/lockstep/test/platform"
 )
 
 var _ = Describe("A tenant", func() {
@@ -78,3 +87,168 @@ var _ = Describe("A tenant", func() {
 		Expect(admin.Client.Delete(ctx, squat)).To(Succeed())
 	})
 })
+
+// Two jobs run in the namespace of a tenant, and two in one that denies nothing by itself. What reaches what is tried from
+// inside the pods.
+var _ = Describe("The pods of a job", Ordered, ContinueOnFailure, func() {
+	namespaces := []string{tenant, lifeNamespace}
+	jobs := map[string]*trainer.TrainJob{}
+	// stranger is a pod of no job, where nothing is denied.
+	stranger := idlePod(lifeNamespace, "stranger")
+
+	BeforeAll(func(ctx SpecContext) {
+		Expect(cluster.Sandbox(ctx, lifeNamespace)).To(Succeed())
+		for _, namespace := range namespaces {
+			for _, name := range []string{"one", "other"} {
+				j := job(name, "openmpi4-cpu", "mpirun", "-n", "4", "mpi-hello", "--sleep", "600")
+				j.Namespace = namespace
+				jobs[namespace+"/"+name] = submit(ctx, admin, j.TrainJob())
+			}
+		}
+		makePod(ctx, stranger)
+		for _, object := range jobs {
+			Eventually(condition(ctx, admin, object, "Running")).Should(BeTrue(), object.Name)
+		}
+	})
+
+	for _, namespace := range namespaces {
+		It("reach each other on the port of the agent and on those of MPI, and nobody else does, in "+namespace, func(ctx SpecContext) {
+			pods := podsOf(ctx, jobs[namespace+"/one"])
+			doors := doorsOf(ctx, pods)
+			Expect(len(doors)).To(BeNumerically(">=", 2*3), "each pod has an agent, and mpirun or one of its daemons: %v", doors)
+			Expect(opened(ctx, doors, pods...)).To(HaveEach(ConsistOf(doors)))
+			Expect(opened(ctx, doors, outsiders(ctx, jobs, namespace, *stranger)...)).To(HaveEach(BeEmpty()))
+		})
+	}
+
+	It("are admitted to nothing outside but DNS", func(ctx SpecContext) {
+		dns := &corev1.PodList{}
+		Expect(admin.Client.List(ctx, dns, client.InNamespace("kube-system"), client.MatchingLabels{"k8s-app": "kube-dns"})).To(Succeed())
+		Expect(dns.Items).NotTo(BeEmpty())
+		const readiness = 8181 // of CoreDNS
+		names, ready := door{dns.Items[0].Status.PodIP, 53}, door{dns.Items[0].Status.PodIP, readiness}
+		doors := []door{names, ready}
+		Expect(opened(ctx, doors, *stranger)).To(HaveEach(ConsistOf(doors)), "a pod of no job, where nothing is denied")
+		var pods []corev1.Pod
+		for _, object := range jobs {
+			pods = append(pods, podsOf(ctx, object)...)
+		}
+		Expect(pods).To(HaveLen(3 * len(jobs)))
+		Expect(opened(ctx, doors, pods...)).To(HaveEach(ConsistOf(names)))
+	})
+
+	It("let the controller in, to the agent only, and nobody else of its namespace", func(ctx SpecContext) {
+		controller, neighbour, impostor := idlePod(platform.Namespace, "controller"), idlePod(platform.Namespace, "neighbour"), idlePod(lifeNamespace, "impostor")
+		for _, pod := range []*corev1.Pod{controller, impostor} {
+			pod.Labels = map[string]string{mpi.ControllerLabel: mpi.ControllerName}
+		}
+		for _, pod := range []*corev1.Pod{controller, neighbour, impostor} {
+			makePod(ctx, pod)
+		}
+		var doors, agents []door
+		for _, object := range jobs {
+			doors = append(doors, doorsOf(ctx, podsOf(ctx, object))...)
+		}
+		for _, d := range doors {
+			if d.port == mpi.AgentPort {
+				agents = append(agents, d)
+			}
+		}
+		Expect(agents).To(HaveLen(3 * len(jobs)))
+		Eventually(func() map[string][]door { return opened(ctx, doors, *controller) }).Should(HaveEach(ConsistOf(agents)), "policies learn of a new pod within a second")
+		Expect(opened(ctx, doors, *neighbour, *impostor)).To(HaveEach(BeEmpty()))
+	})
+})
+
+// outsiders are a launcher and a node of the other job of a namespace and of one in the other namespace, and a pod of no job.
+func outsiders(ctx context.Context, jobs map[string]*trainer.TrainJob, namespace string, stranger corev1.Pod) []corev1.Pod {
+	pods := []corev1.Pod{stranger}
+	for name, object := range jobs {
+		if name == namespace+"/other" || object.Namespace != namespace && object.Name == "one" {
+			all := podsOf(ctx, object)
+			slices.SortFunc(all, func(a, b corev1.Pod) int { return strings.Compare(a.Name, b.Name) })
+			pods = append(pods, all[0], all[1])
+		}
+	}
+	return pods
+}
+
+// door is where somebody accepts connections.
+type door struct {
+	address string
+	port    int
+}
+
+func doorsOf(ctx context.Context, pods []corev1.Pod) []door {
+	GinkgoHelper()
+	var doors []door
+	for _, pod := range pods {
+		for _, port := range listening(ctx, pod) {
+			doors = append(doors, door{pod.Status.PodIP, port})
+		}
+	}
+	return doors
+}
+
+// opened are the doors to which each of some pods can make a connection, all tried at once. A policy refuses it, or drops it.
+func opened(ctx context.Context, doors []door, from ...corev1.Pod) map[string][]door {
+	GinkgoHelper()
+	var script strings.Builder
+	for i, d := range doors {
+		fmt.Fprintf(&script, "timeout 2 bash -c 'exec 3<>/dev/tcp/%s/%d' 2>/dev/null && echo %d &\n", d.address, d.port, i)
+	}
+	answers := make([]string, len(from))
+	group, ctx := errgroup.WithContext(ctx)
+	for i, pod := range from {
+		group.Go(func() (err error) {
+			answers[i], err = inside(ctx, pod, script.String()+"wait")
+			return err
+		})
+	}
+	Expect(group.Wait()).To(Succeed())
+	open := map[string][]door{}
+	for i, pod := range from {
+		name := pod.Namespace + "/" + pod.Name
+		open[name] = nil
+		for _, number := range strings.Fields(answers[i]) {
+			i, err := strconv.Atoi(number)
+			Expect(err).NotTo(HaveOccurred())
+			open[name] = append(open[name], doors[i])
+		}
+	}
+	return open
+}
+
+// listening are the ports on which somebody accepts connections from other pods (proc(5), /proc/net/tcp).
+func listening(ctx context.Context, pod corev1.Pod) []int {
+	GinkgoHelper()
+	const (
+		listens, local, state = "0A", 1, 3
+		loopback, loopback6   = "0100007F", "00000000000000000000000001000000"
+	)
+	table, err := inside(ctx, pod, "cat /proc/net/tcp /proc/net/tcp6")
+	Expect(err).NotTo(HaveOccurred())
+	ports := map[int]bool{}
+	for line := range strings.Lines(table) {
+		fields := strings.Fields(line)
+		if len(fields) <= state || fields[state] != listens {
+			continue
+		}
+		address, hex, _ := strings.Cut(fields[local], ":")
+		port, err := strconv.ParseInt(hex, 16, 32)
+		Expect(err).NotTo(HaveOccurred())
+		ports[int(port)] = ports[int(port)] || address != loopback && address != loopback6
+	}
+	maps.DeleteFunc(ports, func(_ int, open bool) bool { return !open })
+	return slices.Sorted(maps.Keys(ports))
+}
+
+// inside runs a script in the first container of a pod and returns what it prints.
+func inside(ctx context.Context, pod corev1.Pod, script string) (string, error) {
+	out, err := exec.CommandContext(ctx, cluster.Kubectl, "--kubeconfig", cluster.Kubeconfig, "-n", pod.Namespace, "exec", pod.Name, //nolint:gosec // of this cluster
+		"-c", pod.Spec.Containers[0].Name, "--", "bash", "-c", script).Output()
+	if err != nil {
+		return "", fmt.Errorf("run a script in pod %s: %w", pod.Name, err)
+	}
+	return string(out), nil
+}

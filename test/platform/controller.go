@@ -2,16 +2,39 @@ package platform
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"strings"
+
+	"lockstep.dev/lockstep/test/audit"
 )
 
+// ErrNoAuditLog says that this cluster writes down none of the requests of our controller.
+var ErrNoAuditLog = errors.New("the cluster has no audit log of the controller: it is another's, or was started without")
+
+// Requests returns what our controller has asked of the API server since the local cluster started, in order. What others
+// asked in its name is not among it.
+func (p *Platform) Requests(ctx context.Context) ([]audit.Entry, error) {
+	if p.external {
+		return nil, ErrNoAuditLog
+	}
+	log, err := p.tools.output(ctx, p.tools.Cluster, "logs", "audit")
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrNoAuditLog, err)
+	}
+	return audit.Read(strings.NewReader(log), func(e audit.Entry) bool {
+		return e.User.Username == controllerUser && e.ImpersonatedUser.Username == "" && e.ObjectRef.Resource != ""
+	})
+}
+
 // StopController ends our controller and leaves what it has made.
-func (p *Platform) StopController(ctx context.Context) error { return p.scaleController(ctx, 0) }
+func (p *Platform) StopController(ctx context.Context) error { return p.ScaleController(ctx, 0) }
 
 // StartController returns when our controller is at work again.
-func (p *Platform) StartController(ctx context.Context) error { return p.scaleController(ctx, 1) }
+func (p *Platform) StartController(ctx context.Context) error { return p.ScaleController(ctx, 1) }
 
-func (p *Platform) scaleController(ctx context.Context, replicas int) error {
+// ScaleController gives our controller a number of replicas, and returns when it has them, or the last one has ended.
+func (p *Platform) ScaleController(ctx context.Context, replicas int) error {
 	if _, err := p.kubectl(ctx, "-n", Namespace, "scale", controller, fmt.Sprintf("--replicas=%d", replicas)); err != nil {
 		return err
 	}

@@ -161,7 +161,11 @@ func (p *Platform) startCluster(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if _, err := p.tools.output(ctx, p.tools.Cluster, "up", "--nodes", fmt.Sprint(p.Machines), "--wait", "--crds", crds); err != nil {
+	up := []string{"up", "--nodes", fmt.Sprint(p.Machines), "--wait", "--crds", crds}
+	if p.tools.Audit {
+		up = append(up, "--audit", controllerUser)
+	}
+	if _, err := p.tools.output(ctx, p.tools.Cluster, up...); err != nil {
 		return err
 	}
 	out, err = p.tools.output(ctx, p.tools.Cluster, "kubeconfig")

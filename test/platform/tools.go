@@ -19,6 +19,9 @@ type Tools struct {
 	Root string
 	// Cluster, Images and Compiler are the paths of the three programs. `make` builds them.
 	Cluster, Images, Compiler string
+	// Audit makes the API server of a local cluster write down what our controller asks of it. It costs each request a write to a
+	// file, so what measures goes without.
+	Audit bool
 	// Progress receives what the programs say while they work.
 	Progress io.Writer
 }

@@ -22,9 +22,12 @@ func (p *Platform) Editor(tenant string) (trial.User, error) {
 // Admin returns the cluster's admin.
 func (p *Platform) Admin() (trial.User, error) { return p.user(rest.ImpersonationConfig{}) }
 
+// controllerUser is the service account of our controller, as the API server knows it.
+const controllerUser = "system:serviceaccount:" + Namespace + ":mpi-controller"
+
 // Controller returns mpi-controller's own service account, with the permissions that it really has.
 func (p *Platform) Controller() (trial.User, error) {
-	return p.user(rest.ImpersonationConfig{UserName: "system:serviceaccount:" + Namespace + ":mpi-controller"})
+	return p.user(rest.ImpersonationConfig{UserName: controllerUser})
 }
 
 func (p *Platform) user(who rest.ImpersonationConfig) (trial.User, error) {

@@ -1,0 +1,196 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"lockstep.dev/lockstep/pkg/mpi"
+	"lockstep.dev/lockstep/pkg/mpi/diagnose"
+	mpijob "lockstep.dev/lockstep/pkg/mpi/job"
+	"lockstep.dev/lockstep/test/platform"
+	"lockstep.dev/lockstep/test/trial"
+)
+
+var _ = Describe("The user of a job", func() {
+	BeforeEach(func(ctx SpecContext) { Expect(cluster.Sandbox(ctx, lifeNamespace)).To(Succeed()) })
+
+	It("suspends it while it runs, and lets it go on from its beginning", func(ctx SpecContext) {
+		j := job("interrupted", "openmpi5-cpu", "mpirun", "-n", "4", "mpi-hello", "--sleep", "3")
+		object := start(ctx, editor, j)
+		before := namesOf(podsOf(ctx, object))
+		suspend(ctx, object, true)
+		Eventually(condition(ctx, editor, object, trainer.TrainJobSuspended)).Should(BeTrue())
+		Eventually(func() []string { return namesOf(podsOf(ctx, object)) }).Should(BeEmpty())
+		Expect(condition(ctx, editor, object, "Running")()).To(BeFalse())
+		suspend(ctx, object, false)
+		Eventually(condition(ctx, editor, object, "Running")).Should(BeTrue())
+		Expect(sets.New(namesOf(podsOf(ctx, object))...).Intersection(sets.New(before...))).To(BeEmpty())
+		Eventually(condition(ctx, editor, object, trainer.TrainJobComplete)).Should(BeTrue())
+		Expect(condition(ctx, editor, object, trainer.TrainJobSuspended)()).To(BeFalse())
+		Eventually(turns(ctx, editor, object, "Suspended", "Resumed")).Should(HaveExactElements(
+			"TrainingStarted", "Suspended", "Resumed", "TrainingStarted", "Completed"))
+	})
+
+	DescribeTable("deletes it, and nothing is left, when", func(ctx SpecContext, reached func(context.Context, *trainer.TrainJob) bool) {
+		j := job("unwanted", "mpich-cpu", "mpirun", "-n", "4", "mpi-hello")
+		object := submit(ctx, editor, j.TrainJob())
+		Eventually(func() bool { return reached(ctx, object) }).WithPolling(5 * time.Millisecond).Should(BeTrue())
+		Expect(editor.Client.Delete(ctx, object)).To(Succeed())
+		// A pass that is not over makes objects of a job that is gone already; the garbage collector must find them too.
+		Eventually(leftovers(ctx, j)).MustPassRepeatedly(20).Should(BeEmpty())
+	},
+		Entry("it has just been created", func(context.Context, *trainer.TrainJob) bool { return true }),
+		Entry("its first pod exists", func(ctx context.Context, o *trainer.TrainJob) bool { return len(podsOf(ctx, o)) > 0 }),
+		Entry("its launcher has just ended", func(ctx context.Context, o *trainer.TrainJob) bool {
+			return slices.ContainsFunc(podsOf(ctx, o), func(p corev1.Pod) bool {
+				return p.Labels[mpi.ReplicatedJobLabel] == mpi.LauncherJob && p.Status.Phase == corev1.PodSucceeded
+			})
+		}),
+	)
+
+	It("is told what it waits for: a runtime, and what its pods name", func(ctx SpecContext) {
+		for kind, name := range map[string]string{trainer.TrainingRuntimeKind: "early", trainer.ClusterTrainingRuntimeKind: "earlier"} {
+			j := inLife(name, "not-yet")
+			object := j.TrainJob()
+			object.Spec.RuntimeRef.Kind = &kind
+			submit(ctx, admin, object)
+			Eventually(conditionNow(ctx, j, mpijob.Created)).Should(HaveField("Reason", string(diagnose.RuntimeNotFound)), kind)
+		}
+		compiled := &trainer.ClusterTrainingRuntime{}
+		Expect(admin.Client.Get(ctx, client.ObjectKey{Name: "openmpi4-cpu"}, compiled)).To(Succeed())
+		own := &trainer.TrainingRuntime{ObjectMeta: owned("not-yet", lifeNamespace), Spec: compiled.Spec}
+		own.Labels = compiled.Labels
+		pod := podOf(&own.Spec, mpi.NodeJob)
+		pod.ServiceAccountName = "mpi"
+		pod.Volumes = append(pod.Volumes, corev1.Volume{Name: "data", VolumeSource: corev1.VolumeSource{
+			PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "data"},
+		}})
+		Expect(admin.Client.Create(ctx, own)).To(Succeed())
+		DeferCleanup(func(ctx SpecContext) { Expect(admin.Client.Delete(ctx, own)).To(Succeed()) })
+		Eventually(conditionNow(ctx, inLife("early", "not-yet"), mpijob.PodsReady)).Should(And(
+			HaveField("Reason", string(diagnose.VolumeClaimMissing)),
+			HaveField("Message", ContainSubstring("PersistentVolumeClaim `data`, ServiceAccount `mpi`"))))
+	})
+
+	// A TrainJob of upstream's API has no time to live; the JobSet of a runtime may have one.
+	It("finds it complete still when the time of its JobSet is over", func(ctx SpecContext) {
+		sandboxRuntime(ctx, "short-lived", func(r *trainer.ClusterTrainingRuntime) {
+			r.Spec.Template.Spec.TTLSecondsAfterFinished = ptr.To[int32](1)
+		})
+		j := inLife("remembered", "short-lived")
+		object := submit(ctx, admin, j.TrainJob())
+		Eventually(condition(ctx, admin, object, trainer.TrainJobComplete)).Should(BeTrue())
+		gone := func() types.UID { return jobSetOf(ctx, j).UID }
+		Eventually(gone).Should(BeEmpty())
+		Eventually(func() []corev1.Pod { return podsOf(ctx, object) }).Should(BeEmpty())
+		Consistently(gone).WithTimeout(time.Second).Should(BeEmpty(), "it is not made again")
+		Expect(condition(ctx, admin, object, trainer.TrainJobComplete)()).To(BeTrue())
+	})
+})
+
+var _ = Describe("With two replicas of the controller", Ordered, func() {
+	BeforeAll(func(ctx SpecContext) {
+		Expect(cluster.ScaleController(ctx, 2)).To(Succeed())
+		DeferCleanup(func(ctx SpecContext) { Expect(cluster.ScaleController(ctx, 1)).To(Succeed()) })
+	})
+
+	// One job runs, one starts, and one comes when there is no leader.
+	It("jobs complete, each pod made once, when the leader is killed", func(ctx SpecContext) {
+		pods := map[string]sets.Set[string]{}
+		watching := seePods(ctx, pods)
+		jobs := []*trainer.TrainJob{start(ctx, editor, led("running", "8")), submit(ctx, editor, led("starting", "1").TrainJob())}
+		leader := leaderOf(ctx)
+		Expect(admin.Client.Delete(ctx, &corev1.Pod{ObjectMeta: owned(leader, platform.Namespace)}, client.GracePeriodSeconds(0))).To(Succeed())
+		jobs = append(jobs, submit(ctx, editor, led("coming", "1").TrainJob()))
+		for _, object := range jobs {
+			Eventually(condition(ctx, editor, object, trainer.TrainJobComplete)).Should(BeTrue(), object.Name)
+		}
+		Expect(leaderOf(ctx)).NotTo(Equal(leader))
+		watching()
+		for _, object := range jobs {
+			Expect(pods[object.Name].Len()).To(Equal(3), "pods of %s: %v", object.Name, pods[object.Name])
+		}
+	})
+})
+
+var _ = Describe("While etcd does not answer for 10 seconds", func() {
+	It("a job goes on, and completes afterwards", func(ctx SpecContext) {
+		j := job("patient", "openmpi4-cpu", "mpirun", "-n", "4", "mpi-hello", "--sleep", "5")
+		object := start(ctx, editor, j)
+		waiting := submit(ctx, editor, job("later", "mpich-cpu", "mpirun", "-n", "4", "mpi-hello").TrainJob())
+		thaw, err := cluster.Freeze(ctx, "etcd")
+		Expect(err).NotTo(HaveOccurred())
+		DeferCleanup(thaw)
+		time.Sleep(10 * time.Second)
+		Expect(thaw()).To(Succeed())
+		for _, o := range []*trainer.TrainJob{object, waiting} {
+			Eventually(condition(ctx, editor, o, trainer.TrainJobComplete)).WithTimeout(2*time.Minute).Should(BeTrue(), o.Name)
+		}
+	})
+})
+
+// inLife is a job of the sandbox.
+func inLife(name, runtime string) trial.Job {
+	j := job(name, runtime, "mpirun", "-n", "4", "mpi-hello")
+	j.Namespace = lifeNamespace
+	return j
+}
+
+func led(name, seconds string) trial.Job {
+	return job("led-"+name, "openmpi4-cpu", "mpirun", "-n", "4", "mpi-hello", "--sleep", seconds)
+}
+
+// leaderOf is the name of the pod that has the lease.
+func leaderOf(ctx context.Context) string {
+	GinkgoHelper()
+	lease := &coordinationv1.Lease{}
+	Expect(admin.Client.Get(ctx, client.ObjectKey{Namespace: platform.Namespace, Name: mpi.ControllerName}, lease)).To(Succeed())
+	return ptr.Deref(lease.Spec.HolderIdentity, "")
+}
+
+// seePods collects the names of all pods of the tenant's jobs from now on, by job, until it is ended.
+func seePods(ctx context.Context, seen map[string]sets.Set[string]) (end func()) {
+	GinkgoHelper()
+	pods, err := admin.Client.Watch(ctx, &corev1.PodList{}, client.InNamespace(tenant), client.HasLabels{mpi.JobSetNameLabel})
+	Expect(err).NotTo(HaveOccurred())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for event := range pods.ResultChan() {
+			if pod, ok := event.Object.(*corev1.Pod); ok {
+				name := pod.Labels[mpi.JobSetNameLabel]
+				if seen[name] == nil {
+					seen[name] = sets.New[string]()
+				}
+				seen[name].Insert(pod.Name)
+			}
+		}
+	}()
+	return func() { pods.Stop(); <-done }
+}
+
+func suspend(ctx SpecContext, object *trainer.TrainJob, wanted bool) {
+	GinkgoHelper()
+	patch := fmt.Appendf(nil, `{"spec":{"suspend":%t}}`, wanted)
+	Expect(editor.Client.Patch(ctx, object, client.RawPatch(types.MergePatchType, patch))).To(Succeed())
+}
+
+func namesOf(pods []corev1.Pod) []string {
+	names := make([]string, len(pods))
+	for i := range pods {
+		names[i] = pods[i].Name
+	}
+	return names
+}

@@ -9,6 +9,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -112,6 +113,28 @@ var _ = Describe("The controller beside Kubeflow Trainer", Ordered, ContinueOnFa
 		Eventually(eventsAbout(ctx, trainJob)).Should(ContainElement("Warning CommandFailed"))
 		Consistently(func() map[string]string { return versions(ctx, trainJob) }).WithTimeout(silence).Should(
 			HaveKey("Secret fails-mpi-ssh-auth"), "Trainer would make another one")
+	})
+
+	It("says that a key, or a policy, is somebody else's, and uses no such key", func(ctx SpecContext) {
+		squat := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: mpi.SSHAuthSecretName("squatted")}, StringData: map[string]string{mpi.PrivateKeyKey: "known to me"}}
+		theirs := &networkingv1.NetworkPolicy{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: mpi.NetworkPolicyName("squatted")}}
+		for _, object := range []client.Object{squat, theirs} {
+			Expect(admin.Create(ctx, object)).To(Succeed())
+		}
+		trainJob := trainJobNamed(namespace, "squatted")
+		trainJob.Spec.RuntimeRef.Name = "beside"
+		create(ctx, trainJob)
+		js := trainersJobSet(trainJob)
+		Expect(admin.Create(ctx, js)).To(Succeed())
+		Eventually(reason(ctx, trainJob, job.Guarded)).Should(Equal(string(diagnose.NameTaken)))
+		Expect(message(trainJob, job.Guarded)).To(And(ContainSubstring(squat.Name), ContainSubstring("has the key of the job"), ContainSubstring("NetworkPolicy `"+theirs.Name+"`")))
+		Eventually(eventsAbout(ctx, trainJob)).Should(ContainElement("Warning NameTaken"))
+
+		makePods(ctx, js, "127.0.0.9")
+		Eventually(reason(ctx, trainJob, job.Running)).Should(Equal(string(diagnose.LauncherUnreachable)))
+		Expect(message(trainJob, job.Running)).To(ContainSubstring("uses no key that others may have"))
+		Expect(reason(ctx, trainJob, job.Guarded)()).To(Equal(string(diagnose.NameTaken)), "it stays")
+		Expect(admin.Get(ctx, client.ObjectKeyFromObject(squat), squat)).To(Succeed(), "what is somebody else's stays")
 	})
 
 	It("says at once what can never run", func(ctx SpecContext) {

@@ -3,6 +3,7 @@ package job
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
@@ -14,6 +15,11 @@ import (
 // Diagnosed is the condition in which a companion says why a job failed. Failed is Kubeflow Trainer's, which copies the
 // words of the JobSet into it.
 const Diagnosed = "Diagnosed"
+
+// Guarded is the condition in which a companion says that what keeps strangers out of a job is not the job's own: Kubeflow
+// Trainer uses a key that somebody else has put under its name, and a network policy of somebody else stands where ours would.
+// It is False then, and stays so, because pods have begun with it; where there is nothing to say it is not there.
+const Guarded = "Guarded"
 
 // Accompany returns what to do about a TrainJob that Kubeflow Trainer runs: network policies, the rendezvous, and the end of
 // the key. Nothing that Trainer writes is written here, but for one thing: the key goes once the job is over, where Trainer
@@ -52,7 +58,21 @@ func Accompany(o Observed) Decision {
 	return decision
 }
 
-// policies returns the policy of the job where it is missing. One that somebody else put under the name stays.
+// PolicyBefore returns the network policy of a job that Kubeflow Trainer runs, which must be there before its first pod, or nil
+// where a status says that it was made, or nothing is ours to make.
+func PolicyBefore(trainJob *trainer.TrainJob, runtime Runtime, controllerNamespace string) Object {
+	o := Observed{TrainJob: trainJob}
+	if !Active(trainJob) || Over(trainJob) || !runtime.Compiled() || o.guarded() {
+		return nil
+	}
+	job, err := Resolve(trainJob, runtime)
+	if err != nil {
+		return nil
+	}
+	return job.NetworkPolicy(controllerNamespace)
+}
+
+// policies returns the policy of the job where it is missing. One that somebody else put under the name stays, and Guarded says so.
 func (o Observed) policies(job Job) []Object {
 	policy := job.NetworkPolicy(o.ControllerNamespace)
 	if o.named(policy) {
@@ -79,6 +99,26 @@ func (o Observed) stalePolicies() bool {
 // guarded says whether the policies were made: the first status of this controller comes after that.
 func (o Observed) guarded() bool {
 	return apimeta.FindStatusCondition(o.TrainJob.Status.Conditions, PodsReady) != nil
+}
+
+// unguarded says which of what keeps strangers out is somebody else's, and what that means; the empty string when nothing is.
+func (o Observed) unguarded() string {
+	var found []string
+	for _, child := range o.Children {
+		if claimOf(o.TrainJob, &child) != foreign {
+			continue
+		}
+		switch child.Kind {
+		case secretType().Kind:
+			found = append(found, "Secret `"+child.Name+"` does not belong to this TrainJob, and Kubeflow Trainer uses it all the same: whoever made it has the key of the job")
+		case networkPolicyType().Kind:
+			found = append(found, "NetworkPolicy `"+child.Name+"` does not belong to this TrainJob, and stands where that of the job would: nothing here keeps other pods from those of the job")
+		}
+	}
+	if len(found) == 0 {
+		return ""
+	}
+	return strings.Join(found, "; ") + ": delete it, and create the TrainJob again"
 }
 
 // settled says whether the end of a job has been told.
@@ -121,6 +161,9 @@ func Beside(o Observed, d Decision, applied error) []metav1.Condition {
 		return nil
 	}
 	c := &conditions{now: o.Now, generation: o.TrainJob.Generation, earlier: o.TrainJob.Status.Conditions}
+	if why := o.unguarded(); why != "" {
+		c.add(Guarded, false, ReasonNameTaken, why)
+	}
 	switch {
 	case d.waiting != nil && d.end == nil:
 		c.podsNotReady(d.waiting.reason, d.waiting.message)

@@ -1,6 +1,7 @@
 package job
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 
 	"lockstep.dev/lockstep/pkg/mpi"
 )
@@ -65,6 +67,7 @@ func TestAccompany(t *testing.T) {
 	policy := func(uid types.UID, owners []metav1.OwnerReference) metav1.PartialObjectMetadata {
 		return childOf("networking.k8s.io/v1", "NetworkPolicy", "demo-mpi", uid, owners)
 	}
+	squat := childOf("v1", "Secret", "demo-mpi-ssh-auth", "s2", nil)
 	with := func(o Observed, children ...metav1.PartialObjectMetadata) Observed {
 		o.Children = children
 		return o
@@ -78,7 +81,9 @@ func TestAccompany(t *testing.T) {
 		"New":      {"the policy is there as early as can be", notYet, outline{Ours: true, Create: []string{"NetworkPolicy demo-mpi"}}, []string{"PodsReady=False/PodsPending", "Running=False/WaitingForPods"}},
 		"Again":    {"the policy of an earlier job of the name are about to go", with(companion().with(all...), policy("n1", owned("demo", "uid-old"))), outline{Ours: true, Requeue: leftoversGone}, []string{}},
 		"HalfMade": {"what is there is used", with(notYet, policy("n1", owned("demo", "uid-new"))), outline{Ours: true}, []string{"PodsReady=False/PodsPending", "Running=False/WaitingForPods"}},
-		"Others":   {"one that somebody else put there stays", with(notYet, policy("n1", nil)), outline{Ours: true}, []string{"PodsReady=False/PodsPending", "Running=False/WaitingForPods"}},
+		"Others":   {"one that somebody else put there stays, which is said", with(notYet, policy("n1", nil)), outline{Ours: true}, []string{"Guarded=False/NameTaken", "PodsReady=False/PodsPending", "Running=False/WaitingForPods"}},
+		"Squatted": {"Trainer uses a key that others know, which is said", with(notYet, squat), outline{Ours: true, Create: []string{"NetworkPolicy demo-mpi"}}, []string{"Guarded=False/NameTaken", "PodsReady=False/PodsPending", "Running=False/WaitingForPods"}},
+		"Late":     {"and at the end, if it came after the first look", with(complete, squat), outline{Ours: true, End: ReasonCompleted}, []string{"Guarded=False/NameTaken", "PodsReady=False/Finished", "Running=False/Finished"}},
 		"Runs":     {"and the launcher gets its table", companion(guarded).with(all...), outline{Ours: true, Rendezvous: true}, []string{"PodsReady=True/PodsReady", "Running=False/WaitingForNodes"}},
 		"Failed":   {"the cause is found; the key stays, because Trainer would make a new one", oom, outline{Ours: true, End: "OOMKilled"}, []string{"PodsReady=False/Finished", "Running=False/Finished", "Diagnosed=True/OOMKilled"}},
 		"Complete": {"the key goes", complete, outline{Ours: true, End: ReasonCompleted, Delete: []string{"Secret demo-mpi-ssh-auth s1"}}, []string{"PodsReady=False/Finished", "Running=False/Finished"}},
@@ -110,5 +115,39 @@ func TestAccompany(t *testing.T) {
 				t.Error("the JobSet is Trainer's")
 			}
 		})
+	}
+}
+
+func TestUnguardedSaysWhatItMeans(t *testing.T) {
+	o := companion()
+	o.Children = []metav1.PartialObjectMetadata{
+		childOf("v1", "Secret", "demo-mpi-ssh-auth", "s1", nil), childOf("networking.k8s.io/v1", "NetworkPolicy", "demo-mpi", "n1", owned("other", "uid-other")),
+		childOf("scheduling.x-k8s.io/v1alpha1", "PodGroup", "demo", "g1", nil), // Trainer takes it over
+	}
+	said := o.unguarded()
+	for _, want := range []string{"Secret `demo-mpi-ssh-auth` does not belong to this TrainJob", "has the key of the job", "NetworkPolicy `demo-mpi` does not belong", "delete it, and create the TrainJob again"} {
+		if !strings.Contains(said, want) {
+			t.Errorf("want %q in %q", want, said)
+		}
+	}
+	if strings.Contains(said, "PodGroup") {
+		t.Errorf("a PodGroup keeps nobody out: %q", said)
+	}
+}
+
+func TestPolicyBefore(t *testing.T) {
+	policy := PolicyBefore(trainJobOf(), *runtimeOf(false), "lockstep-system")
+	if policy == nil || policy.GetName() != "demo-mpi" || !metav1.IsControlledBy(policy, trainJobOf()) {
+		t.Fatalf("a job has its policy before its first pod: %+v", policy)
+	}
+	for reason, none := range map[string]Object{
+		"a status says that it was made": PolicyBefore(trainJobOf(hasCondition(PodsReady, "False", t0)), *runtimeOf(false), ""),
+		"a job that is over needs none":  PolicyBefore(trainJobOf(hasCondition(trainer.TrainJobFailed, "True", t0)), *runtimeOf(false), ""),
+		"other runtimes are Trainer's":   PolicyBefore(trainJobOf(), Runtime{Spec: runtimeOf(false).Spec}, ""),
+		"there is no such job":           PolicyBefore(trainJobOf(asks(trainer.Trainer{NumNodes: ptr.To[int32](0)})), *runtimeOf(false), ""),
+	} {
+		if none != nil {
+			t.Errorf("%s: %+v", reason, none)
+		}
 	}
 }

@@ -18,7 +18,7 @@
 // small one.
 //
 // A companion writes its own network policies, its own conditions and the end of a key, completes pods when they are made
-// (propagation), and nothing else. An executor waits while Kubeflow Trainer runs (sentinel).
+// (propagation), and nothing else. A policy is made by the first pass, or when the first pod is about to be made, whichever is sooner. An executor waits while Kubeflow Trainer runs (sentinel).
 //
 // Run waits in its process for what may pass by itself, alive and not ready (entrance, probes), and ends only with its lease.
 package reconciler

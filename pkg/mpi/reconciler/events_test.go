@@ -49,6 +49,7 @@ func TestEventType(t *testing.T) {
 		"Restarting": {"a fault of the infrastructure", nil, metav1.Condition{Type: "Restarting", Status: "True", Reason: "MachineLost"}, "Warning"},
 		"Restarted":  {"", nil, metav1.Condition{Type: "Restarting", Status: "False", Reason: "Restarted"}, "Normal"},
 		"Diagnosed":  {"a companion says why", nil, metav1.Condition{Type: "Diagnosed", Status: "True", Reason: "OOMKilled"}, "Warning"},
+		"Unguarded":  {"a companion says that others have the key", nil, metav1.Condition{Type: "Guarded", Status: "False", Reason: "NameTaken"}, "Warning"},
 		"Finished":   {"Complete or Failed says it", nil, metav1.Condition{Type: "Running", Status: "False", Reason: "Finished"}, ""},
 		"Suspended":  {"", nil, metav1.Condition{Type: "Suspended", Status: "True", Reason: "Suspended"}, "Normal"},
 		"Resumed":    {"", nil, metav1.Condition{Type: "Suspended", Status: "False", Reason: "Resumed"}, "Normal"},

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"time"
 
-	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
@@ -16,6 +15,8 @@ import (
 	typedevents "k8s.io/client-go/kubernetes/typed/events/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"lockstep.dev/lockstep/pkg/mpi/job"
 )
 
 const (
@@ -140,7 +141,7 @@ func (n *notice) post(ctx context.Context, why *ForeignError) {
 		ReportingController: FieldOwner,
 		ReportingInstance:   cmp.Or(n.identity, FieldOwner),
 		Regarding:           corev1.ObjectReference{APIVersion: "v1", Kind: "Pod", Namespace: n.namespace, Name: cmp.Or(n.identity, FieldOwner)},
-		Type:                corev1.EventTypeWarning, Reason: "ForeignController", Action: "Start", Note: why.Error(),
+		Type:                corev1.EventTypeWarning, Reason: string(foreignController), Action: "Start", Note: why.Error(),
 	}
 	if _, err := n.events.Events(n.namespace).Create(ctx, event, metav1.CreateOptions{FieldManager: FieldOwner}); err != nil {
 		ctrl.Log.V(1).Info("cannot send an event", "reason", err.Error())
@@ -150,8 +151,7 @@ func (n *notice) post(ctx context.Context, why *ForeignError) {
 }
 
 // warnOfForeign tells of a JobSet that another controller of TrainJobs made, such as one that keeps no lease.
-func (r *Reconciler) warnOfForeign(ctx context.Context, trainJob *trainer.TrainJob) {
+func (r *Reconciler) warnOfForeign(ctx context.Context, o job.Observed) {
 	const note = "another controller of TrainJobs made the JobSet of this job, and runs it: only one may run in a cluster"
-	ctrl.LoggerFrom(ctx).Info(note)
-	r.recorder.Eventf(trainJob, nil, corev1.EventTypeWarning, "ForeignController", "Reconcile", note)
+	r.warnOnce(ctx, o.TrainJob, foreignController, string(o.JobSet.UID), note)
 }

@@ -21,12 +21,14 @@ type memory struct {
 	written map[client.ObjectKey]string
 	// warnings are what was read last for a job.
 	warnings map[client.ObjectKey]recentWarnings
+	// warned is which version of what the last event of a reason was about.
+	warned map[client.ObjectKey]map[eventReason]string
 }
 
 func newMemory() *memory {
 	return &memory{
 		jobs: map[client.ObjectKey]job.Memory{}, news: map[client.ObjectKey]map[time.Duration]time.Time{}, written: map[client.ObjectKey]string{},
-		warnings: map[client.ObjectKey]recentWarnings{},
+		warnings: map[client.ObjectKey]recentWarnings{}, warned: map[client.ObjectKey]map[eventReason]string{},
 	}
 }
 
@@ -41,6 +43,20 @@ func (m *memory) recent(name client.ObjectKey) (warnings recentWarnings, read bo
 	defer m.mu.Unlock()
 	warnings, read = m.warnings[name]
 	return warnings, read
+}
+
+// warn says whether nothing was said yet about this version, and remembers that it is.
+func (m *memory) warn(name client.ObjectKey, reason eventReason, about string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if said, known := m.warned[name][reason]; known && said == about {
+		return false
+	}
+	if m.warned[name] == nil {
+		m.warned[name] = map[eventReason]string{}
+	}
+	m.warned[name][reason] = about
+	return true
 }
 
 // wrote remembers the version that our write made.
@@ -120,4 +136,11 @@ func (m *memory) forget(name client.ObjectKey) {
 	delete(m.warnings, name)
 	delete(m.news, name)
 	delete(m.written, name)
+}
+
+// gone forgets the rest about a TrainJob that is not there any more: while it is, what was said is not said again.
+func (m *memory) gone(name client.ObjectKey) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.warned, name)
 }

@@ -14,7 +14,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/ptr"
-	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
@@ -180,8 +179,7 @@ func (r *Reconciler) children(ctx context.Context, name client.ObjectKey, o *job
 // asMade takes the runtime as it was when the job was made, if the job was.
 func (r *Reconciler) asMade(ctx context.Context, o *job.Observed, hostfile corev1.ConfigMap) {
 	if why := o.AsMade(hostfile); why != nil {
-		ctrl.LoggerFrom(ctx).Info("the runtime that the job was made from is not known", "reason", why.Error())
-		r.recorder.Eventf(o.TrainJob, nil, corev1.EventTypeWarning, "SnapshotChanged", "Reconcile", "%s", why.Error())
+		r.warnOnce(ctx, o.TrainJob, snapshotChanged, hostfile.ResourceVersion, "the runtime that the job was made from is not known: "+why.Error())
 	}
 }
 

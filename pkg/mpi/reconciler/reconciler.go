@@ -47,6 +47,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	switch {
 	case apierrors.IsNotFound(err):
 		r.forget(request.NamespacedName)
+		r.memory.gone(request.NamespacedName)
 		return ctrl.Result{}, nil
 	case errors.Is(err, errBehind):
 		return ctrl.Result{RequeueAfter: conflictRetry}, nil
@@ -64,7 +65,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		r.forget(request.NamespacedName)
 	}
 	if decision.Foreign {
-		r.warnOfForeign(ctx, observed.TrainJob)
+		r.warnOfForeign(ctx, observed)
 	}
 	if !decision.Ours {
 		return ctrl.Result{}, nil

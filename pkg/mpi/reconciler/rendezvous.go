@@ -12,6 +12,7 @@ import (
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
@@ -223,6 +224,10 @@ func (r *rendezvous) key(ctx context.Context, name client.ObjectKey) (identity.K
 	if err := r.live.Get(ctx, secretName, &secret); err != nil {
 		return identity.Key{}, fmt.Errorf("read the key of the job: %w", err)
 	}
+	// Kubeflow Trainer would use it; whoever made it can pretend to be the launcher.
+	if owner := metav1.GetControllerOf(&secret); owner == nil || owner.Kind != trainer.TrainJobKind || owner.Name != name.Name {
+		return identity.Key{}, uselessKeyError{fmt.Errorf("Secret `%s` does not belong to the TrainJob, and the controller uses no key that others may have", secret.Name)}
+	}
 	key, err := identity.Parse(secret.Data[mpi.PrivateKeyKey])
 	if err != nil {
 		return identity.Key{}, uselessKeyError{err}
@@ -230,7 +235,7 @@ func (r *rendezvous) key(ctx context.Context, name client.ObjectKey) (identity.K
 	return key, nil
 }
 
-// uselessKeyError says why a key that is there is none.
+// uselessKeyError says why a key that is there is none, or none to use.
 type uselessKeyError struct{ error }
 
 func pause(ctx context.Context, since time.Duration) {

@@ -211,9 +211,12 @@ func TestRendezvousEndsWithoutAKey(t *testing.T) {
 	missing <- apierrors.NewNotFound(corev1.Resource("secrets"), "demo-mpi-ssh-auth")
 	broken := secretOf(t, 7)
 	broken.Data[mpi.PrivateKeyKey] = []byte("no key")
+	squatted := secretOf(t, 7)
+	squatted.OwnerReferences = nil
 	for reason, live := range map[string]secrets{
 		`read the key of the job: secrets "demo-mpi-ssh-auth" not found`: {errors: missing},
 		"parse the key of the job":                                       {secret: broken},
+		"Secret `demo-mpi-ssh-auth` does not belong to the TrainJob":     {secret: squatted},
 	} {
 		r := meetingPlace(t, broken, "", 0)
 		r.live = live

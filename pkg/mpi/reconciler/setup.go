@@ -144,7 +144,7 @@ func setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
 		metrics:    metrics,
 	}
 	if options.propagates() {
-		mgr.GetWebhookServer().Register(WebhookPath, &webhook.Admission{Handler: propagation{r}})
+		mgr.GetWebhookServer().Register(WebhookPath, &webhook.Admission{Handler: &propagation{r: r}})
 	}
 	return r.watch(mgr, options)
 }

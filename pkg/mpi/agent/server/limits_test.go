@@ -1,0 +1,174 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"crypto/elliptic"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"os"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"golang.org/x/crypto/ssh"
+
+	"lockstep.dev/lockstep/pkg/mpi/agent/agenttest"
+)
+
+// TestTheThreatModelHasOurNumbers: the tests below show that the numbers hold, and this one that the page has no others.
+func TestTheThreatModelHasOurNumbers(t *testing.T) {
+	page, err := os.ReadFile("../../../../docs/agent-threat-model.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := DefaultLimits
+	for _, want := range []string{
+		fmt.Sprintf("| %d places for connections without authentication, at most %d of them for one address, %d s each |", l.Unauthenticated, l.PerPeer, int(l.Handshake.Seconds())),
+		fmt.Sprintf("| %d bytes of version, %d KiB of packet, then it is cut off |", versionBytes, packetBytes>>10),
+		fmt.Sprintf("| %s attempts for a connection;", map[int]string{3: "three"}[attempts]),
+		fmt.Sprintf("is quoted and cut to %d bytes; %s lines in a second", maxMethod, map[int]string{10: "ten"}[refusalsPerSecond]),
+		fmt.Sprintf("| %d MiB for a request of a subsystem |", maxRequest>>20),
+	} {
+		if !strings.Contains(string(page), want) {
+			t.Errorf("docs/agent-threat-model.md does not say %q", want)
+		}
+	}
+}
+
+// What golang.org/x/crypto/ssh and package identity hold by themselves.
+const (
+	versionBytes = 255
+	packetBytes  = 256 << 10
+	attempts     = 3
+)
+
+// caller is a connection of which only the address matters.
+type caller struct {
+	net.Conn
+	ip net.IP
+}
+
+func (c caller) RemoteAddr() net.Addr { return &net.TCPAddr{IP: c.ip, Port: 40000} }
+
+func TestPlacesAreThoseOfTheDefaultLimits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHall(DefaultLimits)
+		enter := func(peer byte) (leave func(), admitted bool) {
+			h.await()
+			return h.enter(caller{ip: net.IPv4(10, 0, 0, peer)})
+		}
+		var leave func()
+		for _, peer := range []byte{1, 2} {
+			for range 64 {
+				var admitted bool
+				if leave, admitted = enter(peer); !admitted {
+					t.Fatal("an address has 64 places")
+				}
+			}
+			if peer == 1 {
+				if _, admitted := enter(peer); admitted {
+					t.Error("an address has 64 places and no more")
+				}
+			}
+		}
+		entered := false
+		go func() { _, entered = enter(3) }()
+		if synctest.Wait(); entered {
+			t.Error("there are 128 places and no more")
+		}
+		leave()
+		if synctest.Wait(); !entered {
+			t.Error("a place that is free again is not given to who waits")
+		}
+	})
+}
+
+func TestAMutePeerIsCutOffAfterTenSeconds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		begin := time.Now()
+		heard(t, agentOf(t, io.Discard), nil)
+		if took := time.Since(begin); took != 10*time.Second {
+			t.Errorf("it was cut off after %s", took)
+		}
+	})
+}
+
+func TestAVersionIsReadTo255Bytes(t *testing.T) {
+	if n := heard(t, agentOf(t, io.Discard), bytes.Repeat([]byte("x"), 1000)); n != versionBytes {
+		t.Errorf("%d bytes of a version were read", n)
+	}
+}
+
+func TestAPacketIsReadTo256KiB(t *testing.T) {
+	say := func(length int) int {
+		const version = "SSH-2.0-x\r\n"
+		packet := append(binary.BigEndian.AppendUint32([]byte(version), uint32(length)), make([]byte, length)...)
+		return heard(t, agentOf(t, io.Discard), packet) - len(version)
+	}
+	if n := say(packetBytes); n < packetBytes {
+		t.Errorf("a packet of 256 KiB was read to %d bytes", n)
+	}
+	// What is read is what lies in one buffer: the length is not believed.
+	if n := say(packetBytes + 1); n > 8<<10 {
+		t.Errorf("a longer one was read to %d bytes", n)
+	}
+}
+
+func TestAPeerHasThreeAttempts(t *testing.T) {
+	var lines bytes.Buffer
+	s := agentOf(t, &lines)
+	var strangers []ssh.Signer
+	for range attempts + 2 {
+		signer, err := ssh.ParsePrivateKey(agenttest.PEM(t, elliptic.P256()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		strangers = append(strangers, signer)
+	}
+	// Both sides speak first, so that the wire must hold something.
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	serving, stop := context.WithCancel(t.Context())
+	served := make(chan error, 1)
+	go func() { served <- s.Serve(serving, listener) }()
+	_, err = ssh.Dial("tcp", listener.Addr().String(), &ssh.ClientConfig{
+		User: "anybody", Auth: []ssh.AuthMethod{ssh.PublicKeys(strangers...)},
+		HostKeyCallback: ssh.InsecureIgnoreHostKey(), //nolint:gosec // a stranger believes everything
+	})
+	if err == nil {
+		t.Error("a stranger got in")
+	}
+	stop()
+	if err := <-served; err != nil {
+		t.Error(err)
+	}
+	if n := strings.Count(lines.String(), "it does not hold the key of this job"); n != attempts {
+		t.Errorf("%d attempts were heard:\n%s", n, &lines)
+	}
+}
+
+// agentOf is a server with the limits that all agents have.
+func agentOf(t *testing.T, to io.Writer) *Server {
+	t.Helper()
+	return &Server{Key: agenttest.Key(t), Limits: DefaultLimits, Log: log.New(to, "", 0)}
+}
+
+// heard says to a server what a peer has to say, and returns how many bytes of it were read before the server hung up.
+func heard(t *testing.T, s *Server, says []byte) int {
+	t.Helper()
+	ours, theirs := net.Pipe()
+	served := make(chan struct{})
+	go func() { defer close(served); s.connection(t.Context(), ours, func() {}) }()
+	go func() { _, _ = io.Copy(io.Discard, theirs) }()
+	n, _ := theirs.Write(says)
+	<-served
+	theirs.Close()
+	return n
+}

@@ -1,0 +1,30 @@
+package reconciler
+
+import (
+	"context"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// eventReason is that of an event which no condition repeats.
+type eventReason string
+
+const (
+	// foreignController: Kubeflow Trainer, or another controller of TrainJobs, runs beside an executor.
+	foreignController eventReason = "ForeignController"
+	// snapshotChanged: the runtime that a job was made from cannot be told from what the hostfile's ConfigMap keeps.
+	snapshotChanged eventReason = "SnapshotChanged"
+)
+
+// warnOnce tells of something about a version of an object that it is about, when it has not been told before: a pass finds the
+// same again and again.
+func (r *Reconciler) warnOnce(ctx context.Context, trainJob *trainer.TrainJob, reason eventReason, about, note string) {
+	if !r.memory.warn(client.ObjectKeyFromObject(trainJob), reason, about) {
+		return
+	}
+	ctrl.LoggerFrom(ctx).Info(note)
+	r.recorder.Eventf(trainJob, nil, corev1.EventTypeWarning, string(reason), "Reconcile", "%s", clipped(note, noteLimit))
+}

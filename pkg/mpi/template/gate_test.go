@@ -44,6 +44,9 @@ func TestGateOfAnInitContainer(t *testing.T) {
 			if diff := cmp.Diff(launcher.Containers[0].Resources, last.Resources); diff != "" {
 				t.Errorf("a quota would count more than for the launcher alone:\n%s", diff)
 			}
+			if readOnly := last.SecurityContext.ReadOnlyRootFilesystem; readOnly == nil || !*readOnly {
+				t.Error("it may write to its image")
+			}
 			hosts := corev1.VolumeMount{Name: mpi.StateVolume, MountPath: "/etc/hosts", SubPath: "hosts"}
 			if got := launcher.Containers[0].VolumeMounts; got[len(got)-1] != hosts {
 				t.Errorf("mounts of the launcher = %v", got)
@@ -51,6 +54,9 @@ func TestGateOfAnInitContainer(t *testing.T) {
 			for _, c := range node.InitContainers {
 				if c.Name == mpi.GateContainer {
 					t.Error("a node waits for itself")
+				}
+				if readOnly := c.SecurityContext.ReadOnlyRootFilesystem; readOnly == nil || !*readOnly {
+					t.Errorf("%s may write to its image", c.Name)
 				}
 			}
 			if command := launcher.Containers[0].Command; command[0] != mpi.AgentBin {

@@ -154,7 +154,7 @@ func (r Runtime) addAgent(spec *corev1.PodSpec) {
 			Image:           r.Agent.Image,
 			Command:         []string{"/bin/mpi-agent", "install", agentBinDir},
 			Resources:       guaranteed(installResources()),
-			SecurityContext: containerSecurity(),
+			SecurityContext: ownSecurity(),
 			VolumeMounts:    []corev1.VolumeMount{{Name: mpi.AgentVolume, MountPath: mpi.AgentDir}},
 		}}
 	}
@@ -176,7 +176,7 @@ func (r Runtime) addGate(spec *corev1.PodSpec) {
 		Image:           r.Agent.Image,
 		Command:         command,
 		Resources:       main.Resources,
-		SecurityContext: containerSecurity(),
+		SecurityContext: ownSecurity(),
 		VolumeMounts: append(mounts,
 			corev1.VolumeMount{Name: mpi.StateVolume, MountPath: mpi.StateDir},
 			corev1.VolumeMount{Name: mpi.SSHAuthVolume, MountPath: mpi.SSHAuthMountPath, ReadOnly: true},

@@ -29,6 +29,14 @@ func containerSecurity() *corev1.SecurityContext {
 	}
 }
 
+// ownSecurity is containerSecurity for containers with our own image, which write to their mounts only. What a user's image
+// writes, and where, is not ours to say.
+func ownSecurity() *corev1.SecurityContext {
+	context := containerSecurity()
+	context.ReadOnlyRootFilesystem = ptr.To(true)
+	return context
+}
+
 // guaranteed reserves resources and caps all of them but CPU: a CPU limit would throttle ranks that wait for each other,
 // while unused cores stay idle. Memory and devices cannot be shared, so request and limit are equal.
 func guaranteed(resources corev1.ResourceList) corev1.ResourceRequirements {

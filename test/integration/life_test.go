@@ -309,7 +309,7 @@ var _ = Describe("The life of a job", Ordered, ContinueOnFailure, func() {
 		Expect(admin.Create(ctx, runtime)).To(Succeed())
 		Eventually(eventsAbout(ctx, trainJob)).Should(ContainElement("Warning ForeignController"))
 		Expect(versions(ctx, trainJob)).To(HaveLen(2), "the TrainJob and their JobSet")
-		// The same event about the same version is counted in the first.
+		// It is told once; a repeated event would take a right to patch events.
 		patch(ctx, runtime, `{"metadata":{"annotations":{"look":"again"}}}`)
 		Consistently(func() map[string]string { return versions(ctx, trainJob) }).WithTimeout(silence).Should(HaveLen(2))
 	})

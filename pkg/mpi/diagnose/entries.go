@@ -71,7 +71,7 @@ var entries = []Entry{
 		"The length of the name of the TrainJob.",
 		"give the TrainJob a shorter name"},
 	{NameTaken, ByRequest, "an object of another owner stands under a name that the job needs",
-		"The owner reference of that object. A Secret that somebody else made may hold a key that somebody else knows.",
+		"The owner reference of that object. A Secret that somebody else made may hold a key that somebody else knows. Beside Kubeflow Trainer, which uses it, the job runs on, and the condition `Guarded` is False.",
 		"delete the object that the message names, or give the TrainJob another name"},
 	{ReservedVariable, ByRequest, "the TrainJob sets a variable that carries the wiring of MPI",
 		"The environment in the TrainJob.",

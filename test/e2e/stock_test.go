@@ -3,6 +3,7 @@ package e2e
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -12,12 +13,15 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
 	"lockstep.dev/lockstep/pkg/mpi"
+	"lockstep.dev/lockstep/pkg/mpi/diagnose"
 	mpijob "lockstep.dev/lockstep/pkg/mpi/job"
+	"lockstep.dev/lockstep/test/platform"
 	"lockstep.dev/lockstep/test/trial"
 )
 
@@ -57,13 +61,104 @@ var _ = Describe("Under stock Kubeflow Trainer, a compiled runtime", Ordered, Co
 			}
 		})
 
-		It("says which rank failed, and how, beside the words of Trainer", func(ctx SpecContext) {
-			j := job("fails-beside", "openmpi4-cpu", append(words, "--exit-rank", "3", "--exit-code", "3")...)
-			result := run(ctx, j)
-			Expect(result.Condition).To(Equal(trainer.TrainJobFailed))
-			Eventually(func() *metav1.Condition { return conditionOf(ctx, j, mpijob.Diagnosed) }).Should(And(
-				HaveField("Reason", "RankFailed"), HaveField("Message", And(ContainSubstring("rank 3"), ContainSubstring("code 3")))))
-			Expect(conditionOf(ctx, j, trainer.TrainJobFailed).Message).To(Equal(result.Message))
+		It("gives all pods the image of the TrainJob", func(ctx SpecContext) {
+			j := job("image-beside", "openmpi4-cpu", words...)
+			j.Image = platform.StockImage
+			runUnderStock(ctx, editor, j)
+			for _, pod := range podsOf(ctx, j.TrainJob()) {
+				Expect(pod.Spec.Containers[0].Image).To(Equal(platform.StockImage), pod.Name)
+			}
+		})
+
+		It("tells the life of a job in events, each step once and in order, and in metrics", func(ctx SpecContext) {
+			meter := cluster.OurMeter()
+			before, err := meter.Read(ctx)
+			Expect(err).NotTo(HaveOccurred())
+			runUnderStock(ctx, editor, job("told-beside", "openmpi5-cpu", words...))
+			Eventually(told(ctx, "told-beside")).Should(Equal(life[1:]), "what is submitted is Trainer's to tell")
+			for _, phase := range []string{"gang_wait", "image_pull", "gate", "connect", "mpi_launch", "time_to_start", "running"} {
+				Eventually(observed(ctx, meter, phase)).Should(BeNumerically(">", before.Count("mpi_trainjob_phase_seconds", "phase", phase)), phase)
+			}
+			after, err := meter.Read(ctx)
+			Expect(err).NotTo(HaveOccurred())
+			Expect(after.Sum("mpi_trainjob_ended_total", "outcome", "Complete")).To(Equal(before.Sum("mpi_trainjob_ended_total", "outcome", "Complete") + 1))
+		})
+
+		DescribeTable("says which rank failed, and how, beside the words of Trainer", func(ctx SpecContext, runtime string) {
+			failsBeside(ctx, job("fails-"+runtime, runtime, append(words, "--exit-rank", "3", "--exit-code", "3")...), diagnose.RankFailed, "rank 3", "code 3")
+		}, catalog)
+
+		It("says that a rank took more memory than its node has", func(ctx SpecContext) {
+			j := job("oom-beside", "openmpi5-cpu", "mpirun", "-n", "4", "bash", "-c", `[ "$OMPI_COMM_WORLD_RANK" = 3 ] && exec tail /dev/zero; exec mpi-hello --sleep 60`)
+			memory := corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("256Mi")}
+			j.Resources = &corev1.ResourceRequirements{Requests: memory, Limits: memory}
+			failsBeside(ctx, j, diagnose.OOMKilled, mpi.NodeJob+"-0-1")
+		})
+
+		It("says that somebody deleted a pod of a job", func(ctx SpecContext) {
+			j := job("lost-beside", "openmpi5-cpu", append(words, "--sleep", "600")...)
+			object := start(ctx, editor, j)
+			node := podsOf(ctx, object)[slices.IndexFunc(podsOf(ctx, object), func(pod corev1.Pod) bool { return pod.Labels[mpi.ReplicatedJobLabel] == mpi.NodeJob })]
+			Expect(admin.Client.Delete(ctx, &node)).To(Succeed())
+			diagnosed(ctx, j, diagnose.PodDeleted, node.Name)
+		})
+
+		It("says that an image cannot be pulled", func(ctx SpecContext) {
+			j := job("pull-beside", "mpich-cpu", words...)
+			j.Image = "lockstep.test/mpi/none:1"
+			submitBeside(ctx, j)
+			Eventually(conditionNamed(ctx, j, mpijob.PodsReady)).Should(because(diagnose.ImagePull, j.Image))
+		})
+
+		It("says that a job never fits the quota of its namespace", func(ctx SpecContext) {
+			quota := &corev1.ResourceQuota{ObjectMeta: owned("never", tenant), Spec: corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{corev1.ResourcePods: resource.MustParse("1")}}}
+			Expect(admin.Client.Create(ctx, quota)).To(Succeed())
+			DeferCleanup(func(ctx SpecContext) { Expect(admin.Client.Delete(ctx, quota)).To(Succeed()) })
+			j := job("never-beside", "mpich-cpu", words...)
+			submitBeside(ctx, j)
+			Eventually(conditionNamed(ctx, j, mpijob.PodsReady)).Should(because(diagnose.QuotaExceeded, "Insufficient pods: requested 3"))
+			Eventually(told(ctx, j.Name)).Should(ContainElement(string(diagnose.QuotaExceeded)))
+		})
+
+		It("says that Trainer uses a key, and that a policy stands, which are somebody else's", func(ctx SpecContext) {
+			j := job("squatted-beside", "mpich-cpu", words...)
+			key := &corev1.Secret{ObjectMeta: owned(mpi.SSHAuthSecretName(j.Name), tenant), StringData: map[string]string{mpi.PrivateKeyKey: "known to me"}}
+			policy := &networkingv1.NetworkPolicy{ObjectMeta: owned(mpi.NetworkPolicyName(j.Name), tenant)}
+			for _, object := range []client.Object{key, policy} {
+				Expect(admin.Client.Create(ctx, object)).To(Succeed())
+				DeferCleanup(func(ctx SpecContext) { Expect(admin.Client.Delete(ctx, object)).To(Succeed()) })
+			}
+			submitBeside(ctx, j)
+			Eventually(conditionNamed(ctx, j, mpijob.Guarded)).Should(because(diagnose.NameTaken, key.Name, "NetworkPolicy `"+policy.Name+"`"))
+			Eventually(told(ctx, j.Name)).Should(ContainElement(string(diagnose.NameTaken)))
+			Eventually(exists(ctx, &jobset.JobSet{}, tenant, j.Name)).Should(BeTrue(), "Trainer runs it all the same")
+			Expect(admin.Client.Get(ctx, keyOf(key), key)).To(Succeed())
+			Expect(key.OwnerReferences).To(BeEmpty(), "with a key that is not its own")
+		})
+
+		It("keeps an executor from the jobs that Trainer runs", func(ctx SpecContext) {
+			undo, err := cluster.ApplyExecutor(ctx)
+			DeferCleanup(func(ctx SpecContext) { Expect(undo(ctx)).To(Succeed()) })
+			Expect(err).NotTo(HaveOccurred())
+			var refused corev1.Event
+			Eventually(func() ([]corev1.Event, error) {
+				list := &corev1.EventList{}
+				err := admin.Client.List(ctx, list, client.InNamespace(platform.Namespace), client.MatchingFields{"reason": "ForeignController"})
+				if len(list.Items) > 0 {
+					refused = list.Items[0]
+				}
+				return list.Items, err
+			}).Should(HaveLen(1))
+			Expect(refused.Message).To(And(ContainSubstring("kubeflow-trainer-controller-manager"), ContainSubstring("--mode companion")))
+			executor := &corev1.Pod{ObjectMeta: owned(refused.InvolvedObject.Name, platform.Namespace)}
+			Expect(admin.Client.Get(ctx, keyOf(executor), executor)).To(Succeed())
+			Expect(executor.Status.Conditions).To(ContainElement(And(HaveField("Type", corev1.PodReady), HaveField("Status", corev1.ConditionFalse))))
+
+			j := job("unfought", "mpich-cpu", words...)
+			runUnderStock(ctx, editor, j)
+			js := &jobset.JobSet{ObjectMeta: owned(j.Name, tenant)}
+			Expect(admin.Client.Get(ctx, keyOf(js), js)).To(Succeed())
+			Expect(js.Labels).NotTo(HaveKey(mpi.TrainJobLabel), "the JobSet is Trainer's")
 		})
 	})
 
@@ -107,6 +202,40 @@ func runUnderStock(ctx SpecContext, user trial.User, j trial.Job) {
 	Expect(err).NotTo(HaveOccurred(), "log of the launcher:\n%s", log.String())
 	Expect(result.Check(machines)).To(Succeed(), "log of the launcher:\n%s", log.String())
 	AddReportEntry("first rank", result.FirstRank.Round(10*time.Millisecond))
+}
+
+// submitBeside creates a job that does not come to its end.
+func submitBeside(ctx SpecContext, j trial.Job) {
+	GinkgoHelper()
+	removeAfterwards(j)
+	Expect(editor.Client.Create(ctx, j.TrainJob())).To(Succeed())
+}
+
+// failsBeside runs a job that fails, and finds the cause beside the words of Trainer, which stay.
+func failsBeside(ctx SpecContext, j trial.Job, reason mpi.Reason, says ...string) {
+	GinkgoHelper()
+	result := run(ctx, j)
+	Expect(result.Condition).To(Equal(trainer.TrainJobFailed))
+	diagnosed(ctx, j, reason, says...)
+	Expect(conditionOf(ctx, j, trainer.TrainJobFailed).Message).To(Equal(result.Message))
+}
+
+func diagnosed(ctx SpecContext, j trial.Job, reason mpi.Reason, says ...string) {
+	GinkgoHelper()
+	Eventually(conditionNamed(ctx, j, mpijob.Diagnosed)).Should(because(reason, says...))
+}
+
+// because matches a condition by its reason and parts of its message.
+func because(reason mpi.Reason, says ...string) OmegaMatcher {
+	matchers := []OmegaMatcher{Not(BeNil()), HaveField("Reason", string(reason))}
+	for _, part := range says {
+		matchers = append(matchers, HaveField("Message", ContainSubstring(part)))
+	}
+	return And(matchers...)
+}
+
+func conditionNamed(ctx context.Context, j trial.Job, name string) func() *metav1.Condition {
+	return func() *metav1.Condition { return conditionOf(ctx, j, name) }
 }
 
 // conditionOf returns a condition of a TrainJob, or nil.

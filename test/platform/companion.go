@@ -58,6 +58,20 @@ func (p *Platform) useExecutor(ctx context.Context) error {
 	return p.StartController(ctx)
 }
 
+// ApplyExecutor applies the bundle that is compiled for the executor, while Kubeflow Trainer runs the jobs with a companion beside
+// it, as somebody would by mistake. The executor's pod does not become ready, so that the companion goes on. Undo applies again
+// what UseCompanion did.
+func (p *Platform) ApplyExecutor(ctx context.Context) (undo func(context.Context) error, err error) {
+	undo = func(ctx context.Context) error {
+		if _, err := p.apply(ctx, filepath.Join(p.tools.Root, "build", "companion", "dist", clusterSpec)); err != nil {
+			return err
+		}
+		return p.StartCompanion(ctx)
+	}
+	_, err = p.apply(ctx, filepath.Join(p.tools.Root, "build", "dist", clusterSpec))
+	return undo, err
+}
+
 // compileForTrainer compiles a copy of the bundle whose cluster has the other executor.
 func (p *Platform) compileForTrainer(ctx context.Context) (string, error) {
 	root := filepath.Join(p.tools.Root, "build", "companion")

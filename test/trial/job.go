@@ -19,21 +19,29 @@ type Job struct {
 	Args []string
 	// Env is what every rank shall have.
 	Env []corev1.EnvVar
+	// Image replaces that of the runtime, and Resources what its nodes ask for; empty and nil for the runtime's own.
+	Image     string
+	Resources *corev1.ResourceRequirements
 }
 
 // TrainJob returns the job as upstream's API has it.
 func (j Job) TrainJob() *trainer.TrainJob {
-	return &trainer.TrainJob{
+	object := &trainer.TrainJob{
 		ObjectMeta: metav1.ObjectMeta{Name: j.Name, Namespace: j.Namespace},
 		Spec: trainer.TrainJobSpec{
 			RuntimeRef: trainer.RuntimeRef{Name: j.Runtime},
 			Trainer: &trainer.Trainer{
-				NumNodes:       ptr.To(j.Nodes),
-				NumProcPerNode: ptr.To(j.Slots),
-				Command:        j.Command,
-				Args:           j.Args,
-				Env:            j.Env,
+				NumNodes:         ptr.To(j.Nodes),
+				NumProcPerNode:   ptr.To(j.Slots),
+				Command:          j.Command,
+				Args:             j.Args,
+				Env:              j.Env,
+				ResourcesPerNode: j.Resources,
 			},
 		},
 	}
+	if j.Image != "" {
+		object.Spec.Trainer.Image = &j.Image
+	}
+	return object
 }

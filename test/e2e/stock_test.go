@@ -12,6 +12,7 @@ import (
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -98,7 +99,8 @@ var _ = Describe("Under stock Kubeflow Trainer, a compiled runtime", Ordered, Co
 		It("says that somebody deleted a pod of a job", func(ctx SpecContext) {
 			j := job("lost-beside", "openmpi5-cpu", append(words, "--sleep", "600")...)
 			object := start(ctx, editor, j)
-			node := podsOf(ctx, object)[slices.IndexFunc(podsOf(ctx, object), func(pod corev1.Pod) bool { return pod.Labels[mpi.ReplicatedJobLabel] == mpi.NodeJob })]
+			pods := podsOf(ctx, object)
+			node := pods[slices.IndexFunc(pods, func(pod corev1.Pod) bool { return pod.Labels[mpi.ReplicatedJobLabel] == mpi.NodeJob })]
 			Expect(admin.Client.Delete(ctx, &node)).To(Succeed())
 			diagnosed(ctx, j, diagnose.PodDeleted, node.Name)
 		})
@@ -122,13 +124,14 @@ var _ = Describe("Under stock Kubeflow Trainer, a compiled runtime", Ordered, Co
 
 		It("says that Trainer uses a key, and that a policy stands, which are somebody else's", func(ctx SpecContext) {
 			j := job("squatted-beside", "mpich-cpu", words...)
+			removeAfterwards(j) // and before that what is not the job's
 			key := &corev1.Secret{ObjectMeta: owned(mpi.SSHAuthSecretName(j.Name), tenant), StringData: map[string]string{mpi.PrivateKeyKey: "known to me"}}
 			policy := &networkingv1.NetworkPolicy{ObjectMeta: owned(mpi.NetworkPolicyName(j.Name), tenant)}
 			for _, object := range []client.Object{key, policy} {
 				Expect(admin.Client.Create(ctx, object)).To(Succeed())
 				DeferCleanup(func(ctx SpecContext) { Expect(admin.Client.Delete(ctx, object)).To(Succeed()) })
 			}
-			submitBeside(ctx, j)
+			Expect(editor.Client.Create(ctx, j.TrainJob())).To(Succeed())
 			Eventually(conditionNamed(ctx, j, mpijob.Guarded)).Should(because(diagnose.NameTaken, key.Name, "NetworkPolicy `"+policy.Name+"`"))
 			Eventually(told(ctx, j.Name)).Should(ContainElement(string(diagnose.NameTaken)))
 			Eventually(exists(ctx, &jobset.JobSet{}, tenant, j.Name)).Should(BeTrue(), "Trainer runs it all the same")
@@ -140,18 +143,11 @@ var _ = Describe("Under stock Kubeflow Trainer, a compiled runtime", Ordered, Co
 			undo, err := cluster.ApplyExecutor(ctx)
 			DeferCleanup(func(ctx SpecContext) { Expect(undo(ctx)).To(Succeed()) })
 			Expect(err).NotTo(HaveOccurred())
-			var refused corev1.Event
-			Eventually(func() ([]corev1.Event, error) {
-				list := &corev1.EventList{}
-				err := admin.Client.List(ctx, list, client.InNamespace(platform.Namespace), client.MatchingFields{"reason": "ForeignController"})
-				if len(list.Items) > 0 {
-					refused = list.Items[0]
-				}
-				return list.Items, err
-			}).Should(HaveLen(1))
-			Expect(refused.Message).To(And(ContainSubstring("kubeflow-trainer-controller-manager"), ContainSubstring("--mode companion")))
-			executor := &corev1.Pod{ObjectMeta: owned(refused.InvolvedObject.Name, platform.Namespace)}
-			Expect(admin.Client.Get(ctx, keyOf(executor), executor)).To(Succeed())
+			var executor corev1.Pod
+			Eventually(func() (note string, err error) {
+				executor, note, err = refusedController(ctx)
+				return note, err
+			}).Should(And(ContainSubstring("kubeflow-trainer-controller-manager"), ContainSubstring("--mode companion")))
 			Expect(executor.Status.Conditions).To(ContainElement(And(HaveField("Type", corev1.PodReady), HaveField("Status", corev1.ConditionFalse))))
 
 			j := job("unfought", "mpich-cpu", words...)
@@ -236,6 +232,21 @@ func because(reason mpi.Reason, says ...string) OmegaMatcher {
 
 func conditionNamed(ctx context.Context, j trial.Job, name string) func() *metav1.Condition {
 	return func() *metav1.Condition { return conditionOf(ctx, j, name) }
+}
+
+// refusedController returns a controller's pod that says of itself why it does nothing, and what it says.
+func refusedController(ctx context.Context) (pod corev1.Pod, note string, err error) {
+	list := &corev1.EventList{}
+	if err := admin.Client.List(ctx, list, client.InNamespace(platform.Namespace), client.MatchingFields{"reason": "ForeignController"}); err != nil {
+		return pod, "", err
+	}
+	for _, event := range list.Items {
+		err := admin.Client.Get(ctx, client.ObjectKey{Namespace: platform.Namespace, Name: event.InvolvedObject.Name}, &pod)
+		if err == nil || !apierrors.IsNotFound(err) {
+			return pod, event.Message, err
+		}
+	}
+	return pod, "", nil
 }
 
 // conditionOf returns a condition of a TrainJob, or nil.

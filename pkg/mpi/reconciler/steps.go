@@ -15,18 +15,31 @@ import (
 // withSteps adds to what has changed in a status the steps that went by between two of them, so that jobs that did the same
 // have the same events and are counted the same, however fast they are and however late we look.
 func withSteps(o job.Observed, changes []metav1.Condition) []metav1.Condition {
-	return withRun(o, withGang(o.TrainJob, changes))
+	return withGang(o.TrainJob, withRun(o, changes))
 }
 
-// withGang adds that all pods are being scheduled together where a job had them so soon that no status told of it.
+// withGang adds that all pods are being scheduled together where a job had them so soon that no status told of it: after what a
+// status says of its objects, or, beside Kubeflow Trainer, which has no word for that, before the first that one says of its pods.
 func withGang(trainJob *trainer.TrainJob, changes []metav1.Condition) []metav1.Condition {
 	pending := func(c metav1.Condition) bool { return mpi.Reason(c.Reason) == job.ReasonPodsPending }
-	created := slices.IndexFunc(changes, func(c metav1.Condition) bool { return mpi.Reason(c.Reason) == job.ReasonJobSetCreated })
-	if created < 0 || ptr.Deref(trainJob.Spec.Suspend, false) || slices.ContainsFunc(changes, pending) {
+	at := placeOfGang(trainJob, changes)
+	if at < 0 || ptr.Deref(trainJob.Spec.Suspend, false) || slices.ContainsFunc(changes, pending) {
 		return changes
 	}
 	gang := metav1.Condition{Type: job.PodsReady, Status: metav1.ConditionFalse, Reason: string(job.ReasonPodsPending), Message: "all pods of the job are scheduled together"}
-	return slices.Insert(slices.Clone(changes), created+1, gang)
+	return slices.Insert(slices.Clone(changes), at, gang)
+}
+
+// placeOfGang returns where in the changes that belongs, -1 if nowhere.
+func placeOfGang(trainJob *trainer.TrainJob, changes []metav1.Condition) int {
+	created := slices.IndexFunc(changes, func(c metav1.Condition) bool { return mpi.Reason(c.Reason) == job.ReasonJobSetCreated })
+	switch {
+	case created >= 0:
+		return created + 1
+	case apimeta.FindStatusCondition(trainJob.Status.Conditions, job.PodsReady) != nil:
+		return -1
+	}
+	return slices.IndexFunc(changes, func(c metav1.Condition) bool { return c.Type == job.PodsReady && c.Status == metav1.ConditionTrue })
 }
 
 // withRun adds that the pods were ready and that the command ran where a job was over before a status told of it.

@@ -22,6 +22,7 @@ func TestGangSchedulingIsTold(t *testing.T) {
 	ready := metav1.Condition{Type: "PodsReady", Status: "True", Reason: "PodsReady"}
 	pending := metav1.Condition{Type: "PodsReady", Status: "False", Reason: "PodsPending"}
 	suspended := &trainer.TrainJob{Spec: trainer.TrainJobSpec{Suspend: ptr.To(true)}}
+	waits := &trainer.TrainJob{Status: trainer.TrainJobStatus{Conditions: []metav1.Condition{pending}}}
 	for name, tc := range map[string]struct {
 		trainJob *trainer.TrainJob
 		changes  []metav1.Condition
@@ -29,7 +30,8 @@ func TestGangSchedulingIsTold(t *testing.T) {
 	}{
 		"Fast":      {&trainer.TrainJob{}, []metav1.Condition{created, ready}, []string{"JobSetCreated", "PodsPending", "PodsReady"}},
 		"Slow":      {&trainer.TrainJob{}, []metav1.Condition{pending, created}, []string{"PodsPending", "JobSetCreated"}},
-		"Later":     {&trainer.TrainJob{}, []metav1.Condition{ready}, []string{"PodsReady"}},
+		"Later":     {waits, []metav1.Condition{ready}, []string{"PodsReady"}},
+		"Beside":    {&trainer.TrainJob{}, []metav1.Condition{ready}, []string{"PodsPending", "PodsReady"}},
 		"Suspended": {suspended, []metav1.Condition{created}, []string{"JobSetCreated"}},
 	} {
 		var got []string
@@ -84,10 +86,11 @@ func TestStepsOfJobsThatAreOverAtOnce(t *testing.T) {
 		"Told":       {"each step once", ended(t, launched, pending, runs), complete, []string{"Completed"}},
 		"Failed":     {"a rank failed, so there was one", ended(t, launched, pending, waiting), failed, []string{"PodsReady", "GatePassed", "RankFailed"}},
 		"NoCommand":  {"the gate was not passed", ended(t, refused, ready, waiting), failed, []string{"RankFailed"}},
-		"NoVerdict":  {"a runtime without an agent says only that it succeeded", job.Observed{TrainJob: &trainer.TrainJob{}}, complete, []string{"PodsReady", "GatePassed", "Completed"}},
+		"NoVerdict":  {"a runtime without an agent says only that it succeeded", job.Observed{TrainJob: &trainer.TrainJob{Status: trainer.TrainJobStatus{Conditions: []metav1.Condition{pending}}}}, complete, []string{"PodsReady", "GatePassed", "Completed"}},
 		"NobodySays": {"", job.Observed{TrainJob: &trainer.TrainJob{}}, failed, []string{"RankFailed"}},
 		"Companion":  {"", ended(t, launched, pending, waiting), diagnosed, []string{"PodsReady", "GatePassed", "RankFailed"}},
 		"Beside":     {"Trainer has told the end", ended(t, launched, complete, pending, waiting), finished[1], []string{"PodsReady", "GatePassed", "Finished"}},
+		"BesideFast": {"before any status of ours", ended(t, launched, complete), finished[1], []string{"PodsPending", "PodsReady", "GatePassed", "Finished"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got []string

@@ -34,7 +34,6 @@ var asExecutor = &stretch{role: "executor", unseen: map[string]string{
 	"ClusterRole mpi-controller-jobs: delete podgroups.scheduling.x-k8s.io":             collectorFirst,
 	"ClusterRole mpi-controller-jobs: delete configmaps.":                               collectorFirst,
 	"ClusterRole mpi-controller-jobs: delete networkpolicies.networking.k8s.io":         collectorFirst,
-	"ClusterRole mpi-controller-jobs: patch events.events.k8s.io":                       "only an event that comes again within minutes is counted in the first",
 	"Role mpi-controller: create events.events.k8s.io":                                  "an executor says so when it waits because Kubeflow Trainer runs",
 }}
 

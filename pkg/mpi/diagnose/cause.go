@@ -14,8 +14,10 @@ type Cause struct {
 	Reason mpi.Reason `json:"reason"`
 	// Message says what happened, in one line, with evidence.
 	Message string `json:"message"`
-	// Evidence holds what others said about it, word by word: kubelet, the API server, the last lines of a program.
+	// Evidence holds what others said about it, word by word: kubelet, the API server.
 	Evidence []string `json:"evidence,omitempty"`
+	// Lines are the last lines of the program that failed, without secrets. The pod that has them all may be gone by now.
+	Lines []string `json:"lines,omitempty"`
 	// Remedy says what to do.
 	Remedy string `json:"remedy,omitempty"`
 	// Pod is the name of the pod where it happened, Machine that of its Kubernetes node, where they are known.
@@ -33,13 +35,20 @@ type Cause struct {
 	precedence precedence
 }
 
-// Text is what users read: what happened, and what to do.
+// Text is what users read: what happened, and what to do. The last lines of the program follow below.
 func (c Cause) Text() string {
-	if c.Remedy == "" {
-		return c.Message
+	text := c.Message
+	if c.Remedy != "" {
+		text = strings.TrimRight(text, ".") + ". What to do: " + c.Remedy
 	}
-	return strings.TrimRight(c.Message, ".") + ". What to do: " + c.Remedy
+	if len(c.Lines) > 0 {
+		text += "\n" + lastLines + "\n" + strings.Join(c.Lines, "\n")
+	}
+	return text
 }
+
+// lastLines stands before the last lines of a program.
+const lastLines = "Last lines:"
 
 // Infrastructure says whether the same job may well succeed when it is started again.
 func (c Cause) Infrastructure() bool { return Infrastructure(c.Reason) }

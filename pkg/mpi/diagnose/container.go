@@ -53,7 +53,8 @@ func tell(pod Pod, verdict mpi.Verdict, all []Pod) *Cause {
 	} else {
 		message += " (" + where.address() + ")"
 	}
-	cause := because(reason, message).in(where).quoting(verdict.Lines...)
+	cause := because(reason, message).in(where)
+	cause.Lines = verdict.Lines
 	cause.ExitCode = max(verdict.ExitCode, 0)
 	if rank := verdict.Rank; rank != nil {
 		cause.Rank, cause.ExitCode, cause.Signal = rank.Rank, rank.Code, rank.Signal

@@ -138,7 +138,7 @@ func TestFirst(t *testing.T) {
 				t.Errorf("%s: want %s with %q, got %s: %s", tc.reason, tc.want, tc.says, got.Reason, got.Message)
 			}
 			entry, found := EntryOf(got.Reason)
-			if !found || len(tc.noted) == 0 && got.Text() != strings.TrimRight(got.Message, ".")+". What to do: "+entry.Remedy {
+			if !found || len(tc.noted) == 0 && !strings.HasPrefix(got.Text(), strings.TrimRight(got.Message, ".")+". What to do: "+entry.Remedy) {
 				t.Errorf("the text lacks the remedy: %s", got.Text())
 			}
 		})
@@ -205,7 +205,7 @@ func TestCauseCarriesTheFacts(t *testing.T) {
 	}
 	got := First([]Pod{launcher(said(t0, verdict)), worker()}, nil)
 	want := Cause{
-		Reason: RankKilled, Message: got.Message, Remedy: got.Remedy, Evidence: []string{"last line"}, Pod: "demo-node-0-1-x7x2p", Machine: "m3",
+		Reason: RankKilled, Message: got.Message, Remedy: got.Remedy, Lines: []string{"last line"}, Pod: "demo-node-0-1-x7x2p", Machine: "m3",
 		Rank: &five, ExitCode: 139, Signal: "SIGSEGV", At: t0,
 	}
 	if diff := cmp.Diff(want, *got, cmp.AllowUnexported(Cause{}), cmp.FilterPath(func(p cmp.Path) bool { return p.String() == "precedence" }, cmp.Ignore())); diff != "" {
@@ -274,6 +274,24 @@ func TestSignalName(t *testing.T) {
 	for number, want := range map[int]string{9: "SIGKILL", 15: "SIGTERM", 64: "signal 64", 0: "signal 0", -1: "signal -1"} {
 		if got := SignalName(number); got != want {
 			t.Errorf("%d: want %s, got %s", number, want, got)
+		}
+	}
+}
+
+// TestText: what users read begins with what happened, and ends with what the program printed last.
+func TestText(t *testing.T) {
+	c := Cause{Message: "Worker 1 failed: CUDA out of memory.", Remedy: "use a smaller batch", Lines: []string{"Traceback", "torch.OutOfMemoryError"}}
+	cases := map[string]struct {
+		cause Cause
+		want  string
+	}{
+		"all":          {c, "Worker 1 failed: CUDA out of memory. What to do: use a smaller batch\nLast lines:\nTraceback\ntorch.OutOfMemoryError"},
+		"without word": {Cause{Message: c.Message, Remedy: c.Remedy}, "Worker 1 failed: CUDA out of memory. What to do: use a smaller batch"},
+		"no remedy":    {Cause{Message: c.Message, Lines: c.Lines[1:]}, "Worker 1 failed: CUDA out of memory.\nLast lines:\ntorch.OutOfMemoryError"},
+	}
+	for name, tc := range cases {
+		if got := tc.cause.Text(); got != tc.want {
+			t.Errorf("%s: %q, want %q", name, got, tc.want)
 		}
 	}
 }

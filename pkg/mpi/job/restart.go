@@ -3,6 +3,7 @@ package job
 import (
 	"fmt"
 	"strconv"
+	"strings"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
@@ -98,7 +99,9 @@ func (o Observed) spent(e *end) *end {
 	if e == nil || e.succeeded || attempt(o.JobSet) == 0 || !diagnose.Infrastructure(e.reason) {
 		return e
 	}
-	e.message += fmt.Sprintf(" (after %d restarts, which is all that the runtime allows)", attempt(o.JobSet))
+	said, lines, _ := strings.Cut(e.message, "\n")
+	said += fmt.Sprintf(" (after %d restarts, which is all that the runtime allows)", attempt(o.JobSet))
+	e.message = strings.TrimSuffix(said+"\n"+lines, "\n")
 	return e
 }
 

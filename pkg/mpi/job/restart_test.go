@@ -164,3 +164,18 @@ func TestStoppedJobsHaveNothingActive(t *testing.T) {
 		t.Errorf("dashboards take a job with something active for a running one: -want, +got:\n%s", diff)
 	}
 }
+
+// The last lines of a program stay the last ones.
+func TestSpentStandsBeforeTheLastLines(t *testing.T) {
+	o := started(trainJobOf())
+	o.JobSet = o.JobSet.DeepCopy()
+	o.JobSet.Annotations = map[string]string{attemptAnnotation: "2"}
+	for message, want := range map[string]string{
+		"Worker 1 was lost":                      "Worker 1 was lost (after 2 restarts, which is all that the runtime allows)",
+		"Worker 1 was lost\nLast lines:\nstep 7": "Worker 1 was lost (after 2 restarts, which is all that the runtime allows)\nLast lines:\nstep 7",
+	} {
+		if got := o.spent(&end{reason: "WorkerLost", message: message}); got.message != want {
+			t.Errorf("got %q, want %q", got.message, want)
+		}
+	}
+}

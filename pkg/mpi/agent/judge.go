@@ -328,12 +328,19 @@ func (f facts) silent(host string) *mpi.NodeReport {
 	return nil
 }
 
+// rootFound blames what the program says. It was not said by a rank that the launcher ended because of another one, which may
+// have lived too short to be seen.
 func rootFound(found *diagnose.Finding, rank *mpi.RankEnd) *blame {
 	if found == nil || found.Weight < diagnose.Root {
 		return nil
 	}
+	if rank != nil && endedByLauncher(*rank) && !isSame(found.Rank, rank.Rank) {
+		rank = nil
+	}
 	return withRank(found, rank)
 }
+
+func isSame(a, b *int) bool { return a != nil && b != nil && *a == *b }
 
 // failedByItself blames the first rank that failed, unless it may have done so because another node went away: when the
 // launcher ended it, or when all that the program says is that it has lost somebody.
@@ -493,9 +500,31 @@ func (f facts) doubt(verdict *mpi.Verdict, ended string) {
 		verdict.Lines = f.lastLines(*b)
 		return
 	}
+	if b := f.daemonBehind(); b != nil {
+		verdict.Reason, verdict.Host, verdict.Lost = b.reason, b.host, b.lost
+		verdict.Message = b.headline() + ended + evidence(f)
+		return
+	}
 	if why := doubts(f); why != "" {
 		verdict.Reason, verdict.Message = mpi.ReasonWorldIncomplete, ended+", but "+why
 	}
+}
+
+// daemonBehind blames a launch daemon that was killed although the command exited 0, as Open MPI 5 does, or nil. Of nodes that do
+// not answer nobody knows that much.
+func (f facts) daemonBehind() *blame {
+	if f.silentNode() != nil {
+		return nil
+	}
+	if b := f.daemonEnded(); b != nil && f.losses[0].ofDaemon() {
+		return b
+	}
+	for _, r := range f.reports {
+		if r.DaemonAgo > 0 {
+			return &blame{reason: diagnose.LaunchDaemonLost, host: r.Name, summary: daemonEnd(r.LastExitCode)}
+		}
+	}
+	return nil
 }
 
 // hiddenRank returns a rank of the newest launch that failed although Hydra says that all is well, or nil. A script may pass
@@ -517,10 +546,7 @@ func (f facts) hiddenRank() *mpi.RankEnd {
 
 // doubts says why the world was not complete, or nothing.
 func doubts(f facts) string {
-	if len(f.losses) > 0 {
-		return f.losses[0].String()
-	}
-	var silent, idle, killed []string
+	var silent, idle []string
 	for _, r := range f.reports {
 		name := firstLabel(r.Name)
 		switch {
@@ -528,15 +554,11 @@ func doubts(f facts) string {
 			silent = append(silent, name+" ("+r.Error+")")
 		case r.Daemons == 0, r.Seen == 0 && f.sawWholeWorld():
 			idle = append(idle, name)
-		case r.DaemonAgo > 0:
-			killed = append(killed, name)
 		}
 	}
 	switch {
 	case len(silent) > 0:
 		return "no report could be had from " + enumerate(silent) + ", so nobody knows what ran there"
-	case len(killed) > 0:
-		return "the launch daemon was killed on " + enumerate(killed)
 	case len(idle) > 0 && !f.allowIdle:
 		return fmt.Sprintf("no rank ever ran on %d of %d nodes: %s; check that the command starts ranks with mpirun on all hosts of the hostfile, as many as there are slots (`-n` may be too small), and that the runtime names the right MPI implementation and version",
 			len(idle), len(f.reports), enumerate(idle))

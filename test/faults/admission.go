@@ -22,25 +22,25 @@ func admissionFaults() []Fault {
 	}
 	return []Fault{
 		{
-			Name: "quota exceeded", How: "a ResourceQuota of 300m of CPU, the job asks for 600m",
+			Name: "quota exceeded", How: "a ResourceQuota of 300m of CPU, the job asks for 600m", Waits: true,
 			Want: []mpi.Reason{diagnose.QuotaExceeded}, Says: []string{"300m"},
 			Before: with(&corev1.ResourceQuota{ObjectMeta: named, Spec: corev1.ResourceQuotaSpec{
 				Hard: corev1.ResourceList{corev1.ResourceRequestsCPU: resource.MustParse("300m")},
 			}}),
 		},
 		{
-			Name: "quota used by others", How: "a ResourceQuota of 3 pods, of which another pod uses one",
+			Name: "quota used by others", How: "a ResourceQuota of 3 pods, of which another pod uses one", Waits: true,
 			Want: []mpi.Reason{diagnose.QuotaExceeded}, Says: []string{"2"}, Before: quotaInUse,
 		},
 		{
-			Name: "LimitRange", How: "a LimitRange allows 100m of CPU per container, the job asks for 250m",
+			Name: "LimitRange", How: "a LimitRange allows 100m of CPU per container, the job asks for 250m", Waits: true,
 			Want: []mpi.Reason{diagnose.LimitRangeViolated}, Says: []string{"100m"},
 			Before: with(&corev1.LimitRange{ObjectMeta: named, Spec: corev1.LimitRangeSpec{
 				Limits: []corev1.LimitRangeItem{{Type: corev1.LimitTypeContainer, Max: cpu("100m"), Default: cpu("100m"), DefaultRequest: cpu("100m")}},
 			}}),
 		},
 		{
-			Name: "PodSecurity refusal", How: "the job asks for root in a namespace that enforces `restricted`",
+			Name: "PodSecurity refusal", How: "the job asks for root in a namespace that enforces `restricted`", Waits: true,
 			Want: []mpi.Reason{diagnose.PodSecurityDenied}, Says: []string{"restricted"},
 			Shape: func(job *trainer.TrainJob) {
 				patchPods(job, mpi.NodeJob, trainer.PodSpecPatch{Containers: []trainer.ContainerPatch{{
@@ -51,12 +51,12 @@ func admissionFaults() []Fault {
 			},
 		},
 		{
-			Name: "missing runtime", How: "the job names a runtime that does not exist (in a namespace without a tenant)",
+			Name: "missing runtime", How: "the job names a runtime that does not exist (in a namespace without a tenant)", Waits: true,
 			Want: []mpi.Reason{diagnose.RuntimeNotFound}, Says: []string{"none-such"},
 			Shape: func(job *trainer.TrainJob) { job.Namespace, job.Spec.RuntimeRef.Name = sandbox, "none-such" },
 		},
 		{
-			Name: "missing service account", How: "the runtime's pods run as a service account that does not exist",
+			Name: "missing service account", How: "the runtime's pods run as a service account that does not exist", Waits: true,
 			Want: []mpi.Reason{diagnose.ServiceAccountMissing}, Says: []string{"none-such"},
 			Shape: inSandbox("fault-account"),
 			Before: runtimeLike("fault-account", func(r *trainer.ClusterTrainingRuntime) {
@@ -64,7 +64,7 @@ func admissionFaults() []Fault {
 			}),
 		},
 		{
-			Name: "key name taken", How: "a Secret of somebody else has the name of the job's key",
+			Name: "key name taken", How: "a Secret of somebody else has the name of the job's key", Waits: true,
 			Want: []mpi.Reason{diagnose.NameTaken}, Says: []string{"ssh-auth"},
 			Before: func(ctx context.Context, t *attempt) (func(context.Context) error, error) {
 				secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: mpi.SSHAuthSecretName(t.job.Name), Namespace: t.job.Namespace}}

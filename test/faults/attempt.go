@@ -4,13 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"lockstep.dev/lockstep/pkg/mpi"
@@ -23,7 +22,12 @@ type attempt struct {
 	fault Fault
 	job   *trainer.TrainJob
 	log   *launcherLog
+	// target is whom the fault hits, as far as a message must name it.
+	target target
 }
+
+// nodes and slots are the world of a job, unless its fault shapes another.
+const nodes, slots = 2, 2
 
 // settling is how long pods and keys of a finished job may stay.
 const settling = 20 * time.Second
@@ -31,7 +35,11 @@ const settling = 20 * time.Second
 // try makes one run.
 func (l *lab) try(ctx context.Context, f Fault, run int) (row Row, err error) {
 	t := &attempt{lab: l, fault: f, job: shaped(f, run)}
+	if f.Hits != nil {
+		t.target = f.Hits(t.job.Name)
+	}
 	row = Row{Fault: f.Name, Run: run, How: f.How, Want: wanted(f)}
+	defer func(began time.Time) { row.Took = time.Since(began).Seconds() }(time.Now())
 	var undo undoing
 	// A run that was interrupted is undone all the same.
 	defer func() { err = errors.Join(err, undo.all(context.WithoutCancel(ctx))) }()
@@ -62,7 +70,7 @@ func (l *lab) try(ctx context.Context, f Fault, run int) (row Row, err error) {
 		}
 	}
 	t.judge(ctx, &row, at.Add(f.After))
-	if row.Condition == trainer.TrainJobFailed || row.Condition == trainer.TrainJobComplete {
+	if row.Ended == trainer.TrainJobFailed || row.Ended == trainer.TrainJobComplete {
 		row.Left = t.unsettled(ctx)
 	}
 	if err := undo.all(ctx); err != nil {
@@ -75,13 +83,19 @@ func (l *lab) try(ctx context.Context, f Fault, run int) (row Row, err error) {
 
 func shaped(f Fault, run int) *trainer.TrainJob {
 	job := trial.Job{
-		Name: fmt.Sprintf("fault-%s-%d", dashed(f.Name), run), Namespace: tenant, Runtime: "openmpi4-cpu", Nodes: 2, Slots: 2,
+		Name: jobName(f, run), Namespace: tenant, Runtime: f.mpi().runtime, Nodes: nodes, Slots: slots,
 		Command: []string{"mpirun", "-n", "4", "mpi-hello", "--sleep", "120"},
 	}.TrainJob()
 	if f.Shape != nil {
 		f.Shape(job)
 	}
 	return job
+}
+
+// jobName tells the rows of a fault for several implementations apart, whose titles differ at the end only.
+func jobName(f Fault, run int) string {
+	title := strings.TrimSuffix(f.Name, f.mpi().suffix())
+	return strings.Join([]string{"fault", dashed(title), f.mpi().label, strconv.Itoa(run)}, "-")
 }
 
 // dashed makes a part of a name of a fault's title, short enough for a pod.
@@ -123,66 +137,6 @@ func (t *attempt) ranksRun(ctx context.Context) (time.Time, error) {
 		return at, err
 	}
 	return time.Now(), err
-}
-
-// seen is what the conditions say.
-type seen struct {
-	condition, reason, message string
-	final                      bool
-}
-
-// judge watches until the right condition or a final one is there, and fills the row.
-func (t *attempt) judge(ctx context.Context, row *Row, at time.Time) {
-	var last seen
-	limit := t.fault.limit() + max(0, time.Until(at))
-	_ = until(ctx, limit, "", func(ctx context.Context) (bool, error) {
-		s, err := t.see(ctx)
-		if err == nil {
-			last = s
-		}
-		return s.final || t.right(s), err
-	})
-	row.Condition, row.Reason, row.Message = last.condition, last.reason, last.message
-	// Kubernetes keeps the creation to the second, so that a deadline may come up to a second early.
-	row.Right, row.Seconds = t.right(last), max(0, time.Since(at).Seconds())
-}
-
-func (t *attempt) right(s seen) bool {
-	if len(t.fault.Want) == 0 {
-		return s.condition == trainer.TrainJobComplete
-	}
-	for _, words := range t.fault.Says {
-		if !strings.Contains(strings.ToLower(s.message), strings.ToLower(words)) {
-			return false
-		}
-	}
-	return slices.Contains(t.fault.Want, mpi.Reason(s.reason))
-}
-
-// benign are reasons of conditions that say nothing of a fault.
-var benign = []string{"PodsPending", "WaitingForPods", "WaitingForNodes", "Finished", "WaitingForDeletion", "JobSetCreated"}
-
-// see reads the conditions: the final one, else one with a right reason, else one that says what is wrong.
-func (t *attempt) see(ctx context.Context) (seen, error) {
-	job := &trainer.TrainJob{}
-	if err := t.admin.Client.Get(ctx, client.ObjectKeyFromObject(t.job), job); err != nil {
-		return seen{}, err
-	}
-	var told seen
-	for _, c := range job.Status.Conditions {
-		s := seen{condition: c.Type, reason: c.Reason, message: c.Message}
-		switch {
-		case (c.Type == trainer.TrainJobFailed || c.Type == trainer.TrainJobComplete) && meta.IsStatusConditionTrue(job.Status.Conditions, c.Type):
-			s.final = true
-			return s, nil
-		case c.Type == trainer.TrainJobFailed || c.Type == trainer.TrainJobComplete || c.Type == trainer.TrainJobSuspended:
-		case t.fault.Want != nil && t.right(s):
-			return s, nil
-		case c.Status == "False" && !slices.Contains(benign, c.Reason):
-			told = s
-		}
-	}
-	return told, nil
 }
 
 // unsettled names running pods and keys of a finished job that stay.
@@ -232,22 +186,6 @@ func (t *attempt) pods(ctx context.Context) ([]corev1.Pod, error) {
 	list := &corev1.PodList{}
 	err := t.admin.Client.List(ctx, list, client.InNamespace(t.job.Namespace), client.MatchingLabels{mpi.JobSetNameLabel: t.job.Name})
 	return list.Items, err
-}
-
-// pod returns the launcher's pod, or a worker's, if possible on the machine that is to come to harm.
-func (t *attempt) pod(ctx context.Context, role string) (corev1.Pod, error) {
-	pods, err := t.pods(ctx)
-	if err != nil {
-		return corev1.Pod{}, err
-	}
-	pods = slices.DeleteFunc(pods, func(p corev1.Pod) bool { return p.Labels[mpi.ReplicatedJobLabel] != role })
-	if len(pods) == 0 {
-		return corev1.Pod{}, fmt.Errorf("the job has no pod of the kind %s", role)
-	}
-	if i := slices.IndexFunc(pods, func(p corev1.Pod) bool { return p.Spec.NodeName == victim }); i >= 0 {
-		return pods[i], nil
-	}
-	return pods[0], nil
 }
 
 // undoing is a stack of what must be undone.

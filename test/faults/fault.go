@@ -16,8 +16,15 @@ type Fault struct {
 	How string
 	// Want are the reasons that are right; without any the job must complete in spite of the fault.
 	Want []mpi.Reason
-	// Says are words that the message must hold, each: evidence, or the remedy.
+	// Says are words that the message must hold, each, besides whom the fault hit: evidence, or the remedy.
 	Says []string
+	// Hits says whom a command hits by itself, by the name of the job; nil for nobody. Messages must name it. Whom other faults
+	// hit is known when they are injected.
+	Hits func(job string) target
+	// MPI is the implementation of the job's runtime, by default Open MPI 4.
+	MPI *implementation
+	// Waits says that the job does not end by the fault: it waits for somebody to mend it.
+	Waits bool
 	// Shape changes the job, which by default runs four ranks on two nodes for two minutes.
 	Shape func(*trainer.TrainJob)
 	// Before is done before the job is created, During once all its ranks run. Both return how to undo them, or nil.
@@ -28,7 +35,7 @@ type Fault struct {
 	Limit time.Duration
 	// Settling is how long pods and keys of the finished job may stay; 20 s by default.
 	Settling time.Duration
-	// Ranks is false when no rank ever runs; the fault is then there when the job is created.
+	// Ranks is true when ranks run before the fault. When none ever runs, the fault is then there when the job is created.
 	Ranks bool
 }
 
@@ -47,12 +54,26 @@ type Row struct {
 	// Reason is what was reported: the first right reason, else that of the final condition, else the last that was told
 	// before the limit, else empty.
 	Reason string `json:"reason"`
-	Right  bool   `json:"right"`
+	// Right says that the reason was a right one, that the message named whom it hit, and that the job ended, or did not, as
+	// the catalogue says, then for a right reason and naming whom it hit too.
+	Right bool `json:"right"`
 	// Seconds from the fault to the condition.
 	Seconds float64 `json:"seconds"`
 	// Leftovers counts pods that still ran and keys that still existed some time after the end, and objects that
 	// survived the deletion of the job.
 	Leftovers int `json:"leftovers"`
+
+	// Ended is Failed or Complete, `waits` for a job that is not to end and did not, and empty for one that was to end and did
+	// not.
+	Ended string `json:"ended"`
+	// EndReason, EndMessage and EndSeconds are of the final condition where another one named the fault before.
+	EndReason  string  `json:"endReason,omitempty"`
+	EndMessage string  `json:"endMessage,omitempty"`
+	EndSeconds float64 `json:"endSeconds,omitempty"`
+	// Lacks is what the message must hold and does not.
+	Lacks string `json:"lacks,omitempty"`
+	// Took is how long the whole run took, in seconds.
+	Took float64 `json:"took"`
 
 	Run       int      `json:"run"`
 	How       string   `json:"how"`

@@ -15,7 +15,7 @@ import (
 
 // What happens to the job as a whole, or to the control plane.
 func lifeFaults() []Fault {
-	hello := func(seconds string) func(*trainer.TrainJob) {
+	helloFor := func(seconds string) func(*trainer.TrainJob) {
 		return command("mpirun", "-n", "4", "mpi-hello", "--sleep", seconds)
 	}
 	return []Fault{
@@ -44,14 +44,14 @@ func lifeFaults() []Fault {
 		},
 		{
 			Name: "controller down for a minute", How: "the controller has no pod for 60 s; the ranks end meanwhile", Ranks: true,
-			Shape: hello("20"), During: controllerDown(time.Minute),
+			Shape: helloFor("20"), During: controllerDown(time.Minute),
 		},
 		{
-			Name: "controller killed", How: "the pod of the controller is deleted while ranks run", Ranks: true, Shape: hello("5"),
+			Name: "controller killed", How: "the pod of the controller is deleted while ranks run", Ranks: true, Shape: helloFor("5"),
 			During: controllerDown(0),
 		},
 		{
-			Name: "API server restarted", How: "kube-apiserver ends and is started again while ranks run", Ranks: true, Shape: hello("10"),
+			Name: "API server restarted", How: "kube-apiserver ends and is started again while ranks run", Ranks: true, Shape: helloFor("10"),
 			// JobSet's controller crashes meanwhile and is started again after kubelet's back-off. The job is over before, but
 			// nobody ends its nodes.
 			Limit: 3 * time.Minute, Settling: 90 * time.Second,

@@ -24,14 +24,17 @@ func machineFaults() []Fault {
 	onKeeper := func(job *trainer.TrainJob) {
 		patchPods(job, mpi.LauncherJob, trainer.PodSpecPatch{NodeSelector: map[string]string{corev1.LabelHostname: keeper}})
 	}
-	return []Fault{
-		{
-			Name: "node lost", How: "the first process of a machine with a worker is killed", Ranks: true, Shape: onKeeper,
-			Want: []mpi.Reason{diagnose.MachineLost, diagnose.WorkerLost}, Says: []string{"node"},
-			During: func(ctx context.Context, t *attempt) (func(context.Context) error, error) {
-				return func(ctx context.Context) error { return t.StartMachine(ctx, 1) }, t.KillMachine(ctx, 1)
-			},
+	lost := everywhere(Fault{
+		Name: "node lost", How: "the first process of a machine with a worker is killed", Ranks: true, Shape: onKeeper,
+		Want: []mpi.Reason{diagnose.MachineLost, diagnose.WorkerLost},
+		During: func(ctx context.Context, t *attempt) (func(context.Context) error, error) {
+			if err := t.hitMachine(ctx); err != nil {
+				return nil, err
+			}
+			return func(ctx context.Context) error { return t.StartMachine(ctx, 1) }, t.KillMachine(ctx, 1)
 		},
+	})
+	return append(lost, []Fault{
 		{
 			Name: "network link cut", How: "the link of a machine with a worker goes down", Ranks: true, Shape: onKeeper,
 			Want: []mpi.Reason{diagnose.MachineLost, diagnose.WorkerLost}, During: cutLink,
@@ -40,7 +43,7 @@ func machineFaults() []Fault {
 			Name: "eviction", How: "a worker is evicted through the API, as by `kubectl drain`", Ranks: true, Shape: onKeeper,
 			Want: []mpi.Reason{diagnose.Evicted},
 			During: func(ctx context.Context, t *attempt) (func(context.Context) error, error) {
-				pod, err := t.pod(ctx, mpi.NodeJob)
+				pod, err := t.hit(ctx, mpi.NodeJob)
 				if err != nil {
 					return nil, err
 				}
@@ -52,7 +55,7 @@ func machineFaults() []Fault {
 			Name: "pod deleted", How: "somebody deletes the pod of a worker", Ranks: true, Shape: onKeeper,
 			Want: []mpi.Reason{diagnose.PodDeleted},
 			During: func(ctx context.Context, t *attempt) (func(context.Context) error, error) {
-				pod, err := t.pod(ctx, mpi.NodeJob)
+				pod, err := t.hit(ctx, mpi.NodeJob)
 				if err != nil {
 					return nil, err
 				}
@@ -65,11 +68,11 @@ func machineFaults() []Fault {
 		},
 		{
 			Name: "unschedulable CPU", How: "other pods leave less than 200m of CPU on every machine",
-			Want: []mpi.Reason{diagnose.Unschedulable}, Says: []string{"cpu"}, Before: fillMachines,
+			Want: []mpi.Reason{diagnose.Unschedulable}, Says: []string{"cpu"}, Before: fillMachines, Waits: true,
 		},
 		{
 			Name: "unschedulable node selector", How: "no machine has the label that the job asks for",
-			Want: []mpi.Reason{diagnose.Unschedulable},
+			Want: []mpi.Reason{diagnose.Unschedulable}, Waits: true,
 			Shape: func(job *trainer.TrainJob) {
 				patchPods(job, mpi.NodeJob, trainer.PodSpecPatch{NodeSelector: map[string]string{"example.com/model": "none-such"}})
 			},
@@ -77,7 +80,7 @@ func machineFaults() []Fault {
 		{
 			Name: "disk full", How: "rank 3 fills an emptyDir above its size limit of 8 MiB until kubelet notices", Ranks: true,
 			Limit: 100 * time.Second, // kubelet looks at the sizes of volumes once a minute
-			Want:  []mpi.Reason{diagnose.Evicted, diagnose.DiskFull},
+			Want:  []mpi.Reason{diagnose.Evicted, diagnose.DiskFull}, Hits: workerOf(1),
 			Shape: func(job *trainer.TrainJob) {
 				oneRank("head -c 64M /dev/zero > /scratch/file")(job)
 				patchPods(job, mpi.NodeJob, trainer.PodSpecPatch{
@@ -90,7 +93,7 @@ func machineFaults() []Fault {
 		},
 		{
 			Name: "no space left", How: "rank 3 writes to a memory disk of 8 MiB", Ranks: true,
-			Want: []mpi.Reason{diagnose.DiskFull}, Says: []string{"no space left"},
+			Want: []mpi.Reason{diagnose.DiskFull}, Says: []string{"no space left"}, Hits: rankOf(3),
 			Shape: func(job *trainer.TrainJob) {
 				oneRank("head -c 64M /dev/zero > /scratch/file || exit 1")(job)
 				patchPods(job, mpi.NodeJob, trainer.PodSpecPatch{
@@ -101,7 +104,7 @@ func machineFaults() []Fault {
 				})
 			},
 		},
-	}
+	}...)
 }
 
 // patchPods adds a patch of a user to the pods of a role.
@@ -116,7 +119,10 @@ func patchPods(job *trainer.TrainJob, role string, spec trainer.PodSpecPatch) {
 	})
 }
 
-func cutLink(ctx context.Context, _ *attempt) (func(context.Context) error, error) {
+func cutLink(ctx context.Context, t *attempt) (func(context.Context) error, error) {
+	if err := t.hitMachine(ctx); err != nil {
+		return nil, err
+	}
 	set := func(state string) func(context.Context) error {
 		return func(ctx context.Context) error { return hostLink(ctx, victim, state) }
 	}
@@ -126,6 +132,9 @@ func cutLink(ctx context.Context, _ *attempt) (func(context.Context) error, erro
 const highPriority = "lockstep-faults-high"
 
 func preempt(ctx context.Context, t *attempt) (func(context.Context) error, error) {
+	if err := t.hitMachine(ctx); err != nil {
+		return nil, err
+	}
 	class := &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: highPriority}, Value: 1_000_000}
 	if err := t.admin.Client.Create(ctx, class); err != nil && !apierrors.IsAlreadyExists(err) {
 		return nil, err

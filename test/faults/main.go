@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -107,7 +108,14 @@ func printRow(r Row) {
 	if !r.Right {
 		word = "wrong"
 	}
-	fmt.Printf("%s %-30s %-20s %6.2f s  left %d  %s\n", word, r.Fault, r.Reason, r.Seconds, r.Leftovers, strings.ReplaceAll(r.Message, "\n", " / "))
+	fmt.Printf("%s %-30s %-20s %6.2f s  %-8s left %d  took %.0f s  %s\n", word, r.Fault, r.Reason, r.Seconds, cmp.Or(r.Ended, "no end"), r.Leftovers, r.Took,
+		oneLine(r.Message))
+	if r.EndReason != "" {
+		fmt.Printf("      ended after %.2f s: %s: %s\n", r.EndSeconds, r.EndReason, oneLine(r.EndMessage))
+	}
+	if r.Lacks != "" {
+		fmt.Printf("      the message lacks %q\n", r.Lacks)
+	}
 	if r.Note != "" {
 		fmt.Println("      note:", r.Note)
 	}
@@ -115,3 +123,5 @@ func printRow(r Row) {
 		fmt.Println("      left:", strings.Join(r.Left, ", "))
 	}
 }
+
+func oneLine(text string) string { return strings.ReplaceAll(text, "\n", " / ") }

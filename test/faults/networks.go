@@ -25,17 +25,16 @@ import (
 
 // Networks that do not carry what a job needs.
 func networkFaults() []Fault {
-	return []Fault{
-		withoutDNS("DNS broken", "openmpi4-cpu"),
-		withoutDNS("DNS broken for Open MPI 5", "openmpi5-cpu"),
-		withoutDNS("DNS broken for MPICH", "mpich-cpu"),
+	return append(everywhere(withoutDNS), []Fault{
 		{
-			Name: "NetworkPolicy blocks 2222", How: "machines drop packets to port 2222 but those of the controller",
-			Want: []mpi.Reason{diagnose.ConnectionTimedOut, diagnose.ConnectionRefused}, Says: []string{"2222", "NetworkPolic"}, Before: agentsUnreachable(drop),
+			Name: "NetworkPolicy blocks 2222", How: "machines drop packets to port 2222 but those of the controller; the launcher gives up after 20 s instead of 60",
+			Want: []mpi.Reason{diagnose.ConnectionTimedOut, diagnose.ConnectionRefused}, Says: []string{"2222", "NetworkPolic"},
+			Shape: inSandbox("fault-impatient"), Before: impatient(agentsUnreachable(drop)),
 		},
 		{
-			Name: "port 2222 refused", How: "machines answer connections to port 2222 with a reset but those of the controller",
-			Want: []mpi.Reason{diagnose.ConnectionRefused}, Says: []string{"2222"}, Before: agentsUnreachable(reject),
+			Name: "port 2222 refused", How: "machines answer connections to port 2222 with a reset but those of the controller; the launcher gives up after 20 s instead of 60",
+			Want: []mpi.Reason{diagnose.ConnectionRefused}, Says: []string{"2222"},
+			Shape: inSandbox("fault-impatient"), Before: impatient(agentsUnreachable(reject)),
 		},
 		{
 			Name: "controller cut off", How: "machines drop packets of the controller to port 2222: the launcher must start without it",
@@ -50,22 +49,17 @@ func networkFaults() []Fault {
 			Name: "wrong key", How: "the nodes hold another key than the launcher",
 			Want: []mpi.Reason{diagnose.AuthenticationFailed}, Shape: inSandbox("fault-key"), Before: otherKey,
 		},
-	}
+	}...)
 }
 
 // withoutDNS runs a job in a cluster without DNS. It must not take longer for that.
-func withoutDNS(name, runtime string) Fault {
-	return Fault{
-		Name: name, How: "CoreDNS has no pod: the job must complete all the same, within 10 s", Limit: 10 * time.Second,
-		Shape: func(job *trainer.TrainJob) {
-			command("mpirun", "-n", "4", "mpi-hello")(job)
-			job.Spec.RuntimeRef.Name = runtime
-		},
-		Before: func(ctx context.Context, t *attempt) (func(context.Context) error, error) {
-			dns := client.ObjectKey{Namespace: "kube-system", Name: "coredns"}
-			return func(ctx context.Context) error { return t.scale(ctx, dns, 1) }, t.scale(ctx, dns, 0)
-		},
-	}
+var withoutDNS = Fault{
+	Name: "DNS broken", How: "CoreDNS has no pod: the job must complete all the same, within 10 s", Limit: 10 * time.Second,
+	Shape: command("mpirun", "-n", "4", "mpi-hello"),
+	Before: func(ctx context.Context, t *attempt) (func(context.Context) error, error) {
+		dns := client.ObjectKey{Namespace: "kube-system", Name: "coredns"}
+		return func(ctx context.Context) error { return t.scale(ctx, dns, 1) }, t.scale(ctx, dns, 0)
+	},
 }
 
 // podNetwork holds the addresses of all pods of the local cluster.
@@ -93,6 +87,23 @@ func agentsUnreachable(how func(match ...string) step) step {
 			return nil, err
 		}
 		return how("-p", "tcp", "--dport", "2222", "!", "-s", address)(ctx, t)
+	}
+}
+
+// impatient makes a runtime before a step whose launchers give up earlier on nodes that nobody reaches.
+func impatient(before step) step {
+	return func(ctx context.Context, t *attempt) (func(context.Context) error, error) {
+		err := t.CopyRuntime(ctx, t.fault.mpi().runtime, "fault-impatient", func(r *trainer.ClusterTrainingRuntime) {
+			eachPod(r, func(role string, pod *corev1.PodSpec) {
+				if role == mpi.LauncherJob {
+					pod.Containers[0].Command = []string{mpi.AgentBin, "run", "--dark-after=20s", "--"}
+				}
+			})
+		})
+		if err != nil {
+			return nil, err
+		}
+		return before(ctx, t)
 	}
 }
 

@@ -62,20 +62,37 @@ func readProcess(pid string) (process, bool) {
 	return p, true
 }
 
-// sendSignal sends a signal to processes of a pod, and fails when it has none of them.
-func sendSignal(pod corev1.Pod, number unix.Signal, which func(process) bool) error {
+// chosen returns some processes of a pod, and fails when it has none of them.
+func chosen(pod corev1.Pod, which func(process) bool) ([]process, error) {
 	all, err := processes(pod)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	chosen := slices.DeleteFunc(slices.Clone(all), func(p process) bool { return !which(p) })
 	if len(chosen) == 0 {
-		return fmt.Errorf("pod %s has no such process: it has %v", pod.Name, all)
+		return nil, fmt.Errorf("pod %s has no such process: it has %v", pod.Name, all)
+	}
+	return chosen, nil
+}
+
+// sendSignal sends a signal to processes of a pod, and fails when it has none of them.
+func sendSignal(pod corev1.Pod, number unix.Signal, which func(process) bool) error {
+	chosen, err := chosen(pod, which)
+	if err != nil {
+		return err
 	}
 	for _, p := range chosen {
-		if err := unix.Kill(p.pid, number); err != nil && !errors.Is(err, unix.ESRCH) {
-			return fmt.Errorf("signal process %s of pod %s: %w", p.name, pod.Name, err)
+		if err := p.signal(pod, number); err != nil {
+			return err
 		}
+	}
+	return nil
+}
+
+// signal sends a signal to a process of a pod. One that has ended is no error.
+func (p process) signal(pod corev1.Pod, number unix.Signal) error {
+	if err := unix.Kill(p.pid, number); err != nil && !errors.Is(err, unix.ESRCH) {
+		return fmt.Errorf("signal process %s of pod %s: %w", p.name, pod.Name, err)
 	}
 	return nil
 }

@@ -16,11 +16,11 @@ func podFaults() []Fault {
 	}
 	return []Fault{
 		{
-			Name: "wrong image", How: "an image of a registry that does not exist",
+			Name: "wrong image", How: "an image of a registry that does not exist", Waits: true,
 			Want: []mpi.Reason{diagnose.ImagePull}, Says: []string{"lockstep.test/none-such:1"}, Shape: image("lockstep.test/none-such:1"),
 		},
 		{
-			Name: "private image", How: "a registry that answers every request with 401",
+			Name: "private image", How: "a registry that answers every request with 401", Waits: true,
 			Want: []mpi.Reason{diagnose.ImagePull}, Says: []string{"authenti"}, Shape: image(registryAddress + "/private/mpi:1"),
 			Before: privateRegistry,
 		},
@@ -29,22 +29,22 @@ func podFaults() []Fault {
 			Want: []mpi.Reason{diagnose.CommandNotFound}, Says: []string{"mpirun"}, Shape: image("lockstep.test/pause:1"),
 		},
 		{
-			Name: "missing PVC", How: "the job mounts a PersistentVolumeClaim that does not exist",
+			Name: "missing PVC", How: "the job mounts a PersistentVolumeClaim that does not exist", Waits: true,
 			Want: []mpi.Reason{diagnose.VolumeClaimMissing}, Says: []string{"none-such"},
 			Shape: mounts(corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "none-such"}}),
 		},
 		{
-			Name: "missing Secret", How: "the job mounts a Secret that does not exist",
+			Name: "missing Secret", How: "the job mounts a Secret that does not exist", Waits: true,
 			Want: []mpi.Reason{diagnose.SecretMissing}, Says: []string{"none-such"},
 			Shape: mounts(corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: "none-such"}}),
 		},
 		{
-			Name: "missing ConfigMap", How: "the job mounts a ConfigMap that does not exist",
+			Name: "missing ConfigMap", How: "the job mounts a ConfigMap that does not exist", Waits: true,
 			Want: []mpi.Reason{diagnose.ConfigMapMissing}, Says: []string{"none-such"},
 			Shape: mounts(corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: "none-such"}}}),
 		},
 		{
-			Name: "missing Secret in a variable", How: "a variable of the job comes from a Secret that does not exist",
+			Name: "missing Secret in a variable", How: "a variable of the job comes from a Secret that does not exist", Waits: true,
 			Want: []mpi.Reason{diagnose.SecretMissing}, Says: []string{"none-such"},
 			Shape: func(job *trainer.TrainJob) {
 				job.Spec.Trainer.Env = []corev1.EnvVar{{Name: "TOKEN", ValueFrom: &corev1.EnvVarSource{

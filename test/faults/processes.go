@@ -2,6 +2,9 @@ package main
 
 import (
 	"context"
+	"fmt"
+	"os"
+	"strings"
 	"time"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
@@ -10,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"lockstep.dev/lockstep/pkg/mpi"
+	"lockstep.dev/lockstep/pkg/mpi/agent/proc"
 	"lockstep.dev/lockstep/pkg/mpi/diagnose"
 )
 
@@ -17,14 +21,60 @@ import (
 type step = func(context.Context, *attempt) (func(context.Context) error, error)
 
 // kill sends SIGKILL to processes of a pod of the job.
-func kill(role string, which func(process) bool) step {
+func kill(role string, which func(implementation) func(process) bool) step {
 	return func(ctx context.Context, t *attempt) (func(context.Context) error, error) {
-		pod, err := t.pod(ctx, role)
+		pod, err := t.hit(ctx, role)
 		if err != nil {
 			return nil, err
 		}
-		return nil, sendSignal(pod, unix.SIGKILL, which)
+		return nil, sendSignal(pod, unix.SIGKILL, which(t.fault.mpi()))
 	}
+}
+
+func agent(implementation) func(process) bool     { return isFirst }
+func starter(i implementation) func(process) bool { return named(i.starter) }
+func daemon(i implementation) func(process) bool  { return named(i.daemon) }
+
+// killRank sends SIGKILL to one rank of a worker.
+func killRank(ctx context.Context, t *attempt) (func(context.Context) error, error) {
+	pod, err := t.hit(ctx, mpi.NodeJob)
+	if err != nil {
+		return nil, err
+	}
+	ranks, err := chosen(pod, named("mpi-hello"))
+	if err != nil {
+		return nil, err
+	}
+	rank, found := proc.Rank(os.DirFS("/proc"), ranks[0].pid)
+	if !found {
+		return nil, fmt.Errorf("process %d of pod %s is no rank", ranks[0].pid, pod.Name)
+	}
+	t.target.rank = &rank
+	return nil, ranks[0].signal(pod, unix.SIGKILL)
+}
+
+// freeze stops all processes of a worker.
+func freeze(ctx context.Context, t *attempt) (func(context.Context) error, error) {
+	pod, err := t.hit(ctx, mpi.NodeJob)
+	if err != nil {
+		return nil, err
+	}
+	thaw := func(context.Context) error { _ = sendSignal(pod, unix.SIGCONT, anyProcess); return nil }
+	return thaw, sendSignal(pod, unix.SIGSTOP, anyProcess)
+}
+
+// freezeRanks stops all ranks.
+func freezeRanks(ctx context.Context, t *attempt) (func(context.Context) error, error) {
+	pods, err := t.podsOf(ctx, mpi.NodeJob)
+	if err != nil {
+		return nil, err
+	}
+	for _, pod := range pods {
+		if err := sendSignal(pod, unix.SIGSTOP, named("mpi-hello")); err != nil {
+			return nil, err
+		}
+	}
+	return nil, nil
 }
 
 // command sets the job's command.
@@ -35,78 +85,64 @@ func command(words ...string) func(*trainer.TrainJob) {
 // oneRank runs a script in rank 3, which is on the last node, while the others go on.
 func oneRank(script string) func(*trainer.TrainJob) {
 	return command("mpirun", "-n", "4", "bash", "-c",
-		`echo "fault: rank $OMPI_COMM_WORLD_RANK"; if [ "$OMPI_COMM_WORLD_RANK" = 3 ]; then `+script+`; fi; sleep 60`)
+		`echo "fault: rank `+rankOfShell+`"; if [ "`+rankOfShell+`" = 3 ]; then `+script+`; fi; sleep 60`)
 }
 
-// Processes that die.
-func processFaults() []Fault {
-	return []Fault{
-		{
-			Name: "worker SIGKILL", How: "the agent of a worker gets SIGKILL from its machine", Ranks: true,
-			Want: []mpi.Reason{diagnose.WorkerKilled}, Says: []string{"SIGKILL"},
-			During: kill(mpi.NodeJob, isFirst),
-		},
-		{
-			Name: "rank SIGKILL", How: "a rank on a worker gets SIGKILL", Ranks: true,
-			Want:   []mpi.Reason{diagnose.RankKilled},
-			During: kill(mpi.NodeJob, named("mpi-hello")),
-		},
-		{
-			Name: "launcher killed", How: "the agent of the launcher gets SIGKILL from its machine", Ranks: true,
-			Want:   []mpi.Reason{diagnose.LauncherKilled},
-			During: kill(mpi.LauncherJob, isFirst),
-		},
-		{
-			Name: "mpirun killed", How: "mpirun gets SIGKILL", Ranks: true,
-			Want:   []mpi.Reason{diagnose.CommandKilled},
-			During: kill(mpi.LauncherJob, named("mpirun")),
-		},
-		{
-			Name: "launch daemon killed", How: "orted on a worker gets SIGKILL", Ranks: true,
-			Want:   []mpi.Reason{diagnose.LaunchDaemonLost},
-			During: kill(mpi.NodeJob, named("orted")),
-		},
-		{
-			Name: "worker frozen", How: "all processes of a worker get SIGSTOP", Ranks: true,
-			Want: []mpi.Reason{diagnose.WorkerLost},
-			During: func(ctx context.Context, t *attempt) (func(context.Context) error, error) {
-				pod, err := t.pod(ctx, mpi.NodeJob)
-				if err != nil {
-					return nil, err
-				}
-				thaw := func(context.Context) error { _ = sendSignal(pod, unix.SIGCONT, anyProcess); return nil }
-				return thaw, sendSignal(pod, unix.SIGSTOP, anyProcess)
-			},
-		},
-		{
-			Name: "hang", How: "all ranks get SIGSTOP; the job allows 10 s without progress", Ranks: true, After: 10 * time.Second,
-			Want: []mpi.Reason{diagnose.Hang},
-			Shape: func(job *trainer.TrainJob) {
-				job.Spec.Trainer.Env = []corev1.EnvVar{{Name: mpi.HangAfterVariable, Value: "10s"}}
-			},
-			During: func(ctx context.Context, t *attempt) (func(context.Context) error, error) {
-				pods, err := t.pods(ctx)
-				if err != nil {
-					return nil, err
-				}
-				for _, pod := range pods {
-					if pod.Labels[mpi.ReplicatedJobLabel] == mpi.NodeJob {
-						if err := sendSignal(pod, unix.SIGSTOP, named("mpi-hello")); err != nil {
-							return nil, err
-						}
-					}
-				}
-				return nil, nil
-			},
-		},
+// watched turns the watch for hangs on.
+func watched(shape func(*trainer.TrainJob)) func(*trainer.TrainJob) {
+	return func(job *trainer.TrainJob) {
+		shape(job)
+		job.Spec.Trainer.Env = []corev1.EnvVar{{Name: mpi.HangAfterVariable, Value: "10s"}}
 	}
 }
 
-// Commands that do it themselves.
-func commandFaults() []Fault {
-	return []Fault{
-		{
-			Name: "worker OOM", How: "rank 3 allocates without end below a memory limit of 256 MiB", Ranks: true,
+// hello is the default command.
+var hello = command("mpirun", "-n", "4", "mpi-hello", "--sleep", "120")
+
+// Processes that die.
+func processFaults() []Fault {
+	return everywhere(
+		Fault{
+			Name: "worker SIGKILL", How: "the agent of a worker gets SIGKILL from its machine", Ranks: true,
+			Want: []mpi.Reason{diagnose.WorkerKilled}, Says: []string{"SIGKILL"}, During: kill(mpi.NodeJob, agent),
+		},
+		Fault{
+			Name: "rank SIGKILL", How: "a rank on a worker gets SIGKILL", Ranks: true,
+			Want: []mpi.Reason{diagnose.RankKilled}, Says: []string{"SIGKILL"}, During: killRank,
+		},
+		Fault{
+			Name: "launcher killed", How: "the agent of the launcher gets SIGKILL from its machine", Ranks: true,
+			Want: []mpi.Reason{diagnose.LauncherKilled}, Says: []string{"SIGKILL"}, During: kill(mpi.LauncherJob, agent),
+		},
+		Fault{
+			Name: "mpirun killed", How: "mpirun gets SIGKILL", Ranks: true,
+			Want: []mpi.Reason{diagnose.CommandKilled}, Says: []string{"SIGKILL"}, During: kill(mpi.LauncherJob, starter),
+		},
+		Fault{
+			Name: "launch daemon killed", How: "orted, prted or hydra_pmi_proxy on a worker gets SIGKILL", Ranks: true,
+			Want: []mpi.Reason{diagnose.LaunchDaemonLost}, During: kill(mpi.NodeJob, daemon),
+		},
+		Fault{
+			Name: "worker frozen", How: "all processes of a worker get SIGSTOP", Ranks: true,
+			Want: []mpi.Reason{diagnose.WorkerLost}, During: freeze,
+		},
+		Fault{
+			Name: "hang", How: "all ranks get SIGSTOP; the job allows 10 s without progress", Ranks: true, After: 10 * time.Second,
+			Want: []mpi.Reason{diagnose.Hang}, Says: []string{"rank 0", "rank 1", "rank 2", "rank 3"}, Shape: watched(hello), During: freezeRanks,
+		},
+		Fault{
+			Name: "deadlock", How: "`mpi-hello --deadlock-rank 3`: it never joins the MPI_Allreduce in which the others wait; the job allows 10 s without progress",
+			Ranks: true, After: 10 * time.Second, Hits: rankOf(3),
+			Want: []mpi.Reason{diagnose.Hang}, Shape: watched(command("mpirun", "-n", "4", "mpi-hello", "--deadlock-rank", "3")),
+		},
+	)
+}
+
+// Ranks that break by themselves.
+func rankFaults() []Fault {
+	return everywhere(
+		Fault{
+			Name: "worker OOM", How: "rank 3 allocates without end below a memory limit of 256 MiB", Ranks: true, Hits: rankOf(3),
 			Want: []mpi.Reason{diagnose.OOMKilled},
 			Shape: func(job *trainer.TrainJob) {
 				oneRank("exec tail /dev/zero")(job)
@@ -116,15 +152,40 @@ func commandFaults() []Fault {
 				}
 			},
 		},
-		{
-			Name: "rank segfault", How: "`mpi-hello --segv-rank 3`", Ranks: true,
-			Want: []mpi.Reason{diagnose.RankKilled}, Says: []string{"rank 3"},
+		Fault{
+			Name: "rank segfault", How: "`mpi-hello --segv-rank 3`", Ranks: true, Hits: rankOf(3),
+			Want: []mpi.Reason{diagnose.RankKilled}, Says: []string{"SIGSEGV"},
 			Shape: command("mpirun", "-n", "4", "mpi-hello", "--sleep", "60", "--segv-rank", "3"),
 		},
-		{
-			Name: "rank exit 3", How: "`mpi-hello --exit-rank 2 --exit-code 3`", Ranks: true,
-			Want: []mpi.Reason{diagnose.RankFailed}, Says: []string{"3"},
+		Fault{
+			Name: "rank exit 3", How: "`mpi-hello --exit-rank 2 --exit-code 3`", Ranks: true, Hits: rankOf(2),
+			Want: []mpi.Reason{diagnose.RankFailed}, Says: []string{"exited with code 3"},
 			Shape: command("mpirun", "-n", "4", "mpi-hello", "--sleep", "60", "--exit-rank", "2", "--exit-code", "3"),
+		},
+		Fault{
+			Name: "CUDA out of memory", How: "rank 3 prints PyTorch's traceback to its standard error and exits with code 1", Ranks: true, Hits: rankOf(3),
+			Want: []mpi.Reason{diagnose.CUDAOutOfMemory}, Says: []string{"Worker 1 failed: CUDA out of memory", "Tried to allocate 2.50 GiB"},
+			Shape: command("mpirun", "-n", "4", "bash", "-c", `if [ "`+rankOfShell+`" = 3 ]; then printf '%s\n' '`+strings.Join(cudaTraceback, `' '`)+`' >&2; fi
+				exec mpi-hello --sleep 60 --exit-rank 3 --exit-code 1`),
+		},
+	)
+}
+
+// cudaTraceback is what PyTorch 2 prints.
+var cudaTraceback = []string{
+	`Traceback (most recent call last):`,
+	`  File "/app/train.py", line 214, in <module>`,
+	`    loss.backward()`,
+	`torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.50 GiB. GPU 1 has a total capacity of 79.10 GiB of which 1.02 GiB is free.`,
+}
+
+// Commands that do it themselves.
+func commandFaults() []Fault {
+	return []Fault{
+		{
+			Name: "launcher OOM", How: "the command allocates without end in the launcher, which has a memory limit of 128 MiB", Ranks: true,
+			Want: []mpi.Reason{diagnose.OOMKilled}, Hits: launcherOf,
+			Shape: command("bash", "-c", "mpirun -n 4 mpi-hello; exec tail /dev/zero"),
 		},
 		{
 			Name: "command not found", How: "`mpirunn` instead of `mpirun`",

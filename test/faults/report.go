@@ -12,6 +12,7 @@ import (
 type summary struct {
 	first     Row
 	reasons   []string
+	ends      []string
 	seconds   []float64
 	right     int
 	runs      int
@@ -76,8 +77,10 @@ func document(rows []Row, note string) string {
 	b.WriteString("<!-- Written by `faults -markdown`. -->\n\n")
 	b.WriteString("`make faults RUNS=3 OUT=faults.json` injects each fault for real into a real job on the local cluster: processes are killed on their\n")
 	b.WriteString("machines, packets dropped by the kernel, pods evicted by the API server. Seconds count from the fault to the condition of the TrainJob\n")
-	b.WriteString("that names it, or for faults that a job must survive to its completion; of several runs the median and the slowest. Leftovers are\n")
-	b.WriteString("running pods and keys 20 s after the end, and objects that survive the deletion of the job.\n\n")
+	b.WriteString("that names it, or for faults that a job must survive to its completion; of several runs the median and the slowest. A row is right\n")
+	b.WriteString("where the reason is, the message names whom the fault hit (worker, rank, machine), and the job then ended for that reason too, or\n")
+	b.WriteString("waits, where somebody can mend it. Leftovers are running pods and keys 20 s after the end, and objects that survive the deletion of\n")
+	b.WriteString("the job.\n\n")
 	if note != "" {
 		b.WriteString(note + "\n\n")
 	}
@@ -86,13 +89,13 @@ func document(rows []Row, note string) string {
 		slices.Sort(seconds)
 		fmt.Fprintf(&b, " From the fault to its name: median %.1f s, slowest %.1f s.", seconds[len(seconds)/2], seconds[len(seconds)-1])
 	}
-	b.WriteString("\n\n| fault | how it is injected | reason reported | right | seconds: median (slowest) | leftovers |\n|---|---|---|---|---|---|\n")
+	b.WriteString("\n\n| fault | how it is injected | reason reported | the job | right | seconds: median (slowest) | leftovers |\n|---|---|---|---|---|---|---|\n")
 	for _, s := range all {
 		b.WriteString(s.line())
 	}
-	b.WriteString("\n## What it says\n\nOf the first run of each.\n\n| fault | message |\n|---|---|\n")
+	b.WriteString("\n## What it says\n\nOf the first run of each; where the fault was named while the job still ran, what it says in the end comes second.\n\n| fault | message |\n|---|---|\n")
 	for _, s := range all {
-		fmt.Fprintf(&b, "| %s | %s |\n", s.first.Fault, cell(s.first.Message))
+		fmt.Fprintf(&b, "| %s | %s |\n", s.first.Fault, cell(said(s.first)))
 	}
 	return b.String()
 }
@@ -115,6 +118,9 @@ func summarise(rows []Row) []summary {
 		if reason := told(row); !slices.Contains(s.reasons, reason) {
 			s.reasons = append(s.reasons, reason)
 		}
+		if end := ended(row); !slices.Contains(s.ends, end) {
+			s.ends = append(s.ends, end)
+		}
 	}
 	return all
 }
@@ -131,13 +137,35 @@ func told(row Row) string {
 	return row.Reason
 }
 
+// ended says what became of the job.
+func ended(row Row) string {
+	switch {
+	case row.Note != "":
+		return "(the run failed)"
+	case row.Ended == "":
+		return "did not end"
+	case row.EndReason != "" && row.EndReason != row.Reason:
+		return row.Ended + " (" + row.EndReason + ")"
+	}
+	return row.Ended
+}
+
+// said is what users read: what named the fault, and what is there in the end, where that is something else.
+func said(row Row) string {
+	if row.EndMessage == "" || row.EndMessage == row.Message {
+		return row.Message
+	}
+	return row.Message + "<br>" + row.EndMessage
+}
+
 func (s summary) line() string {
 	verdict := fmt.Sprintf("%d of %d", s.right, s.runs)
 	if s.right < s.runs {
 		verdict = fmt.Sprintf("**%s**, wanted %s", verdict, strings.Join(s.first.Want, " or "))
 	}
 	seconds := slices.Sorted(slices.Values(s.seconds))
-	return fmt.Sprintf("| %s | %s | %s | %s | %.1f (%.1f) | %d |\n", s.first.Fault, cell(s.first.How), strings.Join(s.reasons, ", "), verdict,
+	return fmt.Sprintf("| %s | %s | %s | %s | %s | %.1f (%.1f) | %d |\n", s.first.Fault, cell(s.first.How), strings.Join(s.reasons, ", "),
+		strings.Join(s.ends, ", "), verdict,
 		seconds[len(seconds)/2], seconds[len(seconds)-1], s.leftovers)
 }
 

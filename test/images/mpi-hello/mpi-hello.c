@@ -29,6 +29,7 @@ struct options {
     long exit_rank; /* -1: none */
     long exit_code;
     long segv_rank; /* -1: none */
+    long deadlock_rank; /* -1: none */
 };
 
 static void usage(FILE *out)
@@ -41,6 +42,7 @@ static void usage(FILE *out)
           "  --exit-rank R     rank R exits after its line without MPI_Finalize\n"
           "  --exit-code C     exit code of that rank, 0 to 255 (default 1)\n"
           "  --segv-rank R     rank R dies of a segmentation fault after its line\n"
+          "  --deadlock-rank R rank R never joins a second MPI_Allreduce, in which all others wait\n"
           "  --help            show this text\n"
           "\n"
           "examples:\n"
@@ -80,10 +82,11 @@ static struct options parse_options(int argc, char **argv)
     static const struct option known[] = {
         {"sleep", required_argument, NULL, 's'},     {"exit-rank", required_argument, NULL, 'r'},
         {"exit-code", required_argument, NULL, 'c'}, {"segv-rank", required_argument, NULL, 'v'},
-        {"help", no_argument, NULL, 'h'},            {NULL, 0, NULL, 0},
+        {"deadlock-rank", required_argument, NULL, 'd'}, {"help", no_argument, NULL, 'h'},
+        {NULL, 0, NULL, 0},
     };
     const long max_rank = 1L << 30;
-    struct options o = {.exit_rank = -1, .exit_code = 1, .segv_rank = -1};
+    struct options o = {.exit_rank = -1, .exit_code = 1, .segv_rank = -1, .deadlock_rank = -1};
     int c;
     while ((c = getopt_long(argc, argv, "h", known, NULL)) != -1) {
         switch (c) {
@@ -91,6 +94,7 @@ static struct options parse_options(int argc, char **argv)
         case 'r': o.exit_rank = parse_integer("exit-rank", optarg, max_rank); break;
         case 'c': o.exit_code = parse_integer("exit-code", optarg, 255); break;
         case 'v': o.segv_rank = parse_integer("segv-rank", optarg, max_rank); break;
+        case 'd': o.deadlock_rank = parse_integer("deadlock-rank", optarg, max_rank); break;
         case 'h': usage(stdout); exit(0);
         default: fputs("mpi-hello: see --help\n", stderr); exit(2); /* getopt has named the option */
         }
@@ -149,6 +153,18 @@ static void fail_on_purpose(int rank, struct options o)
         _exit((int)o.exit_code); /* past the library's exit handlers, as a crash would be */
 }
 
+/* deadlock is the mistake of a collective operation that one rank does not take part in. The others wait in it as their
+ * library does: most spin. */
+static void deadlock(int rank, struct options o)
+{
+    long long mine = rank, sum;
+    if (o.deadlock_rank < 0)
+        return;
+    while (rank == o.deadlock_rank)
+        pause();
+    MPI_Allreduce(&mine, &sum, 1, MPI_LONG_LONG, MPI_SUM, MPI_COMM_WORLD);
+}
+
 /* linger sleeps, but looks at MPI ten times a second, so that the library notices what its peers do. */
 static void linger(double seconds)
 {
@@ -172,6 +188,7 @@ int main(int argc, char **argv)
         print_library();
     int ok = print_rank(rank, size);
     fail_on_purpose(rank, o);
+    deadlock(rank, o);
     linger(o.sleep_seconds);
     MPI_Finalize();
     return ok ? 0 : 1;

@@ -163,12 +163,36 @@ func rankFaults() []Fault {
 			Shape: command("mpirun", "-n", "4", "mpi-hello", "--sleep", "60", "--exit-rank", "2", "--exit-code", "3"),
 		},
 		Fault{
+			Name: "rank fails before MPI_Init", How: "rank 3 does not find a module of Python, while the others wait for it in MPI_Init", Ranks: true, Hits: rankOf(3),
+			Want: []mpi.Reason{diagnose.PythonModuleMissing}, Says: []string{"Worker 1 failed", "ModuleNotFoundError: No module named 'torch'"},
+			Shape: command("mpirun", "-n", "4", "bash", "-c", `echo "fault: rank `+rankOfShell+`"
+				if [ "`+rankOfShell+`" = 3 ]; then sleep 0.5; `+complain(importTraceback)+`; exit 1; fi
+				exec mpi-hello --sleep 60`),
+		},
+		Fault{
 			Name: "CUDA out of memory", How: "rank 3 prints PyTorch's traceback to its standard error and exits with code 1", Ranks: true, Hits: rankOf(3),
 			Want: []mpi.Reason{diagnose.CUDAOutOfMemory}, Says: []string{"Worker 1 failed: CUDA out of memory", "Tried to allocate 2.50 GiB"},
-			Shape: command("mpirun", "-n", "4", "bash", "-c", `if [ "`+rankOfShell+`" = 3 ]; then printf '%s\n' '`+strings.Join(cudaTraceback, `' '`)+`' >&2; fi
+			Shape: command("mpirun", "-n", "4", "bash", "-c", `if [ "`+rankOfShell+`" = 3 ]; then `+complain(cudaTraceback)+`; fi
 				exec mpi-hello --sleep 60 --exit-rank 3 --exit-code 1`),
 		},
 	)
+}
+
+// complain is a command of a shell that prints lines to its standard error.
+func complain(lines []string) string {
+	words := "printf '%s\\n'"
+	for _, line := range lines {
+		words += " '" + strings.ReplaceAll(line, "'", `'\''`) + "'"
+	}
+	return words + " >&2"
+}
+
+// importTraceback is what Python prints.
+var importTraceback = []string{
+	`Traceback (most recent call last):`,
+	`  File "/app/train.py", line 3, in <module>`,
+	`    import torch`,
+	`ModuleNotFoundError: No module named 'torch'`,
 }
 
 // cudaTraceback is what PyTorch 2 prints.

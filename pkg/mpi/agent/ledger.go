@@ -95,10 +95,34 @@ func (l *ledger) report(ctx context.Context, hostname string) mpi.NodeReport {
 	return report
 }
 
-// codeHidden is what a node answers for a proxy of Hydra that exits 0 although ranks of it failed (pmodels/mpich#7057).
+// codeHidden is what a node answers for a proxy of Hydra that exits 0 although ranks of it failed (pmodels/mpich#7057), and for one
+// that it had to end because of them.
 // The remote shell passes the 0 on, because mpiexec may know better than the proxy's exit code does and would trip over
 // another one, but ends an mpiexec that waits for ever for the rest of the world (HydraMercy).
 const codeHidden = 121
+
+// bereaved is how long a proxy of Hydra may go on without a rank that failed. Where it notices that by itself, it ends all others
+// within a second.
+const bereaved = 5 * time.Second
+
+// whole returns a context that ends when a proxy of Hydra has to be ended, because a rank of it failed and it goes on all the
+// same. It does when the rank had not called MPI_Init: the others wait there for ever. Open MPI ends them itself.
+func (l *ledger) whole(ctx context.Context, line string, begin time.Time) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	if isHydraProxy(line) {
+		go func() {
+			for l.ranks.failedSince(begin) == 0 {
+				if !sleep(ctx, secondLooks) {
+					return
+				}
+			}
+			if sleep(ctx, bereaved) {
+				cancel()
+			}
+		}()
+	}
+	return ctx, cancel
+}
 
 // truth returns the exit code for the remote shell.
 func (l *ledger) truth(line string, begin time.Time, code int) int {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -128,6 +129,40 @@ func TestAProxyThatHidesAFailureIsNotBelieved(t *testing.T) {
 	}
 	if got := l.report(t.Context(), "w-0").Ranks; len(got) != 1 || *got[0].Rank != 2 {
 		t.Errorf("the report: %+v", got)
+	}
+}
+
+// A rank that fails before MPI_Init leaves the others waiting in it, and Hydra does not end them.
+func TestAProxyEndsSomeTimeAfterARankFailed(t *testing.T) {
+	const proxy = "/usr/bin/hydra_pmi_proxy --control-port l:1"
+	cases := map[string]struct {
+		line    string
+		failure func(*ranks)
+		ends    bool
+	}{
+		"failed":       {proxy, func(r *ranks) { r.ended(3, true, exited(1)) }, true},
+		"succeeded":    {proxy, func(r *ranks) { r.ended(3, true, exited(0)) }, false},
+		"not Hydra's":  {proxy, func(r *ranks) { r.ended(3, false, exited(1)) }, false},
+		"other daemon": {"orted", func(r *ranks) { r.ended(3, true, exited(1)) }, false},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l := newLedger(os.DirFS(t.TempDir()))
+				whole, release := l.whole(t.Context(), tc.line, time.Now())
+				defer release()
+				time.Sleep(time.Hour)
+				tc.failure(l.ranks)
+				time.Sleep(bereaved - time.Second)
+				if whole.Err() != nil {
+					t.Error("the proxy has no time to end by itself")
+				}
+				time.Sleep(time.Minute)
+				if got := whole.Err() != nil; got != tc.ends {
+					t.Errorf("ended: %t", got)
+				}
+			})
+		})
 	}
 }
 

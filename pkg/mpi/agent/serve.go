@@ -90,10 +90,16 @@ func (n Node) exec(ctx context.Context, l *ledger, watch *tracker, c server.Comm
 		watch.started(ctx, begins)
 	}
 	begin := time.Now()
-	exit := n.run(ctx, c)
-	if ctx.Err() != nil {
+	whole, release := l.whole(ctx, c.Line, begin)
+	defer release()
+	exit := n.run(whole, c)
+	switch {
+	case ctx.Err() != nil:
 		ended(0) // the launcher has let it go: that the daemon was killed then says nothing
 		return stopped(exit)
+	case whole.Err() != nil:
+		ended(codeHidden)
+		return server.Exit{Code: codeHidden}
 	}
 	ended(exit.Code)
 	exit.Code = l.truth(c.Line, begin, exit.Code)
@@ -126,7 +132,7 @@ func (n Node) run(ctx context.Context, c server.Command) server.Exit {
 	}
 	why := ""
 	if ctx.Err() != nil {
-		why = " after the launcher closed the session or the pod was asked to stop"
+		why = " after the launcher closed the session, the pod was asked to stop, or a rank had failed"
 	}
 	n.Log.Printf("the command for %s %s%s", c.Peer, status, why)
 	return exitOf(status)

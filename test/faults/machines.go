@@ -77,6 +77,12 @@ func machineFaults() []Fault {
 				patchPods(job, mpi.NodeJob, trainer.PodSpecPatch{NodeSelector: map[string]string{"example.com/model": "none-such"}})
 			},
 		},
+	}...)
+}
+
+// Disks that are full.
+func diskFaults() []Fault {
+	return []Fault{
 		{
 			Name: "disk full", How: "rank 3 fills an emptyDir above its size limit of 8 MiB until kubelet notices", Ranks: true,
 			Limit: 100 * time.Second, // kubelet looks at the sizes of volumes once a minute
@@ -104,7 +110,7 @@ func machineFaults() []Fault {
 				})
 			},
 		},
-	}...)
+	}
 }
 
 // patchPods adds a patch of a user to the pods of a role.

@@ -92,16 +92,26 @@ func (n Node) exec(ctx context.Context, l *ledger, watch *tracker, c server.Comm
 	begin := time.Now()
 	whole, release := l.whole(ctx, c.Line, begin)
 	defer release()
-	exit := n.run(whole, c)
+	told := false
+	exit := n.run(whole, c, func(status process.Status, asked bool) {
+		told = true
+		switch {
+		case !asked:
+			ended(status.Code())
+		case ctx.Err() != nil:
+			ended(0) // the launcher has let it go: that the daemon was killed then says nothing
+		default:
+			ended(codeHidden)
+		}
+	})
 	switch {
+	case !told: // it could not be started, or not be ended
+		ended(exit.Code)
 	case ctx.Err() != nil:
-		ended(0) // the launcher has let it go: that the daemon was killed then says nothing
 		return stopped(exit)
 	case whole.Err() != nil:
-		ended(codeHidden)
 		return server.Exit{Code: codeHidden}
 	}
-	ended(exit.Code)
 	exit.Code = l.truth(c.Line, begin, exit.Code)
 	return exit
 }
@@ -118,7 +128,8 @@ func stopped(exit server.Exit) server.Exit {
 // toldToEnd is the end by SIGTERM.
 var toldToEnd = server.Exit{Code: 128 + int(syscall.SIGTERM), Signal: "TERM"}
 
-func (n Node) run(ctx context.Context, c server.Command) server.Exit {
+// run runs a command, and tells of its end as soon as it has come.
+func (n Node) run(ctx context.Context, c server.Command, ended func(status process.Status, asked bool)) server.Exit {
 	path, argv, err := process.CommandLine(c.Line)
 	if err != nil {
 		return n.failed(c, err)
@@ -126,6 +137,7 @@ func (n Node) run(ctx context.Context, c server.Command) server.Exit {
 	status, err := n.Reaper.Run(ctx, path, argv, n.Environment, process.Streams{
 		Stdin: c.Stdin, Stdout: c.Stdout, Stderr: c.Stderr,
 		Started: func() { n.Log.Printf("start for %s: %s", c.Peer, quoteLine(c.Line)) }, // the launch does not wait for the log
+		Ended:   ended,
 	})
 	if err != nil {
 		return n.failed(c, err)

@@ -16,6 +16,9 @@ type Streams struct {
 	Stdout, Stderr io.Writer
 	// Started is called once the process runs and its streams flow, and before Run returns; nil is nobody.
 	Started func()
+	// Ended is called once the process has ended, before its output has, which a descendant may hold; nil is nobody. Asked says
+	// that it ended because the context had.
+	Ended func(status Status, asked bool)
 }
 
 const (
@@ -27,6 +30,9 @@ const (
 	endGrace = 300 * time.Millisecond
 	// blockedOutput is how long output may wait for a reader who has probably gone.
 	blockedOutput = 100 * time.Millisecond
+	// alreadyDead is how long the end of a process may take to be seen that came before that of the context: the launcher of a
+	// daemon that was killed may let go of it before its parent has heard of the death.
+	alreadyDead = 20 * time.Millisecond
 )
 
 // Run starts a process with pipes, copies its streams and returns how it ended. All that the process wrote is delivered
@@ -67,7 +73,9 @@ func (r *Reaper) Run(ctx context.Context, path string, argv, env []string, strea
 	if streams.Started != nil {
 		streams.Started()
 	}
-	wait(ctx, p)
+	if asked, ended := wait(ctx, p); ended && streams.Ended != nil {
+		streams.Ended(p.Status(), asked)
+	}
 	release := time.Now().Add(heldOutput)
 	_ = stdout.read.SetReadDeadline(release) // pipes take deadlines
 	_ = stderr.read.SetReadDeadline(release)
@@ -80,12 +88,24 @@ func (r *Reaper) Run(ctx context.Context, path string, argv, env []string, strea
 	}
 }
 
-// wait returns when the process has ended, by itself or because the context has.
-func wait(ctx context.Context, p *Process) {
+// wait returns when the process has ended, by itself or because it was asked to when the context did, or cannot be ended.
+func wait(ctx context.Context, p *Process) (asked, ended bool) {
 	select {
 	case <-p.Done():
+		return false, true
 	case <-ctx.Done():
+	}
+	select {
+	case <-p.Done():
+		return false, true
+	case <-time.After(alreadyDead):
 		p.End(endGrace)
+	}
+	select {
+	case <-p.Done():
+		return true, true
+	default:
+		return true, false
 	}
 }
 

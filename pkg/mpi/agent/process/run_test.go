@@ -110,6 +110,45 @@ func TestRunTellsThatACommandHasStarted(t *testing.T) {
 	}
 }
 
+// Who killed a process shows only at once: its launcher hears of it too, and lets go of it while a descendant holds the output.
+func TestRunTellsWhetherACommandEndedByItself(t *testing.T) {
+	cases := map[string]struct {
+		script string
+		cancel bool // while it runs
+		asked  bool
+		signal syscall.Signal
+	}{
+		"killed":  {"sleep 5 & kill -9 $$", false, false, syscall.SIGKILL},
+		"let go":  {"echo runs; exec sleep 3600", true, true, syscall.SIGTERM},
+		"by code": {"exit 0", false, false, 0},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			calls := 0
+			_, err := reaper.Run(ctx, Shell, []string{Shell, "-c", tc.script}, os.Environ(), Streams{
+				Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: io.Discard,
+				Started: func() {
+					if tc.cancel {
+						cancel()
+					}
+				},
+				Ended: func(status Status, asked bool) {
+					calls++
+					if asked != tc.asked || status.Signal() != tc.signal {
+						t.Errorf("asked %t, %v", asked, status)
+					}
+					cancel()
+				},
+			})
+			if err != nil || calls != 1 {
+				t.Errorf("told %d times, %v", calls, err)
+			}
+		})
+	}
+}
+
 func TestRunDeliversAllOutputAlthoughADescendantHoldsIt(t *testing.T) {
 	// The grandchild would hold the output for an hour; it is in the same group, so that the test can end it.
 	ctx, cancel := context.WithCancel(t.Context())

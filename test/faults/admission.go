@@ -40,7 +40,7 @@ func admissionFaults() []Fault {
 			}}),
 		},
 		{
-			Name: "PodSecurity refusal", How: "the job asks for root in a namespace that enforces `restricted`", Waits: true,
+			Name: "PodSecurity refusal", How: "the job asks for root in a namespace that enforces `restricted`",
 			Want: []mpi.Reason{diagnose.PodSecurityDenied}, Says: []string{"restricted"},
 			Shape: func(job *trainer.TrainJob) {
 				patchPods(job, mpi.NodeJob, trainer.PodSpecPatch{Containers: []trainer.ContainerPatch{{

@@ -82,10 +82,11 @@ func command(words ...string) func(*trainer.TrainJob) {
 	return func(job *trainer.TrainJob) { job.Spec.Trainer.Command = words }
 }
 
-// oneRank runs a script in rank 3, which is on the last node, while the others go on.
+// oneRank runs a script in rank 3, which is on the last node, while the others go on. No real program fails within its first
+// moment.
 func oneRank(script string) func(*trainer.TrainJob) {
 	return command("mpirun", "-n", "4", "bash", "-c",
-		`echo "fault: rank `+rankOfShell+`"; if [ "`+rankOfShell+`" = 3 ]; then `+script+`; fi; sleep 60`)
+		`sleep 0.5; echo "fault: rank `+rankOfShell+`"; if [ "`+rankOfShell+`" = 3 ]; then `+script+`; fi; sleep 60`)
 }
 
 // watched turns the watch for hangs on.
@@ -165,8 +166,8 @@ func rankFaults() []Fault {
 		Fault{
 			Name: "rank fails before MPI_Init", How: "rank 3 does not find a module of Python, while the others wait for it in MPI_Init", Ranks: true, Hits: rankOf(3),
 			Want: []mpi.Reason{diagnose.PythonModuleMissing}, Says: []string{"Worker 1 failed", "ModuleNotFoundError: No module named 'torch'"},
-			Shape: command("mpirun", "-n", "4", "bash", "-c", `echo "fault: rank `+rankOfShell+`"
-				if [ "`+rankOfShell+`" = 3 ]; then sleep 0.5; `+complain(importTraceback)+`; exit 1; fi
+			Shape: command("mpirun", "-n", "4", "bash", "-c", `sleep 0.5; echo "fault: rank `+rankOfShell+`"
+				if [ "`+rankOfShell+`" = 3 ]; then `+complain(importTraceback)+`; exit 1; fi
 				exec mpi-hello --sleep 60`),
 		},
 		Fault{

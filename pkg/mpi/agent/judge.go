@@ -328,14 +328,9 @@ func (f facts) silent(host string) *mpi.NodeReport {
 	return nil
 }
 
-// rootFound blames what the program says. It was not said by a rank that the launcher ended because of another one, which may
-// have lived too short to be seen.
 func rootFound(found *diagnose.Finding, rank *mpi.RankEnd) *blame {
 	if found == nil || found.Weight < diagnose.Root {
 		return nil
-	}
-	if rank != nil && endedByLauncher(*rank) && !isSame(found.Rank, rank.Rank) {
-		rank = nil
 	}
 	return withRank(found, rank)
 }
@@ -371,7 +366,12 @@ func failedRank(found *diagnose.Finding, rank *mpi.RankEnd) *blame {
 	return b
 }
 
+// withRank blames what the program says. It was not said by a rank that the launcher ended because of another one, which may
+// have lived too short to be seen.
 func withRank(found *diagnose.Finding, rank *mpi.RankEnd) *blame {
+	if rank != nil && endedByLauncher(*rank) && !isSame(found.Rank, rank.Rank) {
+		rank = nil
+	}
 	b := &blame{reason: found.Reason, host: found.Host, rank: rank, summary: found.Summary}
 	if rank != nil {
 		b.host = rank.Host

@@ -56,6 +56,20 @@ func condition(ctx context.Context, user trial.User, object *trainer.TrainJob, n
 	}
 }
 
+// said is what a condition of a TrainJob says, nothing without it.
+func said(ctx context.Context, object *trainer.TrainJob, name string) func() string {
+	return func() string {
+		current := &trainer.TrainJob{}
+		if err := admin.Client.Get(ctx, client.ObjectKeyFromObject(object), current); err != nil {
+			return ""
+		}
+		if c := meta.FindStatusCondition(current.Status.Conditions, name); c != nil {
+			return c.Message
+		}
+		return ""
+	}
+}
+
 func removeAfterwards(j trial.Job) {
 	DeferCleanup(func(ctx SpecContext) {
 		Expect(client.IgnoreNotFound(admin.Client.Delete(ctx, j.TrainJob()))).To(Succeed())

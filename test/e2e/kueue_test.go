@@ -3,6 +3,7 @@ package e2e
 import (
 	"context"
 	"fmt"
+	"time"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	. "github.com/onsi/ginkgo/v2"
@@ -54,6 +55,30 @@ var _ = Describe("Under Kueue, an MPI job", Ordered, Serial, func() {
 		Expect(podsOf(ctx, second)).To(BeEmpty())
 		Eventually(condition(ctx, editor, first, trainer.TrainJobComplete)).Should(BeTrue())
 		Eventually(condition(ctx, editor, second, trainer.TrainJobComplete)).Should(BeTrue())
+	})
+
+	It("is told where it stands, what it lacks, and how long others waited", func(ctx SpecContext) {
+		sleeping := func(name, seconds string) *trainer.TrainJob {
+			return submit(ctx, editor, queued(job(name, "openmpi4-cpu", "mpirun", "-n", "4", "mpi-hello", "--sleep", seconds)))
+		}
+		const started = "TrainJob is resumed"
+		Eventually(said(ctx, sleeping("long", "60"), trainer.TrainJobSuspended)).Should(Equal(started))
+		// The second borrows what the other tenant leaves idle, and ends first.
+		Eventually(said(ctx, sleeping("short", "15"), trainer.TrainJobSuspended)).Should(Equal(started))
+		next := sleeping("next", "60")
+		third := said(ctx, next, trainer.TrainJobSuspended)
+		time.Sleep(1100 * time.Millisecond) // Kueue orders jobs by the second of their creation.
+		fourth := said(ctx, sleeping("last", "60"), trainer.TrainJobSuspended)
+		Eventually(third).Should(And(
+			HavePrefix("TrainJob is suspended; waits in queue `jobs` at position 1 of 2: "), ContainSubstring("insufficient unused quota")))
+		Eventually(fourth).Should(ContainSubstring("waits in queue `jobs` at position 2 of 2"))
+		Expect(third()).NotTo(ContainSubstring("median"), "two jobs are no base for an estimate")
+		GinkgoWriter.Printf("third: %s\nfourth: %s\n", third(), fourth())
+		Expect(podsOf(ctx, next)).To(BeEmpty())
+		Eventually(third).Should(Equal(started))
+		Eventually(fourth).Should(And(
+			ContainSubstring("waits in queue `jobs` at position 1 of 1"), ContainSubstring("last 3 jobs of this queue"), ContainSubstring("median")))
+		GinkgoWriter.Printf("fourth, then: %s\n", fourth())
 	})
 
 	It("is stopped for one of higher priority, resumes, and completes", func(ctx SpecContext) {

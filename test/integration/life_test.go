@@ -41,7 +41,9 @@ var _ = Describe("The life of a job", Ordered, ContinueOnFailure, func() {
 		ensureNamespace(ctx, controllerNamespace)
 		installPermissions(ctx, nil)
 		installGangKinds()
-		installKinds([]*apiextensions.CustomResourceDefinition{standIn("kueue.x-k8s.io", "v1beta2", "Workload")})
+		installKinds([]*apiextensions.CustomResourceDefinition{
+			standIn("kueue.x-k8s.io", "v1beta2", "Workload"), standIn("visibility.kueue.x-k8s.io", "v1beta2", "LocalQueue"),
+		})
 		forgetLease(ctx)
 		from = len(auditEntries())
 		runController(reconciler.Options{LeaderElection: true, Identity: "life-0"})
@@ -240,6 +242,11 @@ var _ = Describe("The life of a job", Ordered, ContinueOnFailure, func() {
 		Eventually(eventsAbout(ctx, low)).Should(ContainElement("Normal Preempted"))
 		patch(ctx, low, `{"spec":{"suspend":false}}`)
 		Eventually(reason(ctx, low, trainer.TrainJobSuspended)).Should(Equal("Resumed"))
+	})
+
+	It("says why Kueue does not start it, without asking for each job that waits", func(ctx SpecContext) {
+		Expect(admin.Create(ctx, runtimeNamed("queued"))).To(Succeed())
+		saysWhyItWaits(ctx, namespace)
 	})
 
 	DescribeTable("goes on as the job that it was", func(ctx SpecContext, change func(context.Context, *trainer.ClusterTrainingRuntime)) {

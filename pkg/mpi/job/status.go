@@ -38,7 +38,7 @@ func Status(o Observed, d Decision, applied error) trainer.TrainJobStatus {
 func (d Decision) conditions(o Observed, applied error) []metav1.Condition {
 	c := &conditions{now: o.Now, generation: o.TrainJob.Generation, earlier: o.TrainJob.Status.Conditions}
 	d.creation(c, o, applied)
-	c.suspended(ptr.Deref(o.TrainJob.Spec.Suspend, false), o.Eviction)
+	c.suspended(ptr.Deref(o.TrainJob.Spec.Suspend, false), o.Eviction, o.Wait)
 	d.restarting(c, o)
 	switch {
 	case d.end != nil && applied != nil:

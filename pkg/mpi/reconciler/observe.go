@@ -59,6 +59,7 @@ func (r *Reconciler) observe(ctx context.Context, name client.ObjectKey) (job.Ob
 	if r.mode == Executor && o.NeedsEviction() {
 		o.Eviction = r.eviction(ctx, o.TrainJob)
 	}
+	o.Wait = r.queues.wait(o.TrainJob)
 	o.Gate = r.rendezvous.gate(name)
 	return o, nil
 }

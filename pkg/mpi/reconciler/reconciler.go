@@ -37,8 +37,10 @@ type Reconciler struct {
 	clock      *clock
 	memory     *memory
 	rendezvous *rendezvous
-	recorder   events.EventRecorder
-	metrics    *metrics
+	// queues is nil for a companion.
+	queues   *queues
+	recorder events.EventRecorder
+	metrics  *metrics
 }
 
 // Reconcile brings one TrainJob a step further. Nothing is left to do once the watches are silent.

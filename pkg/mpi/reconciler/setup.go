@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/selection"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/ptr"
@@ -122,9 +123,14 @@ func setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
 	if err := register(controllermetrics.Registry, podCounts{mgr.GetClient(), options.Mode.label()}); err != nil {
 		return fmt.Errorf("register the counts of pods: %w", err)
 	}
+	var lines *queues
 	if options.Mode == Executor {
 		if err := mgr.Add(options.sentinel); err != nil {
 			return fmt.Errorf("add the look-out for Kubeflow Trainer: %w", err)
+		}
+		var err error
+		if lines, err = addQueues(mgr, options); err != nil {
+			return err
 		}
 	}
 	meetings := newRendezvous(mgr.GetAPIReader())
@@ -140,6 +146,7 @@ func setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
 		clock:      options.clock,
 		memory:     newMemory(),
 		rendezvous: meetings,
+		queues:     lines,
 		recorder:   mgr.GetEventRecorder(mpi.ControllerName),
 		metrics:    metrics,
 	}
@@ -149,8 +156,20 @@ func setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
 	return r.watch(mgr, options)
 }
 
+func addQueues(mgr ctrl.Manager, options Options) (*queues, error) {
+	visibility, err := dynamic.NewForConfigAndClient(mgr.GetConfig(), mgr.GetHTTPClient())
+	if err != nil {
+		return nil, fmt.Errorf("create client for Kueue's visibility server: %w", err)
+	}
+	lines := newQueues(mgr.GetClient(), mgr.GetAPIReader(), visibility, options.clock)
+	if err := mgr.Add(lines); err != nil {
+		return nil, fmt.Errorf("add the look at queues: %w", err)
+	}
+	return lines, nil
+}
+
 func (r *Reconciler) watch(mgr ctrl.Manager, options Options) error {
-	err := ctrl.NewControllerManagedBy(mgr).
+	building := ctrl.NewControllerManagedBy(mgr).
 		Named("trainjob").
 		WithOptions(controller.Options{
 			MaxConcurrentReconciles: options.Concurrency,
@@ -166,9 +185,11 @@ func (r *Reconciler) watch(mgr ctrl.Manager, options Options) error {
 		Watches(&trainer.TrainingRuntime{}, r.users(trainer.TrainingRuntimeKind)).
 		Watches(&corev1.ResourceQuota{}, r.waiting()).
 		Watches(&corev1.LimitRange{}, r.waiting()).
-		WatchesRawSource(source.Channel(r.rendezvous.changed, &handler.EnqueueRequestForObject{})).
-		Complete(r)
-	if err != nil {
+		WatchesRawSource(source.Channel(r.rendezvous.changed, &handler.EnqueueRequestForObject{}))
+	if r.queues != nil {
+		building = building.WatchesRawSource(source.Channel(r.queues.changed, &handler.EnqueueRequestForObject{}))
+	}
+	if err := building.Complete(r); err != nil {
 		return fmt.Errorf("build controller: %w", err)
 	}
 	return nil

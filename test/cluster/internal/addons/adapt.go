@@ -22,7 +22,8 @@ type adaptation struct {
 	image string
 	// secret holds the certificate of the webhook server behind service.
 	secret, service string
-	// mounts are more folders where the program looks for that certificate.
+	// mounts are more folders where the program looks for that certificate;
+	// what upstream mounts there gives way.
 	mounts []string
 	// without are resources to leave out of the kustomization of a folder.
 	without map[string][]string
@@ -33,8 +34,6 @@ type adaptation struct {
 	config [2]string
 	// hooks are the resources whose webhooks stay; all without any.
 	hooks []string
-	// drop are kinds to leave out.
-	drop []string
 }
 
 // folder changes the copied manifests before kustomize reads them. A folder of
@@ -90,7 +89,6 @@ func writeYAML(path string, value any) error {
 
 // objects changes what kustomize made.
 func (a adaptation) objects(objects []*unstructured.Unstructured, namespace string, now time.Time) ([]*unstructured.Unstructured, error) {
-	objects = slices.DeleteFunc(objects, func(o *unstructured.Unstructured) bool { return slices.Contains(a.drop, o.GetKind()) })
 	if a.image == "" {
 		return objects, nil
 	}
@@ -139,6 +137,10 @@ func (a adaptation) deployment(object *unstructured.Unstructured) error {
 	container["image"], container["imagePullPolicy"] = a.image, "IfNotPresent"
 	delete(container, "startupProbe")
 	mounted, _ := container["volumeMounts"].([]any)
+	mounted = slices.DeleteFunc(mounted, func(mount any) bool {
+		path, _, _ := unstructured.NestedString(mount.(map[string]any), "mountPath")
+		return slices.Contains(a.mounts, path)
+	})
 	for _, path := range a.mounts {
 		mounted = append(mounted, map[string]any{"name": "cert", "mountPath": path, "readOnly": true})
 	}

@@ -180,13 +180,13 @@ func (a *Addons) Add(ctx context.Context, client *api.Client) error {
 }
 
 // Remove deletes everything but definitions of kinds and namespaces, because
-// objects of other owners would go with them. Webhooks go before what serves
-// them.
+// objects of other owners would go with them. Webhooks and aggregated APIs go
+// before what serves them.
 func (a *Addons) Remove(ctx context.Context, client *api.Client) error {
 	var hooks, rest []*unstructured.Unstructured
 	for _, object := range a.ground {
 		switch {
-		case strings.HasSuffix(object.GetKind(), "WebhookConfiguration"):
+		case strings.HasSuffix(object.GetKind(), "WebhookConfiguration"), object.GetKind() == "APIService":
 			hooks = append(hooks, object)
 		case object.GetKind() != "Namespace":
 			rest = append(rest, object)
@@ -214,16 +214,13 @@ var (
 		image: images.Kueue, secret: "kueue-webhook-server-cert", service: "kueue-webhook-service",
 		hooks:  []string{"trainjobs", "jobsets", "jobs", "workloads", "clusterqueues", "localqueues", "resourceflavors", "cohorts"},
 		config: [2]string{"integrations:\n  frameworks:", kueueConfig},
-		drop:   []string{"APIService"},
-		mounts: []string{"/etc/kueue/metrics/certs"},
+		mounts: []string{"/etc/kueue/metrics/certs", "/visibility"},
 	}
 	kwok = adaptation{image: images.Kwok, more: []string{"stage/node/fast", "stage/node/heartbeat-with-lease"}}
 )
 
 const kueueConfig = `internalCertManagement:
   enable: false
-featureGates:
-  VisibilityOnDemand: false
 integrations:
   frameworks:
   - "batch/job"

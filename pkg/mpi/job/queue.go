@@ -1,0 +1,223 @@
+package job
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+)
+
+const (
+	// positionsTold is how many jobs of a queue are told their position and what they lack. Both change with every job that
+	// starts, for all jobs behind it: of a long queue only the head is kept up to date.
+	positionsTold = 20
+	// sample is of how many jobs that started last an estimate is made, leastSample how many it takes.
+	sample      = 10
+	leastSample = 3
+	// workloadExpected is how long after its creation a job may be unknown to Kueue, which makes Workloads in milliseconds.
+	workloadExpected = 10 * time.Second
+)
+
+// waits begins what is said of the wait in a queue; what stands before it in a message is why the job is suspended.
+const waits = "; waits in queue `"
+
+// Queued says whether a job is suspended, said so, and names a queue of Kueue.
+func Queued(trainJob *trainer.TrainJob) bool {
+	return Active(trainJob) && !Over(trainJob) && ptr.Deref(trainJob.Spec.Suspend, false) && trainJob.Labels[QueueLabel] != "" &&
+		apimeta.IsStatusConditionTrue(trainJob.Status.Conditions, trainer.TrainJobSuspended)
+}
+
+// Told says whether the status of a suspended job says of its wait just this. Of the empty text nothing has to be said.
+func Told(trainJob *trainer.TrainJob, wait string) bool {
+	return strings.HasSuffix(shown(trainJob.Status.Conditions, trainer.TrainJobSuspended), wait)
+}
+
+// Line is what Kueue knows of a local queue.
+type Line struct {
+	queue string
+	jobs  map[types.UID]entry
+	// length is how many jobs wait in the queue, 0 where Kueue does not tell the order.
+	length int
+	// usual is how long the jobs of this queue that started last waited, the median of so many; none where there are too few.
+	usual  time.Duration
+	sample int
+}
+
+// entry is a job in a line.
+type entry struct {
+	Workload
+	// rank counts from 1 for the next one; it is 0 for a job that Kueue has not put in order. Others is how many jobs of other
+	// queues are ahead of it.
+	rank, others int
+}
+
+// NewLine puts the Workloads of a local queue in order. Places may be nil, where Kueue does not tell them.
+func NewLine(queue string, workloads []Workload, places []Place) Line {
+	line := Line{queue: queue, jobs: map[types.UID]entry{}, length: len(places)}
+	var started, unordered []Workload
+	for _, w := range workloads {
+		if w.Queue != queue {
+			continue
+		}
+		if w.Reserved.IsZero() {
+			unordered = append(unordered, w)
+		} else {
+			started = append(started, w)
+		}
+		line.jobs[w.Job] = entry{Workload: w}
+	}
+	if places == nil {
+		places = guessed(unordered)
+	}
+	line.place(places)
+	line.usual, line.sample = usual(started)
+	return line
+}
+
+// place gives jobs their ranks. Kueue tells the first 1,000 of a queue; what is active and not among them comes after.
+func (l Line) place(places []Place) {
+	of := map[types.UID]Place{}
+	for _, p := range places {
+		of[p.Job] = p
+	}
+	for uid, e := range l.jobs {
+		p, placed := of[uid]
+		switch {
+		case placed:
+			e.rank, e.others = p.InQueue+1, p.Overall-p.InQueue
+		case e.Reserved.IsZero() && !e.inactive && len(places) > positionsTold:
+			e.rank = len(places) + 1
+		}
+		l.jobs[uid] = e
+	}
+}
+
+// guessed orders jobs as Kueue does as a rule: by priority, then by age. It serves to choose of whom more is said, and is told
+// nobody.
+func guessed(workloads []Workload) []Place {
+	slices.SortFunc(workloads, func(a, b Workload) int {
+		return cmp.Or(cmp.Compare(b.Priority, a.Priority), a.Created.Compare(b.Created), cmp.Compare(a.Job, b.Job))
+	})
+	places := make([]Place, 0, len(workloads))
+	for i, w := range workloads {
+		places = append(places, Place{Job: w.Job, InQueue: i, Overall: i})
+	}
+	return places
+}
+
+// usual returns the median time from the creation to the quota of the jobs that got it last, and of how many. Jobs that were
+// stopped once are left out: they have run meanwhile.
+func usual(started []Workload) (median time.Duration, of int) {
+	started = slices.DeleteFunc(started, func(w Workload) bool { return w.stopped })
+	slices.SortFunc(started, func(a, b Workload) int { return b.Reserved.Compare(a.Reserved) })
+	started = started[:min(len(started), sample)]
+	if len(started) < leastSample {
+		return 0, 0
+	}
+	slices.SortFunc(started, func(a, b Workload) int { return cmp.Compare(a.waited(), b.waited()) })
+	return started[len(started)/2].waited(), len(started)
+}
+
+// Wait returns what the condition Suspended of a job says of its wait, and the rank of the job: smaller ones are told of changes
+// first. The text is empty where there is nothing to say, as in the moment between the admission of a job and its start.
+func (l Line) Wait(trainJob *trainer.TrainJob, now time.Time) (text string, rank int) {
+	e, known := l.jobs[trainJob.UID]
+	switch {
+	case !known && now.Sub(trainJob.CreationTimestamp.Time) < workloadExpected, known && e.admitted:
+		return "", 0
+	case !known:
+		return l.begin() + ": Kueue has made no Workload for it", 0
+	case !e.Reserved.IsZero():
+		return l.begin() + ": its quota is reserved, and Kueue waits for admission checks", 0
+	case e.rank > positionsTold:
+		return l.begin() + l.tail() + l.estimate(e, now), e.rank
+	}
+	return l.begin() + l.position(e) + e.reason() + l.estimate(e, now), e.rank
+}
+
+func (l Line) begin() string { return waits + l.queue + "`" }
+
+func (l Line) position(e entry) string {
+	if l.length == 0 || e.rank == 0 {
+		return ""
+	}
+	text := fmt.Sprintf(" at position %d of %s", e.rank, few(l.length))
+	switch {
+	case e.others == 1:
+		text += ", and behind 1 job of another queue"
+	case e.others > 0:
+		text += fmt.Sprintf(", and behind %s jobs of other queues", few(e.others))
+	}
+	return text
+}
+
+// tail is what is said of the position of a job that is not among the first.
+func (l Line) tail() string {
+	if l.length == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", where %d jobs or more are ahead of it", positionsTold)
+}
+
+// few is a number that does not move any more when it is large.
+func few(n int) string {
+	if n > positionsTold {
+		return fmt.Sprintf("more than %d", positionsTold)
+	}
+	return fmt.Sprint(n)
+}
+
+func (e entry) reason() string {
+	if e.why == "" {
+		return ""
+	}
+	return ": " + strings.TrimSuffix(e.why, ".")
+}
+
+// estimate says how long the jobs of this queue waited lately, and that this one has waited longer, once it has.
+func (l Line) estimate(e entry, now time.Time) string {
+	switch {
+	case l.sample == 0 || e.stopped:
+		return ""
+	case now.Sub(e.Created) > l.usual:
+		return fmt.Sprintf("; it has waited longer than the last %d jobs of this queue did (median: %s)", l.sample, about(l.usual))
+	}
+	return fmt.Sprintf("; estimated wait: %s in all, the median of the last %d jobs of this queue", about(l.usual), l.sample)
+}
+
+// about rounds so that the words change rarely, and promise no precision.
+func about(d time.Duration) string {
+	const day = 24 * time.Hour
+	switch {
+	case d < time.Minute:
+		return "less than 1 min"
+	case d < 10*time.Minute:
+		return fmt.Sprintf("about %d min", d.Round(time.Minute)/time.Minute)
+	case d < time.Hour-5*time.Minute:
+		return fmt.Sprintf("about %d min", d.Round(10*time.Minute)/time.Minute)
+	case d < 36*time.Hour:
+		return fmt.Sprintf("about %d h", max(1, d.Round(time.Hour)/time.Hour))
+	}
+	return fmt.Sprintf("about %d days", max(2, d.Round(day)/day))
+}
+
+// withWait returns a message of the condition Suspended with another word on the wait; none leaves it as it is.
+func withWait(message, wait string) string {
+	if wait == "" {
+		return message
+	}
+	why, _, _ := strings.Cut(message, waits)
+	return why + wait
+}
+
+func conditionIs(conditions []metav1.Condition, kind string) (found *metav1.Condition, is bool) {
+	found = apimeta.FindStatusCondition(conditions, kind)
+	return found, found != nil && found.Status == metav1.ConditionTrue
+}

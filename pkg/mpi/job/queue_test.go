@@ -1,0 +1,253 @@
+package job
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/yaml"
+)
+
+// noRoom is Kueue's message (sigs.k8s.io/kueue pkg/scheduler/flavorassigner).
+const noRoom = "couldn't assign flavors to pod set node: insufficient unused quota for cpu in flavor any, 200m more needed"
+
+// pendingOf is a Workload that waits since a minute, the older ones first.
+func pendingOf(job string, age time.Duration) Workload {
+	return Workload{Job: types.UID(job), Queue: "jobs", Created: t0.Add(-age), why: noRoom}
+}
+
+// startedOf is one that got its quota after a wait.
+func startedOf(n int, waited time.Duration) Workload {
+	created := t0.Add(-24*time.Hour + time.Duration(n)*time.Minute)
+	return Workload{Job: types.UID(fmt.Sprint("started-", n)), Queue: "jobs", Created: created, Reserved: created.Add(waited), admitted: true}
+}
+
+func placesOf(jobs ...string) []Place {
+	places := []Place{}
+	for i, uid := range jobs {
+		places = append(places, Place{Job: types.UID(uid), InQueue: i, Overall: i})
+	}
+	return places
+}
+
+func manyBefore(n int, last string) []string {
+	var jobs []string
+	for i := range n {
+		jobs = append(jobs, fmt.Sprint("other-", i))
+	}
+	return append(jobs, last)
+}
+
+func TestLineSaysOfAWait(t *testing.T) {
+	demo := pendingOf("uid-new", time.Minute)
+	base := []Workload{startedOf(1, 2*time.Minute), startedOf(2, time.Hour), startedOf(3, 3*time.Minute)}
+	with := func(first Workload, more ...Workload) []Workload { return append([]Workload{first}, more...) }
+	edited := func(edit func(*Workload)) Workload {
+		w := demo
+		edit(&w)
+		return w
+	}
+	long := make([]Workload, 0, 30)
+	for i := range 30 {
+		long = append(long, pendingOf(fmt.Sprint("other-", i), time.Hour))
+	}
+	cases := map[string]struct {
+		reason    string
+		workloads []Workload
+		places    []Place
+		want      string
+		rank      int
+	}{
+		"First":      {"", with(demo), placesOf("uid-new", "b"), " at position 1 of 2: " + noRoom, 1},
+		"Second":     {"", with(demo), placesOf("b", "uid-new"), " at position 2 of 2: " + noRoom, 2},
+		"NoOrder":    {"a cluster without the visibility server", with(demo), nil, ": " + noRoom, 1},
+		"Untried":    {"Kueue has not looked at it yet", with(edited(func(w *Workload) { w.why = "" })), placesOf("uid-new"), " at position 1 of 1", 1},
+		"FullStop":   {"", with(edited(func(w *Workload) { w.why = "LocalQueue jobs doesn't exist." })), nil, ": LocalQueue jobs doesn't exist", 1},
+		"OneOther":   {"jobs of another namespace wait for the same machines", with(demo), []Place{{"uid-new", 0, 1}}, " at position 1 of 1, and behind 1 job of another queue: " + noRoom, 1},
+		"Others":     {"", with(demo), []Place{{"uid-new", 0, 30}}, " at position 1 of 1, and behind more than 20 jobs of other queues: " + noRoom, 1},
+		"LongQueue":  {"its length moves all the time", with(demo), placesOf(append([]string{"uid-new"}, manyBefore(30, "z")...)...), " at position 1 of more than 20: " + noRoom, 1},
+		"Twentieth":  {"", with(demo), placesOf(manyBefore(19, "uid-new")...), " at position 20 of 20: " + noRoom, 20},
+		"Tail":       {"nothing that moves", with(demo), placesOf(manyBefore(20, "uid-new")...), ", where 20 jobs or more are ahead of it", 21},
+		"Untold":     {"Kueue tells the first 1,000 only", with(demo), placesOf(manyBefore(999, "z")...), ", where 20 jobs or more are ahead of it", 1001},
+		"GuessTail":  {"a guess is no position", with(demo, long...), nil, "", 31},
+		"Priority":   {"a guess heeds priorities", with(edited(func(w *Workload) { w.Priority = 5 }), long...), nil, ": " + noRoom, 1},
+		"Inactive":   {"Kueue has given it up", with(edited(func(w *Workload) { w.inactive, w.why = true, "The workload is deactivated" })), placesOf(manyBefore(40, "z")...), ": The workload is deactivated", 0},
+		"Checks":     {"", with(edited(func(w *Workload) { w.Reserved = t0 })), placesOf(), ": its quota is reserved, and Kueue waits for admission checks", 0},
+		"NoWorkload": {"Kueue does not manage it", nil, placesOf(), ": Kueue has made no Workload for it", 0},
+		"OtherQueue": {"", with(edited(func(w *Workload) { w.Queue = "other" })), placesOf(), ": Kueue has made no Workload for it", 0},
+		"Estimate":   {"", with(demo, base...), placesOf("uid-new"), " at position 1 of 1: " + noRoom + "; estimated wait: about 3 min in all, the median of the last 3 jobs of this queue", 1},
+		"TooFew":     {"two are no base", with(demo, base[:2]...), placesOf("uid-new"), " at position 1 of 1: " + noRoom, 1},
+		"Stopped":    {"jobs that were stopped have run meanwhile", with(demo, startedOf(1, time.Hour), startedOf(2, time.Hour), Workload{Queue: "jobs", Created: t0.Add(-9 * time.Hour), Reserved: t0, stopped: true}), placesOf("uid-new"), " at position 1 of 1: " + noRoom, 1},
+		"WasStopped": {"its wait did not begin with its creation", with(edited(func(w *Workload) { w.stopped = true }), base...), placesOf("uid-new"), " at position 1 of 1: " + noRoom, 1},
+		"Longer":     {"the estimate was wrong for this one", with(edited(func(w *Workload) { w.Created = t0.Add(-4 * time.Minute) }), base...), placesOf("uid-new"), " at position 1 of 1: " + noRoom + "; it has waited longer than the last 3 jobs of this queue did (median: about 3 min)", 1},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			text, rank := NewLine("jobs", tc.workloads, tc.places).Wait(trainJobOf(), t0)
+			if want := "; waits in queue `jobs`" + tc.want; text != want || rank != tc.rank {
+				t.Errorf("%s:\n got %q, rank %d\nwant %q, rank %d", tc.reason, text, rank, want, tc.rank)
+			}
+		})
+	}
+}
+
+func TestLineSaysNothing(t *testing.T) {
+	young := trainJobOf(func(trainJob *trainer.TrainJob) { trainJob.CreationTimestamp = metav1.NewTime(t0.Add(-time.Second)) })
+	if text, _ := NewLine("jobs", nil, nil).Wait(young, t0); text != "" {
+		t.Errorf("Kueue makes a Workload within milliseconds, and we may be faster: %q", text)
+	}
+	admitted := pendingOf("uid-new", time.Minute)
+	admitted.Reserved, admitted.admitted = t0, true
+	if text, _ := NewLine("jobs", []Workload{admitted}, placesOf()).Wait(trainJobOf(), t0); text != "" {
+		t.Errorf("it starts in a moment: %q", text)
+	}
+}
+
+// The estimate is made of the jobs that started last, not of all there ever were.
+func TestEstimateForgets(t *testing.T) {
+	workloads := []Workload{pendingOf("uid-new", time.Minute)}
+	for i := range 30 {
+		waited := time.Hour
+		if i >= 20 {
+			waited = 5 * time.Minute
+		}
+		workloads = append(workloads, startedOf(i*60, waited))
+	}
+	text, _ := NewLine("jobs", workloads, placesOf("uid-new")).Wait(trainJobOf(), t0)
+	if !strings.HasSuffix(text, "; estimated wait: about 5 min in all, the median of the last 10 jobs of this queue") {
+		t.Error(text)
+	}
+}
+
+func TestAbout(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		0: "less than 1 min", 59 * time.Second: "less than 1 min", 61 * time.Second: "about 1 min", 9*time.Minute + 40*time.Second: "about 10 min",
+		14 * time.Minute: "about 10 min", 54 * time.Minute: "about 50 min", 56 * time.Minute: "about 1 h", 100 * time.Minute: "about 2 h",
+		30 * time.Hour: "about 30 h", 37 * time.Hour: "about 2 days", 60 * time.Hour: "about 3 days",
+	} {
+		if got := about(d); got != want {
+			t.Errorf("%s: %q, want %q", d, got, want)
+		}
+	}
+}
+
+// seenByKueue is what Kueue 0.19 has of a job that waits, shortened.
+const seenByKueue = `
+metadata:
+  name: trainjob-demo-1234
+  creationTimestamp: "2026-03-01T11:59:00Z"
+  labels: {kueue.x-k8s.io/job-uid: uid-new}
+spec: {active: true, priority: 7, queueName: jobs}
+status:
+  conditions:
+  - {type: QuotaReserved, status: "False", reason: Pending, message: no room, lastTransitionTime: "2026-03-01T11:59:01Z"}
+`
+
+func TestWorkloadOf(t *testing.T) {
+	waiting := Workload{Job: "uid-new", Queue: "jobs", Priority: 7, Created: t0.Add(-time.Minute), why: "no room"}
+	edited := func(edit func(*Workload)) Workload {
+		w := waiting
+		edit(&w)
+		return w
+	}
+	reserved := strings.Replace(seenByKueue, `status: "False"`, `status: "True"`, 1)
+	with := func(text, kind, status string) string {
+		return text + `  - {type: ` + kind + `, status: "` + status + `", reason: X, message: x, lastTransitionTime: "2026-03-01T11:59:30Z"}` + "\n"
+	}
+	at := t0.Add(-59 * time.Second)
+	cases := map[string]struct {
+		reason, text string
+		want         Workload
+		read         bool
+	}{
+		"Waits":     {"", seenByKueue, waiting, true},
+		"Inactive":  {"", strings.Replace(seenByKueue, "active: true", "active: false", 1), edited(func(w *Workload) { w.inactive = true }), true},
+		"Reserved":  {"", reserved, edited(func(w *Workload) { w.Reserved, w.why = at, "" }), true},
+		"Admitted":  {"", with(reserved, "Admitted", "True"), edited(func(w *Workload) { w.Reserved, w.why, w.admitted = at, "", true }), true},
+		"Evicted":   {"on its way back into the queue", with(reserved, "Evicted", "True"), edited(func(w *Workload) { w.why, w.stopped = "", true }), true},
+		"Again":     {"evicted once, and started again", with(reserved, "Evicted", "False"), edited(func(w *Workload) { w.Reserved, w.why, w.stopped = at, "", true }), true},
+		"OfNoJob":   {"", strings.Replace(seenByKueue, "job-uid", "other", 1), Workload{}, false},
+		"OddShapes": {"", strings.Replace(seenByKueue, "priority: 7", "priority: [7]", 1), Workload{}, false},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got, read := WorkloadOf(object(t, tc.text))
+			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(Workload{})); diff != "" || read != tc.read {
+				t.Errorf("%s: read %v, -want, +got:\n%s", tc.reason, read, diff)
+			}
+		})
+	}
+}
+
+func TestPlacesIn(t *testing.T) {
+	got := PlacesIn(object(t, `
+items:
+- metadata: {name: trainjob-a, ownerReferences: [{apiVersion: trainer.kubeflow.org/v1alpha1, kind: TrainJob, name: a, uid: uid-a}]}
+  localQueueName: jobs
+  positionInClusterQueue: 3
+  positionInLocalQueue: 1
+  priority: 0
+`))
+	if diff := cmp.Diff([]Place{{Job: "uid-a", InQueue: 1, Overall: 3}}, got); diff != "" {
+		t.Error(diff)
+	}
+	for _, odd := range []string{"{}", "items: odd"} {
+		if got := PlacesIn(object(t, odd)); got == nil || len(got) > 0 {
+			t.Errorf("%s: %v", odd, got)
+		}
+	}
+}
+
+func object(t *testing.T, text string) unstructured.Unstructured {
+	t.Helper()
+	var content map[string]any
+	if err := yaml.Unmarshal([]byte(text), &content); err != nil {
+		t.Fatal(err)
+	}
+	return unstructured.Unstructured{Object: content}
+}
+
+func TestSuspendedJobSaysWhereItWaits(t *testing.T) {
+	inQueue := func(trainJob *trainer.TrainJob) { trainJob.Labels = map[string]string{QueueLabel: "jobs"} }
+	o := started(trainJobOf(suspend, inQueue))
+	if Queued(o.TrainJob) {
+		t.Error("it has said nothing yet")
+	}
+	say := func(wait string) string {
+		o.Wait = wait
+		o.TrainJob.Status = statusOf(t, o, nil)
+		return shown(o.TrainJob.Status.Conditions, trainer.TrainJobSuspended)
+	}
+	for _, step := range []struct{ wait, want string }{
+		{"", "TrainJob is suspended"},
+		{"; waits in queue `jobs` at position 2 of 2", "TrainJob is suspended; waits in queue `jobs` at position 2 of 2"},
+		{"; waits in queue `jobs` at position 1 of 1", "TrainJob is suspended; waits in queue `jobs` at position 1 of 1"},
+		{"", "TrainJob is suspended; waits in queue `jobs` at position 1 of 1"},
+	} {
+		if got := say(step.wait); got != step.want {
+			t.Errorf("got %q, want %q", got, step.want)
+		}
+		if !Queued(o.TrainJob) || !Told(o.TrainJob, step.wait) {
+			t.Errorf("%q is said", step.wait)
+		}
+	}
+	if Told(o.TrainJob, "; waits in queue `jobs`") {
+		t.Error("a position that nobody tells any more goes")
+	}
+	o.TrainJob.Status.Conditions = nil
+	o.Eviction = &Eviction{Reason: "Preempted", Message: "Preempted to accommodate"}
+	if got := say("; waits in queue `jobs` at position 1 of 1"); got != "TrainJob is suspended: preempted by Kueue: Preempted to accommodate; waits in queue `jobs` at position 1 of 1" {
+		t.Error(got)
+	}
+	o.Eviction, o.TrainJob.Spec.Suspend = nil, nil
+	if resumed := apimeta.FindStatusCondition(statusOf(t, o, nil).Conditions, trainer.TrainJobSuspended); resumed.Message != "TrainJob is resumed" {
+		t.Errorf("%+v", resumed)
+	}
+}

@@ -1,0 +1,88 @@
+package integration
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/utils/ptr"
+
+	"lockstep.dev/lockstep/pkg/mpi/job"
+)
+
+// queueJobs is how many jobs wait.
+const queueJobs = 30
+
+// saysWhyItWaits: there is no Kueue here, so Workloads are made by hand, and nobody tells the order of a queue, which is as on a cluster
+// without the visibility server. The real one does in the tests on a real cluster.
+func saysWhyItWaits(ctx context.Context, namespace string) {
+	const noRoom = "couldn't assign flavors to pod set node: insufficient unused quota for cpu in flavor any, 200m more needed"
+	for i := range 3 {
+		// The API server says when a Workload was made; it gets its quota in the future.
+		workload(ctx, namespace, fmt.Sprint("started-", i), "True", "admitted", time.Now().Add(time.Hour))
+	}
+	jobs := make([]*trainer.TrainJob, 0, queueJobs)
+	for i := range queueJobs {
+		trainJob := trainJobNamed(namespace, fmt.Sprintf("queued-%02d", i))
+		trainJob.Labels = map[string]string{job.QueueLabel: "jobs"}
+		trainJob.Spec.RuntimeRef.Name = "queued"
+		trainJob.Spec.Suspend = ptr.To(true)
+		create(ctx, trainJob)
+		workload(ctx, namespace, string(trainJob.UID), "False", noRoom, time.Now())
+		jobs = append(jobs, trainJob)
+	}
+	const estimate = "; estimated wait: about 1 h in all, the median of the last 3 jobs of this queue"
+	for _, trainJob := range jobs {
+		Eventually(func() string {
+			reason(ctx, trainJob, trainer.TrainJobSuspended)()
+			return message(trainJob, trainer.TrainJobSuspended)
+		}).WithTimeout(25 * time.Second).Should(And(HavePrefix("TrainJob is suspended; waits in queue `jobs`"), HaveSuffix(estimate)))
+	}
+	told := 0
+	for _, trainJob := range jobs {
+		if message(trainJob, trainer.TrainJobSuspended) == "TrainJob is suspended; waits in queue `jobs`: "+noRoom+estimate {
+			told++
+		}
+	}
+	Expect(told).To(Equal(20), "what is short changes with every job that starts: only the head of a queue is told")
+
+	By("asking once for all of them, and writing nothing while nothing changes")
+	asked := func(right string) int { return requests(namespace, right) }
+	reads, orders, writes, gets := asked("list workloads.kueue.x-k8s.io"), asked("get localqueues/pendingworkloads.visibility.kueue.x-k8s.io"),
+		asked("patch trainjobs/status.trainer.kubeflow.org"), asked("get jobsets.jobset.x-k8s.io")
+	Eventually(func() int { return asked("list workloads.kueue.x-k8s.io") }).WithTimeout(25 * time.Second).Should(Equal(reads + 1))
+	Expect(asked("get localqueues/pendingworkloads.visibility.kueue.x-k8s.io")).To(Equal(orders + 1))
+	Consistently(func() int { return asked("patch trainjobs/status.trainer.kubeflow.org") }).WithTimeout(silence).Should(Equal(writes))
+	Expect(asked("get jobsets.jobset.x-k8s.io")).To(Equal(gets), "no job is looked at")
+	Expect(writes).To(BeNumerically("<=", 3*queueJobs))
+}
+
+// requests counts what the controller asked for in a namespace.
+func requests(namespace, right string) int {
+	count := 0
+	for _, entry := range auditEntries() {
+		if entry.ObjectRef.Namespace == namespace && entry.right() == right {
+			count++
+		}
+	}
+	return count
+}
+
+// workload is what Kueue makes of a job, shortened.
+func workload(ctx context.Context, namespace, uid, reserved, why string, at time.Time) {
+	GinkgoHelper()
+	object := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": "Workload", "spec": map[string]any{"queueName": "jobs", "priority": int64(0)},
+		"status": map[string]any{"conditions": []any{map[string]any{
+			"type": "QuotaReserved", "status": reserved, "reason": "Pending", "message": why, "lastTransitionTime": at.UTC().Format(time.RFC3339),
+		}}},
+	}}
+	object.SetNamespace(namespace)
+	object.SetName("trainjob-" + uid)
+	object.SetLabels(map[string]string{job.WorkloadOfLabel: uid})
+	Expect(admin.Create(ctx, object)).To(Succeed())
+}

@@ -7,7 +7,8 @@
 // Watches bring every change, so nothing is polled on the way from a TrainJob to its first rank. What cannot be watched
 // cheaply is read when it matters: Secrets, ConfigMaps, NetworkPolicies, PodGroups and what pods name before the JobSet exists
 // and after it has ended, by name and without their content, and warning events while pods are missing. A job that waits for a
-// quota asks once, and again when there is room (stillWaits). The manager caches no Secret.
+// quota asks once, and again when there is room (stillWaits). Of jobs that wait in Kueue's queues each queue is asked about, every
+// 10 s, and not each job (queues). The manager caches no Secret.
 //
 // Writes are creations, deletions of a known UID, an update of a suspended or resumed JobSet, bound to the version that was
 // read, and a patch of the status, bound to the spec and the conditions that were read. Server-side apply is not used on purpose: applied over a Secret of

@@ -148,7 +148,7 @@ func TestQueuesAreCalm(t *testing.T) {
 	waits, runs := waitingIn("a", 0), waitingIn("a", 1)
 	waits.Status.Conditions[0].Message += "; waits in queue `a` at position 1 of 2"
 	runs.Spec.Suspend = nil
-	q, live, _ := kueueWith(t, http.StatusOK, waits, runs)
+	q, _, _ := kueueWith(t, http.StatusOK, waits, runs)
 	if told := glanceAt(t, q); len(told) > 0 {
 		t.Errorf("%v are told what they know", told)
 	}

@@ -55,7 +55,7 @@ func saysWhyItWaits(ctx context.Context, namespace string) {
 	reads, orders, writes, gets := asked("list workloads.kueue.x-k8s.io"), asked("get localqueues/pendingworkloads.visibility.kueue.x-k8s.io"),
 		asked("patch trainjobs/status.trainer.kubeflow.org"), asked("get jobsets.jobset.x-k8s.io")
 	Eventually(func() int { return asked("list workloads.kueue.x-k8s.io") }).WithTimeout(25 * time.Second).Should(Equal(reads + 1))
-	Expect(asked("get localqueues/pendingworkloads.visibility.kueue.x-k8s.io")).To(Equal(orders + 1))
+	Eventually(func() int { return asked("get localqueues/pendingworkloads.visibility.kueue.x-k8s.io") }).Should(Equal(orders + 1))
 	Consistently(func() int { return asked("patch trainjobs/status.trainer.kubeflow.org") }).WithTimeout(silence).Should(Equal(writes))
 	Expect(asked("get jobsets.jobset.x-k8s.io")).To(Equal(gets), "no job is looked at")
 	Expect(writes).To(BeNumerically("<=", 3*queueJobs))

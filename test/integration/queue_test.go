@@ -65,7 +65,7 @@ func saysWhyItWaits(ctx context.Context, namespace string) {
 func requests(namespace, right string) int {
 	count := 0
 	for _, entry := range auditEntries() {
-		if entry.ObjectRef.Namespace == namespace && entry.right() == right {
+		if entry.ObjectRef.Namespace == namespace && entry.Right() == right {
 			count++
 		}
 	}

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"path"
 	"slices"
 	"strings"
 
@@ -11,7 +12,7 @@ import (
 var ofThePod = []string{"HOSTNAME", "JOB_COMPLETION_INDEX"}
 
 // commandEnvironment returns the environment of the user's command: that of the launcher's container, the settings for rsh,
-// and how MPI shall launch so many nodes.
+// how MPI shall launch so many nodes, and a PATH on which `ssh` is ours.
 //
 // Hydra gives its own environment to all ranks, over what they would have from the container of their node (MPICH 4.0;
 // ORTE and PRRTE do not). Under Hydra, therefore, the variables that differ between pods are left out: the ranks on the
@@ -19,6 +20,7 @@ var ofThePod = []string{"HOSTNAME", "JOB_COMPLETION_INDEX"}
 func commandEnvironment(container []string, s Settings, nodes int, launcherIsHost bool) []string {
 	environment := override(container, s.environment())
 	environment = override(environment, launchEnvironment(container, nodes, launcherIsHost))
+	environment = withAgentFirst(environment)
 	if !usesHydra(container) {
 		return environment
 	}
@@ -50,6 +52,30 @@ func launchEnvironment(container []string, nodes int, launcherIsHost bool) []str
 		}
 	}
 	return variables
+}
+
+// agentDir holds the agent, under the names mpi-agent, rsh and ssh.
+var agentDir = path.Dir(mpi.AgentBin)
+
+// withAgentFirst returns the environment of a launcher: horovodrun and pdsh call `ssh` by its name, and one that the image has
+// does not know the nodes.
+func withAgentFirst(environment []string) []string {
+	return override(environment, []string{"PATH=" + agentDir + ":" + searchPath(environment)})
+}
+
+// withAgentLast returns the environment of commands on a node: `mpi-agent probe` is found, and what the image has stays its own.
+func withAgentLast(environment []string) []string {
+	return override(environment, []string{"PATH=" + searchPath(environment) + ":" + agentDir})
+}
+
+// searchPath returns the PATH of an environment, that of a shell where it has none.
+func searchPath(environment []string) string {
+	for _, variable := range environment {
+		if value, found := strings.CutPrefix(variable, "PATH="); found {
+			return value
+		}
+	}
+	return "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 }
 
 // usesHydra says whether the environment is that of Hydra's dialects: it names rsh as Hydra's remote shell.

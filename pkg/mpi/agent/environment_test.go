@@ -10,8 +10,8 @@ import (
 )
 
 func TestCommandEnvironment(t *testing.T) {
-	pod := []string{"HOSTNAME=demo-launcher-0-0", "JOB_COMPLETION_INDEX=0", "DATA=/d", StateDirVariable + "=/old"}
-	settings := []string{KeyDirVariable + "=/k", StateDirVariable + "=/s", PortVariable + "=2222"}
+	pod := []string{"HOSTNAME=demo-launcher-0-0", "JOB_COMPLETION_INDEX=0", "DATA=/d", "PATH=/image", StateDirVariable + "=/old"}
+	settings := []string{"PATH=/opt/lockstep/bin:/image", KeyDirVariable + "=/k", StateDirVariable + "=/s", PortVariable + "=2222"}
 	for dialect, want := range map[mpi.Dialect][]string{
 		mpi.ORTE:       {"HOSTNAME=demo-launcher-0-0", "JOB_COMPLETION_INDEX=0", "DATA=/d"},
 		mpi.PRRTE:      {"HOSTNAME=demo-launcher-0-0", "JOB_COMPLETION_INDEX=0", "DATA=/d"},
@@ -39,6 +39,24 @@ func TestCommandEnvironment(t *testing.T) {
 		if diff := cmp.Diff(all, got); diff != "" {
 			t.Errorf("%s: %s", dialect, diff)
 		}
+	}
+}
+
+func TestNodesFindTheAgentByNameBehindTheirOwnPrograms(t *testing.T) {
+	cases := map[string]struct {
+		reason      string
+		environment []string
+		want        []string
+	}{
+		"path":    {"an ssh of the image stays what it is", []string{"PATH=/image", "A=b"}, []string{"PATH=/image:/opt/lockstep/bin", "A=b"}},
+		"without": {"what a shell would take", []string{"A=b"}, []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/opt/lockstep/bin", "A=b"}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(tc.want, withAgentLast(tc.environment)); diff != "" {
+				t.Errorf("%s: %s", tc.reason, diff)
+			}
+		})
 	}
 }
 

@@ -134,7 +134,7 @@ func (n Node) run(ctx context.Context, c server.Command, ended func(status proce
 	if err != nil {
 		return n.failed(c, err)
 	}
-	status, err := n.Reaper.Run(ctx, path, argv, n.Environment, process.Streams{
+	status, err := n.Reaper.Run(ctx, path, argv, withAgentLast(n.Environment), process.Streams{
 		Stdin: c.Stdin, Stdout: c.Stdout, Stderr: c.Stderr,
 		Started: func() { n.Log.Printf("start for %s: %s", c.Peer, quoteLine(c.Line)) }, // the launch does not wait for the log
 		Ended:   ended,

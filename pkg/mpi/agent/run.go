@@ -199,7 +199,7 @@ func (l Launcher) prepare(table mpi.HostTable) error {
 	if err := writeTable(l.Settings.hostTablePath(), table); err != nil {
 		return err
 	}
-	hydra := mpi.FormatHostfile(mpi.Hydra, l.Hosts)
+	hydra := mpi.FormatHostfile(mpi.Hydra, l.hydraHosts())
 	if err := replaceFile(l.Settings.hydraHostfilePath(), []byte(hydra), 0o644); err != nil {
 		return fmt.Errorf("write the hostfile for Hydra: %w", err)
 	}
@@ -207,6 +207,18 @@ func (l Launcher) prepare(table mpi.HostTable) error {
 		l.Log.Print(err)
 	}
 	return nil
+}
+
+// hydraHosts are the hosts as Hydra needs them. It starts ranks of its own host without a remote shell, but knows it only by the
+// name that the kernel has until DNS knows the other one, which a job of one pod does not wait for.
+func (l Launcher) hydraHosts() []mpi.Host {
+	hosts := slices.Clone(l.Hosts)
+	for i, host := range hosts {
+		if own := firstLabel(l.Hostname); firstLabel(host.Name) == own {
+			hosts[i].Name = own
+		}
+	}
+	return hosts
 }
 
 func (l Launcher) execute(ctx context.Context, path string, command Command, table mpi.HostTable, front *front) (mpi.Verdict, int) {

@@ -100,10 +100,10 @@ func TestDeepSpeedFindsTheNodesThroughOurSSH(t *testing.T) {
 	j := newJob(t, 2)
 	j.withLaunchers()
 	j.script("train.py", "#!/bin/sh\necho \"$2 as $RANK of $WORLD_SIZE, $LOCAL_RANK on $HOSTNAME, master $MASTER_ADDR\"\n")
-	got, lines := j.launched("deepspeed", "--hostfile", j.hostfile, "--ssh_port", strconv.Itoa(j.port), "train.py", "--deepspeed", "zero3")
+	got, lines := j.launched("deepspeed", "--hostfile", j.hostfile, "--ssh_port", strconv.Itoa(j.port), "train.py", "--deepspeed", `it's "3"`)
 	want := []string{
-		"demo-node-0-0.demo: zero3 as 0 of 4, 0 on demo-node-0-0, master 10.0.0.9", "demo-node-0-0.demo: zero3 as 1 of 4, 1 on demo-node-0-0, master 10.0.0.9",
-		"demo-node-0-1.demo: zero3 as 2 of 4, 0 on demo-node-0-1, master 10.0.0.9", "demo-node-0-1.demo: zero3 as 3 of 4, 1 on demo-node-0-1, master 10.0.0.9",
+		"demo-node-0-0.demo: it's \"3\" as 0 of 4, 0 on demo-node-0-0, master 10.0.0.9", "demo-node-0-0.demo: it's \"3\" as 1 of 4, 1 on demo-node-0-0, master 10.0.0.9",
+		"demo-node-0-1.demo: it's \"3\" as 2 of 4, 0 on demo-node-0-1, master 10.0.0.9", "demo-node-0-1.demo: it's \"3\" as 3 of 4, 1 on demo-node-0-1, master 10.0.0.9",
 	}
 	if diff := cmp.Diff(want, lines); got.code != 0 || diff != "" {
 		t.Errorf("%+v %s", got, diff)

@@ -124,7 +124,7 @@ func (b *Builder) goProgram(ctx context.Context, img image.Image) (path string, 
 }
 
 func (b *Builder) scratch(img image.Image, program, dir string) error {
-	spec := specOf(img)
+	spec := b.specOf(img)
 	spec.Files = append(spec.Files, archive.File{Path: img.Go.Path, Source: program})
 	digest, err := archive.Scratch(spec, filepath.Join(dir, archiveName))
 	if err != nil {
@@ -159,10 +159,10 @@ func (b *Builder) rootFS(ctx context.Context, img image.Image, dir, temp string)
 		programs = append(programs, p.Path)
 	}
 	report("packing")
-	return pack(img, root, programs, dir, temp)
+	return pack(img, b.specOf(img), root, programs, dir, temp)
 }
 
-func pack(img image.Image, root string, programs []string, dir, temp string) error {
+func pack(img image.Image, spec archive.Spec, root string, programs []string, dir, temp string) error {
 	tree, err := debian.OpenRoot(root)
 	if err != nil {
 		return err
@@ -174,7 +174,6 @@ func pack(img image.Image, root string, programs []string, dir, temp string) err
 	if err := debian.NoRemoteShell(lower); err != nil && !img.Debian.RemoteShell {
 		return err
 	}
-	spec := specOf(img)
 	if spec.Files, err = withTexts(spec.Files, img.Files, temp); err != nil {
 		return err
 	}
@@ -196,14 +195,17 @@ func pack(img image.Image, root string, programs []string, dir, temp string) err
 	return writeDigest(dir, digest)
 }
 
-// specOf is the configuration of the image, with its links as the only files.
-func specOf(img image.Image) archive.Spec {
+// specOf is the configuration of the image, with its links and scripts as the only files.
+func (b *Builder) specOf(img image.Image) archive.Spec {
 	spec := archive.Spec{
 		Reference:  img.Reference,
 		Entrypoint: img.Entrypoint, Cmd: img.Cmd, Env: img.Env, User: img.User, WorkingDir: img.WorkingDir,
 	}
 	for path, target := range img.Links {
 		spec.Files = append(spec.Files, archive.File{Path: path, Link: target})
+	}
+	for path, source := range img.Scripts {
+		spec.Files = append(spec.Files, archive.File{Path: path, Source: filepath.Join(b.Definitions, source), Mode: 0o755})
 	}
 	return spec
 }

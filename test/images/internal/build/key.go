@@ -26,6 +26,8 @@ type inputs struct {
 	Definition image.Image
 	// Sources are the contents of the C files, in the order of the definition.
 	Sources []string
+	// Scripts are the contents of the scripts, by their paths in the image.
+	Scripts map[string]string `json:",omitempty"`
 	// Program is the SHA-256 of the built Go program.
 	Program string
 }
@@ -41,6 +43,16 @@ func keyOf(img image.Image, definitions fs.FS, program string) (string, error) {
 			}
 			in.Sources = append(in.Sources, string(code))
 		}
+	}
+	for at, source := range img.Scripts {
+		text, err := fs.ReadFile(definitions, source)
+		if err != nil {
+			return "", err
+		}
+		if in.Scripts == nil {
+			in.Scripts = map[string]string{}
+		}
+		in.Scripts[at] = string(text)
 	}
 	if program != "" {
 		raw, err := os.ReadFile(program)

@@ -53,6 +53,9 @@ func TestKeyChangesWithEveryInput(t *testing.T) {
 		"Exclude":       key(func(i *image.Image) { i.Debian.Exclude = []string{"/x"} }, "int main", ""),
 		"Compiler":      key(func(i *image.Image) { i.Debian.Programs[0].Compiler = "cc" }, "int main", ""),
 		"ProgramPath":   key(func(i *image.Image) { i.Debian.Programs[0].Path = "/h" }, "int main", ""),
+		"Scripts":       key(func(i *image.Image) { i.Scripts = map[string]string{"/a": "hello.c"} }, "int main", ""),
+		"ScriptText":    key(func(i *image.Image) { i.Debian.Programs, i.Scripts = nil, map[string]string{"/a": "hello.c"} }, "echo 1", ""),
+		"OtherText":     key(func(i *image.Image) { i.Debian.Programs, i.Scripts = nil, map[string]string{"/a": "hello.c"} }, "echo 2", ""),
 		"Links":         key(func(i *image.Image) { i.Links = map[string]string{"/a": "b"} }, "int main", ""),
 		"Entrypoint":    key(func(i *image.Image) { i.Entrypoint = []string{"a"} }, "int main", ""),
 		"Cmd":           key(func(i *image.Image) { i.Cmd = []string{"a"} }, "int main", ""),
@@ -92,6 +95,8 @@ func TestKeyCoversEveryField(t *testing.T) {
 			field.SetString("7")
 		case reflect.Slice:
 			field.Set(reflect.MakeSlice(field.Type(), 1, 1))
+		case reflect.Map:
+			field.Set(reflect.ValueOf(map[string]string{"7": ""}))
 		default:
 			field.Set(reflect.ValueOf(sample()))
 		}

@@ -32,6 +32,8 @@ type Image struct {
 	Links map[string]string `yaml:"links"`
 	// Files are further text files, path to contents; they replace those of packages.
 	Files map[string]string `yaml:"files" json:",omitempty"`
+	// Scripts are programs that need no compiler, path to source below the folder of all definitions.
+	Scripts map[string]string `yaml:"scripts" json:",omitempty"`
 	// Entrypoint, Cmd, Env, User and WorkingDir are those of the OCI image configuration.
 	Entrypoint []string `yaml:"entrypoint"`
 	Cmd        []string `yaml:"cmd"`
@@ -163,6 +165,14 @@ func (i Image) check(definitions fs.FS) error {
 		wrong = append(wrong, i.Debian.check(definitions)...)
 	default:
 		wrong = append(wrong, i.Go.check()...)
+	}
+	for at, source := range i.Scripts {
+		if _, err := fs.Stat(definitions, source); err != nil {
+			refuse("scripts: source: %w", err)
+		}
+		if !path.IsAbs(at) {
+			refuse("scripts: path %q: want an absolute path", at)
+		}
 	}
 	for _, e := range i.Env {
 		if name, _, found := strings.Cut(e, "="); !found || name == "" {

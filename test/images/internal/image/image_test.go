@@ -33,6 +33,7 @@ func TestDefinitionsOfThisRepository(t *testing.T) {
 		"openmpi4-ssh":   "lockstep.test/mpi/openmpi-ssh:4",
 		"openmpi5":       "lockstep.test/mpi/openmpi:5",
 		"mpich":          "lockstep.test/mpi/mpich:4",
+		"stand-ins":      "lockstep.test/mpi/stand-ins:dev",
 		"mpi-agent":      "lockstep.test/mpi-agent:dev",
 		"mpi-controller": "lockstep.test/mpi-controller:dev",
 	}
@@ -68,6 +69,8 @@ func TestLoadIsStrict(t *testing.T) {
 		"Exclude":         {reason: "patterns are of whole paths", text: debian + "  exclude: ['*.so']\n", want: "begins with a slash"},
 		"ProgramSource":   {reason: "the file must be there", text: debian + "  programs: [{compiler: cc, source: none.c, path: /x}]\n", want: "none.c"},
 		"ProgramCompiler": {reason: "which compiler", text: debian + "  programs: [{source: a/image.yaml, path: /x}]\n", want: `compiler of "/x" is missing`},
+		"ScriptSource":    {reason: "the script must be there", text: debian + "scripts: {/x: none}\n", want: "none"},
+		"ScriptPath":      {reason: "a place in the image", text: debian + "scripts: {x: a/image.yaml}\n", want: `path "x": want an absolute path`},
 		"ProgramPath":     {reason: "a place in the image", text: debian + "  programs: [{compiler: cc, source: a/image.yaml, path: x}]\n", want: `path "x": want an absolute path`},
 	}
 	for name, tc := range cases {

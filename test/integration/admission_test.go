@@ -70,7 +70,7 @@ spec:
   mpi: {implementation: OpenMPI, version: "5.0.7"}
   image: "registry.example.com/mpi:1"
   profile: cpu
-  nodes: {default: 2}
+  nodes: {default: 2, max: 100}
   slotsPerNode: 1
   tenants: [microphones]
 ---
@@ -177,6 +177,18 @@ var _ = Describe("Admission policies", Ordered, func() {
 		Entry("a runtime of the tenant's own", queued("{runtimeRef: {name: openmpi5-wide, kind: TrainingRuntime}}")),
 		Entry("a patch", patched("example.com/me", "{metadata: {labels: {a: b}}, spec: {nodeSelector: {rack: a}, volumes: [{name: v, persistentVolumeClaim: {claimName: data}}], containers: [{name: node, volumeMounts: [{name: v, mountPath: /v}]}]}}")),
 	)
+
+	It("let as many nodes pass as the runtime has, and not one more", func(ctx SpecContext) {
+		of := func(nodes int) client.Object {
+			job := parsed(queued(fmt.Sprintf("{runtimeRef: {name: speech-only}, suspend: true, trainer: {numNodes: %d}}", nodes)))
+			job.SetNamespace("microphones")
+			return job
+		}
+		speaker := userIn("heinrich", "microphone-editors")
+		Expect(speaker.Create(ctx, of(100), client.DryRunAll)).To(Succeed())
+		Expect(speaker.Create(ctx, of(101), client.DryRunAll)).To(MatchError(HaveSuffix(
+			"denied request: spec.trainer.numNodes is 101; runtime `speech-only` runs on 1 to 100 nodes: ask for a number between them")))
+	})
 
 	It("let controllers do their work on a job that was admitted", func(ctx SpecContext) {
 		trainJob := parsed(queued("{runtimeRef: {name: openmpi5-h100}, suspend: true}"))

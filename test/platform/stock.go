@@ -33,6 +33,21 @@ func (p *Platform) UseStock(ctx context.Context) (undo func(context.Context) err
 	return undo, p.AddAddons(ctx, "trainer")
 }
 
+// AddUpstreamRuntime installs upstream's runtime of DeepSpeed over OpenSSH under a name and after a change. What the
+// cluster does not have, its image, is replaced in any case.
+func (p *Platform) AddUpstreamRuntime(ctx context.Context, name string, change func(*trainer.TrainingRuntimeSpec)) error {
+	runtime, err := p.stockRuntime(ctx, "deepspeed_distributed.yaml", name)
+	if err != nil {
+		return err
+	}
+	change(&runtime.Spec)
+	admin, err := p.Admin()
+	if err != nil {
+		return err
+	}
+	return client.IgnoreAlreadyExists(admin.Client.Create(ctx, runtime))
+}
+
 // UseStockWith is UseStock and installs a runtime of upstream's, that of DeepSpeed over OpenSSH, under a name and after a change.
 func (p *Platform) UseStockWith(ctx context.Context, name string, change func(*trainer.TrainingRuntimeSpec)) (undo func(context.Context) error, err error) {
 	nothing := func(context.Context) error { return nil }

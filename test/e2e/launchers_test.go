@@ -1,0 +1,141 @@
+package e2e
+
+import (
+	"fmt"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
+
+	"lockstep.dev/lockstep/pkg/mpi"
+	"lockstep.dev/lockstep/test/platform"
+	"lockstep.dev/lockstep/test/trial"
+)
+
+// Programs that cannot be had here are replaced by stand-ins, which do to ssh, hostfile and environment what they do
+// (test/images/launchers/README.md). Pods, agents and network are real.
+var _ = Describe("Launchers of other kinds", Ordered, func() {
+	BeforeAll(func(ctx SpecContext) {
+		addRuntimes(ctx,
+			standIns("horovod", "Horovod", "MPICH", "4.2.1"),
+			standIns("deepspeed", "DeepSpeed", "MPICH", "4.2.1"),
+			standIns("intelmpi", "MPI", "IntelMPI", "2021.13"))
+	})
+
+	It("start all ranks on all nodes, with the environment of the TrainJob", func(ctx SpecContext) {
+		results := together(ctx, otherLaunchers("in time")...)
+		for _, result := range results {
+			Expect(result.Condition).To(Equal("Complete"), "%s\n%s", result.Message, result.log)
+			for rank := range 4 {
+				words := fmt.Sprintf("in time: rank %d of 4, EPOCHS=3, on %s-node-0-%d", rank, result.Job.Name, rank/2)
+				Expect(result.log).To(ContainSubstring(words+"\n"), result.Job.Name)
+			}
+		}
+	})
+
+	It("fail with the rank that failed", func(ctx SpecContext) {
+		for _, result := range together(ctx, otherLaunchers("in time", "2")...) {
+			Expect(result.Condition).To(Equal("Failed"), result.log)
+			Expect(result.Reason).To(Equal("RankFailed"), result.Message)
+			Expect(result.Message).To(And(ContainSubstring("rank 2"), ContainSubstring("code 3")))
+		}
+	})
+
+	It("run MPI with the names of Intel's variables alone", func(ctx SpecContext) {
+		result := together(ctx, own("intelmpi", "mpirun", "mpi-hello"))[0]
+		Expect(result.Check(machines)).To(Succeed(), result.log)
+	})
+})
+
+// otherLaunchers are a job for each of them.
+func otherLaunchers(arguments ...string) []trial.Job {
+	train := append([]string{"train"}, arguments...)
+	return []trial.Job{
+		own("horovod", append([]string{"horovodrun", "-np", "4", "--hostfile", mpi.HostfilePath}, train...)...),
+		own("deepspeed", append([]string{"deepspeed", "--hostfile", mpi.HostfilePath}, train...)...),
+		own("intelmpi", append([]string{"mpirun"}, train...)...),
+	}
+}
+
+// Upstream's own runtime has OpenSSH in place of the agent: what our controller gives it is all there is.
+var _ = Describe("Upstream's runtime of OpenSSH, unchanged, under our controller", Ordered, func() {
+	const unchanged, once = "upstream-openssh", "upstream-openssh-once"
+
+	BeforeAll(func(ctx SpecContext) {
+		Expect(cluster.Sandbox(ctx, ownNamespace)).To(Succeed())
+		Expect(cluster.AddUpstreamRuntime(ctx, unchanged, func(*trainer.TrainingRuntimeSpec) {})).To(Succeed())
+		// As it is, the container of the launcher starts again six times, for ten minutes.
+		Expect(cluster.AddUpstreamRuntime(ctx, once, func(spec *trainer.TrainingRuntimeSpec) {
+			for i := range spec.Template.Spec.ReplicatedJobs {
+				spec.Template.Spec.ReplicatedJobs[i].Template.Spec.BackoffLimit = ptr.To[int32](0)
+			}
+		})).To(Succeed())
+		for _, name := range []string{unchanged, once} {
+			DeferCleanup(func(ctx SpecContext) {
+				Expect(admin.Client.Delete(ctx, &trainer.ClusterTrainingRuntime{ObjectMeta: owned(name, "")})).To(Succeed())
+			})
+		}
+	})
+
+	It("runs all ranks on all nodes, and tells of a rank that failed", func(ctx SpecContext) {
+		good, bad := own(unchanged, "mpirun", "mpi-hello"), own(once, "mpirun", "mpi-hello", "--exit-rank", "3", "--exit-code", "3")
+		good.Name, bad.Name = "openssh", "openssh-fails"
+		results := together(ctx, good, bad)
+		Expect(results[0].Check(len(results[0].Machines))).To(Succeed(), results[0].log)
+		Expect(results[0].Hosts()).To(Equal([]string{"openssh-launcher-0-0", "openssh-node-0-0"}))
+		Expect(results[0].Phases.Count).To(Equal(2), "the launcher is a node")
+		Expect(results[1].Condition).To(Equal("Failed"))
+		fmt.Fprintf(GinkgoWriter, "%+v\n", results[1].Result)
+	})
+})
+
+// The program on the nodes sees what the TrainJob says.
+var _ = Describe("What a TrainJob says of its trainer", func() {
+	It("reaches the ranks on every node", func(ctx SpecContext) {
+		command := []string{"mpirun", "-n", "4", "bash", "-c", `[ ! -x /usr/sbin/sshd ] || image=other; echo "epochs=$EPOCHS image=$image on $HOSTNAME"; exec mpi-hello`}
+		var jobs []trial.Job
+		for _, runtime := range []string{"openmpi4-cpu", "openmpi5-cpu", "mpich-cpu"} {
+			j := job("told-"+runtime, runtime, command...)
+			j.Env = []corev1.EnvVar{{Name: "EPOCHS", Value: "3"}}
+			jobs = append(jobs, j)
+		}
+		image := job("told-image", "openmpi4-cpu", command...)
+		image.Image = platform.StockImage
+		for _, result := range together(ctx, append(jobs, image)...) {
+			words := "epochs=3 image= on "
+			if result.Job.Image != "" {
+				words = "epochs= image=other on "
+			}
+			Expect(result.Check(machines)).To(Succeed(), result.log)
+			hosts := result.Hosts()
+			Expect(result.lines(words)).To(ConsistOf(hosts[0], hosts[0], hosts[1], hosts[1]), result.log)
+		}
+	})
+})
+
+// own is a job of a runtime of ours alone.
+func own(runtime string, command ...string) trial.Job {
+	j := job("own-"+runtime, runtime, command...)
+	j.Namespace = ownNamespace
+	j.Env = []corev1.EnvVar{{Name: "EPOCHS", Value: "3"}}
+	return j
+}
+
+// standIns is the spec of a runtime with the image of stand-ins.
+func standIns(name, framework, implementation, version string) string {
+	return fmt.Sprintf(`apiVersion: lockstep.dev/v1alpha1
+kind: MPIRuntime
+metadata: {name: %s}
+spec:
+  framework: %s
+  mpi: {implementation: %s, version: %q}
+  image: lockstep.test/mpi/stand-ins:dev
+  profile: cpu-ethernet
+  nodes: {default: 2, max: 8}
+  slotsPerNode: 2
+  resourcesPerNode: {cpu: 100m, memory: 256Mi}
+  launcher: {cpu: 100m, memory: 128Mi}
+`, name, framework, implementation, version)
+}

@@ -1,0 +1,64 @@
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"golang.org/x/sync/errgroup"
+
+	"lockstep.dev/lockstep/test/trial"
+)
+
+// ended is a job that has ended, with the log of its launcher.
+type ended struct {
+	trial.Result
+	log string
+}
+
+// lines are those of the log that begin with a prefix, without it.
+func (e ended) lines(prefix string) []string {
+	var found []string
+	for line := range strings.Lines(e.log) {
+		if rest, has := strings.CutPrefix(strings.TrimSpace(line), prefix); has {
+			found = append(found, rest)
+		}
+	}
+	return found
+}
+
+// together runs jobs at the same time, each as who may run it, to their ends, and removes them after the test. The results are
+// in the order of the jobs.
+func together(ctx SpecContext, jobs ...trial.Job) []ended {
+	GinkgoHelper()
+	limited, cancel := context.WithTimeoutCause(ctx, jobTimeout, fmt.Errorf("no end within %s", jobTimeout))
+	defer cancel()
+	results := make([]ended, len(jobs))
+	var group errgroup.Group
+	for i, j := range jobs {
+		removeAfterwards(j)
+		group.Go(func() (err error) {
+			var log bytes.Buffer
+			results[i].Result, err = trial.Run(limited, owner(j), j, io.MultiWriter(&log, GinkgoWriter))
+			results[i].log = log.String()
+			return err
+		})
+	}
+	Expect(group.Wait()).To(Succeed())
+	return results
+}
+
+// owner is who creates a job: an editor in a tenant's namespace, the admin elsewhere.
+func owner(j trial.Job) trial.User {
+	switch j.Namespace {
+	case tenant:
+		return editor
+	case otherTenant:
+		return otherEditor
+	}
+	return admin
+}

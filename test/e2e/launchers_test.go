@@ -78,7 +78,10 @@ var _ = Describe("Upstream's runtime of OpenSSH, unchanged, under our controller
 	})
 
 	It("runs all ranks on all nodes, and tells of a rank that failed", func(ctx SpecContext) {
-		good, bad := own(unchanged, "mpirun", "mpi-hello"), own(once, "mpirun", "mpi-hello", "--exit-rank", "3", "--exit-code", "3")
+		// There is no gate: before DNS knows all nodes mpirun fails, and a restart would do what this waits for.
+		resolved := `for host in $(cut -d " " -f 1 ` + mpi.HostfilePath + `); do while (: </dev/tcp/$host/2222) 2>&1 | grep -q "not known\|Temporary failure"; do sleep 0.2; done; done; exec "$@"`
+		good := own(unchanged, "bash", "-c", resolved, "mpirun", "mpirun", "mpi-hello")
+		bad := own(once, append(good.Command, "--exit-rank", "3", "--exit-code", "3")...)
 		good.Name, bad.Name = "openssh", "openssh-fails"
 		results := together(ctx, good, bad)
 		Expect(results[0].Check(len(results[0].Machines))).To(Succeed(), results[0].log)
@@ -86,6 +89,8 @@ var _ = Describe("Upstream's runtime of OpenSSH, unchanged, under our controller
 		Expect(results[0].Phases.Count).To(Equal(2), "the launcher is a node")
 		// No more than that: its pod is gone with the end, and what the agent would say is not there (docs/limits.md).
 		Expect(results[1].Condition).To(Equal("Failed"))
+		Expect(results[1].Ranks).To(HaveLen(4), results[1].log)
+		Expect(results[1].lines("Exit code:")).To(ConsistOf(HaveSuffix("3")), results[1].log)
 		AddReportEntry("failed", results[1].Reason+": "+results[1].Message)
 	})
 })

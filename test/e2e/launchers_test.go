@@ -87,11 +87,11 @@ var _ = Describe("Upstream's runtime of OpenSSH, unchanged, under our controller
 		Expect(results[0].Check(len(results[0].Machines))).To(Succeed(), results[0].log)
 		Expect(results[0].Hosts()).To(Equal([]string{"openssh-launcher-0-0", "openssh-node-0-0"}))
 		Expect(results[0].Phases.Count).To(Equal(2), "the launcher is a node")
-		// No more than that: its pod is gone with the end, and what the agent would say is not there (docs/limits.md).
-		Expect(results[1].Condition).To(Equal("Failed"))
+		// No more than that: what the agent would say is not there (docs/limits.md).
+		Expect(results[1].Reason).To(Equal("LauncherFailed"))
+		Expect(results[1].Message).To(ContainSubstring("exited with code 3"))
 		Expect(results[1].Ranks).To(HaveLen(4), results[1].log)
 		Expect(results[1].lines("Exit code:")).To(ConsistOf(HaveSuffix("3")), results[1].log)
-		AddReportEntry("failed", results[1].Reason+": "+results[1].Message)
 	})
 })
 

@@ -36,7 +36,11 @@ func First(pods []Pod, noted []Cause) *Cause {
 
 // Remembered says whether a cause has to be kept when it is seen, because the pod that shows it goes away.
 func Remembered(reason mpi.Reason) bool {
-	return slices.Contains([]mpi.Reason{PodDeleted, Evicted, Preempted, MachineLost}, reason)
+	return slices.Contains([]mpi.Reason{
+		PodDeleted, Evicted, Preempted, MachineLost,
+		// Of pods that were given up.
+		LauncherFailed, LauncherKilled, WorkerFailed, WorkerKilled, OOMKilled,
+	}, reason)
 }
 
 // Remember returns a cause that an earlier pass has seen and written down as reason and text.
@@ -48,7 +52,7 @@ func Remember(reason mpi.Reason, text string, at time.Time) Cause {
 	return c
 }
 
-// Taken returns the first pod of a running job that the control plane or somebody takes away, or nil. It has to be noted
+// Taken returns the first pod of a running job that the control plane, its Job or somebody takes away, or nil. It has to be noted
 // (Remembered): a moment later the pod is gone, and nothing tells of it any more.
 func Taken(pods []Pod) *Cause {
 	var first *Cause
@@ -60,13 +64,15 @@ func Taken(pods []Pod) *Cause {
 	return first
 }
 
-// taken returns disruptions, and the deletions that were no consequence.
+// taken returns disruptions, how pods ended that were given up, and the deletions that were no consequence.
 func taken(pods []Pod) []Cause {
 	var causes []Cause
 	for _, pod := range pods {
 		switch {
 		case pod.Disruption != nil:
 			causes = append(causes, *disrupted(pod, pods))
+		case pod.GivenUp:
+			causes = append(causes, *causeOf(pod, pods))
 		case !pod.Deleted.IsZero() && !slices.ContainsFunc(pods, func(other Pod) bool { return explains(other, pod, pods) }):
 			causes = append(causes, *deleted(pod))
 		}
@@ -130,7 +136,7 @@ var rules = []func(pod Pod, all []Pod) *Cause{disrupted, evicted, rejected, init
 // causeOf returns what a pod shows. The end of a node that is being deleted shows nothing, and what a launcher says that is
 // being deleted still counts.
 func causeOf(pod Pod, all []Pod) *Cause {
-	if pod.Disruption == nil && (!pod.Failed || !pod.Deleted.IsZero() && !pod.isLauncher()) {
+	if pod.Disruption == nil && !pod.GivenUp && (!pod.Failed || !pod.Deleted.IsZero() && !pod.isLauncher()) {
 		return nil
 	}
 	for _, rule := range rules {

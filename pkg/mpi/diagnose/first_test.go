@@ -43,6 +43,8 @@ func said(at time.Time, verdict mpi.Verdict) func(*Pod) {
 	return died(at, End{Code: max(verdict.ExitCode, 1), Reason: "Error", Message: string(text)})
 }
 
+func givenUp(pod *Pod) { pod.GivenUp = true }
+
 func deletedAt(at time.Time) func(*Pod) { return func(pod *Pod) { pod.Deleted = at } }
 
 func called(name string, index int) func(*Pod) {
@@ -240,11 +242,13 @@ func TestTaken(t *testing.T) {
 		pods   []Pod
 		want   mpi.Reason
 	}{
-		"running":         {"", []Pod{launcher(), worker()}, ""},
-		"deleted":         {"", []Pod{launcher(), worker(deletedAt(t0))}, PodDeleted},
-		"preempted first": {"what the control plane says wins", []Pod{launcher(deletedAt(t0)), worker(disruptedBy("PreemptionByScheduler"))}, Preempted},
-		"success":         {"JobSet deletes the nodes", []Pod{launcher(died(t0, End{})), worker(deletedAt(t0))}, ""},
-		"failure":         {"JobSet deletes the nodes", []Pod{launcher(died(t0, End{Code: 1})), worker(deletedAt(t0))}, ""},
+		"running":           {"", []Pod{launcher(), worker()}, ""},
+		"deleted":           {"", []Pod{launcher(), worker(deletedAt(t0))}, PodDeleted},
+		"preempted first":   {"what the control plane says wins", []Pod{launcher(deletedAt(t0)), worker(disruptedBy("PreemptionByScheduler"))}, Preempted},
+		"success":           {"JobSet deletes the nodes", []Pod{launcher(died(t0, End{})), worker(deletedAt(t0))}, ""},
+		"launcher given up": {"its Job deletes it, nobody else", []Pod{launcher(died(t0, End{Code: 3}), deletedAt(t0), givenUp), worker(deletedAt(t0))}, LauncherFailed},
+		"worker given up":   {"", []Pod{launcher(), worker(died(t0, End{Code: 137, Reason: "OOMKilled"}), deletedAt(t0), givenUp)}, OOMKilled},
+		"failure":           {"JobSet deletes the nodes", []Pod{launcher(died(t0, End{Code: 1})), worker(deletedAt(t0))}, ""},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -24,6 +24,9 @@ type Pod struct {
 	Started time.Time
 	// Deleted is when somebody asked for its deletion; zero while nobody has.
 	Deleted time.Time
+	// GivenUp says that its Job takes the pod away, because its containers were started again as often as the Job allows. The
+	// pod has failed then, and its containers ended as they did the last time.
+	GivenUp bool
 	// Unschedulable is what the scheduler says of a pod that it cannot place, otherwise empty.
 	Unschedulable string
 	// GPUs is how many accelerators the pod asks for, GPUResource their resource.

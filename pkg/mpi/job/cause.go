@@ -10,7 +10,7 @@ import (
 
 // cause returns what went wrong first, or nil when nothing shows why the job failed.
 func (o Observed) cause() *diagnose.Cause {
-	cause := o.orOvertime(diagnose.First(seen(o.all()), append(o.noted(), o.evictions()...)))
+	cause := o.orOvertime(diagnose.First(o.seen(o.all()), append(o.noted(), o.evictions()...)))
 	why := apimeta.FindStatusCondition(o.TrainJob.Status.Conditions, PodsReady)
 	if cause == nil || why == nil || why.Status != metav1.ConditionFalse {
 		return cause
@@ -36,5 +36,5 @@ func (o Observed) lost() *diagnose.Cause {
 	if noted := o.noted(); len(noted) > 0 {
 		return &noted[0]
 	}
-	return o.orOvertime(diagnose.Taken(seen(o.all())))
+	return o.orOvertime(diagnose.Taken(o.seen(o.all())))
 }

@@ -235,6 +235,48 @@ func TestDeletedPodIsRemembered(t *testing.T) {
 	}
 }
 
+// TestPodGivenUpIsNoDeletion: Kubernetes deletes a pod whose container it has started again too often, and it is gone before the
+// JobSet has failed.
+func TestPodGivenUpIsNoDeletion(t *testing.T) {
+	again := func(restarts int32) func(*corev1.Pod) {
+		return func(pod *corev1.Pod) {
+			pod.Spec.RestartPolicy = corev1.RestartPolicyOnFailure
+			pod.Status.ContainerStatuses = []corev1.ContainerStatus{{
+				Name: mpi.Container, RestartCount: restarts,
+				LastTerminationState: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 3, Reason: "Error", FinishedAt: metav1.NewTime(t0)}},
+				State:                corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}},
+			}}
+		}
+	}
+	cases := map[string]struct {
+		reason   string
+		limit    *int32
+		restarts int32
+		want     mpi.Reason
+	}{
+		"Default":   {"six are allowed where the Job says nothing", nil, 6, diagnose.LauncherFailed},
+		"NotYet":    {"somebody deleted it", nil, 5, diagnose.PodDeleted},
+		"Limit":     {"", ptr.To[int32](2), 2, diagnose.LauncherFailed},
+		"NoRestart": {"the first restart is one too many", ptr.To[int32](0), 1, diagnose.LauncherFailed},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			o := started(trainJobOf()).with(podOf(mpi.LauncherJob, 0, ready, again(tc.restarts), deleted), podOf(mpi.NodeJob, 0, ready, deleted), podOf(mpi.NodeJob, 1, ready))
+			o.JobSet = o.JobSet.DeepCopy()
+			replicatedJob(o.JobSet.Spec, mpi.LauncherJob).Template.Spec.BackoffLimit = tc.limit
+			o.TrainJob.Status = statusOf(t, o, nil)
+			o.Pods = nil
+			failed := apimeta.FindStatusCondition(statusOf(t, o.jobSetHas(jobset.JobSetFailed, t0), nil).Conditions, trainer.TrainJobFailed)
+			if failed == nil || mpi.Reason(failed.Reason) != tc.want {
+				t.Fatalf("%s: want %s, got %+v", tc.reason, tc.want, failed)
+			}
+			if tc.want == diagnose.LauncherFailed && !strings.Contains(failed.Message, "exited with code 3") {
+				t.Errorf("how it ended must be there: %s", failed.Message)
+			}
+		})
+	}
+}
+
 func TestEndOfAJobIsNoDeletion(t *testing.T) {
 	for name, launcher := range map[string]corev1.Pod{
 		"success": podOf(mpi.LauncherJob, 0, died(t0, 0, "Completed", verdict(mpi.Verdict{}))),

@@ -89,11 +89,15 @@ func seenContainers(statuses []corev1.ContainerStatus, init bool) []diagnose.Con
 			c.Waiting = &diagnose.Waiting{Reason: w.Reason, Message: w.Message}
 		}
 		if t := status.State.Terminated; t != nil {
-			c.End = &diagnose.End{Code: int(t.ExitCode), Signal: int(t.Signal), Reason: t.Reason, Message: t.Message, At: t.FinishedAt.Time}
+			c.End = seenEnd(t)
 		}
 		result = append(result, c)
 	}
 	return result
+}
+
+func seenEnd(t *corev1.ContainerStateTerminated) *diagnose.End {
+	return &diagnose.End{Code: int(t.ExitCode), Signal: int(t.Signal), Reason: t.Reason, Message: t.Message, At: t.FinishedAt.Time}
 }
 
 // mainEnd returns how the main container of a pod ended, or nil.

@@ -109,7 +109,7 @@ func (o Observed) pods(c *conditions) {
 		}
 	}
 	// A pod that was thrown out has ended, too, and is gone in a moment.
-	if taken := diagnose.Taken(seen(pods)); taken != nil && !suspended(o.JobSet) && !o.suspendWanted() {
+	if taken := diagnose.Taken(o.seen(pods)); taken != nil && !suspended(o.JobSet) && !o.suspendWanted() {
 		c.podsNotReady(taken.Reason, taken.Text())
 		return
 	}

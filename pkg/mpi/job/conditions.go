@@ -26,6 +26,11 @@ const (
 	Running   = "Running"
 )
 
+// Life is the order in which a job comes to its conditions. In a status they stand in another one.
+var Life = []string{
+	Created, trainer.TrainJobSuspended, Restarting, Guarded, PodsReady, Running, Diagnosed, trainer.TrainJobComplete, trainer.TrainJobFailed,
+}
+
 // conditions collects the conditions of one pass in life order.
 type conditions struct {
 	now        time.Time

@@ -2,6 +2,7 @@ package reconciler
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
@@ -13,7 +14,7 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi/job"
 )
 
-// transitions returns the conditions that say something new: another status or another reason.
+// transitions returns the conditions that say something new, another status or another reason, in the order of a job's life.
 func transitions(before, after []metav1.Condition) []metav1.Condition {
 	var changes []metav1.Condition
 	for _, condition := range after {
@@ -22,6 +23,9 @@ func transitions(before, after []metav1.Condition) []metav1.Condition {
 			changes = append(changes, condition)
 		}
 	}
+	slices.SortStableFunc(changes, func(a, b metav1.Condition) int {
+		return cmp.Compare(slices.Index(job.Life, a.Type), slices.Index(job.Life, b.Type))
+	})
 	return changes
 }
 

@@ -16,7 +16,7 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi/job"
 )
 
-// Every job that is started has the same events, however fast it is.
+// Every job that is started has the same events in the same order, however fast it is.
 func TestGangSchedulingIsTold(t *testing.T) {
 	created := metav1.Condition{Type: "Created", Status: "True", Reason: "JobSetCreated"}
 	ready := metav1.Condition{Type: "PodsReady", Status: "True", Reason: "PodsReady"}
@@ -29,13 +29,13 @@ func TestGangSchedulingIsTold(t *testing.T) {
 		want     []string
 	}{
 		"Fast":      {&trainer.TrainJob{}, []metav1.Condition{created, ready}, []string{"JobSetCreated", "PodsPending", "PodsReady"}},
-		"Slow":      {&trainer.TrainJob{}, []metav1.Condition{pending, created}, []string{"PodsPending", "JobSetCreated"}},
+		"Slow":      {&trainer.TrainJob{}, []metav1.Condition{pending, created}, []string{"JobSetCreated", "PodsPending"}},
 		"Later":     {waits, []metav1.Condition{ready}, []string{"PodsReady"}},
 		"Beside":    {&trainer.TrainJob{}, []metav1.Condition{ready}, []string{"PodsPending", "PodsReady"}},
 		"Suspended": {suspended, []metav1.Condition{created}, []string{"JobSetCreated"}},
 	} {
 		var got []string
-		for _, c := range withSteps(job.Observed{TrainJob: tc.trainJob}, tc.changes) {
+		for _, c := range withSteps(job.Observed{TrainJob: tc.trainJob}, transitions(nil, tc.changes)) {
 			got = append(got, c.Reason)
 		}
 		if diff := cmp.Diff(tc.want, got); diff != "" {

@@ -68,10 +68,11 @@ func withAgentLast(environment []string) []string {
 	return override(environment, []string{"PATH=" + searchPath(environment) + ":" + agentDir})
 }
 
-// searchPath returns the PATH of an environment, that of a shell where it has none.
+// searchPath returns the PATH of an environment, that of a shell where it has none. An empty one is none: beside another folder it would
+// be the current one.
 func searchPath(environment []string) string {
 	for _, variable := range environment {
-		if value, found := strings.CutPrefix(variable, "PATH="); found {
+		if value, found := strings.CutPrefix(variable, "PATH="); found && value != "" {
 			return value
 		}
 	}

@@ -49,6 +49,7 @@ func TestNodesFindTheAgentByNameBehindTheirOwnPrograms(t *testing.T) {
 		want        []string
 	}{
 		"path":    {"an ssh of the image stays what it is", []string{"PATH=/image", "A=b"}, []string{"PATH=/image:/opt/lockstep/bin", "A=b"}},
+		"empty":   {"it would put the current folder there", []string{"PATH=", "A=b"}, []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/opt/lockstep/bin", "A=b"}},
 		"without": {"what a shell would take", []string{"A=b"}, []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/opt/lockstep/bin", "A=b"}},
 	}
 	for name, tc := range cases {

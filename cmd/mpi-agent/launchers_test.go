@@ -69,6 +69,7 @@ func TestHorovodrunFindsTheNodesThroughOurSSH(t *testing.T) {
 func TestHorovodrunNamesTheHostItCannotReach(t *testing.T) {
 	j := newJob(t, 1)
 	j.withLaunchers()
+	j.script("ssh", "#!/bin/sh\nexit 255\n") // that of the image, which knows no such host
 	j.write(filepath.Join(j.dir, "other"), "demo-node-0-0.demo slots=1\nelsewhere slots=1\n", 0o644)
 	got, _ := j.launched("horovodrun", "-np", "2", "--hostfile", filepath.Join(j.dir, "other"), "train")
 	if got.code == 0 || !strings.Contains(got.stderr, "ssh not successful for host elsewhere") || j.verdict().Succeeded() {

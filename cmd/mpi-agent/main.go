@@ -20,8 +20,11 @@ func main() {
 
 // run finds the subcommand: the program's own name when MPI calls it as rsh or ssh, otherwise the first argument.
 func run(args []string, stdout, stderr io.Writer) int {
-	if name := filepath.Base(args[0]); name == "rsh" || name == "ssh" {
+	switch filepath.Base(args[0]) {
+	case "rsh":
 		return rsh(args[1:])
+	case "ssh":
+		return asSSH(args)
 	}
 	if len(args) < 2 {
 		fmt.Fprint(stderr, help)

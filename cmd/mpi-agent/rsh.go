@@ -2,11 +2,13 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"os"
 	"slices"
 	"strconv"
+	"syscall"
 	"time"
 
 	"lockstep.dev/lockstep/pkg/mpi/agent"
@@ -63,6 +65,26 @@ func rsh(args []string) int {
 	}
 	return result.Code
 }
+
+// asSSH is rsh for the hosts of the job. Programs that call it by its name, such as git, mean others too: for those the process
+// becomes the ssh of the image.
+func asSSH(argv []string) int {
+	settings, err := agent.SettingsFrom(os.LookupEnv)
+	if err != nil {
+		return complain(err)
+	}
+	program, meant := agent.OtherSSH(settings, argv[1:], environment())
+	if program != "" {
+		return complain(fmt.Errorf("become %s: %w", program, syscall.Exec(program, argv, environment())))
+	}
+	code := rsh(argv[1:])
+	if meant && code == codeNoConnection {
+		complain(errNoOtherSSH)
+	}
+	return code
+}
+
+var errNoOtherSSH = errors.New("the image has no ssh, which hosts that are not of this job need")
 
 func first(args []string) string {
 	if len(args) == 0 {

@@ -16,7 +16,8 @@ var ofThePod = []string{"HOSTNAME", "JOB_COMPLETION_INDEX"}
 //
 // Hydra gives its own environment to all ranks, over what they would have from the container of their node (MPICH 4.0;
 // ORTE and PRRTE do not). Under Hydra, therefore, the variables that differ between pods are left out: the ranks on the
-// nodes have the values of their own pods.
+// nodes have the values of their own pods. PATH is not: without it mpirun would not be found. So ranks under Hydra have the
+// agent first too.
 func commandEnvironment(container []string, s Settings, nodes int, launcherIsHost bool) []string {
 	environment := override(container, s.environment())
 	environment = override(environment, launchEnvironment(container, nodes, launcherIsHost))
@@ -58,7 +59,7 @@ func launchEnvironment(container []string, nodes int, launcherIsHost bool) []str
 var agentDir = path.Dir(mpi.AgentBin)
 
 // withAgentFirst returns the environment of a launcher: horovodrun and pdsh call `ssh` by its name, and one that the image has
-// does not know the nodes.
+// does not know the nodes. It is still there for other hosts (OtherSSH).
 func withAgentFirst(environment []string) []string {
 	return override(environment, []string{"PATH=" + agentDir + ":" + searchPath(environment)})
 }

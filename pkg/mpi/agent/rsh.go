@@ -54,7 +54,7 @@ type Result struct {
 // Run runs the command and copies its streams. It returns when the command has ended or the node is lost, which it says
 // in one line and leaves for Launcher.Run. It does not wait for standard input to end.
 func (r Rsh) Run(ctx context.Context) Result {
-	host, err := r.resolve()
+	host, err := resolve(r.Settings, r.Options.Host)
 	if unknown := new(unknownHostError); errors.As(err, &unknown) {
 		fmt.Fprintf(r.Stderr, "mpi-agent rsh: %v\n", err) // a mistake of the command, and no loss of the job
 		return Result{Code: codeLost, Lost: true}
@@ -109,10 +109,9 @@ type target struct {
 
 // resolve finds the address of the host: a name or an address is in the table that the gate left. Without a table, as in a
 // pod that passed no gate, names are left to DNS, and any host may be one of the job.
-func (r Rsh) resolve() (target, error) {
-	name := r.Options.Host
+func resolve(s Settings, name string) (target, error) {
 	isAddress, itself := net.ParseIP(name) != nil, mpi.HostAddress{Name: name, Address: name}
-	table, err := readTable(r.Settings.hostTablePath())
+	table, err := readTable(s.hostTablePath())
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return target{itself, true}, nil

@@ -15,7 +15,7 @@ import (
 // JobSet deletes the pods of a failed job, and what a pod does that is being deleted is no cause. A deletion is one itself
 // when no other failure shows, see Taken.
 func First(pods []Pod, noted []Cause) *Cause {
-	causes := append(taken(pods), noted...)
+	causes := append(slices.DeleteFunc(taken(pods), func(c Cause) bool { return followed(c, noted) }), noted...)
 	known := len(causes) > 0
 	for _, pod := range pods {
 		if c := causeOf(pod, pods); c != nil && pod.Disruption == nil && (!known || !blames(pod)) {
@@ -36,12 +36,11 @@ func First(pods []Pod, noted []Cause) *Cause {
 
 // Remembered says whether a cause has to be kept when it is seen, because the pod that shows it goes away.
 func Remembered(reason mpi.Reason) bool {
-	return slices.Contains([]mpi.Reason{
-		PodDeleted, Evicted, Preempted, MachineLost,
-		// Of pods that were given up.
-		LauncherFailed, LauncherKilled, WorkerFailed, WorkerKilled, OOMKilled,
-	}, reason)
+	return slices.Contains([]mpi.Reason{PodDeleted, Evicted, Preempted, MachineLost}, reason) || slices.Contains(givingUp, reason)
 }
+
+// givingUp are the causes of pods that their Job gives up.
+var givingUp = []mpi.Reason{InitFailed, LauncherFailed, LauncherKilled, WorkerFailed, WorkerKilled, OOMKilled}
 
 // Remember returns a cause that an earlier pass has seen and written down as reason and text.
 func Remember(reason mpi.Reason, text string, at time.Time) Cause {
@@ -83,6 +82,14 @@ func taken(pods []Pod) []Cause {
 // apart is how much later a failure has to be than a deletion, so that it cannot be the reason for it: the clocks of
 // machines differ, and JobSet takes a moment.
 const apart = 5 * time.Second
+
+// followed says whether a deletion came with, or after, the end of a pod that was given up: the pods of its Job go one after the
+// other, and once those are gone that show why, the last ones look as if somebody had deleted them.
+func followed(c Cause, noted []Cause) bool {
+	return c.precedence == deletedBySomebody && slices.ContainsFunc(noted, func(n Cause) bool {
+		return slices.Contains(givingUp, n.Reason) && n.At.Sub(c.At) <= apart
+	})
+}
 
 // explains says whether a pod ended in a way for which JobSet deletes other pods: it succeeded as the launcher, or failed
 // for reasons of its own. Its end shows at the latest when the deletion does: both come by one watch, in order.

@@ -235,45 +235,103 @@ func TestDeletedPodIsRemembered(t *testing.T) {
 	}
 }
 
-// TestPodGivenUpIsNoDeletion: Kubernetes deletes a pod whose container it has started again too often, and it is gone before the
-// JobSet has failed.
+// TestPodGivenUpIsNoDeletion: Kubernetes deletes the pods of a Job whose containers it has started again too often, and they are
+// gone before the JobSet has failed.
 func TestPodGivenUpIsNoDeletion(t *testing.T) {
+	crashed := func(name string, restarts int32) []corev1.ContainerStatus {
+		return []corev1.ContainerStatus{{
+			Name: name, RestartCount: restarts,
+			LastTerminationState: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 3, Reason: "Error", FinishedAt: metav1.NewTime(t0)}},
+			State:                corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}},
+		}}
+	}
 	again := func(restarts int32) func(*corev1.Pod) {
 		return func(pod *corev1.Pod) {
-			pod.Spec.RestartPolicy = corev1.RestartPolicyOnFailure
-			pod.Status.ContainerStatuses = []corev1.ContainerStatus{{
-				Name: mpi.Container, RestartCount: restarts,
-				LastTerminationState: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 3, Reason: "Error", FinishedAt: metav1.NewTime(t0)}},
-				State:                corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}},
-			}}
+			ready(pod)
+			pod.Spec.RestartPolicy, pod.Status.ContainerStatuses = corev1.RestartPolicyOnFailure, crashed(mpi.Container, restarts)
 		}
 	}
+	initAgain := func(restarts int32) func(*corev1.Pod) {
+		return func(pod *corev1.Pod) {
+			ready(pod)
+			pod.Spec.RestartPolicy, pod.Status.InitContainerStatuses = corev1.RestartPolicyOnFailure, crashed("fetch", restarts)
+			pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: mpi.Container, State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "PodInitializing"}}}}
+		}
+	}
+	over := func(phase corev1.PodPhase) func(*corev1.Pod) {
+		return func(pod *corev1.Pod) { pod.Status.Phase = phase }
+	}
+	launcher := func(edits ...func(*corev1.Pod)) []corev1.Pod {
+		return []corev1.Pod{podOf(mpi.LauncherJob, 0, append(edits, deleted)...), podOf(mpi.NodeJob, 0, ready, deleted), podOf(mpi.NodeJob, 1, ready)}
+	}
+	nodes := func(edits ...[]func(*corev1.Pod)) []corev1.Pod {
+		pods := []corev1.Pod{podOf(mpi.LauncherJob, 0, ready)}
+		for i, e := range edits {
+			pods = append(pods, podOf(mpi.NodeJob, i, e...))
+		}
+		return pods
+	}
+	type edits = []func(*corev1.Pod)
 	cases := map[string]struct {
-		reason   string
-		limit    *int32
-		restarts int32
-		want     mpi.Reason
+		reason string
+		limit  *int32
+		pods   []corev1.Pod
+		want   mpi.Reason
 	}{
-		"Default":   {"six are allowed where the Job says nothing", nil, 6, diagnose.LauncherFailed},
-		"NotYet":    {"somebody deleted it", nil, 5, diagnose.PodDeleted},
-		"Limit":     {"", ptr.To[int32](2), 2, diagnose.LauncherFailed},
-		"NoRestart": {"the first restart is one too many", ptr.To[int32](0), 1, diagnose.LauncherFailed},
+		"Default":      {"six are allowed where the Job says nothing", nil, launcher(again(6)), diagnose.LauncherFailed},
+		"NotYet":       {"somebody deleted it", nil, launcher(again(5)), diagnose.PodDeleted},
+		"Limit":        {"", ptr.To[int32](2), launcher(again(2)), diagnose.LauncherFailed},
+		"NoRestart":    {"the first restart is one too many", ptr.To[int32](0), launcher(again(1)), diagnose.LauncherFailed},
+		"TwoNodes":     {"the restarts of a Job are those of all its pods", nil, nodes(edits{again(4), deleted}, edits{again(2), deleted}), diagnose.WorkerFailed},
+		"FourNodes":    {"", nil, nodes(edits{again(2), deleted}, edits{again(2), deleted}, edits{again(2), deleted}, edits{again(2), deleted}), diagnose.WorkerFailed},
+		"OneByOne":     {"the other pods are asked to go in a moment", nil, nodes(edits{again(2), deleted}, edits{again(2)}, edits{again(2)}, edits{again(2)}), diagnose.WorkerFailed},
+		"Ending":       {"what ends because it is being deleted counts", nil, nodes(edits{again(4), over(corev1.PodFailed), deleted}, edits{again(2), deleted}), diagnose.WorkerFailed},
+		"Ended":        {"what has ended does not", nil, nodes(edits{again(4), over(corev1.PodSucceeded)}, edits{again(2), deleted}), diagnose.PodDeleted},
+		"OtherJob":     {"the launcher is a Job of its own", nil, append(nodes(edits{again(3), deleted})[1:], podOf(mpi.LauncherJob, 0, again(3))), diagnose.PodDeleted},
+		"FewRestarts":  {"somebody deleted one", nil, nodes(edits{again(2), deleted}, edits{again(1)}, edits{again(1)}, edits{again(1)}), diagnose.PodDeleted},
+		"Init":         {"the main container never ran", nil, launcher(initAgain(6)), diagnose.InitFailed},
+		"InitTwoNodes": {"", nil, nodes(edits{initAgain(4), deleted}, edits{initAgain(2), deleted}), diagnose.InitFailed},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			o := started(trainJobOf()).with(podOf(mpi.LauncherJob, 0, ready, again(tc.restarts), deleted), podOf(mpi.NodeJob, 0, ready, deleted), podOf(mpi.NodeJob, 1, ready))
+			size := asks(trainer.Trainer{NumNodes: ptr.To(int32(len(tc.pods) - 1))})
+			o := started(trainJobOf(size, hasCondition(PodsReady, metav1.ConditionTrue, t0.Add(-time.Minute)))).with(tc.pods...)
 			o.JobSet = o.JobSet.DeepCopy()
-			replicatedJob(o.JobSet.Spec, mpi.LauncherJob).Template.Spec.BackoffLimit = tc.limit
+			for _, part := range []string{mpi.LauncherJob, mpi.NodeJob} {
+				replicatedJob(o.JobSet.Spec, part).Template.Spec.BackoffLimit = tc.limit
+			}
 			o.TrainJob.Status = statusOf(t, o, nil)
 			o.Pods = nil
 			failed := apimeta.FindStatusCondition(statusOf(t, o.jobSetHas(jobset.JobSetFailed, t0), nil).Conditions, trainer.TrainJobFailed)
 			if failed == nil || mpi.Reason(failed.Reason) != tc.want {
 				t.Fatalf("%s: want %s, got %+v", tc.reason, tc.want, failed)
 			}
-			if tc.want == diagnose.LauncherFailed && !strings.Contains(failed.Message, "exited with code 3") {
+			if tc.want != diagnose.PodDeleted && !strings.Contains(failed.Message, "exited with code 3") {
 				t.Errorf("how it ended must be there: %s", failed.Message)
 			}
 		})
+	}
+}
+
+// The pods of a Job that was given up go one after the other, and those that are left do not show any more why.
+func TestWhatWasGivenUpExplainsTheRest(t *testing.T) {
+	later := func(o Observed) Observed {
+		o.Now = t0.Add(2 * time.Second)
+		return o
+	}
+	again := func(pod *corev1.Pod) {
+		ready(pod)
+		pod.Spec.RestartPolicy = corev1.RestartPolicyOnFailure
+		pod.Status.ContainerStatuses[0].RestartCount = 6
+		pod.Status.ContainerStatuses[0].LastTerminationState.Terminated = &corev1.ContainerStateTerminated{ExitCode: 3, Reason: "Error", FinishedAt: metav1.NewTime(t0)}
+	}
+	o := later(started(trainJobOf(hasCondition(PodsReady, metav1.ConditionTrue, t0.Add(-time.Minute)))))
+	o = o.with(podOf(mpi.LauncherJob, 0, ready), podOf(mpi.NodeJob, 0, again, deleted), podOf(mpi.NodeJob, 1, ready, deleted))
+	o.TrainJob.Status = statusOf(t, o, nil)
+	o.Pods = []corev1.Pod{o.Pods[0], o.Pods[2]}
+	failed := apimeta.FindStatusCondition(statusOf(t, o.jobSetHas(jobset.JobSetFailed, o.Now), nil).Conditions, trainer.TrainJobFailed)
+	if failed == nil || mpi.Reason(failed.Reason) != diagnose.WorkerFailed || !strings.Contains(failed.Message, "Worker 0") {
+		t.Errorf("nobody deleted worker 1: %+v", failed)
 	}
 }
 

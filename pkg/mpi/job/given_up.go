@@ -2,6 +2,7 @@ package job
 
 import (
 	"slices"
+	"sync"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/ptr"
@@ -13,47 +14,67 @@ import (
 // jobBackoffLimit is the default of a Job's backoffLimit.
 const jobBackoffLimit = 6
 
-// seen is what package diagnose looks at in pods of this job. Kubernetes takes a pod away whose containers it has started again
-// too often, as in runtimes of upstream's own kind: nobody deleted it then, and how its container ended the last time is why.
+// seen is what package diagnose looks at in pods of this job. A Job takes its pods away when their containers were started again
+// too often, as in runtimes of upstream's own kind: nobody deleted them then, and how a container ended the last time is why.
 func (o Observed) seen(pods []*corev1.Pod) []diagnose.Pod {
 	result := seen(pods)
+	givenUp := sync.OnceValue(o.givenUp)
 	for i, pod := range pods {
 		last := lastEnd(pod)
-		if last == nil || !o.givesUp(pod) {
+		if pod.DeletionTimestamp == nil || last == nil || !slices.Contains(givenUp(), pod.Labels[mpi.ReplicatedJobLabel]) {
 			continue
 		}
 		result[i].Failed, result[i].GivenUp = true, true
 		for j, c := range result[i].Containers {
-			if c.Name == mpi.Container {
-				result[i].Containers[j].End = seenEnd(last)
+			if c.Name == last.Name {
+				result[i].Containers[j].End = seenEnd(last.LastTerminationState.Terminated)
 			}
 		}
 	}
 	return result
 }
 
-// givesUp says whether the Job of a pod deletes it for the restarts of its containers (pastBackoffLimitOnFailure in the Job
-// controller of Kubernetes).
-func (o Observed) givesUp(pod *corev1.Pod) bool {
-	if pod.DeletionTimestamp == nil || pod.Spec.RestartPolicy != corev1.RestartPolicyOnFailure || !o.Owns() {
-		return false
+// givenUp returns the replicated jobs whose Job deletes all its pods for the restarts of their containers. Kubernetes adds up
+// those of all containers of all pods that have not ended (pastBackoffLimitOnFailure in the Job controller), and a pod that ends
+// because it is being deleted still counts here.
+func (o Observed) givenUp() []string {
+	if !o.Owns() {
+		return nil
 	}
-	part := replicatedJob(o.JobSet.Spec, pod.Labels[mpi.ReplicatedJobLabel])
-	if part == nil {
-		return false
+	restarts := map[string]int32{}
+	for _, pod := range o.all() {
+		if pod.Spec.RestartPolicy == corev1.RestartPolicyOnFailure && (pod.DeletionTimestamp != nil || !terminal(pod)) {
+			restarts[pod.Labels[mpi.ReplicatedJobLabel]] += restartsOf(pod)
+		}
 	}
-	var restarts int32
+	var given []string
+	for _, name := range []string{mpi.LauncherJob, mpi.NodeJob} {
+		part := replicatedJob(o.JobSet.Spec, name)
+		if part != nil && restarts[name] >= max(1, ptr.Deref(part.Template.Spec.BackoffLimit, jobBackoffLimit)) {
+			given = append(given, name)
+		}
+	}
+	return given
+}
+
+func restartsOf(pod *corev1.Pod) (restarts int32) {
 	for _, status := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
 		restarts += status.RestartCount
 	}
-	return restarts >= max(1, ptr.Deref(part.Template.Spec.BackoffLimit, jobBackoffLimit))
+	return restarts
 }
 
-// lastEnd returns how the main container of a pod ended before it was started again, or nil.
-func lastEnd(pod *corev1.Pod) *corev1.ContainerStateTerminated {
-	for _, status := range pod.Status.ContainerStatuses {
-		if status.Name == mpi.Container {
-			return status.LastTerminationState.Terminated
+// lastEnd returns the container whose last end tells why it was started again, or nil: the main one, and where that never ended,
+// the init container that failed.
+func lastEnd(pod *corev1.Pod) *corev1.ContainerStatus {
+	for i, status := range pod.Status.ContainerStatuses {
+		if status.Name == mpi.Container && status.LastTerminationState.Terminated != nil {
+			return &pod.Status.ContainerStatuses[i]
+		}
+	}
+	for i, status := range slices.Backward(pod.Status.InitContainerStatuses) {
+		if last := status.LastTerminationState.Terminated; last != nil && (last.ExitCode != 0 || last.Signal != 0) {
+			return &pod.Status.InitContainerStatuses[i]
 		}
 	}
 	return nil

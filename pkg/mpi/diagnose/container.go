@@ -36,7 +36,7 @@ func launcherTold(pod Pod, all []Pod) *Cause {
 }
 
 func tell(pod Pod, verdict mpi.Verdict, all []Pod) *Cause {
-	reason, message := verdict.Reason, verdict.Message
+	reason, message := verdict.Reason, sentenceOf(verdict)
 	if _, documented := EntryOf(reason); !documented {
 		// The programs of a job can write the message too, and no condition takes any text as its reason.
 		reason = fallback(pod)
@@ -54,12 +54,38 @@ func tell(pod Pod, verdict mpi.Verdict, all []Pod) *Cause {
 		message += " (" + where.address() + ")"
 	}
 	cause := because(reason, message).in(where)
-	cause.Lines = verdict.Lines
+	cause.Lines = linesOf(verdict)
 	cause.ExitCode = max(verdict.ExitCode, 0)
 	if rank := verdict.Rank; rank != nil {
 		cause.Rank, cause.ExitCode, cause.Signal = rank.Rank, rank.Code, rank.Signal
 	}
 	return cause
+}
+
+// linesBytes is how much the last lines of a verdict are, less the first one: the agent writes no more.
+const linesBytes = 1500
+
+// linesOf returns the last lines of a verdict as they may be shown. The agent has quoted them already, and has put the line that
+// says why before the last ones; any program of the job can write a termination message too, with secrets, and with more than a
+// line in one.
+func linesOf(verdict mpi.Verdict) []string {
+	var all []string
+	for _, line := range verdict.Lines {
+		all = append(all, strings.Split(Redact(line), "\n")...)
+	}
+	first := min(1, len(all))
+	return append(Quote(all[:first], maxLine), Quote(all[first:], linesBytes)...)
+}
+
+// sentenceOf returns the message of a verdict as it may be shown, for the same reason: as one line.
+func sentenceOf(verdict mpi.Verdict) string {
+	var parts []string
+	for part := range strings.FieldsFuncSeq(Redact(verdict.Message), func(r rune) bool { return r == '\n' || r == '\r' }) {
+		if part = strings.TrimSpace(Redact(Plain(part))); part != "" {
+			parts = append(parts, part)
+		}
+	}
+	return strings.Join(parts, " ")
 }
 
 // endings are reasons that say how something ended, and not why.

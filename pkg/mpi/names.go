@@ -59,7 +59,7 @@ const (
 	// together: a Go duration such as `10m`.
 	GangTimeoutAnnotation = "lockstep.dev/gang-timeout"
 
-	// ControllerLabel is on the pods of mpi-controller; the NetworkPolicy of a job admits them to the launcher.
+	// ControllerLabel is on the pods of mpi-controller; the NetworkPolicy of a job admits them to the agents of the job.
 	// Its value is ControllerName.
 	ControllerLabel = "app.kubernetes.io/name"
 	ControllerName  = "mpi-controller"

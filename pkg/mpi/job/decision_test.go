@@ -284,7 +284,7 @@ func TestRendezvousTable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := &Rendezvous{Launcher: "launcher-0", Table: mpi.HostTable{Hosts: []mpi.HostAddress{
+	want := &Rendezvous{TrainJob: "uid-new", Launcher: "launcher-0", Table: mpi.HostTable{Hosts: []mpi.HostAddress{
 		{Name: "demo-launcher-0-0.demo", Address: "10.0.0.1"},
 		{Name: "demo-node-0-0.demo", Address: "10.0.0.2"},
 		{Name: "demo-node-0-1.demo", Address: "10.0.0.3"},

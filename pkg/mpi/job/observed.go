@@ -20,7 +20,7 @@ import (
 // Observed is everything that a decision may need, read in one pass.
 type Observed struct {
 	Now time.Time
-	// ControllerNamespace is where mpi-controller runs; the launcher admits it.
+	// ControllerNamespace is where mpi-controller runs; the pods of the job admit it.
 	ControllerNamespace string
 	TrainJob            *trainer.TrainJob
 	// Runtime is nil when the TrainJob names one that does not exist.

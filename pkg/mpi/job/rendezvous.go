@@ -11,6 +11,8 @@ import (
 
 // Rendezvous is a launcher and the addresses that it waits for.
 type Rendezvous struct {
+	// TrainJob is the UID of the job's TrainJob: a key that belongs to another one is not for this launcher.
+	TrainJob types.UID
 	// Launcher is the UID of the pod; another launcher needs another rendezvous.
 	Launcher types.UID
 	// Table holds every pod of the job, the launcher first.
@@ -25,6 +27,7 @@ const upAfter = 2 * time.Second
 func (o Observed) rendezvous() *Rendezvous {
 	found := rendezvous(o.TrainJob.Name, o.current(), podCount(o.JobSet))
 	if found != nil {
+		found.TrainJob = o.TrainJob.UID
 		found.Table.Up = o.up() && o.age(factUp, o.JobSet.UID) >= upAfter
 	}
 	return found

@@ -13,6 +13,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
@@ -57,9 +59,10 @@ type meeting struct {
 	with   job.Rendezvous
 	cancel context.CancelFunc
 	gate   job.Gate
-	// key is that of the job, nil until it was read; doubted says that the launcher's doubts were reported. Only hold touches
-	// them.
+	// key is that of the job, nil until it was read, and stale says that one of an earlier job was there; doubted says that the
+	// launcher's doubts were reported. Only hold touches them.
 	key     *identity.Key
+	stale   bool
 	doubted bool
 }
 
@@ -163,7 +166,11 @@ func (r *rendezvous) hold(ctx context.Context, name client.ObjectKey, m *meeting
 // push hands the table over once. The key is read before the first time, as often as that takes.
 func (r *rendezvous) push(ctx context.Context, name client.ObjectKey, m *meeting) (mpi.GateResult, error) {
 	if m.key == nil {
-		key, err := r.key(ctx, name)
+		key, err := r.key(ctx, name, m.with.TrainJob)
+		m.stale = m.stale || errors.Is(err, errStaleKey)
+		if m.stale && apierrors.IsNotFound(err) {
+			err = errStaleKey // gone now, and the new one comes
+		}
 		if err != nil {
 			return mpi.GateResult{}, err
 		}
@@ -218,15 +225,18 @@ func (r *rendezvous) tell(ctx context.Context, name client.ObjectKey, m *meeting
 }
 
 // key reads the private key of the job. It is kept nowhere else than in the meeting.
-func (r *rendezvous) key(ctx context.Context, name client.ObjectKey) (identity.Key, error) {
+func (r *rendezvous) key(ctx context.Context, name client.ObjectKey, trainJob types.UID) (identity.Key, error) {
 	var secret corev1.Secret
 	secretName := client.ObjectKey{Namespace: name.Namespace, Name: mpi.SSHAuthSecretName(name.Name)}
 	if err := r.live.Get(ctx, secretName, &secret); err != nil {
 		return identity.Key{}, fmt.Errorf("read the key of the job: %w", err)
 	}
+	switch owner := metav1.GetControllerOf(&secret); {
 	// Kubeflow Trainer would use it; whoever made it can pretend to be the launcher.
-	if owner := metav1.GetControllerOf(&secret); owner == nil || owner.Kind != trainer.TrainJobKind || owner.Name != name.Name {
+	case owner == nil || !isTrainJob(*owner) || owner.Name != name.Name:
 		return identity.Key{}, uselessKeyError{fmt.Errorf("Secret `%s` does not belong to the TrainJob, and the controller uses no key that others may have", secret.Name)}
+	case owner.UID != trainJob:
+		return identity.Key{}, errStaleKey
 	}
 	key, err := identity.Parse(secret.Data[mpi.PrivateKeyKey])
 	if err != nil {
@@ -234,6 +244,15 @@ func (r *rendezvous) key(ctx context.Context, name client.ObjectKey) (identity.K
 	}
 	return key, nil
 }
+
+func isTrainJob(owner metav1.OwnerReference) bool {
+	version, err := schema.ParseGroupVersion(owner.APIVersion)
+	return err == nil && version.Group == trainer.GroupVersion.Group && owner.Kind == trainer.TrainJobKind
+}
+
+// errStaleKey: a reference can be written by hand, but not the UID of a TrainJob that is not there yet. The garbage collector takes
+// away what belongs to a UID that is not there any more, or never was, and Kubeflow Trainer makes a key then.
+var errStaleKey = errors.New("the key under the name of the job belongs to an earlier TrainJob of that name; it goes in a moment, and the controller uses no key that others may have")
 
 // uselessKeyError says why a key that is there is none, or none to use.
 type uselessKeyError struct{ error }

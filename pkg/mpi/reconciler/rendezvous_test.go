@@ -45,7 +45,7 @@ func (s secrets) Get(_ context.Context, _ client.ObjectKey, object client.Object
 
 func secretOf(t *testing.T, draw byte) *corev1.Secret {
 	t.Helper()
-	secret, err := job.Job{Name: name.Name, Namespace: name.Namespace}.SSHAuthSecret(bytes.NewReader(bytes.Repeat([]byte{draw}, 32)))
+	secret, err := job.Job{Name: name.Name, Namespace: name.Namespace, UID: "uid-new"}.SSHAuthSecret(bytes.NewReader(bytes.Repeat([]byte{draw}, 32)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +102,7 @@ func meetingPlace(t *testing.T, secret *corev1.Secret, address string, failures 
 }
 
 func tableOf(launcher types.UID) *job.Rendezvous {
-	return &job.Rendezvous{Launcher: launcher, Table: mpi.HostTable{Hosts: []mpi.HostAddress{
+	return &job.Rendezvous{TrainJob: "uid-new", Launcher: launcher, Table: mpi.HostTable{Hosts: []mpi.HostAddress{
 		{Name: "demo-launcher-0-0.demo", Address: "10.0.0.1"}, {Name: "demo-node-0-0.demo", Address: "10.0.0.2"},
 	}}}
 }
@@ -213,18 +213,54 @@ func TestRendezvousEndsWithoutAKey(t *testing.T) {
 	broken.Data[mpi.PrivateKeyKey] = []byte("no key")
 	squatted := secretOf(t, 7)
 	squatted.OwnerReferences = nil
-	for reason, live := range map[string]secrets{
-		`read the key of the job: secrets "demo-mpi-ssh-auth" not found`: {errors: missing},
-		"parse the key of the job":                                       {secret: broken},
-		"Secret `demo-mpi-ssh-auth` does not belong to the TrainJob":     {secret: squatted},
+	otherGroup := secretOf(t, 7)
+	otherGroup.OwnerReferences[0].APIVersion = "squat.test/v1"
+	const foreign = "Secret `demo-mpi-ssh-auth` does not belong to the TrainJob"
+	for what, tc := range map[string]struct {
+		live   secrets
+		reason string
+	}{
+		"Missing":    {secrets{errors: missing}, `read the key of the job: secrets "demo-mpi-ssh-auth" not found`},
+		"Broken":     {secrets{secret: broken}, "parse the key of the job"},
+		"Squatted":   {secrets{secret: squatted}, foreign},
+		"OtherGroup": {secrets{secret: otherGroup}, foreign},
 	} {
 		r := meetingPlace(t, broken, "", 0)
-		r.live = live
+		r.live = tc.live
 		r.meet(t.Context(), name, tableOf("pod-1"))
 		<-r.changed
-		if got := r.gate(name); !got.GaveUp || !strings.Contains(got.Error, reason) {
-			t.Errorf("no second try helps, want %q, got %+v", reason, got)
+		if got := r.gate(name); !got.GaveUp || !strings.Contains(got.Error, tc.reason) {
+			t.Errorf("%s: no second try helps, want %q, got %+v", what, tc.reason, got)
 		}
+	}
+}
+
+// replaced is an API server whose Secret is another one at each read, until the last.
+type replaced struct {
+	client.Reader
+	reads []secrets
+}
+
+func (r *replaced) Get(ctx context.Context, key client.ObjectKey, object client.Object, opts ...client.GetOption) error {
+	now := r.reads[0]
+	if len(r.reads) > 1 {
+		r.reads = r.reads[1:]
+	}
+	return now.Get(ctx, key, object, opts...)
+}
+
+// Somebody may know the key of a TrainJob that is gone, or that never was: names can be foreseen, and UIDs cannot.
+func TestRendezvousUsesNoKeyOfAnotherTrainJob(t *testing.T) {
+	own, known, gone := secretOf(t, 7), secretOf(t, 9), make(chan error, 1)
+	known.OwnerReferences[0].UID = "made by hand"
+	gone <- apierrors.NewNotFound(corev1.Resource("secrets"), known.Name)
+	address := launcher(t, own, func(context.Context, []byte) (any, error) { return mpi.GateResult{Passed: true}, nil })
+	r := meetingPlace(t, own, address, 0)
+	r.live = &replaced{reads: []secrets{{secret: known}, {errors: gone}, {secret: own}}}
+	r.meet(t.Context(), name, tableOf("pod-1"))
+	<-r.changed
+	if got := r.gate(name); got.Result == nil || !got.Result.Passed {
+		t.Errorf("the key of the job was there in the end, got %+v", got)
 	}
 }
 

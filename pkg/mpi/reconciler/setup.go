@@ -29,7 +29,6 @@ import (
 	controllermetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
-	"sigs.k8s.io/controller-runtime/pkg/webhook"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
 	"lockstep.dev/lockstep/pkg/mpi"
@@ -151,7 +150,7 @@ func setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
 		metrics:    metrics,
 	}
 	if options.propagates() {
-		mgr.GetWebhookServer().Register(WebhookPath, &webhook.Admission{Handler: &propagation{r: r}})
+		mgr.GetWebhookServer().Register(WebhookPath, newPropagation(r))
 	}
 	return r.watch(mgr, options)
 }

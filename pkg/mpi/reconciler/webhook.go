@@ -4,13 +4,13 @@ import (
 	"context"
 	"crypto/tls"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net"
-	"net/http"
 	"strconv"
+	"time"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
-	"golang.org/x/sync/singleflight"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -27,72 +27,91 @@ import (
 // WebhookPath is where a companion is asked about pods that are about to be made.
 const WebhookPath = "/propagate"
 
+// complainAgain is how long nothing more is said about the same trouble with the pods of one job.
+const complainAgain = time.Hour
+
 // propagation answers for pods of JobSets: those of our TrainJobs get what Kubeflow Trainer gives to the launcher only, all
-// others pass as they are. What cannot be looked up passes too: this webhook never stops a pod. Before the first pod of a job
-// it sees to its network policy, because nobody waits for a pass: Trainer makes the JobSet as soon as the TrainJob is there.
+// others pass as they are. It refuses no pod, whatever goes wrong here: what cannot be looked up passes as it is, with a warning,
+// and one whose network policy cannot be made comes all the same, complete. Before the first pod of a job it sees to that policy,
+// because nobody waits for a pass: Trainer makes the JobSet as soon as the TrainJob is there.
 type propagation struct {
-	r *Reconciler
-	// guards holds the questions about policies, so that the pods of a wide job, which come all at once, ask one together.
-	guards singleflight.Group
+	r      *Reconciler
+	guards guards
+	said   lapsing[struct{}]
 }
 
-// Handle answers one question.
+// newPropagation answers under WebhookPath. A panic is not made an answer, which would refuse the pod: it ends the connection, and
+// the failurePolicy lets the pod pass.
+func newPropagation(r *Reconciler) *webhook.Admission {
+	return &webhook.Admission{Handler: &propagation{r: r, guards: guards{r: r}}, RecoverPanic: ptr.To(false)}
+}
+
+// Handle answers one question. What the pod gets does not depend on its policy.
 func (p *propagation) Handle(ctx context.Context, request admission.Request) admission.Response {
 	var pod corev1.Pod
 	if err := json.Unmarshal(request.Object.Raw, &pod); err != nil {
-		return admission.Errored(http.StatusBadRequest, fmt.Errorf("decode pod: %w", err))
+		return p.asItIs(ctx, client.ObjectKey{Namespace: request.Namespace}, fmt.Errorf("decode pod: %w", err))
 	}
-	dryRun := ptr.Deref(request.DryRun, false)
-	changed, err := p.changed(ctx, client.ObjectKey{Namespace: request.Namespace, Name: pod.Labels[mpi.JobSetNameLabel]}, &pod, dryRun)
+	name := client.ObjectKey{Namespace: request.Namespace, Name: pod.Labels[mpi.JobSetNameLabel]}
+	changed, policy, err := p.changed(ctx, name, &pod)
 	if err != nil {
-		ctrl.LoggerFrom(ctx).Error(err, "look up the TrainJob of a pod")
+		return p.asItIs(ctx, name, fmt.Errorf("look up the TrainJob of a pod: %w", err))
 	}
+	answer := p.answer(ctx, name, request, changed)
+	if ptr.Deref(request.DryRun, false) {
+		return answer
+	}
+	if err := p.guards.see(ctx, policy); err != nil {
+		p.complain(ctx, name, err)
+	}
+	return answer
+}
+
+// answer is a patch, or nothing where nothing is to be changed. An admission.Errored would be a refusal, which the failurePolicy does
+// not change.
+func (p *propagation) answer(ctx context.Context, name client.ObjectKey, request admission.Request, changed *corev1.Pod) admission.Response {
 	if changed == nil {
 		return admission.Allowed("")
 	}
 	text, err := json.Marshal(changed)
 	if err != nil {
-		return admission.Errored(http.StatusInternalServerError, fmt.Errorf("encode pod: %w", err))
+		return p.asItIs(ctx, name, fmt.Errorf("encode pod: %w", err))
 	}
-	return admission.PatchResponseFromRaw(request.Object.Raw, text)
+	answer := admission.PatchResponseFromRaw(request.Object.Raw, text)
+	if !answer.Allowed {
+		return p.asItIs(ctx, name, fmt.Errorf("patch pod: %s", answer.Result.Message))
+	}
+	return answer
 }
 
-func (p *propagation) changed(ctx context.Context, name client.ObjectKey, pod *corev1.Pod, dryRun bool) (*corev1.Pod, error) {
+// changed returns a pod as it is to be, nil where it stays as it is, and the policy that must be there before it, or nil.
+func (p *propagation) changed(ctx context.Context, name client.ObjectKey, pod *corev1.Pod) (*corev1.Pod, job.Object, error) {
 	var trainJob trainer.TrainJob
 	if err := p.r.client.Get(ctx, name, &trainJob); err != nil {
-		return nil, client.IgnoreNotFound(err)
+		return nil, nil, client.IgnoreNotFound(err)
 	}
 	runtime, err := p.r.runtime(ctx, &trainJob)
 	if err != nil || runtime == nil {
-		return nil, err
+		return nil, nil, err
 	}
-	if !dryRun {
-		err = p.guard(ctx, job.PolicyBefore(&trainJob, *runtime, p.r.namespace))
-	}
-	return job.Propagate(pod, &trainJob, *runtime), err
+	return job.Propagate(pod, &trainJob, *runtime), job.PolicyBefore(&trainJob, *runtime, p.r.namespace), nil
 }
 
-// guard makes a policy that is not there yet, nil for none. One of somebody else's under the name stays; a pass says so.
-func (p *propagation) guard(ctx context.Context, policy job.Object) error {
-	if policy == nil {
-		return nil
+// asItIs lets a pod pass, and tells whoever makes it why it gets nothing of us.
+func (p *propagation) asItIs(ctx context.Context, name client.ObjectKey, err error) admission.Response {
+	p.complain(ctx, name, err)
+	return admission.Allowed("").WithWarnings(mpi.ControllerName + " leaves the pod as it is: " + err.Error())
+}
+
+// complain logs once per job and reason: a wide job has many pods.
+func (p *propagation) complain(ctx context.Context, name client.ObjectKey, err error) {
+	reason := string(apierrors.ReasonForError(err))
+	if errors.Is(err, context.DeadlineExceeded) {
+		reason = string(metav1.StatusReasonTimeout)
 	}
-	key := client.ObjectKeyFromObject(policy)
-	_, err, _ := p.guards.Do(key.String(), func() (any, error) {
-		there := &metav1.PartialObjectMetadata{}
-		there.SetGroupVersionKind(policy.GetObjectKind().GroupVersionKind())
-		if err := p.r.live.Get(ctx, key, there); !apierrors.IsNotFound(err) {
-			return nil, err
-		}
-		if err := p.r.createOne(ctx, policy); !apierrors.IsAlreadyExists(err) {
-			return nil, err
-		}
-		return nil, nil
-	})
-	if err != nil {
-		return fmt.Errorf("make the network policy before the pods: %w", err)
+	if p.said.add(name.String()+"/"+reason, struct{}{}, p.r.clock.now(), complainAgain) {
+		ctrl.LoggerFrom(ctx).Error(err, "a pod of a job comes without all that it should have", "trainJob", name)
 	}
-	return nil
 }
 
 // webhookServer listens on the address of a companion, with a certificate that identity makes. Nil without an address.

@@ -75,8 +75,8 @@ func judge(f facts) mpi.Verdict {
 // sameLaunch is how many seconds apart the daemons of one launch may start on two nodes.
 const sameLaunch = 1
 
-// ofNewestLaunch leaves out what failed in an earlier launch: a command that launched again has passed over it. When nothing
-// failed in the newest launch of a command that failed, that one only cleaned up, and all failures stay.
+// ofNewestLaunch leaves out what failed in an earlier launch: a command that launched again has passed over it, also when it left out
+// a node that had lost its launch daemon. When nothing failed in the newest launch of a command that failed, that one only cleaned up, and all failures stay.
 func (f facts) ofNewestLaunch() facts {
 	newest := f
 	newest.ranks = f.recent(f.hostname, f.ranks)
@@ -84,11 +84,15 @@ func (f facts) ofNewestLaunch() facts {
 	failed := len(newest.ranks)
 	for i, r := range f.reports {
 		newest.reports[i].Ranks = f.recent(r.Name, r.Ranks)
+		if r.DaemonAgo > f.sinceLaunchOn(r.Name) {
+			newest.reports[i].DaemonAgo = 0
+		}
 		failed += len(newest.reports[i].Ranks)
 	}
 	newest.losses = slices.DeleteFunc(slices.Clone(f.losses), func(l loss) bool {
 		began, known := f.launches[firstLabel(l.Host)]
-		return known && !l.At.IsZero() && l.At.Before(began)
+		again := known && l.At.Before(began) || l.ofDaemon() && f.silent(l.Host) == nil && f.now.Sub(l.At).Seconds() > f.sinceLaunch()
+		return again && !l.At.IsZero()
 	})
 	if f.status.Code() != 0 && failed+len(newest.losses) == 0 {
 		return f
@@ -99,11 +103,17 @@ func (f facts) ofNewestLaunch() facts {
 // recent returns those ranks of a pod that ended since the newest launch began, there and anywhere. Of both the pod tells by the
 // same clock.
 func (f facts) recent(host string, ends []mpi.RankEnd) []mpi.RankEnd {
+	limit := f.sinceLaunchOn(host)
+	return slices.DeleteFunc(slices.Clone(ends), func(end mpi.RankEnd) bool { return end.Ago > limit })
+}
+
+// sinceLaunchOn is how many seconds ago a rank of the newest launch ended at most, in one pod.
+func (f facts) sinceLaunchOn(host string) float64 {
 	limit := f.sinceLaunch()
 	if own, known := f.launches[firstLabel(host)]; known {
 		limit = min(limit, f.now.Sub(own).Seconds())
 	}
-	return slices.DeleteFunc(slices.Clone(ends), func(end mpi.RankEnd) bool { return end.Ago > limit })
+	return limit
 }
 
 // sinceLaunch is how many seconds ago a rank of the newest launch ended at most, on any node. The launcher knows best. Without
@@ -510,21 +520,29 @@ func (f facts) doubt(verdict *mpi.Verdict, ended string) {
 	}
 }
 
-// daemonBehind blames a launch daemon that was killed although the command exited 0, as Open MPI 5 does, or nil. Of nodes that do
-// not answer nobody knows that much.
+// daemonBehind blames a launch daemon of the newest launch that was killed although the command exited 0, as Open MPI 5 does, or nil.
+// Of nodes that do not answer nobody knows that much. What a launcher admitted, the command passed over.
 func (f facts) daemonBehind() *blame {
-	if f.silentNode() != nil {
+	if f.silentNode() != nil || f.admitted.After(f.newestLaunch()) {
 		return nil
 	}
-	if b := f.daemonEnded(); b != nil && f.losses[0].ofDaemon() {
-		return b
+	for _, l := range f.losses {
+		if l.ofDaemon() && !f.admittedSince(f.now.Sub(l.At).Seconds()) {
+			f.losses = []loss{l}
+			return f.daemonEnded()
+		}
 	}
 	for _, r := range f.reports {
-		if r.DaemonAgo > 0 {
+		if r.DaemonAgo > 0 && !f.admittedSince(r.DaemonAgo) {
 			return &blame{reason: diagnose.LaunchDaemonLost, host: r.Name, summary: daemonEnd(r.LastExitCode)}
 		}
 	}
 	return nil
+}
+
+// admittedSince says whether a launcher ended with an error after something that was so many seconds ago.
+func (f facts) admittedSince(ago float64) bool {
+	return !f.admitted.IsZero() && f.now.Sub(f.admitted).Seconds() <= ago+simultaneous
 }
 
 // hiddenRank returns a rank of the newest launch that failed although Hydra says that all is well, or nil. A script may pass

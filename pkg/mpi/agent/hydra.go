@@ -1,6 +1,8 @@
 package agent
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -80,4 +82,70 @@ func endsWithin(p *os.Process, limit time.Duration) bool {
 		}
 	}
 	return false
+}
+
+// codeHidden is what a node answers for a proxy of Hydra that exits 0 although ranks of it failed (pmodels/mpich#7057), and for one
+// that it had to end because of them.
+// The remote shell passes the 0 on, because mpiexec may know better than the proxy's exit code does and would trip over
+// another one, but ends an mpiexec that waits for ever for the rest of the world (HydraMercy).
+const codeHidden = 121
+
+// errRanksWait is why a proxy of Hydra is ended.
+var errRanksWait = errors.New("a rank had failed, and all others of its proxy waited for it, as in MPI_Init")
+
+// proxyWatch watches a command of a node that may be a proxy of Hydra. Other commands it leaves alone.
+type proxyWatch struct {
+	proxies *proxies
+	hydra   bool
+	ctx     context.Context //nolint:containedctx // it is what this type is about: as long as the command may run
+	end     context.CancelCauseFunc
+	command int
+}
+
+// watchProxy returns a context that ends with errRanksWait when the command has to be ended, because it hangs.
+func watchProxy(ctx context.Context, proxies *proxies, line string) (context.Context, *proxyWatch) {
+	ctx, end := context.WithCancelCause(ctx)
+	return ctx, &proxyWatch{proxies: proxies, hydra: isHydraProxy(line), ctx: ctx, end: end}
+}
+
+// started begins to watch the process of the command.
+func (w *proxyWatch) started(pid int) {
+	if !w.hydra {
+		return
+	}
+	w.command = pid
+	go func() {
+		for sleep(w.ctx, secondLooks) {
+			if w.proxies.hangs(pid) {
+				w.end(errRanksWait)
+			}
+		}
+	}()
+}
+
+// truth returns the exit code for the remote shell.
+func (w *proxyWatch) truth(code int) int {
+	if code == 0 && w.hydra && w.proxies.lostRank(w.command) {
+		return codeHidden
+	}
+	return code
+}
+
+// release forgets the command, whose number may be given away again.
+func (w *proxyWatch) release() {
+	w.end(nil)
+	w.proxies.forget(w.command)
+}
+
+// endHungLaunchers ends an mpiexec of this pod whose own proxy hangs, until the context ends: Hydra starts the ranks of its own
+// host without a remote shell, and so without a node's agent.
+func endHungLaunchers(ctx context.Context, proxies *proxies, say func(format string, args ...any)) {
+	for sleep(ctx, lastLooks) {
+		for _, launcher := range proxies.hungLaunchers() {
+			say("end mpiexec (process %d): %v", launcher, errRanksWait)
+			if err := EndParent(launcher, 0); err != nil {
+				say("%v", err)
+			}
+		}
+	}
 }

@@ -115,7 +115,7 @@ func TestANodeTellsOfItsLaunchTogetherWithItsRanks(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	for range 2 { // what failed before the second was passed over
-		l.ranks.ended(1, false, exited(3))
+		l.ranks.ended(1, nil, exited(3))
 		second.Add(1)
 		ended, begins := l.started("orted")
 		watch.started(ctx, begins)
@@ -133,7 +133,7 @@ func TestLedgerKnowsRanksFromDaemons(t *testing.T) {
 	l := newLedger(os.DirFS(t.TempDir()))
 	for range 2 {
 		ended, begins := l.started("HOROVOD_RANK=1 python train.py")
-		l.ranks.ended(1, false, killed(syscall.SIGSEGV))
+		l.ranks.ended(1, nil, killed(syscall.SIGSEGV))
 		ended(139)
 		if begins {
 			t.Error("a rank begins no launch")
@@ -175,27 +175,6 @@ func TestExitOf(t *testing.T) {
 	} {
 		if diff := cmp.Diff(c.want, exitOf(c.status)); diff != "" {
 			t.Errorf("%s: %s", name, diff)
-		}
-	}
-}
-
-func TestHydraMercy(t *testing.T) {
-	proxy := `"/usr/bin/hydra_pmi_proxy" --control-port l:1`
-	for name, c := range map[string]struct {
-		command string
-		result  Result
-		after   time.Duration
-		end     bool
-	}{
-		"success":          {proxy, Result{}, 0, false},
-		"lost":             {proxy, Result{Code: 255, Lost: true}, 0, true},
-		"killed":           {proxy, Result{Code: 137}, 0, true},
-		"not in the image": {proxy, Result{Code: 127}, 0, true},
-		"a rank failed":    {proxy, Result{Code: 7}, ownEnd, true},
-		"Open MPI, lost":   {"orted -mca x", Result{Code: 255, Lost: true}, 0, false},
-	} {
-		if after, end := HydraMercy(c.command, c.result); after != c.after || end != c.end {
-			t.Errorf("%s: got %v, %v", name, after, end)
 		}
 	}
 }

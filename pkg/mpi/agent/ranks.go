@@ -30,6 +30,8 @@ type ranks struct {
 	// startersOnly says that no rank runs in this pod. A launcher of a wide job has hundreds of remote shells, and looking
 	// at all of them often would slow it down.
 	startersOnly bool
+	// proxies are those of Hydra that started ranks.
+	proxies *proxies
 
 	mu sync.Mutex
 	// known holds the processes that are watched, or that cannot be.
@@ -62,7 +64,7 @@ type rankEnd struct {
 }
 
 func newRanks() *ranks {
-	return &ranks{root: os.DirFS("/proc"), agent: os.Getpid(), now: time.Now, known: map[int]bool{}, seen: map[int]bool{}}
+	return &ranks{root: os.DirFS("/proc"), agent: os.Getpid(), now: time.Now, proxies: newProxies(), known: map[int]bool{}, seen: map[int]bool{}}
 }
 
 // mostRanks is how many failed ranks of a launch are kept: the first ones matter.
@@ -121,12 +123,14 @@ func (r *ranks) look() {
 		rank, is := rankOf[p.PID]
 		if is && !startsDaemons(p.Name) {
 			r.saw(rank, worldOf[p.PID])
-			r.follow(p.PID, func(status process.Status) { r.ended(rank, isProxyName(byPID[p.Parent].Name), status) })
+			proxy := r.proxies.of(p, byPID)
+			r.follow(p.PID, func(status process.Status) { r.ended(rank, proxy, status) })
 		} else if isStarter(p.Name) {
 			r.follow(p.PID, r.starterEnded)
 		}
 	}
 	r.sawLaunchers(launchers, began)
+	r.proxies.look(r.root, byPID, began)
 }
 
 // sawLaunchers notes when the newest launcher began: between this look, which began at a time, and the one before.
@@ -159,14 +163,22 @@ var sizeVariables = []string{"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "HOROVOD_SIZE",
 // worldSize returns the size of the world that an environment names, 0 for none.
 func worldSize(environment []string) int {
 	for _, name := range sizeVariables {
-		for _, variable := range environment {
-			if value, found := strings.CutPrefix(variable, name+"="); found {
-				size, _ := strconv.Atoi(value)
-				return max(size, 0)
-			}
+		if value, found := valueOf(environment, name); found {
+			size, _ := strconv.Atoi(value)
+			return max(size, 0)
 		}
 	}
 	return 0
+}
+
+// valueOf returns the value of a variable.
+func valueOf(environment []string, name string) (value string, found bool) {
+	for _, variable := range environment {
+		if value, found = strings.CutPrefix(variable, name+"="); found {
+			return value, true
+		}
+	}
+	return "", false
 }
 
 // saw notes that a rank ran here.
@@ -253,11 +265,13 @@ func (r *ranks) follow(pid int, ended func(process.Status)) {
 	}()
 }
 
-func (r *ranks) ended(rank int, hydra bool, status process.Status) {
+// ended notes how a rank ended, which a proxy of Hydra had started, or nil.
+func (r *ranks) ended(rank int, proxy *proxy, status process.Status) {
 	if status.Code() == 0 {
 		return
 	}
-	end := rankEnd{mpi.RankEnd{Rank: &rank, Code: status.Code(), Hydra: hydra}, r.now()}
+	r.proxies.rankFailed(proxy)
+	end := rankEnd{mpi.RankEnd{Rank: &rank, Code: status.Code(), Hydra: proxy != nil}, r.now()}
 	if signal := status.Signal(); signal != 0 {
 		end.Signal = process.SignalName(signal)
 	}
@@ -297,18 +311,6 @@ func (r *ranks) report() []mpi.RankEnd {
 		ends = append(ends, end.RankEnd)
 	}
 	return ends
-}
-
-// failedSince returns the exit code of the first rank of Hydra that failed after a time, 0 for none.
-func (r *ranks) failedSince(begin time.Time) int {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, end := range r.failed {
-		if end.Hydra && end.at.After(begin) {
-			return end.Code
-		}
-	}
-	return 0
 }
 
 // lastFailedStarter returns when a launcher of this pod admitted a failure for the last time, zero for never.

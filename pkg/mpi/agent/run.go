@@ -243,6 +243,9 @@ func (l Launcher) execute(ctx context.Context, path string, command Command, tab
 	watching, unwatch := context.WithCancel(ctx)
 	defer unwatch()
 	go own.watch(watching)
+	if l.runsRanks() {
+		go endHungLaunchers(watching, own.proxies, l.Log.Printf)
+	}
 	front.times.command()
 	ways := l.attend(ctx, child, table, front)
 	stopped := forward(command.Signals, child)

@@ -9,7 +9,6 @@ import (
 	"os"
 	"strings"
 	"syscall"
-	"time"
 
 	"lockstep.dev/lockstep/pkg/mpi"
 	"lockstep.dev/lockstep/pkg/mpi/agent/client"
@@ -37,6 +36,8 @@ type Node struct {
 // Serve answers on the listener until the context is done; then it ends all commands and returns.
 func (n Node) Serve(ctx context.Context, listener net.Listener) error {
 	l, watch := newLedger(os.DirFS("/")), newTracker()
+	ctx, stop := withCause(ctx, errPodStops)
+	defer stop()
 	front := server.Server{
 		Key: n.Key, Limits: server.DefaultLimits, Log: n.Log,
 		Handlers: server.Handlers{
@@ -89,11 +90,10 @@ func (n Node) exec(ctx context.Context, l *ledger, watch *tracker, c server.Comm
 		ended, begins = l.started(c.Line)
 		watch.started(ctx, begins)
 	}
-	begin := time.Now()
-	whole, release := l.whole(ctx, c.Line, begin)
-	defer release()
+	whole, proxy := watchProxy(ctx, l.ranks.proxies, c.Line)
+	defer proxy.release()
 	told := false
-	exit := n.run(whole, c, func(status process.Status, asked bool) {
+	exit := n.run(whole, c, proxy.started, func(status process.Status, asked bool) {
 		told = true
 		switch {
 		case !asked:
@@ -112,7 +112,7 @@ func (n Node) exec(ctx context.Context, l *ledger, watch *tracker, c server.Comm
 	case whole.Err() != nil:
 		return server.Exit{Code: codeHidden}
 	}
-	exit.Code = l.truth(c.Line, begin, exit.Code)
+	exit.Code = proxy.truth(exit.Code)
 	return exit
 }
 
@@ -128,26 +128,46 @@ func stopped(exit server.Exit) server.Exit {
 // toldToEnd is the end by SIGTERM.
 var toldToEnd = server.Exit{Code: 128 + int(syscall.SIGTERM), Signal: "TERM"}
 
-// run runs a command, and tells of its end as soon as it has come.
-func (n Node) run(ctx context.Context, c server.Command, ended func(status process.Status, asked bool)) server.Exit {
+// run runs a command, and tells of its start and its end as soon as they have come.
+func (n Node) run(ctx context.Context, c server.Command, started func(pid int), ended func(status process.Status, asked bool)) server.Exit {
 	path, argv, err := process.CommandLine(c.Line)
 	if err != nil {
 		return n.failed(c, err)
 	}
 	status, err := n.Reaper.Run(ctx, path, argv, withAgentLast(n.Environment), process.Streams{
 		Stdin: c.Stdin, Stdout: c.Stdout, Stderr: c.Stderr,
-		Started: func() { n.Log.Printf("start for %s: %s", c.Peer, quoteLine(c.Line)) }, // the launch does not wait for the log
-		Ended:   ended,
+		Started: func(pid int) {
+			started(pid)
+			n.Log.Printf("start for %s: %s", c.Peer, quoteLine(c.Line)) // the launch does not wait for the log
+		},
+		Ended: ended,
 	})
 	if err != nil {
 		return n.failed(c, err)
 	}
-	why := ""
-	if ctx.Err() != nil {
-		why = " after the launcher closed the session, the pod was asked to stop, or a rank had failed"
-	}
-	n.Log.Printf("the command for %s %s%s", c.Peer, status, why)
+	n.Log.Printf("the command for %s %s%s", c.Peer, status, after(ctx))
 	return exitOf(status)
+}
+
+// errPodStops is why a command ends that runs when its pod is asked to stop.
+var errPodStops = errors.New("the pod was asked to stop")
+
+// withCause returns a context that ends with another one, and names a cause then.
+func withCause(ctx context.Context, cause error) (context.Context, func()) {
+	named, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	unlink := context.AfterFunc(ctx, func() { cancel(cause) })
+	return named, func() { unlink(); cancel(cause) }
+}
+
+// after says why a command was ended, as a continuation of a sentence, nothing when it was not.
+func after(ctx context.Context) string {
+	switch cause := context.Cause(ctx); {
+	case cause == nil:
+		return ""
+	case errors.Is(cause, errPodStops), errors.Is(cause, errRanksWait):
+		return " after " + cause.Error()
+	}
+	return " after the launcher closed the session"
 }
 
 func (n Node) failed(c server.Command, err error) server.Exit {

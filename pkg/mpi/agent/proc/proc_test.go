@@ -1,6 +1,7 @@
 package proc
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
 )
 
 func file(text string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(text)} }
@@ -106,6 +108,51 @@ func TestTheRealProc(t *testing.T) {
 	}
 	if got := Program(root, pids[0]); !strings.HasPrefix(got, "/") {
 		t.Errorf("program %q", got)
+	}
+}
+
+func TestReadsSocket(t *testing.T) {
+	sockets, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	own, other := os.NewFile(uintptr(sockets[0]), "own"), os.NewFile(uintptr(sockets[1]), "other")
+	defer own.Close()
+	pipe, write, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer write.Close()
+	for name, c := range map[string]struct {
+		reason string
+		input  *os.File
+		reads  bool
+	}{
+		"socket": {"as ranks of Hydra wait for their proxy", other, true},
+		"pipe":   {"", pipe, false},
+	} {
+		child := exec.Command("cat")
+		child.Stdin = c.input
+		if err := child.Start(); err != nil {
+			t.Fatal(err)
+		}
+		c.input.Close()
+		root := os.DirFS("/proc")
+		waits := func() bool { // it reads its libraries first
+			text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/syscall", child.Process.Pid))
+			return strings.HasPrefix(string(text), fmt.Sprintf("%d 0x0 ", unix.SYS_READ))
+		}
+		for deadline := time.Now().Add(10 * time.Second); !waits() && time.Now().Before(deadline); {
+			time.Sleep(time.Millisecond)
+		}
+		if descriptor, reads := ReadsSocket(root, child.Process.Pid); descriptor != 0 || reads != c.reads {
+			t.Errorf("%s: %s: descriptor %d, %t", name, c.reason, descriptor, reads)
+		}
+		_ = child.Process.Kill()
+		_ = child.Wait()
+	}
+	if _, reads := ReadsSocket(machine, 30); reads {
+		t.Error("it waits for something else")
 	}
 }
 

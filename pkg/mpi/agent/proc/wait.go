@@ -5,6 +5,8 @@ import (
 	"path"
 	"strconv"
 	"strings"
+
+	"golang.org/x/sys/unix"
 )
 
 // Wait is what a process is waiting for, as far as the kernel tells us.
@@ -49,6 +51,23 @@ func callOf(text string) string {
 		return ""
 	}
 	return callName(n)
+}
+
+// ReadsSocket returns the descriptor of the socket for which a process waits in read(2), in its first thread. It returns false for
+// one that does something else, and where the kernel does not tell.
+func ReadsSocket(root fs.FS, pid int) (descriptor int, reads bool) {
+	folder := strconv.Itoa(pid)
+	text, _ := fs.ReadFile(root, path.Join(folder, "syscall"))
+	fields := strings.Fields(string(text))
+	if len(fields) < 2 || fields[0] != strconv.Itoa(unix.SYS_READ) {
+		return 0, false
+	}
+	number, err := strconv.ParseUint(fields[1], 0, 31)
+	if err != nil {
+		return 0, false
+	}
+	target, _ := fs.ReadLink(root, path.Join(folder, "fd", strconv.FormatUint(number, 10)))
+	return int(number), strings.HasPrefix(target, "socket:")
 }
 
 // functionOf reads a line of /proc/PID/stack, for example `[<0>] futex_wait_queue+0x60/0x90`.

@@ -14,8 +14,8 @@ import (
 type Streams struct {
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
-	// Started is called once the process runs and its streams flow, and before Run returns; nil is nobody.
-	Started func()
+	// Started is called with the number of the process once it runs and its streams flow, and before Run returns; nil is nobody.
+	Started func(pid int)
 	// Ended is called once the process has ended, before its output has, which a descendant may hold; nil is nobody. Asked says
 	// that it ended because the context had.
 	Ended func(status Status, asked bool)
@@ -71,7 +71,7 @@ func (r *Reaper) Run(ctx context.Context, path string, argv, env []string, strea
 		<-other
 	}()
 	if streams.Started != nil {
-		streams.Started()
+		streams.Started(p.pid)
 	}
 	if asked, ended := wait(ctx, p); ended && streams.Ended != nil {
 		streams.Ended(p.Status(), asked)

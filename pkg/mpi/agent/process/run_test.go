@@ -88,7 +88,7 @@ func TestRunUsesTheGivenEnvironment(t *testing.T) {
 
 func TestRunSaysWhyACommandDidNotStart(t *testing.T) {
 	_, err := reaper.Run(t.Context(), "/does/not/exist", []string{"none"}, nil, Streams{
-		Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: io.Discard, Started: func() { t.Error("it never ran") },
+		Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: io.Discard, Started: func(int) { t.Error("it never ran") },
 	})
 	if !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("got %v", err)
@@ -103,7 +103,7 @@ func TestRunTellsThatACommandHasStarted(t *testing.T) {
 	output, from := io.Pipe()
 	_, err := reaper.Run(ctx, Shell, []string{Shell, "-c", "echo runs"}, nil, Streams{
 		Stdin: strings.NewReader(""), Stdout: from, Stderr: io.Discard,
-		Started: func() { told, _ = bufio.NewReader(output).ReadString('\n') },
+		Started: func(int) { told, _ = bufio.NewReader(output).ReadString('\n') },
 	})
 	if err != nil || told != "runs\n" {
 		t.Errorf("%q, %v", told, err)
@@ -129,7 +129,7 @@ func TestRunTellsWhetherACommandEndedByItself(t *testing.T) {
 			calls := 0
 			_, err := reaper.Run(ctx, Shell, []string{Shell, "-c", tc.script}, os.Environ(), Streams{
 				Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: io.Discard,
-				Started: func() {
+				Started: func(int) {
 					if tc.cancel {
 						cancel()
 					}

@@ -1,0 +1,181 @@
+package agent
+
+import (
+	"io/fs"
+	"strconv"
+	"sync"
+	"time"
+
+	"lockstep.dev/lockstep/pkg/mpi/agent/proc"
+)
+
+// proxies are Hydra's proxies of this pod that started ranks. A proxy starts the ranks that one launch has in a pod.
+//
+// Hydra goes on without a rank that failed when the rank did not use PMI, by which ranks find each other: because its program is
+// none of MPI, or because it has finalised, or because it never came to MPI_Init. Only in the last case the others wait for it, and
+// for ever: each in a read from the socket to its proxy. That is the proof that a proxy hangs; what cannot be seen is no proof.
+type proxies struct {
+	mu    sync.Mutex
+	byPID map[int]*proxy
+}
+
+// proxy is one of them.
+type proxy struct {
+	pid int
+	// parent is what started it: mpiexec in the launcher's pod, the agent on a node. Command is the child of the agent that it
+	// descends from, or is.
+	parent, command int
+	// failed is how many of its ranks ended with an error.
+	failed int
+	// waiting is since when, at every look, one has failed and all that are left wait; zero when that is not so. Looked is the last look.
+	waiting, looked time.Time
+}
+
+// hungAfter is how long the ranks of a proxy must have waited. Where Hydra notices by itself that a rank failed, it ends all others
+// within a second.
+const hungAfter = 5 * time.Second
+
+func newProxies() *proxies { return &proxies{byPID: map[int]*proxy{}} }
+
+// of returns the proxy that started a rank, nil for a rank that no proxy started.
+func (x *proxies) of(rank proc.Process, byPID map[int]proc.Process) *proxy {
+	parent, known := byPID[rank.Parent]
+	if !known || !isProxyName(parent.Name) {
+		return nil
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	p := x.byPID[parent.PID]
+	if p == nil || p.parent != parent.Parent { // or the number was given away again
+		p = &proxy{pid: parent.PID, parent: parent.Parent, command: topmost(parent, byPID)}
+		x.byPID[p.pid] = p
+	}
+	return p
+}
+
+// topmost returns the number of the child of the agent that a process descends from, or is.
+func topmost(p proc.Process, byPID map[int]proc.Process) int {
+	for range byPID {
+		parent, known := byPID[p.Parent]
+		if !known {
+			break
+		}
+		p = parent
+	}
+	return p.PID
+}
+
+// rankFailed notes that a rank of a proxy ended with an error; nil is none of Hydra's.
+func (x *proxies) rankFailed(p *proxy) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if p != nil {
+		p.failed++
+	}
+}
+
+// look takes in what the ranks do of which others failed.
+func (x *proxies) look(root fs.FS, byPID map[int]proc.Process, now time.Time) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for _, p := range x.byPID {
+		_, runs := byPID[p.pid]
+		switch {
+		case !runs || p.failed == 0 || !allWait(root, p.pid, byPID):
+			p.waiting = time.Time{}
+		case p.waiting.IsZero():
+			p.waiting = now
+		}
+		p.looked = now
+	}
+}
+
+// allWait says whether a proxy has ranks, and all of them wait for it: the rank itself, or what it started, as a script does.
+func allWait(root fs.FS, proxy int, byPID map[int]proc.Process) bool {
+	waits := map[int]bool{}
+	for _, p := range byPID {
+		if rank, found := rankAbove(p, proxy, byPID); found {
+			waits[rank] = waits[rank] || waitsForProxy(root, p.PID)
+		}
+	}
+	for _, waiting := range waits {
+		if !waiting {
+			return false
+		}
+	}
+	return len(waits) > 0
+}
+
+// rankAbove returns the child of a proxy that a process descends from, or is. One that has ended counts no more.
+func rankAbove(p proc.Process, proxy int, byPID map[int]proc.Process) (pid int, found bool) {
+	for range byPID {
+		parent, known := byPID[p.Parent]
+		switch {
+		case !known:
+			return 0, false
+		case parent.PID == proxy:
+			return p.PID, p.State != 'Z'
+		}
+		p = parent
+	}
+	return 0, false
+}
+
+// waitsForProxy says whether a process reads from the socket to its proxy, as MPICH's client of PMI does while it waits.
+func waitsForProxy(root fs.FS, pid int) bool {
+	descriptor, reads := proc.ReadsSocket(root, pid)
+	if !reads {
+		return false
+	}
+	value, _ := valueOf(environmentOf(root, pid), "PMI_FD")
+	return value == strconv.Itoa(descriptor)
+}
+
+func (p *proxy) hangs() bool { return !p.waiting.IsZero() && p.looked.Sub(p.waiting) >= hungAfter }
+
+// hangs says whether the proxy hangs that a command is, or has started.
+func (x *proxies) hangs(command int) bool {
+	return x.any(func(p *proxy) bool { return p.command == command && p.hangs() })
+}
+
+// lostRank says whether a rank ended with an error that a command had started.
+func (x *proxies) lostRank(command int) bool {
+	return x.any(func(p *proxy) bool { return p.command == command && p.failed > 0 })
+}
+
+func (x *proxies) any(is func(*proxy) bool) bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for _, p := range x.byPID {
+		if is(p) {
+			return true
+		}
+	}
+	return false
+}
+
+// hungLaunchers returns the launchers that started the proxies that hang, each once. A proxy that has lost its own, or never had one
+// in this pod, is a child of the agent.
+func (x *proxies) hungLaunchers() []int {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	var launchers []int
+	for pid, p := range x.byPID {
+		if p.hangs() && p.command != p.pid {
+			launchers = append(launchers, p.parent)
+			delete(x.byPID, pid)
+		}
+	}
+	return launchers
+}
+
+// forget forgets the proxies of a command that has ended.
+func (x *proxies) forget(command int) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for pid, p := range x.byPID {
+		if p.command == command {
+			delete(x.byPID, pid)
+		}
+	}
+}

@@ -49,16 +49,16 @@ func (c *conditions) notCreated(reason mpi.Reason, message string) {
 
 // suspended has upstream's words, and Kueue's where it is Kueue that has stopped the job; they stay until the job is resumed. A
 // job that was never suspended has no such condition. Wait is what is known of its wait in a queue.
-func (c *conditions) suspended(now bool, why *Eviction, wait string) {
+func (c *conditions) suspended(now bool, why *Eviction, wait Wait) {
 	const suspended = "TrainJob is suspended"
 	earlier := apimeta.FindStatusCondition(c.earlier, trainer.TrainJobSuspended)
 	switch {
 	case now && why != nil:
-		c.add(trainer.TrainJobSuspended, true, why.Reason, withWait(suspended+": "+why.text(), wait))
+		c.add(trainer.TrainJobSuspended, true, why.Reason, wait.in(suspended+": "+why.text()))
 	case now && earlier != nil && earlier.Status == metav1.ConditionTrue:
-		c.add(trainer.TrainJobSuspended, true, mpi.Reason(earlier.Reason), withWait(earlier.Message, wait))
+		c.add(trainer.TrainJobSuspended, true, mpi.Reason(earlier.Reason), wait.in(earlier.Message))
 	case now:
-		c.add(trainer.TrainJobSuspended, true, ReasonSuspended, withWait(suspended, wait))
+		c.add(trainer.TrainJobSuspended, true, ReasonSuspended, wait.in(suspended))
 	case earlier != nil:
 		c.add(trainer.TrainJobSuspended, false, ReasonResumed, "TrainJob is resumed")
 	}

@@ -44,8 +44,8 @@ type Observed struct {
 	Seen Memory
 	// Eviction is why Kueue has just stopped the job, or nil. It is read only where NeedsEviction says so.
 	Eviction *Eviction
-	// Wait is what Kueue tells of the wait of a suspended job (Line.Wait), empty where it tells nothing new.
-	Wait string
+	// Wait is what is known of the wait of a suspended job in a queue (Line.Wait).
+	Wait Wait
 	// Warnings are warning events about JobSet, Jobs and pods. They are read only while pods or their addresses are
 	// missing, or when a worker was lost and no pod says why.
 	Warnings []corev1.Event

@@ -15,14 +15,15 @@ import (
 )
 
 const (
-	// positionsTold is how many jobs of a queue are told their position and what they lack. Both change with every job that
-	// starts, for all jobs behind it: of a long queue only the head is kept up to date.
+	// positionsTold is how many jobs of a queue are told their position, what they lack and an estimate. These change with jobs that
+	// start, for all jobs behind them: of a long queue only the head is kept up to date.
 	positionsTold = 20
 	// sample is of how many jobs that started last an estimate is made, leastSample how many it takes.
 	sample      = 10
 	leastSample = 3
-	// workloadExpected is how long after its creation a job may be unknown to Kueue, which makes Workloads in milliseconds.
-	workloadExpected = 10 * time.Second
+	// kueueExpected is how long Kueue may take to make the Workload of a new job, and to start a job that it has admitted. It takes
+	// milliseconds.
+	kueueExpected = 10 * time.Second
 )
 
 // waits begins what is said of the wait in a queue; what stands before it in a message is why the job is suspended.
@@ -34,9 +35,36 @@ func Queued(trainJob *trainer.TrainJob) bool {
 		apimeta.IsStatusConditionTrue(trainJob.Status.Conditions, trainer.TrainJobSuspended)
 }
 
-// Told says whether the status of a suspended job says of its wait just this. Of the empty text nothing has to be said.
-func Told(trainJob *trainer.TrainJob, wait string) bool {
-	return strings.HasSuffix(shown(trainJob.Status.Conditions, trainer.TrainJobSuspended), wait)
+// Unqueued says whether a job says of a wait in a queue, though it names none any more.
+func Unqueued(trainJob *trainer.TrainJob) bool {
+	return Active(trainJob) && !Over(trainJob) && trainJob.Labels[QueueLabel] == "" &&
+		apimeta.IsStatusConditionTrue(trainJob.Status.Conditions, trainer.TrainJobSuspended) && !Told(trainJob, NoWait())
+}
+
+// Wait is what the condition Suspended says of the wait of a job in a queue. The zero Wait is that nothing is known for now, and
+// leaves what was said.
+type Wait struct {
+	// Text is empty where there is nothing to say of a wait.
+	Text  string
+	Known bool
+}
+
+// NoWait is that there is nothing to say: what was said goes.
+func NoWait() Wait { return Wait{Known: true} }
+
+// in returns a message of the condition Suspended with this word on the wait.
+func (w Wait) in(message string) string {
+	if !w.Known {
+		return message
+	}
+	why, _, _ := strings.Cut(message, waits)
+	return why + w.Text
+}
+
+// Told says whether the status of a suspended job says of its wait just this.
+func Told(trainJob *trainer.TrainJob, wait Wait) bool {
+	said := shown(trainJob.Status.Conditions, trainer.TrainJobSuspended)
+	return wait.in(said) == said
 }
 
 // Line is what Kueue knows of a local queue.
@@ -58,9 +86,9 @@ type entry struct {
 	rank, others int
 }
 
-// NewLine puts the Workloads of a local queue in order. Places may be nil, where Kueue does not tell them.
-func NewLine(queue string, workloads []Workload, places []Place) Line {
-	line := Line{queue: queue, jobs: map[types.UID]entry{}, length: len(places)}
+// NewLine puts the Workloads of a local queue in order. The order is nil where Kueue does not tell it.
+func NewLine(queue string, workloads []Workload, order *Order) Line {
+	line := Line{queue: queue, jobs: map[types.UID]entry{}}
 	var started, unordered []Workload
 	for _, w := range workloads {
 		if w.Queue != queue {
@@ -73,27 +101,25 @@ func NewLine(queue string, workloads []Workload, places []Place) Line {
 		}
 		line.jobs[w.Job] = entry{Workload: w}
 	}
-	if places == nil {
-		places = guessed(unordered)
+	if order == nil {
+		line.place(guessed(unordered))
+	} else {
+		line.length = order.Length
+		line.place(*order)
 	}
-	line.place(places)
 	line.usual, line.sample = usual(started)
 	return line
 }
 
 // place gives jobs their ranks. Kueue tells the first 1,000 of a queue; what is active and not among them comes after.
-func (l Line) place(places []Place) {
-	of := map[types.UID]Place{}
-	for _, p := range places {
-		of[p.Job] = p
-	}
+func (l Line) place(order Order) {
 	for uid, e := range l.jobs {
-		p, placed := of[uid]
+		p, placed := order.Places[uid]
 		switch {
 		case placed:
 			e.rank, e.others = p.InQueue+1, p.Overall-p.InQueue
-		case e.Reserved.IsZero() && !e.inactive && len(places) > positionsTold:
-			e.rank = len(places) + 1
+		case e.Reserved.IsZero() && !e.inactive && order.Length > positionsTold:
+			e.rank = order.Length + 1
 		}
 		l.jobs[uid] = e
 	}
@@ -101,15 +127,15 @@ func (l Line) place(places []Place) {
 
 // guessed orders jobs as Kueue does as a rule: by priority, then by age. It serves to choose of whom more is said, and is told
 // nobody.
-func guessed(workloads []Workload) []Place {
+func guessed(workloads []Workload) Order {
 	slices.SortFunc(workloads, func(a, b Workload) int {
 		return cmp.Or(cmp.Compare(b.Priority, a.Priority), a.Created.Compare(b.Created), cmp.Compare(a.Job, b.Job))
 	})
-	places := make([]Place, 0, len(workloads))
+	order := Order{Places: map[types.UID]Place{}, Length: len(workloads)}
 	for i, w := range workloads {
-		places = append(places, Place{Job: w.Job, InQueue: i, Overall: i})
+		order.Places[w.Job] = Place{InQueue: i, Overall: i}
 	}
-	return places
+	return order
 }
 
 // usual returns the median time from the creation to the quota of the jobs that got it last, and of how many. Jobs that were
@@ -125,21 +151,30 @@ func usual(started []Workload) (median time.Duration, of int) {
 	return started[len(started)/2].waited(), len(started)
 }
 
-// Wait returns what the condition Suspended of a job says of its wait, and the rank of the job: smaller ones are told of changes
-// first. The text is empty where there is nothing to say, as in the moment between the admission of a job and its start.
-func (l Line) Wait(trainJob *trainer.TrainJob, now time.Time) (text string, rank int) {
+// Wait returns what is to be said of the wait of a job, and the rank of the job: smaller ones are told of changes first. Nothing is
+// known in the moment before Kueue has made a Workload, and in that between the admission of a job and its start.
+func (l Line) Wait(trainJob *trainer.TrainJob, now time.Time) (wait Wait, rank int) {
 	e, known := l.jobs[trainJob.UID]
 	switch {
-	case !known && now.Sub(trainJob.CreationTimestamp.Time) < workloadExpected, known && e.admitted:
-		return "", 0
-	case !known:
-		return l.begin() + ": Kueue has made no Workload for it", 0
-	case !e.Reserved.IsZero():
-		return l.begin() + ": its quota is reserved, and Kueue waits for admission checks", 0
-	case e.rank > positionsTold:
-		return l.begin() + l.tail() + l.estimate(e, now), e.rank
+	case !known && now.Sub(trainJob.CreationTimestamp.Time) < kueueExpected, e.admitted && now.Sub(e.Reserved) < kueueExpected:
+		return Wait{}, 0
+	case e.admitted:
+		return NoWait(), 0
 	}
-	return l.begin() + l.position(e) + e.reason() + l.estimate(e, now), e.rank
+	return Wait{Text: l.text(e, known, now), Known: true}, e.rank
+}
+
+// text does not move for jobs beyond the first ones: each change would be one of thousands of statuses.
+func (l Line) text(e entry, known bool, now time.Time) string {
+	switch {
+	case !known:
+		return l.begin() + ": Kueue has made no Workload for it"
+	case !e.Reserved.IsZero():
+		return l.begin() + ": its quota is reserved, and Kueue waits for admission checks"
+	case e.rank > positionsTold:
+		return l.begin() + l.tail()
+	}
+	return l.begin() + l.position(e) + e.reason() + l.estimate(e, now)
 }
 
 func (l Line) begin() string { return waits + l.queue + "`" }
@@ -206,15 +241,6 @@ func about(d time.Duration) string {
 		return fmt.Sprintf("about %d h", max(1, d.Round(time.Hour)/time.Hour))
 	}
 	return fmt.Sprintf("about %d days", max(2, d.Round(day)/day))
-}
-
-// withWait returns a message of the condition Suspended with another word on the wait; none leaves it as it is.
-func withWait(message, wait string) string {
-	if wait == "" {
-		return message
-	}
-	why, _, _ := strings.Cut(message, waits)
-	return why + wait
 }
 
 func conditionIs(conditions []metav1.Condition, kind string) (found *metav1.Condition, is bool) {

@@ -68,13 +68,20 @@ func WorkloadOf(object unstructured.Unstructured) (w Workload, read bool) {
 
 // Place is where a job stands, from 0: in its local queue, and among all jobs that wait for the same ClusterQueue.
 type Place struct {
-	Job              types.UID
 	InQueue, Overall int
 }
 
-// PlacesIn reads the order of a local queue, a PendingWorkloadsSummary (sigs.k8s.io/kueue apis/visibility/v1beta2). The result is
-// not nil.
-func PlacesIn(summary unstructured.Unstructured) []Place {
+// Order is the order of a local queue as Kueue tells it.
+type Order struct {
+	// Places are those of jobs by their UIDs, and of whatever else Workloads are made for.
+	Places map[types.UID]Place
+	// Length is how many Workloads wait, or 1,000 where more do. A Workload may have many owners or none.
+	Length int
+}
+
+// OrderIn reads the order of a local queue, a PendingWorkloadsSummary (sigs.k8s.io/kueue apis/visibility/v1beta2). What cannot be
+// read is an empty queue.
+func OrderIn(summary unstructured.Unstructured) Order {
 	var view struct {
 		Items []struct {
 			Metadata               metav1.ObjectMeta `json:"metadata"`
@@ -83,13 +90,13 @@ func PlacesIn(summary unstructured.Unstructured) []Place {
 		} `json:"items"`
 	}
 	if runtime.DefaultUnstructuredConverter.FromUnstructured(summary.Object, &view) != nil {
-		return []Place{}
+		return Order{}
 	}
-	places := make([]Place, 0, len(view.Items))
+	order := Order{Places: map[types.UID]Place{}, Length: len(view.Items)}
 	for _, item := range view.Items {
 		for _, owner := range item.Metadata.OwnerReferences {
-			places = append(places, Place{Job: owner.UID, InQueue: item.PositionInLocalQueue, Overall: item.PositionInClusterQueue})
+			order.Places[owner.UID] = Place{InQueue: item.PositionInLocalQueue, Overall: item.PositionInClusterQueue}
 		}
 	}
-	return places
+	return order
 }

@@ -29,12 +29,17 @@ func startedOf(n int, waited time.Duration) Workload {
 	return Workload{Job: types.UID(fmt.Sprint("started-", n)), Queue: "jobs", Created: created, Reserved: created.Add(waited), admitted: true}
 }
 
-func placesOf(jobs ...string) []Place {
-	places := []Place{}
+func orderOf(jobs ...string) *Order {
+	order := &Order{Places: map[types.UID]Place{}, Length: len(jobs)}
 	for i, uid := range jobs {
-		places = append(places, Place{Job: types.UID(uid), InQueue: i, Overall: i})
+		order.Places[types.UID(uid)] = Place{InQueue: i, Overall: i}
 	}
-	return places
+	return order
+}
+
+// behind is the order of a queue with one job, which stands behind jobs of other queues.
+func behind(others int) *Order {
+	return &Order{Places: map[types.UID]Place{"uid-new": {InQueue: 0, Overall: others}}, Length: 1}
 }
 
 func manyBefore(n int, last string) []string {
@@ -58,41 +63,45 @@ func TestLineSaysOfAWait(t *testing.T) {
 	for i := range 30 {
 		long = append(long, pendingOf(fmt.Sprint("other-", i), time.Hour))
 	}
+	group := orderOf(manyBefore(64, "uid-new")...)
+	group.Places["uid-new"], group.Length = Place{InQueue: 1, Overall: 1}, 3
 	cases := map[string]struct {
 		reason    string
 		workloads []Workload
-		places    []Place
+		order     *Order
 		want      string
 		rank      int
 	}{
-		"First":      {"", with(demo), placesOf("uid-new", "b"), " at position 1 of 2: " + noRoom, 1},
-		"Second":     {"", with(demo), placesOf("b", "uid-new"), " at position 2 of 2: " + noRoom, 2},
+		"First":      {"", with(demo), orderOf("uid-new", "b"), " at position 1 of 2: " + noRoom, 1},
+		"Second":     {"", with(demo), orderOf("b", "uid-new"), " at position 2 of 2: " + noRoom, 2},
 		"NoOrder":    {"a cluster without the visibility server", with(demo), nil, ": " + noRoom, 1},
-		"Untried":    {"Kueue has not looked at it yet", with(edited(func(w *Workload) { w.why = "" })), placesOf("uid-new"), " at position 1 of 1", 1},
+		"Untried":    {"Kueue has not looked at it yet", with(edited(func(w *Workload) { w.why = "" })), orderOf("uid-new"), " at position 1 of 1", 1},
 		"FullStop":   {"", with(edited(func(w *Workload) { w.why = "LocalQueue jobs doesn't exist." })), nil, ": LocalQueue jobs doesn't exist", 1},
-		"OneOther":   {"jobs of another namespace wait for the same machines", with(demo), []Place{{"uid-new", 0, 1}}, " at position 1 of 1, and behind 1 job of another queue: " + noRoom, 1},
-		"Others":     {"", with(demo), []Place{{"uid-new", 0, 30}}, " at position 1 of 1, and behind more than 20 jobs of other queues: " + noRoom, 1},
-		"LongQueue":  {"its length moves all the time", with(demo), placesOf(append([]string{"uid-new"}, manyBefore(30, "z")...)...), " at position 1 of more than 20: " + noRoom, 1},
-		"Twentieth":  {"", with(demo), placesOf(manyBefore(19, "uid-new")...), " at position 20 of 20: " + noRoom, 20},
-		"Tail":       {"nothing that moves", with(demo), placesOf(manyBefore(20, "uid-new")...), ", where 20 jobs or more are ahead of it", 21},
-		"Untold":     {"Kueue tells the first 1,000 only", with(demo), placesOf(manyBefore(999, "z")...), ", where 20 jobs or more are ahead of it", 1001},
+		"OneOther":   {"jobs of another namespace wait for the same machines", with(demo), behind(1), " at position 1 of 1, and behind 1 job of another queue: " + noRoom, 1},
+		"Others":     {"", with(demo), behind(30), " at position 1 of 1, and behind more than 20 jobs of other queues: " + noRoom, 1},
+		"LongQueue":  {"its length moves all the time", with(demo), orderOf(append([]string{"uid-new"}, manyBefore(30, "z")...)...), " at position 1 of more than 20: " + noRoom, 1},
+		"Twentieth":  {"", with(demo), orderOf(manyBefore(19, "uid-new")...), " at position 20 of 20: " + noRoom, 20},
+		"Tail":       {"nothing that moves", with(demo), orderOf(manyBefore(20, "uid-new")...), ", where 20 jobs or more are ahead of it", 21},
+		"TailStays":  {"an estimate would move for all of thousands", with(demo, base...), orderOf(manyBefore(20, "uid-new")...), ", where 20 jobs or more are ahead of it", 21},
+		"Groups":     {"a Workload of many pods has as many owners, one has none", with(demo), group, " at position 2 of 3: " + noRoom, 2},
+		"Untold":     {"Kueue tells the first 1,000 only", with(demo), orderOf(manyBefore(999, "z")...), ", where 20 jobs or more are ahead of it", 1001},
 		"GuessTail":  {"a guess is no position", with(demo, long...), nil, "", 31},
 		"Priority":   {"a guess heeds priorities", with(edited(func(w *Workload) { w.Priority = 5 }), long...), nil, ": " + noRoom, 1},
-		"Inactive":   {"Kueue has given it up", with(edited(func(w *Workload) { w.inactive, w.why = true, "The workload is deactivated" })), placesOf(manyBefore(40, "z")...), ": The workload is deactivated", 0},
-		"Checks":     {"", with(edited(func(w *Workload) { w.Reserved = t0 })), placesOf(), ": its quota is reserved, and Kueue waits for admission checks", 0},
-		"NoWorkload": {"Kueue does not manage it", nil, placesOf(), ": Kueue has made no Workload for it", 0},
-		"OtherQueue": {"", with(edited(func(w *Workload) { w.Queue = "other" })), placesOf(), ": Kueue has made no Workload for it", 0},
-		"Estimate":   {"", with(demo, base...), placesOf("uid-new"), " at position 1 of 1: " + noRoom + "; estimated wait: about 3 min in all, the median of the last 3 jobs of this queue", 1},
-		"TooFew":     {"two are no base", with(demo, base[:2]...), placesOf("uid-new"), " at position 1 of 1: " + noRoom, 1},
-		"Stopped":    {"jobs that were stopped have run meanwhile", with(demo, startedOf(1, time.Hour), startedOf(2, time.Hour), Workload{Queue: "jobs", Created: t0.Add(-9 * time.Hour), Reserved: t0, stopped: true}), placesOf("uid-new"), " at position 1 of 1: " + noRoom, 1},
-		"WasStopped": {"its wait did not begin with its creation", with(edited(func(w *Workload) { w.stopped = true }), base...), placesOf("uid-new"), " at position 1 of 1: " + noRoom, 1},
-		"Longer":     {"the estimate was wrong for this one", with(edited(func(w *Workload) { w.Created = t0.Add(-4 * time.Minute) }), base...), placesOf("uid-new"), " at position 1 of 1: " + noRoom + "; it has waited longer than the last 3 jobs of this queue did (median: about 3 min)", 1},
+		"Inactive":   {"Kueue has given it up", with(edited(func(w *Workload) { w.inactive, w.why = true, "The workload is deactivated" })), orderOf(manyBefore(40, "z")...), ": The workload is deactivated", 0},
+		"Checks":     {"", with(edited(func(w *Workload) { w.Reserved = t0 })), orderOf(), ": its quota is reserved, and Kueue waits for admission checks", 0},
+		"NoWorkload": {"Kueue does not manage it", nil, orderOf(), ": Kueue has made no Workload for it", 0},
+		"OtherQueue": {"", with(edited(func(w *Workload) { w.Queue = "other" })), orderOf(), ": Kueue has made no Workload for it", 0},
+		"Estimate":   {"", with(demo, base...), orderOf("uid-new"), " at position 1 of 1: " + noRoom + "; estimated wait: about 3 min in all, the median of the last 3 jobs of this queue", 1},
+		"TooFew":     {"two are no base", with(demo, base[:2]...), orderOf("uid-new"), " at position 1 of 1: " + noRoom, 1},
+		"Stopped":    {"jobs that were stopped have run meanwhile", with(demo, startedOf(1, time.Hour), startedOf(2, time.Hour), Workload{Queue: "jobs", Created: t0.Add(-9 * time.Hour), Reserved: t0, stopped: true}), orderOf("uid-new"), " at position 1 of 1: " + noRoom, 1},
+		"WasStopped": {"its wait did not begin with its creation", with(edited(func(w *Workload) { w.stopped = true }), base...), orderOf("uid-new"), " at position 1 of 1: " + noRoom, 1},
+		"Longer":     {"the estimate was wrong for this one", with(edited(func(w *Workload) { w.Created = t0.Add(-4 * time.Minute) }), base...), orderOf("uid-new"), " at position 1 of 1: " + noRoom + "; it has waited longer than the last 3 jobs of this queue did (median: about 3 min)", 1},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			text, rank := NewLine("jobs", tc.workloads, tc.places).Wait(trainJobOf(), t0)
-			if want := "; waits in queue `jobs`" + tc.want; text != want || rank != tc.rank {
-				t.Errorf("%s:\n got %q, rank %d\nwant %q, rank %d", tc.reason, text, rank, want, tc.rank)
+			wait, rank := NewLine("jobs", tc.workloads, tc.order).Wait(trainJobOf(), t0)
+			if want := (Wait{"; waits in queue `jobs`" + tc.want, true}); wait != want || rank != tc.rank {
+				t.Errorf("%s:\n got %+v, rank %d\nwant %+v, rank %d", tc.reason, wait, rank, want, tc.rank)
 			}
 		})
 	}
@@ -100,13 +109,17 @@ func TestLineSaysOfAWait(t *testing.T) {
 
 func TestLineSaysNothing(t *testing.T) {
 	young := trainJobOf(func(trainJob *trainer.TrainJob) { trainJob.CreationTimestamp = metav1.NewTime(t0.Add(-time.Second)) })
-	if text, _ := NewLine("jobs", nil, nil).Wait(young, t0); text != "" {
-		t.Errorf("Kueue makes a Workload within milliseconds, and we may be faster: %q", text)
+	if wait, _ := NewLine("jobs", nil, nil).Wait(young, t0); wait.Known {
+		t.Errorf("Kueue makes a Workload within milliseconds, and we may be faster: %+v", wait)
 	}
 	admitted := pendingOf("uid-new", time.Minute)
 	admitted.Reserved, admitted.admitted = t0, true
-	if text, _ := NewLine("jobs", []Workload{admitted}, placesOf()).Wait(trainJobOf(), t0); text != "" {
-		t.Errorf("it starts in a moment: %q", text)
+	line := NewLine("jobs", []Workload{admitted}, orderOf())
+	if wait, _ := line.Wait(trainJobOf(), t0); wait.Known {
+		t.Errorf("it starts in a moment: %+v", wait)
+	}
+	if wait, _ := line.Wait(trainJobOf(), t0.Add(kueueExpected)); wait != NoWait() {
+		t.Errorf("it waits for nothing that Kueue knows of, though it does not start: %+v", wait)
 	}
 }
 
@@ -120,9 +133,9 @@ func TestEstimateForgets(t *testing.T) {
 		}
 		workloads = append(workloads, startedOf(i*60, waited))
 	}
-	text, _ := NewLine("jobs", workloads, placesOf("uid-new")).Wait(trainJobOf(), t0)
-	if !strings.HasSuffix(text, "; estimated wait: about 5 min in all, the median of the last 10 jobs of this queue") {
-		t.Error(text)
+	wait, _ := NewLine("jobs", workloads, orderOf("uid-new")).Wait(trainJobOf(), t0)
+	if !strings.HasSuffix(wait.Text, "; estimated wait: about 5 min in all, the median of the last 10 jobs of this queue") {
+		t.Error(wait.Text)
 	}
 }
 
@@ -186,20 +199,27 @@ func TestWorkloadOf(t *testing.T) {
 	}
 }
 
-func TestPlacesIn(t *testing.T) {
-	got := PlacesIn(object(t, `
+func TestOrderIn(t *testing.T) {
+	got := OrderIn(object(t, `
 items:
 - metadata: {name: trainjob-a, ownerReferences: [{apiVersion: trainer.kubeflow.org/v1alpha1, kind: TrainJob, name: a, uid: uid-a}]}
   localQueueName: jobs
   positionInClusterQueue: 3
   positionInLocalQueue: 1
   priority: 0
+- metadata: {name: pod-group, ownerReferences: [{apiVersion: v1, kind: Pod, name: b, uid: uid-b}, {apiVersion: v1, kind: Pod, name: c, uid: uid-c}]}
+  positionInClusterQueue: 4
+  positionInLocalQueue: 2
+- metadata: {name: of-nobody}
+  positionInClusterQueue: 5
+  positionInLocalQueue: 3
 `))
-	if diff := cmp.Diff([]Place{{Job: "uid-a", InQueue: 1, Overall: 3}}, got); diff != "" {
+	want := Order{Length: 3, Places: map[types.UID]Place{"uid-a": {1, 3}, "uid-b": {2, 4}, "uid-c": {2, 4}}}
+	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
 	for _, odd := range []string{"{}", "items: odd"} {
-		if got := PlacesIn(object(t, odd)); got == nil || len(got) > 0 {
+		if got := OrderIn(object(t, odd)); got.Length > 0 || len(got.Places) > 0 {
 			t.Errorf("%s: %v", odd, got)
 		}
 	}
@@ -220,30 +240,46 @@ func TestSuspendedJobSaysWhereItWaits(t *testing.T) {
 	if Queued(o.TrainJob) {
 		t.Error("it has said nothing yet")
 	}
-	say := func(wait string) string {
+	say := func(wait Wait) string {
 		o.Wait = wait
 		o.TrainJob.Status = statusOf(t, o, nil)
 		return shown(o.TrainJob.Status.Conditions, trainer.TrainJobSuspended)
 	}
-	for _, step := range []struct{ wait, want string }{
-		{"", "TrainJob is suspended"},
-		{"; waits in queue `jobs` at position 2 of 2", "TrainJob is suspended; waits in queue `jobs` at position 2 of 2"},
-		{"; waits in queue `jobs` at position 1 of 1", "TrainJob is suspended; waits in queue `jobs` at position 1 of 1"},
-		{"", "TrainJob is suspended; waits in queue `jobs` at position 1 of 1"},
+	second, first := Wait{"; waits in queue `jobs` at position 2 of 2", true}, Wait{"; waits in queue `jobs` at position 1 of 1", true}
+	for _, step := range []struct {
+		wait Wait
+		want string
+	}{
+		{Wait{}, "TrainJob is suspended"},
+		{second, "TrainJob is suspended; waits in queue `jobs` at position 2 of 2"},
+		{first, "TrainJob is suspended; waits in queue `jobs` at position 1 of 1"},
+		{Wait{}, "TrainJob is suspended; waits in queue `jobs` at position 1 of 1"},
+		{NoWait(), "TrainJob is suspended"},
+		{first, "TrainJob is suspended; waits in queue `jobs` at position 1 of 1"},
 	} {
 		if got := say(step.wait); got != step.want {
 			t.Errorf("got %q, want %q", got, step.want)
 		}
 		if !Queued(o.TrainJob) || !Told(o.TrainJob, step.wait) {
-			t.Errorf("%q is said", step.wait)
+			t.Errorf("%+v is said", step.wait)
 		}
 	}
-	if Told(o.TrainJob, "; waits in queue `jobs`") {
+	if Told(o.TrainJob, Wait{"; waits in queue `jobs`", true}) || Told(o.TrainJob, NoWait()) {
 		t.Error("a position that nobody tells any more goes")
+	}
+	if Unqueued(o.TrainJob) {
+		t.Error("it is in a queue")
+	}
+	o.TrainJob.Labels = nil
+	if !Unqueued(o.TrainJob) {
+		t.Error("it says of a queue that it does not name")
+	}
+	if say(NoWait()); Unqueued(o.TrainJob) {
+		t.Error("it says so no more")
 	}
 	o.TrainJob.Status.Conditions = nil
 	o.Eviction = &Eviction{Reason: "Preempted", Message: "Preempted to accommodate"}
-	if got := say("; waits in queue `jobs` at position 1 of 1"); got != "TrainJob is suspended: preempted by Kueue: Preempted to accommodate; waits in queue `jobs` at position 1 of 1" {
+	if got := say(first); got != "TrainJob is suspended: preempted by Kueue: Preempted to accommodate; waits in queue `jobs` at position 1 of 1" {
 		t.Error(got)
 	}
 	o.Eviction, o.TrainJob.Spec.Suspend = nil, nil

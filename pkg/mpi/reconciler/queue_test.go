@@ -3,16 +3,21 @@ package reconciler
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr"
+	"github.com/go-logr/logr/funcr"
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -21,6 +26,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/ptr"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
@@ -47,43 +53,129 @@ func workloadOf(trainJob *trainer.TrainJob) *unstructured.Unstructured {
 	return workload
 }
 
-// kueueWith is a cluster with Kueue and jobs in queues, whose visibility server answers with a code.
-func kueueWith(t *testing.T, code int, jobs ...*trainer.TrainJob) (lines *queues, live *counted, asked *atomic.Int32) {
+// kueue is a cluster with Kueue and jobs in queues.
+type kueue struct {
+	*queues
+	t     *testing.T
+	store client.Client
+	live  *counted
+	// asked counts questions to the visibility server, codes are its answers by queue, and those of all others under "".
+	asked atomic.Int32
+	codes sync.Map
+	now   time.Time
+	log   logr.Logger
+	order map[string][]any
+}
+
+func kueueWith(t *testing.T, code int, jobs ...*trainer.TrainJob) *kueue {
 	t.Helper()
 	scheme, err := Scheme()
 	if err != nil {
 		t.Fatal(err)
 	}
-	order := map[string][]any{}
+	k := &kueue{t: t, now: time.Now(), log: logr.Discard(), order: map[string][]any{}}
+	k.codes.Store("", code)
 	var objects []client.Object
 	for i, trainJob := range jobs {
 		objects = append(objects, trainJob, workloadOf(trainJob))
 		queue := trainJob.Labels[job.QueueLabel]
-		order[queue] = append(order[queue], map[string]any{
+		k.order[queue] = append(k.order[queue], map[string]any{
 			"metadata":             map[string]any{"ownerReferences": []any{map[string]any{"uid": string(trainJob.UID)}}},
-			"positionInLocalQueue": len(order[queue]), "positionInClusterQueue": i,
+			"positionInLocalQueue": len(k.order[queue]), "positionInClusterQueue": i,
 		})
 	}
-	asked = &atomic.Int32{}
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		asked.Add(1)
-		const before, after = "/apis/visibility.kueue.x-k8s.io/v1beta2/namespaces/team/localqueues/", "/pendingworkloads"
-		queue := strings.TrimSuffix(strings.TrimPrefix(r.URL.Path, before), after)
-		if r.URL.Path != before+queue+after {
-			t.Errorf("asked for %s", r.URL.Path)
-		}
-		w.Header().Set("Content-Type", "application/json")
-		w.WriteHeader(code)
-		_ = json.NewEncoder(w).Encode(map[string]any{"kind": "PendingWorkloadsSummary", "apiVersion": "visibility.kueue.x-k8s.io/v1beta2", "items": order[queue]})
-	}))
+	server := httptest.NewServer(k)
 	t.Cleanup(server.Close)
-	visibility, err := dynamic.NewForConfig(&rest.Config{Host: server.URL})
+	visibility, err := dynamic.NewForConfig(&rest.Config{Host: server.URL, QPS: -1})
 	if err != nil {
 		t.Fatal(err)
 	}
-	store := fake.NewClientBuilder().WithScheme(scheme).WithRESTMapper(kinds()).WithObjects(objects...).Build()
-	live = &counted{Reader: store}
-	return newQueues(store, live, visibility, newClock(time.Now)), live, asked
+	k.store = fake.NewClientBuilder().WithScheme(scheme).WithRESTMapper(kinds()).WithObjects(objects...).Build()
+	k.live = &counted{Reader: k.store}
+	k.queues = newQueues(k.store, k.live, visibility, newClock(func() time.Time { return k.now }))
+	return k
+}
+
+// ServeHTTP is the visibility server.
+func (k *kueue) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	k.asked.Add(1)
+	const before, after = "/apis/visibility.kueue.x-k8s.io/v1beta2/namespaces/team/localqueues/", "/pendingworkloads"
+	queue := strings.TrimSuffix(strings.TrimPrefix(r.URL.Path, before), after)
+	if r.URL.Path != before+queue+after {
+		k.t.Errorf("asked for %s", r.URL.Path)
+	}
+	code, own := k.codes.Load(queue)
+	if !own {
+		code, _ = k.codes.Load("")
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(code.(int))
+	_ = json.NewEncoder(w).Encode(map[string]any{"kind": "PendingWorkloadsSummary", "apiVersion": "visibility.kueue.x-k8s.io/v1beta2", "items": k.order[queue]})
+}
+
+// refuse lets the API server answer lists of Workloads with an error, or as it is where there is none.
+func (k *kueue) refuse(err error) {
+	if k.live.Reader = k.store; err != nil {
+		k.live.Reader = unreadable{k.store, err}
+	}
+}
+
+type unreadable struct {
+	client.Reader
+	err error
+}
+
+func (r unreadable) List(context.Context, client.ObjectList, ...client.ListOption) error {
+	return r.err
+}
+
+// logs collects what is logged from now on.
+func (k *kueue) logs() *[]string {
+	var lines []string
+	k.log = funcr.New(func(_, line string) { lines = append(lines, line) }, funcr.Options{})
+	return &lines
+}
+
+// next is the next look, and the passes that it asks for. It returns for whom.
+func (k *kueue) next() []string {
+	k.t.Helper()
+	k.now = k.now.Add(queuesRead)
+	told := glanceAt(ctrl.LoggerInto(k.t.Context(), k.log), k.queues)
+	for _, name := range told {
+		trainJob := k.job(name)
+		wait := k.wait(trainJob)
+		trainJob.Status.Conditions[0].Message = "TrainJob is suspended" + wait.Text
+		if err := k.store.Update(k.t.Context(), trainJob); err != nil || !wait.Known {
+			k.t.Fatal(name, wait, err)
+		}
+	}
+	return told
+}
+
+func (k *kueue) job(name string) *trainer.TrainJob {
+	k.t.Helper()
+	var trainJob trainer.TrainJob
+	if err := k.store.Get(k.t.Context(), types.NamespacedName{Namespace: "team", Name: name}, &trainJob); err != nil {
+		k.t.Fatal(err)
+	}
+	return &trainJob
+}
+
+func (k *kueue) says(name, want string) {
+	k.t.Helper()
+	if got := k.job(name).Status.Conditions[0].Message; got != "TrainJob is suspended"+want {
+		k.t.Errorf("%s says %q, want it to end in %q", name, got, want)
+	}
+}
+
+// quiet are looks that must change nothing.
+func (k *kueue) quiet(looks int) {
+	k.t.Helper()
+	for i := range looks {
+		if told := k.next(); len(told) > 0 {
+			k.t.Errorf("look %d without an answer: %v are told %q", i+1, told, k.wait(k.job(told[0])).Text)
+		}
+	}
 }
 
 // kinds are those of Kueue as a cluster tells them: the visibility server has one kind for two resources.
@@ -99,11 +191,10 @@ func kinds() apimeta.RESTMapper {
 }
 
 // glanceAt returns for whom a look asks for passes, in order.
-func glanceAt(t *testing.T, q *queues) []string {
-	t.Helper()
+func glanceAt(background context.Context, q *queues) []string {
 	var told []string
 	done := make(chan struct{})
-	ctx, cancel := context.WithCancel(t.Context())
+	ctx, cancel := context.WithCancel(background)
 	go func() {
 		defer close(done)
 		for {
@@ -115,7 +206,7 @@ func glanceAt(t *testing.T, q *queues) []string {
 			}
 		}
 	}()
-	q.look(t.Context())
+	q.look(background)
 	cancel()
 	<-done
 	return told
@@ -126,10 +217,10 @@ func TestQueuesAreAskedOnceForAllJobs(t *testing.T) {
 	for i := range 150 {
 		jobs = append(jobs, waitingIn("a", i), waitingIn("b", i))
 	}
-	q, live, asked := kueueWith(t, http.StatusOK, jobs...)
-	told := glanceAt(t, q)
-	if live.reads.Load() != 1 || asked.Load() != 2 {
-		t.Errorf("%d lists of Workloads and %d questions for the order of 2 queues in a namespace", live.reads.Load(), asked.Load())
+	q := kueueWith(t, http.StatusOK, jobs...)
+	told := glanceAt(ctrl.LoggerInto(t.Context(), q.log), q.queues)
+	if q.live.reads.Load() != 1 || q.asked.Load() != 2 {
+		t.Errorf("%d lists of Workloads and %d questions for the order of 2 queues in a namespace", q.live.reads.Load(), q.asked.Load())
 	}
 	if len(told) != waitsTold {
 		t.Errorf("%d jobs are told at once, %d may be", len(told), waitsTold)
@@ -138,7 +229,7 @@ func TestQueuesAreAskedOnceForAllJobs(t *testing.T) {
 	if !slices.Equal(heads, []string{"a-000", "a-001", "b-000", "b-001"}) {
 		t.Errorf("the heads of the queues are told first, not %v", heads)
 	}
-	if said := q.wait(jobs[1]); !strings.HasPrefix(said, "; waits in queue `b` at position 1 of more than 20, and behind 1 job of another queue") {
+	if said := q.wait(jobs[1]).Text; !strings.HasPrefix(said, "; waits in queue `b` at position 1 of more than 20, and behind 1 job of another queue") {
 		t.Error(said)
 	}
 }
@@ -148,19 +239,19 @@ func TestQueuesAreCalm(t *testing.T) {
 	waits, runs := waitingIn("a", 0), waitingIn("a", 1)
 	waits.Status.Conditions[0].Message += "; waits in queue `a` at position 1 of 2"
 	runs.Spec.Suspend = nil
-	q, _, _ := kueueWith(t, http.StatusOK, waits, runs)
-	if told := glanceAt(t, q); len(told) > 0 {
+	q := kueueWith(t, http.StatusOK, waits, runs)
+	if told := glanceAt(ctrl.LoggerInto(t.Context(), q.log), q.queues); len(told) > 0 {
 		t.Errorf("%v are told what they know", told)
 	}
-	if q.wait(runs) != "" {
+	if q.wait(runs) != job.NoWait() {
 		t.Error("it runs")
 	}
-	q, live, asked := kueueWith(t, http.StatusOK, runs)
-	if q.look(t.Context()) || live.reads.Load()+asked.Load() > 0 {
+	q = kueueWith(t, http.StatusOK, runs)
+	if q.look(t.Context()) || q.live.reads.Load()+q.asked.Load() > 0 {
 		t.Error("nobody waits")
 	}
 	var none *queues
-	if none.wait(waits) != "" {
+	if none.wait(waits).Known {
 		t.Error("a companion has no queues")
 	}
 }
@@ -174,22 +265,160 @@ func TestQueuesWithoutTheirOrder(t *testing.T) {
 		"Unknown": {http.StatusNotFound, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
-			jobs := []*trainer.TrainJob{waitingIn("a", 0), waitingIn("b", 0)}
-			q, _, asked := kueueWith(t, tc.answer, jobs...)
-			if told := glanceAt(t, q); len(told) != 2 || q.wait(jobs[0]) != "; waits in queue `a`" {
-				t.Errorf("%v are told, the first one %q", told, q.wait(jobs[0]))
+			q := kueueWith(t, tc.answer, waitingIn("a", 0), waitingIn("b", 0))
+			if told := q.next(); len(told) != 2 {
+				t.Errorf("%v are told", told)
 			}
-			if asked.Load() != tc.asked {
-				t.Errorf("asked %d times", asked.Load())
+			q.says("a-000", "; waits in queue `a`")
+			if q.asked.Load() != tc.asked {
+				t.Errorf("asked %d times", q.asked.Load())
 			}
 		})
 	}
 }
 
+// A visibility server that is slow once must not cost two writes per job.
+func TestOrderIsKeptForSomeLooks(t *testing.T) {
+	for name, code := range map[string]int{"Down": http.StatusGatewayTimeout, "Unknown": http.StatusNotFound} {
+		t.Run(name, func(t *testing.T) {
+			q := kueueWith(t, http.StatusOK, waitingIn("a", 0), waitingIn("b", 0))
+			const positioned = "; waits in queue `a` at position 1 of 1"
+			q.next()
+			q.says("a-000", positioned)
+			q.codes.Store("", code)
+			q.quiet(3)
+			q.codes.Store("", http.StatusOK)
+			q.quiet(10) // And it counts anew.
+			q.codes.Store("", code)
+			q.quiet(looksKept - 1)
+			if told := q.next(); len(told) != 2 {
+				t.Errorf("%v are told that nobody knows their positions any more", told)
+			}
+			q.says("a-000", "; waits in queue `a`")
+		})
+	}
+}
+
+func TestAQueueThatKueueDoesNotKnowIsAskedForLess(t *testing.T) {
+	q := kueueWith(t, http.StatusOK, waitingIn("a", 0), waitingIn("b", 0))
+	q.codes.Store("a", http.StatusNotFound)
+	const looks = 31
+	for range looks {
+		q.next()
+	}
+	// After 0, 10, 30, 70, 150 s; the next time would be after 310.
+	if asked := q.asked.Load() - looks; asked != 5 {
+		t.Errorf("asked %d times in 300 s for a queue that is unknown", asked)
+	}
+	q.says("b-000", "; waits in queue `b` at position 1 of 1, and behind 1 job of another queue")
+	q.codes.Store("a", http.StatusOK)
+	for range 30 {
+		q.next()
+	}
+	q.says("a-000", "; waits in queue `a` at position 1 of 1")
+}
+
+func TestWorkloadsThatMayNotBeRead(t *testing.T) {
+	q := kueueWith(t, http.StatusOK, waitingIn("a", 0), waitingIn("a", 1))
+	q.next()
+	q.says("a-001", "; waits in queue `a` at position 2 of 2")
+	reads, logged := q.live.reads.Load(), q.logs()
+	q.refuse(apierrors.NewForbidden(schema.GroupResource{Resource: "workloads"}, "", nil))
+	q.quiet(looksKept - 1)
+	if told := q.next(); len(told) != 2 {
+		t.Errorf("%v are told that nothing is known any more", told)
+	}
+	q.says("a-001", "")
+	q.quiet(60)
+	// After 0, 10, 30, 70, 150, 310, 610 s.
+	if asked := q.live.reads.Load() - reads; asked != 7 {
+		t.Errorf("asked %d times in 650 s for what is forbidden", asked)
+	}
+	if len(*logged) != 1 {
+		t.Errorf("the same is logged %d times: %v", len(*logged), *logged)
+	}
+	q.refuse(apierrors.NewInternalError(errors.New("no quorum")))
+	for range 60 {
+		q.next()
+	}
+	if len(*logged) != 2 {
+		t.Errorf("another reason is logged once: %v", *logged)
+	}
+	q.refuse(nil)
+	q.next()
+	q.says("a-001", "; waits in queue `a` at position 2 of 2")
+}
+
+// A controller that was started again knows nothing of waits, and must not unsay what its predecessor said before it has asked.
+func TestNothingIsUnsaidBeforeKueueIsAsked(t *testing.T) {
+	waits := waitingIn("a", 0)
+	waits.Status.Conditions[0].Message += "; waits in queue `a` at position 1 of 1"
+	q := kueueWith(t, http.StatusOK, waits)
+	if wait := q.wait(waits); wait.Known {
+		t.Errorf("%+v", wait)
+	}
+	q.refuse(apierrors.NewTimeoutError("busy", 1))
+	q.quiet(looksKept - 1)
+	q.next()
+	q.says("a-000", "")
+}
+
+// What the cluster says once Kueue's definitions are deleted, at first, and when the mapping of kinds has been read again.
+func TestKueueThatIsGone(t *testing.T) {
+	workloads := schema.GroupResource{Group: workloadKind.Group, Resource: "workloads"}
+	for name, err := range map[string]error{
+		"NotFound": apierrors.NewNotFound(workloads, ""), "NoMatch": &apimeta.NoKindMatchError{GroupKind: workloadKind},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var jobs []*trainer.TrainJob
+			for i := range 3 {
+				trainJob := waitingIn("a", i)
+				trainJob.Namespace = fmt.Sprint("team-", i)
+				trainJob.Status.Conditions[0].Message += "; waits in queue `a`: no room"
+				jobs = append(jobs, trainJob)
+			}
+			q := kueueWith(t, http.StatusOK, jobs...)
+			logged := q.logs()
+			q.refuse(err)
+			if told := glanceAt(ctrl.LoggerInto(t.Context(), q.log), q.queues); len(told) != 3 || q.wait(jobs[2]) != job.NoWait() {
+				t.Errorf("%v are told at once that nothing is known any more: %+v", told, q.wait(jobs[2]))
+			}
+			if reads := q.live.reads.Load(); reads != 1 || len(*logged) > 0 {
+				t.Errorf("%d reads of 3 namespaces, %v", reads, *logged)
+			}
+			for range 30 {
+				q.now = q.now.Add(queuesRead)
+				glanceAt(ctrl.LoggerInto(t.Context(), q.log), q.queues)
+			}
+			if reads := q.live.reads.Load(); reads != 5 {
+				t.Errorf("asked %d times in 300 s", reads)
+			}
+		})
+	}
+}
+
+func TestJobThatLeavesItsQueue(t *testing.T) {
+	q := kueueWith(t, http.StatusOK, waitingIn("a", 0))
+	q.next()
+	left := q.job("a-000")
+	left.Labels = nil
+	if err := q.store.Update(t.Context(), left); err != nil {
+		t.Fatal(err)
+	}
+	q.next()
+	q.says("a-000", "")
+	q.quiet(1)
+	if len(q.workloads)+len(q.orders) > 0 {
+		t.Errorf("of queues in which nobody waits nothing is kept: %v %v", q.workloads, q.orders)
+	}
+}
+
 func TestClustersWithoutKueue(t *testing.T) {
-	c := newCluster(t, waitingIn("a", 0))
+	waits := waitingIn("a", 0)
+	waits.Status.Conditions[0].Message += "; waits in queue `a` at position 1 of 1"
+	c := newCluster(t, waits, waitingIn("a", 1))
 	q := newQueues(c.Client, c.live, nil, newClock(time.Now))
-	if told := glanceAt(t, q); len(told) > 0 || c.live.reads.Load() > 0 {
+	if told := glanceAt(t.Context(), q); !slices.Equal(told, []string{"a-000"}) || c.live.reads.Load() > 0 {
 		t.Errorf("%v, %d reads", told, c.live.reads.Load())
 	}
 }

@@ -53,8 +53,8 @@ func TestOrderOfAQueueIsRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []job.Place{{Job: "uid-b", InQueue: 0, Overall: 1}, {Job: "uid-c", InQueue: 1, Overall: 2}}
-	if diff := cmp.Diff(want, job.PlacesIn(unstructured.Unstructured{Object: content})); diff != "" {
+	want := job.Order{Length: 2, Places: map[types.UID]job.Place{"uid-b": {InQueue: 0, Overall: 1}, "uid-c": {InQueue: 1, Overall: 2}}}
+	if diff := cmp.Diff(want, job.OrderIn(unstructured.Unstructured{Object: content})); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
 	"sync"
 	"syscall"
 	"time"

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -35,24 +36,53 @@ func TestRanksAreSeenByWhoIsNotTheirParent(t *testing.T) {
 	defer cancel()
 	go r.watch(ctx)
 	dir := t.TempDir()
-	// The ranks wait for each other, so that the first to end is known; a child of a rank is no rank.
+	// The ranks wait until they have been seen, and the second until the first has ended; a child of a rank is no rank.
 	launcher := exec.Command("sh", "-c", `
-		OMPI_COMM_WORLD_RANK=0 sh -c 'sleep 0.3; sh -c "exit 9"; exit 0' &
-		OMPI_COMM_WORLD_RANK=1 sh -c 'sleep 0.3; touch first; exit 3' &
-		OMPI_COMM_WORLD_RANK=2 sh -c 'until test -e first; do sleep 0.05; done; kill -SEGV $$' &
-		wait; sleep 0.2`)
+		OMPI_COMM_WORLD_RANK=0 sh -c 'until test -e seen; do sleep 0.02; done; sh -c "exit 9"; exit 0' &
+		OMPI_COMM_WORLD_RANK=1 sh -c 'until test -e seen; do sleep 0.02; done; exit 3' &
+		OMPI_COMM_WORLD_RANK=2 sh -c 'until test -e first; do sleep 0.02; done; kill -SEGV $$' &
+		until test -e second; do sleep 0.02; done`)
 	launcher.Dir = dir
-	if err := launcher.Run(); err != nil {
+	if err := launcher.Start(); err != nil {
 		t.Fatal(err)
 	}
+	awaitSeen(t, r, 3)
+	touch(t, dir, "seen")
+	awaitRanks(t, r, 1)
+	touch(t, dir, "first")
 	one, two := 1, 2
 	want := []mpi.RankEnd{{Rank: &one, Code: 3}, {Rank: &two, Code: 139, Signal: "SIGSEGV"}}
 	got := awaitRanks(t, r, 2)
+	touch(t, dir, "second")
+	if err := launcher.Wait(); err != nil {
+		t.Error(err)
+	}
 	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(mpi.RankEnd{}, "Ago")); diff != "" {
 		t.Error(diff)
 	}
 	if got[0].Ago < got[1].Ago {
 		t.Errorf("the first is %v s ago, the second %v s", got[0].Ago, got[1].Ago)
+	}
+}
+
+// awaitSeen waits until so many ranks have been seen.
+func awaitSeen(t *testing.T, r *ranks, want int) {
+	t.Helper()
+	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+		r.mu.Lock()
+		seen := len(r.seen)
+		r.mu.Unlock()
+		if seen == want {
+			return
+		}
+	}
+	t.Fatalf("not all of %d ranks were seen", want)
+}
+
+func touch(t *testing.T, dir, name string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(dir, name), nil, 0o644); err != nil {
+		t.Fatal(err)
 	}
 }
 

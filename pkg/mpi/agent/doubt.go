@@ -1,0 +1,111 @@
+package agent
+
+import (
+	"cmp"
+	"fmt"
+
+	"lockstep.dev/lockstep/pkg/mpi"
+	"lockstep.dev/lockstep/pkg/mpi/diagnose"
+)
+
+// doubt says why a command that exited 0 did not do the job, if so.
+func (f facts) doubt(verdict *mpi.Verdict, ended string) {
+	if lost := cmp.Or(f.lostNode(), f.silentNode()); lost != nil && len(f.losses) > 0 {
+		verdict.Reason, verdict.Host, verdict.Lost = lost.reason, lost.host, lost.lost
+		verdict.Message = lost.headline() + ended + evidence(f)
+		return
+	}
+	if rank := f.hiddenRank(); rank != nil {
+		f.output = diagnose.Output(f.lines)
+		b := failedRank(f.output, rank)
+		verdict.Reason, verdict.Host, verdict.Rank = b.reason, b.host, b.rank
+		verdict.Message = b.headline() + ended + ", because Hydra loses how ranks end that do not call MPI_Abort (pmodels/mpich#7057)"
+		verdict.Lines = f.lastLines(*b)
+		return
+	}
+	if b := f.daemonBehind(); b != nil {
+		verdict.Reason, verdict.Host, verdict.Lost = b.reason, b.host, b.lost
+		verdict.Message = b.headline() + ended + evidence(f)
+		return
+	}
+	if why := doubts(f); why != "" {
+		verdict.Reason, verdict.Message = mpi.ReasonWorldIncomplete, ended+", but "+why
+	}
+}
+
+// daemonBehind blames a launch daemon of the newest launch that was killed although the command exited 0, as Open MPI 5 does, or nil.
+// Of nodes that do not answer nobody knows that much. What a launcher admitted, the command passed over.
+func (f facts) daemonBehind() *blame {
+	if f.silentNode() != nil || f.admitted.After(f.newestLaunch()) {
+		return nil
+	}
+	for _, l := range f.losses {
+		if l.ofDaemon() && !f.admittedSince(f.now.Sub(l.At).Seconds()) {
+			f.losses = []loss{l}
+			return f.daemonEnded()
+		}
+	}
+	for _, r := range f.reports {
+		if r.DaemonAgo > 0 && !f.admittedSince(r.DaemonAgo) {
+			return &blame{reason: diagnose.LaunchDaemonLost, host: r.Name, summary: daemonEnd(r.LastExitCode)}
+		}
+	}
+	return nil
+}
+
+// admittedSince says whether a launcher ended with an error after something that was so many seconds ago.
+func (f facts) admittedSince(ago float64) bool {
+	return !f.admitted.IsZero() && f.now.Sub(f.admitted).Seconds() <= ago+simultaneous
+}
+
+// hiddenRank returns a rank of the newest launch that failed although Hydra says that all is well, or nil. A script may pass
+// over the failure of its mpiexec, and then it was admitted.
+func (f facts) hiddenRank() *mpi.RankEnd {
+	if f.admitted.After(f.newestLaunch()) || f.stopped != 0 {
+		return nil
+	}
+	var hidden []mpi.NodeReport
+	for _, report := range f.allReports() {
+		for _, end := range report.Ranks {
+			if end.Hydra {
+				hidden = append(hidden, mpi.NodeReport{Name: report.Name, Ranks: []mpi.RankEnd{end}})
+			}
+		}
+	}
+	return firstFailed(hidden)
+}
+
+// doubts says why the world was not complete, or nothing.
+func doubts(f facts) string {
+	var silent, idle []string
+	for _, r := range f.reports {
+		name := firstLabel(r.Name)
+		switch {
+		case r.Error != "":
+			silent = append(silent, name+" ("+r.Error+")")
+		case r.Daemons == 0, r.Seen == 0 && f.sawWholeWorld():
+			idle = append(idle, name)
+		}
+	}
+	switch {
+	case len(silent) > 0:
+		return "no report could be had from " + enumerate(silent) + ", so nobody knows what ran there"
+	case len(idle) > 0 && !f.allowIdle:
+		return fmt.Sprintf("no rank ever ran on %d of %d nodes: %s; check that the command starts ranks with mpirun on all hosts of the hostfile, as many as there are slots (`-n` may be too small), and that the runtime names the right MPI implementation and version",
+			len(idle), len(f.reports), enumerate(idle))
+	}
+	return ""
+}
+
+// sawWholeWorld says whether all ranks of the one world that there was were seen, so that a node where none was seen had
+// none: Open MPI starts daemons on all hosts, whether they get ranks or not.
+func (f facts) sawWholeWorld() bool {
+	seen, world := 0, 0
+	for _, r := range f.allReports() {
+		if r.World != 0 && world != 0 && r.World != world {
+			return false
+		}
+		seen, world = seen+r.Seen, cmp.Or(r.World, world)
+	}
+	return world > 0 && seen >= world
+}

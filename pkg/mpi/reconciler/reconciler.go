@@ -5,8 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 	"time"
 
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/events"
@@ -123,9 +126,21 @@ func (r *Reconciler) write(ctx context.Context, observed job.Observed, changes [
 
 // tell passes on what is new.
 func (r *Reconciler) tell(observed job.Observed, changes []metav1.Condition) {
-	changes = withSteps(observed, changes)
+	changes = withSteps(observed, r.unsaid(observed.TrainJob, changes))
 	r.announce(observed.TrainJob, changes)
 	r.metrics.record(observed, changes)
+}
+
+// unsaid leaves out what a companion has told before: Trainer's next write may take our conditions away, and the same ones come
+// again.
+func (r *Reconciler) unsaid(trainJob *trainer.TrainJob, changes []metav1.Condition) []metav1.Condition {
+	if r.mode != Companion {
+		return changes
+	}
+	return slices.DeleteFunc(slices.Clone(changes), func(c metav1.Condition) bool {
+		about := strings.Join([]string{string(trainJob.UID), string(c.Status), c.Reason}, " ")
+		return !r.memory.warn(client.ObjectKeyFromObject(trainJob), eventReason("condition "+c.Type), about)
+	})
 }
 
 // close ends what a job that is over needs no more.

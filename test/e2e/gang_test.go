@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"context"
+	"time"
 	"fmt"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
@@ -59,8 +60,10 @@ var _ = Describe("Under a gang scheduler, an MPI job", Ordered, Serial, func() {
 		}
 		Eventually(func() int { return running(ctx, jobs) }).Should(Equal(1))
 		Expect(bound(ctx, jobs)).To(ConsistOf(0, 3), "pods on machines, by job")
+		// A gang that scheduler-plugins has rejected as a whole is looked at again when a pod comes or its PodGroup changes, and
+		// otherwise when kube-scheduler looks at all that it could not place, which is every five minutes.
 		for _, object := range jobs {
-			Eventually(condition(ctx, admin, object, trainer.TrainJobComplete)).Should(BeTrue(), object.Name)
+			Eventually(condition(ctx, admin, object, trainer.TrainJobComplete)).WithTimeout(6*time.Minute).Should(BeTrue(), object.Name)
 		}
 	})
 })

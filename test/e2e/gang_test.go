@@ -2,8 +2,8 @@ package e2e
 
 import (
 	"context"
-	"time"
 	"fmt"
+	"time"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	. "github.com/onsi/ginkgo/v2"

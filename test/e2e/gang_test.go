@@ -20,7 +20,7 @@ const (
 	gangNamespace = "lockstep-gang"
 	gangRuntime   = "gang"
 	// gangSeconds is how long the scheduler and our controller wait for a gang: longer than a spec may take.
-	gangSeconds = 300
+	gangSeconds = 600
 )
 
 // scheduler-plugins' own scheduler decides here. Each node of a job needs more than half of a machine, so that two jobs of two

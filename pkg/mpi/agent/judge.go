@@ -92,16 +92,13 @@ func (f facts) allOOMKills() int {
 	return kills
 }
 
-// linesBytes is how much of the output goes into the verdict.
-const linesBytes = 1500
-
 // lastLines returns the last lines of the rank that is to blame, with the line that says why.
 func (f facts) lastLines(b blame) []string {
 	lines := f.lines
 	if b.rank != nil {
 		lines = diagnose.LinesOf(lines, b.rank.Rank)
 	}
-	quoted := diagnose.Quote(lines, linesBytes)
+	quoted := diagnose.Quote(lines, diagnose.LinesBytes)
 	if f.output != nil && !strings.Contains(strings.Join(quoted, "\n"), f.output.Line) {
 		quoted = append([]string{f.output.Line}, quoted...)
 	}

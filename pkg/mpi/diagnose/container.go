@@ -62,8 +62,8 @@ func tell(pod Pod, verdict mpi.Verdict, all []Pod) *Cause {
 	return cause
 }
 
-// linesBytes is how much the last lines of a verdict are, less the first one: the agent writes no more.
-const linesBytes = 1500
+// LinesBytes is how much the last lines of a verdict are, less the first one: the agent writes no more, and no more is told.
+const LinesBytes = 1500
 
 // linesOf returns the last lines of a verdict as they may be shown. The agent has quoted them already, and has put the line that
 // says why before the last ones; any program of the job can write a termination message too, with secrets, and with more than a
@@ -74,7 +74,7 @@ func linesOf(verdict mpi.Verdict) []string {
 		all = append(all, strings.Split(Redact(line), "\n")...)
 	}
 	first := min(1, len(all))
-	return append(Quote(all[:first], maxLine), Quote(all[first:], linesBytes)...)
+	return append(Quote(all[:first], maxLine), Quote(all[first:], LinesBytes)...)
 }
 
 // sentenceOf returns the message of a verdict as it may be shown, for the same reason: as one line.

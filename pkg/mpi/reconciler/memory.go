@@ -21,14 +21,14 @@ type memory struct {
 	written map[client.ObjectKey]string
 	// warnings are what was read last for a job.
 	warnings map[client.ObjectKey]recentWarnings
-	// warned is which version of what the last event of a reason was about.
-	warned map[client.ObjectKey]map[eventReason]string
+	// said is which version was told last of a topic: of what an event of a reason is about, of a condition of a companion.
+	said map[client.ObjectKey]map[string]string
 }
 
 func newMemory() *memory {
 	return &memory{
 		jobs: map[client.ObjectKey]job.Memory{}, news: map[client.ObjectKey]map[time.Duration]time.Time{}, written: map[client.ObjectKey]string{},
-		warnings: map[client.ObjectKey]recentWarnings{}, warned: map[client.ObjectKey]map[eventReason]string{},
+		warnings: map[client.ObjectKey]recentWarnings{}, said: map[client.ObjectKey]map[string]string{},
 	}
 }
 
@@ -45,17 +45,17 @@ func (m *memory) recent(name client.ObjectKey) (warnings recentWarnings, read bo
 	return warnings, read
 }
 
-// warn says whether nothing was said yet about this version, and remembers that it is.
-func (m *memory) warn(name client.ObjectKey, reason eventReason, about string) bool {
+// say says whether another version of a topic was told last, or none, and remembers this one.
+func (m *memory) say(name client.ObjectKey, topic, version string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if said, known := m.warned[name][reason]; known && said == about {
+	if last, known := m.said[name][topic]; known && last == version {
 		return false
 	}
-	if m.warned[name] == nil {
-		m.warned[name] = map[eventReason]string{}
+	if m.said[name] == nil {
+		m.said[name] = map[string]string{}
 	}
-	m.warned[name][reason] = about
+	m.said[name][topic] = version
 	return true
 }
 
@@ -142,5 +142,5 @@ func (m *memory) forget(name client.ObjectKey) {
 func (m *memory) gone(name client.ObjectKey) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	delete(m.warned, name)
+	delete(m.said, name)
 }

@@ -138,8 +138,8 @@ func (r *Reconciler) unsaid(trainJob *trainer.TrainJob, changes []metav1.Conditi
 		return changes
 	}
 	return slices.DeleteFunc(slices.Clone(changes), func(c metav1.Condition) bool {
-		about := strings.Join([]string{string(trainJob.UID), string(c.Status), c.Reason}, " ")
-		return !r.memory.warn(client.ObjectKeyFromObject(trainJob), eventReason("condition "+c.Type), about)
+		version := strings.Join([]string{string(trainJob.UID), string(c.Status), c.Reason}, " ")
+		return !r.memory.say(client.ObjectKeyFromObject(trainJob), "condition "+c.Type, version)
 	})
 }
 

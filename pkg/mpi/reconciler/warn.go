@@ -22,7 +22,7 @@ const (
 // warnOnce tells of something about a version of an object that it is about, when it has not been told before: a pass finds the
 // same again and again.
 func (r *Reconciler) warnOnce(ctx context.Context, trainJob *trainer.TrainJob, reason eventReason, about, note string) {
-	if !r.memory.warn(client.ObjectKeyFromObject(trainJob), reason, about) {
+	if !r.memory.say(client.ObjectKeyFromObject(trainJob), string(reason), about) {
 		return
 	}
 	ctrl.LoggerFrom(ctx).Info(note)

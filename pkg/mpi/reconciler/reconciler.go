@@ -39,6 +39,7 @@ type Reconciler struct {
 	mode       Mode
 	clock      *clock
 	memory     *memory
+	shared     *sharedWarnings
 	rendezvous *rendezvous
 	// queues is nil for a companion.
 	queues   *queues

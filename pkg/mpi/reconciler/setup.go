@@ -144,6 +144,7 @@ func setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
 		mode:       options.Mode,
 		clock:      options.clock,
 		memory:     newMemory(),
+		shared:     newSharedWarnings(mgr.GetAPIReader(), time.Now),
 		rendezvous: meetings,
 		queues:     lines,
 		recorder:   mgr.GetEventRecorder(mpi.ControllerName),

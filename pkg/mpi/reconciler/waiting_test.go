@@ -68,7 +68,8 @@ func newCluster(t *testing.T, objects ...client.Object) *cluster {
 	live := &counted{Reader: store}
 	return &cluster{t, store, live, &Reconciler{
 		client: store, live: live, namespace: "lockstep", random: bytes.NewReader(bytes.Repeat([]byte{7}, 1024)), mode: Executor,
-		clock: newClock(time.Now), memory: newMemory(), rendezvous: newRendezvous(live), recorder: events.NewFakeRecorder(100), metrics: metrics,
+		clock: newClock(time.Now), memory: newMemory(), shared: newSharedWarnings(live, time.Now), rendezvous: newRendezvous(live),
+		recorder: events.NewFakeRecorder(100), metrics: metrics,
 	}}
 }
 

@@ -69,12 +69,12 @@ func TestWarningsOfABusyNamespace(t *testing.T) {
 		}
 		store.events = append(store.events, warning("Job", "other", "o", "FailedCreate"))
 	}
-	about := []corev1.Event{
+	told := []corev1.Event{
 		warning("JobSet", "demo", "s", "JobCreationFailed"), warning("Job", "demo-launcher-0", "l", "FailedCreate"),
 		warning("Job", "demo-node-0", "n", "FailedCreate"), warning("Pod", "demo-node-0-1-x7x2p", "p", "FailedMount"), warning("Pod", "demo-node-0-2-x7x2p", "q", "Evicted"),
 	}
-	store.events = append(store.events, about...)
-	store.events = append(store.events, corev1.Event{Type: corev1.EventTypeNormal, Reason: "SuccessfulCreate", InvolvedObject: about[1].InvolvedObject})
+	store.events = append(store.events, told...)
+	store.events = append(store.events, corev1.Event{Type: corev1.EventTypeNormal, Reason: "SuccessfulCreate", InvolvedObject: told[1].InvolvedObject})
 
 	words := func(events []corev1.Event) []string {
 		var list []string
@@ -84,11 +84,11 @@ func TestWarningsOfABusyNamespace(t *testing.T) {
 		slices.Sort(list)
 		return list
 	}
-	got, err := (&Reconciler{live: store}).readWarnings(t.Context(), "team", "demo")
+	all, err := newSharedWarnings(store, time.Now).of(t.Context(), "team", true)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(words(about), words(got)); diff != "" {
+	if diff := cmp.Diff(words(told), words(about(all, "demo"))); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)
 	}
 }
@@ -100,7 +100,7 @@ func TestWarningsAreBounded(t *testing.T) {
 		other := "wide-node-0-" + strconv.Itoa(i)
 		store.events = append(store.events, warning("Pod", other, types.UID(other), "FailedMount"))
 	}
-	if _, err := (&Reconciler{live: store}).readWarnings(t.Context(), "team", "demo"); err != nil || store.pages != eventPages {
+	if _, err := newSharedWarnings(store, time.Now).of(t.Context(), "team", true); err != nil || store.pages != eventPages {
 		t.Errorf("%d pages, %v", store.pages, err)
 	}
 }
@@ -114,12 +114,14 @@ func TestWarningsAreReadNowAndThen(t *testing.T) {
 	}}}}
 	js.Spec.ReplicatedJobs = []jobset.ReplicatedJob{{Name: "launcher"}, {Name: "node"}}
 	store := &eventStore{events: []corev1.Event{warning("Job", name.Name+"-node-0", "n", "FailedCreate")}}
-	r := &Reconciler{live: store, memory: newMemory()}
+	now := begin
+	r := &Reconciler{memory: newMemory(), shared: newSharedWarnings(store, func() time.Time { return now })}
 	for _, step := range []struct {
 		after       time.Duration
 		pages, told int
 	}{{0, 0, 0}, {5 * time.Second, 1, 1}, {6 * time.Second, 1, 1}, {14 * time.Second, 1, 1}, {16 * time.Second, 2, 1}, {65 * time.Second, 3, 1}, {90 * time.Second, 3, 1}, {100 * time.Second, 4, 1}} {
-		o := job.Observed{Now: begin.Add(step.after), TrainJob: trainJob, JobSet: js}
+		now = begin.Add(step.after)
+		o := job.Observed{Now: now, TrainJob: trainJob, JobSet: js}
 		r.memory.remember(name, &o)
 		got, err := r.warnings(t.Context(), name, o)
 		if err != nil || store.pages != step.pages || len(got) != step.told {
@@ -129,5 +131,41 @@ func TestWarningsAreReadNowAndThen(t *testing.T) {
 	r.memory.forget(name)
 	if len(r.memory.warnings) != 0 {
 		t.Error("nothing is kept about a job that is gone")
+	}
+}
+
+// A thousand jobs that wait in one namespace cost the API server what one costs, and one that has failed is not told what was there
+// before.
+func TestWarningsAreShared(t *testing.T) {
+	now, namespace := time.Unix(1000, 0), "team"
+	store := &eventStore{}
+	shared := newSharedWarnings(store, func() time.Time { return now })
+	read := func(reason string, fresh bool, pages, told int) {
+		t.Helper()
+		got, err := shared.of(t.Context(), namespace, fresh)
+		if err != nil || store.pages != pages || len(got) != told {
+			t.Errorf("%s: %d warnings after %d pages, %v; want %d after %d", reason, len(got), store.pages, err, told, pages)
+		}
+	}
+	read("the first one", false, 1, 0)
+	store.events = append(store.events, warning("Pod", "demo-node-0-0", "p", "Evicted"))
+	for range 1000 {
+		read("what others have read", false, 1, 0)
+	}
+	now = now.Add(time.Millisecond)
+	read("a failure", true, 2, 1)
+	now = now.Add(sharedFor + time.Millisecond)
+	read("too old", false, 3, 1)
+
+	shared.namespaces[namespace].took = time.Second
+	now = now.Add(readingShare*time.Second - time.Millisecond)
+	read("what costs much is read seldom", false, 3, 1)
+
+	namespace = "other"
+	read("another namespace", false, 4, 1)
+	now = now.Add(keptFor + time.Millisecond)
+	read("another namespace", false, 5, 1)
+	if len(shared.namespaces) != 1 {
+		t.Errorf("%d namespaces are kept", len(shared.namespaces))
 	}
 }

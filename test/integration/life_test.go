@@ -179,7 +179,7 @@ var _ = Describe("The life of a job", Ordered, ContinueOnFailure, func() {
 		}
 		preemptNode(ctx, &second)
 		Eventually(reason(ctx, trainJob, trainer.TrainJobFailed)).Should(Equal(string(diagnose.Preempted)))
-		Expect(message(trainJob, trainer.TrainJobFailed)).To(ContainSubstring("after 1 restarts"))
+		Expect(message(trainJob, trainer.TrainJobFailed)).To(ContainSubstring("(restarts: 1, which is all that the runtime allows)"))
 		Eventually(func() map[string]string { return versions(ctx, trainJob) }).ShouldNot(HaveKey("Secret unlucky-mpi-ssh-auth"))
 	})
 

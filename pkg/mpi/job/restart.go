@@ -100,7 +100,7 @@ func (o Observed) spent(e *end) *end {
 		return e
 	}
 	said, lines, _ := strings.Cut(e.message, "\n")
-	said += fmt.Sprintf(" (after %d restarts, which is all that the runtime allows)", attempt(o.JobSet))
+	said += fmt.Sprintf(" (restarts: %d, which is all that the runtime allows)", attempt(o.JobSet))
 	e.message = strings.TrimSuffix(said+"\n"+lines, "\n")
 	return e
 }

@@ -103,7 +103,7 @@ func TestRestartAfterFaultOfInfrastructure(t *testing.T) {
 			}
 			if tc.end == "Preempted" && name == "Spent" {
 				failed := apimeta.FindStatusCondition(Status(tc.o, decision, nil).Conditions, trainer.TrainJobFailed)
-				if !strings.Contains(failed.Message, "after 1 restarts") {
+				if !strings.Contains(failed.Message, "(restarts: 1, which is all that the runtime allows)") {
 					t.Errorf("the end tells of the restarts: %s", failed.Message)
 				}
 			}
@@ -171,8 +171,8 @@ func TestSpentStandsBeforeTheLastLines(t *testing.T) {
 	o.JobSet = o.JobSet.DeepCopy()
 	o.JobSet.Annotations = map[string]string{attemptAnnotation: "2"}
 	for message, want := range map[string]string{
-		"Worker 1 was lost":                      "Worker 1 was lost (after 2 restarts, which is all that the runtime allows)",
-		"Worker 1 was lost\nLast lines:\nstep 7": "Worker 1 was lost (after 2 restarts, which is all that the runtime allows)\nLast lines:\nstep 7",
+		"Worker 1 was lost":                      "Worker 1 was lost (restarts: 2, which is all that the runtime allows)",
+		"Worker 1 was lost\nLast lines:\nstep 7": "Worker 1 was lost (restarts: 2, which is all that the runtime allows)\nLast lines:\nstep 7",
 	} {
 		if got := o.spent(&end{reason: "WorkerLost", message: message}); got.message != want {
 			t.Errorf("got %q, want %q", got.message, want)

@@ -13,7 +13,7 @@ import (
 // Calm is how long a step may wait for more, so that a job costs the API server two or three writes of its status and not
 // eight: on the way to the first rank the steps follow each other within seconds. Settling is how long news may wait that
 // is followed by better news as a rule: all pods are ready, and next the launcher says that the command runs, or cannot be
-// reached. Counting is how long the counts of child Jobs may wait for the next condition. Bad news, and what a user or a queue
+// reached. Counting is how long the counts of child Jobs may wait for the next condition, once they change no more. Bad news, and what a user or a queue
 // waits for, is written at once.
 const (
 	Calm     = 2 * time.Second

@@ -16,7 +16,7 @@ type memory struct {
 	jobs map[client.ObjectKey]job.Memory
 	// news is since when a job has something to tell that may wait, by how long it may: counts of Jobs are old when pods become
 	// ready, and must not hurry the news of that.
-	news map[client.ObjectKey]map[time.Duration]time.Time
+	news map[client.ObjectKey]map[time.Duration]news
 	// written is the version of a TrainJob after our last write of its status.
 	written map[client.ObjectKey]string
 	// warnings are what was read last for a job.
@@ -25,9 +25,15 @@ type memory struct {
 	said map[client.ObjectKey]map[string]string
 }
 
+// news is since when there is something to tell that may wait, and its version, empty where the first counts for the later ones too.
+type news struct {
+	since   time.Time
+	version string
+}
+
 func newMemory() *memory {
 	return &memory{
-		jobs: map[client.ObjectKey]job.Memory{}, news: map[client.ObjectKey]map[time.Duration]time.Time{}, written: map[client.ObjectKey]string{},
+		jobs: map[client.ObjectKey]job.Memory{}, news: map[client.ObjectKey]map[time.Duration]news{}, written: map[client.ObjectKey]string{},
 		warnings: map[client.ObjectKey]recentWarnings{}, said: map[client.ObjectKey]map[string]string{},
 	}
 }
@@ -91,19 +97,19 @@ func (m *memory) behind(name client.ObjectKey, version string) bool {
 }
 
 // wait returns how long news of a job may still wait for more, 0 when its time has come. Patience is how long such news may wait
-// in all.
-func (m *memory) wait(name client.ObjectKey, now time.Time, patience time.Duration) time.Duration {
+// in all, since its version came.
+func (m *memory) wait(name client.ObjectKey, now time.Time, patience time.Duration, version string) time.Duration {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.news[name] == nil {
-		m.news[name] = map[time.Duration]time.Time{}
+		m.news[name] = map[time.Duration]news{}
 	}
-	since, waiting := m.news[name][patience]
-	if !waiting {
-		m.news[name][patience] = now
+	waiting, known := m.news[name][patience]
+	if !known || waiting.version != version {
+		m.news[name][patience] = news{now, version}
 		return patience
 	}
-	return max(0, patience-now.Sub(since))
+	return max(0, patience-now.Sub(waiting.since))
 }
 
 // told says that a job has no news left.

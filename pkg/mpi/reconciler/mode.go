@@ -4,8 +4,10 @@ import (
 	"context"
 	"time"
 
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/dump"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"lockstep.dev/lockstep/pkg/mpi"
@@ -78,7 +80,7 @@ func (r *Reconciler) report(ctx context.Context, o job.Observed, d job.Decision,
 		return 0, nil
 	}
 	if patience := job.Patience(before, after); patience > 0 && len(d.Delete) == 0 {
-		if wait := r.memory.wait(name, o.Now, patience); wait > 0 {
+		if wait := r.memory.wait(name, o.Now, patience, settled(after, patience)); wait > 0 {
 			return wait, nil
 		}
 	}
@@ -87,6 +89,15 @@ func (r *Reconciler) report(ctx context.Context, o job.Observed, d job.Decision,
 		return 0, r.write(ctx, o, conditionChanges(before, ours), ours)
 	}
 	return 0, r.write(ctx, o, statusChanges(before, after), after.Conditions)
+}
+
+// settled is the version of news that is told when it has not changed for its patience: while the pods of a job start, one by
+// one, counts of child Jobs are old before they are written.
+func settled(status trainer.TrainJobStatus, patience time.Duration) string {
+	if patience < job.Counting {
+		return ""
+	}
+	return dump.ForHash(status.JobsStatus)
 }
 
 // told says whether all of our conditions stand among those of the TrainJob.

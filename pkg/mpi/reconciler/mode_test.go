@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"lockstep.dev/lockstep/pkg/mpi"
 	"lockstep.dev/lockstep/pkg/mpi/job"
 )
 
@@ -52,21 +53,45 @@ func TestConditionChanges(t *testing.T) {
 func TestNewsWaits(t *testing.T) {
 	m, at := newMemory(), time.Unix(1000, 0)
 	key := client.ObjectKey{Namespace: "team", Name: "demo"}
-	if got := m.wait(key, at, job.Calm); got != job.Calm {
+	if got := m.wait(key, at, job.Calm, ""); got != job.Calm {
 		t.Errorf("the first news waits %s, got %s", job.Calm, got)
 	}
-	if got := m.wait(key, at.Add(job.Calm/4), job.Calm); got != job.Calm*3/4 {
+	if got := m.wait(key, at.Add(job.Calm/4), job.Calm, ""); got != job.Calm*3/4 {
 		t.Errorf("more news does not make it wait longer: %s", got)
 	}
-	if got := m.wait(key, at.Add(job.Calm), job.Calm); got != 0 {
+	if got := m.wait(key, at.Add(job.Calm), job.Calm, ""); got != 0 {
 		t.Errorf("its time has come: %s", got)
 	}
-	if got := m.wait(key, at.Add(job.Calm), job.Settling); got != job.Settling {
+	if got := m.wait(key, at.Add(job.Calm), job.Settling, ""); got != job.Settling {
 		t.Errorf("other news has a patience of its own: %s", got)
 	}
 	m.told(key)
-	if got := m.wait(key, at.Add(job.Calm), job.Calm); got != job.Calm {
+	if got := m.wait(key, at.Add(job.Calm), job.Calm, ""); got != job.Calm {
 		t.Errorf("told, the next news waits again: %s", got)
+	}
+}
+
+// A job of a thousand pods that start one after the other is not written for each of them, and one that stays at some is.
+func TestCountsWaitUntilTheyRest(t *testing.T) {
+	m, at := newMemory(), time.Unix(1000, 0)
+	key := client.ObjectKey{Namespace: "team", Name: "demo"}
+	counts := func(active int32) trainer.TrainJobStatus {
+		return trainer.TrainJobStatus{JobsStatus: []trainer.JobStatus{{Name: mpi.NodeJob, Active: new(active)}}}
+	}
+	for i := range int32(1000) {
+		at = at.Add(time.Second)
+		if got := m.wait(key, at, job.Counting, settled(counts(i), job.Counting)); got != job.Counting {
+			t.Fatalf("%d pods, which are more than before, wait for %s", i, got)
+		}
+	}
+	if got := m.wait(key, at.Add(job.Counting/2), job.Counting, settled(counts(999), job.Counting)); got != job.Counting/2 {
+		t.Errorf("the same number does not wait longer: %s", got)
+	}
+	if got := m.wait(key, at.Add(job.Counting), job.Counting, settled(counts(999), job.Counting)); got != 0 {
+		t.Errorf("they rest, and are told: %s", got)
+	}
+	if settled(counts(1), job.Calm) != settled(counts(2), job.Calm) {
+		t.Error("other news is told however the counts change")
 	}
 }
 

@@ -9,7 +9,6 @@ import (
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	"golang.org/x/sync/errgroup"
-	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
@@ -180,34 +179,12 @@ func (s *Side) finish(ctx context.Context, of subject, before platform.Metrics, 
 	if err != nil {
 		return err
 	}
-	events, err := eventsOfJobs(ctx, of.user, start)
+	events, err := bench.EventsOfJobs(ctx, of.user.Client, sandbox, start)
 	if err != nil {
 		return err
 	}
 	s.settle(before, after, events)
 	return nil
-}
-
-// eventsOfJobs counts the events about TrainJobs since a time: nobody but their controller sends any. One that came again is a
-// request more.
-func eventsOfJobs(ctx context.Context, user trial.User, since time.Time) (int, error) {
-	list := &corev1.EventList{}
-	if err := user.Client.List(ctx, list, client.InNamespace(sandbox), client.MatchingFields{"involvedObject.kind": trainer.TrainJobKind}); err != nil {
-		return 0, fmt.Errorf("count events: %w", err)
-	}
-	count := 0
-	for _, event := range list.Items {
-		// Times of objects are whole seconds.
-		if event.CreationTimestamp.Time.Before(since.Truncate(time.Second)) {
-			continue
-		}
-		count++
-		if event.Series != nil {
-			count += int(event.Series.Count) - 1
-		}
-		count += int(max(event.Count, 1)) - 1
-	}
-	return count, nil
 }
 
 // remove deletes all jobs and returns when their JobSets are gone.

@@ -18,6 +18,10 @@ type Report struct {
 	Concurrent int         `json:"concurrent"`
 	// Seconds are those of the jobs after the first round.
 	Seconds float64 `json:"seconds"`
+	// WritesPerJob are requests of the controller that change something between the two readings, leases included, for each job.
+	// EventsPerJob are apart: requests for events, which the API server keeps for an hour.
+	WritesPerJob float64 `json:"writesPerJob"`
+	EventsPerJob float64 `json:"eventsPerJob"`
 	// Before and After are zero where the soak was cut off before them.
 	Before Reading `json:"before"`
 	After  Reading `json:"after"`
@@ -33,6 +37,15 @@ type Reading struct {
 	// Series are those of the controller's metrics that name a job.
 	Series  int      `json:"jobSeries"`
 	Orphans []string `json:"orphans"`
+	// writes are all requests of the controller that change something, since it started.
+	writes float64
+}
+
+// settle counts what the jobs between both readings cost the API server.
+func (r *Report) settle(events int) {
+	jobs := float64(max(r.Created, 1))
+	r.EventsPerJob = float64(events) / jobs
+	r.WritesPerJob = (r.After.writes-r.Before.writes)/jobs - r.EventsPerJob
 }
 
 // tolerance is what may come and go: pools of connections, the heap between two collections.
@@ -60,6 +73,7 @@ func (r Report) Verdict() error {
 func (r Report) Print(out io.Writer) {
 	_, _ = fmt.Fprintf(out, "\n%d of %d jobs complete, %d at the same time, in %.0f s; %d failed, and %d of %d in the first round\n",
 		r.Complete, r.Jobs, r.Concurrent, r.Seconds, r.Failed, r.FirstRound.Failed, r.FirstRound.Jobs)
+	_, _ = fmt.Fprintf(out, "%.1f writes and %.1f events per job\n", r.WritesPerJob, r.EventsPerJob)
 	for _, failure := range slices.Concat(r.FirstRound.Failures, r.Failures) {
 		_, _ = fmt.Fprintf(out, "failed: %s\n", failure)
 	}

@@ -61,3 +61,12 @@ func TestAFailureSaysWhatWasWrong(t *testing.T) {
 		}
 	}
 }
+
+// What jobs cost the API server is told without the events, which are no objects to keep.
+func TestWritesPerJob(t *testing.T) {
+	r := Report{Tally: bench.Tally{Jobs: 100, Created: 50}, Before: Reading{writes: 1000}, After: Reading{writes: 1700}}
+	r.settle(300)
+	if r.WritesPerJob != 8 || r.EventsPerJob != 6 {
+		t.Errorf("%v writes and %v events per job", r.WritesPerJob, r.EventsPerJob)
+	}
+}

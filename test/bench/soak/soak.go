@@ -55,7 +55,13 @@ func soak(ctx context.Context, p *platform.Platform, jobs, concurrent int) (r Re
 	if err != nil {
 		return r, err
 	}
-	r.After, err = rest(ctx, p, user)
+	if r.After, err = rest(ctx, p, user); err != nil {
+		return r, err
+	}
+	events, err := bench.EventsOfJobs(ctx, user.Client, sandbox, start)
+	if err == nil {
+		r.settle(events)
+	}
 	return r, err
 }
 
@@ -182,6 +188,7 @@ func (r *Reading) read(ctx context.Context, p *platform.Platform) error {
 	r.HeapMegabytes = metrics.Sum("go_memstats_heap_inuse_bytes") / 1e6
 	r.Watches = server.Sum("apiserver_longrunning_requests", "verb", "WATCH")
 	r.Series = countSeries(metrics)
+	r.writes = metrics.Writes()
 	return nil
 }
 

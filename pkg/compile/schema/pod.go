@@ -1,7 +1,9 @@
 package schema
 
 import (
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -104,6 +106,7 @@ func (c *check) podSpec(n *object.Node) {
 	}
 	c.labels(n.Get("nodeSelector"))
 	c.seccomp(n.At("securityContext", "seccompProfile"))
+	c.usersAndGroups(n.Get("securityContext"))
 	c.names(n.Get("volumes"))
 	containers := n.Get("containers")
 	if len(children(containers)) == 0 {
@@ -164,6 +167,7 @@ func (c *check) container(n, pod *object.Node) {
 		c.probe(n.Get(name))
 	}
 	c.seccomp(n.At("securityContext", "seccompProfile"))
+	c.usersAndGroups(n.Get("securityContext"))
 	c.resources(n.Get("resources"))
 }
 
@@ -176,6 +180,30 @@ func (c *check) seccomp(n *object.Node) {
 	c.oneOf(n.Get("type"), "Localhost", "RuntimeDefault", "Unconfined")
 	if local := n.StringAt("type") == "Localhost"; local != (n.Get("localhostProfile") != nil) {
 		c.refuse(n, "localhostProfile", "required with the type Localhost, and allowed with no other")
+	}
+}
+
+// usersAndGroups checks the users and groups of a pod or a container; nil is fine. Their range is that of
+// k8s.io/apimachinery/pkg/util/validation, IsValidUserID and IsValidGroupID.
+func (c *check) usersAndGroups(n *object.Node) {
+	if n == nil {
+		return
+	}
+	for _, name := range []string{"runAsUser", "runAsGroup", "fsGroup"} {
+		c.userOrGroup(n.Get(name))
+	}
+	groups := n.Get("supplementalGroups")
+	for i := range children(groups) {
+		c.userOrGroup(&groups.Children[i])
+	}
+}
+
+func (c *check) userOrGroup(n *object.Node) {
+	if n == nil {
+		return
+	}
+	if id, err := strconv.ParseInt(n.Text, 10, 64); err == nil && len(validation.IsValidUserID(id)) > 0 {
+		c.refuse(n, "", "found %d, allowed are 0 to %d", id, math.MaxInt32)
 	}
 }
 

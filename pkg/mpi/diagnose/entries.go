@@ -207,7 +207,7 @@ var entries = []Entry{
 		"The launcher's verdict.",
 		"read the log of the launcher"},
 	{RankFailed, ByApplication, "a rank exited with a code other than 0",
-		"The agent of the node saw how the rank ended; it was the first of all.",
+		"The agent of the node saw how the rank ended; it was the first of all. Of a rank that ended too soon to be seen, mpirun's report.",
 		"read the last lines of the rank in the log of the launcher"},
 	{RankKilled, ByApplication, "a rank was killed by a signal",
 		"The agent of the node saw how the rank ended; it was the first of all.",

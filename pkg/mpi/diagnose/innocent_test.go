@@ -98,6 +98,7 @@ var innocent = map[string]string{
 	"TensorBoard":         `W1121 10:00:00.000000 31 plugin_event_accumulator.py:320] cannot write summary: No space left on device`,
 	"pip, cache":          `WARNING: The directory '/.cache/pip' or its parent directory is not owned or is not writable by the current user. The cache has been disabled.`,
 	"fork":                `OpenBLAS Warning : pthread_create failed: Cannot allocate memory`,
+	"a cache, memory":     `cache: std::bad_alloc, falling back to disk`,
 	"a cache":             `torch compile cache: cannot save entry: No space left on device`,
 }
 

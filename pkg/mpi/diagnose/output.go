@@ -78,6 +78,15 @@ func concat(lists ...[]signature) []signature {
 // Output finds in the last lines of a program why it failed: the heaviest of all signatures, and among equals the first.
 // It returns nil when no line is known. Lines may carry the tags by which launchers tell ranks apart.
 func Output(lines []string) *Finding {
+	return find(lines, func(Finding) bool { return true })
+}
+
+// OutputOf is Output where the rank is known that failed first: what cannot be why it ended so is left out.
+func OutputOf(lines []string, first mpi.RankEnd) *Finding {
+	return find(lines, func(f Finding) bool { return f.explains(first) })
+}
+
+func find(lines []string, counts func(Finding) bool) *Finding {
 	var best *Finding
 	var python traceback
 	for i, raw := range lines {
@@ -88,6 +97,9 @@ func Output(lines []string) *Finding {
 		}
 		if finding.Rank == nil {
 			finding.Rank = rank
+		}
+		if !counts(*finding) {
+			continue
 		}
 		if finding.Host == "" {
 			finding.Host = hostNear(lines[i+1 : min(i+1+detailLines, len(lines))])

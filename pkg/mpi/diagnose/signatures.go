@@ -51,7 +51,8 @@ var systemSignatures = []signature{
 	{LibraryMissing, suspect, rx(`(?:ImportError|OSError): (?P<lib>[^:\s]+\.so[.\d]*): cannot open shared object file`), "the library $lib is missing"},
 	{MPIVersionMismatch, Root, rx("(?:libmpi|libpmix|libopen-rte|libopen-pal)\\S*: version .(?P<version>\\S+?)' not found"), "the image has another MPI than the program was built with: version $version is missing"},
 	{LibraryMissing, Root, rx("(?P<lib>lib[^/\\s]+\\.so[.\\d]*): version .(?P<version>\\S+?)' not found"), "the library $lib is too old: version $version is missing"},
-	{OutOfMemory, Root, rx(`^MemoryError\b|std::bad_alloc|^OSError: \[Errno 12\]|numpy\S*\._ArrayMemoryError|DefaultCPUAllocator: (?:can't|not enough)`), "out of memory"},
+	{OutOfMemory, Root, rx(`^MemoryError\b|instance of 'std::bad_alloc'|^OSError: \[Errno 12\]|numpy\S*\._ArrayMemoryError|DefaultCPUAllocator: (?:can't|not enough)`), "out of memory"},
+	{OutOfMemory, suspect, rx(`std::bad_alloc`), "out of memory"},
 	{OutOfMemory, Failure, rx(`(?i)cannot allocate memory`), "out of memory"},
 }
 

@@ -36,7 +36,10 @@ func (b blame) headline() string {
 // blame finds the cause behind a command that failed. The order is that of the causes: who stops a pod, kills for memory
 // or takes a node away makes ranks fail; a program that names its trouble knows more than its exit code does. A lack of memory
 // that nobody saw the time of, and a node that is there and silent now, explain only what nothing else does.
-func (f facts) blame() blame {
+//
+// The culprit is the rank that it began with, nil for none. Where a node lost its daemon, or memory, ranks tell when it was that
+// are not to blame themselves.
+func (f facts) blame(culprit *mpi.RankEnd) blame {
 	base := blame{reason: mpi.ReasonCommandFailed}
 	if f.status.Signal() != 0 {
 		base.reason = mpi.ReasonCommandKilled
@@ -44,13 +47,14 @@ func (f facts) blame() blame {
 	if f.stopped != 0 {
 		return base
 	}
-	found, rank := f.found()
-	if rank != nil && f.outlived(*rank) {
-		found, rank = nil, nil
+	found, rank := f.found(culprit)
+	first := cmp.Or(rank, firstFailed(f.allReports()))
+	if first != nil && f.outlived(*first) {
+		found, rank, first = nil, nil, nil
 	}
 	for _, b := range []*blame{
-		f.suspectOutOfMemory(rank), f.lostNode(), rootFound(found, rank), f.killedDaemon(rank), f.deadNode(),
-		failedByItself(found, rank), f.silentNode(), f.daemonAlone(rank), f.outOfMemory(rank, anywhere), failedRank(found, rank), lesserFound(found),
+		f.suspectOutOfMemory(first), f.lostNode(), rootFound(found, rank), f.killedDaemon(first), f.deadNode(),
+		failedByItself(found, rank), f.silentNode(), f.daemonAlone(rank), f.outOfMemory(first, anywhere), failedRank(found, rank), f.lesserFound(found),
 	} {
 		if b != nil {
 			return *b
@@ -66,8 +70,8 @@ func (f facts) outlived(rank mpi.RankEnd) bool {
 
 // found returns what the output says, and the rank that it is about: the one that printed it where that names a root, else
 // the first that failed. What a later rank printed is then only a symptom.
-func (f facts) found() (*diagnose.Finding, *mpi.RankEnd) {
-	found, first := f.output, firstFailed(f.allReports())
+func (f facts) found(first *mpi.RankEnd) (*diagnose.Finding, *mpi.RankEnd) {
+	found := f.output
 	if found == nil || found.Rank == nil || first == nil || first.Rank == nil || *found.Rank == *first.Rank {
 		return found, first
 	}
@@ -270,8 +274,10 @@ func (f facts) daemonEnded() *blame {
 	return b
 }
 
-func lesserFound(found *diagnose.Finding) *blame {
-	if found == nil || found.Weight < diagnose.Symptom {
+// lesserFound blames what the program says, if only that it has lost somebody. A launcher that is ended because the time is up
+// says so of its daemons.
+func (f facts) lesserFound(found *diagnose.Finding) *blame {
+	if found == nil || found.Weight < diagnose.Symptom || found.Weight == diagnose.Symptom && f.status.Code() == timedOut {
 		return nil
 	}
 	return withRank(found, nil)

@@ -56,16 +56,25 @@ func judge(f facts) mpi.Verdict {
 	f = f.ofNewestLaunch()
 	switch {
 	case f.status.Code() != 0:
-		f.output = diagnose.Output(f.lines)
-		blame := f.blame()
+		culprit := f.culprit()
+		f.output = f.read(culprit)
+		blame := f.blame(culprit)
 		verdict.Reason, verdict.Host, verdict.Lost, verdict.Rank = blame.reason, blame.host, blame.lost, blame.rank
-		verdict.Message = blame.headline() + ended + signalBehind(f.status) + evidence(f)
+		verdict.Message = blame.headline() + ended + codeStandsFor(f.status) + evidence(f)
 		verdict.Lines = f.lastLines(blame)
 	default:
 		f.doubt(&verdict, ended)
 	}
 	verdict.LostSeconds = f.silence(verdict.Lost)
 	return verdict
+}
+
+// read finds in the output why a rank failed. Of one that a launcher ended the output says nothing.
+func (f facts) read(culprit *mpi.RankEnd) *diagnose.Finding {
+	if culprit == nil || endedByLauncher(*culprit) {
+		return diagnose.Output(f.lines)
+	}
+	return diagnose.OutputOf(f.lines, *culprit)
 }
 
 // silence is how many seconds ago a lost node had stopped answering, 0 when nobody noticed.
@@ -105,9 +114,15 @@ func (f facts) lastLines(b blame) []string {
 	return quoted
 }
 
-// signalBehind names the signal that a code above 128 may stand for: shells and MPI launchers report so how a process of
+// timedOut is the code of timeout(1) for a command that it has ended.
+const timedOut = 124
+
+// codeStandsFor names what a code may stand for: with one above 128 shells and MPI launchers report by which signal a process of
 // theirs died. It is no proof: Open MPI 4 exits with 132 when it cannot start a program, and nobody had a SIGILL.
-func signalBehind(status process.Status) string {
+func codeStandsFor(status process.Status) string {
+	if status.Code() == timedOut {
+		return " (as `timeout` does when the time is up)"
+	}
 	signal := syscall.Signal(status.Code() - 128)
 	if name := process.SignalName(signal); status.Signal() == 0 && signal > 0 && strings.HasPrefix(name, "SIG") {
 		return " (as after " + name + ")"

@@ -97,7 +97,7 @@ func TestJudgeNamesWhoFailed(t *testing.T) {
 			"a rank that somebody kills is the first", facts{status: exited(137), reports: []mpi.NodeReport{on("demo-node-0-0.demo", died(0, 137, "SIGKILL", 1.5)), on("demo-node-0-1.demo", died(2, 1, "", 1.0))}},
 			diagnose.RankKilled, "demo-node-0-0.demo", 0, "Worker 0 failed: rank 0 was killed by SIGKILL",
 		},
-		"only clean-up":     {"", facts{status: exited(1), reports: []mpi.NodeReport{on("demo-node-0-0.demo", died(1, 143, "SIGTERM", 1))}}, diagnose.RankKilled, "demo-node-0-0.demo", 1, "rank 1 was killed by SIGTERM"},
+		"only clean-up":     {"the launcher ended it because of another one that nobody saw", facts{status: exited(1), reports: []mpi.NodeReport{on("demo-node-0-0.demo", died(1, 143, "SIGTERM", 1))}}, mpi.ReasonCommandFailed, "", -1, "the command `mpirun x` exited with code 1"},
 		"of launcher":       {"a launcher that runs ranks", facts{status: exited(3), hostname: "demo-launcher-0-0", ranks: []mpi.RankEnd{died(0, 3, "", 1)}}, diagnose.RankFailed, "demo-launcher-0-0", 0, "Launcher failed: rank 0 exited with code 3"},
 		"shared memory":     {"SIGBUS", facts{status: exited(135), reports: []mpi.NodeReport{on("demo-node-0-1.demo", died(2, 135, "SIGBUS", 1))}}, diagnose.SharedMemoryTooSmall, "demo-node-0-1.demo", 2, "rank 2 was killed by SIGBUS: most often /dev/shm is too small"},
 		"CUDA":              {"the words that users must read", facts{status: exited(1), reports: []mpi.NodeReport{on("demo-node-0-2.demo", died(5, 1, "", 1))}, lines: lines("step 1\nRuntimeError: CUDA out of memory. Tried to allocate 2 GiB")}, diagnose.CUDAOutOfMemory, "demo-node-0-2.demo", 5, "Worker 2 failed: CUDA out of memory (rank 5 exited with code 1); the command"},
@@ -138,6 +138,82 @@ func TestJudgeNamesWhoFailed(t *testing.T) {
 				t.Errorf("%s:\nwant %s, host %s, rank %d, %q\ngot  %s, host %s, rank %d, %q", c.reason, c.want, c.host, c.rank, c.words, got.Reason, got.Host, rank, got.Message)
 			}
 		})
+	}
+}
+
+// A rank that fails in its first milliseconds is not seen; those are that the launcher ends because of it.
+func TestJudgeNamesARankThatNobodySaw(t *testing.T) {
+	const one, two = "demo-node-0-0.demo", "demo-node-0-1.demo"
+	const code = "\n\n  Process name: [[40904,1],3]\n  Exit code:    6\n------"
+	const segv = "mpirun noticed that process rank 3 with PID 22 on node demo-node-0-1 exited on signal 11 (Segmentation fault)."
+	term := func(rank int, ago float64) mpi.RankEnd { return died(rank, 143, "SIGTERM", ago) }
+	kill := died(2, 137, "SIGKILL", 1.04)
+	hydra := func(end mpi.RankEnd) mpi.RankEnd { end.Hydra = true; return end }
+	ended := []mpi.NodeReport{on(one, term(0, 1.01), term(1, 1.02)), on(two, term(2, 1.03))}
+	cases := map[string]struct {
+		reason string
+		status int
+		text   string
+		ranks  []mpi.NodeReport
+		want   mpi.Reason
+		host   string
+		rank   int // -1: none
+		words  string
+	}{
+		"named":           {"Open MPI says which", 6, code, ended, diagnose.RankFailed, "", 3, "rank 3 exited with code 6; the command"},
+		"not named":       {"", 6, "", ended, mpi.ReasonCommandFailed, "", -1, "the command `mpirun x` exited with code 6"},
+		"nobody seen":     {"", 6, code, nil, diagnose.RankFailed, "", 3, "rank 3 exited with code 6"},
+		"named with node": {"", 139, segv, ended, diagnose.RankKilled, two, 3, "Worker 1 failed: rank 3 was killed by SIGSEGV"},
+		"seen late":       {"on a busy machine", 6, code, []mpi.NodeReport{on(one, term(0, 1.1)), on(two, died(3, 6, "", 1))}, diagnose.RankFailed, two, 3, "Worker 1 failed: rank 3 exited with code 6"},
+		"late, not named": {"the command passed its code on", 6, "", []mpi.NodeReport{on(one, term(0, 1.1)), on(two, died(3, 6, "", 1))}, diagnose.RankFailed, two, 3, "rank 3 exited with code 6"},
+		"a word for it":   {"", 1, "RuntimeError: CUDA out of memory.\n  Process name: [[40904,1],3]\n  Exit code:    1", ended, diagnose.CUDAOutOfMemory, "", 3, "CUDA out of memory (rank 3 exited with code 1); the command"},
+		"killed":          {"somebody killed it, and the launcher all others", 137, "", []mpi.NodeReport{on(one, term(0, 1.05)), on(two, kill)}, diagnose.RankKilled, two, 2, "rank 2 was killed by SIGKILL"},
+		"killed, script":  {"that has a code of its own", 1, "prterun noticed that process rank 2 with PID 36 on node demo-node-0-1 exited on\nsignal 9 (Killed).", []mpi.NodeReport{on(one, term(0, 1.05)), on(two, kill)}, diagnose.RankKilled, two, 2, "rank 2 was killed by SIGKILL"},
+		"killed, Hydra":   {"the code is the number of the signal", 9, "", []mpi.NodeReport{on(two, hydra(kill))}, diagnose.RankKilled, two, 2, "SIGKILL"},
+		"Hydra disturbed": {"", 255, "", []mpi.NodeReport{on(two, hydra(kill))}, diagnose.RankKilled, two, 2, "SIGKILL"},
+		"Hydra, a code":   {"", 6, "", []mpi.NodeReport{on(two, hydra(kill))}, mpi.ReasonCommandFailed, "", -1, "exited with code 6"},
+		"timeout":         {"it ended mpirun, and mpirun the ranks", 124, "", ended, mpi.ReasonCommandFailed, "", -1, "exited with code 124 (as `timeout` does when the time is up)"},
+		"timeout, named":  {"", 124, "prterun noticed that process rank 2 with PID 36 on node demo-node-0-1 exited on\nsignal 15 (Terminated).", ended, mpi.ReasonCommandFailed, "", -1, "exited with code 124"},
+		"timeout, Hydra":  {"it says so of its proxies", 124, "[mpiexec@demo-launcher-0-0] control_cb (mpiexec/pmiserv_cb.c:280): assert (!closed) failed", nil, mpi.ReasonCommandFailed, "", -1, "exited with code 124"},
+		"daemon":          {"it got SIGTERM and took its ranks with it", 205, "ORTE has lost communication with a remote daemon.\n\n  HNP daemon   : [[28290,0],0] on node demo-launcher-0-0\n  Remote daemon: [[28290,0],2] on node demo-node-0-1.demo", ended, diagnose.LaunchDaemonLost, two, -1, "Worker 1 failed: the launcher lost the daemon of a node"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			got, rank := judge(facts{argv: []string{"mpirun", "x"}, status: exited(c.status), lines: strings.Split(c.text, "\n"), reports: c.ranks}), -1
+			if got.Rank != nil {
+				rank = *got.Rank.Rank
+			}
+			if got.Host == "demo-node-0-1" {
+				got.Host = two
+			}
+			if got.Reason != c.want || got.Host != c.host || rank != c.rank || !strings.Contains(got.Message, c.words) {
+				t.Errorf("%s:\nwant %s, host %s, rank %d, %q\ngot  %s, host %s, rank %d, %q", c.reason, c.want, c.host, c.rank, c.words, got.Reason, got.Host, rank, got.Message)
+			}
+		})
+	}
+}
+
+// A line that a script printed and went on is not why a rank ended in another way.
+func TestJudgeIsNotMisledByEarlierLines(t *testing.T) {
+	const two = "demo-node-0-1.demo"
+	const apex = "Traceback (most recent call last):\n  File \"train.py\", line 3, in <module>\n    import apex\nModuleNotFoundError: No module named 'apex'\napex is not there, going on without"
+	cases := map[string]struct {
+		text string
+		end  mpi.RankEnd
+		want mpi.Reason
+	}{
+		"module":        {apex, died(3, 139, "SIGSEGV", 1), diagnose.RankKilled},
+		"module, named": {apex + "\nmpirun noticed that process rank 3 with PID 22 on node demo-node-0-1 exited on signal 11 (Segmentation fault).", died(2, 143, "SIGTERM", 1), diagnose.RankKilled},
+		"module, true":  {apex, died(3, 1, "", 1), diagnose.PythonModuleMissing},
+		"library":       {"nvidia-smi: error while loading shared libraries: libnvidia-ml.so.1: cannot open", died(1, 9, "", 1), diagnose.RankFailed},
+		"memory":        {"cache: std::bad_alloc, falling back to disk", died(2, 9, "", 1), diagnose.RankFailed},
+		"memory, true":  {"terminate called after throwing an instance of 'std::bad_alloc'", died(2, 134, "SIGABRT", 1), diagnose.OutOfMemory},
+	}
+	for name, c := range cases {
+		got := judge(facts{argv: []string{"bash", "x"}, status: exited(c.end.Code), lines: strings.Split(c.text, "\n"), reports: []mpi.NodeReport{on(two, c.end)}})
+		if got.Reason != c.want || got.Host != two {
+			t.Errorf("%s: want %s, got %s on %q: %s", name, c.want, got.Reason, got.Host, got.Message)
+		}
 	}
 }
 

@@ -335,17 +335,10 @@ func aged(report mpi.NodeReport, received time.Time) mpi.NodeReport {
 // with SIGTERM and SIGKILL when one has failed, and machines do not see that at exactly the same time: a rank that ended
 // so counts only when no other failed within a moment after it.
 func firstFailed(reports []mpi.NodeReport) *mpi.RankEnd {
-	var all []mpi.RankEnd
-	for _, report := range reports {
-		for _, end := range report.Ranks {
-			end.Host = cmp.Or(end.Host, report.Name)
-			all = append(all, end)
-		}
-	}
+	all := inOrder(reports)
 	if len(all) == 0 {
 		return nil
 	}
-	slices.SortStableFunc(all, func(a, b mpi.RankEnd) int { return cmp.Compare(b.Ago, a.Ago) })
 	for i := range all {
 		if all[0].Ago-all[i].Ago > simultaneous {
 			break
@@ -355,6 +348,19 @@ func firstFailed(reports []mpi.NodeReport) *mpi.RankEnd {
 		}
 	}
 	return &all[0]
+}
+
+// inOrder returns the ranks that failed in the order of time.
+func inOrder(reports []mpi.NodeReport) []mpi.RankEnd {
+	var all []mpi.RankEnd
+	for _, report := range reports {
+		for _, end := range report.Ranks {
+			end.Host = cmp.Or(end.Host, report.Name)
+			all = append(all, end)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b mpi.RankEnd) int { return cmp.Compare(b.Ago, a.Ago) })
+	return all
 }
 
 // simultaneous is how many seconds apart two machines may see what happened at one time.

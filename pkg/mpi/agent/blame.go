@@ -274,10 +274,10 @@ func (f facts) daemonEnded() *blame {
 	return b
 }
 
-// lesserFound blames what the program says, if only that it has lost somebody. A launcher that is ended because the time is up
-// says so of its daemons.
+// lesserFound blames what the program says, if only that it has lost somebody. What is ended because the time is up says such
+// things too.
 func (f facts) lesserFound(found *diagnose.Finding) *blame {
-	if found == nil || found.Weight < diagnose.Symptom || found.Weight == diagnose.Symptom && f.status.Code() == timedOut {
+	if found == nil || found.Weight < diagnose.Symptom || f.status.Code() == timedOut {
 		return nil
 	}
 	return withRank(found, nil)

@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"cmp"
 	"slices"
 
 	"lockstep.dev/lockstep/pkg/mpi"
@@ -13,6 +12,9 @@ import (
 // short to be seen. Then the launcher names it, or nobody does.
 func (f facts) culprit() *mpi.RankEnd {
 	first := firstFailed(f.allReports())
+	if f.status.Code() == timedOut {
+		return f.beforeTimeout(first)
+	}
 	if first != nil && !endedByLauncher(*first) {
 		return first
 	}
@@ -29,21 +31,38 @@ func (f facts) culprit() *mpi.RankEnd {
 	return nil
 }
 
-// named returns the rank that the launcher names, as its node saw it end where it did. When the time of the command was up, it
-// names one that it ended itself.
+// timedOut is the code of timeout(1) for a command that it has ended.
+const timedOut = 124
+
+// termination is how many seconds a launcher that is told to end takes at most to end its ranks, each in its own way.
+const termination = 10
+
+// beforeTimeout returns a rank that failed by itself, when the time of the command was up, nil for none: long before, or else the
+// launcher had ended by it.
+func (f facts) beforeTimeout(first *mpi.RankEnd) *mpi.RankEnd {
+	if first == nil || endedByLauncher(*first) || first.Ago <= f.now.Sub(f.ended).Seconds()+termination {
+		return nil
+	}
+	return first
+}
+
+// named returns the rank that the launcher names, as its node saw it end where it did. One that nobody saw must have ended as the
+// command did: scripts print what they have passed over.
 func (f facts) named() *mpi.RankEnd {
 	named := diagnose.Reported(f.lines)
 	if named == nil {
+		return nil
+	}
+	if seen := rankNumbered(f.allReports(), *named.Rank); seen != nil {
+		return seen
+	}
+	if !f.passedOn(*named) {
 		return nil
 	}
 	for _, report := range f.reports {
 		if named.Host != "" && firstLabel(named.Host) == firstLabel(report.Name) {
 			named.Host = report.Name
 		}
-	}
-	named = cmp.Or(rankNumbered(f.allReports(), *named.Rank), named)
-	if endedByLauncher(*named) && f.status.Code() == timedOut {
-		return nil
 	}
 	return named
 }

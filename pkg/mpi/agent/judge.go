@@ -114,9 +114,6 @@ func (f facts) lastLines(b blame) []string {
 	return quoted
 }
 
-// timedOut is the code of timeout(1) for a command that it has ended.
-const timedOut = 124
-
 // codeStandsFor names what a code may stand for: with one above 128 shells and MPI launchers report by which signal a process of
 // theirs died. It is no proof: Open MPI 4 exits with 132 when it cannot start a program, and nobody had a SIGILL.
 func codeStandsFor(status process.Status) string {

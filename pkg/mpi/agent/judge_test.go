@@ -174,6 +174,9 @@ func TestJudgeNamesARankThatNobodySaw(t *testing.T) {
 		"Hydra, a code":   {"", 6, "", []mpi.NodeReport{on(two, hydra(kill))}, mpi.ReasonCommandFailed, "", -1, "exited with code 6"},
 		"timeout":         {"it ended mpirun, and mpirun the ranks", 124, "", ended, mpi.ReasonCommandFailed, "", -1, "exited with code 124 (as `timeout` does when the time is up)"},
 		"timeout, named":  {"", 124, "prterun noticed that process rank 2 with PID 36 on node demo-node-0-1 exited on\nsignal 15 (Terminated).", ended, mpi.ReasonCommandFailed, "", -1, "exited with code 124"},
+		"timeout, trap":   {"ranks may end in their own way", 124, "", []mpi.NodeReport{on(one, died(0, 1, "", 1))}, mpi.ReasonCommandFailed, "", -1, "exited with code 124"},
+		"timeout, reason": {"a rank failed, and the others hung", 124, "", []mpi.NodeReport{on(one, died(0, 1, "", 30), term(1, 1))}, diagnose.RankFailed, one, 0, "rank 0 exited with code 1; the command `mpirun x` exited with code 124"},
+		"passed over":     {"a launch before, with a code of its own", 7, code, nil, mpi.ReasonCommandFailed, "", -1, "exited with code 7"},
 		"timeout, Hydra":  {"it says so of its proxies", 124, "[mpiexec@demo-launcher-0-0] control_cb (mpiexec/pmiserv_cb.c:280): assert (!closed) failed", nil, mpi.ReasonCommandFailed, "", -1, "exited with code 124"},
 		"daemon":          {"it got SIGTERM and took its ranks with it", 205, "ORTE has lost communication with a remote daemon.\n\n  HNP daemon   : [[28290,0],0] on node demo-launcher-0-0\n  Remote daemon: [[28290,0],2] on node demo-node-0-1.demo", ended, diagnose.LaunchDaemonLost, two, -1, "Worker 1 failed: the launcher lost the daemon of a node"},
 	}
@@ -199,18 +202,19 @@ func TestJudgeIsNotMisledByEarlierLines(t *testing.T) {
 	const apex = "Traceback (most recent call last):\n  File \"train.py\", line 3, in <module>\n    import apex\nModuleNotFoundError: No module named 'apex'\napex is not there, going on without"
 	cases := map[string]struct {
 		text string
+		code int
 		end  mpi.RankEnd
 		want mpi.Reason
 	}{
-		"module":        {apex, died(3, 139, "SIGSEGV", 1), diagnose.RankKilled},
-		"module, named": {apex + "\nmpirun noticed that process rank 3 with PID 22 on node demo-node-0-1 exited on signal 11 (Segmentation fault).", died(2, 143, "SIGTERM", 1), diagnose.RankKilled},
-		"module, true":  {apex, died(3, 1, "", 1), diagnose.PythonModuleMissing},
-		"library":       {"nvidia-smi: error while loading shared libraries: libnvidia-ml.so.1: cannot open", died(1, 9, "", 1), diagnose.RankFailed},
-		"memory":        {"cache: std::bad_alloc, falling back to disk", died(2, 9, "", 1), diagnose.RankFailed},
-		"memory, true":  {"terminate called after throwing an instance of 'std::bad_alloc'", died(2, 134, "SIGABRT", 1), diagnose.OutOfMemory},
+		"module":        {apex, 139, died(3, 139, "SIGSEGV", 1), diagnose.RankKilled},
+		"module, named": {apex + "\nmpirun noticed that process rank 3 with PID 22 on node demo-node-0-1 exited on signal 11 (Segmentation fault).", 139, died(2, 143, "SIGTERM", 1), diagnose.RankKilled},
+		"module, true":  {apex, 1, died(3, 1, "", 1), diagnose.PythonModuleMissing},
+		"library":       {"nvidia-smi: error while loading shared libraries: libnvidia-ml.so.1: cannot open", 9, died(1, 9, "", 1), diagnose.RankFailed},
+		"memory":        {"cache: std::bad_alloc, falling back to disk", 9, died(2, 9, "", 1), diagnose.RankFailed},
+		"memory, true":  {"terminate called after throwing an instance of 'std::bad_alloc'", 134, died(2, 134, "SIGABRT", 1), diagnose.OutOfMemory},
 	}
 	for name, c := range cases {
-		got := judge(facts{argv: []string{"bash", "x"}, status: exited(c.end.Code), lines: strings.Split(c.text, "\n"), reports: []mpi.NodeReport{on(two, c.end)}})
+		got := judge(facts{argv: []string{"bash", "x"}, status: exited(c.code), lines: strings.Split(c.text, "\n"), reports: []mpi.NodeReport{on(two, c.end)}})
 		if got.Reason != c.want || got.Host != two {
 			t.Errorf("%s: want %s, got %s on %q: %s", name, c.want, got.Reason, got.Host, got.Message)
 		}

@@ -22,11 +22,11 @@ var endsBy = map[mpi.Reason][]int{
 var peerLost = []int{15, 16}
 
 // explains says whether a rank that failed first may have ended so by what was found. Nobody knows who printed a line without a
-// tag: then the code has to be one that such a cause has. Of a rank's own line it is enough that no other signal killed it.
+// tag: then the code has to be one that such a cause has. Of a rank's own line it is enough that no other signal killed it, and a code of 0 says nothing.
 func (f Finding) explains(end mpi.RankEnd) bool {
 	codes, known := endsBy[f.Reason]
 	switch {
-	case !known, f.Weight < suspect, slices.Contains(codes, end.Code), slices.Contains(peerLost, end.Code):
+	case !known, f.Weight < suspect, end.Code == 0, slices.Contains(codes, end.Code), slices.Contains(peerLost, end.Code):
 		return true
 	case f.Rank == nil || end.Rank == nil:
 		return false

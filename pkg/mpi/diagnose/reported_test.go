@@ -90,6 +90,7 @@ func TestOutputOf(t *testing.T) {
 		"module, code 1":         {"", apex, end(3, 1, "", ""), PythonModuleMissing},
 		"module, other code":     {"", apex, end(3, 9, "", ""), ""},
 		"module, peer":           {"MPICH ended the rank because another one was gone", apex, end(0, 15, "", ""), PythonModuleMissing},
+		"module, no code":        {"nobody saw how the rank ended", apex, end(3, 0, "", ""), PythonModuleMissing},
 		"module, own, wrapped":   {"a script may choose the code", tagged("3", apex), end(3, 9, "", ""), PythonModuleMissing},
 		"module, own, signal":    {"", tagged("3", apex), end(3, 139, "SIGSEGV", ""), ""},
 		"module, of another":     {"its end is not known", tagged("2", apex), end(3, 139, "SIGSEGV", ""), PythonModuleMissing},

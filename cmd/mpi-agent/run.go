@@ -203,8 +203,11 @@ func readHostfile(path string) ([]mpi.Host, error) {
 // written does not change how the job ended.
 func (o launcherOptions) leave(verdict mpi.Verdict) {
 	log := newLog()
-	if !verdict.Succeeded() {
+	switch {
+	case !verdict.Succeeded():
 		log.Printf("%s: %s", verdict.Reason, verdict.Message)
+	case verdict.Message != "":
+		log.Print(verdict.Message)
 	}
 	text, err := verdict.Encode()
 	if err == nil {

@@ -35,7 +35,8 @@ const (
 type Verdict struct {
 	// Reason is empty for success.
 	Reason Reason `json:"reason,omitempty"`
-	// Message says what happened with evidence, in one sentence for the user.
+	// Message says what happened with evidence, in one sentence for the user. After a success it says what failed all the same,
+	// if anything did.
 	Message string `json:"message,omitempty"`
 	// ExitCode is the exit code of the user's command, 128+n after signal n, -1 when it never ran.
 	ExitCode int `json:"exitCode"`
@@ -87,7 +88,7 @@ type NodeReport struct {
 	Daemons int `json:"daemons"`
 	// LastExitCode is the exit code of the last daemon, 128+n after signal n.
 	LastExitCode int `json:"lastExitCode,omitempty"`
-	// DaemonAgo is how many seconds before the report that daemon was killed, 0 when it was not.
+	// DaemonAgo is how many seconds before the report that daemon was killed or died, 0 when it did not.
 	DaemonAgo float64 `json:"daemonAgo,omitempty"`
 	// OOMKills counts the processes of the pod that the kernel killed for memory.
 	OOMKills int `json:"oomKills,omitempty"`

@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"lockstep.dev/lockstep/pkg/mpi"
+	"lockstep.dev/lockstep/test/trial"
 )
 
 // catalog names the runtimes of the catalog that run here.
@@ -62,6 +63,26 @@ var _ = Describe("An MPI job", func() {
 		Entry("of a script", "CommandFailed", "7", "bash", "-c", "mpirun -n 4 mpi-hello; exit 7"),
 		Entry("of a rank", "RankFailed", "3", "mpirun", "-n", "4", "mpi-hello", "--exit-rank", "3", "--exit-code", "3"),
 	)
+
+	It("completes with a word about a launch that failed and that the command passed over", func(ctx SpecContext) {
+		launch := "mpirun -n 4 mpi-hello --exit-rank 2 --exit-code 3"
+		jobs := []trial.Job{
+			job("passed-pipe", "openmpi4-cpu", "bash", "-c", launch+" | cat"),
+			job("passed-wait", "openmpi5-cpu", "bash", "-c", launch+" & wait"),
+			job("passed-or", "mpich-cpu", "bash", "-c", launch+" || true"),
+			job("passed-twice", "openmpi4-cpu", "bash", "-c", launch+" || mpirun -n 4 mpi-hello"),
+		}
+		for i, result := range together(ctx, jobs...) {
+			Expect(result.Condition).To(Equal("Complete"), "%s\n%s", result.Message, result.log)
+			if i == 3 {
+				Expect(result.Message).To(Equal("the launcher succeeded"), "the last launch is the one that counts")
+				continue
+			}
+			words := "in its last launch rank 2 on worker 1 exited with code 3, which the command passed over"
+			Expect(result.Message).To(HavePrefix("the launcher succeeded; "+words), result.Job.Name)
+			Expect(result.log).To(ContainSubstring(words), result.Job.Name)
+		}
+	})
 
 	It("fails when the command cannot be started", func(ctx SpecContext) {
 		result := run(ctx, job("typo", "mpich-cpu", "mpirunn", "-n", "4", "mpi-hello"))

@@ -209,6 +209,24 @@ var cudaTraceback = []string{
 	`torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.50 GiB. GPU 1 has a total capacity of 79.10 GiB of which 1.02 GiB is free.`,
 }
 
+// Commands that exit 0 although their launch did not do its work.
+func launchFaults() []Fault {
+	return append(everywhere(Fault{
+		Name: "command ends before its launch", How: "`mpirun … & sleep 3`, and the script is over", Ranks: true,
+		Want: []mpi.Reason{diagnose.LaunchAbandoned}, Says: []string{"mpi-hello --sleep 60", "`wait`"},
+		Shape: command("bash", "-c", "mpirun -n 4 mpi-hello --sleep 60 & sleep 3"),
+	}),
+		Fault{
+			Name: "launch daemon gets SIGTERM for Open MPI 5", How: "prted on worker 1 gets SIGTERM and exits with 1, mpirun exits with 0", Ranks: true, MPI: &openMPI5,
+			Want: []mpi.Reason{diagnose.LaunchDaemonLost}, Hits: workerOf(1), Shape: oneRank("kill -TERM $PPID"),
+		},
+		Fault{
+			Name: "two programs for Open MPI 5", How: "`mpirun -n 2 A : -n 2 B`, which prted of Debian 13 does not survive (open-mpi/ompi#13303)", MPI: &openMPI5,
+			Want: []mpi.Reason{diagnose.LaunchDaemonLost}, Shape: command("mpirun", "-n", "2", "mpi-hello", ":", "-n", "2", "mpi-hello", "--sleep", "1"),
+		},
+	)
+}
+
 // Commands that do it themselves.
 func commandFaults() []Fault {
 	return []Fault{

@@ -29,6 +29,13 @@ func killedDaemon(line string, code int) bool {
 	return code > 128 && namesAny(line, mpiDaemons) || code == toldToEnd.Code && startsRanks(line)
 }
 
+// diedDaemon says whether a command that ended by itself with a code is a launch daemon that should not have ended so: prted
+// ends with 0 however its ranks end (PRRTE 3.0.8, tried), so that another code is its own. Those of orted and of Hydra's
+// proxies may be those of ranks.
+func diedDaemon(line string, code int) bool {
+	return killedDaemon(line, code) || code != 0 && namesAny(line, []string{"prted"})
+}
+
 // isHydraProxy says whether a command line starts the proxy of MPICH or Intel MPI.
 func isHydraProxy(line string) bool {
 	return namesAny(line, []string{"hydra_pmi_proxy", "hydra_bstrap_proxy", "pmi_proxy"})

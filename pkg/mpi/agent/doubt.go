@@ -23,14 +23,21 @@ func (f facts) doubt(verdict *mpi.Verdict, ended string) {
 		verdict.Lines = f.lastLines(*b)
 		return
 	}
-	if b := f.daemonBehind(); b != nil {
+	if b := cmp.Or(f.daemonBehind(), f.daemonSaidLost()); b != nil {
 		verdict.Reason, verdict.Host, verdict.Lost = b.reason, b.host, b.lost
 		verdict.Message = b.headline() + ended + evidence(f)
 		return
 	}
+	if f.unfinished != "" && f.stopped == 0 {
+		verdict.Reason = diagnose.LaunchAbandoned
+		verdict.Message = fmt.Sprintf("%s while its launch `%s` still ran, which ended with it", ended, f.unfinished)
+		return
+	}
 	if why := doubts(f); why != "" {
 		verdict.Reason, verdict.Message = mpi.ReasonWorldIncomplete, ended+", but "+why
+		return
 	}
+	verdict.Message = f.passedOver()
 }
 
 // daemonBehind blames a launch daemon of the newest launch that was killed although the command exited 0, as Open MPI 5 does, or nil.
@@ -48,6 +55,22 @@ func (f facts) daemonBehind() *blame {
 	for _, r := range f.reports {
 		if r.DaemonAgo > 0 && !f.admittedSince(r.DaemonAgo) {
 			return &blame{reason: diagnose.LaunchDaemonLost, host: r.Name, summary: daemonEnd(r.LastExitCode)}
+		}
+	}
+	return nil
+}
+
+// daemonSaidLost blames the launch daemon of which the newest launcher said that it lost it and ends the job for it, although
+// the command exited 0, or nil. prted may be gone before its agent knows how it ended, because the launcher lets go first.
+func (f facts) daemonSaidLost() *blame {
+	host, found := diagnose.LostDaemon(f.lines)
+	if !found || f.stopped != 0 || f.saidLost.IsZero() || f.saidLost.Before(f.launched.after) ||
+		f.admitted.After(f.newestLaunch()) || f.admittedSince(f.now.Sub(f.saidLost).Seconds()) {
+		return nil
+	}
+	for _, r := range f.reports {
+		if firstLabel(r.Name) == firstLabel(host) {
+			return &blame{reason: diagnose.LaunchDaemonLost, host: r.Name, summary: "the launcher lost its launch daemon, and ended the ranks"}
 		}
 	}
 	return nil

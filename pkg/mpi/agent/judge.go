@@ -30,6 +30,10 @@ type facts struct {
 	admitted time.Time
 	// reports are those of the nodes, without the launcher.
 	reports []mpi.NodeReport
+	// unfinished is the command line of a launcher that still ran some time after the command had ended, or empty.
+	unfinished string
+	// saidLost is when a launcher said for the last time that it lost a launch daemon, zero for never.
+	saidLost time.Time
 	// launches are when the newest launch on each node began, by the first label of its name.
 	launches map[string]time.Time
 	// launched is when the newest launcher inside of the command began, as the launcher's pod saw it.

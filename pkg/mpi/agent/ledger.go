@@ -19,8 +19,8 @@ type ledger struct {
 	daemons int
 	running int
 	last    int
-	// killedAt is when the last daemon was killed, zero when it was not.
-	killedAt time.Time
+	// diedAt is when the last daemon died, zero when it did not.
+	diedAt time.Time
 	// idle is closed while no daemon runs.
 	idle chan struct{}
 	// unwatch ends the look for ranks.
@@ -57,9 +57,9 @@ func (l *ledger) started(line string) (ended func(code int), begins bool) {
 func (l *ledger) ended(line string, code int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.last, l.killedAt = code, time.Time{}
-	if killedDaemon(line, code) {
-		l.killedAt = time.Now()
+	l.last, l.diedAt = code, time.Time{}
+	if diedDaemon(line, code) {
+		l.diedAt = time.Now()
 	}
 	l.running--
 	if l.running == 0 {
@@ -89,8 +89,8 @@ func (l *ledger) report(ctx context.Context, hostname string) mpi.NodeReport {
 		Name: hostname, Daemons: l.daemons, LastExitCode: l.last, OOMKills: kills - l.oomStart,
 		Seen: seen, World: world, Ranks: l.ranks.report(),
 	}
-	if !l.killedAt.IsZero() {
-		report.DaemonAgo = time.Since(l.killedAt).Seconds()
+	if !l.diedAt.IsZero() {
+		report.DaemonAgo = time.Since(l.diedAt).Seconds()
 	}
 	return report
 }

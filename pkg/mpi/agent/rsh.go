@@ -10,6 +10,7 @@ import (
 	"net"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"golang.org/x/crypto/ssh"
@@ -90,7 +91,20 @@ func daemonEnd(code int) string {
 	if code == toldToEnd.Code {
 		return daemonWords + "was told to end (SIGTERM), as when its pod is deleted or evicted"
 	}
-	return daemonWords + "ended with code " + strconv.Itoa(code) + ", as after a kill"
+	return daemonWords + "ended with code " + strconv.Itoa(code) + behind(code)
+}
+
+// behind says what a code of a launch daemon stands for. One that is no signal's, as 255 of prted that crashed, does not tell
+// a kill from a crash.
+func behind(code int) string {
+	signal := syscall.Signal(code - 128)
+	switch name := process.SignalName(signal); {
+	case signal == syscall.SIGKILL:
+		return ", as after a kill"
+	case signal > 0 && strings.HasPrefix(name, "SIG"):
+		return ", as after " + name
+	}
+	return " before its launch was over: it crashed, or somebody ended it"
 }
 
 // unknownHostError says that the table of the job lacks a host.

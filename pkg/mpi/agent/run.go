@@ -251,6 +251,10 @@ func (l Launcher) execute(ctx context.Context, path string, command Command, tab
 	stopped := forward(command.Signals, child)
 	ended := time.Now()
 	inTheWay := ways()
+	unfinished := ""
+	if child.Status().Code() == 0 && stopped == 0 {
+		unfinished = own.unfinished(ctx)
+	}
 	seconds := time.Since(start).Seconds()
 	losses, err := readLosses(l.Settings.lossesPath())
 	if err != nil {
@@ -263,6 +267,7 @@ func (l Launcher) execute(ctx context.Context, path string, command Command, tab
 	verdict := judge(facts{
 		argv: command.Argv, status: child.Status(), stopped: stopped, losses: losses, oomKills: killed - killedBefore,
 		hostname: l.Hostname, ranks: own.report(), seen: seen, world: world, admitted: own.lastFailedStarter(), launched: own.newestLaunch(), lines: lines, ended: ended, now: time.Now(),
+		unfinished: unfinished, saidLost: output.lostAt(),
 		reports: reports, launches: launches, allowIdle: l.AllowIdle,
 	})
 	verdict.RunSeconds = seconds

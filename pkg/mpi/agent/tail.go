@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"lockstep.dev/lockstep/pkg/mpi/diagnose"
 )
 
 // tail passes the output of the user's command on and keeps the end of it, by which a failure is explained.
@@ -28,6 +30,8 @@ type copied struct {
 
 	mu   sync.Mutex
 	last []byte
+	// lostAt is when a launcher said for the last time that it lost a daemon.
+	lostAt time.Time
 }
 
 const (
@@ -90,6 +94,19 @@ func (t *tail) end() []string {
 	return lines
 }
 
+// lostAt is when a launcher said for the last time that it lost a daemon, zero for never.
+func (t *tail) lostAt() time.Time {
+	var last time.Time
+	for _, c := range t.output {
+		c.mu.Lock()
+		if c.lostAt.After(last) {
+			last = c.lostAt
+		}
+		c.mu.Unlock()
+	}
+	return last
+}
+
 // copy ends when nobody can write any more, when nobody reads any more, or at the deadline, and then with what the pipe
 // still holds: what the command itself wrote came first. A command whose output nobody reads must get SIGPIPE, so the pipe
 // is closed then.
@@ -117,6 +134,9 @@ func (c *copied) keep(text []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.last = append(c.last, text...)
+	if bytes.Contains(c.last[max(0, len(c.last)-len(text)-len(diagnose.LostWords)):], []byte(diagnose.LostWords)) {
+		c.lostAt = time.Now()
+	}
 	if over := len(c.last) - tailBytes; over > tailBytes {
 		c.last = append(c.last[:0], c.last[over:]...)
 	}

@@ -36,7 +36,7 @@ func launcherTold(pod Pod, all []Pod) *Cause {
 }
 
 func tell(pod Pod, verdict mpi.Verdict, all []Pod) *Cause {
-	reason, message := verdict.Reason, sentenceOf(verdict)
+	reason, message := verdict.Reason, Sentence(verdict)
 	if _, documented := EntryOf(reason); !documented {
 		// The programs of a job can write the message too, and no condition takes any text as its reason.
 		reason = fallback(pod)
@@ -77,8 +77,8 @@ func linesOf(verdict mpi.Verdict) []string {
 	return append(Quote(all[:first], maxLine), Quote(all[first:], LinesBytes)...)
 }
 
-// sentenceOf returns the message of a verdict as it may be shown, for the same reason: as one line.
-func sentenceOf(verdict mpi.Verdict) string {
+// Sentence returns the message of a verdict as it may be shown, for the same reason: as one line.
+func Sentence(verdict mpi.Verdict) string {
 	var parts []string
 	for part := range strings.FieldsFuncSeq(Redact(verdict.Message), func(r rune) bool { return r == '\n' || r == '\r' }) {
 		if part = strings.TrimSpace(Redact(Plain(part))); part != "" {

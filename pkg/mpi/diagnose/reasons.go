@@ -128,6 +128,8 @@ const (
 	RankKilled mpi.Reason = "RankKilled"
 	// WorldIncomplete: the command exited 0, but not all nodes ran ranks: the job is smaller than asked for.
 	WorldIncomplete = mpi.ReasonWorldIncomplete
+	// LaunchAbandoned: the command exited 0 while a launch of its own still ran.
+	LaunchAbandoned mpi.Reason = "LaunchAbandoned"
 	// Hang: no rank made progress for longer than the job allows.
 	Hang mpi.Reason = "Hang"
 	// DeadlineExceeded: the job took longer than its activeDeadlineSeconds.

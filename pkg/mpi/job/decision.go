@@ -239,7 +239,7 @@ func (o Observed) rescheduled() *jobset.JobSet {
 // end returns how the job ended, or nil while it has not, or while nobody knows why yet.
 func (o Observed) end() *end {
 	if condition := jobSetCondition(o.JobSet, jobset.JobSetCompleted); condition != nil {
-		return &end{succeeded: true, reason: ReasonCompleted, message: launcherSucceeded}
+		return o.succeeded()
 	}
 	condition := o.failed()
 	switch {

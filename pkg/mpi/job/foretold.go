@@ -5,11 +5,13 @@ import (
 	"time"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/utils/ptr"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
 	"lockstep.dev/lockstep/pkg/mpi"
+	"lockstep.dev/lockstep/pkg/mpi/diagnose"
 )
 
 // jobSetEnds is how long a JobSet may take to end after the job has: some 2 s as a rule. One that has not by then waits for
@@ -17,6 +19,28 @@ import (
 const jobSetEnds = time.Minute
 
 const launcherSucceeded = "the launcher succeeded"
+
+// succeeded is the end of a job whose launcher succeeded, with what its agent adds: a launch that failed may have been passed
+// over by the command.
+func (o Observed) succeeded() *end {
+	message := launcherSucceeded
+	if launcher := launcherOf(o.current()); launcher != nil && withAgent(o.JobSet) {
+		message += addition(mainEnd(launcher))
+	}
+	return &end{succeeded: true, reason: ReasonCompleted, message: message}
+}
+
+// addition is what the agent says beside a success, as a continuation of a sentence.
+func addition(exit *corev1.ContainerStateTerminated) string {
+	if exit == nil {
+		return ""
+	}
+	verdict, err := mpi.DecodeVerdict(exit.Message)
+	if err != nil || !verdict.Succeeded() || verdict.Message == "" {
+		return ""
+	}
+	return "; " + diagnose.Sentence(verdict)
+}
 
 // foretold returns how a job ended whose launcher has said so, although its JobSet does not know yet, or nil. kubelet tells
 // the end of the launcher's container, and with it the verdict of the agent, 2 s before pod, Job and JobSet have ended one
@@ -35,7 +59,9 @@ func (o Observed) foretold() *end {
 	case err != nil, verdict.Stopped != "", verdict.Lost != "":
 		return nil
 	case verdict.Succeeded() && exit.ExitCode == 0:
-		return &end{succeeded: true, reason: ReasonCompleted, message: launcherSucceeded, early: true}
+		end := o.succeeded()
+		end.early = true
+		return end
 	}
 	if cause := o.cause(); cause != nil && cause.Certain() {
 		return &end{reason: cause.Reason, message: cause.Text(), early: true}

@@ -1,0 +1,29 @@
+package agent
+
+import (
+	"strings"
+
+	"lockstep.dev/lockstep/pkg/mpi/diagnose"
+)
+
+// howToFail says how a script fails with its launch.
+const howToFail = "which the command passed over (in a shell, a pipe needs `set -o pipefail`, and a launch in the background `wait PID`)"
+
+// passedOver says what failed in the newest launch of a command that exited 0, or nothing. The exit code is the user's word: the
+// job is complete, and whoever looks at it learns what it was made of.
+func (f facts) passedOver() string {
+	if f.stopped != 0 {
+		return ""
+	}
+	if rank := firstFailed(f.allReports()); rank != nil {
+		who := diagnose.Worker(rank.Host)
+		if who != firstLabel(rank.Host) {
+			who = strings.ToLower(who[:1]) + who[1:]
+		}
+		return "in its last launch " + describeEnd(*rank) + " on " + who + ", " + howToFail
+	}
+	if !f.admitted.IsZero() && f.admitted.After(f.newestLaunch()) {
+		return "its last launch ended with an error, " + howToFail
+	}
+	return ""
+}

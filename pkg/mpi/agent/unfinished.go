@@ -1,0 +1,44 @@
+package agent
+
+import (
+	"context"
+	"io/fs"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"lockstep.dev/lockstep/pkg/mpi/agent/proc"
+)
+
+const (
+	// lastLaunch is how long a launcher may take to end after its command: a script may have asked it to with its last line.
+	lastLaunch = 5 * time.Second
+	// launchPause is the time between two looks for it.
+	launchPause = 100 * time.Millisecond
+)
+
+// unfinished returns the command line of a launcher of this pod that does not end although its command has, or nothing. Helpers
+// that outlive the command, such as prte, are no launchers.
+func (r *ranks) unfinished(ctx context.Context) string {
+	for limit := r.now().Add(lastLaunch); ; {
+		line := r.runningLauncher()
+		if line == "" || r.now().After(limit) || !sleep(ctx, launchPause) {
+			return line
+		}
+	}
+}
+
+// runningLauncher returns the command line of the first launcher that runs, or nothing.
+func (r *ranks) runningLauncher() string {
+	processes := proc.Descendants(r.root, r.agent)
+	i := slices.IndexFunc(processes, func(p proc.Process) bool { return isLauncher(p) && p.State != 'Z' })
+	if i < 0 {
+		return ""
+	}
+	text, _ := fs.ReadFile(r.root, strconv.Itoa(processes[i].PID)+"/cmdline")
+	if line := strings.TrimSpace(strings.ReplaceAll(string(text), "\x00", " ")); line != "" {
+		return quoteLine(line)
+	}
+	return processes[i].Name
+}

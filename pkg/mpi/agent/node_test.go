@@ -128,6 +128,18 @@ func TestANodeTellsOfItsLaunchTogetherWithItsRanks(t *testing.T) {
 	}
 }
 
+// prted ends with 0 however its ranks end, orted may end with their code.
+func TestLedgerKnowsADaemonThatDied(t *testing.T) {
+	for line, want := range map[string]bool{"/usr/bin/prted --prtemca x": true, "orted -mca ess env": false, "hydra_pmi_proxy --control-port l:1": false} {
+		l := newLedger(os.DirFS(t.TempDir()))
+		ended, _ := l.started(line)
+		ended(1)
+		if got := l.report(t.Context(), "w-0"); (got.DaemonAgo > 0) != want || got.LastExitCode != 1 {
+			t.Errorf("%s: %+v", line, got)
+		}
+	}
+}
+
 // A rank that horovodrun started by an ssh of its own is no daemon that somebody killed, and one of many in its launch.
 func TestLedgerKnowsRanksFromDaemons(t *testing.T) {
 	l := newLedger(os.DirFS(t.TempDir()))

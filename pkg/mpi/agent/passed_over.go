@@ -3,6 +3,7 @@ package agent
 import (
 	"strings"
 
+	"lockstep.dev/lockstep/pkg/mpi"
 	"lockstep.dev/lockstep/pkg/mpi/diagnose"
 )
 
@@ -16,14 +17,20 @@ func (f facts) passedOver() string {
 		return ""
 	}
 	if rank := firstFailed(f.allReports()); rank != nil {
-		who := diagnose.Worker(rank.Host)
-		if who != firstLabel(rank.Host) {
-			who = strings.ToLower(who[:1]) + who[1:]
-		}
-		return "in its last launch " + describeEnd(*rank) + " on " + who + ", " + howToFail
+		return "in its last launch " + describeEndOn(*rank) + ", " + howToFail
 	}
 	if !f.admitted.IsZero() && f.admitted.After(f.newestLaunch()) {
 		return "its last launch ended with an error, " + howToFail
 	}
 	return ""
+}
+
+// describeEndOn says how a rank ended and where, for example `rank 3 on worker 1 exited with code 3`.
+func describeEndOn(rank mpi.RankEnd) string {
+	who := diagnose.Worker(rank.Host)
+	if who != firstLabel(rank.Host) {
+		who = strings.ToLower(who[:1]) + who[1:]
+	}
+	subject, _, _ := strings.Cut(describeEnd(mpi.RankEnd{Rank: rank.Rank}), " exited")
+	return subject + " on " + who + strings.TrimPrefix(describeEnd(rank), subject)
 }

@@ -113,3 +113,24 @@ func TestTailOfACommandThatDoesNotStart(t *testing.T) {
 		t.Error("the pipe is still open")
 	}
 }
+
+// When a launcher said that it lost a daemon tells which launch it was.
+func TestTailKnowsWhenADaemonWasLost(t *testing.T) {
+	words := "PRTE has lost communication with a remote daemon.\n"
+	for name, c := range map[string]struct {
+		parts []string
+		want  bool
+	}{
+		"at once":   {[]string{"step 1\n" + words}, true},
+		"in pieces": {[]string{"step 1\n" + words[:20], words[20:]}, true},
+		"never":     {[]string{"step 1\n", "PRTE has lost"}, false},
+	} {
+		output := tail{output: []*copied{{}, {}}}
+		for _, part := range c.parts {
+			output.output[1].keep([]byte(part))
+		}
+		if got := !output.lostAt().IsZero(); got != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}

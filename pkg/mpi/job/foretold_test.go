@@ -69,6 +69,7 @@ func TestForetold(t *testing.T) {
 		want   mpi.Reason
 	}{
 		"Success":     {"", after(0, mpi.Verdict{}), ReasonCompleted},
+		"PassedOver":  {"a launch failed, and the command says that it does not matter", after(0, mpi.Verdict{Message: "in its last launch rank 2 exited with code 3"}), ReasonCompleted},
 		"InTime":      {"nobody looked before the deadline", late(after(0, mpi.Verdict{})), ReasonCompleted},
 		"FailedFirst": {"", late(after(3, failed)), diagnose.RankFailed},
 		"Late":        {"whatever ended it, there is no time left", late(after(3, lost)), ReasonDeadlineExceeded},
@@ -106,6 +107,29 @@ func TestForetold(t *testing.T) {
 				t.Errorf("%s: ended: %v", tc.reason, ended)
 			}
 		})
+	}
+}
+
+// The exit code of a command is the user's word, and what its agent knows beside it is told, before the JobSet knows and after.
+func TestASuccessTellsWhatWasPassedOver(t *testing.T) {
+	const words = "in its last launch rank 2 on worker 1 exited with code 3"
+	for name, verdict := range map[string]struct {
+		mpi.Verdict
+		want string
+	}{
+		"PassedOver": {mpi.Verdict{Message: words}, "the launcher succeeded; " + words},
+		"Plain":      {mpi.Verdict{}, "the launcher succeeded"},
+	} {
+		foretold := started(trainJobOf()).with(podOf(mpi.LauncherJob, 0, exited(0, verdict.Verdict)))
+		for when, o := range map[string]Observed{"Foretold": foretold, "Ended": foretold.jobSetHas(jobset.JobSetCompleted, t0)} {
+			d, err := Decide(o, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d.end == nil || d.end.message != verdict.want {
+				t.Errorf("%s, %s: %+v", name, when, d.end)
+			}
+		}
 	}
 }
 

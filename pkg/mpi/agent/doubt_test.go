@@ -1,0 +1,87 @@
+package agent
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"lockstep.dev/lockstep/pkg/mpi"
+	"lockstep.dev/lockstep/pkg/mpi/diagnose"
+)
+
+// lostDaemonOn is what prterun prints before it exits with 0.
+func lostDaemonOn(host string) []string {
+	return strings.Split("rank 0 step 4\n---\nPRTE has lost communication with a remote daemon.\n\n"+
+		"  HNP daemon   : [prterun-demo-launcher-0-0-16@0,0] on node demo-launcher-0-0\n"+
+		"  Remote daemon: [prterun-demo-launcher-0-0-16@0,2] on node "+host+"\n\n"+
+		"This is usually due to either a failure of the TCP network\nconnection to the node, or possibly an internal failure of\n"+
+		"the daemon itself. We cannot recover from this failure, and\ntherefore will terminate the job.\n---", "\n")
+}
+
+// An exit code of 0 is believed unless somebody knows better.
+func TestDoubtsOfAnExitCodeOf0(t *testing.T) {
+	const one, two = "demo-node-0-0.demo", "demo-node-0-1.demo"
+	at := func(ago float64) time.Time { return judgedAt.Add(-time.Duration(ago * float64(time.Second))) }
+	prterun := beginning{after: at(10.1), seen: at(10)}
+	ran := []mpi.NodeReport{{Name: one, Daemons: 1}, {Name: two, Daemons: 1}}
+	said := func(change func(*facts)) facts {
+		f := facts{launched: prterun, reports: ran, lines: lostDaemonOn("demo-node-0-1"), saidLost: at(3)}
+		change(&f)
+		return f
+	}
+	left := func(change func(*facts)) facts {
+		f := facts{reports: ran, unfinished: "mpirun -n 4 x"}
+		change(&f)
+		return f
+	}
+	cases := map[string]struct {
+		reason string
+		facts  facts
+		want   mpi.Reason
+		host   string
+		words  string
+	}{
+		"said":                 {"the node had no time to see how its daemon ended", said(func(*facts) {}), diagnose.LaunchDaemonLost, two, "Worker 1 failed: the launcher lost its launch daemon, and ended the ranks; the command `mpirun x` exited with code 0"},
+		"said, at once":        {"before the launcher was seen to run", said(func(f *facts) { f.saidLost = at(10.05) }), diagnose.LaunchDaemonLost, two, ""},
+		"said, admitted":       {"the script passed over it", said(func(f *facts) { f.admitted = at(2.9) }), "", "", "its last launch ended with an error"},
+		"said, copied late":    {"the launcher ended before its words came here", said(func(f *facts) { f.admitted = at(3.1) }), "", "", "its last launch ended with an error"},
+		"said, earlier":        {"another launch began since", said(func(f *facts) { f.saidLost = at(11) }), "", "", ""},
+		"said, other admitted": {"an earlier launch failed, too", said(func(f *facts) { f.admitted = at(11) }), diagnose.LaunchDaemonLost, two, ""},
+		"said of a stranger":   {"a rank prints the log of another job", said(func(f *facts) { f.lines = lostDaemonOn("other-node-0-1") }), "", "", ""},
+		"not said":             {"a rank has some of the words", said(func(f *facts) { f.lines = []string{"ORTE has lost communication with a remote daemon."} }), "", "", ""},
+		"said, stopped":        {"somebody ended the pod", said(func(f *facts) { f.stopped = 15 }), "", "", ""},
+		"daemon's own code":    {"of prted", facts{launched: prterun, reports: []mpi.NodeReport{{Name: one, Daemons: 1, LastExitCode: 1, DaemonAgo: 3}}}, diagnose.LaunchDaemonLost, one, "the launch daemon ended with code 1 before its launch was over: it crashed, or somebody ended it"},
+
+		"unfinished":           {"`mpirun x & exit 0`", left(func(*facts) {}), diagnose.LaunchAbandoned, "", "the command `mpirun x` exited with code 0 while its launch `mpirun -n 4 x` still ran"},
+		"unfinished, stopped":  {"somebody ended the pod", left(func(f *facts) { f.stopped = 15 }), "", "", ""},
+		"unfinished and lost":  {"the cause", left(func(f *facts) { f.losses = []loss{{Host: one, Error: "connection lost"}} }), diagnose.WorkerLost, one, ""},
+		"unfinished, idle":     {"no rank had a chance", left(func(f *facts) { f.reports = []mpi.NodeReport{{Name: one}} }), diagnose.LaunchAbandoned, "", ""},
+		"passed over":          {"a pipe", facts{launched: prterun, admitted: at(2), reports: []mpi.NodeReport{on(one, died(2, 3, "", 2.1))}}, "", "", "in its last launch rank 2 on worker 0 exited with code 3, which the command passed over (in a shell, a pipe needs `set -o pipefail`"},
+		"passed over, unseen":  {"a launcher that failed without a rank", facts{launched: prterun, admitted: at(2), reports: ran}, "", "", "its last launch ended with an error, which the command passed over"},
+		"passed over, earlier": {"another launch did it", facts{launched: prterun, admitted: at(20), reports: []mpi.NodeReport{on(one, died(2, 3, "", 20.1)), ran[1]}}, "", "", ""},
+		"of the launcher":      {"it runs ranks too", facts{hostname: "demo-launcher-0-0", admitted: at(2), ranks: []mpi.RankEnd{died(0, 139, "SIGSEGV", 2.1)}, reports: ran}, "", "", "rank 0 on launcher was killed by SIGSEGV"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			c.facts.argv, c.facts.now = []string{"mpirun", "x"}, judgedAt
+			got := judge(c.facts)
+			if got.Reason != c.want || got.Host != c.host || !strings.Contains(got.Message, c.words) || got.Succeeded() && (got.Message == "") != (c.words == "") {
+				t.Errorf("%s: want %q on %q, %q, got %q on %q: %s", c.reason, c.want, c.host, c.words, got.Reason, got.Host, got.Message)
+			}
+		})
+	}
+}
+
+// The words of a code say no more than the code does.
+func TestDaemonEnd(t *testing.T) {
+	for code, want := range map[int]string{
+		137: "the launch daemon ended with code 137, as after a kill",
+		139: "the launch daemon ended with code 139, as after SIGSEGV",
+		143: "the launch daemon was told to end (SIGTERM), as when its pod is deleted or evicted",
+		255: "the launch daemon ended with code 255 before its launch was over: it crashed, or somebody ended it",
+	} {
+		if got := daemonEnd(code); got != want {
+			t.Errorf("%d: %s", code, got)
+		}
+	}
+}

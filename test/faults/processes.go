@@ -222,7 +222,7 @@ func launchFaults() []Fault {
 		},
 		Fault{
 			Name: "two programs for Open MPI 5", How: "`mpirun -n 2 A : -n 2 B`, which prted of Debian 13 does not survive (open-mpi/ompi#13303)", MPI: &openMPI5,
-			Want: []mpi.Reason{diagnose.LaunchDaemonLost}, Shape: command("mpirun", "-n", "2", "mpi-hello", ":", "-n", "2", "mpi-hello", "--sleep", "1"),
+			Want: []mpi.Reason{diagnose.LaunchDaemonLost}, Says: []string{"several programs in one launch"}, Shape: command("mpirun", "-n", "2", "mpi-hello", ":", "-n", "2", "mpi-hello", "--sleep", "1"),
 		},
 	)
 }

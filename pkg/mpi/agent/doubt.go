@@ -3,6 +3,7 @@ package agent
 import (
 	"cmp"
 	"fmt"
+	"strings"
 
 	"lockstep.dev/lockstep/pkg/mpi"
 	"lockstep.dev/lockstep/pkg/mpi/diagnose"
@@ -25,7 +26,7 @@ func (f facts) doubt(verdict *mpi.Verdict, ended string) {
 	}
 	if b := cmp.Or(f.daemonBehind(), f.daemonSaidLost()); b != nil {
 		verdict.Reason, verdict.Host, verdict.Lost = b.reason, b.host, b.lost
-		verdict.Message = b.headline() + ended + evidence(f)
+		verdict.Message = b.headline() + ended + f.severalPrograms() + evidence(f)
 		return
 	}
 	if f.unfinished != "" && f.stopped == 0 {
@@ -79,6 +80,15 @@ func (f facts) daemonSaidLost() *blame {
 // admittedSince says whether a launcher ended with an error after something that was so many seconds ago.
 func (f facts) admittedSince(ago float64) bool {
 	return !f.admitted.IsZero() && f.now.Sub(f.admitted).Seconds() <= ago+simultaneous
+}
+
+// severalPrograms says what else may have ended a launch daemon of `mpirun A : B`, or nothing. PRRTE 3.0.8 as Debian 13 builds it
+// crashes then (open-mpi/ompi#13303).
+func (f facts) severalPrograms() string {
+	if !strings.Contains(strings.Join(f.argv, " "), " : ") {
+		return ""
+	}
+	return "; several programs in one launch (`A : B`) crash the launch daemons of some builds of Open MPI 5"
 }
 
 // hiddenRank returns a rank of the newest launch that failed although Hydra says that all is well, or nil. A script may pass

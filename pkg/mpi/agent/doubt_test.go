@@ -72,6 +72,16 @@ func TestDoubtsOfAnExitCodeOf0(t *testing.T) {
 	}
 }
 
+// Who starts several programs at once with a build of Open MPI 5 that cannot does not find out by himself.
+func TestACrashOfSeveralProgramsIsExplained(t *testing.T) {
+	for command, want := range map[string]bool{"mpirun -n 2 a : -n 2 b": true, "bash -c mpirun -n 2 a : -n 2 b": true, "mpirun a": false} {
+		got := judge(facts{argv: strings.Split(command, " "), now: judgedAt, reports: []mpi.NodeReport{{Name: "demo-node-0-0.demo", Daemons: 1, LastExitCode: 255, DaemonAgo: 1}}})
+		if strings.Contains(got.Message, "several programs in one launch") != want || got.Reason != diagnose.LaunchDaemonLost {
+			t.Errorf("%s: %s", command, got.Message)
+		}
+	}
+}
+
 // The words of a code say no more than the code does.
 func TestDaemonEnd(t *testing.T) {
 	for code, want := range map[int]string{

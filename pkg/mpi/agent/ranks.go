@@ -151,10 +151,7 @@ func (r *ranks) newestLaunch() beginning {
 	return r.launched
 }
 
-func environmentOf(root fs.FS, pid int) []string {
-	text, _ := fs.ReadFile(root, strconv.Itoa(pid)+"/environ")
-	return strings.Split(string(text), "\x00")
-}
+func environmentOf(root fs.FS, pid int) []string { return proc.Environment(root, pid) }
 
 // sizeVariables name the size of the world of a rank: Open MPI, Hydra, Horovod, DeepSpeed and PyTorch.
 var sizeVariables = []string{"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "HOROVOD_SIZE", "WORLD_SIZE"}

@@ -74,6 +74,28 @@ func TestWhatAProcessDoes(t *testing.T) {
 	}
 }
 
+func TestTheContainersOwnVariablesTellNoRank(t *testing.T) {
+	cases := map[string]struct {
+		reason         string
+		container, own string
+		rank           int
+		found          bool
+	}{
+		"no rank":      {"a shell of the container, or a launch daemon", "RANK=0\x00WORLD_SIZE=4\x00", "RANK=0\x00WORLD_SIZE=4\x00PATH=/bin\x00", 0, false},
+		"launcher's":   {"the launcher knows better", "RANK=0\x00", "RANK=0\x00PMI_RANK=3\x00", 3, true},
+		"set again":    {"torchrun gives each its own", "RANK=0\x00", "RANK=1\x00", 1, true},
+		"same value":   {"another one of the launcher's variables differs", "PMIX_RANK=0\x00", "PMIX_RANK=0\x00OMPI_COMM_WORLD_RANK=0\x00", 0, true},
+		"other's":      {"", "WORLD_SIZE=4\x00", "RANK=0\x00", 0, true},
+		"no container": {"", "", "RANK=0\x00", 0, true},
+	}
+	for name, c := range cases {
+		root := fstest.MapFS{"self/environ": file(c.container), "7/environ": file(c.own)}
+		if rank, found := Rank(root, 7); rank != c.rank || found != c.found {
+			t.Errorf("%s: %s: rank %d, %t", name, c.reason, rank, found)
+		}
+	}
+}
+
 // What the tables above say is what this machine's kernel writes.
 func TestTheRealProc(t *testing.T) {
 	child := exec.Command("sh", "-c", "echo started; read nothing")

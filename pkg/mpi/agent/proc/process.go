@@ -112,15 +112,25 @@ func Program(root fs.FS, pid int) string {
 	return target
 }
 
-// rankVariables name the rank of a process: Open MPI, PMIx (Open MPI 5 and others), Hydra, Horovod, DeepSpeed and PyTorch.
+// Environment returns the variables with which a process was started, without those with which this one was started too, with the same
+// value: these are its container's, and tell of no launcher. Who trains with PyTorch often gives RANK and WORLD_SIZE to a container.
+func Environment(root fs.FS, pid int) []string {
+	own := environ(root, "self")
+	return slices.DeleteFunc(environ(root, strconv.Itoa(pid)), func(variable string) bool { return slices.Contains(own, variable) })
+}
+
+func environ(root fs.FS, process string) []string {
+	text, _ := fs.ReadFile(root, path.Join(process, "environ"))
+	return strings.FieldsFunc(string(text), func(r rune) bool { return r == 0 })
+}
+
+// rankVariables name the rank of a process: Open MPI, PMIx (Open MPI 5 and others), Hydra, Horovod, DeepSpeed and PyTorch. What only
+// one launcher sets comes before what anybody may.
 var rankVariables = []string{"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "HOROVOD_RANK", "RANK"}
 
 // Rank returns the rank of the process by the environment in which it was started, and false when it is none. Children
 // of a rank inherit its environment; the rank itself is the topmost.
-func Rank(root fs.FS, pid int) (int, bool) {
-	text, _ := fs.ReadFile(root, path.Join(strconv.Itoa(pid), "environ"))
-	return RankOf(strings.Split(string(text), "\x00"))
-}
+func Rank(root fs.FS, pid int) (int, bool) { return RankOf(Environment(root, pid)) }
 
 // RankOf returns the rank that an environment names.
 func RankOf(environment []string) (int, bool) {

@@ -76,6 +76,9 @@ type RankEnd struct {
 	Signal string `json:"signal,omitempty"`
 	// Hydra says that a proxy of Hydra was its parent, which may tell lies about its end (pmodels/mpich#7057).
 	Hydra bool `json:"hydra,omitempty"`
+	// Early says that it ended before it came to MPI_Init, where the others waited for it, and that nobody saw it fail: Code says
+	// nothing.
+	Early bool `json:"early,omitempty"`
 	// Ago is how many seconds before the report it ended. Clocks of machines differ; this does not.
 	Ago float64 `json:"ago,omitempty"`
 }
@@ -96,6 +99,8 @@ type NodeReport struct {
 	// their world has, 0 when that is not known, -1 when there was more than one world.
 	Seen  int `json:"seen,omitempty"`
 	World int `json:"world,omitempty"`
+	// Numbers are those of the ranks that were seen of the newest launch by Hydra. A verdict does without.
+	Numbers []int `json:"numbers,omitempty"`
 	// Ranks holds the first ranks of the node that failed, in the order of time: those of its newest launch, and those of the
 	// last launch before it in which some failed.
 	Ranks []RankEnd `json:"ranks,omitempty"`

@@ -85,7 +85,7 @@ func (f facts) found(first *mpi.RankEnd) (*diagnose.Finding, *mpi.RankEnd) {
 
 // allReports are those of the nodes and of the launcher's own pod.
 func (f facts) allReports() []mpi.NodeReport {
-	return append([]mpi.NodeReport{{Name: f.hostname, OOMKills: f.oomKills, Seen: f.seen, World: f.world, Ranks: f.ranks}}, f.reports...)
+	return append([]mpi.NodeReport{{Name: f.hostname, OOMKills: f.oomKills, Seen: f.seen, World: f.world, Numbers: f.numbers, Ranks: f.ranks}}, f.reports...)
 }
 
 // rankNumbered returns how a rank ended, nil for one that did not fail.

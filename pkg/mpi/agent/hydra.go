@@ -91,7 +91,7 @@ func endsWithin(p *os.Process, limit time.Duration) bool {
 const codeHidden = 121
 
 // errRanksWait is why a proxy of Hydra is ended.
-var errRanksWait = errors.New("a rank had failed, and all others of its proxy waited for it, as in MPI_Init")
+var errRanksWait = errors.New("a rank had ended, and all others of its proxy waited for it, as in MPI_Init")
 
 // proxyWatch watches a command of a node that may be a proxy of Hydra. Other commands it leaves alone.
 type proxyWatch struct {

@@ -46,7 +46,7 @@ func TestHiddenFailureEndsHydra(t *testing.T) {
 func withProxies(pids ...int) *proxies {
 	x := newProxies()
 	for _, pid := range pids {
-		x.byPID[pid] = &proxy{pid: pid, command: pid}
+		x.byPID[pid] = &proxy{pid: pid, command: pid, ranks: map[int]place{}}
 	}
 	return x
 }
@@ -143,7 +143,7 @@ func TestTheLogSaysWhyACommandEnded(t *testing.T) {
 	}
 	hung, end := context.WithCancelCause(session)
 	end(errRanksWait)
-	if got := after(hung); !strings.Contains(got, "a rank had failed") {
+	if got := after(hung); !strings.Contains(got, "a rank had ended") {
 		t.Error(got)
 	}
 	other, cancel := context.WithCancel(pod)

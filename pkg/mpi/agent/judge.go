@@ -23,6 +23,8 @@ type facts struct {
 	// ranks are those of the launcher's pod that failed; seen is how many ran there, of a world of this size.
 	ranks       []mpi.RankEnd
 	seen, world int
+	// numbers are those of the ranks that were seen there of the newest launch by Hydra.
+	numbers []int
 	// hostname is the launcher's.
 	hostname string
 	// admitted is when a launcher inside of the command, such as mpiexec, ended for the last time with an error that the
@@ -52,6 +54,7 @@ type facts struct {
 // agree: Open MPI 5 can exit 0 after losing a daemon, Hydra after losing how ranks ended, and a launcher that ignores its
 // hostfile runs alone and exits 0.
 func judge(f facts) mpi.Verdict {
+	f = f.nameEarly()
 	verdict := mpi.Verdict{ExitCode: f.status.Code(), OOMKills: f.allOOMKills(), Nodes: f.reports}
 	if f.stopped != 0 {
 		verdict.Stopped = process.SignalName(f.stopped)

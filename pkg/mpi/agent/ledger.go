@@ -87,7 +87,7 @@ func (l *ledger) report(ctx context.Context, hostname string) mpi.NodeReport {
 	defer l.mu.Unlock()
 	report := mpi.NodeReport{
 		Name: hostname, Daemons: l.daemons, LastExitCode: l.last, OOMKills: kills - l.oomStart,
-		Seen: seen, World: world, Ranks: l.ranks.report(),
+		Seen: seen, World: world, Numbers: l.ranks.proxies.numbers(), Ranks: l.ranks.report(),
 	}
 	if !l.diedAt.IsZero() {
 		report.DaemonAgo = time.Since(l.diedAt).Seconds()

@@ -2,10 +2,12 @@ package agent
 
 import (
 	"io/fs"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
 
+	"lockstep.dev/lockstep/pkg/mpi"
 	"lockstep.dev/lockstep/pkg/mpi/agent/proc"
 )
 
@@ -14,9 +16,15 @@ import (
 // Hydra goes on without a rank that failed when the rank did not use PMI, by which ranks find each other: because its program is
 // none of MPI, or because it has finalised, or because it never came to MPI_Init. Only in the last case the others wait for it, and
 // for ever: each in a read from the socket to its proxy. That is the proof that a proxy hangs; what cannot be seen is no proof.
+//
+// A rank may live too short for any look to see it. The others know how many they are: Hydra tells each (MPI_LOCALNRANKS). One that
+// is missing is gone, because a proxy starts all its ranks before it answers the first. With which code it ended does not matter:
+// MPI_Init waits for all ranks, and where one fails that has been there, Hydra ends all by itself.
 type proxies struct {
 	mu    sync.Mutex
 	byPID map[int]*proxy
+	// newest is the one that was found last, also when it has been forgotten.
+	newest *proxy
 }
 
 // proxy is one of them.
@@ -25,11 +33,18 @@ type proxy struct {
 	// parent is what started it: mpiexec in the launcher's pod, the agent on a node. Command is the child of the agent that it
 	// descends from, or is.
 	parent, command int
-	// failed is how many of its ranks ended with an error.
+	// size is how many ranks it started, 0 for unknown and -1 for several worlds; ranks are those that were seen, by their processes.
+	size  int
+	ranks map[int]place
+	// failed is how many of its ranks ended with an error, told whether it was told of those that are gone.
 	failed int
+	told   bool
 	// waiting is since when, at every look, one has failed and all that are left wait; zero when that is not so. Looked is the last look.
 	waiting, looked time.Time
 }
+
+// place is the number of a rank in the world, and among those of its proxy.
+type place struct{ number, local int }
 
 // hungAfter is how long the ranks of a proxy must have waited. Where Hydra notices by itself that a rank failed, it ends all others
 // within a second.
@@ -37,8 +52,8 @@ const hungAfter = 5 * time.Second
 
 func newProxies() *proxies { return &proxies{byPID: map[int]*proxy{}} }
 
-// of returns the proxy that started a rank, nil for a rank that no proxy started.
-func (x *proxies) of(rank proc.Process, byPID map[int]proc.Process) *proxy {
+// of returns the proxy that started a rank, nil for a rank that no proxy started. The environment is the rank's.
+func (x *proxies) of(rank proc.Process, environment []string, byPID map[int]proc.Process) *proxy {
 	parent, known := byPID[rank.Parent]
 	if !known || !isProxyName(parent.Name) {
 		return nil
@@ -47,11 +62,29 @@ func (x *proxies) of(rank proc.Process, byPID map[int]proc.Process) *proxy {
 	defer x.mu.Unlock()
 	p := x.byPID[parent.PID]
 	if p == nil || p.parent != parent.Parent { // or the number was given away again
-		p = &proxy{pid: parent.PID, parent: parent.Parent, command: topmost(parent, byPID)}
-		x.byPID[p.pid] = p
+		p = &proxy{pid: parent.PID, parent: parent.Parent, command: topmost(parent, byPID), ranks: map[int]place{}}
+		x.byPID[p.pid], x.newest = p, p
 	}
+	p.saw(rank.PID, environment)
 	return p
 }
+
+// saw notes the place of a rank.
+func (p *proxy) saw(pid int, environment []string) {
+	number, _ := proc.RankOf(environment)
+	local, err := strconv.Atoi(first(valueOf(environment, "MPI_LOCALRANKID")))
+	if err != nil {
+		local = -1
+	}
+	p.ranks[pid] = place{number, local}
+	size, _ := strconv.Atoi(first(valueOf(environment, "MPI_LOCALNRANKS")))
+	if p.size != 0 && p.size != size {
+		size = -1
+	}
+	p.size = size
+}
+
+func first(value string, _ bool) string { return value }
 
 // topmost returns the number of the child of the agent that a process descends from, or is.
 func topmost(p proc.Process, byPID map[int]proc.Process) int {
@@ -74,20 +107,77 @@ func (x *proxies) rankFailed(p *proxy) {
 	}
 }
 
-// look takes in what the ranks do of which others failed.
-func (x *proxies) look(root fs.FS, byPID map[int]proc.Process, now time.Time) {
+// look takes in what the ranks do of which others are gone. It returns those that are gone of a proxy that has been found to hang, and
+// that nobody saw fail, once.
+func (x *proxies) look(root fs.FS, byPID map[int]proc.Process, now time.Time) []rankEnd {
 	x.mu.Lock()
 	defer x.mu.Unlock()
+	var gone []rankEnd
 	for _, p := range x.byPID {
 		_, runs := byPID[p.pid]
 		switch {
-		case !runs || p.failed == 0 || !allWait(root, p.pid, byPID):
+		case !runs || p.failed == 0 && !p.misses(byPID) || !allWait(root, p.pid, byPID):
 			p.waiting = time.Time{}
 		case p.waiting.IsZero():
 			p.waiting = now
 		}
 		p.looked = now
+		if p.hangs() && p.failed == 0 && !p.told {
+			p.told = true
+			gone = append(gone, p.gone(byPID)...)
+		}
 	}
+	return gone
+}
+
+// misses says whether some of the ranks are gone that a proxy started.
+func (p *proxy) misses(byPID map[int]proc.Process) bool {
+	left := 0
+	for _, child := range byPID {
+		if child.Parent == p.pid && child.State != 'Z' {
+			left++
+		}
+	}
+	return left < p.size
+}
+
+// gone returns the ends of the ranks that are gone. One that no look saw has no number.
+func (p *proxy) gone(byPID map[int]proc.Process) []rankEnd {
+	ends := make([]rankEnd, p.size)
+	for i := range ends {
+		ends[i] = rankEnd{mpi.RankEnd{Hydra: true, Early: true}, p.waiting}
+	}
+	runs := make([]bool, p.size)
+	for pid, rank := range p.ranks {
+		if rank.local < 0 || rank.local >= p.size {
+			continue
+		}
+		ends[rank.local].Rank = &rank.number
+		process, known := byPID[pid]
+		runs[rank.local] = runs[rank.local] || known && process.State != 'Z'
+	}
+	var gone []rankEnd
+	for local, end := range ends {
+		if !runs[local] && len(gone) < mostRanks {
+			gone = append(gone, end)
+		}
+	}
+	return gone
+}
+
+// numbers returns those of the ranks that were seen of the newest proxy.
+func (x *proxies) numbers() []int {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.newest == nil {
+		return nil
+	}
+	var numbers []int
+	for _, rank := range x.newest.ranks {
+		numbers = append(numbers, rank.number)
+	}
+	slices.Sort(numbers)
+	return slices.Compact(numbers)
 }
 
 // allWait says whether a proxy has ranks, and all of them wait for it: the rank itself, or what it started, as a script does.

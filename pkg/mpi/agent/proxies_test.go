@@ -3,6 +3,7 @@ package agent
 import (
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -95,6 +96,79 @@ func TestAProxyHangsWhereAllItsRanksWait(t *testing.T) {
 	}
 }
 
+// Hydra tells each rank how many its proxy has started, so that one is missed that nobody saw.
+func TestARankThatNobodySawIsMissed(t *testing.T) {
+	const socket = "socket:[60043985]"
+	hydra := podProcess{pid: 20, parent: 1, name: "hydra_pmi_proxy"}
+	waits := func(pid, parent int) podProcess {
+		return podProcess{pid: pid, parent: parent, name: "train", reads: 9, file: socket}
+	}
+	works := func(pid int) podProcess { return podProcess{pid: pid, parent: 20, name: "train"} }
+	place := func(number, local, size int) string {
+		return fmt.Sprintf("PMI_RANK=%d\x00PMI_FD=9\x00MPI_LOCALRANKID=%d\x00MPI_LOCALNRANKS=%d\x00", number, local, size)
+	}
+	cases := map[string]struct {
+		reason string
+		// before is what was seen a moment before the others began to wait.
+		before, processes []podProcess
+		places            map[int]string
+		// want are the numbers of those that are gone, -1 for unknown.
+		want []int
+	}{
+		"gone at once":     {"", nil, []podProcess{waits(21, 20)}, map[int]string{21: place(2, 0, 2)}, []int{-1}},
+		"left with 0":      {"it was seen, and did not fail", []podProcess{works(21), works(22)}, []podProcess{waits(21, 20)}, map[int]string{21: place(2, 0, 2), 22: place(3, 1, 2)}, []int{3}},
+		"two of four":      {"", nil, []podProcess{waits(21, 20), waits(24, 20)}, map[int]string{21: place(4, 0, 4), 24: place(7, 3, 4)}, []int{-1, -1}},
+		"not collected":    {"", nil, []podProcess{waits(21, 20), {pid: 22, parent: 20, name: "bash", state: "Z"}}, map[int]string{21: place(2, 0, 2), 22: ""}, []int{-1}},
+		"below a script":   {"the shell waits for its child", nil, []podProcess{{pid: 21, parent: 20, name: "bash"}, waits(22, 21)}, map[int]string{21: place(2, 0, 2), 22: place(2, 0, 2)}, []int{-1}},
+		"all are there":    {"a slow start elsewhere", nil, []podProcess{waits(21, 20), waits(22, 20)}, map[int]string{21: place(2, 0, 2), 22: place(3, 1, 2)}, nil},
+		"fewer than slots": {"what counts is how many it started", nil, []podProcess{waits(21, 20)}, map[int]string{21: place(0, 0, 1)}, nil},
+		"starts late":      {"a script that imports for long", nil, []podProcess{waits(21, 20), works(22)}, map[int]string{21: place(2, 0, 2), 22: place(3, 1, 2)}, nil},
+		"just forked":      {"it has the proxy's environment still", nil, []podProcess{waits(21, 20), works(22)}, map[int]string{21: place(2, 0, 2), 22: ""}, nil},
+		"one works on":     {"a farm of tasks without MPI", nil, []podProcess{works(21)}, map[int]string{21: place(2, 0, 2)}, nil},
+		"no size":          {"another Hydra", nil, []podProcess{waits(21, 20)}, map[int]string{21: "PMI_RANK=2\x00PMI_FD=9\x00"}, nil},
+		"several worlds":   {"MPI_Comm_spawn", nil, []podProcess{waits(21, 20), waits(22, 20)}, map[int]string{21: place(0, 0, 4), 22: place(0, 0, 3)}, nil},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			r, now := newRanks(), time.Unix(1000, 0)
+			r.agent, r.now = 1, func() time.Time { return now }
+			look := func(processes []podProcess) {
+				root := podOf(append(processes, hydra)...)
+				for pid, environment := range c.places {
+					root[fmt.Sprintf("%d/environ", pid)] = &fstest.MapFile{Data: []byte(environment)}
+				}
+				r.root = root
+				r.look()
+			}
+			if c.before != nil {
+				look(c.before)
+			}
+			now = now.Add(time.Second)
+			look(c.processes)
+			now = now.Add(hungAfter - time.Millisecond)
+			if look(c.processes); r.proxies.hangs(20) {
+				t.Errorf("%s: too early", c.reason)
+			}
+			now = now.Add(time.Millisecond)
+			look(c.processes)
+			look(c.processes) // once
+			var got []int
+			for _, end := range r.report() {
+				number := -1
+				if end.Rank != nil {
+					number = *end.Rank
+				}
+				if got = append(got, number); !end.Early || !end.Hydra || end.Ago != hungAfter.Seconds() {
+					t.Errorf("%+v", end)
+				}
+			}
+			if !slices.Equal(got, c.want) || r.proxies.hangs(20) != (c.want != nil) {
+				t.Errorf("%s: gone %v, hangs %t", c.reason, got, r.proxies.hangs(20))
+			}
+		})
+	}
+}
+
 func TestARankThatWorksForAMomentDoesNotHang(t *testing.T) {
 	waiting := podOf(podProcess{pid: 20, parent: 1, name: "hydra_pmi_proxy"}, podProcess{pid: 21, parent: 20, name: "train", reads: 9, file: "socket:[1]"})
 	working := podOf(podProcess{pid: 20, parent: 1, name: "hydra_pmi_proxy"}, podProcess{pid: 21, parent: 20, name: "train"})
@@ -117,11 +191,11 @@ func TestTheLauncherOfAHungProxyIsEnded(t *testing.T) {
 		podProcess{pid: 21, parent: 20, name: "train", reads: 9, file: "socket:[1]"}, podProcess{pid: 22, parent: 20, name: "train"},
 		podProcess{pid: 30, parent: 1, name: "hydra_pmi_proxy"}, podProcess{pid: 31, parent: 30, name: "train", reads: 9, file: "socket:[1]"})
 	x, byPID, now := newProxies(), byNumber(root), time.Unix(1000, 0)
-	if x.of(byPID[20], byPID) != nil {
+	if x.of(byPID[20], nil, byPID) != nil {
 		t.Error("mpiexec is no proxy")
 	}
 	for _, rank := range []int{21, 22, 31} {
-		x.rankFailed(x.of(byPID[rank], byPID))
+		x.rankFailed(x.of(byPID[rank], nil, byPID))
 	}
 	if !x.lostRank(10) || !x.lostRank(30) || x.lostRank(20) {
 		t.Error("a failure counts for the command below which it was")

@@ -101,14 +101,14 @@ func (r *ranks) look() {
 	for _, p := range processes {
 		byPID[p.PID] = p
 	}
-	rankOf, worldOf := map[int]int{}, map[int]int{}
+	rankOf, environmentsOf := map[int]int{}, map[int][]string{}
 	for _, p := range processes {
 		if r.startersOnly {
 			break
 		}
 		environment := environmentOf(r.root, p.PID)
 		if rank, is := proc.RankOf(environment); is {
-			rankOf[p.PID], worldOf[p.PID] = rank, worldSize(environment)
+			rankOf[p.PID], environmentsOf[p.PID] = rank, environment
 		}
 	}
 	launchers := map[int]bool{}
@@ -121,15 +121,15 @@ func (r *ranks) look() {
 		}
 		rank, is := rankOf[p.PID]
 		if is && !startsDaemons(p.Name) {
-			r.saw(rank, worldOf[p.PID])
-			proxy := r.proxies.of(p, byPID)
+			r.saw(rank, worldSize(environmentsOf[p.PID]))
+			proxy := r.proxies.of(p, environmentsOf[p.PID], byPID)
 			r.follow(p.PID, func(status process.Status) { r.ended(rank, proxy, status) })
 		} else if isStarter(p.Name) {
 			r.follow(p.PID, r.starterEnded)
 		}
 	}
 	r.sawLaunchers(launchers, began)
-	r.proxies.look(r.root, byPID, began)
+	r.goneEarly(r.proxies.look(r.root, byPID, began))
 }
 
 // sawLaunchers notes when the newest launcher began: between this look, which began at a time, and the one before.
@@ -371,7 +371,10 @@ func endedByLauncher(end mpi.RankEnd) bool {
 func describeEnd(end mpi.RankEnd) string {
 	status := process.Status(end.Code << 8)
 	text := status.String()
-	if end.Signal != "" {
+	switch {
+	case end.Early:
+		text = "ended before it came to MPI_Init, where the others waited for it, and nobody saw how"
+	case end.Signal != "":
 		text = "was killed by " + end.Signal
 	}
 	if end.Rank == nil {

@@ -266,7 +266,7 @@ func (l Launcher) execute(ctx context.Context, path string, command Command, tab
 	reports, launches := l.collect(ctx, table, losses, inquiryFor(child.Status(), stopped), front.times)
 	verdict := judge(facts{
 		argv: command.Argv, status: child.Status(), stopped: stopped, losses: losses, oomKills: killed - killedBefore,
-		hostname: l.Hostname, ranks: own.report(), seen: seen, world: world, admitted: own.lastFailedStarter(), launched: own.newestLaunch(), lines: lines, ended: ended, now: time.Now(),
+		hostname: l.Hostname, ranks: own.report(), seen: seen, world: world, numbers: own.proxies.numbers(), admitted: own.lastFailedStarter(), launched: own.newestLaunch(), lines: lines, ended: ended, now: time.Now(),
 		unfinished: unfinished, saidLost: output.lostAt(),
 		reports: reports, launches: launches, allowIdle: l.AllowIdle,
 	})

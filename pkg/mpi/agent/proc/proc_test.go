@@ -96,6 +96,16 @@ func TestTheContainersOwnVariablesTellNoRank(t *testing.T) {
 	}
 }
 
+func TestTheContainersOwnWorldIsNone(t *testing.T) {
+	root := fstest.MapFS{
+		"self/environ": file("HOME=/\x00WORLD_SIZE=4\x00OMPI_COMM_WORLD_SIZE=1\x00"),
+		"7/environ":    file("HOME=/\x00WORLD_SIZE=4\x00OMPI_COMM_WORLD_SIZE=2\x00PMI_SIZE=2\x00"),
+	}
+	if diff := cmp.Diff([]string{"HOME=/", "OMPI_COMM_WORLD_SIZE=2", "PMI_SIZE=2"}, Environment(root, 7)); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // What the tables above say is what this machine's kernel writes.
 func TestTheRealProc(t *testing.T) {
 	child := exec.Command("sh", "-c", "echo started; read nothing")

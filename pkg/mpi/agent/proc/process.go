@@ -112,11 +112,22 @@ func Program(root fs.FS, pid int) string {
 	return target
 }
 
-// Environment returns the variables with which a process was started, without those with which this one was started too, with the same
-// value: these are its container's, and tell of no launcher. Who trains with PyTorch often gives RANK and WORLD_SIZE to a container.
+// Environment returns the variables with which a process was started. Of those that may tell a rank, or the size of its world, it leaves
+// out what this process was started with too, with the same value: that is its container's, and tells of no launcher. Who trains with
+// PyTorch often gives RANK and WORLD_SIZE to a container.
 func Environment(root fs.FS, pid int) []string {
+	environment := environ(root, strconv.Itoa(pid))
+	if !slices.ContainsFunc(environment, tellsOfRanks) { // a container may have thousands of variables, and a pod many processes
+		return environment
+	}
 	own := environ(root, "self")
-	return slices.DeleteFunc(environ(root, strconv.Itoa(pid)), func(variable string) bool { return slices.Contains(own, variable) })
+	return slices.DeleteFunc(environment, func(variable string) bool { return tellsOfRanks(variable) && slices.Contains(own, variable) })
+}
+
+// tellsOfRanks says whether a variable may be one that launchers set: all of them end alike.
+func tellsOfRanks(variable string) bool {
+	name, _, _ := strings.Cut(variable, "=")
+	return strings.HasSuffix(name, "RANK") || strings.HasSuffix(name, "_SIZE")
 }
 
 func environ(root fs.FS, process string) []string {

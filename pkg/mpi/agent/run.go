@@ -265,8 +265,8 @@ func (l Launcher) execute(ctx context.Context, path string, command Command, tab
 	seen, world := own.ran()
 	reports, launches := l.collect(ctx, table, losses, inquiryFor(child.Status(), stopped), front.times)
 	verdict := judge(facts{
-		argv: command.Argv, status: child.Status(), stopped: stopped, losses: losses, oomKills: killed - killedBefore,
-		hostname: l.Hostname, ranks: own.report(), seen: seen, world: world, numbers: own.proxies.numbers(), admitted: own.lastFailedStarter(), launched: own.newestLaunch(), lines: lines, ended: ended, now: time.Now(),
+		argv: command.Argv, status: child.Status(), stopped: stopped, losses: losses, oomKills: killed - killedBefore, numbers: own.proxies.numbers(),
+		hostname: l.Hostname, ranks: own.report(), seen: seen, world: world, admitted: own.lastFailedStarter(), launched: own.newestLaunch(), lines: lines, ended: ended, now: time.Now(),
 		unfinished: unfinished, saidLost: output.lostAt(),
 		reports: reports, launches: launches, allowIdle: l.AllowIdle,
 	})

@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"os/signal"
+	"strconv"
 	"syscall"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi/agent/dns"
 	"lockstep.dev/lockstep/pkg/mpi/agent/identity"
 	"lockstep.dev/lockstep/pkg/mpi/agent/process"
+	"lockstep.dev/lockstep/pkg/mpi/diagnose"
 )
 
 const runHelp = `run is the main process of the launcher. It waits until the addresses of the pods are known, from the controller or else
@@ -52,11 +54,26 @@ type launcherOptions struct {
 	hangAfter      string
 	hangProgress   string
 	allowIdle      bool
-	installTo      string
+	// unfit is what is wrong with the environment, told like anything else that keeps the launcher from working.
+	unfit     error
+	installTo string
 }
 
 // AllowIdleVariable is the environment variable behind --allow-idle-nodes, for jobs whose runtime fixes the flags.
 const allowIdleVariable = "LOCKSTEP_ALLOW_IDLE_NODES"
+
+// switchedOn reads a variable that is true or false; without a value it is false.
+func switchedOn(variable string) (bool, error) {
+	value := os.Getenv(variable)
+	if value == "" {
+		return false, nil
+	}
+	on, err := strconv.ParseBool(value)
+	if err != nil {
+		return false, fmt.Errorf("%s is `%s`: allowed are true, false, 1 and 0", variable, diagnose.Clip(diagnose.Plain(value), 100))
+	}
+	return on, nil
+}
 
 func runLauncher(args []string) int {
 	return launch("run", runHelp, args, func(o launcherOptions, argv []string) (mpi.Verdict, int) {
@@ -110,7 +127,8 @@ func launch(name, text string, args []string, work func(launcherOptions, []strin
 		"end the job with reason Hang when none of its processes wrote anything for this `time` ($"+mpi.HangAfterVariable+", default never)")
 	flags.StringVar(&o.hangProgress, "hang-progress", os.Getenv(mpi.HangProgressVariable),
 		"`signs` of progress: output, or output,cpu ($"+mpi.HangProgressVariable+"); ranks that wait for each other usually spin, so CPU time hides most deadlocks")
-	flags.BoolVar(&o.allowIdle, "allow-idle-nodes", os.Getenv(allowIdleVariable) == "true",
+	o.allowIdle, o.unfit = switchedOn(allowIdleVariable)
+	flags.BoolVar(&o.allowIdle, "allow-idle-nodes", o.allowIdle,
 		"accept nodes on which no rank ran ($"+allowIdleVariable+"=true)")
 	if name == "gate" {
 		flags.StringVar(&o.installTo, "install", "", "`folder` to install the agent in, before anything else")
@@ -135,6 +153,9 @@ func (o launcherOptions) install() error {
 func (o launcherOptions) open() (agent.Launcher, net.Listener, <-chan os.Signal, error) {
 	signals := make(chan os.Signal, 8)
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)
+	if o.unfit != nil {
+		return agent.Launcher{}, nil, nil, o.unfit
+	}
 	hosts, err := readHostfile(o.hostfile)
 	if err != nil {
 		return agent.Launcher{}, nil, nil, err

@@ -1,0 +1,24 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"lockstep.dev/lockstep/pkg/mpi"
+)
+
+// What a user writes into the variable either counts or is refused: a job that fails after hours because `yes` meant no is worse.
+func TestIdleNodesAreAllowedByAWordThatIsUnderstood(t *testing.T) {
+	for value, allowed := range map[string]bool{"true": true, "TRUE": true, "1": true, "": false, "false": false, "0": false} {
+		t.Setenv(allowIdleVariable, value)
+		if got, err := switchedOn(allowIdleVariable); got != allowed || err != nil {
+			t.Errorf("%q: want %v, got %v, %v", value, allowed, got, err)
+		}
+	}
+	t.Setenv(allowIdleVariable, "maybe")
+	j := newJob(t, 1)
+	got := j.launch(nil, "true").wait()
+	if verdict := j.verdict(); got.code != 125 || verdict.Reason != mpi.ReasonAgentFailed || !strings.Contains(verdict.Message, "LOCKSTEP_ALLOW_IDLE_NODES is `maybe`: allowed are true, false, 1 and 0") {
+		t.Errorf("%+v, verdict %+v", got, verdict)
+	}
+}

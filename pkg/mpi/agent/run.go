@@ -410,21 +410,6 @@ func (l Launcher) report(ctx context.Context, node mpi.Host, table mpi.HostTable
 	return client.Report(ctx, l.Dial, l.Key, address)
 }
 
-// lookUp finds the file of a command.
-func lookUp(argv []string) (string, error) {
-	if len(argv) == 0 {
-		return "", errNoCommand
-	}
-	path, err := exec.LookPath(argv[0])
-	switch {
-	case errors.Is(err, os.ErrPermission):
-		return "", fmt.Errorf("the command `%s` is not executable: %w", argv[0], err)
-	case err != nil:
-		return "", fmt.Errorf("the command `%s` was not found in the launcher's image: %w", argv[0], err)
-	}
-	return path, nil
-}
-
 var errNoCommand = errors.New("there is no command to run: set spec.trainer.command in the TrainJob, or give one after `run --`")
 
 func isNotFound(err error) bool {

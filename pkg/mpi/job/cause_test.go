@@ -187,6 +187,23 @@ func TestNoRuntimeSaysWhichKindsThereAre(t *testing.T) {
 	}
 }
 
+// An API group that Kubeflow Trainer does not know is not that of a runtime, whatever bears the name in Trainer's.
+func TestRuntimesOfAnotherGroupAreNone(t *testing.T) {
+	for group, known := range map[string]bool{trainer.GroupVersion.Group: true, "foo.io": false, "": false} {
+		trainJob := trainJobOf(func(trainJob *trainer.TrainJob) { trainJob.Spec.RuntimeRef.APIGroup = &group })
+		if OfTrainer(trainJob.Spec.RuntimeRef) != known {
+			t.Errorf("group %q: want %v", group, known)
+		}
+		message := noRuntime(trainJob.Spec.RuntimeRef)
+		if said := strings.Contains(message, "spec.runtimeRef.apiGroup is `"+group+"`, which has no runtimes: allowed is trainer.kubeflow.org"); said == known {
+			t.Errorf("group %q: %s", group, message)
+		}
+	}
+	if !OfTrainer(trainer.RuntimeRef{Name: "openmpi"}) {
+		t.Error("the group is Trainer's by default")
+	}
+}
+
 func TestRefusalIsStable(t *testing.T) {
 	o := started(trainJobOf())
 	o.Jobs = []metav1.PartialObjectMetadata{childOf("batch/v1", "Job", "demo-node-0", "j1", nil)}

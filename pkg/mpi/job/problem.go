@@ -25,9 +25,18 @@ func asProblem(cause *diagnose.Cause) *problem {
 	return &problem{cause.Reason, cause.Text()}
 }
 
-// noRuntime says that there is no such runtime. The name of a kind decides which object is meant, so a misspelt kind is said
-// first.
+// OfTrainer says whether a TrainJob names a runtime of the API group of Kubeflow Trainer. Trainer's own controller and webhook refuse
+// all others, the empty group too; a reference without a group gets it by default.
+func OfTrainer(ref trainer.RuntimeRef) bool {
+	return ptr.Deref(ref.APIGroup, trainer.GroupVersion.Group) == trainer.GroupVersion.Group
+}
+
+// noRuntime says that there is no such runtime. Group and kind decide which object is meant, so misspelt ones are said first.
 func noRuntime(ref trainer.RuntimeRef) string {
+	if !OfTrainer(ref) {
+		return fmt.Sprintf("spec.runtimeRef.apiGroup is `%s`, which has no runtimes: allowed is %s, which is the default; create the TrainJob again without it",
+			*ref.APIGroup, trainer.GroupVersion.Group)
+	}
 	switch kind := ptr.Deref(ref.Kind, trainer.ClusterTrainingRuntimeKind); kind {
 	case trainer.ClusterTrainingRuntimeKind:
 		return fmt.Sprintf("there is no %s `%s` in this cluster: the job starts once it exists", kind, ref.Name)

@@ -81,9 +81,12 @@ func (r *Reconciler) beyondCache(ctx context.Context, name client.ObjectKey, o *
 	return nil
 }
 
-// runtime returns nil for a runtime that does not exist, or is of a kind that no TrainJob controller knows.
+// runtime returns nil for a runtime that does not exist, or is of a kind or an API group that no TrainJob controller knows.
 func (r *Reconciler) runtime(ctx context.Context, trainJob *trainer.TrainJob) (*job.Runtime, error) {
 	ref := trainJob.Spec.RuntimeRef
+	if !job.OfTrainer(ref) {
+		return nil, nil
+	}
 	switch ptr.Deref(ref.Kind, trainer.ClusterTrainingRuntimeKind) {
 	case trainer.ClusterTrainingRuntimeKind:
 		var runtime trainer.ClusterTrainingRuntime

@@ -89,7 +89,7 @@ func resultOf(command string, code int) Result {
 // daemonEnd says how a launch daemon ended that did not end by itself.
 func daemonEnd(code int) string {
 	if code == toldToEnd.Code {
-		return daemonWords + "was told to end (SIGTERM), as when its pod is deleted or evicted"
+		return daemonWords + "was told to end (SIGTERM), as when its pod is deleted or evicted, or when a process there sends it that"
 	}
 	return daemonWords + "ended with code " + strconv.Itoa(code) + behind(code)
 }

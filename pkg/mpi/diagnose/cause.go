@@ -54,8 +54,10 @@ const lastLines = "Last lines:"
 func (c Cause) Infrastructure() bool { return Infrastructure(c.Reason) }
 
 // Provisional says whether better evidence may come within moments: the launcher lost a node, and the status of the pod
-// there does not say why yet.
-func (c Cause) Provisional() bool { return c.Reason == WorkerLost && c.precedence == told }
+// there does not say why yet, or says that its agent was told to end, as kubelet does too when it evicts.
+func (c Cause) Provisional() bool {
+	return (c.Reason == WorkerLost || c.Reason == WorkerKilled) && c.precedence == told
+}
 
 // faults are the signals by which only a program itself ends: nobody sends them to stop it or to save memory.
 var faults = []string{"SIGSEGV", "SIGBUS", "SIGFPE", "SIGILL", "SIGABRT", "SIGTRAP", "SIGSYS"}
@@ -67,7 +69,7 @@ func (c Cause) Certain() bool {
 	switch c.Reason {
 	case RankKilled:
 		return c.precedence == told && slices.Contains(faults, c.Signal)
-	case CommandKilled, LaunchDaemonLost, MPIFailed, PeerFailed, NCCLFailed, NCCLTimeout, RDMAFailed:
+	case CommandKilled, WorkerKilled, LaunchDaemonLost, MPIFailed, PeerFailed, NCCLFailed, NCCLTimeout, RDMAFailed:
 		return false
 	}
 	return c.precedence == told && !c.Infrastructure()

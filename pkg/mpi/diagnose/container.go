@@ -15,10 +15,27 @@ func initFailed(pod Pod, _ []Pod) *Cause {
 		if !c.Init || c.End == nil || c.End.Code == 0 && c.End.Signal == 0 {
 			continue
 		}
+		if c.End.neverBegan() {
+			return notStarted(pod, c)
+		}
 		message := fmt.Sprintf("%s failed: its init container `%s` %s", pod.place(), c.Name, c.End)
 		return because(InitFailed, message).in(pod).at(c.End.At, neverStarted).quoting(c.End.Message).ending(*c.End)
 	}
 	return nil
+}
+
+// neverBegan says whether a container was made whose program could not be started. The termination message is then kubelet's, and
+// has the words of the container runtime: containerd's reason, or that of older kubelets.
+func (e End) neverBegan() bool { return e.Reason == "StartError" || e.Reason == "ContainerCannotRun" }
+
+// notStarted quotes why the program of a container could not be started: there is no log of it.
+func notStarted(pod Pod, c Container) *Cause {
+	words := Clip(oneLine(c.End.Message), LinesBytes)
+	message := fmt.Sprintf("%s: container `%s` could not be started", pod.place(), c.Name)
+	if words != "" {
+		message += ": " + words
+	}
+	return because(ContainerStartFailed, message).in(pod).at(c.End.At, neverStarted).quoting(words).ending(*c.End)
 }
 
 // launcherTold passes on what the launcher's agent says. It knows of processes that the kernel killed on its nodes, which
@@ -48,12 +65,19 @@ func tell(pod Pod, verdict mpi.Verdict, all []Pod) *Cause {
 		reason, message = OOMKilled, saidForMemory(message, verdict.OOMKills)
 	}
 	where, found := podOf(all, cmp.Or(verdict.Host, verdict.Lost))
+	if inside := endedInside(verdict, where, found); inside != "" {
+		reason, message = WorkerKilled, message+inside
+	}
+	ofLauncher := found && where.isLauncher() || onlyInLauncher(verdict)
 	if !found {
 		where, message = pod, "launcher pod "+pod.Name+": "+message
 	} else {
 		message += " (" + where.address() + ")"
 	}
 	cause := because(reason, message).in(where)
+	if ofLauncher {
+		cause.forLauncher(pod)
+	}
 	cause.Lines = linesOf(verdict)
 	cause.ExitCode = max(verdict.ExitCode, 0)
 	if rank := verdict.Rank; rank != nil {
@@ -78,9 +102,11 @@ func linesOf(verdict mpi.Verdict) []string {
 }
 
 // Sentence returns the message of a verdict as it may be shown, for the same reason: as one line.
-func Sentence(verdict mpi.Verdict) string {
+func Sentence(verdict mpi.Verdict) string { return oneLine(verdict.Message) }
+
+func oneLine(text string) string {
 	var parts []string
-	for part := range strings.FieldsFuncSeq(Redact(verdict.Message), func(r rune) bool { return r == '\n' || r == '\r' }) {
+	for part := range strings.FieldsFuncSeq(Redact(text), func(r rune) bool { return r == '\n' || r == '\r' }) {
 		if part = strings.TrimSpace(Redact(Plain(part))); part != "" {
 			parts = append(parts, part)
 		}
@@ -116,6 +142,9 @@ func containerEnded(pod Pod, _ []Pod) *Cause {
 	if end == nil {
 		return nil
 	}
+	if end.neverBegan() {
+		return notStarted(pod, *pod.main())
+	}
 	reason, order := fallback(pod), ended
 	if pod.isLauncher() {
 		order = exited
@@ -129,7 +158,7 @@ func containerEnded(pod Pod, _ []Pod) *Cause {
 		reason = WorkerKilled
 	}
 	message := fmt.Sprintf("%s failed: container `%s` %s", pod.place(), mpi.Container, end)
-	return because(reason, message).in(pod).at(end.At, order).ending(*end)
+	return because(reason, message).in(pod).at(end.At, order).ending(*end).forLauncher(pod)
 }
 
 func (c *Cause) ending(end End) *Cause {

@@ -52,7 +52,7 @@ func Infrastructure(reason mpi.Reason) bool {
 
 var entries = []Entry{
 	// What the TrainJob asks for.
-	{RuntimeNotFound, ByRequest, "the runtime that the TrainJob names does not exist, or is of a kind that is no runtime",
+	{RuntimeNotFound, ByRequest, "the runtime that the TrainJob names does not exist, or is of a kind or an API group that has no runtimes",
 		"spec.runtimeRef of the TrainJob, and the API server, which has no such object.",
 		"name a ClusterTrainingRuntime, or a TrainingRuntime of the same namespace, in spec.runtimeRef; the job starts once it exists"},
 	{InvalidRuntime, ByRequest, "the runtime lacks a part that an MPI job needs",
@@ -111,6 +111,9 @@ var entries = []Entry{
 	{Unschedulable, ByRequest, "the scheduler finds no machine for a pod",
 		"The condition PodScheduled of the pod, with what each machine lacks.",
 		"wait for machines to become free, ask for fewer nodes or resources per node, or add machines"},
+	{SchedulingGated, ByRequest, "scheduling gates hold pods back: the scheduler does not look at them",
+		"The gates in the pods.",
+		"wait for whoever removes the gates that the message names, such as a queue; gates that nobody removes have to go from spec.runtimePatches of the TrainJob or from the runtime"},
 	{GangTimeout, ByRequest,
 		"not all pods of the job ran at the same time within the gang timeout of the runtime",
 		"The clock of the controller, and what the control plane says of the missing pods.",
@@ -133,6 +136,9 @@ var entries = []Entry{
 	{ContainerConfig, ByRequest, "a container cannot be made",
 		"kubelet's status of the container.",
 		"correct what the message names in the TrainJob or runtime"},
+	{ContainerStartFailed, ByRequest, "a container was made, and its program could not be started, so there is no log",
+		"kubelet's status of the container: StartError, with the words of the container runtime.",
+		"correct what the message names in the TrainJob or runtime: a program that is not found may be hidden by a volume that is mounted over its folder (the agent is " + mpi.AgentBin + ")"},
 	{PodRejected, ByInfrastructure, "kubelet did not admit a pod to its machine",
 		"The status of the pod: kubelet ended it before any container started.",
 		"start the job again; if it happens on the same machine, check its devices and free resources"},
@@ -177,10 +183,10 @@ var entries = []Entry{
 	// Containers that end.
 	{OOMKilled, ByApplication, "the kernel killed a process for lack of memory",
 		"The counter of the memory cgroup, as the agent of the node sees it, or kubelet's status of the container.",
-		"raise the memory limit (spec.trainer.resourcesPerNode) or use less: smaller batches, fewer data loader workers"},
-	{WorkerKilled, ByApplication, "the main container of a worker was killed by a signal",
-		"kubelet's status of the container.",
-		"read the log of the worker; nothing in the job should end the agent of a worker"},
+		"raise the memory limit (spec.trainer.resourcesPerNode; that of a launcher without ranks is in the runtime, and the message says so then) or use less: smaller batches, fewer data loader workers"},
+	{WorkerKilled, ByApplication, "the main container of a worker, or the launch daemon in it, was killed by a signal, and nobody deleted or evicted the pod",
+		"kubelet's status of the container; or the launcher's agent lost the worker to a SIGTERM, while the control plane says nothing of a disruption.",
+		"read the log of the worker; nothing in the job should end the agent of a worker or its launch daemon, as `kill -TERM 1` and `kill -TERM -1` do"},
 	{WorkerFailed, ByApplication, "the main container of a worker ended although the job was not over",
 		"kubelet's status of the container.",
 		"read the log of the worker"},
@@ -199,7 +205,7 @@ var entries = []Entry{
 	// Commands and ranks.
 	{CommandNotFound, ByApplication, "a command could not be started: it is not in the image, or not executable",
 		"The launcher's verdict, or what the MPI launcher printed.",
-		"check the spelling and the path of the command, and that launcher and workers use the same image"},
+		"check the spelling and the path of the command, PATH where the TrainJob sets it, and that launcher and workers use the same image"},
 	{CommandFailed, ByApplication, "the command of the job exited with a code other than 0, and no rank of it is known to have failed",
 		"The launcher's verdict.",
 		"read the log of the launcher"},

@@ -40,7 +40,7 @@ func Remembered(reason mpi.Reason) bool {
 }
 
 // givingUp are the causes of pods that their Job gives up.
-var givingUp = []mpi.Reason{InitFailed, LauncherFailed, LauncherKilled, WorkerFailed, WorkerKilled, OOMKilled}
+var givingUp = []mpi.Reason{InitFailed, ContainerStartFailed, LauncherFailed, LauncherKilled, WorkerFailed, WorkerKilled, OOMKilled}
 
 // Remember returns a cause that an earlier pass has seen and written down as reason and text.
 func Remember(reason mpi.Reason, text string, at time.Time) Cause {

@@ -96,6 +96,7 @@ func firstCases() map[string]firstCase {
 		"lying verdict":       {"success does not explain a failed container", []Pod{launcher(said(t0, mpi.Verdict{}))}, nil, LauncherFailed, "exited with code 1"},
 		"launcher killed":     {"", []Pod{launcher(died(t0, kill))}, nil, LauncherKilled, "was killed by SIGKILL"},
 		"worker killed":       {"", []Pod{worker(died(t0, kill))}, nil, WorkerKilled, "Worker 1 (pod demo-node-0-1-x7x2p on machine m3) failed: container `node` was killed by SIGKILL"},
+		"cannot start":        {"the words are kubelet's", []Pod{worker(died(t0, End{Code: 128, Reason: "StartError", Message: "no such file"}))}, nil, ContainerStartFailed, "container `node` could not be started: no such file"},
 		"signal of runtime":   {"", []Pod{worker(died(t0, End{Signal: 11}))}, nil, WorkerKilled, "SIGSEGV"},
 		"OOM by kubelet":      {"", []Pod{worker(died(t0, End{Code: 137, Reason: "OOMKilled"}))}, nil, OOMKilled, "was killed by SIGKILL (OOMKilled)"},
 		"worker first":        {"the launcher failed because a node did", []Pod{launcher(said(t0, exit7)), worker(died(before, kill))}, nil, WorkerKilled, ""},

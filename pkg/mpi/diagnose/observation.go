@@ -29,6 +29,12 @@ type Pod struct {
 	GivenUp bool
 	// Unschedulable is what the scheduler says of a pod that it cannot place, otherwise empty.
 	Unschedulable string
+	// Gates are the names of the scheduling gates that still hold the pod back, in its order.
+	Gates []string
+	// RunsRanks says of a launcher that it is one of the nodes, and has their resources; MemoryLimit is that of a launcher's
+	// container, empty where it is not known.
+	RunsRanks   bool
+	MemoryLimit string
 	// GPUs is how many accelerators the pod asks for, GPUResource their resource.
 	GPUs        int64
 	GPUResource string

@@ -44,6 +44,9 @@ func (s Start) problemOf(pod Pod) *Cause {
 	if pod.Unschedulable != "" {
 		return s.unschedulable(pod)
 	}
+	if len(pod.Gates) > 0 {
+		return s.gated(pod)
+	}
 	for _, container := range pod.Containers {
 		if container.Waiting == nil {
 			continue
@@ -53,6 +56,29 @@ func (s Start) problemOf(pod Pod) *Cause {
 		}
 	}
 	return s.unmounted(pod)
+}
+
+// gated names what holds pods back that are not to be scheduled yet, and how many more there are of them.
+func (s Start) gated(first Pod) *Cause {
+	var names []string
+	held := -1
+	for _, pod := range s.Pods {
+		names = append(names, pod.Gates...)
+		if len(pod.Gates) > 0 {
+			held++
+		}
+	}
+	slices.Sort(names)
+	names = slices.Compact(names)
+	gates, verb := "scheduling gate", "is"
+	if len(names) > 1 {
+		gates = "scheduling gates"
+	}
+	who := first.place()
+	if held > 0 {
+		who, verb = fmt.Sprintf("%s and %d more of %d pods", who, held, s.Want), "are"
+	}
+	return because(SchedulingGated, fmt.Sprintf("%s %s not to be scheduled yet: held back by the %s `%s`", who, verb, gates, strings.Join(names, "`, `"))).in(first)
 }
 
 // claims are what the scheduler says about volumes.

@@ -18,6 +18,10 @@ func unplaced(message string) func(*Pod) {
 	return func(pod *Pod) { pod.Machine, pod.Unschedulable = "", message }
 }
 
+func gated(names ...string) func(*Pod) {
+	return func(pod *Pod) { pod.Machine, pod.Gates = "", names }
+}
+
 func eightGPUs(pod *Pod) { pod.GPUs, pod.GPUResource = 8, "nvidia.com/gpu" }
 
 type problemCase struct {
@@ -57,6 +61,8 @@ func problemCases() map[string]problemCase {
 		"launcher unplaced": {"", Start{Pods: []Pod{launcher(unplaced("no room")), worker()}, Want: 2}, Unschedulable, "Launcher (pod demo-launcher-0-0-x7x2p) cannot be scheduled: no room"},
 		"claim":             {"", start(unplaced(`0/2 nodes are available: persistentvolumeclaim "data" not found. preemption: 0/2`)), VolumeClaimMissing, `persistentvolumeclaim "data" not found`},
 		"unbound claim":     {"", start(unplaced("0/2 nodes are available: pod has unbound immediate PersistentVolumeClaims.")), VolumeClaimMissing, "unbound immediate PersistentVolumeClaims"},
+		"gate":              {"", start(gated("example.com/wait")), SchedulingGated, "Worker 1 (pod demo-node-0-1-x7x2p) is not to be scheduled yet: held back by the scheduling gate `example.com/wait`"},
+		"gates":             {"each once, and how many pods", Start{Pods: []Pod{launcher(), worker(gated("b/b", "a/a")), worker(gated("b/b"))}, Want: 3}, SchedulingGated, "Worker 1 (pod demo-node-0-1-x7x2p) and 1 more of 3 pods are not to be scheduled yet: held back by the scheduling gates `a/a`, `b/b`"},
 		"running":           {"", start(), "", ""},
 		"creating":          {"a container that is being made is no problem", start(waitingFor("ContainerCreating", "")), "", ""},
 		"refused but there": {"old refusals say nothing about pods that are all there", Start{Pods: []Pod{launcher()}, Want: 1, Refused: []string{"exceeded quota"}}, "", ""},

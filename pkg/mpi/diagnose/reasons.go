@@ -50,6 +50,8 @@ const (
 
 	// Unschedulable: the scheduler finds no machine for a pod.
 	Unschedulable mpi.Reason = "Unschedulable"
+	// SchedulingGated: scheduling gates hold pods back.
+	SchedulingGated mpi.Reason = "SchedulingGated"
 	// GangTimeout: not all pods of the job ran at the same time within the gang timeout of the runtime.
 	GangTimeout mpi.Reason = "GangTimeout"
 	// ImagePull: an image cannot be pulled.
@@ -64,6 +66,8 @@ const (
 	VolumeFailed mpi.Reason = "VolumeFailed"
 	// ContainerConfig: a container cannot be made.
 	ContainerConfig mpi.Reason = "ContainerConfigFailed"
+	// ContainerStartFailed: a container was made, and its program could not be started.
+	ContainerStartFailed mpi.Reason = "ContainerStartFailed"
 	// PodRejected: kubelet did not admit a pod to its machine.
 	PodRejected mpi.Reason = "PodRejected"
 	// InitFailed: an init container failed, so the main container never ran.

@@ -20,6 +20,7 @@ func (o Observed) seen(pods []*corev1.Pod) []diagnose.Pod {
 	result := seen(pods)
 	givenUp := sync.OnceValue(o.givenUp)
 	for i, pod := range pods {
+		o.ofLauncher(&result[i])
 		last := lastEnd(pod)
 		if pod.DeletionTimestamp == nil || last == nil || !slices.Contains(givenUp(), pod.Labels[mpi.ReplicatedJobLabel]) {
 			continue

@@ -65,7 +65,7 @@ var beginning = map[string]bool{"": true, "ContainerCreating": true, "PodInitial
 // troubled says whether more is to be told of a pod than how far it has come.
 func troubled(pod *corev1.Pod) bool {
 	seen := seenPod(pod)
-	return terminal(pod) || pod.DeletionTimestamp != nil || seen.Disruption != nil || seen.Unschedulable != "" ||
+	return terminal(pod) || pod.DeletionTimestamp != nil || seen.Disruption != nil || seen.Unschedulable != "" || len(seen.Gates) > 0 ||
 		slices.ContainsFunc(seen.Containers, func(c diagnose.Container) bool {
 			return c.End != nil && !c.Init || c.End != nil && c.End.Code != 0 || c.Waiting != nil && !beginning[c.Waiting.Reason]
 		})

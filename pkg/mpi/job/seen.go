@@ -7,6 +7,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
 
 	"lockstep.dev/lockstep/pkg/mpi"
 	"lockstep.dev/lockstep/pkg/mpi/diagnose"
@@ -37,6 +38,9 @@ func seenPod(pod *corev1.Pod) diagnose.Pod {
 		case condition.Type == corev1.PodScheduled && condition.Status == corev1.ConditionFalse && condition.Reason == corev1.PodReasonUnschedulable:
 			result.Unschedulable = cmp.Or(condition.Message, "the scheduler gives no reason")
 		}
+	}
+	for _, gate := range pod.Spec.SchedulingGates {
+		result.Gates = append(result.Gates, gate.Name)
 	}
 	result.GPUs, result.GPUResource = gpus(pod.Spec)
 	result.Containers = append(seenContainers(pod.Status.InitContainerStatuses, true), seenContainers(pod.Status.ContainerStatuses, false)...)
@@ -107,4 +111,24 @@ func mainEnd(pod *corev1.Pod) *corev1.ContainerStateTerminated {
 		return nil
 	}
 	return pod.Status.ContainerStatuses[i].State.Terminated
+}
+
+// ofLauncher adds whose resources a launcher has, and how much memory that allows.
+func (o Observed) ofLauncher(seen *diagnose.Pod) {
+	if seen.Role != mpi.LauncherJob {
+		return
+	}
+	if o.Runtime != nil && o.Runtime.Spec.MLPolicy != nil && o.Runtime.Spec.MLPolicy.MPI != nil {
+		seen.RunsRanks = ptr.Deref(o.Runtime.Spec.MLPolicy.MPI.RunLauncherAsNode, false)
+	}
+	if !o.Owns() {
+		return
+	}
+	for _, set := range podSets(o.JobSet) {
+		if container := mainContainer(&set.spec); set.name == mpi.LauncherJob && container != nil {
+			if limit, limited := container.Resources.Limits[corev1.ResourceMemory]; limited {
+				seen.MemoryLimit = limit.String()
+			}
+		}
+	}
 }

@@ -81,7 +81,7 @@ func cacheOptions(mode Mode) (cache.Options, error) {
 	return options, nil
 }
 
-// stripPod keeps identity, placement, what restarts, the devices that containers ask for, and status.
+// stripPod keeps identity, placement and what holds it back, what restarts, the devices that containers ask for, and status.
 func stripPod(object any) (any, error) {
 	pod, ok := object.(*corev1.Pod)
 	if !ok {
@@ -89,7 +89,10 @@ func stripPod(object any) (any, error) {
 	}
 	pod.ManagedFields = nil
 	pod.Annotations = nil
-	pod.Spec = corev1.PodSpec{NodeName: pod.Spec.NodeName, RestartPolicy: pod.Spec.RestartPolicy, Containers: devicesOf(pod.Spec.Containers)}
+	pod.Spec = corev1.PodSpec{
+		NodeName: pod.Spec.NodeName, SchedulingGates: pod.Spec.SchedulingGates, RestartPolicy: pod.Spec.RestartPolicy,
+		Containers: devicesOf(pod.Spec.Containers),
+	}
 	return pod, nil
 }
 

@@ -17,15 +17,18 @@ func TestCacheKeepsWhatIsReadOfPods(t *testing.T) {
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: "p", Labels: map[string]string{"a": "b"}, Annotations: map[string]string{"long": "text"}, ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "m"}}},
 		Spec: corev1.PodSpec{
-			NodeName: "m0", RestartPolicy: corev1.RestartPolicyOnFailure, Hostname: "h",
+			NodeName: "m0", RestartPolicy: corev1.RestartPolicyOnFailure, Hostname: "h", SchedulingGates: []corev1.PodSchedulingGate{{Name: "g"}},
 			Containers: []corev1.Container{{Name: "node", Image: "i", Resources: *all}, {Name: "other", Image: "i"}},
 		},
 		Status: corev1.PodStatus{Phase: corev1.PodRunning, ContainerStatuses: []corev1.ContainerStatus{{Name: "node", RestartCount: 2}}},
 	}
 	want := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: "p", Labels: map[string]string{"a": "b"}},
-		Spec:       corev1.PodSpec{NodeName: "m0", RestartPolicy: corev1.RestartPolicyOnFailure, Containers: []corev1.Container{{Name: "node", Resources: gpus}}},
-		Status:     pod.Status,
+		Spec: corev1.PodSpec{
+			NodeName: "m0", RestartPolicy: corev1.RestartPolicyOnFailure, SchedulingGates: []corev1.PodSchedulingGate{{Name: "g"}},
+			Containers: []corev1.Container{{Name: "node", Resources: gpus}},
+		},
+		Status: pod.Status,
 	}
 	got, err := stripPod(pod)
 	if err != nil {

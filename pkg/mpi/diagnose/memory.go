@@ -1,0 +1,36 @@
+package diagnose
+
+import (
+	"strings"
+
+	"lockstep.dev/lockstep/pkg/mpi"
+)
+
+// forLauncher gives a lack of memory in the launcher's pod its own remedy: spec.trainer.resourcesPerNode is for pods with ranks,
+// and no field of a TrainJob, runtimePatches included, reaches the resources of a launcher without.
+func (c *Cause) forLauncher(pod Pod) *Cause {
+	if !pod.isLauncher() || pod.RunsRanks || c.Reason != OOMKilled && c.Reason != OutOfMemory {
+		return c
+	}
+	limit := "memory limit"
+	if pod.MemoryLimit != "" {
+		limit += " of " + pod.MemoryLimit
+	}
+	c.Remedy = "the launcher's " + limit + " is the runtime's, and spec.trainer.resourcesPerNode does not change it: ask who maintains the runtime to raise it " +
+		"(spec.launcher.memory of the MPIRuntime, or the resources of the container `" + mpi.Container + "` in the replicated job `" + mpi.LauncherJob + "`); " +
+		"or use less there: run work in ranks and not beside mpirun, and print less, in lines (Open MPI 5 keeps in memory what it cannot print yet)"
+	return c
+}
+
+// inLauncher is how the launcher's agent says where the kernel killed.
+const inLauncher = "in the launcher's pod the kernel killed"
+
+// onlyInLauncher says whether a verdict knows that the kernel killed in the launcher's pod, and of nowhere else.
+func onlyInLauncher(verdict mpi.Verdict) bool {
+	for _, report := range verdict.Nodes {
+		if report.OOMKills > 0 {
+			return false
+		}
+	}
+	return strings.Contains(verdict.Message, inLauncher)
+}

@@ -1,0 +1,57 @@
+package job
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"lockstep.dev/lockstep/pkg/mpi"
+)
+
+func TestSeenOfLaunchers(t *testing.T) {
+	pods := []corev1.Pod{podOf(mpi.LauncherJob, 0), podOf(mpi.NodeJob, 0)}
+	apart := started(trainJobOf()).with(pods...)
+	mainContainer(&replicatedJob(apart.JobSet.Spec, mpi.LauncherJob).Template.Spec.Template.Spec).Resources.Limits = corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("128Mi")}
+	oneOfThem := started(trainJobOf()).with(pods...)
+	oneOfThem.Runtime = runtimeOf(true)
+	gone := started(trainJobOf()).with(pods...)
+	gone.Runtime = nil
+	type facts struct {
+		RunsRanks bool
+		Limit     string
+	}
+	for name, tc := range map[string]struct {
+		observed Observed
+		want     facts
+	}{
+		"Apart":     {apart, facts{false, "128Mi"}},
+		"Gone":      {gone, facts{}},
+		"OneOfThem": {oneOfThem, facts{true, ""}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			seen := tc.observed.seen(tc.observed.all())
+			if diff := cmp.Diff(tc.want, facts{seen[0].RunsRanks, seen[0].MemoryLimit}); diff != "" {
+				t.Errorf("-want, +got:\n%s", diff)
+			}
+			if seen[1].MemoryLimit != "" {
+				t.Error("the limit of nodes is their users' own")
+			}
+		})
+	}
+}
+
+// The scheduler says nothing of pods with gates that names one.
+func TestGatesAreSeenAndToldAtOnce(t *testing.T) {
+	pod := podOf(mpi.NodeJob, 0, func(pod *corev1.Pod) {
+		pod.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: "example.com/wait"}}
+		pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonSchedulingGated, Message: "Scheduling is blocked due to non-empty scheduling gates"}}
+	})
+	if diff := cmp.Diff([]string{"example.com/wait"}, seenPod(&pod).Gates); diff != "" {
+		t.Error(diff)
+	}
+	if !troubled(&pod) {
+		t.Error("nobody would be told until something else happens")
+	}
+}

@@ -54,9 +54,13 @@ const lastLines = "Last lines:"
 func (c Cause) Infrastructure() bool { return Infrastructure(c.Reason) }
 
 // Provisional says whether better evidence may come within moments: the launcher lost a node, and the status of the pod
-// there does not say why yet, or says that its agent was told to end, as kubelet does too when it evicts.
-func (c Cause) Provisional() bool {
-	return (c.Reason == WorkerLost || c.Reason == WorkerKilled) && c.precedence == told
+// there does not say why yet.
+func (c Cause) Provisional() bool { return c.Reason == WorkerLost && c.precedence == told }
+
+// Contested says whether an event of kubelet may explain it better, which comes before what it explains: of a pod that it evicts
+// because of the size of a volume only an event says so, and the agent there is told to end as by anybody else.
+func (c Cause) Contested() bool {
+	return c.Provisional() || c.Reason == WorkerKilled && c.precedence == told
 }
 
 // faults are the signals by which only a program itself ends: nobody sends them to stop it or to save memory.

@@ -54,8 +54,8 @@ func TestWorkersEndedFromInside(t *testing.T) {
 			if got.Reason != tc.want || !strings.Contains(got.Message, tc.says) {
 				t.Errorf("%s: want %s with %q, got %s: %s", tc.reason, tc.want, tc.says, got.Reason, got.Text())
 			}
-			if got.Reason == WorkerKilled && (!got.Provisional() || got.Certain() || got.Infrastructure()) {
-				t.Error("an event may still tell of an eviction, and whoever ends his own worker would do it again")
+			if got.Reason == WorkerKilled && (!got.Contested() || got.Provisional() || got.Certain() || got.Infrastructure()) {
+				t.Error("an event may tell of an eviction, the pod that shows it is gone in a moment, and whoever ends his own worker would do it again")
 			}
 		})
 	}

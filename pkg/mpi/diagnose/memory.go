@@ -18,7 +18,7 @@ func (c *Cause) forLauncher(pod Pod) *Cause {
 	}
 	c.Remedy = "the launcher's " + limit + " is the runtime's, and spec.trainer.resourcesPerNode does not change it: ask who maintains the runtime to raise it " +
 		"(spec.launcher.memory of the MPIRuntime, or the resources of the container `" + mpi.Container + "` in the replicated job `" + mpi.LauncherJob + "`); " +
-		"or use less there: run work in ranks and not beside mpirun, and print less, in lines (Open MPI 5 keeps in memory what it cannot print yet)"
+		"or use less there: run work in ranks and not beside mpirun, and print less at a time (Open MPI 5 keeps in memory what ranks print faster than it passes on)"
 	return c
 }
 

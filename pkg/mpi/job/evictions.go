@@ -14,7 +14,7 @@ func (o Observed) Unexplained() bool {
 		return false
 	}
 	cause := o.cause()
-	return cause != nil && cause.Provisional()
+	return cause != nil && cause.Contested()
 }
 
 // evictions returns what kubelet's events say about pods of this JobSet that it threw out. The pods may be gone.

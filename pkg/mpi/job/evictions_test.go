@@ -56,3 +56,27 @@ func TestEvictionsInEvents(t *testing.T) {
 		})
 	}
 }
+
+// The pod of an agent that was told to end by its own job is gone a moment after the JobSet has failed, so that is told at once; an
+// event still goes before it.
+func TestAgentsEndedByTheirJobAreToldAtOnce(t *testing.T) {
+	verdict, err := mpi.Verdict{Reason: diagnose.WorkerLost, Lost: "demo-node-0-1.demo", Host: "demo-node-0-1.demo", Message: "Worker 1 was lost", ExitCode: 205}.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := podOf(mpi.NodeJob, 1, died(t0.Add(-2*time.Second), 0, "Completed", ""), func(pod *corev1.Pod) { pod.Status.Phase = corev1.PodSucceeded })
+	o := started(trainJobOf()).jobSetHas(jobset.JobSetFailed, t0).with(podOf(mpi.LauncherJob, 0, died(t0, 205, "Error", string(verdict))), ended)
+	if got := o.end(); got == nil || got.reason != diagnose.WorkerKilled || !o.Unexplained() {
+		t.Errorf("want the worker's own end, after a look at the events, got %+v", got)
+	}
+	o.Warnings = []corev1.Event{{
+		InvolvedObject: corev1.ObjectReference{Kind: "Pod", Name: ended.Name}, Reason: "Evicted", LastTimestamp: metav1.NewTime(t0.Add(-3 * time.Second)), Message: "Usage of EmptyDir volume",
+	}}
+	if got := o.end(); got == nil || got.reason != diagnose.Evicted {
+		t.Errorf("want the eviction, got %+v", got)
+	}
+	o.Warnings, o.Pods = nil, o.Pods[:1]
+	if got := o.end(); got != nil {
+		t.Errorf("without the pod it is too early to tell, got %+v", got)
+	}
+}

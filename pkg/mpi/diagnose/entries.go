@@ -176,7 +176,7 @@ var entries = []Entry{
 		"start the job again: it gets other machines"},
 	{WorkerLost, ByInfrastructure, "a worker stopped answering or its connection broke while ranks ran",
 		"The keepalives between launcher and worker (every 2 s, 3 misses), or the end of the connection.",
-		"check the machine of the worker; start the job again"},
+		"check the machine of the worker, and that nothing in the job sends SIGTERM to all processes or to process 1 of its pod; start the job again"},
 	{PodDeleted, ByInfrastructure, "somebody deleted a pod of the job while it ran",
 		"The deletion timestamp of the pod, without a word of the control plane about a disruption.",
 		"start the job again; the audit log of the API server names who deleted the pod"},

@@ -81,11 +81,11 @@ var entries = []Entry{
 		"The API server's answer.", "correct what the answer names in the TrainJob or its runtime, and create the TrainJob again"},
 	{CreationFailed, ByRequest, "the API server refused an object of the job",
 		"The API server's answer.",
-		"read the answer in the message: it names the rule; the controller tries again by itself"},
+		"read the answer in the message: it names the rule; the controller tries again by itself, and the job starts once it is allowed, by a larger quota for example"},
 	// Pods that the API server refuses.
 	{QuotaExceeded, ByRequest, "pods of the job do not fit a ResourceQuota of the namespace",
 		"The API server's refusal, which names the quota with what is requested, used and allowed.",
-		"wait until other jobs of the namespace end, ask for fewer nodes or resources, or ask for a larger quota"},
+		"wait until other jobs of the namespace end, or ask for a larger quota: a job that waits then starts by itself, and one that has failed, because it would not fit an empty quota, must be created again; or ask for fewer nodes or resources in another TrainJob"},
 	{LimitRangeViolated, ByRequest, "pods of the job ask for more or less than a LimitRange of the namespace allows",
 		"The API server's refusal, which names the bound.",
 		"set spec.trainer.resourcesPerNode within the bounds of the LimitRange"},
@@ -199,6 +199,11 @@ var entries = []Entry{
 	{JobSetFailed, ByApplication, "the JobSet failed and no pod shows why",
 		"The condition Failed of the JobSet; the pods were gone when the controller looked.",
 		"read the events of the TrainJob and its pods"},
+	{JobSetDeleted, ByRequest, "somebody deleted the JobSet of the job while it ran",
+		"The status of the TrainJob, which says that there was a JobSet, and the API server, which has none, or one that is being deleted. " +
+			"It is never made again by itself, whatever the runtime allows: that would run the job a second time from its beginning. A JobSet " +
+			"that ended, and whose ttlSecondsAfterFinished was over, while no controller ran looks the same.",
+		"create the TrainJob again, and delete or suspend TrainJobs and not their JobSets; the audit log of the API server names who deleted it"},
 	{AgentFailed, ByRequest, "the agent itself could not work",
 		"The launcher's verdict.",
 		"read the message: it names what the agent lacks, for example a readable key"},

@@ -63,7 +63,7 @@ func TestEntries(t *testing.T) {
 var elsewhere = map[mpi.Reason]string{
 	RuntimeNotFound: "job", InvalidRuntime: "job", InvalidPatch: "job", InitializerUnsupported: "job", InvalidWorld: "job", NameTooLong: "job",
 	NameTaken: "job", ReservedVariable: "job", InvalidObject: "job", CreationFailed: "job", LauncherUnreachable: "job",
-	JobSetFailed: "job", DeadlineExceeded: "job", AgentFailed: "agent", WorldIncomplete: "agent", LaunchAbandoned: "agent", Hang: "agent", GateTimeout: "gate",
+	JobSetFailed: "job", JobSetDeleted: "job", DeadlineExceeded: "job", AgentFailed: "agent", WorldIncomplete: "agent", LaunchAbandoned: "agent", Hang: "agent", GateTimeout: "gate",
 	ConnectionTimedOut: "gate", GangTimeout: "job",
 }
 

@@ -115,6 +115,8 @@ const (
 	LauncherFailed mpi.Reason = "LauncherFailed"
 	// JobSetFailed: the JobSet failed and no pod shows why.
 	JobSetFailed mpi.Reason = "JobSetFailed"
+	// JobSetDeleted: somebody deleted the JobSet of the job while it ran.
+	JobSetDeleted mpi.Reason = "JobSetDeleted"
 	// AgentFailed: the agent itself could not work.
 	AgentFailed = mpi.ReasonAgentFailed
 

@@ -30,7 +30,7 @@ func (o Observed) noted() []diagnose.Cause {
 // lost returns the pod that is, or was, taken away from a running job. The condition PodsReady keeps it: until the JobSet
 // has failed because of it the pod may be gone, and with it all evidence.
 func (o Observed) lost() *diagnose.Cause {
-	if o.suspendWanted() || suspended(o.JobSet) {
+	if o.suspendWanted() || o.stopping() {
 		return nil
 	}
 	if noted := o.noted(); len(noted) > 0 {

@@ -107,6 +107,8 @@ func Decide(o Observed, random io.Reader) (Decision, error) {
 		return wait(ReasonRuntimeNotFound, "%s", noRuntime(o.TrainJob.Spec.RuntimeRef)), nil
 	case !o.Runtime.Ours():
 		return Decision{}, nil
+	case o.bereft():
+		return o.deleted(), nil
 	}
 	return start(o, random)
 }
@@ -129,7 +131,7 @@ func start(o Observed, random io.Reader) (Decision, error) {
 		return o.fail(ReasonDeadlineExceeded, deadlineMessage(o.TrainJob)), nil
 	}
 	if p := o.impossible(job); p != nil {
-		return o.fail(p.reason, p.message), nil
+		return o.fail(p.reason, p.message+"; then create the TrainJob again: this one is over, and does not wait for it"), nil
 	}
 	if leftovers := o.leftovers(); len(leftovers) > 0 || o.lingering() {
 		decision := wait(ReasonWaitingForDeletion, "%s `%s` is still being deleted", earlier(job), job.Name)
@@ -171,9 +173,12 @@ func (o Observed) hold(p *problem) Decision {
 // follow watches a job that has been started.
 func follow(o Observed) Decision {
 	if o.condemned() {
-		return Decision{Ours: true, Delete: []Deletion{deletion(jobSetType(), o.JobSet)}, RequeueAfter: leftoversGone}
+		return o.condemn()
 	}
 	decision := Decision{Ours: true, end: o.end()}
+	if o.bereft() && (decision.end == nil || !decision.end.succeeded) {
+		return o.deleted()
+	}
 	if again := o.restart(decision.end); again != nil {
 		// The status tells of it first. The JobSet goes in the next pass, so that no restart is forgotten.
 		return Decision{Ours: true, restart: again}
@@ -192,6 +197,7 @@ func follow(o Observed) Decision {
 		return decision
 	}
 	decision.Update, decision.keys = o.rescheduled(), o.keys()
+	decision.Create = o.guardedAgain()
 	if !suspended(o.JobSet) && withAgent(o.JobSet) {
 		decision.Rendezvous = o.rendezvous()
 	}
@@ -321,16 +327,21 @@ func deadlineMessage(trainJob *trainer.TrainJob) string {
 	return fmt.Sprintf("the job took longer than its activeDeadlineSeconds of %d", trainJob.Spec.ActiveDeadlineSeconds)
 }
 
-// taken names the objects under our names that are somebody else's.
+// taken names the objects under our names that are somebody else's, and whose they are.
 func (o Observed) taken() []string {
 	var names []string
 	for _, child := range o.Children {
 		if claimOf(o.TrainJob, &child) == foreign {
-			names = append(names, child.Kind+" `"+child.Name+"`")
+			names = append(names, called(child.Kind, &child))
+		}
+	}
+	for _, child := range o.ChildJobs {
+		if !ofJobSet(o.TrainJob, &child) {
+			names = append(names, called("Job", &child))
 		}
 	}
 	if o.JobSet != nil && claimOf(o.TrainJob, o.JobSet) == foreign {
-		names = append(names, "JobSet `"+o.JobSet.Name+"`")
+		names = append(names, called(jobSetType().Kind, o.JobSet))
 	}
 	return names
 }
@@ -344,8 +355,7 @@ func (o Observed) leftovers() []Deletion {
 		deletions = append(deletions, deletion(jobSetType(), o.JobSet))
 	}
 	for _, job := range o.Jobs {
-		owner := metav1.GetControllerOf(&job)
-		if owner != nil && owner.Kind == "JobSet" && owner.Name == o.TrainJob.Name {
+		if ofJobSet(o.TrainJob, &job) {
 			deletions = append(deletions, deletion(metav1.TypeMeta{APIVersion: "batch/v1", Kind: "Job"}, &job))
 		}
 	}

@@ -30,6 +30,17 @@ func (j Job) NetworkPolicy(controllerNamespace string) *networkingv1.NetworkPoli
 	}
 }
 
+// guardedAgain returns the policy of a started job that has lost it: its pods cannot reach each other without, where the tenant's
+// own policies deny.
+func (o Observed) guardedAgain() []Object {
+	if !o.Unguarded {
+		return nil
+	}
+	// A policy needs nothing of the runtime, which may be gone.
+	job := Job{Name: o.TrainJob.Name, Namespace: o.TrainJob.Namespace, UID: o.TrainJob.UID}
+	return []Object{job.NetworkPolicy(o.ControllerNamespace)}
+}
+
 // rendezvousRule admits the pods of mpi-controller to the agent, which tells the launcher the addresses of its nodes and
 // reads how far it is.
 func rendezvousRule(controllerNamespace string) networkingv1.NetworkPolicyIngressRule {

@@ -8,6 +8,7 @@ import (
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
 	"lockstep.dev/lockstep/pkg/mpi/diagnose"
 )
@@ -62,7 +63,7 @@ func (o Observed) held(job Job) *problem {
 	}
 	sets := withDefaults(podSets(job.JobSet()), o.Bounds.Limits)
 	if short := shortages(sets, o.Bounds.Quotas); len(short) > 0 {
-		return &problem{diagnose.QuotaExceeded, short[0].String() + ": the job waits until other pods of the namespace end"}
+		return &problem{diagnose.QuotaExceeded, short[0].String() + ": the job waits until other pods of the namespace end, or the quota is raised, and then starts by itself"}
 	}
 	return nil
 }
@@ -83,7 +84,7 @@ func (o Observed) resumeHeld() *problem {
 		return nil
 	}
 	if p := o.impossible(job); p != nil {
-		return p
+		return &problem{p.reason, p.message + "; the job waits for it, and is then resumed by itself"}
 	}
 	return o.held(job)
 }
@@ -110,13 +111,20 @@ func (o Observed) asked() time.Time {
 	return c.LastTransitionTime.Time
 }
 
-// resumed returns when the job was resumed last, zero for one that was never suspended or is so now.
+// resumed returns when the job was resumed last, or its JobSet, which somebody may have suspended alone; zero for one that was
+// never suspended or is so now.
 func (o Observed) resumed() time.Time {
-	c := apimeta.FindStatusCondition(o.TrainJob.Status.Conditions, trainer.TrainJobSuspended)
-	if c == nil || o.suspendWanted() {
-		return time.Time{}
+	var resumed time.Time
+	if o.suspendWanted() {
+		return resumed
 	}
-	return o.asked()
+	if c := apimeta.FindStatusCondition(o.TrainJob.Status.Conditions, trainer.TrainJobSuspended); c != nil {
+		resumed = o.asked()
+	}
+	if c := apimeta.FindStatusCondition(o.JobSet.Status.Conditions, string(jobset.JobSetSuspended)); c != nil && c.Status == metav1.ConditionFalse && c.LastTransitionTime.After(resumed) {
+		resumed = c.LastTransitionTime.Time
+	}
+	return resumed
 }
 
 // untilGang returns the time left until all pods must run, never without a limit or once they did.

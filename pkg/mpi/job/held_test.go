@@ -44,12 +44,12 @@ func TestHeldBeforeTheFirstPod(t *testing.T) {
 	}{
 		"Never": {
 			"", fresh(withQuota(resources("requests.cpu", "4"), nil)), outline{Ours: true, End: "QuotaExceeded"},
-			"Insufficient cpu: requested 4100m, quota `team` allows 4 in all (requests.cpu): ask for fewer or smaller nodes, or ask the platform admin for a larger quota",
+			"Insufficient cpu: requested 4100m, quota `team` allows 4 in all (requests.cpu): ask for fewer or smaller nodes, or ask the platform admin for a larger quota; then create the TrainJob again: this one is over",
 		},
 		"NeverSuspended": {"a queue need not admit what cannot run", fresh(withQuota(resources("requests.cpu", "4"), nil), suspend), outline{Ours: true, End: "QuotaExceeded"}, "Insufficient cpu"},
 		"NotNow": {
 			"", fresh(withQuota(resources("pods", "3"), resources("pods", "1"))), outline{Ours: true, Waiting: "QuotaExceeded", Requeue: quotaRetry},
-			"Insufficient pods: requested 3, available 2 of 3 in quota `team` (pods): the job waits until other pods of the namespace end",
+			"Insufficient pods: requested 3, available 2 of 3 in quota `team` (pods): the job waits until other pods of the namespace end, or the quota is raised, and then starts by itself",
 		},
 		"NotNowAtFirst": {
 			"the quota may have changed before anybody knew that the job waits for it", fresh(withQuota(resources("pods", "3"), resources("pods", "1")), trainJobAged(0)),

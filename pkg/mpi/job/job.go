@@ -1,6 +1,7 @@
 package job
 
 import (
+	"fmt"
 	"strconv"
 	"time"
 
@@ -97,6 +98,21 @@ func (r Runtime) checkNodes(nodes int32) error {
 		return refuse(ReasonInvalidWorld, "numNodes is %d, this runtime allows at most %d", nodes, most)
 	}
 	return nil
+}
+
+// JobNames returns what JobSet calls the Jobs of a TrainJob of this runtime (sigs.k8s.io/jobset pkg/util/placement, GenJobName).
+func (r Runtime) JobNames(trainJob string) []string {
+	var names []string
+	for _, part := range r.Spec.Template.Spec.ReplicatedJobs {
+		replicas := part.Replicas
+		if part.Name == mpi.LauncherJob || part.Name == mpi.NodeJob {
+			replicas = 1
+		}
+		for i := range replicas {
+			names = append(names, fmt.Sprintf("%s-%s-%d", trainJob, part.Name, i))
+		}
+	}
+	return names
 }
 
 // GangTimeout returns how long the pods of a job may take until all of them run; 0 means for ever.

@@ -30,6 +30,11 @@ type Observed struct {
 	// Children are the Secret, the ConfigMap, the NetworkPolicies and the PodGroup under our names, whoever owns them. They are
 	// read only where NeedsChildren says so.
 	Children []metav1.PartialObjectMetadata
+	// ChildJobs are the Jobs under the names that the JobSet gives its Jobs, whoever owns them. They are read with Children as long
+	// as JobSet is not ours: JobSet would try again and again to make one whose name is taken.
+	ChildJobs []metav1.PartialObjectMetadata
+	// Unguarded says that the NetworkPolicy of a started job is gone.
+	Unguarded bool
 	// hostfile is the digest of the runtime that the hostfile's ConfigMap keeps; AsMade sets it.
 	hostfile string
 	// Jobs are those that carry the label of the TrainJob.
@@ -92,7 +97,7 @@ func (o Observed) suspendWanted() bool { return ptr.Deref(o.TrainJob.Spec.Suspen
 // NeedsChildren says whether a decision may need Children and what else is read from the API server: the job is to be made,
 // resumed, restarted or ended.
 func (o Observed) NeedsChildren() bool {
-	return !o.Owns() || suspended(o.JobSet) || o.Ended() || o.stuck() != nil
+	return !o.Owns() || suspended(o.JobSet) || o.Ended() || o.bereft() || o.stuck() != nil
 }
 
 // MissingPods says whether a started job lacks pods for longer than it takes to create them, which is when warnings

@@ -42,6 +42,21 @@ func claimOf(trainJob *trainer.TrainJob, object metav1.Object) claim {
 	return foreign
 }
 
+// ofJobSet says whether a Job belongs to a JobSet of the name of a TrainJob, this one's or an earlier one's.
+func ofJobSet(trainJob *trainer.TrainJob, job metav1.Object) bool {
+	owner := metav1.GetControllerOf(job)
+	return owner != nil && owner.Kind == jobSetType().Kind && owner.Name == trainJob.Name
+}
+
+// called is how a message names an object, and whose it is where it says so itself.
+func called(kind string, object metav1.Object) string {
+	text := kind + " `" + object.GetName() + "`"
+	if owner := metav1.GetControllerOf(object); owner != nil {
+		text += " of " + owner.Kind + " `" + owner.Name + "`"
+	}
+	return text
+}
+
 // ownerReference makes the garbage collector delete an object with the TrainJob.
 func (j Job) ownerReference() metav1.OwnerReference {
 	return metav1.OwnerReference{

@@ -6,6 +6,7 @@ import (
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
@@ -28,7 +29,7 @@ func Status(o Observed, d Decision, applied error) trainer.TrainJobStatus {
 	case d.end != nil && d.end.early && applied == nil:
 		status.JobsStatus = launched(status.JobsStatus, d.end.succeeded)
 	}
-	undecided := o.Owns() && o.Ended() && d.end == nil && d.restart == nil
+	undecided := o.Owns() && o.Ended() && !o.remade() && d.end == nil && d.restart == nil
 	if !d.Over && !undecided {
 		status.Conditions = d.conditions(o, applied)
 	}
@@ -44,7 +45,7 @@ func (d Decision) conditions(o Observed, applied error) []metav1.Condition {
 	case d.end != nil && applied != nil:
 		// The end is looked for again, and what was noted on the way to it is needed then.
 		c.keep(PodsReady, Running)
-	case o.Owns(), len(d.Create) > 0 && applied == nil:
+	case o.Owns(), o.bereft(), len(d.Create) > 0 && applied == nil:
 		d.progress(c, o)
 	case d.held:
 		c.podsNotReady(d.waiting.reason, d.waiting.message)
@@ -57,10 +58,10 @@ func (d Decision) conditions(o Observed, applied error) []metav1.Condition {
 
 func (d Decision) creation(c *conditions, o Observed, applied error) {
 	switch {
-	case o.Owns():
+	case o.Owns(), o.bereft():
 		c.created(ReasonJobSetCreated, "all objects of the job exist")
 	case applied != nil:
-		c.notCreated(ReasonCreationFailed, applied.Error())
+		c.notCreated(ReasonCreationFailed, applied.Error()+triedAgain(applied))
 	case d.waiting != nil:
 		c.notCreated(d.waiting.reason, d.waiting.message)
 	case d.end != nil:
@@ -70,10 +71,19 @@ func (d Decision) creation(c *conditions, o Observed, applied error) {
 	}
 }
 
+// triedAgain says what becomes of a job of which an object is refused that may be allowed later: by a quota that counts objects, by a
+// policy. One that has just changed, or an API server that does not answer, is tried again without a word.
+func triedAgain(refused error) string {
+	if !apierrors.IsForbidden(refused) {
+		return ""
+	}
+	return ". The job waits: this is tried again every few seconds, and the job starts by itself once it is allowed"
+}
+
 // progress tells how far a created job has come.
 func (d Decision) progress(c *conditions, o Observed) {
 	switch {
-	case d.restart != nil, o.Owns() && attempt(o.JobSet) < o.restarts():
+	case d.restart != nil, o.remade() && !o.suspendWanted():
 		c.podsNotReady(ReasonRestarting, "the job is being started again")
 		c.notRunning(ReasonRestarting, "the job is being started again")
 	case d.end != nil:
@@ -109,7 +119,7 @@ func (o Observed) pods(c *conditions) {
 		}
 	}
 	// A pod that was thrown out has ended, too, and is gone in a moment.
-	if taken := diagnose.Taken(o.seen(pods)); taken != nil && !suspended(o.JobSet) && !o.suspendWanted() {
+	if taken := diagnose.Taken(o.seen(pods)); taken != nil && !o.stopping() && !o.suspendWanted() {
 		c.podsNotReady(taken.Reason, taken.Text())
 		return
 	}

@@ -127,6 +127,9 @@ func TestStatusConditions(t *testing.T) {
 			again.Now = again.Now.Add(time.Second)
 			again.TrainJob = again.TrainJob.DeepCopy()
 			again.TrainJob.Status = got
+			if again.JobSet == nil && apimeta.IsStatusConditionTrue(got.Conditions, Created) {
+				again.JobSet = started(again.TrainJob).JobSet
+			}
 			if diff := cmp.Diff(got, statusOf(t, again, tc.applied)); diff != "" {
 				t.Errorf("a pass without news changes the status: -before, +after:\n%s", diff)
 			}

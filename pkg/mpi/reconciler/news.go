@@ -81,8 +81,8 @@ func (r *Reconciler) done(ctx context.Context, name client.ObjectKey) bool {
 	return err == nil && r.mode == Executor && job.Done(&trainJob, js)
 }
 
-// jobNews: of Jobs only their going matters, because a new JobSet waits for it.
-func (r *Reconciler) jobNews() handler.EventHandler {
+// goneNews: of Jobs only their going matters, because a new JobSet waits for it, and of network policies, because a job needs its own.
+func (r *Reconciler) goneNews() handler.EventHandler {
 	return handler.Funcs{DeleteFunc: func(ctx context.Context, e event.DeleteEvent, q queue) {
 		if request := r.mode.byLabel(ctx, e.Object)[0]; !r.done(ctx, request.NamespacedName) {
 			q.Add(request)

@@ -56,6 +56,9 @@ func (r *Reconciler) observe(ctx context.Context, name client.ObjectKey) (job.Ob
 	if err := r.beyondCache(ctx, name, &o); err != nil {
 		return o, err
 	}
+	if o.Unguarded, err = r.unguarded(ctx, o); err != nil {
+		return o, err
+	}
 	if r.mode == Executor && o.NeedsEviction() {
 		o.Eviction = r.eviction(ctx, o.TrainJob)
 	}
@@ -143,6 +146,11 @@ func (r *Reconciler) listed(ctx context.Context, name client.ObjectKey, o *job.O
 // may be behind.
 func (r *Reconciler) children(ctx context.Context, name client.ObjectKey, o *job.Observed) error {
 	children := childrenOf(name, o.Runtime)
+	if r.mode == Executor && !o.Owns() && o.Runtime != nil {
+		for _, childName := range o.Runtime.JobNames(name.Name) {
+			children = append(children, child(batchv1.SchemeGroupVersion.WithKind("Job"), name.Namespace, childName))
+		}
+	}
 	found := make([]bool, len(children))
 	var hostfile corev1.ConfigMap
 	group, ctx := errgroup.WithContext(ctx)
@@ -172,7 +180,11 @@ func (r *Reconciler) children(ctx context.Context, name client.ObjectKey, o *job
 		return fmt.Errorf("read the objects of the job: %w", err)
 	}
 	for i := range children {
-		if found[i] {
+		switch {
+		case !found[i]:
+		case children[i].Kind == "Job":
+			o.ChildJobs = append(o.ChildJobs, children[i])
+		default:
 			o.Children = append(o.Children, children[i])
 		}
 	}
@@ -190,21 +202,26 @@ func (r *Reconciler) asMade(ctx context.Context, o *job.Observed, hostfile corev
 // childrenOf names what a job has beside its JobSet. Only metadata is read, so no key ever comes into this process
 // before it is needed. The hostfile's ConfigMap is read apart, with the runtime that it keeps.
 func childrenOf(name client.ObjectKey, runtime *job.Runtime) []metav1.PartialObjectMetadata {
-	child := func(kind schema.GroupVersionKind, childName string) metav1.PartialObjectMetadata {
-		var object metav1.PartialObjectMetadata
-		object.SetGroupVersionKind(kind)
-		object.Namespace, object.Name = name.Namespace, childName
-		return object
-	}
 	children := []metav1.PartialObjectMetadata{
-		child(corev1.SchemeGroupVersion.WithKind("Secret"), mpi.SSHAuthSecretName(name.Name)),
-		child(networkingv1.SchemeGroupVersion.WithKind("NetworkPolicy"), mpi.NetworkPolicyName(name.Name)),
+		child(corev1.SchemeGroupVersion.WithKind("Secret"), name.Namespace, mpi.SSHAuthSecretName(name.Name)),
+		policyOf(name),
 	}
 	if runtime == nil {
 		return children
 	}
 	if kind, wanted := runtime.PodGroupType(); wanted {
-		children = append(children, child(schema.FromAPIVersionAndKind(kind.APIVersion, kind.Kind), name.Name))
+		children = append(children, child(schema.FromAPIVersionAndKind(kind.APIVersion, kind.Kind), name.Namespace, name.Name))
 	}
 	return children
+}
+
+func policyOf(name client.ObjectKey) metav1.PartialObjectMetadata {
+	return child(networkingv1.SchemeGroupVersion.WithKind("NetworkPolicy"), name.Namespace, mpi.NetworkPolicyName(name.Name))
+}
+
+func child(kind schema.GroupVersionKind, namespace, name string) metav1.PartialObjectMetadata {
+	var object metav1.PartialObjectMetadata
+	object.SetGroupVersionKind(kind)
+	object.Namespace, object.Name = namespace, name
+	return object
 }

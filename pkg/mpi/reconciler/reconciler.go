@@ -33,7 +33,9 @@ type Reconciler struct {
 	// client reads from the cache and writes.
 	client client.Client
 	// live reads from the API server.
-	live       client.Reader
+	live client.Reader
+	// policies reads metadata of network policies from the cache; nil for a companion.
+	policies   client.Reader
 	namespace  string
 	random     io.Reader
 	mode       Mode
@@ -57,6 +59,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		return ctrl.Result{}, nil
 	case errors.Is(err, errBehind):
 		return ctrl.Result{RequeueAfter: conflictRetry}, nil
+	case apierrors.IsForbidden(err):
+		r.logOfStrangeNamespace(ctx, request.NamespacedName, err)
+		return ctrl.Result{RequeueAfter: lastRetry}, nil
 	case err != nil:
 		return ctrl.Result{}, fmt.Errorf("observe: %w", err)
 	}
@@ -78,6 +83,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	}
 	r.rendezvous.meet(ctx, request.NamespacedName, decision.Rendezvous)
 	decision, applied := r.carryOut(ctx, request.Namespace, decision)
+	r.warnOfHands(ctx, observed, len(decision.Create) > 0 && applied == nil)
 	wait, written := r.report(ctx, observed, decision, applied)
 	return result(decision, wait, errors.Join(applied, written))
 }

@@ -61,7 +61,8 @@ func Scheme() (*runtime.Scheme, error) {
 }
 
 // cacheOptions say what the manager may keep in memory: of Jobs, JobSets and pods only those of TrainJobs, and of pods only
-// what a decision reads. Secrets, ConfigMaps and NetworkPolicies are never cached.
+// what a decision reads. Secrets and ConfigMaps are never cached, and of the network policies of TrainJobs an executor keeps metadata,
+// which tell it that one is gone.
 func cacheOptions(mode Mode) (cache.Options, error) {
 	ofTrainJob, err := labels.NewRequirement(mode.label(), selection.Exists, nil)
 	if err != nil {
@@ -77,6 +78,7 @@ func cacheOptions(mode Mode) (cache.Options, error) {
 	}
 	if mode == Executor {
 		options.ByObject[&jobset.JobSet{}] = cache.ByObject{Label: selector}
+		options.ByObject[&networkingv1.NetworkPolicy{}] = cache.ByObject{Label: selector}
 	}
 	return options, nil
 }
@@ -153,6 +155,9 @@ func setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
 		recorder:   mgr.GetEventRecorder(mpi.ControllerName),
 		metrics:    metrics,
 	}
+	if options.Mode == Executor {
+		r.policies = mgr.GetCache()
+	}
 	if options.propagates() {
 		mgr.GetWebhookServer().Register(WebhookPath, newPropagation(r))
 	}
@@ -182,13 +187,16 @@ func (r *Reconciler) watch(mgr ctrl.Manager, options Options) error {
 		}).
 		For(&trainer.TrainJob{}, builder.WithPredicates(r.trainJobNews())).
 		Watches(&jobset.JobSet{}, r.jobSetNews()).
-		WatchesMetadata(&batchv1.Job{}, r.jobNews()).
+		WatchesMetadata(&batchv1.Job{}, r.goneNews()).
 		Watches(&corev1.Pod{}, r.podNews()).
 		Watches(&trainer.ClusterTrainingRuntime{}, r.users(trainer.ClusterTrainingRuntimeKind)).
 		Watches(&trainer.TrainingRuntime{}, r.users(trainer.TrainingRuntimeKind)).
 		Watches(&corev1.ResourceQuota{}, r.waiting()).
 		Watches(&corev1.LimitRange{}, r.waiting()).
 		WatchesRawSource(source.Channel(r.rendezvous.changed, &handler.EnqueueRequestForObject{}))
+	if r.policies != nil {
+		building = building.WatchesMetadata(&networkingv1.NetworkPolicy{}, r.goneNews())
+	}
 	if r.queues != nil {
 		building = building.WatchesRawSource(source.Channel(r.queues.changed, &handler.EnqueueRequestForObject{}))
 	}
@@ -247,7 +255,7 @@ func (r *Reconciler) users(kind string) handler.EventHandler {
 	})
 }
 
-// uncached are the kinds that must always be read from the API server, so that a mistake cannot start to list and watch
+// uncached are the kinds that the client must always read from the API server, so that a mistake cannot start to list and watch
 // the Secrets of a cluster.
 func uncached() []client.Object {
 	return []client.Object{&corev1.Secret{}, &corev1.ConfigMap{}, &networkingv1.NetworkPolicy{}, &corev1.Event{}}

@@ -17,6 +17,10 @@ const (
 	foreignController eventReason = "ForeignController"
 	// snapshotChanged: the runtime that a job was made from cannot be told from what the hostfile's ConfigMap keeps.
 	snapshotChanged eventReason = "SnapshotChanged"
+	// jobSetSuspended: somebody has suspended the JobSet of a job that runs.
+	jobSetSuspended eventReason = "JobSetSuspended"
+	// policyDeleted: somebody has deleted the network policy of a job that is not over.
+	policyDeleted eventReason = "NetworkPolicyDeleted"
 )
 
 // warnOnce tells of something about a version of an object that it is about, when it has not been told before: a pass finds the

@@ -1,0 +1,63 @@
+package job
+
+import (
+	"fmt"
+
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
+
+	"lockstep.dev/lockstep/pkg/mpi"
+	"lockstep.dev/lockstep/pkg/mpi/diagnose"
+)
+
+// bereft says whether the job had a JobSet, which is gone or going, and not because of us: before we delete one that is to be made
+// again, the status says so (parted). Somebody else deleted it, and the run is lost. To make it again would run the job a second
+// time from its beginning, which nobody has asked for. A job that is suspended has nothing to lose: its JobSet is made again.
+func (o Observed) bereft() bool {
+	going := o.Owns() && o.JobSet.DeletionTimestamp != nil && !o.jobSetEnded()
+	made := apimeta.IsStatusConditionTrue(o.TrainJob.Status.Conditions, Created)
+	return made && !o.parted() && (going || o.JobSet == nil)
+}
+
+// parted says whether the status tells that the job has no pods for now, so that its JobSet may go and come again.
+func (o Observed) parted() bool {
+	conditions := o.TrainJob.Status.Conditions
+	pods := apimeta.FindStatusCondition(conditions, PodsReady)
+	return apimeta.IsStatusConditionTrue(conditions, Restarting) || pods == nil || pods.Status == metav1.ConditionFalse &&
+		(pods.Reason == string(ReasonSuspended) || pods.Reason == string(ReasonRestarting))
+}
+
+// deleted is the end of a job that is bereft. Whatever its runtime allows, it is not restarted: what a person has taken away is no
+// fault of the infrastructure.
+func (o Observed) deleted() Decision {
+	remedy, _ := diagnose.EntryOf(diagnose.JobSetDeleted)
+	message := fmt.Sprintf("JobSet `%s` was deleted while the job ran, and not by %s: its pods are gone with it. What to do: %s",
+		o.TrainJob.Name, mpi.ControllerName, remedy.Remedy)
+	return Decision{Ours: true, Delete: o.keys(), end: &end{reason: diagnose.JobSetDeleted, message: message, stop: true}}
+}
+
+// condemn deletes a JobSet that is to be made again, once the status tells of it: one that is gone otherwise was deleted by somebody.
+func (o Observed) condemn() Decision {
+	if !o.parted() {
+		return Decision{Ours: true, RequeueAfter: causeMissing}
+	}
+	return Decision{Ours: true, Delete: []Deletion{deletion(jobSetType(), o.JobSet)}, RequeueAfter: leftoversGone}
+}
+
+// remade says whether the JobSet is one of ours that is to be made again.
+func (o Observed) remade() bool {
+	return o.Owns() && o.JobSet.Labels[mpi.TrainJobLabel] != "" && o.condemned()
+}
+
+// Interrupted says whether somebody has suspended the JobSet of a job that runs, and not the TrainJob. The job goes on from its
+// beginning, as with Kubeflow Trainer: spec.suspend of the TrainJob is what counts.
+func (o Observed) Interrupted() bool {
+	return o.Owns() && suspended(o.JobSet) && !o.suspendWanted() && !o.jobSetEnded() &&
+		apimeta.IsStatusConditionTrue(o.TrainJob.Status.Conditions, Running)
+}
+
+// stopping says whether the JobSet is suspended, or has not yet said that it is no more: what becomes of its pods is its own doing.
+func (o Observed) stopping() bool {
+	return suspended(o.JobSet) || jobSetCondition(o.JobSet, jobset.JobSetSuspended) != nil
+}

@@ -1,0 +1,244 @@
+package job
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/utils/ptr"
+	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
+
+	"lockstep.dev/lockstep/pkg/mpi"
+	"lockstep.dev/lockstep/pkg/mpi/diagnose"
+)
+
+// told is a status that says of the pods what a reason says, of a job whose JobSet was made.
+func told(status metav1.ConditionStatus, reason mpi.Reason) func(*trainer.TrainJob) {
+	return func(trainJob *trainer.TrainJob) {
+		hasCondition(Created, metav1.ConditionTrue, t0)(trainJob)
+		trainJob.Status.Conditions = append(trainJob.Status.Conditions, metav1.Condition{Type: PodsReady, Status: status, Reason: string(reason), LastTransitionTime: metav1.NewTime(t0)})
+	}
+}
+
+func TestJobSetDeletedByHand(t *testing.T) {
+	key := keyOf(t, resolved(t, restartable("3")))
+	gone := func(edits ...func(*trainer.TrainJob)) Observed {
+		return Observed{Now: t0, TrainJob: trainJobOf(edits...), Runtime: restartable("3"), Children: []metav1.PartialObjectMetadata{key}}
+	}
+	going := func(edits ...func(*trainer.TrainJob)) Observed {
+		o := started(trainJobOf(edits...)).with(podOf(mpi.LauncherJob, 0, ready, deleted), podOf(mpi.NodeJob, 0, ready))
+		o.Runtime, o.Children = restartable("3"), []metav1.PartialObjectMetadata{key}
+		o.JobSet.DeletionTimestamp = ptr.To(metav1.NewTime(t0))
+		return o
+	}
+	running := told(metav1.ConditionTrue, ReasonPodsReady)
+	ended := outline{Ours: true, Delete: []string{"Secret demo-mpi-ssh-auth s1"}, End: diagnose.JobSetDeleted}
+	again := outline{Ours: true, Create: without(everything, 2), Requeue: podsExpected + causeMissing}
+	cases := map[string]struct {
+		reason string
+		o      Observed
+		want   outline
+	}{
+		"Gone":      {"a second run is nobody's wish, whatever restarts the runtime allows", gone(running), ended},
+		"Starting":  {"its pods were about to come", gone(told(metav1.ConditionFalse, ReasonPodsPending)), ended},
+		"PodSeen":   {"a pod was seen to be deleted first", gone(told(metav1.ConditionFalse, diagnose.PodDeleted)), ended},
+		"Going":     {"deleted in the foreground, it goes after its pods", going(running), ended},
+		"Ended":     {"what has ended may go", going(running).jobSetHas(jobset.JobSetCompleted, t0), outline{Ours: true, Delete: ended.Delete, End: ReasonCompleted}},
+		"Suspended": {"a suspended job has no pods to lose", gone(told(metav1.ConditionFalse, ReasonSuspended)), again},
+		"Restarted": {"the controller deleted it, and died", gone(running, restartedOnce), again},
+		"Condemned": {"the controller deleted it because it had failed while suspended, and died", gone(told(metav1.ConditionFalse, ReasonRestarting)), again},
+		"New":       {"there was none", gone(), again},
+		"Held":      {"the last one was made, and what it waits for now was said", gone(hasCondition(Created, metav1.ConditionFalse, t0)), again},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			decision, err := Decide(tc.o, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tc.want, outlineOf(decision)); diff != "" {
+				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestStatusOfAJobWithoutItsJobSet(t *testing.T) {
+	o := Observed{Now: t0, TrainJob: trainJobOf(told(metav1.ConditionTrue, ReasonPodsReady)), Runtime: runtimeOf(false)}
+	o.TrainJob.Status.JobsStatus = []trainer.JobStatus{{Name: mpi.NodeJob, Active: ptr.To[int32](1)}}
+	status := statusOf(t, o, nil)
+	want := []string{"PodsReady=False/Finished", "Running=False/Finished", "Created=True/JobSetCreated", "Failed=True/JobSetDeleted"}
+	if diff := cmp.Diff(want, inShort(status.Conditions)); diff != "" {
+		t.Errorf("-want, +got:\n%s", diff)
+	}
+	if *status.JobsStatus[0].Active != 0 {
+		t.Error("nothing is active any more")
+	}
+	failed := apimeta.FindStatusCondition(status.Conditions, trainer.TrainJobFailed)
+	if !strings.Contains(failed.Message, "JobSet `demo` was deleted while the job ran, and not by mpi-controller") || !strings.Contains(failed.Message, "create the TrainJob again") {
+		t.Errorf("it says what happened and what to do: %s", failed.Message)
+	}
+	if diff := cmp.Diff([]string{"Created=True/JobSetCreated", "PodsReady=True/PodsReady"}, inShort(statusOf(t, o, silent{}).Conditions)); diff != "" {
+		t.Errorf("an end that could not be carried out is found again in the next pass: -want, +got:\n%s", diff)
+	}
+}
+
+// silent is an API server that does not answer.
+type silent struct{}
+
+func (silent) Error() string { return "the API server does not answer" }
+
+// A JobSet that failed while it was being suspended goes and comes again. The status says so first: a controller that dies in
+// between must not take it for one that somebody deleted.
+func TestTheStatusTellsThatAJobSetGoes(t *testing.T) {
+	o := started(trainJobOf(told(metav1.ConditionTrue, ReasonPodsReady))).jobSetHas(jobset.JobSetFailed, t0)
+	o.JobSet.Spec.Suspend = ptr.To(true)
+	for range 2 {
+		decision, err := Decide(o, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(decision.Delete) > 0 {
+			after := o
+			after.JobSet = nil
+			if after.bereft() {
+				t.Error("the next controller takes it for deleted by somebody")
+			}
+			return
+		}
+		o.TrainJob = o.TrainJob.DeepCopy()
+		o.TrainJob.Status = Status(o, decision, nil)
+	}
+	t.Error("the JobSet stays")
+}
+
+func TestJobSetSuspendedByHand(t *testing.T) {
+	by := func(edits ...func(*trainer.TrainJob)) Observed {
+		o := started(trainJobOf(edits...)).with(podOf(mpi.LauncherJob, 0, ready, deleted), podOf(mpi.NodeJob, 0, ready), podOf(mpi.NodeJob, 1, ready))
+		o.JobSet.Spec.Suspend = ptr.To(true)
+		return o
+	}
+	running := hasCondition(Running, metav1.ConditionTrue, t0)
+	if o := by(running); !o.Interrupted() {
+		t.Error("a job that runs was not suspended by its user")
+	}
+	if o := by(running, suspend); o.Interrupted() {
+		t.Error("its user has suspended it")
+	}
+	if o := by(); o.Interrupted() {
+		t.Error("it is being resumed")
+	}
+	resumed := by(running)
+	resumed.JobSet.Spec.Suspend = ptr.To(false)
+	condition := metav1.Condition{Type: string(jobset.JobSetSuspended), Status: metav1.ConditionTrue, LastTransitionTime: metav1.NewTime(t0)}
+	resumed.JobSet.Status.Conditions = []metav1.Condition{condition}
+	for _, status := range []metav1.ConditionStatus{metav1.ConditionTrue, metav1.ConditionFalse} {
+		resumed.JobSet.Status.Conditions[0].Status = status
+		resumed.JobSet.Status.Conditions[0].LastTransitionTime = metav1.NewTime(t0.Add(time.Second))
+		if c := apimeta.FindStatusCondition(statusOf(t, resumed, nil).Conditions, PodsReady); c.Reason == string(diagnose.PodDeleted) {
+			t.Errorf("Suspended=%s: the JobSet took the pod away, and nobody has to start the job again: %s", status, c.Message)
+		}
+	}
+}
+
+func TestPolicyDeletedByHand(t *testing.T) {
+	o := started(trainJobOf()).with(podOf(mpi.LauncherJob, 0, address("10.0.0.1"), ready))
+	o.Unguarded, o.Runtime = true, nil
+	decision, err := Decide(o, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(decision.Create) != 1 {
+		t.Fatalf("the policy is made again, also without the runtime: %+v", outlineOf(decision))
+	}
+	if diff := cmp.Diff(resolved(t, runtimeOf(false)).NetworkPolicy(o.ControllerNamespace), decision.Create[0]); diff != "" {
+		t.Errorf("as it was made: -want, +got:\n%s", diff)
+	}
+	ended := o.jobSetHas(jobset.JobSetCompleted, t0)
+	if decision, err = Decide(ended, nil); err != nil || len(decision.Create) > 0 {
+		t.Errorf("a job that is over needs none: %+v, %v", outlineOf(decision), err)
+	}
+}
+
+func TestNamesOfChildJobsAreTaken(t *testing.T) {
+	child := func(owner *metav1.OwnerReference) Observed {
+		o := Observed{Now: t0, TrainJob: trainJobOf(), Runtime: runtimeOf(false)}
+		var owners []metav1.OwnerReference
+		if owner != nil {
+			owners = append(owners, *owner)
+		}
+		o.ChildJobs = []metav1.PartialObjectMetadata{childOf("batch/v1", "Job", "demo-launcher-0", "j1", owners)}
+		return o
+	}
+	controlled := func(kind, name string) *metav1.OwnerReference {
+		return &metav1.OwnerReference{Kind: kind, Name: name, UID: "x", Controller: ptr.To(true)}
+	}
+	for reason, tc := range map[string]struct {
+		o    Observed
+		want string
+	}{
+		"somebody made it by hand":     {child(nil), "delete Job `demo-launcher-0`, or give"},
+		"another JobSet has it":        {child(controlled("JobSet", "demo-launcher")), "delete Job `demo-launcher-0` of JobSet `demo-launcher`, or give"},
+		"an earlier JobSet left it":    {child(controlled("JobSet", "demo")), ""},
+		"a CronJob would make it anew": {child(controlled("CronJob", "demo-launcher")), "Job `demo-launcher-0` of CronJob `demo-launcher`"},
+	} {
+		decision, err := Decide(tc.o, strings.NewReader(strings.Repeat("7", 64)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, _ := decision.Finishes(); (tc.want != "") != (got == ReasonNameTaken) {
+			t.Errorf("%s: got the end %q", reason, got)
+		} else if tc.want != "" && !strings.Contains(decision.end.message, tc.want) {
+			t.Errorf("%s: want `%s`, got `%s`", reason, tc.want, decision.end.message)
+		}
+	}
+	if diff := cmp.Diff([]string{"demo-launcher-0", "demo-node-0"}, runtimeOf(false).JobNames("demo")); diff != "" {
+		t.Errorf("names of Jobs: -want, +got:\n%s", diff)
+	}
+}
+
+// Each text on a quota says what becomes of the job.
+func TestWhatBecomesOfAJobWithoutQuota(t *testing.T) {
+	bounds := func(hard, used corev1.ResourceList) Bounds {
+		return Bounds{Quotas: []corev1.ResourceQuota{quotaOf(hard, used)}}
+	}
+	never, later := bounds(resources("pods", "2"), nil), bounds(resources("pods", "3"), resources("pods", "1"))
+	resuming := started(trainJobOf(suspend))
+	resuming.TrainJob = trainJobOf()
+	resuming.Bounds = never
+	said := func(o Observed) string {
+		decision, err := Decide(o, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if decision.end != nil {
+			return decision.end.message
+		}
+		return decision.waiting.message
+	}
+	for want, o := range map[string]Observed{
+		"then create the TrainJob again": {Now: t0, TrainJob: trainJobOf(), Runtime: runtimeOf(false), Bounds: never},
+		"and then starts by itself":      {Now: t0, TrainJob: trainJobOf(), Runtime: runtimeOf(false), Bounds: later},
+		"and is then resumed by itself":  resuming,
+	} {
+		if got := said(o); !strings.Contains(got, want) {
+			t.Errorf("want `%s`, got `%s`", want, got)
+		}
+	}
+	fresh := Observed{Now: t0, TrainJob: trainJobOf(), Runtime: runtimeOf(false)}
+	objects := apierrors.NewForbidden(schema.GroupResource{Resource: "secrets"}, "demo-mpi-ssh-auth", errors.New("exceeded quota: team"))
+	for refused, want := range map[error]bool{objects: true, silent{}: false} {
+		created := apimeta.FindStatusCondition(statusOf(t, fresh, refused).Conditions, Created)
+		if want != strings.Contains(created.Message, "the job starts by itself once it is allowed") {
+			t.Errorf("a quota on objects may be raised: %s", created.Message)
+		}
+	}
+}

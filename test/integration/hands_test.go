@@ -88,8 +88,10 @@ var _ = Describe("Somebody", Ordered, ContinueOnFailure, func() {
 		makePods(ctx, js, agentOf(ctx, trainJob).ip)
 		Eventually(state(ctx, trainJob)).Should(Equal("Running"))
 		patch(ctx, js, `{"spec":{"suspend":true}}`)
-		Eventually(func() bool { return *jobSetOf(ctx, trainJob).Spec.Suspend }).Should(BeFalse())
 		Eventually(eventsAbout(ctx, trainJob)).Should(ContainElement("Warning JobSetSuspended"))
+		Expect(*jobSetOf(ctx, trainJob).Spec.Suspend).To(BeTrue(), "JobSet has not stopped the pods yet")
+		endJobSet(ctx, js, jobset.JobSetSuspended)
+		Eventually(func() bool { return *jobSetOf(ctx, trainJob).Spec.Suspend }).Should(BeFalse())
 		Expect(jobSetOf(ctx, trainJob).UID).To(Equal(js.UID))
 	})
 

@@ -196,7 +196,10 @@ func follow(o Observed) Decision {
 		decision.RequeueAfter = o.lookAgain(p)
 		return decision
 	}
-	decision.Update, decision.keys = o.rescheduled(), o.keys()
+	decision.keys = o.keys()
+	if !o.unanswered() {
+		decision.Update = o.rescheduled()
+	}
 	decision.Create = o.guardedAgain()
 	if !suspended(o.JobSet) && withAgent(o.JobSet) {
 		decision.Rendezvous = o.rendezvous()

@@ -57,6 +57,12 @@ func (o Observed) Interrupted() bool {
 		apimeta.IsStatusConditionTrue(o.TrainJob.Status.Conditions, Running)
 }
 
+// unanswered says whether the JobSet is suspended with pods that JobSet has not stopped yet. It is resumed after that: some of its
+// pods would be gone and others not, and nothing would say that it was suspended.
+func (o Observed) unanswered() bool {
+	return suspended(o.JobSet) && !o.suspendWanted() && jobSetCondition(o.JobSet, jobset.JobSetSuspended) == nil && len(o.all()) > 0
+}
+
 // stopping says whether the JobSet is suspended, or has not yet said that it is no more: what becomes of its pods is its own doing.
 func (o Observed) stopping() bool {
 	return suspended(o.JobSet) || jobSetCondition(o.JobSet, jobset.JobSetSuspended) != nil

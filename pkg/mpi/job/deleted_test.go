@@ -136,6 +136,16 @@ func TestJobSetSuspendedByHand(t *testing.T) {
 	if o := by(); o.Interrupted() {
 		t.Error("it is being resumed")
 	}
+	for answered, want := range map[bool]bool{false: false, true: true} {
+		o := by(running)
+		if answered {
+			o = o.jobSetHas(jobset.JobSetSuspended, t0)
+		}
+		decision, err := Decide(o, nil)
+		if err != nil || (decision.Update != nil) != want {
+			t.Errorf("JobSet has stopped its pods: %v; resumed: %v, %v", answered, decision.Update != nil, err)
+		}
+	}
 	resumed := by(running)
 	resumed.JobSet.Spec.Suspend = ptr.To(false)
 	condition := metav1.Condition{Type: string(jobset.JobSetSuspended), Status: metav1.ConditionTrue, LastTransitionTime: metav1.NewTime(t0)}

@@ -87,7 +87,7 @@ func TestDaemonEnd(t *testing.T) {
 	for code, want := range map[int]string{
 		137: "the launch daemon ended with code 137, as after a kill",
 		139: "the launch daemon ended with code 139, as after SIGSEGV",
-		143: "the launch daemon was told to end (SIGTERM), as when its pod is deleted or evicted",
+		143: "the launch daemon was told to end (SIGTERM), as when its pod is deleted or evicted, or when a process there sends it that",
 		255: "the launch daemon ended with code 255 before its launch was over: it crashed, or somebody ended it",
 	} {
 		if got := daemonEnd(code); got != want {

@@ -35,11 +35,9 @@ var _ = Describe("Whoever reads why a job failed", func() {
 			Expect(result.Message).To(ContainSubstring("nobody had deleted or evicted the pod: a process of the job sent it SIGTERM"))
 		}
 	},
-		Entry("by a signal to its agent, Open MPI 4", "openmpi4-cpu", "1"),
 		Entry("by a signal to its agent, Open MPI 5", "openmpi5-cpu", "1"),
 		Entry("by a signal to its agent, MPICH", "mpich-cpu", "1"),
 		Entry("by a signal to all its processes, Open MPI 4", "openmpi4-cpu", "-1"),
-		Entry("by a signal to all its processes, MPICH", "mpich-cpu", "-1"),
 	)
 
 	DescribeTable("is told in kubelet's words that a container could not be started, because no log has them", func(ctx SpecContext, role string) {

@@ -38,12 +38,15 @@ const timedOut = 124
 const termination = 10
 
 // beforeTimeout returns a rank that failed by itself, when the time of the command was up, nil for none: long before, or else the
-// launcher had ended by it.
+// launcher had ended by it. A rank that has the code itself had a timeout of its own, and the launcher passes its code on.
 func (f facts) beforeTimeout(first *mpi.RankEnd) *mpi.RankEnd {
-	if first == nil || endedByLauncher(*first) || first.Ago <= f.now.Sub(f.ended).Seconds()+termination {
+	switch {
+	case first == nil, endedByLauncher(*first):
 		return nil
+	case first.Code == timedOut, first.Ago > f.now.Sub(f.ended).Seconds()+termination:
+		return first
 	}
-	return first
+	return nil
 }
 
 // named returns the rank that the launcher names, as its node saw it end where it did. One that nobody saw must have ended as the
@@ -56,15 +59,29 @@ func (f facts) named() *mpi.RankEnd {
 	if seen := rankNumbered(f.allReports(), *named.Rank); seen != nil {
 		return seen
 	}
-	if !f.passedOn(*named) {
+	if !f.passedOn(*named) || !f.inWorld(*named.Rank) {
 		return nil
 	}
-	for _, report := range f.reports {
-		if named.Host != "" && firstLabel(named.Host) == firstLabel(report.Name) {
+	said := firstLabel(named.Host)
+	named.Host = "" // any program may print such words, with any text where a host would be
+	for _, report := range f.allReports() {
+		if said != "" && said == firstLabel(report.Name) {
 			named.Host = report.Name
 		}
 	}
 	return named
+}
+
+// inWorld says whether a world can have a rank of this number, which may be that of a process in a line of a program.
+func (f facts) inWorld(number int) bool {
+	largest := 0
+	for _, report := range f.allReports() {
+		if report.World < 0 {
+			return true
+		}
+		largest = max(largest, report.World)
+	}
+	return largest == 0 || number < largest
 }
 
 // passedOn says whether a rank ended as the command did. Hydra makes the number of a signal its code, and 255 of all codes

@@ -53,12 +53,16 @@ func (f facts) daemonBehind() *blame {
 			return f.daemonEnded()
 		}
 	}
-	for _, r := range f.reports {
-		if r.DaemonAgo > 0 && !f.admittedSince(r.DaemonAgo) {
-			return &blame{reason: diagnose.LaunchDaemonLost, host: r.Name, summary: daemonEnd(r.LastExitCode)}
+	var first *mpi.NodeReport // a launcher that has lost one daemon leaves the others, which may die of that
+	for i, r := range f.reports {
+		if r.DaemonAgo > 0 && !f.admittedSince(r.DaemonAgo) && (first == nil || r.DaemonAgo > first.DaemonAgo) {
+			first = &f.reports[i]
 		}
 	}
-	return nil
+	if first == nil {
+		return nil
+	}
+	return &blame{reason: diagnose.LaunchDaemonLost, host: first.Name, summary: daemonEnd(first.LastExitCode)}
 }
 
 // daemonSaidLost blames the launch daemon of which the newest launcher said that it lost it and ends the job for it, although

@@ -52,6 +52,8 @@ func TestDoubtsOfAnExitCodeOf0(t *testing.T) {
 		"said, stopped":        {"somebody ended the pod", said(func(f *facts) { f.stopped = 15 }), "", "", ""},
 		"daemon's own code":    {"of prted", facts{launched: prterun, reports: []mpi.NodeReport{{Name: one, Daemons: 1, LastExitCode: 1, DaemonAgo: 3}}}, diagnose.LaunchDaemonLost, one, "the launch daemon ended with code 1 before its launch was over: it crashed, or somebody ended it"},
 
+		"first daemon": {"the others died of it", facts{launched: prterun, reports: []mpi.NodeReport{{Name: one, Daemons: 1, LastExitCode: 1, DaemonAgo: 2}, {Name: two, Daemons: 1, LastExitCode: 139, DaemonAgo: 3}}}, diagnose.LaunchDaemonLost, two, "the launch daemon ended with code 139"},
+
 		"unfinished":           {"`mpirun x & exit 0`", left(func(*facts) {}), diagnose.LaunchAbandoned, "", "the command `mpirun x` exited with code 0 while its launch `mpirun -n 4 x` still ran"},
 		"unfinished, stopped":  {"somebody ended the pod", left(func(f *facts) { f.stopped = 15 }), "", "", ""},
 		"unfinished and lost":  {"the cause", left(func(f *facts) { f.losses = []loss{{Host: one, Error: "connection lost"}} }), diagnose.WorkerLost, one, ""},

@@ -72,19 +72,19 @@ func (x *proxies) of(rank proc.Process, environment []string, byPID map[int]proc
 // saw notes the place of a rank.
 func (p *proxy) saw(pid int, environment []string) {
 	number, _ := proc.RankOf(environment)
-	local, err := strconv.Atoi(first(valueOf(environment, "MPI_LOCALRANKID")))
+	value, _ := valueOf(environment, "MPI_LOCALRANKID")
+	local, err := strconv.Atoi(value)
 	if err != nil {
 		local = -1
 	}
 	p.ranks[pid] = place{number, local}
-	size, _ := strconv.Atoi(first(valueOf(environment, "MPI_LOCALNRANKS")))
+	value, _ = valueOf(environment, "MPI_LOCALNRANKS")
+	size, _ := strconv.Atoi(value)
 	if p.size != 0 && p.size != size {
 		size = -1
 	}
 	p.size = size
 }
-
-func first(value string, _ bool) string { return value }
 
 // topmost returns the number of the child of the agent that a process descends from, or is.
 func topmost(p proc.Process, byPID map[int]proc.Process) int {
@@ -217,7 +217,7 @@ func waitsForProxy(root fs.FS, pid int) bool {
 	if !reads {
 		return false
 	}
-	value, _ := valueOf(environmentOf(root, pid), "PMI_FD")
+	value, _ := valueOf(proc.Environment(root, pid), "PMI_FD")
 	return value == strconv.Itoa(descriptor)
 }
 

@@ -106,7 +106,7 @@ func (r *ranks) look() {
 		if r.startersOnly {
 			break
 		}
-		environment := environmentOf(r.root, p.PID)
+		environment := proc.Environment(r.root, p.PID)
 		if rank, is := proc.RankOf(environment); is {
 			rankOf[p.PID], environmentsOf[p.PID] = rank, environment
 		}
@@ -150,8 +150,6 @@ func (r *ranks) newestLaunch() beginning {
 	defer r.mu.Unlock()
 	return r.launched
 }
-
-func environmentOf(root fs.FS, pid int) []string { return proc.Environment(root, pid) }
 
 // sizeVariables name the size of the world of a rank: Open MPI, Hydra, Horovod, DeepSpeed and PyTorch.
 var sizeVariables = []string{"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "HOROVOD_SIZE", "WORLD_SIZE"}

@@ -103,12 +103,12 @@ func Decide(o Observed, random io.Reader) (Decision, error) {
 		return Decision{Foreign: true}, nil
 	case o.Owns():
 		return follow(o), nil
+	case o.Bereft(): // whether its runtime is still there or not
+		return o.deleted(), nil
 	case o.Runtime == nil:
 		return wait(ReasonRuntimeNotFound, "%s", noRuntime(o.TrainJob.Spec.RuntimeRef)), nil
 	case !o.Runtime.Ours():
 		return Decision{}, nil
-	case o.bereft():
-		return o.deleted(), nil
 	}
 	return start(o, random)
 }
@@ -176,7 +176,7 @@ func follow(o Observed) Decision {
 		return o.condemn()
 	}
 	decision := Decision{Ours: true, end: o.end()}
-	if o.bereft() && (decision.end == nil || !decision.end.succeeded) {
+	if o.Bereft() && (decision.end == nil || !decision.end.succeeded) {
 		return o.deleted()
 	}
 	if again := o.restart(decision.end); again != nil {

@@ -11,13 +11,14 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi/diagnose"
 )
 
-// bereft says whether the job had a JobSet, which is gone or going, and not because of us: before we delete one that is to be made
+// Bereft says whether the job had a JobSet, which is gone or going, and not because of us: before we delete one that is to be made
 // again, the status says so (parted). Somebody else deleted it, and the run is lost. To make it again would run the job a second
-// time from its beginning, which nobody has asked for. A job that is suspended has nothing to lose: its JobSet is made again.
-func (o Observed) bereft() bool {
+// time from its beginning, which nobody has asked for. A job that is suspended, or is to be, has nothing to lose: its JobSet is made
+// again.
+func (o Observed) Bereft() bool {
 	going := o.Owns() && o.JobSet.DeletionTimestamp != nil && !o.jobSetEnded()
 	made := apimeta.IsStatusConditionTrue(o.TrainJob.Status.Conditions, Created)
-	return made && !o.parted() && (going || o.JobSet == nil)
+	return made && !o.suspendWanted() && !o.parted() && (going || o.JobSet == nil)
 }
 
 // parted says whether the status tells that the job has no pods for now, so that its JobSet may go and come again.

@@ -52,6 +52,8 @@ func TestJobSetDeletedByHand(t *testing.T) {
 		"PodSeen":   {"a pod was seen to be deleted first", gone(told(metav1.ConditionFalse, diagnose.PodDeleted)), ended},
 		"Going":     {"deleted in the foreground, it goes after its pods", going(running), ended},
 		"Ended":     {"what has ended may go", going(running).jobSetHas(jobset.JobSetCompleted, t0), outline{Ours: true, Delete: ended.Delete, End: ReasonCompleted}},
+		"NoRuntime": {"nobody makes it again, and its run is lost all the same", func() Observed { o := gone(running); o.Runtime = nil; return o }(), ended},
+		"ToSuspend": {"whoever suspends it has given up the run", gone(running, suspend), outline{Ours: true, Create: without(everything, 2), Requeue: podsExpected + causeMissing}},
 		"Suspended": {"a suspended job has no pods to lose", gone(told(metav1.ConditionFalse, ReasonSuspended)), again},
 		"Restarted": {"the controller deleted it, and died", gone(running, restartedOnce), again},
 		"Condemned": {"the controller deleted it because it had failed while suspended, and died", gone(told(metav1.ConditionFalse, ReasonRestarting)), again},
@@ -109,7 +111,7 @@ func TestTheStatusTellsThatAJobSetGoes(t *testing.T) {
 		if len(decision.Delete) > 0 {
 			after := o
 			after.JobSet = nil
-			if after.bereft() {
+			if after.Bereft() {
 				t.Error("the next controller takes it for deleted by somebody")
 			}
 			return

@@ -45,7 +45,7 @@ func (d Decision) conditions(o Observed, applied error) []metav1.Condition {
 	case d.end != nil && applied != nil:
 		// The end is looked for again, and what was noted on the way to it is needed then.
 		c.keep(PodsReady, Running)
-	case o.Owns(), o.bereft(), len(d.Create) > 0 && applied == nil:
+	case o.Owns(), o.Bereft(), len(d.Create) > 0 && applied == nil:
 		d.progress(c, o)
 	case d.held:
 		c.podsNotReady(d.waiting.reason, d.waiting.message)
@@ -58,7 +58,7 @@ func (d Decision) conditions(o Observed, applied error) []metav1.Condition {
 
 func (d Decision) creation(c *conditions, o Observed, applied error) {
 	switch {
-	case o.Owns(), o.bereft():
+	case o.Owns(), o.Bereft():
 		c.created(ReasonJobSetCreated, "all objects of the job exist")
 	case applied != nil:
 		c.notCreated(ReasonCreationFailed, applied.Error()+triedAgain(applied))

@@ -4,18 +4,24 @@ import (
 	"context"
 	"strings"
 	"testing"
+	"time"
 
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
 	"lockstep.dev/lockstep/pkg/mpi"
+	"lockstep.dev/lockstep/pkg/mpi/diagnose"
+	"lockstep.dev/lockstep/pkg/mpi/job"
 )
 
 func TestAPolicyThatIsGoneIsMadeAgain(t *testing.T) {
@@ -41,6 +47,50 @@ func TestAPolicyThatIsGoneIsMadeAgain(t *testing.T) {
 	c.pass()
 	if got := c.sent(); len(got) != 1 || !strings.HasPrefix(got[0], "Warning NetworkPolicyDeleted") {
 		t.Errorf("want one event, got %q", got)
+	}
+}
+
+// Without its runtime a job has no other way to learn that its JobSet is gone, and a cache that lacks it may only be behind.
+func TestAJobWithoutRuntimeAndJobSetIsOver(t *testing.T) {
+	begin := time.Now()
+	c := newCluster(t, trainJobOf())
+	c.controller.clock = newClock(func() time.Time { return begin })
+	c.pass()
+	begin = begin.Add(job.Calm)
+	if _, created := c.pass(); created.Status != metav1.ConditionTrue {
+		t.Fatalf("the job is made: %+v", created)
+	}
+	if err := c.DeleteAllOf(t.Context(), &trainer.ClusterTrainingRuntime{}); err != nil {
+		t.Fatal(err)
+	}
+	c.controller.client = interceptor.NewClient(c.watching(), interceptor.Funcs{
+		Get: func(ctx context.Context, store client.WithWatch, key client.ObjectKey, object client.Object, opts ...client.GetOption) error {
+			if _, is := object.(*jobset.JobSet); is {
+				return apierrors.NewNotFound(jobset.SchemeGroupVersion.WithResource("jobsets").GroupResource(), key.Name)
+			}
+			return store.Get(ctx, key, object, opts...)
+		},
+	})
+	ended := func() string {
+		t.Helper()
+		c.pass()
+		var trainJob trainer.TrainJob
+		if err := c.Get(t.Context(), name, &trainJob); err != nil {
+			t.Fatal(err)
+		}
+		if failed := apimeta.FindStatusCondition(trainJob.Status.Conditions, trainer.TrainJobFailed); failed != nil {
+			return failed.Reason
+		}
+		return ""
+	}
+	if got := ended(); got != "" {
+		t.Errorf("the JobSet is there, and a job that runs needs no runtime: %s", got)
+	}
+	if err := c.DeleteAllOf(t.Context(), &jobset.JobSet{}, client.InNamespace(name.Namespace)); err != nil {
+		t.Fatal(err)
+	}
+	if got := ended(); got != string(diagnose.JobSetDeleted) {
+		t.Errorf("want %s, got %q", diagnose.JobSetDeleted, got)
 	}
 }
 

@@ -43,7 +43,7 @@ func (r *Reconciler) observe(ctx context.Context, name client.ObjectKey) (job.Ob
 	if o.Runtime, err = r.runtime(ctx, o.TrainJob); err != nil {
 		return o, err
 	}
-	if !o.Owns() && (o.Runtime == nil || !o.Runtime.Ours()) {
+	if !o.Owns() && (o.Runtime == nil || !o.Runtime.Ours()) && (r.mode != Executor || !o.Bereft()) {
 		return o, nil
 	}
 	if err := r.listed(ctx, name, &o); err != nil {

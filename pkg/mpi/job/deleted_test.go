@@ -2,6 +2,7 @@ package job
 
 import (
 	"errors"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -214,6 +215,11 @@ func TestNamesOfChildJobsAreTaken(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"demo-launcher-0", "demo-node-0"}, runtimeOf(false).JobNames("demo")); diff != "" {
 		t.Errorf("names of Jobs: -want, +got:\n%s", diff)
+	}
+	wide := runtimeOf(false)
+	wide.Spec.Template.Spec.ReplicatedJobs = append(wide.Spec.Template.Spec.ReplicatedJobs, jobset.ReplicatedJob{Name: "side", Replicas: math.MaxInt32})
+	if got := wide.JobNames("demo"); len(got) != 2+mostJobNames || got[2] != "demo-side-0" {
+		t.Errorf("whoever makes a runtime decides how many there are: %d", len(got))
 	}
 }
 

@@ -100,7 +100,12 @@ func (r Runtime) checkNodes(nodes int32) error {
 	return nil
 }
 
-// JobNames returns what JobSet calls the Jobs of a TrainJob of this runtime (sigs.k8s.io/jobset pkg/util/placement, GenJobName).
+// mostJobNames is how many names are looked at of a replicated job, so that a runtime of a tenant with a billion replicas costs no
+// more. JobSet says of the others that they are taken.
+const mostJobNames = 16
+
+// JobNames returns what JobSet calls the Jobs of a TrainJob of this runtime (sigs.k8s.io/jobset pkg/util/placement, GenJobName): the
+// first ones of each replicated job.
 func (r Runtime) JobNames(trainJob string) []string {
 	var names []string
 	for _, part := range r.Spec.Template.Spec.ReplicatedJobs {
@@ -108,7 +113,7 @@ func (r Runtime) JobNames(trainJob string) []string {
 		if part.Name == mpi.LauncherJob || part.Name == mpi.NodeJob {
 			replicas = 1
 		}
-		for i := range replicas {
+		for i := range min(replicas, mostJobNames) {
 			names = append(names, fmt.Sprintf("%s-%s-%d", trainJob, part.Name, i))
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"lockstep.dev/lockstep/pkg/mpi"
+	"lockstep.dev/lockstep/pkg/mpi/diagnose"
 )
 
 // Calm is how long a step may wait for more, so that a job costs the API server two or three writes of its status and not
@@ -25,6 +26,8 @@ const (
 var steps = map[mpi.Reason]time.Duration{
 	ReasonJobSetCreated: Calm, ReasonPodsPending: Calm, ReasonWaitingForPods: Calm,
 	ReasonPodsReady: Settling, ReasonWaitingForNodes: Settling,
+	// Kueue's topology-aware scheduling makes all pods with a gate, and takes it away from one after the other.
+	diagnose.SchedulingGated: Settling,
 }
 
 // Patience returns how long a status may wait to be written, 0 for one that tells of more than steps on the way and counts

@@ -30,6 +30,7 @@ func TestPatience(t *testing.T) {
 		"Counts":     {"", status(), counts, Counting},
 		"CountsOver": {"they change once more", over, overCounts, Calm},
 		"PodsReady":  {"the gate follows in milliseconds as a rule", status(is(PodsReady, "False", "PodsPending")), status(is(PodsReady, "True", "PodsReady")), Settling},
+		"Gates":      {"a queue takes them away in a moment as a rule", status(is(PodsReady, "False", "PodsPending")), status(is(PodsReady, "False", "SchedulingGated")), Settling},
 		"Running":    {"what the user waits for", status(), status(is(Running, "True", "GatePassed")), 0},
 		"Problem":    {"bad news", status(is(PodsReady, "False", "PodsPending")), status(is(PodsReady, "False", "Unschedulable")), 0},
 		"Words":      {"even if only its words are new", status(metav1.Condition{Type: PodsReady, Status: "False", Reason: "Unschedulable", Message: "a"}), status(metav1.Condition{Type: PodsReady, Status: "False", Reason: "Unschedulable", Message: "b"}), 0},

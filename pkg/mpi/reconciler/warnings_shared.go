@@ -104,6 +104,9 @@ func (s *sharedWarnings) read(ctx context.Context, namespace string) ([]corev1.E
 		if err := s.live.List(ctx, &page, client.InNamespace(namespace), selector, client.Limit(eventsPerPage), next); err != nil {
 			return nil, fmt.Errorf("list warning events: %w", err)
 		}
+		for i := range page.Items {
+			page.Items[i].ManagedFields = nil // they are kept for a while, by the thousand
+		}
 		found = append(found, page.Items...)
 		if next = client.Continue(page.Continue); next == "" {
 			return found, nil

@@ -84,9 +84,15 @@ func TestWarningsOfABusyNamespace(t *testing.T) {
 		slices.Sort(list)
 		return list
 	}
+	for i := range store.events {
+		store.events[i].ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "kubelet"}}
+	}
 	all, err := newSharedWarnings(store, time.Now).of(t.Context(), "team", true)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if slices.ContainsFunc(all, func(e corev1.Event) bool { return e.ManagedFields != nil }) {
+		t.Error("what nobody reads is kept")
 	}
 	if diff := cmp.Diff(words(told), words(about(all, "demo"))); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)

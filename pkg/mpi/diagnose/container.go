@@ -65,7 +65,7 @@ func tell(pod Pod, verdict mpi.Verdict, all []Pod) *Cause {
 		reason, message = OOMKilled, saidForMemory(message, verdict.OOMKills)
 	}
 	where, found := podOf(all, cmp.Or(verdict.Host, verdict.Lost))
-	if inside := endedInside(verdict, where, found); inside != "" {
+	if inside := endedInside(verdict, where, found, all); inside != "" {
 		reason, message = WorkerKilled, message+inside
 	}
 	ofLauncher := found && where.isLauncher() || onlyInLauncher(verdict)

@@ -61,6 +61,26 @@ func TestWorkersEndedFromInside(t *testing.T) {
 	}
 }
 
+// Clocks of machines may be behind that of the API server, which deleted all of these.
+func TestAWorkerThatWasDeletedFirstWasNotEndedFromInside(t *testing.T) {
+	const host = "demo-node-0-1.demo"
+	lost := mpi.Verdict{Reason: WorkerLost, Message: toldToEnd, ExitCode: 205, Host: host, Lost: host, Nodes: []mpi.NodeReport{{Name: host, Error: "connection refused"}}}
+	gone := worker(died(t0.Add(-4*time.Second), End{Reason: "Completed"}), deletedAt(t0.Add(-2*time.Second)))
+	gone.Failed = false
+	for name, tc := range map[string]struct {
+		other Pod
+		want  mpi.Reason
+	}{
+		"Alone":  {worker(called("demo-node-0-0-a2b3c", 0)), WorkerLost},
+		"Before": {worker(called("demo-node-0-0-a2b3c", 0), deletedAt(t0)), WorkerLost},
+		"WithIt": {worker(called("demo-node-0-0-a2b3c", 0), deletedAt(t0.Add(-2*time.Second))), WorkerKilled},
+	} {
+		if got := First([]Pod{launcher(said(t0.Add(-3*time.Second), lost)), gone, tc.other}, nil); got.Reason != tc.want {
+			t.Errorf("%s: want %s, got %s: %s", name, tc.want, got.Reason, got.Message)
+		}
+	}
+}
+
 // kubelet's words of a container whose agent is hidden by a volume.
 const hidden128 = "failed to create containerd task: failed to create shim task: OCI runtime create failed: runc create failed: unable to start container process: error during container init: exec: \"/opt/lockstep/bin/mpi-agent\": stat /opt/lockstep/bin/mpi-agent: no such file or directory"
 

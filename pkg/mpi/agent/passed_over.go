@@ -31,6 +31,5 @@ func describeEndOn(rank mpi.RankEnd) string {
 	if who != firstLabel(rank.Host) {
 		who = strings.ToLower(who[:1]) + who[1:]
 	}
-	subject, _, _ := strings.Cut(describeEnd(mpi.RankEnd{Rank: rank.Rank}), " exited")
-	return subject + " on " + who + strings.TrimPrefix(describeEnd(rank), subject)
+	return nameRank(rank) + " on " + who + " " + howItEnded(rank)
 }

@@ -366,17 +366,21 @@ func endedByLauncher(end mpi.RankEnd) bool {
 }
 
 // describeEnd says how a rank ended, for example `rank 3 exited with code 3` or `rank 0 was killed by SIGSEGV`.
-func describeEnd(end mpi.RankEnd) string {
-	status := process.Status(end.Code << 8)
-	text := status.String()
+func describeEnd(end mpi.RankEnd) string { return nameRank(end) + " " + howItEnded(end) }
+
+func nameRank(end mpi.RankEnd) string {
+	if end.Rank == nil {
+		return "a rank"
+	}
+	return fmt.Sprintf("rank %d", *end.Rank)
+}
+
+func howItEnded(end mpi.RankEnd) string {
 	switch {
 	case end.Early:
-		text = "ended before it came to MPI_Init, where the others waited for it, and nobody saw how"
+		return "ended before it came to MPI_Init, where the others waited for it, and nobody saw how"
 	case end.Signal != "":
-		text = "was killed by " + end.Signal
+		return "was killed by " + end.Signal
 	}
-	if end.Rank == nil {
-		return "a rank " + text
-	}
-	return fmt.Sprintf("rank %d %s", *end.Rank, text)
+	return process.Status(end.Code << 8).String()
 }

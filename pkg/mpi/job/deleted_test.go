@@ -164,7 +164,7 @@ func TestJobSetSuspendedByHand(t *testing.T) {
 
 func TestPolicyDeletedByHand(t *testing.T) {
 	o := started(trainJobOf()).with(podOf(mpi.LauncherJob, 0, address("10.0.0.1"), ready))
-	o.Unguarded, o.Runtime = true, nil
+	o.PolicyGone, o.Runtime = true, nil
 	decision, err := Decide(o, nil)
 	if err != nil {
 		t.Fatal(err)

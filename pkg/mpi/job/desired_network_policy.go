@@ -33,7 +33,7 @@ func (j Job) NetworkPolicy(controllerNamespace string) *networkingv1.NetworkPoli
 // guardedAgain returns the policy of a started job that has lost it: its pods cannot reach each other without, where the tenant's
 // own policies deny.
 func (o Observed) guardedAgain() []Object {
-	if !o.Unguarded {
+	if !o.PolicyGone {
 		return nil
 	}
 	// A policy needs nothing of the runtime, which may be gone.

@@ -33,8 +33,8 @@ type Observed struct {
 	// ChildJobs are the Jobs under the names that the JobSet gives its Jobs, whoever owns them. They are read with Children as long
 	// as JobSet is not ours: JobSet would try again and again to make one whose name is taken.
 	ChildJobs []metav1.PartialObjectMetadata
-	// Unguarded says that the NetworkPolicy of a started job is gone.
-	Unguarded bool
+	// PolicyGone says that the NetworkPolicy of a started job is gone.
+	PolicyGone bool
 	// hostfile is the digest of the runtime that the hostfile's ConfigMap keeps; AsMade sets it.
 	hostfile string
 	// Jobs are those that carry the label of the TrainJob.

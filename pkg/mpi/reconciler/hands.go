@@ -13,9 +13,9 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi/job"
 )
 
-// unguarded says whether the network policy of a started job is gone. The cache, which may be behind, is believed only where it has
+// policyGone says whether the network policy of a started job is gone. The cache, which may be behind, is believed only where it has
 // one; what it lacks is asked for by name.
-func (r *Reconciler) unguarded(ctx context.Context, o job.Observed) (bool, error) {
+func (r *Reconciler) policyGone(ctx context.Context, o job.Observed) (bool, error) {
 	if r.policies == nil || !o.Owns() || o.JobSet.Labels[mpi.TrainJobLabel] == "" || o.Ended() {
 		return false, nil
 	}
@@ -43,7 +43,7 @@ func (r *Reconciler) logOfStrangeNamespace(ctx context.Context, name client.Obje
 
 // warnOfHands tells of what somebody did to objects of a job that goes on all the same. Created says that what was missing is there.
 func (r *Reconciler) warnOfHands(ctx context.Context, o job.Observed, created bool) {
-	if o.Unguarded && created {
+	if o.PolicyGone && created {
 		note := fmt.Sprintf("somebody deleted NetworkPolicy `%s` of the job, without which its pods may not reach each other: it is there again", mpi.NetworkPolicyName(o.TrainJob.Name))
 		r.warnOnce(ctx, o.TrainJob, policyDeleted, o.Now.String(), note)
 	}

@@ -43,6 +43,7 @@ func (r *Reconciler) observe(ctx context.Context, name client.ObjectKey) (job.Ob
 	if o.Runtime, err = r.runtime(ctx, o.TrainJob); err != nil {
 		return o, err
 	}
+	// One that seems to have lost its JobSet is ours whatever has become of its runtime, and the cache may only be behind.
 	if !o.Owns() && (o.Runtime == nil || !o.Runtime.Ours()) && (r.mode != Executor || !o.Bereft()) {
 		return o, nil
 	}
@@ -56,7 +57,7 @@ func (r *Reconciler) observe(ctx context.Context, name client.ObjectKey) (job.Ob
 	if err := r.beyondCache(ctx, name, &o); err != nil {
 		return o, err
 	}
-	if o.Unguarded, err = r.unguarded(ctx, o); err != nil {
+	if o.PolicyGone, err = r.policyGone(ctx, o); err != nil {
 		return o, err
 	}
 	if r.mode == Executor && o.NeedsEviction() {

@@ -42,6 +42,8 @@ type Verdict struct {
 	ExitCode int `json:"exitCode"`
 	// OOMKills counts the processes of the job that the kernel killed for memory, on all nodes and in the launcher's pod.
 	OOMKills int `json:"oomKills,omitempty"`
+	// LauncherOOMKills counts those of them in the launcher's pod. An agent of an earlier version does not say it.
+	LauncherOOMKills int `json:"launcherOOMKills,omitempty"`
 	// GateSeconds is how long the launcher waited for its nodes.
 	GateSeconds float64 `json:"gateSeconds,omitempty"`
 	// RunSeconds is how long the user's command ran.

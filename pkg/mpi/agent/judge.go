@@ -55,7 +55,7 @@ type facts struct {
 // hostfile runs alone and exits 0.
 func judge(f facts) mpi.Verdict {
 	f = f.nameEarly()
-	verdict := mpi.Verdict{ExitCode: f.status.Code(), OOMKills: f.allOOMKills(), Nodes: f.reports}
+	verdict := mpi.Verdict{ExitCode: f.status.Code(), OOMKills: f.allOOMKills(), LauncherOOMKills: f.oomKills, Nodes: f.reports}
 	if f.stopped != 0 {
 		verdict.Stopped = process.SignalName(f.stopped)
 	}

@@ -61,6 +61,14 @@ func TestJudge(t *testing.T) {
 	}
 }
 
+// Whose memory limit it was decides what to do.
+func TestJudgeCountsKillsInTheLaunchersPod(t *testing.T) {
+	got := judge(facts{status: exited(1), oomKills: 2, reports: []mpi.NodeReport{{Name: "w-0.demo", Daemons: 1, OOMKills: 1}}})
+	if got.OOMKills != 3 || got.LauncherOOMKills != 2 {
+		t.Errorf("want 2 of 3 in the launcher's pod, got %d of %d", got.LauncherOOMKills, got.OOMKills)
+	}
+}
+
 var judgedAt = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
 // on is a node whose ranks failed.

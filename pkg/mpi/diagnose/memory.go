@@ -1,10 +1,6 @@
 package diagnose
 
-import (
-	"strings"
-
-	"lockstep.dev/lockstep/pkg/mpi"
-)
+import "lockstep.dev/lockstep/pkg/mpi"
 
 // forLauncher gives a lack of memory in the launcher's pod its own remedy: spec.trainer.resourcesPerNode is for pods with ranks,
 // and no field of a TrainJob, runtimePatches included, reaches the resources of a launcher without.
@@ -22,15 +18,8 @@ func (c *Cause) forLauncher(pod Pod) *Cause {
 	return c
 }
 
-// inLauncher is how the launcher's agent says where the kernel killed.
-const inLauncher = "in the launcher's pod the kernel killed"
-
-// onlyInLauncher says whether a verdict knows that the kernel killed in the launcher's pod, and of nowhere else.
+// onlyInLauncher says whether a verdict knows that the kernel killed in the launcher's pod, and nowhere else. The reports of nodes do
+// not show it: a verdict that is too long does without some.
 func onlyInLauncher(verdict mpi.Verdict) bool {
-	for _, report := range verdict.Nodes {
-		if report.OOMKills > 0 {
-			return false
-		}
-	}
-	return strings.Contains(verdict.Message, inLauncher)
+	return verdict.LauncherOOMKills > 0 && verdict.LauncherOOMKills == verdict.OOMKills
 }

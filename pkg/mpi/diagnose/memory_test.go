@@ -14,14 +14,21 @@ func TestWhoseMemory(t *testing.T) {
 	beside := func(pod *Pod) { pod.MemoryLimit = "128Mi" }
 	oneOfThem := func(pod *Pod) { pod.MemoryLimit, pod.RunsRanks = "512Mi", true }
 	inLauncher := mpi.Verdict{
-		Reason: OOMKilled, ExitCode: 1, OOMKills: 1, Host: "demo-launcher-0-0",
+		Reason: OOMKilled, ExitCode: 1, OOMKills: 1, LauncherOOMKills: 1, Host: "demo-launcher-0-0",
 		Message: "Launcher failed: out of memory; the command `bash -c mpirun -n 4 mpi-hello; tail /dev/zero; echo rc $?; exit 1` exited with code 1; in the launcher's pod the kernel killed a process for lack of memory",
 	}
 	inWorker := mpi.Verdict{Reason: OOMKilled, ExitCode: 137, OOMKills: 1, Host: "demo-node-0-1.demo", Message: "Worker 1 failed: out of memory", Nodes: []mpi.NodeReport{{Name: "demo-node-0-1.demo", OOMKills: 1}}}
 	both := inWorker
+	both.OOMKills, both.LauncherOOMKills = 2, 1
 	both.Message += "; in the launcher's pod the kernel killed a process for lack of memory"
 	rank := inLauncher
 	rank.Reason, rank.Host = RankFailed, "demo-node-0-1.demo"
+	wide := both
+	wide.Nodes = append(make([]mpi.NodeReport, 200), both.Nodes...)
+	earlier := both
+	earlier.LauncherOOMKills, earlier.Nodes = 0, nil
+	unsaid := inLauncher
+	unsaid.LauncherOOMKills = 0
 	cannotAllocate := mpi.Verdict{Reason: OutOfMemory, ExitCode: 1, Message: "out of memory"}
 	for name, tc := range map[string]struct {
 		reason string
@@ -35,6 +42,9 @@ func TestWhoseMemory(t *testing.T) {
 		"Worker":            {"", []Pod{launcher(beside, said(t0, inWorker)), worker()}, nodes},
 		"WorkerByKubelet":   {"", []Pod{launcher(beside), worker(died(t0, End{Code: 137, Reason: "OOMKilled"}))}, nodes},
 		"Both":              {"", []Pod{launcher(beside, said(t0, both)), worker()}, nodes},
+		"Wide":              {"a verdict that is too long has no report of the node where it was", []Pod{launcher(beside, said(t0, wide)), worker()}, nodes},
+		"BothEarlierAgent":  {"an agent that does not say how many of them were in the launcher's pod", []Pod{launcher(beside, said(t0, earlier)), worker()}, nodes},
+		"EarlierAgent":      {"it says where the failure was", []Pod{launcher(beside, said(t0, unsaid)), worker()}, own},
 		"RankFailed":        {"the kernel killed in the launcher's pod only", []Pod{launcher(beside, said(t0, rank)), worker()}, own},
 		"Program":           {"nobody knows where it ran", []Pod{launcher(beside, said(t0, cannotAllocate)), worker()}, "raise the memory limit (spec.trainer.resourcesPerNode)"},
 	} {

@@ -33,6 +33,8 @@ type Cause struct {
 	At time.Time `json:"at,omitzero"`
 
 	precedence precedence
+	// shown says that the pod of a lost worker, or its agent, shows how it ended.
+	shown bool
 }
 
 // Text is what users read: what happened, and what to do. The last lines of the program follow below.
@@ -54,13 +56,13 @@ const lastLines = "Last lines:"
 func (c Cause) Infrastructure() bool { return Infrastructure(c.Reason) }
 
 // Provisional says whether better evidence may come within moments: the launcher lost a node, and the status of the pod
-// there does not say why yet.
-func (c Cause) Provisional() bool { return c.Reason == WorkerLost && c.precedence == told }
+// there does not say why yet. Where it shows an agent that was told to end it says all that it will, and is gone in a moment.
+func (c Cause) Provisional() bool { return c.Reason == WorkerLost && c.precedence == told && !c.shown }
 
 // Contested says whether an event of kubelet may explain it better, which comes before what it explains: of a pod that it evicts
 // because of the size of a volume only an event says so, and the agent there is told to end as by anybody else.
 func (c Cause) Contested() bool {
-	return c.Provisional() || c.Reason == WorkerKilled && c.precedence == told
+	return (c.Reason == WorkerLost || c.Reason == WorkerKilled) && c.precedence == told
 }
 
 // faults are the signals by which only a program itself ends: nobody sends them to stop it or to save memory.

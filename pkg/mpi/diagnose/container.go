@@ -65,9 +65,8 @@ func tell(pod Pod, verdict mpi.Verdict, all []Pod) *Cause {
 		reason, message = OOMKilled, saidForMemory(message, verdict.OOMKills)
 	}
 	where, found := podOf(all, cmp.Or(verdict.Host, verdict.Lost))
-	if inside := endedInside(verdict, where, found, all); inside != "" {
-		reason, message = WorkerKilled, message+inside
-	}
+	by, words := endedBy(verdict, where, found, all)
+	reason, message = cmp.Or(by, reason), message+words
 	ofLauncher := found && where.isLauncher() || onlyInLauncher(verdict)
 	if !found {
 		where, message = pod, "launcher pod "+pod.Name+": "+message
@@ -75,6 +74,7 @@ func tell(pod Pod, verdict mpi.Verdict, all []Pod) *Cause {
 		message += " (" + where.address() + ")"
 	}
 	cause := because(reason, message).in(where)
+	cause.shown = words != ""
 	if ofLauncher {
 		cause.forLauncher(pod)
 	}

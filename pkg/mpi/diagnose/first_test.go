@@ -77,6 +77,8 @@ func firstCases() map[string]firstCase {
 	five := 5
 	exit7 := mpi.Verdict{Reason: CommandFailed, Message: "the command `train` exited with code 7", ExitCode: 7}
 	lost := mpi.Verdict{Reason: WorkerLost, Message: "Worker 1 failed: connection lost", ExitCode: 1, Lost: "demo-node-0-1.demo"}
+	ended := lost
+	ended.Message = "Worker 1 was lost; the command `train` exited with code 205"
 	silent := lost
 	silent.LostSeconds = 7.2
 	stopped := mpi.Verdict{Reason: CommandKilled, Message: "the pod was asked to stop (SIGTERM)", ExitCode: 143, Stopped: "SIGTERM"}
@@ -108,6 +110,7 @@ func firstCases() map[string]firstCase {
 		"cleaned up, skewed":  {"the clock of the API server may be behind", []Pod{launcher(said(t0, exit7)), worker(deletedAt(t0.Add(-3 * time.Second)))}, nil, CommandFailed, ""},
 		"launcher cleaned up": {"a launcher that is being deleted may still carry the verdict", []Pod{launcher(deletedAt(after), said(t0, exit7))}, nil, CommandFailed, ""},
 		"deleted":             {"known by name, over the connection that was lost by it", []Pod{launcher(said(t0, lost)), worker(deletedAt(t0))}, nil, PodDeleted, "Worker 1 (pod demo-node-0-1-x7x2p on machine m3) was deleted while the job ran"},
+		"ended by SIGTERM":    {"nothing tells by whom", []Pod{launcher(said(t0, ended)), worker(died(before, End{Reason: "Completed"}), func(pod *Pod) { pod.Failed = false })}, nil, WorkerLost, "its agent was told to end (SIGTERM)"},
 		"lost, cleaned up":    {"JobSet deletes the nodes of a launcher that lost one of them", []Pod{launcher(said(before, lost)), worker(deletedAt(t0))}, nil, WorkerLost, "Worker 1 failed: connection lost"},
 		"silent, cleaned up":  {"a node that had been silent before it was deleted in the second in which the launcher gave it up", []Pod{launcher(said(t0, silent)), worker(deletedAt(t0))}, nil, WorkerLost, "Worker 1"},
 		"other cleaned up":    {"a healthy node beside the lost one", []Pod{launcher(said(t0, lost)), worker(), worker(called("demo-node-0-0-y7y3q", 0), deletedAt(t0))}, nil, WorkerLost, "demo-node-0-1-x7x2p on machine m3"},

@@ -8,23 +8,29 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi"
 )
 
-// endedInside returns who ended a worker that the launcher lost, where that was not the platform, as the rest of a sentence, or
-// nothing. Two things show it. The agent of a node ends with code 0 when it is told to and never by itself, and whoever takes a pod
-// away says so first: a deletion, a disruption or a reason in the status. And a daemon that died of SIGTERM on a node whose agent
-// did not send it, and that answered afterwards, is not one whose pod was asked to stop.
-func endedInside(verdict mpi.Verdict, pod Pod, found bool, all []Pod) string {
+// endedBy returns what is known of who ended a worker that the launcher lost, as a reason and the rest of a sentence, or nothing.
+//
+// A daemon that died of SIGTERM on a node whose agent did not send it, and that answered afterwards, was ended from inside of its pod:
+// kubelet and whoever shuts a machine down send it to the agent too, and an agent that was told to end answers nobody any more. An agent
+// itself ends with code 0 when it is told to and never by itself. By whom, nothing tells: a deletion, a disruption or an eviction is said
+// before it, but a machine that shuts down without the grace of kubelet sends the same signal and says nothing
+// (https://kubernetes.io/docs/concepts/cluster-administration/node-shutdown/), and so does kubelet of a probe that failed. Those
+// may end several pods or one, and the status of the others on that machine is as old as its kubelet's last word.
+func endedBy(verdict mpi.Verdict, pod Pod, found bool, all []Pod) (reason mpi.Reason, words string) {
 	switch {
 	case verdict.Reason != WorkerLost || verdict.Stopped != "":
-		return ""
-	case found && agentEndedAlone(pod) && !deletedFirst(pod, all):
-		return "; its agent was told to end, and nobody had deleted or evicted the pod: a process of the job sent it SIGTERM, or somebody in the pod or on its machine"
+		return "", ""
 	case daemonEndedAlone(verdict):
-		return "; its agent was not told to end, so nobody deleted or evicted the pod: a process of the job sent the daemon SIGTERM, or somebody in the pod"
+		return WorkerKilled, "; its agent was not told to end, so nobody deleted or evicted the pod: a process of the job sent the daemon SIGTERM, or somebody in the pod"
+	case found && agentToldToEnd(pod) && !deletedFirst(pod, all):
+		return WorkerLost, "; its agent was told to end (SIGTERM), and nobody had deleted or evicted the pod: its machine is being shut down, a liveness probe failed, " +
+			"or a process of the job or somebody in the pod sent it"
 	}
-	return ""
+	return "", ""
 }
 
-func agentEndedAlone(pod Pod) bool {
+// agentToldToEnd says whether the agent of a pod ended because it was told to, and nobody had said that the pod goes.
+func agentToldToEnd(pod Pod) bool {
 	end := pod.mainEnd()
 	return end != nil && end.Code == 0 && end.Signal == 0 && end.Reason == "Completed" && pod.Disruption == nil && pod.Reason == "" &&
 		(pod.Deleted.IsZero() || end.At.Truncate(time.Second).Before(pod.Deleted.Truncate(time.Second)))

@@ -11,6 +11,9 @@ import (
 // toldToEnd are the words of launchers of real jobs, of which a rank sent SIGTERM to the agent or to all processes of its pod.
 const toldToEnd = "Worker 1 was lost; the command `mpirun -n 4 bash -c …` exited with code 205; demo-node-0-1 (10.244.0.30): the launch daemon was told to end (SIGTERM), as when its pod is deleted or evicted, or when a process there sends it that"
 
+// byAnybody are the ways to end an agent of which nothing else tells.
+const byAnybody = "its agent was told to end (SIGTERM), and nobody had deleted or evicted the pod: its machine is being shut down, a liveness probe failed, or a process of the job"
+
 // Who ended a worker decides whether the job is started again, and what its user looks at.
 func TestWorkersEndedFromInside(t *testing.T) {
 	const host = "demo-node-0-1.demo"
@@ -37,8 +40,9 @@ func TestWorkersEndedFromInside(t *testing.T) {
 		want    mpi.Reason
 		says    string
 	}{
-		"Agent":       {"an agent ends by itself only when it is told to", lost, worker(ends(before, 0)), WorkerKilled, "nobody had deleted or evicted the pod: a process of the job sent it SIGTERM"},
-		"CleanedUp":   {"JobSet deletes the pods of a failed job later", lost, worker(ends(before, 0), deletedAt(t0.Add(2*time.Second))), WorkerKilled, "a process of the job"},
+		"Agent":       {"a machine that shuts down, and a probe that failed, send the same signal and say nothing", lost, worker(ends(before, 0)), WorkerLost, byAnybody},
+		"CleanedUp":   {"JobSet deletes the pods of a failed job later", lost, worker(ends(before, 0), deletedAt(t0.Add(2*time.Second))), WorkerLost, byAnybody},
+		"Both":        {"an agent that answered was told to end later, whatever the clock of its machine says", answers, worker(ends(before, 0), deletedAt(t0.Add(2*time.Second))), WorkerKilled, "a process of the job sent the daemon"},
 		"Deleted":     {"kubelet passes a deletion on as SIGTERM", lost, worker(ends(t0, 0), deletedAt(before)), PodDeleted, "was deleted"},
 		"Evicted":     {"", lost, worker(ends(before, 0), status("Evicted", "low on memory"), func(pod *Pod) { pod.Failed = true }), Evicted, "low on memory"},
 		"Preempted":   {"", lost, worker(ends(before, 0), disruptedBy("PreemptionByScheduler")), Preempted, ""},
@@ -54,8 +58,14 @@ func TestWorkersEndedFromInside(t *testing.T) {
 			if got.Reason != tc.want || !strings.Contains(got.Message, tc.says) {
 				t.Errorf("%s: want %s with %q, got %s: %s", tc.reason, tc.want, tc.says, got.Reason, got.Text())
 			}
-			if got.Reason == WorkerKilled && (!got.Contested() || got.Provisional() || got.Certain() || got.Infrastructure()) {
-				t.Error("an event may tell of an eviction, the pod that shows it is gone in a moment, and whoever ends his own worker would do it again")
+			if got.Reason == WorkerKilled && (got.Certain() || got.Infrastructure()) {
+				t.Error("whoever ends his own worker would do it again")
+			}
+			if shown := got.Reason == WorkerKilled || tc.says == byAnybody; shown && (!got.Contested() || got.Provisional()) {
+				t.Error("an event may tell of an eviction, and the pod that shows it is gone in a moment")
+			}
+			if got.Reason == WorkerLost && (!got.Infrastructure() || !strings.Contains(got.Remedy, "livenessProbe")) {
+				t.Errorf("it may have been the platform, and each of the ways is to be looked at: %s", got.Text())
 			}
 		})
 	}
@@ -69,14 +79,34 @@ func TestAWorkerThatWasDeletedFirstWasNotEndedFromInside(t *testing.T) {
 	gone.Failed = false
 	for name, tc := range map[string]struct {
 		other Pod
-		want  mpi.Reason
+		want  bool
 	}{
-		"Alone":  {worker(called("demo-node-0-0-a2b3c", 0)), WorkerLost},
-		"Before": {worker(called("demo-node-0-0-a2b3c", 0), deletedAt(t0)), WorkerLost},
-		"WithIt": {worker(called("demo-node-0-0-a2b3c", 0), deletedAt(t0.Add(-2*time.Second))), WorkerKilled},
+		"Alone":  {worker(called("demo-node-0-0-a2b3c", 0)), false},
+		"Before": {worker(called("demo-node-0-0-a2b3c", 0), deletedAt(t0)), false},
+		"WithIt": {worker(called("demo-node-0-0-a2b3c", 0), deletedAt(t0.Add(-2*time.Second))), true},
 	} {
-		if got := First([]Pod{launcher(said(t0.Add(-3*time.Second), lost)), gone, tc.other}, nil); got.Reason != tc.want {
-			t.Errorf("%s: want %s, got %s: %s", name, tc.want, got.Reason, got.Message)
+		if got := First([]Pod{launcher(said(t0.Add(-3*time.Second), lost)), gone, tc.other}, nil); got.Reason != WorkerLost || strings.Contains(got.Message, byAnybody) != tc.want {
+			t.Errorf("%s: nobody had deleted it: want %t, got %s: %s", name, tc.want, got.Reason, got.Message)
+		}
+	}
+}
+
+// A machine that is started again ends the agents of all its pods, and so do several machines; what of it reaches the API server is one
+// agent or more.
+func TestAgentsOfAMachineThatShutsDown(t *testing.T) {
+	const host = "demo-node-0-1.demo"
+	lost := mpi.Verdict{Reason: WorkerLost, Message: toldToEnd, ExitCode: 205, Host: host, Lost: host, Nodes: []mpi.NodeReport{{Name: host, Error: "connection refused"}}}
+	ended := func(pod *Pod) {
+		pod.Containers = []Container{{Name: mpi.Container, End: &End{Reason: "Completed", At: t0.Add(-time.Second)}}}
+	}
+	other := called("demo-node-0-0-a2b3c", 0)
+	elsewhere := func(pod *Pod) { pod.Machine = "m4" }
+	for name, second := range map[string]Pod{
+		"All": worker(other, ended), "OneIsKnown": worker(other), "OtherMachine": worker(other, elsewhere), "OtherMachines": worker(other, elsewhere, ended),
+	} {
+		got := First([]Pod{launcher(said(t0, lost)), worker(ended), second}, nil)
+		if got.Reason != WorkerLost || !got.Infrastructure() || got.Provisional() || !strings.Contains(got.Message, byAnybody) {
+			t.Errorf("%s: the job is to be started again, and its user told of both: %s: %s", name, got.Reason, got.Text())
 		}
 	}
 }

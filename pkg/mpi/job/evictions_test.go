@@ -57,16 +57,16 @@ func TestEvictionsInEvents(t *testing.T) {
 	}
 }
 
-// The pod of an agent that was told to end by its own job is gone a moment after the JobSet has failed, so that is told at once; an
-// event still goes before it.
-func TestAgentsEndedByTheirJobAreToldAtOnce(t *testing.T) {
+// The pod of an agent that was told to end is gone a moment after the JobSet has failed, so that is told at once; an event still goes
+// before it.
+func TestAgentsThatWereToldToEndAreToldAtOnce(t *testing.T) {
 	verdict, err := mpi.Verdict{Reason: diagnose.WorkerLost, Lost: "demo-node-0-1.demo", Host: "demo-node-0-1.demo", Message: "Worker 1 was lost", ExitCode: 205}.Encode()
 	if err != nil {
 		t.Fatal(err)
 	}
 	ended := podOf(mpi.NodeJob, 1, died(t0.Add(-2*time.Second), 0, "Completed", ""), func(pod *corev1.Pod) { pod.Status.Phase = corev1.PodSucceeded })
 	o := started(trainJobOf()).jobSetHas(jobset.JobSetFailed, t0).with(podOf(mpi.LauncherJob, 0, died(t0, 205, "Error", string(verdict))), ended)
-	if got := o.end(); got == nil || got.reason != diagnose.WorkerKilled || !o.Unexplained() {
+	if got := o.end(); got == nil || got.reason != diagnose.WorkerLost || !strings.Contains(got.message, "its agent was told to end (SIGTERM)") || !o.Unexplained() {
 		t.Errorf("want the worker's own end, after a look at the events, got %+v", got)
 	}
 	o.Warnings = []corev1.Event{{

@@ -224,3 +224,21 @@ func startWithInput(t *testing.T, j *job, in *os.File, arguments ...string) *run
 	t.Helper()
 	return startWith(t, in, j.environment(j.hosts[0]), append([]string{filepath.Join(j.bin, "rsh")}, arguments...)...)
 }
+
+// Where all ranks of a node are gone before anybody saw them, only this note tells that the node was left.
+func TestRshNotesTheNodesThatHydraLeft(t *testing.T) {
+	j, _ := serving(t, 2)
+	j.script("hydra_pmi_proxy", "#!/bin/sh\nexit ${HOSTNAME#demo-node-0-}\n")
+	for _, host := range []string{"demo-node-0-0", "demo-node-0-1"} {
+		line := "rsh " + host + " hydra_pmi_proxy --control-port launcher:36231 --pgid 0 --proxy-id 1; true"
+		start(t, j.environment(j.hosts[0]), "sh", "-c", line).wait() // rsh ends its parent for a proxy that failed
+	}
+	j.rsh("demo-node-0-0", "true").wait()
+	notes, _ := filepath.Glob(filepath.Join(j.dir, j.hosts[0].Name, "left-*"))
+	if len(notes) != 1 || filepath.Base(notes[0]) != "left-36231" {
+		t.Fatalf("notes %v", notes)
+	}
+	if text, _ := os.ReadFile(notes[0]); string(text) != j.hosts[1].Name+"\n" {
+		t.Errorf("%q: one that failed was not left", text)
+	}
+}

@@ -23,6 +23,8 @@ const ReasonHang Reason = "Hang"
 type ProgressRequest struct {
 	// Evidence asks what every process is waiting for.
 	Evidence bool `json:"evidence,omitempty"`
+	// Stranded asks for proxies of Hydra whose ranks all wait. Who asks again and again keeps the node watching them.
+	Stranded bool `json:"stranded,omitempty"`
 }
 
 // Progress is what the processes of a job have done on a node: all descendants of its agent but the agent's own.
@@ -47,6 +49,17 @@ type Progress struct {
 	Unanswered []Unanswered `json:"unanswered,omitempty"`
 	// Evidence says what the ranks are doing, the lowest rank first, at most MaxEvidence of them.
 	Evidence []Stuck `json:"evidence,omitempty"`
+	// Stranded holds the proxies of Hydra that have all ranks that they started, all of which have waited in PMI for a while.
+	Stranded []Stranded `json:"stranded,omitempty"`
+}
+
+// Stranded is a proxy of Hydra whose ranks all wait.
+type Stranded struct {
+	// Launch is the address at which its mpiexec listens, which is the same for all proxies of a launch.
+	Launch string `json:"launch"`
+	// World is how many ranks the launch has, Ranks the numbers of those of the proxy, in order.
+	World int   `json:"world"`
+	Ranks []int `json:"ranks"`
 }
 
 // Unanswered is a TCP connection without an answer.

@@ -23,7 +23,7 @@ func (f facts) nameEarly() facts {
 	collect := func(ends []mpi.RankEnd) {
 		before := len(unnamed)
 		for i := range ends {
-			if ends[i].Early && ends[i].Rank == nil {
+			if ends[i].Early && ends[i].Rank == nil && ends[i].Host == "" {
 				unnamed = append(unnamed, &ends[i])
 			}
 		}

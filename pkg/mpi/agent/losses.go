@@ -33,17 +33,22 @@ func (l loss) ofDaemon() bool { return strings.HasPrefix(l.Error, daemonWords) }
 // daemonWords are what the loss of a launch daemon begins with.
 const daemonWords = "the launch daemon "
 
-// appendLoss adds a loss to the file. One write of a short line is atomic between processes (O_APPEND).
+// appendLoss adds a loss to the file.
 func appendLoss(path string, l loss) error {
 	line, err := json.Marshal(l)
 	if err != nil {
 		return fmt.Errorf("encode a loss: %w", err)
 	}
+	return appendLine(path, string(line))
+}
+
+// appendLine adds a line to a file. One write of a short line is atomic between processes (O_APPEND).
+func appendLine(path, line string) error {
 	file, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
 	if err != nil {
 		return err
 	}
-	_, err = file.Write(append(line, '\n'))
+	_, err = file.WriteString(line + "\n")
 	return errors.Join(err, file.Close())
 }
 

@@ -25,6 +25,8 @@ type proxies struct {
 	byPID map[int]*proxy
 	// newest is the one that was found last, also when it has been forgotten.
 	newest *proxy
+	// asked is when the launcher asked for the last time who waits.
+	asked time.Time
 }
 
 // proxy is one of them.
@@ -36,11 +38,14 @@ type proxy struct {
 	// size is how many ranks it started, 0 for unknown and -1 for several worlds; ranks are those that were seen, by their processes.
 	size  int
 	ranks map[int]place
+	// world is how many ranks the launch has, as its ranks say, -1 for several worlds.
+	world int
 	// failed is how many of its ranks ended with an error, told whether it was told of those that are gone.
 	failed int
 	told   bool
-	// waiting is since when, at every look, one has failed and all that are left wait; zero when that is not so. Looked is the last look.
-	waiting, looked time.Time
+	// waiting is since when, at every look, one has failed and all that are left wait; zero when that is not so. Idle is the same
+	// without one that has failed, while somebody asks. Looked is the last look.
+	waiting, idle, looked time.Time
 }
 
 // place is the number of a rank in the world, and among those of its proxy.
@@ -80,10 +85,15 @@ func (p *proxy) saw(pid int, environment []string) {
 	p.ranks[pid] = place{number, local}
 	value, _ = valueOf(environment, "MPI_LOCALNRANKS")
 	size, _ := strconv.Atoi(value)
-	if p.size != 0 && p.size != size {
-		size = -1
+	p.size, p.world = agreed(p.size, size), agreed(p.world, worldSize(environment))
+}
+
+// agreed returns a number of which more than one tells, -1 where they differ. 0 is none yet.
+func agreed(before, now int) int {
+	if before != 0 && before != now {
+		return -1
 	}
-	p.size = size
+	return now
 }
 
 // topmost returns the number of the child of the agent that a process descends from, or is.
@@ -115,19 +125,26 @@ func (x *proxies) look(root fs.FS, byPID map[int]proc.Process, now time.Time) []
 	var gone []rankEnd
 	for _, p := range x.byPID {
 		_, runs := byPID[p.pid]
-		switch {
-		case !runs || p.failed == 0 && !p.misses(byPID) || !allWait(root, p.pid, byPID):
-			p.waiting = time.Time{}
-		case p.waiting.IsZero():
-			p.waiting = now
-		}
-		p.looked = now
+		lost := p.failed > 0 || p.misses(byPID)
+		waits := runs && (lost || now.Sub(x.asked) < askedFor) && allWait(root, p.pid, byPID)
+		p.waiting, p.idle, p.looked = since(p.waiting, now, waits && lost), since(p.idle, now, waits && !lost), now
 		if p.hangs() && p.failed == 0 && !p.told {
 			p.told = true
 			gone = append(gone, p.gone(byPID)...)
 		}
 	}
 	return gone
+}
+
+// since returns since when something is so: zero when it is not.
+func since(before, now time.Time, is bool) time.Time {
+	switch {
+	case !is:
+		return time.Time{}
+	case before.IsZero():
+		return now
+	}
+	return before
 }
 
 // misses says whether some of the ranks are gone that a proxy started.
@@ -172,8 +189,13 @@ func (x *proxies) numbers() []int {
 	if x.newest == nil {
 		return nil
 	}
+	return x.newest.numbers()
+}
+
+// numbers returns those of the ranks that were seen, in order.
+func (p *proxy) numbers() []int {
 	var numbers []int
-	for _, rank := range x.newest.ranks {
+	for _, rank := range p.ranks {
 		numbers = append(numbers, rank.number)
 	}
 	slices.Sort(numbers)

@@ -75,6 +75,9 @@ func (r Rsh) Run(ctx context.Context) Result {
 	if killedDaemon(r.Options.Command, code) {
 		r.remember(host, time.Time{}, daemonEnd(code))
 	}
+	if code == 0 {
+		r.leave(host)
+	}
 	return resultOf(r.Options.Command, code)
 }
 

@@ -239,13 +239,14 @@ func (l Launcher) execute(ctx context.Context, path string, command Command, tab
 	}
 	output.started()
 	own := newRanks()
-	own.startersOnly = !l.runsRanks()
+	own.startersOnly, own.proxies = !l.runsRanks(), front.watch.proxies
 	watching, unwatch := context.WithCancel(ctx)
 	defer unwatch()
 	go own.watch(watching)
 	if l.runsRanks() {
 		go endHungLaunchers(watching, own.proxies, l.Log.Printf)
 	}
+	go l.endStranded(watching, table, own, front.watch)
 	front.times.command()
 	ways := l.attend(ctx, child, table, front)
 	stopped := forward(command.Signals, child)

@@ -36,6 +36,7 @@ type Node struct {
 // Serve answers on the listener until the context is done; then it ends all commands and returns.
 func (n Node) Serve(ctx context.Context, listener net.Listener) error {
 	l, watch := newLedger(os.DirFS("/")), newTracker()
+	l.ranks.proxies = watch.proxies
 	ctx, stop := withCause(ctx, errPodStops)
 	defer stop()
 	front := server.Server{

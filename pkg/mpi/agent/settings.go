@@ -81,6 +81,9 @@ func (s Settings) hostsPath() string  { return filepath.Join(s.StateDir, mpi.Hos
 func (s Settings) gatePath() string   { return filepath.Join(s.StateDir, "gate.json") }
 func (s Settings) lossesPath() string { return filepath.Join(s.StateDir, "losses") }
 
+// leftPath is where rsh notes the nodes that a launch of Hydra has left, with `*` for all launches.
+func (s Settings) leftPath(port string) string { return filepath.Join(s.StateDir, "left-"+port) }
+
 // replaceFile writes a file so that a reader sees the old content or the new.
 func replaceFile(path string, content []byte, mode fs.FileMode) error {
 	temporary, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-")

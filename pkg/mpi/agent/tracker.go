@@ -23,6 +23,8 @@ type tracker struct {
 	agent   int
 	program string
 	now     func() time.Time
+	// proxies are those of Hydra that started ranks in this pod.
+	proxies *proxies
 
 	mu       sync.Mutex
 	daemonAt time.Time
@@ -32,7 +34,7 @@ type tracker struct {
 
 func newTracker() *tracker {
 	program, _ := os.Executable() // unknown: the agent's own processes count too
-	return &tracker{root: os.DirFS("/proc"), agent: os.Getpid(), program: program, now: time.Now}
+	return &tracker{root: os.DirFS("/proc"), agent: os.Getpid(), program: program, now: time.Now, proxies: newProxies()}
 }
 
 const (
@@ -105,6 +107,9 @@ func (t *tracker) progress(request mpi.ProgressRequest) mpi.Progress {
 	t.mu.Lock()
 	result.DaemonAge, result.LaunchAge, result.RankAge = t.age(t.daemonAt), t.age(t.launchAt), t.age(t.rankAt)
 	t.mu.Unlock()
+	if request.Stranded {
+		result.Stranded = t.proxies.stranded(t.root, t.now())
+	}
 	result.Evidence = mostTelling(result.Evidence)
 	result.Unanswered = unanswered(proc.Unanswered(t.root))
 	return result

@@ -36,9 +36,14 @@ func (r *ranks) runningLauncher() string {
 	if i < 0 {
 		return ""
 	}
-	text, _ := fs.ReadFile(r.root, strconv.Itoa(processes[i].PID)+"/cmdline")
-	if line := strings.TrimSpace(strings.ReplaceAll(string(text), "\x00", " ")); line != "" {
+	if line := commandLineOf(r.root, processes[i].PID); line != "" {
 		return quoteLine(line)
 	}
 	return processes[i].Name
+}
+
+// commandLineOf returns the words of a process, empty for one that has ended.
+func commandLineOf(root fs.FS, pid int) string {
+	text, _ := fs.ReadFile(root, strconv.Itoa(pid)+"/cmdline")
+	return strings.TrimSpace(strings.ReplaceAll(string(text), "\x00", " "))
 }

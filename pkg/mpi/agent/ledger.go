@@ -19,7 +19,7 @@ type ledger struct {
 	daemons int
 	running int
 	last    int
-	// diedAt is when the last daemon died, zero when it did not.
+	// diedAt is when the last daemon of the newest launch died, zero when it did not.
 	diedAt time.Time
 	// idle is closed while no daemon runs.
 	idle chan struct{}
@@ -45,6 +45,7 @@ func (l *ledger) started(line string) (ended func(code int), begins bool) {
 		l.idle = make(chan struct{})
 		if begins = !isRank(line); begins {
 			l.ranks.launch()
+			l.diedAt = time.Time{}
 		}
 		var ctx context.Context
 		ctx, l.unwatch = context.WithCancel(context.Background())

@@ -140,6 +140,18 @@ func TestLedgerKnowsADaemonThatDied(t *testing.T) {
 	}
 }
 
+// How the daemon of an earlier launch ended says nothing of one that still runs.
+func TestALaunchForgetsTheDaemonBeforeIt(t *testing.T) {
+	l := newLedger(os.DirFS(t.TempDir()))
+	for _, code := range []int{143, 0} {
+		ended, _ := l.started("/usr/bin/prted")
+		if got := l.report(t.Context(), "w-0"); got.DaemonAgo != 0 {
+			t.Errorf("%+v", got)
+		}
+		ended(code)
+	}
+}
+
 // A rank that horovodrun started by an ssh of its own is no daemon that somebody killed, and one of many in its launch.
 func TestLedgerKnowsRanksFromDaemons(t *testing.T) {
 	l := newLedger(os.DirFS(t.TempDir()))

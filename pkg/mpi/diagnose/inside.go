@@ -47,7 +47,7 @@ func deletedFirst(pod Pod, all []Pod) bool {
 func daemonEndedAlone(verdict mpi.Verdict) bool {
 	for _, report := range verdict.Nodes {
 		if report.Name == verdict.Lost {
-			return report.Error == "" && report.LastExitCode == 128+int(syscall.SIGTERM)
+			return report.Error == "" && report.DaemonAgo > 0 && report.LastExitCode == 128+int(syscall.SIGTERM)
 		}
 	}
 	return false

@@ -22,9 +22,11 @@ func TestWorkersEndedFromInside(t *testing.T) {
 		Nodes: []mpi.NodeReport{{Name: host, Error: "connection refused"}},
 	}
 	answers := lost
-	answers.Message, answers.Nodes = toldToEnd, []mpi.NodeReport{{Name: host, Daemons: 1, LastExitCode: 143}}
+	answers.Message, answers.Nodes = toldToEnd, []mpi.NodeReport{{Name: host, Daemons: 1, LastExitCode: 143, DaemonAgo: 2}}
 	broke := answers
 	broke.Nodes = []mpi.NodeReport{{Name: host, Daemons: 1}}
+	passed := answers
+	passed.Nodes = []mpi.NodeReport{{Name: host, Daemons: 2, LastExitCode: 143}}
 	stopped := answers
 	stopped.Stopped = "SIGTERM"
 	ends := func(at time.Time, code int) func(*Pod) {
@@ -50,6 +52,7 @@ func TestWorkersEndedFromInside(t *testing.T) {
 		"Daemon":      {"its agent lives, and did not send it", answers, worker(), WorkerKilled, "its agent was not told to end, so nobody deleted or evicted the pod"},
 		"Gone":        {"the pod need not be there to know that", answers, Pod{}, WorkerKilled, "its agent was not told to end"},
 		"Connection":  {"an agent that loses the launcher ends the daemon itself", broke, worker(), WorkerLost, ""},
+		"Earlier":     {"the daemon of another launch, which the command passed over", passed, worker(), WorkerLost, ""},
 		"WholeJob":    {"who stops the launcher stops all of it", stopped, worker(), WorkerLost, ""},
 		"OtherReason": {"", mpi.Verdict{Reason: RankKilled, Message: "Worker 1 failed", ExitCode: 1, Host: host}, worker(ends(before, 0)), RankKilled, ""},
 	} {

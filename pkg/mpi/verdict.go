@@ -78,6 +78,8 @@ type RankEnd struct {
 	Signal string `json:"signal,omitempty"`
 	// Hydra says that a proxy of Hydra was its parent, which may tell lies about its end (pmodels/mpich#7057).
 	Hydra bool `json:"hydra,omitempty"`
+	// WithoutMPI says that no MPI launcher had started it, but for example torchrun or Horovod, which may start another in its place.
+	WithoutMPI bool `json:"withoutMPI,omitempty"`
 	// Early says that it ended before it came to MPI_Init, where the others waited for it, and that nobody saw it fail: Code says
 	// nothing.
 	Early bool `json:"early,omitempty"`

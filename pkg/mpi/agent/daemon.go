@@ -29,9 +29,9 @@ func killedDaemon(line string, code int) bool {
 	return code > 128 && namesAny(line, mpiDaemons) || code == toldToEnd.Code && startsRanks(line)
 }
 
-// diedDaemon says whether a command that ended by itself with a code is a launch daemon that should not have ended so: prted
-// ends with 0 however its ranks end (PRRTE 3.0.8, tried), so that another code is its own. Those of orted and of Hydra's
-// proxies may be those of ranks.
+// diedDaemon says whether a command that ended by itself with a code is a launch daemon that may have died under its launch: prted
+// ends with 0 however its ranks end (PRRTE 3.0.8, tried), so that another code is its own. Whether its launch still ran then, the
+// launcher knows (daemonDied). Those of orted and of Hydra's proxies may be those of ranks.
 func diedDaemon(line string, code int) bool {
 	return killedDaemon(line, code) || code != 0 && namesAny(line, []string{"prted"})
 }

@@ -42,9 +42,10 @@ func (f facts) doubt(verdict *mpi.Verdict, ended string) {
 }
 
 // daemonBehind blames a launch daemon of the newest launch that was killed although the command exited 0, as Open MPI 5 does, or nil.
-// Of nodes that do not answer nobody knows that much. What a launcher admitted, the command passed over.
+// Of nodes that do not answer nobody knows that much. What a launcher admitted, the command passed over, and a launcher that was
+// asked to go on without its daemons did so.
 func (f facts) daemonBehind() *blame {
-	if f.silentNode() != nil || f.admitted.After(f.newestLaunch()) {
+	if f.silentNode() != nil || f.launched.recovers() || f.admitted.After(f.newestLaunch()) {
 		return nil
 	}
 	for _, l := range f.losses {
@@ -55,7 +56,7 @@ func (f facts) daemonBehind() *blame {
 	}
 	var first *mpi.NodeReport // a launcher that has lost one daemon leaves the others, which may die of that
 	for i, r := range f.reports {
-		if r.DaemonAgo > 0 && !f.admittedSince(r.DaemonAgo) && (first == nil || r.DaemonAgo > first.DaemonAgo) {
+		if f.daemonDied(r) && !f.admittedSince(r.DaemonAgo) && (first == nil || r.DaemonAgo > first.DaemonAgo) {
 			first = &f.reports[i]
 		}
 	}
@@ -63,6 +64,13 @@ func (f facts) daemonBehind() *blame {
 		return nil
 	}
 	return &blame{reason: diagnose.LaunchDaemonLost, host: first.Name, summary: daemonEnd(first.LastExitCode)}
+}
+
+// daemonDied says whether a launch daemon died under its launch. After a signal it did. With a code of its own prted also ends by
+// design, once its launcher is gone or cannot be reached (errmgr_prted.c of PRRTE), as those of a `prte` that is killed when its
+// work is done: such a code counts when its launcher ran on after it.
+func (f facts) daemonDied(r mpi.NodeReport) bool {
+	return r.DaemonAgo > 0 && (r.LastExitCode > 128 || f.launched.ranAfter(r.DaemonAgo, f.now))
 }
 
 // daemonSaidLost blames the launch daemon of which the newest launcher said that it lost it and ends the job for it, although

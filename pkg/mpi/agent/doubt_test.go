@@ -22,17 +22,29 @@ func lostDaemonOn(host string) []string {
 func TestDoubtsOfAnExitCodeOf0(t *testing.T) {
 	const one, two = "demo-node-0-0.demo", "demo-node-0-1.demo"
 	at := func(ago float64) time.Time { return judgedAt.Add(-time.Duration(ago * float64(time.Second))) }
-	prterun := beginning{after: at(10.1), seen: at(10)}
+	prterun := launcher{beginning: beginning{after: at(10.1), seen: at(10)}, name: "prterun", line: "prterun -n 4 x", ended: at(1)}
 	ran := []mpi.NodeReport{{Name: one, Daemons: 1}, {Name: two, Daemons: 1}}
 	said := func(change func(*facts)) facts {
 		f := facts{launched: prterun, reports: ran, lines: lostDaemonOn("demo-node-0-1"), saidLost: at(3)}
 		change(&f)
 		return f
 	}
+	own := []mpi.NodeReport{{Name: one, Daemons: 1, LastExitCode: 1, DaemonAgo: 3}}
+	by := func(name, line string, ended float64) launcher {
+		l := launcher{beginning: prterun.beginning, name: name, line: line}
+		if ended > 0 {
+			l.ended = at(ended)
+		}
+		return l
+	}
 	left := func(change func(*facts)) facts {
 		f := facts{reports: ran, unfinished: "mpirun -n 4 x"}
 		change(&f)
 		return f
+	}
+	elastic := func(end mpi.RankEnd) mpi.RankEnd {
+		end.WithoutMPI = true
+		return end
 	}
 	cases := map[string]struct {
 		reason string
@@ -50,7 +62,18 @@ func TestDoubtsOfAnExitCodeOf0(t *testing.T) {
 		"said of a stranger":   {"a rank prints the log of another job", said(func(f *facts) { f.lines = lostDaemonOn("other-node-0-1") }), "", "", ""},
 		"not said":             {"a rank has some of the words", said(func(f *facts) { f.lines = []string{"ORTE has lost communication with a remote daemon."} }), "", "", ""},
 		"said, stopped":        {"somebody ended the pod", said(func(f *facts) { f.stopped = 15 }), "", "", ""},
-		"daemon's own code":    {"of prted", facts{launched: prterun, reports: []mpi.NodeReport{{Name: one, Daemons: 1, LastExitCode: 1, DaemonAgo: 3}}}, diagnose.LaunchDaemonLost, one, "the launch daemon ended with code 1 before its launch was over: it crashed, or somebody ended it"},
+		"daemon's own code":    {"of prted", facts{launched: prterun, reports: own}, diagnose.LaunchDaemonLost, one, "the launch daemon ended with code 1 before its launch was over: it crashed, or somebody ended it"},
+
+		"daemon of prte":       {"`prte & prun x; kill -9 %1`: prted ends with an error when its prte is gone", facts{launched: by("prun", "prun -n 4 x", 3.5), reports: own}, "", "", ""},
+		"daemon under prun":    {"nobody saw that its prte ran on", facts{launched: by("prun", "prun -n 4 x", 2), reports: own}, "", "", ""},
+		"daemon afterwards":    {"its mpirun was over", facts{launched: by("mpirun", "mpirun -n 4 x", 3.5), reports: own}, "", "", ""},
+		"daemon, end unseen":   {"nobody saw that its mpirun ran on", facts{launched: by("mpirun", "mpirun -n 4 x", 0), reports: own}, "", "", ""},
+		"daemon of nobody":     {"a script called ssh", facts{reports: own}, "", "", ""},
+		"daemon killed, prte":  {"after a signal there is no doubt", facts{launched: by("prun", "prun -n 4 x", 2), reports: []mpi.NodeReport{{Name: one, Daemons: 1, LastExitCode: 137, DaemonAgo: 3}}}, diagnose.LaunchDaemonLost, one, ""},
+		"daemon, said by prun": {"the words of its prte", said(func(f *facts) { f.launched, f.reports = by("prun", "prun x", 2), []mpi.NodeReport{own[0], ran[1]} }), diagnose.LaunchDaemonLost, two, ""},
+		"daemon, recovery":     {"the launch survived it", facts{launched: by("prterun", "prterun --with-ft ulfm -n 4 x", 1), reports: own}, "", "", ""},
+		"daemon, recovery on":  {"the same in other words", facts{launched: by("mpirun", "mpirun --runtime-options recoverable=true x", 1), reports: own}, "", "", ""},
+		"killed, recovery":     {"also a daemon that was killed", facts{launched: by("prterun", "prterun --enable-recovery x", 1), losses: []loss{{Host: one, Error: daemonEnd(137), At: at(3)}}, reports: []mpi.NodeReport{{Name: one, Daemons: 1, LastExitCode: 137, DaemonAgo: 3}}}, "", "", ""},
 
 		"first daemon": {"the others died of it", facts{launched: prterun, reports: []mpi.NodeReport{{Name: one, Daemons: 1, LastExitCode: 1, DaemonAgo: 2}, {Name: two, Daemons: 1, LastExitCode: 139, DaemonAgo: 3}}}, diagnose.LaunchDaemonLost, two, "the launch daemon ended with code 139"},
 
@@ -59,6 +82,8 @@ func TestDoubtsOfAnExitCodeOf0(t *testing.T) {
 		"unfinished and lost":  {"the cause", left(func(f *facts) { f.losses = []loss{{Host: one, Error: "connection lost"}} }), diagnose.WorkerLost, one, ""},
 		"unfinished, idle":     {"no rank had a chance", left(func(f *facts) { f.reports = []mpi.NodeReport{{Name: one}} }), diagnose.LaunchAbandoned, "", ""},
 		"passed over":          {"a pipe", facts{launched: prterun, admitted: at(2), reports: []mpi.NodeReport{on(one, died(2, 3, "", 2.1))}}, "", "", "in its last launch rank 2 on worker 0 exited with code 3, which the command passed over (in a shell, a pipe needs `set -o pipefail`"},
+		"passed over, elastic": {"torchrun started others", facts{reports: []mpi.NodeReport{on(one, elastic(died(2, 137, "SIGKILL", 2.1)))}}, "", "", ""},
+		"passed over, MPI too": {"the first of MPI", facts{reports: []mpi.NodeReport{on(one, elastic(died(0, 137, "SIGKILL", 3)), died(2, 3, "", 2.1))}}, "", "", "in its last launch rank 2 on worker 0"},
 		"passed over, unseen":  {"a launcher that failed without a rank", facts{launched: prterun, admitted: at(2), reports: ran}, "", "", "its last launch ended with an error, which the command passed over"},
 		"passed over, earlier": {"another launch did it", facts{launched: prterun, admitted: at(20), reports: []mpi.NodeReport{on(one, died(2, 3, "", 20.1)), ran[1]}}, "", "", ""},
 		"of the launcher":      {"it runs ranks too", facts{hostname: "demo-launcher-0-0", admitted: at(2), ranks: []mpi.RankEnd{died(0, 139, "SIGSEGV", 2.1)}, reports: ran}, "", "", "rank 0 on launcher was killed by SIGSEGV"},

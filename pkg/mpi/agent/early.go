@@ -6,13 +6,6 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi"
 )
 
-// goneEarly notes ranks that ended before they came to MPI_Init, and that nobody saw fail.
-func (r *ranks) goneEarly(ends []rankEnd) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.failed = append(r.failed, ends[:min(len(ends), max(0, mostRanks-len(r.failed)))]...)
-}
-
 // nameEarly gives their numbers to ranks that were gone before anybody saw them: those that no pod saw of the world. It does so only
 // where that is certain: all that are missing were in one pod. The lists of numbers are of no use afterwards.
 func (f facts) nameEarly() facts {

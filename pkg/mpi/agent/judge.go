@@ -38,8 +38,8 @@ type facts struct {
 	saidLost time.Time
 	// launches are when the newest launch on each node began, by the first label of its name.
 	launches map[string]time.Time
-	// launched is when the newest launcher inside of the command began, as the launcher's pod saw it.
-	launched beginning
+	// launched is the newest launcher inside of the command, as the launcher's pod saw it.
+	launched launcher
 	losses   []loss
 	// lines are the last lines of the output of the command, output what they tell of a failure.
 	lines  []string

@@ -300,8 +300,8 @@ func TestJudgeOfSeveralLaunches(t *testing.T) {
 		return launches
 	}
 	at := func(ago time.Duration) time.Time { return judgedAt.Add(-ago * time.Second) }
-	mpiexec := func(ago time.Duration) beginning {
-		return beginning{after: at(ago).Add(-100 * time.Millisecond), seen: at(ago)}
+	mpiexec := func(ago time.Duration) launcher {
+		return launcher{beginning: beginning{after: at(ago).Add(-100 * time.Millisecond), seen: at(ago)}}
 	}
 	hydra := func(rank int, ago float64) mpi.RankEnd {
 		end := died(rank, 3, "", ago)
@@ -320,7 +320,7 @@ func TestJudgeOfSeveralLaunches(t *testing.T) {
 		"a busy node":              {"its daemon comes late, and all are of one mpiexec", facts{status: exited(3), launched: mpiexec(100), launches: began(map[string]float64{one: 100, two: 98}), reports: []mpi.NodeReport{on(one, died(0, 3, "", 99.7)), on(two, died(1, 1, "", 97))}}, diagnose.RankFailed, 0},
 		"before the look":          {"mpiexec is not seen at once", facts{status: exited(3), launched: mpiexec(100), launches: began(map[string]float64{two: 98}), reports: []mpi.NodeReport{on(one, died(0, 3, "", 100.1)), on(two, died(1, 1, "", 97))}}, diagnose.RankFailed, 0},
 		"next mpiexec":             {"it leaves a node out, and begins at once", facts{status: exited(5), launched: mpiexec(100), launches: began(map[string]float64{one: 200, two: 100}), reports: []mpi.NodeReport{on(one, died(0, 1, "", 101)), on(two, died(7, 5, "", 3))}}, diagnose.RankFailed, 7},
-		"first look":               {"there was only one launcher", facts{status: exited(3), launched: beginning{seen: at(10)}, launches: began(map[string]float64{two: 2}), reports: []mpi.NodeReport{on(one, died(0, 3, "", 50)), on(two, died(1, 1, "", 1))}}, diagnose.RankFailed, 0},
+		"first look":               {"there was only one launcher", facts{status: exited(3), launched: launcher{beginning: beginning{seen: at(10)}}, launches: began(map[string]float64{two: 2}), reports: []mpi.NodeReport{on(one, died(0, 3, "", 50)), on(two, died(1, 1, "", 1))}}, diagnose.RankFailed, 0},
 		"daemons one by one":       {"a rank may fail before the last daemon of its launch has started", facts{status: exited(5), launches: began(map[string]float64{one: 100.5, two: 100}), reports: []mpi.NodeReport{on(one, died(0, 1, "", 100.4)), on(two, died(7, 5, "", 3))}}, diagnose.RankFailed, 0},
 		"cleaned up":               {"the last launch did not fail", facts{status: exited(5), launches: began(map[string]float64{one: 2, two: 2}), reports: []mpi.NodeReport{on(one, died(0, 5, "", 3))}}, diagnose.RankFailed, 0},
 		"of the launcher":          {"it runs ranks too", facts{status: exited(5), launches: began(map[string]float64{one: 100}), hostname: "demo-launcher-0-0", ranks: []mpi.RankEnd{died(1, 1, "", 150)}, reports: []mpi.NodeReport{on(one, died(7, 5, "", 3))}}, diagnose.RankFailed, 7},
@@ -332,11 +332,11 @@ func TestJudgeOfSeveralLaunches(t *testing.T) {
 		"hidden, tolerated":        {"a short mpiexec that nobody saw fail", facts{launches: began(map[string]float64{one: 100}), reports: []mpi.NodeReport{on(one, hydra(0, 101))}}, "", -1},
 		"hidden, a busy node":      {"its proxy starts when the rank has failed already", facts{launched: mpiexec(100), launches: began(map[string]float64{one: 100, two: 98}), reports: []mpi.NodeReport{on(one, hydra(0, 99.7)), {Name: two, Daemons: 1}}}, diagnose.RankFailed, 0},
 		"hidden, nobody saw":       {"a slow node is no new launch", facts{launches: began(map[string]float64{one: 100, two: 50}), reports: []mpi.NodeReport{on(one, hydra(0, 99.7)), {Name: two, Daemons: 1}}}, diagnose.RankFailed, 0},
-		"hidden, admitted at once": {"the first mpiexec failed, the second one hides it", facts{launched: beginning{after: at(102), seen: at(100)}, admitted: at(101), reports: []mpi.NodeReport{on(one, hydra(7, 3))}}, diagnose.RankFailed, 7},
+		"hidden, admitted at once": {"the first mpiexec failed, the second one hides it", facts{launched: launcher{beginning: beginning{after: at(102), seen: at(100)}}, admitted: at(101), reports: []mpi.NodeReport{on(one, hydra(7, 3))}}, diagnose.RankFailed, 7},
 		"hidden, elsewhere":        {"", facts{launched: mpiexec(100), launches: began(map[string]float64{one: 200, two: 100}), reports: []mpi.NodeReport{on(one, hydra(0, 150)), {Name: two, Daemons: 1}}}, "", -1},
 		"hidden, other admitted":   {"that one failed before", facts{launches: began(map[string]float64{one: 100}), admitted: at(101), reports: []mpi.NodeReport{on(one, hydra(0, 102), hydra(7, 3))}}, diagnose.RankFailed, 7},
 		"daemon, launched again":   {"`mpirun x || mpirun --host SURVIVORS x`", facts{launched: mpiexec(100), launches: began(map[string]float64{one: 200, two: 100}), losses: []loss{{Host: one, Error: daemonEnd(137), At: at(110)}}, reports: []mpi.NodeReport{{Name: one, Daemons: 1, LastExitCode: 137, DaemonAgo: 110}, {Name: two, Daemons: 2}}}, "", -1},
-		"daemon, at once":          {"the second mpirun began between two looks", facts{launched: beginning{after: at(102), seen: at(100)}, admitted: at(101), launches: began(map[string]float64{one: 200, two: 100}), losses: []loss{{Host: one, Error: daemonEnd(137), At: at(101)}}, reports: []mpi.NodeReport{{Name: one, Daemons: 1, LastExitCode: 137, DaemonAgo: 101.1}, {Name: two, Daemons: 2}}}, "", -1},
+		"daemon, at once":          {"the second mpirun began between two looks", facts{launched: launcher{beginning: beginning{after: at(102), seen: at(100)}}, admitted: at(101), launches: began(map[string]float64{one: 200, two: 100}), losses: []loss{{Host: one, Error: daemonEnd(137), At: at(101)}}, reports: []mpi.NodeReport{{Name: one, Daemons: 1, LastExitCode: 137, DaemonAgo: 101.1}, {Name: two, Daemons: 2}}}, "", -1},
 		"daemon, admitted":         {"the script passed over it", facts{launched: mpiexec(100), admitted: at(2), launches: began(map[string]float64{one: 100}), reports: []mpi.NodeReport{{Name: one, Daemons: 1, LastExitCode: 137, DaemonAgo: 3}}}, "", -1},
 		"daemon, slow answer":      {"the age is that of when the node answered", facts{launched: mpiexec(100), admitted: at(2), launches: began(map[string]float64{one: 100}), reports: []mpi.NodeReport{{Name: one, Daemons: 1, LastExitCode: 137, DaemonAgo: 1.5}}}, "", -1},
 		"daemon, of the second":    {"the first one failed too", facts{launched: mpiexec(100), admitted: at(101), launches: began(map[string]float64{one: 100}), reports: []mpi.NodeReport{{Name: one, Daemons: 2, LastExitCode: 137, DaemonAgo: 3}}}, diagnose.LaunchDaemonLost, -1},

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"slices"
 	"strings"
 
 	"lockstep.dev/lockstep/pkg/mpi"
@@ -11,18 +12,27 @@ import (
 const howToFail = "which the command passed over (in a shell, a pipe needs `set -o pipefail`, and a launch in the background `wait PID`)"
 
 // passedOver says what failed in the newest launch of a command that exited 0, or nothing. The exit code is the user's word: the
-// job is complete, and whoever looks at it learns what it was made of.
+// job is complete, and whoever looks at it learns what it was made of. A rank that no MPI launcher started is left out: torchrun and
+// Horovod may have started another in its place.
 func (f facts) passedOver() string {
 	if f.stopped != 0 {
 		return ""
 	}
-	if rank := firstFailed(f.allReports()); rank != nil {
+	if rank := firstFailed(ofMPI(f.allReports())); rank != nil {
 		return "in its last launch " + describeEndOn(*rank) + ", " + howToFail
 	}
 	if !f.admitted.IsZero() && f.admitted.After(f.newestLaunch()) {
 		return "its last launch ended with an error, " + howToFail
 	}
 	return ""
+}
+
+// ofMPI returns the reports without the ranks that no MPI launcher started.
+func ofMPI(reports []mpi.NodeReport) []mpi.NodeReport {
+	for i := range reports {
+		reports[i].Ranks = slices.DeleteFunc(slices.Clone(reports[i].Ranks), func(end mpi.RankEnd) bool { return end.WithoutMPI })
+	}
+	return reports
 }
 
 // describeEndOn says how a rank ended and where, for example `rank 3 on worker 1 exited with code 3`.

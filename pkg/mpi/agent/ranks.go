@@ -3,6 +3,7 @@ package agent
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -26,6 +27,8 @@ type ranks struct {
 	root  fs.FS
 	agent int
 	now   func() time.Time
+	// container are the variables of this container that tell no rank.
+	container []string
 	// startersOnly says that no rank runs in this pod. A launcher of a wide job has hundreds of remote shells, and looking
 	// at all of them often would slow it down.
 	startersOnly bool
@@ -43,17 +46,11 @@ type ranks struct {
 	failed, earlier []rankEnd
 	// starterFailed is when a launcher of this pod, such as mpiexec, ended with an error for the last time.
 	starterFailed time.Time
-	// launched is when the newest launcher of this pod began.
-	launched beginning
-	// looked is when the last look began, and launchers are those that it saw: true for one that is below no other.
+	// newest is the newest launcher of this pod.
+	newest launcher
+	// looked is when the last look began, and launchers are those that it saw, with the name of one that is below no other.
 	looked    time.Time
-	launchers map[int]bool
-}
-
-// beginning is when something began that was seen at one look and not at the one before.
-type beginning struct {
-	// after is zero when there was no look before, seen when nothing has been seen.
-	after, seen time.Time
+	launchers map[int]string
 }
 
 // rankEnd is a rank that failed.
@@ -63,7 +60,11 @@ type rankEnd struct {
 }
 
 func newRanks() *ranks {
-	return &ranks{root: os.DirFS("/proc"), agent: os.Getpid(), now: time.Now, proxies: newProxies(), known: map[int]bool{}, seen: map[int]bool{}}
+	root := os.DirFS("/proc")
+	return &ranks{
+		root: root, agent: os.Getpid(), now: time.Now, container: proc.ContainerRank(root),
+		proxies: newProxies(), known: map[int]bool{}, seen: map[int]bool{},
+	}
 }
 
 // mostRanks is how many failed ranks of a launch are kept: the first ones matter.
@@ -106,49 +107,39 @@ func (r *ranks) look() {
 		if r.startersOnly {
 			break
 		}
-		environment := proc.Environment(r.root, p.PID)
+		environment := proc.FromLauncher(proc.Environment(r.root, p.PID), r.container)
 		if rank, is := proc.RankOf(environment); is {
 			rankOf[p.PID], environmentsOf[p.PID] = rank, environment
 		}
 	}
-	launchers := map[int]bool{}
+	launchers, starters := map[int]string{}, []int(nil)
 	for _, p := range processes {
 		if below(p, byPID, func(p proc.Process) bool { _, is := rankOf[p.PID]; return is && !startsDaemons(p.Name) }) {
 			continue
 		}
 		if isLauncher(p) {
-			launchers[p.PID] = !below(p, byPID, isLauncher)
+			launchers[p.PID] = ""
+			if !below(p, byPID, isLauncher) {
+				launchers[p.PID] = p.Name
+			}
 		}
 		rank, is := rankOf[p.PID]
 		if is && !startsDaemons(p.Name) {
 			r.saw(rank, worldSize(environmentsOf[p.PID]))
-			proxy := r.proxies.of(p, environmentsOf[p.PID], byPID)
-			r.follow(p.PID, func(status process.Status) { r.ended(rank, proxy, status) })
+			proxy, ended := r.proxies.of(p, environmentsOf[p.PID], byPID), r.ended
+			if !proc.OfMPI(environmentsOf[p.PID]) {
+				ended = r.endedWithoutMPI
+			}
+			r.follow(p.PID, func(status process.Status) { ended(rank, proxy, status) })
 		} else if isStarter(p.Name) {
-			r.follow(p.PID, r.starterEnded)
+			starters = append(starters, p.PID)
 		}
 	}
 	r.sawLaunchers(launchers, began)
-	r.goneEarly(r.proxies.look(r.root, byPID, began))
-}
-
-// sawLaunchers notes when the newest launcher began: between this look, which began at a time, and the one before.
-func (r *ranks) sawLaunchers(running map[int]bool, look time.Time) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for pid, first := range running {
-		if _, known := r.launchers[pid]; first && !known {
-			r.launched = beginning{after: r.looked, seen: r.now()}
-		}
+	for _, pid := range starters {
+		r.follow(pid, r.starterEnded)
 	}
-	r.launchers, r.looked = running, look
-}
-
-// newestLaunch is when the newest launcher of this pod began.
-func (r *ranks) newestLaunch() beginning {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.launched
+	r.goneEarly(r.proxies.look(r.root, byPID, began))
 }
 
 // sizeVariables name the size of the world of a rank: Open MPI, Hydra, Horovod, DeepSpeed and PyTorch.
@@ -250,7 +241,11 @@ func (r *ranks) follow(pid int, ended func(process.Status)) {
 	}
 	go func() {
 		defer watched.Close()
-		if status, err := watched.Wait(); err == nil {
+		status, err := watched.Wait()
+		if err == nil || errors.Is(err, fate.ErrUnknown) {
+			r.gone(pid)
+		}
+		if err == nil {
 			ended(process.Status(status))
 		}
 		r.mu.Lock()
@@ -261,11 +256,21 @@ func (r *ranks) follow(pid int, ended func(process.Status)) {
 
 // ended notes how a rank ended, which a proxy of Hydra had started, or nil.
 func (r *ranks) ended(rank int, proxy *proxy, status process.Status) {
+	r.note(mpi.RankEnd{Rank: &rank, Hydra: proxy != nil}, proxy, status)
+}
+
+// endedWithoutMPI notes how a rank ended that no MPI launcher had started.
+func (r *ranks) endedWithoutMPI(rank int, _ *proxy, status process.Status) {
+	r.note(mpi.RankEnd{Rank: &rank, WithoutMPI: true}, nil, status)
+}
+
+func (r *ranks) note(rank mpi.RankEnd, proxy *proxy, status process.Status) {
 	if status.Code() == 0 {
 		return
 	}
 	r.proxies.rankFailed(proxy)
-	end := rankEnd{mpi.RankEnd{Rank: &rank, Code: status.Code(), Hydra: proxy != nil}, r.now()}
+	end := rankEnd{rank, r.now()}
+	end.Code = status.Code()
 	if signal := status.Signal(); signal != 0 {
 		end.Signal = process.SignalName(signal)
 	}
@@ -274,6 +279,13 @@ func (r *ranks) ended(rank int, proxy *proxy, status process.Status) {
 	if len(r.failed) < mostRanks {
 		r.failed = append(r.failed, end)
 	}
+}
+
+// goneEarly notes ranks that ended before they came to MPI_Init, and that nobody saw fail.
+func (r *ranks) goneEarly(ends []rankEnd) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.failed = append(r.failed, ends[:min(len(ends), max(0, mostRanks-len(r.failed)))]...)
 }
 
 func (r *ranks) starterEnded(status process.Status) {

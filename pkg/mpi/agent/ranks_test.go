@@ -119,6 +119,19 @@ func TestRanksOfHydraAndWhoAdmitsTheirFailure(t *testing.T) {
 	}
 }
 
+func TestRanksWithoutMPI(t *testing.T) {
+	r := newRanks()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	go r.watch(ctx)
+	if err := exec.Command("sh", "-c", "RANK=4 sh -c 'sleep 0.3; exit 3'; sleep 0.1").Run(); err != nil {
+		t.Fatal(err)
+	}
+	if got := awaitRanks(t, r, 1); !got[0].WithoutMPI || *got[0].Rank != 4 || got[0].Code != 3 {
+		t.Errorf("%+v", got)
+	}
+}
+
 func TestALauncherWithoutRanksLooksForStartersOnly(t *testing.T) {
 	r := newRanks()
 	r.startersOnly = true
@@ -238,7 +251,7 @@ func TestALaunchBeginsWithTheNewestLauncher(t *testing.T) {
 				r.root, r.now = files, func() time.Time { return at(i) }
 				r.look()
 			}
-			if got, want := r.newestLaunch(), (beginning{at(c.after), at(c.seen)}); !got.after.Equal(want.after) || !got.seen.Equal(want.seen) {
+			if got, want := r.newestLauncher(), (beginning{at(c.after), at(c.seen)}); !got.after.Equal(want.after) || !got.seen.Equal(want.seen) {
 				t.Errorf("%s: got %+v, want %+v", c.reason, got, want)
 			}
 		})

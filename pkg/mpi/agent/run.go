@@ -266,10 +266,26 @@ func (l Launcher) execute(ctx context.Context, path string, command Command, tab
 	seen, world := own.ran()
 	reports, launches := l.collect(ctx, table, losses, inquiryFor(child.Status(), stopped), front.times)
 	verdict := judge(facts{
-		argv: command.Argv, status: child.Status(), stopped: stopped, losses: losses, oomKills: killed - killedBefore, numbers: own.proxies.numbers(),
-		hostname: l.Hostname, ranks: own.report(), seen: seen, world: world, admitted: own.lastFailedStarter(), launched: own.newestLaunch(), lines: lines, ended: ended, now: time.Now(),
-		unfinished: unfinished, saidLost: output.lostAt(),
-		reports: reports, launches: launches, allowIdle: l.AllowIdle,
+		argv:       command.Argv,
+		status:     child.Status(),
+		stopped:    stopped,
+		oomKills:   killed - killedBefore,
+		ranks:      own.report(),
+		seen:       seen,
+		world:      world,
+		numbers:    own.proxies.numbers(),
+		hostname:   l.Hostname,
+		admitted:   own.lastFailedStarter(),
+		reports:    reports,
+		unfinished: unfinished,
+		saidLost:   output.lostAt(),
+		launches:   launches,
+		launched:   own.newestLauncher(),
+		losses:     losses,
+		lines:      lines,
+		allowIdle:  l.AllowIdle,
+		ended:      ended,
+		now:        time.Now(),
 	})
 	verdict.RunSeconds = seconds
 	if inTheWay != nil && stopped == 0 {

@@ -25,6 +25,8 @@ type tracker struct {
 	now     func() time.Time
 	// proxies are those of Hydra that started ranks in this pod.
 	proxies *proxies
+	// container are the variables of this container that tell no rank.
+	container []string
 
 	mu       sync.Mutex
 	daemonAt time.Time
@@ -34,7 +36,10 @@ type tracker struct {
 
 func newTracker() *tracker {
 	program, _ := os.Executable() // unknown: the agent's own processes count too
-	return &tracker{root: os.DirFS("/proc"), agent: os.Getpid(), program: program, now: time.Now, proxies: newProxies()}
+	root := os.DirFS("/proc")
+	return &tracker{
+		root: root, agent: os.Getpid(), program: program, now: time.Now, proxies: newProxies(), container: proc.ContainerRank(root),
+	}
 }
 
 const (
@@ -79,7 +84,7 @@ func (t *tracker) lookForRank(ctx context.Context) {
 // seesRank reports whether a rank has been seen, now or before.
 func (t *tracker) seesRank() bool {
 	found := slices.ContainsFunc(proc.Descendants(t.root, t.agent), func(p proc.Process) bool {
-		_, rank := proc.Rank(t.root, p.PID)
+		_, rank := proc.Rank(t.root, p.PID, t.container)
 		return rank
 	})
 	t.mu.Lock()
@@ -144,7 +149,7 @@ func (t *tracker) age(at time.Time) *float64 {
 }
 
 func (t *tracker) stuck(p proc.Process) mpi.Stuck {
-	rank, found := proc.Rank(t.root, p.PID)
+	rank, found := proc.Rank(t.root, p.PID, t.container)
 	if !found {
 		rank = -1
 	}

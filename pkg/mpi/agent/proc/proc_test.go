@@ -59,10 +59,10 @@ func TestWhatAProcessDoes(t *testing.T) {
 	if got := Written(machine, 31); got != 0 {
 		t.Errorf("not readable: %d", got)
 	}
-	if rank, found := Rank(machine, 30); rank != 3 || !found {
+	if rank, found := Rank(machine, 30, nil); rank != 3 || !found {
 		t.Errorf("rank %d, %v", rank, found)
 	}
-	if rank, found := Rank(machine, 31); found {
+	if rank, found := Rank(machine, 31, nil); found {
 		t.Errorf("no rank: %d", rank)
 	}
 	want := Wait{Function: "futex_wait_queue", Call: callName(202), Stack: []string{"futex_wait_queue", "do_futex"}}
@@ -90,7 +90,7 @@ func TestTheContainersOwnVariablesTellNoRank(t *testing.T) {
 	}
 	for name, c := range cases {
 		root := fstest.MapFS{"self/environ": file(c.container), "7/environ": file(c.own)}
-		if rank, found := Rank(root, 7); rank != c.rank || found != c.found {
+		if rank, found := Rank(root, 7, ContainerRank(root)); rank != c.rank || found != c.found {
 			t.Errorf("%s: %s: rank %d, %t", name, c.reason, rank, found)
 		}
 	}
@@ -101,8 +101,19 @@ func TestTheContainersOwnWorldIsNone(t *testing.T) {
 		"self/environ": file("HOME=/\x00WORLD_SIZE=4\x00OMPI_COMM_WORLD_SIZE=1\x00"),
 		"7/environ":    file("HOME=/\x00WORLD_SIZE=4\x00OMPI_COMM_WORLD_SIZE=2\x00PMI_SIZE=2\x00"),
 	}
-	if diff := cmp.Diff([]string{"HOME=/", "OMPI_COMM_WORLD_SIZE=2", "PMI_SIZE=2"}, Environment(root, 7)); diff != "" {
+	if diff := cmp.Diff([]string{"HOME=/", "OMPI_COMM_WORLD_SIZE=2", "PMI_SIZE=2"}, FromLauncher(Environment(root, 7), ContainerRank(root))); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// torchrun and Horovod may start another rank in the place of one that failed; MPI does not.
+func TestRanksOfMPI(t *testing.T) {
+	for environment, want := range map[string]bool{
+		"OMPI_COMM_WORLD_RANK=1 RANK=1": true, "PMIX_RANK=0": true, "PMI_RANK=3": true, "HOROVOD_RANK=1": false, "RANK=1 WORLD_SIZE=2": false, "PMI_RANK=x": false,
+	} {
+		if got := OfMPI(strings.Fields(environment)); got != want {
+			t.Errorf("%s: %v", environment, got)
+		}
 	}
 }
 
@@ -132,7 +143,7 @@ func TestTheRealProc(t *testing.T) {
 	if len(pids) == 0 || pids[0] != child.Process.Pid {
 		t.Fatalf("descendants %v, want %d first", pids, child.Process.Pid)
 	}
-	if rank, found := Rank(root, pids[0]); rank != 5 || !found {
+	if rank, found := Rank(root, pids[0], nil); rank != 5 || !found {
 		t.Errorf("rank %d, %v", rank, found)
 	}
 	if got := Written(root, pids[0]); got < 8 {

@@ -112,16 +112,18 @@ func Program(root fs.FS, pid int) string {
 	return target
 }
 
-// Environment returns the variables with which a process was started. Of those that may tell a rank, or the size of its world, it leaves
-// out what this process was started with too, with the same value: that is its container's, and tells of no launcher. Who trains with
-// PyTorch often gives RANK and WORLD_SIZE to a container.
-func Environment(root fs.FS, pid int) []string {
-	environment := environ(root, strconv.Itoa(pid))
-	if !slices.ContainsFunc(environment, tellsOfRanks) { // a container may have thousands of variables, and a pod many processes
-		return environment
-	}
-	own := environ(root, "self")
-	return slices.DeleteFunc(environment, func(variable string) bool { return tellsOfRanks(variable) && slices.Contains(own, variable) })
+// Environment returns the variables with which a process was started.
+func Environment(root fs.FS, pid int) []string { return environ(root, strconv.Itoa(pid)) }
+
+// ContainerRank returns those variables of this process that may tell a rank, or the size of its world. They are its container's,
+// and tell of no launcher: who trains with PyTorch often gives RANK and WORLD_SIZE to a container. They never change.
+func ContainerRank(root fs.FS) []string {
+	return slices.DeleteFunc(environ(root, "self"), func(variable string) bool { return !tellsOfRanks(variable) })
+}
+
+// FromLauncher returns an environment without those variables that its container has too, with the same value.
+func FromLauncher(environment, container []string) []string {
+	return slices.DeleteFunc(environment, func(variable string) bool { return slices.Contains(container, variable) })
 }
 
 // tellsOfRanks says whether a variable may be one that launchers set: all of them end alike.
@@ -135,17 +137,31 @@ func environ(root fs.FS, process string) []string {
 	return strings.FieldsFunc(string(text), func(r rune) bool { return r == 0 })
 }
 
-// rankVariables name the rank of a process: Open MPI, PMIx (Open MPI 5 and others), Hydra, Horovod, DeepSpeed and PyTorch. What only
-// one launcher sets comes before what anybody may.
-var rankVariables = []string{"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "HOROVOD_RANK", "RANK"}
+// mpiRankVariables name the rank of a process that an MPI launcher started: Open MPI, PMIx (Open MPI 5 and others) and Hydra.
+var mpiRankVariables = []string{"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"}
 
-// Rank returns the rank of the process by the environment in which it was started, and false when it is none. Children
-// of a rank inherit its environment; the rank itself is the topmost.
-func Rank(root fs.FS, pid int) (int, bool) { return RankOf(Environment(root, pid)) }
+// rankVariables name the rank of a process, also Horovod's, DeepSpeed's and PyTorch's. What only one launcher sets comes before what
+// anybody may.
+var rankVariables = append(slices.Clone(mpiRankVariables), "HOROVOD_RANK", "RANK")
+
+// Rank returns the rank of the process by the environment in which it was started, and false when it is none. What the container
+// says (ContainerRank) does not count. Children of a rank inherit its environment; the rank itself is the topmost.
+func Rank(root fs.FS, pid int, container []string) (int, bool) {
+	return RankOf(FromLauncher(Environment(root, pid), container))
+}
 
 // RankOf returns the rank that an environment names.
-func RankOf(environment []string) (int, bool) {
-	for _, name := range rankVariables {
+func RankOf(environment []string) (int, bool) { return numberIn(environment, rankVariables) }
+
+// OfMPI says whether an MPI launcher started the process with this environment as a rank.
+func OfMPI(environment []string) bool {
+	_, is := numberIn(environment, mpiRankVariables)
+	return is
+}
+
+// numberIn returns the value of the first of these variables that is a number.
+func numberIn(environment, names []string) (int, bool) {
+	for _, name := range names {
 		for _, variable := range environment {
 			if value, found := strings.CutPrefix(variable, name+"="); found {
 				if rank, err := strconv.Atoi(value); err == nil && rank >= 0 {

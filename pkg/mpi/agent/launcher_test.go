@@ -1,0 +1,77 @@
+package agent
+
+import (
+	"io/fs"
+	"os/exec"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"time"
+)
+
+// Whether a daemon died under its launch is known by when its launcher ended.
+func TestTheEndOfALauncherIsSeen(t *testing.T) {
+	r := newRanks()
+	r.startersOnly = true
+	mpirun := exec.Command(fakeProgram(t, t.TempDir(), "mpirun"), "-c", "read x; exit 0", "--with-ft", "ulfm")
+	input, err := mpirun.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := mpirun.Start(); err != nil {
+		t.Fatal(err)
+	}
+	r.look()
+	seen := r.newestLauncher()
+	if seen.pid != mpirun.Process.Pid || seen.name != "mpirun" || !strings.HasSuffix(seen.line, "--with-ft ulfm") || !seen.ended.IsZero() || !seen.recovers() {
+		t.Errorf("%+v", seen)
+	}
+	let := time.Now()
+	_ = input.Close()
+	_ = mpirun.Wait() // `read` found no line
+	for deadline := time.Now().Add(10 * time.Second); r.newestLauncher().ended.IsZero() && time.Now().Before(deadline); {
+		time.Sleep(time.Millisecond)
+	}
+	if got := r.newestLauncher(); got.ended.Before(let) {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestLaunchersThatRecover(t *testing.T) {
+	for line, want := range map[string]bool{
+		"mpirun --with-ft ulfm -n 4 x": true, "mpirun --with-ft=mpi x": true, "prterun --enable-recovery x": true, "mpirun --continuous x": true,
+		"prterun --rtos recoverable,notifyerrors x": true, "mpirun --mca mpi_ft_enable 1 x": true,
+		"mpirun -n 4 recover": false, "mpirun -n 4 continuous-training.py": false, "": false,
+	} {
+		if got := (launcher{line: line}).recovers(); got != want {
+			t.Errorf("%s: %v", line, got)
+		}
+	}
+}
+
+// counted counts how often its files are opened.
+type counted struct {
+	fs.FS
+	opened map[string]int
+}
+
+func (c counted) Open(name string) (fs.File, error) {
+	c.opened[name]++
+	return c.FS.Open(name)
+}
+
+// What the container itself says never changes, and looks are many.
+func TestALookReadsNothingTwice(t *testing.T) {
+	const rest = " 1 0 0 0 0 0 0 0 0 0 0 0 0 0 20 0 1 0 0\n"
+	file := func(text string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(text)} }
+	root := counted{fstest.MapFS{
+		"self/environ": file("RANK=0\x00"), "7/stat": file("7 (python) S" + rest), "7/environ": file("RANK=0\x00A_SIZE=1\x00"),
+		"8/stat": file("8 (python) S" + rest), "8/environ": file("RANK=1\x00"),
+	}, map[string]int{}}
+	r := newRanks()
+	r.agent, r.root, r.container = 1, root, []string{"RANK=0"}
+	r.look()
+	if root.opened["self/environ"] != 0 || root.opened["7/environ"] != 1 || !r.seen[1] || len(r.seen) != 1 {
+		t.Errorf("opened %v, saw %v", root.opened, r.seen)
+	}
+}

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"net"
 	"os"
@@ -54,6 +56,8 @@ type launcherOptions struct {
 	hangAfter      string
 	hangProgress   string
 	allowIdle      bool
+	// allowUnfinished accepts launches that outlast their command.
+	allowUnfinished bool
 	// unfit is what is wrong with the environment, told like anything else that keeps the launcher from working.
 	unfit     error
 	installTo string
@@ -127,9 +131,7 @@ func launch(name, text string, args []string, work func(launcherOptions, []strin
 		"end the job with reason Hang when none of its processes wrote anything for this `time` ($"+mpi.HangAfterVariable+", default never)")
 	flags.StringVar(&o.hangProgress, "hang-progress", os.Getenv(mpi.HangProgressVariable),
 		"`signs` of progress: output, or output,cpu ($"+mpi.HangProgressVariable+"); ranks that wait for each other usually spin, so CPU time hides most deadlocks")
-	o.allowIdle, o.unfit = switchedOn(allowIdleVariable)
-	flags.BoolVar(&o.allowIdle, "allow-idle-nodes", o.allowIdle,
-		"accept nodes on which no rank ran ($"+allowIdleVariable+"=true)")
+	o.switches(flags)
 	if name == "gate" {
 		flags.StringVar(&o.installTo, "install", "", "`folder` to install the agent in, before anything else")
 	}
@@ -139,6 +141,18 @@ func launch(name, text string, args []string, work func(launcherOptions, []strin
 	verdict, code := work(o, flags.Args())
 	o.leave(verdict)
 	return code
+}
+
+// switches are the flags whose defaults are variables that are true or false.
+func (o *launcherOptions) switches(flags *flag.FlagSet) {
+	var idle, unfinished error
+	o.allowIdle, idle = switchedOn(allowIdleVariable)
+	o.allowUnfinished, unfinished = switchedOn(agent.AllowUnfinishedVariable)
+	o.unfit = cmp.Or(idle, unfinished)
+	flags.BoolVar(&o.allowIdle, "allow-idle-nodes", o.allowIdle,
+		"accept nodes on which no rank ran ($"+allowIdleVariable+"=true)")
+	flags.BoolVar(&o.allowUnfinished, "allow-unfinished", o.allowUnfinished,
+		"accept launches that still run when the command has ended, such as servers in the background ($"+agent.AllowUnfinishedVariable+"=true)")
 }
 
 // install brings the agent for the main container, where an init container is asked to.
@@ -174,7 +188,7 @@ func (o launcherOptions) open() (agent.Launcher, net.Listener, <-chan os.Signal,
 	}
 	return agent.Launcher{
 		Settings: o.settings, Hostname: o.hostname, Key: key, Hosts: hosts, GateTimeout: o.gateTimeout, Dark: o.darkAfter,
-		AllowIdle: o.allowIdle, Discovery: o.discovery(), Hang: hang, Dial: (&net.Dialer{}).DialContext, Log: newLog(),
+		AllowIdle: o.allowIdle, AllowUnfinished: o.allowUnfinished, Discovery: o.discovery(), Hang: hang, Dial: (&net.Dialer{}).DialContext, Log: newLog(),
 	}, listener, signals, nil
 }
 

@@ -31,7 +31,7 @@ func (f facts) doubt(verdict *mpi.Verdict, ended string) {
 	}
 	if f.unfinished != "" && f.stopped == 0 {
 		verdict.Reason = diagnose.LaunchAbandoned
-		verdict.Message = fmt.Sprintf("%s while its launch `%s` still ran, which ended with it", ended, f.unfinished)
+		verdict.Message = fmt.Sprintf("%s while its launch `%s` still ran, which ended with it (%s=true allows that)", ended, f.unfinished, AllowUnfinishedVariable)
 		return
 	}
 	if why := doubts(f); why != "" {

@@ -77,7 +77,7 @@ func TestDoubtsOfAnExitCodeOf0(t *testing.T) {
 
 		"first daemon": {"the others died of it", facts{launched: prterun, reports: []mpi.NodeReport{{Name: one, Daemons: 1, LastExitCode: 1, DaemonAgo: 2}, {Name: two, Daemons: 1, LastExitCode: 139, DaemonAgo: 3}}}, diagnose.LaunchDaemonLost, two, "the launch daemon ended with code 139"},
 
-		"unfinished":           {"`mpirun x & exit 0`", left(func(*facts) {}), diagnose.LaunchAbandoned, "", "the command `mpirun x` exited with code 0 while its launch `mpirun -n 4 x` still ran"},
+		"unfinished":           {"`mpirun x & exit 0`", left(func(*facts) {}), diagnose.LaunchAbandoned, "", "the command `mpirun x` exited with code 0 while its launch `mpirun -n 4 x` still ran, which ended with it (LOCKSTEP_ALLOW_UNFINISHED=true allows that)"},
 		"unfinished, stopped":  {"somebody ended the pod", left(func(f *facts) { f.stopped = 15 }), "", "", ""},
 		"unfinished and lost":  {"the cause", left(func(f *facts) { f.losses = []loss{{Host: one, Error: "connection lost"}} }), diagnose.WorkerLost, one, ""},
 		"unfinished, idle":     {"no rank had a chance", left(func(f *facts) { f.reports = []mpi.NodeReport{{Name: one}} }), diagnose.LaunchAbandoned, "", ""},

@@ -1,9 +1,7 @@
 package agent
 
 import (
-	"io/fs"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -47,7 +45,7 @@ func (r *ranks) sawLaunchers(running map[int]string, look time.Time) {
 	defer r.mu.Unlock()
 	for pid, name := range running {
 		if _, known := r.launchers[pid]; name != "" && !known {
-			r.newest = launcher{beginning: beginning{after: r.looked, seen: r.now()}, pid: pid, name: name, line: commandLine(r.root, pid)}
+			r.newest = launcher{beginning: beginning{after: r.looked, seen: r.now()}, pid: pid, name: name, line: commandLineOf(r.root, pid)}
 		}
 	}
 	r.launchers, r.looked = running, look
@@ -67,10 +65,4 @@ func (r *ranks) newestLauncher() launcher {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.newest
-}
-
-// commandLine returns the command line of a process, in one line, empty for one that is gone.
-func commandLine(root fs.FS, pid int) string {
-	text, _ := fs.ReadFile(root, strconv.Itoa(pid)+"/cmdline")
-	return strings.TrimSpace(strings.ReplaceAll(string(text), "\x00", " "))
 }

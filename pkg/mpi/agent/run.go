@@ -36,6 +36,8 @@ type Launcher struct {
 	Dark time.Duration
 	// AllowIdle accepts nodes on which no rank ran.
 	AllowIdle bool
+	// AllowUnfinished accepts launches that still run when the command has ended, such as servers in the background.
+	AllowUnfinished bool
 	// Discovery finds the nodes when nobody sends their addresses; nil waits until the gate times out.
 	Discovery *Discovery
 	// Hang says when a job that does nothing is ended.
@@ -253,10 +255,9 @@ func (l Launcher) execute(ctx context.Context, path string, command Command, tab
 	ended := time.Now()
 	inTheWay := ways()
 	unfinished := ""
-	if child.Status().Code() == 0 && stopped == 0 {
-		unfinished = own.unfinished(ctx)
+	if child.Status().Code() == 0 && stopped == 0 && !l.AllowUnfinished {
+		unfinished, stopped = own.unfinished(ctx, command.Signals)
 	}
-	seconds := time.Since(start).Seconds()
 	losses, err := readLosses(l.Settings.lossesPath())
 	if err != nil {
 		l.Log.Print(err)
@@ -287,7 +288,7 @@ func (l Launcher) execute(ctx context.Context, path string, command Command, tab
 		ended:      ended,
 		now:        time.Now(),
 	})
-	verdict.RunSeconds = seconds
+	verdict.RunSeconds = ended.Sub(start).Seconds()
 	if inTheWay != nil && stopped == 0 {
 		return obstructed(verdict, *inTheWay), codeAgentFailed
 	}

@@ -3,13 +3,18 @@ package agent
 import (
 	"context"
 	"io/fs"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"lockstep.dev/lockstep/pkg/mpi/agent/proc"
 )
+
+// AllowUnfinishedVariable is the environment variable behind Launcher.AllowUnfinished, for jobs whose runtime fixes the flags.
+const AllowUnfinishedVariable = "LOCKSTEP_ALLOW_UNFINISHED"
 
 const (
 	// lastLaunch is how long a launcher may take to end after its command: a script may have asked it to with its last line.
@@ -18,13 +23,22 @@ const (
 	launchPause = 100 * time.Millisecond
 )
 
-// unfinished returns the command line of a launcher of this pod that does not end although its command has, or nothing. Helpers
-// that outlive the command, such as prte, are no launchers.
-func (r *ranks) unfinished(ctx context.Context) string {
+// unfinished returns the command line of a launcher of this pod that does not end although its command has, or nothing, and the
+// signal that asked the pod to stop meanwhile, or 0. Helpers that outlive the command, such as prte, are no launchers.
+func (r *ranks) unfinished(ctx context.Context, signals <-chan os.Signal) (line string, stopped syscall.Signal) {
 	for limit := r.now().Add(lastLaunch); ; {
-		line := r.runningLauncher()
-		if line == "" || r.now().After(limit) || !sleep(ctx, launchPause) {
-			return line
+		line = r.runningLauncher()
+		if line == "" || r.now().After(limit) {
+			return line, 0
+		}
+		select {
+		case <-ctx.Done():
+			return line, 0
+		case s := <-signals:
+			if signal, known := s.(syscall.Signal); known {
+				return line, signal
+			}
+		case <-time.After(launchPause):
 		}
 	}
 }

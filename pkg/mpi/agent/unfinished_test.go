@@ -2,8 +2,10 @@ package agent
 
 import (
 	"context"
+	"os"
 	"os/exec"
 	"path/filepath"
+	"syscall"
 	"testing"
 	"testing/fstest"
 	"time"
@@ -39,12 +41,26 @@ func TestALaunchThatEndsSoonIsFinished(t *testing.T) {
 	if err := launch.Start(); err != nil {
 		t.Fatal(err)
 	}
-	if got := r.unfinished(t.Context()); got != mpirun+" 600" {
+	if got, _ := r.unfinished(t.Context(), nil); got != mpirun+" 600" {
 		t.Errorf("it runs on: %q", got)
 	}
 	_ = launch.Process.Kill()
 	_ = launch.Wait() // it was killed
-	if got := r.unfinished(context.Background()); got != "" {
+	if got, _ := r.unfinished(context.Background(), nil); got != "" {
 		t.Errorf("it has ended: %q", got)
+	}
+}
+
+// Who stops the pod meanwhile is to blame, and not the script.
+func TestAPodThatIsStoppedMeanwhile(t *testing.T) {
+	const rest = " 1 0 0 0 0 0 0 0 0 0 0 0 0 0 20 0 1 0 0\n"
+	r := newRanks()
+	r.agent, r.root = 1, fstest.MapFS{"7/stat": {Data: []byte("7 (mpirun) S" + rest)}}
+	begun := time.Now()
+	r.now = func() time.Time { return begun }
+	signals := make(chan os.Signal, 1)
+	signals <- syscall.SIGTERM
+	if line, stopped := r.unfinished(t.Context(), signals); line != "mpirun" || stopped != syscall.SIGTERM {
+		t.Errorf("%q, %v", line, stopped)
 	}
 }

@@ -228,7 +228,7 @@ var entries = []Entry{
 		"start one rank per slot on all hosts of the hostfile (plain `mpirun COMMAND` does), or ask for fewer nodes; check that the runtime names the MPI implementation and version of the image"},
 	{LaunchAbandoned, ByApplication, "the command exited 0 while a launch of its own still ran, and ended it so",
 		"The agent of the launcher saw `mpirun`, or another launcher, run on for 5 s after the command.",
-		"end the script with `wait` and check what it says (`wait PID` fails with the launch), or start the launch without `&`; a launch that is to end with the script is ended by `kill`"},
+		"end the script with `wait` and check what it says (`wait PID` fails with the launch), or start the launch without `&`; a launch that is to end with the script is ended by `kill`, or allowed by the environment variable LOCKSTEP_ALLOW_UNFINISHED=true"},
 	{Hang, ByApplication, "no rank made progress for longer than the job allows",
 		"The launcher's verdict, with stacks where the container allows it. Without a limit of the job it means that for a minute all nodes ran launch daemons and nothing else.",
 		"look for ranks that wait for each other: a collective call that not all ranks make, or a data loader that waits"},

@@ -82,7 +82,11 @@ func (f facts) daemonSaidLost() *blame {
 		return nil
 	}
 	for _, r := range f.reports {
-		if firstLabel(r.Name) == firstLabel(host) {
+		switch {
+		case firstLabel(r.Name) != firstLabel(host):
+		case r.Error != "": // the node is gone, and its daemon with it
+			return &blame{reason: diagnose.WorkerLost, host: r.Name, lost: r.Name}
+		default:
 			return &blame{reason: diagnose.LaunchDaemonLost, host: r.Name, summary: "the launcher lost its launch daemon, and ended the ranks"}
 		}
 	}

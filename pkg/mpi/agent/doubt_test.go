@@ -59,6 +59,7 @@ func TestDoubtsOfAnExitCodeOf0(t *testing.T) {
 		"said, copied late":    {"the launcher ended before its words came here", said(func(f *facts) { f.admitted = at(3.1) }), "", "", "its last launch ended with an error"},
 		"said, earlier":        {"another launch began since", said(func(f *facts) { f.saidLost = at(11) }), "", "", ""},
 		"said, other admitted": {"an earlier launch failed, too", said(func(f *facts) { f.admitted = at(11) }), diagnose.LaunchDaemonLost, two, ""},
+		"said, node gone":      {"its machine was lost", said(func(f *facts) { f.reports = []mpi.NodeReport{ran[0], {Name: two, Error: "connection timed out"}} }), diagnose.WorkerLost, two, ""},
 		"said of a stranger":   {"a rank prints the log of another job", said(func(f *facts) { f.lines = lostDaemonOn("other-node-0-1") }), "", "", ""},
 		"not said":             {"a rank has some of the words", said(func(f *facts) { f.lines = []string{"ORTE has lost communication with a remote daemon."} }), "", "", ""},
 		"said, stopped":        {"somebody ended the pod", said(func(f *facts) { f.stopped = 15 }), "", "", ""},

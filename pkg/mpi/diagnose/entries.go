@@ -18,6 +18,9 @@ const (
 	ByApplication Class = "application"
 	// ByRequest: the TrainJob asks for what cannot be had as things are: a person has to change it or the cluster.
 	ByRequest Class = "request"
+	// ByHand: a person took away what the job consists of. The same job may succeed when it is created again, which nobody but a person
+	// decides.
+	ByHand Class = "hand"
 )
 
 // Entry documents a reason.
@@ -199,7 +202,7 @@ var entries = []Entry{
 	{JobSetFailed, ByApplication, "the JobSet failed and no pod shows why",
 		"The condition Failed of the JobSet; the pods were gone when the controller looked.",
 		"read the events of the TrainJob and its pods"},
-	{JobSetDeleted, ByRequest, "somebody deleted the JobSet of the job while it ran",
+	{JobSetDeleted, ByHand, "somebody deleted the JobSet of the job while it ran",
 		"The status of the TrainJob, which says that there was a JobSet, and the API server, which has none, or one that is being deleted. " +
 			"It is never made again by itself, whatever the runtime allows: that would run the job a second time from its beginning. A JobSet " +
 			"that ended, and whose ttlSecondsAfterFinished was over, while no controller ran looks the same.",

@@ -50,7 +50,7 @@ func TestEntries(t *testing.T) {
 			t.Errorf("%s is there twice, or is no reason of a condition", e.Reason)
 		}
 		seen[e.Reason] = true
-		if e.Class != ByInfrastructure && e.Class != ByApplication && e.Class != ByRequest {
+		if e.Class != ByInfrastructure && e.Class != ByApplication && e.Class != ByRequest && e.Class != ByHand {
 			t.Errorf("%s has the class %q", e.Reason, e.Class)
 		}
 		if e.Meaning == "" || strings.HasSuffix(e.Meaning, ".") || !strings.HasSuffix(e.Evidence, ".") || e.Remedy == "" || strings.HasSuffix(e.Remedy, ".") {
@@ -65,6 +65,13 @@ var elsewhere = map[mpi.Reason]string{
 	NameTaken: "job", ReservedVariable: "job", InvalidObject: "job", CreationFailed: "job", LauncherUnreachable: "job",
 	JobSetFailed: "job", JobSetDeleted: "job", DeadlineExceeded: "job", AgentFailed: "agent", WorldIncomplete: "agent", LaunchAbandoned: "agent", Hang: "agent", GateTimeout: "gate",
 	ConnectionTimedOut: "gate", GangTimeout: "job",
+}
+
+// What a person has taken away comes back because a person says so.
+func TestADeletedJobSetIsNoReasonToRestart(t *testing.T) {
+	if entry, _ := EntryOf(JobSetDeleted); entry.Class != ByHand || Infrastructure(JobSetDeleted) {
+		t.Errorf("its class is %s", entry.Class)
+	}
 }
 
 func TestEveryReasonIsGiven(t *testing.T) {
@@ -153,6 +160,7 @@ var whose = map[Class]string{
 	ByInfrastructure: "The platform failed the job. The same job may succeed when it is started again, and is started again as long as its restart budget lasts.",
 	ByApplication:    "The program failed. It would fail again, so the job is not started again by itself.",
 	ByRequest:        "The job cannot run as things are: somebody has to change the TrainJob, its runtime or the cluster.",
+	ByHand:           "A person took away what the job consists of. The same job may succeed when it is created again, and is not started again by itself, whatever its restart budget.",
 }
 
 // mostShown is how many texts a page shows.

@@ -140,7 +140,7 @@ func TestProblemOf(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			got := problemOf(new(podOf(mpi.NodeJob, 1, tc.edit)))
+			got := Observed{}.problemOf(new(podOf(mpi.NodeJob, 1, tc.edit)))
 			if got == nil {
 				got = &problem{}
 			}

@@ -52,7 +52,7 @@ func Accompany(o Observed) Decision {
 		decision.RequeueAfter = finite(o.untilUp())
 	}
 	if len(o.current()) < podCount(o.JobSet) {
-		decision.waiting = o.impossible(job)
+		decision.waiting = o.impossible(o.wanted(job))
 		decision.RequeueAfter = o.nextLook()
 	}
 	return decision

@@ -103,7 +103,7 @@ func Decide(o Observed, random io.Reader) (Decision, error) {
 		return Decision{Foreign: true}, nil
 	case o.Owns():
 		return follow(o), nil
-	case o.Bereft(): // whether its runtime is still there or not
+	case o.JobSetGone(): // whether its runtime is still there or not
 		return o.deleted(), nil
 	case o.Runtime == nil:
 		return wait(ReasonRuntimeNotFound, "%s", noRuntime(o.TrainJob.Spec.RuntimeRef)), nil
@@ -130,7 +130,8 @@ func start(o Observed, random io.Reader) (Decision, error) {
 	if o.untilDeadline() <= 0 {
 		return o.fail(ReasonDeadlineExceeded, deadlineMessage(o.TrainJob)), nil
 	}
-	if p := o.impossible(job); p != nil {
+	sets := o.wanted(job)
+	if p := o.impossible(sets); p != nil {
 		return o.fail(p.reason, p.message+"; then create the TrainJob again: this one is over, and does not wait for it"), nil
 	}
 	if leftovers := o.leftovers(); len(leftovers) > 0 || o.lingering() {
@@ -139,7 +140,7 @@ func start(o Observed, random io.Reader) (Decision, error) {
 		decision.RequeueAfter = leftoversGone
 		return decision, nil
 	}
-	if p := o.held(job); p != nil {
+	if p := o.held(sets); p != nil {
 		return o.hold(p), nil
 	}
 	outdated := o.outdated()
@@ -173,10 +174,10 @@ func (o Observed) hold(p *problem) Decision {
 // follow watches a job that has been started.
 func follow(o Observed) Decision {
 	if o.condemned() {
-		return o.condemn()
+		return o.recreate()
 	}
 	decision := Decision{Ours: true, end: o.end()}
-	if o.Bereft() && (decision.end == nil || !decision.end.succeeded) {
+	if o.JobSetGone() && (decision.end == nil || !decision.end.succeeded) {
 		return o.deleted()
 	}
 	if again := o.restart(decision.end); again != nil {
@@ -197,7 +198,7 @@ func follow(o Observed) Decision {
 		return decision
 	}
 	decision.keys = o.keys()
-	if !o.unanswered() {
+	if !o.suspensionPending() {
 		decision.Update = o.rescheduled()
 	}
 	decision.Create = o.guardedAgain()

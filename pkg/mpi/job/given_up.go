@@ -2,38 +2,15 @@ package job
 
 import (
 	"slices"
-	"sync"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/ptr"
 
 	"lockstep.dev/lockstep/pkg/mpi"
-	"lockstep.dev/lockstep/pkg/mpi/diagnose"
 )
 
 // jobBackoffLimit is the default of a Job's backoffLimit.
 const jobBackoffLimit = 6
-
-// seen is what package diagnose looks at in pods of this job. A Job takes its pods away when their containers were started again
-// too often, as in runtimes of upstream's own kind: nobody deleted them then, and how a container ended the last time is why.
-func (o Observed) seen(pods []*corev1.Pod) []diagnose.Pod {
-	result := seen(pods)
-	givenUp := sync.OnceValue(o.givenUp)
-	for i, pod := range pods {
-		o.ofLauncher(&result[i])
-		last := lastEnd(pod)
-		if pod.DeletionTimestamp == nil || last == nil || !slices.Contains(givenUp(), pod.Labels[mpi.ReplicatedJobLabel]) {
-			continue
-		}
-		result[i].Failed, result[i].GivenUp = true, true
-		for j, c := range result[i].Containers {
-			if c.Name == last.Name {
-				result[i].Containers[j].End = seenEnd(last.LastTerminationState.Terminated)
-			}
-		}
-	}
-	return result
-}
 
 // givenUp returns the replicated jobs whose Job deletes all its pods for the restarts of their containers. Kubernetes adds up
 // those of all containers of all pods that have not ended (pastBackoffLimitOnFailure in the Job controller), and a pod that ends

@@ -20,6 +20,9 @@ const (
 	quotaRetry = time.Minute
 	// quotaKnown is how long after its begin a job may miss news of a quota: they came before anybody knew that it waits for it.
 	quotaKnown = 10 * time.Second
+	// resumeTold is how long before JobSet says that it has resumed its Jobs their first pods may have been made, in whole seconds as
+	// both times are written.
+	resumeTold = time.Second
 )
 
 // lookAgain returns when to look again at what a job waits for.
@@ -31,9 +34,13 @@ func (o Observed) lookAgain(p *problem) time.Duration {
 	return min(retry, o.untilDeadline(), o.untilGang())
 }
 
+// wanted returns the pods of a job as the namespace completes them.
+func (o Observed) wanted(job Job) []podSet {
+	return withDefaults(podSets(job.JobSet()), o.Bounds.Limits)
+}
+
 // impossible says why the job can never have its pods in this namespace as it is, or nil. No pod is made for it.
-func (o Observed) impossible(job Job) *problem {
-	sets := withDefaults(podSets(job.JobSet()), o.Bounds.Limits)
+func (o Observed) impossible(sets []podSet) *problem {
 	if text := violation(sets, o.Bounds.Limits); text != "" {
 		return &problem{diagnose.LimitRangeViolated, text + ": change resourcesPerNode, or ask the platform admin for another limit"}
 	}
@@ -54,14 +61,13 @@ func remedyNever(s shortage) string {
 
 // held says what the job has to wait for before its pods are made, all at once or none, or nil. A suspended job needs
 // nothing yet.
-func (o Observed) held(job Job) *problem {
-	if job.Suspended {
+func (o Observed) held(sets []podSet) *problem {
+	if o.suspendWanted() {
 		return nil
 	}
 	if len(o.Bounds.Missing) > 0 {
 		return absent(o.Bounds.Missing)
 	}
-	sets := withDefaults(podSets(job.JobSet()), o.Bounds.Limits)
 	if short := shortages(sets, o.Bounds.Quotas); len(short) > 0 {
 		return &problem{diagnose.QuotaExceeded, short[0].String() + ": the job waits until other pods of the namespace end, or the quota is raised, and then starts by itself"}
 	}
@@ -83,10 +89,11 @@ func (o Observed) resumeHeld() *problem {
 	if err != nil {
 		return nil
 	}
-	if p := o.impossible(job); p != nil {
+	sets := o.wanted(job)
+	if p := o.impossible(sets); p != nil {
 		return &problem{p.reason, p.message + "; the job waits for it, and is then resumed by itself"}
 	}
-	return o.held(job)
+	return o.held(sets)
 }
 
 // begin is when the job was asked to run: created, resumed or restarted.
@@ -121,8 +128,12 @@ func (o Observed) resumed() time.Time {
 	if c := apimeta.FindStatusCondition(o.TrainJob.Status.Conditions, trainer.TrainJobSuspended); c != nil {
 		resumed = o.asked()
 	}
-	if c := apimeta.FindStatusCondition(o.JobSet.Status.Conditions, string(jobset.JobSetSuspended)); c != nil && c.Status == metav1.ConditionFalse && c.LastTransitionTime.After(resumed) {
-		resumed = c.LastTransitionTime.Time
+	c := apimeta.FindStatusCondition(o.JobSet.Status.Conditions, string(jobset.JobSetSuspended))
+	if c == nil || c.Status != metav1.ConditionFalse {
+		return resumed
+	}
+	if byJobSet := c.LastTransitionTime.Add(-resumeTold); byJobSet.After(resumed) {
+		return byJobSet
 	}
 	return resumed
 }

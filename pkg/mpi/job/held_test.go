@@ -10,6 +10,7 @@ import (
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
 	"lockstep.dev/lockstep/pkg/mpi"
 )
@@ -147,5 +148,20 @@ func TestHeldWhenResumed(t *testing.T) {
 				t.Errorf("%s: want `%s` said, got `%s`", tc.reason, tc.message, said)
 			}
 		})
+	}
+}
+
+// JobSet says that it has resumed its Jobs after it did: a pod that was made in the second before is none that the suspension took.
+func TestPodsMadeJustBeforeJobSetSaysThatItResumed(t *testing.T) {
+	o := started(trainJobOf()).with()
+	told := t0.Add(10 * time.Second)
+	o.JobSet.Status.Conditions = []metav1.Condition{{Type: string(jobset.JobSetSuspended), Status: metav1.ConditionFalse, LastTransitionTime: metav1.NewTime(told)}}
+	for before, taken := range map[time.Duration]bool{0: false, time.Second: false, 2 * time.Second: true} {
+		pod := podOf(mpi.NodeJob, 0, ready, deleted)
+		pod.CreationTimestamp = metav1.NewTime(told.Add(-before))
+		pod.DeletionTimestamp = &metav1.Time{Time: told.Add(20 * time.Second)}
+		if got := len(o.with(pod).all()) == 0; got != taken {
+			t.Errorf("made %s before: counts as taken by the suspension: %v", before, got)
+		}
 	}
 }

@@ -11,25 +11,25 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi/diagnose"
 )
 
-// Bereft says whether the job had a JobSet, which is gone or going, and not because of us: before we delete one that is to be made
-// again, the status says so (parted). Somebody else deleted it, and the run is lost. To make it again would run the job a second
-// time from its beginning, which nobody has asked for. A job that is suspended, or is to be, has nothing to lose: its JobSet is made
-// again.
-func (o Observed) Bereft() bool {
+// JobSetGone says whether the job had a JobSet, which is gone or going, and not because of us: before we delete one that is to be made
+// again, the status says so (mayRecreate). Somebody else deleted it, and the run is lost. To make it again would run the job a second
+// time from its beginning, which nobody has asked for. A job that is suspended, is to be, or waits to be resumed has nothing to lose:
+// its JobSet is made again.
+func (o Observed) JobSetGone() bool {
 	going := o.Owns() && o.JobSet.DeletionTimestamp != nil && !o.jobSetEnded()
 	made := apimeta.IsStatusConditionTrue(o.TrainJob.Status.Conditions, Created)
-	return made && !o.suspendWanted() && !o.parted() && (going || o.JobSet == nil)
+	return made && !o.suspendWanted() && !o.mayRecreate() && (going || o.JobSet == nil)
 }
 
-// parted says whether the status tells that the job has no pods for now, so that its JobSet may go and come again.
-func (o Observed) parted() bool {
+// mayRecreate says whether the status tells that the job has no pods for now, so that its JobSet may go and come again.
+func (o Observed) mayRecreate() bool {
 	conditions := o.TrainJob.Status.Conditions
-	pods := apimeta.FindStatusCondition(conditions, PodsReady)
-	return apimeta.IsStatusConditionTrue(conditions, Restarting) || pods == nil || pods.Status == metav1.ConditionFalse &&
-		(pods.Reason == string(ReasonSuspended) || pods.Reason == string(ReasonRestarting))
+	running := apimeta.FindStatusCondition(conditions, Running)
+	return apimeta.IsStatusConditionTrue(conditions, Restarting) || running == nil || running.Status == metav1.ConditionFalse &&
+		(running.Reason == string(ReasonSuspended) || running.Reason == string(ReasonRestarting))
 }
 
-// deleted is the end of a job that is bereft. Whatever its runtime allows, it is not restarted: what a person has taken away is no
+// deleted is the end of a job whose JobSet is gone. Whatever its runtime allows, it is not restarted: what a person has taken away is no
 // fault of the infrastructure.
 func (o Observed) deleted() Decision {
 	remedy, _ := diagnose.EntryOf(diagnose.JobSetDeleted)
@@ -38,29 +38,29 @@ func (o Observed) deleted() Decision {
 	return Decision{Ours: true, Delete: o.keys(), end: &end{reason: diagnose.JobSetDeleted, message: message, stop: true}}
 }
 
-// condemn deletes a JobSet that is to be made again, once the status tells of it: one that is gone otherwise was deleted by somebody.
-func (o Observed) condemn() Decision {
-	if !o.parted() {
+// recreate deletes a JobSet that is to be made again, once the status tells of it: one that is gone otherwise was deleted by somebody.
+func (o Observed) recreate() Decision {
+	if !o.mayRecreate() {
 		return Decision{Ours: true, RequeueAfter: causeMissing}
 	}
 	return Decision{Ours: true, Delete: []Deletion{deletion(jobSetType(), o.JobSet)}, RequeueAfter: leftoversGone}
 }
 
-// remade says whether the JobSet is one of ours that is to be made again.
-func (o Observed) remade() bool {
+// beingRecreated says whether the JobSet is one of ours that is to be made again.
+func (o Observed) beingRecreated() bool {
 	return o.Owns() && o.JobSet.Labels[mpi.TrainJobLabel] != "" && o.condemned()
 }
 
-// Interrupted says whether somebody has suspended the JobSet of a job that runs, and not the TrainJob. The job goes on from its
+// SuspendedByHand says whether somebody has suspended the JobSet of a job that runs, and not the TrainJob. The job goes on from its
 // beginning, as with Kubeflow Trainer: spec.suspend of the TrainJob is what counts.
-func (o Observed) Interrupted() bool {
+func (o Observed) SuspendedByHand() bool {
 	return o.Owns() && suspended(o.JobSet) && !o.suspendWanted() && !o.jobSetEnded() &&
 		apimeta.IsStatusConditionTrue(o.TrainJob.Status.Conditions, Running)
 }
 
-// unanswered says whether the JobSet is suspended with pods that JobSet has not stopped yet. It is resumed after that: some of its
+// suspensionPending says whether the JobSet is suspended with pods that JobSet has not stopped yet. It is resumed after that: some of its
 // pods would be gone and others not, and nothing would say that it was suspended.
-func (o Observed) unanswered() bool {
+func (o Observed) suspensionPending() bool {
 	return suspended(o.JobSet) && !o.suspendWanted() && jobSetCondition(o.JobSet, jobset.JobSetSuspended) == nil && len(o.all()) > 0
 }
 

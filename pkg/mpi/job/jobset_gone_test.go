@@ -25,7 +25,13 @@ import (
 func told(status metav1.ConditionStatus, reason mpi.Reason) func(*trainer.TrainJob) {
 	return func(trainJob *trainer.TrainJob) {
 		hasCondition(Created, metav1.ConditionTrue, t0)(trainJob)
-		trainJob.Status.Conditions = append(trainJob.Status.Conditions, metav1.Condition{Type: PodsReady, Status: status, Reason: string(reason), LastTransitionTime: metav1.NewTime(t0)})
+		running := ReasonWaitingForPods
+		if reason == ReasonSuspended || reason == ReasonRestarting {
+			running = reason
+		}
+		trainJob.Status.Conditions = append(trainJob.Status.Conditions,
+			metav1.Condition{Type: PodsReady, Status: status, Reason: string(reason), LastTransitionTime: metav1.NewTime(t0)},
+			metav1.Condition{Type: Running, Status: metav1.ConditionFalse, Reason: string(running), LastTransitionTime: metav1.NewTime(t0)})
 	}
 }
 
@@ -89,7 +95,7 @@ func TestStatusOfAJobWithoutItsJobSet(t *testing.T) {
 	if !strings.Contains(failed.Message, "JobSet `demo` was deleted while the job ran, and not by mpi-controller") || !strings.Contains(failed.Message, "create the TrainJob again") {
 		t.Errorf("it says what happened and what to do: %s", failed.Message)
 	}
-	if diff := cmp.Diff([]string{"Created=True/JobSetCreated", "PodsReady=True/PodsReady"}, inShort(statusOf(t, o, silent{}).Conditions)); diff != "" {
+	if diff := cmp.Diff([]string{"Running=False/WaitingForPods", "Created=True/JobSetCreated", "PodsReady=True/PodsReady"}, inShort(statusOf(t, o, silent{}).Conditions)); diff != "" {
 		t.Errorf("an end that could not be carried out is found again in the next pass: -want, +got:\n%s", diff)
 	}
 }
@@ -112,7 +118,7 @@ func TestTheStatusTellsThatAJobSetGoes(t *testing.T) {
 		if len(decision.Delete) > 0 {
 			after := o
 			after.JobSet = nil
-			if after.Bereft() {
+			if after.JobSetGone() {
 				t.Error("the next controller takes it for deleted by somebody")
 			}
 			return
@@ -130,13 +136,13 @@ func TestJobSetSuspendedByHand(t *testing.T) {
 		return o
 	}
 	running := hasCondition(Running, metav1.ConditionTrue, t0)
-	if o := by(running); !o.Interrupted() {
+	if o := by(running); !o.SuspendedByHand() {
 		t.Error("a job that runs was not suspended by its user")
 	}
-	if o := by(running, suspend); o.Interrupted() {
+	if o := by(running, suspend); o.SuspendedByHand() {
 		t.Error("its user has suspended it")
 	}
-	if o := by(); o.Interrupted() {
+	if o := by(); o.SuspendedByHand() {
 		t.Error("it is being resumed")
 	}
 	for answered, want := range map[bool]bool{false: false, true: true} {
@@ -258,5 +264,35 @@ func TestWhatBecomesOfAJobWithoutQuota(t *testing.T) {
 		if want != strings.Contains(created.Message, "the job starts by itself once it is allowed") {
 			t.Errorf("a quota on objects may be raised: %s", created.Message)
 		}
+	}
+}
+
+// A job that is resumed and waits for a quota has no pods: nothing is lost with its JobSet.
+func TestJobSetDeletedWhileItsResumeIsHeld(t *testing.T) {
+	o := started(trainJobOf(hasCondition(Created, metav1.ConditionTrue, t0)))
+	o.JobSet.Spec.Suspend = ptr.To(true)
+	o.Bounds = Bounds{Quotas: []corev1.ResourceQuota{quotaOf(resources("pods", "3"), resources("pods", "1"))}}
+	o.TrainJob.Status = statusOf(t, o, nil)
+	held := o.TrainJob.Status
+	if diff := cmp.Diff([]string{"PodsReady=False/QuotaExceeded", "Running=False/Suspended", "Created=True/JobSetCreated"}, inShort(held.Conditions)); diff != "" {
+		t.Fatalf("it is held: -want, +got:\n%s", diff)
+	}
+	gone := o
+	gone.JobSet = nil
+	if gone.JobSetGone() {
+		t.Error("nothing of it ran")
+	}
+	if c := apimeta.FindStatusCondition(statusOf(t, gone, nil).Conditions, trainer.TrainJobFailed); c != nil {
+		t.Errorf("it waits on: %s", c.Message)
+	}
+	o.Bounds = Bounds{}
+	resumed := statusOf(t, o, nil)
+	if wait := Patience(held, resumed); wait > 0 {
+		t.Errorf("its pods are made, and the status says %s later that there may be some", wait)
+	}
+	gone.TrainJob = gone.TrainJob.DeepCopy()
+	gone.TrainJob.Status = resumed
+	if !gone.JobSetGone() {
+		t.Error("its pods are lost")
 	}
 }

@@ -62,10 +62,11 @@ func viewOf(pod *corev1.Pod) view {
 // beginning are the reasons of containers that wait for nothing but their turn.
 var beginning = map[string]bool{"": true, "ContainerCreating": true, "PodInitializing": true}
 
-// troubled says whether more is to be told of a pod than how far it has come.
+// troubled says whether more is to be told of a pod than how far it has come. Gates are not: Kueue's topology-aware scheduling makes
+// all pods of a job with one, and whoever looks for missing pods a moment later sees those that stay.
 func troubled(pod *corev1.Pod) bool {
 	seen := seenPod(pod)
-	return terminal(pod) || pod.DeletionTimestamp != nil || seen.Disruption != nil || seen.Unschedulable != "" || len(seen.Gates) > 0 ||
+	return terminal(pod) || pod.DeletionTimestamp != nil || seen.Disruption != nil || seen.Unschedulable != "" ||
 		slices.ContainsFunc(seen.Containers, func(c diagnose.Container) bool {
 			return c.End != nil && !c.Init || c.End != nil && c.End.Code != 0 || c.Waiting != nil && !beginning[c.Waiting.Reason]
 		})

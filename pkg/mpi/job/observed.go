@@ -97,7 +97,7 @@ func (o Observed) suspendWanted() bool { return ptr.Deref(o.TrainJob.Spec.Suspen
 // NeedsChildren says whether a decision may need Children and what else is read from the API server: the job is to be made,
 // resumed, restarted or ended.
 func (o Observed) NeedsChildren() bool {
-	return !o.Owns() || suspended(o.JobSet) || o.Ended() || o.Bereft() || o.stuck() != nil
+	return !o.Owns() || suspended(o.JobSet) || o.Ended() || o.JobSetGone() || o.stuck() != nil
 }
 
 // MissingPods says whether a started job lacks pods for longer than it takes to create them, which is when warnings

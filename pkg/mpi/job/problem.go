@@ -51,18 +51,14 @@ func noRuntime(ref trainer.RuntimeRef) string {
 // problem returns what keeps the pods of a started job from running, as far as it shows.
 func (o Observed) problem() *diagnose.Cause {
 	return diagnose.Problem(diagnose.Start{
-		Pods: seen(o.current()), Want: podCount(o.JobSet),
+		Pods: o.seen(o.current()), Want: podCount(o.JobSet),
 		Refused: refusedIn(o.Warnings, o.JobSet, o.Jobs), Warnings: warningsOf(o.Warnings),
 	})
 }
 
-// firstProblem returns the problem of the first pod that has one, launcher first, so that the message does not change
-// from pass to pass.
-func firstProblem(pods []*corev1.Pod) *problem {
-	return asProblem(diagnose.Problem(diagnose.Start{Pods: seen(pods), Want: len(pods)}))
+func (o Observed) problemOf(pod *corev1.Pod) *problem {
+	return asProblem(diagnose.Problem(diagnose.Start{Pods: o.seen([]*corev1.Pod{pod}), Want: 1}))
 }
-
-func problemOf(pod *corev1.Pod) *problem { return firstProblem([]*corev1.Pod{pod}) }
 
 // refusal returns why the API server refuses pods or Jobs of this JobSet, taken from the events of the Job and JobSet
 // controllers; nothing else records it.

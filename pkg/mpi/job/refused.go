@@ -56,7 +56,7 @@ func (o Observed) stuck() *end {
 		if !failing || !hopeless && o.age(factImage, pod.UID) < ImagePatience {
 			continue
 		}
-		if p := problemOf(pod); p != nil {
+		if p := o.problemOf(pod); p != nil {
 			return &end{reason: p.reason, message: p.message, stop: true}
 		}
 	}

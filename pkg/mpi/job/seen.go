@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -13,15 +14,29 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi/diagnose"
 )
 
-// seen returns what package diagnose looks at in pods.
-func seen(pods []*corev1.Pod) []diagnose.Pod {
-	result := make([]diagnose.Pod, 0, len(pods))
-	for _, pod := range pods {
-		result = append(result, seenPod(pod))
+// seen is what package diagnose looks at in pods of this job. A Job takes its pods away when their containers were started again
+// too often, as in runtimes of upstream's own kind: nobody deleted them then, and how a container ended the last time is why.
+func (o Observed) seen(pods []*corev1.Pod) []diagnose.Pod {
+	result := make([]diagnose.Pod, len(pods))
+	givenUp := sync.OnceValue(o.givenUp)
+	for i, pod := range pods {
+		result[i] = seenPod(pod)
+		o.ofLauncher(&result[i])
+		last := lastEnd(pod)
+		if pod.DeletionTimestamp == nil || last == nil || !slices.Contains(givenUp(), pod.Labels[mpi.ReplicatedJobLabel]) {
+			continue
+		}
+		result[i].Failed, result[i].GivenUp = true, true
+		for j, c := range result[i].Containers {
+			if c.Name == last.Name {
+				result[i].Containers[j].End = seenEnd(last.LastTerminationState.Terminated)
+			}
+		}
 	}
 	return result
 }
 
+// seenPod is what the pod itself tells.
 func seenPod(pod *corev1.Pod) diagnose.Pod {
 	result := diagnose.Pod{
 		Name: pod.Name, Role: pod.Labels[mpi.ReplicatedJobLabel], Index: podIndex(pod), Machine: pod.Spec.NodeName,
@@ -124,11 +139,13 @@ func (o Observed) ofLauncher(seen *diagnose.Pod) {
 	if !o.Owns() {
 		return
 	}
-	for _, set := range podSets(o.JobSet) {
-		if container := mainContainer(&set.spec); set.name == mpi.LauncherJob && container != nil {
-			if limit, limited := container.Resources.Limits[corev1.ResourceMemory]; limited {
-				seen.MemoryLimit = limit.String()
-			}
+	launcher := replicatedJob(o.JobSet.Spec, mpi.LauncherJob)
+	if launcher == nil {
+		return
+	}
+	if container := mainContainer(&launcher.Template.Spec.Template.Spec); container != nil {
+		if limit, limited := container.Resources.Limits[corev1.ResourceMemory]; limited {
+			seen.MemoryLimit = limit.String()
 		}
 	}
 }

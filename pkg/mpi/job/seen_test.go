@@ -42,8 +42,8 @@ func TestSeenOfLaunchers(t *testing.T) {
 	}
 }
 
-// The scheduler says nothing of pods with gates that names one.
-func TestGatesAreSeenAndToldAtOnce(t *testing.T) {
+// The scheduler says nothing of pods with gates that names one. A wide job that is made with gates is looked at once for all of them.
+func TestGatesAreSeenAndNoNewsByThemselves(t *testing.T) {
 	pod := podOf(mpi.NodeJob, 0, func(pod *corev1.Pod) {
 		pod.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: "example.com/wait"}}
 		pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonSchedulingGated, Message: "Scheduling is blocked due to non-empty scheduling gates"}}
@@ -51,7 +51,13 @@ func TestGatesAreSeenAndToldAtOnce(t *testing.T) {
 	if diff := cmp.Diff([]string{"example.com/wait"}, seenPod(&pod).Gates); diff != "" {
 		t.Error(diff)
 	}
-	if !troubled(&pod) {
-		t.Error("nobody would be told until something else happens")
+	free := podOf(mpi.NodeJob, 0)
+	for reason, before := range map[string]*corev1.Pod{"made": nil, "free": &free} {
+		if got := NewsOfPod(before, &pod); got != Step {
+			t.Errorf("%s: want a step, got %v", reason, got)
+		}
+	}
+	if got := NewsOfPod(&pod, &free); got != Step {
+		t.Errorf("freed: want a step, got %v", got)
 	}
 }

@@ -29,7 +29,7 @@ func Status(o Observed, d Decision, applied error) trainer.TrainJobStatus {
 	case d.end != nil && d.end.early && applied == nil:
 		status.JobsStatus = launched(status.JobsStatus, d.end.succeeded)
 	}
-	undecided := o.Owns() && o.Ended() && !o.remade() && d.end == nil && d.restart == nil
+	undecided := o.Owns() && o.Ended() && !o.beingRecreated() && d.end == nil && d.restart == nil
 	if !d.Over && !undecided {
 		status.Conditions = d.conditions(o, applied)
 	}
@@ -45,7 +45,7 @@ func (d Decision) conditions(o Observed, applied error) []metav1.Condition {
 	case d.end != nil && applied != nil:
 		// The end is looked for again, and what was noted on the way to it is needed then.
 		c.keep(PodsReady, Running)
-	case o.Owns(), o.Bereft(), len(d.Create) > 0 && applied == nil:
+	case o.Owns(), o.JobSetGone(), len(d.Create) > 0 && applied == nil:
 		d.progress(c, o)
 	case d.held:
 		c.podsNotReady(d.waiting.reason, d.waiting.message)
@@ -58,7 +58,7 @@ func (d Decision) conditions(o Observed, applied error) []metav1.Condition {
 
 func (d Decision) creation(c *conditions, o Observed, applied error) {
 	switch {
-	case o.Owns(), o.Bereft():
+	case o.Owns(), o.JobSetGone():
 		c.created(ReasonJobSetCreated, "all objects of the job exist")
 	case applied != nil:
 		c.notCreated(ReasonCreationFailed, applied.Error()+triedAgain(applied))
@@ -83,7 +83,7 @@ func triedAgain(refused error) string {
 // progress tells how far a created job has come.
 func (d Decision) progress(c *conditions, o Observed) {
 	switch {
-	case d.restart != nil, o.remade() && !o.suspendWanted():
+	case d.restart != nil, o.beingRecreated() && !o.suspendWanted():
 		c.podsNotReady(ReasonRestarting, "the job is being started again")
 		c.notRunning(ReasonRestarting, "the job is being started again")
 	case d.end != nil:
@@ -94,7 +94,7 @@ func (d Decision) progress(c *conditions, o Observed) {
 		c.notRunning(ReasonSuspended, "the job is suspended")
 	case d.held:
 		c.podsNotReady(d.waiting.reason, d.waiting.message)
-		c.notRunning(ReasonWaitingForPods, waitingForPods)
+		c.notRunning(ReasonSuspended, stillSuspended)
 	case !o.Owns():
 		c.podsNotReady(ReasonPodsPending, pending)
 		c.notRunning(ReasonWaitingForPods, waitingForPods)
@@ -106,6 +106,7 @@ func (d Decision) progress(c *conditions, o Observed) {
 
 const (
 	pending        = "not all pods of the job are ready yet"
+	stillSuspended = "the JobSet stays suspended until the job may have all its pods"
 	waitingForPods = "the launcher cannot start before all pods of the job run"
 )
 

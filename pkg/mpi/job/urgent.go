@@ -42,7 +42,7 @@ func Patience(before, after trainer.TrainJobStatus) time.Duration {
 		if earlier != nil && earlier.Status == condition.Status && earlier.Reason == condition.Reason && earlier.Message == condition.Message {
 			continue
 		}
-		if falls(earlier, condition) {
+		if falls(earlier, condition) || resumes(earlier, condition) {
 			return 0
 		}
 		patience = min(patience, steps[mpi.Reason(condition.Reason)])
@@ -58,4 +58,9 @@ func terminated(status trainer.TrainJobStatus) bool {
 // falls says whether something that held does not hold any more.
 func falls(earlier *metav1.Condition, condition metav1.Condition) bool {
 	return earlier != nil && earlier.Status == metav1.ConditionTrue && condition.Status == metav1.ConditionFalse
+}
+
+// resumes says whether the pods of a suspended job are being made: from now on they are lost with their JobSet (JobSetGone).
+func resumes(earlier *metav1.Condition, condition metav1.Condition) bool {
+	return condition.Type == Running && earlier != nil && earlier.Reason == string(ReasonSuspended) && condition.Reason != string(ReasonSuspended)
 }

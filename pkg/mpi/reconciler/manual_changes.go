@@ -31,9 +31,9 @@ func (r *Reconciler) policyGone(ctx context.Context, o job.Observed) (bool, erro
 	return true, nil
 }
 
-// logOfStrangeNamespace says once why nothing becomes of a TrainJob in a namespace where the controller may not run jobs. It may not
+// logForbidden says once why nothing becomes of a TrainJob in a namespace where the controller may not run jobs. It may not
 // write a status or an event there either, so the log is the only place.
-func (r *Reconciler) logOfStrangeNamespace(ctx context.Context, name client.ObjectKey, err error) {
+func (r *Reconciler) logForbidden(ctx context.Context, name client.ObjectKey, err error) {
 	if !r.memory.say(name, "forbidden", err.Error()) {
 		return
 	}
@@ -41,13 +41,13 @@ func (r *Reconciler) logOfStrangeNamespace(ctx context.Context, name client.Obje
 		"or bind the ClusterRole mpi-controller-jobs there", "namespace", name.Namespace)
 }
 
-// warnOfHands tells of what somebody did to objects of a job that goes on all the same. Created says that what was missing is there.
-func (r *Reconciler) warnOfHands(ctx context.Context, o job.Observed, created bool) {
+// warnOfManualChanges tells of what somebody did to objects of a job that goes on all the same. Created says that what was missing is there.
+func (r *Reconciler) warnOfManualChanges(ctx context.Context, o job.Observed, created bool) {
 	if o.PolicyGone && created {
 		note := fmt.Sprintf("somebody deleted NetworkPolicy `%s` of the job, without which its pods may not reach each other: it is there again", mpi.NetworkPolicyName(o.TrainJob.Name))
 		r.warnOnce(ctx, o.TrainJob, policyDeleted, o.Now.String(), note)
 	}
-	if o.Interrupted() {
+	if o.SuspendedByHand() {
 		note := fmt.Sprintf("somebody suspended JobSet `%s`, which takes the pods away, and not the TrainJob: the job goes on, from its beginning where its pods are gone. "+
 			"To stop a job, set spec.suspend of its TrainJob", o.JobSet.Name)
 		r.warnOnce(ctx, o.TrainJob, jobSetSuspended, strconv.FormatInt(o.JobSet.Generation, 10), note)

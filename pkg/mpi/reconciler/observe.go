@@ -44,7 +44,7 @@ func (r *Reconciler) observe(ctx context.Context, name client.ObjectKey) (job.Ob
 		return o, err
 	}
 	// One that seems to have lost its JobSet is ours whatever has become of its runtime, and the cache may only be behind.
-	if !o.Owns() && (o.Runtime == nil || !o.Runtime.Ours()) && (r.mode != Executor || !o.Bereft()) {
+	if !o.Owns() && (o.Runtime == nil || !o.Runtime.Ours()) && (r.mode != Executor || !o.JobSetGone()) {
 		return o, nil
 	}
 	if err := r.listed(ctx, name, &o); err != nil {

@@ -60,7 +60,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	case errors.Is(err, errBehind):
 		return ctrl.Result{RequeueAfter: conflictRetry}, nil
 	case apierrors.IsForbidden(err):
-		r.logOfStrangeNamespace(ctx, request.NamespacedName, err)
+		r.logForbidden(ctx, request.NamespacedName, err)
 		return ctrl.Result{RequeueAfter: lastRetry}, nil
 	case err != nil:
 		return ctrl.Result{}, fmt.Errorf("observe: %w", err)
@@ -83,7 +83,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	}
 	r.rendezvous.meet(ctx, request.NamespacedName, decision.Rendezvous)
 	decision, applied := r.carryOut(ctx, request.Namespace, decision)
-	r.warnOfHands(ctx, observed, len(decision.Create) > 0 && applied == nil)
+	r.warnOfManualChanges(ctx, observed, len(decision.Create) > 0 && applied == nil)
 	wait, written := r.report(ctx, observed, decision, applied)
 	return result(decision, wait, errors.Join(applied, written))
 }

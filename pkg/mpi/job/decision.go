@@ -99,6 +99,8 @@ func Decide(o Observed, random io.Reader) (Decision, error) {
 		return Decision{}, nil
 	case Over(o.TrainJob):
 		return o.sweep(), nil
+	case o.NamespaceTerminating: // all of the job goes, and nobody has to be told
+		return Decision{}, nil
 	case o.Owns() && o.JobSet.Labels[mpi.TrainJobLabel] == "":
 		return Decision{Foreign: true}, nil
 	case o.Owns():

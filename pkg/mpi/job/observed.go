@@ -35,6 +35,9 @@ type Observed struct {
 	ChildJobs []metav1.PartialObjectMetadata
 	// PolicyGone says that the NetworkPolicy of a started job is gone.
 	PolicyGone bool
+	// NamespaceTerminating says that the namespace is being deleted. It is asked only where the JobSet is gone (JobSetGone): it may go
+	// before its TrainJob.
+	NamespaceTerminating bool
 	// hostfile is the digest of the runtime that the hostfile's ConfigMap keeps; AsMade sets it.
 	hostfile string
 	// Jobs are those that carry the label of the TrainJob.

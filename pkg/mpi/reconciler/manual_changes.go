@@ -3,9 +3,13 @@ package reconciler
 import (
 	"context"
 	"fmt"
+	"regexp"
 	"strconv"
 
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -31,21 +35,49 @@ func (r *Reconciler) policyGone(ctx context.Context, o job.Observed) (bool, erro
 	return true, nil
 }
 
-// logForbidden says once why nothing becomes of a TrainJob in a namespace where the controller may not run jobs. It may not
-// write a status or an event there either, so the log is the only place.
+// namespaceTerminating says whether the namespace of a TrainJob is being deleted. The controller has no right to read namespaces, and
+// needs none: the API server refuses what is to be created in one that goes, also where nothing would be (k8s.io/apiserver
+// pkg/admission/plugin/namespace/lifecycle).
+func (r *Reconciler) namespaceTerminating(ctx context.Context, trainJob *trainer.TrainJob) (bool, error) {
+	probe := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: trainJob.Namespace, Name: mpi.HostfileConfigMapName(trainJob.Name)}}
+	switch err := r.client.Create(ctx, probe, client.DryRunAll, client.FieldOwner(FieldOwner)); {
+	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause), apierrors.IsNotFound(err):
+		return true, nil
+	case err == nil, apierrors.IsAlreadyExists(err), apierrors.IsForbidden(err), apierrors.IsInvalid(err), apierrors.IsBadRequest(err):
+		return false, nil
+	default:
+		return false, fmt.Errorf("ask whether the namespace is being deleted: %w", err)
+	}
+}
+
+// logForbidden says once, in plain words, why nothing becomes of a TrainJob in a namespace where the controller lacks a right. It may
+// not write a status or an event there either, so the log is the only place. The error itself is the pass's, which counts as failed.
 func (r *Reconciler) logForbidden(ctx context.Context, name client.ObjectKey, err error) {
 	if !r.memory.say(name, "forbidden", err.Error()) {
 		return
 	}
-	ctrl.LoggerFrom(ctx).Error(err, "the controller may not run jobs in this namespace, and cannot tell the TrainJob so: create it in a namespace of a tenant, "+
-		"or bind the ClusterRole mpi-controller-jobs there", "namespace", name.Namespace)
+	ctrl.LoggerFrom(ctx).Error(err, "the controller may not "+deniedRight(err)+" in this namespace, and cannot tell the TrainJob so: create it in a namespace of a tenant, "+
+		"or bind the ClusterRole mpi-controller-jobs there; after an upgrade, apply the ClusterRoles of its version, too", "namespace", name.Namespace)
 }
 
-// warnOfManualChanges tells of what somebody did to objects of a job that goes on all the same. Created says that what was missing is there.
-func (r *Reconciler) warnOfManualChanges(ctx context.Context, o job.Observed, created bool) {
-	if o.PolicyGone && created {
+// denied finds verb and resource in what the API server says of a right that is missing (k8s.io/apiserver
+// pkg/endpoints/handlers/responsewriters, forbiddenMessage).
+var denied = regexp.MustCompile(`cannot (\S+) resource "([^"]+)"`)
+
+// deniedRight names the verb and the resource that the API server refuses.
+func deniedRight(err error) string {
+	if found := denied.FindStringSubmatch(err.Error()); found != nil {
+		return found[1] + " " + found[2]
+	}
+	return "run jobs"
+}
+
+// warnOfManualChanges tells of what somebody did to objects of a job that goes on all the same. Created is what was to be made for what
+// was missing, and was where applied is nil: its UID tells one deletion from the next.
+func (r *Reconciler) warnOfManualChanges(ctx context.Context, o job.Observed, created []job.Object, applied error) {
+	if o.PolicyGone && len(created) > 0 && applied == nil {
 		note := fmt.Sprintf("somebody deleted NetworkPolicy `%s` of the job, without which its pods may not reach each other: it is there again", mpi.NetworkPolicyName(o.TrainJob.Name))
-		r.warnOnce(ctx, o.TrainJob, policyDeleted, o.Now.String(), note)
+		r.warnOnce(ctx, o.TrainJob, policyDeleted, string(created[0].GetUID()), note)
 	}
 	if o.SuspendedByHand() {
 		note := fmt.Sprintf("somebody suspended JobSet `%s`, which takes the pods away, and not the TrainJob: the job goes on, from its beginning where its pods are gone. "+

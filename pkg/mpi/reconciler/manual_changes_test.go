@@ -2,10 +2,13 @@ package reconciler
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr/funcr"
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
@@ -13,6 +16,7 @@ import (
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
@@ -27,6 +31,16 @@ import (
 func TestAPolicyThatIsGoneIsMadeAgain(t *testing.T) {
 	c := newCluster(t, trainJobOf())
 	c.controller.policies = c.Client
+	made := 0
+	c.controller.client = interceptor.NewClient(c.watching(), interceptor.Funcs{
+		Create: func(ctx context.Context, store client.WithWatch, object client.Object, opts ...client.CreateOption) error {
+			if _, is := object.(*networkingv1.NetworkPolicy); is {
+				made++
+				object.SetUID(types.UID(fmt.Sprint("policy-", made)))
+			}
+			return store.Create(ctx, object, opts...)
+		},
+	})
 	c.pass()
 	if err := c.Get(t.Context(), name, &jobset.JobSet{}); err != nil {
 		t.Fatal(err)
@@ -37,16 +51,62 @@ func TestAPolicyThatIsGoneIsMadeAgain(t *testing.T) {
 	}
 	c.sent()
 	policy := &networkingv1.NetworkPolicy{ObjectMeta: metav1.ObjectMeta{Namespace: name.Namespace, Name: mpi.NetworkPolicyName(name.Name)}}
-	if err := c.Delete(t.Context(), policy); err != nil {
-		t.Fatal(err)
+	for range 2 {
+		if err := c.Delete(t.Context(), policy); err != nil {
+			t.Fatal(err)
+		}
+		c.pass()
+		if err := c.Get(t.Context(), client.ObjectKeyFromObject(policy), policy); err != nil {
+			t.Errorf("the job needs its policy: %v", err)
+		}
+		c.pass()
+		if got := c.sent(); len(got) != 1 || !strings.HasPrefix(got[0], "Warning NetworkPolicyDeleted") {
+			t.Errorf("want one event for each deletion, got %q", got)
+		}
 	}
-	c.pass()
-	if err := c.Get(t.Context(), client.ObjectKeyFromObject(policy), policy); err != nil {
-		t.Errorf("the job needs its policy: %v", err)
+}
+
+// In a namespace that is being deleted the JobSet of a job may go before its TrainJob.
+func TestNobodyIsToldOfAJobSetThatGoesWithItsNamespace(t *testing.T) {
+	terminating := apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, "demo", errors.New("it is being terminated"))
+	terminating.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause}}
+	for reason, tc := range map[string]struct {
+		answer error
+		over   bool
+	}{
+		"it goes":       {terminating, false},
+		"it stays":      {nil, true},
+		"a quota is up": {apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, "demo", errors.New("exceeded quota")), true},
+	} {
+		c := newCluster(t, trainJobOf(begun))
+		c.controller.client = interceptor.NewClient(c.watching(), interceptor.Funcs{
+			Create: func(_ context.Context, _ client.WithWatch, object client.Object, opts ...client.CreateOption) error {
+				if (&client.CreateOptions{}).ApplyOptions(opts).DryRun == nil {
+					t.Errorf("%s: %s is made", reason, object.GetName())
+				}
+				return tc.answer
+			},
+		})
+		c.pass()
+		var trainJob trainer.TrainJob
+		if err := c.Get(t.Context(), name, &trainJob); err != nil {
+			t.Fatal(err)
+		}
+		if over := apimeta.IsStatusConditionTrue(trainJob.Status.Conditions, trainer.TrainJobFailed); over != tc.over {
+			t.Errorf("%s: over: %v", reason, over)
+		}
+		if told := len(c.sent()) > 0; told != tc.over {
+			t.Errorf("%s: told: %v", reason, told)
+		}
 	}
-	c.pass()
-	if got := c.sent(); len(got) != 1 || !strings.HasPrefix(got[0], "Warning NetworkPolicyDeleted") {
-		t.Errorf("want one event, got %q", got)
+}
+
+// begun is the status of a job whose pods are being made.
+func begun(trainJob *trainer.TrainJob) {
+	trainJob.Status.Conditions = []metav1.Condition{
+		{Type: job.PodsReady, Status: metav1.ConditionFalse, Reason: string(job.ReasonPodsPending)},
+		{Type: job.Running, Status: metav1.ConditionFalse, Reason: string(job.ReasonWaitingForPods)},
+		{Type: job.Created, Status: metav1.ConditionTrue, Reason: string(job.ReasonJobSetCreated)},
 	}
 }
 
@@ -113,7 +173,7 @@ type forbidding struct{ client.Reader }
 
 func (f forbidding) Get(ctx context.Context, key client.ObjectKey, object client.Object, opts ...client.GetOption) error {
 	if object.GetObjectKind().GroupVersionKind().Kind == "Secret" {
-		return apierrors.NewForbidden(schema.GroupResource{Resource: "secrets"}, key.Name, nil)
+		return apierrors.NewForbidden(schema.GroupResource{Resource: "secrets"}, key.Name, errors.New(`User "mpi-controller" cannot get resource "secrets" in API group "" in the namespace "team"`))
 	}
 	return f.Reader.Get(ctx, key, object, opts...)
 }
@@ -121,9 +181,15 @@ func (f forbidding) Get(ctx context.Context, key client.ObjectKey, object client
 func TestInANamespaceOfNobodyNothingIsTriedAtFullSpeed(t *testing.T) {
 	c := newCluster(t, trainJobOf())
 	c.controller.live = forbidding{c.Client}
-	result, err := c.controller.Reconcile(t.Context(), ctrl.Request{NamespacedName: name})
-	if err != nil || result.RequeueAfter != lastRetry {
-		t.Errorf("rights may come later: %+v, %v", result, err)
+	var said []string
+	ctx := ctrl.LoggerInto(t.Context(), funcr.New(func(_, args string) { said = append(said, args) }, funcr.Options{}))
+	for range 2 {
+		if _, err := c.controller.Reconcile(ctx, ctrl.Request{NamespacedName: name}); !apierrors.IsForbidden(err) {
+			t.Errorf("rights may come later, and until then the pass counts as failed: %v", err)
+		}
+	}
+	if len(said) != 1 || !strings.Contains(said[0], "the controller may not get secrets in this namespace") {
+		t.Errorf("want it once in plain words, got %q", said)
 	}
 	if err := c.Get(t.Context(), name, &jobset.JobSet{}); err == nil {
 		t.Error("no job is made")

@@ -57,6 +57,11 @@ func (r *Reconciler) observe(ctx context.Context, name client.ObjectKey) (job.Ob
 	if err := r.beyondCache(ctx, name, &o); err != nil {
 		return o, err
 	}
+	if r.mode == Executor && o.JobSetGone() {
+		if o.NamespaceTerminating, err = r.namespaceTerminating(ctx, o.TrainJob); err != nil {
+			return o, err
+		}
+	}
 	if o.PolicyGone, err = r.policyGone(ctx, o); err != nil {
 		return o, err
 	}

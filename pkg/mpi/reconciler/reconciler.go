@@ -61,7 +61,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		return ctrl.Result{RequeueAfter: conflictRetry}, nil
 	case apierrors.IsForbidden(err):
 		r.logForbidden(ctx, request.NamespacedName, err)
-		return ctrl.Result{RequeueAfter: lastRetry}, nil
+		return ctrl.Result{}, fmt.Errorf("observe: %w", err)
 	case err != nil:
 		return ctrl.Result{}, fmt.Errorf("observe: %w", err)
 	}
@@ -83,7 +83,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	}
 	r.rendezvous.meet(ctx, request.NamespacedName, decision.Rendezvous)
 	decision, applied := r.carryOut(ctx, request.Namespace, decision)
-	r.warnOfManualChanges(ctx, observed, len(decision.Create) > 0 && applied == nil)
+	r.warnOfManualChanges(ctx, observed, decision.Create, applied)
 	wait, written := r.report(ctx, observed, decision, applied)
 	return result(decision, wait, errors.Join(applied, written))
 }

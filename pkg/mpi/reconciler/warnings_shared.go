@@ -3,10 +3,10 @@ package reconciler
 import (
 	"context"
 	"fmt"
-	"maps"
 	"sync"
 	"time"
 
+	"golang.org/x/sync/singleflight"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -21,31 +21,30 @@ const (
 	// into reading a namespace: what took 300 ms to read serves for 6 s.
 	sharedFor    = time.Second
 	readingShare = 20
-	// keptFor is how long it is kept for nobody.
-	keptFor = time.Minute
+	// readLimit bounds one reading, whoever waits for it.
+	readLimit = 30 * time.Second
 )
 
 // loud are the reasons of warnings about pods that wide jobs have by the thousand, and whose pods say the same in their status.
 var loud = []string{"FailedScheduling", "Failed", "BackOff", "Unhealthy"}
 
 // sharedWarnings reads the warnings of a namespace for all of its jobs at once. The API server has no cache of events: it goes
-// through all of a namespace for each question, and a thousand jobs that wait for their pods would keep it from making them.
+// through all of a namespace for each question, and a thousand jobs that wait for their pods would keep it from making them. Who needs
+// them while they are being read waits for who reads them, and gets the same, an error too.
 type sharedWarnings struct {
 	live client.Reader
 	now  func() time.Time
+
+	reading singleflight.Group
 
 	mu         sync.Mutex
 	namespaces map[string]*namespaceWarnings
 }
 
-// namespaceWarnings are what was read last, when that was begun, and how long it took. Who needs them waits for who reads them.
+// namespaceWarnings are what was read, when that was begun, and how long it serves those to whom it need not be fresh.
 type namespaceWarnings struct {
-	// asked is when they were asked for last. The lock of sharedWarnings guards it, mu the rest.
-	asked time.Time
-
-	mu     sync.Mutex
 	begun  time.Time
-	took   time.Duration
+	serves time.Duration
 	events []corev1.Event
 }
 
@@ -55,37 +54,66 @@ func newSharedWarnings(live client.Reader, now func() time.Time) *sharedWarnings
 
 // of returns the warnings of a namespace: if fresh, those that were there when it was called, otherwise perhaps earlier ones.
 func (s *sharedWarnings) of(ctx context.Context, namespace string, fresh bool) ([]corev1.Event, error) {
-	oldest := s.now()
-	last := s.enter(namespace, oldest)
-	last.mu.Lock()
-	defer last.mu.Unlock()
-	if !fresh {
-		oldest = oldest.Add(-max(sharedFor, readingShare*last.took))
-	}
-	if !last.begun.IsZero() && !last.begun.Before(oldest) {
+	asked := s.now()
+	if last := s.last(namespace); last != nil && last.good(asked, fresh) {
 		return last.events, nil
 	}
-	begun := s.now()
-	events, err := s.read(ctx, namespace)
-	if err != nil {
-		return nil, err
+	for {
+		read := s.reading.DoChan(namespace, func() (any, error) { return s.readAgain(context.WithoutCancel(ctx), namespace) })
+		select {
+		case <-ctx.Done():
+			return nil, fmt.Errorf("wait for warning events: %w", ctx.Err())
+		case result := <-read:
+			if result.Err != nil {
+				return nil, result.Err
+			}
+			// A reading that was begun before is not fresh; the next one is.
+			if last, is := result.Val.(*namespaceWarnings); is && last.good(asked, fresh) {
+				return last.events, nil
+			}
+		}
 	}
-	last.begun, last.took, last.events = begun, s.now().Sub(begun), events
-	return events, nil
 }
 
-// enter returns the place of a namespace, and drops those that nobody has asked for.
-func (s *sharedWarnings) enter(namespace string, now time.Time) *namespaceWarnings {
+// good says whether what was read serves who asked then.
+func (w *namespaceWarnings) good(asked time.Time, fresh bool) bool {
+	if fresh {
+		return !w.begun.Before(asked)
+	}
+	return !w.begun.Add(w.serves).Before(asked)
+}
+
+func (s *sharedWarnings) last(namespace string) *namespaceWarnings {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	maps.DeleteFunc(s.namespaces, func(_ string, last *namespaceWarnings) bool { return now.Sub(last.asked) > keptFor })
-	last := s.namespaces[namespace]
-	if last == nil {
-		last = &namespaceWarnings{}
-		s.namespaces[namespace] = last
+	return s.namespaces[namespace]
+}
+
+// readAgain reads the warnings of a namespace and keeps them for as long as they serve others.
+func (s *sharedWarnings) readAgain(ctx context.Context, namespace string) (*namespaceWarnings, error) {
+	ctx, cancel := context.WithTimeout(ctx, readLimit)
+	defer cancel()
+	read := &namespaceWarnings{begun: s.now()}
+	var err error
+	if read.events, err = s.read(ctx, namespace); err != nil {
+		return nil, err
 	}
-	last.asked = now
-	return last
+	took := s.now().Sub(read.begun)
+	read.serves = max(sharedFor, readingShare*took)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.namespaces[namespace] = read
+	time.AfterFunc(read.serves-took, func() { s.drop(namespace, read) })
+	return read, nil
+}
+
+// drop forgets what was read of a namespace, unless it has been read again.
+func (s *sharedWarnings) drop(namespace string, read *namespaceWarnings) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.namespaces[namespace] == read {
+		delete(s.namespaces, namespace)
+	}
 }
 
 // read returns warnings about JobSets and Jobs, whose pods the API server refuses, and about pods whose volumes are not there, or
@@ -105,13 +133,22 @@ func (s *sharedWarnings) read(ctx context.Context, namespace string) ([]corev1.E
 			return nil, fmt.Errorf("list warning events: %w", err)
 		}
 		for i := range page.Items {
-			page.Items[i].ManagedFields = nil // they are kept for a while, by the thousand
+			found = append(found, essential(&page.Items[i]))
 		}
-		found = append(found, page.Items...)
 		if next = client.Continue(page.Continue); next == "" {
 			return found, nil
 		}
 	}
 	ctrl.LoggerFrom(ctx).Info("the namespace has more warnings than are read", "namespace", namespace, "read", eventPages*eventsPerPage)
 	return found, nil
+}
+
+// essential leaves of a warning what package job looks at: they are kept for a while, by the thousand.
+func essential(event *corev1.Event) corev1.Event {
+	about := event.InvolvedObject
+	return corev1.Event{
+		InvolvedObject: corev1.ObjectReference{Kind: about.Kind, Name: about.Name, UID: about.UID},
+		Type:           event.Type, Reason: event.Reason, Message: event.Message,
+		FirstTimestamp: event.FirstTimestamp, LastTimestamp: event.LastTimestamp,
+	}
 }

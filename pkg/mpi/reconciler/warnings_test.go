@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -25,15 +26,22 @@ import (
 type eventStore struct {
 	client.Reader
 	events []corev1.Event
+	// takes is how long an answer takes.
+	takes time.Duration
 
 	mu    sync.Mutex
 	pages int
 }
 
-func (s *eventStore) List(_ context.Context, list client.ObjectList, opts ...client.ListOption) error {
+func (s *eventStore) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.pages++
+	s.mu.Unlock()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(s.takes):
+	}
 	options := (&client.ListOptions{}).ApplyOptions(opts)
 	from, _ := strconv.Atoi(options.Continue)
 	page := list.(*corev1.EventList) //nolint:forcetypeassert // nothing else is listed
@@ -85,14 +93,14 @@ func TestWarningsOfABusyNamespace(t *testing.T) {
 		return list
 	}
 	for i := range store.events {
-		store.events[i].ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "kubelet"}}
+		store.events[i].ManagedFields, store.events[i].LastTimestamp = []metav1.ManagedFieldsEntry{{Manager: "kubelet"}}, metav1.Unix(1000, 0)
 	}
 	all, err := newSharedWarnings(store, time.Now).of(t.Context(), "team", true)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if slices.ContainsFunc(all, func(e corev1.Event) bool { return e.ManagedFields != nil }) {
-		t.Error("what nobody reads is kept")
+	if slices.ContainsFunc(all, func(e corev1.Event) bool { return e.ManagedFields != nil || e.LastTimestamp.IsZero() }) {
+		t.Error("what nobody reads is kept, or when it was is not")
 	}
 	if diff := cmp.Diff(words(told), words(about(all, "demo"))); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)
@@ -143,35 +151,82 @@ func TestWarningsAreReadNowAndThen(t *testing.T) {
 // A thousand jobs that wait in one namespace cost the API server what one costs, and one that has failed is not told what was there
 // before.
 func TestWarningsAreShared(t *testing.T) {
-	now, namespace := time.Unix(1000, 0), "team"
-	store := &eventStore{}
-	shared := newSharedWarnings(store, func() time.Time { return now })
-	read := func(reason string, fresh bool, pages, told int) {
-		t.Helper()
-		got, err := shared.of(t.Context(), namespace, fresh)
-		if err != nil || store.pages != pages || len(got) != told {
-			t.Errorf("%s: %d warnings after %d pages, %v; want %d after %d", reason, len(got), store.pages, err, told, pages)
+	synctest.Test(t, func(t *testing.T) {
+		namespace, store := "team", &eventStore{}
+		shared := newSharedWarnings(store, time.Now)
+		read := func(reason string, fresh bool, pages, told int) {
+			t.Helper()
+			got, err := shared.of(t.Context(), namespace, fresh)
+			if err != nil || store.pages != pages || len(got) != told {
+				t.Errorf("%s: %d warnings after %d pages, %v; want %d after %d", reason, len(got), store.pages, err, told, pages)
+			}
 		}
-	}
-	read("the first one", false, 1, 0)
-	store.events = append(store.events, warning("Pod", "demo-node-0-0", "p", "Evicted"))
-	for range 1000 {
-		read("what others have read", false, 1, 0)
-	}
-	now = now.Add(time.Millisecond)
-	read("a failure", true, 2, 1)
-	now = now.Add(sharedFor + time.Millisecond)
-	read("too old", false, 3, 1)
+		read("the first one", false, 1, 0)
+		store.events = append(store.events, warning("Pod", "demo-node-0-0", "p", "Evicted"))
+		for range 1000 {
+			read("what others have read", false, 1, 0)
+		}
+		time.Sleep(time.Millisecond)
+		read("a failure", true, 2, 1)
+		time.Sleep(sharedFor + time.Millisecond)
+		if len(shared.namespaces) > 0 {
+			t.Error("what serves nobody any more is kept")
+		}
+		store.takes = time.Second
+		read("too old", false, 3, 1)
+		time.Sleep((readingShare-1)*time.Second - time.Millisecond)
+		read("what costs much is read seldom", false, 3, 1)
+		namespace = "other"
+		read("another namespace", false, 4, 1)
+		time.Sleep(readingShare * time.Second)
+		if len(shared.namespaces) > 0 {
+			t.Error("what served long is kept")
+		}
+	})
+}
 
-	shared.namespaces[namespace].took = time.Second
-	now = now.Add(readingShare*time.Second - time.Millisecond)
-	read("what costs much is read seldom", false, 3, 1)
+// While the API server does not answer, all workers wait for one answer, none longer than it has time, and all hear why there is none.
+func TestWorkersThatWaitForWarningsHearTheSame(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &eventStore{takes: time.Minute}
+		shared := newSharedWarnings(store, time.Now)
+		hurried, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		begin := time.Now()
+		heard := make(chan time.Duration, 10)
+		for i := range 10 {
+			go func() {
+				ctx := t.Context()
+				if i == 0 {
+					ctx = hurried
+				}
+				if _, err := shared.of(ctx, "team", i%2 == 0); err == nil {
+					t.Error("nobody has answered")
+				}
+				heard <- time.Since(begin)
+			}()
+			synctest.Wait()
+		}
+		for i := range 10 {
+			if after := <-heard; i == 0 && after != time.Second || after > readLimit {
+				t.Errorf("worker %d waited for %s", i, after)
+			}
+		}
+		if store.pages != 1 {
+			t.Errorf("%d requests", store.pages)
+		}
+	})
+}
 
-	namespace = "other"
-	read("another namespace", false, 4, 1)
-	now = now.Add(keptFor + time.Millisecond)
-	read("another namespace", false, 5, 1)
-	if len(shared.namespaces) != 1 {
-		t.Errorf("%d namespaces are kept", len(shared.namespaces))
-	}
+// What was asked for before a job failed does not tell why.
+func TestAReadingThatWasBegunBeforeIsNotFresh(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &eventStore{takes: 2 * time.Second}
+		shared := newSharedWarnings(store, time.Now)
+		go func() { _, _ = shared.of(t.Context(), "team", false) }()
+		time.Sleep(time.Second)
+		if _, err := shared.of(t.Context(), "team", true); err != nil || store.pages != 2 {
+			t.Errorf("%d requests, %v", store.pages, err)
+		}
+	})
 }

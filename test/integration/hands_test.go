@@ -82,6 +82,30 @@ var _ = Describe("Somebody", Ordered, ContinueOnFailure, func() {
 		Eventually(state(ctx, trainJob)).Should(Equal("Suspended"))
 	})
 
+	It("deletes the JobSet of a job that waits to be resumed, and it is made again once there is quota", func(ctx SpecContext) {
+		trainJob := ofRuntime(ctx, trainJobNamed(namespace, "dozing"))
+		trainJob.Spec.Suspend = ptr.To(true)
+		js := made(ctx, create(ctx, trainJob))
+		Eventually(state(ctx, trainJob)).Should(Equal("Suspended"))
+		quota := quotaIn(ctx, namespace, corev1.ResourceList{"pods": resource.MustParse("10")}, corev1.ResourceList{"pods": resource.MustParse("10")})
+		patch(ctx, trainJob, `{"spec":{"suspend":false}}`)
+		Eventually(reason(ctx, trainJob, job.PodsReady)).Should(Equal(string(diagnose.QuotaExceeded)))
+		Expect(admin.Delete(ctx, js)).To(Succeed())
+		Eventually(reason(ctx, trainJob, job.Created)).Should(Equal(string(diagnose.QuotaExceeded)))
+		Expect(admin.Delete(ctx, quota)).To(Succeed())
+		made(ctx, trainJob)
+		Expect(reason(ctx, trainJob, trainer.TrainJobFailed)()).To(BeEmpty())
+	})
+
+	It("deletes the namespace, where JobSets may go before their TrainJobs: nobody is told", func(ctx SpecContext) {
+		trainJob := create(ctx, ofRuntime(ctx, trainJobNamed(namespace, "leaving")))
+		js := made(ctx, trainJob)
+		Expect(admin.Delete(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}})).To(Succeed())
+		Expect(admin.Delete(ctx, js)).To(Succeed())
+		Consistently(reason(ctx, trainJob, trainer.TrainJobFailed)).WithTimeout(silence).Should(BeEmpty())
+		Expect(eventsAbout(ctx, trainJob)()).NotTo(ContainElement("Warning JobSetDeleted"))
+	})
+
 	It("suspends the JobSet of a job that runs, which goes on, and says so", func(ctx SpecContext) {
 		trainJob := create(ctx, ofRuntime(ctx, trainJobNamed(namespace, "interrupted")))
 		js := made(ctx, trainJob)

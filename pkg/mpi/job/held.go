@@ -132,8 +132,8 @@ func (o Observed) resumed() time.Time {
 	if c == nil || c.Status != metav1.ConditionFalse {
 		return resumed
 	}
-	if byJobSet := c.LastTransitionTime.Add(-resumeTold); byJobSet.After(resumed) {
-		return byJobSet
+	if c.LastTransitionTime.After(resumed) {
+		return c.LastTransitionTime.Time
 	}
 	return resumed
 }

@@ -156,12 +156,21 @@ func TestPodsMadeJustBeforeJobSetSaysThatItResumed(t *testing.T) {
 	o := started(trainJobOf()).with()
 	told := t0.Add(10 * time.Second)
 	o.JobSet.Status.Conditions = []metav1.Condition{{Type: string(jobset.JobSetSuspended), Status: metav1.ConditionFalse, LastTransitionTime: metav1.NewTime(told)}}
-	for before, taken := range map[time.Duration]bool{0: false, time.Second: false, 2 * time.Second: true} {
+	for _, tc := range []struct {
+		before, after time.Duration
+		taken         bool
+	}{
+		{0, 20 * time.Second, false},
+		{time.Second, 20 * time.Second, false},
+		{2 * time.Second, 20 * time.Second, true}, // clocks of machines differ
+		{time.Second, 0, true},                    // suspended and resumed as soon as it ran
+		{-time.Second, 0, false},
+	} {
 		pod := podOf(mpi.NodeJob, 0, ready, deleted)
-		pod.CreationTimestamp = metav1.NewTime(told.Add(-before))
-		pod.DeletionTimestamp = &metav1.Time{Time: told.Add(20 * time.Second)}
-		if got := len(o.with(pod).all()) == 0; got != taken {
-			t.Errorf("made %s before: counts as taken by the suspension: %v", before, got)
+		pod.CreationTimestamp = metav1.NewTime(told.Add(-tc.before))
+		pod.DeletionTimestamp = &metav1.Time{Time: told.Add(tc.after)}
+		if got := len(o.with(pod).all()) == 0; got != tc.taken {
+			t.Errorf("made %s before, deleted %s after: counts as taken by the suspension: %v", tc.before, tc.after, got)
 		}
 	}
 }

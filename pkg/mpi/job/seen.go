@@ -81,9 +81,14 @@ func deletionAsked(pod *corev1.Pod) time.Time {
 	return asked
 }
 
-// stoppedBefore says whether a pod was taken away by the suspension before a job was resumed, which is zero for one that was not.
+// stoppedBefore says whether a pod was taken away by the suspension before a job was resumed, which is zero for one that was not. One
+// that was made just before the resumption was told may be of either life: then it was taken if its deletion had been asked for by then.
 func stoppedBefore(pod *corev1.Pod, resumed time.Time) bool {
-	return pod.DeletionTimestamp != nil && pod.CreationTimestamp.Time.Before(resumed) && deletionAsked(pod).Before(resumed.Add(clocksApart))
+	if pod.DeletionTimestamp == nil || pod.CreationTimestamp.After(resumed) {
+		return false
+	}
+	asked := deletionAsked(pod)
+	return !asked.After(resumed) || pod.CreationTimestamp.Time.Before(resumed.Add(-resumeTold)) && asked.Before(resumed.Add(clocksApart))
 }
 
 // gpus returns how many accelerators a pod asks for: the extended resource whose name says so (nvidia.com/gpu,

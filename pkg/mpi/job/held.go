@@ -20,8 +20,8 @@ const (
 	quotaRetry = time.Minute
 	// quotaKnown is how long after its begin a job may miss news of a quota: they came before anybody knew that it waits for it.
 	quotaKnown = 10 * time.Second
-	// resumeTold is how long before JobSet says that it has resumed its Jobs their first pods may have been made, in whole seconds as
-	// both times are written.
+	// resumeTold is how long before JobSet says that it has resumed its Jobs their first pods may have been made, and how long after it
+	// Jobs may still end the pods of the suspension, which they do by themselves; in whole seconds, as all these times are written.
 	resumeTold = time.Second
 )
 

@@ -164,6 +164,8 @@ func TestPodsMadeJustBeforeJobSetSaysThatItResumed(t *testing.T) {
 		{time.Second, 20 * time.Second, false},
 		{2 * time.Second, 20 * time.Second, true}, // clocks of machines differ
 		{time.Second, 0, true},                    // suspended and resumed as soon as it ran
+		{0, time.Second, true},                    // the Job ended it a moment after JobSet had gone on
+		{time.Second, 2 * time.Second, false},
 		{-time.Second, 0, false},
 	} {
 		pod := podOf(mpi.NodeJob, 0, ready, deleted)

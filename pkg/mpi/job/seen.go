@@ -82,13 +82,13 @@ func deletionAsked(pod *corev1.Pod) time.Time {
 }
 
 // stoppedBefore says whether a pod was taken away by the suspension before a job was resumed, which is zero for one that was not. One
-// that was made just before the resumption was told may be of either life: then it was taken if its deletion had been asked for by then.
+// that was made just before the resumption was told may be of either life: then it was taken if its deletion was asked for by then, or at once.
 func stoppedBefore(pod *corev1.Pod, resumed time.Time) bool {
 	if pod.DeletionTimestamp == nil || pod.CreationTimestamp.After(resumed) {
 		return false
 	}
 	asked := deletionAsked(pod)
-	return !asked.After(resumed) || pod.CreationTimestamp.Time.Before(resumed.Add(-resumeTold)) && asked.Before(resumed.Add(clocksApart))
+	return !asked.After(resumed.Add(resumeTold)) || pod.CreationTimestamp.Time.Before(resumed.Add(-resumeTold)) && asked.Before(resumed.Add(clocksApart))
 }
 
 // gpus returns how many accelerators a pod asks for: the extended resource whose name says so (nvidia.com/gpu,

@@ -45,18 +45,20 @@ func (f facts) unseenNumbers() (missing []int, known bool) {
 		for _, number := range report.Numbers {
 			seen[number] = true
 		}
-		if report.World == 0 {
-			continue
+		if report.World != 0 {
+			size = agreed(size, report.World)
 		}
-		if size != 0 && report.World != size {
-			return nil, false
-		}
-		size = report.World
 	}
-	for number := 0; number < size && len(missing) <= mostRanks; number++ {
-		if !seen[number] {
+	return absent(seen, size, mostRanks+1), size > 0
+}
+
+// absent returns the first ranks of a world that are not among some, in order, and at most so many.
+func absent(among map[int]bool, world, most int) []int {
+	var missing []int
+	for number := 0; number < world && len(missing) < most; number++ {
+		if !among[number] {
 			missing = append(missing, number)
 		}
 	}
-	return missing, size > 0
+	return missing
 }

@@ -130,13 +130,10 @@ func (h hydraLaunch) missing(pods map[string]mpi.Progress) []int {
 			}
 		}
 	}
-	var missing []int
-	for number := 0; proxies == h.sessions && number < world && len(missing) < mostRanks; number++ {
-		if !waits[number] {
-			missing = append(missing, number)
-		}
+	if proxies != h.sessions {
+		return nil
 	}
-	return missing
+	return absent(waits, world, mostRanks)
 }
 
 // ends are those of the ranks that are missing, from when the others have waited for them at the latest. Which was on which node is

@@ -50,10 +50,10 @@ func (r *Reconciler) namespaceTerminating(ctx context.Context, trainJob *trainer
 	}
 }
 
-// logForbidden says once, in plain words, why nothing becomes of a TrainJob in a namespace where the controller lacks a right. It may
+// logForbidden says of an error that is a refusal, once and in plain words, why nothing becomes of a TrainJob in a namespace where the controller lacks a right. It may
 // not write a status or an event there either, so the log is the only place. The error itself is the pass's, which counts as failed.
 func (r *Reconciler) logForbidden(ctx context.Context, name client.ObjectKey, err error) {
-	if !r.memory.say(name, "forbidden", err.Error()) {
+	if !apierrors.IsForbidden(err) || !r.memory.say(name, "forbidden", err.Error()) {
 		return
 	}
 	ctrl.LoggerFrom(ctx).Error(err, "the controller may not "+deniedRight(err)+" in this namespace, and cannot tell the TrainJob so: create it in a namespace of a tenant, "+

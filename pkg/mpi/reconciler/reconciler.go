@@ -59,10 +59,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		return ctrl.Result{}, nil
 	case errors.Is(err, errBehind):
 		return ctrl.Result{RequeueAfter: conflictRetry}, nil
-	case apierrors.IsForbidden(err):
-		r.logForbidden(ctx, request.NamespacedName, err)
-		return ctrl.Result{}, fmt.Errorf("observe: %w", err)
 	case err != nil:
+		r.logForbidden(ctx, request.NamespacedName, err)
 		return ctrl.Result{}, fmt.Errorf("observe: %w", err)
 	}
 	decision, err := r.decide(observed)

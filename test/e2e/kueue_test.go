@@ -58,23 +58,27 @@ var _ = Describe("Under Kueue, an MPI job", Ordered, Serial, func() {
 	})
 
 	It("is told where it stands, what it lacks, and how long others waited", func(ctx SpecContext) {
-		sleeping := func(name, seconds string) *trainer.TrainJob {
-			return submit(ctx, editor, queued(job(name, "openmpi4-cpu", "mpirun", "-n", "4", "mpi-hello", "--sleep", seconds)))
+		// None of them ends by itself while it is looked at.
+		endless := func(name string) *trainer.TrainJob {
+			return submit(ctx, editor, queued(job(name, "openmpi4-cpu", "mpirun", "-n", "4", "mpi-hello", "--sleep", "600")))
 		}
 		const started = "TrainJob is resumed"
-		Eventually(said(ctx, sleeping("long", "60"), trainer.TrainJobSuspended)).Should(Equal(started))
-		// The second borrows what the other tenant leaves idle, and ends first.
-		Eventually(said(ctx, sleeping("short", "15"), trainer.TrainJobSuspended)).Should(Equal(started))
-		next := sleeping("next", "60")
+		Eventually(said(ctx, endless("first"), trainer.TrainJobSuspended)).Should(Equal(started))
+		// The second borrows what the other tenant leaves idle.
+		second := endless("second")
+		Eventually(said(ctx, second, trainer.TrainJobSuspended)).Should(Equal(started))
+		next := endless("next")
 		third := said(ctx, next, trainer.TrainJobSuspended)
 		time.Sleep(1100 * time.Millisecond) // Kueue orders jobs by the second of their creation.
-		fourth := said(ctx, sleeping("last", "60"), trainer.TrainJobSuspended)
+		fourth := said(ctx, endless("last"), trainer.TrainJobSuspended)
 		Eventually(third).Should(And(
 			HavePrefix("TrainJob is suspended; waits in queue `jobs` at position 1 of 2: "), ContainSubstring("insufficient unused quota")))
 		Eventually(fourth).Should(ContainSubstring("waits in queue `jobs` at position 2 of 2"))
 		Expect(third()).NotTo(ContainSubstring("median"), "two jobs are no base for an estimate")
 		GinkgoWriter.Printf("third: %s\nfourth: %s\n", third(), fourth())
 		Expect(podsOf(ctx, next)).To(BeEmpty())
+		Eventually(condition(ctx, editor, second, "Running")).Should(BeTrue())
+		evict(ctx, worker(ctx, second)) // which ends it
 		Eventually(third).Should(Equal(started))
 		Eventually(fourth).Should(And(
 			ContainSubstring("waits in queue `jobs` at position 1 of 1"), ContainSubstring("last 3 jobs of this queue"), ContainSubstring("median")))

@@ -133,6 +133,8 @@ func preempt(ctx SpecContext, victim corev1.Pod) {
 	pod.Spec.NodeSelector = map[string]string{corev1.LabelHostname: victim.Spec.NodeName}
 	pod.Spec.PriorityClassName = important
 	pod.Spec.Containers[0].Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: victim.Spec.Containers[0].Resources.Requests[corev1.ResourceCPU]}
+	// Admission knows a class from its own watch, a moment after the class is there.
+	Eventually(func() error { return admin.Client.Create(ctx, pod.DeepCopy(), client.DryRunAll) }).Should(Succeed())
 	makePod(ctx, pod)
 	Expect(admin.Client.Delete(ctx, pod)).To(Succeed())
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	. "github.com/onsi/ginkgo/v2"
+	"github.com/onsi/ginkgo/v2/types"
 	. "github.com/onsi/gomega"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -22,6 +23,15 @@ var _ = AfterSuite(func(ctx SpecContext) {
 	if cluster != nil {
 		asExecutor.cut(ctx)
 		expectExactRights(ctx, asExecutor)
+	}
+})
+
+// unshown is a spec that failed or was skipped after a failure, and may have been the one that shows a right.
+var unshown string
+
+var _ = ReportAfterEach(func(spec SpecReport) {
+	if spec.Failed() || spec.State.Is(types.SpecStateSkipped) {
+		unshown = spec.FullText()
 	}
 })
 
@@ -125,6 +135,8 @@ func partial() string {
 		return "only a part of the suite was asked for"
 	case !cluster.Started():
 		return "the cluster was up before"
+	case unshown != "":
+		return fmt.Sprintf("%q failed or was skipped", unshown)
 	}
 	return ""
 }

@@ -83,11 +83,12 @@ func taken(pods []Pod) []Cause {
 // machines differ, and JobSet takes a moment.
 const apart = 5 * time.Second
 
-// followed says whether a deletion came with, or after, the end of a pod that was given up: the pods of its Job go one after the
-// other, and once those are gone that show why, the last ones look as if somebody had deleted them.
+// followed says whether a deletion came with, or after, one that was noted, or the end of a pod that was given up: the pods of a
+// failed job go one after the other, and once those are gone that show why, the last ones look as if somebody had deleted them. When
+// it was noted is a little later than when it was.
 func followed(c Cause, noted []Cause) bool {
 	return c.precedence == deletedBySomebody && slices.ContainsFunc(noted, func(n Cause) bool {
-		return slices.Contains(givingUp, n.Reason) && n.At.Sub(c.At) <= apart
+		return Remembered(n.Reason) && n.At.Sub(c.At) <= apart
 	})
 }
 

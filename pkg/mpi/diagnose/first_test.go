@@ -118,6 +118,7 @@ func firstCases() map[string]firstCase {
 		"launcher deleted":    {"its agent says only that it was told to stop", []Pod{launcher(deletedAt(before), said(t0, stopped)), worker()}, nil, PodDeleted, "Launcher (pod demo-launcher-0-0-x7x2p on machine m0) was deleted"},
 		"stopped":             {"by whom, nobody knows", []Pod{launcher(said(t0, stopped)), worker()}, nil, CommandKilled, "asked to stop"},
 		"remembered":          {"the pod is gone, what was seen of it counts", []Pod{launcher(said(before, lost))}, []Cause{Remember(PodDeleted, "Worker 1 was deleted", t0)}, PodDeleted, "Worker 1 was deleted"},
+		"remembered first":    {"its Job gave up, and JobSet deleted the others before the launcher, or a pass, had noticed", []Pod{launcher(deletedAt(t0), said(t0, stopped)), worker(deletedAt(t0))}, []Cause{Remember(PodDeleted, "Worker 0 was deleted", t0.Add(time.Second))}, PodDeleted, "Worker 0 was deleted"},
 		"remembered eviction": {"", []Pod{launcher(said(t0, lost))}, []Cause{Remember(Evicted, "Worker 1 was evicted", t0)}, Evicted, ""},
 		"preempted":           {"", []Pod{launcher(said(before, lost)), worker(deletedAt(t0), disruptedBy("PreemptionByScheduler"))}, nil, Preempted, "Worker 1 (pod demo-node-0-1-x7x2p on machine m3) was preempted: said by the control plane"},
 		"evicted by API":      {"", []Pod{worker(deletedAt(t0), disruptedBy("EvictionByEvictionAPI"))}, nil, Evicted, "was evicted"},

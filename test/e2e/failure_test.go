@@ -1,0 +1,104 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	. "github.com/onsi/ginkgo/v2"
+	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
+
+	"lockstep.dev/lockstep/test/platform"
+)
+
+// A test that fails here and nowhere else is understood only by what was there when it failed.
+var _ = JustAfterEach(func(ctx SpecContext) {
+	if cluster != nil && CurrentSpecReport().Failed() {
+		AddReportEntry("what was there", scene(ctx, CurrentSpecReport().StartTime))
+	}
+})
+
+// scene tells of all jobs with their JobSets, pods and events, and what controllers logged since a time.
+func scene(ctx context.Context, since time.Time) string {
+	var b strings.Builder
+	jobs := &trainer.TrainJobList{}
+	list(ctx, &b, jobs)
+	for _, j := range jobs.Items {
+		fmt.Fprintf(&b, "TrainJob %s/%s of %s\n", j.Namespace, j.Name, clock(j.CreationTimestamp))
+		conditions(&b, j.Status.Conditions)
+		sets, pods, events := &jobset.JobSetList{}, &corev1.PodList{}, &eventsv1.EventList{}
+		list(ctx, &b, sets, client.InNamespace(j.Namespace))
+		list(ctx, &b, pods, client.InNamespace(j.Namespace))
+		list(ctx, &b, events, client.InNamespace(j.Namespace))
+		for _, set := range sets.Items {
+			if set.Name == j.Name {
+				fmt.Fprintf(&b, "  JobSet of %s, suspended %t\n", clock(set.CreationTimestamp), ptr.Deref(set.Spec.Suspend, false))
+				conditions(&b, set.Status.Conditions)
+			}
+		}
+		for _, pod := range pods.Items {
+			if strings.HasPrefix(pod.Name, j.Name+"-") {
+				fmt.Fprintf(&b, "  Pod %s of %s on %s: %s%s\n", pod.Name, clock(pod.CreationTimestamp), pod.Spec.NodeName, pod.Status.Phase, ends(pod))
+			}
+		}
+		for _, e := range events.Items {
+			if strings.HasPrefix(e.Regarding.Name, j.Name) {
+				fmt.Fprintf(&b, "  Event %s %s of %s: %s\n", clock(metav1.Time{Time: latest(e)}), e.Reason, e.Regarding.Name, e.Note)
+			}
+		}
+	}
+	controllers := &corev1.PodList{}
+	list(ctx, &b, controllers, client.InNamespace(platform.Namespace))
+	for _, pod := range controllers.Items {
+		options := &corev1.PodLogOptions{SinceTime: ptr.To(metav1.NewTime(since)), TailLines: ptr.To[int64](200)}
+		text, err := admin.Logs.CoreV1().Pods(pod.Namespace).GetLogs(pod.Name, options).DoRaw(ctx)
+		fmt.Fprintf(&b, "log of %s (%v):\n%s\n", pod.Name, err, text)
+	}
+	return b.String()
+}
+
+// list says so where it cannot: what else there is, is worth telling.
+func list(ctx context.Context, b *strings.Builder, objects client.ObjectList, options ...client.ListOption) {
+	if err := admin.Client.List(ctx, objects, options...); err != nil {
+		fmt.Fprintln(b, err)
+	}
+}
+
+func conditions(b *strings.Builder, all []metav1.Condition) {
+	for _, c := range all {
+		fmt.Fprintf(b, "    %s %s=%s %s: %s\n", clock(c.LastTransitionTime), c.Type, c.Status, c.Reason, c.Message)
+	}
+}
+
+// ends says how the containers of a pod ended, and until when it has time to go.
+func ends(pod corev1.Pod) string {
+	var b strings.Builder
+	if pod.DeletionTimestamp != nil {
+		fmt.Fprintf(&b, ", to be gone by %s with a grace of %d s", clock(*pod.DeletionTimestamp), ptr.Deref(pod.DeletionGracePeriodSeconds, 0))
+	}
+	for _, c := range pod.Status.ContainerStatuses {
+		if t := c.State.Terminated; t != nil {
+			fmt.Fprintf(&b, ", %s ended at %s with code %d, %s %s", c.Name, clock(t.FinishedAt), t.ExitCode, t.Reason, t.Message)
+		}
+	}
+	return b.String()
+}
+
+func latest(e eventsv1.Event) time.Time {
+	if e.Series != nil {
+		return e.Series.LastObservedTime.Time
+	}
+	if e.EventTime.IsZero() {
+		return e.DeprecatedLastTimestamp.Time
+	}
+	return e.EventTime.Time
+}
+
+func clock(t metav1.Time) string { return t.UTC().Format(time.TimeOnly) }

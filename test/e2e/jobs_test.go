@@ -3,16 +3,19 @@ package e2e
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"lockstep.dev/lockstep/pkg/mpi"
 	"lockstep.dev/lockstep/test/trial"
 )
 
@@ -35,7 +38,7 @@ func run(ctx SpecContext, j trial.Job) trial.Result {
 	return result
 }
 
-// start creates a job and returns when its first rank runs.
+// start creates a job and returns when its command runs; its ranks may come a moment later, see ranks.
 func start(ctx SpecContext, user trial.User, j trial.Job) *trainer.TrainJob {
 	GinkgoHelper()
 	removeAfterwards(j)
@@ -43,6 +46,28 @@ func start(ctx SpecContext, user trial.User, j trial.Job) *trainer.TrainJob {
 	Expect(user.Client.Create(ctx, object)).To(Succeed())
 	Eventually(condition(ctx, user, object, "Running")).Should(BeTrue())
 	return object
+}
+
+// ranks counts the lines of mpi-hello in the log of a job's launcher.
+func ranks(ctx context.Context, object *trainer.TrainJob) func() (int, error) {
+	return func() (int, error) {
+		count := 0
+		for _, pod := range podsOf(ctx, object) {
+			if pod.Labels[mpi.ReplicatedJobLabel] != mpi.LauncherJob {
+				continue
+			}
+			text, err := admin.Logs.CoreV1().Pods(pod.Namespace).GetLogs(pod.Name, &corev1.PodLogOptions{Container: mpi.Container}).DoRaw(ctx)
+			if err != nil {
+				return 0, err
+			}
+			for line := range strings.SplitSeq(string(text), "\n") {
+				if _, ok := trial.ParseRank(line); ok {
+					count++
+				}
+			}
+		}
+		return count, nil
+	}
 }
 
 // condition tells whether a TrainJob has a condition that is true.

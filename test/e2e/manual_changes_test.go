@@ -23,6 +23,8 @@ var _ = Describe("An admin who", func() {
 	It("deletes the NetworkPolicy of a job does it no harm", func(ctx SpecContext) {
 		j := job("unguarded", "openmpi4-cpu", "mpirun", "-n", "4", "mpi-hello", "--sleep", "6")
 		object := start(ctx, editor, j)
+		// Connections that are made while there is no policy may be refused; those of ranks that run are there.
+		Eventually(ranks(ctx, object)).Should(Equal(4))
 		policy := &networkingv1.NetworkPolicy{}
 		Expect(admin.Client.Get(ctx, client.ObjectKey{Namespace: j.Namespace, Name: mpi.NetworkPolicyName(j.Name)}, policy)).To(Succeed())
 		before := policy.UID

@@ -82,10 +82,10 @@ func inject(ctx context.Context, faults []Fault, runs int, out string) (err erro
 	var rows []Row
 	for run := range runs {
 		for _, f := range faults {
-			if ctx.Err() != nil {
-				return ctx.Err()
-			}
 			row, err := l.try(ctx, f, run+1)
+			if ctx.Err() != nil {
+				return ctx.Err() // What was cut off is neither right nor wrong.
+			}
 			if err != nil {
 				row.Note = err.Error()
 			}

@@ -105,7 +105,7 @@ specs: $(BIN)/runtime-compiler ## Check the specs of this repository and their f
 ##@ Measure
 
 .PHONY: faults
-faults: tools $(BIN)/faults ## Break real jobs in many ways and see what users are told (RUNS=1, FAULT=NAMES, OUT=FILE)
+faults: tools $(BIN)/faults ## Break real jobs in many ways and see what users are told (RUNS=1, FAULT="NAME; NAME", OUT=FILE)
 	@$(BIN)/faults -runs $(or $(RUNS),1) $(if $(FAULT),-fault "$(FAULT)")
 
 .PHONY: bench-start

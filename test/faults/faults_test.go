@@ -56,7 +56,7 @@ func TestWantedReasonsAreDocumented(t *testing.T) {
 }
 
 func TestChoose(t *testing.T) {
-	got, err := choose("eviction, wrong image")
+	got, err := choose("eviction; wrong image")
 	if err != nil || len(got) != 2 || got[0].Name != "eviction" || got[1].Name != "wrong image" {
 		t.Errorf("choose = %v, %v", got, err)
 	}

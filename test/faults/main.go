@@ -25,7 +25,7 @@ func main() {
 
 func run() error {
 	runs := flag.Int("runs", 1, "`number` of runs of each fault")
-	only := flag.String("fault", "", "run only the faults with these `names`, separated by commas")
+	only := flag.String("fault", "", "run only the faults with these `names`, separated by semicolons")
 	out := flag.String("out", os.Getenv("OUT"), "write the rows as JSON to this `file` (OUT)")
 	markdown := flag.String("markdown", "", "write the rows of the `file` of -out, or of several separated by commas, as docs/faults.md to this one, and run nothing")
 	note := flag.String("note", "", "a `sentence` about the machine, for -markdown")
@@ -33,7 +33,7 @@ func run() error {
 	flag.Parse()
 	if *list {
 		for _, f := range catalogue() {
-			fmt.Printf("%-32s %s\n", f.Name, f.How)
+			fmt.Printf("%-32s  %s\n", f.Name, f.How)
 		}
 		return nil
 	}
@@ -55,7 +55,7 @@ func choose(names string) ([]Fault, error) {
 		return all, nil
 	}
 	var chosen []Fault
-	for _, name := range strings.Split(names, ",") {
+	for _, name := range strings.Split(names, ";") {
 		i := slices.IndexFunc(all, func(f Fault) bool { return f.Name == strings.TrimSpace(name) })
 		if i < 0 {
 			return nil, fmt.Errorf("there is no fault %q: `faults -list` shows all", name)

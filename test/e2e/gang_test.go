@@ -38,7 +38,7 @@ var _ = Describe("Under a gang scheduler, an MPI job", Ordered, Serial, func() {
 	})
 
 	It("starts with a PodGroup that counts all its pods, and takes it away with it", func(ctx SpecContext) {
-		object := submit(ctx, admin, gang("together").TrainJob())
+		object := submit(ctx, admin, gang("together", "--sleep", "5").TrainJob())
 		Eventually(condition(ctx, admin, object, "Running")).Should(BeTrue())
 		group := podGroup("together")
 		Expect(admin.Client.Get(ctx, keyOf(group), group)).To(Succeed())
@@ -54,7 +54,9 @@ var _ = Describe("Under a gang scheduler, an MPI job", Ordered, Serial, func() {
 	})
 
 	It("does not hold machines while another that does not fit beside it waits, so that both complete", func(ctx SpecContext) {
-		jobs := []*trainer.TrainJob{gang("one").TrainJob(), gang("other").TrainJob()}
+		// Long enough to be looked at while one runs.
+		one, other := gang("one", "--sleep", "15"), gang("other", "--sleep", "15")
+		jobs := []*trainer.TrainJob{one.TrainJob(), other.TrainJob()}
 		for _, object := range jobs {
 			submit(ctx, admin, object)
 		}
@@ -68,8 +70,8 @@ var _ = Describe("Under a gang scheduler, an MPI job", Ordered, Serial, func() {
 	})
 })
 
-func gang(name string) trial.Job {
-	j := job(name, gangRuntime, "mpirun", "-n", "4", "mpi-hello", "--sleep", "5")
+func gang(name string, options ...string) trial.Job {
+	j := job(name, gangRuntime, append([]string{"mpirun", "-n", "4", "mpi-hello"}, options...)...)
 	j.Namespace = gangNamespace
 	return j
 }

@@ -68,9 +68,11 @@ func documentedProbe() (manifest *trainer.TrainJob, read string) {
 // asEditor runs a line of shell in which kubectl speaks for an editor of the tenant.
 func asEditor(ctx SpecContext, line string) string {
 	GinkgoHelper()
-	out, err := exec.CommandContext(ctx, "bash", "-c", `program=$0 config=$1 tenant=$2
+	shell := exec.CommandContext(ctx, "bash", "-c", `program=$0 config=$1 tenant=$2
 		kubectl() { "$program" --kubeconfig "$config" --as jane --as-group "$tenant-editors" --as-group system:authenticated --namespace "$tenant" "$@"; }
-		`+line, cluster.Kubectl, cluster.Kubeconfig, tenant).CombinedOutput()
+		`+line, cluster.Kubectl, cluster.Kubeconfig, tenant)
+	shell.Stderr = GinkgoWriter // kubectl's warnings are not what is read
+	out, err := shell.Output()
 	Expect(err).NotTo(HaveOccurred(), string(out))
 	return string(out)
 }

@@ -26,7 +26,7 @@ var _ = Describe("Whoever reads why a job failed", func() {
 
 	DescribeTable("is told that the job itself may have ended a worker", func(ctx SpecContext, runtime, signal string) {
 		result := run(ctx, job("from-inside", runtime, "mpirun", "-n", "4", "bash", "-c",
-			"[ ${OMPI_COMM_WORLD_RANK:-$PMI_RANK} = 3 ] && { sleep 2; kill -TERM "+signal+"; exit 1; }; exec mpi-hello --sleep 20"))
+			"[ ${OMPI_COMM_WORLD_RANK:-$PMI_RANK} = 3 ] && { sleep 2; kill -TERM "+signal+"; exec sleep 20; }; exec mpi-hello --sleep 20"))
 		fmt.Fprintln(GinkgoWriter, result.Reason+": "+result.Message)
 		Expect(result.Condition).To(Equal("Failed"))
 		if signal != "1" {

@@ -38,10 +38,17 @@ var _ = Describe("A job that may be started again once", Ordered, ContinueOnFail
 			r.Annotations = map[string]string{mpi.RestartsAnnotation: "1"}
 			podOf(&r.Spec, mpi.NodeJob).Containers[0].Resources.Requests[corev1.ResourceCPU] = half
 		})
+		class := &schedulingv1.PriorityClass{ObjectMeta: owned(important, ""), Value: 1_000_000}
+		Expect(client.IgnoreAlreadyExists(admin.Client.Create(ctx, class))).To(Succeed())
+		DeferCleanup(func(ctx SpecContext) { Expect(admin.Client.Delete(ctx, class)).To(Succeed()) })
+		pod := idlePod(lifeNamespace, important)
+		pod.Spec.PriorityClassName = important
+		// Admission knows a class from its own watch, a moment after the class is there.
+		Eventually(func() error { return admin.Client.Create(ctx, pod.DeepCopy(), client.DryRunAll) }).Should(Succeed())
 	})
 
 	DescribeTable("completes after a worker was", func(ctx SpecContext, reason mpi.Reason, takeAway func(SpecContext, corev1.Pod)) {
-		j := restartable("mpirun", "-n", "4", "mpi-hello", "--sleep", "2")
+		j := restartable("mpirun", "-n", "4", "mpi-hello", "--sleep", "5")
 		object := start(ctx, admin, j)
 		first := jobSetOf(ctx, j)
 		takeAway(ctx, worker(ctx, object))
@@ -126,15 +133,10 @@ func evict(ctx SpecContext, pod corev1.Pod) {
 // preempt needs the room of a pod for another one until that has run.
 func preempt(ctx SpecContext, victim corev1.Pod) {
 	GinkgoHelper()
-	class := &schedulingv1.PriorityClass{ObjectMeta: owned(important, ""), Value: 1_000_000}
-	Expect(client.IgnoreAlreadyExists(admin.Client.Create(ctx, class))).To(Succeed())
-	DeferCleanup(func(ctx SpecContext) { Expect(admin.Client.Delete(ctx, class)).To(Succeed()) })
 	pod := idlePod(lifeNamespace, important)
 	pod.Spec.NodeSelector = map[string]string{corev1.LabelHostname: victim.Spec.NodeName}
 	pod.Spec.PriorityClassName = important
 	pod.Spec.Containers[0].Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: victim.Spec.Containers[0].Resources.Requests[corev1.ResourceCPU]}
-	// Admission knows a class from its own watch, a moment after the class is there.
-	Eventually(func() error { return admin.Client.Create(ctx, pod.DeepCopy(), client.DryRunAll) }).Should(Succeed())
 	makePod(ctx, pod)
 	Expect(admin.Client.Delete(ctx, pod)).To(Succeed())
 }

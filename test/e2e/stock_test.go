@@ -75,7 +75,7 @@ var _ = Describe("Under stock Kubeflow Trainer, a compiled runtime", Ordered, Co
 			meter := cluster.OurMeter()
 			before, err := meter.Read(ctx)
 			Expect(err).NotTo(HaveOccurred())
-			runUnderStock(ctx, editor, job("told-beside", "openmpi5-cpu", words...))
+			runUnderStock(ctx, editor, job("told-beside", "openmpi5-cpu", append(words, "--sleep", "2")...))
 			Eventually(told(ctx, "told-beside")).Should(Equal(life[1:]), "what is submitted is Trainer's to tell")
 			for _, phase := range []string{"gang_wait", "image_pull", "gate", "connect", "mpi_launch", "time_to_start", "running"} {
 				Eventually(observed(ctx, meter, phase)).Should(BeNumerically(">", before.Count("mpi_trainjob_phase_seconds", "phase", phase)), phase)
@@ -99,6 +99,7 @@ var _ = Describe("Under stock Kubeflow Trainer, a compiled runtime", Ordered, Co
 		It("says that somebody deleted a pod of a job", func(ctx SpecContext) {
 			j := job("lost-beside", "openmpi5-cpu", append(words, "--sleep", "600")...)
 			object := start(ctx, editor, j)
+			Eventually(ranks(ctx, object)).Should(Equal(4), "a launch that fails would be a cause of its own")
 			pods := podsOf(ctx, object)
 			node := pods[slices.IndexFunc(pods, func(pod corev1.Pod) bool { return pod.Labels[mpi.ReplicatedJobLabel] == mpi.NodeJob })]
 			Expect(admin.Client.Delete(ctx, &node)).To(Succeed())
@@ -185,15 +186,12 @@ var _ = Describe("Under stock Kubeflow Trainer, a compiled runtime", Ordered, Co
 	})
 })
 
-const (
-	stockNamespace = "lockstep-stock"
-	stockTimeout   = 45 * time.Second
-)
+const stockNamespace = "lockstep-stock"
 
 func runUnderStock(ctx SpecContext, user trial.User, j trial.Job) {
 	GinkgoHelper()
 	removeAfterwards(j)
-	limited, cancel := context.WithTimeoutCause(ctx, stockTimeout, fmt.Errorf("no end within %s", stockTimeout))
+	limited, cancel := context.WithTimeoutCause(ctx, jobTimeout, fmt.Errorf("no end within %s", jobTimeout))
 	defer cancel()
 	var log strings.Builder
 	result, err := trial.Run(limited, user, j, &log)
@@ -218,7 +216,7 @@ func failsBeside(ctx SpecContext, j trial.Job, reason mpi.Reason, says ...string
 	result := run(ctx, j)
 	Expect(result.Condition).To(Equal(trainer.TrainJobFailed))
 	diagnosed(ctx, j, reason, says...)
-	Expect(conditionOf(ctx, j, trainer.TrainJobFailed).Message).To(Equal(result.Message))
+	Eventually(conditionNamed(ctx, j, trainer.TrainJobFailed)).Should(HaveField("Message", result.Message))
 }
 
 func diagnosed(ctx SpecContext, j trial.Job, reason mpi.Reason, says ...string) {

@@ -107,7 +107,7 @@ var _ = Describe("The pods of a job", Ordered, ContinueOnFailure, func() {
 		}
 		makePod(ctx, stranger)
 		for _, object := range jobs {
-			Eventually(condition(ctx, admin, object, "Running")).Should(BeTrue(), object.Name)
+			Eventually(ranks(ctx, object)).Should(Equal(4), "mpirun and its daemons listen then: %s", object.Name)
 		}
 	})
 
@@ -116,7 +116,7 @@ var _ = Describe("The pods of a job", Ordered, ContinueOnFailure, func() {
 			pods := podsOf(ctx, jobs[namespace+"/one"])
 			doors := doorsOf(ctx, pods)
 			Expect(len(doors)).To(BeNumerically(">=", 2*3), "each pod has an agent, and mpirun or one of its daemons: %v", doors)
-			Expect(opened(ctx, doors, pods...)).To(HaveEach(ConsistOf(doors)))
+			Eventually(func() map[string][]door { return opened(ctx, doors, pods...) }).Should(HaveEach(ConsistOf(doors)))
 			Expect(opened(ctx, doors, outsiders(ctx, jobs, namespace, *stranger)...)).To(HaveEach(BeEmpty()))
 		})
 	}
@@ -128,13 +128,14 @@ var _ = Describe("The pods of a job", Ordered, ContinueOnFailure, func() {
 		const readiness = 8181 // of CoreDNS
 		names, ready := door{dns.Items[0].Status.PodIP, 53}, door{dns.Items[0].Status.PodIP, readiness}
 		doors := []door{names, ready}
-		Expect(opened(ctx, doors, *stranger)).To(HaveEach(ConsistOf(doors)), "a pod of no job, where nothing is denied")
+		Eventually(func() map[string][]door { return opened(ctx, doors, *stranger) }).Should(HaveEach(ConsistOf(doors)), "a pod of no job, where nothing is denied")
 		var pods []corev1.Pod
 		for _, object := range jobs {
 			pods = append(pods, podsOf(ctx, object)...)
 		}
 		Expect(pods).To(HaveLen(3 * len(jobs)))
-		Expect(opened(ctx, doors, pods...)).To(HaveEach(ConsistOf(names)))
+		Eventually(func() map[string][]door { return opened(ctx, []door{names}, pods...) }).Should(HaveEach(ConsistOf(names)))
+		Expect(opened(ctx, []door{ready}, pods...)).To(HaveEach(BeEmpty()))
 	})
 
 	It("let the controller in, to the agent only, and nobody else of its namespace", func(ctx SpecContext) {

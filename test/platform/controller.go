@@ -5,7 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"lockstep.dev/lockstep/pkg/mpi"
 	"lockstep.dev/lockstep/test/audit"
 )
 
@@ -39,9 +45,27 @@ func (p *Platform) ScaleController(ctx context.Context, replicas int) error {
 		return err
 	}
 	if replicas > 0 {
-		_, err := p.kubectl(ctx, "-n", Namespace, "rollout", "status", controller, "--timeout=180s")
+		if _, err := p.kubectl(ctx, "-n", Namespace, "rollout", "status", controller, "--timeout=180s"); err != nil {
+			return err
+		}
+	}
+	return p.countControllers(ctx, replicas)
+}
+
+// countControllers returns when there are as many pods of our controller as are wanted, those that end included: a rollout is over
+// before the last pod too many is gone.
+func (p *Platform) countControllers(ctx context.Context, replicas int) error {
+	admin, err := p.Admin()
+	if err != nil {
 		return err
 	}
-	_, err := p.kubectl(ctx, "-n", Namespace, "wait", "--for=delete", "pod", "-l", "app.kubernetes.io/name=mpi-controller", "--timeout=120s")
-	return err
+	pods := &corev1.PodList{}
+	err = wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, 2*time.Minute, true, func(ctx context.Context) (bool, error) {
+		err := admin.Client.List(ctx, pods, client.InNamespace(Namespace), client.MatchingLabels{"app.kubernetes.io/name": mpi.ControllerName})
+		return len(pods.Items) == replicas, err
+	})
+	if err != nil {
+		return fmt.Errorf("wait for %d pods of the controller, there are %d: %w", replicas, len(pods.Items), err)
+	}
+	return nil
 }

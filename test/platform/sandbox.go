@@ -40,7 +40,34 @@ func (p *Platform) Sandbox(ctx context.Context, name string) error {
 			return fmt.Errorf("make the sandbox %s: %w", name, err)
 		}
 	}
+	if err := p.admitController(ctx, name); err != nil {
+		return err
+	}
 	return empty(ctx, admin.Client, name)
+}
+
+// admitController returns when the controller has its rights in a namespace: the API server's authorizer learns of a binding from a
+// watch, and a controller that is refused once is one that lacks a right.
+func (p *Platform) admitController(ctx context.Context, namespace string) error {
+	controller, err := p.Controller()
+	if err != nil {
+		return err
+	}
+	err = wait.PollUntilContextTimeout(ctx, 20*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+		err := controller.Client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "any"}, &corev1.Secret{})
+		return !apierrors.IsForbidden(err), client.IgnoreNotFound(ignoreForbidden(err))
+	})
+	if err != nil {
+		return fmt.Errorf("wait for the rights of the controller in %s: %w", namespace, err)
+	}
+	return nil
+}
+
+func ignoreForbidden(err error) error {
+	if apierrors.IsForbidden(err) {
+		return nil
+	}
+	return err
 }
 
 // empty removes jobs that an interrupted run has left, and returns when they are gone.

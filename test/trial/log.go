@@ -25,6 +25,7 @@ type logEnd struct {
 func (t *trial) readLog(ctx context.Context, pod string) logEnd {
 	var shown string
 	for first := true; ; first = false {
+		over := t.over.Load() // Before the log is read: what is read after the end is all.
 		var log bytes.Buffer
 		out := io.Writer(&log)
 		if first {
@@ -35,7 +36,7 @@ func (t *trial) readLog(ctx context.Context, pod string) logEnd {
 			_, _ = t.out.Write(log.Bytes())
 		}
 		shown = log.String()
-		if len(end.ranks) > 0 || t.over.Load() || ctx.Err() != nil {
+		if len(end.ranks) > 0 || over || ctx.Err() != nil {
 			return end
 		}
 		select {

@@ -53,7 +53,7 @@ type trial struct {
 	pods, early map[string]*corev1.Pod
 	reading     bool
 	log         chan logEnd
-	// over is set when the job has ended, and with it its log.
+	// over is set when the job has ended, and its log grows no more.
 	over   atomic.Bool
 	phases Phases
 }
@@ -135,6 +135,21 @@ func (t *trial) seePod(ctx context.Context, pod *corev1.Pod) {
 	go func() { t.log <- t.readLog(ctx, pod.Name) }()
 }
 
+// lookOnce sees what the watches have not brought yet: each comes in its own time.
+func (t *trial) lookOnce(ctx context.Context) {
+	jobSets, pods := &jobset.JobSetList{}, &corev1.PodList{}
+	if t.user.Client.List(ctx, jobSets, client.InNamespace(t.job.Namespace), client.MatchingFields{"metadata.name": t.job.Name}) == nil {
+		for i := range jobSets.Items {
+			t.seeJobSet(ctx, &jobSets.Items[i])
+		}
+	}
+	if t.user.Client.List(ctx, pods, client.InNamespace(t.job.Namespace), client.MatchingLabels{mpi.JobSetNameLabel: t.job.Name}) == nil {
+		for i := range pods.Items {
+			t.seePod(ctx, &pods.Items[i])
+		}
+	}
+}
+
 func hasStarted(pod *corev1.Pod) bool {
 	for _, status := range pod.Status.ContainerStatuses {
 		if status.Name == mpi.Container && (status.State.Running != nil || status.State.Terminated != nil) {
@@ -161,6 +176,7 @@ func (t *trial) ended(event watch.Event) *metav1.Condition {
 func (t *trial) result(ctx context.Context, end *metav1.Condition) Result {
 	result := Result{End: time.Since(t.created), Condition: end.Type, Reason: end.Reason, Message: end.Message, Phases: t.phases}
 	t.over.Store(true)
+	t.lookOnce(ctx)
 	if t.reading {
 		select {
 		case log := <-t.log:

@@ -40,8 +40,12 @@ var _ = Describe("Under Kueue, an MPI job", Ordered, Serial, func() {
 		}
 	})
 
-	// Those of deleted jobs hold quota, and count for estimates, until the garbage collector comes by.
+	// Those of deleted jobs hold quota, and count for estimates, until the garbage collector comes by, half a minute later.
 	BeforeEach(func(ctx SpecContext) {
+		workload := kueue("Workload", "", "", nil)
+		for _, name := range []string{tenant, otherTenant} {
+			Expect(admin.Client.DeleteAllOf(ctx, workload, client.InNamespace(name))).To(Succeed())
+		}
 		workloads := &unstructured.UnstructuredList{Object: kueue("WorkloadList", "", "", nil).Object}
 		Eventually(func() ([]unstructured.Unstructured, error) {
 			err := admin.Client.List(ctx, workloads)

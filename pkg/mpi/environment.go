@@ -30,12 +30,15 @@ func Environment(dialect Dialect, network Network) []Variable {
 	return append(variables, network.environment(dialect)...)
 }
 
+const refusedAtFirst = "policy engines learn of new pods late and refuse them at first; a daemon that cannot reach mpirun gives the job up at once, unless it has a delay in seconds after which it tries again, ten times"
+
 func orteEnvironment() []Variable {
 	return []Variable{
 		{"OMPI_MCA_orte_default_hostfile", HostfilePath, "the nodes of the job"},
 		{"OMPI_MCA_orte_keep_fqdn_hostnames", "true", "ORTE would cut `w-0.svc` to `w-0`, which nobody can resolve"},
 		{"OMPI_MCA_plm_rsh_agent", RshBin, "daemons are started through the agent, the image needs no ssh"},
 		{"OMPI_MCA_plm_rsh_no_tree_spawn", "true", "tree spawn hangs for some host counts (open-mpi/ompi#7087, #8282)"},
+		{"OMPI_MCA_oob_tcp_retry_delay", "1", refusedAtFirst},
 		{"OMPI_MCA_hwloc_base_binding_policy", "none", "pods share the cores of a node; binding would put all jobs on core 0"},
 	}
 }
@@ -45,6 +48,7 @@ func prrteEnvironment() []Variable {
 		{"PRTE_MCA_prte_default_hostfile", HostfilePath, "the nodes of the job; Open MPI 5 ignores every ORTE name silently"},
 		{"PRTE_MCA_plm_ssh_agent", RshBin, "daemons are started through the agent, the image needs no ssh"},
 		{"PRTE_MCA_plm_ssh_no_tree_spawn", "true", "tree spawn hangs for some host counts (open-mpi/ompi#7087, #8282)"},
+		{"PRTE_MCA_oob_tcp_retry_delay", "1", refusedAtFirst},
 		{"PRTE_MCA_hwloc_default_binding_policy", "none", "pods share the cores of a node; binding would put all jobs on core 0"},
 	}
 }

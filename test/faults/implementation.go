@@ -40,11 +40,18 @@ func (f Fault) mpi() implementation {
 func everywhere(faults ...Fault) []Fault {
 	var rows []Fault
 	for _, f := range faults {
-		for _, i := range []implementation{openMPI4, openMPI5, mpich} {
-			row := f
-			row.Name, row.MPI = f.Name+i.suffix(), &i
-			rows = append(rows, row)
-		}
+		rows = append(rows, f.in(openMPI4, openMPI5, mpich)...)
+	}
+	return rows
+}
+
+// in makes a row of the fault for each of some implementations.
+func (f Fault) in(all ...implementation) []Fault {
+	rows := make([]Fault, 0, len(all))
+	for _, i := range all {
+		row := f
+		row.Name, row.MPI = f.Name+i.suffix(), &i
+		rows = append(rows, row)
 	}
 	return rows
 }

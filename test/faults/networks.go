@@ -6,6 +6,7 @@ import (
 	"crypto/elliptic"
 	"crypto/rand"
 	"encoding/pem"
+	"errors"
 	"fmt"
 	"os/exec"
 	"slices"
@@ -25,7 +26,7 @@ import (
 
 // Networks that do not carry what a job needs.
 func networkFaults() []Fault {
-	return append(everywhere(withoutDNS), []Fault{
+	return append(append(everywhere(withoutDNS), refusedAtFirst.in(openMPI4, openMPI5)...), []Fault{
 		{
 			Name: "NetworkPolicy blocks 2222", How: "machines drop packets to port 2222 but those of the controller; the launcher gives up after 20 s instead of 60",
 			Want: []mpi.Reason{diagnose.ConnectionTimedOut, diagnose.ConnectionRefused}, Says: []string{"2222", "NetworkPolic"},
@@ -60,6 +61,34 @@ var withoutDNS = Fault{
 		dns := client.ObjectKey{Namespace: "kube-system", Name: "coredns"}
 		return func(ctx context.Context) error { return t.scale(ctx, dns, 1) }, t.scale(ctx, dns, 0)
 	},
+}
+
+// refusedAtFirst is a policy engine that learns of the job's pods late. Agents reach each other: the daemons of MPI must try again.
+// Those of MPICH do so for a moment only (docs/limits.md).
+var refusedAtFirst = Fault{
+	Name: "MPI ports refused at first", How: "machines answer new TCP connections between pods, but to ports 53 and 2222, with a reset until the launcher has run for 2 s: the job must complete all the same",
+	Limit: 15 * time.Second, Shape: command("mpirun", "-n", "4", "mpi-hello"),
+	During: func(ctx context.Context, t *attempt) (func(context.Context) error, error) {
+		undo, err := reject("-p", "tcp", "-s", podNetwork, "-d", podNetwork, "--syn", "-m", "multiport", "!", "--dports", "53,2222")(ctx, t)
+		if err != nil {
+			return undo, err
+		}
+		return nil, errors.Join(t.launcherRuns(ctx, 2*time.Second), undo(context.WithoutCancel(ctx)))
+	},
+}
+
+// launcherRuns returns when the launcher has run for some time, or has ended.
+func (t *attempt) launcherRuns(ctx context.Context, since time.Duration) error {
+	return until(ctx, time.Minute, "the launcher does not run", func(ctx context.Context) (bool, error) {
+		pods := &corev1.PodList{}
+		err := t.admin.Client.List(ctx, pods, client.InNamespace(t.job.Namespace),
+			client.MatchingLabels{mpi.JobSetNameLabel: t.job.Name, mpi.ReplicatedJobLabel: mpi.LauncherJob})
+		return slices.ContainsFunc(pods.Items, func(p corev1.Pod) bool {
+			return slices.ContainsFunc(p.Status.ContainerStatuses, func(c corev1.ContainerStatus) bool {
+				return c.State.Terminated != nil || c.State.Running != nil && time.Since(c.State.Running.StartedAt.Time) > since
+			})
+		}), err
+	})
 }
 
 // podNetwork holds the addresses of all pods of the local cluster.

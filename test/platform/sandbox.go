@@ -55,19 +55,15 @@ func (p *Platform) admitController(ctx context.Context, namespace string) error 
 	}
 	err = wait.PollUntilContextTimeout(ctx, 20*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
 		err := controller.Client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "any"}, &corev1.Secret{})
-		return !apierrors.IsForbidden(err), client.IgnoreNotFound(ignoreForbidden(err))
+		if apierrors.IsForbidden(err) {
+			return false, nil
+		}
+		return true, client.IgnoreNotFound(err)
 	})
 	if err != nil {
 		return fmt.Errorf("wait for the rights of the controller in %s: %w", namespace, err)
 	}
 	return nil
-}
-
-func ignoreForbidden(err error) error {
-	if apierrors.IsForbidden(err) {
-		return nil
-	}
-	return err
 }
 
 // empty removes jobs that an interrupted run has left, and returns when they are gone.

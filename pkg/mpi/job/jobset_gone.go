@@ -68,3 +68,13 @@ func (o Observed) suspensionPending() bool {
 func (o Observed) stopping() bool {
 	return suspended(o.JobSet) || jobSetCondition(o.JobSet, jobset.JobSetSuspended) != nil
 }
+
+// LosesPods reports whether somebody seems to have deleted pods of a job that goes on, of which its status does not tell yet. The JobSet
+// may have been suspended: its watch may bring that later than the watch of pods brings what it has led to.
+func (o Observed) LosesPods() bool {
+	if !o.Owns() || o.jobSetEnded() || len(o.noted()) > 0 {
+		return false
+	}
+	lost := o.lost()
+	return lost != nil && lost.Reason == diagnose.PodDeleted
+}

@@ -17,6 +17,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
@@ -63,6 +64,62 @@ func TestAPolicyThatIsGoneIsMadeAgain(t *testing.T) {
 		if got := c.sent(); len(got) != 1 || !strings.HasPrefix(got[0], "Warning NetworkPolicyDeleted") {
 			t.Errorf("want one event for each deletion, got %q", got)
 		}
+	}
+}
+
+// The watch of pods may be ahead of that of JobSets: somebody has suspended the JobSet, and of that only its pods tell yet.
+func TestWhoSuspendsAJobSetHasDeletedNoPod(t *testing.T) {
+	for suspended, blamed := range map[bool]bool{true: false, false: true} {
+		c := newCluster(t, trainJobOf())
+		c.pass()
+		js := &jobset.JobSet{}
+		if err := c.Get(t.Context(), name, js); err != nil {
+			t.Fatal(err)
+		}
+		cached := js.DeepCopy()
+		c.controller.client = interceptor.NewClient(c.watching(), interceptor.Funcs{
+			Get: func(ctx context.Context, store client.WithWatch, key client.ObjectKey, object client.Object, opts ...client.GetOption) error {
+				if js, is := object.(*jobset.JobSet); is {
+					cached.DeepCopyInto(js)
+					return nil
+				}
+				return store.Get(ctx, key, object, opts...)
+			},
+		})
+		js.Spec.Suspend = ptr.To(suspended)
+		if err := c.Update(t.Context(), js); err != nil {
+			t.Fatal(err)
+		}
+		for _, pod := range []*corev1.Pod{readyPod(mpi.LauncherJob, 0), readyPod(mpi.NodeJob, 0), readyPod(mpi.NodeJob, 1)} {
+			pod.Finalizers = []string{"test/kept"} // so that it is seen being deleted
+			if err := c.Create(t.Context(), pod); err != nil {
+				t.Fatal(err)
+			}
+			if pod.Labels[mpi.CompletionIndexLabel] != "1" {
+				continue
+			}
+			if err := c.Delete(t.Context(), pod); err != nil {
+				t.Fatal(err)
+			}
+		}
+		c.pass()
+		var trainJob trainer.TrainJob
+		if err := c.Get(t.Context(), name, &trainJob); err != nil {
+			t.Fatal(err)
+		}
+		ready := apimeta.FindStatusCondition(trainJob.Status.Conditions, job.PodsReady)
+		if (ready != nil && ready.Reason == string(diagnose.PodDeleted)) != blamed {
+			t.Errorf("the JobSet is suspended: %v; the job says %+v", suspended, ready)
+		}
+	}
+}
+
+func readyPod(role string, index int) *corev1.Pod {
+	return &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: name.Namespace, Name: fmt.Sprintf("%s-%s-0-%d-x", name.Name, role, index), Labels: map[string]string{
+			mpi.TrainJobLabel: name.Name, mpi.ReplicatedJobLabel: role, mpi.JobSetUIDLabel: "", mpi.CompletionIndexLabel: fmt.Sprint(index),
+		}},
+		Status: corev1.PodStatus{Phase: corev1.PodRunning, Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}},
 	}
 }
 

@@ -50,6 +50,11 @@ func (r *Reconciler) observe(ctx context.Context, name client.ObjectKey) (job.Ob
 	if err := r.listed(ctx, name, &o); err != nil {
 		return o, err
 	}
+	if o.LosesPods() {
+		if o.JobSet, err = jobSet(ctx, r.live, name); err != nil {
+			return o, fmt.Errorf("read the JobSet of a job that loses pods: %w", err)
+		}
+	}
 	r.memory.remember(name, &o)
 	if o.Warnings, err = r.warnings(ctx, name, o); err != nil {
 		return o, err

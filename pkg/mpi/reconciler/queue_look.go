@@ -7,7 +7,7 @@ import (
 	"time"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
-	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -88,13 +88,9 @@ type workloadsOf struct {
 	gone bool
 }
 
-// ask asks for the Workloads of a namespace, where it is time to.
+// ask asks for the Workloads of a namespace.
 func (g *glance) ask(ctx context.Context, namespace string) ([]job.Workload, *workloadsOf) {
 	asked := at(g.workloads, namespace)
-	if !asked.due(g.now) {
-		asked.skip()
-		return nil, asked
-	}
 	var found []job.Workload
 	err := g.gone
 	if err == nil {
@@ -103,7 +99,7 @@ func (g *glance) ask(ctx context.Context, namespace string) ([]job.Workload, *wo
 	if asked.gone = missing(err); asked.gone {
 		g.gone = err
 	}
-	if asked.heard(err, g.now) && !asked.gone {
+	if asked.heard(err) && !asked.gone {
 		ctrl.LoggerFrom(ctx).Info("nobody says how long jobs still wait", "namespace", namespace, "reason", err.Error())
 	}
 	return found, asked
@@ -139,15 +135,11 @@ type orderOf struct {
 	order *job.Order
 }
 
-// order asks for the order of a queue, where it is time to. It is nil where nobody has told it lately, which is no mistake: the
+// order asks for the order of a queue. It is nil where nobody has told it lately, which is no mistake: the
 // visibility server may be missing, or not up, and Kueue may not know the queue.
 func (g *glance) order(ctx context.Context, name client.ObjectKey) *job.Order {
 	known := at(g.orders, name)
-	if known.due(g.now) {
-		g.askOrder(ctx, name, known)
-	} else {
-		known.skip()
-	}
+	g.askOrder(ctx, name, known)
 	if known.stale() {
 		known.order = nil
 	}
@@ -161,11 +153,11 @@ func (g *glance) askOrder(ctx context.Context, name client.ObjectKey, known *ord
 		if summary, err = g.pending(ctx, name); err == nil {
 			order := job.OrderIn(*summary)
 			known.order = &order
-		} else if !refused(err) || apimeta.IsNoMatchError(err) {
+		} else if !apierrors.IsNotFound(err) && !apierrors.IsForbidden(err) { // which are about this queue
 			g.silent = err
 		}
 	}
-	if known.heard(err, g.now) {
+	if known.heard(err) {
 		ctrl.LoggerFrom(ctx).V(1).Info("nobody tells the order of a queue", "queue", name.String(), "reason", err.Error())
 	}
 }

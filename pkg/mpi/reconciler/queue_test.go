@@ -299,22 +299,18 @@ func TestOrderIsKeptForSomeLooks(t *testing.T) {
 	}
 }
 
-func TestAQueueThatKueueDoesNotKnowIsAskedForLess(t *testing.T) {
+// For a minute after Kueue was installed its visibility server is not known, and a queue that was just made is not for a moment. Somebody
+// waits for his position meanwhile: it comes with the next look.
+func TestAPositionComesWithTheFirstLookThatKnowsIt(t *testing.T) {
 	q := kueueWith(t, http.StatusOK, waitingIn("a", 0), waitingIn("b", 0))
 	q.codes.Store("a", http.StatusNotFound)
-	const looks = 31
-	for range looks {
+	for range 7 {
 		q.next()
 	}
-	// After 0, 10, 30, 70, 150 s; the next time would be after 310.
-	if asked := q.asked.Load() - looks; asked != 5 {
-		t.Errorf("asked %d times in 300 s for a queue that is unknown", asked)
-	}
+	q.says("a-000", "; waits in queue `a`")
 	q.says("b-000", "; waits in queue `b` at position 1 of 1, and behind 1 job of another queue")
 	q.codes.Store("a", http.StatusOK)
-	for range 30 {
-		q.next()
-	}
+	q.next()
 	q.says("a-000", "; waits in queue `a` at position 1 of 1")
 }
 
@@ -322,7 +318,7 @@ func TestWorkloadsThatMayNotBeRead(t *testing.T) {
 	q := kueueWith(t, http.StatusOK, waitingIn("a", 0), waitingIn("a", 1))
 	q.next()
 	q.says("a-001", "; waits in queue `a` at position 2 of 2")
-	reads, logged := q.live.reads.Load(), q.logs()
+	logged := q.logs()
 	q.refuse(apierrors.NewForbidden(schema.GroupResource{Resource: "workloads"}, "", nil))
 	q.quiet(looksKept - 1)
 	if told := q.next(); len(told) != 2 {
@@ -330,10 +326,6 @@ func TestWorkloadsThatMayNotBeRead(t *testing.T) {
 	}
 	q.says("a-001", "")
 	q.quiet(60)
-	// After 0, 10, 30, 70, 150, 310, 610 s.
-	if asked := q.live.reads.Load() - reads; asked != 7 {
-		t.Errorf("asked %d times in 650 s for what is forbidden", asked)
-	}
 	if len(*logged) != 1 {
 		t.Errorf("the same is logged %d times: %v", len(*logged), *logged)
 	}
@@ -386,12 +378,12 @@ func TestKueueThatIsGone(t *testing.T) {
 			if reads := q.live.reads.Load(); reads != 1 || len(*logged) > 0 {
 				t.Errorf("%d reads of 3 namespaces, %v", reads, *logged)
 			}
-			for range 30 {
+			for range 5 {
 				q.now = q.now.Add(queuesRead)
 				glanceAt(ctrl.LoggerInto(t.Context(), q.log), q.queues)
 			}
-			if reads := q.live.reads.Load(); reads != 5 {
-				t.Errorf("asked %d times in 300 s", reads)
+			if reads := q.live.reads.Load(); reads != 6 {
+				t.Errorf("%d reads of 3 namespaces in 6 looks", reads)
 			}
 		})
 	}

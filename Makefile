@@ -38,7 +38,9 @@ else
 ##@ Use
 
 .PHONY: demo
-demo: tools ## Run MPI jobs on a local cluster, from specs in git (KEEP=1, DEMO_JSON=FILE, KUBECONFIG)
+demo: first-words $(BIN)/runtime-compiler ## Compile, refuse and review specs, then run MPI jobs on a local cluster (KEEP=1, DEMO_JSON=FILE, KUBECONFIG)
+	@test/demo/specs
+	@$(MAKE) --no-print-directory $(BIN)/cluster $(BIN)/images $(BIN)/demo
 	@$(BIN)/demo
 
 .PHONY: cluster
@@ -58,7 +60,7 @@ build: $(BIN)/runtime-compiler ## Compile the bundle into dist/
 ##@ Test
 
 .PHONY: test
-test: tools ## Run all suites: unit, integration, e2e; one summary line each
+test: tools $(BIN)/ginkgo ## Run all suites: unit, integration, e2e; one summary line each
 	@$(SUITE)/all
 
 .PHONY: test-unit
@@ -74,7 +76,7 @@ test-integration: tools ## Run the tests against a real API server
 	@$(SUITE)/integration
 
 .PHONY: test-e2e
-test-e2e: tools ## Run the tests on a real cluster (a local one, or that of KUBECONFIG)
+test-e2e: tools $(BIN)/ginkgo ## Run the tests on a real cluster: a local one, or that of KUBECONFIG (FOCUS=REGEXP, PROCS=3)
 	@$(SUITE)/e2e
 
 .PHONY: verify
@@ -145,11 +147,11 @@ clean: ## Remove what was built in the checkout; caches stay
 # --- programs -------------------------------------------------------------------------------------------------------
 
 .PHONY: tools
-tools: first-words $(BIN)/cluster $(BIN)/images $(BIN)/runtime-compiler $(BIN)/demo $(BIN)/gotestsum
+tools: first-words $(BIN)/runtime-compiler $(BIN)/cluster $(BIN)/images $(BIN)/gotestsum
 
 .PHONY: first-words
 first-words:
-	@[ -e $(BIN)/gotestsum ] || echo "building our own programs first; with empty caches this takes some minutes"
+	@[ -e $(BIN)/runtime-compiler ] || echo "building our own programs first; with empty caches this takes some minutes"
 
 # Go knows best what is out of date, so these always ask it; nothing changed takes a fraction of a second.
 .PHONY: FORCE
@@ -191,6 +193,10 @@ $(BIN)/bench-workload: FORCE
 
 $(BIN)/bench-compile $(BIN)/bench-review: $(BIN)/bench-%: FORCE
 	@go build -o $@ ./test/bench/$*
+
+# Of the version of the library that the suite links.
+$(BIN)/ginkgo: go.sum
+	@go build -o $@ github.com/onsi/ginkgo/v2/ginkgo
 
 $(BIN)/gotestsum: tools/go.sum
 	@go build -C tools -o $(CURDIR)/$@ gotest.tools/gotestsum

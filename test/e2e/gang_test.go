@@ -29,7 +29,6 @@ var _ = Describe("Under a gang scheduler, an MPI job", Ordered, Serial, func() {
 	BeforeAll(func(ctx SpecContext) {
 		Expect(cluster.AddAddons(ctx, "coscheduling")).To(Succeed())
 		DeferCleanup(func(ctx SpecContext) { Expect(cluster.RemoveAddons(ctx, "coscheduling")).To(Succeed()) })
-		Expect(cluster.Sandbox(ctx, gangNamespace)).To(Succeed())
 		half := mostOfAMachine(ctx)
 		Expect(cluster.CopyRuntime(ctx, "openmpi4-cpu", gangRuntime, func(r *trainer.ClusterTrainingRuntime) { inGang(r, half) })).To(Succeed())
 		DeferCleanup(func(ctx SpecContext) {

@@ -20,7 +20,6 @@ const (
 // The machines have no GPUs; they say that they have 12 each, which is all that the scheduler looks at.
 var _ = Describe("Without enough GPUs, an MPI job", Ordered, Serial, func() {
 	BeforeAll(func(ctx SpecContext) {
-		Expect(cluster.Sandbox(ctx, gpuNamespace)).To(Succeed())
 		eachMachineHas(ctx, "12")
 		DeferCleanup(func(ctx SpecContext) { eachMachineHas(ctx, nil) })
 	})

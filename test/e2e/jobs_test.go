@@ -22,8 +22,11 @@ import (
 // jobTimeout is generous: a job takes seconds, a busy machine some more.
 const jobTimeout = 2 * time.Minute
 
-// job is a job of the tenant: two nodes with two slots each.
+// job is a job of the tenant: two nodes with two slots each. A spec that runs beside others in another process may have the same name for it.
 func job(name, runtime string, command ...string) trial.Job {
+	if process := GinkgoParallelProcess(); process > 1 {
+		name = fmt.Sprintf("%s-%d", name, process)
+	}
 	return trial.Job{Name: name, Namespace: tenant, Runtime: runtime, Nodes: 2, Slots: 2, Command: command}
 }
 

@@ -62,7 +62,6 @@ var _ = Describe("Upstream's runtime of OpenSSH, unchanged, under our controller
 	const unchanged, once = "upstream-openssh", "upstream-openssh-once"
 
 	BeforeAll(func(ctx SpecContext) {
-		Expect(cluster.Sandbox(ctx, ownNamespace)).To(Succeed())
 		Expect(cluster.AddUpstreamRuntime(ctx, unchanged, func(*trainer.TrainingRuntimeSpec) {})).To(Succeed())
 		// As it is, the container of the launcher starts again six times, for ten minutes.
 		Expect(cluster.AddUpstreamRuntime(ctx, once, func(spec *trainer.TrainingRuntimeSpec) {

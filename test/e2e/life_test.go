@@ -24,8 +24,6 @@ import (
 )
 
 var _ = Describe("The user of a job", func() {
-	BeforeEach(func(ctx SpecContext) { Expect(cluster.Sandbox(ctx, lifeNamespace)).To(Succeed()) })
-
 	It("suspends it while it runs, and lets it go on from its beginning", func(ctx SpecContext) {
 		j := job("interrupted", "openmpi5-cpu", "mpirun", "-n", "4", "mpi-hello", "--sleep", "3")
 		object := start(ctx, editor, j)
@@ -100,7 +98,7 @@ var _ = Describe("The user of a job", func() {
 	})
 })
 
-var _ = Describe("With two replicas of the controller", Ordered, func() {
+var _ = Describe("With two replicas of the controller", Ordered, Serial, func() {
 	BeforeAll(func(ctx SpecContext) {
 		Expect(cluster.ScaleController(ctx, 2)).To(Succeed())
 		DeferCleanup(func(ctx SpecContext) { Expect(cluster.ScaleController(ctx, 1)).To(Succeed()) })
@@ -125,7 +123,7 @@ var _ = Describe("With two replicas of the controller", Ordered, func() {
 	})
 })
 
-var _ = Describe("While etcd does not answer for 10 seconds", func() {
+var _ = Describe("While etcd does not answer for 10 seconds", Serial, func() {
 	It("a job goes on, and completes afterwards", func(ctx SpecContext) {
 		j := job("patient", "openmpi4-cpu", "mpirun", "-n", "4", "mpi-hello", "--sleep", "5")
 		object := start(ctx, editor, j)

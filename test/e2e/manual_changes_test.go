@@ -76,7 +76,7 @@ var _ = Describe("An admin who", func() {
 			Expect(admin.Client.Delete(ctx, taken, client.PropagationPolicy("Background"))).To(Succeed())
 		})
 		submit(ctx, editor, j.TrainJob())
-		Eventually(conditionNow(ctx, j, trainer.TrainJobFailed)).Should(because(diagnose.NameTaken, "Job `squatted-node-0`"))
+		Eventually(conditionNow(ctx, j, trainer.TrainJobFailed)).Should(because(diagnose.NameTaken, "Job `"+taken.Name+"`"))
 		Expect(jobSetOf(ctx, j).UID).To(BeEmpty())
 	})
 })

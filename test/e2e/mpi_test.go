@@ -105,7 +105,7 @@ var _ = Describe("An MPI job", func() {
 		Eventually(leftovers(ctx, j)).WithTimeout(time.Minute).Should(BeEmpty())
 	})
 
-	It("goes on when the controller is replaced while it runs", func(ctx SpecContext) {
+	It("goes on when the controller is replaced while it runs", Serial, func(ctx SpecContext) {
 		j := job("survivor", "openmpi5-cpu", "mpirun", "-n", "4", "mpi-hello", "--sleep", "10")
 		object := start(ctx, editor, j)
 		Expect(admin.Client.DeleteAllOf(ctx, &corev1.Pod{}, client.InNamespace("lockstep-system"),

@@ -31,7 +31,7 @@ const (
 
 // The runtime allows one restart. Each node of a job needs more than half of a machine, so that a pod of the same size and of
 // higher priority takes the place of exactly that node.
-var _ = Describe("A job that may be started again once", Ordered, ContinueOnFailure, func() {
+var _ = Describe("A job that may be started again once", Ordered, Serial, ContinueOnFailure, func() {
 	BeforeAll(func(ctx SpecContext) {
 		half := mostOfAMachine(ctx)
 		sandboxRuntime(ctx, again, func(r *trainer.ClusterTrainingRuntime) {
@@ -90,10 +90,9 @@ var _ = Describe("A job that may be started again once", Ordered, ContinueOnFail
 	})
 })
 
-// sandboxRuntime makes the sandbox, and a runtime for it that is removed after the container.
+// sandboxRuntime makes a runtime that no tenant has, and that is removed after the container.
 func sandboxRuntime(ctx SpecContext, name string, change func(*trainer.ClusterTrainingRuntime)) {
 	GinkgoHelper()
-	Expect(cluster.Sandbox(ctx, lifeNamespace)).To(Succeed())
 	Expect(cluster.CopyRuntime(ctx, "openmpi4-cpu", name, change)).To(Succeed())
 	DeferCleanup(func(ctx SpecContext) {
 		Expect(admin.Client.Delete(ctx, &trainer.ClusterTrainingRuntime{ObjectMeta: owned(name, "")})).To(Succeed())

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
+	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
 	"github.com/onsi/ginkgo/v2/types"
@@ -19,20 +21,34 @@ import (
 
 // The controller runs the whole suite with the roles of the chart and the bindings of the compiler. What it asked for, by the
 // audit log, is compared with them: as executor when everything has run, as companion when Kubeflow Trainer goes.
-var _ = AfterSuite(func(ctx SpecContext) {
+var _ = SynchronizedAfterSuite(func() {}, func(ctx SpecContext) {
 	if cluster != nil {
 		asExecutor.cut(ctx)
 		expectExactRights(ctx, asExecutor)
 	}
 })
 
-// unshown is a spec that failed or was skipped after a failure, and may have been the one that shows a right.
+// unshown is a file with the specs that failed or were skipped after a failure, in any process: they may have been those that show a right.
 var unshown string
 
+// unshownFile makes it.
+func unshownFile() string {
+	GinkgoHelper()
+	file, err := os.CreateTemp("", "lockstep-e2e-unshown-")
+	Expect(err).NotTo(HaveOccurred())
+	Expect(file.Close()).To(Succeed())
+	DeferCleanup(os.Remove, file.Name())
+	return file.Name()
+}
+
 var _ = ReportAfterEach(func(spec SpecReport) {
-	if spec.Failed() || spec.State.Is(types.SpecStateSkipped) {
-		unshown = spec.FullText()
+	if unshown == "" || !spec.Failed() && !spec.State.Is(types.SpecStateSkipped) {
+		return
 	}
+	file, err := os.OpenFile(unshown, os.O_APPEND|os.O_WRONLY, 0)
+	Expect(err).NotTo(HaveOccurred())
+	_, err = fmt.Fprintf(file, "%q\n", spec.FullText())
+	Expect(errors.Join(err, file.Close())).To(Succeed())
 })
 
 // asExecutor is the part of the log in which the controller runs jobs itself.
@@ -120,7 +136,7 @@ func expectExactRights(ctx context.Context, s *stretch) {
 	compared := audit.Compare(s.entries, grants(ctx))
 	Expect(compared.Refused).To(BeEmpty(), "the %s lacks rights", s.role)
 	if why := partial(); why != "" {
-		fmt.Printf("rights of the %s: nothing was refused; unused rights were not looked for, because %s\n", s.role, why)
+		fmt.Fprintf(lines, "rights of the %s: nothing was refused; unused rights were not looked for, because %s\n", s.role, why)
 		return
 	}
 	unused := slices.DeleteFunc(compared.Unused, func(right string) bool { return s.unseen[right] != "" })
@@ -129,14 +145,18 @@ func expectExactRights(ctx context.Context, s *stretch) {
 
 // partial says why not everything has run, or nothing.
 func partial() string {
+	GinkgoHelper()
 	config, _ := GinkgoConfiguration()
 	switch {
 	case len(config.FocusStrings)+len(config.SkipStrings)+len(config.FocusFiles)+len(config.SkipFiles) > 0, config.LabelFilter != "":
 		return "only a part of the suite was asked for"
 	case !cluster.Started():
 		return "the cluster was up before"
-	case unshown != "":
-		return fmt.Sprintf("%q failed or was skipped", unshown)
+	}
+	missed, err := os.ReadFile(unshown)
+	Expect(err).NotTo(HaveOccurred())
+	if first, _, found := strings.Cut(string(missed), "\n"); found {
+		return first + " failed or was skipped"
 	}
 	return ""
 }

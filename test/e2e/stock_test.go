@@ -2,9 +2,7 @@ package e2e
 
 import (
 	"context"
-	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
@@ -35,11 +33,13 @@ var _ = Describe("Under stock Kubeflow Trainer, a compiled runtime", Ordered, Co
 
 	// The namespace of a tenant: what no policy of a job allows is denied, and stock Trainer makes none.
 	Context("with our controller beside it", func() {
-		DescribeTable("runs all ranks on two machines, under the agent, with the environment of the TrainJob on all nodes",
-			func(ctx SpecContext, runtime string) {
-				j := job("beside-"+runtime, runtime, words...)
-				j.Env = []corev1.EnvVar{{Name: "EPOCHS", Value: "3"}}
-				runUnderStock(ctx, editor, j)
+		It("runs all ranks on two machines, under the agent, with the environment of the TrainJob on all nodes", func(ctx SpecContext) {
+			jobs := ofCatalog("beside-", words...)
+			for i := range jobs {
+				jobs[i].Env = []corev1.EnvVar{{Name: "EPOCHS", Value: "3"}}
+			}
+			runUnderStock(ctx, jobs...)
+			for _, j := range jobs {
 				for _, pod := range podsOf(ctx, j.TrainJob()) {
 					container := pod.Spec.Containers[0]
 					Expect(container.Env).To(ContainElement(j.Env[0]), pod.Name)
@@ -47,11 +47,12 @@ var _ = Describe("Under stock Kubeflow Trainer, a compiled runtime", Ordered, Co
 						Expect(container.Command).To(Equal(append([]string{mpi.AgentBin, "run", "--"}, words...)))
 					}
 				}
-			}, catalog)
+			}
+		})
 
 		It("has its own network policies, gives its key back, and what Trainer made stays as it is", func(ctx SpecContext) {
 			j := job("guarded", "openmpi5-cpu", words...)
-			runUnderStock(ctx, editor, j)
+			runUnderStock(ctx, j)
 			Eventually(exists(ctx, &corev1.Secret{}, tenant, mpi.SSHAuthSecretName(j.Name))).Should(BeFalse())
 			policies := &networkingv1.NetworkPolicyList{}
 			Expect(admin.Client.List(ctx, policies, client.InNamespace(tenant), client.MatchingLabels{mpi.TrainJobLabel: j.Name})).To(Succeed())
@@ -65,7 +66,7 @@ var _ = Describe("Under stock Kubeflow Trainer, a compiled runtime", Ordered, Co
 		It("gives all pods the image of the TrainJob", func(ctx SpecContext) {
 			j := job("image-beside", "openmpi4-cpu", words...)
 			j.Image = platform.StockImage
-			runUnderStock(ctx, editor, j)
+			runUnderStock(ctx, j)
 			for _, pod := range podsOf(ctx, j.TrainJob()) {
 				Expect(pod.Spec.Containers[0].Image).To(Equal(platform.StockImage), pod.Name)
 			}
@@ -75,7 +76,7 @@ var _ = Describe("Under stock Kubeflow Trainer, a compiled runtime", Ordered, Co
 			meter := cluster.OurMeter()
 			before, err := meter.Read(ctx)
 			Expect(err).NotTo(HaveOccurred())
-			runUnderStock(ctx, editor, job("told-beside", "openmpi5-cpu", append(words, "--sleep", "2")...))
+			runUnderStock(ctx, job("told-beside", "openmpi5-cpu", append(words, "--sleep", "2")...))
 			Eventually(told(ctx, "told-beside")).Should(Equal(life[1:]), "what is submitted is Trainer's to tell")
 			for _, phase := range []string{"gang_wait", "image_pull", "gate", "connect", "mpi_launch", "time_to_start", "running"} {
 				Eventually(observed(ctx, meter, phase)).Should(BeNumerically(">", before.Count("mpi_trainjob_phase_seconds", "phase", phase)), phase)
@@ -85,15 +86,15 @@ var _ = Describe("Under stock Kubeflow Trainer, a compiled runtime", Ordered, Co
 			Expect(after.Sum("mpi_trainjob_ended_total", "outcome", "Complete")).To(Equal(before.Sum("mpi_trainjob_ended_total", "outcome", "Complete") + 1))
 		})
 
-		DescribeTable("says which rank failed, and how, beside the words of Trainer", func(ctx SpecContext, runtime string) {
-			failsBeside(ctx, job("fails-"+runtime, runtime, append(words, "--exit-rank", "3", "--exit-code", "3")...), diagnose.RankFailed, "rank 3", "code 3")
-		}, catalog)
+		It("says which rank failed, and how, beside the words of Trainer", func(ctx SpecContext) {
+			failBeside(ctx, ofCatalog("fails-", append(words, "--exit-rank", "3", "--exit-code", "3")...), diagnose.RankFailed, "rank 3", "code 3")
+		})
 
 		It("says that a rank took more memory than its node has", func(ctx SpecContext) {
 			j := job("oom-beside", "openmpi5-cpu", "mpirun", "-n", "4", "bash", "-c", `[ "$OMPI_COMM_WORLD_RANK" = 3 ] && exec tail /dev/zero; exec mpi-hello --sleep 60`)
 			memory := corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("256Mi")}
 			j.Resources = &corev1.ResourceRequirements{Requests: memory, Limits: memory}
-			failsBeside(ctx, j, diagnose.OOMKilled, mpi.NodeJob+"-0-1")
+			failBeside(ctx, []trial.Job{j}, diagnose.OOMKilled, mpi.NodeJob+"-0-1")
 		})
 
 		It("says that somebody deleted a pod of a job", func(ctx SpecContext) {
@@ -157,7 +158,7 @@ var _ = Describe("Under stock Kubeflow Trainer, a compiled runtime", Ordered, Co
 			Expect(executor.Status.Conditions).To(ContainElement(And(HaveField("Type", corev1.PodReady), HaveField("Status", corev1.ConditionFalse))))
 
 			j := job("unfought", "mpich-cpu", words...)
-			runUnderStock(ctx, editor, j)
+			runUnderStock(ctx, j)
 			js := &jobset.JobSet{ObjectMeta: owned(j.Name, tenant)}
 			Expect(admin.Client.Get(ctx, keyOf(js), js)).To(Succeed())
 			Expect(js.Labels).NotTo(HaveKey(mpi.TrainJobLabel), "the JobSet is Trainer's")
@@ -167,40 +168,44 @@ var _ = Describe("Under stock Kubeflow Trainer, a compiled runtime", Ordered, Co
 	// In a namespace that no tenant owns, because nobody makes policies.
 	Context("without our controller", func() {
 		BeforeAll(func(ctx SpecContext) {
-			Expect(cluster.Sandbox(ctx, stockNamespace)).To(Succeed())
 			Expect(cluster.StopController(ctx)).To(Succeed())
 			DeferCleanup(func(ctx SpecContext) { Expect(cluster.StartCompanion(ctx)).To(Succeed()) })
 		})
 
-		DescribeTable("runs all ranks on two machines, as a command of the user's own", func(ctx SpecContext, runtime string) {
-			j := job("command-"+runtime, runtime, words...)
-			j.Namespace = stockNamespace
-			runUnderStock(ctx, admin, j)
-		}, catalog)
+		It("runs all ranks on two machines, as a command of the user's own", func(ctx SpecContext) {
+			jobs := ofCatalog("command-", words...)
+			for i := range jobs {
+				jobs[i].Namespace = stockNamespace
+			}
+			runUnderStock(ctx, jobs...)
+		})
 
 		It("runs all ranks on two machines, as arguments of the agent", func(ctx SpecContext) {
 			j := job("args", "mpich-cpu")
 			j.Namespace, j.Args = stockNamespace, words
-			runUnderStock(ctx, admin, j)
+			runUnderStock(ctx, j)
 		})
 	})
 })
 
 const stockNamespace = "lockstep-stock"
 
-func runUnderStock(ctx SpecContext, user trial.User, j trial.Job) {
-	GinkgoHelper()
-	removeAfterwards(j)
-	limited, cancel := context.WithTimeoutCause(ctx, jobTimeout, fmt.Errorf("no end within %s", jobTimeout))
-	defer cancel()
-	var log strings.Builder
-	result, err := trial.Run(limited, user, j, &log)
-	if err != nil {
-		explain(ctx, j)
+// ofCatalog is a job for each runtime of the catalog that runs here.
+func ofCatalog(prefix string, command ...string) []trial.Job {
+	var jobs []trial.Job
+	for _, runtime := range []string{"openmpi4-cpu", "openmpi5-cpu", "mpich-cpu"} {
+		jobs = append(jobs, job(prefix+runtime, runtime, command...))
 	}
-	Expect(err).NotTo(HaveOccurred(), "log of the launcher:\n%s", log.String())
-	Expect(result.Check(machines)).To(Succeed(), "log of the launcher:\n%s", log.String())
-	AddReportEntry("first rank", result.FirstRank.Round(10*time.Millisecond))
+	return jobs
+}
+
+// runUnderStock runs jobs at the same time, and finds all ranks on all machines.
+func runUnderStock(ctx SpecContext, jobs ...trial.Job) {
+	GinkgoHelper()
+	for _, result := range together(ctx, jobs...) {
+		Expect(result.Check(machines)).To(Succeed(), "%s: log of the launcher:\n%s", result.Job.Name, result.log)
+		AddReportEntry("first rank of "+result.Job.Name, result.FirstRank.Round(10*time.Millisecond))
+	}
 }
 
 // submitBeside creates a job that does not come to its end.
@@ -210,13 +215,14 @@ func submitBeside(ctx SpecContext, j trial.Job) {
 	Expect(editor.Client.Create(ctx, j.TrainJob())).To(Succeed())
 }
 
-// failsBeside runs a job that fails, and finds the cause beside the words of Trainer, which stay.
-func failsBeside(ctx SpecContext, j trial.Job, reason mpi.Reason, says ...string) {
+// failBeside runs jobs that fail at the same time, and finds the cause beside the words of Trainer, which stay.
+func failBeside(ctx SpecContext, jobs []trial.Job, reason mpi.Reason, says ...string) {
 	GinkgoHelper()
-	result := run(ctx, j)
-	Expect(result.Condition).To(Equal(trainer.TrainJobFailed))
-	diagnosed(ctx, j, reason, says...)
-	Eventually(conditionNamed(ctx, j, trainer.TrainJobFailed)).Should(HaveField("Message", result.Message))
+	for _, result := range together(ctx, jobs...) {
+		Expect(result.Condition).To(Equal(trainer.TrainJobFailed), result.Job.Name)
+		diagnosed(ctx, result.Job, reason, says...)
+		Eventually(conditionNamed(ctx, result.Job, trainer.TrainJobFailed)).Should(HaveField("Message", result.Message))
+	}
 }
 
 func diagnosed(ctx SpecContext, j trial.Job, reason mpi.Reason, says ...string) {
@@ -259,17 +265,4 @@ func conditionOf(ctx context.Context, j trial.Job, name string) *metav1.Conditio
 		return nil
 	}
 	return meta.FindStatusCondition(current.Status.Conditions, name)
-}
-
-// explain prints conditions and pods of a job that did not end.
-func explain(ctx context.Context, j trial.Job) {
-	object := &trainer.TrainJob{ObjectMeta: owned(j.Name, j.Namespace)}
-	current := &trainer.TrainJob{}
-	if err := admin.Client.Get(ctx, keyOf(object), current); err == nil {
-		fmt.Fprintf(GinkgoWriter, "conditions: %+v\n", current.Status.Conditions)
-	}
-	for _, pod := range podsOf(ctx, object) {
-		fmt.Fprintf(GinkgoWriter, "pod %s: %s, containers %+v, init %+v, conditions %+v\n", pod.Name, pod.Status.Phase,
-			pod.Status.ContainerStatuses, pod.Status.InitContainerStatuses, pod.Status.Conditions)
-	}
 }

@@ -1,10 +1,14 @@
 // Package e2e shows on a real cluster what a user of Lockstep is promised: real pods, real mpirun, real controllers.
 //
 // `make test-e2e` runs it on a local cluster, or on that of KUBECONFIG. Without LOCKSTEP_E2E=1 it is skipped.
+//
+// Specs run side by side, in processes that share one cluster: what changes the cluster for others (its controller, its machines, most of
+// their room) is Serial, and job names the jobs of each process apart.
 package e2e
 
 import (
 	"context"
+	"encoding/json"
 	"os"
 	"testing"
 	"time"
@@ -22,6 +26,12 @@ const (
 	machines    = 2
 )
 
+// suite is what all processes know.
+type suite struct {
+	Cluster platform.Handle
+	Unshown string
+}
+
 var (
 	cluster *platform.Platform
 	// editor and otherEditor may create TrainJobs, each in the namespace of their own tenant; admin may do everything.
@@ -38,14 +48,37 @@ func TestE2E(t *testing.T) {
 	RunSpecs(t, "e2e")
 }
 
-var _ = BeforeSuite(func(ctx SpecContext) {
+// sandboxes are namespaces for what no tenant may do.
+var sandboxes = []string{lifeNamespace, ownNamespace, gangNamespace, gpuNamespace, stockNamespace}
+
+// The first process brings the cluster up, the others join it.
+var _ = SynchronizedBeforeSuite(func(ctx SpecContext) []byte {
+	progress := platform.NewProgress(lines)
 	tools, err := platform.DefaultTools(GinkgoWriter)
 	Expect(err).NotTo(HaveOccurred())
 	tools.Audit = true
-	cluster, err = platform.Up(ctx, tools, machines, platform.NewProgress(os.Stdout))
+	cluster, err = platform.Up(ctx, tools, machines, progress)
 	Expect(err).NotTo(HaveOccurred())
 	// Not with the context of this node: it ends before the suite does.
-	DeferCleanup(func() error { return cluster.Close(context.Background()) })
+	DeferCleanup(func() error {
+		return progress.Step("stop the cluster", func() (string, error) { return "", cluster.Close(context.Background()) })
+	})
+	for _, name := range sandboxes {
+		Expect(cluster.Sandbox(ctx, name)).To(Succeed())
+	}
+	shared, err := json.Marshal(suite{Cluster: cluster.Handle(), Unshown: unshownFile()})
+	Expect(err).NotTo(HaveOccurred())
+	return shared
+}, func(_ SpecContext, data []byte) {
+	var shared suite
+	Expect(json.Unmarshal(data, &shared)).To(Succeed())
+	unshown = shared.Unshown
+	tools, err := platform.DefaultTools(GinkgoWriter)
+	Expect(err).NotTo(HaveOccurred())
+	if cluster == nil {
+		cluster, err = platform.Join(tools, shared.Cluster)
+		Expect(err).NotTo(HaveOccurred())
+	}
 	editor, err = cluster.Editor(tenant)
 	Expect(err).NotTo(HaveOccurred())
 	otherEditor, err = cluster.Editor(otherTenant)

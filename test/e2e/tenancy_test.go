@@ -97,7 +97,6 @@ var _ = Describe("The pods of a job", Ordered, ContinueOnFailure, func() {
 	stranger := idlePod(lifeNamespace, "stranger")
 
 	BeforeAll(func(ctx SpecContext) {
-		Expect(cluster.Sandbox(ctx, lifeNamespace)).To(Succeed())
 		for _, namespace := range namespaces {
 			for _, name := range []string{"one", "other"} {
 				j := job(name, "openmpi4-cpu", "mpirun", "-n", "4", "mpi-hello", "--sleep", "600")
@@ -165,7 +164,7 @@ var _ = Describe("The pods of a job", Ordered, ContinueOnFailure, func() {
 func outsiders(ctx context.Context, jobs map[string]*trainer.TrainJob, namespace string, stranger corev1.Pod) []corev1.Pod {
 	pods := []corev1.Pod{stranger}
 	for name, object := range jobs {
-		if name == namespace+"/other" || object.Namespace != namespace && object.Name == "one" {
+		if name == namespace+"/other" || object.Namespace != namespace && strings.HasSuffix(name, "/one") {
 			all := podsOf(ctx, object)
 			slices.SortFunc(all, func(a, b corev1.Pod) int { return strings.Compare(a.Name, b.Name) })
 			pods = append(pods, all[0], all[1])

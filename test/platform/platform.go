@@ -9,7 +9,6 @@ import (
 
 	"golang.org/x/sync/errgroup"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
 )
 
 // Namespace is where the controller runs.
@@ -134,26 +133,15 @@ func (p *Platform) cluster(ctx context.Context) (string, error) {
 	if err := p.startCluster(ctx); err != nil {
 		return "", err
 	}
-	config, err := clientcmd.BuildConfigFromFlags("", p.Kubeconfig)
-	if err != nil {
-		return "", fmt.Errorf("read %s: %w", p.Kubeconfig, err)
+	if err := p.connect(); err != nil {
+		return "", err
 	}
-	// The default of 5 requests a second would be what is measured.
-	config.QPS, config.Burst = 200, 400
-	p.Config = config
-	return config.Host, nil
+	return p.Config.Host, nil
 }
 
 func (p *Platform) startCluster(ctx context.Context) error {
-	out, err := p.tools.output(ctx, p.tools.Cluster, "build", "kubectl")
-	if err != nil {
+	if err := p.buildPrograms(ctx); err != nil || p.external {
 		return err
-	}
-	if fields := strings.Fields(out); len(fields) >= 2 {
-		p.Kubectl = fields[1]
-	}
-	if p.external {
-		return nil
 	}
 	// Without output: that there is no cluster yet is no news.
 	p.started = p.tools.command(ctx, p.tools.Cluster, "status").Run() != nil
@@ -168,9 +156,27 @@ func (p *Platform) startCluster(ctx context.Context) error {
 	if _, err := p.tools.output(ctx, p.tools.Cluster, up...); err != nil {
 		return err
 	}
-	out, err = p.tools.output(ctx, p.tools.Cluster, "kubeconfig")
+	out, err := p.tools.output(ctx, p.tools.Cluster, "kubeconfig")
 	p.Kubeconfig = strings.TrimSpace(out)
 	return err
+}
+
+// buildPrograms builds those of the cluster that the cache lacks, all at once: of somebody else's cluster only kubectl is needed.
+func (p *Platform) buildPrograms(ctx context.Context) error {
+	build := []string{"build"}
+	if p.external {
+		build = append(build, "kubectl")
+	}
+	out, err := p.tools.output(ctx, p.tools.Cluster, build...)
+	if err != nil {
+		return err
+	}
+	for line := range strings.Lines(out) {
+		if name, path, found := strings.Cut(strings.TrimSpace(line), " "); found && name == "kubectl" {
+			p.Kubectl = path
+		}
+	}
+	return nil
 }
 
 func (p *Platform) load(ctx context.Context, archives []string) (string, error) {

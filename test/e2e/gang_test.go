@@ -71,7 +71,7 @@ var _ = Describe("Under a gang scheduler, an MPI job", Ordered, Serial, func() {
 
 func gang(name string, options ...string) trial.Job {
 	j := job(name, gangRuntime, append([]string{"mpirun", "-n", "4", "mpi-hello"}, options...)...)
-	j.Namespace = gangNamespace
+	j.Namespace, j.Resources = gangNamespace, nil
 	return j
 }
 

@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -27,7 +28,16 @@ func job(name, runtime string, command ...string) trial.Job {
 	if process := GinkgoParallelProcess(); process > 1 {
 		name = fmt.Sprintf("%s-%d", name, process)
 	}
-	return trial.Job{Name: name, Namespace: tenant, Runtime: runtime, Nodes: 2, Slots: 2, Command: command}
+	return trial.Job{Name: name, Namespace: tenant, Runtime: runtime, Nodes: 2, Slots: 2, Command: command, Resources: little()}
+}
+
+// little is what a node asks for, so that a dozen jobs fit two machines with two processors: jobs of which only some pods had room would wait for each other.
+func little() *corev1.ResourceRequirements {
+	memory := resource.MustParse("512Mi")
+	return &corev1.ResourceRequirements{
+		Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("100m"), corev1.ResourceMemory: memory},
+		Limits:   corev1.ResourceList{corev1.ResourceMemory: memory},
+	}
 }
 
 // run runs a job as the tenant's editor to its end, and removes it after the test.

@@ -150,6 +150,7 @@ func clusterQueue(name string) *unstructured.Unstructured {
 
 // queued puts a job into its tenant's queue, suspended as Kueue wants it.
 func queued(j trial.Job) *trainer.TrainJob {
+	j.Resources = nil // of which Kueue knows nothing
 	object := j.TrainJob()
 	object.Labels = map[string]string{"kueue.x-k8s.io/queue-name": "jobs"}
 	object.Spec.Suspend = ptr.To(true)

@@ -108,7 +108,7 @@ func podOf(r *trainer.TrainingRuntimeSpec, role string) *corev1.PodSpec {
 
 func restartable(command ...string) trial.Job {
 	j := job("unlucky", again, command...)
-	j.Namespace = lifeNamespace
+	j.Namespace, j.Resources = lifeNamespace, nil
 	return j
 }
 

@@ -497,25 +497,38 @@ func TestANodeThatIsGoneHasNoReport(t *testing.T) {
 	}
 }
 
-// A machine that is busy accepts connections and answers seconds later. Its job has done its work.
-func TestASuccessWaitsForABusyNode(t *testing.T) {
-	g := newGateTest(t, 1)
-	g.serve(0, g.gate.Key)
-	busy, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer busy.Close()
-	var dials atomic.Int32
-	launcher := g.asking(func(ctx context.Context, network, address string) (net.Conn, error) {
-		if dials.Add(1) == 1 {
-			address = busy.Addr().String()
+// A machine that is busy accepts connections and answers seconds later. Its job has done its work, or its node knows which rank failed.
+func TestAnEndWaitsForABusyNode(t *testing.T) {
+	for _, how := range []inquiry{afterSuccess, afterFailure} {
+		g := newGateTest(t, 1)
+		g.serve(0, g.gate.Key)
+		busy, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
 		}
-		return (&net.Dialer{}).DialContext(ctx, network, address)
-	})
-	reports, _ := launcher.collect(context.Background(), g.table, nil, afterSuccess, newTimeline(time.Now))
-	if len(reports) != 1 || reports[0].Error != "" {
-		t.Errorf("%+v", reports)
+		defer busy.Close()
+		var dials atomic.Int32
+		launcher := g.asking(func(ctx context.Context, network, address string) (net.Conn, error) {
+			if dials.Add(1) <= 2 { // each for as long as a question may take
+				address = busy.Addr().String()
+			}
+			return (&net.Dialer{}).DialContext(ctx, network, address)
+		})
+		reports, _ := launcher.collect(context.Background(), g.table, nil, how, newTimeline(time.Now))
+		if len(reports) != 1 || reports[0].Error != "" {
+			t.Errorf("%v: %+v", how, reports)
+		}
+	}
+}
+
+// One whose machine is there and refuses is not waited for, once the job has failed.
+func TestAFailureDoesNotWaitForANodeThatRefuses(t *testing.T) {
+	g := newGateTest(t, 1)
+	launcher := g.asking(func(context.Context, string, string) (net.Conn, error) { return nil, syscall.ECONNREFUSED })
+	begin := time.Now()
+	launcher.collect(context.Background(), g.table, nil, afterFailure, newTimeline(time.Now))
+	if took := time.Since(begin); took < reportLimit || took > busyLimit/2 {
+		t.Errorf("it was asked for %v", took)
 	}
 }
 
@@ -530,8 +543,8 @@ func TestTheEndDoesNotWaitForANodeThatWasLost(t *testing.T) {
 	}{
 		"lost":             {"nobody will answer", "demo-node-0-1.demo", lost, afterFailure, lostLimit},
 		"lost, hidden":     {"nobody will answer", "demo-node-0-1.demo", lost, afterSuccess, lostLimit},
-		"another":          {"it knows which rank failed", "demo-node-0-0.demo", lost, afterFailure, reportLimit},
-		"daemon":           {"the node is there, and knows which rank failed", "demo-node-0-1.demo", daemon, afterFailure, reportLimit},
+		"another":          {"it knows which rank failed", "demo-node-0-0.demo", lost, afterFailure, busyLimit},
+		"daemon":           {"the node is there, and knows which rank failed", "demo-node-0-1.demo", daemon, afterFailure, busyLimit},
 		"daemon, success":  {"", "demo-node-0-1.demo", daemon, afterSuccess, successLimit},
 		"another, success": {"without its report a success is none", "demo-node-0-0.demo", lost, afterSuccess, successLimit},
 	}

@@ -317,12 +317,14 @@ func forward(signals <-chan os.Signal, child *process.Process) (first syscall.Si
 	}
 }
 
-// reportLimit is how long the nodes may take for their reports, all side by side, lostLimit one that was lost. After a success
+// reportLimit is how long the nodes may take for their reports, all side by side, lostLimit one that was lost, and busyLimit one that
+// accepts connections: its machine is there, and what it says of its ranks is the cause that is looked for. After a success
 // reportLimit is for one attempt, and successLimit for all of them: without its reports a success is none, and work must not be
 // lost because a machine is busy.
 const (
 	reportLimit  = 2 * time.Second
 	lostLimit    = 300 * time.Millisecond
+	busyLimit    = 10 * time.Second
 	successLimit = 20 * time.Second
 )
 
@@ -361,7 +363,7 @@ func (l Launcher) collect(ctx context.Context, table mpi.HostTable, losses []los
 			defer cancel()
 			account, err := l.report(ctx, node, table)
 			if err != nil && how != afterStop {
-				account, err = l.reportAgain(ctx, node, table, err)
+				account, err = l.reportAgain(ctx, node, table, how, err)
 			}
 			if err != nil {
 				account.Answer = client.Answer{NodeReport: mpi.NodeReport{Error: plain(err)}}
@@ -392,7 +394,7 @@ func limitFor(node mpi.Host, losses []loss, how inquiry) time.Duration {
 	case how == afterSuccess:
 		return successLimit
 	}
-	return reportLimit
+	return busyLimit
 }
 
 // reportPause is the time between two questions for the same report.
@@ -400,8 +402,11 @@ const reportPause = 50 * time.Millisecond
 
 // reportAgain asks until there is a report or the limit is over. The limit says nothing about the node, so the failure
 // before it stands.
-func (l Launcher) reportAgain(ctx context.Context, node mpi.Host, table mpi.HostTable, failure error) (client.Account, error) {
-	for {
+func (l Launcher) reportAgain(ctx context.Context, node mpi.Host, table mpi.HostTable, how inquiry, failure error) (client.Account, error) {
+	for begin := time.Now(); ; {
+		if how == afterFailure && time.Since(begin) > reportLimit && !accepts(failure) {
+			return client.Account{}, failure
+		}
 		select {
 		case <-ctx.Done():
 			return client.Account{}, failure
@@ -415,6 +420,12 @@ func (l Launcher) reportAgain(ctx context.Context, node mpi.Host, table mpi.Host
 			failure = err
 		}
 	}
+}
+
+// accepts reports whether a node that gave no report accepted the connection.
+func accepts(err error) bool {
+	var failure *client.Failure
+	return errors.As(err, &failure) && failure.Cause == client.Mute
 }
 
 func (l Launcher) report(ctx context.Context, node mpi.Host, table mpi.HostTable) (client.Account, error) {

@@ -49,7 +49,7 @@ var catalogue = []family{
 	},
 	{
 		folder: "coredns", module: "github.com/coredns/coredns",
-		packages: map[string]string{"coredns": "github.com/coredns/coredns"},
+		packages: map[string]string{"coredns": "lockstep.dev/lockstep/test/cluster/programs/coredns"},
 	},
 	{
 		folder: "containerd", module: "github.com/containerd/containerd/v2",

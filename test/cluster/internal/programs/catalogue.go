@@ -104,7 +104,7 @@ var catalogue = []family{
 	},
 	{
 		folder: "scheduler-plugins", module: "sigs.k8s.io/scheduler-plugins", extra: true,
-		packages: map[string]string{"coscheduler": "sigs.k8s.io/scheduler-plugins/cmd/scheduler"},
+		packages: map[string]string{"coscheduler": "lockstep.dev/lockstep/test/cluster/programs/scheduler-plugins"},
 	},
 	{
 		folder:   "pause",

@@ -14,6 +14,8 @@ SUITE := test/suite
 SCHEMAS := pkg/compile/schema/embedded/schemas.zip
 
 export CGO_ENABLED := 0
+# As the cluster's programs and the images' are built: what several have is compiled once.
+export GOFLAGS := $(strip $(shell go env GOFLAGS) -trimpath)
 
 .PHONY: help
 help: ## List the targets

@@ -78,7 +78,8 @@ func nodeName(i int) string { return "node" + strconv.Itoa(i) }
 
 // Source finds the folder test/cluster of the source tree, which holds the
 // pinned modules of the programs: the value of LOCKSTEP_CLUSTER_SOURCE, or the
-// folder that this binary was compiled from, or one above the current folder.
+// folder that this binary was compiled from, which one built with -trimpath
+// does not know, or one above this binary, or one above the current folder.
 func Source() (string, error) {
 	if v := os.Getenv(SourceVariable); v != "" {
 		if !isSource(v) {
@@ -91,22 +92,31 @@ func Source() (string, error) {
 			return filepath.Clean(dir), nil
 		}
 	}
-	return above()
-}
-
-func above() (string, error) {
-	dir, err := os.Getwd()
+	if self, err := os.Executable(); err == nil {
+		if dir, found := above(filepath.Dir(self)); found {
+			return dir, nil
+		}
+	}
+	current, err := os.Getwd()
 	if err != nil {
 		return "", fmt.Errorf("find the source folder: %w", err)
 	}
+	if dir, found := above(current); found {
+		return dir, nil
+	}
+	return "", errors.New("the folder test/cluster was not found: run this inside the source tree, or set " + SourceVariable)
+}
+
+// above finds the source folder that holds a folder, or lies in one that does.
+func above(dir string) (string, bool) {
 	for ; ; dir = filepath.Dir(dir) {
 		for _, candidate := range []string{dir, filepath.Join(dir, "test", "cluster")} {
 			if isSource(candidate) {
-				return candidate, nil
+				return candidate, true
 			}
 		}
 		if dir == filepath.Dir(dir) {
-			return "", errors.New("the folder test/cluster was not found: run this inside the source tree, or set " + SourceVariable)
+			return "", false
 		}
 	}
 }

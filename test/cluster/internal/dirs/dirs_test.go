@@ -1,6 +1,7 @@
 package dirs
 
 import (
+	"path/filepath"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -39,5 +40,22 @@ func TestSource(t *testing.T) {
 	t.Setenv(SourceVariable, t.TempDir())
 	if _, err := Source(); err == nil {
 		t.Error("a folder without the pins was accepted")
+	}
+}
+
+// A program knows its checkout by where it lies: below the root, in build/bin.
+func TestAbove(t *testing.T) {
+	source, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	root := filepath.Dir(filepath.Dir(source))
+	for _, dir := range []string{root, filepath.Join(root, "build", "bin"), source, filepath.Join(source, "internal")} {
+		if got, found := above(dir); !found || got != source {
+			t.Errorf("above(%s) = %s, %v, want %s", dir, got, found, source)
+		}
+	}
+	if got, found := above(t.TempDir()); found {
+		t.Errorf("found %s above an empty folder", got)
 	}
 }

@@ -49,7 +49,7 @@ var catalogue = []family{
 	},
 	{
 		folder: "coredns", module: "github.com/coredns/coredns",
-		packages: map[string]string{"coredns": "github.com/coredns/coredns"},
+		packages: map[string]string{"coredns": "lockstep.dev/lockstep/test/cluster/programs/coredns"},
 	},
 	{
 		folder: "containerd", module: "github.com/containerd/containerd/v2",
@@ -104,7 +104,7 @@ var catalogue = []family{
 	},
 	{
 		folder: "scheduler-plugins", module: "sigs.k8s.io/scheduler-plugins", extra: true,
-		packages: map[string]string{"coscheduler": "sigs.k8s.io/scheduler-plugins/cmd/scheduler"},
+		packages: map[string]string{"coscheduler": "lockstep.dev/lockstep/test/cluster/programs/scheduler-plugins"},
 	},
 	{
 		folder:   "pause",

@@ -88,10 +88,15 @@ func flags(f family, version string) []string {
 		link = append(link, f.ldflags(version)...)
 	}
 	args := []string{"-mod=readonly", "-trimpath", "-buildvcs=false", "-ldflags=" + strings.Join(link, " ")}
-	if len(f.tags) > 0 {
-		args = append(args, "-tags="+strings.Join(f.tags, ","))
+	return append(args, tags(f)...)
+}
+
+// tags is the flag that says which files of the family's packages count.
+func tags(f family) []string {
+	if len(f.tags) == 0 {
+		return nil
 	}
-	return args
+	return []string{"-tags=" + strings.Join(f.tags, ",")}
 }
 
 func digest(s string) string {

@@ -135,5 +135,5 @@ func (c *Cluster) Purge() error {
 	return nil
 }
 
-// patience is how long nodes may take to end before they are killed.
-const patience = 3 * time.Second
+// grace is how long nodes may take to end before they are killed.
+const grace = 3 * time.Second

@@ -24,6 +24,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"lockstep.dev/lockstep/test/cluster/internal/patience"
 	"lockstep.dev/lockstep/test/cluster/internal/state"
 )
 
@@ -265,7 +266,7 @@ func waitFor(ctx context.Context, condition string) {
 
 // probe asks without verifying the server: it only learns whether it is there.
 var probe = &http.Client{
-	Timeout:   time.Second,
+	Timeout:   patience.Of(time.Second),
 	Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}, //nolint:gosec // no secret is sent, the answer is not trusted
 }
 

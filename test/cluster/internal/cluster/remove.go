@@ -34,6 +34,7 @@ func (c *Cluster) remove(ctx context.Context) error {
 		c.restoreControllers(),
 		network.Remove(),
 		c.removeFiles(),
+		c.bridging().Return(),
 		c.sysctls().Restore(),
 	)
 	if err != nil {

@@ -68,7 +68,7 @@ func (c *Client) Healthy(ctx context.Context) error {
 func Until(ctx context.Context, limit time.Duration, what string, try func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, patience.Of(limit))
 	defer cancel()
-	tick := time.NewTicker(25 * time.Millisecond)
+	tick := time.NewTicker(patience.Of(25 * time.Millisecond))
 	defer tick.Stop()
 	var last error
 	for {

@@ -111,7 +111,7 @@ func (s *Store) lacks(ctx context.Context, a Archive) (bool, error) {
 func poll(ctx context.Context, try func() error, failure string) error {
 	ctx, cancel := context.WithTimeout(ctx, patience.Of(2*time.Minute))
 	defer cancel()
-	tick := time.NewTicker(20 * time.Millisecond)
+	tick := time.NewTicker(patience.Of(20 * time.Millisecond))
 	defer tick.Stop()
 	for {
 		err := try()

@@ -1,5 +1,7 @@
 // Package patience says how long to wait for what takes longer on a slow
-// machine, one under an emulated processor above all.
+// machine, one under an emulated processor above all, and how long between two
+// looks: there a look itself takes longer than a short pause, and looking would
+// be all that the machine does.
 package patience
 
 import (
@@ -13,7 +15,7 @@ import (
 // it is as usual.
 const Variable = "LOCKSTEP_SLOW"
 
-// Of is the limit on this machine of what has a limit elsewhere.
+// Of is the limit, or the pause, on this machine of what has one elsewhere.
 func Of(limit time.Duration) time.Duration { return times(limit, os.Getenv(Variable)) }
 
 func times(limit time.Duration, slow string) time.Duration {

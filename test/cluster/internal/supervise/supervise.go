@@ -253,7 +253,7 @@ func (s *Supervisor) reportLocked() {
 
 // waitFor polls a condition; see Component.Wait.
 func waitFor(ctx context.Context, condition string) {
-	tick := time.NewTicker(20 * time.Millisecond)
+	tick := time.NewTicker(patience.Of(20 * time.Millisecond))
 	defer tick.Stop()
 	for !holds(ctx, condition) {
 		select {

@@ -107,7 +107,7 @@ func lastLines(path string, n int) string {
 func writeTask(folder string, o options, h host, shares []share) error {
 	environment := append(h.environment(), [2]string{"LOCKSTEP_SLOW", fmt.Sprint(o.slow)})
 	texts := map[string]string{"shares": sharesFile(shares), "environment": environmentFile(environment)}
-	for name, source := range map[string]string{"script": o.task, "steps": "steps", "mount-shares": "mount-shares"} {
+	for name, source := range map[string]string{"script": o.task, "steps": "steps", "mount-shares": "mount-shares", "go": "go"} {
 		content, err := inside.ReadFile("inside/" + source)
 		if err != nil {
 			return err

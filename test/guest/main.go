@@ -75,7 +75,7 @@ func parseOptions(args []string) (options, error) {
 		flags.PrintDefaults()
 	}
 	flags.StringVar(&o.suite, "suite", "bookworm", "`release` of Debian")
-	flags.IntVar(&o.slow, "slow", 10, "waits are so many `times` longer than on a real machine (LOCKSTEP_SLOW)")
+	flags.IntVar(&o.slow, "slow", 30, "waits are so many `times` longer than on a real machine (LOCKSTEP_SLOW)")
 	flags.DurationVar(&o.limit, "limit", 2*time.Hour, "`time` after which the guest is ended")
 	flags.IntVar(&o.processors, "processors", 2, "`number` of processors of the guest")
 	flags.IntVar(&o.memory, "memory", 8192, "memory of the guest in `MiB`")

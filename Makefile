@@ -81,6 +81,18 @@ test-integration: tools ## Run the tests against a real API server
 test-e2e: tools $(BIN)/ginkgo ## Run the tests on a real cluster: a local one, or that of KUBECONFIG (FOCUS=REGEXP, PROCS=3)
 	@$(SUITE)/e2e
 
+.PHONY: test-full
+test-full: tools ## Run the longer proofs before a release: the race detector, and a guest with cgroup v2 (root; the guest takes an hour)
+	@$(SUITE)/full
+
+.PHONY: test-guest
+test-guest: tools ## Run the demo and what depends on the machine in a guest with Debian's kernel, systemd and cgroup v2 (root)
+	@$(SUITE)/guest
+
+.PHONY: guest-fresh
+guest-fresh: $(BIN)/images $(BIN)/guest ## Run `make demo` in a guest that has Go, git, make and apt only (root, network; takes many hours)
+	@$(BIN)/guest -limit 24h fresh
+
 .PHONY: verify
 verify: fmt tidy lint golden specs ## Format, tidy, lint, compare goldens, check the specs; fail if anything changed
 	@git diff --exit-code
@@ -180,6 +192,9 @@ $(SCHEMAS): $(filter-out %_test.go,$(wildcard $(addprefix pkg/compile/schema/,ge
 
 $(BIN)/demo: FORCE
 	@go build -o $@ ./test/demo
+
+$(BIN)/guest: FORCE
+	@go build -o $@ ./test/guest
 
 $(BIN)/faults: FORCE
 	@go build -o $@ ./test/faults

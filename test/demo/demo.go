@@ -89,7 +89,8 @@ func runAll(ctx context.Context, p *platform.Platform, out io.Writer) ([]row, er
 
 // runOne removes what an earlier demo on the same cluster may have left.
 func runOne(ctx context.Context, editor trial.User, job trial.Job, out io.Writer) (trial.Result, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, jobTimeout, fmt.Errorf("no end within %s", jobTimeout))
+	limit := platform.Patience(jobTimeout)
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("no end within %s", limit))
 	defer cancel()
 	old := job.TrainJob()
 	if err := client.IgnoreNotFound(editor.Client.Delete(ctx, old)); err != nil {

@@ -17,11 +17,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"lockstep.dev/lockstep/pkg/mpi"
+	"lockstep.dev/lockstep/test/platform"
 	"lockstep.dev/lockstep/test/trial"
 )
 
 // jobTimeout is generous: a job takes seconds, a busy machine some more.
-const jobTimeout = 2 * time.Minute
+var jobTimeout = platform.Patience(2 * time.Minute)
 
 // job is a job of the tenant: two nodes with two slots each. A spec that runs beside others in another process may have the same name for it.
 func job(name, runtime string, command ...string) trial.Job {

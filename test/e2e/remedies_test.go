@@ -18,7 +18,7 @@ import (
 
 // What to do depends on who did it.
 var _ = Describe("Whoever reads why a job failed", func() {
-	It("is told whose memory limit a launcher has", func(ctx SpecContext) {
+	It("is told whose memory limit a launcher has", ofTheMachine, func(ctx SpecContext) {
 		result := run(ctx, job("launcher-memory", "openmpi4-cpu", "bash", "-c", "mpirun -n 4 mpi-hello; tail /dev/zero; exit 1"))
 		Expect(result.Reason).To(Equal(string(diagnose.OOMKilled)), result.Message)
 		Expect(result.Message).To(ContainSubstring("What to do: the launcher's memory limit of 128Mi is the runtime's, and spec.trainer.resourcesPerNode does not change it"))

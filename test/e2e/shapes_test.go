@@ -31,7 +31,7 @@ var _ = Describe("A world", Ordered, func() {
 		}
 	},
 		Entry("Open MPI 4: one node and a launcher, three with the launcher", "openmpi4-cpu", int32(1), int32(3)),
-		Entry("Open MPI 5: three nodes and a launcher, one that is the launcher", "openmpi5-cpu", int32(3), int32(1)),
+		Entry("Open MPI 5: three nodes and a launcher, one that is the launcher", ofTheMachine, "openmpi5-cpu", int32(3), int32(1)),
 		Entry("MPICH: three nodes and a launcher, one that is the launcher", "mpich-cpu", int32(3), int32(1)),
 	)
 })

@@ -1,6 +1,7 @@
 // Package e2e shows on a real cluster what a user of Lockstep is promised: real pods, real mpirun, real controllers.
 //
-// `make test-e2e` runs it on a local cluster, or on that of KUBECONFIG. Without LOCKSTEP_E2E=1 it is skipped.
+// `make test-e2e` runs it on a local cluster, or on that of KUBECONFIG. Without LOCKSTEP_E2E=1 it is skipped. LOCKSTEP_SLOW=10 makes
+// waits ten times as long.
 //
 // Specs run side by side, in processes that share one cluster: what changes the cluster for others (its controller, its machines, most of
 // their room) is Serial, and job names the jobs of each process apart.
@@ -43,8 +44,8 @@ func TestE2E(t *testing.T) {
 		t.Skip("SKIPPED: this needs a real cluster: run `make test-e2e`")
 	}
 	RegisterFailHandler(Fail)
-	SetDefaultEventuallyTimeout(90 * time.Second)
-	SetDefaultEventuallyPollingInterval(50 * time.Millisecond)
+	SetDefaultEventuallyTimeout(platform.Patience(90 * time.Second))
+	SetDefaultEventuallyPollingInterval(platform.Patience(50 * time.Millisecond))
 	RunSpecs(t, "e2e")
 }
 
@@ -85,4 +86,4 @@ var _ = SynchronizedBeforeSuite(func(ctx SpecContext) []byte {
 	Expect(err).NotTo(HaveOccurred())
 	admin, err = cluster.Admin()
 	Expect(err).NotTo(HaveOccurred())
-}, NodeTimeout(40*time.Minute))
+}, NodeTimeout(platform.Patience(40*time.Minute)))

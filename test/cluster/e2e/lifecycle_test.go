@@ -3,8 +3,11 @@ package e2e
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"io"
 	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -110,6 +113,36 @@ func TestKilledNodeIsSeenAndReplaced(t *testing.T) {
 	}
 	c.must(t, "down")
 	unchanged(t, before, "after down of killed nodes")
+}
+
+// TestControllersThatOthersUseStay: systemd hands down what those who log in
+// while the cluster runs need, and `down` must neither fail for it nor take it.
+func TestControllersThatOthersUseStay(t *testing.T) {
+	c := newCluster(t)
+	const root, control = "/sys/fs/cgroup", "cgroup.subtree_control"
+	c.must(t, "down")
+	before := look(t)
+	borrowed := "io"
+	if _, err := os.Stat(filepath.Join(root, control)); err != nil || slices.Contains(before.HandedDown, borrowed) {
+		t.Skipf("SKIPPED: this machine has no cgroup v2 whose root keeps %s for itself", borrowed)
+	}
+	c.must(t, "up")
+	other := filepath.Join(root, "lockstep-e2e-other")
+	if err := os.Mkdir(other, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.Remove(other) })
+	if err := os.WriteFile(filepath.Join(other, control), []byte("+"+borrowed), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	c.must(t, "down")
+	if now := handedDown(); !slices.Contains(now, borrowed) {
+		t.Errorf("handed down after down: %v, want %s for the group that uses it", now, borrowed)
+	}
+	if err := errors.Join(os.Remove(other), os.WriteFile(filepath.Join(root, control), []byte("-"+borrowed), 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	unchanged(t, before, "after down beside a group that uses a controller")
 }
 
 // up starts `up` and sends a signal when it prints a line with a word, or

@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"lockstep.dev/lockstep/test/cluster/internal/patience"
 	"lockstep.dev/lockstep/test/cluster/internal/sysctl"
 )
 
@@ -97,7 +98,7 @@ func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	start := time.Now()
 	for !ok() {
-		if time.Since(start) > time.Minute {
+		if time.Since(start) > patience.Of(time.Minute) {
 			t.Fatalf("never happened: %s", what)
 		}
 		time.Sleep(50 * time.Millisecond)
@@ -107,7 +108,7 @@ func eventually(t *testing.T, what string, ok func() bool) {
 
 // machine is everything outside the caches that a cluster could leave behind.
 type machine struct {
-	Links, Routes, Rules, Mounts, Groups, Sysctls, Namespaces, Programs, Files []string
+	Links, Routes, Rules, Mounts, Groups, HandedDown, Sysctls, Namespaces, Programs, Files []string
 }
 
 func look(t *testing.T) machine {
@@ -118,6 +119,7 @@ func look(t *testing.T) machine {
 		Rules:      lines(t, "sh", "-c", "iptables-save | grep -v '^#' || true"),
 		Mounts:     mounts(t),
 		Groups:     glob("/sys/fs/cgroup/lockstep", "/sys/fs/cgroup/*/lockstep"),
+		HandedDown: handedDown(),
 		Sysctls:    sysctls(),
 		Namespaces: links("/proc/[0-9]*/ns/net", "net:"),
 		Programs:   programs(),
@@ -151,6 +153,13 @@ func glob(patterns ...string) []string {
 		found = append(found, paths...)
 	}
 	return found
+}
+
+// handedDown are the controllers that the root of cgroup v2 leaves to its
+// children; of version 1 there is no such file.
+func handedDown() []string {
+	content, _ := os.ReadFile("/sys/fs/cgroup/cgroup.subtree_control")
+	return strings.Fields(string(content))
 }
 
 func links(pattern, containing string) []string {

@@ -20,6 +20,8 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/restmapper"
 	"k8s.io/client-go/tools/clientcmd"
+
+	"lockstep.dev/lockstep/test/cluster/internal/patience"
 )
 
 // owner is the field owner of everything that is applied.
@@ -55,18 +57,18 @@ func newClient(config *rest.Config) (*Client, error) {
 
 // Healthy asks the API server once.
 func (c *Client) Healthy(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, patience.Of(5*time.Second))
 	defer cancel()
 	_, err := c.discovery.RESTClient().Get().AbsPath("/readyz").DoRaw(ctx)
 	return err
 }
 
 // Until calls at short intervals until there is no error; when the limit or
-// the context ends first, it returns the last error.
+// the context ends first, it returns the last error. A slow machine gets more.
 func Until(ctx context.Context, limit time.Duration, what string, try func(context.Context) error) error {
-	ctx, cancel := context.WithTimeout(ctx, limit)
+	ctx, cancel := context.WithTimeout(ctx, patience.Of(limit))
 	defer cancel()
-	tick := time.NewTicker(25 * time.Millisecond)
+	tick := time.NewTicker(patience.Of(25 * time.Millisecond))
 	defer tick.Stop()
 	var last error
 	for {

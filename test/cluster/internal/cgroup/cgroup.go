@@ -33,6 +33,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"lockstep.dev/lockstep/test/cluster/internal/patience"
 )
 
 const (
@@ -216,12 +218,21 @@ func handDown(group string) error {
 func control(group, change string) error {
 	path := filepath.Join(group, "cgroup.subtree_control")
 	if err := os.WriteFile(path, []byte(change), 0o644); err != nil {
-		if errors.Is(err, unix.EBUSY) {
-			return fmt.Errorf("%s cannot hand down %s, because processes run directly in it: move them into a child group first (cgroup v2 allows no inner processes)", group, change[1:])
-		}
-		return fmt.Errorf("write %s to %s: %w", change, path, err)
+		return explain(err, group, change)
 	}
 	return nil
+}
+
+// explain says what the kernel means by "busy".
+func explain(err error, group, change string) error {
+	switch {
+	case !errors.Is(err, unix.EBUSY):
+		return fmt.Errorf("hand down %s in %s: %w", change, group, err)
+	case change[0] == '-':
+		return fmt.Errorf("%s must go on handing down %s, because a group in it hands it down, too: %w", group, change[1:], err)
+	default:
+		return fmt.Errorf("%s cannot hand down %s, because processes run directly in it: move them into a child group first (cgroup v2 allows no inner processes): %w", group, change[1:], err)
+	}
 }
 
 // Missing lists the v2 controllers that the machine's root has but does not
@@ -247,8 +258,16 @@ func (t Tree) Missing() ([]string, error) {
 // Enable makes the machine's root hand down controllers.
 func (t Tree) Enable(controllers []string) error { return t.switchRoot("+", controllers) }
 
-// Disable undoes Enable.
-func (t Tree) Disable(controllers []string) error { return t.switchRoot("-", controllers) }
+// Disable undoes Enable. A controller that somebody else has come to hand down
+// further stays: systemd does, for whoever logs in.
+func (t Tree) Disable(controllers []string) error {
+	for _, c := range controllers {
+		if err := t.switchRoot("-", []string{c}); err != nil && !errors.Is(err, unix.EBUSY) {
+			return err
+		}
+	}
+	return nil
+}
 
 func (t Tree) switchRoot(sign string, controllers []string) error {
 	for _, c := range controllers {
@@ -315,7 +334,7 @@ func (t Tree) Exists() bool {
 // Remove removes all groups of the cluster. The kernel keeps a group busy for
 // a moment after its last process ended, so it tries for some seconds.
 func (t Tree) Remove() error {
-	deadline := time.Now().Add(5 * time.Second)
+	deadline := time.Now().Add(patience.Of(5 * time.Second))
 	for {
 		var failed []error
 		for _, m := range t.Mounts {

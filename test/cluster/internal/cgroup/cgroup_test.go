@@ -1,12 +1,15 @@
 package cgroup
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
 )
 
 func TestParse(t *testing.T) {
@@ -135,6 +138,22 @@ func TestMissingIsWhatTheRootKeepsForItself(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"cpuset", "io", "pids"}, got); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+// TestBusy: the kernel has one word for two things, and neither may be lost.
+func TestBusy(t *testing.T) {
+	cases := map[string]struct{ change, want string }{
+		"to others": {"-cpu", "must go on handing down cpu"},
+		"to itself": {"+cpu", "processes run directly in it"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			err := explain(&fs.PathError{Op: "write", Err: unix.EBUSY}, "/sys/fs/cgroup", tc.change)
+			if !strings.Contains(err.Error(), tc.want) || !errors.Is(err, unix.EBUSY) {
+				t.Errorf("got %v, want %q", err, tc.want)
+			}
+		})
 	}
 }
 

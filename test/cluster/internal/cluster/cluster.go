@@ -5,8 +5,8 @@
 // a healthy cluster runs, done → remove whatever an earlier one left → start.
 // Every later failure, an interrupt included, ends in the same removal.
 //
-// Flow of removal (remove): processes, then control groups, links, files, then
-// sysctls, then the record and the lock's owner. Each step finds its things by
+// Flow of removal (remove): processes, then control groups, links, files, a
+// kernel module, then sysctls, then the record and the lock's owner. Each step finds its things by
 // fixed names and not by a record, so that it does not matter how far an
 // earlier command came before it was killed; each is done again by the next
 // `down` or `up` when it is cut off.
@@ -16,8 +16,10 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
 	"time"
 
+	"lockstep.dev/lockstep/test/cluster/internal/bridging"
 	"lockstep.dev/lockstep/test/cluster/internal/cgroup"
 	"lockstep.dev/lockstep/test/cluster/internal/dirs"
 	"lockstep.dev/lockstep/test/cluster/internal/network"
@@ -62,6 +64,10 @@ func Builder(ctx context.Context, d dirs.Dirs, say *progress.Reporter) (*program
 	builder.Say = say
 	builder.Provide = func(ctx context.Context) error { return preflight.Provide(ctx, preflight.ToBuild(), say) }
 	return builder, nil
+}
+
+func (c *Cluster) bridging() bridging.Keeper {
+	return bridging.OfKernel(filepath.Join(c.dirs.State, "bridging.json"), c.boot)
 }
 
 func (c *Cluster) sysctls() sysctl.Keeper {
@@ -135,5 +141,5 @@ func (c *Cluster) Purge() error {
 	return nil
 }
 
-// patience is how long nodes may take to end before they are killed.
-const patience = 3 * time.Second
+// grace is how long nodes may take to end before they are killed.
+const grace = 3 * time.Second

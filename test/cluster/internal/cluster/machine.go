@@ -26,7 +26,7 @@ func (c *Cluster) KillNode(ctx context.Context, index int) error {
 	if err := init.Signal(unix.SIGKILL); err != nil {
 		return fmt.Errorf("kill %s: %w", r.Nodes[index].Name, err)
 	}
-	return api.Until(ctx, patience, r.Nodes[index].Name+" does not end", func(context.Context) error {
+	return api.Until(ctx, grace, r.Nodes[index].Name+" does not end", func(context.Context) error {
 		if init.Alive() {
 			return errors.New("its first process lives")
 		}

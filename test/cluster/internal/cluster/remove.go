@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"lockstep.dev/lockstep/test/cluster/internal/network"
+	"lockstep.dev/lockstep/test/cluster/internal/patience"
 	"lockstep.dev/lockstep/test/cluster/internal/process"
 	"lockstep.dev/lockstep/test/cluster/internal/state"
 )
@@ -33,6 +34,7 @@ func (c *Cluster) remove(ctx context.Context) error {
 		c.restoreControllers(),
 		network.Remove(),
 		c.removeFiles(),
+		c.bridging().Return(),
 		c.sysctls().Restore(),
 	)
 	if err != nil {
@@ -49,7 +51,7 @@ func (c *Cluster) endProcesses(ctx context.Context) error {
 			return err
 		}
 	}
-	deadline := time.Now().Add(10 * time.Second)
+	deadline := time.Now().Add(patience.Of(10 * time.Second))
 	for {
 		left := c.tree.Processes()
 		if len(left) == 0 {
@@ -71,7 +73,7 @@ func endNodes(ctx context.Context, nodes []state.Node) error {
 	failed := make([]error, len(nodes))
 	var work sync.WaitGroup
 	for i, n := range nodes {
-		work.Go(func() { failed[i] = n.Init.End(ctx, patience) })
+		work.Go(func() { failed[i] = n.Init.End(ctx, patience.Of(grace)) })
 	}
 	work.Wait()
 	return errors.Join(failed...)

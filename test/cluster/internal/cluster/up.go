@@ -38,7 +38,11 @@ func (c *Cluster) Up(ctx context.Context, o Options) error {
 	if o.Nodes < 1 || o.Nodes > network.MaxNodes {
 		return fmt.Errorf("--nodes is %d: between 1 and %d are possible", o.Nodes, network.MaxNodes)
 	}
-	if err := preflight.Provide(ctx, preflight.ToRun(), c.say); err != nil {
+	needs := preflight.ToRun()
+	if !c.bridging().There() {
+		needs = append(needs, preflight.ToLoad()...)
+	}
+	if err := preflight.Provide(ctx, needs, c.say); err != nil {
 		return err
 	}
 	made, err := c.make(ctx)
@@ -208,8 +212,8 @@ func (c *Cluster) start(ctx context.Context, o Options, m *made) error {
 	return nil
 }
 
-// prepareMachine changes what belongs to the whole machine: sysctls, control
-// groups and the bridge.
+// prepareMachine changes what belongs to the whole machine: sysctls, a kernel
+// module, control groups and the bridge.
 func (c *Cluster) prepareMachine(count int) error {
 	keeper := c.sysctls()
 	if err := keeper.Save(machineSysctls); err != nil {
@@ -219,6 +223,9 @@ func (c *Cluster) prepareMachine(count int) error {
 		if err := keeper.Raise(name, least); err != nil {
 			return err
 		}
+	}
+	if err := c.bridging().Borrow(); err != nil {
+		return err
 	}
 	if err := c.borrowControllers(); err != nil {
 		return err

@@ -35,6 +35,11 @@ func ToRun() []Need {
 	}
 }
 
+// ToLoad is what a machine needs whose kernel lacks a module.
+func ToLoad() []Need {
+	return []Need{{Package: "kmod", Programs: []string{"modprobe"}}}
+}
+
 // ToBuild is what building runc needs; all other programs are pure Go.
 func ToBuild() []Need {
 	return []Need{

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"lockstep.dev/lockstep/test/cluster/internal/patience"
 )
 
 // Identity is a process number with the time at which that process started, in
@@ -116,10 +118,11 @@ func (id Identity) End(ctx context.Context, grace time.Duration) error {
 	if err := id.Signal(unix.SIGKILL); err != nil {
 		return err
 	}
-	hard, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	limit := patience.Of(10 * time.Second)
+	hard, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
 	defer cancel()
 	if !id.WaitGone(hard) {
-		return fmt.Errorf("process %d did not end 10 s after SIGKILL", id.PID)
+		return fmt.Errorf("process %d did not end %s after SIGKILL", id.PID, limit)
 	}
 	return nil
 }

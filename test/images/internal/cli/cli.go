@@ -58,7 +58,7 @@ func root() *cobra.Command {
 	cmd.CompletionOptions.DisableDefaultCmd = true
 	cmd.PersistentFlags().StringVar(&o.repository, "repository", "", "folder of the checkout (default: the one around the current folder)")
 	cmd.PersistentFlags().StringVarP(&o.output, "output", "o", "text", "form of the results: text or json")
-	cmd.AddCommand(buildCommand(o), listCommand(o))
+	cmd.AddCommand(buildCommand(o), listCommand(o), rootFilesCommand())
 	return cmd
 }
 
@@ -66,7 +66,7 @@ func noCommand(_ *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	return usageError{fmt.Errorf("unknown command %q: want build or list", args[0])}
+	return usageError{fmt.Errorf("unknown command %q: want build, list or root-files", args[0])}
 }
 
 func buildCommand(o *options) *cobra.Command {

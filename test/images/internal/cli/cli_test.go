@@ -30,6 +30,7 @@ func TestExitCodesAndMessages(t *testing.T) {
 		"UnknownImage":   {reason: "usage; says what there is", args: []string{"build", "mvapich"}, code: 2, stderr: `no image is called "mvapich": choose from agent`},
 		"UnknownOutput":  {reason: "usage", args: []string{"list", "-o", "xml"}, code: 2, stderr: `output "xml": want text or json`},
 		"ListArguments":  {reason: "usage", args: []string{"list", "x"}, code: 2, stderr: "list takes no arguments"},
+		"NoPackages":     {reason: "usage", args: []string{"root-files", "/there"}, code: 2, stderr: "want a folder and at least one package"},
 		"NoCheckout":     {reason: "usage", args: []string{"list", "--repository", t.TempDir()}, code: 2, stderr: "no checkout of lockstep.dev/lockstep"},
 		"List":           {reason: "name, reference, contents", args: []string{"list"}, stdout: "agent  lockstep.test/agent:dev  Go program ./cmd/agent\n"},
 		"BuildFails":     {reason: "failure; nothing on stdout", args: []string{"build"}, code: 1, stderr: "image agent: go build ./cmd/agent"},

@@ -1,0 +1,99 @@
+package main
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+)
+
+func TestFoldersAreSharedForReadingOnly(t *testing.T) {
+	m := machine{task: "/tmp/task", shares: []share{{"checkout", "/home/a,b"}}}
+	count := 0
+	args := m.arguments()
+	for i, arg := range args {
+		if arg != "-virtfs" {
+			continue
+		}
+		count++
+		if !strings.Contains(args[i+1], ",readonly=on") {
+			t.Errorf("the guest could write: %s", args[i+1])
+		}
+	}
+	if count != 2 {
+		t.Errorf("%d folders are shared, want the task and the checkout", count)
+	}
+	if !slices.ContainsFunc(args, func(arg string) bool { return strings.HasPrefix(arg, "local,path=/home/a,,b,mount_tag=checkout,") }) {
+		t.Errorf("a comma in a path begins another option: %q", args)
+	}
+}
+
+func TestTheDiskIsNeverWritten(t *testing.T) {
+	args := strings.Join(machine{disk: "/cache/disk"}.arguments(), " ")
+	if !strings.Contains(args, "file=/cache/disk,format=raw,if=virtio,snapshot=on") {
+		t.Errorf("the disk in the cache would change: %s", args)
+	}
+}
+
+func TestOnlyWhoAsksHasANetwork(t *testing.T) {
+	for _, network := range []bool{true, false} {
+		args := strings.Join(machine{network: network}.arguments(), " ")
+		if strings.Contains(args, "-nic user") != network || strings.Contains(args, "-nic none") == network {
+			t.Errorf("network %t: %s", network, args)
+		}
+	}
+}
+
+func TestNoHelpOfTheHardware(t *testing.T) {
+	if args := strings.Join(machine{}.arguments(), " "); !strings.Contains(args, "-accel tcg,thread=multi") || strings.Contains(args, "kvm") {
+		t.Error(args)
+	}
+}
+
+func TestEveryTaskHasItsScript(t *testing.T) {
+	for name := range tasks {
+		if _, err := inside.ReadFile("inside/" + name); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestADiskIsKnownByWhatIsOnIt(t *testing.T) {
+	files := fstest.MapFS{}
+	for _, f := range furniture {
+		files[f.source] = &fstest.MapFile{Data: []byte("old")}
+	}
+	key := func(suite string, packages ...string) string {
+		t.Helper()
+		k, err := diskKey(suite, packages, files)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return k
+	}
+	first := key("bookworm", "apt", "git")
+	if key("bookworm", "apt", "git") != first {
+		t.Error("the same disk has two names")
+	}
+	files[furniture[0].source] = &fstest.MapFile{Data: []byte("new")}
+	for reason, other := range map[string]string{
+		"another file": key("bookworm", "apt", "git"), "another release": key("trixie", "apt", "git"), "another package": key("bookworm", "apt"),
+	} {
+		if other == first {
+			t.Errorf("%s gives the same disk", reason)
+		}
+	}
+}
+
+func TestEnvironmentIsQuoted(t *testing.T) {
+	got := environmentFile([][2]string{{"A", "it's $HOME"}})
+	if want := `export A='it'\''s $HOME'` + "\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestMissingPackages(t *testing.T) {
+	if got := missingPackages(func(program string) bool { return program == qemu }); !slices.Equal(got, []string{"e2fsprogs"}) {
+		t.Errorf("got %v", got)
+	}
+}

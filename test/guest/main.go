@@ -1,0 +1,95 @@
+// Command guest boots a machine of its own and shows there what this machine cannot: the kernel, the init and the control groups
+// (version 2) of a current Debian, under a processor that QEMU emulates, so that no hardware has to help.
+//
+// Duty: make the disk of the machine once, boot it, hand it a script and the folders that the script needs, pass on what it says,
+// and decide from its last words whether it passed.
+//
+// Flow: packages → disk in the cache (disk.go) → command line of QEMU (machine.go) → what the guest says (words.go) → verdict.
+//
+// Invariants: the guest sees folders of this machine but cannot write to them; what it writes goes to a copy of its disk that is gone
+// with QEMU. QEMU ends when this program does, however that ends. It must not know what a cluster or a job is: only the scripts in
+// inside/ do.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+)
+
+// options are what a user can choose.
+type options struct {
+	// task is the name of the script.
+	task string
+	// suite is the release of Debian.
+	suite string
+	// slow is how many times slower than a real machine the guest is taken to be.
+	slow int
+	// limit is how long the guest may run.
+	limit time.Duration
+	// memory is in MiB.
+	processors, memory int
+}
+
+const usage = `guest boots a machine with Debian's own kernel, systemd and control groups of version 2 under QEMU, without help of the
+hardware, and runs a script in it. It needs root, and a Debian machine with apt.
+
+Usage:
+  guest [flags] [TASK]
+
+Tasks:
+  proof   the demo, the tests of the cluster and those of jobs that depend on the machine, with the programs built here (default)
+  fresh   the way of a newcomer: a machine with Go, git, make and apt clones the checkout and runs make demo; this takes hours
+  look    say what machine it is
+
+Flags:
+`
+
+func main() {
+	if err := run(); err != nil && !errors.Is(err, flag.ErrHelp) {
+		fmt.Fprintln(os.Stderr, "guest:", err)
+		os.Exit(1)
+	}
+}
+
+func run() error {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	o, err := parseOptions(os.Args[1:])
+	if err != nil {
+		return err
+	}
+	return boot(ctx, o, os.Stdout)
+}
+
+func parseOptions(args []string) (options, error) {
+	o := options{task: "proof"}
+	flags := flag.NewFlagSet("guest", flag.ContinueOnError)
+	flags.Usage = func() {
+		_, _ = fmt.Fprint(flags.Output(), usage)
+		flags.PrintDefaults()
+	}
+	flags.StringVar(&o.suite, "suite", "bookworm", "`release` of Debian")
+	flags.IntVar(&o.slow, "slow", 30, "waits are so many `times` longer than on a real machine (LOCKSTEP_SLOW)")
+	flags.DurationVar(&o.limit, "limit", 2*time.Hour, "`time` after which the guest is ended")
+	flags.IntVar(&o.processors, "processors", 2, "`number` of processors of the guest")
+	flags.IntVar(&o.memory, "memory", 8192, "memory of the guest in `MiB`")
+	if err := flags.Parse(args); err != nil {
+		return options{}, err
+	}
+	if flags.NArg() > 1 {
+		return options{}, fmt.Errorf("unexpected argument `%s`: see --help", flags.Arg(1))
+	}
+	if flags.NArg() == 1 {
+		o.task = flags.Arg(0)
+	}
+	if _, known := tasks[o.task]; !known {
+		return options{}, fmt.Errorf("unknown task `%s`: see --help", o.task)
+	}
+	return o, nil
+}

@@ -130,6 +130,7 @@ func (b *Builder) buildAll(ctx context.Context, missing map[string][]string) err
 			return err
 		}
 	}
+	b.Say.Say("%s", estimate(missing, runtime.NumCPU()))
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	slots := make(chan struct{}, 2)
@@ -148,6 +149,19 @@ func (b *Builder) buildAll(ctx context.Context, missing map[string][]string) err
 	}
 	work.Wait()
 	return context.Cause(ctx)
+}
+
+// estimate says how long the builds of some programs may take, by family.
+func estimate(missing map[string][]string, processors int) string {
+	seconds, programs := 0, 0
+	for _, f := range catalogue {
+		if names := missing[f.folder]; names != nil {
+			seconds += f.seconds
+			programs += len(names)
+		}
+	}
+	minutes := (seconds/processors + 59) / 60
+	return fmt.Sprintf("building %d programs from source, once: about %d min on %d idle processors, less where Go has compiled some of it before", programs, max(1, minutes), processors)
 }
 
 // build builds programs of one family. Another command may be at it too: then

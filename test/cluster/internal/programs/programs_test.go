@@ -1,6 +1,7 @@
 package programs
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -158,5 +159,22 @@ func TestEnsureBuildsOnceAndLinks(t *testing.T) {
 	}
 	if linked, err := os.Stat(filepath.Join(dir, "pause")); err != nil || !os.SameFile(first, linked) {
 		t.Errorf("%s/pause does not lead to the program: %v", dir, err)
+	}
+}
+
+// Somebody waits for the first build: he must know for how long.
+func TestEstimate(t *testing.T) {
+	everything := map[string][]string{}
+	for _, f := range catalogue {
+		if f.seconds == 0 {
+			t.Errorf("nobody knows how long %s takes", f.folder)
+		}
+		everything[f.folder] = f.names()
+	}
+	if got := estimate(everything, 1); !strings.HasPrefix(got, fmt.Sprintf("building %d programs", len(All()))) {
+		t.Error(got)
+	}
+	if got := estimate(map[string][]string{"pause": {"pause"}}, 2); !strings.Contains(got, "1 programs from source, once: about 1 min on 2 idle processors") {
+		t.Error(got)
 	}
 }

@@ -163,17 +163,20 @@ func (m Mount) create(node string, unified bool) error {
 			}
 		}
 	}
-	return m.prefer(at, runtime.NumCPU())
+	return errors.Join(m.weigh(filepath.Join(m.Path, top), runtime.NumCPU()), m.weigh(at, 2*runtime.NumCPU()))
 }
 
-// prefer gives a group twice the processor time that kubelet gives all pods
-// together, which is the shares of all processors: 1024 each on v1; on v2 the
-// weight that runtimes make of those is below 100 each. A v2 machine without
-// the controller has no such file. The kernel's limits are 262144 and 10000.
-func (m Mount) prefer(group string, processors int) error {
-	file, weight := "cpu.shares", min(2*1024*processors, 262144)
+// weigh gives a group the processor time of as many processes when processors
+// are scarce. The whole cluster counts as one for each processor: as a single
+// one it starves beside a compiler. A node's system has twice what kubelet gives
+// all pods together, which is the shares of all processors: 1024 each on v1; on
+// v2 the weight that runtimes make of those is below 100 each. A v2 machine
+// without the controller has no such file. The kernel's limits are 262144 and
+// 10000.
+func (m Mount) weigh(group string, processes int) error {
+	file, weight := "cpu.shares", min(1024*processes, 262144)
 	if m.V2 {
-		file, weight = "cpu.weight", min(2*100*processors, 10000)
+		file, weight = "cpu.weight", min(100*processes, 10000)
 	}
 	path := filepath.Join(group, file)
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {

@@ -5,6 +5,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -98,24 +100,24 @@ func TestCreateFillsCpusetOnEveryLevel(t *testing.T) {
 	}
 }
 
-func TestDaemonsGetMoreThanPods(t *testing.T) {
+func TestWeightsOfGroups(t *testing.T) {
 	cases := map[string]struct {
-		reason     string
-		v2         bool
-		file       string
-		processors int
-		want       string
+		reason    string
+		v2        bool
+		file      string
+		processes int
+		want      string
 	}{
-		"v1":          {"kubelet gives all pods 1024 for each processor", false, "cpu.shares", 4, "8192"},
-		"v2":          {"another file and another scale", true, "cpu.weight", 4, "800"},
-		"v2 is full":  {"the kernel refuses more than 10000", true, "cpu.weight", 96, "10000"},
-		"v1 is large": {"pods have 98304", false, "cpu.shares", 96, "196608"},
+		"v1":          {"kubelet gives all pods 1024 for each processor", false, "cpu.shares", 8, "8192"},
+		"v2":          {"another file and another scale", true, "cpu.weight", 8, "800"},
+		"v2 is full":  {"the kernel refuses more than 10000", true, "cpu.weight", 192, "10000"},
+		"v1 is large": {"pods have 98304", false, "cpu.shares", 192, "196608"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), tc.file)
 			write(t, path, "1024\n")
-			if err := (Mount{V2: tc.v2}).prefer(filepath.Dir(path), tc.processors); err != nil {
+			if err := (Mount{V2: tc.v2}).weigh(filepath.Dir(path), tc.processes); err != nil {
 				t.Fatal(err)
 			}
 			if got, err := os.ReadFile(path); err != nil || string(got) != tc.want {
@@ -123,8 +125,25 @@ func TestDaemonsGetMoreThanPods(t *testing.T) {
 			}
 		})
 	}
-	if err := (Mount{V2: true}).prefer(t.TempDir(), 4); err != nil {
+	if err := (Mount{V2: true}).weigh(t.TempDir(), 4); err != nil {
 		t.Errorf("a machine without the controller: %v", err)
+	}
+}
+
+// Beside a compiler the cluster is more than one process, and its daemons are more than its pods.
+func TestAClusterHasItsShareOfTheMachine(t *testing.T) {
+	root := t.TempDir()
+	for _, level := range []string{"lockstep", "lockstep/node0/system"} {
+		write(t, filepath.Join(root, level, "cpu.shares"), "1024\n")
+	}
+	if err := (Mount{Path: root, Controllers: []string{"cpu"}}).create("node0", false); err != nil {
+		t.Fatal(err)
+	}
+	for level, times := range map[string]int{"lockstep": 1, "lockstep/node0/system": 2} {
+		got, err := os.ReadFile(filepath.Join(root, level, "cpu.shares"))
+		if want := strconv.Itoa(times * 1024 * runtime.NumCPU()); err != nil || string(got) != want {
+			t.Errorf("%s: %q, %v, want %s", level, got, err, want)
+		}
 	}
 }
 

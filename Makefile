@@ -78,7 +78,7 @@ test-integration: tools ## Run the tests against a real API server
 	@$(SUITE)/integration
 
 .PHONY: test-e2e
-test-e2e: tools $(BIN)/ginkgo ## Run the tests on a real cluster: a local one, or that of KUBECONFIG (FOCUS=REGEXP, PROCS=3)
+test-e2e: tools $(BIN)/ginkgo ## Run the tests on a real cluster: a local one, or that of KUBECONFIG (FOCUS=REGEXP, PROCS=N)
 	@$(SUITE)/e2e
 
 .PHONY: test-full

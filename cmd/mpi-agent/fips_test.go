@@ -58,6 +58,7 @@ func TestFIPSModeIsTheAgentsOwnBusiness(t *testing.T) {
 }
 
 func TestFIPSFlagIsTheVariable(t *testing.T) {
+	t.Parallel()
 	bin := program(t) + "/mpi-agent"
 	got := start(t, []string{asAgent + "=1", "LOCKSTEP_FIPS=perhaps"}, bin, "version").wait()
 	if got.code != 1 || !strings.Contains(got.stderr, "LOCKSTEP_FIPS is `perhaps`: allowed are true and false") {
@@ -72,6 +73,7 @@ func TestFIPSFlagIsTheVariable(t *testing.T) {
 }
 
 func TestFIPSEnvironmentIsRestored(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct{ before, during []string }{
 		"no GODEBUG":      {[]string{"A=1"}, []string{"A=1", "GODEBUG=fips140=on", "LOCKSTEP_SAVED_GODEBUG="}},
 		"another setting": {[]string{"A=1", "GODEBUG=x=1"}, []string{"A=1", "GODEBUG=x=1,fips140=on", "LOCKSTEP_SAVED_GODEBUG=x=1"}},

@@ -26,10 +26,11 @@ func (j *job) stuck() string {
 }
 
 func TestAJobThatDoesNothingIsEnded(t *testing.T) {
+	t.Parallel()
 	j := newJob(t, 1)
 	j.nodes()
 	j.stuck()
-	t.Setenv("LOCKSTEP_HANG_AFTER", "1s")
+	j.setenv("LOCKSTEP_HANG_AFTER", "1s")
 	launcher := j.launch(nil, "mpirun")
 	if result, err := j.push(); err != nil || !result.Passed {
 		t.Fatal(result, err)
@@ -47,6 +48,7 @@ func TestAJobThatDoesNothingIsEnded(t *testing.T) {
 }
 
 func TestAJobThatSaysSomethingIsLeftAlone(t *testing.T) {
+	t.Parallel()
 	j := newJob(t, 1)
 	j.nodes()
 	j.script("orted", "#!/bin/sh\nfor i in 1 2 3 4 5 6 7 8 9; do echo $i; sleep 0.5; done\n")
@@ -61,6 +63,7 @@ func TestAJobThatSaysSomethingIsLeftAlone(t *testing.T) {
 }
 
 func TestAWrongHangRuleIsRefused(t *testing.T) {
+	t.Parallel()
 	j := newJob(t, 1)
 	got := j.launch([]string{"--hang-after", "soon"}, "true").wait()
 	if verdict := j.verdict(); got.code != 125 || verdict.Reason != mpi.ReasonAgentFailed || !strings.Contains(verdict.Message, "LOCKSTEP_HANG_AFTER is `soon`") {
@@ -70,6 +73,7 @@ func TestAWrongHangRuleIsRefused(t *testing.T) {
 
 // Whoever holds the key of the job can ask its launcher how far the launch is, while it runs; at the end the verdict says it.
 func TestPhasesOfALaunch(t *testing.T) {
+	t.Parallel()
 	j := newJob(t, 1)
 	j.nodes()
 	started := j.stuck()

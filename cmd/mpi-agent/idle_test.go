@@ -23,9 +23,8 @@ func testSwitch(t *testing.T, variable string) {
 			t.Errorf("%q: want %v, got %v, %v", value, allowed, got, err)
 		}
 	}
-	t.Setenv(variable, "maybe")
-	defer t.Setenv(variable, "")
 	j := newJob(t, 1)
+	j.setenv(variable, "maybe")
 	got := j.launch(nil, "true").wait()
 	if verdict := j.verdict(); got.code != 125 || verdict.Reason != mpi.ReasonAgentFailed || !strings.Contains(verdict.Message, variable+" is `maybe`: allowed are true, false, 1 and 0") {
 		t.Errorf("%+v, verdict %+v", got, verdict)

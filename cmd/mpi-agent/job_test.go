@@ -86,6 +86,8 @@ type job struct {
 	port      int
 	hostfile  string
 	verdictAt string
+	// variables are those of all containers, beside what every pod has.
+	variables []string
 }
 
 const orted = `#!/bin/sh
@@ -136,12 +138,15 @@ func (j *job) environment(host mpi.HostAddress) []string {
 		j.t.Fatal(err)
 	}
 	hostname, _, _ := strings.Cut(host.Name, ".")
-	return []string{
+	return append([]string{
 		asAgent + "=1", "HOSTNAME=" + hostname, "PATH=" + j.bin + ":" + j.scripts + ":" + os.Getenv("PATH"),
 		agent.KeyDirVariable + "=" + j.keyDir, agent.StateDirVariable + "=" + state, agent.PortVariable + "=" + strconv.Itoa(j.port),
 		"HOSTFILE=" + j.hostfile,
-	}
+	}, j.variables...)
 }
+
+// setenv gives all containers that start from now on a variable. The test's own environment stays, so that tests run side by side.
+func (j *job) setenv(name, value string) { j.variables = append(j.variables, name+"="+value) }
 
 func (j *job) pod(host mpi.HostAddress, command string, arguments ...string) *running {
 	j.t.Helper()

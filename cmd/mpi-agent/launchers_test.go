@@ -48,6 +48,7 @@ func (j *job) launched(command ...string) (ended, []string) {
 }
 
 func TestHorovodrunFindsTheNodesThroughOurSSH(t *testing.T) {
+	t.Parallel()
 	j := newJob(t, 2)
 	j.withLaunchers()
 	j.script("train", "#!/bin/sh\necho \"$1 as $HOROVOD_RANK of $HOROVOD_SIZE on $HOSTNAME\"\n")
@@ -67,6 +68,7 @@ func TestHorovodrunFindsTheNodesThroughOurSSH(t *testing.T) {
 }
 
 func TestHorovodrunNamesTheHostItCannotReach(t *testing.T) {
+	t.Parallel()
 	j := newJob(t, 1)
 	j.withLaunchers()
 	j.script("ssh", "#!/bin/sh\nexit 255\n") // that of the image, which knows no such host
@@ -78,6 +80,7 @@ func TestHorovodrunNamesTheHostItCannotReach(t *testing.T) {
 }
 
 func TestHorovodrunFailsWithItsRank(t *testing.T) {
+	t.Parallel()
 	j := newJob(t, 1)
 	j.withLaunchers()
 	got, _ := j.launched("horovodrun", "-np", "2", "--hostfile", j.hostfile, "sh", "-c", "exit $((7 * HOROVOD_RANK))")
@@ -88,6 +91,7 @@ func TestHorovodrunFailsWithItsRank(t *testing.T) {
 
 // With one rank per node the ssh of the node is the rank: that it dies is the failure of the program, not of the machine.
 func TestHorovodrunFailsWithItsRankThatDies(t *testing.T) {
+	t.Parallel()
 	j := newJob(t, 1)
 	j.withLaunchers()
 	got, _ := j.launched("horovodrun", "-np", "1", "--hostfile", j.hostfile, "sh", "-c", "sleep 0.5; kill -SEGV $$")
@@ -98,6 +102,7 @@ func TestHorovodrunFailsWithItsRankThatDies(t *testing.T) {
 }
 
 func TestDeepSpeedFindsTheNodesThroughOurSSH(t *testing.T) {
+	t.Parallel()
 	j := newJob(t, 2)
 	j.withLaunchers()
 	j.script("train.py", "#!/bin/sh\necho \"$2 as $RANK of $WORLD_SIZE, $LOCAL_RANK on $HOSTNAME, master $MASTER_ADDR\"\n")
@@ -117,6 +122,7 @@ func TestDeepSpeedFindsTheNodesThroughOurSSH(t *testing.T) {
 }
 
 func TestDeepSpeedFailsWithItsRanks(t *testing.T) {
+	t.Parallel()
 	j := newJob(t, 2)
 	j.withLaunchers()
 	j.script("train.py", "#!/bin/sh\nexit $RANK\n")
@@ -129,6 +135,7 @@ func TestDeepSpeedFailsWithItsRanks(t *testing.T) {
 // Intel MPI's launcher is Hydra with other names. Its own mpirun is not at hand: this is what it reads, taken from its
 // documentation, and how Hydra then calls the remote shell.
 func TestIntelMPIFindsHostfileAndRemoteShell(t *testing.T) {
+	t.Parallel()
 	j := newJob(t, 2)
 	j.script("hydra_bstrap_proxy", "#!/bin/sh\necho \"proxy on $HOSTNAME\"\n")
 	j.script("mpirun", `#!/bin/sh
@@ -148,7 +155,7 @@ exit 0
 		case mpi.RshBin:
 			value = filepath.Join(j.bin, "rsh")
 		}
-		t.Setenv(v.Name, value)
+		j.setenv(v.Name, value)
 	}
 	got, lines := j.launched("mpirun")
 	if diff := cmp.Diff([]string{"proxy on demo-node-0-0", "proxy on demo-node-0-1"}, lines); got.code != 0 || diff != "" {

@@ -38,6 +38,7 @@ func program(t *testing.T) string {
 }
 
 func TestUsage(t *testing.T) {
+	t.Parallel()
 	cases := map[string]struct {
 		args           []string
 		code           int
@@ -62,6 +63,7 @@ func TestUsage(t *testing.T) {
 }
 
 func TestHelpOfEveryCommandHasAnExample(t *testing.T) {
+	t.Parallel()
 	bin := filepath.Join(program(t), "mpi-agent")
 	for _, name := range []string{"serve", "run", "gate", "rsh", "probe", "install"} {
 		got := start(t, []string{asAgent + "=1"}, bin, name, "--help").wait()
@@ -72,6 +74,7 @@ func TestHelpOfEveryCommandHasAnExample(t *testing.T) {
 }
 
 func TestInstallLeavesAnAgentThatRuns(t *testing.T) {
+	t.Parallel()
 	bin, dir := filepath.Join(program(t), "mpi-agent"), filepath.Join(t.TempDir(), "opt", "bin")
 	for range 2 { // a second time over the first
 		if got := start(t, []string{asAgent + "=1"}, bin, "install", dir).wait(); got.code != 0 {

@@ -44,6 +44,7 @@ func (j *job) probe(arguments ...string) ended {
 }
 
 func TestProbeMeasuresAllPairsOfAJob(t *testing.T) {
+	t.Parallel()
 	j := newJob(t, 2)
 	got := j.probe("--ranks", "4")
 	var report probe.Report
@@ -62,6 +63,7 @@ func TestProbeMeasuresAllPairsOfAJob(t *testing.T) {
 }
 
 func TestProbeFailsWhenALimitDoesNotHold(t *testing.T) {
+	t.Parallel()
 	j := newJob(t, 2)
 	got := j.probe("-o", "table", "--min-bandwidth", "1e12")
 	if got.code != 1 || !strings.Contains(got.stdout, "NOT OK: 4 ranks on 2 hosts") || !strings.Contains(got.stdout, "at least 1000000000000 is asked for") {
@@ -70,6 +72,7 @@ func TestProbeFailsWhenALimitDoesNotHold(t *testing.T) {
 }
 
 func TestProbeUsage(t *testing.T) {
+	t.Parallel()
 	bin := program(t) + "/mpi-agent"
 	cases := map[string]struct {
 		args []string
@@ -91,6 +94,7 @@ func TestProbeUsage(t *testing.T) {
 
 // A launcher that runs ranks is a host of the hostfile, before the nodes, and reports its ranks like them.
 func TestLauncherRunsRanks(t *testing.T) {
+	t.Parallel()
 	j := newJob(t, 1)
 	j.write(j.hostfile, "demo-launcher-0-0.demo slots=1\ndemo-node-0-0.demo slots=1\n", 0o644)
 	j.nodes()
@@ -118,6 +122,7 @@ wait $here
 
 // numNodes is 1 and the launcher runs the ranks: the job is one pod, and asks nobody for addresses.
 func TestAJobOfOnePodRunsItsRanks(t *testing.T) {
+	t.Parallel()
 	j := newJob(t, 1)
 	j.hosts[0].Address = "127.0.0.1"
 	j.write(j.hostfile, "demo-launcher-0-0.demo slots=2\n", 0o644)

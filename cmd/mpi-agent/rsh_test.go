@@ -42,6 +42,7 @@ func awaitListener(t *testing.T, j *job, host int) {
 }
 
 func TestRshRunsCommandsAsSSHDoes(t *testing.T) {
+	t.Parallel()
 	j, _ := serving(t, 1)
 	node := j.hosts[1]
 	cases := map[string]struct {
@@ -73,6 +74,7 @@ func TestRshRunsCommandsAsSSHDoes(t *testing.T) {
 
 // horovodrun starts every rank by an ssh of its own: how that ends is how the rank ended.
 func TestRshLeavesOnlyKilledDaemonsForTheVerdict(t *testing.T) {
+	t.Parallel()
 	cases := map[string]struct {
 		reason  string
 		command string
@@ -100,6 +102,7 @@ func TestRshLeavesOnlyKilledDaemonsForTheVerdict(t *testing.T) {
 }
 
 func TestRshPassesMuchInputAndItsEnd(t *testing.T) {
+	t.Parallel()
 	j, _ := serving(t, 1)
 	input := bytes.Repeat([]byte("0123456789abcdef"), 8<<20/16)
 	in, out, err := os.Pipe()
@@ -118,6 +121,7 @@ func TestRshPassesMuchInputAndItsEnd(t *testing.T) {
 }
 
 func TestRshDoesNotWaitForItsInput(t *testing.T) {
+	t.Parallel()
 	j, _ := serving(t, 1)
 	in, out, err := os.Pipe() // stays open
 	if err != nil {
@@ -134,6 +138,7 @@ func TestRshDoesNotWaitForItsInput(t *testing.T) {
 }
 
 func TestRshNamesWhatCannotBeReached(t *testing.T) {
+	t.Parallel()
 	j, nodes := serving(t, 1)
 	nodes[0].signal(syscall.SIGTERM)
 	nodes[0].wait()
@@ -145,6 +150,7 @@ func TestRshNamesWhatCannotBeReached(t *testing.T) {
 }
 
 func TestRshNoticesAFrozenNode(t *testing.T) {
+	t.Parallel()
 	j, nodes := serving(t, 1)
 	p := j.rsh("-o", "ServerAliveInterval=1", "-o", "ServerAliveCountMax=1", "demo-node-0-0", untilTheEnd(j.dir+"/started"))
 	awaitFile(t, j.dir+"/started")
@@ -156,6 +162,7 @@ func TestRshNoticesAFrozenNode(t *testing.T) {
 }
 
 func TestRshEndsAHydraThatLostItsProxy(t *testing.T) {
+	t.Parallel()
 	for name, trap := range map[string]string{"obeys SIGTERM": "", "ignores SIGTERM": `trap "" TERM;`} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -173,6 +180,7 @@ func TestRshEndsAHydraThatLostItsProxy(t *testing.T) {
 }
 
 func TestRshLeavesOtherParentsAlone(t *testing.T) {
+	t.Parallel()
 	j, _ := serving(t, 1)
 	got := start(t, j.environment(j.hosts[0]), "/bin/sh", "-c", `rsh demo-node-0-0 'kill -9 $$'; sleep 0.3; echo alive`).wait()
 	if got.code != 0 || got.stdout != "alive\n" {
@@ -181,6 +189,7 @@ func TestRshLeavesOtherParentsAlone(t *testing.T) {
 }
 
 func TestServeEndsItsCommandsAndItselfAtOnce(t *testing.T) {
+	t.Parallel()
 	j, nodes := serving(t, 1)
 	p := j.rsh("demo-node-0-0", "trap '' TERM; echo $$ >"+j.dir+"/pid; mv "+j.dir+"/pid "+j.dir+"/started; while :; do sleep 0.1; done")
 	awaitFile(t, j.dir+"/started")
@@ -227,6 +236,7 @@ func startWithInput(t *testing.T, j *job, in *os.File, arguments ...string) *run
 
 // Where all ranks of a node are gone before anybody saw them, only this note tells that the node was left.
 func TestRshNotesTheNodesThatHydraLeft(t *testing.T) {
+	t.Parallel()
 	j, _ := serving(t, 2)
 	j.script("hydra_pmi_proxy", "#!/bin/sh\nexit ${HOSTNAME#demo-node-0-}\n")
 	for _, host := range []string{"demo-node-0-0", "demo-node-0-1"} {

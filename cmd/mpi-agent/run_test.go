@@ -36,6 +36,7 @@ exit $code
 var noTimes = cmpopts.IgnoreFields(mpi.Verdict{}, "GateSeconds", "RunSeconds", "Phases")
 
 func TestRunStartsDaemonsOnAllNodesAndReportsThem(t *testing.T) {
+	t.Parallel()
 	j := newJob(t, 3)
 	j.nodes()
 	j.script("mpirun", mpirun)
@@ -64,6 +65,7 @@ func TestRunStartsDaemonsOnAllNodesAndReportsThem(t *testing.T) {
 }
 
 func TestRunAnswersEveryPushTheSame(t *testing.T) {
+	t.Parallel()
 	j := newJob(t, 1)
 	j.nodes()
 	j.script("mpirun", mpirun)
@@ -86,6 +88,7 @@ func TestRunAnswersEveryPushTheSame(t *testing.T) {
 }
 
 func TestRunRefusesATableWithoutAllNodes(t *testing.T) {
+	t.Parallel()
 	j := newJob(t, 2)
 	j.launch(nil, "true")
 	j.hosts = j.hosts[:2]
@@ -96,6 +99,7 @@ func TestRunRefusesATableWithoutAllNodes(t *testing.T) {
 }
 
 func TestRunWaitsForALateNode(t *testing.T) {
+	t.Parallel()
 	j := newJob(t, 2)
 	j.node(0)
 	j.script("mpirun", mpirun)
@@ -116,6 +120,7 @@ func TestRunWaitsForALateNode(t *testing.T) {
 }
 
 func TestRunVerdicts(t *testing.T) {
+	t.Parallel()
 	cases := map[string]struct {
 		reason  string
 		flags   []string
@@ -182,6 +187,7 @@ func TestRunVerdicts(t *testing.T) {
 }
 
 func TestRunWithoutNodesNeedsNoTable(t *testing.T) {
+	t.Parallel()
 	j := newJob(t, 1)
 	j.write(j.hostfile, "demo-launcher-0-0.demo slots=4\n", 0o644)
 	if got := j.launch(nil, "echo", "alone").wait(); got.code != 0 || got.stdout != "alone\n" {
@@ -193,6 +199,7 @@ func TestRunWithoutNodesNeedsNoTable(t *testing.T) {
 }
 
 func TestRunNamesTheNodesThatDoNotAnswer(t *testing.T) {
+	t.Parallel()
 	j := newJob(t, 3)
 	j.node(0)
 	other := newJob(t, 1)
@@ -220,6 +227,7 @@ func TestRunNamesTheNodesThatDoNotAnswer(t *testing.T) {
 }
 
 func TestRunSaysThatNobodySentTheTable(t *testing.T) {
+	t.Parallel()
 	j := newJob(t, 1)
 	j.nodes()
 	got := j.launch([]string{"--gate-timeout", "50ms"}, "true").wait()
@@ -230,6 +238,7 @@ func TestRunSaysThatNobodySentTheTable(t *testing.T) {
 }
 
 func TestRunBlamesTheLostNode(t *testing.T) {
+	t.Parallel()
 	hides := map[string]string{"the command fails": "exit 1", "the command hides it, as Open MPI 5 may": "exit 0"}
 	for name, end := range hides {
 		t.Run(name, func(t *testing.T) {
@@ -259,6 +268,7 @@ func TestRunBlamesTheLostNode(t *testing.T) {
 }
 
 func TestRunBlamesTheNodeThatWasStopped(t *testing.T) {
+	t.Parallel()
 	j := newJob(t, 2)
 	nodes := j.nodes()
 	// Like the real one it takes SIGTERM for a reason to end in order, with a code that says nothing.
@@ -281,6 +291,7 @@ const ranks = "#!/bin/sh\nOMPI_COMM_WORLD_RANK=$2 sh -c \"sleep 0.4; exit $3\"\n
 
 // A script tries something, passes over its failure and launches the real thing; another one cleans up after a failure.
 func TestRunNamesTheRankOfTheLaunchThatFailed(t *testing.T) {
+	t.Parallel()
 	cases := map[string]struct {
 		reason, command string
 		rank, code      int
@@ -310,6 +321,7 @@ func TestRunNamesTheRankOfTheLaunchThatFailed(t *testing.T) {
 
 // A launch that could not reach a node, and one that could: the job is done.
 func TestRunPassesOverALossThatTheCommandGotOver(t *testing.T) {
+	t.Parallel()
 	j := newJob(t, 1)
 	j.nodes()
 	j.script("mpirun", mpirun)
@@ -324,6 +336,7 @@ func TestRunPassesOverALossThatTheCommandGotOver(t *testing.T) {
 }
 
 func TestRunPassesSIGTERMOnAndSaysSo(t *testing.T) {
+	t.Parallel()
 	j := newJob(t, 1)
 	j.nodes()
 	launcher := j.launch(nil, "sh", "-c", "("+untilTheEnd(j.dir+"/started")+") & wait")
@@ -340,6 +353,7 @@ func TestRunPassesSIGTERMOnAndSaysSo(t *testing.T) {
 }
 
 func TestRunCanBeStoppedWhileItWaits(t *testing.T) {
+	t.Parallel()
 	j := newJob(t, 1)
 	launcher := j.launch(nil, "true")
 	go func() { _, _ = j.push() }()
@@ -351,6 +365,7 @@ func TestRunCanBeStoppedWhileItWaits(t *testing.T) {
 }
 
 func TestRunSaysWhyItCannotBegin(t *testing.T) {
+	t.Parallel()
 	breakage := map[string]struct {
 		breakIt func(*job)
 		words   string
@@ -376,6 +391,7 @@ func TestRunSaysWhyItCannotBegin(t *testing.T) {
 }
 
 func TestRunEndsAsTheCommandDidWhenTheVerdictCannotBeLeft(t *testing.T) {
+	t.Parallel()
 	j := newJob(t, 1)
 	j.write(j.hostfile, "demo-launcher-0-0\n", 0o644)
 	j.verdictAt = filepath.Join(j.dir, "none", "verdict")
@@ -385,6 +401,7 @@ func TestRunEndsAsTheCommandDidWhenTheVerdictCannotBeLeft(t *testing.T) {
 }
 
 func TestGateLeavesTheTableForACommandThatSomebodyElseStarts(t *testing.T) {
+	t.Parallel()
 	j := newJob(t, 2)
 	j.nodes()
 	bin := filepath.Join(j.dir, "opt", "bin")

@@ -17,6 +17,7 @@ func (j *job) ssh(path []string, arguments ...string) *running {
 const imageSSH = "#!/bin/sh\necho \"image: $# $* $MARK\"\nread line && echo \"read $line\"\nexit 7\n"
 
 func TestSSHToOtherHostsIsThatOfTheImage(t *testing.T) {
+	t.Parallel()
 	j, _ := serving(t, 1)
 	j.script("ssh", imageSSH)
 	another := filepath.Join(t.TempDir(), "bin")
@@ -49,6 +50,7 @@ func TestSSHToOtherHostsIsThatOfTheImage(t *testing.T) {
 
 // MPI calls rsh: a host that is not of the job is a mistake there, whatever the image has.
 func TestRshStaysInTheJob(t *testing.T) {
+	t.Parallel()
 	j, _ := serving(t, 1)
 	j.script("ssh", imageSSH)
 	j.script("rsh", imageSSH)
@@ -59,8 +61,9 @@ func TestRshStaysInTheJob(t *testing.T) {
 
 // In FIPS mode the agent changes its own environment, and the other ssh must not see that.
 func TestTheOtherSSHHasTheEnvironmentOfTheCaller(t *testing.T) {
-	t.Setenv("LOCKSTEP_FIPS", "true")
+	t.Parallel()
 	j, _ := serving(t, 1)
+	j.setenv("LOCKSTEP_FIPS", "true")
 	j.script("ssh", "#!/bin/sh\necho \"${GODEBUG-none} ${LOCKSTEP_SAVED_GODEBUG-none}\"\n")
 	if got := j.ssh([]string{j.bin, j.scripts}, "elsewhere", "true").wait(); got.stdout != "none none\n" {
 		t.Errorf("%+v", got)
@@ -68,8 +71,9 @@ func TestTheOtherSSHHasTheEnvironmentOfTheCaller(t *testing.T) {
 }
 
 func TestACommandClonesAndLaunches(t *testing.T) {
-	t.Setenv("MARK", "kept")
+	t.Parallel()
 	j := newJob(t, 1)
+	j.setenv("MARK", "kept")
 	j.script("ssh", imageSSH)
 	got, lines := j.launched("sh", "-c", "ssh -p 22 git@elsewhere git-upload-pack; ssh demo-node-0-0 orted")
 	if got.code != 0 || strings.Join(lines, "; ") != "image: 4 -p 22 git@elsewhere git-upload-pack kept; rank on demo-node-0-0:" {

@@ -33,7 +33,7 @@ func (j *job) withDNS() *dnstest.Server {
 	server := dnstest.Start(j.t, address[0]+":53", time.Hour)
 	path := filepath.Join(j.dir, "resolv.conf")
 	j.write(path, "search team.svc.corp.test svc.corp.test\nnameserver "+address[0]+"\noptions ndots:5\n", 0o644)
-	j.t.Setenv(resolvConfVariable, path)
+	j.setenv(resolvConfVariable, path)
 	return server
 }
 
@@ -57,6 +57,7 @@ func awaitQuestions(server *dnstest.Server, n int) {
 }
 
 func TestWithoutAControllerTheGateFindsTheNodesByDNS(t *testing.T) {
+	t.Parallel()
 	j := newJob(t, 2)
 	server := j.withDNS()
 	j.nodes()
@@ -84,6 +85,7 @@ func TestWithoutAControllerTheGateFindsTheNodesByDNS(t *testing.T) {
 }
 
 func TestRunDoesNotWaitASecondTimeAfterAnInitContainer(t *testing.T) {
+	t.Parallel()
 	j := newJob(t, 1)
 	server := j.withDNS()
 	j.nodes()
@@ -109,6 +111,7 @@ func TestRunDoesNotWaitASecondTimeAfterAnInitContainer(t *testing.T) {
 }
 
 func TestGateNamesTheDNSServerThatDoesNotKnowAPod(t *testing.T) {
+	t.Parallel()
 	j := newJob(t, 1)
 	j.withDNS()
 	got := j.launch([]string{"--dns-after", "1ms", "--gate-timeout", "300ms"}, "true").wait()
@@ -121,8 +124,9 @@ func TestGateNamesTheDNSServerThatDoesNotKnowAPod(t *testing.T) {
 }
 
 func TestAPodWithoutResolvConfWaitsForItsController(t *testing.T) {
-	t.Setenv(resolvConfVariable, filepath.Join(t.TempDir(), "none"))
+	t.Parallel()
 	j := newJob(t, 1)
+	j.setenv(resolvConfVariable, filepath.Join(j.dir, "none"))
 	j.nodes()
 	j.script("mpirun", mpirun)
 	launcher := j.launch([]string{"--dns-after", "1ms"}, "mpirun")
@@ -136,6 +140,7 @@ func TestAPodWithoutResolvConfWaitsForItsController(t *testing.T) {
 
 // The hosts file of the pod is replaced in a mount namespace of the test's own.
 func TestGateWritesHostsWhereThePodHasAFileOfItsOwn(t *testing.T) {
+	t.Parallel()
 	asRoot(t)
 	j := newJob(t, 1)
 	j.nodes()
@@ -161,6 +166,7 @@ func TestGateWritesHostsWhereThePodHasAFileOfItsOwn(t *testing.T) {
 
 // The Secret of a job as Kubeflow Trainer 2.3 mounts it: mode 0640, owned by root and the group of the pod, behind links.
 func TestKeyIsReadAsItIsMounted(t *testing.T) {
+	t.Parallel()
 	asRoot(t)
 	const user = 1000650000
 	cases := map[string]struct {

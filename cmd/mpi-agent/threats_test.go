@@ -12,6 +12,7 @@ import (
 // TestEveryThreatHasATest keeps docs/agent-threat-model.md honest: the last column of every line of its tables names tests
 // that exist.
 func TestEveryThreatHasATest(t *testing.T) {
+	t.Parallel()
 	root := filepath.Join("..", "..")
 	text, err := os.ReadFile(filepath.Join(root, "docs", "agent-threat-model.md"))
 	if err != nil {

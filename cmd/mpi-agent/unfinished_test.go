@@ -12,10 +12,10 @@ import (
 )
 
 // leave runs a job whose script leaves a launch behind that runs a command and then waits for ever.
-func leave(t *testing.T, command string) (*job, ended) {
+func leave(t *testing.T, command string, variables ...string) (*job, ended) {
 	t.Helper()
-	t.Setenv(allowIdleVariable, "true")
 	j := newJob(t, 1)
+	j.variables = append(variables, allowIdleVariable+"=true")
 	shell, err := os.ReadFile("/bin/sh")
 	if err != nil {
 		t.Fatal(err)
@@ -43,6 +43,7 @@ func leave(t *testing.T, command string) (*job, ended) {
 }
 
 func TestALaunchThatOutlastsItsCommand(t *testing.T) {
+	t.Parallel()
 	j, got := leave(t, "true")
 	if verdict := j.verdict(); got.code != 125 || verdict.Reason != diagnose.LaunchAbandoned || verdict.RunSeconds >= 5 {
 		t.Errorf("the 5 s afterwards are none of the command's: %+v, verdict %+v", got, verdict)
@@ -51,8 +52,8 @@ func TestALaunchThatOutlastsItsCommand(t *testing.T) {
 
 // A server in the background has done its work when its client has.
 func TestServersMayOutlastTheCommand(t *testing.T) {
-	t.Setenv(agent.AllowUnfinishedVariable, "true")
-	j, got := leave(t, "true")
+	t.Parallel()
+	j, got := leave(t, "true", agent.AllowUnfinishedVariable+"=true")
 	if verdict := j.verdict(); got.code != 0 || !verdict.Succeeded() || verdict.Message != "" {
 		t.Errorf("%+v, verdict %+v", got, verdict)
 	}
@@ -60,6 +61,7 @@ func TestServersMayOutlastTheCommand(t *testing.T) {
 
 // A pod that is stopped while its agent waits for a launch ends at once, and nobody blames its script.
 func TestAStopWhileALaunchIsAwaited(t *testing.T) {
+	t.Parallel()
 	j, got := leave(t, "while kill -0 $SCRIPT; do sleep 0.02; done; kill -TERM $AGENT")
 	if verdict := j.verdict(); verdict.Stopped != "SIGTERM" || !verdict.Succeeded() {
 		t.Errorf("%+v, verdict %+v", got, verdict)

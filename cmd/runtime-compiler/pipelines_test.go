@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"net/http/httptest"
 	"os"
@@ -11,6 +12,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"go.yaml.in/yaml/v4"
@@ -142,15 +144,30 @@ func TestReadOnlyToken(t *testing.T) {
 	}
 }
 
-// programsForScripts is a folder with all programs.
+// programsForScripts is a folder with all programs, which nobody changes.
 func programsForScripts(t *testing.T) string {
-	folder := t.TempDir()
-	out, err := exec.Command("go", "build", "-o", folder+"/", ".", "../runtime-compiler-charts", "../runtime-compiler-review").CombinedOutput()
+	t.Helper()
+	folder, err := programsOnce()
 	if err != nil {
-		t.Fatalf("build the programs: %v\n%s", err, out)
+		t.Fatal(err)
 	}
 	return folder
 }
+
+// programsOnce builds the programs the first time: to link them takes longer than what is done with them. They lie beside the test
+// program and go with it.
+var programsOnce = sync.OnceValues(func() (string, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return "", err
+	}
+	folder := filepath.Join(filepath.Dir(self), "programs")
+	out, err := exec.Command("go", "build", "-o", folder+"/", ".", "../runtime-compiler-charts", "../runtime-compiler-review").CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("build the programs: %w\n%s", err, out)
+	}
+	return folder, nil
+})
 
 // pullRequestRepository is a clone in which a pull request is merged, as runners check it out; its remote; and what it is compared with.
 func pullRequestRepository(t *testing.T) (repository, remote, base string) {

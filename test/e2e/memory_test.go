@@ -37,8 +37,9 @@ var _ = Describe("A memory limit", ofTheMachine, func() {
 
 	It("is that of the container where the agent counts what was killed", func(ctx SpecContext) {
 		results := together(ctx, limited("memory-read", "openmpi5-cpu", "mpirun", "-n", "2", "--map-by", "ppr:1:node", "bash", "-c",
-			`if [ -e /sys/fs/cgroup/memory.events ]; then cat /sys/fs/cgroup/memory.max; grep -c "^oom_kill 0$" /sys/fs/cgroup/memory.events
-			else cat /sys/fs/cgroup/memory/memory.limit_in_bytes; grep -c "^oom_kill 0$" /sys/fs/cgroup/memory/memory.oom_control; fi | xargs echo group:`))
+			`group=/sys/fs/cgroup limit=memory.max events=memory.events
+			[ -e $group/$events ] || group=$group/memory limit=memory.limit_in_bytes events=memory.oom_control
+			echo group: $(cat $group/$limit; grep -c "^oom_kill 0$" $group/$events)`))
 		Expect(results[0].lines("group:")).To(HaveExactElements(" 268435456 1", " 268435456 1"), results[0].log)
 	})
 })

@@ -37,7 +37,7 @@ func TestIntegration(t *testing.T) {
 		t.Skip("SKIPPED: this needs a kube-apiserver and an etcd: run `make test-integration`, or set KUBEBUILDER_ASSETS to the folder with both")
 	}
 	RegisterFailHandler(Fail)
-	SetDefaultEventuallyTimeout(10 * time.Second)
+	SetDefaultEventuallyTimeout(time.Minute)
 	SetDefaultEventuallyPollingInterval(20 * time.Millisecond)
 	RunSpecs(t, "integration", Label("integration"))
 }

@@ -242,7 +242,7 @@ var _ = Describe("The controller", Ordered, func() {
 		Expect(*jobSetOf(ctx, trainJob).Spec.Suspend).To(BeTrue(), "no pod is made")
 		quota.Status.Used = nil
 		Expect(admin.Status().Update(ctx, quota)).To(Succeed())
-		Eventually(func() bool { return *jobSetOf(ctx, trainJob).Spec.Suspend }).WithTimeout(time.Second).Should(BeFalse(), "the quota is watched")
+		Eventually(func() bool { return *jobSetOf(ctx, trainJob).Spec.Suspend }).WithTimeout(3*time.Second).Should(BeFalse(), "the quota is watched: it is polled every 5 s at most")
 	})
 
 	It("shows how far a job has come and hands the launcher its nodes", func(ctx SpecContext) {

@@ -72,7 +72,7 @@ var _ = Describe("The life of a job", Ordered, ContinueOnFailure, func() {
 		Expect(admin.Status().Update(ctx, quota)).To(Succeed())
 		Eventually(func() error {
 			return admin.Get(ctx, client.ObjectKeyFromObject(trainJob), &jobset.JobSet{})
-		}).WithTimeout(time.Second).Should(Succeed(), "the quota is watched, not polled")
+		}).WithTimeout(3*time.Second).Should(Succeed(), "the quota is watched: it is polled every 5 s at most")
 	})
 
 	It("says that a runtime does not exist, and nothing of one that has just come", func(ctx SpecContext) {

@@ -43,8 +43,9 @@ var _ = Describe("Whoever operates the platform", func() {
 	})
 
 	It("reads the life of a job in its events, each step once and in order", func(ctx SpecContext) {
-		Expect(run(ctx, job("told", "openmpi4-cpu", "mpirun", "-n", "4", "mpi-hello")).Condition).To(Equal("Complete"))
-		Eventually(told(ctx, "told")).Should(Equal(life))
+		j := job("told", "openmpi4-cpu", "mpirun", "-n", "4", "mpi-hello")
+		Expect(run(ctx, j).Condition).To(Equal("Complete"))
+		Eventually(told(ctx, j.Name)).Should(Equal(life))
 	})
 
 	It("reads the same of a job that was over before the controller heard of its run", func(ctx SpecContext) {
@@ -62,9 +63,10 @@ var _ = Describe("Whoever operates the platform", func() {
 	})
 
 	It("reads why a job failed in its events, in the words of its condition", func(ctx SpecContext) {
-		result := run(ctx, job("told-why", "mpich-cpu", "mpirun", "-n", "4", "mpi-hello", "--exit-rank", "2", "--exit-code", "3"))
-		Eventually(told(ctx, "told-why")).Should(HaveExactElements("Submitted", "GangScheduling", "PodsReady", "TrainingStarted", result.Reason))
-		Eventually(notes(ctx, "told-why")).Should(ContainElement(HavePrefix(beginning(result.Message))))
+		j := job("told-why", "mpich-cpu", "mpirun", "-n", "4", "mpi-hello", "--exit-rank", "2", "--exit-code", "3")
+		result := run(ctx, j)
+		Eventually(told(ctx, j.Name)).Should(HaveExactElements("Submitted", "GangScheduling", "PodsReady", "TrainingStarted", result.Reason))
+		Eventually(notes(ctx, j.Name)).Should(ContainElement(HavePrefix(beginning(result.Message))))
 	})
 })
 
@@ -80,7 +82,7 @@ func observed(ctx context.Context, meter *platform.Meter, phase string) func() (
 
 // told are the reasons of the events of a TrainJob, as its user may read them, oldest first.
 func told(ctx context.Context, name string) func() ([]string, error) {
-	return toldOf(ctx, editor, job(name, "").TrainJob())
+	return toldOf(ctx, editor, &trainer.TrainJob{ObjectMeta: owned(name, tenant)})
 }
 
 // toldOf are those that a user may read of any job.
@@ -93,7 +95,7 @@ func toldOf(ctx context.Context, user trial.User, object *trainer.TrainJob) func
 // notes are their texts.
 func notes(ctx context.Context, name string) func() ([]string, error) {
 	return func() ([]string, error) {
-		return eventsOf(ctx, editor, job(name, "").TrainJob(), func(e eventsv1.Event) string { return e.Note })
+		return eventsOf(ctx, editor, &trainer.TrainJob{ObjectMeta: owned(name, tenant)}, func(e eventsv1.Event) string { return e.Note })
 	}
 }
 

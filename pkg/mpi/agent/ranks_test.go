@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -107,7 +108,7 @@ func TestRanksOfHydraAndWhoAdmitsTheirFailure(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	go r.watch(ctx)
-	command := exec.Command(proxy, "-c", `PMI_RANK=4 sh -c 'sleep 0.3; exit 3'; `+mpiexec+` -c 'sleep 0.3; exit 5'; sleep 0.1`)
+	command := exec.Command(proxy, "-c", `PMI_RANK=4 sh -c 'sleep 1; exit 3'; `+mpiexec+` -c 'sleep 1; exit 5'; sleep 0.1`)
 	if err := command.Run(); err != nil {
 		t.Fatal(err)
 	}
@@ -124,7 +125,17 @@ func TestRanksWithoutMPI(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	go r.watch(ctx)
-	if err := exec.Command("sh", "-c", "RANK=4 sh -c 'sleep 0.3; exit 3'; sleep 0.1").Run(); err != nil {
+	command := exec.Command("sh", "-c", "RANK=4 sh -c 'until test -e seen; do sleep 0.02; done; exit 3'; sleep 0.1")
+	command.Dir = t.TempDir()
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+		if seen, _ := r.ran(); seen > 0 {
+			break
+		}
+	}
+	if err := errors.Join(os.WriteFile(filepath.Join(command.Dir, "seen"), nil, 0o600), command.Wait()); err != nil {
 		t.Fatal(err)
 	}
 	if got := awaitRanks(t, r, 1); !got[0].WithoutMPI || *got[0].Rank != 4 || got[0].Code != 3 {
@@ -138,7 +149,7 @@ func TestALauncherWithoutRanksLooksForStartersOnly(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	go r.watch(ctx)
-	command := exec.Command("sh", "-c", `PMI_RANK=4 sh -c 'sleep 0.4; exit 3'; `+fakeProgram(t, t.TempDir(), "mpirun")+` -c 'sleep 0.4; exit 5'; sleep 0.1`)
+	command := exec.Command("sh", "-c", `PMI_RANK=4 sh -c 'sleep 1; exit 3'; `+fakeProgram(t, t.TempDir(), "mpirun")+` -c 'sleep 1; exit 5'; sleep 0.1`)
 	if err := command.Run(); err != nil {
 		t.Fatal(err)
 	}

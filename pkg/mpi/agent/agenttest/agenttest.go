@@ -45,10 +45,10 @@ func Key(t testing.TB) identity.Key {
 var networks atomic.Int32
 
 // Addresses returns n loopback addresses of which the calling test is the only user, and a port that is free on all of
-// them.
+// them. Where a program runs its tests many times the addresses come again, of tests that have long ended.
 func Addresses(t testing.TB, n int) (addresses []string, port int) {
 	t.Helper()
-	network := fmt.Sprintf("127.%d.%d", 64+os.Getpid()%128, networks.Add(1))
+	network := fmt.Sprintf("127.%d.%d", 64+os.Getpid()%128, networks.Add(1)%256)
 	for i := range n {
 		addresses = append(addresses, fmt.Sprintf("%s.%d", network, i+1))
 	}

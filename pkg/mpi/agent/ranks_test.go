@@ -1,9 +1,11 @@
 package agent
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -48,6 +50,7 @@ func TestRanksAreSeenByWhoIsNotTheirParent(t *testing.T) {
 		t.Fatal(err)
 	}
 	awaitSeen(t, r, 3)
+	awaitLook(t, r) // the one that saw them may not follow them yet
 	touch(t, dir, "seen")
 	awaitRanks(t, r, 1)
 	touch(t, dir, "first")
@@ -80,6 +83,69 @@ func awaitSeen(t *testing.T, r *ranks, want int) {
 	t.Fatalf("not all of %d ranks were seen", want)
 }
 
+// awaitLook waits until the watch has looked once from begin to end: whatever runs already is followed then.
+func awaitLook(t *testing.T, r *ranks) {
+	t.Helper()
+	looked := func() time.Time {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		return r.looked
+	}
+	// The first may have begun before, and the third says that the second has ended.
+	for range 3 {
+		last, deadline := looked(), time.Now().Add(10*time.Second)
+		for looked().Equal(last) {
+			if time.Now().After(deadline) {
+				t.Fatal("nobody looks")
+			}
+			time.Sleep(time.Millisecond)
+		}
+	}
+}
+
+// inSteps is a command whose processes say that they run, `echo`, and wait for a word, `read x`.
+type inSteps struct {
+	*exec.Cmd
+	said *bufio.Reader
+	word io.Writer
+}
+
+func startInSteps(t *testing.T, name string, arguments ...string) inSteps {
+	t.Helper()
+	command := exec.Command(name, arguments...)
+	stdin, noStdin := command.StdinPipe()
+	stdout, noStdout := command.StdoutPipe()
+	if err := errors.Join(noStdin, noStdout, command.Start()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = stdin.Close() }) // nobody waits for a word any more
+	return inSteps{command, bufio.NewReader(stdout), stdin}
+}
+
+// step lets the next process end after the watch has had a look at it.
+func (s inSteps) step(t *testing.T, r *ranks) {
+	t.Helper()
+	if _, err := s.said.ReadString('\n'); err != nil {
+		t.Fatal(err)
+	}
+	awaitLook(t, r)
+	if _, err := io.WriteString(s.word, "\n"); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// awaitStarter waits until a launcher has failed.
+func awaitStarter(t *testing.T, r *ranks) time.Time {
+	t.Helper()
+	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+		if at := r.lastFailedStarter(); !at.IsZero() {
+			return at
+		}
+	}
+	t.Fatal("no launcher was seen to fail")
+	return time.Time{}
+}
+
 func touch(t *testing.T, dir, name string) {
 	t.Helper()
 	if err := os.WriteFile(filepath.Join(dir, name), nil, 0o644); err != nil {
@@ -108,15 +174,18 @@ func TestRanksOfHydraAndWhoAdmitsTheirFailure(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	go r.watch(ctx)
-	command := exec.Command(proxy, "-c", `PMI_RANK=4 sh -c 'sleep 1; exit 3'; `+mpiexec+` -c 'sleep 1; exit 5'; sleep 0.1`)
-	if err := command.Run(); err != nil {
+	command := startInSteps(t, proxy, "-c", `PMI_RANK=4 sh -c 'echo; read x; exit 3'; `+mpiexec+` -c 'echo; read x; exit 5'; :`)
+	command.step(t, r)
+	command.step(t, r)
+	if err := command.Wait(); err != nil {
 		t.Fatal(err)
 	}
 	if got := awaitRanks(t, r, 1); !got[0].Hydra || *got[0].Rank != 4 || len(got) != 1 {
 		t.Errorf("%+v", got)
 	}
-	if pid := command.Process.Pid; !r.proxies.lostRank(pid) || r.proxies.lostRank(pid+1) || !r.lastFailedStarter().After(begin) {
-		t.Errorf("lost a rank: %t, starter %v", r.proxies.lostRank(pid), r.lastFailedStarter())
+	failed := awaitStarter(t, r)
+	if pid := command.Process.Pid; !r.proxies.lostRank(pid) || r.proxies.lostRank(pid+1) || !failed.After(begin) {
+		t.Errorf("lost a rank: %t, starter %v", r.proxies.lostRank(pid), failed)
 	}
 }
 
@@ -125,17 +194,9 @@ func TestRanksWithoutMPI(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	go r.watch(ctx)
-	command := exec.Command("sh", "-c", "RANK=4 sh -c 'until test -e seen; do sleep 0.02; done; exit 3'; sleep 0.1")
-	command.Dir = t.TempDir()
-	if err := command.Start(); err != nil {
-		t.Fatal(err)
-	}
-	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
-		if seen, _ := r.ran(); seen > 0 {
-			break
-		}
-	}
-	if err := errors.Join(os.WriteFile(filepath.Join(command.Dir, "seen"), nil, 0o600), command.Wait()); err != nil {
+	command := startInSteps(t, "sh", "-c", "RANK=4 sh -c 'echo; read x; exit 3'; :")
+	command.step(t, r)
+	if err := command.Wait(); err != nil {
 		t.Fatal(err)
 	}
 	if got := awaitRanks(t, r, 1); !got[0].WithoutMPI || *got[0].Rank != 4 || got[0].Code != 3 {
@@ -149,15 +210,15 @@ func TestALauncherWithoutRanksLooksForStartersOnly(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	go r.watch(ctx)
-	command := exec.Command("sh", "-c", `PMI_RANK=4 sh -c 'sleep 1; exit 3'; `+fakeProgram(t, t.TempDir(), "mpirun")+` -c 'sleep 1; exit 5'; sleep 0.1`)
-	if err := command.Run(); err != nil {
+	command := startInSteps(t, "sh", "-c", `PMI_RANK=4 sh -c 'echo; read x; exit 3'; `+fakeProgram(t, t.TempDir(), "mpirun")+` -c 'echo; read x; exit 5'; :`)
+	command.step(t, r)
+	command.step(t, r)
+	if err := command.Wait(); err != nil {
 		t.Fatal(err)
 	}
-	for deadline := time.Now().Add(10 * time.Second); r.lastFailedStarter().IsZero() && time.Now().Before(deadline); {
-		time.Sleep(time.Millisecond)
-	}
-	if got := r.report(); len(got) != 0 || r.lastFailedStarter().IsZero() {
-		t.Errorf("ranks %+v, starter %v", got, r.lastFailedStarter())
+	awaitStarter(t, r)
+	if got := r.report(); len(got) != 0 {
+		t.Errorf("ranks %+v", got)
 	}
 }
 

@@ -10,6 +10,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+
+	"lockstep.dev/lockstep/test/checkout"
 )
 
 const qemu = "qemu-system-x86_64"
@@ -61,7 +63,7 @@ type host struct {
 var settings = []string{"GOROOT", "GOMODCACHE", "GOCACHE", "GOPROXY", "GOSUMDB", "GONOSUMDB", "GOPRIVATE", "GONOPROXY", "GOFLAGS"}
 
 func lookAround(ctx context.Context) (host, error) {
-	root, err := checkout()
+	root, err := checkout.Root()
 	if err != nil {
 		return host{}, err
 	}
@@ -75,17 +77,6 @@ func lookAround(ctx context.Context) (host, error) {
 	}
 	h := host{root: root, cache: filepath.Join(caches, "lockstep")}
 	return h, json.Unmarshal(raw, &h.golang)
-}
-
-// checkout is the nearest folder upwards that holds the bundle.
-func checkout() (string, error) {
-	dir, err := os.Getwd()
-	for ; err == nil && dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
-		if _, err := os.Stat(filepath.Join(dir, "catalog")); err == nil {
-			return dir, nil
-		}
-	}
-	return "", errors.Join(err, errors.New("no folder above holds `catalog`: run this inside the repository"))
 }
 
 func (h host) path(below string) string { return filepath.Join(h.root, below) }

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"lockstep.dev/lockstep/test/checkout"
 )
 
 // Tools are the programs that do the work, and where they work.
@@ -28,7 +30,7 @@ type Tools struct {
 
 // DefaultTools are the programs where `make` puts them, in the checkout that holds the working directory.
 func DefaultTools(progress io.Writer) (Tools, error) {
-	root, err := checkout()
+	root, err := checkout.Root()
 	if err != nil {
 		return Tools{}, err
 	}
@@ -46,20 +48,6 @@ func DefaultTools(progress io.Writer) (Tools, error) {
 		}
 	}
 	return tools, nil
-}
-
-// checkout returns the nearest folder upwards that holds the bundle.
-func checkout() (string, error) {
-	dir, err := os.Getwd()
-	if err != nil {
-		return "", fmt.Errorf("find the checkout: %w", err)
-	}
-	for ; dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
-		if _, err := os.Stat(filepath.Join(dir, "catalog")); err == nil {
-			return dir, nil
-		}
-	}
-	return "", fmt.Errorf("find the checkout: no folder above holds `catalog`: run this inside the repository")
 }
 
 // stopGrace is how long a program may take to clean up after SIGTERM.

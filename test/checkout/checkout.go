@@ -1,0 +1,23 @@
+// Package checkout finds the checkout that the working directory lies in.
+package checkout
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// Root returns the nearest folder upwards that holds the bundle.
+func Root() (string, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", fmt.Errorf("find the checkout: %w", err)
+	}
+	for ; dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
+		if _, err := os.Stat(filepath.Join(dir, "catalog")); err == nil {
+			return dir, nil
+		}
+	}
+	return "", errors.New("find the checkout: no folder above holds `catalog`: run this inside the repository")
+}

@@ -2,7 +2,9 @@ package job
 
 import (
 	"fmt"
+	"slices"
 
+	corev1 "k8s.io/api/core/v1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
@@ -72,6 +74,9 @@ func (o Observed) stopping() bool {
 // LosesPods reports whether somebody seems to have deleted pods of a job that goes on, of which its status does not tell yet. The JobSet
 // may have been suspended: its watch may bring that later than the watch of pods brings what it has led to.
 func (o Observed) LosesPods() bool {
+	if !slices.ContainsFunc(o.Pods, func(pod corev1.Pod) bool { return pod.DeletionTimestamp != nil }) {
+		return false // as in nearly every pass, of jobs that may have thousands of pods
+	}
 	if !o.Owns() || o.jobSetEnded() || len(o.noted()) > 0 {
 		return false
 	}

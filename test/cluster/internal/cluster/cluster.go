@@ -16,7 +16,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"path/filepath"
 	"time"
 
 	"lockstep.dev/lockstep/test/cluster/internal/bridging"
@@ -67,7 +66,7 @@ func Builder(ctx context.Context, d dirs.Dirs, say *progress.Reporter) (*program
 }
 
 func (c *Cluster) bridging() bridging.Keeper {
-	return bridging.OfKernel(filepath.Join(c.dirs.State, "bridging.json"), c.boot)
+	return bridging.OfKernel(c.dirs.Bridging(), c.boot)
 }
 
 func (c *Cluster) sysctls() sysctl.Keeper {

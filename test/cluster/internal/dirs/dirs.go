@@ -74,6 +74,9 @@ func (d Dirs) Kubeconfig() string { return filepath.Join(d.PKI(), "admin.conf") 
 // Sysctls is the file that remembers the machine's own sysctl values.
 func (d Dirs) Sysctls() string { return filepath.Join(d.State, "sysctls.json") }
 
+// Bridging is the file that remembers that a kernel module was loaded.
+func (d Dirs) Bridging() string { return filepath.Join(d.State, "bridging.json") }
+
 func nodeName(i int) string { return "node" + strconv.Itoa(i) }
 
 // Source finds the folder test/cluster of the source tree, which holds the

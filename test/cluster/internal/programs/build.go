@@ -161,7 +161,7 @@ func estimate(missing map[string][]string, processors int) string {
 		}
 	}
 	minutes := (seconds/processors + 59) / 60
-	return fmt.Sprintf("building %d programs from source, once: about %d min on %d idle processors, less where Go has compiled some of it before", programs, max(1, minutes), processors)
+	return fmt.Sprintf("building what is missing of the programs (%d) from source, once: about %d min on %d idle processors, less where Go has compiled some of it before", programs, max(1, minutes), processors)
 }
 
 // build builds programs of one family. Another command may be at it too: then

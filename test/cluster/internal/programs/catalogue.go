@@ -48,36 +48,36 @@ type family struct {
 // keeps all processors busy to the end.
 var catalogue = []family{
 	{
-		folder: "kubernetes", seconds: 700, module: "k8s.io/kubernetes", ldflags: kubernetesVersion,
+		folder: "kubernetes", seconds: 600, module: "k8s.io/kubernetes", ldflags: kubernetesVersion,
 		packages: under("k8s.io/kubernetes/cmd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubelet", "kube-proxy", "kubectl"),
 	},
 	{
-		folder: "coredns", seconds: 40, module: "github.com/coredns/coredns",
+		folder: "coredns", seconds: 32, module: "github.com/coredns/coredns",
 		packages: map[string]string{"coredns": "lockstep.dev/lockstep/test/cluster/programs/coredns"},
 	},
 	{
-		folder: "containerd", seconds: 120, module: "github.com/containerd/containerd/v2",
+		folder: "containerd", seconds: 90, module: "github.com/containerd/containerd/v2",
 		packages: under("github.com/containerd/containerd/v2/cmd", "containerd", "containerd-shim-runc-v2", "ctr"),
 		ldflags: func(version string) []string {
 			return []string{"-X", "github.com/containerd/containerd/v2/version.Version=" + version}
 		},
 	},
 	{
-		folder: "jobset", seconds: 60, module: "sigs.k8s.io/jobset",
+		folder: "jobset", seconds: 11, module: "sigs.k8s.io/jobset",
 		packages: map[string]string{"jobset-manager": "sigs.k8s.io/jobset"},
 	},
 	{
-		folder: "kube-router", seconds: 70, module: "github.com/cloudnativelabs/kube-router/v2",
+		folder: "kube-router", seconds: 100, module: "github.com/cloudnativelabs/kube-router/v2",
 		packages: under("github.com/cloudnativelabs/kube-router/v2/cmd", "kube-router"),
 	},
 	{
-		folder: "etcd", seconds: 50, module: "go.etcd.io/etcd/server/v3",
+		folder: "etcd", seconds: 27, module: "go.etcd.io/etcd/server/v3",
 		packages: map[string]string{"etcd": "go.etcd.io/etcd/server/v3"},
 	},
 	{
 		// runc's nsenter is C, and seccomp needs libseccomp. Linked statically,
 		// because it runs where the machine's libraries are out of sight.
-		folder: "runc", seconds: 30, module: "github.com/opencontainers/runc",
+		folder: "runc", seconds: 20, module: "github.com/opencontainers/runc",
 		packages: map[string]string{"runc": "github.com/opencontainers/runc"},
 		cgo:      true, tags: []string{"seccomp", "netgo", "osusergo"},
 		ldflags: func(version string) []string {
@@ -85,7 +85,7 @@ var catalogue = []family{
 		},
 	},
 	{
-		folder: "cni", seconds: 10, module: "github.com/containernetworking/plugins",
+		folder: "cni", seconds: 5, module: "github.com/containernetworking/plugins",
 		packages: map[string]string{
 			"bridge":     "github.com/containernetworking/plugins/plugins/main/bridge",
 			"loopback":   "github.com/containernetworking/plugins/plugins/main/loopback",
@@ -95,19 +95,19 @@ var catalogue = []family{
 	},
 	{
 		// The library that the tag leaves out is not in Go's checksum database.
-		folder: "kueue", seconds: 120, module: "sigs.k8s.io/kueue", extra: true, tags: []string{"exclude_scheduler_library"},
+		folder: "kueue", seconds: 150, module: "sigs.k8s.io/kueue", extra: true, tags: []string{"exclude_scheduler_library"},
 		packages: map[string]string{"kueue-manager": "sigs.k8s.io/kueue/cmd/kueue"},
 	},
 	{
-		folder: "trainer", seconds: 60, module: "github.com/kubeflow/trainer/v2", extra: true,
+		folder: "trainer", seconds: 28, module: "github.com/kubeflow/trainer/v2", extra: true,
 		packages: map[string]string{"trainer-manager": "github.com/kubeflow/trainer/v2/cmd/trainer-controller-manager"},
 	},
 	{
-		folder: "kwok", seconds: 40, module: "sigs.k8s.io/kwok", extra: true,
+		folder: "kwok", seconds: 21, module: "sigs.k8s.io/kwok", extra: true,
 		packages: under("sigs.k8s.io/kwok/cmd", "kwok"),
 	},
 	{
-		folder: "scheduler-plugins", seconds: 20, module: "sigs.k8s.io/scheduler-plugins", extra: true,
+		folder: "scheduler-plugins", seconds: 11, module: "sigs.k8s.io/scheduler-plugins", extra: true,
 		packages: map[string]string{"coscheduler": "lockstep.dev/lockstep/test/cluster/programs/scheduler-plugins"},
 	},
 	{

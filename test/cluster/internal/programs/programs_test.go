@@ -171,10 +171,10 @@ func TestEstimate(t *testing.T) {
 		}
 		everything[f.folder] = f.names()
 	}
-	if got := estimate(everything, 1); !strings.HasPrefix(got, fmt.Sprintf("building %d programs", len(All()))) {
+	if got := estimate(everything, 1); !strings.HasPrefix(got, fmt.Sprintf("building what is missing of the programs (%d) from source", len(All()))) {
 		t.Error(got)
 	}
-	if got := estimate(map[string][]string{"pause": {"pause"}}, 2); !strings.Contains(got, "1 programs from source, once: about 1 min on 2 idle processors") {
+	if got := estimate(map[string][]string{"pause": {"pause"}}, 2); !strings.Contains(got, "(1) from source, once: about 1 min on 2 idle processors") {
 		t.Error(got)
 	}
 }

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -11,6 +12,7 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	"github.com/onsi/ginkgo/v2/types"
+	. "github.com/onsi/gomega"
 )
 
 // A suite of minutes tells how far it is: a line for each spec that has ended, and at the end which took longest.
@@ -18,8 +20,8 @@ import (
 // slowestShown is how many specs are named at the end.
 const slowestShown = 10
 
-// lines goes to people while the suite runs: to the file of LOCKSTEP_E2E_LINES, because Ginkgo keeps what several processes print, or
-// to the terminal.
+// lines goes to people while the suite runs: to the file or pipe of LOCKSTEP_E2E_LINES, because Ginkgo keeps what several processes print,
+// or to the terminal.
 var lines io.Writer = openLines()
 
 var began = time.Now()
@@ -69,7 +71,7 @@ var _ = ReportAfterSuite("which specs took longest, and how many passed", func(r
 	summary := fmt.Sprintf("%-22s %s in %.1fs\n", "e2e:", counts(report.SpecReports), report.RunTime.Seconds())
 	fmt.Fprint(lines, summary)
 	if path := os.Getenv("SUMMARY"); path != "" {
-		appendTo(path, summary)
+		Expect(appendTo(path, summary)).To(Succeed())
 	}
 })
 
@@ -101,13 +103,11 @@ func slowest(specs types.SpecReports) string {
 	return b.String()
 }
 
-func appendTo(path, text string) {
+func appendTo(path, text string) error {
 	file, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
-	if err == nil {
-		_, err = file.WriteString(text)
-		_ = file.Close()
-	}
 	if err != nil {
-		fmt.Fprintln(lines, "e2e: write the summary:", err)
+		return err
 	}
+	_, err = file.WriteString(text)
+	return errors.Join(err, file.Close())
 }

@@ -45,10 +45,7 @@ var _ = ReportAfterEach(func(spec SpecReport) {
 	if unshown == "" || !spec.Failed() && !spec.State.Is(types.SpecStateSkipped) {
 		return
 	}
-	file, err := os.OpenFile(unshown, os.O_APPEND|os.O_WRONLY, 0)
-	Expect(err).NotTo(HaveOccurred())
-	_, err = fmt.Fprintf(file, "%q\n", spec.FullText())
-	Expect(errors.Join(err, file.Close())).To(Succeed())
+	Expect(appendTo(unshown, fmt.Sprintf("%q\n", spec.FullText()))).To(Succeed())
 })
 
 // asExecutor is the part of the log in which the controller runs jobs itself.

@@ -32,6 +32,15 @@ func job(name, runtime string, command ...string) trial.Job {
 	return trial.Job{Name: name, Namespace: tenant, Runtime: runtime, Nodes: 2, Slots: 2, Command: command, Resources: little()}
 }
 
+// ofCatalog is a job for each runtime of the catalog that runs here.
+func ofCatalog(prefix string, command ...string) []trial.Job {
+	var jobs []trial.Job
+	for _, runtime := range runtimes {
+		jobs = append(jobs, job(prefix+runtime, runtime, command...))
+	}
+	return jobs
+}
+
 // little is what a node asks for, so that a dozen jobs fit two machines with two processors: jobs of which only some pods had room would wait for each other.
 func little() *corev1.ResourceRequirements {
 	memory := resource.MustParse("512Mi")

@@ -98,11 +98,9 @@ var _ = Describe("Upstream's runtime of OpenSSH, unchanged, under our controller
 var _ = Describe("What a TrainJob says of its trainer", func() {
 	It("reaches the ranks on every node", func(ctx SpecContext) {
 		command := []string{"mpirun", "-n", "4", "bash", "-c", `[ ! -x /usr/sbin/sshd ] || image=other; echo "epochs=$EPOCHS image=$image on $HOSTNAME"; exec mpi-hello`}
-		var jobs []trial.Job
-		for _, runtime := range []string{"openmpi4-cpu", "openmpi5-cpu", "mpich-cpu"} {
-			j := job("told-"+runtime, runtime, command...)
-			j.Env = []corev1.EnvVar{{Name: "EPOCHS", Value: "3"}}
-			jobs = append(jobs, j)
+		jobs := ofCatalog("told-", command...)
+		for i := range jobs {
+			jobs[i].Env = []corev1.EnvVar{{Name: "EPOCHS", Value: "3"}}
 		}
 		image := job("told-image", "openmpi4-cpu", command...)
 		image.Image = platform.StockImage

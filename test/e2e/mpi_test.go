@@ -12,7 +12,9 @@ import (
 	"lockstep.dev/lockstep/test/trial"
 )
 
-// catalog names the runtimes of the catalog that run here.
+// runtimes are those of the catalog that run here; catalog has them as entries of a table.
+var runtimes = []string{"openmpi4-cpu", "openmpi5-cpu", "mpich-cpu"}
+
 var catalog = []TableEntry{
 	Entry("Open MPI 4", "openmpi4-cpu"), Entry("Open MPI 5", "openmpi5-cpu"), Entry("MPICH", "mpich-cpu"),
 }

@@ -17,13 +17,12 @@ import (
 var _ = Describe("A TrainJob that tests a runtime", func() {
 	It("measures all pairs of ranks, and its user reads the answer in the log", func(ctx SpecContext) {
 		manifest, read := documentedProbe()
-		names := []string{"openmpi4-cpu", "openmpi5-cpu", "mpich-cpu"}
-		for _, runtime := range names {
+		for _, runtime := range runtimes {
 			object := manifest.DeepCopy()
 			object.Name, object.Namespace, object.Spec.RuntimeRef.Name = "test-"+runtime, tenant, runtime
 			submit(ctx, editor, object)
 		}
-		for _, runtime := range names {
+		for _, runtime := range runtimes {
 			object := &trainer.TrainJob{ObjectMeta: owned("test-"+runtime, tenant)}
 			Eventually(condition(ctx, editor, object, trainer.TrainJobComplete)).Should(BeTrue(), runtime)
 			line := strings.ReplaceAll(read, manifest.Name, object.Name)

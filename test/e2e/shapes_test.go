@@ -13,7 +13,7 @@ import (
 var _ = Describe("A world", Ordered, func() {
 	BeforeAll(func(ctx SpecContext) {
 		var specs []string
-		for _, runtime := range []string{"openmpi4-cpu", "openmpi5-cpu", "mpich-cpu"} {
+		for _, runtime := range runtimes {
 			specs = append(specs, launcherRunsRanks(runtime))
 		}
 		addRuntimes(ctx, specs...)

@@ -91,9 +91,7 @@ var _ = Describe("Under stock Kubeflow Trainer, a compiled runtime", Ordered, Co
 		})
 
 		It("says that a rank took more memory than its node has", func(ctx SpecContext) {
-			j := job("oom-beside", "openmpi5-cpu", "mpirun", "-n", "4", "bash", "-c", `[ "$OMPI_COMM_WORLD_RANK" = 3 ] && exec tail /dev/zero; exec mpi-hello --sleep 60`)
-			memory := corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("256Mi")}
-			j.Resources = &corev1.ResourceRequirements{Requests: memory, Limits: memory}
+			j := limited("oom-beside", "openmpi5-cpu", "mpirun", "-n", "4", "bash", "-c", `[ "$OMPI_COMM_WORLD_RANK" = 3 ] && exec tail /dev/zero; exec mpi-hello --sleep 60`)
 			failBeside(ctx, []trial.Job{j}, diagnose.OOMKilled, mpi.NodeJob+"-0-1")
 		})
 
@@ -189,15 +187,6 @@ var _ = Describe("Under stock Kubeflow Trainer, a compiled runtime", Ordered, Co
 })
 
 const stockNamespace = "lockstep-stock"
-
-// ofCatalog is a job for each runtime of the catalog that runs here.
-func ofCatalog(prefix string, command ...string) []trial.Job {
-	var jobs []trial.Job
-	for _, runtime := range []string{"openmpi4-cpu", "openmpi5-cpu", "mpich-cpu"} {
-		jobs = append(jobs, job(prefix+runtime, runtime, command...))
-	}
-	return jobs
-}
 
 // runUnderStock runs jobs at the same time, and finds all ranks on all machines.
 func runUnderStock(ctx SpecContext, jobs ...trial.Job) {

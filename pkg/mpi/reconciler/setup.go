@@ -184,6 +184,7 @@ func (r *Reconciler) watch(mgr ctrl.Manager, options Options) error {
 			// There is one controller; tests have several in a row.
 			SkipNameValidation: ptr.To(true),
 			RateLimiter:        workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstRetry, lastRetry),
+			NewQueue:           newWorkQueue,
 		}).
 		For(&trainer.TrainJob{}, builder.WithPredicates(r.trainJobNews())).
 		Watches(&jobset.JobSet{}, r.jobSetNews()).

@@ -45,9 +45,12 @@ func addition(exit *corev1.ContainerStateTerminated) string {
 // foretold returns how a job ended whose launcher has said so, although its JobSet does not know yet, or nil. kubelet tells
 // the end of the launcher's container, and with it the verdict of the agent, 2 s before pod, Job and JobSet have ended one
 // after the other. A failure is told at once only where nothing that may still come explains it better.
+//
+// A job of a queue waits for its JobSet: of a TrainJob that is over, Kueue suspends the Jobs that are not (pkg/controller/jobframework,
+// shouldSuspendChildJob), and a launcher whose end the Job controller has not counted yet would start again.
 func (o Observed) foretold() *end {
 	launcher := launcherOf(o.current())
-	if launcher == nil || suspended(o.JobSet) || !withAgent(o.JobSet) || !decides(o.JobSet) {
+	if launcher == nil || o.TrainJob.Labels[QueueLabel] != "" || suspended(o.JobSet) || !withAgent(o.JobSet) || !decides(o.JobSet) {
 		return nil
 	}
 	exit := mainEnd(launcher)

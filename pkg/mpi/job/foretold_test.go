@@ -60,6 +60,11 @@ func TestForetold(t *testing.T) {
 		o.TrainJob = trainJobOf(deadline(60))
 		return o
 	}
+	ofQueue := func(o Observed) Observed {
+		o.TrainJob = o.TrainJob.DeepCopy()
+		o.TrainJob.Labels = map[string]string{QueueLabel: "jobs"}
+		return o
+	}
 	toSuspend := after(143, failed)
 	toSuspend.TrainJob = trainJobOf(suspend)
 
@@ -77,6 +82,8 @@ func TestForetold(t *testing.T) {
 		"Segfault":    {"", after(139, rank("SIGSEGV")), diagnose.RankKilled},
 		"Typo":        {"", after(127, mpi.Verdict{Reason: diagnose.CommandNotFound, ExitCode: 127}), diagnose.CommandNotFound},
 		"Memory":      {"the agents saw what the kernel did", after(137, mpi.Verdict{Reason: diagnose.RankKilled, OOMKills: 1, ExitCode: 137}), diagnose.OOMKilled},
+		"Queue":       {"Kueue suspends what is not over of a job that is, and its launcher would start again", ofQueue(after(0, mpi.Verdict{})), ""},
+		"QueueFailed": {"", ofQueue(after(3, failed)), ""},
 		"Killed":      {"who killed it may still be told", after(137, rank("SIGKILL")), ""},
 		"Lost":        {"why a node was lost may still be told", after(3, lost), ""},
 		"Stopped":     {"somebody ended the launcher", after(3, stopped), ""},

@@ -1,11 +1,13 @@
 package job
 
 import (
+	"slices"
 	"time"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	"lockstep.dev/lockstep/pkg/mpi"
 	"lockstep.dev/lockstep/pkg/mpi/diagnose"
@@ -33,6 +35,9 @@ var steps = map[mpi.Reason]time.Duration{
 // Patience returns how long a status may wait to be written, 0 for one that tells of more than steps on the way and counts
 // of Jobs. The counts of a job that is over change once more.
 func Patience(before, after trainer.TrainJobStatus) time.Duration {
+	if comesToRest(before, after) {
+		return 0
+	}
 	patience := Counting
 	if terminated(before) {
 		patience = Calm
@@ -48,6 +53,16 @@ func Patience(before, after trainer.TrainJobStatus) time.Duration {
 		patience = min(patience, steps[mpi.Reason(condition.Reason)])
 	}
 	return patience
+}
+
+// comesToRest says whether the last Job of a suspended job is active no more. Kueue looks at the counts, and gives the machines to the job
+// that waits for them only then (sigs.k8s.io/kueue pkg/controller/jobs/trainjob, IsActive).
+func comesToRest(before, after trainer.TrainJobStatus) bool {
+	return apimeta.IsStatusConditionTrue(after.Conditions, trainer.TrainJobSuspended) && active(before) && !active(after)
+}
+
+func active(status trainer.TrainJobStatus) bool {
+	return slices.ContainsFunc(status.JobsStatus, func(s trainer.JobStatus) bool { return ptr.Deref(s.Active, 0) > 0 })
 }
 
 // terminated says whether a status tells of an end.

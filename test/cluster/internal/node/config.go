@@ -164,12 +164,12 @@ rules:
 }
 
 // cni is the pod network: a bridge per node, routed by the nodes. The
-// addresses in use are kept on a tmpfs and so end with the node.
+// addresses in use are kept on a tmpfs and so end with the node. There are no
+// host ports: nobody asks for one, and the plugin runs iptables for each pod.
 func (n Node) cni() string {
 	return fmt.Sprintf(`{"cniVersion": "1.0.0", "name": "lockstep", "plugins": [
   {"type": "bridge", "bridge": "cni0", "isGateway": true, "ipMasq": false, "hairpinMode": true,
-   "ipam": {"type": "host-local", "dataDir": "/run/cni", "ranges": [[{"subnet": "%s"}]], "routes": [{"dst": "0.0.0.0/0"}]}},
-  {"type": "portmap", "capabilities": {"portMappings": true}}
+   "ipam": {"type": "host-local", "dataDir": "/run/cni", "ranges": [[{"subnet": "%s"}]], "routes": [{"dst": "0.0.0.0/0"}]}}
 ]}
 `, network.PodCIDR(n.Index))
 }

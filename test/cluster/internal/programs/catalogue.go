@@ -67,8 +67,8 @@ var catalogue = []family{
 		packages: map[string]string{"jobset-manager": "sigs.k8s.io/jobset"},
 	},
 	{
-		folder: "kube-router", seconds: 100, module: "github.com/cloudnativelabs/kube-router/v2",
-		packages: under("github.com/cloudnativelabs/kube-router/v2/cmd", "kube-router"),
+		folder: "kube-router", seconds: 30, module: "github.com/cloudnativelabs/kube-router/v2",
+		packages: map[string]string{"kube-router": "lockstep.dev/lockstep/test/cluster/programs/kube-router"},
 	},
 	{
 		folder: "etcd", seconds: 27, module: "go.etcd.io/etcd/server/v3",
@@ -90,7 +90,6 @@ var catalogue = []family{
 			"bridge":     "github.com/containernetworking/plugins/plugins/main/bridge",
 			"loopback":   "github.com/containernetworking/plugins/plugins/main/loopback",
 			"host-local": "github.com/containernetworking/plugins/plugins/ipam/host-local",
-			"portmap":    "github.com/containernetworking/plugins/plugins/meta/portmap",
 		},
 	},
 	{

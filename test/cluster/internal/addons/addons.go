@@ -32,6 +32,8 @@ type Addons struct {
 	kinds     []*unstructured.Unstructured
 	ground    []*unstructured.Unstructured
 	workloads []*unstructured.Unstructured
+	// hooks are webhooks and aggregated APIs of an extra.
+	hooks []*unstructured.Unstructured
 	// made are objects that workloads make and leave behind.
 	made []*unstructured.Unstructured
 }

@@ -126,6 +126,7 @@ func (e Extra) Render(module string, now time.Time) (*Addons, error) {
 		return nil, fmt.Errorf("adapt %s: %w", e.Name, err)
 	}
 	a := split(objects)
+	a.hooks, a.ground = partition(a.ground, isHook)
 	if e.lease != "" {
 		a.made = append(a.made, &unstructured.Unstructured{Object: map[string]any{
 			"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": map[string]any{"name": e.lease, "namespace": e.namespace},
@@ -144,15 +145,22 @@ func object(version, kind, namespace string) *unstructured.Unstructured {
 	}}
 }
 
-// Wait returns when the extra is at work, its webhooks included.
-func (e Extra) Wait(ctx context.Context, client *api.Client) error {
+// Started returns when the extra runs.
+func (e Extra) Started(ctx context.Context, client *api.Client) error {
 	if e.deployment == "" {
 		return nil
 	}
 	return api.Until(ctx, limit, e.Name+" does not start", func(ctx context.Context) error {
-		if err := client.Available(ctx, e.namespace, e.deployment); err != nil || e.probe == nil {
-			return err
-		}
+		return client.Available(ctx, e.namespace, e.deployment)
+	})
+}
+
+// Answers returns when the webhooks of the extra answer.
+func (e Extra) Answers(ctx context.Context, client *api.Client) error {
+	if e.probe == nil {
+		return nil
+	}
+	return api.Until(ctx, limit, "the webhooks of "+e.Name+" do not answer", func(ctx context.Context) error {
 		return answered(client.DryRun(ctx, resourceOf(e.probe), e.probe))
 	})
 }
@@ -170,8 +178,7 @@ func resourceOf(object *unstructured.Unstructured) schema.GroupVersionResource {
 	return object.GroupVersionKind().GroupVersion().WithResource(strings.ToLower(object.GetKind()) + "s")
 }
 
-// Add applies everything and returns when kinds are served; workloads still
-// start.
+// Add applies everything but what Hook does, and returns when kinds are served; workloads still start.
 func (a *Addons) Add(ctx context.Context, client *api.Client) error {
 	if err := a.Define(ctx, client); err != nil {
 		return err
@@ -179,25 +186,37 @@ func (a *Addons) Add(ctx context.Context, client *api.Client) error {
 	return errors.Join(a.Install(ctx, client), a.Start(ctx, client))
 }
 
+// Hook applies webhooks and aggregated APIs. Before what serves them runs, the API server would refuse objects of others.
+func (a *Addons) Hook(ctx context.Context, client *api.Client) error {
+	return client.Apply(ctx, a.hooks)
+}
+
 // Remove deletes everything but definitions of kinds and namespaces, because
 // objects of other owners would go with them. Webhooks and aggregated APIs go
 // before what serves them.
 func (a *Addons) Remove(ctx context.Context, client *api.Client) error {
-	var hooks, rest []*unstructured.Unstructured
-	for _, object := range a.ground {
-		switch {
-		case strings.HasSuffix(object.GetKind(), "WebhookConfiguration"), object.GetKind() == "APIService":
-			hooks = append(hooks, object)
-		case object.GetKind() != "Namespace":
-			rest = append(rest, object)
-		}
-	}
-	for _, objects := range [][]*unstructured.Unstructured{hooks, a.workloads, rest, a.made} {
+	_, rest := partition(a.ground, func(o *unstructured.Unstructured) bool { return o.GetKind() == "Namespace" })
+	for _, objects := range [][]*unstructured.Unstructured{a.hooks, a.workloads, rest, a.made} {
 		if err := client.Delete(ctx, objects); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func isHook(object *unstructured.Unstructured) bool {
+	return strings.HasSuffix(object.GetKind(), "WebhookConfiguration") || object.GetKind() == "APIService"
+}
+
+func partition(all []*unstructured.Unstructured, is func(*unstructured.Unstructured) bool) (those, others []*unstructured.Unstructured) {
+	for _, object := range all {
+		if is(object) {
+			those = append(those, object)
+		} else {
+			others = append(others, object)
+		}
+	}
+	return those, others
 }
 
 // What the extras change about upstream's manifests.

@@ -39,7 +39,7 @@ func TestExtras(t *testing.T) {
 					t.Errorf("the deployment lacks %s", part)
 				}
 			}
-			checkHooks(t, a.ground)
+			checkHooks(t, a.hooks)
 			if e.adapt.secret == "" {
 				return
 			}

@@ -97,11 +97,32 @@ func (c *Client) RegisterNode(ctx context.Context, name, podCIDR string) error {
 		"metadata": map[string]any{"name": name},
 		"spec":     map[string]any{"podCIDR": podCIDR, "podCIDRs": []any{podCIDR}},
 	}}
-	_, err := c.dynamic.Resource(nodes).Apply(ctx, name, node, metav1.ApplyOptions{FieldManager: owner, Force: true})
-	if err != nil {
+	if err := applyTo(ctx, c.dynamic.Resource(nodes), node); err != nil {
 		return fmt.Errorf("register %s: %w", name, err)
 	}
 	return nil
+}
+
+// busyTries is how often an object is applied to an API server that is too busy. It gives a write 34 s, which no flag changes
+// (k8s.io/apiserver pkg/endpoints/handlers, requestTimeoutUpperBound): the first minutes of a slow machine are longer.
+const busyTries = 10
+
+func applyTo(ctx context.Context, resource dynamic.ResourceInterface, object *unstructured.Unstructured) error {
+	for try := 1; ; try++ {
+		_, err := resource.Apply(ctx, object.GetName(), object, metav1.ApplyOptions{FieldManager: owner, Force: true})
+		if !tooBusy(err) || try == busyTries {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(patience.Of(100 * time.Millisecond)):
+		}
+	}
+}
+
+func tooBusy(err error) bool {
+	return apierrors.IsTimeout(err) || apierrors.IsServerTimeout(err) || apierrors.IsTooManyRequests(err)
 }
 
 // Node is what the API server knows about a node.
@@ -166,8 +187,7 @@ func (c *Client) apply(ctx context.Context, mapper meta.RESTMapper, object *unst
 	if err != nil {
 		return err
 	}
-	_, err = resource.Apply(ctx, object.GetName(), object, metav1.ApplyOptions{FieldManager: owner, Force: true})
-	return err
+	return applyTo(ctx, resource, object)
 }
 
 func (c *Client) resource(mapper meta.RESTMapper, object *unstructured.Unstructured) (dynamic.ResourceInterface, error) {

@@ -8,7 +8,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/dynamic"
 )
 
 func TestNode(t *testing.T) {
@@ -65,5 +68,35 @@ func TestUntilTellsTheLastErrorAndTheCause(t *testing.T) {
 		return nil
 	}); err != nil || calls != 3 {
 		t.Errorf("got %v after %d calls, want success at the third", err, calls)
+	}
+}
+
+// busy is an API server that has no time for the first writes.
+type busy struct {
+	dynamic.ResourceInterface
+	answers []error
+}
+
+func (b *busy) Apply(context.Context, string, *unstructured.Unstructured, metav1.ApplyOptions, ...string) (*unstructured.Unstructured, error) {
+	answer := b.answers[0]
+	b.answers = b.answers[1:]
+	return nil, answer
+}
+
+func TestApplyTriesABusyServerAgain(t *testing.T) {
+	late, refused := apierrors.NewTimeoutError("request did not complete within requested timeout", 0), apierrors.NewBadRequest("no")
+	for name, tc := range map[string]struct {
+		answers []error
+		want    error
+	}{
+		"Busy":    {[]error{late, apierrors.NewTooManyRequests("later", 1), nil}, nil},
+		"Refused": {[]error{refused}, refused},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := &busy{answers: tc.answers}
+			if err := applyTo(t.Context(), server, &unstructured.Unstructured{}); !errors.Is(err, tc.want) || len(server.answers) > 0 {
+				t.Errorf("got %v with %d answers left, want %v", err, len(server.answers), tc.want)
+			}
+		})
 	}
 }

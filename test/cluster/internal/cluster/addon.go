@@ -24,11 +24,25 @@ func (c *Cluster) Add(ctx context.Context, names []string, wait bool) error {
 		if err != nil {
 			return step.End(err)
 		}
-		if err := objects.Add(ctx, client); err != nil || !wait {
-			return step.End(err)
-		}
-		return step.End(e.Wait(ctx, client))
+		return step.End(install(ctx, e, objects, client, wait))
 	})
+}
+
+// install puts the webhooks last, when it waits: objects of others are never refused, then.
+func install(ctx context.Context, e addons.Extra, objects *addons.Addons, client *api.Client, wait bool) error {
+	if err := objects.Add(ctx, client); err != nil {
+		return err
+	}
+	if !wait {
+		return objects.Hook(ctx, client)
+	}
+	if err := e.Started(ctx, client); err != nil {
+		return err
+	}
+	if err := objects.Hook(ctx, client); err != nil {
+		return err
+	}
+	return e.Answers(ctx, client)
 }
 
 // RemoveExtras removes extra add-ons, but for their kinds, and returns when

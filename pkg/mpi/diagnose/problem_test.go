@@ -101,6 +101,7 @@ func problemCases() map[string]problemCase {
 		"image, refused":    {"", start(waitingFor("ErrImagePull", `dial tcp 10.0.0.9:443: connect: connection refused`)), ImagePull, "the registry refuses the connection"},
 		"image, TLS":        {"", start(waitingFor("ErrImagePull", `tls: failed to verify certificate: x509: certificate signed by unknown authority`)), ImagePull, "certificate is not trusted"},
 		"image, rate":       {"", start(waitingFor("ErrImagePull", `toomanyrequests: You have reached your pull rate limit.`)), ImagePull, "limits the rate"},
+		"image, token":      {"the registry is busy, and the credentials may be right", start(waitingFor("ErrImagePull", `failed to authorize: failed to fetch oauth token: unexpected status from GET request to https://registry.test/token: 503 Service Unavailable`)), ImagePull, "the registry has a fault of its own"},
 		"image, disk":       {"", start(waitingFor("ErrImagePull", `failed to extract layer: write /x: no space left on device`)), ImagePull, "no space left on the machine"},
 		"image, platform":   {"", start(waitingFor("ErrImagePull", `no match for platform in manifest`)), ImagePull, "not built for this machine"},
 		"image, secret":     {"", start(waitingFor("ErrImagePull", `Get "https://jane:pw@registry.test/v2/?token=abc": EOF`)), ImagePull, `Get "https://***@registry.test/v2/?token=***": EOF`},
@@ -121,6 +122,32 @@ func TestProblem(t *testing.T) {
 				t.Errorf("%s is not documented", got.Reason)
 			}
 		})
+	}
+}
+
+// Only an answer that stays the same ends a job: everything else that registries say, and what nobody knows, may pass.
+func TestPullIsFinal(t *testing.T) {
+	cases := map[string]bool{
+		`failed to resolve reference "registry.test/timeout:503": registry.test/timeout:503: not found`:                                        true,
+		`pull access denied, repository does not exist or may require authorization: server message: insufficient_scope: authorization failed`: true,
+		`Back-off pulling image "registry.test/timeout:503": ErrImagePull: unexpected status from HEAD request: 401 Unauthorized`:              true,
+		`no match for platform in manifest`: true,
+		`unexpected status from HEAD request to https://registry.test/v2/timeout/manifests/1: 429 Too Many Requests`: false,
+		`failed to authorize: failed to fetch oauth token: unexpected status: 503 Service Unavailable`:               false,
+		`failed to do request: Head "https://registry.test/v2/": dial tcp 10.0.0.9:443: i/o timeout`:                 false,
+		`failed to do request: Head "https://registry.test/v2/": EOF`:                                                false,
+		`write /x: no space left on device`:                                                                          false,
+		`something that nobody has seen`:                                                                             false,
+		`Back-off pulling image "registry.test/timeout:503"`:                                                         false,
+	}
+	for said, want := range cases {
+		if got := PullIsFinal("registry.test/timeout:503", said); got != want {
+			t.Errorf("%s: got %v, want %v", said, got, want)
+		}
+		shown := imagePull(worker(), Container{Image: "registry.test/timeout:503", Waiting: &Waiting{"ErrImagePull", said}}).Text()
+		if got := PullIsFinal("registry.test/timeout:503", shown); got != want {
+			t.Errorf("as a condition has it: %s: got %v, want %v", shown, got, want)
+		}
 	}
 }
 

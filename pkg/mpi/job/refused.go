@@ -2,18 +2,21 @@ package job
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 
 	"lockstep.dev/lockstep/pkg/mpi"
 	"lockstep.dev/lockstep/pkg/mpi/diagnose"
 )
 
-// ImagePatience is how long an image may fail to be pulled before the job fails. Kubelet tries again after 10 and after 20
-// more seconds, so a registry that is away for a moment is asked three times. A name that is no image, and an image that
-// must be on the machine and is not, fail at once.
+// ImagePatience is how long an image that does not exist, or that may not be pulled, may fail to be pulled before the job fails. Kubelet
+// tries again after 10 and after 20 more seconds, so an image that comes in a moment is asked for three times. A name that is no image, and
+// an image that must be on the machine and is not, fail at once. A registry that is busy, broken or away is waited for as long as for
+// anything else that the gang lacks.
 const ImagePatience = 45 * time.Second
 
 // Refused returns the decision that ends the job, if what the API server said to the objects of this one is final, or nil.
@@ -52,8 +55,9 @@ func (o Observed) stuck() *end {
 		}
 	}
 	for _, pod := range pods {
-		failing, hopeless := pulling(pod)
-		if !failing || !hopeless && o.age(factImage, pod.UID) < ImagePatience {
+		switch failing, hopeless := pulling(pod); {
+		case hopeless:
+		case !failing, o.age(factImage, pod.UID) < ImagePatience, !o.pullIsFinal(pod):
 			continue
 		}
 		if p := o.problemOf(pod); p != nil {
@@ -66,30 +70,49 @@ func (o Observed) stuck() *end {
 	return o.gangOver(asProblem(o.problem()))
 }
 
-// pulling says whether an image of a pod fails to be pulled, and whether no second try gets it.
-func pulling(pod *corev1.Pod) (failing, hopeless bool) {
-	for _, statuses := range [][]corev1.ContainerStatus{pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses} {
-		for _, status := range statuses {
-			if status.State.Waiting == nil {
-				continue
-			}
-			switch status.State.Waiting.Reason {
-			case "InvalidImageName", "ErrImageNeverPull":
-				return true, true
-			case "ErrImagePull", "ImagePullBackOff":
-				failing = true
-			}
+// unpulled are the containers of a pod whose images cannot be pulled.
+func unpulled(pod *corev1.Pod) []corev1.ContainerStatus {
+	var failing []corev1.ContainerStatus
+	for _, status := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
+		if waiting := status.State.Waiting; waiting != nil && slices.Contains(pullReasons, waiting.Reason) {
+			failing = append(failing, status)
 		}
 	}
-	return failing, false
+	return failing
+}
+
+// Kubelet's reasons for an image that is not there (k8s.io/kubernetes pkg/kubelet/images): those that never pass come first.
+var pullReasons = []string{"InvalidImageName", "ErrImageNeverPull", "ErrImagePull", "ImagePullBackOff"}
+
+const neverPass = 2
+
+// pulling says whether an image of a pod fails to be pulled, and whether no second try gets it.
+func pulling(pod *corev1.Pod) (failing, hopeless bool) {
+	statuses := unpulled(pod)
+	return len(statuses) > 0, slices.ContainsFunc(statuses, func(s corev1.ContainerStatus) bool {
+		return slices.Contains(pullReasons[:neverPass], s.State.Waiting.Reason)
+	})
+}
+
+// pullIsFinal says whether the registry's answer for an image of a pod stays the same. Before Kubernetes 1.32 kubelet does not repeat it
+// while it backs off; the condition does.
+func (o Observed) pullIsFinal(pod *corev1.Pod) bool {
+	shown := ""
+	if c := apimeta.FindStatusCondition(o.TrainJob.Status.Conditions, PodsReady); c != nil && c.Reason == string(diagnose.ImagePull) {
+		shown = c.Message
+	}
+	return slices.ContainsFunc(unpulled(pod), func(s corev1.ContainerStatus) bool {
+		return diagnose.PullIsFinal(s.Image, s.State.Waiting.Message) ||
+			strings.Contains(shown, "'"+s.Image+"'") && diagnose.PullIsFinal(s.Image, shown)
+	})
 }
 
 // untilImage returns the time until an image that cannot be pulled ends the job.
 func (o Observed) untilImage() time.Duration {
 	until := never
-	for fact := range o.Seen {
-		if fact.Kind == factImage {
-			until = min(until, ImagePatience-o.age(factImage, fact.UID))
+	for _, pod := range o.current() {
+		if _, seen := o.Seen[Fact{factImage, pod.UID}]; seen && o.pullIsFinal(pod) {
+			until = min(until, ImagePatience-o.age(factImage, pod.UID))
 		}
 	}
 	return until

@@ -15,16 +15,17 @@ import (
 	"k8s.io/utils/ptr"
 
 	"lockstep.dev/lockstep/pkg/mpi"
+	"lockstep.dev/lockstep/pkg/mpi/diagnose"
 )
 
 // What the API server, kubelet or the scheduler will not do in the end, ends the job.
 func TestStuck(t *testing.T) {
-	pulling := func(reason string) func(*corev1.Pod) {
+	pulling := func(reason, words string) func(*corev1.Pod) {
 		return func(pod *corev1.Pod) {
 			pod.Status.Phase = corev1.PodPending
 			pod.Status.ContainerStatuses = []corev1.ContainerStatus{{
 				Name: mpi.Container, Image: "registry.test/mpi:1",
-				State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason, Message: `failed to pull and unpack image "registry.test/mpi:1": unauthorized: authentication required`}},
+				State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason, Message: words}},
 			}}
 		}
 	}
@@ -38,8 +39,15 @@ func TestStuck(t *testing.T) {
 		o.Warnings = []corev1.Event{{InvolvedObject: corev1.ObjectReference{UID: "jobset-uid"}, Reason: "JobCreationFailed", Message: message}}
 		return o
 	}
-	image := func(reason string, since time.Duration) Observed {
-		return started(trainJobOf()).with(launcher, node, podOf(mpi.NodeJob, 1, pulling(reason))).saw(factImage, "node-1", t0.Add(-since))
+	image := func(reason, words string, since time.Duration) Observed {
+		return started(trainJobOf()).with(launcher, node, podOf(mpi.NodeJob, 1, pulling(reason, words))).saw(factImage, "node-1", t0.Add(-since))
+	}
+	toldBefore := func(o Observed, message string) Observed {
+		o.TrainJob = trainJobOf(hasCondition(PodsReady, "False", t0), func(trainJob *trainer.TrainJob) {
+			c := &trainJob.Status.Conditions[len(trainJob.Status.Conditions)-1]
+			c.Reason, c.Message = string(diagnose.ImagePull), message
+		})
+		return o
 	}
 	gang := func(timeout string, edits ...func(*trainer.TrainJob)) Observed {
 		o := started(trainJobOf(edits...)).with(launcher, node, podOf(mpi.NodeJob, 1, unplaced))
@@ -58,15 +66,19 @@ func TestStuck(t *testing.T) {
 		end     mpi.Reason
 		requeue time.Duration
 	}{
-		"Invalid":   {"a pod that is invalid stays so", refusedWith(`Pod "demo-node-0-0-x7x2p" is invalid: spec.containers[0].env[0].name`), "PodInvalid", 0},
-		"Security":  {"", refusedWith(`pods "x" is forbidden: violates PodSecurity "restricted:latest"`), "PodSecurityDenied", 0},
-		"Limits":    {"", refusedWith(`pods "x" is forbidden: maximum cpu usage per Container is 1, but limit is 2`), "LimitRangeViolated", 0},
-		"Quota":     {"another pod may end", refusedWith(`pods "x" is forbidden: exceeded quota: team, requested: pods=1, used: pods=4, limited: pods=4`), "", podsMissing},
-		"ImageSoon": {"a registry may be away for a moment", image("ErrImagePull", 44*time.Second), "", time.Second},
-		"ImageLong": {"but not for ever", image("ImagePullBackOff", ImagePatience), "ImagePullFailed", 0},
-		"ImageName": {"what is no name never becomes one", image("InvalidImageName", 0), "ImagePullFailed", 0},
-		"GangSoon":  {"", gang("61s"), "", time.Second},
-		"GangLong":  {"", gang("60s"), "GangTimeout", 0},
+		"Invalid":     {"a pod that is invalid stays so", refusedWith(`Pod "demo-node-0-0-x7x2p" is invalid: spec.containers[0].env[0].name`), "PodInvalid", 0},
+		"Security":    {"", refusedWith(`pods "x" is forbidden: violates PodSecurity "restricted:latest"`), "PodSecurityDenied", 0},
+		"Limits":      {"", refusedWith(`pods "x" is forbidden: maximum cpu usage per Container is 1, but limit is 2`), "LimitRangeViolated", 0},
+		"Quota":       {"another pod may end", refusedWith(`pods "x" is forbidden: exceeded quota: team, requested: pods=1, used: pods=4, limited: pods=4`), "", podsMissing},
+		"ImageSoon":   {"an image may come in a moment", image("ErrImagePull", "not found", 44*time.Second), "", time.Second},
+		"ImageLong":   {"but not for ever", image("ImagePullBackOff", "Back-off: not found", ImagePatience), "ImagePullFailed", 0},
+		"ImageSilent": {"kubelet did not always repeat the words", toldBefore(image("ImagePullBackOff", "", ImagePatience), "Failed to pull image 'registry.test/mpi:1': the image does not exist; first failing pod: x"), "ImagePullFailed", 0},
+		"ImageBusy":   {"a busy registry passes, however long it takes", image("ErrImagePull", "429 Too Many Requests", 10*ImagePatience), "", 0},
+		"ImageAway":   {"", image("ImagePullBackOff", "dial tcp 10.0.0.9:443: i/o timeout", 10*ImagePatience), "", 0},
+		"ImageOdd":    {"nobody knows whether this passes", image("ErrImagePull", "the registry sings", 10*ImagePatience), "", 0},
+		"ImageName":   {"what is no name never becomes one", image("InvalidImageName", "", 0), "ImagePullFailed", 0},
+		"GangSoon":    {"", gang("61s"), "", time.Second},
+		"GangLong":    {"", gang("60s"), "GangTimeout", 0},
 		"GangScheduler": {
 			"the timeout of the gang scheduler is that of the job", coscheduling, "GangTimeout", 0,
 		},

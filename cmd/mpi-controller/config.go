@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -99,6 +100,7 @@ func (c *config) addFlags(command *cobra.Command) {
 	flags.StringVar(&c.options.Namespace, "namespace", os.Getenv("POD_NAMESPACE"), "namespace of the controller's own pods, which launchers admit, and of its lease (default $POD_NAMESPACE)")
 	flags.StringVar((*string)(&c.options.Mode), "mode", string(reconciler.Executor), "who runs TrainJobs: executor (this controller) or companion (Kubeflow Trainer, which this controller stands beside)")
 	flags.StringVar(&c.options.Identity, "identity", "", "holder of the lease; a process that comes back under the same name goes on at once (default in a pod its host name, which is the name of the pod, otherwise a new name each time)")
+	flags.StringSliceVar(&c.options.TrainerNamespaces, "trainer-namespaces", reconciler.TrainerNamespaces(), "namespaces in which Kubeflow Trainer may be installed: an executor waits while somebody keeps Trainer's lease in one of them, and only warns of such a lease elsewhere")
 	flags.StringVar(&c.options.WebhookAddress, "webhook-bind-address", ":9443", "address where a companion answers for pods, so that nodes get image and environment of their TrainJob; 0 turns it off")
 	flags.StringVar(&c.options.MetricsAddress, "metrics-bind-address", ":8080", "address that serves /metrics; 0 turns it off")
 	flags.StringVar(&c.options.ProbeAddress, "health-probe-bind-address", ":8081", "address that serves /healthz and /readyz; 0 turns it off")
@@ -115,10 +117,22 @@ func (c *config) validate() error {
 		return fmt.Errorf("--namespace `%s` is no name of a namespace: %s", c.options.Namespace, problems[0])
 	case !slices.Contains(reconciler.Modes(), c.options.Mode):
 		return fmt.Errorf("--mode `%s` is not known: allowed are %v", c.options.Mode, reconciler.Modes())
+	case invalid(c.options.TrainerNamespaces) != "":
+		return fmt.Errorf("--trainer-namespaces has `%s`, which is no name of a namespace", invalid(c.options.TrainerNamespaces))
 	case c.options.Concurrency < 1:
 		return fmt.Errorf("--concurrency is %d, at least 1 is needed", c.options.Concurrency)
 	}
 	return nil
+}
+
+// invalid returns the first of some names that no namespace can have, or nothing.
+func invalid(namespaces []string) string {
+	for _, name := range namespaces {
+		if len(validation.IsDNS1123Label(name)) > 0 {
+			return cmp.Or(name, "(nothing)")
+		}
+	}
+	return ""
 }
 
 // identity is the holder of the lease. With a kubeconfig several processes may share a host; in a pod there is one.

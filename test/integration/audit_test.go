@@ -78,7 +78,7 @@ func expectExactRights(values map[string]any, from int) {
 // granted are the roles of the chart where its bindings make them hold.
 func granted(values map[string]any) []audit.Grant {
 	GinkgoHelper()
-	objects, err := render(values)
+	objects, err := render(everywhere(values))
 	Expect(err).NotTo(HaveOccurred())
 	var grants []audit.Grant
 	for _, object := range objects {

@@ -53,6 +53,14 @@ func render(values map[string]any) ([]*unstructured.Unstructured, error) {
 	return objects, nil
 }
 
+// everywhere are values with which jobs run in all namespaces, unless they say where: in this suite no compiler binds a role in those that
+// tests make.
+func everywhere(values map[string]any) map[string]any {
+	all := map[string]any{"everyNamespace": true}
+	maps.Copy(all, values)
+	return all
+}
+
 // scopes are the rights of the controller by where its bindings make them hold. What no binding of the chart names is nowhere.
 type scopes struct{ everywhere, own, nowhere []string }
 
@@ -112,14 +120,24 @@ var _ = Describe("The chart of mpi-controller", Ordered, func() {
 			Expect(client.IgnoreAlreadyExists(err)).To(Succeed(), "%s %s", object.GetKind(), object.GetName())
 		}
 	},
-		Entry("with its defaults", map[string]any{}, 10),
-		Entry("without leader election, which needs no lease", map[string]any{"leaderElection": false}, 8),
-		Entry("without a fixed user, for OpenShift", map[string]any{"podSecurity": map[string]any{"user": nil}}, 10),
-		Entry("for the namespaces of tenants only", map[string]any{"everyNamespace": false}, 9),
-		Entry("for the namespaces of tenants only, alone", map[string]any{"everyNamespace": false, "leaderElection": false}, 9),
-		Entry("beside Kubeflow Trainer", map[string]any{"mode": "companion"}, 12),
-		Entry("beside Kubeflow Trainer, alone", map[string]any{"mode": "companion", "leaderElection": false}, 12),
+		Entry("with its defaults", map[string]any{}, 9),
+		Entry("without leader election", map[string]any{"leaderElection": false}, 9),
+		Entry("without a fixed user, for OpenShift", map[string]any{"podSecurity": map[string]any{"user": nil}}, 9),
+		Entry("for all namespaces", everywhere(nil), 10),
+		Entry("for all namespaces, without leader election, which needs no lease", everywhere(map[string]any{"leaderElection": false}), 8),
+		Entry("beside Kubeflow Trainer", everywhere(map[string]any{"mode": "companion"}), 12),
+		Entry("beside Kubeflow Trainer, alone", everywhere(map[string]any{"mode": "companion", "leaderElection": false}), 12),
 	)
+
+	It("lets the controller touch no Secret of a namespace that nobody gave it, with its defaults", func() {
+		objects, err := render(nil)
+		Expect(err).NotTo(HaveOccurred())
+		for _, object := range objects {
+			if object.GetKind() == "ClusterRoleBinding" {
+				Expect(object.GetName()).NotTo(Equal("mpi-controller-jobs"))
+			}
+		}
+	})
 
 	DescribeTable("refuses values that cannot work", func(values map[string]any) {
 		_, err := render(values)

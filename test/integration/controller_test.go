@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"log"
 	"net"
+	"os"
+	"runtime/pprof"
 	"strconv"
 	"strings"
 	"time"
@@ -348,13 +350,19 @@ func runController(options reconciler.Options) {
 	go func() { ended <- reconciler.Run(ctx, config, options) }()
 	DeferCleanup(func() {
 		stop()
-		Expect(<-ended).To(Succeed())
+		select {
+		case err := <-ended:
+			Expect(err).NotTo(HaveOccurred())
+		case <-time.After(15 * time.Second):
+			_ = pprof.Lookup("goroutine").WriteTo(os.Stderr, 2)
+			Expect(<-ended).To(Succeed())
+		}
 	})
 }
 
 // installPermissions creates what the chart grants, until the container ends: other tests ask who may do what.
 func installPermissions(ctx context.Context, values map[string]any) {
-	objects, err := render(values)
+	objects, err := render(everywhere(values))
 	Expect(err).NotTo(HaveOccurred())
 	for _, object := range objects {
 		switch object.GetKind() {

@@ -82,7 +82,7 @@ var _ = Describe("A lease of Kubeflow Trainer", func() {
 		DeferCleanup(func(ctx SpecContext) { Expect(admin.Delete(ctx, lease)).To(Succeed()) })
 		trainJob := create(ctx, ofRuntime(ctx, trainJobNamed(namespace, "contested")))
 		const probes = "127.0.0.1:18082"
-		starts := supervise(reconciler.Options{Identity: "mpi-controller-0", ProbeAddress: probes})
+		starts := supervise(reconciler.Options{Identity: "mpi-controller-0", ProbeAddress: probes, TrainerNamespaces: []string{namespace}})
 		Eventually(ask("http://" + probes + "/readyz")).Should(And(HavePrefix("503 "), ContainSubstring("run this one with --mode companion")))
 		Expect(ask("http://" + probes + "/healthz")()).To(Equal("200 ok"))
 		Eventually(func(g Gomega) {

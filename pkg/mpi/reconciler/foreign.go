@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -21,11 +22,17 @@ import (
 
 const (
 	// trainerLease is the name of Kubeflow Trainer's lease (kubeflow/trainer manifests/base/manager); its namespace is the
-	// installation's choice.
+	// installation's choice, see TrainerNamespaces.
 	trainerLease = "trainer.kubeflow.org"
 	// foreignEvery is how often an executor looks whether a second TrainJob controller has come.
 	foreignEvery = 30 * time.Second
 )
+
+// TrainerNamespaces are where installations of Kubeflow Trainer keep its lease: upstream's manifests, Kubeflow's, those of Open Data Hub
+// and of OpenShift AI.
+func TrainerNamespaces() []string {
+	return []string{"kubeflow-system", "kubeflow", "opendatahub", "redhat-ods-applications"}
+}
 
 // ForeignError is a second controller of TrainJobs beside an executor: both would create the same JobSets, Secrets and
 // ConfigMaps, and each would write over the status of the other.
@@ -52,12 +59,16 @@ func (e *ForeignError) again() time.Duration {
 type sentinel struct {
 	live  client.Reader
 	clock *clock
+	// believed are the namespaces whose lease is Trainer's. Whoever may edit any other could stop the executor for everybody.
+	believed []string
+	// warned are the other namespaces in which somebody keeps a lease of that name.
+	warned map[string]bool
 	// renewed is what a look finds in the lease of each namespace: one that changed is kept by somebody, whatever the clocks say.
 	renewed map[string]time.Time
 }
 
-func newSentinel(live client.Reader, clock *clock) *sentinel {
-	return &sentinel{live: live, clock: clock, renewed: map[string]time.Time{}}
+func newSentinel(live client.Reader, clock *clock, believed []string) *sentinel {
+	return &sentinel{live: live, clock: clock, believed: believed, warned: map[string]bool{}, renewed: map[string]time.Time{}}
 }
 
 // Start looks at once and then again and again. Without leader election: a standby has no business here either.
@@ -91,8 +102,15 @@ func (s *sentinel) look(ctx context.Context) error {
 		return fmt.Errorf("look for Kubeflow Trainer: %w", err)
 	}
 	for _, lease := range leases.Items {
-		if foreign := s.kept(lease); foreign != nil {
+		foreign := s.kept(lease)
+		switch {
+		case foreign == nil:
+		case slices.Contains(s.believed, lease.Namespace):
 			return foreign
+		case !s.warned[lease.Namespace]:
+			s.warned[lease.Namespace] = true
+			ctrl.LoggerFrom(ctx).Info("a lease with the name of Kubeflow Trainer's is not believed, because Trainer is not expected in its namespace: if it runs there, add the namespace to --trainer-namespaces",
+				"lease", trainerLease, "namespace", lease.Namespace, "trainerNamespaces", s.believed)
 		}
 	}
 	return nil

@@ -8,10 +8,12 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 )
 
 func watchful(now time.Time) *sentinel {
-	return newSentinel(nil, newClock(func() time.Time { return now }))
+	return newSentinel(nil, newClock(func() time.Time { return now }), nil)
 }
 
 func TestKept(t *testing.T) {
@@ -62,6 +64,26 @@ func TestKeptByAClockBehind(t *testing.T) {
 	lease.Spec.RenewTime = ptr.To(metav1.NewMicroTime(now.Add(-30 * time.Second)))
 	if err := s.kept(lease); err == nil {
 		t.Error("it was renewed, so somebody keeps it")
+	}
+}
+
+// Everybody who may edit some namespace can write a lease there: it must not stop the executor of the whole cluster.
+func TestOnlyNamespacesOfTrainerAreBelieved(t *testing.T) {
+	now := time.Unix(1000, 0)
+	for namespace, want := range map[string]bool{"kubeflow-system": true, "team-vision": false} {
+		lease := &coordinationv1.Lease{
+			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: trainerLease},
+			Spec: coordinationv1.LeaseSpec{
+				HolderIdentity: ptr.To("me"), LeaseDurationSeconds: ptr.To[int32](1 << 30), RenewTime: ptr.To(metav1.NewMicroTime(now)),
+			},
+		}
+		live := fake.NewClientBuilder().WithObjects(lease).
+			WithIndex(lease, "metadata.name", func(o client.Object) []string { return []string{o.GetName()} }).Build()
+		s := newSentinel(live, newClock(func() time.Time { return now }), TrainerNamespaces())
+		var foreign *ForeignError
+		if got := errors.As(s.look(t.Context()), &foreign); got != want {
+			t.Errorf("a lease in namespace %s stops the executor: %v, want %v", namespace, got, want)
+		}
 	}
 }
 

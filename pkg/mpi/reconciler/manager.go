@@ -38,6 +38,9 @@ type Options struct {
 	// started again in the same pod goes on at once, instead of waiting for its own lease to run out. Empty takes a new name
 	// for each process.
 	Identity string
+	// TrainerNamespaces are the namespaces in which an executor believes that a lease is Kubeflow Trainer's, and waits; none is believed
+	// where there are none. See the function of that name.
+	TrainerNamespaces []string
 
 	clock    *clock
 	probes   *probes

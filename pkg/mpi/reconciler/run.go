@@ -93,7 +93,7 @@ func newEntrance(config *rest.Config, options *Options) (*entrance, error) {
 		return nil, fmt.Errorf("create client for events: %w", err)
 	}
 	if options.Mode == Executor {
-		options.sentinel = newSentinel(live, options.clock)
+		options.sentinel = newSentinel(live, options.clock, options.TrainerNamespaces)
 	}
 	return &entrance{
 		live: live, sentinel: options.sentinel, probes: options.probes,

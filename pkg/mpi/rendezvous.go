@@ -1,11 +1,18 @@
 package mpi
 
+import (
+	"slices"
+	"strings"
+	"time"
+)
+
 // The names of the SSH subsystems by which the controller and the agents talk. They are subsystems and not commands, so
 // that no command of a user can be mistaken for one.
 const (
 	// RendezvousSubsystem: the controller writes a HostTable as JSON and closes its side; the launcher's agent answers
 	// with a GateResult as JSON when the gate has passed or failed. It may be asked any number of times and always
-	// gives the same answer; only a table that says Up may be answered with a GateResult that says Waiting.
+	// gives the same answer, but for a GateResult that says Waiting: with failures only where the table says Up, and without
+	// any after GateHolds.
 	RendezvousSubsystem = "lockstep-rendezvous"
 	// HelloSubsystem: the gate tells a node's agent the HostTable, so that daemons on nodes can start others by name, and
 	// the agent answers with a Hello.
@@ -54,9 +61,37 @@ type GateResult struct {
 	TableFrom    TableSource `json:"tableFrom,omitempty"`
 	// Connect is how long it took to connect to a node and to authenticate, nil without nodes.
 	Connect *Spread `json:"connect,omitempty"`
-	// Failures names the nodes that did not answer, each with its last error. It is empty when Passed.
+	// Failures names the first nodes that did not answer, each with its last error, and More is how many others there are. Both are
+	// empty when Passed.
 	Failures []NodeFailure `json:"failures,omitempty"`
+	More     int           `json:"more,omitempty"`
 }
+
+// GateHolds is how long a launcher lets whoever pushes a table wait for the end of the gate before it says that it still waits: who pushes
+// knows then that it is there.
+const GateHolds = 20 * time.Second
+
+// What a GateResult may have, so that the answers of a thousand launchers fit into a controller, whoever wrote them: the number of failures,
+// and bytes of a text in them.
+const (
+	maxFailures    = 16
+	maxFailureText = 512
+)
+
+// Bounded returns the result with no more failures, and no longer texts, than anybody reads.
+func (r GateResult) Bounded() GateResult {
+	if more := len(r.Failures) - maxFailures; more > 0 {
+		r.More += more
+	}
+	r.Failures = slices.Clone(r.Failures[:min(len(r.Failures), maxFailures)])
+	for i, f := range r.Failures {
+		r.Failures[i] = NodeFailure{short(f.Name), short(f.Address), short(f.Error)}
+	}
+	return r
+}
+
+// short clones, so that nothing keeps the long text in memory.
+func short(text string) string { return strings.Clone(text[:min(len(text), maxFailureText)]) }
 
 // NodeFailure is a node that did not pass the gate.
 type NodeFailure struct {

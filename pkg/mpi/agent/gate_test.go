@@ -313,6 +313,21 @@ func TestRendezvousRefusesTablesThatCannotWork(t *testing.T) {
 	}
 }
 
+// Who pushes a table hears that the launcher is there, however long its gate takes.
+func TestRendezvousSaysThatTheGateStillWaits(t *testing.T) {
+	r := newRendezvous(nil)
+	r.holds = time.Millisecond
+	for _, taken := range []bool{false, true} {
+		if taken {
+			go func() { <-r.tables }()
+		}
+		answer, err := r.answer(context.Background(), []byte(`{}`))
+		if diff := cmp.Diff(mpi.GateResult{Waiting: true}, answer); err != nil || diff != "" {
+			t.Errorf("table taken: %v: %v\n%s", taken, err, diff)
+		}
+	}
+}
+
 func TestRendezvousForgetsAPusherWhoLeaves(t *testing.T) {
 	r := newRendezvous(nil)
 	ctx, cancel := context.WithCancel(context.Background())

@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"sync"
+	"time"
 
 	"lockstep.dev/lockstep/pkg/mpi"
 )
@@ -16,17 +17,20 @@ type rendezvous struct {
 	// doubts is what the gate says while it waits.
 	doubts chan []mpi.NodeFailure
 
+	// holds is mpi.GateHolds.
+	holds time.Duration
+
 	once    sync.Once
 	decided chan struct{}
 	result  mpi.GateResult
 }
 
 func newRendezvous(needed []mpi.Host) *rendezvous {
-	return &rendezvous{needed: needed, tables: make(chan mpi.HostTable), doubts: make(chan []mpi.NodeFailure), decided: make(chan struct{})}
+	return &rendezvous{needed: needed, tables: make(chan mpi.HostTable), doubts: make(chan []mpi.NodeFailure), holds: mpi.GateHolds, decided: make(chan struct{})}
 }
 
 // answer is the subsystem: it offers a table to the gate and waits for its result. Who knows that the nodes are up hears
-// what seems to be in the way before that.
+// what seems to be in the way before that, and everybody after a while that the gate still waits.
 func (r *rendezvous) answer(ctx context.Context, request []byte) (any, error) {
 	table, err := decodeTable(request)
 	if err == nil {
@@ -35,9 +39,12 @@ func (r *rendezvous) answer(ctx context.Context, request []byte) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	held := time.After(r.holds)
 	select {
 	case r.tables <- table:
 	case <-r.decided:
+	case <-held:
+		return mpi.GateResult{Waiting: true}, nil
 	case <-ctx.Done():
 	}
 	doubts := r.doubts
@@ -48,7 +55,9 @@ func (r *rendezvous) answer(ctx context.Context, request []byte) (any, error) {
 	case <-r.decided:
 		return r.result, nil
 	case failures := <-doubts:
-		return mpi.GateResult{Waiting: true, Failures: failures}, nil
+		return mpi.GateResult{Waiting: true, Failures: failures}.Bounded(), nil
+	case <-held:
+		return mpi.GateResult{Waiting: true}, nil
 	case <-ctx.Done():
 		select {
 		case <-r.decided: // the agent is about to end because of it
@@ -62,7 +71,7 @@ func (r *rendezvous) answer(ctx context.Context, request []byte) (any, error) {
 // decide gives all pushes their answer. Only the first call counts.
 func (r *rendezvous) decide(result mpi.GateResult) {
 	r.once.Do(func() {
-		r.result = result
+		r.result = result.Bounded()
 		close(r.decided)
 	})
 }

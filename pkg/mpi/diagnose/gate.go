@@ -60,7 +60,7 @@ func Gate(result mpi.GateResult) Cause {
 		named = append(named, nodeFailure(failure))
 	}
 	text := GateHeadline(result.Failures) + strings.Join(named, "; ")
-	if more := len(result.Failures) - maxNamed; more > 0 {
+	if more := len(result.Failures) - maxNamed + result.More; more > 0 {
 		text += fmt.Sprintf("; and %d more", more)
 	}
 	return *because(reason, text)

@@ -147,6 +147,9 @@ func (r *rendezvous) hold(ctx context.Context, name client.ObjectKey, m *meeting
 	for ctx.Err() == nil {
 		result, err := r.push(ctx, name, m)
 		switch {
+		case err == nil && result.Waiting && len(result.Failures) == 0:
+			complained, again = time.Now(), complainAfter // it is there
+			sleep(ctx, askAgain)
 		case err == nil && result.Waiting:
 			r.doubt(ctx, name, m, result)
 		case err == nil:

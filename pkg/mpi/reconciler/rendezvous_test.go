@@ -316,6 +316,34 @@ func TestRendezvousPassesOnDoubtsAndThenTheEnd(t *testing.T) {
 	}
 }
 
+// A launcher whose gate takes long is asked again, without a word to its user.
+func TestRendezvousAsksALauncherThatStillWaitsAgain(t *testing.T) {
+	secret := secretOf(t, 7)
+	answers := make(chan mpi.GateResult, 2)
+	answers <- mpi.GateResult{Waiting: true}
+	answers <- mpi.GateResult{Passed: true}
+	address := launcher(t, secret, func(context.Context, []byte) (any, error) { return <-answers, nil })
+	r := meetingPlace(t, secret, address, 0)
+	r.meet(t.Context(), name, tableOf("pod-1"))
+	<-r.changed
+	if got := r.gate(name); !got.Result.Passed {
+		t.Errorf("the first word about the gate must be that it passed, got %+v", got)
+	}
+}
+
+// Whatever a launcher answers, not much of it comes into the controller.
+func TestRendezvousTakesNoLargeAnswer(t *testing.T) {
+	secret := secretOf(t, 7)
+	address := launcher(t, secret, func(context.Context, []byte) (any, error) {
+		return mpi.GateResult{Failures: []mpi.NodeFailure{{Error: strings.Repeat("x", 4<<20)}}}, nil
+	})
+	r := meetingPlace(t, secret, address, 0)
+	_, err := r.push(t.Context(), name, &meeting{with: *tableOf("pod-1")})
+	if err == nil || !strings.Contains(err.Error(), "larger than 64 KiB") || len(err.Error()) > 1000 {
+		t.Errorf("got %v", err)
+	}
+}
+
 func TestRendezvousTellsAWaitingLauncherThatItsNodesAreUp(t *testing.T) {
 	secret := secretOf(t, 7)
 	var asked atomic.Int32

@@ -75,8 +75,11 @@ func Meet(ctx context.Context, dial Dial, key identity.Key, address string, requ
 	return once[mpi.ProbeReply](ctx, dial, key, address, mpi.ProbeSubsystem, request)
 }
 
+// launcherAnswers is how long a launcher may take to answer: it says after mpi.GateHolds at the latest that it still waits.
+var launcherAnswers = 2 * mpi.GateHolds
+
 // Push gives the table of a job to its launcher, the first host of the table, and waits until the launcher's gate has
-// passed or failed. It may be called again: the answer stays the same. The error is a *Failure when the launcher cannot
+// passed or failed, or the launcher says that it still waits, mpi.GateHolds at most. It may be called again: the answer stays the same. The error is a *Failure when the launcher cannot
 // be reached (its container may not run yet) and a *RefusedError when it does not accept the table.
 func Push(ctx context.Context, dial Dial, key identity.Key, table mpi.HostTable) (mpi.GateResult, error) {
 	if len(table.Hosts) == 0 {
@@ -87,11 +90,16 @@ func Push(ctx context.Context, dial Dial, key identity.Key, table mpi.HostTable)
 	if err != nil {
 		return mpi.GateResult{}, fmt.Errorf("push the table of hosts to %s: %w", launcher.Name, err)
 	}
-	result, err := once[mpi.GateResult](ctx, dial, key, address, mpi.RendezvousSubsystem, table)
+	ctx, cancel := context.WithTimeout(ctx, launcherAnswers)
+	defer cancel()
+	var result mpi.GateResult
+	err = converse(ctx, dial, key, address, func(conn ssh.Conn) error {
+		return askFor(conn, mpi.RendezvousSubsystem, table, &result, maxGateReply)
+	})
 	if err != nil {
 		return mpi.GateResult{}, fmt.Errorf("push the table of hosts to %s: %w", launcher.Name, err)
 	}
-	return result, nil
+	return result.Bounded(), nil
 }
 
 // once connects, asks one subsystem and hangs up.
@@ -116,14 +124,24 @@ func converse(ctx context.Context, dial Dial, key identity.Key, address string, 
 	return err
 }
 
-// maxReply bounds what an agent may answer.
-const maxReply = 4 << 20
+// What an agent may answer, in bytes: to another pod of its job, and to the controller, which asks the launchers of all jobs, whoever wrote
+// those.
+const (
+	maxReply     = 4 << 20
+	maxGateReply = 64 << 10
+	maxComplaint = 4 << 10
+)
 
 // noStatus is the exit status of a session that ended without one.
 const noStatus = -1
 
 // ask sends a request as JSON, or nothing when it is nil, and decodes the reply.
 func ask(conn ssh.Conn, subsystem string, request, reply any) error {
+	return askFor(conn, subsystem, request, reply, maxReply)
+}
+
+// askFor is ask for an answer of a size at most.
+func askFor(conn ssh.Conn, subsystem string, request, reply any, atMost int64) error {
 	body, err := encode(request)
 	if err != nil {
 		return err
@@ -142,7 +160,7 @@ func ask(conn ssh.Conn, subsystem string, request, reply any) error {
 	case !accepted:
 		return &RefusedError{Message: fmt.Sprintf("the agent does not offer %s here", subsystem)}
 	}
-	answer, complaint, err := exchange(channel, body)
+	answer, complaint, err := exchange(channel, body, atMost)
 	if err != nil {
 		return failure(err)
 	}
@@ -159,17 +177,20 @@ func ask(conn ssh.Conn, subsystem string, request, reply any) error {
 }
 
 // exchange writes the request, closes its side and reads what comes back.
-func exchange(channel ssh.Channel, body []byte) (answer, complaint []byte, err error) {
+func exchange(channel ssh.Channel, body []byte, atMost int64) (answer, complaint []byte, err error) {
 	if _, err = channel.Write(body); err == nil {
 		err = channel.CloseWrite()
 	}
 	if err != nil && !errors.Is(err, io.EOF) { // EOF: answered before it had read everything
 		return nil, nil, err
 	}
-	if answer, err = io.ReadAll(io.LimitReader(channel, maxReply)); err != nil {
+	if answer, err = io.ReadAll(io.LimitReader(channel, atMost+1)); err != nil {
 		return nil, nil, err
 	}
-	complaint, err = io.ReadAll(io.LimitReader(channel.Stderr(), maxReply))
+	if int64(len(answer)) > atMost {
+		return nil, nil, fmt.Errorf("the answer is larger than %d KiB", atMost>>10)
+	}
+	complaint, err = io.ReadAll(io.LimitReader(channel.Stderr(), maxComplaint))
 	return answer, complaint, err
 }
 

@@ -103,6 +103,27 @@ func TestPushNeedsALauncher(t *testing.T) {
 	}
 }
 
+// A launcher is a user's: it may accept a connection, or a question, and say nothing.
+func TestPushDoesNotWaitForAMuteLauncher(t *testing.T) {
+	client.LauncherAnswersWithin(t, 200*time.Millisecond)
+	key := agenttest.Key(t)
+	accepts := answering(t, func(net.Conn) {})
+	listens := serving(t, &server.Server{Key: key, Limits: server.DefaultLimits, Log: log.New(io.Discard, "", 0), Handlers: server.Handlers{
+		Subsystems: map[string]server.Subsystem{mpi.RendezvousSubsystem: func(ctx context.Context, _ []byte) (any, error) {
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}},
+	}})
+	for name, address := range map[string]string{"accepts only": accepts, "takes the question": listens} {
+		dial := func(ctx context.Context, network, _ string) (net.Conn, error) { return dialer(ctx, network, address) }
+		_, err := client.Push(t.Context(), dial, key, mpi.HostTable{Hosts: []mpi.HostAddress{{Name: "l", Address: "10.0.0.1"}}})
+		var failure *client.Failure
+		if !errors.As(err, &failure) || failure.Cause != client.Mute {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+}
+
 // The report says how long ago things happened. An agent that is slow to answer the second question must not make them look
 // younger.
 func TestAReportCountsFromWhenItCame(t *testing.T) {

@@ -3,6 +3,7 @@ package reconciler
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -24,6 +25,8 @@ type metrics struct {
 	phases   *prometheus.HistogramVec
 	ended    *prometheus.CounterVec
 	restarts *prometheus.CounterVec
+
+	owners owners
 
 	mu    sync.Mutex
 	since map[client.ObjectKey]time.Time
@@ -52,16 +55,17 @@ func newMetrics(registry prometheus.Registerer) (*metrics, error) {
 				"image_pull until all pods were ready, gate while the launcher waited for its nodes, connect for the slowest connection from the launcher to a node, " +
 				"mpi_launch from the command to the first rank, time_to_start from the creation of the job to the first rank, running from the gate to the end.",
 			Buckets: prometheus.ExponentialBuckets(0.05, 2, 16),
-		}, []string{"phase"}),
+		}, append(slices.Clone(ownerLabels), "phase")),
 		ended: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "mpi_trainjob_ended_total",
 			Help: "TrainJobs that ended, by outcome (Complete, Failed) and reason, which is one of a closed list.",
-		}, []string{"outcome", "reason"}),
+		}, append(slices.Clone(ownerLabels), "outcome", "reason")),
 		restarts: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "mpi_trainjob_restarts_total",
 			Help: "Jobs that were started again after a fault of the infrastructure, by its reason.",
-		}, []string{"reason"}),
-		since: map[client.ObjectKey]time.Time{},
+		}, append(slices.Clone(ownerLabels), "reason")),
+		owners: owners{known: map[string]map[owner]bool{}},
+		since:  map[client.ObjectKey]time.Time{},
 	}
 	for _, c := range []prometheus.Collector{m.phases, m.ended, m.restarts} {
 		if err := register(registry, c); err != nil {
@@ -80,76 +84,76 @@ func register(registry prometheus.Registerer, c prometheus.Collector) error {
 func (m *metrics) record(o job.Observed, changes []metav1.Condition) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	name := client.ObjectKeyFromObject(o.TrainJob)
+	name, whose := client.ObjectKeyFromObject(o.TrainJob), m.owners.of(o.TrainJob)
 	for _, change := range changes {
 		isTrue := change.Status == metav1.ConditionTrue
 		switch {
 		case change.Type == job.PodsReady && isTrue:
-			m.pods(o)
+			m.pods(whose, o)
 		case change.Type == job.Running && isTrue:
-			m.gate(o)
+			m.gate(whose, o)
 			m.since[name] = o.Now
 		case change.Type == job.Restarting && isTrue:
-			m.restarts.WithLabelValues(listed(change.Reason)).Inc()
+			m.restarts.WithLabelValues(whose.values(listed(change.Reason))...).Inc()
 		case completedBeside(o.TrainJob, change):
-			m.end(name, o, trainer.TrainJobComplete, string(job.ReasonCompleted))
+			m.end(whose, name, o, trainer.TrainJobComplete, string(job.ReasonCompleted))
 		case change.Type == trainer.TrainJobComplete && isTrue:
-			m.end(name, o, change.Type, change.Reason)
+			m.end(whose, name, o, change.Type, change.Reason)
 		case over(o.TrainJob, change):
-			m.end(name, o, trainer.TrainJobFailed, change.Reason)
+			m.end(whose, name, o, trainer.TrainJobFailed, change.Reason)
 		}
 	}
 }
 
-func (m *metrics) pods(o job.Observed) {
+func (m *metrics) pods(whose owner, o job.Observed) {
 	if waits := o.Waits(); waits != nil {
-		m.phase(phaseQueued, waits.Queued)
-		m.phase(phaseGang, waits.Gang)
-		m.phase(phaseImages, waits.Start)
+		m.phase(whose, phaseQueued, waits.Queued)
+		m.phase(whose, phaseGang, waits.Gang)
+		m.phase(whose, phaseImages, waits.Start)
 	}
 }
 
 // gate asks the verdict of a job that was over before its launcher answered.
-func (m *metrics) gate(o job.Observed) {
+func (m *metrics) gate(whose owner, o job.Observed) {
 	if o.Gate != nil && o.Gate.Result != nil && !o.Gate.Result.Waiting {
-		m.phases.WithLabelValues(phaseGate).Observe(o.Gate.Result.Seconds)
+		m.phases.WithLabelValues(whose.values(phaseGate)...).Observe(o.Gate.Result.Seconds)
 	} else if verdict := o.Verdict(); verdict != nil {
-		m.phases.WithLabelValues(phaseGate).Observe(verdict.GateSeconds)
+		m.phases.WithLabelValues(whose.values(phaseGate)...).Observe(verdict.GateSeconds)
 	}
 }
 
-func (m *metrics) end(name client.ObjectKey, o job.Observed, outcome, reason string) {
-	m.ended.WithLabelValues(outcome, listed(reason)).Inc()
+func (m *metrics) end(whose owner, name client.ObjectKey, o job.Observed, outcome, reason string) {
+	m.ended.WithLabelValues(whose.values(outcome, listed(reason))...).Inc()
 	verdict := o.Verdict()
 	if since, found := m.since[name]; o.Launched() {
-		m.phases.WithLabelValues(phaseRun).Observe(verdict.RunSeconds)
+		m.phases.WithLabelValues(whose.values(phaseRun)...).Observe(verdict.RunSeconds)
 	} else if found {
-		m.phase(phaseRun, o.Now.Sub(since))
+		m.phase(whose, phaseRun, o.Now.Sub(since))
 	}
 	if verdict != nil && verdict.Phases != nil {
-		m.launch(o.TrainJob, verdict.Phases)
+		m.launch(whose, o.TrainJob, verdict.Phases)
 	}
 }
 
 // launch counts what the launcher measured itself. The clocks of the API server and of the launcher's machine both tell how long
 // the start took; the first knows whole seconds only.
-func (m *metrics) launch(trainJob *trainer.TrainJob, p *mpi.Phases) {
+func (m *metrics) launch(whose owner, trainJob *trainer.TrainJob, p *mpi.Phases) {
 	if p.Connect != nil {
-		m.phases.WithLabelValues(phaseConnect).Observe(p.Connect.Max)
+		m.phases.WithLabelValues(whose.values(phaseConnect)...).Observe(p.Connect.Max)
 	}
 	if p.RankSeconds == nil {
 		return
 	}
 	if p.CommandSeconds != nil {
-		m.phases.WithLabelValues(phaseLaunch).Observe(max(0, *p.RankSeconds-*p.CommandSeconds))
+		m.phases.WithLabelValues(whose.values(phaseLaunch)...).Observe(max(0, *p.RankSeconds-*p.CommandSeconds))
 	}
 	if !p.Started.IsZero() {
-		m.phase(phaseStart, p.Started.Sub(trainJob.CreationTimestamp.Time)+time.Duration(*p.RankSeconds*float64(time.Second)))
+		m.phase(whose, phaseStart, p.Started.Sub(trainJob.CreationTimestamp.Time)+time.Duration(*p.RankSeconds*float64(time.Second)))
 	}
 }
 
-func (m *metrics) phase(phase string, took time.Duration) {
-	m.phases.WithLabelValues(phase).Observe(max(0, took.Seconds()))
+func (m *metrics) phase(whose owner, phase string, took time.Duration) {
+	m.phases.WithLabelValues(whose.values(phase)...).Observe(max(0, took.Seconds()))
 }
 
 // listed returns a reason of the closed list.

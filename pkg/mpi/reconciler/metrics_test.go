@@ -1,6 +1,7 @@
 package reconciler
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -8,6 +9,7 @@ import (
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
+	dto "github.com/prometheus/client_model/go"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -24,8 +26,9 @@ func TestMetricsFollowAJob(t *testing.T) {
 		t.Fatal(err)
 	}
 	trainJob := &trainer.TrainJob{ObjectMeta: metav1.ObjectMeta{
-		Namespace: name.Namespace, Name: name.Name, CreationTimestamp: metav1.NewTime(time.Unix(98, 0)),
+		Namespace: name.Namespace, Name: name.Name, CreationTimestamp: metav1.NewTime(time.Unix(98, 0)), Labels: map[string]string{job.QueueLabel: "jobs"},
 	}}
+	trainJob.Spec.RuntimeRef.Name = "openmpi5-cpu"
 	at := func(seconds int, condition string, status metav1.ConditionStatus, reason string) {
 		m.record(job.Observed{
 			Now: time.Unix(int64(seconds), 0), TrainJob: trainJob, Gate: &job.Gate{Result: &mpi.GateResult{Passed: true, Seconds: 2}},
@@ -40,11 +43,11 @@ func TestMetricsFollowAJob(t *testing.T) {
 	want := `
 # HELP mpi_trainjob_ended_total TrainJobs that ended, by outcome (Complete, Failed) and reason, which is one of a closed list.
 # TYPE mpi_trainjob_ended_total counter
-mpi_trainjob_ended_total{outcome="Failed",reason="OOMKilled"} 1
-mpi_trainjob_ended_total{outcome="Failed",reason="Other"} 1
+mpi_trainjob_ended_total{namespace="team",outcome="Failed",queue="jobs",reason="OOMKilled",runtime="openmpi5-cpu"} 1
+mpi_trainjob_ended_total{namespace="team",outcome="Failed",queue="jobs",reason="Other",runtime="openmpi5-cpu"} 1
 # HELP mpi_trainjob_restarts_total Jobs that were started again after a fault of the infrastructure, by its reason.
 # TYPE mpi_trainjob_restarts_total counter
-mpi_trainjob_restarts_total{reason="MachineLost"} 1
+mpi_trainjob_restarts_total{namespace="team",queue="jobs",reason="MachineLost",runtime="openmpi5-cpu"} 1
 `
 	if err := testutil.GatherAndCompare(registry, strings.NewReader(want), "mpi_trainjob_ended_total", "mpi_trainjob_restarts_total"); err != nil {
 		t.Error(err)
@@ -69,10 +72,10 @@ func TestMetricsOfALaunch(t *testing.T) {
 	}
 	trainJob := &trainer.TrainJob{ObjectMeta: metav1.ObjectMeta{CreationTimestamp: metav1.NewTime(time.Unix(98, 0))}}
 	seconds := func(s float64) *float64 { return &s }
-	m.launch(trainJob, &mpi.Phases{
+	m.launch(owner{}, trainJob, &mpi.Phases{
 		Started: time.Unix(100, 0), CommandSeconds: seconds(0.5), RankSeconds: seconds(0.75), Connect: &mpi.Spread{Min: 0.125, Median: 0.25, Max: 0.5},
 	})
-	m.launch(trainJob, &mpi.Phases{Started: time.Unix(100, 0)}) // no rank has ever run
+	m.launch(owner{}, trainJob, &mpi.Phases{Started: time.Unix(100, 0)}) // no rank has ever run
 	for phase, want := range map[string]float64{phaseConnect: 0.5, phaseLaunch: 0.25, phaseStart: 2.75} {
 		if got := sumOf(t, registry, phase); got != want {
 			t.Errorf("phase %s took %v s, want %v", phase, got, want)
@@ -117,7 +120,8 @@ func sumOf(t *testing.T, registry *prometheus.Registry, phase string) float64 {
 	}
 	for _, family := range families {
 		for _, metric := range family.GetMetric() {
-			if family.GetName() == "mpi_trainjob_phase_seconds" && metric.GetLabel()[0].GetValue() == phase {
+			isPhase := func(label *dto.LabelPair) bool { return label.GetName() == "phase" && label.GetValue() == phase }
+			if family.GetName() == "mpi_trainjob_phase_seconds" && slices.ContainsFunc(metric.GetLabel(), isPhase) {
 				return metric.GetHistogram().GetSampleSum()
 			}
 		}

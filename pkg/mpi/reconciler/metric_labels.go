@@ -1,0 +1,53 @@
+package reconciler
+
+import (
+	"cmp"
+	"sync"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+
+	"lockstep.dev/lockstep/pkg/mpi/job"
+)
+
+// What is kept apart in metrics. Users choose the names of queues, and admins of projects those of runtimes: without a bound, the series of one
+// namespace would grow until the controller has no memory left.
+const (
+	pairsPerNamespace = 16
+	namespacesKept    = 500
+)
+
+// owner is whose job a metric counts: its namespace, its runtime and its queue, the last one empty where there is none.
+type owner struct{ namespace, runtime, queue string }
+
+// ownerLabels are the names of its labels, and owner.values what they are.
+var ownerLabels = []string{"namespace", "runtime", "queue"}
+
+func (o owner) values(more ...string) []string {
+	return append([]string{o.namespace, o.runtime, o.queue}, more...)
+}
+
+// owners are all that were seen. What is too much is counted as otherReason: of a namespace its runtimes and queues, and then namespaces.
+type owners struct {
+	mu    sync.Mutex
+	known map[string]map[owner]bool
+}
+
+func (k *owners) of(trainJob *trainer.TrainJob) owner {
+	o := owner{trainJob.Namespace, cmp.Or(trainJob.Spec.RuntimeRef.Name, otherReason), trainJob.Labels[job.QueueLabel]}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	pairs, known := k.known[o.namespace]
+	switch {
+	case known && pairs[o]:
+		return o
+	case !known && len(k.known) >= namespacesKept:
+		return owner{otherReason, otherReason, otherReason}
+	case !known:
+		pairs = map[owner]bool{}
+		k.known[o.namespace] = pairs
+	case len(pairs) >= pairsPerNamespace:
+		return owner{o.namespace, otherReason, otherReason}
+	}
+	pairs[o] = true
+	return o
+}

@@ -2,14 +2,12 @@ package e2e
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/utils/ptr"
 
@@ -23,33 +21,30 @@ const (
 	gangSeconds = 600
 )
 
-// scheduler-plugins' own scheduler decides here. Each node of a job needs more than half of a machine, so that two jobs of two
-// nodes would each get one machine and wait for ever, if pods were taken one by one.
-var _ = Describe("Under a gang scheduler, an MPI job", Ordered, Serial, func() {
+// scheduler-plugins' own scheduler decides here. Each node of a job needs most of a machine, so that two jobs of two nodes would each get one
+// machine and wait for ever, if pods were taken one by one.
+var _ = Describe("Under a gang scheduler, an MPI job", Ordered, func() {
 	BeforeAll(func(ctx SpecContext) {
 		Expect(cluster.AddAddons(ctx, "coscheduling")).To(Succeed())
 		DeferCleanup(func(ctx SpecContext) { Expect(cluster.RemoveAddons(ctx, "coscheduling")).To(Succeed()) })
-		half := mostOfAMachine(ctx)
-		Expect(cluster.CopyRuntime(ctx, "openmpi4-cpu", gangRuntime, func(r *trainer.ClusterTrainingRuntime) { inGang(r, half) })).To(Succeed())
-		DeferCleanup(func(ctx SpecContext) {
-			Expect(admin.Client.Delete(ctx, &trainer.ClusterTrainingRuntime{ObjectMeta: owned(gangRuntime, "")})).To(Succeed())
-		})
+		most := mostOfAMachine(ctx, "lockstep.dev/gang")
+		sandboxRuntime(ctx, gangRuntime, func(r *trainer.ClusterTrainingRuntime) { inGang(r, most) })
 	})
 
 	It("starts with a PodGroup that counts all its pods, and takes it away with it", func(ctx SpecContext) {
 		object := submit(ctx, admin, gang("together", "--sleep", "5").TrainJob())
 		Eventually(condition(ctx, admin, object, "Running")).Should(BeTrue())
-		group := podGroup("together")
+		group := podGroup(object.Name)
 		Expect(admin.Client.Get(ctx, keyOf(group), group)).To(Succeed())
 		least, _, err := unstructured.NestedInt64(group.Object, "spec", "minMember")
 		Expect(err).NotTo(HaveOccurred())
 		Expect(least).To(BeEquivalentTo(3), "two nodes and the launcher")
 		for _, pod := range podsOf(ctx, object) {
-			Expect(pod.Labels).To(HaveKeyWithValue("scheduling.x-k8s.io/pod-group", "together"), pod.Name)
+			Expect(pod.Labels).To(HaveKeyWithValue("scheduling.x-k8s.io/pod-group", object.Name), pod.Name)
 		}
 		Eventually(condition(ctx, admin, object, trainer.TrainJobComplete)).Should(BeTrue())
 		Expect(admin.Client.Delete(ctx, object)).To(Succeed())
-		Eventually(exists(ctx, group, gangNamespace, "together")).Should(BeFalse())
+		Eventually(exists(ctx, group, gangNamespace, object.Name)).Should(BeFalse())
 	})
 
 	It("does not hold machines while another that does not fit beside it waits, so that both complete", func(ctx SpecContext) {
@@ -75,8 +70,8 @@ func gang(name string, options ...string) trial.Job {
 	return j
 }
 
-// inGang makes a runtime ask the gang scheduler, with nodes of a size.
-func inGang(r *trainer.ClusterTrainingRuntime, cpu resource.Quantity) {
+// inGang makes a runtime ask the gang scheduler, with nodes that need more than those of the catalog.
+func inGang(r *trainer.ClusterTrainingRuntime, more corev1.ResourceRequirements) {
 	r.Spec.PodGroupPolicy = &trainer.PodGroupPolicy{PodGroupPolicySource: trainer.PodGroupPolicySource{
 		Coscheduling: &trainer.CoschedulingPodGroupPolicySource{ScheduleTimeoutSeconds: ptr.To[int32](gangSeconds)},
 	}}
@@ -84,22 +79,9 @@ func inGang(r *trainer.ClusterTrainingRuntime, cpu resource.Quantity) {
 	for i := range jobs {
 		jobs[i].Template.Spec.Template.Spec.SchedulerName = "coscheduling"
 		if jobs[i].Name == "node" {
-			jobs[i].Template.Spec.Template.Spec.Containers[0].Resources.Requests[corev1.ResourceCPU] = cpu
+			ask(&jobs[i].Template.Spec.Template.Spec.Containers[0], more)
 		}
 	}
-}
-
-// mostOfAMachine is six tenths of the CPU of the smallest machine.
-func mostOfAMachine(ctx context.Context) resource.Quantity {
-	GinkgoHelper()
-	nodes := &corev1.NodeList{}
-	Expect(admin.Client.List(ctx, nodes)).To(Succeed())
-	Expect(nodes.Items).To(HaveLen(machines))
-	least := nodes.Items[0].Status.Allocatable.Cpu().MilliValue()
-	for _, node := range nodes.Items {
-		least = min(least, node.Status.Allocatable.Cpu().MilliValue())
-	}
-	return resource.MustParse(fmt.Sprintf("%dm", least*6/10))
 }
 
 func podGroup(name string) *unstructured.Unstructured {

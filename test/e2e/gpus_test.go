@@ -1,15 +1,10 @@
 package e2e
 
 import (
-	"context"
-	"encoding/json"
-
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
-	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
 const (
@@ -18,10 +13,9 @@ const (
 )
 
 // The machines have no GPUs; they say that they have 12 each, which is all that the scheduler looks at.
-var _ = Describe("Without enough GPUs, an MPI job", Ordered, Serial, func() {
+var _ = Describe("Without enough GPUs, an MPI job", Ordered, func() {
 	BeforeAll(func(ctx SpecContext) {
-		eachMachineHas(ctx, "12")
-		DeferCleanup(func(ctx SpecContext) { eachMachineHas(ctx, nil) })
+		eachMachineOffers(ctx, gpu, "12")
 	})
 
 	It("says how many it asked for and how many there are", func(ctx SpecContext) {
@@ -36,16 +30,3 @@ var _ = Describe("Without enough GPUs, an MPI job", Ordered, Serial, func() {
 		Eventually(said(ctx, object, "PodsReady")).Should(HavePrefix("Insufficient GPUs: requested 32, available 24. Waiting for 8 worker pods. Only 6 nodes available."))
 	})
 })
-
-// eachMachineHas lets all machines offer a number of GPUs; nil takes them away.
-func eachMachineHas(ctx context.Context, count any) {
-	GinkgoHelper()
-	amount := map[string]any{string(gpu): count}
-	patch, err := json.Marshal(map[string]any{"status": map[string]any{"capacity": amount, "allocatable": amount}})
-	Expect(err).NotTo(HaveOccurred())
-	nodes := &corev1.NodeList{}
-	Expect(admin.Client.List(ctx, nodes)).To(Succeed())
-	for i := range nodes.Items {
-		Expect(admin.Client.Status().Patch(ctx, &nodes.Items[i], client.RawPatch(types.MergePatchType, patch))).To(Succeed())
-	}
-}

@@ -53,7 +53,7 @@ func little() *corev1.ResourceRequirements {
 // run runs a job as the tenant's editor to its end, and removes it after the test.
 func run(ctx SpecContext, j trial.Job) trial.Result {
 	GinkgoHelper()
-	removeAfterwards(j)
+	removeAfterwards(ctx, j)
 	limited, cancel := context.WithTimeoutCause(ctx, jobTimeout, fmt.Errorf("no end within %s", jobTimeout))
 	defer cancel()
 	result, err := trial.Run(limited, editor, j, GinkgoWriter)
@@ -64,7 +64,7 @@ func run(ctx SpecContext, j trial.Job) trial.Result {
 // start creates a job and returns when its command runs; its ranks may come a moment later, see ranks.
 func start(ctx SpecContext, user trial.User, j trial.Job) *trainer.TrainJob {
 	GinkgoHelper()
-	removeAfterwards(j)
+	removeAfterwards(ctx, j)
 	object := j.TrainJob()
 	Expect(user.Client.Create(ctx, object)).To(Succeed())
 	Eventually(condition(ctx, user, object, "Running")).Should(BeTrue())
@@ -118,11 +118,34 @@ func said(ctx context.Context, object *trainer.TrainJob, name string) func() str
 	}
 }
 
-func removeAfterwards(j trial.Job) {
+// removed are jobs of this process that were deleted after a test, and of which something may still be there.
+var removed = map[client.ObjectKey]trial.Job{}
+
+// removeAfterwards deletes a job after the test. That nothing is left of it is looked at when a job of its name comes again, or else when
+// the suite ends: no spec waits for that.
+func removeAfterwards(ctx context.Context, j trial.Job) {
+	GinkgoHelper()
+	name := keyOf(j.TrainJob())
+	if earlier, is := removed[name]; is {
+		expectNothingLeft(ctx, earlier)
+		delete(removed, name)
+	}
 	DeferCleanup(func(ctx SpecContext) {
 		Expect(client.IgnoreNotFound(admin.Client.Delete(ctx, j.TrainJob()))).To(Succeed())
-		Eventually(leftovers(ctx, j)).Should(BeEmpty())
+		removed[name] = j
 	})
+}
+
+func expectNothingLeft(ctx context.Context, j trial.Job) {
+	GinkgoHelper()
+	Eventually(leftovers(ctx, j)).WithPolling(platform.Patience(250*time.Millisecond)).Should(BeEmpty(), "of %s in %s", j.Name, j.Namespace)
+}
+
+// expectNoneLeft looks at all jobs of this process.
+func expectNoneLeft(ctx SpecContext) {
+	for _, j := range removed {
+		expectNothingLeft(ctx, j)
+	}
 }
 
 // leftovers names every object in the job's namespace that belongs to the job.

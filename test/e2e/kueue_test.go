@@ -21,8 +21,8 @@ import (
 const oneJob = "800m"
 
 // Kueue's own controller decides here which job runs. Each tenant has a queue with room for one job; the two lend each
-// other what is idle.
-var _ = Describe("Under Kueue, an MPI job", Ordered, Serial, func() {
+// other what is idle. It is the longest container, and begins first.
+var _ = Describe("Under Kueue, an MPI job", Ordered, SpecPriority(1), func() {
 	BeforeAll(func(ctx SpecContext) {
 		Expect(cluster.AddAddons(ctx, "kueue")).To(Succeed())
 		DeferCleanup(func(ctx SpecContext) { Expect(cluster.RemoveAddons(ctx, "kueue")).To(Succeed()) })
@@ -106,8 +106,8 @@ var _ = Describe("Under Kueue, an MPI job", Ordered, Serial, func() {
 		urgent.Labels["kueue.x-k8s.io/priority-class"] = "urgent"
 		submit(ctx, editor, urgent)
 		Eventually(condition(ctx, editor, low, trainer.TrainJobSuspended)).Should(BeTrue())
-		Eventually(told(ctx, "low")).Should(ContainElement("Preempted"))
-		Eventually(notes(ctx, "low")).Should(ContainElement(ContainSubstring("urgent")))
+		Eventually(told(ctx, low.Name)).Should(ContainElement("Preempted"))
+		Eventually(notes(ctx, low.Name)).Should(ContainElement(ContainSubstring("urgent")))
 		Eventually(condition(ctx, editor, urgent, trainer.TrainJobComplete)).Should(BeTrue())
 		Eventually(condition(ctx, editor, low, trainer.TrainJobComplete)).Should(BeTrue())
 		Expect(condition(ctx, editor, low, trainer.TrainJobSuspended)()).To(BeFalse())
@@ -165,7 +165,7 @@ func inOther(j trial.Job) trial.Job {
 // submit creates a job and removes it after the test.
 func submit(ctx SpecContext, user trial.User, object *trainer.TrainJob) *trainer.TrainJob {
 	GinkgoHelper()
-	removeAfterwards(trial.Job{Name: object.Name, Namespace: object.Namespace})
+	removeAfterwards(ctx, trial.Job{Name: object.Name, Namespace: object.Namespace})
 	Expect(user.Client.Create(ctx, object)).To(Succeed())
 	DeferCleanup(func(ctx SpecContext) {
 		if CurrentSpecReport().Failed() {

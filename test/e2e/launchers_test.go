@@ -73,6 +73,7 @@ var _ = Describe("Upstream's runtime of OpenSSH, unchanged, under our controller
 			DeferCleanup(func(ctx SpecContext) {
 				Expect(admin.Client.Delete(ctx, &trainer.ClusterTrainingRuntime{ObjectMeta: owned(name, "")})).To(Succeed())
 			})
+			expectUsable(ctx, name)
 		}
 	})
 

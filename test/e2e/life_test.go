@@ -58,7 +58,8 @@ var _ = Describe("The user of a job", func() {
 		}),
 	)
 
-	It("is told what it waits for: a runtime, and what its pods name", func(ctx SpecContext) {
+	// Kueue's webhook refuses TrainJobs whose runtime is not there.
+	It("is told what it waits for: a runtime, and what its pods name", Serial, func(ctx SpecContext) {
 		for kind, name := range map[string]string{trainer.TrainingRuntimeKind: "early", trainer.ClusterTrainingRuntimeKind: "earlier"} {
 			j := inLife(name, "not-yet")
 			object := j.TrainJob()

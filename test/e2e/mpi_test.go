@@ -117,7 +117,7 @@ var _ = Describe("An MPI job", func() {
 
 	It("can be suspended and resumed", func(ctx SpecContext) {
 		j := job("pause", "openmpi4-cpu", "mpirun", "-n", "4", "mpi-hello")
-		removeAfterwards(j)
+		removeAfterwards(ctx, j)
 		object := j.TrainJob()
 		suspended := true
 		object.Spec.Suspend = &suspended

@@ -29,14 +29,14 @@ const (
 	important     = "lockstep-important"
 )
 
-// The runtime allows one restart. Each node of a job needs more than half of a machine, so that a pod of the same size and of
+// The runtime allows one restart. Each node of a job needs most of a machine, so that a pod of the same size and of
 // higher priority takes the place of exactly that node.
-var _ = Describe("A job that may be started again once", Ordered, Serial, ContinueOnFailure, func() {
+var _ = Describe("A job that may be started again once", Ordered, ContinueOnFailure, func() {
 	BeforeAll(func(ctx SpecContext) {
-		half := mostOfAMachine(ctx)
+		most := mostOfAMachine(ctx, "lockstep.dev/restart")
 		sandboxRuntime(ctx, again, func(r *trainer.ClusterTrainingRuntime) {
 			r.Annotations = map[string]string{mpi.RestartsAnnotation: "1"}
-			podOf(&r.Spec, mpi.NodeJob).Containers[0].Resources.Requests[corev1.ResourceCPU] = half
+			ask(&podOf(&r.Spec, mpi.NodeJob).Containers[0], most)
 		})
 		class := &schedulingv1.PriorityClass{ObjectMeta: owned(important, ""), Value: 1_000_000}
 		Expect(client.IgnoreAlreadyExists(admin.Client.Create(ctx, class))).To(Succeed())
@@ -97,6 +97,7 @@ func sandboxRuntime(ctx SpecContext, name string, change func(*trainer.ClusterTr
 	DeferCleanup(func(ctx SpecContext) {
 		Expect(admin.Client.Delete(ctx, &trainer.ClusterTrainingRuntime{ObjectMeta: owned(name, "")})).To(Succeed())
 	})
+	expectUsable(ctx, name)
 }
 
 // podOf is the pod of a role in a runtime.
@@ -135,7 +136,7 @@ func preempt(ctx SpecContext, victim corev1.Pod) {
 	pod := idlePod(lifeNamespace, important)
 	pod.Spec.NodeSelector = map[string]string{corev1.LabelHostname: victim.Spec.NodeName}
 	pod.Spec.PriorityClassName = important
-	pod.Spec.Containers[0].Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: victim.Spec.Containers[0].Resources.Requests[corev1.ResourceCPU]}
+	pod.Spec.Containers[0].Resources = victim.Spec.Containers[0].Resources
 	makePod(ctx, pod)
 	Expect(admin.Client.Delete(ctx, pod)).To(Succeed())
 }

@@ -21,7 +21,7 @@ import (
 
 // The controller runs the whole suite with the roles of the chart and the bindings of the compiler. What it asked for, by the
 // audit log, is compared with them: as executor when everything has run, as companion when Kubeflow Trainer goes.
-var _ = SynchronizedAfterSuite(func() {}, func(ctx SpecContext) {
+var _ = SynchronizedAfterSuite(expectNoneLeft, func(ctx SpecContext) {
 	if cluster != nil {
 		asExecutor.cut(ctx)
 		expectExactRights(ctx, asExecutor)

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"context"
 	"errors"
 	"io"
 	"os"
@@ -38,9 +39,19 @@ func addRuntimes(ctx SpecContext, specs ...string) {
 			for _, runtime := range runtimesOf(string(file.Data)) {
 				Expect(client.IgnoreAlreadyExists(admin.Client.Create(ctx, runtime))).To(Succeed())
 				DeferCleanup(func(ctx SpecContext) { Expect(admin.Client.Delete(ctx, runtime)).To(Succeed()) })
+				expectUsable(ctx, runtime.Name)
 			}
 		}
 	}
+}
+
+// expectUsable waits until jobs may name a new runtime. Where Kueue runs beside a spec, its webhook refuses TrainJobs of runtimes that it does
+// not know, and its cache does a moment after they are there.
+func expectUsable(ctx context.Context, runtime string) {
+	GinkgoHelper()
+	probe := job("probe-"+runtime, runtime).TrainJob()
+	probe.Namespace = lifeNamespace
+	Eventually(func() error { return admin.Client.Create(ctx, probe.DeepCopy(), client.DryRunAll) }).Should(Succeed())
 }
 
 func runtimesOf(text string) []*trainer.ClusterTrainingRuntime {

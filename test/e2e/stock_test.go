@@ -124,7 +124,7 @@ var _ = Describe("Under stock Kubeflow Trainer, a compiled runtime", Ordered, Co
 
 		It("says that Trainer uses a key, and that a policy stands, which are somebody else's", func(ctx SpecContext) {
 			j := job("squatted-beside", "mpich-cpu", words...)
-			removeAfterwards(j) // and before that what is not the job's
+			removeAfterwards(ctx, j) // and before that what is not the job's
 			key := &corev1.Secret{ObjectMeta: owned(mpi.SSHAuthSecretName(j.Name), tenant), StringData: map[string]string{mpi.PrivateKeyKey: "known to me"}}
 			policy := &networkingv1.NetworkPolicy{ObjectMeta: owned(mpi.NetworkPolicyName(j.Name), tenant)}
 			for _, object := range []client.Object{key, policy} {
@@ -200,7 +200,7 @@ func runUnderStock(ctx SpecContext, jobs ...trial.Job) {
 // submitBeside creates a job that does not come to its end.
 func submitBeside(ctx SpecContext, j trial.Job) {
 	GinkgoHelper()
-	removeAfterwards(j)
+	removeAfterwards(ctx, j)
 	Expect(editor.Client.Create(ctx, j.TrainJob())).To(Succeed())
 }
 

@@ -45,7 +45,7 @@ func TestE2E(t *testing.T) {
 	}
 	RegisterFailHandler(Fail)
 	SetDefaultEventuallyTimeout(platform.Patience(90 * time.Second))
-	SetDefaultEventuallyPollingInterval(platform.Patience(50 * time.Millisecond))
+	SetDefaultEventuallyPollingInterval(platform.Patience(150 * time.Millisecond))
 	RunSpecs(t, "e2e")
 }
 

@@ -53,7 +53,7 @@ var _ = Describe("A tenant", func() {
 			knock %[3]s && exit 53
 			mpirun -n 4 mpi-hello`, mpi.AgentPort, pods.Items[0].Status.PodIP, pods.Items[1].Status.PodIP, mpi.HostTablePath))
 		probe.Namespace = otherTenant
-		removeAfterwards(probe)
+		removeAfterwards(ctx, probe)
 		object := probe.TrainJob()
 		Expect(otherEditor.Client.Create(ctx, object)).To(Succeed())
 		Eventually(func() bool {
@@ -78,7 +78,7 @@ var _ = Describe("A tenant", func() {
 		squat := &corev1.Secret{ObjectMeta: owned(mpi.SSHAuthSecretName(j.Name), tenant), StringData: map[string]string{"ssh-privatekey": "known to me"}}
 		Expect(admin.Client.Create(ctx, squat)).To(Succeed())
 		DeferCleanup(func(ctx SpecContext) { Expect(client.IgnoreNotFound(admin.Client.Delete(ctx, squat))).To(Succeed()) })
-		removeAfterwards(j)
+		removeAfterwards(ctx, j)
 		object := j.TrainJob()
 		Expect(editor.Client.Create(ctx, object)).To(Succeed())
 		Eventually(condition(ctx, editor, object, "Failed")).Should(BeTrue())

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"runtime"
 	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -31,17 +32,22 @@ func (e ended) lines(prefix string) []string {
 	return found
 }
 
-// together runs jobs at the same time, each as who may run it, to their ends, and removes them after the test. The results are
+// atOnce is how many jobs of a spec run at the same time. Ranks that wait for each other spin: of four jobs on two processors, a hundred
+// threads did for a minute, and agents that got no time in between counted as lost.
+var atOnce = max(1, runtime.NumCPU()/2)
+
+// together runs jobs side by side, each as who may run it, to their ends, and removes them after the test. The results are
 // in the order of the jobs.
 func together(ctx SpecContext, jobs ...trial.Job) []ended {
 	GinkgoHelper()
-	limited, cancel := context.WithTimeoutCause(ctx, jobTimeout, fmt.Errorf("no end within %s", jobTimeout))
-	defer cancel()
 	results := make([]ended, len(jobs))
 	var group errgroup.Group
+	group.SetLimit(atOnce)
 	for i, j := range jobs {
-		removeAfterwards(j)
+		removeAfterwards(ctx, j)
 		group.Go(func() (err error) {
+			limited, cancel := context.WithTimeoutCause(ctx, jobTimeout, fmt.Errorf("no end within %s", jobTimeout))
+			defer cancel()
 			var log bytes.Buffer
 			results[i].Result, err = trial.Run(limited, owner(j), j, io.MultiWriter(&log, GinkgoWriter))
 			results[i].log = log.String()

@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -15,7 +16,7 @@ import (
 func leave(t *testing.T, command string, variables ...string) (*job, ended) {
 	t.Helper()
 	j := newJob(t, 1)
-	j.variables = append(variables, allowIdleVariable+"=true")
+	j.variables = append(slices.Clone(variables), allowIdleVariable+"=true")
 	shell, err := os.ReadFile("/bin/sh")
 	if err != nil {
 		t.Fatal(err)

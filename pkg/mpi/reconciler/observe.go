@@ -50,10 +50,8 @@ func (r *Reconciler) observe(ctx context.Context, name client.ObjectKey) (job.Ob
 	if err := r.listed(ctx, name, &o); err != nil {
 		return o, err
 	}
-	if o.LosesPods() {
-		if o.JobSet, err = jobSet(ctx, r.live, name); err != nil {
-			return o, fmt.Errorf("read the JobSet of a job that loses pods: %w", err)
-		}
+	if err := r.jobSetAgain(ctx, name, &o); err != nil {
+		return o, err
 	}
 	r.memory.remember(name, &o)
 	if o.Warnings, err = r.warnings(ctx, name, o); err != nil {
@@ -76,6 +74,17 @@ func (r *Reconciler) observe(ctx context.Context, name client.ObjectKey) (job.Ob
 	o.Wait = r.queues.wait(o.TrainJob)
 	o.Gate = r.rendezvous.gate(name)
 	return o, nil
+}
+
+// jobSetAgain asks the API server for the JobSet of a job that loses pods: the cache may not know yet that it was suspended.
+func (r *Reconciler) jobSetAgain(ctx context.Context, name client.ObjectKey, o *job.Observed) (err error) {
+	if !o.LosesPods() {
+		return nil
+	}
+	if o.JobSet, err = jobSet(ctx, r.live, name); err != nil {
+		return fmt.Errorf("read the JobSet of a job that loses pods: %w", err)
+	}
+	return nil
 }
 
 // beyondCache reads what is not watched, where a decision needs it, and the bounds of the namespace.

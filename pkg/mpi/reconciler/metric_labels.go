@@ -1,9 +1,6 @@
 package reconciler
 
 import (
-	"cmp"
-	"sync"
-
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 
 	"lockstep.dev/lockstep/pkg/mpi/job"
@@ -26,25 +23,20 @@ func (o owner) values(more ...string) []string {
 	return append([]string{o.namespace, o.runtime, o.queue}, more...)
 }
 
-// owners are all that were seen. What is too much is counted as otherReason: of a namespace its runtimes and queues, and then namespaces.
-type owners struct {
-	mu    sync.Mutex
-	known map[string]map[owner]bool
-}
+// owners are all that were seen, for one goroutine at a time. What is too much is counted as otherReason: of a namespace its runtimes and queues, and then namespaces.
+type owners map[string]map[owner]bool
 
-func (k *owners) of(trainJob *trainer.TrainJob) owner {
-	o := owner{trainJob.Namespace, cmp.Or(trainJob.Spec.RuntimeRef.Name, otherReason), trainJob.Labels[job.QueueLabel]}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	pairs, known := k.known[o.namespace]
+func (k owners) of(trainJob *trainer.TrainJob) owner {
+	o := owner{trainJob.Namespace, trainJob.Spec.RuntimeRef.Name, trainJob.Labels[job.QueueLabel]}
+	pairs, known := k[o.namespace]
 	switch {
 	case known && pairs[o]:
 		return o
-	case !known && len(k.known) >= namespacesKept:
+	case !known && len(k) >= namespacesKept:
 		return owner{otherReason, otherReason, otherReason}
 	case !known:
 		pairs = map[owner]bool{}
-		k.known[o.namespace] = pairs
+		k[o.namespace] = pairs
 	case len(pairs) >= pairsPerNamespace:
 		return owner{o.namespace, otherReason, otherReason}
 	}

@@ -22,7 +22,7 @@ func metered(namespace, runtime, queue string) *trainer.TrainJob {
 
 // A team is found by its namespace, whatever others do.
 func TestOwners(t *testing.T) {
-	k := owners{known: map[string]map[owner]bool{}}
+	k := owners{}
 	for i := range 1000 {
 		k.of(metered("team-noise", "mpi", fmt.Sprint("queue-", i)))
 	}

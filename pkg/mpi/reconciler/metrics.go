@@ -26,10 +26,9 @@ type metrics struct {
 	ended    *prometheus.CounterVec
 	restarts *prometheus.CounterVec
 
+	mu     sync.Mutex
 	owners owners
-
-	mu    sync.Mutex
-	since map[client.ObjectKey]time.Time
+	since  map[client.ObjectKey]time.Time
 }
 
 // The phases of a job. A job that never gets to the end of a phase has no observation for it.
@@ -64,7 +63,7 @@ func newMetrics(registry prometheus.Registerer) (*metrics, error) {
 			Name: "mpi_trainjob_restarts_total",
 			Help: "Jobs that were started again after a fault of the infrastructure, by its reason.",
 		}, append(slices.Clone(ownerLabels), "reason")),
-		owners: owners{known: map[string]map[owner]bool{}},
+		owners: owners{},
 		since:  map[client.ObjectKey]time.Time{},
 	}
 	for _, c := range []prometheus.Collector{m.phases, m.ended, m.restarts} {

@@ -66,7 +66,7 @@ var _ = Describe("An admin who", func() {
 	})
 
 	It("has a Job under the name of one of its own keeps a job from starting, which it says", func(ctx SpecContext) {
-		j := job("squatted", "openmpi4-cpu", "mpirun", "-n", "4", "mpi-hello")
+		j := job("name-taken", "openmpi4-cpu", "mpirun", "-n", "4", "mpi-hello")
 		taken := &batchv1.Job{ObjectMeta: owned(j.Name+"-node-0", j.Namespace)}
 		taken.Spec.Suspend = ptr.To(true)
 		taken.Spec.Template.Spec = idlePod(j.Namespace, "").Spec

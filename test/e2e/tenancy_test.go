@@ -75,10 +75,10 @@ var _ = Describe("A tenant", func() {
 
 	It("cannot take a job over by preparing its key", func(ctx SpecContext) {
 		j := job("squatted", "mpich-cpu", "mpirun", "-n", "4", "mpi-hello")
+		removeAfterwards(ctx, j) // before something of its name is made
 		squat := &corev1.Secret{ObjectMeta: owned(mpi.SSHAuthSecretName(j.Name), tenant), StringData: map[string]string{"ssh-privatekey": "known to me"}}
 		Expect(admin.Client.Create(ctx, squat)).To(Succeed())
 		DeferCleanup(func(ctx SpecContext) { Expect(client.IgnoreNotFound(admin.Client.Delete(ctx, squat))).To(Succeed()) })
-		removeAfterwards(ctx, j)
 		object := j.TrainJob()
 		Expect(editor.Client.Create(ctx, object)).To(Succeed())
 		Eventually(condition(ctx, editor, object, "Failed")).Should(BeTrue())

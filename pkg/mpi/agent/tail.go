@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-
 	"os"
 	"strings"
 	"sync"
@@ -30,6 +29,8 @@ type copied struct {
 
 	mu   sync.Mutex
 	last []byte
+	// shortened reports whether text before last was dropped: last may begin within a line.
+	shortened bool
 	// lostAt is when a launcher said for the last time that it lost a daemon.
 	lostAt time.Time
 }
@@ -139,6 +140,7 @@ func (c *copied) keep(text []byte) {
 	}
 	if over := len(c.last) - tailBytes; over > tailBytes {
 		c.last = append(c.last[:0], c.last[over:]...)
+		c.shortened = true
 	}
 }
 
@@ -146,9 +148,8 @@ func (c *copied) keep(text []byte) {
 func (c *copied) lines() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	text := c.last
-	if len(text) > tailBytes {
-		text = text[len(text)-tailBytes:]
+	text := c.last[max(0, len(c.last)-tailBytes):]
+	if c.shortened || len(text) < len(c.last) {
 		_, text, _ = bytes.Cut(text, []byte("\n"))
 	}
 	if len(text) == 0 {

@@ -73,6 +73,18 @@ func TestTailOfMuchOutput(t *testing.T) {
 	}
 }
 
+// Text is dropped when twice as much has come, and nothing need come after that.
+func TestTailShortenedByTheLastWrite(t *testing.T) {
+	const line = "123456789\n"
+	var output copied
+	output.keep([]byte(strings.Repeat(line, 2*tailBytes/len(line)+1)))
+	for _, kept := range output.lines() {
+		if kept+"\n" != line {
+			t.Fatalf("kept the line %q", kept)
+		}
+	}
+}
+
 func TestTailDoesNotWaitForDescendants(t *testing.T) {
 	stdout, _, kept := runTailed(t, "sleep 5 & echo done")
 	if stdout != "done\n" || len(kept) != 1 {

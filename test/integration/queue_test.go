@@ -50,13 +50,17 @@ func saysWhyItWaits(ctx context.Context, namespace string) {
 
 	By("asking once for all of them, and writing nothing while nothing changes")
 	asked := func(right string) int { return requests(namespace, right) }
-	reads, orders, writes, gets := asked("list workloads.kueue.x-k8s.io"), asked("get localqueues/pendingworkloads.visibility.kueue.x-k8s.io"),
-		asked("patch trainjobs/status.trainer.kubeflow.org"), asked("get jobsets.jobset.x-k8s.io")
-	Eventually(func() int { return asked("list workloads.kueue.x-k8s.io") }).WithTimeout(25 * time.Second).Should(Equal(reads + 1))
-	Expect(asked("get localqueues/pendingworkloads.visibility.kueue.x-k8s.io")).To(BeNumerically("<=", orders+1), "one that is not found is asked for less and less")
-	Consistently(func() int { return asked("patch trainjobs/status.trainer.kubeflow.org") }).WithTimeout(silence).Should(Equal(writes))
-	Expect(asked("get jobsets.jobset.x-k8s.io")).To(Equal(gets), "no job is looked at")
-	Expect(writes).To(BeNumerically("<=", 3*queueJobs))
+	const read, order = "list workloads.kueue.x-k8s.io", "get localqueues/pendingworkloads.visibility.kueue.x-k8s.io"
+	const write, look = "patch trainjobs/status.trainer.kubeflow.org", "get jobsets.jobset.x-k8s.io"
+	// What was written last is seen by its own controller, which then looks at the job once more.
+	Eventually(func(g Gomega) {
+		reads, orders, writes, looks := asked(read), asked(order), asked(write), asked(look)
+		g.Eventually(func() int { return asked(read) }).WithTimeout(25 * time.Second).Should(Equal(reads + 1))
+		g.Expect(asked(order)).To(BeNumerically("<=", orders+1), "one that is not found is asked for less and less")
+		g.Consistently(func() int { return asked(write) }).WithTimeout(silence).Should(Equal(writes))
+		g.Expect(asked(look)).To(Equal(looks), "no job is looked at")
+	}).WithTimeout(time.Minute).Should(Succeed())
+	Expect(asked(write)).To(BeNumerically("<=", 3*queueJobs))
 }
 
 // requests counts what the controller asked for in a namespace.

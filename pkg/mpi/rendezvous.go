@@ -90,8 +90,10 @@ func (r GateResult) Bounded() GateResult {
 	return r
 }
 
-// short clones, so that nothing keeps the long text in memory.
-func short(text string) string { return strings.Clone(text[:min(len(text), maxFailureText)]) }
+// short clones, so that nothing keeps the long text in memory, and leaves out a character that it would cut.
+func short(text string) string {
+	return strings.Clone(strings.ToValidUTF8(text[:min(len(text), maxFailureText)], ""))
+}
 
 // NodeFailure is a node that did not pass the gate.
 type NodeFailure struct {

@@ -4,17 +4,21 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 // Launchers belong to users: what the controller keeps of their answers is small.
 func TestGateResultIsBounded(t *testing.T) {
-	long := strings.Repeat("x", 10_000)
+	long := "x" + strings.Repeat("ü", 5_000)
 	var result GateResult
 	for range 1000 {
 		result.Failures = append(result.Failures, NodeFailure{Name: long, Address: long, Error: long})
 	}
 	for range 2 { // the agent bounds what it says, and the controller what it hears
 		result = result.Bounded()
+	}
+	if name := result.Failures[0].Name; !utf8.ValidString(name) {
+		t.Errorf("a character is cut: %q", name)
 	}
 	text, err := json.Marshal(result)
 	if err != nil {

@@ -81,16 +81,17 @@ func unpulled(pod *corev1.Pod) []corev1.ContainerStatus {
 	return failing
 }
 
-// Kubelet's reasons for an image that is not there (k8s.io/kubernetes pkg/kubelet/images): those that never pass come first.
-var pullReasons = []string{"InvalidImageName", "ErrImageNeverPull", "ErrImagePull", "ImagePullBackOff"}
-
-const neverPass = 2
+// Kubelet's reasons for an image that is not there (k8s.io/kubernetes pkg/kubelet/images), and those among them that no second try passes.
+var (
+	pullReasons     = []string{"InvalidImageName", "ErrImageNeverPull", "ErrImagePull", "ImagePullBackOff"}
+	hopelessReasons = []string{"InvalidImageName", "ErrImageNeverPull"}
+)
 
 // pulling says whether an image of a pod fails to be pulled, and whether no second try gets it.
 func pulling(pod *corev1.Pod) (failing, hopeless bool) {
 	statuses := unpulled(pod)
 	return len(statuses) > 0, slices.ContainsFunc(statuses, func(s corev1.ContainerStatus) bool {
-		return slices.Contains(pullReasons[:neverPass], s.State.Waiting.Reason)
+		return slices.Contains(hopelessReasons, s.State.Waiting.Reason)
 	})
 }
 

@@ -20,7 +20,7 @@ import (
 )
 
 var _ = Describe("Whoever operates the platform", func() {
-	It("sees every phase of a job in the metrics, and its pods only as long as there are some", func(ctx SpecContext) {
+	It("sees every phase of a job in the metrics, its pods as long as there are some, and its life in events, each step once and in order", func(ctx SpecContext) {
 		meter := cluster.OurMeter()
 		before, err := meter.Read(ctx)
 		Expect(err).NotTo(HaveOccurred())
@@ -35,6 +35,7 @@ var _ = Describe("Whoever operates the platform", func() {
 		Expect(err).NotTo(HaveOccurred())
 		Expect(after.Sum("mpi_trainjob_ended_total", "outcome", "Complete")).To(BeNumerically(">", before.Sum("mpi_trainjob_ended_total", "outcome", "Complete")))
 
+		Eventually(told(ctx, j.Name)).Should(Equal(life))
 		Expect(client.IgnoreNotFound(editor.Client.Delete(ctx, object))).To(Succeed())
 		Eventually(func() (float64, error) {
 			now, err := meter.Read(ctx)
@@ -42,13 +43,7 @@ var _ = Describe("Whoever operates the platform", func() {
 		}).Should(BeZero())
 	})
 
-	It("reads the life of a job in its events, each step once and in order", func(ctx SpecContext) {
-		j := job("told", "openmpi4-cpu", "mpirun", "-n", "4", "mpi-hello")
-		Expect(run(ctx, j).Condition).To(Equal("Complete"))
-		Eventually(told(ctx, j.Name)).Should(Equal(life))
-	})
-
-	It("reads the same of a job that was over before the controller heard of its run", func(ctx SpecContext) {
+	It("reads the same events of a job that was over before the controller heard of its run", func(ctx SpecContext) {
 		j := job("unheard", "openmpi4-cpu", "mpirun", "-n", "4", "mpi-hello")
 		object := submit(ctx, editor, j.TrainJob())
 		// Without it the controller cannot reach the launcher, which asks DNS then.

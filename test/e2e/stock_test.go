@@ -33,42 +33,25 @@ var _ = Describe("Under stock Kubeflow Trainer, a compiled runtime", Ordered, Co
 
 	// The namespace of a tenant: what no policy of a job allows is denied, and stock Trainer makes none.
 	Context("with our controller beside it", func() {
-		It("runs all ranks on two machines, under the agent, with the environment of the TrainJob on all nodes", func(ctx SpecContext) {
+		It("runs all ranks on two machines, under the agent, with image and environment of the TrainJob on all nodes", func(ctx SpecContext) {
 			jobs := ofCatalog("beside-", words...)
 			for i := range jobs {
 				jobs[i].Env = []corev1.EnvVar{{Name: "EPOCHS", Value: "3"}}
 			}
+			jobs[0].Image = platform.StockImage
 			runUnderStock(ctx, jobs...)
 			for _, j := range jobs {
 				for _, pod := range podsOf(ctx, j.TrainJob()) {
 					container := pod.Spec.Containers[0]
 					Expect(container.Env).To(ContainElement(j.Env[0]), pod.Name)
+					if j.Image != "" {
+						Expect(container.Image).To(Equal(j.Image), pod.Name)
+					}
 					if pod.Labels[mpi.ReplicatedJobLabel] == mpi.LauncherJob {
 						Expect(container.Command).To(Equal(append([]string{mpi.AgentBin, "run", "--"}, words...)))
 					}
 				}
-			}
-		})
-
-		It("has its own network policies, gives its key back, and what Trainer made stays as it is", func(ctx SpecContext) {
-			j := job("guarded", "openmpi5-cpu", words...)
-			runUnderStock(ctx, j)
-			Eventually(exists(ctx, &corev1.Secret{}, tenant, mpi.SSHAuthSecretName(j.Name))).Should(BeFalse())
-			policies := &networkingv1.NetworkPolicyList{}
-			Expect(admin.Client.List(ctx, policies, client.InNamespace(tenant), client.MatchingLabels{mpi.TrainJobLabel: j.Name})).To(Succeed())
-			Expect(policies.Items).To(HaveLen(1))
-			for _, object := range []client.Object{&jobset.JobSet{ObjectMeta: owned(j.Name, tenant)}, &corev1.ConfigMap{ObjectMeta: owned(mpi.HostfileConfigMapName(j.Name), tenant)}} {
-				Expect(admin.Client.Get(ctx, keyOf(object), object)).To(Succeed())
-				Expect(object.GetManagedFields()).NotTo(ContainElement(HaveField("Manager", mpi.ControllerName)), object.GetName())
-			}
-		})
-
-		It("gives all pods the image of the TrainJob", func(ctx SpecContext) {
-			j := job("image-beside", "openmpi4-cpu", words...)
-			j.Image = platform.StockImage
-			runUnderStock(ctx, j)
-			for _, pod := range podsOf(ctx, j.TrainJob()) {
-				Expect(pod.Spec.Containers[0].Image).To(Equal(platform.StockImage), pod.Name)
+				expectGuarded(ctx, j)
 			}
 		})
 
@@ -87,12 +70,12 @@ var _ = Describe("Under stock Kubeflow Trainer, a compiled runtime", Ordered, Co
 		})
 
 		It("says which rank failed, and how, beside the words of Trainer", func(ctx SpecContext) {
-			failBeside(ctx, ofCatalog("fails-", append(words, "--exit-rank", "3", "--exit-code", "3")...), diagnose.RankFailed, "rank 3", "code 3")
+			failBeside(ctx, job("fails-beside", "openmpi4-cpu", append(words, "--exit-rank", "3", "--exit-code", "3")...), diagnose.RankFailed, "rank 3", "code 3")
 		})
 
 		It("says that a rank took more memory than its node has", func(ctx SpecContext) {
 			j := limited("oom-beside", "openmpi5-cpu", "mpirun", "-n", "4", "bash", "-c", `[ "$OMPI_COMM_WORLD_RANK" = 3 ] && exec tail /dev/zero; exec mpi-hello --sleep 60`)
-			failBeside(ctx, []trial.Job{j}, diagnose.OOMKilled, mpi.NodeJob+"-0-1")
+			failBeside(ctx, j, diagnose.OOMKilled, mpi.NodeJob+"-0-1")
 		})
 
 		It("says that somebody deleted a pod of a job", func(ctx SpecContext) {
@@ -170,18 +153,14 @@ var _ = Describe("Under stock Kubeflow Trainer, a compiled runtime", Ordered, Co
 			DeferCleanup(func(ctx SpecContext) { Expect(cluster.StartCompanion(ctx)).To(Succeed()) })
 		})
 
-		It("runs all ranks on two machines, as a command of the user's own", func(ctx SpecContext) {
-			jobs := ofCatalog("command-", words...)
+		It("runs all ranks on two machines, as a command of the user's own or as arguments of the agent", func(ctx SpecContext) {
+			jobs := ofCatalog("alone-", words...)
 			for i := range jobs {
 				jobs[i].Namespace = stockNamespace
 			}
+			last := &jobs[len(jobs)-1]
+			last.Command, last.Args = nil, words
 			runUnderStock(ctx, jobs...)
-		})
-
-		It("runs all ranks on two machines, as arguments of the agent", func(ctx SpecContext) {
-			j := job("args", "mpich-cpu")
-			j.Namespace, j.Args = stockNamespace, words
-			runUnderStock(ctx, j)
 		})
 	})
 })
@@ -204,14 +183,27 @@ func submitBeside(ctx SpecContext, j trial.Job) {
 	Expect(editor.Client.Create(ctx, j.TrainJob())).To(Succeed())
 }
 
-// failBeside runs jobs that fail at the same time, and finds the cause beside the words of Trainer, which stay.
-func failBeside(ctx SpecContext, jobs []trial.Job, reason mpi.Reason, says ...string) {
+// expectGuarded expects of a job that has ended that it had a network policy of its own and has given its key back, and that what Trainer made
+// of it is as Trainer made it.
+func expectGuarded(ctx SpecContext, j trial.Job) {
 	GinkgoHelper()
-	for _, result := range together(ctx, jobs...) {
-		Expect(result.Condition).To(Equal(trainer.TrainJobFailed), result.Job.Name)
-		diagnosed(ctx, result.Job, reason, says...)
-		Eventually(conditionNamed(ctx, result.Job, trainer.TrainJobFailed)).Should(HaveField("Message", result.Message))
+	Eventually(exists(ctx, &corev1.Secret{}, tenant, mpi.SSHAuthSecretName(j.Name))).Should(BeFalse())
+	policies := &networkingv1.NetworkPolicyList{}
+	Expect(admin.Client.List(ctx, policies, client.InNamespace(tenant), client.MatchingLabels{mpi.TrainJobLabel: j.Name})).To(Succeed())
+	Expect(policies.Items).To(HaveLen(1))
+	for _, object := range []client.Object{&jobset.JobSet{ObjectMeta: owned(j.Name, tenant)}, &corev1.ConfigMap{ObjectMeta: owned(mpi.HostfileConfigMapName(j.Name), tenant)}} {
+		Expect(admin.Client.Get(ctx, keyOf(object), object)).To(Succeed())
+		Expect(object.GetManagedFields()).NotTo(ContainElement(HaveField("Manager", mpi.ControllerName)), object.GetName())
 	}
+}
+
+// failBeside runs a job that fails, and finds the cause beside the words of Trainer, which stay.
+func failBeside(ctx SpecContext, j trial.Job, reason mpi.Reason, says ...string) {
+	GinkgoHelper()
+	result := run(ctx, j)
+	Expect(result.Condition).To(Equal(trainer.TrainJobFailed))
+	diagnosed(ctx, j, reason, says...)
+	Eventually(conditionNamed(ctx, j, trainer.TrainJobFailed)).Should(HaveField("Message", result.Message))
 }
 
 func diagnosed(ctx SpecContext, j trial.Job, reason mpi.Reason, says ...string) {

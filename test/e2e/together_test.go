@@ -32,9 +32,15 @@ func (e ended) lines(prefix string) []string {
 	return found
 }
 
-// atOnce is how many jobs of a spec run at the same time. Ranks that wait for each other spin: of four jobs on two processors, a hundred
-// threads did for a minute, and agents that got no time in between counted as lost.
-var atOnce = max(1, runtime.NumCPU()/2)
+// atOnce is how many jobs of a spec run at the same time: beside specs of other processes half as many as there are processors. Ranks that
+// wait for each other spin: of four jobs on two processors, a hundred threads did for a minute, and agents that got no time in between counted
+// as lost.
+func atOnce() int {
+	if CurrentSpecReport().IsSerial {
+		return runtime.NumCPU()
+	}
+	return max(1, runtime.NumCPU()/2)
+}
 
 // together runs jobs side by side, each as who may run it, to their ends, and removes them after the test. The results are
 // in the order of the jobs.
@@ -42,7 +48,7 @@ func together(ctx SpecContext, jobs ...trial.Job) []ended {
 	GinkgoHelper()
 	results := make([]ended, len(jobs))
 	var group errgroup.Group
-	group.SetLimit(atOnce)
+	group.SetLimit(atOnce())
 	for i, j := range jobs {
 		removeAfterwards(ctx, j)
 		group.Go(func() (err error) {

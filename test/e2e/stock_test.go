@@ -33,7 +33,7 @@ var _ = Describe("Under stock Kubeflow Trainer, a compiled runtime", Ordered, Co
 
 	// The namespace of a tenant: what no policy of a job allows is denied, and stock Trainer makes none.
 	Context("with our controller beside it", func() {
-		It("runs all ranks on two machines, under the agent, with image and environment of the TrainJob on all nodes", func(ctx SpecContext) {
+		It("runs all ranks on two machines, under the agent, with image and environment of the TrainJob, and gives its key back", func(ctx SpecContext) {
 			jobs := ofCatalog("beside-", words...)
 			for i := range jobs {
 				jobs[i].Env = []corev1.EnvVar{{Name: "EPOCHS", Value: "3"}}

@@ -23,7 +23,7 @@ import (
 // leastQuestions is how many questions each cluster of the repository must be asked.
 const leastQuestions = 2000
 
-var _ = Describe("What the access proof says", func() {
+var _ = Describe("What the access proof says", ofTheCompiler, func() {
 	It("is what the API server says", func(ctx SpecContext) {
 		options := compile.Options{Charts: helm.Renderer{}}
 		clusters, diagnostics := compile.Compile(os.DirFS("../.."), options)

@@ -113,7 +113,7 @@ func patched(manager, pod string) string {
 		", trainingRuntimeSpec: {template: {spec: {replicatedJobs: [{name: node, template: {spec: {template: " + pod + "}}}]}}}}]}")
 }
 
-var _ = Describe("Admission policies", Ordered, func() {
+var _ = Describe("Admission policies", ofTheCompiler, Ordered, func() {
 	var editor client.Client
 
 	BeforeAll(func(ctx SpecContext) {

@@ -23,7 +23,7 @@ import (
 )
 
 // The compiler says what an API server would refuse. Here a real one says it.
-var _ = Describe("schemas and compiled objects", Ordered, func() {
+var _ = Describe("schemas and compiled objects", ofTheCompiler, Ordered, func() {
 	BeforeAll(func() {
 		if !schema.Available() {
 			Fail("this build has no schemas: run `make schemas`")

@@ -32,6 +32,9 @@ var (
 	auditLog string
 )
 
+// ofTheCompiler is the label of specs that need no controller: they have an API server of their own, beside that of the others.
+var ofTheCompiler = Label("compiler")
+
 func TestIntegration(t *testing.T) {
 	if os.Getenv("KUBEBUILDER_ASSETS") == "" {
 		t.Skip("SKIPPED: this needs a kube-apiserver and an etcd: run `make test-integration`, or set KUBEBUILDER_ASSETS to the folder with both")

@@ -20,7 +20,7 @@ import (
 )
 
 // tries is how many TrainJobs the attacker writes.
-const tries = 2400
+const tries = 2100
 
 // TestAttackerFindsNoWay writes each field of the TrainJob API twice, then one part of it as often as another, with values that could do
 // harm, alone and with others. The oracle knows nothing of policies: it builds the pods and asks what they reach. What it calls dangerous

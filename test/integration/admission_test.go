@@ -166,6 +166,8 @@ var _ = Describe("Admission policies", Ordered, func() {
 			"spec.runtimePatches adds tolerations; those for the machines of its profile come with the runtime, others would take machines that are kept for others: remove tolerations"),
 		Entry("with a job that runtimes do not have", strings.Replace(patched("example.com/me", "{}"), "name: node,", "name: worker,", 1),
 			"spec.runtimePatches patches `worker`; an MPI runtime has the jobs `launcher` and `node`: patch one of these"),
+		Entry("with a container that pods do not have", patched("example.com/me", "{spec: {containers: [{name: sidecar}]}}"),
+			"spec.runtimePatches patches container `sidecar`; pods of an MPI runtime have the container `node`: patch that one"),
 		Entry("with more per node than its queue counts", queued("{runtimeRef: {name: openmpi5-h100}, trainer: {resourcesPerNode: {limits: {memory: 768Gi}}}}"),
 			"spec.trainer.resourcesPerNode asks for 768Gi memory, a node of the runtime has 512Gi; queue `lockstep` counts a node as runtime `openmpi5-h100` has it, and more would be taken from others: ask for at most that, or name a runtime with larger nodes"),
 		Entry("with the Workload of another job", strings.Replace(queued("{runtimeRef: {name: openmpi5-h100}}"), "queue-name: lockstep", "queue-name: lockstep, kueue.x-k8s.io/prebuilt-workload-name: other", 1),
@@ -276,6 +278,22 @@ var _ = Describe("Admission policies", Ordered, func() {
 		ensureNamespace(ctx, "taken-over")
 		taken := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "taken-over"}}
 		Expect(tryPatch(ctx, admin, taken, `{"metadata":{"labels":{"lockstep.dev/tenant":"cameras"}}}`)).To(Succeed())
+	})
+
+	It("keep pods from being placed by those of other namespaces", func(ctx SpecContext) {
+		pod := func(namespaces string) client.Object {
+			return parsed("apiVersion: v1\nkind: Pod\nmetadata: {name: p, namespace: microphones}\nspec: {securityContext: {runAsNonRoot: true, seccompProfile: {type: RuntimeDefault}}, containers: [{name: node, image: x, securityContext: {allowPrivilegeEscalation: false, capabilities: {drop: [ALL]}}}], " +
+				"affinity: {podAntiAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{weight: 1, podAffinityTerm: {topologyKey: zone, labelSelector: {}" + namespaces + "}}]}}}")
+		}
+		Expect(client.IgnoreAlreadyExists(admin.Create(ctx, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: "microphones", Name: "default"}}))).To(Succeed())
+		Expect(admin.Create(ctx, pod(""), client.DryRunAll)).To(Succeed())
+		const message = "the pod sets namespaces or namespaceSelector in podAffinity or podAntiAffinity, and would keep pods of other namespaces off its machine: remove them; JobSet's annotation alpha.jobset.sigs.k8s.io/exclusive-topology sets them too"
+		documentation, err := os.ReadFile("../../docs/admission.md")
+		Expect(err).NotTo(HaveOccurred())
+		Expect(string(documentation)).To(ContainSubstring(message))
+		for _, namespaces := range []string{", namespaces: [cameras]", ", namespaceSelector: {}"} {
+			Expect(admin.Create(ctx, pod(namespaces), client.DryRunAll)).To(MatchError(HaveSuffix("denied request: " + message)))
+		}
 	})
 
 	It("judge pods that pin memory as `restricted` does, with one exception", func(ctx SpecContext) {

@@ -144,14 +144,14 @@ func metadata(r *report, was, now metav1.ObjectMeta) {
 	if len(now.Finalizers) > 0 || len(now.OwnerReferences) > 0 {
 		r.say("metadata", "finalizers or owners")
 	}
-	for kind, maps := range map[string][2]map[string]string{"label": {was.Labels, now.Labels}, "annotation": {was.Annotations, now.Annotations}} {
-		for key, value := range maps[1] {
-			if maps[0][key] != value && slices.ContainsFunc(obeyed, func(start string) bool { return strings.HasPrefix(key, start) }) {
+	for kind, both := range map[string][2]map[string]string{"label": {was.Labels, now.Labels}, "annotation": {was.Annotations, now.Annotations}} {
+		for key, value := range both[1] {
+			if both[0][key] != value && slices.ContainsFunc(obeyed, func(start string) bool { return strings.HasPrefix(key, start) }) {
 				r.say(kind, key)
 			}
 		}
-		for key := range maps[0] {
-			if _, kept := maps[1][key]; !kept {
+		for key := range both[0] {
+			if _, kept := both[1][key]; !kept {
 				r.say(kind, key+" is gone")
 			}
 		}

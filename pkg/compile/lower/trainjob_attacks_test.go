@@ -100,6 +100,7 @@ func TestTrainJobsCannotHurtOthers(t *testing.T) {
 		"ByAffinity":     {"the same by affinity", withPod("{spec: {affinity: {nodeAffinity: {" + required + "{nodeSelectorTerms: [{matchExpressions: [{key: pool, operator: Exists}]}]}}}}}"), "selects machines by `pool`, " + selects},
 		"OtherTolerance": {"machines that are kept for others", withPod("{spec: {tolerations: [{key: nvidia.com/gpu, operator: Exists, effect: NoSchedule}, {key: reserved, operator: Exists}]}}"), "adds tolerations"},
 
+		"OtherContainer":  {"an image of nobody", withPod("{spec: {containers: [{name: sidecar}]}}"), "patches container `sidecar`; pods of an MPI runtime have the container `node`"},
 		"InitContainer":   {"the platform's own", withPod("{spec: {initContainers: [{name: gate, volumeMounts: []}]}}"), "sets `initContainers`, " + fields},
 		"Privileged":      {"root on the machine", withPod("{spec: {containers: [{name: node, securityContext: {privileged: true}}]}}"), "sets `privileged`, " + fields},
 		"Sysctl":          {"reaches past the pod", withPod("{spec: {securityContext: {sysctls: [{name: kernel.msgmax, value: \"1\"}]}}}"), "sets `sysctls`, " + fields},

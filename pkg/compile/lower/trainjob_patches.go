@@ -25,9 +25,9 @@ var (
 	containerIdentity = []string{"readOnlyRootFilesystem", "runAsGroup", "runAsNonRoot", "runAsUser"}
 )
 
-// mostGraceSeconds is how long pods of a job may take to end. Kueue gives machines to the next job while the pods of the last one
-// still end there, and a gang that is not up within 5 minutes fails: two leave it time to pull images, and are what clouds give
-// before they take a machine back.
+// mostGraceSeconds is how long pods of a job may take to end. Kueue gives their machines to the next job while they still end there, and
+// that job fails if its gang is not up after gang.timeout, 5 minutes by default: two minutes leave it time to pull images. They are also
+// what clouds give before they take a machine back.
 const mostGraceSeconds = "120"
 
 // patchVariables are what spec.runtimePatches asks for. Patches that stood there before are not looked at again: a job that was admitted

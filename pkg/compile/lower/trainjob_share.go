@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	corev1 "k8s.io/api/core/v1"
-
 	"lockstep.dev/lockstep/pkg/compile/object"
 	"lockstep.dev/lockstep/pkg/compile/plan"
 )
@@ -24,7 +22,7 @@ func nodeShare(r *plan.Runtime) string {
 	var entries strings.Builder
 	resources := r.NodeResources()
 	for _, name := range slices.Sorted(maps.Keys(resources)) {
-		amount := resources[corev1.ResourceName(name)]
+		amount := resources[name]
 		entries.WriteString(", " + celString(sharePrefix+string(name)) + ": " + celString(amount.String()))
 	}
 	return entries.String()

@@ -94,7 +94,7 @@ func TestRepositoryContent(t *testing.T) {
 	want := map[string]int{
 		"Namespace": 3, "ClusterRole": 6, "ClusterRoleBinding": 2, "ClusterTrainingRuntime": 4,
 		"ResourceQuota": 2, "LimitRange": 2, "NetworkPolicy": 4, "RoleBinding": 8, "ServiceAccount": 2,
-		"ValidatingAdmissionPolicy": 3, "ValidatingAdmissionPolicyBinding": 3,
+		"ValidatingAdmissionPolicy": 4, "ValidatingAdmissionPolicyBinding": 4,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("objects by kind (-want +got):\n%s", diff)

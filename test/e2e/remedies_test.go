@@ -44,9 +44,12 @@ var _ = Describe("Whoever reads why a job failed", func() {
 	)
 
 	DescribeTable("is told in kubelet's words that a container could not be started, because no log has them", func(ctx SpecContext, role string) {
-		object := patched(job("hidden-agent", "openmpi4-cpu", "mpirun", "-n", "4", "mpi-hello"), role,
+		// In the namespace of a tenant the API server would refuse the mount.
+		j := job("hidden-agent", "openmpi4-cpu", "mpirun", "-n", "4", "mpi-hello")
+		j.Namespace = lifeNamespace
+		object := patched(j, role,
 			`{"volumes": [{"name": "empty", "emptyDir": {}}], "containers": [{"name": "node", "volumeMounts": [{"name": "empty", "mountPath": "/opt/lockstep/bin"}]}]}`)
-		submit(ctx, editor, object)
+		submit(ctx, admin, object)
 		Eventually(said(ctx, object, trainer.TrainJobFailed)).Should(And(
 			ContainSubstring("container `node` could not be started"), ContainSubstring("/opt/lockstep/bin/mpi-agent"), Not(ContainSubstring("read the log"))))
 		fmt.Fprintln(GinkgoWriter, said(ctx, object, trainer.TrainJobFailed)())

@@ -86,6 +86,34 @@ var _ = Describe("A tenant", func() {
 		Expect(object.Status.Conditions).To(ContainElement(HaveField("Message", ContainSubstring(squat.Name))))
 		Expect(admin.Client.Delete(ctx, squat)).To(Succeed())
 	})
+
+	It("cannot hurt others by what its editors write into a TrainJob", func(ctx SpecContext) {
+		const apart = `{"affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [{"topologyKey": "kubernetes.io/hostname", %s}]}}}`
+		for pod, words := range map[string]string{
+			fmt.Sprintf(apart, `"namespaceSelector": {}`):                                                      "podAffinity or podAntiAffinity",
+			fmt.Sprintf(apart, `"labelSelector": {}`):                                                          "podAntiAffinity to pods that are not its own",
+			`{"terminationGracePeriodSeconds": 86400}`:                                                         "120 is the most",
+			`{"tolerations": [{"operator": "Exists"}]}`:                                                        "adds tolerations",
+			`{"nodeSelector": {"$patch": "replace"}}`:                                                          "selects machines by `$patch`",
+			`{"serviceAccountName": "other"}`:                                                                  "serviceAccountName `other`",
+			`{"imagePullSecrets": [{"name": "other-mpi-ssh-auth"}]}`:                                           "reads the key of a job",
+			`{"volumes": [{"name": "v", "secret": {"secretName": "other-mpi-ssh-auth"}}]}`:                     "reads the key of a job",
+			`{"volumes": [{"name": "v", "hostPath": {"path": "/"}}]}`:                                          "reaches past the namespace",
+			`{"volumes": [{"name": "v", "csi": {"driver": "d", "nodePublishSecretRef": {"name": "s"}}}]}`:      "reaches past the namespace",
+			`{"volumes": [{"name": "v", "ephemeral": {}}]}`:                                                    "reaches past the namespace",
+			`{"volumes": [{"name": "v", "projected": {"sources": [{"serviceAccountToken": {"path": "t"}}]}}]}`: "reaches past the namespace",
+			`{"volumes": [{"name": "lockstep-agent", "emptyDir": {}}]}`:                                        "which is the platform's",
+			`{"containers": [{"name": "node", "volumeMounts": [{"name": "v", "mountPath": "/etc"}]}]}`:         "nothing may be mounted there",
+			`{"containers": [{"name": "node", "securityContext": {"privileged": true}}]}`:                      "sets `privileged`",
+			`{"containers": [{"name": "node", "env": [{"name": "NVIDIA_VISIBLE_DEVICES", "value": "all"}]}]}`:  "sets NVIDIA_VISIBLE_DEVICES",
+			`null, "metadata": {"finalizers": ["example.com/never"]}`:                                          "sets `finalizers`",
+			`{"initContainers": [{"name": "gate", "volumeMounts": [{"name": "v", "mountPath": "/bin"}]}]}`:     "sets `initContainers`",
+			`null, "metadata": {"annotations": {"alpha.jobset.sigs.k8s.io/exclusive-topology": "zone"}}`:       "sets annotation `alpha.jobset.sigs.k8s.io/exclusive-topology`",
+		} {
+			err := editor.Client.Create(ctx, patched(job("attack", "openmpi4-cpu", "true"), mpi.NodeJob, pod), client.DryRunAll)
+			Expect(err).To(MatchError(ContainSubstring(words)), pod)
+		}
+	})
 })
 
 // Two jobs run in the namespace of a tenant, and two in one that denies nothing by itself. What reaches what is tried from

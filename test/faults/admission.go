@@ -45,7 +45,7 @@ func admissionFaults() []Fault {
 			Shape: func(job *trainer.TrainJob) {
 				patchPods(job, mpi.NodeJob, trainer.PodSpecPatch{Containers: []trainer.ContainerPatch{{
 					Name: mpi.Container, SecurityContext: &corev1.SecurityContext{
-						RunAsUser: ptr.To[int64](0), RunAsNonRoot: ptr.To(false), AllowPrivilegeEscalation: ptr.To(true),
+						RunAsUser: ptr.To[int64](0), RunAsNonRoot: ptr.To(false),
 					},
 				}}})
 			},

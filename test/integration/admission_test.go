@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"math"
 	"math/rand/v2"
 	"os"
 	"slices"
@@ -154,17 +155,43 @@ var _ = Describe("Admission policies", ofTheCompiler, Ordered, func() {
 		Entry("with a service account", patched("example.com/me", "{spec: {serviceAccountName: mpi-rdma}}"),
 			"spec.runtimePatches sets serviceAccountName `mpi-rdma`; pods run with the account of their runtime, because it decides what they may do: remove serviceAccountName"),
 		Entry("with a folder of the machine", patched("example.com/me", "{spec: {volumes: [{name: root, hostPath: {path: /}}]}}"),
-			"spec.runtimePatches adds volume `root` of a kind that reaches past the namespace; allowed are configMap, csi, downwardAPI, emptyDir, ephemeral, image, persistentVolumeClaim, projected and secret: use one of these"),
+			"spec.runtimePatches adds volume `root` of a kind that reaches past the namespace; allowed are configMap, downwardAPI, emptyDir, image, persistentVolumeClaim, projected (of configMap, downwardAPI and secret) and secret: use one of these"),
 		Entry("with the key of another job", patched("example.com/me", "{spec: {volumes: [{name: keys, secret: {secretName: other-mpi-ssh-auth}}]}}"),
 			"volume keys reads the key of a job (Secret *-mpi-ssh-auth), with which all its nodes can be commanded; the agent gets the key of its own job by itself: remove it"),
 		Entry("with more networks", patched("example.com/me", "{metadata: {annotations: {k8s.v1.cni.cncf.io/networks: other/net}}}"),
-			"spec.runtimePatches sets annotation `k8s.v1.cni.cncf.io/networks`; networks come from the profile of the runtime: remove the annotation"),
+			"spec.runtimePatches sets annotation `k8s.v1.cni.cncf.io/networks`, by which something in the cluster may give the pods more than the runtime does; allowed are names without domain and dot (`team`), prometheus.io/*, kubectl.kubernetes.io/default-container, cluster-autoscaler.kubernetes.io/safe-to-evict, and kueue.x-k8s.io/podset-required-topology, -preferred- and -unconstrained-: remove it, or set it on the TrainJob itself, whose annotations reach no pod"),
 		Entry("with labels of another job", patched("example.com/me", "{metadata: {labels: {lockstep.dev/trainjob: other}}}"),
-			"spec.runtimePatches sets label `lockstep.dev/trainjob`; network policies select pods by it: remove the label"),
+			"spec.runtimePatches sets label `lockstep.dev/trainjob`, by which policies and controllers of the cluster may select the pods; allowed are names without domain and dot (`team`), and app.kubernetes.io/name, instance, version, component and part-of: remove it, or set it on the TrainJob itself, whose labels reach no pod"),
 		Entry("with tolerations", patched("example.com/me", "{spec: {tolerations: [{operator: Exists}]}}"),
 			"spec.runtimePatches adds tolerations; those for the machines of its profile come with the runtime, others would take machines that are kept for others: remove tolerations"),
 		Entry("with a job that runtimes do not have", strings.Replace(patched("example.com/me", "{}"), "name: node,", "name: worker,", 1),
 			"spec.runtimePatches patches `worker`; an MPI runtime has the jobs `launcher` and `node`: patch one of these"),
+		Entry("with a container that pods do not have", patched("example.com/me", "{spec: {containers: [{name: sidecar}]}}"),
+			"spec.runtimePatches patches container `sidecar`; pods of an MPI runtime have the container `node`: patch that one"),
+		Entry("with more per node than its queue counts", queued("{runtimeRef: {name: openmpi5-h100}, trainer: {resourcesPerNode: {limits: {memory: 768Gi}}}}"),
+			"spec.trainer.resourcesPerNode asks for 768Gi memory, a node of the runtime has 512Gi; queue `lockstep` counts a node as runtime `openmpi5-h100` has it, and more would be taken from others: ask for at most that, or name a runtime with larger nodes"),
+		Entry("with the Workload of another job", strings.Replace(queued("{runtimeRef: {name: openmpi5-h100}}"), "queue-name: lockstep", "queue-name: lockstep, kueue.x-k8s.io/prebuilt-workload-name: other", 1),
+			"the TrainJob has `kueue.x-k8s.io/prebuilt-workload-name`; of Kueue's labels users may set kueue.x-k8s.io/queue-name, priority-class and max-exec-time-seconds, and no annotation: remove it"),
+		Entry("with an initializer", queued("{runtimeRef: {name: openmpi5-h100}, initializer: {dataset: {storageUri: \"s3://a/b\"}}}"),
+			"the TrainJob sets `initializer`, which MPI runtimes do not support; spec may have activeDeadlineSeconds, managedBy, runtimePatches, runtimeRef, suspend and trainer, and spec.trainer args, command, env, image, numNodes, numProcPerNode and resourcesPerNode (limits, requests): remove it; data is loaded by the command, or from a volume"),
+		Entry("with all devices of the machine", queued("{runtimeRef: {name: openmpi5-h100}, trainer: {env: [{name: NVIDIA_VISIBLE_DEVICES, value: all}]}}"),
+			"the TrainJob sets NVIDIA_VISIBLE_DEVICES, by which container runtimes hand out devices that nobody asked the scheduler for; pods get those that the runtime or spec.trainer.resourcesPerNode asks for: remove it, and choose among them with CUDA_VISIBLE_DEVICES"),
+		Entry("with a variable from a file", queued("{runtimeRef: {name: openmpi5-h100}, trainer: {env: [{name: A, valueFrom: {fileKeyRef: {volumeName: v, path: p, key: k}}}]}}"),
+			"the TrainJob takes a variable from `fileKeyRef`; allowed are configMapKeyRef, fieldRef, resourceFieldRef and secretKeyRef: use one of these"),
+		Entry("with finalizers of pods", patched("example.com/me", "{metadata: {finalizers: [example.com/never]}}"),
+			"spec.runtimePatches sets `finalizers`, which is the runtime's to set; patches may set labels, annotations, and of pods affinity, containers, imagePullSecrets, nodeSelector, schedulingGates, securityContext, terminationGracePeriodSeconds, tolerations, volumes (of a securityContext users and groups, of containers env, securityContext and volumeMounts): remove it"),
+		Entry("with pods that take an hour to end", patched("example.com/me", "{spec: {terminationGracePeriodSeconds: 3600}}"),
+			"spec.runtimePatches sets terminationGracePeriodSeconds to 3600; others wait for the machines while pods end, so that 120 is the most: ask for at most that, and save checkpoints as the job runs"),
+		Entry("on machines of another profile", patched("example.com/me", "{spec: {nodeSelector: {pool: cpu}}}"),
+			"spec.runtimePatches selects machines by `pool`, which tells the machines of profiles apart; pods run on machines of profile `h100`, which come with the runtime: remove it, or name another runtime"),
+		Entry("apart from pods of other namespaces", patched("example.com/me", "{spec: {affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: kubernetes.io/hostname, namespaceSelector: {}}]}}}}"),
+			"spec.runtimePatches sets `namespaceSelector` in podAffinity or podAntiAffinity; by pods of other namespaces a job would keep them off machines; a term may have labelSelector, matchLabelKeys, mismatchLabelKeys and topologyKey: remove it"),
+		Entry("apart from other jobs", patched("example.com/me", "{spec: {affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: kubernetes.io/hostname, labelSelector: {}}]}}}}"),
+			"spec.runtimePatches requires podAntiAffinity to pods that are not its own, which keeps them off the machines of this job; its own have the label jobset.sigs.k8s.io/jobset-name: `demo`: add it to matchLabels of each required term, or prefer instead of require"),
+		Entry("with another agent", patched("example.com/me", "{spec: {volumes: [{name: lockstep-agent, emptyDir: {}}]}}"),
+			"spec.runtimePatches uses volume `lockstep-agent`, which is the platform's (lockstep-agent, lockstep-state, mpi-ssh-auth, mpi-hostfile): give the volume another name, or remove the mount"),
+		Entry("with a mount over the hostfile", patched("example.com/me", "{spec: {volumes: [{name: v, emptyDir: {}}], containers: [{name: node, volumeMounts: [{name: v, mountPath: /etc}]}]}}"),
+			"spec.runtimePatches mounts a volume at `/etc`; the platform has /opt/lockstep, /var/run/secrets/lockstep.dev/mpi-ssh, /run/lockstep, /etc/mpi, /etc/hosts, /proc and /sys, and nothing may be mounted there, above or below; a path begins with a slash and has no `//`, `.` or `..`: choose another folder"),
 	)
 
 	DescribeTable("let pass what the specs allow", func(ctx SpecContext, trainJob string) {
@@ -251,6 +278,22 @@ var _ = Describe("Admission policies", ofTheCompiler, Ordered, func() {
 		ensureNamespace(ctx, "taken-over")
 		taken := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "taken-over"}}
 		Expect(tryPatch(ctx, admin, taken, `{"metadata":{"labels":{"lockstep.dev/tenant":"cameras"}}}`)).To(Succeed())
+	})
+
+	It("keep pods from being placed by those of other namespaces", func(ctx SpecContext) {
+		pod := func(namespaces string) client.Object {
+			return parsed("apiVersion: v1\nkind: Pod\nmetadata: {name: p, namespace: microphones}\nspec: {securityContext: {runAsNonRoot: true, seccompProfile: {type: RuntimeDefault}}, containers: [{name: node, image: x, securityContext: {allowPrivilegeEscalation: false, capabilities: {drop: [ALL]}}}], " +
+				"affinity: {podAntiAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{weight: 1, podAffinityTerm: {topologyKey: zone, labelSelector: {}" + namespaces + "}}]}}}")
+		}
+		Expect(client.IgnoreAlreadyExists(admin.Create(ctx, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: "microphones", Name: "default"}}))).To(Succeed())
+		Expect(admin.Create(ctx, pod(""), client.DryRunAll)).To(Succeed())
+		const message = "the pod sets namespaces or namespaceSelector in podAffinity or podAntiAffinity, and would keep pods of other namespaces off its machine: remove them; JobSet's annotation alpha.jobset.sigs.k8s.io/exclusive-topology sets them too"
+		documentation, err := os.ReadFile("../../docs/admission.md")
+		Expect(err).NotTo(HaveOccurred())
+		Expect(string(documentation)).To(ContainSubstring(message))
+		for _, namespaces := range []string{", namespaces: [cameras]", ", namespaceSelector: {}"} {
+			Expect(admin.Create(ctx, pod(namespaces), client.DryRunAll)).To(MatchError(HaveSuffix("denied request: " + message)))
+		}
 	})
 
 	It("judge pods that pin memory as `restricted` does, with one exception", func(ctx SpecContext) {
@@ -427,6 +470,10 @@ func odd(seed uint64) *unstructured.Unstructured {
 	set(podSpec, "serviceAccountName", "", "x")
 	set(podSpec, "containers", []any{}, []any{map[string]any{"name": "node"}}, []any{map[string]any{"name": "other", "env": env()}})
 	set(podSpec, "tolerations", []any{}, []any{map[string]any{}})
+	set(podSpec, "nodeSelector", map[string]any{}, map[string]any{"": ""}, map[string]any{"pool": "h100", "$patch": "replace"})
+	set(podSpec, "terminationGracePeriodSeconds", int64(0), int64(math.MaxInt64))
+	set(podSpec, "affinity", map[string]any{}, map[string]any{"podAntiAffinity": map[string]any{"requiredDuringSchedulingIgnoredDuringExecution": []any{map[string]any{"topologyKey": ""}}}},
+		map[string]any{"nodeAffinity": map[string]any{"preferredDuringSchedulingIgnoredDuringExecution": []any{map[string]any{"weight": int64(1), "preference": map[string]any{}}}}})
 	set(pod, "spec", podSpec)
 	replicated := map[string]any{"name": any1("node", "launcher", "worker")}
 	set(replicated, "template", map[string]any{}, map[string]any{"spec": map[string]any{}}, map[string]any{"spec": map[string]any{"template": pod}})

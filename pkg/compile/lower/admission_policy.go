@@ -37,6 +37,7 @@ func (b *builder) admissionPolicies(c *plan.Cluster) {
 	defer func() { b.place = platform }()
 	b.place.File = AdmissionFile
 	b.policy(trainJobPolicy(c))
+	b.policy(affinityPolicy())
 	if c.PinsMemory() {
 		b.policy(podPolicy(c))
 	}

@@ -26,6 +26,9 @@ func podPolicy(c *plan.Cluster) policy {
 	}
 }
 
+// restrictedVolumes are the kinds of volumes that the standard admits.
+var restrictedVolumes = []string{"configMap", "csi", "downwardAPI", "emptyDir", "ephemeral", "image", "persistentVolumeClaim", "projected", "secret"}
+
 // The versions of the standard differ (https://kubernetes.io/docs/concepts/security/pod-security-standards/); the numbers are minor
 // versions of Kubernetes.
 const (
@@ -71,7 +74,7 @@ func podVariables(minor int) []object.Node {
 		variable("seLinuxTypes", seLinuxTypes(minor)),
 		variable("seLinux", forbidden(badSELinux(`c.?securityContext`))),
 		variable("sysctls", `variables.security.?sysctls.orValue([]).filter(s, !(s.name in [`+quoted(safeSysctls(minor))+`])).map(s, s.name).join(', ')`),
-		variable("volumes", `variables.spec.?volumes.orValue([]).filter(v, !`+patchVolumes+`.exists(k, k in v)).map(v, v.name).join(', ')`),
+		variable("volumes", `variables.spec.?volumes.orValue([]).filter(v, ![`+quoted(restrictedVolumes)+`].exists(k, k in v)).map(v, v.name).join(', ')`),
 		variable("hostProcesses", forbidden(`c.?securityContext.?windowsOptions.?hostProcess.orValue(false)`)),
 	}
 }

@@ -42,18 +42,21 @@ var (
 // trainJobPolicy refuses TrainJobs that the specs do not allow. Bounds are looked at when a TrainJob comes, or gets a trainer that it
 // did not have: a job that was admitted stays, whatever the bounds become. Status is not looked at.
 func trainJobPolicy(c *plan.Cluster) policy {
-	validations := []object.Node{runtimeValidation(), nodesValidation(), slotsValidation(), resourcesValidation(), containerValidation(), acceleratorsValidation()}
-	if c.Queueing != nil {
-		validations = append(validations, queueValidation(), priorityValidation(c))
-	}
-	validations = append(validations, tenantValidation())
 	return policy{
 		name:        trainJobPolicyName,
 		rules:       []object.Node{requests("trainer.kubeflow.org", "v1alpha1", "trainjobs", "CREATE", "UPDATE")},
-		variables:   append(trainJobVariables(c), patchVariables()...),
-		validations: append(validations, patchValidations()...),
+		variables:   slices.Concat(trainJobVariables(c), fieldVariables(), patchVariables(), environmentVariables(), metadataVariables(), placementVariables(c), volumeVariables()),
+		validations: slices.Concat(boundValidations(c), fieldValidations(), patchValidations(), environmentValidations(), placementValidations(), metadataValidations(), volumeValidations()),
 		namespaces:  labelExists("namespaceSelector", mpi.TenantLabel),
 	}
+}
+
+func boundValidations(c *plan.Cluster) []object.Node {
+	validations := []object.Node{runtimeValidation(), nodesValidation(), slotsValidation(), resourcesValidation(), containerValidation(), acceleratorsValidation()}
+	if c.Queueing != nil {
+		validations = append(validations, shareValidation(), queueValidation(), priorityValidation(c))
+	}
+	return append(validations, tenantValidation())
 }
 
 // trainJobVariables are the question and what answers it: the TrainJob, the annotations of its namespace, the catalog. `runtime` and
@@ -100,14 +103,16 @@ func trainJobVariables(c *plan.Cluster) []object.Node {
 		{"granted", `variables.annotations[?'` + acceleratorsAnnotation + `'].orValue('').split(',')
   .filter(g, g.startsWith(variables.runtime[?'profile'].orValue('') + '=')).map(g, g.split('=')[1]).filter(g, g.matches('^[0-9]{1,9}$')).map(g, int(g))`},
 		{"grant", `variables.granted.size() > 0 ? variables.granted[0] : -1`},
-		{"queue", `variables.annotations[?'` + queueAnnotation + `'].orValue('')`},
 	} {
-		if v.name == "queue" && c.Queueing == nil {
-			continue
-		}
 		variables = append(variables, variable(v.name, v.expression))
 	}
-	return variables
+	if c.Queueing == nil {
+		return variables
+	}
+	return append(variables,
+		variable("queue", `variables.annotations[?'`+queueAnnotation+`'].orValue('')`),
+		variable("aboveShare", `variables.queue == '' || !variables.known ? [] : `+aboveShare("limits")+`
++ `+aboveShare("requests")))
 }
 
 // excessive are the amounts of a list of resources that no machine of the profile has.
@@ -135,10 +140,18 @@ func catalogVariables(c *plan.Cluster) []object.Node {
 	}
 	for _, r := range c.Runtimes {
 		name := "runtime_" + identifier(r.Name.V)
-		variables = append(variables, variableFrom(name, runtimeBounds(r), follows("the bounds of the runtime: nodes, and ranks per node", &r.MaxNodes.Origin, &r.MinNodes.Origin, &r.DefaultNodes.Origin, &r.Slots.Origin, &r.ProfileName.Origin)))
+		variables = append(variables, variableFrom(name, runtimeBounds(c, r), boundOrigins(c, r)))
 		runtimes = append(runtimes, celString(r.Name.V)+": variables."+name)
 	}
 	return append(variables, table("profiles", profiles), table("runtimes", runtimes))
+}
+
+func boundOrigins(c *plan.Cluster, r *plan.Runtime) *origin.Origin {
+	from := append([]*origin.Origin{&r.MaxNodes.Origin, &r.MinNodes.Origin, &r.DefaultNodes.Origin, &r.Slots.Origin, &r.ProfileName.Origin}, placementOrigins(r.Profile)...)
+	if c.Queueing == nil {
+		return follows("the bounds of the runtime: nodes, ranks per node, and machines", from...)
+	}
+	return follows("the bounds of the runtime: nodes, ranks per node, machines, and what its queue counts for a node", append(append(from, &r.CPU.Origin, &r.Memory.Origin), offerOrigins(r.Profile)...)...)
 }
 
 func offerOrigins(p *plan.Profile) []*origin.Origin {
@@ -180,14 +193,18 @@ func profileOffers(p *plan.Profile) string {
 	return "{" + strings.Join(entries, ", ") + "}"
 }
 
-func runtimeBounds(r *plan.Runtime) string {
+func runtimeBounds(c *plan.Cluster, r *plan.Runtime) string {
 	number := func(n int64) string { return celString(strconv.FormatInt(n, 10)) }
+	share := ""
+	if c.Queueing != nil {
+		share = nodeShare(r)
+	}
 	return "{'minNodes': " + number(int64(r.MinNodes.V)) +
 		", 'maxNodes': " + number(int64(r.MaxNodes.V)) +
 		", 'nodes': " + number(int64(r.DefaultNodes.V)) +
 		", 'maxSlots': " + number(r.MaxSlots()) +
 		", 'profile': " + celString(r.Profile.Name) +
-		", 'accelerator': " + celString(r.Profile.Accelerator.V) + "}"
+		", 'accelerator': " + celString(r.Profile.Accelerator.V) + placement(r.Profile) + share + "}"
 }
 
 func runtimeValidation() object.Node {

@@ -32,12 +32,12 @@ spec:
 apiVersion: lockstep.dev/v1alpha1
 kind: HardwareProfile
 metadata: {name: cpu}
-spec: {fabric: {type: Ethernet}, node: {cpu: 4, memory: 16Gi}}
+spec: {fabric: {type: Ethernet}, node: {cpu: 4, memory: 16Gi}, nodeSelector: {pool: cpu}}
 ---
 apiVersion: lockstep.dev/v1alpha1
 kind: HardwareProfile
 metadata: {name: gpu}
-spec: {fabric: {type: Ethernet}, node: {cpu: 96, memory: 1Ti}, accelerator: {resource: nvidia.com/gpu, count: 8}}
+spec: {fabric: {type: Ethernet}, node: {cpu: 96, memory: 1Ti}, accelerator: {resource: nvidia.com/gpu, count: 8}, nodeSelector: {pool: gpu}, tolerations: [{key: nvidia.com/gpu, operator: Exists, effect: NoSchedule}]}
 ---
 apiVersion: lockstep.dev/v1alpha1
 kind: MPIRuntime
@@ -178,13 +178,13 @@ func TestTrainJobPolicy(t *testing.T) {
 		"EmptyPatch":   {"a patch of nothing", vision, "spec: {runtimeRef: {name: gpu}, runtimePatches: [{manager: me.example.com/me}]}", ""},
 		"OtherJob":     {"the runtime has two jobs", vision, strings.Replace(patch("{}"), "name: node,", "name: worker,", 1), "spec.runtimePatches patches `worker`; an MPI runtime has the jobs `launcher` and `node`: patch one of these"},
 		"Account":      {"accounts decide about capabilities", vision, patch("{spec: {serviceAccountName: mpi-rdma}}"), "spec.runtimePatches sets serviceAccountName `mpi-rdma`; pods run with the account of their runtime, because it decides what they may do: remove serviceAccountName"},
-		"HostPath":     {"out of the namespace", vision, patch("{spec: {volumes: [{name: root, hostPath: {path: /}}, {name: x, nfs: {server: s, path: /}}]}}"), "spec.runtimePatches adds volume `root, x` of a kind that reaches past the namespace; allowed are configMap, csi, downwardAPI, emptyDir, ephemeral, image, persistentVolumeClaim, projected and secret: use one of these"},
+		"HostPath":     {"out of the namespace", vision, patch("{spec: {volumes: [{name: root, hostPath: {path: /}}, {name: x, nfs: {server: s, path: /}}]}}"), "spec.runtimePatches adds volume `root, x` of a kind that reaches past the namespace; allowed are configMap, downwardAPI, emptyDir, image, persistentVolumeClaim, projected (of configMap, downwardAPI and secret) and secret: use one of these"},
 		"KeyVolume":    {"the key of another job", vision, patch("{spec: {volumes: [{name: k, secret: {secretName: other-mpi-ssh-auth}}]}}"), "volume k reads the key of a job (Secret *-mpi-ssh-auth), with which all its nodes can be commanded; the agent gets the key of its own job by itself: remove it"},
 		"KeyProjected": {"the key of another job", vision, patch("{spec: {volumes: [{name: k, projected: {sources: [{configMap: {name: c}}, {secret: {name: other-mpi-ssh-auth}}]}}]}}"), "volume k reads the key of a job (Secret *-mpi-ssh-auth), with which all its nodes can be commanded; the agent gets the key of its own job by itself: remove it"},
 		"KeyVariable":  {"the key of another job", vision, gpu("env: [{name: K, valueFrom: {secretKeyRef: {name: other-mpi-ssh-auth, key: ssh-privatekey}}}]"), "variable K reads the key of a job (Secret *-mpi-ssh-auth), with which all its nodes can be commanded; the agent gets the key of its own job by itself: remove it"},
-		"KeyPatched":   {"the key of another job", vision, patch("{spec: {initContainers: [{name: i, env: [{name: K, valueFrom: {secretKeyRef: {name: other-mpi-ssh-auth, key: ssh-privatekey}}}]}]}}"), "variable K reads the key of a job (Secret *-mpi-ssh-auth), with which all its nodes can be commanded; the agent gets the key of its own job by itself: remove it"},
-		"Networks":     {"networks without policies", vision, patch("{metadata: {annotations: {k8s.v1.cni.cncf.io/networks: other/net}}}"), "spec.runtimePatches sets annotation `k8s.v1.cni.cncf.io/networks`; networks come from the profile of the runtime: remove the annotation"},
-		"Labels":       {"a pod among those of another job", vision, patch("{metadata: {labels: {jobset.sigs.k8s.io/jobset-name: other, a: b, lockstep.dev/trainjob: other}}}"), "spec.runtimePatches sets label `jobset.sigs.k8s.io/jobset-name`; network policies select pods by it: remove the label"},
+		"KeyPatched":   {"the key of another job", vision, patch("{spec: {containers: [{name: node, env: [{name: K, valueFrom: {secretKeyRef: {name: other-mpi-ssh-auth, key: ssh-privatekey}}}]}]}}"), "variable K reads the key of a job (Secret *-mpi-ssh-auth), with which all its nodes can be commanded; the agent gets the key of its own job by itself: remove it"},
+		"Networks":     {"networks without policies", vision, patch("{metadata: {annotations: {k8s.v1.cni.cncf.io/networks: other/net}}}"), "spec.runtimePatches sets annotation `k8s.v1.cni.cncf.io/networks`, by which something in the cluster may give the pods more than the runtime does; allowed are names without domain and dot (`team`), prometheus.io/*, kubectl.kubernetes.io/default-container, cluster-autoscaler.kubernetes.io/safe-to-evict, and kueue.x-k8s.io/podset-required-topology, -preferred- and -unconstrained-: remove it, or set it on the TrainJob itself, whose annotations reach no pod"},
+		"Labels":       {"a pod among those of another job", vision, patch("{metadata: {labels: {jobset.sigs.k8s.io/jobset-name: other, a: b, lockstep.dev/trainjob: other}}}"), "spec.runtimePatches sets label `jobset.sigs.k8s.io/jobset-name`, by which policies and controllers of the cluster may select the pods; allowed are names without domain and dot (`team`), and app.kubernetes.io/name, instance, version, component and part-of: remove it, or set it on the TrainJob itself, whose labels reach no pod"},
 		"Tolerations":  {"machines that are kept for others", vision, patch("{spec: {tolerations: [{operator: Exists}]}}"), "spec.runtimePatches adds tolerations; those for the machines of its profile come with the runtime, others would take machines that are kept for others: remove tolerations"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -245,6 +245,29 @@ func TestCostOfTrainJobPolicy(t *testing.T) {
 		if cost > 1_000_000 {
 			t.Errorf("%d runtimes cost %d, want at most a tenth of the budget", runtimes, cost)
 		}
+	}
+}
+
+// TestCostOfLargeTrainJobs: a TrainJob that says as much as anybody would is judged, and costs a small part of the budget.
+func TestCostOfLargeTrainJobs(t *testing.T) {
+	many := func(count int, format string) string {
+		items := make([]string, count)
+		for i := range items {
+			items[i] = strings.ReplaceAll(format, "#", fmt.Sprint(i))
+		}
+		return "[" + strings.Join(items, ", ") + "]"
+	}
+	pod := "{metadata: {labels: {team: a}, annotations: {note: b}}, spec: {nodeSelector: {rack: a}, volumes: " + many(60, "{name: v#, configMap: {name: c#}}") +
+		", containers: [{name: node, env: " + many(60, "{name: VARIABLE_#, value: x}") + ", volumeMounts: " + many(60, "{name: v#, mountPath: /mnt/v#}") + "}]}}"
+	text := "spec: {runtimeRef: {name: gpu}, trainer: {env: " + many(128, "{name: VARIABLE_#, value: x}") + "}, runtimePatches: " +
+		many(2, "{manager: m#.example.com/m, trainingRuntimeSpec: {template: {spec: {replicatedJobs: [{name: launcher, template: {spec: {template: "+pod+"}}}, {name: node, template: {spec: {template: "+pod+"}}}]}}}}") + "}"
+	c := planOf(t, manyRuntimes(20))
+	s := newServer(t, lower.Platform(c))
+	r := createJob(namespaceOf(t, c, "vision"), job(t, text))
+	cost := s.cost(t, "lockstep-trainjob", r)
+	t.Logf("%d of 10000000", cost)
+	if refusal := s.ask(t, "lockstep-trainjob", r); refusal != "" || cost > 2_000_000 {
+		t.Errorf("it costs %d, want at most a fifth of the budget; the answer is %q", cost, refusal)
 	}
 }
 

@@ -1,15 +1,20 @@
 package semdiff
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 )
 
 // The policy for TrainJobs knows the catalog by tables: variables that are literals of CEL, `{'minNodes': '1', 'maxNodes': '4', …}` for a
-// runtime and `{'cpu': '200', …}` for a profile, and an index of each (package lower, trainjob_policy.go).
+// runtime and `{'cpu': '200', …}` for a profile, and an index of each (package lower, trainjob_policy.go). A runtime also has where its
+// pods go (`label/pool`, `toleration/…`) and, where jobs queue, what one node may take (`share/cpu`); `machineLabels` lists what tells
+// machines apart.
 
 // trainJobPolicy is the policy that has the tables.
 const trainJobPolicy = "lockstep-trainjob"
+
+const machineLabels = "machineLabels"
 
 // isTable says whether a change is about such a table.
 func isTable(c *Change) bool {
@@ -17,7 +22,7 @@ func isTable(c *Change) bool {
 		return false
 	}
 	name := c.Path[2]
-	return strings.HasPrefix(name, "runtime_") || strings.HasPrefix(name, "profile_") || name == "runtimes" || name == "profiles"
+	return strings.HasPrefix(name, "runtime_") || strings.HasPrefix(name, "profile_") || name == "runtimes" || name == "profiles" || name == machineLabels
 }
 
 // tableOf reads a literal: its texts by key.
@@ -42,21 +47,22 @@ func judgeTable(c *Change) judgement {
 		return judgement{RestartsNothing, Info, "the policy for TrainJobs knows other runtimes or profiles", Gist{Verb: "know", Rest: "other runtimes"}}
 	}
 	switch {
+	case name == machineLabels:
+		return judgeMachineLabels(c)
 	case c.Removed():
 		return judgement{AdmitsLess, Notice, "the policy for TrainJobs no longer knows a runtime or a profile", Gist{Of: "the policy for TrainJobs", Verb: "know", Rest: "fewer runtimes or profiles"}}
 	case c.Added():
 		return judgement{AdmitsMore, Info, "the policy for TrainJobs knows one more runtime or profile", Gist{Of: "the policy for TrainJobs", Verb: "know", Rest: "more runtimes or profiles"}}
 	}
 	before, after := tableOf(c.Old.Scalar()), tableOf(c.New.Scalar())
-	all, differs := unknown, false
+	all, differs, moves := unknown, false, false
 	for _, key := range keysOfTables(before, after) {
-		towards := trendOf(named(before[key]), named(after[key]))
-		if key == "minNodes" {
-			towards = towards.opposite()
-		}
+		towards := trendOfEntry(key, before, after)
 		differs = differs || before[key] != after[key]
 		switch {
 		case before[key] == after[key] || key == "nodes":
+		case strings.HasPrefix(key, "label/") || strings.HasPrefix(key, "toleration/"):
+			moves = true
 		case towards == unknown || all != unknown && all != towards:
 			return judgement{AdmitsMore, Warning, "the policy for TrainJobs judges a runtime in another way", Gist{Verb: "are", Rest: "judged in another way"}}
 		default:
@@ -72,7 +78,41 @@ func judgeTable(c *Change) judgement {
 	case all == less:
 		return judgement{AdmitsLess, Warning, "the policy for TrainJobs accepts less of a runtime or a profile", Gist{Verb: "admit", Rest: "less"}}
 	}
+	if moves && before["nodes"] == after["nodes"] {
+		return judgement{RestartsNothing, Info, "the policy for TrainJobs knows other machines of a runtime", Gist{Verb: "know", Rest: "other machines"}}
+	}
 	return judgement{NewJobsOnly, Notice, "the policy for TrainJobs counts with another default", Gist{Verb: "start", Rest: "new jobs with another number of nodes"}}
+}
+
+func trendOfEntry(key string, before, after map[string]string) trend {
+	switch {
+	case strings.HasPrefix(key, "share/"):
+		return shareTrend(key, before, after)
+	case key == "minNodes":
+		return trendOf(named(before[key]), named(after[key])).opposite()
+	}
+	return trendOf(named(before[key]), named(after[key]))
+}
+
+// shareTrend compares what one node may take. A table without shares bounds nothing; one with shares gives nothing of what it does not name.
+func shareTrend(key string, before, after map[string]string) trend {
+	const always = "share/cpu"
+	switch {
+	case before[always] == "":
+		return less
+	case after[always] == "":
+		return more
+	}
+	return trendOf(named(cmp.Or(before[key], "0")), named(cmp.Or(after[key], "0")))
+}
+
+// judgeMachineLabels judges the list of labels that patches of TrainJobs may not choose machines by.
+func judgeMachineLabels(c *Change) judgement {
+	labels := func(list string) []string { return strings.Split(strings.Trim(list, "[]"), ", ") }
+	if c.Removed() || !c.Added() && len(missing(labels(c.Old.Scalar()), labels(c.New.Scalar()))) > 0 {
+		return judgement{AdmitsMore, Notice, "TrainJobs may choose machines by more labels", Gist{Verb: "admit", Rest: "more"}}
+	}
+	return judgement{AdmitsLess, Notice, "TrainJobs may choose machines by fewer labels", Gist{Verb: "admit", Rest: "less"}}
 }
 
 // shownTables are the entries of tables that differ: `maxNodes of train: 4 → 8`. Tables that come or go are named.

@@ -128,7 +128,8 @@ func TestPodSetsAreTheJobSets(t *testing.T) {
 }
 
 // Kueue counts what Kubeflow Trainer would make of resourcesPerNode, which gives them to the launcher and not to the nodes.
-// What a TrainJob asks for beyond its runtime is therefore more than its queue knows of: docs/limits.md says so.
+// What a TrainJob asks for beyond its runtime would be more than its queue knows of: the admission policy refuses it (package lower,
+// trainjob_share.go).
 func TestKueueCountsResourcesPerNodeForTheLauncher(t *testing.T) {
 	built, trainJob := runtimeOf(t, false), trainJobOf(nil)
 	trainJob.Spec.Trainer.ResourcesPerNode = &corev1.ResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("8")}}
@@ -140,7 +141,7 @@ func TestKueueCountsResourcesPerNodeForTheLauncher(t *testing.T) {
 	cpu := func(pod corev1.PodSpec) string { return pod.Containers[0].Resources.Requests.Cpu().String() }
 	for i, want := range []struct{ kueue, ours string }{{"8", "0"}, {"2", "8"}} {
 		if got := cpu(sets[i].Template.Spec); got != want.kueue {
-			t.Errorf("Kueue counts %s CPUs for `%s`, not %s any more: docs/limits.md may be wrong now", got, sets[i].Name, want.kueue)
+			t.Errorf("Kueue counts %s CPUs for `%s`, not %s any more: the admission policy may refuse too much now", got, sets[i].Name, want.kueue)
 		}
 		if got := cpu(js.Spec.ReplicatedJobs[i].Template.Spec.Template.Spec); got != want.ours {
 			t.Errorf("`%s` has %s CPUs, want %s", sets[i].Name, got, want.ours)

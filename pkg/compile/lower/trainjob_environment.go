@@ -1,0 +1,39 @@
+package lower
+
+import "lockstep.dev/lockstep/pkg/compile/object"
+
+// Container runtimes hand out devices to whoever names them in such variables, past scheduler and device plugin, and what a pod says wins
+// over what the plugin says (https://github.com/NVIDIA/nvidia-container-toolkit, `accept-nvidia-visible-devices-envvar-when-unprivileged`).
+// Those that only programs read are harmless: CUDA and its like show less than there is.
+const (
+	harmlessNVIDIA = `^NVIDIA_(DISABLE_REQUIRE|DRIVER_CAPABILITIES|REQUIRE_.*|TF32_OVERRIDE)$`
+	harmlessChoice = `^(CUDA|GPU|HIP|ROCR|TPU)_VISIBLE_DEVICES$`
+)
+
+// variableSources are where a variable may come from.
+var variableSources = []string{"configMapKeyRef", "fieldRef", "resourceFieldRef", "secretKeyRef"}
+
+func environmentVariables() []object.Node {
+	return []object.Node{
+		// A job that was admitted stays; its trainer cannot change.
+		variable("environment", `variables.anew ? dyn(object).?spec.?trainer.?env.orValue([]) : []`),
+		variable("sources", ofVariables(unknown(`e.?valueFrom.orValue({})`, variableSources...))),
+		variable("devices", ofVariables(`e.name.startsWith('NVIDIA_') && !e.name.matches(`+celString(harmlessNVIDIA)+`) || e.name.endsWith('_VISIBLE_DEVICES') && !e.name.matches(`+celString(harmlessChoice)+`) ? e.name : ''`)),
+	}
+}
+
+// ofVariables joins what an expression over the environment variable e finds in the TrainJob and all patches.
+func ofVariables(finding string) string {
+	return anyOf(texts(`variables.environment.map(e, `+finding+`)`), ofContainers(texts(`c.?env.orValue([]).map(e, `+finding+`)`)))
+}
+
+func environmentValidations() []object.Node {
+	return []object.Node{
+		validation("variables.sources == ''",
+			"a variable of the TrainJob comes from where none may",
+			"the TrainJob takes a variable from `{variables.sources}`; allowed are configMapKeyRef, fieldRef, resourceFieldRef and secretKeyRef: use one of these"),
+		validation("variables.devices == ''",
+			"a variable of the TrainJob asks for devices past the scheduler",
+			"the TrainJob sets {variables.devices}, by which container runtimes hand out devices that nobody asked the scheduler for; pods get those that the runtime or spec.trainer.resourcesPerNode asks for: remove it, and choose among them with CUDA_VISIBLE_DEVICES"),
+	}
+}

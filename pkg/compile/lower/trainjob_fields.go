@@ -1,0 +1,24 @@
+package lower
+
+import "lockstep.dev/lockstep/pkg/compile/object"
+
+// What a TrainJob may have besides patches (kubeflow/trainer pkg/apis, TrainJobSpec). `initializer` is not among it: MPI runtimes have no
+// job that would take it.
+var (
+	specFields    = []string{"activeDeadlineSeconds", "managedBy", "runtimePatches", "runtimeRef", "suspend", "trainer"}
+	trainerFields = []string{"args", "command", "env", "image", "numNodes", "numProcPerNode", "resourcesPerNode"}
+)
+
+func fieldVariables() []object.Node {
+	return []object.Node{variable("unknownFields", anyOf(
+		smallestKey(`dyn(object).?spec.orValue({})`, `!(k in [`+quoted(specFields)+`]) && (oldObject == null || !(k in dyn(oldObject).?spec.orValue({})))`),
+		`!variables.anew ? '' : `+unknown(`dyn(object).?spec.?trainer.orValue({})`, trainerFields...),
+		`!variables.anew ? '' : `+unknown(`dyn(object).?spec.?trainer.?resourcesPerNode.orValue({})`, "limits", "requests")))}
+}
+
+func fieldValidations() []object.Node {
+	return []object.Node{validation("variables.unknownFields == ''",
+		"the TrainJob has a field that MPI runtimes do not support",
+		"the TrainJob sets `{variables.unknownFields}`, which MPI runtimes do not support; spec may have activeDeadlineSeconds, managedBy, runtimePatches, runtimeRef, suspend and trainer, "+
+			"and spec.trainer args, command, env, image, numNodes, numProcPerNode and resourcesPerNode (limits, requests): remove it; data is loaded by the command, or from a volume")}
+}

@@ -457,7 +457,7 @@ func selector(runtime *trainer.ClusterTrainingRuntime, pool string) {
 }
 
 func message(trainJob *trainer.TrainJob, condition string) string {
-	if found := meta.FindStatusCondition(trainJob.Status.Conditions, condition); found != nil {
+	if found := meta.FindStatusCondition(job.Conditions(trainJob), condition); found != nil {
 		return found.Message
 	}
 	return ""

@@ -456,7 +456,7 @@ func reason(ctx context.Context, trainJob *trainer.TrainJob, condition string) f
 		if err := admin.Get(ctx, client.ObjectKeyFromObject(trainJob), trainJob); err != nil {
 			return err.Error()
 		}
-		if found := meta.FindStatusCondition(job.Conditions(trainJob), condition); found != nil {
+		if found := meta.FindStatusCondition(job.ConditionsOfOurs(trainJob), condition); found != nil {
 			return found.Reason
 		}
 		return ""

@@ -110,7 +110,7 @@ var _ = Describe("Somebody", Ordered, ContinueOnFailure, func() {
 		trainJob := create(ctx, ofRuntime(ctx, trainJobNamed(namespace, "interrupted")))
 		js := made(ctx, trainJob)
 		makePods(ctx, js, agentOf(ctx, trainJob).ip)
-		Eventually(state(ctx, trainJob)).Should(Equal("Running"))
+		Eventually(reason(ctx, trainJob, job.Running)).Should(Equal(string(job.ReasonGatePassed)))
 		patch(ctx, js, `{"spec":{"suspend":true}}`)
 		Eventually(eventsAbout(ctx, trainJob)).Should(ContainElement("Warning JobSetSuspended"))
 		Expect(*jobSetOf(ctx, trainJob).Spec.Suspend).To(BeTrue(), "JobSet has not stopped the pods yet")

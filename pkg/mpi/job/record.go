@@ -42,18 +42,24 @@ func Published(all []metav1.Condition) []metav1.Condition {
 	}
 	shown := *created
 	shown.Status = metav1.ConditionTrue // or the dashboard knows no state
-	if why := waitsFor(all); created.Status == metav1.ConditionTrue && why != nil {
+	if why := obstacle(all); created.Status == metav1.ConditionTrue && why != nil {
 		shown.Reason, shown.Message = why.Reason, why.Message
 	}
 	return []metav1.Condition{shown}
 }
 
-// waitsFor returns the condition that says what keeps a job from running whose objects exist, or nil.
-func waitsFor(all []metav1.Condition) *metav1.Condition {
-	if ready := apimeta.FindStatusCondition(all, PodsReady); ready == nil || ready.Status == metav1.ConditionFalse {
-		return ready
+// onTheWay are the reasons of a job that only takes its time.
+var onTheWay = []mpi.Reason{ReasonPodsPending, ReasonWaitingForPods, ReasonWaitingForNodes}
+
+// obstacle returns the condition that says what keeps a job from running whose objects exist, or nil.
+func obstacle(all []metav1.Condition) *metav1.Condition {
+	for _, kind := range []string{PodsReady, Running} {
+		c := apimeta.FindStatusCondition(all, kind)
+		if c != nil && c.Status == metav1.ConditionFalse && !slices.Contains(onTheWay, mpi.Reason(c.Reason)) {
+			return c
+		}
 	}
-	return apimeta.FindStatusCondition(all, Running)
+	return nil
 }
 
 // Conditions returns all conditions of a TrainJob, those of its status and those that are recorded.
@@ -110,7 +116,7 @@ func implied(status []metav1.Condition) []metav1.Condition {
 	}
 	created := step(Created, metav1.ConditionTrue, ReasonJobSetCreated, allExist)
 	switch {
-	case status[0].Type == Created && mpi.Reason(status[0].Reason) != ReasonPodsPending:
+	case status[0].Type == Created && mpi.Reason(status[0].Reason) != ReasonJobSetCreated:
 		return []metav1.Condition{step(Created, metav1.ConditionFalse, mpi.Reason(status[0].Reason), status[0].Message)}
 	case status[0].Type == Created:
 		return []metav1.Condition{step(PodsReady, metav1.ConditionFalse, ReasonPodsPending, pending), step(Running, metav1.ConditionFalse, ReasonWaitingForPods, waitingForPods), created}

@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"lockstep.dev/lockstep/pkg/mpi"
+	mpijob "lockstep.dev/lockstep/pkg/mpi/job"
 	"lockstep.dev/lockstep/test/platform"
 	"lockstep.dev/lockstep/test/trial"
 )
@@ -100,7 +101,7 @@ func condition(ctx context.Context, user trial.User, object *trainer.TrainJob, n
 		if err := user.Client.Get(ctx, client.ObjectKeyFromObject(object), current); err != nil {
 			return false
 		}
-		return meta.IsStatusConditionTrue(current.Status.Conditions, name)
+		return meta.IsStatusConditionTrue(mpijob.Conditions(current), name)
 	}
 }
 
@@ -111,7 +112,7 @@ func said(ctx context.Context, object *trainer.TrainJob, name string) func() str
 		if err := admin.Client.Get(ctx, client.ObjectKeyFromObject(object), current); err != nil {
 			return ""
 		}
-		if c := meta.FindStatusCondition(current.Status.Conditions, name); c != nil {
+		if c := meta.FindStatusCondition(mpijob.Conditions(current), name); c != nil {
 			return c.Message
 		}
 		return ""

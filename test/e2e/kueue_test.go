@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"lockstep.dev/lockstep/pkg/mpi"
+	mpijob "lockstep.dev/lockstep/pkg/mpi/job"
 	"lockstep.dev/lockstep/test/trial"
 )
 
@@ -170,7 +171,7 @@ func submit(ctx SpecContext, user trial.User, object *trainer.TrainJob) *trainer
 	DeferCleanup(func(ctx SpecContext) {
 		if CurrentSpecReport().Failed() {
 			_ = admin.Client.Get(ctx, client.ObjectKeyFromObject(object), object)
-			fmt.Fprintf(GinkgoWriter, "%s: suspend %v, conditions %+v\n", object.Name, ptr.Deref(object.Spec.Suspend, false), object.Status.Conditions)
+			fmt.Fprintf(GinkgoWriter, "%s: suspend %v, conditions %+v\n", object.Name, ptr.Deref(object.Spec.Suspend, false), mpijob.Conditions(object))
 		}
 	})
 	return object

@@ -245,5 +245,5 @@ func conditionOf(ctx context.Context, j trial.Job, name string) *metav1.Conditio
 	if err := admin.Client.Get(ctx, keyOf(j.TrainJob()), current); err != nil {
 		return nil
 	}
-	return meta.FindStatusCondition(current.Status.Conditions, name)
+	return meta.FindStatusCondition(mpijob.Conditions(current), name)
 }

@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"lockstep.dev/lockstep/pkg/mpi"
+	mpijob "lockstep.dev/lockstep/pkg/mpi/job"
 )
 
 // ending is how long a job may take to end once its fault was named.
@@ -104,7 +105,7 @@ func (t *attempt) see(ctx context.Context) (seen, error) {
 		return seen{}, err
 	}
 	var told seen
-	for _, c := range job.Status.Conditions {
+	for _, c := range mpijob.Conditions(job) {
 		s := seen{condition: c.Type, reason: c.Reason, message: c.Message}
 		switch {
 		case (c.Type == trainer.TrainJobFailed || c.Type == trainer.TrainJobComplete) && meta.IsStatusConditionTrue(job.Status.Conditions, c.Type):

@@ -252,7 +252,8 @@ var _ = Describe("The controller", Ordered, func() {
 		js := jobSetOf(ctx, trainJob)
 		launcher := agentOf(ctx, trainJob)
 		makePods(ctx, js, launcher.ip)
-		Eventually(state(ctx, trainJob)).Should(Equal("Running"))
+		Eventually(reason(ctx, trainJob, job.Running)).Should(Equal(string(job.ReasonGatePassed)))
+		Expect(state(ctx, trainJob)()).To(Equal(runs))
 		Expect(launcher.table()).To(Equal(mpi.HostTable{Hosts: []mpi.HostAddress{
 			{Name: "journey-launcher-0-0.journey", Address: launcher.ip},
 			{Name: "journey-node-0-0.journey", Address: "10.0.0.2"},
@@ -309,7 +310,7 @@ var _ = Describe("The controller", Ordered, func() {
 			Type: corev1.EventTypeWarning, Reason: "JobCreationFailed", Message: `jobs "denied-node-0" is forbidden: exceeded quota`,
 		})).To(Succeed())
 		Eventually(reason(ctx, trainJob, job.PodsReady)).Should(Equal(string(diagnose.QuotaExceeded)))
-		Expect(meta.FindStatusCondition(trainJob.Status.Conditions, job.PodsReady).Message).To(ContainSubstring("exceeded quota"))
+		Expect(meta.FindStatusCondition(job.Conditions(trainJob), job.PodsReady).Message).To(ContainSubstring("exceeded quota"))
 	})
 
 	It("says what the API server does not let it create, once, and goes on when it may", func(ctx SpecContext) {
@@ -323,7 +324,7 @@ var _ = Describe("The controller", Ordered, func() {
 		Expect(admin.Status().Update(ctx, quota)).To(Succeed())
 		trainJob := create(ctx, trainJobNamed(namespace, "poor"))
 		Eventually(reason(ctx, trainJob, job.Created)).Should(Equal(string(job.ReasonCreationFailed)))
-		Expect(meta.FindStatusCondition(trainJob.Status.Conditions, job.Created).Message).To(ContainSubstring("exceeded quota: nothing"))
+		Expect(meta.FindStatusCondition(job.Conditions(trainJob), job.Created).Message).To(ContainSubstring("exceeded quota: nothing"))
 		before := versions(ctx, trainJob)
 		Expect(before).NotTo(HaveKey("JobSet poor"))
 		Consistently(func() map[string]string { return versions(ctx, trainJob) }).WithTimeout(silence).Should(Equal(before))
@@ -434,11 +435,17 @@ func jobSetOf(ctx context.Context, trainJob *trainer.TrainJob) *jobset.JobSet {
 	return js
 }
 
+// runs is the state of a job that runs, as under Kubeflow Trainer.
+const runs = ""
+
 // state is what upstream's column STATE prints: the type of the last condition.
 func state(ctx context.Context, trainJob *trainer.TrainJob) func() string {
 	return func() string {
-		if err := admin.Get(ctx, client.ObjectKeyFromObject(trainJob), trainJob); err != nil || len(trainJob.Status.Conditions) == 0 {
-			return fmt.Sprint(err)
+		if err := admin.Get(ctx, client.ObjectKeyFromObject(trainJob), trainJob); err != nil {
+			return err.Error()
+		}
+		if len(trainJob.Status.Conditions) == 0 {
+			return runs
 		}
 		return trainJob.Status.Conditions[len(trainJob.Status.Conditions)-1].Type
 	}
@@ -449,7 +456,7 @@ func reason(ctx context.Context, trainJob *trainer.TrainJob, condition string) f
 		if err := admin.Get(ctx, client.ObjectKeyFromObject(trainJob), trainJob); err != nil {
 			return err.Error()
 		}
-		if found := meta.FindStatusCondition(trainJob.Status.Conditions, condition); found != nil {
+		if found := meta.FindStatusCondition(job.ConditionsOfOurs(trainJob), condition); found != nil {
 			return found.Reason
 		}
 		return ""

@@ -338,7 +338,7 @@ var _ = Describe("The life of a job", Ordered, ContinueOnFailure, func() {
 		js := jobSetOf(ctx, trainJob)
 		launcher := agentOf(ctx, trainJob)
 		makePods(ctx, js, launcher.ip)
-		Eventually(state(ctx, trainJob)).Should(Equal("Running"))
+		Eventually(reason(ctx, trainJob, job.Running)).Should(Equal(string(job.ReasonGatePassed)))
 		endJobSet(ctx, js, jobset.JobSetCompleted)
 		Eventually(state(ctx, trainJob)).Should(Equal("Complete"))
 		Expect(jobSetOf(ctx, trainJob).UID).To(Equal(js.UID))
@@ -353,7 +353,7 @@ var _ = Describe("The life of a job", Ordered, ContinueOnFailure, func() {
 		Expect(process.Signal(syscall.SIGCONT)).To(Succeed())
 		launcher := agentOf(ctx, trainJob)
 		makePods(ctx, js, launcher.ip)
-		Eventually(state(ctx, trainJob)).Should(Equal("Running"))
+		Eventually(reason(ctx, trainJob, job.Running)).Should(Equal(string(job.ReasonGatePassed)))
 		endJobSet(ctx, js, jobset.JobSetCompleted)
 		Eventually(state(ctx, trainJob)).Should(Equal("Complete"))
 		lease := &coordinationv1.Lease{}
@@ -367,7 +367,7 @@ var _ = Describe("The life of a job", Ordered, ContinueOnFailure, func() {
 		js := jobSetOf(ctx, trainJob)
 		launcher := agentOf(ctx, trainJob)
 		makePods(ctx, js, launcher.ip)
-		Eventually(state(ctx, trainJob)).Should(Equal("Running"))
+		Eventually(reason(ctx, trainJob, job.Running)).Should(Equal(string(job.ReasonGatePassed)))
 		endJobSet(ctx, js, jobset.JobSetCompleted)
 		Eventually(state(ctx, trainJob)).Should(Equal("Complete"))
 		writes := map[string]int{}
@@ -457,7 +457,7 @@ func selector(runtime *trainer.ClusterTrainingRuntime, pool string) {
 }
 
 func message(trainJob *trainer.TrainJob, condition string) string {
-	if found := meta.FindStatusCondition(trainJob.Status.Conditions, condition); found != nil {
+	if found := meta.FindStatusCondition(job.ConditionsOfOurs(trainJob), condition); found != nil {
 		return found.Message
 	}
 	return ""

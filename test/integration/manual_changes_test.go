@@ -62,7 +62,7 @@ var _ = Describe("Somebody", Ordered, ContinueOnFailure, func() {
 		Expect(admin.Delete(ctx, js, client.PropagationPolicy(how))).To(Succeed())
 		Eventually(reason(ctx, trainJob, trainer.TrainJobFailed)).Should(Equal(string(diagnose.JobSetDeleted)))
 		Expect(message(trainJob, trainer.TrainJobFailed)).To(ContainSubstring("create the TrainJob again"))
-		Expect(meta.IsStatusConditionTrue(trainJob.Status.Conditions, job.Restarting)).To(BeFalse())
+		Expect(meta.IsStatusConditionTrue(job.Conditions(trainJob), job.Restarting)).To(BeFalse())
 		Consistently(uid(ctx, &jobset.JobSet{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "bereft"}})).WithTimeout(silence).
 			Should(BeElementOf(types.UID(""), js.UID), "it is not made again")
 		Expect(uid(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "bereft-mpi-ssh-auth"}})()).To(BeEmpty(), "its key is gone")
@@ -110,7 +110,7 @@ var _ = Describe("Somebody", Ordered, ContinueOnFailure, func() {
 		trainJob := create(ctx, ofRuntime(ctx, trainJobNamed(namespace, "interrupted")))
 		js := made(ctx, trainJob)
 		makePods(ctx, js, agentOf(ctx, trainJob).ip)
-		Eventually(state(ctx, trainJob)).Should(Equal("Running"))
+		Eventually(reason(ctx, trainJob, job.Running)).Should(Equal(string(job.ReasonGatePassed)))
 		patch(ctx, js, `{"spec":{"suspend":true}}`)
 		Eventually(eventsAbout(ctx, trainJob)).Should(ContainElement("Warning JobSetSuspended"))
 		Expect(*jobSetOf(ctx, trainJob).Spec.Suspend).To(BeTrue(), "JobSet has not stopped the pods yet")

@@ -39,7 +39,7 @@ var _ = Describe("An API server that is started again", func() {
 		js := jobSetOf(ctx, trainJob)
 		launcher := agentOf(ctx, trainJob)
 		makePods(ctx, js, launcher.ip)
-		Eventually(state(ctx, trainJob)).Should(Equal("Running"))
+		Eventually(reason(ctx, trainJob, job.Running)).Should(Equal(string(job.ReasonGatePassed)))
 
 		restartAPIServer(ctx)
 		begin := time.Now()

@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
+	"lockstep.dev/lockstep/pkg/mpi/job"
 	"lockstep.dev/lockstep/pkg/mpi/reconciler"
 )
 
@@ -30,7 +31,7 @@ var _ = Describe("A controller for the namespaces of tenants only", func() {
 		js := jobSetOf(ctx, trainJob)
 		launcher := agentOf(ctx, trainJob)
 		makePods(ctx, js, launcher.ip)
-		Eventually(state(ctx, trainJob)).Should(Equal("Running"))
+		Eventually(reason(ctx, trainJob, job.Running)).Should(Equal(string(job.ReasonGatePassed)))
 		endJobSet(ctx, js, jobset.JobSetCompleted)
 		Eventually(state(ctx, trainJob)).Should(Equal("Complete"))
 		Expect(versions(ctx, trainJob)).NotTo(HaveKey("Secret inside-mpi-ssh-auth"))

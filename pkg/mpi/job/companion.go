@@ -96,9 +96,9 @@ func (o Observed) stalePolicies() bool {
 	return slices.ContainsFunc(o.claimed(stale), func(d Deletion) bool { return d.Kind == networkPolicyType().Kind })
 }
 
-// guarded says whether the policies were made: the first status of this controller comes after that.
+// guarded says whether the policies were made: the first word of this controller comes after that.
 func (o Observed) guarded() bool {
-	return apimeta.FindStatusCondition(o.TrainJob.Status.Conditions, PodsReady) != nil
+	return apimeta.FindStatusCondition(Conditions(o.TrainJob), PodsReady) != nil
 }
 
 // unguarded says which of what keeps strangers out is somebody else's, and what that means; the empty string when nothing is.

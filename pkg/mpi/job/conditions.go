@@ -10,7 +10,7 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi"
 )
 
-// The conditions beyond upstream's Suspended, Complete and Failed.
+// The conditions beyond upstream's Suspended, Complete and Failed. A status shows one of them at a time: see Published.
 //
 //	Created     all objects of the job exist
 //	Suspended   spec.suspend holds the job back (absent until that happened once, as upstream has it)
@@ -26,7 +26,7 @@ const (
 	Running   = "Running"
 )
 
-// Life is the order in which a job comes to its conditions. In a status they stand in another one.
+// Life is the order in which a job comes to its conditions.
 var Life = []string{
 	Created, trainer.TrainJobSuspended, Restarting, Guarded, PodsReady, Running, Diagnosed, trainer.TrainJobComplete, trainer.TrainJobFailed,
 }
@@ -111,8 +111,7 @@ func (c *conditions) add(kind string, status bool, reason mpi.Reason, message st
 	c.list = append(c.list, condition)
 }
 
-// ordered returns what is false before what is true, each in life order: upstream's STATE column prints the type of the
-// last condition, and so shows how far the job has come.
+// ordered returns what is false before what is true, each in life order, so that the last one says how far the job has come.
 func (c *conditions) ordered() []metav1.Condition {
 	var result []metav1.Condition
 	for _, status := range []metav1.ConditionStatus{metav1.ConditionFalse, metav1.ConditionTrue} {

@@ -22,7 +22,10 @@ type Observed struct {
 	Now time.Time
 	// ControllerNamespace is where mpi-controller runs; the pods of the job admit it.
 	ControllerNamespace string
-	TrainJob            *trainer.TrainJob
+	// TrainJob has all its conditions in its status, see Conditions.
+	TrainJob *trainer.TrainJob
+	// Shown are the conditions that its status has in the cluster.
+	Shown []metav1.Condition
 	// Runtime is nil when the TrainJob names one that does not exist.
 	Runtime *Runtime
 	// JobSet is the one with the name of the TrainJob, whoever owns it, or nil.

@@ -16,7 +16,7 @@ import (
 
 // Restarting is the condition of a job that was started again after a fault of the infrastructure. It is true from the
 // fault until the new JobSet exists. Its message begins with `restart N of M: `, and that is where the number of restarts is
-// kept: the status of a TrainJob has no other place for it, and nobody but this controller writes it.
+// kept. The JobSet has the number after which it was made, and no user may write that: it says how many are left.
 const Restarting = "Restarting"
 
 // ReasonRestarting: the job is being started again. ReasonRestarted: it was.

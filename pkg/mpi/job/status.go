@@ -59,7 +59,7 @@ func (d Decision) conditions(o Observed, applied error) []metav1.Condition {
 func (d Decision) creation(c *conditions, o Observed, applied error) {
 	switch {
 	case o.Owns(), o.JobSetGone():
-		c.created(ReasonJobSetCreated, "all objects of the job exist")
+		c.created(ReasonJobSetCreated, allExist)
 	case applied != nil:
 		c.notCreated(ReasonCreationFailed, applied.Error()+triedAgain(applied))
 	case d.waiting != nil:
@@ -67,7 +67,7 @@ func (d Decision) creation(c *conditions, o Observed, applied error) {
 	case d.end != nil:
 		c.notCreated(d.end.reason, d.end.message)
 	default:
-		c.created(ReasonJobSetCreated, "all objects of the job exist")
+		c.created(ReasonJobSetCreated, allExist)
 	}
 }
 
@@ -90,8 +90,8 @@ func (d Decision) progress(c *conditions, o Observed) {
 		c.podsNotReady(ReasonFinished, "the job is over")
 		c.notRunning(ReasonFinished, "the job is over")
 	case ptr.Deref(o.TrainJob.Spec.Suspend, false):
-		c.podsNotReady(ReasonSuspended, "the job is suspended")
-		c.notRunning(ReasonSuspended, "the job is suspended")
+		c.podsNotReady(ReasonSuspended, isSuspended)
+		c.notRunning(ReasonSuspended, isSuspended)
 	case d.held:
 		c.podsNotReady(d.waiting.reason, d.waiting.message)
 		c.notRunning(ReasonSuspended, stillSuspended)
@@ -105,6 +105,8 @@ func (d Decision) progress(c *conditions, o Observed) {
 }
 
 const (
+	allExist       = "all objects of the job exist"
+	isSuspended    = "the job is suspended"
 	pending        = "not all pods of the job are ready yet"
 	stillSuspended = "the JobSet stays suspended until the job may have all its pods"
 	waitingForPods = "the launcher cannot start before all pods of the job run"

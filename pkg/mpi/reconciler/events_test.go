@@ -7,10 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
-	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 )
 
 func TestTransitions(t *testing.T) {
@@ -30,32 +27,6 @@ func TestTransitions(t *testing.T) {
 	}
 	if diff := cmp.Diff(after[1:], transitions(before, after)); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)
-	}
-}
-
-// Trainer replaces the list of conditions by what it read and changed, without ours.
-func TestACompanionTellsNothingTwice(t *testing.T) {
-	r := &Reconciler{mode: Companion, memory: newMemory()}
-	trainJob := func(uid types.UID) *trainer.TrainJob {
-		return &trainer.TrainJob{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "demo", UID: uid}}
-	}
-	pending := metav1.Condition{Type: "PodsReady", Status: "False", Reason: "PodsPending"}
-	ready := metav1.Condition{Type: "PodsReady", Status: "True", Reason: "PodsReady"}
-	finished := metav1.Condition{Type: "Running", Status: "False", Reason: "Finished"}
-	for i, step := range []struct {
-		uid           types.UID
-		changes, want []metav1.Condition
-	}{
-		{"a", []metav1.Condition{pending}, []metav1.Condition{pending}},
-		{"a", []metav1.Condition{ready}, []metav1.Condition{ready}},
-		{"a", []metav1.Condition{pending}, []metav1.Condition{pending}},
-		{"a", []metav1.Condition{pending, finished}, []metav1.Condition{finished}},
-		{"a", []metav1.Condition{pending, finished}, nil},
-		{"b", []metav1.Condition{finished}, []metav1.Condition{finished}},
-	} {
-		if diff := cmp.Diff(step.want, r.unsaid(trainJob(step.uid), step.changes), cmpopts.EquateEmpty()); diff != "" {
-			t.Errorf("step %d: -want, +got:\n%s", i, diff)
-		}
 	}
 }
 

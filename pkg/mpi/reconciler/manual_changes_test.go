@@ -107,7 +107,7 @@ func TestWhoSuspendsAJobSetHasDeletedNoPod(t *testing.T) {
 		if err := c.Get(t.Context(), name, &trainJob); err != nil {
 			t.Fatal(err)
 		}
-		ready := apimeta.FindStatusCondition(trainJob.Status.Conditions, job.PodsReady)
+		ready := apimeta.FindStatusCondition(job.Conditions(&trainJob), job.PodsReady)
 		if (ready != nil && ready.Reason == string(diagnose.PodDeleted)) != blamed {
 			t.Errorf("the JobSet is suspended: %v; the job says %+v", suspended, ready)
 		}

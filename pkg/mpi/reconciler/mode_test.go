@@ -13,33 +13,29 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi/job"
 )
 
-// Our conditions come before those of Kubeflow Trainer, and none of its own is in the patch.
-func TestConditionChanges(t *testing.T) {
-	is := func(kind, reason string) metav1.Condition {
-		return metav1.Condition{Type: kind, Status: metav1.ConditionTrue, Reason: reason}
-	}
+// The status shows fewer conditions than a job has, and none while it runs.
+func TestStatusChanges(t *testing.T) {
+	created := []metav1.Condition{{Type: "Created", Status: metav1.ConditionTrue}}
+	counts := []trainer.JobStatus{{Name: "node"}}
 	cases := map[string]struct {
-		reason string
-		before trainer.TrainJobStatus
-		ours   []metav1.Condition
-		want   []string
+		reason        string
+		before, after trainer.TrainJobStatus
+		want          []string
 	}{
-		"NoStatus":   {"", trainer.TrainJobStatus{}, []metav1.Condition{is("PodsReady", "a")}, []string{"add /status"}},
-		"CountsOnly": {"the counts are Trainer's", trainer.TrainJobStatus{JobsStatus: []trainer.JobStatus{{Name: "node"}}}, []metav1.Condition{is("PodsReady", "a")}, []string{"add /status/conditions"}},
-		"BeforeTheirs": {
-			"the last one is shown as the state of the job", trainer.TrainJobStatus{Conditions: []metav1.Condition{is("Complete", "theirs")}},
-			[]metav1.Condition{is("PodsReady", "a"), is("Running", "a")}, []string{"add /status/conditions/0", "add /status/conditions/1"},
+		"First":   {"there is nothing to add to", trainer.TrainJobStatus{}, trainer.TrainJobStatus{Conditions: created}, []string{"add /status"}},
+		"Nothing": {"", trainer.TrainJobStatus{}, trainer.TrainJobStatus{}, nil},
+		"Counts":  {"", trainer.TrainJobStatus{Conditions: created}, trainer.TrainJobStatus{Conditions: created, JobsStatus: counts}, []string{"add /status/jobsStatus"}},
+		"Runs": {
+			"a list without entries is not null", trainer.TrainJobStatus{Conditions: created, JobsStatus: counts}, trainer.TrainJobStatus{JobsStatus: counts},
+			[]string{"remove /status/conditions"},
 		},
-		"Changed": {
-			"", trainer.TrainJobStatus{Conditions: []metav1.Condition{is("PodsReady", "a"), is("Complete", "theirs"), is("Running", "a")}},
-			[]metav1.Condition{is("PodsReady", "a"), is("Running", "b"), is("Diagnosed", "c")}, []string{"replace /status/conditions/2", "add /status/conditions/0"},
-		},
-		"Same": {"nothing new, nothing written", trainer.TrainJobStatus{Conditions: []metav1.Condition{is("PodsReady", "a")}}, []metav1.Condition{is("PodsReady", "a")}, nil},
+		"Ends": {"", trainer.TrainJobStatus{JobsStatus: counts}, trainer.TrainJobStatus{Conditions: created, JobsStatus: counts}, []string{"add /status/conditions"}},
+		"Same": {"nothing new, nothing written", trainer.TrainJobStatus{Conditions: created}, trainer.TrainJobStatus{Conditions: created}, nil},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			var got []string
-			for _, o := range conditionChanges(tc.before, tc.ours) {
+			for _, o := range statusChanges(tc.before, tc.after) {
 				got = append(got, o.Op+" "+o.Path)
 			}
 			if diff := cmp.Diff(tc.want, got); diff != "" {
@@ -119,9 +115,10 @@ func TestBehind(t *testing.T) {
 // keep a job from its end.
 func TestUnchanged(t *testing.T) {
 	trainJob := &trainer.TrainJob{ObjectMeta: metav1.ObjectMeta{UID: "u", Generation: 3, ResourceVersion: "7"}}
+	var shown []metav1.Condition
 	paths := func() []string {
 		var list []string
-		for _, o := range unchanged(trainJob) {
+		for _, o := range unchanged(trainJob, shown) {
 			list = append(list, o.Op+" "+o.Path)
 		}
 		return list
@@ -129,7 +126,7 @@ func TestUnchanged(t *testing.T) {
 	if diff := cmp.Diff([]string{"test /metadata/uid", "test /metadata/generation"}, paths()); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)
 	}
-	trainJob.Status.Conditions = []metav1.Condition{{Type: "Created"}}
+	shown = []metav1.Condition{{Type: "Created"}}
 	if diff := cmp.Diff([]string{"test /metadata/uid", "test /metadata/generation", "test /status/conditions"}, paths()); diff != "" {
 		t.Errorf("an end that another replica has told stays told: -want, +got:\n%s", diff)
 	}

@@ -30,6 +30,7 @@ func (r *Reconciler) observe(ctx context.Context, name client.ObjectKey) (job.Ob
 	if r.memory.behind(name, o.TrainJob.ResourceVersion) {
 		return o, errBehind
 	}
+	o.Shown, o.TrainJob.Status.Conditions = o.TrainJob.Status.Conditions, r.mode.conditions(o.TrainJob)
 	var err error
 	if o.JobSet, err = jobSet(ctx, r.client, name); err != nil {
 		return o, err

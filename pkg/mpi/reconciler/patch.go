@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
@@ -12,6 +13,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"lockstep.dev/lockstep/pkg/mpi/job"
 )
 
 // operation is one of a JSON patch (RFC 6902).
@@ -26,16 +29,16 @@ const (
 	jobsPath       = "/status/jobsStatus"
 )
 
-// unchanged binds a patch to what the decision was made from: this TrainJob, its spec and its conditions. It is not bound to
+// unchanged binds a patch to what the decision was made from: this TrainJob, its spec and the conditions that it shows. It is not bound to
 // the version, because annotations and labels decide nothing: somebody who writes them all the time must not keep a job from
 // its end.
-func unchanged(trainJob *trainer.TrainJob) []operation {
+func unchanged(trainJob *trainer.TrainJob, conditions []metav1.Condition) []operation {
 	tests := []operation{
 		{"test", "/metadata/uid", trainJob.UID},
 		{"test", "/metadata/generation", trainJob.Generation},
 	}
-	if len(trainJob.Status.Conditions) > 0 {
-		tests = append(tests, operation{"test", conditionsPath, trainJob.Status.Conditions})
+	if len(conditions) > 0 {
+		tests = append(tests, operation{"test", conditionsPath, conditions})
 	}
 	return tests
 }
@@ -48,11 +51,18 @@ func empty(status trainer.TrainJobStatus) bool {
 // statusChanges set conditions and counts. Conditions are a list whose order matters, so it is replaced as a whole; what
 // others report in the status (trainerStatus) is not touched.
 func statusChanges(before, after trainer.TrainJobStatus) []operation {
-	if empty(before) {
+	switch {
+	case empty(before) && empty(after):
+		return nil
+	case empty(before):
 		return []operation{{"add", "/status", after}}
 	}
 	var changes []operation
-	if !apiequality.Semantic.DeepEqual(before.Conditions, after.Conditions) {
+	switch {
+	case apiequality.Semantic.DeepEqual(before.Conditions, after.Conditions):
+	case len(after.Conditions) == 0:
+		changes = append(changes, operation{Op: "remove", Path: conditionsPath})
+	default:
 		changes = append(changes, operation{"add", conditionsPath, after.Conditions})
 	}
 	if !apiequality.Semantic.DeepEqual(before.JobsStatus, after.JobsStatus) {
@@ -61,41 +71,38 @@ func statusChanges(before, after trainer.TrainJobStatus) []operation {
 	return changes
 }
 
-// conditionChanges set our conditions one by one, before those of others.
-func conditionChanges(before trainer.TrainJobStatus, ours []metav1.Condition) []operation {
-	var changes []operation
-	var added []metav1.Condition
-	for _, condition := range ours {
-		i := indexOf(before.Conditions, condition.Type)
-		switch {
-		case i < 0:
-			added = append(added, condition)
-		case !same(before.Conditions[i], condition):
-			changes = append(changes, operation{"replace", fmt.Sprintf("%s/%d", conditionsPath, i), condition})
-		}
-	}
+// recordPath is job.RecordAnnotation as a JSON pointer (RFC 6901).
+var recordPath = "/metadata/annotations/" + strings.ReplaceAll(job.RecordAnnotation, "/", "~1")
+
+// patchRecord writes job.RecordAnnotation, or takes it away. Nobody else writes it, so what it says now does not matter.
+func (r *Reconciler) patchRecord(ctx context.Context, trainJob *trainer.TrainJob, record string) error {
+	change := operation{"add", recordPath, record}
 	switch {
-	case len(added) == 0:
-		return changes
-	case empty(before):
-		return []operation{{"add", "/status", map[string]any{"conditions": added}}}
-	case len(before.Conditions) == 0:
-		return []operation{{"add", conditionsPath, added}}
+	case record == "":
+		change = operation{Op: "remove", Path: recordPath}
+	case trainJob.Annotations == nil:
+		change = operation{"add", "/metadata/annotations", map[string]string{job.RecordAnnotation: record}}
 	}
-	for i, condition := range added {
-		changes = append(changes, operation{"add", fmt.Sprintf("%s/%d", conditionsPath, i), condition})
-	}
-	return changes
+	return r.patch(trainJob, append(unchanged(trainJob, nil), change), func(target *trainer.TrainJob, patch client.Patch) error {
+		return r.client.Patch(ctx, target, patch, client.FieldOwner(FieldOwner))
+	})
 }
 
-// patchStatus carries changes out, if the TrainJob is what the decision was made from; otherwise the error is a conflict.
-func (r *Reconciler) patchStatus(ctx context.Context, trainJob *trainer.TrainJob, changes []operation) error {
-	text, err := json.Marshal(append(unchanged(trainJob), changes...))
+// patchStatus carries changes of the status out.
+func (r *Reconciler) patchStatus(ctx context.Context, o job.Observed, changes []operation) error {
+	return r.patch(o.TrainJob, append(unchanged(o.TrainJob, o.Shown), changes...), func(target *trainer.TrainJob, patch client.Patch) error {
+		return r.client.Status().Patch(ctx, target, patch, client.FieldOwner(FieldOwner))
+	})
+}
+
+// patch carries changes out, if the TrainJob is what the decision was made from; otherwise the error is a conflict.
+func (r *Reconciler) patch(trainJob *trainer.TrainJob, changes []operation, send func(*trainer.TrainJob, client.Patch) error) error {
+	text, err := json.Marshal(changes)
 	if err != nil {
-		return fmt.Errorf("encode status: %w", err)
+		return fmt.Errorf("encode what is to be said: %w", err)
 	}
 	target := &trainer.TrainJob{ObjectMeta: metav1.ObjectMeta{Namespace: trainJob.Namespace, Name: trainJob.Name}}
-	err = r.client.Status().Patch(ctx, target, client.RawPatch(types.JSONPatchType, text), client.FieldOwner(FieldOwner))
+	err = send(target, client.RawPatch(types.JSONPatchType, text))
 	switch {
 	case outdated(err):
 		return apierrors.NewConflict(trainer.GroupVersion.WithResource("trainjobs").GroupResource(), trainJob.Name, err)
@@ -115,17 +122,4 @@ func outdated(err error) bool {
 	}
 	details := refused.Status().Details
 	return details != nil && apiequality.Semantic.DeepEqual(*details, metav1.StatusDetails{})
-}
-
-func indexOf(conditions []metav1.Condition, kind string) int {
-	for i := range conditions {
-		if conditions[i].Type == kind {
-			return i
-		}
-	}
-	return -1
-}
-
-func same(a, b metav1.Condition) bool {
-	return a.Status == b.Status && a.Reason == b.Reason && a.Message == b.Message
 }

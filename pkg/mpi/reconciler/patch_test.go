@@ -72,7 +72,7 @@ func TestPatchesThatAreRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := &Reconciler{client: refusing(t, tc.answer), memory: newMemory()}
-			err := r.patchStatus(t.Context(), &trainer.TrainJob{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "demo", UID: "u"}}, nil)
+			err := r.patchStatus(t.Context(), job.Observed{TrainJob: &trainer.TrainJob{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "demo", UID: "u"}}}, nil)
 			got, err := result(job.Decision{}, time.Minute, err)
 			if want := (ctrl.Result{RequeueAfter: conflictRetry}); tc.again && (err != nil || got != want) {
 				t.Errorf("%s: want another look in %s, got %+v, %v", tc.reason, conflictRetry, got, err)
@@ -92,8 +92,8 @@ func TestMessagesFitTheStatus(t *testing.T) {
 			return apierrors.NewBadRequest(strings.Repeat("ä", messageLimit))
 		},
 	})
-	_, created := c.pass()
-	if got := len(created.Message); created.Status != metav1.ConditionFalse || got > messageLimit || !utf8.ValidString(created.Message) {
+	_, shown := c.pass()
+	if got := len(shown.Message); shown.Type != trainer.TrainJobFailed || got > messageLimit || !utf8.ValidString(shown.Message) {
 		t.Errorf("a message of %d bytes, allowed are %d", got, messageLimit)
 	}
 }

@@ -5,13 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
-	"strings"
 	"time"
 
-	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -112,40 +108,6 @@ func sooner(a, b time.Duration) time.Duration {
 		return b
 	}
 	return a
-}
-
-// write patches the status, and tells of the change only when that succeeded. A companion writes its own conditions only:
-// Trainer keeps what it finds in the list (it replaces the list by what it read and changed), and the column STATE shows the
-// last one, which is Trainer's where it has one.
-func (r *Reconciler) write(ctx context.Context, observed job.Observed, changes []operation, conditions []metav1.Condition) error {
-	switch err := r.patchStatus(ctx, observed.TrainJob, changes); {
-	case apierrors.IsNotFound(err):
-		// The TrainJob was deleted meanwhile; there is nobody to tell.
-		return nil
-	case err != nil:
-		return err
-	}
-	r.tell(observed, transitions(observed.TrainJob.Status.Conditions, conditions))
-	return nil
-}
-
-// tell passes on what is new.
-func (r *Reconciler) tell(observed job.Observed, changes []metav1.Condition) {
-	changes = withSteps(observed, r.unsaid(observed.TrainJob, changes))
-	r.announce(observed.TrainJob, changes)
-	r.metrics.record(observed, changes)
-}
-
-// unsaid leaves out what a companion has told before: Trainer's next write may take our conditions away, and the same ones come
-// again.
-func (r *Reconciler) unsaid(trainJob *trainer.TrainJob, changes []metav1.Condition) []metav1.Condition {
-	if r.mode != Companion {
-		return changes
-	}
-	return slices.DeleteFunc(slices.Clone(changes), func(c metav1.Condition) bool {
-		version := strings.Join([]string{string(trainJob.UID), string(c.Status), c.Reason}, " ")
-		return !r.memory.say(client.ObjectKeyFromObject(trainJob), "condition "+c.Type, version)
-	})
 }
 
 // close ends what a job that is over needs no more.

@@ -1,0 +1,167 @@
+package job
+
+import (
+	"cmp"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"lockstep.dev/lockstep/pkg/mpi"
+)
+
+// RecordAnnotation of a TrainJob has its conditions, as a JSON list of metav1.Condition, where its status shows fewer: see Published. Once the
+// job is over it tells of the time before.
+const RecordAnnotation = "lockstep.dev/conditions"
+
+// recordedMessage is how many bytes of a message are recorded. All annotations of an object together have 256 KiB (k8s.io/apimachinery
+// pkg/api/validation, TotalAnnotationSizeLimitB).
+const recordedMessage = 16 << 10
+
+// Published returns what the status of a TrainJob shows of its conditions: one at most, and none of a job that runs, as under Kubeflow Trainer.
+// Clients of Kubeflow's API know few. The SDK (0.5.0) takes a TrainJob with any condition but Complete and Failed for one that does not run yet,
+// OpenShift AI's dashboard goes by the newest that is true and knows none beyond these, and kubectl's column STATE is the type of the last one.
+//
+//	Created     the job does not run yet, and the message says what it waits for
+//	Suspended   a user or a queue holds it back
+//	Restarting  it is being started again
+//	Complete    the launcher succeeded
+//	Failed      the job failed, and the message says why
+func Published(all []metav1.Condition) []metav1.Condition {
+	for _, kind := range []string{trainer.TrainJobComplete, trainer.TrainJobFailed, trainer.TrainJobSuspended, Restarting} {
+		if apimeta.IsStatusConditionTrue(all, kind) {
+			return []metav1.Condition{*apimeta.FindStatusCondition(all, kind)}
+		}
+	}
+	created := apimeta.FindStatusCondition(all, Created)
+	if created == nil || apimeta.IsStatusConditionTrue(all, Running) {
+		return nil
+	}
+	shown := *created
+	shown.Status = metav1.ConditionTrue // or the dashboard knows no state
+	if why := obstacle(all); created.Status == metav1.ConditionTrue && why != nil {
+		shown.Reason, shown.Message = why.Reason, why.Message
+	}
+	return []metav1.Condition{shown}
+}
+
+// onTheWay are the reasons of a job that only takes its time.
+var onTheWay = []mpi.Reason{ReasonPodsPending, ReasonWaitingForPods, ReasonWaitingForNodes}
+
+// obstacle returns the condition that says what keeps a job from running whose objects exist, or nil.
+func obstacle(all []metav1.Condition) *metav1.Condition {
+	for _, kind := range []string{PodsReady, Running} {
+		c := apimeta.FindStatusCondition(all, kind)
+		if c != nil && c.Status == metav1.ConditionFalse && !slices.Contains(onTheWay, mpi.Reason(c.Reason)) {
+			return c
+		}
+	}
+	return nil
+}
+
+// Conditions returns all conditions of a TrainJob, those of its status and those that are recorded.
+func Conditions(trainJob *trainer.TrainJob) []metav1.Condition {
+	all, recorded := recordedOf(trainJob)
+	if !recorded {
+		return trainJob.Status.Conditions
+	}
+	all = Recorded(all)
+	for _, c := range trainJob.Status.Conditions {
+		if i := slices.IndexFunc(all, func(r metav1.Condition) bool { return r.Type == c.Type }); i < 0 {
+			all = append(all, c)
+		} else if c.Type != Created { // which has the words of others
+			all[i] = c
+		}
+	}
+	return all
+}
+
+// Recorded returns those of all conditions that a record tells of. Others may suspend and end a job, and whether it is so is said in the status
+// alone.
+func Recorded(all []metav1.Condition) []metav1.Condition {
+	return slices.DeleteFunc(slices.Clone(all), func(c metav1.Condition) bool {
+		return c.Status == metav1.ConditionTrue && slices.Contains([]string{trainer.TrainJobSuspended, trainer.TrainJobComplete, trainer.TrainJobFailed}, c.Type)
+	})
+}
+
+// ConditionsOfOurs are those of a TrainJob that nobody but an executor writes to, with what its status implies where nothing is recorded.
+func ConditionsOfOurs(trainJob *trainer.TrainJob) []metav1.Condition {
+	if _, recorded := recordedOf(trainJob); recorded {
+		return Conditions(trainJob)
+	}
+	return implied(trainJob.Status.Conditions)
+}
+
+// recordedOf reads a record. One that cannot be read is none: users may write annotations.
+func recordedOf(trainJob *trainer.TrainJob) (recorded []metav1.Condition, is bool) {
+	text, is := trainJob.Annotations[RecordAnnotation]
+	if !is || json.Unmarshal([]byte(text), &recorded) != nil {
+		return nil, false
+	}
+	return recorded, true
+}
+
+// implied returns the conditions of a job of which no record is needed: it waits for being made, has just been made, or was made suspended.
+func implied(status []metav1.Condition) []metav1.Condition {
+	if len(status) != 1 {
+		return status
+	}
+	step := func(kind string, is metav1.ConditionStatus, reason mpi.Reason, message string) metav1.Condition {
+		c := status[0]
+		c.Type, c.Status, c.Reason, c.Message = kind, is, string(reason), message
+		return c
+	}
+	created := step(Created, metav1.ConditionTrue, ReasonJobSetCreated, allExist)
+	switch {
+	case status[0].Type == Created && mpi.Reason(status[0].Reason) != ReasonJobSetCreated:
+		return []metav1.Condition{step(Created, metav1.ConditionFalse, mpi.Reason(status[0].Reason), status[0].Message)}
+	case status[0].Type == Created:
+		return []metav1.Condition{step(PodsReady, metav1.ConditionFalse, ReasonPodsPending, pending), step(Running, metav1.ConditionFalse, ReasonWaitingForPods, waitingForPods), created}
+	case status[0].Type == trainer.TrainJobSuspended:
+		return []metav1.Condition{step(PodsReady, metav1.ConditionFalse, ReasonSuspended, isSuspended), step(Running, metav1.ConditionFalse, ReasonSuspended, isSuspended), created, status[0]}
+	}
+	return status
+}
+
+// RecordBeside returns what RecordAnnotation is to say once a companion has something to add; the status is Kubeflow Trainer's.
+func RecordBeside(trainJob *trainer.TrainJob, ours []metav1.Condition) string {
+	all, _ := recordedOf(trainJob)
+	for _, c := range ours {
+		all = slices.DeleteFunc(all, func(r metav1.Condition) bool { return r.Type == c.Type })
+	}
+	return recordOf(append(all, ours...))
+}
+
+// Record returns what RecordAnnotation is to say of all conditions of a TrainJob, empty where its status implies them. Of a job that is over
+// it stays as it is.
+func Record(trainJob *trainer.TrainJob, all []metav1.Condition) string {
+	if apimeta.IsStatusConditionTrue(all, trainer.TrainJobComplete) || apimeta.IsStatusConditionTrue(all, trainer.TrainJobFailed) {
+		return trainJob.Annotations[RecordAnnotation]
+	}
+	text := recordOf(all)
+	if text == recordOf(implied(Published(all))) {
+		return ""
+	}
+	return text
+}
+
+// recordOf writes conditions in the order of a job's life.
+func recordOf(all []metav1.Condition) string {
+	all = Recorded(all)
+	slices.SortStableFunc(all, func(a, b metav1.Condition) int {
+		return cmp.Compare(slices.Index(Life, a.Type), slices.Index(Life, b.Type))
+	})
+	for i := range all {
+		if len(all[i].Message) > recordedMessage {
+			all[i].Message = strings.ToValidUTF8(all[i].Message[:recordedMessage], "") + "…"
+		}
+	}
+	text, err := json.Marshal(all)
+	if err != nil {
+		panic(err) // strings and times
+	}
+	return string(text)
+}

@@ -1,0 +1,145 @@
+package job
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"lockstep.dev/lockstep/pkg/mpi"
+)
+
+func is(kind string, status metav1.ConditionStatus, reason mpi.Reason, message string) metav1.Condition {
+	return metav1.Condition{Type: kind, Status: status, Reason: string(reason), Message: message, LastTransitionTime: metav1.NewTime(t0)}
+}
+
+// lives are the conditions of jobs in every state, and what their status shows of them.
+func lives() map[string]struct{ all, shown []metav1.Condition } {
+	created := is(Created, metav1.ConditionTrue, ReasonJobSetCreated, allExist)
+	pods, noPods := is(PodsReady, metav1.ConditionTrue, ReasonPodsReady, "all 3 pods are ready"), is(PodsReady, metav1.ConditionFalse, ReasonPodsPending, pending)
+	short := is(PodsReady, metav1.ConditionFalse, "Unschedulable", "0/2 nodes are available")
+	runs, notYet := is(Running, metav1.ConditionTrue, ReasonGatePassed, running), is(Running, metav1.ConditionFalse, ReasonWaitingForPods, waitingForPods)
+	gate := is(Running, metav1.ConditionFalse, ReasonWaitingForNodes, "the launcher waits until all nodes answer")
+	held := is(Created, metav1.ConditionFalse, "QuotaExceeded", "exceeded quota")
+	suspended := is(trainer.TrainJobSuspended, metav1.ConditionTrue, ReasonSuspended, "TrainJob is suspended")
+	resumed := is(trainer.TrainJobSuspended, metav1.ConditionFalse, ReasonResumed, "TrainJob is resumed")
+	again, wasAgain := is(Restarting, metav1.ConditionTrue, "MachineLost", "restart 1 of 1: Worker 0"), is(Restarting, metav1.ConditionFalse, ReasonRestarted, "restart 1 of 1: Worker 0")
+	complete := is(trainer.TrainJobComplete, metav1.ConditionTrue, ReasonCompleted, "the launcher succeeded")
+	failed := is(trainer.TrainJobFailed, metav1.ConditionTrue, "RankFailed", "rank 3 exited with code 3")
+	noPodsAnyMore, stoppedRunning := is(PodsReady, metav1.ConditionFalse, ReasonSuspended, isSuspended), is(Running, metav1.ConditionFalse, ReasonSuspended, isSuspended)
+	says := func(why metav1.Condition) metav1.Condition {
+		return is(Created, metav1.ConditionTrue, mpi.Reason(why.Reason), why.Message)
+	}
+	list := func(c ...metav1.Condition) []metav1.Condition { return c }
+	return map[string]struct{ all, shown []metav1.Condition }{
+		"New":            {nil, nil},
+		"Held":           {list(held), list(says(held))},
+		"Made":           {list(noPods, notYet, created), list(created)},
+		"ShortOfRoom":    {list(short, notYet, created), list(says(short))},
+		"Gate":           {list(gate, created, pods), list(created)},
+		"Runs":           {list(created, pods, runs), nil},
+		"LosesAPod":      {list(short, created, runs), nil},
+		"MadeSuspended":  {list(noPodsAnyMore, stoppedRunning, created, suspended), list(suspended)},
+		"Resumed":        {list(resumed, noPods, notYet, created), list(created)},
+		"RunsResumed":    {list(resumed, created, pods, runs), nil},
+		"Restarting":     {list(noPods, notYet, created, again), list(again)},
+		"RunsRestarted":  {list(wasAgain, created, pods, runs), nil},
+		"Complete":       {list(created, complete), list(complete)},
+		"Failed":         {list(created, failed), list(failed)},
+		"FailedUnmade":   {list(held, failed), list(failed)},
+		"SuspendedLater": {list(noPodsAnyMore, stoppedRunning, wasAgain, created, suspended), list(suspended)},
+	}
+}
+
+// What clients see is what they know, and nothing is lost: what is written is read again, in every state of a job.
+func TestRecord(t *testing.T) {
+	for name, life := range lives() {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(life.shown, Published(life.all)); diff != "" {
+				t.Errorf("the status shows: -want, +got:\n%s", diff)
+			}
+			trainJob := written(&trainer.TrainJob{}, life.all)
+			if Over(trainJob) {
+				return
+			}
+			if diff := cmp.Diff(recordOf(life.all), recordOf(ConditionsOfOurs(trainJob))); diff != "" {
+				t.Errorf("what was written is not what is read: -want, +got:\n%s", diff)
+			}
+			if again := Record(trainJob, ConditionsOfOurs(trainJob)); again != trainJob.Annotations[RecordAnnotation] {
+				t.Errorf("the next pass would write %s", again)
+			}
+		})
+	}
+}
+
+// written is a TrainJob after its conditions were written.
+func written(trainJob *trainer.TrainJob, all []metav1.Condition) *trainer.TrainJob {
+	if record := Record(trainJob, all); record != "" {
+		trainJob.Annotations = map[string]string{RecordAnnotation: record}
+	}
+	trainJob.Status.Conditions = Published(all)
+	return trainJob
+}
+
+// Most jobs are made, run and complete: the first step of each needs no record.
+func TestRecordOfAJobThatIsMadeIsEmpty(t *testing.T) {
+	for _, name := range []string{"Made", "MadeSuspended", "Held"} {
+		if record := Record(&trainer.TrainJob{}, lives()[name].all); record != "" {
+			t.Errorf("%s is recorded: %s", name, record)
+		}
+	}
+}
+
+func TestRecordStaysAfterTheEnd(t *testing.T) {
+	trainJob := written(&trainer.TrainJob{}, lives()["Runs"].all)
+	before := trainJob.Annotations[RecordAnnotation]
+	if written(trainJob, lives()["Complete"].all); trainJob.Annotations[RecordAnnotation] != before {
+		t.Errorf("the end is written twice: %s", trainJob.Annotations[RecordAnnotation])
+	}
+}
+
+// Whoever may write a TrainJob may write its annotations.
+func TestRecordsThatUsersWrote(t *testing.T) {
+	shown := []metav1.Condition{is(trainer.TrainJobComplete, metav1.ConditionTrue, ReasonCompleted, "")}
+	for name, text := range map[string]string{
+		"NoJSON": "{", "NoList": `{"type":"Running"}`, "Empty": "", "Null": "null",
+		"Lies": `[{"type":"Failed","status":"True"},{"type":"Complete","status":"True","reason":"Lie"},{"type":"Suspended","status":"True"}]`,
+	} {
+		trainJob := &trainer.TrainJob{}
+		trainJob.Annotations = map[string]string{RecordAnnotation: text}
+		trainJob.Status.Conditions = shown
+		if diff := cmp.Diff(shown, Conditions(trainJob)); diff != "" {
+			t.Errorf("%s: ends and suspensions are what the status says: -want, +got:\n%s", name, diff)
+		}
+	}
+}
+
+// All annotations of an object together have 256 KiB.
+func TestRecordsFitAnAnnotation(t *testing.T) {
+	var all []metav1.Condition
+	for _, kind := range Life {
+		all = append(all, is(kind, metav1.ConditionFalse, "Why", strings.Repeat("ü", 100_000)))
+	}
+	if got := len(Record(&trainer.TrainJob{}, all)); got > 200<<10 {
+		t.Errorf("a record of %d bytes", got)
+	}
+}
+
+// A companion adds to what it has said, and leaves the status to Kubeflow Trainer.
+func TestRecordBeside(t *testing.T) {
+	trainJob := &trainer.TrainJob{}
+	trainJob.Status.Conditions = []metav1.Condition{is(trainer.TrainJobFailed, metav1.ConditionTrue, "FailedJobs", "jobset failed")}
+	for _, ours := range [][]metav1.Condition{
+		{is(Guarded, metav1.ConditionFalse, ReasonNameTaken, "somebody else's")},
+		{is(Running, metav1.ConditionTrue, ReasonGatePassed, running)},
+		{is(Running, metav1.ConditionFalse, ReasonFinished, "the job is over"), is(Diagnosed, metav1.ConditionTrue, "RankFailed", "rank 3")},
+	} {
+		trainJob.Annotations = map[string]string{RecordAnnotation: RecordBeside(trainJob, ours)}
+	}
+	want := []string{"Guarded=False/NameTaken", "Running=False/Finished", "Diagnosed=True/RankFailed", "Failed=True/FailedJobs"}
+	if diff := cmp.Diff(want, inShort(Conditions(trainJob))); diff != "" {
+		t.Errorf("-want, +got:\n%s", diff)
+	}
+}

@@ -65,7 +65,7 @@ var asCompanion = &stretch{role: "companion", unseen: map[string]string{
 	"ClusterRole mpi-controller-jobs: update trainjobs/finalizers.trainer.kubeflow.org": ownerReferences,
 	"ClusterRole mpi-controller-jobs: list events.":                                     "only where pods do not come there may be a reason to read",
 	"Role mpi-controller: create leases.coordination.k8s.io":                            "the lease of the executor is there",
-	"Role mpi-controller: delete secrets.":                                              "a certificate holds for a year",
+	"Role mpi-controller: delete secrets.":                                              "a certificate holds for months",
 }}
 
 // Why no test on a cluster shows a right. Those on an API server alone do, test/integration.

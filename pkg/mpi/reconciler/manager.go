@@ -45,6 +45,7 @@ type Options struct {
 	clock    *clock
 	probes   *probes
 	sentinel *sentinel
+	keys     *keyring
 }
 
 // propagates says whether a webhook is served.
@@ -78,8 +79,8 @@ func newManager(ctx context.Context, config *rest.Config, options Options) (mana
 	if err != nil {
 		return nil, err
 	}
-	own := &certificate{options: options}
-	hooks, err := webhookServer(options, own)
+	options.keys = &keyring{now: options.clock.now}
+	hooks, err := webhookServer(options)
 	if err != nil {
 		return nil, err
 	}
@@ -103,8 +104,7 @@ func newManager(ctx context.Context, config *rest.Config, options Options) (mana
 		return nil, fmt.Errorf("add readiness: %w", err)
 	}
 	if options.propagates() {
-		own.live, own.client = mgr.GetAPIReader(), mgr.GetClient()
-		if err := mgr.Add(own); err != nil {
+		if err := mgr.Add(&certificate{live: mgr.GetAPIReader(), client: mgr.GetClient(), options: options}); err != nil {
 			return nil, fmt.Errorf("add certificate: %w", err)
 		}
 	}

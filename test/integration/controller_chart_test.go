@@ -126,6 +126,7 @@ var _ = Describe("The chart of mpi-controller", Ordered, func() {
 		Entry("for all namespaces", everywhere(nil), 11),
 		Entry("for all namespaces, without leader election, which needs no lease", everywhere(map[string]any{"leaderElection": false}), 9),
 		Entry("beside Kubeflow Trainer", everywhere(map[string]any{"mode": "companion"}), 13),
+		Entry("with a standby, which a PodDisruptionBudget keeps", map[string]any{"replicas": 2}, 11),
 		Entry("with a Prometheus, which gets an account and a token", map[string]any{"metrics": map[string]any{"scrapedFrom": "monitoring"}}, 13),
 		Entry("beside Kubeflow Trainer, alone", everywhere(map[string]any{"mode": "companion", "leaderElection": false}), 13),
 	)

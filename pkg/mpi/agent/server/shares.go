@@ -13,8 +13,8 @@ func newShares(places, most int) *shares {
 	return &shares{places: places, most: most, peers: map[string]int{}}
 }
 
-// take gives an address one more place, if it may have one: as many as its part of those that are free, so that each address that
-// comes gets fewer than the one before it, and one at least while there is one. A limit for each address alone would have to be
+// take gives an address one more place, if it may have one: in proportion to those that are free, so that who comes later gets no more
+// than who came before, and one at least while there is one. A limit for each address alone would have to be
 // lower: 64 addresses that take their 8 of 256 places have them all.
 func (s *shares) take(peer string) bool {
 	if s.peers[peer]*(s.places-s.most) >= s.most*(s.places-s.taken) {

@@ -17,7 +17,7 @@ import (
 
 func TestExecute(t *testing.T) {
 	defaults := reconciler.Options{
-		Mode: reconciler.Executor, TrainerNamespaces: reconciler.TrainerNamespaces(), Namespace: "lockstep-system", Concurrency: 10, WebhookAddress: ":9443", MetricsAddress: ":8080", ProbeAddress: ":8081",
+		Mode: reconciler.Executor, TrainerNamespaces: reconciler.TrainerNamespaces(), Namespace: "lockstep-system", Concurrency: 10, WebhookAddress: ":9443", MetricsAddress: ":8443", MetricsAuthentication: true, ProbeAddress: ":8081",
 	}
 	changed := reconciler.Options{
 		Mode: reconciler.Companion, TrainerNamespaces: reconciler.TrainerNamespaces(), Namespace: "mpi", Concurrency: 3, MetricsAddress: "0", ProbeAddress: "127.0.0.1:9", LeaderElection: true,
@@ -37,7 +37,7 @@ func TestExecute(t *testing.T) {
 			"flags win", "lockstep-system",
 			[]string{
 				"--namespace=mpi", "--concurrency=3", "--metrics-bind-address=0", "--health-probe-bind-address=127.0.0.1:9",
-				"--leader-elect", "--mode=companion", "--identity=pod-7", "--webhook-bind-address=0", "--log-level=debug", "--kubeconfig=/tmp/k",
+				"--metrics-authentication=false", "--leader-elect", "--mode=companion", "--identity=pod-7", "--webhook-bind-address=0", "--log-level=debug", "--kubeconfig=/tmp/k",
 			},
 			nil, &config{kubeconfigPath: "/tmp/k", logLevel: slog.LevelDebug, options: changed}, 0, "",
 		},
@@ -49,7 +49,7 @@ func TestExecute(t *testing.T) {
 		"BadLevel":       {"", "x", []string{"--log-level=loud"}, nil, nil, 2, "log-level"},
 		"UnknownFlag":    {"", "x", []string{"--zap"}, nil, nil, 2, "unknown flag"},
 		"Argument":       {"", "x", []string{"start"}, nil, nil, 2, "unexpected argument `start`"},
-		"Failure":        {"", "x", nil, errors.New("no cluster"), &config{options: reconciler.Options{Mode: reconciler.Executor, TrainerNamespaces: reconciler.TrainerNamespaces(), Namespace: "x", Concurrency: 10, WebhookAddress: ":9443", MetricsAddress: ":8080", ProbeAddress: ":8081"}}, 1, "mpi-controller: no cluster"},
+		"Failure":        {"", "x", nil, errors.New("no cluster"), &config{options: reconciler.Options{Mode: reconciler.Executor, TrainerNamespaces: reconciler.TrainerNamespaces(), Namespace: "x", Concurrency: 10, WebhookAddress: ":9443", MetricsAddress: ":8443", MetricsAuthentication: true, ProbeAddress: ":8081"}}, 1, "mpi-controller: no cluster"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -96,6 +96,12 @@ func TestMonitoringMatchesChart(t *testing.T) {
 	contained(t, "the policy", at(policy, "spec", "podSelector", "matchLabels"), at(deployment, "spec", "template", "metadata", "labels"))
 	named(t, "the monitor", at(monitor, "spec", "endpoints", 0, "port"), at(service, "spec", "ports"))
 	named(t, "the policy", at(policy, "spec", "ingress", 0, "ports", 0, "port"), at(deployment, "spec", "template", "spec", "containers", 0, "ports"))
+	for kind, want := range map[string]string{"Secret": "kubernetes.io/service-account-token", "ServiceAccount": ""} {
+		name, _ := at(monitor, "spec", "endpoints", 0, "authorization", "credentials", "name").(string)
+		if token := set[kind+"/"+name]; token == nil || want != "" && at(token, "type") != want {
+			t.Errorf("there is no %s %q: Prometheus may not read the metrics", kind, name)
+		}
+	}
 	if got := at(monitor, "metadata", "labels", "release"); got != "prometheus" {
 		t.Errorf("the monitor has the label release=%v, for which Prometheus does not look", got)
 	}

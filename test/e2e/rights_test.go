@@ -63,15 +63,18 @@ var asExecutor = &stretch{role: "executor", unseen: map[string]string{
 // asCompanion is the part in which it stands beside Kubeflow Trainer.
 var asCompanion = &stretch{role: "companion", unseen: map[string]string{
 	"ClusterRole mpi-controller-jobs: update trainjobs/finalizers.trainer.kubeflow.org": ownerReferences,
+	"ClusterRole mpi-controller: create tokenreviews.authentication.k8s.io":             onlyWhoMeasures,
+	"ClusterRole mpi-controller: create subjectaccessreviews.authorization.k8s.io":      onlyWhoMeasures,
 	"ClusterRole mpi-controller-jobs: list events.":                                     "only where pods do not come there may be a reason to read",
 	"Role mpi-controller: create leases.coordination.k8s.io":                            "the lease of the executor is there",
-	"Role mpi-controller: delete secrets.":                                              "a certificate holds for a year",
+	"Role mpi-controller: delete secrets.":                                              "a certificate holds for months",
 }}
 
 // Why no test on a cluster shows a right. Those on an API server alone do, test/integration.
 const (
 	ownerReferences = "admission asks whether the controller has it when an owner reference blocks deletion"
 	noVolcano       = "there is no Volcano"
+	onlyWhoMeasures = "the controller asks only where somebody reads its metrics"
 	collectorFirst  = "what an earlier job of the name left, where the garbage collector has not been there yet"
 )
 

@@ -2,7 +2,10 @@ package integration
 
 import (
 	"context"
+	"crypto/tls"
 	"encoding/base64"
+	"net/http"
+	"strings"
 	"time"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
@@ -35,9 +38,9 @@ var _ = Describe("The controller beside Kubeflow Trainer", Ordered, ContinueOnFa
 	BeforeAll(func(ctx SpecContext) {
 		ensureNamespace(ctx, controllerNamespace)
 		installPermissions(ctx, values)
-		installWebhook(ctx, values, "https://"+webhook+reconciler.WebhookPath)
+		installWebhook(ctx, values, "https://"+webhook)
 		forgetLease(ctx)
-		// One that holds no longer, as after a year.
+		// One that holds no longer.
 		Expect(admin.Create(ctx, &corev1.Secret{
 			ObjectMeta: metav1.ObjectMeta{Namespace: controllerNamespace, Name: "mpi-controller-webhook"},
 			Type:       corev1.SecretTypeTLS, Data: map[string][]byte{"tls.crt": {}, "tls.key": {}},
@@ -165,6 +168,16 @@ var _ = Describe("The controller beside Kubeflow Trainer", Ordered, ContinueOnFa
 		stranger.Labels[mpi.JobSetNameLabel] = "no-trainjob"
 		Expect(admin.Create(ctx, &stranger)).To(Succeed())
 		Expect(stranger.Spec.Containers[0].Image).To(Equal("registry.test/mpi:1"))
+	})
+
+	It("answers nobody who has not read where the API server asks", func() {
+		stranger := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}} //nolint:gosec // a stranger believes everybody
+		for _, path := range []string{"/propagate", "/propagate/", "/propagate/0123456789abcdef0123456789abcdef"} {
+			answer, err := stranger.Post("https://"+webhook+path, "application/json", strings.NewReader(`{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{"uid":"1"}}`))
+			Expect(err).NotTo(HaveOccurred())
+			Expect(answer.Body.Close()).To(Succeed())
+			Expect(answer.StatusCode).To(Equal(http.StatusNotFound), path)
+		}
 	})
 
 	It("leaves other runtimes to Trainer", func(ctx SpecContext) {

@@ -120,13 +120,15 @@ var _ = Describe("The chart of mpi-controller", Ordered, func() {
 			Expect(client.IgnoreAlreadyExists(err)).To(Succeed(), "%s %s", object.GetKind(), object.GetName())
 		}
 	},
-		Entry("with its defaults", map[string]any{}, 9),
-		Entry("without leader election", map[string]any{"leaderElection": false}, 9),
-		Entry("without a fixed user, for OpenShift", map[string]any{"podSecurity": map[string]any{"user": nil}}, 9),
-		Entry("for all namespaces", everywhere(nil), 10),
-		Entry("for all namespaces, without leader election, which needs no lease", everywhere(map[string]any{"leaderElection": false}), 8),
-		Entry("beside Kubeflow Trainer", everywhere(map[string]any{"mode": "companion"}), 12),
-		Entry("beside Kubeflow Trainer, alone", everywhere(map[string]any{"mode": "companion", "leaderElection": false}), 12),
+		Entry("with its defaults", map[string]any{}, 10),
+		Entry("without leader election", map[string]any{"leaderElection": false}, 10),
+		Entry("without a fixed user, for OpenShift", map[string]any{"podSecurity": map[string]any{"user": nil}}, 10),
+		Entry("for all namespaces", everywhere(nil), 11),
+		Entry("for all namespaces, without leader election, which needs no lease", everywhere(map[string]any{"leaderElection": false}), 9),
+		Entry("beside Kubeflow Trainer", everywhere(map[string]any{"mode": "companion"}), 13),
+		Entry("with a standby, which a PodDisruptionBudget keeps", map[string]any{"replicas": 2}, 11),
+		Entry("with a Prometheus, which gets an account and a token", map[string]any{"metrics": map[string]any{"scrapedFrom": "monitoring"}}, 13),
+		Entry("beside Kubeflow Trainer, alone", everywhere(map[string]any{"mode": "companion", "leaderElection": false}), 13),
 	)
 
 	It("lets the controller touch no Secret of a namespace that nobody gave it, with its defaults", func() {

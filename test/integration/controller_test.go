@@ -1,6 +1,7 @@
 package integration
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -345,7 +346,7 @@ var _ = Describe("The controller", Ordered, func() {
 // runController runs the real controller with the permissions of its chart, until the container ends.
 func runController(options reconciler.Options) {
 	ctx, stop := context.WithCancel(context.Background())
-	options.Namespace, options.Concurrency, options.MetricsAddress = controllerNamespace, 4, "0"
+	options.Namespace, options.Concurrency, options.MetricsAddress = controllerNamespace, 4, cmp.Or(options.MetricsAddress, "0")
 	config := serviceAccount(controllerNamespace, "mpi-controller")
 	ended := make(chan error, 1)
 	go func() { ended <- reconciler.Run(ctx, config, options) }()

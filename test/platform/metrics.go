@@ -21,34 +21,28 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Meter reads the metrics of a controller.
+// Meter reads the metrics of a controller, which wants to know who asks.
 type Meter struct {
-	namespace, selector, url string
-	platform                 *Platform
-	client                   *http.Client
-	token                    string
+	namespace, selector string
+	platform            *Platform
+	client              *http.Client
+	token               string
 }
 
 // OurMeter reads those of mpi-controller.
 func (p *Platform) OurMeter() *Meter {
-	return &Meter{
-		platform: p, namespace: Namespace, selector: "app.kubernetes.io/name=mpi-controller", url: "http://%s:8080/metrics",
-		client: &http.Client{Timeout: 5 * time.Second},
-	}
+	return p.meter(Namespace, "app.kubernetes.io/name=mpi-controller")
 }
 
-// StockMeter reads those of Kubeflow Trainer's manager, which wants to know who asks.
-func (p *Platform) StockMeter(ctx context.Context) (*Meter, error) {
-	token, err := p.metricsToken(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("get leave to read the metrics of Trainer: %w", err)
-	}
-	// Its certificate is signed by itself, and nothing secret is sent but a token that opens its metrics.
+// StockMeter reads those of Kubeflow Trainer's manager.
+func (p *Platform) StockMeter() *Meter {
+	return p.meter("kubeflow-system", "app.kubernetes.io/name=trainer")
+}
+
+func (p *Platform) meter(namespace, selector string) *Meter {
+	// Certificates are signed by themselves, and nothing secret is sent but a token that opens metrics.
 	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}} //nolint:gosec // see above
-	return &Meter{
-		platform: p, namespace: "kubeflow-system", selector: "app.kubernetes.io/name=trainer", url: "https://%s:8443/metrics",
-		client: &http.Client{Timeout: 5 * time.Second, Transport: transport}, token: token,
-	}, nil
+	return &Meter{platform: p, namespace: namespace, selector: selector, client: &http.Client{Timeout: 5 * time.Second, Transport: transport}}
 }
 
 const metricsReader = "lockstep-metrics-reader"
@@ -83,6 +77,17 @@ func (p *Platform) metricsToken(ctx context.Context) (string, error) {
 
 // Read asks the controller's pod once.
 func (m *Meter) Read(ctx context.Context) (Metrics, error) {
+	if m.token == "" {
+		token, err := m.platform.metricsToken(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("get leave to read metrics: %w", err)
+		}
+		m.token = token
+	}
+	return m.read(ctx)
+}
+
+func (m *Meter) read(ctx context.Context) (Metrics, error) {
 	admin, err := m.platform.Admin()
 	if err != nil {
 		return nil, err
@@ -96,13 +101,11 @@ func (m *Meter) Read(ctx context.Context) (Metrics, error) {
 	if len(pods.Items) != 1 || pods.Items[0].Status.PodIP == "" {
 		return nil, fmt.Errorf("find the controller: %d pods in %s, want one that runs", len(pods.Items), m.namespace)
 	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, fmt.Sprintf(m.url, pods.Items[0].Status.PodIP), nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, fmt.Sprintf("https://%s:8443/metrics", pods.Items[0].Status.PodIP), nil)
 	if err != nil {
 		return nil, err
 	}
-	if m.token != "" {
-		request.Header.Set("Authorization", "Bearer "+m.token)
-	}
+	request.Header.Set("Authorization", "Bearer "+m.token)
 	response, err := m.client.Do(request)
 	if err != nil {
 		return nil, fmt.Errorf("read the metrics of %s: %w", pods.Items[0].Name, err)

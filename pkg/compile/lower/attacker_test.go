@@ -258,6 +258,6 @@ func giveScalar(random *rand.Rand, v reflect.Value) {
 	case intstr.IntOrString:
 		v.Set(reflect.ValueOf(intstr.FromInt32(1)))
 	case metav1.FieldsV1:
-		v.Set(reflect.ValueOf(metav1.FieldsV1{Raw: []byte("{}")}))
+		v.Set(reflect.ValueOf(*metav1.NewFieldsV1("{}")))
 	}
 }

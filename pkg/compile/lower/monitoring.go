@@ -12,10 +12,11 @@ var (
 	scrapeRule  = origin.Rule("metrics policy", "who scrapes may reach the port of the metrics, whatever else closes the namespace")
 )
 
-// What our chart of mpi-controller calls its Service's pods and its port.
+// What our chart of mpi-controller calls its Service's pods, its port, and the Secret with a token that opens its metrics.
 const (
 	controllerNameLabel = "app.kubernetes.io/name"
 	metricsPort         = "metrics"
+	metricsToken        = "mpi-metrics-reader"
 )
 
 // monitoring lets the Prometheus of the cluster find and reach mpi-controller.
@@ -44,6 +45,12 @@ func (b *builder) serviceMonitor(c *plan.Cluster) {
 	b.add(monitorRule, "monitoring.coreos.com/v1", "ServiceMonitor",
 		object.Map("metadata", labels, object.Text("name", mpi.ControllerName, nil), text("namespace", &c.ControllerNamespace)),
 		object.Map("spec",
-			object.List("endpoints", object.Map("", text("interval", &m.Interval), object.Text("port", metricsPort, nil))),
+			object.List("endpoints", object.Map("",
+				object.Map("authorization", object.Map("credentials", object.Text("key", "token", nil), object.Text("name", metricsToken, nil))),
+				text("interval", &m.Interval),
+				object.Text("port", metricsPort, nil),
+				object.Text("scheme", "https", nil),
+				// Each pod signs its certificate itself.
+				object.Map("tlsConfig", object.Bool("insecureSkipVerify", true, nil)))),
 			object.Map("selector", object.Map("matchLabels", object.Text(controllerNameLabel, mpi.ControllerName, nil)))))
 }

@@ -1,21 +1,13 @@
 package reconciler
 
 import (
-	"bytes"
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/tls"
 	"crypto/x509"
-	"crypto/x509/pkix"
 	"encoding/json"
 	"encoding/pem"
 	"errors"
 	"fmt"
-	"math/big"
 	"net"
-	"sync/atomic"
 	"time"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
@@ -30,8 +22,9 @@ import (
 const (
 	// webhookName is the name of the Service, of the Secret with the certificate, and of the MutatingWebhookConfiguration.
 	webhookName = "mpi-controller-webhook"
-	// certificateLife is how long a certificate holds; it is renewed when renewBefore is left.
-	certificateLife = 365 * 24 * time.Hour
+	// certificateLife is how long a certificate holds; it is renewed when renewBefore is left. So a path that somebody has read in the
+	// configuration, or in a dump of it, opens nothing after two months.
+	certificateLife = 90 * 24 * time.Hour
 	renewBefore     = 30 * 24 * time.Hour
 	// certificateEvery is how often a companion looks after its certificate, and whether the API server still trusts it.
 	certificateEvery = 10 * time.Minute
@@ -43,15 +36,6 @@ type certificate struct {
 	live    client.Reader
 	client  client.Client
 	options Options
-	current atomic.Pointer[tls.Certificate]
-}
-
-// get is tls.Config.GetCertificate.
-func (c *certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
-	if own := c.current.Load(); own != nil {
-		return own, nil
-	}
-	return nil, errors.New("the certificate is not ready yet")
 }
 
 // Start keeps the certificate and the trust in it.
@@ -79,12 +63,12 @@ func (c *certificate) renew(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	pair, err := tls.X509KeyPair(secret.Data[corev1.TLSCertKey], secret.Data[corev1.TLSPrivateKeyKey])
+	own, err := credentialsOf(secret.Data[corev1.TLSCertKey], secret.Data[corev1.TLSPrivateKeyKey])
 	if err != nil {
 		return fmt.Errorf("read Secret %s: delete it to get a new certificate: %w", webhookName, err)
 	}
-	c.current.Store(&pair)
-	return c.trust(ctx, secret.Data[corev1.TLSCertKey])
+	c.options.keys.adopt(own)
+	return c.introduce(ctx)
 }
 
 // secret returns the Secret with a certificate that holds, made by whoever comes first.
@@ -131,51 +115,31 @@ func (c *certificate) names() []string {
 }
 
 func (c *certificate) made() (*corev1.Secret, error) {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	certificate, key, err := selfSigned(c.names()[0], c.options.clock.now(), certificateLife)
 	if err != nil {
-		return nil, fmt.Errorf("make key: %w", err)
-	}
-	now, name := c.options.clock.now(), c.names()[0]
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(now.UnixNano()), Subject: pkix.Name{CommonName: name},
-		// The API server's clock may be behind.
-		NotBefore: now.Add(-time.Hour), NotAfter: now.Add(certificateLife),
-		KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
-		IsCA: true, BasicConstraintsValid: true,
-	}
-	if ip := net.ParseIP(name); ip != nil {
-		template.IPAddresses = []net.IP{ip}
-	} else {
-		template.DNSNames = []string{name}
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
-	if err != nil {
-		return nil, fmt.Errorf("sign certificate: %w", err)
-	}
-	private, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		return nil, fmt.Errorf("encode key: %w", err)
+		return nil, err
 	}
 	return &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Namespace: c.options.Namespace, Name: webhookName},
 		Type:       corev1.SecretTypeTLS,
-		Data: map[string][]byte{
-			corev1.TLSCertKey:       pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}),
-			corev1.TLSPrivateKeyKey: pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private}),
-		},
+		Data:       map[string][]byte{corev1.TLSCertKey: certificate, corev1.TLSPrivateKeyKey: key},
 	}, nil
 }
 
-// trust puts the certificate into the configuration that the chart installs, where it is not there yet.
-func (c *certificate) trust(ctx context.Context, bundle []byte) error {
+// introduce puts certificate and path into the configuration that the chart installs, where they are not there yet.
+func (c *certificate) introduce(ctx context.Context) error {
 	var configuration admissionregistrationv1.MutatingWebhookConfiguration
 	if err := c.live.Get(ctx, client.ObjectKey{Name: webhookName}, &configuration); err != nil {
 		return fmt.Errorf("read the configuration of the webhook: %w", err)
 	}
-	if len(configuration.Webhooks) == 0 || bytes.Equal(configuration.Webhooks[0].ClientConfig.CABundle, bundle) {
+	if len(configuration.Webhooks) == 0 {
 		return nil
 	}
-	patch, err := json.Marshal([]operation{{"add", "/webhooks/0/clientConfig/caBundle", bundle}})
+	changes, err := c.options.keys.missing(configuration.Webhooks[0].ClientConfig)
+	if err != nil || len(changes) == 0 {
+		return err
+	}
+	patch, err := json.Marshal(changes)
 	if err != nil {
 		return fmt.Errorf("encode certificate: %w", err)
 	}

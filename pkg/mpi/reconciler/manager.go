@@ -15,7 +15,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
-	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 )
 
 // Options are what a deployment may decide.
@@ -28,9 +27,11 @@ type Options struct {
 	Concurrency int
 	// LeaderElection makes the controller work only while it holds its lease.
 	LeaderElection bool
-	// MetricsAddress and ProbeAddress are what the two HTTP servers bind, for example `:8080`; "0" turns one off.
+	// MetricsAddress and ProbeAddress are what the two HTTP servers bind, for example `:8443`; "0" turns one off.
 	MetricsAddress string
 	ProbeAddress   string
+	// MetricsAuthentication lets those only read metrics who show a token that the API server knows, and may `get /metrics`.
+	MetricsAuthentication bool
 	// WebhookAddress is where a companion answers for pods, for example `:9443`; "0" or empty turns it off, and then only
 	// launchers have the image and the environment of their TrainJob.
 	WebhookAddress string
@@ -45,6 +46,7 @@ type Options struct {
 	clock    *clock
 	probes   *probes
 	sentinel *sentinel
+	keys     *keyring
 }
 
 // propagates says whether a webhook is served.
@@ -78,8 +80,12 @@ func newManager(ctx context.Context, config *rest.Config, options Options) (mana
 	if err != nil {
 		return nil, err
 	}
-	own := &certificate{options: options}
-	hooks, err := webhookServer(options, own)
+	options.keys = &keyring{now: options.clock.now}
+	hooks, err := webhookServer(options)
+	if err != nil {
+		return nil, err
+	}
+	metrics, err := metricsOptions(options)
 	if err != nil {
 		return nil, err
 	}
@@ -88,7 +94,7 @@ func newManager(ctx context.Context, config *rest.Config, options Options) (mana
 		Cache:                               cached,
 		Client:                              client.Options{Cache: &client.CacheOptions{DisableFor: uncached()}},
 		WebhookServer:                       hooks,
-		Metrics:                             metricsserver.Options{BindAddress: options.MetricsAddress},
+		Metrics:                             metrics,
 		LeaderElection:                      options.LeaderElection,
 		LeaderElectionReleaseOnCancel:       true,
 		LeaderElectionResourceLockInterface: lock,
@@ -103,8 +109,7 @@ func newManager(ctx context.Context, config *rest.Config, options Options) (mana
 		return nil, fmt.Errorf("add readiness: %w", err)
 	}
 	if options.propagates() {
-		own.live, own.client = mgr.GetAPIReader(), mgr.GetClient()
-		if err := mgr.Add(own); err != nil {
+		if err := mgr.Add(&certificate{live: mgr.GetAPIReader(), client: mgr.GetClient(), options: options}); err != nil {
 			return nil, fmt.Errorf("add certificate: %w", err)
 		}
 	}

@@ -159,7 +159,7 @@ func setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
 		r.policies = mgr.GetCache()
 	}
 	if options.propagates() {
-		mgr.GetWebhookServer().Register(WebhookPath, newPropagation(r))
+		answerPods(mgr.GetWebhookServer(), options.keys, r)
 	}
 	return r.watch(mgr, options)
 }

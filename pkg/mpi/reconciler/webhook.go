@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"strconv"
 	"time"
 
@@ -24,8 +25,8 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi/job"
 )
 
-// WebhookPath is where a companion is asked about pods that are about to be made.
-const WebhookPath = "/propagate"
+// webhookPath is the public part of the path under which a companion is asked about pods that are about to be made.
+const webhookPath = "/propagate/"
 
 // complainAgain is how long nothing more is said about the same trouble with the pods of one job.
 const complainAgain = time.Hour
@@ -40,7 +41,22 @@ type propagation struct {
 	said   lapsing[struct{}]
 }
 
-// newPropagation answers under WebhookPath. A panic is not made an answer, which would refuse the pod: it ends the connection, and
+// answerPods lets a webhook answer the API server, and nobody else: what a pod gets is the TrainJob's, and a review can be written by
+// anybody, about any pod. API servers show no certificate of their own unless somebody has configured it, so what tells them apart is
+// that they read the configuration of the webhook, which tenants do not. All others learn that there is nothing.
+func answerPods(hooks webhook.Server, keys *keyring, r *Reconciler) {
+	answers := newPropagation(r)
+	// What is registered is a label of metrics, and must not be the secret.
+	hooks.Register(webhookPath, http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
+		if !keys.opens(request.URL.Path) {
+			http.NotFound(w, request)
+			return
+		}
+		answers.ServeHTTP(w, request)
+	}))
+}
+
+// newPropagation answers what the API server asks. A panic is not made an answer, which would refuse the pod: it ends the connection, and
 // the failurePolicy lets the pod pass.
 func newPropagation(r *Reconciler) *webhook.Admission {
 	return &webhook.Admission{Handler: &propagation{r: r, guards: guards{r: r}}, RecoverPanic: ptr.To(false)}
@@ -114,8 +130,8 @@ func (p *propagation) complain(ctx context.Context, name client.ObjectKey, err e
 	}
 }
 
-// webhookServer listens on the address of a companion, with a certificate that identity makes. Nil without an address.
-func webhookServer(options Options, own *certificate) (webhook.Server, error) {
+// webhookServer listens on the address of a companion, with the certificate that holds at the moment. Nil without an address.
+func webhookServer(options Options) (webhook.Server, error) {
 	if !options.propagates() {
 		return nil, nil
 	}
@@ -128,6 +144,6 @@ func webhookServer(options Options, own *certificate) (webhook.Server, error) {
 		return nil, fmt.Errorf("webhook address `%s`: `%s` is not a port", options.WebhookAddress, text)
 	}
 	return webhook.NewServer(webhook.Options{Host: host, Port: port, TLSOpts: []func(*tls.Config){
-		func(c *tls.Config) { c.GetCertificate = own.get },
+		func(c *tls.Config) { c.GetCertificate = options.keys.get },
 	}}), nil
 }

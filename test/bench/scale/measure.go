@@ -67,11 +67,7 @@ func (s *Side) stock(ctx context.Context, p *platform.Platform, user trial.User,
 	if err != nil {
 		return err
 	}
-	meter, err := p.StockMeter(ctx)
-	if err != nil {
-		return err
-	}
-	return s.measure(ctx, subject{p, user, meter, stockRuntime}, jobs)
+	return s.measure(ctx, subject{p, user, p.StockMeter(), stockRuntime}, jobs)
 }
 
 // subject is a controller that is measured: that which runs.

@@ -26,13 +26,13 @@ func FuzzFront(f *testing.F) {
 		}}
 		s.Limits.Handshake = 10 * time.Second
 		here, there := net.Pipe()
-		left, done := false, make(chan struct{})
-		go func() { defer close(done); s.connection(t.Context(), there, func() { left = true }) }()
+		hall, done := newHall(s.Limits), make(chan struct{})
+		go func() { defer close(done); s.connection(t.Context(), there, hall) }()
 		go func() { _, _ = io.Copy(io.Discard, here) }()
 		_, _ = here.Write(text)
 		here.Close()
 		<-done
-		if !left {
+		if hall.handshakes.taken > 0 {
 			t.Error("the place was not given up")
 		}
 	})

@@ -2,14 +2,18 @@ package server_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
+	"fmt"
 	"io"
 	"net"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"lockstep.dev/lockstep/pkg/mpi/agent/agenttest"
+	"lockstep.dev/lockstep/pkg/mpi/agent/client"
 	"lockstep.dev/lockstep/pkg/mpi/agent/server"
 )
 
@@ -25,22 +29,78 @@ func from(t *testing.T, local, address string) net.Conn {
 	return conn
 }
 
-func TestOnePeerCannotTakeAllPlaces(t *testing.T) {
+// Whoever holds the key is let in at once, however many addresses open as many connections as they get and say nothing.
+func TestAFloodKeepsNobodyWaiting(t *testing.T) {
+	for _, peers := range []int{1, 2, 8, 64} {
+		t.Run(fmt.Sprint(peers), func(t *testing.T) {
+			key := agenttest.Key(t)
+			address, _ := start(t, newServer(key, server.Handlers{Exec: echo}))
+			flood(t, address, peers)
+			for range 3 {
+				begin := time.Now()
+				dial(t, key, address)
+				if took := time.Since(begin); took > time.Second {
+					t.Errorf("a flood from %d addresses keeps others waiting for %s", peers, took)
+				}
+			}
+		})
+	}
+}
+
+// flood opens 256 connections, and one anew for each that is closed, until the test ends. It returns when all were opened once.
+func flood(t *testing.T, address string, peers int) {
+	t.Helper()
+	var group, opened sync.WaitGroup
+	for i := range 256 {
+		dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 1, byte(1+i%peers))}}
+		opened.Add(1)
+		once := sync.OnceFunc(opened.Done)
+		group.Go(func() {
+			for t.Context().Err() == nil {
+				if conn, err := dialer.DialContext(t.Context(), "tcp", address); err == nil {
+					once()
+					stop := context.AfterFunc(t.Context(), func() { conn.Close() })
+					_, _ = io.Copy(io.Discard, conn)
+					stop()
+					conn.Close()
+				}
+				time.Sleep(100 * time.Millisecond)
+			}
+			once()
+		})
+	}
+	t.Cleanup(group.Wait)
+	opened.Wait()
+}
+
+// As many that mean well may come at once from one address, as the ranks of a probe do, and be slow.
+func TestACrowdIsLetIn(t *testing.T) {
 	key := agenttest.Key(t)
-	s := newServer(key, server.Handlers{Exec: echo})
-	s.Limits.Unauthenticated, s.Limits.PerPeer, s.Limits.Handshake = 3, 2, time.Minute
-	address, _ := start(t, s)
-	for range 2 {
-		mute := from(t, "127.0.0.2", address)
-		if _, err := mute.Read(make([]byte, 4)); err != nil { // it has its place: the server has said its version
-			t.Fatal(err)
-		}
+	address, _ := start(t, newServer(key, server.Handlers{Exec: echo}))
+	slow := func(ctx context.Context, network, address string) (net.Conn, error) {
+		conn, err := (&net.Dialer{}).DialContext(ctx, network, address)
+		return slowly{conn}, err
 	}
-	third := from(t, "127.0.0.2", address)
-	if _, err := third.Read(make([]byte, 1)); err == nil {
-		t.Error("the third connection of a peer was answered")
+	var group sync.WaitGroup
+	for range 64 {
+		group.Go(func() {
+			conn, err := client.Connect(t.Context(), slow, key, address)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			conn.Close()
+		})
 	}
-	dial(t, key, address) // who holds the key gets in from elsewhere, long before the mute ones time out
+	group.Wait()
+}
+
+// slowly is a connection on which whatever is said comes late.
+type slowly struct{ net.Conn }
+
+func (s slowly) Write(text []byte) (int, error) {
+	time.Sleep(20 * time.Millisecond)
+	return s.Conn.Write(text)
 }
 
 // What a stranger can make us read or keep before he has shown a key.

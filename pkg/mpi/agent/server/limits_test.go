@@ -28,7 +28,9 @@ func TestTheThreatModelHasOurNumbers(t *testing.T) {
 	}
 	l := DefaultLimits
 	for _, want := range []string{
-		fmt.Sprintf("| %d places for connections without authentication, at most %d of them for one address, %d s each |", l.Unauthenticated, l.PerPeer, int(l.Handshake.Seconds())),
+		fmt.Sprintf("| %d places for connections without authentication, %d s each, and %d to wait for one, as long.", l.Unauthenticated, int(l.Handshake.Seconds()), l.Waiting),
+		fmt.Sprintf("An address alone gets %d and %d of them;", l.PerPeer, l.WaitingPerPeer),
+		fmt.Sprintf("beside a flood from up to %d addresses", enough-1),
 		fmt.Sprintf("| %d bytes of version, %d KiB of packet, then it is cut off |", versionBytes, packetBytes>>10),
 		fmt.Sprintf("| %s attempts for a connection;", map[int]string{3: "three"}[attempts]),
 		fmt.Sprintf("is quoted and cut to %d bytes; %s lines in a second", maxMethod, map[int]string{10: "ten"}[refusalsPerSecond]),
@@ -47,6 +49,41 @@ const (
 	attempts     = 3
 )
 
+// enough is from how many addresses a flood takes all places.
+const enough = 86
+
+// However they come, those who take as much as they get leave a place to the next.
+func TestPlacesAreThoseOfTheDefaultLimits(t *testing.T) {
+	for peers, want := range map[int]struct{ handshakes, waiting int }{
+		1: {8, 64}, 2: {16, 124}, 8: {60, 416}, 64: {234, 1014}, enough - 1: {255, 1024}, enough: {256, 1024},
+	} {
+		h := newHall(DefaultLimits)
+		for peer := range peers {
+			for h.in(peer) {
+			}
+		}
+		if h.handshakes.taken != want.handshakes || h.waiting.taken != want.waiting {
+			t.Errorf("%d addresses that come one after the other take %d and %d places, want %+v", peers, h.handshakes.taken, h.waiting.taken, want)
+		}
+		turns := newHall(DefaultLimits)
+		for entered := true; entered; {
+			entered = false
+			for peer := range peers {
+				entered = turns.in(peer) || entered
+			}
+		}
+		if turns.handshakes.taken > want.handshakes || turns.waiting.taken > want.waiting {
+			t.Errorf("%d addresses that come in turns take %d and %d places, want no more than %+v", peers, turns.handshakes.taken, turns.waiting.taken, want)
+		}
+	}
+}
+
+// in opens a connection of an address, and says whether that was let in.
+func (h *hall) in(peer int) bool {
+	w, admitted := h.queued(fmt.Sprint(peer))
+	return admitted || w != nil
+}
+
 // caller is a connection of which only the address matters.
 type caller struct {
 	net.Conn
@@ -55,35 +92,56 @@ type caller struct {
 
 func (c caller) RemoteAddr() net.Addr { return &net.TCPAddr{IP: c.ip, Port: 40000} }
 
-func TestPlacesAreThoseOfTheDefaultLimits(t *testing.T) {
+func TestWhoWaitsGetsThePlaceThatIsFree(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHall(DefaultLimits)
-		enter := func(peer byte) (leave func(), admitted bool) {
-			h.await()
-			return h.enter(caller{ip: net.IPv4(10, 0, 0, peer)})
+		limits := DefaultLimits
+		limits.Unauthenticated, limits.PerPeer = 1, 1
+		h := newHall(limits)
+		type outcome struct {
+			waited   time.Duration
+			admitted bool
 		}
-		var leave func()
-		for _, peer := range []byte{1, 2} {
-			for range 64 {
-				var admitted bool
-				if leave, admitted = enter(peer); !admitted {
-					t.Fatal("an address has 64 places")
-				}
-			}
-			if peer == 1 {
-				if _, admitted := enter(peer); admitted {
-					t.Error("an address has 64 places and no more")
-				}
-			}
+		// come tells how long a peer waited, and whether it was let in, when that is known.
+		come := func(ctx context.Context, peer byte) (func(), *outcome) {
+			var got outcome
+			var leave func()
+			begin := time.Now()
+			go func() {
+				leave, got.admitted = h.enter(ctx, caller{ip: net.IPv4(10, 0, 0, peer)})
+				got.waited = time.Since(begin)
+			}()
+			synctest.Wait()
+			return func() { leave() }, &got
 		}
-		entered := false
-		go func() { _, entered = enter(3) }()
-		if synctest.Wait(); entered {
-			t.Error("there are 128 places and no more")
-		}
+		ended, end := context.WithCancel(t.Context())
+		leave, first := come(t.Context(), 1)
+		_, given := come(ended, 2)
+		leaveSecond, second := come(t.Context(), 3)
+		_, late := come(t.Context(), 4)
+		time.Sleep(3 * time.Second)
+		end()
+		synctest.Wait()
 		leave()
-		if synctest.Wait(); !entered {
-			t.Error("a place that is free again is not given to who waits")
+		synctest.Wait()
+		time.Sleep(limits.Handshake)
+		leaveSecond()
+		synctest.Wait()
+		for _, c := range []struct {
+			why  string
+			got  *outcome
+			want outcome
+		}{
+			{"it came first", first, outcome{0, true}},
+			{"the server ends", given, outcome{3 * time.Second, false}},
+			{"it was the first of those that still waited", second, outcome{3 * time.Second, true}},
+			{"it waited as long as it may", late, outcome{limits.Handshake, false}},
+		} {
+			if *c.got != c.want {
+				t.Errorf("%s: got %+v, want %+v", c.why, *c.got, c.want)
+			}
+		}
+		if h.handshakes.taken+h.waiting.taken+len(h.queue) > 0 {
+			t.Errorf("places are kept for nobody: %+v", h)
 		}
 	})
 }
@@ -165,7 +223,7 @@ func heard(t *testing.T, s *Server, says []byte) int {
 	t.Helper()
 	ours, theirs := net.Pipe()
 	served := make(chan struct{})
-	go func() { defer close(served); s.connection(t.Context(), ours, func() {}) }()
+	go func() { defer close(served); s.connection(t.Context(), ours, newHall(s.Limits)) }()
 	go func() { _, _ = io.Copy(io.Discard, theirs) }()
 	n, _ := theirs.Write(says)
 	<-served

@@ -17,12 +17,12 @@ import (
 
 // Limits bound what a peer may cost before and after it has proved who it is.
 type Limits struct {
-	// Unauthenticated is the number of connections that may be in their handshake; further ones wait.
-	Unauthenticated int
-	// PerPeer is the number of those that one IP address may have; further ones are closed at once, so that a single
-	// stranger cannot take all places.
-	PerPeer int
-	// Handshake is the time in which a connection must have authenticated.
+	// Unauthenticated is the number of connections that may be in their handshake, and PerPeer how many of them one IP address may
+	// have where nobody else has any: of what is left, others get fewer.
+	Unauthenticated, PerPeer int
+	// Waiting and WaitingPerPeer are the same for those that wait for their handshake; further ones are closed at once.
+	Waiting, WaitingPerPeer int
+	// Handshake is the time in which a connection must have authenticated, and how long it may wait before.
 	Handshake time.Duration
 	// Patience is how long an authenticated peer may be silent. It is longer than the client's: a client that is
 	// slow for a moment must not lose its job.
@@ -31,10 +31,12 @@ type Limits struct {
 	Drain time.Duration
 }
 
-// DefaultLimits hold thousands of nodes.
+// DefaultLimits hold thousands of nodes. Beside a flood from 64 addresses 22 places are left at least.
 var DefaultLimits = Limits{
-	Unauthenticated: 128,
-	PerPeer:         64,
+	Unauthenticated: 256,
+	PerPeer:         8,
+	Waiting:         1024,
+	WaitingPerPeer:  64,
 	Handshake:       10 * time.Second,
 	Patience:        liveness.Patience{Interval: 5 * time.Second, Misses: 3},
 	Drain:           3 * time.Second,
@@ -63,7 +65,6 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 
 	hall := newHall(s.Limits)
 	for {
-		hall.await()
 		conn, err := accept(listener)
 		switch {
 		case ctx.Err() != nil:
@@ -71,12 +72,7 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 		case err != nil:
 			return fmt.Errorf("accept connections: %w", err)
 		}
-		leave, admitted := hall.enter(conn)
-		if !admitted {
-			conn.Close()
-			continue
-		}
-		connections.Go(func() { s.connection(ctx, conn, leave) })
+		connections.Go(func() { s.connection(ctx, conn, hall) })
 	}
 }
 
@@ -94,10 +90,14 @@ func accept(listener net.Listener) (net.Conn, error) {
 	}
 }
 
-func (s *Server) connection(ctx context.Context, conn net.Conn, authenticated func()) {
+func (s *Server) connection(ctx context.Context, conn net.Conn, hall *hall) {
 	defer conn.Close()
+	leave, admitted := hall.enter(ctx, conn)
+	if !admitted {
+		return
+	}
 	peer, channels, requests, err := s.handshake(ctx, conn)
-	authenticated()
+	leave()
 	if err != nil {
 		s.logRefusal(conn, err)
 		return

@@ -262,18 +262,13 @@ func TestSilentPeerIsGivenUp(t *testing.T) {
 func TestHalfOpenConnectionsAreClosedAndDoNotKeepOthersOut(t *testing.T) {
 	key := agenttest.Key(t)
 	s := newServer(key, server.Handlers{Exec: echo})
-	s.Limits.Unauthenticated, s.Limits.Handshake = 2, 200*time.Millisecond
+	s.Limits.Unauthenticated, s.Limits.PerPeer, s.Limits.Handshake = 2, 1, 200*time.Millisecond
 	address, _ := start(t, s)
 	var mute []net.Conn
 	for range 4 {
-		conn, err := net.Dial("tcp", address)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer conn.Close()
-		mute = append(mute, conn)
+		mute = append(mute, from(t, "127.0.0.2", address)) // one has a place, the others wait
 	}
-	dial(t, key, address) // waits for its turn
+	dial(t, key, address)
 	for _, conn := range mute {
 		if _, err := io.Copy(io.Discard, conn); err != nil && !strings.Contains(err.Error(), "reset") {
 			t.Errorf("a mute connection ended with %v", err)

@@ -25,6 +25,9 @@ var implementations = []struct{ name, runtime string }{
 	{"MPICH", "mpich-cpu"},
 }
 
+// images are those that the jobs and the platform need; the tests have more.
+var images = []string{"mpi-agent", "mpi-controller", "openmpi4", "openmpi5", "mpich"}
+
 const (
 	nodes, slots = 2, 2
 	// jobTimeout is generous: the first pod of a machine may wait for disks.
@@ -37,6 +40,7 @@ func demo(ctx context.Context, o options, out io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
+	tools.Needs = images
 	p, err := platform.Up(ctx, tools, o.machines, progress)
 	if err != nil {
 		return err

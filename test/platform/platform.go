@@ -116,7 +116,7 @@ func (p *Platform) images(ctx context.Context) ([]string, error) {
 	if p.external {
 		return nil, nil
 	}
-	out, err := p.tools.output(ctx, p.tools.Images, "build")
+	out, err := p.tools.output(ctx, p.tools.Images, append([]string{"build"}, p.tools.Needs...)...)
 	if err != nil {
 		return nil, err
 	}

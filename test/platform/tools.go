@@ -21,6 +21,8 @@ type Tools struct {
 	Root string
 	// Cluster, Images and Compiler are the paths of the three programs. `make` builds them.
 	Cluster, Images, Compiler string
+	// Needs names the images that are made and loaded; all, where there is none.
+	Needs []string
 	// Audit makes the API server of a local cluster write down what our controller asks of it. It costs each request a write to a
 	// file, so what measures goes without.
 	Audit bool

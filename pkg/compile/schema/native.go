@@ -22,8 +22,10 @@ func nativeRules(k kind) func(*check) {
 		return (*check).limitRange
 	case kind{"v1", "PersistentVolumeClaim"}:
 		return (*check).persistentVolumeClaim
-	case kind{"v1", "ConfigMap"}, kind{"v1", "Secret"}:
+	case kind{"v1", "ConfigMap"}:
 		return (*check).dataKeys
+	case kind{"v1", "Secret"}:
+		return (*check).secret
 	case kind{"v1", "Service"}:
 		return (*check).service
 	case kind{"networking.k8s.io/v1", "NetworkPolicy"}:
@@ -158,7 +160,7 @@ func isMinorVersion(text string) bool {
 	return text == "latest" || found && minor != "" && strings.Trim(minor, "0123456789") == ""
 }
 
-// dataKeys checks the keys of a ConfigMap or a Secret.
+// dataKeys checks the keys of a ConfigMap, or of a Secret.
 func (c *check) dataKeys() {
 	for _, field := range []string{"data", "binaryData", "stringData"} {
 		data := c.root.Get(field)

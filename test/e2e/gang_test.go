@@ -23,7 +23,7 @@ const (
 
 // scheduler-plugins' own scheduler decides here. Each node of a job needs most of a machine, so that two jobs of two nodes would each get one
 // machine and wait for ever, if pods were taken one by one.
-var _ = Describe("Under a gang scheduler, an MPI job", Ordered, func() {
+var _ = Describe("Under a gang scheduler, an MPI job", Ordered, longest, func() {
 	BeforeAll(func(ctx SpecContext) {
 		Expect(cluster.AddAddons(ctx, "coscheduling")).To(Succeed())
 		DeferCleanup(func(ctx SpecContext) { Expect(cluster.RemoveAddons(ctx, "coscheduling")).To(Succeed()) })

@@ -22,8 +22,8 @@ import (
 const oneJob = "800m"
 
 // Kueue's own controller decides here which job runs. Each tenant has a queue with room for one job; the two lend each
-// other what is idle. It is the longest container, and begins first.
-var _ = Describe("Under Kueue, an MPI job", Ordered, SpecPriority(1), func() {
+// other what is idle.
+var _ = Describe("Under Kueue, an MPI job", Ordered, longest, func() {
 	BeforeAll(func(ctx SpecContext) {
 		Expect(cluster.AddAddons(ctx, "kueue")).To(Succeed())
 		DeferCleanup(func(ctx SpecContext) { Expect(cluster.RemoveAddons(ctx, "kueue")).To(Succeed()) })

@@ -31,7 +31,7 @@ const (
 
 // The runtime allows one restart. Each node of a job needs most of a machine, so that a pod of the same size and of
 // higher priority takes the place of exactly that node.
-var _ = Describe("A job that may be started again once", Ordered, ContinueOnFailure, func() {
+var _ = Describe("A job that may be started again once", Ordered, ContinueOnFailure, longest, func() {
 	BeforeAll(func(ctx SpecContext) {
 		most := mostOfAMachine(ctx, "lockstep.dev/restart")
 		sandboxRuntime(ctx, again, func(r *trainer.ClusterTrainingRuntime) {

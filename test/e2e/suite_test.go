@@ -27,6 +27,9 @@ const (
 	machines    = 2
 )
 
+// longest is said of what takes minutes, one spec after the other: it begins first, so that no process ends with it alone.
+const longest = SpecPriority(1)
+
 // suite is what all processes know.
 type suite struct {
 	Cluster platform.Handle

@@ -84,7 +84,7 @@ func TestClientsReadJobsRight(t *testing.T) {
 		"SuspendedLater": {suspend: true, want: seenBy{"Created", "Paused", "Suspended"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			trainJob := written(&trainer.TrainJob{}, lives()[name].all)
+			trainJob := written(someJob(), lives()[name].all)
 			trainJob.Spec.Suspend = ptr.To(tc.suspend)
 			shown := trainJob.Status.Conditions
 			got := seenBy{bySDK(shown, 2, tc.running), byDashboard(shown, tc.suspend, tc.active), byColumn(shown)}
@@ -101,7 +101,8 @@ func TestClientsReadJobsOfTrainerAsBefore(t *testing.T) {
 	for _, theirs := range [][]metav1.Condition{
 		nil, {resumed}, {resumed, is(trainer.TrainJobComplete, metav1.ConditionTrue, "AllJobsCompleted", "")}, {is(trainer.TrainJobFailed, metav1.ConditionTrue, "FailedJobs", "")},
 	} {
-		trainJob := &trainer.TrainJob{Status: trainer.TrainJobStatus{Conditions: theirs}}
+		trainJob := someJob()
+		trainJob.Status.Conditions = theirs
 		trainJob.Annotations = map[string]string{RecordAnnotation: RecordBeside(trainJob, lives()["Runs"].all[1:])}
 		if len(trainJob.Status.Conditions) != len(theirs) {
 			t.Errorf("the status has %v", inShort(trainJob.Status.Conditions))

@@ -9,13 +9,20 @@ import (
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"lockstep.dev/lockstep/pkg/mpi"
 )
 
-// RecordAnnotation of a TrainJob has its conditions, as a JSON list of metav1.Condition, where its status shows fewer: see Published. Once the
-// job is over it tells of the time before.
+// RecordAnnotation of a TrainJob has its conditions, where its status shows fewer: see Published. Once the job is over it tells of the time
+// before. Its value is a JSON object of `uid`, that of the TrainJob, and `conditions`, a list of metav1.Condition.
 const RecordAnnotation = "lockstep.dev/conditions"
+
+// record is what RecordAnnotation says. Whoever copies a TrainJob copies its annotations: what happened to another one counts for nothing.
+type record struct {
+	UID        types.UID          `json:"uid"`
+	Conditions []metav1.Condition `json:"conditions"`
+}
 
 // recordedMessage is how many bytes of a message are recorded. All annotations of an object together have 256 KiB (k8s.io/apimachinery
 // pkg/api/validation, TotalAnnotationSizeLimitB).
@@ -97,11 +104,11 @@ func ConditionsOfOurs(trainJob *trainer.TrainJob) []metav1.Condition {
 
 // recordedOf reads a record. One that cannot be read is none: users may write annotations.
 func recordedOf(trainJob *trainer.TrainJob) (recorded []metav1.Condition, is bool) {
-	text, is := trainJob.Annotations[RecordAnnotation]
-	if !is || json.Unmarshal([]byte(text), &recorded) != nil {
+	var said record
+	if json.Unmarshal([]byte(trainJob.Annotations[RecordAnnotation]), &said) != nil || said.UID != trainJob.UID || said.UID == "" {
 		return nil, false
 	}
-	return recorded, true
+	return said.Conditions, true
 }
 
 // implied returns the conditions of a job of which no record is needed: it waits for being made, has just been made, or was made suspended.
@@ -132,7 +139,7 @@ func RecordBeside(trainJob *trainer.TrainJob, ours []metav1.Condition) string {
 	for _, c := range ours {
 		all = slices.DeleteFunc(all, func(r metav1.Condition) bool { return r.Type == c.Type })
 	}
-	return recordOf(append(all, ours...))
+	return recordOf(trainJob, append(all, ours...))
 }
 
 // Record returns what RecordAnnotation is to say of all conditions of a TrainJob, empty where its status implies them. Of a job that is over
@@ -141,15 +148,15 @@ func Record(trainJob *trainer.TrainJob, all []metav1.Condition) string {
 	if apimeta.IsStatusConditionTrue(all, trainer.TrainJobComplete) || apimeta.IsStatusConditionTrue(all, trainer.TrainJobFailed) {
 		return trainJob.Annotations[RecordAnnotation]
 	}
-	text := recordOf(all)
-	if text == recordOf(implied(Published(all))) {
+	text := recordOf(trainJob, all)
+	if text == recordOf(trainJob, implied(Published(all))) {
 		return ""
 	}
 	return text
 }
 
 // recordOf writes conditions in the order of a job's life.
-func recordOf(all []metav1.Condition) string {
+func recordOf(trainJob *trainer.TrainJob, all []metav1.Condition) string {
 	all = Recorded(all)
 	slices.SortStableFunc(all, func(a, b metav1.Condition) int {
 		return cmp.Compare(slices.Index(Life, a.Type), slices.Index(Life, b.Type))
@@ -159,7 +166,7 @@ func recordOf(all []metav1.Condition) string {
 			all[i].Message = strings.ToValidUTF8(all[i].Message[:recordedMessage], "") + "…"
 		}
 	}
-	text, err := json.Marshal(all)
+	text, err := json.Marshal(record{trainJob.UID, all})
 	if err != nil {
 		panic(err) // strings and times
 	}

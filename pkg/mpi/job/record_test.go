@@ -60,17 +60,28 @@ func TestRecord(t *testing.T) {
 			if diff := cmp.Diff(life.shown, Published(life.all)); diff != "" {
 				t.Errorf("the status shows: -want, +got:\n%s", diff)
 			}
-			trainJob := written(&trainer.TrainJob{}, life.all)
+			trainJob := written(someJob(), life.all)
 			if Over(trainJob) {
 				return
 			}
-			if diff := cmp.Diff(recordOf(life.all), recordOf(ConditionsOfOurs(trainJob))); diff != "" {
+			if diff := cmp.Diff(recordOf(trainJob, life.all), recordOf(trainJob, ConditionsOfOurs(trainJob))); diff != "" {
 				t.Errorf("what was written is not what is read: -want, +got:\n%s", diff)
 			}
 			if again := Record(trainJob, ConditionsOfOurs(trainJob)); again != trainJob.Annotations[RecordAnnotation] {
 				t.Errorf("the next pass would write %s", again)
 			}
 		})
+	}
+}
+
+func someJob() *trainer.TrainJob { return &trainer.TrainJob{ObjectMeta: metav1.ObjectMeta{UID: "u"}} }
+
+// To run a job once more people copy it, with its annotations.
+func TestACopyOfAJobBeginsAnew(t *testing.T) {
+	trainJob := written(someJob(), lives()["Runs"].all)
+	trainJob.UID, trainJob.Status.Conditions = "copy", nil
+	if got := ConditionsOfOurs(trainJob); got != nil {
+		t.Errorf("it has conditions: %v", inShort(got))
 	}
 }
 
@@ -86,14 +97,14 @@ func written(trainJob *trainer.TrainJob, all []metav1.Condition) *trainer.TrainJ
 // Most jobs are made, run and complete: the first step of each needs no record.
 func TestRecordOfAJobThatIsMadeIsEmpty(t *testing.T) {
 	for _, name := range []string{"Made", "MadeSuspended", "Held"} {
-		if record := Record(&trainer.TrainJob{}, lives()[name].all); record != "" {
+		if record := Record(someJob(), lives()[name].all); record != "" {
 			t.Errorf("%s is recorded: %s", name, record)
 		}
 	}
 }
 
 func TestRecordStaysAfterTheEnd(t *testing.T) {
-	trainJob := written(&trainer.TrainJob{}, lives()["Runs"].all)
+	trainJob := written(someJob(), lives()["Runs"].all)
 	before := trainJob.Annotations[RecordAnnotation]
 	if written(trainJob, lives()["Complete"].all); trainJob.Annotations[RecordAnnotation] != before {
 		t.Errorf("the end is written twice: %s", trainJob.Annotations[RecordAnnotation])
@@ -104,10 +115,10 @@ func TestRecordStaysAfterTheEnd(t *testing.T) {
 func TestRecordsThatUsersWrote(t *testing.T) {
 	shown := []metav1.Condition{is(trainer.TrainJobComplete, metav1.ConditionTrue, ReasonCompleted, "")}
 	for name, text := range map[string]string{
-		"NoJSON": "{", "NoList": `{"type":"Running"}`, "Empty": "", "Null": "null",
-		"Lies": `[{"type":"Failed","status":"True"},{"type":"Complete","status":"True","reason":"Lie"},{"type":"Suspended","status":"True"}]`,
+		"NoJSON": "{", "List": `[{"type":"Running"}]`, "Empty": "", "Null": "null",
+		"Lies": `{"uid":"u","conditions":[{"type":"Failed","status":"True"},{"type":"Complete","status":"True","reason":"Lie"},{"type":"Suspended","status":"True"}]}`,
 	} {
-		trainJob := &trainer.TrainJob{}
+		trainJob := someJob()
 		trainJob.Annotations = map[string]string{RecordAnnotation: text}
 		trainJob.Status.Conditions = shown
 		if diff := cmp.Diff(shown, Conditions(trainJob)); diff != "" {
@@ -122,14 +133,14 @@ func TestRecordsFitAnAnnotation(t *testing.T) {
 	for _, kind := range Life {
 		all = append(all, is(kind, metav1.ConditionFalse, "Why", strings.Repeat("ü", 100_000)))
 	}
-	if got := len(Record(&trainer.TrainJob{}, all)); got > 200<<10 {
+	if got := len(Record(someJob(), all)); got > 200<<10 {
 		t.Errorf("a record of %d bytes", got)
 	}
 }
 
 // A companion adds to what it has said, and leaves the status to Kubeflow Trainer.
 func TestRecordBeside(t *testing.T) {
-	trainJob := &trainer.TrainJob{}
+	trainJob := someJob()
 	trainJob.Status.Conditions = []metav1.Condition{is(trainer.TrainJobFailed, metav1.ConditionTrue, "FailedJobs", "jobset failed")}
 	for _, ours := range [][]metav1.Condition{
 		{is(Guarded, metav1.ConditionFalse, ReasonNameTaken, "somebody else's")},

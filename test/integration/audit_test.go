@@ -1,14 +1,17 @@
 package integration
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"slices"
 	"strings"
 
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -57,6 +60,21 @@ var _ = Describe("The audit log", func() {
 			}
 		}
 		Expect(told).To(Equal([]string{"create 201", "patch 200", "delete 200"}))
+	})
+
+	It("tells the end of a job, in the words of its status", func(ctx SpecContext) {
+		trainJob := trainJobNamed(newNamespace(ctx), "ended")
+		trainJob.Spec.RuntimeRef.Name = "somebody-elses"
+		Expect(admin.Create(ctx, trainJob)).To(Succeed())
+		end := metav1.Condition{Type: trainer.TrainJobFailed, Status: metav1.ConditionTrue, Reason: "RankFailed", Message: "rank 3 exited with code 3", LastTransitionTime: metav1.Now()}
+		text, err := json.Marshal([]any{map[string]any{"op": "add", "path": "/status", "value": trainer.TrainJobStatus{Conditions: []metav1.Condition{end}}}})
+		Expect(err).NotTo(HaveOccurred())
+		Expect(admin.Status().Patch(ctx, trainJob, client.RawPatch(types.JSONPatchType, text))).To(Succeed())
+		told := audited(func(e audit.Entry) bool {
+			return e.ObjectRef.Subresource == "status" && e.ObjectRef.Namespace == trainJob.Namespace
+		})
+		Expect(told).To(HaveLen(1))
+		Expect(string(told[0].RequestObject)).To(And(ContainSubstring("RankFailed"), ContainSubstring("rank 3 exited with code 3")))
 	})
 })
 

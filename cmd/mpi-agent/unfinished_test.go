@@ -26,7 +26,8 @@ func leave(t *testing.T, command string, variables ...string) (*job, ended) {
 		t.Fatal(err)
 	}
 	j.nodes()
-	launcher := j.launch(nil, "sh", "-c", "cd "+j.dir+`; AGENT=$PPID SCRIPT=$$ mpirun -c "$0; read x <>fifo" >/dev/null 2>&1 & echo $! >launch`, command)
+	launcher := j.launch(nil, "sh", "-c", "cd "+j.dir+`; AGENT=$PPID SCRIPT=$$ mpirun -c ">begun; $0; read x <>fifo" >/dev/null 2>&1 & echo $! >launch
+		until [ -e begun ]; do sleep 0.01; done # before, it is a shell like any other`, command)
 	if result, err := j.push(); err != nil || !result.Passed {
 		t.Fatal(result, err)
 	}

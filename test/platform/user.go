@@ -1,6 +1,7 @@
 package platform
 
 import (
+	"context"
 	"fmt"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
@@ -8,7 +9,9 @@ import (
 	"k8s.io/client-go/kubernetes"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
 	"lockstep.dev/lockstep/test/trial"
@@ -45,7 +48,13 @@ func (p *Platform) user(who rest.ImpersonationConfig) (trial.User, error) {
 	if err != nil {
 		return trial.User{}, fmt.Errorf("make a client for %q: %w", who.UserName, err)
 	}
-	return trial.User{Client: objects, Logs: logs}, nil
+	return trial.User{Client: interceptor.NewClient(objects, interceptor.Funcs{Create: createAgain}), Logs: logs}, nil
+}
+
+// createAgain creates an object as people do: again, where others were counted by the same quota at that moment. The API server says so, with a
+// conflict, after three tries of its own (k8s.io/apiserver pkg/admission/plugin/resourcequota).
+func createAgain(ctx context.Context, c client.WithWatch, object client.Object, options ...client.CreateOption) error {
+	return retry.RetryOnConflict(retry.DefaultBackoff, func() error { return c.Create(ctx, object, options...) })
 }
 
 func newScheme() (*runtime.Scheme, error) {

@@ -41,7 +41,7 @@ func Accompany(o Observed) Decision {
 		decision.waiting = &problem{ReasonInvalidRuntime, err.Error()}
 		return decision
 	}
-	if !o.guarded() {
+	if !guarded(o.TrainJob.Status.Conditions) {
 		decision.Create = o.policies(job)
 	}
 	if !o.Owns() {
@@ -61,8 +61,7 @@ func Accompany(o Observed) Decision {
 // PolicyBefore returns the network policy of a job that Kubeflow Trainer runs, which must be there before its first pod, or nil
 // where a status says that it was made, or nothing is ours to make.
 func PolicyBefore(trainJob *trainer.TrainJob, runtime Runtime, controllerNamespace string) Object {
-	o := Observed{TrainJob: trainJob}
-	if !Active(trainJob) || Over(trainJob) || !runtime.Compiled() || o.guarded() {
+	if !Active(trainJob) || Over(trainJob) || !runtime.Compiled() || guarded(Conditions(trainJob)) {
 		return nil
 	}
 	job, err := Resolve(trainJob, runtime)
@@ -97,8 +96,8 @@ func (o Observed) stalePolicies() bool {
 }
 
 // guarded says whether the policies were made: the first word of this controller comes after that.
-func (o Observed) guarded() bool {
-	return apimeta.FindStatusCondition(Conditions(o.TrainJob), PodsReady) != nil
+func guarded(conditions []metav1.Condition) bool {
+	return apimeta.FindStatusCondition(conditions, PodsReady) != nil
 }
 
 // unguarded says which of what keeps strangers out is somebody else's, and what that means; the empty string when nothing is.
@@ -129,7 +128,7 @@ func (o Observed) settled() bool {
 
 // NeedsChildrenBeside is NeedsChildren of a companion.
 func (o Observed) NeedsChildrenBeside() bool {
-	return !o.guarded() || Over(o.TrainJob) && !o.settled()
+	return !guarded(o.TrainJob.Status.Conditions) || Over(o.TrainJob) && !o.settled()
 }
 
 // conclude tells why a job ended, once it is known.

@@ -71,12 +71,24 @@ func obstacle(all []metav1.Condition) *metav1.Condition {
 
 // Conditions returns all conditions of a TrainJob, those of its status and those that are recorded.
 func Conditions(trainJob *trainer.TrainJob) []metav1.Condition {
-	all, recorded := recordedOf(trainJob)
-	if !recorded {
-		return trainJob.Status.Conditions
+	if recorded, is := recordedOf(trainJob); is {
+		return withStatus(recorded, trainJob.Status.Conditions)
 	}
-	all = Recorded(all)
-	for _, c := range trainJob.Status.Conditions {
+	return trainJob.Status.Conditions
+}
+
+// ConditionsOfOurs are those of a TrainJob that nobody but an executor writes to, with what its status implies where nothing is recorded.
+func ConditionsOfOurs(trainJob *trainer.TrainJob) []metav1.Condition {
+	if recorded, is := recordedOf(trainJob); is {
+		return withStatus(recorded, trainJob.Status.Conditions)
+	}
+	return implied(trainJob.Status.Conditions)
+}
+
+// withStatus adds to what is recorded what a status shows.
+func withStatus(recorded, status []metav1.Condition) []metav1.Condition {
+	all := Recorded(recorded)
+	for _, c := range status {
 		if i := slices.IndexFunc(all, func(r metav1.Condition) bool { return r.Type == c.Type }); i < 0 {
 			all = append(all, c)
 		} else if c.Type != Created { // which has the words of others
@@ -92,14 +104,6 @@ func Recorded(all []metav1.Condition) []metav1.Condition {
 	return slices.DeleteFunc(slices.Clone(all), func(c metav1.Condition) bool {
 		return c.Status == metav1.ConditionTrue && slices.Contains([]string{trainer.TrainJobSuspended, trainer.TrainJobComplete, trainer.TrainJobFailed}, c.Type)
 	})
-}
-
-// ConditionsOfOurs are those of a TrainJob that nobody but an executor writes to, with what its status implies where nothing is recorded.
-func ConditionsOfOurs(trainJob *trainer.TrainJob) []metav1.Condition {
-	if _, recorded := recordedOf(trainJob); recorded {
-		return Conditions(trainJob)
-	}
-	return implied(trainJob.Status.Conditions)
 }
 
 // recordedOf reads a record. One that cannot be read is none: users may write annotations.
@@ -162,13 +166,20 @@ func recordOf(trainJob *trainer.TrainJob, all []metav1.Condition) string {
 		return cmp.Compare(slices.Index(Life, a.Type), slices.Index(Life, b.Type))
 	})
 	for i := range all {
-		if len(all[i].Message) > recordedMessage {
-			all[i].Message = strings.ToValidUTF8(all[i].Message[:recordedMessage], "") + "…"
-		}
+		all[i].Message = Clipped(all[i].Message, recordedMessage)
 	}
 	text, err := json.Marshal(record{trainJob.UID, all})
 	if err != nil {
 		panic(err) // strings and times
 	}
 	return string(text)
+}
+
+// Clipped keeps a message within a limit of bytes. What others said is in it, and they may have said much.
+func Clipped(message string, limit int) string {
+	const more = "…"
+	if len(message) <= limit {
+		return message
+	}
+	return strings.ToValidUTF8(message[:limit-len(more)], "") + more
 }

@@ -3,7 +3,6 @@ package reconciler
 import (
 	"cmp"
 	"slices"
-	"strings"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
@@ -53,7 +52,7 @@ func (r *Reconciler) announce(trainJob *trainer.TrainJob, changes []metav1.Condi
 		}
 		if kind := eventType(trainJob.Status.Conditions, change); kind != "" {
 			reason := cmp.Or(milestones[mpi.Reason(change.Reason)], change.Reason)
-			r.recorder.Eventf(trainJob, nil, kind, reason, change.Type, "%s", clipped(change.Message, noteLimit))
+			r.recorder.Eventf(trainJob, nil, kind, reason, change.Type, "%s", job.Clipped(change.Message, noteLimit))
 		}
 	}
 }
@@ -91,12 +90,3 @@ const (
 	noteLimit    = 1024
 	messageLimit = 32768
 )
-
-// clipped keeps a message within a limit. What others said is in it, and they may have said much.
-func clipped(message string, limit int) string {
-	const more = "…"
-	if len(message) <= limit {
-		return message
-	}
-	return strings.ToValidUTF8(message[:limit-len(more)], "") + more
-}

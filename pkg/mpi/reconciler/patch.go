@@ -74,7 +74,7 @@ func statusChanges(before, after trainer.TrainJobStatus) []operation {
 // recordPath is job.RecordAnnotation as a JSON pointer (RFC 6901).
 var recordPath = "/metadata/annotations/" + strings.ReplaceAll(job.RecordAnnotation, "/", "~1")
 
-// patchRecord writes job.RecordAnnotation, or takes it away. Nobody else writes it, so what it says now does not matter.
+// patchRecord writes job.RecordAnnotation, or takes it away. It is ours, whatever a user has written there.
 func (r *Reconciler) patchRecord(ctx context.Context, trainJob *trainer.TrainJob, record string) error {
 	change := operation{"add", recordPath, record}
 	switch {
@@ -99,7 +99,7 @@ func (r *Reconciler) patchStatus(ctx context.Context, o job.Observed, changes []
 func (r *Reconciler) patch(trainJob *trainer.TrainJob, changes []operation, send func(*trainer.TrainJob, client.Patch) error) error {
 	text, err := json.Marshal(changes)
 	if err != nil {
-		return fmt.Errorf("encode what is to be said: %w", err)
+		return fmt.Errorf("encode patch of TrainJob: %w", err)
 	}
 	target := &trainer.TrainJob{ObjectMeta: metav1.ObjectMeta{Namespace: trainJob.Namespace, Name: trainJob.Name}}
 	err = send(target, client.RawPatch(types.JSONPatchType, text))
@@ -107,7 +107,7 @@ func (r *Reconciler) patch(trainJob *trainer.TrainJob, changes []operation, send
 	case outdated(err):
 		return apierrors.NewConflict(trainer.GroupVersion.WithResource("trainjobs").GroupResource(), trainJob.Name, err)
 	case err != nil:
-		return fmt.Errorf("write status: %w", err)
+		return fmt.Errorf("patch TrainJob: %w", err)
 	}
 	r.memory.wrote(client.ObjectKeyFromObject(trainJob), target.ResourceVersion)
 	return nil

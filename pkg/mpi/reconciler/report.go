@@ -26,17 +26,18 @@ type report struct {
 
 // reportOf returns what is to be said, and whether any of it is new.
 func (r *Reconciler) reportOf(o job.Observed, d job.Decision, applied error) (said report, isNew bool) {
-	recorded := o.TrainJob.Annotations[job.RecordAnnotation]
-	said.status = o.TrainJob.Status
 	if r.mode == Companion {
-		said.conditions = clip(job.Beside(o, d, applied))
-		said.status.Conditions, said.record = o.Shown, job.RecordBeside(o.TrainJob, said.conditions)
-		return said, !told(o.TrainJob.Status.Conditions, said.conditions)
+		said.conditions, said.status = clip(job.Beside(o, d, applied)), shown(o)
+		if told(o.TrainJob.Status.Conditions, said.conditions) {
+			return said, false
+		}
+		said.record = job.RecordBeside(o.TrainJob, said.conditions)
+		return said, true
 	}
 	said.status = job.Status(o, d, applied)
 	said.conditions = clip(said.status.Conditions)
 	said.status.Conditions, said.record = job.Published(said.conditions), job.Record(o.TrainJob, said.conditions)
-	return said, said.record != recorded || !apiequality.Semantic.DeepEqual(shown(o), said.status)
+	return said, said.record != o.TrainJob.Annotations[job.RecordAnnotation] || !apiequality.Semantic.DeepEqual(shown(o), said.status)
 }
 
 // shown is the status of a TrainJob as it is in the cluster.
@@ -48,7 +49,7 @@ func shown(o job.Observed) trainer.TrainJobStatus {
 
 func clip(conditions []metav1.Condition) []metav1.Condition {
 	for i := range conditions {
-		conditions[i].Message = clipped(conditions[i].Message, messageLimit)
+		conditions[i].Message = job.Clipped(conditions[i].Message, messageLimit)
 	}
 	return conditions
 }

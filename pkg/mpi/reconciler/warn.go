@@ -7,6 +7,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"lockstep.dev/lockstep/pkg/mpi/job"
 )
 
 // eventReason is that of an event which no condition repeats.
@@ -30,5 +32,5 @@ func (r *Reconciler) warnOnce(ctx context.Context, trainJob *trainer.TrainJob, r
 		return
 	}
 	ctrl.LoggerFrom(ctx).Info(note)
-	r.recorder.Eventf(trainJob, nil, corev1.EventTypeWarning, string(reason), "Reconcile", "%s", clipped(note, noteLimit))
+	r.recorder.Eventf(trainJob, nil, corev1.EventTypeWarning, string(reason), "Reconcile", "%s", job.Clipped(note, noteLimit))
 }

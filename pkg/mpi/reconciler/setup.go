@@ -152,7 +152,8 @@ func setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
 		shared:     newSharedWarnings(mgr.GetAPIReader(), time.Now),
 		rendezvous: meetings,
 		queues:     lines,
-		recorder:   mgr.GetEventRecorder(mpi.ControllerName),
+		// Kubeflow's SDK shows events that have a firstTimestamp, which those of the newer API must not have.
+		recorder: mgr.GetEventRecorderFor(mpi.ControllerName), //nolint:staticcheck // see above
 		metrics:    metrics,
 	}
 	if options.Mode == Executor {

@@ -30,6 +30,21 @@ func commandEnvironment(container []string, s Settings, nodes int, launcherIsHos
 	})
 }
 
+// words returns the words of the user's command. Kubeflow's SDK names the hostfile of the job in each command that it makes, and Hydra refuses
+// its syntax, which is Open MPI's: it gets the one in its own.
+func (l Launcher) words(command Command) []string {
+	if !usesHydra(command.Environment) {
+		return command.Argv
+	}
+	words := slices.Clone(command.Argv)
+	for i, word := range words {
+		if word == mpi.HostfilePath {
+			words[i] = l.Settings.hydraHostfilePath()
+		}
+	}
+	return words
+}
+
 // launchEnvironment returns the variables of mpi.LaunchEnvironment that the user has not set. The runtime sets a flat
 // launch for all, because it does not know the number of nodes; so that one is not the user's.
 func launchEnvironment(container []string, nodes int, launcherIsHost bool) []string {

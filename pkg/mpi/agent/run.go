@@ -232,7 +232,7 @@ func (l Launcher) execute(ctx context.Context, path string, command Command, tab
 		return neverRan(mpi.ReasonAgentFailed, err), codeAgentFailed
 	}
 	child, err := command.Reaper.Start(process.Spec{
-		Path: path, Argv: command.Argv, Files: output.files,
+		Path: path, Argv: l.words(command), Files: output.files,
 		Env: commandEnvironment(command.Environment, l.Settings, len(l.gate().nodes()), l.runsRanks()),
 	})
 	if err != nil {

@@ -147,7 +147,7 @@ func TestOrigins(t *testing.T) {
 		node + "env OMPI_MCA_btl_tcp_if_include value":                     "written catalog/runtime.yaml:16:50 over eth0 derived catalog/profile.yaml:6:3",
 		strings.TrimSuffix(node, "containers node ") + "nodeSelector pool": "written catalog/profile.yaml:12:11",
 		runtime + "metadata labels lockstep.dev/profile":                   "written catalog/runtime.yaml:10:12",
-		runtime + "spec mlPolicy numNodes":                                 "constant",
+		runtime + "spec mlPolicy numNodes":                                 "derived catalog/runtime.yaml:5:1",
 	} {
 		if diff := cmp.Diff(want, said(got[leaf])); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", leaf, diff)

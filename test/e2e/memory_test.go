@@ -32,7 +32,7 @@ var _ = Describe("A memory limit", ofTheMachine, func() {
 		AddReportEntry(runtime, result.Reason+": "+result.Message)
 		Expect(result.Condition).To(Equal("Failed"))
 		Expect(result.Reason).To(Equal(string(diagnose.OOMKilled)), result.Message)
-		Expect(result.Message).To(And(ContainSubstring("Worker 1"), ContainSubstring(mpi.NodeJob+"-0-1"), ContainSubstring("raise the memory limit")))
+		Expect(result.Message).To(And(ContainSubstring("Worker 0"), ContainSubstring(mpi.NodeJob+"-0-0"), ContainSubstring("raise the memory limit")))
 	}, catalog)
 
 	It("is that of the container where the agent counts what was killed", func(ctx SpecContext) {

@@ -30,7 +30,7 @@ func launcherFaults() []Fault {
 		early("rank leaves before MPI_Init for MPICH", "rank 1 exits with code 0 in its first moment, while the others wait for it in MPI_Init", 1, `[ "$PMI_RANK" != 1 ] || exit 0`),
 		Fault{
 			Name: "all ranks of a node gone at once for MPICH", How: "ranks 2 and 3, all of worker 1, exit with code 6 in their first moment, while the others wait for them in MPI_Init", Ranks: true, MPI: &mpich,
-			Hits: workerOf(1), Want: []mpi.Reason{diagnose.RankFailed}, Says: []string{"ended before it came to MPI_Init"},
+			Hits: workerOf(0), Want: []mpi.Reason{diagnose.RankFailed}, Says: []string{"ended before it came to MPI_Init"},
 			Shape: command("mpirun", "-n", "4", "bash", "-c", `echo "fault: rank $PMI_RANK"; [ "$PMI_RANK" -lt 2 ] || exit 6; exec mpi-hello --sleep 60`),
 		},
 		Fault{

@@ -21,11 +21,13 @@ import (
 
 // Machines that are lost, and pods that have to go.
 func machineFaults() []Fault {
-	onKeeper := func(job *trainer.TrainJob) {
+	// The launcher is on one machine, the worker on the other, which comes to harm.
+	apart := func(job *trainer.TrainJob) {
 		patchPods(job, mpi.LauncherJob, trainer.PodSpecPatch{NodeSelector: map[string]string{corev1.LabelHostname: keeper}})
+		patchPods(job, mpi.NodeJob, trainer.PodSpecPatch{NodeSelector: map[string]string{corev1.LabelHostname: victim}})
 	}
 	lost := everywhere(Fault{
-		Name: "node lost", How: "the first process of a machine with a worker is killed", Ranks: true, Shape: onKeeper,
+		Name: "node lost", How: "the first process of a machine with a worker is killed", Ranks: true, Shape: apart,
 		Want: []mpi.Reason{diagnose.MachineLost, diagnose.WorkerLost},
 		During: func(ctx context.Context, t *attempt) (func(context.Context) error, error) {
 			if err := t.hitMachine(ctx); err != nil {
@@ -36,11 +38,11 @@ func machineFaults() []Fault {
 	})
 	return append(lost, []Fault{
 		{
-			Name: "network link cut", How: "the link of a machine with a worker goes down", Ranks: true, Shape: onKeeper,
+			Name: "network link cut", How: "the link of a machine with a worker goes down", Ranks: true, Shape: apart,
 			Want: []mpi.Reason{diagnose.MachineLost, diagnose.WorkerLost}, During: cutLink,
 		},
 		{
-			Name: "eviction", How: "a worker is evicted through the API, as by `kubectl drain`", Ranks: true, Shape: onKeeper,
+			Name: "eviction", How: "a worker is evicted through the API, as by `kubectl drain`", Ranks: true, Shape: apart,
 			Want: []mpi.Reason{diagnose.Evicted},
 			During: func(ctx context.Context, t *attempt) (func(context.Context) error, error) {
 				pod, err := t.hit(ctx, mpi.NodeJob)
@@ -52,7 +54,7 @@ func machineFaults() []Fault {
 			},
 		},
 		{
-			Name: "pod deleted", How: "somebody deletes the pod of a worker", Ranks: true, Shape: onKeeper,
+			Name: "pod deleted", How: "somebody deletes the pod of a worker", Ranks: true, Shape: apart,
 			Want: []mpi.Reason{diagnose.PodDeleted},
 			During: func(ctx context.Context, t *attempt) (func(context.Context) error, error) {
 				pod, err := t.hit(ctx, mpi.NodeJob)
@@ -63,7 +65,7 @@ func machineFaults() []Fault {
 			},
 		},
 		{
-			Name: "preemption by priority", How: "a pod of higher priority needs the machine of a worker", Ranks: true, Shape: onKeeper,
+			Name: "preemption by priority", How: "a pod of higher priority needs the machine of a worker", Ranks: true, Shape: apart,
 			Want: []mpi.Reason{diagnose.Preempted}, During: preempt,
 		},
 		{
@@ -86,7 +88,7 @@ func diskFaults() []Fault {
 		{
 			Name: "disk full", How: "rank 3 fills an emptyDir above its size limit of 8 MiB until kubelet notices", Ranks: true,
 			Limit: 100 * time.Second, // kubelet looks at the sizes of volumes once a minute
-			Want:  []mpi.Reason{diagnose.Evicted, diagnose.DiskFull}, Hits: workerOf(1),
+			Want:  []mpi.Reason{diagnose.Evicted, diagnose.DiskFull}, Hits: workerOf(0),
 			Shape: func(job *trainer.TrainJob) {
 				oneRank("head -c 64M /dev/zero > /scratch/file")(job)
 				patchPods(job, mpi.NodeJob, trainer.PodSpecPatch{

@@ -217,8 +217,8 @@ func launchFaults() []Fault {
 		Shape: command("bash", "-c", "mpirun -n 4 mpi-hello --sleep 60 & sleep 3"),
 	}),
 		Fault{
-			Name: "launch daemon gets SIGTERM for Open MPI 5", How: "prted on worker 1 gets SIGTERM and exits with 1, mpirun exits with 0", Ranks: true, MPI: &openMPI5,
-			Want: []mpi.Reason{diagnose.LaunchDaemonLost}, Hits: workerOf(1), Shape: oneRank("kill -TERM $PPID"),
+			Name: "launch daemon gets SIGTERM for Open MPI 5", How: "prted on worker 0 gets SIGTERM and exits with 1, mpirun exits with 0", Ranks: true, MPI: &openMPI5,
+			Want: []mpi.Reason{diagnose.LaunchDaemonLost}, Hits: workerOf(0), Shape: oneRank("kill -TERM $PPID"),
 		},
 		Fault{
 			Name: "two programs for Open MPI 5", How: "`mpirun -n 2 A : -n 2 B`, which prted of Debian 13 does not survive (open-mpi/ompi#13303)", MPI: &openMPI5,

@@ -97,22 +97,24 @@ func onVictim(pod corev1.Pod) bool { return pod.Spec.NodeName == victim }
 // after another.
 func rankOf(number int) func(job string) target {
 	return func(job string) target {
-		return target{rank: &number, hosts: []string{workerHost(job, number/slots)}}
+		node := number / slots
+		if node == 0 {
+			return target{rank: &number, hosts: launcherOf(job).hosts}
+		}
+		return target{rank: &number, hosts: workerOf(node - 1)(job).hosts}
 	}
 }
 
-func workerHost(job string, index int) string {
-	return fmt.Sprintf("%s-%s-0-%d", job, mpi.NodeJob, index)
-}
-
-// workerOf says that the command breaks a worker.
+// workerOf says that the command breaks a worker. The launcher is the first node, worker 0 the second.
 func workerOf(index int) func(job string) target {
-	return func(job string) target { return target{hosts: []string{workerHost(job, index)}} }
+	return func(job string) target {
+		return target{hosts: []string{mpi.PodHostname(job, mpi.NodeJob, int32(index))}}
+	}
 }
 
 // launcherOf says that the command breaks the launcher.
 func launcherOf(job string) target {
-	return target{hosts: []string{job + "-" + mpi.LauncherJob + "-0-0"}}
+	return target{hosts: []string{mpi.PodHostname(job, mpi.LauncherJob, 0)}}
 }
 
 // podsOf returns the pods of a role, at least one.

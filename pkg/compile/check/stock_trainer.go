@@ -19,10 +19,10 @@ func trainerReadsAlike(c *plan.Cluster, list *diag.List) {
 				Also(r.Profile.Accelerators.At, "the number").
 				Helpf("write `auto` or another number, or let every TrainJob set `numProcPerNode` to 1")
 		}
-		if r.LauncherRunsRanks.V && r.MinNodes.V == 1 {
+		if r.LauncherRunsRanks.V && r.DefaultNodes.V == 1 {
 			list.Warnf(diag.TrainerReadsOtherwise, r.LauncherRunsRanks.At, "Kubeflow Trainer makes two pods for a job of one node when the launcher runs ranks").
-				Notef("https://github.com/kubeflow/trainer/issues/3954").Also(r.MinNodes.At, "the least number of nodes").
-				Helpf("set `nodes.min` to 2 or more, or `runsRanks` to false")
+				Notef("https://github.com/kubeflow/trainer/issues/3954").Also(r.DefaultNodes.At, "what a TrainJob gets that asks for nothing").
+				Helpf("set `nodes.default` to 2 or more, or `runsRanks` to false")
 		}
 	}
 }

@@ -19,18 +19,20 @@ func (b *builder) limitRange(t *plan.Tenant, namespace *plan.Value[string]) {
 		object.Map("defaultRequest",
 			object.Quantity("cpu", l.DefaultCPU.V, &l.DefaultCPU.Origin),
 			object.Quantity("memory", l.DefaultMemory.V, &l.DefaultMemory.Origin)),
-		maxima(l),
+		maxima(t),
 		object.Text("type", "Container", nil))
 	b.add(limitRule, "v1", "LimitRange",
 		tenantMeta(t, namespace, constant("lockstep-limits")),
 		object.Map("spec", object.List("limits", item)))
 }
 
-func maxima(l *plan.Limits) object.Node {
+func maxima(t *plan.Tenant) object.Node {
+	l := &t.Limits
 	if l.MaxCPU.V == nil && l.MaxMemory.V == nil {
 		return object.Node{}
 	}
-	return object.Map("max", maximum("cpu", &l.MaxCPU), maximum("memory", &l.MaxMemory))
+	mostCPU := t.MostCPULimit()
+	return object.Map("max", maximum("cpu", &mostCPU), maximum("memory", &l.MaxMemory))
 }
 
 func maximum(name string, most *plan.Value[*resource.Quantity]) object.Node {

@@ -31,7 +31,7 @@ var (
 	securityRule  = origin.Rule("portable runtime", "what the Pod Security Standard `restricted` asks for")
 	spreadRule    = origin.Rule("portable runtime", "the nodes of one job are on different machines as far as possible")
 	agentRule     = origin.Rule("portable runtime", "the agent is started in every pod: it wires the nodes and runs the command of the job")
-	volumeRule    = origin.Rule("portable runtime", "the agent, and a folder for the state of the job; a root file system is not written")
+	volumeRule    = origin.Rule("portable runtime", "the agent, and folders for the state of the job and for programs that Kubeflow's SDK writes; a root file system is not written")
 	memoryRule    = origin.Rule("portable runtime", "/dev/shm with the size that the profile asks for")
 	installRule   = origin.Rule("portable runtime", "a cluster without image volumes gets the agent from an init container, which copies it")
 	gateRule      = origin.Rule("portable runtime", "Kubeflow Trainer replaces our command by that of a TrainJob, so an init container of the launcher waits for the nodes; without image volumes it copies the agent, too")
@@ -53,7 +53,7 @@ func runtimeOrigins(c *plan.Cluster, r *plan.Runtime, network mpi.Network) (*obj
 	t := &runtimeTable{}
 	t.metadata(r)
 	t.end(r)
-	t.jobSet(r)
+	t.jobSet(c, r)
 	t.gang(c, r)
 	t.volumes(r)
 	t.podConstants()
@@ -99,9 +99,9 @@ func (t *runtimeTable) end(r *plan.Runtime) {
 	}
 }
 
-func (t *runtimeTable) jobSet(r *plan.Runtime) {
+func (t *runtimeTable) jobSet(c *plan.Cluster, r *plan.Runtime) {
 	t.Set(policyRule, "spec", "mlPolicy", "mpi")
-	t.Set(oneLauncher, "spec", "mlPolicy", "numNodes")
+	t.Set(numNodes(c, r), "spec", "mlPolicy", "numNodes")
 	t.Set(keyRule, "spec", "mlPolicy", "mpi", "sshAuthMountPath")
 	t.Set(&r.Slots.Origin, "spec", "mlPolicy", "mpi", "numProcPerNode")
 	t.Set(&r.LauncherRunsRanks.Origin, "spec", "mlPolicy", "mpi", "runLauncherAsNode")
@@ -117,6 +117,13 @@ func (t *runtimeTable) jobSet(r *plan.Runtime) {
 	t.job(nodes, mpi.NodeJob, "template", "spec", "completions")
 	t.job(nodes, mpi.NodeJob, "template", "spec", "parallelism")
 	t.job(made(&r.MaxDuration.Origin, "the longest time of a job in seconds"), mpi.LauncherJob, "template", "spec", "activeDeadlineSeconds")
+}
+
+func numNodes(c *plan.Cluster, r *plan.Runtime) *origin.Origin {
+	if c.Bundled.V {
+		return &r.DefaultNodes.Origin
+	}
+	return oneLauncher
 }
 
 // gang is what schedulers and mpi-controller read.
@@ -210,27 +217,33 @@ func (t *runtimeTable) placement(p *plan.Profile) {
 	t.pod(&p.SharedMemory.Origin, "volumes", "shared-memory", "emptyDir", "sizeLimit")
 }
 
-// resources are those of nodes and launcher. A limit is the request again, because memory and devices cannot be shared.
+// resources are those of nodes and launcher. A limit is the request again, because memory and devices cannot be shared; CPU can.
 func (t *runtimeTable) resources(r *plan.Runtime) {
-	for _, part := range []string{"requests", "limits"} {
-		path := []string{"template", "spec", "template", "spec", "containers", mpi.Container, "resources", part}
-		set := func(job, resource string, from *origin.Origin) {
-			t.job(from, slices.Concat([]string{job}, path, []string{resource})...)
+	limit := r.CPULimit().Origin
+	t.share("requests", r, &r.CPU.Origin, &r.LauncherCPU.Origin)
+	t.share("limits", r, &limit, &limit)
+}
+
+// share sets the origins of what nodes and launcher ask for, or are limited to.
+func (t *runtimeTable) share(part string, r *plan.Runtime, nodeCPU, launcherCPU *origin.Origin) {
+	set := func(job, container, resource string, from *origin.Origin) {
+		kind := "containers"
+		if container == mpi.GateContainer {
+			kind = "initContainers"
 		}
-		set(mpi.NodeJob, "cpu", &r.CPU.Origin)
-		set(mpi.NodeJob, "memory", &r.Memory.Origin)
-		set(mpi.LauncherJob, "cpu", &r.LauncherCPU.Origin)
-		set(mpi.LauncherJob, "memory", &r.LauncherMemory.Origin)
-		// The gate has what the launcher has, whose pod is charged for the larger of both.
-		gate := func(resource string, from *origin.Origin) {
-			t.job(from, mpi.LauncherJob, "template", "spec", "template", "spec", "initContainers", mpi.GateContainer, "resources", part, resource)
-		}
-		gate("cpu", &r.LauncherCPU.Origin)
-		gate("memory", &r.LauncherMemory.Origin)
-		for _, offer := range r.Profile.Offers() {
-			if offer.Name != "cpu" && offer.Name != "memory" {
-				set("*", offer.Name, &offer.Origin)
-			}
+		t.job(from, job, "template", "spec", "template", "spec", kind, container, "resources", part, resource)
+	}
+	set(mpi.NodeJob, mpi.Container, "cpu", nodeCPU)
+	set(mpi.NodeJob, mpi.Container, "memory", &r.Memory.Origin)
+	// The gate has what the launcher has, whose pod is charged for the larger of both.
+	for _, container := range []string{mpi.Container, mpi.GateContainer} {
+		set(mpi.LauncherJob, container, "cpu", launcherCPU)
+		set(mpi.LauncherJob, container, "memory", &r.LauncherMemory.Origin)
+	}
+	for _, offer := range r.Profile.Offers() {
+		if offer.Name != "cpu" && offer.Name != "memory" {
+			set("*", mpi.Container, offer.Name, &offer.Origin)
+			set("*", mpi.GateContainer, offer.Name, &offer.Origin)
 		}
 	}
 }

@@ -3,6 +3,8 @@ package plan
 import (
 	"cmp"
 	"slices"
+
+	"k8s.io/apimachinery/pkg/api/resource"
 )
 
 // policiesMinor is the first Kubernetes minor version that serves ValidatingAdmissionPolicies
@@ -64,4 +66,20 @@ func (t *Tenant) MostAccelerators(p *Profile) (most Value[int64], bounded bool) 
 	most = inherited(share.Nodes, nodes*int64(p.Accelerators.V), "all accelerators of the machines that the tenant has and may borrow")
 	most.Also = append(most.Also, share.Borrow.At, p.Accelerators.At)
 	return most, true
+}
+
+// MostCPULimit is the most CPU that a container of the tenant may be limited to; nil for no bound. It is what the tenant may ask for, or
+// the limit of one of its runtimes, which is more than is asked for: a LimitRange bounds limits and requests by the same number, and the
+// policy for TrainJobs bounds what is asked for.
+func (t *Tenant) MostCPULimit() Value[*resource.Quantity] {
+	most := t.Limits.MaxCPU
+	if most.V == nil {
+		return most
+	}
+	for r := range t.Apart() {
+		if limit := r.CPULimit(); limit.V.Cmp(*most.V) > 0 {
+			most = Value[*resource.Quantity]{V: &limit.V, Origin: limit.Over(most.V.String(), &most.Origin)}
+		}
+	}
+	return most
 }

@@ -6,6 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
+	"lockstep.dev/lockstep/pkg/compile/origin"
 	"lockstep.dev/lockstep/pkg/mpi"
 )
 
@@ -22,6 +23,22 @@ func (r *Runtime) NodeResources() corev1.ResourceList {
 	}
 	list[corev1.ResourceCPU], list[corev1.ResourceMemory] = r.CPU.V, r.Memory.V
 	return list
+}
+
+// CPULimit returns the most CPU that a container of the runtime may use: twice what a machine offers, and no less than it asks for. No
+// rank reaches it, so that the kernel never throttles one. It is there because clients read what a pod runs on from its limits (Kubeflow's
+// SDK knows GPUs, TPUs and CPUs there, and nothing else).
+func (r *Runtime) CPULimit() Value[resource.Quantity] {
+	limit := r.Profile.CPU.V.DeepCopy()
+	limit.Add(r.Profile.CPU.V)
+	for _, asked := range []resource.Quantity{r.CPU.V, r.LauncherCPU.V} {
+		if asked.Cmp(limit) > 0 {
+			limit = asked.DeepCopy()
+		}
+	}
+	return Value[resource.Quantity]{V: limit, Origin: origin.Origin{
+		At: r.Profile.CPU.At, Kind: origin.Derived, Why: "twice what a machine offers: clients read a CPU from limits, and the kernel never throttles a rank",
+	}}
 }
 
 // LauncherResources returns what the launcher takes.

@@ -1,5 +1,7 @@
 package semdiff
 
+import "slices"
+
 var resourcesRule = &Rule{
 	Name: "resources", Title: "CPU, memory and devices of runtimes",
 	Doc: "What the pods of a runtime request and may use: CPU, memory, accelerators, huge pages, shared memory. Jobs that are created " +
@@ -11,15 +13,23 @@ var resourcesRule = &Rule{
 	unit: func(s *scope, changes []*Change) []Effect {
 		var effects []Effect
 		for _, part := range parts(changes) {
-			title, verb := "new jobs request other resources", "request"
+			what := "other resources"
 			switch direction(part) {
 			case more:
-				title = "new jobs request more"
+				what = "more"
 			case less:
-				title = "new jobs request less"
+				what = "less"
 			}
-			effects = append(effects, s.effect(part, NewJobsOnly, Notice, title, shownAll(part)).with(verb, title[len("new jobs request "):]+" for new jobs"))
+			if limitsOnly(part) {
+				effects = append(effects, s.effect(part, NewJobsOnly, Notice, "new jobs may use "+what, shownAll(part)).with("let", "new jobs use "+what))
+				continue
+			}
+			effects = append(effects, s.effect(part, NewJobsOnly, Notice, "new jobs request "+what, shownAll(part)).with("request", what+" for new jobs"))
 		}
 		return effects
 	},
+}
+
+func limitsOnly(changes []*Change) bool {
+	return !slices.ContainsFunc(changes, func(c *Change) bool { return !c.Path.Has("limits") })
 }

@@ -143,8 +143,8 @@ func wrapper(command []string) []string {
 }
 
 // resources merges resourcesPerNode into those of the runtime, name by name. A limit alone is also the request. A request
-// alone is also the limit, or it might exceed the runtime's; except for CPU without a limit in the runtime, because a CPU
-// limit throttles ranks that wait for each other.
+// alone is also the limit, or it might exceed the runtime's; except for CPU within the runtime's limit or where there is none, because a
+// tight CPU limit throttles ranks that wait for each other.
 func (j Job) resources(base corev1.ResourceRequirements) corev1.ResourceRequirements {
 	asked := j.Trainer.ResourcesPerNode
 	if asked == nil {
@@ -153,7 +153,7 @@ func (j Job) resources(base corev1.ResourceRequirements) corev1.ResourceRequirem
 	result := *base.DeepCopy()
 	result.Requests = overlay(result.Requests, asked.Limits, asked.Requests)
 	capped := maps.Clone(asked.Requests)
-	if _, limited := base.Limits[corev1.ResourceCPU]; !limited {
+	if limit, limited := base.Limits[corev1.ResourceCPU]; !limited || limit.Cmp(capped[corev1.ResourceCPU]) >= 0 {
 		delete(capped, corev1.ResourceCPU)
 	}
 	result.Limits = overlay(result.Limits, capped, asked.Limits)

@@ -26,7 +26,7 @@ func TestGateOfAnInitContainer(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			r := sample()
-			r.Agent.ImageVolume, r.Agent.Gate = tc.imageVolume, true
+			r.Agent.ImageVolume, r.UnderTrainer = tc.imageVolume, true
 			_, launcher, node := build(t, r)
 			last := launcher.InitContainers[0]
 			if diff := cmp.Diff(tc.command, last.Command); diff != "" || len(launcher.InitContainers) != 1 {

@@ -14,6 +14,8 @@ const (
 	sharedMemoryVolume = "shared-memory"
 	sharedMemoryDir    = "/dev/shm"
 	agentBinDir        = mpi.AgentDir + "/bin"
+	// userHome is DEFAULT_MPI_USER_HOME of Kubeflow's SDK (kubeflow 0.5.0, trainer/constants).
+	userHome, userHomeVolume = "/home/mpiuser", "mpiuser-home"
 	// drainSeconds is the grace between SIGTERM and SIGKILL. The agent needs well under a second to end its sessions.
 	drainSeconds = 5
 )
@@ -36,7 +38,7 @@ func (r Runtime) launcherPod(dialect mpi.Dialect) corev1.PodTemplateSpec {
 	}
 	pod := r.pod(dialect, resources)
 	pod.Spec.Containers[0].Command = []string{mpi.AgentBin, "run", "--"}
-	if r.Agent.Gate {
+	if r.UnderTrainer {
 		r.addGate(&pod.Spec)
 	}
 	switch {
@@ -106,7 +108,7 @@ func (r Runtime) pod(dialect mpi.Dialect, resources corev1.ResourceList) corev1.
 				Name:            mpi.Container,
 				Image:           r.Image,
 				Env:             r.environment(dialect),
-				Resources:       guaranteed(resources),
+				Resources:       r.resources(resources),
 				SecurityContext: containerSecurity(),
 				VolumeMounts: []corev1.VolumeMount{
 					{Name: mpi.AgentVolume, MountPath: mpi.AgentDir, ReadOnly: true},
@@ -121,6 +123,7 @@ func (r Runtime) pod(dialect mpi.Dialect, resources corev1.ResourceList) corev1.
 	}
 	r.addAgent(&pod.Spec)
 	r.addVolumes(&pod.Spec)
+	addUserHome(&pod.Spec)
 	if r.SecretEnv != "" {
 		pod.Spec.Containers[0].EnvFrom = []corev1.EnvFromSource{{
 			SecretRef: &corev1.SecretEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: r.SecretEnv}},
@@ -141,6 +144,19 @@ func (r Runtime) addVolumes(spec *corev1.PodSpec) {
 		spec.Volumes = append(spec.Volumes, volume)
 		container.VolumeMounts = append(container.VolumeMounts, corev1.VolumeMount{Name: v.Name, MountPath: v.MountPath, ReadOnly: v.ReadOnly})
 	}
+}
+
+// addUserHome adds an empty folder where Kubeflow's SDK writes the program of a `CustomTrainer`, on every node: an image seldom has one that
+// the user of the pod may write. A volume of the runtime's own in its place is left alone.
+func addUserHome(spec *corev1.PodSpec) {
+	container := &spec.Containers[0]
+	for _, mount := range container.VolumeMounts {
+		if mount.MountPath == userHome || strings.HasPrefix(userHome, mount.MountPath+"/") {
+			return
+		}
+	}
+	spec.Volumes = append(spec.Volumes, corev1.Volume{Name: userHomeVolume, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}})
+	container.VolumeMounts = append(container.VolumeMounts, corev1.VolumeMount{Name: userHomeVolume, MountPath: userHome})
 }
 
 func (r Runtime) addAgent(spec *corev1.PodSpec) {

@@ -36,6 +36,9 @@ type Runtime struct {
 	World mpi.World
 	// NodeResources is what one node gets: requested in full, and limited to it except for CPU.
 	NodeResources corev1.ResourceList
+	// CPULimit is the most CPU that launcher or node may use. It should be more than ranks can use: a limit that they reach throttles
+	// those that wait for each other. Zero sets none, which Kubeflow's SDK refuses to read where a pod has no accelerator.
+	CPULimit resource.Quantity
 	// LauncherResources are those of a launcher without ranks. One that runs ranks gets NodeResources.
 	LauncherResources corev1.ResourceList
 	// Network is how ranks reach each other.
@@ -44,6 +47,9 @@ type Runtime struct {
 	Env []mpi.Variable
 	// Agent says how the agent reaches the pods.
 	Agent Agent
+	// UnderTrainer says that stock Kubeflow Trainer makes the JobSets. It replaces our command by that of a TrainJob, so that an init
+	// container of the launcher waits for the nodes, which costs up to a second; where our command runs all the same it does not wait again.
+	UnderTrainer bool
 	// User is the identity of all processes; nil where the platform assigns it (OpenShift).
 	User *User
 	// NodeSelector and Tolerations place the nodes. A launcher without ranks goes anywhere, unless LauncherWithNodes puts it on the
@@ -99,9 +105,6 @@ type Agent struct {
 	// ImageVolume mounts the image directly. Otherwise an init container copies the agent, which costs up to a second
 	// per pod, because kubelet looks for finished init containers once a second.
 	ImageVolume bool
-	// Gate lets an init container of the launcher wait for the nodes, for clusters where stock Kubeflow Trainer replaces our
-	// command by that of a TrainJob. It costs up to a second. Where our command runs all the same it does not wait again.
-	Gate bool
 }
 
 // User is the identity of the processes of a pod.
@@ -175,12 +178,16 @@ func (r Runtime) labels() map[string]string {
 	return labels
 }
 
-// policy keeps numNodes at 1: upstream reads it as the number of launchers, and two launchers would each run the job.
-// The number of nodes is the parallelism of the node template. mpiImplementation is OpenMPI for all, because upstream
-// admits nothing else; what it adds for Open MPI is harmless for the others.
+// policy says how many nodes the default job has, for clients to read; the parallelism of the node template is what counts. Kubeflow
+// Trainer reads it as the number of launchers, and two would each run the job: there it is 1. mpiImplementation is OpenMPI for all,
+// because upstream admits nothing else; what it adds for Open MPI is harmless for the others.
 func (r Runtime) policy() *trainer.MLPolicy {
+	nodes := r.World.Nodes
+	if r.UnderTrainer {
+		nodes = 1
+	}
 	return &trainer.MLPolicy{
-		NumNodes: ptr.To[int32](1),
+		NumNodes: ptr.To(nodes),
 		MLPolicySource: trainer.MLPolicySource{MPI: &trainer.MPIMLPolicySource{
 			NumProcPerNode:    ptr.To(r.World.SlotsPerNode),
 			MPIImplementation: ptr.To(trainer.MPIImplementationOpenMPI),

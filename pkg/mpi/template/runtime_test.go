@@ -1,6 +1,7 @@
 package template
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -56,7 +57,7 @@ func TestPodsAreRestricted(t *testing.T) {
 	forms := map[string]func(*Runtime){
 		"ImageVolume":       func(*Runtime) {},
 		"InitContainer":     func(r *Runtime) { r.Agent.ImageVolume = false },
-		"Gate":              func(r *Runtime) { r.Agent.Gate = true },
+		"UnderTrainer":      func(r *Runtime) { r.UnderTrainer = true },
 		"PlatformUser":      func(r *Runtime) { r.User = nil },
 		"SharedMemory":      func(r *Runtime) { r.SharedMemory = &memory },
 		"LauncherRunsRanks": func(r *Runtime) { r.World.LauncherRunsRanks = true },
@@ -81,7 +82,9 @@ func TestPodsAreRestricted(t *testing.T) {
 
 // What upstream reads differently from what the field names suggest (kubeflow/trainer v2.2 and v2.3).
 func TestPortableUnderStockTrainer(t *testing.T) {
-	spec, launcher, node := build(t, sample())
+	under := sample()
+	under.UnderTrainer = true
+	spec, launcher, node := build(t, under)
 	if n := *spec.MLPolicy.NumNodes; n != 1 {
 		t.Errorf("numNodes = %d: upstream would start that many launchers", n)
 	}
@@ -102,6 +105,58 @@ func TestPortableUnderStockTrainer(t *testing.T) {
 		if (ancestor == mpi.AncestorTrainer) != (job.Name == mpi.LauncherJob) {
 			t.Errorf("%s has ancestor %q: only the launcher takes the user's image and command", job.Name, ancestor)
 		}
+	}
+}
+
+// What Kubeflow's SDK reads of a runtime: devices from the limits of the launcher, and nodes from the policy. Without a device among the
+// limits it refuses the whole list of runtimes (kubeflow 0.5.0, trainer/backends/kubernetes/utils.py).
+func TestReadByClients(t *testing.T) {
+	r := sample()
+	r.CPULimit = resource.MustParse("8")
+	spec, launcher, node := build(t, r)
+	if n := *spec.MLPolicy.NumNodes; n != r.World.Nodes {
+		t.Errorf("numNodes = %d, the default job has %d", n, r.World.Nodes)
+	}
+	for name, pod := range map[string]corev1.PodSpec{"launcher": launcher, "node": node} {
+		resources := pod.Containers[0].Resources
+		if limit := resources.Limits.Cpu(); limit.Cmp(r.CPULimit) != 0 {
+			t.Errorf("the CPU limit of the %s is %s", name, limit)
+		}
+		if asked := resources.Requests.Cpu(); asked.Cmp(r.CPULimit) >= 0 {
+			t.Errorf("the %s asks for %s", name, asked)
+		}
+	}
+}
+
+func TestUserHome(t *testing.T) {
+	cases := map[string]struct {
+		own  string
+		want string
+	}{
+		"Nothing":  {"", userHomeVolume},
+		"Beside":   {"/home/mpi", userHomeVolume},
+		"Below":    {userHome + "/data", userHomeVolume},
+		"TheSame":  {userHome, "own"},
+		"AllHomes": {"/home", ""},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			r := sample()
+			if tc.own != "" {
+				r.Volumes = []Volume{{Name: "own", MountPath: tc.own, Claim: "homes"}}
+			}
+			_, launcher, node := build(t, r)
+			for _, pod := range []corev1.PodSpec{launcher, node} {
+				mounts := pod.Containers[0].VolumeMounts
+				got := ""
+				if i := slices.IndexFunc(mounts, func(m corev1.VolumeMount) bool { return m.MountPath == userHome }); i >= 0 {
+					got = mounts[i].Name
+				}
+				if got != tc.want {
+					t.Errorf("with a volume at %q the volume at %s is %q, want %q", tc.own, userHome, got, tc.want)
+				}
+			}
+		})
 	}
 }
 

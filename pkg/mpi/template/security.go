@@ -37,7 +37,16 @@ func ownSecurity() *corev1.SecurityContext {
 	return context
 }
 
-// guaranteed reserves resources and caps all of them but CPU: a CPU limit would throttle ranks that wait for each other,
+// resources are those of the main container: guaranteed, with the limit of CPU.
+func (r Runtime) resources(list corev1.ResourceList) corev1.ResourceRequirements {
+	result := guaranteed(list)
+	if !r.CPULimit.IsZero() {
+		result.Limits[corev1.ResourceCPU] = r.CPULimit
+	}
+	return result
+}
+
+// guaranteed reserves resources and caps all of them but CPU: a CPU limit of that size would throttle ranks that wait for each other,
 // while unused cores stay idle. Memory and devices cannot be shared, so request and limit are equal.
 func guaranteed(resources corev1.ResourceList) corev1.ResourceRequirements {
 	limits := corev1.ResourceList{}

@@ -79,7 +79,8 @@ func (p *proof) changes(name string, n *namespace) []source.Span {
 func (p *proof) limitsFaithful(t *plan.Tenant, name string, n *namespace) {
 	l := &t.Limits
 	if l.MaxCPU.V != nil {
-		p.maximumFaithful(amount{"cpu", counted("cpu", *l.MaxCPU.V), &l.MaxCPU.Origin}, name, n)
+		most := t.MostCPULimit()
+		p.maximumFaithful(amount{"cpu", counted("cpu", *most.V), &l.MaxCPU.Origin}, name, n)
 	}
 	if l.MaxMemory.V != nil {
 		p.maximumFaithful(amount{"memory", counted("memory", *l.MaxMemory.V), &l.MaxMemory.Origin}, name, n)

@@ -55,6 +55,14 @@ var _ = Describe("Under stock Kubeflow Trainer, a compiled runtime", Ordered, Co
 			}
 		})
 
+		It("is read right by Kubeflow's SDK, unmodified", func(ctx SpecContext) {
+			seen := travel(ctx)
+			for _, runtime := range runtimes {
+				Expect(seen.Runtimes[runtime]).To(Equal([]any{float64(1), "cpu", "2"}), "Trainer reads numNodes as the number of launchers: %s", runtime)
+			}
+			expectRightJourney(seen)
+		})
+
 		It("tells the life of a job in events, each step once and in order, and in metrics", func(ctx SpecContext) {
 			meter := cluster.OurMeter()
 			before, err := meter.Read(ctx)
@@ -75,7 +83,7 @@ var _ = Describe("Under stock Kubeflow Trainer, a compiled runtime", Ordered, Co
 
 		It("says that a rank took more memory than its node has", func(ctx SpecContext) {
 			j := limited("oom-beside", "openmpi5-cpu", "mpirun", "-n", "4", "bash", "-c", `[ "$OMPI_COMM_WORLD_RANK" = 3 ] && exec tail /dev/zero; exec mpi-hello --sleep 60`)
-			failBeside(ctx, j, diagnose.OOMKilled, mpi.NodeJob+"-0-1")
+			failBeside(ctx, j, diagnose.OOMKilled, mpi.NodeJob+"-0-0")
 		})
 
 		It("says that somebody deleted a pod of a job", func(ctx SpecContext) {

@@ -17,9 +17,13 @@ import (
 	"lockstep.dev/lockstep/test/trial"
 )
 
+const editorName = "jane"
+
+func editorsOf(tenant string) string { return tenant + "-editors" }
+
 // Editor returns a member of a tenant's editors group: the person that the compiled RBAC lets create TrainJobs.
 func (p *Platform) Editor(tenant string) (trial.User, error) {
-	return p.user(rest.ImpersonationConfig{UserName: "jane", Groups: []string{tenant + "-editors", "system:authenticated"}})
+	return p.user(rest.ImpersonationConfig{UserName: editorName, Groups: []string{editorsOf(tenant), "system:authenticated"}})
 }
 
 // Admin returns the cluster's admin.

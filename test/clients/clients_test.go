@@ -39,15 +39,15 @@ func TestMisread(t *testing.T) {
 	}
 }
 
-// What somebody else has written of the TrainJob does not make the status ours.
+// Beside Kubeflow Trainer the status is its own, and TrainJobs of which we write nothing are none of ours.
 func TestWitnessJudgesByWhoWrites(t *testing.T) {
 	w := &Witness{stop: func() {}, stopped: make(chan error, 1), misread: map[string]error{}}
 	w.stopped <- nil
 	resumed := trainer.TrainJobStatus{Conditions: []metav1.Condition{is("Suspended", "False", 1)}}
-	for name, subresource := range map[string]string{"beside": "", "ours": "status"} {
-		w.see(&trainer.TrainJob{Status: resumed, ObjectMeta: metav1.ObjectMeta{
-			Namespace: "team", Name: name, ManagedFields: []metav1.ManagedFieldsEntry{{Manager: mpi.ControllerName, Subresource: subresource}},
-		}})
+	for name, by := range map[string]metav1.ManagedFieldsEntry{
+		"beside": {Manager: mpi.ControllerName}, "ours": {Manager: mpi.ControllerName, Subresource: "status"}, "theirs": {Manager: "trainer", Subresource: "status"},
+	} {
+		w.see(&trainer.TrainJob{Status: resumed, ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: name, ManagedFields: []metav1.ManagedFieldsEntry{by}}})
 	}
 	if statuses, err := w.Verdict(); statuses != 2 || err == nil || strings.Contains(err.Error(), "beside") || !strings.Contains(err.Error(), "team/ours") {
 		t.Errorf("%d statuses, %v", statuses, err)

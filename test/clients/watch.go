@@ -17,7 +17,7 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi"
 )
 
-// Witness has seen every status that each TrainJob of a cluster ever had.
+// Witness has seen every status that each TrainJob of a cluster ever had, of those that our controller writes to.
 type Witness struct {
 	stop    context.CancelFunc
 	stopped chan error
@@ -51,24 +51,27 @@ func Watch(config *rest.Config) (*Witness, error) {
 	return w, nil
 }
 
+// see judges a TrainJob by who writes it: beside Kubeflow Trainer our controller writes no status, but a record.
 func (w *Witness) see(object any) {
 	trainJob, is := object.(*trainer.TrainJob)
 	if !is {
 		return
 	}
+	writes := func(subresource string) bool {
+		return slices.ContainsFunc(trainJob.ManagedFields, func(m metav1.ManagedFieldsEntry) bool {
+			return m.Manager == mpi.ControllerName && m.Subresource == subresource
+		})
+	}
+	ours := writes("status")
+	if !ours && !writes("") {
+		return
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.statuses++
-	if err := Misread(trainJob.Status.Conditions, written(trainJob)); err != nil {
+	if err := Misread(trainJob.Status.Conditions, ours); err != nil {
 		w.misread[trainJob.Namespace+"/"+trainJob.Name+": "+err.Error()] = fmt.Errorf("TrainJob %s/%s: %w", trainJob.Namespace, trainJob.Name, err)
 	}
-}
-
-// written says whether our controller has written the status of a TrainJob.
-func written(trainJob *trainer.TrainJob) bool {
-	return slices.ContainsFunc(trainJob.ManagedFields, func(m metav1.ManagedFieldsEntry) bool {
-		return m.Manager == mpi.ControllerName && m.Subresource == "status"
-	})
 }
 
 // Verdict ends the watch, and says how many statuses there were and which of them clients would have misread.

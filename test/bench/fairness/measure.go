@@ -128,7 +128,7 @@ func prepare(ctx context.Context, config *rest.Config) (client.WithWatch, error)
 }
 
 // run lets the calm tenant create jobs, alone and beside the noisy one.
-func (r *Report) run(ctx context.Context, tenants client.WithWatch) (err error) {
+func (r *Report) run(ctx context.Context, tenants client.WithWatch) error {
 	calmSets, err := jobSets(ctx, tenants, calm)
 	if err != nil {
 		return err
@@ -148,6 +148,11 @@ func (r *Report) run(ctx context.Context, tenants client.WithWatch) (err error) 
 			return err
 		}
 	}
+	return r.beside(ctx, tenants, calmSets, noisySets)
+}
+
+// beside lets both create jobs, until the noisy tenant has its last JobSet.
+func (r *Report) beside(ctx context.Context, tenants client.Client, calmSets, noisySets watch.Interface) error {
 	var through atomic.Bool
 	group, ctx := errgroup.WithContext(ctx)
 	start := time.Now()

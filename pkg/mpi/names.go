@@ -45,7 +45,8 @@ const (
 	ImplementationLabel = "lockstep.dev/mpi-implementation"
 	// VersionLabel on a runtime holds the version of the implementation, for example "5.0.7".
 	VersionLabel = "lockstep.dev/mpi-version"
-	// TrainJobLabel is on every object and pod of a job; its value is the name of the TrainJob.
+	// TrainJobLabel is on every object and pod of a job; its value is the name of the TrainJob. It is on the TrainJob itself too, for people:
+	// nothing is decided by it there, because users may write it.
 	TrainJobLabel = "lockstep.dev/trainjob"
 	// TenantLabel is on every namespace and object of a tenant.
 	TenantLabel = "lockstep.dev/tenant"

@@ -17,6 +17,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 
+	"lockstep.dev/lockstep/test/clients"
 	"lockstep.dev/lockstep/test/platform"
 	"lockstep.dev/lockstep/test/trial"
 )
@@ -55,6 +56,17 @@ func TestE2E(t *testing.T) {
 // sandboxes are namespaces for what no tenant may do.
 var sandboxes = []string{lifeNamespace, ownNamespace, gangNamespace, gpuNamespace, stockNamespace}
 
+// watchAsClients holds every status of each job of all processes against what the clients that exist would make of it.
+func watchAsClients() {
+	witness, err := clients.Watch(cluster.Config)
+	Expect(err).NotTo(HaveOccurred())
+	DeferCleanup(func() {
+		statuses, misread := witness.Verdict()
+		GinkgoWriter.Printf("clients have read %d statuses of TrainJobs\n", statuses)
+		Expect(misread).NotTo(HaveOccurred())
+	})
+}
+
 // The first process brings the cluster up, the others join it.
 var _ = SynchronizedBeforeSuite(func(ctx SpecContext) []byte {
 	progress := platform.NewProgress(lines)
@@ -67,6 +79,7 @@ var _ = SynchronizedBeforeSuite(func(ctx SpecContext) []byte {
 	DeferCleanup(func() error {
 		return progress.Step("stop the cluster", func() (string, error) { return "", cluster.Close(context.Background()) })
 	})
+	watchAsClients()
 	for _, name := range sandboxes {
 		Expect(cluster.Sandbox(ctx, name)).To(Succeed())
 	}

@@ -199,7 +199,7 @@ var _ = Describe("Admission policies", ofTheCompiler, Ordered, func() {
 	},
 		Entry("a TrainJob that leaves all to the runtime", queued("{runtimeRef: {name: openmpi5-h100}}")),
 		Entry("one that says everything", strings.Replace(queued("{runtimeRef: {name: openmpi5-h100, kind: ClusterTrainingRuntime, apiGroup: trainer.kubeflow.org}, suspend: true, activeDeadlineSeconds: 60, trainer: {image: x, command: [a], args: [b], numNodes: 4, numProcPerNode: 8, env: [{name: A, value: b}, {name: B, valueFrom: {secretKeyRef: {name: s, key: k}}}], resourcesPerNode: {requests: {cpu: 90}, limits: {cpu: \"96\", memory: 512Gi, nvidia.com/gpu: 8}}}}"),
-			"queue-name: lockstep", "queue-name: lockstep, kueue.x-k8s.io/priority-class: production, lockstep.dev/tenant: cameras", 1)),
+			"queue-name: lockstep", "queue-name: lockstep, kueue.x-k8s.io/priority-class: production, lockstep.dev/tenant: cameras, lockstep.dev/trainjob: demo", 1)),
 		Entry("half of the accelerators of twice as many machines", queued("{runtimeRef: {name: openmpi5-h100}, trainer: {numNodes: 8, resourcesPerNode: {limits: {nvidia.com/gpu: 4}}}}")),
 		Entry("a runtime of the tenant's own", queued("{runtimeRef: {name: openmpi5-wide, kind: TrainingRuntime}}")),
 		Entry("a patch", patched("example.com/me", "{metadata: {labels: {a: b}}, spec: {nodeSelector: {rack: a}, volumes: [{name: v, persistentVolumeClaim: {claimName: data}}], containers: [{name: node, volumeMounts: [{name: v, mountPath: /v}]}]}}")),
@@ -234,6 +234,8 @@ var _ = Describe("Admission policies", ofTheCompiler, Ordered, func() {
 			status := []byte(`{"status":{"conditions":[{"type":"Suspended","status":"False","reason":"Resumed","message":"","lastTransitionTime":"2026-11-21T00:00:00Z"}]}}`)
 			Expect(userIn(name, "system:masters").Status().Patch(ctx, trainJob.DeepCopy(), client.RawPatch(types.MergePatchType, status))).To(Succeed())
 		}
+		ours := userIn("system:serviceaccount:lockstep-system:mpi-controller", "system:masters")
+		patchAs(ctx, ours, trainJob, `{"metadata":{"labels":{"lockstep.dev/trainjob":"demo"},"annotations":{"lockstep.dev/conditions":"{}"}}}`)
 
 		By("the user, who may suspend it, and may not pass for Kueue")
 		patchAs(ctx, editor, trainJob, `{"spec":{"suspend":true}}`)

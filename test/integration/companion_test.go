@@ -83,6 +83,7 @@ var _ = Describe("The controller beside Kubeflow Trainer", Ordered, ContinueOnFa
 		Expect(launcher.table().Hosts).To(HaveLen(3))
 		Eventually(reason(ctx, trainJob, job.Running)).Should(Equal(string(job.ReasonGatePassed)))
 		Expect(state(ctx, trainJob)()).To(Equal(runs), "Trainer has no condition yet, and the status is its own")
+		Expect(trainJob.Labels).To(HaveKeyWithValue(mpi.TrainJobLabel, "runs"), "it is found as one of ours")
 
 		endJobSet(ctx, js, jobset.JobSetCompleted)
 		trainerSays(ctx, trainJob, trainer.TrainJobComplete, "AllJobsCompleted", "jobset completed successfully")

@@ -285,6 +285,31 @@ var _ = Describe("The controller", Ordered, func() {
 		Consistently(func() map[string]string { return versions(ctx, trainJob) }).WithTimeout(silence).Should(HaveLen(3), "a finished job is not started again")
 	})
 
+	It("labels the TrainJobs that it runs, and those only", func(ctx SpecContext) {
+		ours := func() []string {
+			var list trainer.TrainJobList
+			Expect(admin.List(ctx, &list, client.InNamespace(namespace), client.HasLabels{mpi.TrainJobLabel})).To(Succeed())
+			var names []string
+			for i := range list.Items {
+				names = append(names, list.Items[i].Name+" "+list.Items[i].Labels[mpi.TrainJobLabel])
+			}
+			return names
+		}
+		theirs := trainJobNamed(namespace, "theirs")
+		theirs.Spec.ManagedBy = ptr.To("kueue.x-k8s.io/multikueue")
+		create(ctx, theirs)
+		trainJob := create(ctx, trainJobNamed(namespace, "found"))
+		js := jobSetOf(ctx, trainJob)
+		makePods(ctx, js, agentOf(ctx, trainJob).ip)
+		Eventually(reason(ctx, trainJob, job.Running)).Should(Equal(string(job.ReasonGatePassed)))
+		Expect(ours()).To(Equal([]string{"found found"}))
+
+		patch(ctx, trainJob, `{"metadata":{"labels":{"lockstep.dev/trainjob":"other"}}}`)
+		endJobSet(ctx, js, jobset.JobSetCompleted)
+		Eventually(state(ctx, trainJob)).Should(Equal("Complete"))
+		Expect(ours()).To(Equal([]string{"found found"}), "it is ours to write")
+	})
+
 	It("names the exit code of the user's command", func(ctx SpecContext) {
 		trainJob := create(ctx, trainJobNamed(namespace, "fails"))
 		js := jobSetOf(ctx, trainJob)

@@ -22,6 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
 	"lockstep.dev/lockstep/pkg/mpi/reconciler"
+	"lockstep.dev/lockstep/test/clients"
 )
 
 var (
@@ -67,7 +68,19 @@ var _ = BeforeSuite(func() {
 	DeferCleanup(environment.Stop)
 	DeferCleanup(func() { startedAgain.end() })
 	admin = newClient(config)
+	watchAsClients(config)
 })
+
+// watchAsClients holds every status of each job of this suite against what the clients that exist would make of it.
+func watchAsClients(config *rest.Config) {
+	witness, err := clients.Watch(config)
+	Expect(err).NotTo(HaveOccurred())
+	DeferCleanup(func() {
+		statuses, misread := witness.Verdict()
+		GinkgoWriter.Printf("clients have read %d statuses of TrainJobs\n", statuses)
+		Expect(misread).NotTo(HaveOccurred())
+	})
+}
 
 // auditPolicy is the one of the documentation, and writes down what service accounts ask for.
 func auditPolicy() string {

@@ -1,63 +1,26 @@
 package job
 
 import (
-	"cmp"
-	"slices"
 	"testing"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
+
+	"lockstep.dev/lockstep/test/clients"
 )
 
-// seenBy is what clients show of a TrainJob, each by its own rules, restated here.
+// seenBy is what clients show of a TrainJob.
 type seenBy struct{ sdk, dashboard, state string }
 
-// bySDK is the status in Kubeflow's SDK 0.5.0 (kubeflow/trainer/backends/kubernetes/backend.py): pods count only where there is no condition.
-func bySDK(conditions []metav1.Condition, nodes, running int) string {
-	if len(conditions) == 0 {
-		if nodes == running {
-			return "Running"
-		}
-		return "Created"
-	}
-	for _, c := range conditions {
-		if (c.Type == trainer.TrainJobComplete || c.Type == trainer.TrainJobFailed) && c.Status == metav1.ConditionTrue {
-			return c.Type
-		}
-	}
-	return "Created"
+// readBy reads a TrainJob of two nodes as clients do; the launcher is one of them, as clients count.
+func readBy(trainJob *trainer.TrainJob, running int, active int32) seenBy {
+	shown := trainJob.Status.Conditions
+	return seenBy{clients.SDK(shown, 2, running), clients.Dashboard(shown, ptr.Deref(trainJob.Spec.Suspend, false), active), clients.Column(shown)}
 }
 
-// byDashboard is the status in OpenShift AI's dashboard of a job without a queue (opendatahub-io/odh-dashboard, packages/model-training).
-func byDashboard(conditions []metav1.Condition, suspend bool, active int32) string {
-	newest := slices.Clone(conditions)
-	slices.SortStableFunc(newest, func(a, b metav1.Condition) int { return b.LastTransitionTime.Compare(a.LastTransitionTime.Time) })
-	basic := "Unknown"
-	if i := slices.IndexFunc(newest, func(c metav1.Condition) bool { return c.Status == metav1.ConditionTrue }); i >= 0 {
-		basic = map[string]string{"Complete": "Succeeded", "Failed": "Failed", "Running": "Running", "Created": "Created", "Restarting": "Restarting"}[newest[i].Type]
-	}
-	switch {
-	case basic == "Succeeded" || basic == "Failed":
-		return basic
-	case suspend:
-		return "Paused"
-	case active > 0:
-		return "Running"
-	}
-	return cmp.Or(basic, "Unknown")
-}
-
-// byColumn is kubectl's column STATE.
-func byColumn(conditions []metav1.Condition) string {
-	if len(conditions) == 0 {
-		return ""
-	}
-	return conditions[len(conditions)-1].Type
-}
-
-// Nobody who reads a TrainJob as Kubeflow's clients do takes it for something that it is not. The launcher is one of two nodes here, as clients count.
+// Nobody who reads a TrainJob as Kubeflow's clients do takes it for something that it is not.
 func TestClientsReadJobsRight(t *testing.T) {
 	for name, tc := range map[string]struct {
 		suspend bool
@@ -86,9 +49,7 @@ func TestClientsReadJobsRight(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			trainJob := written(someJob(), lives()[name].all)
 			trainJob.Spec.Suspend = ptr.To(tc.suspend)
-			shown := trainJob.Status.Conditions
-			got := seenBy{bySDK(shown, 2, tc.running), byDashboard(shown, tc.suspend, tc.active), byColumn(shown)}
-			if got != tc.want {
+			if got := readBy(trainJob, tc.running, tc.active); got != tc.want {
 				t.Errorf("want %+v, got %+v", tc.want, got)
 			}
 		})

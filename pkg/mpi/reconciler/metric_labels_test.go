@@ -4,10 +4,12 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	"github.com/prometheus/client_golang/prometheus"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"lockstep.dev/lockstep/pkg/mpi"
 	"lockstep.dev/lockstep/pkg/mpi/job"
 )
 
@@ -42,26 +44,61 @@ func TestOwners(t *testing.T) {
 	}
 }
 
-// A thousand jobs of names that a user made up make a bounded number of series.
+// A thousand jobs of names that users made up make a bounded number of series of each metric, each job with a whole life: it is restarted,
+// runs and fails.
 func TestSeriesOfAThousandJobs(t *testing.T) {
-	registry := prometheus.NewRegistry()
-	m, err := newMetrics(registry)
-	if err != nil {
-		t.Fatal(err)
+	life := []metav1.Condition{
+		{Type: job.Restarting, Status: metav1.ConditionTrue, Reason: "MachineLost"},
+		{Type: job.Running, Status: metav1.ConditionTrue, Reason: string(job.ReasonGatePassed)},
+		{Type: trainer.TrainJobFailed, Status: metav1.ConditionTrue, Reason: "RankFailed"},
 	}
-	for i := range 1000 {
-		trainJob := metered("team-noise", fmt.Sprint("runtime-", i), fmt.Sprint("queue-", i))
-		m.record(job.Observed{TrainJob: trainJob}, []metav1.Condition{{Type: trainer.TrainJobFailed, Status: metav1.ConditionTrue, Reason: "RankFailed"}})
+	for name, tc := range map[string]struct {
+		namespace func(number int) string
+		// owners are how many namespaces, runtimes and queues are kept apart.
+		owners int
+	}{
+		"OfOneTenant":  {func(int) string { return "team-noise" }, pairsPerNamespace + 1},
+		"OfAsManyEach": {func(i int) string { return fmt.Sprint("team-", i) }, namespacesKept + 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			registry := prometheus.NewRegistry()
+			m, err := newMetrics(registry)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := range 1000 {
+				trainJob := metered(tc.namespace(i), fmt.Sprint("runtime-", i), fmt.Sprint("queue-", i))
+				m.record(job.Observed{TrainJob: trainJob, Gate: &job.Gate{Result: &mpi.GateResult{Passed: true}}}, life)
+			}
+			want := map[string]int{
+				"mpi_trainjob_restarts_total": tc.owners, "mpi_trainjob_ended_total": tc.owners,
+				"mpi_trainjob_phase_seconds": 2 * tc.owners, // gate, running
+			}
+			if diff := cmp.Diff(want, seriesOf(t, registry)); diff != "" {
+				t.Errorf("-want, +got:\n%s", diff)
+			}
+		})
 	}
+}
+
+// seriesOf counts by metric the series that have all labels of an owner.
+func seriesOf(t *testing.T, registry *prometheus.Registry) map[string]int {
+	t.Helper()
 	families, err := registry.Gather()
 	if err != nil {
 		t.Fatal(err)
 	}
-	series := 0
+	series := map[string]int{}
 	for _, family := range families {
-		series += len(family.GetMetric())
+		for _, metric := range family.GetMetric() {
+			labels := map[string]bool{}
+			for _, label := range metric.GetLabel() {
+				labels[label.GetName()] = true
+			}
+			if labels["namespace"] && labels["runtime"] && labels["queue"] {
+				series[family.GetName()]++
+			}
+		}
 	}
-	if want := pairsPerNamespace + 1; series != want {
-		t.Errorf("%d series, want %d", series, want)
-	}
+	return series
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
@@ -14,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"lockstep.dev/lockstep/pkg/mpi"
 	"lockstep.dev/lockstep/pkg/mpi/job"
 )
 
@@ -71,19 +73,35 @@ func statusChanges(before, after trainer.TrainJobStatus) []operation {
 	return changes
 }
 
-// recordPath is job.RecordAnnotation as a JSON pointer (RFC 6901).
-var recordPath = "/metadata/annotations/" + strings.ReplaceAll(job.RecordAnnotation, "/", "~1")
+// null is what a test finds where nothing is.
+var null = json.RawMessage("null")
 
-// patchRecord writes job.RecordAnnotation, or takes it away. It is ours, whatever a user has written there.
-func (r *Reconciler) patchRecord(ctx context.Context, trainJob *trainer.TrainJob, record string) error {
-	change := operation{"add", recordPath, record}
+// setting gives a label or an annotation of a TrainJob its value, and takes it away where the value is empty. Where a TrainJob has none yet the
+// whole map is made, unless somebody else has made it meanwhile, whose keys would be lost.
+func setting(field string, before map[string]string, key, value string) []operation {
+	all := "/metadata/" + field
+	one := all + "/" + strings.ReplaceAll(key, "/", "~1") // RFC 6901
 	switch {
-	case record == "":
-		change = operation{Op: "remove", Path: recordPath}
-	case trainJob.Annotations == nil:
-		change = operation{"add", "/metadata/annotations", map[string]string{job.RecordAnnotation: record}}
+	case before[key] == value:
+		return nil
+	case value == "":
+		return []operation{{Op: "remove", Path: one}}
+	case before == nil:
+		return []operation{{"test", all, null}, {"add", all, map[string]string{key: value}}}
 	}
-	return r.patch(trainJob, append(unchanged(trainJob, nil), change), func(target *trainer.TrainJob, patch client.Patch) error {
+	return []operation{{"add", one, value}}
+}
+
+// labelled says whether a TrainJob has the label by which people find those that we run.
+func labelled(trainJob *trainer.TrainJob) bool {
+	return trainJob.Labels[mpi.TrainJobLabel] == trainJob.Name
+}
+
+// patchRecord writes job.RecordAnnotation, or takes it away, and the label with it. Both are ours, whatever a user has written there.
+func (r *Reconciler) patchRecord(ctx context.Context, trainJob *trainer.TrainJob, record string) error {
+	changes := slices.Concat(unchanged(trainJob, nil),
+		setting("annotations", trainJob.Annotations, job.RecordAnnotation, record), setting("labels", trainJob.Labels, mpi.TrainJobLabel, trainJob.Name))
+	return r.patch(trainJob, changes, func(target *trainer.TrainJob, patch client.Patch) error {
 		return r.client.Patch(ctx, target, patch, client.FieldOwner(FieldOwner))
 	})
 }

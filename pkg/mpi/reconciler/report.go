@@ -24,6 +24,9 @@ type report struct {
 	record string
 }
 
+// over says whether a job comes to its end. One that had nothing to record before gets its label now: it had fewer writes than others.
+func (said report) over() bool { return job.Over(&trainer.TrainJob{Status: said.status}) }
+
 // reportOf returns what is to be said, and whether any of it is new.
 func (r *Reconciler) reportOf(o job.Observed, d job.Decision, applied error) (said report, isNew bool) {
 	if r.mode == Companion {
@@ -94,10 +97,13 @@ func settled(status trainer.TrainJobStatus, patience time.Duration) string {
 // write writes the record and then the status, and tells of the changes in each only when it is written.
 func (r *Reconciler) write(ctx context.Context, o job.Observed, said report) error {
 	before := o.TrainJob.Status.Conditions
-	if said.record != o.TrainJob.Annotations[job.RecordAnnotation] {
+	isNew := said.record != o.TrainJob.Annotations[job.RecordAnnotation]
+	if isNew || said.over() && !labelled(o.TrainJob) {
 		if err := r.patchRecord(ctx, o.TrainJob, said.record); err != nil {
 			return err
 		}
+	}
+	if isNew {
 		recorded := said.conditions
 		if r.mode == Executor {
 			recorded = job.Recorded(recorded)

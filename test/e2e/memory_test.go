@@ -35,6 +35,13 @@ var _ = Describe("A memory limit", ofTheMachine, func() {
 		Expect(result.Message).To(And(ContainSubstring("Worker 0"), ContainSubstring(mpi.NodeJob+"-0-0"), ContainSubstring("raise the memory limit")))
 	}, catalog)
 
+	It("of the launcher, which is the first node, is told with the launcher's name", func(ctx SpecContext) {
+		result := run(ctx, limited("memory-first", "openmpi5-cpu", "mpirun", "-n", "4", "bash", "-c",
+			`[ $OMPI_COMM_WORLD_RANK = 0 ] && exec tail /dev/zero; exec mpi-hello --sleep 60`))
+		Expect(result.Reason).To(Equal(string(diagnose.OOMKilled)), result.Message)
+		Expect(result.Message).To(And(ContainSubstring(mpi.LauncherJob+"-0-0"), ContainSubstring("raise the memory limit")))
+	})
+
 	It("is that of the container where the agent counts what was killed", func(ctx SpecContext) {
 		results := together(ctx, limited("memory-read", "openmpi5-cpu", "mpirun", "-n", "2", "--map-by", "ppr:1:node", "bash", "-c",
 			`group=/sys/fs/cgroup limit=memory.max events=memory.events

@@ -35,8 +35,8 @@ func (b *builder) resourceQuota(t *plan.Tenant, namespace *plan.Value[string]) {
 		object.Map("spec", object.Map("hard", hard...)))
 }
 
-// computeQuota bounds requests, and for memory limits too. CPU limits are not counted: runtimes set none, because a CPU
-// limit throttles ranks, and a quota for limits.cpu would refuse every pod without one.
+// computeQuota bounds requests, and for memory limits too. CPU limits are not counted: those of runtimes are more than anybody uses, and a
+// quota for limits.cpu would refuse every pod without one.
 func computeQuota(q *plan.Quota) []object.Node {
 	hard := append(make([]object.Node, 0, 3+len(q.Accelerators)),
 		object.Quantity("limits.memory", q.Memory.V, &q.Memory.Origin),

@@ -75,7 +75,7 @@ var _ = Describe("An MPI job", func() {
 				Expect(result.Message).To(Equal("the launcher succeeded"), "the last launch is the one that counts")
 				continue
 			}
-			words := "in its last launch rank 2 on worker 1 exited with code 3, which the command passed over"
+			words := "in its last launch rank 2 on worker 0 exited with code 3, which the command passed over"
 			Expect(result.Message).To(HavePrefix("the launcher succeeded; "+words), result.Job.Name)
 			Expect(result.log).To(ContainSubstring(words), result.Job.Name)
 		}

@@ -19,7 +19,10 @@ import (
 // What to do depends on who did it.
 var _ = Describe("Whoever reads why a job failed", func() {
 	It("is told whose memory limit a launcher has", ofTheMachine, func(ctx SpecContext) {
-		result := run(ctx, job("launcher-memory", "openmpi4-cpu", "bash", "-c", "mpirun -n 4 mpi-hello; tail /dev/zero; exit 1"))
+		addRuntimes(ctx, launcherApart("openmpi4-cpu", "launcher-apart"))
+		j := job("launcher-memory", "launcher-apart", "bash", "-c", "mpirun -n 4 mpi-hello; tail /dev/zero; exit 1")
+		j.Namespace = ownNamespace
+		result := together(ctx, j)[0]
 		Expect(result.Reason).To(Equal(string(diagnose.OOMKilled)), result.Message)
 		Expect(result.Message).To(ContainSubstring("What to do: the launcher's memory limit of 128Mi is the runtime's, and spec.trainer.resourcesPerNode does not change it"))
 	})
@@ -58,7 +61,7 @@ var _ = Describe("Whoever reads why a job failed", func() {
 	It("is told that gates hold pods back, as long as they do", func(ctx SpecContext) {
 		object := patched(job("gated", "openmpi4-cpu", "mpirun", "-n", "4", "mpi-hello"), mpi.NodeJob, `{"schedulingGates": [{"name": "example.com/wait"}]}`)
 		submit(ctx, editor, object)
-		Eventually(said(ctx, object, mpijob.PodsReady)).Should(ContainSubstring("1 more of 3 pods are not to be scheduled yet: held back by the scheduling gate `example.com/wait`"))
+		Eventually(said(ctx, object, mpijob.PodsReady)).Should(ContainSubstring("1 more of 2 pods are not to be scheduled yet: held back by the scheduling gate `example.com/wait`"))
 		fmt.Fprintln(GinkgoWriter, said(ctx, object, mpijob.PodsReady)())
 		for _, pod := range podsOf(ctx, object) {
 			Expect(admin.Client.Patch(ctx, &pod, client.RawPatch(types.MergePatchType, []byte(`{"spec": {"schedulingGates": null}}`)))).To(Succeed())

@@ -14,15 +14,14 @@ var _ = Describe("A world", Ordered, func() {
 	BeforeAll(func(ctx SpecContext) {
 		var specs []string
 		for _, runtime := range runtimes {
-			specs = append(specs, launcherRunsRanks(runtime))
+			specs = append(specs, launcherApart(runtime, runtime+"-apart"))
 		}
 		addRuntimes(ctx, specs...)
 	})
 
 	DescribeTable("has exactly the pods and the ranks that were asked for", func(ctx SpecContext, runtime string, apart, within int32) {
-		beside := shape(runtime, apart)
-		inside := shape(runtime+"-within", within)
-		inside.Namespace = ownNamespace
+		beside, inside := shape(runtime+"-apart", apart), shape(runtime, within)
+		beside.Namespace = ownNamespace
 		for i, result := range together(ctx, beside, inside) {
 			nodes := int(result.Job.Nodes)
 			Expect(result.Check(min(nodes, machines))).To(Succeed())
@@ -42,11 +41,11 @@ func shape(runtime string, nodes int32) trial.Job {
 	return j
 }
 
-// launcherRunsRanks is the spec of a runtime of the catalog, with another name and a launcher that is a node.
-func launcherRunsRanks(runtime string) string {
+// launcherApart is the spec of a runtime of the catalog, with another name and a launcher that is no node.
+func launcherApart(runtime, name string) string {
 	GinkgoHelper()
-	spec := strings.Replace(source("catalog/runtimes/"+runtime+".yaml"), "name: "+runtime, "name: "+runtime+"-within", 1)
+	spec := strings.Replace(source("catalog/runtimes/"+runtime+".yaml"), "name: "+runtime, "name: "+name, 1)
 	spec, _, found := strings.Cut(spec, "  launcher:\n")
 	Expect(found).To(BeTrue())
-	return spec + "  launcher:\n    runsRanks: true\n"
+	return spec + "  launcher:\n    cpu: 100m\n    memory: 128Mi\n"
 }

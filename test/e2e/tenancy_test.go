@@ -39,7 +39,7 @@ var _ = Describe("A tenant", func() {
 		start(ctx, editor, victim)
 		pods := &corev1.PodList{}
 		Expect(admin.Client.List(ctx, pods, client.InNamespace(tenant), client.MatchingLabels{
-			mpi.JobSetNameLabel: victim.Name, mpi.ReplicatedJobLabel: mpi.NodeJob,
+			mpi.JobSetNameLabel: victim.Name,
 		})).To(Succeed())
 		Expect(pods.Items).To(HaveLen(2))
 
@@ -160,7 +160,7 @@ var _ = Describe("The pods of a job", Ordered, ContinueOnFailure, func() {
 		for _, object := range jobs {
 			pods = append(pods, podsOf(ctx, object)...)
 		}
-		Expect(pods).To(HaveLen(3 * len(jobs)))
+		Expect(pods).To(HaveLen(2 * len(jobs)))
 		Eventually(func() map[string][]door { return opened(ctx, []door{names}, pods...) }).Should(HaveEach(ConsistOf(names)))
 		Expect(opened(ctx, []door{ready}, pods...)).To(HaveEach(BeEmpty()))
 	})
@@ -182,7 +182,7 @@ var _ = Describe("The pods of a job", Ordered, ContinueOnFailure, func() {
 				agents = append(agents, d)
 			}
 		}
-		Expect(agents).To(HaveLen(3 * len(jobs)))
+		Expect(agents).To(HaveLen(2 * len(jobs)))
 		Eventually(func() map[string][]door { return opened(ctx, doors, *controller) }).Should(HaveEach(ConsistOf(agents)), "policies learn of a new pod within a second")
 		Expect(opened(ctx, doors, *neighbour, *impostor)).To(HaveEach(BeEmpty()))
 	})

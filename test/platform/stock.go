@@ -66,7 +66,7 @@ func (p *Platform) UseStockWith(ctx context.Context, name string, change func(*t
 	return undo, client.IgnoreAlreadyExists(admin.Client.Create(ctx, runtime))
 }
 
-// LauncherApart is a change of a runtime: a launcher beside the nodes, as ours have.
+// LauncherApart is a change of a runtime: a launcher beside the nodes.
 func LauncherApart(spec *trainer.TrainingRuntimeSpec) {
 	spec.MLPolicy.MPI.RunLauncherAsNode = ptr.To(false)
 }

@@ -30,10 +30,10 @@ func commandEnvironment(container []string, s Settings, nodes int, launcherIsHos
 	})
 }
 
-// words returns the words of the user's command. Kubeflow's SDK names the hostfile of the job in each command that it makes, and Hydra refuses
-// its syntax, which is Open MPI's: it gets the one in its own.
+// words returns the words of the user's command. Kubeflow's SDK begins each with `mpirun --hostfile /etc/mpi/hostfile`, and Hydra
+// refuses the syntax of that file, which is Open MPI's: it gets the one in its own. Other launchers, such as horovodrun, read Open MPI's.
 func (l Launcher) words(command Command) []string {
-	if !usesHydra(command.Environment) {
+	if !usesHydra(command.Environment) || !strings.HasPrefix(path.Base(command.Argv[0]), "mpi") {
 		return command.Argv
 	}
 	words := slices.Clone(command.Argv)

@@ -95,19 +95,22 @@ func TestLaunchEnvironmentLeavesTheUsersChoice(t *testing.T) {
 
 // `mpirun --hostfile /etc/mpi/hostfile` is how Kubeflow's SDK begins each command, whatever the implementation.
 func TestHydraGetsItsOwnHostfile(t *testing.T) {
-	sdk := []string{"mpirun", "--hostfile", mpi.HostfilePath, "bash", "-c", "cat " + mpi.HostfilePath}
 	for name, tc := range map[string]struct {
+		program     string
 		environment []string
 		want        string
 	}{
-		"OpenMPI": {[]string{"OMPI_MCA_plm_rsh_agent=/x"}, mpi.HostfilePath},
-		"MPICH":   {[]string{"HYDRA_LAUNCHER_EXEC=/x"}, "/s/hostfile.hydra"},
-		"Intel":   {[]string{"I_MPI_HYDRA_BOOTSTRAP_EXEC=/x"}, "/s/hostfile.hydra"},
+		"OpenMPI": {"mpirun", []string{"OMPI_MCA_plm_rsh_agent=/x"}, mpi.HostfilePath},
+		"MPICH":   {"mpirun", []string{"HYDRA_LAUNCHER_EXEC=/x"}, "/s/hostfile.hydra"},
+		"ByPath":  {"/usr/bin/mpiexec.hydra", []string{"HYDRA_LAUNCHER_EXEC=/x"}, "/s/hostfile.hydra"},
+		"Intel":   {"mpirun", []string{"I_MPI_HYDRA_BOOTSTRAP_EXEC=/x"}, "/s/hostfile.hydra"},
+		"Horovod": {"horovodrun", []string{"HYDRA_LAUNCHER_EXEC=/x"}, mpi.HostfilePath},
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := Launcher{Settings: Settings{StateDir: "/s"}}
-			got := l.words(Command{Argv: sdk, Environment: tc.environment})
-			want := slices.Clone(sdk)
+			want := []string{tc.program, "--hostfile", mpi.HostfilePath, "bash", "-c", "cat " + mpi.HostfilePath}
+			got := l.words(Command{Argv: want, Environment: tc.environment})
+			want = slices.Clone(want)
 			want[2] = tc.want
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Error(diff)

@@ -52,7 +52,7 @@ func (r *Reconciler) announce(trainJob *trainer.TrainJob, changes []metav1.Condi
 		}
 		if kind := eventType(trainJob.Status.Conditions, change); kind != "" {
 			reason := cmp.Or(milestones[mpi.Reason(change.Reason)], change.Reason)
-			r.recorder.Event(trainJob, kind, reason, job.Clipped(change.Message, noteLimit))
+			r.recorder.Eventf(trainJob, nil, kind, reason, change.Type, "%s", job.Clipped(change.Message, noteLimit))
 		}
 	}
 }

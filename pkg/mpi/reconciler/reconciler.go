@@ -8,7 +8,7 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/client-go/tools/record"
+	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -41,7 +41,7 @@ type Reconciler struct {
 	rendezvous *rendezvous
 	// queues is nil for a companion.
 	queues   *queues
-	recorder record.EventRecorder
+	recorder events.EventRecorder
 	metrics  *metrics
 }
 

@@ -31,7 +31,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
-	"lockstep.dev/lockstep/pkg/mpi"
 	"lockstep.dev/lockstep/pkg/mpi/job"
 )
 
@@ -141,6 +140,10 @@ func setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
 	if err := mgr.Add(meetings); err != nil {
 		return fmt.Errorf("add rendezvous: %w", err)
 	}
+	recorder, err := addRecorder(mgr)
+	if err != nil {
+		return err
+	}
 	r := &Reconciler{
 		client:     mgr.GetClient(),
 		live:       mgr.GetAPIReader(),
@@ -152,8 +155,7 @@ func setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
 		shared:     newSharedWarnings(mgr.GetAPIReader(), time.Now),
 		rendezvous: meetings,
 		queues:     lines,
-		// Kubeflow's SDK shows events that have a firstTimestamp, which those of the newer API must not have.
-		recorder: mgr.GetEventRecorderFor(mpi.ControllerName), //nolint:staticcheck // see above
+		recorder:   recorder,
 		metrics:    metrics,
 	}
 	if options.Mode == Executor {

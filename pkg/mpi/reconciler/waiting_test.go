@@ -13,7 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/tools/record"
+	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
@@ -68,7 +68,7 @@ func newCluster(t *testing.T, objects ...client.Object) *cluster {
 	return &cluster{t, store, live, &Reconciler{
 		client: store, live: live, namespace: "lockstep", random: bytes.NewReader(bytes.Repeat([]byte{7}, 1024)), mode: Executor,
 		clock: newClock(time.Now), memory: newMemory(), shared: newSharedWarnings(live, time.Now), rendezvous: newRendezvous(live),
-		recorder: record.NewFakeRecorder(100), metrics: metrics,
+		recorder: events.NewFakeRecorder(100), metrics: metrics,
 	}}
 }
 

@@ -32,5 +32,5 @@ func (r *Reconciler) warnOnce(ctx context.Context, trainJob *trainer.TrainJob, r
 		return
 	}
 	ctrl.LoggerFrom(ctx).Info(note)
-	r.recorder.Event(trainJob, corev1.EventTypeWarning, string(reason), job.Clipped(note, noteLimit))
+	r.recorder.Eventf(trainJob, nil, corev1.EventTypeWarning, string(reason), "Reconcile", "%s", job.Clipped(note, noteLimit))
 }

@@ -8,7 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/tools/record"
+	"k8s.io/client-go/tools/events"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
 	"lockstep.dev/lockstep/pkg/mpi"
@@ -18,7 +18,7 @@ import (
 // sent takes what the controller has sent: type, reason and note of each event.
 func (c *cluster) sent() []string {
 	c.t.Helper()
-	recorder, is := c.controller.recorder.(*record.FakeRecorder)
+	recorder, is := c.controller.recorder.(*events.FakeRecorder)
 	if !is {
 		c.t.Fatal("the controller has another recorder")
 	}

@@ -54,7 +54,6 @@ func (r Runtime) nodePod(dialect mpi.Dialect) corev1.PodTemplateSpec {
 	pod := r.pod(dialect, r.NodeResources)
 	pod.Spec.Containers[0].Command = []string{mpi.AgentBin, "serve"}
 	r.forRanks(&pod)
-	pod.Spec.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{spreadOverMachines()}
 	return pod
 }
 
@@ -62,6 +61,7 @@ func (r Runtime) nodePod(dialect mpi.Dialect) corev1.PodTemplateSpec {
 func (r Runtime) forRanks(pod *corev1.PodTemplateSpec) {
 	pod.Spec.NodeSelector = r.NodeSelector
 	pod.Spec.Tolerations = r.Tolerations
+	pod.Spec.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{r.spreadOverMachines()}
 	r.addSharedMemory(&pod.Spec)
 	if r.LockMemory {
 		pod.Spec.Containers[0].SecurityContext.Capabilities.Add = []corev1.Capability{"IPC_LOCK"}
@@ -80,12 +80,18 @@ func (r Runtime) forRanks(pod *corev1.PodTemplateSpec) {
 
 // spreadOverMachines keeps the nodes of one job on different machines as far as possible: `two nodes` should mean two
 // machines, but a job that fits on one must not wait for ever.
-func spreadOverMachines() corev1.TopologySpreadConstraint {
+func (r Runtime) spreadOverMachines() corev1.TopologySpreadConstraint {
+	nodes := &metav1.LabelSelector{MatchLabels: map[string]string{mpi.ReplicatedJobLabel: mpi.NodeJob}}
+	if r.World.LauncherRunsRanks {
+		nodes = &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{
+			Key: mpi.ReplicatedJobLabel, Operator: metav1.LabelSelectorOpIn, Values: []string{mpi.LauncherJob, mpi.NodeJob},
+		}}}
+	}
 	return corev1.TopologySpreadConstraint{
 		MaxSkew:           1,
 		TopologyKey:       corev1.LabelHostname,
 		WhenUnsatisfiable: corev1.ScheduleAnyway,
-		LabelSelector:     &metav1.LabelSelector{MatchLabels: map[string]string{mpi.ReplicatedJobLabel: mpi.NodeJob}},
+		LabelSelector:     nodes,
 		MatchLabelKeys:    []string{mpi.JobSetUIDLabel},
 	}
 }

@@ -8,6 +8,8 @@ import (
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/pod-security-admission/api"
 	"k8s.io/pod-security-admission/policy"
 
@@ -124,6 +126,39 @@ func TestReadByClients(t *testing.T) {
 		}
 		if asked := resources.Requests.Cpu(); asked.Cmp(r.CPULimit) >= 0 {
 			t.Errorf("the %s asks for %s", name, asked)
+		}
+	}
+}
+
+// A launcher that runs ranks is a node too: both are kept apart from each other.
+func TestNodesAreSpreadOverMachines(t *testing.T) {
+	for within, want := range map[bool][]string{false: {mpi.NodeJob}, true: {mpi.LauncherJob, mpi.NodeJob}} {
+		r := sample()
+		r.World.LauncherRunsRanks = within
+		_, launcher, node := build(t, r)
+		spread := map[string]corev1.PodSpec{mpi.NodeJob: node}
+		if within {
+			spread[mpi.LauncherJob] = launcher
+		} else if len(launcher.TopologySpreadConstraints) > 0 {
+			t.Error("a launcher without ranks is kept apart from the nodes")
+		}
+		for name, pod := range spread {
+			if len(pod.TopologySpreadConstraints) != 1 {
+				t.Fatalf("%s has the constraints %v", name, pod.TopologySpreadConstraints)
+			}
+			selector, err := metav1.LabelSelectorAsSelector(pod.TopologySpreadConstraints[0].LabelSelector)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, role := range []string{mpi.LauncherJob, mpi.NodeJob} {
+				if selector.Matches(labels.Set{mpi.ReplicatedJobLabel: role}) {
+					got = append(got, role)
+				}
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("%s is spread over machines with (-want +got):\n%s", name, diff)
+			}
 		}
 	}
 }

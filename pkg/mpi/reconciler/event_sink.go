@@ -1,0 +1,75 @@
+package reconciler
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/tools/events"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+
+	"lockstep.dev/lockstep/pkg/mpi"
+)
+
+// addRecorder returns a recorder whose events have both kinds of time. Kubeflow's SDK shows those with a firstTimestamp (kubeflow 0.5.0,
+// get_job_events), which the newer API forbids; the order of a job's life is in the finer eventTime, which the recorder of
+// the older API does not set.
+func addRecorder(mgr ctrl.Manager) (events.EventRecorder, error) {
+	client, err := typedcorev1.NewForConfigAndClient(mgr.GetConfig(), mgr.GetHTTPClient())
+	if err != nil {
+		return nil, fmt.Errorf("create client for events: %w", err)
+	}
+	broadcaster := events.NewBroadcaster(eventSink{client})
+	if err := broadcaster.StartRecordingToSinkWithContext(context.Background()); err != nil {
+		return nil, fmt.Errorf("record events: %w", err)
+	}
+	end := func(ctx context.Context) error {
+		<-ctx.Done()
+		broadcaster.Shutdown()
+		return nil
+	}
+	if err := mgr.Add(manager.RunnableFunc(end)); err != nil {
+		return nil, fmt.Errorf("add the recorder of events: %w", err)
+	}
+	return broadcaster.NewRecorder(mgr.GetScheme(), mpi.ControllerName), nil
+}
+
+// eventSink writes events of the newer API through the older one.
+type eventSink struct {
+	events typedcorev1.EventsGetter
+}
+
+func (s eventSink) Create(ctx context.Context, event *eventsv1.Event) (*eventsv1.Event, error) {
+	_, err := s.events.Events(event.Namespace).Create(ctx, timed(event), metav1.CreateOptions{FieldManager: FieldOwner})
+	return event, err
+}
+
+// Update is not asked for: a recorder creates events, and patches the count of a series.
+func (s eventSink) Update(context.Context, *eventsv1.Event) (*eventsv1.Event, error) {
+	return nil, errors.ErrUnsupported
+}
+
+// Patch changes the series of an event, which both APIs call the same.
+func (s eventSink) Patch(ctx context.Context, event *eventsv1.Event, data []byte) (*eventsv1.Event, error) {
+	_, err := s.events.Events(event.Namespace).Patch(ctx, event.Name, types.StrategicMergePatchType, data, metav1.PatchOptions{FieldManager: FieldOwner})
+	return event, err
+}
+
+// timed is an event as the older API has it, with its time in both forms.
+func timed(event *eventsv1.Event) *corev1.Event {
+	at := metav1.NewTime(event.EventTime.Time)
+	return &corev1.Event{
+		ObjectMeta:     event.ObjectMeta,
+		InvolvedObject: event.Regarding, Related: event.Related,
+		Type: event.Type, Reason: event.Reason, Action: event.Action, Message: event.Note,
+		EventTime: event.EventTime, FirstTimestamp: at, LastTimestamp: at, Count: 1,
+		Source:              corev1.EventSource{Component: event.ReportingController},
+		ReportingController: event.ReportingController, ReportingInstance: event.ReportingInstance,
+	}
+}

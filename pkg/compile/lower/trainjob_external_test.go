@@ -128,3 +128,18 @@ func TestOriginsOfExternalRuntimes(t *testing.T) {
 		}
 	}
 }
+
+// TestDevicesOfMachinesWithoutRuntime: machines of which no compiled runtime makes use are there for others.
+func TestDevicesOfMachinesWithoutRuntime(t *testing.T) {
+	specs := strings.Replace(externalSpecs, "capacity: [", "capacity: [{profile: amd, nodes: 2}, ", 1) + `---
+apiVersion: lockstep.dev/v1alpha1
+kind: HardwareProfile
+metadata: {name: amd}
+spec: {fabric: {type: Ethernet}, node: {cpu: 96, memory: 1Ti}, accelerator: {resource: amd.com/gpu, count: 8}}
+`
+	c := planOf(t, specs)
+	written := createJob(namespaceOf(t, c, "vision"), job(t, torch("resourcesPerNode: {limits: {amd.com/gpu: 8}}")))
+	if got := newServer(t, lower.Platform(c)).ask(t, "lockstep-trainjob", written); got != "" {
+		t.Error(got)
+	}
+}

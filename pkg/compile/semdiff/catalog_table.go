@@ -130,7 +130,9 @@ func judgeMachineResources(c *Change) judgement {
 }
 
 // itemsOf reads a list of CEL.
-func itemsOf(list *object.Node) []string { return strings.Split(strings.Trim(list.Scalar(), "[]"), ", ") }
+func itemsOf(list *object.Node) []string {
+	return strings.Split(strings.Trim(list.Scalar(), "[]"), ", ")
+}
 
 // shownTables are the entries of tables that differ: `maxNodes of train: 4 → 8`. Tables that come or go are named.
 func shownTables(changes []*Change) string {

@@ -21,6 +21,9 @@ type TenantSpec struct {
 	Clusters []string `json:"clusters" jsonschema:"required,minItems=1,uniqueItems,format=dns-label"`
 	// Runtimes name the runtimes that the tenant uses; empty means every runtime that admits the tenant.
 	Runtimes []string `json:"runtimes,omitempty" jsonschema:"uniqueItems,format=dns-label"`
+	// ExternalRuntimes name ClusterTrainingRuntimes that others installed in the cluster, such as torch-distributed of Kubeflow Trainer,
+	// which runs their jobs. They have no bounds here: quota, queue, network and the rules for pods hold for their jobs as for all.
+	ExternalRuntimes []string `json:"externalRuntimes,omitempty" jsonschema:"uniqueItems,format=dns-name"`
 	// Quota is what each namespace of the tenant may hold at one time.
 	Quota Quota `json:"quota" jsonschema:"required"`
 	// Limits bound a single container.

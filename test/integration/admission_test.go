@@ -26,13 +26,15 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/patch/chart/helm"
 )
 
-// admissionSpecs are a cluster that queues, with two tenants: cameras has a queue, a runtime of its own and pins memory.
+// admissionSpecs are a cluster that queues, with two tenants: cameras has a queue, a runtime of its own and pins memory; microphones may
+// use a runtime that others installed, which takes a cluster with Kubeflow Trainer.
 const admissionSpecs = `apiVersion: lockstep.dev/v1alpha1
 kind: Cluster
 metadata: {name: admission}
 spec:
   platform: Kubernetes
   version: "1.36"
+  executor: KubeflowTrainer
   agent: {image: "registry.example.com/agent:1"}
   capacity: [{profile: cpu, nodes: 4}, {profile: h100, nodes: 16}]
   queueing: {cohorts: [{name: research}]}
@@ -93,6 +95,7 @@ metadata: {name: microphones}
 spec:
   people: {editors: [microphone-editors]}
   namespaces: [microphones]
+  externalRuntimes: [torch-distributed]
   clusters: [admission]
   quota: {cpu: 80, memory: 64Gi, pods: 40, jobs: 20}
   queue: {shares: [{profile: cpu, nodes: 4}]}
@@ -165,15 +168,15 @@ var _ = Describe("Admission policies", ofTheCompiler, Ordered, func() {
 		Entry("with tolerations", patched("example.com/me", "{spec: {tolerations: [{operator: Exists}]}}"),
 			"spec.runtimePatches adds tolerations; those for the machines of its profile come with the runtime, others would take machines that are kept for others: remove tolerations"),
 		Entry("with a job that runtimes do not have", strings.Replace(patched("example.com/me", "{}"), "name: node,", "name: worker,", 1),
-			"spec.runtimePatches patches `worker`; an MPI runtime has the jobs `launcher` and `node`: patch one of these"),
+			"spec.runtimePatches patches `worker`; patches may change the jobs `launcher` and `node`: patch one of these"),
 		Entry("with a container that pods do not have", patched("example.com/me", "{spec: {containers: [{name: sidecar}]}}"),
-			"spec.runtimePatches patches container `sidecar`; pods of an MPI runtime have the container `node`: patch that one"),
+			"spec.runtimePatches patches container `sidecar`; patches may change the container `node`: patch that one"),
 		Entry("with more per node than its queue counts", queued("{runtimeRef: {name: openmpi5-h100}, trainer: {resourcesPerNode: {limits: {memory: 768Gi}}}}"),
 			"spec.trainer.resourcesPerNode asks for 768Gi memory, a node of the runtime has 512Gi; queue `lockstep` counts a node as runtime `openmpi5-h100` has it, and more would be taken from others: ask for at most that, or name a runtime with larger nodes"),
 		Entry("with the Workload of another job", strings.Replace(queued("{runtimeRef: {name: openmpi5-h100}}"), "queue-name: lockstep", "queue-name: lockstep, kueue.x-k8s.io/prebuilt-workload-name: other", 1),
 			"the TrainJob has `kueue.x-k8s.io/prebuilt-workload-name`; of Kueue's labels users may set kueue.x-k8s.io/queue-name, priority-class and max-exec-time-seconds, and no annotation: remove it"),
 		Entry("with an initializer", queued("{runtimeRef: {name: openmpi5-h100}, initializer: {dataset: {storageUri: \"s3://a/b\"}}}"),
-			"the TrainJob sets `initializer`, which MPI runtimes do not support; spec may have activeDeadlineSeconds, managedBy, runtimePatches, runtimeRef, suspend and trainer, and spec.trainer args, command, env, image, numNodes, numProcPerNode and resourcesPerNode (limits, requests): remove it; data is loaded by the command, or from a volume"),
+			"the TrainJob sets `initializer`, which the platform does not support; spec may have activeDeadlineSeconds, managedBy, runtimePatches, runtimeRef, suspend and trainer, and spec.trainer args, command, env, image, numNodes, numProcPerNode and resourcesPerNode (limits, requests): remove it; data is loaded by the command, or from a volume"),
 		Entry("with all devices of the machine", queued("{runtimeRef: {name: openmpi5-h100}, trainer: {env: [{name: NVIDIA_VISIBLE_DEVICES, value: all}]}}"),
 			"the TrainJob sets NVIDIA_VISIBLE_DEVICES, by which container runtimes hand out devices that nobody asked the scheduler for; pods get those that the runtime or spec.trainer.resourcesPerNode asks for: remove it, and choose among them with CUDA_VISIBLE_DEVICES"),
 		Entry("with a variable from a file", queued("{runtimeRef: {name: openmpi5-h100}, trainer: {env: [{name: A, valueFrom: {fileKeyRef: {volumeName: v, path: p, key: k}}}]}}"),
@@ -203,6 +206,26 @@ var _ = Describe("Admission policies", ofTheCompiler, Ordered, func() {
 		Entry("half of the accelerators of twice as many machines", queued("{runtimeRef: {name: openmpi5-h100}, trainer: {numNodes: 8, resourcesPerNode: {limits: {nvidia.com/gpu: 4}}}}")),
 		Entry("a runtime of the tenant's own", queued("{runtimeRef: {name: openmpi5-wide, kind: TrainingRuntime}}")),
 		Entry("a patch", patched("example.com/me", "{metadata: {labels: {a: b}}, spec: {nodeSelector: {rack: a}, volumes: [{name: v, persistentVolumeClaim: {claimName: data}}], containers: [{name: node, volumeMounts: [{name: v, mountPath: /v}]}]}}")),
+	)
+
+	DescribeTable("judge TrainJobs of runtimes that others installed", func(ctx SpecContext, trainer, message string) {
+		job := parsed(queued("{runtimeRef: {name: torch-distributed}, trainer: {" + trainer + "}}"))
+		job.SetNamespace("microphones")
+		err := userIn("heinrich", "microphone-editors").Create(ctx, job, client.DryRunAll)
+		if message == "" {
+			Expect(err).NotTo(HaveOccurred())
+			return
+		}
+		Expect(err).To(MatchError(HaveSuffix("denied request: " + message)))
+		documentation, readErr := os.ReadFile("../../docs/admission.md")
+		Expect(readErr).NotTo(HaveOccurred())
+		Expect(string(documentation)).To(ContainSubstring(message))
+	},
+		Entry("of any size", "numNodes: 500, resourcesPerNode: {requests: {cpu: 8, memory: 64Gi, nvidia.com/gpu: 4}, limits: {memory: 64Gi, nvidia.com/gpu: 4}}", ""),
+		Entry("with a device that no profile has", "resourcesPerNode: {limits: {nvidia.com/mig-1g.5gb: 1}}",
+			"spec.trainer.resourcesPerNode asks for nvidia.com/mig-1g.5gb, which no machine of the cluster's profiles has, so that no quota counts it; they have cpu, memory, nvidia.com/gpu, rdma/ib: ask for these"),
+		Entry("with memory that Kueue does not count", "resourcesPerNode: {limits: {memory: 64Gi}}",
+			"spec.trainer.resourcesPerNode limits memory to 64Gi and requests none; queue `lockstep` counts requests, and more would be taken from others: request as much as the limit"),
 	)
 
 	It("let as many nodes pass as the runtime has, and not one more", func(ctx SpecContext) {

@@ -55,6 +55,8 @@ func Rules() []Rule {
 		namespacesNotReserved,
 		tenantHasRuntime,
 		namedRuntimesUsable,
+		externalRuntimesRun,
+		externalRuntimesAreOthers,
 		basesUsable,
 		variantsAreNarrower,
 		variantsHaveOwnNames,

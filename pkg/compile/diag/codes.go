@@ -312,6 +312,12 @@ const (
 
 	// VariantNowhere is a variant of a runtime that no cluster of its tenant has. It is a warning.
 	VariantNowhere Code = "LS4134"
+
+	// ExternalRuntimeNotRun is a runtime of others on a cluster without Kubeflow Trainer.
+	ExternalRuntimeNotRun Code = "LS4135"
+
+	// ExternalRuntimeIsOurs is a runtime that a tenant names as one of others, and that is compiled.
+	ExternalRuntimeIsOurs Code = "LS4136"
 )
 
 // Components and objects.

@@ -627,6 +627,17 @@ var entries = []Entry{
 		Do: "Remove the variant, choose a runtime that a cluster of the tenant has, or add the profile to `capacity` of one.",
 	},
 	{
+		Code: ExternalRuntimeNotRun, Severity: Error, Waivable: true, Title: "nobody runs the jobs of a runtime",
+		Why: "Jobs of runtimes that others installed are run by Kubeflow Trainer. With the executor `Bundled` there is none: mpi-controller runs MPI runtimes, and leaves all others alone. " +
+			"The API server would take such a TrainJob, and nothing would become of it.",
+		Do: "Use the executor `KubeflowTrainer` where Trainer runs, or remove the runtime, for one cluster by a patch in its overlay. Waive it for a runtime with `mlPolicy.mpi`: mpi-controller runs that.",
+	},
+	{
+		Code: ExternalRuntimeIsOurs, Severity: Error, Title: "a compiled runtime among those of others",
+		Why: "Of runtimes that others installed nothing is known, so that their jobs have no bounds of nodes, ranks and machines. A runtime of the catalog would lose those that it has.",
+		Do:  "Name it in `runtimes`.",
+	},
+	{
 		Code: ChartNotFound, Severity: Error, Title: "a chart does not exist",
 		Why: "Charts are folders of the repository; nothing is downloaded.",
 		Do:  "Correct the path, or add the chart to the repository.",

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -19,16 +20,29 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/lower"
 )
 
-// tries is how many TrainJobs the attacker writes.
-const tries = 2100
+// How many TrainJobs the attacker writes. Of runtimes that others installed all fields are attacked twice, and parts not as often: most rules
+// are the same.
+const (
+	tries         = 2100
+	externalTries = 1400
+)
 
 // TestAttackerFindsNoWay writes each field of the TrainJob API twice, then one part of it as often as another, with values that could do
 // harm, alone and with others. The oracle knows nothing of policies: it builds the pods and asks what they reach. What it calls dangerous
 // must be refused.
 func TestAttackerFindsNoWay(t *testing.T) {
 	c := planOf(t, queueingSpecs)
-	s := newServer(t, lower.Platform(c))
-	vision, o := namespaceOf(t, c, "vision"), newOracle(t, c, "gpu")
+	attackWith(t, newOracle(t, c, "gpu"), newServer(t, lower.Platform(c)), namespaceOf(t, c, "vision"), tries)
+}
+
+// TestAttackerFindsNoWayByExternalRuntimes does so with a runtime of which nothing is compiled but its name.
+func TestAttackerFindsNoWayByExternalRuntimes(t *testing.T) {
+	c := planOf(t, externalSpecs)
+	attackWith(t, newExternalOracle(t, c), newServer(t, lower.Platform(c)), namespaceOf(t, c, "vision"), externalTries)
+}
+
+func attackWith(t *testing.T, o *oracle, s *server, vision *corev1.Namespace, tries int) {
+	t.Helper()
 	fields := fieldsOf(reflect.TypeFor[trainer.TrainJobSpec](), nil)
 	near := partsOf(fields)
 	dangerous, admitted := map[string]int{}, 0
@@ -39,6 +53,8 @@ func TestAttackerFindsNoWay(t *testing.T) {
 			field = fields[try/2]
 		}
 		written := attack(random, field, near)
+		// Another runtime is refused for another reason.
+		written.Spec.RuntimeRef = trainer.RuntimeRef{Name: o.runtime.Name}
 		dangers := o.dangers(written)
 		for _, danger := range dangers {
 			kind, _, _ := strings.Cut(danger, ":")
@@ -67,8 +83,6 @@ func attack(random *rand.Rand, field []string, near [][][]string) *trainer.Train
 	for range random.IntN(3) {
 		write(random, reflect.ValueOf(&written.Spec), one(random, one(random, near...)...), "")
 	}
-	// Another runtime is refused for another reason.
-	written.Spec.RuntimeRef = trainer.RuntimeRef{Name: "gpu"}
 	return written
 }
 

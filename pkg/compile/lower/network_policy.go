@@ -1,11 +1,14 @@
 package lower
 
 import (
+	"slices"
+
 	corev1 "k8s.io/api/core/v1"
 
 	"lockstep.dev/lockstep/pkg/compile/object"
 	"lockstep.dev/lockstep/pkg/compile/origin"
 	"lockstep.dev/lockstep/pkg/compile/plan"
+	"lockstep.dev/lockstep/pkg/mpi"
 )
 
 var (
@@ -13,12 +16,13 @@ var (
 	keepClosedRule = origin.Rule("default deny", "a namespace with volumes outlives its tenant in git, and stays closed as long: neither Argo CD nor Flux prunes this")
 	dnsRule        = origin.Rule("dns", "pods find each other and the world by name; only the pods of DNS are opened, over UDP and TCP")
 	egressRule     = origin.Rule("egress", "the ranges outside the cluster that the tenant names are opened, nothing else")
+	externalRule   = origin.Rule("external jobs", "pods of jobs of runtimes that others installed reach each other; nobody opens the network for each of these jobs alone")
 	ingressRule    = origin.Rule("ingress", "the pods of the namespaces that the tenant names may come in, nobody else")
 )
 
 // networkPolicies closes a namespace in both directions and then opens what the tenant needs. Policies add up, so each opening
 // is one of its own. The traffic within a job is not opened here: the controller does that per job, so that two jobs of one
-// namespace are as separate as two tenants.
+// namespace are as separate as two tenants. It does so for MPI jobs; those of other runtimes share an opening.
 func (b *builder) networkPolicies(c *plan.Cluster, t *plan.Tenant, namespace *plan.Value[string]) {
 	b.defaultDeny(t, namespace)
 	b.networkPolicy(t, namespace, dnsRule, "lockstep-dns",
@@ -26,6 +30,11 @@ func (b *builder) networkPolicies(c *plan.Cluster, t *plan.Tenant, namespace *pl
 	if len(t.Egress) > 0 {
 		b.networkPolicy(t, namespace, egressRule, "lockstep-egress",
 			egressRules(t.Egress), object.Texts("policyTypes", nil, "Egress"))
+	}
+	if len(t.External) > 0 {
+		pods := externalPods(&t.External[0])
+		b.networkPolicy(t, namespace, externalRule, "lockstep-external-jobs",
+			object.List("egress", peers("to", pods)), object.List("ingress", peers("from", pods)), pods, object.Texts("policyTypes", nil, "Ingress", "Egress"))
 	}
 	if len(t.IngressFrom) > 0 {
 		b.networkPolicy(t, namespace, ingressRule, "lockstep-ingress",
@@ -43,13 +52,32 @@ func (b *builder) defaultDeny(t *plan.Tenant, namespace *plan.Value[string]) {
 	b.trafficPolicy(denyRule, metadata, object.Texts("policyTypes", nil, "Ingress", "Egress"))
 }
 
-// networkPolicy adds a policy for all pods of a namespace.
+// networkPolicy adds a policy for all pods of a namespace, or those that it selects.
 func (b *builder) networkPolicy(t *plan.Tenant, namespace *plan.Value[string], rule *origin.Origin, name string, spec ...object.Node) {
 	b.trafficPolicy(rule, tenantMeta(t, namespace, constant(name)), spec...)
 }
 
 func (b *builder) trafficPolicy(rule *origin.Origin, metadata object.Node, spec ...object.Node) {
-	b.add(rule, "networking.k8s.io/v1", "NetworkPolicy", metadata, object.Map("spec", append(spec, object.Map("podSelector"))...))
+	if !slices.ContainsFunc(spec, func(n object.Node) bool { return n.Key == "podSelector" }) {
+		spec = append(spec, object.Map("podSelector"))
+	}
+	b.add(rule, "networking.k8s.io/v1", "NetworkPolicy", metadata, object.Map("spec", spec...))
+}
+
+// externalPods selects the pods of JobSets but those of compiled runtimes, which have a label of ours (podLabels). No TrainJob can change
+// either label: the admission policy refuses them in patches.
+func externalPods(name *plan.Value[string]) object.Node {
+	from := &origin.Origin{At: name.At, Kind: origin.Derived, Why: "the tenant names runtimes of others"}
+	requirement := func(key, operator string) object.Node {
+		return object.Map("", object.Text("key", key, from), object.Text("operator", operator, from))
+	}
+	return object.Map("podSelector", object.List("matchExpressions",
+		requirement(mpi.JobSetNameLabel, "Exists"), requirement(mpi.ImplementationLabel, "DoesNotExist")))
+}
+
+// peers is a rule that opens all ports to pods: which ones a framework uses nobody knows here.
+func peers(direction string, pods object.Node) object.Node {
+	return object.Map("", object.List(direction, object.Map("", pods)))
 }
 
 // dnsEgress admits the pods of DNS, not its Service: policies see addresses after the Service was resolved.

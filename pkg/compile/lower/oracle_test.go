@@ -12,9 +12,11 @@ import (
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
+	"sigs.k8s.io/yaml"
 
 	"lockstep.dev/lockstep/pkg/compile/diag"
 	"lockstep.dev/lockstep/pkg/compile/lower"
@@ -29,6 +31,36 @@ type oracle struct {
 	machines map[string]string
 	others   []string
 	node     corev1.ResourceList
+	// byRequest says that a queue counts what nodes request, and not what the runtime has for them.
+	byRequest bool
+}
+
+// externalRuntime is one that others installed, with the jobs of an MPI runtime, so that every patch that is admitted finds what it
+// changes. Its pods have what `restricted` asks for and nothing of the compiler's.
+const externalRuntime = `metadata: {name: torch-distributed}
+spec:
+  mlPolicy: {numNodes: 1, torch: {}}
+  template:
+    spec:
+      replicatedJobs:
+        - name: launcher
+          template: {spec: {template: {spec: &pod {containers: [{name: node, image: "example.org/torch:1", securityContext: {allowPrivilegeEscalation: false, capabilities: {drop: [ALL]}}}]}}}}
+        - name: node
+          template: {metadata: {labels: {trainer.kubeflow.org/trainjob-ancestor-step: trainer}}, spec: {template: {spec: *pod}}}
+`
+
+// newExternalOracle knows that runtime. Of its machines nobody knows a label; what nodes may have is what some machine of the cluster has,
+// as much as the LimitRange allows.
+func newExternalOracle(t *testing.T, c *plan.Cluster) *oracle {
+	t.Helper()
+	o := newOracle(t, c, "gpu")
+	o.machines, o.byRequest = map[string]string{}, true
+	o.node = corev1.ResourceList{"cpu": resource.MustParse("64"), "memory": resource.MustParse("512Gi"), "nvidia.com/gpu": resource.MustParse("1e18")}
+	o.runtime = trainer.ClusterTrainingRuntime{}
+	if err := yaml.UnmarshalStrict([]byte(externalRuntime), &o.runtime); err != nil {
+		t.Fatal(err)
+	}
+	return o
 }
 
 func newOracle(t *testing.T, c *plan.Cluster, name string) *oracle {
@@ -97,6 +129,9 @@ func (o *oracle) asked(r *report, asked *trainer.Trainer) {
 	}
 	if len(asked.ResourcesPerNode.Claims) > 0 {
 		r.say("claims", asked.ResourcesPerNode.Claims)
+	}
+	if limit := asked.ResourcesPerNode.Limits.Memory(); o.byRequest && limit.Cmp(*asked.ResourcesPerNode.Requests.Memory()) > 0 {
+		r.say("burst", limit)
 	}
 	for _, list := range []corev1.ResourceList{asked.ResourcesPerNode.Limits, asked.ResourcesPerNode.Requests} {
 		for name, amount := range list {
@@ -335,11 +370,13 @@ func privileges(r *report, linux *corev1.SELinuxOptions, windows *corev1.Windows
 
 // TestOracle: the runtime itself and honest jobs are not dangerous, or the oracle would prove little.
 func TestOracle(t *testing.T) {
-	o := newOracle(t, planOf(t, queueingSpecs), "gpu")
-	for _, name := range slices.Sorted(maps.Keys(honest)) {
-		written := decoded[trainer.TrainJob](t, job(t, honest[name]).Object)
-		if found := o.dangers(written); len(found) > 0 {
-			t.Errorf("%s: %v", name, found)
+	c := planOf(t, queueingSpecs)
+	for _, o := range []*oracle{newOracle(t, c, "gpu"), newExternalOracle(t, c)} {
+		for _, name := range slices.Sorted(maps.Keys(honest)) {
+			written := decoded[trainer.TrainJob](t, job(t, honest[name]).Object)
+			if found := o.dangers(written); len(found) > 0 && (o.runtime.Name == "gpu" || name != "OwnProfile") {
+				t.Errorf("%s with %s: %v", name, o.runtime.Name, found)
+			}
 		}
 	}
 }

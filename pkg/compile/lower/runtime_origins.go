@@ -24,6 +24,7 @@ var (
 	stepRule      = origin.Rule("portable runtime", "upstream gives the image and the command of a TrainJob to the job with this label, the launcher")
 	jobRule       = origin.Rule("portable runtime", "one launcher and one set of nodes; a pod that fails is not replaced, because its ranks are lost")
 	istioRule     = origin.Rule("portable runtime", "Istio's sidecar blocks the launch and never ends, and its ambient mode takes every connection of the ranks through a proxy of the machine")
+	markRule      = origin.Rule("portable runtime", "by this label network policies know pods of compiled runtimes where Kubeflow Trainer makes them")
 	tokenRule     = origin.Rule("portable runtime", "the agent speaks to nobody but the pods of its job, so that no token of a service account is mounted")
 	linksRule     = origin.Rule("portable runtime", "variables for every Service of the namespace would only hide those of the job")
 	graceRule     = origin.Rule("portable runtime", "the agent needs well under a second to end its sessions")
@@ -169,7 +170,9 @@ func (t *runtimeTable) volumes(r *plan.Runtime) {
 }
 
 func (t *runtimeTable) podConstants() {
-	t.job(istioRule, "*", "template", "spec", "template", "metadata", "labels")
+	labels := []string{"*", "template", "spec", "template", "metadata", "labels"}
+	t.job(istioRule, labels...)
+	t.job(markRule, append(labels, mpi.ImplementationLabel)...)
 	t.pod(tokenRule, "automountServiceAccountToken")
 	t.pod(linksRule, "enableServiceLinks")
 	t.pod(graceRule, "terminationGracePeriodSeconds")

@@ -14,8 +14,8 @@ func tenantLimits(c *plan.Cluster, t *plan.Tenant) []object.Node {
 	if !c.AdmissionPolicies() {
 		return nil
 	}
-	limits := append(make([]object.Node, 0, 6),
-		allowedRuntimes(t), variantBounds(t), acceleratorLimits(t), containerLimits(t))
+	limits := append(make([]object.Node, 0, 7),
+		allowedRuntimes(t), externalRuntimes(t), variantBounds(t), acceleratorLimits(t), containerLimits(t))
 	if t.Queue != nil {
 		limits = append(limits, object.Text(queueAnnotation, plan.LocalQueue, annotationRule))
 	}
@@ -35,6 +35,20 @@ func allowedRuntimes(t *plan.Tenant) object.Node {
 		from.At, from.Why = t.Named[0].Name.At, "the runtimes that the tenant names, as far as the cluster has them"
 	}
 	return object.Text(runtimesAnnotation, names.String(), from)
+}
+
+// externalRuntimes are in an annotation of their own: a name in it has no bounds, so that one of ours must never come there by chance.
+func externalRuntimes(t *plan.Tenant) object.Node {
+	if len(t.External) == 0 {
+		return object.Node{}
+	}
+	from := &origin.Origin{At: t.External[0].At, Kind: origin.Derived, Why: "the runtimes of others that the tenant names"}
+	names := make([]string, len(t.External))
+	for i := range t.External {
+		names[i] = t.External[i].V
+		from.Also = append(from.Also, t.External[i].At)
+	}
+	return object.Text(externalAnnotation, strings.Join(names, ","), from)
 }
 
 func variantBounds(t *plan.Tenant) object.Node {

@@ -63,6 +63,7 @@ func portable(c *plan.Cluster, r *plan.Runtime) template.Runtime {
 		Name:              r.Name.V,
 		Labels:            runtimeLabels(r),
 		Annotations:       runtimeAnnotations(r),
+		PodLabels:         podLabels(c, r),
 		Framework:         r.Framework.V,
 		Implementation:    r.Implementation.V,
 		Version:           r.Version.V,
@@ -101,6 +102,15 @@ func runtimeLabels(r *plan.Runtime) map[string]string {
 		labels[defaultLabel] = "true"
 	}
 	return labels
+}
+
+// podLabels mark pods of compiled runtimes where Kubeflow Trainer makes them: it gives them no label of ours, and what is opened for jobs
+// of other runtimes must not be open to them. Our own controller marks the pods of its jobs itself.
+func podLabels(c *plan.Cluster, r *plan.Runtime) map[string]string {
+	if c.Bundled.V {
+		return nil
+	}
+	return map[string]string{mpi.ImplementationLabel: string(r.Implementation.V)}
 }
 
 func runtimeAnnotations(r *plan.Runtime) map[string]string {

@@ -30,17 +30,17 @@ func withAntiAffinity(terms string) string {
 	return withPod("{spec: {affinity: {podAntiAffinity: {" + terms + "}}}}")
 }
 
-// TestTrainJobsCannotHurtOthers tries what the editor of a namespace could once do to others by a TrainJob.
-func TestTrainJobsCannotHurtOthers(t *testing.T) {
-	c := planOf(t, queueingSpecs)
-	s := newServer(t, lower.Platform(c))
-	vision := namespaceOf(t, c, "vision")
+// anAttack is a TrainJob that could do something to others, and what its refusal says.
+type anAttack struct{ reason, job, want string }
+
+// attacks are what the editor of a namespace could once do to others by a TrainJob.
+func attacks() map[string]anAttack {
 	const (
 		fields, mounts, selects   = "which is the runtime's to set", "nothing may be mounted there", "which tells the machines of profiles apart"
 		annotation, label, volume = "spec.runtimePatches sets annotation `", "spec.runtimePatches sets label `", "of a kind that reaches past the namespace"
 		required                  = "requiredDuringSchedulingIgnoredDuringExecution: "
 	)
-	for name, tc := range map[string]struct{ reason, job, want string }{
+	return map[string]anAttack{
 		"AntiAffinityToNamespaces": {"keeps named tenants off machines", withAntiAffinity(required + "[{topologyKey: kubernetes.io/hostname, namespaces: [language], labelSelector: {matchLabels: {jobset.sigs.k8s.io/jobset-name: demo}}}]"), "sets `namespaces` in podAffinity or podAntiAffinity"},
 		"AntiAffinityToAll":        {"an empty selector is everybody", withAntiAffinity("preferredDuringSchedulingIgnoredDuringExecution: [{weight: 1, podAffinityTerm: {topologyKey: zone, namespaceSelector: {}}}]"), "sets `namespaceSelector` in podAffinity or podAntiAffinity"},
 		"AffinityToNamespaces":     {"finds out who runs where", withPod("{spec: {affinity: {podAffinity: {" + required + "[{topologyKey: zone, namespaces: [language]}]}}}}"), "sets `namespaces` in podAffinity or podAntiAffinity"},
@@ -100,19 +100,26 @@ func TestTrainJobsCannotHurtOthers(t *testing.T) {
 		"ByAffinity":     {"the same by affinity", withPod("{spec: {affinity: {nodeAffinity: {" + required + "{nodeSelectorTerms: [{matchExpressions: [{key: pool, operator: Exists}]}]}}}}}"), "selects machines by `pool`, " + selects},
 		"OtherTolerance": {"machines that are kept for others", withPod("{spec: {tolerations: [{key: nvidia.com/gpu, operator: Exists, effect: NoSchedule}, {key: reserved, operator: Exists}]}}"), "adds tolerations"},
 
-		"OtherContainer":  {"an image of nobody", withPod("{spec: {containers: [{name: sidecar}]}}"), "patches container `sidecar`; pods of an MPI runtime have the container `node`"},
+		"OtherContainer":  {"an image of nobody", withPod("{spec: {containers: [{name: sidecar}]}}"), "patches container `sidecar`; patches may change the container `node`"},
 		"InitContainer":   {"the platform's own", withPod("{spec: {initContainers: [{name: gate, volumeMounts: []}]}}"), "sets `initContainers`, " + fields},
 		"Privileged":      {"root on the machine", withPod("{spec: {containers: [{name: node, securityContext: {privileged: true}}]}}"), "sets `privileged`, " + fields},
 		"Sysctl":          {"reaches past the pod", withPod("{spec: {securityContext: {sysctls: [{name: kernel.msgmax, value: \"1\"}]}}}"), "sets `sysctls`, " + fields},
 		"PodField":        {"a field of a later version", withPod("{spec: {hostNetwork: true}}"), "sets `hostNetwork`, " + fields},
 		"ContainerField":  {"a field of a later version", withPod("{spec: {containers: [{name: node, resources: {limits: {nvidia.com/gpu: 8}}}]}}"), "sets `resources`, " + fields},
 		"JobField":        {"a field of a later version", withPatch("{spec: {replicatedJobs: [{name: node, replicas: 100}]}}"), "sets `replicas`, " + fields},
-		"Initializer":     {"nothing of an MPI runtime takes it", "spec: {runtimeRef: {name: gpu}, initializer: {dataset: {secretRef: {name: other-mpi-ssh-auth}}}}", "sets `initializer`, which MPI runtimes do not support"},
-		"TrainerField":    {"a field of a later version", "spec: {runtimeRef: {name: gpu}, trainer: {hostNetwork: true}}", "sets `hostNetwork`, which MPI runtimes do not support"},
-		"Claims":          {"devices by another way", "spec: {runtimeRef: {name: gpu}, trainer: {resourcesPerNode: {claims: [{name: all-gpus}]}}}", "sets `claims`, which MPI runtimes do not support"},
+		"Initializer":     {"nothing of an MPI runtime takes it", "spec: {runtimeRef: {name: gpu}, initializer: {dataset: {secretRef: {name: other-mpi-ssh-auth}}}}", "sets `initializer`, which the platform does not support"},
+		"TrainerField":    {"a field of a later version", "spec: {runtimeRef: {name: gpu}, trainer: {hostNetwork: true}}", "sets `hostNetwork`, which the platform does not support"},
+		"Claims":          {"devices by another way", "spec: {runtimeRef: {name: gpu}, trainer: {resourcesPerNode: {claims: [{name: all-gpus}]}}}", "sets `claims`, which the platform does not support"},
 		"OthersWorkload":  {"the room of another job", "metadata: {name: x, labels: {kueue.x-k8s.io/queue-name: lockstep, kueue.x-k8s.io/prebuilt-workload-name: other}}\nspec: {runtimeRef: {name: gpu}}", "has `kueue.x-k8s.io/prebuilt-workload-name`; of Kueue's labels users may set"},
 		"KueueAnnotation": {"goes before others", "metadata: {name: x, labels: {kueue.x-k8s.io/queue-name: lockstep}, annotations: {kueue.x-k8s.io/priority-boost: \"9\"}}\nspec: {runtimeRef: {name: gpu}}", "has `kueue.x-k8s.io/priority-boost`; of Kueue's labels users may set"},
-	} {
+	}
+}
+
+func TestTrainJobsCannotHurtOthers(t *testing.T) {
+	c := planOf(t, queueingSpecs)
+	s := newServer(t, lower.Platform(c))
+	vision := namespaceOf(t, c, "vision")
+	for name, tc := range attacks() {
 		t.Run(name, func(t *testing.T) {
 			if got := s.ask(t, "lockstep-trainjob", createJob(vision, job(t, tc.job))); !strings.Contains(got, tc.want) {
 				t.Errorf("%s: the answer is %q, want %q", tc.reason, got, tc.want)

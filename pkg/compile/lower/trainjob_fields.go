@@ -3,7 +3,7 @@ package lower
 import "lockstep.dev/lockstep/pkg/compile/object"
 
 // What a TrainJob may have besides patches (kubeflow/trainer pkg/apis, TrainJobSpec). `initializer` is not among it: MPI runtimes have no
-// job that would take it.
+// job that would take it, and what it hands to the jobs of other runtimes nobody has looked at.
 var (
 	specFields    = []string{"activeDeadlineSeconds", "managedBy", "runtimePatches", "runtimeRef", "suspend", "trainer"}
 	trainerFields = []string{"args", "command", "env", "image", "numNodes", "numProcPerNode", "resourcesPerNode"}
@@ -18,7 +18,7 @@ func fieldVariables() []object.Node {
 
 func fieldValidations() []object.Node {
 	return []object.Node{validation("variables.unknownFields == ''",
-		"the TrainJob has a field that MPI runtimes do not support",
-		"the TrainJob sets `{variables.unknownFields}`, which MPI runtimes do not support; spec may have activeDeadlineSeconds, managedBy, runtimePatches, runtimeRef, suspend and trainer, "+
+		"the TrainJob has a field that the platform does not support",
+		"the TrainJob sets `{variables.unknownFields}`, which the platform does not support; spec may have activeDeadlineSeconds, managedBy, runtimePatches, runtimeRef, suspend and trainer, "+
 			"and spec.trainer args, command, env, image, numNodes, numProcPerNode and resourcesPerNode (limits, requests): remove it; data is loaded by the command, or from a volume")}
 }

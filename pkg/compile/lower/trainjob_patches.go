@@ -74,10 +74,10 @@ func patchValidations() []object.Node {
 	return []object.Node{
 		validation("variables.otherJobs == ''",
 			"spec.runtimePatches patches jobs that the runtime does not have",
-			"spec.runtimePatches patches `{variables.otherJobs}`; an MPI runtime has the jobs `launcher` and `node`: patch one of these"),
+			"spec.runtimePatches patches `{variables.otherJobs}`; patches may change the jobs `launcher` and `node`: patch one of these"),
 		validation("variables.otherContainers == ''",
 			"spec.runtimePatches patches containers that pods of the runtime do not have",
-			"spec.runtimePatches patches container `{variables.otherContainers}`; pods of an MPI runtime have the container `node`: patch that one"),
+			"spec.runtimePatches patches container `{variables.otherContainers}`; patches may change the container `node`: patch that one"),
 		validation("variables.accounts == ''",
 			"spec.runtimePatches sets a service account",
 			"spec.runtimePatches sets serviceAccountName `{variables.accounts}`; pods run with the account of their runtime, because it decides what they may do: remove serviceAccountName"),

@@ -106,7 +106,7 @@ func placementValidations() []object.Node {
 			"spec.runtimePatches adds tolerations; those for the machines of its profile come with the runtime, others would take machines that are kept for others: remove tolerations"),
 		validation("variables.selectors == ''",
 			"spec.runtimePatches selects machines that are not the runtime's",
-			"spec.runtimePatches selects machines by `{variables.selectors}`, which tells the machines of profiles apart; pods run on machines of profile `{variables.runtime[?'profile'].orValue('')}`, which come with the runtime: remove it, or name another runtime"),
+			"spec.runtimePatches selects machines by `{variables.selectors}`, which tells the machines of profiles apart; pods run on machines {variables.external ? 'that' : 'of profile `' + variables.runtime[?'profile'].orValue('') + '`, which'} come with the runtime: remove it, or name another runtime"),
 		validation("variables.strangers == ''",
 			"spec.runtimePatches has affinity to pods of other namespaces",
 			"spec.runtimePatches sets `{variables.strangers}` in podAffinity or podAntiAffinity; by pods of other namespaces a job would keep them off machines; a term may have labelSelector, matchLabelKeys, mismatchLabelKeys and topologyKey: remove it"),

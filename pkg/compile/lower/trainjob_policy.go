@@ -17,6 +17,8 @@ const trainJobPolicyName = "lockstep-trainjob"
 const (
 	// runtimesAnnotation has the names of the catalog runtimes that the tenant may use, with commas between them.
 	runtimesAnnotation = "lockstep.dev/runtimes"
+	// externalAnnotation has those of the runtimes that others installed.
+	externalAnnotation = "lockstep.dev/external-runtimes"
 	// variantsAnnotation has an entry `<name>=<catalog runtime>:<min>:<max>:<default>` for each runtime of the tenant's own; the
 	// numbers are nodes.
 	variantsAnnotation = "lockstep.dev/variants"
@@ -45,22 +47,23 @@ func trainJobPolicy(c *plan.Cluster) policy {
 	return policy{
 		name:        trainJobPolicyName,
 		rules:       []object.Node{requests("trainer.kubeflow.org", "v1alpha1", "trainjobs", "CREATE", "UPDATE")},
-		variables:   slices.Concat(trainJobVariables(c), fieldVariables(), patchVariables(), environmentVariables(), metadataVariables(), placementVariables(c), volumeVariables()),
+		variables:   slices.Concat(trainJobVariables(c), externalVariables(c), fieldVariables(), patchVariables(), environmentVariables(), metadataVariables(), placementVariables(c), volumeVariables()),
 		validations: slices.Concat(boundValidations(c), fieldValidations(), patchValidations(), environmentValidations(), placementValidations(), metadataValidations(), volumeValidations()),
 		namespaces:  labelExists("namespaceSelector", mpi.TenantLabel),
 	}
 }
 
 func boundValidations(c *plan.Cluster) []object.Node {
-	validations := []object.Node{runtimeValidation(), nodesValidation(), slotsValidation(), resourcesValidation(), containerValidation(), acceleratorsValidation()}
+	validations := []object.Node{runtimeValidation(), nodesValidation(), slotsValidation(), resourcesValidation(), containerValidation(), acceleratorsValidation(), strangeResourcesValidation()}
 	if c.Queueing != nil {
-		validations = append(validations, shareValidation(), queueValidation(), priorityValidation(c))
+		validations = append(validations, shareValidation(), burstValidation(), queueValidation(), priorityValidation(c))
 	}
 	return append(validations, tenantValidation())
 }
 
 // trainJobVariables are the question and what answers it: the TrainJob, the annotations of its namespace, the catalog. `runtime` and
-// `profile` are empty for a runtime that the tenant may not use, and bounds then hold nothing back: the first validation refuses.
+// `profile` are empty for a runtime that the tenant may not use, and bounds then hold nothing back: the first validation refuses. They
+// are empty for one of others too (trainjob_external.go).
 func trainJobVariables(c *plan.Cluster) []object.Node {
 	variables := catalogVariables(c)
 	for _, v := range []struct{ name, expression string }{
@@ -208,9 +211,9 @@ func runtimeBounds(c *plan.Cluster, r *plan.Runtime) string {
 }
 
 func runtimeValidation() object.Node {
-	return validation("!variables.anew || variables.known",
+	return validation("!variables.anew || variables.known || variables.external",
 		"spec.runtimeRef names a runtime that the tenant may not use",
-		"spec.runtimeRef is {variables.kind} `{variables.name}`; tenant `{variables.tenant}` may use ClusterTrainingRuntime `{variables.allowed.join('`, `')}`"+
+		"spec.runtimeRef is {variables.kind} `{variables.name}`; tenant `{variables.tenant}` may use ClusterTrainingRuntime `{(variables.allowed.filter(n, n != '') + variables.others).join('`, `')}`"+
 			"{variables.variants[0] == '' ? '' : ', TrainingRuntime `' + variables.variants.map(v, v.split('=')[0]).join('`, `') + '`'}"+
 			": name one of these, or ask the platform team for the other")
 }

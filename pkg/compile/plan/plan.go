@@ -242,10 +242,12 @@ type Own struct {
 	// Groups per role, and Namespaces, are sorted.
 	Admins, Editors, Viewers []Value[string]
 	Namespaces               []Value[string]
-	Limits                   Limits
-	Egress                   []Egress
-	IngressFrom              []Value[string]
-	PodSecurity              Value[string]
+	// External are the runtimes that the tenant may use and others installed, sorted by name. Nothing else is known of them.
+	External    []Value[string]
+	Limits      Limits
+	Egress      []Egress
+	IngressFrom []Value[string]
+	PodSecurity Value[string]
 	// Encrypted says that the tenant refuses networks in the clear.
 	Encrypted Value[bool]
 	// Claims are sorted by name.

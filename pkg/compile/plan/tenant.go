@@ -47,6 +47,7 @@ func own(d *resolve.Definition[v1alpha1.Tenant]) *Own {
 		Editors:      names(d.Document, spec.People.Editors),
 		Viewers:      names(d.Document, spec.People.Viewers),
 		Namespaces:   names(d.Document, spec.Namespaces),
+		External:     names(d.Document, spec.ExternalRuntimes),
 		Limits:       limits(d.Document, &spec.Limits.Container),
 		Egress:       egress(d.Document, spec.Network.Egress),
 		IngressFrom:  names(d.Document, spec.Network.IngressFromNamespaces),

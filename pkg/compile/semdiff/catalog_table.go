@@ -4,17 +4,22 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"lockstep.dev/lockstep/pkg/compile/object"
 )
 
 // The policy for TrainJobs knows the catalog by tables: variables that are literals of CEL, `{'minNodes': '1', 'maxNodes': '4', …}` for a
 // runtime and `{'cpu': '200', …}` for a profile, and an index of each (package lower, trainjob_policy.go). A runtime also has where its
 // pods go (`label/pool`, `toleration/…`) and, where jobs queue, what one node may take (`share/cpu`); `machineLabels` lists what tells
-// machines apart.
+// machines apart, `machineResources` what they offer.
 
 // trainJobPolicy is the policy that has the tables.
 const trainJobPolicy = "lockstep-trainjob"
 
-const machineLabels = "machineLabels"
+const (
+	machineLabels    = "machineLabels"
+	machineResources = "machineResources"
+)
 
 // isTable says whether a change is about such a table.
 func isTable(c *Change) bool {
@@ -22,7 +27,7 @@ func isTable(c *Change) bool {
 		return false
 	}
 	name := c.Path[2]
-	return strings.HasPrefix(name, "runtime_") || strings.HasPrefix(name, "profile_") || name == "runtimes" || name == "profiles" || name == machineLabels
+	return strings.HasPrefix(name, "runtime_") || strings.HasPrefix(name, "profile_") || name == "runtimes" || name == "profiles" || name == machineLabels || name == machineResources
 }
 
 // tableOf reads a literal: its texts by key.
@@ -49,6 +54,8 @@ func judgeTable(c *Change) judgement {
 	switch {
 	case name == machineLabels:
 		return judgeMachineLabels(c)
+	case name == machineResources:
+		return judgeMachineResources(c)
 	case c.Removed():
 		return judgement{AdmitsLess, Notice, "the policy for TrainJobs no longer knows a runtime or a profile", Gist{Of: "the policy for TrainJobs", Verb: "know", Rest: "fewer runtimes or profiles"}}
 	case c.Added():
@@ -108,11 +115,23 @@ func shareTrend(key string, before, after map[string]string) trend {
 
 // judgeMachineLabels judges the list of labels that patches of TrainJobs may not choose machines by.
 func judgeMachineLabels(c *Change) judgement {
-	labels := func(list string) []string { return strings.Split(strings.Trim(list, "[]"), ", ") }
-	if c.Removed() || !c.Added() && len(missing(labels(c.Old.Scalar()), labels(c.New.Scalar()))) > 0 {
+	if c.Removed() || !c.Added() && len(missing(itemsOf(c.Old), itemsOf(c.New))) > 0 {
 		return judgement{AdmitsMore, Notice, "TrainJobs may choose machines by more labels", Gist{Verb: "admit", Rest: "more"}}
 	}
 	return judgement{AdmitsLess, Notice, "TrainJobs may choose machines by fewer labels", Gist{Verb: "admit", Rest: "less"}}
+}
+
+// judgeMachineResources judges the list of resources that TrainJobs of runtimes that others installed may ask for.
+func judgeMachineResources(c *Change) judgement {
+	if !c.Added() && len(missing(itemsOf(c.Old), itemsOf(c.New))) > 0 {
+		return judgement{AdmitsLess, Notice, "TrainJobs of external runtimes may ask for fewer kinds of resources", Gist{Verb: "admit", Rest: "less"}}
+	}
+	return judgement{AdmitsMore, Info, "TrainJobs of external runtimes may ask for more kinds of resources", Gist{Verb: "admit", Rest: "more"}}
+}
+
+// itemsOf reads a list of CEL.
+func itemsOf(list *object.Node) []string {
+	return strings.Split(strings.Trim(list.Scalar(), "[]"), ", ")
 }
 
 // shownTables are the entries of tables that differ: `maxNodes of train: 4 → 8`. Tables that come or go are named.

@@ -31,7 +31,7 @@ var (
 	webhookKinds = []string{"ValidatingWebhookConfiguration", "MutatingWebhookConfiguration"}
 	// tenantLimits are the annotations of a namespace that policies read.
 	tenantLimits = []string{
-		runtimesAnnotation, "lockstep.dev/variants", "lockstep.dev/max-accelerators", "lockstep.dev/max-container", "lockstep.dev/queue",
+		runtimesAnnotation, externalAnnotation, "lockstep.dev/variants", "lockstep.dev/max-accelerators", "lockstep.dev/max-container", "lockstep.dev/queue",
 	}
 )
 
@@ -158,6 +158,8 @@ func judgeLimit(c *Change) judgement {
 	switch c.Path.Last() {
 	case runtimesAnnotation:
 		return judgeRuntimes(missing(is, was), missing(was, is))
+	case externalAnnotation:
+		return judgeExternal(external(missing(is, was)), external(missing(was, is)))
 	case "lockstep.dev/queue":
 		if c.Removed() {
 			return judgement{AdmitsMore, Notice, "jobs need name no queue", Gist{Verb: "need", Rest: "name no queue"}}
@@ -189,6 +191,24 @@ func judgeRuntimes(added, removed []string) judgement {
 		return judgement{AdmitsLess, Warning, "runtimes may no longer be used: " + strings.Join(removed, ", "), Gist{Verb: "may", Rest: "no longer use " + strings.Join(removed, ", ")}}
 	}
 	return judgement{AdmitsMore, Notice, "more runtimes may be used: " + strings.Join(added, ", "), Gist{Verb: "may", Rest: "use " + strings.Join(added, ", ")}}
+}
+
+// judgeExternal warns of runtimes that others installed: their jobs have no bounds but quota and queue.
+func judgeExternal(added, removed []string) judgement {
+	j := judgeRuntimes(added, removed)
+	if len(added) > 0 {
+		j.severity = Warning
+	}
+	return j
+}
+
+// external says of runtimes that others installed that nothing is known of them here: a reviewer looks at them elsewhere.
+func external(list []string) []string {
+	words := make([]string, len(list))
+	for i, name := range list {
+		words[i] = name + " (not compiled here)"
+	}
+	return words
 }
 
 // variants says in words what the annotation says of each: `ros=mpi-h100:1:4:2` is the variant ros of mpi-h100, for 1 to 4 nodes, 2 if a

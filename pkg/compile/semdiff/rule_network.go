@@ -9,6 +9,7 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/object"
 	"lockstep.dev/lockstep/pkg/compile/proof/isolation"
 	"lockstep.dev/lockstep/pkg/compile/source"
+	"lockstep.dev/lockstep/pkg/mpi"
 )
 
 var networkRule = &Rule{
@@ -372,12 +373,16 @@ func flowPeer(f isolation.Flow) string {
 
 // selectorWords says in words what selectors say in the notation of Kubernetes: `a notin (b,c),d=e`.
 func selectorWords(text string) string {
+	text = strings.ReplaceAll(text, "pods with "+externalJobs, "pods of jobs of external runtimes")
 	text = selectorSet.ReplaceAllStringFunc(text, func(set string) string {
 		parts := selectorSet.FindStringSubmatch(set)
 		return map[string]string{"in": " ", "notin": " other than "}[parts[1]] + strings.ReplaceAll(parts[2], ",", " or ")
 	})
 	return selectorComma.ReplaceAllString(text, " and $1")
 }
+
+// externalJobs selects the pods of such jobs (package lower, network_policy.go).
+const externalJobs = mpi.JobSetNameLabel + ",!" + mpi.ImplementationLabel
 
 var (
 	selectorSet   = regexp.MustCompile(` (in|notin) \(([^)]*)\)`)

@@ -14,6 +14,9 @@ import (
 // runtimesAnnotation is on the namespaces of a tenant: the runtimes that it may use.
 const runtimesAnnotation = "lockstep.dev/runtimes"
 
+// externalAnnotation has those that others installed.
+const externalAnnotation = "lockstep.dev/external-runtimes"
+
 // state is what is kept of one side of a cluster when its units are gone.
 type state struct {
 	network isolation.Cluster

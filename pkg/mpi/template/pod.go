@@ -1,6 +1,7 @@
 package template
 
 import (
+	"maps"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -96,12 +97,19 @@ func (r Runtime) spreadOverMachines() corev1.TopologySpreadConstraint {
 	}
 }
 
+// podLabels keep Istio off: a sidecar blocks the launch and never ends, and ambient mode takes every connection of the ranks through a
+// proxy of the machine.
+func (r Runtime) podLabels() map[string]string {
+	labels := map[string]string{"sidecar.istio.io/inject": "false", "istio.io/dataplane-mode": "none"}
+	maps.Copy(labels, r.PodLabels)
+	return labels
+}
+
 // pod satisfies PodSecurity `restricted`. It mounts no service account token: the agent speaks to nobody but the pods
-// of its job. Istio is kept off: a sidecar blocks the launch and never ends, and ambient mode takes every connection of the
-// ranks through a proxy of the machine.
+// of its job.
 func (r Runtime) pod(dialect mpi.Dialect, resources corev1.ResourceList) corev1.PodTemplateSpec {
 	pod := corev1.PodTemplateSpec{
-		ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"sidecar.istio.io/inject": "false", "istio.io/dataplane-mode": "none"}},
+		ObjectMeta: metav1.ObjectMeta{Labels: r.podLabels()},
 		Spec: corev1.PodSpec{
 			RestartPolicy:                 corev1.RestartPolicyNever,
 			TerminationGracePeriodSeconds: ptr.To[int64](drainSeconds),

@@ -26,6 +26,8 @@ type Runtime struct {
 	// Labels and Annotations are added to those that the runtime needs itself.
 	Labels      map[string]string
 	Annotations map[string]string
+	// PodLabels are added to those that all pods need themselves.
+	PodLabels map[string]string
 	// Framework is the value of upstream's framework label, for example `mpi` or `horovod`.
 	Framework      string
 	Implementation mpi.Implementation

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -145,6 +146,44 @@ func TestKueueCountsResourcesPerNodeForTheLauncher(t *testing.T) {
 		}
 		if got := cpu(js.Spec.ReplicatedJobs[i].Template.Spec.Template.Spec); got != want.ours {
 			t.Errorf("`%s` has %s CPUs, want %s", sets[i].Name, got, want.ours)
+		}
+	}
+}
+
+// Of runtimes that others installed Kubeflow Trainer itself makes the pods, and Kueue counts what they request: with resourcesPerNode, what
+// the TrainJob requests. Of a limit alone it counts what the runtime requests: the admission policy refuses that for memory (package lower,
+// trainjob_external.go).
+func TestKueueCountsRequestsOfExternalRuntimes(t *testing.T) {
+	torch := &trainer.ClusterTrainingRuntime{ObjectMeta: metav1.ObjectMeta{Name: "torch-distributed"}, Spec: trainer.TrainingRuntimeSpec{
+		MLPolicy: &trainer.MLPolicy{NumNodes: ptr.To[int32](1), MLPolicySource: trainer.MLPolicySource{Torch: &trainer.TorchMLPolicySource{}}},
+		Template: trainer.JobSetTemplateSpec{Spec: jobset.JobSetSpec{ReplicatedJobs: []jobset.ReplicatedJob{{
+			Name: mpi.NodeJob,
+			Template: batchv1.JobTemplateSpec{
+				ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{mpi.AncestorLabel: mpi.AncestorTrainer}},
+				Spec: batchv1.JobSpec{Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{{
+					Name: mpi.Container, Image: "registry.test/torch:1",
+					Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("1Gi")}},
+				}}}}},
+			},
+		}}}},
+	}}
+	large := corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("64Gi")}
+	for name, tc := range map[string]struct {
+		asked corev1.ResourceRequirements
+		want  string
+	}{
+		"Nothing":    {corev1.ResourceRequirements{}, "1Gi"},
+		"Both":       {corev1.ResourceRequirements{Requests: large, Limits: large}, "64Gi"},
+		"LimitAlone": {corev1.ResourceRequirements{Limits: large}, "1Gi"},
+	} {
+		trainJob := trainJobOf(ptr.To[int32](4))
+		trainJob.Spec.RuntimeRef.Name, trainJob.Spec.Trainer.ResourcesPerNode = torch.Name, &tc.asked
+		sets, err := (*trainjob.TrainJob)(trainJob).PodSets(t.Context(), clusterWith(t, torch.DeepCopy(), trainJob))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(sets) != 1 || sets[0].Count != 4 || sets[0].Template.Spec.Containers[0].Resources.Requests.Memory().String() != tc.want {
+			t.Errorf("%s: Kueue counts %+v, want 4 pods with %s each", name, sets, tc.want)
 		}
 	}
 }

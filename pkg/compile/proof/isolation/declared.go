@@ -5,14 +5,25 @@ import (
 
 	"lockstep.dev/lockstep/pkg/compile/plan"
 	"lockstep.dev/lockstep/pkg/compile/proof/labels"
+	"lockstep.dev/lockstep/pkg/mpi"
 )
 
 // declared returns what the spec of a tenant opens, in both directions.
 func declared(c *plan.Cluster, t *plan.Tenant) [2][]opened {
 	return [2][]opened{
-		egress:  openings(append(declaredEgress(t), grant{peer: dnsPods(&c.DNS), ports: dnsPorts(&c.DNS)})),
-		ingress: openings(declaredIngress(t)),
+		egress:  openings(append(append(declaredEgress(t), external(t)...), grant{peer: dnsPods(&c.DNS), ports: dnsPorts(&c.DNS)})),
+		ingress: openings(append(declaredIngress(t), external(t)...)),
 	}
+}
+
+// external is what runtimes of others open: the pods of their jobs reach each other. They are those of JobSets, without the label of
+// compiled runtimes.
+func external(t *plan.Tenant) []grant {
+	if len(t.External) == 0 {
+		return nil
+	}
+	pods := labels.Present(mpi.JobSetNameLabel).And(labels.Absent(mpi.ImplementationLabel)).Sorted()
+	return []grant{{pods: pods, peer: &peer{kind: own, pods: pods}, ports: &ports{all: true}}}
 }
 
 func declaredEgress(t *plan.Tenant) []grant {

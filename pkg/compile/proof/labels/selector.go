@@ -228,6 +228,12 @@ func Named(key string, values ...string) Selector {
 	return Selector{{key: key, op: in, values: values}}
 }
 
+// Present selects what has a label, Absent what has not.
+func Present(key string) Selector { return Selector{{key: key, op: exists}} }
+
+// Absent selects what does not have a label.
+func Absent(key string) Selector { return Selector{{key: key, op: absent}} }
+
 // Values returns the values that a label may have, and whether the selector names them.
 func (s Selector) Values(key string) ([]string, bool) {
 	i := slices.IndexFunc(s, func(r requirement) bool { return r.key == key && r.op == in })

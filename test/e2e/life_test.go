@@ -119,7 +119,7 @@ var _ = Describe("With two replicas of the controller", Ordered, Serial, func() 
 		Expect(leaderOf(ctx)).NotTo(Equal(leader))
 		watching()
 		for _, object := range jobs {
-			Expect(pods[object.Name].Len()).To(Equal(3), "pods of %s: %v", object.Name, pods[object.Name])
+			Expect(pods[object.Name].Len()).To(Equal(2), "pods of %s: %v", object.Name, pods[object.Name])
 		}
 	})
 })

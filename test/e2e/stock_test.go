@@ -109,7 +109,7 @@ var _ = Describe("Under stock Kubeflow Trainer, a compiled runtime", Ordered, Co
 			DeferCleanup(func(ctx SpecContext) { Expect(admin.Client.Delete(ctx, quota)).To(Succeed()) })
 			j := job("never-beside", "mpich-cpu", words...)
 			submitBeside(ctx, j)
-			Eventually(conditionNamed(ctx, j, mpijob.PodsReady)).Should(because(diagnose.QuotaExceeded, "Insufficient pods: requested 3"))
+			Eventually(conditionNamed(ctx, j, mpijob.PodsReady)).Should(because(diagnose.QuotaExceeded, "Insufficient pods: requested 2"))
 			Eventually(told(ctx, j.Name)).Should(ContainElement(string(diagnose.QuotaExceeded)))
 		})
 

@@ -103,11 +103,12 @@ func (s Start) numbers(lacking Pod) string {
 		if pod.Machine != "" {
 			available += pod.GPUs
 		}
-		if !pod.isLauncher() {
-			workers++
-			if pod.Machine != "" {
-				placed++
-			}
+		if pod.isLauncher() && !pod.RunsRanks {
+			continue
+		}
+		workers++
+		if pod.Machine != "" {
+			placed++
 		}
 	}
 	if lacking.GPUs > 0 && strings.Contains(lacking.Unschedulable, "Insufficient "+lacking.GPUResource) {

@@ -188,7 +188,7 @@ func (o launcherOptions) open() (agent.Launcher, net.Listener, <-chan os.Signal,
 	}
 	return agent.Launcher{
 		Settings: o.settings, Hostname: o.hostname, Key: key, Hosts: hosts, GateTimeout: o.gateTimeout, Dark: o.darkAfter,
-		AllowIdle: o.allowIdle, AllowUnfinished: o.allowUnfinished, Discovery: o.discovery(), Hang: hang, Dial: (&net.Dialer{}).DialContext, Log: newLog(),
+		AllowIdle: o.allowIdle, AllowUnfinished: o.allowUnfinished, Discovery: o.discovery(), Hang: hang, Stopping: o.write, Dial: (&net.Dialer{}).DialContext, Log: newLog(),
 	}, listener, signals, nil
 }
 
@@ -234,8 +234,7 @@ func readHostfile(path string) ([]mpi.Host, error) {
 	return hosts, nil
 }
 
-// leave writes the verdict where kubelet reads it and, when it is bad, says it in the log. A verdict that cannot be
-// written does not change how the job ended.
+// leave writes the verdict where kubelet reads it and, when it is bad, says it in the log.
 func (o launcherOptions) leave(verdict mpi.Verdict) {
 	log := newLog()
 	switch {
@@ -244,11 +243,16 @@ func (o launcherOptions) leave(verdict mpi.Verdict) {
 	case verdict.Message != "":
 		log.Print(verdict.Message)
 	}
+	o.write(verdict)
+}
+
+// write writes the verdict where kubelet reads it. One that cannot be written does not change how the job ended.
+func (o launcherOptions) write(verdict mpi.Verdict) {
 	text, err := verdict.Encode()
 	if err == nil {
 		err = os.WriteFile(o.terminationLog, text, 0o644)
 	}
 	if err != nil {
-		log.Printf("the verdict could not be left: %v", err)
+		newLog().Printf("the verdict could not be left: %v", err)
 	}
 }

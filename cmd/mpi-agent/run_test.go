@@ -272,7 +272,7 @@ func TestRunBlamesTheNodeThatWasStopped(t *testing.T) {
 	j := newJob(t, 2)
 	nodes := j.nodes()
 	// Like the real one it takes SIGTERM for a reason to end in order, with a code that says nothing.
-	j.script("orted", "#!/bin/sh\ntrap 'exit 1' TERM\n"+untilTheEnd(j.dir+"/started-$HOSTNAME"))
+	j.script("orted", "#!/bin/sh\ntrap 'exit 1' TERM\ntouch "+j.dir+"/started-$HOSTNAME; sleep 100; exit 1\n")
 	launcher := j.launch(nil, "sh", "-c", "rsh demo-node-0-1.demo orted; exit 205")
 	if result, err := j.push(); err != nil || !result.Passed {
 		t.Fatal(result, err)

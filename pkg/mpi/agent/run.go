@@ -38,6 +38,8 @@ type Launcher struct {
 	AllowIdle bool
 	// AllowUnfinished accepts launches that still run when the command has ended, such as servers in the background.
 	AllowUnfinished bool
+	// Stopping is told the verdict that holds if nobody can leave another: the pod was asked to stop, and kubelet may kill its agent.
+	Stopping func(mpi.Verdict)
 	// Discovery finds the nodes when nobody sends their addresses; nil waits until the gate times out.
 	Discovery *Discovery
 	// Hang says when a job that does nothing is ended.
@@ -251,7 +253,7 @@ func (l Launcher) execute(ctx context.Context, path string, command Command, tab
 	go l.endStranded(watching, table, own, front.watch)
 	front.times.command()
 	ways := l.attend(ctx, child, table, front)
-	stopped := forward(command.Signals, child)
+	stopped := l.await(child, command)
 	ended := time.Now()
 	inTheWay := ways()
 	unfinished := ""
@@ -298,22 +300,36 @@ func (l Launcher) execute(ctx context.Context, path string, command Command, tab
 	return verdict, verdict.ExitCode
 }
 
-// forward passes signals on to the command's group until the command has ended, and returns the first one.
-func forward(signals <-chan os.Signal, child *process.Process) (first syscall.Signal) {
-	for {
+// await returns when the command has ended, and the signal by which the pod was asked to stop, 0 for none. Then it asks the programs
+// here, and waits for launches too that the command has left behind: their ranks save their work.
+func (l Launcher) await(child *process.Process, command Command) (stopped syscall.Signal) {
+	for stopped == 0 {
 		select {
 		case <-child.Done():
-			return first
-		case s := <-signals:
-			signal, known := s.(syscall.Signal)
-			if !known {
-				continue
-			}
-			if first == 0 {
-				first = signal
-			}
-			child.SignalGroup(signal)
+			return 0
+		case s := <-command.Signals:
+			stopped, _ = s.(syscall.Signal)
 		}
+	}
+	l.Stopping(killedInTime(command.Argv, stopped))
+	for ask := newAsking(stopped); ; time.Sleep(askPause) {
+		_, launching := ask.look()
+		select {
+		case <-child.Done():
+			if !launching {
+				return stopped
+			}
+		default:
+		}
+	}
+}
+
+// killedInTime is the verdict should kubelet kill the agent, because its pod's grace is over.
+func killedInTime(argv []string, signal syscall.Signal) mpi.Verdict {
+	name := process.SignalName(signal)
+	return mpi.Verdict{
+		Reason: mpi.ReasonCommandKilled, ExitCode: 128 + int(syscall.SIGKILL), Stopped: name,
+		Message: fmt.Sprintf("the pod was asked to stop (%s), and the command %s had not ended when its grace was over", name, quoteCommand(argv)),
 	}
 }
 

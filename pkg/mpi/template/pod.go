@@ -14,8 +14,6 @@ const (
 	sharedMemoryVolume = "shared-memory"
 	sharedMemoryDir    = "/dev/shm"
 	agentBinDir        = mpi.AgentDir + "/bin"
-	// drainSeconds is the grace between SIGTERM and SIGKILL. The agent needs well under a second to end its sessions.
-	drainSeconds = 5
 )
 
 // Annotations of pods with ranks.
@@ -90,18 +88,18 @@ func spreadOverMachines() corev1.TopologySpreadConstraint {
 
 // pod satisfies PodSecurity `restricted`. It mounts no service account token: the agent speaks to nobody but the pods
 // of its job. Istio is kept off: a sidecar blocks the launch and never ends, and ambient mode takes every connection of the
-// ranks through a proxy of the machine.
+// ranks through a proxy of the machine. The grace between SIGTERM and SIGKILL is Kubernetes' own, 30 s: programs save checkpoints in
+// it, and an agent without a program ends at once.
 func (r Runtime) pod(dialect mpi.Dialect, resources corev1.ResourceList) corev1.PodTemplateSpec {
 	pod := corev1.PodTemplateSpec{
 		ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"sidecar.istio.io/inject": "false", "istio.io/dataplane-mode": "none"}},
 		Spec: corev1.PodSpec{
-			RestartPolicy:                 corev1.RestartPolicyNever,
-			TerminationGracePeriodSeconds: ptr.To[int64](drainSeconds),
-			AutomountServiceAccountToken:  ptr.To(false),
-			EnableServiceLinks:            ptr.To(false),
-			SecurityContext:               r.podSecurity(),
-			PriorityClassName:             r.PriorityClass,
-			ServiceAccountName:            r.ServiceAccount,
+			RestartPolicy:                corev1.RestartPolicyNever,
+			AutomountServiceAccountToken: ptr.To(false),
+			EnableServiceLinks:           ptr.To(false),
+			SecurityContext:              r.podSecurity(),
+			PriorityClassName:            r.PriorityClass,
+			ServiceAccountName:           r.ServiceAccount,
 			Containers: []corev1.Container{{
 				Name:            mpi.Container,
 				Image:           r.Image,

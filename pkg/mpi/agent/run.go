@@ -251,10 +251,12 @@ func (l Launcher) execute(ctx context.Context, path string, command Command, tab
 		go endHungLaunchers(watching, own.proxies, l.Log.Printf)
 	}
 	go l.endStranded(watching, table, own, front.watch)
+	known := &settled{accounts: map[string]client.Account{}}
+	go l.settle(watching, table, own, known)
 	front.times.command()
 	ways := l.attend(ctx, child, table, front)
 	stopped := l.await(child, command)
-	ended := time.Now()
+	ended, quiet := time.Now(), own.quietSince()
 	inTheWay := ways()
 	unfinished := ""
 	if child.Status().Code() == 0 && stopped == 0 && !l.AllowUnfinished {
@@ -267,7 +269,8 @@ func (l Launcher) execute(ctx context.Context, path string, command Command, tab
 	killed, _ := oomKills(root)
 	lines := output.end()
 	seen, world := own.ran()
-	reports, launches := l.collect(ctx, table, losses, inquiryFor(child.Status(), stopped), front.times)
+	idle := l.idleSeconds(quiet, known, losses, ended)
+	reports, launches := l.collect(ctx, table, losses, inquiryFor(child.Status(), stopped), front.times, func(node mpi.Host) (client.Account, bool) { return known.of(node, quiet) })
 	verdict := judge(facts{
 		argv:       command.Argv,
 		status:     child.Status(),
@@ -290,7 +293,7 @@ func (l Launcher) execute(ctx context.Context, path string, command Command, tab
 		ended:      ended,
 		now:        time.Now(),
 	})
-	verdict.RunSeconds = ended.Sub(start).Seconds()
+	verdict.RunSeconds, verdict.IdleSeconds = ended.Sub(start).Seconds(), idle
 	if inTheWay != nil && stopped == 0 {
 		return obstructed(verdict, *inTheWay), codeAgentFailed
 	}
@@ -368,21 +371,19 @@ func inquiryFor(status process.Status, stopped syscall.Signal) inquiry {
 
 // collect asks all nodes what ran there, and when the newest launch on each began. A node that does not answer
 // until the limit has a report that says why. It is asked again and again: a policy that is being renewed may reject a
-// connection that it admits a moment later, and who is silent counts as lost.
-func (l Launcher) collect(ctx context.Context, table mpi.HostTable, losses []loss, how inquiry, times *timeline) ([]mpi.NodeReport, map[string]time.Time) {
+// connection that it admits a moment later, and who is silent counts as lost. Nobody is asked who has said it since the last launch
+// had ended, and of a node that was left alone since then its last word counts.
+func (l Launcher) collect(
+	ctx context.Context, table mpi.HostTable, losses []loss, how inquiry, times *timeline, known func(mpi.Host) (account client.Account, since bool),
+) ([]mpi.NodeReport, map[string]time.Time) {
 	nodes := l.gate().nodes()
 	accounts := make([]client.Account, len(nodes))
 	var group sync.WaitGroup
 	for i, node := range nodes {
 		group.Go(func() {
-			ctx, cancel := context.WithTimeout(ctx, limitFor(node, losses, how))
-			defer cancel()
-			account, err := l.report(ctx, node, table)
-			if err != nil && how != afterStop {
-				account, err = l.reportAgain(ctx, node, table, how, err)
-			}
-			if err != nil {
-				account.Answer = client.Answer{NodeReport: mpi.NodeReport{Error: plain(err)}}
+			account, since := known(node)
+			if !since || lostSince(node, account, losses) {
+				account = l.finalReport(ctx, node, table, losses, how, account)
 			}
 			times.seen(account.Progress)
 			account.Name = node.Name
@@ -398,6 +399,25 @@ func (l Launcher) collect(ctx context.Context, table mpi.HostTable, losses []los
 		}
 	}
 	return reports, launches
+}
+
+// finalReport asks a node what ran there, again and again. Earlier is its last word, which counts after a success where it does not
+// answer any more and was not lost since: a later launch got on without it.
+func (l Launcher) finalReport(ctx context.Context, node mpi.Host, table mpi.HostTable, losses []loss, how inquiry, earlier client.Account) client.Account {
+	ctx, cancel := context.WithTimeout(ctx, limitFor(node, losses, how))
+	defer cancel()
+	account, err := l.report(ctx, node, table)
+	if err != nil && how != afterStop {
+		account, err = l.reportAgain(ctx, node, table, how, err)
+	}
+	switch {
+	case err == nil:
+	case how == afterSuccess && !earlier.Received.IsZero() && !lostSince(node, earlier, losses):
+		return earlier
+	default:
+		account.Answer = client.Answer{NodeReport: mpi.NodeReport{Error: plain(err)}}
+	}
+	return account
 }
 
 // limitFor is how long a node may take for its report: little when rsh has lost it already, so that the end of the job

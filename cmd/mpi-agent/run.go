@@ -26,7 +26,7 @@ from DNS, and every node of the hostfile has answered, unless an init container 
 command, asks the nodes what ran there, and leaves a verdict (JSON) as termination message.
 
 Exit code: that of the command, 128+n after signal n; 127 command not found, 126 not executable; 125 when the nodes did
-not answer, when the command exited 0 although a node never ran a rank, or when the agent itself failed.
+not answer, when the command exited 0 although nothing ever ran on its nodes, or when the agent itself failed.
 
 Usage: mpi-agent run [flags] -- COMMAND ARGS…
 
@@ -62,9 +62,6 @@ type launcherOptions struct {
 	unfit     error
 	installTo string
 }
-
-// AllowIdleVariable is the environment variable behind --allow-idle-nodes, for jobs whose runtime fixes the flags.
-const allowIdleVariable = "LOCKSTEP_ALLOW_IDLE_NODES"
 
 // switchedOn reads a variable that is true or false; without a value it is false.
 func switchedOn(variable string) (bool, error) {
@@ -146,11 +143,11 @@ func launch(name, text string, args []string, work func(launcherOptions, []strin
 // switches are the flags whose defaults are variables that are true or false.
 func (o *launcherOptions) switches(flags *flag.FlagSet) {
 	var idle, unfinished error
-	o.allowIdle, idle = switchedOn(allowIdleVariable)
+	o.allowIdle, idle = switchedOn(agent.AllowIdleVariable)
 	o.allowUnfinished, unfinished = switchedOn(agent.AllowUnfinishedVariable)
 	o.unfit = cmp.Or(idle, unfinished)
 	flags.BoolVar(&o.allowIdle, "allow-idle-nodes", o.allowIdle,
-		"accept nodes on which no rank ran ($"+allowIdleVariable+"=true)")
+		"accept nodes on which no rank ran ($"+agent.AllowIdleVariable+"=true)")
 	flags.BoolVar(&o.allowUnfinished, "allow-unfinished", o.allowUnfinished,
 		"accept launches that still run when the command has ended, such as servers in the background ($"+agent.AllowUnfinishedVariable+"=true)")
 }

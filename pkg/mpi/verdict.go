@@ -23,8 +23,7 @@ const (
 	ReasonCommandNotFound Reason = "CommandNotFound"
 	// ReasonGateTimeout: not all nodes answered before the deadline.
 	ReasonGateTimeout Reason = "GateTimeout"
-	// ReasonWorldIncomplete: the command exited 0, but at least one node never ran a rank, was lost, or cannot say what
-	// ran there.
+	// ReasonWorldIncomplete: the command exited 0, but nothing ever ran on its nodes, or a node was lost, or cannot say what ran there.
 	ReasonWorldIncomplete Reason = "WorldIncomplete"
 	// ReasonAgentFailed: the agent itself could not work, for example because the key is not readable.
 	ReasonAgentFailed Reason = "AgentFailed"

@@ -751,14 +751,14 @@ func TestTheLastWordOfANodeThatIsGone(t *testing.T) {
 	node := g.gate.Hosts[len(g.gate.Hosts)-1]
 	launcher := g.asking(func(context.Context, string, string) (net.Conn, error) { return nil, syscall.EACCES })
 	word := client.Account{Answer: client.Answer{NodeReport: mpi.NodeReport{Daemons: 1}}, Received: time.Now()}
-	loss := func(at time.Time) []loss { return []loss{{Host: node.Name, Error: "connection lost", At: at}} }
+	lost := func(at time.Time) []loss { return []loss{{Host: node.Name, Error: "connection lost", At: at}} }
 	cases := map[string]struct {
 		how    inquiry
 		losses []loss
 		silent bool
 	}{
-		"success":            {afterSuccess, loss(word.Received.Add(-time.Minute)), false},
-		"success, lost then": {afterSuccess, loss(word.Received.Add(time.Second)), true},
+		"success":            {afterSuccess, lost(word.Received.Add(-time.Minute)), false},
+		"success, lost then": {afterSuccess, lost(word.Received.Add(time.Second)), true},
 		"stopped":            {afterStop, nil, true},
 	}
 	for name, c := range cases {

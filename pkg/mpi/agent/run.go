@@ -134,6 +134,7 @@ type front struct {
 	meeting *rendezvous
 	times   *timeline
 	watch   *tracker
+	notices *notices
 }
 
 // open starts to answer pushes. The returned channel is closed when the server has drained.
@@ -141,7 +142,7 @@ func (l *Launcher) open(ctx context.Context, listener net.Listener) (*front, <-c
 	if address, err := netip.ParseAddrPort(listener.Addr().String()); err == nil && !address.Addr().IsUnspecified() {
 		l.address = address.Addr().Unmap().String()
 	}
-	f := &front{meeting: newRendezvous(l.gate().nodes()), times: newTimeline(time.Now), watch: newTracker()}
+	f := &front{meeting: newRendezvous(l.gate().nodes()), times: newTimeline(time.Now), watch: newTracker(), notices: &notices{told: map[mpi.Reason]bool{}}}
 	closed := make(chan struct{})
 	ssh := server.Server{
 		Key: l.Key, Limits: server.DefaultLimits, Log: l.Log,
@@ -254,10 +255,10 @@ func (l Launcher) execute(ctx context.Context, path string, command Command, tab
 	known := &settled{accounts: map[string]client.Account{}}
 	go l.settle(watching, table, own, known)
 	front.times.command()
-	ways := l.attend(ctx, child, table, front)
+	attended := l.attend(ctx, child, table, front)
 	stopped := l.await(child, command)
 	ended, quiet := time.Now(), own.quietSince()
-	inTheWay := ways()
+	hang := attended()
 	unfinished := ""
 	if child.Status().Code() == 0 && stopped == 0 && !l.AllowUnfinished {
 		unfinished, stopped = own.unfinished(ctx, command.Signals)
@@ -294,9 +295,10 @@ func (l Launcher) execute(ctx context.Context, path string, command Command, tab
 		now:        time.Now(),
 	})
 	verdict.RunSeconds, verdict.IdleSeconds = ended.Sub(start).Seconds(), idle
-	if inTheWay != nil && stopped == 0 {
-		return obstructed(verdict, *inTheWay), codeAgentFailed
+	if hang != nil && stopped == 0 {
+		return obstructed(verdict, *hang), codeAgentFailed
 	}
+	verdict = front.notices.explain(verdict)
 	if !verdict.Succeeded() && verdict.ExitCode == 0 {
 		return verdict, codeAgentFailed
 	}

@@ -36,7 +36,7 @@ func TestANodeThatGoesAfterTheLastLaunch(t *testing.T) {
 			nodes[1].wait()
 			j.write(j.dir+"/gone", "", 0o644)
 			got, verdict := launcher.wait(), j.verdict()
-			if got.code != c.code || verdict.Reason != c.want || verdict.Message != "" && c.want == "" || (verdict.IdleSeconds > 0) != (c.want != diagnose.WorkerLost) {
+			if got.code != c.code || verdict.Reason != c.want || verdict.Message != "" && c.want == "" || (verdict.IdleSeconds > 1) != (c.want != diagnose.WorkerLost) {
 				t.Errorf("%+v, verdict %+v", got, verdict)
 			}
 		})

@@ -373,8 +373,7 @@ func inquiryFor(status process.Status, stopped syscall.Signal) inquiry {
 
 // collect asks all nodes what ran there, and when the newest launch on each began. A node that does not answer
 // until the limit has a report that says why. It is asked again and again: a policy that is being renewed may reject a
-// connection that it admits a moment later, and who is silent counts as lost. Nobody is asked who has said it since the last launch
-// had ended, and of a node that was left alone since then its last word counts.
+// connection that it admits a moment later, and who is silent counts as lost, but who has said it since the last launch.
 func (l Launcher) collect(
 	ctx context.Context, table mpi.HostTable, losses []loss, how inquiry, times *timeline, known func(mpi.Host) (account client.Account, since bool),
 ) ([]mpi.NodeReport, map[string]time.Time) {
@@ -383,10 +382,8 @@ func (l Launcher) collect(
 	var group sync.WaitGroup
 	for i, node := range nodes {
 		group.Go(func() {
-			account, since := known(node)
-			if !since || lostSince(node, account, losses) {
-				account = l.finalReport(ctx, node, table, losses, how, account)
-			}
+			word, since := known(node)
+			account := l.finalReport(ctx, node, table, losses, how, word, since)
 			times.seen(account.Progress)
 			account.Name = node.Name
 			accounts[i] = account
@@ -403,19 +400,22 @@ func (l Launcher) collect(
 	return reports, launches
 }
 
-// finalReport asks a node what ran there, again and again. Earlier is its last word, which counts after a success where it does not
-// answer any more and was not lost since: a later launch got on without it.
-func (l Launcher) finalReport(ctx context.Context, node mpi.Host, table mpi.HostTable, losses []loss, how inquiry, earlier client.Account) client.Account {
+// finalReport asks a node what ran there, again and again. A node that was not lost since its last word may be gone: nobody asks again
+// where it came after the last launch, and after a success it counts in any case, because a later launch got on without the node.
+func (l Launcher) finalReport(
+	ctx context.Context, node mpi.Host, table mpi.HostTable, losses []loss, how inquiry, word client.Account, since bool,
+) client.Account {
 	ctx, cancel := context.WithTimeout(ctx, limitFor(node, losses, how))
 	defer cancel()
+	heard := !word.Received.IsZero() && !lostSince(node, word, losses)
 	account, err := l.report(ctx, node, table)
-	if err != nil && how != afterStop {
+	if err != nil && how != afterStop && !(heard && since) {
 		account, err = l.reportAgain(ctx, node, table, how, err)
 	}
 	switch {
 	case err == nil:
-	case how == afterSuccess && !earlier.Received.IsZero() && !lostSince(node, earlier, losses):
-		return earlier
+	case heard && (since || how == afterSuccess):
+		return word
 	default:
 		account.Answer = client.Answer{NodeReport: mpi.NodeReport{Error: plain(err)}}
 	}

@@ -28,17 +28,20 @@ type asking struct {
 	signal syscall.Signal
 	send   func(pid int, signal syscall.Signal)
 	asked  map[int]bool
+	// started says whether the agent started one of its children.
+	started func(pid int) bool
 }
 
-func newAsking(signal syscall.Signal) *asking {
+func newAsking(signal syscall.Signal, started func(pid int) bool) *asking {
 	return &asking{
-		root: os.DirFS("/proc"), agent: os.Getpid(), signal: signal, asked: map[int]bool{},
+		root: os.DirFS("/proc"), agent: os.Getpid(), signal: signal, asked: map[int]bool{}, started: started,
 		send: func(pid int, signal syscall.Signal) { _ = syscall.Kill(pid, signal) }, // it may have ended meanwhile
 	}
 }
 
-// look asks those that were not asked before, and returns how many programs run, and whether a launcher does. What a program starts
-// that was asked is part of its answer, as a copy of a checkpoint is.
+// look asks those that were not asked before, and returns how many programs run that are worth a wait, and whether a launcher does. What
+// a program starts that was asked is part of its answer, as a copy of a checkpoint is. Nobody waits for what has lost its launch, or
+// whoever started it: ranks that were killed with their daemon may be frozen.
 func (a *asking) look() (programs int, launching bool) {
 	processes := alive(proc.Descendants(a.root, a.agent))
 	byPID := map[int]proc.Process{}
@@ -48,7 +51,9 @@ func (a *asking) look() (programs int, launching bool) {
 	}
 	before := maps.Clone(a.asked)
 	for _, p := range a.programs(processes, byPID) {
-		programs++
+		if a.started(topmost(p, byPID)) || below(p, byPID, ofLaunch) {
+			programs++
+		}
 		if before[p.PID] || below(p, byPID, func(up proc.Process) bool { return before[up.PID] }) {
 			continue
 		}

@@ -317,7 +317,7 @@ func (l Launcher) await(child *process.Process, command Command) (stopped syscal
 		}
 	}
 	l.Stopping(killedInTime(command.Argv, stopped))
-	for ask := newAsking(stopped); ; time.Sleep(askPause) {
+	for ask := newAsking(stopped, command.Reaper.Started); ; time.Sleep(askPause) {
 		_, launching := ask.look()
 		select {
 		case <-child.Done():

@@ -67,16 +67,14 @@ func (n Node) linger(l *ledger) {
 	if !l.stop() {
 		return
 	}
-	ask := newAsking(syscall.SIGTERM)
+	ask := newAsking(syscall.SIGTERM, n.Reaper.Started)
 	if programs, _ := ask.look(); programs == 0 {
 		return
 	}
 	n.Log.Print("the pod was asked to stop: wait until the programs here have ended, which were asked to (SIGTERM)")
-	for last := time.Now(); time.Since(last) < daemonsEnd; time.Sleep(askPause) {
+	for last := time.Now(); time.Since(last) < daemonsEnd && len(alive(proc.Descendants(ask.root, ask.agent))) > 0; time.Sleep(askPause) {
 		if programs, _ := ask.look(); programs > 0 {
 			last = time.Now()
-		} else if len(alive(proc.Descendants(ask.root, ask.agent))) == 0 {
-			return
 		}
 	}
 }

@@ -23,6 +23,7 @@ var (
 	failureRule   = origin.Rule("portable runtime", "a failed job is not restarted as a whole here: the controller knows which failures are worth it")
 	stepRule      = origin.Rule("portable runtime", "upstream gives the image and the command of a TrainJob to the job with this label, the launcher")
 	jobRule       = origin.Rule("portable runtime", "one launcher and one set of nodes; a pod that fails is not replaced, because its ranks are lost")
+	goesRule      = origin.Rule("portable runtime", "a node that is deleted has ended well: whether the job still needs it, its launcher finds out")
 	istioRule     = origin.Rule("portable runtime", "Istio's sidecar blocks the launch and never ends, and its ambient mode takes every connection of the ranks through a proxy of the machine")
 	tokenRule     = origin.Rule("portable runtime", "the agent speaks to nobody but the pods of its job, so that no token of a service account is mounted")
 	linksRule     = origin.Rule("portable runtime", "variables for every Service of the namespace would only hide those of the job")
@@ -108,6 +109,7 @@ func (t *runtimeTable) jobSet(r *plan.Runtime) {
 	t.Set(successRule, "spec", "template", "spec", "successPolicy")
 	t.Set(failureRule, "spec", "template", "spec", "failurePolicy")
 	t.job(jobRule, "*")
+	t.job(goesRule, mpi.NodeJob, "template", "spec", "podReplacementPolicy")
 	t.job(stepRule, "*", "template", "metadata", "labels", mpi.AncestorLabel)
 	nodes := &r.DefaultNodes.Origin
 	if r.LauncherRunsRanks.V {

@@ -252,11 +252,11 @@ func (l Launcher) execute(ctx context.Context, path string, command Command, tab
 		go endHungLaunchers(watching, own.proxies, l.Log.Printf)
 	}
 	go l.endStranded(watching, table, own, front.watch)
-	known := &settled{accounts: map[string]client.Account{}}
-	go l.settle(watching, table, own, known)
+	known := l.startSettling(watching, table, own)
 	front.times.command()
 	attended := l.attend(ctx, child, table, front)
 	stopped := l.await(child, command)
+	known.stop()
 	ended, quiet := time.Now(), own.quietSince()
 	hang := attended()
 	unfinished := ""
@@ -270,7 +270,6 @@ func (l Launcher) execute(ctx context.Context, path string, command Command, tab
 	killed, _ := oomKills(root)
 	lines := output.end()
 	seen, world := own.ran()
-	idle := l.idleSeconds(quiet, known, losses, ended)
 	reports, launches := l.collect(ctx, table, losses, inquiryFor(child.Status(), stopped), front.times, func(node mpi.Host) (client.Account, bool) { return known.of(node, quiet) })
 	verdict := judge(facts{
 		argv:       command.Argv,
@@ -294,12 +293,20 @@ func (l Launcher) execute(ctx context.Context, path string, command Command, tab
 		ended:      ended,
 		now:        time.Now(),
 	})
-	verdict.RunSeconds, verdict.IdleSeconds = ended.Sub(start).Seconds(), idle
-	if hang != nil && stopped == 0 {
+	verdict.RunSeconds, verdict.IdleSeconds = ended.Sub(start).Seconds(), l.idleSeconds(quiet, known, losses, ended)
+	if stopped != 0 {
+		hang = nil
+	}
+	return conclude(verdict, hang, front.notices)
+}
+
+// conclude returns what is left of a job and its exit code: a hang is the cause of the end that we made of it, and nothing that did not
+// succeed ends with 0.
+func conclude(verdict mpi.Verdict, hang *obstacle, told *notices) (mpi.Verdict, int) {
+	if hang != nil {
 		return obstructed(verdict, *hang), codeAgentFailed
 	}
-	verdict = front.notices.explain(verdict)
-	if !verdict.Succeeded() && verdict.ExitCode == 0 {
+	if verdict = told.explain(verdict); !verdict.Succeeded() && verdict.ExitCode == 0 {
 		return verdict, codeAgentFailed
 	}
 	return verdict, verdict.ExitCode

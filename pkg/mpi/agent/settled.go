@@ -24,8 +24,18 @@ const (
 
 // settled keeps what the nodes said when no launch ran.
 type settled struct {
+	// stop ends the questions.
+	stop context.CancelFunc
+
 	mu       sync.Mutex
 	accounts map[string]client.Account
+}
+
+func (l Launcher) startSettling(ctx context.Context, table mpi.HostTable, own *ranks) *settled {
+	ctx, stop := context.WithCancel(ctx)
+	known := &settled{stop: stop, accounts: map[string]client.Account{}}
+	go l.settle(ctx, table, own, known)
+	return known
 }
 
 // settle asks the nodes whenever a launch has ended, until the context ends.

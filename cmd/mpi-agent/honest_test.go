@@ -94,7 +94,7 @@ func (g grammar) together(a, b sentence) sentence {
 		sentence{left + "\n" + right, b.code},
 		sentence{left + " && " + right, first},
 		sentence{left + " &\none=$!\n( " + b.text + "\n)\ntwo=$?\nwait $one && ( exit $two )", first},
-		sentence{"bash -c " + quoted("set -e\n"+a.text+"\n"+b.text), first},
+		sentence{"bash -c " + quoted("set -e\nbash -c "+quoted(a.text)+"\nbash -c "+quoted(b.text)), first},
 		sentence{"if " + left + "\nthen " + right + "\nelse false\nfi", map[bool]int{true: b.code, false: 1}[a.code == 0]},
 	)
 }

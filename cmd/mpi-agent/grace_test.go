@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"strconv"
 	"syscall"
 	"testing"
 	"time"
@@ -52,6 +53,33 @@ func TestRanksSaveTheirWorkWhenTheirJobIsPreempted(t *testing.T) {
 			}
 		})
 	}
+}
+
+// mpirun ends all ranks when it loses a daemon, so that a node whose own ranks have ended waits for the others.
+func TestADaemonWithoutRanksIsKeptForTheOthers(t *testing.T) {
+	t.Parallel()
+	j := newJob(t, 2)
+	nodes := j.nodes()
+	saving(j)
+	// As real ones do, the daemons end with their launch, here when rank 0 has, and the loss of one is the end of all.
+	j.script("orted", "#!/bin/sh\nif [ $HOSTNAME = demo-node-0-0 ]; then OMPI_COMM_WORLD_RANK=0 save; touch "+j.dir+"/over; exit 0; fi\n"+
+		"touch "+j.dir+"/started-$HOSTNAME; while ! test -e "+j.dir+"/over; do sleep 0.05; done\n")
+	j.script("mpirun", mpirun)
+	launcher := j.launch(nil, "mpirun")
+	if result, err := j.push(); err != nil || !result.Passed {
+		t.Fatal(result, err)
+	}
+	for i := range nodes {
+		awaitFile(t, j.dir+"/started-demo-node-0-"+strconv.Itoa(i))
+	}
+	for _, pod := range append(nodes, launcher) {
+		pod.signal(syscall.SIGTERM)
+	}
+	nodes[1].wait()
+	if !exists(j.dir + "/saved-demo-node-0-0") {
+		t.Error("a node has gone while a rank of another one saved its work")
+	}
+	launcher.wait()
 }
 
 // kubelet kills an agent whose pod has used up its grace, and reads what it has left until then.

@@ -39,28 +39,27 @@ func newAsking(signal syscall.Signal, started func(pid int) bool) *asking {
 	}
 }
 
-// look asks those that were not asked before, and returns how many programs run that are worth a wait, and whether a launcher does. What
-// a program starts that was asked is part of its answer, as a copy of a checkpoint is. Nobody waits for what has lost its launch, or
-// whoever started it: ranks that were killed with their daemon may be frozen.
-func (a *asking) look() (programs int, launching bool) {
+// look asks those that were not asked before, and says whether anything runs that is worth a wait, and whether a launcher does. A launch is
+// worth one: mpirun ends all ranks when it loses a daemon, also one whose own ranks have ended. What a program starts that was asked is
+// part of its answer, as a copy of a checkpoint is. Nobody waits for what has lost its launch, or whoever started it: ranks that
+// were killed with their daemon may be frozen.
+func (a *asking) look() (busy, launching bool) {
 	processes := alive(proc.Descendants(a.root, a.agent))
 	byPID := map[int]proc.Process{}
 	for _, p := range processes {
 		byPID[p.PID] = p
-		launching = launching || isLauncher(p)
+		busy, launching = busy || ofLaunch(p), launching || isLauncher(p)
 	}
 	before := maps.Clone(a.asked)
 	for _, p := range a.programs(processes, byPID) {
-		if a.started(topmost(p, byPID)) || below(p, byPID, ofLaunch) {
-			programs++
-		}
+		busy = busy || a.started(topmost(p, byPID))
 		if before[p.PID] || below(p, byPID, func(up proc.Process) bool { return before[up.PID] }) {
 			continue
 		}
 		a.asked[p.PID] = true
 		a.send(p.PID, a.signal)
 	}
-	return programs, launching
+	return busy, launching
 }
 
 func alive(processes []proc.Process) []proc.Process {

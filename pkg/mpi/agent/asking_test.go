@@ -36,20 +36,20 @@ func TestWhoIsAskedToEnd(t *testing.T) {
 		table     processTable
 		asked     []int
 		launching bool
-		orphans   int
+		busy      bool
 	}{
-		"a program":            {"as kubelet would", processTable{{2, 1, "bash", false}, {3, 2, "python", false}}, []int{2, 3}, false, 0},
-		"ranks of a node":      {"their daemon kills them when it is asked", processTable{{2, 1, "sh", false}, {3, 2, "orted", true}, {4, 3, "python", true}, {5, 4, "loader", false}}, []int{4, 5}, false, 0},
-		"a daemon alone":       {"its launcher ends it", processTable{{2, 1, "orted", true}}, nil, false, 0},
-		"a launch":             {"its remote shells would take the daemons along", processTable{{2, 1, "mpirun", true}, {3, 2, "rsh", false}}, nil, true, 0},
-		"a script around":      {"it would be gone before its launch", processTable{{2, 1, "bash", false}, {3, 2, "mpirun", true}, {4, 3, "rsh", false}, {5, 2, "tee", false}}, nil, true, 0},
-		"a script that saves":  {"it has a handler, so it knows what it does", processTable{{2, 1, "bash", true}, {3, 2, "mpiexec", true}}, []int{2}, true, 0},
-		"ranks beside it":      {"those of the launcher's own pod", processTable{{2, 1, "bash", false}, {3, 2, "mpirun", true}, {4, 3, "python", false}, {5, 3, "rsh", false}}, []int{4}, true, 0},
-		"tasks by ssh":         {"they run elsewhere", processTable{{2, 1, "parallel", false}, {3, 2, "ssh", false}}, nil, false, 0},
-		"another session":      {"a command beside a launch", processTable{{2, 1, "orted", true}, {3, 2, "rank", false}, {4, 1, "sh", false}, {5, 4, "watch", false}}, []int{3, 4, 5}, false, 0},
-		"nobody":               {"", nil, nil, false, 0},
-		"an orphan":            {"whoever started it is gone", processTable{{91, 1, "python", false}}, []int{91}, false, 1},
-		"a daemon that let go": {"its launch still runs", processTable{{91, 1, "orted", true}, {92, 91, "python", false}}, []int{92}, false, 0},
+		"a program":            {"as kubelet would", processTable{{2, 1, "bash", false}, {3, 2, "python", false}}, []int{2, 3}, false, true},
+		"ranks of a node":      {"their daemon kills them when it is asked", processTable{{2, 1, "sh", false}, {3, 2, "orted", true}, {4, 3, "python", true}, {5, 4, "loader", false}}, []int{4, 5}, false, true},
+		"a daemon alone":       {"its launcher ends it", processTable{{2, 1, "orted", true}}, nil, false, true},
+		"a launch":             {"its remote shells would take the daemons along", processTable{{2, 1, "mpirun", true}, {3, 2, "rsh", false}}, nil, true, true},
+		"a script around":      {"it would be gone before its launch", processTable{{2, 1, "bash", false}, {3, 2, "mpirun", true}, {4, 3, "rsh", false}, {5, 2, "tee", false}}, nil, true, true},
+		"a script that saves":  {"it has a handler, so it knows what it does", processTable{{2, 1, "bash", true}, {3, 2, "mpiexec", true}}, []int{2}, true, true},
+		"ranks beside it":      {"those of the launcher's own pod", processTable{{2, 1, "bash", false}, {3, 2, "mpirun", true}, {4, 3, "python", false}, {5, 3, "rsh", false}}, []int{4}, true, true},
+		"tasks by ssh":         {"they run elsewhere", processTable{{2, 1, "parallel", false}, {3, 2, "ssh", false}}, nil, false, true},
+		"another session":      {"a command beside a launch", processTable{{2, 1, "orted", true}, {3, 2, "rank", false}, {4, 1, "sh", false}, {5, 4, "watch", false}}, []int{3, 4, 5}, false, true},
+		"nobody":               {"", nil, nil, false, false},
+		"an orphan":            {"whoever started it is gone", processTable{{91, 1, "python", false}}, []int{91}, false, false},
+		"a daemon that let go": {"its launch still runs", processTable{{91, 1, "orted", true}, {92, 91, "python", false}}, []int{92}, false, true},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -61,9 +61,8 @@ func TestWhoIsAskedToEnd(t *testing.T) {
 				asked = append(asked, pid)
 			}}
 			for range 2 { // each once
-				programs, launching := ask.look()
-				if programs != len(c.asked)-c.orphans || launching != c.launching {
-					t.Errorf("%s: %d programs, launching %v", c.reason, programs, launching)
+				if busy, launching := ask.look(); busy != c.busy || launching != c.launching {
+					t.Errorf("%s: busy %v, launching %v", c.reason, busy, launching)
 				}
 			}
 			slices.Sort(asked)
@@ -78,13 +77,13 @@ func TestWhoIsAskedToEnd(t *testing.T) {
 func TestTheAnswerOfAProgramIsLeftAlone(t *testing.T) {
 	var asked []int
 	ask := asking{agent: 1, signal: syscall.SIGTERM, asked: map[int]bool{}, started: func(pid int) bool { return pid < 90 }, send: func(pid int, _ syscall.Signal) { asked = append(asked, pid) }}
-	programs := 0
+	busy := false
 	for _, table := range []processTable{{{2, 1, "python", true}}, {{2, 1, "python", true}, {3, 2, "cp", false}}} {
 		ask.root = table.files()
-		programs, _ = ask.look()
+		busy, _ = ask.look()
 	}
-	if diff := cmp.Diff([]int{2}, asked); diff != "" || programs != 2 {
-		t.Errorf("%d programs, %s", programs, diff)
+	if diff := cmp.Diff([]int{2}, asked); diff != "" || !busy {
+		t.Errorf("busy %v, %s", busy, diff)
 	}
 }
 

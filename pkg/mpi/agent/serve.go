@@ -14,7 +14,6 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi"
 	"lockstep.dev/lockstep/pkg/mpi/agent/client"
 	"lockstep.dev/lockstep/pkg/mpi/agent/identity"
-	"lockstep.dev/lockstep/pkg/mpi/agent/proc"
 	"lockstep.dev/lockstep/pkg/mpi/agent/process"
 	"lockstep.dev/lockstep/pkg/mpi/agent/server"
 	"lockstep.dev/lockstep/pkg/mpi/diagnose"
@@ -35,8 +34,8 @@ type Node struct {
 	Log  *log.Logger
 }
 
-// Serve answers on the listener until the context is done. Then it asks the programs of this pod to end, waits for them, ends the
-// launch, and returns: without programs at once.
+// Serve answers on the listener until the context is done. Then it asks the programs of this pod to end, waits for them and
+// for their launch, and returns: without any at once.
 func (n Node) Serve(ctx context.Context, listener net.Listener) error {
 	l, watch := newLedger(os.DirFS("/")), newTracker()
 	l.ranks.proxies = watch.proxies
@@ -59,22 +58,19 @@ func (n Node) Serve(ctx context.Context, listener net.Listener) error {
 	return front.Serve(ctx, listener)
 }
 
-// daemonsEnd is how long daemons may take to end by themselves once their ranks have.
-const daemonsEnd = time.Second
-
-// linger returns when the programs of this pod have ended. A pod that gets into its grace is killed by kubelet.
+// linger returns when the programs and the launch of this pod have ended. A pod that gets to the end of its grace is killed by kubelet.
 func (n Node) linger(l *ledger) {
 	if !l.stop() {
 		return
 	}
-	ask := newAsking(syscall.SIGTERM, n.Reaper.Started)
-	if programs, _ := ask.look(); programs == 0 {
-		return
-	}
-	n.Log.Print("the pod was asked to stop: wait until the programs here have ended, which were asked to (SIGTERM)")
-	for last := time.Now(); time.Since(last) < daemonsEnd && len(alive(proc.Descendants(ask.root, ask.agent))) > 0; time.Sleep(askPause) {
-		if programs, _ := ask.look(); programs > 0 {
-			last = time.Now()
+	told := false
+	for ask := newAsking(syscall.SIGTERM, n.Reaper.Started); ; time.Sleep(askPause) {
+		if busy, _ := ask.look(); !busy {
+			return
+		}
+		if !told {
+			told = true
+			n.Log.Print("the pod was asked to stop: wait until the programs here have ended, which were asked to (SIGTERM)")
 		}
 	}
 }

@@ -10,7 +10,7 @@ import (
 
 // What a user writes into the variable either counts or is refused: a job that fails after hours because `yes` meant no is worse.
 func TestIdleNodesAreAllowedByAWordThatIsUnderstood(t *testing.T) {
-	for _, variable := range []string{allowIdleVariable, agent.AllowUnfinishedVariable} {
+	for _, variable := range []string{agent.AllowIdleVariable, agent.AllowUnfinishedVariable} {
 		testSwitch(t, variable)
 	}
 }

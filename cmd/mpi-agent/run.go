@@ -26,7 +26,7 @@ from DNS, and every node of the hostfile has answered, unless an init container 
 command, asks the nodes what ran there, and leaves a verdict (JSON) as termination message.
 
 Exit code: that of the command, 128+n after signal n; 127 command not found, 126 not executable; 125 when the nodes did
-not answer, when the command exited 0 although a node never ran a rank, or when the agent itself failed.
+not answer, when the command exited 0 although nothing ever ran on its nodes, or when the agent itself failed.
 
 Usage: mpi-agent run [flags] -- COMMAND ARGS…
 
@@ -62,9 +62,6 @@ type launcherOptions struct {
 	unfit     error
 	installTo string
 }
-
-// AllowIdleVariable is the environment variable behind --allow-idle-nodes, for jobs whose runtime fixes the flags.
-const allowIdleVariable = "LOCKSTEP_ALLOW_IDLE_NODES"
 
 // switchedOn reads a variable that is true or false; without a value it is false.
 func switchedOn(variable string) (bool, error) {
@@ -146,11 +143,11 @@ func launch(name, text string, args []string, work func(launcherOptions, []strin
 // switches are the flags whose defaults are variables that are true or false.
 func (o *launcherOptions) switches(flags *flag.FlagSet) {
 	var idle, unfinished error
-	o.allowIdle, idle = switchedOn(allowIdleVariable)
+	o.allowIdle, idle = switchedOn(agent.AllowIdleVariable)
 	o.allowUnfinished, unfinished = switchedOn(agent.AllowUnfinishedVariable)
 	o.unfit = cmp.Or(idle, unfinished)
 	flags.BoolVar(&o.allowIdle, "allow-idle-nodes", o.allowIdle,
-		"accept nodes on which no rank ran ($"+allowIdleVariable+"=true)")
+		"accept nodes on which no rank ran ($"+agent.AllowIdleVariable+"=true)")
 	flags.BoolVar(&o.allowUnfinished, "allow-unfinished", o.allowUnfinished,
 		"accept launches that still run when the command has ended, such as servers in the background ($"+agent.AllowUnfinishedVariable+"=true)")
 }
@@ -188,7 +185,7 @@ func (o launcherOptions) open() (agent.Launcher, net.Listener, <-chan os.Signal,
 	}
 	return agent.Launcher{
 		Settings: o.settings, Hostname: o.hostname, Key: key, Hosts: hosts, GateTimeout: o.gateTimeout, Dark: o.darkAfter,
-		AllowIdle: o.allowIdle, AllowUnfinished: o.allowUnfinished, Discovery: o.discovery(), Hang: hang, Dial: (&net.Dialer{}).DialContext, Log: newLog(),
+		AllowIdle: o.allowIdle, AllowUnfinished: o.allowUnfinished, Discovery: o.discovery(), Hang: hang, Stopping: o.write, Dial: (&net.Dialer{}).DialContext, Log: newLog(),
 	}, listener, signals, nil
 }
 
@@ -234,8 +231,7 @@ func readHostfile(path string) ([]mpi.Host, error) {
 	return hosts, nil
 }
 
-// leave writes the verdict where kubelet reads it and, when it is bad, says it in the log. A verdict that cannot be
-// written does not change how the job ended.
+// leave writes the verdict where kubelet reads it and, when it is bad, says it in the log.
 func (o launcherOptions) leave(verdict mpi.Verdict) {
 	log := newLog()
 	switch {
@@ -244,11 +240,16 @@ func (o launcherOptions) leave(verdict mpi.Verdict) {
 	case verdict.Message != "":
 		log.Print(verdict.Message)
 	}
+	o.write(verdict)
+}
+
+// write writes the verdict where kubelet reads it. One that cannot be written does not change how the job ended.
+func (o launcherOptions) write(verdict mpi.Verdict) {
 	text, err := verdict.Encode()
 	if err == nil {
 		err = os.WriteFile(o.terminationLog, text, 0o644)
 	}
 	if err != nil {
-		log.Printf("the verdict could not be left: %v", err)
+		newLog().Printf("the verdict could not be left: %v", err)
 	}
 }

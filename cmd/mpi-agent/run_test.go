@@ -140,12 +140,15 @@ func TestRunVerdicts(t *testing.T) {
 		"alone": {
 			reason: "the worst defect of the field: the launcher ran alone and exits 0", command: []string{"true"}, code: 125,
 			want:  mpi.Verdict{Reason: mpi.ReasonWorldIncomplete},
-			words: []string{"no rank ever ran on 2 of 2 nodes: demo-node-0-0, demo-node-0-1", "exited with code 0"},
+			words: []string{"nothing ever ran on any of the 2 nodes", "exited with code 0"},
 		},
-		"alone after a look": {
-			reason: "a command that looks around is not a rank", code: 125,
+		"without MPI": {
+			reason:  "what a script runs on nodes is its work",
 			command: []string{"sh", "-c", "rsh demo-node-0-0 hostname; rsh demo-node-0-1 hostname"},
-			want:    mpi.Verdict{Reason: mpi.ReasonWorldIncomplete}, words: []string{"2 of 2 nodes"},
+		},
+		"on one node": {
+			reason: "a smaller world may be meant", command: []string{"rsh", "demo-node-0-1", "orted"},
+			words: []string{"no rank ever ran on 1 of 2 nodes: demo-node-0-0 (LOCKSTEP_ALLOW_IDLE_NODES=true if that is meant"},
 		},
 		"idle allowed": {reason: "the user knows better", flags: []string{"--allow-idle-nodes"}, command: []string{"true"}},
 		"not found": {
@@ -272,7 +275,7 @@ func TestRunBlamesTheNodeThatWasStopped(t *testing.T) {
 	j := newJob(t, 2)
 	nodes := j.nodes()
 	// Like the real one it takes SIGTERM for a reason to end in order, with a code that says nothing.
-	j.script("orted", "#!/bin/sh\ntrap 'exit 1' TERM\n"+untilTheEnd(j.dir+"/started-$HOSTNAME"))
+	j.script("orted", "#!/bin/sh\ntrap 'exit 1' TERM\ntouch "+j.dir+"/started-$HOSTNAME; sleep 100; exit 1\n")
 	launcher := j.launch(nil, "sh", "-c", "rsh demo-node-0-1.demo orted; exit 205")
 	if result, err := j.push(); err != nil || !result.Passed {
 		t.Fatal(result, err)

@@ -14,7 +14,7 @@ import (
 )
 
 const serveHelp = `serve answers the launcher of the job: it runs launch daemons with the environment of this container and reports
-what ran. It accepts only the key of the job. SIGTERM ends all commands and the agent.
+what ran. It accepts only the key of the job. SIGTERM asks all programs here to end, and the agent ends when they have.
 
 Usage: mpi-agent serve [flags]
 

@@ -16,7 +16,7 @@ import (
 func leave(t *testing.T, command string, variables ...string) (*job, ended) {
 	t.Helper()
 	j := newJob(t, 1)
-	j.variables = append(slices.Clone(variables), allowIdleVariable+"=true")
+	j.variables = append(slices.Clone(variables), agent.AllowIdleVariable+"=true")
 	shell, err := os.ReadFile("/bin/sh")
 	if err != nil {
 		t.Fatal(err)

@@ -32,10 +32,13 @@ func Environment(dialect Dialect, network Network) []Variable {
 
 const refusedAtFirst = "policy engines learn of new pods late and refuse them at first; a daemon that cannot reach mpirun gives the job up at once, unless it has a delay in seconds after which it tries again, ten times"
 
+// KeepFQDNVariable has ORTE keep the names of hosts as the hostfile has them.
+const KeepFQDNVariable = "OMPI_MCA_orte_keep_fqdn_hostnames"
+
 func orteEnvironment() []Variable {
 	return []Variable{
 		{"OMPI_MCA_orte_default_hostfile", HostfilePath, "the nodes of the job"},
-		{"OMPI_MCA_orte_keep_fqdn_hostnames", "true", "ORTE would cut `w-0.svc` to `w-0`, which nobody can resolve"},
+		{KeepFQDNVariable, "true", "ORTE would cut `w-0.svc` to `w-0`, which nobody can resolve"},
 		{"OMPI_MCA_plm_rsh_agent", RshBin, "daemons are started through the agent, the image needs no ssh"},
 		{"OMPI_MCA_plm_rsh_no_tree_spawn", "true", "tree spawn hangs for some host counts (open-mpi/ompi#7087, #8282)"},
 		{"OMPI_MCA_oob_tcp_retry_delay", "1", refusedAtFirst},

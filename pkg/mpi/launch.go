@@ -11,7 +11,7 @@ const MaxFlatNodes = 256
 // PRRTE keeps its remote shells by itself. Hydra starts all its proxies from mpiexec and keeps its remote shells; Intel's Hydra chooses its own tree
 // (I_MPI_HYDRA_BRANCH_COUNT). Nothing is set for them.
 //
-// LauncherIsHost says that the hostfile names the launcher too, which ORTE then has to recognise by its address.
+// LauncherIsHost says that the hostfile names the launcher too, which ORTE then has to recognise.
 func LaunchEnvironment(dialect Dialect, nodes int, launcherIsHost bool) []Variable {
 	shell := map[Dialect]string{ORTE: "OMPI_MCA_plm_rsh_", PRRTE: "PRTE_MCA_plm_ssh_"}[dialect]
 	if shell == "" {
@@ -24,10 +24,16 @@ func LaunchEnvironment(dialect Dialect, nodes int, launcherIsHost bool) []Variab
 			"ORTE's flat launch turns daemons loose, and then nobody watches their nodes: a frozen pod or a cut network would never be noticed",
 		})
 	}
-	if dialect == ORTE && !launcherIsHost {
+	if dialect == ORTE {
 		variables = append(variables, Variable{
 			"OMPI_MCA_if_base_do_not_resolve", "true",
-			"ORTE asks DNS whether a host of the hostfile is the launcher itself: it is not, and without DNS that takes 15 s per host",
+			"ORTE asks DNS whether a host of the hostfile is the launcher itself, and without DNS that takes 15 s per host",
+		})
+	}
+	if dialect == ORTE && launcherIsHost {
+		variables = append(variables, Variable{
+			KeepFQDNVariable, "false",
+			"ORTE knows its own host by the name that the kernel has; by the longer one only once DNS has the address of this very pod",
 		})
 	}
 	if nodes > MaxFlatNodes {

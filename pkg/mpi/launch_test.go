@@ -43,11 +43,16 @@ func TestLaunchEnvironment(t *testing.T) {
 	}
 }
 
-// A launcher that runs ranks is a host of the hostfile, and ORTE knows itself by its address only.
-func TestALauncherThatIsAHostIsResolved(t *testing.T) {
-	for _, v := range LaunchEnvironment(ORTE, 2, true) {
-		if v.Name == "OMPI_MCA_if_base_do_not_resolve" {
-			t.Errorf("%s=%s", v.Name, v.Value)
+// A launcher that runs ranks is a host of the hostfile. ORTE has to know it without DNS, which may have the address of the pod before it, or
+// none yet.
+func TestALauncherThatIsAHostIsKnownByTheNameOfItsKernel(t *testing.T) {
+	for launcherIsHost, want := range map[bool]string{true: "false", false: ""} {
+		got := map[string]string{}
+		for _, v := range LaunchEnvironment(ORTE, 2, launcherIsHost) {
+			got[v.Name] = v.Value
+		}
+		if got[KeepFQDNVariable] != want || got["OMPI_MCA_if_base_do_not_resolve"] != "true" {
+			t.Errorf("with the launcher as a host %v: %v", launcherIsHost, got)
 		}
 	}
 }

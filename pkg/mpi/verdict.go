@@ -23,8 +23,7 @@ const (
 	ReasonCommandNotFound Reason = "CommandNotFound"
 	// ReasonGateTimeout: not all nodes answered before the deadline.
 	ReasonGateTimeout Reason = "GateTimeout"
-	// ReasonWorldIncomplete: the command exited 0, but at least one node never ran a rank, was lost, or cannot say what
-	// ran there.
+	// ReasonWorldIncomplete: the command exited 0, but nothing ever ran on its nodes, or a node was lost, or cannot say what ran there.
 	ReasonWorldIncomplete Reason = "WorldIncomplete"
 	// ReasonAgentFailed: the agent itself could not work, for example because the key is not readable.
 	ReasonAgentFailed Reason = "AgentFailed"
@@ -50,6 +49,9 @@ type Verdict struct {
 	RunSeconds float64 `json:"runSeconds,omitempty"`
 	// Phases say when the parts of the launch happened; nil when the agent could not even begin.
 	Phases *Phases `json:"phases,omitempty"`
+	// IdleSeconds is how long before the verdict the last launch had ended, 0 when one ran until the end: what became of the nodes
+	// since then did not matter.
+	IdleSeconds float64 `json:"idleSeconds,omitempty"`
 	// Stopped is the signal by which the launcher's pod was asked to stop, for example SIGTERM, or empty.
 	Stopped string `json:"stopped,omitempty"`
 	// Host is the name in the hostfile of the node where it happened, or empty.
@@ -93,6 +95,8 @@ type NodeReport struct {
 	Name string `json:"name"`
 	// Daemons is the number of launch daemons (orted, prted, hydra_pmi_proxy) that the launcher started there.
 	Daemons int `json:"daemons"`
+	// Commands is the number of other commands that the launcher, or a program there, started.
+	Commands int `json:"commands,omitempty"`
 	// LastExitCode is the exit code of the last daemon, 128+n after signal n.
 	LastExitCode int `json:"lastExitCode,omitempty"`
 	// DaemonAgo is how many seconds before the report that daemon was killed or died, 0 when it did not.

@@ -61,7 +61,7 @@ var _ = Describe("Whoever reads why a job failed", func() {
 	It("is told that gates hold pods back, as long as they do", func(ctx SpecContext) {
 		object := patched(job("gated", "openmpi4-cpu", "mpirun", "-n", "4", "mpi-hello"), mpi.NodeJob, `{"schedulingGates": [{"name": "example.com/wait"}]}`)
 		submit(ctx, editor, object)
-		Eventually(said(ctx, object, mpijob.PodsReady)).Should(ContainSubstring("1 more of 2 pods are not to be scheduled yet: held back by the scheduling gate `example.com/wait`"))
+		Eventually(said(ctx, object, mpijob.PodsReady)).Should(ContainSubstring("is not to be scheduled yet: held back by the scheduling gate `example.com/wait`"))
 		fmt.Fprintln(GinkgoWriter, said(ctx, object, mpijob.PodsReady)())
 		for _, pod := range podsOf(ctx, object) {
 			Expect(admin.Client.Patch(ctx, &pod, client.RawPatch(types.MergePatchType, []byte(`{"spec": {"schedulingGates": null}}`)))).To(Succeed())

@@ -65,6 +65,21 @@ func machineFaults() []Fault {
 			},
 		},
 		{
+			Name: "pod deleted after its launch", How: "somebody deletes the pod of a worker while the script goes on without it: the job must complete all the same", Ranks: true,
+			Shape: func(job *trainer.TrainJob) {
+				apart(job)
+				command("bash", "-c", "mpirun -n 4 mpi-hello --sleep 5 && sleep 25")(job)
+			},
+			During: func(ctx context.Context, t *attempt) (func(context.Context) error, error) {
+				pod, err := t.hit(ctx, mpi.NodeJob)
+				if err != nil {
+					return nil, err
+				}
+				time.Sleep(12 * time.Second) // until the launch has ended
+				return nil, t.admin.Client.Delete(ctx, &pod)
+			},
+		},
+		{
 			Name: "preemption by priority", How: "a pod of higher priority needs the machine of a worker", Ranks: true, Shape: apart,
 			Want: []mpi.Reason{diagnose.Preempted}, During: preempt,
 		},

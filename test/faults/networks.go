@@ -42,8 +42,9 @@ func networkFaults() []Fault {
 			Shape: command("mpirun", "-n", "4", "mpi-hello"), Before: dropController,
 		},
 		{
-			Name: "NetworkPolicy blocks MPI ports", How: "machines drop new TCP connections between pods but to ports 53 and 2222",
-			Want: []mpi.Reason{diagnose.MPIPortsBlocked}, Says: []string{"NetworkPolic"},
+			Name: "NetworkPolicy blocks MPI ports", How: "machines drop new TCP connections between pods but to ports 53 and 2222; the job fails when MPI gives up",
+			Limit: 5 * time.Minute,
+			Want:  []mpi.Reason{diagnose.MPIPortsBlocked}, Says: []string{"NetworkPolic"},
 			Before: drop("-p", "tcp", "-s", podNetwork, "-d", podNetwork, "--syn", "-m", "multiport", "!", "--dports", "53,2222"),
 		},
 		{

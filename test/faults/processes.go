@@ -131,6 +131,7 @@ func processFaults() []Fault {
 		Fault{
 			Name: "worker frozen", How: "all processes of a worker get SIGSTOP", Ranks: true,
 			Want: []mpi.Reason{diagnose.WorkerLost}, During: freeze,
+			Settling: 45 * time.Second, // an agent that is frozen too ends when kubelet kills it, after the grace of 30 s
 		},
 		Fault{
 			Name: "hang", How: "all ranks get SIGSTOP; the job allows 10 s without progress", Ranks: true, After: 10 * time.Second,

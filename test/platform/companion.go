@@ -58,7 +58,7 @@ func (p *Platform) useExecutor(ctx context.Context) error {
 	return p.StartController(ctx)
 }
 
-// ApplyExecutor applies the bundle that is compiled for the executor, while Kubeflow Trainer runs the jobs with a companion beside
+// ApplyExecutor applies the controller that is compiled for the executor, while Kubeflow Trainer runs the jobs with a companion beside
 // it, as somebody would by mistake. The executor's pod does not become ready, so that the companion goes on. Undo applies again
 // what UseCompanion did.
 func (p *Platform) ApplyExecutor(ctx context.Context) (undo func(context.Context) error, err error) {
@@ -68,7 +68,7 @@ func (p *Platform) ApplyExecutor(ctx context.Context) (undo func(context.Context
 		}
 		return p.StartCompanion(ctx)
 	}
-	_, err = p.apply(ctx, filepath.Join(p.tools.Root, "build", "dist", clusterSpec))
+	_, err = p.apply(ctx, filepath.Join(p.tools.Root, "build", "dist", clusterSpec, "platform"))
 	return undo, err
 }
 

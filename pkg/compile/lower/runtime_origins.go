@@ -23,11 +23,11 @@ var (
 	failureRule   = origin.Rule("portable runtime", "a failed job is not restarted as a whole here: the controller knows which failures are worth it")
 	stepRule      = origin.Rule("portable runtime", "upstream gives the image and the command of a TrainJob to the job with this label, the launcher")
 	jobRule       = origin.Rule("portable runtime", "one launcher and one set of nodes; a pod that fails is not replaced, because its ranks are lost")
+	goesRule      = origin.Rule("portable runtime", "a node that is deleted has ended well: whether the job still needs it, its launcher finds out")
 	istioRule     = origin.Rule("portable runtime", "Istio's sidecar blocks the launch and never ends, and its ambient mode takes every connection of the ranks through a proxy of the machine")
 	markRule      = origin.Rule("portable runtime", "by this label network policies know pods of compiled runtimes where Kubeflow Trainer makes them")
 	tokenRule     = origin.Rule("portable runtime", "the agent speaks to nobody but the pods of its job, so that no token of a service account is mounted")
 	linksRule     = origin.Rule("portable runtime", "variables for every Service of the namespace would only hide those of the job")
-	graceRule     = origin.Rule("portable runtime", "the agent needs well under a second to end its sessions")
 	restartRule   = origin.Rule("portable runtime", "a process that died takes its MPI world with it: starting it again helps nobody")
 	securityRule  = origin.Rule("portable runtime", "what the Pod Security Standard `restricted` asks for")
 	spreadRule    = origin.Rule("portable runtime", "the nodes of one job are on different machines as far as possible")
@@ -110,6 +110,7 @@ func (t *runtimeTable) jobSet(c *plan.Cluster, r *plan.Runtime) {
 	t.Set(successRule, "spec", "template", "spec", "successPolicy")
 	t.Set(failureRule, "spec", "template", "spec", "failurePolicy")
 	t.job(jobRule, "*")
+	t.job(goesRule, mpi.NodeJob, "template", "spec", "podReplacementPolicy")
 	t.job(stepRule, "*", "template", "metadata", "labels", mpi.AncestorLabel)
 	nodes := &r.DefaultNodes.Origin
 	if r.LauncherRunsRanks.V {
@@ -175,7 +176,6 @@ func (t *runtimeTable) podConstants() {
 	t.job(markRule, append(labels, mpi.ImplementationLabel)...)
 	t.pod(tokenRule, "automountServiceAccountToken")
 	t.pod(linksRule, "enableServiceLinks")
-	t.pod(graceRule, "terminationGracePeriodSeconds")
 	t.pod(restartRule, "restartPolicy")
 	t.pod(securityRule, "securityContext")
 	t.pod(spreadRule, "topologySpreadConstraints")

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"net/netip"
 	"slices"
+	"sync"
 	"time"
 
 	"lockstep.dev/lockstep/pkg/mpi"
@@ -16,7 +17,8 @@ import (
 
 // MPI waits for minutes, or for ever, where a network swallows its connections: its daemons call the launcher back, and
 // ranks call each other, on ports that the system chooses. So the agents look at the connections of their pods that nobody
-// answers, and the launcher ends a job in which one to another pod of the job stays without an answer.
+// answers, and the launcher tells of one to another pod of the job that stays without an answer. It does not end the job: a peer may be
+// busy, and a policy may come. A command that fails while one stands failed because of it.
 
 const (
 	// launchPatience is how long a connection must have been without an answer in a launch, workPatience once a rank ran:
@@ -32,7 +34,7 @@ const (
 	closely         = 30 * time.Second
 	launchLook      = 5 * time.Second
 	workLook        = time.Minute
-	// startsWithin is how long launch daemons may run alone before the launch counts as hung; one is not looked at as long as
+	// startsWithin is how long launch daemons may run alone before somebody is told; one is not looked at as long as
 	// it is younger than the time between two looks.
 	startsWithin = time.Minute
 	youngLaunch  = 2 * launchLook
@@ -40,7 +42,7 @@ const (
 	maxUnanswered = 16
 )
 
-// obstacle is why a job cannot go on.
+// obstacle is why a job cannot go on, or does not seem to.
 type obstacle struct {
 	reason mpi.Reason
 	// host is where it shows.
@@ -48,23 +50,51 @@ type obstacle struct {
 	message string
 }
 
-// watchObstacles returns what stands in the way of the job, nil when the context ends first.
-func (l Launcher) watchObstacles(ctx context.Context, table mpi.HostTable, front *front) *obstacle {
+// notices are what was told of a job that may still go on.
+type notices struct {
+	mu   sync.Mutex
+	told map[mpi.Reason]bool
+	// blocked is the connection that nobody answers, nil when the last look saw none.
+	blocked *obstacle
+}
+
+// stands takes in what a look found, nil for nothing, and tells what is new.
+func (n *notices) stands(blocked, alone *obstacle, tell func(format string, values ...any)) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.blocked = blocked
+	for _, found := range []*obstacle{blocked, alone} {
+		if found != nil && !n.told[found.reason] {
+			n.told[found.reason] = true
+			tell("the job goes on, and may wait for ever: %s", found.message)
+		}
+	}
+}
+
+// explain names a connection that nobody answered as the cause of a failure that has no better one.
+func (n *notices) explain(verdict mpi.Verdict) mpi.Verdict {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.blocked == nil || verdict.Stopped != "" || verdict.Reason != mpi.ReasonCommandFailed && verdict.Reason != diagnose.LaunchDaemonLost {
+		return verdict
+	}
+	return obstructed(verdict, *n.blocked)
+}
+
+// watchObstacles tells what seems to stand in the way of the job, until the context ends.
+func (l Launcher) watchObstacles(ctx context.Context, table mpi.HostTable, front *front) {
 	nodes, open, alone, began := l.gate().nodes(), calls{}, lonely{}, time.Now()
 	for sleep(ctx, lookAfter(front.times.snapshot(), time.Since(began))) {
 		pods := l.askProgress(ctx, table, front.watch, nodes, mpi.ProgressRequest{})
+		if ctx.Err() != nil {
+			return // what was seen before the end counts
+		}
 		for _, progress := range pods {
 			front.times.seen(progress)
 		}
 		works := front.times.snapshot().RankSeconds != nil
-		if found := open.look(time.Now(), table, pods, works); found != nil {
-			return found
-		}
-		if found := alone.look(time.Now(), !works && front.watch.launching(), nodes, pods); found != nil {
-			return found
-		}
+		front.notices.stands(open.look(time.Now(), table, pods, works), alone.look(time.Now(), !works && front.watch.launching(), nodes, pods), l.Log.Printf)
 	}
-	return nil
 }
 
 func lookAfter(phases mpi.Phases, age time.Duration) time.Duration {

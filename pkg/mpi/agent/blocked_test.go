@@ -1,9 +1,12 @@
 package agent
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"lockstep.dev/lockstep/pkg/mpi"
 	"lockstep.dev/lockstep/pkg/mpi/diagnose"
@@ -105,6 +108,28 @@ func TestLonely(t *testing.T) {
 		if launch.look(begin.Add(after), true, nil, nil) != nil {
 			t.Error("a job without nodes has no daemon to wait for")
 		}
+	}
+}
+
+// A job is not ended for what may pass; one that fails by itself meanwhile has its cause.
+func TestNoticesAreToldOnce(t *testing.T) {
+	blocked := &obstacle{diagnose.MPIPortsBlocked, "demo-node-0-1.demo", "nobody answers"}
+	var told []string
+	n := notices{told: map[mpi.Reason]bool{}}
+	stands := func(found *obstacle) {
+		n.stands(found, &obstacle{reason: diagnose.Hang, message: "no rank"}, func(format string, values ...any) { told = append(told, fmt.Sprintf(format, values...)) })
+	}
+	failed := func(reason mpi.Reason) mpi.Reason { return n.explain(mpi.Verdict{Reason: reason}).Reason }
+	stands(blocked)
+	stands(blocked)
+	if diff := cmp.Diff([]string{"the job goes on, and may wait for ever: nobody answers", "the job goes on, and may wait for ever: no rank"}, told); diff != "" {
+		t.Error(diff)
+	}
+	if failed(mpi.ReasonCommandFailed) != diagnose.MPIPortsBlocked || failed(diagnose.RankFailed) != diagnose.RankFailed || failed("") != "" {
+		t.Error("a cause that is known stays, and a success")
+	}
+	if stands(nil); failed(mpi.ReasonCommandFailed) != mpi.ReasonCommandFailed {
+		t.Error("it was answered meanwhile")
 	}
 }
 

@@ -3,6 +3,7 @@ package agent
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"lockstep.dev/lockstep/pkg/mpi"
@@ -38,7 +39,12 @@ func (f facts) doubt(verdict *mpi.Verdict, ended string) {
 		verdict.Reason, verdict.Message = mpi.ReasonWorldIncomplete, ended+", but "+why
 		return
 	}
-	verdict.Message = f.passedOver()
+	verdict.Message = joined(f.passedOver(), f.leftOut())
+}
+
+// joined joins what is told beside a success.
+func joined(words ...string) string {
+	return strings.Join(slices.DeleteFunc(words, func(text string) bool { return text == "" }), "; ")
 }
 
 // daemonBehind blames a launch daemon of the newest launch that was killed although the command exited 0, as Open MPI 5 does, or nil.
@@ -124,26 +130,39 @@ func (f facts) hiddenRank() *mpi.RankEnd {
 	return firstFailed(hidden)
 }
 
-// doubts says why the world was not complete, or nothing.
+// doubts says why nobody can know that the work was done, or nothing: a node cannot say what ran there, or the launcher has used none
+// of its nodes, as one does that ignores its hostfile and runs alone.
 func doubts(f facts) string {
-	var silent, idle []string
+	var silent []string
+	used := f.seen > 0
 	for _, r := range f.reports {
-		name := firstLabel(r.Name)
-		switch {
-		case r.Error != "":
-			silent = append(silent, name+" ("+r.Error+")")
-		case r.Daemons == 0, r.Seen == 0 && f.sawWholeWorld():
-			idle = append(idle, name)
+		if r.Error != "" {
+			silent = append(silent, firstLabel(r.Name)+" ("+r.Error+")")
 		}
+		used = used || r.Daemons+r.Commands > 0
 	}
 	switch {
 	case len(silent) > 0:
 		return "no report could be had from " + enumerate(silent) + ", so nobody knows what ran there"
-	case len(idle) > 0 && !f.allowIdle:
-		return fmt.Sprintf("no rank ever ran on %d of %d nodes: %s; check that the command starts ranks with mpirun on all hosts of the hostfile, as many as there are slots (`-n` may be too small), and that the runtime names the right MPI implementation and version",
-			len(idle), len(f.reports), enumerate(idle))
+	case len(f.reports) > 0 && !used && !f.allowIdle:
+		return fmt.Sprintf("nothing ever ran on any of the %d nodes; check that the command starts ranks with mpirun on all hosts of the hostfile, and that the runtime names the right MPI implementation and version (%s=true allows it)",
+			len(f.reports), AllowIdleVariable)
 	}
 	return ""
+}
+
+// leftOut names the nodes without a rank, or nothing. A world that is smaller than the job may be meant so.
+func (f facts) leftOut() string {
+	var idle []string
+	for _, r := range f.reports {
+		if r.Daemons+r.Commands == 0 || r.Commands == 0 && r.Seen == 0 && f.sawWholeWorld() {
+			idle = append(idle, firstLabel(r.Name))
+		}
+	}
+	if len(idle) == 0 || f.allowIdle || f.stopped != 0 {
+		return ""
+	}
+	return fmt.Sprintf("no rank ever ran on %d of %d nodes: %s (%s=true if that is meant; else start as many ranks as there are slots)", len(idle), len(f.reports), enumerate(idle), AllowIdleVariable)
 }
 
 // sawWholeWorld says whether all ranks of the one world that there was were seen, so that a node where none was seen had

@@ -46,7 +46,7 @@ func (l Launcher) words(command Command) []string {
 }
 
 // launchEnvironment returns the variables of mpi.LaunchEnvironment that the user has not set. The runtime sets a flat
-// launch for all, because it does not know the number of nodes; so that one is not the user's.
+// launch for all, because it does not know the number of nodes, and a user may not set how names are kept; so those two are not the user's.
 func launchEnvironment(container []string, nodes int, launcherIsHost bool) []string {
 	dialect := mpi.Dialect("")
 	values := map[string]string{}
@@ -63,7 +63,7 @@ func launchEnvironment(container []string, nodes int, launcherIsHost bool) []str
 	var variables []string
 	for _, v := range mpi.LaunchEnvironment(dialect, nodes, launcherIsHost) {
 		value, set := values[v.Name]
-		if !set || strings.HasSuffix(v.Name, "no_tree_spawn") && value == "true" {
+		if !set || v.Name == mpi.KeepFQDNVariable || strings.HasSuffix(v.Name, "no_tree_spawn") && value == "true" {
 			variables = append(variables, v.Name+"="+v.Value)
 		}
 	}

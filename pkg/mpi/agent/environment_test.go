@@ -93,6 +93,14 @@ func TestLaunchEnvironmentLeavesTheUsersChoice(t *testing.T) {
 	}
 }
 
+// Kubeflow Trainer sets it to true in every launcher, and no user may.
+func TestALauncherThatRunsRanksCutsNames(t *testing.T) {
+	container := []string{"OMPI_MCA_plm_rsh_agent=" + mpi.RshBin, mpi.KeepFQDNVariable + "=true"}
+	if got := launchEnvironment(container, 2, true); !slices.Contains(got, mpi.KeepFQDNVariable+"=false") {
+		t.Errorf("the launcher gets %v", got)
+	}
+}
+
 // `mpirun --hostfile /etc/mpi/hostfile` is how Kubeflow's SDK begins each command, whatever the implementation.
 func TestHydraGetsItsOwnHostfile(t *testing.T) {
 	for name, tc := range map[string]struct {

@@ -412,6 +412,9 @@ func (g *gateTest) asking(dial client.Dial) Launcher {
 	}
 }
 
+// unknown are nodes that have said nothing yet.
+func unknown(mpi.Host) (client.Account, bool) { return client.Account{}, false }
+
 // A policy that is being renewed rejects a connection and admits it a moment later. What a node knows of a failure must not
 // get lost by that: the node would count as lost instead.
 func TestReportsAreAskedForAgain(t *testing.T) {
@@ -426,7 +429,7 @@ func TestReportsAreAskedForAgain(t *testing.T) {
 				}
 				return (&net.Dialer{}).DialContext(ctx, network, address)
 			})
-			reports, _ := launcher.collect(context.Background(), g.table, nil, how, newTimeline(time.Now))
+			reports, _ := launcher.collect(context.Background(), g.table, nil, how, newTimeline(time.Now), unknown)
 			if len(reports) != 1 || reports[0].Error != "" {
 				t.Errorf("%+v", reports)
 			}
@@ -455,7 +458,7 @@ func TestALaunchBeganWhenTheReportSays(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	_, launches := g.asking((&net.Dialer{}).DialContext).collect(t.Context(), g.table, nil, afterSuccess, newTimeline(time.Now))
+	_, launches := g.asking((&net.Dialer{}).DialContext).collect(t.Context(), g.table, nil, afterSuccess, newTimeline(time.Now), unknown)
 	if began := time.Since(launches[g.hostnames[0]]); began < time.Minute || began > 2*time.Minute {
 		t.Errorf("it began %v ago", began)
 	}
@@ -469,7 +472,7 @@ func TestAStoppedLauncherAsksOnce(t *testing.T) {
 		dials.Add(1)
 		return nil, &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}
 	})
-	reports, _ := launcher.collect(context.Background(), g.table, nil, afterStop, newTimeline(time.Now))
+	reports, _ := launcher.collect(context.Background(), g.table, nil, afterStop, newTimeline(time.Now), unknown)
 	if len(reports) != 2 || reports[1].Error != "connection refused" || dials.Load() != 2 {
 		t.Errorf("after %d dials %+v", dials.Load(), reports)
 	}
@@ -495,7 +498,7 @@ func TestANodeThatDiedIsBlamedForItsPeers(t *testing.T) {
 	})
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
-	reports, _ := launcher.collect(ctx, g.table, nil, afterFailure, newTimeline(time.Now))
+	reports, _ := launcher.collect(ctx, g.table, nil, afterFailure, newTimeline(time.Now), unknown)
 	reports[0].Ranks = []mpi.RankEnd{died(0, 134, "SIGABRT", 1)}
 	if got := judge(facts{argv: []string{"mpirun"}, status: exited(134), reports: reports}); got.Reason != diagnose.WorkerLost || got.Lost != g.table.Hosts[1].Name {
 		t.Errorf("%+v", got)
@@ -506,7 +509,7 @@ func TestANodeThatIsGoneHasNoReport(t *testing.T) {
 	g := newGateTest(t, 1)
 	// A real dial could take longer on a busy machine than a lost node is asked.
 	launcher := g.asking(func(context.Context, string, string) (net.Conn, error) { return nil, syscall.ECONNREFUSED })
-	reports, launches := launcher.collect(context.Background(), g.table, []loss{{Host: g.table.Hosts[0].Name, Error: "connection lost"}}, afterFailure, newTimeline(time.Now))
+	reports, launches := launcher.collect(context.Background(), g.table, []loss{{Host: g.table.Hosts[0].Name, Error: "connection lost"}}, afterFailure, newTimeline(time.Now), unknown)
 	if len(reports) != 1 || reports[0].Error != "connection refused" || reports[0].Name != g.table.Hosts[0].Name || len(launches) != 0 {
 		t.Errorf("%+v, %v", reports, launches)
 	}
@@ -529,7 +532,7 @@ func TestAnEndWaitsForABusyNode(t *testing.T) {
 			}
 			return (&net.Dialer{}).DialContext(ctx, network, address)
 		})
-		reports, _ := launcher.collect(context.Background(), g.table, nil, how, newTimeline(time.Now))
+		reports, _ := launcher.collect(context.Background(), g.table, nil, how, newTimeline(time.Now), unknown)
 		if len(reports) != 1 || reports[0].Error != "" {
 			t.Errorf("%v: %+v", how, reports)
 		}
@@ -541,7 +544,7 @@ func TestAFailureDoesNotWaitForANodeThatRefuses(t *testing.T) {
 	g := newGateTest(t, 1)
 	launcher := g.asking(func(context.Context, string, string) (net.Conn, error) { return nil, syscall.ECONNREFUSED })
 	begin := time.Now()
-	launcher.collect(context.Background(), g.table, nil, afterFailure, newTimeline(time.Now))
+	launcher.collect(context.Background(), g.table, nil, afterFailure, newTimeline(time.Now), unknown)
 	if took := time.Since(begin); took < reportLimit || took > busyLimit/2 {
 		t.Errorf("it was asked for %v", took)
 	}
@@ -739,5 +742,50 @@ func TestGateGivesUpOnANodeInTheDark(t *testing.T) {
 				t.Errorf("%s: after %d dials %+v", c.reason, dials, result)
 			}
 		})
+	}
+}
+
+// A launch on some of the nodes gets on without one that is gone: what that one said before counts, unless it was lost since.
+func TestTheLastWordOfANodeThatIsGone(t *testing.T) {
+	g := newGateTest(t, 1)
+	node := g.gate.Hosts[len(g.gate.Hosts)-1]
+	launcher := g.asking(func(context.Context, string, string) (net.Conn, error) { return nil, syscall.EACCES })
+	word := client.Account{Answer: client.Answer{NodeReport: mpi.NodeReport{Daemons: 1}}, Received: time.Now()}
+	lost := func(at time.Time) []loss { return []loss{{Host: node.Name, Error: "connection lost", At: at}} }
+	cases := map[string]struct {
+		how    inquiry
+		losses []loss
+		silent bool
+	}{
+		"success":            {afterSuccess, lost(word.Received.Add(-time.Minute)), false},
+		"success, lost then": {afterSuccess, lost(word.Received.Add(time.Second)), true},
+		"stopped":            {afterStop, nil, true},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+			defer cancel()
+			got, _ := launcher.collect(ctx, g.table, c.losses, c.how, newTimeline(time.Now), func(mpi.Host) (client.Account, bool) { return word, false })
+			if (got[0].Error != "") != c.silent || (got[0].Daemons == 0) != c.silent {
+				t.Errorf("%+v", got)
+			}
+		})
+	}
+}
+
+// What a launch has left behind may work on, as Ray does.
+func TestNodesOnWhichSomethingRunsAreNotIdle(t *testing.T) {
+	nodes := []mpi.Host{{Name: "demo-node-0-0.demo"}, {Name: "demo-node-0-1.demo"}}
+	known := settled{accounts: map[string]client.Account{nodes[0].Name: {}}}
+	if known.idle(nodes) {
+		t.Error("one has not said anything")
+	}
+	known.accounts[nodes[1].Name] = client.Account{Progress: mpi.Progress{Processes: 1}}
+	if known.idle(nodes) {
+		t.Error("one works")
+	}
+	known.accounts[nodes[1].Name] = client.Account{}
+	if !known.idle(nodes) {
+		t.Error("nothing runs")
 	}
 }

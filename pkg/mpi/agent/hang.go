@@ -191,8 +191,8 @@ func describeStuck(s mpi.Stuck) string {
 // hangGrace is the time between SIGTERM and SIGKILL for the command of a job that has hung.
 const hangGrace = 2 * time.Second
 
-// attend looks after a running command: it times the launch, and ends a job that has hung or cannot go on. The returned
-// function stops that and says what was in the way, or nil.
+// attend looks after a running command: it times the launch, tells what may be in its way, and ends a job that has hung by the rule of
+// its user. The returned function stops that and says what was seen of a hang, or nil.
 func (l Launcher) attend(ctx context.Context, child *process.Process, table mpi.HostTable, front *front) func() *obstacle {
 	ctx, cancel := context.WithCancel(ctx)
 	var group sync.WaitGroup
@@ -200,20 +200,18 @@ func (l Launcher) attend(ctx context.Context, child *process.Process, table mpi.
 		group.Go(func() { front.watch.lookForRank(ctx) })
 	}
 	group.Go(func() { l.watchLaunch(ctx, table, front.watch, front.times) })
-	var once sync.Once
-	var first *obstacle
-	end := func(found *obstacle) {
-		if found != nil {
-			once.Do(func() { first = found; child.End(hangGrace) })
+	var hang *obstacle
+	group.Go(func() {
+		if hang = l.watchHang(ctx, table, front.watch); hang != nil {
+			child.End(hangGrace)
 		}
-	}
-	group.Go(func() { end(l.watchHang(ctx, table, front.watch)) })
-	group.Go(func() { end(l.watchObstacles(ctx, table, front)) })
+	})
+	group.Go(func() { l.watchObstacles(ctx, table, front) })
 	return func() *obstacle {
 		cancel()
 		group.Wait()
 		front.times.seen(front.watch.progress(mpi.ProgressRequest{}))
-		return first
+		return hang
 	}
 }
 

@@ -17,14 +17,18 @@ type ledger struct {
 
 	mu      sync.Mutex
 	daemons int
-	running int
-	last    int
+	// commands counts what was started that is no daemon.
+	commands int
+	running  int
+	last     int
 	// diedAt is when the last daemon of the newest launch died, zero when it did not.
 	diedAt time.Time
 	// idle is closed while no daemon runs.
 	idle chan struct{}
 	// unwatch ends the look for ranks.
 	unwatch context.CancelFunc
+	// stops says that the pod was asked to stop.
+	stops bool
 }
 
 // newLedger starts counting. The file system is the root of the pod.
@@ -53,6 +57,28 @@ func (l *ledger) started(line string) (ended func(code int), begins bool) {
 	}
 	l.running++
 	return func(code int) { l.ended(line, code) }, begins
+}
+
+// command notes that something was started that is no daemon.
+func (l *ledger) command() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.commands++
+}
+
+// stop notes that the pod was asked to stop, so that what ends from now on is nobody's failure. It says whether anything was ever
+// started here.
+func (l *ledger) stop() (used bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.stops = true
+	return l.daemons+l.commands > 0
+}
+
+func (l *ledger) stopping() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.stops
 }
 
 func (l *ledger) ended(line string, code int) {
@@ -87,7 +113,7 @@ func (l *ledger) report(ctx context.Context, hostname string) mpi.NodeReport {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	report := mpi.NodeReport{
-		Name: hostname, Daemons: l.daemons, LastExitCode: l.last, OOMKills: kills - l.oomStart,
+		Name: hostname, Daemons: l.daemons, Commands: l.commands, LastExitCode: l.last, OOMKills: kills - l.oomStart,
 		Seen: seen, World: world, Numbers: l.ranks.proxies.numbers(), Ranks: l.ranks.report(),
 	}
 	if !l.diedAt.IsZero() {

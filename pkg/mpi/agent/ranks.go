@@ -51,6 +51,11 @@ type ranks struct {
 	// looked is when the last look began, and launchers are those that it saw, with the name of one that is below no other.
 	looked    time.Time
 	launchers map[int]string
+	// quiet is since when no launch runs, zero while one does; hasLaunched says that one did.
+	quiet       time.Time
+	hasLaunched bool
+	// hurry ends the pause between two looks, because a process has ended.
+	hurry chan struct{}
 }
 
 // rankEnd is a rank that failed.
@@ -63,7 +68,7 @@ func newRanks() *ranks {
 	root := os.DirFS("/proc")
 	return &ranks{
 		root: root, agent: os.Getpid(), now: time.Now, container: proc.ContainerRank(root),
-		proxies: newProxies(), known: map[int]bool{}, seen: map[int]bool{},
+		proxies: newProxies(), known: map[int]bool{}, seen: map[int]bool{}, hurry: make(chan struct{}, 1),
 	}
 }
 
@@ -88,7 +93,10 @@ func (r *ranks) watch(ctx context.Context) {
 		case age < young:
 			wait = secondLooks
 		}
-		if !sleep(ctx, wait) {
+		select {
+		case <-time.After(wait):
+		case <-r.hurry:
+		case <-ctx.Done():
 			return
 		}
 	}
@@ -136,6 +144,7 @@ func (r *ranks) look() {
 		}
 	}
 	r.sawLaunchers(launchers, began)
+	r.sawQuiet(processes, began)
 	for _, pid := range starters {
 		r.follow(pid, r.starterEnded)
 	}
@@ -289,6 +298,10 @@ func (r *ranks) goneEarly(ends []rankEnd) {
 }
 
 func (r *ranks) starterEnded(status process.Status) {
+	select {
+	case r.hurry <- struct{}{}:
+	default: // the next look comes at once anyway
+	}
 	if status.Code() == 0 {
 		return
 	}

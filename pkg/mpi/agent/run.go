@@ -38,6 +38,8 @@ type Launcher struct {
 	AllowIdle bool
 	// AllowUnfinished accepts launches that still run when the command has ended, such as servers in the background.
 	AllowUnfinished bool
+	// Stopping is told the verdict that holds if nobody can leave another: the pod was asked to stop, and kubelet may kill its agent.
+	Stopping func(mpi.Verdict)
 	// Discovery finds the nodes when nobody sends their addresses; nil waits until the gate times out.
 	Discovery *Discovery
 	// Hang says when a job that does nothing is ended.
@@ -132,6 +134,7 @@ type front struct {
 	meeting *rendezvous
 	times   *timeline
 	watch   *tracker
+	notices *notices
 }
 
 // open starts to answer pushes. The returned channel is closed when the server has drained.
@@ -139,7 +142,7 @@ func (l *Launcher) open(ctx context.Context, listener net.Listener) (*front, <-c
 	if address, err := netip.ParseAddrPort(listener.Addr().String()); err == nil && !address.Addr().IsUnspecified() {
 		l.address = address.Addr().Unmap().String()
 	}
-	f := &front{meeting: newRendezvous(l.gate().nodes()), times: newTimeline(time.Now), watch: newTracker()}
+	f := &front{meeting: newRendezvous(l.gate().nodes()), times: newTimeline(time.Now), watch: newTracker(), notices: &notices{told: map[mpi.Reason]bool{}}}
 	closed := make(chan struct{})
 	ssh := server.Server{
 		Key: l.Key, Limits: server.DefaultLimits, Log: l.Log,
@@ -249,11 +252,13 @@ func (l Launcher) execute(ctx context.Context, path string, command Command, tab
 		go endHungLaunchers(watching, own.proxies, l.Log.Printf)
 	}
 	go l.endStranded(watching, table, own, front.watch)
+	known := l.startSettling(watching, table, own)
 	front.times.command()
-	ways := l.attend(ctx, child, table, front)
-	stopped := forward(command.Signals, child)
-	ended := time.Now()
-	inTheWay := ways()
+	attended := l.attend(ctx, child, table, front)
+	stopped := l.await(child, command)
+	known.stop()
+	ended, quiet := time.Now(), own.quietSince()
+	hang := attended()
 	unfinished := ""
 	if child.Status().Code() == 0 && stopped == 0 && !l.AllowUnfinished {
 		unfinished, stopped = own.unfinished(ctx, command.Signals)
@@ -265,7 +270,7 @@ func (l Launcher) execute(ctx context.Context, path string, command Command, tab
 	killed, _ := oomKills(root)
 	lines := output.end()
 	seen, world := own.ran()
-	reports, launches := l.collect(ctx, table, losses, inquiryFor(child.Status(), stopped), front.times)
+	reports, launches := l.collect(ctx, table, losses, inquiryFor(child.Status(), stopped), front.times, func(node mpi.Host) (client.Account, bool) { return known.of(node, quiet) })
 	verdict := judge(facts{
 		argv:       command.Argv,
 		status:     child.Status(),
@@ -288,32 +293,55 @@ func (l Launcher) execute(ctx context.Context, path string, command Command, tab
 		ended:      ended,
 		now:        time.Now(),
 	})
-	verdict.RunSeconds = ended.Sub(start).Seconds()
-	if inTheWay != nil && stopped == 0 {
-		return obstructed(verdict, *inTheWay), codeAgentFailed
+	verdict.RunSeconds, verdict.IdleSeconds = ended.Sub(start).Seconds(), l.idleSeconds(quiet, known, losses, ended)
+	if stopped != 0 {
+		hang = nil
 	}
-	if !verdict.Succeeded() && verdict.ExitCode == 0 {
+	return conclude(verdict, hang, front.notices)
+}
+
+// conclude returns what is left of a job and its exit code: a hang is the cause of the end that we made of it, and nothing that did not
+// succeed ends with 0.
+func conclude(verdict mpi.Verdict, hang *obstacle, told *notices) (mpi.Verdict, int) {
+	if hang != nil {
+		return obstructed(verdict, *hang), codeAgentFailed
+	}
+	if verdict = told.explain(verdict); !verdict.Succeeded() && verdict.ExitCode == 0 {
 		return verdict, codeAgentFailed
 	}
 	return verdict, verdict.ExitCode
 }
 
-// forward passes signals on to the command's group until the command has ended, and returns the first one.
-func forward(signals <-chan os.Signal, child *process.Process) (first syscall.Signal) {
-	for {
+// await returns when the command has ended, and the signal by which the pod was asked to stop, 0 for none. Then it asks the programs
+// here, and waits for launches too that the command has left behind: their ranks save their work.
+func (l Launcher) await(child *process.Process, command Command) (stopped syscall.Signal) {
+	for stopped == 0 {
 		select {
 		case <-child.Done():
-			return first
-		case s := <-signals:
-			signal, known := s.(syscall.Signal)
-			if !known {
-				continue
-			}
-			if first == 0 {
-				first = signal
-			}
-			child.SignalGroup(signal)
+			return 0
+		case s := <-command.Signals:
+			stopped, _ = s.(syscall.Signal)
 		}
+	}
+	l.Stopping(killedInTime(command.Argv, stopped))
+	for ask := newAsking(stopped, command.Reaper.Started); ; time.Sleep(askPause) {
+		_, launching := ask.look()
+		select {
+		case <-child.Done():
+			if !launching {
+				return stopped
+			}
+		default:
+		}
+	}
+}
+
+// killedInTime is the verdict should kubelet kill the agent, because its pod's grace is over.
+func killedInTime(argv []string, signal syscall.Signal) mpi.Verdict {
+	name := process.SignalName(signal)
+	return mpi.Verdict{
+		Reason: mpi.ReasonCommandKilled, ExitCode: 128 + int(syscall.SIGKILL), Stopped: name,
+		Message: fmt.Sprintf("the pod was asked to stop (%s), and the command %s had not ended when its grace was over", name, quoteCommand(argv)),
 	}
 }
 
@@ -352,22 +380,17 @@ func inquiryFor(status process.Status, stopped syscall.Signal) inquiry {
 
 // collect asks all nodes what ran there, and when the newest launch on each began. A node that does not answer
 // until the limit has a report that says why. It is asked again and again: a policy that is being renewed may reject a
-// connection that it admits a moment later, and who is silent counts as lost.
-func (l Launcher) collect(ctx context.Context, table mpi.HostTable, losses []loss, how inquiry, times *timeline) ([]mpi.NodeReport, map[string]time.Time) {
+// connection that it admits a moment later, and who is silent counts as lost, but who has said it since the last launch.
+func (l Launcher) collect(
+	ctx context.Context, table mpi.HostTable, losses []loss, how inquiry, times *timeline, known func(mpi.Host) (account client.Account, since bool),
+) ([]mpi.NodeReport, map[string]time.Time) {
 	nodes := l.gate().nodes()
 	accounts := make([]client.Account, len(nodes))
 	var group sync.WaitGroup
 	for i, node := range nodes {
 		group.Go(func() {
-			ctx, cancel := context.WithTimeout(ctx, limitFor(node, losses, how))
-			defer cancel()
-			account, err := l.report(ctx, node, table)
-			if err != nil && how != afterStop {
-				account, err = l.reportAgain(ctx, node, table, how, err)
-			}
-			if err != nil {
-				account.Answer = client.Answer{NodeReport: mpi.NodeReport{Error: plain(err)}}
-			}
+			word, since := known(node)
+			account := l.finalReport(ctx, node, table, losses, how, word, since)
 			times.seen(account.Progress)
 			account.Name = node.Name
 			accounts[i] = account
@@ -382,6 +405,28 @@ func (l Launcher) collect(ctx context.Context, table mpi.HostTable, losses []los
 		}
 	}
 	return reports, launches
+}
+
+// finalReport asks a node what ran there, again and again. A node that was not lost since its last word may be gone: nobody asks again
+// where it came after the last launch, and after a success it counts in any case, because a later launch got on without the node.
+func (l Launcher) finalReport(
+	ctx context.Context, node mpi.Host, table mpi.HostTable, losses []loss, how inquiry, word client.Account, since bool,
+) client.Account {
+	ctx, cancel := context.WithTimeout(ctx, limitFor(node, losses, how))
+	defer cancel()
+	heard := !word.Received.IsZero() && !lostSince(node, word, losses)
+	account, err := l.report(ctx, node, table)
+	if err != nil && how != afterStop && !(heard && since) {
+		account, err = l.reportAgain(ctx, node, table, how, err)
+	}
+	switch {
+	case err == nil:
+	case heard && (since || how == afterSuccess):
+		return word
+	default:
+		account.Answer = client.Answer{NodeReport: mpi.NodeReport{Error: plain(err)}}
+	}
+	return account
 }
 
 // limitFor is how long a node may take for its report: little when rsh has lost it already, so that the end of the job

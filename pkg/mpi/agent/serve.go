@@ -9,6 +9,7 @@ import (
 	"os"
 	"strings"
 	"syscall"
+	"time"
 
 	"lockstep.dev/lockstep/pkg/mpi"
 	"lockstep.dev/lockstep/pkg/mpi/agent/client"
@@ -33,14 +34,15 @@ type Node struct {
 	Log  *log.Logger
 }
 
-// Serve answers on the listener until the context is done; then it ends all commands and returns.
+// Serve answers on the listener until the context is done. Then it asks the programs of this pod to end, waits for them and
+// for their launch, and returns: without any at once.
 func (n Node) Serve(ctx context.Context, listener net.Listener) error {
 	l, watch := newLedger(os.DirFS("/")), newTracker()
 	l.ranks.proxies = watch.proxies
 	ctx, stop := withCause(ctx, errPodStops)
 	defer stop()
 	front := server.Server{
-		Key: n.Key, Limits: server.DefaultLimits, Log: n.Log,
+		Key: n.Key, Limits: server.DefaultLimits, Log: n.Log, Linger: func() { n.linger(l) },
 		Handlers: server.Handlers{
 			Exec: func(ctx context.Context, c server.Command) server.Exit { return n.exec(ctx, l, watch, c) },
 			Subsystems: map[string]server.Subsystem{
@@ -54,6 +56,23 @@ func (n Node) Serve(ctx context.Context, listener net.Listener) error {
 		},
 	}
 	return front.Serve(ctx, listener)
+}
+
+// linger returns when the programs and the launch of this pod have ended. A pod that gets to the end of its grace is killed by kubelet.
+func (n Node) linger(l *ledger) {
+	if !l.stop() {
+		return
+	}
+	told := false
+	for ask := newAsking(syscall.SIGTERM, n.Reaper.Started); ; time.Sleep(askPause) {
+		if busy, _ := ask.look(); !busy {
+			return
+		}
+		if !told {
+			told = true
+			n.Log.Print("the pod was asked to stop: wait until the programs here have ended, which were asked to (SIGTERM)")
+		}
+	}
 }
 
 // answer says what ran here.
@@ -90,6 +109,8 @@ func (n Node) exec(ctx context.Context, l *ledger, watch *tracker, c server.Comm
 		var begins bool
 		ended, begins = l.started(c.Line)
 		watch.started(ctx, begins)
+	} else {
+		l.command()
 	}
 	whole, proxy := watchProxy(ctx, l.ranks.proxies, c.Line)
 	defer proxy.release()
@@ -108,7 +129,7 @@ func (n Node) exec(ctx context.Context, l *ledger, watch *tracker, c server.Comm
 	switch {
 	case !told: // it could not be started, or not be ended
 		ended(exit.Code)
-	case ctx.Err() != nil:
+	case ctx.Err() != nil, l.stopping():
 		return stopped(exit)
 	case whole.Err() != nil:
 		return server.Exit{Code: codeHidden}

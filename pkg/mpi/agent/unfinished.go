@@ -13,6 +13,9 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi/agent/proc"
 )
 
+// AllowIdleVariable is the environment variable behind Launcher.AllowIdle, for jobs whose runtime fixes the flags.
+const AllowIdleVariable = "LOCKSTEP_ALLOW_IDLE_NODES"
+
 // AllowUnfinishedVariable is the environment variable behind Launcher.AllowUnfinished, for jobs whose runtime fixes the flags.
 const AllowUnfinishedVariable = "LOCKSTEP_ALLOW_UNFINISHED"
 

@@ -10,12 +10,13 @@ import (
 // First returns what went wrong first, or nil when nothing shows a fault. Noted holds causes that were seen before and
 // whose pods may be gone: those of an earlier pass. A node that failed before the launcher or in the same second wins: the
 // launcher fails because of it. A launcher that itself blames a lost node, or that was told to stop, does not count beside
-// a pod that was taken away.
+// a pod that was taken away. A pod that was taken away after the last launch does not count at all.
 //
 // JobSet deletes the pods of a failed job, and what a pod does that is being deleted is no cause. A deletion is one itself
 // when no other failure shows, see Taken.
 func First(pods []Pod, noted []Cause) *Cause {
 	causes := append(slices.DeleteFunc(taken(pods), func(c Cause) bool { return followed(c, noted) }), noted...)
+	causes = slices.DeleteFunc(causes, func(c Cause) bool { return afterWork(c, pods) })
 	known := len(causes) > 0
 	for _, pod := range pods {
 		if c := causeOf(pod, pods); c != nil && pod.Disruption == nil && (!known || !blames(pod)) {
@@ -32,6 +33,19 @@ func First(pods []Pod, noted []Cause) *Cause {
 		}
 	}
 	return &first
+}
+
+// afterWork says whether a pod was taken away when the nodes had done their work: the launcher's agent was not asked to stop, and no
+// launch ran since.
+func afterWork(c Cause, pods []Pod) bool {
+	i := slices.IndexFunc(pods, Pod.isLauncher)
+	if i < 0 || pods[i].mainEnd() == nil {
+		return false
+	}
+	end := pods[i].mainEnd()
+	verdict, err := mpi.DecodeVerdict(end.Message)
+	done := end.At.Add(-time.Duration(verdict.IdleSeconds * float64(time.Second)))
+	return err == nil && verdict.Stopped == "" && verdict.IdleSeconds > 0 && !c.At.Before(done)
 }
 
 // Remembered says whether a cause has to be kept when it is seen, because the pod that shows it goes away.

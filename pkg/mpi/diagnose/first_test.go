@@ -304,3 +304,30 @@ func TestText(t *testing.T) {
 		}
 	}
 }
+
+// A node that goes after the last launch is not why a command fails.
+func TestNodesThatGoAfterTheLastLaunch(t *testing.T) {
+	failed := func(verdict mpi.Verdict) func(*Pod) {
+		verdict.Reason, verdict.ExitCode = CommandFailed, 4
+		return said(t0.Add(time.Minute), verdict)
+	}
+	cases := map[string]struct {
+		reason  string
+		verdict mpi.Verdict
+		noted   []Cause
+		want    mpi.Reason
+	}{
+		"after":             {"the nodes had done their work", mpi.Verdict{IdleSeconds: 61}, nil, CommandFailed},
+		"after, noted":      {"the pod is gone", mpi.Verdict{IdleSeconds: 61}, []Cause{Remember(Evicted, "it was evicted", t0)}, CommandFailed},
+		"before":            {"the launch had ended because of it", mpi.Verdict{IdleSeconds: 59}, nil, PodDeleted},
+		"launched again":    {"the command needed it", mpi.Verdict{}, nil, PodDeleted},
+		"launcher, stopped": {"all pods go", mpi.Verdict{IdleSeconds: 61, Stopped: "SIGTERM"}, nil, PodDeleted},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := First([]Pod{launcher(failed(c.verdict)), worker(deletedAt(t0))}, c.noted); got == nil || got.Reason != c.want {
+				t.Errorf("%s: %+v", c.reason, got)
+			}
+		})
+	}
+}

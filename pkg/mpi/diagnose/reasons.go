@@ -132,7 +132,7 @@ const (
 	RankFailed mpi.Reason = "RankFailed"
 	// RankKilled: a rank was killed by a signal.
 	RankKilled mpi.Reason = "RankKilled"
-	// WorldIncomplete: the command exited 0, but not all nodes ran ranks: the job is smaller than asked for.
+	// WorldIncomplete: the command exited 0, but nothing ran on the nodes of the job, or a node cannot say what ran there.
 	WorldIncomplete = mpi.ReasonWorldIncomplete
 	// LaunchAbandoned: the command exited 0 while a launch of its own still ran.
 	LaunchAbandoned mpi.Reason = "LaunchAbandoned"

@@ -17,8 +17,6 @@ const (
 	agentBinDir        = mpi.AgentDir + "/bin"
 	// userHome is DEFAULT_MPI_USER_HOME of Kubeflow's SDK (kubeflow 0.5.0, trainer/constants).
 	userHome, userHomeVolume = "/home/mpiuser", "mpiuser-home"
-	// drainSeconds is the grace between SIGTERM and SIGKILL. The agent needs well under a second to end its sessions.
-	drainSeconds = 5
 )
 
 // Annotations of pods with ranks.
@@ -106,18 +104,18 @@ func (r Runtime) podLabels() map[string]string {
 }
 
 // pod satisfies PodSecurity `restricted`. It mounts no service account token: the agent speaks to nobody but the pods
-// of its job.
+// of its job. The grace between SIGTERM and SIGKILL is Kubernetes' own, 30 s: programs save checkpoints in it, and an agent without a
+// program ends at once.
 func (r Runtime) pod(dialect mpi.Dialect, resources corev1.ResourceList) corev1.PodTemplateSpec {
 	pod := corev1.PodTemplateSpec{
 		ObjectMeta: metav1.ObjectMeta{Labels: r.podLabels()},
 		Spec: corev1.PodSpec{
-			RestartPolicy:                 corev1.RestartPolicyNever,
-			TerminationGracePeriodSeconds: ptr.To[int64](drainSeconds),
-			AutomountServiceAccountToken:  ptr.To(false),
-			EnableServiceLinks:            ptr.To(false),
-			SecurityContext:               r.podSecurity(),
-			PriorityClassName:             r.PriorityClass,
-			ServiceAccountName:            r.ServiceAccount,
+			RestartPolicy:                corev1.RestartPolicyNever,
+			AutomountServiceAccountToken: ptr.To(false),
+			EnableServiceLinks:           ptr.To(false),
+			SecurityContext:              r.podSecurity(),
+			PriorityClassName:            r.PriorityClass,
+			ServiceAccountName:           r.ServiceAccount,
 			Containers: []corev1.Container{{
 				Name:            mpi.Container,
 				Image:           r.Image,

@@ -230,6 +230,11 @@ func (r Runtime) replicatedJob(name string, pods int32, pod corev1.PodTemplateSp
 			Template:     pod,
 		}},
 	}
+	if name == mpi.NodeJob {
+		// A node that is told to end exits with 0. Whether the job needs it still, its launcher finds out; without this, a deletion
+		// counts as a failure at once, also while the launcher only works on what the ranks have left, and while they save it.
+		job.Template.Spec.PodReplacementPolicy = ptr.To(batchv1.Failed)
+	}
 	if name == mpi.LauncherJob {
 		job.Template.Labels = map[string]string{mpi.AncestorLabel: mpi.AncestorTrainer}
 		if r.Deadline > 0 {

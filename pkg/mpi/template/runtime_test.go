@@ -6,12 +6,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/pod-security-admission/api"
 	"k8s.io/pod-security-admission/policy"
+	"k8s.io/utils/ptr"
 
 	"lockstep.dev/lockstep/pkg/mpi"
 )
@@ -295,4 +297,18 @@ func volume(pod corev1.PodSpec, name string) corev1.Volume {
 		}
 	}
 	return corev1.Volume{}
+}
+
+// A node that is deleted ends with 0 and does not end the job: its launcher knows whether it is needed. A launcher that is deleted does.
+func TestWhoseDeletionEndsAJob(t *testing.T) {
+	spec, _, _ := build(t, sample())
+	want := map[string]*batchv1.PodReplacementPolicy{mpi.LauncherJob: nil, mpi.NodeJob: ptr.To(batchv1.Failed)}
+	for _, part := range spec.Template.Spec.ReplicatedJobs {
+		if diff := cmp.Diff(want[part.Name], part.Template.Spec.PodReplacementPolicy); diff != "" {
+			t.Errorf("%s: %s", part.Name, diff)
+		}
+		if grace := part.Template.Spec.Template.Spec.TerminationGracePeriodSeconds; grace != nil {
+			t.Errorf("%s: pods have %d s, and not Kubernetes' 30, to save their work", part.Name, *grace)
+		}
+	}
 }

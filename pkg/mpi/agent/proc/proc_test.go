@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/fstest"
 	"time"
@@ -215,4 +216,16 @@ func FuzzParseStat(f *testing.F) {
 			t.Skip("overflow of a time that no process reaches")
 		}
 	})
+}
+
+func TestCatches(t *testing.T) {
+	files := fstest.MapFS{"7/status": {Data: []byte("Name:\tbash\nSigIgn:\t0000000000000000\nSigCgt:\t0000000000014002\n")}}
+	for signal, want := range map[syscall.Signal]bool{syscall.SIGTERM: true, syscall.SIGINT: true, syscall.SIGHUP: false} {
+		if got := Catches(files, 7, signal); got != want {
+			t.Errorf("%v: %v", signal, got)
+		}
+	}
+	if Catches(files, 8, syscall.SIGTERM) {
+		t.Error("a process that is gone")
+	}
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -104,6 +105,18 @@ func Written(root fs.FS, pid int) uint64 {
 		}
 	}
 	return 0
+}
+
+// Catches says whether a process has a handler for a signal (SigCgt in /proc/PID/status).
+func Catches(root fs.FS, pid int, signal syscall.Signal) bool {
+	text, _ := fs.ReadFile(root, path.Join(strconv.Itoa(pid), "status"))
+	for line := range strings.Lines(string(text)) {
+		if value, found := strings.CutPrefix(line, "SigCgt:"); found {
+			mask, _ := strconv.ParseUint(strings.TrimSpace(value), 16, 64)
+			return mask&(1<<(signal-1)) != 0
+		}
+	}
+	return false
 }
 
 // Program returns the file that the process executes, empty when it cannot be read.

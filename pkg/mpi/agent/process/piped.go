@@ -26,7 +26,7 @@ const (
 	// for ever.
 	heldOutput = time.Second
 	// endGrace is the time between SIGTERM and SIGKILL when nobody wants the process any more. It is short: the
-	// process has lost its launcher, or the pod is being deleted.
+	// process has lost its launcher.
 	endGrace = 300 * time.Millisecond
 	// blockedOutput is how long output may wait for a reader who has probably gone.
 	blockedOutput = 100 * time.Millisecond

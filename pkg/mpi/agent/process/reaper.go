@@ -66,6 +66,13 @@ func (r *Reaper) Start(spec Spec) (*Process, error) {
 	return p, nil
 }
 
+// Started says whether a process that runs was started here, and did not only lose its parent.
+func (r *Reaper) Started(pid int) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.children[pid] != nil
+}
+
 // reap collects all children that have ended. One signal may stand for many of them.
 func (r *Reaper) reap() {
 	for {

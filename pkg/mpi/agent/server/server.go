@@ -48,18 +48,20 @@ type Server struct {
 	Handlers Handlers
 	Limits   Limits
 	Log      *log.Logger
+	// Linger is called once nobody new is let in, and returns when sessions may end that still run; nil is at once.
+	Linger func()
 
 	refused refusals
 }
 
-// Serve accepts connections until the context is done or the listener fails. Then it closes the listener, ends the
+// Serve accepts connections until the context is done or the listener fails. Then it closes the listener, lingers, ends the
 // context of all sessions, and returns when their functions have returned and all connections are closed. The end of
 // the context is not an error.
 func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
-	ctx, cancel := context.WithCancel(ctx)
+	sessions, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	var connections sync.WaitGroup
 	defer func() { connections.Wait(); s.refused.close(s.Log) }()
-	defer cancel()
+	defer func() { cancel(context.Cause(ctx)) }()
 	stop := context.AfterFunc(ctx, func() { listener.Close() })
 	defer stop()
 
@@ -68,11 +70,14 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 		conn, err := accept(listener)
 		switch {
 		case ctx.Err() != nil:
+			if s.Linger != nil {
+				s.Linger()
+			}
 			return nil
 		case err != nil:
 			return fmt.Errorf("accept connections: %w", err)
 		}
-		connections.Go(func() { s.connection(ctx, conn, hall) })
+		connections.Go(func() { s.connection(sessions, conn, hall) })
 	}
 }
 

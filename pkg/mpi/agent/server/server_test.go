@@ -389,3 +389,37 @@ func TestSubsystemRefusesLongRequests(t *testing.T) {
 		}
 	}
 }
+
+// While a server lingers, who is there goes on, and nobody new is let in.
+func TestALingeringServerLetsNobodyIn(t *testing.T) {
+	key, started, lingering, enough := agenttest.Key(t), make(chan struct{}), make(chan struct{}), make(chan struct{})
+	s := newServer(key, server.Handlers{Exec: func(ctx context.Context, _ server.Command) server.Exit {
+		close(started)
+		select {
+		case <-ctx.Done():
+			return server.Exit{Code: 143}
+		case <-enough:
+			return server.Exit{Code: 3}
+		}
+	}})
+	s.Linger = func() { close(lingering); <-enough; time.Sleep(50 * time.Millisecond) }
+	address, drain := start(t, s)
+	session, err := dial(t, key, address).NewSession()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := session.Start("x"); err != nil {
+		t.Fatal(err)
+	}
+	<-started
+	go drain()
+	<-lingering
+	if _, err := client.Connect(t.Context(), (&net.Dialer{}).DialContext, key, address); err == nil {
+		t.Error("somebody was let in")
+	}
+	close(enough)
+	var exit *ssh.ExitError
+	if err := session.Wait(); !errors.As(err, &exit) || exit.ExitStatus() != 3 {
+		t.Errorf("the command did not end by itself: %v", err)
+	}
+}

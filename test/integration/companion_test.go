@@ -70,7 +70,7 @@ var _ = Describe("The controller beside Kubeflow Trainer", Ordered, ContinueOnFa
 			if entry.Write() {
 				Expect(entry.Right()).To(BeElementOf(
 					"create networkpolicies.networking.k8s.io", "patch trainjobs.trainer.kubeflow.org", "delete secrets.",
-					"create events.", "patch events.", "create leases.coordination.k8s.io", "update leases.coordination.k8s.io",
+					"create events.", "create leases.coordination.k8s.io", "update leases.coordination.k8s.io",
 					"create secrets.", "patch mutatingwebhookconfigurations.admissionregistration.k8s.io"))
 			}
 		}

@@ -162,9 +162,9 @@ var _ = Describe("The chart of mpi-controller", Ordered, func() {
 		Expect(narrow.everywhere).NotTo(ContainElement(ContainSubstring("secrets")), "no Secret outside the namespaces of tenants")
 	},
 		Entry("executor", map[string]any{}, []string{
-			"create leases.coordination.k8s.io", "get leases.coordination.k8s.io", "update leases.coordination.k8s.io", "create events.events.k8s.io",
+			"create leases.coordination.k8s.io", "get leases.coordination.k8s.io", "update leases.coordination.k8s.io", "create events.",
 		}),
-		Entry("executor, alone", map[string]any{"leaderElection": false}, []string{"create events.events.k8s.io"}),
+		Entry("executor, alone", map[string]any{"leaderElection": false}, []string{"create events."}),
 		Entry("companion", map[string]any{"mode": "companion"}, []string{
 			"create leases.coordination.k8s.io", "get leases.coordination.k8s.io", "update leases.coordination.k8s.io",
 			"create secrets.", "get secrets.", "delete secrets.",

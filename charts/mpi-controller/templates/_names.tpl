@@ -17,3 +17,8 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{ .repository }}{{ if .digest }}@{{ .digest }}{{ else }}:{{ .tag | default $.Chart.AppVersion }}{{ end }}
 {{- end -}}
 {{- end }}
+
+{{- /* Whether the controller has rights in its own namespace beside those that it has everywhere. */ -}}
+{{- define "mpi-controller.hasRole" -}}
+{{- if or .Values.leaderElection (eq .Values.mode "companion") (not .Values.everyNamespace) }}true{{ end -}}
+{{- end }}

@@ -8,7 +8,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -55,10 +54,9 @@ func (s eventSink) Update(context.Context, *eventsv1.Event) (*eventsv1.Event, er
 	return nil, errors.ErrUnsupported
 }
 
-// Patch changes the series of an event, which both APIs call the same.
-func (s eventSink) Patch(ctx context.Context, event *eventsv1.Event, data []byte) (*eventsv1.Event, error) {
-	_, err := s.events.Events(event.Namespace).Patch(ctx, event.Name, types.StrategicMergePatchType, data, metav1.PatchOptions{FieldManager: FieldOwner})
-	return event, err
+// Patch is for the same event of the same version of a TrainJob, which there is once: the controller has no right to it.
+func (s eventSink) Patch(context.Context, *eventsv1.Event, []byte) (*eventsv1.Event, error) {
+	return nil, errors.ErrUnsupported
 }
 
 // timed is an event as the older API has it, with its time in both forms.

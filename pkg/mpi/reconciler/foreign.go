@@ -13,7 +13,6 @@ import (
 	eventsv1 "k8s.io/api/events/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	typedevents "k8s.io/client-go/kubernetes/typed/events/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -143,7 +142,7 @@ func heldBy(lease coordinationv1.Lease, now time.Time) (holder string, left time
 
 // notice tells people that look at the controller's pod why it does nothing.
 type notice struct {
-	events              typedevents.EventsGetter
+	events              eventSink
 	namespace, identity string
 	// posted is the note of the last event: the same one is not sent again.
 	posted string
@@ -161,7 +160,7 @@ func (n *notice) post(ctx context.Context, why *ForeignError) {
 		Regarding:           corev1.ObjectReference{APIVersion: "v1", Kind: "Pod", Namespace: n.namespace, Name: cmp.Or(n.identity, FieldOwner)},
 		Type:                corev1.EventTypeWarning, Reason: string(foreignController), Action: "Start", Note: why.Error(),
 	}
-	if _, err := n.events.Events(n.namespace).Create(ctx, event, metav1.CreateOptions{FieldManager: FieldOwner}); err != nil {
+	if _, err := n.events.Create(ctx, event); err != nil {
 		ctrl.Log.V(1).Info("cannot send an event", "reason", err.Error())
 		return
 	}

@@ -97,7 +97,7 @@ func newEntrance(config *rest.Config, options *Options) (*entrance, error) {
 	}
 	return &entrance{
 		live: live, sentinel: options.sentinel, probes: options.probes,
-		notice: notice{clients.EventsV1(), options.Namespace, options.Identity, ""},
+		notice: notice{eventSink{clients.CoreV1()}, options.Namespace, options.Identity, ""},
 	}, nil
 }
 

@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -52,6 +53,31 @@ func TestRanksSaveTheirWorkWhenTheirJobIsPreempted(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A remote shell ends an mpiexec whose proxy was lost. A proxy that ends because its ranks have saved their work is not, and other ranks
+// may still be at it.
+func TestMpiexecIsKeptForRanksThatSaveTheirWork(t *testing.T) {
+	t.Parallel()
+	j := newJob(t, 2)
+	nodes := j.nodes()
+	j.script("save", "#!/bin/sh\ntrap 'sleep $1; exit 0' TERM\n"+untilTheEnd(j.dir+"/started-$HOSTNAME"))
+	j.script("hydra_pmi_proxy", "#!/bin/sh\nif [ $HOSTNAME = demo-node-0-0 ]; then PMI_RANK=0 save 0.2; else PMI_RANK=1 save 1.5; fi\n")
+	j.script("mpirun", strings.Replace(strings.ReplaceAll(mpirun, "orted -mca", "hydra_pmi_proxy --control-port x:1"), "exit $code", "touch "+j.dir+"/over; exit $code", 1))
+	launcher := j.launch(nil, "mpirun")
+	if result, err := j.push(); err != nil || !result.Passed {
+		t.Fatal(result, err)
+	}
+	for i := range nodes {
+		awaitFile(t, j.dir+"/started-demo-node-0-"+strconv.Itoa(i))
+	}
+	for _, pod := range append(nodes, launcher) {
+		pod.signal(syscall.SIGTERM)
+	}
+	launcher.wait()
+	if !exists(j.dir + "/over") {
+		t.Error("mpiexec was ended before the ranks of all nodes had saved their work")
 	}
 }
 

@@ -118,7 +118,11 @@ func endParent(args []string) int {
 	if pidErr != nil || timeErr != nil || pid <= 1 {
 		return codeUsage
 	}
-	if err := agent.EndParent(pid, after); err != nil {
+	settings, err := agent.SettingsFrom(os.LookupEnv)
+	if err != nil {
+		return fail(err)
+	}
+	if err := agent.EndParent(pid, after, settings.Stopping); err != nil {
 		return fail(err)
 	}
 	return 0

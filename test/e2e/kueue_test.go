@@ -101,14 +101,17 @@ var _ = Describe("Under Kueue, an MPI job", Ordered, longest, func() {
 	It("is stopped for one of higher priority, resumes, and completes", func(ctx SpecContext) {
 		hog := submit(ctx, otherEditor, queued(inOther(job("lender", "openmpi4-cpu", "mpirun", "-n", "4", "mpi-hello", "--sleep", "600"))))
 		Eventually(condition(ctx, otherEditor, hog, "Running")).Should(BeTrue())
-		low := submit(ctx, editor, queued(job("low", "openmpi4-cpu", "mpirun", "-n", "4", "mpi-hello", "--sleep", "20")))
+		low := submit(ctx, editor, queued(job("low", "openmpi4-cpu", saving...)))
 		Eventually(condition(ctx, editor, low, "Running")).Should(BeTrue())
+		log := follow(ctx, low)
+		Eventually(log).Should(ofEach("ready"))
 		urgent := queued(job("urgent", "mpich-cpu", "mpirun", "-n", "4", "mpi-hello"))
 		urgent.Labels["kueue.x-k8s.io/priority-class"] = "urgent"
 		submit(ctx, editor, urgent)
 		Eventually(condition(ctx, editor, low, trainer.TrainJobSuspended)).Should(BeTrue())
 		Eventually(told(ctx, low.Name)).Should(ContainElement("Preempted"))
 		Eventually(notes(ctx, low.Name)).Should(ContainElement(ContainSubstring("urgent")))
+		Eventually(log).Should(ofEach("saved"))
 		Eventually(condition(ctx, editor, urgent, trainer.TrainJobComplete)).Should(BeTrue())
 		Eventually(condition(ctx, editor, low, trainer.TrainJobComplete)).Should(BeTrue())
 		Expect(condition(ctx, editor, low, trainer.TrainJobSuspended)()).To(BeFalse())

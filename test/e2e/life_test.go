@@ -9,6 +9,8 @@ import (
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	"github.com/onsi/gomega/gbytes"
+	gomegatypes "github.com/onsi/gomega/types"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -40,6 +42,18 @@ var _ = Describe("The user of a job", func() {
 		Eventually(turns(ctx, editor, object, "Suspended", "Resumed")).Should(HaveExactElements(
 			"TrainingStarted", "Suspended", "Resumed", "TrainingStarted", "Completed"))
 	})
+
+	DescribeTable("suspends it, and its ranks have time to save their work", func(ctx SpecContext, runtime string) {
+		j := job("saves-"+runtime, runtime, saving...)
+		object := start(ctx, editor, j)
+		log := follow(ctx, object)
+		Eventually(log).Should(ofEach("ready"))
+		suspend(ctx, object, true)
+		Eventually(log).Should(ofEach("saved"))
+		asked := time.Now()
+		Eventually(func() []string { return namesOf(podsOf(ctx, object)) }).Should(BeEmpty())
+		Expect(time.Since(asked)).To(BeNumerically("<", platform.Patience(15*time.Second)), "nobody waits for the rest of the grace")
+	}, catalog)
 
 	DescribeTable("deletes it, and nothing is left, when", func(ctx SpecContext, reached func(context.Context, *trainer.TrainJob) bool) {
 		j := job("unwanted", "mpich-cpu", "mpirun", "-n", "4", "mpi-hello")
@@ -178,6 +192,31 @@ func seePods(ctx context.Context, seen map[string]sets.Set[string]) (end func())
 		}
 	}()
 	return func() { pods.Stop(); <-done }
+}
+
+// saving is a command whose ranks take 8 s to save their work when they are asked to end, rank 0 a little longer. Nobody asked, they end after 20 s.
+var saving = []string{"mpirun", "-n", "4", "bash", "-c", `rank=${OMPI_COMM_WORLD_RANK:-$PMI_RANK}
+	trap '[ $rank = 0 ] && sleep 2; sleep 8; echo "saved $rank"; exit 0' TERM
+	echo "ready $rank"
+	for _ in $(seq 100); do sleep 0.2; done
+	exec mpi-hello`}
+
+// follow copies the log of a job's launcher while it runs.
+func follow(ctx context.Context, object *trainer.TrainJob) func() string {
+	GinkgoHelper()
+	pods := podsOf(ctx, object)
+	i := slices.IndexFunc(pods, func(p corev1.Pod) bool { return p.Labels[mpi.ReplicatedJobLabel] == mpi.LauncherJob })
+	Expect(i).To(BeNumerically(">=", 0))
+	request := admin.Logs.CoreV1().Pods(object.Namespace).GetLogs(pods[i].Name, &corev1.PodLogOptions{Container: mpi.Container, Follow: true})
+	stream, err := request.Stream(ctx)
+	Expect(err).NotTo(HaveOccurred())
+	buffer := gbytes.BufferReader(stream)
+	return func() string { return string(buffer.Contents()) }
+}
+
+// ofEach is that there is a line of each of four ranks.
+func ofEach(word string) gomegatypes.GomegaMatcher {
+	return And(ContainSubstring(word+" 0"), ContainSubstring(word+" 1"), ContainSubstring(word+" 2"), ContainSubstring(word+" 3"))
 }
 
 func suspend(ctx SpecContext, object *trainer.TrainJob, wanted bool) {

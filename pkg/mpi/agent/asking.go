@@ -62,6 +62,26 @@ func (a *asking) look() (busy, launching bool) {
 	return busy, launching
 }
 
+// emptyLaunch returns a launcher that has nothing to wait for, neither programs here nor remote shells, 0 for none: Hydra's may wait for
+// ever when it has lost a proxy.
+func (a *asking) emptyLaunch() int {
+	processes := alive(proc.Descendants(a.root, a.agent))
+	byPID, launch := map[int]proc.Process{}, 0
+	for _, p := range processes {
+		byPID[p.PID] = p
+	}
+	for _, p := range processes {
+		switch {
+		case isLauncher(p):
+			launch = p.PID
+		case isProxyName(p.Name):
+		case below(p, byPID, isLauncher):
+			return 0
+		}
+	}
+	return launch
+}
+
 func alive(processes []proc.Process) []proc.Process {
 	var found []proc.Process
 	for _, p := range processes {

@@ -35,6 +35,8 @@ func HydraMercy(command string, result Result) (after time.Duration, end bool) {
 		return ownEnd, true
 	case !isHydraProxy(command) || result.Code == 0:
 		return 0, false
+	case result.Code == toldToEnd.Code:
+		return ownEnd, true // who stops that pod may stop this one too, a moment later
 	case result.Lost || result.Code >= codeNotExecutable:
 		return 0, true
 	}
@@ -60,18 +62,21 @@ func StartEndParent(program string, parent int, after time.Duration) error {
 	return helper.Release()
 }
 
-// EndParent ends a process: after a time in which it may end by itself, with SIGTERM, and with SIGKILL a second later.
+// EndParent ends a process: after a time in which it may end by itself, with SIGTERM, and with SIGKILL a second later. It does not where
+// spared says so by then.
 // The process is held by a descriptor from the start, so that a new process with the same number is safe.
-func EndParent(pid int, after time.Duration) error {
+func EndParent(pid int, after time.Duration, spared func() bool) error {
 	parent, err := os.FindProcess(pid)
 	if err != nil {
 		return fmt.Errorf("find process %d: %w", pid, err)
 	}
-	if endsWithin(parent, after) || parent.Signal(syscall.SIGTERM) != nil || endsWithin(parent, lastWords) {
+	if endsWithin(parent, after) || spared() || parent.Signal(syscall.SIGTERM) != nil || endsWithin(parent, lastWords) {
 		return nil //nolint:nilerr // a process that cannot be signalled has ended
 	}
 	return parent.Kill()
 }
+
+func nobody() bool { return false }
 
 // endsWithin reports whether a process ends within a time. A process that is not our child can only be looked at.
 func endsWithin(p *os.Process, limit time.Duration) bool {
@@ -143,7 +148,7 @@ func endHungLaunchers(ctx context.Context, proxies *proxies, say func(format str
 	for sleep(ctx, lastLooks) {
 		for _, launcher := range proxies.hungLaunchers() {
 			say("end mpiexec (process %d): %v", launcher, errRanksWait)
-			if err := EndParent(launcher, 0); err != nil {
+			if err := EndParent(launcher, 0, nobody); err != nil {
 				say("%v", err)
 			}
 		}

@@ -21,6 +21,7 @@ func TestHydraMercy(t *testing.T) {
 		"success":          {proxyLine, Result{}, 0, false},
 		"lost":             {proxyLine, Result{Code: 255, Lost: true}, 0, true},
 		"killed":           {proxyLine, Result{Code: 137}, 0, true},
+		"told to end":      {proxyLine, Result{Code: 143}, ownEnd, true},
 		"not in the image": {proxyLine, Result{Code: 127}, 0, true},
 		"a rank failed":    {proxyLine, Result{Code: 7}, ownEnd, true},
 		"Open MPI, lost":   {"orted -mca x", Result{Code: 255, Lost: true}, 0, false},

@@ -324,8 +324,16 @@ func (l Launcher) await(child *process.Process, command Command) (stopped syscal
 		}
 	}
 	l.Stopping(killedInTime(command.Argv, stopped))
+	if err := os.WriteFile(l.Settings.stoppingPath(), nil, 0o644); err != nil {
+		l.Log.Print(err)
+	}
+	var empty time.Time
 	for ask := newAsking(stopped, command.Reaper.Started); ; time.Sleep(askPause) {
 		_, launching := ask.look()
+		launch := ask.emptyLaunch()
+		if empty = since(empty, time.Now(), launch != 0); launch != 0 && time.Since(empty) > ownEnd {
+			_ = EndParent(launch, 0, nobody) // it may have ended meanwhile
+		}
 		select {
 		case <-child.Done():
 			if !launching {
@@ -370,10 +378,10 @@ const (
 
 func inquiryFor(status process.Status, stopped syscall.Signal) inquiry {
 	switch {
-	case status.Code() == 0:
-		return afterSuccess
 	case stopped != 0:
 		return afterStop
+	case status.Code() == 0:
+		return afterSuccess
 	}
 	return afterFailure
 }
@@ -438,6 +446,8 @@ func limitFor(node mpi.Host, losses []loss, how inquiry) time.Duration {
 		return lostLimit
 	case how == afterSuccess:
 		return successLimit
+	case how == afterStop:
+		return reportLimit
 	}
 	return busyLimit
 }

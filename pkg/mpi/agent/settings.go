@@ -81,6 +81,15 @@ func (s Settings) hostsPath() string  { return filepath.Join(s.StateDir, mpi.Hos
 func (s Settings) gatePath() string   { return filepath.Join(s.StateDir, "gate.json") }
 func (s Settings) lossesPath() string { return filepath.Join(s.StateDir, "losses") }
 
+// stoppingPath is there once the launcher's pod was asked to stop.
+func (s Settings) stoppingPath() string { return filepath.Join(s.StateDir, "stopping") }
+
+// Stopping reports whether the launcher's pod was asked to stop: its agent then knows when a launch is to be ended.
+func (s Settings) Stopping() bool {
+	_, err := os.Stat(s.stoppingPath())
+	return err == nil
+}
+
 // leftPath is where rsh notes the nodes that a launch of Hydra has left, with `*` for all launches.
 func (s Settings) leftPath(port string) string { return filepath.Join(s.StateDir, "left-"+port) }
 

@@ -43,6 +43,17 @@ var _ = Describe("The user of a job", func() {
 			"TrainingStarted", "Suspended", "Resumed", "TrainingStarted", "Completed"))
 	})
 
+	It("may lose a node after its last launch: the work is done", func(ctx SpecContext) {
+		object := start(ctx, editor, job("postprocesses", "openmpi5-cpu", "bash", "-c", "mpirun -n 4 mpi-hello && echo launched && sleep 15"))
+		Eventually(follow(ctx, object)).Should(ContainSubstring("launched"))
+		node := worker(ctx, object)
+		Expect(admin.Client.Delete(ctx, &node)).To(Succeed())
+		Eventually(func() bool {
+			return condition(ctx, editor, object, trainer.TrainJobComplete)() || condition(ctx, editor, object, trainer.TrainJobFailed)()
+		}).Should(BeTrue())
+		Expect(condition(ctx, editor, object, trainer.TrainJobComplete)()).To(BeTrue(), "%v", said(ctx, object, trainer.TrainJobFailed)())
+	})
+
 	DescribeTable("suspends it, and its ranks have time to save their work", func(ctx SpecContext, runtime string) {
 		j := job("saves-"+runtime, runtime, saving...)
 		object := start(ctx, editor, j)

@@ -57,7 +57,7 @@ var asExecutor = &stretch{role: "executor", unseen: map[string]string{
 	"ClusterRole mpi-controller-jobs: delete podgroups.scheduling.x-k8s.io":             collectorFirst,
 	"ClusterRole mpi-controller-jobs: delete configmaps.":                               collectorFirst,
 	"ClusterRole mpi-controller-jobs: delete networkpolicies.networking.k8s.io":         collectorFirst,
-	"Role mpi-controller: create events.":                                  "an executor says so when it waits because Kubeflow Trainer runs",
+	"Role mpi-controller: create events.":                                               "an executor says so when it waits because Kubeflow Trainer runs",
 }}
 
 // asCompanion is the part in which it stands beside Kubeflow Trainer.

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
@@ -61,6 +62,23 @@ var _ = Describe("Under stock Kubeflow Trainer, a compiled runtime", Ordered, Co
 				Expect(seen.Runtimes[runtime]).To(Equal([]any{float64(1), "cpu", "2"}), "Trainer reads numNodes as the number of launchers: %s", runtime)
 			}
 			expectRightJourney(seen)
+		})
+
+		It("leaves the jobs of other frameworks to Trainer, in the bounds of their tenant", func(ctx SpecContext) {
+			Expect(cluster.AddTorchRuntime(ctx, hardened)).To(Succeed())
+			DeferCleanup(func(ctx SpecContext) {
+				Expect(admin.Client.Delete(ctx, &trainer.ClusterTrainingRuntime{ObjectMeta: owned(platform.TorchRuntime, "")})).To(Succeed())
+			})
+			j := job("meets", platform.TorchRuntime, "python", "-c", meeting)
+			j.Image, j.Slots = "lockstep.test/mpi/openmpi:5", 1
+			submitBeside(ctx, j)
+			Eventually(condition(ctx, editor, j.TrainJob(), trainer.TrainJobComplete)).Should(BeTrue())
+			Expect(podsOf(ctx, j.TrainJob())).To(HaveLen(2))
+			object := &trainer.TrainJob{}
+			Expect(editor.Client.Get(ctx, keyOf(j.TrainJob()), object)).To(Succeed())
+			Expect(object.Labels).NotTo(HaveKey(mpi.TrainJobLabel), "it is not ours")
+			Expect(admin.Client.Create(ctx, inOther(j).TrainJob(), client.DryRunAll)).To(Succeed(), "an admin of the cluster may")
+			Expect(otherEditor.Client.Create(ctx, inOther(j).TrainJob(), client.DryRunAll)).To(MatchError(ContainSubstring(platform.TorchRuntime)), "another tenant may not use the runtime")
 		})
 
 		It("tells the life of a job in events, each step once and in order, and in metrics", func(ctx SpecContext) {
@@ -185,6 +203,33 @@ func runUnderStock(ctx SpecContext, jobs ...trial.Job) {
 }
 
 // submitBeside creates a job that does not come to its end.
+// meeting is a program of two nodes that find each other by the variables that Trainer gives programs of PyTorch.
+const meeting = `
+import os, socket, time
+port = int(os.environ["PET_MASTER_PORT"])
+if os.environ["PET_NODE_RANK"] == "0":
+    server = socket.create_server(("", port)); server.settimeout(60); server.accept()
+else:
+    for _ in range(300):
+        try:
+            socket.create_connection((os.environ["PET_MASTER_ADDR"], port), 5); break
+        except OSError:
+            time.sleep(0.2)
+    else:
+        raise SystemExit("nobody there")
+`
+
+// hardened is what the Pod Security Standard `restricted` asks for, which upstream's runtimes leave to others.
+func hardened(spec *trainer.TrainingRuntimeSpec) {
+	for i := range spec.Template.Spec.ReplicatedJobs {
+		pod := &spec.Template.Spec.ReplicatedJobs[i].Template.Spec.Template.Spec
+		pod.SecurityContext = &corev1.PodSecurityContext{RunAsNonRoot: ptr.To(true), RunAsUser: ptr.To[int64](1000), SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault}}
+		for k := range pod.Containers {
+			pod.Containers[k].SecurityContext = &corev1.SecurityContext{AllowPrivilegeEscalation: ptr.To(false), Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}}}
+		}
+	}
+}
+
 func submitBeside(ctx SpecContext, j trial.Job) {
 	GinkgoHelper()
 	removeAfterwards(ctx, j)

@@ -72,7 +72,8 @@ func (p *Platform) ApplyExecutor(ctx context.Context) (undo func(context.Context
 	return undo, err
 }
 
-// compileForTrainer compiles a copy of the bundle whose cluster has the other executor.
+// compileForTrainer compiles a copy of the bundle whose cluster has the other executor, and of which one tenant may use a runtime of
+// Trainer's own.
 func (p *Platform) compileForTrainer(ctx context.Context) (string, error) {
 	root := filepath.Join(p.tools.Root, "build", "companion")
 	if err := os.RemoveAll(root); err != nil {
@@ -83,18 +84,30 @@ func (p *Platform) compileForTrainer(ctx context.Context) (string, error) {
 			return "", fmt.Errorf("copy the bundle: %w", err)
 		}
 	}
-	path := filepath.Join(root, "overlays", clusterSpec, "cluster.yaml")
-	spec, err := os.ReadFile(path)
-	if err != nil {
-		return "", fmt.Errorf("read the spec of the cluster: %w", err)
-	}
-	spec = bytes.Replace(spec, []byte("\nspec:\n"), []byte("\nspec:\n  executor: KubeflowTrainer\n"), 1)
-	if err := os.WriteFile(path, spec, 0o644); err != nil {
-		return "", fmt.Errorf("write the spec of the cluster: %w", err)
+	for path, more := range map[string]string{
+		filepath.Join("overlays", clusterSpec, "cluster.yaml"): "executor: KubeflowTrainer",
+		filepath.Join("tenants", "team-vision.yaml"):           "externalRuntimes: [" + TorchRuntime + "]",
+	} {
+		if err := addToSpec(filepath.Join(root, path), more); err != nil {
+			return "", err
+		}
 	}
 	dist := filepath.Join(root, "dist")
-	_, err = p.compile(ctx, root, dist)
+	_, err := p.compile(ctx, root, dist)
 	return dist, err
+}
+
+// addToSpec adds a line to the spec in a file.
+func addToSpec(path, line string) error {
+	content, err := os.ReadFile(path)
+	if err != nil {
+		return fmt.Errorf("read a spec: %w", err)
+	}
+	content = bytes.Replace(content, []byte("\nspec:\n"), []byte("\nspec:\n  "+line+"\n"), 1)
+	if err := os.WriteFile(path, content, 0o644); err != nil {
+		return fmt.Errorf("write a spec: %w", err)
+	}
+	return nil
 }
 
 // waitForWebhook asks for a pod of no JobSet, without making it, until the API server has heard the controller's answer: when the

@@ -33,10 +33,22 @@ func (p *Platform) UseStock(ctx context.Context) (undo func(context.Context) err
 	return undo, p.AddAddons(ctx, "trainer")
 }
 
+// TorchRuntime is the name of upstream's runtime of PyTorch.
+const TorchRuntime = "torch-distributed"
+
 // AddUpstreamRuntime installs upstream's runtime of DeepSpeed over OpenSSH under a name and after a change. What the
 // cluster does not have, its image, is replaced in any case.
 func (p *Platform) AddUpstreamRuntime(ctx context.Context, name string, change func(*trainer.TrainingRuntimeSpec)) error {
-	runtime, err := p.stockRuntime(ctx, "deepspeed_distributed.yaml", name)
+	return p.addUpstreamRuntime(ctx, "deepspeed_distributed.yaml", name, change)
+}
+
+// AddTorchRuntime installs upstream's runtime of PyTorch after a change, its image replaced.
+func (p *Platform) AddTorchRuntime(ctx context.Context, change func(*trainer.TrainingRuntimeSpec)) error {
+	return p.addUpstreamRuntime(ctx, "torch_distributed.yaml", TorchRuntime, change)
+}
+
+func (p *Platform) addUpstreamRuntime(ctx context.Context, file, name string, change func(*trainer.TrainingRuntimeSpec)) error {
+	runtime, err := p.stockRuntime(ctx, file, name)
 	if err != nil {
 		return err
 	}

@@ -16,7 +16,7 @@ import (
 var (
 	runtimeRule   = origin.Rule("portable runtime", "one shape that runs under stock Kubeflow Trainer and under mpi-controller alike")
 	policyRule    = origin.Rule("portable runtime", "upstream admits only OpenMPI here, and what it adds for it is harmless for the others; the label has the implementation")
-	oneLauncher   = origin.Rule("portable runtime", "upstream reads numNodes as the number of launchers, and two would each run the job; the nodes are the parallelism of the node job")
+	oneLauncher   = origin.Rule("portable runtime", "upstream and Kueue read numNodes as the number of launchers, and two would each run the job; the nodes are the parallelism of the node job")
 	keyRule       = origin.Rule("portable runtime", "where the agent looks for the key of the job")
 	networkRule   = origin.Rule("portable runtime", "pods find each other by name, and before they are ready")
 	successRule   = origin.Rule("portable runtime", "a job has succeeded when its launcher has")
@@ -122,10 +122,10 @@ func (t *runtimeTable) jobSet(c *plan.Cluster, r *plan.Runtime) {
 }
 
 func numNodes(c *plan.Cluster, r *plan.Runtime) *origin.Origin {
-	if c.Bundled.V {
-		return &r.DefaultNodes.Origin
+	if countsLaunchers(c) {
+		return oneLauncher
 	}
-	return oneLauncher
+	return &r.DefaultNodes.Origin
 }
 
 // gang is what schedulers and mpi-controller read.

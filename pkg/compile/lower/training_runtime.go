@@ -76,6 +76,7 @@ func portable(c *plan.Cluster, r *plan.Runtime) template.Runtime {
 		Env:               append(variables(r.Profile.Env), variables(r.Env)...),
 		Agent:             template.Agent{Image: c.AgentImage.V, ImageVolume: c.ImageVolumes.V},
 		UnderTrainer:      !c.Bundled.V,
+		OneLauncher:       countsLaunchers(c),
 		User:              user(c),
 		NodeSelector:      nodeSelector(r.Profile),
 		Tolerations:       tolerations(r.Profile),
@@ -92,6 +93,10 @@ func portable(c *plan.Cluster, r *plan.Runtime) template.Runtime {
 		SecretEnv:         r.SecretEnv.V,
 	}
 }
+
+// countsLaunchers says whether somebody on the cluster reads numNodes as the number of launchers: Kubeflow Trainer, or Kueue, which asks
+// Trainer's library what a TrainJob takes.
+func countsLaunchers(c *plan.Cluster) bool { return !c.Bundled.V || c.Queueing != nil }
 
 func runtimeLabels(r *plan.Runtime) map[string]string {
 	labels := map[string]string{managedByLabel: managedBy, profileLabel: r.ProfileName.V}

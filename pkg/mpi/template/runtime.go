@@ -52,6 +52,9 @@ type Runtime struct {
 	// UnderTrainer says that stock Kubeflow Trainer makes the JobSets. It replaces our command by that of a TrainJob, so that an init
 	// container of the launcher waits for the nodes, which costs up to a second; where our command runs all the same it does not wait again.
 	UnderTrainer bool
+	// OneLauncher keeps numNodes at 1, whatever the default job has: Kubeflow Trainer makes that many launchers, which would each run the job,
+	// and Kueue counts that many.
+	OneLauncher bool
 	// User is the identity of all processes; nil where the platform assigns it (OpenShift).
 	User *User
 	// NodeSelector and Tolerations place the nodes. A launcher without ranks goes anywhere, unless LauncherWithNodes puts it on the
@@ -180,12 +183,12 @@ func (r Runtime) labels() map[string]string {
 	return labels
 }
 
-// policy says how many nodes the default job has, for clients to read; the parallelism of the node template is what counts. Kubeflow
-// Trainer reads it as the number of launchers, and two would each run the job: there it is 1. mpiImplementation is OpenMPI for all,
-// because upstream admits nothing else; what it adds for Open MPI is harmless for the others.
+// policy says how many nodes the default job has, for clients to read, where nobody takes that for launchers; the parallelism of the node
+// template is what counts. mpiImplementation is OpenMPI for all, because upstream admits nothing else; what it adds for Open MPI is
+// harmless for the others.
 func (r Runtime) policy() *trainer.MLPolicy {
 	nodes := r.World.Nodes
-	if r.UnderTrainer {
+	if r.OneLauncher {
 		nodes = 1
 	}
 	return &trainer.MLPolicy{

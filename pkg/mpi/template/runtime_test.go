@@ -87,7 +87,7 @@ func TestPodsAreRestricted(t *testing.T) {
 // What upstream reads differently from what the field names suggest (kubeflow/trainer v2.2 and v2.3).
 func TestPortableUnderStockTrainer(t *testing.T) {
 	under := sample()
-	under.UnderTrainer = true
+	under.UnderTrainer, under.OneLauncher = true, true
 	spec, launcher, node := build(t, under)
 	if n := *spec.MLPolicy.NumNodes; n != 1 {
 		t.Errorf("numNodes = %d: upstream would start that many launchers", n)

@@ -37,7 +37,8 @@ const manager = "kueue.x-k8s.io/manager"
 func runtimeOf(t *testing.T, launcherRunsRanks bool) *trainer.ClusterTrainingRuntime {
 	t.Helper()
 	built, err := template.Runtime{
-		Name: "openmpi", Framework: "mpi", Implementation: mpi.OpenMPI, Version: "5.0.7", Image: "registry.test/mpi:1",
+		OneLauncher: true,
+		Name:        "openmpi", Framework: "mpi", Implementation: mpi.OpenMPI, Version: "5.0.7", Image: "registry.test/mpi:1",
 		World:         mpi.World{Nodes: 2, SlotsPerNode: 2, LauncherRunsRanks: launcherRunsRanks},
 		NodeResources: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("2")},
 		Agent:         template.Agent{Image: "registry.test/agent:1", ImageVolume: true}, LauncherWithNodes: true,

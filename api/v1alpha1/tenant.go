@@ -163,7 +163,8 @@ type ContainerLimits struct {
 
 // Amounts is CPU and memory, each optional.
 type Amounts struct {
-	// CPU is in cores, up to 10k. Kubernetes gives a container without CPU limit this one as its limit.
+	// CPU is in cores, up to 10k. It bounds what a TrainJob asks for; the LimitRange allows the CPU limits of the tenant's runtimes too, which
+	// are more than anybody uses.
 	CPU *resource.Quantity `json:"cpu,omitempty" jsonschema:"minimum=1m,maximum=10k"`
 	// Memory is in bytes, up to 64Ti.
 	Memory *resource.Quantity `json:"memory,omitempty" jsonschema:"minimum=1Mi,maximum=64Ti"`

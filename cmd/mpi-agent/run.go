@@ -147,7 +147,7 @@ func (o *launcherOptions) switches(flags *flag.FlagSet) {
 	o.allowUnfinished, unfinished = switchedOn(agent.AllowUnfinishedVariable)
 	o.unfit = cmp.Or(idle, unfinished)
 	flags.BoolVar(&o.allowIdle, "allow-idle-nodes", o.allowIdle,
-		"accept nodes on which no rank ran ($"+agent.AllowIdleVariable+"=true)")
+		"accept a job that used none of its nodes, and name no nodes without ranks ($"+agent.AllowIdleVariable+"=true)")
 	flags.BoolVar(&o.allowUnfinished, "allow-unfinished", o.allowUnfinished,
 		"accept launches that still run when the command has ended, such as servers in the background ($"+agent.AllowUnfinishedVariable+"=true)")
 }

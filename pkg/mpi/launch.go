@@ -22,10 +22,7 @@ func LaunchEnvironment(dialect Dialect, nodes int, launcherIsHost bool) []Variab
 		variables = append(variables, Variable{
 			"OMPI_MCA_orte_leave_session_attached", "true",
 			"ORTE's flat launch turns daemons loose, and then nobody watches their nodes: a frozen pod or a cut network would never be noticed",
-		})
-	}
-	if dialect == ORTE {
-		variables = append(variables, Variable{
+		}, Variable{
 			"OMPI_MCA_if_base_do_not_resolve", "true",
 			"ORTE asks DNS whether a host of the hostfile is the launcher itself, and without DNS that takes 15 s per host",
 		})

@@ -84,7 +84,11 @@ const (
 	SSHAuthMountPath = "/var/run/secrets/lockstep.dev/mpi-ssh"
 	// StateDir is an emptyDir of the launcher and of each node, private to the pod. The agent keeps the table of
 	// hosts (HostTablePath) and the Hydra hostfile (HydraHostfilePath) there: /etc/mpi is a read-only ConfigMap.
-	StateVolume       = "lockstep-state"
+	StateVolume = "lockstep-state"
+	// UserHome is an emptyDir of all pods: DEFAULT_MPI_USER_HOME of Kubeflow's SDK, which has every rank write the program there that it was
+	// given as a function (kubeflow 0.5.0, trainer/constants).
+	UserHomeVolume    = "lockstep-user-home"
+	UserHome          = "/home/mpiuser"
 	StateDir          = "/run/lockstep"
 	HostTablePath     = StateDir + "/hosts.json"
 	HydraHostfilePath = StateDir + "/hostfile.hydra"

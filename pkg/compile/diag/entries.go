@@ -428,7 +428,7 @@ var entries = []Entry{
 	{
 		Code: TrainerReadsOtherwise, Severity: Warning, Title: "Kubeflow Trainer reads a runtime otherwise",
 		Why: "On clusters with the executor `KubeflowTrainer` upstream's rules hold: one rank per node means one per GPU, and a job of one node gets a second pod when its launcher runs ranks.",
-		Do:  "Write a number of slots other than 1, or `auto`; let the least job have two nodes, or the launcher run no ranks.",
+		Do:  "Write a number of slots other than 1, or `auto`; let the default job have two nodes, or the launcher run no ranks.",
 	},
 	{
 		Code: NotPortable, Severity: Error, Title: "a compiled runtime breaks a rule of Kubeflow Trainer",

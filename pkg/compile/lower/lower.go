@@ -55,7 +55,7 @@ func Tenant(c *plan.Cluster, t *plan.Tenant, list *diag.List) []object.Object {
 		namespace := &t.Namespaces[i]
 		b.namespace(c, t, namespace)
 		b.resourceQuota(t, namespace)
-		b.limitRange(t, namespace)
+		b.limitRange(c, t, namespace)
 		b.localQueue(c, t, namespace)
 		b.claims(t, namespace)
 		b.networkPolicies(c, t, namespace)

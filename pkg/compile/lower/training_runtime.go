@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 
 	"lockstep.dev/lockstep/pkg/compile/diag"
 	"lockstep.dev/lockstep/pkg/compile/object"
@@ -71,7 +72,7 @@ func portable(c *plan.Cluster, r *plan.Runtime) template.Runtime {
 		World:             r.World(r.DefaultNodes.V),
 		NodeResources:     r.NodeResources(),
 		LauncherResources: r.LauncherResources(),
-		CPULimit:          r.CPULimit().V,
+		CPULimit:          cpuLimit(c, r),
 		Network:           r.Profile.Network(),
 		Env:               append(variables(r.Profile.Env), variables(r.Env)...),
 		Agent:             template.Agent{Image: c.AgentImage.V, ImageVolume: c.ImageVolumes.V},
@@ -97,6 +98,14 @@ func portable(c *plan.Cluster, r *plan.Runtime) template.Runtime {
 // countsLaunchers says whether somebody on the cluster reads numNodes as the number of launchers: Kubeflow Trainer, or Kueue, which asks
 // Trainer's library what a TrainJob takes.
 func countsLaunchers(c *plan.Cluster) bool { return !c.Bundled.V || c.Queueing != nil }
+
+// cpuLimit is none where no policy bounds what a TrainJob asks for, and the LimitRange of a tenant has to.
+func cpuLimit(c *plan.Cluster, r *plan.Runtime) resource.Quantity {
+	if !c.AdmissionPolicies() {
+		return resource.Quantity{}
+	}
+	return r.CPULimit().V
+}
 
 func runtimeLabels(r *plan.Runtime) map[string]string {
 	labels := map[string]string{managedByLabel: managedBy, profileLabel: r.ProfileName.V}

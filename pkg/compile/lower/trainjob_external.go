@@ -26,7 +26,11 @@ func externalVariables(c *plan.Cluster) []object.Node {
 		return variables
 	}
 	const limit, request = `string(variables.limits[?'memory'].orValue(''))`, `string(variables.requests[?'memory'].orValue(''))`
-	return append(variables, variable("burst", `variables.external && variables.queue != '' && 'memory' in variables.limits
+	whose := `variables.external && `
+	if !c.Bundled.V {
+		whose = "" // Trainer leaves the runtime's limit where a TrainJob only requests less
+	}
+	return append(variables, variable("burst", whose+`variables.queue != '' && ('memory' in variables.limits || 'memory' in variables.requests)
   && !(isQuantity(`+limit+`) && isQuantity(`+request+`) && quantity(`+limit+`).compareTo(quantity(`+request+`)) == 0)`))
 }
 
@@ -54,10 +58,11 @@ func strangeResourcesValidation() object.Node {
 }
 
 // burstValidation asks that memory is requested as it is limited. Kueue counts requests; of a limit alone it counts what the runtime
-// requests, which nobody knows here, and pods would take the rest from others on their machines. CPU is shared by what is requested, and of
+// requests, which nobody knows here, of a request alone no more than that, while the runtime's limit holds, and pods would take the rest from
+// others on their machines. CPU is shared by what is requested, and of
 // devices the API server wants both to be equal.
 func burstValidation() object.Node {
 	return validation("!variables.anew || !variables.burst",
 		"spec.trainer.resourcesPerNode limits memory that it does not request",
-		"spec.trainer.resourcesPerNode limits memory to {variables.limits[?'memory'].orValue('')} and requests {variables.requests[?'memory'].orValue('none')}; queue `{variables.queue}` counts requests, and more would be taken from others: request as much as the limit")
+		"spec.trainer.resourcesPerNode limits memory to {variables.limits[?'memory'].orValue('none')} and requests {variables.requests[?'memory'].orValue('none')}; queue `{variables.queue}` counts requests, and more would be taken from others: request as much as the limit")
 }

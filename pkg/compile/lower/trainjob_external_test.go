@@ -55,7 +55,7 @@ func TestTrainJobsOfExternalRuntimes(t *testing.T) {
 		"Spelt":         {"the same amount", vision, torch("resourcesPerNode: {requests: {memory: 1Gi}, limits: {memory: 1024Mi}}"), ""},
 		"DeviceLimit":   {"of a device a limit is a request", vision, torch("resourcesPerNode: {limits: {nvidia.com/gpu: 4}}"), ""},
 		"CPULimit":      {"CPU is shared by requests", vision, torch("resourcesPerNode: {requests: {cpu: 1}, limits: {cpu: 32}}"), ""},
-		"RequestAlone":  {"what is requested is counted", vision, torch("resourcesPerNode: {requests: {memory: 64Gi}}"), ""},
+		"RequestAlone":  {"the limit of the runtime holds, which may be more", vision, torch("resourcesPerNode: {requests: {memory: 1Mi}}"), "spec.trainer.resourcesPerNode limits memory to none and requests 1Mi" + memory},
 		"OtherDevice":   {"nobody counts parts of a device", vision, torch("resourcesPerNode: {limits: {nvidia.com/mig-1g.5gb: 1}}"), "spec.trainer.resourcesPerNode asks for nvidia.com/mig-1g.5gb" + strange},
 		"Requested":     {"nor disks", vision, torch("resourcesPerNode: {requests: {ephemeral-storage: 1Ti}}"), "spec.trainer.resourcesPerNode asks for ephemeral-storage" + strange},
 		"MemoryLimit":   {"Kueue counts requests", vision, torch("resourcesPerNode: {limits: {memory: 64Gi}}"), "spec.trainer.resourcesPerNode limits memory to 64Gi and requests none" + memory},

@@ -18,7 +18,7 @@ var (
 // The volumes and folders that carry the agent, the key, the state and the hostfile of a job. Folders end with a slash; /var/run leads to
 // /run in most images. What a user's own image does with its links, no policy can see.
 var (
-	platformVolumes = []string{mpi.AgentVolume, mpi.StateVolume, mpi.SSHAuthVolume, mpi.HostfileVolume}
+	platformVolumes = []string{mpi.AgentVolume, mpi.StateVolume, mpi.SSHAuthVolume, mpi.HostfileVolume, mpi.UserHomeVolume}
 	platformFolders = []string{
 		mpi.AgentDir + "/", mpi.SSHAuthMountPath + "/", strings.TrimPrefix(mpi.SSHAuthMountPath, "/var") + "/",
 		mpi.StateDir + "/", "/var" + mpi.StateDir + "/", mpi.HostfileDir + "/", mpi.HostsPath + "/", "/proc/", "/sys/",

@@ -70,10 +70,10 @@ func (t *Tenant) MostAccelerators(p *Profile) (most Value[int64], bounded bool) 
 
 // MostCPULimit is the most CPU that a container of the tenant may be limited to; nil for no bound. It is what the tenant may ask for, or
 // the limit of one of its runtimes, which is more than is asked for: a LimitRange bounds limits and requests by the same number, and the
-// policy for TrainJobs bounds what is asked for.
-func (t *Tenant) MostCPULimit() Value[*resource.Quantity] {
+// policy for TrainJobs bounds what is asked for. Without policies runtimes have no such limit.
+func (t *Tenant) MostCPULimit(c *Cluster) Value[*resource.Quantity] {
 	most := t.Limits.MaxCPU
-	if most.V == nil {
+	if most.V == nil || !c.AdmissionPolicies() {
 		return most
 	}
 	for r := range t.Apart() {

@@ -19,7 +19,7 @@ import (
 // daemons along, and a script that does not catch it dies before its ranks. All of these end when their ranks have.
 
 // askPause is the time between two looks at who has ended and who has come.
-const askPause = 50 * time.Millisecond
+const askPause = 100 * time.Millisecond
 
 // asking asks the programs of a pod to end, each once.
 type asking struct {
@@ -109,11 +109,18 @@ func (a *asking) programs(processes []proc.Process, byPID map[int]proc.Process) 
 			if proc.Catches(a.root, p.PID, a.signal) {
 				found = append(found, p)
 			}
+		case a.ofHandler(p, byPID): // whoever handles the signal knows what it does with those that it started
 		case below(p, byPID, ofLaunch), !launches[topmost(p, byPID)]:
 			found = append(found, p)
 		}
 	}
 	return found
+}
+
+// ofHandler says whether a program that handles the signal has started a process: data loaders that die of their own would end it in the
+// middle of its work.
+func (a *asking) ofHandler(p proc.Process, byPID map[int]proc.Process) bool {
+	return below(p, byPID, func(up proc.Process) bool { return !ofLaunch(up) && proc.Catches(a.root, up.PID, a.signal) })
 }
 
 // ofLaunch says whether a process starts programs elsewhere or here: a launcher, a daemon or a remote shell.

@@ -39,7 +39,8 @@ func TestWhoIsAskedToEnd(t *testing.T) {
 		busy      bool
 	}{
 		"a program":            {"as kubelet would", processTable{{2, 1, "bash", false}, {3, 2, "python", false}}, []int{2, 3}, false, true},
-		"ranks of a node":      {"their daemon kills them when it is asked", processTable{{2, 1, "sh", false}, {3, 2, "orted", true}, {4, 3, "python", true}, {5, 4, "loader", false}}, []int{4, 5}, false, true},
+		"ranks of a node":      {"their daemon kills them when it is asked", processTable{{2, 1, "sh", false}, {3, 2, "orted", true}, {4, 3, "python", true}, {5, 4, "loader", false}}, []int{4}, false, true},
+		"ranks that just end":  {"what they started ends with them", processTable{{2, 1, "sh", false}, {3, 2, "orted", true}, {4, 3, "python", false}, {5, 4, "loader", false}}, []int{4, 5}, false, true},
 		"a daemon alone":       {"its launcher ends it", processTable{{2, 1, "orted", true}}, nil, false, true},
 		"a launch":             {"its remote shells would take the daemons along", processTable{{2, 1, "mpirun", true}, {3, 2, "rsh", false}}, nil, true, true},
 		"a script around":      {"it would be gone before its launch", processTable{{2, 1, "bash", false}, {3, 2, "mpirun", true}, {4, 3, "rsh", false}, {5, 2, "tee", false}}, nil, true, true},
@@ -97,5 +98,25 @@ func TestAScriptIsAskedAfterItsLaunch(t *testing.T) {
 	}
 	if diff := cmp.Diff([]int{2}, asked); diff != "" {
 		t.Error(diff)
+	}
+}
+
+func TestEmptyLaunch(t *testing.T) {
+	for name, c := range map[string]struct {
+		table processTable
+		want  int
+	}{
+		"nothing below it":    {processTable{{2, 1, "mpiexec.hydra", true}}, 2},
+		"its own proxy":       {processTable{{2, 1, "mpiexec.hydra", true}, {3, 2, "hydra_pmi_proxy", false}}, 2},
+		"ranks here":          {processTable{{2, 1, "mpiexec.hydra", true}, {3, 2, "hydra_pmi_proxy", false}, {4, 3, "python", true}}, 0},
+		"a node that answers": {processTable{{2, 1, "bash", false}, {3, 2, "mpiexec.hydra", true}, {4, 3, "rsh", false}}, 0},
+		"no launch":           {processTable{{2, 1, "python", true}}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ask := asking{root: c.table.files(), agent: 1, signal: syscall.SIGTERM}
+			if got := ask.emptyLaunch(); got != c.want {
+				t.Errorf("got %d, want %d", got, c.want)
+			}
+		})
 	}
 }

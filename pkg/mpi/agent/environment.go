@@ -30,9 +30,9 @@ func commandEnvironment(container []string, s Settings, nodes int, launcherIsHos
 	})
 }
 
-// words returns the words of the user's command. Kubeflow's SDK begins each with `mpirun --hostfile /etc/mpi/hostfile`, and Hydra
+// argv returns the words of the user's command. Kubeflow's SDK begins each with `mpirun --hostfile /etc/mpi/hostfile`, and Hydra
 // refuses the syntax of that file, which is Open MPI's: it gets the one in its own. Other launchers, such as horovodrun, read Open MPI's.
-func (l Launcher) words(command Command) []string {
+func (l Launcher) argv(command Command) []string {
 	if !usesHydra(command.Environment) || !strings.HasPrefix(path.Base(command.Argv[0]), "mpi") {
 		return command.Argv
 	}

@@ -117,7 +117,7 @@ func TestHydraGetsItsOwnHostfile(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			l := Launcher{Settings: Settings{StateDir: "/s"}}
 			want := []string{tc.program, "--hostfile", mpi.HostfilePath, "bash", "-c", "cat " + mpi.HostfilePath}
-			got := l.words(Command{Argv: want, Environment: tc.environment})
+			got := l.argv(Command{Argv: want, Environment: tc.environment})
 			want = slices.Clone(want)
 			want[2] = tc.want
 			if diff := cmp.Diff(want, got); diff != "" {

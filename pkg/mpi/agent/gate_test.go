@@ -773,19 +773,28 @@ func TestTheLastWordOfANodeThatIsGone(t *testing.T) {
 	}
 }
 
-// What a launch has left behind may work on, as Ray does.
+// What a launch has left behind may work on, as Ray does, and what a node said before a launch says nothing of what is left of it.
 func TestNodesOnWhichSomethingRunsAreNotIdle(t *testing.T) {
 	nodes := []mpi.Host{{Name: "demo-node-0-0.demo"}, {Name: "demo-node-0-1.demo"}}
-	known := settled{accounts: map[string]client.Account{nodes[0].Name: {}}}
-	if known.idle(nodes) {
-		t.Error("one has not said anything")
-	}
-	known.accounts[nodes[1].Name] = client.Account{Progress: mpi.Progress{Processes: 1}}
-	if known.idle(nodes) {
-		t.Error("one works")
-	}
-	known.accounts[nodes[1].Name] = client.Account{}
-	if !known.idle(nodes) {
-		t.Error("nothing runs")
+	quiet := time.Now()
+	now := client.Account{Received: quiet.Add(time.Second)}
+	known := settled{accounts: map[string]client.Account{nodes[0].Name: now}}
+	for _, c := range []struct {
+		reason string
+		other  *client.Account
+		want   bool
+	}{
+		{"one has not said anything", nil, false},
+		{"one works", &client.Account{Received: now.Received, Progress: mpi.Progress{Processes: 1}}, false},
+		{"one said it before the last launch ended", &client.Account{Received: quiet.Add(-time.Second)}, false},
+		{"nothing runs", &now, true},
+	} {
+		delete(known.accounts, nodes[1].Name)
+		if c.other != nil {
+			known.accounts[nodes[1].Name] = *c.other
+		}
+		if got := known.idle(nodes, quiet); got != c.want {
+			t.Errorf("%s: idle %v", c.reason, got)
+		}
 	}
 }

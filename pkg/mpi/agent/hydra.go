@@ -76,7 +76,7 @@ func EndParent(pid int, after time.Duration, spared func() bool) error {
 	return parent.Kill()
 }
 
-func nobody() bool { return false }
+func neverSpared() bool { return false }
 
 // endsWithin reports whether a process ends within a time. A process that is not our child can only be looked at.
 func endsWithin(p *os.Process, limit time.Duration) bool {
@@ -148,7 +148,7 @@ func endHungLaunchers(ctx context.Context, proxies *proxies, say func(format str
 	for sleep(ctx, lastLooks) {
 		for _, launcher := range proxies.hungLaunchers() {
 			say("end mpiexec (process %d): %v", launcher, errRanksWait)
-			if err := EndParent(launcher, 0, nobody); err != nil {
+			if err := EndParent(launcher, 0, neverSpared); err != nil {
 				say("%v", err)
 			}
 		}

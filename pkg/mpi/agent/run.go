@@ -198,8 +198,10 @@ func (l Launcher) passGate(ctx context.Context, meeting *rendezvous, signals <-c
 
 // prepare leaves what rsh and Hydra read, and forgets what an earlier attempt in this pod left.
 func (l Launcher) prepare(table mpi.HostTable) error {
-	if err := os.Remove(l.Settings.lossesPath()); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("remove an old file: %w", err)
+	for _, path := range []string{l.Settings.lossesPath(), l.Settings.stoppingPath()} {
+		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("remove an old file: %w", err)
+		}
 	}
 	if err := writeTable(l.Settings.hostTablePath(), table); err != nil {
 		return err
@@ -235,7 +237,7 @@ func (l Launcher) execute(ctx context.Context, path string, command Command, tab
 		return neverRan(mpi.ReasonAgentFailed, err), codeAgentFailed
 	}
 	child, err := command.Reaper.Start(process.Spec{
-		Path: path, Argv: l.words(command), Files: output.files,
+		Path: path, Argv: l.argv(command), Files: output.files,
 		Env: commandEnvironment(command.Environment, l.Settings, len(l.gate().nodes()), l.runsRanks()),
 	})
 	if err != nil {
@@ -330,9 +332,11 @@ func (l Launcher) await(child *process.Process, command Command) (stopped syscal
 	var empty time.Time
 	for ask := newAsking(stopped, command.Reaper.Started); ; time.Sleep(askPause) {
 		_, launching := ask.look()
-		launch := ask.emptyLaunch()
-		if empty = since(empty, time.Now(), launch != 0); launch != 0 && time.Since(empty) > ownEnd {
-			_ = EndParent(launch, 0, nobody) // it may have ended meanwhile
+		if usesHydra(command.Environment) {
+			launch := ask.emptyLaunch()
+			if empty = since(empty, time.Now(), launch != 0); launch != 0 && time.Since(empty) > ownEnd {
+				_ = EndParent(launch, 0, neverSpared) // it may have ended meanwhile
+			}
 		}
 		select {
 		case <-child.Done():

@@ -129,7 +129,7 @@ func (n Node) exec(ctx context.Context, l *ledger, watch *tracker, c server.Comm
 	switch {
 	case !told: // it could not be started, or not be ended
 		ended(exit.Code)
-	case ctx.Err() != nil, l.stopping():
+	case ctx.Err() != nil, l.stopping() && exit.Code != 0:
 		return stopped(exit)
 	case whole.Err() != nil:
 		return server.Exit{Code: codeHidden}
@@ -138,8 +138,8 @@ func (n Node) exec(ctx context.Context, l *ledger, watch *tracker, c server.Comm
 	return exit
 }
 
-// stopped is the end of a command that this agent stopped, because its pod stops. A command that made a code of its own
-// of the signal, as orted does, would hide that.
+// stopped is the end of a command of a pod that stops. A command that made a code of its own of the signal, as orted does, would hide
+// that. One that ends well is believed: its ranks have saved their work, and those of other pods may still be at it.
 func stopped(exit server.Exit) server.Exit {
 	if exit.Code > 128 {
 		return exit

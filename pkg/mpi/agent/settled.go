@@ -41,8 +41,9 @@ func (l Launcher) startSettling(ctx context.Context, table mpi.HostTable, own *r
 // settle asks the nodes whenever a launch has ended, until the context ends.
 func (l Launcher) settle(ctx context.Context, table mpi.HostTable, own *ranks, known *settled) {
 	for asked := time.Now(); sleep(ctx, settleLook); {
-		since, late := own.quietSince(), time.Since(asked) > settleAgain && !known.idle(l.gate().nodes())
-		if !since.IsZero() && (late || own.launched() && since.After(asked)) {
+		quiet := own.quietSince()
+		late := time.Since(asked) > settleAgain && !known.idle(l.gate().nodes(), quiet)
+		if !quiet.IsZero() && (late || own.launched() && quiet.After(asked)) {
 			asked = time.Now()
 			l.askSettled(ctx, table, known)
 		}
@@ -71,13 +72,13 @@ func (s *settled) of(node mpi.Host, after time.Time) (account client.Account, si
 	return account, !after.IsZero() && account.Received.After(after)
 }
 
-// idle says whether all nodes have said that nothing runs there.
-func (s *settled) idle(nodes []mpi.Host) bool {
+// idle says whether all nodes have said since a moment that nothing runs there.
+func (s *settled) idle(nodes []mpi.Host, since time.Time) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return !slices.ContainsFunc(nodes, func(node mpi.Host) bool {
 		account, known := s.accounts[node.Name]
-		return !known || account.Progress.Processes > 0
+		return !known || account.Progress.Processes > 0 || !account.Received.After(since)
 	})
 }
 
@@ -121,7 +122,7 @@ func (r *ranks) launched() bool {
 // nothing runs there.
 func (l Launcher) idleSeconds(quiet time.Time, known *settled, losses []loss, now time.Time) float64 {
 	lost := slices.ContainsFunc(losses, func(l loss) bool { return l.At.After(quiet) })
-	if quiet.IsZero() || lost || !known.idle(l.gate().nodes()) {
+	if quiet.IsZero() || lost || !known.idle(l.gate().nodes(), quiet) {
 		return 0
 	}
 	return mpi.Seconds(now.Sub(quiet).Seconds())

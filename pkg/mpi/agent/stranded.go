@@ -174,7 +174,7 @@ func (l Launcher) endThose(launches []hydraLaunch, pods map[string]mpi.Progress,
 		}
 		l.Log.Printf("end mpiexec (process %d): all its ranks wait for others that ended on %s, as in MPI_Init", launch.mpiexec, enumerate(launch.left))
 		own.goneEarly(launch.ends(missing, own.now()))
-		if err := EndParent(launch.mpiexec, 0, nobody); err != nil {
+		if err := EndParent(launch.mpiexec, 0, neverSpared); err != nil {
 			l.Log.Print(err)
 		}
 	}

@@ -7,11 +7,11 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"lockstep.dev/lockstep/pkg/mpi"
 )
@@ -24,17 +24,10 @@ func addRecorder(mgr ctrl.Manager) (events.EventRecorder, error) {
 	if err != nil {
 		return nil, fmt.Errorf("create client for events: %w", err)
 	}
+	// It is not shut down: what is told while the manager stops counts too, and the process ends then.
 	broadcaster := events.NewBroadcaster(eventSink{client})
 	if err := broadcaster.StartRecordingToSinkWithContext(context.Background()); err != nil {
 		return nil, fmt.Errorf("record events: %w", err)
-	}
-	end := func(ctx context.Context) error {
-		<-ctx.Done()
-		broadcaster.Shutdown()
-		return nil
-	}
-	if err := mgr.Add(manager.RunnableFunc(end)); err != nil {
-		return nil, fmt.Errorf("add the recorder of events: %w", err)
 	}
 	return broadcaster.NewRecorder(mgr.GetScheme(), mpi.ControllerName), nil
 }
@@ -54,9 +47,10 @@ func (s eventSink) Update(context.Context, *eventsv1.Event) (*eventsv1.Event, er
 	return nil, errors.ErrUnsupported
 }
 
-// Patch is for the same event of the same version of a TrainJob, which there is once: the controller has no right to it.
+// Patch is asked for where an event comes again for the same version of a TrainJob: it was told already. The controller has no right to
+// change events; any other kind of error a recorder would try again for minutes.
 func (s eventSink) Patch(context.Context, *eventsv1.Event, []byte) (*eventsv1.Event, error) {
-	return nil, errors.ErrUnsupported
+	return nil, apierrors.NewMethodNotSupported(corev1.Resource("events"), "patch")
 }
 
 // timed is an event as the older API has it, with its time in both forms.

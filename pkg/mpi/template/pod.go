@@ -15,8 +15,6 @@ const (
 	sharedMemoryVolume = "shared-memory"
 	sharedMemoryDir    = "/dev/shm"
 	agentBinDir        = mpi.AgentDir + "/bin"
-	// userHome is DEFAULT_MPI_USER_HOME of Kubeflow's SDK (kubeflow 0.5.0, trainer/constants).
-	userHome, userHomeVolume = "/home/mpiuser", "mpiuser-home"
 )
 
 // Annotations of pods with ranks.
@@ -163,12 +161,12 @@ func (r Runtime) addVolumes(spec *corev1.PodSpec) {
 func addUserHome(spec *corev1.PodSpec) {
 	container := &spec.Containers[0]
 	for _, mount := range container.VolumeMounts {
-		if mount.MountPath == userHome || strings.HasPrefix(userHome, mount.MountPath+"/") {
+		if mount.MountPath == mpi.UserHome || strings.HasPrefix(mpi.UserHome, mount.MountPath+"/") {
 			return
 		}
 	}
-	spec.Volumes = append(spec.Volumes, corev1.Volume{Name: userHomeVolume, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}})
-	container.VolumeMounts = append(container.VolumeMounts, corev1.VolumeMount{Name: userHomeVolume, MountPath: userHome})
+	spec.Volumes = append(spec.Volumes, corev1.Volume{Name: mpi.UserHomeVolume, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}})
+	container.VolumeMounts = append(container.VolumeMounts, corev1.VolumeMount{Name: mpi.UserHomeVolume, MountPath: mpi.UserHome})
 }
 
 func (r Runtime) addAgent(spec *corev1.PodSpec) {

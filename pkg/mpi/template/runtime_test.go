@@ -170,10 +170,10 @@ func TestUserHome(t *testing.T) {
 		own  string
 		want string
 	}{
-		"Nothing":  {"", userHomeVolume},
-		"Beside":   {"/home/mpi", userHomeVolume},
-		"Below":    {userHome + "/data", userHomeVolume},
-		"TheSame":  {userHome, "own"},
+		"Nothing":  {"", mpi.UserHomeVolume},
+		"Beside":   {"/home/mpi", mpi.UserHomeVolume},
+		"Below":    {mpi.UserHome + "/data", mpi.UserHomeVolume},
+		"TheSame":  {mpi.UserHome, "own"},
 		"AllHomes": {"/home", ""},
 	}
 	for name, tc := range cases {
@@ -186,11 +186,11 @@ func TestUserHome(t *testing.T) {
 			for _, pod := range []corev1.PodSpec{launcher, node} {
 				mounts := pod.Containers[0].VolumeMounts
 				got := ""
-				if i := slices.IndexFunc(mounts, func(m corev1.VolumeMount) bool { return m.MountPath == userHome }); i >= 0 {
+				if i := slices.IndexFunc(mounts, func(m corev1.VolumeMount) bool { return m.MountPath == mpi.UserHome }); i >= 0 {
 					got = mounts[i].Name
 				}
 				if got != tc.want {
-					t.Errorf("with a volume at %q the volume at %s is %q, want %q", tc.own, userHome, got, tc.want)
+					t.Errorf("with a volume at %q the volume at %s is %q, want %q", tc.own, mpi.UserHome, got, tc.want)
 				}
 			}
 		})

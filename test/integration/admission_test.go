@@ -192,7 +192,7 @@ var _ = Describe("Admission policies", ofTheCompiler, Ordered, func() {
 		Entry("apart from other jobs", patched("example.com/me", "{spec: {affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: kubernetes.io/hostname, labelSelector: {}}]}}}}"),
 			"spec.runtimePatches requires podAntiAffinity to pods that are not its own, which keeps them off the machines of this job; its own have the label jobset.sigs.k8s.io/jobset-name: `demo`: add it to matchLabels of each required term, or prefer instead of require"),
 		Entry("with another agent", patched("example.com/me", "{spec: {volumes: [{name: lockstep-agent, emptyDir: {}}]}}"),
-			"spec.runtimePatches uses volume `lockstep-agent`, which is the platform's (lockstep-agent, lockstep-state, mpi-ssh-auth, mpi-hostfile): give the volume another name, or remove the mount"),
+			"spec.runtimePatches uses volume `lockstep-agent`, which is the platform's (lockstep-agent, lockstep-state, mpi-ssh-auth, mpi-hostfile, lockstep-user-home): give the volume another name, or remove the mount"),
 		Entry("with a mount over the hostfile", patched("example.com/me", "{spec: {volumes: [{name: v, emptyDir: {}}], containers: [{name: node, volumeMounts: [{name: v, mountPath: /etc}]}]}}"),
 			"spec.runtimePatches mounts a volume at `/etc`; the platform has /opt/lockstep, /var/run/secrets/lockstep.dev/mpi-ssh, /run/lockstep, /etc/mpi, /etc/hosts, /proc and /sys, and nothing may be mounted there, above or below; a path begins with a slash and has no `//`, `.` or `..`: choose another folder"),
 	)

@@ -26,11 +26,11 @@ func externalVariables(c *plan.Cluster) []object.Node {
 		return variables
 	}
 	const limit, request = `string(variables.limits[?'memory'].orValue(''))`, `string(variables.requests[?'memory'].orValue(''))`
-	whose := `variables.external && `
-	if !c.Bundled.V {
-		whose = "" // Trainer leaves the runtime's limit where a TrainJob only requests less
+	said := `variables.external && ('memory' in variables.limits || 'memory' in variables.requests)`
+	if !c.Bundled.V { // Trainer leaves the limit of our runtimes too where a TrainJob only requests less
+		said = `(variables.external && 'memory' in variables.limits || 'memory' in variables.requests)`
 	}
-	return append(variables, variable("burst", whose+`variables.queue != '' && ('memory' in variables.limits || 'memory' in variables.requests)
+	return append(variables, variable("burst", said+` && variables.queue != ''
   && !(isQuantity(`+limit+`) && isQuantity(`+request+`) && quantity(`+limit+`).compareTo(quantity(`+request+`)) == 0)`))
 }
 

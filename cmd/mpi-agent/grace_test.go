@@ -18,6 +18,22 @@ func saving(j *job) {
 	j.script("orted", "#!/bin/sh\nOMPI_COMM_WORLD_RANK=0 save; exit 1\n")
 }
 
+// preempted launches a command, and asks all pods to stop once something runs on each node. It returns the launcher.
+func (j *job) preempted(nodes []*running, command ...string) *running {
+	j.t.Helper()
+	launcher := j.launch(nil, command...)
+	if result, err := j.push(); err != nil || !result.Passed {
+		j.t.Fatal(result, err)
+	}
+	for i := range nodes {
+		awaitFile(j.t, j.dir+"/started-demo-node-0-"+strconv.Itoa(i))
+	}
+	for _, pod := range append(nodes, launcher) {
+		pod.signal(syscall.SIGTERM)
+	}
+	return launcher
+}
+
 func exists(path string) bool {
 	_, err := os.Stat(path)
 	return err == nil
@@ -33,16 +49,7 @@ func TestRanksSaveTheirWorkWhenTheirJobIsPreempted(t *testing.T) {
 			nodes := j.nodes()
 			saving(j)
 			j.script("mpirun", mpirun)
-			launcher := j.launch(nil, "sh", "-c", script)
-			if result, err := j.push(); err != nil || !result.Passed {
-				t.Fatal(result, err)
-			}
-			for _, host := range []string{"demo-node-0-0", "demo-node-0-1"} {
-				awaitFile(t, j.dir+"/started-"+host)
-			}
-			for _, pod := range append(nodes, launcher) {
-				pod.signal(syscall.SIGTERM)
-			}
+			launcher := j.preempted(nodes, "sh", "-c", script)
 			got, verdict := launcher.wait(), j.verdict()
 			if verdict.Stopped != "SIGTERM" {
 				t.Errorf("%+v, verdict %+v", got, verdict)
@@ -65,16 +72,7 @@ func TestMpiexecIsKeptForRanksThatSaveTheirWork(t *testing.T) {
 	j.script("save", "#!/bin/sh\ntrap 'sleep $1; exit 0' TERM\n"+untilTheEnd(j.dir+"/started-$HOSTNAME"))
 	j.script("hydra_pmi_proxy", "#!/bin/sh\nif [ $HOSTNAME = demo-node-0-0 ]; then PMI_RANK=0 save 0.2; else PMI_RANK=1 save 1.5; fi\n")
 	j.script("mpirun", strings.Replace(strings.ReplaceAll(mpirun, "orted -mca", "hydra_pmi_proxy --control-port x:1"), "exit $code", "touch "+j.dir+"/over; exit $code", 1))
-	launcher := j.launch(nil, "mpirun")
-	if result, err := j.push(); err != nil || !result.Passed {
-		t.Fatal(result, err)
-	}
-	for i := range nodes {
-		awaitFile(t, j.dir+"/started-demo-node-0-"+strconv.Itoa(i))
-	}
-	for _, pod := range append(nodes, launcher) {
-		pod.signal(syscall.SIGTERM)
-	}
+	launcher := j.preempted(nodes, "mpirun")
 	launcher.wait()
 	if !exists(j.dir + "/over") {
 		t.Error("mpiexec was ended before the ranks of all nodes had saved their work")
@@ -91,16 +89,7 @@ func TestADaemonWithoutRanksIsKeptForTheOthers(t *testing.T) {
 	j.script("orted", "#!/bin/sh\nif [ $HOSTNAME = demo-node-0-0 ]; then OMPI_COMM_WORLD_RANK=0 save; touch "+j.dir+"/over; exit 0; fi\n"+
 		"touch "+j.dir+"/started-$HOSTNAME; while ! test -e "+j.dir+"/over; do sleep 0.05; done\n")
 	j.script("mpirun", mpirun)
-	launcher := j.launch(nil, "mpirun")
-	if result, err := j.push(); err != nil || !result.Passed {
-		t.Fatal(result, err)
-	}
-	for i := range nodes {
-		awaitFile(t, j.dir+"/started-demo-node-0-"+strconv.Itoa(i))
-	}
-	for _, pod := range append(nodes, launcher) {
-		pod.signal(syscall.SIGTERM)
-	}
+	launcher := j.preempted(nodes, "mpirun")
 	nodes[1].wait()
 	if !exists(j.dir + "/saved-demo-node-0-0") {
 		t.Error("a node has gone while a rank of another one saved its work")

@@ -59,8 +59,7 @@ func strangeResourcesValidation() object.Node {
 
 // burstValidation asks that memory is requested as it is limited. Kueue counts requests; of a limit alone it counts what the runtime
 // requests, which nobody knows here, of a request alone no more than that, while the runtime's limit holds, and pods would take the rest from
-// others on their machines. CPU is shared by what is requested, and of
-// devices the API server wants both to be equal.
+// others on their machines. CPU is shared by what is requested, and of devices the API server wants both to be equal.
 func burstValidation() object.Node {
 	return validation("!variables.anew || !variables.burst",
 		"spec.trainer.resourcesPerNode limits memory that it does not request",

@@ -39,17 +39,18 @@ func newAsking(signal syscall.Signal, started func(pid int) bool) *asking {
 	}
 }
 
-// look asks those that were not asked before, and says whether anything runs that is worth a wait, and whether a launcher does. A launch is
+// look asks those that were not asked before, and says whether anything runs that is worth a wait, and what it saw of launchers. A launch is
 // worth one: mpirun ends all ranks when it loses a daemon, also one whose own ranks have ended. What a program starts that was asked is
 // part of its answer, as a copy of a checkpoint is. Nobody waits for what has lost its launch, or whoever started it: ranks that
 // were killed with their daemon may be frozen.
-func (a *asking) look() (busy, launching bool) {
+func (a *asking) look() (busy bool, launch launchSeen) {
 	processes := alive(proc.Descendants(a.root, a.agent))
 	byPID := map[int]proc.Process{}
 	for _, p := range processes {
 		byPID[p.PID] = p
-		busy, launching = busy || ofLaunch(p), launching || isLauncher(p)
+		busy, launch.runs = busy || ofLaunch(p), launch.runs || isLauncher(p)
 	}
+	launch.empty = emptyLauncher(processes, byPID)
 	before := maps.Clone(a.asked)
 	for _, p := range a.programs(processes, byPID) {
 		busy = busy || a.started(topmost(p, byPID))
@@ -59,17 +60,20 @@ func (a *asking) look() (busy, launching bool) {
 		a.asked[p.PID] = true
 		a.send(p.PID, a.signal)
 	}
-	return busy, launching
+	return busy, launch
 }
 
-// emptyLaunch returns a launcher that has nothing to wait for, neither programs here nor remote shells, 0 for none: Hydra's may wait for
-// ever when it has lost a proxy.
-func (a *asking) emptyLaunch() int {
-	processes := alive(proc.Descendants(a.root, a.agent))
-	byPID, launch := map[int]proc.Process{}, 0
-	for _, p := range processes {
-		byPID[p.PID] = p
-	}
+// launchSeen is what a look saw of launchers.
+type launchSeen struct {
+	// runs says that there is one.
+	runs bool
+	// empty is the process of one that has nothing to wait for, neither programs here nor remote shells, 0 for none: Hydra's may wait for
+	// ever when it has lost a proxy.
+	empty int
+}
+
+func emptyLauncher(processes []proc.Process, byPID map[int]proc.Process) int {
+	launch := 0
 	for _, p := range processes {
 		switch {
 		case isLauncher(p):

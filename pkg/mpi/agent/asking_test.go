@@ -62,8 +62,8 @@ func TestWhoIsAskedToEnd(t *testing.T) {
 				asked = append(asked, pid)
 			}}
 			for range 2 { // each once
-				if busy, launching := ask.look(); busy != c.busy || launching != c.launching {
-					t.Errorf("%s: busy %v, launching %v", c.reason, busy, launching)
+				if busy, launch := ask.look(); busy != c.busy || launch.runs != c.launching {
+					t.Errorf("%s: busy %v, launching %v", c.reason, busy, launch.runs)
 				}
 			}
 			slices.Sort(asked)
@@ -113,9 +113,12 @@ func TestEmptyLaunch(t *testing.T) {
 		"no launch":           {processTable{{2, 1, "python", true}}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			ask := asking{root: c.table.files(), agent: 1, signal: syscall.SIGTERM}
-			if got := ask.emptyLaunch(); got != c.want {
-				t.Errorf("got %d, want %d", got, c.want)
+			ask := asking{
+				root: c.table.files(), agent: 1, signal: syscall.SIGTERM, asked: map[int]bool{},
+				started: func(int) bool { return true }, send: func(int, syscall.Signal) {},
+			}
+			if _, launch := ask.look(); launch.empty != c.want {
+				t.Errorf("got %d, want %d", launch.empty, c.want)
 			}
 		})
 	}

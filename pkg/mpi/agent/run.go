@@ -331,16 +331,14 @@ func (l Launcher) await(child *process.Process, command Command) (stopped syscal
 	}
 	var empty time.Time
 	for ask := newAsking(stopped, command.Reaper.Started); ; time.Sleep(askPause) {
-		_, launching := ask.look()
-		if usesHydra(command.Environment) {
-			launch := ask.emptyLaunch()
-			if empty = since(empty, time.Now(), launch != 0); launch != 0 && time.Since(empty) > ownEnd {
-				_ = EndParent(launch, 0, neverSpared) // it may have ended meanwhile
-			}
+		_, launch := ask.look()
+		empty = since(empty, time.Now(), launch.empty != 0 && usesHydra(command.Environment))
+		if !empty.IsZero() && time.Since(empty) > ownEnd {
+			_ = EndParent(launch.empty, 0, neverSpared) // it may have ended meanwhile
 		}
 		select {
 		case <-child.Done():
-			if !launching {
+			if !launch.runs {
 				return stopped
 			}
 		default:

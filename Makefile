@@ -12,6 +12,8 @@ GO_MODULES := . test/cluster test/images test/integration/kueue
 GO_FILES = $(shell git ls-files --cached --others --exclude-standard '*.go')
 SUITE := test/suite
 SCHEMAS := pkg/compile/schema/embedded/schemas.zip
+VULNERABILITIES := $(or $(GOVULNDB),https://vuln.go.dev)
+comma := ,
 
 export CGO_ENABLED := 0
 # As the cluster's programs and the images' are built: what several have is compiled once.
@@ -62,7 +64,7 @@ build: $(BIN)/runtime-compiler ## Compile the bundle into dist/
 ##@ Test
 
 .PHONY: test
-test: tools $(BIN)/ginkgo ## Run all suites: unit, integration, e2e; one summary line each
+test: tools $(BIN)/ginkgo ## Run all suites: unit, integration, python, e2e; one summary line each
 	@$(SUITE)/all
 
 .PHONY: test-unit
@@ -77,12 +79,24 @@ test-race: tools ## Run unit and integration tests of everything under the race 
 test-integration: tools ## Run the tests against a real API server
 	@$(SUITE)/integration
 
+.PHONY: test-gitops
+test-gitops: tools ## Run a real GitOps engine with what is compiled for it, against a real API server
+	@$(SUITE)/gitops
+
+.PHONY: test-mpi-operator
+test-mpi-operator: tools ## Run mpi-operator's own example under the real mpi-operator and, converted, under our controller (root)
+	@$(SUITE)/mpi-operator
+
+.PHONY: test-python
+test-python: tools ## Run the tests of the Python package: types, style, and pytest against a real API server (LOCKSTEP_PYTEST="-k NAME")
+	@$(SUITE)/python
+
 .PHONY: test-e2e
 test-e2e: tools $(BIN)/ginkgo ## Run the tests on a real cluster: a local one, or that of KUBECONFIG (FOCUS=REGEXP, PROCS=N)
 	@$(SUITE)/e2e
 
 .PHONY: test-full
-test-full: tools ## Run the longer proofs before a release: the race detector, and a guest with cgroup v2 (root; the guest takes an hour)
+test-full: tools ## Run the longer proofs before a release: what reviews say, the race detector, GitOps engines, and a guest with cgroup v2 (root; the guest takes an hour)
 	@$(SUITE)/full
 
 .PHONY: test-guest
@@ -94,7 +108,7 @@ guest-fresh: $(BIN)/images $(BIN)/guest ## Run `make demo` in a guest that has G
 	@$(BIN)/guest -limit 24h fresh
 
 .PHONY: verify
-verify: fmt tidy lint golden specs ## Format, tidy, lint, compare goldens, check the specs; fail if anything changed
+verify: fmt tidy lint golden specs vulnerabilities ## Format, tidy, lint, compare goldens, check the specs and what is linked; fail if anything changed
 	@git diff --exit-code
 
 .PHONY: fmt
@@ -117,6 +131,29 @@ golden: $(SCHEMAS) ## Compare compiled output with the golden files
 specs: $(BIN)/runtime-compiler ## Check the specs of this repository and their form
 	@$(BIN)/runtime-compiler fmt --check
 	@$(BIN)/runtime-compiler check
+
+.PHONY: vulnerabilities
+vulnerabilities: ## Look for known vulnerabilities in what the programs call, where the database can be reached (GOVULNDB=https://vuln.go.dev)
+	@if curl --silent --fail --location --max-time 20 --output /dev/null "$(VULNERABILITIES)/index/db.json"; then \
+		$(MAKE) --no-print-directory $(BIN)/govulncheck && $(BIN)/govulncheck -db "$(VULNERABILITIES)" ./cmd/...; \
+	else \
+		echo "SKIPPED: $(VULNERABILITIES) cannot be reached, so nobody looked for known vulnerabilities: run \`make vulnerabilities\` where it can be" >&2; \
+	fi
+
+##@ Release
+
+.PHONY: release
+release: $(SCHEMAS) ## Make the files of a release in build/release: archives, images, chart, licences, checksums (VERSION=v0.1.0, ARCH=amd64,arm64, URL=where they are fetched from)
+	@go run ./internal/release -version "$(VERSION)" -arch "$(or $(ARCH),amd64$(comma)arm64)" -url "$(URL)"
+
+# On branches the schemas are not kept. A tag has them, so that `go install` of a version gets them too.
+.PHONY: release-tag
+release-tag: $(SCHEMAS) ## Tag the commit of the checkout, with the schemas that the compiler embeds, for `go install` (VERSION=v0.1.0)
+	@[ -z "$$(git status --porcelain)" ] || { echo "the checkout has changes that are not committed" >&2; exit 1; }
+	@export GIT_INDEX_FILE=$$(mktemp -u); trap 'rm -f "$$GIT_INDEX_FILE"' EXIT; \
+	git read-tree HEAD; git add --force $(SCHEMAS); \
+	git tag --annotate --message "Lockstep $(VERSION)" "$(VERSION)" "$$(git commit-tree -p HEAD -m "Lockstep $(VERSION), with schemas" "$$(git write-tree)")"; \
+	echo "tagged $(VERSION); next: git push origin $(VERSION)"
 
 ##@ Measure
 
@@ -165,7 +202,7 @@ clean: ## Remove what was built in the checkout; caches stay
 # --- programs -------------------------------------------------------------------------------------------------------
 
 .PHONY: tools
-tools: first-words $(BIN)/runtime-compiler $(BIN)/cluster $(BIN)/images $(BIN)/gotestsum
+tools: first-words $(BIN)/runtime-compiler $(BIN)/kubectl-mpi $(BIN)/cluster $(BIN)/images $(BIN)/gotestsum
 
 .PHONY: first-words
 first-words:
@@ -181,9 +218,9 @@ $(BIN)/cluster: FORCE
 $(BIN)/images: FORCE
 	@go build -C test/images -o $(CURDIR)/$@ .
 
-# Three programs: the first looks for the others beside itself, which render charts and review.
+# Two programs: the first looks for the second beside itself, which renders charts.
 $(BIN)/runtime-compiler: FORCE $(SCHEMAS)
-	@go build -o $(BIN)/ ./cmd/runtime-compiler ./cmd/runtime-compiler-charts ./cmd/runtime-compiler-review
+	@go build -o $(BIN)/ ./cmd/runtime-compiler ./cmd/runtime-compiler-charts
 
 # The schemas that the compiler embeds. The cache has them under the digest of what makes them, so a new checkout costs a copy.
 $(SCHEMAS): $(filter-out %_test.go,$(wildcard $(addprefix pkg/compile/schema/,gen/*.go pinned/*.go shape/*.go)))
@@ -193,6 +230,9 @@ $(SCHEMAS): $(filter-out %_test.go,$(wildcard $(addprefix pkg/compile/schema/,ge
 		go run ./pkg/compile/schema/gen $$cached; \
 	fi; \
 	cp $$cached $@
+
+$(BIN)/kubectl-mpi: FORCE
+	@go build -o $@ ./cmd/kubectl-mpi
 
 $(BIN)/demo: FORCE
 	@go build -o $@ ./test/demo
@@ -221,6 +261,9 @@ $(BIN)/ginkgo: go.sum
 
 $(BIN)/gotestsum: tools/go.sum
 	@go build -C tools -o $(CURDIR)/$@ gotest.tools/gotestsum
+
+$(BIN)/govulncheck: tools/go.sum
+	@go build -C tools -o $(CURDIR)/$@ golang.org/x/vuln/cmd/govulncheck
 
 $(BIN)/golangci-lint: tools/go.sum
 	@go build -C tools -o $(CURDIR)/$@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint

@@ -107,6 +107,10 @@ type Monitoring struct {
 	Labels map[string]string `json:"labels,omitempty" jsonschema:"format=label-value"`
 	// Interval between scrapes.
 	Interval string `json:"interval,omitempty" jsonschema:"format=duration,default=30s"`
+	// Alerts compiles rules that tell of jobs that failed or do not get on, and of a controller that is down. Missing means true.
+	Alerts *bool `json:"alerts,omitempty"`
+	// Dashboards compiles dashboards of Grafana, as ConfigMaps with the label grafana_dashboard. Missing means false.
+	Dashboards *bool `json:"dashboards,omitempty"`
 }
 
 // The GitOps engines.
@@ -119,6 +123,9 @@ const (
 type GitOps struct {
 	// Engine is the kind of objects that are compiled into gitops/.
 	Engine string `json:"engine" jsonschema:"required,enum=Flux,enum=ArgoCD"`
+	// Version is the minor version of the installed engine, for example "3.4". Missing means the oldest that is supported: Flux 2.7, Argo CD
+	// 3.1. What is compiled has no field that this version does not know.
+	Version string `json:"version,omitempty" jsonschema:"format=minor-version"`
 	// Namespace of the engine's objects; missing means flux-system or argocd (openshift-gitops on OpenShift).
 	Namespace string `json:"namespace,omitempty" jsonschema:"format=dns-label"`
 	// Repository is the URL of the git repository with the compiled tree.

@@ -13,7 +13,7 @@
 //	minItems=N          the least length of a list or a map
 //	uniqueItems         no value twice in a list of strings
 //	format=F            cidr, code, date, device, dns-label, dns-name, duration, env-name, git-url, group, image,
-//	                    image-prefix, interface-name, kubernetes-version, label-name, label-value, mount-path, mpi-version,
+//	                    image-prefix, interface-name, kubernetes-version, label-name, label-value, mount-path, minor-version, mpi-version,
 //	                    https-url, namespace-pattern, network, path, resource-name, sha256
 //
 // The package has types and no behaviour.

@@ -71,7 +71,7 @@ func TestMpiexecIsKeptForRanksThatSaveTheirWork(t *testing.T) {
 	nodes := j.nodes()
 	j.script("save", "#!/bin/sh\ntrap 'sleep $1; exit 0' TERM\n"+untilTheEnd(j.dir+"/started-$HOSTNAME"))
 	j.script("hydra_pmi_proxy", "#!/bin/sh\nif [ $HOSTNAME = demo-node-0-0 ]; then PMI_RANK=0 save 0.2; else PMI_RANK=1 save 1.5; fi\n")
-	j.script("mpirun", strings.Replace(strings.ReplaceAll(mpirun, "orted -mca", "hydra_pmi_proxy --control-port x:1"), "exit $code", "touch "+j.dir+"/over; exit $code", 1))
+	j.script("mpirun", strings.Replace(strings.ReplaceAll(mpirun, "orted -mca", "hydra_pmi_proxy --control-port x:1"), "exit $code", ": > "+j.dir+"/over; exit $code", 1)) // not touch, which would be asked to end as any program of a pod that stops
 	launcher := j.preempted(nodes, "mpirun")
 	launcher.wait()
 	if !exists(j.dir + "/over") {
@@ -86,7 +86,7 @@ func TestADaemonWithoutRanksIsKeptForTheOthers(t *testing.T) {
 	nodes := j.nodes()
 	saving(j)
 	// As real ones do, the daemons end with their launch, here when rank 0 has, and the loss of one is the end of all.
-	j.script("orted", "#!/bin/sh\nif [ $HOSTNAME = demo-node-0-0 ]; then OMPI_COMM_WORLD_RANK=0 save; touch "+j.dir+"/over; exit 0; fi\n"+
+	j.script("orted", "#!/bin/sh\nif [ $HOSTNAME = demo-node-0-0 ]; then OMPI_COMM_WORLD_RANK=0 save; : > "+j.dir+"/over; exit 0; fi\n"+
 		"touch "+j.dir+"/started-$HOSTNAME; while ! test -e "+j.dir+"/over; do sleep 0.05; done\n")
 	j.script("mpirun", mpirun)
 	launcher := j.preempted(nodes, "mpirun")

@@ -5,12 +5,12 @@ import (
 	"testing"
 
 	"lockstep.dev/lockstep/pkg/mpi"
-	"lockstep.dev/lockstep/pkg/mpi/agent"
+	"lockstep.dev/lockstep/pkg/mpi/agent/verdict"
 )
 
 // What a user writes into the variable either counts or is refused: a job that fails after hours because `yes` meant no is worse.
 func TestIdleNodesAreAllowedByAWordThatIsUnderstood(t *testing.T) {
-	for _, variable := range []string{agent.AllowIdleVariable, agent.AllowUnfinishedVariable} {
+	for _, variable := range []string{verdict.AllowIdleVariable, verdict.AllowUnfinishedVariable} {
 		testSwitch(t, variable)
 	}
 }

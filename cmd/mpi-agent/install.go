@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"os"
 
-	"lockstep.dev/lockstep/pkg/mpi/agent"
+	"lockstep.dev/lockstep/pkg/mpi/agent/install"
 )
 
 const installHelp = `install copies the agent into a folder as mpi-agent, with the links rsh and ssh, for pods that cannot mount its image.
@@ -15,7 +15,7 @@ Example:
   mpi-agent install /opt/lockstep/bin
 `
 
-func install(args []string) int {
+func installAgent(args []string) int {
 	switch {
 	case first(args) == "-h", first(args) == "--help":
 		fmt.Print(installHelp)
@@ -36,5 +36,5 @@ func installSelf(dir string) error {
 	if err != nil {
 		return fmt.Errorf("find the agent's own file: %w", err)
 	}
-	return agent.Install(self, dir)
+	return install.Install(self, dir)
 }

@@ -15,10 +15,10 @@ import (
 	"time"
 
 	"lockstep.dev/lockstep/pkg/mpi"
-	"lockstep.dev/lockstep/pkg/mpi/agent"
 	"lockstep.dev/lockstep/pkg/mpi/agent/agenttest"
 	"lockstep.dev/lockstep/pkg/mpi/agent/client"
 	"lockstep.dev/lockstep/pkg/mpi/agent/identity"
+	"lockstep.dev/lockstep/pkg/mpi/agent/state"
 )
 
 // running is a process of the test.
@@ -133,14 +133,14 @@ func (j *job) script(name, text string) string {
 
 // environment is that of a pod's container.
 func (j *job) environment(host mpi.HostAddress) []string {
-	state := filepath.Join(j.dir, host.Name)
-	if err := os.MkdirAll(state, 0o755); err != nil {
+	stateDir := filepath.Join(j.dir, host.Name)
+	if err := os.MkdirAll(stateDir, 0o755); err != nil {
 		j.t.Fatal(err)
 	}
 	hostname, _, _ := strings.Cut(host.Name, ".")
 	return append([]string{
 		asAgent + "=1", "HOSTNAME=" + hostname, "PATH=" + j.bin + ":" + j.scripts + ":" + os.Getenv("PATH"),
-		agent.KeyDirVariable + "=" + j.keyDir, agent.StateDirVariable + "=" + state, agent.PortVariable + "=" + strconv.Itoa(j.port),
+		state.KeyDirVariable + "=" + j.keyDir, state.StateDirVariable + "=" + stateDir, state.PortVariable + "=" + strconv.Itoa(j.port),
 		"HOSTFILE=" + j.hostfile,
 	}, j.variables...)
 }

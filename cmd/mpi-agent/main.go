@@ -1,4 +1,4 @@
-// Command mpi-agent is the agent inside the pods of an MPI job. See package agent.
+// Command mpi-agent is the agent inside the pods of an MPI job. See pkg/mpi/agent.
 package main
 
 import (
@@ -6,6 +6,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+
+	"lockstep.dev/lockstep/pkg/mpi/agent/watch/hydra"
 )
 
 // command is a subcommand: it gets the arguments behind its name and returns the exit code.
@@ -22,7 +24,7 @@ func main() {
 func run(args []string, stdout, stderr io.Writer) int {
 	switch filepath.Base(args[0]) {
 	case "rsh":
-		return rsh(args[1:])
+		return remoteShell(args[1:])
 	case "ssh":
 		return asSSH(args)
 	}
@@ -31,9 +33,9 @@ func run(args []string, stdout, stderr io.Writer) int {
 		return codeUsage
 	}
 	commands := map[string]command{
-		"serve": serve, "run": runLauncher, "gate": gate, "rsh": rsh, "install": install,
+		"serve": serve, "run": runCommand, "gate": gate, "rsh": remoteShell, "install": installAgent,
 		"probe":   probeNetwork,
-		"version": version, "end-parent": endParent,
+		"version": printVersion, hydra.EndLauncherCommand: endParent,
 	}
 	switch name := args[1]; {
 	case name == "-h" || name == "--help" || name == "help":

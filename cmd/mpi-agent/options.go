@@ -8,7 +8,7 @@ import (
 	"log"
 	"os"
 
-	"lockstep.dev/lockstep/pkg/mpi/agent"
+	"lockstep.dev/lockstep/pkg/mpi/agent/state"
 )
 
 // Exit codes of the agent's own; commands that run a command return that one's.
@@ -19,7 +19,7 @@ const (
 
 // options are the flags that several commands have.
 type options struct {
-	settings agent.Settings
+	settings state.Settings
 	listen   string
 	hostname string
 }
@@ -31,9 +31,9 @@ func flagSet(name, text string, o *options) *flag.FlagSet {
 		fmt.Fprintf(flags.Output(), "%s\n\nFlags:\n", text)
 		flags.PrintDefaults()
 	}
-	flags.StringVar(&o.settings.KeyDir, "key-dir", o.settings.KeyDir, "`folder` where the Secret with the key of the job is mounted ($"+agent.KeyDirVariable+")")
-	flags.StringVar(&o.settings.StateDir, "state-dir", o.settings.StateDir, "`folder` that the agent may write ($"+agent.StateDirVariable+")")
-	flags.IntVar(&o.settings.Port, "port", o.settings.Port, "`port` of all agents of the job ($"+agent.PortVariable+")")
+	flags.StringVar(&o.settings.KeyDir, "key-dir", o.settings.KeyDir, "`folder` where the Secret with the key of the job is mounted ($"+state.KeyDirVariable+")")
+	flags.StringVar(&o.settings.StateDir, "state-dir", o.settings.StateDir, "`folder` that the agent may write ($"+state.StateDirVariable+")")
+	flags.IntVar(&o.settings.Port, "port", o.settings.Port, "`port` of all agents of the job ($"+state.PortVariable+")")
 	flags.StringVar(&o.listen, "listen", "", "IP `address` to listen on (default all)")
 	flags.BoolFunc("fips", "run in Go's FIPS 140-3 mode ($"+fipsVariable+"=true)", requireFIPS)
 	flags.StringVar(&o.hostname, "hostname", o.hostname, "host `name` of this pod")
@@ -42,7 +42,7 @@ func flagSet(name, text string, o *options) *flag.FlagSet {
 
 // defaults returns the options that the environment of the pod gives.
 func defaults() (options, error) {
-	settings, err := agent.SettingsFrom(os.LookupEnv)
+	settings, err := state.SettingsFrom(os.LookupEnv)
 	if err != nil {
 		return options{}, err
 	}

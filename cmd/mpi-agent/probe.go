@@ -10,7 +10,6 @@ import (
 
 	"golang.org/x/term"
 
-	"lockstep.dev/lockstep/pkg/mpi/agent"
 	"lockstep.dev/lockstep/pkg/mpi/agent/identity"
 	"lockstep.dev/lockstep/pkg/mpi/agent/probe"
 )
@@ -93,16 +92,16 @@ func (o probeOptions) run() (*probe.Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	meet, address, err := agent.MeetingPlace(o.settings, key, (&net.Dialer{}).DialContext)
+	meet, address, err := probe.FindExchange(o.settings, key, (&net.Dialer{}).DialContext)
 	if err != nil {
 		return nil, err
 	}
 	if o.listen != "" {
 		address = o.listen
 	}
-	return probe.Probe{
+	return probe.Participant{
 		Rank: rank, Size: size, Session: session, Host: o.hostname, Address: address,
-		Duration: o.duration, Deadline: time.Now().Add(o.timeout), Limits: o.limits, Meet: meet,
+		Duration: o.duration, Deadline: time.Now().Add(o.timeout), Limits: o.limits, Exchange: meet,
 	}.Run(context.Background())
 }
 

@@ -11,8 +11,10 @@ import (
 	"syscall"
 	"time"
 
-	"lockstep.dev/lockstep/pkg/mpi/agent"
 	"lockstep.dev/lockstep/pkg/mpi/agent/identity"
+	"lockstep.dev/lockstep/pkg/mpi/agent/rsh"
+	"lockstep.dev/lockstep/pkg/mpi/agent/state"
+	"lockstep.dev/lockstep/pkg/mpi/agent/watch/hydra"
 )
 
 const rshHelp = `rsh runs a command on a node of the job, as ssh would, and exits with its exit code; 255 when the node cannot be reached
@@ -34,13 +36,13 @@ Examples:
 // codeNoConnection is ssh's exit code for everything that is not the command's own.
 const codeNoConnection = 255
 
-func rsh(args []string) int {
+func remoteShell(args []string) int {
 	parent := os.Getppid()
 	if slices.Contains([]string{"-h", "--help"}, first(args)) {
 		fmt.Print(rshHelp)
 		return 0
 	}
-	options, err := agent.ParseRshOptions(args)
+	options, err := rsh.ParseOptions(args)
 	if err != nil {
 		return complain(err)
 	}
@@ -48,7 +50,7 @@ func rsh(args []string) int {
 		fmt.Fprintln(os.Stderr, versionText())
 		return 0
 	}
-	settings, err := agent.SettingsFrom(os.LookupEnv)
+	settings, err := state.SettingsFrom(os.LookupEnv)
 	if err != nil {
 		return complain(err)
 	}
@@ -56,28 +58,28 @@ func rsh(args []string) int {
 	if err != nil {
 		return complain(err)
 	}
-	result := agent.Rsh{
+	code := rsh.Shell{
 		Settings: settings, Options: options, Key: key, Dial: (&net.Dialer{}).DialContext,
 		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Log: newLog(),
 	}.Run(context.Background())
-	if after, end := agent.HydraMercy(options.Command, result); end && os.Getppid() == parent && parent > 1 {
+	if after, end := hydra.LauncherKillDelay(options.Command, code); end && os.Getppid() == parent && parent > 1 {
 		endLauncher(parent, after)
 	}
-	return result.Code
+	return hydra.DecodeExitCode(options.Command, code)
 }
 
 // asSSH is rsh for the hosts of the job. Programs that call it by its name, such as git, mean others too: for those the process
 // becomes the ssh of the image.
 func asSSH(argv []string) int {
-	settings, err := agent.SettingsFrom(os.LookupEnv)
+	settings, err := state.SettingsFrom(os.LookupEnv)
 	if err != nil {
 		return complain(err)
 	}
-	program, meant := agent.OtherSSH(settings, argv[1:], environment())
+	program, meant := rsh.OtherSSH(settings, argv[1:], environment())
 	if program != "" {
 		return complain(fmt.Errorf("become %s: %w", program, syscall.Exec(program, argv, environment())))
 	}
-	code := rsh(argv[1:])
+	code := remoteShell(argv[1:])
 	if meant && code == codeNoConnection {
 		complain(errNoOtherSSH)
 	}
@@ -101,7 +103,7 @@ func complain(err error) int {
 func endLauncher(parent int, after time.Duration) {
 	program, err := os.Executable()
 	if err == nil {
-		err = agent.StartEndParent(program, parent, after)
+		err = hydra.StartEndLauncher(program, parent, after)
 	}
 	if err != nil {
 		complain(err)
@@ -118,11 +120,11 @@ func endParent(args []string) int {
 	if pidErr != nil || timeErr != nil || pid <= 1 {
 		return codeUsage
 	}
-	settings, err := agent.SettingsFrom(os.LookupEnv)
+	settings, err := state.SettingsFrom(os.LookupEnv)
 	if err != nil {
 		return fail(err)
 	}
-	if err := agent.EndParent(pid, after, settings.Stopping); err != nil {
+	if err := hydra.EndLauncher(pid, after, settings.Stopping); err != nil {
 		return fail(err)
 	}
 	return 0

@@ -14,10 +14,12 @@ import (
 	"time"
 
 	"lockstep.dev/lockstep/pkg/mpi"
-	"lockstep.dev/lockstep/pkg/mpi/agent"
 	"lockstep.dev/lockstep/pkg/mpi/agent/dns"
 	"lockstep.dev/lockstep/pkg/mpi/agent/identity"
+	"lockstep.dev/lockstep/pkg/mpi/agent/launch"
 	"lockstep.dev/lockstep/pkg/mpi/agent/process"
+	"lockstep.dev/lockstep/pkg/mpi/agent/verdict"
+	"lockstep.dev/lockstep/pkg/mpi/agent/watch"
 	"lockstep.dev/lockstep/pkg/mpi/diagnose"
 )
 
@@ -76,17 +78,17 @@ func switchedOn(variable string) (bool, error) {
 	return on, nil
 }
 
-func runLauncher(args []string) int {
-	return launch("run", runHelp, args, func(o launcherOptions, argv []string) (mpi.Verdict, int) {
+func runCommand(args []string) int {
+	return withVerdict("run", runHelp, args, func(o launcherOptions, argv []string) (mpi.Verdict, int) {
 		launcher, listener, signals, err := o.open()
 		if err != nil {
-			return agent.Failed(err)
+			return verdict.Failed(err)
 		}
 		reaper, err := process.NewReaper()
 		if err != nil {
-			return agent.Failed(err)
+			return verdict.Failed(err)
 		}
-		return launcher.Run(context.Background(), listener, agent.Command{
+		return launcher.Run(context.Background(), listener, launch.Command{
 			Argv: argv, Environment: environment(), Files: []*os.File{os.Stdin, os.Stdout, os.Stderr},
 			Reaper: reaper, Signals: signals,
 		})
@@ -94,23 +96,23 @@ func runLauncher(args []string) int {
 }
 
 func gate(args []string) int {
-	return launch("gate", gateHelp, args, func(o launcherOptions, argv []string) (mpi.Verdict, int) {
+	return withVerdict("gate", gateHelp, args, func(o launcherOptions, argv []string) (mpi.Verdict, int) {
 		if len(argv) > 0 {
-			return agent.Failed(fmt.Errorf("gate runs no command, found `%s`: use run", argv[0]))
+			return verdict.Failed(fmt.Errorf("gate runs no command, found `%s`: use run", argv[0]))
 		}
 		if err := o.install(); err != nil {
-			return agent.Failed(err)
+			return verdict.Failed(err)
 		}
 		launcher, listener, signals, err := o.open()
 		if err != nil {
-			return agent.Failed(err)
+			return verdict.Failed(err)
 		}
-		return launcher.Gate(context.Background(), listener, signals)
+		return launcher.PassGate(context.Background(), listener, signals)
 	})
 }
 
-// launch reads the flags, does the work, and leaves the verdict.
-func launch(name, text string, args []string, work func(launcherOptions, []string) (mpi.Verdict, int)) int {
+// withVerdict reads the flags, does the work, and leaves the verdict.
+func withVerdict(name, text string, args []string, work func(launcherOptions, []string) (mpi.Verdict, int)) int {
 	common, err := defaults()
 	if err != nil {
 		return fail(err)
@@ -120,9 +122,9 @@ func launch(name, text string, args []string, work func(launcherOptions, []strin
 	flags.StringVar(&o.hostfile, "hostfile", mpi.HostfilePath, "`file` with the nodes of the job, in the syntax of Open MPI")
 	flags.StringVar(&o.terminationLog, "termination-log", "/dev/termination-log", "`file` for the verdict")
 	flags.DurationVar(&o.gateTimeout, "gate-timeout", 5*time.Minute, "`time` that the nodes may take to answer")
-	flags.DurationVar(&o.darkAfter, "dark-after", agent.DefaultDark,
+	flags.DurationVar(&o.darkAfter, "dark-after", launch.DefaultUnreachableTimeout,
 		"`time` after which the gate gives up a node with an address that no packet reaches, or that refuses although its container runs, 0 never")
-	flags.DurationVar(&o.dnsAfter, "dns-after", agent.DefaultDiscoveryAfter,
+	flags.DurationVar(&o.dnsAfter, "dns-after", launch.DefaultDiscoveryAfter,
 		"`time` after which DNS is asked for the nodes when nobody has sent their addresses, 0 never")
 	flags.StringVar(&o.hangAfter, "hang-after", os.Getenv(mpi.HangAfterVariable),
 		"end the job with reason Hang when none of its processes wrote anything for this `time` ($"+mpi.HangAfterVariable+", default never)")
@@ -135,21 +137,21 @@ func launch(name, text string, args []string, work func(launcherOptions, []strin
 	if code, done := parse(flags, args); done {
 		return code
 	}
-	verdict, code := work(o, flags.Args())
-	o.leave(verdict)
+	left, code := work(o, flags.Args())
+	o.leave(left)
 	return code
 }
 
 // switches are the flags whose defaults are variables that are true or false.
 func (o *launcherOptions) switches(flags *flag.FlagSet) {
 	var idle, unfinished error
-	o.allowIdle, idle = switchedOn(agent.AllowIdleVariable)
-	o.allowUnfinished, unfinished = switchedOn(agent.AllowUnfinishedVariable)
+	o.allowIdle, idle = switchedOn(verdict.AllowIdleVariable)
+	o.allowUnfinished, unfinished = switchedOn(verdict.AllowUnfinishedVariable)
 	o.unfit = cmp.Or(idle, unfinished)
 	flags.BoolVar(&o.allowIdle, "allow-idle-nodes", o.allowIdle,
-		"accept a job that used none of its nodes, and name no nodes without ranks ($"+agent.AllowIdleVariable+"=true)")
+		"accept a job that used none of its nodes, and name no nodes without ranks ($"+verdict.AllowIdleVariable+"=true)")
 	flags.BoolVar(&o.allowUnfinished, "allow-unfinished", o.allowUnfinished,
-		"accept launches that still run when the command has ended, such as servers in the background ($"+agent.AllowUnfinishedVariable+"=true)")
+		"accept launches that still run when the command has ended, such as servers in the background ($"+verdict.AllowUnfinishedVariable+"=true)")
 }
 
 // install brings the agent for the main container, where an init container is asked to.
@@ -161,36 +163,39 @@ func (o launcherOptions) install() error {
 }
 
 // open prepares what the launcher needs from its pod.
-func (o launcherOptions) open() (agent.Launcher, net.Listener, <-chan os.Signal, error) {
+func (o launcherOptions) open() (launch.Launcher, net.Listener, <-chan os.Signal, error) {
 	signals := make(chan os.Signal, 8)
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)
 	if o.unfit != nil {
-		return agent.Launcher{}, nil, nil, o.unfit
+		return launch.Launcher{}, nil, nil, o.unfit
 	}
 	hosts, err := readHostfile(o.hostfile)
 	if err != nil {
-		return agent.Launcher{}, nil, nil, err
+		return launch.Launcher{}, nil, nil, err
 	}
-	hang, err := agent.HangRuleFrom(o.hangAfter, o.hangProgress)
+	hang, err := watch.HangRuleFrom(o.hangAfter, o.hangProgress)
 	if err != nil {
-		return agent.Launcher{}, nil, nil, err
+		return launch.Launcher{}, nil, nil, err
 	}
 	key, err := identity.Load(o.settings.KeyDir)
 	if err != nil {
-		return agent.Launcher{}, nil, nil, err
+		return launch.Launcher{}, nil, nil, err
 	}
 	listener, err := listen(o.options)
 	if err != nil {
-		return agent.Launcher{}, nil, nil, err
+		return launch.Launcher{}, nil, nil, err
 	}
-	return agent.Launcher{
-		Settings: o.settings, Hostname: o.hostname, Key: key, Hosts: hosts, GateTimeout: o.gateTimeout, Dark: o.darkAfter,
-		AllowIdle: o.allowIdle, AllowUnfinished: o.allowUnfinished, Discovery: o.discovery(), Hang: hang, Stopping: o.write, Dial: (&net.Dialer{}).DialContext, Log: newLog(),
+	return launch.Launcher{
+		Gate: launch.Gate{
+			Hosts: hosts, Hostname: o.hostname, Key: key, Dial: (&net.Dialer{}).DialContext, Port: o.settings.Port, Deadline: o.gateTimeout,
+			WrongKeyTimeout: launch.DefaultWrongKeyTimeout, UnreachableTimeout: o.darkAfter, Discovery: o.discovery(), Log: newLog(),
+		},
+		Settings: o.settings, AllowIdle: o.allowIdle, AllowUnfinished: o.allowUnfinished, Hang: hang, Stopping: o.write,
 	}, listener, signals, nil
 }
 
 // discovery asks the DNS servers of the pod. A pod without them, or whose file cannot be read, waits for its controller.
-func (o launcherOptions) discovery() *agent.Discovery {
+func (o launcherOptions) discovery() *launch.Discovery {
 	if o.dnsAfter <= 0 {
 		return nil
 	}
@@ -199,7 +204,7 @@ func (o launcherOptions) discovery() *agent.Discovery {
 		newLog().Printf("DNS will not be asked: %v", err)
 		return nil
 	}
-	return &agent.Discovery{
+	return &launch.Discovery{
 		After:    o.dnsAfter,
 		Resolver: &dns.Resolver{Config: config, Dial: (&net.Dialer{}).DialContext, Now: time.Now},
 	}

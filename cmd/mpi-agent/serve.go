@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"syscall"
 
-	"lockstep.dev/lockstep/pkg/mpi/agent"
 	"lockstep.dev/lockstep/pkg/mpi/agent/identity"
+	"lockstep.dev/lockstep/pkg/mpi/agent/node"
 	"lockstep.dev/lockstep/pkg/mpi/agent/process"
 )
 
@@ -57,11 +57,11 @@ func serveNode(o options) error {
 	}
 	log := newLog()
 	log.Printf("serving on %s as %s%s", listener.Addr(), o.hostname, fipsNote())
-	node := agent.Node{
+	served := node.Node{
 		Settings: o.settings, Hostname: o.hostname, Key: key, Reaper: reaper, Environment: environment(),
 		Dial: (&net.Dialer{}).DialContext, Log: log,
 	}
-	return node.Serve(ctx, listener)
+	return served.Serve(ctx, listener)
 }
 
 func listen(o options) (net.Listener, error) {

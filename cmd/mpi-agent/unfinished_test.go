@@ -8,7 +8,7 @@ import (
 	"syscall"
 	"testing"
 
-	"lockstep.dev/lockstep/pkg/mpi/agent"
+	"lockstep.dev/lockstep/pkg/mpi/agent/verdict"
 	"lockstep.dev/lockstep/pkg/mpi/diagnose"
 )
 
@@ -16,7 +16,7 @@ import (
 func leave(t *testing.T, command string, variables ...string) (*job, ended) {
 	t.Helper()
 	j := newJob(t, 1)
-	j.variables = append(slices.Clone(variables), agent.AllowIdleVariable+"=true")
+	j.variables = append(slices.Clone(variables), verdict.AllowIdleVariable+"=true")
 	shell, err := os.ReadFile("/bin/sh")
 	if err != nil {
 		t.Fatal(err)
@@ -55,7 +55,7 @@ func TestALaunchThatOutlastsItsCommand(t *testing.T) {
 // A server in the background has done its work when its client has.
 func TestServersMayOutlastTheCommand(t *testing.T) {
 	t.Parallel()
-	j, got := leave(t, "true", agent.AllowUnfinishedVariable+"=true")
+	j, got := leave(t, "true", verdict.AllowUnfinishedVariable+"=true")
 	if verdict := j.verdict(); got.code != 0 || !verdict.Succeeded() || verdict.Message != "" {
 		t.Errorf("%+v, verdict %+v", got, verdict)
 	}

@@ -13,6 +13,7 @@ import (
 	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
 
+	"lockstep.dev/lockstep/internal/version"
 	"lockstep.dev/lockstep/pkg/mpi/reconciler"
 )
 
@@ -35,6 +36,6 @@ func run(ctx context.Context, c config) error {
 	if c.options.Identity, err = c.identity(); err != nil {
 		return err
 	}
-	log.Info("starting", "mode", c.options.Mode, "namespace", c.options.Namespace, "leaderElection", c.options.LeaderElection)
+	log.Info("starting", "version", version.String(), "mode", c.options.Mode, "namespace", c.options.Namespace, "leaderElection", c.options.LeaderElection)
 	return reconciler.Run(ctx, kubeconfig, c.options)
 }

@@ -9,11 +9,11 @@ import (
 	"fmt"
 	"os"
 
-	"lockstep.dev/lockstep/internal/renderer"
+	"lockstep.dev/lockstep/internal/chartworker"
 )
 
 func main() {
-	if err := renderer.Run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr); err != nil {
+	if err := chartworker.Run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr); err != nil {
 		fmt.Fprintf(os.Stderr, "runtime-compiler-charts: %v\n", err)
 		os.Exit(1)
 	}

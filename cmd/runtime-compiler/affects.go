@@ -17,7 +17,7 @@ import (
 )
 
 func newAffects() *cobra.Command {
-	var a answering
+	var a queryOptions
 	cmd := &cobra.Command{
 		Use:   "affects FILE[:LINE]",
 		Short: "List the compiled values that a line of a spec feeds",
@@ -32,8 +32,8 @@ those that would if nothing overrode it. FILE is relative to --root, or to the f
 	return cmd
 }
 
-func affects(cmd *cobra.Command, a *answering, argument string) error {
-	file, line, err := place(argument)
+func affects(cmd *cobra.Command, a *queryOptions, argument string) error {
+	file, line, err := parsePlace(argument)
 	if err != nil {
 		return err
 	}
@@ -51,11 +51,11 @@ func affects(cmd *cobra.Command, a *answering, argument string) error {
 		_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s feeds no compiled value\n", argument)
 		return err
 	}
-	return a.tell(cmd, values)
+	return a.write(cmd, values)
 }
 
-// place reads FILE:LINE, also with the column that diagnostics print behind it.
-func place(argument string) (file string, line int, err error) {
+// parsePlace reads FILE:LINE, also with the column that diagnostics print behind it.
+func parsePlace(argument string) (file string, line int, err error) {
 	parts := strings.Split(argument, ":")
 	if len(parts) == 1 {
 		return argument, 0, nil
@@ -68,13 +68,13 @@ func place(argument string) (file string, line int, err error) {
 }
 
 // inRoot returns the file's path below the root, if it has the line.
-func (a *answering) inRoot(file string, line int) (string, error) {
+func (a *queryOptions) inRoot(file string, line int) (string, error) {
 	root, err := a.input.Open()
 	if err != nil {
 		return "", err
 	}
 	defer root.Close()
-	for _, candidate := range []string{path.Clean(filepath.ToSlash(file)), below(a.input.Root, file)} {
+	for _, candidate := range []string{path.Clean(filepath.ToSlash(file)), relativeTo(a.input.Root, file)} {
 		data, err := source.ReadBounded(root.FS(), candidate, source.MaxFileSize)
 		if err != nil {
 			continue
@@ -87,8 +87,8 @@ func (a *answering) inRoot(file string, line int) (string, error) {
 	return "", fmt.Errorf("there is no file `%s` below --root `%s`", file, a.input.Root)
 }
 
-// below returns a path of the machine relative to the root, or "" when it leads elsewhere.
-func below(root, file string) string {
+// relativeTo returns a path of the machine relative to the root, or "" when it leads elsewhere.
+func relativeTo(root, file string) string {
 	base, err := filepath.Abs(root)
 	if err != nil {
 		return ""

@@ -10,11 +10,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"lockstep.dev/lockstep/internal/cli"
+	"lockstep.dev/lockstep/internal/cli/compiling"
 )
 
 func newBuild() *cobra.Command {
-	var input cli.Input
-	var reports reporting
+	var input compiling.Input
+	var reports reportOptions
 	var verify bool
 	cmd := &cobra.Command{
 		Use:   "build",
@@ -44,11 +45,11 @@ Exit codes: 0 fine, 1 a mistake in the specs or a failure, 2 a mistake on the co
 	return cmd
 }
 
-func build(cmd *cobra.Command, input *cli.Input, reports *reporting, verify bool) error {
+func build(cmd *cobra.Command, input *compiling.Input, reports *reportOptions, verify bool) error {
 	if err := cmp.Or(reports.validate(), input.Validate()); err != nil {
 		return err
 	}
-	if err := separate(input.Root, reports.out); err != nil {
+	if err := validateOutput(input.Root, reports.out); err != nil {
 		return err
 	}
 	input.Limit()
@@ -65,16 +66,16 @@ func build(cmd *cobra.Command, input *cli.Input, reports *reporting, verify bool
 		if err != nil {
 			return cli.Failure(err)
 		}
-		return reports.tell(cmd, list, summaries, func(s clusterSummary) string { return fmt.Sprintf("%s: %d objects, verified", s.Name, s.Objects) })
+		return reports.write(cmd, list, summaries, func(s clusterSummary) string { return fmt.Sprintf("%s: %d objects, verified", s.Name, s.Objects) })
 	}
-	b := builder{ctx: ctx, root: root, options: input.Options(), reports: reports, memory: remember(root, input, reports.out)}
+	b := builder{ctx: ctx, root: root, options: input.Options(), reports: reports, cache: openBuildCache(root, input, reports.out)}
 	shown := cli.NewProgress(cmd.ErrOrStderr())
 	summaries, list, err := b.build(shown.Tell)
 	shown.Clear()
 	if err != nil {
 		return cli.Failure(err)
 	}
-	return reports.tell(cmd, list, summaries, clusterSummary.line)
+	return reports.write(cmd, list, summaries, clusterSummary.line)
 }
 
 // line is what people read about a build of a cluster.

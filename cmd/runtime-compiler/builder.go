@@ -5,12 +5,12 @@ import (
 	"maps"
 	"os"
 	"slices"
-	"strings"
 	"time"
 
 	"lockstep.dev/lockstep/pkg/compile"
 	"lockstep.dev/lockstep/pkg/compile/diag"
 	"lockstep.dev/lockstep/pkg/compile/emit"
+	"lockstep.dev/lockstep/pkg/compile/emit/disk"
 	"lockstep.dev/lockstep/pkg/compile/incremental"
 )
 
@@ -19,13 +19,11 @@ type builder struct {
 	ctx     context.Context //nolint:containedctx // of one run
 	root    *os.Root
 	options compile.Options
-	reports *reporting
-	memory  remembered
+	reports *reportOptions
+	cache   buildCache
 
 	// last is what the last build that wrote something, or found that nothing was to be written, has left.
 	last *incremental.Memory
-	// again is what tenants share; nil means that it was not read since it changed.
-	again *compile.Again
 	// watching says that this builder stays: whoever watches looks at the output now and then, and memories are saved at the end.
 	watching bool
 	// damaged says that the output was found to be not what the last build has left.
@@ -38,27 +36,82 @@ type builder struct {
 	written, removed []string
 }
 
-// build does as little as it can: nothing where nothing changed, tenants that changed alone, everything otherwise.
+// build compiles everything, or nothing where nothing changed.
 func (b *builder) build(progress func(done, of int)) ([]clusterSummary, *diag.List, error) {
 	began := time.Now().UnixNano()
 	b.written, b.removed, b.all = nil, nil, false
 	if b.last == nil {
-		b.last = b.memory.recall(b.options)
+		b.last = b.cache.load(b.options)
 	}
 	if b.last != nil {
-		if summaries, list, err := b.little(began); list != nil || err != nil {
+		if list := b.upToDate(began); list != nil {
 			b.recorder = nil
-			return summaries, list, err
+			return b.summaries(list), list, nil
 		}
 	}
 	return b.everything(began, progress)
+}
+
+// upToDate returns what the last build has found, if nothing has changed since, neither what it read nor what it wrote; nil otherwise.
+func (b *builder) upToDate(began int64) *diag.List {
+	changed, reread := b.last.Changed(b.cache)
+	if len(changed) > 0 {
+		return nil
+	}
+	intact, compared := b.untouched()
+	if !intact {
+		return nil
+	}
+	if reread || compared {
+		b.last.Began, b.last.Ended = began, began
+		b.save()
+	}
+	list := &diag.List{}
+	for _, d := range b.last.Findings {
+		*list.Warnf(d.Code, d.Span, "") = *d
+	}
+	return list
+}
+
+// untouched reports whether the output is as the last build has left it, and whether that was hard to say.
+func (b *builder) untouched() (intact, compared bool) {
+	switch {
+	case b.damaged:
+		return false, false
+	case b.watching:
+		return true, false
+	}
+	return b.inspect()
+}
+
+// inspect looks at the whole output.
+func (b *builder) inspect() (intact, compared bool) {
+	if disk.Interrupted(b.reports.out) {
+		return false, false
+	}
+	tree := look(b.reports.out)
+	defer tree.close()
+	return b.last.Intact(tree)
+}
+
+// summaries counts what there is of the last build.
+func (b *builder) summaries(list *diag.List) []clusterSummary {
+	var summaries []clusterSummary
+	for _, c := range b.last.Clusters {
+		s := clusterSummary{Name: c.Name, Objects: c.Objects}
+		if b.reports.verdict(list) == nil {
+			s.Unchanged = c.Files
+		}
+		summaries = append(summaries, s)
+	}
+	return summaries
 }
 
 // everything compiles all units.
 func (b *builder) everything(began int64, progress func(done, of int)) ([]clusterSummary, *diag.List, error) {
 	out := &output{name: b.reports.out, sums: map[string]uint32{}}
 	defer out.close()
-	recorder := incremental.Record(b.root.FS(), func(name string) bool { return strings.HasPrefix(name, compile.TenantFolder) })
+	recorder := incremental.Record(b.root.FS())
 	b.recorder, b.all = recorder, true
 	summaries, list, err := compileInto(b.ctx, recorder, b.options, out.add, progress)
 	if err != nil || b.reports.verdict(list) != nil {
@@ -80,7 +133,7 @@ func (b *builder) everything(began int64, progress func(done, of int)) ([]cluste
 
 // keep leaves what the next build must know to do less.
 func (b *builder) keep(began int64, recorder *incremental.Recorder, out *output, summaries []clusterSummary, list *diag.List) {
-	b.last, b.again = nil, nil
+	b.last = nil
 	inputs, complete := recorder.Inputs()
 	if !complete {
 		return
@@ -108,6 +161,6 @@ func (b *builder) keep(began int64, recorder *incremental.Recorder, out *output,
 // save lets the next process know what this one has done.
 func (b *builder) save() {
 	if b.last != nil {
-		b.memory.save(b.last, b.options)
+		b.cache.save(b.last, b.options)
 	}
 }

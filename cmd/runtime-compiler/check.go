@@ -7,11 +7,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"lockstep.dev/lockstep/internal/cli"
+	"lockstep.dev/lockstep/internal/cli/compiling"
 )
 
 func newCheck() *cobra.Command {
-	var input cli.Input
-	var reports reporting
+	var input compiling.Input
+	var reports reportOptions
 	cmd := &cobra.Command{
 		Use:   "check",
 		Short: "Report every mistake in the specs and write nothing",
@@ -35,7 +36,7 @@ Exit codes: 0 fine, 1 a mistake in the specs or a failure, 2 a mistake on the co
 	return cmd
 }
 
-func check(cmd *cobra.Command, input *cli.Input, reports *reporting) error {
+func check(cmd *cobra.Command, input *compiling.Input, reports *reportOptions) error {
 	if err := cmp.Or(reports.validate(), input.Validate()); err != nil {
 		return err
 	}
@@ -51,7 +52,7 @@ func check(cmd *cobra.Command, input *cli.Input, reports *reporting) error {
 	if err != nil {
 		return cli.Failure(err)
 	}
-	return reports.tell(cmd, list, summaries, func(s clusterSummary) string {
+	return reports.write(cmd, list, summaries, func(s clusterSummary) string {
 		return fmt.Sprintf("%s: %d objects, %s", s.Name, s.Objects, verdict(list.Warnings()))
 	})
 }

@@ -16,7 +16,7 @@ import (
 )
 
 func newExplain() *cobra.Command {
-	var a answering
+	var a queryOptions
 	var namespace string
 	cmd := &cobra.Command{
 		Use:   "explain KIND/NAME [PATH]",
@@ -46,7 +46,7 @@ containers[name=node]; a key with dots is written ["requests.cpu"].`,
 	return cmd
 }
 
-func explainObject(cmd *cobra.Command, a *answering, namespace string, args []string) error {
+func explainObject(cmd *cobra.Command, a *queryOptions, namespace string, args []string) error {
 	query, err := queryOf(args)
 	if err != nil {
 		return err
@@ -73,7 +73,7 @@ func explainObject(cmd *cobra.Command, a *answering, namespace string, args []st
 	case len(values) == 0:
 		return cli.Failure(missing)
 	}
-	return a.tell(cmd, values)
+	return a.write(cmd, values)
 }
 
 // queryOf reads KIND, or KIND/NAME, and a path.
@@ -143,7 +143,7 @@ func meant(got string, words []string) string {
 }
 
 // completeObjects offers KIND/NAME of everything that is compiled.
-func completeObjects(a *answering, args []string) ([]string, cobra.ShellCompDirective) {
+func completeObjects(a *queryOptions, args []string) ([]string, cobra.ShellCompDirective) {
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}

@@ -13,20 +13,21 @@ import (
 	"github.com/spf13/cobra"
 
 	"lockstep.dev/lockstep/internal/cli"
+	"lockstep.dev/lockstep/internal/cli/compiling"
 	"lockstep.dev/lockstep/pkg/compile/decode/syntax"
 	"lockstep.dev/lockstep/pkg/compile/diag"
 	"lockstep.dev/lockstep/pkg/compile/format"
 	"lockstep.dev/lockstep/pkg/compile/source"
 )
 
-// fmtFlags are those of fmt.
-type fmtFlags struct {
+// fmtOptions are those of fmt.
+type fmtOptions struct {
 	root        string
 	check, diff bool
 }
 
 func newFmt() *cobra.Command {
-	var flags fmtFlags
+	var flags fmtOptions
 	cmd := &cobra.Command{
 		Use:   "fmt [FILE…]",
 		Short: "Format specs",
@@ -54,7 +55,7 @@ Without arguments it formats all specs and all Jsonnet in catalog/, tenants/ and
 // specFile is a file to format: its name for people and its path on the disk.
 type specFile struct{ name, path string }
 
-func formatFiles(cmd *cobra.Command, args []string, flags fmtFlags) error {
+func formatFiles(cmd *cobra.Command, args []string, flags fmtOptions) error {
 	files, err := filesToFormat(args, flags.root)
 	if err != nil {
 		return err
@@ -96,7 +97,7 @@ func filesToFormat(args []string, root string) ([]specFile, error) {
 	if len(args) > 0 {
 		return files, nil
 	}
-	opened, err := (&cli.Input{Root: root}).Open()
+	opened, err := (&compiling.Input{Root: root}).Open()
 	if err != nil {
 		return nil, err
 	}
@@ -113,7 +114,7 @@ func filesToFormat(args []string, root string) ([]specFile, error) {
 	return files, nil
 }
 
-// isJsonnet says whether a file is a program: a spec, a library, or a function of an overlay.
+// isJsonnet reports whether a file is a program: a spec, a library, or a function of an overlay.
 func isJsonnet(name string) bool {
 	return filepath.Ext(name) == ".jsonnet" || filepath.Ext(name) == ".libsonnet"
 }
@@ -148,7 +149,7 @@ func isFormatted(name string) bool {
 }
 
 // formatFile formats one file, as the flags say, and returns whether it changes. Mistakes in it go to the list.
-func formatFile(cmd *cobra.Command, f specFile, flags fmtFlags, list *diag.List) (changed bool, err error) {
+func formatFile(cmd *cobra.Command, f specFile, flags fmtOptions, list *diag.List) (changed bool, err error) {
 	data, err := os.ReadFile(f.path)
 	if err != nil {
 		return false, err

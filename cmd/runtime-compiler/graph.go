@@ -18,7 +18,7 @@ const (
 )
 
 func newGraph() *cobra.Command {
-	a := answering{format: cli.FormatText}
+	a := queryOptions{format: cli.FormatText}
 	var format string
 	cmd := &cobra.Command{
 		Use:   "graph",
@@ -36,7 +36,7 @@ spec. Objects of a kind in one folder are one box; more than eight tenants are o
 	return cmd
 }
 
-func drawGraph(cmd *cobra.Command, a *answering, format string) error {
+func drawGraph(cmd *cobra.Command, a *queryOptions, format string) error {
 	if format != formatSVG && format != formatDOT {
 		return fmt.Errorf("unknown format `%s`: allowed are `svg` and `dot`", format)
 	}

@@ -8,17 +8,11 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"lockstep.dev/lockstep/test/guide"
 )
 
 var update = flag.Bool("update", false, "write what commands printed into the pages that show them, and fail")
-
-var (
-	blocks = regexp.MustCompile("(?s)```(?:console|yaml|jsonnet)\n.*?```")
-	// A block whose first line is a comment with a path is a file.
-	file = regexp.MustCompile(`^(?:#|//) (\S+/\S+\.(?:yaml|jsonnet|libsonnet))\n`)
-	// A line of its own: any number of lines that the page leaves out.
-	leftOut = "…"
-)
 
 // TestGuide runs the pages that show commands, each from top to bottom in a folder of its own: files are written, commands run in a shell,
 // and what they print must be what the page says.
@@ -27,7 +21,8 @@ func TestGuide(t *testing.T) {
 		bundle   bool
 		commands int
 	}{
-		"README.md":                   {bundle: true, commands: 6},
+		"README.md":                   {bundle: true, commands: 2},
+		"docs/guide/compiler.md":      {bundle: true, commands: 14},
 		"docs/guide/first-steps.md":   {commands: 19},
 		"docs/guide/specs.md":         {bundle: true, commands: 3},
 		"docs/guide/queueing.md":      {bundle: true, commands: 5},
@@ -50,7 +45,8 @@ func TestGuide(t *testing.T) {
 			if want.bundle {
 				copyBundle(t, repository)
 			}
-			if commands := runPage(t, filepath.Join(repository, page)); commands < want.commands {
+			shown := guide.Page{Path: filepath.Join(repository, page), Run: shell, Settle: settled, Update: *update}
+			if commands := shown.Check(t); commands < want.commands {
 				t.Errorf("%d commands were run, want %d or more", commands, want.commands)
 			}
 		})
@@ -66,69 +62,29 @@ func copyBundle(t *testing.T, repository string) {
 	}
 }
 
-// runPage runs a page in the working folder and returns how many commands it has.
-func runPage(t *testing.T, page string) int {
-	text, err := os.ReadFile(page)
-	if err != nil {
-		t.Fatal(err)
-	}
-	commands := 0
-	right := blocks.ReplaceAllStringFunc(string(text), func(block string) string {
-		language, body, _ := strings.Cut(strings.TrimSuffix(strings.TrimPrefix(block, "```"), "```"), "\n")
-		if language != "console" {
-			writeFile(t, body)
-			return block
-		}
-		steps := strings.Split("\n"+body, "\n$ ")[1:]
-		for i, step := range steps {
-			steps[i] = "$ " + runStep(t, strings.TrimSuffix(step, "\n")+"\n")
-		}
-		commands += len(steps)
-		return "```" + language + "\n" + strings.Join(steps, "") + "```"
-	})
-	if *update && right != string(text) {
-		if err := os.WriteFile(page, []byte(right), 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return commands
-}
-
-func writeFile(t *testing.T, text string) {
-	name := file.FindStringSubmatch(text)
-	if name == nil {
-		return
-	}
-	if err := os.MkdirAll(filepath.Dir(name[1]), 0o777); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(name[1], []byte(text), 0o666); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// runStep runs a command, which may go on over several lines, and returns it with what it printed.
-func runStep(t *testing.T, step string) string {
-	command, want, _ := strings.Cut(strings.ReplaceAll(step, "\\\n", "\x00"), "\n")
-	command = strings.ReplaceAll(command, "\x00", "\\\n")
-	// Exit codes are the business of scripts; a page shows words.
+// shell runs a command line in the working folder.
+func shell(command string) string {
 	printed, _ := exec.Command("sh", "-c", command).CombinedOutput()
-	if got := string(printed); !same(got, want) {
-		t.Errorf("%s\nprinted:\n%s\nthe page says:\n%s\n`go test -update` accepts it", command, got, want)
-		return command + "\n" + got
-	}
-	return step
+	return string(printed)
 }
 
 // hashes are names of commits, which differ with every change of the specs and with the time.
 var hashes = regexp.MustCompile(`\b[0-9a-f]{12}(?:[0-9a-f]{28})?\b`)
 
-// same compares what was printed with what a page says, which may leave out lines.
-func same(got, want string) bool {
-	got, want = hashes.ReplaceAllString(got, "HASH"), hashes.ReplaceAllString(want, "HASH")
-	parts := strings.Split("\n"+want, "\n"+leftOut+"\n")
-	for i, part := range parts {
-		parts[i] = regexp.QuoteMeta(strings.TrimPrefix(part, "\n"))
+// settled leaves out of what is printed what is never the same twice.
+func settled(text string) string { return hashes.ReplaceAllString(text, "HASH") }
+
+// TestReadme: the tenant on the first screen is the one of this repository.
+func TestReadme(t *testing.T) {
+	readme, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
 	}
-	return regexp.MustCompile(`^` + strings.Join(parts, `(?s:(?:.*\n)?)`) + `$`).MatchString(got)
+	tenant, err := os.ReadFile("../../tenants/team-vision.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(readme), "```yaml\n"+string(tenant)+"```\n") {
+		t.Errorf("the README has another tenant than\n%s", tenant)
+	}
 }

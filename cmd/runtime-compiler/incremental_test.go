@@ -13,8 +13,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"lockstep.dev/lockstep/internal/apart"
 	"lockstep.dev/lockstep/internal/cli"
+	"lockstep.dev/lockstep/internal/cli/compiling"
+	"lockstep.dev/lockstep/internal/sandbox"
 )
 
 // checkout copies the specs and charts of this repository into a folder.
@@ -168,11 +169,11 @@ func TestIncremental(t *testing.T) {
 	}
 }
 
-// TestLittle: only what changed is compiled.
-func TestLittle(t *testing.T) {
+// TestUpToDate: nothing is compiled where nothing changed, and only what changed is written.
+func TestUpToDate(t *testing.T) {
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	root, out := checkout(t), filepath.Join(t.TempDir(), "dist")
-	input := cli.Input{Root: root}
+	input := compiling.Input{Root: root}
 	cases := []struct {
 		name    string
 		change  func()
@@ -181,7 +182,7 @@ func TestLittle(t *testing.T) {
 	}{
 		{"first", func() {}, true, nil},
 		{"nothing", func() {}, false, nil},
-		{"tenant", func() { edit(t, filepath.Join(root, "tenants/climate.yaml"), "jobs: 50", "jobs: 51") }, false, []string{"onprem/tenants/climate/tenant.yaml"}},
+		{"tenant", func() { edit(t, filepath.Join(root, "tenants/climate.yaml"), "jobs: 50", "jobs: 51") }, true, []string{"onprem/tenants/climate/boundary/tenant.yaml"}},
 		{"runtime", func() { edit(t, filepath.Join(root, "catalog/runtimes/openmpi5-cpu.yaml"), "kind", "# new\nkind") }, true, nil},
 		{"nothing again", func() {}, false, nil},
 	}
@@ -191,8 +192,8 @@ func TestLittle(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		reports := &reporting{format: cli.FormatText, failOn: "error", input: &input, out: out}
-		b := builder{ctx: t.Context(), root: folder, options: input.Options(), reports: reports, memory: remember(folder, &input, out)}
+		reports := &reportOptions{format: cli.FormatText, failOn: "error", input: &input, out: out}
+		b := builder{ctx: t.Context(), root: folder, options: input.Options(), reports: reports, cache: openBuildCache(folder, &input, out)}
 		summaries, list, err := b.build(nil)
 		if err != nil || list.Errors() > 0 || len(summaries) != 3 {
 			t.Fatalf("%s: %v, %v", tc.name, err, summaries)
@@ -200,7 +201,7 @@ func TestLittle(t *testing.T) {
 		if b.all != tc.all {
 			t.Errorf("%s: everything was compiled: %t, want %t", tc.name, b.all, tc.all)
 		}
-		if diff := cmp.Diff(tc.written, b.written); diff != "" && !tc.all {
+		if diff := cmp.Diff(tc.written, b.written); diff != "" && tc.name != "first" {
 			t.Errorf("%s: written (-want +got):\n%s", tc.name, diff)
 		}
 	}
@@ -215,22 +216,22 @@ func TestInterrupted(t *testing.T) {
 	}
 	before := contents(t, filepath.Dir(out))
 	edit(t, filepath.Join(root, "tenants/climate.yaml"), "editors: [", "editors: [more, ")
-	input := cli.Input{Root: root}
+	input := compiling.Input{Root: root}
 	folder, err := input.Open()
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, interrupt := context.WithCancel(t.Context())
 	b := builder{
-		ctx: ctx, root: folder, options: input.Options(), memory: remember(folder, &input, out),
-		reports: &reporting{format: cli.FormatText, failOn: "error", input: &input, out: out},
+		ctx: ctx, root: folder, options: input.Options(), cache: openBuildCache(folder, &input, out),
+		reports: &reportOptions{format: cli.FormatText, failOn: "error", input: &input, out: out},
 	}
 	if _, _, err = b.build(func(done, of int) {
 		if done == of-1 {
 			interrupt()
 		}
-	}); !errors.Is(err, apart.ErrInterrupted) {
-		t.Errorf("error %v, want apart.ErrInterrupted", err)
+	}); !errors.Is(err, sandbox.ErrInterrupted) {
+		t.Errorf("error %v, want sandbox.ErrInterrupted", err)
 	}
 	if diff := cmp.Diff(before, contents(t, filepath.Dir(out))); diff != "" {
 		t.Errorf("(-before +after):\n%s", diff)

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"lockstep.dev/lockstep/internal/apart"
+	"lockstep.dev/lockstep/internal/sandbox"
 )
 
 // TestInterruptedProcess: Ctrl-C ends the program and the process that it has started, in which a Jsonnet program runs.
@@ -74,10 +74,10 @@ func childOf(parent int) int {
 
 func ready(process string) bool {
 	line, _ := os.ReadFile(filepath.Join(process, "cmdline"))
-	return strings.Contains(string(line), apart.JsonnetWorker)
+	return strings.Contains(string(line), sandbox.JsonnetWorker)
 }
 
-// runs says whether there is a process that has not ended. One that has ended may wait for its new parent to look.
+// runs reports whether there is a process that has not ended. One that has ended may wait for its new parent to look.
 func runs(pid int) bool {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	return err == nil && !strings.Contains(string(stat), ") Z ")

@@ -11,18 +11,16 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"lockstep.dev/lockstep/internal/apart"
-	"lockstep.dev/lockstep/internal/renderer"
-	"lockstep.dev/lockstep/internal/reviewer"
+	"lockstep.dev/lockstep/internal/chartworker"
+	"lockstep.dev/lockstep/internal/sandbox"
 )
 
 func TestMain(m *testing.M) {
 	besideTest()
 	testscript.Main(m, map[string]func(){
-		"runtime-compiler":  func() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) },
-		apart.ReviewProgram: func() { os.Exit(reviewer.Run(os.Args[1:], os.Stdout, os.Stderr)) },
-		apart.ChartProgram: func() {
-			if err := renderer.Run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr); err != nil {
+		"runtime-compiler": func() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) },
+		sandbox.ChartProgram: func() {
+			if err := chartworker.Run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr); err != nil {
 				fmt.Fprintln(os.Stderr, err)
 				os.Exit(1)
 			}
@@ -30,19 +28,14 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// besideTest puts the other programs beside the test program, as they are beside runtime-compiler. All are this program.
+// besideTest puts the other program beside the test program, as it is beside runtime-compiler. Both are this program.
 func besideTest() {
 	self, err := os.Executable()
-	for _, name := range []string{apart.ChartProgram, apart.ReviewProgram} {
-		program, where := apart.Beside(name)
-		if err = errors.Join(err, where); err == nil {
-			err = os.Link(self, program)
-		}
-		if errors.Is(err, fs.ErrExist) {
-			err = nil
-		}
+	program, where := sandbox.ChartProgramPath()
+	if err = errors.Join(err, where); err == nil {
+		err = os.Link(self, program)
 	}
-	if err != nil {
+	if err != nil && !errors.Is(err, fs.ErrExist) {
 		panic(err)
 	}
 }

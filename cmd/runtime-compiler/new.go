@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"lockstep.dev/lockstep/internal/cli"
+	"lockstep.dev/lockstep/internal/cli/compiling"
 	"lockstep.dev/lockstep/pkg/compile/diag"
 	"lockstep.dev/lockstep/pkg/compile/jsonschema"
 	"lockstep.dev/lockstep/pkg/compile/scaffold"
@@ -56,8 +57,8 @@ var newExamples = map[string]string{
 	"cluster": `  runtime-compiler new cluster local --platform Kubernetes --version 1.36 --agent-image example.org/mpi-agent:1 --capacity cpu=2`,
 }
 
-// request is one `new` command.
-type request struct {
+// newOptions is one `new` command.
+type newOptions struct {
 	kind    jsonschema.Kind
 	root    string
 	schemas string
@@ -67,7 +68,7 @@ type request struct {
 }
 
 func newKind(kind jsonschema.Kind) *cobra.Command {
-	r := &request{kind: kind, flags: map[string]*[]string{}}
+	r := &newOptions{kind: kind, flags: map[string]*[]string{}}
 	cmd := &cobra.Command{
 		Use:     kind.Word + " NAME",
 		Short:   fmt.Sprintf("Write the %s to %s", kind.Name, scaffold.Path(kind, "NAME")),
@@ -115,7 +116,7 @@ func usage(kind jsonschema.Kind, input scaffold.Input) string {
 }
 
 // register makes the flag of an input. What it means stands in the schema, which only help reads: it takes longer than a small build.
-func (r *request) register(cmd *cobra.Command, input scaffold.Input) {
+func (r *newOptions) register(cmd *cobra.Command, input scaffold.Input) {
 	r.flags[input.Flag] = &[]string{}
 	if input.Shape == scaffold.One {
 		cmd.Flags().Var(oneValue{r.flags[input.Flag]}, input.Flag, "")
@@ -129,8 +130,8 @@ func (r *request) register(cmd *cobra.Command, input scaffold.Input) {
 }
 
 // completions returns what may be written for a flag. Of a list, the items so far stay.
-func (r *request) completions(input scaffold.Input, begun string) ([]string, cobra.ShellCompDirective) {
-	repository := cli.Input{Root: r.root}
+func (r *newOptions) completions(input scaffold.Input, begun string) ([]string, cobra.ShellCompDirective) {
+	repository := compiling.Input{Root: r.root}
 	root, err := repository.Open()
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveError
@@ -145,7 +146,7 @@ func (r *request) completions(input scaffold.Input, begun string) ([]string, cob
 		directive |= cobra.ShellCompDirectiveNoSpace
 	}
 	var words []string
-	for _, allowed := range input.Allowed(r.kind, scaffold.Know(root.FS(), repository.Options())) {
+	for _, allowed := range input.Allowed(r.kind, scaffold.ReadExisting(root.FS(), repository.Options())) {
 		words = append(words, before+allowed+after)
 	}
 	return words, directive
@@ -161,22 +162,22 @@ func (v oneValue) Set(text string) error {
 	return nil
 }
 
-func (r *request) run(cmd *cobra.Command, name string) error {
-	repository := cli.Input{Root: r.root}
+func (r *newOptions) run(cmd *cobra.Command, name string) error {
+	repository := compiling.Input{Root: r.root}
 	root, err := repository.Open()
 	if err != nil {
 		return err
 	}
 	defer root.Close()
-	known := scaffold.Know(root.FS(), repository.Options())
-	if err := r.enough(cmd, known); err != nil {
+	known := scaffold.ReadExisting(root.FS(), repository.Options())
+	if err := r.checkRequired(cmd, known); err != nil {
 		return err
 	}
 	draft, err := scaffold.NewDraft(root.FS(), r.kind, name, r.schemas, r.written(cmd), known)
 	if err != nil {
 		return err
 	}
-	list := scaffold.Try(root.FS(), draft.Spec, repository.Options())
+	list := scaffold.Try(root.FS(), draft.Files(), repository.Options())
 	if err := list.WriteText(cmd.ErrOrStderr(), cli.Palette(cmd.ErrOrStderr())); err != nil {
 		return cli.Failure(fmt.Errorf("write diagnostics: %w", err))
 	}
@@ -194,7 +195,7 @@ func (r *request) run(cmd *cobra.Command, name string) error {
 	return nil
 }
 
-func (r *request) written(cmd *cobra.Command) scaffold.Written {
+func (r *newOptions) written(cmd *cobra.Command) scaffold.Written {
 	written := scaffold.Written{}
 	for flag, texts := range r.flags {
 		if cmd.Flags().Changed(flag) {
@@ -204,8 +205,8 @@ func (r *request) written(cmd *cobra.Command) scaffold.Written {
 	return written
 }
 
-// enough asks for what cannot be guessed, all at once, with what is allowed.
-func (r *request) enough(cmd *cobra.Command, known *scaffold.Known) error {
+// checkRequired asks for what cannot be guessed, all at once, with what is allowed.
+func (r *newOptions) checkRequired(cmd *cobra.Command, known *scaffold.Existing) error {
 	var missing []string
 	for _, input := range scaffold.Inputs(r.kind) {
 		if !input.Asked(r.written(cmd)) || cmd.Flags().Changed(input.Flag) {
@@ -219,7 +220,7 @@ func (r *request) enough(cmd *cobra.Command, known *scaffold.Known) error {
 	return fmt.Errorf("a %s needs more than its name; these flags are missing:\n%s", r.kind.Word, strings.Join(missing, "\n"))
 }
 
-func whatToWrite(input scaffold.Input, kind jsonschema.Kind, known *scaffold.Known) string {
+func whatToWrite(input scaffold.Input, kind jsonschema.Kind, known *scaffold.Existing) string {
 	allowed := input.Allowed(kind, known)
 	s := input.Schema(kind)
 	if s.Items != nil {
@@ -248,15 +249,26 @@ func wordOf(kind string) string {
 	return kind
 }
 
-// write writes new files only, the spec last: it is the one that counts.
-func (r *request) write(cmd *cobra.Command, root *os.Root, draft *scaffold.Draft) error {
-	for _, file := range append(draft.Schemas, draft.Spec) {
-		if err := writeNew(root, file); err != nil {
-			return cli.Failure(fmt.Errorf("write `%s`: %w", file.Path, source.Reason(err)))
+// write writes new files only, the spec last: it is the one that counts. A chart is one thing to its reader.
+func (r *newOptions) write(cmd *cobra.Command, root *os.Root, draft *scaffold.Draft) error {
+	write := func(files []scaffold.File, tell bool) error {
+		for _, file := range files {
+			if err := writeNew(root, file); err != nil {
+				return cli.Failure(fmt.Errorf("write `%s`: %w", file.Path, source.Reason(err)))
+			}
+			if tell {
+				fmt.Fprintln(cmd.OutOrStdout(), "wrote", file.Path)
+			}
 		}
-		fmt.Fprintln(cmd.OutOrStdout(), "wrote", file.Path)
+		return nil
 	}
-	return nil
+	if err := errors.Join(write(draft.Schemas, true), write(draft.Chart, false)); err != nil {
+		return err
+	}
+	if len(draft.Chart) > 0 {
+		fmt.Fprintf(cmd.OutOrStdout(), "wrote %s, the chart of the controller (%d files)\n", scaffold.ChartPath, len(draft.Chart))
+	}
+	return write([]scaffold.File{draft.Spec}, true)
 }
 
 func writeNew(root *os.Root, f scaffold.File) error {

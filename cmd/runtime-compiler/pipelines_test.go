@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
@@ -30,33 +32,37 @@ type step struct {
 var pipelines = map[string]struct {
 	shell []string
 	steps func(t *testing.T, data []byte, job string, values map[string]string) []step
+	// install returns the script that installs a release; nil where the image of the steps has it.
+	install func(t *testing.T, data []byte) string
 	// values are what the forge puts in for expressions; env is the environment of its runners.
 	values map[string]string
 	env    []string
 }{
 	"github.yaml": {
-		shell: []string{"bash", "--noprofile", "--norc", "-eo", "pipefail", "-c"}, steps: githubSteps,
+		shell: []string{"bash", "--noprofile", "--norc", "-eo", "pipefail", "-c"}, steps: githubSteps, install: githubInstall,
 		values: map[string]string{
 			"${{ github.token }}": "bot-token", "${{ vars.OCI_REPOSITORY }}": "", "${{ github.event.pull_request.head.repo.full_name }}": "acme/platform",
 		},
 		env: []string{
 			"GITHUB_ACTIONS=true", "GITHUB_REPOSITORY=acme/platform", "GITHUB_REF=refs/pull/12/merge", "GITHUB_API_URL=$FORGE/github",
 			"GITHUB_SERVER_URL=https://github.com", "GITHUB_RUN_ID=5", "GITHUB_STEP_SUMMARY=$FOLDER/summary.md",
+			"RUNNER_TEMP=$FOLDER", "GITHUB_PATH=$FOLDER/path", "CI=true",
 		},
 	},
 	"gitlab.yaml": {
-		shell: []string{"bash", "-eo", "pipefail", "-c"}, steps: gitlabSteps,
+		shell: []string{"bash", "-eo", "pipefail", "-c"}, steps: gitlabSteps, install: gitlabInstall,
 		values: map[string]string{"$GITLAB_TOKEN": "person-token"},
 		env: []string{
 			"GITLAB_CI=true", "GITLAB_TOKEN=person-token", "CI_PROJECT_PATH=acme/platform", "CI_API_V4_URL=$FORGE/gitlab", "CI_MERGE_REQUEST_IID=12",
 			"CI_MERGE_REQUEST_DIFF_BASE_SHA=$BASE", "CI_PROJECT_URL=https://gitlab.com/acme/platform", "CI_JOB_URL=https://gitlab.com/acme/platform/-/jobs/5",
+			"LOCKSTEP_FOLDER=$FOLDER/lockstep", "CI=true",
 		},
 	},
 	"tekton.yaml": {
 		shell: []string{"sh", "-c"}, steps: tektonSteps,
 		values: map[string]string{
 			"$(params.forge)": "github", "$(params.api)": "$FORGE/github", "$(params.repository)": "acme/platform", "$(params.number)": "12",
-			"$(params.base)": "$BASE", "$(params.fail-on)": "critical", "$(params.branch)": "rendered", "$(results.verdict.path)": "$FOLDER/verdict",
+			"$(params.base)": "$BASE", "$(params.fail-on)": "critical,weakens-checks,unclassified,waivers,pipelines", "$(params.branch)": "rendered", "$(results.verdict.path)": "$FOLDER/verdict",
 			"secret": "bot-token",
 		},
 	},
@@ -65,7 +71,9 @@ var pipelines = map[string]struct {
 // TestPipelines runs the scripts of the pipelines that newcomers copy, as their runners do: a pull request is checked, reviewed, commented and
 // commented again; one that opens the network is stopped after its comment; the default branch is published.
 func TestPipelines(t *testing.T) {
-	programs := programsForScripts(t)
+	archive, sum := releaseForScripts(t)
+	releases := httptest.NewServer(http.StripPrefix("/"+releaseVersion, http.FileServer(http.Dir(archive))))
+	defer releases.Close()
 	for name, p := range pipelines {
 		t.Run(name, func(t *testing.T) {
 			data, err := os.ReadFile(filepath.Join("../../docs/ci", name))
@@ -76,7 +84,8 @@ func TestPipelines(t *testing.T) {
 			server := httptest.NewServer(forge)
 			defer server.Close()
 			repository, remote, base := pullRequestRepository(t)
-			known := strings.NewReplacer("$FORGE", server.URL, "$FOLDER", filepath.Dir(repository), "$BASE", base)
+			folder := filepath.Dir(repository)
+			known := strings.NewReplacer("$FORGE", server.URL, "$FOLDER", folder, "$BASE", base)
 			values := map[string]string{}
 			for expression, value := range p.values {
 				values[expression] = known.Replace(value)
@@ -85,8 +94,16 @@ func TestPipelines(t *testing.T) {
 			for _, variable := range p.env {
 				env = append(env, known.Replace(variable))
 			}
+			programs := programsForScripts(t)
+			if p.install != nil {
+				programs = filepath.Join(folder, "lockstep")
+				env = append(env, "LOCKSTEP_VERSION="+releaseVersion, "LOCKSTEP_RELEASES="+releases.URL, "LOCKSTEP_SHA256="+sum)
+			}
 			runner := runner{shell: p.shell, folder: repository, env: append(env, "PATH="+programs+string(os.PathListSeparator)+os.Getenv("PATH"))}
 
+			if p.install != nil {
+				runner.step(t, step{name: "Install", script: p.install(t, data)}, false, "")
+			}
 			review := p.steps(t, data, "review", values)
 			for range 2 {
 				runner.run(t, review, "")
@@ -106,7 +123,7 @@ func TestPipelines(t *testing.T) {
 			}
 
 			openEverything(t, repository)
-			runner.run(t, review, "--fail-on `critical`")
+			runner.run(t, review, "--fail-on `critical,weakens-checks,unclassified,waivers,pipelines`")
 			if body := forge.Comments()[0].Body; !strings.Contains(body, "critical") {
 				t.Errorf("the comment says nothing of what stops the pipeline:\n%s", body)
 			}
@@ -162,7 +179,7 @@ var programsOnce = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	folder := filepath.Join(filepath.Dir(self), "programs")
-	out, err := exec.Command("go", "build", "-o", folder+"/", ".", "../runtime-compiler-charts", "../runtime-compiler-review").CombinedOutput()
+	out, err := exec.Command("go", "build", "-o", folder+"/", ".", "../runtime-compiler-charts").CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("build the programs: %w\n%s", err, out)
 	}
@@ -222,7 +239,7 @@ func changeTenant(t *testing.T, repository, from, to string) {
 // bundle are small specs in the form that fmt asks for.
 var bundle = map[string]string{
 	"catalog/cpu.yaml":            "apiVersion: lockstep.dev/v1alpha1\nkind: HardwareProfile\nmetadata:\n  name: cpu\nspec:\n  fabric:\n    type: Ethernet\n  node:\n    cpu: 2\n    memory: 4Gi\n",
-	"catalog/mpi.yaml":            "apiVersion: lockstep.dev/v1alpha1\nkind: MPIRuntime\nmetadata:\n  name: mpi\nspec:\n  mpi:\n    implementation: MPICH\n    version: \"4.0.2\"\n  image: example.org/mpich:4\n  profile: cpu\n",
+	"catalog/mpi.yaml":            "apiVersion: lockstep.dev/v1alpha1\nkind: MPIRuntime\nmetadata:\n  name: mpi\nspec:\n  mpi:\n    implementation: MPICH\n    version: \"4.2.1\"\n  image: example.org/mpich:4\n  profile: cpu\n",
 	"tenants/vision.yaml":         "apiVersion: lockstep.dev/v1alpha1\nkind: Tenant\nmetadata:\n  name: vision\nspec:\n  people:\n    editors: [eds]\n  namespaces: [vision]\n  clusters: [local]\n  quota:\n    cpu: 8\n    memory: 16Gi\n    pods: 40\n    jobs: 20\n",
 	"overlays/local/cluster.yaml": "apiVersion: lockstep.dev/v1alpha1\nkind: Cluster\nmetadata:\n  name: local\nspec:\n  platform: Kubernetes\n  version: \"1.36\"\n  agent:\n    image: example.org/agent:1\n",
 }
@@ -253,24 +270,80 @@ func (r runner) run(t *testing.T, steps []step, fails string) {
 		t.Fatalf("%d steps, want more", len(steps))
 	}
 	for i, s := range steps {
-		cmd := exec.Command(r.shell[0], append(slices.Clone(r.shell[1:]), s.script)...)
-		cmd.Dir = r.folder
-		cmd.Env = append(append(append([]string{"HOME=" + t.TempDir()}, gitEnvironment...), r.env...), s.env...)
-		out, err := cmd.CombinedOutput()
-		last := i == len(steps)-1
-		switch {
-		case bytes.Contains(out, []byte("-token")):
-			t.Errorf("%s prints a token:\n%s", s.name, out)
-		case fails != "" && last && (err == nil || !bytes.Contains(out, []byte(fails))):
-			t.Errorf("%s: got %v, want %q in\n%s", s.name, err, fails, out)
-		case (fails == "" || !last) && err != nil:
-			t.Fatalf("%s: %v\n%s\n%s", s.name, err, s.script, out)
-		}
+		r.step(t, s, i == len(steps)-1, fails)
 	}
 }
 
-// installs are steps that install the program, which tests have.
-var installs = regexp.MustCompile(`^go install `)
+// step runs a step, which ends well, or if it is the last one with a text.
+func (r runner) step(t *testing.T, s step, last bool, fails string) {
+	t.Helper()
+	cmd := exec.Command(r.shell[0], append(slices.Clone(r.shell[1:]), s.script)...)
+	cmd.Dir = r.folder
+	cmd.Env = append(append(append([]string{"HOME=" + t.TempDir()}, gitEnvironment...), r.env...), s.env...)
+	out, err := cmd.CombinedOutput()
+	switch {
+	case bytes.Contains(out, []byte("-token")):
+		t.Errorf("%s prints a token:\n%s", s.name, out)
+	case fails != "" && last && (err == nil || !bytes.Contains(out, []byte(fails))):
+		t.Errorf("%s: got %v, want %q in\n%s", s.name, err, fails, out)
+	case (fails == "" || !last) && err != nil:
+		t.Fatalf("%s: %v\n%s\n%s", s.name, err, s.script, out)
+	}
+}
+
+const releaseVersion = "v0.0.1"
+
+// releaseForScripts is a folder with the archive of a release, made of the programs of this build, and its checksum.
+func releaseForScripts(t *testing.T) (folder, sum string) {
+	t.Helper()
+	programs, folder := programsForScripts(t), t.TempDir()
+	name := "lockstep-" + releaseVersion + "-linux-amd64"
+	if err := os.Symlink(programs, filepath.Join(folder, name)); err != nil {
+		t.Fatal(err)
+	}
+	archive := filepath.Join(folder, name+".tar.gz")
+	out, err := exec.Command("sh", "-c", `tar -chf - -C "$1" "$2" | gzip -1 > "$3" && sha256sum "$3"`, "sh", folder, name, archive).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum, _, _ = strings.Cut(string(out), " ")
+	return folder, sum
+}
+
+// installStep is the name of the step that installs a release. It is run once, before all others.
+const installStep = "Install"
+
+// githubInstall returns the script of the step that installs a release, which is the same in all jobs.
+func githubInstall(t *testing.T, data []byte) string {
+	var file struct {
+		Jobs map[string]struct {
+			Steps []struct{ Name, Run string }
+		}
+	}
+	read(t, data, &file)
+	scripts := map[string]bool{}
+	for _, job := range file.Jobs {
+		for _, s := range job.Steps {
+			if s.Name == installStep {
+				scripts[s.Run] = true
+			}
+		}
+	}
+	if len(scripts) != 1 {
+		t.Fatalf("%d ways to install, want one", len(scripts))
+	}
+	return slices.Collect(maps.Keys(scripts))[0]
+}
+
+func gitlabInstall(t *testing.T, data []byte) string {
+	var file struct {
+		Default struct {
+			BeforeScript []string `yaml:"before_script"`
+		}
+	}
+	read(t, data, &file)
+	return strings.Join(file.Default.BeforeScript, "\n")
+}
 
 func githubSteps(t *testing.T, data []byte, job string, values map[string]string) []step {
 	var file struct {
@@ -284,7 +357,7 @@ func githubSteps(t *testing.T, data []byte, job string, values map[string]string
 	read(t, data, &file)
 	var steps []step
 	for _, s := range file.Jobs[job].Steps {
-		if s.Run == "" || installs.MatchString(s.Run) || strings.HasPrefix(s.If, "vars.OCI") {
+		if s.Run == "" || s.Name == installStep || strings.HasPrefix(s.If, "vars.OCI") {
 			continue
 		}
 		own := step{name: s.Name, script: s.Run}

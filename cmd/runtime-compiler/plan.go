@@ -16,16 +16,16 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/whatif"
 )
 
-// planning is the command line of plan.
-type planning struct {
-	answering
+// planOptions is the command line of plan.
+type planOptions struct {
+	queryOptions
 	change  whatif.Change
 	borrow  int32
 	resizes []string
 }
 
 func newPlan() *cobra.Command {
-	var p planning
+	var p planOptions
 	cmd := &cobra.Command{
 		Use:   "plan",
 		Short: "Show where the machines are, and what would fit",
@@ -67,7 +67,7 @@ the command line.`,
 }
 
 // complete reads what the flags mean together. It returns whether something is asked.
-func (p *planning) complete(cmd *cobra.Command) (bool, error) {
+func (p *planOptions) complete(cmd *cobra.Command) (bool, error) {
 	for _, text := range p.resizes {
 		resize, err := whatif.ParseResize(text)
 		if err != nil {
@@ -91,12 +91,12 @@ func (p *planning) complete(cmd *cobra.Command) (bool, error) {
 	return p.change.Tenant != "" || len(p.change.Resizes) > 0, nil
 }
 
-func (p *planning) run(cmd *cobra.Command) error {
+func (p *planOptions) run(cmd *cobra.Command) error {
 	asked, err := p.complete(cmd)
 	if err != nil {
 		return err
 	}
-	clusters, err := p.plans(cmd)
+	clusters, err := p.loadPlans(cmd)
 	if err != nil {
 		return err
 	}
@@ -116,8 +116,8 @@ func (p *planning) run(cmd *cobra.Command) error {
 	return nil
 }
 
-// plans reads the specs. Those with mistakes have no plan: their findings are what there is to say.
-func (p *planning) plans(cmd *cobra.Command) ([]*plan.Cluster, error) {
+// loadPlans reads the specs. Those with mistakes have no plan: their findings are what there is to say.
+func (p *planOptions) loadPlans(cmd *cobra.Command) ([]*plan.Cluster, error) {
 	if p.format != cli.FormatText && p.format != cli.FormatJSON {
 		return nil, fmt.Errorf("unknown format `%s`: allowed are `text` and `json`", p.format)
 	}
@@ -136,7 +136,7 @@ func (p *planning) plans(cmd *cobra.Command) ([]*plan.Cluster, error) {
 	return nil, cli.ErrReported
 }
 
-// fits says whether a tenant fits somewhere, or machines can change everywhere.
+// fits reports whether a tenant fits somewhere, or machines can change everywhere.
 func fits(answers []whatif.Answer, change whatif.Change) bool {
 	for _, a := range answers {
 		if a.Fits == (change.Tenant != "") {
@@ -146,7 +146,7 @@ func fits(answers []whatif.Answer, change whatif.Change) bool {
 	return change.Tenant == ""
 }
 
-func (p *planning) table(cmd *cobra.Command, clusters []whatif.Cluster) error {
+func (p *planOptions) table(cmd *cobra.Command, clusters []whatif.Cluster) error {
 	out := cmd.OutOrStdout()
 	if p.format == cli.FormatJSON {
 		return written(cli.WriteJSON(out, struct {
@@ -163,7 +163,7 @@ func (p *planning) table(cmd *cobra.Command, clusters []whatif.Cluster) error {
 	return written(t.Flush())
 }
 
-func (p *planning) answers(cmd *cobra.Command, answers []whatif.Answer) error {
+func (p *planOptions) answers(cmd *cobra.Command, answers []whatif.Answer) error {
 	out := cmd.OutOrStdout()
 	if p.format == cli.FormatJSON {
 		return written(cli.WriteJSON(out, struct {

@@ -9,20 +9,21 @@ import (
 	"github.com/spf13/cobra"
 
 	"lockstep.dev/lockstep/internal/cli"
+	"lockstep.dev/lockstep/internal/cli/compiling"
 	"lockstep.dev/lockstep/pkg/compile/diag"
 	"lockstep.dev/lockstep/pkg/compile/diag/sarif"
 )
 
-// reporting says how the findings of a command are told, and which of them make it fail. Text is for people and goes to standard error;
+// reportOptions says how the findings of a command are told, and which of them make it fail. Text is for people and goes to standard error;
 // the other formats are for programs and go to standard output.
-type reporting struct {
+type reportOptions struct {
 	format, failOn string
 	// input knows where the paths of findings begin; those of the output begin with out.
-	input *cli.Input
+	input *compiling.Input
 	out   string
 }
 
-func (r *reporting) register(cmd *cobra.Command, input *cli.Input) {
+func (r *reportOptions) register(cmd *cobra.Command, input *compiling.Input) {
 	r.input = input
 	flags := cmd.Flags()
 	flags.StringVar(&r.format, "format", cli.FormatText, "how findings are written: text, json, sarif or github (annotations of GitHub Actions)")
@@ -34,7 +35,7 @@ func (r *reporting) register(cmd *cobra.Command, input *cli.Input) {
 }
 
 // validate refuses words that mean nothing.
-func (r *reporting) validate() error {
+func (r *reportOptions) validate() error {
 	switch r.format {
 	case cli.FormatText, cli.FormatJSON, cli.FormatSARIF, cli.FormatGitHub:
 	default:
@@ -47,7 +48,7 @@ func (r *reporting) validate() error {
 }
 
 // verdict returns what ends a command that found what is in the list: nil, ErrReported, or that there are too many warnings.
-func (r *reporting) verdict(list *diag.List) error {
+func (r *reportOptions) verdict(list *diag.List) error {
 	switch {
 	case list.Errors() > 0:
 		return cli.ErrReported
@@ -82,8 +83,8 @@ func newReport(list *diag.List, clusters []clusterSummary) report {
 	return report{Errors: list.Errors(), Warnings: list.Warnings(), Diagnostics: list.Records(), Clusters: clusters}
 }
 
-// tell reports findings in the wanted format, to people with a line per cluster, and returns the verdict.
-func (r *reporting) tell(cmd *cobra.Command, list *diag.List, summaries []clusterSummary, line func(clusterSummary) string) error {
+// write reports findings in the wanted format, to people with a line per cluster, and returns the verdict.
+func (r *reportOptions) write(cmd *cobra.Command, list *diag.List, summaries []clusterSummary, line func(clusterSummary) string) error {
 	out := cmd.OutOrStdout()
 	var err error
 	switch r.format {
@@ -102,7 +103,7 @@ func (r *reporting) tell(cmd *cobra.Command, list *diag.List, summaries []cluste
 	return r.verdict(list)
 }
 
-func (r *reporting) text(cmd *cobra.Command, list *diag.List, summaries []clusterSummary, line func(clusterSummary) string) error {
+func (r *reportOptions) text(cmd *cobra.Command, list *diag.List, summaries []clusterSummary, line func(clusterSummary) string) error {
 	if err := list.WriteText(cmd.ErrOrStderr(), cli.Palette(cmd.ErrOrStderr())); err != nil {
 		return err
 	}
@@ -115,7 +116,7 @@ func (r *reporting) text(cmd *cobra.Command, list *diag.List, summaries []cluste
 }
 
 // locate returns a path for services that know the checkout. Paths of the output are what they need already.
-func (r *reporting) locate(name string) string {
+func (r *reportOptions) locate(name string) string {
 	if r.out != "" && strings.HasPrefix(name, r.out+"/") {
 		return path.Clean(filepath.ToSlash(name))
 	}
@@ -123,4 +124,4 @@ func (r *reporting) locate(name string) string {
 }
 
 // uri returns locate as a URI reference.
-func (r *reporting) uri(name string) string { return cli.URI(r.locate(name)) }
+func (r *reportOptions) uri(name string) string { return compiling.URI(r.locate(name)) }

@@ -12,6 +12,7 @@ import (
 
 	"lockstep.dev/lockstep/docs/diagnostics"
 	"lockstep.dev/lockstep/internal/cli"
+	"lockstep.dev/lockstep/internal/cli/compiling"
 	"lockstep.dev/lockstep/pkg/compile/diag"
 	"lockstep.dev/lockstep/pkg/compile/source"
 )
@@ -76,7 +77,7 @@ func TestLocate(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			r := reporting{input: &cli.Input{Root: c.root}, out: c.out}
+			r := reportOptions{input: &compiling.Input{Root: c.root}, out: c.out}
 			if got := r.locate(c.path); got != c.want {
 				t.Errorf("%s: got %s, want %s", c.reason, got, c.want)
 			}

@@ -11,7 +11,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"lockstep.dev/lockstep/pkg/compile/semdiff"
+	"lockstep.dev/lockstep/pkg/compile/semdiff/rule"
 )
 
 const reviewSchema = "../../docs/changes/review.schema.json"
@@ -55,13 +55,13 @@ func TestReviewSchemaIsComplete(t *testing.T) {
 		t.Fatal(err)
 	}
 	fields := schema.Defs.Entry.Properties
-	if diff := cmp.Diff(texts(semdiff.Consequences()), fields.Consequence.Enum); diff != "" {
+	if diff := cmp.Diff(texts(rule.Consequences()), fields.Consequence.Enum); diff != "" {
 		t.Errorf("consequences (-program +schema):\n%s", diff)
 	}
-	if diff := cmp.Diff(texts(semdiff.Severities()), fields.Severity.Enum); diff != "" {
+	if diff := cmp.Diff(texts(rule.Severities()), fields.Severity.Enum); diff != "" {
 		t.Errorf("severities (-program +schema):\n%s", diff)
 	}
-	if diff := cmp.Diff(texts(semdiff.JobsList()), fields.Jobs.Enum); diff != "" {
+	if diff := cmp.Diff(texts(rule.JobsList()), fields.Jobs.Enum); diff != "" {
 		t.Errorf("jobs (-program +schema):\n%s", diff)
 	}
 }

@@ -6,16 +6,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"lockstep.dev/lockstep/internal/cli"
+	"lockstep.dev/lockstep/internal/cli/compiling"
 )
 
 // run runs the command line and returns the exit code.
 func run(args []string, stdout, stderr io.Writer) int {
-	root := newRoot()
-	if command := reviewed(args); command != "" {
-		// Whatever is asked about a command is for the program that has it.
-		args = []string{command}
-	}
-	return cli.Run(root, args, stdout, stderr)
+	return cli.Run(newRoot(), args, stdout, stderr)
 }
 
 func newRoot() *cobra.Command {
@@ -38,7 +34,7 @@ Exit codes: 0 fine, 1 a mistake in the specs or a failure, 2 a mistake on the co
 		Args: cli.KnownCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	root.AddCommand(newAffects(), newBuild(), newCheck(), newCodes(), newExplain(), newFmt(), newGraph(), newNew(), newPlan(), newSchema(), newVersion(), newWatch(), cli.NewJsonnetWorker())
-	root.AddCommand(reviewCommands()...)
+	root.AddCommand(newAffects(), newBuild(), newCheck(), newCodes(), newComment(), newDiff(), newDrift(), newExplain(), newFmt(), newGraph(), newNew(),
+		newPlan(), newPublish(), newSchema(), newVersion(), newWatch(), compiling.NewJsonnetWorker())
 	return root
 }

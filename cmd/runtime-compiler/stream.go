@@ -4,7 +4,7 @@ import (
 	"context"
 	"io/fs"
 
-	"lockstep.dev/lockstep/internal/apart"
+	"lockstep.dev/lockstep/internal/sandbox"
 	"lockstep.dev/lockstep/pkg/compile"
 	"lockstep.dev/lockstep/pkg/compile/diag"
 )
@@ -20,7 +20,7 @@ func compileInto(ctx context.Context, root fs.FS, options compile.Options, prepa
 		}
 		summaries[len(summaries)-1].Objects += len(u.Objects)
 		if ctx.Err() != nil {
-			return apart.ErrInterrupted
+			return sandbox.ErrInterrupted
 		}
 		return nil
 	})
@@ -28,7 +28,7 @@ func compileInto(ctx context.Context, root fs.FS, options compile.Options, prepa
 		summaries = nil
 	}
 	if err == nil && ctx.Err() != nil {
-		err = apart.ErrInterrupted // whatever was found because processes were ended
+		err = sandbox.ErrInterrupted // whatever was found because processes were ended
 	}
 	return summaries, list, err
 }

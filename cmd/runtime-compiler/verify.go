@@ -21,14 +21,14 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/incremental"
 )
 
-// variant is a way to compile that must not matter.
-type variant struct {
+// compileWay is a way to compile that must not matter.
+type compileWay struct {
 	name    string
 	workers int
 	shuffle bool
 }
 
-var variants = []variant{
+var compileWays = []compileWay{
 	{"1 worker, folders as they are listed", 1, false},
 	{"8 workers, folders as they are listed", 8, false},
 	{"1 worker, folders shuffled", 1, true},
@@ -52,7 +52,7 @@ func (v *verifier) verify() ([]clusterSummary, *diag.List, error) {
 	var first compiledBytes
 	var summaries []clusterSummary
 	var list *diag.List
-	for i, variant := range variants {
+	for i, variant := range compileWays {
 		files, found, findings, err := v.compile(variant)
 		if err != nil || findings.Errors() > 0 {
 			return nil, findings, err
@@ -60,17 +60,14 @@ func (v *verifier) verify() ([]clusterSummary, *diag.List, error) {
 		if i == 0 {
 			first, summaries, list = files, found, findings
 		}
-		if err := v.same(first, files, variant.name); err != nil {
+		if err := v.compareBytes(first, files, variant.name); err != nil {
 			return nil, nil, err
 		}
 	}
-	if err := v.alone(first); err != nil {
-		return nil, nil, err
-	}
-	return summaries, list, v.tree(first)
+	return summaries, list, v.compareOutput(first)
 }
 
-func (v *verifier) compile(how variant) (compiledBytes, []clusterSummary, *diag.List, error) {
+func (v *verifier) compile(how compileWay) (compiledBytes, []clusterSummary, *diag.List, error) {
 	root := v.root.FS()
 	if how.shuffle {
 		root = shuffled{root}
@@ -91,7 +88,7 @@ func (v *verifier) compile(how variant) (compiledBytes, []clusterSummary, *diag.
 	return files, summaries, list, err
 }
 
-func (v *verifier) same(want, got compiledBytes, how string) error {
+func (v *verifier) compareBytes(want, got compiledBytes, how string) error {
 	if differing := differences(want, got); len(differing) > 0 {
 		return fmt.Errorf("not the same bytes with %s: %s. That is a mistake in runtime-compiler: please report it", how, cli.Some(differing))
 	}
@@ -99,46 +96,8 @@ func (v *verifier) same(want, got compiledBytes, how string) error {
 	return nil
 }
 
-// alone compiles every tenant as a build with a warm cache does: without the others.
-func (v *verifier) alone(want compiledBytes) error {
-	again := compile.NewAgain(v.root.FS(), v.options)
-	tenants, files := 0, compiledBytes{}
-	for _, name := range v.tenantFiles() {
-		data, err := v.root.ReadFile(name)
-		if err != nil {
-			return fmt.Errorf("read a spec: %w", err)
-		}
-		spec := map[string]string{name: string(data)}
-		units, can := again.Tenants(spec, spec, compile.Last{Made: func(emit.File) bool { return true }})
-		if !can {
-			continue
-		}
-		tenants++
-		for _, u := range units {
-			for _, file := range u.Files {
-				files[file.Path] = incremental.DigestOf(file.Data)
-			}
-		}
-	}
-	part := maps.Clone(want)
-	maps.DeleteFunc(part, func(name string, _ incremental.Digest) bool { _, compiled := files[name]; return !compiled })
-	return v.same(part, files, fmt.Sprintf("a warm cache, %d specs of tenants alone", tenants))
-}
-
-func (v *verifier) tenantFiles() []string {
-	var names []string
-	// What cannot be read, a compilation has reported.
-	_ = fs.WalkDir(v.root.FS(), strings.TrimSuffix(compile.TenantFolder, "/"), func(name string, entry fs.DirEntry, err error) error {
-		if err == nil && !entry.IsDir() && filepath.Ext(name) != ".jsonnet" && !strings.HasPrefix(entry.Name(), ".") && !strings.HasPrefix(entry.Name(), "_") {
-			names = append(names, name)
-		}
-		return nil
-	})
-	return names
-}
-
-// tree compares the output folder.
-func (v *verifier) tree(want compiledBytes) error {
+// compareOutput compares the output folder.
+func (v *verifier) compareOutput(want compiledBytes) error {
 	got := compiledBytes{}
 	for name := range want {
 		data, err := os.ReadFile(filepath.Join(v.out, name))
@@ -149,7 +108,7 @@ func (v *verifier) tree(want compiledBytes) error {
 		}
 	}
 	differing := differences(want, got)
-	left, err := v.left(want)
+	left, err := v.leftovers(want)
 	if err != nil {
 		return err
 	}
@@ -160,8 +119,8 @@ func (v *verifier) tree(want compiledBytes) error {
 	return nil
 }
 
-// left returns owned files that are no longer compiled.
-func (v *verifier) left(want compiledBytes) ([]string, error) {
+// leftovers returns owned files that are no longer compiled.
+func (v *verifier) leftovers(want compiledBytes) ([]string, error) {
 	data, err := os.ReadFile(filepath.Join(v.out, emit.Record))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("read output: %w", err)

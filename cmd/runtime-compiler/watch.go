@@ -16,18 +16,19 @@ import (
 	"github.com/spf13/cobra"
 
 	"lockstep.dev/lockstep/internal/cli"
+	"lockstep.dev/lockstep/internal/cli/compiling"
 	"lockstep.dev/lockstep/pkg/compile/diag"
 	"lockstep.dev/lockstep/pkg/compile/incremental"
 )
 
 func newWatch() *cobra.Command {
-	var input cli.Input
-	reports := reporting{format: cli.FormatText, failOn: string(diag.Error), input: &input}
+	var input compiling.Input
+	reports := reportOptions{format: cli.FormatText, failOn: string(diag.Error), input: &input}
 	cmd := &cobra.Command{
 		Use:   "watch",
 		Short: "Build again whenever a spec is saved",
 		Long: `watch builds as build does, and again whenever something that it has read is changed: specs, charts, patches, libraries. It
-prints what it found and which files it wrote. A tenant is compiled alone where nothing else can depend on the change.
+prints what it found and which files it wrote.
 
 A spec that is gone or empty counts as removed after 2 seconds, so that no output is removed while a file is being replaced. Files
 that somebody else changed or removed in the output folder are put right within 5 seconds.
@@ -46,8 +47,8 @@ Exit codes: 0 ended by Ctrl-C, 1 a failure, 2 a mistake on the command line.`,
 	return cmd
 }
 
-func watch(cmd *cobra.Command, input *cli.Input, reports *reporting) error {
-	if err := cmp.Or(input.Validate(), separate(input.Root, reports.out)); err != nil {
+func watch(cmd *cobra.Command, input *compiling.Input, reports *reportOptions) error {
+	if err := cmp.Or(input.Validate(), validateOutput(input.Root, reports.out)); err != nil {
 		return err
 	}
 	input.Limit()
@@ -59,13 +60,13 @@ func watch(cmd *cobra.Command, input *cli.Input, reports *reporting) error {
 	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	w := &watcher{
-		builder: &builder{ctx: ctx, root: root, options: input.Options(), reports: reports, memory: remember(root, input, reports.out)},
+		builder: &builder{ctx: ctx, root: root, options: input.Options(), reports: reports, cache: openBuildCache(root, input, reports.out)},
 		input:   input, out: cmd.OutOrStdout(), errs: cmd.ErrOrStderr(),
 	}
-	if w.changes, err = newChanges(input.Root); err != nil {
-		fmt.Fprintf(w.errs, "watch looks for changes every %v: %v\n", pollEvery, err)
+	if w.files, err = newFileWatcher(input.Root); err != nil {
+		fmt.Fprintf(w.errs, "watch looks for changes every %v: %v\n", pollInterval, err)
 	}
-	defer w.changes.close()
+	defer w.files.close()
 	w.run(ctx)
 	if w.builder.last != nil {
 		w.builder.save()
@@ -76,8 +77,8 @@ func watch(cmd *cobra.Command, input *cli.Input, reports *reporting) error {
 // watcher builds, waits, and builds again.
 type watcher struct {
 	builder *builder
-	input   *cli.Input
-	changes *changes
+	input   *compiling.Input
+	files   *fileWatcher
 	// inputs are what the last compilation has read, successful or not.
 	inputs    []incremental.Input
 	out, errs io.Writer
@@ -100,11 +101,11 @@ func (w *watcher) run(ctx context.Context) {
 		tell()
 		switch {
 		case again:
-			why, more = w.changes.poll(ctx)
+			why, more = w.files.poll(ctx)
 		case stale:
-			why, more = w.changes.next(ctx, "files that were just read", w)
+			why, more = w.files.wait(ctx, "files that were just read", w)
 		default:
-			why, more = w.changes.next(ctx, "", w)
+			why, more = w.files.wait(ctx, "", w)
 		}
 	}
 }
@@ -118,13 +119,13 @@ func (w *watcher) follow() {
 	case w.builder.last != nil:
 		w.inputs = w.builder.last.Inputs
 	}
-	w.changes.follow(w.inputs)
+	w.files.follow(w.inputs)
 }
 
-// stale says whether something has changed after it was read and before it was followed, which has no event.
+// stale reports whether something has changed after it was read and before it was followed, which has no event.
 func (w *watcher) stale() bool {
 	read := incremental.Memory{Inputs: w.inputs, Began: time.Now().UnixNano()}
-	changed, _ := read.Changed(w.builder.memory)
+	changed, _ := read.Changed(w.builder.cache)
 	return len(changed) > 0
 }
 
@@ -135,7 +136,7 @@ func (w *watcher) gone(names map[string]bool) bool {
 		if input.Kind != incremental.File || input.Stamp.Size == 0 || len(names) > 0 && !names[input.Path] {
 			continue
 		}
-		if now, err := w.builder.memory.Stamp(input.Path); err == nil && now.Size == 0 {
+		if now, err := w.builder.cache.Stamp(input.Path); err == nil && now.Size == 0 {
 			return true
 		}
 	}
@@ -152,7 +153,7 @@ func (w *watcher) intact() bool {
 	return intact
 }
 
-// relevant says whether a change of a file can matter: it was read or missed, or it is in a folder that was listed.
+// relevant reports whether a change of a file can matter: it was read or missed, or it is in a folder that was listed.
 func (w *watcher) relevant(name string) bool {
 	for i := range w.inputs {
 		if input := &w.inputs[i]; input.Path == name || input.Kind == incremental.Folder && input.Path == path.Dir(name) {
@@ -167,7 +168,7 @@ func (w *watcher) build(ctx context.Context, why string) (again bool, tell func(
 	options := w.input.Options()
 	if options.Today != w.builder.options.Today {
 		// A new day may bring new findings.
-		w.builder.last, w.builder.again = nil, nil
+		w.builder.last = nil
 	}
 	w.builder.options = options
 	start := time.Now()
@@ -200,7 +201,7 @@ const maxNamed = 20
 
 func (w *watcher) tell(why string, took time.Duration) {
 	written, removed := w.builder.written, w.builder.removed
-	if why == looked && len(written)+len(removed) == 0 {
+	if why == pollTick && len(written)+len(removed) == 0 {
 		return
 	}
 	fmt.Fprintf(w.out, "%s: %s: files: %d written, %d removed, in %v\n", time.Now().Format(time.TimeOnly), why, len(written), len(removed), took.Round(100*time.Microsecond))

@@ -1,8 +1,5 @@
-// Package cli is what the command lines of runtime-compiler and runtime-compiler-review have in common, so that people meet one program:
-// exit codes, flags of the commands that compile, words for mistakes, progress, colours, versions, and the pace of the collector.
-//
-// Every run of runtime-compiler pays for what this package imports, so it imports nothing that only some commands need: no git, no
-// registries, no client of Kubernetes or of a forge.
+// Package cli is what the command lines have in common, that of runtime-compiler and that of kubectl mpi: how a run ends, words for
+// mistakes, progress, colours, versions, and the pace of the collector.
 package cli
 
 import (
@@ -13,11 +10,15 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// The exit codes.
+// The exit codes of all programs.
 const (
 	ExitFine    = 0
 	ExitFailure = 1
 	ExitUsage   = 2
+)
+
+// The exit codes that runtime-compiler has beyond them.
+const (
 	// ExitFailOn means that there is what --fail-on names, ExitMayNot that a token may not write.
 	ExitFailOn = 3
 	ExitMayNot = 4

@@ -35,9 +35,19 @@ func WriteJSON(w io.Writer, value any) error {
 
 // Palette colours output on a terminal only, and not where NO_COLOR is set (https://no-color.org).
 func Palette(w io.Writer) diag.Palette {
-	file, isFile := w.(*os.File)
-	if !isFile || os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb" || !term.IsTerminal(int(file.Fd())) {
+	if !Coloured(w) {
 		return diag.Palette{}
 	}
 	return diag.Colours()
+}
+
+// Coloured reports whether output to w has colours.
+func Coloured(w io.Writer) bool {
+	return IsTerminal(w) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+}
+
+// IsTerminal reports whether a terminal shows what is written to w.
+func IsTerminal(w io.Writer) bool {
+	file, isFile := w.(*os.File)
+	return isFile && term.IsTerminal(int(file.Fd()))
 }

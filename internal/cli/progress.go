@@ -5,8 +5,6 @@ import (
 	"io"
 	"os"
 	"time"
-
-	"golang.org/x/term"
 )
 
 // How long a build is before it shows progress, and how often that changes.
@@ -15,7 +13,7 @@ const (
 	progressEvery = 100 * time.Millisecond
 )
 
-// Progress shows on a terminal how far a long build is, in one line that disappears. Without a terminal it does nothing.
+// Progress shows on a terminal how far something long is, a build or a job, in one line that disappears. Without a terminal it does nothing.
 type Progress struct {
 	out   io.Writer
 	now   func() time.Time
@@ -25,7 +23,7 @@ type Progress struct {
 
 // NewProgress returns one for a terminal, or one that shows nothing.
 func NewProgress(w io.Writer) *Progress {
-	if file, isFile := w.(*os.File); !isFile || os.Getenv("TERM") == "dumb" || !term.IsTerminal(int(file.Fd())) {
+	if os.Getenv("TERM") == "dumb" || !IsTerminal(w) {
 		w = nil
 	}
 	return progressOn(w, time.Now)
@@ -44,8 +42,17 @@ func (p *Progress) Tell(done, of int) {
 	if now.Before(p.next) {
 		return
 	}
-	p.next, p.shown = now.Add(progressEvery), true
-	fmt.Fprintf(p.out, "\r\x1b[Kcompiling: %d of %d units, %d %%", done, of, 100*done/of)
+	p.next = now.Add(progressEvery)
+	p.Show(fmt.Sprintf("compiling: %d of %d units, %d %%", done, of, 100*done/of))
+}
+
+// Show shows a text at once.
+func (p *Progress) Show(text string) {
+	if p.out == nil {
+		return
+	}
+	p.shown = true
+	fmt.Fprint(p.out, "\r\x1b[K"+text)
 }
 
 // Clear removes the line.

@@ -1,12 +1,6 @@
 package cli
 
-import "runtime/debug"
+import "lockstep.dev/lockstep/internal/version"
 
-// Version returns what the Go toolchain recorded: the module's version, or the revision of a local build.
-func Version() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return "unknown"
-	}
-	return info.Main.Version
-}
+// Version returns the release that the program belongs to.
+func Version() string { return version.String() }

@@ -39,7 +39,7 @@ type Forge struct {
 	mu       sync.Mutex
 	comments []Comment
 	next     int64
-	// Trouble answers requests instead of the forge; it is asked before each and says whether it did.
+	// Trouble answers requests instead of the forge; it is asked before each and reports whether it did.
 	Trouble func(w http.ResponseWriter, r *http.Request) bool
 	// Requests are methods and paths, in order.
 	Requests []string

@@ -3,15 +3,21 @@
 package seccomp_test
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"net"
 	"os"
 	"os/exec"
+	"runtime"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
 
 	"lockstep.dev/lockstep/internal/seccomp"
 )
@@ -50,6 +56,16 @@ func confined() {
 		"connect": func() error { _, err := net.Dial("tcp", address); return err },
 		"listen":  func() error { _, err := net.Listen("tcp", "127.0.0.1:0"); return err },
 		"execute": func() error { return syscall.Exec("/bin/true", []string{"true"}, nil) },
+		// Those that a list of what is refused forgets.
+		"fork":    func() error { return call(unix.SYS_CLONE, uintptr(unix.SIGCHLD)) },
+		"signal":  func() error { return unix.Kill(os.Getppid(), 0) },
+		"memfd":   func() error { _, err := unix.MemfdCreate("x", 0); return err },
+		"inotify": func() error { _, err := unix.InotifyInit1(0); return err },
+		"chdir":   func() error { return unix.Chdir("/") },
+		"times":   func() error { return unix.UtimesNanoAt(unix.AT_FDCWD, "here", nil, 0) },
+		"limits":  func() error { return unix.Prlimit(0, unix.RLIMIT_NOFILE, nil, &unix.Rlimit{}) },
+		"queue":   func() error { return call(unix.SYS_MQ_OPEN, 0) },
+		"unknown": func() error { return call(4095) },
 	}
 	var group sync.WaitGroup
 	for range 16 {
@@ -63,6 +79,36 @@ func confined() {
 		}
 	}
 	group.Wait()
+	compute()
 	fmt.Println("confined")
 	os.Exit(0)
+}
+
+func call(number uintptr, args ...uintptr) error {
+	args = append(args, 0, 0, 0)
+	if _, _, errno := unix.Syscall(number, args[0], args[1], args[2]); errno != 0 {
+		return errno
+	}
+	return nil
+}
+
+// compute does what the runtime needs the kernel for: new threads, which a locked one takes, memory that it gets and gives back, waiting,
+// chance, signals between threads, and the maps that it keeps of its own.
+func compute() {
+	var group sync.WaitGroup
+	for range 32 {
+		group.Go(func() {
+			runtime.LockOSThread()
+			time.Sleep(time.Millisecond)
+			var data [1 << 20]byte
+			_, _ = rand.Read(data[:64])
+			for range 20 {
+				for i := range data {
+					data[i]++
+				}
+			}
+		})
+	}
+	group.Wait()
+	debug.FreeOSMemory()
 }

@@ -94,7 +94,7 @@ func different(before, after compile.Cluster) map[leaf]bool {
 	return result
 }
 
-// names says whether `affects` names a leaf for a line.
+// names reports whether `affects` names a leaf for a line.
 func names(c compile.Cluster, file string, line int, at leaf) bool {
 	for _, v := range explain.Affected(c.Name, c.Objects.Sorted(), file, line) {
 		if v.Object.String() == at.object && v.Path.String() == at.path {

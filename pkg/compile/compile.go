@@ -28,6 +28,7 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/resolve"
 	"lockstep.dev/lockstep/pkg/compile/secret"
 	"lockstep.dev/lockstep/pkg/compile/source"
+	"lockstep.dev/lockstep/pkg/compile/unread"
 	"lockstep.dev/lockstep/pkg/compile/waive"
 )
 
@@ -50,10 +51,10 @@ type Options struct {
 	// Progress, if there is one, is told how many units of how many were handed over, after each.
 	Progress func(done, of int)
 
-	// known is what another state of the repository is known to hold, patched what overlays make of it, planned what plans share.
-	known   *decode.Known
-	patched *overlay.Known
-	planned *plan.Known
+	// decodeCache is what another state of the repository is known to hold, overlayCache what overlays make of it, planCache what plans share.
+	decodeCache  *decode.Cache
+	overlayCache *overlay.Cache
+	planCache    *plan.Known
 }
 
 // Cluster is what was compiled for one cluster.
@@ -141,12 +142,14 @@ func planAll(root fs.FS, options Options, list *diag.List) planned {
 
 // load reads and decodes all specs.
 func load(root fs.FS, options Options, list *diag.List) []*decode.Document {
-	return loadFiles(root, source.Find(root), options, list)
+	documents := loadFiles(root, source.Find(root), options, list)
+	unread.Find(root, list)
+	return documents
 }
 
 func loadFiles(root fs.FS, files []*source.File, options Options, list *diag.List) []*decode.Document {
 	// Bytes, then typed values: from here on nobody sees YAML.
-	documents := decode.Loader{Root: root, Jsonnet: options.Jsonnet, Workers: options.Workers, Known: options.known}.Load(files, list)
+	documents := decode.Loader{Root: root, Jsonnet: options.Jsonnet, Workers: options.Workers, Cache: options.decodeCache}.Load(files, list)
 	// Secrets are looked for in the text itself: those in comments are known to everybody too.
 	secret.Find(files, list)
 	return documents
@@ -158,9 +161,10 @@ func planDocuments(root fs.FS, documents []*decode.Document, options Options, li
 	waivers := waive.Of(plans, options.Today)
 	for _, p := range plans {
 		p.Today = options.Today
-		before := list.Len()
-		check.Cluster(p, list)
-		waivers.Accept(p, list.Since(before))
+		found := &diag.List{}
+		check.Cluster(p, found)
+		waivers.Accept(p, found.Since(0))
+		list.Take(check.Blame(found.Since(0), patchedSpan(documents)))
 	}
 	if options.Cluster == "" {
 		check.VariantsSomewhere(plans, list)
@@ -176,7 +180,7 @@ func plansOf(root fs.FS, documents []*decode.Document, options Options, list *di
 	// Each cluster may have patches of its own, for specs and for objects.
 	patches := readOverlays(root, bundle, options, list)
 	// A plan leaves out specs with mistakes, so checks can go on with the sound ones.
-	plans := options.planned.Clusters(bundle, options.Cluster, func(name string) bool { return patches[name].PatchesSpecs() }, list)
+	plans := options.planCache.Clusters(bundle, options.Cluster, func(name string) bool { return patches[name].PatchesSpecs() }, list)
 	planPatched(plans, bundle, documents, patches, options, list)
 	return plans, patches
 }

@@ -253,7 +253,7 @@ func TestOneClusterSaysNothingOfOthers(t *testing.T) {
 	}
 }
 
-// readsClock says whether an expression asks the machine for the time or the zone.
+// readsClock reports whether an expression asks the machine for the time or the zone.
 func readsClock(s *ast.SelectorExpr) bool {
 	of, isName := s.X.(*ast.Ident)
 	return isName && of.Name == "time" && slices.Contains([]string{"Now", "Since", "Until", "Local", "LoadLocation"}, s.Sel.Name)

@@ -86,7 +86,7 @@ func TestGivenValuesAreExplained(t *testing.T) {
 		for _, at := range o.Rule.Also {
 			lines[at.Line] = true
 		}
-		if !lines[10] {
+		if !lines[11] {
 			t.Errorf("the line of the executor is no source of the chart: %v", lines)
 		}
 	}

@@ -1,6 +1,7 @@
 package compile_test
 
 import (
+	"fmt"
 	"os"
 	"path"
 	"slices"
@@ -86,17 +87,29 @@ func TestStages(t *testing.T) {
 	}
 }
 
-// TestTenantRights holds the rights with which a tenant's objects are applied against the objects: every one must be admitted, nothing
-// without namespace may be among them, and the rights must end at the tenant's namespaces.
+// TestTenantRights holds the rights with which a tenant's own objects are applied against the objects: every one must be admitted, nothing
+// that bounds a tenant may be among them, the rights must end at the tenant's namespaces, and a tenant without such objects has none.
 func TestTenantRights(t *testing.T) {
 	tenantsOf := func(c compile.Cluster) map[string][]object.Object {
 		inside := map[string][]object.Object{}
 		for _, o := range c.Objects.Sorted() {
 			if folder, name := path.Split(o.Folder); folder == "tenants/" {
-				if o.ID.Namespace == "" {
-					t.Errorf("%s has no namespace and is not applied by the platform", o.ID)
+				if o.ID.Kind != "PersistentVolumeClaim" {
+					t.Errorf("%s bounds the tenant and is not applied by the platform", o.ID)
 				}
 				inside[name] = append(inside[name], o)
+			}
+		}
+		if len(inside) != 1 {
+			t.Errorf("%d tenants have objects of their own: one has volumes", len(inside))
+		}
+		for _, o := range c.Objects.Sorted() {
+			for _, prefix := range []string{"lockstep-tenant-", "lockstep-applier-"} {
+				tenant, ok := strings.CutPrefix(o.ID.Name, prefix)
+				if ok && inside[tenant] == nil && slices.Contains([]string{"AppProject", "Application", "Kustomization", "ServiceAccount", "ClusterRole"}, o.ID.Kind) &&
+					!slices.Contains([]string{"admin", "editor", "viewer"}, tenant) {
+					t.Errorf("%s is of a tenant without objects of its own", o.ID)
+				}
 			}
 		}
 		return inside
@@ -145,11 +158,37 @@ func find(t *testing.T, c compile.Cluster, kind, name string) any {
 	return nil
 }
 
-// resources are the names in requests of the kinds in a tenant's namespaces, written out: the compiler derives them.
-var resources = map[string]string{
-	"LimitRange": "limitranges", "LocalQueue": "localqueues", "NetworkPolicy": "networkpolicies", "PersistentVolumeClaim": "persistentvolumeclaims",
-	"ResourceQuota": "resourcequotas", "RoleBinding": "rolebindings", "ServiceAccount": "serviceaccounts", "TrainingRuntime": "trainingruntimes",
+// TestRetries holds how often Argo CD tries against its version: with the newest commit for ever, with the same one not.
+func TestRetries(t *testing.T) {
+	for version, want := range map[string]string{"": "5 <nil>", "3.1": "5 <nil>", "3.2": "-1 true", "3.10": "-1 true"} {
+		data, err := os.ReadFile("testdata/clusters/argocd.txtar")
+		if err != nil {
+			t.Fatal(err)
+		}
+		files := fstest.MapFS{}
+		for _, f := range txtar.Parse(data).Files {
+			if strings.HasPrefix(f.Name, "out/") {
+				continue
+			}
+			spec := string(f.Data)
+			if version != "" {
+				spec = strings.Replace(spec, "engine: ArgoCD", "engine: ArgoCD\n    version: \""+version+"\"", 1)
+			}
+			files[f.Name] = &fstest.MapFile{Data: []byte(spec)}
+		}
+		clusters, list := compile.Compile(withBase(t, files), compile.Options{Charts: helm.Renderer{}})
+		if list.Errors() > 0 {
+			t.Fatal(text(t, list))
+		}
+		retry := at(find(t, clusters[0], "Application", "lockstep-platform"), "spec", "syncPolicy", "retry")
+		if got := fmt.Sprint(at(retry, "limit"), " ", at(retry, "refresh")); got != want {
+			t.Errorf("version %q: limit and refresh are %s, want %s", version, got, want)
+		}
+	}
 }
+
+// resources are the names in requests of the kinds that tenants may write, written out: the compiler derives them.
+var resources = map[string]string{"PersistentVolumeClaim": "persistentvolumeclaims"}
 
 func allowed(rules []any, id object.ID) bool {
 	return slices.ContainsFunc(rules, func(rule any) bool {

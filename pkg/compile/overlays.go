@@ -36,7 +36,7 @@ func readOverlays(root fs.FS, bundle *resolve.Bundle, options Options, list *dia
 	return found
 }
 
-// hasFolder says whether the folder of a cluster's file is the cluster's own. One that is defined elsewhere, with others, has none.
+// hasFolder reports whether the folder of a cluster's file is the cluster's own. One that is defined elsewhere, with others, has none.
 func hasFolder(file *source.File) bool { return strings.HasPrefix(path.Base(file.Path), "cluster.") }
 
 // planPatched makes the plans of clusters whose overlays patch specs. A mistake that the patch does not touch is found again, and shown
@@ -47,10 +47,19 @@ func planPatched(plans []*plan.Cluster, bundle *resolve.Bundle, documents []*dec
 		if !own.PatchesSpecs() {
 			continue
 		}
-		patched := options.planned.Clusters(resolve.Names(own.Specs(documents, options.patched, list), list), p.Name.V, nil, list)
+		patched := options.planCache.Clusters(resolve.Names(own.Specs(documents, options.overlayCache, list), list), p.Name.V, nil, list)
 		if len(patched) != 1 {
-			patched = options.planned.Clusters(bundle, p.Name.V, nil, list)
+			patched = options.planCache.Clusters(bundle, p.Name.V, nil, list)
 		}
 		plans[i] = patched[0]
 	}
+}
+
+// patchedSpan returns what reports whether a value of a plan comes from a patch: from a file that holds no spec.
+func patchedSpan(documents []*decode.Document) func(source.Span) bool {
+	specs := make(map[string]bool, len(documents))
+	for _, d := range documents {
+		specs[d.File.Path] = true
+	}
+	return func(at source.Span) bool { return !at.IsZero() && !specs[at.Path()] }
 }

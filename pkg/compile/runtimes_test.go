@@ -371,11 +371,11 @@ func TestVariant(t *testing.T) {
 			lost = append(lost, l.Value+" "+l.Origin.At.String())
 		}
 		want := []string{
-			"example.org/own:1@sha256:" + strings.Repeat("0", 64) + " overlays/local/cluster.yaml:13:26",
+			"example.org/own:1@sha256:" + strings.Repeat("0", 64) + " overlays/local/cluster.yaml:14:26",
 			"example.org/own:1 tenants/vision.yaml:16:47",
 			"example.org/mpi:5 catalog/runtime.yaml:9:10",
 		}
-		if diff := cmp.Diff(want, lost); diff != "" || from[node+"image"].At.Line != 11 {
+		if diff := cmp.Diff(want, lost); diff != "" || from[node+"image"].At.Line != 12 {
 			t.Errorf("the image comes from %s, instead of (-want +got):\n%s", from[node+"image"].At, diff)
 		}
 	}

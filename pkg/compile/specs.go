@@ -62,7 +62,7 @@ func (p SpecPair) either() *object.Object {
 	return p.Before
 }
 
-// concerns says whether a spec is about a cluster: not another cluster, and no tenant that is not there.
+// concerns reports whether a spec is about a cluster: not another cluster, and no tenant that is not there.
 func concerns(d *decode.Document, cluster string, plans []*plan.Cluster) bool {
 	switch spec := d.Spec.(type) {
 	case *v1alpha1.Cluster:

@@ -144,6 +144,7 @@ func (j job) compile(prepare func(Unit) error) compiled {
 	list := &diag.List{}
 	objects, effects := j.patched(list)
 	j.server.Prove(objects, list)
+	access.Brought(objects, list)
 	if !j.cluster.Bundled.V {
 		portable.Prove(objects, list)
 	}

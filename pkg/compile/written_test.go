@@ -39,7 +39,7 @@ func TestWrittenIsWritten(t *testing.T) {
 // word is a scalar as YAML and Jsonnet write it.
 var word = regexp.MustCompile(`"[^"]*"|'[^']*'|[^\s,{}\[\]]+`)
 
-// writes says whether a line has a value, as text, or as another form of the same amount.
+// writes reports whether a line has a value, as text, or as another form of the same amount.
 func writes(line string, leaf *object.Node) bool {
 	if leaf.Kind == object.MapNode || leaf.Kind == object.ListNode || strings.Contains(line, leaf.Text) {
 		return true

@@ -174,7 +174,7 @@ func (c *Client) removeAll(ctx context.Context, api *api, all []note) error {
 	return nil
 }
 
-// sameText says whether a forge keeps a text for another: they change ends of lines.
+// sameText reports whether a forge keeps a text for another: they change ends of lines.
 func sameText(kept, text string) bool {
 	return strings.TrimSpace(strings.ReplaceAll(kept, "\r\n", "\n")) == strings.TrimSpace(text)
 }

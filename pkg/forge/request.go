@@ -234,7 +234,7 @@ func (a *api) address(path string) (string, error) {
 	return path, nil
 }
 
-// wait says whether a request may be sent again, and after which time. Both forges send Retry-After; GitHub's first limit has the time
+// wait reports whether a request may be sent again, and after which time. Both forges send Retry-After; GitHub's first limit has the time
 // of its end instead (https://docs.github.com/rest/using-the-rest-api/rate-limits-for-the-rest-api).
 func (r *response) wait(attempt int, err error) (time.Duration, bool) {
 	switch {
@@ -258,7 +258,7 @@ func (r *response) wait(attempt int, err error) (time.Duration, bool) {
 	return backoff(attempt), true
 }
 
-// passes says whether a failure of the network may be gone in a moment: a host that does not exist, or whose certificate is wrong, stays so.
+// passes reports whether a failure of the network may be gone in a moment: a host that does not exist, or whose certificate is wrong, stays so.
 func passes(err error) bool {
 	var lookup *net.DNSError
 	var untrusted *tls.CertificateVerificationError
@@ -269,7 +269,7 @@ func passes(err error) bool {
 	return errors.As(err, &broken) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, context.DeadlineExceeded)
 }
 
-// limited says whether a refusal is about too many requests, not about rights.
+// limited reports whether a refusal is about too many requests, not about rights.
 func (r *response) limited() bool {
 	return r.header.Get("Retry-After") != "" || r.header.Get("X-Ratelimit-Remaining") == "0" || strings.Contains(strings.ToLower(r.message()), "rate limit")
 }

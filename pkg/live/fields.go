@@ -92,7 +92,7 @@ func nameOf(item any) string {
 	return ""
 }
 
-// owns says whether a set has an element, or something below it.
+// owns reports whether a set has an element, or something below it.
 func owns(set *fieldpath.Set, element fieldpath.PathElement) bool {
 	if set == nil {
 		return false

@@ -210,12 +210,12 @@ func (c *Cluster) note(add func(*Found)) {
 	add(&c.found)
 }
 
-// isAdmission says whether a policy or a quota refuses, not the lack of a right: those name themselves.
+// isAdmission reports whether a policy or a quota refuses, not the lack of a right: those name themselves.
 func isAdmission(err error) bool {
 	return strings.Contains(err.Error(), "ValidatingAdmissionPolicy") || strings.Contains(err.Error(), "denied the request") || strings.Contains(err.Error(), "exceeded quota")
 }
 
-// isRefusal says whether the API server has understood a request and does not want it.
+// isRefusal reports whether the API server has understood a request and does not want it.
 func isRefusal(err error) bool {
 	return apierrors.IsInvalid(err) || apierrors.IsForbidden(err) || apierrors.IsBadRequest(err) || apierrors.IsConflict(err)
 }

@@ -76,13 +76,15 @@ func intelEnvironment() []Variable {
 var reserved = []string{
 	"OMPI_MCA_orte_default_hostfile", "OMPI_MCA_orte_keep_fqdn_hostnames", "OMPI_MCA_orte_set_default_slots",
 	"OMPI_MCA_plm_rsh_agent", "OMPI_MCA_plm_rsh_args",
-	"PRTE_MCA_prte_default_hostfile", "PRTE_MCA_plm_ssh_agent",
+	"PRTE_MCA_prte_default_hostfile", "PRTE_MCA_prte_keep_fqdn_hostnames", "PRTE_MCA_prte_set_default_slots",
+	"PRTE_MCA_plm_ssh_agent", "PRTE_MCA_plm_ssh_args",
 	"HYDRA_HOST_FILE", "HYDRA_LAUNCHER", "HYDRA_LAUNCHER_EXEC",
 	"I_MPI_HYDRA_HOST_FILE", "I_MPI_HYDRA_BOOTSTRAP", "I_MPI_HYDRA_BOOTSTRAP_EXEC",
 }
 
-// ReservedVariable says whether a variable carries the wiring of a job. Upstream reserves its four Open MPI names
-// (kubeflow/trainer pkg/constants MPIReservedEnvNames); the others follow from Environment.
+// ReservedVariable reports whether a variable carries the wiring of a job. Upstream reserves its four names of Open MPI 4
+// (kubeflow/trainer pkg/constants MPIReservedEnvNames), and those of Open MPI 5 that mean the same from the release on that sets them
+// (kubeflow/trainer#4029). The others follow from Environment.
 func ReservedVariable(name string) bool {
 	for _, r := range reserved {
 		if strings.EqualFold(r, name) {

@@ -48,9 +48,14 @@ func TestReservedVariable(t *testing.T) {
 	for name, want := range map[string]bool{
 		"OMPI_MCA_plm_rsh_agent":         true,
 		"PRTE_MCA_prte_default_hostfile": true,
-		"HYDRA_HOST_FILE":                true,
-		"OMPI_MCA_btl_tcp_if_include":    false,
-		"NCCL_DEBUG":                     false,
+		// The rest of what kubeflow/trainer#4029 reserves.
+		"PRTE_MCA_prte_keep_fqdn_hostnames": true,
+		"PRTE_MCA_prte_set_default_slots":   true,
+		"PRTE_MCA_plm_ssh_args":             true,
+		"PRTE_MCA_prte_if_include":          false,
+		"HYDRA_HOST_FILE":                   true,
+		"OMPI_MCA_btl_tcp_if_include":       false,
+		"NCCL_DEBUG":                        false,
 	} {
 		if got := ReservedVariable(name); got != want {
 			t.Errorf("ReservedVariable(%q) = %t, want %t", name, got, want)

@@ -51,6 +51,10 @@ const (
 	// TenantLabel is on every namespace and object of a tenant.
 	TenantLabel = "lockstep.dev/tenant"
 
+	// FinishedJobsAnnotation on a namespace is how long its finished TrainJobs are kept before mpi-controller deletes them: a Go duration such
+	// as `168h`. Without it they stay.
+	FinishedJobsAnnotation = "lockstep.dev/finished-jobs-kept-for"
+
 	// MinNodesAnnotation and MaxNodesAnnotation on a runtime bound the nodes of a job; a runtime without them has no bounds.
 	MinNodesAnnotation = "lockstep.dev/min-nodes"
 	MaxNodesAnnotation = "lockstep.dev/max-nodes"

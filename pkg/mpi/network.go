@@ -17,7 +17,7 @@ const (
 	EFA        Fabric = "EFA"
 )
 
-// RDMA says whether adapters read and write memory without the kernel, and therefore need it pinned.
+// RDMA reports whether adapters read and write memory without the kernel, and therefore need it pinned.
 func (f Fabric) RDMA() bool { return f == InfiniBand || f == RoCE || f == EFA }
 
 // Network is what the ranks of a job know about the way to each other.

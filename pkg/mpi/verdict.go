@@ -116,7 +116,7 @@ type NodeReport struct {
 	Error string `json:"error,omitempty"`
 }
 
-// Succeeded says whether the job did what was asked.
+// Succeeded reports whether the job did what was asked.
 func (v Verdict) Succeeded() bool { return v.Reason == "" }
 
 // Encode returns the verdict as JSON of at most MaxVerdictBytes bytes: reports of nodes are dropped first, from the

@@ -56,7 +56,7 @@ type grantedRight struct {
 
 func (r grantedRight) String() string { return r.Role + ": " + right(r.verb, r.resource, r.group) }
 
-// allows says whether this is a right that a request needs. Informers watch, and list only where an API server does not
+// allows reports whether this is a right that a request needs. Informers watch, and list only where an API server does not
 // stream lists.
 func (r grantedRight) allows(e Entry) bool {
 	return (e.Verb == r.verb || r.verb == "list" && e.Verb == "watch") && e.resource() == r.resource && e.ObjectRef.APIGroup == r.group &&

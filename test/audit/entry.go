@@ -49,7 +49,7 @@ func Read(log io.Reader, wanted func(Entry) bool) ([]Entry, error) {
 	return entries, nil
 }
 
-// Write says whether the request was to change something.
+// Write reports whether the request was to change something.
 func (e Entry) Write() bool {
 	return !slices.Contains([]string{"get", "list", "watch"}, e.Verb)
 }
@@ -64,7 +64,7 @@ func (e Entry) resource() string {
 	return e.ObjectRef.Resource
 }
 
-// refused says whether no role allowed the request. Admission answers with the same code and other words.
+// refused reports whether no role allowed the request. Admission answers with the same code and other words.
 func (e Entry) refused() bool {
 	return e.ResponseStatus.Code == http.StatusForbidden && strings.Contains(e.ResponseStatus.Message, "cannot "+e.Verb)
 }

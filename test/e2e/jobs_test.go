@@ -17,7 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"lockstep.dev/lockstep/pkg/mpi"
-	mpijob "lockstep.dev/lockstep/pkg/mpi/job"
+	"lockstep.dev/lockstep/pkg/mpi/job/status"
 	"lockstep.dev/lockstep/test/platform"
 	"lockstep.dev/lockstep/test/trial"
 )
@@ -94,14 +94,14 @@ func ranks(ctx context.Context, object *trainer.TrainJob) func() (int, error) {
 	}
 }
 
-// condition tells whether a TrainJob has a condition that is true.
+// condition reports whether a TrainJob has a condition that is true.
 func condition(ctx context.Context, user trial.User, object *trainer.TrainJob, name string) func() bool {
 	return func() bool {
 		current := &trainer.TrainJob{}
 		if err := user.Client.Get(ctx, client.ObjectKeyFromObject(object), current); err != nil {
 			return false
 		}
-		return meta.IsStatusConditionTrue(mpijob.Conditions(current), name)
+		return meta.IsStatusConditionTrue(status.Conditions(current), name)
 	}
 }
 
@@ -112,7 +112,7 @@ func said(ctx context.Context, object *trainer.TrainJob, name string) func() str
 		if err := admin.Client.Get(ctx, client.ObjectKeyFromObject(object), current); err != nil {
 			return ""
 		}
-		if c := meta.FindStatusCondition(mpijob.Conditions(current), name); c != nil {
+		if c := meta.FindStatusCondition(status.Conditions(current), name); c != nil {
 			return c.Message
 		}
 		return ""

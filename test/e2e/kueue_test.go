@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"lockstep.dev/lockstep/pkg/mpi"
-	mpijob "lockstep.dev/lockstep/pkg/mpi/job"
+	"lockstep.dev/lockstep/pkg/mpi/job/status"
 	"lockstep.dev/lockstep/test/trial"
 )
 
@@ -82,8 +82,9 @@ var _ = Describe("Under Kueue, an MPI job", Ordered, longest, func() {
 		Eventually(condition(ctx, editor, second, "Running")).Should(BeTrue())
 		next := endless("next")
 		third := said(ctx, next, trainer.TrainJobSuspended)
-		// Kueue orders jobs by the second of their creation.
-		Eventually(time.Now).Should(BeTemporally(">", next.CreationTimestamp.Add(time.Second)))
+		// Kueue orders jobs by the second in which it made their Workloads, which may be the one after that of the job.
+		Eventually(third).Should(ContainSubstring("at position 1 of 1"))
+		Eventually(time.Now).Should(BeTemporally(">", time.Now().Add(time.Second)))
 		fourth := said(ctx, endless("last"), trainer.TrainJobSuspended)
 		Eventually(third).Should(And(
 			HavePrefix("TrainJob is suspended; waits in queue `jobs` at position 1 of 2: "), ContainSubstring("insufficient unused quota")))
@@ -174,7 +175,7 @@ func submit(ctx SpecContext, user trial.User, object *trainer.TrainJob) *trainer
 	DeferCleanup(func(ctx SpecContext) {
 		if CurrentSpecReport().Failed() {
 			_ = admin.Client.Get(ctx, client.ObjectKeyFromObject(object), object)
-			fmt.Fprintf(GinkgoWriter, "%s: suspend %v, conditions %+v\n", object.Name, ptr.Deref(object.Spec.Suspend, false), mpijob.Conditions(object))
+			fmt.Fprintf(GinkgoWriter, "%s: suspend %v, conditions %+v\n", object.Name, ptr.Deref(object.Spec.Suspend, false), status.Conditions(object))
 		}
 	})
 	return object

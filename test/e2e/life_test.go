@@ -44,8 +44,8 @@ var _ = Describe("The user of a job", func() {
 	})
 
 	It("may lose a node after its last launch: the work is done", func(ctx SpecContext) {
-		object := start(ctx, editor, job("postprocesses", "openmpi5-cpu", "bash", "-c", "mpirun -n 4 mpi-hello && echo launched && sleep 15"))
-		Eventually(follow(ctx, object)).Should(ContainSubstring("launched"))
+		object := start(ctx, editor, job("postprocesses", "openmpi5-cpu", "bash", "-c", "mpirun -n 4 mpi-hello && sleep 2 && echo summed up && sleep 15"))
+		Eventually(follow(ctx, object)).Should(ContainSubstring("summed up"))
 		node := worker(ctx, object)
 		Expect(admin.Client.Delete(ctx, &node)).To(Succeed())
 		Eventually(func() bool {

@@ -6,6 +6,7 @@ import (
 	. "github.com/onsi/gomega"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
@@ -62,7 +63,9 @@ var _ = Describe("An admin who", func() {
 		Expect(admin.Client.Patch(ctx, js, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"suspend":true}}`)))).To(Succeed())
 		Eventually(condition(ctx, editor, object, trainer.TrainJobComplete)).Should(BeTrue())
 		Eventually(toldOf(ctx, editor, object)).Should(ContainElement("JobSetSuspended"))
-		Expect(toldOf(ctx, editor, object)()).NotTo(ContainElement(string(diagnose.PodDeleted)), "nobody has to start it again")
+		Expect(eventsOf(ctx, editor, object, func(e eventsv1.Event) string {
+			return e.EventTime.Format("15:04:05.000") + " " + e.Reason + ": " + e.Note
+		})).NotTo(ContainElement(ContainSubstring(string(diagnose.PodDeleted))), "nobody has to start it again")
 	})
 
 	It("has a Job under the name of one of its own keeps a job from starting, which it says", func(ctx SpecContext) {

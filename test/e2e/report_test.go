@@ -56,6 +56,23 @@ func specLine(spec SpecReport, elapsed time.Duration) string {
 	return line
 }
 
+// failures are the specs that failed, with where and the beginning of what they had to say: often nothing else of a run is left.
+func failures(specs []SpecReport) string {
+	const most = 25
+	var text strings.Builder
+	for _, spec := range specs {
+		if !spec.Failed() {
+			continue
+		}
+		fmt.Fprintf(&text, "  FAILED %s\n    %s\n", spec.FullText(), spec.Failure.Location)
+		said := strings.Split(strings.TrimSpace(spec.Failure.Message), "\n")
+		for _, line := range said[:min(len(said), most)] {
+			fmt.Fprintf(&text, "    %s\n", line)
+		}
+	}
+	return text.String()
+}
+
 func outcome(state types.SpecState) string {
 	switch state {
 	case types.SpecStatePassed:
@@ -69,6 +86,7 @@ func outcome(state types.SpecState) string {
 var _ = ReportAfterSuite("which specs took longest, and how many passed", func(report Report) {
 	fmt.Fprint(lines, slowest(report.SpecReports))
 	summary := fmt.Sprintf("%-22s %s in %.1fs\n", "e2e:", counts(report.SpecReports), report.RunTime.Seconds())
+	summary += failures(report.SpecReports)
 	fmt.Fprint(lines, summary)
 	if path := os.Getenv("SUMMARY"); path != "" {
 		Expect(appendTo(path, summary)).To(Succeed())

@@ -55,6 +55,7 @@ var asExecutor = &stretch{role: "executor", unseen: map[string]string{
 	"ClusterRole mpi-controller-jobs: create podgroups.scheduling.volcano.sh":           noVolcano,
 	"ClusterRole mpi-controller-jobs: delete podgroups.scheduling.volcano.sh":           noVolcano,
 	"ClusterRole mpi-controller-jobs: delete podgroups.scheduling.x-k8s.io":             collectorFirst,
+	"ClusterRole mpi-controller-jobs: delete trainjobs.trainer.kubeflow.org":            neverOld,
 	"ClusterRole mpi-controller-jobs: delete configmaps.":                               collectorFirst,
 	"ClusterRole mpi-controller-jobs: delete networkpolicies.networking.k8s.io":         collectorFirst,
 	"Role mpi-controller: create events.":                                               "an executor says so when it waits because Kubeflow Trainer runs",
@@ -62,6 +63,7 @@ var asExecutor = &stretch{role: "executor", unseen: map[string]string{
 
 // asCompanion is the part in which it stands beside Kubeflow Trainer.
 var asCompanion = &stretch{role: "companion", unseen: map[string]string{
+	"ClusterRole mpi-controller-jobs: delete trainjobs.trainer.kubeflow.org":            neverOld,
 	"ClusterRole mpi-controller-jobs: update trainjobs/finalizers.trainer.kubeflow.org": ownerReferences,
 	"ClusterRole mpi-controller: create tokenreviews.authentication.k8s.io":             onlyWhoMeasures,
 	"ClusterRole mpi-controller: create subjectaccessreviews.authorization.k8s.io":      onlyWhoMeasures,
@@ -74,6 +76,7 @@ var asCompanion = &stretch{role: "companion", unseen: map[string]string{
 const (
 	ownerReferences = "admission asks whether the controller has it when an owner reference blocks deletion"
 	noVolcano       = "there is no Volcano"
+	neverOld        = "no tenant here has jobs deleted that finished long ago"
 	onlyWhoMeasures = "the controller asks only where somebody reads its metrics"
 	collectorFirst  = "what an earlier job of the name left, where the garbage collector has not been there yet"
 )

@@ -7,11 +7,11 @@ import (
 	"time"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
-	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"lockstep.dev/lockstep/pkg/mpi"
-	mpijob "lockstep.dev/lockstep/pkg/mpi/job"
+	"lockstep.dev/lockstep/pkg/mpi/job/status"
 )
 
 // ending is how long a job may take to end once its fault was named.
@@ -63,7 +63,7 @@ func (t *attempt) watch(ctx context.Context, limit time.Duration, enough func(se
 	return last
 }
 
-// right says whether what is told names the fault, and whom it hit.
+// right reports whether what is told names the fault, and whom it hit.
 func (t *attempt) right(s seen) bool {
 	if len(t.fault.Want) == 0 {
 		return s.condition == trainer.TrainJobComplete
@@ -71,7 +71,7 @@ func (t *attempt) right(s seen) bool {
 	return slices.Contains(t.fault.Want, mpi.Reason(s.reason)) && t.lacks(s.message) == ""
 }
 
-// rightEnd says whether the job ended as it must: by its fault, unless it is to survive it or to wait.
+// rightEnd reports whether the job ended as it must: by its fault, unless it is to survive it or to wait.
 func (t *attempt) rightEnd(s seen) bool {
 	switch {
 	case len(t.fault.Want) == 0:
@@ -104,13 +104,15 @@ func (t *attempt) see(ctx context.Context) (seen, error) {
 	if err := t.admin.Client.Get(ctx, client.ObjectKeyFromObject(t.job), job); err != nil {
 		return seen{}, err
 	}
+	for _, c := range job.Status.Conditions {
+		if (c.Type == trainer.TrainJobFailed || c.Type == trainer.TrainJobComplete) && c.Status == metav1.ConditionTrue {
+			return seen{condition: c.Type, reason: c.Reason, message: c.Message, final: true}, nil
+		}
+	}
 	var told seen
-	for _, c := range mpijob.Conditions(job) {
+	for _, c := range status.Conditions(job) {
 		s := seen{condition: c.Type, reason: c.Reason, message: c.Message}
 		switch {
-		case (c.Type == trainer.TrainJobFailed || c.Type == trainer.TrainJobComplete) && meta.IsStatusConditionTrue(job.Status.Conditions, c.Type):
-			s.final = true
-			return s, nil
 		case c.Type == trainer.TrainJobFailed || c.Type == trainer.TrainJobComplete || c.Type == trainer.TrainJobSuspended:
 		case t.fault.Want != nil && t.right(s):
 			return s, nil

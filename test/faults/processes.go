@@ -171,14 +171,14 @@ func rankFaults() []Fault {
 		},
 		Fault{
 			Name: "rank fails before MPI_Init", How: "rank 3 does not find a module of Python, while the others wait for it in MPI_Init", Ranks: true, Hits: rankOf(3),
-			Want: []mpi.Reason{diagnose.PythonModuleMissing}, Says: []string{"Worker 1 failed", "ModuleNotFoundError: No module named 'torch'"},
+			Want: []mpi.Reason{diagnose.PythonModuleMissing}, Says: []string{"Worker 0 failed", "ModuleNotFoundError: No module named 'torch'"},
 			Shape: command("mpirun", "-n", "4", "bash", "-c", `sleep 0.5; echo "fault: rank `+rankOfShell+`"
 				if [ "`+rankOfShell+`" = 3 ]; then `+complain(importTraceback)+`; exit 1; fi
 				exec mpi-hello --sleep 60`),
 		},
 		Fault{
 			Name: "CUDA out of memory", How: "rank 3 prints PyTorch's traceback to its standard error and exits with code 1", Ranks: true, Hits: rankOf(3),
-			Want: []mpi.Reason{diagnose.CUDAOutOfMemory}, Says: []string{"Worker 1 failed: CUDA out of memory", "Tried to allocate 2.50 GiB"},
+			Want: []mpi.Reason{diagnose.CUDAOutOfMemory}, Says: []string{"Worker 0 failed: CUDA out of memory", "Tried to allocate 2.50 GiB"},
 			Shape: command("mpirun", "-n", "4", "bash", "-c", `if [ "`+rankOfShell+`" = 3 ]; then `+complain(cudaTraceback)+`; fi
 				exec mpi-hello --sleep 60 --exit-rank 3 --exit-code 1`),
 		},
@@ -223,7 +223,7 @@ func launchFaults() []Fault {
 		},
 		Fault{
 			Name: "two programs for Open MPI 5", How: "`mpirun -n 2 A : -n 2 B`, which prted of Debian 13 does not survive (open-mpi/ompi#13303)", MPI: &openMPI5,
-			Want: []mpi.Reason{diagnose.LaunchDaemonLost}, Says: []string{"several programs in one launch"}, Shape: command("mpirun", "-n", "2", "mpi-hello", ":", "-n", "2", "mpi-hello", "--sleep", "1"),
+			Want: []mpi.Reason{diagnose.LaunchDaemonLost, diagnose.CommandKilled}, Says: []string{"several programs in one launch"}, Shape: command("mpirun", "-n", "2", "mpi-hello", ":", "-n", "2", "mpi-hello", "--sleep", "1"),
 		},
 	)
 }

@@ -38,7 +38,7 @@ func (t target) lacks(message string) string {
 	return ""
 }
 
-// mentions says whether a message holds one of several words as a whole, so that `rank 1` is not seen in `rank 12`.
+// mentions reports whether a message holds one of several words as a whole, so that `rank 1` is not seen in `rank 12`.
 func mentions(message string, words ...string) bool {
 	return slices.ContainsFunc(words, func(word string) bool {
 		return regexp.MustCompile(`(?i)\b` + regexp.QuoteMeta(word) + `\b`).MatchString(message)

@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"lockstep.dev/lockstep/test/checkout"
+	"lockstep.dev/lockstep/test/reporoot"
 )
 
 const qemu = "qemu-system-x86_64"
@@ -63,7 +63,7 @@ type host struct {
 var settings = []string{"GOROOT", "GOMODCACHE", "GOCACHE", "GOPROXY", "GOSUMDB", "GONOSUMDB", "GOPRIVATE", "GONOPROXY", "GOFLAGS"}
 
 func lookAround(ctx context.Context) (host, error) {
-	root, err := checkout.Root()
+	root, err := reporoot.Find()
 	if err != nil {
 		return host{}, err
 	}

@@ -188,7 +188,7 @@ func questionOf(right access.Right, namespace string) access.Question {
 
 var (
 	verbsAsked     = []string{"get", "list", "watch", "create", "update", "patch", "delete", "deletecollection", "bind", "escalate", "impersonate", "use", "*"}
-	groupsAsked    = []string{"", "", "trainer.kubeflow.org", "jobset.x-k8s.io", "batch", "kueue.x-k8s.io", "rbac.authorization.k8s.io", "networking.k8s.io", "events.k8s.io", "*"}
+	groupsAsked    = []string{"", "", "trainer.kubeflow.org", "jobset.x-k8s.io", "batch", "kueue.x-k8s.io", "rbac.authorization.k8s.io", "networking.k8s.io", "events.k8s.io", "metrics.k8s.io", "*"}
 	resourcesAsked = []string{
 		"pods", "secrets", "configmaps", "events", "resourcequotas", "limitranges", "namespaces", "serviceaccounts", "persistentvolumeclaims", "users",
 		"trainjobs", "trainingruntimes", "clustertrainingruntimes", "jobsets", "jobs", "localqueues", "clusterqueues", "workloads",

@@ -19,7 +19,7 @@ import (
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
 	"lockstep.dev/lockstep/pkg/mpi"
-	"lockstep.dev/lockstep/pkg/mpi/job"
+	"lockstep.dev/lockstep/pkg/mpi/job/status"
 	"lockstep.dev/lockstep/pkg/mpi/reconciler"
 )
 
@@ -29,7 +29,7 @@ const (
 	launcherRuns = 3 * time.Second
 	mostPasses   = 16
 	// mostStatuses are the writes of a TrainJob: it is made, it runs, in the status and in its record, and it is over. A step that waits longer
-	// than job.Settling for the next one is written, so a job that starts more slowly than that may have more.
+	// than status.DebounceReady for the next one is written, so a job that starts more slowly than that may have more.
 	mostStatuses = 4
 )
 
@@ -76,7 +76,7 @@ var _ = Describe("A burst of jobs", func() {
 		made := passes() - passesBefore
 		total := 0
 		for i := range burst {
-			written, slow := statuses[burstJob(i)], int(starts[i]/job.Settling)
+			written, slow := statuses[burstJob(i)], int(starts[i]/status.DebounceReady)
 			Expect(written).To(BeNumerically("<=", mostStatuses+slow), "job %d started within %s", i, starts[i])
 			total += written
 		}

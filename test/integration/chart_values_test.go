@@ -66,7 +66,7 @@ func TestValuesOfTheChart(t *testing.T) {
 	}
 }
 
-// grants says whether rules are about all of some resources.
+// grants reports whether rules are about all of some resources.
 func grants(rules any, resources []string) bool {
 	list, _ := rules.([]any)
 	return !slices.ContainsFunc(resources, func(resource string) bool {

@@ -24,6 +24,7 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi"
 	"lockstep.dev/lockstep/pkg/mpi/diagnose"
 	"lockstep.dev/lockstep/pkg/mpi/job"
+	"lockstep.dev/lockstep/pkg/mpi/job/desired"
 	"lockstep.dev/lockstep/pkg/mpi/reconciler"
 )
 
@@ -215,7 +216,7 @@ func trainerRuns(ctx context.Context, trainJob *trainer.TrainJob) *jobset.JobSet
 	Expect(err).NotTo(HaveOccurred())
 	random := make([]byte, 32)
 	random[0] = 7
-	key, err := resolved.SSHAuthSecret(constant(random))
+	key, err := desired.SSHAuthSecret(resolved, constant(random))
 	Expect(err).NotTo(HaveOccurred())
 	key.Labels = nil
 	Expect(admin.Create(ctx, key)).To(Succeed())

@@ -32,6 +32,7 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi/agent/server"
 	"lockstep.dev/lockstep/pkg/mpi/diagnose"
 	"lockstep.dev/lockstep/pkg/mpi/job"
+	"lockstep.dev/lockstep/pkg/mpi/job/status"
 	"lockstep.dev/lockstep/pkg/mpi/reconciler"
 	"lockstep.dev/lockstep/pkg/mpi/template"
 )
@@ -136,7 +137,7 @@ var _ = Describe("The controller", Ordered, func() {
 		trainJob := trainJobNamed(namespace, "early")
 		trainJob.Spec.RuntimeRef = trainer.RuntimeRef{Name: "later", Kind: ptr.To(trainer.TrainingRuntimeKind)}
 		create(ctx, trainJob)
-		Eventually(reason(ctx, trainJob, job.Created)).Should(Equal(string(job.ReasonRuntimeNotFound)))
+		Eventually(reason(ctx, trainJob, job.Created)).Should(Equal(string(diagnose.RuntimeNotFound)))
 		cluster := runtimeNamed("later")
 		Expect(admin.Create(ctx, &trainer.TrainingRuntime{
 			ObjectMeta: metav1.ObjectMeta{Name: "later", Namespace: namespace, Labels: cluster.Labels}, Spec: cluster.Spec,
@@ -149,7 +150,7 @@ var _ = Describe("The controller", Ordered, func() {
 		trainJob := trainJobNamed(namespace, "broken")
 		trainJob.Spec.Trainer.NumNodes = ptr.To[int32](0)
 		create(ctx, trainJob)
-		Eventually(reason(ctx, trainJob, trainer.TrainJobFailed)).Should(Equal(string(job.ReasonInvalidWorld)))
+		Eventually(reason(ctx, trainJob, trainer.TrainJobFailed)).Should(Equal(string(diagnose.InvalidWorld)))
 		Expect(versions(ctx, trainJob)).To(HaveLen(1), "nothing is made for it")
 		Eventually(eventsAbout(ctx, trainJob)).Should(ContainElement("Warning InvalidWorld"))
 	})
@@ -158,7 +159,7 @@ var _ = Describe("The controller", Ordered, func() {
 		squatter := squat(metav1.ObjectMeta{Namespace: namespace, Name: "squat"})
 		Expect(admin.Create(ctx, squatter)).To(Succeed())
 		trainJob := create(ctx, trainJobNamed(namespace, "squat"))
-		Eventually(reason(ctx, trainJob, trainer.TrainJobFailed)).Should(Equal(string(job.ReasonNameTaken)))
+		Eventually(reason(ctx, trainJob, trainer.TrainJobFailed)).Should(Equal(string(diagnose.NameTaken)))
 		Expect(meta.FindStatusCondition(trainJob.Status.Conditions, trainer.TrainJobFailed).Message).To(ContainSubstring(squatter.GetName()))
 		after := squatter.DeepCopyObject().(client.Object) //nolint:forcetypeassert // it was one before
 		Expect(admin.Get(ctx, client.ObjectKeyFromObject(squatter), after)).To(Succeed())
@@ -336,7 +337,7 @@ var _ = Describe("The controller", Ordered, func() {
 			Type: corev1.EventTypeWarning, Reason: "JobCreationFailed", Message: `jobs "denied-node-0" is forbidden: exceeded quota`,
 		})).To(Succeed())
 		Eventually(reason(ctx, trainJob, job.PodsReady)).Should(Equal(string(diagnose.QuotaExceeded)))
-		Expect(meta.FindStatusCondition(job.Conditions(trainJob), job.PodsReady).Message).To(ContainSubstring("exceeded quota"))
+		Expect(meta.FindStatusCondition(status.Conditions(trainJob), job.PodsReady).Message).To(ContainSubstring("exceeded quota"))
 	})
 
 	It("says what the API server does not let it create, once, and goes on when it may", func(ctx SpecContext) {
@@ -349,8 +350,8 @@ var _ = Describe("The controller", Ordered, func() {
 		quota.Status = corev1.ResourceQuotaStatus{Hard: quota.Spec.Hard, Used: quota.Spec.Hard}
 		Expect(admin.Status().Update(ctx, quota)).To(Succeed())
 		trainJob := create(ctx, trainJobNamed(namespace, "poor"))
-		Eventually(reason(ctx, trainJob, job.Created)).Should(Equal(string(job.ReasonCreationFailed)))
-		Expect(meta.FindStatusCondition(job.Conditions(trainJob), job.Created).Message).To(ContainSubstring("exceeded quota: nothing"))
+		Eventually(reason(ctx, trainJob, job.Created)).Should(Equal(string(diagnose.CreationFailed)))
+		Expect(meta.FindStatusCondition(status.Conditions(trainJob), job.Created).Message).To(ContainSubstring("exceeded quota: nothing"))
 		before := versions(ctx, trainJob)
 		Expect(before).NotTo(HaveKey("JobSet poor"))
 		Consistently(func() map[string]string { return versions(ctx, trainJob) }).WithTimeout(silence).Should(Equal(before))
@@ -363,7 +364,7 @@ var _ = Describe("The controller", Ordered, func() {
 		trainJob := trainJobNamed(namespace, "late")
 		trainJob.Spec.ActiveDeadlineSeconds = 1
 		create(ctx, trainJob)
-		Eventually(reason(ctx, trainJob, trainer.TrainJobFailed)).Should(Equal(string(job.ReasonDeadlineExceeded)))
+		Eventually(reason(ctx, trainJob, trainer.TrainJobFailed)).Should(Equal(string(diagnose.DeadlineExceeded)))
 		Eventually(func() map[string]string { return versions(ctx, trainJob) }).ShouldNot(HaveKey("JobSet late"))
 	})
 })
@@ -482,7 +483,7 @@ func reason(ctx context.Context, trainJob *trainer.TrainJob, condition string) f
 		if err := admin.Get(ctx, client.ObjectKeyFromObject(trainJob), trainJob); err != nil {
 			return err.Error()
 		}
-		if found := meta.FindStatusCondition(job.ConditionsOfOurs(trainJob), condition); found != nil {
+		if found := meta.FindStatusCondition(status.ConditionsOfOurs(trainJob), condition); found != nil {
 			return found.Reason
 		}
 		return ""
@@ -608,7 +609,7 @@ func agentOf(ctx context.Context, trainJob *trainer.TrainJob) agentServer {
 	listener, err := net.Listen("tcp", net.JoinHostPort(agent.ip, strconv.Itoa(mpi.AgentPort)))
 	Expect(err).NotTo(HaveOccurred())
 	serving := &server.Server{Key: key, Limits: server.DefaultLimits, Log: log.New(GinkgoWriter, "", 0), Handlers: server.Handlers{
-		Subsystems: map[string]server.Subsystem{mpi.RendezvousSubsystem: agent.rendezvous},
+		Subsystems: map[string]server.Subsystem{mpi.HostTableSubsystem: agent.hostTable},
 	}}
 	serveCtx, stop := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
@@ -620,7 +621,7 @@ func agentOf(ctx context.Context, trainJob *trainer.TrainJob) agentServer {
 	return agent
 }
 
-func (a agentServer) rendezvous(_ context.Context, request []byte) (any, error) {
+func (a agentServer) hostTable(_ context.Context, request []byte) (any, error) {
 	var table mpi.HostTable
 	if err := json.Unmarshal(request, &table); err != nil {
 		return nil, err

@@ -30,6 +30,8 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi"
 	"lockstep.dev/lockstep/pkg/mpi/diagnose"
 	"lockstep.dev/lockstep/pkg/mpi/job"
+	"lockstep.dev/lockstep/pkg/mpi/job/kueue"
+	"lockstep.dev/lockstep/pkg/mpi/job/status"
 	"lockstep.dev/lockstep/pkg/mpi/reconciler"
 )
 
@@ -223,7 +225,7 @@ var _ = Describe("The life of a job", Ordered, ContinueOnFailure, func() {
 	It("says that Kueue preempted it, and for which job of the namespace", func(ctx SpecContext) {
 		urgent := create(ctx, ofRuntime(ctx, trainJobNamed(namespace, "urgent")))
 		low := ofRuntime(ctx, trainJobNamed(namespace, "low"))
-		low.Labels = map[string]string{job.QueueLabel: "jobs"}
+		low.Labels = map[string]string{kueue.QueueLabel: "jobs"}
 		create(ctx, low)
 		jobSetOf(ctx, low)
 		why := fmt.Sprintf("Preempted to accommodate a workload (UID: UNKNOWN, JobUID: %s) due to prioritization in the ClusterQueue", urgent.UID)
@@ -234,7 +236,7 @@ var _ = Describe("The life of a job", Ordered, ContinueOnFailure, func() {
 		}}
 		workload.SetNamespace(namespace)
 		workload.SetName("trainjob-low")
-		workload.SetLabels(map[string]string{job.WorkloadOfLabel: string(low.UID)})
+		workload.SetLabels(map[string]string{kueue.WorkloadOfLabel: string(low.UID)})
 		Expect(admin.Create(ctx, workload)).To(Succeed())
 		patch(ctx, low, `{"spec":{"suspend":true}}`)
 		Eventually(reason(ctx, low, trainer.TrainJobSuspended)).Should(Equal(string(diagnose.Preempted)))
@@ -457,7 +459,7 @@ func selector(runtime *trainer.ClusterTrainingRuntime, pool string) {
 }
 
 func message(trainJob *trainer.TrainJob, condition string) string {
-	if found := meta.FindStatusCondition(job.ConditionsOfOurs(trainJob), condition); found != nil {
+	if found := meta.FindStatusCondition(status.ConditionsOfOurs(trainJob), condition); found != nil {
 		return found.Message
 	}
 	return ""
@@ -520,6 +522,9 @@ func standIn(group, version, kind string) *apiextensions.CustomResourceDefinitio
 		},
 	}
 }
+
+// serverStarts is how long etcd and the API server may take to start: on a busy machine more than envtest's 20 s.
+const serverStarts = 3 * time.Minute
 
 // kindsServed is how long the API server may take until it serves new kinds: on a busy machine more than envtest's 10 s.
 const kindsServed = time.Minute

@@ -20,6 +20,7 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi"
 	"lockstep.dev/lockstep/pkg/mpi/diagnose"
 	"lockstep.dev/lockstep/pkg/mpi/job"
+	"lockstep.dev/lockstep/pkg/mpi/job/status"
 	"lockstep.dev/lockstep/pkg/mpi/reconciler"
 )
 
@@ -62,7 +63,7 @@ var _ = Describe("Somebody", Ordered, ContinueOnFailure, func() {
 		Expect(admin.Delete(ctx, js, client.PropagationPolicy(how))).To(Succeed())
 		Eventually(reason(ctx, trainJob, trainer.TrainJobFailed)).Should(Equal(string(diagnose.JobSetDeleted)))
 		Expect(message(trainJob, trainer.TrainJobFailed)).To(ContainSubstring("create the TrainJob again"))
-		Expect(meta.IsStatusConditionTrue(job.Conditions(trainJob), job.Restarting)).To(BeFalse())
+		Expect(meta.IsStatusConditionTrue(status.Conditions(trainJob), job.Restarting)).To(BeFalse())
 		Consistently(uid(ctx, &jobset.JobSet{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "bereft"}})).WithTimeout(silence).
 			Should(BeElementOf(types.UID(""), js.UID), "it is not made again")
 		Expect(uid(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "bereft-mpi-ssh-auth"}})()).To(BeEmpty(), "its key is gone")
@@ -153,7 +154,7 @@ var _ = Describe("Somebody", Ordered, ContinueOnFailure, func() {
 	It("raises a quota on objects, and the job that waited for it starts", func(ctx SpecContext) {
 		quota := quotaIn(ctx, namespace, corev1.ResourceList{"count/secrets": resource.MustParse("0")}, corev1.ResourceList{"count/secrets": resource.MustParse("0")})
 		trainJob := create(ctx, ofRuntime(ctx, trainJobNamed(namespace, "waiting")))
-		Eventually(reason(ctx, trainJob, job.Created)).Should(Equal(string(job.ReasonCreationFailed)))
+		Eventually(reason(ctx, trainJob, job.Created)).Should(Equal(string(diagnose.CreationFailed)))
 		Expect(message(trainJob, job.Created)).To(And(ContainSubstring("exceeded quota"), ContainSubstring("the job starts by itself once it is allowed")))
 		Expect(admin.Delete(ctx, quota)).To(Succeed())
 		made(ctx, trainJob)

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/utils/ptr"
 
-	"lockstep.dev/lockstep/pkg/mpi/job"
+	"lockstep.dev/lockstep/pkg/mpi/job/kueue"
 )
 
 // queueJobs is how many jobs wait.
@@ -28,7 +28,7 @@ func saysWhyItWaits(ctx context.Context, namespace string) {
 	jobs := make([]*trainer.TrainJob, 0, queueJobs)
 	for i := range queueJobs {
 		trainJob := trainJobNamed(namespace, fmt.Sprintf("queued-%02d", i))
-		trainJob.Labels = map[string]string{job.QueueLabel: "jobs"}
+		trainJob.Labels = map[string]string{kueue.QueueLabel: "jobs"}
 		trainJob.Spec.RuntimeRef.Name = "queued"
 		trainJob.Spec.Suspend = ptr.To(true)
 		create(ctx, trainJob)
@@ -86,6 +86,6 @@ func workload(ctx context.Context, namespace, uid, reserved, why string, at time
 	}}
 	object.SetNamespace(namespace)
 	object.SetName("trainjob-" + uid)
-	object.SetLabels(map[string]string{job.WorkloadOfLabel: uid})
+	object.SetLabels(map[string]string{kueue.WorkloadOfLabel: uid})
 	Expect(admin.Create(ctx, object)).To(Succeed())
 }

@@ -54,7 +54,8 @@ var _ = BeforeSuite(func() {
 			filepath.Join(moduleDir("github.com/kubeflow/trainer/v2"), "manifests/base/crds"),
 			filepath.Join(moduleDir("sigs.k8s.io/jobset"), "config/components/crd/bases"),
 		},
-		ErrorIfCRDPathMissing: true,
+		ErrorIfCRDPathMissing:    true,
+		ControlPlaneStartTimeout: serverStarts,
 	}
 	// With this plugin owner references that block deletion need a permission of their own, as on OpenShift.
 	environment.ControlPlane.GetAPIServer().Configure().Append("enable-admission-plugins", "OwnerReferencesPermissionEnforcement")

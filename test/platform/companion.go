@@ -17,8 +17,8 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi"
 )
 
-// webhook is the name of what only a companion has: its Service, its MutatingWebhookConfiguration and its Secret.
-const webhook = "mpi-controller-webhook"
+// Webhook is the name of what only a companion has: its Service, its MutatingWebhookConfiguration and its Secret.
+const Webhook = "mpi-controller-webhook"
 
 // UseCompanion makes Kubeflow Trainer's own manager run the jobs, with our controller beside it, as on a cluster whose
 // executor is KubeflowTrainer: the same bundle is compiled for it and applied. It returns when the API server has asked our
@@ -52,7 +52,7 @@ func (p *Platform) useExecutor(ctx context.Context) error {
 	if _, err := p.apply(ctx, filepath.Join(p.tools.Root, "build", "dist", clusterSpec)); err != nil {
 		return err
 	}
-	if _, err := p.kubectl(ctx, "-n", Namespace, "delete", "--ignore-not-found", "mutatingwebhookconfiguration/"+webhook, "service/"+webhook, "secret/"+webhook); err != nil {
+	if _, err := p.kubectl(ctx, "-n", Namespace, "delete", "--ignore-not-found", "mutatingwebhookconfiguration/"+Webhook, "service/"+Webhook, "secret/"+Webhook); err != nil {
 		return err
 	}
 	return p.StartController(ctx)

@@ -103,7 +103,7 @@ func (p *Platform) Close(ctx context.Context) error {
 	return err
 }
 
-// Started says whether Up started the cluster, so that Close will stop it.
+// Started reports whether Up started the cluster, so that Close will stop it.
 func (p *Platform) Started() bool { return p.started }
 
 func (p *Platform) compile(ctx context.Context, root, dist string) (string, error) {
@@ -205,9 +205,19 @@ func (p *Platform) installCRDs(ctx context.Context) (string, error) {
 	return p.apply(ctx, dir)
 }
 
-// apply applies a folder that has a kustomization.yaml, as a GitOps engine would.
-func (p *Platform) apply(ctx context.Context, dir string) (string, error) {
-	out, err := p.kubectl(ctx, "apply", "--server-side", "--force-conflicts", "-k", dir)
+// apply applies a folder that has a kustomization.yaml, as a GitOps engine would: again after a failure on a slow machine, where the API
+// server may need longer than the half minute that kubectl waits for its schemas.
+func (p *Platform) apply(ctx context.Context, dir string) (out string, err error) {
+	attempts := 1
+	if Patience(1) > 1 {
+		attempts = 5
+	}
+	for range attempts {
+		out, err = p.kubectl(ctx, "apply", "--server-side", "--force-conflicts", "-k", dir)
+		if err == nil || ctx.Err() != nil {
+			break
+		}
+	}
 	return fmt.Sprintf("%d objects", strings.Count(out, "\n")), err
 }
 

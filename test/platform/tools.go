@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"time"
 
-	"lockstep.dev/lockstep/test/checkout"
+	"lockstep.dev/lockstep/test/reporoot"
 )
 
 // Tools are the programs that do the work, and where they work.
@@ -32,7 +32,7 @@ type Tools struct {
 
 // DefaultTools are the programs where `make` puts them, in the checkout that holds the working directory.
 func DefaultTools(progress io.Writer) (Tools, error) {
-	root, err := checkout.Root()
+	root, err := reporoot.Find()
 	if err != nil {
 		return Tools{}, err
 	}

@@ -16,6 +16,9 @@ func externalRuntimesRun(c *plan.Cluster, list *diag.List) {
 	for _, t := range c.Tenants {
 		for i := range t.External {
 			name := &t.External[i]
+			if ours(c, name.V) != nil {
+				continue // one of ours is run, and named in the wrong list: that is the mistake
+			}
 			list.Errorf(diag.ExternalRuntimeNotRun, name.At, "nobody on the cluster `%s` would run jobs of the runtime `%s`: mpi-controller runs those of MPI runtimes only", c.Name.V, name.V).
 				Also(c.Bundled.At, "the executor is `Bundled`").
 				Helpf("set `executor: KubeflowTrainer` where Kubeflow Trainer runs, or remove the runtime; a patch in the cluster's overlay does so for one cluster")
@@ -28,11 +31,19 @@ func externalRuntimesAreOthers(c *plan.Cluster, list *diag.List) {
 	for _, t := range c.Tenants {
 		for i := range t.External {
 			name := &t.External[i]
-			own := slices.IndexFunc(c.Catalog, func(r *plan.Runtime) bool { return r.Name.V == name.V })
-			if own >= 0 {
+			if own := ours(c, name.V); own != nil {
 				list.Errorf(diag.ExternalRuntimeIsOurs, name.At, "the runtime `%s` is compiled here, and none of others", name.V).
-					Also(c.Catalog[own].Name.At, "defined here").Helpf("name it in `runtimes`")
+					Also(own.Name.At, "defined here").Helpf("name it in `runtimes`")
 			}
 		}
 	}
+}
+
+// ours returns the runtime of the catalog with the name, or nil.
+func ours(c *plan.Cluster, name string) *plan.Runtime {
+	own := slices.IndexFunc(c.Catalog, func(r *plan.Runtime) bool { return r.Name.V == name })
+	if own < 0 {
+		return nil
+	}
+	return c.Catalog[own]
 }

@@ -19,6 +19,20 @@ func repositoryCanBeRead(c *plan.Cluster, list *diag.List) {
 		Helpf("name a Secret in the namespace `%s` in `secret`, with `identity` and `known_hosts`, or use a https address", g.Namespace.V)
 }
 
+// engineKnowsFields refuses an engine that does not know what is compiled for it.
+func engineKnowsFields(c *plan.Cluster, list *diag.List) {
+	g := c.GitOps
+	if g == nil || !plan.EarlierVersion(g.Version.V, g.Oldest()) {
+		return
+	}
+	engine := "Argo CD"
+	if g.Flux.V {
+		engine = "Flux"
+	}
+	list.Errorf(diag.EngineTooOld, g.Version.At, "%s %s is older than what is supported: %s or later", engine, g.Version.V, g.Oldest()).
+		Helpf("upgrade %s, or let somebody apply the compiled tree without `gitops`", engine)
+}
+
 // engineSettingsMatter warns of settings that Argo CD keeps elsewhere.
 func engineSettingsMatter(c *plan.Cluster, list *diag.List) {
 	g := c.GitOps

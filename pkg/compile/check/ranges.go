@@ -26,8 +26,8 @@ var families = []family{
 }
 
 // rangesAreKnown asks a cluster for the addresses of its pods and Services where a tenant may reach some that could be among them: a
-// range of addresses opens what has them, whatever network policies say about namespaces. One finding is enough for a cluster. It names no
-// tenant: it is about the cluster, and stays what it is when one of its tenants changes, which then is compiled alone (compile.Again).
+// range of addresses opens what has them, whatever network policies say about namespaces. One finding is enough for a cluster. It is
+// about the cluster and names no tenant.
 func rangesAreKnown(c *plan.Cluster, list *diag.List) {
 	for _, f := range families {
 		if !f.known(c) && f.ask(c, list) {

@@ -1,6 +1,9 @@
 package check
 
 import (
+	"slices"
+	"strings"
+
 	"lockstep.dev/lockstep/pkg/compile/diag"
 	"lockstep.dev/lockstep/pkg/compile/plan"
 	"lockstep.dev/lockstep/pkg/mpi"
@@ -13,6 +16,60 @@ func variablesNotReserved(c *plan.Cluster, list *diag.List) {
 			if mpi.ReservedVariable(v.Name.V) {
 				list.Errorf(diag.ReservedVariable, v.Name.At, "the variable `%s` carries the wiring of a job", v.Name.V).
 					Helpf("remove it: the runtime sets what its MPI implementation needs")
+			}
+		}
+	}
+}
+
+// variablesDiffer refuses a variable that a spec sets twice: Kubernetes takes the last, and a reader the first. A runtime may
+// replace what its profile sets, and a variant what its runtime sets.
+func variablesDiffer(c *plan.Cluster, list *diag.List) {
+	for r := range c.Compiled() {
+		setOnce(r.Profile.Env, list)
+		setOnce(r.Env, list)
+	}
+}
+
+func setOnce(variables []plan.Variable, list *diag.List) {
+	for i, v := range variables {
+		before := slices.IndexFunc(variables[:i], func(other plan.Variable) bool {
+			return other.Name.V == v.Name.V && other.Name.At.File == v.Name.At.File
+		})
+		if before >= 0 {
+			list.Errorf(diag.RepeatedItem, v.Name.At, "the variable `%s` is set twice", v.Name.V).
+				Also(variables[before].Name.At, "also here").Helpf("remove one of them")
+		}
+	}
+}
+
+// readers are prefixes of variables, with the implementations that read them. PMIx, UCX, libfabric and NCCL are below all of them.
+var readers = []struct {
+	prefix   string
+	dialects []mpi.Dialect
+}{
+	{"OMPI_MCA_", []mpi.Dialect{mpi.ORTE, mpi.PRRTE}},
+	{"PRTE_MCA_", []mpi.Dialect{mpi.PRRTE}},
+	{"I_MPI_", []mpi.Dialect{mpi.IntelHydra}},
+	{"MPIR_CVAR_", []mpi.Dialect{mpi.Hydra, mpi.IntelHydra}},
+	{"MPICH_", []mpi.Dialect{mpi.Hydra, mpi.IntelHydra}},
+	{"HYDRA_", []mpi.Dialect{mpi.Hydra, mpi.IntelHydra}},
+	{"MV2_", nil},
+}
+
+// variablesAreRead warns of the settings of another MPI than the runtime's. A profile may set those of all that use its machines.
+func variablesAreRead(c *plan.Cluster, list *diag.List) {
+	for r := range c.Compiled() {
+		dialect, err := mpi.DialectOf(r.Implementation.V, r.Version.V)
+		if err != nil {
+			continue // supportedMPI reports it
+		}
+		for _, v := range r.Env {
+			for _, reader := range readers {
+				if strings.HasPrefix(v.Name.V, reader.prefix) && !slices.Contains(reader.dialects, dialect) && !mpi.ReservedVariable(v.Name.V) {
+					list.Warnf(diag.VariableNotRead, v.Name.At, "%s %s does not read `%s`", r.Implementation.V, r.Version.V, v.Name.V).
+						Also(r.Implementation.At, "the runtime has this MPI").
+						Helpf("remove it, or set what this MPI reads in its place")
+				}
 			}
 		}
 	}

@@ -107,6 +107,24 @@ func claimExists(t *plan.Tenant, r *plan.Runtime, v *plan.Volume, list *diag.Lis
 	}
 }
 
+// claimsOfOneMachine warns of a claim that one machine at a time can mount, where a job has several nodes: all but those on that machine
+// wait for it for ever.
+func claimsOfOneMachine(c *plan.Cluster, list *diag.List) {
+	for _, t := range c.Tenants {
+		for r := range t.Runs() {
+			for i := range r.Volumes {
+				claim := t.Claim(r.Volumes[i].Claim.V)
+				if claim == nil || r.MaxNodes.V < 2 || !strings.HasPrefix(claim.Access.V, "ReadWriteOnce") {
+					continue
+				}
+				list.Warnf(diag.ClaimOfOneMachine, claim.Access.At, "the claim `%s` is `%s`, and jobs of the runtime `%s` mount it on up to %d nodes", claim.Name.V, claim.Access.V, r.Name.V, r.MaxNodes.V).
+					Also(r.Volumes[i].Claim.At, "mounted here").
+					Helpf("set `access: ReadWriteMany` with a storage class that has it, or let the runtime run on one node")
+			}
+		}
+	}
+}
+
 // namedAt is where a tenant names a runtime, or the tenant's own name when it uses all that admit it. A variant is in the tenant's spec.
 func namedAt(t *plan.Tenant, r *plan.Runtime) plan.Value[string] {
 	for _, use := range t.Named {

@@ -16,10 +16,8 @@ package decode
 import (
 	"errors"
 	"io/fs"
-	"strings"
 	"sync"
 	"sync/atomic"
-	"unicode"
 	"unicode/utf8"
 
 	"lockstep.dev/lockstep/pkg/compile/decode/syntax"
@@ -41,8 +39,8 @@ type Loader struct {
 	Jsonnet jsonnet.Evaluator
 	// Workers is how many files are read at a time, and there are never more than files; less than 1 means 1. It does not change the result.
 	Workers int
-	// Known, if there is one, is asked for what YAML files gave before, and told what they give now.
-	Known *Known
+	// Cache, if there is one, is asked for what YAML files gave before, and told what they give now.
+	Cache *Cache
 }
 
 // Load reads and decodes files that source.Find returned. The documents have the order of the files.
@@ -66,8 +64,8 @@ func (l Loader) load(files []*source.File, read func(*source.File), list *diag.L
 			read(files[i])
 			if files[i].Language() == source.YAML {
 				l.yaml(&w, files[i], &batches[i])
-			} else {
-				readable(files[i], &batches[i].list)
+			} else if !readable(files[i], &batches[i].list) {
+				lost(files[i], &batches[i])
 			}
 		}
 	}
@@ -88,22 +86,25 @@ func (l Loader) load(files []*source.File, read func(*source.File), list *diag.L
 
 // yaml decodes a file that is not known yet. What an imported file gives depends on others, so that only YAML is remembered.
 func (l Loader) yaml(w *worker, file *source.File, b *batch) {
-	if gave, found := l.Known.of(file); found {
+	if gave, found := l.Cache.get(file); found {
 		*b = gave
 		return
 	}
 	w.yaml(file, b)
-	l.Known.keep(file, *b)
+	l.Cache.put(file, *b)
 }
 
 // worker is what files read one after the other share.
 type worker struct {
 	reader  syntax.Reader
 	decoder decoder
+	// told are the mistakes of programs, by place and words: that of a library is one for all programs that import it.
+	told map[string]*diag.Diagnostic
 }
 
 func (w *worker) yaml(file *source.File, b *batch) {
 	if !readable(file, &b.list) {
+		lost(file, b)
 		return
 	}
 	nodes, err := w.reader.YAML(file)
@@ -120,6 +121,9 @@ func (w *worker) yaml(file *source.File, b *batch) {
 		empty(file, &b.list)
 	}
 	w.documents(file, nodes, b)
+	if err != nil {
+		lost(file, b)
+	}
 }
 
 func (w *worker) documents(file *source.File, nodes []*syntax.Node, b *batch) {
@@ -127,6 +131,9 @@ func (w *worker) documents(file *source.File, nodes []*syntax.Node, b *batch) {
 	for _, node := range nodes {
 		if document := w.decoder.document(node); document != nil {
 			b.documents = append(b.documents, document)
+		}
+		if second := w.decoder.second(); second != nil {
+			b.documents = append(b.documents, second)
 		}
 	}
 }
@@ -159,7 +166,7 @@ func (l Loader) evaluate(files []*source.File, batches []batch) {
 		}
 		return
 	}
-	var w worker
+	w := worker{told: map[string]*diag.Diagnostic{}}
 	for i, result := range l.Jsonnet.Evaluate(l.Root, programs) {
 		w.program(programs[i], result, of[i])
 	}
@@ -167,7 +174,8 @@ func (l Loader) evaluate(files []*source.File, batches []batch) {
 
 func (w *worker) program(file *source.File, result jsonnet.Result, b *batch) {
 	if result.Err != nil {
-		reportProgram(file, result.Err, &b.list)
+		w.reportProgram(file, result.Err, &b.list)
+		b.documents = append(b.documents, nameless(file))
 		return
 	}
 	nodes, err := w.reader.Values(file, result)
@@ -198,10 +206,6 @@ func readable(file *source.File, list *diag.List) bool {
 	case errors.Is(file.Err, source.ErrIgnored):
 		list.Warnf(diag.NothingRead, source.Whole(file), "the file is not read: its name is not that of a spec file").
 			Helpf("spec files end in `.yaml`, `.yml` or `.jsonnet`, and a cluster is in `cluster.yaml` or `cluster.jsonnet`, all in small letters")
-		return false
-	case errors.Is(file.Err, source.ErrFolderIgnored):
-		list.Warnf(diag.NothingRead, source.Whole(file), "the folder is not read: its name is not that of a folder of specs").
-			Helpf("specs are in `catalog/`, `tenants/` and `overlays/`, all in small letters")
 		return false
 	case file.Err != nil:
 		list.Errorf(diag.UnreadableFile, source.Whole(file), "cannot read the file: %v", source.Reason(file.Err))
@@ -234,47 +238,30 @@ func firstBadByte(file *source.File) source.Span {
 	return source.Span{File: file, Line: line, Column: column, Length: 1}
 }
 
-// reportSyntax reports the parser's error where the parser stopped.
-func reportSyntax(file *source.File, wrong *syntax.Error, list *diag.List) {
-	report := list.Errorf(diag.Syntax, wrong.At, "not valid YAML: %s", wrong.Message).
-		Notef("the rest of this file was not read")
-	line := file.Line(wrong.At.Line)
-	if strings.Contains(line[:len(line)-len(strings.TrimLeft(line, " \t"))], "\t") {
-		report.Helpf("indent with spaces: YAML does not allow tabs there")
-	}
-	if number, column, r := strangeSpace(file, wrong.At.Line); r != 0 {
-		report.Helpf("line %d has the character %U at column %d, which looks like a space and is none: write a space", number, r, column)
-	}
-	if strings.Contains(wrong.Message, "unknown anchor") {
-		report.Helpf("an anchor is known behind its `&`, in the same document; write the values out instead")
-	}
-}
+// maxTold is how many programs a mistake in a library names.
+const maxTold = 10
 
-// strangeSpace finds the first character up to a line that people see as a space, or not at all, and YAML reads as a letter: they come
-// with text that is copied from web pages.
-func strangeSpace(file *source.File, last int) (number, column int, r rune) {
-	for number := 1; number <= last; number++ {
-		column := 0
-		for _, r := range file.Line(number) {
-			if column++; r > unicode.MaxASCII && (unicode.Is(unicode.Zs, r) || r == '\u200b' || r == '\u2060') {
-				return number, column, r
-			}
-		}
-	}
-	return 0, 0, 0
-}
-
-// reportProgram reports why Jsonnet gave no value, where it says so.
-func reportProgram(file *source.File, wrong *jsonnet.Error, list *diag.List) {
+// reportProgram reports why Jsonnet gave no value, where it says so, with the calls that led there from each program.
+func (w *worker) reportProgram(file *source.File, wrong *jsonnet.Error, list *diag.List) {
 	code := diag.Syntax
 	if wrong.Limit {
 		code = diag.TooComplex
 	}
-	report := list.Errorf(code, wrong.Span(file), "%s", wrong.Message)
+	at := wrong.Span(file)
+	report := w.told[at.String()+wrong.Message]
+	if report == nil {
+		report = list.Errorf(code, at, "%s", wrong.Message)
+		w.told[at.String()+wrong.Message] = report
+		if wrong.Help != "" {
+			report.Helpf("%s", wrong.Help)
+		}
+	} else if len(report.Notes) >= maxTold {
+		return
+	}
 	for _, frame := range wrong.Trace {
 		report.Notef("%s", frame)
 	}
-	if wrong.Help != "" {
-		report.Helpf("%s", wrong.Help)
+	if len(wrong.Trace) == 0 && at.Path() != file.Path {
+		report.Notef("imported by %s", file.Path)
 	}
 }

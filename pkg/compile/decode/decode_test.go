@@ -3,6 +3,7 @@ package decode
 import (
 	"errors"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -77,6 +78,7 @@ func TestUnreadable(t *testing.T) {
 		source.NewFile("many.yaml", []byte(strings.Repeat("---\nkind: x\n", syntax.MaxDocuments+1))),
 		source.NewFile("t.yaml", []byte(tenant)),
 	}, list)
+	documents = slices.DeleteFunc(documents, func(d *Document) bool { return d.Unread })
 	if len(documents) != 1 {
 		t.Errorf("%d documents, want the one that can be read", len(documents))
 	}

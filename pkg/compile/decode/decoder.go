@@ -2,8 +2,8 @@ package decode
 
 import (
 	"reflect"
+	"slices"
 	"strings"
-	"unsafe"
 
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -20,10 +20,13 @@ type decoder struct {
 	list *diag.List
 	// paths are those of computed values.
 	paths   []string
-	places  []place
+	places  []fieldPlace
 	entries []entryPlace
 	// changes are the origins of what a patch wrote.
 	changes []*origin.Origin
+	// kind is the type of the document in work, twice its root if a second document follows without separator.
+	kind  reflect.Type
+	twice *syntax.Node
 	// fallback is the key around a default while one is set; its Line is 0 otherwise.
 	fallback syntax.Place
 }
@@ -42,6 +45,7 @@ var noRule = parseRule("")
 
 func (d *decoder) spec(node *syntax.Node, spec any) {
 	t := target{value: reflect.ValueOf(spec).Elem(), name: documentName, key: node.At, rule: noRule}
+	d.kind = t.value.Type()
 	d.remember(t, node.At)
 	d.structure(node, t)
 }
@@ -66,12 +70,11 @@ func (d *decoder) remember(t target, value syntax.Place) {
 	if !t.value.CanAddr() {
 		return
 	}
-	kind := t.value.Type()
-	p := place{address: t.value.UnsafeAddr(), size: uint32(kind.Size()), kind: numberOf(kind), written: true, key: t.key, value: value}
+	p := place{written: true, key: t.key, value: value}
 	if d.fallback.Line > 0 {
 		p.written, p.key, p.value = false, d.fallback, d.fallback
 	}
-	d.places = append(d.places, p)
+	d.places = append(d.places, fieldPlace{t.value.Addr().Interface(), p})
 }
 
 var (
@@ -81,9 +84,7 @@ var (
 )
 
 // in returns the value as a variable of a type that the caller knows it to have. reflect.Value.Set would allocate.
-func in[T any](value reflect.Value) *T {
-	return (*T)(unsafe.Pointer(value.UnsafeAddr()))
-}
+func in[T any](value reflect.Value) *T { return value.Addr().Interface().(*T) }
 
 // decode fills a target from a node according to its Go type.
 func (d *decoder) decode(node *syntax.Node, t target) {
@@ -123,7 +124,12 @@ func (d *decoder) decode(node *syntax.Node, t target) {
 func (d *decoder) noValue(t target) {
 	d.remember(t, t.key)
 	if t.rule.required {
-		d.errorf(diag.MissingKey, t.key, "`%s` is required and has no value", t.name).Helpf("give it a value")
+		report := d.errorf(diag.MissingKey, t.key, "`%s` is required and has no value", t.name)
+		if t.value.Kind() == reflect.Struct && t.value.Type() != quantityType && t.value.Type() != intOrStringType {
+			report.Helpf("write its keys below it, indented deeper: %s", oneOf(structureOf(t.value.Type()).names()))
+		} else {
+			report.Helpf("give it a value")
+		}
 		return
 	}
 	d.errorf(diag.WrongType, t.key, "`%s` has no value", t.name).Helpf("give it a value, or remove the key")
@@ -141,7 +147,7 @@ type entry struct {
 // structure fills a struct from a mapping: known keys first, then what is missing.
 func (d *decoder) structure(node *syntax.Node, t target) {
 	if node.Kind != syntax.Mapping {
-		d.wrongType(node, t, "a mapping")
+		d.notMapping(node, t)
 		return
 	}
 	s := structureOf(t.value.Type())
@@ -158,7 +164,7 @@ func (d *decoder) structure(node *syntax.Node, t target) {
 			inner.key = found[i].key.At
 			d.decode(found[i].value, inner)
 		case f.rule.required:
-			if !excused[f.name] {
+			if !excused[f.name] && !isBelow(node, s, f.name) {
 				d.missing(t, f)
 			}
 		default:
@@ -174,6 +180,7 @@ func (d *decoder) sortEntries(node *syntax.Node, s *structure, found []entry) (e
 	for key := node.First; key != nil; key = key.Next.Next {
 		i, known := s.number[key.Value]
 		switch {
+		case node == d.twice && known && found[i].key != nil:
 		case !known:
 			if first := unknown.insert(key); first != nil {
 				d.duplicate(key, first)
@@ -203,17 +210,42 @@ func (d *decoder) duplicate(key, first *syntax.Node) {
 
 func (d *decoder) unknownKeys(keys []*syntax.Node, s *structure, open []string) (excused map[string]bool) {
 	excused = map[string]bool{}
-	for _, key := range keys {
-		report := d.errorf(diag.UnknownKey, key.At, "unknown key `%s`", key.Value)
-		if meant, ok := diag.Nearest(key.Value, open); ok {
-			excused[meant] = true
-			report.Suggest(key.Value, open)
+	around := "" // the key before without value, whose own keys follow in its column
+	for i, key := range keys {
+		var where []string
+		if i < few || around != "" && i < maxAround {
+			where = homes(d.kind, key.Value)
+		}
+		if around != "" && slices.Contains(where, "`"+around+"`") {
 			continue
 		}
+		if key.Next.Follow().Tag == syntax.Null {
+			around = key.Value
+		}
+		report := d.errorf(diag.UnknownKey, key.At, "unknown key `%s`", key.Value)
+		meant, found := diag.Nearest(key.Value, open)
+		if !found && len(where) == 0 {
+			meant, found = abbreviated(key.Value, open)
+		}
+		if found {
+			excused[meant] = true
+			report.Meant(key.Value, meant)
+			continue
+		}
+		for _, home := range where {
+			excused[strings.Trim(home, "`")] = true // it is there without its own key
+		}
+		if i < few {
+			d.belongs(report, key.Value, where)
+		}
+		strange(report, key.Value)
 		report.Helpf("allowed are %s", oneOf(s.names()))
 	}
 	return excused
 }
+
+// maxAround is how many keys may follow one whose keys they are; more is more than a kind has.
+const maxAround = 100
 
 // distinct collects nodes by their text.
 type distinct struct {
@@ -278,6 +310,9 @@ func (d *decoder) missing(t target, f field) {
 
 // absent sets the defaults of a field that was not written, and of all fields below it.
 func (d *decoder) absent(t target) {
+	if t.rule.def == nil && t.value.CanAddr() {
+		d.places = append(d.places, fieldPlace{t.value.Addr().Interface(), place{absent: true, key: t.key}})
+	}
 	switch {
 	case t.rule.def != nil:
 		around := d.fallback
@@ -293,7 +328,7 @@ func (d *decoder) absent(t target) {
 
 func (d *decoder) slice(node *syntax.Node, t target) {
 	if node.Kind != syntax.Sequence {
-		d.wrongType(node, t, "a list")
+		d.notList(node, t)
 		return
 	}
 	count := node.Len()

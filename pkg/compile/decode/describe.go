@@ -49,7 +49,7 @@ func describeRule(r *rule) Rule {
 // Formats returns the names of all formats in order.
 func Formats() []string { return slices.Sorted(maps.Keys(formats)) }
 
-// HasFormat says whether a text has a format.
+// HasFormat reports whether a text has a format.
 func HasFormat(format, text string) bool { return formats[format].valid(text) }
 
 // Allowed says what a format allows, as messages do: `must be` goes before it.

@@ -14,14 +14,16 @@ import (
 
 // Document is one decoded spec. It is immutable; Spec must not be changed.
 type Document struct {
-	// Spec is a pointer to a kind of api/v1alpha1.
+	// Spec is a pointer to a kind of api/v1alpha1, or to Unknown.
 	Spec any
 	// File is where it is.
 	File *source.File
 	// Sound says that decoding found no mistake. The values of an unsound document must not be judged further.
 	Sound bool
+	// Unread says that nothing is known of the spec but its name, and that its kind may be Unknown: the file is no YAML, or the kind no kind.
+	Unread bool
 
-	places  []place
+	places  map[any]place
 	entries []entryPlace
 	// changes are the origins of what a patch wrote; see Patched.
 	changes []*origin.Origin
@@ -66,12 +68,14 @@ func kindNames() []string {
 func (d *decoder) document(node *syntax.Node) *Document {
 	before := d.list.Len() // decoding a document makes errors only
 	d.places, d.entries = d.places[:0], nil
+	d.twice = nil
 	usable := bounded(d.file, node, d.list)
 	spec := d.newSpec(node)
 	if spec == nil {
-		return nil
+		return d.ofUnknownKind(node)
 	}
 	if usable {
+		d.secondDocument(node)
 		d.spec(node, spec)
 	}
 	return &Document{Spec: spec, File: d.file, Sound: d.list.Len() == before, places: index(d.places), entries: d.entries}

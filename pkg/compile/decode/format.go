@@ -80,6 +80,10 @@ var formats = map[string]struct {
 		kubernetesVersion.MatchString,
 		"a Kubernetes minor version such as `1.36`",
 	},
+	"minor-version": {
+		minorVersion.MatchString,
+		"a minor version such as `3.4`",
+	},
 	"mpi-version": {
 		func(s string) bool { return len(s) <= 63 && mpiVersion.MatchString(s) },
 		"numbers with dots such as `5.0.7`",
@@ -114,7 +118,7 @@ func expression(text string) pattern {
 	return pattern{sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })}
 }
 
-// MatchString says whether text matches.
+// MatchString reports whether text matches.
 func (p pattern) MatchString(text string) bool { return p.compiled().MatchString(text) }
 
 // maxGroup is the longest name of a group, in characters: that of Microsoft Entra ID, whose names are among the longest.
@@ -131,7 +135,10 @@ var interfaceName = expression(`^[A-Za-z0-9_.-]{1,15}$`)
 
 var kubernetesVersion = expression(`^1\.(0|[1-9][0-9]{0,2})$`)
 
-// advice says, by the name of a format, how to correct a value, or "".
+// minorVersion is a major and a minor number.
+var minorVersion = expression(`^(0|[1-9][0-9]{0,2})\.(0|[1-9][0-9]{0,2})$`)
+
+// advice says, by the name of a format, how to correct a value where that needs words, or "".
 var advice = map[string]func(string) string{"kubernetes-version": kubernetesOf}
 
 // kubernetesOf reads the version of OpenShift, for which that of Kubernetes is asked: OpenShift 4.N is Kubernetes 1.(N+13)

@@ -75,5 +75,5 @@ const (
 	digitChars = "0123456789"
 )
 
-// only says whether s has characters, and no others than the given ones.
+// only reports whether s has characters, and no others than the given ones.
 func only(s, allowed string) bool { return s != "" && strings.Trim(s, allowed) == "" }

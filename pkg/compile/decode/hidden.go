@@ -31,7 +31,7 @@ func reordered(text string) int {
 	return strings.IndexFunc(text, reorders)
 }
 
-// reorders says whether a character is among Unicode's embeddings, overrides and isolates (UAX #9, section 2).
+// reorders reports whether a character is among Unicode's embeddings, overrides and isolates (UAX #9, section 2).
 func reorders(r rune) bool { return r >= '\u202a' && r <= '\u202e' || r >= '\u2066' && r <= '\u2069' }
 
 // aloneReturn returns where the first carriage return is that no line feed follows, in a file that has line feeds, or -1.

@@ -29,7 +29,7 @@ func changed(changes []*origin.Origin, at syntax.Place) *origin.Origin {
 // Origin returns where the value of a field comes from: its place, or the patch that wrote it with what that overrode.
 func (d *Document) Origin(field any) origin.Origin {
 	if len(d.changes) > 0 {
-		if p, exact := find(d.places, field); exact {
+		if p, exact := d.find(field); exact {
 			if from := changed(d.changes, p.value); from != nil {
 				return *from
 			}

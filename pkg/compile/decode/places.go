@@ -1,24 +1,25 @@
 package decode
 
 import (
-	"cmp"
 	"reflect"
-	"slices"
-	"sync"
+	"strings"
 
 	"lockstep.dev/lockstep/pkg/compile/decode/syntax"
 	"lockstep.dev/lockstep/pkg/compile/source"
 )
 
-// place is where a value is: its address in the spec and its type, because a struct and its first field share an address. Addresses
-// are numbers, which cost the garbage collector nothing; they hold as long as nobody changes the spec, which nobody may.
+// place is where a field of a spec is. A field that is absent has the place of the nearest key around it.
 type place struct {
-	address uintptr
-	size    uint32
-	kind    uint16
-	// written is false for a default; key and value are then those of the nearest key around it.
+	absent bool
+	// written is false for what is absent, and for a default; key and value are then those of the nearest key around it.
 	written    bool
 	key, value syntax.Place
+}
+
+// fieldPlace is the place of a field, which is a pointer into a spec.
+type fieldPlace struct {
+	field any
+	place
 }
 
 // entryPlace is where an entry of a map is, which has no address.
@@ -28,64 +29,67 @@ type entryPlace struct {
 	key, value syntax.Place
 }
 
-// index makes places findable: by address, the outer of two before the inner.
-func index(places []place) []place {
-	sorted := slices.Clone(places)
-	slices.SortStableFunc(sorted, func(a, b place) int {
-		return cmp.Or(cmp.Compare(a.address, b.address), cmp.Compare(b.size, a.size))
-	})
-	return sorted
+// index makes places findable. A struct and its first field are two pointers, because they have two types.
+func index(fields []fieldPlace) map[any]place {
+	places := make(map[any]place, len(fields))
+	for _, f := range fields {
+		places[f.field] = f.place
+	}
+	return places
 }
 
 // find returns the place of a field, or else of the innermost value around it; exact says which.
-func find(places []place, field any) (found place, exact bool) {
-	pointer := reflect.ValueOf(field)
-	address, kind := pointer.Pointer(), numberOf(pointer.Type().Elem())
-	after, _ := slices.BinarySearchFunc(places, address+1, func(p place, a uintptr) int { return cmp.Compare(p.address, a) })
-	around := -1
-	for i := after - 1; i >= 0; i-- {
-		p := places[i]
-		if p.address == address && p.kind == kind {
-			return p, true
-		}
-		if around < 0 && address < p.address+uintptr(p.size) {
-			around = i
-		}
-		if p.address != address && around >= 0 {
-			break
-		}
+func (d *Document) find(field any) (found place, exact bool) {
+	found, known := d.places[field]
+	if !known {
+		found, _ = d.around(reflect.ValueOf(d.Spec).Elem(), field, place{})
 	}
-	if around < 0 {
-		return place{}, false
-	}
-	return places[around], false
+	return found, known && !found.absent
 }
 
-// numbers gives every type of a spec a number.
-var numbers struct {
-	sync.Mutex
-	of sync.Map
-	n  uint16
+// around looks for a field inside of a value, and returns the place of the innermost value around it that has one.
+func (d *Document) around(value reflect.Value, field any, outer place) (place, bool) {
+	own := value.Addr().Interface()
+	if known, is := d.places[own]; is {
+		outer = known
+	}
+	if own == field {
+		return outer, true
+	}
+	for _, inner := range parts(value) {
+		if found, is := d.around(inner, field, outer); is {
+			return found, true
+		}
+	}
+	return place{}, false
 }
 
-func numberOf(t reflect.Type) uint16 {
-	if n, found := numbers.of.Load(t); found {
-		return n.(uint16)
+// parts are the values inside of another that have addresses.
+func parts(value reflect.Value) []reflect.Value {
+	var inner []reflect.Value
+	switch value.Kind() {
+	case reflect.Pointer:
+		if !value.IsNil() {
+			inner = append(inner, value.Elem())
+		}
+	case reflect.Struct:
+		for i := range value.NumField() {
+			if value.Type().Field(i).IsExported() {
+				inner = append(inner, value.Field(i))
+			}
+		}
+	case reflect.Slice:
+		for i := range value.Len() {
+			inner = append(inner, value.Index(i))
+		}
 	}
-	numbers.Lock()
-	defer numbers.Unlock()
-	if n, found := numbers.of.Load(t); found {
-		return n.(uint16)
-	}
-	numbers.n++
-	numbers.of.Store(t, numbers.n)
-	return numbers.n
+	return inner
 }
 
 // At returns the span of a field's value, given a pointer to the field inside Spec. A field that was not written has the
 // span of the nearest key around it.
 func (d *Document) At(field any) source.Span {
-	p, exact := find(d.places, field)
+	p, exact := d.find(field)
 	if !exact {
 		return d.span(p.key)
 	}
@@ -94,13 +98,13 @@ func (d *Document) At(field any) source.Span {
 
 // Key returns the span of a field's key, or of the list item when the field is one.
 func (d *Document) Key(field any) source.Span {
-	p, _ := find(d.places, field)
+	p, _ := d.find(field)
 	return d.span(p.key)
 }
 
-// Written says whether a field is in the file, as opposed to a default.
+// Written reports whether a field is in the file, as opposed to a default.
 func (d *Document) Written(field any) bool {
-	p, exact := find(d.places, field)
+	p, exact := d.find(field)
 	return exact && p.written
 }
 
@@ -113,6 +117,25 @@ func (d *Document) Entry(field any, name string) (key, value source.Span) {
 		}
 	}
 	return source.Span{}, source.Span{}
+}
+
+// EntryPlace is where an entry is: its key, or the item of a list, and its value.
+type EntryPlace struct{ Key, Value source.Span }
+
+// Entries returns the places of all that a map of free form holds, by JSON pointers, given a pointer to the map inside Spec.
+func (d *Document) Entries(field any) map[string]EntryPlace {
+	places := map[string]EntryPlace{}
+	for _, e := range d.entries {
+		if e.field != field {
+			continue
+		}
+		name := e.name
+		if !strings.HasPrefix(name, "/") {
+			name = "/" + escape(name)
+		}
+		places[name] = EntryPlace{Key: d.span(e.key), Value: d.span(e.value)}
+	}
+	return places
 }
 
 // Below returns the spans of all keys and values below a field that holds anything, in their order.

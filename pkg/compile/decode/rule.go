@@ -30,6 +30,7 @@ type rule struct {
 type field struct {
 	name  string
 	index []int
+	of    reflect.Type
 	rule  *rule
 }
 
@@ -55,7 +56,7 @@ func structureOf(t reflect.Type) *structure {
 			continue
 		}
 		made.number[name] = len(made.fields)
-		made.fields = append(made.fields, field{name: name, index: f.Index, rule: parseRule(f.Tag.Get("jsonschema"))})
+		made.fields = append(made.fields, field{name: name, index: f.Index, of: f.Type, rule: parseRule(f.Tag.Get("jsonschema"))})
 	}
 	known, _ := structures.LoadOrStore(t, made)
 	return known.(*structure)
@@ -123,7 +124,7 @@ var mapFormats = map[string]struct{ key, value string }{
 
 func (r *rule) allows(word string) bool { return len(r.enum) == 0 || slices.Contains(r.enum, word) }
 
-// takesNothing says whether the empty string is a value that the rule allows, as the published schemas have it.
+// takesNothing reports whether the empty string is a value that the rule allows, as the published schemas have it.
 func (r *rule) takesNothing() bool {
 	return r.allows("") && (r.format == "" || formats[r.format].valid(""))
 }

@@ -34,8 +34,12 @@ func (d *decoder) text(node *syntax.Node, t target) {
 		switch {
 		case len(t.rule.enum) > 0:
 			report.Helpf("allowed are %s", oneOf(t.rule.enum))
+		case node.Kind == syntax.Scalar && t.rule.format == "duration":
+			report.Helpf("add the unit: `%ss`, `%sm` or `%sh`", node.Value, node.Value, node.Value)
 		case node.Kind == syntax.Scalar:
-			report.Helpf("write it in quotes: %q", node.Value)
+			report.Literally(node.Value, strconv.Quote(node.Value)).Helpf("write it in quotes: %q", node.Value)
+		default:
+			oneItem(report, node)
 		}
 		return
 	}
@@ -52,13 +56,13 @@ func (d *decoder) checkText(at syntax.Place, text string, t target) {
 			report.Helpf("leave the key out")
 		}
 	case !t.rule.allows(text):
-		d.errorf(diag.NotAllowed, at, "`%s` is not allowed for `%s`: allowed are %s", text, t.name, oneOf(t.rule.enum)).
-			Suggest(text, t.rule.enum)
-	case t.rule.format != "" && !formats[t.rule.format].valid(text):
-		report := d.errorf(diag.BadFormat, at, "`%s` in `%s` must be %s", shortened(text), t.name, formats[t.rule.format].allowed)
-		if correct := advice[t.rule.format]; correct != nil && correct(text) != "" {
-			report.Helpf("%s", correct(text))
+		report := d.errorf(diag.NotAllowed, at, "`%s` is not allowed for `%s`: allowed are %s", shortened(text), t.name, oneOf(t.rule.enum))
+		if meant, found := amongWords(text, t.rule.enum); found {
+			report.Meant(text, meant)
 		}
+		strange(report, text)
+	case t.rule.format != "" && !formats[t.rule.format].valid(text):
+		d.badFormat(at, text, t)
 	}
 }
 
@@ -74,13 +78,16 @@ func shortened(text string) string {
 
 func (d *decoder) boolean(node *syntax.Node, t target) {
 	if node.Kind != syntax.Scalar || node.Tag != syntax.Bool {
-		d.wrongType(node, t, "true or false")
+		report := d.wrongType(node, t, "true or false")
+		if meant, found := truths[strings.ToLower(inASCII(node.Value))]; found && node.Kind == syntax.Scalar {
+			report.Write(node.Value, meant)
+		}
 		return
 	}
 	t.value.SetBool(strings.EqualFold(node.Value, "true"))
 }
 
-// isDecimal says whether text is a whole number that every reader of YAML understands: decimal, without leading zeros or underscores.
+// isDecimal reports whether text is a whole number that every reader of YAML understands: decimal, without leading zeros or underscores.
 func isDecimal(text string) bool {
 	rest := strings.TrimLeft(text, "+-")
 	return len(text)-len(rest) <= 1 && digitsOnly(rest) && (rest == "0" || rest[0] != '0')
@@ -99,7 +106,12 @@ func digitsOnly(text string) bool {
 func (d *decoder) wholeNumber(node *syntax.Node, t target, want string, bits int) (int64, bool) {
 	switch {
 	case node.Kind != syntax.Scalar || node.Tag == syntax.String || node.Tag != syntax.Int && !isDecimal(node.Value):
-		d.wrongType(node, t, want)
+		report := d.wrongType(node, t, want)
+		if node.Kind != syntax.Scalar {
+			oneItem(report, node)
+		} else if meant := meantNumber(node.Value, t.name); meant != "" {
+			report.Write(node.Value, meant)
+		}
 		return 0, false
 	case !isDecimal(node.Value):
 		d.ambiguous(node)
@@ -146,7 +158,7 @@ var errNotAnAmount = errors.New("not an amount")
 
 func (d *decoder) quantity(node *syntax.Node, t target) {
 	if node.Kind != syntax.Scalar || node.Tag == syntax.Bool || node.Tag == syntax.Timestamp {
-		d.wrongType(node, t, "an amount such as `500m`, `2` or `16Gi`")
+		oneItem(d.wrongType(node, t, "an amount such as `500m`, `2` or `16Gi`"), node)
 		return
 	}
 	var value resource.Quantity
@@ -158,40 +170,13 @@ func (d *decoder) quantity(node *syntax.Node, t target) {
 		report := d.errorf(diag.BadFormat, node.At, "`%s` in `%s` is not an amount such as `500m`, `2` or `16Gi`", node.Value, t.name)
 		if meant := meantAmount(node.Value); meant != "" {
 			report.Meant(node.Value, meant)
+		} else {
+			strange(report, node.Value)
 		}
 		return
 	}
 	*in[resource.Quantity](t.value) = value
 	d.checkNumber(node, &value, t)
-}
-
-// meantAmount is the amount that somebody means who writes 16GB, 16 GiB, 16gi or 16,5Gi, or "".
-func meantAmount(text string) string {
-	if whole, part, found := strings.Cut(text, ","); found && leadingDigits(part) < 3 {
-		text = whole + "." + part // not a thousand
-	}
-	digits := strings.TrimRight(text, " kmgtpeibKMGTPEIB")
-	unit := strings.ToLower(strings.TrimSpace(text[len(digits):]))
-	if digits == "" || unit == "" || strings.Count(digits, ".") > 1 {
-		return ""
-	}
-	prefix := strings.ToUpper(unit[:1])
-	switch unit[1:] {
-	case "b", "":
-		if prefix == "K" {
-			prefix = "k"
-		}
-	case "i", "ib":
-		prefix += "i"
-	default:
-		return ""
-	}
-	if meant := digits + prefix; isAmount(meant) {
-		if _, err := resource.ParseQuantity(meant); err == nil {
-			return meant
-		}
-	}
-	return ""
 }
 
 // isAmount bounds what ParseQuantity gets, because a huge exponent would make it compute for minutes: a sign, up to 18 digits, up to
@@ -260,21 +245,33 @@ func (d *decoder) freeForm(node *syntax.Node, t target) {
 	t.value.Set(reflect.ValueOf(d.plain(node)))
 	for _, key := range d.keysOnce(node) {
 		d.rememberEntry(t, key)
-		d.rememberBelow(t, key.Next)
+		d.rememberBelow(t, "/"+escape(key.Value), key.Next)
 	}
 }
 
-// rememberBelow notes the places of what a value of a free form holds; such entries have no name.
-func (d *decoder) rememberBelow(t target, node *syntax.Node) {
-	if node.Kind != syntax.Mapping && node.Kind != syntax.Sequence {
-		return
-	}
+// rememberBelow notes the places of what a value of a free form holds, by JSON pointers.
+func (d *decoder) rememberBelow(t target, path string, node *syntax.Node) {
 	field := t.value.Addr().Interface()
-	for child := node.First; child != nil; child = child.Next {
-		d.entries = append(d.entries, entryPlace{field: field, key: child.At, value: child.At})
-		d.rememberBelow(t, child)
+	note := func(name string, key, value *syntax.Node) {
+		d.entries = append(d.entries, entryPlace{field: field, name: path + "/" + name, key: key.At, value: value.At})
+		d.rememberBelow(t, path+"/"+name, value)
+	}
+	switch node.Kind {
+	case syntax.Mapping:
+		for _, key := range d.keysOnce(node) {
+			note(escape(key.Value), key, key.Next)
+		}
+	case syntax.Sequence:
+		i := 0
+		for item := node.First; item != nil; item = item.Next {
+			note(strconv.Itoa(i), item, item)
+			i++
+		}
 	}
 }
+
+// escape returns a key as a part of a JSON pointer.
+func escape(key string) string { return strings.NewReplacer("~", "~0", "/", "~1").Replace(key) }
 
 // keysOnce returns the keys of a mapping whose duplicates were reported already.
 func (d *decoder) keysOnce(node *syntax.Node) []*syntax.Node {

@@ -23,8 +23,9 @@ const (
 	// UnsupportedYAML is a part of YAML that specs do not use: merge keys, tags of one's own, keys that are not strings.
 	UnsupportedYAML Code = "LS1004"
 
-	// NothingRead is a file in a folder of specs that defines nothing: it is empty, or its name is nearly that of a spec file.
-	// It is a warning, because a tenant that disappears from the specs is removed from its clusters.
+	// NothingRead is a file or a folder that defines nothing and looks as if it did: it is empty, its name is nearly right, it is outside the
+	// folders of specs, or nothing in its overlay names it. It is a warning: a tenant that disappears from the specs is removed from its
+	// clusters, and a patch that nobody reads patches nothing.
 	NothingRead Code = "LS1005"
 )
 
@@ -144,6 +145,12 @@ const (
 
 	// GroupMixesScripts is the name of a group with letters of several scripts, which looks like another one. It is a warning.
 	GroupMixesScripts Code = "LS4022"
+
+	// VariableNotRead is a setting of another MPI than the runtime's. It is a warning.
+	VariableNotRead Code = "LS4023"
+
+	// DefectiveMPI is a version of MPI with which jobs fail through no fault of their own. It is a warning.
+	DefectiveMPI Code = "LS4024"
 )
 
 // Machines, runtimes and images.
@@ -318,6 +325,21 @@ const (
 
 	// ExternalRuntimeIsOurs is a runtime that a tenant names as one of others, and that is compiled.
 	ExternalRuntimeIsOurs Code = "LS4136"
+
+	// NobodyRunsJobs is a cluster without anybody who would run its TrainJobs. It is a warning.
+	NobodyRunsJobs Code = "LS4137"
+
+	// MoreNodesThanMachines is a default number of nodes above the machines of the cluster.
+	MoreNodesThanMachines Code = "LS4138"
+
+	// ClaimOfOneMachine is a volume for one machine at a time that several nodes mount. It is a warning.
+	ClaimOfOneMachine Code = "LS4139"
+
+	// BadToleration is a toleration that the API server takes in no pod.
+	BadToleration Code = "LS4140"
+
+	// EngineTooOld is a version of the GitOps engine that does not know what is compiled for it.
+	EngineTooOld Code = "LS4141"
 )
 
 // Components and objects.
@@ -485,6 +507,9 @@ const (
 	// ComponentPowerful is a component whose account could take over the cluster. It is a warning.
 	ComponentPowerful Code = "LS7048"
 
+	// LastingToken is a Secret with the token of a service account. It is a warning.
+	LastingToken Code = "LS7049"
+
 	// Refused is an object that the API server of the cluster's version would refuse.
 	Refused Code = "LS7060"
 
@@ -496,6 +521,9 @@ const (
 
 	// SchemasMissing is a build without schemas. It is a warning.
 	SchemasMissing Code = "LS7063"
+
+	// KindNotServed is an object of a chart or an overlay whose kind, or version of it, no API server of the cluster's version has.
+	KindNotServed Code = "LS7064"
 )
 
 // Rules about secrets, encryption and waivers.

@@ -13,7 +13,7 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/source"
 )
 
-// Severity says whether output may be written.
+// Severity reports whether output may be written.
 type Severity string
 
 // The severities. An Error stops the build; a Warning does not.

@@ -44,9 +44,24 @@ func (d *Diagnostic) Replace(got, value string) *Diagnostic {
 	return d
 }
 
-// Underlined returns the text of a span, cut at the end of its line.
+// Write adds `write …` and the edit of Literally.
+func (d *Diagnostic) Write(got, text string) *Diagnostic {
+	return d.Literally(got, text).Helpf("write `%s`", text)
+}
+
+// Literally offers a text as it is in the place of what was written at the primary span and its quotes: for values that are no text,
+// such as true or 443, and for those that need other quotes.
+func (d *Diagnostic) Literally(got, text string) *Diagnostic {
+	switch token := Underlined(d.Span); {
+	case token == got && !strings.HasSuffix(d.Span.Path(), "sonnet"), token == `"`+got+`"`, token == `'`+got+`'`:
+		d.Edit = &Edit{Span: d.Span, Text: text}
+	}
+	return d
+}
+
+// Underlined returns the text of a span, cut at the end of its line; "" in a line that is not measurable, as others find no token there.
 func Underlined(span source.Span) string {
-	if span.Line < 1 || span.IsZero() {
+	if span.Line < 1 || span.IsZero() || !span.File.Measurable(span.Line) {
 		return ""
 	}
 	text := []rune(span.File.Line(span.Line))
@@ -63,7 +78,7 @@ func plain(value string) string {
 	return strconv.Quote(value)
 }
 
-// isWord says whether a value is a string without quotes, in YAML 1.1 as well.
+// isWord reports whether a value is a string without quotes, in YAML 1.1 as well.
 func isWord(value string) bool {
 	switch strings.ToLower(value) {
 	case "true", "false", "null", "yes", "no", "on", "off", "y", "n":

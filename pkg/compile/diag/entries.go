@@ -59,12 +59,12 @@ var retired = []Entry{
 	{Code: "LS4077", Title: "nobody makes the gang", Why: "mpi-controller makes the PodGroups of Coscheduling and Volcano."},
 }
 
-// CanBeWaived says whether a spec may accept findings with the code.
+// CanBeWaived reports whether a spec may accept findings with the code.
 func (e *Entry) CanBeWaived() bool {
 	return e.Waivable || e.Severity == Warning && e.Code >= firstRule && e.Code != WaiverExpiresSoon && e.Code != WaiverUnused
 }
 
-// ByCluster says whether only the spec of a cluster may accept findings with the code: those of the proofs of isolation, access,
+// ByCluster reports whether only the spec of a cluster may accept findings with the code: those of the proofs of isolation, access,
 // capacity and enforcement, secrets, and whatever else one tenant would accept at the expense of others. That the largest jobs of a
 // tenant never fit harms the tenant alone.
 func (e *Entry) ByCluster() bool {
@@ -105,10 +105,10 @@ var entries = []Entry{
 		Do: "Write the keys out, and remove the tag.",
 	},
 	{
-		Code: NothingRead, Severity: Warning, Title: "a file in a folder of specs defines nothing",
-		Why: "It is empty, or its name is nearly that of a spec file. A tenant that disappears from the specs is removed from its clusters, so this is " +
-			"said aloud.",
-		Do: "Remove the file if that is meant. Otherwise give it its content back, or a name that ends in `.yaml`, all in small letters.",
+		Code: NothingRead, Severity: Warning, Title: "a file or a folder defines nothing",
+		Why: "It is empty, its name is nearly right, it holds a spec and is in none of the folders of specs, or it is in an overlay and neither the cluster nor the kustomization names it. " +
+			"A tenant that disappears from the specs is removed from its clusters, and a patch that nobody reads changes nothing, so this is said aloud. Names that begin with `.` or `_` are left out on purpose.",
+		Do: "Remove the file if that is meant. Otherwise give it its content back, a name that ends in `.yaml`, all in small letters, or the right folder, or name it in the kustomization of its overlay.",
 	},
 	{
 		Code: UnknownKind, Severity: Error, Title: "an unknown kind",
@@ -294,6 +294,17 @@ var entries = []Entry{
 		Why: "The Cyrillic `а` and the Latin `a` look the same and are two letters. A group of which one is in the place of the other reads like a group that is known, and is another: " +
 			"whoever can make groups in the identity provider gets the role, and no reviewer sees it.",
 		Do: "Write the name as the identity provider has it, with letters of one script. Where the name really is so, write a waiver with the reason.",
+	},
+	{
+		Code: VariableNotRead, Severity: Warning, Title: "a variable that the MPI of the runtime does not read",
+		Why: "Each implementation has settings of its own: `OMPI_MCA_…` is for Open MPI, `PRTE_MCA_…` for the launcher of Open MPI 5, `I_MPI_…` for Intel MPI, `MPIR_CVAR_…` for MPICH. " +
+			"Others pass over them without a word, so that a job runs with other settings than its author believes.",
+		Do: "Remove the variable, or set what the MPI of the runtime reads. A profile may set variables for all that use its machines.",
+	},
+	{
+		Code: DefectiveMPI, Severity: Warning, Title: "a version of MPI with a known defect",
+		Why: "With some versions jobs hang or fail through no fault of their own, and the controller can only say that they did.",
+		Do:  "Use an image with the version that the message names. Where the defect does not concern your programs, write a waiver with the reason.",
 	},
 	{
 		Code: FabricWithoutDevice, Severity: Error, Title: "a fabric without a device",
@@ -638,6 +649,31 @@ var entries = []Entry{
 		Do:  "Name it in `runtimes`.",
 	},
 	{
+		Code: NobodyRunsJobs, Severity: Warning, Title: "nobody runs the jobs of a cluster",
+		Why: "Without `executor: KubeflowTrainer` mpi-controller runs the TrainJobs. On a cluster without it each of them waits for ever, and nothing says why.",
+		Do:  "Add the chart of mpi-controller to `components`. Where it is installed otherwise, name its namespace in `controller.namespace`; where Kubeflow Trainer runs the jobs, set `executor: KubeflowTrainer`.",
+	},
+	{
+		Code: MoreNodesThanMachines, Severity: Error, Title: "the default job needs more machines than there are",
+		Why: "A TrainJob that says nothing about nodes gets the default of its runtime. Where the cluster has fewer machines, it waits for ever.",
+		Do:  "Lower `nodes.default` of the runtime, or correct `capacity` of the cluster.",
+	},
+	{
+		Code: ClaimOfOneMachine, Severity: Warning, Title: "several nodes mount a volume of one machine",
+		Why: "A `ReadWriteOnce` volume is attached to one machine at a time. The pods of a job on other machines wait for it until the job gives up.",
+		Do:  "Use `ReadWriteMany` with a storage class that has it, or a runtime of one node. Where the class does share such volumes, write a waiver with the reason.",
+	},
+	{
+		Code: BadToleration, Severity: Error, Title: "a toleration that no pod may have",
+		Why: "The API server refuses pods with it, so that no job on these machines would ever have one.",
+		Do:  "Write the key of the taint as `kubectl describe node` shows it before the `=` or the `:`, and a value with `operator: Equal` only.",
+	},
+	{
+		Code: EngineTooOld, Severity: Error, Title: "a GitOps engine that is too old",
+		Why: "What is compiled has fields that older versions do not know: the API server would refuse the engine's objects, or drop the fields and apply in another order.",
+		Do:  "Upgrade the engine, and write its minor version at `gitops.version`.",
+	},
+	{
 		Code: ChartNotFound, Severity: Error, Title: "a chart does not exist",
 		Why: "Charts are folders of the repository; nothing is downloaded.",
 		Do:  "Correct the path, or add the chart to the repository.",
@@ -920,6 +956,12 @@ var entries = []Entry{
 		Do: "Give the chart values with which it asks for less, or accept it with a waiver in the spec of the cluster.",
 	},
 	{
+		Code: LastingToken, Severity: Warning, Title: "a token that never ends",
+		Why: "Tokens of pods end after an hour, and with their pod. A Secret of type `kubernetes.io/service-account-token` holds one that never does: whoever has read it once, in the cluster or in a " +
+			"backup, acts as the account until somebody deletes the Secret. One of an account that comes with it, from the same chart or overlay, is not reported.",
+		Do: "Let pods have tokens of their own, and make others with `kubectl create token`. Where a system outside needs one that lasts, write a waiver with the reason.",
+	},
+	{
 		Code: Refused, Severity: Error, Title: "the API server would refuse an object",
 		Why: "Every object is checked against the schemas of the cluster's version of Kubernetes and of the CRDs that a bundle may hold: fields, types, amounts, names, " +
 			"labels, rules in CEL, and what API servers check in code. A refused object would stop the whole bundle at the cluster, after the review. " +
@@ -939,8 +981,13 @@ var entries = []Entry{
 	},
 	{
 		Code: SchemasMissing, Severity: Warning, Title: "the build has no schemas",
-		Why:       "A build from a fresh clone embeds no schemas, because they are taken from other projects' modules and not kept in the repository. What an API server would refuse was not checked.",
-		Do:        "Use a released build, or run `make schemas` and build again.",
+		Why:       "A build from a fresh clone embeds no schemas, because they are taken from other projects' modules and not kept on branches. What an API server would refuse was not checked. In a pipeline, where the variable `CI` is set, such a build refuses to compile (exit code 1).",
+		Do:        "Install a release, also by `go install` of its version, or run `make schemas` and build again.",
 		NoExample: "It depends on how runtime-compiler was built, not on specs.",
+	},
+	{
+		Code: KindNotServed, Severity: Error, Title: "no API server has the kind of an object",
+		Why: "The kind is misspelt, or Kubernetes has stopped to serve that version of it, as `policy/v1beta1` in 1.25. The GitOps engine would stop at the object, and with it all that comes after.",
+		Do:  "Write the kind and the version that the message names. Kinds of CRDs that the compiler does not know pass.",
 	},
 }

@@ -48,9 +48,9 @@ func (l *List) WriteText(w io.Writer, p Palette) error {
 	items := l.Sorted()
 	causes := folded(items, reasonOf, elsewhere)
 	shown := mostImportant(causes)
-	page := page{palette: p, secrets: secrets(items)}
+	printer := textPrinter{palette: p, secrets: secretLines(items)}
 	for _, d := range shown {
-		page.write(&b, d)
+		printer.writeDiagnostic(&b, d)
 		b.WriteString("\n")
 	}
 	if more := len(causes) - len(shown); more > 0 {
@@ -85,18 +85,18 @@ func mostImportant(items []*Diagnostic) []*Diagnostic {
 	return shown
 }
 
-// isError says whether a finding is an error that nobody accepted.
+// isError reports whether a finding is an error that nobody accepted.
 func (d *Diagnostic) isError() bool { return d.Severity == Error && d.Waived == nil }
 
-// page is what findings are written on.
-type page struct {
+// textPrinter writes findings for people.
+type textPrinter struct {
 	palette Palette
 	places  Places
 	// secrets are the lines that nobody may show, whichever finding is about them.
 	secrets map[lineOf]bool
 }
 
-func secrets(items []*Diagnostic) map[lineOf]bool {
+func secretLines(items []*Diagnostic) map[lineOf]bool {
 	lines := map[lineOf]bool{}
 	for _, d := range items {
 		if d.Secret {
@@ -106,11 +106,11 @@ func secrets(items []*Diagnostic) map[lineOf]bool {
 	return lines
 }
 
-func (page *page) snippet(arrow string, span source.Span, label, colour string) snippet {
+func (page *textPrinter) snippet(arrow string, span source.Span, label, colour string) snippet {
 	return snippet{arrow, span, page.places.Of(span), label, colour, page.secrets[lineOf{span.File, span.Line}]}
 }
 
-func (page *page) write(b *strings.Builder, d *Diagnostic) {
+func (page *textPrinter) writeDiagnostic(b *strings.Builder, d *Diagnostic) {
 	p, colour := page.palette, page.palette.of(d)
 	fmt.Fprintf(b, "%s%s[%s]%s: %s\n", colour, d.word(), d.Code, p.Reset, visible(d.Message))
 	snippets := []snippet{page.snippet("-->", d.Span, "", colour)}

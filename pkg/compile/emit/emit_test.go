@@ -305,7 +305,7 @@ func FuzzAppendYAML(f *testing.F) {
 	})
 }
 
-// valid says whether JSON, from which all values come, can hold a string.
+// valid reports whether JSON, from which all values come, can hold a string.
 func valid(s string) bool {
 	data, err := json.Marshal(s)
 	var back string

@@ -17,7 +17,7 @@ import (
 type Dir interface {
 	// ReadFile returns an error that is fs.ErrNotExist when there is no such file.
 	ReadFile(name string) ([]byte, error)
-	// Same says whether there is a file of this name, and whether it has this content.
+	// Same reports whether there is a file of this name, and whether it has this content.
 	Same(name string, data []byte) (found, same bool, err error)
 	// Stage keeps the next content of a file beside the folder.
 	Stage(name string, data []byte) error
@@ -160,7 +160,7 @@ func readRecord(dir Dir) (map[string]bool, error) {
 	return owned, nil
 }
 
-// compiledPath says whether the compiler could have written a file: YAML below the folder of a cluster. Everything else in a
+// compiledPath reports whether the compiler could have written a file: YAML below the folder of a cluster. Everything else in a
 // record, such as what a merge left there, must not make the compiler remove a file.
 func compiledPath(name string) bool {
 	cluster, _, below := strings.Cut(name, "/")

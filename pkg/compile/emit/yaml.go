@@ -111,7 +111,7 @@ var classes = func() (table [256]uint8) {
 	return table
 }()
 
-// isWord says whether a string needs no quotes unless YAML has a meaning for it: it begins with a letter, `/` or `_`, and holds
+// isWord reports whether a string needs no quotes unless YAML has a meaning for it: it begins with a letter, `/` or `_`, and holds
 // no character that is special anywhere. A colon or a space counts as special where another or the end follows.
 func isWord(s string) bool {
 	if s == "" || classes[s[0]] != letter && s[0] != '/' && s[0] != '_' {
@@ -131,7 +131,7 @@ func isWord(s string) bool {
 	return true
 }
 
-// isAmount says whether a string is a quantity of Kubernetes with a unit, the only string beginning with a digit that is written
+// isAmount reports whether a string is a quantity of Kubernetes with a unit, the only string beginning with a digit that is written
 // without quotes.
 func isAmount(s string) bool {
 	rest := afterDigits(s)
@@ -204,7 +204,7 @@ func appendHex(out []byte, r rune, digits int) []byte {
 	return out
 }
 
-// isBlock says whether a string reads best as a literal block: several lines, none that a block could not hold.
+// isBlock reports whether a string reads best as a literal block: several lines, none that a block could not hold.
 func isBlock(s string) bool {
 	if end := strings.IndexByte(s, '\n'); end < 0 || end == len(s)-1 || s[0] == '\n' || s[0] == ' ' || strings.HasSuffix(s, "\n\n") {
 		return false

@@ -43,7 +43,7 @@ var shortNames = map[string]string{
 	"sts": "statefulset", "svc": "service", "tr": "trainingruntime", "vap": "validatingadmissionpolicy", "vapb": "validatingadmissionpolicybinding",
 }
 
-// Selects says whether an object is meant.
+// Selects reports whether an object is meant.
 func (q Query) Selects(id object.ID) bool {
 	return (q.Kind == "" || sameKind(q.Kind, id)) &&
 		(q.Namespace == "" || q.Namespace == id.Namespace) &&
@@ -114,7 +114,7 @@ func Affected(cluster string, objects []object.Object, file string, line int) []
 	return values
 }
 
-// stands says whether a value comes from a line, or would. What a chart renders comes from all lines of its values: the rule of its
+// stands reports whether a value comes from a line, or would. What a chart renders comes from all lines of its values: the rule of its
 // objects has their places.
 func stands(from, rule *origin.Origin, file string, line int) bool {
 	at := func(span source.Span) bool { return span.Path() == file && (line == 0 || span.Line == line) }
@@ -129,7 +129,7 @@ func stands(from, rule *origin.Origin, file string, line int) bool {
 	return slices.ContainsFunc(from.Lost, func(lost origin.Lost) bool { return stands(lost.Origin, rule, file, line) })
 }
 
-// shares says whether a file feeds all templates of a chart, as its values and its helpers do: which line feeds which value only the
+// shares reports whether a file feeds all templates of a chart, as its values and its helpers do: which line feeds which value only the
 // template knows. A chart within a chart has the values of both.
 func shares(file, template string) bool {
 	switch base := path.Base(file); {

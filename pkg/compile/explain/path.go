@@ -50,7 +50,7 @@ func segment(text string) (key, rest string, err error) {
 // String returns the path in the form that ParsePath reads.
 func (p Path) String() string { return object.Spell(p) }
 
-// Holds says whether the other path is the same or leads to something below.
+// Holds reports whether the other path is the same or leads to something below.
 func (p Path) Holds(other []string) bool {
 	if len(other) < len(p) {
 		return false

@@ -149,7 +149,7 @@ func (b *builder) lastHidden(node *yaml.Node) int {
 // maxFlow is how long a line with a flow collection may be.
 const maxFlow = 100
 
-// staysFlow says whether a flow collection is written on one line: it is short, and no comment stands in it.
+// staysFlow reports whether a flow collection is written on one line: it is short, and no comment stands in it.
 func (b *builder) staysFlow(e *entry) bool {
 	last := b.closing(e.value)
 	for _, c := range b.comments {
@@ -164,7 +164,7 @@ func (b *builder) staysFlow(e *entry) bool {
 	return length <= maxFlow && !hasBreak(e.value)
 }
 
-// hasBreak says whether a value holds a line break, which has no short form in a flow collection.
+// hasBreak reports whether a value holds a line break, which has no short form in a flow collection.
 func hasBreak(node *yaml.Node) bool {
 	return slices.ContainsFunc(node.Content, hasBreak) || node.Kind == yaml.ScalarNode && slices.Contains([]rune(node.Value), '\n')
 }
@@ -211,7 +211,7 @@ func fieldType(kind reflect.Type, key string) reflect.Type {
 	return nil
 }
 
-// isSpec says whether a type has keys of its own, as opposed to types such as quantities.
+// isSpec reports whether a type has keys of its own, as opposed to types such as quantities.
 func isSpec(kind reflect.Type) bool {
 	return kind != nil && kind.Kind() == reflect.Struct && len(decode.Fields(kind)) > 0
 }

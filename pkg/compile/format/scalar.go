@@ -75,7 +75,7 @@ func scalar(node *yaml.Node, template string, pick func(*syntax.Node) *syntax.No
 	return quote(node.Value)
 }
 
-// reads says whether text has a plain string at a place.
+// reads reports whether text has a plain string at a place.
 func reads(text string, pick func(*syntax.Node) *syntax.Node, want string) bool {
 	var r syntax.Reader
 	documents, err := r.YAML(source.NewFile("", []byte(text)))
@@ -87,7 +87,7 @@ func reads(text string, pick func(*syntax.Node) *syntax.Node, want string) bool 
 	return alone && node.Kind == syntax.Scalar && node.Tag == syntax.String && node.Value == want
 }
 
-// looksLikeNumber says whether readers of YAML 1.1 might take a string for something else: numbers in all their forms, times, and the
+// looksLikeNumber reports whether readers of YAML 1.1 might take a string for something else: numbers in all their forms, times, and the
 // words for booleans.
 func looksLikeNumber(text string) bool {
 	switch strings.ToLower(text) {

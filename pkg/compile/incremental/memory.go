@@ -1,23 +1,21 @@
-// Package incremental remembers what a build has read and made, so that the next one does only what changed.
+// Package incremental remembers what a build has read and made, so that the next one does nothing where nothing changed.
 //
 // A Recorder notes everything that a compilation reads of the repository: content, listings of folders, and what was looked for and
-// missed. A Memory holds that beside the stamps of the files that were made, the findings, and the specs of tenants. The next build
-// compares stamps, as git does with its index: while nothing changed it reads no file at all.
+// missed. A Memory holds that beside the stamps of the files that were made, and the findings. The next build compares stamps, as git
+// does with its index: where nothing changed it reads no file and compiles nothing; otherwise it compiles everything.
 //
 // A memory is never trusted further than what it can prove. It is bound to the program that wrote it and to the options of the build;
 // stamps that are so young that a later write may have given the same are checked against contents; a memory that is damaged, of
-// another version or of another build counts as none. What is compiled never depends on it: only what need not be compiled does.
+// another version or of another build counts as none. What is compiled never depends on it: only whether something is compiled does.
 //
 // The package is pure: reading, writing and looking at files is the caller's.
 package incremental
 
 import (
 	"hash/crc32"
-	"slices"
 	"strings"
 
 	"lockstep.dev/lockstep/pkg/compile/diag"
-	"lockstep.dev/lockstep/pkg/compile/emit"
 )
 
 // Memory is what a build that succeeded leaves for the next one.
@@ -108,7 +106,7 @@ type Tree interface {
 	Sum(name string) (uint32, error)
 }
 
-// Intact says whether all outputs are as they were, and whether the memory should be written again, with the moment before this call as
+// Intact reports whether all outputs are as they were, and whether the memory should be written again, with the moment before this call as
 // Ended.
 func (m *Memory) Intact(now Tree) (intact, refresh bool) {
 	read := 0
@@ -127,21 +125,6 @@ func (m *Memory) Intact(now Tree) (intact, refresh bool) {
 		}
 	}
 	return true, read > worthwhile
-}
-
-// Output returns an output, or nil.
-func (m *Memory) Output(name string) *Output {
-	i, found := slices.BinarySearchFunc(m.Outputs, name, func(o Output, name string) int { return strings.Compare(o.Path, name) })
-	if !found {
-		return nil
-	}
-	return &m.Outputs[i]
-}
-
-// Made says whether a file was made as it is.
-func (m *Memory) Made(file emit.File) bool {
-	output := m.Output(file.Path)
-	return output != nil && output.Stamp.Size == int64(len(file.Data)) && output.Sum == Sum(file.Data)
 }
 
 func compare(a, b Input) int {

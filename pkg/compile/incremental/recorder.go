@@ -34,14 +34,11 @@ type Input struct {
 	Kind   Kind
 	Stamp  Stamp
 	Digest Digest
-	// Content is that of a file that was to be kept.
-	Content string
 }
 
 // Recorder is a repository that notes what is read of it. It is for use by several goroutines.
 type Recorder struct {
 	root fs.FS
-	keep func(name string) bool
 
 	mu     sync.Mutex
 	inputs map[string]Input
@@ -49,9 +46,9 @@ type Recorder struct {
 	failed bool
 }
 
-// Record returns a recorder for a repository, which keeps the contents of some files.
-func Record(root fs.FS, keep func(name string) bool) *Recorder {
-	return &Recorder{root: root, keep: keep, inputs: map[string]Input{}}
+// Record returns a recorder for a repository.
+func Record(root fs.FS) *Recorder {
+	return &Recorder{root: root, inputs: map[string]Input{}}
 }
 
 // Inputs returns what was read so far, sorted by path. False means that it cannot be compared with another time.
@@ -79,7 +76,7 @@ func (r *Recorder) note(name string, kind Kind, info fs.FileInfo, err error) {
 	}
 }
 
-func (r *Recorder) digest(name string, kind Kind, digest Digest, content []byte) {
+func (r *Recorder) digest(name string, kind Kind, digest Digest) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	key := string('0'+kind) + name
@@ -87,7 +84,7 @@ func (r *Recorder) digest(name string, kind Kind, digest Digest, content []byte)
 	if input.Digest != (Digest{}) && input.Digest != digest {
 		r.failed = true
 	}
-	input.Digest, input.Content = digest, string(content)
+	input.Digest = digest
 	r.inputs[key] = input
 }
 
@@ -116,7 +113,7 @@ func (r *Recorder) Open(name string) (fs.File, error) {
 		return file, nil
 	}
 	r.note(name, File, info, nil)
-	return &recorded{File: file, name: name, of: r, sum: sha256.New(), keep: r.keep(name)}, nil
+	return &recorded{File: file, name: name, of: r, sum: sha256.New()}, nil
 }
 
 // recorded is a file whose content is digested while it is read.
@@ -125,21 +122,15 @@ type recorded struct {
 	name string
 	of   *Recorder
 	sum  hash.Hash
-	// content is what was read so far, where it is to be kept.
-	keep    bool
-	content []byte
-	done    bool
+	done bool
 }
 
 func (f *recorded) Read(p []byte) (int, error) {
 	n, err := f.File.Read(p)
 	f.sum.Write(p[:n])
-	if f.keep {
-		f.content = append(f.content, p[:n]...)
-	}
 	if errors.Is(err, io.EOF) && !f.done {
 		f.done = true
-		f.of.digest(f.name, File, Digest(f.sum.Sum(nil)), f.content)
+		f.of.digest(f.name, File, Digest(f.sum.Sum(nil)))
 	}
 	return n, err
 }
@@ -183,7 +174,7 @@ func (r *Recorder) ReadDir(name string) ([]fs.DirEntry, error) {
 		return entries, err
 	}
 	r.note(name, Folder, info, nil)
-	r.digest(name, Folder, Names(entries), nil)
+	r.digest(name, Folder, Names(entries))
 	return entries, nil
 }
 

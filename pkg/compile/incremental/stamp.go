@@ -50,7 +50,7 @@ const (
 	fine   = 50 * time.Millisecond
 )
 
-// settled says whether a file that is written to after a moment, in nanoseconds, certainly gets another stamp. Shortly after it was
+// settled reports whether a file that is written to after a moment, in nanoseconds, certainly gets another stamp. Shortly after it was
 // written it may not (the "racy" entries of git's index).
 func (s Stamp) settled(moment int64) bool {
 	granularity := fine

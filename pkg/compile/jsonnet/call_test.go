@@ -28,7 +28,7 @@ func TestCall(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			file := source.NewFile("overlays/a/f.jsonnet", []byte(c.program))
-			for where, evaluator := range map[string]Evaluator{"here": Here{}, "apart": Apart{Start: servePipe}} {
+			for where, evaluator := range map[string]Evaluator{"here": Here{}, "apart": SubprocessEvaluator{Start: servePipe}} {
 				functions := evaluator.Open(root)
 				for range 2 { // the second call uses what the first has left
 					if got := called(file, functions.Call(file, c.argument)); !strings.HasPrefix(got, c.want) || c.want == "" && got != "" {
@@ -105,7 +105,7 @@ func TestCallInFreshProcess(t *testing.T) {
 	file := source.NewFile("f.jsonnet", []byte("function(o) o"))
 	var last subprocess.Process
 	started := 0
-	functions := Apart{Limits: "a moment", Start: func() (subprocess.Process, error) {
+	functions := SubprocessEvaluator{Limits: "a moment", Start: func() (subprocess.Process, error) {
 		started++
 		process, err := servePipe()
 		last = process
@@ -120,7 +120,7 @@ func TestCallInFreshProcess(t *testing.T) {
 	if started != 2 {
 		t.Errorf("%d processes, want 2", started)
 	}
-	broken := Apart{Limits: "a moment", Start: func() (subprocess.Process, error) {
+	broken := SubprocessEvaluator{Limits: "a moment", Start: func() (subprocess.Process, error) {
 		process, err := servePipe()
 		process.End()
 		return process, err

@@ -11,7 +11,7 @@ import (
 )
 
 // FuzzLiterals parses anything and looks for its literals. Every place must be in the file. Nothing is evaluated: that belongs into a
-// process of its own, see Apart.
+// process of its own, see SubprocessEvaluator.
 func FuzzLiterals(f *testing.F) {
 	for _, seed := range []string{
 		`{a: 1, "b": [2, {c: 3}], 'd'+: {e:: 4}, [f]: 5, g(x): 6, local h = 7, assert true}`, `local a = {b: 1}, c(x) = x; a { d: a } + (a) + c(1)`,

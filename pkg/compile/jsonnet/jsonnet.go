@@ -6,7 +6,7 @@
 // of it, and to nothing whose path has a part that begins with `.`, because .git holds credentials.
 //
 // go-jsonnet has a limit for the depth of calls, but none for steps and memory, and a tail call that never ends crashes the whole
-// process (the overflow of a Go stack cannot be caught). Programs of strangers are therefore evaluated by Apart: in a process of its
+// process (the overflow of a Go stack cannot be caught). Programs of strangers are therefore evaluated by SubprocessEvaluator: in a process of its
 // own, which has limits on processor time, memory and stack from the operating system and is ended when it reaches one; the file in
 // its hands is then reported and the others go on. The process opens no file: it asks for imports, and the repository, which may be
 // the tree of a git revision, stays here. Here evaluates without limits.

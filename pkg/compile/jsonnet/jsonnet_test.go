@@ -50,7 +50,7 @@ func TestEvaluate(t *testing.T) {
 		"missing":     {"a path that leads nowhere", `import 'x'`, "tenants/a.jsonnet:1:1 cannot be evaluated: cannot import `tenants/x`: open tenants/x: file does not exist"},
 		"folder":      {"a folder", `importstr '../lib'`, "tenants/a.jsonnet:1:1 cannot be evaluated: cannot import `lib`: lib: not a regular file"},
 		"syntax":      {"a mistake of the program", "{\n  a: ,\n}", "tenants/a.jsonnet:2:6 not valid Jsonnet: Unexpected: \",\" while parsing terminal"},
-		"in a lib":    {"a mistake of a library is named with its place", `import 'bad.libsonnet'`, "tenants/a.jsonnet:1:1 cannot be evaluated: tenants/bad.libsonnet:2:6-7 Unexpected: \"}\" while parsing terminal"},
+		"in a lib":    {"a mistake of a library is named with its place", `import 'bad.libsonnet'`, "tenants/bad.libsonnet:2:6 not valid Jsonnet: Unexpected: \"}\" while parsing terminal"},
 		"error":       {"an error is where it is raised", `(import 'lib.libsonnet').bad`, "tenants/lib.libsonnet:1:37 cannot be evaluated: no"},
 		"field":       {"columns count characters", "{ 'ä': {}.x }", "tenants/a.jsonnet:1:8 cannot be evaluated: Field does not exist: x"},
 		"std":         {"a mistake in a call of the library is where the call is", `{ a: std.length(1) }`, "tenants/a.jsonnet:1:6 cannot be evaluated: Unexpected type number"},

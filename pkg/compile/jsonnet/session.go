@@ -6,7 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
+	"strconv"
 	"strings"
+	"sync"
 
 	gojsonnet "github.com/google/go-jsonnet"
 	"github.com/google/go-jsonnet/ast"
@@ -126,12 +129,22 @@ func explain(name string, err error) *Error {
 		return &Error{Path: name, Message: "cannot be evaluated: " + first}
 	}
 	result := &Error{Path: name, Message: "cannot be evaluated: " + failed.Msg}
+	if imported := ofImport().FindStringSubmatch(failed.Msg); imported != nil {
+		line, _ := strconv.Atoi(imported[2]) // digits
+		column, _ := strconv.Atoi(imported[3])
+		result = &Error{Path: imported[1], At: Range{Line: line, Column: column, EndLine: line, EndColumn: column + 1}, Message: "not valid Jsonnet: " + imported[4]}
+	}
 	if failed.Msg == "max stack frames exceeded." {
 		result.Message, result.Limit = fmt.Sprintf("calls are nested more than %d deep", MaxStack), true
 		result.Help = "end the recursion, or use std.foldl"
 	}
 	return trace(name, failed.StackTrace, result)
 }
+
+// ofImport is how go-jsonnet words a mistake in the text of an imported file: the file, where the mistake begins, its end, what is wrong.
+var ofImport = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^([^\s:]+):\(?(\d+):(\d+)\)?(?:-[()\d:]+)? (.*)`)
+})
 
 // maxTrace is how many calls an error shows.
 const maxTrace = 5

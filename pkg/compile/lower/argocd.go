@@ -8,7 +8,7 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/plan"
 )
 
-// argoVersion is the API of Argo CD, in the form of its version 3.5.
+// argoVersion is the API of Argo CD, as its versions 3.1 to 3.5 have it.
 const argoVersion = "argoproj.io/v1alpha1"
 
 // inCluster is what Argo CD calls the cluster that it runs on.
@@ -28,9 +28,9 @@ var (
 	projectRule       = origin.Rule("argo cd project", "a mistake in the folder of a tenant can harm this tenant only")
 	platformProject   = origin.Rule("argo cd project", "the platform makes roles, policies and namespaces: it may do everything, from this repository only")
 	namespacesRule    = origin.Rule("argo cd project", "the namespaces of the tenant and no others")
-	kindsRule         = origin.Rule("argo cd project", "exactly the kinds that are compiled for the tenant")
+	kindsRule         = origin.Rule("argo cd project", "what people of the tenant may write themselves, and nothing that bounds the tenant")
 	noClusterKinds    = origin.Rule("argo cd project", "nothing without namespace; the platform applies that")
-	waveRule          = origin.Rule("argo cd wave", "the platform comes first, then runtimes and the namespaces of tenants, then what is in them")
+	waveRule          = origin.Rule("argo cd wave", "the platform comes first, then runtimes and what bounds tenants, then what tenants may write themselves")
 	retryRule         = origin.Rule("argo cd", "what a stage needs may come later: Argo CD does not wait for the health of an Application unless it is told to")
 	syncOptionsRule   = origin.Rule("argo cd", "server-side apply changes only what is compiled; an object has one owner; what others need goes last")
 	cascadeRule       = origin.Rule("argo cd", "with the Application of a tenant go its objects")
@@ -43,17 +43,25 @@ func (b *builder) argoPlatform(c *plan.Cluster) {
 	b.argoProject(c, nil, wiringName, platformProject,
 		object.List("clusterResourceWhitelist", everything),
 		object.List("destinations", destination(constant("*"))))
-	b.application(c, application{name: wiringName, project: wiringName, path: stagePath(c, GitOpsFolder), namespace: &c.GitOps.Namespace, wave: platformWave})
-	b.application(c, application{name: platformName, project: wiringName, path: stagePath(c, PlatformFolder), namespace: &c.ControllerNamespace, wave: platformWave})
+	b.application(c, application{name: wiringName, project: wiringName, path: stagePath(c, GitOpsFolder), namespace: &c.GitOps.Namespace, wave: platformWave, keep: true})
+	b.application(c, application{name: platformName, project: wiringName, path: stagePath(c, PlatformFolder), namespace: &c.ControllerNamespace, wave: platformWave, keep: true})
 	if !hasRuntimes(c) {
 		return
 	}
-	b.application(c, application{name: runtimesName, project: wiringName, path: stagePath(c, RuntimeFolder), namespace: &c.ControllerNamespace, wave: runtimesWave})
+	b.application(c, application{name: runtimesName, project: wiringName, path: stagePath(c, RuntimeFolder), namespace: &c.ControllerNamespace, wave: runtimesWave, keep: true})
 }
 
-// argoTenant adds the project of a tenant and its two applications, of which the platform's makes the namespaces.
-func (b *builder) argoTenant(c *plan.Cluster, t *plan.Tenant, inside []object.Object) {
+// argoTenant adds the application of what bounds a tenant, which is the platform's, and, where the tenant has objects of its own, an
+// application and a project for these.
+func (b *builder) argoTenant(c *plan.Cluster, t *plan.Tenant, own []object.Object) {
 	name, folder := tenantPrefix+t.Name.V, stagePath(c, TenantFolder, t.Name.V)
+	first := &t.Namespaces[0]
+	b.application(c, application{
+		name: boundaryPrefix + t.Name.V, tenant: t, project: wiringName, path: folder + "/" + BoundaryFolder, namespace: first, wave: boundaryWave, cascade: true,
+	})
+	if len(own) == 0 {
+		return
+	}
 	destinations := make([]object.Node, len(t.Namespaces))
 	for i := range t.Namespaces {
 		destinations[i] = destination(text("", &t.Namespaces[i]))
@@ -61,16 +69,12 @@ func (b *builder) argoTenant(c *plan.Cluster, t *plan.Tenant, inside []object.Ob
 	b.argoProject(c, t, name, projectRule,
 		object.List("clusterResourceWhitelist").With(noClusterKinds),
 		object.List("destinations", destinations...).With(namespacesRule),
-		object.List("namespaceResourceWhitelist", whitelist(inside)...).With(kindsRule))
-	first := &t.Namespaces[0]
-	b.application(c, application{
-		name: boundaryPrefix + t.Name.V, tenant: t, project: wiringName, path: folder + "/" + BoundaryFolder, namespace: first, wave: boundaryWave, cascade: true,
-	})
-	b.application(c, application{name: name, tenant: t, project: name, path: folder, namespace: first, wave: tenantWave, cascade: true})
+		object.List("namespaceResourceWhitelist", whitelist(own)...).With(kindsRule))
+	b.application(c, application{name: name, tenant: t, project: name, path: folder, namespace: first, wave: tenantWave})
 }
 
-func whitelist(inside []object.Object) []object.Node {
-	kinds := kindsOf(inside)
+func whitelist(own []object.Object) []object.Node {
+	kinds := kindsOf(own)
 	items := make([]object.Node, len(kinds))
 	for i, kind := range kinds {
 		items[i] = object.Map("", object.Text("group", kind.group, nil), object.Text("kind", kind.kind, nil))
@@ -107,14 +111,14 @@ type application struct {
 	tenant    *plan.Tenant
 	namespace *plan.Value[string]
 	wave      int
-	// cascade says that the objects go with the application.
-	cascade bool
+	// cascade says that the objects go with the application, and keep that the application stays when git no longer has it.
+	cascade, keep bool
 }
 
 func (b *builder) application(c *plan.Cluster, a application) {
 	g := c.GitOps
 	annotations := []object.Node{wave(a.wave)}
-	if !a.cascade {
+	if a.keep {
 		annotations = append(annotations, argoKeep())
 	}
 	metadata := gitOpsMeta(c, a.tenant, a.name, annotations...)
@@ -131,15 +135,20 @@ func (b *builder) application(c *plan.Cluster, a application) {
 		syncPolicy(g)))
 }
 
-// syncPolicy tries for ever, because what a stage needs may come later.
+// syncPolicy tries again, because what a stage needs may come later. With the newest commit it may try for ever; a version that tries
+// the same commit again must give up, or a good commit would never follow a bad one. It gives up after a minute.
 func syncPolicy(g *plan.GitOps) object.Node {
+	retry := object.Map("retry",
+		object.Map("backoff", object.Text("duration", "5s", nil), object.Number("factor", 2, nil), object.Text("maxDuration", "20s", nil)),
+		object.Number("limit", 5, &g.Refreshes.Origin)).With(retryRule)
+	if g.Refreshes.V {
+		retry.Put(object.Number("limit", -1, &g.Refreshes.Origin))
+		retry.Put(object.Bool("refresh", true, &g.Refreshes.Origin))
+	}
 	return object.Map("syncPolicy",
 		object.Map("automated",
 			object.Bool("prune", g.Prune.V, &g.Prune.Origin),
 			object.Bool("selfHeal", true, driftRule)),
-		object.Map("retry",
-			object.Map("backoff", object.Text("duration", "10s", nil), object.Number("factor", 2, nil), object.Text("maxDuration", "3m", nil)),
-			object.Number("limit", -1, nil),
-			object.Bool("refresh", true, nil)).With(retryRule),
+		retry,
 		object.Texts("syncOptions", syncOptionsRule, "ServerSideApply=true", "FailOnSharedResource=true", "PruneLast=true"))
 }

@@ -29,7 +29,7 @@ var (
 )
 
 var (
-	viewerRule        = origin.Rule("viewer role", "viewers read jobs, what these made, and the bounds that a refusal talks about; no Secrets, which hold the keys of jobs")
+	viewerRule        = origin.Rule("viewer role", "viewers read jobs, what these made and use, and the bounds that a refusal talks about; no Secrets, which hold the keys of jobs")
 	editorRule        = origin.Rule("editor role", "editors also write TrainJobs, and nothing else; no shell in pods, because one in a launcher reads the key of its job")
 	adminRule         = origin.Rule("admin role", "admins also get what an on-call person needs: a shell in a pod, the removal of a pod that hangs, volumes and configuration")
 	runtimeReaderRule = origin.Rule("runtime reader role", "people choose a runtime from the catalog, which has no namespace")
@@ -52,15 +52,18 @@ func (b *builder) clusterRole(rule *origin.Origin, name string, rules []object.N
 	b.add(rule, rbacVersion, "ClusterRole", platformMeta(constant(name)), object.List("rules", rules...))
 }
 
-// viewerRules read jobs, what they made, and the bounds that a refusal talks about. They leave out Secrets: the keys of
-// all jobs are Secrets of the namespace, and RBAC cannot tell one job's from another's.
+// viewerRules read jobs, what they made and use (metrics.k8s.io has no watch), the bounds that a refusal talks about, and their own namespace,
+// which names the runtimes of the tenant. They leave out Secrets: the keys of all jobs are Secrets of the namespace, and RBAC cannot tell one
+// job's from another's.
 func viewerRules(c *plan.Cluster) []object.Node {
 	rules := []object.Node{
 		allow("trainer.kubeflow.org", read, "trainjobs", "trainingruntimes"),
 		allow("jobset.x-k8s.io", read, "jobsets"),
 		allow("batch", read, "jobs"),
 		allow("", read, "pods", "pods/log", "events", "configmaps", "persistentvolumeclaims", "resourcequotas", "limitranges"),
+		allow("", []string{"get"}, "namespaces"),
 		allow("events.k8s.io", read, "events"),
+		allow("metrics.k8s.io", []string{"get", "list"}, "pods"),
 	}
 	if c.Queueing != nil {
 		queues := &origin.Origin{At: c.Queueing.APIVersion.At, Kind: origin.Derived, Why: "where the cluster queues, people see why a job waits"}

@@ -6,7 +6,7 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/plan"
 )
 
-// The APIs of Flux, in the form of kustomize-controller 1.9 and source-controller 1.9.
+// The APIs of Flux, in the form of Flux 2.7 and later.
 const (
 	fluxKustomization = "kustomize.toolkit.fluxcd.io/v1"
 	fluxSource        = "source.toolkit.fluxcd.io/v1"
@@ -14,11 +14,13 @@ const (
 
 var (
 	sourceRule    = origin.Rule("flux source", "all stages read one revision of one repository")
-	waitRule      = origin.Rule("flux", "the next stage begins when this one works")
+	waitRule      = origin.Rule("flux", "a stage is ready when what it applied works")
 	noWaitRule    = origin.Rule("flux", "a volume may wait for the first pod that uses it: waiting for it would never end")
+	settleRule    = origin.Rule("flux", "a later commit waits until the health of this one is known: what starts no pods settles in seconds")
 	orphanRule    = origin.Rule("flux", "taking the wiring away must not take the platform away")
 	tenantAccount = origin.Rule("flux", "a mistake in the folder of a tenant can harm this tenant only")
-	dependsOnRule = origin.Rule("flux", "a stage begins when those are ready that it needs")
+	dependsOnRule = origin.Rule("flux", "what a stage needs was applied once: a later change waits for no other stage, and a broken stage holds up no other")
+	healthRule    = origin.Rule("flux health", "a queue works when Kueue admits jobs to it, and when somebody stopped it")
 )
 
 // stage is a folder that Flux applies.
@@ -27,11 +29,18 @@ type stage struct {
 	path string
 	// tenant is nil for what all share.
 	tenant *plan.Tenant
-	after  []string
-	wait   object.Node
+	// after is the stage that must have been applied once, or "".
+	after string
+	wait  object.Node
+	// queues is the API of the queues in it, or "".
+	queues string
+	// timeout is how long the objects may take to work, "" for as long as images take to be pulled.
+	timeout string
 	// account is whose rights hold, "" for Flux's own.
 	account string
-	// keep says that the objects stay when the stage goes.
+	// orphans is why the objects stay when the stage goes, nil if they go with it.
+	orphans *origin.Origin
+	// keep says that the stage stays when git no longer has it.
 	keep bool
 }
 
@@ -39,30 +48,31 @@ type stage struct {
 func (b *builder) fluxPlatform(c *plan.Cluster) {
 	b.gitRepository(c)
 	wait := object.Bool("wait", true, waitRule)
-	b.fluxStage(c, stage{name: wiringName, path: stagePath(c, GitOpsFolder), keep: true})
-	b.fluxStage(c, stage{name: platformName, path: stagePath(c, PlatformFolder), wait: wait, keep: true})
+	b.fluxStage(c, stage{name: wiringName, path: stagePath(c, GitOpsFolder), orphans: orphanRule, keep: true})
+	b.fluxStage(c, stage{name: platformName, path: stagePath(c, PlatformFolder), wait: wait, orphans: orphanRule, keep: true})
 	if !hasRuntimes(c) {
 		return
 	}
-	b.fluxStage(c, stage{name: runtimesName, path: stagePath(c, RuntimeFolder), after: []string{platformName}, wait: wait, keep: true})
+	b.fluxStage(c, stage{name: runtimesName, path: stagePath(c, RuntimeFolder), after: platformName, wait: wait, timeout: settles, orphans: orphanRule, keep: true})
 }
 
-// fluxTenant adds the two stages of a tenant. Claims may stay pending until a pod comes, so that a tenant with claims is not waited for.
-func (b *builder) fluxTenant(c *plan.Cluster, t *plan.Tenant) {
+// fluxTenant adds the stage of what bounds a tenant and, where the tenant has objects of its own, one for these. These are claims, which
+// may stay pending until a pod comes, so that nobody waits for them.
+func (b *builder) fluxTenant(c *plan.Cluster, t *plan.Tenant, own []object.Object) {
 	folder, boundary := stagePath(c, TenantFolder, t.Name.V), boundaryPrefix+t.Name.V
-	b.fluxStage(c, stage{
-		name: boundary, path: folder + "/" + BoundaryFolder, tenant: t, after: []string{platformName}, wait: object.Bool("wait", true, waitRule),
-	})
-	wait := object.Bool("wait", true, waitRule)
-	if len(t.Claims) > 0 {
-		wait = object.Bool("wait", false, noWaitRule)
+	bounds := stage{
+		name: boundary, path: folder + "/" + BoundaryFolder, tenant: t, after: platformName, wait: object.Bool("wait", true, waitRule), timeout: settles,
 	}
-	after := []string{boundary}
-	if hasRuntimes(c) {
-		after = append(after, runtimesName)
+	if t.Queue != nil {
+		bounds.queues = kueueAPI(c)
+	}
+	b.fluxStage(c, bounds)
+	if len(own) == 0 {
+		return
 	}
 	b.fluxStage(c, stage{
-		name: tenantPrefix + t.Name.V, path: folder, tenant: t, after: after, wait: wait, account: tenantPrefix + t.Name.V,
+		name: tenantPrefix + t.Name.V, path: folder, tenant: t, after: boundary, wait: object.Bool("wait", false, noWaitRule), account: tenantPrefix + t.Name.V,
+		orphans: claimsStayRule,
 	})
 }
 
@@ -92,26 +102,48 @@ func (b *builder) fluxStage(c *plan.Cluster, s stage) {
 		object.Bool("prune", c.GitOps.Prune.V, &c.GitOps.Prune.Origin),
 		object.Text("retryInterval", "1m", nil),
 		object.Map("sourceRef", object.Text("kind", "GitRepository", nil), object.Text("name", wiringName, sourceRule)),
-		object.Text("timeout", "5m", nil),
+		s.timeoutOr("5m"),
 		s.wait,
 	}
-	if len(s.after) > 0 {
-		spec = append(spec, object.List("dependsOn", names(s.after)...).With(dependsOnRule))
+	if s.after != "" {
+		spec = append(spec, object.List("dependsOn", object.Map("",
+			object.Text("name", s.after, nil), object.Text("readyExpr", appliedOnce, nil))).With(dependsOnRule))
+	}
+	if s.queues != "" {
+		spec = append(spec, object.List("healthCheckExprs", queueHealth(s.queues, "ClusterQueue"), queueHealth(s.queues, "LocalQueue")).With(healthRule))
 	}
 	if s.account != "" {
 		spec = append(spec, object.Text("serviceAccountName", s.account, tenantAccount))
 	}
+	if s.orphans != nil {
+		spec = append(spec, object.Text("deletionPolicy", "Orphan", s.orphans))
+	}
 	if s.keep {
-		spec = append(spec, object.Text("deletionPolicy", "Orphan", orphanRule))
 		annotations = append(annotations, fluxKeep())
 	}
 	b.add(stageRule, fluxKustomization, "Kustomization", gitOpsMeta(c, s.tenant, s.name, annotations...), object.Map("spec", spec...))
 }
 
-func names(values []string) []object.Node {
-	items := make([]object.Node, len(values))
-	for i, value := range values {
-		items[i] = object.Map("", object.Text("name", value, nil))
+// settles is the timeout of stages that start no pods.
+const settles = "1m"
+
+func (s *stage) timeoutOr(usual string) object.Node {
+	if s.timeout == "" {
+		return object.Text("timeout", usual, nil)
 	}
-	return items
+	return object.Text("timeout", s.timeout, settleRule)
+}
+
+// appliedOnce is true of a stage that was ready with some revision. Without an expression Flux asks that the other stage is ready with
+// this revision, looks again half a minute later, and waits for ever where the other one is broken.
+const appliedOnce = "has(dep.status.lastAppliedRevision)"
+
+// queueWorks is true of a queue to which Kueue admits jobs, of one that somebody stopped, and of a LocalQueue that follows its ClusterQueue,
+// which has a health of its own.
+const queueWorks = "has(status.conditions) && status.conditions.exists(c, c.type == 'Active' && (c.status == 'True' || c.reason in ['Stopped', 'ClusterQueueIsInactive']))"
+
+// queueHealth tells when a queue of Kueue works: Flux takes one for ready that Kueue has not looked at.
+func queueHealth(api, kind string) object.Node {
+	return object.Map("",
+		object.Text("apiVersion", api, nil), object.Text("current", queueWorks, nil), object.Text("inProgress", "!("+queueWorks+")", nil), object.Text("kind", kind, nil))
 }

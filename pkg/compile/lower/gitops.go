@@ -13,9 +13,9 @@ import (
 )
 
 // What a GitOps engine needs is in GitOpsFolder, apart from what it applies: somebody applies that folder once, and from then on the
-// engine applies it itself. The folder of a tenant is split there: BoundaryFolder has what the tenant is made of, its namespaces and
-// everything without namespace, which the platform's account applies; the rest is applied with the tenant's own rights
-// (docs/decisions/2026-11-21-gitops-wiring.md).
+// engine applies it itself. The folder of a tenant is split there: BoundaryFolder has all that bounds the tenant, which the platform's
+// account applies; what the tenant's people may write themselves is beside it, and is applied with rights for nothing else
+// (docs/decisions/2026-11-23-gitops-ownership.md).
 const (
 	GitOpsFolder   = "gitops"
 	BoundaryFolder = "boundary"
@@ -31,11 +31,13 @@ const (
 )
 
 var (
-	stageRule   = origin.Rule("gitops", "the platform comes first, then runtimes and the namespaces of tenants, then what is in them")
+	stageRule   = origin.Rule("gitops", "the platform comes first, then runtimes and what bounds tenants, then what tenants may write themselves")
 	partOfRule  = origin.Rule("gitops", "the engine writes to its own objects, so that they do not have the label of objects that nobody may change")
 	nameRule    = origin.Rule("gitops", "the bundle has one source and one stage of each kind on a cluster")
 	keepOwnRule = origin.Rule("gitops", "taking the wiring away must not take the platform away: somebody deletes it by hand")
-	driftRule   = origin.Rule("gitops", "what somebody changed in the cluster is put right within ten minutes; what changes in git comes sooner")
+	// claimsStayRule is about the stage of a tenant's own objects.
+	claimsStayRule = origin.Rule("gitops", "volumes stay when their tenant goes, and nobody needs the tenant's account to take the stage away")
+	driftRule      = origin.Rule("gitops", "what somebody changed in the cluster is put right within ten minutes; what changes in git comes sooner")
 )
 
 // gitOps adds the wiring of what all tenants share.
@@ -57,30 +59,33 @@ func (b *builder) tenantGitOps(c *plan.Cluster, t *plan.Tenant) {
 	if c.GitOps == nil {
 		return
 	}
-	boundary := b.place
-	boundary.Folder = path.Join(b.place.Folder, BoundaryFolder)
-	var inside []object.Object
+	bounds := builder{place: b.place}
+	bounds.place.Folder = path.Join(b.place.Folder, BoundaryFolder)
+	var own []object.Object
 	for i := range b.objects {
 		o := &b.objects[i]
-		if o.ID.Namespace != "" {
-			inside = append(inside, *o)
+		if ownedByTenant(o) {
+			own = append(own, *o)
 			continue
 		}
-		o.Place = boundary
+		o.Place = bounds.place
 		if o.ID.Kind == "Namespace" && len(t.Claims) > 0 {
 			keepNamespace(o)
 		}
 	}
-	bounds := builder{place: boundary}
 	wiring := builder{place: object.Place{Folder: GitOpsFolder, File: "tenant-" + t.Name.V, Origin: t.Name.At}}
 	if c.GitOps.Flux.V {
-		bounds.applier(c, t, inside)
-		wiring.fluxTenant(c, t)
+		bounds.applier(c, t, own)
+		wiring.fluxTenant(c, t, own)
 	} else {
-		wiring.argoTenant(c, t, inside)
+		wiring.argoTenant(c, t, own)
 	}
 	b.objects = append(append(b.objects, bounds.objects...), wiring.objects...)
 }
+
+// ownedByTenant says whether people of a tenant may write such an object too: then it bounds nobody. Everything else does: quotas, limits,
+// network policies, queues, bindings of roles, accounts, namespaces, and runtimes, which say what pods are.
+func ownedByTenant(o *object.Object) bool { return o.ID.Kind == "PersistentVolumeClaim" }
 
 // keepNamespace keeps a namespace with volumes when its tenant goes: its claims are kept, but would go with it.
 func keepNamespace(o *object.Object) {

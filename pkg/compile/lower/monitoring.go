@@ -25,6 +25,8 @@ func (b *builder) monitoring(c *plan.Cluster) {
 		return
 	}
 	b.serviceMonitor(c)
+	b.alerts(c)
+	b.dashboards(c)
 	controller := object.Map("podSelector", object.Map("matchLabels", object.Text(controllerNameLabel, mpi.ControllerName, nil)))
 	metadata := platformMeta(constant("lockstep-metrics"))
 	metadata.Put(text("namespace", &c.ControllerNamespace))
@@ -36,21 +38,29 @@ func (b *builder) monitoring(c *plan.Cluster) {
 		object.Texts("policyTypes", nil, "Ingress")))
 }
 
-func (b *builder) serviceMonitor(c *plan.Cluster) {
+// monitorMeta names an object that the Prometheus of the cluster looks for.
+func monitorMeta(c *plan.Cluster, name string) object.Node {
 	m := c.Monitoring
 	labels := object.Map("labels", object.Text(managedByLabel, managedBy, managed))
 	for i := range m.Labels {
 		labels.Put(text(m.Labels[i].Name, &m.Labels[i].Value))
 	}
-	b.add(monitorRule, "monitoring.coreos.com/v1", "ServiceMonitor",
-		object.Map("metadata", labels, object.Text("name", mpi.ControllerName, nil), text("namespace", &c.ControllerNamespace)),
+	return object.Map("metadata", labels, object.Text("name", name, nil), text("namespace", &c.ControllerNamespace))
+}
+
+func (b *builder) serviceMonitor(c *plan.Cluster) {
+	m := c.Monitoring
+	b.add(monitorRule, "monitoring.coreos.com/v1", "ServiceMonitor", monitorMeta(c, mpi.ControllerName),
 		object.Map("spec",
 			object.List("endpoints", object.Map("",
 				object.Map("authorization", object.Map("credentials", object.Text("key", "token", nil), object.Text("name", metricsToken, nil))),
+				// The namespace of a series is that of the job, not that of the controller.
+				object.Bool("honorLabels", true, nil),
 				text("interval", &m.Interval),
 				object.Text("port", metricsPort, nil),
 				object.Text("scheme", "https", nil),
 				// Each pod signs its certificate itself.
 				object.Map("tlsConfig", object.Bool("insecureSkipVerify", true, nil)))),
+			object.Text("jobLabel", controllerNameLabel, nil),
 			object.Map("selector", object.Map("matchLabels", object.Text(controllerNameLabel, mpi.ControllerName, nil)))))
 }

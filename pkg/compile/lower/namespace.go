@@ -44,6 +44,9 @@ func namespaceAnnotations(c *plan.Cluster, t *plan.Tenant, name *plan.Value[stri
 	if t.DisplayName.V != "" {
 		annotations = append(annotations, text(displayNameAnnotation, &t.DisplayName))
 	}
+	if t.KeepFinished.V > 0 {
+		annotations = append(annotations, object.Text(mpi.FinishedJobsAnnotation, short(t.KeepFinished.V), &t.KeepFinished.Origin))
+	}
 	if holdsClaims(t, name.V) {
 		annotations = append(annotations, keepAnnotations(keepRule)...)
 	}

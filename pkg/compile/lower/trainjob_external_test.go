@@ -1,6 +1,7 @@
 package lower_test
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -72,6 +73,28 @@ func TestTrainJobsOfExternalRuntimes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			if got := s.ask(t, "lockstep-trainjob", createJob(tc.in, job(t, tc.job))); got != tc.want {
 				t.Errorf("%s: the answer is %q, want %q", tc.reason, got, tc.want)
+			}
+		})
+	}
+}
+
+// TestMemoryRequestedUnderTrainer: Trainer leaves the runtime's limit where a TrainJob only requests less, so that Kueue would count less than
+// pods may take. Our controller counts such a job with what the runtime has.
+func TestMemoryRequestedUnderTrainer(t *testing.T) {
+	const asked = "metadata: {name: x, labels: {kueue.x-k8s.io/queue-name: lockstep}}\nspec: {runtimeRef: {name: gpu}, trainer: {resourcesPerNode: %s}}"
+	const refused = "spec.trainer.resourcesPerNode limits memory to none and requests 1Gi; queue `lockstep` counts requests, and more would be taken from others: request as much as the limit"
+	for name, tc := range map[string]struct {
+		executor, resources, want string
+	}{
+		"TrainerRequestAlone": {"KubeflowTrainer", "{requests: {memory: 1Gi}}", refused},
+		"TrainerBoth":         {"KubeflowTrainer", "{requests: {memory: 1Gi}, limits: {memory: 1Gi}}", ""},
+		"BundledRequestAlone": {"Bundled", "{requests: {memory: 1Gi}}", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := planOf(t, strings.Replace(queueingSpecs, "  platform: Kubernetes\n", "  platform: Kubernetes\n  executor: "+tc.executor+"\n", 1))
+			s := newServer(t, lower.Platform(c))
+			if got := s.ask(t, "lockstep-trainjob", createJob(namespaceOf(t, c, "vision"), job(t, fmt.Sprintf(asked, tc.resources)))); got != tc.want {
+				t.Errorf("the answer is %q, want %q", got, tc.want)
 			}
 		})
 	}

@@ -156,7 +156,7 @@ func (n *Node) Strings() []string {
 	return texts
 }
 
-// Leaf says whether the node has nothing below it: a scalar, or an empty map or list.
+// Leaf reports whether the node has nothing below it: a scalar, or an empty map or list.
 func (n *Node) Leaf() bool { return len(n.Children) == 0 }
 
 // Segment names the i-th child in a path: by its key, in a list by the item's `name` where it has one, else by its index.

@@ -54,6 +54,6 @@ var clusterScoped = map[string]bool{
 	"ValidatingAdmissionPolicy": true, "ValidatingAdmissionPolicyBinding": true, "ValidatingWebhookConfiguration": true,
 }
 
-// ClusterScoped says whether objects of a kind have no namespace. The compiler cannot ask an API server, so it knows the
+// ClusterScoped reports whether objects of a kind have no namespace. The compiler cannot ask an API server, so it knows the
 // kinds of Kubernetes by name.
 func ClusterScoped(kind string) bool { return clusterScoped[kind] }

@@ -55,7 +55,7 @@ func Rule(rule, reason string) *Origin {
 	return &Origin{Kind: Constant, Why: rule + ": " + reason}
 }
 
-// Known says whether the origin is an answer to `where does this come from`: a place, or a reason where there is none.
+// Known reports whether the origin is an answer to `where does this come from`: a place, or a reason where there is none.
 func (o *Origin) Known() bool {
 	switch {
 	case o == nil:

@@ -29,16 +29,17 @@ func Render(root fs.FS, renderer chart.Renderer, clusters []*plan.Cluster, list 
 	c := Components{rendered: map[string][]object.Node{}}
 	var readings []reading
 	var charts []chart.Chart
+	told := map[string]*diag.Diagnostic{}
 	for _, p := range clusters {
 		for i := range p.Components {
-			r := reading{root: root, component: &p.Components[i], list: list}
+			r := reading{root: root, component: &p.Components[i], list: list, told: told}
 			key := cacheKey(r.component, p.Version.V)
 			if _, known := c.rendered[key]; known {
 				continue
 			}
 			c.rendered[key] = nil
-			if files := r.files(); len(files) > 0 {
-				readings, charts = append(readings, r), append(charts, r.chart(files, p.Version.V))
+			if r.content = r.files(); len(r.content) > 0 {
+				readings, charts = append(readings, r), append(charts, r.chart(r.content, p.Version.V))
 			}
 		}
 	}

@@ -37,16 +37,10 @@ type reading struct {
 	root      fs.FS
 	component *plan.Component
 	list      *diag.List
-}
-
-// fail reports an error of Helm, whose messages may have several lines, in one.
-func (r reading) fail(message string) {
-	message = strings.Join(strings.Fields(message), " ")
-	report := r.list.Errorf(diag.ChartFails, r.component.Chart.At, "cannot render the chart `%s`: %s", r.component.Chart.V, message)
-	// The compiler gives its own charts values of its own (`mode`, `monitoring`), which an older copy does not know.
-	if strings.Contains(message, "additional properties") {
-		report.Helpf("remove the value, or correct its name; the chart in your repository may be older than this compiler: update it")
-	}
+	// content are the files of the chart.
+	content []chart.File
+	// told are the mistakes in charts that were reported, by place and words, so that a component that shares one is added to it.
+	told map[string]*diag.Diagnostic
 }
 
 // chart returns what the renderer must know.
@@ -61,8 +55,7 @@ func (r reading) files() []chart.File {
 	_, missing := fs.Stat(r.root, r.component.Chart.V)
 	files, err := r.walk()
 	if errors.Is(missing, fs.ErrNotExist) || err == nil && len(files) == 0 {
-		r.list.Errorf(diag.ChartNotFound, r.component.Chart.At, "there is no chart at `%s`", r.component.Chart.V).
-			Helpf("name a folder with a Chart.yaml, relative to the root of the repository")
+		r.notFound()
 		return nil
 	}
 	if err != nil {
@@ -101,11 +94,11 @@ func (r reading) objects(rendered chart.Rendered) []object.Node {
 	case rendered.Failed != "":
 		r.fail(rendered.Failed)
 	case rendered.Impure != nil:
-		r.list.Errorf(diag.ChartNotReproducible, r.component.Chart.At, "`%s` calls `%s`, whose result changes from run to run or from machine to machine", rendered.Impure.Where, rendered.Impure.Function).
-			Helpf("pass the value in `values`, or let something in the cluster create it")
+		r.impure(*rendered.Impure)
 	case rendered.Unstable != "":
-		r.list.Errorf(diag.ChartNotReproducible, r.component.Chart.At, "the template `%s` gives another result when it is rendered again", rendered.Unstable).
-			Helpf("sort what has no order, for example `keys .Values.labels | sortAlpha`")
+		_, template, _ := strings.Cut(rendered.Unstable, "/")
+		r.inChart(diag.ChartNotReproducible, source.Whole(r.file(template)), "the template `"+rendered.Unstable+"` gives another result when it is rendered again",
+			"sort what has no order, for example `keys .Values.labels | sortAlpha`")
 	}
 	var roots []object.Node
 	for _, document := range rendered.Documents {
@@ -137,7 +130,7 @@ func (r reading) parse(rendered chart.Document) []object.Node {
 func (r reading) object(name string, document []byte) object.Node {
 	data, err := yaml.YAMLToJSONStrict(document)
 	if err != nil {
-		r.badOutput(name, "%v", err)
+		r.notYAML(name, document, err)
 		return object.Node{}
 	}
 	if string(data) == "null" {
@@ -170,8 +163,8 @@ func (r reading) from(name, why string) *origin.Origin {
 }
 
 func (r reading) badOutput(name, format string, args ...any) {
-	message := strings.Join(strings.Fields(fmt.Sprintf(format, args...)), " ")
-	r.list.Errorf(diag.ChartOutput, r.component.Chart.At, "`%s` does not render to Kubernetes objects: %s", name, message)
+	_, template, _ := strings.Cut(name, "/")
+	r.output(name, source.Whole(r.file(template)), fmt.Sprintf(format, args...))
 }
 
 // place drops hooks and sets the namespace that an installation would use.

@@ -23,6 +23,9 @@ type Component struct {
 	Namespace Value[string]
 	// Values are those of the component, and of the cluster where it gives some.
 	Values map[string]any
+	// ValuesAt is the key of the values, or of what is around it where there are none. Places are those of each value, by JSON pointers.
+	ValuesAt source.Span
+	Places   map[string]decode.EntryPlace
 	// Given are the values that the cluster decides; other charts than ours have none.
 	Given []Given
 	// Sources are the places of all that its objects are rendered from.
@@ -51,6 +54,8 @@ func (c *Cluster) components(d *decode.Document, spec *v1alpha1.ClusterSpec) []C
 			Release:   orDefault(d, &own.Release, "the last part of the chart's folder"),
 			Namespace: orDefault(d, &own.Namespace, "the namespace of the controller"),
 			Values:    own.Values,
+			ValuesAt:  d.Key(&own.Values),
+			Places:    d.Entries(&own.Values),
 		}
 		component.Sources = append(d.Below(&own.Values), d.Key(&own.Values), component.Chart.At, component.Release.At, component.Namespace.At)
 		component.Release.V = cmp.Or(component.Release.V, path.Base(own.Chart))

@@ -2,12 +2,12 @@ package plan
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"time"
 
 	"lockstep.dev/lockstep/api/v1alpha1"
 	"lockstep.dev/lockstep/pkg/compile/decode"
-	"lockstep.dev/lockstep/pkg/compile/origin"
 )
 
 // Priority is a class of jobs.
@@ -23,12 +23,18 @@ type Monitoring struct {
 	Namespace Value[string]
 	Labels    []Named[string]
 	Interval  Value[string]
+	// Alerts and Dashboards say whether ours are compiled.
+	Alerts, Dashboards Value[bool]
 }
 
 // GitOps is who applies the compiled tree.
 type GitOps struct {
 	// Flux is true for Flux, false for Argo CD.
-	Flux                       Value[bool]
+	Flux Value[bool]
+	// Version is the engine's minor version, such as 3.4.
+	Version Value[string]
+	// Refreshes says whether Argo CD can retry with the newest commit.
+	Refreshes                  Value[bool]
 	Namespace                  Value[string]
 	Repository, Revision, Path Value[string]
 	// Secret holds the credentials of the repository, or is "".
@@ -85,7 +91,9 @@ func monitoring(d *decode.Document, spec *v1alpha1.Monitoring) *Monitoring {
 	}
 	return &Monitoring{
 		Namespace: written(d, &spec.Namespace), Labels: entries(d, &spec.Labels),
-		Interval: orDefault(d, &spec.Interval, "often enough for jobs of minutes"),
+		Interval:   orDefault(d, &spec.Interval, "often enough for jobs of minutes"),
+		Alerts:     switched(d, &spec.Alerts, true, "nobody looks at metrics all the time"),
+		Dashboards: switched(d, &spec.Dashboards, false, "not every cluster has a Grafana that looks for them"),
 	}
 }
 
@@ -102,15 +110,47 @@ func gitOps(d *decode.Document, spec *v1alpha1.ClusterSpec) *GitOps {
 		Revision:   orDefault(d, &own.Revision, "the branch that holds what was merged"),
 		Path:       orDefault(d, &own.Path, "where `runtime-compiler build` writes when nothing else is chosen"),
 		Interval:   derived(d, &own.Interval, duration(own.Interval), "a change arrives within minutes, and the repository is not asked all the time"),
-		Prune:      Value[bool]{V: true, Origin: origin.Origin{At: d.At(&own.Prune), Kind: origin.Default, Why: "what git no longer has is no longer wanted"}},
+		Prune:      switched(d, &own.Prune, true, "what git no longer has is no longer wanted"),
 	}
-	if own.Prune != nil {
-		g.Prune = Value[bool]{V: *own.Prune, Origin: origin.Origin{At: d.At(&own.Prune)}}
-	}
+	g.version(d, own)
 	if g.Namespace.V == "" {
 		g.Namespace.V = engineNamespace(spec)
 	}
 	return g
+}
+
+// The oldest versions of the engines for which we compile. Flux 2.7 is the first that waits for a stage by an expression, and Argo CD 3.1 is what
+// is tested.
+const (
+	OldestFlux   = "2.7"
+	OldestArgoCD = "3.1"
+)
+
+// refreshes is the first version of Argo CD that can retry with the newest commit.
+const refreshes = "3.2"
+
+func (g *GitOps) version(d *decode.Document, own *v1alpha1.GitOps) {
+	g.Version = orDefault(d, &own.Version, "the oldest version that is supported")
+	if g.Version.V == "" {
+		g.Version.V = g.Oldest()
+	}
+	g.Refreshes = derived(d, &own.Version, !g.Flux.V && !EarlierVersion(g.Version.V, refreshes), "Argo CD has `retry.refresh` from "+refreshes+" on")
+}
+
+// Oldest is the oldest version of the engine for which we compile.
+func (g *GitOps) Oldest() string {
+	if g.Flux.V {
+		return OldestFlux
+	}
+	return OldestArgoCD
+}
+
+// EarlierVersion compares two minor versions whose form was checked.
+func EarlierVersion(a, b string) bool {
+	var x, y [2]int
+	_, _ = fmt.Sscanf(a, "%d.%d", &x[0], &x[1])
+	_, _ = fmt.Sscanf(b, "%d.%d", &y[0], &y[1])
+	return slices.Compare(x[:], y[:]) < 0
 }
 
 // engineNamespace is where each engine is by its own installation guide.

@@ -151,6 +151,15 @@ func (t *Tenant) HasClaim(name, namespace string) bool {
 	})
 }
 
+// Claim returns the claim of the tenant with the name, or nil.
+func (t *Tenant) Claim(name string) *Claim {
+	i := slices.IndexFunc(t.Claims, func(c Claim) bool { return c.Name.V == name })
+	if i < 0 {
+		return nil
+	}
+	return &t.Claims[i]
+}
+
 // PinsMemory returns a runtime of the tenant whose pods need the capability IPC_LOCK, or nil.
 func (t *Tenant) PinsMemory() *Runtime {
 	for r := range t.Runs() {

@@ -39,6 +39,14 @@ func derived[T, F any](d *decode.Document, field *F, value T, why string) Value[
 	return v
 }
 
+// switched is a field that switches something on or off; why says what its default is for.
+func switched(d *decode.Document, field **bool, missing bool, why string) Value[bool] {
+	if *field == nil {
+		return Value[bool]{V: missing, Origin: origin.Origin{At: d.At(field), Kind: origin.Default, Why: why}}
+	}
+	return Value[bool]{V: **field, Origin: origin.Origin{At: d.At(field)}}
+}
+
 // inherited is a value that another one gives.
 func inherited[T, F any](from Value[F], value T, why string) Value[T] {
 	return Value[T]{V: value, Origin: origin.Origin{At: from.At, Kind: origin.Derived, Why: why, Lost: from.Lost}}

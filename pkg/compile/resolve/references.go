@@ -30,10 +30,13 @@ func exists[T any](x *Index[T], d *decode.Document, name *string, list *diag.Lis
 	if *name == "" || x.byName[*name] != nil {
 		return true
 	}
-	if x.nameless {
-		return false
+	if meant := decode.Intended(*name); x.nameless || x.meant[*name] || x.meant[meant] || meant != *name {
+		return false // a name that none can have was reported
 	}
 	report := list.Errorf(diag.DanglingReference, d.At(name), "there is no %s `%s`", x.Kind, *name).Suggest(*name, x.Names())
+	if kind := x.elsewhere(*name); kind != "" {
+		report.Notef("`%s` is the name of a %s", *name, kind)
+	}
 	if len(report.Help) == 0 {
 		report.Helpf("%s", available(x.Kind, x.Names()))
 	}

@@ -31,6 +31,10 @@ type Index[T any] struct {
 	duplicates []*Definition[T]
 	// nameless says that a definition has no readable name: a name that is not found may be meant for it.
 	nameless bool
+	// meant are the names that definitions are probably meant to have whose own is malformed.
+	meant map[string]bool
+	// elsewhere returns the kind that has a name, or "".
+	elsewhere func(name string) string
 }
 
 // Get returns a definition, or nil.
@@ -74,6 +78,7 @@ func Names(documents []*decode.Document, list *diag.List) *Bundle {
 		Tenants:  Index[v1alpha1.Tenant]{Kind: v1alpha1.TenantKind},
 		Clusters: Index[v1alpha1.Cluster]{Kind: v1alpha1.ClusterKind},
 	}
+	b.Profiles.elsewhere, b.Runtimes.elsewhere, b.Tenants.elsewhere, b.Clusters.elsewhere = b.kindOf, b.kindOf, b.kindOf, b.kindOf
 	for _, d := range documents {
 		b.add(d, list)
 	}
@@ -82,6 +87,21 @@ func Names(documents []*decode.Document, list *diag.List) *Bundle {
 	b.clusterReferences(list)
 	b.namespaces(list)
 	return b
+}
+
+// kindOf returns the first kind that has a name, or "".
+func (b *Bundle) kindOf(name string) string {
+	switch {
+	case b.Profiles.byName[name] != nil:
+		return b.Profiles.Kind
+	case b.Runtimes.byName[name] != nil:
+		return b.Runtimes.Kind
+	case b.Tenants.byName[name] != nil:
+		return b.Tenants.Kind
+	case b.Clusters.byName[name] != nil:
+		return b.Clusters.Kind
+	}
+	return ""
 }
 
 func (b *Bundle) add(d *decode.Document, list *diag.List) {
@@ -94,20 +114,40 @@ func (b *Bundle) add(d *decode.Document, list *diag.List) {
 		define(&b.Tenants, d, spec, &spec.Metadata.Name, list)
 	case *v1alpha1.Cluster:
 		define(&b.Clusters, d, spec, &spec.Metadata.Name, list)
+	case *decode.Unknown:
+		b.Profiles.expect(spec.Metadata.Name)
+		b.Runtimes.expect(spec.Metadata.Name)
+		b.Tenants.expect(spec.Metadata.Name)
+		b.Clusters.expect(spec.Metadata.Name)
 	}
+}
+
+// expect makes a name known that is no definition, because of a mistake that was reported; any name for "".
+func (x *Index[T]) expect(name string) {
+	x.nameless = x.nameless || name == ""
+	if x.meant == nil {
+		x.meant = map[string]bool{}
+	}
+	x.meant[name] = true
 }
 
 // define leaves a spec without name out: decoding has reported it.
 func define[T any](x *Index[T], d *decode.Document, spec *T, name *string, list *diag.List) {
 	if *name == "" {
-		x.nameless = true
+		x.expect("")
 		return
 	}
 	if x.byName == nil {
 		x.byName = map[string]*Definition[T]{}
 	}
+	if !d.Sound {
+		x.expect(decode.Intended(*name))
+	}
 	definition := &Definition[T]{Document: d, Spec: spec, Name: *name, Sound: d.Sound}
 	if first := x.byName[*name]; first != nil {
+		if d.Unread || first.Unread {
+			return // what the name of a spec is that cannot be read is not certain
+		}
 		list.Errorf(diag.DuplicateName, d.At(name), "the %s `%s` is defined twice", x.Kind, *name).
 			Also(first.place(), "also here").Helpf("rename or remove one")
 		x.duplicates = append(x.duplicates, definition)

@@ -4,13 +4,13 @@ package review
 
 import (
 	"io/fs"
-	"slices"
-	"strings"
 
 	"lockstep.dev/lockstep/pkg/compile"
 	"lockstep.dev/lockstep/pkg/compile/diag"
 	"lockstep.dev/lockstep/pkg/compile/plan"
 	"lockstep.dev/lockstep/pkg/compile/semdiff"
+	"lockstep.dev/lockstep/pkg/compile/semdiff/group"
+	"lockstep.dev/lockstep/pkg/compile/semdiff/rule"
 	"lockstep.dev/lockstep/pkg/compile/waive"
 )
 
@@ -20,6 +20,8 @@ type Options struct {
 	// Whole compiles and proves both states completely, instead of what may differ: for those who show what is the same, too, or what
 	// the proofs find and specs accept. A state that the proofs refuse is compared all the same.
 	Whole bool
+	// Before and After are the tops of the repositories, where files are that decide about reviews; nil is the folder of the specs.
+	Before, After fs.FS
 }
 
 // Result is what Of returns.
@@ -30,75 +32,93 @@ type Result struct {
 	compared      bool
 }
 
-// Compared says whether both sides compile, so that the report says what is different.
+// Compared reports whether both sides compile, so that the report says what is different.
 func (r *Result) Compared() bool { return r.compared }
 
 // Of returns what it means to go from one state of a repository to another. Where one of them does not compile, the report has
 // findings only. It returns no error but those of the options' own functions.
 func Of(before, after fs.FS, options Options) (Result, error) {
-	comparison := semdiff.New(semdiff.Options{})
+	in := semdiff.Input{Unproven: !options.Whole, Today: options.Compile.Today}
 	states, err := compile.Pairs(before, after, options.Compile, func(p compile.Pair) error {
-		comparison.Removed(p.Cluster, p.Removed)
-		comparison.Unit(p.Cluster, p.Name, p.Before, p.After)
+		in.Units = append(in.Units, semdiff.NewUnit(p.Cluster, p.Name, p.Before, p.After, p.Removed))
 		return nil
 	})
 	if err != nil {
 		return Result{}, err
 	}
 	for _, spec := range states.Specs {
-		comparison.Spec(spec.Before, spec.After)
+		in.Specs = append(in.Specs, semdiff.Spec{Before: spec.Before, After: spec.After})
 	}
-	for name, tenants := range tenantsOf(states.Before, states.After) {
-		comparison.Tenants(name, tenants)
-	}
-	for _, clusters := range [][]*plan.Cluster{states.Before, states.After} {
-		for _, c := range clusters {
-			comparison.Ranges(c.Name.V, ranges(clusters, c.Name.V))
-		}
-	}
-	was, is, compared := states.BeforeList, states.AfterList, !states.Errors()
-	if options.Whole && compared {
-		if was, is, err = prove(comparison, &states, before, after, options.Compile); err != nil {
+	in.Clusters = clustersOf(states.Before, states.After)
+	in.Before, in.After = states.BeforeList, states.AfterList
+	in.WaiversBefore, in.WaiversAfter = waivers(states.BeforeWaivers), waivers(states.AfterWaivers)
+	in.Uncompiled, in.Deciding = states.Errors(), deciding(top(options.Before, before), top(options.After, after))
+	if options.Whole && !states.Errors() {
+		if err := prove(&in, &states, before, after, options.Compile); err != nil {
 			return Result{}, err
 		}
 	}
-	comparison.Findings(was, is)
-	if !options.Whole {
-		comparison.Unproven()
+	report := semdiff.Compare(in)
+	if !options.Whole && !states.Errors() && report.Worst() < rule.Notice {
+		if report, err = refused(&in, report, &states, before, after, options.Compile); err != nil {
+			return Result{}, err
+		}
 	}
-	comparison.Waivers(waivers(states.BeforeWaivers), waivers(states.AfterWaivers), options.Compile.Today)
-	return Result{Report: comparison.Report(), Before: was, After: is, compared: compared}, nil
+	return Result{Report: report, Before: in.Before, After: in.After, compared: !states.Errors()}, nil
 }
 
-// prove proves both states, and tells the comparison what was proven.
-func prove(comparison *semdiff.Comparison, states *compile.States, before, after fs.FS, options compile.Options) (was, is *diag.List, err error) {
-	known := map[string][2]*semdiff.Facts{}
-	lists := [2]*diag.List{}
-	for i, root := range []fs.FS{before, after} {
-		lists[i], err = compile.Stream(root, options, func(u compile.Unit) error {
+func top(known, otherwise fs.FS) fs.FS {
+	if known == nil {
+		return otherwise
+	}
+	return known
+}
+
+// refused is a report that has nothing to tell, with what check finds where it refuses the state afterwards: then the report is not calm.
+func refused(in *semdiff.Input, calm semdiff.Report, states *compile.States, before, after fs.FS, options compile.Options) (semdiff.Report, error) {
+	list, err := compile.Stream(after, options, func(compile.Unit) error { return nil })
+	if err != nil || list.Errors() == 0 {
+		return calm, err
+	}
+	if err := prove(in, states, before, after, options); err != nil {
+		return calm, err
+	}
+	in.Unproven = false
+	return semdiff.Compare(*in), nil
+}
+
+// prove proves both states.
+func prove(in *semdiff.Input, states *compile.States, before, after fs.FS, options compile.Options) (err error) {
+	for _, side := range []struct {
+		root  fs.FS
+		plans []*plan.Cluster
+		list  **diag.List
+		to    func(*semdiff.Cluster) **semdiff.Proven
+	}{
+		{before, states.Before, &in.Before, func(c *semdiff.Cluster) **semdiff.Proven { return &c.Before }},
+		{after, states.After, &in.After, func(c *semdiff.Cluster) **semdiff.Proven { return &c.After }},
+	} {
+		*side.list, err = compile.Stream(side.root, options, func(u compile.Unit) error {
 			if u.Proven != nil {
-				sides := known[u.Cluster]
-				sides[i] = &semdiff.Facts{Reach: u.Proven.Reach, Rights: u.Proven.Rights, Ranges: ranges([][]*plan.Cluster{states.Before, states.After}[i], u.Cluster)}
-				known[u.Cluster] = sides
+				known := in.Clusters[u.Cluster]
+				*side.to(&known) = &semdiff.Proven{Reach: u.Proven.Reach, Rights: u.Proven.Rights, Ranges: ranges(side.plans, u.Cluster)}
+				in.Clusters[u.Cluster] = known
 			}
 			return nil
 		})
 		if err != nil {
-			return nil, nil, err
+			return err
 		}
 	}
-	for name, sides := range known {
-		comparison.Proven(name, sides[0], sides[1])
-	}
-	return lists[0], lists[1], nil
+	return nil
 }
 
 // waivers are those of one state, as the comparison takes them.
-func waivers(written []waive.Written) []semdiff.Waiver {
-	all := make([]semdiff.Waiver, len(written))
+func waivers(written []waive.Written) []group.Waiver {
+	all := make([]group.Waiver, len(written))
 	for i := range written {
 		w := &written[i]
-		all[i] = semdiff.Waiver{Owner: w.Owner, Code: w.Code.V, About: w.About.V, Reason: w.Reason.V, Until: w.Expires.V, At: w.Code.At}
+		all[i] = group.Waiver{Owner: w.Owner, Code: w.Code.V, About: w.About.V, Reason: w.Reason.V, Until: w.Expires.V, At: w.Code.At}
 	}
 	return all
 }
@@ -116,36 +136,34 @@ func ranges(clusters []*plan.Cluster, name string) []string {
 	return found
 }
 
-// tenantsOf are the tenants of clusters, of both states together, sorted by name.
-func tenantsOf(states ...[]*plan.Cluster) map[string][]semdiff.Tenant {
-	found := map[string]map[string]semdiff.Tenant{}
-	for _, clusters := range states {
+// clustersOf are the clusters of both states, the one before first, with the tenants and the addresses of both together.
+func clustersOf(states ...[]*plan.Cluster) map[string]semdiff.Cluster {
+	all := map[string]semdiff.Cluster{}
+	for i, clusters := range states {
 		for _, c := range clusters {
-			if found[c.Name.V] == nil {
-				found[c.Name.V] = map[string]semdiff.Tenant{}
+			known := all[c.Name.V]
+			for _, r := range c.Ranges {
+				known.Ranges = append(known.Ranges, r.V)
 			}
 			for _, t := range c.Tenants {
-				known := found[c.Name.V][t.Name.V]
-				known.Name = t.Name.V
-				for _, n := range t.Namespaces {
-					known.Namespaces = append(known.Namespaces, n.V)
-				}
-				for _, r := range t.Usable {
-					known.Runtimes = append(known.Runtimes, r.Name.V)
-				}
-				found[c.Name.V][t.Name.V] = known
+				known.Tenants = append(known.Tenants, tenantOf(t, i == 0))
 			}
+			all[c.Name.V] = known
 		}
 	}
-	sorted := map[string][]semdiff.Tenant{}
-	for name, tenants := range found {
-		for _, t := range tenants {
-			slices.Sort(t.Namespaces)
-			slices.Sort(t.Runtimes)
-			t.Namespaces, t.Runtimes = slices.Compact(t.Namespaces), slices.Compact(t.Runtimes)
-			sorted[name] = append(sorted[name], t)
-		}
-		slices.SortFunc(sorted[name], func(a, b semdiff.Tenant) int { return strings.Compare(a.Name, b.Name) })
+	return all
+}
+
+func tenantOf(t *plan.Tenant, before bool) rule.Tenant {
+	own := rule.Tenant{Name: t.Name.V, Before: before}
+	for _, group := range t.People() {
+		own.Groups = append(own.Groups, group.V)
 	}
-	return sorted
+	for _, n := range t.Namespaces {
+		own.Namespaces = append(own.Namespaces, n.V)
+	}
+	for _, r := range t.Usable {
+		own.Runtimes = append(own.Runtimes, r.Name.V)
+	}
+	return own
 }

@@ -2,6 +2,7 @@ package review_test
 
 import (
 	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -10,7 +11,8 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/diag"
 	"lockstep.dev/lockstep/pkg/compile/review"
 	"lockstep.dev/lockstep/pkg/compile/schema"
-	"lockstep.dev/lockstep/pkg/compile/semdiff"
+	"lockstep.dev/lockstep/pkg/compile/semdiff/group"
+	"lockstep.dev/lockstep/pkg/compile/semdiff/rule"
 )
 
 var repository = fstest.MapFS{
@@ -149,12 +151,12 @@ patches:
 // TestPatchTakesDenial: nothing deletes the policy on the cluster, and nobody compiles it any more: it is critical, at the line of the patch.
 func TestPatchTakesDenial(t *testing.T) {
 	r := reviewed(t, with(repository, denied), false)
-	if len(r.Entries) == 0 || r.Worst() != semdiff.Critical {
+	if len(r.Entries) == 0 || r.Worst() != rule.Critical {
 		t.Fatalf("the policy goes, and nothing of it is critical: %s", r.Verdict)
 	}
 	e := &r.Entries[0]
-	if e.Consequence != semdiff.OpensNetwork || e.After.Path() != "overlays/lab/kustomization.yaml" || e.After.Line == 0 {
-		t.Errorf("%s %s at %s, want %s at the patch", e.Severity, e.Consequence, e.After, semdiff.OpensNetwork)
+	if e.Consequence != rule.OpensNetwork || e.After.Path() != "overlays/lab/kustomization.yaml" || e.After.Line == 0 {
+		t.Errorf("%s %s at %s, want %s at the patch", e.Severity, e.Consequence, e.After, rule.OpensNetwork)
 	}
 	if !strings.Contains(r.Verdict, "vision has no compiled policy against") {
 		t.Errorf("the verdict does not name what goes: %s", r.Verdict)
@@ -167,7 +169,7 @@ func TestRanges(t *testing.T) {
 		vision := string(repository["tenants/vision.yaml"].Data) + "  network:\n    egress:\n      - cidr: " + cidr + "\n"
 		return with(repository, fstest.MapFS{"tenants/vision.yaml": file(vision)})
 	}
-	for cidr, want := range map[string]semdiff.Severity{"10.129.0.0/16": semdiff.Critical, "10.40.0.0/16": semdiff.Warning} {
+	for cidr, want := range map[string]rule.Severity{"10.129.0.0/16": rule.Critical, "10.40.0.0/16": rule.Warning} {
 		if r := reviewed(t, open(cidr), false); r.Worst() != want {
 			t.Errorf("egress to %s is %s, want %s: %s", cidr, r.Worst(), want, r.Verdict)
 		}
@@ -179,14 +181,14 @@ func TestWaivers(t *testing.T) {
 	tenant := string(repository["tenants/vision.yaml"].Data)
 	with1 := with(repository, fstest.MapFS{"tenants/vision.yaml": file(tenant + waiving)})
 	part := reviewed(t, with1, false)
-	if len(part.Findings.Waivers) != 1 || part.Findings.Waivers[0].How != semdiff.WaiverAdded || part.Findings.Waivers[0].Owner != "tenant vision" || part.Findings.Waivers[0].At.Line == 0 {
+	if len(part.Findings.Waivers) != 1 || part.Findings.Waivers[0].How != group.WaiverAdded || part.Findings.Waivers[0].Owner != "tenant vision" || part.Findings.Waivers[0].At.Line == 0 {
 		t.Fatalf("waivers: %+v", part.Findings.Waivers)
 	}
 	if !part.Compared() || len(part.Entries) != 0 || !strings.HasSuffix(part.Verdict, " Waivers: 1 added.") {
 		t.Errorf("compared %t, %d entries: %s", part.Compared(), len(part.Entries), part.Verdict)
 	}
 	expired := with(repository, fstest.MapFS{"tenants/vision.yaml": file(tenant + strings.Replace(waiving, "2027", "2026", 1))})
-	if r := reviewed(t, expired, false); r.Compared() || len(r.Findings.Waivers) != 1 || r.Findings.Waivers[0].How != semdiff.WaiverExpired {
+	if r := reviewed(t, expired, false); r.Compared() || len(r.Findings.Waivers) != 1 || r.Findings.Waivers[0].How != group.WaiverExpired {
 		t.Errorf("compared %t, waivers: %+v", r.Compared(), r.Findings.Waivers)
 	}
 }
@@ -201,7 +203,7 @@ func TestRunOut(t *testing.T) {
 	renewed := with(repository, fstest.MapFS{"tenants/vision.yaml": file(tenant + waiving)})
 	for _, whole := range []bool{false, true} {
 		r, err := review.Of(expired, renewed, review.Options{Compile: compile.Options{Today: "2026-11-21"}, Whole: whole})
-		if err != nil || !r.Compared() || len(r.Findings.Waivers) != 1 || r.Findings.Waivers[0].How != semdiff.WaiverExtended {
+		if err != nil || !r.Compared() || len(r.Findings.Waivers) != 1 || r.Findings.Waivers[0].How != group.WaiverExtended {
 			t.Errorf("whole %t: %v, compared %t, waivers: %+v", whole, err, r.Compared(), r.Findings.Waivers)
 		}
 	}
@@ -245,7 +247,7 @@ func TestAcceptedEnforcement(t *testing.T) {
 	accepted := with(with(repository, weakened), fstest.MapFS{"overlays/lab/cluster.yaml": file(cluster + accepting)})
 	for _, whole := range []bool{false, true} {
 		r := reviewed(t, accepted, whole)
-		if !r.Compared() || len(r.Entries) == 0 || r.Entries[0].Severity != semdiff.Critical || len(r.Entries[0].Waived) != 1 || r.Entries[0].Waived[0].Code != string(diag.EnforcementWeakened) {
+		if !r.Compared() || len(r.Entries) == 0 || r.Entries[0].Severity != rule.Critical || len(r.Entries[0].Waived) != 1 || r.Entries[0].Waived[0].Code != string(diag.EnforcementWeakened) {
 			t.Errorf("whole %t: compared %t, entries: %+v", whole, r.Compared(), r.Entries)
 		}
 		if r := reviewed(t, with(repository, weakened), whole); r.Compared() && !whole {
@@ -264,7 +266,7 @@ func TestSpecsOnly(t *testing.T) {
 	cluster := string(repository["overlays/lab/cluster.yaml"].Data)
 	narrower := with(repository, fstest.MapFS{"overlays/lab/cluster.yaml": file(strings.Replace(cluster, ", 172.30.0.0/16", "", 1))})
 	r := reviewed(t, narrower, false)
-	if len(r.Entries) != 1 || r.Entries[0].Consequence != semdiff.SpecsOnly || r.Entries[0].Before.Line != 9 || !strings.Contains(r.Entries[0].Samples[0].Detail, "172.30.0.0/16") {
+	if len(r.Entries) != 1 || r.Entries[0].Consequence != rule.SpecsOnly || r.Entries[0].Before.Line != 9 || !strings.Contains(r.Entries[0].Samples[0].Detail, "172.30.0.0/16") {
 		t.Errorf("entries: %+v", r.Entries)
 	}
 	if !r.Findings.Unproven {
@@ -289,5 +291,40 @@ func TestSpecsOfOneCluster(t *testing.T) {
 		if err != nil || len(r.Entries) != want {
 			t.Errorf("cluster %q: %v, %d entries, want %d", name, err, len(r.Entries), want)
 		}
+	}
+}
+
+// TestRefused: where nothing else is to be told, a state that only check refuses has no calm report, whatever was proven.
+func TestRefused(t *testing.T) {
+	forNothing := fstest.MapFS{"overlays/lab/kustomization.yaml": file(`apiVersion: kustomize.config.k8s.io/v1beta1
+kind: Kustomization
+patches:
+  - target: {kind: Tenant}
+    patch: |
+      - {op: add, path: /spec/network, value: {egress: [{cidr: 0.0.0.0/0}]}}
+`)}
+	for _, whole := range []bool{false, true} {
+		r := reviewed(t, with(repository, forNothing), whole)
+		if !r.Compared() || r.After.Errors() != 1 || !strings.HasPrefix(r.Verdict, "check refuses it with 1 error") {
+			t.Errorf("whole %t: compared %t, %d errors: %s", whole, r.Compared(), r.After.Errors(), r.Verdict)
+		}
+	}
+}
+
+// TestDeciding: files that decide about reviews are told, those beside them and those that are the same are not.
+func TestDeciding(t *testing.T) {
+	if !schema.Available() {
+		t.Skip("SKIPPED: this build has no schemas: run `make schemas`")
+	}
+	before := with(repository, fstest.MapFS{
+		".gitlab-ci.yml": file("a"), "docs/CODEOWNERS": file("a"), ".github/workflows/same.yaml": file("a"), ".github/ISSUE_TEMPLATE/a.md": file("a"),
+	})
+	after := with(repository, fstest.MapFS{
+		".gitlab-ci.yml": file("b"), ".tekton/deep/run.yaml": file("b"), ".github/workflows/same.yaml": file("a"), ".github/ISSUE_TEMPLATE/a.md": file("b"), "README.md": file("b"), ".gitlab/issue_templates/a.md": file("b"),
+	})
+	r, err := review.Of(before, after, review.Options{Compile: compile.Options{Today: "2026-11-21"}})
+	want := []group.DecidingFile{{Path: ".gitlab-ci.yml", How: "changed"}, {Path: ".tekton/deep/run.yaml", How: "added"}, {Path: "docs/CODEOWNERS", How: "removed"}}
+	if err != nil || !slices.Equal(r.Findings.Deciding, want) || strings.HasPrefix(r.Verdict, "Nothing changes") {
+		t.Errorf("%v, %+v: %s", err, r.Findings.Deciding, r.Verdict)
 	}
 }

@@ -96,6 +96,15 @@ func (r *Repository) Prefix() string {
 	return r.prefix + "/"
 }
 
+// Top is the folder of the working tree at the top of the repository; "" for a bare one.
+func (r *Repository) Top() string {
+	tree, err := r.git.Worktree()
+	if err != nil {
+		return ""
+	}
+	return tree.Filesystem.Root()
+}
+
 // Revision finds a revision by a name: a branch, a tag, a hash or its beginning, HEAD~2, origin/main. It means what it means to git, or is an
 // error; that is ErrName for a text that is no such name.
 func (r *Repository) Revision(name string) (*Revision, error) {

@@ -28,12 +28,19 @@ func (v *Revision) Hash() string { return v.commit.Hash.String() }
 
 // FS returns the files of the folder that the repository was opened with, as they are in the revision. Where beside is not nil, it is
 // another state of the same folder: a file that is the same there is read there, which is much cheaper than unpacking it.
-func (v *Revision) FS(beside fs.FS) fs.FS { return &tree{revision: v, beside: beside} }
+func (v *Revision) FS(beside fs.FS) fs.FS {
+	return &tree{revision: v, prefix: v.repository.prefix, beside: beside}
+}
+
+// Top returns the files of the whole repository, as they are in the revision.
+func (v *Revision) Top() fs.FS { return &tree{revision: v, prefix: "."} }
 
 // tree is a revision as a file system. Symbolic links are followed inside of the folder, as os.Root does.
 type tree struct {
 	revision *Revision
-	beside   fs.FS
+	// prefix is the way from the top of the repository to the folder.
+	prefix string
+	beside fs.FS
 }
 
 // maxLinks is how many symbolic links one path may follow; Linux allows as many.
@@ -149,7 +156,7 @@ func (t *tree) walk(name string) (*node, error) {
 
 // node finds an entry by a path without links.
 func (t *tree) node(name string) (*node, error) {
-	full := path.Join(t.revision.repository.prefix, name)
+	full := path.Join(t.prefix, name)
 	if full == "." {
 		return &node{in: t, path: ".", entry: object.TreeEntry{Name: ".", Mode: filemode.Dir, Hash: t.revision.tree}}, nil
 	}

@@ -104,7 +104,7 @@ func (w *without) ReadLink(name string) (string, error) {
 	return fs.ReadLink(w.files, name)
 }
 
-// Bare says whether the repository has no working tree.
+// Bare reports whether the repository has no working tree.
 func (r *Repository) Bare() bool {
 	config, err := r.git.Config()
 	return err == nil && config.Core.IsBare

@@ -15,7 +15,7 @@ import (
 type Written map[string][]string
 
 // derive returns the values of a new spec: what was written, and what follows from it and from the repository.
-func derive(kind jsonschema.Kind, name string, written Written, known *Known) (Values, error) {
+func derive(kind jsonschema.Kind, name string, written Written, known *Existing) (Values, error) {
 	values := Values{}
 	for _, input := range Inputs(kind) {
 		texts, found := written[input.Flag]
@@ -29,11 +29,15 @@ func derive(kind jsonschema.Kind, name string, written Written, known *Known) (V
 		if err != nil {
 			return nil, err
 		}
-		values[input.Path] = value
+		if input.Path != "" {
+			values[input.Path] = value
+		}
 	}
 	switch kind.Name {
 	case v1alpha1.MPIRuntimeKind:
 		values.slots(known.accelerated(strings.Join(written["profile"], "")))
+	case v1alpha1.ClusterKind:
+		values.add("spec.components", controllerComponent(written))
 	case v1alpha1.TenantKind:
 		values.add("spec.namespaces", List([]string{name}))
 		values.quota(known.largestJob(name, written["clusters"], written["runtimes"]))

@@ -6,7 +6,9 @@ import (
 	"io/fs"
 	"path"
 	"path/filepath"
+	"slices"
 
+	"lockstep.dev/lockstep/api/v1alpha1"
 	"lockstep.dev/lockstep/pkg/compile/jsonschema"
 )
 
@@ -21,14 +23,19 @@ type Draft struct {
 	Spec File
 	// Schemas are the schemas that the repository has not got.
 	Schemas []File
+	// Chart is that of mpi-controller, which a cluster needs, where the repository has not got it.
+	Chart []File
 }
+
+// Files are those that count when the specs are compiled, the spec last.
+func (d *Draft) Files() []File { return append(slices.Clone(d.Chart), d.Spec) }
 
 // schemaFolders are where a repository may keep the schemas. The last one is made if there is none.
 var schemaFolders = []string{"docs/schemas", ".lockstep/schemas"}
 
 // NewDraft writes a spec. Folder is where the schemas are, below root; empty means docs/schemas if the one of the kind is there, else
 // .lockstep/schemas.
-func NewDraft(root fs.FS, kind jsonschema.Kind, name, folder string, written Written, known *Known) (*Draft, error) {
+func NewDraft(root fs.FS, kind jsonschema.Kind, name, folder string, written Written, known *Existing) (*Draft, error) {
 	if err := free(root, kind, name, known); err != nil {
 		return nil, err
 	}
@@ -48,6 +55,11 @@ func NewDraft(root fs.FS, kind jsonschema.Kind, name, folder string, written Wri
 		return nil, fmt.Errorf("find the schema: %w", err)
 	}
 	d := &Draft{Spec: File{spec, Spec(kind, name, filepath.ToSlash(schema), values, known.examples())}}
+	if kind.Name == v1alpha1.ClusterKind {
+		if d.Chart, err = controllerChart(root); err != nil {
+			return nil, err
+		}
+	}
 	for _, k := range jsonschema.Kinds {
 		file := path.Join(folder, k.File)
 		if _, err := fs.Stat(root, file); errors.Is(err, fs.ErrNotExist) {

@@ -26,8 +26,9 @@ const (
 // stands in the schema.
 type Input struct {
 	Flag string
-	// Path is the place in the spec.
+	// Path is the place in the spec; "" where several places follow from the input, which Means describes then.
 	Path  string
+	Means string
 	Shape Shape
 	// Required inputs cannot be guessed.
 	Required bool
@@ -99,12 +100,13 @@ var inputs = map[string][]Input{
 		{Flag: "platform", Path: "spec.platform", Required: true},
 		{Flag: "version", Path: "spec.version", Required: true},
 		{Flag: "agent-image", Path: "spec.agent.image", Required: true},
+		{Flag: "controller-image", Means: "Image of mpi-controller, which runs the jobs; beside the agent's unless it is given"},
 		{Flag: "executor", Path: "spec.executor"},
 		{Flag: "capacity", Path: "spec.capacity", Shape: Map, Names: v1alpha1.HardwareProfileKind, first: "profile", second: "nodes"},
 	},
 }
 
-// Asked says whether a spec with what was written is no good without the input.
+// Asked reports whether a spec with what was written is no good without the input.
 func (i Input) Asked(written Written) bool {
 	return i.Required || slices.Contains(i.Fabrics, v1alpha1.FabricType(strings.Join(written["fabric"], "")))
 }
@@ -145,6 +147,9 @@ func (i Input) exampleName() string {
 func (i Input) Schema(kind jsonschema.Kind) *jsonschema.Schema {
 	root := kind.Schema()
 	s := root
+	if i.Path == "" {
+		return &jsonschema.Schema{Type: []string{"string"}, Description: i.Means}
+	}
 	for step := range strings.SplitSeq(i.Path, ".") {
 		s = s.Properties.Get(step).Resolve(root)
 	}
@@ -158,7 +163,7 @@ func (i Input) isText(kind jsonschema.Kind) bool {
 
 // Allowed returns the values that the input may have: those that the schema lists, else the names of what it refers to; nil where it is
 // free.
-func (i Input) Allowed(kind jsonschema.Kind, known *Known) []string {
+func (i Input) Allowed(kind jsonschema.Kind, known *Existing) []string {
 	var allowed []string
 	for _, value := range i.Schema(kind).Enum {
 		allowed = append(allowed, fmt.Sprint(value))

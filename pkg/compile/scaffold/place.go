@@ -25,8 +25,8 @@ func Path(kind jsonschema.Kind, name string) string {
 	return "overlays/" + name + "/cluster.yaml"
 }
 
-// free says whether a name can be taken: it has the form of names, no spec of the kind has it, and nothing is where its file goes.
-func free(root fs.FS, kind jsonschema.Kind, name string, known *Known) error {
+// free reports whether a name can be taken: it has the form of names, no spec of the kind has it, and nothing is where its file goes.
+func free(root fs.FS, kind jsonschema.Kind, name string, known *Existing) error {
 	if !decode.HasFormat("dns-label", name) {
 		return fmt.Errorf("`%s` cannot be a name: at most 63 of a-z, 0-9 and `-`, beginning and ending with a letter or digit", name)
 	}
@@ -40,10 +40,10 @@ func free(root fs.FS, kind jsonschema.Kind, name string, known *Known) error {
 	return nil
 }
 
-// Try compiles a repository with a new spec, and returns what is wrong because of it: findings that are not there without it.
-func Try(root fs.FS, spec File, options compile.Options) *diag.List {
+// Try compiles a repository with new files, and returns what is wrong because of it: findings that are not there without it.
+func Try(root fs.FS, files []File, options compile.Options) *diag.List {
 	_, before := compile.Compile(root, options)
-	_, after := compile.Compile(overlay{base: root, file: spec}, options)
+	after := with(root, files, options)
 	known := map[string]bool{}
 	for _, d := range before.Sorted() {
 		known[key(d)] = true
@@ -63,3 +63,11 @@ func Try(root fs.FS, spec File, options compile.Options) *diag.List {
 }
 
 func key(d *diag.Diagnostic) string { return fmt.Sprint(d.Span, d.Code, d.Message) }
+
+func with(root fs.FS, files []File, options compile.Options) *diag.List {
+	for _, file := range files {
+		root = overlay{base: root, file: file}
+	}
+	_, list := compile.Compile(root, options)
+	return list
+}

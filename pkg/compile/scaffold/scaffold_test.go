@@ -32,7 +32,7 @@ var repository = os.DirFS("../../..")
 func draft(t *testing.T, root fs.FS, word, name string, written scaffold.Written) (*scaffold.Draft, error) {
 	t.Helper()
 	kind, _ := jsonschema.KindOf(word)
-	return scaffold.NewDraft(root, kind, name, "", written, scaffold.Know(root, compile.Options{Charts: helm.Renderer{}}))
+	return scaffold.NewDraft(root, kind, name, "", written, scaffold.ReadExisting(root, compile.Options{Charts: helm.Renderer{}}))
 }
 
 // TestCompiles: what new writes with the flags that it asks for has no mistakes, in this very repository.
@@ -42,7 +42,7 @@ func TestCompiles(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, found := range scaffold.Try(repository, d.Spec, compile.Options{Charts: helm.Renderer{}}).Sorted() {
+		for _, found := range scaffold.Try(repository, d.Files(), compile.Options{Charts: helm.Renderer{}}).Sorted() {
 			if found.Severity == diag.Error {
 				t.Errorf("%s: %s: %s\n%s", word, found.Span, found.Message, d.Spec.Data)
 			}
@@ -144,7 +144,7 @@ func TestQuota(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, d.Spec.Data)
 		}
 	}
-	if list := scaffold.Try(gpus(), d.Spec, compile.Options{Charts: helm.Renderer{}}); list.Errors() > 0 {
+	if list := scaffold.Try(gpus(), d.Files(), compile.Options{Charts: helm.Renderer{}}); list.Errors() > 0 {
 		t.Errorf("%d errors, the first: %s", list.Errors(), list.Sorted()[0].Message)
 	}
 }
@@ -195,7 +195,7 @@ func TestTry(t *testing.T) {
 		t.Fatal(err)
 	}
 	var got []string
-	for _, found := range scaffold.Try(files, d.Spec, compile.Options{Charts: helm.Renderer{}}).Sorted() {
+	for _, found := range scaffold.Try(files, d.Files(), compile.Options{Charts: helm.Renderer{}}).Sorted() {
 		got = append(got, found.Span.Path())
 	}
 	if len(got) == 0 || strings.Join(got, "") != strings.Repeat("tenants/vision.yaml", len(got)) {

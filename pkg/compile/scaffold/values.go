@@ -12,7 +12,7 @@ import (
 // Values are the parts of a spec that are known, by path: `spec.people.editors`.
 type Values map[string]Value
 
-// below says whether something is known inside of a path.
+// below reports whether something is known inside of a path.
 func (v Values) below(path string) bool {
 	for known := range v {
 		if strings.HasPrefix(known, path+".") {

@@ -95,7 +95,7 @@ func cronJobName(name string) []string {
 	return wrong
 }
 
-// isLabel says whether a text is a DNS label: at most 63 small letters, digits and dashes, no dash at an end.
+// isLabel reports whether a text is a DNS label: at most 63 small letters, digits and dashes, no dash at an end.
 func isLabel(text string) bool {
 	if text == "" || len(text) > validation.DNS1123LabelMaxLength || text[0] == '-' || text[len(text)-1] == '-' {
 		return false
@@ -166,7 +166,7 @@ func plainKey(key string) bool {
 	return isWord(name) && len(domain) <= validation.DNS1123SubdomainMaxLength
 }
 
-// isWord says whether a text is at most 63 letters, digits, dashes, underscores and dots, with a letter or digit at both ends.
+// isWord reports whether a text is at most 63 letters, digits, dashes, underscores and dots, with a letter or digit at both ends.
 func isWord(text string) bool {
 	if text == "" || len(text) > validation.LabelValueMaxLength || !alphanumeric(rune(text[0])) || !alphanumeric(rune(text[len(text)-1])) {
 		return false

@@ -103,7 +103,7 @@ func (c *check) resourceName(n *object.Node, known []string) {
 	}
 }
 
-// whole says whether amounts of a resource are whole numbers: of objects and of devices. A quota of requests for a device is none.
+// whole reports whether amounts of a resource are whole numbers: of objects and of devices. A quota of requests for a device is none.
 func whole(name string) bool {
 	device := strings.Contains(name, "/") && !strings.HasPrefix(name, "requests.") && !strings.Contains(name, "kubernetes.io/")
 	return device || slices.Contains(countedResources, name)

@@ -43,7 +43,7 @@ func (c *check) scope(n *object.Node) {
 	}
 }
 
-// scopeAllows says whether a quota with a scope may limit a resource, which is a question only for those of Kubernetes.
+// scopeAllows reports whether a quota with a scope may limit a resource, which is a question only for those of Kubernetes.
 func scopeAllows(scope, name string) bool {
 	if strings.Contains(name, "/") {
 		return true
@@ -156,7 +156,7 @@ func (c *check) limitOrder(n *object.Node) {
 	}
 }
 
-// overcommitted says whether pods may request less of a resource than they may use.
+// overcommitted reports whether pods may request less of a resource than they may use.
 func overcommitted(name string) bool {
 	return !strings.Contains(name, "/") && !strings.HasPrefix(name, "hugepages-")
 }

@@ -37,6 +37,8 @@ type Problem struct {
 	From *origin.Origin
 	// Unknown is true if there is no schema for the object's kind. Nothing else was checked then.
 	Unknown bool
+	// Unserved is true if no API server of the version has the kind. Message says what to write.
+	Unserved bool
 }
 
 // String returns the path and the message.
@@ -59,7 +61,7 @@ type Schemas struct {
 // kind is what an object says about its kind, as it says it.
 type kind struct{ apiVersion, kind string }
 
-// Available says whether this build has schemas. One from a fresh clone has none: `make schemas` makes them.
+// Available reports whether this build has schemas. One from a fresh clone has none: `make schemas` makes them.
 func Available() bool { return opened() != nil }
 
 // Minors returns the minor versions of Kubernetes 1 that this build has schemas for, in order; none if it has no archive.
@@ -89,8 +91,12 @@ func For(minor int) (*Schemas, error) {
 // Check returns why the API server would refuse an object, in the order of the object's fields as far as one check finds them; nothing
 // if it would accept it.
 func (s *Schemas) Check(root *object.Node) []Problem {
-	table := s.table(kind{root.StringAt("apiVersion"), root.StringAt("kind")})
+	k := kind{root.StringAt("apiVersion"), root.StringAt("kind")}
+	table := s.table(k)
 	if table == nil {
+		if why := s.archive.unserved(s.minor, k); why != "" {
+			return []Problem{{Unserved: true, From: root.From, Message: why}}
+		}
 		return []Problem{{Path: "", Unknown: true, From: root.From,
 			Message: fmt.Sprintf("no schema for kind `%s` of `%s`", root.StringAt("kind"), root.StringAt("apiVersion"))}}
 	}

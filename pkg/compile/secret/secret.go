@@ -61,7 +61,7 @@ var hints = []string{
 	"piKey", "pi_key", "pi-key", "PI_KEY", "pikey", "rivateKey", "rivate_key", "rivate-key", "RIVATE_KEY", "dockerconfigjson",
 }
 
-// suspicious says whether a file is looked at line by line. Most are not.
+// suspicious reports whether a file is looked at line by line. Most are not.
 func suspicious(data []byte) bool {
 	return signs().in(data) || bytes.Contains(data, []byte("://")) && bytes.IndexByte(data, '@') >= 0
 }
@@ -269,7 +269,7 @@ func unquoted(value string) string {
 	return value
 }
 
-// IsName says whether a key or variable is one whose value is a secret: `db_password`, `AWS_SECRET_ACCESS_KEY`.
+// IsName reports whether a key or variable is one whose value is a secret: `db_password`, `AWS_SECRET_ACCESS_KEY`.
 func IsName(key string) bool {
 	flat := strings.NewReplacer("_", "", "-", "", ".", "").Replace(strings.ToLower(key))
 	for _, word := range words {
@@ -280,7 +280,7 @@ func IsName(key string) bool {
 	return false
 }
 
-// IsVariable says whether an environment variable is one whose value is a secret.
+// IsVariable reports whether an environment variable is one whose value is a secret.
 func IsVariable(name string) bool {
 	upperName := strings.ToUpper(name)
 	for _, suffix := range []string{"_TOKEN", "_PASSWORD", "_PASSWD", "_SECRET", "_SECRET_KEY", "_ACCESS_KEY", "_API_KEY", "_CREDENTIALS"} {
@@ -291,13 +291,13 @@ func IsVariable(name string) bool {
 	return IsName(name)
 }
 
-// Known says whether a value looks like a secret by itself, so that Find reports it.
+// Known reports whether a value looks like a secret by itself, so that Find reports it.
 func Known(value string) bool {
 	what, _ := inLine(value)
 	return what != ""
 }
 
-// IsPlain says whether a value is plainly no secret, whatever its key is called: empty, a boolean, a path, a reference, a placeholder.
+// IsPlain reports whether a value is plainly no secret, whatever its key is called: empty, a boolean, a path, a reference, a placeholder.
 func IsPlain(value string) bool { return plain(value) }
 
 func plain(value string) bool {

@@ -47,7 +47,7 @@ func compiledUnits(b *testing.B, files fstest.MapFS) []compile.Unit {
 	return units
 }
 
-// heap is what is alive; 0 where nobody asks, because it takes time.
+// heap is what is alive; 0 where it is not asked for, because it takes time.
 func heap(asked bool) uint64 {
 	if !asked {
 		return 0
@@ -69,12 +69,12 @@ func BenchmarkCompare(b *testing.B) {
 			objects, entries, live := 0, 0, uint64(0)
 			for b.Loop() {
 				start := heap(live == 0)
-				c := semdiff.New(semdiff.Options{})
+				var in semdiff.Input
 				for i := range before {
-					c.Unit(before[i].Cluster, before[i].Name, before[i].Objects, after[i].Objects)
+					in.Units = append(in.Units, semdiff.NewUnit(before[i].Cluster, before[i].Name, before[i].Objects, after[i].Objects, nil))
 				}
 				live = max(live, heap(live == 0)-start)
-				r := c.Report()
+				r := semdiff.Compare(in)
 				objects, entries = r.Totals.Objects, len(r.Entries)
 			}
 			b.ReportMetric(float64(live)/(1<<20), "MiB-kept")

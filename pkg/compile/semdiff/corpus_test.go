@@ -21,6 +21,9 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/patch/chart/helm"
 	"lockstep.dev/lockstep/pkg/compile/schema"
 	"lockstep.dev/lockstep/pkg/compile/semdiff"
+	"lockstep.dev/lockstep/pkg/compile/semdiff/group"
+	"lockstep.dev/lockstep/pkg/compile/semdiff/match"
+	"lockstep.dev/lockstep/pkg/compile/semdiff/rule"
 	"lockstep.dev/lockstep/pkg/compile/source"
 	"lockstep.dev/lockstep/pkg/compile/waive"
 )
@@ -71,16 +74,16 @@ func TestCorpusCoversRules(t *testing.T) {
 			}
 		}
 	}
-	for _, rule := range semdiff.Rules() {
-		for _, consequence := range rule.Says {
-			if !said[rule.Name+" "+string(consequence)] {
-				t.Errorf("no pull request of the corpus shows that the rule %s says %s", rule.Name, consequence)
+	for _, own := range rule.Rules() {
+		for _, consequence := range own.Says {
+			if !said[own.Name+" "+string(consequence)] {
+				t.Errorf("no pull request of the corpus shows that the rule %s says %s", own.Name, consequence)
 			}
-			delete(said, rule.Name+" "+string(consequence))
+			delete(said, own.Name+" "+string(consequence))
 		}
 	}
 	for undeclared := range said {
-		if name, _, _ := strings.Cut(undeclared, " "); slices.ContainsFunc(semdiff.Rules(), func(r *semdiff.Rule) bool { return r.Name == name }) {
+		if name, _, _ := strings.Cut(undeclared, " "); slices.ContainsFunc(rule.Rules(), func(r *rule.Rule) bool { return r.Name == name }) {
 			t.Errorf("a rule states what it does not declare in Says: %s", undeclared)
 		}
 	}
@@ -191,18 +194,21 @@ func compared(t *testing.T, before, after fstest.MapFS, files fstest.MapFS) semd
 	if first.Errors() > 0 {
 		t.Fatalf("the state before does not compile: %s", first.Sorted()[0].Message)
 	}
-	c := semdiff.New(semdiff.Options{KeepAll: true})
+	in := semdiff.Input{
+		Clusters: map[string]semdiff.Cluster{}, Before: first, After: second, WaiversBefore: waiversOf(before), WaiversAfter: waiversOf(after), Today: today, KeepAll: true,
+		Uncompiled: second.Errors() > 0,
+	}
 	if second.Errors() == 0 {
 		for _, name := range slices.Sorted(maps.Keys(was)) {
-			c.Unit(cluster(name), unit(name), was[name], is[name])
+			in.Units = append(in.Units, semdiff.NewUnit(cluster(name), unit(name), was[name], is[name], nil))
 			delete(is, name)
 		}
 		for _, name := range slices.Sorted(maps.Keys(is)) {
-			c.Unit(cluster(name), unit(name), nil, is[name])
+			in.Units = append(in.Units, semdiff.NewUnit(cluster(name), unit(name), nil, is[name], nil))
 		}
 	}
 	if files["objects/before.yaml"] != nil || files["objects/after.yaml"] != nil {
-		c.Unit("hpc", "objects", objects(t, "objects/before.yaml", files), objects(t, "objects/after.yaml", files))
+		in.Units = append(in.Units, semdiff.NewUnit("hpc", "objects", objects(t, "objects/before.yaml", files), objects(t, "objects/after.yaml", files), nil))
 	}
 	if second.Errors() == 0 {
 		states, _ := compile.Pairs(before, after, compile.Options{Today: today, Charts: helm.Renderer{}}, func(compile.Pair) error { return nil })
@@ -210,18 +216,21 @@ func compared(t *testing.T, before, after fstest.MapFS, files fstest.MapFS) semd
 			t.Error("check accepts both states, and diff refuses one")
 		}
 		for _, spec := range states.Specs {
-			c.Spec(spec.Before, spec.After)
+			in.Specs = append(in.Specs, semdiff.Spec{Before: spec.Before, After: spec.After})
 		}
 	}
 	plans, _ := compile.Plans(after, compile.Options{Today: today, Charts: helm.Renderer{}})
 	for _, p := range plans {
+		var ranges []string
 		for i := range p.Ranges {
-			c.Ranges(p.Name.V, []string{p.Ranges[i].V})
+			ranges = append(ranges, p.Ranges[i].V)
 		}
+		in.Clusters[p.Name.V] = semdiff.Cluster{Ranges: ranges}
 	}
-	c.Findings(first, second)
-	c.Waivers(waiversOf(before), waiversOf(after), today)
-	r := c.Report()
+	for i, state := range []fstest.MapFS{before, after} {
+		livesIn(in.Clusters, state, i == 0)
+	}
+	r := semdiff.Compare(in)
 	all := 0
 	for i := range r.Entries {
 		all += len(r.Entries[i].Samples)
@@ -232,10 +241,29 @@ func compared(t *testing.T, before, after fstest.MapFS, files fstest.MapFS) semd
 	return r
 }
 
+// livesIn notes the tenants of a state, with their people.
+func livesIn(clusters map[string]semdiff.Cluster, state fstest.MapFS, before bool) {
+	plans, _ := compile.Plans(state, compile.Options{Today: today, Charts: helm.Renderer{}})
+	for _, p := range plans {
+		known := clusters[p.Name.V]
+		for _, own := range p.Tenants {
+			tenant := rule.Tenant{Name: own.Name.V, Before: before}
+			for _, n := range own.Namespaces {
+				tenant.Namespaces = append(tenant.Namespaces, n.V)
+			}
+			for _, group := range own.People() {
+				tenant.Groups = append(tenant.Groups, group.V)
+			}
+			known.Tenants = append(known.Tenants, tenant)
+		}
+		clusters[p.Name.V] = known
+	}
+}
+
 // claimedOnce counts the changes that are told, and fails where two rules tell the same one as theirs.
 func claimedOnce(t *testing.T, r *semdiff.Report) int {
 	t.Helper()
-	told := map[*semdiff.Change]bool{}
+	told := map[*match.Change]bool{}
 	for i := range r.Entries {
 		for j := range r.Entries[i].Samples {
 			for _, c := range r.Entries[i].Samples[j].Changes {
@@ -258,11 +286,11 @@ func unitsOf(files fstest.MapFS) (map[string][]object.Object, *diag.List) {
 	return units, list
 }
 
-func waiversOf(files fstest.MapFS) []semdiff.Waiver {
+func waiversOf(files fstest.MapFS) []group.Waiver {
 	plans, _ := compile.Plans(files, compile.Options{Today: today, Charts: helm.Renderer{}})
-	var all []semdiff.Waiver
+	var all []group.Waiver
 	for _, w := range waive.Of(plans, today).All() {
-		all = append(all, semdiff.Waiver{Owner: w.Owner, Code: w.Code.V, About: w.About.V, Reason: w.Reason.V, Until: w.Expires.V, At: w.Code.At})
+		all = append(all, group.Waiver{Owner: w.Owner, Code: w.Code.V, About: w.About.V, Reason: w.Reason.V, Until: w.Expires.V, At: w.Code.At})
 	}
 	return all
 }
@@ -319,9 +347,9 @@ func summary(r *semdiff.Report) string {
 	return b.String()
 }
 
-func waiverBefore(w *semdiff.WaiverChange) string {
+func waiverBefore(w *group.WaiverChange) string {
 	switch {
-	case w.How == semdiff.WaiverRemoved:
+	case w.How == group.WaiverRemoved:
 		return place(w.At)
 	case w.Before == nil:
 		return "nowhere"
@@ -329,8 +357,8 @@ func waiverBefore(w *semdiff.WaiverChange) string {
 	return place(w.Before.At) + " until " + w.Before.Until
 }
 
-func waiverAfter(w *semdiff.WaiverChange) string {
-	if w.How == semdiff.WaiverRemoved {
+func waiverAfter(w *group.WaiverChange) string {
+	if w.How == group.WaiverRemoved {
 		return "nowhere"
 	}
 	return place(w.At)
@@ -343,7 +371,7 @@ func place(s source.Span) string {
 	return s.String()
 }
 
-func blast(b *semdiff.Blast) string {
+func blast(b *group.Blast) string {
 	var parts []string
 	for _, list := range []struct {
 		name  string
@@ -363,7 +391,7 @@ func fails(t *testing.T, r *semdiff.Report, file *fstest.MapFile) string {
 	}
 	found := ""
 	for _, name := range strings.Fields(string(file.Data)) {
-		threshold, err := semdiff.ParseThreshold(name)
+		threshold, err := group.ParseThreshold(name)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -29,21 +29,18 @@ func FuzzCompare(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, first, second string) {
 		before, after := parsed(first), parsed(second)
-		c := semdiff.New(semdiff.Options{KeepAll: true})
-		c.Unit("c", "u", before, after)
-		r := c.Report()
+		r := semdiff.Compare(semdiff.Input{Units: []semdiff.Unit{semdiff.NewUnit("c", "u", before, after, nil)}, KeepAll: true})
 		if told := claimedOnce(t, &r); told != r.Totals.Values {
 			t.Errorf("%d values differ, %d are told", r.Totals.Values, told)
 		}
-		c = semdiff.New(semdiff.Options{})
-		c.Unit("c", "u", before, before)
-		if r := c.Report(); len(r.Entries) > 0 {
+		r = semdiff.Compare(semdiff.Input{Units: []semdiff.Unit{semdiff.NewUnit("c", "u", before, before, nil)}})
+		if len(r.Entries) > 0 {
 			t.Errorf("equal objects differ: %s", summary(&r))
 		}
 	})
 }
 
-// parsed are the objects of a text, without origins; none for what is no YAML.
+// parsed are the objects of a text, without origins; none for what is not YAML.
 func parsed(text string) []object.Object {
 	objects := []object.Object{}
 	for _, document := range strings.Split(text, "---\n") {

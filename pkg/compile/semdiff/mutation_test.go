@@ -15,6 +15,8 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/object"
 	"lockstep.dev/lockstep/pkg/compile/patch/chart/helm"
 	"lockstep.dev/lockstep/pkg/compile/semdiff"
+	"lockstep.dev/lockstep/pkg/compile/semdiff/group"
+	"lockstep.dev/lockstep/pkg/compile/semdiff/rule"
 )
 
 // catalog is what the repository's own specs compile to, and the base of the corpus, by unit.
@@ -68,13 +70,13 @@ func TestNoFalseCalm(t *testing.T) {
 		case claimedOnce(t, &r) != r.Totals.Values:
 			t.Fatalf("mutation %d of %s: %d values differ, %d are told: %s", i, name, r.Totals.Values, claimedOnce(t, &r), what)
 		}
-		if !slices.ContainsFunc(r.Entries, func(e semdiff.Entry) bool { return e.Consequence != semdiff.NoEffect }) {
+		if !slices.ContainsFunc(r.Entries, func(e group.Entry) bool { return e.Consequence != rule.NoEffect }) {
 			reason := harmless(&r)
 			if reason == "" {
 				t.Errorf("mutation %d of %s is said to have no effect: %s\n%s", i, name, what, summary(&r))
 			}
 			calm[reason]++
-		} else if r.Worst() == semdiff.Info {
+		} else if r.Worst() == rule.Info {
 			e := &r.Entries[0]
 			what := e.Rule + ": " + e.Title
 			if !slices.Contains(unnoticed, what) {
@@ -121,14 +123,14 @@ func TestGrafts(t *testing.T) {
 	}
 }
 
-// unnoticed are changes that have an effect, and that nobody has to look at.
+// unnoticed are changes that have an effect, and that a reviewer need not look at.
 var unnoticed = []string{
 	"admission: a policy says its reason in other words", "gitops: the GitOps engine looks or retries at other times",
 	"labels: what people read changes", "security: what is recorded and warned about changes, not what is refused",
 	"quota: it is described in another way, or in another version of its API", "gitops: the GitOps engine keeps what git no longer has",
 }
 
-func shownPath(e *semdiff.Entry) string {
+func shownPath(e *group.Entry) string {
 	c := e.Samples[0].Changes[0]
 	return c.Object().ID.String() + " " + c.Path.String()
 }
@@ -152,13 +154,11 @@ func harmless(r *semdiff.Report) string {
 
 // comparedUnits compares one unit, beside the platform of its cluster.
 func comparedUnits(units map[string][]object.Object, name string, before, after []object.Object) semdiff.Report {
-	c := semdiff.New(semdiff.Options{KeepAll: true})
-	in := cluster(name)
-	if platform := in + " platform"; platform != name {
-		c.Unit(in, "platform", units[platform], units[platform])
+	in := semdiff.Input{KeepAll: true, Units: []semdiff.Unit{semdiff.NewUnit(cluster(name), unit(name), before, after, nil)}}
+	if platform := cluster(name) + " platform"; platform != name {
+		in.Units = append(in.Units, semdiff.NewUnit(cluster(name), "platform", units[platform], units[platform], nil))
 	}
-	c.Unit(in, unit(name), before, after)
-	return c.Report()
+	return semdiff.Compare(in)
 }
 
 // mutated returns objects of which one was changed in one place.
@@ -273,7 +273,7 @@ func TestNoFalseAlarm(t *testing.T) {
 		}
 		r := comparedUnits(units, name, before, after)
 		for i := range r.Entries {
-			if e := &r.Entries[i]; e.Consequence != semdiff.NoEffect {
+			if e := &r.Entries[i]; e.Consequence != rule.NoEffect {
 				t.Errorf("%s: %s %s: %s (%s)", name, e.Consequence, e.Rule, e.Title, e.Samples[0].Detail)
 			}
 		}
@@ -299,7 +299,7 @@ func TestRewrites(t *testing.T) {
 		}
 		r := comparedUnits(units, name, before, after)
 		for i := range r.Entries {
-			if e := &r.Entries[i]; e.Consequence != semdiff.NoEffect {
+			if e := &r.Entries[i]; e.Consequence != rule.NoEffect {
 				t.Errorf("%s: %s %s: %s (%s)", name, e.Consequence, e.Rule, e.Title, e.Samples[0].Detail)
 			}
 		}

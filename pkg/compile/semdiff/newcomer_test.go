@@ -53,12 +53,12 @@ func TestNewIsJudgedLikeChanged(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			others := []object.Object{written(t, `{apiVersion: apps/v1, kind: Deployment, metadata: {name: other, namespace: tools}, spec: {template: {spec: `+quiet+`}}}`)}
-			changed, fresh := semdiff.New(semdiff.Options{}), semdiff.New(semdiff.Options{})
-			changed.Unit("hpc", "others", others, others)
-			changed.Unit("hpc", "a", []object.Object{written(t, tc.before)}, []object.Object{written(t, tc.after)})
-			fresh.Unit("hpc", "others", others, others)
-			fresh.Unit("hpc", "a", []object.Object{}, []object.Object{written(t, tc.after)})
-			was, is := changed.Report(), fresh.Report()
+			report := func(before ...object.Object) semdiff.Report {
+				return semdiff.Compare(semdiff.Input{Units: []semdiff.Unit{
+					semdiff.NewUnit("hpc", "others", others, others, nil), semdiff.NewUnit("hpc", "a", append([]object.Object{}, before...), []object.Object{written(t, tc.after)}, nil),
+				}})
+			}
+			was, is := report(written(t, tc.before)), report()
 			if was.Worst() != is.Worst() {
 				t.Errorf("%s: a change is %s, the new object %s:\n%s\n%s", tc.reason, was.Worst(), is.Worst(), summary(&was), summary(&is))
 			}

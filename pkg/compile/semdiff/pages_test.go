@@ -14,6 +14,8 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"lockstep.dev/lockstep/pkg/compile/semdiff"
+	"lockstep.dev/lockstep/pkg/compile/semdiff/group"
+	"lockstep.dev/lockstep/pkg/compile/semdiff/rule"
 )
 
 // The pages about rules, docs/changes, are made of the rules themselves and of the corpus. `go test ./pkg/compile/semdiff -run TestPages
@@ -24,8 +26,8 @@ const pages = "../../../docs/changes"
 func TestPages(t *testing.T) {
 	examples := shownBy(t)
 	want := map[string]string{"README.md": index()}
-	for _, rule := range semdiff.Rules() {
-		want[rule.Name+".md"] = page(rule, examples)
+	for _, own := range rule.Rules() {
+		want[own.Name+".md"] = page(own, examples)
 	}
 	got := map[string]string{}
 	files, _ := filepath.Glob(pages + "/*.md")
@@ -74,19 +76,19 @@ What no rule knows is ` + "[`unclassified`](unclassified.md)" + `; what means th
 | rule | what it looks at |
 |---|---|
 `)
-	for _, rule := range semdiff.Rules() {
-		fmt.Fprintf(&b, "| [%s](%s.md) | %s |\n", rule.Name, rule.Name, rule.Title)
+	for _, own := range rule.Rules() {
+		fmt.Fprintf(&b, "| [%s](%s.md) | %s |\n", own.Name, own.Name, own.Title)
 	}
 	b.WriteString("\n## Severities\n\n| severity | when |\n|---|---|\n")
-	for _, s := range semdiff.Severities() {
+	for _, s := range rule.Severities() {
 		fmt.Fprintf(&b, "| %s | %s |\n", s, s.Meaning())
 	}
 	b.WriteString("\n## Consequences\n\n| consequence | meaning |\n|---|---|\n")
-	for _, c := range semdiff.Consequences() {
+	for _, c := range rule.Consequences() {
 		fmt.Fprintf(&b, "| `%s` | %s |\n", c, c.Meaning())
 	}
 	b.WriteString("\n## Running jobs\n\n| jobs | meaning |\n|---|---|\n")
-	for _, j := range semdiff.JobsList() {
+	for _, j := range rule.JobsList() {
 		fmt.Fprintf(&b, "| %s | %s |\n", j, j.Meaning())
 	}
 	return b.String()
@@ -95,16 +97,16 @@ What no rule knows is ` + "[`unclassified`](unclassified.md)" + `; what means th
 const generated = "<!-- Made of package semdiff and its corpus: change these, not this file. -->\n"
 
 // page is the page of a rule.
-func page(rule *semdiff.Rule, examples map[string]example) string {
+func page(own *rule.Rule, examples map[string]example) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# %s\n\n%s\n%s\n\n## What it says\n\n| consequence | meaning |\n|---|---|\n", rule.Title, generated, wrapped(rule.Doc))
-	for _, c := range rule.Says {
+	fmt.Fprintf(&b, "# %s\n\n%s\n%s\n\n## What it says\n\n| consequence | meaning |\n|---|---|\n", own.Title, generated, wrapped(own.Doc))
+	for _, c := range own.Says {
 		fmt.Fprintf(&b, "| `%s` | %s |\n", c, c.Meaning())
 	}
 	b.WriteString("\n## Examples\n")
 	seen := map[string]bool{}
-	for _, c := range rule.Says {
-		e, found := examples[rule.Name+" "+string(c)]
+	for _, c := range own.Says {
+		e, found := examples[own.Name+" "+string(c)]
 		if !found || seen[e.name] {
 			continue
 		}
@@ -175,38 +177,38 @@ func (e example) blocks() int { return sizes[e.name] }
 
 // TestConsequences: each is stated by some rule, and each rule has a page's worth of words.
 func TestConsequences(t *testing.T) {
-	said := map[semdiff.Consequence]bool{}
-	for _, rule := range semdiff.Rules() {
-		if rule.Title == "" || len(rule.Doc) < 100 || !strings.HasSuffix(rule.Doc, ".") || len(rule.Says) == 0 {
-			t.Errorf("the rule %s is not documented", rule.Name)
+	said := map[rule.Consequence]bool{}
+	for _, own := range rule.Rules() {
+		if own.Title == "" || len(own.Doc) < 100 || !strings.HasSuffix(own.Doc, ".") || len(own.Says) == 0 {
+			t.Errorf("the rule %s is not documented", own.Name)
 		}
-		for _, c := range rule.Says {
+		for _, c := range own.Says {
 			said[c] = true
 			if c.Meaning() == "" {
-				t.Errorf("the rule %s says %s, which is no consequence", rule.Name, c)
+				t.Errorf("the rule %s says %s, which is no consequence", own.Name, c)
 			}
 		}
 	}
-	for _, c := range semdiff.Consequences() {
+	for _, c := range rule.Consequences() {
 		if !said[c] {
 			t.Errorf("no rule says %s", c)
 		}
 	}
-	if names := slices.Collect(maps.Keys(said)); len(names) != len(semdiff.Consequences()) {
+	if names := slices.Collect(maps.Keys(said)); len(names) != len(rule.Consequences()) {
 		t.Errorf("the list of consequences is not closed: %v", names)
 	}
 }
 
 // TestThreshold: a pipeline fails from a severity on, or on one consequence.
 func TestThreshold(t *testing.T) {
-	r := semdiff.Report{Entries: []semdiff.Entry{{Severity: semdiff.Warning, Consequence: semdiff.ShrinksQuota}}}
-	for text, want := range map[string]bool{"": false, "none": false, "info": true, "notice": true, "warning": true, "critical": false, "shrinks-quota": true, "deletes-data": false} {
-		threshold, err := semdiff.ParseThreshold(text)
+	r := semdiff.Report{Entries: []group.Entry{{Severity: rule.Warning, Consequence: rule.ShrinksQuota}}}
+	for text, want := range map[string]bool{"": false, "none": false, "info": true, "notice": true, "warning": true, "critical": false, "shrinks-quota": true, "deletes-data": false, "critical,shrinks-quota": true, "critical, deletes-data": false, "critical,notice": true, "waivers,pipelines": false} {
+		threshold, err := group.ParseThreshold(text)
 		if err != nil || r.Fails(threshold) != want {
 			t.Errorf("--fail-on %s: %v, %v, want %v", text, r.Fails(threshold), err, want)
 		}
 	}
-	if _, err := semdiff.ParseThreshold("grave"); err == nil || !strings.Contains(err.Error(), "critical") || !strings.Contains(err.Error(), "opens-network") {
+	if _, err := group.ParseThreshold("grave"); err == nil || !strings.Contains(err.Error(), "critical") || !strings.Contains(err.Error(), "opens-network") {
 		t.Errorf("the error does not say what is allowed: %v", err)
 	}
 }

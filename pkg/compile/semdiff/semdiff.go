@@ -1,112 +1,193 @@
 // Package semdiff says what a change of the specs means for clusters: it compares compiled objects of two states, a pull request's
 // base and its head, and states consequences.
 //
-// The flow is Unit, pair by pair, and Report once:
+// The flow is Compare, once:
 //
-//		objects → match (identity, keyed lists) → Change, one per path → Rule claims it → Effect → Entry (a group) → Report
+//		objects → match (identity, keyed lists) → Change, one per path → rule claims and judges it → Effect → group → Entry → Report
 //
-//	  - match.go, list.go and same.go find what is different. What only moved, or is written in another way, is a Change too: nothing
-//	    that differs is ever left out.
-//	  - Each Change is claimed by exactly one Rule, the first in the order of Rules; what none claims is `unclassified`. Rules live in
-//	    a file each, with a page in docs/changes.
-//	  - Most rules look at the changes of one unit at a time, which is forgotten then. What only a whole cluster can answer (which
-//	    traffic is open, who may do what, which machines a tenant gets, what a GitOps engine deletes, what was renamed) is judged when
-//	    all of its units are known; for these the comparison keeps facts, not objects.
-//	  - Equal effects with one cause are one Entry, whatever the number of tenants.
+//	  - Package match finds what is different. What only moved, or is written in another way, is a Change too: nothing that differs is ever
+//	    left out.
+//	  - Package rule has a Rule in a file each, with a page in docs/changes. Each Change is claimed by exactly one of them; what none claims
+//	    is `unclassified`.
+//	  - Package group makes equal effects with one cause one Entry, whatever the number of tenants, and puts the verdict together.
+//	  - Package render writes reports.
 //
-// The package is pure: no clock, no file, no map order in what it returns. It sees objects only, never specs or plans; it knows
+// The packages are pure: no clock, no file, no map order in what they return. They see objects only, never specs or plans; they know
 // the specs by the spans of origins, and those that differ, for lines that become no object, as objects themselves (Spec).
 package semdiff
 
 import (
-	"net/netip"
+	"maps"
+	"math"
 	"slices"
+	"strings"
 
 	"lockstep.dev/lockstep/pkg/compile/diag"
 	"lockstep.dev/lockstep/pkg/compile/object"
+	"lockstep.dev/lockstep/pkg/compile/semdiff/group"
+	"lockstep.dev/lockstep/pkg/compile/semdiff/match"
+	"lockstep.dev/lockstep/pkg/compile/semdiff/rule"
 )
 
-// Options say how to compare.
-type Options struct {
-	// Samples is how many effects an Entry keeps; 0 means 3.
-	Samples int
-	// KeepAll makes all effects the samples of their Entry, for callers that look at every one.
+// Input is what Compare compares. The order of its lists has no meaning.
+type Input struct {
+	// Units are those of all clusters, as NewUnit makes them. Units that are equal in both states need not be among them, but those that
+	// hold what others refer to should come in any case: the platform, its components, and the runtimes. They cost little, and without
+	// them it is not known what a role allows, whether a GitOps engine prunes, or which other policies a namespace has.
+	Units []Unit
+	// Clusters are what is known of clusters beside their units, by name.
+	Clusters map[string]Cluster
+	// Specs are those that differ. What the specs say and no object has is told by that: without it, a line that changes no object is
+	// not a change.
+	Specs []Spec
+	// Before and After are what the compiler found. Nil is a state that was not compiled.
+	Before, After *diag.List
+	// Unproven reports that the findings are without those of the proofs.
+	Unproven bool
+	// Uncompiled reports that a state does not compile, so that there are no units.
+	Uncompiled bool
+	// Deciding are the files beside the specs that decide about reviews and differ.
+	Deciding []group.DecidingFile
+	// WaiversBefore and WaiversAfter are what specs accept.
+	WaiversBefore, WaiversAfter []group.Waiver
+	// Today is the day of the comparison, as 2027-06-30; "" is none, on which no waiver has expired.
+	Today string
+	// KeepAll makes all effects the samples of their Entry, for callers that look at every one. Otherwise it has three.
 	KeepAll bool
 }
 
-// Comparison compares two states of clusters. It is used by one goroutine.
-type Comparison struct {
-	options  Options
-	clusters map[string]*cluster
-	groups   groups
-	findings Findings
-	waivers  []WaiverChange
-	specs    []*Change
-	units    int
+// samples is how many effects an Entry keeps.
+const samples = 3
+
+// Cluster is what is known of a cluster beside its units.
+type Cluster struct {
+	// Tenants are those who live there in either state, for callers that leave out equal units: changes of what all share concern them
+	// too. Without it, tenants are those of the units.
+	Tenants []rule.Tenant
+	// Ranges are the addresses of pods and Services in either state, `10.128.0.0/14`. What is not a range is left out.
+	Ranges []string
+	// Before and After are what was proven, for those who show it; nil where the caller does not say. It does not change what is found.
+	Before, After *Proven
 }
 
-// New returns an empty comparison.
-func New(options Options) *Comparison {
-	if options.Samples == 0 {
-		options.Samples = 3
+// Spec is a spec in both states, as an object whose values come from their lines; nil is a state that does not have it.
+type Spec struct{ Before, After *object.Object }
+
+// Unit is what is kept of a unit of a cluster: what differs, and what must be known of the objects that do not.
+type Unit struct {
+	differs       match.Unit
+	before, after *rule.Facts
+}
+
+// NewUnit compares two states of a unit. A state that does not have it is nil. Removals are the objects of the state after that patches
+// remove, and by which lines.
+func NewUnit(cluster, name string, before, after []object.Object, removals object.Removals) Unit {
+	u := Unit{differs: match.Units(cluster, name, before, after, removals)}
+	if before != nil {
+		u.before = rule.FactsOf(before)
 	}
-	return &Comparison{options: options, clusters: map[string]*cluster{}, groups: groups{byKey: map[key]*group{}, samples: options.Samples, keep: options.KeepAll}}
-}
-
-// Unit compares one unit of a cluster. A unit that only one side has comes with nil for the other. Units come in any order.
-//
-// Units that are equal on both sides need not be compared, but those that hold what others refer to should come in any case: the
-// platform, its components, and the runtimes. They cost little, and without them nobody knows what a role allows, whether a GitOps
-// engine prunes, or which other policies a namespace has.
-func (c *Comparison) Unit(clusterName, unit string, before, after []object.Object) {
-	c.units++
-	c.cluster(clusterName).unit(c, unit, before, after)
-}
-
-// Tenants tells who lives on a cluster, on both sides together, for callers that leave out equal units: changes of what all share
-// concern them too. Without it, tenants are those of the units that were compared.
-func (c *Comparison) Tenants(clusterName string, tenants []Tenant) {
-	for _, t := range tenants {
-		c.cluster(clusterName).know(t)
+	switch {
+	case after != nil && before != nil && u.differs.Same:
+		u.after = u.before
+	case after != nil:
+		u.after = rule.FactsOf(after)
 	}
+	return u
 }
 
-// Ranges tells the addresses of pods and Services of a cluster, `10.128.0.0/14`. What is no range is left out.
-func (c *Comparison) Ranges(clusterName string, ranges []string) {
-	known := c.cluster(clusterName)
-	for _, text := range ranges {
-		if prefix, err := netip.ParsePrefix(text); err == nil && !slices.Contains(known.ranges, prefix) {
-			known.ranges = append(known.ranges, prefix)
+// Compare returns what a change of the specs means.
+func Compare(in Input) Report {
+	r := Report{Findings: group.FindingsOf(in.Before, in.After), Totals: Totals{Units: len(in.Units)}}
+	r.Findings.Unproven, r.Findings.Uncompiled, r.Findings.Deciding = in.Unproven, in.Uncompiled, in.Deciding
+	r.Findings.Waivers = group.WaiverChanges(in.WaiversBefore, in.WaiversAfter, in.Today)
+	most := samples
+	if in.KeepAll {
+		most = math.MaxInt
+	}
+	groups, lines := group.New(most), rule.NewLines()
+	clusters := map[string]clusterDiff{}
+	for _, name := range in.clusters() {
+		clusters[name] = in.cluster(name)
+	}
+	all := everywhere(clusters)
+	for _, name := range in.clusters() {
+		own := clusters[name]
+		own.known.Everywhere = all
+		known := rule.NewCluster(own.known)
+		d := match.Join(own.differs, known.Lives)
+		known.Judge(&d, groups.Add)
+		if len(in.Specs) > 0 {
+			lines.Note(d.Changes)
 		}
+		beside := in.Clusters[name]
+		before, after := known.Exists()
+		r.Clusters = append(r.Clusters, ClusterReport{
+			Name: name, OnlyBefore: before && !after, OnlyAfter: after && !before, Objects: d.Totals.Objects, Changed: d.Touched,
+			Before: beside.Before, After: beside.After, Quotas: known.Quotas(),
+		})
+		r.Totals.Add(d.Totals)
 	}
-}
-
-// Removed tells the objects of the state after that patches remove, and by which lines, before the unit that had them is compared.
-func (c *Comparison) Removed(clusterName string, objects object.Removals) {
-	known := c.cluster(clusterName)
-	known.removals = known.removals.Join(objects)
-}
-
-// Proven tells what was proven about a cluster, for those who show it; it does not change what the comparison finds.
-func (c *Comparison) Proven(clusterName string, before, after *Facts) {
-	known := c.cluster(clusterName)
-	known.before, known.after = before, after
-}
-
-// Findings tells what the compiler found on both sides. Nil is a side that was not compiled.
-func (c *Comparison) Findings(before, after *diag.List) { c.findings = newFindings(before, after) }
-
-// Unproven tells that the findings of both sides are without those of the proofs.
-func (c *Comparison) Unproven() { c.findings.Unproven = true }
-
-// Report returns what was found. It is called once, when all units were compared.
-func (c *Comparison) Report() Report { return c.report() }
-
-func (c *Comparison) cluster(name string) *cluster {
-	known := c.clusters[name]
-	if known == nil {
-		known = newCluster(name)
-		c.clusters[name] = known
+	for _, e := range rule.Specs(in.specs(), lines) {
+		groups.Add(e)
+		r.Totals.Values += len(e.Changes)
 	}
-	return known
+	r.Entries = groups.Entries(&r.Findings)
+	for i := range r.Entries {
+		r.Totals.BySeverity[r.Entries[i].Severity]++
+	}
+	r.Verdict = group.Verdict(r.Entries, &r.Findings, all, r.Totals.Values)
+	return r
+}
+
+// clusters are the names of all clusters, sorted.
+func (in *Input) clusters() []string {
+	names := slices.Collect(maps.Keys(in.Clusters))
+	for i := range in.Units {
+		names = append(names, in.Units[i].differs.Cluster)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// clusterDiff is what is known of a cluster, and what differs there.
+type clusterDiff struct {
+	known   rule.Known
+	differs []match.Unit
+}
+
+// cluster puts together what is known of a cluster, and what differs there.
+func (in *Input) cluster(name string) clusterDiff {
+	d := clusterDiff{known: rule.Known{Name: name, Tenants: in.Clusters[name].Tenants, Ranges: in.Clusters[name].Ranges}}
+	units := slices.DeleteFunc(slices.Clone(in.Units), func(u Unit) bool { return u.differs.Cluster != name })
+	slices.SortStableFunc(units, func(a, b Unit) int { return strings.Compare(a.differs.Name, b.differs.Name) })
+	d.differs = make([]match.Unit, len(units))
+	for i, u := range units {
+		d.differs[i], d.known.Before, d.known.After = u.differs, appendFacts(d.known.Before, u.before), appendFacts(d.known.After, u.after)
+	}
+	return d
+}
+
+// everywhere is what is known of all clusters together.
+func everywhere(clusters map[string]clusterDiff) *rule.Everywhere {
+	known := make(map[string]rule.Known, len(clusters))
+	for name, d := range clusters {
+		known[name] = d.known
+	}
+	return rule.NewEverywhere(known)
+}
+
+func appendFacts(list []*rule.Facts, f *rule.Facts) []*rule.Facts {
+	if f == nil {
+		return list
+	}
+	return append(list, f)
+}
+
+// specs are the values of specs that differ.
+func (in *Input) specs() []*match.Change {
+	var all []*match.Change
+	for _, s := range in.Specs {
+		all = append(all, match.Specs(s.Before, s.After)...)
+	}
+	return all
 }

@@ -11,6 +11,7 @@ import (
 
 	"lockstep.dev/lockstep/pkg/compile/object"
 	"lockstep.dev/lockstep/pkg/compile/semdiff"
+	"lockstep.dev/lockstep/pkg/compile/semdiff/rule"
 )
 
 // pair is one unit on both sides.
@@ -19,7 +20,7 @@ type pair struct {
 	before, after []object.Object
 }
 
-// TestOrder: the report does not depend on the order in which units come.
+// TestOrder: the report does not depend on the order in which units come, nor on what was compared before.
 func TestOrder(t *testing.T) {
 	needsSchemas(t)
 	before := base(t)
@@ -41,12 +42,15 @@ func TestOrder(t *testing.T) {
 	want := ""
 	for i := range 5 {
 		rand.New(rand.NewPCG(uint64(i), 0)).Shuffle(len(pairs), func(i, j int) { pairs[i], pairs[j] = pairs[j], pairs[i] })
-		c := semdiff.New(semdiff.Options{})
+		var in semdiff.Input
 		for _, p := range pairs {
-			c.Unit(p.cluster, p.unit, p.before, p.after)
+			in.Units = append(in.Units, semdiff.NewUnit(p.cluster, p.unit, p.before, p.after, nil))
 		}
-		r := c.Report()
+		r, again := semdiff.Compare(in), semdiff.Compare(in)
 		got := summary(&r)
+		if diff := cmp.Diff(got, summary(&again)); diff != "" {
+			t.Fatalf("the same input gives another report:\n%s", diff)
+		}
 		if want == "" {
 			want = got
 		}
@@ -78,7 +82,7 @@ func TestThousandTenants(t *testing.T) {
 		t.Fatalf("%d entries, want one:\n%.2000s", len(r.Entries), summary(&r))
 	}
 	e := &r.Entries[0]
-	if e.Severity != semdiff.Critical || e.Consequence != semdiff.OpensNetwork || e.Count != tenants || len(e.Blast.Tenants) != tenants {
+	if e.Severity != rule.Critical || e.Consequence != rule.OpensNetwork || e.Count != tenants || len(e.Blast.Tenants) != tenants {
 		t.Errorf("the entry is not what it should be:\n%.500s", summary(&r))
 	}
 	if got := e.After.String(); got != "overlays/lab/kustomization.yaml:8:14" {
@@ -108,10 +112,12 @@ func TestSharedChange(t *testing.T) {
 	apply(t, after, fstest.MapFS{"catalog/runtimes.yaml.edit": {Data: []byte("-  image: example.org/mpi/small:5\n+  image: example.org/mpi/small:6\n")}})
 	was, _ := unitsOf(before)
 	is, _ := unitsOf(after)
-	c := semdiff.New(semdiff.Options{})
-	c.Unit("hpc", "runtimes", was["hpc runtimes"], is["hpc runtimes"])
-	c.Tenants("hpc", []semdiff.Tenant{{Name: "vision", Namespaces: []string{"vision"}, Runtimes: []string{"small"}}, {Name: "other", Runtimes: []string{"train"}}})
-	r := c.Report()
+	r := semdiff.Compare(semdiff.Input{
+		Units: []semdiff.Unit{semdiff.NewUnit("hpc", "runtimes", was["hpc runtimes"], is["hpc runtimes"], nil)},
+		Clusters: map[string]semdiff.Cluster{"hpc": {Tenants: []rule.Tenant{
+			{Name: "vision", Namespaces: []string{"vision"}, Runtimes: []string{"small"}}, {Name: "other", Runtimes: []string{"train"}},
+		}}},
+	})
 	if diff := cmp.Diff([]string{"vision"}, r.Entries[0].Blast.Tenants); diff != "" {
 		t.Errorf("tenants (-want +got):\n%s", diff)
 	}

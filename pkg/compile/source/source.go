@@ -11,12 +11,11 @@ import (
 	"io"
 	"io/fs"
 	"path"
-	"slices"
+	"regexp"
 	"sort"
 	"strings"
 	"sync"
 	"unicode/utf8"
-	"unsafe"
 )
 
 // MaxFileSize is the largest spec file that is read, in bytes. A real one has some kilobytes.
@@ -30,8 +29,6 @@ var (
 	ErrNotRegular = errors.New("not a regular file")
 	// ErrIgnored says that a file is not read because of its name, which is nearly that of a spec file.
 	ErrIgnored = errors.New("file is ignored")
-	// ErrFolderIgnored says the same of a folder, whose name is nearly that of a folder of specs.
-	ErrFolderIgnored = errors.New("folder is ignored")
 )
 
 // File is one spec file.
@@ -54,10 +51,19 @@ func NewFile(name string, data []byte) *File {
 	return &File{Path: name, Data: trimMark(data)}
 }
 
+// GobEncode writes the path: who reads it has the content.
+func (f *File) GobEncode() ([]byte, error) { return []byte(f.Path), nil }
+
+// GobDecode reads the path.
+func (f *File) GobDecode(data []byte) error {
+	f.Path = string(data)
+	return nil
+}
+
 func trimMark(data []byte) []byte { return bytes.TrimPrefix(data, []byte("\ufeff")) }
 
-// Text returns the content without a copy.
-func (f *File) Text() string { return unsafe.String(unsafe.SliceData(f.Data), len(f.Data)) }
+// Text returns the content.
+func (f *File) Text() string { return string(f.Data) }
 
 // Language is what a spec file is written in.
 type Language int
@@ -77,16 +83,18 @@ func (f *File) Language() Language {
 }
 
 // Line returns the text of a line without its end, or "" where there is none. Lines count from 1 and end with LF, CRLF or CR.
-func (f *File) Line(number int) string {
+func (f *File) Line(number int) string { return string(f.line(number)) }
+
+func (f *File) line(number int) []byte {
 	f.split.Do(f.findEnds)
 	if number < 1 || number > len(f.ends) {
-		return ""
+		return nil
 	}
 	start := 0
 	if number > 1 {
 		start = int(f.ends[number-2])
 	}
-	return strings.TrimRight(f.Text()[start:f.ends[number-1]], "\r\n")
+	return bytes.TrimRight(f.Data[start:f.ends[number-1]], "\r\n")
 }
 
 // findEnds notes where each line ends, its end included.
@@ -111,7 +119,7 @@ type Span struct {
 // Whole returns the span that means a file as a whole.
 func Whole(f *File) Span { return Span{File: f} }
 
-// IsZero says whether the span is nowhere.
+// IsZero reports whether the span is nowhere.
 func (s Span) IsZero() bool { return s.File == nil }
 
 // Path returns the path of the file, or "" for nowhere.
@@ -145,26 +153,25 @@ func (s Span) Before(other Span) bool {
 // people, and searching one for each of its tokens would take minutes.
 const maxMeasured = 1000
 
-// Measurable says whether the tokens of a line may be searched for in its text.
-func (f *File) Measurable(line int) bool { return len(f.Line(line)) <= maxMeasured }
+// Measurable reports whether the tokens of a line may be searched for in its text.
+func (f *File) Measurable(line int) bool { return len(f.line(line)) <= maxMeasured }
 
 // Token returns the span of n characters at a position, cut at the end of the line. In a line that is not measurable it is one
 // character.
 func (f *File) Token(line, column, n int) Span {
 	span := Span{File: f, Line: line, Column: column, Length: 1}
-	if text := f.Line(line); len(text) <= maxMeasured {
-		span.Length = max(1, min(n, utf8.RuneCountInString(text)-column+1))
+	if text := f.line(line); len(text) <= maxMeasured {
+		span.Length = max(1, min(n, utf8.RuneCount(text)-column+1))
 	}
 	return span
 }
 
 // Find returns the spec files under a root, sorted by path and not yet loaded: all files of catalog/ and tenants/ that end in .yaml,
 // .yml or .jsonnet, and overlays/*/cluster.yaml or cluster.jsonnet. Names that start with `.` or `_` are left out; names that are
-// nearly right come with ErrIgnored or ErrFolderIgnored. Jsonnet libraries (.libsonnet) are no specs: others import them.
+// nearly right, and specs under other names, come with ErrIgnored. Jsonnet libraries (.libsonnet) are no specs: others import them.
 func Find(root fs.FS) []*File {
 	files := append(findTree(root, "catalog"), findTree(root, "tenants")...)
 	files = append(files, findClusters(root)...)
-	files = append(files, misnamed(root)...)
 	sort.Slice(files, func(i, j int) bool { return files[i].Path < files[j].Path })
 	return files
 }
@@ -188,38 +195,6 @@ func (f *File) Load(root fs.FS) {
 	f.Data = trimMark(data)
 }
 
-// folders are where specs are, with names that people give them by mistake.
-var folders = map[string][]string{
-	"catalog":  {"catalogs", "catalogue", "catalogues"},
-	"tenants":  {"tenant"},
-	"overlays": {"overlay"},
-}
-
-// misnamed returns the folders whose names are nearly those of folders of specs, where these do not exist: nothing in them is read.
-func misnamed(root fs.FS) []*File {
-	entries, err := fs.ReadDir(root, ".")
-	if err != nil {
-		return nil // finding the specs has reported it
-	}
-	var files []*File
-	for _, entry := range entries {
-		lower := strings.ToLower(entry.Name())
-		for right, wrong := range folders {
-			there := slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == right })
-			if entry.IsDir() && !there && (lower == right || slices.Contains(wrong, lower)) && !exists(root, right) {
-				files = append(files, &File{Path: entry.Name(), Err: ErrFolderIgnored})
-			}
-		}
-	}
-	return files
-}
-
-// exists also says yes where a file system does not tell A from a, and the folder is read under the name that it has not.
-func exists(root fs.FS, name string) bool {
-	_, err := fs.Lstat(root, name)
-	return err == nil
-}
-
 func findTree(root fs.FS, folder string) []*File {
 	var files []*File
 	// The callback keeps every error in a File, so WalkDir itself has none to return.
@@ -230,13 +205,13 @@ func findTree(root fs.FS, folder string) []*File {
 		case err != nil:
 			files = append(files, &File{Path: name, Err: err})
 			return nil //nolint:nilerr // kept in the File
-		case hidden(name) && entry.IsDir():
+		case Hidden(name) && entry.IsDir():
 			return fs.SkipDir
-		case entry.IsDir() || hidden(name):
+		case entry.IsDir() || Hidden(name):
 			return nil
 		case isSpec(name):
 			files = append(files, &File{Path: name, regular: entry.Type().IsRegular()})
-		case nearlySpec(name):
+		case nearlySpec(name), entry.Type().IsRegular() && path.Ext(name) != ".libsonnet" && HoldsSpec(root, name):
 			files = append(files, &File{Path: name, Err: ErrIgnored})
 		case entry.Type()&fs.ModeSymlink != 0:
 			files = append(files, linkedFolder(root, name)...)
@@ -256,7 +231,7 @@ func findClusters(root fs.FS) []*File {
 	}
 	var files []*File
 	for _, entry := range entries {
-		if folder := path.Join("overlays", entry.Name()); !hidden(folder) {
+		if folder := path.Join("overlays", entry.Name()); !Hidden(folder) {
 			files = append(files, findCluster(root, folder)...)
 		}
 	}
@@ -282,17 +257,27 @@ func findCluster(root fs.FS, folder string) []*File {
 	var files []*File
 	for _, entry := range entries {
 		name := path.Join(folder, entry.Name())
-		switch lower := strings.ToLower(entry.Name()); {
+		switch {
 		case entry.Name() == "cluster.yaml" || entry.Name() == "cluster.jsonnet":
 			files = append(files, &File{Path: name, regular: entry.Type().IsRegular()})
-		case lower == "cluster.yaml" || lower == "cluster.yml" || lower == "cluster.jsonnet" || lower == "cluster.json":
+		case NearlyCluster(entry.Name()):
 			files = append(files, &File{Path: name, Err: ErrIgnored})
 		}
 	}
 	return files
 }
 
-func hidden(name string) bool {
+// NearlyCluster reports whether somebody may have meant a file of an overlay to be the spec of its cluster, whose name it has not.
+func NearlyCluster(name string) bool {
+	switch base := path.Base(name); strings.ToLower(base) {
+	case "cluster.yaml", "cluster.yml", "cluster.jsonnet", "cluster.json":
+		return base != "cluster.yaml" && base != "cluster.jsonnet"
+	}
+	return false
+}
+
+// Hidden reports whether a file or folder is left out on purpose, because its name begins with `.` or `_`.
+func Hidden(name string) bool {
 	base := path.Base(name)
 	return strings.HasPrefix(base, ".") || strings.HasPrefix(base, "_")
 }
@@ -305,10 +290,30 @@ func isSpec(name string) bool {
 	return false
 }
 
-// nearlySpec says whether somebody may have meant a file to be a spec: JSON is YAML, and some systems do not tell A from a.
+// nearlySpec reports whether somebody may have meant a file to be a spec: JSON is YAML, and some systems do not tell A from a.
 func nearlySpec(name string) bool {
 	lower := strings.ToLower(name)
 	return !isSpec(name) && (isSpec(lower) || path.Ext(lower) == ".json")
+}
+
+// specText is how a spec begins, in YAML, JSON and Jsonnet.
+var specText = regexp.MustCompile(`["']?apiVersion["']?\s*:\s*["']?` + regexp.QuoteMeta(group) + `/`)
+
+// group is the API group of specs.
+const group = "lockstep.dev"
+
+// HoldsSpec reports whether the text of a file is that of a spec, whatever its name is. Prose may show one.
+func HoldsSpec(root fs.FS, name string) bool {
+	switch strings.ToLower(path.Ext(name)) {
+	case ".md", ".markdown", ".adoc", ".rst", ".html", ".go", ".py", ".sh":
+		return false
+	}
+	info, err := fs.Stat(root, name)
+	if err != nil || info.Size() > MaxFileSize {
+		return false
+	}
+	data, err := ReadBounded(root, name, MaxFileSize)
+	return err == nil && specText.Match(data)
 }
 
 // linkedFolder reports a symbolic link to a folder, or out of the repository: the specs behind it are not read.

@@ -117,7 +117,7 @@ func (w *Waivers) Accept(c *plan.Cluster, found []*diag.Diagnostic) {
 
 func (w *Waivers) expired(own *waiver) bool { return w.today != "" && w.today > own.Expires.V }
 
-// Expired says whether one of them accepts nothing any more.
+// Expired reports whether one of them accepts nothing any more.
 func (w *Waivers) Expired() bool { return slices.ContainsFunc(w.list, w.expired) }
 
 // tooLong says that a waiver of what only clusters may waive ends too late. It accepts nothing.
@@ -137,7 +137,7 @@ func (own *waiver) matches(c *plan.Cluster, d *diag.Diagnostic) bool {
 	return own.cluster != nil && c == nil && d.Code == diag.SecretInSpec && own.About.V == d.Span.Path()
 }
 
-// names says whether a message has a word, with something else than a letter or a digit around it.
+// names reports whether a message has a word, with something else than a letter or a digit around it.
 func names(message, word string) bool {
 	for rest := message; ; {
 		i := strings.Index(rest, word)
@@ -154,12 +154,12 @@ func names(message, word string) bool {
 	}
 }
 
-// ofWord says whether a character may be a part of a name: `mpi` is not named where `mpi-rdma` is.
+// ofWord reports whether a character may be a part of a name: `mpi` is not named where `mpi-rdma` is.
 func ofWord(r rune) bool {
 	return r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsDigit(r) || r == '-' || r == '_')
 }
 
-// sameDocument says whether two places are in one document: no line between them begins the next one.
+// sameDocument reports whether two places are in one document: no line between them begins the next one.
 func sameDocument(a, b source.Span) bool {
 	if a.File != b.File || a.IsZero() || b.Line == 0 {
 		return false

@@ -42,6 +42,7 @@ metadata: {name: one}
 spec:
   platform: Kubernetes
   version: "1.36"
+  controller: {namespace: lockstep-system}
   agent: {image: "example.org/agent:1"}
 ONE---
 apiVersion: lockstep.dev/v1alpha1
@@ -50,6 +51,7 @@ metadata: {name: two}
 spec:
   platform: Kubernetes
   version: "1.36"
+  controller: {namespace: lockstep-system}
   agent: {image: "example.org/agent:1"}
 TWO`
 
@@ -167,7 +169,7 @@ func TestWaiversOfAProgram(t *testing.T) {
 	root["overlays/all/cluster.jsonnet"] = &fstest.MapFile{Data: []byte(`[{
   apiVersion: 'lockstep.dev/v1alpha1', kind: 'Cluster', metadata: { name: name },
   spec: {
-    platform: 'Kubernetes', version: '1.36', agent: { image: 'example.org/agent:1' },
+    platform: 'Kubernetes', version: '1.36', controller: { namespace: 'lockstep-system' }, agent: { image: 'example.org/agent:1' },
     waivers: [{ code: code, reason: 'because', expires: '2027-10-31' } for code in ['LS4112', 'LS4020']],
   },
 } for name in ['one', 'two']]`)}

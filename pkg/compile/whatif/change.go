@@ -113,7 +113,7 @@ func (ch Change) profiles() []string {
 	return names
 }
 
-// possible says whether a cluster has the machines of the new tenant and its cohort, or those of a resize where nobody comes.
+// possible reports whether a cluster has the machines of the new tenant and its cohort, or those of a resize where nobody comes.
 func (ch Change) possible(c *plan.Cluster) bool {
 	if ch.Cohort != "" && (c.Queueing == nil || c.Queueing.Cohort(ch.Cohort) == nil) {
 		return false

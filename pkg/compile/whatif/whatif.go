@@ -21,9 +21,9 @@ import (
 type Cluster struct {
 	Name string `json:"name"`
 	// Queues says that Kueue counts machines; otherwise quotas count resources.
-	Queues   bool             `json:"queues"`
-	Profiles []capacity.Stock `json:"profiles"`
-	Tenants  []capacity.Room  `json:"tenants"`
+	Queues   bool                       `json:"queues"`
+	Profiles []capacity.ProfileCapacity `json:"profiles"`
+	Tenants  []capacity.TenantCapacity  `json:"tenants"`
 	// Quotas are what quotas promise of each resource.
 	Quotas []capacity.Promise `json:"quotas"`
 }
@@ -50,8 +50,8 @@ type Finding struct {
 
 // Shrink is the room of a tenant before and after.
 type Shrink struct {
-	Before capacity.Room `json:"before"`
-	After  capacity.Room `json:"after"`
+	Before capacity.TenantCapacity `json:"before"`
+	After  capacity.TenantCapacity `json:"after"`
 }
 
 // Table returns the capacity of clusters as they are.
@@ -150,9 +150,9 @@ func examine(c *plan.Cluster) (Cluster, []*diag.Diagnostic) {
 		facts = append(facts, capacity.Of(lower.Tenant(c, t, list)))
 	}
 	capacity.Prove(c, facts, list)
-	result := Cluster{Name: c.Name.V, Queues: c.Queueing != nil, Tenants: []capacity.Room{}}
-	stocks, rooms := capacity.Account(c, facts)
-	result.Profiles = append([]capacity.Stock{}, stocks...)
+	result := Cluster{Name: c.Name.V, Queues: c.Queueing != nil, Tenants: []capacity.TenantCapacity{}}
+	stocks, rooms := capacity.Summarize(c, facts)
+	result.Profiles = append([]capacity.ProfileCapacity{}, stocks...)
 	result.Tenants = append(result.Tenants, rooms...)
 	result.Quotas = append([]capacity.Promise{}, capacity.Promises(c, facts)...)
 	return result, list.Sorted()

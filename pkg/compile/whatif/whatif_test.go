@@ -39,8 +39,8 @@ func TestTable(t *testing.T) {
 	table := whatif.Table(plans(t))
 	wantQueues := whatif.Cluster{
 		Name: "queues", Queues: true,
-		Profiles: []capacity.Stock{{Profile: "cpu", Machines: 6, Guaranteed: 4, Free: 2}, {Profile: "gpu", Machines: 10, Guaranteed: 8, Cohorts: 2}},
-		Tenants: []capacity.Room{
+		Profiles: []capacity.ProfileCapacity{{Profile: "cpu", Machines: 6, Guaranteed: 4, Free: 2}, {Profile: "gpu", Machines: 10, Guaranteed: 8, Cohorts: 2}},
+		Tenants: []capacity.TenantCapacity{
 			{Tenant: "speech", Cohort: "research", Profile: "cpu", Guaranteed: 2, Busy: 2, Most: 2},
 			{Tenant: "speech", Cohort: "research", Profile: "gpu", Guaranteed: 4, Busy: 5, Most: 9},
 			{Tenant: "vision", Cohort: "research", Profile: "cpu", Guaranteed: 2, Busy: 2, Most: 4},

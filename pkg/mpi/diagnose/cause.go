@@ -41,7 +41,7 @@ type Cause struct {
 func (c Cause) Text() string {
 	text := c.Message
 	if c.Remedy != "" {
-		text = strings.TrimRight(text, ".") + ". What to do: " + c.Remedy
+		text = strings.TrimRight(text, ".") + remedyPrefix + c.Remedy
 	}
 	if len(c.Lines) > 0 {
 		text += "\n" + lastLines + "\n" + strings.Join(c.Lines, "\n")
@@ -52,14 +52,14 @@ func (c Cause) Text() string {
 // lastLines stands before the last lines of a program.
 const lastLines = "Last lines:"
 
-// Infrastructure says whether the same job may well succeed when it is started again.
+// Infrastructure reports whether the same job may well succeed when it is started again.
 func (c Cause) Infrastructure() bool { return Infrastructure(c.Reason) }
 
-// Provisional says whether better evidence may come within moments: the launcher lost a node, and the status of the pod
+// Provisional reports whether better evidence may come within moments: the launcher lost a node, and the status of the pod
 // there does not say why yet. Where it shows an agent that was told to end it says all that it will, and is gone in a moment.
 func (c Cause) Provisional() bool { return c.Reason == WorkerLost && c.precedence == told && !c.shown }
 
-// Contested says whether an event of kubelet may explain it better, which comes before what it explains: of a pod that it evicts
+// Contested reports whether an event of kubelet may explain it better, which comes before what it explains: of a pod that it evicts
 // because of the size of a volume only an event says so, and the agent there is told to end as by anybody else.
 func (c Cause) Contested() bool {
 	return (c.Reason == WorkerLost || c.Reason == WorkerKilled) && c.precedence == told
@@ -68,7 +68,7 @@ func (c Cause) Contested() bool {
 // faults are the signals by which only a program itself ends: nobody sends them to stop it or to save memory.
 var faults = []string{"SIGSEGV", "SIGBUS", "SIGFPE", "SIGILL", "SIGABRT", "SIGTRAP", "SIGSYS"}
 
-// Certain says whether no evidence that comes later can explain it better: the agent of the launcher saw a program of the job
+// Certain reports whether no evidence that comes later can explain it better: the agent of the launcher saw a program of the job
 // end by itself. What another signal ended, or who lost somebody, may have the kernel or a kubelet behind it, whose word
 // comes a second later.
 func (c Cause) Certain() bool {
@@ -139,7 +139,7 @@ const (
 	exited
 )
 
-// earlier says whether a cause comes before another. A cause of unknown time counts as of the same second.
+// earlier reports whether a cause comes before another. A cause of unknown time counts as of the same second.
 func earlier(a, b Cause) bool {
 	if a.At.IsZero() || b.At.IsZero() || a.At.Truncate(time.Second).Equal(b.At.Truncate(time.Second)) {
 		return a.precedence < b.precedence

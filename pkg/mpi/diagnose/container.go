@@ -24,7 +24,7 @@ func initFailed(pod Pod, _ []Pod) *Cause {
 	return nil
 }
 
-// neverBegan says whether a container was made whose program could not be started. The termination message is then kubelet's, and
+// neverBegan reports whether a container was made whose program could not be started. The termination message is then kubelet's, and
 // has the words of the container runtime: containerd's reason, or that of older kubelets.
 func (e End) neverBegan() bool { return e.Reason == "StartError" || e.Reason == "ContainerCannotRun" }
 
@@ -117,7 +117,7 @@ func oneLine(text string) string {
 // endings are reasons that say how something ended, and not why.
 var endings = []mpi.Reason{CommandFailed, CommandKilled, RankFailed, RankKilled, LaunchDaemonLost, PeerFailed}
 
-// killedForMemory says whether the kernel is behind what the launcher's agent blames. It is not where that has a cause of its
+// killedForMemory reports whether the kernel is behind what the launcher's agent blames. It is not where that has a cause of its
 // own, such as a hang, or where somebody asked the pod to stop: a killed process may be one that the job did without.
 func killedForMemory(verdict mpi.Verdict) bool {
 	return verdict.OOMKills > 0 && verdict.Stopped == "" && slices.Contains(endings, verdict.Reason)

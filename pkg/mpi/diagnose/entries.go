@@ -47,7 +47,7 @@ func EntryOf(reason mpi.Reason) (Entry, bool) {
 	return entries[i], true
 }
 
-// Infrastructure says whether a reason is a failure of the platform.
+// Infrastructure reports whether a reason is a failure of the platform.
 func Infrastructure(reason mpi.Reason) bool {
 	entry, _ := EntryOf(reason)
 	return entry.Class == ByInfrastructure

@@ -21,7 +21,7 @@ var endsBy = map[mpi.Reason][]int{
 // peerLost are the codes with which MPICH and Open MPI end a rank because another one is gone: MPI_ERR_OTHER.
 var peerLost = []int{15, 16}
 
-// explains says whether a rank that failed first may have ended so by what was found. Nobody knows who printed a line without a
+// explains reports whether a rank that failed first may have ended so by what was found. Nobody knows who printed a line without a
 // tag: then the code has to be one that such a cause has. Of a rank's own line it is enough that no other signal killed it, and a code of 0 says nothing.
 func (f Finding) explains(end mpi.RankEnd) bool {
 	codes, known := endsBy[f.Reason]

@@ -35,7 +35,7 @@ func First(pods []Pod, noted []Cause) *Cause {
 	return &first
 }
 
-// afterWork says whether a pod was taken away when the nodes had done their work: the launcher's agent was not asked to stop, and no
+// afterWork reports whether a pod was taken away when the nodes had done their work: the launcher's agent was not asked to stop, and no
 // launch ran since.
 func afterWork(c Cause, pods []Pod) bool {
 	i := slices.IndexFunc(pods, Pod.isLauncher)
@@ -48,7 +48,7 @@ func afterWork(c Cause, pods []Pod) bool {
 	return err == nil && verdict.Stopped == "" && verdict.IdleSeconds > 0 && !c.At.Before(done)
 }
 
-// Remembered says whether a cause has to be kept when it is seen, because the pod that shows it goes away.
+// Remembered reports whether a cause has to be kept when it is seen, because the pod that shows it goes away.
 func Remembered(reason mpi.Reason) bool {
 	return slices.Contains([]mpi.Reason{PodDeleted, Evicted, Preempted, MachineLost}, reason) || slices.Contains(givingUp, reason)
 }
@@ -97,7 +97,7 @@ func taken(pods []Pod) []Cause {
 // machines differ, and JobSet takes a moment.
 const apart = 5 * time.Second
 
-// followed says whether a deletion came with, or after, one that was noted, or the end of a pod that was given up: the pods of a
+// followed reports whether a deletion came with, or after, one that was noted, or the end of a pod that was given up: the pods of a
 // failed job go one after the other, and once those are gone that show why, the last ones look as if somebody had deleted them. When
 // it was noted is a little later than when it was.
 func followed(c Cause, noted []Cause) bool {
@@ -106,7 +106,7 @@ func followed(c Cause, noted []Cause) bool {
 	})
 }
 
-// explains says whether a pod ended in a way for which JobSet deletes other pods: it succeeded as the launcher, or failed
+// explains reports whether a pod ended in a way for which JobSet deletes other pods: it succeeded as the launcher, or failed
 // for reasons of its own. Its end shows at the latest when the deletion does: both come by one watch, in order.
 func explains(pod, deleted Pod, all []Pod) bool {
 	if end := pod.mainEnd(); end != nil && pod.isLauncher() && end.Code == 0 {
@@ -122,7 +122,7 @@ func explains(pod, deleted Pod, all []Pod) bool {
 	return cause.At.Sub(deleted.Deleted) <= apart
 }
 
-// lostEarlier says whether a launcher that failed because it lost a node did so before a pod was deleted: the deletion is
+// lostEarlier reports whether a launcher that failed because it lost a node did so before a pod was deleted: the deletion is
 // then JobSet's answer. Of the lost node itself times decide, and in the same second it was deleted first: the connection to a
 // pod that somebody deletes ends without a silence before. Of any other node it goes without saying.
 func lostEarlier(launcher, deleted Pod) bool {
@@ -138,7 +138,7 @@ func lostEarlier(launcher, deleted Pod) bool {
 	return since.Truncate(time.Second).Before(deleted.Deleted)
 }
 
-// blames says whether the launcher failed because its own pod was told to stop, or because it lost a node.
+// blames reports whether the launcher failed because its own pod was told to stop, or because it lost a node.
 func blames(pod Pod) bool {
 	end := pod.mainEnd()
 	if end == nil || !pod.isLauncher() {

@@ -81,7 +81,7 @@ func GateHeadline(failures []mpi.NodeFailure) string {
 	return blocked
 }
 
-// isAbsent says whether a node was not there: a pod without an address has no name in DNS either.
+// isAbsent reports whether a node was not there: a pod without an address has no name in DNS either.
 func isAbsent(failure mpi.NodeFailure) bool {
 	return slices.ContainsFunc(absent, func(words string) bool { return strings.Contains(failure.Error, words) })
 }

@@ -29,14 +29,14 @@ func endedBy(verdict mpi.Verdict, pod Pod, found bool, all []Pod) (reason mpi.Re
 	return "", ""
 }
 
-// agentToldToEnd says whether the agent of a pod ended because it was told to, and nobody had said that the pod goes.
+// agentToldToEnd reports whether the agent of a pod ended because it was told to, and nobody had said that the pod goes.
 func agentToldToEnd(pod Pod) bool {
 	end := pod.mainEnd()
 	return end != nil && end.Code == 0 && end.Signal == 0 && end.Reason == "Completed" && pod.Disruption == nil && pod.Reason == "" &&
 		(pod.Deleted.IsZero() || end.At.Truncate(time.Second).Before(pod.Deleted.Truncate(time.Second)))
 }
 
-// deletedFirst says whether a pod was deleted before those of other workers, and so not with them, because the job had failed. All these
+// deletedFirst reports whether a pod was deleted before those of other workers, and so not with them, because the job had failed. All these
 // times are the API server's; that of an end is a machine's, whose clock may be behind.
 func deletedFirst(pod Pod, all []Pod) bool {
 	return !pod.Deleted.IsZero() && slices.ContainsFunc(all, func(other Pod) bool {

@@ -18,7 +18,7 @@ func (c *Cause) forLauncher(pod Pod) *Cause {
 	return c
 }
 
-// onlyInLauncher says whether a verdict knows that the kernel killed in the launcher's pod, and nowhere else. The reports of nodes do
+// onlyInLauncher reports whether a verdict knows that the kernel killed in the launcher's pod, and nowhere else. The reports of nodes do
 // not show it: a verdict that is too long does without some.
 func onlyInLauncher(verdict mpi.Verdict) bool {
 	return verdict.LauncherOOMKills > 0 && verdict.LauncherOOMKills == verdict.OOMKills

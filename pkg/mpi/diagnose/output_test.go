@@ -214,7 +214,7 @@ func TestEverySignatureIsShown(t *testing.T) {
 		shown := false
 		for _, text := range programs() {
 			for _, line := range strings.Split(text, "\n") {
-				_, line = untag(Plain(line))
+				_, line = Untag(Plain(line))
 				matches := s.line.MatchString(line)
 				if shown = shown || matches; matches && !hinted(line) {
 					t.Errorf("no hint leads to %q", line)
@@ -262,4 +262,32 @@ func FuzzOutput(f *testing.F) {
 			t.Errorf("no rank: %d", *got.Rank)
 		}
 	})
+}
+
+// The short way to a tag finds what the expression finds.
+func TestCommonTag(t *testing.T) {
+	for _, line := range []string{
+		"", "x", "[", "[1,2]<stdout>:x", "[1,2]<stderr>: x", "[1,2]<stddiag>:", "[host-1@1,12]<stdout>: y", "[1,2]<stdlog>:x", "[1,]<stdout>:x", "[1,-2]<stdout>:x",
+		"[12]<stdout>:x", "[[1,2]<stdout>:x", "[1,2]x<stdout>:x", "[1,2]<stdout>x", "[1,2", "[1,2]<stdout>:[1,3]<stdout>:x", "[1,99999999999999999999]<stdout>:x", "[a,b,3]<stdout>:  x",
+	} {
+		rank, rest, found := commonTag(line)
+		groups := tag.FindStringSubmatch(line)
+		if !found {
+			continue
+		}
+		if groups == nil {
+			t.Errorf("%q: the expression finds no tag", line)
+			continue
+		}
+		slow, slowRest := number(strings.Join(groups[1:], "")), line[len(groups[0]):]
+		for inner := tag.FindStringSubmatch(rest); inner != nil; inner = tag.FindStringSubmatch(rest) {
+			rank, rest = number(strings.Join(inner[1:], "")), rest[len(inner[0]):]
+		}
+		if (slow == nil) != (rank == nil) || slow != nil && *slow != *rank || rest != slowRest {
+			t.Errorf("%q: rest %q, want %q", line, rest, slowRest)
+		}
+	}
+	if _, _, found := commonTag("[prterun-x-1@1,12]<stderr>: boom"); !found {
+		t.Error("the common form is not known")
+	}
 }

@@ -55,7 +55,7 @@ var lineRedactions = []redaction{
 // Redact takes out of a line what looks like a secret. What it returns stays as it is when it is redacted again.
 func Redact(line string) string {
 	line = redact(line, redactions)
-	_, text := untag(line)
+	_, text := Untag(line)
 	return strings.TrimSuffix(line, text) + redact(text, lineRedactions)
 }
 
@@ -94,6 +94,9 @@ var escapes = regexp.MustCompile(`\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x
 // Plain returns a line as a terminal would leave it: without escape sequences and control characters, and of a line that
 // was written over again and again, as progress bars are, the last version.
 func Plain(line string) string {
+	if printable(line) {
+		return strings.TrimRight(line, " ")
+	}
 	line = strings.ToValidUTF8(line, "\uFFFD")
 	if strings.Contains(line, "\x1b") {
 		line = escapes.ReplaceAllString(line, "")
@@ -109,6 +112,16 @@ func Plain(line string) string {
 		}
 		return r
 	}, line)
+}
+
+// printable reports whether a line has nothing but printable ASCII, as most have: logs have millions of lines.
+func printable(line string) bool {
+	for i := range len(line) {
+		if line[i] < ' ' || line[i] > '~' {
+			return false
+		}
+	}
+	return true
 }
 
 // Clip cuts a text to a number of bytes, at the border of a character.

@@ -50,7 +50,7 @@ func reportedIn(lines []string) (*mpi.RankEnd, launcherReport) {
 	}
 	var plain []string
 	for _, line := range lines {
-		_, line := untag(Plain(line))
+		_, line := Untag(Plain(line))
 		plain = append(plain, line)
 	}
 	text := strings.Join(plain, "\n")

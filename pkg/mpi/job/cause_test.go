@@ -1,4 +1,4 @@
-package job
+package job_test
 
 import (
 	"encoding/json"
@@ -19,6 +19,9 @@ import (
 
 	"lockstep.dev/lockstep/pkg/mpi"
 	"lockstep.dev/lockstep/pkg/mpi/diagnose"
+	"lockstep.dev/lockstep/pkg/mpi/job"
+	"lockstep.dev/lockstep/pkg/mpi/job/observe"
+	"lockstep.dev/lockstep/pkg/mpi/job/phase"
 )
 
 func verdict(v mpi.Verdict) string {
@@ -84,7 +87,7 @@ func TestFirstCause(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			got := started(trainJobOf()).with(tc.pods...).cause()
+			got := phase.Derive(withPods(started(trainJobOf()), tc.pods...)).Cause()
 			if got == nil {
 				t.Fatalf("%s: no cause found", tc.reason)
 			}
@@ -98,7 +101,7 @@ func TestFirstCause(t *testing.T) {
 			}
 		})
 	}
-	if got := started(trainJobOf()).with(launcher(ready), node(ready)).cause(); got != nil {
+	if got := phase.Derive(withPods(started(trainJobOf()), launcher(ready), node(ready))).Cause(); got != nil {
 		t.Errorf("pods that run are no cause: %+v", got)
 	}
 }
@@ -140,11 +143,11 @@ func TestProblemOf(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			got := Observed{}.problemOf(new(podOf(mpi.NodeJob, 1, tc.edit)))
+			got := phase.Derive(withPods(started(trainJobOf()), podOf(mpi.NodeJob, 1, tc.edit))).Problem()
 			if got == nil {
-				got = &problem{}
+				got = &diagnose.Cause{}
 			}
-			if got.reason != tc.want || !strings.Contains(got.message, tc.says) {
+			if got.Reason != tc.want || !strings.Contains(got.Text(), tc.says) {
 				t.Errorf("%s: want %s with `%s`, got %+v", tc.reason, tc.want, tc.says, got)
 			}
 		})
@@ -152,8 +155,8 @@ func TestProblemOf(t *testing.T) {
 }
 
 func TestImagePullErrorStaysWhenKubeletBacksOff(t *testing.T) {
-	failing := func(reason, message string) Observed {
-		return started(trainJobOf()).with(podOf(mpi.LauncherJob, 0, ready), podOf(mpi.NodeJob, 0, ready), podOf(mpi.NodeJob, 1, func(pod *corev1.Pod) {
+	failing := func(reason, message string) observe.Observed {
+		return withPods(started(trainJobOf()), podOf(mpi.LauncherJob, 0, ready), podOf(mpi.NodeJob, 0, ready), podOf(mpi.NodeJob, 1, func(pod *corev1.Pod) {
 			pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: mpi.Container, Image: "registry.test/typo:1", State: corev1.ContainerState{
 				Waiting: &corev1.ContainerStateWaiting{Reason: reason, Message: message},
 			}}}
@@ -175,12 +178,12 @@ func TestNoRuntimeSaysWhichKindsThereAre(t *testing.T) {
 		"TrainingRuntime":        "there is no TrainingRuntime `openmpi` in the namespace of the TrainJob",
 		"Foo":                    "spec.runtimeRef.kind is `Foo`, which is no kind of runtime: allowed are ClusterTrainingRuntime and TrainingRuntime",
 	} {
-		o := Observed{Now: t0, TrainJob: trainJobOf(func(trainJob *trainer.TrainJob) {
+		o := observe.Observed{Now: t0, TrainJob: trainJobOf(func(trainJob *trainer.TrainJob) {
 			if kind != "" {
 				trainJob.Spec.RuntimeRef.Kind = &kind
 			}
 		})}
-		c := apimeta.FindStatusCondition(statusOf(t, o, nil).Conditions, Created)
+		c := apimeta.FindStatusCondition(statusOf(t, o, nil).Conditions, job.Created)
 		if c == nil || c.Reason != string(diagnose.RuntimeNotFound) || !strings.Contains(c.Message, want) {
 			t.Errorf("kind %q: %+v", kind, c)
 		}
@@ -191,15 +194,15 @@ func TestNoRuntimeSaysWhichKindsThereAre(t *testing.T) {
 func TestRuntimesOfAnotherGroupAreNone(t *testing.T) {
 	for group, known := range map[string]bool{trainer.GroupVersion.Group: true, "foo.io": false, "": false} {
 		trainJob := trainJobOf(func(trainJob *trainer.TrainJob) { trainJob.Spec.RuntimeRef.APIGroup = &group })
-		if OfTrainer(trainJob.Spec.RuntimeRef) != known {
+		if job.OfTrainer(trainJob.Spec.RuntimeRef) != known {
 			t.Errorf("group %q: want %v", group, known)
 		}
-		message := noRuntime(trainJob.Spec.RuntimeRef)
+		message := phase.Derive(observe.Observed{TrainJob: trainJob}).State().Waiting.Text()
 		if said := strings.Contains(message, "spec.runtimeRef.apiGroup is `"+group+"`, which has no runtimes: allowed is trainer.kubeflow.org"); said == known {
 			t.Errorf("group %q: %s", group, message)
 		}
 	}
-	if !OfTrainer(trainer.RuntimeRef{Name: "openmpi"}) {
+	if !job.OfTrainer(trainer.RuntimeRef{Name: "openmpi"}) {
 		t.Error("the group is Trainer's by default")
 	}
 }
@@ -210,21 +213,25 @@ func TestRefusalIsStable(t *testing.T) {
 	event := func(about types.UID, reason, message string) corev1.Event {
 		return corev1.Event{InvolvedObject: corev1.ObjectReference{UID: about}, Reason: reason, Message: message}
 	}
-	first := refusal([]corev1.Event{
+	refusal := func(warnings ...corev1.Event) *diagnose.Cause {
+		o.Warnings = warnings
+		return phase.Derive(o).Problem()
+	}
+	first := refusal(
 		event("j1", "FailedCreate", `Error creating: pods "demo-node-0-0-x7x2p" is forbidden: violates PodSecurity "restricted:latest"`),
 		event("j9", "FailedCreate", "about an earlier job"),
 		event("j1", "BackOff", "something else"),
-	}, o.JobSet, o.Jobs)
-	second := refusal([]corev1.Event{
+	)
+	second := refusal(
 		event("j1", "FailedCreate", `(combined from similar events): Error creating: pods "demo-node-0-0-9bzq4" is forbidden: violates PodSecurity "restricted:latest"`),
-	}, o.JobSet, o.Jobs)
-	if first == nil || second == nil || *first != *second {
+	)
+	if first == nil || second == nil || first.Text() != second.Text() {
 		t.Fatalf("two attempts must give one message: %+v, %+v", first, second)
 	}
-	if first.reason != diagnose.PodSecurityDenied || !strings.Contains(first.message, `pods "demo-node-0-0" is forbidden: violates PodSecurity`) {
+	if first.Reason != diagnose.PodSecurityDenied || !strings.Contains(first.Text(), `pods "demo-node-0-0" is forbidden: violates PodSecurity`) {
 		t.Errorf("the API server's words must be there: %+v", first)
 	}
-	if got := refusal(nil, o.JobSet, o.Jobs); got != nil {
+	if got := refusal(); got != nil {
 		t.Errorf("no events, no refusal: %+v", got)
 	}
 }
@@ -232,19 +239,19 @@ func TestRefusalIsStable(t *testing.T) {
 // TestDeletedPodIsRemembered: a pod that somebody deletes is gone before the JobSet has failed because of it.
 func TestDeletedPodIsRemembered(t *testing.T) {
 	running := []corev1.Pod{podOf(mpi.LauncherJob, 0, ready), podOf(mpi.NodeJob, 0, ready), podOf(mpi.NodeJob, 1, ready)}
-	o := started(trainJobOf(hasCondition(PodsReady, metav1.ConditionTrue, t0.Add(-time.Minute)))).with(running...)
+	o := withPods(started(trainJobOf(hasCondition(job.PodsReady, metav1.ConditionTrue, t0.Add(-time.Minute)))), running...)
 	deleted(&o.Pods[2])
 	seen := statusOf(t, o, nil)
-	if c := apimeta.FindStatusCondition(seen.Conditions, PodsReady); c.Reason != string(diagnose.PodDeleted) || !strings.Contains(c.Message, "Worker 1 (pod demo-node-0-1-x7x2p) was deleted") {
+	if c := apimeta.FindStatusCondition(seen.Conditions, job.PodsReady); c.Reason != string(diagnose.PodDeleted) || !strings.Contains(c.Message, "Worker 1 (pod demo-node-0-1-x7x2p) was deleted") {
 		t.Fatalf("nobody notes it: %+v", c)
 	}
 	blaming := verdict(mpi.Verdict{Reason: diagnose.WorkerLost, Message: "Worker 1 was lost", ExitCode: 1, Lost: "demo-node-0-1.demo"})
 	o.TrainJob.Status = seen
 	o.Pods = []corev1.Pod{podOf(mpi.LauncherJob, 0, died(t0.Add(-time.Second), 1, "Error", blaming)), running[1]}
-	if c := apimeta.FindStatusCondition(statusOf(t, o, nil).Conditions, PodsReady); c.Reason != string(diagnose.PodDeleted) {
+	if c := apimeta.FindStatusCondition(statusOf(t, o, nil).Conditions, job.PodsReady); c.Reason != string(diagnose.PodDeleted) {
 		t.Errorf("forgotten before the JobSet failed: %+v", c)
 	}
-	o = o.jobSetHas(jobset.JobSetFailed, t0)
+	o = jobSetHas(o, jobset.JobSetFailed, t0)
 	o.TrainJob.Status = statusOf(t, o, errors.New("delete Secret: the API server is away"))
 	failed := statusOf(t, o, nil)
 	if c := apimeta.FindStatusCondition(failed.Conditions, trainer.TrainJobFailed); c == nil || c.Reason != string(diagnose.PodDeleted) || !strings.Contains(c.Message, "Worker 1") {
@@ -312,14 +319,14 @@ func TestPodGivenUpIsNoDeletion(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			size := asks(trainer.Trainer{NumNodes: ptr.To(int32(len(tc.pods) - 1))})
-			o := started(trainJobOf(size, hasCondition(PodsReady, metav1.ConditionTrue, t0.Add(-time.Minute)))).with(tc.pods...)
+			o := withPods(started(trainJobOf(size, hasCondition(job.PodsReady, metav1.ConditionTrue, t0.Add(-time.Minute)))), tc.pods...)
 			o.JobSet = o.JobSet.DeepCopy()
 			for _, part := range []string{mpi.LauncherJob, mpi.NodeJob} {
-				replicatedJob(o.JobSet.Spec, part).Template.Spec.BackoffLimit = tc.limit
+				job.ReplicatedJob(o.JobSet.Spec, part).Template.Spec.BackoffLimit = tc.limit
 			}
 			o.TrainJob.Status = statusOf(t, o, nil)
 			o.Pods = nil
-			failed := apimeta.FindStatusCondition(statusOf(t, o.jobSetHas(jobset.JobSetFailed, t0), nil).Conditions, trainer.TrainJobFailed)
+			failed := apimeta.FindStatusCondition(statusOf(t, jobSetHas(o, jobset.JobSetFailed, t0), nil).Conditions, trainer.TrainJobFailed)
 			if failed == nil || mpi.Reason(failed.Reason) != tc.want {
 				t.Fatalf("%s: want %s, got %+v", tc.reason, tc.want, failed)
 			}
@@ -332,7 +339,7 @@ func TestPodGivenUpIsNoDeletion(t *testing.T) {
 
 // The pods of a Job that was given up go one after the other, and those that are left do not show any more why.
 func TestWhatWasGivenUpExplainsTheRest(t *testing.T) {
-	later := func(o Observed) Observed {
+	later := func(o observe.Observed) observe.Observed {
 		o.Now = t0.Add(2 * time.Second)
 		return o
 	}
@@ -342,11 +349,11 @@ func TestWhatWasGivenUpExplainsTheRest(t *testing.T) {
 		pod.Status.ContainerStatuses[0].RestartCount = 6
 		pod.Status.ContainerStatuses[0].LastTerminationState.Terminated = &corev1.ContainerStateTerminated{ExitCode: 3, Reason: "Error", FinishedAt: metav1.NewTime(t0)}
 	}
-	o := later(started(trainJobOf(hasCondition(PodsReady, metav1.ConditionTrue, t0.Add(-time.Minute)))))
-	o = o.with(podOf(mpi.LauncherJob, 0, ready), podOf(mpi.NodeJob, 0, again, deleted), podOf(mpi.NodeJob, 1, ready, deleted))
+	o := later(started(trainJobOf(hasCondition(job.PodsReady, metav1.ConditionTrue, t0.Add(-time.Minute)))))
+	o = withPods(o, podOf(mpi.LauncherJob, 0, ready), podOf(mpi.NodeJob, 0, again, deleted), podOf(mpi.NodeJob, 1, ready, deleted))
 	o.TrainJob.Status = statusOf(t, o, nil)
 	o.Pods = []corev1.Pod{o.Pods[0], o.Pods[2]}
-	failed := apimeta.FindStatusCondition(statusOf(t, o.jobSetHas(jobset.JobSetFailed, o.Now), nil).Conditions, trainer.TrainJobFailed)
+	failed := apimeta.FindStatusCondition(statusOf(t, jobSetHas(o, jobset.JobSetFailed, o.Now), nil).Conditions, trainer.TrainJobFailed)
 	if failed == nil || mpi.Reason(failed.Reason) != diagnose.WorkerFailed || !strings.Contains(failed.Message, "Worker 0") {
 		t.Errorf("nobody deleted worker 1: %+v", failed)
 	}
@@ -358,8 +365,8 @@ func TestEndOfAJobIsNoDeletion(t *testing.T) {
 		"failure": podOf(mpi.LauncherJob, 0, died(t0, 7, "Error", verdict(mpi.Verdict{Reason: mpi.ReasonCommandFailed, ExitCode: 7}))),
 	} {
 		t.Run(name, func(t *testing.T) {
-			o := started(trainJobOf()).with(launcher, podOf(mpi.NodeJob, 0, ready, deleted), podOf(mpi.NodeJob, 1, ready, deleted))
-			if got := o.lost(); got != nil {
+			o := withPods(started(trainJobOf()), launcher, podOf(mpi.NodeJob, 0, ready, deleted), podOf(mpi.NodeJob, 1, ready, deleted))
+			if got := phase.Derive(o).Lost(); got != nil {
 				t.Errorf("JobSet deletes the nodes: %+v", got)
 			}
 		})
@@ -367,8 +374,8 @@ func TestEndOfAJobIsNoDeletion(t *testing.T) {
 }
 
 func TestSuspendedJobLosesNoPods(t *testing.T) {
-	o := started(trainJobOf(suspend)).with(podOf(mpi.NodeJob, 0, ready, deleted))
-	if got := o.lost(); got != nil {
+	o := withPods(started(trainJobOf(suspend)), podOf(mpi.NodeJob, 0, ready, deleted))
+	if got := phase.Derive(o).Lost(); got != nil {
 		t.Errorf("whoever suspends a job wants its pods gone: %+v", got)
 	}
 }
@@ -399,12 +406,12 @@ func TestPodsOfTheTimeBeforeASuspension(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			o := started(trainJobOf(tc.job)).with(tc.pod)
+			o := withPods(started(trainJobOf(tc.job)), tc.pod)
 			var lost mpi.Reason
-			if c := o.lost(); c != nil {
+			if c := phase.Derive(o).Lost(); c != nil {
 				lost = c.Reason
 			}
-			cause := o.cause()
+			cause := phase.Derive(o).Cause()
 			if lost != tc.want || (cause != nil) != (tc.want != "") {
 				t.Errorf("%s: want `%s`, lost `%s` because of %+v", tc.reason, tc.want, lost, cause)
 			}
@@ -419,7 +426,7 @@ func trainJobAged(age time.Duration) func(*trainer.TrainJob) {
 func TestDeletionAsked(t *testing.T) {
 	pod := podOf(mpi.NodeJob, 0, deleted)
 	pod.DeletionGracePeriodSeconds = ptr.To[int64](30)
-	if got := deletionAsked(&pod); !got.Equal(t0.Add(-30 * time.Second)) {
+	if got := observe.DeletionAsked(&pod); !got.Equal(t0.Add(-30 * time.Second)) {
 		t.Errorf("the timestamp is when the grace is over: %s", got)
 	}
 }

@@ -1,4 +1,4 @@
-package job
+package job_test
 
 import (
 	"testing"
@@ -8,6 +8,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
+	"lockstep.dev/lockstep/pkg/mpi/job"
+	"lockstep.dev/lockstep/pkg/mpi/job/status"
 	"lockstep.dev/lockstep/test/clients"
 )
 
@@ -58,22 +60,22 @@ func TestClientsReadJobsRight(t *testing.T) {
 
 // Beside Kubeflow Trainer the status is its own, whatever we have to say.
 func TestClientsReadJobsOfTrainerAsBefore(t *testing.T) {
-	resumed := is(trainer.TrainJobSuspended, metav1.ConditionFalse, ReasonResumed, "TrainJob is resumed")
+	resumed := is(trainer.TrainJobSuspended, metav1.ConditionFalse, job.ReasonResumed, "TrainJob is resumed")
 	for _, theirs := range [][]metav1.Condition{
 		nil, {resumed}, {resumed, is(trainer.TrainJobComplete, metav1.ConditionTrue, "AllJobsCompleted", "")}, {is(trainer.TrainJobFailed, metav1.ConditionTrue, "FailedJobs", "")},
 	} {
 		trainJob := someJob()
 		trainJob.Status.Conditions = theirs
-		trainJob.Annotations = map[string]string{RecordAnnotation: RecordBeside(trainJob, lives()["Runs"].all[1:])}
+		trainJob.Annotations = map[string]string{status.RecordAnnotation: status.RecordBeside(trainJob, lives()["Runs"].all[1:])}
 		if len(trainJob.Status.Conditions) != len(theirs) {
 			t.Errorf("the status has %v", inShort(trainJob.Status.Conditions))
 		}
 		for _, c := range theirs {
-			if found := apimeta.FindStatusCondition(Conditions(trainJob), c.Type); found == nil || *found != c {
+			if found := apimeta.FindStatusCondition(status.Conditions(trainJob), c.Type); found == nil || *found != c {
 				t.Errorf("%s is told as %+v", c.Type, found)
 			}
 		}
-		if !apimeta.IsStatusConditionTrue(Conditions(trainJob), Running) {
+		if !apimeta.IsStatusConditionTrue(status.Conditions(trainJob), job.Running) {
 			t.Error("what we say is lost")
 		}
 	}

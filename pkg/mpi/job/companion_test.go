@@ -1,4 +1,4 @@
-package job
+package job_test
 
 import (
 	"strings"
@@ -14,31 +14,36 @@ import (
 	"k8s.io/utils/ptr"
 
 	"lockstep.dev/lockstep/pkg/mpi"
+	"lockstep.dev/lockstep/pkg/mpi/job"
+	"lockstep.dev/lockstep/pkg/mpi/job/decide"
+	"lockstep.dev/lockstep/pkg/mpi/job/observe"
+	"lockstep.dev/lockstep/pkg/mpi/job/phase"
+	"lockstep.dev/lockstep/pkg/mpi/job/status"
 )
 
 func TestForeignController(t *testing.T) {
 	o := started(trainJobOf())
 	o.JobSet = o.JobSet.DeepCopy()
 	delete(o.JobSet.Labels, mpi.TrainJobLabel)
-	decision, err := Decide(o, nil)
+	decision, err := decide.Decide(phase.Derive(o), nil)
 	if err != nil || !decision.Foreign || decision.Ours {
 		t.Errorf("a JobSet that another controller made for the TrainJob is left alone: %+v, %v", decision, err)
 	}
 }
 
 // companion is what is observed of a TrainJob that Kubeflow Trainer runs.
-
-func companion(conditions ...func(*trainer.TrainJob)) Observed {
+func companion(conditions ...func(*trainer.TrainJob)) observe.Observed {
 	o := started(trainJobOf(conditions...))
 	o.JobSet = o.JobSet.DeepCopy()
 	delete(o.JobSet.Labels, mpi.TrainJobLabel)
+	o.Beside = true
 	return o
 }
 
 func TestAccompany(t *testing.T) {
 	key := childOf("v1", "Secret", "demo-mpi-ssh-auth", "s1", owned("demo", "uid-new"))
 	all := []corev1.Pod{podOf(mpi.LauncherJob, 0, address("10.0.0.1"), ready), podOf(mpi.NodeJob, 0, address("10.0.0.2"), ready), podOf(mpi.NodeJob, 1, address("10.0.0.3"), ready)}
-	guarded := hasCondition(PodsReady, "False", t0)
+	guarded := hasCondition(job.PodsReady, "False", t0)
 	failed := func(reason string) func(*trainer.TrainJob) {
 		return func(trainJob *trainer.TrainJob) {
 			trainJob.Status.Conditions = append(trainJob.Status.Conditions, metav1.Condition{Type: trainer.TrainJobFailed, Status: "True", Reason: reason, Message: "jobset failed"})
@@ -46,7 +51,7 @@ func TestAccompany(t *testing.T) {
 	}
 	notYet := companion()
 	notYet.JobSet = nil
-	oom := companion(guarded, failed("FailedJobs")).with(podOf(mpi.LauncherJob, 0, died(t0, 1, "Error", "")), podOf(mpi.NodeJob, 0, died(t0, 137, "OOMKilled", ""))).jobSetHas("Failed", t0.Add(-time.Minute))
+	oom := jobSetHas(withPods(companion(guarded, failed("FailedJobs")), podOf(mpi.LauncherJob, 0, died(t0, 1, "Error", "")), podOf(mpi.NodeJob, 0, died(t0, 137, "OOMKilled", ""))), "Failed", t0.Add(-time.Minute))
 	oom.Children = []metav1.PartialObjectMetadata{key}
 	complete := companion(guarded, hasCondition(trainer.TrainJobComplete, "True", t0))
 	complete.Children = []metav1.PartialObjectMetadata{key}
@@ -54,13 +59,13 @@ func TestAccompany(t *testing.T) {
 	deadline.JobSet = nil
 	deadline.Children = []metav1.PartialObjectMetadata{key}
 	other := companion()
-	other.Runtime = &Runtime{Spec: runtimeOf(false).Spec}
+	other.Runtime = &job.Runtime{Spec: runtimeOf(false).Spec}
 	told := complete
 	told.TrainJob = trainJobOf(hasCondition(trainer.TrainJobComplete, "True", t0), func(trainJob *trainer.TrainJob) {
-		trainJob.Status.Conditions = append(trainJob.Status.Conditions, metav1.Condition{Type: Running, Status: "False", Reason: string(ReasonFinished)})
+		trainJob.Status.Conditions = append(trainJob.Status.Conditions, metav1.Condition{Type: job.Running, Status: "False", Reason: string(job.ReasonFinished)})
 	})
 	never := companion(guarded)
-	never.Bounds = Bounds{Quotas: []corev1.ResourceQuota{quotaOf(resources("pods", "1"), nil)}}
+	never.Bounds = observe.Bounds{Quotas: []corev1.ResourceQuota{quotaOf(resources("pods", "1"), nil)}}
 	overdue := never
 	overdue.Runtime = restartable("1")
 	overdue.Runtime.Annotations[mpi.GangTimeoutAnnotation] = "10s"
@@ -68,41 +73,41 @@ func TestAccompany(t *testing.T) {
 		return childOf("networking.k8s.io/v1", "NetworkPolicy", "demo-mpi", uid, owners)
 	}
 	squat := childOf("v1", "Secret", "demo-mpi-ssh-auth", "s2", nil)
-	with := func(o Observed, children ...metav1.PartialObjectMetadata) Observed {
+	with := func(o observe.Observed, children ...metav1.PartialObjectMetadata) observe.Observed {
 		o.Children = children
 		return o
 	}
 	cases := map[string]struct {
 		reason string
-		o      Observed
+		o      observe.Observed
 		want   outline
 		says   []string
 	}{
 		"New":      {"the policy is there as early as can be", notYet, outline{Ours: true, Create: []string{"NetworkPolicy demo-mpi"}}, []string{"PodsReady=False/PodsPending", "Running=False/WaitingForPods"}},
-		"Again":    {"the policy of an earlier job of the name are about to go", with(companion().with(all...), policy("n1", owned("demo", "uid-old"))), outline{Ours: true, Requeue: leftoversGone}, []string{}},
+		"Again":    {"the policy of an earlier job of the name are about to go", with(withPods(companion(), all...), policy("n1", owned("demo", "uid-old"))), outline{Ours: true, Requeue: leftoversLook}, []string{}},
 		"HalfMade": {"what is there is used", with(notYet, policy("n1", owned("demo", "uid-new"))), outline{Ours: true}, []string{"PodsReady=False/PodsPending", "Running=False/WaitingForPods"}},
 		"Others":   {"one that somebody else put there stays, which is said", with(notYet, policy("n1", nil)), outline{Ours: true}, []string{"Guarded=False/NameTaken", "PodsReady=False/PodsPending", "Running=False/WaitingForPods"}},
 		"Squatted": {"Trainer uses a key that others know, which is said", with(notYet, squat), outline{Ours: true, Create: []string{"NetworkPolicy demo-mpi"}}, []string{"Guarded=False/NameTaken", "PodsReady=False/PodsPending", "Running=False/WaitingForPods"}},
-		"Late":     {"and at the end, if it came after the first look", with(complete, squat), outline{Ours: true, End: ReasonCompleted}, []string{"Guarded=False/NameTaken", "PodsReady=False/Finished", "Running=False/Finished"}},
-		"Runs":     {"and the launcher gets its table", companion(guarded).with(all...), outline{Ours: true, Rendezvous: true}, []string{"PodsReady=True/PodsReady", "Running=False/WaitingForNodes"}},
+		"Late":     {"and at the end, if it came after the first look", with(complete, squat), outline{Ours: true, End: job.ReasonCompleted}, []string{"Guarded=False/NameTaken", "PodsReady=False/Finished", "Running=False/Finished"}},
+		"Runs":     {"and the launcher gets its table", withPods(companion(guarded), all...), outline{Ours: true, Rendezvous: true}, []string{"PodsReady=True/PodsReady", "Running=False/WaitingForNodes"}},
 		"Failed":   {"the cause is found; the key stays, because Trainer would make a new one", oom, outline{Ours: true, End: "OOMKilled"}, []string{"PodsReady=False/Finished", "Running=False/Finished", "Diagnosed=True/OOMKilled"}},
-		"Complete": {"the key goes", complete, outline{Ours: true, End: ReasonCompleted, Delete: []string{"Secret demo-mpi-ssh-auth s1"}}, []string{"PodsReady=False/Finished", "Running=False/Finished"}},
+		"Complete": {"the key goes", complete, outline{Ours: true, End: job.ReasonCompleted, Delete: []string{"Secret demo-mpi-ssh-auth s1"}}, []string{"PodsReady=False/Finished", "Running=False/Finished"}},
 		"Deadline": {"Trainer has deleted the JobSet", deadline, outline{Ours: true, End: "DeadlineExceeded", Delete: []string{"Secret demo-mpi-ssh-auth s1"}}, []string{"PodsReady=False/Finished", "Running=False/Finished", "Diagnosed=True/DeadlineExceeded"}},
 		"Told":     {"and then nothing more is done", told, outline{}, nil},
 		"Other":    {"runtimes that are not ours are Trainer's alone", other, outline{}, nil},
-		"Overdue":  {"a companion ends no gang, and looks on", overdue, outline{Ours: true, Waiting: "QuotaExceeded", Requeue: podsMissing}, []string{"PodsReady=False/QuotaExceeded", "Running=False/WaitingForPods"}},
-		"Never":    {"Trainer starts what can never run; we say so", never, outline{Ours: true, Waiting: "QuotaExceeded", Requeue: podsMissing}, []string{"PodsReady=False/QuotaExceeded", "Running=False/WaitingForPods"}},
+		"Overdue":  {"a companion ends no gang, and looks on", overdue, outline{Ours: true, Waiting: "QuotaExceeded", Requeue: podsAskedAgain}, []string{"PodsReady=False/QuotaExceeded", "Running=False/WaitingForPods"}},
+		"Never":    {"Trainer starts what can never run; we say so", never, outline{Ours: true, Waiting: "QuotaExceeded", Requeue: podsAskedAgain}, []string{"PodsReady=False/QuotaExceeded", "Running=False/WaitingForPods"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			decision := Accompany(tc.o)
-			if diff := cmp.Diff(tc.want, outlineOf(decision)); diff != "" {
+			decision := accompanied(tc.o)
+			if diff := cmp.Diff(tc.want, outlineOf(tc.o, decision)); diff != "" {
 				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
 			}
 			if !decision.Ours {
 				return
 			}
-			ours := Beside(tc.o, decision, nil)
+			ours := status.Beside(phase.Derive(tc.o), decision, nil)
 			if diff := cmp.Diff(tc.says, inShort(ours)); diff != "" {
 				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
 			}
@@ -118,13 +123,23 @@ func TestAccompany(t *testing.T) {
 	}
 }
 
+// accompanied is what a companion decides.
+func accompanied(o observe.Observed) decide.Decision {
+	o.Beside = true
+	decision, err := decide.Decide(phase.Derive(o), nil)
+	if err != nil {
+		panic(err)
+	}
+	return decision
+}
+
 func TestUnguardedSaysWhatItMeans(t *testing.T) {
 	o := companion()
 	o.Children = []metav1.PartialObjectMetadata{
 		childOf("v1", "Secret", "demo-mpi-ssh-auth", "s1", nil), childOf("networking.k8s.io/v1", "NetworkPolicy", "demo-mpi", "n1", owned("other", "uid-other")),
 		childOf("scheduling.x-k8s.io/v1alpha1", "PodGroup", "demo", "g1", nil), // Trainer takes it over
 	}
-	said := o.unguarded()
+	said := job.MessageOf(status.Beside(phase.Derive(o), accompanied(o), nil), job.Guarded)
 	for _, want := range []string{"Secret `demo-mpi-ssh-auth` does not belong to this TrainJob", "has the key of the job", "NetworkPolicy `demo-mpi` does not belong", "delete it, and create the TrainJob again"} {
 		if !strings.Contains(said, want) {
 			t.Errorf("want %q in %q", want, said)
@@ -135,16 +150,20 @@ func TestUnguardedSaysWhatItMeans(t *testing.T) {
 	}
 }
 
+func policyBefore(trainJob *trainer.TrainJob, runtime job.Runtime, namespace string) job.Object {
+	return decide.PolicyBefore(trainJob, status.Conditions(trainJob), runtime, namespace)
+}
+
 func TestPolicyBefore(t *testing.T) {
-	policy := PolicyBefore(trainJobOf(), *runtimeOf(false), "lockstep-system")
+	policy := policyBefore(trainJobOf(), *runtimeOf(false), "lockstep-system")
 	if policy == nil || policy.GetName() != "demo-mpi" || !metav1.IsControlledBy(policy, trainJobOf()) {
 		t.Fatalf("a job has its policy before its first pod: %+v", policy)
 	}
-	for reason, none := range map[string]Object{
-		"a status says that it was made": PolicyBefore(trainJobOf(hasCondition(PodsReady, "False", t0)), *runtimeOf(false), ""),
-		"a job that is over needs none":  PolicyBefore(trainJobOf(hasCondition(trainer.TrainJobFailed, "True", t0)), *runtimeOf(false), ""),
-		"other runtimes are Trainer's":   PolicyBefore(trainJobOf(), Runtime{Spec: runtimeOf(false).Spec}, ""),
-		"there is no such job":           PolicyBefore(trainJobOf(asks(trainer.Trainer{NumNodes: ptr.To[int32](0)})), *runtimeOf(false), ""),
+	for reason, none := range map[string]job.Object{
+		"a status says that it was made": policyBefore(trainJobOf(hasCondition(job.PodsReady, "False", t0)), *runtimeOf(false), ""),
+		"a job that is over needs none":  policyBefore(trainJobOf(hasCondition(trainer.TrainJobFailed, "True", t0)), *runtimeOf(false), ""),
+		"other runtimes are Trainer's":   policyBefore(trainJobOf(), job.Runtime{Spec: runtimeOf(false).Spec}, ""),
+		"there is no such job":           policyBefore(trainJobOf(asks(trainer.Trainer{NumNodes: ptr.To[int32](0)})), *runtimeOf(false), ""),
 	} {
 		if none != nil {
 			t.Errorf("%s: %+v", reason, none)

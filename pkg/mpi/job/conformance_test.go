@@ -1,4 +1,4 @@
-package job
+package job_test
 
 import (
 	"bytes"
@@ -23,6 +23,13 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"lockstep.dev/lockstep/pkg/mpi"
+	"lockstep.dev/lockstep/pkg/mpi/diagnose"
+	"lockstep.dev/lockstep/pkg/mpi/job"
+	"lockstep.dev/lockstep/pkg/mpi/job/decide"
+	"lockstep.dev/lockstep/pkg/mpi/job/desired"
+	"lockstep.dev/lockstep/pkg/mpi/job/observe"
+	"lockstep.dev/lockstep/pkg/mpi/job/phase"
+	"lockstep.dev/lockstep/pkg/mpi/job/status"
 )
 
 // How our objects are held against those of Kubeflow Trainer: testdata/conformance has TrainJobs with their runtimes, and in
@@ -90,7 +97,7 @@ func turns(upstreams, ours string) func(string, string) bool {
 	return func(upstreams, ours string) bool { return was.MatchString(upstreams) && is.MatchString(ours) }
 }
 
-// launcherFirst says whether both hostfiles have the same lines, and ours begins with the launcher.
+// launcherFirst reports whether both hostfiles have the same lines, and ours begins with the launcher.
 func launcherFirst(upstreams, ours string) bool {
 	sorted := func(text string) []string { return slices.Sorted(strings.Lines(text)) }
 	return strings.HasPrefix(ours, "demo-launcher-0-0.demo ") && slices.Equal(sorted(upstreams), sorted(ours))
@@ -130,7 +137,7 @@ func TestConformance(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			found := map[*regexp.Regexp]bool{}
 			upstreams, ours := madeByUpstream(t, name), madeByUs(t, name)
-			for path := range merged(upstreams, ours) {
+			for path := range job.Merged(upstreams, ours) {
 				if upstreams[path] == ours[path] {
 					continue
 				}
@@ -190,8 +197,8 @@ func madeByUs(t *testing.T, name string) map[string]string {
 	t.Helper()
 	documents := read(t, name+".yaml")
 	var runtime struct {
-		Runtime  `json:",inline"`
-		Metadata metav1.ObjectMeta `json:"metadata"`
+		job.Runtime `json:",inline"`
+		Metadata    metav1.ObjectMeta `json:"metadata"`
 	}
 	var trainJob trainer.TrainJob
 	for i, into := range []any{&runtime, &trainJob} {
@@ -200,19 +207,19 @@ func madeByUs(t *testing.T, name string) map[string]string {
 		}
 	}
 	runtime.Labels = runtime.Metadata.Labels
-	job, err := Resolve(&trainJob, runtime.Runtime)
+	made, err := job.Resolve(&trainJob, runtime.Runtime)
 	if err != nil {
 		t.Fatal(err)
 	}
-	key, err := job.SSHAuthSecret(bytes.NewReader(bytes.Repeat([]byte{7}, scalarBytes)))
+	key, err := desired.SSHAuthSecret(made, bytes.NewReader(bytes.Repeat([]byte{7}, 32)))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for name := range key.Data {
 		key.Data[name] = nil
 	}
-	objects := []Object{job.JobSet(), job.HostfileConfigMap(), key}
-	if group := job.PodGroup(); group != nil {
+	objects := []job.Object{desired.JobSet(made), desired.HostfileConfigMap(made), key}
+	if group := desired.PodGroup(made); group != nil {
 		objects = append(objects, group)
 	}
 	fields := map[string]string{}
@@ -288,7 +295,7 @@ func itemKey(index int, item any) string {
 
 // What upstream's webhooks refuse when a TrainJob is created, we refuse at the start: as a condition, with a reason.
 func TestConformanceOfRefusals(t *testing.T) {
-	without := func(role string) *Runtime {
+	without := func(role string) *job.Runtime {
 		runtime := openSSH(true)
 		runtime.Spec.Template.Spec.ReplicatedJobs = slices.DeleteFunc(runtime.Spec.Template.Spec.ReplicatedJobs, func(rj jobset.ReplicatedJob) bool { return rj.Name == role })
 		return runtime
@@ -310,34 +317,34 @@ func TestConformanceOfRefusals(t *testing.T) {
 	prepared.Spec.Template.Spec.ReplicatedJobs = append(prepared.Spec.Template.Spec.ReplicatedJobs, jobset.ReplicatedJob{Name: "dataset-initializer"})
 	cases := map[string]struct {
 		reason   string
-		runtime  *Runtime
+		runtime  *job.Runtime
 		edit     func(*trainer.TrainJob)
 		upstream bool
 		want     mpi.Reason
 		differs  string
 	}{
-		"ReservedVariable":     {"nodes are found through it", openSSH(false), sets("OMPI_MCA_orte_default_hostfile"), true, ReasonReservedVariable, ""},
-		"ReservedVariables":    {"two of them", openSSH(false), sets("OMPI_MCA_orte_default_hostfile", "OMPI_MCA_plm_rsh_args"), true, ReasonReservedVariable, ""},
-		"ReservedFQDN":         {"upstream's third", openSSH(false), sets("OMPI_MCA_orte_keep_fqdn_hostnames"), true, ReasonReservedVariable, ""},
-		"ReservedSlots":        {"upstream's fourth", openSSH(false), sets("OMPI_MCA_orte_set_default_slots"), true, ReasonReservedVariable, ""},
+		"ReservedVariable":     {"nodes are found through it", openSSH(false), sets("OMPI_MCA_orte_default_hostfile"), true, diagnose.ReservedVariable, ""},
+		"ReservedVariables":    {"two of them", openSSH(false), sets("OMPI_MCA_orte_default_hostfile", "OMPI_MCA_plm_rsh_args"), true, diagnose.ReservedVariable, ""},
+		"ReservedFQDN":         {"upstream's third", openSSH(false), sets("OMPI_MCA_orte_keep_fqdn_hostnames"), true, diagnose.ReservedVariable, ""},
+		"ReservedSlots":        {"upstream's fourth", openSSH(false), sets("OMPI_MCA_orte_set_default_slots"), true, diagnose.ReservedVariable, ""},
 		"OtherVariable":        {"", openSSH(false), sets("CUSTOM_ENV"), false, "", ""},
 		"Slots":                {"", openSSH(false), asks(trainer.Trainer{NumProcPerNode: ptr.To[int32](8)}), false, "", ""},
-		"NoLauncherTwoNodes":   {"nobody starts the ranks", without(mpi.LauncherJob), nodes(2), true, ReasonInvalidRuntime, ""},
-		"NoNodeTwoNodes":       {"there is nowhere to run", without(mpi.NodeJob), nodes(2), true, ReasonInvalidRuntime, ""},
-		"NoLauncherOneNode":    {"nobody starts the rank", without(mpi.LauncherJob), nodes(1), false, ReasonInvalidRuntime, "NeedsBoth"},
-		"NoNodes":              {"there is nothing to run", openSSH(false), nodes(0), false, ReasonInvalidWorld, "NeedsNodes"},
-		"UnknownReplicatedJob": {"a patch for nothing is a mistake", openSSH(false), patchOf(trainer.ReplicatedJobPatch{Name: "invalid"}), true, ReasonInvalidPatch, ""},
-		"UnknownContainer":     {"it would be a container without an image", openSSH(false), patchOf(podPatch(mpi.NodeJob, trainer.PodSpecPatch{Containers: container})), true, ReasonInvalidPatch, ""},
-		"UnknownInitContainer": {"the same", openSSH(false), patchOf(podPatch(mpi.NodeJob, trainer.PodSpecPatch{InitContainers: container})), true, ReasonInvalidPatch, ""},
+		"NoLauncherTwoNodes":   {"nobody starts the ranks", without(mpi.LauncherJob), nodes(2), true, diagnose.InvalidRuntime, ""},
+		"NoNodeTwoNodes":       {"there is nowhere to run", without(mpi.NodeJob), nodes(2), true, diagnose.InvalidRuntime, ""},
+		"NoLauncherOneNode":    {"nobody starts the rank", without(mpi.LauncherJob), nodes(1), false, diagnose.InvalidRuntime, "NeedsBoth"},
+		"NoNodes":              {"there is nothing to run", openSSH(false), nodes(0), false, diagnose.InvalidWorld, "NeedsNodes"},
+		"UnknownReplicatedJob": {"a patch for nothing is a mistake", openSSH(false), patchOf(trainer.ReplicatedJobPatch{Name: "invalid"}), true, diagnose.InvalidPatch, ""},
+		"UnknownContainer":     {"it would be a container without an image", openSSH(false), patchOf(podPatch(mpi.NodeJob, trainer.PodSpecPatch{Containers: container})), true, diagnose.InvalidPatch, ""},
+		"UnknownInitContainer": {"the same", openSSH(false), patchOf(podPatch(mpi.NodeJob, trainer.PodSpecPatch{InitContainers: container})), true, diagnose.InvalidPatch, ""},
 		"VariableInPatch":      {"it is merged where upstream's webhook is not installed", openSSH(false), patchOf(podPatch(mpi.NodeJob, trainer.PodSpecPatch{Containers: variable})), true, "", "PatchedVariables"},
-		"Initializer":          {"the runtime has no job for it", openSSH(false), initializer, true, ReasonInitializerUnsupported, ""},
-		"InitializerPrepared":  {"nothing would give it its parameters", prepared, initializer, false, ReasonInitializerUnsupported, "NoInitializers"},
-		"LongestName":          {"63 characters are admitted, but no pod could be named after it", openSSH(false), func(j *trainer.TrainJob) { j.Name = strings.Repeat("a", 63) }, false, ReasonNameTooLong, "LongNames"},
+		"Initializer":          {"the runtime has no job for it", openSSH(false), initializer, true, diagnose.InitializerUnsupported, ""},
+		"InitializerPrepared":  {"nothing would give it its parameters", prepared, initializer, false, diagnose.InitializerUnsupported, "NoInitializers"},
+		"LongestName":          {"63 characters are admitted, but no pod could be named after it", openSSH(false), func(j *trainer.TrainJob) { j.Name = strings.Repeat("a", 63) }, false, diagnose.NameTooLong, "LongNames"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			_, err := Resolve(trainJobOf(tc.edit), *tc.runtime)
-			var refused *Refusal
+			_, err := job.Resolve(trainJobOf(tc.edit), *tc.runtime)
+			var refused *job.Refusal
 			if errors.As(err, &refused) != (tc.want != "") || refused != nil && refused.Reason != tc.want {
 				t.Errorf("%s: want `%s`, got %v", tc.reason, tc.want, err)
 			}
@@ -352,14 +359,14 @@ func TestConformanceOfRefusals(t *testing.T) {
 // The conditions that upstream writes, and what becomes of the same JobSet here. What differs is in `ours`.
 func TestConformanceOfConditions(t *testing.T) {
 	suspended, resumed := string(metav1.ConditionTrue), string(metav1.ConditionFalse)
-	of := func(edits ...func(*trainer.TrainJob)) Observed { return started(trainJobOf(edits...)) }
+	of := func(edits ...func(*trainer.TrainJob)) observe.Observed { return started(trainJobOf(edits...)) }
 	resumedAgo := func(ago time.Duration) func(*trainer.TrainJob) {
 		return hasCondition(trainer.TrainJobSuspended, metav1.ConditionFalse, t0.Add(-ago))
 	}
 	launcher := podOf(mpi.LauncherJob, 0, died(t0, 3, "Error", ""))
 	cases := map[string]struct {
 		reason         string
-		o              Observed
+		o              observe.Observed
 		kind           string
 		upstream, ours string
 		differs        string
@@ -371,11 +378,11 @@ func TestConformanceOfConditions(t *testing.T) {
 		},
 		"NeverSuspended": {"", of(), trainer.TrainJobSuspended, "", "", ""},
 		"Complete": {
-			"", of().jobSetHas(jobset.JobSetCompleted, t0), trainer.TrainJobComplete,
+			"", jobSetHas(of(), jobset.JobSetCompleted, t0), trainer.TrainJobComplete,
 			"True/AllJobsCompleted/said by JobSet", "True/Completed/the launcher succeeded", "OneText",
 		},
 		"Failed": {
-			"what failed first", of().with(launcher).jobSetHas(jobset.JobSetFailed, t0), trainer.TrainJobFailed,
+			"what failed first", jobSetHas(withPods(of(), launcher), jobset.JobSetFailed, t0), trainer.TrainJobFailed,
 			"True/FailedJobs/said by JobSet", "True/LauncherFailed/", "FirstCause",
 		},
 		"Unfinished": {"", of(), trainer.TrainJobFailed, "", "", ""},
@@ -413,39 +420,48 @@ func TestConformanceOfSuspendedChanges(t *testing.T) {
 	o.TrainJob.Spec.RuntimePatches[0].TrainingRuntimeSpec.Template.Metadata = &metav1.ObjectMeta{
 		Labels: map[string]string{"testing": "label"}, Annotations: map[string]string{"testing": "annotation"},
 	}
-	updated := o.rescheduled()
+	updated := rescheduledTo(t, o)
 	if updated == nil {
 		t.Fatal("a suspended JobSet follows its TrainJob")
 	}
 	if diff := cmp.Diff(map[string]string{"others": "stays", "testing": "annotation"}, updated.Annotations); diff != "" || updated.Labels["testing"] != "label" {
 		t.Errorf("its own labels %v and annotations: -want, +got:\n%s", updated.Labels, diff)
 	}
-	if got := replicatedJob(updated.Spec, mpi.NodeJob).Template.Spec.Template.Spec.NodeSelector["updated"]; got != "selector" {
+	if got := job.ReplicatedJob(updated.Spec, mpi.NodeJob).Template.Spec.Template.Spec.NodeSelector["updated"]; got != "selector" {
 		t.Errorf("nodes go where the patch says: %q", got)
 	}
 	o.JobSet = updated
-	if again := o.rescheduled(); again != nil {
+	if again := rescheduledTo(t, o); again != nil {
 		t.Errorf("and then there is nothing to write: %s", cmp.Diff(updated, again))
 	}
 	o.TrainJob.Spec.RuntimePatches[0].TrainingRuntimeSpec.Template.Metadata.Labels["testing"] = "another"
-	if again := o.rescheduled(); again == nil || again.Labels["testing"] != "another" {
+	if again := rescheduledTo(t, o); again == nil || again.Labels["testing"] != "another" {
 		t.Errorf("a label alone is written too: %v", again)
 	}
+}
+
+func rescheduledTo(t *testing.T, o observe.Observed) *jobset.JobSet {
+	t.Helper()
+	decision, err := decide.Decide(phase.Derive(o), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return decision.Update
 }
 
 // A JobSet whose ttlSecondsAfterFinished is over is gone; the TrainJob stays as it was.
 func TestConformanceOfExpiredJobSets(t *testing.T) {
 	trainJob := trainJobOf(hasCondition(trainer.TrainJobComplete, metav1.ConditionTrue, t0))
 	trainJob.Status.JobsStatus = []trainer.JobStatus{{Name: mpi.LauncherJob, Succeeded: ptr.To[int32](1)}}
-	o := Observed{Now: t0, TrainJob: trainJob, Runtime: runtimeOf(false)}
-	decision, err := Decide(o, nil)
+	o := observe.Observed{Now: t0, TrainJob: trainJob, Runtime: runtimeOf(false)}
+	decision, err := decide.Decide(phase.Derive(o), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if len(decision.Create)+len(decision.Delete) > 0 {
 		t.Errorf("nothing is made again: %+v", decision)
 	}
-	if diff := cmp.Diff(trainJob.Status, Status(o, decision, nil)); diff != "" {
+	if diff := cmp.Diff(trainJob.Status, status.Of(phase.Derive(o), decision, nil)); diff != "" {
 		t.Errorf("its status stays: -before, +after:\n%s", diff)
 	}
 }
@@ -453,11 +469,11 @@ func TestConformanceOfExpiredJobSets(t *testing.T) {
 // TrainJobs of another manager are another's.
 func TestConformanceOfManagedBy(t *testing.T) {
 	for manager, ours := range map[string]bool{"trainer.kubeflow.org/trainjob-controller": true, "kueue.x-k8s.io/multikueue": false, "acme.com/custom": false} {
-		if got := Active(trainJobOf(func(j *trainer.TrainJob) { j.Spec.ManagedBy = &manager })); got != ours {
+		if got := job.Active(trainJobOf(func(j *trainer.TrainJob) { j.Spec.ManagedBy = &manager })); got != ours {
 			t.Errorf("%s: ours %v, want %v", manager, got, ours)
 		}
 	}
-	if !Active(trainJobOf()) {
+	if !job.Active(trainJobOf()) {
 		t.Error("without a manager it is ours")
 	}
 }

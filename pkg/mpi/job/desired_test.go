@@ -1,4 +1,4 @@
-package job
+package job_test
 
 import (
 	"bytes"
@@ -17,25 +17,27 @@ import (
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
 	"lockstep.dev/lockstep/pkg/mpi"
+	"lockstep.dev/lockstep/pkg/mpi/job"
+	"lockstep.dev/lockstep/pkg/mpi/job/desired"
 )
 
-func resolved(t *testing.T, runtime *Runtime, edits ...func(*trainer.TrainJob)) Job {
+func resolved(t *testing.T, runtime *job.Runtime, edits ...func(*trainer.TrainJob)) job.Job {
 	t.Helper()
-	job, err := Resolve(trainJobOf(edits...), *runtime)
+	made, err := job.Resolve(trainJobOf(edits...), *runtime)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return job
+	return made
 }
 
 func TestSSHAuthSecret(t *testing.T) {
 	job := resolved(t, runtimeOf(false))
 	seed := bytes.Repeat([]byte{7}, 32)
-	first, err := job.SSHAuthSecret(bytes.NewReader(seed))
+	first, err := desired.SSHAuthSecret(job, bytes.NewReader(seed))
 	if err != nil {
 		t.Fatal(err)
 	}
-	second, err := job.SSHAuthSecret(bytes.NewReader(append(bytes.Repeat([]byte{0xff}, 32), seed...)))
+	second, err := desired.SSHAuthSecret(job, bytes.NewReader(append(bytes.Repeat([]byte{0xff}, 32), seed...)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +61,7 @@ func TestSSHAuthSecret(t *testing.T) {
 	if first.Name != "demo-mpi-ssh-auth" || first.Type != corev1.SecretTypeSSHAuth || !ptr.Deref(first.Immutable, false) {
 		t.Errorf("the Secret must have upstream's name and type and be immutable: %s %s %v", first.Name, first.Type, first.Immutable)
 	}
-	if _, err := job.SSHAuthSecret(bytes.NewReader(nil)); err == nil {
+	if _, err := desired.SSHAuthSecret(job, bytes.NewReader(nil)); err == nil {
 		t.Error("a key without randomness must be an error")
 	}
 }
@@ -67,7 +69,7 @@ func TestSSHAuthSecret(t *testing.T) {
 func TestHostfile(t *testing.T) {
 	cases := map[string]struct {
 		reason  string
-		runtime *Runtime
+		runtime *job.Runtime
 		nodes   int32
 		want    string
 	}{
@@ -85,7 +87,7 @@ func TestHostfile(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			got := resolved(t, tc.runtime, asks(trainer.Trainer{NumNodes: &tc.nodes})).HostfileConfigMap()
+			got := desired.HostfileConfigMap(resolved(t, tc.runtime, asks(trainer.Trainer{NumNodes: &tc.nodes})))
 			if diff := cmp.Diff(tc.want, got.Data["hostfile"]); diff != "" {
 				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
 			}
@@ -108,14 +110,14 @@ func TestNetworkPolicy(t *testing.T) {
 		}},
 		Egress: []networkingv1.NetworkPolicyEgressRule{{To: []networkingv1.NetworkPolicyPeer{{PodSelector: &ofJob}}}},
 	}
-	if diff := cmp.Diff(want, job.NetworkPolicy("lockstep-system").Spec); diff != "" {
+	if diff := cmp.Diff(want, desired.NetworkPolicy(job, "lockstep-system").Spec); diff != "" {
 		t.Errorf("pods of the job reach each other, the controller reaches their agents, and nobody else reaches them: -want, +got:\n%s", diff)
 	}
 }
 
 func TestOwnership(t *testing.T) {
-	job := resolved(t, runtimeOf(false))
-	secret, err := job.SSHAuthSecret(bytes.NewReader(bytes.Repeat([]byte{7}, 32)))
+	made := resolved(t, runtimeOf(false))
+	secret, err := desired.SSHAuthSecret(made, bytes.NewReader(bytes.Repeat([]byte{7}, 32)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,7 +125,7 @@ func TestOwnership(t *testing.T) {
 		APIVersion: "trainer.kubeflow.org/v1alpha1", Kind: "TrainJob", Name: "demo", UID: "uid-new",
 		Controller: ptr.To(true), BlockOwnerDeletion: ptr.To(true),
 	}}
-	for _, object := range []Object{secret, job.HostfileConfigMap(), job.NetworkPolicy("x"), job.JobSet()} {
+	for _, object := range []job.Object{secret, desired.HostfileConfigMap(made), desired.NetworkPolicy(made, "x"), desired.JobSet(made)} {
 		kind := object.GetObjectKind().GroupVersionKind().Kind
 		if diff := cmp.Diff(want, object.GetOwnerReferences()); diff != "" {
 			t.Errorf("%s must go with its TrainJob: -want, +got:\n%s", kind, diff)
@@ -137,7 +139,7 @@ func TestOwnership(t *testing.T) {
 func TestJobSetCounts(t *testing.T) {
 	cases := map[string]struct {
 		reason         string
-		runtime        *Runtime
+		runtime        *job.Runtime
 		nodes          int32
 		launcher, node int32
 	}{
@@ -150,9 +152,9 @@ func TestJobSetCounts(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			job := resolved(t, tc.runtime, asks(trainer.Trainer{NumNodes: &tc.nodes}))
+			made := resolved(t, tc.runtime, asks(trainer.Trainer{NumNodes: &tc.nodes}))
 			got := map[string]int32{}
-			for _, rj := range job.JobSet().Spec.ReplicatedJobs {
+			for _, rj := range desired.JobSet(made).Spec.ReplicatedJobs {
 				if *rj.Template.Spec.Parallelism != *rj.Template.Spec.Completions || rj.Replicas != 1 {
 					t.Errorf("%s: %s has replicas %d, parallelism %d, completions %d", tc.reason, rj.Name, rj.Replicas, *rj.Template.Spec.Parallelism, *rj.Template.Spec.Completions)
 				}
@@ -161,8 +163,8 @@ func TestJobSetCounts(t *testing.T) {
 			if diff := cmp.Diff(map[string]int32{"launcher": tc.launcher, "node": tc.node}, got); diff != "" {
 				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
 			}
-			if total := tc.launcher + tc.node; total != job.World.Pods() {
-				t.Errorf("the world has %d pods, the JobSet %d", job.World.Pods(), total)
+			if total := tc.launcher + tc.node; total != made.World.Pods() {
+				t.Errorf("the world has %d pods, the JobSet %d", made.World.Pods(), total)
 			}
 		})
 	}
@@ -170,19 +172,19 @@ func TestJobSetCounts(t *testing.T) {
 
 func containerOf(t *testing.T, js *jobset.JobSet, name string) corev1.Container {
 	t.Helper()
-	return *mainContainer(&replicatedJob(js.Spec, name).Template.Spec.Template.Spec)
+	return *job.MainContainer(&job.ReplicatedJob(js.Spec, name).Template.Spec.Template.Spec)
 }
 
 func TestJobSetCommand(t *testing.T) {
 	wrapped := []string{mpi.AgentBin, "run", "--"}
 	withFlags := runtimeOf(false)
-	replicatedJob(withFlags.Spec.Template.Spec, "launcher").Template.Spec.Template.Spec.Containers[0].Command =
+	job.ReplicatedJob(withFlags.Spec.Template.Spec, "launcher").Template.Spec.Template.Spec.Containers[0].Command =
 		[]string{mpi.AgentBin, "run", "--gate-timeout", "1m", "--", "mpirun"}
 	withArgs := runtimeOf(false)
-	replicatedJob(withArgs.Spec.Template.Spec, "launcher").Template.Spec.Template.Spec.Containers[0].Args = []string{"old"}
+	job.ReplicatedJob(withArgs.Spec.Template.Spec, "launcher").Template.Spec.Template.Spec.Containers[0].Args = []string{"old"}
 	cases := map[string]struct {
 		reason        string
-		runtime       *Runtime
+		runtime       *job.Runtime
 		asked         trainer.Trainer
 		command, args []string
 	}{
@@ -195,7 +197,7 @@ func TestJobSetCommand(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			js := resolved(t, tc.runtime, asks(tc.asked)).JobSet()
+			js := desired.JobSet(resolved(t, tc.runtime, asks(tc.asked)))
 			launcher := containerOf(t, js, mpi.LauncherJob)
 			if diff := cmp.Diff(tc.command, launcher.Command); diff != "" {
 				t.Errorf("%s: command: -want, +got:\n%s", tc.reason, diff)
@@ -215,7 +217,7 @@ func TestJobSetSameImageAndEnvironmentEverywhere(t *testing.T) {
 		Image: ptr.To("registry.test/user:2"),
 		Env:   []corev1.EnvVar{{Name: "SHELL", Value: "/bin/zsh"}, {Name: "EPOCHS", Value: "3"}},
 	}
-	js := resolved(t, runtimeOf(false), asks(asked)).JobSet()
+	js := desired.JobSet(resolved(t, runtimeOf(false), asks(asked)))
 	for _, name := range []string{mpi.LauncherJob, mpi.NodeJob} {
 		container := containerOf(t, js, name)
 		if container.Image != "registry.test/user:2" {
@@ -251,7 +253,7 @@ func TestJobSetResources(t *testing.T) {
 	launcher := of(list("100m", ""), list("", ""))
 	cases := map[string]struct {
 		reason         string
-		runtime        *Runtime
+		runtime        *job.Runtime
 		asked          *corev1.ResourceRequirements
 		launcher, node corev1.ResourceRequirements
 	}{
@@ -277,7 +279,7 @@ func TestJobSetResources(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			js := resolved(t, tc.runtime, asks(trainer.Trainer{ResourcesPerNode: tc.asked})).JobSet()
+			js := desired.JobSet(resolved(t, tc.runtime, asks(trainer.Trainer{ResourcesPerNode: tc.asked})))
 			if diff := cmp.Diff(tc.launcher, containerOf(t, js, mpi.LauncherJob).Resources); diff != "" {
 				t.Errorf("%s: launcher: -want, +got:\n%s", tc.reason, diff)
 			}
@@ -289,12 +291,12 @@ func TestJobSetResources(t *testing.T) {
 }
 
 func TestJobSetVolumes(t *testing.T) {
-	js := resolved(t, runtimeOf(false)).JobSet()
+	js := desired.JobSet(resolved(t, runtimeOf(false)))
 	for name, mounts := range map[string]map[string]string{
 		mpi.LauncherJob: {"mpi-ssh-auth": mpi.SSHAuthMountPath, "mpi-hostfile": "/etc/mpi"},
 		mpi.NodeJob:     {"mpi-ssh-auth": mpi.SSHAuthMountPath},
 	} {
-		pod := replicatedJob(js.Spec, name).Template.Spec.Template.Spec
+		pod := job.ReplicatedJob(js.Spec, name).Template.Spec.Template.Spec
 		got := map[string]string{}
 		for _, mount := range pod.Containers[0].VolumeMounts {
 			if mount.Name == "mpi-ssh-auth" || mount.Name == "mpi-hostfile" {
@@ -321,7 +323,7 @@ func TestJobSetVolumes(t *testing.T) {
 func TestJobSetLabels(t *testing.T) {
 	runtime := runtimeOf(false)
 	runtime.Spec.Template.Labels = map[string]string{"from": "template"}
-	js := resolved(t, runtime).JobSet()
+	js := desired.JobSet(resolved(t, runtime))
 	if js.Name != "demo" || js.Labels["from"] != "template" {
 		t.Errorf("the JobSet has the TrainJob's name and the template's labels: %s %v", js.Name, js.Labels)
 	}
@@ -330,7 +332,7 @@ func TestJobSetLabels(t *testing.T) {
 			t.Errorf("Jobs and pods of %s are found by label: %v, %v", rj.Name, rj.Template.Labels, rj.Template.Spec.Template.Labels)
 		}
 	}
-	if got := replicatedJob(js.Spec, mpi.LauncherJob).Template.Labels[mpi.AncestorLabel]; got != mpi.AncestorTrainer {
+	if got := job.ReplicatedJob(js.Spec, mpi.LauncherJob).Template.Labels[mpi.AncestorLabel]; got != mpi.AncestorTrainer {
 		t.Errorf("upstream's label stays: %q", got)
 	}
 }
@@ -342,8 +344,8 @@ func TestRuntimePatches(t *testing.T) {
 	}))
 	runtime := runtimeOf(false)
 	before := runtime.Spec.DeepCopy()
-	js := resolved(t, runtime, kueue).JobSet()
-	node := replicatedJob(js.Spec, mpi.NodeJob).Template.Spec.Template.Spec
+	js := desired.JobSet(resolved(t, runtime, kueue))
+	node := job.ReplicatedJob(js.Spec, mpi.NodeJob).Template.Spec.Template.Spec
 	if diff := cmp.Diff(map[string]string{"pool": "cpu", "flavor": "a"}, node.NodeSelector); diff != "" {
 		t.Errorf("Kueue's placement joins the runtime's: -want, +got:\n%s", diff)
 	}
@@ -362,12 +364,12 @@ func TestRescheduled(t *testing.T) {
 	placed := func(flavor string) func(*trainer.TrainJob) {
 		return patchOf(podPatch(mpi.NodeJob, trainer.PodSpecPatch{NodeSelector: map[string]string{"flavor": flavor}}))
 	}
-	suspended := resolved(t, runtimeOf(false), suspend, placed("a")).JobSet()
+	suspended := desired.JobSet(resolved(t, runtimeOf(false), suspend, placed("a")))
 	newer := runtimeOf(false)
-	replicatedJob(newer.Spec.Template.Spec, mpi.NodeJob).Template.Spec.Template.Spec.Containers[0].Image = "registry.test/mpi:2"
+	job.ReplicatedJob(newer.Spec.Template.Spec, mpi.NodeJob).Template.Spec.Template.Spec.Containers[0].Image = "registry.test/mpi:2"
 
-	resumed := resolved(t, newer, placed("b")).Rescheduled(suspended)
-	node := replicatedJob(resumed.Spec, mpi.NodeJob).Template.Spec.Template.Spec
+	resumed := desired.Rescheduled(resolved(t, newer, placed("b")), suspended)
+	node := job.ReplicatedJob(resumed.Spec, mpi.NodeJob).Template.Spec.Template.Spec
 	if diff := cmp.Diff(map[string]string{"pool": "cpu", "flavor": "b"}, node.NodeSelector); diff != "" || *resumed.Spec.Suspend {
 		t.Errorf("a resumed job goes where it is placed now, and not where it was before: -want, +got:\n%s", diff)
 	}
@@ -375,8 +377,8 @@ func TestRescheduled(t *testing.T) {
 		t.Errorf("JobSet's webhook refuses a new image, even of a suspended JobSet: %s", node.Containers[0].Image)
 	}
 
-	running := resolved(t, runtimeOf(false), placed("a")).JobSet()
-	held := resolved(t, runtimeOf(false), suspend, placed("b")).Rescheduled(running)
+	running := desired.JobSet(resolved(t, runtimeOf(false), placed("a")))
+	held := desired.Rescheduled(resolved(t, runtimeOf(false), suspend, placed("b")), running)
 	want := running.DeepCopy()
 	want.Spec.Suspend = ptr.To(true)
 	if diff := cmp.Diff(want, held); diff != "" {

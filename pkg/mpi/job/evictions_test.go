@@ -1,4 +1,4 @@
-package job
+package job_test
 
 import (
 	"strings"
@@ -11,6 +11,7 @@ import (
 
 	"lockstep.dev/lockstep/pkg/mpi"
 	"lockstep.dev/lockstep/pkg/mpi/diagnose"
+	"lockstep.dev/lockstep/pkg/mpi/job/phase"
 )
 
 // Kubelet says in an event only that a volume outgrew its limit. The agent ends well when it is told to, so that the pod
@@ -20,14 +21,14 @@ func TestEvictionsInEvents(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	lost := started(trainJobOf()).jobSetHas(jobset.JobSetFailed, t0).with(podOf(mpi.LauncherJob, 0, died(t0, 205, "Error", string(verdict))))
+	lost := withPods(jobSetHas(started(trainJobOf()), jobset.JobSetFailed, t0), podOf(mpi.LauncherJob, 0, died(t0, 205, "Error", string(verdict))))
 	event := func(pod, reason string, at time.Time) corev1.Event {
 		return corev1.Event{
 			InvolvedObject: corev1.ObjectReference{Kind: "Pod", Name: pod}, Reason: reason, LastTimestamp: metav1.NewTime(at),
 			Message: `Usage of EmptyDir volume "scratch" exceeds the limit "8Mi". `,
 		}
 	}
-	if !lost.Unexplained() {
+	if !phase.Derive(lost).Unexplained() {
 		t.Error("nobody would look at the events")
 	}
 	cases := map[string]struct {
@@ -46,11 +47,11 @@ func TestEvictionsInEvents(t *testing.T) {
 			o.JobSet = o.JobSet.DeepCopy()
 			o.JobSet.CreationTimestamp = metav1.NewTime(t0.Add(-time.Minute))
 			o.Warnings = []corev1.Event{c.event}
-			got := o.cause()
+			got := phase.Derive(o).Cause()
 			if got == nil || got.Reason != c.want || c.want == diagnose.Evicted && !strings.HasPrefix(got.Message, `Worker 1 (pod demo-node-0-1-abcde) was evicted: Usage of EmptyDir volume "scratch"`) {
 				t.Errorf("%s: %+v", c.reason, got)
 			}
-			if o.Unexplained() != (c.want == diagnose.WorkerLost) {
+			if phase.Derive(o).Unexplained() != (c.want == diagnose.WorkerLost) {
 				t.Error("unexplained")
 			}
 		})
@@ -65,18 +66,18 @@ func TestAgentsThatWereToldToEndAreToldAtOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	ended := podOf(mpi.NodeJob, 1, died(t0.Add(-2*time.Second), 0, "Completed", ""), func(pod *corev1.Pod) { pod.Status.Phase = corev1.PodSucceeded })
-	o := started(trainJobOf()).jobSetHas(jobset.JobSetFailed, t0).with(podOf(mpi.LauncherJob, 0, died(t0, 205, "Error", string(verdict))), ended)
-	if got := o.end(); got == nil || got.reason != diagnose.WorkerLost || !strings.Contains(got.message, "its agent was told to end (SIGTERM)") || !o.Unexplained() {
+	o := withPods(jobSetHas(started(trainJobOf()), jobset.JobSetFailed, t0), podOf(mpi.LauncherJob, 0, died(t0, 205, "Error", string(verdict))), ended)
+	if got := phase.Derive(o).State().End; got == nil || got.Reason != diagnose.WorkerLost || !strings.Contains(got.Text(), "its agent was told to end (SIGTERM)") || !phase.Derive(o).Unexplained() {
 		t.Errorf("want the worker's own end, after a look at the events, got %+v", got)
 	}
 	o.Warnings = []corev1.Event{{
 		InvolvedObject: corev1.ObjectReference{Kind: "Pod", Name: ended.Name}, Reason: "Evicted", LastTimestamp: metav1.NewTime(t0.Add(-3 * time.Second)), Message: "Usage of EmptyDir volume",
 	}}
-	if got := o.end(); got == nil || got.reason != diagnose.Evicted {
+	if got := phase.Derive(o).State().End; got == nil || got.Reason != diagnose.Evicted {
 		t.Errorf("want the eviction, got %+v", got)
 	}
 	o.Warnings, o.Pods = nil, o.Pods[:1]
-	if got := o.end(); got != nil {
+	if got := phase.Derive(o).State().End; got != nil {
 		t.Errorf("without the pod it is too early to tell, got %+v", got)
 	}
 }

@@ -1,4 +1,4 @@
-package job
+package job_test
 
 import (
 	"fmt"
@@ -14,6 +14,9 @@ import (
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
 	"lockstep.dev/lockstep/pkg/mpi"
+	"lockstep.dev/lockstep/pkg/mpi/job"
+	"lockstep.dev/lockstep/pkg/mpi/job/desired"
+	"lockstep.dev/lockstep/pkg/mpi/job/observe"
 	"lockstep.dev/lockstep/pkg/mpi/template"
 )
 
@@ -21,7 +24,7 @@ import (
 var t0 = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
 // runtimeOf is a runtime as the compiler writes it: 2 nodes with 2 slots.
-func runtimeOf(launcherRunsRanks bool) *Runtime {
+func runtimeOf(launcherRunsRanks bool) *job.Runtime {
 	built, err := template.Runtime{
 		Name: "openmpi", Framework: "mpi", Implementation: mpi.OpenMPI, Version: "5.0.7",
 		Image: "registry.test/mpi:1",
@@ -36,7 +39,7 @@ func runtimeOf(launcherRunsRanks bool) *Runtime {
 	if err != nil {
 		panic(err)
 	}
-	return &Runtime{Labels: built.Labels, Spec: built.Spec}
+	return &job.Runtime{Labels: built.Labels, Spec: built.Spec}
 }
 
 // trainJobOf is the TrainJob `demo`, changed by edits.
@@ -72,39 +75,39 @@ func hasCondition(kind string, status metav1.ConditionStatus, at time.Time) func
 }
 
 // started is what is observed of a TrainJob whose JobSet runs since ten seconds, without pods.
-func started(trainJob *trainer.TrainJob) Observed {
-	job, err := Resolve(trainJob, *runtimeOf(false))
+func started(trainJob *trainer.TrainJob) observe.Observed {
+	made, err := job.Resolve(trainJob, *runtimeOf(false))
 	if err != nil {
 		panic(err)
 	}
-	js := job.JobSet()
+	js := desired.JobSet(made)
 	js.UID = "jobset-uid"
 	js.CreationTimestamp = metav1.NewTime(t0.Add(-10 * time.Second))
-	return Observed{
+	return observe.Observed{
 		Now: t0, ControllerNamespace: "lockstep-system", TrainJob: trainJob, Runtime: runtimeOf(false), JobSet: js,
-		Seen: Memory{{factRuns, js.UID}: t0.Add(-10 * time.Second), {factLauncher, "launcher-0"}: t0.Add(-5 * time.Second)},
+		History: observe.History{{Kind: observe.FactRuns, UID: js.UID}: t0.Add(-10 * time.Second), {Kind: observe.FactLauncher, UID: "launcher-0"}: t0.Add(-5 * time.Second)},
 	}
 }
 
-// saw adds to what was seen before.
-func (o Observed) saw(kind factKind, uid types.UID, at time.Time) Observed {
-	o.Seen = maps.Clone(o.Seen)
-	o.Seen[Fact{kind, uid}] = at
+// sawFact adds to what was seen before.
+func sawFact(o observe.Observed, kind observe.FactKind, uid types.UID, at time.Time) observe.Observed {
+	o.History = maps.Clone(o.History)
+	o.History[observe.Fact{Kind: kind, UID: uid}] = at
 	return o
 }
 
-func (o Observed) with(pods ...corev1.Pod) Observed {
+func withPods(o observe.Observed, pods ...corev1.Pod) observe.Observed {
 	o.Pods = pods
 	return o
 }
 
-func (o Observed) jobSetHas(kind jobset.JobSetConditionType, at time.Time) Observed {
+func jobSetHas(o observe.Observed, kind jobset.JobSetConditionType, at time.Time) observe.Observed {
 	o.JobSet = o.JobSet.DeepCopy()
 	o.JobSet.Status.Conditions = append(o.JobSet.Status.Conditions, metav1.Condition{
 		Type: string(kind), Status: metav1.ConditionTrue, LastTransitionTime: metav1.NewTime(at), Message: "said by JobSet",
 	})
 	if kind == jobset.JobSetFailed {
-		return o.saw(factFailed, o.JobSet.UID, at)
+		return sawFact(o, observe.FactFailed, o.JobSet.UID, at)
 	}
 	return o
 }
@@ -168,4 +171,23 @@ func childOf(apiVersion, kind, name string, uid types.UID, owners []metav1.Owner
 		TypeMeta:   metav1.TypeMeta{APIVersion: apiVersion, Kind: kind},
 		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "team", UID: uid, OwnerReferences: owners},
 	}
+}
+
+func resources(pairs ...string) corev1.ResourceList {
+	list := corev1.ResourceList{}
+	for i := 0; i < len(pairs); i += 2 {
+		list[corev1.ResourceName(pairs[i])] = resource.MustParse(pairs[i+1])
+	}
+	return list
+}
+
+func quotaOf(hard, used corev1.ResourceList, edits ...func(*corev1.ResourceQuota)) corev1.ResourceQuota {
+	quota := corev1.ResourceQuota{
+		ObjectMeta: metav1.ObjectMeta{Name: "team"},
+		Spec:       corev1.ResourceQuotaSpec{Hard: hard}, Status: corev1.ResourceQuotaStatus{Hard: hard, Used: used},
+	}
+	for _, edit := range edits {
+		edit(&quota)
+	}
+	return quota
 }

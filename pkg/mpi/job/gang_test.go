@@ -1,4 +1,4 @@
-package job
+package job_test
 
 import (
 	"bytes"
@@ -12,12 +12,18 @@ import (
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
 	"lockstep.dev/lockstep/pkg/mpi"
+	"lockstep.dev/lockstep/pkg/mpi/job"
+	"lockstep.dev/lockstep/pkg/mpi/job/decide"
+	"lockstep.dev/lockstep/pkg/mpi/job/desired"
+	"lockstep.dev/lockstep/pkg/mpi/job/observe"
+	"lockstep.dev/lockstep/pkg/mpi/job/phase"
+	"lockstep.dev/lockstep/pkg/mpi/job/status"
 )
 
 // look is one pass: what has changed when it comes, how long before t0.
 type look struct {
 	before time.Duration
-	change func(*Observed)
+	change func(*observe.Observed)
 }
 
 // live runs passes over a job with a gang timeout of 10 minutes and a budget of restarts, as the API server keeps its status, and
@@ -29,24 +35,25 @@ func live(t *testing.T, forgetful bool, looks []look) (end, restarted mpi.Reason
 	o.JobSet.CreationTimestamp = o.TrainJob.CreationTimestamp
 	o.Runtime = restartable("2")
 	o.Runtime.Annotations[mpi.GangTimeoutAnnotation] = "10m"
-	memory := Memory{}
+	memory := observe.History{}
 	for _, look := range looks {
 		o.Now = t0.Add(-look.before)
 		look.change(&o)
 		if forgetful {
-			memory = Memory{}
+			memory = observe.History{}
 		}
 		o.Remember(memory)
-		memory = o.Seen
-		decision, err := Decide(o, bytes.NewReader(bytes.Repeat([]byte{7}, 32)))
+		memory = o.History
+		decision, err := decide.Decide(phase.Derive(o), bytes.NewReader(bytes.Repeat([]byte{7}, 32)))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if end, _ = decision.Finishes(); end != "" {
+		if end, _ = finishes(decision); end != "" {
 			return end, ""
 		}
+		restart := phase.Derive(o).State().Restart
 		o.TrainJob = o.TrainJob.DeepCopy()
-		o.TrainJob.Status = Status(o, decision, nil)
+		o.TrainJob.Status = status.Of(phase.Derive(o), decision, nil)
 		for i := range o.TrainJob.Status.Conditions {
 			at := &o.TrainJob.Status.Conditions[i].LastTransitionTime
 			*at = metav1.NewTime(at.Truncate(time.Second))
@@ -54,8 +61,8 @@ func live(t *testing.T, forgetful bool, looks []look) (end, restarted mpi.Reason
 		if decision.Update != nil {
 			o.JobSet = decision.Update
 		}
-		if decision.restart != nil {
-			restarted = decision.restart.reason
+		if restart != nil {
+			restarted = restart.Failure.Reason
 		}
 	}
 	return end, restarted
@@ -69,17 +76,17 @@ func TestGangTimeoutIsForGangsThatNeverStarted(t *testing.T) {
 		return podOf(role, index, func(pod *corev1.Pod) { pod.Status.Phase = corev1.PodPending })
 	}
 	pods := func(before time.Duration, pods ...corev1.Pod) look {
-		return look{before, func(o *Observed) { o.Pods = pods }}
+		return look{before, func(o *observe.Observed) { o.Pods = pods }}
 	}
 	pending := pods(time.Hour, waiting(mpi.LauncherJob, 0), waiting(mpi.NodeJob, 0), waiting(mpi.NodeJob, 1))
 	together := pods(59*time.Minute, launcher, node0, node1)
 	failed := func(left ...corev1.Pod) look {
-		return look{0, func(o *Observed) {
-			*o = o.jobSetHas(jobset.JobSetFailed, t0)
+		return look{0, func(o *observe.Observed) {
+			*o = jobSetHas(*o, jobset.JobSetFailed, t0)
 			o.Pods = left
 		}}
 	}
-	told := look{-causeExpected, func(*Observed) {}}
+	told := look{-causeKnownAfter, func(*observe.Observed) {}}
 	taken := func(reason string, edits ...func(*corev1.Pod)) func(*corev1.Pod) {
 		return func(pod *corev1.Pod) {
 			pod.Status.Conditions = append(pod.Status.Conditions, corev1.PodCondition{
@@ -95,28 +102,28 @@ func TestGangTimeoutIsForGangsThatNeverStarted(t *testing.T) {
 	}
 	oom := podOf(mpi.NodeJob, 0, died(t0.Add(-20*time.Second), 137, "OOMKilled", ""))
 	suspension := func(before time.Duration, wanted bool, left ...corev1.Pod) look {
-		return look{before, func(o *Observed) {
+		return look{before, func(o *observe.Observed) {
 			o.TrainJob.Spec.Suspend, o.Pods = ptr.To(wanted), left
 		}}
 	}
 	again := func(before time.Duration) []look {
 		return []look{
-			{before, func(o *Observed) { o.JobSet, o.Pods = nil, nil }},
-			{before, func(o *Observed) {
-				job, err := Resolve(o.TrainJob, *o.Runtime)
+			{before, func(o *observe.Observed) { o.JobSet, o.Pods = nil, nil }},
+			{before, func(o *observe.Observed) {
+				made, err := job.Resolve(o.TrainJob, *o.Runtime)
 				if err != nil {
 					t.Fatal(err)
 				}
-				job.Attempt = o.restarts()
-				o.JobSet = job.JobSet()
+				made.Attempt = o.Restarts()
+				o.JobSet = desired.JobSet(made)
 				o.JobSet.UID = "jobset-uid"
 			}},
 		}
 	}
 	broken := []look{
 		pending, together,
-		{50 * time.Minute, func(o *Observed) {
-			*o = o.jobSetHas(jobset.JobSetFailed, o.Now)
+		{50 * time.Minute, func(o *observe.Observed) {
+			*o = jobSetHas(*o, jobset.JobSetFailed, o.Now)
 			o.Pods = []corev1.Pod{launcher, node0, lost(taken("DeletionByTaintManager"))}
 		}},
 	}

@@ -1,10 +1,6 @@
 package job
 
 import (
-	"fmt"
-	"strconv"
-	"time"
-
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -12,18 +8,8 @@ import (
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
 	"lockstep.dev/lockstep/pkg/mpi"
+	"lockstep.dev/lockstep/pkg/mpi/diagnose"
 )
-
-// Runtime is what ClusterTrainingRuntime and TrainingRuntime have in common.
-type Runtime struct {
-	Labels      map[string]string           `json:"labels,omitempty"`
-	Annotations map[string]string           `json:"annotations,omitempty"`
-	Spec        trainer.TrainingRuntimeSpec `json:"spec"`
-}
-
-// Ours says whether this is an MPI runtime, compiled by Lockstep or of upstream's own kind. TrainJobs of other runtimes are
-// not ours.
-func (r Runtime) Ours() bool { return r.Spec.MLPolicy != nil && r.Spec.MLPolicy.MPI != nil }
 
 // Job is a TrainJob resolved against its runtime: all that its objects are built from.
 type Job struct {
@@ -52,7 +38,7 @@ const defaultSSHAuthMountPath = "/root/.ssh"
 // Resolve returns the job that a TrainJob asks for. The runtime must be Ours. An error is always a *Refusal.
 func Resolve(trainJob *trainer.TrainJob, runtime Runtime) (Job, error) {
 	if trainJob.Spec.Initializer != nil {
-		return Job{}, refuse(ReasonInitializerUnsupported,
+		return Job{}, refuse(diagnose.InitializerUnsupported,
 			"spec.initializer is not supported by MPI runtimes: load data in the command or mount a volume")
 	}
 	template, err := patched(runtime.Spec.Template, trainJob.Spec.RuntimePatches)
@@ -89,48 +75,6 @@ func Resolve(trainJob *trainer.TrainJob, runtime Runtime) (Job, error) {
 	return job, nil
 }
 
-// checkNodes holds the number of nodes against what the runtime allows.
-func (r Runtime) checkNodes(nodes int32) error {
-	if least, err := strconv.Atoi(r.Annotations[mpi.MinNodesAnnotation]); err == nil && int(nodes) < least {
-		return refuse(ReasonInvalidWorld, "numNodes is %d, this runtime needs at least %d", nodes, least)
-	}
-	if most, err := strconv.Atoi(r.Annotations[mpi.MaxNodesAnnotation]); err == nil && int(nodes) > most {
-		return refuse(ReasonInvalidWorld, "numNodes is %d, this runtime allows at most %d", nodes, most)
-	}
-	return nil
-}
-
-// mostJobNames is how many names are looked at of a replicated job, so that a runtime of a tenant with a billion replicas costs no
-// more. JobSet says of the others that they are taken.
-const mostJobNames = 16
-
-// JobNames returns what JobSet calls the Jobs of a TrainJob of this runtime (sigs.k8s.io/jobset pkg/util/placement, GenJobName): the
-// first ones of each replicated job.
-func (r Runtime) JobNames(trainJob string) []string {
-	var names []string
-	for _, part := range r.Spec.Template.Spec.ReplicatedJobs {
-		replicas := part.Replicas
-		if part.Name == mpi.LauncherJob || part.Name == mpi.NodeJob {
-			replicas = 1
-		}
-		for i := range min(replicas, mostJobNames) {
-			names = append(names, fmt.Sprintf("%s-%s-%d", trainJob, part.Name, i))
-		}
-	}
-	return names
-}
-
-// GangTimeout returns how long the pods of a job may take until all of them run; 0 means for ever.
-func (r Runtime) GangTimeout() time.Duration {
-	if wait, err := time.ParseDuration(r.Annotations[mpi.GangTimeoutAnnotation]); err == nil && wait > 0 {
-		return wait
-	}
-	if policy := r.Spec.PodGroupPolicy; policy != nil && policy.Coscheduling != nil {
-		return time.Duration(ptr.Deref(policy.Coscheduling.ScheduleTimeoutSeconds, 0)) * time.Second
-	}
-	return 0
-}
-
 // worldOf takes the number of nodes from the TrainJob, otherwise from the runtime's node template. Upstream gives the runtime's
 // mlPolicy.numNodes to the replicated job with the label of the trainer step: it counts nodes only where these carry the label,
 // and launchers, of which there is one, where the launcher does.
@@ -146,7 +90,7 @@ func worldOf(asked trainer.Trainer, policy trainer.MLPolicy, template jobset.Job
 		world.Nodes = *asked.NumNodes
 		return world
 	}
-	node := replicatedJob(template, mpi.NodeJob).Template
+	node := ReplicatedJob(template, mpi.NodeJob).Template
 	world.Nodes = ptr.Deref(node.Spec.Parallelism, 1)
 	if node.Labels[mpi.AncestorLabel] == mpi.AncestorTrainer {
 		world.Nodes = ptr.Deref(policy.NumNodes, 1)
@@ -159,13 +103,13 @@ func worldOf(asked trainer.Trainer, policy trainer.MLPolicy, template jobset.Job
 
 func checkTemplate(template jobset.JobSetSpec) error {
 	for _, name := range []string{mpi.LauncherJob, mpi.NodeJob} {
-		rj := replicatedJob(template, name)
+		rj := ReplicatedJob(template, name)
 		if rj == nil {
-			return refuse(ReasonInvalidRuntime, "the runtime has no replicated job `%s`: an MPI runtime needs `%s` and `%s`",
+			return refuse(diagnose.InvalidRuntime, "the runtime has no replicated job `%s`: an MPI runtime needs `%s` and `%s`",
 				name, mpi.LauncherJob, mpi.NodeJob)
 		}
-		if mainContainer(&rj.Template.Spec.Template.Spec) == nil {
-			return refuse(ReasonInvalidRuntime, "the replicated job `%s` of the runtime has no container `%s`", name, mpi.Container)
+		if MainContainer(&rj.Template.Spec.Template.Spec) == nil {
+			return refuse(diagnose.InvalidRuntime, "the replicated job `%s` of the runtime has no container `%s`", name, mpi.Container)
 		}
 	}
 	return nil
@@ -180,12 +124,12 @@ const (
 
 func checkWorld(name string, world mpi.World) error {
 	if err := world.Validate(); err != nil {
-		return refuse(ReasonInvalidWorld, "%s", err)
+		return refuse(diagnose.InvalidWorld, "%s", err)
 	}
 	// A world within its limits has no longer host name: `node-0-4999` is shorter.
 	longest := mpi.PodHostname(name, mpi.LauncherJob, 0)
 	if over := len(longest) + podNameSuffix - dnsLabelMax; over > 0 {
-		return refuse(ReasonNameTooLong, "the name `%s` has %d characters, at most %d are allowed: pods would be named `%s-xxxxx`, and a pod name that serves as host name has at most %d",
+		return refuse(diagnose.NameTooLong, "the name `%s` has %d characters, at most %d are allowed: pods would be named `%s-xxxxx`, and a pod name that serves as host name has at most %d",
 			name, len(name), len(name)-over, longest, dnsLabelMax)
 	}
 	return nil
@@ -194,7 +138,7 @@ func checkWorld(name string, world mpi.World) error {
 func checkEnvironment(trainJob *trainer.TrainJob) error {
 	for _, v := range variablesOf(trainJob) {
 		if mpi.ReservedVariable(v.Name) {
-			return refuse(ReasonReservedVariable, "the variable `%s` is set by the platform, because the nodes are found through it: remove it from the TrainJob", v.Name)
+			return refuse(diagnose.ReservedVariable, "the variable `%s` is set by the platform, because the nodes are found through it: remove it from the TrainJob", v.Name)
 		}
 	}
 	return nil
@@ -220,22 +164,4 @@ func patchedVariables(rj trainer.ReplicatedJobPatch) []corev1.EnvVar {
 		variables = append(variables, c.Env...)
 	}
 	return variables
-}
-
-func replicatedJob(spec jobset.JobSetSpec, name string) *jobset.ReplicatedJob {
-	for i := range spec.ReplicatedJobs {
-		if spec.ReplicatedJobs[i].Name == name {
-			return &spec.ReplicatedJobs[i]
-		}
-	}
-	return nil
-}
-
-func mainContainer(pod *corev1.PodSpec) *corev1.Container {
-	for i := range pod.Containers {
-		if pod.Containers[i].Name == mpi.Container {
-			return &pod.Containers[i]
-		}
-	}
-	return nil
 }

@@ -1,4 +1,4 @@
-package job
+package job_test
 
 import (
 	"errors"
@@ -11,12 +11,14 @@ import (
 	"k8s.io/utils/ptr"
 
 	"lockstep.dev/lockstep/pkg/mpi"
+	"lockstep.dev/lockstep/pkg/mpi/diagnose"
+	"lockstep.dev/lockstep/pkg/mpi/job"
 )
 
 func TestResolveWorld(t *testing.T) {
 	cases := map[string]struct {
 		reason  string
-		runtime *Runtime
+		runtime *job.Runtime
 		asked   trainer.Trainer
 		want    mpi.World
 	}{
@@ -45,11 +47,11 @@ func TestResolveWorld(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			job, err := Resolve(trainJobOf(asks(tc.asked)), *tc.runtime)
+			made, err := job.Resolve(trainJobOf(asks(tc.asked)), *tc.runtime)
 			if err != nil {
 				t.Fatalf("%s: Resolve(...): %v", tc.reason, err)
 			}
-			if diff := cmp.Diff(tc.want, job.World); diff != "" {
+			if diff := cmp.Diff(tc.want, made.World); diff != "" {
 				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
 			}
 		})
@@ -59,13 +61,13 @@ func TestResolveWorld(t *testing.T) {
 func TestWidestWorldNeedsNoShorterName(t *testing.T) {
 	wide := trainer.Trainer{NumNodes: ptr.To[int32](mpi.MaxNodes)}
 	job := resolved(t, runtimeOf(false), asks(wide), func(j *trainer.TrainJob) { j.Name = strings.Repeat("a", 44) })
-	if last := mpi.PodHostname(job.Name, mpi.NodeJob, mpi.MaxNodes-1); len(last)+podNameSuffix > dnsLabelMax {
+	if last := mpi.PodHostname(job.Name, mpi.NodeJob, mpi.MaxNodes-1); len(last)+6 > 63 {
 		t.Errorf("JobSet refuses the host name `%s`", last)
 	}
 }
 
 func TestResolveRefuses(t *testing.T) {
-	without := func(name string) *Runtime {
+	without := func(name string) *job.Runtime {
 		runtime := runtimeOf(false)
 		jobs := runtime.Spec.Template.Spec.ReplicatedJobs
 		for i := range jobs {
@@ -82,27 +84,27 @@ func TestResolveRefuses(t *testing.T) {
 	}
 	cases := map[string]struct {
 		reason  string
-		runtime *Runtime
+		runtime *job.Runtime
 		edit    func(*trainer.TrainJob)
 		want    mpi.Reason
 		says    string
 	}{
-		"NoLauncher":   {"an MPI job needs a launcher", without(mpi.LauncherJob), nil, ReasonInvalidRuntime, "no replicated job `launcher`"},
-		"NoNode":       {"an MPI job needs nodes", without(mpi.NodeJob), nil, ReasonInvalidRuntime, "no replicated job `node`"},
-		"NoContainer":  {"the main container has upstream's name", otherContainer, nil, ReasonInvalidRuntime, "no container `node`"},
-		"NoNodes":      {"upstream admits 0 nodes since 2.3, MPI does not", runtimeOf(false), asks(trainer.Trainer{NumNodes: ptr.To[int32](0)}), ReasonInvalidWorld, "numNodes is 0"},
-		"TooManyNodes": {"the controller must not fill its memory with a hostfile", runtimeOf(false), asks(trainer.Trainer{NumNodes: ptr.To[int32](1<<31 - 1)}), ReasonInvalidWorld, "numNodes is 2147483647, at most 5000 are possible"},
-		"NoSlots":      {"a node without slots runs nothing", runtimeOf(false), asks(trainer.Trainer{NumProcPerNode: ptr.To[int32](0)}), ReasonInvalidWorld, "slots per node is 0"},
-		"ReservedEnv":  {"the job would lose its nodes", runtimeOf(false), asks(trainer.Trainer{Env: []corev1.EnvVar{{Name: "PRTE_MCA_plm_ssh_agent", Value: "ssh"}}}), ReasonReservedVariable, "`PRTE_MCA_plm_ssh_agent`"},
-		"Initializer":  {"it would be ignored silently", runtimeOf(false), func(j *trainer.TrainJob) { j.Spec.Initializer = &trainer.Initializer{} }, ReasonInitializerUnsupported, "spec.initializer"},
-		"LauncherName": {"`-launcher-0-0-xxxxx` takes 19 of 63 characters", runtimeOf(false), named(strings.Repeat("a", 45)), ReasonNameTooLong, "at most 44 are allowed"},
+		"NoLauncher":   {"an MPI job needs a launcher", without(mpi.LauncherJob), nil, diagnose.InvalidRuntime, "no replicated job `launcher`"},
+		"NoNode":       {"an MPI job needs nodes", without(mpi.NodeJob), nil, diagnose.InvalidRuntime, "no replicated job `node`"},
+		"NoContainer":  {"the main container has upstream's name", otherContainer, nil, diagnose.InvalidRuntime, "no container `node`"},
+		"NoNodes":      {"upstream admits 0 nodes since 2.3, MPI does not", runtimeOf(false), asks(trainer.Trainer{NumNodes: ptr.To[int32](0)}), diagnose.InvalidWorld, "numNodes is 0"},
+		"TooManyNodes": {"the controller must not fill its memory with a hostfile", runtimeOf(false), asks(trainer.Trainer{NumNodes: ptr.To[int32](1<<31 - 1)}), diagnose.InvalidWorld, "numNodes is 2147483647, at most 5000 are possible"},
+		"NoSlots":      {"a node without slots runs nothing", runtimeOf(false), asks(trainer.Trainer{NumProcPerNode: ptr.To[int32](0)}), diagnose.InvalidWorld, "slots per node is 0"},
+		"ReservedEnv":  {"the job would lose its nodes", runtimeOf(false), asks(trainer.Trainer{Env: []corev1.EnvVar{{Name: "PRTE_MCA_plm_ssh_agent", Value: "ssh"}}}), diagnose.ReservedVariable, "`PRTE_MCA_plm_ssh_agent`"},
+		"Initializer":  {"it would be ignored silently", runtimeOf(false), func(j *trainer.TrainJob) { j.Spec.Initializer = &trainer.Initializer{} }, diagnose.InitializerUnsupported, "spec.initializer"},
+		"LauncherName": {"`-launcher-0-0-xxxxx` takes 19 of 63 characters", runtimeOf(false), named(strings.Repeat("a", 45)), diagnose.NameTooLong, "at most 44 are allowed"},
 		"UnknownReplicatedJob": {
-			"a patch for nothing is a mistake", runtimeOf(false), patchOf(trainer.ReplicatedJobPatch{Name: "worker"}), ReasonInvalidPatch, "no replicated job `worker`",
+			"a patch for nothing is a mistake", runtimeOf(false), patchOf(trainer.ReplicatedJobPatch{Name: "worker"}), diagnose.InvalidPatch, "no replicated job `worker`",
 		},
 		"ReservedEnvInPatch": {
 			"patches are another way to the same environment", runtimeOf(false),
 			patchOf(podPatch("node", trainer.PodSpecPatch{Containers: []trainer.ContainerPatch{{Name: "node", Env: []corev1.EnvVar{{Name: "HYDRA_LAUNCHER", Value: "fork"}}}}})),
-			ReasonReservedVariable, "`HYDRA_LAUNCHER`",
+			diagnose.ReservedVariable, "`HYDRA_LAUNCHER`",
 		},
 	}
 	for name, tc := range cases {
@@ -111,8 +113,8 @@ func TestResolveRefuses(t *testing.T) {
 			if tc.edit != nil {
 				tc.edit(trainJob)
 			}
-			_, err := Resolve(trainJob, *tc.runtime)
-			var refused *Refusal
+			_, err := job.Resolve(trainJob, *tc.runtime)
+			var refused *job.Refusal
 			if !errors.As(err, &refused) {
 				t.Fatalf("%s: want a refusal, got %v", tc.reason, err)
 			}
@@ -124,11 +126,11 @@ func TestResolveRefuses(t *testing.T) {
 }
 
 func TestLongestNameFits(t *testing.T) {
-	job, err := Resolve(trainJobOf(func(j *trainer.TrainJob) { j.Name = strings.Repeat("a", 44) }), *runtimeOf(false))
+	made, err := job.Resolve(trainJobOf(func(j *trainer.TrainJob) { j.Name = strings.Repeat("a", 44) }), *runtimeOf(false))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := len(mpi.PodHostname(job.Name, mpi.LauncherJob, 0) + "-abcde"); got != 63 {
+	if got := len(mpi.PodHostname(made.Name, mpi.LauncherJob, 0) + "-abcde"); got != 63 {
 		t.Errorf("the longest allowed name should use up all 63 characters of a DNS label, got %d", got)
 	}
 }

@@ -1,4 +1,4 @@
-package job
+package job_test
 
 import (
 	"errors"
@@ -19,61 +19,67 @@ import (
 
 	"lockstep.dev/lockstep/pkg/mpi"
 	"lockstep.dev/lockstep/pkg/mpi/diagnose"
+	"lockstep.dev/lockstep/pkg/mpi/job"
+	"lockstep.dev/lockstep/pkg/mpi/job/decide"
+	"lockstep.dev/lockstep/pkg/mpi/job/desired"
+	"lockstep.dev/lockstep/pkg/mpi/job/observe"
+	"lockstep.dev/lockstep/pkg/mpi/job/phase"
+	"lockstep.dev/lockstep/pkg/mpi/job/status"
 )
 
 // told is a status that says of the pods what a reason says, of a job whose JobSet was made.
 func told(status metav1.ConditionStatus, reason mpi.Reason) func(*trainer.TrainJob) {
 	return func(trainJob *trainer.TrainJob) {
-		hasCondition(Created, metav1.ConditionTrue, t0)(trainJob)
-		running := ReasonWaitingForPods
-		if reason == ReasonSuspended || reason == ReasonRestarting {
+		hasCondition(job.Created, metav1.ConditionTrue, t0)(trainJob)
+		running := job.ReasonWaitingForPods
+		if reason == job.ReasonSuspended || reason == job.ReasonRestarting {
 			running = reason
 		}
 		trainJob.Status.Conditions = append(trainJob.Status.Conditions,
-			metav1.Condition{Type: PodsReady, Status: status, Reason: string(reason), LastTransitionTime: metav1.NewTime(t0)},
-			metav1.Condition{Type: Running, Status: metav1.ConditionFalse, Reason: string(running), LastTransitionTime: metav1.NewTime(t0)})
+			metav1.Condition{Type: job.PodsReady, Status: status, Reason: string(reason), LastTransitionTime: metav1.NewTime(t0)},
+			metav1.Condition{Type: job.Running, Status: metav1.ConditionFalse, Reason: string(running), LastTransitionTime: metav1.NewTime(t0)})
 	}
 }
 
 func TestJobSetDeletedByHand(t *testing.T) {
 	key := keyOf(t, resolved(t, restartable("3")))
-	gone := func(edits ...func(*trainer.TrainJob)) Observed {
-		return Observed{Now: t0, TrainJob: trainJobOf(edits...), Runtime: restartable("3"), Children: []metav1.PartialObjectMetadata{key}}
+	gone := func(edits ...func(*trainer.TrainJob)) observe.Observed {
+		return observe.Observed{Now: t0, TrainJob: trainJobOf(edits...), Runtime: restartable("3"), Children: []metav1.PartialObjectMetadata{key}}
 	}
-	going := func(edits ...func(*trainer.TrainJob)) Observed {
-		o := started(trainJobOf(edits...)).with(podOf(mpi.LauncherJob, 0, ready, deleted), podOf(mpi.NodeJob, 0, ready))
+	going := func(edits ...func(*trainer.TrainJob)) observe.Observed {
+		o := withPods(started(trainJobOf(edits...)), podOf(mpi.LauncherJob, 0, ready, deleted), podOf(mpi.NodeJob, 0, ready))
 		o.Runtime, o.Children = restartable("3"), []metav1.PartialObjectMetadata{key}
 		o.JobSet.DeletionTimestamp = ptr.To(metav1.NewTime(t0))
 		return o
 	}
-	running := told(metav1.ConditionTrue, ReasonPodsReady)
+	running := told(metav1.ConditionTrue, job.ReasonPodsReady)
 	ended := outline{Ours: true, Delete: []string{"Secret demo-mpi-ssh-auth s1"}, End: diagnose.JobSetDeleted}
-	again := outline{Ours: true, Create: without(everything, 2), Requeue: podsExpected + causeMissing}
+	again := outline{Ours: true, Create: without(everything, 2), Requeue: podsAskedAfter + causeLook}
 	cases := map[string]struct {
 		reason string
-		o      Observed
+		o      observe.Observed
 		want   outline
 	}{
 		"Gone":      {"a second run is nobody's wish, whatever restarts the runtime allows", gone(running), ended},
-		"Starting":  {"its pods were about to come", gone(told(metav1.ConditionFalse, ReasonPodsPending)), ended},
+		"Starting":  {"its pods were about to come", gone(told(metav1.ConditionFalse, job.ReasonPodsPending)), ended},
 		"PodSeen":   {"a pod was seen to be deleted first", gone(told(metav1.ConditionFalse, diagnose.PodDeleted)), ended},
 		"Going":     {"deleted in the foreground, it goes after its pods", going(running), ended},
-		"Ended":     {"what has ended may go", going(running).jobSetHas(jobset.JobSetCompleted, t0), outline{Ours: true, Delete: ended.Delete, End: ReasonCompleted}},
-		"NoRuntime": {"nobody makes it again, and its run is lost all the same", func() Observed { o := gone(running); o.Runtime = nil; return o }(), ended},
-		"ToSuspend": {"whoever suspends it has given up the run", gone(running, suspend), outline{Ours: true, Create: without(everything, 2), Requeue: podsExpected + causeMissing}},
-		"Suspended": {"a suspended job has no pods to lose", gone(told(metav1.ConditionFalse, ReasonSuspended)), again},
+		"Ended":     {"what has ended may go", jobSetHas(going(running), jobset.JobSetCompleted, t0), outline{Ours: true, Delete: ended.Delete, End: job.ReasonCompleted}},
+		"NoRuntime": {"nobody makes it again, and its run is lost all the same", func() observe.Observed { o := gone(running); o.Runtime = nil; return o }(), ended},
+		"ToSuspend": {"whoever suspends it has given up the run", gone(running, suspend), outline{Ours: true, Create: without(everything, 2), Requeue: podsAskedAfter + causeLook}},
+		"Suspended": {"a suspended job has no pods to lose", gone(told(metav1.ConditionFalse, job.ReasonSuspended)), again},
 		"Restarted": {"the controller deleted it, and died", gone(running, restartedOnce), again},
-		"Condemned": {"the controller deleted it because it had failed while suspended, and died", gone(told(metav1.ConditionFalse, ReasonRestarting)), again},
+		"Condemned": {"the controller deleted it because it had failed while suspended, and died", gone(told(metav1.ConditionFalse, job.ReasonRestarting)), again},
 		"New":       {"there was none", gone(), again},
-		"Held":      {"the last one was made, and what it waits for now was said", gone(hasCondition(Created, metav1.ConditionFalse, t0)), again},
+		"Held":      {"the last one was made, and what it waits for now was said", gone(hasCondition(job.Created, metav1.ConditionFalse, t0)), again},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			decision, err := Decide(tc.o, nil)
+			decision, err := decide.Decide(phase.Derive(tc.o), nil)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(tc.want, outlineOf(decision)); diff != "" {
+			if diff := cmp.Diff(tc.want, outlineOf(tc.o, decision)); diff != "" {
 				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
 			}
 		})
@@ -81,7 +87,7 @@ func TestJobSetDeletedByHand(t *testing.T) {
 }
 
 func TestStatusOfAJobWithoutItsJobSet(t *testing.T) {
-	o := Observed{Now: t0, TrainJob: trainJobOf(told(metav1.ConditionTrue, ReasonPodsReady)), Runtime: runtimeOf(false)}
+	o := observe.Observed{Now: t0, TrainJob: trainJobOf(told(metav1.ConditionTrue, job.ReasonPodsReady)), Runtime: runtimeOf(false)}
 	o.TrainJob.Status.JobsStatus = []trainer.JobStatus{{Name: mpi.NodeJob, Active: ptr.To[int32](1)}}
 	status := statusOf(t, o, nil)
 	want := []string{"PodsReady=False/Finished", "Running=False/Finished", "Created=True/JobSetCreated", "Failed=True/JobSetDeleted"}
@@ -108,10 +114,10 @@ func (silent) Error() string { return "the API server does not answer" }
 // A JobSet that failed while it was being suspended goes and comes again. The status says so first: a controller that dies in
 // between must not take it for one that somebody deleted.
 func TestTheStatusTellsThatAJobSetGoes(t *testing.T) {
-	o := started(trainJobOf(told(metav1.ConditionTrue, ReasonPodsReady))).jobSetHas(jobset.JobSetFailed, t0)
+	o := jobSetHas(started(trainJobOf(told(metav1.ConditionTrue, job.ReasonPodsReady))), jobset.JobSetFailed, t0)
 	o.JobSet.Spec.Suspend = ptr.To(true)
 	for range 2 {
-		decision, err := Decide(o, nil)
+		decision, err := decide.Decide(phase.Derive(o), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -124,18 +130,18 @@ func TestTheStatusTellsThatAJobSetGoes(t *testing.T) {
 			return
 		}
 		o.TrainJob = o.TrainJob.DeepCopy()
-		o.TrainJob.Status = Status(o, decision, nil)
+		o.TrainJob.Status = status.Of(phase.Derive(o), decision, nil)
 	}
 	t.Error("the JobSet stays")
 }
 
 func TestJobSetSuspendedByHand(t *testing.T) {
-	by := func(edits ...func(*trainer.TrainJob)) Observed {
-		o := started(trainJobOf(edits...)).with(podOf(mpi.LauncherJob, 0, ready, deleted), podOf(mpi.NodeJob, 0, ready), podOf(mpi.NodeJob, 1, ready))
+	by := func(edits ...func(*trainer.TrainJob)) observe.Observed {
+		o := withPods(started(trainJobOf(edits...)), podOf(mpi.LauncherJob, 0, ready, deleted), podOf(mpi.NodeJob, 0, ready), podOf(mpi.NodeJob, 1, ready))
 		o.JobSet.Spec.Suspend = ptr.To(true)
 		return o
 	}
-	running := hasCondition(Running, metav1.ConditionTrue, t0)
+	running := hasCondition(job.Running, metav1.ConditionTrue, t0)
 	if o := by(running); !o.SuspendedByHand() {
 		t.Error("a job that runs was not suspended by its user")
 	}
@@ -148,9 +154,9 @@ func TestJobSetSuspendedByHand(t *testing.T) {
 	for answered, want := range map[bool]bool{false: false, true: true} {
 		o := by(running)
 		if answered {
-			o = o.jobSetHas(jobset.JobSetSuspended, t0)
+			o = jobSetHas(o, jobset.JobSetSuspended, t0)
 		}
-		decision, err := Decide(o, nil)
+		decision, err := decide.Decide(phase.Derive(o), nil)
 		if err != nil || (decision.Update != nil) != want {
 			t.Errorf("JobSet has stopped its pods: %v; resumed: %v, %v", answered, decision.Update != nil, err)
 		}
@@ -162,34 +168,34 @@ func TestJobSetSuspendedByHand(t *testing.T) {
 	for _, status := range []metav1.ConditionStatus{metav1.ConditionTrue, metav1.ConditionFalse} {
 		resumed.JobSet.Status.Conditions[0].Status = status
 		resumed.JobSet.Status.Conditions[0].LastTransitionTime = metav1.NewTime(t0.Add(time.Second))
-		if c := apimeta.FindStatusCondition(statusOf(t, resumed, nil).Conditions, PodsReady); c.Reason == string(diagnose.PodDeleted) {
+		if c := apimeta.FindStatusCondition(statusOf(t, resumed, nil).Conditions, job.PodsReady); c.Reason == string(diagnose.PodDeleted) {
 			t.Errorf("Suspended=%s: the JobSet took the pod away, and nobody has to start the job again: %s", status, c.Message)
 		}
 	}
 }
 
 func TestPolicyDeletedByHand(t *testing.T) {
-	o := started(trainJobOf()).with(podOf(mpi.LauncherJob, 0, address("10.0.0.1"), ready))
+	o := withPods(started(trainJobOf()), podOf(mpi.LauncherJob, 0, address("10.0.0.1"), ready))
 	o.PolicyGone, o.Runtime = true, nil
-	decision, err := Decide(o, nil)
+	decision, err := decide.Decide(phase.Derive(o), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if len(decision.Create) != 1 {
-		t.Fatalf("the policy is made again, also without the runtime: %+v", outlineOf(decision))
+		t.Fatalf("the policy is made again, also without the runtime: %+v", outlineOf(o, decision))
 	}
-	if diff := cmp.Diff(resolved(t, runtimeOf(false)).NetworkPolicy(o.ControllerNamespace), decision.Create[0]); diff != "" {
+	if diff := cmp.Diff(desired.NetworkPolicy(resolved(t, runtimeOf(false)), o.ControllerNamespace), decision.Create[0]); diff != "" {
 		t.Errorf("as it was made: -want, +got:\n%s", diff)
 	}
-	ended := o.jobSetHas(jobset.JobSetCompleted, t0)
-	if decision, err = Decide(ended, nil); err != nil || len(decision.Create) > 0 {
-		t.Errorf("a job that is over needs none: %+v, %v", outlineOf(decision), err)
+	ended := jobSetHas(o, jobset.JobSetCompleted, t0)
+	if decision, err = decide.Decide(phase.Derive(ended), nil); err != nil || len(decision.Create) > 0 {
+		t.Errorf("a job that is over needs none: %+v, %v", outlineOf(ended, decision), err)
 	}
 }
 
 func TestNamesOfChildJobsAreTaken(t *testing.T) {
-	child := func(owner *metav1.OwnerReference) Observed {
-		o := Observed{Now: t0, TrainJob: trainJobOf(), Runtime: runtimeOf(false)}
+	child := func(owner *metav1.OwnerReference) observe.Observed {
+		o := observe.Observed{Now: t0, TrainJob: trainJobOf(), Runtime: runtimeOf(false)}
 		var owners []metav1.OwnerReference
 		if owner != nil {
 			owners = append(owners, *owner)
@@ -201,7 +207,7 @@ func TestNamesOfChildJobsAreTaken(t *testing.T) {
 		return &metav1.OwnerReference{Kind: kind, Name: name, UID: "x", Controller: ptr.To(true)}
 	}
 	for reason, tc := range map[string]struct {
-		o    Observed
+		o    observe.Observed
 		want string
 	}{
 		"somebody made it by hand":     {child(nil), "delete Job `demo-launcher-0`, or give"},
@@ -209,14 +215,14 @@ func TestNamesOfChildJobsAreTaken(t *testing.T) {
 		"an earlier JobSet left it":    {child(controlled("JobSet", "demo")), ""},
 		"a CronJob would make it anew": {child(controlled("CronJob", "demo-launcher")), "Job `demo-launcher-0` of CronJob `demo-launcher`"},
 	} {
-		decision, err := Decide(tc.o, strings.NewReader(strings.Repeat("7", 64)))
+		decision, err := decide.Decide(phase.Derive(tc.o), strings.NewReader(strings.Repeat("7", 64)))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, _ := decision.Finishes(); (tc.want != "") != (got == ReasonNameTaken) {
+		if got, _ := finishes(decision); (tc.want != "") != (got == diagnose.NameTaken) {
 			t.Errorf("%s: got the end %q", reason, got)
-		} else if tc.want != "" && !strings.Contains(decision.end.message, tc.want) {
-			t.Errorf("%s: want `%s`, got `%s`", reason, tc.want, decision.end.message)
+		} else if tc.want != "" && !strings.Contains(decision.End.Text(), tc.want) {
+			t.Errorf("%s: want `%s`, got `%s`", reason, tc.want, decision.End.Text())
 		}
 	}
 	if diff := cmp.Diff([]string{"demo-launcher-0", "demo-node-0"}, runtimeOf(false).JobNames("demo")); diff != "" {
@@ -224,31 +230,31 @@ func TestNamesOfChildJobsAreTaken(t *testing.T) {
 	}
 	wide := runtimeOf(false)
 	wide.Spec.Template.Spec.ReplicatedJobs = append(wide.Spec.Template.Spec.ReplicatedJobs, jobset.ReplicatedJob{Name: "side", Replicas: math.MaxInt32})
-	if got := wide.JobNames("demo"); len(got) != 2+mostJobNames || got[2] != "demo-side-0" {
+	if got := wide.JobNames("demo"); len(got) != 2+16 || got[2] != "demo-side-0" {
 		t.Errorf("whoever makes a runtime decides how many there are: %d", len(got))
 	}
 }
 
 // Each text on a quota says what becomes of the job.
 func TestWhatBecomesOfAJobWithoutQuota(t *testing.T) {
-	bounds := func(hard, used corev1.ResourceList) Bounds {
-		return Bounds{Quotas: []corev1.ResourceQuota{quotaOf(hard, used)}}
+	bounds := func(hard, used corev1.ResourceList) observe.Bounds {
+		return observe.Bounds{Quotas: []corev1.ResourceQuota{quotaOf(hard, used)}}
 	}
 	never, later := bounds(resources("pods", "2"), nil), bounds(resources("pods", "3"), resources("pods", "1"))
 	resuming := started(trainJobOf(suspend))
 	resuming.TrainJob = trainJobOf()
 	resuming.Bounds = never
-	said := func(o Observed) string {
-		decision, err := Decide(o, nil)
+	said := func(o observe.Observed) string {
+		decision, err := decide.Decide(phase.Derive(o), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if decision.end != nil {
-			return decision.end.message
+		if decision.End != nil {
+			return decision.End.Text()
 		}
-		return decision.waiting.message
+		return phase.Derive(o).State().Waiting.Text()
 	}
-	for want, o := range map[string]Observed{
+	for want, o := range map[string]observe.Observed{
 		"then create the TrainJob again": {Now: t0, TrainJob: trainJobOf(), Runtime: runtimeOf(false), Bounds: never},
 		"and then starts by itself":      {Now: t0, TrainJob: trainJobOf(), Runtime: runtimeOf(false), Bounds: later},
 		"and is then resumed by itself":  resuming,
@@ -257,10 +263,10 @@ func TestWhatBecomesOfAJobWithoutQuota(t *testing.T) {
 			t.Errorf("want `%s`, got `%s`", want, got)
 		}
 	}
-	fresh := Observed{Now: t0, TrainJob: trainJobOf(), Runtime: runtimeOf(false)}
+	fresh := observe.Observed{Now: t0, TrainJob: trainJobOf(), Runtime: runtimeOf(false)}
 	objects := apierrors.NewForbidden(schema.GroupResource{Resource: "secrets"}, "demo-mpi-ssh-auth", errors.New("exceeded quota: team"))
 	for refused, want := range map[error]bool{objects: true, silent{}: false} {
-		created := apimeta.FindStatusCondition(statusOf(t, fresh, refused).Conditions, Created)
+		created := apimeta.FindStatusCondition(statusOf(t, fresh, refused).Conditions, job.Created)
 		if want != strings.Contains(created.Message, "the job starts by itself once it is allowed") {
 			t.Errorf("a quota on objects may be raised: %s", created.Message)
 		}
@@ -269,9 +275,9 @@ func TestWhatBecomesOfAJobWithoutQuota(t *testing.T) {
 
 // A job that is resumed and waits for a quota has no pods: nothing is lost with its JobSet.
 func TestJobSetDeletedWhileItsResumeIsHeld(t *testing.T) {
-	o := started(trainJobOf(hasCondition(Created, metav1.ConditionTrue, t0)))
+	o := started(trainJobOf(hasCondition(job.Created, metav1.ConditionTrue, t0)))
 	o.JobSet.Spec.Suspend = ptr.To(true)
-	o.Bounds = Bounds{Quotas: []corev1.ResourceQuota{quotaOf(resources("pods", "3"), resources("pods", "1"))}}
+	o.Bounds = observe.Bounds{Quotas: []corev1.ResourceQuota{quotaOf(resources("pods", "3"), resources("pods", "1"))}}
 	o.TrainJob.Status = statusOf(t, o, nil)
 	held := o.TrainJob.Status
 	if diff := cmp.Diff([]string{"PodsReady=False/QuotaExceeded", "Running=False/Suspended", "Created=True/JobSetCreated"}, inShort(held.Conditions)); diff != "" {
@@ -285,9 +291,9 @@ func TestJobSetDeletedWhileItsResumeIsHeld(t *testing.T) {
 	if c := apimeta.FindStatusCondition(statusOf(t, gone, nil).Conditions, trainer.TrainJobFailed); c != nil {
 		t.Errorf("it waits on: %s", c.Message)
 	}
-	o.Bounds = Bounds{}
+	o.Bounds = observe.Bounds{}
 	resumed := statusOf(t, o, nil)
-	if wait := Patience(held, resumed); wait > 0 {
+	if wait := status.Debounce(held, resumed); wait > 0 {
 		t.Errorf("its pods are made, and the status says %s later that there may be some", wait)
 	}
 	gone.TrainJob = gone.TrainJob.DeepCopy()

@@ -1,4 +1,4 @@
-package job
+package job_test
 
 import (
 	"testing"
@@ -14,6 +14,11 @@ import (
 
 	"lockstep.dev/lockstep/pkg/mpi"
 	"lockstep.dev/lockstep/pkg/mpi/diagnose"
+	"lockstep.dev/lockstep/pkg/mpi/job"
+	"lockstep.dev/lockstep/pkg/mpi/job/decide"
+	"lockstep.dev/lockstep/pkg/mpi/job/desired"
+	"lockstep.dev/lockstep/pkg/mpi/job/phase"
+	"lockstep.dev/lockstep/pkg/mpi/job/status"
 	"lockstep.dev/lockstep/test/clients"
 )
 
@@ -40,39 +45,40 @@ func (b beside) to(happens func()) {
 		}
 		b.Now = b.Now.Add(time.Second)
 	}
+	b.collect()
 }
 
 // trainer does as Kubeflow Trainer 2.3 does (pkg/controller/trainjob_controller.go): the JobSet, Suspended, and the end of the JobSet or of the deadline.
 func (b beside) trainer() {
-	if b.JobSet == nil && !Over(b.TrainJob) {
-		job, err := Resolve(b.TrainJob, *b.Runtime)
+	if b.JobSet == nil && !job.Finished(b.TrainJob) {
+		made, err := job.Resolve(b.TrainJob, *b.Runtime)
 		if err != nil {
 			b.t.Fatal(err)
 		}
-		b.make(job.JobSet())
+		b.make(desired.JobSet(made))
 		delete(b.JobSet.Labels, mpi.TrainJobLabel)
 	}
-	status := &b.TrainJob.Status
+	now := &b.TrainJob.Status
 	says := func(kind string, is metav1.ConditionStatus, reason string) {
-		apimeta.SetStatusCondition(&status.Conditions, metav1.Condition{Type: kind, Status: is, Reason: reason, Message: "said by Trainer", LastTransitionTime: metav1.NewTime(b.Now)})
+		apimeta.SetStatusCondition(&now.Conditions, metav1.Condition{Type: kind, Status: is, Reason: reason, Message: "said by Trainer", LastTransitionTime: metav1.NewTime(b.Now)})
 	}
 	switch {
-	case b.suspendWanted():
+	case b.SuspendWanted():
 		says(trainer.TrainJobSuspended, metav1.ConditionTrue, "Suspended")
-	case apimeta.IsStatusConditionTrue(status.Conditions, trainer.TrainJobSuspended):
+	case apimeta.IsStatusConditionTrue(now.Conditions, trainer.TrainJobSuspended):
 		says(trainer.TrainJobSuspended, metav1.ConditionFalse, "Resumed")
 	}
 	if b.JobSet != nil {
-		b.JobSet.Spec.Suspend = ptr.To(b.suspendWanted())
-		status.JobsStatus = jobsStatus(b.JobSet)
+		b.JobSet.Spec.Suspend = ptr.To(b.SuspendWanted())
+		now.JobsStatus = status.Of(phase.Derive(b.Observed), decide.Decision{}, nil).JobsStatus
 		for ended, kind := range map[jobset.JobSetConditionType]string{jobset.JobSetCompleted: trainer.TrainJobComplete, jobset.JobSetFailed: trainer.TrainJobFailed} {
-			if jobSetCondition(b.JobSet, ended) != nil {
+			if job.TrueCondition(b.JobSet, ended) != nil {
 				says(kind, metav1.ConditionTrue, "Test")
 			}
 		}
 	}
-	if b.untilDeadline() <= 0 && !Over(b.TrainJob) {
-		says(trainer.TrainJobFailed, metav1.ConditionTrue, string(ReasonDeadlineExceeded))
+	if phase.Derive(b.Observed).UntilDeadline() <= 0 && !job.Finished(b.TrainJob) {
+		says(trainer.TrainJobFailed, metav1.ConditionTrue, string(diagnose.DeadlineExceeded))
 		b.JobSet, b.Pods = nil, nil
 	}
 }
@@ -80,25 +86,26 @@ func (b beside) trainer() {
 // look is a pass of a companion.
 func (b beside) look() {
 	o := b.Observed
+	o.Beside = true
 	o.TrainJob = b.TrainJob.DeepCopy()
-	o.Shown, o.TrainJob.Status.Conditions = o.TrainJob.Status.Conditions, Conditions(o.TrainJob)
+	o.Shown, o.TrainJob.Status.Conditions = o.TrainJob.Status.Conditions, status.Conditions(o.TrainJob)
 	o.Remember(b.memory)
-	b.memory = o.Seen
-	decision := Accompany(o)
+	b.memory = o.History
+	decision := accompanied(o)
 	if !decision.Ours {
 		return
 	}
 	b.apply(decision)
-	if ours := Beside(o, decision, nil); len(ours) > 0 {
-		b.record(RecordBeside(o.TrainJob, ours))
+	if ours := status.Beside(phase.Derive(o), decision, nil); len(ours) > 0 {
+		b.record(status.RecordBeside(o.TrainJob, ours))
 	}
 }
 
 // tells says what Trainer's status and our record say together.
 func (b beside) tells(kind string, reason mpi.Reason) {
 	b.t.Helper()
-	if c := apimeta.FindStatusCondition(Conditions(b.TrainJob), kind); c == nil || c.Reason != string(reason) {
-		b.t.Errorf("want %s for %s, got %v", kind, reason, inShort(Conditions(b.TrainJob)))
+	if c := apimeta.FindStatusCondition(status.Conditions(b.TrainJob), kind); c == nil || c.Reason != string(reason) {
+		b.t.Errorf("want %s for %s, got %v", kind, reason, inShort(status.Conditions(b.TrainJob)))
 	}
 }
 
@@ -120,16 +127,16 @@ func companions() map[string]func(*testing.T) {
 			b.to(nil)
 			b.to(b.podsCome)
 			b.to(b.gatePasses)
-			b.tells(Running, ReasonGatePassed)
+			b.tells(job.Running, job.ReasonGatePassed)
 			b.to(b.ends(jobset.JobSetCompleted))
-			b.tells(Running, ReasonFinished)
+			b.tells(job.Running, job.ReasonFinished)
 			b.reads("Complete", "Succeeded")
 		}),
 		"Fails": life(func(b beside) {
 			b.to(nil)
 			b.to(b.gatePasses)
 			b.to(b.dies(exits(1, "Error", ""), exits(137, "OOMKilled", "")))
-			b.tells(Diagnosed, diagnose.OOMKilled)
+			b.tells(job.Diagnosed, diagnose.OOMKilled)
 			b.reads("Failed", "Failed")
 		}),
 		"IsSuspendedAndResumed": life(func(b beside) {
@@ -137,28 +144,28 @@ func companions() map[string]func(*testing.T) {
 			b.reads("Created", "Paused")
 			b.to(b.suspends(false))
 			b.to(b.gatePasses)
-			b.tells(Running, ReasonGatePassed)
+			b.tells(job.Running, job.ReasonGatePassed)
 			b.to(b.suspends(true))
 			b.to(b.stops)
-			b.tells(Running, ReasonSuspended)
+			b.tells(job.Running, job.ReasonSuspended)
 			b.reads("Created", "Paused")
 		}, suspend),
 		"MissesItsDeadline": life(func(b beside) {
 			b.to(nil)
 			b.to(b.gatePasses)
 			b.to(func() { b.Now = b.Now.Add(time.Hour) })
-			b.tells(Diagnosed, ReasonDeadlineExceeded)
+			b.tells(job.Diagnosed, diagnose.DeadlineExceeded)
 			b.reads("Failed", "Failed")
 		}, deadline(600)),
 		"NeverFitsTheQuota": life(func(b beside) {
 			b.Bounds.Quotas = []corev1.ResourceQuota{quotaOf(resources("pods", "1"), nil)}
 			b.to(nil)
-			b.tells(PodsReady, diagnose.QuotaExceeded)
+			b.tells(job.PodsReady, diagnose.QuotaExceeded)
 		}),
 		"KeyIsKnown": life(func(b beside) {
 			b.Children = []metav1.PartialObjectMetadata{childOf("v1", "Secret", "demo-mpi-ssh-auth", "s1", nil)}
 			b.to(nil)
-			b.tells(Guarded, ReasonNameTaken)
+			b.tells(job.Guarded, diagnose.NameTaken)
 			b.to(b.gatePasses)
 			b.to(b.ends(jobset.JobSetCompleted))
 			b.reads("Complete", "Succeeded")
@@ -167,7 +174,7 @@ func companions() map[string]func(*testing.T) {
 			b.to(nil)
 			b.to(b.gatePasses)
 			b.to(b.dies(ready, evicted))
-			b.tells(Diagnosed, diagnose.Preempted)
+			b.tells(job.Diagnosed, diagnose.Preempted)
 			b.reads("Failed", "Failed")
 		}),
 	}

@@ -1,8 +1,9 @@
-package job
+package job_test
 
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"slices"
 	"testing"
 	"time"
@@ -17,6 +18,11 @@ import (
 
 	"lockstep.dev/lockstep/pkg/mpi"
 	"lockstep.dev/lockstep/pkg/mpi/diagnose"
+	"lockstep.dev/lockstep/pkg/mpi/job/decide"
+	"lockstep.dev/lockstep/pkg/mpi/job/kueue"
+	"lockstep.dev/lockstep/pkg/mpi/job/observe"
+	"lockstep.dev/lockstep/pkg/mpi/job/phase"
+	"lockstep.dev/lockstep/pkg/mpi/job/status"
 	"lockstep.dev/lockstep/test/clients"
 )
 
@@ -42,18 +48,21 @@ var (
 // of this package say, and it is written as package reconciler writes it.
 type world struct {
 	t *testing.T
-	Observed
-	memory Memory
+	observe.Observed
+	memory observe.History
 	// truth is what the job really does; before and meanwhile are what it did until now, and what it may do on the way.
 	truth, before truth
 	meanwhile     []truth
 	attempts      int
+	// facts are those of the last look, steps how often something happened.
+	facts *phase.Facts
+	steps int
 }
 
 func newWorld(t *testing.T, edits ...func(*trainer.TrainJob)) *world {
 	trainJob := trainJobOf(edits...)
 	trainJob.CreationTimestamp = metav1.NewTime(t0)
-	return &world{t: t, truth: unseen, Observed: Observed{Now: t0, TrainJob: trainJob, Runtime: runtimeOf(true), ControllerNamespace: "lockstep-system"}}
+	return &world{t: t, truth: unseen, Observed: observe.Observed{Now: t0, TrainJob: trainJob, Runtime: runtimeOf(true), ControllerNamespace: "lockstep-system"}}
 }
 
 // to lets something happen, after which the job does something else, and our controller look at it until it has nothing more to say. Each status on
@@ -72,6 +81,7 @@ func (w *world) to(now truth, happens func(), meanwhile ...truth) {
 		w.Now = w.Now.Add(time.Second)
 	}
 	w.judge(w.truth)
+	w.shown()
 }
 
 // judge reads the TrainJob as clients do.
@@ -101,34 +111,56 @@ func (w *world) look() {
 	w.t.Helper()
 	o := w.Observed
 	o.TrainJob = w.TrainJob.DeepCopy()
-	o.Shown, o.TrainJob.Status.Conditions = o.TrainJob.Status.Conditions, ConditionsOfOurs(o.TrainJob)
+	o.Shown, o.TrainJob.Status.Conditions = o.TrainJob.Status.Conditions, status.ConditionsOfOurs(o.TrainJob)
 	o.Remember(w.memory)
-	w.memory = o.Seen
-	decision, err := Decide(o, bytes.NewReader(bytes.Repeat([]byte{7}, 32)))
+	w.memory = o.History
+	facts := phase.Derive(o)
+	decision, err := decide.Decide(facts, bytes.NewReader(bytes.Repeat([]byte{7}, 32)))
 	if err != nil {
 		w.t.Fatal(err)
 	}
+	w.facts = facts
 	if !decision.Ours {
 		return
 	}
 	w.apply(decision)
-	status := Status(o, decision, nil)
-	if Patience(o.TrainJob.Status, status) >= Counting && len(decision.Delete) == 0 {
+	now := status.Of(facts, decision, nil)
+	w.says(facts.State().Phase, now)
+	if status.Debounce(o.TrainJob.Status, now) >= status.DebounceCounts && len(decision.Delete) == 0 {
 		return // counts alone wait for the next condition
 	}
-	w.record(Record(o.TrainJob, status.Conditions))
-	status.Conditions = Published(status.Conditions)
-	w.TrainJob.Status = status
+	w.record(status.Record(o.TrainJob, now.Conditions))
+	now.Conditions = status.Published(now.Conditions)
+	w.TrainJob.Status = now
 }
 
+// says compares the word of a phase with the STATE that a status shows.
+func (w *world) says(p phase.Phase, now trainer.TrainJobStatus) {
+	w.t.Helper()
+	state := ""
+	if shown := status.Published(now.Conditions); len(shown) > 0 {
+		state = shown[len(shown)-1].Type
+	}
+	if p != phase.Stopping && p.State() != state {
+		w.t.Errorf("the job is %s, whose STATE is `%s`; the status shows `%s`: %v", p, p.State(), state, inShort(now.Conditions))
+	}
+	lived[p] = true
+}
+
+// lived are the phases that jobs came to in all of their lives.
+var lived = map[phase.Phase]bool{}
+
 func (w *world) record(text string) {
+	labels := map[string]string{mpi.TrainJobLabel: w.TrainJob.Name}
+	maps.Copy(labels, w.TrainJob.Labels)
+	w.TrainJob.Labels = labels
 	w.TrainJob.Annotations = nil
 	if text != "" {
-		w.TrainJob.Annotations = map[string]string{RecordAnnotation: text}
+		w.TrainJob.Annotations = map[string]string{status.RecordAnnotation: text}
 	}
 }
 
-func (w *world) apply(decision Decision) {
+func (w *world) apply(decision decide.Decision) {
 	for _, d := range decision.Delete {
 		if w.JobSet != nil && d.UID == w.JobSet.UID {
 			w.JobSet, w.Pods = nil, nil
@@ -173,12 +205,17 @@ func (w *world) count(active int32) {
 
 func pendingPod(pod *corev1.Pod) { pod.Status.Phase = corev1.PodPending }
 
+// placedPod has a machine, and inGate runs there.
+func placedPod(pod *corev1.Pod) { pendingPod(pod); pod.Spec.NodeName = "machine" }
+
+func inGate(pod *corev1.Pod) { ready(pod); pod.Spec.NodeName = "machine" }
+
 func (w *world) podsCome() { w.pods(pendingPod, pendingPod) }
 
 // gatePasses lets all pods run, and the launcher say that its nodes answer.
 func (w *world) gatePasses() {
 	w.pods(ready, ready)
-	w.Gate = &Gate{Launcher: "launcher-0", Result: &mpi.GateResult{Passed: true}}
+	w.Gate = &observe.Gate{Launcher: "launcher-0", Result: &mpi.GateResult{Passed: true}}
 }
 
 func (w *world) ends(kind jobset.JobSetConditionType) func() {
@@ -262,7 +299,7 @@ func executors() map[string]func(*testing.T) {
 			w.to(starting, nil)
 			w.starts()
 			w.to(hasFailed, func() { w.Pods = nil; w.ends(jobset.JobSetFailed)() }, limps)
-			w.endsWith(ReasonJobSetFailed)
+			w.endsWith(diagnose.JobSetFailed)
 		}),
 		"LosesItsJobSet": life(func(w *world) {
 			w.to(starting, nil)
@@ -277,11 +314,11 @@ func executors() map[string]func(*testing.T) {
 			w.to(runs, w.gatePasses)
 			w.completes()
 		}),
-		"IsRefused": life(func(w *world) { w.to(hasFailed, nil); w.endsWith(ReasonInvalidWorld) }, asks(trainer.Trainer{NumNodes: ptr.To[int32](0)})),
+		"IsRefused": life(func(w *world) { w.to(hasFailed, nil); w.endsWith(diagnose.InvalidWorld) }, asks(trainer.Trainer{NumNodes: ptr.To[int32](0)})),
 		"NameIsTaken": life(func(w *world) {
 			w.Children = []metav1.PartialObjectMetadata{childOf("v1", "Secret", "demo-mpi-ssh-auth", "s1", nil)}
 			w.to(hasFailed, nil)
-			w.endsWith(ReasonNameTaken)
+			w.endsWith(diagnose.NameTaken)
 		}),
 		"WaitsForItsRuntime": life(func(w *world) {
 			runtime := w.Runtime
@@ -307,13 +344,13 @@ func executors() map[string]func(*testing.T) {
 			w.Bounds.Quotas = full
 			w.to(waiting, nil)
 			w.to(hasFailed, func() { w.Now = w.Now.Add(time.Hour) })
-			w.endsWith(ReasonDeadlineExceeded)
+			w.endsWith(diagnose.DeadlineExceeded)
 		}, deadline(600)),
 		"MissesItsDeadlineAsItRuns": life(func(w *world) {
 			w.to(starting, nil)
 			w.starts()
 			w.to(hasFailed, func() { w.Now = w.Now.Add(time.Hour) })
-			w.endsWith(ReasonDeadlineExceeded)
+			w.endsWith(diagnose.DeadlineExceeded)
 		}, deadline(600)),
 		"MissesItsGang": life(func(w *world) {
 			w.Runtime.Annotations = map[string]string{mpi.GangTimeoutAnnotation: "10m"}
@@ -333,11 +370,23 @@ func executors() map[string]func(*testing.T) {
 			w.starts()
 			w.completes()
 		}),
+		"PullsItsImages": life(func(w *world) {
+			w.to(starting, nil)
+			w.to(starting, func() { w.pods(placedPod, placedPod) })
+			w.starts()
+			w.completes()
+		}),
+		"WaitsInItsGate": life(func(w *world) {
+			w.to(starting, nil)
+			w.to(starting, func() { w.pods(inGate, inGate) })
+			w.starts()
+			w.completes()
+		}),
 		"IsOutOfReachForAWhile": life(func(w *world) {
 			w.to(starting, nil)
 			w.to(starting, func() {
 				w.pods(ready, pendingPod)
-				w.Gate = &Gate{Launcher: "launcher-0", Error: "connection timed out", GaveUp: true}
+				w.Gate = &observe.Gate{Launcher: "launcher-0", Error: "connection timed out", GaveUp: true}
 			})
 			w.to(runs, w.gatePasses)
 			w.completes()
@@ -375,19 +424,19 @@ func executors() map[string]func(*testing.T) {
 		"QueuesAndIsPreempted": life(func(w *world) {
 			w.to(paused, nil)
 			for _, place := range []string{"3", "2", "1"} {
-				w.to(paused, func() { w.Wait = Wait{Text: waits + "jobs` at position " + place, Known: true} })
+				w.to(paused, func() { w.Wait = kueue.Wait{Text: kueue.WaitPrefix + "jobs` at position " + place, Known: true} })
 			}
-			w.to(starting, func() { w.Wait = NoWait(); w.suspends(false)() })
+			w.to(starting, func() { w.Wait = kueue.NoWait(); w.suspends(false)() })
 			w.starts()
 			w.to(paused, func() {
-				w.Eviction = &Eviction{Reason: diagnose.Preempted, Message: "Preempted to accommodate a workload"}
+				w.Eviction = &kueue.Eviction{Reason: diagnose.Preempted, Message: "Preempted to accommodate a workload"}
 				w.suspends(true)()
 			})
 			w.to(paused, func() { w.Eviction = nil; w.stops() })
 			w.to(starting, w.suspends(false))
 			w.starts()
 			w.completes()
-		}, suspend, func(trainJob *trainer.TrainJob) { trainJob.Labels = map[string]string{QueueLabel: "jobs"} }),
+		}, suspend, func(trainJob *trainer.TrainJob) { trainJob.Labels = map[string]string{kueue.QueueLabel: "jobs"} }),
 		"RestartsOnce": life(func(w *world) {
 			w.Runtime.Annotations = map[string]string{mpi.RestartsAnnotation: "1"}
 			w.to(starting, nil)
@@ -435,5 +484,10 @@ func TestClientsReadWholeLivesRight(t *testing.T) {
 	}
 	if all := len(executors()) + len(companions()); all < 20 {
 		t.Errorf("these are %d lives", all)
+	}
+	for _, p := range phase.All() {
+		if !lived[p] {
+			t.Errorf("no job was ever %s", p)
+		}
 	}
 }

@@ -1,4 +1,4 @@
-package job
+package job_test
 
 import (
 	"testing"
@@ -10,11 +10,16 @@ import (
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
 	"lockstep.dev/lockstep/pkg/mpi"
+	"lockstep.dev/lockstep/pkg/mpi/job"
+	"lockstep.dev/lockstep/pkg/mpi/job/decide"
+	"lockstep.dev/lockstep/pkg/mpi/job/desired"
+	"lockstep.dev/lockstep/pkg/mpi/job/phase"
+	"lockstep.dev/lockstep/pkg/mpi/job/status"
 )
 
 // openSSH is a runtime of upstream's own kind: sshd in the nodes, node first, the launcher after it
 // (kubeflow/trainer manifests/base/runtimes/deepspeed_distributed.yaml).
-func openSSH(launcherRunsRanks bool) *Runtime {
+func openSSH(launcherRunsRanks bool) *job.Runtime {
 	pod := func(c corev1.Container) corev1.PodTemplateSpec {
 		c.Name, c.Image = mpi.Container, "upstream/deepspeed"
 		return corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{c}}}
@@ -27,7 +32,7 @@ func openSSH(launcherRunsRanks bool) *Runtime {
 	launcher := jobset.ReplicatedJob{Name: mpi.LauncherJob, Replicas: 1, DependsOn: []jobset.DependsOn{{Name: mpi.NodeJob, Status: jobset.DependencyReady}}}
 	launcher.Template.Labels = map[string]string{mpi.AncestorLabel: mpi.AncestorTrainer}
 	launcher.Template.Spec.Template = pod(corev1.Container{})
-	return &Runtime{
+	return &job.Runtime{
 		Labels: map[string]string{mpi.FrameworkLabel: "deepspeed"},
 		Spec: trainer.TrainingRuntimeSpec{
 			MLPolicy: &trainer.MLPolicy{NumNodes: ptr.To[int32](1), MLPolicySource: trainer.MLPolicySource{MPI: &trainer.MPIMLPolicySource{
@@ -43,7 +48,7 @@ func TestUpstreamsOwnRuntimesRunUnchanged(t *testing.T) {
 		NumNodes: ptr.To[int32](3), Image: ptr.To("mine:2"), Command: []string{"mpirun", "train"}, Env: []corev1.EnvVar{{Name: "EPOCHS", Value: "3"}},
 	})
 	job := resolved(t, openSSH(true), ask)
-	js := job.JobSet()
+	js := desired.JobSet(job)
 	node, launcher := js.Spec.ReplicatedJobs[0], js.Spec.ReplicatedJobs[1]
 	if node.Name != mpi.NodeJob || *node.Template.Spec.Parallelism != 2 || len(launcher.DependsOn) != 1 {
 		t.Errorf("order, dependencies and exact numbers stay: %s %d %v", node.Name, *node.Template.Spec.Parallelism, launcher.DependsOn)
@@ -78,7 +83,7 @@ func TestUpstreamsOwnRuntimesRunUnchanged(t *testing.T) {
 	if diff := cmp.Diff(map[string]int32{"id_rsa": 0o640, "id_rsa.pub": 0o644, "authorized_keys": 0o644}, modes); diff != "" {
 		t.Errorf("files have the modes that sshd accepts: -want, +got:\n%s", diff)
 	}
-	if hostfile := job.HostfileConfigMap().Data["hostfile"]; hostfile != "demo-launcher-0-0.demo slots=4\ndemo-node-0-0.demo slots=4\ndemo-node-0-1.demo slots=4\n" {
+	if hostfile := desired.HostfileConfigMap(job).Data["hostfile"]; hostfile != "demo-launcher-0-0.demo slots=4\ndemo-node-0-0.demo slots=4\ndemo-node-0-1.demo slots=4\n" {
 		t.Errorf("got hostfile\n%s", hostfile)
 	}
 }
@@ -86,19 +91,19 @@ func TestUpstreamsOwnRuntimesRunUnchanged(t *testing.T) {
 func TestWithoutAgentNobodyIsAsked(t *testing.T) {
 	o := started(trainJobOf())
 	o.Runtime = openSSH(false)
-	js := resolved(t, o.Runtime).JobSet()
+	js := desired.JobSet(resolved(t, o.Runtime))
 	js.UID = "jobset-uid"
 	o.JobSet = js
-	o = o.with(podOf(mpi.LauncherJob, 0, address("10.0.0.1"), ready), podOf(mpi.NodeJob, 0, address("10.0.0.2"), ready))
-	decision, err := Decide(o, nil)
+	o = withPods(o, podOf(mpi.LauncherJob, 0, address("10.0.0.1"), ready), podOf(mpi.NodeJob, 0, address("10.0.0.2"), ready))
+	decision, err := decide.Decide(phase.Derive(o), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if decision.Rendezvous != nil {
+	if decision.HostTable != nil {
 		t.Error("there is no agent to tell addresses to")
 	}
 	want := []string{"Created=True/JobSetCreated", "PodsReady=True/PodsReady", "Running=True/GatePassed"}
-	if diff := cmp.Diff(want, inShort(Status(o, decision, nil).Conditions)); diff != "" {
+	if diff := cmp.Diff(want, inShort(status.Of(phase.Derive(o), decision, nil).Conditions)); diff != "" {
 		t.Errorf("a launcher that runs is all there is to say: -want, +got:\n%s", diff)
 	}
 }
@@ -106,7 +111,7 @@ func TestWithoutAgentNobodyIsAsked(t *testing.T) {
 func TestNoGangWaitsForItself(t *testing.T) {
 	runtime := openSSH(false)
 	runtime.Spec.PodGroupPolicy = &trainer.PodGroupPolicy{PodGroupPolicySource: trainer.PodGroupPolicySource{Coscheduling: &trainer.CoschedulingPodGroupPolicySource{}}}
-	for _, rj := range resolved(t, runtime).JobSet().Spec.ReplicatedJobs {
+	for _, rj := range desired.JobSet(resolved(t, runtime)).Spec.ReplicatedJobs {
 		if len(rj.DependsOn) > 0 {
 			t.Errorf("`%s` waits for pods that wait for it", rj.Name)
 		}
@@ -114,15 +119,15 @@ func TestNoGangWaitsForItself(t *testing.T) {
 }
 
 func TestMPIRuntimes(t *testing.T) {
-	torch := Runtime{Spec: trainer.TrainingRuntimeSpec{MLPolicy: &trainer.MLPolicy{MLPolicySource: trainer.MLPolicySource{Torch: &trainer.TorchMLPolicySource{}}}}}
+	torch := job.Runtime{Spec: trainer.TrainingRuntimeSpec{MLPolicy: &trainer.MLPolicy{MLPolicySource: trainer.MLPolicySource{Torch: &trainer.TorchMLPolicySource{}}}}}
 	for name, tc := range map[string]struct {
-		runtime        Runtime
+		runtime        job.Runtime
 		ours, compiled bool
 	}{
 		"Compiled": {*runtimeOf(false), true, true},
 		"OpenSSH":  {*openSSH(false), true, false},
 		"Torch":    {torch, false, false},
-		"Plain":    {Runtime{}, false, false},
+		"Plain":    {job.Runtime{}, false, false},
 	} {
 		if tc.runtime.Ours() != tc.ours || tc.runtime.Compiled() != tc.compiled {
 			t.Errorf("%s: ours %v, compiled %v", name, tc.runtime.Ours(), tc.runtime.Compiled())

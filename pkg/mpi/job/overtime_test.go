@@ -1,4 +1,4 @@
-package job
+package job_test
 
 import (
 	"slices"
@@ -14,6 +14,11 @@ import (
 
 	"lockstep.dev/lockstep/pkg/mpi"
 	"lockstep.dev/lockstep/pkg/mpi/diagnose"
+	"lockstep.dev/lockstep/pkg/mpi/job"
+	"lockstep.dev/lockstep/pkg/mpi/job/decide"
+	"lockstep.dev/lockstep/pkg/mpi/job/observe"
+	"lockstep.dev/lockstep/pkg/mpi/job/phase"
+	"lockstep.dev/lockstep/pkg/mpi/job/status"
 )
 
 // deletedAt is a pod whose deletion was asked for at a time, with 30 s of grace.
@@ -24,12 +29,12 @@ func deletedAt(at time.Time) func(*corev1.Pod) {
 }
 
 // limited is a job whose runtime allows one hour, and whose JobSet was made an hour before t0.
-func limited(pods ...corev1.Pod) Observed {
-	o := started(trainJobOf()).with(pods...)
+func limited(pods ...corev1.Pod) observe.Observed {
+	o := withPods(started(trainJobOf()), pods...)
 	o.Runtime = restartable("2")
 	o.JobSet = o.JobSet.DeepCopy()
 	o.JobSet.CreationTimestamp = metav1.NewTime(t0.Add(-time.Hour))
-	replicatedJob(o.JobSet.Spec, mpi.LauncherJob).Template.Spec.ActiveDeadlineSeconds = ptr.To[int64](3600)
+	job.ReplicatedJob(o.JobSet.Spec, mpi.LauncherJob).Template.Spec.ActiveDeadlineSeconds = ptr.To[int64](3600)
 	return o
 }
 
@@ -50,10 +55,10 @@ func TestMaxDurationOfTheRuntime(t *testing.T) {
 	suspending := limited(launcher(deletedAt(t0)), node0, node1)
 	suspending.TrainJob = trainJobOf(suspend)
 	unlimited := limited(launcher(deletedAt(t0)), node0, node1)
-	replicatedJob(unlimited.JobSet.Spec, mpi.LauncherJob).Template.Spec.ActiveDeadlineSeconds = nil
+	job.ReplicatedJob(unlimited.JobSet.Spec, mpi.LauncherJob).Template.Spec.ActiveDeadlineSeconds = nil
 	later := t0.Add(time.Minute)
-	failed := func(o Observed, at time.Time) Observed {
-		o = o.jobSetHas(jobset.JobSetFailed, at)
+	failed := func(o observe.Observed, at time.Time) observe.Observed {
+		o = jobSetHas(o, jobset.JobSetFailed, at)
 		o.Now = later
 		return o
 	}
@@ -61,21 +66,21 @@ func TestMaxDurationOfTheRuntime(t *testing.T) {
 	again.JobSet.Spec.FailurePolicy = &jobset.FailurePolicy{MaxRestarts: 3}
 	cases := map[string]struct {
 		reason       string
-		o            Observed
+		o            observe.Observed
 		end, restart mpi.Reason
 	}{
-		"Deleted":      {"it is told at once, and nothing else before", limited(launcher(deletedAt(t0)), node0, node1), ReasonDeadlineExceeded, ""},
-		"SlowClock":    {"the clock of the API server decides, which both times are of", slowClock, ReasonDeadlineExceeded, ""},
-		"Stopped":      {"the agent says that it was stopped", failed(limited(launcher(died(t0.Add(time.Second), 143, "Error", stopped), deletedAt(t0)), node0, node1), t0.Add(2*time.Second)), ReasonDeadlineExceeded, ""},
-		"NoAgent":      {"", failed(limited(launcher(died(t0.Add(time.Second), 143, "Error", ""), deletedAt(t0))), t0.Add(2*time.Second)), ReasonDeadlineExceeded, ""},
-		"Gone":         {"nobody looked in time", failed(limited(node0, node1), t0.Add(30*time.Second)), ReasonDeadlineExceeded, ""},
+		"Deleted":      {"it is told at once, and nothing else before", limited(launcher(deletedAt(t0)), node0, node1), diagnose.DeadlineExceeded, ""},
+		"SlowClock":    {"the clock of the API server decides, which both times are of", slowClock, diagnose.DeadlineExceeded, ""},
+		"Stopped":      {"the agent says that it was stopped", failed(limited(launcher(died(t0.Add(time.Second), 143, "Error", stopped), deletedAt(t0)), node0, node1), t0.Add(2*time.Second)), diagnose.DeadlineExceeded, ""},
+		"NoAgent":      {"", failed(limited(launcher(died(t0.Add(time.Second), 143, "Error", ""), deletedAt(t0))), t0.Add(2*time.Second)), diagnose.DeadlineExceeded, ""},
+		"Gone":         {"nobody looked in time", failed(limited(node0, node1), t0.Add(30*time.Second)), diagnose.DeadlineExceeded, ""},
 		"Earlier":      {"somebody deleted it before", failed(limited(launcher(deletedAt(t0.Add(-time.Minute))), node0, node1), t0.Add(-30*time.Second)), "", diagnose.PodDeleted},
-		"GoneEarlier":  {"", failed(limited(node0, node1), t0.Add(-time.Minute)), ReasonJobSetFailed, ""},
+		"GoneEarlier":  {"", failed(limited(node0, node1), t0.Add(-time.Minute)), diagnose.JobSetFailed, ""},
 		"NodeBefore":   {"the first cause wins", failed(limited(launcher(deletedAt(t0)), podOf(mpi.NodeJob, 0, died(t0.Add(-10*time.Second), 137, "OOMKilled", "")), node1), t0.Add(time.Second)), diagnose.OOMKilled, ""},
 		"NodeBeforeIt": {"and is waited for", limited(launcher(deletedAt(t0)), podOf(mpi.NodeJob, 0, died(t0.Add(-10*time.Second), 137, "OOMKilled", "")), node1), "", ""},
 		"Own":          {"a launcher that failed in time was not stopped", failed(limited(launcher(died(t0.Add(-time.Second), 7, "Error", verdict(mpi.Verdict{Reason: mpi.ReasonCommandFailed, ExitCode: 7}))), node0, node1), t0.Add(time.Second)), mpi.ReasonCommandFailed, ""},
-		"Success":      {"a job that made it has made it", limited(launcher(died(t0, 0, "Completed", verdict(mpi.Verdict{}))), node0, node1), ReasonCompleted, ""},
-		"Checkpoint":   {"a program that is told to stop may end well, and is not done", limited(launcher(died(t0.Add(time.Second), 0, "Completed", verdict(mpi.Verdict{})), deletedAt(t0)), node0, node1), ReasonDeadlineExceeded, ""},
+		"Success":      {"a job that made it has made it", limited(launcher(died(t0, 0, "Completed", verdict(mpi.Verdict{}))), node0, node1), job.ReasonCompleted, ""},
+		"Checkpoint":   {"a program that is told to stop may end well, and is not done", limited(launcher(died(t0.Add(time.Second), 0, "Completed", verdict(mpi.Verdict{})), deletedAt(t0)), node0, node1), diagnose.DeadlineExceeded, ""},
 		"Resumed":      {"the time counts anew", failed(resumed, t0.Add(time.Second)), "", diagnose.PodDeleted},
 		"Resuming":     {"", resuming, "", ""},
 		"Suspending":   {"whoever suspends a job wants its pods gone", suspending, "", ""},
@@ -85,26 +90,26 @@ func TestMaxDurationOfTheRuntime(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			decision, err := Decide(tc.o, nil)
+			decision, err := decide.Decide(phase.Derive(tc.o), nil)
 			if err != nil {
 				t.Fatal(err)
 			}
-			end, _ := decision.Finishes()
+			end, _ := finishes(decision)
 			var restart mpi.Reason
-			if decision.restart != nil {
-				restart = decision.restart.reason
+			if again := phase.Derive(tc.o).State().Restart; again != nil {
+				restart = again.Failure.Reason
 			}
 			if end != tc.end || restart != tc.restart {
 				t.Fatalf("%s: want end %q, restart for %q; got %q, %q", tc.reason, tc.end, tc.restart, end, restart)
 			}
-			if end != "" && !tc.o.NeedsChildren() {
+			if end != "" && !phase.Derive(tc.o).NeedsChildren() {
 				t.Error("the key must be found to be deleted")
 			}
-			if end != ReasonDeadlineExceeded {
+			if end != diagnose.DeadlineExceeded {
 				return
 			}
-			if !strings.Contains(decision.end.message, "maxDuration of its runtime, 1h0m0s") {
-				t.Errorf("it is the runtime's: %s", decision.end.message)
+			if !strings.Contains(decision.End.Text(), "maxDuration of its runtime, 1h0m0s") {
+				t.Errorf("it is the runtime's: %s", decision.End.Text())
 			}
 		})
 	}
@@ -112,19 +117,19 @@ func TestMaxDurationOfTheRuntime(t *testing.T) {
 
 // Beside Kubeflow Trainer the launcher is seen to go before anybody says why.
 func TestMaxDurationBeside(t *testing.T) {
-	o := companion(hasCondition(PodsReady, "True", t0.Add(-time.Minute)))
+	o := companion(hasCondition(job.PodsReady, "True", t0.Add(-time.Minute)))
 	o.JobSet.Spec = limited().JobSet.Spec
 	o.JobSet.CreationTimestamp = metav1.NewTime(t0.Add(-time.Hour))
 	o.Pods = []corev1.Pod{podOf(mpi.LauncherJob, 0, ready, deletedAt(t0)), podOf(mpi.NodeJob, 0, ready), podOf(mpi.NodeJob, 1, ready)}
-	seen := Beside(o, Accompany(o), nil)
-	if c := apimeta.FindStatusCondition(seen, PodsReady); c == nil || c.Reason != string(ReasonDeadlineExceeded) {
+	seen := status.Beside(phase.Derive(o), accompanied(o), nil)
+	if c := apimeta.FindStatusCondition(seen, job.PodsReady); c == nil || c.Reason != string(diagnose.DeadlineExceeded) {
 		t.Fatalf("nobody deleted it: %+v", c)
 	}
 	o.TrainJob.Status.Conditions = slices.Concat(seen, []metav1.Condition{{Type: "Failed", Status: "True", Reason: "FailedJobs", Message: "jobset failed"}})
 	o.Pods = o.Pods[1:]
-	o = o.jobSetHas(jobset.JobSetFailed, t0.Add(2*time.Second))
+	o = jobSetHas(o, jobset.JobSetFailed, t0.Add(2*time.Second))
 	o.Now = t0.Add(time.Minute)
-	if c := apimeta.FindStatusCondition(Beside(o, Accompany(o), nil), Diagnosed); c == nil || c.Reason != string(ReasonDeadlineExceeded) {
+	if c := apimeta.FindStatusCondition(status.Beside(phase.Derive(o), accompanied(o), nil), job.Diagnosed); c == nil || c.Reason != string(diagnose.DeadlineExceeded) {
 		t.Errorf("and the end is that of the time: %+v", c)
 	}
 }

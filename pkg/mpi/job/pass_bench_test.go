@@ -1,4 +1,4 @@
-package job
+package job_test
 
 import (
 	"fmt"
@@ -9,6 +9,10 @@ import (
 	"k8s.io/utils/ptr"
 
 	"lockstep.dev/lockstep/pkg/mpi"
+	"lockstep.dev/lockstep/pkg/mpi/job/decide"
+	"lockstep.dev/lockstep/pkg/mpi/job/observe"
+	"lockstep.dev/lockstep/pkg/mpi/job/phase"
+	"lockstep.dev/lockstep/pkg/mpi/job/status"
 )
 
 // BenchmarkPass is everything that a pass over a wide job asks of this package, in the order of package reconciler.
@@ -21,18 +25,20 @@ func BenchmarkPass(b *testing.B) {
 		// The cache has them in no order.
 		o.Pods = append(o.Pods, podOf(mpi.NodeJob, 1+(i*7919)%(nodes-1), ready, address(fmt.Sprintf("10.0.%d.%d", i/250, i%250))))
 	}
-	memory := Memory{}
+	memory := observe.History{}
 	b.ReportAllocs()
 	for b.Loop() {
 		o.Remember(memory)
-		memory = o.Seen
-		if o.MissingPods() || o.Unmounted() || o.Unexplained() || o.NeedsChildren() {
+		memory = o.History
+		f := phase.Derive(o)
+		if f.MissingPods() || f.Unmounted() || f.Unexplained() || f.NeedsChildren() {
 			b.Fatal("nothing is wrong")
 		}
-		decision, err := Decide(o, nil)
+		f = phase.Derive(o) // once all is read
+		decision, err := decide.Decide(f, nil)
 		if err != nil {
 			b.Fatal(err)
 		}
-		Status(o, decision, nil)
+		status.Of(f, decision, nil)
 	}
 }

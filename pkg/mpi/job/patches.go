@@ -11,6 +11,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
+
+	"lockstep.dev/lockstep/pkg/mpi/diagnose"
 )
 
 // patched merges spec.runtimePatches into the template of a runtime, in the order in which they stand, by strategic
@@ -22,15 +24,15 @@ func patched(template trainer.JobSetTemplateSpec, patches []trainer.RuntimePatch
 			continue
 		}
 		if meta := patch.TrainingRuntimeSpec.Template.Metadata; meta != nil {
-			result.Labels = merged(result.Labels, meta.Labels)
-			result.Annotations = merged(result.Annotations, meta.Annotations)
+			result.Labels = Merged(result.Labels, meta.Labels)
+			result.Annotations = Merged(result.Annotations, meta.Annotations)
 		}
 		if patch.TrainingRuntimeSpec.Template.Spec == nil {
 			continue
 		}
 		spec, err := mergeSpec(result.Spec, *patch.TrainingRuntimeSpec.Template.Spec)
 		if err != nil {
-			return trainer.JobSetTemplateSpec{}, refuse(ReasonInvalidPatch, "the patch of manager `%s` in spec.runtimePatches does not fit the runtime: %s", patch.Manager, err)
+			return trainer.JobSetTemplateSpec{}, refuse(diagnose.InvalidPatch, "the patch of manager `%s` in spec.runtimePatches does not fit the runtime: %s", patch.Manager, err)
 		}
 		result.Spec = spec
 	}
@@ -45,7 +47,7 @@ func mergeSpec(spec jobset.JobSetSpec, patch trainer.JobSetSpecPatch) (jobset.Jo
 		order[rj.Name] = i
 	}
 	for _, rj := range patch.ReplicatedJobs {
-		if err := fits(rj, replicatedJob(spec, rj.Name)); err != nil {
+		if err := fits(rj, ReplicatedJob(spec, rj.Name)); err != nil {
 			return spec, err
 		}
 	}
@@ -109,8 +111,8 @@ func jobSetPatches(patches []trainer.RuntimePatch) []trainer.JobSetSpecPatch {
 	return specs
 }
 
-// merged returns both maps in a new one; over wins.
-func merged(base, over map[string]string) map[string]string {
+// Merged returns both maps in a new one; over wins.
+func Merged(base, over map[string]string) map[string]string {
 	result := make(map[string]string, len(base)+len(over))
 	maps.Copy(result, base)
 	maps.Copy(result, over)

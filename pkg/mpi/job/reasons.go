@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"lockstep.dev/lockstep/pkg/mpi"
-	"lockstep.dev/lockstep/pkg/mpi/diagnose"
 )
 
 // The reasons of conditions that tell how far a job has come. What goes wrong has its reasons in package diagnose.
@@ -34,24 +33,6 @@ const (
 	ReasonCompleted mpi.Reason = "Completed"
 )
 
-// The reasons of failures that this package finds itself.
-const (
-	ReasonRuntimeNotFound        = diagnose.RuntimeNotFound
-	ReasonCreationFailed         = diagnose.CreationFailed
-	ReasonPodsRefused            = diagnose.PodsRefused
-	ReasonImagePull              = diagnose.ImagePull
-	ReasonLauncherUnreachable    = diagnose.LauncherUnreachable
-	ReasonDeadlineExceeded       = diagnose.DeadlineExceeded
-	ReasonNameTaken              = diagnose.NameTaken
-	ReasonNameTooLong            = diagnose.NameTooLong
-	ReasonReservedVariable       = diagnose.ReservedVariable
-	ReasonInvalidWorld           = diagnose.InvalidWorld
-	ReasonInvalidRuntime         = diagnose.InvalidRuntime
-	ReasonInvalidPatch           = diagnose.InvalidPatch
-	ReasonInitializerUnsupported = diagnose.InitializerUnsupported
-	ReasonJobSetFailed           = diagnose.JobSetFailed
-)
-
 // Refusal is why a TrainJob cannot run as it is. It is final: the user has to change the TrainJob or what it refers to,
 // and create it again.
 type Refusal struct {
@@ -65,3 +46,9 @@ func (r *Refusal) Error() string { return r.Message }
 func refuse(reason mpi.Reason, format string, args ...any) *Refusal {
 	return &Refusal{Reason: reason, Message: fmt.Sprintf(format, args...)}
 }
+
+// ReasonRestarting: the job is being started again. ReasonRestarted: it was.
+const (
+	ReasonRestarting mpi.Reason = "Restarting"
+	ReasonRestarted  mpi.Reason = "Restarted"
+)

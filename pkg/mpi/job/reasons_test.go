@@ -1,4 +1,4 @@
-package job
+package job_test
 
 import (
 	"os"
@@ -9,13 +9,14 @@ import (
 
 	"lockstep.dev/lockstep/pkg/mpi"
 	"lockstep.dev/lockstep/pkg/mpi/diagnose"
+	"lockstep.dev/lockstep/pkg/mpi/job"
 )
 
 // progressReasons say how far a job has come; all other reasons are documented in package diagnose.
 var progressReasons = map[mpi.Reason]bool{
-	ReasonWaitingForDeletion: true, ReasonJobSetCreated: true, ReasonSuspended: true, ReasonResumed: true, ReasonPodsPending: true,
-	ReasonPodsReady: true, ReasonWaitingForPods: true, ReasonWaitingForNodes: true, ReasonGatePassed: true, ReasonFinished: true,
-	ReasonCompleted: true, ReasonRestarting: true, ReasonRestarted: true,
+	job.ReasonWaitingForDeletion: true, job.ReasonJobSetCreated: true, job.ReasonSuspended: true, job.ReasonResumed: true, job.ReasonPodsPending: true,
+	job.ReasonPodsReady: true, job.ReasonWaitingForPods: true, job.ReasonWaitingForNodes: true, job.ReasonGatePassed: true, job.ReasonFinished: true,
+	job.ReasonCompleted: true, job.ReasonRestarting: true, job.ReasonRestarted: true,
 }
 
 // TestEveryReasonIsDocumented: the list of reasons is closed, whichever file declares one.

@@ -1,4 +1,4 @@
-package job
+package job_test
 
 import (
 	"strings"
@@ -9,6 +9,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"lockstep.dev/lockstep/pkg/mpi"
+	"lockstep.dev/lockstep/pkg/mpi/diagnose"
+	"lockstep.dev/lockstep/pkg/mpi/job"
+	"lockstep.dev/lockstep/pkg/mpi/job/status"
 )
 
 func is(kind string, status metav1.ConditionStatus, reason mpi.Reason, message string) metav1.Condition {
@@ -17,20 +20,20 @@ func is(kind string, status metav1.ConditionStatus, reason mpi.Reason, message s
 
 // lives are the conditions of jobs in every state, and what their status shows of them.
 func lives() map[string]struct{ all, shown []metav1.Condition } {
-	created := is(Created, metav1.ConditionTrue, ReasonJobSetCreated, allExist)
-	pods, noPods := is(PodsReady, metav1.ConditionTrue, ReasonPodsReady, "all 3 pods are ready"), is(PodsReady, metav1.ConditionFalse, ReasonPodsPending, pending)
-	short := is(PodsReady, metav1.ConditionFalse, "Unschedulable", "0/2 nodes are available")
-	runs, notYet := is(Running, metav1.ConditionTrue, ReasonGatePassed, running), is(Running, metav1.ConditionFalse, ReasonWaitingForPods, waitingForPods)
-	gate := is(Running, metav1.ConditionFalse, ReasonWaitingForNodes, "the launcher waits until all nodes answer")
-	held := is(Created, metav1.ConditionFalse, "QuotaExceeded", "exceeded quota")
-	suspended := is(trainer.TrainJobSuspended, metav1.ConditionTrue, ReasonSuspended, "TrainJob is suspended")
-	resumed := is(trainer.TrainJobSuspended, metav1.ConditionFalse, ReasonResumed, "TrainJob is resumed")
-	again, wasAgain := is(Restarting, metav1.ConditionTrue, "MachineLost", "restart 1 of 1: Worker 0"), is(Restarting, metav1.ConditionFalse, ReasonRestarted, "restart 1 of 1: Worker 0")
-	complete := is(trainer.TrainJobComplete, metav1.ConditionTrue, ReasonCompleted, "the launcher succeeded")
+	created := is(job.Created, metav1.ConditionTrue, job.ReasonJobSetCreated, "all objects of the job exist")
+	pods, noPods := is(job.PodsReady, metav1.ConditionTrue, job.ReasonPodsReady, "all 3 pods are ready"), is(job.PodsReady, metav1.ConditionFalse, job.ReasonPodsPending, "not all pods of the job are ready yet")
+	short := is(job.PodsReady, metav1.ConditionFalse, "Unschedulable", "0/2 nodes are available")
+	runs, notYet := is(job.Running, metav1.ConditionTrue, job.ReasonGatePassed, "all nodes answered and the command runs"), is(job.Running, metav1.ConditionFalse, job.ReasonWaitingForPods, "the launcher cannot start before all pods of the job run")
+	gate := is(job.Running, metav1.ConditionFalse, job.ReasonWaitingForNodes, "the launcher waits until all nodes answer")
+	held := is(job.Created, metav1.ConditionFalse, "QuotaExceeded", "exceeded quota")
+	suspended := is(trainer.TrainJobSuspended, metav1.ConditionTrue, job.ReasonSuspended, "TrainJob is suspended")
+	resumed := is(trainer.TrainJobSuspended, metav1.ConditionFalse, job.ReasonResumed, "TrainJob is resumed")
+	again, wasAgain := is(job.Restarting, metav1.ConditionTrue, "MachineLost", "restart 1 of 1: Worker 0"), is(job.Restarting, metav1.ConditionFalse, job.ReasonRestarted, "restart 1 of 1: Worker 0")
+	complete := is(trainer.TrainJobComplete, metav1.ConditionTrue, job.ReasonCompleted, "the launcher succeeded")
 	failed := is(trainer.TrainJobFailed, metav1.ConditionTrue, "RankFailed", "rank 3 exited with code 3")
-	noPodsAnyMore, stoppedRunning := is(PodsReady, metav1.ConditionFalse, ReasonSuspended, isSuspended), is(Running, metav1.ConditionFalse, ReasonSuspended, isSuspended)
+	noPodsAnyMore, stoppedRunning := is(job.PodsReady, metav1.ConditionFalse, job.ReasonSuspended, "the job is suspended"), is(job.Running, metav1.ConditionFalse, job.ReasonSuspended, "the job is suspended")
 	says := func(why metav1.Condition) metav1.Condition {
-		return is(Created, metav1.ConditionTrue, mpi.Reason(why.Reason), why.Message)
+		return is(job.Created, metav1.ConditionTrue, mpi.Reason(why.Reason), why.Message)
 	}
 	list := func(c ...metav1.Condition) []metav1.Condition { return c }
 	return map[string]struct{ all, shown []metav1.Condition }{
@@ -57,17 +60,17 @@ func lives() map[string]struct{ all, shown []metav1.Condition } {
 func TestRecord(t *testing.T) {
 	for name, life := range lives() {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(life.shown, Published(life.all)); diff != "" {
+			if diff := cmp.Diff(life.shown, status.Published(life.all)); diff != "" {
 				t.Errorf("the status shows: -want, +got:\n%s", diff)
 			}
 			trainJob := written(someJob(), life.all)
-			if Over(trainJob) {
+			if job.Finished(trainJob) {
 				return
 			}
-			if diff := cmp.Diff(recordOf(trainJob, life.all), recordOf(trainJob, ConditionsOfOurs(trainJob))); diff != "" {
+			if diff := cmp.Diff(status.RecordBeside(someJob(), life.all), status.RecordBeside(someJob(), status.ConditionsOfOurs(trainJob))); diff != "" {
 				t.Errorf("what was written is not what is read: -want, +got:\n%s", diff)
 			}
-			if again := Record(trainJob, ConditionsOfOurs(trainJob)); again != trainJob.Annotations[RecordAnnotation] {
+			if again := status.Record(trainJob, status.ConditionsOfOurs(trainJob)); again != trainJob.Annotations[status.RecordAnnotation] {
 				t.Errorf("the next pass would write %s", again)
 			}
 		})
@@ -80,24 +83,24 @@ func someJob() *trainer.TrainJob { return &trainer.TrainJob{ObjectMeta: metav1.O
 func TestACopyOfAJobBeginsAnew(t *testing.T) {
 	trainJob := written(someJob(), lives()["Runs"].all)
 	trainJob.UID, trainJob.Status.Conditions = "copy", nil
-	if got := ConditionsOfOurs(trainJob); got != nil {
+	if got := status.ConditionsOfOurs(trainJob); got != nil {
 		t.Errorf("it has conditions: %v", inShort(got))
 	}
 }
 
 // written is a TrainJob after its conditions were written.
 func written(trainJob *trainer.TrainJob, all []metav1.Condition) *trainer.TrainJob {
-	if record := Record(trainJob, all); record != "" {
-		trainJob.Annotations = map[string]string{RecordAnnotation: record}
+	if record := status.Record(trainJob, all); record != "" {
+		trainJob.Annotations = map[string]string{status.RecordAnnotation: record}
 	}
-	trainJob.Status.Conditions = Published(all)
+	trainJob.Status.Conditions = status.Published(all)
 	return trainJob
 }
 
 // Most jobs are made, run and complete: the first step of each needs no record.
 func TestRecordOfAJobThatIsMadeIsEmpty(t *testing.T) {
 	for _, name := range []string{"Made", "MadeSuspended", "Held"} {
-		if record := Record(someJob(), lives()[name].all); record != "" {
+		if record := status.Record(someJob(), lives()[name].all); record != "" {
 			t.Errorf("%s is recorded: %s", name, record)
 		}
 	}
@@ -105,23 +108,23 @@ func TestRecordOfAJobThatIsMadeIsEmpty(t *testing.T) {
 
 func TestRecordStaysAfterTheEnd(t *testing.T) {
 	trainJob := written(someJob(), lives()["Runs"].all)
-	before := trainJob.Annotations[RecordAnnotation]
-	if written(trainJob, lives()["Complete"].all); trainJob.Annotations[RecordAnnotation] != before {
-		t.Errorf("the end is written twice: %s", trainJob.Annotations[RecordAnnotation])
+	before := trainJob.Annotations[status.RecordAnnotation]
+	if written(trainJob, lives()["Complete"].all); trainJob.Annotations[status.RecordAnnotation] != before {
+		t.Errorf("the end is written twice: %s", trainJob.Annotations[status.RecordAnnotation])
 	}
 }
 
 // Whoever may write a TrainJob may write its annotations.
 func TestRecordsThatUsersWrote(t *testing.T) {
-	shown := []metav1.Condition{is(trainer.TrainJobComplete, metav1.ConditionTrue, ReasonCompleted, "")}
+	shown := []metav1.Condition{is(trainer.TrainJobComplete, metav1.ConditionTrue, job.ReasonCompleted, "")}
 	for name, text := range map[string]string{
 		"NoJSON": "{", "List": `[{"type":"Running"}]`, "Empty": "", "Null": "null",
 		"Lies": `{"uid":"u","conditions":[{"type":"Failed","status":"True"},{"type":"Complete","status":"True","reason":"Lie"},{"type":"Suspended","status":"True"}]}`,
 	} {
 		trainJob := someJob()
-		trainJob.Annotations = map[string]string{RecordAnnotation: text}
+		trainJob.Annotations = map[string]string{status.RecordAnnotation: text}
 		trainJob.Status.Conditions = shown
-		if diff := cmp.Diff(shown, Conditions(trainJob)); diff != "" {
+		if diff := cmp.Diff(shown, status.Conditions(trainJob)); diff != "" {
 			t.Errorf("%s: ends and suspensions are what the status says: -want, +got:\n%s", name, diff)
 		}
 	}
@@ -130,10 +133,10 @@ func TestRecordsThatUsersWrote(t *testing.T) {
 // All annotations of an object together have 256 KiB.
 func TestRecordsFitAnAnnotation(t *testing.T) {
 	var all []metav1.Condition
-	for _, kind := range Life {
+	for _, kind := range job.Life {
 		all = append(all, is(kind, metav1.ConditionFalse, "Why", strings.Repeat("ü", 100_000)))
 	}
-	if got := len(Record(someJob(), all)); got > 200<<10 {
+	if got := len(status.Record(someJob(), all)); got > 200<<10 {
 		t.Errorf("a record of %d bytes", got)
 	}
 }
@@ -143,14 +146,14 @@ func TestRecordBeside(t *testing.T) {
 	trainJob := someJob()
 	trainJob.Status.Conditions = []metav1.Condition{is(trainer.TrainJobFailed, metav1.ConditionTrue, "FailedJobs", "jobset failed")}
 	for _, ours := range [][]metav1.Condition{
-		{is(Guarded, metav1.ConditionFalse, ReasonNameTaken, "somebody else's")},
-		{is(Running, metav1.ConditionTrue, ReasonGatePassed, running)},
-		{is(Running, metav1.ConditionFalse, ReasonFinished, "the job is over"), is(Diagnosed, metav1.ConditionTrue, "RankFailed", "rank 3")},
+		{is(job.Guarded, metav1.ConditionFalse, diagnose.NameTaken, "somebody else's")},
+		{is(job.Running, metav1.ConditionTrue, job.ReasonGatePassed, "all nodes answered and the command runs")},
+		{is(job.Running, metav1.ConditionFalse, job.ReasonFinished, "the job is over"), is(job.Diagnosed, metav1.ConditionTrue, "RankFailed", "rank 3")},
 	} {
-		trainJob.Annotations = map[string]string{RecordAnnotation: RecordBeside(trainJob, ours)}
+		trainJob.Annotations = map[string]string{status.RecordAnnotation: status.RecordBeside(trainJob, ours)}
 	}
 	want := []string{"Guarded=False/NameTaken", "Running=False/Finished", "Diagnosed=True/RankFailed", "Failed=True/FailedJobs"}
-	if diff := cmp.Diff(want, inShort(Conditions(trainJob))); diff != "" {
+	if diff := cmp.Diff(want, inShort(status.Conditions(trainJob))); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)
 	}
 }

@@ -1,4 +1,4 @@
-package job
+package job_test
 
 import (
 	"testing"
@@ -7,6 +7,9 @@ import (
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/ptr"
+
+	"lockstep.dev/lockstep/pkg/mpi/job"
+	"lockstep.dev/lockstep/pkg/mpi/job/desired"
 )
 
 func TestReferences(t *testing.T) {
@@ -20,11 +23,11 @@ func TestReferences(t *testing.T) {
 			{ConfigMap: &corev1.ConfigMapProjection{LocalObjectReference: corev1.LocalObjectReference{Name: "settings"}}},
 		}}}},
 	)
-	job := resolved(t, runtime, asks(trainer.Trainer{Env: []corev1.EnvVar{{Name: "TOKEN", ValueFrom: &corev1.EnvVarSource{
+	made := resolved(t, runtime, asks(trainer.Trainer{Env: []corev1.EnvVar{{Name: "TOKEN", ValueFrom: &corev1.EnvVarSource{
 		SecretKeyRef: &corev1.SecretKeySelector{LocalObjectReference: corev1.LocalObjectReference{Name: "hub"}, Key: "token"},
 	}}}}))
-	want := []Reference{{"ConfigMap", "settings"}, {"PersistentVolumeClaim", "data"}, {"Secret", "hub"}, {"ServiceAccount", "mpi"}}
-	if diff := cmp.Diff(want, job.References()); diff != "" {
+	want := []job.Reference{{Kind: "ConfigMap", Name: "settings"}, {Kind: "PersistentVolumeClaim", Name: "data"}, {Kind: "Secret", Name: "hub"}, {Kind: "ServiceAccount", Name: "mpi"}}
+	if diff := cmp.Diff(want, desired.References(made)); diff != "" {
 		t.Errorf("what must exist, but what comes with the job: -want, +got:\n%s", diff)
 	}
 }

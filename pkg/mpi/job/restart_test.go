@@ -1,4 +1,4 @@
-package job
+package job_test
 
 import (
 	"strings"
@@ -14,10 +14,16 @@ import (
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
 	"lockstep.dev/lockstep/pkg/mpi"
+	"lockstep.dev/lockstep/pkg/mpi/diagnose"
+	"lockstep.dev/lockstep/pkg/mpi/job"
+	"lockstep.dev/lockstep/pkg/mpi/job/decide"
+	"lockstep.dev/lockstep/pkg/mpi/job/observe"
+	"lockstep.dev/lockstep/pkg/mpi/job/phase"
+	"lockstep.dev/lockstep/pkg/mpi/job/status"
 )
 
 // restartable is a runtime that allows two restarts.
-func restartable(budget string) *Runtime {
+func restartable(budget string) *job.Runtime {
 	runtime := runtimeOf(false)
 	runtime.Annotations = map[string]string{mpi.RestartsAnnotation: budget}
 	return runtime
@@ -25,7 +31,7 @@ func restartable(budget string) *Runtime {
 
 func restartedOnce(trainJob *trainer.TrainJob) {
 	trainJob.Status.Conditions = append(trainJob.Status.Conditions, metav1.Condition{
-		Type: Restarting, Status: metav1.ConditionTrue, Reason: "MachineLost", Message: "restart 1 of 2: the machine is gone", LastTransitionTime: metav1.NewTime(t0),
+		Type: job.Restarting, Status: metav1.ConditionTrue, Reason: "MachineLost", Message: "restart 1 of 2: the machine is gone", LastTransitionTime: metav1.NewTime(t0),
 	})
 }
 
@@ -38,7 +44,7 @@ func evicted(pod *corev1.Pod) {
 }
 
 func TestBudget(t *testing.T) {
-	for text, want := range map[string]int{"": 0, "3": 3, "-1": 0, "1000": maxRestarts, "often": 0} {
+	for text, want := range map[string]int{"": 0, "3": 3, "-1": 0, "1000": 10, "often": 0} {
 		if got := restartable(text).Restarts(); got != want {
 			t.Errorf("`%s` is a budget of %d, got %d", text, want, got)
 		}
@@ -46,9 +52,9 @@ func TestBudget(t *testing.T) {
 }
 
 func TestRestartAfterFaultOfInfrastructure(t *testing.T) {
-	lost := started(trainJobOf()).with(podOf(mpi.LauncherJob, 0, ready), podOf(mpi.NodeJob, 0, evicted)).jobSetHas(jobset.JobSetFailed, t0)
+	lost := jobSetHas(withPods(started(trainJobOf()), podOf(mpi.LauncherJob, 0, ready), podOf(mpi.NodeJob, 0, evicted)), jobset.JobSetFailed, t0)
 	lost.Runtime = restartable("2")
-	segfault := started(trainJobOf()).with(podOf(mpi.LauncherJob, 0, died(t0, 139, "Error", ""))).jobSetHas(jobset.JobSetFailed, t0.Add(-time.Minute))
+	segfault := jobSetHas(withPods(started(trainJobOf()), podOf(mpi.LauncherJob, 0, died(t0, 139, "Error", ""))), jobset.JobSetFailed, t0.Add(-time.Minute))
 	segfault.Runtime = restartable("2")
 	noBudget := lost
 	noBudget.Runtime = runtimeOf(false)
@@ -58,7 +64,7 @@ func TestRestartAfterFaultOfInfrastructure(t *testing.T) {
 	spent.TrainJob = trainJobOf(restartedOnce)
 	spent.Runtime = restartable("1")
 	spent.JobSet = lost.JobSet.DeepCopy()
-	spent.JobSet.Annotations = map[string]string{attemptAnnotation: "1"}
+	spent.JobSet.Annotations = map[string]string{job.AttemptAnnotation: "1"}
 	again := spent
 	again.Runtime = restartable("2")
 	suspending := lost
@@ -68,7 +74,7 @@ func TestRestartAfterFaultOfInfrastructure(t *testing.T) {
 
 	cases := map[string]struct {
 		reason  string
-		o       Observed
+		o       observe.Observed
 		deletes bool
 		end     mpi.Reason
 		message string
@@ -83,11 +89,11 @@ func TestRestartAfterFaultOfInfrastructure(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			decision, err := Decide(tc.o, nil)
+			decision, err := decide.Decide(phase.Derive(tc.o), nil)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if reason, _ := decision.Finishes(); reason != tc.end {
+			if reason, _ := finishes(decision); reason != tc.end {
 				t.Errorf("%s: want end %q, got %q", tc.reason, tc.end, reason)
 			}
 			var deleted []string
@@ -97,12 +103,12 @@ func TestRestartAfterFaultOfInfrastructure(t *testing.T) {
 			if want := map[bool][]string{true: {"JobSet"}}[tc.deletes]; !cmp.Equal(want, deleted) {
 				t.Errorf("%s: want %v deleted, got %v", tc.reason, want, deleted)
 			}
-			got := apimeta.FindStatusCondition(Status(tc.o, decision, nil).Conditions, Restarting)
+			got := apimeta.FindStatusCondition(status.Of(phase.Derive(tc.o), decision, nil).Conditions, job.Restarting)
 			if tc.message != "" && (got == nil || got.Status != metav1.ConditionTrue || !strings.HasPrefix(got.Message, tc.message)) {
 				t.Errorf("%s: want Restarting with %q, got %+v", tc.reason, tc.message, got)
 			}
 			if tc.end == "Preempted" && name == "Spent" {
-				failed := apimeta.FindStatusCondition(Status(tc.o, decision, nil).Conditions, trainer.TrainJobFailed)
+				failed := apimeta.FindStatusCondition(status.Of(phase.Derive(tc.o), decision, nil).Conditions, trainer.TrainJobFailed)
 				if !strings.Contains(failed.Message, "(restarts: 1, which is all that the runtime allows)") {
 					t.Errorf("the end tells of the restarts: %s", failed.Message)
 				}
@@ -113,7 +119,7 @@ func TestRestartAfterFaultOfInfrastructure(t *testing.T) {
 
 // The JobSet is made again with the same key, and whatever pods of the lost machine are still there hold nobody up.
 func TestStartAgain(t *testing.T) {
-	o := Observed{Now: t0, TrainJob: trainJobOf(restartedOnce), Runtime: restartable("2")}
+	o := observe.Observed{Now: t0, TrainJob: trainJobOf(restartedOnce), Runtime: restartable("2")}
 	o.Children = []metav1.PartialObjectMetadata{
 		childOf("v1", "Secret", "demo-mpi-ssh-auth", "s1", owned("demo", "uid-new")),
 		childOf("v1", "ConfigMap", "demo-mpi-hostfile", "c1", owned("demo", "uid-new")),
@@ -122,60 +128,45 @@ func TestStartAgain(t *testing.T) {
 	stuck := podOf(mpi.NodeJob, 1, deleted)
 	stuck.OwnerReferences = []metav1.OwnerReference{{Kind: "Job", Name: "demo-node-0", Controller: ptr.To(true)}}
 	o.Pods = []corev1.Pod{stuck}
-	decision, err := Decide(o, nil)
+	decision, err := decide.Decide(phase.Derive(o), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(decision.Create) != 1 || attempt(decision.Create[0]) != 1 {
-		t.Fatalf("only the JobSet of the first restart is missing: %+v", outlineOf(decision))
+	if len(decision.Create) != 1 || job.AttemptOf(decision.Create[0]) != 1 {
+		t.Fatalf("only the JobSet of the first restart is missing: %+v", outlineOf(o, decision))
 	}
-	status := Status(o, decision, nil)
-	if c := apimeta.FindStatusCondition(status.Conditions, Restarting); c == nil || c.Status != metav1.ConditionTrue {
+	now := status.Of(phase.Derive(o), decision, nil)
+	if c := apimeta.FindStatusCondition(now.Conditions, job.Restarting); c == nil || c.Status != metav1.ConditionTrue {
 		t.Error("the restart is under way until the JobSet has been seen")
 	}
-	o.TrainJob.Status, o.JobSet = status, decision.Create[0].(*jobset.JobSet)
-	if decision, err = Decide(o, nil); err != nil {
+	o.TrainJob.Status, o.JobSet = now, decision.Create[0].(*jobset.JobSet)
+	if decision, err = decide.Decide(phase.Derive(o), nil); err != nil {
 		t.Fatal(err)
 	}
-	c := apimeta.FindStatusCondition(Status(o, decision, nil).Conditions, Restarting)
+	c := apimeta.FindStatusCondition(status.Of(phase.Derive(o), decision, nil).Conditions, job.Restarting)
 	if c == nil || c.Status != metav1.ConditionFalse || c.Message != "restart 1 of 2: the machine is gone" {
 		t.Errorf("and done then, with its number kept: %+v", c)
 	}
 }
 
 func TestWhatIsInTheWayOfARestart(t *testing.T) {
-	o := Observed{Now: t0, TrainJob: trainJobOf(restartedOnce), Runtime: restartable("2")}
+	o := observe.Observed{Now: t0, TrainJob: trainJobOf(restartedOnce), Runtime: restartable("2")}
 	o.Jobs = []metav1.PartialObjectMetadata{childOf("batch/v1", "Job", "demo-launcher-0", "j1", []metav1.OwnerReference{
 		{Kind: "JobSet", Name: "demo", UID: "js1", Controller: ptr.To(true)},
 	})}
-	decision, err := Decide(o, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if decision.waiting == nil || !strings.Contains(decision.waiting.message, "the earlier attempt of the job `demo`") {
-		t.Errorf("a restart waits for its own Jobs, and not for another job: %+v", decision.waiting)
-	}
-}
-
-func TestStoppedJobsHaveNothingActive(t *testing.T) {
-	got := stopped([]trainer.JobStatus{{Name: "node", Active: ptr.To[int32](1), Ready: ptr.To[int32](1), Failed: ptr.To[int32](0)}})
-	want := []trainer.JobStatus{{Name: "node", Active: ptr.To[int32](0), Ready: ptr.To[int32](0), Failed: ptr.To[int32](1)}}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("dashboards take a job with something active for a running one: -want, +got:\n%s", diff)
+	if waiting := phase.Derive(o).State().Waiting; waiting == nil || !strings.Contains(waiting.Text(), "the earlier attempt of the job `demo`") {
+		t.Errorf("a restart waits for its own Jobs, and not for another job: %+v", waiting)
 	}
 }
 
 // The last lines of a program stay the last ones.
 func TestSpentStandsBeforeTheLastLines(t *testing.T) {
-	o := started(trainJobOf())
-	o.JobSet = o.JobSet.DeepCopy()
-	o.JobSet.Annotations = map[string]string{attemptAnnotation: "2"}
 	for message, want := range map[string]string{
 		"Worker 1 was lost":                      "Worker 1 was lost (restarts: 2, which is all that the runtime allows)",
 		"Worker 1 was lost\nLast lines:\nstep 7": "Worker 1 was lost (restarts: 2, which is all that the runtime allows)\nLast lines:\nstep 7",
 	} {
-		if got := o.spent(&end{reason: "WorkerLost", message: message}); got.message != want {
-			t.Errorf("got %q, want %q", got.message, want)
+		if got := (phase.End{Cause: diagnose.Cause{Reason: "WorkerLost", Message: message}, Restarts: 2}).Text(); got != want {
+			t.Errorf("got %q, want %q", got, want)
 		}
 	}
 }

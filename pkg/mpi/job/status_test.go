@@ -1,4 +1,4 @@
-package job
+package job_test
 
 import (
 	"bytes"
@@ -15,16 +15,21 @@ import (
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
 	"lockstep.dev/lockstep/pkg/mpi"
+	"lockstep.dev/lockstep/pkg/mpi/job"
+	"lockstep.dev/lockstep/pkg/mpi/job/decide"
+	"lockstep.dev/lockstep/pkg/mpi/job/observe"
+	"lockstep.dev/lockstep/pkg/mpi/job/phase"
+	"lockstep.dev/lockstep/pkg/mpi/job/status"
 )
 
 // statusOf runs a whole pass.
-func statusOf(t *testing.T, o Observed, applied error) trainer.TrainJobStatus {
+func statusOf(t *testing.T, o observe.Observed, applied error) trainer.TrainJobStatus {
 	t.Helper()
-	decision, err := Decide(o, bytes.NewReader(bytes.Repeat([]byte{7}, 32)))
+	decision, err := decide.Decide(phase.Derive(o), bytes.NewReader(bytes.Repeat([]byte{7}, 32)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Status(o, decision, applied)
+	return status.Of(phase.Derive(o), decision, applied)
 }
 
 // inShort writes conditions as `Type=Status/Reason`, in their order.
@@ -39,15 +44,15 @@ func inShort(conditions []metav1.Condition) []string {
 func TestStatusConditions(t *testing.T) {
 	launcher := podOf(mpi.LauncherJob, 0, address("10.0.0.1"), ready)
 	node0, node1 := podOf(mpi.NodeJob, 0, address("10.0.0.2"), ready), podOf(mpi.NodeJob, 1, address("10.0.0.3"), ready)
-	allReady := started(trainJobOf()).with(launcher, node0, node1)
-	gate := func(o Observed, g Gate) Observed {
+	allReady := withPods(started(trainJobOf()), launcher, node0, node1)
+	gate := func(o observe.Observed, g observe.Gate) observe.Observed {
 		o.Gate = &g
 		return o
 	}
-	passed := Gate{Launcher: "launcher-0", Result: &mpi.GateResult{Passed: true}}
-	failed := Gate{Launcher: "launcher-0", Result: &mpi.GateResult{Failures: []mpi.NodeFailure{{Name: "demo-node-0-1.demo", Error: "connection refused"}}}}
-	doubts := Gate{Launcher: "launcher-0", Result: &mpi.GateResult{Waiting: true, Failures: failed.Result.Failures}}
-	fresh := Observed{Now: t0, TrainJob: trainJobOf(), Runtime: runtimeOf(false)}
+	passed := observe.Gate{Launcher: "launcher-0", Result: &mpi.GateResult{Passed: true}}
+	failed := observe.Gate{Launcher: "launcher-0", Result: &mpi.GateResult{Failures: []mpi.NodeFailure{{Name: "demo-node-0-1.demo", Error: "connection refused"}}}}
+	doubts := observe.Gate{Launcher: "launcher-0", Result: &mpi.GateResult{Waiting: true, Failures: failed.Result.Failures}}
+	fresh := observe.Observed{Now: t0, TrainJob: trainJobOf(), Runtime: runtimeOf(false)}
 	noRuntime := fresh
 	noRuntime.Runtime = nil
 	refused := fresh
@@ -60,29 +65,29 @@ func TestStatusConditions(t *testing.T) {
 	})
 	warned := started(trainJobOf())
 	warned.Warnings = []corev1.Event{{InvolvedObject: corev1.ObjectReference{UID: "jobset-uid"}, Reason: "JobCreationFailed", Message: "no"}}
-	thrownOut := started(trainJobOf()).with(launcher, node0, podOf(mpi.NodeJob, 1, died(t0, 137, "Error", ""), func(pod *corev1.Pod) {
+	thrownOut := withPods(started(trainJobOf()), launcher, node0, podOf(mpi.NodeJob, 1, died(t0, 137, "Error", ""), func(pod *corev1.Pod) {
 		pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: corev1.PodReasonTerminationByKubelet}}
 	}))
-	longUnreachable := gate(allReady, Gate{Launcher: "launcher-0", Error: "connection timed out"})
+	longUnreachable := gate(allReady, observe.Gate{Launcher: "launcher-0", Error: "connection timed out"})
 	longUnreachable.Now = t0.Add(time.Minute)
-	launcherOver := gate(started(trainJobOf()).with(podOf(mpi.LauncherJob, 0, died(t0, 7, "Error", "")), node0, node1), passed)
-	refusedTable := gate(allReady, Gate{Launcher: "launcher-0", Error: "the table lacks a node", GaveUp: true})
-	saidBefore := func(at time.Time) Observed {
-		o := started(trainJobOf(hasCondition(Running, metav1.ConditionTrue, at))).with(launcher, node0, node1)
-		return gate(o, Gate{Launcher: "launcher-0", Error: "connection timed out"})
+	launcherOver := gate(withPods(started(trainJobOf()), podOf(mpi.LauncherJob, 0, died(t0, 7, "Error", "")), node0, node1), passed)
+	refusedTable := gate(allReady, observe.Gate{Launcher: "launcher-0", Error: "the table lacks a node", GaveUp: true})
+	saidBefore := func(at time.Time) observe.Observed {
+		o := withPods(started(trainJobOf(hasCondition(job.Running, metav1.ConditionTrue, at))), launcher, node0, node1)
+		return gate(o, observe.Gate{Launcher: "launcher-0", Error: "connection timed out"})
 	}
-	completing := gate(started(trainJobOf()).with(podOf(mpi.LauncherJob, 0, address("10.0.0.1"), ready, func(pod *corev1.Pod) {
+	completing := gate(withPods(started(trainJobOf()), podOf(mpi.LauncherJob, 0, address("10.0.0.1"), ready, func(pod *corev1.Pod) {
 		pod.Status.Conditions[0].Status = corev1.ConditionFalse
 		pod.Status.ContainerStatuses[0].State = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{}}
 	}), node0, node1), passed)
-	undecided := started(trainJobOf(hasCondition(Created, metav1.ConditionTrue, t0), hasCondition(PodsReady, metav1.ConditionTrue, t0))).jobSetHas(jobset.JobSetFailed, t0)
+	undecided := jobSetHas(started(trainJobOf(hasCondition(job.Created, metav1.ConditionTrue, t0), hasCondition(job.PodsReady, metav1.ConditionTrue, t0))), jobset.JobSetFailed, t0)
 	saidAllReady := allReady
-	saidAllReady.TrainJob = trainJobOf(hasCondition(PodsReady, metav1.ConditionTrue, t0))
-	otherLauncher := gate(allReady, Gate{Launcher: "an-earlier-launcher", Result: &mpi.GateResult{Passed: true}})
+	saidAllReady.TrainJob = trainJobOf(hasCondition(job.PodsReady, metav1.ConditionTrue, t0))
+	otherLauncher := gate(allReady, observe.Gate{Launcher: "an-earlier-launcher", Result: &mpi.GateResult{Passed: true}})
 
 	cases := map[string]struct {
 		reason  string
-		o       Observed
+		o       observe.Observed
 		applied error
 		want    []string
 	}{
@@ -92,11 +97,11 @@ func TestStatusConditions(t *testing.T) {
 		"Created":       {"", fresh, nil, []string{"PodsReady=False/PodsPending", "Running=False/WaitingForPods", "Created=True/JobSetCreated"}},
 		"Suspended":     {"STATE reads Suspended", suspended, nil, []string{"PodsReady=False/Suspended", "Running=False/Suspended", "Created=True/JobSetCreated", "Suspended=True/Suspended"}},
 		"Resumed":       {"a resumed job must not read Suspended, as it does upstream", resumed, nil, []string{"Suspended=False/Resumed", "PodsReady=False/PodsPending", "Running=False/WaitingForPods", "Created=True/JobSetCreated"}},
-		"Unschedulable": {"", started(trainJobOf()).with(launcher, node0, unscheduled), nil, []string{"PodsReady=False/Unschedulable", "Running=False/WaitingForNodes", "Created=True/JobSetCreated"}},
+		"Unschedulable": {"", withPods(started(trainJobOf()), launcher, node0, unscheduled), nil, []string{"PodsReady=False/Unschedulable", "Running=False/WaitingForNodes", "Created=True/JobSetCreated"}},
 		"PodsRefused":   {"", warned, nil, []string{"PodsReady=False/PodsRefused", "Running=False/WaitingForPods", "Created=True/JobSetCreated"}},
 		"PodsReady":     {"", allReady, nil, []string{"Running=False/WaitingForNodes", "Created=True/JobSetCreated", "PodsReady=True/PodsReady"}},
 		"ThrownOut":     {"a pod that has ended is ready, but not one that was thrown out: it is gone in a moment, and its reason with it", thrownOut, nil, []string{"PodsReady=False/Evicted", "Running=False/WaitingForNodes", "Created=True/JobSetCreated"}},
-		"Unreachable":   {"a launcher that just started is given time", gate(allReady, Gate{Launcher: "launcher-0", Error: "connection refused"}), nil, []string{"Running=False/WaitingForNodes", "Created=True/JobSetCreated", "PodsReady=True/PodsReady"}},
+		"Unreachable":   {"a launcher that just started is given time", gate(allReady, observe.Gate{Launcher: "launcher-0", Error: "connection refused"}), nil, []string{"Running=False/WaitingForNodes", "Created=True/JobSetCreated", "PodsReady=True/PodsReady"}},
 		"LongUnreach":   {"", longUnreachable, nil, []string{"Running=False/LauncherUnreachable", "Created=True/JobSetCreated", "PodsReady=True/PodsReady"}},
 		"RefusedTable":  {"the controller will not try again", refusedTable, nil, []string{"Running=False/LauncherUnreachable", "Created=True/JobSetCreated", "PodsReady=True/PodsReady"}},
 		"SaidBefore":    {"a new controller must not take back what an earlier one heard", saidBefore(t0.Add(-4 * time.Second)), nil, []string{"Created=True/JobSetCreated", "PodsReady=True/PodsReady", "Running=True/GatePassed"}},
@@ -108,10 +113,10 @@ func TestStatusConditions(t *testing.T) {
 		"LauncherOver":  {"between the end of the launcher and that of the JobSet nothing flaps", launcherOver, nil, []string{"Created=True/JobSetCreated", "PodsReady=True/PodsReady", "Running=True/GatePassed"}},
 		"Completing":    {"kubelet first takes back that the pod is ready, then says that it succeeded", completing, nil, []string{"Created=True/JobSetCreated", "PodsReady=True/PodsReady", "Running=True/GatePassed"}},
 		"Undecided":     {"while the cause is looked for nothing flaps", undecided, nil, []string{"Created=True/Before", "PodsReady=True/Before"}},
-		"Complete":      {"", allReady.jobSetHas(jobset.JobSetCompleted, t0), nil, []string{"PodsReady=False/Finished", "Running=False/Finished", "Created=True/JobSetCreated", "Complete=True/Completed"}},
-		"NotYetOver":    {"a job whose key could not be deleted has not ended", allReady.jobSetHas(jobset.JobSetCompleted, t0), errors.New("delete Secret"), []string{"Created=True/JobSetCreated"}},
-		"StillRunning":  {"and is what it was", saidAllReady.jobSetHas(jobset.JobSetCompleted, t0), errors.New("delete Secret"), []string{"Created=True/JobSetCreated", "PodsReady=True/Before"}},
-		"Failed":        {"", launcherOver.jobSetHas(jobset.JobSetFailed, t0), nil, []string{"PodsReady=False/Finished", "Running=False/Finished", "Created=True/JobSetCreated", "Failed=True/LauncherFailed"}},
+		"Complete":      {"", jobSetHas(allReady, jobset.JobSetCompleted, t0), nil, []string{"PodsReady=False/Finished", "Running=False/Finished", "Created=True/JobSetCreated", "Complete=True/Completed"}},
+		"NotYetOver":    {"a job whose key could not be deleted has not ended", jobSetHas(allReady, jobset.JobSetCompleted, t0), errors.New("delete Secret"), []string{"Created=True/JobSetCreated"}},
+		"StillRunning":  {"and is what it was", jobSetHas(saidAllReady, jobset.JobSetCompleted, t0), errors.New("delete Secret"), []string{"Created=True/JobSetCreated", "PodsReady=True/Before"}},
+		"Failed":        {"", jobSetHas(launcherOver, jobset.JobSetFailed, t0), nil, []string{"PodsReady=False/Finished", "Running=False/Finished", "Created=True/JobSetCreated", "Failed=True/LauncherFailed"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -127,7 +132,7 @@ func TestStatusConditions(t *testing.T) {
 			again.Now = again.Now.Add(time.Second)
 			again.TrainJob = again.TrainJob.DeepCopy()
 			again.TrainJob.Status = got
-			if again.JobSet == nil && apimeta.IsStatusConditionTrue(got.Conditions, Created) {
+			if again.JobSet == nil && apimeta.IsStatusConditionTrue(got.Conditions, job.Created) {
 				again.JobSet = started(again.TrainJob).JobSet
 			}
 			if diff := cmp.Diff(got, statusOf(t, again, tc.applied)); diff != "" {
@@ -137,14 +142,22 @@ func TestStatusConditions(t *testing.T) {
 	}
 }
 
+// A Job may have made another pod in place of one that is still there: as many as are wanted have to be ready.
+func TestMorePodsThanWanted(t *testing.T) {
+	o := withPods(started(trainJobOf()), podOf(mpi.LauncherJob, 0, ready), podOf(mpi.NodeJob, 0, ready), podOf(mpi.NodeJob, 1, ready), podOf(mpi.NodeJob, 1))
+	if c := apimeta.FindStatusCondition(statusOf(t, o, nil).Conditions, job.PodsReady); c == nil || c.Message != "all 3 pods are ready" {
+		t.Errorf("%+v", c)
+	}
+}
+
 func TestStatusTransitionTimes(t *testing.T) {
 	before := t0.Add(-time.Hour)
-	o := started(trainJobOf(hasCondition(Created, metav1.ConditionTrue, before), hasCondition(PodsReady, metav1.ConditionTrue, before)))
+	o := started(trainJobOf(hasCondition(job.Created, metav1.ConditionTrue, before), hasCondition(job.PodsReady, metav1.ConditionTrue, before)))
 	got := statusOf(t, o, nil).Conditions
-	if c := apimeta.FindStatusCondition(got, Created); !c.LastTransitionTime.Time.Equal(before) || c.Reason != string(ReasonJobSetCreated) {
+	if c := apimeta.FindStatusCondition(got, job.Created); !c.LastTransitionTime.Time.Equal(before) || c.Reason != string(job.ReasonJobSetCreated) {
 		t.Errorf("a condition that stays keeps its time, not its words: %+v", c)
 	}
-	if c := apimeta.FindStatusCondition(got, PodsReady); !c.LastTransitionTime.Time.Equal(t0) || c.Status != metav1.ConditionFalse {
+	if c := apimeta.FindStatusCondition(got, job.PodsReady); !c.LastTransitionTime.Time.Equal(t0) || c.Status != metav1.ConditionFalse {
 		t.Errorf("pods that are gone are not ready, whatever was said before: %+v", c)
 	}
 }
@@ -164,7 +177,7 @@ func TestJobsStatus(t *testing.T) {
 }
 
 func TestJobsStatusAfterTheEnd(t *testing.T) {
-	o := started(trainJobOf(hasCondition(trainer.TrainJobComplete, metav1.ConditionTrue, t0))).jobSetHas(jobset.JobSetCompleted, t0)
+	o := jobSetHas(started(trainJobOf(hasCondition(trainer.TrainJobComplete, metav1.ConditionTrue, t0))), jobset.JobSetCompleted, t0)
 	o.TrainJob.Status.JobsStatus = []trainer.JobStatus{{Name: mpi.NodeJob, Active: ptr.To[int32](1)}}
 	o.JobSet.Status.ReplicatedJobsStatus = []jobset.ReplicatedJobStatus{{Name: mpi.NodeJob, Active: 0}}
 	got := statusOf(t, o, nil)

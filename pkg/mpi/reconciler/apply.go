@@ -10,10 +10,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"lockstep.dev/lockstep/pkg/mpi/job"
+	"lockstep.dev/lockstep/pkg/mpi/job/decide"
+	"lockstep.dev/lockstep/pkg/mpi/job/observe"
 )
 
 // apply carries out a decision: deletions, creations, the update.
-func (r *Reconciler) apply(ctx context.Context, namespace string, decision job.Decision) error {
+func (r *Reconciler) apply(ctx context.Context, namespace string, decision decide.Decision) error {
 	for _, deletion := range decision.Delete {
 		if err := r.delete(ctx, namespace, deletion); err != nil {
 			return err
@@ -32,7 +34,7 @@ func (r *Reconciler) apply(ctx context.Context, namespace string, decision job.D
 }
 
 // delete is bound to the UID: an object of the same name that came since is somebody else's.
-func (r *Reconciler) delete(ctx context.Context, namespace string, deletion job.Deletion) error {
+func (r *Reconciler) delete(ctx context.Context, namespace string, deletion observe.Existing) error {
 	object := &metav1.PartialObjectMetadata{TypeMeta: deletion.TypeMeta}
 	object.Namespace, object.Name = namespace, deletion.Name
 	err := r.client.Delete(ctx, object,

@@ -17,11 +17,14 @@ import (
 
 	"lockstep.dev/lockstep/pkg/mpi/diagnose"
 	"lockstep.dev/lockstep/pkg/mpi/job"
+	"lockstep.dev/lockstep/pkg/mpi/job/desired"
+	"lockstep.dev/lockstep/pkg/mpi/job/observe"
+	"lockstep.dev/lockstep/pkg/mpi/job/phase"
 )
 
 // bounds reads what the namespace lets a job have: quotas and limits from the cache, and whether the objects exist that its
 // pods name, by name only and without their content.
-func (r *Reconciler) bounds(ctx context.Context, o *job.Observed) error {
+func (r *Reconciler) bounds(ctx context.Context, o *observe.Observed) error {
 	wanted, err := job.Resolve(o.TrainJob, *o.Runtime)
 	if err != nil {
 		// The decision says so.
@@ -38,7 +41,7 @@ func (r *Reconciler) bounds(ctx context.Context, o *job.Observed) error {
 }
 
 // allowances reads quotas and limits.
-func (r *Reconciler) allowances(ctx context.Context, o *job.Observed) error {
+func (r *Reconciler) allowances(ctx context.Context, o *observe.Observed) error {
 	var quotas corev1.ResourceQuotaList
 	var limits corev1.LimitRangeList
 	for _, list := range []client.ObjectList{&quotas, &limits} {
@@ -52,7 +55,7 @@ func (r *Reconciler) allowances(ctx context.Context, o *job.Observed) error {
 
 // missing asks for all references at once.
 func (r *Reconciler) missing(ctx context.Context, wanted job.Job) ([]job.Reference, error) {
-	references := wanted.References()
+	references := desired.References(wanted)
 	absent := make([]bool, len(references))
 	group, ctx := errgroup.WithContext(ctx)
 	for i, reference := range references {
@@ -75,27 +78,23 @@ func (r *Reconciler) missing(ctx context.Context, wanted job.Job) ([]job.Referen
 	return missing, nil
 }
 
-// stillWaits says whether a job that waits for a quota, and for nothing else, goes on waiting, which the cache tells. Such jobs are
+// stillWaits reports whether a job that waits for a quota, and for nothing else, goes on waiting, which the cache tells. Such jobs are
 // looked at whenever the quota changes, thousands of them, and ask the API server for nothing: what they need besides was
 // there when they began to wait, and is looked for again before they are made.
-func (r *Reconciler) stillWaits(ctx context.Context, o *job.Observed) (bool, error) {
+func (r *Reconciler) stillWaits(ctx context.Context, o *observe.Observed) (bool, error) {
 	if r.mode != Executor || !waitsUnmade(*o) {
 		return false, nil
 	}
 	if err := r.allowances(ctx, o); err != nil {
 		return false, err
 	}
-	decision, err := r.decide(*o)
-	if err != nil {
-		return false, fmt.Errorf("decide: %w", err)
-	}
-	_, ends := decision.Finishes()
-	return !ends && waitsForQuota(job.Status(*o, decision, nil).Conditions), nil
+	waiting := phase.Derive(*o).State().Waiting
+	return waiting != nil && waiting.Reason == diagnose.QuotaExceeded, nil
 }
 
-// waitsUnmade says whether an earlier pass found a job as it is now to wait for a quota, and nothing is left of an earlier one.
+// waitsUnmade reports whether an earlier pass found a job as it is now to wait for a quota, and nothing is left of an earlier one.
 // One that was made before is made again from the runtime of then, which the cache does not know.
-func waitsUnmade(o job.Observed) bool {
+func waitsUnmade(o observe.Observed) bool {
 	conditions := o.TrainJob.Status.Conditions
 	created := apimeta.FindStatusCondition(conditions, job.Created)
 	return o.JobSet == nil && len(o.Jobs) == 0 && len(o.Pods) == 0 && apimeta.FindStatusCondition(conditions, job.Restarting) == nil &&
@@ -112,7 +111,7 @@ func (r *Reconciler) waiting() handler.EventHandler {
 		}
 		var requests []reconcile.Request
 		for i := range list.Items {
-			if waitsForQuota(list.Items[i].Status.Conditions) && !job.Over(&list.Items[i]) {
+			if waitsForQuota(list.Items[i].Status.Conditions) && !job.Finished(&list.Items[i]) {
 				requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&list.Items[i])})
 			}
 		}
@@ -120,7 +119,7 @@ func (r *Reconciler) waiting() handler.EventHandler {
 	})
 }
 
-// waitsForQuota says whether a job says so of its start, or of its resumption.
+// waitsForQuota reports whether a job says so of its start, or of its resumption.
 func waitsForQuota(conditions []metav1.Condition) bool {
 	return slices.ContainsFunc(conditions, func(c metav1.Condition) bool {
 		return (c.Type == job.Created || c.Type == job.PodsReady) && c.Reason == string(diagnose.QuotaExceeded)

@@ -1,8 +1,8 @@
 // Package reconciler runs TrainJobs, or stands beside Kubeflow Trainer, which runs them (Mode): it is the rim around package
 // job, and the only one with a client.
 //
-//	observe → job.Decide → apply → job.Status → one status patch → events, metrics
-//	           (Accompany)           (Beside)
+//	observe → phase.Derive → decide.Decide → apply → status.Of → one status patch → events, metrics
+//	                                                 (Beside)
 //
 // Watches bring every change, so nothing is polled on the way from a TrainJob to its first rank. What cannot be watched
 // cheaply is read when it matters: Secrets, ConfigMaps, NetworkPolicies, PodGroups and what pods name before the JobSet exists
@@ -13,13 +13,13 @@
 // Writes are creations, deletions of a known UID, an update of a suspended or resumed JobSet, bound to the version that was
 // read, and a patch of the status, bound to the spec and the conditions that were read. Server-side apply is not used on purpose: applied over a Secret of
 // somebody else it would take it over, and with it a key that others know. Nothing is decided from a TrainJob that is older
-// than our own last write of its status (memory). News that is not urgent waits for more (job.Patience), so that a job costs the
+// than our own last write of its status (jobCache). News that is not urgent waits for more (status.Debounce), so that a job costs the
 // API server eight writes from its creation to its end; events are not counted. Changes of pods are a pass when something
-// happens to one, or when all have come a step further (news.go, gangs.go), so that a wide job costs no more passes than a
+// happens to one, or when all have come a step further (watches.go, gangs.go), so that a wide job costs no more passes than a
 // small one.
 //
 // A companion writes its own network policies, its own conditions and the end of a key, completes pods when they are made
-// (propagation), and nothing else. A policy is made by the first pass, or when the first pod is about to be made, whichever is sooner. An executor waits while Kubeflow Trainer runs (sentinel).
+// (propagation), and nothing else. A policy is made by the first pass, or when the first pod is about to be made, whichever is sooner. An executor waits while Kubeflow Trainer runs (leaseWatcher).
 //
-// Run waits in its process for what may pass by itself, alive and not ready (entrance, probes), and ends only with its lease.
+// Run waits in its process for what may pass by itself, alive and not ready (preflight, probes), and ends only with its lease.
 package reconciler

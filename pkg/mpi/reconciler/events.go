@@ -11,6 +11,7 @@ import (
 
 	"lockstep.dev/lockstep/pkg/mpi"
 	"lockstep.dev/lockstep/pkg/mpi/job"
+	"lockstep.dev/lockstep/pkg/mpi/job/status"
 )
 
 // transitions returns the conditions that say something new, another status or another reason, in the order of a job's life.
@@ -52,7 +53,7 @@ func (r *Reconciler) announce(trainJob *trainer.TrainJob, changes []metav1.Condi
 		}
 		if kind := eventType(trainJob.Status.Conditions, change); kind != "" {
 			reason := cmp.Or(milestones[mpi.Reason(change.Reason)], change.Reason)
-			r.recorder.Eventf(trainJob, nil, kind, reason, change.Type, "%s", job.Clipped(change.Message, noteLimit))
+			r.recorder.Eventf(trainJob, nil, kind, reason, change.Type, "%s", status.Clipped(change.Message, noteLimit))
 		}
 	}
 }
@@ -78,7 +79,7 @@ func eventType(before []metav1.Condition, change metav1.Condition) string {
 	return corev1.EventTypeWarning
 }
 
-// repeats says whether the condition Created had the same reason: a job that is held back says so in both.
+// repeats reports whether the condition Created had the same reason: a job that is held back says so in both.
 func repeats(before []metav1.Condition, change metav1.Condition) bool {
 	created := apimeta.FindStatusCondition(before, job.Created)
 	return created != nil && created.Status == metav1.ConditionFalse && created.Reason == change.Reason

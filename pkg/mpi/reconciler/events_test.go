@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"lockstep.dev/lockstep/pkg/mpi/job"
+	"lockstep.dev/lockstep/pkg/mpi/job/status"
 )
 
 func TestTransitions(t *testing.T) {
@@ -69,10 +69,10 @@ func TestEventType(t *testing.T) {
 
 func TestClipped(t *testing.T) {
 	long := strings.Repeat("ä", 2000)
-	if got := job.Clipped(long, noteLimit); len(got) > 1024 || !utf8.ValidString(got) {
+	if got := status.Clipped(long, noteLimit); len(got) > 1024 || !utf8.ValidString(got) {
 		t.Errorf("an event's note has at most 1024 bytes of UTF-8, got %d (valid: %v)", len(got), utf8.ValidString(got))
 	}
-	if got := job.Clipped("short", noteLimit); got != "short" {
+	if got := status.Clipped("short", noteLimit); got != "short" {
 		t.Errorf("short messages stay: %s", got)
 	}
 }

@@ -10,7 +10,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"lockstep.dev/lockstep/pkg/mpi/job"
+	"lockstep.dev/lockstep/pkg/mpi/job/kueue"
 )
 
 // workloadKind is Kueue's; the cluster says in which version it has it.
@@ -18,7 +18,7 @@ var workloadKind = schema.GroupKind{Group: "kueue.x-k8s.io", Kind: "Workload"}
 
 // eviction asks Kueue's Workload why a job was stopped, once per stop. Nothing waits for the answer: a job is suspended also
 // where nobody can say why.
-func (r *Reconciler) eviction(ctx context.Context, trainJob *trainer.TrainJob) *job.Eviction {
+func (r *Reconciler) eviction(ctx context.Context, trainJob *trainer.TrainJob) *kueue.Eviction {
 	workloads, err := r.workloads(ctx, trainJob)
 	if err != nil {
 		if !meta.IsNoMatchError(err) {
@@ -26,7 +26,7 @@ func (r *Reconciler) eviction(ctx context.Context, trainJob *trainer.TrainJob) *
 		}
 		return nil
 	}
-	why := job.EvictionIn(workloads)
+	why := kueue.EvictionIn(workloads)
 	if why != nil && why.By != "" {
 		why.ByName = r.neighbour(ctx, trainJob.Namespace, why)
 	}
@@ -40,12 +40,12 @@ func (r *Reconciler) workloads(ctx context.Context, trainJob *trainer.TrainJob) 
 	}
 	var list unstructured.UnstructuredList
 	list.SetGroupVersionKind(mapping.GroupVersionKind.GroupVersion().WithKind("WorkloadList"))
-	err = r.live.List(ctx, &list, client.InNamespace(trainJob.Namespace), client.MatchingLabels{job.WorkloadOfLabel: string(trainJob.UID)})
+	err = r.live.List(ctx, &list, client.InNamespace(trainJob.Namespace), client.MatchingLabels{kueue.WorkloadOfLabel: string(trainJob.UID)})
 	return list.Items, err
 }
 
 // neighbour returns the name of a TrainJob of the same namespace, or nothing.
-func (r *Reconciler) neighbour(ctx context.Context, namespace string, why *job.Eviction) string {
+func (r *Reconciler) neighbour(ctx context.Context, namespace string, why *kueue.Eviction) string {
 	var list trainer.TrainJobList
 	if err := r.client.List(ctx, &list, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
 		return ""

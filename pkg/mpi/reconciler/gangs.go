@@ -5,12 +5,12 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"lockstep.dev/lockstep/pkg/mpi"
-	"lockstep.dev/lockstep/pkg/mpi/job"
+	"lockstep.dev/lockstep/pkg/mpi/job/observe"
 )
 
 // gangs counts the launcher and the nodes of each JobSet, by its UID, in each stage, from event to event: going through all pods of a
 // job for each of their events would be quadratic, in the one goroutine that hears of the pods of all jobs. No other touches it.
-type gangs map[types.UID][job.Ready + 1]int
+type gangs map[types.UID][observe.StageReady + 1]int
 
 // move counts a pod as what it is and no more as what it was; nil is one that is not there.
 func (g gangs) move(before, after *corev1.Pod) {
@@ -22,13 +22,13 @@ func (g gangs) count(pod *corev1.Pod, n int) {
 	if pod == nil || pod.DeletionTimestamp != nil {
 		return
 	}
-	if _, ours := job.CountOf(*pod); !ours {
+	if _, ours := observe.CountOf(*pod); !ours {
 		return
 	}
 	of := types.UID(pod.Labels[mpi.JobSetUIDLabel])
 	counts := g[of]
-	counts[job.StageOf(pod)] += n
-	if counts == ([job.Ready + 1]int{}) {
+	counts[observe.StageOf(pod)] += n
+	if counts == ([observe.StageReady + 1]int{}) {
 		delete(g, of)
 		return
 	}

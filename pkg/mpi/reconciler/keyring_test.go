@@ -172,7 +172,7 @@ func TestAForgedReviewLearnsNothing(t *testing.T) {
 	a := newAsking(t, service())
 	own := a.replica()
 	mux := http.NewServeMux()
-	answerPods(webhook.NewServer(webhook.Options{WebhookMux: mux}), own.options.keys, c.controller)
+	serveWebhook(webhook.NewServer(webhook.Options{WebhookMux: mux}), own.options.keys, c.controller)
 	post := func(path string) (int, string) {
 		asked := httptest.NewRequestWithContext(context.Background(), http.MethodPost, path, bytes.NewReader(review))
 		asked.Header.Set("Content-Type", "application/json")

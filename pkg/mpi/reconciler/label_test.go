@@ -7,7 +7,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"lockstep.dev/lockstep/pkg/mpi"
-	"lockstep.dev/lockstep/pkg/mpi/job"
+	"lockstep.dev/lockstep/pkg/mpi/job/status"
 )
 
 // change lets somebody else change the TrainJob, and a pass go by.
@@ -41,8 +41,8 @@ func TestTrainJobsThatWeRunAreLabelled(t *testing.T) {
 	c := newCluster(t, trainJobOf(suspendIs(true)))
 	c.pass()
 	trainJob := c.change(suspendIs(false))
-	if trainJob.Annotations[job.RecordAnnotation] == "" || !labelled(trainJob) {
-		t.Fatalf("a job that was resumed has the labels %v, and the record %q", trainJob.Labels, trainJob.Annotations[job.RecordAnnotation])
+	if trainJob.Annotations[status.RecordAnnotation] == "" || !labelled(trainJob) {
+		t.Fatalf("a job that was resumed has the labels %v, and the record %q", trainJob.Labels, trainJob.Annotations[status.RecordAnnotation])
 	}
 	for reason, label := range map[string]map[string]string{"taken away": {"team": "vision"}, "changed": {"team": "vision", mpi.TrainJobLabel: "other"}} {
 		trainJob = c.change(func(trainJob *trainer.TrainJob) {

@@ -43,13 +43,13 @@ type Options struct {
 	// where there are none. See the function of that name.
 	TrainerNamespaces []string
 
-	clock    *clock
-	probes   *probes
-	sentinel *sentinel
-	keys     *keyring
+	clock        *clock
+	probes       *probes
+	leaseWatcher *trainerLeaseWatcher
+	keys         *keyring
 }
 
-// propagates says whether a webhook is served.
+// propagates reports whether a webhook is served.
 func (o Options) propagates() bool {
 	return o.Mode == Companion && o.WebhookAddress != "" && o.WebhookAddress != "0"
 }

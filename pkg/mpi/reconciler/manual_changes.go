@@ -15,15 +15,16 @@ import (
 
 	"lockstep.dev/lockstep/pkg/mpi"
 	"lockstep.dev/lockstep/pkg/mpi/job"
+	"lockstep.dev/lockstep/pkg/mpi/job/phase"
 )
 
-// policyGone says whether the network policy of a started job is gone. The cache, which may be behind, is believed only where it has
+// policyGone reports whether the network policy of a started job is gone. The cache, which may be behind, is believed only where it has
 // one; what it lacks is asked for by name.
-func (r *Reconciler) policyGone(ctx context.Context, o job.Observed) (bool, error) {
-	if r.policies == nil || !o.Owns() || o.JobSet.Labels[mpi.TrainJobLabel] == "" || o.Ended() {
+func (r *Reconciler) policyGone(ctx context.Context, f *phase.Facts) (bool, error) {
+	if r.policies == nil || !f.Owns() || f.JobSet.Labels[mpi.TrainJobLabel] == "" || f.JobSetEnds() {
 		return false, nil
 	}
-	policy := policyOf(client.ObjectKeyFromObject(o.TrainJob))
+	policy := policyOf(client.ObjectKeyFromObject(f.TrainJob))
 	for _, reader := range []client.Reader{r.policies, r.live} {
 		switch err := reader.Get(ctx, client.ObjectKeyFromObject(&policy), &policy); {
 		case err == nil:
@@ -35,7 +36,7 @@ func (r *Reconciler) policyGone(ctx context.Context, o job.Observed) (bool, erro
 	return true, nil
 }
 
-// namespaceTerminating says whether the namespace of a TrainJob is being deleted. The controller has no right to read namespaces, and
+// namespaceTerminating reports whether the namespace of a TrainJob is being deleted. The controller has no right to read namespaces, and
 // needs none: the API server refuses what is to be created in one that goes, also where nothing would be (k8s.io/apiserver
 // pkg/admission/plugin/namespace/lifecycle).
 func (r *Reconciler) namespaceTerminating(ctx context.Context, trainJob *trainer.TrainJob) (bool, error) {
@@ -53,7 +54,7 @@ func (r *Reconciler) namespaceTerminating(ctx context.Context, trainJob *trainer
 // logForbidden says of an error that is a refusal, once and in plain words, why nothing becomes of a TrainJob in a namespace where the controller lacks a right. It may
 // not write a status or an event there either, so the log is the only place. The error itself is the pass's, which counts as failed.
 func (r *Reconciler) logForbidden(ctx context.Context, name client.ObjectKey, err error) {
-	if !apierrors.IsForbidden(err) || !r.memory.say(name, "forbidden", err.Error()) {
+	if !apierrors.IsForbidden(err) || !r.cache.isNew(name, "forbidden", err.Error()) {
 		return
 	}
 	ctrl.LoggerFrom(ctx).Error(err, "the controller may not "+deniedRight(err)+" in this namespace, and cannot tell the TrainJob so: create it in a namespace of a tenant, "+
@@ -74,14 +75,14 @@ func deniedRight(err error) string {
 
 // warnOfManualChanges tells of what somebody did to objects of a job that goes on all the same. Created is what was to be made for what
 // was missing, and was where applied is nil: its UID tells one deletion from the next.
-func (r *Reconciler) warnOfManualChanges(ctx context.Context, o job.Observed, created []job.Object, applied error) {
-	if o.PolicyGone && len(created) > 0 && applied == nil {
-		note := fmt.Sprintf("somebody deleted NetworkPolicy `%s` of the job, without which its pods may not reach each other: it is there again", mpi.NetworkPolicyName(o.TrainJob.Name))
-		r.warnOnce(ctx, o.TrainJob, policyDeleted, string(created[0].GetUID()), note)
+func (r *Reconciler) warnOfManualChanges(ctx context.Context, f *phase.Facts, created []job.Object, applied error) {
+	if f.PolicyGone && len(created) > 0 && applied == nil {
+		note := fmt.Sprintf("somebody deleted NetworkPolicy `%s` of the job, without which its pods may not reach each other: it is there again", mpi.NetworkPolicyName(f.TrainJob.Name))
+		r.warnOnce(ctx, f.TrainJob, policyDeleted, string(created[0].GetUID()), note)
 	}
-	if o.SuspendedByHand() {
+	if f.SuspendedByHand() {
 		note := fmt.Sprintf("somebody suspended JobSet `%s`, which takes the pods away, and not the TrainJob: the job goes on, from its beginning where its pods are gone. "+
-			"To stop a job, set spec.suspend of its TrainJob", o.JobSet.Name)
-		r.warnOnce(ctx, o.TrainJob, jobSetSuspended, strconv.FormatInt(o.JobSet.Generation, 10), note)
+			"To stop a job, set spec.suspend of its TrainJob", f.JobSet.Name)
+		r.warnOnce(ctx, f.TrainJob, jobSetSuspended, strconv.FormatInt(f.JobSet.Generation, 10), note)
 	}
 }

@@ -27,6 +27,7 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi"
 	"lockstep.dev/lockstep/pkg/mpi/diagnose"
 	"lockstep.dev/lockstep/pkg/mpi/job"
+	"lockstep.dev/lockstep/pkg/mpi/job/status"
 )
 
 func TestAPolicyThatIsGoneIsMadeAgain(t *testing.T) {
@@ -107,7 +108,7 @@ func TestWhoSuspendsAJobSetHasDeletedNoPod(t *testing.T) {
 		if err := c.Get(t.Context(), name, &trainJob); err != nil {
 			t.Fatal(err)
 		}
-		ready := apimeta.FindStatusCondition(job.Conditions(&trainJob), job.PodsReady)
+		ready := apimeta.FindStatusCondition(status.Conditions(&trainJob), job.PodsReady)
 		if (ready != nil && ready.Reason == string(diagnose.PodDeleted)) != blamed {
 			t.Errorf("the JobSet is suspended: %v; the job says %+v", suspended, ready)
 		}
@@ -173,7 +174,7 @@ func TestAJobWithoutRuntimeAndJobSetIsOver(t *testing.T) {
 	c := newCluster(t, trainJobOf())
 	c.controller.clock = newClock(func() time.Time { return begin })
 	c.pass()
-	begin = begin.Add(job.Calm)
+	begin = begin.Add(status.DebounceStep)
 	if _, created := c.pass(); created.Status != metav1.ConditionTrue {
 		t.Fatalf("the job is made: %+v", created)
 	}

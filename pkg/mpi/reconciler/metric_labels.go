@@ -3,7 +3,7 @@ package reconciler
 import (
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 
-	"lockstep.dev/lockstep/pkg/mpi/job"
+	"lockstep.dev/lockstep/pkg/mpi/job/kueue"
 )
 
 // What is kept apart in metrics. Users choose the names of queues, and admins of projects those of runtimes: without a bound, the series of one
@@ -27,7 +27,7 @@ func (o owner) values(more ...string) []string {
 type owners map[string]map[owner]bool
 
 func (k owners) of(trainJob *trainer.TrainJob) owner {
-	o := owner{trainJob.Namespace, trainJob.Spec.RuntimeRef.Name, trainJob.Labels[job.QueueLabel]}
+	o := owner{trainJob.Namespace, trainJob.Spec.RuntimeRef.Name, trainJob.Labels[kueue.QueueLabel]}
 	pairs, known := k[o.namespace]
 	switch {
 	case known && pairs[o]:

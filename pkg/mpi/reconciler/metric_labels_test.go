@@ -11,13 +11,16 @@ import (
 
 	"lockstep.dev/lockstep/pkg/mpi"
 	"lockstep.dev/lockstep/pkg/mpi/job"
+	"lockstep.dev/lockstep/pkg/mpi/job/kueue"
+	"lockstep.dev/lockstep/pkg/mpi/job/observe"
+	"lockstep.dev/lockstep/pkg/mpi/job/phase"
 )
 
 func metered(namespace, runtime, queue string) *trainer.TrainJob {
 	trainJob := &trainer.TrainJob{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "demo", Labels: map[string]string{}}}
 	trainJob.Spec.RuntimeRef.Name = runtime
 	if queue != "" {
-		trainJob.Labels[job.QueueLabel] = queue
+		trainJob.Labels[kueue.QueueLabel] = queue
 	}
 	return trainJob
 }
@@ -68,7 +71,7 @@ func TestSeriesOfAThousandJobs(t *testing.T) {
 			}
 			for i := range 1000 {
 				trainJob := metered(tc.namespace(i), fmt.Sprint("runtime-", i), fmt.Sprint("queue-", i))
-				m.record(job.Observed{TrainJob: trainJob, Gate: &job.Gate{Result: &mpi.GateResult{Passed: true}}}, life)
+				m.record(phase.Derive(observe.Observed{TrainJob: trainJob, Gate: &observe.Gate{Result: &mpi.GateResult{Passed: true}}}), life)
 			}
 			want := map[string]int{
 				"mpi_trainjob_restarts_total": tc.owners, "mpi_trainjob_ended_total": tc.owners,

@@ -17,6 +17,8 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi"
 	"lockstep.dev/lockstep/pkg/mpi/diagnose"
 	"lockstep.dev/lockstep/pkg/mpi/job"
+	"lockstep.dev/lockstep/pkg/mpi/job/observe"
+	"lockstep.dev/lockstep/pkg/mpi/job/phase"
 )
 
 // metrics are the numbers of this controller. Phases are measured from what this process saw, because the times in API
@@ -80,32 +82,32 @@ func register(registry prometheus.Registerer, c prometheus.Collector) error {
 	return registry.Register(c)
 }
 
-func (m *metrics) record(o job.Observed, changes []metav1.Condition) {
+func (m *metrics) record(f *phase.Facts, changes []metav1.Condition) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	name, whose := client.ObjectKeyFromObject(o.TrainJob), m.owners.of(o.TrainJob)
+	name, whose := client.ObjectKeyFromObject(f.TrainJob), m.owners.of(f.TrainJob)
 	for _, change := range changes {
 		isTrue := change.Status == metav1.ConditionTrue
 		switch {
 		case change.Type == job.PodsReady && isTrue:
-			m.pods(whose, o)
+			m.pods(whose, f)
 		case change.Type == job.Running && isTrue:
-			m.gate(whose, o)
-			m.since[name] = o.Now
+			m.gate(whose, f)
+			m.since[name] = f.Now
 		case change.Type == job.Restarting && isTrue:
 			m.restarts.WithLabelValues(whose.values(listed(change.Reason))...).Inc()
-		case completedBeside(o.TrainJob, change):
-			m.end(whose, name, o, trainer.TrainJobComplete, string(job.ReasonCompleted))
+		case completedBeside(f.TrainJob, change):
+			m.end(whose, name, f, trainer.TrainJobComplete, string(job.ReasonCompleted))
 		case change.Type == trainer.TrainJobComplete && isTrue:
-			m.end(whose, name, o, change.Type, change.Reason)
-		case over(o.TrainJob, change):
-			m.end(whose, name, o, trainer.TrainJobFailed, change.Reason)
+			m.end(whose, name, f, change.Type, change.Reason)
+		case over(f.TrainJob, change):
+			m.end(whose, name, f, trainer.TrainJobFailed, change.Reason)
 		}
 	}
 }
 
-func (m *metrics) pods(whose owner, o job.Observed) {
-	if waits := o.Waits(); waits != nil {
+func (m *metrics) pods(whose owner, f *phase.Facts) {
+	if waits := f.StartTimes(); waits != nil {
 		m.phase(whose, phaseQueued, waits.Queued)
 		m.phase(whose, phaseGang, waits.Gang)
 		m.phase(whose, phaseImages, waits.Start)
@@ -113,24 +115,24 @@ func (m *metrics) pods(whose owner, o job.Observed) {
 }
 
 // gate asks the verdict of a job that was over before its launcher answered.
-func (m *metrics) gate(whose owner, o job.Observed) {
-	if o.Gate != nil && o.Gate.Result != nil && !o.Gate.Result.Waiting {
-		m.phases.WithLabelValues(whose.values(phaseGate)...).Observe(o.Gate.Result.Seconds)
-	} else if verdict := o.Verdict(); verdict != nil {
+func (m *metrics) gate(whose owner, f *phase.Facts) {
+	if f.Gate != nil && f.Gate.Result != nil && !f.Gate.Result.Waiting {
+		m.phases.WithLabelValues(whose.values(phaseGate)...).Observe(f.Gate.Result.Seconds)
+	} else if verdict := f.Verdict(); verdict != nil {
 		m.phases.WithLabelValues(whose.values(phaseGate)...).Observe(verdict.GateSeconds)
 	}
 }
 
-func (m *metrics) end(whose owner, name client.ObjectKey, o job.Observed, outcome, reason string) {
+func (m *metrics) end(whose owner, name client.ObjectKey, f *phase.Facts, outcome, reason string) {
 	m.ended.WithLabelValues(whose.values(outcome, listed(reason))...).Inc()
-	verdict := o.Verdict()
-	if since, found := m.since[name]; o.Launched() {
+	verdict := f.Verdict()
+	if since, found := m.since[name]; f.Launched() {
 		m.phases.WithLabelValues(whose.values(phaseRun)...).Observe(verdict.RunSeconds)
 	} else if found {
-		m.phase(whose, phaseRun, o.Now.Sub(since))
+		m.phase(whose, phaseRun, f.Now.Sub(since))
 	}
 	if verdict != nil && verdict.Phases != nil {
-		m.launch(whose, o.TrainJob, verdict.Phases)
+		m.launch(whose, f.TrainJob, verdict.Phases)
 	}
 }
 
@@ -175,10 +177,18 @@ type podCounts struct {
 	label string
 }
 
-var podsDesc = prometheus.NewDesc("mpi_trainjob_pods", "Pods of TrainJobs by role (launcher, node) and phase.", []string{"namespace", "trainjob", "role", "phase"}, nil)
+var (
+	podsDesc = prometheus.NewDesc("mpi_trainjob_pods", "Pods of TrainJobs by role (launcher, node) and phase.", []string{"namespace", "trainjob", "role", "phase"}, nil)
+	// podInfoDesc joins what kubelet and others tell of a pod to its job.
+	podInfoDesc = prometheus.NewDesc("mpi_trainjob_pod_info", "1 for each pod of a TrainJob that is not over, with its role (launcher, node).",
+		[]string{"namespace", "trainjob", "role", "pod"}, nil)
+)
 
 // Describe names the series.
-func (c podCounts) Describe(descriptions chan<- *prometheus.Desc) { descriptions <- podsDesc }
+func (c podCounts) Describe(descriptions chan<- *prometheus.Desc) {
+	descriptions <- podsDesc
+	descriptions <- podInfoDesc
+}
 
 // Collect lists the cache.
 func (c podCounts) Collect(series chan<- prometheus.Metric) {
@@ -192,12 +202,17 @@ func (c podCounts) Collect(series chan<- prometheus.Metric) {
 	}
 	type key struct {
 		namespace, trainJob string
-		job.PodCount
+		observe.PodCount
 	}
 	counts := map[key]int{}
 	for _, pod := range list.Items {
-		if count, ours := job.CountOf(pod); ours {
-			counts[key{pod.Namespace, pod.Labels[c.label], count}]++
+		count, ours := observe.CountOf(pod)
+		if !ours {
+			continue
+		}
+		counts[key{pod.Namespace, pod.Labels[c.label], count}]++
+		if count.Phase != corev1.PodSucceeded && count.Phase != corev1.PodFailed {
+			series <- prometheus.MustNewConstMetric(podInfoDesc, prometheus.GaugeValue, 1, pod.Namespace, pod.Labels[c.label], count.Role, pod.Name)
 		}
 	}
 	for k, n := range counts {

@@ -31,7 +31,7 @@ type readers struct {
 	server  kubernetes.Interface
 	clock   *clock
 	asking  chan struct{}
-	allowed lapsing[struct{}]
+	allowed ttlCache[struct{}]
 }
 
 func newReaders(config *rest.Config, client *http.Client, clock *clock) (*readers, error) {

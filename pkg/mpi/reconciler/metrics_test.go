@@ -17,6 +17,9 @@ import (
 
 	"lockstep.dev/lockstep/pkg/mpi"
 	"lockstep.dev/lockstep/pkg/mpi/job"
+	"lockstep.dev/lockstep/pkg/mpi/job/kueue"
+	"lockstep.dev/lockstep/pkg/mpi/job/observe"
+	"lockstep.dev/lockstep/pkg/mpi/job/phase"
 )
 
 func TestMetricsFollowAJob(t *testing.T) {
@@ -26,13 +29,13 @@ func TestMetricsFollowAJob(t *testing.T) {
 		t.Fatal(err)
 	}
 	trainJob := &trainer.TrainJob{ObjectMeta: metav1.ObjectMeta{
-		Namespace: name.Namespace, Name: name.Name, CreationTimestamp: metav1.NewTime(time.Unix(98, 0)), Labels: map[string]string{job.QueueLabel: "jobs"},
+		Namespace: name.Namespace, Name: name.Name, CreationTimestamp: metav1.NewTime(time.Unix(98, 0)), Labels: map[string]string{kueue.QueueLabel: "jobs"},
 	}}
 	trainJob.Spec.RuntimeRef.Name = "openmpi5-cpu"
 	at := func(seconds int, condition string, status metav1.ConditionStatus, reason string) {
-		m.record(job.Observed{
-			Now: time.Unix(int64(seconds), 0), TrainJob: trainJob, Gate: &job.Gate{Result: &mpi.GateResult{Passed: true, Seconds: 2}},
-		}, []metav1.Condition{{Type: condition, Status: status, Reason: reason}})
+		m.record(phase.Derive(observe.Observed{
+			Now: time.Unix(int64(seconds), 0), TrainJob: trainJob, Gate: &observe.Gate{Result: &mpi.GateResult{Passed: true, Seconds: 2}},
+		}), []metav1.Condition{{Type: condition, Status: status, Reason: reason}})
 	}
 	at(103, job.PodsReady, "True", "PodsReady")
 	at(105, job.Running, "True", "GatePassed")
@@ -92,13 +95,20 @@ func TestPodsAreCountedWhenAsked(t *testing.T) {
 		}
 	}
 	stranger := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "stranger"}}
-	pods := fake.NewClientBuilder().WithObjects(pod("l", "launcher", "Running"), pod("n0", "node", "Running"), pod("n1", "node", ""), stranger).Build()
+	pods := fake.NewClientBuilder().WithObjects(pod("l", "launcher", "Running"), pod("n0", "node", "Running"), pod("n1", "node", ""),
+		pod("over", "node", "Succeeded"), stranger).Build()
 	want := `
+# HELP mpi_trainjob_pod_info 1 for each pod of a TrainJob that is not over, with its role (launcher, node).
+# TYPE mpi_trainjob_pod_info gauge
+mpi_trainjob_pod_info{namespace="team",pod="l",role="launcher",trainjob="demo"} 1
+mpi_trainjob_pod_info{namespace="team",pod="n0",role="node",trainjob="demo"} 1
+mpi_trainjob_pod_info{namespace="team",pod="n1",role="node",trainjob="demo"} 1
 # HELP mpi_trainjob_pods Pods of TrainJobs by role (launcher, node) and phase.
 # TYPE mpi_trainjob_pods gauge
 mpi_trainjob_pods{namespace="team",phase="Pending",role="node",trainjob="demo"} 1
 mpi_trainjob_pods{namespace="team",phase="Running",role="launcher",trainjob="demo"} 1
 mpi_trainjob_pods{namespace="team",phase="Running",role="node",trainjob="demo"} 1
+mpi_trainjob_pods{namespace="team",phase="Succeeded",role="node",trainjob="demo"} 1
 `
 	counts := podCounts{pods, mpi.TrainJobLabel}
 	if err := testutil.CollectAndCompare(counts, strings.NewReader(want)); err != nil {

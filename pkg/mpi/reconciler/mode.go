@@ -6,6 +6,8 @@ import (
 
 	"lockstep.dev/lockstep/pkg/mpi"
 	"lockstep.dev/lockstep/pkg/mpi/job"
+	"lockstep.dev/lockstep/pkg/mpi/job/observe"
+	"lockstep.dev/lockstep/pkg/mpi/job/status"
 )
 
 // Mode is who runs TrainJobs.
@@ -30,35 +32,15 @@ func (m Mode) label() string {
 	return mpi.TrainJobLabel
 }
 
-func (m Mode) needsChildren(o job.Observed) bool {
-	if m == Companion {
-		return o.NeedsChildrenBeside()
-	}
-	return o.NeedsChildren()
-}
-
-// needsBounds says whether quotas and limits matter: before the first pod and when a job is resumed, or where Kubeflow Trainer's pods do not come.
-func (m Mode) needsBounds(o job.Observed) bool {
-	if m == Companion {
-		return o.MissingPods()
-	}
-	return !o.Owns() || o.Resuming()
-}
-
-// done says whether nothing has to be read any more about a TrainJob that is over, but for the pods of one that is closing.
-func (m Mode) done(o job.Observed) bool { return m == Executor && job.Over(o.TrainJob) }
-
-func (r *Reconciler) decide(o job.Observed) (job.Decision, error) {
-	if r.mode == Companion {
-		return job.Accompany(o), nil
-	}
-	return job.Decide(o, r.random)
+// skipsChildren reports whether nothing has to be read any more about a TrainJob that is over, but for the pods of one that is closing.
+func (m Mode) skipsChildren(o observe.Observed) bool {
+	return m == Executor && job.Finished(o.TrainJob)
 }
 
 // conditions are all that a TrainJob has.
 func (m Mode) conditions(trainJob *trainer.TrainJob) []metav1.Condition {
 	if m == Companion {
-		return job.Conditions(trainJob)
+		return status.Conditions(trainJob)
 	}
-	return job.ConditionsOfOurs(trainJob)
+	return status.ConditionsOfOurs(trainJob)
 }

@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"lockstep.dev/lockstep/pkg/mpi"
-	"lockstep.dev/lockstep/pkg/mpi/job"
+	"lockstep.dev/lockstep/pkg/mpi/job/status"
 )
 
 // The status shows fewer conditions than a job has, and none while it runs.
@@ -47,53 +47,53 @@ func TestStatusChanges(t *testing.T) {
 
 // News that is not urgent waits for more, and no longer than it may.
 func TestNewsWaits(t *testing.T) {
-	m, at := newMemory(), time.Unix(1000, 0)
+	m, at := newJobCache(), time.Unix(1000, 0)
 	key := client.ObjectKey{Namespace: "team", Name: "demo"}
-	if got := m.wait(key, at, job.Calm, ""); got != job.Calm {
-		t.Errorf("the first news waits %s, got %s", job.Calm, got)
+	if got := m.debounce(key, at, status.DebounceStep, ""); got != status.DebounceStep {
+		t.Errorf("the first news waits %s, got %s", status.DebounceStep, got)
 	}
-	if got := m.wait(key, at.Add(job.Calm/4), job.Calm, ""); got != job.Calm*3/4 {
+	if got := m.debounce(key, at.Add(status.DebounceStep/4), status.DebounceStep, ""); got != status.DebounceStep*3/4 {
 		t.Errorf("more news does not make it wait longer: %s", got)
 	}
-	if got := m.wait(key, at.Add(job.Calm), job.Calm, ""); got != 0 {
+	if got := m.debounce(key, at.Add(status.DebounceStep), status.DebounceStep, ""); got != 0 {
 		t.Errorf("its time has come: %s", got)
 	}
-	if got := m.wait(key, at.Add(job.Calm), job.Settling, ""); got != job.Settling {
+	if got := m.debounce(key, at.Add(status.DebounceStep), status.DebounceReady, ""); got != status.DebounceReady {
 		t.Errorf("other news has a patience of its own: %s", got)
 	}
-	m.told(key)
-	if got := m.wait(key, at.Add(job.Calm), job.Calm, ""); got != job.Calm {
+	m.dropPending(key)
+	if got := m.debounce(key, at.Add(status.DebounceStep), status.DebounceStep, ""); got != status.DebounceStep {
 		t.Errorf("told, the next news waits again: %s", got)
 	}
 }
 
 // A job of a thousand pods that start one after the other is not written for each of them, and one that stays at some is.
 func TestCountsWaitUntilTheyRest(t *testing.T) {
-	m, at := newMemory(), time.Unix(1000, 0)
+	m, at := newJobCache(), time.Unix(1000, 0)
 	key := client.ObjectKey{Namespace: "team", Name: "demo"}
 	counts := func(active int32) trainer.TrainJobStatus {
 		return trainer.TrainJobStatus{JobsStatus: []trainer.JobStatus{{Name: mpi.NodeJob, Active: new(active)}}}
 	}
 	for i := range int32(1000) {
 		at = at.Add(time.Second)
-		if got := m.wait(key, at, job.Counting, settled(counts(i), job.Counting)); got != job.Counting {
+		if got := m.debounce(key, at, status.DebounceCounts, settled(counts(i), status.DebounceCounts)); got != status.DebounceCounts {
 			t.Fatalf("%d pods, which are more than before, wait for %s", i, got)
 		}
 	}
-	if got := m.wait(key, at.Add(job.Counting/2), job.Counting, settled(counts(999), job.Counting)); got != job.Counting/2 {
+	if got := m.debounce(key, at.Add(status.DebounceCounts/2), status.DebounceCounts, settled(counts(999), status.DebounceCounts)); got != status.DebounceCounts/2 {
 		t.Errorf("the same number does not wait longer: %s", got)
 	}
-	if got := m.wait(key, at.Add(job.Counting), job.Counting, settled(counts(999), job.Counting)); got != 0 {
+	if got := m.debounce(key, at.Add(status.DebounceCounts), status.DebounceCounts, settled(counts(999), status.DebounceCounts)); got != 0 {
 		t.Errorf("they rest, and are told: %s", got)
 	}
-	if settled(counts(1), job.Calm) != settled(counts(2), job.Calm) {
+	if settled(counts(1), status.DebounceStep) != settled(counts(2), status.DebounceStep) {
 		t.Error("other news is told however the counts change")
 	}
 }
 
 // A cache that is behind our own write must not be believed: a job that has just failed would be made again.
 func TestBehind(t *testing.T) {
-	m := newMemory()
+	m := newJobCache()
 	key := client.ObjectKey{Namespace: "team", Name: "demo"}
 	if m.behind(key, "7") {
 		t.Error("who has written nothing believes the cache")

@@ -19,15 +19,17 @@ import (
 
 	"lockstep.dev/lockstep/pkg/mpi"
 	"lockstep.dev/lockstep/pkg/mpi/job"
+	"lockstep.dev/lockstep/pkg/mpi/job/observe"
+	"lockstep.dev/lockstep/pkg/mpi/job/phase"
 )
 
 // observe does every read of a pass. The error is NotFound when the TrainJob is gone.
-func (r *Reconciler) observe(ctx context.Context, name client.ObjectKey) (job.Observed, error) {
-	o := job.Observed{Now: r.clock.now(), ControllerNamespace: r.namespace, TrainJob: &trainer.TrainJob{}}
+func (r *Reconciler) observe(ctx context.Context, name client.ObjectKey) (observe.Observed, error) {
+	o := observe.Observed{Now: r.clock.now(), ControllerNamespace: r.namespace, Beside: r.mode == Companion, TrainJob: &trainer.TrainJob{}}
 	if err := r.client.Get(ctx, name, o.TrainJob); err != nil || !job.Active(o.TrainJob) {
 		return o, err
 	}
-	if r.memory.behind(name, o.TrainJob.ResourceVersion) {
+	if r.cache.behind(name, o.TrainJob.ResourceVersion) {
 		return o, errBehind
 	}
 	o.Shown, o.TrainJob.Status.Conditions = o.TrainJob.Status.Conditions, r.mode.conditions(o.TrainJob)
@@ -35,8 +37,8 @@ func (r *Reconciler) observe(ctx context.Context, name client.ObjectKey) (job.Ob
 	if o.JobSet, err = jobSet(ctx, r.client, name); err != nil {
 		return o, err
 	}
-	if r.mode.done(o) {
-		if o.Closing() {
+	if r.mode.skipsChildren(o) {
+		if o.JobSetOutlives() {
 			err = r.listed(ctx, name, &o)
 		}
 		return o, err
@@ -51,14 +53,14 @@ func (r *Reconciler) observe(ctx context.Context, name client.ObjectKey) (job.Ob
 	if err := r.listed(ctx, name, &o); err != nil {
 		return o, err
 	}
-	if err := r.jobSetAgain(ctx, name, &o); err != nil {
+	if err := r.refreshJobSet(ctx, name, &o); err != nil {
 		return o, err
 	}
-	r.memory.remember(name, &o)
-	if o.Warnings, err = r.warnings(ctx, name, o); err != nil {
+	r.cache.remember(name, &o)
+	if o.Warnings, err = r.warnings(ctx, name, phase.Derive(o)); err != nil {
 		return o, err
 	}
-	if err := r.beyondCache(ctx, name, &o); err != nil {
+	if err := r.readUncached(ctx, name, &o); err != nil {
 		return o, err
 	}
 	if r.mode == Executor && o.JobSetGone() {
@@ -66,20 +68,20 @@ func (r *Reconciler) observe(ctx context.Context, name client.ObjectKey) (job.Ob
 			return o, err
 		}
 	}
-	if o.PolicyGone, err = r.policyGone(ctx, o); err != nil {
+	if o.PolicyGone, err = r.policyGone(ctx, phase.Derive(o)); err != nil {
 		return o, err
 	}
 	if r.mode == Executor && o.NeedsEviction() {
 		o.Eviction = r.eviction(ctx, o.TrainJob)
 	}
 	o.Wait = r.queues.wait(o.TrainJob)
-	o.Gate = r.rendezvous.gate(name)
+	o.Gate = r.hostTables.gate(name)
 	return o, nil
 }
 
-// jobSetAgain asks the API server for the JobSet of a job that loses pods: the cache may not know yet that it was suspended.
-func (r *Reconciler) jobSetAgain(ctx context.Context, name client.ObjectKey, o *job.Observed) (err error) {
-	if !o.LosesPods() {
+// refreshJobSet asks the API server for the JobSet of a job that loses pods: the cache may not know yet that it was suspended.
+func (r *Reconciler) refreshJobSet(ctx context.Context, name client.ObjectKey, o *observe.Observed) (err error) {
+	if !phase.LosesPods(*o) {
 		return nil
 	}
 	if o.JobSet, err = jobSet(ctx, r.live, name); err != nil {
@@ -88,18 +90,18 @@ func (r *Reconciler) jobSetAgain(ctx context.Context, name client.ObjectKey, o *
 	return nil
 }
 
-// beyondCache reads what is not watched, where a decision needs it, and the bounds of the namespace.
-func (r *Reconciler) beyondCache(ctx context.Context, name client.ObjectKey, o *job.Observed) error {
+// readUncached reads what is not watched, where a decision needs it, and the bounds of the namespace.
+func (r *Reconciler) readUncached(ctx context.Context, name client.ObjectKey, o *observe.Observed) error {
 	if waits, err := r.stillWaits(ctx, o); waits || err != nil {
 		return err
 	}
-	if r.mode.needsChildren(*o) {
+	if phase.Derive(*o).NeedsChildren() {
 		if err := r.children(ctx, name, o); err != nil {
 			return err
 		}
-		r.memory.remember(name, o)
+		r.cache.remember(name, o)
 	}
-	if o.Runtime != nil && r.mode.needsBounds(*o) {
+	if o.Runtime != nil && phase.Derive(*o).NeedsBounds() {
 		return r.bounds(ctx, o)
 	}
 	return nil
@@ -147,7 +149,7 @@ func jobSet(ctx context.Context, reader client.Reader, name client.ObjectKey, op
 }
 
 // listed reads Jobs and pods from the cache.
-func (r *Reconciler) listed(ctx context.Context, name client.ObjectKey, o *job.Observed) error {
+func (r *Reconciler) listed(ctx context.Context, name client.ObjectKey, o *observe.Observed) error {
 	// Nothing here is changed, and a wide job has thousands of pods: no copies.
 	ofJob := []client.ListOption{client.InNamespace(name.Namespace), client.MatchingFields{trainJobIndex: name.Name}, client.UnsafeDisableDeepCopy}
 	jobs := metav1.PartialObjectMetadataList{}
@@ -165,7 +167,7 @@ func (r *Reconciler) listed(ctx context.Context, name client.ObjectKey, o *job.O
 
 // children asks the API server, all at once. The JobSet is asked for too: the cache holds only those with our label, and
 // may be behind.
-func (r *Reconciler) children(ctx context.Context, name client.ObjectKey, o *job.Observed) error {
+func (r *Reconciler) children(ctx context.Context, name client.ObjectKey, o *observe.Observed) error {
 	children := childrenOf(name, o.Runtime)
 	if r.mode == Executor && !o.Owns() && o.Runtime != nil {
 		for _, childName := range o.Runtime.JobNames(name.Name) {
@@ -214,7 +216,7 @@ func (r *Reconciler) children(ctx context.Context, name client.ObjectKey, o *job
 }
 
 // asMade takes the runtime as it was when the job was made, if the job was.
-func (r *Reconciler) asMade(ctx context.Context, o *job.Observed, hostfile corev1.ConfigMap) {
+func (r *Reconciler) asMade(ctx context.Context, o *observe.Observed, hostfile corev1.ConfigMap) {
 	if why := o.AsMade(hostfile); why != nil {
 		r.warnOnce(ctx, o.TrainJob, snapshotChanged, hostfile.ResourceVersion, "the runtime that the job was made from is not known: "+why.Error())
 	}

@@ -16,7 +16,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"lockstep.dev/lockstep/pkg/mpi"
-	"lockstep.dev/lockstep/pkg/mpi/job"
+	"lockstep.dev/lockstep/pkg/mpi/job/phase"
+	"lockstep.dev/lockstep/pkg/mpi/job/status"
 )
 
 // operation is one of a JSON patch (RFC 6902).
@@ -45,7 +46,7 @@ func unchanged(trainJob *trainer.TrainJob, conditions []metav1.Condition) []oper
 	return tests
 }
 
-// empty says whether a TrainJob has no status at all, so that there is nothing to add to.
+// empty reports whether a TrainJob has no status at all, so that there is nothing to add to.
 func empty(status trainer.TrainJobStatus) bool {
 	return apiequality.Semantic.DeepEqual(status, trainer.TrainJobStatus{})
 }
@@ -92,7 +93,7 @@ func setting(field string, before map[string]string, key, value string) []operat
 	return []operation{{"add", one, value}}
 }
 
-// labelled says whether a TrainJob has the label by which people find those that we run.
+// labelled reports whether a TrainJob has the label by which people find those that we run.
 func labelled(trainJob *trainer.TrainJob) bool {
 	return trainJob.Labels[mpi.TrainJobLabel] == trainJob.Name
 }
@@ -100,15 +101,15 @@ func labelled(trainJob *trainer.TrainJob) bool {
 // patchRecord writes job.RecordAnnotation, or takes it away, and the label with it. Both are ours, whatever a user has written there.
 func (r *Reconciler) patchRecord(ctx context.Context, trainJob *trainer.TrainJob, record string) error {
 	changes := slices.Concat(unchanged(trainJob, nil),
-		setting("annotations", trainJob.Annotations, job.RecordAnnotation, record), setting("labels", trainJob.Labels, mpi.TrainJobLabel, trainJob.Name))
+		setting("annotations", trainJob.Annotations, status.RecordAnnotation, record), setting("labels", trainJob.Labels, mpi.TrainJobLabel, trainJob.Name))
 	return r.patch(trainJob, changes, func(target *trainer.TrainJob, patch client.Patch) error {
 		return r.client.Patch(ctx, target, patch, client.FieldOwner(FieldOwner))
 	})
 }
 
 // patchStatus carries changes of the status out.
-func (r *Reconciler) patchStatus(ctx context.Context, o job.Observed, changes []operation) error {
-	return r.patch(o.TrainJob, append(unchanged(o.TrainJob, o.Shown), changes...), func(target *trainer.TrainJob, patch client.Patch) error {
+func (r *Reconciler) patchStatus(ctx context.Context, f *phase.Facts, changes []operation) error {
+	return r.patch(f.TrainJob, append(unchanged(f.TrainJob, f.Shown), changes...), func(target *trainer.TrainJob, patch client.Patch) error {
 		return r.client.Status().Patch(ctx, target, patch, client.FieldOwner(FieldOwner))
 	})
 }
@@ -127,11 +128,11 @@ func (r *Reconciler) patch(trainJob *trainer.TrainJob, changes []operation, send
 	case err != nil:
 		return fmt.Errorf("patch TrainJob: %w", err)
 	}
-	r.memory.wrote(client.ObjectKeyFromObject(trainJob), target.ResourceVersion)
+	r.cache.wrote(client.ObjectKeyFromObject(trainJob), target.ResourceVersion)
 	return nil
 }
 
-// outdated says whether a test of a JSON patch failed. The API server calls that invalid too, and names neither object nor
+// outdated reports whether a test of a JSON patch failed. The API server calls that invalid too, and names neither object nor
 // cause (k8s.io/apiserver pkg/endpoints/handlers/patch.go, applyJSPatch); validation and admission name what they refuse.
 func outdated(err error) bool {
 	var refused apierrors.APIStatus

@@ -21,7 +21,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
-	"lockstep.dev/lockstep/pkg/mpi/job"
+	"lockstep.dev/lockstep/pkg/mpi/job/decide"
+	"lockstep.dev/lockstep/pkg/mpi/job/observe"
+	"lockstep.dev/lockstep/pkg/mpi/job/phase"
 )
 
 // refusing is a client of an API server that answers everything with an error.
@@ -71,9 +73,9 @@ func TestPatchesThatAreRefused(t *testing.T) {
 		"Webhook":  {"", &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: http.StatusUnprocessableEntity, Reason: metav1.StatusReasonInvalid, Message: "denied"}}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := &Reconciler{client: refusing(t, tc.answer), memory: newMemory()}
-			err := r.patchStatus(t.Context(), job.Observed{TrainJob: &trainer.TrainJob{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "demo", UID: "u"}}}, nil)
-			got, err := result(job.Decision{}, time.Minute, err)
+			r := &Reconciler{client: refusing(t, tc.answer), cache: newJobCache()}
+			err := r.patchStatus(t.Context(), phase.Derive(observe.Observed{TrainJob: &trainer.TrainJob{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "demo", UID: "u"}}}), nil)
+			got, err := result(decide.Decision{}, time.Minute, err)
 			if want := (ctrl.Result{RequeueAfter: conflictRetry}); tc.again && (err != nil || got != want) {
 				t.Errorf("%s: want another look in %s, got %+v, %v", tc.reason, conflictRetry, got, err)
 			}

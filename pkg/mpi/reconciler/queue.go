@@ -15,19 +15,22 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
-	"lockstep.dev/lockstep/pkg/mpi/job"
+	"lockstep.dev/lockstep/pkg/mpi/job/kueue"
 )
 
 const (
-	// queuesRead is how often Kueue is asked about the queues in which jobs wait, and so how often a job may be told of a change.
-	queuesRead = 10 * time.Second
-	// queuesIdle is how often the cache is asked whether a job waits, while none does.
-	queuesIdle = 2 * time.Second
-	// queuesCalm is how many times as long as a look took the next one waits at least, so that a cluster with thousands of
+	// queuePollInterval is how often Kueue is asked about the queues in which jobs wait, and so how often a job may be told of a change.
+	queuePollInterval = 10 * time.Second
+	// queueIdleInterval is how often the cache is asked whether a job waits, while none does.
+	queueIdleInterval = 2 * time.Second
+	// queuePollBackoff is how many times as long as a look took the next one waits at least, so that a cluster with thousands of
 	// Workloads is not read all the time.
-	queuesCalm = 20
-	// waitsTold is how many jobs may be told of a change in one look, the first of each queue before others: 20 writes a second.
-	waitsTold = 200
+	queuePollBackoff = 20
+	// queuePollMaxInterval is the longest pause between two looks. A look takes long, too, where Kueue does not answer until its time is up, as
+	// right after its installation, and jobs must not wait for minutes to be told their position then.
+	queuePollMaxInterval = 30 * time.Second
+	// maxWaitChanges is how many jobs may be told of a change in one look, the first of each queue before others: 20 writes a second.
+	maxWaitChanges = 200
 )
 
 // queues asks Kueue about the queues in which jobs wait: two reads for a queue, however many jobs are in it, and none while no job
@@ -46,7 +49,7 @@ type queues struct {
 	orders    map[client.ObjectKey]*orderOf
 
 	mu    sync.Mutex
-	waits map[types.UID]job.Wait
+	waits map[types.UID]kueue.Wait
 }
 
 func newQueues(client client.Client, live client.Reader, visibility dynamic.Interface, clock *clock) *queues {
@@ -57,12 +60,12 @@ func newQueues(client client.Client, live client.Reader, visibility dynamic.Inte
 }
 
 // wait returns what was last known of the wait of a job. Nil queues know nothing.
-func (q *queues) wait(trainJob *trainer.TrainJob) job.Wait {
+func (q *queues) wait(trainJob *trainer.TrainJob) kueue.Wait {
 	if q == nil {
-		return job.Wait{}
+		return kueue.Wait{}
 	}
-	if !job.Queued(trainJob) {
-		return job.NoWait()
+	if !kueue.Queued(trainJob) {
+		return kueue.NoWait()
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -73,22 +76,27 @@ func (q *queues) wait(trainJob *trainer.TrainJob) job.Wait {
 func (q *queues) Start(ctx context.Context) error {
 	for ctx.Err() == nil {
 		began := time.Now()
-		pause := queuesIdle
-		if q.look(ctx) {
-			pause = max(queuesRead, queuesCalm*time.Since(began))
+		pause := queueIdleInterval
+		if q.poll(ctx) {
+			pause = pauseAfter(time.Since(began))
 		}
 		sleep(ctx, pause)
 	}
 	return nil
 }
 
-// look asks about all queues in which jobs wait, and says whether there are any.
-func (q *queues) look(ctx context.Context) bool {
+// pauseAfter is how long the next look waits after one that took some time.
+func pauseAfter(took time.Duration) time.Duration {
+	return min(max(queuePollInterval, queuePollBackoff*took), queuePollMaxInterval)
+}
+
+// poll asks about all queues in which jobs wait, and reports whether there are any.
+func (q *queues) poll(ctx context.Context) bool {
 	waiting, former := q.waiting(ctx)
 	q.forget(waiting)
-	seen := glance{queues: q, now: q.clock.now(), waits: map[types.UID]job.Wait{}}
+	seen := queuePoll{queues: q, now: q.clock.now(), waits: map[types.UID]kueue.Wait{}}
 	for _, trainJob := range former {
-		seen.note(trainJob, job.NoWait(), 0)
+		seen.note(trainJob, kueue.NoWait(), 0)
 	}
 	for _, namespace := range slices.Sorted(maps.Keys(waiting)) {
 		seen.namespace(ctx, namespace, waiting[namespace])
@@ -110,16 +118,16 @@ func (q *queues) waiting(ctx context.Context) (waiting map[string]map[string][]*
 	waiting = map[string]map[string][]*trainer.TrainJob{}
 	for i := range list.Items {
 		trainJob := &list.Items[i]
-		if job.Unqueued(trainJob) {
+		if kueue.LeftQueue(trainJob) {
 			former = append(former, trainJob)
 		}
-		if !job.Queued(trainJob) {
+		if !kueue.Queued(trainJob) {
 			continue
 		}
 		if waiting[trainJob.Namespace] == nil {
 			waiting[trainJob.Namespace] = map[string][]*trainer.TrainJob{}
 		}
-		queue := trainJob.Labels[job.QueueLabel]
+		queue := trainJob.Labels[kueue.QueueLabel]
 		waiting[trainJob.Namespace][queue] = append(waiting[trainJob.Namespace][queue], trainJob)
 	}
 	return waiting, former
@@ -132,9 +140,9 @@ func (q *queues) forget(waiting map[string]map[string][]*trainer.TrainJob) {
 }
 
 // tell asks for passes of the jobs that have news, those first that are at the heads of their queues.
-func (q *queues) tell(ctx context.Context, all []waitNews) {
-	slices.SortStableFunc(all, func(a, b waitNews) int { return cmp.Compare(a.rank, b.rank) })
-	for _, news := range all[:min(len(all), waitsTold)] {
+func (q *queues) tell(ctx context.Context, all []waitChange) {
+	slices.SortStableFunc(all, func(a, b waitChange) int { return cmp.Compare(a.rank, b.rank) })
+	for _, news := range all[:min(len(all), maxWaitChanges)] {
 		trainJob := &trainer.TrainJob{}
 		trainJob.Namespace, trainJob.Name = news.job.Namespace, news.job.Name
 		select {

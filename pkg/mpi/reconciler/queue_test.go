@@ -30,7 +30,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
-	"lockstep.dev/lockstep/pkg/mpi/job"
+	"lockstep.dev/lockstep/pkg/mpi/job/kueue"
 )
 
 // waitingIn is a job that has said that it is suspended, and is the n-th of a queue.
@@ -38,23 +38,23 @@ func waitingIn(queue string, n int) *trainer.TrainJob {
 	return trainJobOf(func(trainJob *trainer.TrainJob) {
 		trainJob.Name = fmt.Sprintf("%s-%03d", queue, n)
 		trainJob.UID = types.UID(trainJob.Name)
-		trainJob.Labels = map[string]string{job.QueueLabel: queue}
+		trainJob.Labels = map[string]string{kueue.QueueLabel: queue}
 		trainJob.Spec.Suspend = ptr.To(true)
 		trainJob.Status.Conditions = []metav1.Condition{{Type: trainer.TrainJobSuspended, Status: metav1.ConditionTrue, Message: "TrainJob is suspended"}}
 	})
 }
 
 func workloadOf(trainJob *trainer.TrainJob) *unstructured.Unstructured {
-	workload := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"queueName": trainJob.Labels[job.QueueLabel]}}}
+	workload := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"queueName": trainJob.Labels[kueue.QueueLabel]}}}
 	workload.SetGroupVersionKind(workloadKind.WithVersion("v1beta2"))
 	workload.SetNamespace(trainJob.Namespace)
 	workload.SetName("trainjob-" + trainJob.Name)
-	workload.SetLabels(map[string]string{job.WorkloadOfLabel: string(trainJob.UID)})
+	workload.SetLabels(map[string]string{kueue.WorkloadOfLabel: string(trainJob.UID)})
 	return workload
 }
 
-// kueue is a cluster with Kueue and jobs in queues.
-type kueue struct {
+// fakeKueue is a cluster with Kueue and jobs in queues.
+type fakeKueue struct {
 	*queues
 	t     *testing.T
 	store client.Client
@@ -67,18 +67,18 @@ type kueue struct {
 	order map[string][]any
 }
 
-func kueueWith(t *testing.T, code int, jobs ...*trainer.TrainJob) *kueue {
+func kueueWith(t *testing.T, code int, jobs ...*trainer.TrainJob) *fakeKueue {
 	t.Helper()
 	scheme, err := Scheme()
 	if err != nil {
 		t.Fatal(err)
 	}
-	k := &kueue{t: t, now: time.Now(), log: logr.Discard(), order: map[string][]any{}}
+	k := &fakeKueue{t: t, now: time.Now(), log: logr.Discard(), order: map[string][]any{}}
 	k.codes.Store("", code)
 	var objects []client.Object
 	for i, trainJob := range jobs {
 		objects = append(objects, trainJob, workloadOf(trainJob))
-		queue := trainJob.Labels[job.QueueLabel]
+		queue := trainJob.Labels[kueue.QueueLabel]
 		k.order[queue] = append(k.order[queue], map[string]any{
 			"metadata":             map[string]any{"ownerReferences": []any{map[string]any{"uid": string(trainJob.UID)}}},
 			"positionInLocalQueue": len(k.order[queue]), "positionInClusterQueue": i,
@@ -97,7 +97,7 @@ func kueueWith(t *testing.T, code int, jobs ...*trainer.TrainJob) *kueue {
 }
 
 // ServeHTTP is the visibility server.
-func (k *kueue) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (k *fakeKueue) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	k.asked.Add(1)
 	const before, after = "/apis/visibility.kueue.x-k8s.io/v1beta2/namespaces/team/localqueues/", "/pendingworkloads"
 	queue := strings.TrimSuffix(strings.TrimPrefix(r.URL.Path, before), after)
@@ -114,7 +114,7 @@ func (k *kueue) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // refuse lets the API server answer lists of Workloads with an error, or as it is where there is none.
-func (k *kueue) refuse(err error) {
+func (k *fakeKueue) refuse(err error) {
 	if k.live.Reader = k.store; err != nil {
 		k.live.Reader = unreadable{k.store, err}
 	}
@@ -130,17 +130,17 @@ func (r unreadable) List(context.Context, client.ObjectList, ...client.ListOptio
 }
 
 // logs collects what is logged from now on.
-func (k *kueue) logs() *[]string {
+func (k *fakeKueue) logs() *[]string {
 	var lines []string
 	k.log = funcr.New(func(_, line string) { lines = append(lines, line) }, funcr.Options{})
 	return &lines
 }
 
 // next is the next look, and the passes that it asks for. It returns for whom.
-func (k *kueue) next() []string {
+func (k *fakeKueue) next() []string {
 	k.t.Helper()
-	k.now = k.now.Add(queuesRead)
-	told := glanceAt(ctrl.LoggerInto(k.t.Context(), k.log), k.queues)
+	k.now = k.now.Add(queuePollInterval)
+	told := pollAt(ctrl.LoggerInto(k.t.Context(), k.log), k.queues)
 	for _, name := range told {
 		trainJob := k.job(name)
 		wait := k.wait(trainJob)
@@ -152,7 +152,7 @@ func (k *kueue) next() []string {
 	return told
 }
 
-func (k *kueue) job(name string) *trainer.TrainJob {
+func (k *fakeKueue) job(name string) *trainer.TrainJob {
 	k.t.Helper()
 	var trainJob trainer.TrainJob
 	if err := k.store.Get(k.t.Context(), types.NamespacedName{Namespace: "team", Name: name}, &trainJob); err != nil {
@@ -161,7 +161,7 @@ func (k *kueue) job(name string) *trainer.TrainJob {
 	return &trainJob
 }
 
-func (k *kueue) says(name, want string) {
+func (k *fakeKueue) says(name, want string) {
 	k.t.Helper()
 	if got := k.job(name).Status.Conditions[0].Message; got != "TrainJob is suspended"+want {
 		k.t.Errorf("%s says %q, want it to end in %q", name, got, want)
@@ -169,7 +169,7 @@ func (k *kueue) says(name, want string) {
 }
 
 // quiet are looks that must change nothing.
-func (k *kueue) quiet(looks int) {
+func (k *fakeKueue) quiet(looks int) {
 	k.t.Helper()
 	for i := range looks {
 		if told := k.next(); len(told) > 0 {
@@ -190,8 +190,8 @@ func kinds() apimeta.RESTMapper {
 	return mapper
 }
 
-// glanceAt returns for whom a look asks for passes, in order.
-func glanceAt(background context.Context, q *queues) []string {
+// pollAt returns for whom a look asks for passes, in order.
+func pollAt(background context.Context, q *queues) []string {
 	var told []string
 	done := make(chan struct{})
 	ctx, cancel := context.WithCancel(background)
@@ -206,7 +206,7 @@ func glanceAt(background context.Context, q *queues) []string {
 			}
 		}
 	}()
-	q.look(background)
+	q.poll(background)
 	cancel()
 	<-done
 	return told
@@ -218,12 +218,12 @@ func TestQueuesAreAskedOnceForAllJobs(t *testing.T) {
 		jobs = append(jobs, waitingIn("a", i), waitingIn("b", i))
 	}
 	q := kueueWith(t, http.StatusOK, jobs...)
-	told := glanceAt(ctrl.LoggerInto(t.Context(), q.log), q.queues)
+	told := pollAt(ctrl.LoggerInto(t.Context(), q.log), q.queues)
 	if q.live.reads.Load() != 1 || q.asked.Load() != 2 {
 		t.Errorf("%d lists of Workloads and %d questions for the order of 2 queues in a namespace", q.live.reads.Load(), q.asked.Load())
 	}
-	if len(told) != waitsTold {
-		t.Errorf("%d jobs are told at once, %d may be", len(told), waitsTold)
+	if len(told) != maxWaitChanges {
+		t.Errorf("%d jobs are told at once, %d may be", len(told), maxWaitChanges)
 	}
 	heads := slices.Sorted(slices.Values(told[:4]))
 	if !slices.Equal(heads, []string{"a-000", "a-001", "b-000", "b-001"}) {
@@ -240,14 +240,14 @@ func TestQueuesAreCalm(t *testing.T) {
 	waits.Status.Conditions[0].Message += "; waits in queue `a` at position 1 of 2"
 	runs.Spec.Suspend = nil
 	q := kueueWith(t, http.StatusOK, waits, runs)
-	if told := glanceAt(ctrl.LoggerInto(t.Context(), q.log), q.queues); len(told) > 0 {
+	if told := pollAt(ctrl.LoggerInto(t.Context(), q.log), q.queues); len(told) > 0 {
 		t.Errorf("%v are told what they know", told)
 	}
-	if q.wait(runs) != job.NoWait() {
+	if q.wait(runs) != kueue.NoWait() {
 		t.Error("it runs")
 	}
 	q = kueueWith(t, http.StatusOK, runs)
-	if q.look(t.Context()) || q.live.reads.Load()+q.asked.Load() > 0 {
+	if q.poll(t.Context()) || q.live.reads.Load()+q.asked.Load() > 0 {
 		t.Error("nobody waits")
 	}
 	var none *queues
@@ -290,7 +290,7 @@ func TestOrderIsKeptForSomeLooks(t *testing.T) {
 			q.codes.Store("", http.StatusOK)
 			q.quiet(10) // And it counts anew.
 			q.codes.Store("", code)
-			q.quiet(looksKept - 1)
+			q.quiet(keptPolls - 1)
 			if told := q.next(); len(told) != 2 {
 				t.Errorf("%v are told that nobody knows their positions any more", told)
 			}
@@ -320,7 +320,7 @@ func TestWorkloadsThatMayNotBeRead(t *testing.T) {
 	q.says("a-001", "; waits in queue `a` at position 2 of 2")
 	logged := q.logs()
 	q.refuse(apierrors.NewForbidden(schema.GroupResource{Resource: "workloads"}, "", nil))
-	q.quiet(looksKept - 1)
+	q.quiet(keptPolls - 1)
 	if told := q.next(); len(told) != 2 {
 		t.Errorf("%v are told that nothing is known any more", told)
 	}
@@ -350,7 +350,7 @@ func TestNothingIsUnsaidBeforeKueueIsAsked(t *testing.T) {
 		t.Errorf("%+v", wait)
 	}
 	q.refuse(apierrors.NewTimeoutError("busy", 1))
-	q.quiet(looksKept - 1)
+	q.quiet(keptPolls - 1)
 	q.next()
 	q.says("a-000", "")
 }
@@ -372,15 +372,15 @@ func TestKueueThatIsGone(t *testing.T) {
 			q := kueueWith(t, http.StatusOK, jobs...)
 			logged := q.logs()
 			q.refuse(err)
-			if told := glanceAt(ctrl.LoggerInto(t.Context(), q.log), q.queues); len(told) != 3 || q.wait(jobs[2]) != job.NoWait() {
+			if told := pollAt(ctrl.LoggerInto(t.Context(), q.log), q.queues); len(told) != 3 || q.wait(jobs[2]) != kueue.NoWait() {
 				t.Errorf("%v are told at once that nothing is known any more: %+v", told, q.wait(jobs[2]))
 			}
 			if reads := q.live.reads.Load(); reads != 1 || len(*logged) > 0 {
 				t.Errorf("%d reads of 3 namespaces, %v", reads, *logged)
 			}
 			for range 5 {
-				q.now = q.now.Add(queuesRead)
-				glanceAt(ctrl.LoggerInto(t.Context(), q.log), q.queues)
+				q.now = q.now.Add(queuePollInterval)
+				pollAt(ctrl.LoggerInto(t.Context(), q.log), q.queues)
 			}
 			if reads := q.live.reads.Load(); reads != 6 {
 				t.Errorf("%d reads of 3 namespaces in 6 looks", reads)
@@ -410,7 +410,18 @@ func TestClustersWithoutKueue(t *testing.T) {
 	waits.Status.Conditions[0].Message += "; waits in queue `a` at position 1 of 1"
 	c := newCluster(t, waits, waitingIn("a", 1))
 	q := newQueues(c.Client, c.live, nil, newClock(time.Now))
-	if told := glanceAt(t.Context(), q); !slices.Equal(told, []string{"a-000"}) || c.live.reads.Load() > 0 {
+	if told := pollAt(t.Context(), q); !slices.Equal(told, []string{"a-000"}) || c.live.reads.Load() > 0 {
 		t.Errorf("%v, %d reads", told, c.live.reads.Load())
+	}
+}
+
+// TestPauseBetweenLooks: a cluster with many Workloads is not read all the time, and one slow answer keeps nobody waiting for minutes.
+func TestPauseBetweenLooks(t *testing.T) {
+	for took, want := range map[time.Duration]time.Duration{
+		10 * time.Millisecond: 10 * time.Second, time.Second: 20 * time.Second, queueTimeout: 30 * time.Second, time.Minute: 30 * time.Second,
+	} {
+		if got := pauseAfter(took); got != want {
+			t.Errorf("after %v: %v, want %v", took, got, want)
+		}
 	}
 }

@@ -12,7 +12,8 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"lockstep.dev/lockstep/pkg/mpi/job"
+	"lockstep.dev/lockstep/pkg/mpi/job/decide"
+	"lockstep.dev/lockstep/pkg/mpi/job/phase"
 )
 
 // FieldOwner names the controller in the managed fields of what it writes.
@@ -36,9 +37,9 @@ type Reconciler struct {
 	random     io.Reader
 	mode       Mode
 	clock      *clock
-	memory     *memory
+	cache      *jobCache
 	shared     *sharedWarnings
-	rendezvous *rendezvous
+	hostTables *hostTablePusher
 	// queues is nil for a companion.
 	queues   *queues
 	recorder events.EventRecorder
@@ -51,7 +52,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	switch {
 	case apierrors.IsNotFound(err):
 		r.forget(request.NamespacedName)
-		r.memory.gone(request.NamespacedName)
+		r.cache.gone(request.NamespacedName)
 		return ctrl.Result{}, nil
 	case errors.Is(err, errBehind):
 		return ctrl.Result{RequeueAfter: conflictRetry}, nil
@@ -59,31 +60,32 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		r.logForbidden(ctx, request.NamespacedName, err)
 		return ctrl.Result{}, fmt.Errorf("observe: %w", err)
 	}
-	decision, err := r.decide(observed)
+	facts := phase.Derive(observed)
+	decision, err := decide.Decide(facts, r.random)
 	if err != nil {
 		return ctrl.Result{}, fmt.Errorf("decide: %w", err)
 	}
 	switch {
-	case decision.Over:
+	case decision.Finished:
 		r.close(request.NamespacedName)
 	case !decision.Ours:
 		r.forget(request.NamespacedName)
 	}
 	if decision.Foreign {
-		r.warnOfForeign(ctx, observed)
+		r.warnOfForeign(ctx, facts)
 	}
 	if !decision.Ours {
 		return ctrl.Result{}, nil
 	}
-	r.rendezvous.meet(ctx, request.NamespacedName, decision.Rendezvous)
-	decision, applied := r.carryOut(ctx, request.Namespace, decision)
-	r.warnOfManualChanges(ctx, observed, decision.Create, applied)
-	wait, written := r.report(ctx, observed, decision, applied)
+	r.hostTables.ensure(ctx, request.NamespacedName, decision.HostTable)
+	decision, applied := r.applyDecision(ctx, request.Namespace, decision)
+	r.warnOfManualChanges(ctx, facts, decision.Create, applied)
+	wait, written := r.report(ctx, facts, decision, applied)
 	return result(decision, wait, errors.Join(applied, written))
 }
 
-// carryOut applies a decision. What the API server refuses for good turns it into the end of the job.
-func (r *Reconciler) carryOut(ctx context.Context, namespace string, decision job.Decision) (job.Decision, error) {
+// applyDecision applies a decision. What the API server refuses for good turns it into the end of the job.
+func (r *Reconciler) applyDecision(ctx context.Context, namespace string, decision decide.Decision) (decide.Decision, error) {
 	applied := r.apply(ctx, namespace, decision)
 	if final := decision.Refused(applied); final != nil {
 		return *final, r.apply(ctx, namespace, *final)
@@ -92,18 +94,18 @@ func (r *Reconciler) carryOut(ctx context.Context, namespace string, decision jo
 }
 
 // result turns a lost race into a retry and leaves other errors to the controller, which logs them and backs off.
-func result(decision job.Decision, wait time.Duration, err error) (ctrl.Result, error) {
+func result(decision decide.Decision, wait time.Duration, err error) (ctrl.Result, error) {
 	switch {
 	case apierrors.IsConflict(err):
 		return ctrl.Result{RequeueAfter: conflictRetry}, nil
 	case err != nil:
 		return ctrl.Result{}, err
 	}
-	return ctrl.Result{RequeueAfter: sooner(decision.RequeueAfter, wait)}, nil
+	return ctrl.Result{RequeueAfter: shorterDelay(decision.RequeueAfter, wait)}, nil
 }
 
-// sooner returns the smaller of two times, where 0 is never.
-func sooner(a, b time.Duration) time.Duration {
+// shorterDelay returns the smaller of two times, where 0 is never.
+func shorterDelay(a, b time.Duration) time.Duration {
 	if a == 0 || b > 0 && b < a {
 		return b
 	}
@@ -112,13 +114,13 @@ func sooner(a, b time.Duration) time.Duration {
 
 // close ends what a job that is over needs no more.
 func (r *Reconciler) close(name client.ObjectKey) {
-	r.rendezvous.forget(name)
+	r.hostTables.forget(name)
 	r.metrics.forget(name)
-	r.memory.over(name)
+	r.cache.finish(name)
 }
 
 func (r *Reconciler) forget(name client.ObjectKey) {
-	r.rendezvous.forget(name)
+	r.hostTables.forget(name)
 	r.metrics.forget(name)
-	r.memory.forget(name)
+	r.cache.forget(name)
 }

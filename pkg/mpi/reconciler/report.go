@@ -13,6 +13,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"lockstep.dev/lockstep/pkg/mpi/job"
+	"lockstep.dev/lockstep/pkg/mpi/job/decide"
+	"lockstep.dev/lockstep/pkg/mpi/job/phase"
+	"lockstep.dev/lockstep/pkg/mpi/job/status"
 )
 
 // report is what a pass has to say of a TrainJob: all its conditions, and where they are written.
@@ -24,40 +27,40 @@ type report struct {
 	record string
 }
 
-// over says whether a job comes to its end. One that had nothing to record before gets its label now: it had fewer writes than others.
-func (said report) over() bool { return job.Over(&trainer.TrainJob{Status: said.status}) }
+// over reports whether a job comes to its end. One that had nothing to record before gets its label now: it had fewer writes than others.
+func (said report) over() bool { return job.Finished(&trainer.TrainJob{Status: said.status}) }
 
 // reportOf returns what is to be said, and whether any of it is new.
-func (r *Reconciler) reportOf(o job.Observed, d job.Decision, applied error) (said report, isNew bool) {
+func (r *Reconciler) reportOf(f *phase.Facts, d decide.Decision, applied error) (said report, isNew bool) {
 	if r.mode == Companion {
-		said.conditions, said.status = clip(job.Beside(o, d, applied)), shown(o)
-		if told(o.TrainJob.Status.Conditions, said.conditions) {
+		said.conditions, said.status = clip(status.Beside(f, d, applied)), shown(f)
+		if told(f.TrainJob.Status.Conditions, said.conditions) {
 			return said, false
 		}
-		said.record = job.RecordBeside(o.TrainJob, said.conditions)
+		said.record = status.RecordBeside(f.TrainJob, said.conditions)
 		return said, true
 	}
-	said.status = job.Status(o, d, applied)
+	said.status = status.Of(f, d, applied)
 	said.conditions = clip(said.status.Conditions)
-	said.status.Conditions, said.record = job.Published(said.conditions), job.Record(o.TrainJob, said.conditions)
-	return said, said.record != o.TrainJob.Annotations[job.RecordAnnotation] || !apiequality.Semantic.DeepEqual(shown(o), said.status)
+	said.status.Conditions, said.record = status.Published(said.conditions), status.Record(f.TrainJob, said.conditions)
+	return said, said.record != f.TrainJob.Annotations[status.RecordAnnotation] || !apiequality.Semantic.DeepEqual(shown(f), said.status)
 }
 
 // shown is the status of a TrainJob as it is in the cluster.
-func shown(o job.Observed) trainer.TrainJobStatus {
-	status := o.TrainJob.Status
-	status.Conditions = o.Shown
+func shown(f *phase.Facts) trainer.TrainJobStatus {
+	status := f.TrainJob.Status
+	status.Conditions = f.Shown
 	return status
 }
 
 func clip(conditions []metav1.Condition) []metav1.Condition {
 	for i := range conditions {
-		conditions[i].Message = job.Clipped(conditions[i].Message, messageLimit)
+		conditions[i].Message = status.Clipped(conditions[i].Message, messageLimit)
 	}
 	return conditions
 }
 
-// told says whether all of our conditions stand among those of the TrainJob.
+// told reports whether all of our conditions stand among those of the TrainJob.
 func told(before, ours []metav1.Condition) bool {
 	return !slices.ContainsFunc(ours, func(c metav1.Condition) bool {
 		earlier := apimeta.FindStatusCondition(before, c.Type)
@@ -66,65 +69,65 @@ func told(before, ours []metav1.Condition) bool {
 }
 
 // report says what is new. Wait is how long news that is not urgent may wait for more; then the job must be looked at again.
-func (r *Reconciler) report(ctx context.Context, o job.Observed, d job.Decision, applied error) (wait time.Duration, err error) {
-	name := client.ObjectKeyFromObject(o.TrainJob)
-	said, isNew := r.reportOf(o, d, applied)
+func (r *Reconciler) report(ctx context.Context, f *phase.Facts, d decide.Decision, applied error) (wait time.Duration, err error) {
+	name := client.ObjectKeyFromObject(f.TrainJob)
+	said, isNew := r.reportOf(f, d, applied)
 	if !isNew {
-		r.memory.told(name)
+		r.cache.dropPending(name)
 		return 0, nil
 	}
 	after := said.status
 	after.Conditions = said.conditions
-	if patience := job.Patience(o.TrainJob.Status, after); patience > 0 && len(d.Delete) == 0 {
-		if wait := r.memory.wait(name, o.Now, patience, settled(after, patience)); wait > 0 {
+	if patience := status.Debounce(f.TrainJob.Status, after); patience > 0 && len(d.Delete) == 0 {
+		if wait := r.cache.debounce(name, f.Now, patience, settled(after, patience)); wait > 0 {
 			return wait, nil
 		}
 	}
-	r.memory.told(name)
+	r.cache.dropPending(name)
 	// Where the TrainJob was deleted meanwhile there is nobody to tell.
-	return 0, client.IgnoreNotFound(r.write(ctx, o, said))
+	return 0, client.IgnoreNotFound(r.write(ctx, f, said))
 }
 
 // settled is the version of news that is told when it has not changed for its patience: while the pods of a job start, one by
 // one, counts of child Jobs are old before they are written.
-func settled(status trainer.TrainJobStatus, patience time.Duration) string {
-	if patience < job.Counting {
+func settled(after trainer.TrainJobStatus, patience time.Duration) string {
+	if patience < status.DebounceCounts {
 		return ""
 	}
-	return dump.ForHash(status.JobsStatus)
+	return dump.ForHash(after.JobsStatus)
 }
 
 // write writes the record and then the status, and tells of the changes in each only when it is written.
-func (r *Reconciler) write(ctx context.Context, o job.Observed, said report) error {
-	before := o.TrainJob.Status.Conditions
-	isNew := said.record != o.TrainJob.Annotations[job.RecordAnnotation]
-	if isNew || said.over() && !labelled(o.TrainJob) {
-		if err := r.patchRecord(ctx, o.TrainJob, said.record); err != nil {
+func (r *Reconciler) write(ctx context.Context, f *phase.Facts, said report) error {
+	before := f.TrainJob.Status.Conditions
+	isNew := said.record != f.TrainJob.Annotations[status.RecordAnnotation]
+	if isNew || said.over() && !labelled(f.TrainJob) {
+		if err := r.patchRecord(ctx, f.TrainJob, said.record); err != nil {
 			return err
 		}
 	}
 	if isNew {
 		recorded := said.conditions
 		if r.mode == Executor {
-			recorded = job.Recorded(recorded)
+			recorded = status.Recorded(recorded)
 		}
-		r.tell(o, transitions(before, recorded))
+		r.tell(f, transitions(before, recorded))
 		before = recorded
 	}
-	changes := statusChanges(shown(o), said.status)
+	changes := statusChanges(shown(f), said.status)
 	if len(changes) == 0 {
 		return nil
 	}
-	if err := r.patchStatus(ctx, o, changes); err != nil {
+	if err := r.patchStatus(ctx, f, changes); err != nil {
 		return err
 	}
-	r.tell(o, transitions(before, said.conditions))
+	r.tell(f, transitions(before, said.conditions))
 	return nil
 }
 
 // tell passes on what is new.
-func (r *Reconciler) tell(observed job.Observed, changes []metav1.Condition) {
-	changes = withSteps(observed, changes)
-	r.announce(observed.TrainJob, changes)
-	r.metrics.record(observed, changes)
+func (r *Reconciler) tell(f *phase.Facts, changes []metav1.Condition) {
+	changes = withSteps(f, changes)
+	r.announce(f.TrainJob, changes)
+	r.metrics.record(f, changes)
 }

@@ -40,7 +40,7 @@ func Run(ctx context.Context, config *rest.Config, options Options) error {
 	if err := options.probes.serve(ctx, options.ProbeAddress); err != nil {
 		return err
 	}
-	e, err := newEntrance(prepared, &options)
+	e, err := newPreflight(prepared, &options)
 	if err != nil {
 		return err
 	}
@@ -49,7 +49,7 @@ func Run(ctx context.Context, config *rest.Config, options Options) error {
 			return nil
 		}
 		err := manage(ctx, prepared, options)
-		var foreign *ForeignError
+		var foreign *ConflictingControllerError
 		if !errors.As(err, &foreign) {
 			return err
 		}
@@ -71,15 +71,15 @@ func manage(ctx context.Context, config *rest.Config, options Options) error {
 	return nil
 }
 
-// entrance is what a controller passes before it works.
-type entrance struct {
-	live     client.Client
-	sentinel *sentinel
-	probes   *probes
-	notice   notice
+// preflight is what a controller passes before it works.
+type preflight struct {
+	live         client.Client
+	leaseWatcher *trainerLeaseWatcher
+	probes       *probes
+	notice       podEvent
 }
 
-func newEntrance(config *rest.Config, options *Options) (*entrance, error) {
+func newPreflight(config *rest.Config, options *Options) (*preflight, error) {
 	scheme, err := Scheme()
 	if err != nil {
 		return nil, err
@@ -93,16 +93,16 @@ func newEntrance(config *rest.Config, options *Options) (*entrance, error) {
 		return nil, fmt.Errorf("create client for events: %w", err)
 	}
 	if options.Mode == Executor {
-		options.sentinel = newSentinel(live, options.clock, options.TrainerNamespaces)
+		options.leaseWatcher = newTrainerLeaseWatcher(live, options.clock, options.TrainerNamespaces)
 	}
-	return &entrance{
-		live: live, sentinel: options.sentinel, probes: options.probes,
-		notice: notice{eventSink{clients.CoreV1()}, options.Namespace, options.Identity, ""},
+	return &preflight{
+		live: live, leaseWatcher: options.leaseWatcher, probes: options.probes,
+		notice: podEvent{eventSink{clients.CoreV1()}, options.Namespace, options.Identity, ""},
 	}, nil
 }
 
 // pass waits until nothing is in the way, and returns false when the context ended before.
-func (e *entrance) pass(ctx context.Context) bool {
+func (e *preflight) pass(ctx context.Context) bool {
 	for again := firstLook; ; again = min(2*again, lastLook) {
 		err := e.look(ctx)
 		if err == nil || ctx.Err() != nil {
@@ -111,7 +111,7 @@ func (e *entrance) pass(ctx context.Context) bool {
 		e.probes.say(err)
 		ctrl.Log.Info("the controller waits", "reason", err.Error())
 		wait := again
-		var foreign *ForeignError
+		var foreign *ConflictingControllerError
 		if errors.As(err, &foreign) {
 			e.notice.post(ctx, foreign)
 			wait = foreign.again()
@@ -125,7 +125,7 @@ func (e *entrance) pass(ctx context.Context) bool {
 }
 
 // look returns what is in the way.
-func (e *entrance) look(ctx context.Context) error {
+func (e *preflight) look(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, lookLimit)
 	defer cancel()
 	for _, kind := range needed() {
@@ -137,10 +137,10 @@ func (e *entrance) look(ctx context.Context) error {
 			return fmt.Errorf("ask the API server for its kinds: %w", err)
 		}
 	}
-	if e.sentinel == nil {
+	if e.leaseWatcher == nil {
 		return nil
 	}
-	return e.sentinel.look(ctx)
+	return e.leaseWatcher.check(ctx)
 }
 
 // needed are the kinds without which there is nothing to do.

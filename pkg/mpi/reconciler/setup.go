@@ -126,9 +126,12 @@ func setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
 	if err := register(controllermetrics.Registry, podCounts{mgr.GetClient(), options.Mode.label()}); err != nil {
 		return fmt.Errorf("register the counts of pods: %w", err)
 	}
+	if err := register(controllermetrics.Registry, jobStates{mgr.GetClient(), options.clock}); err != nil {
+		return fmt.Errorf("register the states of jobs: %w", err)
+	}
 	var lines *queues
 	if options.Mode == Executor {
-		if err := mgr.Add(options.sentinel); err != nil {
+		if err := mgr.Add(options.leaseWatcher); err != nil {
 			return fmt.Errorf("add the look-out for Kubeflow Trainer: %w", err)
 		}
 		var err error
@@ -136,9 +139,12 @@ func setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
 			return err
 		}
 	}
-	meetings := newRendezvous(mgr.GetAPIReader())
-	if err := mgr.Add(meetings); err != nil {
+	hostTables := newHostTablePusher(mgr.GetAPIReader())
+	if err := mgr.Add(hostTables); err != nil {
 		return fmt.Errorf("add rendezvous: %w", err)
+	}
+	if err := mgr.Add(&retention{client: mgr.GetClient(), live: mgr.GetAPIReader(), clock: options.clock}); err != nil {
+		return fmt.Errorf("add the deletion of finished jobs: %w", err)
 	}
 	recorder, err := addRecorder(mgr)
 	if err != nil {
@@ -151,9 +157,9 @@ func setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
 		random:     rand.Reader,
 		mode:       options.Mode,
 		clock:      options.clock,
-		memory:     newMemory(),
+		cache:      newJobCache(),
 		shared:     newSharedWarnings(mgr.GetAPIReader(), time.Now),
-		rendezvous: meetings,
+		hostTables: hostTables,
 		queues:     lines,
 		recorder:   recorder,
 		metrics:    metrics,
@@ -162,7 +168,7 @@ func setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
 		r.policies = mgr.GetCache()
 	}
 	if options.propagates() {
-		answerPods(mgr.GetWebhookServer(), options.keys, r)
+		serveWebhook(mgr.GetWebhookServer(), options.keys, r)
 	}
 	return r.watch(mgr, options)
 }
@@ -189,17 +195,17 @@ func (r *Reconciler) watch(mgr ctrl.Manager, options Options) error {
 			RateLimiter:        workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstRetry, lastRetry),
 			NewQueue:           newWorkQueue,
 		}).
-		For(&trainer.TrainJob{}, builder.WithPredicates(r.trainJobNews())).
-		Watches(&jobset.JobSet{}, r.jobSetNews()).
-		WatchesMetadata(&batchv1.Job{}, r.goneNews()).
-		Watches(&corev1.Pod{}, r.podNews()).
+		For(&trainer.TrainJob{}, builder.WithPredicates(r.changedTrainJobs())).
+		Watches(&jobset.JobSet{}, r.onJobSet()).
+		WatchesMetadata(&batchv1.Job{}, r.onGone()).
+		Watches(&corev1.Pod{}, r.onPod()).
 		Watches(&trainer.ClusterTrainingRuntime{}, r.users(trainer.ClusterTrainingRuntimeKind)).
 		Watches(&trainer.TrainingRuntime{}, r.users(trainer.TrainingRuntimeKind)).
 		Watches(&corev1.ResourceQuota{}, r.waiting()).
 		Watches(&corev1.LimitRange{}, r.waiting()).
-		WatchesRawSource(source.Channel(r.rendezvous.changed, &handler.EnqueueRequestForObject{}))
+		WatchesRawSource(source.Channel(r.hostTables.changed, &handler.EnqueueRequestForObject{}))
 	if r.policies != nil {
-		building = building.WatchesMetadata(&networkingv1.NetworkPolicy{}, r.goneNews())
+		building = building.WatchesMetadata(&networkingv1.NetworkPolicy{}, r.onGone())
 	}
 	if r.queues != nil {
 		building = building.WatchesRawSource(source.Channel(r.queues.changed, &handler.EnqueueRequestForObject{}))
@@ -251,7 +257,7 @@ func (r *Reconciler) users(kind string) handler.EventHandler {
 		}
 		var requests []reconcile.Request
 		for i := range list.Items {
-			if job.Active(&list.Items[i]) && !job.Over(&list.Items[i]) {
+			if job.Active(&list.Items[i]) && !job.Finished(&list.Items[i]) {
 				requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&list.Items[i])})
 			}
 		}

@@ -10,12 +10,13 @@ import (
 
 	"lockstep.dev/lockstep/pkg/mpi"
 	"lockstep.dev/lockstep/pkg/mpi/job"
+	"lockstep.dev/lockstep/pkg/mpi/job/phase"
 )
 
 // withSteps adds to what has changed in a status the steps that went by between two of them, so that jobs that did the same
 // have the same events and are counted the same, however fast they are and however late we look.
-func withSteps(o job.Observed, changes []metav1.Condition) []metav1.Condition {
-	return withGang(o.TrainJob, withRun(o, changes))
+func withSteps(f *phase.Facts, changes []metav1.Condition) []metav1.Condition {
+	return withGang(f.TrainJob, withRun(f, changes))
 }
 
 // withGang adds that all pods are being scheduled together where a job had them so soon that no status told of it: after what a
@@ -43,10 +44,10 @@ func placeOfGang(trainJob *trainer.TrainJob, changes []metav1.Condition) int {
 }
 
 // withRun adds that the pods were ready and that the command ran where a job was over before a status told of it.
-func withRun(o job.Observed, changes []metav1.Condition) []metav1.Condition {
-	before := o.TrainJob.Status.Conditions
-	at := slices.IndexFunc(changes, func(c metav1.Condition) bool { return over(o.TrainJob, c) })
-	if at < 0 || apimeta.IsStatusConditionTrue(before, job.Running) || !completed(o.TrainJob, changes[at]) && !o.Launched() {
+func withRun(f *phase.Facts, changes []metav1.Condition) []metav1.Condition {
+	before := f.TrainJob.Status.Conditions
+	at := slices.IndexFunc(changes, func(c metav1.Condition) bool { return over(f.TrainJob, c) })
+	if at < 0 || apimeta.IsStatusConditionTrue(before, job.Running) || !completed(f.TrainJob, changes[at]) && !f.Launched() {
 		return changes
 	}
 	steps := []metav1.Condition{{Type: job.Running, Status: metav1.ConditionTrue, Reason: string(job.ReasonGatePassed), Message: "the command ran"}}
@@ -57,7 +58,7 @@ func withRun(o job.Observed, changes []metav1.Condition) []metav1.Condition {
 	return slices.Insert(slices.Clone(changes), at, steps...)
 }
 
-// over says whether a change tells of the end of a job; Diagnosed is what a companion has to say of one that failed.
+// over reports whether a change tells of the end of a job; Diagnosed is what a companion has to say of one that failed.
 func over(trainJob *trainer.TrainJob, change metav1.Condition) bool {
 	failed := change.Status == metav1.ConditionTrue && (change.Type == trainer.TrainJobFailed || change.Type == job.Diagnosed)
 	return failed || completed(trainJob, change)
@@ -67,7 +68,7 @@ func completed(trainJob *trainer.TrainJob, change metav1.Condition) bool {
 	return change.Status == metav1.ConditionTrue && change.Type == trainer.TrainJobComplete || completedBeside(trainJob, change)
 }
 
-// completedBeside says whether a companion tells of the end of a job that Kubeflow Trainer has called complete.
+// completedBeside reports whether a companion tells of the end of a job that Kubeflow Trainer has called complete.
 func completedBeside(trainJob *trainer.TrainJob, change metav1.Condition) bool {
 	return change.Type == job.Running && mpi.Reason(change.Reason) == job.ReasonFinished &&
 		apimeta.IsStatusConditionTrue(trainJob.Status.Conditions, trainer.TrainJobComplete)

@@ -14,6 +14,8 @@ import (
 
 	"lockstep.dev/lockstep/pkg/mpi"
 	"lockstep.dev/lockstep/pkg/mpi/job"
+	"lockstep.dev/lockstep/pkg/mpi/job/observe"
+	"lockstep.dev/lockstep/pkg/mpi/job/phase"
 )
 
 // Every job that is started has the same events in the same order, however fast it is.
@@ -35,7 +37,7 @@ func TestGangSchedulingIsTold(t *testing.T) {
 		"Suspended": {suspended, []metav1.Condition{created}, []string{"JobSetCreated"}},
 	} {
 		var got []string
-		for _, c := range withSteps(job.Observed{TrainJob: tc.trainJob}, transitions(nil, tc.changes)) {
+		for _, c := range withSteps(phase.Derive(observe.Observed{TrainJob: tc.trainJob}), transitions(nil, tc.changes)) {
 			got = append(got, c.Reason)
 		}
 		if diff := cmp.Diff(tc.want, got); diff != "" {
@@ -45,7 +47,7 @@ func TestGangSchedulingIsTold(t *testing.T) {
 }
 
 // ended is a job with the conditions before, whose launcher has left a verdict.
-func ended(t *testing.T, verdict mpi.Verdict, before ...metav1.Condition) job.Observed {
+func ended(t *testing.T, verdict mpi.Verdict, before ...metav1.Condition) observe.Observed {
 	t.Helper()
 	message, err := verdict.Encode()
 	if err != nil {
@@ -61,7 +63,7 @@ func ended(t *testing.T, verdict mpi.Verdict, before ...metav1.Condition) job.Ob
 			Name: mpi.Container, State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Message: string(message)}},
 		}}},
 	}
-	return job.Observed{Now: time.Unix(100, 0), TrainJob: trainJob, JobSet: js, Pods: []corev1.Pod{launcher}}
+	return observe.Observed{Now: time.Unix(100, 0), TrainJob: trainJob, JobSet: js, Pods: []corev1.Pod{launcher}}
 }
 
 // A job may be over before a status has told that its pods were ready, or that its command ran.
@@ -77,7 +79,7 @@ func TestStepsOfJobsThatAreOverAtOnce(t *testing.T) {
 	refused := mpi.Verdict{Reason: mpi.ReasonGateTimeout, Phases: &mpi.Phases{}}
 	for name, tc := range map[string]struct {
 		reason string
-		o      job.Observed
+		o      observe.Observed
 		end    metav1.Condition
 		want   []string
 	}{
@@ -86,15 +88,15 @@ func TestStepsOfJobsThatAreOverAtOnce(t *testing.T) {
 		"Told":       {"each step once", ended(t, launched, pending, runs), complete, []string{"Completed"}},
 		"Failed":     {"a rank failed, so there was one", ended(t, launched, pending, waiting), failed, []string{"PodsReady", "GatePassed", "RankFailed"}},
 		"NoCommand":  {"the gate was not passed", ended(t, refused, ready, waiting), failed, []string{"RankFailed"}},
-		"NoVerdict":  {"a runtime without an agent says only that it succeeded", job.Observed{TrainJob: &trainer.TrainJob{Status: trainer.TrainJobStatus{Conditions: []metav1.Condition{pending}}}}, complete, []string{"PodsReady", "GatePassed", "Completed"}},
-		"NobodySays": {"", job.Observed{TrainJob: &trainer.TrainJob{}}, failed, []string{"RankFailed"}},
+		"NoVerdict":  {"a runtime without an agent says only that it succeeded", observe.Observed{TrainJob: &trainer.TrainJob{Status: trainer.TrainJobStatus{Conditions: []metav1.Condition{pending}}}}, complete, []string{"PodsReady", "GatePassed", "Completed"}},
+		"NobodySays": {"", observe.Observed{TrainJob: &trainer.TrainJob{}}, failed, []string{"RankFailed"}},
 		"Companion":  {"", ended(t, launched, pending, waiting), diagnosed, []string{"PodsReady", "GatePassed", "RankFailed"}},
 		"Beside":     {"Trainer has told the end", ended(t, launched, complete, pending, waiting), finished[1], []string{"PodsReady", "GatePassed", "Finished"}},
 		"BesideFast": {"before any status of ours", ended(t, launched, complete), finished[1], []string{"PodsPending", "PodsReady", "GatePassed", "Finished"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got []string
-			for _, c := range withSteps(tc.o, append(finished[:1:1], tc.end)) {
+			for _, c := range withSteps(phase.Derive(tc.o), append(finished[:1:1], tc.end)) {
 				got = append(got, c.Reason)
 			}
 			if diff := cmp.Diff(append([]string{"Finished"}, tc.want...), got); diff != "" {
@@ -112,7 +114,7 @@ func TestMetricsOfAJobThatIsOverAtOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := ended(t, mpi.Verdict{GateSeconds: 0.25, RunSeconds: 0.5, Phases: &mpi.Phases{CommandSeconds: ptr.To(0.5)}})
-	m.record(o, withSteps(o, []metav1.Condition{{Type: trainer.TrainJobComplete, Status: metav1.ConditionTrue, Reason: string(job.ReasonCompleted)}}))
+	m.record(phase.Derive(o), withSteps(phase.Derive(o), []metav1.Condition{{Type: trainer.TrainJobComplete, Status: metav1.ConditionTrue, Reason: string(job.ReasonCompleted)}}))
 	for phase, want := range map[string]float64{phaseGate: 0.25, phaseRun: 0.5} {
 		if got := sumOf(t, registry, phase); got != want {
 			t.Errorf("phase %s took %v s, want %v", phase, got, want)

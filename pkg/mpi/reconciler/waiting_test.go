@@ -67,7 +67,7 @@ func newCluster(t *testing.T, objects ...client.Object) *cluster {
 	live := &counted{Reader: store}
 	return &cluster{t, store, live, &Reconciler{
 		client: store, live: live, namespace: "lockstep", random: bytes.NewReader(bytes.Repeat([]byte{7}, 1024)), mode: Executor,
-		clock: newClock(time.Now), memory: newMemory(), shared: newSharedWarnings(live, time.Now), rendezvous: newRendezvous(live),
+		clock: newClock(time.Now), cache: newJobCache(), shared: newSharedWarnings(live, time.Now), hostTables: newHostTablePusher(live),
 		recorder: events.NewFakeRecorder(100), metrics: metrics,
 	}}
 }
@@ -160,7 +160,7 @@ func TestAJobThatWaitsForAQuotaAsksForNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.use("0")
-	if reads, created := c.pass(); reads == 0 || created.Reason != string(job.ReasonNameTaken) {
+	if reads, created := c.pass(); reads == 0 || created.Reason != string(diagnose.NameTaken) {
 		t.Errorf("a Secret of somebody else came while the job waited, got %+v after %d requests", created, reads)
 	}
 }

@@ -8,7 +8,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"lockstep.dev/lockstep/pkg/mpi/job"
+	"lockstep.dev/lockstep/pkg/mpi/job/status"
 )
 
 // eventReason is that of an event which no condition repeats.
@@ -28,9 +28,9 @@ const (
 // warnOnce tells of something about a version of an object that it is about, when it has not been told before: a pass finds the
 // same again and again.
 func (r *Reconciler) warnOnce(ctx context.Context, trainJob *trainer.TrainJob, reason eventReason, about, note string) {
-	if !r.memory.say(client.ObjectKeyFromObject(trainJob), string(reason), about) {
+	if !r.cache.isNew(client.ObjectKeyFromObject(trainJob), string(reason), about) {
 		return
 	}
 	ctrl.LoggerFrom(ctx).Info(note)
-	r.recorder.Eventf(trainJob, nil, corev1.EventTypeWarning, string(reason), "Reconcile", "%s", job.Clipped(note, noteLimit))
+	r.recorder.Eventf(trainJob, nil, corev1.EventTypeWarning, string(reason), "Reconcile", "%s", status.Clipped(note, noteLimit))
 }

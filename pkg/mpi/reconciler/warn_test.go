@@ -13,6 +13,7 @@ import (
 
 	"lockstep.dev/lockstep/pkg/mpi"
 	"lockstep.dev/lockstep/pkg/mpi/job"
+	"lockstep.dev/lockstep/pkg/mpi/job/observe"
 )
 
 // sent takes what the controller has sent: type, reason and note of each event.
@@ -72,7 +73,7 @@ func TestAChangedSnapshotIsToldOfOnce(t *testing.T) {
 		want            int
 	}{{"a first change", "1", 1}, {"the same in the next pass", "1", 0}, {"another change", "2", 1}} {
 		hostfile.ResourceVersion = tc.version
-		c.controller.asMade(t.Context(), &job.Observed{TrainJob: trainJob, Children: []metav1.PartialObjectMetadata{key}}, hostfile)
+		c.controller.asMade(t.Context(), &observe.Observed{TrainJob: trainJob, Children: []metav1.PartialObjectMetadata{key}}, hostfile)
 		got := c.sent()
 		if len(got) != tc.want || len(got) > 0 && !strings.HasPrefix(got[0], "Warning SnapshotChanged") {
 			t.Errorf("%s: want %d events, got %q", tc.reason, tc.want, got)

@@ -8,7 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"lockstep.dev/lockstep/pkg/mpi/job"
+	"lockstep.dev/lockstep/pkg/mpi/job/phase"
 )
 
 // warningsRead is how soon the warnings of a job that does not start are looked at again, at first; later half as long as it has
@@ -21,30 +21,30 @@ type recentWarnings struct {
 	events      []corev1.Event
 }
 
-// due says whether to read them again.
+// due reports whether to read them again.
 func (r recentWarnings) due(now time.Time) bool {
 	return now.Sub(r.last) >= max(warningsRead, r.last.Sub(r.first)/2)
 }
 
 // warnings returns what nothing but events tells about a job, where something has to be explained.
-func (r *Reconciler) warnings(ctx context.Context, name client.ObjectKey, o job.Observed) ([]corev1.Event, error) {
-	unexplained := o.Unexplained()
-	if !unexplained && !o.MissingPods() && !o.Unmounted() {
+func (r *Reconciler) warnings(ctx context.Context, name client.ObjectKey, f *phase.Facts) ([]corev1.Event, error) {
+	unexplained := f.Unexplained()
+	if !unexplained && !f.MissingPods() && !f.Unmounted() {
 		return nil, nil
 	}
-	recent, read := r.memory.recent(name)
-	if read && !unexplained && !recent.due(o.Now) {
+	recent, read := r.cache.lastWarnings(name)
+	if read && !unexplained && !recent.due(f.Now) {
 		return recent.events, nil
 	}
-	all, err := r.shared.of(ctx, o.TrainJob.Namespace, unexplained)
+	all, err := r.shared.of(ctx, f.TrainJob.Namespace, unexplained)
 	if err != nil {
 		return nil, err
 	}
 	if !read {
-		recent.first = o.Now
+		recent.first = f.Now
 	}
-	recent.last, recent.events = o.Now, about(all, o.TrainJob.Name)
-	r.memory.read(name, recent)
+	recent.last, recent.events = f.Now, about(all, f.TrainJob.Name)
+	r.cache.keepWarnings(name, recent)
 	return recent.events, nil
 }
 

@@ -75,7 +75,7 @@ func (s *sharedWarnings) of(ctx context.Context, namespace string, fresh bool) (
 	}
 }
 
-// good says whether what was read serves who asked then.
+// good reports whether what was read serves who asked then.
 func (w *namespaceWarnings) good(asked time.Time, fresh bool) bool {
 	if fresh {
 		return !w.begun.Before(asked)

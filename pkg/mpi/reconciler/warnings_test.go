@@ -19,7 +19,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
-	"lockstep.dev/lockstep/pkg/mpi/job"
+	"lockstep.dev/lockstep/pkg/mpi/job/observe"
+	"lockstep.dev/lockstep/pkg/mpi/job/phase"
 )
 
 // eventStore is an API server with the events of a namespace, which come in pages.
@@ -129,21 +130,21 @@ func TestWarningsAreReadNowAndThen(t *testing.T) {
 	js.Spec.ReplicatedJobs = []jobset.ReplicatedJob{{Name: "launcher"}, {Name: "node"}}
 	store := &eventStore{events: []corev1.Event{warning("Job", name.Name+"-node-0", "n", "FailedCreate")}}
 	now := begin
-	r := &Reconciler{memory: newMemory(), shared: newSharedWarnings(store, func() time.Time { return now })}
+	r := &Reconciler{cache: newJobCache(), shared: newSharedWarnings(store, func() time.Time { return now })}
 	for _, step := range []struct {
 		after       time.Duration
 		pages, told int
 	}{{0, 0, 0}, {5 * time.Second, 1, 1}, {6 * time.Second, 1, 1}, {14 * time.Second, 1, 1}, {16 * time.Second, 2, 1}, {65 * time.Second, 3, 1}, {90 * time.Second, 3, 1}, {100 * time.Second, 4, 1}} {
 		now = begin.Add(step.after)
-		o := job.Observed{Now: now, TrainJob: trainJob, JobSet: js}
-		r.memory.remember(name, &o)
-		got, err := r.warnings(t.Context(), name, o)
+		o := observe.Observed{Now: now, TrainJob: trainJob, JobSet: js}
+		r.cache.remember(name, &o)
+		got, err := r.warnings(t.Context(), name, phase.Derive(o))
 		if err != nil || store.pages != step.pages || len(got) != step.told {
 			t.Errorf("after %s: %d warnings after %d pages, %v", step.after, len(got), store.pages, err)
 		}
 	}
-	r.memory.forget(name)
-	if len(r.memory.warnings) != 0 {
+	r.cache.forget(name)
+	if len(r.cache.warnings) != 0 {
 		t.Error("nothing is kept about a job that is gone")
 	}
 }

@@ -23,6 +23,9 @@ import (
 
 	"lockstep.dev/lockstep/pkg/mpi"
 	"lockstep.dev/lockstep/pkg/mpi/job"
+	"lockstep.dev/lockstep/pkg/mpi/job/decide"
+	"lockstep.dev/lockstep/pkg/mpi/job/desired"
+	"lockstep.dev/lockstep/pkg/mpi/job/status"
 )
 
 // webhookPath is the public part of the path under which a companion is asked about pods that are about to be made.
@@ -36,15 +39,15 @@ const complainAgain = time.Hour
 // and one whose network policy cannot be made comes all the same, complete. Before the first pod of a job it sees to that policy,
 // because nobody waits for a pass: Trainer makes the JobSet as soon as the TrainJob is there.
 type propagation struct {
-	r      *Reconciler
-	guards guards
-	said   lapsing[struct{}]
+	r        *Reconciler
+	policies policyEnsurer
+	said     ttlCache[struct{}]
 }
 
-// answerPods lets a webhook answer the API server, and nobody else: what a pod gets is the TrainJob's, and a review can be written by
+// serveWebhook lets a webhook answer the API server, and nobody else: what a pod gets is the TrainJob's, and a review can be written by
 // anybody, about any pod. API servers show no certificate of their own unless somebody has configured it, so what tells them apart is
 // that they read the configuration of the webhook, which tenants do not. All others learn that there is nothing.
-func answerPods(hooks webhook.Server, keys *keyring, r *Reconciler) {
+func serveWebhook(hooks webhook.Server, keys *keyring, r *Reconciler) {
 	answers := newPropagation(r)
 	// What is registered is a label of metrics, and must not be the secret.
 	hooks.Register(webhookPath, http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
@@ -59,25 +62,25 @@ func answerPods(hooks webhook.Server, keys *keyring, r *Reconciler) {
 // newPropagation answers what the API server asks. A panic is not made an answer, which would refuse the pod: it ends the connection, and
 // the failurePolicy lets the pod pass.
 func newPropagation(r *Reconciler) *webhook.Admission {
-	return &webhook.Admission{Handler: &propagation{r: r, guards: guards{r: r}}, RecoverPanic: ptr.To(false)}
+	return &webhook.Admission{Handler: &propagation{r: r, policies: policyEnsurer{r: r}}, RecoverPanic: ptr.To(false)}
 }
 
 // Handle answers one question. What the pod gets does not depend on its policy.
 func (p *propagation) Handle(ctx context.Context, request admission.Request) admission.Response {
 	var pod corev1.Pod
 	if err := json.Unmarshal(request.Object.Raw, &pod); err != nil {
-		return p.asItIs(ctx, client.ObjectKey{Namespace: request.Namespace}, fmt.Errorf("decode pod: %w", err))
+		return p.admitUnchanged(ctx, client.ObjectKey{Namespace: request.Namespace}, fmt.Errorf("decode pod: %w", err))
 	}
 	name := client.ObjectKey{Namespace: request.Namespace, Name: pod.Labels[mpi.JobSetNameLabel]}
 	changed, policy, err := p.changed(ctx, name, &pod)
 	if err != nil {
-		return p.asItIs(ctx, name, fmt.Errorf("look up the TrainJob of a pod: %w", err))
+		return p.admitUnchanged(ctx, name, fmt.Errorf("look up the TrainJob of a pod: %w", err))
 	}
 	answer := p.answer(ctx, name, request, changed)
 	if ptr.Deref(request.DryRun, false) {
 		return answer
 	}
-	if err := p.guards.see(ctx, policy); err != nil {
+	if err := p.policies.ensure(ctx, policy); err != nil {
 		p.complain(ctx, name, err)
 	}
 	return answer
@@ -91,11 +94,11 @@ func (p *propagation) answer(ctx context.Context, name client.ObjectKey, request
 	}
 	text, err := json.Marshal(changed)
 	if err != nil {
-		return p.asItIs(ctx, name, fmt.Errorf("encode pod: %w", err))
+		return p.admitUnchanged(ctx, name, fmt.Errorf("encode pod: %w", err))
 	}
 	answer := admission.PatchResponseFromRaw(request.Object.Raw, text)
 	if !answer.Allowed {
-		return p.asItIs(ctx, name, fmt.Errorf("patch pod: %s", answer.Result.Message))
+		return p.admitUnchanged(ctx, name, fmt.Errorf("patch pod: %s", answer.Result.Message))
 	}
 	return answer
 }
@@ -110,11 +113,11 @@ func (p *propagation) changed(ctx context.Context, name client.ObjectKey, pod *c
 	if err != nil || runtime == nil {
 		return nil, nil, err
 	}
-	return job.Propagate(pod, &trainJob, *runtime), job.PolicyBefore(&trainJob, *runtime, p.r.namespace), nil
+	return desired.Propagate(pod, &trainJob, *runtime), decide.PolicyBefore(&trainJob, status.Conditions(&trainJob), *runtime, p.r.namespace), nil
 }
 
-// asItIs lets a pod pass, and tells whoever makes it why it gets nothing of us.
-func (p *propagation) asItIs(ctx context.Context, name client.ObjectKey, err error) admission.Response {
+// admitUnchanged lets a pod pass, and tells whoever makes it why it gets nothing of us.
+func (p *propagation) admitUnchanged(ctx context.Context, name client.ObjectKey, err error) admission.Response {
 	p.complain(ctx, name, err)
 	return admission.Allowed("").WithWarnings(mpi.ControllerName + " leaves the pod as it is: " + err.Error())
 }

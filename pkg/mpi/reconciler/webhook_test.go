@@ -153,7 +153,7 @@ func TestAPolicyIsAskedForOnce(t *testing.T) {
 		}
 		reads(1, "nobody knows yet")
 		reads(0, "the answer holds")
-		time.Sleep(guardHolds)
+		time.Sleep(policyCacheTTL)
 		reads(1, "it has lapsed")
 		if err := c.Delete(t.Context(), trainJobOf()); err != nil {
 			t.Fatal(err)

@@ -159,9 +159,9 @@ func (r Runtime) addVolumes(spec *corev1.PodSpec) {
 // addUserHome adds an empty folder where Kubeflow's SDK writes the program of a `CustomTrainer`, on every node: an image seldom has one that
 // the user of the pod may write. A volume of the runtime's own in its place is left alone.
 func addUserHome(spec *corev1.PodSpec) {
-	container := &spec.Containers[0]
+	container, home := &spec.Containers[0], mpi.UserHome+"/"
 	for _, mount := range container.VolumeMounts {
-		if mount.MountPath == mpi.UserHome || strings.HasPrefix(mpi.UserHome, mount.MountPath+"/") {
+		if strings.HasPrefix(home, strings.TrimSuffix(mount.MountPath, "/")+"/") {
 			return
 		}
 	}

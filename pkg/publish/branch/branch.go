@@ -235,7 +235,7 @@ func filesBetween(before *object.Tree, to *object.Commit) []string {
 	return names
 }
 
-// newer says whether a tip was made from a descendant of a source.
+// newer reports whether a tip was made from a descendant of a source.
 func (b *Branch) newer(tip *object.Commit, source publish.Source) (bool, error) {
 	made := sourceOf(tip)
 	if made == source.Commit {
@@ -281,6 +281,12 @@ func (b *Branch) Differences(ctx context.Context, tree *publish.Tree, only strin
 		err = b.foreign(last)
 	}
 	return names, err
+}
+
+// Exists reports whether there is such a branch.
+func (b *Branch) Exists(ctx context.Context) (bool, error) {
+	tip, err := b.place.tip(ctx)
+	return err == nil && !tip.IsZero(), err
 }
 
 // Source returns the commit that the tip was made from, or says so itself where somebody amended it: Differences tells. The error is ErrForeign

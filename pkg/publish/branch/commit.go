@@ -21,13 +21,13 @@ var (
 	treeLine   = regexp.MustCompile(`(?m)^` + treeTrailer + `: ([0-9a-f]{40})$`)
 )
 
-// isOurs says whether publish made a commit, and nobody changed its files since.
+// isOurs reports whether publish made a commit, and nobody changed its files since.
 func isOurs(c *object.Commit) bool {
 	made := treeOf(c)
 	return made != "" && made == c.TreeHash.String() && sourceOf(c) != ""
 }
 
-// isAmended says whether publish made a commit, and somebody changed its files since.
+// isAmended reports whether publish made a commit, and somebody changed its files since.
 func isAmended(c *object.Commit) bool {
 	made := treeOf(c)
 	return made != "" && made != c.TreeHash.String() && sourceOf(c) != ""

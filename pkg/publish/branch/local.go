@@ -28,7 +28,7 @@ func Local(folder, name string) (*Branch, error) {
 	return &Branch{name: name, git: opened, place: l}, nil
 }
 
-// checkedOut says whether the branch is checked out here, or in a linked worktree.
+// checkedOut reports whether the branch is checked out here, or in a linked worktree.
 func (l *local) checkedOut() bool {
 	head, err := l.git.Reference(plumbing.HEAD, false)
 	if err == nil && head.Target() == l.reference {

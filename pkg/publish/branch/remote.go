@@ -34,6 +34,16 @@ func Remote(folder, remote, name string, credentials Credentials) (*Branch, erro
 	return &Branch{name: name, git: opened, place: &far{git: opened, remote: found, reference: reference, auth: auth}}, nil
 }
 
+// HasRemote reports whether the repository that a folder is in has a remote of that name.
+func HasRemote(folder, remote string) bool {
+	opened, _, err := open(folder, "any")
+	if err != nil {
+		return false
+	}
+	_, err = opened.Remote(remote)
+	return err == nil
+}
+
 // of are the credentials for an address; nil for one that needs none of ours.
 func (c Credentials) of(address string) (transport.AuthMethod, error) {
 	at, err := url.Parse(address)

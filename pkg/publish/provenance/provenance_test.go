@@ -65,7 +65,7 @@ func TestStatement(t *testing.T) {
 
 // TestInputs: files that were read are inputs, files that were only looked at are none.
 func TestInputs(t *testing.T) {
-	root := publish.NewReading(fstest.MapFS{"a/read": {Data: []byte("a")}, "a/seen": {Data: []byte("b")}})
+	root := publish.NewRecordingFS(fstest.MapFS{"a/read": {Data: []byte("a")}, "a/seen": {Data: []byte("b")}})
 	if _, err := fs.ReadDir(root, "a"); err != nil {
 		t.Fatal(err)
 	}

@@ -86,7 +86,7 @@ func (b *bench) equivalent(ctx context.Context, compiled string) (int, error) {
 			}
 			compared += len(wanted)
 			for _, p := range peers {
-				if err := b.equal(ctx, b.tenantCommand(p.Name, b.work, cluster, tenant), wanted); err != nil {
+				if err := b.equal(ctx, b.peerTenantCommand(p.Name, b.work, cluster, tenant), wanted); err != nil {
 					return 0, fmt.Errorf("%s does not make the objects of runtime-compiler for %s on %s: %w", p.Name, tenant, cluster, err)
 				}
 			}

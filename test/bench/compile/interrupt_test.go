@@ -95,7 +95,7 @@ func mustBuild(t *testing.T, compiler, root, out string) {
 // tree is the digests of the files below a folder by path.
 type tree map[string][sha256.Size]byte
 
-// bookkeeping says whether a path is the compiler's own memory and not an output.
+// bookkeeping reports whether a path is the compiler's own memory and not an output.
 func bookkeeping(name string) bool { return strings.HasPrefix(filepath.Base(name), ".lockstep") }
 
 func readTree(t *testing.T, folder string) tree {

@@ -43,7 +43,7 @@ func (b *bench) kustomizeCommands(s *site, out string) []meter.Command {
 	var commands []meter.Command
 	for _, cluster := range s.Clusters {
 		for _, tenant := range s.sampled {
-			c := b.tenantCommand("kustomize", s, cluster, tenant)
+			c := b.peerTenantCommand("kustomize", s, cluster, tenant)
 			c.Stdout = filepath.Join(out, cluster+"-"+tenant+".yaml")
 			commands = append(commands, c)
 		}
@@ -51,8 +51,8 @@ func (b *bench) kustomizeCommands(s *site, out string) []meter.Command {
 	return commands
 }
 
-// tenantCommand makes the objects of one tenant on one cluster and prints them.
-func (b *bench) tenantCommand(name string, s *site, cluster, tenant string) meter.Command {
+// peerTenantCommand makes the objects of one tenant on one cluster and prints them.
+func (b *bench) peerTenantCommand(name string, s *site, cluster, tenant string) meter.Command {
 	switch name {
 	case "helm":
 		return b.helmCommand(s, cluster, s.peer("helm-values", "one", tenant+".yaml"))
@@ -110,7 +110,7 @@ func (b *bench) oneTenantCommands(name, out string, run int) []meter.Command {
 	}
 	var commands []meter.Command
 	for _, cluster := range b.work.Clusters {
-		c := b.tenantCommand(name, b.work, cluster, tenant)
+		c := b.peerTenantCommand(name, b.work, cluster, tenant)
 		c.Stdout = filepath.Join(out, cluster+".yaml")
 		commands = append(commands, c)
 	}

@@ -76,7 +76,7 @@ func Ours(ctx context.Context, compiler string) (Tool, error) {
 	return Tool{Name: Compiler, Version: strings.TrimSpace(string(output)), Path: path}, nil
 }
 
-// Knows says whether the tool has a command, and the command a flag.
+// Knows reports whether the tool has a command, and the command a flag.
 func (t Tool) Knows(ctx context.Context, command, flag string) bool {
 	output, err := exec.CommandContext(ctx, t.Path, command, "--help").CombinedOutput()
 	help := string(output) // that of the whole program where there is no such command

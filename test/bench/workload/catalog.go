@@ -41,7 +41,7 @@ type runtime struct {
 // Image returns the reference of a runtime's image, with a digest as clusters that require one want it.
 func (r runtime) Image() string { return image("mpi/" + r.Name + ":" + r.Version) }
 
-// Accelerated says whether the machines of the runtime have accelerators.
+// Accelerated reports whether the machines of the runtime have accelerators.
 func (r runtime) Accelerated() bool { return r.Slots == "auto" }
 
 // image returns a reference whose digest follows from its name.

@@ -38,8 +38,8 @@ def statuses(client, name, until):
 
 def contained(client, runtime):
     """A command in a container, watched from its beginning to its end."""
-    # A rank says when it began: that clock and ours are the same machine's.
-    command = ["mpirun", "bash", "-c", "date +began=%s.%N; exec mpi-hello --sleep 6"]
+    # A rank says when it began: that clock and ours are the same machine's. It must still run when we look, also on a slow machine.
+    command = ["mpirun", "bash", "-c", "date +began=%s.%N; exec mpi-hello --sleep 12"]
     name = client.train(
         runtime=runtime,
         trainer=CustomTrainerContainer(image=runtime.trainer.image, num_nodes=2),

@@ -48,14 +48,15 @@ func TestDrift(t *testing.T) {
 var _ = BeforeSuite(func(ctx SpecContext) {
 	folder = GinkgoT().TempDir()
 	program = filepath.Join(folder, "runtime-compiler")
-	output, err := exec.Command("go", "build", "-o", folder+"/", repository+"/cmd/runtime-compiler", repository+"/cmd/runtime-compiler-charts", repository+"/cmd/runtime-compiler-review").CombinedOutput()
+	output, err := exec.Command("go", "build", "-o", folder+"/", repository+"/cmd/runtime-compiler", repository+"/cmd/runtime-compiler-charts").CombinedOutput()
 	Expect(err).NotTo(HaveOccurred(), string(output))
 	module, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/kubeflow/trainer/v2").Output()
 	Expect(err).NotTo(HaveOccurred())
 	environment = &envtest.Environment{
-		CRDInstallOptions:     envtest.CRDInstallOptions{MaxTime: time.Minute},
-		CRDDirectoryPaths:     []string{filepath.Join(strings.TrimSpace(string(module)), "manifests/base/crds")},
-		ErrorIfCRDPathMissing: true,
+		CRDInstallOptions:        envtest.CRDInstallOptions{MaxTime: time.Minute},
+		CRDDirectoryPaths:        []string{filepath.Join(strings.TrimSpace(string(module)), "manifests/base/crds")},
+		ErrorIfCRDPathMissing:    true,
+		ControlPlaneStartTimeout: 3 * time.Minute, // machines may be busy
 	}
 	config, err := environment.Start()
 	Expect(err).NotTo(HaveOccurred())

@@ -29,6 +29,11 @@ import (
 
 	"lockstep.dev/lockstep/pkg/mpi"
 	"lockstep.dev/lockstep/pkg/mpi/job"
+	"lockstep.dev/lockstep/pkg/mpi/job/decide"
+	"lockstep.dev/lockstep/pkg/mpi/job/desired"
+	"lockstep.dev/lockstep/pkg/mpi/job/observe"
+	"lockstep.dev/lockstep/pkg/mpi/job/phase"
+	"lockstep.dev/lockstep/pkg/mpi/job/status"
 	"lockstep.dev/lockstep/pkg/mpi/template"
 )
 
@@ -207,7 +212,7 @@ func TestAdmittedAndPreempted(t *testing.T) {
 	if err := queued.RunWithPodSetsInfo(t.Context(), cluster, infos); err != nil {
 		t.Fatal(err)
 	}
-	admitted := resolve(t, built, trainJob).Rescheduled(started)
+	admitted := desired.Rescheduled(resolve(t, built, trainJob), started)
 	if *admitted.Spec.Suspend {
 		t.Error("an admitted job runs")
 	}
@@ -225,30 +230,30 @@ func TestAdmittedAndPreempted(t *testing.T) {
 	if _, err := queued.Stop(t.Context(), cluster, nil, "", ""); err == nil || !*trainJob.Spec.Suspend {
 		t.Fatalf("Kueue waits for active Jobs: %v", err)
 	}
-	observed := job.Observed{Now: time.Unix(1000, 0), TrainJob: trainJob, Runtime: as(built), JobSet: admitted}
+	observed := observe.Observed{Now: time.Unix(1000, 0), TrainJob: trainJob, Runtime: as(built), JobSet: admitted}
 	observed.JobSet.UID = "jobset"
-	decision, err := job.Decide(observed, bytes.NewReader(nil))
+	decision, err := decide.Decide(phase.Derive(observed), bytes.NewReader(nil))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if decision.Update == nil || !*decision.Update.Spec.Suspend {
 		t.Fatal("suspension is passed on")
 	}
-	if _, ends := decision.Finishes(); ends {
+	if decision.End != nil {
 		t.Error("a preempted job has not failed")
 	}
 	admitted = decision.Update
-	trainJob.Status = job.Status(observed, decision, nil)
+	trainJob.Status = status.Of(phase.Derive(observed), decision, nil)
 	if _, _, finished := queued.Finished(t.Context()); finished {
 		t.Error("and Kueue does not take it for finished")
 	}
 	admitted.Status.ReplicatedJobsStatus = []jobset.ReplicatedJobStatus{{Name: "launcher", Suspended: 1}, {Name: "node", Suspended: 1}}
 	observed.JobSet = admitted
-	trainJob.Status = job.Status(observed, decision, nil)
+	trainJob.Status = status.Of(phase.Derive(observed), decision, nil)
 	if stopped, err := queued.Stop(t.Context(), cluster, nil, "", ""); err != nil || !stopped {
 		t.Fatalf("with nothing active the job is stopped: %v", err)
 	}
-	restored := resolve(t, built, trainJob).Rescheduled(admitted)
+	restored := desired.Rescheduled(resolve(t, built, trainJob), admitted)
 	if place := restored.Spec.ReplicatedJobs[1].Template.Spec.Template.Spec; len(place.Tolerations) != 0 || place.NodeSelector["flavor"] != "" {
 		t.Errorf("the placement is gone with the admission: %v %v", place.NodeSelector, place.Tolerations)
 	}
@@ -263,12 +268,12 @@ func TestCountsSayWhatKueueReads(t *testing.T) {
 	js.UID = "jobset"
 	report := func(statuses ...jobset.ReplicatedJobStatus) {
 		js.Status.ReplicatedJobsStatus = statuses
-		o := job.Observed{Now: time.Unix(1000, 0), TrainJob: trainJob, Runtime: as(built), JobSet: js}
-		decision, err := job.Decide(o, nil)
+		o := observe.Observed{Now: time.Unix(1000, 0), TrainJob: trainJob, Runtime: as(built), JobSet: js}
+		decision, err := decide.Decide(phase.Derive(o), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		trainJob.Status = job.Status(o, decision, nil)
+		trainJob.Status = status.Of(phase.Derive(o), decision, nil)
 	}
 	report(jobset.ReplicatedJobStatus{Name: "launcher", Active: 1}, jobset.ReplicatedJobStatus{Name: "node", Active: 1})
 	if queued.PodsReady(t.Context(), cluster) {
@@ -295,5 +300,5 @@ func resolve(t *testing.T, r *trainer.ClusterTrainingRuntime, trainJob *trainer.
 
 func jobSetOf(t *testing.T, r *trainer.ClusterTrainingRuntime, trainJob *trainer.TrainJob) *jobset.JobSet {
 	t.Helper()
-	return resolve(t, r, trainJob).JobSet()
+	return desired.JobSet(resolve(t, r, trainJob))
 }

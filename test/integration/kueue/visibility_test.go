@@ -19,7 +19,7 @@ import (
 	utiltesting "sigs.k8s.io/kueue/pkg/util/testing"
 	"sigs.k8s.io/kueue/pkg/visibility/storage"
 
-	"lockstep.dev/lockstep/pkg/mpi/job"
+	ours "lockstep.dev/lockstep/pkg/mpi/job/kueue"
 )
 
 // Kueue's visibility server answers from this storage; the controller reads what it answers without Kueue's types.
@@ -53,8 +53,8 @@ func TestOrderOfAQueueIsRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := job.Order{Length: 2, Places: map[types.UID]job.Place{"uid-b": {InQueue: 0, Overall: 1}, "uid-c": {InQueue: 1, Overall: 2}}}
-	if diff := cmp.Diff(want, job.OrderIn(unstructured.Unstructured{Object: content})); diff != "" {
+	want := ours.Order{Length: 2, Positions: map[types.UID]ours.Position{"uid-b": {InQueue: 0, Overall: 1}, "uid-c": {InQueue: 1, Overall: 2}}}
+	if diff := cmp.Diff(want, ours.OrderIn(unstructured.Unstructured{Object: content})); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -67,7 +67,7 @@ func TestWorkloadIsRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, read := job.WorkloadOf(unstructured.Unstructured{Object: content})
+	got, read := ours.WorkloadOf(unstructured.Unstructured{Object: content})
 	if !read || got.Job != "uid-a" || got.Queue != "jobs" || got.Priority != 7 || !got.Reserved.Equal(workload.Status.Conditions[0].LastTransitionTime.Time) {
 		t.Errorf("%v %+v", read, got)
 	}
@@ -82,7 +82,7 @@ func pending(queue string, uid types.UID, priority int32) *kueue.Workload {
 		Spec:       kueue.WorkloadSpec{QueueName: kueue.LocalQueueName(queue), Priority: ptr.To(priority), Active: ptr.To(true)},
 	}
 	workload.UID = "workload-" + uid
-	workload.Labels = map[string]string{job.WorkloadOfLabel: string(uid)}
+	workload.Labels = map[string]string{ours.WorkloadOfLabel: string(uid)}
 	workload.OwnerReferences = []metav1.OwnerReference{{APIVersion: "trainer.kubeflow.org/v1alpha1", Kind: "TrainJob", Name: string(uid), UID: uid}}
 	return workload
 }

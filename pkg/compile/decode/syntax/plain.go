@@ -51,7 +51,7 @@ func readPlain(text string, nodes *arena) ([]*Node, bool) {
 	}
 }
 
-// plainBytes says whether text is ASCII without control characters, so that bytes are characters, and all are allowed in YAML.
+// plainBytes reports whether text is ASCII without control characters, so that bytes are characters, and all are allowed in YAML.
 func plainBytes(text string) bool {
 	for i := range len(text) {
 		if c := text[i]; (c < ' ' && c != '\n') || c > '~' {
@@ -114,7 +114,7 @@ func (p *plain) at(i int) byte {
 	return '\n'
 }
 
-// atItem says whether a list item begins here.
+// atItem reports whether a list item begins here.
 func (p *plain) atItem() bool {
 	return p.peek() == '-' && (p.at(p.pos+1) == ' ' || p.at(p.pos+1) == '\n')
 }
@@ -206,7 +206,7 @@ func (p *plain) rest(indent, depth int) *Node {
 	return node
 }
 
-// atComment says whether a comment begins here, which needs a blank before it.
+// atComment reports whether a comment begins here, which needs a blank before it.
 func (p *plain) atComment() bool { return p.peek() == '#' && p.pos > 0 && p.text[p.pos-1] == ' ' }
 
 // endLine skips blanks and a comment, and goes to the next line.

@@ -34,9 +34,6 @@ func (d *Dir) Commit(removed []string, others int) error {
 	return d.stage.discard()
 }
 
-// Replaced says whether Commit has replaced a folder. Files that stay have another time of change then, because they were linked.
-func (d *Dir) Replaced() bool { return d.replaced }
-
 func (d *Dir) commit(written, removed []string, others int) error {
 	changed := len(written) + len(removed)
 	if changed == 1 {
@@ -87,7 +84,6 @@ func (d *Dir) exchange(written, removed []string) error {
 	if err := exchange(next, g.old); err != nil {
 		return err
 	}
-	d.replaced = true
 	if g.touched(next) {
 		return rescue(next, g.old, j.changed())
 	}

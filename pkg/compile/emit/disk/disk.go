@@ -41,8 +41,6 @@ type Dir struct {
 	stage staging
 	// created says that Open has made the folder.
 	created bool
-	// replaced says that Commit has exchanged a folder.
-	replaced bool
 }
 
 // ErrBusy says that another build has the folder open.
@@ -84,7 +82,7 @@ func places(folder string) []string {
 	return []string{beside, inside}
 }
 
-// Interrupted says whether a build of a folder has left something that the next Open finishes or discards.
+// Interrupted reports whether a build of a folder has left something that the next Open finishes or discards.
 func Interrupted(name string) bool {
 	folder, err := filepath.EvalSymlinks(name)
 	if err == nil {

@@ -81,7 +81,7 @@ func (g *generation) share(name string, info fs.FileInfo) (kept, of int, err err
 	return kept, len(entries), nil
 }
 
-// entry says whether the next generation has an entry of the old one.
+// entry reports whether the next generation has an entry of the old one.
 func (g *generation) entry(name string, entry fs.DirEntry) (bool, error) {
 	output := path.Join(g.folder, name)
 	switch {
@@ -138,7 +138,7 @@ func alike(name string, other fs.FileInfo) error {
 	return nil
 }
 
-// touched says whether something came into the old generation, or went, after it was linked. It is now at name.
+// touched reports whether something came into the old generation, or went, after it was linked. It is now at name.
 func (g *generation) touched(name string) bool {
 	for _, folder := range g.seen {
 		if info, err := os.Lstat(filepath.Join(name, folder.name)); err != nil || !info.ModTime().Equal(folder.changed) {

@@ -10,7 +10,7 @@ func renameExchange(a, b string) error {
 	return unix.Renameat2(unix.AT_FDCWD, a, unix.AT_FDCWD, b, unix.RENAME_EXCHANGE)
 }
 
-// hasACL says whether a folder has an access control list, which its next generation would not inherit.
+// hasACL reports whether a folder has an access control list, which its next generation would not inherit.
 func hasACL(name string) bool {
 	var names [1 << 10]byte
 	n, err := unix.Llistxattr(name, names[:])

@@ -6,5 +6,5 @@ func renameExchange(string, string) error { return errNotAtOnce }
 
 func hasACL(string) bool { return false }
 
-// isMount says whether something is mounted at a folder.
+// isMount reports whether something is mounted at a folder.
 func isMount(folder string) bool { return elsewhere(folder) }

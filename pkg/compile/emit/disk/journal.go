@@ -43,7 +43,7 @@ func (j journal) write(place string) error {
 	return os.WriteFile(filepath.Join(place, journalFile), []byte(text.String()), 0o644)
 }
 
-// readJournal says whether a staging area has a whole journal, and returns it.
+// readJournal reports whether a staging area has a whole journal, and returns it.
 func readJournal(place string) (journal, bool) {
 	data, err := os.ReadFile(filepath.Join(place, journalFile))
 	lines := strings.Split(strings.TrimSuffix(string(data), "\n"), "\n")

@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 )
 
-// elsewhere says whether a folder is on another file system than the one that it is in. A folder that cannot be looked at is not.
+// elsewhere reports whether a folder is on another file system than the one that it is in. A folder that cannot be looked at is not.
 func elsewhere(folder string) bool {
 	own, err := os.Stat(folder)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// isMount says whether something is mounted at a folder, which may be a part of the file system around it (bind mount): a rename into it
+// isMount reports whether something is mounted at a folder, which may be a part of the file system around it (bind mount): a rename into it
 // fails all the same. The kernel is asked to open it without crossing a mount (openat2(2), Linux 5.6); where that is refused or unknown
 // the file systems are compared.
 func isMount(folder string) bool {

@@ -53,6 +53,7 @@ var forms = map[string]form{
 	"label-name":         {pattern: `^(` + subdomain + `/)?` + qualified + `$`, maxLength: 317, example: "node.example.com/kind"},
 	"label-value":        {pattern: `^(` + qualified + `)?$`, maxLength: 63, example: "large"},
 	"mount-path":         {pattern: `^(/[^/:]+)+$`, not: `/\.\.?(/|$)`, example: "/data"},
+	"minor-version":      {pattern: `^(0|[1-9][0-9]{0,2})\.(0|[1-9][0-9]{0,2})$`, example: "3.4"},
 	"mpi-version":        {pattern: `^[0-9]+(\.[0-9]+)*([.-]?[a-z]+[0-9]*)?$`, maxLength: 63, example: "5.0.7"},
 	"namespace-pattern":  {pattern: `^(` + label + `|[a-z0-9][-a-z0-9]{0,61}\*)$`, maxLength: 63, example: "gpu-*"},
 	"network":            {pattern: `^` + label + `/` + subdomain + `$`, maxLength: 317, example: "fabric/rdma-a"},

@@ -76,6 +76,7 @@ var samples = map[string]struct{ good, bad, wider []string }{
 		[]string{"registry.example.com/team:1", "registry/a@sha256:" + strings.Repeat("0", 64), "/a", "a/", "a b", "https://a"}, nil,
 	},
 	"interface-name":     {[]string{"eth0", "ib0.8001", "...", "a_b-c"}, []string{".", "..", "eth/0", "eth 0", strings.Repeat("a", 16), "eth0@if2"}, nil},
+	"minor-version":      {[]string{"3.4", "2.10", "0.1"}, []string{"v3.4", "3", "3.4.1", "03.4", "3.04", "1000.1"}, nil},
 	"kubernetes-version": {[]string{"1.36", "1.0", "1.999"}, []string{"v1.36", "1.036", "2.0", "1.36.1", "1", "1.1000"}, nil},
 	"label-name": {
 		[]string{"kind", "node.example.com/kind", "a/B_c.d", long}, []string{"two words", "a/b/c", "/a", "a/", "-a", "A.example/kind", long + "a", "a/" + long + "a"}, nil,

@@ -8,6 +8,8 @@ import (
 	"io/fs"
 	"runtime/debug"
 	"strings"
+
+	"lockstep.dev/lockstep/internal/version"
 )
 
 // sources are those of both sides of the border, as they were compiled into a program.
@@ -15,13 +17,12 @@ import (
 //go:embed *.go helm/*.go
 var sources embed.FS
 
-// Build names what a program was built from: the module's version, the revision and whether it was changed, and a digest of the sources
-// of the border and of the renderer. The first two are what the Go toolchain recorded; without a repository around the source they are
-// the same for all builds, and the digest is not.
+// Build names what a program was built from: the release, the revision and whether it was changed, and a digest of the sources of the
+// border and of the renderer. The first two may be the same for builds that differ, as without a repository around the source; the digest
+// is not.
 func Build() string {
-	var recorded []string
+	recorded := []string{"version " + version.String()}
 	if info, ok := debug.ReadBuildInfo(); ok {
-		recorded = append(recorded, "version "+info.Main.Version)
 		for _, s := range info.Settings {
 			if s.Key == "vcs.revision" || s.Key == "vcs.modified" {
 				recorded = append(recorded, s.Key+"="+s.Value)

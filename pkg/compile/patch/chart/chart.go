@@ -1,7 +1,7 @@
 // Package chart is the border between the compiler and Helm: charts go over it as files and values, and come back as text.
 //
 // Helm is in package helm below, and in no program but runtime-compiler-charts, which runs Serve. The compiler starts that program where
-// a repository has charts, with limits (Apart), so that a template that nobody has reviewed can neither crash nor occupy it, and so that
+// a repository has charts, with limits (SubprocessRenderer), so that a template that nobody has reviewed can neither crash nor occupy it, and so that
 // a run without charts does not pay for Helm; see docs/decisions/2026-11-21-charts-apart.md.
 //
 // The border is a pipe with a JSON value per chart and a JSON value per result. Each side trusts the other's form, not its content:

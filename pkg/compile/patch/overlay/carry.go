@@ -65,7 +65,7 @@ func (c *carrier) entries(old *object.Node, from *origin.Origin, fresh *object.N
 	}
 }
 
-// same says whether two values have the same children in memory: nobody changed them.
+// same reports whether two values have the same children in memory: nobody changed them.
 func same(a, b []object.Node) bool {
 	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
 }

@@ -19,7 +19,7 @@ type function struct {
 	last jsonnet.Result
 }
 
-// isFunction says whether the file of a patch is a program.
+// isFunction reports whether the file of a patch is a program.
 func isFunction(name *object.Node) bool {
 	return name != nil && (path.Ext(name.Text) == ".jsonnet" || path.Ext(name.Text) == ".libsonnet")
 }

@@ -109,7 +109,7 @@ func (s *step) operated(spec *object.Node) (object.Node, bool) {
 	return root, err == nil && plain(&root)
 }
 
-// plainSpec says whether a spec, or a patch of one, has nothing about which kustomize has rules of its own: marks of its own in
+// plainSpec reports whether a spec, or a patch of one, has nothing about which kustomize has rules of its own: marks of its own in
 // annotations, other metadata, or values that are not plain.
 func plainSpec(root *object.Node) bool {
 	metadata := root.Get("metadata")
@@ -134,7 +134,7 @@ func texts(n *object.Node) bool {
 	return len(n.Children) > 0
 }
 
-// plain says whether a value is the same to everybody who reads YAML and JSON, and no directive, which begins with a dollar.
+// plain reports whether a value is the same to everybody who reads YAML and JSON, and no directive, which begins with a dollar.
 func plain(n *object.Node) bool {
 	switch n.Kind {
 	case object.TextNode:

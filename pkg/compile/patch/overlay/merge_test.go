@@ -59,7 +59,7 @@ func spec(t testing.TB, text string) object.Object {
 	return object.Object{ID: trees[0].ID(), Root: trees[0], Rule: trees[0].From}
 }
 
-// compare applies a patch directly and by kustomize, and says whether the first was possible.
+// compare applies a patch directly and by kustomize, and reports whether the first was possible.
 func compare(t *testing.T, s *step, text string) bool {
 	t.Helper()
 	direct, oracle := spec(t, text), spec(t, text)

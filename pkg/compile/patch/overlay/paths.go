@@ -38,7 +38,7 @@ func begins(pointer string, added []string) bool {
 	return false
 }
 
-// exists says whether a JSON pointer leads to a value.
+// exists reports whether a JSON pointer leads to a value.
 func exists(n *object.Node, pointer string) bool {
 	for _, token := range strings.Split(strings.TrimPrefix(pointer, "/"), "/") {
 		if n.Kind == object.ListNode {

@@ -7,6 +7,7 @@ import (
 	"hash"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 
 	"sigs.k8s.io/kustomize/api/types"
@@ -325,11 +326,15 @@ func (r *reader) patch(entry *object.Node) {
 	}
 }
 
+// specKinds are the kinds of specs.
+var specKinds = []string{v1alpha1.HardwareProfileKind, v1alpha1.MPIRuntimeKind, v1alpha1.TenantKind, v1alpha1.ClusterKind}
+
 // route tells patches of specs from those of objects.
 func (r *reader) route(s step, target, content *object.Node) {
 	group := content.ID().Group
 	if target != nil {
 		group = target.Scalar("group")
+		s.lacksGroup = group == "" && slices.Contains(specKinds, target.Scalar("kind"))
 	}
 	if group == specGroup {
 		r.overlay.specs = append(r.overlay.specs, s)

@@ -75,7 +75,7 @@ func (r *reader) replace(entry *object.Node, wanted *types.Replacement) {
 	r.add(s)
 }
 
-// like says whether an identity has all that a wanted one names.
+// like reports whether an identity has all that a wanted one names.
 func like(wanted, id object.ID) bool {
 	return (wanted.Group == "" || wanted.Group == id.Group) && (wanted.Kind == "" || wanted.Kind == id.Kind) &&
 		(wanted.Namespace == "" || wanted.Namespace == id.Namespace) && (wanted.Name == "" || wanted.Name == id.Name)

@@ -12,12 +12,12 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/source"
 )
 
-// PatchesSpecs says whether specs are different for this cluster.
+// PatchesSpecs reports whether specs are different for this cluster.
 func (o *Overlay) PatchesSpecs() bool { return o != nil && len(o.specs) > 0 }
 
 // Specs returns the specs as they are for this cluster: those that a patch is for are decoded again from what it makes of them. A
-// spec with a mistake stays as it is. Known, if there is one, is asked for what became of them before, and told what does now.
-func (o *Overlay) Specs(documents []*decode.Document, known *Known, list *diag.List) []*decode.Document {
+// spec with a mistake stays as it is. The cache, if there is one, is asked for what became of them before, and told what does now.
+func (o *Overlay) Specs(documents []*decode.Document, known *Cache, list *diag.List) []*decode.Document {
 	effects := make(Effects, len(o.specs))
 	readable := list.Errors() == 0
 	result := make([]*decode.Document, len(documents))

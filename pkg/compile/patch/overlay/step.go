@@ -22,6 +22,8 @@ type step struct {
 	// target is where it says what it is for.
 	target  source.Span
 	selects func(*object.Object) bool
+	// lacksGroup reports whether the target names a kind of specs, and not their group.
+	lacksGroup bool
 	// field and entry are what the kustomization holds for it.
 	field string
 	entry any
@@ -35,6 +37,9 @@ type step struct {
 
 func (s *step) judge(effect Effect, things, help string, list *diag.List) {
 	switch {
+	case !effect.Matched && s.lacksGroup:
+		list.Errorf(diag.PatchMatchesNothing, s.target, "%s is for no %s", s.what, things).
+			Notef("a kind of specs without their group is looked for among what is compiled").Helpf("specs are in the group `%s`: write `group: %s` into `target`", specGroup, specGroup)
 	case !effect.Matched:
 		list.Errorf(diag.PatchMatchesNothing, s.target, "%s is for no %s", s.what, things).Helpf("%s", help)
 	case !effect.Changed:
@@ -102,7 +107,7 @@ func (s *step) output(input []object.Object, list *diag.List) (map[object.ID]obj
 	return output, err == nil
 }
 
-// carry gives an object its new content, and says whether that differs.
+// carry gives an object its new content, and reports whether that differs.
 func (s *step) carry(o *object.Object, root object.Node) bool {
 	c := carrier{step: s}
 	c.carry(&o.Root, o.Rule, &root, nil)

@@ -12,6 +12,8 @@ package accepted
 import (
 	"cmp"
 	"fmt"
+	"path"
+	"strings"
 
 	"lockstep.dev/lockstep/pkg/compile/diag"
 	"lockstep.dev/lockstep/pkg/compile/object"
@@ -97,8 +99,12 @@ func (s *Server) Prove(objects []object.Object, list *diag.List) {
 	for i := range objects {
 		o := &objects[i]
 		for _, p := range s.schemas.Check(&o.Root) {
-			if p.Unknown {
+			switch {
+			case p.Unknown:
 				unknown(o, list)
+				continue
+			case p.Unserved:
+				unserved(o, p.Message, list)
 				continue
 			}
 			from := cause(cmp.Or(p.From, o.Rule), o)
@@ -114,6 +120,16 @@ func unknown(o *object.Object, list *diag.List) {
 	}
 	list.Errorf(diag.KindNotKnown, o.Origin, "there is no schema for %s: whether the API server accepts it is not known", o.ID).
 		Helpf("%s", ourMistake)
+}
+
+// unserved reports an object that no API server of the version takes, at the line that says its kind.
+func unserved(o *object.Object, why string, list *diag.List) {
+	at := o.Origin
+	if kind := o.Root.Get("kind"); kind != nil && kind.From != nil && !kind.From.At.IsZero() {
+		at = kind.From.At
+	}
+	list.Errorf(diag.KindNotServed, at, "the API server does not have the kind of %s: %s", o.ID, why).
+		Helpf("correct `apiVersion` and `kind`, or remove the object")
 }
 
 // cause is the origin of a value, or a patch of the object: it may have taken something away, or changed what the value must fit. Labels
@@ -145,6 +161,11 @@ func place(from *origin.Origin, o *object.Object) source.Span {
 
 const ourMistake = "it is a mistake in the compiler: please report it with the spec"
 
+// ofOverlay reports whether a file holds objects that an overlay adds, as opposed to a spec.
+func ofOverlay(name string) bool {
+	return strings.HasPrefix(name, "overlays/") && !strings.HasPrefix(path.Base(name), "cluster.")
+}
+
 // remedy says who can put a value right.
 func remedy(from *origin.Origin) string {
 	switch {
@@ -154,6 +175,8 @@ func remedy(from *origin.Origin) string {
 		return "correct the patch"
 	case from.Kind == origin.Rendered:
 		return "correct the chart or the values that are given to it"
+	case from.Kind == origin.Written && ofOverlay(from.At.Path()):
+		return "correct the object"
 	case from.Kind == origin.Written:
 		return "write another value; that the compiler did not refuse it earlier is a mistake in it: please report it"
 	}

@@ -173,7 +173,7 @@ func chart(template string) fstest.MapFS {
 func TestCharts(t *testing.T) {
 	needsSchemas(t)
 	specs := func(version string) string {
-		return fmt.Sprintf("apiVersion: lockstep.dev/v1alpha1\nkind: Cluster\nmetadata: {name: a}\nspec: {platform: Kubernetes, version: %q, "+
+		return fmt.Sprintf("apiVersion: lockstep.dev/v1alpha1\nkind: Cluster\nmetadata: {name: a}\nspec: {platform: Kubernetes, version: %q, controller: {namespace: lockstep-system}, "+
 			"agent: {image: example.org/agent:1}, components: [{chart: charts/extra, release: extra, namespace: extra}]}\n", version)
 	}
 	config := "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: extra}\ndata: {replicas: %s}\n"

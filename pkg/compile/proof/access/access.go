@@ -241,7 +241,7 @@ func (c *Cluster) aggregate() {
 	}
 }
 
-// takeFrom replaces the rules of a role that aggregates, and says whether that changed them.
+// takeFrom replaces the rules of a role that aggregates, and reports whether that changed them.
 func (r *role) takeFrom(all []*role) bool {
 	if len(r.aggregates) == 0 {
 		return false

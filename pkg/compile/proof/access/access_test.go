@@ -225,7 +225,14 @@ func TestApplier(t *testing.T) {
 		rule   map[string]any
 		want   []string
 	}{
-		"policies":         {"it applies them", allow("networking.k8s.io", "networkpolicies", "get,list,watch,create,patch,delete"), nil},
+		"volumes":          {"it applies them", allow("", "persistentvolumeclaims", "get,list,watch,create,patch,delete"), nil},
+		"policies":         {"they add up", allow("networking.k8s.io", "networkpolicies", "create"), []string{"LS7040"}},
+		"quotas":           {"they bound the tenant", allow("", "resourcequotas", "patch"), []string{"LS7040"}},
+		"limits":           {"they bound the tenant", allow("", "limitranges", "patch"), []string{"LS7040"}},
+		"bindings":         {"they give rights", allow("rbac.authorization.k8s.io", "rolebindings", "create"), []string{"LS7040"}},
+		"accounts":         {"pods run as them", allow("", "serviceaccounts", "create"), []string{"LS7040"}},
+		"queues":           {"they give machines", allow("kueue.x-k8s.io", "localqueues", "create"), []string{"LS7040"}},
+		"runtimes":         {"they say what pods are", allow("trainer.kubeflow.org", "trainingruntimes", "create"), []string{"LS7040"}},
 		"all":              {"nobody says what it is for", allow("example.org", "*", "get"), []string{"LS7040"}},
 		"secrets":          {"keys of jobs", allow("", "secrets", "get"), []string{"LS7040"}},
 		"a shell":          {"has what the pod has", allow("", "pods/exec", "create"), []string{"LS7040"}},

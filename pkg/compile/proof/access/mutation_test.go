@@ -84,7 +84,7 @@ func harmless(o object.Object, name string) string {
 	return ""
 }
 
-// inCore says whether a mutation is anything but one that asks for Secrets of another group than the core one.
+// inCore reports whether a mutation is anything but one that asks for Secrets of another group than the core one.
 func inCore(o object.Object, name string) bool {
 	var rule int
 	if _, err := fmt.Sscanf(name, "replace by secrets rules %d", &rule); err != nil {

@@ -55,7 +55,7 @@ func (r *proof) powerful(by grant, component bool) (Right, string) {
 	return Right{}, ""
 }
 
-// engine says whether a subject is the controller of the GitOps engine by which objects are applied. It must be able to make all of
+// engine reports whether a subject is the controller of the GitOps engine by which objects are applied. It must be able to make all of
 // them: namespaces, roles and admission policies among them. These are the accounts of the engines' own installations
 // (https://fluxcd.io/flux/security/, https://argo-cd.readthedocs.io/en/stable/operator-manual/security/, OpenShift GitOps).
 func (r *proof) engine(s Subject) bool {

@@ -45,7 +45,7 @@ func promise(p *plan.Cluster, of class) []Right {
 	return rights(rules)
 }
 
-// viewing is to read jobs, what they made, and the bounds that a refusal talks about. Secrets are not among it: they hold the keys
+// viewing is to read jobs, what they made and use, and the bounds that a refusal talks about. Secrets are not among it: they hold the keys
 // of jobs.
 func viewing(p *plan.Cluster) []Rule {
 	rules := []Rule{
@@ -55,7 +55,9 @@ func viewing(p *plan.Cluster) []Rule {
 		{Verbs: reads, Groups: []string{""}, Resources: []string{
 			"pods", "pods/log", "events", "configmaps", "persistentvolumeclaims", "resourcequotas", "limitranges",
 		}},
+		{Verbs: []string{"get"}, Groups: []string{""}, Resources: []string{"namespaces"}},
 		{Verbs: reads, Groups: []string{"events.k8s.io"}, Resources: []string{"events"}},
+		{Verbs: []string{"get", "list"}, Groups: []string{"metrics.k8s.io"}, Resources: []string{"pods"}},
 	}
 	if p.Queueing != nil {
 		rules = append(rules, Rule{Verbs: reads, Groups: []string{kueue}, Resources: []string{"localqueues", "workloads"}})

@@ -133,7 +133,7 @@ func (r *proof) give(h holder, role int, at source.Span, by string) {
 	r.held[i].grants = append(r.held[i].grants, grant{role, by, at})
 }
 
-// concerns says whether a binding matters to tenants: by its namespace, or by its subject. The controller's roles are in its chart,
+// concerns reports whether a binding matters to tenants: by its namespace, or by its subject. The controller's roles are in its chart,
 // which may be installed by somebody else.
 func (r *proof) concerns(s Subject, namespace string) bool {
 	if r.controller(s) {
@@ -142,7 +142,7 @@ func (r *proof) concerns(s Subject, namespace string) bool {
 	return r.owners[namespace] != nil || r.ofTenants(s) || everybody(s, r.owners)
 }
 
-// unknown says whether nobody can say what a binding of an unknown role means for tenants: it matters to them, or it holds in the
+// unknown reports whether nobody can say what a binding of an unknown role means for tenants: it matters to them, or it holds in the
 // whole cluster and the role is none of those that are known to be harmless.
 func (r *proof) unknown(b *binding, s Subject) bool {
 	return r.concerns(s, b.namespace) || b.namespace == "" && !r.controller(s) && !r.engine(s) && !controllerRole(b.role.name) && !slices.Contains(harmlessRoles, b.role.name)
@@ -152,7 +152,7 @@ func (r *proof) ofTenants(s Subject) bool {
 	return s.Kind == group && r.people[s.Name] != nil || s.Kind == serviceAccount && r.owners[s.Namespace] != nil
 }
 
-// everybody says whether a group of Kubernetes itself has people or pods of tenants in it: all such groups, but those of the accounts
+// everybody reports whether a group of Kubernetes itself has people or pods of tenants in it: all such groups, but those of the accounts
 // of one namespace of the platform.
 func everybody(s Subject, owners map[string]*plan.Tenant) bool {
 	if s.Kind == serviceAccount || !strings.HasPrefix(s.Name, "system:") {
@@ -166,7 +166,7 @@ func (r *proof) controller(s Subject) bool {
 	return s == Subject{serviceAccount, r.plan.ControllerNamespace.V, mpi.ControllerName}
 }
 
-// applier says whether a subject is the account that applies what is in the namespaces of a tenant.
+// applier reports whether a subject is the account that applies what is in the namespaces of a tenant.
 func (r *proof) applier(s Subject, t *plan.Tenant) bool {
 	g := r.plan.GitOps
 	return g != nil && s.Kind == serviceAccount && s.Namespace == g.Namespace.V && s.Name == "lockstep-tenant-"+t.Name.V
@@ -176,7 +176,7 @@ func (r *proof) appliesSomewhere(s Subject) bool {
 	return slices.ContainsFunc(r.plan.Tenants, func(t *plan.Tenant) bool { return r.applier(s, t) })
 }
 
-// controllerRole says whether a role is one that the chart of mpi-controller declares.
+// controllerRole reports whether a role is one that the chart of mpi-controller declares.
 func controllerRole(name string) bool {
 	return name == mpi.ControllerName || strings.HasPrefix(name, mpi.ControllerName+"-")
 }
@@ -324,22 +324,16 @@ func (r *proof) stranger(h *holding, owner *plan.Tenant) {
 	r.concerning(h.namespace, d)
 }
 
-// judgeApplier asks that the account which applies a tenant's objects names what it may do, with the verbs that applying takes: no
-// wildcard, no way to more rights.
+// judgeApplier asks that the account which applies a tenant's own objects may write what the tenant's people write themselves, which are
+// claims, with the verbs that applying takes. Whoever writes policies, quotas or bindings of a tenant decides what bounds it.
 func (r *proof) judgeApplier(h *holding, has []Right) {
 	for _, right := range has {
-		wild := right.Verb == all || right.Group == all || strings.Contains(right.Resource, all)
-		if wild || !bindsOurs(right) && (!applies(right.Verb) || takeovers.reason(right) != "") {
+		if right.Group != "" || right.Resource != "persistentvolumeclaims" || !applies(right.Verb) {
 			by := r.giving(h, right)
-			r.errorf(diag.BeyondRole, by, "the %s applies the objects of a tenant and may `%s` in %s by the binding `%s`, which that does not take", h.Subject, right, place(h.namespace), by.by)
+			r.errorf(diag.BeyondRole, by, "the %s applies a tenant's own objects and may `%s` in %s by the binding `%s`, which volumes do not take", h.Subject, right, place(h.namespace), by.by)
 			return
 		}
 	}
-}
-
-// bindsOurs says whether a right is to bind one role that is compiled, or one of the controller's.
-func bindsOurs(r Right) bool {
-	return r.Verb == "bind" && (strings.HasPrefix(r.Name, "lockstep-") || controllerRole(r.Name))
 }
 
 func applies(verb string) bool { return slices.Contains(reads, verb) || slices.Contains(changes, verb) }

@@ -45,7 +45,7 @@ type Question struct {
 	URL string
 }
 
-// allows says whether the rule allows a request, as the API server's RBAC authorizer does.
+// allows reports whether the rule allows a request, as the API server's RBAC authorizer does.
 func (r *Rule) allows(q *Question) bool {
 	if !holds(r.Verbs, q.Verb) {
 		return false
@@ -64,7 +64,7 @@ func holds(list []string, value string) bool {
 	return slices.Contains(list, all) || slices.Contains(list, value)
 }
 
-// names says whether the rule is about a resource: `*` is all with their subresources, `*/scale` one subresource of all.
+// names reports whether the rule is about a resource: `*` is all with their subresources, `*/scale` one subresource of all.
 func (r *Rule) names(resource, subresource string) bool {
 	whole := resource
 	if subresource != "" {
@@ -139,7 +139,7 @@ func (r *Rule) rights(list []Right) []Right {
 	return list
 }
 
-// covers says whether a right is a part of another one.
+// covers reports whether a right is a part of another one.
 func (r Right) covers(other Right) bool {
 	return (r.Verb == all || r.Verb == other.Verb) && (r.Group == all || r.Group == other.Group) &&
 		(r.Name == "" || r.Name == other.Name) && coversResource(r.Resource, other.Resource)
@@ -153,7 +153,7 @@ func coversResource(own, other string) bool {
 	return any && strings.HasSuffix(other, "/"+sub)
 }
 
-// meets says whether two rights have something in common.
+// meets reports whether two rights have something in common.
 func (r Right) meets(other Right) bool {
 	same := func(a, b string) bool { return a == b || a == all || b == all }
 	return same(r.Verb, other.Verb) && same(r.Group, other.Group) && (r.Name == other.Name || r.Name == "" || other.Name == "") &&

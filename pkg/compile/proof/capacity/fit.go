@@ -13,9 +13,9 @@ import (
 
 func trimmed(name, prefix string) string { return strings.TrimPrefix(name, prefix) }
 
-// queueAdmits asks that the default job of each usable runtime is admitted when nothing else runs, and warns where the largest one
+// checkQueueAdmits asks that the default job of each usable runtime is admitted when nothing else runs, and warns where the largest one
 // never is. Runtimes that the same share refuses are one finding.
-func (p *proof) queueAdmits(t *plan.Tenant, q *queue) {
+func (p *proof) checkQueueAdmits(t *plan.Tenant, q *queue) {
 	small := map[string][]unreachable{}
 	for _, r := range p.usable(t) {
 		if q.flavor(r.profile) == nil {
@@ -24,14 +24,14 @@ func (p *proof) queueAdmits(t *plan.Tenant, q *queue) {
 		why := p.admits(q, r, r.standard)
 		switch {
 		case !why.admitted():
-			p.refused(t, q, r, why)
+			p.reportRefused(t, q, r, why)
 		case r.most > r.standard && !p.admits(q, r, r.most).admitted():
 			small[r.profile] = append(small[r.profile], unreachable{r, p.largest(q, r, r.standard, r.most)})
 		}
 	}
 	for _, share := range t.Queue.Shares {
 		if list := small[share.Profile.Name]; len(list) > 0 {
-			p.tooSmall(t, &share, list)
+			p.reportTooSmall(t, &share, list)
 		}
 	}
 }
@@ -42,7 +42,7 @@ type unreachable struct {
 	nodes   int64
 }
 
-func (p *proof) tooSmall(t *plan.Tenant, share *plan.Share, list []unreachable) {
+func (p *proof) reportTooSmall(t *plan.Tenant, share *plan.Share, list []unreachable) {
 	slices.SortFunc(list, func(a, b unreachable) int { return cmp.Compare(a.runtime.name, b.runtime.name) })
 	texts := make([]string, len(list))
 	for i, u := range list {
@@ -52,7 +52,7 @@ func (p *proof) tooSmall(t *plan.Tenant, share *plan.Share, list []unreachable) 
 		Also(at(list[0].runtime.mostFrom), "allowed here").Helpf("raise `nodes` or `borrow`, or narrow `nodes.max` with a variant of the tenant")
 }
 
-func (p *proof) refused(t *plan.Tenant, q *queue, r *runtime, why refusal) {
+func (p *proof) reportRefused(t *plan.Tenant, q *queue, r *runtime, why refusal) {
 	span := at(q.flavor(r.profile).resources[0].from)
 	if p.flavors[r.profile] == nil || p.again(why.code(), span, r) {
 		return // a flavor that is not there is a finding of its own
@@ -77,7 +77,7 @@ type cause struct {
 	at   source.Span
 }
 
-// again says whether a cause was found already, by another runtime, and then adds this one to it as a note.
+// again reports whether a cause was found already, by another runtime, and then adds this one to it as a note.
 func (p *proof) again(code diag.Code, span source.Span, r *runtime) bool {
 	known, found := p.causes[cause{code, span}]
 	if found && !slices.Contains(known.runtimes, r.name) {
@@ -98,8 +98,8 @@ type known struct {
 	runtimes []string
 }
 
-// quotasAdmit asks that the default job of a runtime fits the quotas of each namespace of its tenant.
-func (p *proof) quotasAdmit(t *plan.Tenant, r *runtime) {
+// checkQuotaAdmits asks that the default job of a runtime fits the quotas of each namespace of its tenant.
+func (p *proof) checkQuotaAdmits(t *plan.Tenant, r *runtime) {
 	for i := range t.Namespaces {
 		for _, quota := range p.namespace(t.Namespaces[i].V).quotas {
 			for _, hard := range quota.hard {
@@ -123,8 +123,8 @@ func (r *runtime) takes(hard string) int64 {
 	return r.usual.value(trimmed(hard, "requests."))
 }
 
-// claimsFit asks that the quota of a namespace has room for the claims of its tenant, and that nobody prunes these.
-func (p *proof) claimsFit(n *namespace) {
+// checkClaims asks that the quota of a namespace has room for the claims of its tenant, and that nobody prunes these.
+func (p *proof) checkClaims(n *namespace) {
 	var taken int64
 	for _, c := range n.claims {
 		taken = sum(taken, c.size.value)
@@ -149,28 +149,28 @@ var compulsory = []struct {
 	{"requests.memory", "memory", func(l *limitRange) amounts { return l.standardAsked }},
 }
 
-// limitsInOrder asks that the API server accepts the limits of a namespace, and that they say what a quota makes compulsory.
-func (p *proof) limitsInOrder(n *namespace) {
+// checkLimitRanges asks that the API server accepts the limits of a namespace, and that they say what a quota makes compulsory.
+func (p *proof) checkLimitRanges(n *namespace) {
 	for _, l := range n.limits {
 		for _, asked := range l.standardAsked {
 			if most, found := l.standard.get(asked.name); found && asked.value > most.value {
 				p.blame(diag.LimitsRefuseRuntime, at(asked.from), []source.Span{patched(asked.from), patched(most.from)}, "the limits of `%s` request %s %s by default and limit it to %s: the API server refuses that", l.namespace, show(asked.name, asked.value), asked.name, show(asked.name, most.value))
 			}
-			p.belowMost(l, asked)
+			p.checkBelowMost(l, asked)
 		}
 		for _, standard := range l.standard {
-			p.belowMost(l, standard)
+			p.checkBelowMost(l, standard)
 		}
 	}
 	for _, quota := range n.quotas {
 		for _, must := range compulsory {
-			p.saidByDefault(n, quota, must.hard, must.name, must.get)
+			p.checkSaidByDefault(n, quota, must.hard, must.name, must.get)
 		}
 	}
 }
 
-// limited asks that the quota and the limits of the tenant hold in a namespace.
-func (p *proof) limited(name *plan.Value[string], n *namespace) {
+// checkLimited asks that the quota and the limits of the tenant hold in a namespace.
+func (p *proof) checkLimited(name *plan.Value[string], n *namespace) {
 	missing := func(kind, of string) {
 		p.blame(diag.Unfaithful, name.At, p.removed(kind, name.V, ""), "the namespace `%s` has no %s%s", name.V, kind, of)
 	}
@@ -182,13 +182,13 @@ func (p *proof) limited(name *plan.Value[string], n *namespace) {
 	}
 }
 
-func (p *proof) belowMost(l *limitRange, standard amount) {
+func (p *proof) checkBelowMost(l *limitRange, standard amount) {
 	if most, found := l.most.get(standard.name); found && standard.value > most.value {
 		p.blame(diag.LimitsRefuseRuntime, at(standard.from), []source.Span{patched(standard.from), patched(most.from)}, "the limits of `%s` give %s %s by default, more than the maximum %s: the API server refuses that", l.namespace, show(standard.name, standard.value), standard.name, show(most.name, most.value))
 	}
 }
 
-func (p *proof) saidByDefault(n *namespace, quota *namespaceQuota, hard, name string, get func(*limitRange) amounts) {
+func (p *proof) checkSaidByDefault(n *namespace, quota *namespaceQuota, hard, name string, get func(*limitRange) amounts) {
 	counted, found := quota.hard.get(hard)
 	if !found {
 		return
@@ -201,19 +201,19 @@ func (p *proof) saidByDefault(n *namespace, quota *namespaceQuota, hard, name st
 	p.list.Errorf(diag.LimitsRefuseRuntime, at(counted.from), "the quota of `%s` counts %s, and no LimitRange gives containers that say nothing a value that fits: their pods would be refused", quota.namespace, hard)
 }
 
-// limitsAdmit asks that each container of a runtime is below the maximum of each namespace of its tenant.
-func (p *proof) limitsAdmit(t *plan.Tenant, r *runtime) {
+// checkLimitRangeAdmits asks that each container of a runtime is below the maximum of each namespace of its tenant.
+func (p *proof) checkLimitRangeAdmits(t *plan.Tenant, r *runtime) {
 	for i := range t.Namespaces {
 		for _, l := range p.namespace(t.Namespaces[i].V).limits {
 			if len(l.most) > 0 {
-				p.refuses(l, r, &r.launcher)
-				p.refuses(l, r, &r.node)
+				p.checkContainerLimits(l, r, &r.launcher)
+				p.checkContainerLimits(l, r, &r.node)
 			}
 		}
 	}
 }
 
-func (p *proof) refuses(l *limitRange, r *runtime, set *podSet) {
+func (p *proof) checkContainerLimits(l *limitRange, r *runtime, set *podSet) {
 	for _, c := range set.containers {
 		for _, most := range l.most {
 			wanted := max(c.requests.value(most.name), c.limits.value(most.name))

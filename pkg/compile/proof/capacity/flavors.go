@@ -10,9 +10,9 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/source"
 )
 
-// flavorsFaithful asks that the flavor of each profile means its machines: their labels, the taints that keep others off, and the
+// checkFlavors asks that the flavor of each profile means its machines: their labels, the taints that keep others off, and the
 // levels of their topology down to the machine.
-func (p *proof) flavorsFaithful() {
+func (p *proof) checkFlavors() {
 	if p.c.Queueing == nil {
 		return
 	}
@@ -24,16 +24,16 @@ func (p *proof) flavorsFaithful() {
 			continue
 		}
 		if !slices.Equal(f.labels, p.machineLabels(profile)) {
-			p.unfaithful(profile, f.patch, "is for machines with other labels")
+			p.reportFlavor(profile, f.patch, "is for machines with other labels")
 		}
 		if !slices.EqualFunc(f.taints, keptOff(profile), func(taint toleration, t corev1.Toleration) bool { return isFor(t, taint) }) {
-			p.unfaithful(profile, f.patch, "has other taints than the profile tolerates")
+			p.reportFlavor(profile, f.patch, "has other taints than the profile tolerates")
 		}
-		p.levelsFaithful(profile, f)
+		p.checkTopologyLevels(profile, f)
 	}
 }
 
-func (p *proof) unfaithful(profile *plan.Profile, patch source.Span, what string) {
+func (p *proof) reportFlavor(profile *plan.Profile, patch source.Span, what string) {
 	p.blame(diag.Unfaithful, profile.At, []source.Span{patch}, "the flavor `%s` %s", profile.Name, what)
 }
 
@@ -75,9 +75,9 @@ func isFor(t corev1.Toleration, taint toleration) bool {
 	return taint.key == t.Key && taint.value == t.Value && taint.effect == string(strict(t.Effect))
 }
 
-func (p *proof) levelsFaithful(profile *plan.Profile, f *flavor) {
+func (p *proof) checkTopologyLevels(profile *plan.Profile, f *flavor) {
 	if (f.topology != "") != p.c.Topological() {
-		p.unfaithful(profile, f.patch, "has a topology where others have none, or none where others have one: Kueue would admit no job without a wish for a level")
+		p.reportFlavor(profile, f.patch, "has a topology where others have none, or none where others have one: Kueue would admit no job without a wish for a level")
 		return
 	}
 	topology := p.topologies[f.topology]
@@ -92,6 +92,6 @@ func (p *proof) levelsFaithful(profile *plan.Profile, f *flavor) {
 		levels = append(levels, corev1.LabelHostname)
 	}
 	if !slices.Equal(levels, topology.levels) {
-		p.unfaithful(profile, topology.patch, "has a topology with other levels than the profile")
+		p.reportFlavor(profile, topology.patch, "has a topology with other levels than the profile")
 	}
 }

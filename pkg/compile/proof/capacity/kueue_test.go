@@ -33,9 +33,9 @@ var (
 // checkKueue compares the arithmetic with Kueue's.
 func checkKueue(t *testing.T, facts []Facts) {
 	t.Helper()
-	b := newBook(facts)
+	b := newKueueModel(facts)
 	for _, p := range potentials {
-		if got := b.potential(b.queues[p.queue], p.flavor, p.resource); got != p.want {
+		if got := b.potentialAvailable(b.queues[p.queue], p.flavor, p.resource); got != p.want {
 			t.Errorf("`%s` can get %d %s of `%s`, Kueue says %d", p.queue, got, p.resource, p.flavor, p.want)
 		}
 	}

@@ -23,15 +23,15 @@ func at(from *origin.Origin) source.Span {
 	return from.At
 }
 
-// machinesSuffice asks that queues and cohorts together guarantee no more of a flavor than its machines have. A cohort's own quota
+// checkMachines asks that queues and cohorts together guarantee no more of a flavor than its machines have. A cohort's own quota
 // comes on top of that of its members (https://github.com/kubernetes-sigs/kueue/issues/5289).
-func (p *proof) machinesSuffice() {
+func (p *proof) checkMachines() {
 	for i := range p.c.Capacity {
 		m := &p.c.Capacity[i]
 		for _, unit := range p.units[m.Profile.Name] {
 			total := p.guaranteed(m.Profile.Name, unit.name)
 			if has := times(unit.value, int64(m.Nodes.V)); total > has {
-				p.tooMany(m, unit, total, has)
+				p.reportTooMany(m, unit, total, has)
 				break
 			}
 		}
@@ -41,17 +41,17 @@ func (p *proof) machinesSuffice() {
 func (p *proof) guaranteed(flavor, resource string) int64 {
 	var total int64
 	for _, q := range p.all {
-		total = sum(total, q.of(flavor, resource).nominal)
+		total = sum(total, q.quotaOf(flavor, resource).nominal)
 	}
 	return total
 }
 
-func (p *proof) tooMany(m *plan.Machines, unit amount, total, has int64) {
+func (p *proof) reportTooMany(m *plan.Machines, unit amount, total, has int64) {
 	report := p.blame(diag.CapacityExceeded, m.Nodes.At, p.raised(m.Profile.Name, unit.name), "`%s` has %d machines of `%s` (%s %s), its queues guarantee %d (%s %s)",
 		p.c.Name.V, m.Nodes.V, m.Profile.Name, show(unit.name, has), unit.name, -(-total/unit.value), show(unit.name, total), unit.name).
 		Helpf("lower `nodes` of shares by %d in sum, or raise `capacity`", sum(total-has, unit.value-1)/unit.value)
 	for _, q := range p.largestShares(m.Profile.Name, unit.name) {
-		report.Also(at(q.of(m.Profile.Name, unit.name).from), "`%s` has %d", q.name, q.of(m.Profile.Name, unit.name).nominal/unit.value)
+		report.Also(at(q.quotaOf(m.Profile.Name, unit.name).from), "`%s` has %d", q.name, q.quotaOf(m.Profile.Name, unit.name).nominal/unit.value)
 	}
 }
 
@@ -59,23 +59,23 @@ func (p *proof) tooMany(m *plan.Machines, unit amount, total, has int64) {
 func (p *proof) raised(flavor, resource string) []source.Span {
 	var patches []source.Span
 	for _, q := range p.all {
-		patches = append(patches, patched(q.of(flavor, resource).from))
+		patches = append(patches, patched(q.quotaOf(flavor, resource).from))
 	}
 	return patches
 }
 
 // largestShares are the three queues with most of a flavor.
 func (p *proof) largestShares(flavor, resource string) []*queue {
-	holders := slices.DeleteFunc(slices.Clone(p.all), func(q *queue) bool { return q.of(flavor, resource).nominal == 0 })
+	holders := slices.DeleteFunc(slices.Clone(p.all), func(q *queue) bool { return q.quotaOf(flavor, resource).nominal == 0 })
 	slices.SortStableFunc(holders, func(a, b *queue) int {
-		return cmp.Or(cmp.Compare(b.of(flavor, resource).nominal, a.of(flavor, resource).nominal), cmp.Compare(a.name, b.name))
+		return cmp.Or(cmp.Compare(b.quotaOf(flavor, resource).nominal, a.quotaOf(flavor, resource).nominal), cmp.Compare(a.name, b.name))
 	})
 	return holders[:min(3, len(holders))]
 }
 
-// wholeMachines asks that what a queue holds of a flavor is one number of whole machines, whatever the resource: then all members of
+// checkWholeMachines asks that what a queue holds of a flavor is one number of whole machines, whatever the resource: then all members of
 // a cohort count in one unit (https://github.com/kubernetes-sigs/kueue/issues/12207).
-func (p *proof) wholeMachines(q *queue) {
+func (p *proof) checkWholeMachines(q *queue) {
 	for _, g := range q.groups {
 		for i := range g.flavors {
 			f := &g.flavors[i]
@@ -83,9 +83,9 @@ func (p *proof) wholeMachines(q *queue) {
 			if !known {
 				continue
 			}
-			p.oneScale(q, f, unit, "nominalQuota", func(h held) (int64, bool, *origin.Origin) { return h.nominal, true, h.from })
-			p.oneScale(q, f, unit, "borrowingLimit", func(h held) (int64, bool, *origin.Origin) { return bound(h.borrow, h.borrowFrom) })
-			p.oneScale(q, f, unit, "lendingLimit", func(h held) (int64, bool, *origin.Origin) { return bound(h.lend, h.lendFrom) })
+			p.checkScale(q, f, unit, "nominalQuota", func(h resourceQuota) (int64, bool, *origin.Origin) { return h.nominal, true, h.from })
+			p.checkScale(q, f, unit, "borrowingLimit", func(h resourceQuota) (int64, bool, *origin.Origin) { return bound(h.borrow, h.borrowFrom) })
+			p.checkScale(q, f, unit, "lendingLimit", func(h resourceQuota) (int64, bool, *origin.Origin) { return bound(h.lend, h.lendFrom) })
 		}
 	}
 }
@@ -97,9 +97,9 @@ func bound(limit *int64, from *origin.Origin) (int64, bool, *origin.Origin) {
 	return *limit, true, from
 }
 
-// oneScale compares one field of all resources of a flavor. Resources that the machines do not have are 0.
-func (p *proof) oneScale(q *queue, f *flavorQuota, unit amounts, field string, get func(held) (int64, bool, *origin.Origin)) {
-	var first *held
+// checkScale compares one field of all resources of a flavor. Resources that the machines do not have are 0.
+func (p *proof) checkScale(q *queue, f *flavorQuota, unit amounts, field string, get func(resourceQuota) (int64, bool, *origin.Origin)) {
+	var first *resourceQuota
 	var machines int64
 	for i := range f.resources {
 		h := &f.resources[i]
@@ -107,32 +107,32 @@ func (p *proof) oneScale(q *queue, f *flavorQuota, unit amounts, field string, g
 		one := unit.value(h.name)
 		switch _, again, _ := get(f.resources[0]); {
 		case again != written:
-			p.outOfScale(q, f, h, field, at(cmp.Or(from, h.from)), "is not there for all resources")
+			p.reportOutOfScale(q, f, h, field, at(cmp.Or(from, h.from)), "is not there for all resources")
 			return
 		case !written:
 			continue
 		case one == 0 && value != 0, one > 0 && value%one != 0:
-			p.outOfScale(q, f, h, field, at(from), "is no whole number of machines")
+			p.reportOutOfScale(q, f, h, field, at(from), "is no whole number of machines")
 			return
 		case one == 0:
 			continue
 		case first != nil && value/one != machines:
-			p.outOfScale(q, f, h, field, at(from), "is for another number of machines than that of "+first.name)
+			p.reportOutOfScale(q, f, h, field, at(from), "is for another number of machines than that of "+first.name)
 			return
 		}
 		first, machines = h, value/one
 	}
 }
 
-func (p *proof) outOfScale(q *queue, f *flavorQuota, h *held, field string, span source.Span, what string) {
+func (p *proof) reportOutOfScale(q *queue, f *flavorQuota, h *resourceQuota, field string, span source.Span, what string) {
 	p.blame(diag.QuotaOutOfScale, span, []source.Span{patched(h.from), q.patch}, "`%s`: the %s of %s in the flavor `%s` %s", q.name, field, h.name, f.name, what).
 		Notef("one machine counts for %s %s", show(h.name, p.units[f.name].value(h.name)), h.name).
 		Helpf("change the number of machines in the spec, not single amounts in a patch")
 }
 
-// devicesSuffice warns of quotas that promise more devices than there are, beside what queues guarantee. CPU and memory are not
+// checkDevices warns of quotas that promise more devices than there are, beside what queues guarantee. CPU and memory are not
 // compared: teams share them all the time.
-func (p *proof) devicesSuffice() {
+func (p *proof) checkDevices() {
 	for _, name := range p.c.Accelerators {
 		has, where := p.devices(name)
 		granted := p.granted(name)

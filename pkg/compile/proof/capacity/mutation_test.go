@@ -287,7 +287,7 @@ func TestFindings(t *testing.T) {
 		"CohortOnTop": {
 			reason: "machines of a cohort come on top of those of its members",
 			edits:  []string{"{profile: gpu, nodes: 2, borrow: 4, lend: 4}", "{profile: gpu, nodes: 3, borrow: 4, lend: 4}"},
-			want:   "overlays/queues/cluster.yaml:10:29 LS7001 `queues` has 10 machines of `gpu` (2020 cpu), its queues guarantee 11 (2222 cpu)",
+			want:   "overlays/queues/cluster.yaml:11:29 LS7001 `queues` has 10 machines of `gpu` (2020 cpu), its queues guarantee 11 (2222 cpu)",
 		},
 		"DefaultJob": {
 			reason: "the launcher counts: it takes from the machines of the nodes, and where nobody queues from the quota",
@@ -306,7 +306,7 @@ func TestFindings(t *testing.T) {
 		"Overcommitted": {
 			reason: "quotas of all namespaces count together",
 			edits:  []string{"nvidia.com/gpu: 32", "nvidia.com/gpu: 44"},
-			want:   "overlays/computes/cluster.yaml:10:29 LS7010 `computes` has 80 nvidia.com/gpu, and quotas and queues promise 88",
+			want:   "overlays/computes/cluster.yaml:11:29 LS7010 `computes` has 80 nvidia.com/gpu, and quotas and queues promise 88",
 		},
 		"QuotaOfTheDefaultJob": {
 			reason: "a quota that admits the smallest job only",

@@ -36,8 +36,8 @@ func granted(t *plan.Tenant) amounts {
 	return all
 }
 
-// quotaFaithful asks that the quotas of a namespace together allow no more than the spec of its tenant.
-func (p *proof) quotaFaithful(spec amounts, name string, n *namespace) {
+// checkQuota asks that the quotas of a namespace together allow no more than the spec of its tenant.
+func (p *proof) checkQuota(spec amounts, name string, n *namespace) {
 	if len(n.quotas) == 0 {
 		return // reported as missing
 	}
@@ -75,19 +75,19 @@ func (p *proof) changes(name string, n *namespace) []source.Span {
 	return append(places, p.removed("ResourceQuota", name, "")...)
 }
 
-// limitsFaithful asks that a container of a namespace may take no more than the spec of its tenant says.
-func (p *proof) limitsFaithful(t *plan.Tenant, name string, n *namespace) {
+// checkContainerMax asks that a container of a namespace may take no more than the spec of its tenant says.
+func (p *proof) checkContainerMax(t *plan.Tenant, name string, n *namespace) {
 	l := &t.Limits
 	if l.MaxCPU.V != nil {
 		most := t.MostCPULimit(p.c)
-		p.maximumFaithful(amount{"cpu", counted("cpu", *most.V), &l.MaxCPU.Origin}, name, n)
+		p.checkMaxNotAbove(amount{"cpu", counted("cpu", *most.V), &l.MaxCPU.Origin}, name, n)
 	}
 	if l.MaxMemory.V != nil {
-		p.maximumFaithful(amount{"memory", counted("memory", *l.MaxMemory.V), &l.MaxMemory.Origin}, name, n)
+		p.checkMaxNotAbove(amount{"memory", counted("memory", *l.MaxMemory.V), &l.MaxMemory.Origin}, name, n)
 	}
 }
 
-func (p *proof) maximumFaithful(most amount, name string, n *namespace) {
+func (p *proof) checkMaxNotAbove(most amount, name string, n *namespace) {
 	if len(n.limits) == 0 {
 		return // reported as missing
 	}
@@ -103,20 +103,20 @@ func (p *proof) maximumFaithful(most amount, name string, n *namespace) {
 	}
 }
 
-// sharesFaithful asks that a queue holds the machines of its tenant's shares and borrows no more than they say.
-func (p *proof) sharesFaithful(t *plan.Tenant, q *queue) {
+// checkShares asks that a queue holds the machines of its tenant's shares and borrows no more than they say.
+func (p *proof) checkShares(t *plan.Tenant, q *queue) {
 	of := map[string]*plan.Share{}
 	for i := range t.Queue.Shares {
 		of[t.Queue.Shares[i].Profile.Name] = &t.Queue.Shares[i]
 	}
 	for _, g := range q.groups {
 		for i := range g.flavors {
-			p.shareFaithful(t, q, &g.flavors[i], of[g.flavors[i].name])
+			p.checkShare(t, q, &g.flavors[i], of[g.flavors[i].name])
 		}
 	}
 }
 
-func (p *proof) shareFaithful(t *plan.Tenant, q *queue, f *flavorQuota, share *plan.Share) {
+func (p *proof) checkShare(t *plan.Tenant, q *queue, f *flavorQuota, share *plan.Share) {
 	for i := range f.resources {
 		h := &f.resources[i]
 		one, spec := p.units[f.name].value(h.name), t.Name.At

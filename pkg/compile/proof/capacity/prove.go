@@ -15,24 +15,24 @@ func Prove(c *plan.Cluster, facts []Facts, list *diag.List) {
 	p.units = p.machineUnits()
 
 	// What all tenants share.
-	p.machinesSuffice()
+	p.checkMachines()
 	for _, q := range p.all {
-		p.wholeMachines(q)
-		p.limitsAccepted(q)
-		p.connected(q)
+		p.checkWholeMachines(q)
+		p.checkQueueLimits(q)
+		p.checkReferences(q)
 	}
-	p.flavorsFaithful()
-	p.prioritiesFaithful()
-	p.devicesSuffice()
+	p.checkFlavors()
+	p.checkPriorities()
+	p.checkDevices()
 
 	// Each tenant.
 	for _, t := range c.Tenants {
-		p.tenant(t)
+		p.checkTenant(t)
 	}
 }
 
 func newProof(c *plan.Cluster, facts []Facts, list *diag.List) *proof {
-	p := &proof{c: c, list: list, book: newBook(facts), runtimes: map[string]*runtime{}, namespaces: map[string]*namespace{}, causes: map[cause]*known{}}
+	p := &proof{c: c, list: list, kueueModel: newKueueModel(facts), runtimes: map[string]*runtime{}, namespaces: map[string]*namespace{}, causes: map[cause]*known{}}
 	for i := range facts {
 		p.read(&facts[i])
 	}
@@ -41,7 +41,7 @@ func newProof(c *plan.Cluster, facts []Facts, list *diag.List) *proof {
 
 // proof is one cluster while it is judged.
 type proof struct {
-	*book
+	*kueueModel
 	c    *plan.Cluster
 	list *diag.List
 	// all are queues and cohorts in the order of the facts.
@@ -129,22 +129,22 @@ func (p *proof) machineUnits() map[string]amounts {
 	return units
 }
 
-// tenant proves what concerns one tenant.
-func (p *proof) tenant(t *plan.Tenant) {
+// checkTenant proves what concerns one tenant.
+func (p *proof) checkTenant(t *plan.Tenant) {
 	var q *queue
 	if t.Queue != nil {
 		if q = p.queues[t.Name.V]; q == nil {
 			p.blame(diag.QueueUnreachable, t.Queue.Shares[0].ProfileName.At, p.removed("ClusterQueue", "", t.Name.V), "the tenant `%s` has shares and no ClusterQueue is compiled", t.Name.V)
 			return
 		}
-		p.faithful(t, q)
+		p.checkQueue(t, q)
 	}
-	p.own(t)
+	p.checkNamespaces(t)
 	if q != nil {
 		for i := range t.Namespaces {
-			p.reached(q, &t.Namespaces[i], p.namespace(t.Namespaces[i].V))
+			p.checkReached(q, &t.Namespaces[i], p.namespace(t.Namespaces[i].V))
 		}
-		p.queueAdmits(t, q)
+		p.checkQueueAdmits(t, q)
 	}
 }
 
@@ -163,3 +163,20 @@ func (p *proof) usable(t *plan.Tenant) []*runtime {
 }
 
 func quoted(names []string) string { return "`" + strings.Join(names, "`, `") + "`" }
+
+// checkNamespaces proves what no other tenant changes.
+func (p *proof) checkNamespaces(t *plan.Tenant) {
+	spec := granted(t)
+	for i := range t.Namespaces {
+		n := p.namespace(t.Namespaces[i].V)
+		p.checkLimited(&t.Namespaces[i], n)
+		p.checkQuota(spec, t.Namespaces[i].V, n)
+		p.checkContainerMax(t, t.Namespaces[i].V, n)
+		p.checkLimitRanges(n)
+		p.checkClaims(n)
+	}
+	for _, r := range p.usable(t) {
+		p.checkLimitRangeAdmits(t, r)
+		p.checkQuotaAdmits(t, r)
+	}
+}

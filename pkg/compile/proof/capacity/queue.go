@@ -15,7 +15,7 @@ type queue struct {
 	cohort     bool
 	parent     string
 	parentFrom *origin.Origin
-	groups     []group
+	groups     []resourceGroup
 	// Of a ClusterQueue only. namespaces are those that its selector admits; everywhere says that it admits others too.
 	namespaces      []string
 	everywhere      bool
@@ -23,11 +23,11 @@ type queue struct {
 	preemption      *origin.Origin
 	at, patch       source.Span
 	// potentials are those that were asked for.
-	potentials accounts
+	potentials flavorQuantities
 }
 
-// group is a resource group: resources that a pod set gets from one flavor.
-type group struct {
+// resourceGroup is a resource group: resources that a pod set gets from one flavor.
+type resourceGroup struct {
 	covered []string
 	flavors []flavorQuota
 }
@@ -35,12 +35,12 @@ type group struct {
 // flavorQuota is what a queue holds of one flavor.
 type flavorQuota struct {
 	name      string
-	resources []held
+	resources []resourceQuota
 	from      *origin.Origin
 }
 
-// held is what a queue holds of one resource of a flavor. borrow and lend are nil for no bound.
-type held struct {
+// resourceQuota is what a queue holds of one resource of a flavor. borrow and lend are nil for no bound.
+type resourceQuota struct {
 	name         string
 	nominal      int64
 	borrow, lend *int64
@@ -69,7 +69,7 @@ func queueOf(o *object.Object, r reader) queue {
 	preemption := spec.at("preemption")
 	q.reclaim, q.within, q.preemption = preemption.text("reclaimWithinCohort"), preemption.text("withinClusterQueue"), preemption.from
 	for _, item := range spec.at("resourceGroups").items() {
-		q.groups = append(q.groups, groupOf(item))
+		q.groups = append(q.groups, resourceGroupOf(item))
 	}
 	return q
 }
@@ -89,24 +89,24 @@ func (q *queue) selects(selector reader) {
 	}
 }
 
-func groupOf(r reader) group {
-	var g group
+func resourceGroupOf(r reader) resourceGroup {
+	var g resourceGroup
 	for _, item := range r.at("coveredResources").items() {
 		g.covered = append(g.covered, item.node.Text)
 	}
 	for _, item := range r.at("flavors").items() {
-		f := flavorQuota{name: item.text("name"), from: item.at("name").from, resources: make([]held, 0, len(g.covered))}
+		f := flavorQuota{name: item.text("name"), from: item.at("name").from, resources: make([]resourceQuota, 0, len(g.covered))}
 		for _, own := range item.at("resources").items() {
-			f.resources = append(f.resources, heldOf(own))
+			f.resources = append(f.resources, resourceQuotaOf(own))
 		}
 		g.flavors = append(g.flavors, f)
 	}
 	return g
 }
 
-func heldOf(r reader) held {
+func resourceQuotaOf(r reader) resourceQuota {
 	name := r.text("name")
-	h := held{name: name, nominal: parse(name, r.text("nominalQuota")), from: r.at("nominalQuota").from}
+	h := resourceQuota{name: name, nominal: parse(name, r.text("nominalQuota")), from: r.at("nominalQuota").from}
 	h.borrow, h.borrowFrom = boundOf(name, r.at("borrowingLimit"))
 	h.lend, h.lendFrom = boundOf(name, r.at("lendingLimit"))
 	return h
@@ -143,8 +143,8 @@ func (q *queue) flavor(name string) *flavorQuota {
 	return nil
 }
 
-// of returns what the queue holds of a resource of a flavor.
-func (q *queue) of(flavor, name string) held {
+// quotaOf returns what the queue holds of a resource of a flavor.
+func (q *queue) quotaOf(flavor, name string) resourceQuota {
 	if f := q.flavor(flavor); f != nil {
 		for _, h := range f.resources {
 			if h.name == name {
@@ -152,11 +152,11 @@ func (q *queue) of(flavor, name string) held {
 			}
 		}
 	}
-	return held{}
+	return resourceQuota{}
 }
 
 // covering returns the group that covers a resource, or nil.
-func (q *queue) covering(name string) *group {
+func (q *queue) covering(name string) *resourceGroup {
 	for g := range q.groups {
 		if slices.Contains(q.groups[g].covered, name) {
 			return &q.groups[g]
@@ -165,7 +165,7 @@ func (q *queue) covering(name string) *group {
 	return nil
 }
 
-// topological says whether all flavors of the queue have a topology: then Kueue places every pod, wish or not.
+// topological reports whether all flavors of the queue have a topology: then Kueue places every pod, wish or not.
 func (q *queue) topological(flavors map[string]*flavor) bool {
 	for _, g := range q.groups {
 		for _, f := range g.flavors {

@@ -8,16 +8,16 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/source"
 )
 
-// limitsAccepted asks that Kueue accepts the bounds of a queue: only below a cohort, and lending no more than there is.
-func (p *proof) limitsAccepted(q *queue) {
+// checkQueueLimits asks that Kueue accepts the bounds of a queue: only below a cohort, and lending no more than there is.
+func (p *proof) checkQueueLimits(q *queue) {
 	for _, g := range q.groups {
 		for i := range g.flavors {
-			p.flavorLimits(q, &g.flavors[i])
+			p.checkFlavorLimits(q, &g.flavors[i])
 		}
 	}
 }
 
-func (p *proof) flavorLimits(q *queue, f *flavorQuota) {
+func (p *proof) checkFlavorLimits(q *queue, f *flavorQuota) {
 	for _, h := range f.resources {
 		switch {
 		case q.parent == "" && h.borrow != nil:
@@ -34,20 +34,20 @@ func (p *proof) flavorLimits(q *queue, f *flavorQuota) {
 	}
 }
 
-// connected asks that what a queue or cohort names is there: its cohort, its flavors and their topologies; and that each flavor
+// checkReferences asks that what a queue or cohort names is there: its cohort, its flavors and their topologies; and that each flavor
 // lists what its group covers.
-func (p *proof) connected(q *queue) {
+func (p *proof) checkReferences(q *queue) {
 	if q.parent != "" && p.cohorts[q.parent] == nil {
 		p.blame(diag.QueueUnreachable, at(q.parentFrom), p.removed("Cohort", "", q.parent), "`%s` is in the cohort `%s`, which is not compiled", q.name, q.parent)
 	}
 	for _, g := range q.groups {
 		for i := range g.flavors {
-			p.flavorThere(q, &g, &g.flavors[i])
+			p.checkFlavorReference(q, &g, &g.flavors[i])
 		}
 	}
 }
 
-func (p *proof) flavorThere(q *queue, g *group, own *flavorQuota) {
+func (p *proof) checkFlavorReference(q *queue, g *resourceGroup, own *flavorQuota) {
 	f := p.flavors[own.name]
 	if f == nil {
 		p.blame(diag.QueueUnreachable, at(own.from), p.removed("ResourceFlavor", "", own.name), "`%s` has quota of the flavor `%s`, which is not compiled: Kueue stops the queue", q.name, own.name)
@@ -56,14 +56,14 @@ func (p *proof) flavorThere(q *queue, g *group, own *flavorQuota) {
 	if f.topology != "" && p.topologies[f.topology] == nil {
 		p.blame(diag.QueueUnreachable, f.at, append(p.removed("Topology", "", f.topology), f.patch), "the flavor `%s` has the topology `%s`, which is not compiled: Kueue stops its queues", f.name, f.topology)
 	}
-	same := slices.EqualFunc(g.covered, own.resources, func(name string, h held) bool { return name == h.name })
+	same := slices.EqualFunc(g.covered, own.resources, func(name string, h resourceQuota) bool { return name == h.name })
 	if !same {
 		p.blame(diag.NotCovered, at(own.from), []source.Span{q.patch}, "`%s`: the flavor `%s` does not list the covered resources %s in their order: Kueue refuses the queue", q.name, own.name, quoted(g.covered))
 	}
 }
 
-// reached asks that jobs of a namespace reach the tenant's queue, and that nobody else does.
-func (p *proof) reached(q *queue, name *plan.Value[string], n *namespace) {
+// checkReached asks that jobs of a namespace reach the tenant's queue, and that nobody else does.
+func (p *proof) checkReached(q *queue, name *plan.Value[string], n *namespace) {
 	switch {
 	case n.local == nil:
 		p.blame(diag.QueueUnreachable, name.At, p.removed("LocalQueue", name.V, plan.LocalQueue), "the namespace `%s` has no LocalQueue `%s`: its jobs would wait for ever", name.V, plan.LocalQueue)
@@ -73,12 +73,12 @@ func (p *proof) reached(q *queue, name *plan.Value[string], n *namespace) {
 		p.blame(diag.QueueUnreachable, name.At, []source.Span{q.patch}, "the queue `%s` does not admit jobs from `%s`", q.name, name.V).Helpf("`namespaceSelector` must name it")
 	}
 	for _, quota := range n.quotas {
-		p.countedOnce(q, quota)
+		p.checkCountedOnce(q, quota)
 	}
 }
 
-// countedOnce asks that a quota does not count what the queue counts (https://github.com/kubernetes-sigs/kueue/issues/1403).
-func (p *proof) countedOnce(q *queue, quota *namespaceQuota) {
+// checkCountedOnce asks that a quota does not count what the queue counts (https://github.com/kubernetes-sigs/kueue/issues/1403).
+func (p *proof) checkCountedOnce(q *queue, quota *namespaceQuota) {
 	for _, hard := range quota.hard {
 		for _, name := range []string{hard.name, trimmed(hard.name, "requests."), trimmed(hard.name, "limits.")} {
 			if q.covering(name) != nil {
@@ -90,8 +90,8 @@ func (p *proof) countedOnce(q *queue, quota *namespaceQuota) {
 	}
 }
 
-// faithful asks that a queue does what its spec says: it is in its cohort, serves its tenant alone, and preempts whom it may.
-func (p *proof) faithful(t *plan.Tenant, q *queue) {
+// checkQueue asks that a queue does what its spec says: it is in its cohort, serves its tenant alone, and preempts whom it may.
+func (p *proof) checkQueue(t *plan.Tenant, q *queue) {
 	if q.parent != t.Queue.Cohort.V {
 		p.blame(diag.Unfaithful, t.Queue.Cohort.At, []source.Span{q.patch}, "the queue `%s` is in the cohort `%s`, its spec says `%s`", q.name, q.parent, t.Queue.Cohort.V)
 	}
@@ -105,7 +105,7 @@ func (p *proof) faithful(t *plan.Tenant, q *queue) {
 	case foreign >= 0:
 		p.blame(diag.Unfaithful, t.Name.At, []source.Span{q.patch}, "the queue `%s` admits jobs from `%s`, which is not the tenant's", q.name, q.namespaces[foreign])
 	}
-	p.sharesFaithful(t, q)
+	p.checkShares(t, q)
 	reclaim, within := "Never", "Never"
 	if t.Queue.Preempts.V != plan.PreemptsNobody && q.parent != "" {
 		reclaim = "Any"
@@ -119,8 +119,8 @@ func (p *proof) faithful(t *plan.Tenant, q *queue) {
 	}
 }
 
-// prioritiesFaithful asks that each priority of the cluster is one for workloads too, with the same number.
-func (p *proof) prioritiesFaithful() {
+// checkPriorities asks that each priority of the cluster is one for workloads too, with the same number.
+func (p *proof) checkPriorities() {
 	if p.c.Queueing == nil {
 		return
 	}

@@ -69,7 +69,7 @@ func untouched(was, now *object.Object) bool {
 	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
 }
 
-// enforces says whether the cluster refuses something because an object is there.
+// enforces reports whether the cluster refuses something because an object is there.
 func enforces(id object.ID) bool {
 	return id.Group == admission || id.Group == openShift && id.Kind == "SecurityContextConstraints"
 }

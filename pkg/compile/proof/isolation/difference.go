@@ -26,9 +26,10 @@ type Opening struct {
 func Difference(before, after *Cluster, namespace string) (opened, closed []Opening) {
 	foreign := !before.compiles(namespace) && !after.compiles(namespace)
 	was, is := before.openings(namespace, foreign), after.openings(namespace, foreign)
+	known := labelsOfBoth(before, after)
 	for _, d := range []direction{egress, ingress} {
-		opened = append(opened, beyond(d, is[d], was[d], after.placesOf(namespace))...)
-		closed = append(closed, beyond(d, was[d], is[d], before.placesOf(namespace))...)
+		opened = append(opened, beyond(d, namespace, known, is[d], was[d], after.placesOf(namespace))...)
+		closed = append(closed, beyond(d, namespace, known, was[d], is[d], before.placesOf(namespace))...)
 	}
 	return opened, closed
 }
@@ -108,12 +109,12 @@ func (c *Cluster) placesOf(namespace string) func(*grant) source.Span {
 	}
 }
 
-// beyond returns what of some flows none of others has.
-func beyond(d direction, flows, others []opened, at func(*grant) source.Span) []Opening {
+// beyond returns what of some flows of a namespace none of others has.
+func beyond(d direction, namespace string, known labelsOf, flows, others []opened, at func(*grant) source.Span) []Opening {
 	var found []Opening
 	for i := range flows {
 		o := &flows[i]
-		for _, piece := range o.beyond(others) {
+		for _, piece := range o.beyond(namespace, known, others) {
 			of := o.Flow
 			of.Ports = piece.Ports
 			found = append(found, Opening{Flow: piece, Of: of, Ingress: d == ingress, At: at(o.by)})
@@ -122,20 +123,25 @@ func beyond(d direction, flows, others []opened, at func(*grant) source.Span) []
 	return found
 }
 
-// beyond returns what of a flow none of others has: its addresses are cut where others begin and end, its ports taken apart.
-func (o *opened) beyond(others []opened) []Flow {
+// beyond returns what of a flow none of others has: its addresses are cut where others begin and end. A piece is told with the ports and
+// the pods that others do not have; of its other end, some or all is new.
+func (o *opened) beyond(namespace string, known labelsOf, others []opened) []Flow {
 	var found []Flow
 	for _, piece := range o.cutBy(others) {
-		left := piece.set
-		for i := range others {
-			if other := &others[i]; other.reaches(&piece) {
-				left = left.minus(&other.set)
-			}
-		}
-		if left.empty() {
+		whole := boxOf(namespace, &piece)
+		if !whole.possible() {
 			continue
 		}
-		piece.Ports = left.String()
+		left := []box{whole}
+		for i := range others {
+			if other := &others[i]; other.meets(&piece) {
+				left = without(left, boxOf(namespace, other))
+			}
+		}
+		if left = slices.DeleteFunc(left, func(b box) bool { return !b.exists(known) }); len(left) == 0 {
+			continue
+		}
+		piece.Flow = told(piece.Flow, left)
 		if last := len(found) - 1; last >= 0 && adjacent(&found[last], &piece.Flow) {
 			found[last].To = piece.To
 			continue
@@ -149,15 +155,12 @@ func adjacent(a, b *Flow) bool {
 	return a.From.IsValid() && a.Ports == b.Ports && a.Pods == b.Pods && addressRange{a.From, a.To}.reaches(b.From)
 }
 
-// reaches says whether a flow is about all pods and the whole other end of another one, whatever the ports.
-func (o *opened) reaches(piece *opened) bool {
-	switch {
-	case o.Pods != "" && o.Pods != piece.Pods || o.From.IsValid() != piece.From.IsValid():
-		return false
-	case o.From.IsValid():
-		return o.From.Is4() == piece.From.Is4() && !piece.From.Less(o.From) && !o.To.Less(piece.To)
+// meets reports whether a flow has the addresses of a piece, or whether both are about pods.
+func (o *opened) meets(piece *opened) bool {
+	if !o.From.IsValid() || !piece.From.IsValid() {
+		return o.From.IsValid() == piece.From.IsValid()
 	}
-	return (o.Namespaces == "{}" || o.Namespaces == piece.Namespaces) && (o.Peers == "" || o.Peers == piece.Peers)
+	return o.From.Is4() == piece.From.Is4() && !piece.From.Less(o.From) && !o.To.Less(piece.To)
 }
 
 // cutBy returns a flow in pieces such that each of others has all addresses of a piece, or none.
@@ -208,7 +211,8 @@ func (p ports) minus(other *ports) ports {
 			left.ranges[i] = append(left.ranges[i], r.minus(other.ranges[i])...)
 		}
 		for _, name := range p.names[i] {
-			if !slices.Contains(other.names[i], name) {
+			every := slices.Contains(other.ranges[i], portRange{0, lastPort})
+			if !every && !slices.Contains(other.names[i], name) {
 				left.names[i] = append(left.names[i], name)
 			}
 		}

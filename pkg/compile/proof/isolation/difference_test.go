@@ -52,6 +52,20 @@ func TestDifference(t *testing.T) {
 			before: spec(`{to: [{podSelector: {}}]}`), after: spec(`{to: [{namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: other}}}]}`),
 			opened: []string{"all ports at all pods of other"}, closed: []string{"all ports at all pods of the namespace itself"},
 		},
+		"Union": {
+			reason: "two selectors together are a third one",
+			before: spec(`{to: [{namespaceSelector: {matchExpressions: [{key: a, operator: In, values: [b, c]}]}}]}`),
+			after:  spec(`{to: [{namespaceSelector: {matchLabels: {a: b}}}, {namespaceSelector: {matchLabels: {a: c}}}]}`),
+		},
+		"FewerPods": {
+			reason: "pods that a policy no longer selects are open to everything, and nothing is closed for any",
+			before: spec(`{to: [{ipBlock: {cidr: 10.0.0.0/8}}]}`),
+			after:  `{podSelector: {matchLabels: {app: x}}, policyTypes: [Egress], egress: [{to: [{ipBlock: {cidr: 10.0.0.0/8}}]}]}`,
+			opened: []string{
+				"all ports at all pods of all namespaces, for pods with app notin (x)",
+				"all ports at 0.0.0.0 to 9.255.255.255, for pods with app notin (x)", "all ports at 11.0.0.0 to 255.255.255.255, for pods with app notin (x)", "all ports at ::/0, for pods with app notin (x)",
+			},
+		},
 		"Unclosed": {
 			reason: "without a policy everything is open, in both directions",
 			before: `{podSelector: {}, policyTypes: [Ingress, Egress]}`, after: "",

@@ -5,7 +5,11 @@ import (
 	"math/rand/v2"
 	"net/netip"
 	"slices"
+	"strconv"
+	"strings"
 	"testing"
+
+	kubelabels "k8s.io/apimachinery/pkg/labels"
 
 	"lockstep.dev/lockstep/pkg/compile/object"
 )
@@ -109,7 +113,11 @@ func matches(selector any, labels map[string]string) bool {
 }
 
 // dice makes random policies over the few words of a world.
-type dice struct{ *rand.Rand }
+type dice struct {
+	*rand.Rand
+	// keys are the labels of pods that policies name.
+	keys []string
+}
 
 func (d dice) selector(keys, values []string) map[string]any {
 	s := map[string]any{}
@@ -145,7 +153,7 @@ func (d dice) policy() map[string]any {
 	types := pick(d, [][]any{{"Egress"}, {"Ingress"}, {"Egress", "Ingress"}})
 	p := map[string]any{"podSelector": map[string]any{}, "policyTypes": types}
 	if d.IntN(2) == 0 {
-		p["podSelector"] = d.selector(podKeys, podValues)
+		p["podSelector"] = d.selector(d.keys, podValues)
 	}
 	p["egress"], p["ingress"] = d.rules("to"), d.rules("from")
 	return p
@@ -184,12 +192,12 @@ func (d dice) peer() map[string]any {
 		}
 		return map[string]any{"ipBlock": block}
 	case 1:
-		return map[string]any{"podSelector": d.selector(podKeys, podValues)}
+		return map[string]any{"podSelector": d.selector(d.keys, podValues)}
 	case 2:
 		return map[string]any{"namespaceSelector": d.selector([]string{"team", nameLabel}, []string{"red", "blue", "a", "b"})}
 	}
 	return map[string]any{
-		"namespaceSelector": d.selector([]string{"team", nameLabel}, []string{"red", "blue", "a", "b"}), "podSelector": d.selector(podKeys, podValues),
+		"namespaceSelector": d.selector([]string{"team", nameLabel}, []string{"red", "blue", "a", "b"}), "podSelector": d.selector(d.keys, podValues),
 	}
 }
 
@@ -318,7 +326,7 @@ func FuzzAgainstNaive(f *testing.F) {
 
 func compareWorld(t *testing.T, seed uint64) (leaking int) {
 	t.Helper()
-	w := newWorld(dice{rand.New(rand.NewPCG(seed, 1))})
+	w := newWorld(dice{rand.New(rand.NewPCG(seed, 1)), podKeys})
 	c := w.cluster()
 	for _, n := range c.sorted() {
 		w.compare(t, c, n)
@@ -332,15 +340,7 @@ func compareWorld(t *testing.T, seed uint64) (leaking int) {
 
 func (w *world) compare(t *testing.T, c *Cluster, n *namespace) {
 	t.Helper()
-	ends := make([]end, 0, 100)
-	for _, address := range w.addresses {
-		ends = append(ends, end{address: address})
-	}
-	for name := range w.namespaces {
-		for _, labels := range w.pods {
-			ends = append(ends, end{namespace: name, labels: labels})
-		}
-	}
+	ends := w.ends()
 	for _, d := range []direction{egress, ingress} {
 		closed := true
 		for _, pod := range w.pods {
@@ -361,6 +361,194 @@ func (w *world) compare(t *testing.T, c *Cluster, n *namespace) {
 			t.Errorf("direction %d of %s is closed: %t, want %t", d, n.name, n.posture.closed[d], closed)
 		}
 	}
+}
+
+// TestDifferenceAgainstNaive compares each packet of pairs of random worlds: whatever is let through in one state only is told, and
+// whatever is told is let through in one state only.
+func TestDifferenceAgainstNaive(t *testing.T) {
+	for seed := range uint64(40) {
+		compareDifference(t, seed)
+	}
+}
+
+// FuzzDifferenceAgainstNaive does it for other worlds.
+func FuzzDifferenceAgainstNaive(f *testing.F) {
+	f.Add(uint64(1000))
+	f.Fuzz(func(t *testing.T, seed uint64) { compareDifference(t, seed) })
+}
+
+func compareDifference(t *testing.T, seed uint64) {
+	t.Helper()
+	d := dice{rand.New(rand.NewPCG(seed, 2)), podKeys[:1]}
+	was, is := newWorld(d), newWorld(d)
+	was.widen()
+	is.widen()
+	for name, policies := range was.policies {
+		// Most policies stay.
+		for i := range policies {
+			if i < len(is.policies[name]) && d.IntN(3) > 0 {
+				is.policies[name][i] = policies[i]
+			}
+		}
+	}
+	before, after := was.cluster(), is.cluster()
+	for _, n := range after.sorted() {
+		opened, closed := Difference(before, after, n.name)
+		is.compareOpenings(t, was, after.namespaces[n.name], opened)
+		was.compareOpenings(t, is, before.namespaces[n.name], closed)
+	}
+	if t.Failed() {
+		t.Fatalf("seed %d: %v became %v", seed, was.policies, is.policies)
+	}
+}
+
+// widen adds what no policy names: ports, and namespaces with all labels that they could have.
+func (w *world) widen() {
+	w.pods = []map[string]string{{}, {"app": "a"}, {"app": "b"}, {"app": "z"}}
+	for _, text := range []string{"0.0.0.1", "10.1.2.4", "10.2.0.0", "fd00:2::1", "::1"} {
+		w.addresses = append(w.addresses, netip.MustParseAddr(text))
+	}
+	for _, protocol := range protocols {
+		w.ports = append(w.ports, portOf{protocol, 0}, portOf{protocol, 9})
+	}
+	w.ports = append(w.ports, portOf{"ICMP", 0})
+	for _, name := range []string{"red", "blue", "other"} {
+		for _, team := range []string{"", "a", "b", "red", "blue", "other"} {
+			own := map[string]string{nameLabel: name}
+			if team != "" {
+				own["team"] = team
+			}
+			w.namespaces[name+"/"+team] = own
+		}
+	}
+}
+
+// compareOpenings asks each packet that the world lets through and another one does not, whether it is among openings, and the other way round.
+func (w *world) compareOpenings(t *testing.T, other *world, n *namespace, openings []Opening) {
+	t.Helper()
+	witnessed := make([]bool, len(openings))
+	ends := w.ends()
+	for _, pod := range w.pods {
+		from := end{namespace: n.name, labels: pod}
+		for _, to := range ends {
+			for _, d := range []direction{egress, ingress} {
+				gained := w.admitted(from, to, d) &^ other.admitted(from, to, d)
+				found := uint64(0)
+				for i := range openings {
+					if told := w.told(n, &openings[i], from, to); openings[i].Ingress == (d == ingress) && told&gained != 0 {
+						found |= told
+						witnessed[i] = true
+					}
+				}
+				if gained&^found != 0 {
+					t.Errorf("direction %d of %s %v, other end %+v, ports %x of %x are not told: %v", d, n.name, pod, to, gained&^found, gained, openings)
+					return
+				}
+			}
+		}
+	}
+	for i, found := range witnessed {
+		if !found {
+			t.Errorf("%s: %v is told, ingress %t, and nothing of it is different", n.name, openings[i], openings[i].Ingress)
+		}
+	}
+}
+
+// admitted is the set of ports of the world on which packets are let through, a bit for each.
+func (w *world) admitted(pod, other end, d direction) (set uint64) {
+	isolated := false
+	for _, policy := range w.policies[pod.namespace] {
+		if !slices.Contains(policy["policyTypes"].([]any), any([]string{"Egress", "Ingress"}[d])) || !matches(policy["podSelector"], pod.labels) {
+			continue
+		}
+		isolated = true
+		rules, _ := policy[[]string{"egress", "ingress"}[d]].([]any)
+		for _, r := range rules {
+			r := r.(map[string]any)
+			peers, _ := r[[]string{"to", "from"}[d]].([]any)
+			if len(peers) == 0 || slices.ContainsFunc(peers, func(p any) bool { return w.peerMatches(p.(map[string]any), pod, other) }) {
+				set |= w.set(func(port portOf) bool {
+					ports, _ := r["ports"].([]any)
+					return len(ports) == 0 || slices.ContainsFunc(ports, func(p any) bool { return portMatches(p.(map[string]any), port) })
+				})
+			}
+		}
+	}
+	if !isolated {
+		return w.set(func(portOf) bool { return true })
+	}
+	return set
+}
+
+func (w *world) set(has func(portOf) bool) (set uint64) {
+	for i, port := range w.ports {
+		if has(port) {
+			set |= 1 << i
+		}
+	}
+	return set
+}
+
+// told is the set of ports that an opening says of two ends, by the texts of its selectors.
+func (w *world) told(n *namespace, o *Opening, pod, other end) uint64 {
+	ports := func() uint64 { return w.set(func(port portOf) bool { return textHasPort(o.Ports, port) }) }
+	switch {
+	case !textSelects(o.Pods, pod.labels) || o.From.IsValid() != (other.namespace == ""):
+		return 0
+	case o.From.IsValid():
+		if o.From.Is4() != other.address.Is4() || other.address.Less(o.From) || o.To.Less(other.address) {
+			return 0
+		}
+		return ports()
+	case !textSelects(o.Peers, other.labels):
+		return 0
+	}
+	labels := w.namespaces[other.namespace]
+	if strings.HasPrefix(o.Namespaces, "{") && textSelects(strings.Trim(o.Namespaces, "{}"), labels) ||
+		o.Namespaces == labels[nameLabel] || o.Namespaces == Own && other.namespace == n.name {
+		return ports()
+	}
+	return 0
+}
+
+// textSelects asks the parser of Kubernetes.
+func textSelects(selector string, own map[string]string) bool {
+	s, err := kubelabels.Parse(selector)
+	return err == nil && s.Matches(kubelabels.Set(own))
+}
+
+// textHasPort reads `TCP 1-3, UDP 53` and `all ports`.
+func textHasPort(list string, port portOf) bool {
+	if list == "all ports" {
+		return true
+	}
+	for _, text := range strings.Split(list, ", ") {
+		protocol, numbers, _ := strings.Cut(text, " ")
+		first, last, isRange := strings.Cut(numbers, "-")
+		if !isRange {
+			last = first
+		}
+		from, err := strconv.Atoi(first)
+		to, _ := strconv.Atoi(last)
+		if protocol == port.protocol && (err != nil || from <= port.number && port.number <= to) {
+			return true
+		}
+	}
+	return false
+}
+
+// ends are all other ends that packets can have.
+func (w *world) ends() []end {
+	ends := make([]end, 0, 100)
+	for _, address := range w.addresses {
+		ends = append(ends, end{address: address})
+	}
+	for name := range w.namespaces {
+		for _, own := range w.pods {
+			ends = append(ends, end{namespace: name, labels: own})
+		}
+	}
+	return ends
 }
 
 func (w *world) compareLeaks(t *testing.T, c *Cluster) int {

@@ -86,6 +86,40 @@ func (s Selector) And(other Selector) Selector {
 	return append(slices.Clip(s), other...)
 }
 
+// Minus returns selectors that together select exactly what the selector does and another one does not. No two of them select the same.
+func (s Selector) Minus(other Selector) []Selector {
+	var pieces []Selector
+	rest := s
+	for _, r := range other {
+		if piece := rest.And(Selector{r.negated()}); piece.Satisfiable() {
+			pieces = append(pieces, piece.simplified())
+		}
+		rest = rest.And(Selector{r})
+	}
+	return pieces
+}
+
+// Meets reports whether some labels are selected by both.
+func (s Selector) Meets(other Selector) bool { return s.And(other).Satisfiable() }
+
+// simplified writes a selector that can be met as people would: a label that must have one of some values needs no other requirement.
+func (s Selector) simplified() Selector {
+	var simple Selector
+	for _, r := range s {
+		if values, named := s.Values(r.key); named {
+			values = slices.DeleteFunc(slices.Clone(values), func(v string) bool { return !s.allows(r.key, v) })
+			r = requirement{key: r.key, op: in, values: values}
+		}
+		simple = append(simple, r)
+	}
+	return simple.Sorted()
+}
+
+// allows reports whether no requirement on a label forbids one value.
+func (s Selector) allows(key, value string) bool {
+	return !slices.ContainsFunc(s, func(r requirement) bool { return r.key == key && !r.holds(map[string]string{key: value}) })
+}
+
 // negated returns the requirement that holds exactly where r does not.
 func (r requirement) negated() requirement {
 	r.op = [...]operator{in: notIn, notIn: in, exists: absent, absent: exists}[r.op]

@@ -20,12 +20,12 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/source"
 )
 
-// way is a way in which pods get into the mesh.
-type way struct {
-	// does says what becomes of such pods.
-	does string
-	// refusal is the label by which pods refuse.
-	refusal string
+// dataplaneMode is a way in which pods get into the mesh.
+type dataplaneMode struct {
+	// effect says what becomes of such pods.
+	effect string
+	// optOutLabel is the label by which pods refuse.
+	optOutLabel string
 	// namespace returns the label of a namespace that takes all pods that say nothing, or nil; pod says what pods say themselves.
 	namespace func(labels *object.Node) *object.Node
 	pod       func(template *object.Node) stance
@@ -40,16 +40,16 @@ const (
 	asks
 )
 
-// ways are those of Istio 1.22 and later, as its documentation and the defaults of its injector and its CNI plugin have them
+// dataplaneModes are those of Istio 1.22 and later, as its documentation and the defaults of its injector and its CNI plugin have them
 // (https://istio.io/latest/docs/setup/additional-setup/sidecar-injection/#controlling-the-injection-policy,
 // https://istio.io/latest/docs/ambient/usage/add-workloads/).
-var ways = [...]way{
-	{"gives them a sidecar, which blocks the launch and never ends", `sidecar.istio.io/inject: "false"`, injecting, injection},
-	{"takes each of their connections through a proxy of the machine and to port 15008", "istio.io/dataplane-mode: none", capturing, capture},
+var dataplaneModes = [...]dataplaneMode{
+	{"gives them a sidecar, which blocks the launch and never ends", `sidecar.istio.io/inject: "false"`, namespaceInjectionLabel, podInjection},
+	{"takes each of their connections through a proxy of the machine and to port 15008", "istio.io/dataplane-mode: none", namespaceAmbientLabel, podAmbient},
 }
 
-// injecting: `istio-injection` decides where a namespace has both labels.
-func injecting(labels *object.Node) *object.Node {
+// namespaceInjectionLabel: `istio-injection` decides where a namespace has both labels.
+func namespaceInjectionLabel(labels *object.Node) *object.Node {
 	if label := labels.At("istio-injection"); label != nil {
 		return having(label, "enabled")
 	}
@@ -59,7 +59,7 @@ func injecting(labels *object.Node) *object.Node {
 	return nil
 }
 
-func capturing(labels *object.Node) *object.Node {
+func namespaceAmbientLabel(labels *object.Node) *object.Node {
 	return having(labels.At("istio.io/dataplane-mode"), "ambient")
 }
 
@@ -70,8 +70,8 @@ func having(label *object.Node, value string) *object.Node {
 	return label
 }
 
-// injection: a label wins over an annotation, and what is no yes is a no.
-func injection(template *object.Node) stance {
+// podInjection: a label wins over an annotation, and what is no yes is a no.
+func podInjection(template *object.Node) stance {
 	const key = "sidecar.istio.io/inject"
 	said := template.At("metadata", "labels", key)
 	if said == nil {
@@ -86,7 +86,7 @@ func injection(template *object.Node) stance {
 	return refuses
 }
 
-func capture(template *object.Node) stance {
+func podAmbient(template *object.Node) stance {
 	switch template.Scalar("metadata", "labels", "istio.io/dataplane-mode") {
 	case "none":
 		return refuses
@@ -98,19 +98,19 @@ func capture(template *object.Node) stance {
 
 // Facts are what the proof must know of the objects of a unit.
 type Facts struct {
-	namespaces []enrolled
-	pods       []exposed
+	namespaces []enrolledNamespace
+	pods       []exposedPods
 }
 
-// enrolled is a namespace whose label takes all pods that say nothing.
-type enrolled struct {
+// enrolledNamespace is a namespace whose label takes all pods that say nothing.
+type enrolledNamespace struct {
 	name, label string
 	way         int
 	at          source.Span
 }
 
-// exposed is the pods of a runtime that do not refuse.
-type exposed struct {
+// exposedPods is the pods of a runtime that do not refuse.
+type exposedPods struct {
 	runtime object.ID
 	job     string
 	way     int
@@ -132,23 +132,23 @@ func Of(objects []object.Object) Facts {
 	return f
 }
 
-func enrolledOf(o *object.Object) (found []enrolled) {
+func enrolledOf(o *object.Object) (found []enrolledNamespace) {
 	labels := o.Root.At("metadata", "labels")
-	for w := range ways {
-		if label := ways[w].namespace(labels); label != nil {
-			found = append(found, enrolled{name: o.ID.Name, label: fmt.Sprintf("%s: %s", label.Key, label.Text), way: w, at: place(o, label)})
+	for w := range dataplaneModes {
+		if label := dataplaneModes[w].namespace(labels); label != nil {
+			found = append(found, enrolledNamespace{name: o.ID.Name, label: fmt.Sprintf("%s: %s", label.Key, label.Text), way: w, at: place(o, label)})
 		}
 	}
 	return found
 }
 
-func exposedOf(o *object.Object) (found []exposed) {
+func exposedOf(o *object.Object) (found []exposedPods) {
 	jobs := o.Root.At("spec", "template", "spec", "replicatedJobs")
 	for i := 0; jobs != nil && i < len(jobs.Children); i++ {
 		template := jobs.Children[i].At("template", "spec", "template")
-		for w := range ways {
-			if s := ways[w].pod(template); s != refuses {
-				found = append(found, exposed{runtime: o.ID, job: jobs.Children[i].Scalar("name"), way: w, stance: s, at: place(o, template.At("metadata"))})
+		for w := range dataplaneModes {
+			if s := dataplaneModes[w].pod(template); s != refuses {
+				found = append(found, exposedPods{runtime: o.ID, job: jobs.Children[i].Scalar("name"), way: w, stance: s, at: place(o, template.At("metadata"))})
 			}
 		}
 	}
@@ -174,18 +174,18 @@ func Prove(c *plan.Cluster, f Facts, list *diag.List) {
 	}
 }
 
-// prove says whether it found something.
-func (e exposed) prove(c *plan.Cluster, enrolled []enrolled, list *diag.List) bool {
-	w := ways[e.way]
+// prove reports whether it found something.
+func (e exposedPods) prove(c *plan.Cluster, enrolled []enrolledNamespace, list *diag.List) bool {
+	w := dataplaneModes[e.way]
 	namespaces := namespacesOf(c, e.runtime)
-	help := fmt.Sprintf("leave the label `%s` on the pods, as it is compiled", w.refusal)
+	help := fmt.Sprintf("leave the label `%s` on the pods, as it is compiled", w.optOutLabel)
 	if e.stance == asks && len(namespaces) > 0 {
-		list.Errorf(diag.PodsInMesh, e.at, "the pods `%s` of the runtime `%s` ask for Istio, which %s", e.job, e.runtime.Name, w.does).Helpf("%s", help)
+		list.Errorf(diag.PodsInMesh, e.at, "the pods `%s` of the runtime `%s` ask for Istio, which %s", e.job, e.runtime.Name, w.effect).Helpf("%s", help)
 		return true
 	}
 	for _, n := range enrolled {
 		if n.way == e.way && slices.Contains(namespaces, n.name) {
-			list.Errorf(diag.PodsInMesh, e.at, "the namespace `%s` takes the pods `%s` of the runtime `%s` into Istio, which %s", n.name, e.job, e.runtime.Name, w.does).
+			list.Errorf(diag.PodsInMesh, e.at, "the namespace `%s` takes the pods `%s` of the runtime `%s` into Istio, which %s", n.name, e.job, e.runtime.Name, w.effect).
 				Also(n.at, "by its label `%s`", n.label).Helpf("%s, or take that of the namespace away", help)
 			return true
 		}

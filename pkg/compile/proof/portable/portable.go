@@ -83,7 +83,7 @@ func (p prover) job(job *object.Node) {
 	}
 }
 
-// readsKey says whether a pod may read a file of mode 0640 that belongs to the group root, or to fsGroup. A platform that assigns
+// readsKey reports whether a pod may read a file of mode 0640 that belongs to the group root, or to fsGroup. A platform that assigns
 // identities, as OpenShift does, assigns the group root.
 func readsKey(security *object.Node) bool {
 	group, own := security.Scalar("runAsGroup"), security.Scalar("fsGroup")

@@ -130,7 +130,7 @@ func (r *reducer) shape(doc *document, partial bool) (shape.Shape, error) {
 	return s, nil
 }
 
-// open says whether a map may have fields that the document does not name. A native kind with no field at all is a Go type that
+// open reports whether a map may have fields that the document does not name. A native kind with no field at all is a Go type that
 // keeps whatever it is given.
 func (d *document) open(native, partial bool) bool {
 	nameless := native && d.Type == "object" && len(d.Properties) == 0 && d.AdditionalProperties == nil

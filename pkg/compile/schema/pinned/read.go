@@ -11,7 +11,7 @@ import (
 
 // Read returns the files of a source by name, downloading the module if the module cache lacks it.
 func (s Source) Read() (map[string][]byte, error) {
-	dir, err := s.download()
+	dir, err := s.Folder()
 	if err != nil {
 		return nil, err
 	}
@@ -33,8 +33,8 @@ func (s Source) Read() (map[string][]byte, error) {
 	return found, nil
 }
 
-// download asks the go command for the module, and makes sure that it is the pinned one.
-func (s Source) download() (dir string, err error) {
+// Folder returns the module in the module cache. It asks the go command for it, and makes sure that it is the pinned one.
+func (s Source) Folder() (dir string, err error) {
 	cmd := exec.Command("go", "mod", "download", "-json", s.Module+"@"+s.Version) //nolint:gosec // modules are constants
 	cmd.Stderr = os.Stderr
 	out, runErr := cmd.Output()

@@ -11,7 +11,7 @@ type Table struct {
 	// Native is true for the kinds that the API server itself has: it decodes them into Go types, which treat null as absent and
 	// do not fill in defaults before they look for required fields. The others are custom resources.
 	Native bool `json:"native,omitempty"`
-	// Namespaced says whether objects of the kind live in a namespace.
+	// Namespaced reports whether objects of the kind live in a namespace.
 	Namespaced bool `json:"namespaced,omitempty"`
 	// Root is the shape of the object.
 	Root int `json:"root"`

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"lockstep.dev/lockstep/pkg/compile/semdiff"
+	"lockstep.dev/lockstep/pkg/compile/semdiff/rule"
 )
 
 // gauge is a resource of one profile on one cluster, with the bars of those who have it.
@@ -17,7 +18,7 @@ type gauge struct {
 	More          string
 }
 
-// bar is how much somebody has, before and after. Numbers are parts of barWidth.
+// bar is how much a holder has, before and after. Numbers are parts of barWidth.
 type bar struct {
 	Holder        string
 	Before, After amount
@@ -38,7 +39,7 @@ const (
 	maxBars   = 40
 )
 
-// gauges are those resources of which somebody has more or less than before, accelerators first. left is how many have no room.
+// gauges are those resources of which a holder has more or less than before, accelerators first. left is how many have no room.
 func gauges(r *semdiff.Report) (shown []gauge, left int) {
 	var all []gauge
 	for i := range r.Clusters {
@@ -59,7 +60,7 @@ func weight(what string) int {
 }
 
 func clusterGauges(c *semdiff.ClusterReport) []gauge {
-	byKey := map[string][]*semdiff.Quota{}
+	byKey := map[string][]*rule.Quota{}
 	var keys []string
 	for i := range c.Quotas {
 		q := &c.Quotas[i]
@@ -76,7 +77,7 @@ func clusterGauges(c *semdiff.ClusterReport) []gauge {
 	var all []gauge
 	for _, key := range keys {
 		list := byKey[key]
-		if !slices.ContainsFunc(list, func(q *semdiff.Quota) bool { return !sameAmounts(q.Before, q.After) }) {
+		if !slices.ContainsFunc(list, func(q *rule.Quota) bool { return !sameAmounts(q.Before, q.After) }) {
 			continue
 		}
 		g := gauge{Cluster: harmless(c.Name), What: harmless(key), Bars: bars(list)}
@@ -98,10 +99,10 @@ func clusterGauges(c *semdiff.ClusterReport) []gauge {
 	return all
 }
 
-func bars(list []*semdiff.Quota) []bar {
+func bars(list []*rule.Quota) []bar {
 	most := 0.0
 	for _, q := range list {
-		for _, a := range []semdiff.Amounts{q.Before, q.After} {
+		for _, a := range []rule.Amounts{q.Before, q.After} {
 			most = max(most, value(a.Nominal)+value(a.Borrowing))
 		}
 	}
@@ -115,7 +116,7 @@ func bars(list []*semdiff.Quota) []bar {
 	return all
 }
 
-func newAmount(a semdiff.Amounts, most float64) amount {
+func newAmount(a rule.Amounts, most float64) amount {
 	if most == 0 {
 		return amount{}
 	}
@@ -123,7 +124,7 @@ func newAmount(a semdiff.Amounts, most float64) amount {
 }
 
 // said is `64 → 48, may borrow 32`.
-func said(before, after semdiff.Amounts) string {
+func said(before, after rule.Amounts) string {
 	text := step(or(before.Nominal, noQuota), or(after.Nominal, noQuota))
 	if before.Borrowing != "" || after.Borrowing != "" {
 		if borrows := step(borrowed(before), borrowed(after)); borrows != "0" {
@@ -133,12 +134,12 @@ func said(before, after semdiff.Amounts) string {
 	return harmless(text)
 }
 
-// noQuota is what somebody has who is not there, or a namespace without a bound.
+// noQuota is what a holder has who is not there, or a namespace without a bound.
 const noQuota = "no quota"
 
 // borrowed is how much a queue may borrow; one that says nothing borrows all that its cohort has
 // (https://kueue.sigs.k8s.io/docs/concepts/cluster_queue/#borrowinglimit).
-func borrowed(a semdiff.Amounts) string {
+func borrowed(a rule.Amounts) string {
 	if a.Nominal != "" {
 		return or(a.Borrowing, "any")
 	}
@@ -152,7 +153,7 @@ func step(before, after string) string {
 	return before + " → " + after
 }
 
-func sameAmounts(a, b semdiff.Amounts) bool {
+func sameAmounts(a, b rule.Amounts) bool {
 	return value(a.Nominal) == value(b.Nominal) && value(a.Borrowing) == value(b.Borrowing)
 }
 
@@ -163,4 +164,42 @@ func value(text string) float64 {
 		return 0
 	}
 	return max(0, q.AsApproximateFloat64())
+}
+
+// quota writes what holders have, before and after. Left is how many gauges have no room.
+func (p *page) quota(gauges []gauge, left int) {
+	p.raw("<section aria-labelledby=\"quota\">\n<h2 id=\"quota\">Quota</h2>\n")
+	p.raw(`<p class="legend"><svg class="swatch" viewBox="0 0 24 10" aria-hidden="true"><rect class="was" width="24" height="10"/></svg> before <svg class="swatch" viewBox="0 0 24 10" aria-hidden="true"><rect class="is" width="24" height="10"/></svg> after <svg class="swatch" viewBox="0 0 24 10" aria-hidden="true"><rect class="is borrows" width="24" height="10"/></svg> may be borrowed on top. Tenants that were compared; those that cannot differ are left out.</p>` + "\n<div class=\"gauges\">\n")
+	for i := range gauges {
+		g := &gauges[i]
+		p.put("<section class=\"gauge\"><h3>%s <span class=\"for\">cluster %s</span></h3>\n<ul>", g.What, g.Cluster)
+		for j := range g.Bars {
+			g.Bars[j].write(p.markup)
+		}
+		p.when("\n<li>%s</li>", g.More)
+		p.raw("</ul></section>\n")
+	}
+	p.raw("</div>\n")
+	if left > 0 {
+		p.put("<p>%s</p>\n", plural(left, "more resource")+" differ, for which there is no room.")
+	}
+	p.raw("</section>\n")
+}
+
+func (b *bar) write(m markup) {
+	m.raw("\n<li")
+	if b.Differs {
+		m.raw(` class="differs"`)
+	}
+	m.put(`><span class="holder">%s</span> <span class="numbers">%s</span>`, b.Holder, b.Says)
+	m.raw("\n" + `<svg viewBox="0 0 400 20" preserveAspectRatio="none" aria-hidden="true"><rect class="room" width="400" height="20"/>`)
+	for _, half := range []struct {
+		class, y string
+		amount   amount
+	}{{"was", "1", b.Before}, {"is", "11", b.After}} {
+		guaranteed := decimal(half.amount.Guaranteed)
+		m.put("\n"+`<rect class="%s" y="%s" width="%s" height="8"/><rect class="%s borrows" x="%s" y="%s" width="%s" height="8"/>`,
+			half.class, half.y, guaranteed, half.class, guaranteed, half.y, decimal(half.amount.Borrows))
+	}
+	m.raw("</svg></li>")
 }

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"lockstep.dev/lockstep/pkg/compile/diag"
-	"lockstep.dev/lockstep/pkg/compile/semdiff"
+	"lockstep.dev/lockstep/pkg/compile/semdiff/group"
 	"lockstep.dev/lockstep/pkg/compile/source"
 )
 
@@ -38,16 +38,16 @@ func findingsOf(list []*diag.Diagnostic) []finding {
 
 // waiver is what a spec accepts, for however many findings.
 type waiver struct {
-	semdiff.Waived
+	group.Waived
 	more int
 }
 
 // waivers puts those together that have one reason, the new ones first.
-func waivers(list []semdiff.Waived) []waiver {
+func waivers(list []group.Waived) []waiver {
 	var all []waiver
-	known := map[semdiff.Waived]int{}
+	known := map[group.Waived]int{}
 	for _, w := range list {
-		k := semdiff.Waived{Code: w.Code, Reason: w.Reason, Until: w.Until, New: w.New}
+		k := group.Waived{Code: w.Code, Reason: w.Reason, Until: w.Until, New: w.New}
 		if i, found := known[k]; found {
 			all[i].more++
 			continue

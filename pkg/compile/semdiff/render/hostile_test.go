@@ -9,10 +9,12 @@ import (
 
 	"lockstep.dev/lockstep/pkg/compile/diag"
 	"lockstep.dev/lockstep/pkg/compile/semdiff"
+	"lockstep.dev/lockstep/pkg/compile/semdiff/group"
+	"lockstep.dev/lockstep/pkg/compile/semdiff/rule"
 	"lockstep.dev/lockstep/pkg/compile/source"
 )
 
-// hostile are texts that somebody may write into a spec to draw, link, call or break out.
+// hostile are texts that an author may write into a spec to draw, link, call or break out.
 var hostile = []string{
 	"@org/team", "</details><script>alert(1)</script>", "a|b|c", "`code` ``` fence", "first\nsecond\r\n/close\n- [x] done", "\u202egnp.exe\u202c",
 	"![x](https://evil.example/i.png)", "[click](javascript:alert(1))", "https://evil.example/ www.evil.example #12 !34 org/repo#5 GH-6",
@@ -26,28 +28,28 @@ func hostileReport() *semdiff.Report {
 	for i, text := range hostile {
 		file := source.NewFile("tenants/"+text+".yaml", []byte("a: b\n"+strings.ReplaceAll(text, "\n", " ")+"\n"))
 		at := source.Span{File: file, Line: 2, Column: 1, Length: 3}
-		severity := semdiff.Severities()[i%4]
-		waived := semdiff.Waived{Code: "LS7025", Message: text, Reason: text, Until: text, At: at, New: i%2 == 0}
-		r.Entries = append(r.Entries, semdiff.Entry{
-			Rule: "network", Consequence: semdiff.OpensNetwork, Severity: severity, Jobs: semdiff.Included, Title: text, Help: text, Before: at, After: at, Count: 5,
-			Blast:   semdiff.Blast{Clusters: []string{text}, Tenants: []string{text}, Namespaces: []string{text, "b"}, Runtimes: []string{text}},
-			Samples: []semdiff.Effect{{Subject: semdiff.Subject{Cluster: text, Tenant: text, Namespace: "n", Object: "ConfigMap n/" + text, Path: text}, Detail: text}},
-			Waived:  []semdiff.Waived{waived},
+		severity := rule.Severities()[i%4]
+		waived := group.Waived{Code: "LS7025", Message: text, Reason: text, Until: text, At: at, New: i%2 == 0}
+		r.Entries = append(r.Entries, group.Entry{
+			Rule: "network", Consequence: rule.OpensNetwork, Severity: severity, Jobs: rule.Included, Title: text, Help: text, Before: at, After: at, Count: 5,
+			Blast:   group.Blast{Clusters: []string{text}, Tenants: []string{text}, Namespaces: []string{text, "b"}, Runtimes: []string{text}},
+			Samples: []rule.Effect{{Subject: rule.Subject{Cluster: text, Tenant: text, Namespace: "n", Object: "ConfigMap n/" + text, Path: text}, Detail: text}},
+			Waived:  []group.Waived{waived},
 		})
 		r.Totals.BySeverity[severity]++
 		r.Findings.New = append(r.Findings.New, &diag.Diagnostic{Code: diag.OpensMore, Severity: diag.Warning, Message: text, Span: at})
 		r.Findings.Fixed = append(r.Findings.Fixed, &diag.Diagnostic{Code: diag.OpensMore, Severity: diag.Warning, Message: text, Span: at})
 		r.Findings.Waived = append(r.Findings.Waived, waived)
-		own := semdiff.Waiver{Owner: "tenant " + text, Code: "LS7025", About: text, Reason: text, Until: text, At: at}
-		r.Findings.Waivers = append(r.Findings.Waivers, semdiff.WaiverChange{How: semdiff.Waivings()[i%len(semdiff.Waivings())], Waiver: own, Before: &own})
-		r.Clusters = append(r.Clusters, semdiff.ClusterReport{Name: text, Quotas: []semdiff.Quota{{Holder: text, Flavor: text, Resource: text, Before: semdiff.Amounts{Nominal: "1"}, After: semdiff.Amounts{Nominal: text}}}})
+		own := group.Waiver{Owner: "tenant " + text, Code: "LS7025", About: text, Reason: text, Until: text, At: at}
+		r.Findings.Waivers = append(r.Findings.Waivers, group.WaiverChange{How: group.Waivings()[i%len(group.Waivings())], Waiver: own, Before: &own})
+		r.Clusters = append(r.Clusters, semdiff.ClusterReport{Name: text, Quotas: []rule.Quota{{Holder: text, Flavor: text, Resource: text, Before: rule.Amounts{Nominal: "1"}, After: rule.Amounts{Nominal: text}}}})
 	}
 	return r
 }
 
 var hostileCompared = Compared{From: "feature/</sub><script>@org", To: "\x1b[2J\u202e"}
 
-// controls says whether a text has a character that steers a terminal or turns the direction of writing.
+// controls reports whether a text has a character that steers a terminal or turns the direction of writing.
 func controls(text string) bool {
 	return strings.ContainsFunc(text, func(r rune) bool {
 		return r < ' ' && r != '\n' || r >= 0x7f && r < 0xa0 || r >= 0x2028 && r <= 0x202e || r >= 0x2066 && r <= 0x2069 || r == 0x200e || r == 0x200f
@@ -80,7 +82,7 @@ func TestHostileMarkdown(t *testing.T) {
 	if controls(text) {
 		t.Errorf("control characters: %q", text)
 	}
-	// Nobody reads code as anything else, and our links lead where they should.
+	// No reader takes code for anything else, and our links lead where they should.
 	text = ownLink.ReplaceAllString(codeSpan.ReplaceAllString(strings.ReplaceAll(text, "\\`", ""), ""), "")
 	for _, never := range []string{"`", "<script", "<img", "[click](", "@org", "](https://evil", "https://evil", "\n/close", "\n- [x]", "![", " #12", "www.evil"} {
 		if at := strings.Index(text, never); at >= 0 {
@@ -138,12 +140,12 @@ func many(n, tenants int) *semdiff.Report {
 	file := source.NewFile("overlays/hpc/cluster.yaml", []byte(strings.Repeat("  key: value\n", n+1)))
 	for i := range n {
 		at := source.Span{File: file, Line: i + 1, Column: 3, Length: 3}
-		severity := semdiff.Severities()[i*4/n]
-		r.Entries = append(r.Entries, semdiff.Entry{
-			Rule: "network", Consequence: semdiff.OpensNetwork, Severity: severity, Title: fmt.Sprintf("egress opens to 10.%d.0.0/16, TCP 443", i), Before: at, After: at,
-			Count: tenants, Values: tenants, Blast: semdiff.Blast{Clusters: []string{"hpc"}, Tenants: names, Namespaces: names},
-			Samples: []semdiff.Effect{
-				{Subject: semdiff.Subject{Cluster: "hpc", Tenant: names[0], Namespace: names[0], Object: "NetworkPolicy.networking.k8s.io " + names[0] + "/egress"}, Detail: "TCP 443 at 0.0.0.0/0"},
+		severity := rule.Severities()[i*4/n]
+		r.Entries = append(r.Entries, group.Entry{
+			Rule: "network", Consequence: rule.OpensNetwork, Severity: severity, Title: fmt.Sprintf("egress opens to 10.%d.0.0/16, TCP 443", i), Before: at, After: at,
+			Count: tenants, Values: tenants, Blast: group.Blast{Clusters: []string{"hpc"}, Tenants: names, Namespaces: names},
+			Samples: []rule.Effect{
+				{Subject: rule.Subject{Cluster: "hpc", Tenant: names[0], Namespace: names[0], Object: "NetworkPolicy.networking.k8s.io " + names[0] + "/egress"}, Detail: "TCP 443 at 0.0.0.0/0"},
 			},
 		})
 		r.Totals.BySeverity[severity]++
@@ -184,7 +186,7 @@ func TestMarkdownLimit(t *testing.T) {
 			t.Errorf("%d entries: %d rows and %d that had no room", n, rows, missing)
 		}
 		undetailed := wordBefore(text, " have no room here")
-		folds := n - r.Totals.BySeverity[semdiff.Info]
+		folds := n - r.Totals.BySeverity[rule.Info]
 		if details+undetailed != folds {
 			t.Errorf("%d entries: %d details and %d without, want %d", n, details, undetailed, folds)
 		}

@@ -6,6 +6,8 @@ import (
 
 	"lockstep.dev/lockstep/pkg/compile/diag"
 	"lockstep.dev/lockstep/pkg/compile/semdiff"
+	"lockstep.dev/lockstep/pkg/compile/semdiff/group"
+	"lockstep.dev/lockstep/pkg/compile/semdiff/rule"
 	"lockstep.dev/lockstep/pkg/compile/source"
 )
 
@@ -29,26 +31,28 @@ type Sides struct {
 }
 
 type entryRecord struct {
-	Rule        string         `json:"rule"`
-	Consequence string         `json:"consequence"`
-	Severity    string         `json:"severity"`
-	Jobs        string         `json:"jobs"`
-	Title       string         `json:"title"`
-	Help        string         `json:"help,omitempty"`
-	Before      *diag.Place    `json:"before,omitempty"`
-	After       *diag.Place    `json:"after,omitempty"`
-	Count       int            `json:"count"`
-	Values      int            `json:"values"`
-	Blast       semdiff.Blast  `json:"blast"`
-	Samples     []effectRecord `json:"samples"`
-	Waived      []waivedRecord `json:"waived,omitempty"`
-	URL         string         `json:"url"`
+	Rule        string `json:"rule"`
+	Consequence string `json:"consequence"`
+	Severity    string `json:"severity"`
+	Jobs        string `json:"jobs"`
+	// JobsOf are the tenants whose running jobs are meant, where they are not those of the blast.
+	JobsOf  []string       `json:"jobsOf,omitempty"`
+	Title   string         `json:"title"`
+	Help    string         `json:"help,omitempty"`
+	Before  *diag.Place    `json:"before,omitempty"`
+	After   *diag.Place    `json:"after,omitempty"`
+	Count   int            `json:"count"`
+	Values  int            `json:"values"`
+	Blast   group.Blast    `json:"blast"`
+	Samples []effectRecord `json:"samples"`
+	Waived  []waivedRecord `json:"waived,omitempty"`
+	URL     string         `json:"url"`
 }
 
 type effectRecord struct {
-	Subject semdiff.Subject `json:"subject"`
-	Detail  string          `json:"detail,omitempty"`
-	Changes []changeRecord  `json:"changes,omitempty"`
+	Subject rule.Subject   `json:"subject"`
+	Detail  string         `json:"detail,omitempty"`
+	Changes []changeRecord `json:"changes,omitempty"`
 }
 
 type changeRecord struct {
@@ -74,6 +78,8 @@ type findingsRecord struct {
 	Fixed   []diag.Record  `json:"fixed"`
 	Waived  []waivedRecord `json:"waived,omitempty"`
 	Waivers []waiverRecord `json:"waivers,omitempty"`
+	// Deciding are the files beside the specs that decide about reviews and differ.
+	Deciding []group.DecidingFile `json:"deciding,omitempty"`
 }
 
 type waiverRecord struct {
@@ -122,13 +128,13 @@ type recorder struct{ places diag.Places }
 func (c recorder) report(r *semdiff.Report, compared Compared) record {
 	result := record{
 		Compared: Sides(compared), Verdict: r.Verdict, Worst: r.Worst().String(), Entries: []entryRecord{}, Clusters: []clusterRecord{},
-		Findings: findingsRecord{Errors: r.Findings.Errors, New: records(r.Findings.New), Fixed: records(r.Findings.Fixed), Waived: c.waived(r.Findings.Waived), Waivers: c.waivers(r.Findings.Waivers)},
+		Findings: findingsRecord{Errors: r.Findings.Errors, New: records(r.Findings.New), Fixed: records(r.Findings.Fixed), Waived: c.waived(r.Findings.Waived), Waivers: c.waivers(r.Findings.Waivers), Deciding: r.Findings.Deciding},
 		Totals: totalsRecord{
 			Units: r.Totals.Units, Objects: r.Totals.Objects, Added: r.Totals.Added, Removed: r.Totals.Removed, Changed: r.Totals.Changed,
 			Renamed: r.Totals.Renamed, Values: r.Totals.Values, BySeverity: map[string]int{},
 		},
 	}
-	for _, s := range semdiff.Severities() {
+	for _, s := range rule.Severities() {
 		result.Totals.BySeverity[s.String()] = r.Totals.BySeverity[s]
 	}
 	for i := range r.Entries {
@@ -140,11 +146,14 @@ func (c recorder) report(r *semdiff.Report, compared Compared) record {
 	return result
 }
 
-func (c recorder) entry(e *semdiff.Entry) entryRecord {
+func (c recorder) entry(e *group.Entry) entryRecord {
 	result := entryRecord{
 		Rule: e.Rule, Consequence: string(e.Consequence), Severity: e.Severity.String(), Jobs: e.Jobs.String(), Title: e.Title, Help: e.Help,
 		Before: c.place(e.Before), After: c.place(e.After), Count: e.Count, Values: e.Values, Blast: e.Blast, Samples: []effectRecord{},
-		Waived: c.waived(e.Waived), URL: semdiff.Page(e.Rule),
+		Waived: c.waived(e.Waived), URL: rule.Page(e.Rule),
+	}
+	if jobsOf(e) != "" {
+		result.JobsOf = e.JobsOf
 	}
 	for i := range e.Samples {
 		result.Samples = append(result.Samples, effect(&e.Samples[i]))
@@ -155,7 +164,7 @@ func (c recorder) entry(e *semdiff.Entry) entryRecord {
 // changesOf is how many changes of a sample are written.
 const changesOf = 20
 
-func effect(e *semdiff.Effect) effectRecord {
+func effect(e *rule.Effect) effectRecord {
 	result := effectRecord{Subject: e.Subject, Detail: e.Detail}
 	for _, change := range e.Changes[:min(changesOf, len(e.Changes))] {
 		own := changeRecord{Object: change.Object().ID.String(), Path: change.Path.String()}
@@ -170,7 +179,7 @@ func effect(e *semdiff.Effect) effectRecord {
 	return result
 }
 
-func (c recorder) waived(list []semdiff.Waived) []waivedRecord {
+func (c recorder) waived(list []group.Waived) []waivedRecord {
 	var result []waivedRecord
 	for _, w := range list {
 		result = append(result, waivedRecord{w.Code, w.Message, w.Reason, w.Until, c.place(w.At), w.New})
@@ -178,13 +187,13 @@ func (c recorder) waived(list []semdiff.Waived) []waivedRecord {
 	return result
 }
 
-func (c recorder) waivers(list []semdiff.WaiverChange) []waiverRecord {
+func (c recorder) waivers(list []group.WaiverChange) []waiverRecord {
 	var result []waiverRecord
 	for i := range list {
 		w := &list[i]
 		own := waiverRecord{Change: string(w.How), Owner: w.Owner, Code: w.Code, About: w.About, Reason: w.Reason, Until: w.Until, After: c.place(w.At)}
 		switch {
-		case w.How == semdiff.WaiverRemoved:
+		case w.How == group.WaiverRemoved:
 			own.Before, own.After = own.After, nil
 		case w.Before != nil:
 			own.UntilBefore, own.Before = w.Before.Until, c.place(w.Before.At)

@@ -10,6 +10,8 @@ import (
 
 	"lockstep.dev/lockstep/pkg/compile/diag"
 	"lockstep.dev/lockstep/pkg/compile/semdiff"
+	"lockstep.dev/lockstep/pkg/compile/semdiff/group"
+	"lockstep.dev/lockstep/pkg/compile/semdiff/rule"
 	"lockstep.dev/lockstep/pkg/compile/source"
 )
 
@@ -49,11 +51,27 @@ func length(text string) int { return utf8.RuneCountInString(text) }
 type markdown struct{ links Links }
 
 func (m *markdown) head(r *semdiff.Report) string {
-	title := or(severities(r), "no changes")
-	return fmt.Sprintf("%s\n## What this changes: %s\n\n%s\n", Marker, title, escaped(r.Verdict))
+	return fmt.Sprintf("%s\n## What this changes: %s\n\n%s\n", Marker, headline(r), escaped(r.Verdict)) + m.beside(&r.Findings)
 }
 
-var badges = map[semdiff.Severity]string{semdiff.Critical: "🔴", semdiff.Warning: "🟠", semdiff.Notice: "🔵", semdiff.Info: "⚪"}
+// beside lists what is amber and no entry: waivers that accept more than before, and files that decide about reviews.
+func (m *markdown) beside(f *group.Findings) string {
+	var b strings.Builder
+	for i := range f.Waivers[:min(told, len(f.Waivers))] {
+		if w := &f.Waivers[i]; w.Accepts() {
+			fmt.Fprintf(&b, "\n%s waiver %s: %s (%s)\n", badges[rule.Warning], escaped(waiverText(w)), escaped(w.Reason), m.place(w.At, m.links.After))
+		}
+	}
+	for _, file := range f.Deciding[:min(told, len(f.Deciding))] {
+		fmt.Fprintf(&b, "\n%s %s\n", badges[rule.Warning], escaped(decidingText(file)))
+	}
+	if left := len(f.Deciding) - told; left > 0 {
+		fmt.Fprintf(&b, "\nand %s more that decide about reviews\n", plural(left, "file"))
+	}
+	return b.String()
+}
+
+var badges = map[rule.Severity]string{rule.Critical: "🔴", rule.Warning: "🟠", rule.Notice: "🔵", rule.Info: "⚪"}
 
 // table has a row for each entry that there is room for, and says how many.
 func (m *markdown) table(r *semdiff.Report, room int) (string, int) {
@@ -65,7 +83,7 @@ func (m *markdown) table(r *semdiff.Report, room int) (string, int) {
 	room -= length(b.String())
 	for i := range r.Entries {
 		e := &r.Entries[i]
-		row := fmt.Sprintf("| %s %s | %s<br>[`%s`](%s) | %s | %s |\n", badges[e.Severity], e.Severity, escaped(e.Title), e.Consequence, semdiff.Page(e.Rule),
+		row := fmt.Sprintf("| %s %s | %s<br>[`%s`](%s) | %s | %s |\n", badges[e.Severity], e.Severity, escaped(e.Title), e.Consequence, rule.Page(e.Rule),
 			escaped(blast(&e.Blast)), m.where(e))
 		if room -= length(row); room < 0 {
 			return b.String(), i
@@ -75,7 +93,7 @@ func (m *markdown) table(r *semdiff.Report, room int) (string, int) {
 	return b.String(), len(r.Entries)
 }
 
-func (m *markdown) where(e *semdiff.Entry) string {
+func (m *markdown) where(e *group.Entry) string {
 	if !e.After.IsZero() {
 		return m.place(e.After, m.links.After)
 	}
@@ -119,13 +137,13 @@ func target(address string) string { return targets.Replace(address) }
 
 var targets = strings.NewReplacer("(", "%28", ")", "%29", "|", "%7C", " ", "%20", "<", "%3C", ">", "%3E", "\n", "%0A")
 
-// details are the samples of entries, as far as there is room. Entries that nobody notices need none.
+// details are the samples of entries, as far as there is room. Entries that no user notices need none.
 func (m *markdown) details(r *semdiff.Report, room int) string {
 	var b strings.Builder
 	left := 0
 	for i := range r.Entries {
 		e := &r.Entries[i]
-		if e.Severity == semdiff.Info {
+		if e.Severity == rule.Info {
 			continue
 		}
 		part := m.detail(e)
@@ -142,12 +160,12 @@ func (m *markdown) details(r *semdiff.Report, room int) string {
 	return b.String()
 }
 
-func (m *markdown) detail(e *semdiff.Entry) string {
+func (m *markdown) detail(e *group.Entry) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "\n<details><summary>%s %s: %s</summary>\n\n", badges[e.Severity], e.Severity, escaped(e.Title))
 	fmt.Fprintf(&b, "%s\n\n", e.Consequence.Meaning())
 	if jobs := jobsMeaning(e.Jobs); jobs != "" {
-		fmt.Fprintf(&b, "Running jobs %s.\n\n", jobs)
+		fmt.Fprintf(&b, "Running jobs%s %s.\n\n", escaped(jobsOf(e)), jobs)
 	}
 	for _, line := range samples(e) {
 		fmt.Fprintf(&b, "- %s\n", escaped(line))
@@ -169,7 +187,7 @@ func (m *markdown) detail(e *semdiff.Entry) string {
 }
 
 // findings are what the compiler says now and did not say before, and what is accepted.
-func (m *markdown) findings(f *semdiff.Findings) string {
+func (m *markdown) findings(f *group.Findings) string {
 	var b strings.Builder
 	found := findingsOf(f.New)
 	for _, one := range found[:min(told, len(found))] {
@@ -186,7 +204,7 @@ func (m *markdown) findings(f *semdiff.Findings) string {
 	for i := range f.Waivers[:min(told, len(f.Waivers))] {
 		w := &f.Waivers[i]
 		links := m.links.After
-		if w.How == semdiff.WaiverRemoved {
+		if w.How == group.WaiverRemoved {
 			links = m.links.Before
 		}
 		fmt.Fprintf(&b, "- %s: %s (%s, [page of the code](%s))\n", escaped(waiverText(w)), escaped(w.Reason), m.place(w.At, links), diag.Code(w.Code).URL())
@@ -231,7 +249,7 @@ func (m *markdown) missing(n int) string {
 	return fmt.Sprintf("\n%s of less weight had no room in the table%s.\n", plural(n, "change"), m.full())
 }
 
-// escaped makes a text of specs harmless: whoever opens a pull request must not draw, link or call anybody in its comment. Forges look
+// escaped makes a text of specs harmless: the author of a pull request must not draw, link or call people in its comment. Forges look
 // for references in the text that is left after Markdown, so that a backslash does not keep them: an empty comment within does.
 func escaped(text string) string { return marks.Replace(harmless(text)) }
 

@@ -41,6 +41,15 @@ func (m markup) list(format string, texts []string) {
 	}
 }
 
+// link writes a text that leads to an address, if there is one.
+func (m markup) link(to, text string) {
+	if to == "" {
+		m.put("%s", text)
+		return
+	}
+	m.put(`<a href="%s">%s</a>`, address(to), text)
+}
+
 // address is a link that a browser may follow: no other kind than the two of the web, and relative ones.
 func address(link string) string {
 	scheme, _, found := strings.Cut(link, ":")

@@ -22,7 +22,7 @@ type matrix struct {
 	Hidden string
 }
 
-// Same says that nothing differs.
+// Same reports whether nothing differs.
 func (m *matrix) Same() bool { return len(m.Opened)+len(m.Closed)+len(m.Altered) == 0 }
 
 type matrixRow struct {
@@ -78,7 +78,7 @@ func matrices(r *semdiff.Report) (all []matrix, quiet []string) {
 func (c *comparedReach) matrix(cluster string) matrix {
 	m := matrix{Cluster: cluster}
 	shown := c.shown(&m)
-	// Ends outside that nobody has to do with are left out.
+	// Ends outside that no tenant has to do with are left out.
 	rows := slices.DeleteFunc(slices.Clone(shown), func(i int) bool { return i >= c.tenants && !c.sends(i) })
 	columns := slices.DeleteFunc(slices.Clone(shown), func(i int) bool { return i >= c.tenants && !c.receives(i) })
 	for _, to := range columns {
@@ -210,7 +210,7 @@ func (c *comparedReach) anyDiffers(i int) bool {
 	return false
 }
 
-// speaks says whether a tenant has a way to another tenant, or to the internet.
+// speaks reports whether a tenant has a way to another tenant, or to the internet.
 func (c *comparedReach) speaks(i int) bool {
 	found := false
 	c.is.open[i].each(func(to int) { found = found || to < c.tenants || c.names[to] == internet })
@@ -309,4 +309,69 @@ func (c *comparedReach) count(m *matrix) {
 			m.Counts = append(m.Counts, matrixCount{row.what, number(was), number(is), was != is})
 		}
 	}
+}
+
+// reach writes who reaches whom on the clusters where it differs.
+func (p *page) reach(matrices []matrix, quiet []string) {
+	p.raw("<section aria-labelledby=\"reach\">\n<h2 id=\"reach\">Who reaches whom</h2>\n")
+	if len(matrices) > 0 {
+		p.raw(`<p class="legend"><span class="cell opened">+</span> opened <span class="cell closed">−</span> closed <span class="cell altered">±</span> other ports or addresses <span class="cell open">●</span> open, as before <span class="cell half">◐</span> allowed by one side only: no traffic</p>` + "\n")
+	}
+	for i := range matrices {
+		matrices[i].write(p.markup)
+	}
+	if len(quiet) > 0 {
+		p.put("<p>%s</p>\n", "The same ways are open as before on "+counted("cluster", quiet)+".")
+	}
+	p.raw("</section>\n")
+}
+
+func (x *matrix) write(m markup) {
+	m.put("<section class=\"cluster\">\n<h3>Cluster %s</h3>\n", x.Cluster)
+	if len(x.Counts) > 0 {
+		m.raw(`<table class="sums"><caption>How many</caption><thead><tr><th scope="col">ways</th><th scope="col">before</th><th scope="col">after</th></tr></thead><tbody>`)
+		for _, count := range x.Counts {
+			m.raw("<tr")
+			if count.Differs {
+				m.raw(` class="differs"`)
+			}
+			m.put(`><th scope="row">%s</th><td>%s</td><td>%s</td></tr>`, count.What, count.Before, count.After)
+		}
+		m.raw("</tbody></table>\n")
+	}
+	m.raw("<div class=\"differences\">\n")
+	for _, part := range []struct {
+		heading string
+		ways    []string
+	}{{"Opened", x.Opened}, {"Closed", x.Closed}, {"Other ports or addresses", x.Altered}} {
+		if len(part.ways) > 0 {
+			m.put(`<h4>%s</h4><ul class="ways">`, part.heading)
+			m.list("<li>%s</li>", part.ways)
+			m.raw("</ul>\n")
+		}
+	}
+	m.when("<p>%s</p>\n", x.More)
+	m.raw("</div>\n")
+	x.table(m)
+	m.when("<p>%s</p>\n", x.Hidden)
+	m.raw("</section>\n")
+}
+
+func (x *matrix) table(m markup) {
+	m.put("<div class=\"scroll\" role=\"region\" aria-label=\"Matrix of cluster %s\" tabindex=\"0\">\n", x.Cluster)
+	m.raw("<table class=\"matrix\"><caption>From the row to the column</caption>\n<thead><tr><td></td>")
+	m.list(`<th scope="col"><span>%s</span></th>`, x.Columns)
+	m.raw("</tr></thead>\n<tbody>")
+	for _, row := range x.Rows {
+		m.put(`<tr><th scope="row">%s</th>`, row.Name)
+		for _, c := range row.Cells {
+			if c.Mark == "" {
+				m.put(`<td class="cell %s"></td>`, c.Class)
+				continue
+			}
+			m.put(`<td class="cell %s" title="%s"><span aria-hidden="true">%s</span><span class="says">%s</span></td>`, c.Class, c.Says, c.Mark, c.Class)
+		}
+		m.raw("</tr>")
+	}
+	m.raw("</tbody>\n</table>\n</div>\n")
 }

@@ -34,9 +34,9 @@ type ends struct {
 	tenants int
 }
 
-func endsOf(before, after *semdiff.Facts) *ends {
+func endsOf(before, after *semdiff.Proven) *ends {
 	e := &ends{at: map[string]int{}}
-	for _, facts := range []*semdiff.Facts{before, after} {
+	for _, facts := range []*semdiff.Proven{before, after} {
 		if facts == nil {
 			continue
 		}
@@ -57,7 +57,7 @@ func endsOf(before, after *semdiff.Facts) *ends {
 // reach is who may speak with whom in one state, and over which ports.
 type reach struct {
 	ends *ends
-	// open has a bit for each end that an end reaches; half those where only one of two tenants allows it, which is no traffic.
+	// open has a bit for each end that an end reaches; half those where only one of two tenants allows it, which is not traffic.
 	open, half []set
 	ports      map[[2]int][]string
 	// ranges are the addresses of pods and Services.
@@ -89,7 +89,7 @@ func sets(n, size int) []set {
 
 // reachOf joins what namespaces may do as what tenants may do. Traffic between two tenants needs a namespace of each: the one that may
 // send and the other that may receive.
-func reachOf(e *ends, facts *semdiff.Facts) *reach {
+func reachOf(e *ends, facts *semdiff.Proven) *reach {
 	r := &reach{ends: e, open: sets(len(e.names), len(e.names)), half: sets(len(e.names), len(e.names)), ports: map[[2]int][]string{}}
 	if facts == nil {
 		return r
@@ -196,7 +196,7 @@ func (r *reach) addresses(f isolation.Flow, end func(string)) {
 	}
 }
 
-// overlaps says whether a flow is about an address of some network.
+// overlaps reports whether a flow is about an address of some network.
 func overlaps(f isolation.Flow, networks []netip.Prefix) bool {
 	return slices.ContainsFunc(networks, func(p netip.Prefix) bool {
 		first := p.Masked().Addr()
@@ -204,7 +204,7 @@ func overlaps(f isolation.Flow, networks []netip.Prefix) bool {
 	})
 }
 
-// within says whether a flow is about addresses of one network only.
+// within reports whether a flow is about addresses of one network only.
 func within(f isolation.Flow, networks []netip.Prefix) bool {
 	return slices.ContainsFunc(networks, func(p netip.Prefix) bool { return p.Contains(f.From) && p.Contains(f.To) })
 }

@@ -9,11 +9,13 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/diag"
 	"lockstep.dev/lockstep/pkg/compile/diag/sarif"
 	"lockstep.dev/lockstep/pkg/compile/semdiff"
+	"lockstep.dev/lockstep/pkg/compile/semdiff/group"
+	"lockstep.dev/lockstep/pkg/compile/semdiff/rule"
 	"lockstep.dev/lockstep/pkg/compile/source"
 )
 
 // levels are how grave SARIF calls a severity.
-var levels = map[semdiff.Severity]string{semdiff.Critical: "error", semdiff.Warning: "warning", semdiff.Notice: "note", semdiff.Info: "note"}
+var levels = map[rule.Severity]string{rule.Critical: "error", rule.Warning: "warning", rule.Notice: "note", rule.Info: "note"}
 
 // SARIF writes a report for code scanning: a result per entry, at the line of the spec as it is afterwards; that of before is a related
 // location. Its rules are those of semdiff, with their pages.
@@ -33,7 +35,7 @@ func SARIF(w io.Writer, r *semdiff.Report, options sarif.Options) error {
 }
 
 // waiver is a waiver that differs: a warning where it accepts more, a note where it accepts less.
-func (b *scanning) waiver(w *semdiff.WaiverChange) sarif.Result {
+func (b *scanning) waiver(w *group.WaiverChange) sarif.Result {
 	const name = "waivers"
 	index, known := b.rules[name]
 	if !known {
@@ -45,9 +47,9 @@ func (b *scanning) waiver(w *semdiff.WaiverChange) sarif.Result {
 			Configuration: sarif.Configuration{Level: "warning"},
 		})
 	}
-	level := levels[semdiff.Notice]
-	if accepts(w) {
-		level = levels[semdiff.Warning]
+	level := levels[rule.Notice]
+	if w.Accepts() {
+		level = levels[rule.Warning]
 	}
 	key := w.Owner + "\x00" + w.Code + "\x00" + w.About + "\x00" + string(w.How)
 	r := sarif.Result{
@@ -72,7 +74,7 @@ type scanning struct {
 	seen map[string]int
 }
 
-func (b *scanning) result(e *semdiff.Entry) sarif.Result {
+func (b *scanning) result(e *group.Entry) sarif.Result {
 	r := sarif.Result{
 		RuleID: "change/" + e.Rule, RuleIndex: b.rule(e.Rule), Level: levels[e.Severity], Message: sarif.Text{Text: explained(e)},
 		Fingerprints: map[string]string{"lockstepEntry/v1": b.fingerprint(e)},
@@ -95,7 +97,7 @@ func (b *scanning) result(e *semdiff.Entry) sarif.Result {
 }
 
 // fingerprint is the same as long as the entry is about the same line.
-func (b *scanning) fingerprint(e *semdiff.Entry) string {
+func (b *scanning) fingerprint(e *group.Entry) string {
 	at := e.After
 	if at.IsZero() {
 		at = e.Before
@@ -127,27 +129,27 @@ func (b *scanning) rule(name string) int {
 	index = len(b.used)
 	b.rules[name] = index
 	title, doc := name, name
-	for _, rule := range semdiff.Rules() {
-		if rule.Name == name {
-			title, doc = rule.Title, rule.Doc
+	for _, own := range rule.Rules() {
+		if own.Name == name {
+			title, doc = own.Title, own.Doc
 		}
 	}
 	b.used = append(b.used, sarif.Rule{
-		ID: "change/" + name, HelpURI: semdiff.Page(name), Short: sarif.Text{Text: title}, Full: sarif.Text{Text: doc},
+		ID: "change/" + name, HelpURI: rule.Page(name), Short: sarif.Text{Text: title}, Full: sarif.Text{Text: doc},
 		Help: sarif.Multiformat{Text: doc, Markdown: doc}, Configuration: sarif.Configuration{Level: "warning"},
 	})
 	return index
 }
 
 // explained is an entry as a text of a few lines, for formats that have no structure of their own.
-func explained(e *semdiff.Entry) string {
+func explained(e *group.Entry) string {
 	lines := []string{harmless(e.Title) + " [" + string(e.Consequence) + "]"}
 	if who := blast(&e.Blast); who != "" {
 		lines = append(lines, "for "+harmless(who))
 	}
 	lines = append(lines, e.Consequence.Meaning())
 	if jobs := jobsMeaning(e.Jobs); jobs != "" {
-		lines = append(lines, "Running jobs "+jobs+".")
+		lines = append(lines, "Running jobs"+jobsOf(e)+" "+jobs+".")
 	}
 	for _, line := range samples(e) {
 		lines = append(lines, "- "+line)

@@ -2,7 +2,6 @@ package render
 
 import (
 	"encoding/json"
-	"encoding/xml"
 	"io"
 	"net/url"
 	"strings"
@@ -13,6 +12,8 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/diag"
 	"lockstep.dev/lockstep/pkg/compile/diag/sarif"
 	"lockstep.dev/lockstep/pkg/compile/semdiff"
+	"lockstep.dev/lockstep/pkg/compile/semdiff/group"
+	"lockstep.dev/lockstep/pkg/compile/semdiff/rule"
 	"lockstep.dev/lockstep/pkg/compile/source"
 )
 
@@ -21,13 +22,11 @@ func locate(path string) string { return (&url.URL{Path: "platform/" + path}).St
 // all are the renderers.
 func all(r *semdiff.Report) map[string]func(io.Writer) error {
 	compared := Compared{From: "a", To: "b"}
-	threshold, _ := semdiff.ParseThreshold("critical")
 	return map[string]func(io.Writer) error{
 		"text":     func(w io.Writer) error { return Text(w, r, compared, diag.Palette{}) },
 		"markdown": func(w io.Writer) error { return Markdown(w, r, compared, pullLinks) },
 		"json":     func(w io.Writer) error { return JSON(w, r, compared) },
 		"sarif":    func(w io.Writer) error { return SARIF(w, r, sarif.Options{Version: "1.2.3", Locate: locate}) },
-		"junit":    func(w io.Writer) error { return JUnit(w, r, threshold, locate) },
 		"github":   func(w io.Writer) error { return GitHub(w, r, locate) },
 		"html":     func(w io.Writer) error { return HTML(w, r, compared, pullLinks) },
 	}
@@ -42,7 +41,7 @@ func render(t *testing.T, name string, r *semdiff.Report) string {
 func TestServices(t *testing.T) {
 	golden.Run(t, "testdata/services", func(t *testing.T, c *golden.Case) {
 		r := &reviewed(t, c.Files).Report
-		for _, name := range []string{"sarif", "junit", "github"} {
+		for _, name := range []string{"sarif", "github"} {
 			text := render(t, name, r)
 			c.Output(name, text)
 			if name == "sarif" {
@@ -67,8 +66,8 @@ func TestSARIF(t *testing.T) {
 func TestFingerprints(t *testing.T) {
 	entry := func(text string, line int) *semdiff.Report {
 		at := source.Span{File: source.NewFile("tenants/a.yaml", []byte(text)), Line: line, Column: 1, Length: 1}
-		e := semdiff.Entry{Rule: "network", Consequence: semdiff.OpensNetwork, Title: "x", After: at}
-		return &semdiff.Report{Entries: []semdiff.Entry{e, e}}
+		e := group.Entry{Rule: "network", Consequence: rule.OpensNetwork, Title: "x", After: at}
+		return &semdiff.Report{Entries: []group.Entry{e, e}}
 	}
 	prints := func(r *semdiff.Report) [2]string {
 		var log struct {
@@ -93,39 +92,13 @@ func TestFingerprints(t *testing.T) {
 	}
 }
 
-// TestJUnit: the cases are those of the entries, those fail that the threshold is about, and whatever is in them is XML.
-func TestJUnit(t *testing.T) {
-	for name, test := range map[string]struct {
-		report          *semdiff.Report
-		tests, failures int
-	}{
-		"nothing changes": {&semdiff.Report{Verdict: "Nothing changes."}, 1, 0},
-		"hostile":         {hostileReport(), len(hostile), (len(hostile) + 3) / 4},
-		"many":            {many(40, 3), 40, 10},
-	} {
-		var got testSuites
-		if err := xml.Unmarshal([]byte(render(t, "junit", test.report)), &got); err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
-		failed := 0
-		for _, c := range got.Suites[0].Cases {
-			if c.Failure != nil {
-				failed++
-			}
-		}
-		if got.Tests != test.tests || len(got.Suites[0].Cases) != test.tests || got.Failures != test.failures || failed != test.failures {
-			t.Errorf("%s: %d tests, %d cases, %d failures, %d failed", name, got.Tests, len(got.Suites[0].Cases), got.Failures, failed)
-		}
-	}
-}
-
 // TestGitHub: a command is a line, and no text of a spec begins another.
 func TestGitHub(t *testing.T) {
 	r := hostileReport()
 	text := render(t, "github", r)
-	want := len(r.Entries) - r.Totals.BySeverity[semdiff.Info]
+	want := len(r.Entries) - r.Totals.BySeverity[rule.Info]
 	for _, w := range r.Findings.Waivers {
-		if w.How == semdiff.WaiverAdded || w.How == semdiff.WaiverExtended {
+		if w.Accepts() {
 			want++
 		}
 	}

@@ -5,11 +5,12 @@ import (
 	"strings"
 	"unicode"
 
-	"lockstep.dev/lockstep/pkg/compile/semdiff"
+	"lockstep.dev/lockstep/pkg/compile/semdiff/group"
+	"lockstep.dev/lockstep/pkg/compile/semdiff/rule"
 )
 
 // samples are the effects that an entry keeps, a line each. Those that differ in nothing but their cluster are one line.
-func samples(e *semdiff.Entry) []string {
+func samples(e *group.Entry) []string {
 	type line struct {
 		who, detail string
 		clusters    []string
@@ -47,7 +48,7 @@ func samples(e *semdiff.Entry) []string {
 
 // subject is whom one effect happens to, in words and without the cluster: `network policy lockstep-egress of vision`. The full identity
 // is in JSON.
-func subject(s *semdiff.Subject) string {
+func subject(s *rule.Subject) string {
 	kind, space, name := identity(s.Object)
 	space = or(space, s.Namespace)
 	var what string

@@ -6,56 +6,58 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"lockstep.dev/lockstep/pkg/compile/semdiff"
+	"lockstep.dev/lockstep/pkg/compile/semdiff/group"
+	"lockstep.dev/lockstep/pkg/compile/semdiff/rule"
 )
 
 // TestSamples: whom an effect happens to, in words that need no knowledge of Kubernetes' names.
 func TestSamples(t *testing.T) {
-	effect := func(s semdiff.Subject, detail string) semdiff.Effect {
-		return semdiff.Effect{Subject: s, Detail: detail}
+	effect := func(s rule.Subject, detail string) rule.Effect {
+		return rule.Effect{Subject: s, Detail: detail}
 	}
 	for name, test := range map[string]struct {
 		reason  string
-		effects []semdiff.Effect
+		effects []rule.Effect
 		want    []string
 	}{
 		"object of a tenant": {
 			"the group of the API and the path are for programs",
-			[]semdiff.Effect{effect(semdiff.Subject{Cluster: "hpc", Tenant: "vision", Namespace: "vision", Object: "NetworkPolicy.networking.k8s.io vision/egress", Path: "spec.egress.0"}, "TCP 443")},
+			[]rule.Effect{effect(rule.Subject{Cluster: "hpc", Tenant: "vision", Namespace: "vision", Object: "NetworkPolicy.networking.k8s.io vision/egress", Path: "spec.egress.0"}, "TCP 443")},
 			[]string{"network policy egress of vision on hpc: TCP 443"},
 		},
 		"another namespace": {
 			"a namespace is named where it is not called as its tenant",
-			[]semdiff.Effect{effect(semdiff.Subject{Cluster: "lab", Tenant: "students", Namespace: "exam", Object: "LimitRange exam/limits"}, "")},
+			[]rule.Effect{effect(rule.Subject{Cluster: "lab", Tenant: "students", Namespace: "exam", Object: "LimitRange exam/limits"}, "")},
 			[]string{"limit range limits of students in namespace exam on lab"},
 		},
 		"namespace of a tenant": {
 			"the tenant says it",
-			[]semdiff.Effect{effect(semdiff.Subject{Cluster: "hpc", Tenant: "vision", Namespace: "vision", Object: "Namespace vision"}, "a: 1 → 2")},
+			[]rule.Effect{effect(rule.Subject{Cluster: "hpc", Tenant: "vision", Namespace: "vision", Object: "Namespace vision"}, "a: 1 → 2")},
 			[]string{"vision on hpc: a: 1 → 2"},
 		},
 		"called as its tenant": {
 			"a name is said once",
-			[]semdiff.Effect{effect(semdiff.Subject{Cluster: "hpc", Tenant: "vision", Object: "ClusterQueue.kueue.x-k8s.io vision"}, "64 → 48")},
+			[]rule.Effect{effect(rule.Subject{Cluster: "hpc", Tenant: "vision", Object: "ClusterQueue.kueue.x-k8s.io vision"}, "64 → 48")},
 			[]string{"queue of vision on hpc: 64 → 48"},
 		},
 		"comes as a whole": {
 			"an object that is all there is to tell is told once",
-			[]semdiff.Effect{effect(semdiff.Subject{Cluster: "hpc", Object: "ClusterRole.rbac.authorization.k8s.io edit"}, "ClusterRole.rbac.authorization.k8s.io edit")},
+			[]rule.Effect{effect(rule.Subject{Cluster: "hpc", Object: "ClusterRole.rbac.authorization.k8s.io edit"}, "ClusterRole.rbac.authorization.k8s.io edit")},
 			[]string{"cluster role edit on hpc"},
 		},
 		"clusters": {
 			"what differs in the cluster only is one line, and what differs in more is not",
-			[]semdiff.Effect{
-				effect(semdiff.Subject{Cluster: "a", Runtime: "small", Object: "ClusterTrainingRuntime.trainer.kubeflow.org small"}, "5 → 6"),
-				effect(semdiff.Subject{Cluster: "b", Runtime: "small", Object: "ClusterTrainingRuntime.trainer.kubeflow.org small"}, "5 → 6"),
-				effect(semdiff.Subject{Cluster: "c", Runtime: "small", Object: "ClusterTrainingRuntime.trainer.kubeflow.org small"}, "4 → 6"),
-				effect(semdiff.Subject{Cluster: "d", Runtime: "small", Object: "ClusterTrainingRuntime.trainer.kubeflow.org small"}, "5 → 6"),
+			[]rule.Effect{
+				effect(rule.Subject{Cluster: "a", Runtime: "small", Object: "ClusterTrainingRuntime.trainer.kubeflow.org small"}, "5 → 6"),
+				effect(rule.Subject{Cluster: "b", Runtime: "small", Object: "ClusterTrainingRuntime.trainer.kubeflow.org small"}, "5 → 6"),
+				effect(rule.Subject{Cluster: "c", Runtime: "small", Object: "ClusterTrainingRuntime.trainer.kubeflow.org small"}, "4 → 6"),
+				effect(rule.Subject{Cluster: "d", Runtime: "small", Object: "ClusterTrainingRuntime.trainer.kubeflow.org small"}, "5 → 6"),
 			},
 			[]string{"runtime small on a, b and d: 5 → 6", "runtime small on c: 4 → 6"},
 		},
-		"nobody": {"a cluster alone", []semdiff.Effect{effect(semdiff.Subject{Cluster: "hpc"}, "x")}, []string{"on hpc: x"}},
+		"nobody": {"a cluster alone", []rule.Effect{effect(rule.Subject{Cluster: "hpc"}, "x")}, []string{"on hpc: x"}},
 	} {
-		if diff := cmp.Diff(test.want, samples(&semdiff.Entry{Samples: test.effects})); diff != "" {
+		if diff := cmp.Diff(test.want, samples(&group.Entry{Samples: test.effects})); diff != "" {
 			t.Errorf("%s: %s (-want +got):\n%s", name, test.reason, diff)
 		}
 	}
@@ -74,7 +76,7 @@ func TestWords(t *testing.T) {
 
 func TestSeverities(t *testing.T) {
 	r := &semdiff.Report{}
-	r.Totals.BySeverity[semdiff.Critical], r.Totals.BySeverity[semdiff.Warning], r.Totals.BySeverity[semdiff.Notice], r.Totals.BySeverity[semdiff.Info] = 1, 3, 1, 1200
+	r.Totals.BySeverity[rule.Critical], r.Totals.BySeverity[rule.Warning], r.Totals.BySeverity[rule.Notice], r.Totals.BySeverity[rule.Info] = 1, 3, 1, 1200
 	if got := severities(r); got != "1 critical, 3 warnings, 1 notice, 1,200 for information" {
 		t.Error(got)
 	}

@@ -1,5 +1,5 @@
 // Package render writes reports of semdiff: for people in a terminal (Text), in a pull request (Markdown) and in a browser (HTML); for
-// programs (JSON), code scanning (SARIF), services that show tests (JUnit) and GitHub Actions (GitHub).
+// programs (JSON), code scanning (SARIF) and GitHub Actions (GitHub).
 //
 // A renderer says nothing that is not in the report, and leaves out nothing without saying how much. The texts of a report hold what
 // authors of pull requests wrote: harmless takes from them what steers terminals and readers, and each renderer escapes the rest for its
@@ -9,10 +9,13 @@ package render
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"lockstep.dev/lockstep/pkg/compile/diag"
 	"lockstep.dev/lockstep/pkg/compile/semdiff"
+	"lockstep.dev/lockstep/pkg/compile/semdiff/group"
+	"lockstep.dev/lockstep/pkg/compile/semdiff/rule"
 	"lockstep.dev/lockstep/pkg/compile/source"
 )
 
@@ -55,23 +58,23 @@ type text struct {
 	palette diag.Palette
 }
 
-func (t *text) colour(s semdiff.Severity) string {
+func (t *text) colour(s rule.Severity) string {
 	switch s {
-	case semdiff.Critical:
+	case rule.Critical:
 		return t.palette.Error
-	case semdiff.Warning:
+	case rule.Warning:
 		return t.palette.Warning
 	}
 	return t.palette.Help
 }
 
-func (t *text) entry(e *semdiff.Entry) {
+func (t *text) entry(e *group.Entry) {
 	fmt.Fprintf(t, "\n%s%s%s %s [%s]\n", t.colour(e.Severity), e.Severity, t.reset(), harmless(e.Title), e.Consequence)
 	if who := blast(&e.Blast); who != "" {
 		fmt.Fprintf(t, "  for %s\n", harmless(who))
 	}
 	if jobs := jobsMeaning(e.Jobs); jobs != "" {
-		fmt.Fprintf(t, "  running jobs: %s\n", jobs)
+		fmt.Fprintf(t, "  running jobs%s: %s\n", jobsOf(e), jobs)
 	}
 	for _, place := range places(e) {
 		fmt.Fprintf(t, "  %s%s%s\n", t.palette.Place, harmless(place), t.reset())
@@ -96,7 +99,7 @@ func (t *text) reset() string { return t.palette.Reset }
 // told is how many findings of each kind are written; the others are counted.
 const told = 10
 
-func (t *text) findings(f *semdiff.Findings) {
+func (t *text) findings(f *group.Findings) {
 	for _, part := range []struct {
 		heading string
 		all     []finding
@@ -116,19 +119,40 @@ func (t *text) findings(f *semdiff.Findings) {
 	}
 	t.waivers(waivers(f.Waived))
 	t.waiverChanges(f.Waivers)
+	t.deciding(f.Deciding)
 }
 
-func (t *text) waiverChanges(all []semdiff.WaiverChange) {
+func (t *text) deciding(files []group.DecidingFile) {
+	if len(files) > 0 {
+		fmt.Fprint(t, "\nFiles that decide about reviews:\n")
+	}
+	for _, file := range files[:min(told, len(files))] {
+		fmt.Fprintf(t, "  %swarning%s %s\n", t.palette.Warning, t.reset(), decidingText(file))
+	}
+	if left := len(files) - told; left > 0 {
+		fmt.Fprintf(t, "  and %s: the format json has them all\n", plural(left, "file"))
+	}
+}
+
+func (t *text) waiverChanges(all []group.WaiverChange) {
 	if len(all) > 0 {
 		fmt.Fprint(t, "\nWaivers that change:\n")
 	}
 	for i := range all[:min(told, len(all))] {
 		w := &all[i]
-		fmt.Fprintf(t, "  %s\n    %s\n    %s%s%s\n", waiverText(w), harmless(w.Reason), t.palette.Place, harmless(w.At.String()), t.reset())
+		fmt.Fprintf(t, "  %s%s\n    %s\n    %s%s%s\n", t.amber(w), waiverText(w), harmless(w.Reason), t.palette.Place, harmless(w.At.String()), t.reset())
 	}
 	if left := len(all) - told; left > 0 {
 		fmt.Fprintf(t, "  and %s: the format json has them all\n", plural(left, "waiver"))
 	}
+}
+
+// amber marks a waiver that accepts more than before.
+func (t *text) amber(w *group.WaiverChange) string {
+	if !w.Accepts() {
+		return ""
+	}
+	return t.palette.Warning + "warning" + t.reset() + " "
 }
 
 func (t *text) waivers(all []waiver) {
@@ -152,7 +176,7 @@ func fresh(isNew bool) string {
 }
 
 // places are the lines that are responsible, the one afterwards first.
-func places(e *semdiff.Entry) []string {
+func places(e *group.Entry) []string {
 	switch {
 	case e.Before.IsZero() && e.After.IsZero():
 		return nil
@@ -166,16 +190,24 @@ func places(e *semdiff.Entry) []string {
 
 func same(a, b source.Span) bool { return a.String() == b.String() }
 
+// jobsOf says whose running jobs are meant, where they are not those of the tenants of the entry.
+func jobsOf(e *group.Entry) string {
+	if e.AllJobs || len(e.JobsOf) == 0 || slices.Equal(e.JobsOf, e.Blast.Tenants) {
+		return ""
+	}
+	return " of " + harmless(strings.TrimPrefix(counted("tenant", e.JobsOf), "tenant "))
+}
+
 // jobsMeaning says what running jobs notice, "" for nothing.
-func jobsMeaning(j semdiff.Jobs) string {
+func jobsMeaning(j rule.Jobs) string {
 	switch j {
-	case semdiff.Included:
+	case rule.Included:
 		return "go on, and it holds for them at once"
-	case semdiff.Hampered:
+	case rule.Hampered:
 		return "go on, and may fail for it"
-	case semdiff.Preemptible:
+	case rule.Preemptible:
 		return "may be stopped so that others get their machines"
-	case semdiff.Stopped:
+	case rule.Stopped:
 		return "are stopped"
 	}
 	return ""

@@ -9,13 +9,15 @@ import (
 	"unicode/utf8"
 
 	"lockstep.dev/lockstep/pkg/compile/semdiff"
+	"lockstep.dev/lockstep/pkg/compile/semdiff/group"
+	"lockstep.dev/lockstep/pkg/compile/semdiff/rule"
 )
 
 // named is how many names are written out; of more there is a number, and the first three.
 const named = 6
 
 // blast says whom an entry touches: `2 tenants (a, b) on cluster onprem`. Namespaces that are called as their tenant go without saying.
-func blast(b *semdiff.Blast) string {
+func blast(b *group.Blast) string {
 	var parts []string
 	spaces := slices.DeleteFunc(slices.Clone(b.Namespaces), func(name string) bool { return slices.Contains(b.Tenants, name) })
 	for _, part := range []struct {
@@ -57,12 +59,12 @@ func and(words []string) string {
 // severities counts entries: `1 critical change, 2 warnings`, "" where there are none.
 func severities(r *semdiff.Report) string {
 	var parts []string
-	for _, s := range semdiff.Severities() {
+	for _, s := range rule.Severities() {
 		switch n := r.Totals.BySeverity[s]; {
 		case n == 0:
-		case s == semdiff.Critical:
+		case s == rule.Critical:
 			parts = append(parts, number(n)+" critical")
-		case s == semdiff.Info:
+		case s == rule.Info:
 			parts = append(parts, number(n)+" for information")
 		default:
 			parts = append(parts, plural(n, s.String()))
@@ -71,8 +73,37 @@ func severities(r *semdiff.Report) string {
 	return strings.Join(parts, ", ")
 }
 
+// headline counts what a reviewer looks at first: what check refuses, entries, waivers that accept more, files that decide about reviews.
+func headline(r *semdiff.Report) string {
+	var parts []string
+	if n := r.Findings.Errors; n > 0 {
+		parts = append(parts, "refused with "+plural(n, "error"))
+	}
+	if counts := severities(r); counts != "" {
+		parts = append(parts, counts)
+	}
+	if n := accepting(&r.Findings); n > 0 {
+		parts = append(parts, plural(n, "waiver"))
+	}
+	if n := len(r.Findings.Deciding); n > 0 {
+		parts = append(parts, plural(n, "file")+" about reviews")
+	}
+	return or(strings.Join(parts, ", "), "no changes")
+}
+
+// accepting is how many waivers accept more than before.
+func accepting(f *group.Findings) int {
+	n := 0
+	for i := range f.Waivers {
+		if f.Waivers[i].Accepts() {
+			n++
+		}
+	}
+	return n
+}
+
 // harmless replaces characters that steer a terminal, turn the direction of writing, or break a line, and bounds the length: texts
-// come from specs, and whoever opens a pull request writes them.
+// come from specs, and the author of a pull request writes them.
 func harmless(text string) string {
 	text = strings.Map(func(r rune) rune {
 		switch {

@@ -1,5 +1,5 @@
-// Package agenttest makes what tests of the agent need: keys, and addresses on the loopback interface at which several
-// agents can listen on one port, as in the pods of a job.
+// Package agenttest makes what tests of the agent need: keys, ends of processes, and addresses on the loopback interface at which
+// several agents can listen on one port, as in the pods of a job.
 package agenttest
 
 import (
@@ -13,9 +13,11 @@ import (
 	"os"
 	"strconv"
 	"sync/atomic"
+	"syscall"
 	"testing"
 
 	"lockstep.dev/lockstep/pkg/mpi/agent/identity"
+	"lockstep.dev/lockstep/pkg/mpi/agent/process"
 )
 
 // PEM returns a new private key in the form in which the Secret of a job holds it.
@@ -79,3 +81,9 @@ func freePort(t testing.TB, addresses []string) int {
 	}
 	return port
 }
+
+// Exited is the end with a code.
+func Exited(code int) process.Status { return process.Status(code << 8) }
+
+// Killed is the end by a signal.
+func Killed(signal syscall.Signal) process.Status { return process.Status(signal) }

@@ -25,39 +25,39 @@ func Hello(ctx context.Context, dial Dial, key identity.Key, address string) (mp
 	return once[mpi.Hello](ctx, dial, key, address, mpi.HelloSubsystem, nil)
 }
 
-// Introduce gives a node the table of the job, so that a launch daemon on the node can reach the other nodes, and asks
+// SendHostTable gives a node the table of the job, so that a launch daemon on the node can reach the other nodes, and asks
 // whom of them it cannot reach.
-func Introduce(ctx context.Context, dial Dial, key identity.Key, address string, table mpi.HostTable) (mpi.Hello, error) {
+func SendHostTable(ctx context.Context, dial Dial, key identity.Key, address string, table mpi.HostTable) (mpi.Hello, error) {
 	return once[mpi.Hello](ctx, dial, key, address, mpi.HelloSubsystem, table)
 }
 
-// Answer is what a node answers to mpi.ReportSubsystem: a report, and what is needed to judge by it.
-type Answer struct {
+// ReportReply is what a node answers to mpi.ReportSubsystem: a report, and what is needed to judge by it.
+type ReportReply struct {
 	mpi.NodeReport
 	// LaunchAge is that of mpi.Progress at the moment of the report: whether a rank failed before a launch or in it can be a
 	// matter of milliseconds.
 	LaunchAge *float64 `json:"launchAge,omitempty"`
 }
 
-// Account is all that a node says of what ran there.
-type Account struct {
-	Answer
+// NodeAnswer is all that a node says of what ran there.
+type NodeAnswer struct {
+	ReportReply
 	// Received is when the report came: its times count from then.
 	Received time.Time
 	Progress mpi.Progress
 }
 
 // Report asks a node what ran there, and when it began.
-func Report(ctx context.Context, dial Dial, key identity.Key, address string) (Account, error) {
-	var account Account
+func Report(ctx context.Context, dial Dial, key identity.Key, address string) (NodeAnswer, error) {
+	var answer NodeAnswer
 	err := converse(ctx, dial, key, address, func(conn ssh.Conn) error {
-		if err := ask(conn, mpi.ReportSubsystem, nil, &account.Answer); err != nil {
+		if err := ask(conn, mpi.ReportSubsystem, nil, &answer.ReportReply); err != nil {
 			return err
 		}
-		account.Received = time.Now()
-		return ask(conn, mpi.ProgressSubsystem, nil, &account.Progress)
+		answer.Received = time.Now()
+		return ask(conn, mpi.ProgressSubsystem, nil, &answer.Progress)
 	})
-	return account, err
+	return answer, err
 }
 
 // Progress asks a node what its ranks have done so far.
@@ -70,8 +70,8 @@ func Phases(ctx context.Context, dial Dial, key identity.Key, address string) (m
 	return once[mpi.Phases](ctx, dial, key, address, mpi.PhasesSubsystem, nil)
 }
 
-// Meet brings something to a meeting of ranks and waits for the others.
-func Meet(ctx context.Context, dial Dial, key identity.Key, address string, request mpi.ProbeRequest) (mpi.ProbeReply, error) {
+// ExchangeProbe brings something to an exchange between ranks and waits for the others.
+func ExchangeProbe(ctx context.Context, dial Dial, key identity.Key, address string, request mpi.ProbeRequest) (mpi.ProbeReply, error) {
 	return once[mpi.ProbeReply](ctx, dial, key, address, mpi.ProbeSubsystem, request)
 }
 
@@ -94,7 +94,7 @@ func Push(ctx context.Context, dial Dial, key identity.Key, table mpi.HostTable)
 	defer cancel()
 	var result mpi.GateResult
 	err = converse(ctx, dial, key, address, func(conn ssh.Conn) error {
-		return askFor(conn, mpi.RendezvousSubsystem, table, &result, maxGateReply)
+		return askFor(conn, mpi.HostTableSubsystem, table, &result, maxGateReply)
 	})
 	if err != nil {
 		return mpi.GateResult{}, fmt.Errorf("push the table of hosts to %s: %w", launcher.Name, err)

@@ -57,7 +57,7 @@ func TestConnectNamesTheCause(t *testing.T) {
 		want    client.Cause
 	}{
 		"refused":     {dialer, refusing.Addr().String(), time.Minute, client.Refused},
-		"mute":        {dialer, answering(t, func(net.Conn) {}), 50 * time.Millisecond, client.Mute},
+		"mute":        {dialer, answering(t, func(net.Conn) {}), 50 * time.Millisecond, client.NoHandshake},
 		"hangs up":    {dialer, answering(t, func(c net.Conn) { c.Close() }), time.Minute, client.Lost},
 		"web server":  {dialer, answering(t, func(c net.Conn) { _, _ = io.WriteString(c, strings.Repeat("HTTP/1.1 400 Bad Request ", 20)) }), time.Minute, client.NotAnAgent},
 		"no route":    {failing(syscall.EHOSTUNREACH), "10.0.0.1:2222", time.Minute, client.Unreachable},
@@ -109,7 +109,7 @@ func TestPushDoesNotWaitForAMuteLauncher(t *testing.T) {
 	key := agenttest.Key(t)
 	accepts := answering(t, func(net.Conn) {})
 	listens := serving(t, &server.Server{Key: key, Limits: server.DefaultLimits, Log: log.New(io.Discard, "", 0), Handlers: server.Handlers{
-		Subsystems: map[string]server.Subsystem{mpi.RendezvousSubsystem: func(ctx context.Context, _ []byte) (any, error) {
+		Subsystems: map[string]server.Subsystem{mpi.HostTableSubsystem: func(ctx context.Context, _ []byte) (any, error) {
 			<-ctx.Done()
 			return nil, ctx.Err()
 		}},
@@ -118,7 +118,7 @@ func TestPushDoesNotWaitForAMuteLauncher(t *testing.T) {
 		dial := func(ctx context.Context, network, _ string) (net.Conn, error) { return dialer(ctx, network, address) }
 		_, err := client.Push(t.Context(), dial, key, mpi.HostTable{Hosts: []mpi.HostAddress{{Name: "l", Address: "10.0.0.1"}}})
 		var failure *client.Failure
-		if !errors.As(err, &failure) || failure.Cause != client.Mute {
+		if !errors.As(err, &failure) || failure.Cause != client.NoHandshake {
 			t.Errorf("%s: got %v", name, err)
 		}
 	}
@@ -131,7 +131,7 @@ func TestAReportCountsFromWhenItCame(t *testing.T) {
 	address := serving(t, &server.Server{Key: key, Limits: server.DefaultLimits, Log: log.New(io.Discard, "", 0), Handlers: server.Handlers{
 		Subsystems: map[string]server.Subsystem{
 			mpi.ReportSubsystem: func(context.Context, []byte) (any, error) {
-				return client.Answer{NodeReport: mpi.NodeReport{Daemons: 3}, LaunchAge: &age}, nil
+				return client.ReportReply{NodeReport: mpi.NodeReport{Daemons: 3}, LaunchAge: &age}, nil
 			},
 			mpi.ProgressSubsystem: func(context.Context, []byte) (any, error) {
 				asked <- time.Now()
@@ -139,12 +139,12 @@ func TestAReportCountsFromWhenItCame(t *testing.T) {
 			},
 		},
 	}})
-	account, err := client.Report(t.Context(), dialer, key, address)
-	if err != nil || account.Daemons != 3 || account.LaunchAge == nil || *account.LaunchAge != age || account.Progress.Processes != 2 {
-		t.Fatalf("%+v, %v", account, err)
+	answer, err := client.Report(t.Context(), dialer, key, address)
+	if err != nil || answer.Daemons != 3 || answer.LaunchAge == nil || *answer.LaunchAge != age || answer.Progress.Processes != 2 {
+		t.Fatalf("%+v, %v", answer, err)
 	}
-	if next := <-asked; account.Received.IsZero() || account.Received.After(next) {
-		t.Errorf("received at %v, the next question came at %v", account.Received, next)
+	if next := <-asked; answer.Received.IsZero() || answer.Received.After(next) {
+		t.Errorf("received at %v, the next question came at %v", answer.Received, next)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/netip"
 	"strconv"
+	"time"
 
 	"golang.org/x/crypto/ssh"
 
@@ -48,7 +49,7 @@ func handshake(ctx context.Context, conn net.Conn, key identity.Key, address str
 // that is never made.
 func late(err error) error {
 	if errors.Is(err, context.DeadlineExceeded) {
-		return &Failure{Cause: Mute, Err: err}
+		return &Failure{Cause: NoHandshake, Err: err}
 	}
 	return failure(err)
 }
@@ -70,4 +71,21 @@ func At(host mpi.HostAddress, port int) (string, error) {
 		return "", &Failure{Cause: NoAddress, Err: err}
 	}
 	return net.JoinHostPort(host.Address, strconv.Itoa(port)), nil
+}
+
+// Attempt bounds one attempt to reach a node. A pod that is just coming up may swallow the first packets.
+const Attempt = 2 * time.Second
+
+// LocalAddress returns our address on the way to a peer. Connecting by UDP sends nothing.
+func LocalAddress(peer string) string {
+	conn, err := net.Dial("udp", net.JoinHostPort(peer, "9"))
+	if err != nil {
+		return peer
+	}
+	defer conn.Close()
+	local, err := netip.ParseAddrPort(conn.LocalAddr().String())
+	if err != nil {
+		return peer
+	}
+	return local.Addr().WithZone("").String()
 }

@@ -28,16 +28,19 @@ const (
 	NoDNS          Cause = "DNS does not answer"
 	Refused        Cause = "connection refused"
 	TimedOut       Cause = "connection timed out"
-	Mute           Cause = "it accepts connections but does not answer"
+	NoHandshake    Cause = "it accepts connections but does not answer"
 	Unreachable    Cause = "no route to host"
 	Authentication Cause = "authentication failed"
 	NotAnAgent     Cause = "something else than the agent answers"
 	Lost           Cause = "connection lost"
 	Silent         Cause = "stopped answering"
 	Other          Cause = "connection failed"
+	// NoTable and OtherPod are causes of the gate.
+	NoTable  Cause = "nobody sent the addresses of the pods"
+	OtherPod Cause = "another pod of the job answers there"
 )
 
-// Is says whether an error is a *Failure of one of these causes.
+// Is reports whether an error is a *Failure of one of these causes.
 func Is(err error, causes ...Cause) bool {
 	var failure *Failure
 	return errors.As(err, &failure) && slices.Contains(causes, failure.Cause)
@@ -56,7 +59,7 @@ func (c Cause) Remedy() string {
 		return "check that the container `node` of the pod runs the agent and that no NetworkPolicy rejects port 2222"
 	case TimedOut, Unreachable:
 		return "check that a NetworkPolicy admits port 2222 between the pods of the job and that the node is healthy"
-	case Mute:
+	case NoHandshake:
 		return "check whether the node is overloaded, or the network loses large packets (MTU)"
 	case Authentication:
 		return "check that both pods mount the same Secret with the key of the job"
@@ -64,6 +67,10 @@ func (c Cause) Remedy() string {
 		return "check that the container `node` of the pod runs `mpi-agent serve`"
 	case Lost, Silent:
 		return "check whether the pod was ended or frozen, its node failed, or the network was cut"
+	case NoTable:
+		return "check that mpi-controller runs and that a NetworkPolicy admits it to port 2222 of the launcher, and that all pods of the job could be created and scheduled"
+	case OtherPod:
+		return "check that no pod of the job uses hostNetwork, and that the addresses are not those of pods that are gone"
 	}
 	return "see the agent's log in the pod"
 }
@@ -77,7 +84,7 @@ type Failure struct {
 
 func (f *Failure) Error() string {
 	switch f.Cause {
-	case Other, Silent:
+	case Other, Silent, OtherPod:
 		return fmt.Sprintf("%s: %v", f.Cause, f.Err)
 	case NoName, NoDNS:
 		return fmt.Sprintf("%s (%v)", f.Cause, f.Err)
@@ -141,3 +148,15 @@ func Explain(err error) error {
 	}
 	return failure(err)
 }
+
+// Describe is an error in words for a table of failures, with what to check.
+func Describe(err error) string {
+	var failure *Failure
+	if errors.As(err, &failure) {
+		return failure.Error()
+	}
+	return OneLine(err)
+}
+
+// OneLine is an error in one line.
+func OneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", " ") }

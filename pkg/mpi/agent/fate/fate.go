@@ -80,7 +80,7 @@ func (p *Process) Wait() (syscall.WaitStatus, error) {
 	return status, nil
 }
 
-// hasEnded says whether the descriptor is readable, which it is from the end of the process on.
+// hasEnded reports whether the descriptor is readable, which it is from the end of the process on.
 func hasEnded(fd int) bool {
 	n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 0)
 	return err == nil && n > 0

@@ -50,7 +50,7 @@ func Load(dir string) (Key, error) {
 	return Parse(pem)
 }
 
-// owns says whether a public key is the public half of the key.
+// owns reports whether a public key is the public half of the key.
 func (k Key) owns(public ssh.PublicKey) bool {
 	return bytes.Equal(public.Marshal(), k.signer.PublicKey().Marshal())
 }

@@ -18,8 +18,8 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi"
 )
 
-// Probe is one rank of a probe.
-type Probe struct {
+// Participant is one rank of a probe.
+type Participant struct {
 	Rank, Size int
 	// Session is the same for all ranks of one mpirun.
 	Session string
@@ -29,15 +29,15 @@ type Probe struct {
 	Duration time.Duration
 	Deadline time.Time
 	Limits   Limits
-	// Meet brings a request to the meeting and waits for the others.
-	Meet func(ctx context.Context, request mpi.ProbeRequest) (mpi.ProbeReply, error)
+	// Exchange brings a request to the exchange and waits for the others.
+	Exchange func(ctx context.Context, request mpi.ProbeRequest) (mpi.ProbeReply, error)
 }
 
 const (
 	// maxPair is the time of a pair when there is time in abundance: more does not make the result better.
 	maxPair = time.Second
-	// settle is how long a rank waits for its opponent of a round, and for a connection.
-	settle = 5 * time.Second
+	// pairTimeout is how long a rank waits for its opponent of a round, and for a connection.
+	pairTimeout = 5 * time.Second
 )
 
 // endpoint is what ranks tell each other.
@@ -49,7 +49,7 @@ type endpoint struct {
 }
 
 // Run takes part. The report is for rank 0; the others get nil.
-func (p Probe) Run(ctx context.Context) (*Report, error) {
+func (p Participant) Run(ctx context.Context) (*Report, error) {
 	began := time.Now()
 	ctx, cancel := context.WithDeadline(ctx, p.Deadline)
 	defer cancel()
@@ -62,7 +62,7 @@ func (p Probe) Run(ctx context.Context) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	results, err := p.gather(ctx, "results", p.play(ctx, listener, peers), p.Rank == 0)
+	results, err := p.exchangeTexts(ctx, "results", p.play(ctx, listener, peers), p.Rank == 0)
 	if err != nil || p.Rank != 0 {
 		return nil, err
 	}
@@ -78,15 +78,15 @@ func (p Probe) Run(ctx context.Context) (*Report, error) {
 	for i, peer := range peers {
 		ranks[i] = peer.Rank
 	}
-	report := newReport(ranks, pairs, p.Limits, time.Since(began))
+	report := buildReport(ranks, pairs, p.Limits, time.Since(began))
 	return &report, nil
 }
 
 // introduce tells all ranks where this one is and returns where they are.
-func (p Probe) introduce(ctx context.Context, listener net.Listener) ([]endpoint, error) {
+func (p Participant) introduce(ctx context.Context, listener net.Listener) ([]endpoint, error) {
 	self := endpoint{Rank: p.self(), Port: listener.Addr().(*net.TCPAddr).Port, Token: make([]byte, 16)}
 	_, _ = rand.Read(self.Token) // never fails (crypto/rand)
-	texts, err := p.gather(ctx, "addresses", self, true)
+	texts, err := p.exchangeTexts(ctx, "addresses", self, true)
 	if err != nil {
 		return nil, err
 	}
@@ -99,7 +99,7 @@ func (p Probe) introduce(ctx context.Context, listener net.Listener) ([]endpoint
 	return peers, nil
 }
 
-func (p Probe) self() Rank {
+func (p Participant) self() Rank {
 	gpus, _ := filepath.Glob("/dev/nvidia[0-9]*") // the pattern is right
 	return Rank{
 		Rank: p.Rank, Host: p.Host, Address: p.Address, PID: os.Getpid(), UID: os.Getuid(), GID: os.Getgid(),
@@ -107,7 +107,7 @@ func (p Probe) self() Rank {
 	}
 }
 
-func (p Probe) gather(ctx context.Context, name string, value any, deliver bool) ([]json.RawMessage, error) {
+func (p Participant) exchangeTexts(ctx context.Context, name string, value any, deliver bool) ([]json.RawMessage, error) {
 	text, err := json.Marshal(value)
 	if err != nil {
 		return nil, fmt.Errorf("encode what rank %d brings: %w", p.Rank, err)
@@ -115,7 +115,7 @@ func (p Probe) gather(ctx context.Context, name string, value any, deliver bool)
 	if p.Size == 1 {
 		return []json.RawMessage{text}, nil
 	}
-	reply, err := p.Meet(ctx, mpi.ProbeRequest{
+	reply, err := p.Exchange(ctx, mpi.ProbeRequest{
 		Session: p.Session, Round: name, Rank: p.Rank, Size: p.Size, Deliver: deliver, Text: text,
 		Seconds: max(0, time.Until(p.Deadline).Seconds()-1), // so that the answer who is missing comes in time
 	})
@@ -129,7 +129,7 @@ func (p Probe) gather(ctx context.Context, name string, value any, deliver bool)
 }
 
 // play meets all opponents, and returns the pairs in which this rank called.
-func (p Probe) play(ctx context.Context, listener net.Listener, peers []endpoint) []Pair {
+func (p Participant) play(ctx context.Context, listener net.Listener, peers []endpoint) []Pair {
 	inbox := p.open(ctx, listener, peers)
 	pairs := []Pair{}
 	share := min(p.Duration/time.Duration(max(1, rounds(p.Size))), maxPair)
@@ -147,7 +147,7 @@ func (p Probe) play(ctx context.Context, listener net.Listener, peers []endpoint
 }
 
 // open sorts incoming connections by caller.
-func (p Probe) open(ctx context.Context, listener net.Listener, peers []endpoint) []chan net.Conn {
+func (p Participant) open(ctx context.Context, listener net.Listener, peers []endpoint) []chan net.Conn {
 	inbox := make([]chan net.Conn, len(peers))
 	for i := range inbox {
 		inbox[i] = make(chan net.Conn, 1)
@@ -166,9 +166,9 @@ func (p Probe) open(ctx context.Context, listener net.Listener, peers []endpoint
 }
 
 // receive reads who calls. Strangers are hung up on.
-func (p Probe) receive(conn net.Conn, token []byte, inbox []chan net.Conn) {
+func (p Participant) receive(conn net.Conn, token []byte, inbox []chan net.Conn) {
 	greeting := make([]byte, len(token)+1)
-	err := conn.SetDeadline(time.Now().Add(settle))
+	err := conn.SetDeadline(time.Now().Add(pairTimeout))
 	if err == nil {
 		_, err = io.ReadFull(conn, greeting)
 	}
@@ -184,7 +184,7 @@ func (p Probe) receive(conn net.Conn, token []byte, inbox []chan net.Conn) {
 	}
 }
 
-func (p Probe) challenge(ctx context.Context, peers []endpoint, other int, share time.Duration) Pair {
+func (p Participant) challenge(ctx context.Context, peers []endpoint, other int, share time.Duration) Pair {
 	pair, err := p.duel(ctx, peers[other], share)
 	if err != nil {
 		pair = Pair{Error: reason(ctx, err)}
@@ -204,8 +204,8 @@ func reason(ctx context.Context, err error) string {
 	return err.Error()
 }
 
-func (p Probe) duel(ctx context.Context, peer endpoint, share time.Duration) (Pair, error) {
-	dialer := net.Dialer{Timeout: settle}
+func (p Participant) duel(ctx context.Context, peer endpoint, share time.Duration) (Pair, error) {
+	dialer := net.Dialer{Timeout: pairTimeout}
 	conn, err := dialer.DialContext(ctx, "tcp", net.JoinHostPort(peer.Address, strconv.Itoa(peer.Port)))
 	if err != nil {
 		return Pair{}, err
@@ -221,21 +221,21 @@ func (p Probe) duel(ctx context.Context, peer endpoint, share time.Duration) (Pa
 }
 
 // accept waits for an opponent's call and answers it. What went wrong is the caller's to say.
-func (p Probe) accept(ctx context.Context, calls <-chan net.Conn, share time.Duration) {
+func (p Participant) accept(ctx context.Context, calls <-chan net.Conn, share time.Duration) {
 	select {
 	case conn := <-calls:
 		defer conn.Close()
 		if conn.SetDeadline(p.until(share)) == nil {
 			_ = answer(conn) // the caller reports it
 		}
-	case <-time.After(settle + share):
+	case <-time.After(pairTimeout + share):
 	case <-ctx.Done():
 	}
 }
 
 // until is when a pair must be over: it waits for its opponent, who may be late by a round.
-func (p Probe) until(share time.Duration) time.Time {
-	limit := time.Now().Add(2*settle + 4*share)
+func (p Participant) until(share time.Duration) time.Time {
+	limit := time.Now().Add(2*pairTimeout + 4*share)
 	if p.Deadline.Before(limit) {
 		return p.Deadline
 	}

@@ -43,15 +43,15 @@ func TestTournamentLetsEverybodyMeetOnce(t *testing.T) {
 }
 
 // play runs a probe of n ranks in goroutines, two on each host.
-func play(t *testing.T, n int, change func(*Probe)) (*Report, error) {
+func play(t *testing.T, n int, change func(*Participant)) (*Report, error) {
 	t.Helper()
-	var meeting Meeting
+	var exchange Exchange
 	meet := func(ctx context.Context, request mpi.ProbeRequest) (reply mpi.ProbeReply, err error) {
 		text, err := json.Marshal(request)
 		if err != nil {
 			return reply, err
 		}
-		answer, err := meeting.Answer(ctx, text)
+		answer, err := exchange.Answer(ctx, text)
 		if err == nil {
 			reply = answer.(mpi.ProbeReply)
 		}
@@ -61,8 +61,8 @@ func play(t *testing.T, n int, change func(*Probe)) (*Report, error) {
 	var failure error
 	var group sync.WaitGroup
 	for rank := range n {
-		p := Probe{
-			Rank: rank, Size: n, Host: fmt.Sprintf("w-%d", rank/2), Address: "127.0.0.1", Meet: meet,
+		p := Participant{
+			Rank: rank, Size: n, Host: fmt.Sprintf("w-%d", rank/2), Address: "127.0.0.1", Exchange: meet,
 			Duration: 200 * time.Millisecond, Deadline: time.Now().Add(2 * time.Minute),
 		}
 		if change != nil {
@@ -105,14 +105,14 @@ func TestAllPairsAreMeasured(t *testing.T) {
 }
 
 func TestMissingRanksAreNamed(t *testing.T) {
-	_, err := play(t, 2, func(p *Probe) { p.Size, p.Deadline = 4, time.Now().Add(4*time.Second) })
+	_, err := play(t, 2, func(p *Participant) { p.Size, p.Deadline = 4, time.Now().Add(4*time.Second) })
 	if err == nil || !strings.Contains(err.Error(), "ranks that did not come within") || !strings.HasSuffix(err.Error(), "2, 3") {
 		t.Errorf("got %v", err)
 	}
 }
 
 func TestPairsThatCannotReachEachOtherAreNamed(t *testing.T) {
-	p := Probe{Rank: 0, Size: 2, Deadline: time.Now().Add(time.Minute)}
+	p := Participant{Rank: 0, Size: 2, Deadline: time.Now().Add(time.Minute)}
 	closed, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -138,7 +138,7 @@ func TestStrangersAreHungUpOn(t *testing.T) {
 		here, there := net.Pipe()
 		inbox := []chan net.Conn{make(chan net.Conn, 1)}
 		done := make(chan struct{})
-		go func() { defer close(done); Probe{}.receive(there, []byte("0123456789abcdef"), inbox) }()
+		go func() { defer close(done); Participant{}.receive(there, []byte("0123456789abcdef"), inbox) }()
 		if _, err := here.Write(greeting); err != nil {
 			t.Fatal(err)
 		}
@@ -149,7 +149,7 @@ func TestStrangersAreHungUpOn(t *testing.T) {
 	}
 }
 
-func TestMeetingRefusesNonsense(t *testing.T) {
+func TestExchangeRefusesNonsense(t *testing.T) {
 	for name, request := range map[string]string{
 		"not JSON":    "x",
 		"no size":     `{"rank":0}`,
@@ -158,21 +158,21 @@ func TestMeetingRefusesNonsense(t *testing.T) {
 		"backwards":   `{"rank":0,"size":2,"seconds":-1}`,
 		"nobody else": `{"rank":0,"size":2,"seconds":0}`,
 	} {
-		var m Meeting
-		if _, err := m.Answer(t.Context(), []byte(request)); err == nil || len(m.tables) != 0 {
-			t.Errorf("%s: %v, %d tables are left", name, err, len(m.tables))
+		var e Exchange
+		if _, err := e.Answer(t.Context(), []byte(request)); err == nil || len(e.tables) != 0 {
+			t.Errorf("%s: %v, %d tables are left", name, err, len(e.tables))
 		}
 	}
 }
 
-func TestMeetingForgetsWhoLeaves(t *testing.T) {
-	var m Meeting
+func TestExchangeForgetsWhoLeaves(t *testing.T) {
+	var e Exchange
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := m.Answer(gone, []byte(`{"rank":1,"size":2,"seconds":60}`)); err == nil {
+	if _, err := e.Answer(gone, []byte(`{"rank":1,"size":2,"seconds":60}`)); err == nil {
 		t.Fatal("met alone")
 	}
-	if len(m.tables) != 0 {
+	if len(e.tables) != 0 {
 		t.Error("a table without anybody is left")
 	}
 }
@@ -187,7 +187,7 @@ func TestReport(t *testing.T) {
 			{From: 0, To: 1, RoundTrip: trip(5000), BandwidthThere: 1, BandwidthBack: 1},
 		}
 	}
-	got := newReport(ranks, pairs(), Limits{Ranks: 3}, 1500*time.Millisecond)
+	got := buildReport(ranks, pairs(), Limits{Ranks: 3}, 1500*time.Millisecond)
 	want := &Summary{
 		Pairs: 2, RoundTripMedian: 300, RoundTripWorst: 300, RoundTripWorstOf: [2]int{1, 2},
 		BandwidthMedian: 1000, BandwidthSlowest: 50, SlowestFrom: 1, SlowestTo: 2,
@@ -204,7 +204,7 @@ func TestReport(t *testing.T) {
 		"bandwidth":  {Limits{Bandwidth: 500}, []string{"ranks 1 (a) and 2 (b): the bandwidth is 50 Mbit/s, at least 500 is asked for"}},
 	}
 	for name, c := range limits {
-		report := newReport(ranks, pairs(), c.limits, 0)
+		report := buildReport(ranks, pairs(), c.limits, 0)
 		if diff := cmp.Diff(c.want, report.Problems); diff != "" || report.OK {
 			t.Errorf("%s: %s", name, diff)
 		}
@@ -215,7 +215,7 @@ func TestReport(t *testing.T) {
 	}
 	broken := pairs()
 	broken[0] = Pair{From: 1, To: 2, Error: "no answer"}
-	if report := newReport(ranks, broken, Limits{}, 0); report.OK || report.Problems[0] != "ranks 1 (a) and 2 (b): no answer" {
+	if report := buildReport(ranks, broken, Limits{}, 0); report.OK || report.Problems[0] != "ranks 1 (a) and 2 (b): no answer" {
 		t.Errorf("%+v", report)
 	}
 }
@@ -273,15 +273,15 @@ func FuzzAnswer(f *testing.F) {
 	})
 }
 
-func FuzzMeeting(f *testing.F) {
+func FuzzExchange(f *testing.F) {
 	f.Add([]byte(`{"rank":0,"size":1,"deliver":true,"text":[1]}`))
 	f.Add([]byte(`{"rank":0,"size":2}`))
 	f.Fuzz(func(t *testing.T, request []byte) {
-		var m Meeting
+		var e Exchange
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		_, _ = m.Answer(ctx, request)
-		if len(m.tables) != 0 {
+		_, _ = e.Answer(ctx, request)
+		if len(e.tables) != 0 {
 			t.Errorf("%q leaves something behind", request)
 		}
 	})

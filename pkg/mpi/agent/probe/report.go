@@ -13,7 +13,7 @@ const Schema = "lockstep.dev/probe/v1"
 // Report is the result of a probe.
 type Report struct {
 	Schema string `json:"schema"`
-	// OK says that all ranks reported, all pairs were measured and the limits hold. Otherwise Problems says why not.
+	// OK reports whether all ranks reported, all pairs were measured and the limits hold. Otherwise Problems says why not.
 	OK       bool     `json:"ok"`
 	Problems []string `json:"problems,omitempty"`
 	// Ranks are all ranks, in order.
@@ -45,7 +45,7 @@ type Rank struct {
 type Pair struct {
 	From int `json:"from"`
 	To   int `json:"to"`
-	// SameHost says that both run in one pod, so that no network was measured.
+	// SameHost reports whether both run in one pod, so that no network was measured.
 	SameHost bool `json:"sameHost,omitempty"`
 	// RoundTrip is that of one byte over TCP.
 	RoundTrip *RoundTrip `json:"roundTrip,omitempty"`
@@ -89,20 +89,20 @@ type Limits struct {
 	Bandwidth float64
 }
 
-// newReport sums up what the ranks measured.
-func newReport(ranks []Rank, pairs []Pair, limits Limits, took time.Duration) Report {
+// buildReport sums up what the ranks measured.
+func buildReport(ranks []Rank, pairs []Pair, limits Limits, took time.Duration) Report {
 	slices.SortFunc(pairs, func(a, b Pair) int { return (a.From-b.From)*len(ranks) + a.To - b.To })
 	report := Report{Schema: Schema, Ranks: ranks, Pairs: pairs, Seconds: round(took.Seconds())}
 	for i := range pairs {
 		pairs[i].SameHost = ranks[pairs[i].From].Host == ranks[pairs[i].To].Host
 	}
-	report.BetweenHosts, report.WithinHosts = summarise(pairs, false), summarise(pairs, true)
+	report.BetweenHosts, report.WithinHosts = summarizePairs(pairs, false), summarizePairs(pairs, true)
 	report.Problems = limits.problems(report)
 	report.OK = len(report.Problems) == 0
 	return report
 }
 
-func summarise(pairs []Pair, sameHost bool) *Summary {
+func summarizePairs(pairs []Pair, sameHost bool) *Summary {
 	var trips, bandwidths []float64
 	var s Summary
 	for _, p := range pairs {

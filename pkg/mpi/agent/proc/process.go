@@ -107,7 +107,7 @@ func Written(root fs.FS, pid int) uint64 {
 	return 0
 }
 
-// Catches says whether a process has a handler for a signal (SigCgt in /proc/PID/status).
+// Catches reports whether a process has a handler for a signal (SigCgt in /proc/PID/status).
 func Catches(root fs.FS, pid int, signal syscall.Signal) bool {
 	text, _ := fs.ReadFile(root, path.Join(strconv.Itoa(pid), "status"))
 	for line := range strings.Lines(string(text)) {
@@ -139,7 +139,7 @@ func FromLauncher(environment, container []string) []string {
 	return slices.DeleteFunc(environment, func(variable string) bool { return slices.Contains(container, variable) })
 }
 
-// tellsOfRanks says whether a variable may be one that launchers set: all of them end alike.
+// tellsOfRanks reports whether a variable may be one that launchers set: all of them end alike.
 func tellsOfRanks(variable string) bool {
 	name, _, _ := strings.Cut(variable, "=")
 	return strings.HasSuffix(name, "RANK") || strings.HasSuffix(name, "_SIZE")
@@ -166,7 +166,7 @@ func Rank(root fs.FS, pid int, container []string) (int, bool) {
 // RankOf returns the rank that an environment names.
 func RankOf(environment []string) (int, bool) { return numberIn(environment, rankVariables) }
 
-// OfMPI says whether an MPI launcher started the process with this environment as a rank.
+// OfMPI reports whether an MPI launcher started the process with this environment as a rank.
 func OfMPI(environment []string) bool {
 	_, is := numberIn(environment, mpiRankVariables)
 	return is
@@ -184,4 +184,29 @@ func numberIn(environment, names []string) (int, bool) {
 		}
 	}
 	return 0, false
+}
+
+// CommandLine returns the words of a process, empty for one that has ended.
+func CommandLine(root fs.FS, pid int) string {
+	text, _ := fs.ReadFile(root, strconv.Itoa(pid)+"/cmdline")
+	return strings.TrimSpace(strings.ReplaceAll(string(text), "\x00", " "))
+}
+
+// sizeVariables name the size of the world of a rank: Open MPI, Hydra, Horovod, DeepSpeed and PyTorch.
+var sizeVariables = []string{"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "HOROVOD_SIZE", "WORLD_SIZE"}
+
+// WorldSize returns the size of the world that an environment names, 0 for none.
+func WorldSize(environment []string) int {
+	size, _ := numberIn(environment, sizeVariables)
+	return size
+}
+
+// Value returns the value of a variable.
+func Value(environment []string, name string) (value string, found bool) {
+	for _, variable := range environment {
+		if value, found = strings.CutPrefix(variable, name+"="); found {
+			return value, true
+		}
+	}
+	return "", false
 }

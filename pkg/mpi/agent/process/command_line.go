@@ -76,7 +76,7 @@ func words(line string) ([]string, bool) {
 	return words, quote == 0 && len(words) > 0 && !assigns
 }
 
-// special says whether a shell gives a character a meaning of its own inside the given quotes, 0 for none.
+// special reports whether a shell gives a character a meaning of its own inside the given quotes, 0 for none.
 func special(c, quote rune) bool {
 	switch quote {
 	case '\'':

@@ -66,7 +66,7 @@ func (r *Reaper) Start(spec Spec) (*Process, error) {
 	return p, nil
 }
 
-// Started says whether a process that runs was started here, and did not only lose its parent.
+// Started reports whether a process that runs was started here, and did not only lose its parent.
 func (r *Reaper) Started(pid int) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

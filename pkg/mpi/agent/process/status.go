@@ -26,7 +26,7 @@ func (s Status) Signal() syscall.Signal {
 	return 0
 }
 
-// CoreDumped says whether the signal left a core dump.
+// CoreDumped reports whether the signal left a core dump.
 func (s Status) CoreDumped() bool { return syscall.WaitStatus(s).CoreDump() }
 
 // String says it in words, for example `exited with code 7` or `was killed by SIGSEGV`.

@@ -26,13 +26,13 @@ func FuzzFront(f *testing.F) {
 		}}
 		s.Limits.Handshake = 10 * time.Second
 		here, there := net.Pipe()
-		hall, done := newHall(s.Limits), make(chan struct{})
-		go func() { defer close(done); s.connection(t.Context(), there, hall) }()
+		limiter, done := newPreAuthLimiter(s.Limits), make(chan struct{})
+		go func() { defer close(done); s.connection(t.Context(), there, limiter) }()
 		go func() { _, _ = io.Copy(io.Discard, here) }()
 		_, _ = here.Write(text)
 		here.Close()
 		<-done
-		if hall.handshakes.taken > 0 {
+		if limiter.handshakes.taken > 0 {
 			t.Error("the place was not given up")
 		}
 	})

@@ -57,7 +57,7 @@ func TestPlacesAreThoseOfTheDefaultLimits(t *testing.T) {
 	for peers, want := range map[int]struct{ handshakes, waiting int }{
 		1: {8, 64}, 2: {16, 124}, 8: {60, 416}, 64: {234, 1014}, enough - 1: {255, 1024}, enough: {256, 1024},
 	} {
-		h := newHall(DefaultLimits)
+		h := newPreAuthLimiter(DefaultLimits)
 		for peer := range peers {
 			for h.in(peer) {
 			}
@@ -65,7 +65,7 @@ func TestPlacesAreThoseOfTheDefaultLimits(t *testing.T) {
 		if h.handshakes.taken != want.handshakes || h.waiting.taken != want.waiting {
 			t.Errorf("%d addresses that come one after the other take %d and %d places, want %+v", peers, h.handshakes.taken, h.waiting.taken, want)
 		}
-		turns := newHall(DefaultLimits)
+		turns := newPreAuthLimiter(DefaultLimits)
 		for entered := true; entered; {
 			entered = false
 			for peer := range peers {
@@ -78,9 +78,9 @@ func TestPlacesAreThoseOfTheDefaultLimits(t *testing.T) {
 	}
 }
 
-// in opens a connection of an address, and says whether that was let in.
-func (h *hall) in(peer int) bool {
-	w, admitted := h.queued(fmt.Sprint(peer))
+// in opens a connection of an address, and reports whether that was let in.
+func (l *preAuthLimiter) in(peer int) bool {
+	w, admitted := l.queued(fmt.Sprint(peer))
 	return admitted || w != nil
 }
 
@@ -96,7 +96,7 @@ func TestWhoWaitsGetsThePlaceThatIsFree(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		limits := DefaultLimits
 		limits.Unauthenticated, limits.PerPeer = 1, 1
-		h := newHall(limits)
+		h := newPreAuthLimiter(limits)
 		type outcome struct {
 			waited   time.Duration
 			admitted bool
@@ -223,7 +223,7 @@ func heard(t *testing.T, s *Server, says []byte) int {
 	t.Helper()
 	ours, theirs := net.Pipe()
 	served := make(chan struct{})
-	go func() { defer close(served); s.connection(t.Context(), ours, newHall(s.Limits)) }()
+	go func() { defer close(served); s.connection(t.Context(), ours, newPreAuthLimiter(s.Limits)) }()
 	go func() { _, _ = io.Copy(io.Discard, theirs) }()
 	n, _ := theirs.Write(says)
 	<-served

@@ -65,7 +65,7 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	stop := context.AfterFunc(ctx, func() { listener.Close() })
 	defer stop()
 
-	hall := newHall(s.Limits)
+	limiter := newPreAuthLimiter(s.Limits)
 	for {
 		conn, err := accept(listener)
 		switch {
@@ -77,7 +77,7 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 		case err != nil:
 			return fmt.Errorf("accept connections: %w", err)
 		}
-		connections.Go(func() { s.connection(sessions, conn, hall) })
+		connections.Go(func() { s.connection(sessions, conn, limiter) })
 	}
 }
 
@@ -95,9 +95,9 @@ func accept(listener net.Listener) (net.Conn, error) {
 	}
 }
 
-func (s *Server) connection(ctx context.Context, conn net.Conn, hall *hall) {
+func (s *Server) connection(ctx context.Context, conn net.Conn, limiter *preAuthLimiter) {
 	defer conn.Close()
-	leave, admitted := hall.enter(ctx, conn)
+	leave, admitted := limiter.enter(ctx, conn)
 	if !admitted {
 		return
 	}

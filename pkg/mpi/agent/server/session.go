@@ -37,7 +37,7 @@ type Exit struct {
 	// Signal is the name of the signal without SIG when one ended the command and RFC 4254 section 6.10 has a name for
 	// it, otherwise empty.
 	Signal string
-	// CoreDumped says whether the signal left a core dump.
+	// CoreDumped reports whether the signal left a core dump.
 	CoreDumped bool
 }
 

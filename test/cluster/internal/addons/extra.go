@@ -65,6 +65,11 @@ func Extras() []Extra {
 			namespace: "kube-system", deployment: "kwok-controller", adapt: kwok,
 		},
 		{
+			Name: "mpi-operator", About: "Kubeflow's mpi-operator, for MPIJobs",
+			Module: "mpi-operator", Program: "mpi-operator", manifests: "manifests", target: "overlays/standalone",
+			namespace: "mpi-operator", deployment: "mpi-operator", lease: "mpi-operator", adapt: adaptation{image: images.MPIOperator},
+		},
+		{
 			Name: "podgroup", About: "scheduler-plugins' definition of the kind PodGroup, without a scheduler that heeds it",
 			Module: "scheduler-plugins", manifests: "config/crd/bases", target: ".",
 		},
@@ -126,7 +131,7 @@ func (e Extra) Render(module string, now time.Time) (*Addons, error) {
 		return nil, fmt.Errorf("adapt %s: %w", e.Name, err)
 	}
 	a := split(objects)
-	a.hooks, a.ground = partition(a.ground, isHook)
+	a.hooks, a.ground = partition(a.ground, isWebhook)
 	if e.lease != "" {
 		a.made = append(a.made, &unstructured.Unstructured{Object: map[string]any{
 			"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": map[string]any{"name": e.lease, "namespace": e.namespace},
@@ -145,8 +150,8 @@ func object(version, kind, namespace string) *unstructured.Unstructured {
 	}}
 }
 
-// Started returns when the extra runs.
-func (e Extra) Started(ctx context.Context, client *api.Client) error {
+// WaitStarted returns when the extra runs.
+func (e Extra) WaitStarted(ctx context.Context, client *api.Client) error {
 	if e.deployment == "" {
 		return nil
 	}
@@ -155,8 +160,8 @@ func (e Extra) Started(ctx context.Context, client *api.Client) error {
 	})
 }
 
-// Answers returns when the webhooks of the extra answer.
-func (e Extra) Answers(ctx context.Context, client *api.Client) error {
+// WaitAnswers returns when the webhooks of the extra answer.
+func (e Extra) WaitAnswers(ctx context.Context, client *api.Client) error {
 	if e.probe == nil {
 		return nil
 	}
@@ -178,7 +183,7 @@ func resourceOf(object *unstructured.Unstructured) schema.GroupVersionResource {
 	return object.GroupVersionKind().GroupVersion().WithResource(strings.ToLower(object.GetKind()) + "s")
 }
 
-// Add applies everything but what Hook does, and returns when kinds are served; workloads still start.
+// Add applies everything but what InstallWebhooks does, and returns when kinds are served; workloads still start.
 func (a *Addons) Add(ctx context.Context, client *api.Client) error {
 	if err := a.Define(ctx, client); err != nil {
 		return err
@@ -186,8 +191,8 @@ func (a *Addons) Add(ctx context.Context, client *api.Client) error {
 	return errors.Join(a.Install(ctx, client), a.Start(ctx, client))
 }
 
-// Hook applies webhooks and aggregated APIs. Before what serves them runs, the API server would refuse objects of others.
-func (a *Addons) Hook(ctx context.Context, client *api.Client) error {
+// InstallWebhooks applies webhooks and aggregated APIs. Before what serves them runs, the API server would refuse objects of others.
+func (a *Addons) InstallWebhooks(ctx context.Context, client *api.Client) error {
 	return client.Apply(ctx, a.hooks)
 }
 
@@ -204,7 +209,7 @@ func (a *Addons) Remove(ctx context.Context, client *api.Client) error {
 	return nil
 }
 
-func isHook(object *unstructured.Unstructured) bool {
+func isWebhook(object *unstructured.Unstructured) bool {
 	return strings.HasSuffix(object.GetKind(), "WebhookConfiguration") || object.GetKind() == "APIService"
 }
 

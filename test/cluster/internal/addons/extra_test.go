@@ -39,7 +39,7 @@ func TestExtras(t *testing.T) {
 					t.Errorf("the deployment lacks %s", part)
 				}
 			}
-			checkHooks(t, a.hooks)
+			checkWebhooks(t, a.hooks)
 			if e.adapt.secret == "" {
 				return
 			}
@@ -51,7 +51,7 @@ func TestExtras(t *testing.T) {
 	}
 }
 
-func checkHooks(t *testing.T, objects []*unstructured.Unstructured) {
+func checkWebhooks(t *testing.T, objects []*unstructured.Unstructured) {
 	t.Helper()
 	for _, object := range objects {
 		hooks, _, _ := unstructured.NestedSlice(object.Object, "webhooks")

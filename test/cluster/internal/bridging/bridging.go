@@ -48,7 +48,7 @@ func OfKernel(file, boot string) Keeper {
 	return Keeper{Root: "/proc/sys", File: file, Boot: boot, Load: load, Unload: unload}
 }
 
-// There says whether the kernel has what nodes need.
+// There reports whether the kernel has what nodes need.
 func (k Keeper) There() bool {
 	_, err := os.Stat(k.path(switches[0]))
 	return err == nil

@@ -116,7 +116,7 @@ func controllers(options string) []string {
 	return found
 }
 
-// Unified says whether this is a pure cgroup v2 machine.
+// Unified reports whether this is a pure cgroup v2 machine.
 func (t Tree) Unified() bool {
 	return len(t.Mounts) == 1 && t.Mounts[0].V2
 }
@@ -326,7 +326,7 @@ func members(path string) []int {
 	return pids
 }
 
-// Exists says whether any group of the cluster is there.
+// Exists reports whether any group of the cluster is there.
 func (t Tree) Exists() bool {
 	return slices.ContainsFunc(t.Mounts, func(m Mount) bool {
 		_, err := os.Stat(filepath.Join(m.Path, top))

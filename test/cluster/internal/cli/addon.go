@@ -34,7 +34,7 @@ Removing leaves their kinds and namespaces, and what is in them.`,
 			if remove {
 				return s.cluster.RemoveExtras(cmd.Context(), args)
 			}
-			return s.cluster.Add(cmd.Context(), args, wait)
+			return s.cluster.AddExtras(cmd.Context(), args, wait)
 		}),
 	}
 	cmd.Flags().BoolVar(&remove, "remove", false, "remove them, and return when they have ended")

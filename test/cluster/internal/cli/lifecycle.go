@@ -31,7 +31,7 @@ fails or is interrupted it removes what it started.`,
 			if err := s.cluster.Up(cmd.Context(), o); err != nil {
 				return err
 			}
-			if err := s.cluster.Add(cmd.Context(), with, o.Wait); err != nil {
+			if err := s.cluster.AddExtras(cmd.Context(), with, o.Wait); err != nil {
 				return err
 			}
 			s.say.Say("the cluster is up: %s", s.dirs.Kubeconfig())

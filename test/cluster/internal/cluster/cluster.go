@@ -105,7 +105,7 @@ func (c *Cluster) running() (*state.Record, error) {
 	return r, nil
 }
 
-// leftovers says whether anything of a cluster is on the machine.
+// leftovers reports whether anything of a cluster is on the machine.
 func (c *Cluster) leftovers() (bool, error) {
 	links, err := network.Exists()
 	if err != nil {

@@ -54,7 +54,7 @@ func (c *Cluster) Up(ctx context.Context, o Options) error {
 		return err
 	}
 	defer func() { _ = lock.Release() }()
-	if done, err := c.already(ctx, o); done || err != nil {
+	if done, err := c.reuseOrClean(ctx, o); done || err != nil {
 		return err
 	}
 	if err := preflight.Room(c.dirs.State, c.dirs.Cache); err != nil {
@@ -124,9 +124,9 @@ func (c *Cluster) make(ctx context.Context) (*made, error) {
 	return m, nil
 }
 
-// already handles a machine that is not empty: it says so when a healthy
+// reuseOrClean handles a machine that is not empty: it says so when a healthy
 // cluster runs, and removes anything else.
-func (c *Cluster) already(ctx context.Context, o Options) (bool, error) {
+func (c *Cluster) reuseOrClean(ctx context.Context, o Options) (bool, error) {
 	if r, err := c.running(); err == nil {
 		if client, err := c.patient(ctx); err == nil {
 			return true, c.keep(ctx, r, client, o)

@@ -19,6 +19,8 @@ const (
 	Trainer = "lockstep.test/trainer:v2.3.0"
 	Kueue   = "lockstep.test/kueue:v0.19.0"
 	Kwok    = "lockstep.test/kwok:v0.8.0"
+	// MPIOperator is what people come from.
+	MPIOperator = "lockstep.test/mpi-operator:v0.8.0"
 	// Coscheduler is scheduler-plugins' kube-scheduler.
 	Coscheduler = "lockstep.test/coscheduler:v0.35.4-devel"
 )
@@ -36,6 +38,7 @@ var builtins = []builtin{
 	{reference: Trainer, program: "trainer-manager", path: "/manager"},
 	{reference: Kueue, program: "kueue-manager", path: "/manager"},
 	{reference: Kwok, program: "kwok", path: "/kwok"},
+	{reference: MPIOperator, program: "mpi-operator", path: "/opt/mpi-operator"},
 	{reference: Coscheduler, program: "coscheduler", path: "/kube-scheduler"},
 }
 

@@ -89,7 +89,7 @@ func Remove() error {
 	return errors.Join(failed...)
 }
 
-// Exists says whether any link of the cluster is there.
+// Exists reports whether any link of the cluster is there.
 func Exists() (bool, error) {
 	links, err := ours()
 	return len(links) > 0, err

@@ -54,7 +54,7 @@ func parseStat(stat string) (state string, start uint64, err error) {
 	return fields[0], start, err
 }
 
-// Alive says whether this very process still runs. A zombie does not.
+// Alive reports whether this very process still runs. A zombie does not.
 func (id Identity) Alive() bool {
 	if id.PID <= 0 {
 		return false

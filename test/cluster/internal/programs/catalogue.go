@@ -102,12 +102,21 @@ var catalogue = []family{
 		packages: map[string]string{"trainer-manager": "github.com/kubeflow/trainer/v2/cmd/trainer-controller-manager"},
 	},
 	{
+		folder: "mpi-operator", seconds: 30, module: "github.com/kubeflow/mpi-operator", extra: true,
+		packages: under("github.com/kubeflow/mpi-operator/cmd", "mpi-operator"),
+	},
+	{
 		folder: "kwok", seconds: 21, module: "sigs.k8s.io/kwok", extra: true,
 		packages: under("sigs.k8s.io/kwok/cmd", "kwok"),
 	},
 	{
 		folder: "scheduler-plugins", seconds: 11, module: "sigs.k8s.io/scheduler-plugins", extra: true,
 		packages: map[string]string{"coscheduler": "lockstep.dev/lockstep/test/cluster/programs/scheduler-plugins"},
+	},
+	{
+		// Of Flux only the controller that applies: tests stand in for the one that fetches.
+		folder: "flux", seconds: 120, module: "github.com/fluxcd/kustomize-controller", extra: true,
+		packages: under("github.com/fluxcd", "kustomize-controller"),
 	},
 	{
 		folder: "pause", seconds: 1,

@@ -22,7 +22,9 @@ var shared = regexp.MustCompile(`^(k8s\.io|sigs\.k8s\.io|golang\.org/x|google\.g
 	`|^github\.com/(prometheus|go-openapi|go-logr|google/(cel-go|gnostic-models)|json-iterator|fxamacker|emicklei|modern-go|antlr4-go|felixge|fsnotify|grpc-ecosystem|spf13)/`)
 
 // apart are the modules that have versions of their own, and why.
-var apart = map[string]string{}
+var apart = map[string]string{
+	"flux": "one of its libraries asks for a json-iterator that is newer than the product's",
+}
 
 // All modules in test/cluster and test/images follow the product's versions, so that Go's build cache shares what they have in common: a
 // package is compiled once exactly if its version and those of everything below it are equal. Half of a cold `make demo` hangs on it.

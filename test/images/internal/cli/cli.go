@@ -2,6 +2,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -38,7 +39,7 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 }
 
 // options are the flags that all commands share.
-type options struct{ repository, output string }
+type options struct{ repository, definitions, output string }
 
 func root() *cobra.Command {
 	o := &options{}
@@ -57,6 +58,7 @@ func root() *cobra.Command {
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	cmd.CompletionOptions.DisableDefaultCmd = true
 	cmd.PersistentFlags().StringVar(&o.repository, "repository", "", "folder of the checkout (default: the one around the current folder)")
+	cmd.PersistentFlags().StringVar(&o.definitions, "definitions", "", "folder of the image definitions (default: test/images of the checkout)")
 	cmd.PersistentFlags().StringVarP(&o.output, "output", "o", "text", "form of the results: text or json")
 	cmd.AddCommand(buildCommand(o), listCommand(o), rootFilesCommand())
 	return cmd
@@ -104,7 +106,7 @@ func runBuild(cmd *cobra.Command, o *options, names []string) error {
 		return err
 	}
 	defer func() { _ = cache.Close() }() // only a lock
-	builder := &build.Builder{Repository: repository, Definitions: definitions(repository), Cache: cache, Report: report}
+	builder := &build.Builder{Repository: repository, Definitions: o.definitionsDir(repository), Cache: cache, Report: report}
 	results, err := builder.Build(cmd.Context(), chosen)
 	return errors.Join(err, printResults(cmd.OutOrStdout(), o.output, results))
 }
@@ -139,8 +141,10 @@ func (o *options) images() (repository string, images []image.Image, err error) 
 	if err != nil {
 		return "", nil, err
 	}
-	images, err = image.Load(os.DirFS(definitions(repository)))
+	images, err = image.Load(os.DirFS(o.definitionsDir(repository)))
 	return repository, images, err
 }
 
-func definitions(repository string) string { return filepath.Join(repository, "test", "images") }
+func (o *options) definitionsDir(repository string) string {
+	return cmp.Or(o.definitions, filepath.Join(repository, "test", "images"))
+}

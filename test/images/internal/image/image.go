@@ -58,7 +58,7 @@ type Debian struct {
 	RemoteShell bool `yaml:"remoteShell" json:",omitempty"`
 }
 
-// Program is one C file to compile.
+// Program is one C or C++ file to compile.
 type Program struct {
 	// Compiler is a command of the build packages, such as mpicc.
 	Compiler string `yaml:"compiler"`

@@ -51,7 +51,7 @@ func impureCall(c *chart.Chart, values map[string]any) (where, function string, 
 // unordered are the functions whose result has no order of its own, and `tpl`, which may call them.
 var unordered = map[string]bool{"keys": true, "values": true, "tpl": true}
 
-// callsUnordered says whether a template of a chart or of its dependencies calls a function without order.
+// callsUnordered reports whether a template of a chart or of its dependencies calls a function without order.
 func callsUnordered(c *chart.Chart) bool {
 	return slices.ContainsFunc(textsOf(c, ""), func(t text) bool { return t.template && callIn(nodesIn(t), unordered) != "" })
 }

@@ -1,0 +1,150 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"time"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	"github.com/spf13/cobra"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
+
+	"lockstep.dev/lockstep/internal/cli"
+	"lockstep.dev/lockstep/pkg/jobs/apierror"
+	"lockstep.dev/lockstep/pkg/jobs/bundle"
+	"lockstep.dev/lockstep/pkg/jobs/fetch"
+	"lockstep.dev/lockstep/pkg/jobs/logs"
+	"lockstep.dev/lockstep/pkg/jobs/logs/podlogs"
+	"lockstep.dev/lockstep/pkg/mpi"
+	"lockstep.dev/lockstep/pkg/mpi/job/status"
+)
+
+// bundledLines is how many of the last lines of each pod a bundle has.
+const bundledLines = 2000
+
+func newBundle(k *kube) *cobra.Command {
+	var file string
+	cmd := &cobra.Command{
+		Use:   "bundle JOB",
+		Short: "Pack what is known of a job into an archive, for somebody who helps",
+		Long: fmt.Sprintf(`Write a .tar.gz with the TrainJob and its conditions, JobSet, Jobs, pods, events, runtime and the last %d lines of each pod. No Secret is read, and
+what looks like a secret is taken out; look through it all the same before you pass it on.`, bundledLines),
+		Example:           "  kubectl mpi bundle train --file train.tar.gz",
+		Args:              cli.Takes(1, 1),
+		ValidArgsFunction: k.completeJobs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if file == "" {
+				file = args[0] + ".tar.gz"
+			}
+			return k.bundle(cmd.Context(), args[0], file)
+		},
+	}
+	cmd.Flags().StringVar(&file, "file", "", "the archive to write; without it JOB.tar.gz. What is there already is not overwritten")
+	return cmd
+}
+
+func (k *kube) bundle(ctx context.Context, name, file string) error {
+	job, err := k.trainJob(ctx, name)
+	if err != nil {
+		return err
+	}
+	b := bundle.New(job.Name)
+	if err := k.pack(ctx, b, job); err != nil {
+		return err
+	}
+	// Others on this machine need not read it.
+	to, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return cli.Failure(err)
+	}
+	if err := b.Write(to, time.Now()); err != nil {
+		_ = to.Close()
+		return cli.Failure(err)
+	}
+	if err := to.Close(); err != nil {
+		return cli.Failure(err)
+	}
+	fmt.Fprintf(k.streams.Out, "%s: %d files. What looks like a secret was taken out; look through it before you pass it on\n", file, len(b.Contents())+1)
+	return nil
+}
+
+// pack fills a bundle. What may not be read is named in it.
+func (k *kube) pack(ctx context.Context, b *bundle.Bundle, job *trainer.TrainJob) error {
+	if err := b.Object("trainjob.yaml", job); err != nil {
+		return err
+	}
+	for _, c := range status.Conditions(job) {
+		b.Text("conditions.txt", fmt.Sprintf("%s %s=%s %s: %s\n", c.LastTransitionTime.UTC().Format(time.RFC3339), c.Type, c.Status, c.Reason, c.Message))
+	}
+	b.Text("versions.txt", "kubectl-mpi "+cli.Version()+"\n")
+	unseen := func(what string, err error) { b.Unseen(what + ": " + apierror.Explain(err).Message) }
+	if runtime, err := fetch.RuntimeOf(ctx, k.reader, job); err != nil {
+		unseen("runtime", err)
+	} else if err := b.Object("runtime.yaml", runtime); err != nil {
+		return err
+	}
+	var set jobset.JobSet
+	if err := k.reader.Get(ctx, client.ObjectKeyFromObject(job), &set); err != nil {
+		unseen("JobSet", err)
+	} else if err := b.Object("jobset.yaml", &set); err != nil {
+		return err
+	}
+	of := []client.ListOption{client.InNamespace(job.Namespace), client.MatchingLabels{mpi.JobSetNameLabel: job.Name}}
+	names := map[string]bool{job.Name: true}
+	var jobs batchv1.JobList
+	if err := k.reader.List(ctx, &jobs, of...); err != nil {
+		unseen("Jobs", err)
+	}
+	for i := range jobs.Items {
+		names[jobs.Items[i].Name] = true
+		if err := b.Object("jobs/"+jobs.Items[i].Name+".yaml", &jobs.Items[i]); err != nil {
+			return err
+		}
+	}
+	var pods corev1.PodList
+	if err := k.reader.List(ctx, &pods, of...); err != nil {
+		unseen("pods", err)
+	}
+	for i := range pods.Items {
+		names[pods.Items[i].Name] = true
+		if err := b.Object("pods/"+pods.Items[i].Name+".yaml", &pods.Items[i]); err != nil {
+			return err
+		}
+	}
+	var events corev1.EventList
+	if err := k.reader.List(ctx, &events, client.InNamespace(job.Namespace)); err != nil {
+		unseen("events", err)
+	}
+	for _, e := range events.Items {
+		if names[e.InvolvedObject.Name] {
+			b.Text("events.txt", fmt.Sprintf("%s %s %s/%s %s (%d times): %s\n", e.LastTimestamp.UTC().Format(time.RFC3339), e.Type, e.InvolvedObject.Kind, e.InvolvedObject.Name, e.Reason, max(e.Count, 1), e.Message))
+		}
+	}
+	return k.packLogs(ctx, b, job)
+}
+
+func (k *kube) packLogs(ctx context.Context, b *bundle.Bundle, job *trainer.TrainJob) error {
+	core, err := k.Core()
+	if err != nil {
+		return err
+	}
+	tail := int64(bundledLines)
+	_, err = logs.Run(ctx, podlogs.Job{Namespace: job.Namespace, Name: job.Name, Reader: k.reader, Core: core},
+		logs.Options{Tail: &tail, Note: b.Unseen}, func(lines []logs.Line) error {
+			for _, line := range lines {
+				b.Line("logs/"+line.Source.Pod+".log", line.Time.UTC().Format(time.RFC3339Nano)+" "+line.Raw)
+			}
+			return nil
+		})
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err != nil {
+		b.Unseen("logs: " + apierror.Explain(err).Message)
+	}
+	return nil
+}

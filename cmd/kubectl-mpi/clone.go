@@ -1,0 +1,83 @@
+package main
+
+import (
+	"context"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	"github.com/spf13/cobra"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"lockstep.dev/lockstep/pkg/jobs/fetch"
+	"lockstep.dev/lockstep/pkg/jobs/submit"
+)
+
+func newClone(k *kube) *cobra.Command {
+	var set []string
+	var launch launchFlags
+	cmd := &cobra.Command{
+		Use:   "clone JOB [NAME] [flags] [-- COMMAND [ARGUMENT…]]",
+		Short: "Run a job again, with changes",
+		Long: `Make a job like another one. What a job is cannot be changed once it exists, so this is also how a job is edited.
+
+Files that were taken along go with it. Without a name it is called as the old one, with the next number.`,
+		Example: `  kubectl mpi clone train --set nodes=8
+  kubectl mpi clone train again --set env.LR=0.01 --set resources.memory=32Gi --follow
+  # Another command
+  kubectl mpi clone train -- mpirun python train.py --resume`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			named := len(args)
+			if at := cmd.ArgsLenAtDash(); at >= 0 {
+				named = at
+			}
+			if named < 1 || named > 2 {
+				return misused("name the job, and if you like the new one: `kubectl mpi clone JOB [NAME]`")
+			}
+			return launch.validate()
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			var command []string
+			if at := cmd.ArgsLenAtDash(); at >= 0 {
+				args, command = args[:at], args[at:]
+			}
+			job, err := k.cloned(cmd.Context(), args, set, command)
+			if err != nil {
+				return err
+			}
+			return k.launch(cmd.Context(), []*trainer.TrainJob{job}, launch)
+		},
+	}
+	cmd.Flags().StringArrayVar(&set, "set", nil, "what is different: nodes=8, slots=2, image=…, queue=…, runtime=…, env.NAME=…, resources.NAME=…")
+	launch.register(cmd)
+	return cmd
+}
+
+// cloned returns the new job.
+func (k *kube) cloned(ctx context.Context, args, set, command []string) (*trainer.TrainJob, error) {
+	old, err := k.trainJob(ctx, args[0])
+	if err != nil {
+		return nil, err
+	}
+	var name string
+	if len(args) == 2 {
+		name = args[1]
+	} else {
+		taken, err := fetch.Names(ctx, k.reader, "trainjobs", client.InNamespace(old.Namespace))
+		if err != nil {
+			return nil, err
+		}
+		name = submit.NextName(old.Name, taken)
+	}
+	job, err := submit.Clone(old, name)
+	if err != nil {
+		return nil, misused("%w", err)
+	}
+	for _, assignment := range set {
+		if err := submit.Set(job, assignment); err != nil {
+			return nil, misused("--set: %w", err)
+		}
+	}
+	if len(command) > 0 {
+		submit.SetCommand(job, command)
+	}
+	return job, nil
+}

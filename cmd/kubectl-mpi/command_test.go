@@ -1,0 +1,291 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
+
+	"lockstep.dev/lockstep/pkg/jobs/fetch"
+	"lockstep.dev/lockstep/pkg/jobs/view"
+	"lockstep.dev/lockstep/pkg/mpi"
+	"lockstep.dev/lockstep/pkg/mpi/job"
+	"lockstep.dev/lockstep/pkg/mpi/job/phase"
+)
+
+// vector is a state of test/vectors.
+type vector struct {
+	Name string `json:"name"`
+	In   struct {
+		TrainJob *trainer.TrainJob `json:"trainJob"`
+		Runtime  *job.Runtime      `json:"runtime"`
+		JobSet   *jobset.JobSet    `json:"jobSet"`
+		Pods     []corev1.Pod      `json:"pods"`
+	} `json:"in"`
+	Want struct {
+		Phase   phase.Phase  `json:"phase"`
+		Cause   *view.Cause  `json:"cause"`
+		Message string       `json:"message"`
+		Columns view.Columns `json:"columns"`
+	} `json:"want"`
+}
+
+func vectors(t *testing.T) []vector {
+	t.Helper()
+	text, err := os.ReadFile("../../test/vectors/jobs.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []vector
+	if err := json.Unmarshal(text, &list); err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+// objects are those of a state as an API server has them.
+func (v vector) objects() []client.Object {
+	objects := []client.Object{v.In.TrainJob}
+	if v.In.Runtime != nil {
+		objects = append(objects, &trainer.ClusterTrainingRuntime{
+			ObjectMeta: metav1.ObjectMeta{Name: v.In.TrainJob.Spec.RuntimeRef.Name, Labels: v.In.Runtime.Labels, Annotations: v.In.Runtime.Annotations}, Spec: v.In.Runtime.Spec,
+		})
+	}
+	if v.In.JobSet != nil {
+		v.In.JobSet.Namespace = v.In.TrainJob.Namespace
+		objects = append(objects, v.In.JobSet)
+	}
+	for i := range v.In.Pods {
+		pod := &v.In.Pods[i]
+		pod.Namespace = v.In.TrainJob.Namespace
+		pod.Labels[mpi.JobSetNameLabel] = v.In.TrainJob.Name
+		if pod.DeletionTimestamp != nil {
+			pod.Finalizers = []string{"test/kept"} // or the fake has none
+		}
+		objects = append(objects, pod)
+	}
+	return objects
+}
+
+// terminal is a run of the program.
+type terminal struct {
+	code        int
+	out, errOut string
+}
+
+// runWith runs a command line against objects; calls may be changed by interceptors.
+func runWith(t *testing.T, objects []client.Object, calls interceptor.Funcs, args ...string) terminal {
+	t.Helper()
+	return runFor(t, t.Context(), clientOf(t, objects, calls), args...)
+}
+
+func clientOf(t *testing.T, objects []client.Object, calls interceptor.Funcs) client.WithWatch {
+	t.Helper()
+	scheme, err := fetch.Scheme()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).WithInterceptorFuncs(calls).Build()
+}
+
+func runFor(t *testing.T, ctx context.Context, c client.WithWatch, args ...string) terminal {
+	t.Helper()
+	var out, errOut bytes.Buffer
+	k := newKube(genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &errOut})
+	k.reader = c
+	t.Setenv("KUBECONFIG", "/dev/null")
+	code := run(ctx, append(args, "--namespace", "team"), k)
+	return terminal{code, out.String(), errOut.String()}
+}
+
+// TestWordsAreThoseOfTheCondition: in every state of test/vectors the same reason and text are in the JSON, in `why` and in `describe`.
+func TestWordsAreThoseOfTheCondition(t *testing.T) {
+	for _, v := range vectors(t) {
+		t.Run(v.Name, func(t *testing.T) {
+			objects := v.objects()
+			got := runWith(t, objects, interceptor.Funcs{}, "get", "demo", "-o", "json")
+			var j view.Job
+			if err := json.Unmarshal([]byte(got.out), &j); err != nil || got.code != 0 {
+				t.Fatalf("get ended with %d: %v\n%s%s", got.code, err, got.out, got.errOut)
+			}
+			if j.Phase != v.Want.Phase {
+				t.Errorf("the phase is %s, want %s", j.Phase, v.Want.Phase)
+			}
+			for _, command := range []string{"why", "describe"} {
+				shown := runWith(t, objects, interceptor.Funcs{}, command, "demo")
+				if shown.code != 0 || !strings.HasPrefix(shown.out, "demo: "+string(v.Want.Phase)) {
+					t.Errorf("%s ended with %d: %s%s", command, shown.code, shown.out, shown.errOut)
+				}
+				if want := v.Want.Cause; want != nil && (!strings.Contains(shown.out, string(want.Reason)+": "+want.Message) || want.Remedy != "" && !strings.Contains(shown.out, want.Remedy)) {
+					t.Errorf("%s does not say %s `%s`:\n%s", command, want.Reason, want.Text, shown.out)
+				}
+			}
+			if want := v.Want.Cause; want != nil && (j.Cause == nil || j.Cause.Text != want.Text || j.Cause.Reason != want.Reason) {
+				t.Errorf("JSON has the cause %+v, want %+v", j.Cause, want)
+			}
+		})
+	}
+}
+
+// job is a TrainJob of a list.
+func jobOf(name string, edits ...func(*trainer.TrainJob)) *trainer.TrainJob {
+	trainJob := &trainer.TrainJob{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "team", UID: types.UID("uid-" + name), CreationTimestamp: metav1.NewTime(time.Now().Add(-time.Hour))},
+		Spec:       trainer.TrainJobSpec{RuntimeRef: trainer.RuntimeRef{Name: "torch"}},
+	}
+	for _, edit := range edits {
+		edit(trainJob)
+	}
+	return trainJob
+}
+
+func ended(kind, reason, message string) func(*trainer.TrainJob) {
+	return func(trainJob *trainer.TrainJob) {
+		trainJob.Status.Conditions = []metav1.Condition{{Type: kind, Status: metav1.ConditionTrue, Reason: reason, Message: message, LastTransitionTime: metav1.Now()}}
+	}
+}
+
+func TestList(t *testing.T) {
+	objects := []client.Object{
+		jobOf("a", ended(trainer.TrainJobComplete, "Completed", "done"), func(t *trainer.TrainJob) { t.Annotations = map[string]string{view.UserAnnotation: "jane"} }),
+		jobOf("b", ended(trainer.TrainJobFailed, "JobsFailed", "said by JobSet"), func(t *trainer.TrainJob) { t.Labels = map[string]string{"team": "x"} }),
+		jobOf("c", func(t *trainer.TrainJob) { t.Spec.Suspend = ptr.To(true); t.Spec.RuntimeRef.Name = "other" }),
+		&trainer.ClusterTrainingRuntime{ObjectMeta: metav1.ObjectMeta{Name: "torch", Labels: map[string]string{mpi.FrameworkLabel: "torch"}}},
+	}
+	for name, c := range map[string]struct {
+		args []string
+		want []string
+	}{
+		"all":          {nil, []string{"a", "b", "c"}},
+		"failed":       {[]string{"--status", "failed"}, []string{"b"}},
+		"two phases":   {[]string{"--status", "Complete,suspended"}, []string{"a", "c"}},
+		"of a label":   {[]string{"-l", "team=x"}, []string{"b"}},
+		"of a runtime": {[]string{"--runtime", "other"}, []string{"c"}},
+	} {
+		got := runWith(t, objects, interceptor.Funcs{}, append([]string{"list", "-o", "jsonpath={.items[*].name}"}, c.args...)...)
+		if got.code != 0 || got.out != strings.Join(c.want, " ") {
+			t.Errorf("%s: `%s`, want %v (%d, %s)", name, got.out, c.want, got.code, got.errOut)
+		}
+	}
+	shown := runWith(t, objects, interceptor.Funcs{}, "list").out
+	if lines := strings.Split(strings.TrimSpace(shown), "\n"); len(lines) != 4 || !strings.HasPrefix(lines[0], "NAME") || !strings.Contains(lines[2], "Failed: JobsFailed") {
+		t.Errorf("the table is\n%s", shown)
+	}
+	if got := runWith(t, objects, interceptor.Funcs{}, "list", "-o", "name"); got.out != "trainjob/a\ntrainjob/b\ntrainjob/c\n" {
+		t.Errorf("the names are %q", got.out)
+	}
+}
+
+func forbidden(user, verb, resource string) error {
+	return &apierrors.StatusError{ErrStatus: metav1.Status{
+		Status: metav1.StatusFailure, Code: 403, Reason: metav1.StatusReasonForbidden,
+		Message: resource + `.trainer.kubeflow.org is forbidden: User "` + user + `" cannot ` + verb + ` resource "` + resource + `" in API group "trainer.kubeflow.org" in the namespace "team"`,
+	}}
+}
+
+// TestErrors: what the API server says is told in plain words, with what to do, and with an exit code of its own.
+func TestErrors(t *testing.T) {
+	quota := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "q", Labels: map[string]string{mpi.TenantLabel: "cv"}}}
+	objects := []client.Object{jobOf("train"), quota}
+	denies := func(err error) interceptor.Funcs {
+		return interceptor.Funcs{
+			List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, options ...client.ListOption) error {
+				if list.GetObjectKind().GroupVersionKind().Group == fetch.PodMetricsKind.Group {
+					return apierrors.NewNotFound(schema.GroupResource{Group: fetch.PodMetricsKind.Group, Resource: "pods"}, "")
+				}
+				return c.List(ctx, list, options...)
+			},
+			Patch: func(context.Context, client.WithWatch, client.Object, client.Patch, ...client.PatchOption) error {
+				return err
+			},
+		}
+	}
+	policy := apierrors.NewForbidden(schema.GroupResource{Group: "trainer.kubeflow.org", Resource: "trainjobs"}, "train", errOf("ValidatingAdmissionPolicy 'jobs' denied request: too large"))
+	for name, c := range map[string]struct {
+		err  error
+		args []string
+		code int
+		want string
+	}{
+		"a right is missing": {forbidden("jane", "patch", "trainjobs"), []string{"suspend", "train"}, exitForbidden, "User 'jane' lacks 'patch' permission for trainjobs in namespace 'team'"},
+		"who gives it":       {forbidden("jane", "patch", "trainjobs"), []string{"suspend", "train"}, exitForbidden, "admins of tenant `cv`: `people.editors`"},
+		"a policy refuses":   {policy, []string{"suspend", "train"}, exitRefused, "denied request: too large"},
+		"an expired token":   {apierrors.NewUnauthorized("no"), []string{"suspend", "train"}, exitForbidden, "does not know you"},
+		"a name is near":     {nil, []string{"get", "trian"}, 1, "there is no TrainJob `trian`. Did you mean `train`?"},
+		"a name is far":      {nil, []string{"get", "zzz"}, 1, "there are train"},
+		"over already":       {nil, []string{"resume", "train"}, 0, "is not suspended already"},
+		"no such format":     {nil, []string{"get", "train", "-o", "xml"}, 2, "no value for `--output`"},
+		"a bad template":     {nil, []string{"get", "train", "-o", "jsonpath={.a"}, 2, "no jsonpath template"},
+		"a bad selector":     {nil, []string{"list", "-l", "a in"}, 2, "no value for `--selector`"},
+		"no such wait":       {nil, []string{"wait", "train", "--for", "ever"}, 2, "no value for `--for`"},
+		"a negative timeout": {nil, []string{"wait", "train", "--timeout", "-1s"}, 2, "--timeout is -1s"},
+		"no metrics":         {nil, []string{"top", "train"}, 1, "metrics.k8s.io"},
+	} {
+		got := runWith(t, objects, denies(c.err), c.args...)
+		if got.code != c.code || !strings.Contains(got.out+got.errOut, c.want) {
+			t.Errorf("%s: ended with %d, want %d and `%s`: %s%s", name, got.code, c.code, c.want, got.out, got.errOut)
+		}
+	}
+}
+
+type errOf string
+
+func (e errOf) Error() string { return string(e) }
+
+// TestRoom: of a job that waits, `why` says how much of it would fit now.
+func TestRoom(t *testing.T) {
+	all := vectors(t)
+	at := slices.IndexFunc(all, func(v vector) bool { return v.Name == "QueuesAndIsPreempted 1" })
+	if at < 0 {
+		t.Fatal("there is no such state")
+	}
+	for name, c := range map[string]struct{ used, want string }{
+		"all of it": {"1", "room for all of it now"},
+		"a part":    {"2", "Of its nodes 1 would fit now: `kubectl mpi clone demo --set nodes=1`"},
+		"nothing":   {"3", "Not even the smallest job"},
+	} {
+		quota := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "q"}, Status: corev1.ResourceQuotaStatus{
+			Hard: corev1.ResourceList{corev1.ResourcePods: resource.MustParse("3")}, Used: corev1.ResourceList{corev1.ResourcePods: resource.MustParse(c.used)},
+		}}
+		if got := runWith(t, append(all[at].objects(), quota), interceptor.Funcs{}, "why", "demo"); got.code != 0 || !strings.Contains(got.out, c.want) {
+			t.Errorf("%s: %d, %s%s", name, got.code, got.out, got.errOut)
+		}
+	}
+}
+
+// TestTopWithoutTheRight: whoever may not read what pods use sees which pods there are, whose ranks they run, and what he lacks.
+func TestTopWithoutTheRight(t *testing.T) {
+	all := vectors(t)
+	at := slices.IndexFunc(all, func(v vector) bool { return v.Name == "Completes 3" })
+	if at < 0 {
+		t.Fatal("there is no such state")
+	}
+	calls := interceptor.Funcs{List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, options ...client.ListOption) error {
+		if list.GetObjectKind().GroupVersionKind().Group == fetch.PodMetricsKind.Group {
+			return forbidden("jane", "list", "pods")
+		}
+		return c.List(ctx, list, options...)
+	}}
+	got := runWith(t, all[at].objects(), calls, "top", "demo")
+	if got.code != 0 || !strings.Contains(got.out, "demo-node-0-0") || !strings.Contains(got.out, "2-3") || !strings.Contains(got.errOut, "(metrics.k8s.io): User 'jane' lacks 'list' permission for pods") {
+		t.Errorf("%d, %s%s", got.code, got.out, got.errOut)
+	}
+}

@@ -1,0 +1,79 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	"github.com/spf13/cobra"
+
+	"lockstep.dev/lockstep/internal/cli"
+	"lockstep.dev/lockstep/pkg/jobs/validate"
+)
+
+func newCreate(k *kube) *cobra.Command {
+	var file string
+	var launch launchFlags
+	cmd := &cobra.Command{
+		Use:   "create -f FILE",
+		Short: "Make the jobs of a file",
+		Example: `  kubectl mpi create -f train.yaml
+  # For scripts: name, namespace, uid and phase
+  kubectl mpi create -f train.yaml -o json`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := launch.validate(); err != nil {
+				return err
+			}
+			jobs, err := k.jobsIn(file)
+			if err != nil {
+				return err
+			}
+			return k.launch(cmd.Context(), jobs, launch)
+		},
+	}
+	cmd.Flags().StringVarP(&file, "filename", "f", "", "the file with TrainJobs in YAML or JSON, - for standard input")
+	_ = cmd.MarkFlagRequired("filename")
+	launch.register(cmd)
+	return cmd
+}
+
+// read reads a file, or standard input.
+func (k *kube) read(file string) ([]byte, error) {
+	if file == "-" {
+		return io.ReadAll(k.streams.In)
+	}
+	return os.ReadFile(file)
+}
+
+// jobsIn reads the jobs of a file, which must have nothing else and no mistake in it.
+func (k *kube) jobsIn(file string) ([]*trainer.TrainJob, error) {
+	data, err := k.read(file)
+	if err != nil {
+		return nil, cli.Failure(err)
+	}
+	checked := validate.File(file, data)
+	if len(checked.Findings) > 0 {
+		for _, finding := range checked.Findings {
+			fmt.Fprintln(k.streams.ErrOut, finding)
+		}
+		return nil, cli.ErrReported
+	}
+	namespace, err := k.Namespace()
+	if err != nil {
+		return nil, err
+	}
+	var jobs []*trainer.TrainJob
+	for _, document := range checked.Jobs {
+		if document.Job.Namespace == "" {
+			document.Job.Namespace = namespace
+		}
+		jobs = append(jobs, document.Job)
+	}
+	if len(jobs) == 0 {
+		return nil, cli.Failure(errors.New("the file has no TrainJob"))
+	}
+	return jobs, nil
+}

@@ -1,0 +1,121 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"lockstep.dev/lockstep/internal/cli"
+	"lockstep.dev/lockstep/pkg/jobs/fetch"
+	"lockstep.dev/lockstep/pkg/jobs/view"
+)
+
+// deletion is `kubectl mpi delete`.
+type deletion struct {
+	*kube
+	wait    bool
+	timeout time.Duration
+}
+
+func newDelete(k *kube) *cobra.Command {
+	d := &deletion{kube: k}
+	cmd := &cobra.Command{
+		Use:   "delete NAME...",
+		Short: "Delete jobs, with all that was made for them",
+		Long: `Delete jobs. Pods, logs, the JobSet, the key and the network policies of a job go with it. Volumes and what is on them stay.
+With --wait it returns when the pods are gone, too.`,
+		Example: `  kubectl mpi delete train
+
+  # When it returns, the name and the machines are free
+  kubectl mpi delete train --wait`,
+		Args:              cli.Takes(1, maxNames),
+		ValidArgsFunction: k.completeJobs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			var failed []error
+			for _, name := range args {
+				failed = append(failed, d.delete(cmd.Context(), name))
+			}
+			return errors.Join(failed...)
+		},
+	}
+	cmd.Flags().BoolVar(&d.wait, "wait", false, "return when all that was made for the jobs is gone")
+	cmd.Flags().DurationVar(&d.timeout, "timeout", 5*time.Minute, "how long --wait waits")
+	return cmd
+}
+
+// maxNames is how many jobs are deleted at a time.
+const maxNames = 1000
+
+func (d *deletion) delete(ctx context.Context, name string) error {
+	j, err := d.job(ctx, name)
+	if err != nil {
+		return err
+	}
+	c, err := d.Client()
+	if err != nil {
+		return err
+	}
+	trainJob := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: j.Namespace, Name: j.Name}}
+	trainJob.SetGroupVersionKind(fetch.TrainJobKind)
+	// The job that was looked at, and not one of the same name that somebody has made since.
+	options := []client.DeleteOption{client.Preconditions{UID: &j.UID}, client.PropagationPolicy(metav1.DeletePropagationBackground)}
+	if d.wait {
+		options[1] = client.PropagationPolicy(metav1.DeletePropagationForeground)
+	}
+	if err := c.Delete(ctx, trainJob, options...); err != nil {
+		return err
+	}
+	fmt.Fprintf(d.streams.Out, "trainjob/%s deleted%s\n", j.Name, goesWith(j))
+	if !d.wait {
+		return nil
+	}
+	return d.waitFor(ctx, c, j)
+}
+
+// goesWith says what goes with a job.
+func goesWith(j view.Job) string {
+	var parts []string
+	pods := len(j.Nodes)
+	if j.Launcher != nil {
+		pods++
+	}
+	switch {
+	case pods == 1:
+		parts = append(parts, "1 pod with its log")
+	case pods > 1:
+		parts = append(parts, fmt.Sprintf("%d pods with their logs", pods))
+	}
+	if j.Executor == view.Controller {
+		parts = append(parts, "its JobSet, key and network policies")
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return ", and with it " + strings.Join(parts, ", ")
+}
+
+// waitFor waits until a job is gone. Another one of its name may be there then.
+func (d *deletion) waitFor(ctx context.Context, c client.WithWatch, j view.Job) error {
+	limited, cancel := context.WithTimeout(ctx, d.timeout)
+	defer cancel()
+	err := fetch.Follow(limited, c, func(ctx context.Context) (bool, error) {
+		found := &metav1.PartialObjectMetadata{}
+		found.SetGroupVersionKind(fetch.TrainJobKind)
+		err := c.Get(ctx, client.ObjectKey{Namespace: j.Namespace, Name: j.Name}, found)
+		if apierrors.IsNotFound(err) {
+			return true, nil
+		}
+		return err == nil && found.UID != j.UID, err
+	}, client.InNamespace(j.Namespace), client.MatchingFields{"metadata.name": j.Name})
+	if err != nil && ctx.Err() == nil && limited.Err() != nil {
+		return ends(exitTimeout, fmt.Errorf("after %s `%s` is still being deleted: `kubectl mpi describe %s` shows its pods", d.timeout, j.Name, j.Name))
+	}
+	return err
+}

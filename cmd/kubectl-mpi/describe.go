@@ -1,0 +1,260 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"lockstep.dev/lockstep/internal/cli"
+	"lockstep.dev/lockstep/pkg/compile/diag"
+	"lockstep.dev/lockstep/pkg/jobs/apierror"
+	"lockstep.dev/lockstep/pkg/jobs/fetch"
+	"lockstep.dev/lockstep/pkg/jobs/view"
+)
+
+// One screen: so many nodes and events are shown.
+const (
+	nodesShown  = 8
+	eventsShown = 6
+)
+
+// described is what `describe -o json` prints: the job with its events.
+type described struct {
+	view.Job
+	Events []fetch.Event `json:"events,omitempty"`
+}
+
+func newDescribe(k *kube) *cobra.Command {
+	var o output
+	cmd := &cobra.Command{
+		Use:   "describe NAME",
+		Short: "Show one job on one screen: phase, cause, pods and machines, queue, timeline, events",
+		Example: `  kubectl mpi describe train
+
+  # All nodes and events too
+  kubectl mpi describe train -o wide`,
+		Args:              cli.Takes(1, 1),
+		ValidArgsFunction: k.completeJobs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := o.validate(); err != nil {
+				return err
+			}
+			j, err := k.job(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			d := described{Job: j}
+			if d.Events, err = k.events(cmd, j); err != nil {
+				d.Unknown = append(d.Unknown, view.Withheld{What: "events", Why: apierror.Explain(err).Message})
+			}
+			return o.print(k.streams.Out, printed{value: d, names: []string{namePrefix + j.Name}, text: func(w io.Writer) error {
+				return writeDescription(w, d, o.wide(), cli.Palette(k.streams.Out), time.Now())
+			}})
+		},
+	}
+	o.register(cmd, true)
+	return cmd
+}
+
+func (k *kube) events(cmd *cobra.Command, j view.Job) ([]fetch.Event, error) {
+	c, err := k.Client()
+	if err != nil {
+		return nil, err
+	}
+	key, err := k.key(j.Name)
+	if err != nil {
+		return nil, err
+	}
+	return fetch.Events(cmd.Context(), c, key)
+}
+
+func writeDescription(w io.Writer, d described, wide bool, colours diag.Palette, now time.Time) error {
+	fmt.Fprintf(w, "%s%s\n", heading(d.Job, colours), since(d.Job, now))
+	writeCause(w, d.Job, colours)
+	fmt.Fprintln(w)
+	if err := table(w, facts(d.Job, now)); err != nil {
+		return err
+	}
+	sections := []struct {
+		title string
+		rows  [][]string
+	}{
+		{"Pods", podRows(d.Job, wide, now)},
+		{"Timeline", timeline(d.Job, now)},
+		{"Events", eventRows(d.Events, wide, now)},
+	}
+	for _, section := range sections {
+		if len(section.rows) == 0 {
+			continue
+		}
+		fmt.Fprintf(w, "\n%s\n", section.title)
+		if err := table(w, section.rows); err != nil {
+			return err
+		}
+	}
+	withheld(w, d.Unknown)
+	return nil
+}
+
+// facts are what the job is, a row each.
+func facts(j view.Job, now time.Time) [][]string {
+	rows := [][]string{
+		{"Namespace", j.Namespace},
+		{"Runtime", strings.TrimSpace(strings.Join([]string{j.Runtime.Name, implementation(j.Runtime)}, " "))},
+		{"Run by", string(j.Executor)},
+	}
+	add := func(name, value string) {
+		if value != "" {
+			rows = append(rows, []string{name, value})
+		}
+	}
+	if j.World != nil {
+		add("Slots", fmt.Sprintf("%d (%d nodes of %d)", j.World.Slots, j.World.Nodes, j.World.SlotsPerNode))
+	}
+	if j.Queue != nil {
+		add("Queue", strings.TrimSpace(j.Queue.Name+" "+strings.TrimPrefix(j.Queue.Text, "waits in queue `"+j.Queue.Name+"`")))
+	}
+	if j.Progress != nil && j.Progress.Percent != nil {
+		add("Progress", progressText(j.Progress))
+	}
+	if j.Restarts > 0 {
+		add("Restarts", fmt.Sprint(j.Restarts))
+	}
+	add("User", j.User)
+	add("Created", ago(j.Times.Created.Time, now))
+	if j.Times.Started != nil {
+		add("Duration", j.Columns(now).Duration)
+	}
+	return rows
+}
+
+func implementation(r view.Runtime) string {
+	switch {
+	case r.Implementation != "":
+		return fmt.Sprintf("(%s %s)", r.Implementation, r.Version)
+	case r.Framework != "":
+		return "(" + r.Framework + ")"
+	}
+	return ""
+}
+
+func progressText(p *view.Progress) string {
+	text := fmt.Sprintf("%d%%", *p.Percent)
+	if p.RemainingSeconds != nil {
+		text += fmt.Sprintf(", %s left", time.Duration(*p.RemainingSeconds)*time.Second)
+	}
+	for _, m := range p.Metrics {
+		text += fmt.Sprintf(", %s %s", m.Name, m.Value)
+	}
+	return text
+}
+
+func podRows(j view.Job, wide bool, now time.Time) [][]string {
+	pods := slices.Clone(j.Nodes)
+	if j.Launcher != nil {
+		pods = append([]view.Pod{*j.Launcher}, pods...)
+	}
+	if len(pods) == 0 {
+		return nil
+	}
+	left := 0
+	if !wide && len(pods) > nodesShown {
+		// What does not run is what somebody looks for.
+		slices.SortStableFunc(pods, func(a, b view.Pod) int { return cmp.Compare(rankOf(a), rankOf(b)) })
+		left = len(pods) - nodesShown
+		pods = pods[:nodesShown]
+	}
+	rows := [][]string{{"  POD", "STATE", "MACHINE", "SLOTS", "SINCE", ""}}
+	for _, p := range pods {
+		rows = append(rows, []string{"  " + p.Name, podState(p), orNone(p.Machine), slotsText(p), startedText(p, now), p.Problem})
+	}
+	if left > 0 {
+		rows = append(rows, []string{fmt.Sprintf("  and %d more (-o wide)", left)})
+	}
+	return rows
+}
+
+// rankOf puts the launcher first, then pods that do not run.
+func rankOf(p view.Pod) int {
+	switch {
+	case p.Role == "launcher":
+		return 0
+	case !p.Ready:
+		return 1
+	}
+	return 2
+}
+
+func podState(p view.Pod) string {
+	state := string(p.Phase)
+	switch {
+	case p.Terminating:
+		state = "Terminating"
+	case p.ExitCode != nil:
+		state = fmt.Sprintf("%s (exit code %d)", state, *p.ExitCode)
+	case p.Phase == "Running" && !p.Ready:
+		state = "Running, not ready"
+	}
+	return state
+}
+
+func slotsText(p view.Pod) string {
+	if p.Slots == nil {
+		return "-"
+	}
+	return fmt.Sprintf("%d-%d", p.Slots.First, p.Slots.Last)
+}
+
+func startedText(p view.Pod, now time.Time) string {
+	if p.Started == nil {
+		return "-"
+	}
+	return ago(p.Started.Time, now)
+}
+
+// timeline is what conditions say of the past, the oldest first.
+func timeline(j view.Job, now time.Time) [][]string {
+	rows := [][]string{{"  " + ago(j.Times.Created.Time, now), "Submitted", ""}}
+	conditions := slices.Clone(j.Conditions)
+	slices.SortStableFunc(conditions, func(a, b metav1.Condition) int { return a.LastTransitionTime.Compare(b.LastTransitionTime.Time) })
+	for _, c := range conditions {
+		if c.Status != "True" {
+			continue
+		}
+		message := ""
+		if c.Reason != c.Type {
+			message = c.Reason
+		}
+		rows = append(rows, []string{"  " + ago(c.LastTransitionTime.Time, now), c.Type, message})
+	}
+	return rows
+}
+
+func eventRows(events []fetch.Event, wide bool, now time.Time) [][]string {
+	if !wide && len(events) > eventsShown {
+		events = events[len(events)-eventsShown:]
+	}
+	var rows [][]string
+	for _, e := range events {
+		rows = append(rows, []string{"  " + ago(e.At, now), e.Reason, e.Object, shortened(e.Message, wide)})
+	}
+	return rows
+}
+
+// messageShown is how many characters of a message of an event fit a screen beside the rest.
+const messageShown = 100
+
+func shortened(text string, wide bool) string {
+	letters := []rune(firstLine(text))
+	if wide || len(letters) <= messageShown {
+		return string(letters)
+	}
+	return string(letters[:messageShown-1]) + "…"
+}

@@ -1,0 +1,94 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
+
+	"lockstep.dev/lockstep/internal/cli"
+	"lockstep.dev/lockstep/pkg/jobs/compare"
+	"lockstep.dev/lockstep/pkg/mpi"
+	mpijob "lockstep.dev/lockstep/pkg/mpi/job"
+)
+
+func newDiff(k *kube) *cobra.Command {
+	var out output
+	cmd := &cobra.Command{
+		Use:   "diff RUN RUN",
+		Short: "Say what differed between two runs, as they really ran",
+		Long: `Compare two jobs: runtime as it was when each was made, image, command, environment, resources, volumes, nodes, times and results. Values of
+variables that look like secrets are compared, and not shown.`,
+		Example:           "  kubectl mpi diff train train-2",
+		Args:              cli.Takes(2, 2),
+		ValidArgsFunction: k.completeJobs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := out.validate(); err != nil {
+				return err
+			}
+			left, err := k.ran(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			right, err := k.ran(cmd.Context(), args[1])
+			if err != nil {
+				return err
+			}
+			result := compare.Runs(left, right)
+			return out.print(k.streams.Out, printed{value: result, text: func(w io.Writer) error { return writeDiff(w, args, result) }})
+		},
+	}
+	out.register(cmd, false)
+	return cmd
+}
+
+// ran reads a run. What is gone of it, or may not be read, is left out.
+func (k *kube) ran(ctx context.Context, name string) (compare.Run, error) {
+	job, err := k.trainJob(ctx, name)
+	if err != nil {
+		return compare.Run{}, err
+	}
+	run := compare.Run{TrainJob: job, Now: time.Now()}
+	var set jobset.JobSet
+	if k.reader.Get(ctx, client.ObjectKeyFromObject(job), &set) == nil && mpijob.ClaimOf(job, &set) == mpijob.Own {
+		run.JobSet = &set
+	}
+	var hostfile corev1.ConfigMap
+	read := k.reader.Get(ctx, client.ObjectKey{Namespace: job.Namespace, Name: mpi.HostfileConfigMapName(job.Name)}, &hostfile) == nil
+	var runtime mpijob.Runtime
+	if text := hostfile.Data[mpijob.SnapshotKey]; read && mpijob.ClaimOf(job, &hostfile) == mpijob.Own && json.Unmarshal([]byte(text), &runtime) == nil {
+		run.Snapshot, run.Digest = &runtime, mpijob.Digest(text)
+	}
+	return run, nil
+}
+
+func writeDiff(w io.Writer, names []string, result compare.Result) error {
+	if len(result.Differences) == 0 {
+		fmt.Fprintf(w, "nothing differs between %s and %s, of %d things that were compared\n", names[0], names[1], len(result.Equal))
+	} else {
+		rows := [][]string{{"", names[0], names[1]}}
+		for _, d := range result.Differences {
+			rows = append(rows, []string{d.What, orDash(d.Left), orDash(d.Right)})
+		}
+		if err := table(w, rows); err != nil {
+			return err
+		}
+	}
+	for _, text := range result.Unknown {
+		fmt.Fprintln(w, "note: "+text)
+	}
+	return nil
+}
+
+func orDash(text string) string {
+	if text == "" {
+		return "-"
+	}
+	return text
+}

@@ -1,0 +1,69 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"k8s.io/client-go/tools/clientcmd"
+
+	"lockstep.dev/lockstep/internal/cli"
+	"lockstep.dev/lockstep/pkg/jobs/apierror"
+)
+
+// errInterrupted ends a command that somebody has stopped. Commands that leave something behind say how to come back first.
+var errInterrupted = errors.New("interrupted")
+
+// explained returns an error in plain words with the exit code that it stands for.
+func (k *kube) explained(ctx context.Context, err error) error {
+	var ended cli.Ended
+	switch {
+	case err == nil, isUsage(err), errors.As(err, &ended), errors.Is(err, cli.ErrReported):
+		return err
+	case ctx.Err() != nil:
+		return ends(exitInterrupted, errInterrupted)
+	}
+	e := apierror.Explain(err)
+	if clientcmd.IsEmptyConfig(err) || e.Kind == apierror.NoServer && k.namesNoCluster() {
+		return cli.Failure(errors.New("there is no kubeconfig that names a cluster: give one with --kubeconfig or $KUBECONFIG, or log in (for example with `oc login`)"))
+	}
+	return ends(codeOf(e.Kind), k.withRemedy(ctx, e))
+}
+
+// namesNoCluster reports whether neither the flags nor the kubeconfig name a cluster: then a port of this machine was asked, as by kubectl.
+func (k *kube) namesNoCluster() bool {
+	config, err := k.flags.ToRawKubeConfigLoader().RawConfig()
+	return err == nil && len(config.Clusters) == 0 && *k.flags.APIServer == ""
+}
+
+// codeOf returns the exit code for a kind of error.
+func codeOf(kind apierror.Kind) int {
+	switch kind {
+	case apierror.Forbidden, apierror.Unknown:
+		return exitForbidden
+	case apierror.Refused:
+		return exitRefused
+	}
+	return cli.ExitFailure
+}
+
+// withRemedy adds what to do.
+func (k *kube) withRemedy(ctx context.Context, e *apierror.Explained) error {
+	remedy := ""
+	switch e.Kind {
+	case apierror.Forbidden:
+		remedy = k.whoGives(ctx, e)
+	case apierror.Unknown:
+		remedy = "log in again, or choose another context (--context)"
+	case apierror.NotFound:
+		remedy = k.nearNames(ctx, e)
+	case apierror.NoKind:
+		remedy = "ask whoever runs the cluster: Kubeflow Trainer's CRDs have to be installed (`kubectl get crd trainjobs.trainer.kubeflow.org`)"
+	case apierror.NoServer:
+		remedy = "`kubectl cluster-info` shows whether it is the cluster; --context and --kubeconfig choose another"
+	}
+	if remedy == "" {
+		return e
+	}
+	return fmt.Errorf("%w. %s", e, capital(remedy))
+}

@@ -1,0 +1,205 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strconv"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"lockstep.dev/lockstep/internal/cli"
+	"lockstep.dev/lockstep/pkg/jobs/apierror"
+	"lockstep.dev/lockstep/pkg/jobs/fetch"
+	"lockstep.dev/lockstep/pkg/mpi"
+	mpijob "lockstep.dev/lockstep/pkg/mpi/job"
+)
+
+// execFlags say where a command runs.
+type execFlags struct {
+	rank, node int
+	stdin, tty bool
+}
+
+func (f *execFlags) register(cmd *cobra.Command) {
+	cmd.Flags().IntVar(&f.rank, "rank", -1, "where this rank runs, if the launcher fills node after node, as most do")
+	cmd.Flags().IntVar(&f.node, "node", -1, "on this node; without --rank and --node it is the launcher")
+}
+
+func newExec(k *kube) *cobra.Command {
+	var f execFlags
+	cmd := &cobra.Command{
+		Use:   "exec JOB [flags] -- COMMAND [ARGUMENT…]",
+		Short: "Run a command in the pod of a rank, of a node, or of the launcher",
+		Long: `Run a command in a pod of a job. kubectl (or oc) does it; this finds the pod and its container. The role of an editor does not allow it, that of an
+admin of the tenant does.`,
+		Example: "  kubectl mpi exec train --rank 3 -- nvidia-smi",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if at := cmd.ArgsLenAtDash(); at != 1 || len(args) < 2 {
+				return misused("name the job, and the command after `--`: `kubectl mpi exec JOB -- COMMAND`")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error { return k.exec(cmd, args[0], args[1:], f) },
+	}
+	f.register(cmd)
+	cmd.Flags().BoolVarP(&f.stdin, "stdin", "i", false, "pass standard input on")
+	cmd.Flags().BoolVarP(&f.tty, "tty", "t", false, "standard input is a terminal")
+	return cmd
+}
+
+func newShell(k *kube) *cobra.Command {
+	f := execFlags{stdin: true, tty: true}
+	cmd := &cobra.Command{
+		Use:               "shell JOB",
+		Short:             "Open a shell in the pod of a rank, of a node, or of the launcher",
+		Example:           "  kubectl mpi shell train --rank 3",
+		Args:              cli.Takes(1, 1),
+		ValidArgsFunction: k.completeJobs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return k.exec(cmd, args[0], []string{"sh", "-c", "command -v bash >/dev/null && exec bash || exec sh"}, f)
+		},
+	}
+	f.register(cmd)
+	return cmd
+}
+
+func (k *kube) exec(cmd *cobra.Command, name string, command []string, f execFlags) error {
+	ctx := cmd.Context()
+	job, err := k.trainJob(ctx, name)
+	if err != nil {
+		return err
+	}
+	if err := k.mayExec(ctx, job.Namespace); err != nil {
+		return err
+	}
+	role, index, err := k.whereIs(ctx, job, f)
+	if err != nil {
+		return err
+	}
+	pod, container, err := k.podOf(ctx, job, role, index)
+	if err != nil {
+		return err
+	}
+	args := append([]string{"exec", "--namespace", job.Namespace, pod, "--container", container}, k.passedOn(cmd)...)
+	if f.stdin {
+		args = append(args, "--stdin")
+	}
+	if f.tty {
+		args = append(args, "--tty")
+	}
+	return k.hand(ctx, append(append(args, "--"), command...))
+}
+
+// hand lets kubectl or oc do it: they know terminals.
+func (k *kube) hand(ctx context.Context, args []string) error {
+	for _, name := range []string{"kubectl", "oc"} {
+		program, err := exec.LookPath(name)
+		if err != nil {
+			continue
+		}
+		child := exec.CommandContext(ctx, program, args...)
+		child.Stdin, child.Stdout, child.Stderr = k.streams.In, k.streams.Out, k.streams.ErrOut
+		child.Cancel = func() error { return child.Process.Signal(os.Interrupt) }
+		var exit *exec.ExitError
+		if err := child.Run(); errors.As(err, &exit) {
+			return ends(exit.ExitCode(), fmt.Errorf("the command ended with code %d", exit.ExitCode()))
+		} else if err != nil {
+			return cli.Failure(err)
+		}
+		return nil
+	}
+	return cli.Failure(errors.New("neither kubectl nor oc is in $PATH, and one of them opens the connection"))
+}
+
+// passedOn are the flags that say which cluster and as whom.
+func (k *kube) passedOn(cmd *cobra.Command) []string {
+	var args []string
+	cmd.InheritedFlags().Visit(func(f *pflag.Flag) {
+		if f.Name == "namespace" {
+			return
+		}
+		values := []string{f.Value.String()}
+		if list, is := f.Value.(pflag.SliceValue); is {
+			values = list.GetSlice()
+		}
+		for _, value := range values {
+			args = append(args, "--"+f.Name+"="+value)
+		}
+	})
+	return args
+}
+
+// mayExec asks whether the user has the right, because kubectl would say less.
+func (k *kube) mayExec(ctx context.Context, namespace string) error {
+	review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
+		ResourceAttributes: &authorizationv1.ResourceAttributes{Namespace: namespace, Verb: "create", Resource: "pods", Subresource: "exec"},
+	}}
+	if err := k.reader.Create(ctx, review); err != nil || review.Status.Allowed {
+		return err
+	}
+	return &apierror.Explained{
+		Kind: apierror.Forbidden, Verb: "create", Resource: "pods/exec", Namespace: namespace,
+		Message: fmt.Sprintf("you lack 'create' permission for pods/exec in namespace '%s'", namespace),
+	}
+}
+
+// whereIs returns the pod that is meant.
+func (k *kube) whereIs(ctx context.Context, job *trainer.TrainJob, f execFlags) (role string, index int, err error) {
+	switch {
+	case f.rank >= 0 && f.node >= 0:
+		return "", 0, misused("--rank or --node, not both")
+	case f.node >= 0:
+		return mpi.NodeJob, f.node, nil
+	case f.rank < 0:
+		return mpi.LauncherJob, 0, nil
+	}
+	runtime, err := fetch.RuntimeOf(ctx, k.reader, job)
+	if err != nil {
+		return "", 0, err
+	}
+	made, err := mpijob.Resolve(job, *runtime)
+	if err != nil {
+		return "", 0, cli.Failure(err)
+	}
+	world := made.World
+	if most := int(world.Nodes * world.SlotsPerNode); f.rank >= most {
+		return "", 0, misused("there is no rank %d: `%s` has room for the ranks 0 to %d", f.rank, job.Name, most-1)
+	}
+	index = f.rank / int(world.SlotsPerNode)
+	if !world.LauncherRunsRanks {
+		return mpi.NodeJob, index, nil
+	}
+	if index == 0 {
+		return mpi.LauncherJob, 0, nil
+	}
+	return mpi.NodeJob, index - 1, nil
+}
+
+// podOf finds a pod of a job that runs.
+func (k *kube) podOf(ctx context.Context, job *trainer.TrainJob, role string, index int) (pod, container string, err error) {
+	var pods corev1.PodList
+	if err := k.reader.List(ctx, &pods, client.InNamespace(job.Namespace), client.MatchingLabels{mpi.JobSetNameLabel: job.Name, mpi.ReplicatedJobLabel: role}); err != nil {
+		return "", "", err
+	}
+	i := slices.IndexFunc(pods.Items, func(p corev1.Pod) bool {
+		return p.Labels[mpi.CompletionIndexLabel] == strconv.Itoa(index) && p.Status.Phase == corev1.PodRunning && p.DeletionTimestamp == nil
+	})
+	if i < 0 {
+		return "", "", cli.Failure(fmt.Errorf("no pod of %s %d of `%s` runs: `kubectl mpi describe %s` shows its pods", role, index, job.Name, job.Name))
+	}
+	found := &pods.Items[i]
+	container = found.Spec.Containers[0].Name
+	if main := mpijob.MainContainer(&found.Spec); main != nil {
+		container = main.Name
+	}
+	return found.Name, container, nil
+}

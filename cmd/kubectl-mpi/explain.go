@@ -1,0 +1,123 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"lockstep.dev/lockstep/docs/failures"
+	"lockstep.dev/lockstep/internal/cli"
+	"lockstep.dev/lockstep/pkg/compile/diag"
+	"lockstep.dev/lockstep/pkg/mpi/diagnose"
+	"lockstep.dev/lockstep/pkg/mpi/job/phase"
+)
+
+// word is a phase or a reason, which STATE of `list` is made of. Its JSON is stable.
+type word struct {
+	Name string `json:"name"`
+	// Kind is `phase` or `reason`.
+	Kind    string `json:"kind"`
+	Meaning string `json:"meaning"`
+	// The rest is of a reason: whose failure it is, what proves it, what to do, and the page about it.
+	Class    diagnose.Class `json:"class,omitempty"`
+	Evidence string         `json:"evidence,omitempty"`
+	Remedy   string         `json:"remedy,omitempty"`
+	URL      string         `json:"url,omitempty"`
+}
+
+// words are all of them, phases first.
+func words() []word {
+	var list []word
+	for _, p := range phase.All() {
+		list = append(list, word{Name: string(p), Kind: "phase", Meaning: p.Meaning()})
+	}
+	for _, e := range diagnose.Entries() {
+		list = append(list, word{string(e.Reason), "reason", e.Meaning, e.Class, e.Evidence, e.Remedy, diagnose.Page(e.Reason)})
+	}
+	return list
+}
+
+func newExplain(k *kube) *cobra.Command {
+	var o output
+	cmd := &cobra.Command{
+		Use:   "explain [PHASE or REASON]",
+		Short: "Say what a phase or a reason means, and what to do",
+		Long: `Say what a word in the column STATE means: a phase, or the reason why a job waits or has failed, with what proves it and what to do. Without an
+argument all of them are listed. No cluster is asked; of one job, ` + "`kubectl mpi why`" + ` says what happened.`,
+		Example: `  kubectl mpi explain OOMKilled
+
+  # All phases and reasons
+  kubectl mpi explain`,
+		Args: cli.Takes(0, 1),
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			var names []string
+			for _, w := range words() {
+				names = append(names, cobra.CompletionWithDesc(w.Name, w.Meaning))
+			}
+			return names, cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(_ *cobra.Command, args []string) error {
+			if err := o.validate(); err != nil {
+				return err
+			}
+			if len(args) == 0 {
+				return o.print(k.streams.Out, wordList(words()))
+			}
+			found, err := wordOf(args[0])
+			if err != nil {
+				return err
+			}
+			return o.print(k.streams.Out, printed{value: found, names: []string{found.Name}, text: func(w io.Writer) error {
+				_, err := io.WriteString(w, pageOf(found))
+				return err
+			}})
+		},
+	}
+	o.register(cmd, false)
+	return cmd
+}
+
+func wordList(all []word) printed {
+	what := printed{value: map[string]any{"items": all}, text: func(w io.Writer) error {
+		rows := [][]string{{"NAME", "KIND", "MEANING"}}
+		for _, one := range all {
+			rows = append(rows, []string{one.Name, one.Kind, one.Meaning})
+		}
+		return table(w, rows)
+	}}
+	for _, one := range all {
+		what.names = append(what.names, one.Name)
+	}
+	return what
+}
+
+// wordOf finds a word whatever its letters are, also behind the phase as STATE shows it: `Failed: OOMKilled`.
+func wordOf(name string) (word, error) {
+	_, after, both := strings.Cut(name, ": ")
+	if both {
+		name = after
+	}
+	var names []string
+	for _, w := range words() {
+		if strings.EqualFold(w.Name, name) {
+			return w, nil
+		}
+		names = append(names, w.Name)
+	}
+	if near, found := diag.Nearest(name, names); found {
+		return word{}, misused("`%s` is no phase and no reason: did you mean `%s`?", name, near)
+	}
+	return word{}, misused("`%s` is no phase and no reason: `kubectl mpi explain` lists them", name)
+}
+
+// pageOf is the page about a reason as it is: Markdown reads well on a terminal. Its first line is a comment for authors.
+func pageOf(w word) string {
+	page, found := failures.Page(w.Name)
+	if !found {
+		return fmt.Sprintf("# %s\n\n%s.\n", w.Name, capital(w.Meaning))
+	}
+	_, page, _ = strings.Cut(page, "\n")
+	return page + "\nMore: " + w.URL + "\n"
+}

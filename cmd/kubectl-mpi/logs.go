@@ -1,0 +1,265 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	"github.com/spf13/cobra"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+
+	"lockstep.dev/lockstep/internal/cli"
+	"lockstep.dev/lockstep/pkg/jobs/logs"
+	"lockstep.dev/lockstep/pkg/jobs/logs/podlogs"
+	"lockstep.dev/lockstep/pkg/mpi"
+	"lockstep.dev/lockstep/pkg/mpi/diagnose"
+	mpijob "lockstep.dev/lockstep/pkg/mpi/job"
+	"lockstep.dev/lockstep/pkg/mpi/job/status"
+)
+
+// roleAll is the value of --role for launcher and nodes.
+const roleAll = "all"
+
+// mostLogs is how many logs are read at a time, as a rule: each is a connection that the API server and a kubelet hold open.
+const mostLogs = 64
+
+// logsFlags are those of `logs`, named as kubectl and stern name them.
+type logsFlags struct {
+	follow, timestamps, merge      bool
+	tail                           int64
+	since                          time.Duration
+	sinceTime, role, color, format string
+	ranks                          []int
+	include, exclude, highlight    []string
+	most                           int
+	includes, excludes, highlights []*regexp.Regexp
+	from                           time.Time
+}
+
+func newLogs(k *kube) *cobra.Command {
+	var f logsFlags
+	cmd := &cobra.Command{
+		Use:   "logs JOB",
+		Short: "Print what a job prints: of the launcher, or of all pods in one order",
+		Long: `Print the output of a job.
+
+The output of all ranks is that of the launcher, which is what is shown without flags. --merge adds the nodes, and puts all into one order
+by time. Ranks are told apart where the launcher tags its output: mpirun --tag-output (Open MPI 4), mpirun --output tag (Open MPI 5),
+mpiexec -l (MPICH, Intel MPI).
+
+A log is read on through broken connections and containers that are started again: no line is lost or shown twice as long as kubelet has
+it. Of pods that are gone, the last lines that the controller kept are shown.`,
+		Example: `  # What the ranks have printed, and what they print from now on
+  kubectl mpi logs train -f
+  # Only rank 3, with times
+  kubectl mpi logs train --rank 3 --timestamps
+  # Launcher and nodes in one order, the last ten minutes, without debug lines
+  kubectl mpi logs train --merge --since 10m --exclude DEBUG`,
+		Args:              cli.Takes(1, 1),
+		ValidArgsFunction: k.completeJobs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := f.validate(); err != nil {
+				return err
+			}
+			return k.logs(cmd.Context(), args[0], f)
+		},
+	}
+	f.register(cmd)
+	return cmd
+}
+
+func (f *logsFlags) register(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.BoolVarP(&f.follow, "follow", "f", false, "go on until the job is over")
+	flags.BoolVar(&f.merge, "merge", false, "launcher and nodes, in one order by time")
+	flags.StringVar(&f.role, "role", "", "whose output: launcher, node or all")
+	flags.IntSliceVar(&f.ranks, "rank", nil, "only lines of these ranks, such as 0,3")
+	flags.Int64Var(&f.tail, "tail", -1, "how many of the last lines of each pod, -1 for all")
+	flags.DurationVar(&f.since, "since", 0, "only lines newer than this, such as 5m")
+	flags.StringVar(&f.sinceTime, "since-time", "", "only lines after this time, such as 2026-03-01T12:00:00Z")
+	flags.BoolVar(&f.timestamps, "timestamps", false, "the time before each line")
+	flags.StringArrayVarP(&f.include, "include", "i", nil, "only lines that match this expression (or another one of these)")
+	flags.StringArrayVarP(&f.exclude, "exclude", "e", nil, "no lines that match this expression")
+	flags.StringArrayVarP(&f.highlight, "highlight", "H", nil, "mark what matches this expression")
+	flags.StringVar(&f.color, "color", "auto", "colours: auto (on a terminal, unless NO_COLOR is set), always or never")
+	flags.StringVarP(&f.format, "output", "o", string(logs.Text), "how a line is written: text, raw (as the program printed it) or json")
+	flags.IntVar(&f.most, "max-log-requests", mostLogs, "how many logs may be read at a time")
+	cli.Complete(cmd, "role", mpi.LauncherJob, mpi.NodeJob, roleAll)
+	cli.Complete(cmd, "color", "auto", "always", "never")
+	cli.Complete(cmd, "output", logs.Formats()...)
+}
+
+func (f *logsFlags) validate() error {
+	var err error
+	for _, c := range []struct {
+		flag, value string
+		allowed     []string
+	}{
+		{"role", f.role, []string{"", mpi.LauncherJob, mpi.NodeJob, roleAll}},
+		{"color", f.color, []string{"auto", "always", "never"}},
+		{"output", f.format, logs.Formats()},
+	} {
+		if !slices.Contains(c.allowed, c.value) {
+			return misused("`%s` is no value for `--%s`: it is one of %s", c.value, c.flag, strings.TrimPrefix(strings.Join(c.allowed, ", "), ", "))
+		}
+	}
+	if f.sinceTime != "" {
+		if f.from, err = time.Parse(time.RFC3339, f.sinceTime); err != nil {
+			return misused("`--since-time %s` is no time: write it like 2026-03-01T12:00:00Z", f.sinceTime)
+		}
+	}
+	if f.since < 0 || f.tail < -1 || f.most < 1 {
+		return misused("`--since` and `--tail` cannot be negative, and `--max-log-requests` is at least 1")
+	}
+	for _, e := range []struct {
+		flag  string
+		texts []string
+		to    *[]*regexp.Regexp
+	}{{"include", f.include, &f.includes}, {"exclude", f.exclude, &f.excludes}, {"highlight", f.highlight, &f.highlights}} {
+		for _, text := range e.texts {
+			expression, err := regexp.Compile(text)
+			if err != nil {
+				return misused("`--%s %s` is no regular expression: %v", e.flag, text, err)
+			}
+			*e.to = append(*e.to, expression)
+		}
+	}
+	return nil
+}
+
+// options of a read.
+func (f *logsFlags) options(k *kube) logs.Options {
+	o := logs.Options{
+		Follow: f.follow, Since: f.from, Most: f.most, Want: f.wants,
+		Note: func(text string) { fmt.Fprintln(k.streams.ErrOut, "note: "+text) },
+	}
+	if f.tail >= 0 {
+		o.Tail = &f.tail
+	}
+	if f.since > 0 {
+		o.SinceSeconds = max(int64(f.since/time.Second), 1)
+	}
+	return o
+}
+
+func (f *logsFlags) wants(s logs.Source) bool {
+	switch {
+	case f.role == roleAll, f.role == "" && f.merge:
+		return true
+	case f.role == "":
+		// A job of another framework has no launcher: its first node prints what there is.
+		return s.Role == mpi.LauncherJob || s.Role != mpi.NodeJob && s.Index == 0
+	}
+	return s.Role == f.role
+}
+
+func (f *logsFlags) printer(out io.Writer) *logs.Printer {
+	p := &logs.Printer{
+		Filter: logs.Filter{Ranks: f.ranks, Include: f.includes, Exclude: f.excludes},
+		Format: logs.Format(f.format), Times: f.timestamps, Terminal: cli.IsTerminal(out), Highlight: f.highlights,
+		Labels: f.merge || f.role == roleAll || f.role == mpi.NodeJob,
+		Color:  f.color == "always" || f.color == "auto" && cli.Coloured(out),
+	}
+	p.To(out)
+	return p
+}
+
+// logs prints the logs of a job.
+func (k *kube) logs(ctx context.Context, name string, f logsFlags) error {
+	job, err := k.trainJob(ctx, name)
+	if err != nil {
+		return err
+	}
+	printer := f.printer(k.streams.Out)
+	result, err := k.readLogs(ctx, job, f, printer)
+	switch {
+	case ctx.Err() != nil:
+		return k.left(job.Name)
+	case err != nil:
+		return err
+	case result.Sources == 0:
+		return k.logsOfNoPod(ctx, job.Name, f)
+	}
+	if len(f.ranks) > 0 && printer.Tagged == 0 {
+		fmt.Fprintln(k.streams.ErrOut, "note: no line says which rank printed it: start the ranks with `mpirun --tag-output` (Open MPI 4), `mpirun --output tag` (Open MPI 5) or `mpiexec -l` (MPICH, Intel MPI)")
+	}
+	if result.Incomplete > 0 {
+		return ends(cli.ExitFailure, fmt.Errorf("%d of %d logs could not be read to their end", result.Incomplete, result.Sources))
+	}
+	return nil
+}
+
+// readLogs reads what the flags ask for.
+func (k *kube) readLogs(ctx context.Context, job *trainer.TrainJob, f logsFlags, printer *logs.Printer) (logs.Result, error) {
+	core, err := k.Core()
+	if err != nil {
+		return logs.Result{}, err
+	}
+	from := podlogs.Job{Namespace: job.Namespace, Name: job.Name, Reader: k.reader, Core: core}
+	result, err := logs.Run(ctx, from, f.options(k), printer.Print)
+	var many *logs.TooManyError
+	if errors.As(err, &many) {
+		err = misused("%v: --role, --rank or a larger --max-log-requests", many)
+	}
+	return result, err
+}
+
+// logsOfNoPod shows what is left of a job whose pods are gone, or says why there are none yet.
+func (k *kube) logsOfNoPod(ctx context.Context, name string, f logsFlags) error {
+	job, err := k.trainJob(ctx, name)
+	if err != nil {
+		return err
+	}
+	for _, kind := range []string{trainer.TrainJobFailed, mpijob.Diagnosed} {
+		c := apimeta.FindStatusCondition(status.Conditions(job), kind)
+		if c == nil {
+			continue
+		}
+		if lines := diagnose.Parse(mpi.Reason(c.Reason), c.Message).Lines; len(lines) > 0 {
+			fmt.Fprintf(k.streams.ErrOut, "note: the pods of `%s` are gone; these are the last lines that the controller kept, of what failed (%s)\n", job.Name, c.Reason)
+			return f.printer(k.streams.Out).Print(kept(lines, c.LastTransitionTime.Time))
+		}
+	}
+	if mpijob.Finished(job) {
+		return cli.Failure(fmt.Errorf("the pods of `%s` are gone, and their logs with them; `kubectl mpi describe %s` says how it ended", job.Name, job.Name))
+	}
+	return cli.Failure(fmt.Errorf("`%s` has no pods yet: `kubectl mpi why %s` says what it waits for", job.Name, job.Name))
+}
+
+// kept returns lines of a verdict as lines of the launcher.
+func kept(lines []string, at time.Time) []logs.Line {
+	source := &logs.Source{Role: mpi.LauncherJob, Container: mpi.Container}
+	var all []logs.Line
+	for _, text := range lines {
+		line := logs.Line{Time: at, Source: source, Raw: text}
+		line.Rank, line.Text = diagnose.Untag(text)
+		all = append(all, line)
+	}
+	return all
+}
+
+// trainJob reads a TrainJob of the namespace.
+func (k *kube) trainJob(ctx context.Context, name string) (*trainer.TrainJob, error) {
+	c, err := k.Client()
+	if err != nil {
+		return nil, err
+	}
+	key, err := k.key(name)
+	if err != nil {
+		return nil, err
+	}
+	job := &trainer.TrainJob{}
+	return job, c.Get(ctx, key, job)
+}
+
+// left ends a command that somebody has stopped, and says how to come back.
+func (k *kube) left(name string) error {
+	fmt.Fprintf(k.streams.ErrOut, "\nThe job goes on. `kubectl mpi logs %s -f` shows it again, `kubectl mpi delete %s` ends it\n", name, name)
+	return ends(exitInterrupted, errInterrupted)
+}

@@ -1,0 +1,128 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+	"k8s.io/client-go/util/jsonpath"
+	"sigs.k8s.io/yaml"
+
+	"lockstep.dev/lockstep/internal/cli"
+)
+
+// The values of -o beside `jsonpath=…`. Without one, people get text.
+const (
+	formatJSON = "json"
+	formatYAML = "yaml"
+	formatName = "name"
+	formatWide = "wide"
+)
+
+const jsonPathPrefix = "jsonpath="
+
+// output is the flag -o. A command that has it fills a value with JSON tags, which is stable, and says how people read it.
+type output struct {
+	format string
+	words  []string
+}
+
+// printed is what a command prints.
+type printed struct {
+	// value is what JSON, YAML and jsonpath show.
+	value any
+	// names are what `-o name` shows, one in a line: `trainjob/train`.
+	names []string
+	// text writes what people read.
+	text func(w io.Writer) error
+}
+
+// register adds the flag. Wide says whether there is more to show than fits a usual terminal.
+func (o *output) register(cmd *cobra.Command, wide bool) {
+	o.words = []string{formatJSON, formatYAML, formatName}
+	if wide {
+		o.words = append(o.words, formatWide)
+	}
+	cmd.Flags().StringVarP(&o.format, "output", "o", "", "what to print: "+strings.Join(o.words, ", ")+" or jsonpath=TEMPLATE")
+	cli.Complete(cmd, "output", append(slices.Clone(o.words), jsonPathPrefix)...)
+}
+
+// validate refuses a format that there is none.
+func (o *output) validate() error {
+	if o.format == "" || slices.Contains(o.words, o.format) {
+		return nil
+	}
+	if template, is := strings.CutPrefix(o.format, jsonPathPrefix); is {
+		if _, err := parseJSONPath(template); err != nil {
+			return misused("`--output %s` is no jsonpath template: %v", o.format, err)
+		}
+		return nil
+	}
+	return misused("`%s` is no value for `--output`: it is one of %s, or jsonpath=TEMPLATE", o.format, strings.Join(o.words, ", "))
+}
+
+func (o *output) wide() bool { return o.format == formatWide }
+
+// human reports whether people read it.
+func (o *output) human() bool { return o.format == "" || o.wide() }
+
+// print writes what a command found.
+func (o *output) print(w io.Writer, what printed) error {
+	switch {
+	case o.human():
+		return what.text(w)
+	case o.format == formatName:
+		for _, name := range what.names {
+			fmt.Fprintln(w, name)
+		}
+		return nil
+	case o.format == formatJSON:
+		return cli.WriteJSON(w, what.value)
+	case o.format == formatYAML:
+		text, err := yaml.Marshal(what.value)
+		if err != nil {
+			return err
+		}
+		_, err = w.Write(text)
+		return err
+	}
+	return printJSONPath(w, strings.TrimPrefix(o.format, jsonPathPrefix), what.value)
+}
+
+// parseJSONPath reads a template as kubectl does: `{.a}`, `.a` and `a` mean the same.
+func parseJSONPath(template string) (*jsonpath.JSONPath, error) {
+	if !strings.Contains(template, "{") {
+		template = "{." + strings.TrimPrefix(template, ".") + "}"
+	}
+	parser := jsonpath.New("output").AllowMissingKeys(true)
+	return parser, parser.Parse(template)
+}
+
+func printJSONPath(w io.Writer, template string, value any) error {
+	parser, err := parseJSONPath(template)
+	if err != nil {
+		return err
+	}
+	text, err := json.Marshal(value)
+	if err != nil {
+		return err
+	}
+	var tree any
+	if err := json.Unmarshal(text, &tree); err != nil {
+		return err
+	}
+	return parser.Execute(w, tree)
+}
+
+// table writes rows in columns, the first of which are the headings.
+func table(w io.Writer, rows [][]string) error {
+	columns := tabwriter.NewWriter(w, 0, 8, 3, ' ', 0)
+	for _, row := range rows {
+		fmt.Fprintln(columns, strings.Join(row, "\t"))
+	}
+	return columns.Flush()
+}

@@ -1,0 +1,85 @@
+package main
+
+import (
+	"errors"
+	"io"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	"github.com/spf13/cobra"
+
+	"lockstep.dev/lockstep/pkg/jobs/fetch"
+	"lockstep.dev/lockstep/pkg/jobs/preflight"
+)
+
+func newPreflight(k *kube) *cobra.Command {
+	var f submitFlags
+	var out output
+	var file string
+	cmd := &cobra.Command{
+		Use:   "preflight [-f FILE | NAME [flags] -- COMMAND]",
+		Short: "Say whether a job would fit now, wait, or never run, before it is made",
+		Long: `Look at what a job would meet: the rules of the cluster (by a dry run), your rights, quota and LimitRange, its queue, machines and volumes. What
+you may not see is named. Where there is too little room, the largest number of nodes that fits is said.
+
+The exit code is 6 for a job that can never run as it is.`,
+		Example: `  kubectl mpi preflight -f train.yaml
+  kubectl mpi preflight train --nodes 16 -- mpirun ./train`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := out.validate(); err != nil {
+				return err
+			}
+			var jobs []*trainer.TrainJob
+			var err error
+			switch {
+			case file != "" && len(args) > 0:
+				return misused("a file or a name, not both")
+			case file != "":
+				jobs, err = k.jobsIn(file)
+			case len(args) == 0:
+				return misused("say which job: `-f FILE`, or the name and flags of `submit`")
+			default:
+				var job *trainer.TrainJob
+				job, err = k.assembled(cmd.Context(), args[0], args[1:], f)
+				jobs = []*trainer.TrainJob{job}
+			}
+			if err != nil {
+				return err
+			}
+			for _, job := range jobs {
+				if err := k.preflight(cmd, job, out); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	}
+	cmd.Flags().StringVarP(&file, "filename", "f", "", "the file with TrainJobs, - for standard input")
+	f.register(cmd)
+	out.register(cmd, false)
+	return cmd
+}
+
+func (k *kube) preflight(cmd *cobra.Command, job *trainer.TrainJob, out output) error {
+	c, err := k.Client()
+	if err != nil {
+		return err
+	}
+	in, err := fetch.Ahead(cmd.Context(), c, job)
+	if err != nil {
+		return err
+	}
+	answer := preflight.Judge(in)
+	if err := out.print(k.streams.Out, printed{value: answer, text: func(w io.Writer) error {
+		_, err := io.WriteString(w, answer.Text())
+		return err
+	}}); err != nil {
+		return err
+	}
+	switch {
+	case answer.Verdict != preflight.Never:
+		return nil
+	case len(in.Rights) > 0:
+		return ends(exitForbidden, errors.New("you may not make this job"))
+	}
+	return ends(exitRefused, errors.New("this job can never run as it is"))
+}

@@ -1,0 +1,80 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"lockstep.dev/lockstep/internal/cli"
+	"lockstep.dev/lockstep/pkg/compile/diag"
+	"lockstep.dev/lockstep/pkg/jobs/apierror"
+	"lockstep.dev/lockstep/pkg/jobs/fetch"
+)
+
+// remedyTimeout is how long an error may take to find out what to do about it.
+const remedyTimeout = 3 * time.Second
+
+// whoGives says who can give a right.
+func (k *kube) whoGives(ctx context.Context, e *apierror.Explained) string {
+	role := roleWith(e.Verb, e.Resource)
+	tenant := fetch.Tenant{}
+	if c, err := k.Client(); err == nil && e.Namespace != "" {
+		ctx, cancel := context.WithTimeout(ctx, remedyTimeout)
+		defer cancel()
+		tenant = fetch.TenantOf(ctx, c, e.Namespace)
+	}
+	switch {
+	case tenant.Name == "":
+		return fmt.Sprintf("ask whoever gives rights there; in a namespace of a tenant, `people.%s` of the tenant's spec give this one", role)
+	case len(tenant.Admins) == 0:
+		return fmt.Sprintf("ask the admins of tenant `%s`: `people.%s` of its spec give this right", tenant.Name, role)
+	}
+	return fmt.Sprintf("ask the admins of tenant `%s` (group `%s`): `people.%s` of its spec give this right", tenant.Name, strings.Join(tenant.Admins, "`, `"), role)
+}
+
+// roleWith returns which people of a tenant have a right (pkg/compile/lower, cluster_role.go).
+func roleWith(verb, resource string) string {
+	switch {
+	case strings.HasSuffix(resource, "/exec"), strings.HasSuffix(resource, "/portforward"), resource == "pods" && verb == "delete":
+		return "admins"
+	case slices.Contains([]string{"get", "list", "watch"}, verb):
+		return "viewers"
+	}
+	return "editors"
+}
+
+// nearNames says what there is instead of a TrainJob or runtime that there is not.
+func (k *kube) nearNames(ctx context.Context, e *apierror.Explained) string {
+	c, err := k.Client()
+	if err != nil {
+		return ""
+	}
+	namespace, err := k.Namespace()
+	if err != nil {
+		return ""
+	}
+	ctx, cancel := context.WithTimeout(ctx, remedyTimeout)
+	defer cancel()
+	names, err := fetch.Names(ctx, c, e.Resource, client.InNamespace(namespace))
+	switch near, found := diag.Nearest(e.Name, names); {
+	case err != nil:
+		return ""
+	case found:
+		return fmt.Sprintf("did you mean `%s`?", near)
+	case len(names) == 0:
+		return fmt.Sprintf("there are none in namespace `%s`: --namespace chooses another", namespace)
+	}
+	return fmt.Sprintf("in namespace `%s` there are %s", namespace, cli.Some(names))
+}
+
+// capital begins a sentence.
+func capital(text string) string {
+	letters := []rune(text)
+	letters[0] = unicode.ToUpper(letters[0])
+	return string(letters)
+}

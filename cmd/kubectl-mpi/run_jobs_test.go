@@ -1,0 +1,285 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"lockstep.dev/lockstep/pkg/mpi"
+	"lockstep.dev/lockstep/pkg/mpi/template"
+)
+
+const team = "/namespaces/team/"
+
+// apiServer answers with what it is given by path, and forbids all else.
+type apiServer struct {
+	*httptest.Server
+	objects map[string]any
+	// posted are the bodies of what was made, with the query behind the path.
+	posted map[string]string
+	refuse *apierrors.StatusError
+	// warning is sent with every answer.
+	warning string
+}
+
+func newAPIServer(t *testing.T) *apiServer {
+	t.Helper()
+	s := &apiServer{objects: map[string]any{}, posted: map[string]string{}}
+	s.Server = httptest.NewServer(http.HandlerFunc(s.serve))
+	t.Cleanup(s.Close)
+	return s
+}
+
+func (s *apiServer) serve(w http.ResponseWriter, r *http.Request) {
+	if s.warning != "" {
+		w.Header().Set("Warning", fmt.Sprintf("299 - %q", s.warning))
+	}
+	if r.Method == http.MethodPost {
+		body, _ := io.ReadAll(r.Body)
+		s.posted[r.URL.RequestURI()] = string(body)
+		if s.refuse != nil {
+			reply(w, int(s.refuse.ErrStatus.Code), s.refuse.ErrStatus)
+			return
+		}
+		var object map[string]any
+		_ = json.Unmarshal(body, &object)
+		if metadata, is := object["metadata"].(map[string]any); is {
+			metadata["uid"] = "uid-1"
+		}
+		reply(w, http.StatusCreated, object)
+		return
+	}
+	switch object := s.objects[r.URL.Path].(type) {
+	case nil:
+		status := apierrors.NewForbidden(schema.GroupResource{Resource: "things"}, "", errors.New(`User "jane" cannot get resource "things" in API group "" in the namespace "team"`)).ErrStatus
+		status.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}
+		reply(w, http.StatusForbidden, status)
+	case string:
+		_, _ = io.WriteString(w, object)
+	default:
+		reply(w, http.StatusOK, object)
+	}
+}
+
+func reply(w http.ResponseWriter, code int, object any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(code)
+	_ = json.NewEncoder(w).Encode(object)
+}
+
+// addJob adds a job that is over, and its runtime.
+func (s *apiServer) addJob(t *testing.T, conditions ...metav1.Condition) {
+	t.Helper()
+	s.objects["/apis/trainer.kubeflow.org/v1alpha1"+team+"trainjobs/train"] = trainer.TrainJob{
+		TypeMeta:   metav1.TypeMeta{APIVersion: trainer.GroupVersion.String(), Kind: "TrainJob"},
+		ObjectMeta: metav1.ObjectMeta{Name: "train", Namespace: "team", UID: "uid"},
+		Spec: trainer.TrainJobSpec{RuntimeRef: trainer.RuntimeRef{Name: "mpich-cpu"}, Trainer: &trainer.Trainer{
+			Command: []string{"mpirun", "train"}, Env: []corev1.EnvVar{{Name: "API_TOKEN", Value: "a-token-of-mine"}},
+		}},
+		Status: trainer.TrainJobStatus{Conditions: conditions},
+	}
+	r := template.Runtime{Name: "mpich-cpu", Implementation: "MPICH", Version: "4.2", Annotations: map[string]string{mpi.MaxNodesAnnotation: "4"}}
+	r.World.Nodes, r.World.SlotsPerNode = 2, 2
+	built, err := r.Build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	built.TypeMeta = metav1.TypeMeta{APIVersion: trainer.GroupVersion.String(), Kind: "ClusterTrainingRuntime"}
+	const runtimes = "/apis/trainer.kubeflow.org/v1alpha1/clustertrainingruntimes"
+	s.objects[runtimes+"/mpich-cpu"] = built
+	s.objects[runtimes] = metav1.PartialObjectMetadataList{
+		TypeMeta: metav1.TypeMeta{APIVersion: "meta.k8s.io/v1", Kind: "PartialObjectMetadataList"},
+		Items:    []metav1.PartialObjectMetadata{{ObjectMeta: metav1.ObjectMeta{Name: "mpich-cpu"}}},
+	}
+	s.objects["/apis/trainer.kubeflow.org/v1alpha1"+team+"trainjobs"] = metav1.PartialObjectMetadataList{
+		TypeMeta: metav1.TypeMeta{APIVersion: "meta.k8s.io/v1", Kind: "PartialObjectMetadataList"},
+		Items:    []metav1.PartialObjectMetadata{{ObjectMeta: metav1.ObjectMeta{Name: "train"}}},
+	}
+	s.objects["/api/v1"+team+"pods"] = corev1.PodList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "PodList"}}
+}
+
+// addPod adds a pod that has ended, with its log.
+func (s *apiServer) addPod(name, role, log string) {
+	list := s.objects["/api/v1"+team+"pods"].(corev1.PodList)
+	list.Items = append(list.Items, corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "team", Labels: map[string]string{mpi.ReplicatedJobLabel: role, mpi.CompletionIndexLabel: "0"}},
+		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: mpi.Container}}},
+		Status: corev1.PodStatus{Phase: corev1.PodSucceeded, ContainerStatuses: []corev1.ContainerStatus{{
+			Name: mpi.Container, State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{}},
+		}}},
+	})
+	s.objects["/api/v1"+team+"pods"] = list
+	s.objects["/api/v1"+team+"pods/"+name+"/log"] = log
+}
+
+// command runs a command line as somebody of the team.
+func (s *apiServer) command(t *testing.T, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "none"))
+	var out, errOut bytes.Buffer
+	code = run(t.Context(), append([]string{"--server", s.URL, "--namespace", "team"}, args...), newKube(genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &errOut}))
+	return code, out.String(), errOut.String()
+}
+
+func TestCommandsOfJobs(t *testing.T) {
+	over := metav1.Condition{Type: trainer.TrainJobComplete, Status: metav1.ConditionTrue, Reason: "x"}
+	failed := metav1.Condition{Type: trainer.TrainJobFailed, Status: metav1.ConditionTrue, Reason: "OOMKilled", Message: "Worker 1 failed\nLast lines:\n[1,3]<stderr>:no memory"}
+	folder := t.TempDir()
+	file := func(name, text string) string {
+		path := filepath.Join(folder, name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	good := file("good.yaml", "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {name: next}\nspec: {runtimeRef: {name: mpich-cpu}}\n")
+	wrong := file("wrong.yaml", "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {name: next}\nspec:\n  runtimeRef: {name: mpich-cpu}\n  trainer:\n    numNodes: 9\n")
+	file("script.py", "print()\n")
+	policy := apierrors.NewForbidden(schema.GroupResource{Group: "trainer.kubeflow.org", Resource: "trainjobs"}, "next", nil)
+	policy.ErrStatus.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}
+	policy.ErrStatus.Message = "trainjobs.trainer.kubeflow.org \"next\" is forbidden: ValidatingAdmissionPolicy 'lockstep-trainjob' denied request: no"
+
+	cases := map[string]struct {
+		prepare      func(*apiServer)
+		args         string
+		code         int
+		out, errText string
+	}{
+		"Logs":          {nil, "logs train", 0, "3| loss 1\nplain\n", ""},
+		"LogsMerged":    {nil, "logs train --merge", 0, "launcher 3| loss 1\nnode-0| between\nlauncher| plain\n", ""},
+		"LogsOfARank":   {nil, "logs train --rank 3 -o json", 0, `"rank":3,"text":"loss 1"`, ""},
+		"LogsNoTag":     {nil, "logs train --rank 0 --role node", 0, "", "no line says which rank"},
+		"LogsTooMany":   {nil, "logs train --merge --max-log-requests 1", 2, "", "2 logs would be read"},
+		"LogsOddFlag":   {nil, "logs train --include (", 2, "", "no regular expression"},
+		"LogsOddRole":   {nil, "logs train --role worker", 2, "", "one of launcher, node, all"},
+		"LogsOddTime":   {nil, "logs train --since-time noon", 2, "", "2026-03-01T12:00:00Z"},
+		"LogsNobody":    {nil, "logs", 2, "", "takes JOB"},
+		"LogsGone":      {func(s *apiServer) { s.addJob(t, failed) }, "logs train", 0, "3| no memory\n", "the pods of `train` are gone"},
+		"LogsGoneFine":  {func(s *apiServer) { s.addJob(t, over) }, "logs train", 1, "", "kubectl mpi describe train"},
+		"LogsNotYet":    {func(s *apiServer) { s.addJob(t) }, "logs train", 1, "", "kubectl mpi why train"},
+		"SubmitDry":     {nil, "submit next --nodes 2 --dry-run=client -- mpirun x", 0, "    name: mpich-cpu\n", ""},
+		"SubmitFiles":   {nil, "submit next --files " + folder + " --dry-run=client -- python script.py", 0, "path: script.py", ""},
+		"SubmitMade":    {nil, "submit next -o json -- mpirun x", 0, `"uid": "uid-1"`, ""},
+		"SubmitNoDash":  {nil, "submit next mpirun x", 2, "", "put `--` before the command"},
+		"SubmitNoName":  {nil, "submit -- mpirun x", 2, "", "the job has no name"},
+		"SubmitOddName": {nil, "submit Next -- x", 2, "", "cannot be the name"},
+		"SubmitOddEnv":  {nil, "submit next --env A -- x", 2, "", "NAME=VALUE"},
+		"SubmitNoSuch":  {nil, "submit next --runtime mpich-cpus -- x", 1, "", "did you mean `mpich-cpu`?"},
+		"SubmitOddDry":  {nil, "submit next --dry-run=yes -- x", 2, "", "client or server"},
+		"SubmitRefused": {func(s *apiServer) { s.refuse = policy }, "submit next -- x", 6, "", "lockstep-trainjob"},
+		"SubmitNever":   {nil, "submit next --nodes 9 --preflight -- x", 6, "", "at most 4"},
+		"Create":        {nil, "create -f " + good + " -o name", 0, "trainjob/next\n", ""},
+		"CreateNoFile":  {nil, "create -f " + good + "x", 1, "", "no such file"},
+		"CreateAndWait": {func(s *apiServer) {
+			s.objects["/apis/trainer.kubeflow.org/v1alpha1"+team+"trainjobs/next"] = failedJob(failed)
+		}, "create -f " + good + " --wait", 3, "", "OOMKilled"},
+		"CreateAndFollow": {func(s *apiServer) {
+			s.objects["/apis/trainer.kubeflow.org/v1alpha1"+team+"trainjobs/next"] = failedJob(failed)
+			s.objects["/api/v1"+team+"pods"] = corev1.PodList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "PodList"}}
+		}, "create -f " + good + " --follow", 3, "", "OOMKilled"},
+		"Clone":          {nil, "clone train --set nodes=4 --dry-run=client", 0, "name: train-2", ""},
+		"CloneCommand":   {nil, "clone train again --dry-run=client -- mpirun other", 0, "- other", ""},
+		"CloneOddSet":    {nil, "clone train --set colour=red", 2, "", "cannot be set"},
+		"Diff":           {nil, "diff train train", 0, "nothing differs", ""},
+		"Validate":       {nil, "validate -f " + good, 0, "1 TrainJobs, no mistakes", ""},
+		"ValidateWrong":  {nil, "validate -f " + wrong, 1, "", "wrong.yaml:7:15: error: numNodes is 9, this runtime allows at most 4"},
+		"ValidatePolicy": {func(s *apiServer) { s.refuse = policy }, "validate -f " + good, 1, "", "denied request: no"},
+		"Preflight":      {nil, "preflight -f " + good, 0, "fits now", ""},
+		"PreflightNever": {nil, "preflight -f " + wrong, 6, "never", "can never run"},
+		"PreflightWhat":  {nil, "preflight", 2, "", "say which job"},
+		"ExecForbidden":  {nil, "exec train -- ls", 5, "", "pods/exec"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			s := newAPIServer(t)
+			s.addJob(t, over)
+			s.addPod("train-launcher-0", mpi.LauncherJob, "2026-03-01T12:00:01Z [1,3]<stdout>:loss 1\n2026-03-01T12:00:03Z plain\n")
+			s.addPod("train-node-0", mpi.NodeJob, "2026-03-01T12:00:02Z between\n")
+			if tc.prepare != nil {
+				tc.prepare(s)
+			}
+			code, out, errText := s.command(t, strings.Fields(tc.args)...)
+			if code != tc.code || !strings.Contains(out, tc.out) || !strings.Contains(errText, tc.errText) {
+				t.Errorf("code %d\nstdout: %s\nstderr: %s", code, out, errText)
+			}
+		})
+	}
+}
+
+func failedJob(failed metav1.Condition) trainer.TrainJob {
+	return trainer.TrainJob{
+		TypeMeta:   metav1.TypeMeta{APIVersion: trainer.GroupVersion.String(), Kind: "TrainJob"},
+		ObjectMeta: metav1.ObjectMeta{Name: "next", Namespace: "team"},
+		Spec:       trainer.TrainJobSpec{RuntimeRef: trainer.RuntimeRef{Name: "mpich-cpu"}}, Status: trainer.TrainJobStatus{Conditions: []metav1.Condition{failed}},
+	}
+}
+
+func TestBundleOfAJob(t *testing.T) {
+	s := newAPIServer(t)
+	s.addJob(t)
+	s.addPod("train-launcher-0", mpi.LauncherJob, "2026-03-01T12:00:01Z using a-token-of-mine\n")
+	archive := filepath.Join(t.TempDir(), "b.tar.gz")
+	if code, out, errText := s.command(t, "bundle", "train", "--file", archive); code != 0 || !strings.Contains(out, "files") {
+		t.Fatal(code, out, errText)
+	}
+	if info, err := os.Stat(archive); err != nil || info.Mode().Perm() != 0o600 {
+		t.Error(info, err)
+	}
+	if code, _, errText := s.command(t, "bundle", "train", "--file", archive); code != 1 || !strings.Contains(errText, "exists") {
+		t.Errorf("it was overwritten: %d, %s", code, errText)
+	}
+}
+
+// TestWarnings: what the API server warns of is shown as kubectl shows it, once, and not in the words of a library.
+func TestWarnings(t *testing.T) {
+	s := newAPIServer(t)
+	s.addJob(t)
+	s.addPod("train-launcher-0", mpi.LauncherJob, "")
+	s.warning = "spec.a is deprecated"
+	if code, _, errText := s.command(t, "logs", "train"); code != 0 || strings.Count(errText, "Warning: spec.a is deprecated\n") != 1 {
+		t.Errorf("code %d: %s", code, errText)
+	}
+}
+
+// TestColours: logs are coloured on terminals only, and not where NO_COLOR is set, unless they are asked for.
+func TestColours(t *testing.T) {
+	terminal, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
+	if err != nil {
+		t.Skip("SKIPPED: there are no terminals here: ", err)
+	}
+	defer terminal.Close()
+	t.Setenv("TERM", "xterm")
+	for name, tc := range map[string]struct {
+		noColor, flag string
+		out           io.Writer
+		want          bool
+	}{
+		"Terminal": {"", "auto", terminal, true},
+		"File":     {"", "auto", io.Discard, false},
+		"NoColor":  {"1", "auto", terminal, false},
+		"Always":   {"1", "always", io.Discard, true},
+		"Never":    {"", "never", terminal, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv("NO_COLOR", tc.noColor)
+			if p := (&logsFlags{color: tc.flag}).printer(tc.out); p.Color != tc.want || p.Terminal != (tc.out == terminal) {
+				t.Errorf("coloured: %t, terminal: %t", p.Color, p.Terminal)
+			}
+		})
+	}
+}

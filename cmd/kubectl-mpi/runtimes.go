@@ -1,0 +1,83 @@
+package main
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"lockstep.dev/lockstep/internal/cli"
+	"lockstep.dev/lockstep/pkg/jobs/fetch"
+)
+
+func newRuntimes(k *kube) *cobra.Command {
+	var o output
+	cmd := &cobra.Command{
+		Use:   "runtimes",
+		Short: "List what jobs can be made from here: runtimes with their defaults and limits, and the queue",
+		Long: `List what jobs can be made from in this namespace: runtimes with their MPI, how many nodes a job gets unless it asks for others, how
+many it may have, slots per node, and what a node gets. Which of them the tenant may use is said by its namespace, which not everybody may read.`,
+		Example: `  kubectl mpi runtimes
+
+  # Images too
+  kubectl mpi runtimes -o wide`,
+		Args: cli.Takes(0, 0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := o.validate(); err != nil {
+				return err
+			}
+			namespace, err := k.Namespace()
+			if err != nil {
+				return err
+			}
+			c, err := k.Client()
+			if err != nil {
+				return err
+			}
+			offer, err := fetch.OfferIn(cmd.Context(), c, namespace)
+			if err != nil {
+				return err
+			}
+			names := make([]string, len(offer.Runtimes))
+			for i := range offer.Runtimes {
+				names[i] = offer.Runtimes[i].Kind + "/" + offer.Runtimes[i].Name
+			}
+			return o.print(k.streams.Out, printed{value: offer, names: names, text: func(w io.Writer) error {
+				return writeOffer(w, k.streams.ErrOut, offer, o.wide())
+			}})
+		},
+	}
+	o.register(cmd, true)
+	return cmd
+}
+
+func writeOffer(w, notes io.Writer, offer fetch.Offer, wide bool) error {
+	rows := [][]string{{"NAME", "MPI", "NODES", "MOST", "SLOTS", "NODE GETS"}}
+	if wide {
+		rows[0] = append(rows[0], "KIND", "IMAGE")
+	}
+	for _, r := range offer.Runtimes {
+		row := []string{r.Name, orNone(r.MPI()), numberOr(r.Nodes), numberOr(r.MaxNodes), numberOr(r.SlotsPerNode), orNone(r.Resources)}
+		if wide {
+			row = append(row, r.Kind, orNone(r.Image))
+		}
+		rows = append(rows, row)
+	}
+	if len(offer.Runtimes) == 0 {
+		fmt.Fprintln(notes, "There are no runtimes here.")
+	} else if err := table(w, rows); err != nil {
+		return err
+	}
+	if offer.Queue != "" {
+		fmt.Fprintf(w, "\nJobs wait in queue %s (label kueue.x-k8s.io/queue-name).\n", offer.Queue)
+	}
+	withheld(notes, offer.Withheld)
+	return nil
+}
+
+func numberOr(n int32) string {
+	if n == 0 {
+		return "-"
+	}
+	return fmt.Sprint(n)
+}

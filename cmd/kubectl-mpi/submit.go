@@ -1,0 +1,353 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+	"time"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	"lockstep.dev/lockstep/internal/cli"
+	"lockstep.dev/lockstep/pkg/jobs/fetch"
+	"lockstep.dev/lockstep/pkg/jobs/logs"
+	"lockstep.dev/lockstep/pkg/jobs/preflight"
+	"lockstep.dev/lockstep/pkg/jobs/submit"
+	"lockstep.dev/lockstep/pkg/jobs/view"
+)
+
+// submitFlags are those of `submit` that say what the job is.
+type submitFlags struct {
+	runtime, image, queue, files string
+	nodes, slots                 int32
+	env, claims, resources       []string
+	suspend                      bool
+}
+
+func (f *submitFlags) register(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.runtime, "runtime", "", "the runtime; without it the default one of the platform, or the only one")
+	flags.Int32Var(&f.nodes, "nodes", 0, "how many nodes run ranks; without it as many as the runtime says")
+	flags.Int32Var(&f.slots, "slots", 0, "how many ranks a node has room for; without it as many as the runtime says")
+	flags.StringVar(&f.image, "image", "", "the image; without it that of the runtime")
+	flags.StringVar(&f.queue, "queue", "", "the queue; without it that of the platform, or the only one")
+	flags.StringArrayVar(&f.env, "env", nil, "a variable of all ranks, NAME=VALUE")
+	flags.StringArrayVar(&f.claims, "pvc", nil, "a volume in all pods, CLAIM:/FOLDER or CLAIM:/FOLDER:ro")
+	flags.StringSliceVar(&f.resources, "resources", nil, "what each node requests, such as cpu=4,memory=16Gi; of all but CPU it is also the limit")
+	flags.StringVar(&f.files, "files", "", fmt.Sprintf("a folder whose text files, %d KiB at most, the job finds in %s, where the command runs", submit.MaxFilesBytes>>10, submit.FilesDir))
+	flags.BoolVar(&f.suspend, "suspend", false, "make the job, and let it wait until it is resumed")
+}
+
+// options are what is asked for, less what only the cluster knows.
+func (f *submitFlags) options(name, namespace string, command []string) (submit.Options, error) {
+	o := submit.Options{Name: name, Namespace: namespace, Nodes: f.nodes, Slots: f.slots, Image: f.image, Command: command, Suspend: f.suspend}
+	if f.nodes < 0 || f.slots < 0 {
+		return o, misused("`--nodes` and `--slots` are numbers from 1 on")
+	}
+	for _, text := range f.env {
+		v, err := submit.ParseEnv(text)
+		if err != nil {
+			return o, misused("--env: %w", err)
+		}
+		o.Env = append(o.Env, v)
+	}
+	for _, text := range f.claims {
+		c, err := submit.ParseClaim(text)
+		if err != nil {
+			return o, misused("--pvc: %w", err)
+		}
+		o.Claims = append(o.Claims, c)
+	}
+	var err error
+	if o.Resources, err = submit.ParseResources(f.resources); err != nil {
+		return o, misused("--resources: %w", err)
+	}
+	if f.files != "" {
+		if o.Files, err = takeFiles(f.files); err != nil {
+			return o, cli.Failure(err)
+		}
+	}
+	return o, nil
+}
+
+func takeFiles(folder string) (submit.Files, error) {
+	root, err := os.OpenRoot(folder)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	files, err := submit.Take(root.FS().(fs.ReadDirFS))
+	if err != nil {
+		return nil, fmt.Errorf("--files %s: %w", folder, err)
+	}
+	return files, nil
+}
+
+// launchFlags are those of all commands that make a job.
+type launchFlags struct {
+	output
+	dryRun                  string
+	wait, follow, preflight bool
+	timeout                 time.Duration
+}
+
+func (f *launchFlags) register(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	f.output.register(cmd, false)
+	flags.StringVar(&f.dryRun, "dry-run", "", "make nothing: client prints the TrainJob, server asks the API server whether it would take it")
+	flags.BoolVar(&f.wait, "wait", false, "wait until the job is over; the exit code says how it ended")
+	flags.BoolVar(&f.follow, "follow", false, "show what it prints until it is over; the exit code says how it ended")
+	flags.BoolVar(&f.preflight, "preflight", false, "make no job that can never run as it is")
+	flags.DurationVar(&f.timeout, "timeout", 0, "how long to wait at most, such as 2h; the job goes on after that")
+	cli.Complete(cmd, "dry-run", "client", "server")
+}
+
+func (f *launchFlags) validate() error {
+	if !slices.Contains([]string{"", "client", "server"}, f.dryRun) {
+		return misused("`%s` is no value for `--dry-run`: it is client or server", f.dryRun)
+	}
+	return f.output.validate()
+}
+
+func newSubmit(k *kube) *cobra.Command {
+	var f submitFlags
+	var launch launchFlags
+	cmd := &cobra.Command{
+		Use:   "submit NAME [flags] -- COMMAND [ARGUMENT…]",
+		Short: "Make a job of a command",
+		Long: `Make a TrainJob that runs a command.
+
+What is not said is the runtime's. With --files a script runs without an image of its own: the text files of a folder travel with the job, and
+are there again when it is cloned.`,
+		Example: `  # Four nodes with two ranks each
+  kubectl mpi submit train --runtime openmpi5-cpu --nodes 4 --slots 2 -- mpirun python /data/train.py
+  # A script of this folder, and what it prints; the exit code is 3 when the job fails
+  kubectl mpi submit try --files . --follow -- mpirun python train.py
+  # What would be made
+  kubectl mpi submit try --dry-run=client -- mpirun hostname`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			switch at := cmd.ArgsLenAtDash(); {
+			case len(args) == 0 || at == 0:
+				return misused("the job has no name: `kubectl mpi submit NAME -- COMMAND`")
+			case at < 0 && len(args) > 1:
+				return misused("put `--` before the command, so that its flags are not taken for ours: `kubectl mpi submit %s -- %s …`", args[0], args[1])
+			case at > 1:
+				return misused("a job has one name: `%s` is too much", args[1])
+			}
+			return launch.validate()
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			job, err := k.assembled(cmd.Context(), args[0], args[1:], f)
+			if err != nil {
+				return err
+			}
+			return k.launch(cmd.Context(), []*trainer.TrainJob{job}, launch)
+		},
+	}
+	f.register(cmd)
+	launch.register(cmd)
+	return cmd
+}
+
+// assembled returns the job that is asked for.
+func (k *kube) assembled(ctx context.Context, name string, command []string, f submitFlags) (*trainer.TrainJob, error) {
+	namespace, err := k.Namespace()
+	if err != nil {
+		return nil, err
+	}
+	o, err := f.options(name, namespace, command)
+	if err != nil {
+		return nil, err
+	}
+	c, err := k.Client()
+	if err != nil {
+		return nil, err
+	}
+	runtimes, err := fetch.RuntimeChoices(ctx, c, namespace)
+	if err != nil {
+		return nil, err
+	}
+	if o.Runtime, err = submit.ChooseRuntime(runtimes, f.runtime); err != nil {
+		return nil, cli.Failure(err)
+	}
+	queues, err := fetch.Queues(ctx, c, namespace)
+	if err != nil {
+		return nil, err
+	}
+	if o.Queue, err = submit.ChooseQueue(queues, fetch.PlatformQueue, f.queue); err != nil {
+		return nil, cli.Failure(err)
+	}
+	job, err := submit.TrainJob(o)
+	if err != nil {
+		return nil, misused("%w", err)
+	}
+	return job, nil
+}
+
+// made is what is printed of a job that was made. It is stable.
+type made struct {
+	Name      string `json:"name"`
+	Namespace string `json:"namespace"`
+	UID       string `json:"uid,omitempty"`
+	Phase     string `json:"phase"`
+}
+
+// launch makes jobs, and goes with them as far as the flags say.
+func (k *kube) launch(ctx context.Context, jobs []*trainer.TrainJob, f launchFlags) error {
+	if f.dryRun == "client" {
+		return k.show(jobs, f)
+	}
+	c, err := k.Client()
+	if err != nil {
+		return err
+	}
+	var options []client.CreateOption
+	if f.dryRun == "server" {
+		options = append(options, client.DryRunAll)
+	}
+	sign(ctx, c, jobs)
+	var all []made
+	for _, job := range jobs {
+		if err := k.wouldRun(ctx, job, f); err != nil {
+			return err
+		}
+		if err := c.Create(ctx, job, options...); err != nil {
+			return err
+		}
+		phase := "Created"
+		if f.dryRun == "server" {
+			phase = "NotCreated"
+		}
+		all = append(all, made{job.Name, job.Namespace, string(job.UID), phase})
+	}
+	if err := k.printMade(all, f); err != nil || f.dryRun != "" {
+		return err
+	}
+	return k.accompany(ctx, jobs, f)
+}
+
+// sign writes into jobs who submits them, for `list --mine`. Where the API server does not say who asks, nobody is named.
+func sign(ctx context.Context, c client.Client, jobs []*trainer.TrainJob) {
+	user, err := fetch.Me(ctx, c)
+	if err != nil {
+		return
+	}
+	for _, job := range jobs {
+		metav1.SetMetaDataAnnotation(&job.ObjectMeta, view.UserAnnotation, user)
+	}
+}
+
+// wouldRun refuses a job that can never run, where that was asked for.
+func (k *kube) wouldRun(ctx context.Context, job *trainer.TrainJob, f launchFlags) error {
+	if !f.preflight {
+		return nil
+	}
+	in, err := fetch.Ahead(ctx, k.reader, job)
+	if err != nil {
+		return err
+	}
+	if answer := preflight.Judge(in); answer.Verdict == preflight.Never {
+		return ends(exitRefused, fmt.Errorf("the job was not made: %s", answer.Text()))
+	}
+	return nil
+}
+
+func (k *kube) show(jobs []*trainer.TrainJob, f launchFlags) error {
+	for i, job := range jobs {
+		if i > 0 {
+			fmt.Fprintln(k.streams.Out, "---")
+		}
+		text := func(w io.Writer) error {
+			text, err := yaml.Marshal(withoutStatus(job))
+			if err != nil {
+				return err
+			}
+			_, err = w.Write(text)
+			return err
+		}
+		if err := f.print(k.streams.Out, printed{withoutStatus(job), []string{namePrefix + job.Name}, text}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// withoutStatus returns a job as somebody would write it.
+func withoutStatus(job *trainer.TrainJob) map[string]any {
+	metadata := map[string]any{"name": job.Name, "namespace": job.Namespace}
+	if len(job.Labels) > 0 {
+		metadata["labels"] = job.Labels
+	}
+	if len(job.Annotations) > 0 {
+		metadata["annotations"] = job.Annotations
+	}
+	return map[string]any{"apiVersion": job.APIVersion, "kind": job.Kind, "metadata": metadata, "spec": job.Spec}
+}
+
+func (k *kube) printMade(all []made, f launchFlags) error {
+	what := printed{value: all, text: func(w io.Writer) error {
+		for _, m := range all {
+			word := "created"
+			if f.dryRun != "" {
+				word = "would be created (server dry run)"
+			}
+			fmt.Fprintf(w, "trainjob/%s %s in namespace %s\n", m.Name, word, m.Namespace)
+		}
+		return nil
+	}}
+	if len(all) == 1 {
+		what.value = all[0]
+	}
+	for _, m := range all {
+		what.names = append(what.names, namePrefix+m.Name)
+	}
+	return f.print(k.streams.Out, what)
+}
+
+// accompany follows jobs, or waits for them, one after the other.
+func (k *kube) accompany(ctx context.Context, jobs []*trainer.TrainJob, f launchFlags) error {
+	if !f.wait && !f.follow {
+		return nil
+	}
+	limited := ctx
+	if f.timeout > 0 {
+		var cancel context.CancelFunc
+		limited, cancel = context.WithTimeout(ctx, f.timeout)
+		defer cancel()
+	}
+	for _, job := range jobs {
+		err := k.untilEnd(limited, job, f)
+		switch {
+		case ctx.Err() != nil:
+			return k.left(job.Name)
+		case limited.Err() != nil:
+			return ends(exitTimeout, fmt.Errorf("`%s` was not over after %s; it goes on: `kubectl mpi logs %s -f` shows it", job.Name, f.timeout, job.Name))
+		case err != nil:
+			return err
+		}
+	}
+	return nil
+}
+
+// untilEnd shows what a job prints, if that is asked for, and waits for its end. Before it runs there is nothing to print, and a line says what
+// it waits for.
+func (k *kube) untilEnd(ctx context.Context, job *trainer.TrainJob, f launchFlags) error {
+	if f.follow {
+		if _, err := (&waiting{kube: k, what: forStarted}).wait(ctx, job.Name); err != nil {
+			return err
+		}
+		show := logsFlags{follow: true, tail: -1, color: "auto", format: string(logs.Text), most: mostLogs}
+		if _, err := k.readLogs(ctx, job, show, show.printer(k.streams.Out)); err != nil {
+			return err
+		}
+	}
+	_, err := (&waiting{kube: k, what: forComplete}).wait(ctx, job.Name)
+	return err
+}

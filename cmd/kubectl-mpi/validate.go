@@ -1,0 +1,173 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	"lockstep.dev/lockstep/internal/cli"
+	"lockstep.dev/lockstep/pkg/jobs/apierror"
+	"lockstep.dev/lockstep/pkg/jobs/fetch"
+	"lockstep.dev/lockstep/pkg/jobs/validate"
+	mpijob "lockstep.dev/lockstep/pkg/mpi/job"
+)
+
+func newValidate(k *kube) *cobra.Command {
+	var files []string
+	var compiled string
+	var out output
+	cmd := &cobra.Command{
+		Use:   "validate -f FILE",
+		Short: "Say what is wrong with TrainJobs in files, and where",
+		Long: `Check TrainJobs before they are made: YAML, fields and types, what their runtimes take, and the rules of the cluster (by a dry run, which makes
+nothing). With --compiled no cluster is asked: runtimes are those in a folder, such as dist/<cluster> of a checkout.`,
+		Example: `  kubectl mpi validate -f train.yaml
+  # Without a cluster, against what runtime-compiler wrote
+  kubectl mpi validate -f train.yaml --compiled dist/onprem`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := out.validate(); err != nil {
+				return err
+			}
+			return k.validate(cmd.Context(), files, compiled, out)
+		},
+	}
+	cmd.Flags().StringArrayVarP(&files, "filename", "f", nil, "a file with TrainJobs, - for standard input; may be given more than once")
+	cmd.Flags().StringVar(&compiled, "compiled", "", "a folder with compiled runtimes, instead of a cluster")
+	_ = cmd.MarkFlagRequired("filename")
+	out.register(cmd, false)
+	return cmd
+}
+
+func (k *kube) validate(ctx context.Context, files []string, compiled string, out output) error {
+	judge := k.asCluster
+	if compiled != "" {
+		runtimes, err := runtimesIn(os.DirFS(compiled))
+		if err != nil {
+			return cli.Failure(err)
+		}
+		judge = runtimes.judge
+	}
+	findings, jobs := []validate.Finding{}, 0
+	for _, file := range files {
+		data, err := k.read(file)
+		if err != nil {
+			return cli.Failure(err)
+		}
+		result := validate.File(file, data)
+		findings = append(findings, result.Findings...)
+		for _, document := range result.Jobs {
+			jobs++
+			more, err := judge(ctx, document)
+			if err != nil {
+				return err
+			}
+			findings = append(findings, more...)
+		}
+	}
+	return k.report(findings, jobs, out)
+}
+
+func (k *kube) report(findings []validate.Finding, jobs int, out output) error {
+	if !out.human() {
+		if err := out.print(k.streams.Out, printed{value: findings}); err != nil {
+			return err
+		}
+	}
+	for _, f := range findings {
+		if out.human() {
+			fmt.Fprintln(k.streams.ErrOut, f)
+		}
+	}
+	switch {
+	case len(findings) > 0:
+		return cli.ErrReported
+	case out.human():
+		fmt.Fprintf(k.streams.Out, "%d TrainJobs, no mistakes found\n", jobs)
+	}
+	return nil
+}
+
+// asCluster asks the cluster, by its runtime and by a dry run.
+func (k *kube) asCluster(ctx context.Context, d validate.Document) ([]validate.Finding, error) {
+	c, err := k.Client()
+	if err != nil {
+		return nil, err
+	}
+	if d.Job.Namespace == "" {
+		if d.Job.Namespace, err = k.Namespace(); err != nil {
+			return nil, err
+		}
+	}
+	if runtime, err := fetch.RuntimeOf(ctx, c, d.Job); err == nil {
+		if findings := d.Against(*runtime); len(findings) > 0 {
+			return findings, nil
+		}
+	}
+	err = c.Create(ctx, d.Job.DeepCopy(), client.DryRunAll)
+	if err == nil {
+		return nil, nil
+	}
+	switch e := apierror.Explain(err); e.Kind {
+	case apierror.Refused, apierror.Other:
+		return []validate.Finding{d.Place(e.Message)}, nil
+	}
+	return nil, err
+}
+
+// runtimes are those of a folder, by kind, namespace and name.
+type runtimes map[string]mpijob.Runtime
+
+// runtimesIn reads the runtimes in all YAML files of a folder.
+func runtimesIn(folder fs.FS) (runtimes, error) {
+	found := runtimes{}
+	err := fs.WalkDir(folder, ".", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || !strings.HasSuffix(path, ".yaml") {
+			return err
+		}
+		text, err := fs.ReadFile(folder, path)
+		if err != nil {
+			return err
+		}
+		for document := range strings.SplitSeq("\n"+string(text), "\n---") {
+			found.add(document)
+		}
+		return nil
+	})
+	if err == nil && len(found) == 0 {
+		err = fmt.Errorf("no runtime in the folder: it is one that `runtime-compiler build` wrote, such as dist/onprem")
+	}
+	return found, err
+}
+
+func (r runtimes) add(document string) {
+	var object struct {
+		Kind     string `json:"kind"`
+		Metadata struct {
+			Name        string            `json:"name"`
+			Labels      map[string]string `json:"labels"`
+			Annotations map[string]string `json:"annotations"`
+		} `json:"metadata"`
+		mpijob.Runtime
+	}
+	if !strings.Contains(document, "TrainingRuntime") || yaml.Unmarshal([]byte(document), &object) != nil || !strings.HasSuffix(object.Kind, "TrainingRuntime") {
+		return
+	}
+	object.Labels, object.Annotations = object.Metadata.Labels, object.Metadata.Annotations
+	r[object.Metadata.Name] = object.Runtime
+}
+
+func (r runtimes) judge(_ context.Context, d validate.Document) ([]validate.Finding, error) {
+	name := d.Job.Spec.RuntimeRef.Name
+	runtime, known := r[name]
+	if !known {
+		return []validate.Finding{d.Place(fmt.Sprintf("runtimeRef names `%s`, which the folder does not have", name))}, nil
+	}
+	return d.Against(runtime), nil
+}

@@ -1,0 +1,169 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"lockstep.dev/lockstep/internal/cli"
+	"lockstep.dev/lockstep/pkg/jobs/fetch"
+	"lockstep.dev/lockstep/pkg/jobs/view"
+	"lockstep.dev/lockstep/pkg/mpi/job/phase"
+)
+
+// What `wait --for` waits for.
+const (
+	forRunning  = "running"
+	forComplete = "complete"
+	forEnded    = "ended"
+	// forStarted is for commands that show what comes then: it is not asked for by name. The job may be over by then.
+	forStarted = "started"
+)
+
+// waiting is `kubectl mpi wait`, and what other commands wait with.
+type waiting struct {
+	*kube
+	output  output
+	what    string
+	timeout time.Duration
+}
+
+func newWait(k *kube) *cobra.Command {
+	w := &waiting{kube: k}
+	cmd := &cobra.Command{
+		Use:   "wait NAME",
+		Short: "Wait until a job runs, is complete, or has ended",
+		Long: `Wait until a job runs, is complete, or has ended. The exit code says what became of it: 0 what was waited for, 3 the job failed,
+4 it did not come in time, 130 somebody pressed Ctrl-C; the job goes on then.
+
+--for=ended ends with 0 for a job that failed too. It watches, and goes on when a watch is lost or the API server is away for a while.`,
+		Example: `  # Until it has done its work
+  kubectl mpi wait train --for=complete --timeout=8h
+
+  # Until its command runs
+  kubectl mpi wait train --for=running --timeout=10m`,
+		Args:              cli.Takes(1, 1),
+		ValidArgsFunction: k.completeJobs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := w.validate(); err != nil {
+				return err
+			}
+			j, err := w.wait(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			return w.output.print(k.streams.Out, printed{value: j, names: []string{namePrefix + j.Name}, text: func(out io.Writer) error {
+				_, err := fmt.Fprintf(out, "%s: %s\n", j.Name, j.Phase)
+				return err
+			}})
+		},
+	}
+	cmd.Flags().StringVar(&w.what, "for", forComplete, "what to wait for: running, complete or ended")
+	cmd.Flags().DurationVar(&w.timeout, "timeout", 0, "how long to wait, such as 90s; 0 means as long as it takes")
+	cli.Complete(cmd, "for", forRunning, forComplete, forEnded)
+	w.output.register(cmd, false)
+	return cmd
+}
+
+func (w *waiting) validate() error {
+	switch w.what {
+	case forRunning, forComplete, forEnded:
+	default:
+		return misused("`%s` is no value for `--for`: it is one of running, complete, ended", w.what)
+	}
+	if w.timeout < 0 {
+		return misused("--timeout is %s: it is a length of time such as `90s`, or 0 for as long as it takes", w.timeout)
+	}
+	return w.output.validate()
+}
+
+// wait returns the job that has come to where it was waited for, or an error with its exit code.
+func (w *waiting) wait(ctx context.Context, name string) (view.Job, error) {
+	key, err := w.key(name)
+	if err != nil {
+		return view.Job{}, err
+	}
+	c, err := w.Client()
+	if err != nil {
+		return view.Job{}, err
+	}
+	limited, cancel := ctx, context.CancelFunc(func() {})
+	if w.timeout > 0 {
+		limited, cancel = context.WithTimeout(ctx, w.timeout)
+	}
+	defer cancel()
+	line := cli.NewProgress(w.streams.ErrOut)
+	defer line.Clear()
+	var j view.Job
+	seen := false
+	err = fetch.Follow(limited, c, func(ctx context.Context) (bool, error) {
+		objects, err := fetch.Job(ctx, c, key)
+		if seen && apierrors.IsNotFound(err) {
+			return false, fetch.ErrGone
+		}
+		if err != nil {
+			return false, err
+		}
+		j, seen = view.Of(objects), true
+		line.Show(progressLine(j, time.Now()))
+		return w.reached(j), nil
+	}, client.InNamespace(key.Namespace), client.MatchingFields{"metadata.name": key.Name})
+	line.Clear()
+	return j, w.outcome(ctx, limited, key.Name, j, err)
+}
+
+// reached reports whether there is nothing more to wait for.
+func (w *waiting) reached(j view.Job) bool {
+	return j.Finished() || (w.what == forRunning || w.what == forStarted) && j.Phase == phase.Running
+}
+
+// outcome is what became of the wait, as an error with its exit code.
+func (w *waiting) outcome(ctx, limited context.Context, name string, j view.Job, err error) error {
+	switch {
+	case err == nil && j.Finished() && !j.Succeeded() && w.what != forEnded && w.what != forStarted:
+		return ends(exitJobFailed, fmt.Errorf("%s %s: %s", name, failedWord(j), causeText(j)))
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return ends(exitInterrupted, fmt.Errorf("interrupted: the job goes on; `kubectl mpi wait %s --namespace %s --for=%s` waits again", name, j.Namespace, w.what))
+	case errors.Is(limited.Err(), context.DeadlineExceeded):
+		return ends(exitTimeout, fmt.Errorf("after %s %s is %s, not %s: %s", w.timeout, name, orNone(string(j.Phase)), w.what, orNone(causeText(j))))
+	case errors.Is(err, fetch.ErrGone):
+		return cli.Failure(fmt.Errorf("%w: somebody has deleted `%s`", err, name))
+	}
+	return err
+}
+
+func failedWord(j view.Job) string {
+	if j.Phase == phase.Refused {
+		return "was refused"
+	}
+	return "failed"
+}
+
+// causeText is the reason and the words of the condition.
+func causeText(j view.Job) string {
+	if j.Cause == nil {
+		return j.Message
+	}
+	return string(j.Cause.Reason) + ": " + j.Cause.Text
+}
+
+// progressLine says how far a job is.
+func progressLine(j view.Job, now time.Time) string {
+	columns := j.Columns(now)
+	text := fmt.Sprintf("%s: %s, pods %s", j.Name, columns.State, columns.Ready)
+	if j.Queue != nil && j.Queue.Text != "" {
+		text += ", " + j.Queue.Text
+	}
+	if columns.Progress != "-" {
+		text += ", " + columns.Progress
+	}
+	return text
+}

@@ -1,0 +1,123 @@
+package main
+
+import (
+	"context"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/watch"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+)
+
+// TestWait: the exit code says what became of the job.
+func TestWait(t *testing.T) {
+	complete := ended(trainer.TrainJobComplete, "Completed", "done")
+	failed := ended(trainer.TrainJobFailed, "JobsFailed", "said by JobSet")
+	for name, c := range map[string]struct {
+		job  *trainer.TrainJob
+		args []string
+		code int
+		want string
+	}{
+		"complete":             {jobOf("a", complete), nil, 0, "a: Complete"},
+		"failed":               {jobOf("a", failed), nil, exitJobFailed, "a failed: JobsFailed: said by JobSet"},
+		"failed, but ended":    {jobOf("a", failed), []string{"--for", "ended"}, 0, "a: Failed"},
+		"complete, and so ran": {jobOf("a", complete), []string{"--for", "running"}, 0, "a: Complete"},
+		"too late":             {jobOf("a"), []string{"--timeout", "50ms"}, exitTimeout, "after 50ms a is Creating, not complete"},
+		"not there":            {jobOf("b"), []string{"--timeout", "5s"}, 1, "there is no TrainJob `a`"},
+	} {
+		got := runWith(t, []client.Object{c.job}, interceptor.Funcs{}, append([]string{"wait", "a"}, c.args...)...)
+		if got.code != c.code || !strings.Contains(got.out+got.errOut, c.want) {
+			t.Errorf("%s: ended with %d, want %d and `%s`: %s%s", name, got.code, c.code, c.want, got.out, got.errOut)
+		}
+	}
+}
+
+// TestWaitSeesTheEnd: a wait goes on after its watch was lost and the API server was away, and asks nothing while nothing happens.
+func TestWaitSeesTheEnd(t *testing.T) {
+	var watches, reads atomic.Int32
+	calls := interceptor.Funcs{
+		Watch: func(ctx context.Context, c client.WithWatch, list client.ObjectList, _ ...client.ListOption) (watch.Interface, error) {
+			switch watches.Add(1) {
+			case 1: // lost at once
+				lost := watch.NewFake()
+				go lost.Stop()
+				return lost, nil
+			case 2:
+				return nil, apierrors.NewServiceUnavailable("starting")
+			}
+			return c.Watch(ctx, list) // the fake knows no field selectors for a watch
+		},
+		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, object client.Object, options ...client.GetOption) error {
+			if _, is := object.(*trainer.TrainJob); is {
+				reads.Add(1)
+			}
+			return c.Get(ctx, key, object, options...)
+		},
+	}
+	job := jobOf("a")
+	c := clientOf(t, []client.Object{job}, calls)
+	go func() {
+		for watches.Load() < 3 {
+			time.Sleep(10 * time.Millisecond)
+		}
+		time.Sleep(300 * time.Millisecond)
+		changed := &trainer.TrainJob{}
+		if err := c.Get(context.Background(), client.ObjectKeyFromObject(job), changed); err != nil {
+			t.Error(err)
+		}
+		ended(trainer.TrainJobComplete, "Completed", "done")(changed)
+		if err := c.Update(context.Background(), changed); err != nil {
+			t.Error(err)
+		}
+	}()
+	got := runFor(t, t.Context(), c, "wait", "a", "--timeout", "20s")
+	if got.code != 0 || !strings.Contains(got.out, "a: Complete") {
+		t.Errorf("it ended with %d: %s%s", got.code, got.out, got.errOut)
+	}
+	if n := reads.Load(); n > 5 { // one is the test's
+		t.Errorf("the job was read %d times", n)
+	}
+}
+
+// TestInterrupted: Ctrl-C leaves the job, and says how to come back.
+func TestInterrupted(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	time.AfterFunc(100*time.Millisecond, cancel)
+	got := runFor(t, ctx, clientOf(t, []client.Object{jobOf("a")}, interceptor.Funcs{}), "wait", "a")
+	if got.code != exitInterrupted || !strings.Contains(got.errOut, "the job goes on; `kubectl mpi wait a --namespace team") {
+		t.Errorf("it ended with %d: %s%s", got.code, got.out, got.errOut)
+	}
+}
+
+// TestSuspendAndDelete change what they say they change, and only that.
+func TestSuspendAndDelete(t *testing.T) {
+	job := jobOf("a")
+	queued := jobOf("q", func(t *trainer.TrainJob) { t.Labels = map[string]string{"kueue.x-k8s.io/queue-name": "lockstep"} })
+	over := jobOf("z", ended(trainer.TrainJobComplete, "Completed", "done"))
+	c := clientOf(t, []client.Object{job, queued, over}, interceptor.Funcs{})
+	for _, step := range []struct {
+		args []string
+		code int
+		want string
+	}{
+		{[]string{"suspend", "a"}, 0, "trainjob/a suspended"},
+		{[]string{"suspend", "a"}, 0, "is suspended already"},
+		{[]string{"get", "a", "-o", "jsonpath={.phase}"}, 0, "Suspended"},
+		{[]string{"resume", "trainjob/a"}, 0, "trainjob/a resumed"},
+		{[]string{"suspend", "q"}, 1, "Kueue decides"},
+		{[]string{"suspend", "z"}, 1, "is over"},
+		{[]string{"delete", "a", "--wait"}, 0, "trainjob/a deleted"},
+		{[]string{"get", "a"}, 1, "there is no TrainJob `a`"},
+	} {
+		got := runFor(t, t.Context(), c, step.args...)
+		if got.code != step.code || !strings.Contains(got.out+got.errOut, step.want) {
+			t.Errorf("%v ended with %d, want %d and `%s`: %s%s", step.args, got.code, step.code, step.want, got.out, got.errOut)
+		}
+	}
+}

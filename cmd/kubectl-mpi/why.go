@@ -1,0 +1,175 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/utils/ptr"
+
+	"lockstep.dev/lockstep/internal/cli"
+	"lockstep.dev/lockstep/pkg/compile/diag"
+	"lockstep.dev/lockstep/pkg/jobs/fetch"
+	"lockstep.dev/lockstep/pkg/jobs/preflight"
+	"lockstep.dev/lockstep/pkg/jobs/view"
+	"lockstep.dev/lockstep/pkg/mpi/job/phase"
+)
+
+func newWhy(k *kube) *cobra.Command {
+	var o output
+	cmd := &cobra.Command{
+		Use:   "why NAME",
+		Short: "Say what keeps a job, or what ended it, and what to do",
+		Long: `Say what keeps a job, or what ended it, and what to do, in the words of its conditions. Of a job that waits it says what is free in
+the quotas of the namespace, how much of the job would fit now, and how long the queue is, as far as you may see that.
+
+Of a job that no mpi-controller looks after it says what the pods show, and that nobody knows more.`,
+		Example: `  kubectl mpi why train
+
+  # The reason, for a script
+  kubectl mpi why train -o jsonpath='{.cause.reason}'`,
+		Args:              cli.Takes(1, 1),
+		ValidArgsFunction: k.completeJobs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := o.validate(); err != nil {
+				return err
+			}
+			objects, err := k.objects(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			j := view.Of(objects)
+			answer := why{Name: j.Name, Namespace: j.Namespace, Phase: j.Phase, Cause: j.Cause, Message: j.Message, Queue: j.Queue, Unknown: j.Unknown}
+			if err := answer.look(cmd.Context(), k, objects); err != nil {
+				return err
+			}
+			return o.print(k.streams.Out, printed{value: answer, names: []string{namePrefix + j.Name}, text: func(w io.Writer) error {
+				return writeWhy(w, j, answer, cli.Palette(k.streams.Out), time.Now())
+			}})
+		},
+	}
+	o.register(cmd, false)
+	return cmd
+}
+
+// why is the answer as JSON.
+type why struct {
+	Name      string      `json:"name"`
+	Namespace string      `json:"namespace"`
+	Phase     phase.Phase `json:"phase"`
+	Cause     *view.Cause `json:"cause,omitempty"`
+	Message   string      `json:"message,omitempty"`
+	Queue     *view.Queue `json:"queue,omitempty"`
+	Room      *fetch.Room `json:"room,omitempty"`
+	// Fit is what the quotas and limits of the namespace have room for now, of a job that waits for its pods.
+	Fit     *preflight.Answer `json:"fit,omitempty"`
+	Unknown []view.Withheld   `json:"unknown,omitempty"`
+}
+
+// look finds out what is free for a job that waits.
+func (w *why) look(ctx context.Context, k *kube, objects view.Objects) error {
+	if !slices.Contains([]phase.Phase{phase.Queued, phase.Preempted, phase.Creating, phase.Scheduling}, w.Phase) {
+		return nil
+	}
+	c, err := k.Client()
+	if err != nil {
+		return err
+	}
+	w.Room = fetch.RoomIn(ctx, c, w.Namespace, w.Queue)
+	if objects.Runtime == nil || !objects.Runtime.Ours() || !objects.PodsRead || len(objects.Pods) > 0 {
+		return nil
+	}
+	in, err := fetch.Now(ctx, c, objects)
+	if err == nil && len(in.Unseen) == 0 {
+		w.Fit = ptr.To(preflight.Judge(in))
+	}
+	return err
+}
+
+// fits says what there is room for.
+func (w *why) fits() string {
+	switch {
+	case w.Fit == nil:
+		return ""
+	case w.Fit.Verdict == preflight.Fits:
+		return "The quotas and limits of the namespace have room for all of it now."
+	case w.Fit.LargestNodes == nil:
+		return ""
+	case *w.Fit.LargestNodes == 0:
+		return "Not even the smallest job of its runtime fits now."
+	}
+	return fmt.Sprintf("Of its nodes %d would fit now: `kubectl mpi clone %s --set nodes=%[1]d`", *w.Fit.LargestNodes, w.Name)
+}
+
+func writeWhy(w io.Writer, j view.Job, answer why, colours diag.Palette, now time.Time) error {
+	fmt.Fprintf(w, "%s%s\n", heading(j, colours), since(j, now))
+	writeCause(w, j, colours)
+	if answer.Room != nil {
+		for _, line := range answer.Room.Lines() {
+			fmt.Fprintln(w, line)
+		}
+		if fits := answer.fits(); fits != "" {
+			fmt.Fprintln(w, fits)
+		}
+		withheld(w, answer.Room.Withheld)
+	}
+	withheld(w, j.Unknown)
+	return nil
+}
+
+// heading says which job it is, and its phase.
+func heading(j view.Job, colours diag.Palette) string {
+	colour := colours.Place
+	switch {
+	case j.Phase == phase.Failed || j.Phase == phase.Refused:
+		colour = colours.Error
+	case j.Cause != nil:
+		colour = colours.Warning
+	case j.Phase == phase.Running || j.Phase == phase.Complete:
+		colour = colours.Help
+	}
+	reset := colours.Reset
+	return fmt.Sprintf("%s: %s%s%s", j.Name, colour, j.Phase, reset)
+}
+
+func since(j view.Job, now time.Time) string {
+	if j.Since == nil {
+		return ""
+	}
+	return " since " + ago(j.Since.Time, now)
+}
+
+// writeCause writes what keeps a job, or ended it, and what to do.
+func writeCause(w io.Writer, j view.Job, colours diag.Palette) {
+	c := j.Cause
+	if c == nil {
+		switch {
+		case j.Message != "":
+			fmt.Fprintln(w, j.Message)
+		case j.Phase == phase.Running:
+			fmt.Fprintln(w, "Nothing is in its way.")
+		case !j.Finished():
+			fmt.Fprintln(w, "Nothing is known to be in its way: it takes its time.")
+		}
+		return
+	}
+	fmt.Fprintf(w, "%s: %s\n", c.Reason, c.Message)
+	if c.Remedy != "" {
+		fmt.Fprintf(w, "%sWhat to do:%s %s\n", colours.Help, colours.Reset, c.Remedy)
+	}
+	if len(c.Lines) > 0 {
+		fmt.Fprintln(w, "Last lines:")
+		for _, line := range c.Lines {
+			fmt.Fprintln(w, "  "+line)
+		}
+	}
+	if c.Source == view.FromPods {
+		fmt.Fprintln(w, "No condition says this: it is what the pods show.")
+	}
+	if c.URL != "" {
+		fmt.Fprintln(w, "More:", c.URL)
+	}
+}

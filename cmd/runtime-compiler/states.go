@@ -1,0 +1,167 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"lockstep.dev/lockstep/internal/cli"
+	"lockstep.dev/lockstep/internal/cli/compiling"
+	"lockstep.dev/lockstep/pkg/compile/revision"
+	"lockstep.dev/lockstep/pkg/compile/source"
+)
+
+// workingTree is how the files of --root are called in reports, as they are on disk.
+const workingTree = "working tree"
+
+// state is one of the two states that are compared.
+type state struct {
+	// name is how it was asked for, hash the commit behind it, "" for a folder.
+	name, hash string
+	files      fs.FS
+	// top is the whole repository, for the files beside the specs; nil where it is not known.
+	top   fs.FS
+	close func() error
+}
+
+// openStates opens what --from and --to name. The default is what a pull request changes: from where the work left the default branch to
+// the working tree.
+func openStates(root, from, to string) (before, after state, err error) {
+	s := stateOpener{root: root}
+	if to == "" {
+		after, err = s.workingTree()
+	} else {
+		after, err = s.open("--to", to, nil)
+	}
+	if err != nil {
+		return state{}, state{}, err
+	}
+	if from == "" {
+		before, err = s.mergeBase(to, after.files)
+	} else {
+		before, err = s.open("--from", from, after.files)
+	}
+	if err != nil {
+		_ = after.close() // nothing was written
+		return state{}, state{}, err
+	}
+	return before, after, nil
+}
+
+// stateOpener opens sides. It opens the repository of --root when the first revision is asked for.
+type stateOpener struct {
+	root       string
+	repository *revision.Repository
+}
+
+// workingTree takes the files of --root as they are on disk.
+func (o *stateOpener) workingTree() (state, error) {
+	opened, err := revision.Open(o.root)
+	if err != nil {
+		// Two folders can be compared without git.
+		return folderState(o.root, workingTree)
+	}
+	if opened.Bare() {
+		return state{}, fmt.Errorf("--to is not given, and `%s` is a bare repository, which has no working tree: name the revision that is compared", o.root)
+	}
+	o.repository = opened
+	found, err := folderState(o.root, workingTree)
+	if err == nil {
+		found.files = opened.WorkingTree(found.files)
+		if top := opened.Top(); top != "" {
+			found.top = os.DirFS(top)
+		}
+	}
+	return found, err
+}
+
+// isPath reports whether a name can only be that of a folder: no revision begins so.
+func isPath(name string) bool {
+	return strings.HasPrefix(name, ".") || filepath.IsAbs(name)
+}
+
+// open takes a revision, or a folder of specs. A name that could be both is refused: `./main` is always the folder.
+func (o *stateOpener) open(flag, name string, beside fs.FS) (state, error) {
+	info, err := os.Stat(name)
+	isFolder := err == nil && info.IsDir()
+	switch {
+	case isFolder && strings.ContainsAny(name, `/\`) || name == "." || name == "..":
+		return folderState(name, name)
+	case isPath(name) && err != nil:
+		return state{}, fmt.Errorf("%s `%s`: %w", flag, name, source.Reason(err))
+	case isPath(name):
+		return state{}, fmt.Errorf("%s `%s` is a file, not a folder", flag, name)
+	}
+	found, err := o.revision(name)
+	switch {
+	case err == nil && isFolder:
+		return state{}, fmt.Errorf("%s `%s` is a revision and a folder: write `./%s` for the folder, or `refs/heads/%s` for the branch", flag, name, name, name)
+	case err == nil:
+		return state{name: name, hash: found.Hash(), files: found.FS(beside), top: found.Top(), close: noCleanup}, nil
+	case isFolder:
+		return folderState(name, name)
+	case errors.Is(err, revision.ErrNoRepository):
+		return state{}, fmt.Errorf("%s `%s` is no folder, and %w: give two folders, or set --root to a folder of a git repository", flag, name, err)
+	}
+	return state{}, misnamed(flag, err)
+}
+
+// misnamed is the error about a revision: a text that is no name of one is a mistake on the command line.
+func misnamed(flag string, err error) error {
+	err = fmt.Errorf("%s: %w", flag, err)
+	if errors.Is(err, revision.ErrName) {
+		return err
+	}
+	return cli.Failure(err)
+}
+
+// mergeBase is where a revision, HEAD for the working tree, left the default branch.
+func (o *stateOpener) mergeBase(of string, beside fs.FS) (state, error) {
+	found, err := o.mergeBaseOf(cmp.Or(of, "HEAD"))
+	if errors.Is(err, revision.ErrNoRepository) {
+		return state{}, fmt.Errorf("--from is not given, and %w: name a folder to compare with", err)
+	}
+	if err != nil {
+		return state{}, cli.Failure(fmt.Errorf("find what to compare with, as --from is not given: %w", err))
+	}
+	return state{name: found.Name, hash: found.Hash(), files: found.FS(beside), top: found.Top(), close: noCleanup}, nil
+}
+
+func (o *stateOpener) mergeBaseOf(name string) (*revision.Revision, error) {
+	own, err := o.revision(name)
+	if err != nil {
+		return nil, err
+	}
+	branch, err := o.repository.Default()
+	if err != nil {
+		return nil, err
+	}
+	return o.repository.MergeBase(branch, own)
+}
+
+func (o *stateOpener) revision(name string) (*revision.Revision, error) {
+	if o.repository == nil {
+		opened, err := revision.Open(o.root)
+		if err != nil {
+			return nil, err
+		}
+		o.repository = opened
+	}
+	return o.repository.Revision(name)
+}
+
+// folderState opens a folder, out of which nothing is read.
+func folderState(folder, name string) (state, error) {
+	input := compiling.Input{Root: folder}
+	root, err := input.Open()
+	if err != nil {
+		return state{}, err
+	}
+	return state{name: name, files: root.FS(), close: root.Close}, nil
+}
+
+func noCleanup() error { return nil }

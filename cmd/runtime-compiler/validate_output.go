@@ -1,0 +1,86 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"lockstep.dev/lockstep/pkg/compile/source"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// validateOutput refuses an output folder among the inputs: compiled manifests there would be read as specs, or rendered as templates,
+// by the next build. Symbolic links are followed on both sides.
+func validateOutput(root, out string) error {
+	if out == "" {
+		return errors.New("--out is empty: name a folder, for example `dist`")
+	}
+	target, err := canonical(out)
+	if err != nil {
+		return fmt.Errorf("resolve --out `%s`: %w", out, source.Reason(err))
+	}
+	if err := rejectUnsafeOutput(root, out, target); err != nil {
+		return err
+	}
+	for _, name := range []string{"catalog", "tenants", "overlays"} {
+		input, err := canonical(filepath.Join(root, name))
+		if err != nil {
+			return fmt.Errorf("resolve --root: %w", err)
+		}
+		if within(input, target) {
+			return fmt.Errorf("--out `%s` is in the input folder %s/: choose a folder outside, for example `dist`", out, name)
+		}
+	}
+	base, err := canonical(root)
+	if err != nil {
+		return fmt.Errorf("resolve --root: %w", err)
+	}
+	for folder := target; within(base, folder) && folder != base; folder = filepath.Dir(folder) {
+		if _, err := os.Lstat(filepath.Join(folder, "Chart.yaml")); err == nil {
+			return fmt.Errorf("--out `%s` is in a Helm chart, `%s`: choose a folder outside, for example `dist`", out, folder)
+		}
+	}
+	return nil
+}
+
+// rejectUnsafeOutput refuses folders in which what is compiled would be among what it must not touch, or replace.
+func rejectUnsafeOutput(root, out, target string) error {
+	base, err := canonical(root)
+	switch {
+	case err != nil:
+		return fmt.Errorf("resolve --root: %w", err)
+	case target == filepath.Dir(target):
+		return fmt.Errorf("--out `%s` is the root of the file system: choose a folder of its own, for example `dist`", out)
+	case slices.Contains(strings.Split(target, string(filepath.Separator)), ".git"):
+		return fmt.Errorf("--out `%s` is in a folder .git, where git keeps its own files: choose a folder outside, for example `dist`", out)
+	case target == base:
+		return fmt.Errorf("--out `%s` is the repository itself, and the output folder is exchanged as a whole: choose a folder of its own, for example `dist`", out)
+	case within(target, base):
+		return fmt.Errorf("--out `%s` is around the repository: choose a folder of its own, for example `dist`", out)
+	}
+	return nil
+}
+
+func within(folder, name string) bool {
+	return name == folder || strings.HasPrefix(name, strings.TrimSuffix(folder, "/")+"/")
+}
+
+// canonical returns the absolute path without symbolic links, also of what does not exist yet.
+func canonical(name string) (string, error) {
+	absolute, err := filepath.Abs(name)
+	if err != nil {
+		return "", err
+	}
+	missing := ""
+	for {
+		real, err := filepath.EvalSymlinks(absolute)
+		if err == nil {
+			return filepath.Join(real, missing), nil
+		}
+		if !errors.Is(err, os.ErrNotExist) || absolute == filepath.Dir(absolute) {
+			return "", err
+		}
+		absolute, missing = filepath.Dir(absolute), filepath.Join(filepath.Base(absolute), missing)
+	}
+}

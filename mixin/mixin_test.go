@@ -1,0 +1,141 @@
+package mixin
+
+import (
+	"encoding/json"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/yaml"
+)
+
+type rules struct {
+	Groups []struct {
+		Rules []struct {
+			Alert       string
+			Labels      map[string]string
+			Annotations map[string]string
+		}
+	}
+}
+
+// Whoever is told something at night finds out what it means, how bad it is, and where to look first; and promtool was shown that it is told
+// when it should, and not when it should not (test/integration/alerts_test.go runs it).
+func TestEveryAlertIsTestedAndHasAPage(t *testing.T) {
+	fires, quiet := judged(t)
+	paths, err := fs.Glob(Alerts, "alerts/*.yaml")
+	if err != nil || len(paths) == 0 {
+		t.Fatal(paths, err)
+	}
+	for _, path := range paths {
+		var file rules
+		read(t, Alerts, path, &file)
+		for _, group := range file.Groups {
+			for _, rule := range group.Rules {
+				if !fires[rule.Alert] || !quiet[rule.Alert] {
+					t.Errorf("%s: fires in a test: %v, is quiet in one: %v", rule.Alert, fires[rule.Alert], quiet[rule.Alert])
+				}
+				if !regexp.MustCompile("^(critical|warning|info)$").MatchString(rule.Labels["severity"]) {
+					t.Errorf("%s has the severity %q", rule.Alert, rule.Labels["severity"])
+				}
+				if rule.Annotations["summary"] == "" || rule.Annotations["description"] == "" {
+					t.Errorf("%s says too little: %v", rule.Alert, rule.Annotations)
+				}
+				page, ours := strings.CutPrefix(rule.Annotations["runbook_url"], "https://lockstep.dev/")
+				if _, err := os.Stat(filepath.Join("..", "docs", page+".md")); !ours || err != nil && page != "failures/{{ $labels.reason }}" {
+					t.Errorf("%s has no page: %s: %v", rule.Alert, rule.Annotations["runbook_url"], err)
+				}
+			}
+		}
+	}
+}
+
+// judged are the alerts that fire in tests of promtool, and those that are quiet in some.
+func judged(t *testing.T) (fires, quiet map[string]bool) {
+	t.Helper()
+	fires, quiet = map[string]bool{}, map[string]bool{}
+	here := os.DirFS(".")
+	paths, err := fs.Glob(here, "testdata/*_test.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range paths {
+		var file struct {
+			Tests []struct {
+				Cases []struct {
+					Name     string `json:"alertname"`
+					Expected []any  `json:"exp_alerts"`
+				} `json:"alert_rule_test"`
+			}
+		}
+		read(t, here, path, &file)
+		for _, test := range file.Tests {
+			for _, c := range test.Cases {
+				fires[c.Name] = fires[c.Name] || len(c.Expected) > 0
+				quiet[c.Name] = quiet[c.Name] || len(c.Expected) == 0
+			}
+		}
+	}
+	return fires, quiet
+}
+
+// Grafana takes a dashboard for another one, or cannot show it, without these.
+func TestDashboardsAreWhole(t *testing.T) {
+	paths, err := fs.Glob(Dashboards, "dashboards/*.json")
+	if err != nil || len(paths) == 0 {
+		t.Fatal(paths, err)
+	}
+	seen := map[string]string{}
+	for _, path := range paths {
+		text, err := Dashboards.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var board struct {
+			UID, Title    string
+			SchemaVersion int
+			Panels        []struct {
+				ID      int
+				Title   string
+				GridPos struct{ H, W, X, Y int }
+				Targets []struct{ Expr, RefID string }
+			}
+		}
+		if err := json.Unmarshal(text, &board); err != nil {
+			t.Fatalf("%s: %v", path, err)
+		}
+		if board.UID == "" || seen[board.UID] != "" || board.SchemaVersion != 39 {
+			t.Errorf("%s: uid %q (also of %q), schemaVersion %d", path, board.UID, seen[board.UID], board.SchemaVersion)
+		}
+		seen[board.UID] = path
+		taken := map[[2]int]string{}
+		for _, panel := range board.Panels {
+			if len(panel.Targets) == 0 || panel.GridPos.X+panel.GridPos.W > 24 {
+				t.Errorf("%s: panel %q shows nothing, or is wider than the page", path, panel.Title)
+			}
+			for x := range panel.GridPos.W {
+				for y := range panel.GridPos.H {
+					cell := [2]int{panel.GridPos.X + x, panel.GridPos.Y + y}
+					if taken[cell] != "" {
+						t.Fatalf("%s: panels %q and %q overlap", path, taken[cell], panel.Title)
+					}
+					taken[cell] = panel.Title
+				}
+			}
+		}
+	}
+}
+
+func read(t *testing.T, from fs.FS, path string, into any) {
+	t.Helper()
+	text, err := fs.ReadFile(from, path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := yaml.Unmarshal(text, into); err != nil {
+		t.Fatalf("%s: %v", path, err)
+	}
+}

@@ -1,0 +1,252 @@
+package compile
+
+import (
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+
+	"lockstep.dev/lockstep/api/v1alpha1"
+	"lockstep.dev/lockstep/pkg/compile/decode"
+	"lockstep.dev/lockstep/pkg/compile/diag"
+	"lockstep.dev/lockstep/pkg/compile/lower"
+	"lockstep.dev/lockstep/pkg/compile/object"
+	"lockstep.dev/lockstep/pkg/compile/patch/overlay"
+	"lockstep.dev/lockstep/pkg/compile/plan"
+	"lockstep.dev/lockstep/pkg/compile/source"
+	"lockstep.dev/lockstep/pkg/compile/waive"
+)
+
+// Pair is a unit of a cluster as two states of a repository have it. Objects are nil where a state does not have the unit.
+type Pair struct {
+	Cluster, Name string
+	Before, After []object.Object
+	// Removed are the objects of the state after that patches remove, and by which lines.
+	Removed object.Removals
+}
+
+// States is what is known of two states of a repository without their objects.
+type States struct {
+	// Before and After are the plans of the clusters, sorted by name; BeforeList and AfterList what was found.
+	Before, After         []*plan.Cluster
+	BeforeList, AfterList *diag.List
+	// BeforeWaivers and AfterWaivers are what specs accept, whether there is something to accept or not.
+	BeforeWaivers, AfterWaivers []waive.Written
+	// Specs are those that are not the same.
+	Specs []SpecPair
+}
+
+// Errors says that a state does not compile, so that there are no pairs.
+func (s States) Errors() bool { return s.BeforeList.Errors() > 0 || s.AfterList.Errors() > 0 }
+
+// Pairs compiles two states of a repository, and hands over their units side by side, cluster by cluster in a stable order, from one
+// goroutine. It returns the first error of take.
+//
+// Tenants that cannot have changed on a cluster are left out: their spec is in a file that is the same in both states, and so is all that
+// tenants share there (what is read of the repository beside their specs, less what the overlays of other clusters read). The other units always come. Objects are as overlays leave them;
+// nothing is proven about them that takes a whole cluster: that is the work of Stream. What has run out since the state before came about
+// does not count against it.
+func Pairs(before, after fs.FS, options Options, take func(Pair) error) (States, error) {
+	options.decodeCache, options.overlayCache, options.planCache = &decode.Cache{}, &overlay.Cache{}, &plan.Known{}
+	var other sync.WaitGroup
+	var first, second []*source.File
+	other.Go(func() { first = source.Find(before) })
+	second = source.Find(after)
+	other.Wait()
+	was, is := newState(before, first, options), newState(after, second, options)
+	other.Go(func() { was.plan(options) })
+	is.plan(options)
+	other.Wait()
+	was = was.merged(before, options)
+	defer was.patches.end()
+	defer is.patches.end()
+	states := States{Before: was.plans, After: is.plans, BeforeList: was.list, AfterList: is.list, BeforeWaivers: was.waivers.All(), AfterWaivers: is.waivers.All()}
+	if states.Errors() {
+		return states, nil
+	}
+	// What the states have in common was found.
+	options.decodeCache, options.overlayCache, options.planCache = nil, nil, nil
+	couples := couplesOf(was.jobs(options), is.jobs(options), sharing(was, is))
+	states.Specs = specPairs(was, is, options.Cluster)
+	// The plans have all that objects need.
+	was.documents, is.documents = nil, nil
+	taken := 0
+	err := inOrder(options.Workers, len(couples), func(i int) compiledCouple { return couples[i].compile() }, func(c compiledCouple) error {
+		was.note(c.clusters[0], &c.found[0])
+		is.note(c.clusters[1], &c.found[1])
+		if taken++; options.Progress != nil {
+			defer options.Progress(taken, len(couples))
+		}
+		return take(c.pair)
+	})
+	for _, s := range []*state{was, is} {
+		s.waivers.Accept(nil, s.list.Since(0))
+		s.waivers.Judge(s.list, false)
+	}
+	return states, err
+}
+
+// state is one of two states.
+type state struct {
+	planned
+	list *diag.List
+	// beside is the repository for what is read beside its specs.
+	beside *recordingFS
+}
+
+// newState loads a state. States are loaded one after the other: what they share is decoded once.
+func newState(root fs.FS, files []*source.File, options Options) *state {
+	s := &state{list: &diag.List{}, beside: &recordingFS{FS: root, names: map[string]bool{}}}
+	s.documents = loadFiles(root, files, options, s.list)
+	return s
+}
+
+func (s *state) plan(options Options) {
+	s.planned = planDocuments(s.beside, s.documents, options, s.list)
+	s.beside.all("overlays")
+	if s.list.Errors() > 0 {
+		s.waivers.Judge(s.list, false)
+	}
+}
+
+// note takes what was found in a unit of a cluster, whose waivers may accept it: check accepts that, too.
+func (s *state) note(c *plan.Cluster, found *diag.List) {
+	began := s.list.Len()
+	s.list.Take(found.Since(0))
+	if s.list.Len() > began {
+		s.waivers.Accept(c, s.list.Since(began))
+	}
+}
+
+// merged is a state as it was on the day on which it came about, if it is broken today and was not then: a waiver has expired since, or a
+// runtime should be gone. Otherwise nobody could review the change that puts it right.
+func (s *state) merged(root fs.FS, options Options) *state {
+	if options.Today == "" || s.list.Errors() == 0 && !s.waivers.Expired() {
+		return s
+	}
+	options.Today = ""
+	then := newState(root, source.Find(root), options)
+	if then.plan(options); then.list.Errors() > 0 {
+		then.patches.end()
+		return s
+	}
+	s.patches.end()
+	return then
+}
+
+// jobs renders components, so that their charts are recorded.
+func (s *state) jobs(options Options) []job {
+	return units(s.beside, options.Charts, s.plans, s.patches, s.list)
+}
+
+// sharing returns whether all that the tenants of a cluster share is the same: the specs of everything else, and what overlays read, but
+// for the folders of other clusters: their kustomizations are theirs. Only a program may read in any folder.
+func sharing(was, is *state) func(cluster string) bool {
+	same := slices.Equal(shared(was.documents), shared(is.documents))
+	changed := was.beside.differences(is.beside)
+	clusters := clustersOf(is.documents)
+	return func(cluster string) bool {
+		return same && !slices.ContainsFunc(changed, func(name string) bool {
+			owner := ownerOf(name, clusters)
+			return owner == "" || owner == cluster || was.patches[cluster].Computes() || is.patches[cluster].Computes()
+		})
+	}
+}
+
+// clustersOf returns the clusters with folders of their own, by these.
+func clustersOf(documents []*decode.Document) map[string]string {
+	clusters := map[string]string{}
+	for _, d := range documents {
+		if spec, isCluster := d.Spec.(*v1alpha1.Cluster); isCluster && hasFolder(d.File) {
+			clusters[path.Dir(d.File.Path)] = spec.Metadata.Name
+		}
+	}
+	return clusters
+}
+
+// ownerOf returns the cluster in whose folder a file is, or "".
+func ownerOf(name string, clusters map[string]string) string {
+	for folder, cluster := range clusters {
+		if name == folder || strings.HasPrefix(name, folder+"/") {
+			return cluster
+		}
+	}
+	return ""
+}
+
+// shared are the documents that are no tenants. A document that is the same in both states is one (decode.Cache).
+func shared(documents []*decode.Document) []*decode.Document {
+	return slices.DeleteFunc(slices.Clone(documents), func(d *decode.Document) bool { _, isTenant := d.Spec.(*v1alpha1.Tenant); return isTenant })
+}
+
+// couple is a unit before it is compiled; the zero job is a state that does not have it. Same says that the states have the same one.
+type couple struct {
+	before, after job
+	same          bool
+}
+
+// couplesOf joins the units of two states by cluster and name, in the order of the state that has them, and leaves out those that
+// are the same.
+func couplesOf(before, after []job, sharesAll func(cluster string) bool) []couple {
+	type name struct{ cluster, unit string }
+	old := make(map[name]job, len(before))
+	for _, j := range before {
+		old[name{j.cluster.Name.V, j.name}] = j
+	}
+	same := map[string]bool{}
+	var couples []couple
+	for _, j := range after {
+		own := name{j.cluster.Name.V, j.name}
+		if _, known := same[own.cluster]; !known {
+			same[own.cluster] = sharesAll(own.cluster)
+		}
+		c := couple{before: old[own], after: j}
+		delete(old, own)
+		// Runtimes are made of what tenants share, and of nothing else.
+		c.same = same[own.cluster] && j.name == lower.RuntimeFolder && c.before.objects != nil
+		if !same[own.cluster] || c.before.tenant == nil || j.tenant == nil || c.before.tenant.Name.At.File != j.tenant.Name.At.File {
+			couples = append(couples, c)
+		}
+	}
+	for _, j := range before {
+		if _, left := old[name{j.cluster.Name.V, j.name}]; left {
+			couples = append(couples, couple{before: j})
+		}
+	}
+	slices.SortStableFunc(couples, func(a, b couple) int { return strings.Compare(a.either().cluster.Name.V, b.either().cluster.Name.V) })
+	return couples
+}
+
+func (c couple) either() job {
+	if c.after.objects != nil {
+		return c.after
+	}
+	return c.before
+}
+
+// compiledCouple is a pair, and what was found in its two sides. Clusters are nil where a state does not have the unit.
+type compiledCouple struct {
+	pair     Pair
+	found    [2]diag.List
+	clusters [2]*plan.Cluster
+}
+
+func (c couple) compile() compiledCouple {
+	result := compiledCouple{pair: Pair{Cluster: c.either().cluster.Name.V, Name: c.either().name}, clusters: [2]*plan.Cluster{c.before.cluster, c.after.cluster}}
+	for i, side := range []struct {
+		job     job
+		objects *[]object.Object
+	}{{c.before, &result.pair.Before}, {c.after, &result.pair.After}} {
+		if side.job.objects != nil {
+			var effects overlay.Effects
+			*side.objects, effects = side.job.patched(&result.found[i])
+			result.pair.Removed = effects.Removed()
+		}
+		if c.same {
+			result.pair.After, result.found[1] = result.pair.Before, result.found[0]
+			break
+		}
+	}
+	return result
+}

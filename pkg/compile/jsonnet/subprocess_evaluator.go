@@ -1,0 +1,150 @@
+package jsonnet
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+
+	"lockstep.dev/lockstep/pkg/compile/source"
+	"lockstep.dev/lockstep/pkg/compile/subprocess"
+)
+
+// SubprocessEvaluator evaluates in a process of its own, which runs Serve on its standard input and output.
+type SubprocessEvaluator struct {
+	// Start starts one, with limits.
+	Start func() (subprocess.Process, error)
+	// Limits says in a message what they are.
+	Limits string
+}
+
+// Evaluate implements Evaluator.
+func (a SubprocessEvaluator) Evaluate(root fs.FS, files []*source.File) []Result {
+	p := a.parent(root)
+	defer p.End()
+	results := make([]Result, len(files))
+	for i, file := range files {
+		results[i] = p.Call(file, "")
+	}
+	return results
+}
+
+// Open implements Evaluator. The functions share a process, which is started when the first is called.
+func (a SubprocessEvaluator) Open(root fs.FS) Functions { return a.parent(root) }
+
+func (a SubprocessEvaluator) parent(root fs.FS) *parent {
+	return &parent{SubprocessEvaluator: a, root: root, worker: subprocess.Worker{Start: a.Start}}
+}
+
+// parent is our side of the process.
+type parent struct {
+	SubprocessEvaluator
+	root   fs.FS
+	worker subprocess.Worker
+}
+
+// request is what the parent writes: a program to evaluate or to call, or the answer to a question.
+type request struct {
+	Program string `json:",omitempty"`
+	// Argument is in JSON what the program, a function, is called with; empty for one that is a value.
+	Argument string `json:",omitempty"`
+	Data     []byte `json:",omitempty"`
+	Failed   string `json:",omitempty"`
+}
+
+// reply is what the process writes: a question for an import, or a result.
+type reply struct {
+	Import string  `json:",omitempty"`
+	Result *Result `json:",omitempty"`
+}
+
+// Call implements Functions; without an argument it evaluates the program.
+func (p *parent) Call(file *source.File, argument string) (result Result) {
+	err := p.worker.Do(func(line subprocess.Line) (err error) {
+		result, err = p.ask(line, request{Program: file.Path, Data: file.Data, Argument: argument})
+		return err
+	})
+	if err != nil {
+		return Result{Err: p.failure(file, err)}
+	}
+	locate(&result, file, p.root)
+	return result
+}
+
+func (p *parent) End() { p.worker.End() }
+
+// failure is the error of a program that has no result.
+func (p *parent) failure(file *source.File, err error) *Error {
+	var ended *subprocess.Ended
+	if !errors.As(err, &ended) {
+		return &Error{Path: file.Path, Message: fmt.Sprintf("cannot be evaluated: no process: %v", err)}
+	}
+	return &Error{
+		Path: file.Path, Limit: true,
+		Message: fmt.Sprintf("the evaluation was ended: %s", ended.Reason),
+		Help:    "evaluation may take " + p.Limits + ": look for a recursion or a loop that does not end",
+	}
+}
+
+// ask sends a program and answers the questions about its imports. An error is that of the process.
+func (p *parent) ask(line subprocess.Line, question request) (Result, error) {
+	for {
+		var r reply
+		if err := line.Ask(question, &r); err != nil {
+			return Result{}, err
+		}
+		if r.Result != nil {
+			return *r.Result, nil
+		}
+		question = p.answer(r.Import)
+	}
+}
+
+// answer reads an import. The name is checked here too, since the process is not trusted.
+func (p *parent) answer(name string) request {
+	name, err := resolve("", name)
+	if err != nil {
+		return request{Failed: err.Error()}
+	}
+	data, err := readImport(p.root, name)
+	if err != nil {
+		return request{Failed: err.Error()}
+	}
+	return request{Data: data}
+}
+
+func (s *session) run(program request) Result {
+	if program.Argument != "" {
+		return s.call(program.Program, program.Argument)
+	}
+	return s.evaluate(program.Program)
+}
+
+// Serve evaluates what arrives until the input ends. It is the other side of SubprocessEvaluator.
+func Serve(r io.Reader, w io.Writer) error {
+	encoder, decoder := json.NewEncoder(w), json.NewDecoder(r)
+	s := newSession(func(name string) ([]byte, error) {
+		var answer request
+		if err := errors.Join(encoder.Encode(reply{Import: name}), decoder.Decode(&answer)); err != nil {
+			return nil, err
+		}
+		if answer.Failed != "" {
+			return nil, errors.New(answer.Failed)
+		}
+		return answer.Data, nil
+	})
+	for {
+		var program request
+		if err := decoder.Decode(&program); errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return fmt.Errorf("read a program: %w", err)
+		}
+		s.add(program.Program, program.Data)
+		result := s.run(program)
+		if err := encoder.Encode(reply{Result: &result}); err != nil {
+			return fmt.Errorf("write a result: %w", err)
+		}
+	}
+}

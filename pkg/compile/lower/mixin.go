@@ -1,0 +1,64 @@
+package lower
+
+import (
+	"embed"
+	"path"
+	"strings"
+
+	"sigs.k8s.io/yaml"
+
+	"lockstep.dev/lockstep/mixin"
+	"lockstep.dev/lockstep/pkg/compile/object"
+	"lockstep.dev/lockstep/pkg/compile/origin"
+	"lockstep.dev/lockstep/pkg/compile/plan"
+)
+
+var (
+	alertRule     = origin.Rule("alerts", "a job that failed or does not get on holds machines until somebody looks: the rules are those of mixin/alerts")
+	dashboardRule = origin.Rule("dashboards", "the dashboards are those of mixin/dashboards")
+)
+
+// alerts compiles the rules of the mixin, a PrometheusRule for each file.
+func (b *builder) alerts(c *plan.Cluster) {
+	if !c.Monitoring.Alerts.V {
+		return
+	}
+	for name, text := range files(mixin.Alerts, "alerts") {
+		var rules map[string]any
+		if err := yaml.Unmarshal([]byte(text), &rules); err != nil {
+			panic(err) // a file of ours that the tests read, too
+		}
+		b.add(alertRule, "monitoring.coreos.com/v1", "PrometheusRule", monitorMeta(c, "lockstep-"+name),
+			object.FromValue("spec", rules, &c.Monitoring.Alerts.Origin))
+	}
+}
+
+// dashboards compiles those of the mixin, a ConfigMap for each file, as Grafana's sidecar looks for them.
+func (b *builder) dashboards(c *plan.Cluster) {
+	if !c.Monitoring.Dashboards.V {
+		return
+	}
+	for name, text := range files(mixin.Dashboards, "dashboards") {
+		metadata := platformMeta(constant("lockstep-dashboard-" + name))
+		metadata.Get("labels").Put(object.Text("grafana_dashboard", "1", nil))
+		metadata.Put(object.Text("namespace", c.ControllerNamespace.V, &c.ControllerNamespace.Origin))
+		b.add(dashboardRule, "v1", "ConfigMap", metadata, object.Map("data", object.Text(name+".json", text, &c.Monitoring.Dashboards.Origin)))
+	}
+}
+
+// files returns the files of a folder by their names without ending.
+func files(from embed.FS, folder string) map[string]string {
+	entries, err := from.ReadDir(folder)
+	if err != nil {
+		panic(err) // embedded
+	}
+	texts := make(map[string]string, len(entries))
+	for _, entry := range entries {
+		text, err := from.ReadFile(folder + "/" + entry.Name())
+		if err != nil {
+			panic(err) // embedded
+		}
+		texts[strings.TrimSuffix(entry.Name(), path.Ext(entry.Name()))] = string(text)
+	}
+	return texts
+}

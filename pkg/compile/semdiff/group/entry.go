@@ -1,0 +1,55 @@
+package group
+
+import (
+	"lockstep.dev/lockstep/pkg/compile/semdiff/rule"
+	"lockstep.dev/lockstep/pkg/compile/source"
+)
+
+// Entry is a group of effects with one cause: the same rule, the same consequence, the same lines of the specs.
+type Entry struct {
+	Rule        string
+	Consequence rule.Consequence
+	// Severity and Jobs are the gravest of its effects.
+	Severity rule.Severity
+	Jobs     rule.Jobs
+	// Title says what happens, without whom it happens to.
+	Title string
+	// Gist is the clause of the verdict.
+	Gist rule.Gist
+	// Before and After are the places of the specs that are responsible; nowhere where a side has none.
+	Before, After source.Span
+	Help          string
+	// Count is how many effects there are; Values how many changed values are behind them.
+	Count, Values int
+	Blast         Blast
+	// Samples are a few of the effects, the gravest first.
+	Samples []rule.Effect
+	// JobsOf are the tenants whose running jobs are meant, sorted.
+	JobsOf []string
+	// AllJobs reports whether an effect is about the jobs of no tenant in particular.
+	AllJobs bool
+	// Waived are the waivers of specs that accept what the entry is about, where there are some.
+	Waived []Waived
+}
+
+// Blast is whom the effects of an entry happen to. Lists are sorted, each name once.
+type Blast struct {
+	Clusters   []string `json:"clusters,omitempty"`
+	Tenants    []string `json:"tenants,omitempty"`
+	Namespaces []string `json:"namespaces,omitempty"`
+	Runtimes   []string `json:"runtimes,omitempty"`
+}
+
+// Size is the number of names.
+func (b *Blast) Size() int {
+	return len(b.Clusters) + len(b.Tenants) + len(b.Namespaces) + len(b.Runtimes)
+}
+
+// Worst is the gravest severity of entries.
+func Worst(entries []Entry) rule.Severity {
+	worst := rule.Info
+	for i := range entries {
+		worst = max(worst, entries[i].Severity)
+	}
+	return worst
+}

@@ -1,0 +1,265 @@
+// Package group puts together what rules say about the changes of clusters: equal effects with one cause are one Entry, whatever the number
+// of tenants. It decides how grave an entry is, what accepts it, in which order entries come, and what the verdict is. It does not know
+// the changes behind an effect, nor the rules, nor how a report is written.
+package group
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+
+	"lockstep.dev/lockstep/pkg/compile/semdiff/match"
+	"lockstep.dev/lockstep/pkg/compile/semdiff/rule"
+	"lockstep.dev/lockstep/pkg/compile/source"
+)
+
+// Groups collect effects as entries, so that a thousand equal ones cost no more than a few. Effects come in any order.
+type Groups struct {
+	byKey map[key]*group
+	// samples is how many effects an entry keeps.
+	samples int
+}
+
+// New returns no groups. Samples is how many effects an Entry keeps, the gravest first.
+func New(samples int) *Groups { return &Groups{byKey: map[key]*group{}, samples: samples} }
+
+// key is what effects of one entry share.
+type key struct {
+	rule        string
+	consequence rule.Consequence
+	before      match.Position
+	after       match.Position
+	// title tells apart what no line of a spec is responsible for.
+	title  string
+	aspect rule.Aspect
+}
+
+// group is an entry that grows.
+type group struct {
+	entry  Entry
+	aspect rule.Aspect
+	titles map[string]bool
+	blast  [4]map[string]bool
+	jobs   map[string]bool
+	// befores and afters are the places of the parts that were joined.
+	befores, afters []source.Span
+}
+
+// The sets of group.blast.
+const (
+	inClusters = iota
+	inTenants
+	inNamespaces
+	inRuntimes
+)
+
+// mostTitles is how many titles of an entry are told apart: beyond, they are counted as equal.
+const mostTitles = 100
+
+// Add takes an effect.
+func (g *Groups) Add(e rule.Effect) {
+	k := key{rule: e.Rule, consequence: e.Consequence, before: match.PositionOf(e.Before), after: match.PositionOf(e.After), aspect: e.Aspect}
+	if e.Before.IsZero() && e.After.IsZero() {
+		k.title = e.Title
+	}
+	known := g.byKey[k]
+	if known == nil {
+		known = &group{entry: Entry{Rule: e.Rule, Consequence: e.Consequence, Before: e.Before, After: e.After}, aspect: e.Aspect, titles: map[string]bool{}, jobs: map[string]bool{}}
+		for i := range known.blast {
+			known.blast[i] = map[string]bool{}
+		}
+		g.byKey[k] = known
+	}
+	known.add(e, g.samples)
+}
+
+// Entries returns what was collected, with the waivers that accept it, the gravest first.
+func (g *Groups) Entries(f *Findings) []Entry {
+	var entries []Entry
+	for _, joined := range g.joined() {
+		e := joined.finish()
+		f.judge(&e)
+		entries = append(entries, e)
+	}
+	slices.SortFunc(entries, compareEntries)
+	return entries
+}
+
+func (g *group) add(e rule.Effect, samples int) {
+	entry, s := &g.entry, &e.Subject
+	entry.Count++
+	entry.Values += len(e.Changes)
+	entry.Severity, entry.Jobs = max(entry.Severity, e.Severity), max(entry.Jobs, e.Jobs)
+	if len(g.titles) < mostTitles {
+		g.titles[e.Title] = true
+	}
+	for i, name := range [...]string{inClusters: s.Cluster, inTenants: s.Tenant, inNamespaces: s.Namespace, inRuntimes: s.Runtime} {
+		if name != "" {
+			g.blast[i][name] = true
+		}
+	}
+	for _, tenant := range e.Users {
+		g.blast[inTenants][tenant] = true
+	}
+	g.jobsOf(&e)
+	entry.sample(e, samples)
+}
+
+// jobsOf notes whose running jobs an effect is about.
+func (g *group) jobsOf(e *rule.Effect) {
+	switch {
+	case e.JobsOf != "":
+		g.jobs[e.JobsOf] = true
+	case e.Subject.Tenant != "":
+		g.jobs[e.Subject.Tenant] = true
+	case len(e.Users) == 0 && e.Jobs > rule.Untouched:
+		g.entry.AllJobs = true
+	}
+	for _, tenant := range e.Users {
+		g.jobs[tenant] = true
+	}
+}
+
+// joined returns the groups; those that one line on one side has brought about are one, though the lines of the other side are many: a
+// patch for all tenants, where each of them had its own line before.
+func (g *Groups) joined() []*group {
+	all := slices.Collect(maps.Values(g.byKey))
+	all = g.share(all, func(e *Entry) (one, other *source.Span) { return &e.After, &e.Before })
+	all = g.share(all, func(e *Entry) (one, other *source.Span) { return &e.Before, &e.After })
+	for _, joined := range all {
+		joined.placeAgain()
+	}
+	return all
+}
+
+// placeAgain gives an entry that was joined the one place that its parts had on a side, where they had no other one.
+func (g *group) placeAgain() {
+	if len(g.befores) == 1 && g.entry.Before.IsZero() {
+		g.entry.Before = g.befores[0]
+	}
+	if len(g.afters) == 1 && g.entry.After.IsZero() {
+		g.entry.After = g.afters[0]
+	}
+}
+
+// share joins groups that have the one place in common, where the other places are in several files.
+func (g *Groups) share(all []*group, places func(*Entry) (one, other *source.Span)) []*group {
+	var result []*group
+	buckets := map[key][]*group{}
+	for _, one := range all {
+		at, _ := places(&one.entry)
+		if at.IsZero() {
+			result = append(result, one)
+			continue
+		}
+		k := key{rule: one.entry.Rule, consequence: one.entry.Consequence, after: match.PositionOf(*at), aspect: one.aspect}
+		buckets[k] = append(buckets[k], one)
+	}
+	for _, bucket := range buckets {
+		files := map[string]bool{}
+		for _, one := range bucket {
+			_, other := places(&one.entry)
+			files[other.Path()] = true
+		}
+		if len(files) < 2 {
+			result = append(result, bucket...)
+			continue
+		}
+		first := bucket[0]
+		first.note(first)
+		_, other := places(&first.entry)
+		*other = source.Span{}
+		for _, next := range bucket[1:] {
+			first.join(next, g.samples)
+		}
+		result = append(result, first)
+	}
+	return result
+}
+
+// note remembers the places of a part.
+func (g *group) note(part *group) {
+	add := func(known []source.Span, at source.Span) []source.Span {
+		if at.IsZero() || slices.ContainsFunc(known, func(other source.Span) bool { return match.PositionOf(other) == match.PositionOf(at) }) {
+			return known
+		}
+		return append(known, at)
+	}
+	for _, at := range append(slices.Clone(part.befores), part.entry.Before) {
+		g.befores = add(g.befores, at)
+	}
+	for _, at := range append(slices.Clone(part.afters), part.entry.After) {
+		g.afters = add(g.afters, at)
+	}
+}
+
+// join adds all of another group.
+func (g *group) join(next *group, samples int) {
+	e, n := &g.entry, &next.entry
+	g.note(next)
+	e.Count, e.Values = e.Count+n.Count, e.Values+n.Values
+	e.Severity, e.Jobs = max(e.Severity, n.Severity), max(e.Jobs, n.Jobs)
+	maps.Copy(g.titles, next.titles)
+	maps.Copy(g.jobs, next.jobs)
+	e.AllJobs = e.AllJobs || n.AllJobs
+	for i := range g.blast {
+		maps.Copy(g.blast[i], next.blast[i])
+	}
+	for i := range n.Samples {
+		e.sample(n.Samples[i], samples)
+	}
+}
+
+// sample keeps an effect if it is among the first in their order, whatever the order in which effects come.
+func (e *Entry) sample(one rule.Effect, most int) {
+	at, _ := slices.BinarySearchFunc(e.Samples, one, compareEffects)
+	if at < most {
+		e.Samples = slices.Insert(e.Samples, at, one)
+	}
+	e.Samples = e.Samples[:min(most, len(e.Samples))]
+}
+
+// compareEffects puts the gravest first.
+func compareEffects(a, b rule.Effect) int {
+	return cmp.Or(
+		-cmp.Compare(a.Severity, b.Severity), compareNamed(a.Subject.Tenant, b.Subject.Tenant), strings.Compare(a.Subject.Cluster, b.Subject.Cluster),
+		strings.Compare(a.Subject.Namespace, b.Subject.Namespace), strings.Compare(a.Subject.Runtime, b.Subject.Runtime),
+		strings.Compare(a.Subject.Object, b.Subject.Object), strings.Compare(a.Subject.Path, b.Subject.Path),
+		strings.Compare(a.Title, b.Title), strings.Compare(a.Detail, b.Detail),
+	)
+}
+
+// compareNamed puts what has a name before what has none.
+func compareNamed(a, b string) int {
+	if (a == "") != (b == "") {
+		return cmp.Compare(len(b), len(a))
+	}
+	return strings.Compare(a, b)
+}
+
+// finish returns the entry.
+func (g *group) finish() Entry {
+	entry := g.entry
+	entry.Blast = Blast{
+		Clusters: list(g.blast[inClusters]), Tenants: list(g.blast[inTenants]),
+		Namespaces: list(g.blast[inNamespaces]), Runtimes: list(g.blast[inRuntimes]),
+	}
+	entry.JobsOf = list(g.jobs)
+	first := &entry.Samples[0]
+	entry.Title, entry.Gist, entry.Help = first.Title, first.Gist, first.Help
+	if more := len(g.titles) - 1; more > 0 {
+		entry.Title += ", and " + rule.Plural(more, "change") + " like it"
+	}
+	return entry
+}
+
+func list(set map[string]bool) []string { return slices.Sorted(maps.Keys(set)) }
+
+func compareEntries(a, b Entry) int {
+	return cmp.Or(
+		-cmp.Compare(a.Severity, b.Severity), cmp.Compare(a.Consequence.Rank(), b.Consequence.Rank()), -cmp.Compare(a.Blast.Size(), b.Blast.Size()),
+		match.PositionOf(a.After).Compare(match.PositionOf(b.After)), match.PositionOf(a.Before).Compare(match.PositionOf(b.Before)),
+		strings.Compare(a.Rule, b.Rule), strings.Compare(a.Title, b.Title),
+	)
+}

@@ -1,0 +1,293 @@
+package group
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"lockstep.dev/lockstep/pkg/compile/semdiff/rule"
+)
+
+// mostClauses is how many clauses a verdict has; what is left is counted.
+const mostClauses = 6
+
+// clause is a part of the verdict: what happens, and to whom.
+type clause struct {
+	gist     rule.Gist
+	severity rule.Severity
+	blast    Blast
+	// ofRuntime reports whether the gist speaks of runtimes: an entry about a tenant may have runtimes, too.
+	ofRuntime bool
+}
+
+// Verdict puts the gists of the entries together, the gravest first, and ends with what becomes of running jobs and waivers. Values is how
+// many values differ. A state that check refuses, and one that accepts more, has no calm verdict.
+func Verdict(entries []Entry, findings *Findings, all *rule.Everywhere, values int) string {
+	return verdict(entries, findings, all, values) + findings.waivers()
+}
+
+func verdict(entries []Entry, findings *Findings, all *rule.Everywhere, values int) string {
+	errors, calm := findings.Errors, findings.Calm()
+	switch {
+	case errors > 0 && findings.Uncompiled:
+		return "The specs do not compile: " + rule.Plural(errors, "error") + "."
+	case findings.Uncompiled:
+		return "The specs before the change do not compile, so that nothing could be compared."
+	case errors > 0 && len(entries) == 0:
+		return "check refuses it with " + rule.Plural(errors, "error") + "; no object differs."
+	case len(entries) == 0 && !calm:
+		return "No object changes" + findings.accepts() + "."
+	case len(entries) == 0:
+		return "Nothing changes: both sides compile to the same objects."
+	}
+	var parts []string
+	if errors > 0 {
+		parts = append(parts, "check refuses it with "+rule.Plural(errors, "error"))
+	}
+	clauses, left := clausesOf(entries)
+	for i := range clauses {
+		parts = append(parts, clauses[i].text(all))
+	}
+	if left > 0 {
+		parts = append(parts, "there "+one(left, "is", "are")+" "+rule.Plural(left, "smaller change"))
+	}
+	if len(parts) > 0 {
+		return strings.Join(append(parts, jobs(entries)), "; ") + "."
+	}
+	if n := specsOnly(entries); n == values && !calm {
+		return "No object changes" + findings.accepts() + "; " + rule.Plural(n, "value") + " of the specs " + one(n, "changes", "change") + ", too."
+	} else if n == values {
+		return "Nothing changes on the clusters: " + rule.Plural(n, "value") + " of the specs " + one(n, "changes", "change") + ", in no object. Running jobs are not touched."
+	}
+	if !calm {
+		return "What is different in objects means the same" + findings.accepts() + "."
+	}
+	return "Nothing changes for anybody: what is different means the same. Running jobs are not touched."
+}
+
+// specsOnly is how many values of specs differ in no object.
+func specsOnly(entries []Entry) int {
+	n := 0
+	for i := range entries {
+		if entries[i].Consequence == rule.SpecsOnly {
+			n += entries[i].Values
+		}
+	}
+	return n
+}
+
+// one is the word for one thing, or that for several.
+func one(n int, singular, several string) string {
+	if n == 1 {
+		return singular
+	}
+	return several
+}
+
+// clausesOf joins entries with one gist. Entries that no user notices are left out, unless there are no others.
+func clausesOf(entries []Entry) ([]clause, int) {
+	least := rule.Notice
+	if Worst(entries) == rule.Info {
+		least = rule.Info
+	}
+	var all []clause
+	at := map[rule.Gist]int{}
+	left := 0
+	for i := range entries {
+		e := &entries[i]
+		if e.Severity < least || e.Consequence == rule.NoEffect || e.Consequence == rule.SpecsOnly {
+			continue
+		}
+		known, found := at[e.Gist]
+		switch {
+		case found:
+			all[known].blast = all[known].blast.join(&e.Blast)
+		case e.Gist == (rule.Gist{}) || len(all) == mostClauses:
+			left++
+		default:
+			at[e.Gist] = len(all)
+			all = append(all, clause{e.Gist, e.Severity, e.Blast, len(e.Samples) > 0 && e.Samples[0].Subject.Runtime != ""})
+		}
+	}
+	return all, left
+}
+
+func (b Blast) join(other *Blast) Blast {
+	return Blast{
+		Clusters: union(b.Clusters, other.Clusters), Tenants: union(b.Tenants, other.Tenants),
+		Namespaces: union(b.Namespaces, other.Namespaces), Runtimes: union(b.Runtimes, other.Runtimes),
+	}
+}
+
+func union(a, b []string) []string {
+	both := slices.Concat(a, b)
+	slices.Sort(both)
+	return slices.Compact(both)
+}
+
+// text is for example `2 tenants gain internet egress`.
+func (c *clause) text(all *rule.Everywhere) string {
+	who, many := c.subject()
+	verb := c.gist.Verb
+	if !many {
+		verb = singular(verb)
+	}
+	return strings.TrimSpace(who+" "+verb+" "+c.gist.Rest) + c.each() + c.where(all)
+}
+
+// each ends a clause about an amount that several tenants gain or lose, or one on several clusters.
+func (c *clause) each() string {
+	switch {
+	case c.gist.Of != "" || c.gist.Rest == "" || c.gist.Rest[0] < '0' || c.gist.Rest[0] > '9':
+		return ""
+	case len(c.blast.Tenants) > 1:
+		return " each"
+	case len(c.blast.Tenants) == 1 && len(c.blast.Clusters) > 1:
+		return " on each of " + strconv.Itoa(len(c.blast.Clusters)) + " clusters"
+	}
+	return ""
+}
+
+// where names the clusters of a clause where its tenant, or its runtime, is on others, too.
+func (c *clause) where(all *rule.Everywhere) string {
+	homes := 0
+	switch b := &c.blast; {
+	case c.gist.Of != "" || len(b.Clusters) == 0:
+		return ""
+	case c.ofRuntime && len(b.Runtimes) == 1:
+		homes = len(all.Runtime(b.Runtimes[0]))
+	case !c.ofRuntime && len(b.Tenants) == 1:
+		homes = len(all.Tenant(b.Tenants[0]))
+	}
+	if homes <= len(c.blast.Clusters) || strings.Contains(c.gist.Rest, "cluster ") {
+		return ""
+	}
+	who, _ := counted(c.blast.Clusters, "cluster")
+	return " on " + who
+}
+
+func (c *clause) subject() (who string, many bool) {
+	b := &c.blast
+	switch {
+	case c.gist.Of != "":
+		return c.gist.Of, false
+	case c.ofRuntime:
+		return counted(b.Runtimes, "runtime")
+	case len(b.Tenants) > 0:
+		return counted(b.Tenants, "tenant")
+	}
+	return counted(b.Clusters, "cluster")
+}
+
+func counted(names []string, noun string) (string, bool) {
+	switch len(names) {
+	case 1:
+		if noun == "tenant" {
+			return names[0], false
+		}
+		return noun + " " + names[0], false
+	case 2:
+		return names[0] + " and " + names[1], true
+	}
+	return rule.Plural(len(names), noun), true
+}
+
+// singular is the third person of a verb.
+func singular(verb string) string {
+	first, rest, _ := strings.Cut(verb, " ")
+	switch {
+	case first == "are":
+		first = "is"
+	case first == "have":
+		first = "has"
+	case first == "may" || first == "must" || first == "can" || first == "will":
+	case strings.HasSuffix(first, "sh") || strings.HasSuffix(first, "ch") || strings.HasSuffix(first, "s") || strings.HasSuffix(first, "o"):
+		first += "es"
+	default:
+		first += "s"
+	}
+	return strings.TrimSpace(first + " " + rest)
+}
+
+// jobs says what becomes of running jobs, as the gravest entry has it.
+func jobs(entries []Entry) string {
+	worst, everybody := rule.Untouched, false
+	var tenants []string
+	for i := range entries {
+		switch e := &entries[i]; {
+		case e.Jobs > worst:
+			worst, tenants, everybody = e.Jobs, e.JobsOf, e.AllJobs
+		case e.Jobs == worst:
+			tenants, everybody = union(tenants, e.JobsOf), everybody || e.AllJobs
+		}
+	}
+	if everybody {
+		tenants = nil
+	}
+	return fmt.Sprintf(jobsClauses[worst], of(tenants))
+}
+
+// jobsClauses are the last words of a verdict. Each has one verb for whose jobs they are.
+var jobsClauses = [...]string{
+	rule.Untouched:   "running jobs are not touched%.0s",
+	rule.Included:    "running jobs go on, and it holds for them at once%.0s",
+	rule.Hampered:    "running jobs%s go on, but may fail for it",
+	rule.Preemptible: "running jobs may be stopped for others%.0s",
+	rule.Stopped:     "running jobs%s are stopped",
+}
+
+func of(tenants []string) string {
+	if len(tenants) == 0 {
+		return ""
+	}
+	who, _ := counted(tenants, "tenant")
+	return " of " + who
+}
+
+// accepts ends a sentence about objects that do not change, where waivers accept more.
+func (f *Findings) accepts() string {
+	if slices.ContainsFunc(f.Waivers, func(w WaiverChange) bool { return w.Accepts() }) {
+		return ", but check accepts more than before"
+	}
+	return ""
+}
+
+// waivers counts the changes of waivers and names the files that decide about reviews: `Waivers: 1 added, 2 removed.`, "" for none.
+func (f *Findings) waivers() string { return f.waiverCounts() + f.deciding() }
+
+// mostFiles is how many files that decide about reviews a verdict names.
+const mostFiles = 3
+
+func (f *Findings) deciding() string {
+	if len(f.Deciding) == 0 {
+		return ""
+	}
+	var names []string
+	for _, file := range f.Deciding[:min(mostFiles, len(f.Deciding))] {
+		names = append(names, file.Path)
+	}
+	if more := len(f.Deciding) - len(names); more > 0 {
+		names = append(names, strconv.Itoa(more)+" more")
+	}
+	return " What decides about reviews differs: " + strings.Join(names, ", ") + "."
+}
+
+func (f *Findings) waiverCounts() string {
+	var parts []string
+	for _, how := range Waivings() {
+		n := 0
+		for i := range f.Waivers {
+			if f.Waivers[i].How == how {
+				n++
+			}
+		}
+		if n > 0 {
+			parts = append(parts, strconv.Itoa(n)+" "+string(how))
+		}
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return " Waivers: " + strings.Join(parts, ", ") + "."
+}

@@ -1,0 +1,186 @@
+package match
+
+import (
+	"bytes"
+	"slices"
+
+	"lockstep.dev/lockstep/pkg/compile/object"
+	"lockstep.dev/lockstep/pkg/compile/origin"
+	"lockstep.dev/lockstep/pkg/compile/source"
+)
+
+// Change is one difference between two states of an object: a leaf, an item of a list, a list whose order has a meaning, or the
+// object as a whole, whose Path is empty.
+type Change struct {
+	Cluster, Unit string
+	// Before and After are the objects; one is nil where the object itself was added or removed.
+	Before, After *object.Object
+	Path          Path
+	// Old and New are the values; one is nil where the value was added or removed.
+	Old, New *object.Node
+	// From and To are where the values come from; nil where there is no value.
+	From, To *origin.Origin
+	// Same says why the two values mean the same; "" if they do not.
+	Same string
+	// Fate is what becomes of an object that only one state has, as far as its whole cluster decides it.
+	Fate Fate
+
+	// setting is the line of a chart's values that differs, or the file of the chart, on both sides, where the object is rendered: it comes
+	// or goes by that.
+	setting [2]source.Span
+	// cut is the place of the patch that removed the object, or replaced what was around a removed value; nowhere where none did.
+	cut source.Span
+}
+
+// Fate is what becomes of an object that comes or goes. It is set where the whole cluster is known.
+type Fate struct {
+	// WithTenant: it comes or goes with its namespace or its tenant.
+	WithTenant bool
+	// WithCluster: it comes or goes with its cluster.
+	WithCluster bool
+	// Stays: it is no longer compiled and stays on the cluster.
+	Stays bool
+}
+
+// Object is the object as it is afterwards, or as it was where it is gone.
+func (c *Change) Object() *object.Object {
+	if c.After != nil {
+		return c.After
+	}
+	return c.Before
+}
+
+// Kind is the kind of the object.
+func (c *Change) Kind() string { return c.Object().ID.Kind }
+
+// Added reports whether the value, or the object, was not there before.
+func (c *Change) Added() bool { return c.Old == nil }
+
+// Removed reports whether the value, or the object, is gone.
+func (c *Change) Removed() bool { return c.New == nil }
+
+// Whole reports whether the object as a whole was added or removed.
+func (c *Change) Whole() bool { return len(c.Path) == 0 }
+
+// Spans are the places of the specs that are responsible, on both sides; nowhere where a side has no value, or no spec behind it.
+func (c *Change) Spans() (before, after source.Span) {
+	if c.setting != [2]source.Span{} && c.cut.IsZero() {
+		return c.setting[0], c.setting[1]
+	}
+	if c.Old != nil {
+		before = responsible(c.Before, c.From)
+	}
+	switch {
+	case c.New != nil:
+		after = responsible(c.After, c.To)
+		if at := c.patchBelow(); !at.IsZero() {
+			after = at
+		}
+	case !c.cut.IsZero():
+		after = c.cut
+	case c.After != nil:
+		// Only a patch can say where something is taken away.
+		after = c.After.Patched.Cut
+	}
+	if c.From != nil && c.To != nil && c.Old != nil && c.New != nil && sameText(before, after) {
+		if was, is, found := elsewhere(c.From, c.To); found {
+			return was, is
+		}
+	}
+	return before, after
+}
+
+// patchBelow is the place of the patch that wrote a part of the new value, such as an item of a list whose order has a meaning.
+func (c *Change) patchBelow() source.Span {
+	if c.Whole() || c.New.Leaf() || c.To != nil && c.To.Kind == origin.Patched {
+		return source.Span{}
+	}
+	return c.After.Wrote(c.New)
+}
+
+// settingOf is the place of a component's values that differs between two states of its objects; nowhere where none does.
+func settingOf(before, after []object.Object) [2]source.Span {
+	from, to := ruleOf(before), ruleOf(after)
+	if from == nil || to == nil {
+		return [2]source.Span{}
+	}
+	was, is, _ := elsewhere(from, to)
+	return [2]source.Span{was, is}
+}
+
+// ruleOf is the origin of what a chart renders, nil for other objects.
+func ruleOf(objects []object.Object) *origin.Origin {
+	if len(objects) == 0 || objects[0].Rule == nil || objects[0].Rule.Kind != origin.Rendered {
+		return nil
+	}
+	return objects[0].Rule
+}
+
+// by returns the change with the line of values that it comes by; where none differs, with the file of the chart, if the release was there
+// on both sides.
+func (c *Change) by(setting [2]source.Span, released bool) *Change {
+	c.setting = setting
+	if !released || setting != [2]source.Span{} {
+		return c
+	}
+	for i, root := range []*object.Node{c.Old, c.New} {
+		if root != nil && root.From != nil && root.From.Kind == origin.Rendered {
+			c.setting[i] = root.From.At
+		}
+	}
+	return c
+}
+
+// elsewhere is the first of the other places that two values follow from which differs: the place of the values themselves is the same.
+func elsewhere(from, to *origin.Origin) (before, after source.Span, found bool) {
+	for _, after := range to.Also {
+		i := slices.IndexFunc(from.Also, func(s source.Span) bool { return s.Path() == after.Path() && s.Line == after.Line })
+		switch {
+		case i < 0:
+			return source.Span{}, after, true
+		case !sameText(from.Also[i], after):
+			return from.Also[i], after, true
+		}
+	}
+	return beneath(from, to)
+}
+
+// beneath is the place of the first of the values that two values replaced which differs: the image that a mirror gives another name.
+func beneath(from, to *origin.Origin) (before, after source.Span, found bool) {
+	for i := range min(len(from.Lost), len(to.Lost)) {
+		was, is := &from.Lost[i], &to.Lost[i]
+		if was.Value == is.Value || was.Origin == nil || is.Origin == nil {
+			continue
+		}
+		before, after = was.Origin.At, is.Origin.At
+		if !before.IsZero() && !after.IsZero() && !sameText(before, after) {
+			return before, after, true
+		}
+	}
+	return source.Span{}, source.Span{}, false
+}
+
+// sameText reports whether two places of one file have the same text: their lines, or the whole of it.
+func sameText(a, b source.Span) bool {
+	switch {
+	case a.IsZero() || b.IsZero() || a.Path() != b.Path():
+		return false
+	case a.Line == 0 || b.Line == 0:
+		return a.Line == b.Line && bytes.Equal(a.File.Data, b.File.Data)
+	}
+	return a.File.Line(a.Line) == b.File.Line(b.Line)
+}
+
+// Renamed reports whether the object as a whole has another name, and the same content.
+func (c *Change) Renamed() bool { return c.Whole() && c.Old != nil && c.New != nil }
+
+// responsible is the place of an origin, or the spec behind the object where it has none.
+func responsible(o *object.Object, from *origin.Origin) source.Span {
+	if from != nil && !from.At.IsZero() {
+		return from.At
+	}
+	if o == nil {
+		return source.Span{}
+	}
+	return o.Origin
+}

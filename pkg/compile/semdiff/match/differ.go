@@ -1,0 +1,177 @@
+package match
+
+import (
+	"cmp"
+	"slices"
+
+	"lockstep.dev/lockstep/pkg/compile/object"
+	"lockstep.dev/lockstep/pkg/compile/origin"
+)
+
+// differ finds the changes between two states of one object.
+type differ struct {
+	cluster, unit string
+	before, after *object.Object
+	// renamed says how names of the one side are called on the other; nil where nothing is renamed.
+	renamed *renaming
+	found   []*Change
+	path    Path
+}
+
+// Folder is the path of a Change that moves an object to another folder of the output, and with it to another stage of the engine.
+const Folder = "(folder)"
+
+// changes returns what is different between two states of an object, in the order of its paths.
+func (d *differ) changes() []*Change {
+	if d.before.Folder != d.after.Folder && d.renamed == nil {
+		before, after := object.Text("", d.before.Folder, nil), object.Text("", d.after.Folder, nil)
+		d.path = Path{Folder}
+		d.add(&before, &after, nil, nil, "")
+		d.path = nil
+	}
+	d.node(&d.before.Root, &d.after.Root, d.before.Rule, d.after.Rule)
+	return d.found
+}
+
+// sides are the origins that hold for the two values.
+type sides struct{ from, to *origin.Origin }
+
+func (d *differ) node(a, b *object.Node, from, to *origin.Origin) {
+	if a.From != nil {
+		from = a.From
+	}
+	if b.From != nil {
+		to = b.From
+	}
+	s := sides{from, to}
+	switch {
+	case a.Kind != b.Kind || a.Kind != object.MapNode && a.Kind != object.ListNode:
+		d.scalar(a, b, s)
+	case a.Kind == object.MapNode:
+		d.fields(a, b, s)
+	default:
+		d.list(a, b, s)
+	}
+}
+
+func (d *differ) scalar(a, b *object.Node, s sides) {
+	if !d.equal(a, b) {
+		d.add(a, b, s.from, s.to, same(d.path, a, b))
+	}
+}
+
+// fields compares maps, whose entries are sorted.
+func (d *differ) fields(a, b *object.Node, s sides) {
+	i, j := 0, 0
+	for i < len(a.Children) || j < len(b.Children) {
+		switch {
+		case j == len(b.Children) || i < len(a.Children) && a.Children[i].Key < b.Children[j].Key:
+			d.gone(&a.Children[i], s)
+			i++
+		case i == len(a.Children) || b.Children[j].Key < a.Children[i].Key:
+			d.come(&b.Children[j], s)
+			j++
+		default:
+			d.below(b.Children[j].Key, func() { d.node(&a.Children[i], &b.Children[j], s.from, s.to) })
+			i, j = i+1, j+1
+		}
+	}
+}
+
+// gone is an entry of a map that only the one side has. Its leaves are changes of their own, so that each finds its rule.
+func (d *differ) gone(child *object.Node, s sides) {
+	d.below(child.Key, func() {
+		if child.Kind == object.MapNode && len(child.Children) > 0 {
+			none := object.Map(child.Key)
+			d.node(child, &none, s.from, s.to)
+			return
+		}
+		from := s.from
+		if child.From != nil {
+			from = child.From
+		}
+		d.add(child, nil, from, s.to, defaulted(d.after.ID.Kind, d.path, child, &d.after.Root))
+	})
+}
+
+func (d *differ) come(child *object.Node, s sides) {
+	d.below(child.Key, func() {
+		if child.Kind == object.MapNode && len(child.Children) > 0 {
+			none := object.Map(child.Key)
+			d.node(&none, child, s.from, s.to)
+			return
+		}
+		to := s.to
+		if child.From != nil {
+			to = child.From
+		}
+		d.add(nil, child, s.from, to, defaulted(d.after.ID.Kind, d.path, child, &d.after.Root))
+	})
+}
+
+func (d *differ) below(key string, do func()) {
+	d.path = append(d.path, key)
+	do()
+	d.path = d.path[:len(d.path)-1]
+}
+
+func (d *differ) add(a, b *object.Node, from, to *origin.Origin, same string) {
+	c := &Change{Cluster: d.cluster, Unit: d.unit, Before: d.before, After: d.after, Path: append(Path(nil), d.path...), Old: a, New: b, Same: same}
+	if a != nil {
+		c.From = from
+	}
+	if b != nil {
+		c.To = to
+	} else if to != nil && to.Kind == origin.Patched {
+		c.cut = to.At
+	}
+	d.found = append(d.found, c)
+}
+
+// equal reports whether two trees have the same content, whatever they are called where names are replaced.
+func (d *differ) equal(a, b *object.Node) bool {
+	if a.Kind != b.Kind || len(a.Children) != len(b.Children) || a.Text != b.Text && !d.renamed.same(a.Text, b.Text) {
+		return false
+	}
+	for i := range a.Children {
+		x, y := &a.Children[i], &b.Children[i]
+		if x.Key != y.Key || !d.equal(x, y) {
+			return false
+		}
+	}
+	return true
+}
+
+// Equal reports whether two trees have the same content.
+func Equal(a, b *object.Node) bool { return (&differ{}).equal(a, b) }
+
+// leaves adds all values below a node, the items of lists of values by what they are, as those of two lists are compared.
+func (d *differ) leaves(n *object.Node) {
+	if n.Leaf() {
+		d.add(nil, n, nil, nil, "")
+		return
+	}
+	for i := range n.Children {
+		child := &n.Children[i]
+		segment := n.Segment(i)
+		if n.Kind == object.ListNode {
+			segment = cmp.Or(child.Scalar(), segment)
+		}
+		d.below(segment, func() { d.leaves(child) })
+	}
+}
+
+// Leaves are the values below a part of the object as it is afterwards, each as the change from nothing that it is. They are to be judged;
+// what is told is the change itself.
+func (c *Change) Leaves(path Path, part *object.Node) []*Change {
+	d := differ{cluster: c.Cluster, unit: c.Unit, before: c.Before, after: c.After, path: slices.Clone(path)}
+	d.leaves(part)
+	return d.found
+}
+
+// Beyond are the values by which the object as it is afterwards differs from another one that could have been there before.
+func (c *Change) Beyond(before *object.Node) []*Change {
+	d := differ{cluster: c.Cluster, unit: c.Unit, before: c.After, after: c.After}
+	d.node(before, c.New, nil, nil)
+	return d.found
+}

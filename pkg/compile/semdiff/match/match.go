@@ -1,0 +1,149 @@
+// Package match finds what is different between two states of objects: which object is which, which item of a list is which, and what
+// means the same in other words.
+//
+// Units compares a unit and keeps what differs; Join puts the units of a cluster together and finds objects that moved or have another
+// name. What differs is a Change each: what only moved, or is written in another way, too. The package does not judge: it does not know
+// what a Change does to a cluster, and has no words for it.
+package match
+
+import (
+	"slices"
+
+	"lockstep.dev/lockstep/pkg/compile/object"
+	"lockstep.dev/lockstep/pkg/compile/origin"
+)
+
+// Unit is what differs between two states of a unit of a cluster. Objects that are equal are not kept.
+type Unit struct {
+	Cluster, Name string
+	// Same reports that both states have the same objects, which come from the same places.
+	Same bool
+	// Objects is how many objects the unit has, each counted once for both states.
+	Objects int
+	// values are what differs in objects of both states; added and removed the objects that only one has: they may be in another unit, or
+	// under another name.
+	values         [][]*Change
+	added, removed []*Change
+	removals       object.Removals
+}
+
+// Units compares two states of a unit. A state that does not have it is nil. Removals are the objects of the state after that patches
+// remove, and by which lines.
+func Units(cluster, name string, before, after []object.Object, removals object.Removals) Unit {
+	u := Unit{Cluster: cluster, Name: name, Same: identical(before, after), removals: removals}
+	if u.Same {
+		u.Objects = len(after)
+		return u
+	}
+	setting, released := settingOf(before, after), ruleOf(before) != nil && ruleOf(after) != nil
+	old := indexes(before, after)
+	taken := make([]bool, len(before))
+	for i := range after {
+		u.Objects++
+		if old[i] < 0 {
+			u.added = append(u.added, u.whole(nil, &after[i]).by(setting, released))
+			continue
+		}
+		taken[old[i]] = true
+		if changes := values(cluster, name, &before[old[i]], &after[i], nil); len(changes) > 0 {
+			u.values = append(u.values, changes)
+		}
+	}
+	for i := range before {
+		if !taken[i] {
+			u.Objects++
+			u.removed = append(u.removed, u.whole(&before[i], nil).by(setting, released))
+		}
+	}
+	return u
+}
+
+// Specs are the values of a spec that differ, but for order, spelling and defaults. The spec is nil in a state that does not have it.
+func Specs(before, after *object.Object) []*Change {
+	switch {
+	case before == nil && after == nil:
+		return nil
+	case before == nil:
+		return []*Change{{After: after, New: &after.Root, To: after.Rule}}
+	case after == nil:
+		return []*Change{{Before: before, Old: &before.Root, From: before.Rule}}
+	}
+	d := differ{before: before, after: after}
+	return slices.DeleteFunc(d.changes(), func(c *Change) bool {
+		was, is := c.Old.Scalar(), c.New.Scalar()
+		return c.Same != "" || SameQuantity(was, is) || sameDuration(was, is)
+	})
+}
+
+// whole is the change that adds or removes an object.
+func (u *Unit) whole(before, after *object.Object) *Change {
+	c := &Change{Cluster: u.Cluster, Unit: u.Name}
+	if before != nil {
+		old := *before
+		c.Before, c.Old, c.From = &old, &old.Root, old.Rule
+	}
+	if after != nil {
+		later := *after
+		c.After, c.New, c.To = &later, &later.Root, later.Rule
+	}
+	return c
+}
+
+// values are what is different between two states of an object.
+func values(cluster, unit string, before, after *object.Object, r *renaming) []*Change {
+	if before.Folder == after.Folder && Equal(&before.Root, &after.Root) {
+		return nil
+	}
+	// The objects are copied, so that the changes do not keep their whole units.
+	old, later := *before, *after
+	d := differ{cluster: cluster, unit: unit, before: &old, after: &later, renamed: r}
+	return d.changes()
+}
+
+// indexes returns for each object of the one list the index of that with its identity in the other, or -1.
+func indexes(before, after []object.Object) []int {
+	found := make([]int, len(after))
+	var index map[object.ID]int
+	for i := range after {
+		if i < len(before) && before[i].ID == after[i].ID {
+			found[i] = i
+			continue
+		}
+		if index == nil {
+			index = make(map[object.ID]int, len(before))
+			for j := range before {
+				index[before[j].ID] = j
+			}
+		}
+		j, known := index[after[i].ID]
+		if !known {
+			j = -1
+		}
+		found[i] = j
+	}
+	return found
+}
+
+// identical reports whether two lists have the same objects, which come from the same places.
+func identical(before, after []object.Object) bool {
+	return slices.EqualFunc(before, after, func(a, b object.Object) bool {
+		return a.ID == b.ID && a.Place == b.Place && a.Patched == b.Patched && sameOrigin(a.Rule, b.Rule) && sameNode(&a.Root, &b.Root)
+	})
+}
+
+func sameNode(a, b *object.Node) bool {
+	if a.Key != b.Key || a.Kind != b.Kind || a.Text != b.Text || len(a.Children) != len(b.Children) || !sameOrigin(a.From, b.From) {
+		return false
+	}
+	for i := range a.Children {
+		if !sameNode(&a.Children[i], &b.Children[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// sameOrigin is true only where it is plainly so.
+func sameOrigin(a, b *origin.Origin) bool {
+	return a == b || a != nil && b != nil && a.At == b.At && a.Kind == b.Kind && a.Why == b.Why && len(a.Also)+len(b.Also)+len(a.Lost)+len(b.Lost) == 0
+}

@@ -1,0 +1,37 @@
+package match
+
+// PartedBy parts a list by what a key says of each item, in the order in which the keys first come.
+func PartedBy[T any, K comparable](list []T, key func(T) K) [][]T {
+	at := map[K]int{}
+	var parts [][]T
+	for _, item := range list {
+		k := key(item)
+		i, known := at[k]
+		if !known {
+			i = len(parts)
+			at[k] = i
+			parts = append(parts, nil)
+		}
+		parts[i] = append(parts[i], item)
+	}
+	return parts
+}
+
+// cause is an object and the lines that are responsible for a change of it.
+type cause struct {
+	object        string
+	before, after Position
+}
+
+// Parts divides changes by object and by the lines that are responsible, in their order.
+func Parts(changes []*Change) [][]*Change {
+	return PartedBy(changes, func(c *Change) cause {
+		before, after := c.Spans()
+		return cause{c.Object().ID.String(), PositionOf(before), PositionOf(after)}
+	})
+}
+
+// ByObject divides changes by object, in their order.
+func ByObject(changes []*Change) [][]*Change {
+	return PartedBy(changes, func(c *Change) string { return c.Object().ID.String() })
+}

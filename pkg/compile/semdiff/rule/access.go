@@ -1,0 +1,450 @@
+package rule
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"lockstep.dev/lockstep/pkg/compile/object"
+	"lockstep.dev/lockstep/pkg/compile/proof/access"
+	"lockstep.dev/lockstep/pkg/compile/semdiff/match"
+	"lockstep.dev/lockstep/pkg/compile/source"
+	"lockstep.dev/lockstep/pkg/mpi"
+)
+
+var accessRule = &Rule{
+	Name: "access", Title: "What people and accounts may do",
+	Doc: "All roles and bindings of a cluster together say what each group, person and account may do: verbs on resources, in a namespace or " +
+		"everywhere, with what roles aggregate. The entry is what somebody gained or lost by that, not the text of a rule: rules that are " +
+		"split, merged or reordered are no effect, nor is a right that somebody has by another role. It is critical where somebody gains " +
+		"everything, Secrets, rights of others, or what bounds tenants; mpi-controller needs some of it where jobs run, and only everywhere, " +
+		"or with every verb, it is critical. Rights of people or accounts of another tenant, of everybody who can log in or need not, and of an account that is not " +
+		"compiled name whose they are; to get into pods of a tenant, or to start some, is critical then, as traffic to them is. A Secret for a token that does not expire is critical where the account is one of the platform. " +
+		"Rights hold at once, for running sessions too. A role that nobody holds in what is compiled is told too: somebody may be bound to it " +
+		"elsewhere.",
+	Says: []Consequence{NewJobsOnly, WidensAccess, NarrowsAccess, NoEffect},
+	claims: func(c *match.Change) bool {
+		if comesAlong(c) {
+			return false
+		}
+		if c.Object().ID.Group == rbacGroup {
+			return c.Whole() || c.Path[0] != "metadata" && c.Path[0] != "apiVersion" || c.Path.Is("metadata", "labels", "*") && strings.HasPrefix(c.Path[2], aggregation)
+		}
+		return c.Kind() == "ServiceAccount" && !c.Whole() && c.Path[0] != "metadata" && c.Path[0] != "apiVersion"
+	},
+	judge: func(c *Cluster, changes []*match.Change) []Effect {
+		effects := c.tokens()
+		if fresh := c.freshRights(); len(changes)+len(c.bindings)+len(fresh) > 0 {
+			effects = append(effects, c.rights(changes, fresh)...)
+		}
+		return effects
+	},
+}
+
+// tokens tells Secrets that are new and in which the control plane puts the token of a service account: it does not expire
+// (https://kubernetes.io/docs/concepts/configuration/secret/#serviceaccount-token-secrets).
+func (c *Cluster) tokens() []Effect {
+	var effects []Effect
+	for _, change := range c.added {
+		if change.Kind() != "Secret" || change.New.Scalar("type") != "kubernetes.io/service-account-token" {
+			continue
+		}
+		account := change.After.ID.Namespace + "/" + change.New.Scalar("metadata", "annotations", "kubernetes.io/service-account.name")
+		severity := Critical
+		if c.owner(change.After.ID.Namespace) != "" {
+			severity = Warning
+		}
+		effects = append(effects, c.effect([]*match.Change{change}, WidensAccess, severity, "a Secret holds a token of the service account "+account+" that does not expire").detailed(called(change.After.ID)).
+			withOf("the service account "+account, "get", "a token that does not expire"))
+	}
+	return effects
+}
+
+// freshRights are roles and bindings that come with their tenant, namespace or cluster. They are told with it, unless they are grave.
+func (c *Cluster) freshRights() []*match.Change {
+	var found []*match.Change
+	for _, change := range c.added {
+		if change.Fate.WithTenant && change.After.ID.Group == rbacGroup {
+			found = append(found, change)
+		}
+	}
+	return found
+}
+
+// aggregation begins labels that add the rules of a ClusterRole to those of another one.
+const aggregation = "rbac.authorization.k8s.io/aggregate-to-"
+
+// rights compares what everybody may do.
+func (c *Cluster) rights(changes, fresh []*match.Change) []Effect {
+	was, is := c.was.holdings(), c.is.holdings()
+	culprits := newCulprits(slices.Concat(changes, c.bindings, fresh))
+	var effects []Effect
+	strangers := c.strangers(holders(was, is))
+	for _, h := range holders(was, is) {
+		before, after := effective(was, h), effective(is, h)
+		causes := culprits.of(was[h], is[h])
+		if len(causes) == 0 || c.readsAnyway(h, causes) {
+			continue
+		}
+		if gained := beyondEverywhere(access.Beyond(after, before), was, is, h); len(gained) > 0 {
+			effects = append(effects, c.right(h, gained, causes, WidensAccess).about(strangers[h.Subject]))
+		}
+		if lost := beyondEverywhere(access.Beyond(before, after), is, was, h); len(lost) > 0 {
+			effects = append(effects, c.right(h, lost, causes, NarrowsAccess).about(strangers[h.Subject]))
+		}
+	}
+	effects = slices.DeleteFunc(effects, func(e Effect) bool {
+		return e.Severity < Critical && !slices.ContainsFunc(e.Changes, func(change *match.Change) bool { return !change.Fate.WithTenant })
+	})
+	effects = append(effects, c.accounts(changes)...)
+	return append(effects, c.unheld(changes, effects)...)
+}
+
+// beyondEverywhere leaves out of what a subject gained in a namespace what the same subject gained everywhere, which is told once. What is
+// lost is what is gained on the way back.
+func beyondEverywhere(gained []access.Right, was, is map[holder]*access.Holding, h holder) []access.Right {
+	everywhere := holder{h.Subject, ""}
+	if h.namespace == "" || is[everywhere] == nil {
+		return gained
+	}
+	return access.Beyond(gained, access.Beyond(is[everywhere].Rights, effective(was, everywhere)))
+}
+
+// culprits find the changes behind a difference: those of bindings by namespace and name, of roles by namespace and name.
+type culprits struct {
+	bindings, roles map[string][]*match.Change
+	// aggregated are changes of ClusterRoles whose rules others may take.
+	aggregated []*match.Change
+}
+
+func newCulprits(changes []*match.Change) *culprits {
+	c := &culprits{bindings: map[string][]*match.Change{}, roles: map[string][]*match.Change{}}
+	for _, change := range changes {
+		id := change.Object().ID
+		key := id.Name
+		if id.Namespace != "" {
+			key = id.Namespace + "/" + id.Name
+		}
+		switch id.Kind {
+		case "RoleBinding", "ClusterRoleBinding":
+			c.bindings[key] = append(c.bindings[key], change)
+		case "Role", "ClusterRole":
+			c.roles[key] = append(c.roles[key], change)
+			if aggregates(change) {
+				c.aggregated = append(c.aggregated, change)
+			}
+		}
+	}
+	return c
+}
+
+// aggregates reports whether the rules of a role are, or were, a part of another one.
+func aggregates(c *match.Change) bool {
+	for _, o := range []*object.Object{c.Before, c.After} {
+		if o == nil {
+			continue
+		}
+		if o.Root.Get("aggregationRule") != nil {
+			return true
+		}
+		for label := range items(o.Root.At("metadata", "labels")) {
+			if strings.HasPrefix(label.Key, aggregation) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// of returns the changes of the roles and bindings that a subject has or had, the bindings first.
+func (c *culprits) of(held ...*access.Holding) []*match.Change {
+	var found []*match.Change
+	add := func(changes []*match.Change) {
+		for _, change := range changes {
+			if !slices.Contains(found, change) {
+				found = append(found, change)
+			}
+		}
+	}
+	held = slices.DeleteFunc(held, func(h *access.Holding) bool { return h == nil })
+	for _, h := range held {
+		for _, name := range h.Bindings {
+			if h.Namespace != "" {
+				name = h.Namespace + "/" + name
+			}
+			add(c.bindings[name])
+		}
+	}
+	for _, h := range held {
+		for _, name := range h.Roles {
+			add(c.roles[name])
+		}
+	}
+	if len(found) == 0 {
+		add(c.aggregated)
+	}
+	return found
+}
+
+// right says that a subject gained or lost rights.
+func (c *Cluster) right(h holder, rights []access.Right, causes []*match.Change, consequence Consequence) Effect {
+	who := c.strange(h)
+	verb, severity, jobs := "gain", max(c.gravity(h, rights), who.danger(c, h, rights)), Untouched
+	if consequence == NarrowsAccess {
+		verb, severity = "lose", Warning
+	}
+	what := "the right to " + rightsText(rights)
+	title := c.called(h) + " " + verb + "s " + what + h.everywhere()
+	role := c.roleChange(h, consequence)
+	switch {
+	case role != "" && verb == "gain":
+		title = c.called(h) + " becomes " + role + " of a tenant, with " + what
+	case role != "":
+		title = c.called(h) + " is no longer " + role + " of a tenant, with " + what
+	}
+	switch {
+	case c.applies(h) && consequence == NarrowsAccess:
+		severity = Notice
+	case !c.used(h):
+	case consequence == NarrowsAccess:
+		jobs = Hampered
+	default:
+		jobs = Included
+	}
+	e := c.effect(byBlame(causes, consequence == WidensAccess), consequence, severity, title).detailed(h.String() + " " + where(h) + ": " + allRights(rights)).to(jobs)
+	if before, after := h.spans(e.Changes); !before.IsZero() || !after.IsZero() {
+		e.Before, e.After = before, after
+	}
+	e.Subject.Namespace, e.Subject.Tenant = h.namespace, c.owner(h.namespace)
+	if _, _, moved := c.handedOver(h.namespace); !moved {
+		// People come and go with their namespace, which the verdict names.
+		e.Gist = c.accessGist(&e, h, verb, role, what)
+	}
+	return e
+}
+
+// accessGist speaks of tenants, whose people or accounts have other rights, so that those of many tenants are one clause.
+func (c *Cluster) accessGist(e *Effect, h holder, verb, role, what string) Gist {
+	switch {
+	case e.Subject.Tenant == "":
+		return Gist{Of: c.called(h), Verb: verb, Rest: what + h.everywhere()}
+	case role != "" && verb == "gain":
+		return Gist{Verb: "make", Rest: c.called(h) + " its " + role + ", with " + what}
+	case role != "":
+		return Gist{Verb: "take", Rest: "from " + c.called(h) + " the role of its " + role}
+	case verb == "lose":
+		return Gist{Verb: "take", Rest: "from " + c.called(h) + " " + what + h.everywhere()}
+	}
+	return Gist{Verb: "give", Rest: c.called(h) + " " + what + h.everywhere()}
+}
+
+// called is a holder in a sentence. Accounts of tenants, and those that apply their objects, have names that differ from tenant to
+// tenant, and say little.
+func (c *Cluster) called(h holder) string {
+	who := c.strange(h)
+	switch {
+	case who.words != "":
+		return who.words
+	case h.Kind == "Group":
+		return "the group " + h.Name
+	case h.Kind == "User":
+		return "the user " + h.Name
+	case c.owner(h.Namespace) == "" && !c.applies(h):
+		return "the service account " + h.Namespace + "/" + h.Name
+	}
+	return "a service account"
+}
+
+// everywhere ends a sentence about rights that hold in all namespaces.
+func (h holder) everywhere() string {
+	if h.namespace == "" {
+		return ", everywhere"
+	}
+	return ""
+}
+
+// byBlame puts those causes first that give where something is gained, and those that take where it is lost.
+func byBlame(causes []*match.Change, gained bool) []*match.Change {
+	ordered := slices.Clone(causes)
+	slices.SortStableFunc(ordered, func(a, b *match.Change) int { return cmp.Compare(blame(a, gained), blame(b, gained)) })
+	return ordered
+}
+
+// spans are the places at which specs name a subject in the bindings that changed: what a binding no longer says, and what it says now.
+func (h holder) spans(causes []*match.Change) (before, after source.Span) {
+	for _, c := range causes {
+		if !strings.HasSuffix(c.Kind(), "Binding") || !c.Whole() && c.Path[0] != "subjects" {
+			continue
+		}
+		was, is := h.in(c.Before), h.in(c.After)
+		switch {
+		case was.IsZero() == is.IsZero(): // it is about another subject
+		case before.IsZero() && is.IsZero():
+			before = was
+		case after.IsZero() && was.IsZero():
+			after = is
+		}
+	}
+	return before, after
+}
+
+// in is the place from which a binding has the subject's name, nowhere if it does not have it, or has it from no spec.
+func (h holder) in(binding *object.Object) source.Span {
+	if binding == nil {
+		return source.Span{}
+	}
+	for own := range items(binding.Root.Get("subjects")) {
+		if name := own.Get("name"); name != nil && name.From != nil && name.Text == h.Name && own.Scalar("kind") == h.Kind && own.Scalar("namespace") == h.Namespace {
+			return name.From.At
+		}
+	}
+	return source.Span{}
+}
+
+func blame(c *match.Change, gained bool) int {
+	if gained && c.New != nil || !gained && c.Old != nil {
+		return 0
+	}
+	return 1
+}
+
+// used reports whether jobs depend on what a subject may do: pods of a tenant, and the controller.
+func (c *Cluster) used(h holder) bool {
+	return h.Kind == "ServiceAccount" && (c.owner(h.Namespace) != "" || h.Name == mpi.ControllerName)
+}
+
+// applies reports whether a subject is an account with whose rights the GitOps engine applies what is compiled.
+func (c *Cluster) applies(h holder) bool {
+	account := h.Namespace + "/" + h.Name
+	isIts := func(s stage) bool { return s.account == account }
+	return h.Kind == "ServiceAccount" && h.namespace != "" && (slices.ContainsFunc(c.is.engine, isIts) || slices.ContainsFunc(c.was.engine, isIts))
+}
+
+// gravity says how grave it is that a subject gains rights.
+func (c *Cluster) gravity(h holder, rights []access.Right) Severity {
+	grave := slices.ContainsFunc(rights, func(r access.Right) bool { return r.Grave() != "" })
+	applier := c.applies(h)
+	switch {
+	case grave && (applier || c.controls(h) && h.namespace != "" && !slices.ContainsFunc(rights, unbounded)):
+		// What the controller may have the compiler proves.
+		return Warning
+	case grave:
+		return Critical
+	case applier:
+		return Notice
+	case h.namespace != "" && c.was.namespaces[h.namespace] == nil && c.is.namespaces[h.namespace] != nil:
+		return Notice
+	}
+	return Warning
+}
+
+// controls reports whether a subject is the account of mpi-controller. It needs some grave rights in the namespaces in which jobs run.
+func (c *Cluster) controls(h holder) bool {
+	return h.Name == mpi.ControllerName && h.Kind == "ServiceAccount" && c.owner(h.Namespace) == ""
+}
+
+// unbounded reports whether a grave right has every verb: more than a program needs that knows what it does.
+func unbounded(r access.Right) bool {
+	return r.Verb == "*" && r.Resource != access.Unknown && r.Grave() != ""
+}
+
+func where(h holder) string {
+	if h.namespace == "" {
+		return "everywhere"
+	}
+	return "in " + h.namespace
+}
+
+// accounts tells what changes about service accounts.
+func (c *Cluster) accounts(changes []*match.Change) []Effect {
+	var effects []Effect
+	for _, change := range changes {
+		if change.Kind() != "ServiceAccount" || change.Object().ID.Group == rbacGroup {
+			continue
+		}
+		part := []*match.Change{change}
+		e := c.effect(part, NarrowsAccess, Notice, "pods of a service account no longer get its token, or other secrets").with("use", "a service account in another way")
+		if change.Path[0] == "imagePullSecrets" || change.Path[0] == "secrets" {
+			e = c.effect(part, NewJobsOnly, Notice, "pods of a service account pull images with other secrets").with("pull", "images with other secrets")
+		}
+		if change.Path[0] == "automountServiceAccountToken" && change.After.Root.Scalar("automountServiceAccountToken") != "false" {
+			e = c.effect(part, WidensAccess, Warning, "pods of a service account get its token, and with it its rights").with("give", "pods the token of their service account")
+		}
+		effects = append(effects, e)
+	}
+	return effects
+}
+
+// unheld tells the changes that no subject's rights depend on.
+func (c *Cluster) unheld(changes []*match.Change, effects []Effect) []Effect {
+	told := map[*match.Change]bool{}
+	for _, e := range effects {
+		for _, change := range e.Changes {
+			told[change] = true
+		}
+	}
+	changes = slices.DeleteFunc(slices.Clone(changes), func(change *match.Change) bool { return told[change] })
+	var found []Effect
+	for _, object := range match.ByObject(changes) {
+		found = append(found, c.role(object)...)
+	}
+	return found
+}
+
+// role says what becomes of a role that no subject holds, or of what changes nothing for those who do.
+func (c *Cluster) role(changes []*match.Change) []Effect {
+	change := changes[0]
+	id := change.Object().ID
+	if id.Kind == "Role" || id.Kind == "ClusterRole" {
+		before, after := c.was.access.Allowed(id.Namespace, id.Name), c.is.access.Allowed(id.Namespace, id.Name)
+		gained, lost := access.Beyond(after, before), access.Beyond(before, after)
+		held := c.isHeld(id.Namespace, id.Name)
+		if !held && len(gained) > 0 {
+			severity, who := Notice, "whoever holds the role, nobody as far as it is compiled,"
+			if aggregates(change) {
+				severity, who = c.gravity(holder{}, gained), "whoever holds a role that this one is a part of, such as edit,"
+			}
+			return []Effect{c.effect(changes, WidensAccess, severity, who+" may "+rightsText(gained)).detailed(id.String()+": "+allRights(gained)).
+				withOf(id.String(), "give", "the right to "+rightsText(gained))}
+		}
+		if !held && len(lost) > 0 {
+			return []Effect{c.effect(changes, NarrowsAccess, Notice, "whoever holds the role, nobody as far as it is compiled, may no longer "+rightsText(lost)).detailed(id.String()+": "+allRights(lost)).
+				withOf(id.String(), "take", "the right to "+rightsText(lost))}
+		}
+	}
+	return each((*Cluster).unchanged)(c, changes)
+}
+
+// unchanged is what changes nothing for those whose rights are known. A part of a platform role, such as edit, is held by people that
+// are not known here; and a group of the API other than that of RBAC is refused.
+func (c *Cluster) unchanged(part []*match.Change) Effect {
+	for _, change := range part {
+		switch p := change.Path; {
+		case p.Is("metadata", "labels", "*") && change.New.Scalar() == "true":
+			return c.effect(part, WidensAccess, Warning, "a role becomes a part of "+strings.TrimPrefix(p[2], aggregation)+": whoever holds that may do more").
+				withOf(change.Object().ID.String(), "become", "a part of "+strings.TrimPrefix(p[2], aggregation))
+		case p.Is("metadata", "labels", "*"), p.Has("aggregationRule"):
+			return c.effect(part, NarrowsAccess, Warning, "a role is no longer a part of another one: whoever holds that may do less").
+				withOf(change.Object().ID.String(), "leave", "the role that it was a part of")
+		case p.Last() == "apiGroup", p.Is("subjects", "*", "*"):
+			return c.effect(part, NarrowsAccess, Warning, "a binding names a group of the API that is not that of RBAC").
+				withOf(change.Object().ID.String(), "name", "another group of the API")
+		}
+	}
+	return c.effect(part, NoEffect, Info, "the same people have the same rights")
+}
+
+// isHeld reports whether a subject holds a role on some side.
+func (c *Cluster) isHeld(namespace, name string) bool {
+	if namespace != "" {
+		name = namespace + "/" + name
+	}
+	for _, s := range []*state{c.was, c.is} {
+		for _, h := range s.holdings() {
+			if slices.Contains(h.Roles, name) {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,286 @@
+package rule
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"lockstep.dev/lockstep/pkg/compile/object"
+	"lockstep.dev/lockstep/pkg/compile/semdiff/match"
+)
+
+var admissionRule = &Rule{
+	Name: "admission", Title: "What the API server accepts",
+	Doc: "ValidatingAdmissionPolicies and their bindings, webhooks, LimitRanges, and the annotations of namespaces that say what a tenant may " +
+		"run: runtimes, sizes, queues. The entry says what is accepted that was refused, and the other way round. A validation that is added refuses more, a match " +
+		"condition that is added refuses less. Requests are judged when they come: what exists stays, but a pod that must be replaced is judged again. Where an expression is replaced by another one " +
+		"nobody can say which way it goes; then both are told.",
+	Says:   []Consequence{AdmitsMore, AdmitsLess, NewJobsOnly, RestartsNothing},
+	claims: isAdmission,
+	judge:  eachOf(judge, (*Cluster).admission),
+}
+
+var (
+	policyKinds  = []string{"ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding", "MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding"}
+	webhookKinds = []string{"ValidatingWebhookConfiguration", "MutatingWebhookConfiguration"}
+	// tenantLimits are the annotations of a namespace that policies read.
+	tenantLimits = []string{
+		runtimesAnnotation, externalAnnotation, "lockstep.dev/variants", "lockstep.dev/max-accelerators", "lockstep.dev/max-container", "lockstep.dev/queue",
+	}
+)
+
+func isAdmission(c *match.Change) bool {
+	kind := c.Kind()
+	switch {
+	case comesAlong(c):
+		return false
+	case slices.Contains(policyKinds, kind) || slices.Contains(webhookKinds, kind):
+		return c.Whole() || c.Path[0] != "metadata"
+	case kind == "LimitRange":
+		return c.Whole() || c.Path[0] == "spec"
+	}
+	return kind == "Namespace" && c.Path.Is("metadata", "annotations", "*") && slices.Contains(tenantLimits, c.Path[2])
+}
+
+// judgement is what a change of admission means.
+type judgement struct {
+	consequence Consequence
+	severity    Severity
+	title       string
+	gist        Gist
+}
+
+func (c *Cluster) admission(changes []*match.Change) Effect {
+	first, j := changes[0], judge(changes[0])
+	e := c.effect(changes, j.consequence, j.severity, j.title)
+	e.Gist = j.gist
+	switch {
+	case isTable(first):
+		e.Detail = shownTables(changes)
+		if runtime, found := strings.CutPrefix(first.Path[2], "runtime_"); found {
+			e.Subject.Runtime = runtime
+		}
+	case j.consequence == AdmitsLess && first.Kind() != "Namespace":
+		// Pods that replace others of a running job are judged again.
+		e.Jobs = Hampered
+	}
+	return e
+}
+
+func judge(c *match.Change) judgement {
+	kind := c.Kind()
+	switch {
+	case kind == "Namespace":
+		return judgeLimit(c)
+	case kind == "LimitRange":
+		return judgeRange(c)
+	case slices.Contains(webhookKinds, kind):
+		return judgeWebhook(c)
+	case c.Whole() && c.Added() && strings.HasSuffix(kind, "Binding") && !slices.Contains(c.New.At("spec", "validationActions").Strings(), "Deny"):
+		return judgement{RestartsNothing, Info, "a policy warns or records, and refuses nothing: " + c.Object().ID.Name, Gist{Verb: "see", Rest: "other warnings"}}
+	case c.Whole() && c.Added():
+		return judgement{AdmitsLess, Notice, "a policy is new: " + c.Object().ID.Name, Gist{Verb: "refuse", Rest: "more: a new admission policy"}}
+	case c.Whole() && strings.HasPrefix(kind, "Mutating"):
+		return judgement{AdmitsMore, Warning, "a policy that rewrites what others ask for is gone: " + c.Object().ID.Name, Gist{Verb: "lose", Rest: "the mutating policy " + c.Object().ID.Name}}
+	case c.Whole():
+		return judgement{AdmitsMore, Critical, "a policy is gone: what it refused is accepted (" + c.Object().ID.Name + ")", Gist{Verb: "lose", Rest: "the admission policy " + c.Object().ID.Name}}
+	case strings.HasSuffix(kind, "Binding"):
+		return judgeBinding(c)
+	}
+	return judgePolicy(c)
+}
+
+var (
+	refusesMore = Gist{Verb: "refuse", Rest: "more"}
+	acceptsMore = Gist{Verb: "accept", Rest: "more"}
+)
+
+func judgePolicy(c *match.Change) judgement {
+	last := c.Path.Last()
+	added := c.Added() || !c.Removed() && c.Path.Has("validations")
+	switch {
+	case last == "message" || last == "messageExpression" || last == "reason" || c.Path.Has("auditAnnotations"):
+		return judgement{RestartsNothing, Info, "a policy says its reason in other words", Gist{Verb: "read", Rest: "other words of a policy"}}
+	case last == "failurePolicy":
+		return either(c.New.Scalar() != "Ignore", "what a policy cannot judge is refused", "what a policy cannot judge is accepted")
+	case c.Path.Has("validations"):
+		return either(added, "a policy has another condition: what does not meet it is refused", "a policy has a condition less: what it refused is accepted")
+	case c.Path.Has("matchConditions"):
+		return either(!added, "a policy is about more requests", "a policy is about fewer requests")
+	case c.Path.Has("resourceRules") || last == "operations":
+		return either(c.Added(), "a policy is about more requests", "a policy is about fewer requests")
+	case isTable(c):
+		return judgeTable(c)
+	case c.Path.Has("excludeResourceRules"):
+		return either(c.Removed(), "a policy is about more requests", "a policy is about fewer requests")
+	}
+	return judgement{AdmitsMore, Warning, "a policy decides in another way: read its expressions", Gist{Verb: "decide", Rest: "in another way on what is accepted"}}
+}
+
+// judgeWebhook says where a webhook goes as far as its fields say it; what its program decides nobody knows. A webhook that is missing judges
+// nothing, and one without a failurePolicy refuses what it cannot answer for
+// (https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/#failure-policy).
+func judgeWebhook(c *match.Change) judgement {
+	other := judgement{AdmitsMore, Warning, "a webhook decides in another way, and nobody can say which", Gist{Verb: "have", Rest: "another webhook"}}
+	within := func(field string) bool { return len(c.Path) > 2 && c.Path[2] == field }
+	switch {
+	case (c.Whole() || len(c.Path) <= 2) && c.Removed() && c.Kind() == "ValidatingWebhookConfiguration":
+		return judgement{AdmitsMore, Critical, "a webhook is gone: what it refused is accepted (" + c.Object().ID.Name + ")", Gist{Verb: "lose", Rest: "the webhook " + c.Object().ID.Name}}
+	case (c.Whole() || len(c.Path) <= 2) && c.Removed():
+		return judgement{AdmitsMore, Warning, "a webhook that rewrites what others ask for is gone: " + c.Object().ID.Name, Gist{Verb: "lose", Rest: "the webhook " + c.Object().ID.Name}}
+	case within("failurePolicy"):
+		return either(c.New.Scalar() != "Ignore", "what a webhook does not answer for is refused", "what a webhook does not answer for is accepted")
+	case within("matchConditions") && (c.Added() || c.Removed()):
+		return either(c.Removed(), "a webhook is about more requests", "a webhook is about fewer requests")
+	}
+	return other
+}
+
+func judgeBinding(c *match.Change) judgement {
+	if c.Path.Has("validationActions") {
+		deny := c.Path.Last() == "Deny"
+		switch {
+		case deny && c.Removed():
+			return judgement{AdmitsMore, Critical, "a policy no longer refuses, it only warns or records", Gist{Verb: "lose", Rest: "an admission policy, which only warns now"}}
+		case deny:
+			return judgement{AdmitsLess, Warning, "a policy refuses what it only warned about", refusesMore}
+		}
+		return judgement{RestartsNothing, Info, "what a policy warns about or records changes", Gist{Verb: "see", Rest: "other warnings"}}
+	}
+	if c.Path.Has("matchResources") {
+		return judgement{AdmitsMore, Warning, "a policy is about other objects", Gist{Verb: "have", Rest: "a policy about other objects"}}
+	}
+	return judgement{AdmitsMore, Warning, "a binding is about another policy", Gist{Verb: "have", Rest: "a binding to another policy"}}
+}
+
+func either(refuses bool, less, more string) judgement {
+	if refuses {
+		return judgement{AdmitsLess, Warning, less, refusesMore}
+	}
+	return judgement{AdmitsMore, Warning, more, acceptsMore}
+}
+
+// judgeLimit judges what a tenant may run.
+func judgeLimit(c *match.Change) judgement {
+	was, is := entries(c.Old.Scalar()), entries(c.New.Scalar())
+	switch c.Path.Last() {
+	case runtimesAnnotation:
+		return judgeRuntimes(missing(is, was), missing(was, is))
+	case externalAnnotation:
+		return judgeExternal(external(missing(is, was)), external(missing(was, is)))
+	case "lockstep.dev/queue":
+		if c.Removed() {
+			return judgement{AdmitsMore, Notice, "jobs need name no queue", Gist{Verb: "need", Rest: "name no queue"}}
+		}
+		return judgement{AdmitsLess, Warning, "jobs must name the queue " + c.New.Scalar(), Gist{Verb: "must", Rest: "name a queue in their jobs"}}
+	case "lockstep.dev/variants":
+		return judgeRuntimes(variants(missing(is, was)), variants(missing(was, is)))
+	}
+	// An entry that is missing bounds nothing.
+	if looser(was, is) {
+		return judgement{AdmitsMore, Notice, "jobs may be larger: " + upTo(missing(is, was)), Gist{Verb: "may", Rest: "run larger jobs"}}
+	}
+	return judgement{AdmitsLess, Warning, "jobs must be smaller: at most " + strings.Join(missing(is, was), ", "), Gist{Verb: "must", Rest: "run smaller jobs"}}
+}
+
+// upTo says how large jobs may be; where no bound is named there is none.
+func upTo(bounds []string) string {
+	if len(bounds) == 0 {
+		return "without a bound"
+	}
+	return "up to " + strings.Join(bounds, ", ")
+}
+
+func judgeRuntimes(added, removed []string) judgement {
+	switch {
+	case len(removed) > 0 && len(added) > 0:
+		return judgement{AdmitsLess, Warning, "other runtimes may be used: " + strings.Join(added, ", ") + " instead of " + strings.Join(removed, ", "), Gist{Verb: "may", Rest: "use other runtimes"}}
+	case len(removed) > 0:
+		return judgement{AdmitsLess, Warning, "runtimes may no longer be used: " + strings.Join(removed, ", "), Gist{Verb: "may", Rest: "no longer use " + strings.Join(removed, ", ")}}
+	}
+	return judgement{AdmitsMore, Notice, "more runtimes may be used: " + strings.Join(added, ", "), Gist{Verb: "may", Rest: "use " + strings.Join(added, ", ")}}
+}
+
+// judgeExternal warns of runtimes that others installed: their jobs have no bounds but quota and queue.
+func judgeExternal(added, removed []string) judgement {
+	j := judgeRuntimes(added, removed)
+	if len(added) > 0 {
+		j.severity = Warning
+	}
+	return j
+}
+
+// external says of runtimes that others installed that nothing is known of them here: a reviewer looks at them elsewhere.
+func external(list []string) []string {
+	words := make([]string, len(list))
+	for i, name := range list {
+		words[i] = name + " (not compiled here)"
+	}
+	return words
+}
+
+// variants says in words what the annotation says of each: `ros=mpi-h100:1:4:2` is the variant ros of mpi-h100, for 1 to 4 nodes, 2 if a
+// job does not say.
+func variants(list []string) []string {
+	words := make([]string, len(list))
+	for i, item := range list {
+		name, rest, _ := strings.Cut(item, "=")
+		parts := strings.Split(rest, ":")
+		words[i] = item
+		if len(parts) == 4 {
+			words[i] = name + " (made of " + parts[0] + ", " + parts[1] + " to " + parts[2] + " nodes, " + parts[3] + " by default)"
+		}
+	}
+	return words
+}
+
+// looser reports whether each bound `name=amount` is as wide as before, or gone.
+func looser(was, is []string) bool {
+	bounds := map[string]string{}
+	for _, item := range was {
+		name, amount, _ := strings.Cut(item, "=")
+		bounds[name] = amount
+	}
+	for _, item := range is {
+		name, amount, _ := strings.Cut(item, "=")
+		a, b, ok := match.Quantities(cmp.Or(bounds[name], "-1"), amount)
+		if !ok || bounds[name] == "" || b.Cmp(a) < 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// judgeRange judges bounds and defaults of containers.
+func judgeRange(c *match.Change) judgement {
+	towards := trendOf(c.Old, c.New)
+	switch {
+	case c.Whole() || c.Path.Is("spec", "limits", "*"):
+		if c.Removed() {
+			return judgement{AdmitsMore, Warning, "containers have no bounds and no defaults any more", Gist{Verb: "may", Rest: "run containers without bounds"}}
+		}
+		return judgement{AdmitsLess, Notice, "containers get bounds and defaults", Gist{Verb: "get", Rest: "bounds for containers"}}
+	case c.Path.Has("default") || c.Path.Has("defaultRequest"):
+		return judgement{NewJobsOnly, Notice, "containers that say nothing get other resources", Gist{Verb: "get", Rest: "other defaults for containers"}}
+	case c.Path.Has("min"):
+		return either(towards == more, "small containers are refused", "smaller containers are accepted")
+	}
+	// Without a maximum everything is accepted.
+	if c.Removed() || !c.Added() && towards == more {
+		return judgement{AdmitsMore, Notice, "larger containers are accepted", Gist{Verb: "may", Rest: "run larger containers"}}
+	}
+	return judgement{AdmitsLess, Warning, "large containers are refused", Gist{Verb: "must", Rest: "run smaller containers"}}
+}
+
+// asked is whom webhooks ask: addresses, and Services of the cluster.
+func asked(o *object.Object) string {
+	var found []string
+	for hook := range items(o.Root.Get("webhooks")) {
+		client := hook.Get("clientConfig")
+		if service := client.Scalar("service", "name"); service != "" {
+			found = append(found, "the Service "+client.Scalar("service", "namespace")+"/"+service)
+		}
+		found = append(found, client.Scalar("url"))
+	}
+	return cmp.Or(several(distinct(found)), "nobody")
+}

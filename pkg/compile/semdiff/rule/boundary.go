@@ -1,0 +1,29 @@
+package rule
+
+import "lockstep.dev/lockstep/pkg/compile/semdiff/match"
+
+var boundaryRule = &Rule{
+	Name: "boundary", Title: "Objects that another stage applies",
+	Doc: "An object that is written to another folder of the output is applied by another stage of the GitOps engine. The stage that had it no " +
+		"longer finds it and, if it prunes, deletes it; the new one makes it again. For a moment it may not be there, and with a namespace or a " +
+		"volume goes what is in it.",
+	Says:   []Consequence{ChangesSync},
+	claims: func(c *match.Change) bool { return c.Path.Is(match.Folder) },
+	judge: each(func(c *Cluster, part []*match.Change) Effect {
+		change := part[0]
+		switch {
+		case c.unplugged():
+			return c.effect(part, ChangesSync, Notice, "an object is written to another folder, and the cluster has no GitOps engine any more that looks at it").
+				with("are", "no longer applied by a GitOps engine")
+		case c.was.engine.applies(c.Name, change.Before.Folder) == nil:
+			return c.effect(part, ChangesSync, Info, "an object is written to another folder, which no GitOps engine of the specs looks at").
+				with("are", "applied by another stage")
+		}
+		severity := Warning
+		if (change.Kind() == "Namespace" || change.Kind() == "PersistentVolumeClaim") && !kept(change.Before) {
+			severity = Critical
+		}
+		return c.effect(part, ChangesSync, severity, "another stage of the GitOps engine applies the object: the former one may delete it first").
+			with("are", "applied by another stage").to(Hampered).helped("sync the new stage first, with pruning of the former one paused")
+	}),
+}

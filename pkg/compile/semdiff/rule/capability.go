@@ -1,0 +1,160 @@
+package rule
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"lockstep.dev/lockstep/pkg/compile/object"
+	"lockstep.dev/lockstep/pkg/compile/origin"
+	"lockstep.dev/lockstep/pkg/compile/semdiff/match"
+)
+
+var capabilityRule = &Rule{
+	Name: "capability", Title: "What an object can do to the cluster",
+	Doc: "An object is judged by what its kind can do, whoever brings it: a resource of an overlay, a chart or a spec. The table has what follows " +
+		"a repository (Flux and Argo CD: who can write there decides what runs), what reads or rewrites the requests of others (webhooks, " +
+		"mutating policies, APIs that another server answers), what hands out data that is there already (volumes that name a folder of a machine, a " +
+		"server, or another volume), what leads traffic elsewhere (Endpoints, external names), what holds for all who choose nothing " +
+		"(default classes and priorities), what lets jobs have the machines of others or refuses them, what sets up machines or the cluster itself, and what stands in the cluster's own namespaces. A new kind " +
+		"of objects is a warning, because what its controller does is not known here. An object that was there before is told where it can do " +
+		"more than before. What its pods may do on their machine is told by the rule for security, what roles give by the rule for access.",
+	Says: []Consequence{ChangesSync, WidensAccess, AdmitsMore, AdmitsLess, OpensNetwork, ReordersQueue, AddsObjects},
+	claims: func(c *match.Change) bool {
+		if c.Whole() {
+			return c.Added() && !c.Renamed() && len(abilities(c.After)) > 0
+		}
+		return len(gained(c)) > 0
+	},
+	judge: func(c *Cluster, changes []*match.Change) []Effect {
+		var effects []Effect
+		for _, part := range match.ByObject(changes) {
+			if part[0].Whole() {
+				effects = append(effects, c.capable(part[0]))
+			} else {
+				effects = append(effects, c.enabled(part, gained(part[0])))
+			}
+		}
+		for _, change := range c.added {
+			// Others are told by the rule. On a cluster that is new there is nothing yet that an object could take.
+			if change.Fate.WithTenant && broughtIn(change.After) {
+				if can := abilities(change.After); len(can) > 0 && (!change.Fate.WithCluster || gravest(can).severity == Critical) {
+					effects = append(effects, c.enabled([]*match.Change{change}, can))
+				}
+			}
+		}
+		return effects
+	},
+}
+
+// ability is one thing that an object can do to the cluster or to those who work there.
+type ability struct {
+	consequence Consequence
+	severity    Severity
+	// words follow the kind of the object: "may rewrite pods".
+	words string
+	// follows is the repository that the object makes an engine follow, as repositoryPlace has it; "" for all else.
+	follows string
+}
+
+// abilities are what an object can do; none where nothing is known to matter.
+func abilities(o *object.Object) []ability {
+	var can []ability
+	for i := range kindAbilities {
+		if row := &kindAbilities[i]; row.is(o) {
+			can = append(can, row.does(o)...)
+			break
+		}
+	}
+	if isEngineObject(o) && !broughtIn(o) {
+		// What the compiler makes of specs matters by the repository only.
+		can = slices.DeleteFunc(can, func(a ability) bool { return a.follows == "" })
+	}
+	return append(can, standing(o)...)
+}
+
+// standing is what a plain object that a chart or an overlay brings can do by its place: others look for it there.
+func standing(o *object.Object) []ability {
+	if !broughtIn(o) || isEngineObject(o) || !slices.Contains(match.PlainKinds, o.ID.Kind) {
+		return nil
+	}
+	switch namespace := o.ID.Namespace; {
+	case isSystem(namespace):
+		return warned(WidensAccess, "stands in "+namespace+", where the cluster keeps what it runs by")
+	case slices.Contains(operators, namespace) && !rendered(o):
+		return warned(WidensAccess, "stands in "+namespace+", where an operator may run by it")
+	case slices.Contains(clusterNames, o.ID.Name) || o.Root.Scalar("type") == "helm.sh/release.v1":
+		return warned(WidensAccess, "takes the place of one that the cluster, or Helm, keeps for itself: "+o.ID.Name)
+	}
+	return nil
+}
+
+// clusterNames are names of objects that the cluster makes for itself: whom pods trust, and where the API is.
+var clusterNames = []string{"kube-root-ca.crt", "openshift-service-ca.crt", "kubernetes"}
+
+// operators are the namespaces of those that the bundle works with, as they are installed by default. What runs there is not compiled.
+var operators = []string{"flux-system", "argocd", "kueue-system", "jobset-system", "kubeflow-system", "kubeflow", "cert-manager", "istio-system"}
+
+// broughtIn reports whether an object is not one that the compiler makes of specs: an overlay or a chart brings it.
+func broughtIn(o *object.Object) bool { return o.Rule == nil || o.Rule.Kind != origin.Constant }
+
+// isSystem reports whether a namespace is one of the cluster itself.
+func isSystem(namespace string) bool {
+	return strings.HasPrefix(namespace, "kube-") || strings.HasPrefix(namespace, "openshift-")
+}
+
+// gravest is the gravest of some abilities, the first of those that are alike.
+func gravest(can []ability) ability {
+	return slices.MaxFunc(can, func(a, b ability) int { return cmp.Compare(a.severity, b.severity) })
+}
+
+// capable is a new object that can do something.
+func (c *Cluster) capable(change *match.Change) Effect {
+	part, can := []*match.Change{change}, abilities(change.After)
+	if isEngine(change) {
+		can = slices.DeleteFunc(can, func(a ability) bool { return a.follows != "" && c.was.sources[a.follows] })
+		if len(can) == 0 {
+			return c.staged(part)
+		}
+	}
+	return c.enabled(part, can)
+}
+
+// enabled says what an object can do that it could not do before.
+func (c *Cluster) enabled(part []*match.Change, can []ability) Effect {
+	o, worst := part[0].After, gravest(can)
+	words := make([]string, len(can))
+	for i := range can {
+		words[i] = can[i].words
+	}
+	subject, detail := oneOf(o.ID.Kind), shownAll(part)
+	if part[0].Whole() {
+		subject, detail = "a new "+o.ID.Kind, called(o.ID)+" "+strings.Join(words, "; ")
+	}
+	severity := worst.severity
+	if worst.follows != "" && !broughtIn(o) && c.byHand() {
+		severity = Warning // the cluster gets its first engine, by a line of its spec
+	}
+	e := c.effect(part, worst.consequence, severity, subject+" "+worst.words).detailed(detail)
+	e.Aspect = Aspect(o.ID.Kind)
+	switch worst.consequence {
+	case ChangesSync, OpensNetwork:
+		e.Jobs = Included
+	case AdmitsLess:
+		e.Jobs = Hampered
+	}
+	if worst.follows != "" {
+		return e.withOf("cluster "+c.Name, "follow", "the repository "+worst.follows).helped("merge it when you know who can write there")
+	}
+	rest := oneOf(o.ID.Kind) + " that " + worst.words
+	return e.withOf("cluster "+c.Name, "get", rest)
+}
+
+// gained is what an object that was there before can do now. What an engine follows, where a Service leads, and what the API server does
+// not let change is told by the rules for these.
+func gained(change *match.Change) []ability {
+	if change.Before == nil || change.After == nil || isEngine(change) || isService(change) || isFixed(change) {
+		return nil
+	}
+	return missing(abilities(change.After), abilities(change.Before))
+}

@@ -1,0 +1,336 @@
+package rule
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"lockstep.dev/lockstep/pkg/compile/object"
+)
+
+// kindAbility is what objects of some kinds can do. The first row that an object is of has it.
+type kindAbility struct {
+	// group is that of the kinds, or with a leading dot the end of it.
+	group string
+	// kinds are those of the row; none means all of the group.
+	kinds []string
+	does  func(*object.Object) []ability
+}
+
+func (k *kindAbility) is(o *object.Object) bool {
+	ofGroup := o.ID.Group == k.group || strings.HasPrefix(k.group, ".") && strings.HasSuffix("."+o.ID.Group, k.group)
+	return ofGroup && (len(k.kinds) == 0 || slices.Contains(k.kinds, o.ID.Kind))
+}
+
+const (
+	admissionGroup = "admissionregistration.k8s.io"
+	storageGroup   = "storage.k8s.io"
+)
+
+// kindAbilities are the kinds that can do more than their namespace. To add one, write its row: what may it read, run, change or delete?
+var kindAbilities = []kindAbility{
+	{".toolkit.fluxcd.io", []string{"GitRepository", "OCIRepository", "HelmRepository", "Bucket"}, followed("url", "endpoint")},
+	{".toolkit.fluxcd.io", []string{"Kustomization"}, applies},
+	{".toolkit.fluxcd.io", []string{"HelmRelease"}, always(ChangesSync, Warning, "installs a chart, whose objects are not part of this review")},
+	{".toolkit.fluxcd.io", []string{"ImageUpdateAutomation"}, always(ChangesSync, Warning, "writes to the repository without a review")},
+	{".toolkit.fluxcd.io", []string{"Receiver"}, always(ChangesSync, Warning, "lets requests from outside start the GitOps engine")},
+	{".toolkit.fluxcd.io", []string{"Alert", "Provider"}, always(ChangesSync, Warning, "sends what the GitOps engine does to another place")},
+	{".toolkit.fluxcd.io", nil, always(ChangesSync, Warning, "tells the GitOps engine what no rule understands")},
+	{argoGroup, []string{"Application", "ApplicationSet"}, followed("repoURL")},
+	{argoGroup, []string{"AppProject"}, project},
+	{argoGroup, nil, always(ChangesSync, Warning, "tells the GitOps engine what no rule understands, or runs programs")},
+
+	{admissionGroup, webhookKinds, webhook},
+	{admissionGroup, []string{"MutatingAdmissionPolicy"}, rewrites},
+	{admissionGroup, []string{"MutatingAdmissionPolicyBinding"}, always(AdmitsMore, Warning, "puts a policy into force that rewrites what others ask for")},
+
+	{"apiextensions.k8s.io", []string{"CustomResourceDefinition"}, definition},
+	{"apiregistration.k8s.io", []string{"APIService"}, answers},
+	{"flowcontrol.apiserver.k8s.io", nil, always(WidensAccess, Warning, "decides whose requests the API server answers first, and whose wait")},
+	{"certificates.k8s.io", nil, always(WidensAccess, Warning, "decides whom the cluster knows, or trusts")},
+
+	{"", []string{"PersistentVolume"}, volume},
+	{"", []string{"PersistentVolumeClaim"}, claimed},
+	{"", []string{"Service"}, leads},
+	{"", []string{"Endpoints"}, endpoints},
+	{"", []string{"ConfigMap"}, holdsProgram},
+	{"", []string{"Node"}, always(WidensAccess, Critical, "is a machine that pods are sent to")},
+	{"discovery.k8s.io", []string{"EndpointSlice"}, endpoints},
+	{storageGroup, []string{"CSIDriver"}, driver},
+	{storageGroup, []string{"StorageClass"}, defaultClass("storageclass.kubernetes.io/is-default-class", "volumes that name no class")},
+	{"networking.k8s.io", []string{"IngressClass"}, defaultClass("ingressclass.kubernetes.io/is-default-class", "routes that name no class")},
+	{"node.k8s.io", []string{"RuntimeClass"}, handler},
+	{"scheduling.k8s.io", []string{"PriorityClass"}, priority},
+
+	{"kueue.x-k8s.io", []string{"LocalQueue"}, queued},
+	{"kueue.x-k8s.io", []string{"ClusterQueue", "Cohort"}, whenBroughtIn(WidensAccess, "gives machines to jobs, beside what specs give")},
+	{"kueue.x-k8s.io", []string{"WorkloadPriorityClass"}, whenBroughtIn(ReordersQueue, "lets the jobs that name it go before others")},
+	{"monitoring.coreos.com", []string{"AlertmanagerConfig", "ScrapeConfig", "Probe"}, whenBroughtIn(WidensAccess, "asks, or tells, another place what is measured")},
+	{"", []string{"LimitRange"}, whenBroughtIn(AdmitsLess, "may refuse pods that were accepted before")},
+	{"", []string{"ResourceQuota"}, bounded},
+	{admissionGroup, []string{"ValidatingAdmissionPolicyBinding"}, enforces},
+
+	{"machineconfiguration.openshift.io", nil, always(WidensAccess, Critical, "writes files and starts programs on machines, as root")},
+	{"config.openshift.io", nil, always(WidensAccess, Critical, "sets up the cluster itself: who may sign in, what its API server accepts, where images come from")},
+	{"operators.coreos.com", nil, always(WidensAccess, Critical, "installs programs with rights of their own, which are not part of this review")},
+}
+
+func always(consequence Consequence, severity Severity, words string) func(*object.Object) []ability {
+	return func(*object.Object) []ability {
+		return []ability{{consequence: consequence, severity: severity, words: words}}
+	}
+}
+
+func warned(consequence Consequence, words string) []ability {
+	return []ability{{consequence: consequence, severity: Warning, words: words}}
+}
+
+// whenBroughtIn is what objects can do that an overlay or a chart brings; those of specs are told by the rules for them.
+func whenBroughtIn(consequence Consequence, words string) func(*object.Object) []ability {
+	return func(o *object.Object) []ability {
+		if !broughtIn(o) {
+			return nil
+		}
+		return warned(consequence, words)
+	}
+}
+
+// queued is a queue that lets jobs of a namespace have the machines of another queue.
+func queued(o *object.Object) []ability {
+	return whenBroughtIn(WidensAccess, "lets jobs of "+o.ID.Namespace+" have what the queue "+o.Root.Scalar("spec", "clusterQueue")+" has")(o)
+}
+
+// bounded is a namespace that may have no more than some amounts.
+func bounded(o *object.Object) []ability {
+	var amounts []string
+	for amount := range items(o.Root.At("spec", "hard")) {
+		amounts = append(amounts, amount.Key+" "+amount.Text)
+	}
+	return whenBroughtIn(AdmitsLess, "bounds what "+o.ID.Namespace+" may have: "+several(amounts))(o)
+}
+
+// enforces is a binding by which requests are refused, not only warned about.
+func enforces(o *object.Object) []ability {
+	if !slices.Contains(o.Root.At("spec", "validationActions").Strings(), "Deny") {
+		return nil
+	}
+	return whenBroughtIn(AdmitsLess, "puts the policy "+o.Root.Scalar("spec", "policyName")+" into force, which refuses requests")(o)
+}
+
+// followed is what makes an engine follow the repositories that are under some keys, at any depth.
+func followed(keys ...string) func(*object.Object) []ability {
+	return func(o *object.Object) []ability {
+		var can []ability
+		for _, place := range followedPlaces(o.Root.Get("spec"), keys) {
+			can = append(can, ability{ChangesSync, Critical, "makes the GitOps engine follow " + place + ": whoever can write there decides what runs on the cluster", place})
+		}
+		if len(can) == 0 {
+			return warned(ChangesSync, "tells the GitOps engine to follow what no rule can read")
+		}
+		return can
+	}
+}
+
+// followedPlaces are the repositories under some keys, each once.
+func followedPlaces(n *object.Node, keys []string) []string {
+	var found []string
+	for child := range items(n) {
+		if slices.Contains(keys, child.Key) && child.Text != "" {
+			found = append(found, repositoryPlace(child.Text))
+		}
+		found = append(found, followedPlaces(child, keys)...)
+	}
+	return distinct(found)
+}
+
+// applies is a stage of Flux that an overlay or a chart brings.
+func applies(o *object.Object) []ability {
+	return warned(ChangesSync, "makes the GitOps engine apply "+cmp.Or(o.Root.Scalar("spec", "path"), "everything")+" of "+cmp.Or(o.Root.Scalar("spec", "sourceRef", "name"), "a source")+", which is not part of this review")
+}
+
+func project(o *object.Object) []ability {
+	if hasWildcard(&o.Root) {
+		return []ability{{consequence: WidensAccess, severity: Critical, words: "lets Applications apply anything, from anywhere or everywhere"}}
+	}
+	return warned(WidensAccess, "bounds what Applications may apply")
+}
+
+// graveResources are those by which one who rewrites them has the cluster.
+var graveResources = []string{
+	"*", "*/*", "pods", "pods/*", "secrets", "serviceaccounts", "nodes", "namespaces", "deployments", "daemonsets", "statefulsets", "jobs", "cronjobs",
+	"roles", "clusterroles", "rolebindings", "clusterrolebindings", "networkpolicies", "validatingadmissionpolicies",
+}
+
+func isGrave(resource string) bool { return slices.Contains(graveResources, resource) }
+
+// resourcesOf are the resources that some rules of admission are about.
+func resourcesOf(rules *object.Node) []string {
+	var found []string
+	for rule := range items(rules) {
+		found = append(found, rule.Get("resources").Strings()...)
+	}
+	return distinct(found)
+}
+
+// webhook reads what others ask the API server for, with the content of Secrets; one that mutates rewrites it.
+func webhook(o *object.Object) []ability {
+	var about []string
+	for hook := range items(o.Root.Get("webhooks")) {
+		about = append(about, resourcesOf(hook.Get("rules"))...)
+	}
+	about = distinct(about)
+	reads, severity := "reads, and may refuse, ", Warning
+	away := strings.Contains(asked(o), "://")
+	switch {
+	case o.ID.Kind == "MutatingWebhookConfiguration":
+		reads = "reads, and may rewrite, "
+		if slices.ContainsFunc(about, isGrave) {
+			severity = Critical
+		}
+	case away && slices.ContainsFunc(about, func(r string) bool { return r == "*" || r == "*/*" || r == "secrets" }):
+		severity = Critical
+	}
+	return []ability{{consequence: AdmitsMore, severity: severity, words: reads + cmp.Or(several(plainResources(about)), "nothing") + " that others ask for: it asks " + asked(o)}}
+}
+
+// plainResources are resources in a sentence.
+func plainResources(list []string) []string {
+	if slices.Contains(list, "*") || slices.Contains(list, "*/*") {
+		return []string{"everything"}
+	}
+	return list
+}
+
+func rewrites(o *object.Object) []ability {
+	about, severity := resourcesOf(o.Root.At("spec", "matchConstraints", "resourceRules")), Warning
+	if slices.ContainsFunc(about, isGrave) {
+		severity = Critical
+	}
+	return []ability{{consequence: AdmitsMore, severity: severity, words: "rewrites " + cmp.Or(several(plainResources(about)), "nothing") + " that others ask for"}}
+}
+
+func definition(o *object.Object) []ability {
+	words := "adds the kind " + o.Root.Scalar("spec", "names", "kind") + " to the API: what its controller does for those who write one is not known here"
+	if client := o.Root.At("spec", "conversion", "webhook", "clientConfig"); client != nil {
+		words += ", and all of them are read and rewritten by " + cmp.Or(client.Scalar("url"), "the Service "+client.Scalar("service", "namespace")+"/"+client.Scalar("service", "name"))
+	}
+	return warned(AddsObjects, words)
+}
+
+// answers is an API that another server answers. Requests have the name of who asks, and what is written.
+func answers(o *object.Object) []ability {
+	group, service := o.Root.Scalar("spec", "group"), o.Root.At("spec", "service")
+	if service == nil {
+		return nil
+	}
+	severity := Warning
+	if !strings.Contains(group, ".") || strings.HasSuffix(group, ".k8s.io") && !strings.HasSuffix(group, "metrics.k8s.io") || o.Root.Scalar("spec", "insecureSkipTLSVerify") == "true" {
+		severity = Critical
+	}
+	return []ability{{consequence: WidensAccess, severity: severity, words: "lets the Service " + service.Scalar("namespace") + "/" + service.Scalar("name") + " answer requests for " + cmp.Or(group, "the API's own group") + ": it reads them, with who asks"}}
+}
+
+// volume is data that is there already.
+func volume(o *object.Object) []ability {
+	spec := o.Root.Get("spec")
+	for _, kind := range []string{"hostPath", "local"} {
+		if path := spec.Scalar(kind, "path"); path != "" {
+			return []ability{{consequence: WidensAccess, severity: Critical, words: "gives pods the folder " + path + " of a machine"}}
+		}
+	}
+	what := "data that is there already"
+	switch {
+	case spec.Scalar("nfs", "server") != "":
+		what = "the files of " + spec.Scalar("nfs", "server") + ":" + spec.Scalar("nfs", "path")
+	case spec.Scalar("csi", "volumeHandle") != "":
+		what = "the volume " + spec.Scalar("csi", "volumeHandle") + " of " + spec.Scalar("csi", "driver")
+	}
+	return warned(WidensAccess, "gives pods "+what)
+}
+
+// claimed is a claim of a volume that has data, or gets it from another one.
+func claimed(o *object.Object) []ability {
+	spec := o.Root.Get("spec")
+	if name := spec.Scalar("volumeName"); name != "" {
+		return warned(WidensAccess, "takes the volume "+name+", with the data that it has")
+	}
+	for _, key := range []string{"dataSourceRef", "dataSource"} {
+		if from := spec.At(key); from != nil {
+			return warned(WidensAccess, "gets a copy of the data of "+from.Scalar("kind")+" "+strings.TrimPrefix(from.Scalar("namespace")+"/"+from.Scalar("name"), "/"))
+		}
+	}
+	return nil
+}
+
+func leads(o *object.Object) []ability {
+	if o.Root.Scalar("spec", "type") != "ExternalName" {
+		return nil
+	}
+	return warned(OpensNetwork, "leads to "+o.Root.Scalar("spec", "externalName"))
+}
+
+// endpoints are where a Service leads to, whatever it selects.
+func endpoints(o *object.Object) []ability {
+	var addresses []string
+	for subset := range items(o.Root.Get("subsets")) {
+		for address := range items(subset.Get("addresses")) {
+			addresses = append(addresses, address.Scalar("ip"))
+		}
+	}
+	for endpoint := range items(o.Root.Get("endpoints")) {
+		addresses = append(addresses, endpoint.Get("addresses").Strings()...)
+	}
+	name := cmp.Or(o.Root.Scalar("metadata", "labels", "kubernetes.io/service-name"), o.ID.Name)
+	return warned(OpensNetwork, "leads what goes to the Service "+o.ID.Namespace+"/"+name+" to "+cmp.Or(several(distinct(addresses)), "nothing"))
+}
+
+// holdsProgram is a file of a ConfigMap that is a dangerous program where it is run.
+func holdsProgram(o *object.Object) []ability {
+	var can []ability
+	for file := range items(o.Root.Get("data")) {
+		if found := dangers("", file.Text); len(found) > 0 && found[0].grave {
+			can = append(can, warned(WidensAccess, "has a program, "+file.Key+", that "+found[0].words)...)
+		}
+	}
+	return can
+}
+
+func driver(o *object.Object) []ability {
+	if requests := o.Root.At("spec", "tokenRequests"); requests != nil && len(requests.Children) > 0 {
+		return []ability{{consequence: WidensAccess, severity: Critical, words: "gets tokens of the service accounts whose pods have its volumes"}}
+	}
+	return warned(WidensAccess, "mounts volumes on machines for pods")
+}
+
+// defaultClass is a class that holds for all who name none.
+func defaultClass(annotation, whose string) func(*object.Object) []ability {
+	return func(o *object.Object) []ability {
+		if o.Root.Scalar("metadata", "annotations", annotation) != "true" {
+			return nil
+		}
+		by := cmp.Or(o.Root.Scalar("provisioner"), o.Root.Scalar("spec", "controller"))
+		return warned(WidensAccess, "is the default: "+whose+" get it, by "+by)
+	}
+}
+
+func handler(o *object.Object) []ability {
+	return warned(WidensAccess, "lets pods choose the program on the machine that runs them: "+o.Root.Scalar("handler"))
+}
+
+// priority is who goes first. Those of specs are told by the rule for queues, but for the default of all pods.
+func priority(o *object.Object) []ability {
+	value, _ := strconv.ParseFloat(o.Root.Scalar("value"), 64)
+	switch {
+	case o.Root.Scalar("globalDefault") == "true":
+		return warned(ReordersQueue, "is the default: all pods that name no priority get "+strconv.Itoa(int(value)))
+	case broughtIn(o) && value > 0 && o.Root.Scalar("preemptionPolicy") != "Never":
+		return warned(ReordersQueue, "lets pods stop those of others below the priority "+strconv.Itoa(int(value)))
+	}
+	return nil
+}
+
+// hasWildcard reports whether some text of a value is, or has, a `*`.
+func hasWildcard(n *object.Node) bool {
+	return strings.Contains(n.Text, "*") || slices.ContainsFunc(n.Children, func(child object.Node) bool { return hasWildcard(&child) })
+}

@@ -1,0 +1,224 @@
+package rule
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"lockstep.dev/lockstep/pkg/compile/object"
+	"lockstep.dev/lockstep/pkg/compile/origin"
+	"lockstep.dev/lockstep/pkg/compile/semdiff/match"
+	"lockstep.dev/lockstep/pkg/mpi"
+)
+
+var chartsRule = &Rule{
+	Name: "charts", Title: "Components of the platform",
+	Doc: "What charts render, and workloads of the platform: a change of a pod template replaces the pods, jobs go on without them for that " +
+		"moment. An image from a registry that nothing on the cluster came from is critical, because whoever can push there gets the rights of " +
+		"the component; another service account is a warning, and critical where that had rights already which break the boundaries of " +
+		"tenants, for a workload that is new, too. A workload that is new is told with its image, and is a warning in a namespace of a tenant: " +
+		"it has what is the tenant's; so is one in the cluster's own namespaces, one that runs as a service account whose rights are not known " +
+		"here, and one that gets a Secret or a volume that it did not have. A component that runs no pods any more is a warning; where it is " +
+		"the controller it is critical, because nobody runs jobs then. A CustomResourceDefinition that goes takes all objects of its kind with it, which is critical. What a " +
+		"chart says about rights, traffic, security or admission is told by the rules for these.",
+	Says: []Consequence{RestartsPlatform, RestartsNothing, AddsObjects, DeletesObjects, DeletesData},
+	claims: func(c *match.Change) bool {
+		o := c.Object()
+		part := rendered(o) && (slices.Contains(match.PlainKinds, o.ID.Kind) || !c.Whole() && c.Path[0] == "metadata") || slices.Contains(partKinds, o.ID.Kind)
+		return o.ID.Kind != "Namespace" && (part || isWorkload(o) || o.ID.Kind == "CustomResourceDefinition")
+	},
+	judge: func(c *Cluster, changes []*match.Change) []Effect {
+		effects := eachOf(aspectOf, (*Cluster).component)(c, changes)
+		for _, change := range c.added {
+			// Others are told by the rule.
+			if change.Fate.WithTenant && !change.Fate.WithCluster && isWorkload(change.Object()) {
+				effects = append(effects, c.newWorkload([]*match.Change{change}))
+			}
+		}
+		return effects
+	},
+}
+
+// partKinds are kinds that a component consists of, of which nothing is known to matter to others. What a chart brings beside them, and
+// beside plain objects and what other rules know, is told as what no rule understands.
+var partKinds = []string{"PodDisruptionBudget", "HorizontalPodAutoscaler", "Certificate"}
+
+func rendered(o *object.Object) bool { return o.Rule != nil && o.Rule.Kind == origin.Rendered }
+
+func (c *Cluster) component(part []*match.Change) Effect {
+	first := part[0]
+	kind := first.Kind()
+	definition, workload := kind == "CustomResourceDefinition", isWorkload(first.Object())
+	switch {
+	case first.Whole() && first.Added() && workload:
+		return c.newWorkload(part)
+	case first.Whole() && first.Added():
+		return c.effect(part, AddsObjects, Info, "a component is new: "+kind).with("get", "new components")
+	case first.Whole() && definition:
+		return c.effect(part, DeletesData, Critical, "a kind of objects goes, and all objects of the kind with it").with("lose", "all objects of a kind").to(Stopped)
+	case first.Whole() && isController(first.Before):
+		return c.effect(part, DeletesObjects, Critical, "the controller is gone: nobody runs jobs").with("have", "no controller, so that nobody runs jobs").to(Hampered)
+	case first.Whole() && workload:
+		return c.effect(part, DeletesObjects, Warning, "a component is gone: "+kind).with("lose", "a component")
+	case first.Whole():
+		return c.effect(part, DeletesObjects, Notice, "a component has one object less: "+kind).with("lose", "a part of a component")
+	case workload:
+		e := c.aspect(part)
+		e.Aspect = aspectOf(first)
+		return e
+	case definition:
+		return c.effect(part, RestartsNothing, Warning, "a kind of objects has another schema: those that exist may no longer be valid").with("get", "another schema of a kind")
+	}
+	return c.setUp(part)
+}
+
+// setUp is a part of a component that has another content. In a namespace of the cluster itself it may be anything.
+func (c *Cluster) setUp(part []*match.Change) Effect {
+	o := part[0].Object()
+	if isSystem(o.ID.Namespace) {
+		return c.effect(part, RestartsNothing, Warning, "what the cluster itself runs by changes: "+called(o.ID)).withOf("cluster "+c.Name, "set up", "its own "+called(o.ID)+" in another way")
+	}
+	return c.effect(part, RestartsNothing, Notice, "a component is set up in another way: "+o.ID.Kind).with("set up", "components in another way")
+}
+
+// isController reports whether an object is the controller, without which nobody runs jobs.
+func isController(o *object.Object) bool { return isWorkload(o) && o.ID.Name == mpi.ControllerName }
+
+// stopsPods reports whether a change leaves a workload without pods: no replicas, a schedule that is suspended.
+func stopsPods(change *match.Change) bool {
+	return change.Path.Is("spec", "replicas") && change.New.Scalar() == "0" || change.Path.Is("spec", "suspend") && change.New.Scalar() == "true"
+}
+
+// pauses reports whether a change leaves the pods of a workload as they are, whatever changes afterwards.
+func pauses(change *match.Change) bool {
+	return change.Path.Is("spec", "paused") && change.New.Scalar() == "true"
+}
+
+// stopped is a component that runs no pods any more, or whose pods do not follow it any more.
+func (c *Cluster) stopped(part []*match.Change) Effect {
+	o := part[0].After
+	if !slices.ContainsFunc(part, stopsPods) {
+		return c.effect(part, RestartsNothing, Warning, "changes of a component no longer reach its pods: "+o.ID.Name).withOf(called(o.ID), "keep", "its pods, whatever changes")
+	}
+	if isController(o) {
+		return c.effect(part, RestartsPlatform, Critical, "the controller runs no pods: nobody runs jobs").with("have", "a controller without pods, so that nobody runs jobs").to(Hampered)
+	}
+	return c.effect(part, RestartsPlatform, Warning, "a component runs no pods any more: "+o.ID.Name).withOf(called(o.ID), "run", "no pods any more")
+}
+
+// The aspects.
+const (
+	itsImage     Aspect = "image"
+	itsAccount   Aspect = "account"
+	itsArguments Aspect = "arguments"
+	itsVariables Aspect = "environment"
+	itsCount     Aspect = "count"
+	itsPods      Aspect = "pods"
+	itself       Aspect = "itself"
+)
+
+// aspectOf is "" for what is not a workload, or comes or goes as a whole.
+func aspectOf(c *match.Change) Aspect {
+	if c.Whole() || !isWorkload(c.Object()) {
+		return ""
+	}
+	switch key := c.Path.Last(); {
+	case stopsPods(c) || pauses(c):
+		return itsCount
+	case c.Path[0] != "spec" || c.Kind() != "Pod" && !c.Path.Has("template"):
+		// The template is what pods are made of: how many there are, and how they follow each other, replaces none.
+		return itself
+	case namesImage(c.Path) || len(newImages(c)) > 0:
+		return itsImage
+	case key == "serviceAccountName" || key == "serviceAccount":
+		return itsAccount
+	}
+	return itsPods
+}
+
+func (c *Cluster) aspect(part []*match.Change) Effect {
+	first := part[0]
+	name := first.Object().ID.Name
+	switch aspectOf(first) {
+	case itself:
+		return c.setUp(part)
+	case itsCount:
+		return c.stopped(part)
+	case itsImage:
+		return c.otherImage(part)
+	case itsAccount:
+		account, severity := cmp.Or(first.New.Scalar(), "default"), Warning
+		if c.powerful(first.After) != "" {
+			severity = Critical
+		} else if c.unknownAccount(first.After) != "" {
+			account += ", whose rights are not known here"
+		}
+		return c.effect(part, RestartsPlatform, severity, "pods of "+name+" run as another service account, with its rights: "+account).
+			with("replace", "pods of "+name+", which run as the service account "+account)
+	}
+	if words := otherPods(part); words != "" {
+		return c.effect(part, RestartsPlatform, Warning, "pods of "+name+" "+words).with("replace", "pods of "+name+", which "+words)
+	}
+	if isController(first.After) && slices.ContainsFunc(part, isPlaced) {
+		return c.effect(part, RestartsPlatform, Warning, "the controller may start on other machines: where none fits nobody runs jobs").
+			with("replace", "the controller, which may start on other machines")
+	}
+	if isController(first.After) && slices.ContainsFunc(part, func(change *match.Change) bool { return change.Path.Has("resources") && !gets(change) }) {
+		return c.effect(part, RestartsPlatform, Warning, "the controller has other resources: where they are not enough nobody runs jobs").
+			with("replace", "the controller, with other resources")
+	}
+	return c.effect(part, RestartsPlatform, Notice, "pods of a component are replaced: "+name).with("replace", "pods of "+name)
+}
+
+// gets reports whether an amount grows.
+func gets(change *match.Change) bool {
+	return change.Old != nil && change.New != nil && trendOf(change.Old, change.New) == more
+}
+
+// otherImage is another program with the rights of a component: who may push to its registry decides over the cluster.
+func (c *Cluster) otherImage(part []*match.Change) Effect {
+	name := part[0].Object().ID.Name
+	severity, title, image := Notice, "pods of a component are replaced, with another image: "+name, ""
+	for _, change := range part {
+		brought := newImages(change)
+		was, is := change.Old.Scalar(), change.New.Scalar()
+		if is != "" {
+			brought = []string{is}
+		}
+		image = cmp.Or(image, several(brought))
+		comes := was == "" && len(newImages(change)) > 0
+		switch host := c.foreign(brought); {
+		case host != "":
+			severity, title, image = Critical, "pods of "+name+" start with an image from a registry that nothing on the cluster came from: "+host, several(brought)
+		case severity < Warning && comes && (isController(change.After) || c.powerful(change.After) != ""):
+			severity, title = Warning, "pods of "+name+" get another container, with what the component may do: "+image
+		case severity < Warning && was != "" && is != "" && registry(was) != registry(is):
+			severity, title = Warning, "pods of "+name+" start with an image from another registry: "+registry(is)
+		case severity < Warning && strings.Contains(was, "@sha256:") && !strings.Contains(is, "@sha256:"):
+			severity, title = Warning, "pods of "+name+" start with an image without digest: whoever can push the tag decides what runs"
+		}
+	}
+	rest := "pods of " + name + ", with the image " + cmp.Or(image, "none")
+	if found := dangersOf(part); len(found) > 0 {
+		severity, title, rest = max(severity, found[0].severity()), title+", which "+found[0].words, rest+", which "+found[0].words
+	}
+	return c.effect(part, RestartsPlatform, severity, title).with("replace", rest)
+}
+
+// arguments are those that come and go, each with a sign.
+func arguments(part []*match.Change) string {
+	var words []string
+	for _, change := range part {
+		was, is := change.Old.Strings(), change.New.Strings()
+		for _, added := range missing(is, was) {
+			words = append(words, "+ "+value(named(added)))
+		}
+		for _, gone := range missing(was, is) {
+			words = append(words, "- "+value(named(gone)))
+		}
+	}
+	if len(words) == 0 {
+		return "their order"
+	}
+	return several(words)
+}

@@ -1,0 +1,86 @@
+package rule
+
+import (
+	"maps"
+	"slices"
+)
+
+// Everywhere is what is known of all clusters together: who lives where, which runtimes are where, and whose people a group is.
+type Everywhere struct {
+	// before are the clusters of a tenant in the state before; tenants and runtimes those of either state.
+	before, tenants, runtimes homes
+	// groups are the tenants of a group of people in the state before: who they are today.
+	groups homes
+	// later are those of the state afterwards.
+	later homes
+}
+
+// homes are places by what is there.
+type homes map[string]map[string]bool
+
+func (h homes) add(what, where string) {
+	if h[what] == nil {
+		h[what] = map[string]bool{}
+	}
+	h[what][where] = true
+}
+
+func (h homes) of(what string) []string { return slices.Sorted(maps.Keys(h[what])) }
+
+// NewEverywhere puts together what is known of clusters, by their names.
+func NewEverywhere(clusters map[string]Known) *Everywhere {
+	e := &Everywhere{homes{}, homes{}, homes{}, homes{}, homes{}}
+	for name, known := range clusters {
+		for i := range known.Tenants {
+			e.lives(&known.Tenants[i], name)
+		}
+		e.facts(name, known.Before, true)
+		e.facts(name, known.After, false)
+	}
+	return e
+}
+
+func (e *Everywhere) lives(t *Tenant, cluster string) {
+	e.tenants.add(t.Name, cluster)
+	if t.Before {
+		e.before.add(t.Name, cluster)
+	}
+	groups := e.later
+	if t.Before {
+		groups = e.groups
+	}
+	for _, group := range t.Groups {
+		groups.add(group, t.Name)
+	}
+}
+
+func (e *Everywhere) facts(cluster string, units []*Facts, before bool) {
+	for _, f := range units {
+		for _, own := range f.namespaces {
+			if own.tenant != "" {
+				e.lives(&Tenant{Name: own.tenant, Before: before}, cluster)
+			}
+		}
+		for _, name := range f.runtimes {
+			e.runtimes.add(name, cluster)
+		}
+	}
+}
+
+// Tenant returns the clusters on which a tenant lives in either state.
+func (e *Everywhere) Tenant(name string) []string { return e.tenants.of(name) }
+
+// Runtime returns the clusters that have a runtime in either state.
+func (e *Everywhere) Runtime(name string) []string { return e.runtimes.of(name) }
+
+// wasThere reports whether a tenant lived on some cluster in the state before.
+func (e *Everywhere) wasThere(tenant string) bool { return len(e.before[tenant]) > 0 }
+
+// whose are the tenants whose people a group is, but one: those in the state before, or else tenants that are new.
+func (e *Everywhere) whose(group, but string) []string {
+	tenants := e.groups.of(group)
+	if len(tenants) == 0 {
+		tenants = slices.DeleteFunc(e.later.of(group), e.wasThere)
+	}
+	return slices.DeleteFunc(tenants, func(tenant string) bool { return tenant == but })
+}

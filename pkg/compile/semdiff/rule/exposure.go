@@ -1,0 +1,115 @@
+package rule
+
+import (
+	"slices"
+	"strings"
+
+	"lockstep.dev/lockstep/pkg/compile/object"
+	"lockstep.dev/lockstep/pkg/compile/semdiff/match"
+)
+
+var exposureRule = &Rule{
+	Name: "exposure", Title: "What is reachable from outside of the cluster",
+	Doc: "Services with a load balancer, a port of every machine or addresses of their own, and what routes requests into the cluster (Ingress, " +
+		"routes, gateways): what is new, and what changes about who reaches a Service. It is a warning; addresses that a Service takes for its own " +
+		"(`externalIPs`) are critical, because the traffic of all pods to these addresses goes to it from then on (CVE-2020-8554). " +
+		"A Service that selects other pods, or leads to another port or name, is a warning.",
+	Says: []Consequence{OpensNetwork, ClosesNetwork, RestartsNothing},
+	claims: func(c *match.Change) bool {
+		return isRouting(c) && c.Whole() || isService(c) && !c.Whole() && (c.Path.Is("spec", "type") || c.Path.Is("spec", "externalIPs", "**") || c.Path.Is("spec", "externalName") || c.Path.Is("spec", "selector", "**") || c.Path.Last() == "targetPort" || c.Path.Last() == "nodePort")
+	},
+	judge: func(c *Cluster, changes []*match.Change) []Effect {
+		var effects []Effect
+		for _, part := range match.ByObject(changes) {
+			effects = append(effects, c.reached(part))
+		}
+		for _, change := range c.added {
+			// Others are told by the rule.
+			if ways := outside(change.After); len(ways) > 0 && (change.Fate.WithTenant || !isRouting(change)) {
+				effects = append(effects, c.exposes([]*match.Change{change}, ways))
+			}
+		}
+		return effects
+	},
+}
+
+func isService(c *match.Change) bool { return c.Kind() == "Service" && c.Object().ID.Group == "" }
+
+func isRouting(c *match.Change) bool { return slices.Contains(routingKinds, c.Kind()) }
+
+// routingKinds bring requests from outside into the cluster.
+var routingKinds = []string{"Ingress", "Route", "Gateway", "HTTPRoute", "GRPCRoute", "TCPRoute", "TLSRoute", "UDPRoute", "IngressRoute", "VirtualService"}
+
+// way is how an object is reached from outside of the cluster.
+type way struct {
+	words string
+	// takes reports whether it takes an address for its own.
+	takes bool
+}
+
+// outside are the ways on which an object is reached from outside of the cluster; nil is an object that is not there.
+func outside(o *object.Object) []way {
+	switch {
+	case o == nil:
+		return nil
+	case slices.Contains(routingKinds, o.ID.Kind):
+		return []way{{words: strings.TrimSpace("the " + o.ID.Kind + " " + strings.Join(hosts(&o.Root), ", "))}}
+	case o.ID.Kind != "Service" || o.ID.Group != "":
+		return nil
+	}
+	var ways []way
+	switch o.Root.Scalar("spec", "type") {
+	case "LoadBalancer":
+		ways = append(ways, way{words: "a load balancer"})
+	case "NodePort":
+		ways = append(ways, way{words: "a port of every machine"})
+	}
+	for _, address := range o.Root.At("spec", "externalIPs").Strings() {
+		ways = append(ways, way{"the address " + address, true})
+	}
+	return ways
+}
+
+func allWays(ways []way) string {
+	words := make([]string, len(ways))
+	for i := range ways {
+		words[i] = ways[i].words
+	}
+	return strings.Join(words, " and ")
+}
+
+// hosts are the names under which what routes requests is reached.
+func hosts(root *object.Node) []string {
+	found := []string{root.Scalar("spec", "host")}
+	for rule := range items(root.At("spec", "rules")) {
+		found = append(found, rule.Scalar("host"))
+	}
+	return distinct(append(found, root.At("spec", "hostnames").Strings()...))
+}
+
+// exposes says that an object is reached from outside on some ways.
+func (c *Cluster) exposes(part []*match.Change, ways []way) Effect {
+	severity := Warning
+	if slices.ContainsFunc(ways, func(w way) bool { return w.takes }) {
+		severity = Critical
+	}
+	o := part[0].After
+	by := allWays(ways)
+	return c.effect(part, OpensNetwork, severity, oneOf(o.ID.Kind)+" is reachable from outside of the cluster, by "+by).detailed(called(o.ID)+": "+by).
+		withOf(called(o.ID), "are", "reachable from outside of the cluster").to(Included)
+}
+
+// reached says what becomes of who reaches a Service.
+func (c *Cluster) reached(part []*match.Change) Effect {
+	before, after := outside(part[0].Before), outside(part[0].After)
+	o := part[0].Object().ID
+	name := called(o)
+	switch gained, lost := missing(after, before), missing(before, after); {
+	case len(gained) > 0:
+		return c.exposes(part, gained)
+	case len(lost) > 0:
+		return c.effect(part, ClosesNetwork, Warning, oneOf(o.Kind)+" no longer opens the way from outside of the cluster: "+allWays(lost)).
+			withOf(name, "are", "no longer reachable from outside of the cluster by "+allWays(lost)).to(Hampered)
+	}
+	return c.effect(part, RestartsNothing, Warning, "a Service leads to something else, or by another port: "+o.Name).withOf(name, "lead", "to something else, or by another port")
+}

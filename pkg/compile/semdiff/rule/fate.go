@@ -1,0 +1,101 @@
+package rule
+
+import (
+	"slices"
+	"strings"
+
+	"lockstep.dev/lockstep/pkg/compile/object"
+	"lockstep.dev/lockstep/pkg/compile/semdiff/match"
+	"lockstep.dev/lockstep/pkg/mpi"
+)
+
+// decide says what becomes of an object that only one state has.
+func (c *Cluster) decide(change *match.Change) {
+	change.Fate = match.Fate{}
+	if !change.Whole() || change.Renamed() {
+		return
+	}
+	if c.was.exists != c.is.exists {
+		change.Fate = match.Fate{WithTenant: true, WithCluster: true}
+		return
+	}
+	id := change.Object().ID
+	change.Fate.Stays = change.Removed() && id.Kind != "PersistentVolumeClaim" && c.stays(change.Before)
+	if slices.Contains([]string{"ClusterQueue", "Cohort", "PersistentVolumeClaim", "Namespace"}, id.Kind) {
+		// They have words of their own.
+		return
+	}
+	with, without := c.was, c.is
+	if change.Added() {
+		with, without = c.is, c.was
+	}
+	tenant := change.Object().Root.Scalar("metadata", "labels", mpi.TenantLabel)
+	withNamespace := id.Namespace != "" && with.namespaces[id.Namespace] != nil && without.namespaces[id.Namespace] == nil
+	change.Fate.WithTenant = withNamespace || tenant != "" && with.tenants[tenant] && !without.tenants[tenant]
+}
+
+// handedOver are the tenants that a namespace belonged to and belongs to, where another one has it now.
+func (c *Cluster) handedOver(namespace string) (from, to string, moved bool) {
+	was, is := c.was.namespaces[namespace], c.is.namespaces[namespace]
+	if was == nil || is == nil || was.tenant == "" || is.tenant == "" || was.tenant == is.tenant {
+		return "", "", false
+	}
+	return was.tenant, is.tenant, true
+}
+
+// volumesOf names the volumes that a namespace had, with their sizes.
+func (c *Cluster) volumesOf(namespace string) string {
+	var names []string
+	for _, volume := range c.was.claims[namespace] {
+		names = append(names, volume.name+" ("+volume.size+")")
+	}
+	return strings.Join(distinct(names), ", ")
+}
+
+// stays reports whether an object stays on the cluster when it is no longer compiled.
+func (c *Cluster) stays(o *object.Object) bool {
+	return kept(o) || c.byHand() || !c.prunes(o.Folder)
+}
+
+// prunes reports whether the GitOps engine deletes what is no longer compiled into a folder. What decides is the stage as it is told
+// afterwards; where the stage goes, too, whether what it applied goes with it. An engine that finds no folder any more stops, and deletes
+// nothing (https://fluxcd.io/flux/components/kustomize/kustomizations/#path,
+// https://argo-cd.readthedocs.io/en/stable/user-guide/app_deletion/). It is true where no stage is known that applies the folder.
+func (c *Cluster) prunes(folder string) bool {
+	s := c.was.engine.applies(c.Name, folder)
+	switch {
+	case s == nil:
+		return true
+	case c.unplugged():
+		return false
+	}
+	if later := c.is.engine.same(s); later != nil {
+		return later.prunes && c.finds(later)
+	}
+	if s.kept || c.was.engine.applies(c.Name, s.in) != s && !c.prunes(s.in) {
+		// It goes on as it was told last: another engine may follow it.
+		return s.prunes && c.finds(s)
+	}
+	return s.cascades
+}
+
+// unplugged reports whether the cluster goes on without the GitOps engine that applied it: nobody tells the engine to delete anything.
+func (c *Cluster) unplugged() bool { return len(c.was.engine) > 0 && len(c.is.engine) == 0 }
+
+// finds reports whether something is compiled into the folder of a stage.
+func (c *Cluster) finds(s *stage) bool {
+	tail, within := s.within(c.Name)
+	if !within {
+		return true
+	}
+	for folder := range c.is.folders {
+		if strings.HasPrefix(folder+"/", tail) {
+			return true
+		}
+	}
+	return false
+}
+
+// byHand reports whether no GitOps engine of the specs applied the cluster: what is no longer compiled stays until the one who applies the
+// cluster deletes it. An engine that comes with the change does not know what was applied before.
+func (c *Cluster) byHand() bool { return len(c.was.engine) == 0 }

@@ -1,0 +1,278 @@
+package rule
+
+import (
+	"slices"
+	"strings"
+
+	"lockstep.dev/lockstep/pkg/compile/object"
+	"lockstep.dev/lockstep/pkg/compile/semdiff/match"
+)
+
+var gitopsRule = &Rule{
+	Name: "gitops", Title: "How the GitOps engine applies it",
+	Doc: "The objects of Flux and Argo CD, and the annotations that tell them how to treat an object: from where and in which order they apply, " +
+		"whether they delete what git no longer has, with whose rights, and what they leave alone. Another repository is critical: whoever can write there " +
+		"decides what runs. Where a stage is " +
+		"removed that deletes what it applied, everything in it goes. What else is deleted because of the wiring is told by the rule for ownership.",
+	Says: []Consequence{ChangesSync, WidensAccess, AddsObjects, DeletesObjects, LeavesObjects, RestartsNothing},
+	claims: func(c *match.Change) bool {
+		if isEngine(c) {
+			return !comesAlong(c) && (c.Whole() || c.Path[0] != "metadata" || isSyncKey(c.Path))
+		}
+		return !c.Whole() && isSyncKey(c.Path)
+	},
+	judge: eachOf(topicOf, (*Cluster).wiring),
+}
+
+func isEngine(c *match.Change) bool { return isEngineObject(c.Object()) }
+
+func isEngineObject(o *object.Object) bool {
+	group := o.ID.Group
+	return group == argoGroup || strings.HasSuffix(group, "toolkit.fluxcd.io")
+}
+
+func isSyncKey(p match.Path) bool {
+	return p.Is("metadata", "annotations", "*") && (strings.HasPrefix(p[2], "argocd.argoproj.io/") || strings.HasPrefix(p[2], "kustomize.toolkit.fluxcd.io/")) ||
+		len(p) > 1 && p[0] == "metadata" && p[1] == "finalizers"
+}
+
+// topic is what a change of the wiring is about.
+type topic string
+
+// The topics.
+const (
+	pruning topic = "prune"
+	// finishing is what must be done before an object goes that is none of the engine's.
+	finishing topic = "finalizers"
+	keeping   topic = "keep"
+	ordering  topic = "order"
+	health    topic = "health"
+	origins   topic = "source"
+	follows   topic = "repository"
+	identity  topic = "identity"
+	bounds    topic = "bounds"
+	pausing   topic = "suspend"
+	timing    topic = "timing"
+	manner    topic = "manner"
+	whole     topic = "whole"
+)
+
+func topicOf(c *match.Change) topic {
+	p := c.Path
+	switch {
+	case c.Whole():
+		return whole
+	case p.Last() == "prune" && isEngine(c), p.Has("finalizers") && isEngine(c):
+		return pruning
+	case p.Has("finalizers"):
+		return finishing
+	case p.Last() == fluxPrune || p.Last() == argoOptions && !isEngine(c):
+		return keeping
+	case p.Has("dependsOn") || p.Last() == "argocd.argoproj.io/sync-wave" || p.Last() == "wait" || p.Has("healthChecks"):
+		return ordering
+	case p.Has("healthCheckExprs"):
+		return health
+	case p.Has("clusterResourceWhitelist") || p.Has("namespaceResourceWhitelist") || p.Has("destinations") || p.Has("sourceRepos") ||
+		p.Has("clusterResourceBlacklist") || p.Has("namespaceResourceBlacklist"):
+		return bounds
+	case slices.Contains([]string{"serviceAccountName", "project"}, p.Last()):
+		return identity
+	case (p.Last() == "repoURL" || p.Last() == "url" && c.Kind() != "Application") && isEngine(c) && c.Old != nil && c.New != nil:
+		return follows
+	case p.Has("source") || p.Has("sourceRef") || p.Last() == "path" || p.Has("ref") || p.Last() == "url" || p.Has("destination") || p.Has("verify") || p.Has("secretRef"):
+		return origins
+	case p.Last() == "suspend" || p.Has("automated"):
+		return pausing
+	case slices.Contains(times, p.Last()):
+		return timing
+	}
+	return manner
+}
+
+// times are fields that say when an engine looks or retries.
+var times = []string{"interval", "retryInterval", "timeout", "duration", "maxDuration", "factor", "limit", "revisionHistoryLimit"}
+
+// wirings are what changes of most topics mean, whatever the change.
+var wirings = map[topic]struct {
+	consequence   Consequence
+	severity      Severity
+	title, clause string
+}{
+	ordering: {ChangesSync, Notice, "the GitOps engine applies in another order", "applied in another order"},
+	health:   {ChangesSync, Notice, "the GitOps engine asks for something else before it calls a stage ready", "called ready by other signs"},
+	identity: {ChangesSync, Warning, "the GitOps engine applies with other rights", "applied with other rights"},
+	origins:  {ChangesSync, Warning, "the GitOps engine applies from or to another place", "applied from or to another place"},
+	pausing:  {ChangesSync, Warning, "the GitOps engine is paused or goes on", "paused, or synced again"},
+	timing:   {RestartsNothing, Info, "the GitOps engine looks or retries at other times", "looked at at other times"},
+	manner:   {ChangesSync, Warning, "the GitOps engine applies or deletes in another way", "applied in another way"},
+}
+
+func (c *Cluster) wiring(part []*match.Change) Effect {
+	change := part[0]
+	switch about := topicOf(change); about {
+	case whole:
+		return c.staged(part)
+	case keeping:
+		return c.keeps(part)
+	case finishing:
+		return c.effect(part, ChangesSync, Warning, "what must be done before an object is deleted changes").with("have", "objects that are deleted in another way")
+	case bounds:
+		return c.bounds(part)
+	case follows:
+		return c.followed(part)
+	case pruning:
+		return c.prunesNow(part)
+	default:
+		w := wirings[about]
+		return c.effect(part, w.consequence, w.severity, w.title).with("are", w.clause)
+	}
+}
+
+// prunesNow says what becomes of what git no longer has, and of what a stage applied that goes.
+func (c *Cluster) prunesNow(part []*match.Change) Effect {
+	change := part[0]
+	at := slices.IndexFunc(part, func(own *match.Change) bool { return !own.Path.Has("finalizers") })
+	switch {
+	case at < 0 && change.Added():
+		return c.effect(part, ChangesSync, Warning, "when the stage of the GitOps engine goes, everything that it applied goes with it from now on").with("have", "objects that go with their stage from now on")
+	case at < 0:
+		return c.effect(part, ChangesSync, Notice, "when the stage of the GitOps engine goes, what it applied stays from now on").with("have", "objects that no longer go with their stage")
+	case part[at].New.Scalar() == "true":
+		return c.effect(part, ChangesSync, Warning, "the GitOps engine deletes from now on what git no longer has, what was left behind earlier too").
+			with("are", "pruned from now on").to(Hampered)
+	}
+	return c.effect(part, ChangesSync, Warning, "the GitOps engine no longer deletes what git no longer has").with("are", "no longer pruned")
+}
+
+// staged is a stage, or another object that tells an engine what to do, which comes or goes.
+func (c *Cluster) staged(part []*match.Change) Effect {
+	change := part[0]
+	kind := change.Kind()
+	switch {
+	case change.Added():
+		return c.effect(part, AddsObjects, Info, "the GitOps engine is told more: "+kind).with("are", "synced in a new stage")
+	case cascades(change.Before):
+		return c.effect(part, DeletesObjects, Critical, "a stage of the GitOps engine goes, and everything that it applied goes with it, running jobs too").
+			with("lose", "everything that a stage applied").to(Stopped).helped("suspend the stage and turn its pruning off before it is removed")
+	}
+	if kind == "Kustomization" || kind == "Application" {
+		return c.effect(part, LeavesObjects, Warning, "a stage of the GitOps engine goes, and what it applied stays: "+kind).with("are", "no longer synced by a stage")
+	}
+	return c.effect(part, DeletesObjects, Warning, "the GitOps engine is told less: "+kind).with("are", "no longer synced by a stage")
+}
+
+// keeps says what becomes of objects that an engine keeps, or kept.
+func (c *Cluster) keeps(part []*match.Change) Effect {
+	before, after := protections(part[0].Before), protections(part[0].After)
+	switch lost, gained := missing(before, after), missing(after, before); {
+	case len(c.was.engine)+len(c.is.engine) == 0:
+		return c.effect(part, RestartsNothing, Info, "what a GitOps engine would keep changes: the cluster has none").with("have", "other annotations for a GitOps engine")
+	case len(lost) > 0:
+		return c.effect(part, ChangesSync, Warning, "the GitOps engine may delete what it kept until now").with("have", "objects that are no longer kept")
+	case len(gained) > 0:
+		return c.effect(part, ChangesSync, Info, "the GitOps engine keeps what git no longer has").with("have", "objects that are kept")
+	}
+	return c.effect(part, ChangesSync, Notice, "the GitOps engine applies an object in another way").with("have", "objects that are applied in another way")
+}
+
+// protections are what keeps an object from an engine: that it is not pruned, by either engine, and that it does not go with its stage.
+func protections(o *object.Object) []string {
+	var found []string
+	annotations := o.Root.At("metadata", "annotations")
+	if annotations.Scalar(fluxPrune) == "disabled" {
+		found = append(found, fluxPrune)
+	}
+	for _, option := range entries(annotations.Scalar(argoOptions)) {
+		if option = strings.TrimSpace(option); option == "Prune=false" || option == "Delete=false" {
+			found = append(found, option)
+		}
+	}
+	return found
+}
+
+// fluxForce tells Flux to delete and make again an object that it cannot change.
+const fluxForce = "kustomize.toolkit.fluxcd.io/force"
+
+// replaces reports whether sync options tell Argo CD to delete and make again what it cannot change
+// (https://argo-cd.readthedocs.io/en/stable/user-guide/sync-options/#force-sync).
+func replaces(options []string) bool {
+	has := func(want string) bool {
+		return slices.ContainsFunc(options, func(option string) bool { return strings.TrimSpace(option) == want })
+	}
+	return has("Force=true") && has("Replace=true")
+}
+
+// forced reports whether the engine deletes an object and makes it again where it cannot change it.
+func (c *Cluster) forced(o *object.Object) bool {
+	annotations := o.Root.At("metadata", "annotations")
+	s := c.is.engine.applies(c.Name, o.Folder)
+	return len(c.is.engine) > 0 && (annotations.Scalar(fluxForce) == "enabled" || replaces(entries(annotations.Scalar(argoOptions))) || s != nil && s.forces)
+}
+
+// followed is another repository: those who can write there decide what runs on the cluster, with the rights of the engine.
+func (c *Cluster) followed(part []*match.Change) Effect {
+	was, is := part[0].Old.Scalar(), part[0].New.Scalar()
+	if repositoryPlace(was) == repositoryPlace(is) {
+		return c.effect(part, ChangesSync, Warning, "the GitOps engine reads its repository in another way").with("are", "applied from or to another place")
+	}
+	return c.effect(part, ChangesSync, Critical, "the GitOps engine follows another repository: whoever can write to "+repositoryPlace(is)+" decides what runs on the cluster").
+		withOf("cluster "+c.Name, "follow", "the repository "+repositoryPlace(is)+" instead of "+repositoryPlace(was)).to(Included).
+		helped("merge it when you know who can write there")
+}
+
+// repositoryPlace is the host and the path of the address of a repository, however it is spelled: git.example.com/platform/mpi.
+func repositoryPlace(address string) string {
+	if _, rest, found := strings.Cut(address, "://"); found {
+		address = rest
+	} else if host, path, found := strings.Cut(address, ":"); found {
+		address = host + "/" + path
+	}
+	host, path, _ := strings.Cut(address, "/")
+	host = host[strings.LastIndex(host, "@")+1:]
+	return strings.TrimSuffix(strings.TrimSuffix(host+"/"+path, "/"), ".git")
+}
+
+// cascades reports whether an engine deletes what a stage applied when the stage itself is deleted
+// (https://fluxcd.io/flux/components/kustomize/kustomizations/#prune, https://argo-cd.readthedocs.io/en/stable/user-guide/app_deletion/).
+func cascades(o *object.Object) bool {
+	if o.ID.Group == argoGroup {
+		return slices.ContainsFunc(o.Root.At("metadata", "finalizers").Strings(), func(name string) bool { return strings.HasPrefix(name, cascading) })
+	}
+	if o.ID.Kind != "Kustomization" || o.Root.Scalar("spec", "suspend") == "true" {
+		return false
+	}
+	switch o.Root.Scalar("spec", "deletionPolicy") {
+	case "Orphan":
+		return false
+	case "Delete", "WaitForTermination":
+		return true
+	}
+	return o.Root.Scalar("spec", "prune") == "true"
+}
+
+// cascading begins the finalizers with which Argo CD deletes what an Application applied.
+const cascading = "resources-finalizer.argocd.argoproj.io"
+
+// bounds are what a project of Argo CD may apply.
+func (c *Cluster) bounds(part []*match.Change) Effect {
+	widened := slices.ContainsFunc(part, func(change *match.Change) bool {
+		return change.Added() != strings.HasSuffix(listName(change), "Blacklist") || !change.Added() && !change.Removed()
+	})
+	if widened {
+		severity := Warning
+		if slices.ContainsFunc(part, func(change *match.Change) bool {
+			return strings.Contains(value(change.New), "*") || listName(change) == "clusterResourceWhitelist"
+		}) {
+			severity = Critical
+		}
+		return c.effect(part, WidensAccess, severity, "a project of the GitOps engine may apply more").with("may", "apply more through the GitOps engine")
+	}
+	return c.effect(part, ChangesSync, Notice, "a project of the GitOps engine may apply less: what it no longer may is refused").with("may", "apply less through the GitOps engine")
+}
+
+func listName(c *match.Change) string {
+	if len(c.Path) > 1 {
+		return c.Path[1]
+	}
+	return ""
+}

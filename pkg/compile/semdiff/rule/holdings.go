@@ -1,0 +1,55 @@
+package rule
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"lockstep.dev/lockstep/pkg/compile/proof/access"
+)
+
+// holder is a subject in a namespace, or everywhere for "".
+type holder struct {
+	access.Subject
+	namespace string
+}
+
+// holdings are what everybody may do.
+func (s *state) holdings() map[holder]*access.Holding {
+	if s.held == nil {
+		all := s.access.Holdings()
+		s.held = make(map[holder]*access.Holding, len(all))
+		for i := range all {
+			s.held[holder{all[i].Subject, all[i].Namespace}] = &all[i]
+		}
+	}
+	return s.held
+}
+
+func holders(was, is map[holder]*access.Holding) []holder {
+	var all []holder
+	for h := range was {
+		all = append(all, h)
+	}
+	for h := range is {
+		if was[h] == nil {
+			all = append(all, h)
+		}
+	}
+	slices.SortFunc(all, func(a, b holder) int {
+		return cmp.Or(strings.Compare(a.namespace, b.namespace), a.Compare(b.Subject))
+	})
+	return all
+}
+
+// effective are the rights in a namespace, with those that hold everywhere.
+func effective(all map[holder]*access.Holding, h holder) []access.Right {
+	var rights []access.Right
+	if own := all[h]; own != nil {
+		rights = own.Rights
+	}
+	if everywhere := all[holder{h.Subject, ""}]; everywhere != nil && h.namespace != "" {
+		rights = slices.Concat(rights, everywhere.Rights)
+	}
+	return rights
+}

@@ -1,0 +1,37 @@
+package rule
+
+import (
+	"strings"
+
+	"lockstep.dev/lockstep/pkg/compile/semdiff/match"
+)
+
+var imageRule = &Rule{
+	Name: "image", Title: "Images of runtimes",
+	Doc: "The image that pods of a runtime start with, and the one that brings the agent. Jobs that are created afterwards get it; running " +
+		"ones keep theirs. It is a warning where the digest is lost, because then somebody else decides what the tag means, and where the " +
+		"image comes from another registry, also where it comes with a container or a volume that was not there.",
+	Says: []Consequence{NewJobsOnly},
+	claims: func(c *match.Change) bool {
+		return isRuntime(c) && (c.Path.Last() == "image" || len(c.Path) > 2 && c.Path[len(c.Path)-2] == "image" || c.Path.Last() == "imagePullPolicy" || len(newImages(c)) > 0)
+	},
+	judge: each(func(c *Cluster, part []*match.Change) Effect {
+		severity, title, rest := Notice, "new jobs start with another image", "new jobs with another image"
+		for _, change := range part {
+			for _, host := range missing(registries(newImages(change)), registries(imagesBefore(change))) {
+				severity, title, rest = Warning, "new jobs start with an image from another registry: "+host, "new jobs with an image from "+host
+			}
+			was, is := change.Old.Scalar(), change.New.Scalar()
+			switch {
+			case was != "" && is != "" && namesImage(change.Path) && registry(was) != registry(is):
+				severity, title, rest = Warning, "new jobs start with an image from another registry: "+registry(is), "new jobs with an image from "+registry(is)
+			case severity < Warning && strings.Contains(was, "@sha256:") && !strings.Contains(is, "@sha256:"):
+				severity, title, rest = Warning, "new jobs start with an image without digest: whoever can push the tag decides what runs", "new jobs with an image without digest"
+			}
+		}
+		if found := dangersOf(part); len(found) > 0 {
+			severity, title, rest = max(severity, found[0].severity()), title+", which "+found[0].words, rest+", which "+found[0].words
+		}
+		return c.effect(part, NewJobsOnly, severity, title).with("start", rest)
+	}),
+}

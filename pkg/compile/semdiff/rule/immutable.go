@@ -1,0 +1,114 @@
+package rule
+
+import (
+	"cmp"
+	"slices"
+
+	"lockstep.dev/lockstep/pkg/compile/semdiff/match"
+)
+
+// fixed are fields that the API server does not let change: by kind, patterns of Path.Is. They are those of the validation code of
+// Kubernetes (pkg/apis/*/validation), of the rules of Kueue's and JobSet's CRDs (`self == oldSelf`) and of JobSet's webhook.
+var fixed = map[string][][]string{
+	"PersistentVolumeClaim": {
+		{"spec", "accessModes", "**"}, {"spec", "storageClassName"}, {"spec", "volumeName"}, {"spec", "volumeMode"}, {"spec", "selector", "**"},
+		{"spec", "dataSource", "**"}, {"spec", "dataSourceRef", "**"},
+	},
+	"RoleBinding":        {{"roleRef", "**"}},
+	"ClusterRoleBinding": {{"roleRef", "**"}},
+	"PriorityClass":      {{"value"}, {"preemptionPolicy"}},
+	"StorageClass":       {{"provisioner"}, {"parameters", "**"}, {"reclaimPolicy"}, {"volumeBindingMode"}},
+	"LocalQueue":         {{"spec", "clusterQueue"}},
+	"Topology":           {{"spec", "levels", "**"}},
+	"Deployment":         {{"spec", "selector", "**"}},
+	"DaemonSet":          {{"spec", "selector", "**"}},
+	"StatefulSet":        {{"spec", "selector", "**"}, {"spec", "serviceName"}, {"spec", "volumeClaimTemplates", "**"}, {"spec", "podManagementPolicy"}},
+	"Job":                {{"spec", "template", "**"}, {"spec", "selector", "**"}, {"spec", "completionMode"}},
+	"JobSet": {
+		{"spec", "replicatedJobs", "**"}, {"spec", "network", "**"}, {"spec", "successPolicy", "**"}, {"spec", "failurePolicy", "**"},
+		{"spec", "startupPolicy", "**"}, {"spec", "managedBy"},
+	},
+	"Service":          {{"spec", "clusterIP"}, {"spec", "clusterIPs", "**"}},
+	"Secret":           {{"type"}},
+	"PersistentVolume": {{"spec", "**"}},
+	"IngressClass":     {{"spec", "controller"}},
+	"RuntimeClass":     {{"handler"}},
+}
+
+var immutableRule = &Rule{
+	Name: "immutable", Title: "Fields that cannot be changed",
+	Doc: "The API server refuses the change of these fields of an object that exists, and with it the whole object; a GitOps engine stops " +
+		"there. The object must be deleted and made again, and the entry says what that costs. Where the engine is told to do that itself (`force`), it does so " +
+		"at once, and the data of a volume is lost. Fields that may only grow, such as the size of a " +
+		"volume, are told by the rule for storage.",
+	Says:   []Consequence{ImmutableField, DeletesObjects, DeletesData},
+	claims: func(c *match.Change) bool { return !c.Whole() && isFixed(c) },
+	judge: each(func(c *Cluster, part []*match.Change) Effect {
+		if c.forced(part[0].After) {
+			return c.replaced(part)
+		}
+		kind, severity := part[0].Kind(), Warning
+		if kind == "PersistentVolumeClaim" {
+			severity = Critical
+		}
+		return c.effect(part, ImmutableField, severity, "the API server refuses another "+fieldOf(part[0])+" of a "+kind+" that exists").
+			with("need", "a "+kind+" to be deleted by hand").helped(recreate(kind))
+	}),
+}
+
+// replaced is an object that the engine deletes and makes again, because it is told to.
+func (c *Cluster) replaced(part []*match.Change) Effect {
+	kind := part[0].Kind()
+	if kind == "PersistentVolumeClaim" {
+		return c.effect(part, DeletesData, Critical, "the GitOps engine deletes a volume with its data and makes it again, as `force` has it").
+			with("lose", "the data of volumes").to(Hampered).helped(recreate(kind))
+	}
+	e := c.effect(part, DeletesObjects, Warning, "the GitOps engine deletes "+oneOf(kind)+" and makes it again, as `force` has it: another "+fieldOf(part[0])).
+		with("have", oneOf(kind)+" that the GitOps engine deletes and makes again")
+	if isWorkload(part[0].After) && e.Subject.Tenant != "" {
+		e.Jobs = Stopped
+	}
+	return e
+}
+
+func isFixed(c *match.Change) bool {
+	kind := c.Kind()
+	if kind == "ResourceFlavor" {
+		return c.Path[0] == "spec" && c.Before.Root.Scalar("spec", "topologyName") != ""
+	}
+	if (kind == "ConfigMap" || kind == "Secret") && c.Before.Root.Scalar("immutable") == "true" {
+		return c.Path[0] == "data" || c.Path[0] == "binaryData" || c.Path[0] == "stringData" || c.Path[0] == "immutable"
+	}
+	return slices.ContainsFunc(fixed[kind], func(pattern []string) bool { return c.Path.Is(pattern...) })
+}
+
+func fieldOf(c *match.Change) string {
+	if len(c.Path) > 1 && c.Path[0] == "spec" {
+		return c.Path[1]
+	}
+	return c.Path[0]
+}
+
+// recreate is the order of steps that works for a kind.
+func recreate(kind string) string { return cmp.Or(recreated[kind], "delete the object, then sync") }
+
+var recreated = map[string]string{
+	"PersistentVolumeClaim": "make a second volume under another name, copy the data, let jobs use it, delete the first one: deleting it first loses the data",
+	"RoleBinding":           recreatedBinding,
+	"ClusterRoleBinding":    recreatedBinding,
+	"ResourceFlavor":        recreatedMachines,
+	"Topology":              recreatedMachines,
+	"LocalQueue":            "let running jobs of the queue end, delete it, then sync: jobs that wait must be created again",
+	"PriorityClass":         "delete the class, then sync: running pods keep the priority that they have",
+	"Deployment":            recreatedPods,
+	"DaemonSet":             recreatedPods,
+	"StatefulSet":           recreatedPods,
+	"Job":                   recreatedPods,
+	"JobSet":                recreatedPods,
+}
+
+const (
+	recreatedBinding  = "delete the binding, then sync: for that moment nobody has its rights; a binding under another name avoids the gap"
+	recreatedMachines = "add one under another name, let queues use it, wait until no workload uses the first one, delete it"
+	recreatedPods     = "delete it, then sync: its pods stop for that moment, jobs go on without it"
+)

@@ -1,0 +1,151 @@
+package rule
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"lockstep.dev/lockstep/pkg/compile/object"
+	"lockstep.dev/lockstep/pkg/compile/origin"
+	"lockstep.dev/lockstep/pkg/compile/semdiff/match"
+	"lockstep.dev/lockstep/pkg/compile/source"
+)
+
+// row is a line of a file; line 0 is the whole of it.
+type row struct {
+	path string
+	line int
+}
+
+// Lines are the lines from which values come that differ, before and after.
+type Lines struct {
+	was, is map[row]bool
+	// vague are the files of specs behind values that name no line but that of the spec's name.
+	vague map[string]bool
+	// words are what values say that differ: a line may be behind a value that names another one.
+	words map[string]bool
+}
+
+// NewLines returns none.
+func NewLines() *Lines {
+	return &Lines{was: map[row]bool{}, is: map[row]bool{}, vague: map[string]bool{}, words: map[string]bool{}}
+}
+
+// Note remembers the lines of changes.
+func (l *Lines) Note(changes []*match.Change) {
+	for _, c := range changes {
+		l.side(l.was, c.Before, c.Old, c.From, c.Whole())
+		l.side(l.is, c.After, c.New, c.To, c.Whole())
+	}
+}
+
+func (l *Lines) side(lines map[row]bool, o *object.Object, value *object.Node, from *origin.Origin, whole bool) {
+	if o == nil || value == nil {
+		return
+	}
+	if whole {
+		put(lines, o.Origin)
+		// Lines may report whether an object is there, and be behind none of its values.
+		l.vague[o.Origin.Path()] = true
+	}
+	value.Leaves(from, func(_ []string, leaf *object.Node, own *origin.Origin) {
+		if len(l.words) < mostWords {
+			for _, word := range wordsOf(leaf) {
+				l.words[word] = true
+			}
+		}
+		known := len(lines)
+		l.origin(lines, own, o.Rule)
+		at := own == nil || own.At.IsZero() || match.PositionOf(own.At) == match.PositionOf(o.Origin)
+		if at && !whole && len(lines) == known && !o.Origin.IsZero() {
+			l.vague[o.Origin.Path()] = true
+		}
+	})
+}
+
+// origin notes the lines that a value comes from, or would. What a chart renders comes from all lines of its values.
+func (l *Lines) origin(lines map[row]bool, from, rule *origin.Origin) {
+	if from == nil {
+		return
+	}
+	put(lines, from.At)
+	for _, at := range from.Also {
+		put(lines, at)
+	}
+	for i := range from.Lost {
+		l.origin(lines, from.Lost[i].Origin, rule)
+	}
+	if from.Kind == origin.Rendered && from != rule {
+		l.origin(lines, rule, rule)
+	}
+}
+
+// mostWords is how many words are kept: more are in new clusters only.
+const mostWords = 20000
+
+// wordsOf are the words of a text, none of a number.
+func wordsOf(n *object.Node) []string {
+	if _, _, amount := match.Quantities(n.Text, n.Text); amount || n.Kind != object.TextNode {
+		return nil
+	}
+	return strings.FieldsFunc(n.Text, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune(`,;:=@"'[](){}`, r) })
+}
+
+func put(lines map[row]bool, at source.Span) {
+	if !at.IsZero() {
+		lines[row{at.Path(), at.Line}] = true
+	}
+}
+
+// has reports whether an object that differs names a line that a change of a spec is about, or says what is new there.
+func (l *Lines) has(c *match.Change) bool {
+	return l.says(c) || c.Old != nil && standsIn(l.was, c.Old, c.From) || c.New != nil && standsIn(l.is, c.New, c.To)
+}
+
+func (l *Lines) says(c *match.Change) bool {
+	if c.Whole() || c.New == nil {
+		return false
+	}
+	words := wordsOf(c.New)
+	return len(words) > 0 && !slices.ContainsFunc(words, func(word string) bool { return !l.words[word] })
+}
+
+func standsIn(lines map[row]bool, value *object.Node, from *origin.Origin) bool {
+	found := false
+	value.Leaves(from, func(_ []string, _ *object.Node, own *origin.Origin) {
+		found = found || own != nil && (lines[row{own.At.Path(), own.At.Line}] || lines[row{own.At.Path(), 0}])
+	})
+	return found
+}
+
+// specSpans are the places of a value of a spec on both sides, nowhere where it was not written.
+func specSpans(c *match.Change) (before, after source.Span) {
+	before, after = c.Spans()
+	if c.From != nil && c.From.Kind == origin.Default && !after.IsZero() {
+		before = source.Span{}
+	}
+	if c.To != nil && c.To.Kind == origin.Default && !before.IsZero() {
+		after = source.Span{}
+	}
+	return before, after
+}
+
+// written is a change of a spec as people read it, with its line: `tenants/speech.yaml:14: quota.cpu: 800 → 900`.
+func written(c *match.Change) string {
+	before, at := specSpans(c)
+	if at.IsZero() {
+		at = before
+	}
+	text := shown(c)
+	switch {
+	case c.Whole() && c.Added():
+		text = c.Kind() + " " + c.Object().ID.Name + " is new"
+	case c.Whole():
+		text = c.Kind() + " " + c.Object().ID.Name + " is gone"
+	}
+	if at.IsZero() {
+		return text
+	}
+	return at.Path() + ":" + strconv.Itoa(at.Line) + ": " + text
+}

@@ -1,0 +1,378 @@
+package rule
+
+import (
+	"maps"
+	"net/netip"
+	"regexp"
+	"slices"
+	"strings"
+
+	"lockstep.dev/lockstep/pkg/compile/object"
+	"lockstep.dev/lockstep/pkg/compile/proof/isolation"
+	"lockstep.dev/lockstep/pkg/compile/semdiff/match"
+	"lockstep.dev/lockstep/pkg/compile/source"
+	"lockstep.dev/lockstep/pkg/mpi"
+)
+
+var networkRule = &Rule{
+	Name: "network", Title: "Traffic that is opened or closed",
+	Doc: "All NetworkPolicies of a namespace together are a set of flows: selectors, ranges of addresses, ports, in both directions. The entry is " +
+		"the difference of the sets before and after, not that of the text: a range that is cut in two, rules in another order, or an " +
+		"opening that another policy has anyway are no effect. Policies hold for running pods at once. It is critical where all addresses are " +
+		"opened, all namespaces, a namespace of another tenant, by its name or by labels that it has, the metadata service of clouds, or the addresses " +
+		"of the cluster's own pods and Services; another range of private addresses, or a closed flow, is a warning. The place is " +
+		"the line that opens the flow. Policies of other kinds (AdminNetworkPolicy, those of network plugins) are not understood and told as " +
+		"unclassified.",
+	Says:   []Consequence{OpensNetwork, ClosesNetwork, NoEffect},
+	claims: func(c *match.Change) bool { return isPolicy(c) && (c.Whole() || c.Path[0] == "spec") && understood(c) },
+	judge: func(c *Cluster, changes []*match.Change) []Effect {
+		var effects []Effect
+		fresh := slices.DeleteFunc(slices.Clone(c.added), func(change *match.Change) bool { return !isPolicy(change) })
+		changed, added, all := byNamespace(changes), byNamespace(fresh), byNamespace(slices.Concat(changes, fresh))
+		for _, namespace := range slices.Sorted(maps.Keys(all)) {
+			effects = append(effects, c.traffic(namespace, changed[namespace], added[namespace])...)
+		}
+		return effects
+	},
+}
+
+// policyKeys are the keys of a NetworkPolicy's spec that package isolation reads.
+var policyKeys = []string{
+	"spec", "policyTypes", "podSelector", "namespaceSelector", "matchLabels", "matchExpressions", "key", "operator", "values",
+	"ingress", "egress", "from", "to", "ports", "port", "endPort", "protocol", "ipBlock", "cidr", "except",
+}
+
+// understood reports whether all that a change adds or takes away is known.
+func understood(c *match.Change) bool {
+	if c.Whole() {
+		return true
+	}
+	for i, key := range c.Path {
+		if isItem := i > 0 && slices.Contains([]string{"ingress", "egress", "from", "to", "ports", "matchLabels", "matchExpressions", "values", "except", "policyTypes"}, c.Path[i-1]); !isItem && !slices.Contains(policyKeys, key) {
+			return false
+		}
+	}
+	return readable(c.Old) && readable(c.New)
+}
+
+func readable(n *object.Node) bool {
+	if n == nil {
+		return true
+	}
+	for i := range n.Children {
+		child := &n.Children[i]
+		if n.Kind == object.MapNode && n.Key != "matchLabels" && !slices.Contains(policyKeys, child.Key) || !readable(child) {
+			return false
+		}
+	}
+	return true
+}
+
+// byNamespace are changes of the objects in namespaces.
+func byNamespace(changes []*match.Change) map[string][]*match.Change {
+	found := map[string][]*match.Change{}
+	for _, change := range changes {
+		namespace := change.Object().ID.Namespace
+		found[namespace] = append(found[namespace], change)
+	}
+	return found
+}
+
+// traffic says what becomes of the flows of a namespace.
+func (c *Cluster) traffic(namespace string, changes, added []*match.Change) []Effect {
+	causes := changes
+	if len(causes) == 0 {
+		// The namespace is new, and its policies were told with it.
+		causes = added
+	}
+	if c.was.network.Unreadable(namespace) || c.is.network.Unreadable(namespace) {
+		return []Effect{c.effect(causes, OpensNetwork, Critical, "a NetworkPolicy cannot be read: what it opens is unknown").
+			with("have", "a NetworkPolicy that cannot be read").to(Hampered)}
+	}
+	opened, closed := isolation.Difference(&c.was.network, &c.is.network, namespace)
+	var effects []Effect
+	isFirst := len(changes) == 0 && c.isNew()
+	fresh := c.was.namespaces[namespace] == nil && c.is.namespaces[namespace] != nil
+	for _, part := range byPlace(opened) {
+		e := c.opens(namespace, part, causes, placeOn(closed, part[0].Ingress), fresh)
+		if isFirst && e.Severity == Critical {
+			e = c.comesWith(e, namespace, part)
+		} else if isFirst {
+			continue
+		}
+		effects = append(effects, e)
+	}
+	if isFirst {
+		return effects
+	}
+	for _, part := range byPlace(closed) {
+		effects = append(effects, c.closes(namespace, part, causes, placeOn(opened, part[0].Ingress)))
+	}
+	switch {
+	case len(changes) == 0:
+		// What is new in a new namespace is told with the namespace, but what is worth more than that.
+		return slices.DeleteFunc(effects, func(e Effect) bool { return e.Severity < Warning })
+	case len(effects) == 0:
+		for _, part := range match.Parts(changes) {
+			effects = append(effects, c.effect(part, NoEffect, Info, "the same traffic is allowed as before"))
+		}
+		return effects
+	}
+	effects[0].Changes = left(changes, effects)
+	return effects
+}
+
+// comesWith says what is open on a cluster that is new. No job runs there, so that nothing is opened for anybody yet: it is told as what
+// the cluster comes with, if it would be critical elsewhere.
+func (c *Cluster) comesWith(e Effect, namespace string, flows []isolation.Opening) Effect {
+	e.Severity, e.Jobs, e.Title = Warning, Untouched, "a new cluster comes with "+flowTitle("", flows)+c.whose(namespace, flows)
+	if e.Subject.Tenant == "" {
+		// What the platform itself may reach, with the cluster itself.
+		e.Severity, e.Gist = Notice, Gist{}
+		return e
+	}
+	with := e.Gist.Rest
+	if flows[0].Ingress {
+		with = "traffic that may come from " + shownPeer(flows) + c.whose(namespace, flows)
+	}
+	return e.withOf("cluster "+c.Name, "come", "with "+with+" for "+e.Subject.Tenant)
+}
+
+// left are the changes of the first effect, and those that no effect has.
+func left(changes []*match.Change, effects []Effect) []*match.Change {
+	mine := slices.Clone(effects[0].Changes)
+	for _, change := range changes {
+		if !slices.ContainsFunc(effects, func(e Effect) bool { return slices.Contains(e.Changes, change) }) {
+			mine = append(mine, change)
+		}
+	}
+	return mine
+}
+
+// byPlace divides flows by the line that opens them, and by direction.
+func byPlace(all []isolation.Opening) [][]isolation.Opening {
+	type line struct {
+		match.Position
+		ingress bool
+	}
+	return match.PartedBy(all, func(o isolation.Opening) line { return line{match.PositionOf(o.At), o.Ingress} })
+}
+
+func (c *Cluster) opens(namespace string, flows []isolation.Opening, causes []*match.Change, other source.Span, fresh bool) Effect {
+	severity, rest := c.danger(namespace, flows)
+	if fresh && severity < Critical {
+		severity = Notice
+	}
+	e := c.effect(blamed(causes, flows[0].At, false), OpensNetwork, severity, flowTitle("opens", flows)+c.whose(namespace, flows)).detailed(flowDetail(flows)).
+		to(Included)
+	if at := flows[0].At; !at.IsZero() {
+		e.After = at
+		if e.Before = other; other.IsZero() {
+			e.Before = opposite(e.Changes, false)
+		}
+	}
+	e.Subject.Namespace, e.Subject.Tenant = namespace, c.owner(namespace)
+	e.Gist = Gist{Verb: "gain", Rest: rest}
+	if flows[0].Ingress {
+		e.Gist = Gist{Verb: "can be", Rest: "reached from " + shownPeer(flows) + c.whose(namespace, flows)}
+	}
+	return e.inPlatform()
+}
+
+// metadataServices give the credentials of a machine in a cloud to anyone who asks.
+var metadataServices = []netip.Addr{netip.MustParseAddr("169.254.169.254"), netip.MustParseAddr("fd00:ec2::254"), netip.MustParseAddr("100.100.100.200")}
+
+// inner says what addresses hold that is not outside of the cluster, "" where nothing is known of them.
+func (c *Cluster) inner(f *isolation.Opening) string {
+	holds := func(a netip.Addr) bool { return f.From.Is4() == a.Is4() && !a.Less(f.From) && !f.To.Less(a) }
+	switch {
+	case !f.From.IsValid():
+		return ""
+	case !f.Ingress && slices.ContainsFunc(metadataServices, holds):
+		return "the metadata service of the cloud"
+	case slices.ContainsFunc(c.ranges, func(p netip.Prefix) bool { return holds(p.Masked().Addr()) || p.Contains(f.From) }):
+		return "addresses of pods and Services of the cluster"
+	}
+	return ""
+}
+
+// others are the tenants whose namespaces a selector of a tenant's policy selects besides its own, sorted. Pods of the platform are no
+// tenant: they may be reached by many.
+func (c *Cluster) others(namespace string, f *isolation.Opening) []string {
+	own := c.owner(namespace)
+	if own == "" || f.Namespaces == "{}" || !strings.HasPrefix(f.Namespaces, "{") {
+		return nil
+	}
+	tenants, known := c.selected[f.Namespaces]
+	if !known {
+		for _, name := range c.is.network.Selected(namespace, *f) {
+			tenants = append(tenants, c.owner(name))
+		}
+		// A flow that is closed is not in the state whose namespaces are asked.
+		if tenants = distinct(tenants); len(tenants) > 0 {
+			c.selected[f.Namespaces] = tenants
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(tenants), func(tenant string) bool { return tenant == own })
+}
+
+// whose says what is special about the other end of flows.
+func (c *Cluster) whose(namespace string, flows []isolation.Opening) string {
+	for i := range flows {
+		f := &flows[i]
+		if tenants := c.others(namespace, f); len(tenants) > 0 {
+			return ", of the tenant " + several(tenants)
+		}
+		if inner := c.inner(f); inner != "" && !f.Internet() {
+			return ": " + inner
+		}
+	}
+	return ""
+}
+
+func (c *Cluster) closes(namespace string, flows []isolation.Opening, causes []*match.Change, other source.Span) Effect {
+	e := c.effect(blamed(causes, flows[0].At, true), ClosesNetwork, Warning, flowTitle("closes", flows)).detailed(flowDetail(flows)).
+		to(Hampered)
+	if at := flows[0].At; !at.IsZero() {
+		e.Before = at
+		if e.After = other; other.IsZero() {
+			e.After = opposite(e.Changes, true)
+		}
+	}
+	e.Subject.Namespace, e.Subject.Tenant = namespace, c.owner(namespace)
+	_, rest := c.danger(namespace, flows)
+	e.Gist = Gist{Verb: "lose", Rest: rest}
+	if flows[0].Ingress {
+		e.Gist = Gist{Verb: "can no longer be", Rest: "reached from " + shownPeer(flows)}
+	}
+	return e.inPlatform()
+}
+
+// placeOn is the place of the first flow of a direction.
+func placeOn(flows []isolation.Opening, ingress bool) source.Span {
+	for i := range flows {
+		if flows[i].Ingress == ingress {
+			return flows[i].At
+		}
+	}
+	return source.Span{}
+}
+
+// opposite is the place on the other side that the causes of a flow name.
+func opposite(changes []*match.Change, after bool) source.Span {
+	for _, change := range changes {
+		was, is := change.Spans()
+		if after && !is.IsZero() {
+			return is
+		}
+		if !after && !was.IsZero() {
+			return was
+		}
+	}
+	return source.Span{}
+}
+
+// blamed are the changes at a place, or all.
+func blamed(changes []*match.Change, at source.Span, before bool) []*match.Change {
+	var found []*match.Change
+	for _, change := range changes {
+		was, is := change.Spans()
+		if before && match.PositionOf(was) == match.PositionOf(at) || !before && match.PositionOf(is) == match.PositionOf(at) {
+			found = append(found, change)
+		}
+	}
+	if len(found) == 0 {
+		return changes
+	}
+	return found
+}
+
+// danger says how grave it is that flows open, and what a tenant gains by them.
+func (c *Cluster) danger(namespace string, flows []isolation.Opening) (Severity, string) {
+	severity := Warning
+	rest := "egress to " + shownPeer(flows) + " (" + flows[0].Ports + ")"
+	own := c.owner(namespace)
+	for i := range flows {
+		f := &flows[i]
+		other, internet := c.owner(f.Namespaces), f.Internet()
+		switch {
+		case internet && !f.Ingress:
+			severity, rest = Critical, "internet egress"
+		case internet:
+			severity = Critical
+		case f.Namespaces == "{}" || other != "" && other != own:
+			severity = Critical
+		case c.inner(f) != "":
+			severity, rest = Critical, "egress to "+c.inner(f)+" ("+shownPeer(flows)+", "+f.Ports+")"
+		case len(c.others(namespace, f)) > 0:
+			severity, rest = Critical, "egress to pods of "+strings.Join(c.others(namespace, f), ", ")+" ("+f.Ports+")"
+		case f.Public() && severity < Critical:
+			rest = "egress to " + shownPeer(flows) + " (" + f.Ports + ") on the internet"
+		}
+	}
+	return severity, rest
+}
+
+// flowTitle names flows: `egress opens to 10.0.0.0/8, TCP 443`. Without a verb they are just there.
+func flowTitle(verb string, flows []isolation.Opening) string {
+	way, peer := "egress", "to"
+	if flows[0].Ingress {
+		way, peer = "ingress", "from"
+	}
+	title := strings.Join(slices.DeleteFunc([]string{way, verb, peer}, func(word string) bool { return word == "" }), " ") + " "
+	title += shownPeer(flows) + ", " + flows[0].Ports
+	if len(flows) > 1 && !oneFlow(flows) {
+		title += ", and " + Plural(len(flows)-1, "more flow")
+	}
+	return title
+}
+
+func flowDetail(flows []isolation.Opening) string {
+	const most = 4
+	var lines []string
+	for i := range flows {
+		if i == most {
+			lines = append(lines, Plural(len(flows)-most, "more flow"))
+			break
+		}
+		lines = append(lines, selectorWords(flows[i].String()))
+	}
+	return strings.Join(lines, "; ")
+}
+
+// shownPeer is the other end of some flows: of the one that they are parts of, else of the first.
+func shownPeer(flows []isolation.Opening) string {
+	if len(flows) > 1 && oneFlow(flows) {
+		return flowPeer(flows[0].Of)
+	}
+	return flowPeer(flows[0].Flow)
+}
+
+// oneFlow reports whether all are parts of one flow.
+func oneFlow(flows []isolation.Opening) bool {
+	return !slices.ContainsFunc(flows, func(o isolation.Opening) bool { return o.Of != flows[0].Of })
+}
+
+// flowPeer is the other end of a flow.
+func flowPeer(f isolation.Flow) string {
+	_, peer, _ := strings.Cut(f.String(), " at ")
+	return selectorWords(peer)
+}
+
+// selectorWords says in words what selectors say in the notation of Kubernetes: `a notin (b,c),d=e`.
+func selectorWords(text string) string {
+	text = strings.ReplaceAll(text, "pods with "+externalJobs, "pods of jobs of external runtimes")
+	text = selectorSet.ReplaceAllStringFunc(text, func(set string) string {
+		parts := selectorSet.FindStringSubmatch(set)
+		return map[string]string{"in": " ", "notin": " other than "}[parts[1]] + strings.ReplaceAll(parts[2], ",", " or ")
+	})
+	return selectorComma.ReplaceAllString(text, " and $1")
+}
+
+// externalJobs selects the pods of such jobs (package lower, network_policy.go).
+const externalJobs = mpi.JobSetNameLabel + ",!" + mpi.ImplementationLabel
+
+var (
+	selectorSet   = regexp.MustCompile(` (in|notin) \(([^)]*)\)`)
+	selectorComma = regexp.MustCompile(`,([A-Za-z0-9!])`)
+)

@@ -1,0 +1,75 @@
+package rule
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"lockstep.dev/lockstep/pkg/compile/object"
+	"lockstep.dev/lockstep/pkg/compile/origin"
+	"lockstep.dev/lockstep/pkg/compile/semdiff/match"
+)
+
+// podSettings are fields of pods by which they are run, or find others, in another way, whatever their program is.
+var podSettings = []struct {
+	keys  []string
+	words string
+}{
+	{[]string{"hostAliases", "dnsConfig", "dnsPolicy"}, "find other hosts under the same names"},
+	{[]string{"runtimeClassName"}, "are run by another program of their machine"},
+	{[]string{"schedulerName"}, "are placed by another scheduler"},
+	{[]string{"priorityClassName", "priority"}, "have another priority: they may stop others, or be stopped"},
+}
+
+// otherPods says what of some changes makes pods others than they were: what they get of their namespace, and how they are run; "" for
+// nothing that a reviewer must know, and for what the compiler decides.
+func otherPods(part []*match.Change) string {
+	part = slices.DeleteFunc(slices.Clone(part), isDecided)
+	if len(part) == 0 {
+		return ""
+	}
+	first := part[0]
+	var found []string
+	if has := missing(uses(&first.After.Root), uses(&first.Before.Root)); len(has) > 0 && slices.ContainsFunc(part, usesChange) {
+		found = append(found, "get what they did not have: "+several(has))
+	}
+	for _, setting := range podSettings {
+		if slices.ContainsFunc(part, func(c *match.Change) bool { return c.New != nil && slices.ContainsFunc(setting.keys, c.Path.Has) }) {
+			found = append(found, setting.words)
+		}
+	}
+	return strings.Join(found, ", and ")
+}
+
+// isDecided reports whether a value is one that the compiler makes, or that it makes of others: no spec, patch or chart has it.
+func isDecided(c *match.Change) bool {
+	return c.New != nil && c.To != nil && !overrules(c) && (c.To.Kind == origin.Constant || c.To.Kind == origin.Derived)
+}
+
+// usesChange reports whether a change is about what uses reads.
+func usesChange(c *match.Change) bool {
+	return c.Path.Has("volumes") || slices.Contains([]string{"volumes", "serviceAccountName"}, c.Path.Last()) || c.New != nil && c.New.Get("volumes") != nil
+}
+
+// placement are fields that say on which machines pods may start.
+var placement = []string{"nodeSelector", "affinity", "nodeName", "topologySpreadConstraints"}
+
+// isPlaced reports whether pods may start on other machines, or on none.
+func isPlaced(c *match.Change) bool { return slices.ContainsFunc(placement, c.Path.Has) }
+
+// secretOf is what a volume has of Secrets and tokens.
+func secretOf(v *object.Node) []string {
+	var found []string
+	if secret := v.Scalar("secret", "secretName"); secret != "" {
+		found = append(found, "the secret "+secret)
+	}
+	for source := range items(v.At("projected", "sources")) {
+		if secret := source.Scalar("secret", "name"); secret != "" {
+			found = append(found, "the secret "+secret)
+		}
+		if token := source.Get("serviceAccountToken"); token != nil {
+			found = append(found, "a token of its service account for "+cmp.Or(token.Scalar("audience"), "the API server"))
+		}
+	}
+	return found
+}

@@ -1,0 +1,290 @@
+package rule
+
+import (
+	"cmp"
+	"regexp"
+	"slices"
+	"strings"
+
+	"lockstep.dev/lockstep/pkg/compile/object"
+	"lockstep.dev/lockstep/pkg/compile/origin"
+	"lockstep.dev/lockstep/pkg/compile/semdiff/match"
+)
+
+var programRule = &Rule{
+	Name: "program", Title: "Programs that pods run",
+	Doc: "Commands, arguments, probes and hooks of runtimes and components, and the environment of components, with the text before and after. It is a warning " +
+		"where a component is told otherwise that may do what breaks the boundaries of tenants, such as the controller, where a variable makes " +
+		"programs load other code or ask other hosts, where a Secret is handed in, or where a new host is named. A program that is downloaded and " +
+		"run at once is critical, because whoever has that address decides what runs, and so is a shell that another host gets. The same is " +
+		"told of the programs of workloads and runtimes that are new.",
+	Says: []Consequence{RestartsPlatform, NewJobsOnly},
+	claims: func(c *match.Change) bool {
+		if c.Whole() || !hasPods(c.Object()) {
+			return false
+		}
+		return slices.ContainsFunc(programKeys, c.Path.Has) || !isRuntime(c) && (c.Path.Has("env") || c.Path.Has("envFrom"))
+	},
+	judge: func(c *Cluster, changes []*match.Change) []Effect {
+		effects := eachOf(isVariable, (*Cluster).program)(c, changes)
+		for _, change := range c.added {
+			effects = append(effects, c.newProgram(change)...)
+		}
+		return effects
+	},
+}
+
+// programKeys are the fields of containers that say what runs.
+var programKeys = []string{"command", "args", "lifecycle", "livenessProbe", "readinessProbe", "startupProbe"}
+
+// program is what runs otherwise.
+func (c *Cluster) program(part []*match.Change) Effect {
+	severity, consequence := Notice, NewJobsOnly
+	what, rest := "new jobs run another program:", "new jobs with another program"
+	verb, o := "start", part[0].After
+	if !isRuntime(part[0]) {
+		consequence, verb = RestartsPlatform, "replace"
+		what, rest = "pods of "+o.ID.Name+" are replaced, with", "pods of "+o.ID.Name+", with "+words(part)
+		if told := slices.ContainsFunc(part, tells); told && (c.powerful(o) != "" || isController(o)) {
+			severity = Warning
+		}
+	}
+	title := what + " " + words(part)
+	if isRuntime(part[0]) && slices.ContainsFunc(part, overrules) {
+		severity, title = Warning, title+", instead of what the compiler has"
+	}
+	if found := dangersOf(part); len(found) > 0 {
+		severity = max(severity, found[0].severity())
+		title, rest = title+", which "+found[0].words, rest+", which "+found[0].words
+	}
+	e := c.effect(part, consequence, severity, title).detailed(programText(part)).with(verb, rest)
+	if e.Aspect = itsArguments; isVariable(part[0]) {
+		e.Aspect = itsVariables
+	}
+	return e
+}
+
+// overrules reports whether a patch has another value than the compiler, of which nothing is proven.
+func overrules(c *match.Change) bool {
+	return c.New != nil && (c.To != nil && c.To.Kind == origin.Patched || c.After != nil && !c.After.Wrote(c.New).IsZero())
+}
+
+// isVariable reports whether a change is about the environment of a container.
+func isVariable(c *match.Change) bool { return c.Path.Has("env") || c.Path.Has("envFrom") }
+
+// tells reports whether a change tells a program something, rather than when it is looked after.
+func tells(c *match.Change) bool { return isVariable(c) || isText(c.Path.Last()) }
+
+// words are what of a program changes: its arguments, or variables by name.
+func words(part []*match.Change) string {
+	var found []string
+	for _, change := range part {
+		switch {
+		case isVariable(change):
+			found = append(found, "the environment "+strings.Join(variables([]*match.Change{change}), ", "))
+		case isText(change.Path.Last()):
+			found = append(found, change.Path.Last()+" "+arguments([]*match.Change{change}))
+		default:
+			found = append(found, change.Path.Short())
+		}
+	}
+	return several(distinct(found))
+}
+
+// programText is the text before and after, longer than other values are shown: what runs is read to its end.
+func programText(part []*match.Change) string {
+	const most = 400
+	var lines []string
+	for _, change := range part {
+		var was, is strings.Builder
+		write(&was, change.Old)
+		write(&is, change.New)
+		lines = append(lines, change.Path.Short()+": "+cut(was.String(), most)+" → "+cut(is.String(), most))
+	}
+	return strings.Join(lines, "; ")
+}
+
+func cut(text string, most int) string {
+	if letters := []rune(text); len(letters) > most {
+		return string(letters[:most-1]) + "…"
+	}
+	return text
+}
+
+// danger is what a program does that a reviewer must know.
+type danger struct {
+	words string
+	// grave is code that somebody else decides on, or a way in.
+	grave bool
+}
+
+func (d danger) severity() Severity {
+	if d.grave {
+		return Critical
+	}
+	return Warning
+}
+
+// textDangers are texts of programs, the gravest first.
+var textDangers = []struct {
+	text *regexp.Regexp
+	danger
+}{
+	{regexp.MustCompile(`(?s)\b(curl|wget|fetch|aria2c)\b.*\|\s*(\S*/)?(sudo\s+)?(sh|bash|zsh|dash|ksh|ash|python\d?|perl|ruby|node)\b`), danger{"runs what it downloads", true}},
+	{regexp.MustCompile(`(?s)\b(curl|wget|fetch|aria2c)\b.*(;|&&|\n).*\b(sh|bash|python\d?|perl|chmod)\b`), danger{"runs what it downloads", true}},
+	{regexp.MustCompile("(eval|source|\\bsh -c|\\bbash -c|<)\\s*[\"']?(\\$\\(|<?\\(|`)\\s*(curl|wget)"), danger{"runs what it downloads", true}},
+	{regexp.MustCompile(`/dev/(tcp|udp)/|\b(nc|ncat|netcat)\b.*\s-(e|c)\b|\bsocat\b.*\b(exec|system):`), danger{"gives a shell to another host", true}},
+	{regexp.MustCompile(`\bbase64\s+(-d|-D|--decode)\b.*\|\s*\S*(sh|bash|python\d?|perl)\b`), danger{"runs what nobody can read", true}},
+	{regexp.MustCompile(`\b(nsenter|chroot)\b`), danger{"leaves its container", true}},
+	{regexp.MustCompile(`secrets/kubernetes\.io/serviceaccount`), danger{"reads the token of its service account", false}},
+	{regexp.MustCompile(`\bgit clone\b|\b(pip3?|npm|gem|cargo|go) (install|get)\b|\b(apt-get|apt|dnf|yum|apk) (-\S+ )*(install|add)\b`), danger{"downloads programs", false}},
+}
+
+// loading are variables by which programs load other code, or ask other hosts.
+var (
+	loading = []string{
+		"BASH_ENV", "ENV", "PATH", "PYTHONSTARTUP", "PYTHONPATH", "PYTHONHOME", "PERL5OPT", "PERL5LIB", "RUBYOPT",
+		"NODE_OPTIONS", "JAVA_TOOL_OPTIONS", "GIT_SSH_COMMAND", "PROMPT_COMMAND",
+	}
+	// launching end the names of variables by which MPI starts its daemons, or loads its parts.
+	launching = []string{"_RSH_AGENT", "_SSH_AGENT", "_LAUNCH_AGENT", "_LAUNCHER_EXEC", "_BOOTSTRAP_EXEC", "_COMPONENT_PATH"}
+	asking    = []string{"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "KUBERNETES_SERVICE_HOST", "KUBECONFIG", "SSL_CERT_FILE", "SSL_CERT_DIR"}
+)
+
+// dangers are those of a text of a program, and of the variable that has it; the gravest first.
+func dangers(variable, text string) []danger {
+	var found []danger
+	for _, known := range textDangers {
+		if known.text.MatchString(text) {
+			found = append(found, known.danger)
+		}
+	}
+	switch name := strings.ToUpper(variable); { // proxies are named in small letters, too
+	case slices.Contains(loading, name) || strings.HasPrefix(name, "LD_") || slices.ContainsFunc(launching, func(end string) bool { return strings.HasSuffix(name, end) }):
+		found = append(found, danger{words: "makes programs load other code (" + variable + ")"})
+	case slices.Contains(asking, name):
+		found = append(found, danger{words: "makes programs ask another host, or trust it (" + variable + ")"})
+	}
+	return found
+}
+
+// dangersOf are those that come with some changes: what was there before is not told again.
+func dangersOf(part []*match.Change) []danger {
+	var found []danger
+	for _, change := range slices.DeleteFunc(piecesOf(part), isDecided) {
+		was := dangers(variableOf(change), textOf(change.Old))
+		found = append(found, missing(dangers(variableOf(change), textOf(change.New)), dropVariable(was, change))...)
+		for _, host := range missing(hostsIn(textOf(change.New)), hostsIn(textOf(change.Old))) {
+			found = append(found, danger{words: "names the host " + host})
+		}
+		if change.Path.Has("envFrom") || change.New.At("valueFrom", "secretKeyRef") != nil || change.Path.Has("secretKeyRef") {
+			name := cmp.Or(change.New.Scalar("valueFrom", "secretKeyRef", "name"), change.New.Scalar("secretRef", "name"))
+			found = append(found, danger{words: strings.TrimSpace("gets the content of a Secret or a ConfigMap " + name)})
+		}
+	}
+	slices.SortStableFunc(found, func(a, b danger) int { return cmp.Compare(b.severity(), a.severity()) })
+	return slices.Compact(found)
+}
+
+// dropVariable keeps of the dangers before those of the text: another value of a variable that loads code is told again.
+func dropVariable(was []danger, change *match.Change) []danger {
+	name := variableOf(change)
+	return slices.DeleteFunc(was, func(d danger) bool { return name != "" && strings.Contains(d.words, "("+name+")") })
+}
+
+// variableOf is the name of the variable that a change is about, or "".
+func variableOf(c *match.Change) string {
+	if i := slices.Index(c.Path, "env"); i >= 0 && i+1 < len(c.Path) {
+		return c.Path[i+1]
+	}
+	return ""
+}
+
+// textOf is all text of a value: a command with its arguments as one line.
+func textOf(n *object.Node) string {
+	if n == nil {
+		return ""
+	}
+	texts := []string{n.Text}
+	for child := range items(n) {
+		texts = append(texts, textOf(child))
+	}
+	return strings.TrimSpace(strings.Join(texts, " "))
+}
+
+var hostPattern = regexp.MustCompile(`[a-z][a-z0-9+.-]*://(?:[^\s/@"']*@)?([A-Za-z0-9.-]+\.[A-Za-z0-9-]+|\[[0-9a-fA-F:]+\])`)
+
+// hostsIn are the hosts of addresses in a text that are not Services of the cluster.
+func hostsIn(text string) []string {
+	var found []string
+	for _, hit := range hostPattern.FindAllStringSubmatch(text, -1) {
+		if host := hit[1]; !strings.HasSuffix(host, ".svc") && !strings.Contains(host, ".svc.") {
+			found = append(found, host)
+		}
+	}
+	return distinct(found)
+}
+
+// isText reports whether a field is a list of words that are one program.
+func isText(key string) bool { return key == "command" || key == "args" }
+
+// piecesOf are the programs and the variables in some changes that are not gone: what comes as a whole, such as a container, piece by piece.
+func piecesOf(part []*match.Change) []*match.Change {
+	var found []*match.Change
+	for _, change := range part {
+		switch {
+		case change.New == nil:
+		case change.Old != nil:
+			found = append(found, change)
+		default:
+			found = append(found, pieces(change, change.Path, change.New, change.To)...)
+		}
+	}
+	return found
+}
+
+// pieces are the programs and the variables in a value that comes as a whole, each as the change from nothing that it is.
+func pieces(c *match.Change, path match.Path, n *object.Node, from *origin.Origin) []*match.Change {
+	from = cmp.Or(n.From, from)
+	variable := len(path) > 1 && (path[len(path)-2] == "env" || path[len(path)-2] == "envFrom")
+	if n.Leaf() || variable || isText(path.Last()) {
+		piece := *c
+		piece.Path, piece.Old, piece.New, piece.To = slices.Clone(path), nil, n, from
+		if isVariable(&piece) || slices.ContainsFunc(programKeys, path.Has) {
+			return []*match.Change{&piece}
+		}
+		return nil
+	}
+	var found []*match.Change
+	for i := range n.Children {
+		found = append(found, pieces(c, append(slices.Clone(path), n.Segment(i)), &n.Children[i], from)...)
+	}
+	return found
+}
+
+// programsOf are the programs of the pods of a new object.
+func programsOf(change *match.Change) []*match.Change {
+	var found []*match.Change
+	for _, pod := range podSpecs(&change.After.Root) {
+		found = append(found, pieces(change, nil, pod, change.After.Rule)...)
+	}
+	return found
+}
+
+// newProgram is the program of a new object, where a reviewer must know it.
+func (c *Cluster) newProgram(change *match.Change) []Effect {
+	found := dangersOf(programsOf(change))
+	if change.Fate.WithCluster && !broughtIn(change.After) || len(found) == 0 || !found[0].grave && isRuntime(change) {
+		return nil
+	}
+	id, consequence := change.After.ID, RestartsPlatform
+	if isRuntime(change) {
+		consequence = NewJobsOnly
+	}
+	var all []string
+	for _, d := range found {
+		all = append(all, d.words)
+	}
+	e := c.effect([]*match.Change{change}, consequence, found[0].severity(), "pods of a new "+id.Kind+" run a program that "+found[0].words)
+	return []Effect{e.detailed(called(id)+" "+strings.Join(distinct(all), ", ")+": "+programText(programsOf(change))).withOf(called(id), "run", "a program that "+found[0].words)}
+}

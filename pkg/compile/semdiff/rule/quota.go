@@ -1,0 +1,452 @@
+package rule
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"lockstep.dev/lockstep/pkg/compile/object"
+	"lockstep.dev/lockstep/pkg/compile/semdiff/match"
+)
+
+var quotaRule = &Rule{
+	Name: "quota", Title: "Quotas, queues and priorities",
+	Doc: "Who is guaranteed how much, may borrow how much, and goes first: ClusterQueues, cohorts, ResourceQuotas, flavors, priorities. " +
+		"The entry has the difference per profile and resource, and for a cohort what it has in all afterwards, so that machines which only " +
+		"move between its members are seen as that. A guarantee that shrinks in a cohort makes running jobs preemptible: what they use above it counts as " +
+		"borrowed, and others may reclaim it. Without a cohort Kueue stops nothing. A ResourceQuota that shrinks stops no pod, but refuses the next one.",
+	Says: []Consequence{GrowsQuota, ShrinksQuota, ReordersQueue, AdmitsLess, AdmitsMore, NewJobsOnly, AddsObjects, DeletesObjects, RestartsNothing, NoEffect},
+	claims: func(c *match.Change) bool {
+		kind := c.Kind()
+		switch {
+		case comesAlong(c) || !c.Whole() && c.Path[0] == "metadata":
+			return false
+		case kind == "ResourceQuota" || kind == "PriorityClass":
+			return true
+		}
+		return c.Object().ID.Group == "kueue.x-k8s.io" && slices.Contains(queueKinds, kind)
+	},
+	judge: func(c *Cluster, changes []*match.Change) []Effect {
+		var effects []Effect
+		for _, object := range match.ByObject(changes) {
+			switch object[0].Kind() {
+			case "ClusterQueue", "Cohort", "ResourceQuota":
+				effects = append(effects, c.quota(object)...)
+			default:
+				effects = append(effects, each((*Cluster).queueing)(c, object)...)
+			}
+		}
+		return effects
+	},
+}
+
+// queueKinds are the kinds of Kueue that are understood. Others let it start jobs on other clusters, or ask programs.
+var queueKinds = []string{"ClusterQueue", "LocalQueue", "Cohort", "ResourceFlavor", "Topology", "WorkloadPriorityClass"}
+
+// quota says what becomes of what a tenant, a cohort or a namespace has.
+func (c *Cluster) quota(changes []*match.Change) []Effect {
+	id := changes[0].Object().ID
+	was, is := c.was.queues.get(id), c.is.queues.get(id)
+	if before := changes[0].Before; before != nil {
+		was = c.was.queues.get(before.ID)
+	}
+	var effects []Effect
+	if was.equal(is) && !changes[0].Whole() {
+		var same []*match.Change
+		if same, changes = modelled(changes); len(same) > 0 {
+			effects = append(effects, c.effect(same, NoEffect, Info, "the queue gives the same as before"))
+		}
+	}
+	judge := func(c *Cluster, part []*match.Change) Effect { return c.quotaPart(id, part, was, is) }
+	return append(effects, eachOf(quotaFieldOf, judge)(c, changes)...)
+}
+
+// modelled divides changes into those that a queue has everything of, and the others.
+func modelled(changes []*match.Change) (known, other []*match.Change) {
+	for _, c := range changes {
+		switch p := c.Path; {
+		case p.Is("spec", "cohort"), p.Is("spec", "cohortName"), p.Is("spec", "parent"), p.Is("spec", "parentName"), p.Is("spec", "hard", "*"),
+			p.Is("spec", "preemption", "**"), p.Is("spec", "namespaceSelector", "**"), p.Is("spec", "resourceGroups", "**") && isModelled(c):
+			known = append(known, c)
+		default:
+			other = append(other, c)
+		}
+	}
+	return known, other
+}
+
+// isModelled reports whether a queue has everything that is known of a part of a resource group.
+func isModelled(c *match.Change) bool {
+	switch c.Path.Last() {
+	case "nominalQuota", "borrowingLimit", "lendingLimit", "name":
+		return true
+	}
+	return len(c.Path) > 2 && slices.Contains([]string{"coveredResources", "flavors", "resources", "resourceGroups"}, c.Path[len(c.Path)-2])
+}
+
+// quotaField is what of a queue a change is about.
+type quotaField int
+
+const (
+	membership quotaField = iota
+	grown
+	shrunk
+	lent
+	order
+)
+
+func quotaFieldOf(change *match.Change) quotaField {
+	switch p := change.Path; {
+	case p.Last() == "lendingLimit":
+		return lent
+	case change.Whole() && change.Added(), quotaTrend(change) == more:
+		return grown
+	case change.Whole(), quotaTrend(change) == less:
+		return shrunk
+	case p.Has("preemption") || p.Last() == "flavors" || p.Has("flavorFungibility") || p.Has("fairSharing") || p.Last() == "queueingStrategy" || p.Has("admissionScope"):
+		return order
+	}
+	return membership
+}
+
+// quotaPart is what one line changes of one field.
+func (c *Cluster) quotaPart(id object.ID, part []*match.Change, was, is *queue) Effect {
+	if id.Kind == "ClusterQueue" && boundsOnly(part) && was.cohort != is.cohort && (was.cohort == "" || is.cohort == "") {
+		// What the cohort itself means is told with it.
+		return c.effect(part, NoEffect, Info, "bounds of what is borrowed and lent come and go with the cohort")
+	}
+	switch quotaFieldOf(part[0]) {
+	case grown:
+		return c.amountsEffect(id, part, was, is, GrowsQuota)
+	case shrunk:
+		return c.amountsEffect(id, part, was, is, ShrinksQuota)
+	case lent:
+		return c.lending(part, was, is)
+	case order:
+		return c.goesFirst(part)
+	}
+	return c.membership(part, was, is)
+}
+
+// boundsOnly reports whether changes are about bounds of what is borrowed and lent only: without a cohort they mean nothing.
+func boundsOnly(part []*match.Change) bool {
+	return !slices.ContainsFunc(part, func(change *match.Change) bool {
+		last := change.Path.Last()
+		return last != "borrowingLimit" && last != "lendingLimit"
+	})
+}
+
+// goesFirst is whom a queue stops, and what it takes first.
+func (c *Cluster) goesFirst(part []*match.Change) Effect {
+	if slices.ContainsFunc(part, func(change *match.Change) bool {
+		return change.Path.Has("preemption") && change.New.Scalar() != "Never" && change.New != nil
+	}) {
+		return c.effect(part, ReordersQueue, Warning, "a queue may stop running jobs for its own").with("may", "stop running jobs for waiting ones").to(Preemptible)
+	}
+	return c.effect(part, ReordersQueue, Notice, "whom a queue stops, and what it takes first, changes").with("have", "another order in the queue")
+}
+
+// lending is how much others may borrow of a queue. Without a bound it is everything.
+func (c *Cluster) lending(part []*match.Change, was, is *queue) Effect {
+	details := describeAll(touchedKeys(part, was, is), part, was, is)
+	if trendOf(part[0].Old, part[0].New) == more && part[0].Old != nil || part[0].New == nil {
+		return c.effect(part, GrowsQuota, Notice, "more may be lent to others").detailed(strings.Join(details, "; ")).with("lend", "more to others")
+	}
+	return c.effect(part, ShrinksQuota, Warning, "less may be lent: others may borrow less").detailed(strings.Join(details, "; ")).with("lend", "less to others").to(Preemptible)
+}
+
+// quotaTrend reports whether an amount lets a holder have more. A bound that is missing does not bound: everything may be borrowed, lent, used.
+func quotaTrend(c *match.Change) trend {
+	towards := trendOf(c.Old, c.New)
+	last := c.Path.Last()
+	bound := last == "borrowingLimit" || c.Path.Is("spec", "hard", "*")
+	switch {
+	case bound && c.Added():
+		towards = less
+	case bound && c.Removed():
+		towards = more
+	case c.Path.Has("flavors") && (c.Added() || c.Removed()) && last != "flavors":
+		return presence(c)
+	case last != "nominalQuota" && !bound:
+		return unknown
+	}
+	return towards
+}
+
+// amountsEffect says how much is gained or lost.
+func (c *Cluster) amountsEffect(id object.ID, part []*match.Change, was, is *queue, consequence Consequence) Effect {
+	keys := touchedKeys(part, was, is)
+	severity, title, verb, jobs := Notice, "more quota"+ofWhat(keys), "gain", Untouched
+	if consequence == ShrinksQuota {
+		severity, title, verb = Warning, "less quota"+ofWhat(keys), "lose"
+		switch {
+		case id.Kind == "ResourceQuota":
+			jobs = Hampered
+		case was.cohort != "":
+			jobs = Preemptible
+		}
+	}
+	details := describeAll(keys, part, was, is)
+	cohort, own := cmp.Or(is.cohort, was.cohort), id.Kind == "Cohort"
+	if own {
+		cohort = id.Name
+	}
+	for i := range keys {
+		if cohort != "" && keys[i].resource == keys[0].resource && guaranteed(keys[i], part, was, is) {
+			details = append(details, c.inCohort(id, cohort, keys[i])...)
+		}
+	}
+	e := c.effect(part, consequence, severity, title).detailed(strings.Join(details, "; ")).to(jobs)
+	e.Gist = gistOf(verb, keys, part, was, is)
+	if own {
+		e.Gist.Of = "the cohort " + cohort
+	}
+	return e
+}
+
+// ofWhat names the resources, the scarcest first: `: nvidia.com/gpu, cpu, memory`.
+func ofWhat(keys []quotaKey) string {
+	var names []string
+	for _, key := range keys {
+		name := strings.TrimPrefix(key.resource, "requests.")
+		if counted, found := strings.CutPrefix(name, "count/"); found {
+			name, _, _ = strings.Cut(counted, ".")
+		}
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return ": " + few(3, names)
+}
+
+// touchedKeys are the flavors and resources that some changes are about, the scarcest first; a whole object is about all of its own.
+func touchedKeys(part []*match.Change, was, is *queue) []quotaKey {
+	var found []quotaKey
+	for _, key := range keysOf(was, is) {
+		a, b := was.amounts[key], is.amounts[key]
+		if key.flavor != "" {
+			a.Nominal, b.Nominal = cmp.Or(a.Nominal, "0"), cmp.Or(b.Nominal, "0")
+		}
+		if sameAmounts(a, b) || key.flavor != "" && match.SameQuantity(a.Nominal, "0") && match.SameQuantity(b.Nominal, "0") && a.Borrowing == b.Borrowing && part[0].Whole() {
+			continue
+		}
+		if slices.ContainsFunc(part, func(c *match.Change) bool { return c.Whole() || aboutKey(c.Path, key) }) {
+			found = append(found, key)
+		}
+	}
+	slices.SortStableFunc(found, func(a, b quotaKey) int { return scarce(b.resource) - scarce(a.resource) })
+	return found
+}
+
+func aboutKey(p match.Path, key quotaKey) bool {
+	if key.flavor == "" {
+		return p.Is("spec", "hard", key.resource)
+	}
+	for i, k := range p {
+		if k == "flavors" && i+1 < len(p) && p[i+1] == key.flavor {
+			return !p.Has("resources") || p.Has(key.resource)
+		}
+	}
+	return !p.Has("flavors")
+}
+
+// describeAll describes amounts, each as it was and is.
+func describeAll(keys []quotaKey, part []*match.Change, was, is *queue) []string {
+	words := make([]string, len(keys))
+	for i, key := range keys {
+		words[i] = describe(key, part, was.amounts[key], is.amounts[key])
+	}
+	return words
+}
+
+// describe is for example `nvidia.com/gpu of h100: 64 → 32 guaranteed`, with those fields that the changes are about.
+func describe(key quotaKey, part []*match.Change, was, is Amounts) string {
+	what := key.resource
+	if key.flavor == "" {
+		return what + ": " + cmp.Or(was.Nominal, "any") + " → " + cmp.Or(is.Nominal, "any")
+	}
+	var changes []string
+	for _, field := range []struct{ name, words, none, was, is string }{
+		{"nominalQuota", "guaranteed", "0", was.Nominal, is.Nominal}, {"borrowingLimit", "may be borrowed", "any", without(was, was.Borrowing, is.Borrowing), without(is, is.Borrowing, was.Borrowing)},
+		{"lendingLimit", "may be lent", "any", without(was, was.Lending, is.Lending), without(is, is.Lending, was.Lending)},
+	} {
+		if isAbout(part, field.name) && differs(field.was, field.is) {
+			changes = append(changes, cmp.Or(field.was, field.none)+" → "+cmp.Or(field.is, field.none)+" "+field.words)
+		}
+	}
+	return what + " of " + key.flavor + ": " + strings.Join(changes, ", ")
+}
+
+// guaranteed reports whether some changes are about what is guaranteed of a resource, and it differs.
+func guaranteed(key quotaKey, part []*match.Change, was, is *queue) bool {
+	return key.flavor != "" && isAbout(part, "nominalQuota") && differs(was.amounts[key].Nominal, is.amounts[key].Nominal)
+}
+
+// isAbout reports whether some changes are about a field of an amount. Those that are about no field are about all.
+func isAbout(part []*match.Change, field string) bool {
+	return slices.ContainsFunc(part, func(c *match.Change) bool {
+		last := c.Path.Last()
+		return last == field || !strings.HasSuffix(last, "Limit") && last != "nominalQuota"
+	})
+}
+
+func differs(was, is string) bool { return was != is && !match.SameQuantity(was, is) }
+
+// without is a bound of a resource where the other side has one: a queue that has none of the resource neither borrows nor lends.
+func without(of Amounts, bound, other string) string {
+	if of.Nominal == "" && bound == "" && other != "" {
+		return "0"
+	}
+	return bound
+}
+
+// inCohort says what a cohort has in all of a resource, and who may borrow less.
+func (c *Cluster) inCohort(id object.ID, cohort string, key quotaKey) []string {
+	before, after := c.was.queues.total(cohort, key), c.is.queues.total(cohort, key)
+	a, b, ok := match.Quantities(before, after)
+	what := " " + key.resource + " of " + key.flavor
+	has := "the cohort " + cohort + " has " + difference(before, after) + what
+	switch others := c.is.queues.members(cohort, id); {
+	case !ok:
+		return nil
+	case a.Cmp(b) == 0:
+		// How much that is takes all members to know.
+		return []string{"the cohort " + cohort + " keeps what it has of" + what + " in all"}
+	case a.Cmp(b) < 0:
+		return []string{has + " more in all"}
+	case len(others) > 0:
+		return []string{has + " less in all, which " + strings.Join(others, ", ") + " can no longer borrow"}
+	default:
+		return []string{has + " less in all"}
+	}
+}
+
+// gistOf names the scarcest resource that some changes are about, with that of all profiles.
+func gistOf(verb string, keys []quotaKey, part []*match.Change, was, is *queue) Gist {
+	if len(keys) == 0 {
+		return Gist{Verb: verb, Rest: "quota"}
+	}
+	key := keys[0]
+	a, b := was.amounts[key], is.amounts[key]
+	switch {
+	case key.flavor != "" && guaranteed(key, part, was, is):
+		all := slices.DeleteFunc(slices.Clone(keys), func(k quotaKey) bool { return k.resource != key.resource || !guaranteed(k, part, was, is) })
+		before, after := "0", "0"
+		for _, k := range all {
+			before, after = added(before, was.amounts[k].Nominal), added(after, is.amounts[k].Nominal)
+		}
+		return Gist{Verb: verb, Rest: difference(before, after) + " guaranteed " + key.resource + ofProfiles(all, was, is)}
+	case key.flavor != "":
+		return Gist{Verb: verb, Rest: bound(a.Borrowing, b.Borrowing) + key.resource + ofProfiles(keys[:1], was, is) + " that may be borrowed"}
+	case a.Nominal == "":
+		return Gist{Verb: "are", Rest: "bound in " + key.resource}
+	case b.Nominal == "":
+		return Gist{Verb: "are", Rest: "no longer bound in " + key.resource}
+	}
+	return Gist{Verb: verb, Rest: difference(a.Nominal, b.Nominal) + " of quota for " + key.resource}
+}
+
+// ofProfiles names the profiles of a resource, where a queue has others, too: another line may be about these.
+func ofProfiles(keys []quotaKey, was, is *queue) string {
+	var names []string
+	for _, key := range keys {
+		names = append(names, key.flavor)
+	}
+	for _, other := range keysOf(was, is) {
+		if other.resource == keys[0].resource && !slices.Contains(names, other.flavor) && (has(was.amounts[other]) || has(is.amounts[other])) {
+			return " of " + several(distinct(names))
+		}
+	}
+	return ""
+}
+
+// has reports whether a queue has some of a resource.
+func has(a Amounts) bool { return !match.SameQuantity(cmp.Or(a.Nominal, "0"), "0") }
+
+func bound(was, is string) string {
+	if was == "" || is == "" {
+		return ""
+	}
+	return difference(was, is) + " "
+}
+
+func scarce(resource string) int {
+	switch {
+	case strings.Contains(resource, "gpu") || strings.Contains(resource, "neuron") || strings.Contains(resource, "gaudi"):
+		return 3
+	case strings.Contains(resource, "/") && !strings.HasPrefix(resource, "count/"):
+		return 2
+	case strings.HasSuffix(resource, "cpu"):
+		return 1
+	}
+	return 0
+}
+
+// membership is what is neither an amount nor an order: the cohort, and who may use the queue.
+func (c *Cluster) membership(part []*match.Change, was, is *queue) Effect {
+	change := part[0]
+	switch {
+	case was.cohort != is.cohort && is.cohort == "":
+		return c.effect(part, ShrinksQuota, Warning, "a queue leaves its cohort and can no longer borrow").
+			with("leave", "the cohort "+was.cohort).to(Preemptible)
+	case was.cohort != is.cohort:
+		return c.effect(part, ReordersQueue, Warning, "a queue belongs to another cohort: others lend to it, and borrow from it").
+			with("join", "the cohort "+is.cohort).to(Preemptible)
+	case namesNamespace(change) && change.Removed():
+		return c.effect(part, AdmitsLess, Warning, "a queue takes no jobs of a namespace any more").with("take", "no jobs of namespace "+change.Old.Scalar()+" any more")
+	case namesNamespace(change):
+		return c.effect(part, AdmitsMore, Warning, "a queue takes jobs of another namespace").with("take", "jobs of another namespace, "+change.New.Scalar())
+	case change.Path.Has("namespaceSelector") || change.Path.Has("scopes") || change.Path.Has("scopeSelector"):
+		return c.effect(part, AdmitsMore, Warning, "other namespaces or pods use a queue or a quota").with("are", "queued in another way")
+	case change.Path.Last() == "stopPolicy":
+		return c.stops(part)
+	case change.Path.Has("coveredResources") || change.Path.Has("resourceGroups"):
+		if change.Removed() {
+			return c.effect(part, AdmitsLess, Warning, "a queue no longer takes jobs that request a resource").with("are", "refused in the queue")
+		}
+		return c.effect(part, AdmitsMore, Notice, "a queue takes jobs that request another resource").with("can", "queue for another resource")
+	}
+	return c.effect(part, ReordersQueue, Warning, "a queue works in another way").with("have", "another queue")
+}
+
+// namesNamespace reports whether a change is a namespace that comes to a queue, or leaves it.
+func namesNamespace(c *match.Change) bool {
+	conditions := c.Object().Root.At("spec", "namespaceSelector", "matchExpressions")
+	return c.Path.Is("spec", "namespaceSelector", "matchExpressions", "*", "values", "*") && c.Added() != c.Removed() && len(conditions.Children) == 1 && conditions.Children[0].Scalar("operator") == "In"
+}
+
+func (c *Cluster) stops(part []*match.Change) Effect {
+	switch part[0].New.Scalar() {
+	case "HoldAndDrain":
+		return c.effect(part, AdmitsLess, Critical, "a queue stops all of its jobs and takes no new ones").with("stop", "all jobs of a queue").to(Stopped)
+	case "Hold":
+		return c.effect(part, AdmitsLess, Warning, "a queue takes no new jobs").with("start", "no new jobs")
+	}
+	return c.effect(part, AdmitsMore, Notice, "a queue takes jobs again").with("start", "jobs again")
+}
+
+// queueing is what queues are made of: flavors, topologies, priorities, the queues of namespaces.
+func (c *Cluster) queueing(part []*match.Change) Effect {
+	change := part[0]
+	kind, last := change.Kind(), change.Path.Last()
+	switch {
+	case change.Whole() && change.Added():
+		return c.effect(part, AddsObjects, Info, "a "+kind+" is new").with("get", "another "+kind)
+	case change.Whole() && kind == "LocalQueue":
+		return c.effect(part, DeletesObjects, Warning, "a queue of a namespace is gone: jobs that name it wait for ever").with("lose", "a queue").to(Hampered)
+	case change.Whole():
+		return c.effect(part, DeletesObjects, Warning, "a "+kind+" is gone: what names it no longer starts").with("lose", "a "+kind)
+	case last == "value" || last == "preemptionPolicy" || last == "globalDefault":
+		return c.effect(part, ReordersQueue, Warning, "a priority has another value: other jobs go first").with("have", "other priorities")
+	case last == "stopPolicy":
+		return c.stops(part)
+	case kind == "ResourceFlavor" || kind == "Topology":
+		return c.effect(part, NewJobsOnly, Warning, "new jobs go to other machines").with("send", "new jobs to other machines")
+	case last == "description" || change.Path[0] == "apiVersion":
+		return c.effect(part, RestartsNothing, Info, "it is described in another way, or in another version of its API").with("are", "described in other words")
+	}
+	return c.effect(part, ReordersQueue, Warning, "jobs queue in another way").with("have", "another queue")
+}

@@ -1,0 +1,43 @@
+package rule
+
+import (
+	"time"
+
+	"lockstep.dev/lockstep/pkg/compile/semdiff/match"
+	"lockstep.dev/lockstep/pkg/mpi"
+)
+
+var retentionRule = &Rule{
+	Name: "retention", Title: "How long finished jobs stay",
+	Doc: "The time after which mpi-controller deletes the finished TrainJobs of a namespace, with their pods and logs. A shorter one is also for the jobs that are finished " +
+		"already: those that are older go within a minute.",
+	Says: []Consequence{DeletesData, RestartsNothing},
+	claims: func(c *match.Change) bool {
+		return c.Kind() == "Namespace" && c.Path.Is("metadata", "annotations", mpi.FinishedJobsAnnotation)
+	},
+	judge: each((*Cluster).retention),
+}
+
+func (c *Cluster) retention(part []*match.Change) Effect {
+	before, after := part[0].Old.Scalar(), part[0].New.Scalar()
+	detail := keptFor(before) + " → " + keptFor(after)
+	if sooner(before, after) {
+		return c.effect(part, DeletesData, Warning, "finished jobs and their logs are deleted sooner").detailed(detail).with("lose", "finished jobs and their logs after "+after).
+			helped("save what somebody still needs before this is merged: those that are older go at once")
+	}
+	return c.effect(part, RestartsNothing, Notice, "finished jobs and their logs stay longer").detailed(detail).with("keep", "finished jobs and their logs longer")
+}
+
+// sooner reports whether jobs are deleted after less time than before. What is no time deletes nothing, as for the controller.
+func sooner(before, after string) bool {
+	old, _ := time.ParseDuration(before)
+	keep, _ := time.ParseDuration(after)
+	return keep > 0 && (old <= 0 || keep < old)
+}
+
+func keptFor(text string) string {
+	if text == "" {
+		return "for ever"
+	}
+	return text
+}

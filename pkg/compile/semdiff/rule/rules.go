@@ -1,0 +1,101 @@
+package rule
+
+import (
+	"slices"
+
+	"lockstep.dev/lockstep/pkg/compile/semdiff/match"
+)
+
+// rules are all rules in the order in which they are asked: what is special comes before what is general.
+var rules = []*Rule{
+	renamesRule, spellingRule, capabilityRule, gitopsRule, boundaryRule,
+	immutableRule, networkRule, exposureRule, accessRule, securityRule, admissionRule, quotaRule, storageRule,
+	imageRule, programRule, resourcesRule, environmentRule, nodesRule, lifecycleRule, wiringRule,
+	monitoringRule, retentionRule, labelsRule, chartsRule, ownershipRule, specsRule, unclassifiedRule,
+}
+
+// Rules returns all rules in the order in which they are asked. The last one claims everything that is left.
+func Rules() []*Rule { return rules }
+
+// Judge gives each change of the cluster to its rule, and hands over what the rules say.
+func (c *Cluster) Judge(d *match.Cluster, take func(Effect)) {
+	c.added, c.removed = d.Added, d.Removed
+	claimed := map[*Rule][]*match.Change{}
+	for _, change := range d.Changes {
+		c.decide(change)
+		rule := claimant(change)
+		claimed[rule] = append(claimed[rule], change)
+		if change.Added() && comesAlong(change) && !change.Fate.WithCluster && broughtIn(change.After) && isStrange(change) {
+			c.unclaimed = append(c.unclaimed, change)
+		}
+		if change.Object().ID.Group == rbacGroup && change.Path.Is("roleRef", "**") {
+			c.bindings = append(c.bindings, change)
+		}
+	}
+	users := map[string][]string{}
+	for _, rule := range rules {
+		for _, e := range rule.judge(c, claimed[rule]) {
+			e.Rule, e.Subject.Cluster = rule.Name, c.Name
+			c.attribute(&e)
+			switch s := &e.Subject; {
+			case s.Tenant != "":
+			case s.Namespace != "":
+				s.Tenant = c.owner(s.Namespace)
+			case s.Runtime != "":
+				if users[s.Runtime] == nil {
+					users[s.Runtime] = c.users(s.Runtime)
+				}
+				e.Users = users[s.Runtime]
+			}
+			take(e)
+		}
+	}
+}
+
+// attribute gives an effect in a namespace that goes to another tenant to the one that it happens to: what is taken, and running jobs, are
+// those of the tenant that had it. The verdict speaks of the namespace: the tenant has what it gains elsewhere already.
+func (c *Cluster) attribute(e *Effect) {
+	from, to, moved := c.handedOver(e.Subject.Namespace)
+	if !moved {
+		return
+	}
+	e.JobsOf = from
+	if slices.Contains(taking, e.Consequence) && (e.Subject.Tenant == "" || e.Subject.Tenant == to) {
+		e.Subject.Tenant = from
+	}
+	if e.Gist != (Gist{}) && e.Gist.Of == "" && e.Subject.Runtime == "" {
+		e.Gist.Of = "namespace " + e.Subject.Namespace
+	}
+}
+
+// taking are the consequences for those who have less afterwards.
+var taking = []Consequence{NarrowsAccess, ClosesNetwork, DeletesData, DeletesObjects, LeavesObjects}
+
+// claimant is the first rule that claims a change; the last one claims all.
+func claimant(change *match.Change) *Rule {
+	switch fate := &change.Fate; {
+	case change.Path.Is("apiVersion") && change.Same == "":
+		// It is not a version of an API.
+		return unclassifiedRule
+	case fate.WithCluster || fate.Stays || comesAlong(change) && !change.Renamed():
+		return ownershipRule
+	}
+	return claimantOf(change)
+}
+
+// isStrange reports whether no rule would understand an object that comes along with its namespace if it came alone.
+func isStrange(change *match.Change) bool {
+	alone := *change
+	alone.Fate = match.Fate{}
+	return claimantOf(&alone) == unclassifiedRule
+}
+
+// claimantOf is the first rule that claims a change, whatever the object comes or goes with.
+func claimantOf(change *match.Change) *Rule {
+	for _, rule := range rules {
+		if rule.claims(change) {
+			return rule
+		}
+	}
+	return unclassifiedRule
+}

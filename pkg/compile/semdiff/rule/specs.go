@@ -1,0 +1,163 @@
+package rule
+
+import (
+	"slices"
+	"strings"
+
+	"lockstep.dev/lockstep/pkg/compile/object"
+	"lockstep.dev/lockstep/pkg/compile/semdiff/match"
+)
+
+var specsRule = &Rule{
+	Name: "specs", Title: "Lines of specs that change no object",
+	Doc: "Not all that specs say becomes an object: some of it is for the checks, such as the addresses of a cluster, or holds where a tenant " +
+		"has no queue. Lines that differ and from which no object comes that differs are one entry, with what they said and say. Comments, order of " +
+		"keys and spelling are no change. What traffic between machines is protected by is an entry of its own: a tenant that no longer requires " +
+		"encryption may live on clusters that have none, and a cluster that no longer has it does not tell anybody else. It is critical where a change " +
+		"takes both. A check that a cluster switches off is an entry of its own, too: digests of images that are no longer required, names of namespaces " +
+		"that are no longer reserved.",
+	Says:   []Consequence{SpecsOnly, WeakensEncryption, WeakensChecks},
+	claims: func(*match.Change) bool { return false },
+	judge:  func(*Cluster, []*match.Change) []Effect { return nil },
+}
+
+// Specs says what changes of specs mean that no object says, beside the lines from which values of objects come that differ.
+func Specs(changes []*match.Change, lines *Lines) []Effect {
+	told, left := slices.Concat(encryption(changes), checks(changes)), []*match.Change(nil)
+	for _, change := range changes {
+		if !lines.has(change) && !moves(change) && !slices.ContainsFunc(told, func(e Effect) bool { return slices.Contains(e.Changes, change) }) {
+			left = append(left, change)
+		}
+	}
+	told = append(told, unseen(left, lines)...)
+	for i := range told {
+		told[i].Rule = specsRule.Name
+	}
+	return told
+}
+
+// moves reports whether a tenant comes to a cluster or leaves one, which its objects tell.
+func moves(c *match.Change) bool { return c.Kind() == "Tenant" && c.Path.Is("spec", "clusters", "**") }
+
+// encryption is the traffic that is, or may be, in the clear.
+func encryption(changes []*match.Change) []Effect {
+	var effects []Effect
+	open := map[string]bool{}
+	for _, change := range changes {
+		if change.Kind() == "Cluster" && change.Path.Is("spec", "network", "encryption") && unprotected(change.New.Scalar()) && !unprotected(change.Old.Scalar()) {
+			open[change.Object().ID.Name] = true
+			effects = append(effects, specEffect([]*match.Change{change}, WeakensEncryption, Warning, "traffic between the machines of a cluster is no longer encrypted, as its spec has it").
+				with("lose", "the encryption of traffic between machines"))
+		}
+	}
+	for _, change := range changes {
+		if change.Kind() != "Tenant" || !change.Path.Is("spec", "network", "requireEncryption") || change.Old.Scalar() != "true" {
+			continue
+		}
+		e := specEffect([]*match.Change{change}, WeakensEncryption, Warning, "a tenant no longer requires that traffic between machines is encrypted").
+			with("drop", "the requirement of encrypted traffic")
+		for _, name := range change.After.Root.At("spec", "clusters").Strings() {
+			if open[name] {
+				e.Severity, e.Jobs, e.Gist.Rest = Critical, Included, "the requirement of encrypted traffic, on a cluster that loses it"
+			}
+		}
+		effects = append(effects, e)
+	}
+	return effects
+}
+
+// checks are those that a cluster switches off.
+func checks(changes []*match.Change) []Effect {
+	var effects []Effect
+	for _, change := range changes {
+		if change.Kind() != "Cluster" || change.Old == nil {
+			continue
+		}
+		switch p := change.Path; {
+		case p.Is("spec", "requireDigests") && change.Old.Scalar() == "true" && change.New.Scalar() != "true":
+			effects = append(effects, specEffect([]*match.Change{change}, WeakensChecks, Warning, "images need no digest any more: whoever can push a tag decides what runs").
+				with("require", "no digests of images any more"))
+		case p.Is("spec", "reservedNamespaces", "**") && (change.New == nil || len(missing(names(change.Old), names(change.New))) > 0):
+			name := several(missing(names(change.Old), names(change.New)))
+			effects = append(effects, specEffect([]*match.Change{change}, WeakensChecks, Warning, "names of namespaces are no longer reserved: a tenant may take "+name).
+				with("reserve", "no longer the namespace "+name))
+		}
+	}
+	return effects
+}
+
+// names are a text, or those of a list.
+func names(n *object.Node) []string {
+	if n != nil && n.Leaf() {
+		return []string{n.Text}
+	}
+	return n.Strings()
+}
+
+func unprotected(encryption string) bool { return encryption == "" || encryption == "None" }
+
+// unseen are the changes of specs that no object has, one effect per spec and one entry for all of them: at the first line.
+func unseen(changes []*match.Change, lines *Lines) []Effect {
+	var effects []Effect
+	for _, sure := range []bool{true, false} {
+		all := slices.DeleteFunc(slices.Clone(changes), func(change *match.Change) bool { return lines.vague[change.Object().Origin.Path()] == sure })
+		title := "changed in the specs, in no object: " + fieldsOf(all)
+		if !sure {
+			title = "changed in the specs, and no object says that it comes from there: " + fieldsOf(all)
+		}
+		for i, part := range match.ByObject(all) {
+			e := specEffect(part, SpecsOnly, Info, title)
+			if i > 0 {
+				first := &effects[len(effects)-1]
+				e.Before, e.After = first.Before, first.After
+			}
+			effects = append(effects, e)
+		}
+	}
+	return effects
+}
+
+// fieldsOf names the first few fields of changes, each once.
+func fieldsOf(changes []*match.Change) string {
+	const most = 4
+	var names []string
+	for _, change := range changes {
+		name := change.Path.Short()
+		if change.Whole() {
+			name = change.Kind() + " " + change.Object().ID.Name
+		}
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	if more := len(names) - most; more > 0 {
+		names = append(names[:most], Plural(more, "other"))
+	}
+	return strings.Join(names, ", ")
+}
+
+// specEffect is an effect that is about specs.
+func specEffect(changes []*match.Change, consequence Consequence, severity Severity, title string) Effect {
+	const most = 8
+	id := changes[0].Object().ID
+	e := Effect{Consequence: consequence, Severity: severity, Title: title, Changes: changes}
+	switch id.Kind {
+	case "Tenant":
+		e.Subject.Tenant = id.Name
+	case "Cluster":
+		e.Subject.Cluster = id.Name
+	default:
+		e.Subject.Object = id.String()
+	}
+	var words []string
+	for i, change := range changes {
+		if i == most {
+			words = append(words, Plural(len(changes)-most, "more line"))
+			break
+		}
+		words = append(words, written(change))
+	}
+	e.Detail = strings.Join(words, ", ")
+	e.Before, e.After = specSpans(changes[0])
+	return e
+}

@@ -1,0 +1,105 @@
+package rule
+
+import (
+	"strings"
+
+	"lockstep.dev/lockstep/pkg/compile/proof/access"
+	"lockstep.dev/lockstep/pkg/compile/proof/isolation"
+)
+
+// state is what is known of one state of a cluster.
+type state struct {
+	// exists reports whether the state has the cluster.
+	exists  bool
+	network isolation.Cluster
+	access  access.Cluster
+	// namespaces are those that are compiled, by name; tenants those whose they are.
+	namespaces map[string]*namespace
+	tenants    map[string]bool
+	closed     map[string]bool
+	// claims has the volumes of a namespace.
+	claims     map[string][]claim
+	queues     queues
+	engine     engine
+	registries map[string]bool
+	// sources, accounts, runtimes and folders are those of the facts.
+	sources, accounts, runtimes, folders map[string]bool
+	// constraints reports whether there are SecurityContextConstraints: it is OpenShift.
+	constraints bool
+	// held is computed once, when a rule asks.
+	held map[holder]*access.Holding
+}
+
+func newState(units []*Facts) *state {
+	n := len(units) // most units are a tenant, with a namespace and a few queues
+	s := &state{
+		exists: n > 0, namespaces: make(map[string]*namespace, n), tenants: make(map[string]bool, n), closed: map[string]bool{},
+		claims: map[string][]claim{}, queues: make(queues, 2*n), registries: map[string]bool{}, sources: map[string]bool{},
+		accounts: make(map[string]bool, n), runtimes: map[string]bool{}, folders: make(map[string]bool, 2*n),
+	}
+	for _, f := range units {
+		s.network.Add(f.network)
+		// Both states may have the same facts, and each adds up roles in its own way.
+		s.access.Add(f.access.Again())
+		for _, own := range f.namespaces {
+			s.namespaces[own.name], s.tenants[own.tenant] = own, true
+		}
+		for _, name := range f.closed {
+			s.closed[name] = true
+		}
+		for _, volume := range f.claims {
+			s.claims[volume.namespace] = append(s.claims[volume.namespace], volume)
+		}
+		for _, q := range f.queues {
+			s.queues[q.id] = q
+		}
+		for _, host := range f.registries {
+			s.registries[host] = true
+		}
+		note(s.sources, f.sources)
+		note(s.accounts, f.accounts)
+		note(s.runtimes, f.runtimes)
+		note(s.folders, f.folders)
+		s.engine = append(s.engine, f.stages...)
+		s.constraints = s.constraints || f.constraints
+	}
+	return s
+}
+
+func note(names map[string]bool, list []string) {
+	for _, name := range list {
+		names[name] = true
+	}
+}
+
+// engine is what a GitOps engine is told.
+type engine []stage
+
+// applies returns the stage that applies a folder of a cluster, nil where none does.
+func (e engine) applies(cluster, folder string) *stage {
+	var found *stage
+	best := -1
+	for i := range e {
+		tail, within := e[i].within(cluster)
+		if within && strings.HasPrefix(folder+"/", tail) && len(tail) > best {
+			best, found = len(tail), &e[i]
+		}
+	}
+	return found
+}
+
+// within is the folder of a stage below that of a cluster, ending with a slash.
+func (s *stage) within(cluster string) (tail string, found bool) {
+	_, tail, found = strings.Cut(strings.TrimSuffix(s.folder, "/")+"/", cluster+"/")
+	return tail, found
+}
+
+// same is the stage of an engine that is told by the same object, nil for none.
+func (e engine) same(s *stage) *stage {
+	for i := range e {
+		if e[i].object == s.object {
+			return &e[i]
+		}
+	}
+	return nil
+}

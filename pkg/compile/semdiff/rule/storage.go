@@ -1,0 +1,59 @@
+package rule
+
+import (
+	"slices"
+
+	"lockstep.dev/lockstep/pkg/compile/semdiff/match"
+)
+
+var storageKinds = []string{"PersistentVolumeClaim", "PersistentVolume", "StorageClass", "VolumeSnapshotClass"}
+
+var storageRule = &Rule{
+	Name: "storage", Title: "Volumes and their data",
+	Doc: "Volumes that come, grow, shrink or go. A volume never shrinks: the API server refuses it. One that is no longer compiled is deleted, " +
+		"with its data, by an engine that prunes; those that carry the annotations of the bundle stay until somebody deletes them by hand. What goes with a " +
+		"namespace is told by the rules for ownership and for renames.",
+	Says: []Consequence{AddsObjects, GrowsStorage, ImmutableField, DeletesData, LeavesObjects, RestartsNothing},
+	claims: func(c *match.Change) bool {
+		return slices.Contains(storageKinds, c.Kind()) && (c.Whole() || c.Path[0] != "metadata")
+	},
+	judge: each((*Cluster).storage),
+}
+
+func (c *Cluster) storage(part []*match.Change) Effect {
+	change := part[0]
+	id := change.Object().ID
+	switch {
+	case change.Whole() && change.Added():
+		return c.effect(part, AddsObjects, Info, "a "+id.Kind+" is new").with("get", "storage")
+	case change.Whole():
+		return c.gone(part)
+	case id.Kind == "PersistentVolumeClaim" && change.Path.Is("spec", "resources", "requests", "storage"):
+		size := change.Old.Scalar() + " → " + change.New.Scalar()
+		if trendOf(change.Old, change.New) == more {
+			return c.effect(part, GrowsStorage, Notice, "a volume grows").detailed(id.String()+": "+size).with("get", "larger volumes").
+				helped("the storage class must allow expansion (allowVolumeExpansion)")
+		}
+		if c.forced(change.After) {
+			return c.replaced(part).detailed(id.String() + ": " + size)
+		}
+		return c.effect(part, ImmutableField, Critical, "a volume cannot shrink: the API server refuses it").detailed(id.String()+": "+size).
+			with("ask for", "smaller volumes, which the API server refuses").helped(recreate("PersistentVolumeClaim"))
+	}
+	return c.effect(part, RestartsNothing, Warning, "storage is offered in another way").with("offer", "storage in another way")
+}
+
+// gone is a volume that is no longer compiled.
+func (c *Cluster) gone(part []*match.Change) Effect {
+	change := part[0]
+	if from, to, moved := c.handedOver(change.Before.ID.Namespace); moved && (c.stays(change.Before) || change.Kind() != "PersistentVolumeClaim") {
+		return c.effect(part, LeavesObjects, Critical, "a volume stays, with its data, in a namespace that goes to another tenant").detailed(change.Before.ID.String() + " of " + from + ", " + change.Old.Scalar("spec", "resources", "requests", "storage")).
+			helped("copy the data, and delete the volume before this is merged: people of " + to + " can mount it afterwards")
+	}
+	if c.stays(change.Before) || change.Kind() != "PersistentVolumeClaim" {
+		return c.effect(part, LeavesObjects, Warning, "a volume is no longer compiled and stays, with its data, until somebody deletes it").
+			with("leave", "volumes behind").helped("delete it by hand when nobody needs its data: kubectl delete pvc -n " + change.Before.ID.Namespace + " " + change.Before.ID.Name)
+	}
+	return c.effect(part, DeletesData, Critical, "a volume is deleted with its data").detailed(change.Before.ID.String()+", "+change.Old.Scalar("spec", "resources", "requests", "storage")).
+		with("lose", "the data of volumes").to(Hampered)
+}

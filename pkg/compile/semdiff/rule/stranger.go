@@ -1,0 +1,114 @@
+package rule
+
+import (
+	"slices"
+	"strings"
+
+	"lockstep.dev/lockstep/pkg/compile/proof/access"
+)
+
+// Groups that Kubernetes itself puts subjects into, with whom they mean
+// (https://kubernetes.io/docs/reference/access-authn-authz/rbac/#default-roles-and-role-bindings).
+var builtInGroups = map[string]string{
+	"system:authenticated":   "everybody who can log in",
+	"system:unauthenticated": "everybody, without logging in",
+	"system:serviceaccounts": "every service account of the cluster",
+	"system:masters":         "whoever has a certificate of an administrator",
+}
+
+// accountsOf begins the group of all service accounts of a namespace; anonymous is the user without a login.
+const (
+	accountsOf = "system:serviceaccounts:"
+	anonymous  = "system:anonymous"
+)
+
+// stranger is a subject that gets rights in a place that is not its own: people or accounts of another tenant, everybody, an account that is
+// not compiled. The zero value is none.
+type stranger struct {
+	// words say in a sentence who it is.
+	words string
+	// everybody reports whether it is not known who all it is.
+	everybody bool
+	// common reports whether it is a group of several other tenants, such as the people of the platform.
+	common bool
+}
+
+// strange says who a subject is where it is not one of those who belong in a place.
+func (c *Cluster) strange(h holder) stranger {
+	own := c.owner(h.namespace)
+	switch h.Kind {
+	case "Group":
+		return c.strangeGroup(h, own)
+	case "User":
+		if h.Name == anonymous {
+			return stranger{words: "everybody, without logging in (the user " + anonymous + ")", everybody: true}
+		}
+	case "ServiceAccount":
+		return c.strangeAccount(h, own)
+	}
+	return stranger{}
+}
+
+func (c *Cluster) strangeGroup(h holder, own string) stranger {
+	if who := builtInGroups[h.Name]; who != "" {
+		return stranger{words: who + " (the group " + h.Name + ")", everybody: true}
+	}
+	if namespace, found := strings.CutPrefix(h.Name, accountsOf); found {
+		other := c.owner(namespace)
+		if other != "" && other == own {
+			return stranger{}
+		}
+		words := "every service account of the namespace " + namespace
+		if other != "" {
+			words += " of the tenant " + other
+		}
+		return stranger{words: words}
+	}
+	tenants := c.everywhere.whose(h.Name, own)
+	if own == "" || len(tenants) == 0 {
+		return stranger{}
+	}
+	return stranger{words: "the group " + h.Name + " of the tenant " + several(tenants), common: len(tenants) > 1}
+}
+
+func (c *Cluster) strangeAccount(h holder, own string) stranger {
+	other, name := c.owner(h.Namespace), h.Namespace+"/"+h.Name
+	switch {
+	case c.applies(h) || c.controls(h) || other != "" && other == own:
+	case other != "" && own != "":
+		return stranger{words: "the service account " + name + " of the tenant " + other}
+	case other == "" && !c.was.accounts[name] && !c.is.accounts[name] && h.Name != "default": // that one is in every namespace
+		return stranger{words: "the service account " + name + ", which is not compiled here,"}
+	}
+	return stranger{}
+}
+
+// strangers are the subjects that are strange somewhere. Their rights are told on their own: one line may name several.
+func (c *Cluster) strangers(all []holder) map[access.Subject]Aspect {
+	found := map[access.Subject]Aspect{}
+	for _, h := range all {
+		if c.strange(h).words != "" {
+			found[h.Subject] = Aspect(h.String())
+		}
+	}
+	return found
+}
+
+// danger says how grave it is that a stranger gains rights. To be in the pods of a tenant, or to run some, is at least as grave as traffic
+// to them: it gives their data, their Secrets and their token.
+func (s stranger) danger(c *Cluster, h holder, rights []access.Right) Severity {
+	inside := slices.ContainsFunc(rights, func(r access.Right) bool { return strength(r) >= strengthToRun })
+	tenant := c.owner(h.namespace)
+	switch {
+	case s.words == "":
+		return Info
+	case s.everybody && (tenant != "" || slices.ContainsFunc(rights, func(r access.Right) bool { return strength(r) > 0 })):
+		return Critical
+	case tenant != "" && !c.was.tenants[tenant]:
+		// Nothing of the tenant's is there yet.
+		return Warning
+	case inside && tenant != "" && !s.common:
+		return Critical
+	}
+	return Warning
+}

@@ -1,0 +1,63 @@
+package rule
+
+import (
+	"slices"
+	"strings"
+
+	"lockstep.dev/lockstep/pkg/compile/proof/access"
+	"lockstep.dev/lockstep/pkg/compile/semdiff/match"
+)
+
+// tenantRoles are the roles that specs give the people of a tenant, the weakest first, with the words for those who have them.
+var tenantRoles = []struct{ role, called string }{
+	{"lockstep-tenant-viewer", "viewer"}, {"lockstep-tenant-editor", "editor"}, {"lockstep-tenant-admin", "admin"},
+}
+
+// tenantRole is the strongest of these roles that a subject holds, -1 for none.
+func tenantRole(held *access.Holding) int {
+	if held == nil {
+		return -1
+	}
+	strongest := -1
+	for i := range tenantRoles {
+		if slices.Contains(held.Roles, tenantRoles[i].role) {
+			strongest = i
+		}
+	}
+	return strongest
+}
+
+// readerPrefix begins the bindings by which the people of a tenant read the runtimes of the catalog.
+const readerPrefix = "lockstep-runtime-reader-"
+
+// readsAnyway reports whether a group reads the catalog before and after as the people of another tenant, whose objects need not be
+// compared.
+func (c *Cluster) readsAnyway(h holder, causes []*match.Change) bool {
+	var tenants []string
+	for _, change := range causes {
+		if !strings.HasPrefix(change.Object().ID.Name, readerPrefix) {
+			return false
+		}
+		tenants = append(tenants, c.tenantOf(change.Object()))
+	}
+	var before, after bool
+	for i := range c.tenants {
+		if t := &c.tenants[i]; slices.Contains(t.Groups, h.Name) && !slices.Contains(tenants, t.Name) {
+			before, after = before || t.Before, after || !t.Before
+		}
+	}
+	return h.Kind == "Group" && h.namespace == "" && before && after
+}
+
+// roleChange is the role of a tenant that a subject gains or loses, "" for none: people know roles better than rights.
+func (c *Cluster) roleChange(h holder, consequence Consequence) string {
+	before, after := tenantRole(c.was.holdings()[h]), tenantRole(c.is.holdings()[h])
+	switch {
+	case c.owner(h.namespace) == "":
+	case consequence == WidensAccess && after > before:
+		return tenantRoles[after].called
+	case consequence == NarrowsAccess && after < before:
+		return tenantRoles[before].called
+	}
+	return ""
+}

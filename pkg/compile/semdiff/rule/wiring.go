@@ -1,0 +1,96 @@
+package rule
+
+import (
+	"slices"
+
+	"lockstep.dev/lockstep/pkg/compile/object"
+	"lockstep.dev/lockstep/pkg/compile/semdiff/match"
+	"lockstep.dev/lockstep/pkg/mpi"
+)
+
+var wiringRule = &Rule{
+	Name: "wiring", Title: "How the pods of a runtime are put together",
+	Doc: "Everything else of a runtime: MPI implementation and version, commands, volumes, scheduling, probes, policies of its JobSet. Jobs that " +
+		"are created afterwards get it, because Trainer takes a snapshot of the runtime when a job is created (since 2.3). Another MPI " +
+		"implementation or major version is a warning: images must have it too. So is a toleration of every taint: jobs may start on machines that are kept for others, a Secret or a volume that " +
+		"they did not have, another service account, priority or scheduler, and other hosts under the same names.",
+	Says: []Consequence{NewJobsOnly},
+	claims: func(c *match.Change) bool {
+		if !isRuntime(c) || c.Whole() {
+			return false
+		}
+		return c.Path[0] == "spec" || c.Path[0] == "apiVersion" || len(c.Path) == 3 && slices.Contains([]string{
+			mpi.ImplementationLabel, mpi.VersionLabel, "lockstep.dev/profile", mpi.FrameworkLabel, mpi.GangTimeoutAnnotation,
+		}, c.Path[2])
+	},
+	judge: func(c *Cluster, changes []*match.Change) []Effect {
+		other := slices.DeleteFunc(slices.Clone(changes), tolerates)
+		return append(c.tolerated(changes), each((*Cluster).wired)(c, other)...)
+	},
+}
+
+func (c *Cluster) wired(part []*match.Change) Effect {
+	severity, title, rest := Notice, "new jobs are put together in another way", "new jobs in another way"
+	if slices.ContainsFunc(part, func(change *match.Change) bool {
+		return change.Path.Last() == mpi.ImplementationLabel || change.Path.Last() == mpi.VersionLabel
+	}) {
+		severity, title, rest = Warning, "new jobs run with another MPI: their images must have it", "new jobs with another MPI"
+	}
+	if severity < Warning && slices.ContainsFunc(part, overrules) {
+		severity, title, rest = Warning, "new jobs are put together in another way than the compiler does, by a patch", "new jobs in another way than the compiler does, by a patch"
+	}
+	if words := otherPods(part); words != "" {
+		severity, title, rest = Warning, "pods of new jobs "+words, "new jobs whose pods "+words
+	}
+	return c.effect(part, NewJobsOnly, severity, title).with("start", rest)
+}
+
+func tolerates(c *match.Change) bool { return c.Path.Has("tolerations") }
+
+// tolerated says what becomes of the taints that jobs of a runtime tolerate, as one effect for each runtime: one taint goes and another
+// one comes where a spec words it otherwise.
+func (c *Cluster) tolerated(changes []*match.Change) []Effect {
+	var effects []Effect
+	mine := slices.DeleteFunc(slices.Clone(changes), func(change *match.Change) bool { return !tolerates(change) })
+	for _, part := range match.ByObject(mine) {
+		slices.SortStableFunc(part, func(a, b *match.Change) int { return tolerance(b) - tolerance(a) })
+		severity, title, rest := Notice, "new jobs tolerate other taints: they may start on other machines", "new jobs that tolerate other taints"
+		switch tolerance(part[0]) {
+		case everyTaint:
+			severity, title, rest = Warning, "new jobs tolerate every taint: they may start on any machine, those of the control plane and those kept for others too", "new jobs on any machine, whatever its taints"
+		case taintGone:
+			title, rest = "new jobs tolerate fewer taints: they start on fewer machines", "new jobs that tolerate fewer taints"
+		}
+		effects = append(effects, c.effect(part, NewJobsOnly, severity, title).with("start", rest))
+	}
+	return effects
+}
+
+// What becomes of a toleration, from the least to the most that jobs may do by it.
+const (
+	taintGone = iota
+	otherTaint
+	everyTaint
+)
+
+// tolerance is what a change of tolerations lets jobs do. One without a key is for every taint, or for all with its effect
+// (https://kubernetes.io/docs/concepts/scheduling-eviction/taint-and-toleration/).
+func tolerance(c *match.Change) int {
+	if c.New == nil {
+		return taintGone
+	}
+	if everyKey(c.New) || c.New.Kind == object.ListNode && slices.ContainsFunc(slices.Collect(items(c.New)), everyKey) {
+		return everyTaint
+	}
+	return otherTaint
+}
+
+// everyKey reports whether a toleration is for taints of every key.
+func everyKey(n *object.Node) bool {
+	return n.Kind == object.MapNode && n.Scalar("key") == "" && n.Scalar("operator") == "Exists"
+}
+
+// toleratesAll reports whether a pod may start on any machine.
+func toleratesAll(pod *object.Node) bool {
+	return slices.ContainsFunc(slices.Collect(items(pod.Get("tolerations"))), everyKey)
+}

@@ -1,0 +1,97 @@
+package rule
+
+import (
+	"strconv"
+	"strings"
+
+	"lockstep.dev/lockstep/pkg/compile/object"
+	"lockstep.dev/lockstep/pkg/compile/semdiff/match"
+)
+
+// shown is a change as people read it: `spec.x: 1 → 2`.
+func shown(c *match.Change) string {
+	switch {
+	case c.Renamed():
+		return c.Before.ID.String() + " → " + c.After.ID.String()
+	case c.Whole():
+		return c.Object().ID.String()
+	}
+	return c.Path.Short() + fromTo(c)
+}
+
+func fromTo(c *match.Change) string {
+	was, is := values(c.Old, c.New)
+	return ": " + was + " → " + is
+}
+
+// shownAll shows the first few changes; those that say the same of several jobs are one: `launcher, node: image: a → b`.
+func shownAll(changes []*match.Change) string {
+	const most = 3
+	var order []string
+	jobs := map[string][]string{}
+	for _, c := range changes {
+		job, text := "", shown(c)
+		if !c.Whole() {
+			var rest string
+			job, rest = c.Path.InJob()
+			text = rest + fromTo(c)
+		}
+		if jobs[text] == nil {
+			order = append(order, text)
+		}
+		jobs[text] = append(jobs[text], job)
+	}
+	text, said := "", 0
+	for i, line := range order {
+		if i == most {
+			return text + " and " + Plural(len(changes)-said, "more value")
+		}
+		if i > 0 {
+			text += ", "
+		}
+		said += len(jobs[line])
+		if names := strings.Join(distinct(jobs[line]), ", "); names != "" {
+			text += names + ": "
+		}
+		text += line
+	}
+	return text
+}
+
+// called is an object in a sentence: `DaemonSet tools/agent`.
+func called(id object.ID) string {
+	if id.Namespace == "" {
+		return id.Kind + " " + id.Name
+	}
+	return id.Kind + " " + id.Namespace + "/" + id.Name
+}
+
+// several joins the first few words of a list, and counts the others.
+func several(words []string) string { return few(6, words) }
+
+// few joins the first words of a list, and counts the others.
+func few(most int, words []string) string {
+	if len(words) <= most {
+		return strings.Join(words, ", ")
+	}
+	return strings.Join(words[:most], ", ") + " and " + strconv.Itoa(len(words)-most) + " more"
+}
+
+// Plural returns for example `1 tenant`, `2 tenants` and `2 queries`.
+func Plural(n int, noun string) string {
+	switch {
+	case n == 1:
+		return "1 " + noun
+	case strings.HasSuffix(noun, "y"):
+		noun = strings.TrimSuffix(noun, "y") + "ie"
+	}
+	return strconv.Itoa(n) + " " + noun + "s"
+}
+
+// oneOf is a kind with its article.
+func oneOf(kind string) string {
+	if strings.ContainsAny(kind[:1], "AEIO") {
+		return "an " + kind
+	}
+	return "a " + kind
+}

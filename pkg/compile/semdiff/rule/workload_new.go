@@ -1,0 +1,76 @@
+package rule
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"lockstep.dev/lockstep/pkg/compile/object"
+	"lockstep.dev/lockstep/pkg/compile/proof/access"
+	"lockstep.dev/lockstep/pkg/compile/semdiff/match"
+)
+
+// newWorkload is a workload that runs from now on. In a namespace of a tenant it has what is the tenant's.
+func (c *Cluster) newWorkload(part []*match.Change) Effect {
+	o := part[0].After
+	brought, has := images(&o.Root), uses(&o.Root)
+	with := "the image " + several(brought)
+	if len(has) > 0 {
+		with += ", and has " + several(has)
+	}
+	severity, title := Notice, "a component is new: "+o.ID.Kind
+	if host := c.foreign(brought); host != "" {
+		severity, title = Warning, title+", with an image from another registry: "+host
+	}
+	if found := c.foundThere(o); len(found) > 0 {
+		severity, title = Warning, title+", which has "+several(found)+", not new with it"
+	} else if slices.ContainsFunc(podSpecs(&o.Root), toleratesAll) {
+		severity, title = Warning, title+", on all machines, those of the control plane too"
+	}
+	if account := c.unknownAccount(o); account != "" {
+		severity, title = Warning, "a component is new: "+o.ID.Kind+" with the rights of the service account "+account+", which are not known here"
+	}
+	if account := c.powerful(o); account != "" {
+		severity, title = Critical, "a component is new: "+o.ID.Kind+" with the rights of the service account "+account+", which are grave"
+	} else if c.tenantOf(o) != "" {
+		severity, title = Warning, "pods that are not of its jobs run in a namespace of a tenant: "+o.ID.Kind+" with "+with
+	} else if isSystem(o.ID.Namespace) {
+		severity, title = max(severity, Warning), title+", in "+o.ID.Namespace+", where the cluster keeps what it runs by"
+	}
+	return c.effect(part, AddsObjects, severity, title).detailed(called(o.ID)+" with "+with).withOf(called(o.ID), "are", "new, with "+with)
+}
+
+// foundThere are the volumes and secrets of a new workload that did not come with it: somebody else put something there.
+func (c *Cluster) foundThere(o *object.Object) []string {
+	return slices.DeleteFunc(uses(&o.Root), func(has string) bool {
+		return strings.HasPrefix(has, "the service account ") || slices.ContainsFunc(c.added, func(change *match.Change) bool {
+			id := change.After.ID
+			return id.Namespace == o.ID.Namespace && (has == "the secret "+id.Name && id.Kind == "Secret" || has == "the volume "+id.Name && id.Kind == "PersistentVolumeClaim")
+		})
+	})
+}
+
+// unknownAccount is the account of a workload where neither state has it compiled, "" where it is known: nobody can say what it may do.
+func (c *Cluster) unknownAccount(o *object.Object) string {
+	for _, pod := range podSpecs(&o.Root) {
+		name := pod.Scalar("serviceAccountName")
+		if account := o.ID.Namespace + "/" + name; name != "" && name != "default" && !c.was.accounts[account] && !c.is.accounts[account] {
+			return account
+		}
+	}
+	return ""
+}
+
+// powerful is the account of a workload where that had rights already which break boundaries, "" where it had none: an account that gets rights
+// anew is told by the rule for access.
+func (c *Cluster) powerful(o *object.Object) string {
+	for _, pod := range podSpecs(&o.Root) {
+		account := access.Subject{Kind: "ServiceAccount", Namespace: o.ID.Namespace, Name: cmp.Or(pod.Scalar("serviceAccountName"), "default")}
+		for h, held := range c.was.holdings() {
+			if h.Subject == account && slices.ContainsFunc(held.Rights, func(r access.Right) bool { return r.Grave() != "" }) {
+				return account.Namespace + "/" + account.Name
+			}
+		}
+	}
+	return ""
+}

@@ -1,0 +1,187 @@
+// Package apierror says in plain words why an API server did not do what it was asked for: who lacks which right, what refuses the job, what is
+// not there, and whether there is a server at all. It is pure: it reads the error, and asks nobody.
+package apierror
+
+import (
+	"context"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/url"
+	"regexp"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Kind is what an error means for whoever asked.
+type Kind string
+
+// The kinds.
+const (
+	// Forbidden: this user lacks a right.
+	Forbidden Kind = "Forbidden"
+	// Unknown: the API server does not know this user: a token or a certificate is wrong or has expired.
+	Unknown Kind = "Unknown"
+	// Refused: a quota, a limit or an admission policy does not take the object.
+	Refused Kind = "Refused"
+	// NotFound: there is no object of this name.
+	NotFound Kind = "NotFound"
+	// NoKind: the cluster does not have this kind of object.
+	NoKind Kind = "NoKind"
+	// NoServer: nobody answers, or not in time.
+	NoServer Kind = "NoServer"
+	// Other is all else, in the words of the error.
+	Other Kind = "Other"
+)
+
+// Explained is an error of an API server in plain words.
+type Explained struct {
+	Kind Kind
+	// Message says what happened, in one line, without what to do about it.
+	Message string
+	// User, Verb, Resource and Namespace say who may not do what, of Forbidden: `jane`, `create`, `trainjobs`, `team-cv`. Namespace is empty
+	// for what has none.
+	User, Verb, Resource, Namespace string
+	// Name is what there is not, of NotFound; Resource then says of which kind.
+	Name string
+
+	cause error
+}
+
+// Error returns the message.
+func (e *Explained) Error() string { return e.Message }
+
+// Unwrap returns the error as it came.
+func (e *Explained) Unwrap() error { return e.cause }
+
+// lacks is how the API server says that a right is missing (k8s.io/apiserver pkg/endpoints/handlers/responsewriters, forbiddenMessage).
+var lacks = regexp.MustCompile(`User "([^"]*)" cannot (\S+) resource "([^"]*)"(?: in API group "[^"]*")?(?: in the namespace "([^"]*)"| at the cluster scope)`)
+
+// Explain returns an error of a client in plain words. What is no error of the API server or on the way to it comes back as Other.
+func Explain(err error) *Explained {
+	var already *Explained
+	if errors.As(err, &already) {
+		return already
+	}
+	e := explain(err)
+	e.cause = err
+	return e
+}
+
+func explain(err error) *Explained {
+	switch {
+	case apierrors.IsForbidden(err):
+		return forbidden(err)
+	case apierrors.IsUnauthorized(err):
+		return &Explained{Kind: Unknown, Message: "the API server does not know you: the token or certificate of the kubeconfig has expired, or is not of this cluster"}
+	case apimeta.IsNoMatchError(err):
+		return &Explained{Kind: NoKind, Message: "this cluster does not have what the command is about: " + err.Error()}
+	case apierrors.IsNotFound(err):
+		return notFound(err)
+	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err), apierrors.IsConflict(err), apierrors.IsAlreadyExists(err):
+		return &Explained{Kind: Other, Message: err.Error()}
+	}
+	if why := unreachable(err); why != "" {
+		return &Explained{Kind: NoServer, Message: why}
+	}
+	return &Explained{Kind: Other, Message: err.Error()}
+}
+
+// forbidden tells a missing right from what admission refuses: both are answered with 403.
+func forbidden(err error) *Explained {
+	text := statusOf(err).Message
+	found := lacks.FindStringSubmatch(text)
+	if found == nil {
+		return &Explained{Kind: Refused, Message: refusal(text)}
+	}
+	e := &Explained{Kind: Forbidden, User: found[1], Verb: found[2], Resource: found[3], Namespace: found[4]}
+	where := "in the whole cluster"
+	if e.Namespace != "" {
+		where = fmt.Sprintf("in namespace '%s'", e.Namespace)
+	}
+	e.Message = fmt.Sprintf("User '%s' lacks '%s' permission for %s %s", e.User, e.Verb, e.Resource, where)
+	return e
+}
+
+// refusal leaves out that it is forbidden: what follows says why.
+func refusal(text string) string {
+	if _, why, found := strings.Cut(text, " is forbidden: "); found {
+		return "the API server refuses it: " + why
+	}
+	return "the API server refuses it: " + text
+}
+
+// notFound tells a name that there is not from a kind that the API server does not serve: the answer of the latter names no object.
+func notFound(err error) *Explained {
+	details := statusOf(err).Details
+	if details == nil || details.Name == "" {
+		what := "this kind of object"
+		if details != nil && details.Kind != "" {
+			what = strings.TrimSuffix(details.Kind+"."+details.Group, ".")
+		}
+		return &Explained{Kind: NoKind, Message: "this cluster does not have " + what}
+	}
+	word, known := kinds[details.Kind]
+	if !known {
+		word = details.Kind
+	}
+	return &Explained{Kind: NotFound, Message: fmt.Sprintf("there is no %s `%s`", word, details.Name), Resource: details.Kind, Name: details.Name}
+}
+
+// kinds are how people call resources.
+var kinds = map[string]string{"trainjobs": "TrainJob", "clustertrainingruntimes": "ClusterTrainingRuntime", "trainingruntimes": "TrainingRuntime", "pods": "pod"}
+
+func statusOf(err error) metav1.Status {
+	var status apierrors.APIStatus
+	if errors.As(err, &status) {
+		return status.Status()
+	}
+	return metav1.Status{Message: err.Error()}
+}
+
+// unreachable returns why no answer came, or nothing where one did.
+func unreachable(err error) string {
+	server := "the API server"
+	var asked *url.Error
+	if errors.As(err, &asked) {
+		if u, parsed := url.Parse(asked.URL); parsed == nil {
+			server += " " + u.Scheme + "://" + u.Host
+		}
+	}
+	var (
+		certificate x509.UnknownAuthorityError
+		host        x509.HostnameError
+		outdated    x509.CertificateInvalidError
+		network     net.Error
+		file        *fs.PathError
+	)
+	switch {
+	case asked == nil && errors.As(err, &file):
+		return "" // of a kubeconfig, say: the errors of the system are all net.Errors
+	case errors.Is(err, context.DeadlineExceeded), apierrors.IsTimeout(err), apierrors.IsServerTimeout(err):
+		return server + " does not answer in time"
+	case errors.As(err, &certificate), errors.As(err, &host), errors.As(err, &outdated):
+		return server + " shows a certificate that the kubeconfig does not trust: " + rootOf(err).Error()
+	case apierrors.IsServiceUnavailable(err), apierrors.IsTooManyRequests(err):
+		return server + " is overloaded or starting: " + statusOf(err).Message
+	case asked != nil, errors.As(err, &network):
+		return "cannot reach " + server + ": " + rootOf(err).Error()
+	}
+	return ""
+}
+
+// rootOf returns the innermost error: the others repeat the address.
+func rootOf(err error) error {
+	for {
+		inner := errors.Unwrap(err)
+		if inner == nil {
+			return err
+		}
+		err = inner
+	}
+}

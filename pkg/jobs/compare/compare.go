@@ -1,0 +1,240 @@
+// Package compare says what differed between two runs, as they really ran: from the JobSet and the runtime that each was made of, where these
+// are still there, and otherwise from what was asked for. It is pure.
+package compare
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/utils/ptr"
+	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
+
+	"lockstep.dev/lockstep/pkg/mpi"
+	"lockstep.dev/lockstep/pkg/mpi/diagnose"
+	mpijob "lockstep.dev/lockstep/pkg/mpi/job"
+	"lockstep.dev/lockstep/pkg/mpi/job/kueue"
+)
+
+// Run is what is known of a run.
+type Run struct {
+	TrainJob *trainer.TrainJob
+	// JobSet is what ran, nil where it is gone. Snapshot is the runtime as it was when the job was made, nil where it is gone, and
+	// Digest its SHA-256.
+	JobSet   *jobset.JobSet
+	Snapshot *mpijob.Runtime
+	Digest   string
+	// Now stands for the end of a run that goes on.
+	Now time.Time
+}
+
+// Difference is one thing that differed. Left and Right are empty for what a run did not have.
+type Difference struct {
+	What  string `json:"what"`
+	Left  string `json:"left"`
+	Right string `json:"right"`
+}
+
+// Result is what differed, in the order of a job: what was asked, what it ran on, how it went.
+type Result struct {
+	Differences []Difference `json:"differences"`
+	// Equal are those that were compared and are equal.
+	Equal []string `json:"equal"`
+	// Unknown says what could not be compared, and why.
+	Unknown []string `json:"unknown,omitempty"`
+}
+
+// Runs compares two.
+func Runs(left, right Run) Result {
+	l, r := left.facts(), right.facts()
+	var result Result
+	for _, name := range order(l, r) {
+		if l.values[name] == r.values[name] {
+			result.Equal = append(result.Equal, name)
+		} else {
+			result.Differences = append(result.Differences, Difference{name, l.shown(name), r.shown(name)})
+		}
+	}
+	result.Unknown = slices.Compact(slices.Concat(left.unknown(), right.unknown()))
+	return result
+}
+
+func (r Run) unknown() []string {
+	if r.JobSet == nil {
+		return []string{fmt.Sprintf("the pods of `%s` are known by its TrainJob only: its JobSet is gone", r.TrainJob.Name)}
+	}
+	return nil
+}
+
+// facts are what a run was, by name, and the names in their order.
+type facts struct {
+	names  []string
+	values map[string]string
+	// secret are those whose value is compared and not shown: a comparison is passed on.
+	secret map[string]bool
+}
+
+func (f *facts) shown(name string) string {
+	if f.secret[name] {
+		return "***"
+	}
+	return f.values[name]
+}
+
+func (f *facts) set(name, value string) {
+	if _, known := f.values[name]; !known {
+		f.names = append(f.names, name)
+	}
+	f.values[name] = value
+}
+
+// order is that of the left one, with what only the right one has behind its like.
+func order(l, r *facts) []string {
+	names := slices.Clone(l.names)
+	for i, name := range r.names {
+		if slices.Contains(names, name) {
+			continue
+		}
+		at := 0
+		for _, before := range slices.Backward(r.names[:i]) {
+			if j := slices.Index(names, before); j >= 0 {
+				at = j + 1
+				break
+			}
+		}
+		names = slices.Insert(names, at, name)
+	}
+	return names
+}
+
+func (r Run) facts() *facts {
+	f := &facts{values: map[string]string{}, secret: map[string]bool{}}
+	job := r.TrainJob
+	f.set("runtime", ptr.Deref(job.Spec.RuntimeRef.Kind, "ClusterTrainingRuntime")+" "+job.Spec.RuntimeRef.Name)
+	if r.Snapshot != nil {
+		f.set("runtime as it was", short(r.Digest))
+		f.set("MPI", strings.TrimSpace(r.Snapshot.Labels[mpi.ImplementationLabel]+" "+r.Snapshot.Labels[mpi.VersionLabel]))
+	}
+	f.set("queue", job.Labels[kueue.QueueLabel])
+	r.world(f)
+	r.pods(f)
+	r.course(f)
+	return f
+}
+
+func short(digest string) string { return digest[:min(len(digest), 12)] }
+
+// world is the number of nodes and ranks.
+func (r Run) world(f *facts) {
+	asked := ptr.Deref(r.TrainJob.Spec.Trainer, trainer.Trainer{})
+	nodes, slots := asked.NumNodes, asked.NumProcPerNode
+	if r.Snapshot != nil {
+		if made, err := mpijob.Resolve(r.TrainJob, *r.Snapshot); err == nil {
+			nodes, slots = &made.World.Nodes, &made.World.SlotsPerNode
+		}
+	}
+	f.set("nodes", number(nodes))
+	f.set("slots", number(slots))
+}
+
+func number(n *int32) string {
+	if n == nil {
+		return "the runtime's"
+	}
+	return fmt.Sprint(*n)
+}
+
+// pods are image, command, environment, resources and volumes.
+func (r Run) pods(f *facts) {
+	asked := ptr.Deref(r.TrainJob.Spec.Trainer, trainer.Trainer{})
+	f.set("command", diagnose.Redact(strings.Join(slices.Concat(asked.Command, asked.Args), " ")))
+	if r.JobSet == nil {
+		f.set("image", ptr.Deref(asked.Image, "the runtime's"))
+		environment(f, "env ", asked.Env)
+		if asked.ResourcesPerNode != nil {
+			resources(f, "", *asked.ResourcesPerNode)
+		}
+		return
+	}
+	for _, part := range r.JobSet.Spec.ReplicatedJobs {
+		pod := part.Template.Spec.Template.Spec
+		main := mpijob.MainContainer(&pod)
+		if main == nil {
+			continue
+		}
+		prefix := part.Name + " "
+		f.set(prefix+"image", main.Image)
+		environment(f, prefix+"env ", main.Env)
+		resources(f, prefix, main.Resources)
+		for _, volume := range pod.Volumes {
+			if c := volume.PersistentVolumeClaim; c != nil {
+				f.set(prefix+"volume "+c.ClaimName, mountOf(main, volume.Name))
+			}
+		}
+	}
+}
+
+func mountOf(c *corev1.Container, volume string) string {
+	for _, m := range c.VolumeMounts {
+		if m.Name == volume {
+			return m.MountPath
+		}
+	}
+	return "not mounted"
+}
+
+func environment(f *facts, prefix string, variables []corev1.EnvVar) {
+	for _, v := range variables {
+		value := v.Value
+		if v.ValueFrom != nil {
+			value = source(*v.ValueFrom)
+		}
+		f.set(prefix+v.Name, value)
+		f.secret[prefix+v.Name] = v.ValueFrom == nil && diagnose.Redact(v.Name+"="+value) != v.Name+"="+value
+	}
+}
+
+func source(from corev1.EnvVarSource) string {
+	switch {
+	case from.SecretKeyRef != nil:
+		return "from Secret " + from.SecretKeyRef.Name + ", " + from.SecretKeyRef.Key
+	case from.ConfigMapKeyRef != nil:
+		return "from ConfigMap " + from.ConfigMapKeyRef.Name + ", " + from.ConfigMapKeyRef.Key
+	case from.FieldRef != nil:
+		return "from " + from.FieldRef.FieldPath
+	}
+	return "from elsewhere"
+}
+
+func resources(f *facts, prefix string, r corev1.ResourceRequirements) {
+	for _, name := range slices.Sorted(maps.Keys(r.Requests)) {
+		quantity := r.Requests[name]
+		f.set(prefix+"requests "+string(name), quantity.String())
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.Limits)) {
+		quantity := r.Limits[name]
+		f.set(prefix+"limit "+string(name), quantity.String())
+	}
+}
+
+// course is when it began and how it ended.
+func (r Run) course(f *facts) {
+	begin, end := r.TrainJob.CreationTimestamp.Time, r.Now
+	state, why := "not over", ""
+	for _, kind := range []string{trainer.TrainJobComplete, trainer.TrainJobFailed} {
+		if c := apimeta.FindStatusCondition(r.TrainJob.Status.Conditions, kind); c != nil && c.Status == "True" {
+			state, end = kind, c.LastTransitionTime.Time
+			if kind == trainer.TrainJobFailed {
+				why = c.Reason
+			}
+		}
+	}
+	f.set("created", begin.UTC().Format(time.RFC3339))
+	f.set("took", end.Sub(begin).Round(time.Second).String())
+	f.set("result", strings.TrimSpace(state+" "+why))
+}

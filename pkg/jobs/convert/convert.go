@@ -1,0 +1,340 @@
+package convert
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"lockstep.dev/lockstep/api/v1alpha1"
+	"lockstep.dev/lockstep/pkg/compile/decode"
+	"lockstep.dev/lockstep/pkg/mpi"
+)
+
+const (
+	launcherPath = "spec.mpiReplicaSpecs." + launcherReplica
+	workerPath   = "spec.mpiReplicaSpecs." + workerReplica
+	// manager is who wrote our patch, as spec.runtimePatches names it.
+	manager = "lockstep.dev/convert"
+)
+
+// The bounds of a runtime (api/v1alpha1).
+const (
+	mostNodes = 1000
+	mostSlots = 1024
+)
+
+// Options say what an MPIJob does not.
+type Options struct {
+	// MPIVersion is that of the library in the images, such as 5.0.7; empty means what mpi-operator is known to work with.
+	MPIVersion string
+}
+
+// Result is a converted MPIJob.
+type Result struct {
+	Job      *Job
+	TrainJob *trainer.TrainJob
+	// Runtime and Profile name the specs that the job runs with.
+	Runtime, Profile string
+	// Proposed reports that the catalog does not have the runtime; Specs are then what it lacks, unless an earlier job brought them.
+	Proposed bool
+	Specs    []Spec
+	// Rejected says why runtimes of the same library do not fit.
+	Rejected []string
+	// Entries are what became of each value, in the order of Classes and then of the text.
+	Entries []Entry
+}
+
+// Hands is how many values somebody has to look at before the TrainJob does what the MPIJob did.
+func (r *Result) Hands() int { return r.Count(NotPossible) }
+
+// Count is how many entries have a class.
+func (r *Result) Count(class Class) int {
+	n := 0
+	for i := range r.Entries {
+		if r.Entries[i].Class == class {
+			n++
+		}
+	}
+	return n
+}
+
+// converter is one conversion.
+type converter struct {
+	ledger
+	job     *Job
+	spec    *mpiJobSpec
+	catalog *Catalog
+	options Options
+	need    need
+	choice  choice
+	out     *trainer.TrainJob
+	trainer *trainer.Trainer
+	// pods are what is patched of the launcher and of the nodes.
+	pods map[string]*podPatch
+}
+
+// Convert converts one MPIJob. Specs that it proposes are added to the catalog.
+func Convert(job *Job, catalog *Catalog, options Options) *Result {
+	c := &converter{
+		ledger: ledger{document: job.document}, job: job, spec: &job.spec.Spec, catalog: catalog, options: options,
+		trainer: &trainer.Trainer{}, pods: map[string]*podPatch{mpi.LauncherJob: {}, mpi.NodeJob: {}},
+	}
+	c.out = &trainer.TrainJob{TypeMeta: metav1.TypeMeta{APIVersion: trainer.GroupVersion.String(), Kind: "TrainJob"}}
+	c.out.Spec.Trainer = c.trainer
+	c.metadata()
+	c.library()
+	c.world()
+	c.images()
+	c.resources()
+	c.machines()
+	result := &Result{Job: job, TrainJob: c.out}
+	result.Specs = c.chooseRuntime()
+	c.command()
+	c.environment()
+	c.podsOf()
+	c.runPolicy()
+	c.differences()
+	c.patches()
+	result.Runtime, result.Profile, result.Rejected = c.choice.runtime.Metadata.Name, c.choice.profile.Metadata.Name, c.choice.rejected
+	result.Proposed = catalog.proposed[v1alpha1.MPIRuntimeKind+"/"+result.Runtime]
+	result.Entries = c.close(job.unknown)
+	return result
+}
+
+func (c *converter) launcher() *replicaSpec { return c.spec.ReplicaSpecs[launcherReplica] }
+func (c *converter) worker() *replicaSpec   { return c.spec.ReplicaSpecs[workerReplica] }
+
+// ranks is the template of the pods in which ranks run, and its path: the launcher's where there are no workers.
+func (c *converter) ranks() (*replicaSpec, string) {
+	if worker := c.worker(); worker != nil {
+		return worker, workerPath
+	}
+	return c.launcher(), launcherPath
+}
+
+// main is the path and the index of the container in which the program runs: the first, or the one that v1 names.
+func (c *converter) main(spec *replicaSpec, path string) (*corev1.Container, string) {
+	containers := spec.Template.Spec.Containers
+	i := max(0, slices.IndexFunc(containers, func(container corev1.Container) bool { return container.Name == c.spec.MainContainer }))
+	return &containers[i], path + ".template.spec.containers[" + strconv.Itoa(i) + "]"
+}
+
+// The versions that are taken for those in the images, where nobody says which it is.
+var commonVersions = map[string]string{string(mpi.OpenMPI): "4.1", string(mpi.IntelMPI): "2021.13", string(mpi.MPICH): "4.2"}
+
+func (c *converter) library() {
+	const path = "spec.mpiImplementation"
+	asked := cmp.Or(c.spec.MPIImplementation, "OpenMPI")
+	known := map[string]mpi.Implementation{"OpenMPI": mpi.OpenMPI, "Intel": mpi.IntelMPI, "MPICH": mpi.MPICH}
+	implementation, found := known[asked]
+	if !found {
+		c.add(NotPossible, path, "", "`%s` is no implementation of mpi-operator (OpenMPI, Intel, MPICH): taken for Open MPI", asked)
+		implementation = mpi.OpenMPI
+	}
+	version := cmp.Or(c.options.MPIVersion, commonVersions[string(implementation)])
+	c.need.mpi = v1alpha1.MPI{Implementation: string(implementation), Version: version}
+	c.need.major, _, _ = strings.Cut(version, ".")
+	if !found {
+		return
+	}
+	note := "taken for " + version + ": say `--mpi-version` if the image has another"
+	if c.options.MPIVersion != "" {
+		note = "version " + version + ", as `--mpi-version` says"
+	} else if implementation == mpi.OpenMPI {
+		note = "taken for Open MPI 4, because the variables that mpi-operator sets are not read by 5: say `--mpi-version 5.0` if the image has it"
+	}
+	c.addDefault(ByRuntime, path, "MPIRuntime spec.mpi", "%s", note)
+}
+
+// world is how many nodes there are, and ranks on each.
+func (c *converter) world() {
+	c.slots()
+	c.need.runsRanks = ptr.Deref(c.spec.RunLauncherAsWorker, false)
+	workers, path := int32(0), workerPath+".replicas"
+	if worker := c.worker(); worker != nil {
+		workers = 1
+		switch replicas := worker.Replicas; {
+		case replicas == nil:
+			c.addDefault(NotPossible, path, "spec.trainer.numNodes", "missing, which mpi-operator refuses: taken as 1")
+		case *replicas < 1:
+			c.add(NotPossible, path, "spec.trainer.numNodes", "mpi-operator refuses less than 1: taken as 1")
+		case *replicas >= mostNodes:
+			c.add(NotPossible, path, "spec.trainer.numNodes", "a job has at most %d nodes: taken as 1", mostNodes)
+		default:
+			workers = *replicas
+			c.add(Carried, path, "spec.trainer.numNodes", "")
+		}
+	}
+	c.need.nodes = workers
+	switch {
+	case c.need.runsRanks:
+		c.need.nodes++
+	case workers == 0:
+		c.need.nodes, c.need.runsRanks = 1, true
+		c.addDefault(Differs, workerPath, "spec.trainer.numNodes", "an MPIJob without workers runs everything in its launcher: a job of one node")
+	}
+	c.trainer.NumNodes = ptr.To(c.need.nodes)
+	c.add(ByRuntime, launcherPath+".replicas", "", "there is always one launcher")
+}
+
+func (c *converter) slots() {
+	const path = "spec.slotsPerWorker"
+	c.need.slots = ptr.Deref(c.spec.SlotsPerWorker, 1)
+	if c.need.slots < 1 || c.need.slots > mostSlots {
+		c.add(NotPossible, path, "spec.trainer.numProcPerNode", "a node has 1 to %d slots: taken as 1", mostSlots)
+		c.need.slots = 1
+	} else {
+		c.addDefault(Carried, path, "spec.trainer.numProcPerNode", "")
+	}
+	c.trainer.NumProcPerNode = ptr.To(c.need.slots)
+}
+
+// images: all pods of a TrainJob have one image.
+func (c *converter) images() {
+	const to = "spec.trainer.image"
+	ranks, path := c.ranks()
+	container, at := c.main(ranks, path)
+	c.need.image = container.Image
+	c.trainer.Image = ptr.To(container.Image)
+	if decode.HasFormat("image", container.Image) {
+		c.add(Carried, at+".image", to, "")
+	} else {
+		c.addDefault(NotPossible, at+".image", to, "no image reference; one is %s", decode.Allowed("image"))
+	}
+	launcher, launcherAt := c.main(c.launcher(), launcherPath)
+	switch {
+	case launcherAt == at:
+	case launcher.Image == container.Image:
+		c.add(Carried, launcherAt+".image", to, "")
+	default:
+		c.add(NotPossible, launcherAt+".image", to, "launcher and nodes have one image, and that of the workers was taken: it needs what the launcher's command calls")
+	}
+}
+
+// machines are what the workers ask of machines, by labels and taints.
+func (c *converter) machines() {
+	ranks, _ := c.ranks()
+	c.need.nodeSelector, c.need.tolerations = ranks.Template.Spec.NodeSelector, ranks.Template.Spec.Tolerations
+	c.need.tenant = c.catalog.tenantOf(c.job.Namespace())
+	c.need.name = cmp.Or(c.job.Name(), strings.TrimSuffix(c.job.spec.GenerateName, "-"))
+	if namespace := c.job.Namespace(); namespace != "" {
+		c.need.name = namespace + "/" + c.need.name
+	}
+	if limit := c.spec.RunPolicy.BackoffLimit; limit != nil {
+		c.need.restarts = min(max(*limit, 0), 10)
+	}
+	if policy := c.spec.RunPolicy.SchedulingPolicy; policy != nil {
+		if seconds := ptr.Deref(policy.ScheduleTimeoutSeconds, 0); seconds >= 1 && seconds <= 3600 {
+			c.need.gangTimeout = strconv.Itoa(int(seconds)) + "s"
+		}
+	}
+}
+
+func (c *converter) chooseRuntime() []Spec {
+	var specs []Spec
+	found, fits := c.catalog.choose(&c.need)
+	c.choice = found
+	if !fits {
+		c.choice, specs = c.catalog.propose(&c.need)
+		c.choice.rejected = found.rejected
+	}
+	name := c.choice.runtime.Metadata.Name
+	c.out.Spec.RuntimeRef = trainer.RuntimeRef{Name: name}
+	for _, kind := range []string{"apiVersion", "kind"} {
+		c.add(Carried, kind, kind, "")
+	}
+	if t := c.need.tenant; !uses(t, c.choice.runtime) {
+		c.add(NotPossible, "metadata.namespace", "", "the namespace is tenant `%s`'s, which does not use the runtime: add `%s` to `runtimes` in its spec", t.Metadata.Name, name)
+	}
+	c.containerLimits()
+	if c.catalog.draft(c.choice.profile) {
+		_, path := c.ranks()
+		c.addDefault(NotPossible, path+".template.spec", "HardwareProfile "+c.choice.profile.Metadata.Name,
+			"no profile of the catalog has machines for the workers; the draft offers what one worker takes: write what a machine has")
+	}
+	return specs
+}
+
+// containerLimits: a tenant may have said what one container takes at most.
+func (c *converter) containerLimits() {
+	if c.need.tenant == nil {
+		return
+	}
+	most := c.need.tenant.Spec.Limits.Container.Max
+	for _, bound := range []struct {
+		name corev1.ResourceName
+		most *resource.Quantity
+	}{{corev1.ResourceCPU, most.CPU}, {corev1.ResourceMemory, most.Memory}} {
+		asked := c.need.most(bound.name, resource.Quantity{})
+		if bound.most != nil && asked.Cmp(*bound.most) > 0 {
+			c.addDefault(NotPossible, c.rankPath()+".resources", resourcesTo, "one container of tenant `%s` has at most %s %s (`limits.container.max` of its spec), a worker asks for %s",
+				c.need.tenant.Metadata.Name, bound.most.String(), bound.name, asked.String())
+		}
+	}
+}
+
+// differences are what holds for every job, whatever it says.
+func (c *converter) differences() {
+	name := cmp.Or(c.job.Name(), c.job.spec.GenerateName+"…")
+	c.addDefault(Differs, "metadata.name", "metadata.name", "pods are named %[1]s-launcher-0-0-… and %[1]s-node-0-0-…, not %[1]s-launcher-… and %[1]s-worker-0; labels are those of JobSet, not training.kubeflow.org", name)
+	c.addDefault(ByRuntime, "spec.sshAuthMountPath", "", "the agent reads the key of the job itself; no sshd, no port and no folder of the image is needed")
+	if c.spec.LauncherCreationPolicy == "WaitForWorkersReady" {
+		c.add(ByRuntime, "spec.launcherCreationPolicy", "", "the command starts when all nodes answer")
+	} else {
+		c.addDefault(Differs, "spec.launcherCreationPolicy", "", "all pods start together, and the command when all nodes answer: waiting loops of its own are not needed")
+	}
+	if c.job.Version == versionV1 {
+		c.add(ByRuntime, "spec.mainContainer", "", "the container is called `%s` in all pods", mpi.Container)
+	}
+	for _, path := range []string{launcherPath, workerPath} {
+		c.addDefaultIf(c.has(path), Differs, path+".restartPolicy", "", "a pod is never started again by itself: the job is, as a whole")
+	}
+	c.whereRanksRun()
+	for _, role := range slices.Sorted(maps.Keys(c.spec.ReplicaSpecs)) {
+		if role != launcherReplica && role != workerReplica {
+			c.add(NotPossible, child("spec.mpiReplicaSpecs", role), "", "mpi-operator reads `Launcher` and `Worker`, and never read this: remove it, or correct its name")
+		}
+	}
+}
+
+// whereRanksRun: a launcher is one of the nodes, or apart from them.
+func (c *converter) whereRanksRun() {
+	const path, to = "spec.runLauncherAsWorker", "MPIRuntime spec.launcher.runsRanks"
+	runtime := c.choice.runtime
+	switch asked, runs := c.need.runsRanks, runtime.Spec.Launcher.RunsRanks; {
+	case asked && runs:
+		c.add(ByRuntime, path, to, "the launcher is the first of %d nodes: numNodes counts it", c.need.nodes)
+	case asked:
+		c.addDefault(Differs, path, to, "runtime `%s` runs ranks in %d nodes and none in the launcher: one pod more, with as many ranks", runtime.Metadata.Name, c.need.nodes)
+	case runs:
+		c.addDefault(Differs, path, to, "runtime `%s` runs ranks in the launcher too: %d pods instead of %d, with as many ranks", runtime.Metadata.Name, c.need.nodes, c.need.nodes+1)
+	default:
+		c.add(ByRuntime, path, to, "")
+	}
+}
+
+func (c *converter) addDefaultIf(is bool, class Class, path, to, format string, args ...any) {
+	if is {
+		c.addDefault(class, path, to, format, args...)
+	}
+}
+
+// list is some words as a sentence has them.
+func list(words []string) string { return fmt.Sprintf("`%s`", strings.Join(words, "`, `")) }
+
+// CheckMPIVersion refuses what is no version of an MPI library.
+func CheckMPIVersion(version string) error {
+	if version == "" || decode.HasFormat("mpi-version", version) {
+		return nil
+	}
+	return fmt.Errorf("`%s` is no version of MPI: it must be %s", version, decode.Allowed("mpi-version"))
+}

@@ -1,0 +1,317 @@
+package convert
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"lockstep.dev/lockstep/pkg/compile/decode/syntax"
+	"lockstep.dev/lockstep/pkg/compile/source"
+)
+
+// The limits of one file, against text that is small and means very much.
+const (
+	maxDepth  = 64
+	maxValues = 200_000
+)
+
+// Problem is text that cannot be read as MPIJobs, or an MPIJob that the API server would refuse.
+type Problem struct {
+	At source.Span
+	// Message says what was found and what is allowed.
+	Message string
+}
+
+// Other is an object of another kind in the same file. It is left as it is.
+type Other struct {
+	At   source.Span
+	Kind string
+	Name string
+}
+
+// Input is what files hold.
+type Input struct {
+	Jobs     []*Job
+	Others   []Other
+	Problems []Problem
+}
+
+// Read reads the documents of a file. A list (kind List or MPIJobList) counts as what it holds.
+func Read(file *source.File) Input {
+	var in Input
+	if file.Err != nil {
+		in.problem(source.Whole(file), "%s", source.Reason(file.Err))
+		return in
+	}
+	if !utf8.Valid(file.Data) {
+		in.problem(source.Whole(file), "the file is not UTF-8 text")
+		return in
+	}
+	var reader syntax.Reader
+	documents, err := reader.YAML(file)
+	if err != nil {
+		at := source.Whole(file)
+		if located, ok := err.(*syntax.Error); ok { //nolint:errorlint // the reader returns it as it is
+			at, err = located.At, fmt.Errorf("%s", located.Message)
+		}
+		in.problem(at, "no YAML: %v%s", err, templated(file))
+	}
+	for _, document := range documents {
+		in.document(file, document)
+	}
+	return in
+}
+
+// Join adds what another file holds.
+func (in *Input) Join(other Input) {
+	in.Jobs = append(in.Jobs, other.Jobs...)
+	in.Others = append(in.Others, other.Others...)
+	in.Problems = append(in.Problems, other.Problems...)
+}
+
+func (in *Input) problem(at source.Span, format string, args ...any) {
+	in.Problems = append(in.Problems, Problem{At: at, Message: fmt.Sprintf(format, args...)})
+}
+
+func (in *Input) document(file *source.File, root *syntax.Node) {
+	root = root.Follow()
+	if root.Kind != syntax.Mapping {
+		in.problem(root.At.In(file), "a document is a mapping with `apiVersion` and `kind`")
+		return
+	}
+	kind, version := scalarOf(root, "kind"), scalarOf(root, "apiVersion")
+	if kind == "List" || kind == "MPIJobList" {
+		in.list(file, root)
+		return
+	}
+	if kind != kindMPIJob {
+		name := ""
+		if metadata := root.Get("metadata"); metadata != nil {
+			name = scalarOf(metadata.Follow(), "name")
+		}
+		in.Others = append(in.Others, Other{At: root.At.In(file), Kind: kind, Name: name})
+		return
+	}
+	if version != versionV2beta1 && version != versionV1 {
+		in.problem(root.At.In(file), "apiVersion is `%s`; MPIJobs of `%s` and `%s` are read: let the operator that runs it write it as one of these", version, versionV2beta1, versionV1)
+		return
+	}
+	d := &document{file: file, at: root.At.In(file), places: map[string]source.Span{}, values: map[string]string{}}
+	value, err := d.build(root, "", 0)
+	if err == nil {
+		var job *Job
+		if job, err = decodeJob(d, version, value); err == nil {
+			in.Jobs = append(in.Jobs, job)
+			return
+		}
+	}
+	at := d.at
+	if located, ok := err.(*placed); ok { //nolint:errorlint // our own, never wrapped
+		at = located.at
+	}
+	in.problem(at, "%v%s", err, templated(file))
+}
+
+// templated says what to do with a template of Helm, which is no YAML before it is rendered.
+func templated(file *source.File) string {
+	if strings.Contains(file.Text(), "{{") {
+		return "; a template is rendered first, as by `helm template`"
+	}
+	return ""
+}
+
+func (in *Input) list(file *source.File, root *syntax.Node) {
+	items := root.Get("items")
+	if items == nil || items.Follow().Kind != syntax.Sequence {
+		in.problem(root.At.In(file), "a list has `items`")
+		return
+	}
+	for item := items.Follow().First; item != nil; item = item.Next {
+		if scalarOf(item.Follow(), "kind") == "List" {
+			in.problem(item.At.In(file), "a list in a list")
+			continue
+		}
+		in.document(file, item)
+	}
+}
+
+func scalarOf(n *syntax.Node, key string) string {
+	if n == nil || n.Kind != syntax.Mapping {
+		return ""
+	}
+	if value := n.Get(key); value != nil && value.Follow().Kind == syntax.Scalar {
+		return value.Follow().Value
+	}
+	return ""
+}
+
+// document is one object as text: the places and the leaves of its values, by path.
+type document struct {
+	file *source.File
+	at   source.Span
+	// places are those of keys, or of the items of lists.
+	places map[string]source.Span
+	// leaves are the paths of all scalars but null, in the order of the text, and values what they say.
+	leaves []string
+	values map[string]string
+	count  int
+}
+
+// placed is an error with a place.
+type placed struct {
+	at      source.Span
+	message string
+}
+
+func (p *placed) Error() string { return p.message }
+
+func (d *document) fail(n *syntax.Node, format string, args ...any) error {
+	return &placed{at: n.At.In(d.file), message: fmt.Sprintf(format, args...)}
+}
+
+// build returns a value as encoding/json has it, and notes places and leaves.
+func (d *document) build(n *syntax.Node, path string, depth int) (any, error) {
+	n = n.Follow()
+	if d.count++; d.count > maxValues || depth > maxDepth {
+		return nil, d.fail(n, "too much: a document has at most %d values, %d deep", maxValues, maxDepth)
+	}
+	switch n.Kind {
+	case syntax.Mapping:
+		result := map[string]any{}
+		return result, d.entries(n, path, depth, result, false)
+	case syntax.Sequence:
+		result := make([]any, 0, n.Len())
+		for item := n.First; item != nil; item = item.Next {
+			at := path + "[" + strconv.Itoa(len(result)) + "]"
+			d.places[at] = item.At.In(d.file)
+			value, err := d.build(item, at, depth+1)
+			if err != nil {
+				return nil, err
+			}
+			result = append(result, value)
+		}
+		return result, nil
+	}
+	value, err := d.scalar(n)
+	if value != nil {
+		d.leaves = append(d.leaves, path)
+		d.values[path] = n.Value
+	}
+	return value, err
+}
+
+// entries fills a mapping. What is merged (`<<`) gives way to what is written.
+func (d *document) entries(n *syntax.Node, path string, depth int, result map[string]any, merged bool) error {
+	for key := n.First; key != nil; key = key.Next.Next {
+		name, value := key.Follow(), key.Next
+		if name.Kind != syntax.Scalar {
+			return d.fail(key, "a key is a text")
+		}
+		if name.Tag == syntax.Merge {
+			continue
+		}
+		if _, twice := result[name.Value]; twice {
+			if merged {
+				continue
+			}
+			return d.fail(key, "`%s` is there twice: keep one", name.Value)
+		}
+		below := child(path, name.Value)
+		d.places[below] = key.At.In(d.file)
+		made, err := d.build(value, below, depth+1)
+		if err != nil {
+			return err
+		}
+		result[name.Value] = made
+	}
+	return d.merges(n, path, depth, result)
+}
+
+func (d *document) merges(n *syntax.Node, path string, depth int, result map[string]any) error {
+	for key := n.First; key != nil; key = key.Next.Next {
+		if key.Follow().Tag != syntax.Merge {
+			continue
+		}
+		from := key.Next.Follow()
+		if from.Kind != syntax.Mapping || depth > maxDepth {
+			return d.fail(key, "`<<` merges one mapping")
+		}
+		if err := d.entries(from, path, depth+1, result, true); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// decimal is a number that all readers of YAML take for the same.
+var decimal = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?$`)
+
+func (d *document) scalar(n *syntax.Node) (any, error) {
+	switch n.Tag {
+	case syntax.Null:
+		return nil, nil
+	case syntax.Bool:
+		return strings.EqualFold(n.Value, "true"), nil
+	case syntax.Int, syntax.Float:
+		if !decimal.MatchString(n.Value) {
+			return nil, d.fail(n, "`%s` means different numbers to different readers of YAML: write it in decimal, or in quotes if it is a text", n.Value)
+		}
+		return json.Number(n.Value), nil
+	case syntax.Foreign:
+		return nil, d.fail(n, "the tag `%s` has no meaning in an MPIJob", n.Foreign)
+	}
+	return n.Value, nil
+}
+
+// plain are keys that need no quotes in a path.
+var plain = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]*$`)
+
+// child is the path of an entry, as kubectl writes it.
+func child(path, key string) string {
+	switch {
+	case !plain.MatchString(key):
+		return path + "[" + strconv.Quote(key) + "]"
+	case path == "":
+		return key
+	}
+	return path + "." + key
+}
+
+// within reports whether a path is another or below it.
+func within(path, above string) bool {
+	rest, found := strings.CutPrefix(path, above)
+	return found && (rest == "" || above == "" || rest[0] == '.' || rest[0] == '[')
+}
+
+// parent is the path of what holds a value.
+func parent(path string) string {
+	inQuotes := false
+	for i := len(path) - 1; i >= 0; i-- {
+		switch c := path[i]; {
+		case c == '"' && (i == 0 || path[i-1] != '\\'):
+			inQuotes = !inQuotes
+		case !inQuotes && (c == '.' || c == '['):
+			return path[:i]
+		}
+	}
+	return ""
+}
+
+// place is where a path is, or the nearest that holds it.
+func (d *document) place(path string) source.Span {
+	for ; path != ""; path = parent(path) {
+		if at, found := d.places[path]; found {
+			return at
+		}
+	}
+	return d.at
+}
+
+// has reports whether the document says anything at a path.
+func (d *document) has(path string) bool {
+	_, found := d.places[path]
+	return found
+}

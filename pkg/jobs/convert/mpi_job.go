@@ -1,0 +1,164 @@
+package convert
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	kjson "sigs.k8s.io/json"
+
+	"lockstep.dev/lockstep/pkg/compile/source"
+)
+
+// What mpi-operator and the older training-operator read (kubeflow/mpi-operator v0.8.0, kubeflow/training-operator v1.9).
+const (
+	kindMPIJob     = "MPIJob"
+	versionV2beta1 = "kubeflow.org/v2beta1"
+	versionV1      = "kubeflow.org/v1"
+
+	launcherReplica = "Launcher"
+	workerReplica   = "Worker"
+)
+
+// Job is an MPIJob as it was written.
+type Job struct {
+	*document
+	// Version is its apiVersion.
+	Version string
+	spec    mpiJob
+	// unknown are the paths of fields that the version does not have.
+	unknown []string
+}
+
+// Name is that of the MPIJob, empty where the API server shall make one.
+func (j *Job) Name() string { return j.spec.Name }
+
+// Namespace is empty where none is written.
+func (j *Job) Namespace() string { return j.spec.Namespace }
+
+// At is where the MPIJob begins.
+func (j *Job) At() source.Span { return j.at }
+
+// mpiJob is what we read of an MPIJob. Fields that only one version has are taken away from the other by reportForeign.
+type mpiJob struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata"`
+	Spec              mpiJobSpec   `json:"spec"`
+	Status            mpiJobStatus `json:"status,omitempty"`
+}
+
+// mpiJobStatus is what we read of a status; what else is in it is the operator's.
+type mpiJobStatus struct {
+	Conditions []struct {
+		Type   string `json:"type"`
+		Status string `json:"status"`
+	} `json:"conditions,omitempty"`
+}
+
+type mpiJobSpec struct {
+	SlotsPerWorker         *int32                  `json:"slotsPerWorker,omitempty"`
+	RunLauncherAsWorker    *bool                   `json:"runLauncherAsWorker,omitempty"`
+	RunPolicy              runPolicy               `json:"runPolicy,omitempty"`
+	ReplicaSpecs           map[string]*replicaSpec `json:"mpiReplicaSpecs"`
+	SSHAuthMountPath       string                  `json:"sshAuthMountPath,omitempty"`
+	LauncherCreationPolicy string                  `json:"launcherCreationPolicy,omitempty"`
+	MPIImplementation      string                  `json:"mpiImplementation,omitempty"`
+	// MainContainer and CleanPodPolicy are of v1.
+	MainContainer  string  `json:"mainContainer,omitempty"`
+	CleanPodPolicy *string `json:"cleanPodPolicy,omitempty"`
+}
+
+type runPolicy struct {
+	CleanPodPolicy          *string           `json:"cleanPodPolicy,omitempty"`
+	TTLSecondsAfterFinished *int32            `json:"ttlSecondsAfterFinished,omitempty"`
+	ActiveDeadlineSeconds   *int64            `json:"activeDeadlineSeconds,omitempty"`
+	BackoffLimit            *int32            `json:"backoffLimit,omitempty"`
+	SchedulingPolicy        *schedulingPolicy `json:"schedulingPolicy,omitempty"`
+	Suspend                 *bool             `json:"suspend,omitempty"`
+	ManagedBy               *string           `json:"managedBy,omitempty"`
+}
+
+type schedulingPolicy struct {
+	MinAvailable           *int32              `json:"minAvailable,omitempty"`
+	Queue                  string              `json:"queue,omitempty"`
+	MinResources           corev1.ResourceList `json:"minResources,omitempty"`
+	PriorityClass          string              `json:"priorityClass,omitempty"`
+	ScheduleTimeoutSeconds *int32              `json:"scheduleTimeoutSeconds,omitempty"`
+}
+
+type replicaSpec struct {
+	Replicas      *int32                 `json:"replicas,omitempty"`
+	Template      corev1.PodTemplateSpec `json:"template,omitempty"`
+	RestartPolicy string                 `json:"restartPolicy,omitempty"`
+}
+
+// foreign are the fields that only the other version has.
+var foreign = map[string][]string{
+	versionV1:      {"spec.runLauncherAsWorker", "spec.sshAuthMountPath", "spec.launcherCreationPolicy", "spec.mpiImplementation", "spec.runPolicy.managedBy"},
+	versionV2beta1: {"spec.mainContainer", "spec.cleanPodPolicy"},
+}
+
+func decodeJob(d *document, version string, value any) (*Job, error) {
+	data, err := json.Marshal(value)
+	if err != nil {
+		return nil, err
+	}
+	j := &Job{document: d, Version: version}
+	unknown, err := kjson.UnmarshalStrict(data, &j.spec)
+	if err != nil {
+		return nil, d.typeError(err)
+	}
+	for _, strict := range unknown {
+		if found := unknownField.FindStringSubmatch(strict.Error()); found != nil && !within(found[1], "status") {
+			j.unknown = append(j.unknown, found[1])
+		}
+	}
+	for _, path := range foreign[version] {
+		if d.has(path) {
+			j.unknown = append(j.unknown, path)
+		}
+	}
+	return j, j.check()
+}
+
+var unknownField = regexp.MustCompile(`^unknown field "(.*)"$`)
+
+// typeError says where a value has the wrong type. The decoder names no index of a list, so that the place may be that of the list.
+func (d *document) typeError(err error) error {
+	var wrong *json.UnmarshalTypeError
+	message := strings.TrimPrefix(err.Error(), "json: ")
+	at := d.at
+	if what, field, found := strings.Cut(message, " into Go struct field "); found {
+		name, of, _ := strings.Cut(field, " of type ")
+		_, path, _ := strings.Cut(name, ".")
+		at, message = d.place(path), fmt.Sprintf("%s of `%s`: %s", strings.TrimSuffix(what, " "), path, of)
+	}
+	if errors.As(err, &wrong) && wrong.Field != "" {
+		at, message = d.place(wrong.Field), fmt.Sprintf("`%s` is a %s, and must be of type %s", wrong.Field, wrong.Value, wrong.Type)
+	}
+	return &placed{at: at, message: message}
+}
+
+// check refuses what mpi-operator refuses and nothing could be made of (pkg/apis/kubeflow/validation).
+func (j *Job) check() error {
+	for _, role := range []string{launcherReplica, workerReplica} {
+		path := child("spec.mpiReplicaSpecs", role)
+		if spec := j.spec.Spec.ReplicaSpecs[role]; spec != nil && len(spec.Template.Spec.Containers) == 0 {
+			return &placed{at: j.place(path), message: "`" + path + ".template.spec.containers` is missing: at least one container is needed"}
+		}
+	}
+	launcher := j.spec.Spec.ReplicaSpecs[launcherReplica]
+	switch {
+	case launcher == nil:
+		return &placed{at: j.place("spec.mpiReplicaSpecs"), message: "`spec.mpiReplicaSpecs.Launcher` is missing: its command is what the job runs"}
+	case launcher.Replicas != nil && *launcher.Replicas != 1:
+		return &placed{at: j.place(launcherPath + ".replicas"), message: fmt.Sprintf("the launcher has %d replicas; it has 1", *launcher.Replicas)}
+	case j.spec.Name == "" && j.spec.GenerateName == "":
+		return &placed{at: j.place("metadata"), message: "`metadata.name` is missing"}
+	}
+	return nil
+}

@@ -1,0 +1,115 @@
+// Package podlogs is where logs come from on Kubernetes: kubelet's, through the API server, with the rights of whoever asks.
+package podlogs
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strconv"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"lockstep.dev/lockstep/pkg/jobs/logs"
+	"lockstep.dev/lockstep/pkg/mpi"
+	mpijob "lockstep.dev/lockstep/pkg/mpi/job"
+)
+
+// Job is a TrainJob whose pods are read.
+type Job struct {
+	Namespace, Name string
+	// Reader lists its pods, Core reads their logs.
+	Reader client.Reader
+	Core   corev1client.PodsGetter
+}
+
+var _ logs.Cluster = Job{}
+
+// Containers lists the main containers of the pods of the job.
+func (j Job) Containers(ctx context.Context) (all []logs.Status, over bool, err error) {
+	var object trainer.TrainJob
+	// The job is looked at before its pods: what ends in between is seen the next time.
+	switch err := j.Reader.Get(ctx, client.ObjectKey{Namespace: j.Namespace, Name: j.Name}, &object); {
+	case apierrors.IsNotFound(err):
+		over = true
+	case err != nil:
+		return nil, false, refused(err)
+	default:
+		over = mpijob.Finished(&object)
+	}
+	var pods corev1.PodList
+	if err := j.Reader.List(ctx, &pods, client.InNamespace(j.Namespace), client.MatchingLabels{mpi.JobSetNameLabel: j.Name}); err != nil {
+		return nil, false, refused(err)
+	}
+	for i := range pods.Items {
+		all = append(all, statusOf(&pods.Items[i]))
+	}
+	return all, over, nil
+}
+
+// statusOf returns how the main container of a pod is; of a pod that has none of our name, the first one.
+func statusOf(pod *corev1.Pod) logs.Status {
+	index, _ := strconv.Atoi(pod.Labels[mpi.CompletionIndexLabel])
+	s := logs.Status{Source: logs.Source{
+		Pod: pod.Name, UID: string(pod.UID), Container: pod.Spec.Containers[0].Name,
+		Role: pod.Labels[mpi.ReplicatedJobLabel], Index: index, Machine: pod.Spec.NodeName,
+	}}
+	if main := mpijob.MainContainer(&pod.Spec); main != nil {
+		s.Container = main.Name
+	}
+	s.Ended = pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
+	for _, c := range pod.Status.ContainerStatuses {
+		if c.Name != s.Container {
+			continue
+		}
+		s.Restarts = int(c.RestartCount)
+		s.Started = c.State.Running != nil || c.State.Terminated != nil || c.LastTerminationState.Terminated != nil
+		s.Ended = s.Ended || c.State.Terminated != nil && staysEnded(pod, c.State.Terminated)
+	}
+	return s
+}
+
+func staysEnded(pod *corev1.Pod, end *corev1.ContainerStateTerminated) bool {
+	switch {
+	case pod.DeletionTimestamp != nil, pod.Spec.RestartPolicy == corev1.RestartPolicyNever:
+		return true
+	case pod.Spec.RestartPolicy == corev1.RestartPolicyOnFailure:
+		return end.ExitCode == 0
+	}
+	return false
+}
+
+// Open reads a log.
+func (j Job) Open(ctx context.Context, source logs.Source, request logs.Request) (io.ReadCloser, error) {
+	options := &corev1.PodLogOptions{
+		Container: source.Container, Timestamps: true, Follow: request.Follow, Previous: request.Previous, TailLines: request.Tail,
+	}
+	if !request.Since.IsZero() {
+		options.SinceTime = ptr.To(metav1.NewTime(request.Since))
+	} else if request.SinceSeconds > 0 {
+		options.SinceSeconds = &request.SinceSeconds
+	}
+	stream, err := j.Core.Pods(j.Namespace).GetLogs(source.Pod, options).Stream(ctx)
+	switch {
+	case err == nil:
+		return stream, nil
+	case apierrors.IsNotFound(err):
+		return nil, fmt.Errorf("%w: %w", logs.ErrGone, err)
+	case apierrors.IsBadRequest(err):
+		return nil, fmt.Errorf("%w: %w", logs.ErrNotStarted, err)
+	}
+	return nil, refused(err)
+}
+
+// refused marks what another try does not change.
+func refused(err error) error {
+	if apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) {
+		return fmt.Errorf("%w: %w", logs.ErrRefused, err)
+	}
+	return err
+}

@@ -1,0 +1,162 @@
+package logs
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"lockstep.dev/lockstep/pkg/mpi"
+)
+
+// Result says what was read.
+type Result struct {
+	// Sources is how many containers were read, Incomplete how many of them not to their end though it may be there.
+	Sources, Incomplete int
+}
+
+// TooManyError says that more logs are asked for than may be read at a time.
+type TooManyError struct{ Found, Most int }
+
+func (e *TooManyError) Error() string {
+	return fmt.Sprintf("%d logs would be read at a time, at most %d are allowed: choose fewer, or allow more", e.Found, e.Most)
+}
+
+// Run reads the logs of a job in one order and gives their lines, many at once. A give that fails ends it with that error.
+func Run(ctx context.Context, cluster Cluster, options Options, give func([]Line) error) (Result, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	r := &run{cluster: cluster, options: options, cancel: cancel, view: newView(), merge: NewMerge(), known: map[string]bool{}}
+	err := r.look(ctx, behind)
+	if err == nil {
+		r.readers.Go(func() { r.watch(ctx) })
+		err = r.merge.Each(ctx, give)
+	}
+	cancel()
+	r.readers.Wait()
+	if r.failed != nil {
+		err = r.failed
+	}
+	return r.result, err
+}
+
+type run struct {
+	cluster Cluster
+	options Options
+	cancel  context.CancelFunc
+	view    *view
+	merge   *Merge
+	readers sync.WaitGroup
+
+	mu     sync.Mutex
+	known  map[string]bool
+	result Result
+	failed error
+}
+
+// look lists the containers and begins to read those that are new.
+func (r *run) look(ctx context.Context, s state) error {
+	r.view.begin()
+	all, over, err := r.cluster.Containers(ctx)
+	if err != nil {
+		return err
+	}
+	slices.SortStableFunc(all, order)
+	r.view.update(all, over)
+	var fresh []Status
+	for _, status := range all {
+		if !r.known[status.key()] && (r.options.Want == nil || r.options.Want(status.Source)) {
+			fresh = append(fresh, status)
+		}
+	}
+	if err := r.bounded(len(fresh)); err != nil {
+		return err
+	}
+	for _, status := range fresh {
+		r.known[status.key()] = true
+		r.begin(ctx, status, s)
+	}
+	return nil
+}
+
+// order is launcher first, then nodes by number.
+func order(a, b Status) int {
+	first := func(s Status) int {
+		if s.Role == mpi.LauncherJob {
+			return 0
+		}
+		return 1
+	}
+	return cmp.Or(cmp.Compare(first(a), first(b)), cmp.Compare(a.Role, b.Role), cmp.Compare(a.Index, b.Index), cmp.Compare(a.Pod, b.Pod))
+}
+
+func (r *run) bounded(more int) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if reading := r.merge.reading() + more; r.options.Most > 0 && reading > r.options.Most {
+		return &TooManyError{reading, r.options.Most}
+	}
+	r.result.Sources += more
+	return nil
+}
+
+func (r *run) begin(ctx context.Context, status Status, s state) {
+	one := &reader{
+		source: &status.Source, cluster: r.cluster, options: r.options, view: r.view,
+		queue: r.merge.add(len(r.known), s), seen: newWindow(r.options.limited()),
+	}
+	r.readers.Go(func() {
+		complete, err := one.run(ctx, status)
+		if err != nil {
+			r.fail(err)
+		}
+		if !complete {
+			r.mu.Lock()
+			r.result.Incomplete++
+			r.mu.Unlock()
+		}
+	})
+}
+
+// watch looks for new pods until the job is over. It goes on while readers need to know how their containers are.
+func (r *run) watch(ctx context.Context) {
+	defer r.merge.Close()
+	ticks := time.NewTicker(lookEvery)
+	defer ticks.Stop()
+	for r.options.Follow && (!r.view.isOver() || r.merge.reading() > 0) {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticks.C:
+		case <-r.view.asked:
+			time.Sleep(lookAgain) // Streams end together.
+		}
+		if err := r.look(ctx, live); hopeless(err) {
+			r.fail(err)
+			return
+		}
+	}
+}
+
+// fail ends all with an error; the first one counts.
+func (r *run) fail(err error) {
+	r.mu.Lock()
+	r.failed = cmp.Or(r.failed, err)
+	r.mu.Unlock()
+	r.cancel()
+}
+
+// hopeless reports whether another look would fail like this one. Connections break and come back.
+func hopeless(err error) bool {
+	var many *TooManyError
+	return errors.Is(err, ErrRefused) || errors.As(err, &many)
+}
+
+// reading is how many sources have not ended.
+func (m *Merge) reading() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.open
+}

@@ -1,0 +1,267 @@
+// Package preflight says before a job exists what would become of it: it fits now, it waits, or it can never run as it is, and then the
+// largest number of nodes that could. It judges what was read and asks nobody; what could not be read is named, and never a reason to fail.
+//
+// Quota, LimitRange and references are judged by the code with which the controller judges the job later (phase.Foresee).
+package preflight
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	"k8s.io/utils/ptr"
+
+	"lockstep.dev/lockstep/pkg/mpi"
+	"lockstep.dev/lockstep/pkg/mpi/diagnose"
+	mpijob "lockstep.dev/lockstep/pkg/mpi/job"
+	"lockstep.dev/lockstep/pkg/mpi/job/observe"
+	"lockstep.dev/lockstep/pkg/mpi/job/phase"
+)
+
+// Input is what was read.
+type Input struct {
+	TrainJob *trainer.TrainJob
+	// Runtime is the one that the job names, nil where it could not be read.
+	Runtime *mpijob.Runtime
+	// Bounds are quotas, LimitRanges and what the job refers to and does not exist.
+	Bounds observe.Bounds
+	// Queue is where the job would wait, nil where nothing queues.
+	Queue *Queue
+	// Denied is why the API server would not take the job, by a dry run; empty where it would.
+	Denied string
+	// Rights are those that the user lacks, as `create trainjobs`.
+	Rights []string
+	// Machines are those on which ranks of this runtime may run, nil where they could not be read.
+	Machines *Machines
+	// Unseen are what could not be read, and why.
+	Unseen []string
+}
+
+// Queue is a queue of Kueue.
+type Queue struct {
+	Name string
+	// Missing: there is no such LocalQueue. Waiting is how many jobs wait in it, of all users.
+	Missing bool
+	Waiting int
+}
+
+// Machines are those of the runtime's kind.
+type Machines struct{ Matching, Ready int }
+
+// Verdict is what becomes of the job.
+type Verdict string
+
+// The verdicts, from the best.
+const (
+	Fits  Verdict = "fits"
+	Waits Verdict = "waits"
+	Never Verdict = "never"
+)
+
+// Finding is one thing that was looked at.
+type Finding struct {
+	// About is quota, limits, admission, rights, queue, machines, volumes, image, runtime.
+	About   string  `json:"about"`
+	Verdict Verdict `json:"verdict"`
+	Reason  string  `json:"reason,omitempty"`
+	Text    string  `json:"text"`
+}
+
+// Answer is the result. It is stable as JSON.
+type Answer struct {
+	Verdict Verdict `json:"verdict"`
+	// Position is where the job would wait in its queue, 0 where it would not.
+	Position int `json:"position,omitempty"`
+	// LargestNodes is how many nodes could run at once now, of the same size, 0 for none; nil where it is not known or the job fits.
+	LargestNodes *int32    `json:"largestNodes,omitempty"`
+	Findings     []Finding `json:"findings"`
+	// Unseen are what could not be read.
+	Unseen []string `json:"unseen,omitempty"`
+}
+
+// Summary is the answer in one line: `fits now`, `waits at position 3 of queue …`, `never: …`.
+func (a Answer) Summary() string {
+	var text string
+	switch a.Verdict {
+	case Fits:
+		text = "fits now"
+	case Waits:
+		text = "waits"
+		if a.Position > 0 {
+			text += " at position " + strconv.Itoa(a.Position)
+		}
+	default:
+		text = "never"
+	}
+	if a.LargestNodes == nil {
+		return text
+	}
+	if *a.LargestNodes == 0 {
+		return text + "; not even the smallest job of this runtime fits now"
+	}
+	return fmt.Sprintf("%s; the largest that fits now has %d %s", text, *a.LargestNodes, plural(*a.LargestNodes, "node"))
+}
+
+func plural(n int32, word string) string {
+	if n == 1 {
+		return word
+	}
+	return word + "s"
+}
+
+// Judge answers.
+func Judge(in Input) Answer {
+	a := Answer{Verdict: Fits, Unseen: in.Unseen}
+	for _, right := range in.Rights {
+		a.add("rights", Never, "", "you lack the right to "+right)
+	}
+	if in.Denied != "" {
+		a.add("admission", Never, "", in.Denied)
+	}
+	if in.Runtime != nil {
+		a.room(in)
+	}
+	a.queue(in.Queue)
+	a.machines(in.Machines)
+	if len(a.Findings) == 0 {
+		a.add("all", Fits, "", "nothing that could be read is in its way")
+	}
+	return a
+}
+
+func (a *Answer) add(about string, verdict Verdict, reason mpi.Reason, text string) {
+	a.Findings = append(a.Findings, Finding{about, verdict, string(reason), text})
+	if order := []Verdict{Fits, Waits, Never}; slices.Index(order, verdict) > slices.Index(order, a.Verdict) {
+		a.Verdict = verdict
+	}
+}
+
+// room says whether the namespace has room, and how many nodes it has room for where it has too little.
+func (a *Answer) room(in Input) {
+	never, waits, err := phase.Foresee(in.TrainJob, *in.Runtime, in.Bounds)
+	switch {
+	case err != nil:
+		a.add("runtime", Never, reasonOf(err), err.Error())
+		return
+	case never != nil:
+		a.add(aboutOf(never.Reason), Never, never.Reason, never.Text())
+	case waits != nil:
+		a.add(aboutOf(waits.Reason), Waits, waits.Reason, waits.Text())
+	}
+	if cause := firstOf(never, waits); cause != nil && cause.Reason == diagnose.QuotaExceeded {
+		a.LargestNodes = ptr.To(largest(in))
+	}
+}
+
+func firstOf(causes ...*diagnose.Cause) *diagnose.Cause {
+	for _, c := range causes {
+		if c != nil {
+			return c
+		}
+	}
+	return nil
+}
+
+func reasonOf(err error) mpi.Reason {
+	var refusal *mpijob.Refusal
+	if errors.As(err, &refusal) {
+		return refusal.Reason
+	}
+	return ""
+}
+
+func aboutOf(reason mpi.Reason) string {
+	switch reason {
+	case diagnose.QuotaExceeded:
+		return "quota"
+	case diagnose.LimitRangeViolated:
+		return "limits"
+	}
+	return "volumes"
+}
+
+// largest returns the largest number of nodes below that of the job for which there is room, 0 for none. Room only shrinks with nodes,
+// so that it is found by halving.
+func largest(in Input) int32 {
+	fits := func(nodes int32) bool {
+		job := in.TrainJob.DeepCopy()
+		if job.Spec.Trainer == nil {
+			job.Spec.Trainer = &trainer.Trainer{}
+		}
+		job.Spec.Trainer.NumNodes = &nodes
+		never, waits, err := phase.Foresee(job, *in.Runtime, observe.Bounds{Quotas: in.Bounds.Quotas, Limits: in.Bounds.Limits})
+		return err == nil && never == nil && waits == nil
+	}
+	least := leastNodes(*in.Runtime)
+	if !fits(least) {
+		return 0
+	}
+	low, high := least, nodesOf(in)
+	for high-low > 1 {
+		if middle := low + (high-low)/2; fits(middle) {
+			low = middle
+		} else {
+			high = middle
+		}
+	}
+	return low
+}
+
+func leastNodes(runtime mpijob.Runtime) int32 {
+	if n, err := strconv.ParseInt(runtime.Annotations[mpi.MinNodesAnnotation], 10, 32); err == nil && n > 0 {
+		return int32(n)
+	}
+	return 1
+}
+
+func nodesOf(in Input) int32 {
+	made, err := mpijob.Resolve(in.TrainJob, *in.Runtime)
+	if err != nil {
+		return 0
+	}
+	return made.World.Nodes
+}
+
+func (a *Answer) queue(q *Queue) {
+	switch {
+	case q == nil:
+	case q.Missing:
+		a.add("queue", Never, "", fmt.Sprintf("there is no queue `%s` in the namespace: name one that there is, with --queue", q.Name))
+	case q.Waiting > 0:
+		a.Position = q.Waiting + 1
+		a.add("queue", Waits, "", fmt.Sprintf("%d %s in queue `%s`; a new one comes behind those of its priority", q.Waiting, jobsWait(q.Waiting), q.Name))
+	}
+}
+
+func jobsWait(n int) string {
+	if n == 1 {
+		return "job waits"
+	}
+	return "jobs wait"
+}
+
+func (a *Answer) machines(m *Machines) {
+	switch {
+	case m == nil:
+	case m.Matching == 0:
+		a.add("machines", Never, diagnose.Unschedulable, "no machine has the labels that the runtime asks for: name another runtime, or ask the platform team whether machines are missing")
+	case m.Ready == 0:
+		a.add("machines", Waits, diagnose.Unschedulable, fmt.Sprintf("of the %d machines with the labels that the runtime asks for none is ready", m.Matching))
+	}
+}
+
+// Text writes the answer as people read it.
+func (a Answer) Text() string {
+	var b strings.Builder
+	fmt.Fprintln(&b, a.Summary())
+	for _, f := range a.Findings {
+		fmt.Fprintf(&b, "  %-10s%-7s%s\n", f.About, f.Verdict, f.Text)
+	}
+	for _, text := range a.Unseen {
+		fmt.Fprintf(&b, "  not seen  %s\n", text)
+	}
+	return b.String()
+}

@@ -1,0 +1,131 @@
+package submit
+
+import (
+	"fmt"
+	"maps"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/utils/ptr"
+
+	"lockstep.dev/lockstep/pkg/mpi"
+	"lockstep.dev/lockstep/pkg/mpi/job/kueue"
+)
+
+// Manager is under what name the patches of a TrainJob stand that this package makes.
+const Manager = "lockstep.dev/kubectl-mpi"
+
+// Options are what a user asks for. What is left empty is the runtime's.
+type Options struct {
+	Name, Namespace string
+	Runtime         Runtime
+	// Nodes is how many pods run ranks, Slots how many ranks each has room for; 0 for the runtime's numbers.
+	Nodes, Slots int32
+	Image        string
+	// Queue is a LocalQueue of Kueue, empty where nothing queues.
+	Queue   string
+	Command []string
+	Env     []corev1.EnvVar
+	Claims  []Claim
+	// Resources are what each node requests; see Limits.
+	Resources corev1.ResourceList
+	// Files are put into FilesDir of all pods, where the command then runs.
+	Files Files
+	// Suspend makes a job that does not start before it is resumed.
+	Suspend bool
+}
+
+// Claim is a PersistentVolumeClaim with the folder at which it is mounted, in all pods.
+type Claim struct {
+	Name, Path string
+	ReadOnly   bool
+}
+
+// TrainJob returns the job.
+func TrainJob(o Options) (*trainer.TrainJob, error) {
+	if wrong := validation.IsDNS1035Label(o.Name); len(wrong) > 0 {
+		return nil, fmt.Errorf("`%s` cannot be the name of a job: %s", o.Name, wrong[0])
+	}
+	job := &trainer.TrainJob{
+		TypeMeta:   metav1.TypeMeta{APIVersion: trainer.GroupVersion.String(), Kind: "TrainJob"},
+		ObjectMeta: metav1.ObjectMeta{Name: o.Name, Namespace: o.Namespace},
+		Spec: trainer.TrainJobSpec{
+			RuntimeRef: trainer.RuntimeRef{Name: o.Runtime.Name, Kind: ptr.To(o.Runtime.Kind), APIGroup: ptr.To(trainer.GroupVersion.Group)},
+			Trainer:    o.trainer(),
+		},
+	}
+	if o.Queue != "" {
+		job.Labels = map[string]string{kueue.QueueLabel: o.Queue}
+	}
+	if o.Suspend {
+		job.Spec.Suspend = ptr.To(true)
+	}
+	if patch := o.patch(); patch != nil {
+		job.Spec.RuntimePatches = []trainer.RuntimePatch{*patch}
+	}
+	return job, nil
+}
+
+func (o Options) trainer() *trainer.Trainer {
+	t := &trainer.Trainer{Command: o.Command, Env: o.Env}
+	if len(o.Files) > 0 && len(o.Command) > 0 {
+		t.Command = inFilesDir(o.Command)
+	}
+	if o.Image != "" {
+		t.Image = &o.Image
+	}
+	if o.Nodes > 0 {
+		t.NumNodes = &o.Nodes
+	}
+	if o.Slots > 0 {
+		t.NumProcPerNode = &o.Slots
+	}
+	if len(o.Resources) > 0 {
+		t.ResourcesPerNode = &corev1.ResourceRequirements{Requests: o.Resources, Limits: Limits(o.Resources)}
+	}
+	return t
+}
+
+// patch brings volumes into all pods, nil where there are none. A TrainJob has no field for volumes.
+func (o Options) patch() *trainer.RuntimePatch {
+	var volumes []corev1.Volume
+	var mounts []corev1.VolumeMount
+	for i, c := range o.Claims {
+		name := fmt.Sprintf("claim-%d", i)
+		volumes = append(volumes, corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{
+			PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: c.Name, ReadOnly: c.ReadOnly},
+		}})
+		mounts = append(mounts, corev1.VolumeMount{Name: name, MountPath: c.Path, ReadOnly: c.ReadOnly})
+	}
+	var annotations map[string]string
+	if len(o.Files) > 0 {
+		volumes, annotations = append(volumes, o.Files.volume()), o.Files.annotations()
+		mounts = append(mounts, corev1.VolumeMount{Name: filesVolume, MountPath: FilesDir, ReadOnly: true})
+	}
+	if len(volumes) == 0 {
+		return nil
+	}
+	spec := &trainer.JobSetSpecPatch{}
+	for _, name := range []string{mpi.LauncherJob, mpi.NodeJob} {
+		pod := &trainer.PodTemplatePatch{Spec: &trainer.PodSpecPatch{
+			Volumes: volumes, Containers: []trainer.ContainerPatch{{Name: mpi.Container, VolumeMounts: mounts}},
+		}}
+		if annotations != nil {
+			pod.Metadata = &metav1.ObjectMeta{Annotations: annotations}
+		}
+		spec.ReplicatedJobs = append(spec.ReplicatedJobs, trainer.ReplicatedJobPatch{
+			Name: name, Template: &trainer.JobTemplatePatch{Spec: &trainer.JobSpecPatch{Template: pod}},
+		})
+	}
+	return &trainer.RuntimePatch{Manager: Manager, TrainingRuntimeSpec: &trainer.TrainingRuntimeSpecPatch{Template: &trainer.JobSetTemplatePatch{Spec: spec}}}
+}
+
+// Limits are those of a node that requests something: the same, but no CPU. Ranks that wait for each other spin, and a limit of CPU
+// stops them in the middle of it; memory and devices cannot be taken back.
+func Limits(requests corev1.ResourceList) corev1.ResourceList {
+	limits := maps.Clone(requests)
+	delete(limits, corev1.ResourceCPU)
+	return limits
+}

@@ -1,0 +1,292 @@
+// Package validate says what is wrong with TrainJobs in a file, and where: text that is no YAML, fields that there are not, wrong types, and
+// what the job's runtime does not take. What only the cluster knows, its policies, is asked there; Place finds the line that they mean. It is
+// pure: bytes and runtimes go in.
+package validate
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"reflect"
+	"regexp"
+	"strconv"
+	"strings"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	yaml "go.yaml.in/yaml/v4"
+	"k8s.io/apimachinery/pkg/util/validation"
+	kubejson "sigs.k8s.io/json"
+
+	"lockstep.dev/lockstep/pkg/compile/diag"
+	mpijob "lockstep.dev/lockstep/pkg/mpi/job"
+)
+
+// Finding is one mistake.
+type Finding struct {
+	File    string `json:"file"`
+	Line    int    `json:"line"`
+	Column  int    `json:"column"`
+	Message string `json:"message"`
+	// Help is what to do, where that is known.
+	Help string `json:"help,omitempty"`
+}
+
+// String is the finding as compilers write it.
+func (f Finding) String() string {
+	text := fmt.Sprintf("%s:%d:%d: error: %s", f.File, f.Line, f.Column, f.Message)
+	if f.Help != "" {
+		text += "\n  help: " + f.Help
+	}
+	return text
+}
+
+// Document is a TrainJob of a file.
+type Document struct {
+	Job  *trainer.TrainJob
+	file string
+	root *yaml.Node
+}
+
+// Result is what a file holds and what is wrong with it.
+type Result struct {
+	Jobs     []Document
+	Findings []Finding
+}
+
+// mostDocuments is how many a file may have: the command asks the cluster about each.
+const mostDocuments = 1000
+
+// File reads a file of TrainJobs.
+func File(name string, data []byte) Result {
+	var result Result
+	decoder := yaml.NewDecoder(bytes.NewReader(data))
+	for range mostDocuments {
+		var document yaml.Node
+		switch err := decoder.Decode(&document); {
+		case errors.Is(err, io.EOF):
+			return result
+		case err != nil:
+			result.Findings = append(result.Findings, syntaxError(name, err))
+			return result
+		}
+		if len(document.Content) == 0 || document.Content[0].Tag == "!!null" {
+			continue
+		}
+		d := Document{file: name, root: document.Content[0], Job: &trainer.TrainJob{}}
+		if findings := d.decode(); len(findings) > 0 {
+			result.Findings = append(result.Findings, findings...)
+			continue
+		}
+		result.Jobs = append(result.Jobs, d)
+	}
+	result.Findings = append(result.Findings, Finding{File: name, Line: 1, Column: 1, Message: fmt.Sprintf("the file has more than %d documents", mostDocuments), Help: "split it"})
+	return result
+}
+
+var lineOf = regexp.MustCompile(`line (\d+)`)
+
+func syntaxError(name string, err error) Finding {
+	f := Finding{File: name, Line: 1, Column: 1, Message: "this is no YAML: " + strings.TrimPrefix(err.Error(), "yaml: ")}
+	if found := lineOf.FindStringSubmatch(err.Error()); found != nil {
+		f.Line, _ = strconv.Atoi(found[1])
+		f.Message = strings.Replace(f.Message, found[0]+": ", "", 1)
+	}
+	return f
+}
+
+// decode reads the document as a TrainJob.
+func (d *Document) decode() []Finding {
+	var tree any
+	if err := d.root.Decode(&tree); err != nil {
+		return []Finding{syntaxError(d.file, err)}
+	}
+	content, is := tree.(map[string]any)
+	if !is {
+		return []Finding{d.at("", "this is not an object, but a TrainJob is", "")}
+	}
+	if kind, version := content["kind"], content["apiVersion"]; kind != "TrainJob" || version != trainer.GroupVersion.String() {
+		return []Finding{d.at("kind", fmt.Sprintf("this is `%v` of `%v`, and not a TrainJob of `%s`", kind, version, trainer.GroupVersion), "kubectl mpi makes TrainJobs only; `kubectl mpi convert` moves MPIJobs")}
+	}
+	text, err := json.Marshal(content)
+	if err != nil {
+		return []Finding{d.at("", "a key is not a text: "+err.Error(), "")}
+	}
+	var findings []Finding
+	strict, err := kubejson.UnmarshalStrict(text, d.Job)
+	if err != nil {
+		findings = append(findings, d.wrongType(err))
+	}
+	for _, wrong := range strict {
+		findings = append(findings, d.unknownField(wrong))
+	}
+	if len(findings) > 0 {
+		return findings
+	}
+	return d.missing()
+}
+
+func (d *Document) wrongType(err error) Finding {
+	text := err.Error()
+	if found := typeError.FindStringSubmatch(text); found != nil {
+		return d.at(found[2], fmt.Sprintf("`%s` is a %s here, and must be %s", found[2], found[1], kindOf(found[3])), "")
+	}
+	return d.at("", strings.TrimPrefix(text, "json: "), "")
+}
+
+// typeError is how encoding/json says which field has a wrong type; sigs.k8s.io/json has a copy of its own that is not exported.
+var typeError = regexp.MustCompile(`cannot unmarshal (\S+)(?: \S+)? into Go struct field \w+\.(\S+) of type (\S+)`)
+
+// kindOf says in words what a type of Go takes.
+func kindOf(name string) string {
+	switch {
+	case strings.HasPrefix(name, "int"), strings.HasPrefix(name, "float"):
+		return "a number"
+	case strings.HasPrefix(name, "[]"):
+		return "a list"
+	case strings.HasPrefix(name, "map"):
+		return "a mapping"
+	case name == "bool":
+		return "true or false"
+	case name == "string":
+		return "a text: put it in quotes"
+	}
+	return "an object"
+}
+
+// fieldError is how sigs.k8s.io/json says that a field is unknown. One that is there twice is no YAML already.
+var fieldError = regexp.MustCompile(`^unknown field "(.*)"$`)
+
+func (d *Document) unknownField(err error) Finding {
+	found := fieldError.FindStringSubmatch(err.Error())
+	if found == nil {
+		return d.at("", err.Error(), "")
+	}
+	path := found[1]
+	parent, name := "", path
+	if i := strings.LastIndex(path, "."); i >= 0 {
+		parent, name = path[:i], path[i+1:]
+	}
+	allowed := fieldsOf(reflect.TypeFor[trainer.TrainJob](), parent)
+	f := d.at(path, fmt.Sprintf("`%s` has no field `%s`", strings.TrimPrefix("TrainJob."+parent, "."), name), "")
+	switch near, found := diag.Nearest(name, allowed); {
+	case found:
+		f.Help = fmt.Sprintf("did you mean `%s`?", near)
+	case len(allowed) > 0:
+		f.Help = "allowed are " + strings.Join(allowed, ", ")
+	}
+	return f
+}
+
+// missing says which fields there must be.
+func (d *Document) missing() []Finding {
+	var findings []Finding
+	switch name := d.Job.Name; {
+	case name == "" && d.Job.GenerateName == "":
+		findings = append(findings, d.at("metadata", "the job has no name", "add metadata.name"))
+	case name != "":
+		if wrong := validation.IsDNS1035Label(name); len(wrong) > 0 {
+			findings = append(findings, d.at("metadata.name", fmt.Sprintf("`%s` cannot be the name of a job: %s", name, wrong[0]), ""))
+		}
+	}
+	if d.Job.Spec.RuntimeRef.Name == "" {
+		findings = append(findings, d.at("spec", "the job names no runtime", "add spec.runtimeRef.name; `kubectl mpi runtimes` shows which there are"))
+	}
+	return findings
+}
+
+// Against says what the runtime of the job does not take, as the controller would.
+func (d Document) Against(runtime mpijob.Runtime) []Finding {
+	if !runtime.Ours() {
+		return nil
+	}
+	if _, err := mpijob.Resolve(d.Job, runtime); err != nil {
+		return []Finding{d.Place(err.Error())}
+	}
+	return nil
+}
+
+// pathIn finds the field that a message is about: a path, or the name of a field.
+var pathIn = regexp.MustCompile(`spec(?:\.\w+(?:\[\d+\])?)+|metadata\.\w+|\b(?:numNodes|numProcPerNode|resourcesPerNode|runtimePatches|initializer|runtimeRef)\b`)
+
+// Place returns a message about the job, such as one of an admission policy, as a finding at the line that it means.
+func (d Document) Place(message string) Finding {
+	path := pathIn.FindString(message)
+	switch path {
+	case "numNodes", "numProcPerNode", "resourcesPerNode":
+		path = "spec.trainer." + path
+	case "runtimePatches", "initializer", "runtimeRef":
+		path = "spec." + path
+	case "":
+		path = "metadata.name"
+	}
+	return d.at(path, message, "")
+}
+
+// at returns a finding at a field, or at the nearest thing around it that is there.
+func (d Document) at(path, message, help string) Finding {
+	node := d.root
+	for _, step := range steps(path) {
+		next := child(node, step)
+		if next == nil {
+			break
+		}
+		node = next
+	}
+	return Finding{File: d.file, Line: node.Line, Column: node.Column, Message: message, Help: help}
+}
+
+var stepIn = regexp.MustCompile(`[^.\[\]]+`)
+
+func steps(path string) []string { return stepIn.FindAllString(path, -1) }
+
+// child returns a part of a node; of a mapping it is the value, unless that is a mapping or list itself: then the key says better where it is.
+func child(node *yaml.Node, step string) *yaml.Node {
+	if i, err := strconv.Atoi(step); err == nil && node.Kind == yaml.SequenceNode {
+		if i < len(node.Content) {
+			return node.Content[i]
+		}
+		return nil
+	}
+	if node.Kind != yaml.MappingNode {
+		return nil
+	}
+	for i := 0; i+1 < len(node.Content); i += 2 {
+		if node.Content[i].Value == step {
+			return node.Content[i+1]
+		}
+	}
+	return nil
+}
+
+// fieldsOf returns the fields of the object at a path of a type.
+func fieldsOf(t reflect.Type, path string) []string {
+	for _, step := range steps(path) {
+		for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
+			t = t.Elem()
+		}
+		if _, err := strconv.Atoi(step); err == nil {
+			continue
+		}
+		if t.Kind() != reflect.Struct {
+			return nil
+		}
+		field, found := fieldOf(t, step)
+		if !found {
+			return nil
+		}
+		t = field
+	}
+	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
+		t = t.Elem()
+	}
+	if t.Kind() != reflect.Struct {
+		return nil
+	}
+	var names []string
+	for f := range jsonFields(t) {
+		names = append(names, f)
+	}
+	return sorted(names)
+}

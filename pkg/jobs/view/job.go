@@ -1,0 +1,238 @@
+package view
+
+import (
+	"strconv"
+	"time"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+
+	"lockstep.dev/lockstep/pkg/mpi"
+	"lockstep.dev/lockstep/pkg/mpi/job"
+	"lockstep.dev/lockstep/pkg/mpi/job/kueue"
+	"lockstep.dev/lockstep/pkg/mpi/job/observe"
+	"lockstep.dev/lockstep/pkg/mpi/job/phase"
+	"lockstep.dev/lockstep/pkg/mpi/job/status"
+)
+
+// Job is what one job is. Its JSON is stable: fields are added, and none changes its meaning.
+type Job struct {
+	Name      string    `json:"name"`
+	Namespace string    `json:"namespace"`
+	UID       types.UID `json:"uid"`
+	// User is who says that he submitted it, see UserAnnotation; empty where nobody does.
+	User    string  `json:"user,omitempty"`
+	Runtime Runtime `json:"runtime"`
+	// Executor is who runs the job.
+	Executor Executor `json:"executor,omitempty"`
+	// Phase is where the job is in its life, Since when it came there, nil where nobody says. State is the word of Kubeflow's API for it.
+	Phase phase.Phase  `json:"phase"`
+	State string       `json:"state,omitempty"`
+	Since *metav1.Time `json:"since,omitempty"`
+	// Cause is what keeps the job, or what ended it, or nil.
+	Cause *Cause `json:"cause,omitempty"`
+	// Message is what is said of a phase that needs no cause: why it is suspended, what failed in spite of the success.
+	Message string `json:"message,omitempty"`
+	// World is the size of an MPI job, nil where it cannot be known.
+	World *World `json:"world,omitempty"`
+	// Launcher is nil while there is none, and for frameworks without one; Nodes are in the order of their indices.
+	Launcher *Pod  `json:"launcher,omitempty"`
+	Nodes    []Pod `json:"nodes,omitempty"`
+	// Pods counts launcher and nodes; nil where nobody says how many there are, and for a job that is over: JobSet has taken some of its pods
+	// away, and nobody waits for the others.
+	Pods *Count `json:"pods,omitempty"`
+	// Queue is the local queue of Kueue that the job names, or nil.
+	Queue *Queue `json:"queue,omitempty"`
+	// Restarts is how often the job was started again.
+	Restarts int       `json:"restarts,omitempty"`
+	Progress *Progress `json:"progress,omitempty"`
+	Times    Times     `json:"times"`
+	// Conditions are all that are known, those of the status and those that the controller records, in the order of a job's life.
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+	// Unknown says what cannot be known, and why.
+	Unknown []Withheld `json:"unknown,omitempty"`
+}
+
+// UserAnnotation of a TrainJob is the name of the user who submitted it, as `kubectl mpi` writes it into each job that it makes. Users may write annotations: it
+// serves to find one's own jobs, and proves nothing.
+const UserAnnotation = "lockstep.dev/user"
+
+// Runtime is what a job is made from.
+type Runtime struct {
+	Kind string `json:"kind"`
+	Name string `json:"name"`
+	// Framework is what the runtime says of itself: `mpi`, `torch`; empty where the runtime is not known.
+	Framework string `json:"framework,omitempty"`
+	// MPI reports whether it is an MPI runtime. Implementation and Version are those of a compiled one: `OpenMPI`, `5.0.7`.
+	MPI            bool   `json:"mpi"`
+	Implementation string `json:"implementation,omitempty"`
+	Version        string `json:"version,omitempty"`
+}
+
+// Executor is who runs a job.
+type Executor string
+
+// The executors.
+const (
+	// Controller: our mpi-controller runs the job.
+	Controller Executor = "mpi-controller"
+	// Companion: Kubeflow Trainer runs the job, and mpi-controller stands beside it and says why it failed.
+	Companion Executor = "kubeflow-trainer with mpi-controller"
+	// Stock: Kubeflow Trainer runs the job, or nobody has taken it yet.
+	Stock Executor = "kubeflow-trainer"
+)
+
+// World is the size of an MPI job.
+type World struct {
+	Nodes        int32 `json:"nodes"`
+	SlotsPerNode int32 `json:"slotsPerNode"`
+	Slots        int32 `json:"slots"`
+	// LauncherRunsRanks says that the launcher is the first of the nodes.
+	LauncherRunsRanks bool `json:"launcherRunsRanks,omitempty"`
+}
+
+// Count is how many pods are ready, or have been, of those that there should be.
+type Count struct {
+	Ready int `json:"ready"`
+	Want  int `json:"want"`
+}
+
+// Progress is what the program says of itself, through Kubeflow Trainer's status server.
+type Progress struct {
+	Percent          *int32           `json:"percent,omitempty"`
+	RemainingSeconds *int32           `json:"remainingSeconds,omitempty"`
+	Metrics          []trainer.Metric `json:"metrics,omitempty"`
+	Updated          metav1.Time      `json:"updated,omitzero"`
+}
+
+// Of returns what a job is.
+func Of(o Objects) Job {
+	s := newSubject(o)
+	j := Job{
+		Name: o.TrainJob.Name, Namespace: o.TrainJob.Namespace, UID: o.TrainJob.UID, User: o.TrainJob.Annotations[UserAnnotation],
+		Runtime: runtimeOf(o.TrainJob, o.Runtime), Executor: s.executor,
+		Conditions: ordered(s.conditions), Restarts: s.restarts(), Progress: progressOf(o.TrainJob),
+		World: s.world, Queue: queueOf(o),
+	}
+	j.Phase, j.Since = s.phase()
+	j.State = j.Phase.State()
+	j.Cause, j.Message = s.cause(j.Phase)
+	j.Launcher, j.Nodes = s.pods()
+	if !j.Finished() {
+		j.Pods = s.count()
+	}
+	j.Times = s.times(j.Phase)
+	j.Unknown = s.unknown(j)
+	return j
+}
+
+func runtimeOf(trainJob *trainer.TrainJob, found *job.Runtime) Runtime {
+	r := Runtime{Kind: ptr.Deref(trainJob.Spec.RuntimeRef.Kind, trainer.ClusterTrainingRuntimeKind), Name: trainJob.Spec.RuntimeRef.Name}
+	if found != nil {
+		r.Framework, r.MPI = found.Labels[mpi.FrameworkLabel], found.Ours()
+		r.Implementation, r.Version = found.Labels[mpi.ImplementationLabel], found.Labels[mpi.VersionLabel]
+	}
+	return r
+}
+
+func worldOf(trainJob *trainer.TrainJob, found *job.Runtime) *World {
+	if found == nil || !found.Ours() {
+		return nil
+	}
+	made, err := job.Resolve(trainJob, *found)
+	if err != nil {
+		return nil // what is wrong with it is the controller's to say
+	}
+	w := made.World
+	return &World{Nodes: w.Nodes, SlotsPerNode: w.SlotsPerNode, Slots: w.Ranks(), LauncherRunsRanks: w.LauncherRunsRanks}
+}
+
+func progressOf(trainJob *trainer.TrainJob) *Progress {
+	said := trainJob.Status.TrainerStatus
+	if said == nil {
+		return nil
+	}
+	return &Progress{Percent: said.ProgressPercentage, RemainingSeconds: said.EstimatedRemainingSeconds, Metrics: said.Metrics, Updated: said.LastUpdatedTime}
+}
+
+// Slots is how many ranks the job may have, as text, or `-`.
+func (j Job) Slots() string {
+	if j.World == nil {
+		return none
+	}
+	return strconv.Itoa(int(j.World.Slots))
+}
+
+// Finished reports whether the job is over.
+func (j Job) Finished() bool {
+	return j.Phase == phase.Complete || j.Phase == phase.Failed || j.Phase == phase.Refused
+}
+
+// Succeeded reports whether the job is over and did what was asked.
+func (j Job) Succeeded() bool { return j.Phase == phase.Complete }
+
+// Duration is how long the job has run, or ran; 0 for one that has not started.
+func (j Job) Duration(now time.Time) time.Duration {
+	if j.Times.Started == nil {
+		return 0
+	}
+	end := now
+	if j.Times.Ended != nil {
+		end = j.Times.Ended.Time
+	}
+	return max(0, end.Sub(j.Times.Started.Time))
+}
+
+// subject is a job that is looked at.
+type subject struct {
+	Objects
+	// conditions are all that are known.
+	conditions []metav1.Condition
+	executor   Executor
+	world      *World
+	// observed is the same for the packages that judge it; all are the pods of the JobSet, launcher first.
+	observed observe.Observed
+	all      []*corev1.Pod
+}
+
+func newSubject(o Objects) *subject {
+	s := &subject{Objects: o, world: worldOf(o.TrainJob, o.Runtime)}
+	s.executor = s.executes()
+	if s.executor == Controller {
+		s.conditions = status.ConditionsOfOurs(o.TrainJob)
+	} else {
+		s.conditions = status.Conditions(o.TrainJob)
+	}
+	trainJob := *o.TrainJob
+	trainJob.Status.Conditions = s.conditions
+	s.observed = observe.Observed{Now: o.Now, TrainJob: &trainJob, Runtime: o.Runtime, JobSet: o.JobSet, Pods: o.Pods}
+	s.all = s.observed.AllPods()
+	return s
+}
+
+// executes says who runs the job, by the traces that each of them leaves. Our controller labels the TrainJob in both of its roles; a record
+// without Created is that of a companion.
+func (s *subject) executes() Executor {
+	all := status.Conditions(s.TrainJob)
+	recorded := len(all) > len(s.TrainJob.Status.Conditions)
+	ours := s.TrainJob.Labels[mpi.TrainJobLabel] == s.TrainJob.Name && (!recorded || hasCondition(all, job.Created))
+	for i := range s.Jobs {
+		ours = ours || s.Jobs[i].Labels[mpi.TrainJobLabel] != ""
+	}
+	if s.JobSet != nil {
+		ours = s.JobSet.Labels[mpi.TrainJobLabel] != ""
+	}
+	switch {
+	case ours:
+		return Controller
+	case recorded:
+		return Companion
+	}
+	return Stock
+}
+
+// queueName is the queue that a job names.
+func queueName(trainJob *trainer.TrainJob) string { return trainJob.Labels[kueue.QueueLabel] }

@@ -1,0 +1,139 @@
+package launch
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"lockstep.dev/lockstep/pkg/mpi"
+	"lockstep.dev/lockstep/pkg/mpi/agent/client"
+	"lockstep.dev/lockstep/pkg/mpi/agent/hosts"
+	"lockstep.dev/lockstep/pkg/mpi/agent/pause"
+	"lockstep.dev/lockstep/pkg/mpi/agent/verdict"
+	"lockstep.dev/lockstep/pkg/mpi/agent/watch"
+	"lockstep.dev/lockstep/pkg/mpi/agent/watch/hydra"
+)
+
+// hangGrace is the time between SIGTERM and SIGKILL for the command of a job that has hung.
+const hangGrace = 2 * time.Second
+
+// attend looks after a running command: it times the launch, tells what may be in its way, and ends a job that has hung by the rule of
+// its user. The returned function is called when the command has ended: it stops that, and says what was seen of a hang, and which
+// connection nobody answered at the end. Ranks are watched until the context ends.
+func (j *job) attend(ctx context.Context) func() (*verdict.Hang, *verdict.Blocked) {
+	go j.ranks.Watch(ctx)
+	if j.runsRanks() {
+		go j.tracker.Proxies.EndHungMpiexecs(ctx, j.Log)
+	}
+	go hydra.StrandedLaunches{
+		StateDir: j.Settings.StateDir, Gone: j.ranks.GoneEarly, Log: j.Log,
+		Ask: func(ctx context.Context) map[string]mpi.Progress {
+			return j.askProgress(ctx, j.nodes(), mpi.ProgressRequest{Stranded: true})
+		},
+	}.End(ctx)
+	j.times.command()
+	running, cancel := context.WithCancel(ctx)
+	go j.askAfterLaunches(running)
+	var hang *verdict.Hang
+	var blocked *verdict.Blocked
+	var group sync.WaitGroup
+	if j.runsRanks() {
+		group.Go(func() { j.tracker.LookForRank(running) })
+	}
+	group.Go(func() { j.awaitFirstRank(running) })
+	group.Go(func() { hang = j.endHang(running) })
+	group.Go(func() { blocked = j.logStalls(running) })
+	return func() (*verdict.Hang, *verdict.Blocked) {
+		cancel()
+		group.Wait()
+		j.times.seen(j.tracker.Progress(mpi.ProgressRequest{}))
+		return hang, blocked
+	}
+}
+
+// logStalls tells what seems to stand in the way of the job, until the context ends. It returns the connection that nobody answered
+// then, or nil.
+func (j *job) logStalls(ctx context.Context) *verdict.Blocked {
+	began, stalls := time.Now(), watch.StallLogger{Log: j.Log}
+	for pause.For(ctx, watch.PollInterval(j.times.snapshot(), time.Since(began))) {
+		pods := j.askProgress(ctx, j.nodes(), mpi.ProgressRequest{})
+		if ctx.Err() != nil {
+			break // what was seen before the end counts
+		}
+		for _, progress := range pods {
+			j.times.seen(progress)
+		}
+		stalls.Observe(time.Now(), j.table, j.nodes(), pods, j.times.snapshot().RankSeconds != nil, j.tracker.Launching())
+	}
+	return stalls.Blocked
+}
+
+// endHang ends the command once the job has hung, and returns what was seen of that, nil when the context ends first.
+func (j *job) endHang(ctx context.Context) *verdict.Hang {
+	if j.Hang.After == 0 {
+		return nil
+	}
+	detector := watch.HangDetector{Rule: j.Hang}
+	for pause.For(ctx, j.Hang.Interval()) {
+		pods := j.askProgress(ctx, j.nodes(), mpi.ProgressRequest{})
+		if detector.Observe(time.Now(), pods, len(pods) == len(j.nodes())+1) {
+			pods = j.askProgress(ctx, j.nodes(), mpi.ProgressRequest{Evidence: true})
+			j.child.End(hangGrace)
+			return &verdict.Hang{After: j.Hang.After, CPUCounts: j.Hang.CPUCounts, Pods: pods}
+		}
+	}
+	return nil
+}
+
+// The launcher looks for the first rank so rarely that it costs a launch nothing: the node's answer says when it was.
+const (
+	firstPoll = 2 * time.Second
+	lastPoll  = time.Minute
+	// askedNodes is the number of nodes that are asked.
+	askedNodes = 8
+)
+
+// awaitFirstRank asks some nodes until one has seen a rank, for the phases of a running job.
+func (j *job) awaitFirstRank(ctx context.Context) {
+	nodes := j.nodes()[:min(len(j.nodes()), askedNodes)]
+	for wait := firstPoll; pause.For(ctx, wait); wait = min(2*wait, lastPoll) {
+		for _, progress := range j.askProgress(ctx, nodes, mpi.ProgressRequest{}) {
+			j.times.seen(progress)
+		}
+		if j.times.snapshot().RankSeconds != nil {
+			return
+		}
+	}
+}
+
+// askProgress asks the own pod and nodes, side by side, and returns the answers by the first label of the host name.
+func (j *job) askProgress(ctx context.Context, nodes []mpi.Host, request mpi.ProgressRequest) map[string]mpi.Progress {
+	ctx, cancel := context.WithTimeout(ctx, client.Attempt)
+	defer cancel()
+	pods := map[string]mpi.Progress{hosts.Label(j.Hostname): j.tracker.Progress(request)}
+	var mu sync.Mutex
+	var group sync.WaitGroup
+	for _, node := range nodes {
+		group.Go(func() {
+			address, err := j.addressOf(node)
+			if err != nil {
+				return
+			}
+			progress, err := client.Progress(ctx, j.Dial, j.Key, address, request)
+			if err != nil {
+				return // the rule counts who answers
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			pods[hosts.Label(node.Name)] = progress
+		})
+	}
+	group.Wait()
+	return pods
+}
+
+// addressOf returns where the agent of a node listens.
+func (j *job) addressOf(node mpi.Host) (string, error) {
+	host, _ := hosts.Find(j.table, node.Name)
+	return client.At(host, j.Port)
+}

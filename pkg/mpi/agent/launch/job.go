@@ -1,0 +1,117 @@
+package launch
+
+import (
+	"context"
+	"os"
+	"slices"
+	"syscall"
+	"time"
+
+	"lockstep.dev/lockstep/pkg/mpi"
+	"lockstep.dev/lockstep/pkg/mpi/agent/process"
+	"lockstep.dev/lockstep/pkg/mpi/agent/program"
+	"lockstep.dev/lockstep/pkg/mpi/agent/rsh"
+	"lockstep.dev/lockstep/pkg/mpi/agent/verdict"
+	"lockstep.dev/lockstep/pkg/mpi/agent/watch"
+	"lockstep.dev/lockstep/pkg/mpi/agent/watch/hydra"
+)
+
+// Command is the user's command.
+type Command struct {
+	Argv        []string
+	Environment []string
+	// Files are standard input, output and error; the command inherits them.
+	Files  []*os.File
+	Reaper *process.Reaper
+	// Signals are those that ask the pod to stop. They are passed on.
+	Signals <-chan os.Signal
+}
+
+// job is the user's command while it runs, with those who look after it.
+type job struct {
+	Launcher
+	*endpoints
+	command Command
+	table   mpi.HostTable
+	child   *process.Process
+	ranks   *watch.Ranks
+	// lastReports are what the nodes said last.
+	lastReports *lastReports
+}
+
+// execute runs the command to its end and judges.
+func (l Launcher) execute(ctx context.Context, path string, command Command, table mpi.HostTable, serving *endpoints) (mpi.Verdict, int) {
+	start, oom := time.Now(), watch.CountOOMKills(os.DirFS("/"))
+	output, err := newTail(command.Files)
+	if err != nil {
+		return verdict.NeverRan(mpi.ReasonAgentFailed, err), process.CodeAgentFailed
+	}
+	child, err := command.Reaper.Start(process.Spec{
+		Path: path, Argv: l.argv(command), Files: output.files,
+		Env: commandEnvironment(command.Environment, l.Settings, len(l.nodes()), l.runsRanks()),
+	})
+	if err != nil {
+		output.abandon()
+		return verdict.NeverRan(mpi.ReasonCommandNotFound, err), process.StartFailureCode(err)
+	}
+	output.started()
+	watching, unwatch := context.WithCancel(ctx)
+	defer unwatch()
+	j := &job{
+		Launcher: l, endpoints: serving, command: command, table: table, child: child, lastReports: newLastReports(),
+		ranks: watch.NewRanks(serving.tracker.Proxies, !l.runsRanks()),
+	}
+	attended := j.attend(watching)
+	stopped := j.await()
+	quiet, _ := j.ranks.QuietSince()
+	e := verdict.Evidence{Argv: command.Argv, AllowIdle: l.AllowIdle, Status: child.Status(), Stopped: stopped, Ended: time.Now()}
+	e.Hang, e.Blocked = attended()
+	if e.Status.Code() == 0 && e.Stopped == 0 && !l.AllowUnfinished {
+		e.Unfinished, e.Stopped = j.ranks.Unfinished(ctx, command.Signals)
+	}
+	if e.Losses, err = rsh.ReadLosses(l.Settings.LossesPath()); err != nil {
+		l.Log.Print(err)
+	}
+	kills := oom.Kills()
+	e.Lines = output.end()
+	e.SaidLost = output.lostAt()
+	e.Reports, e.Launches = j.collect(ctx, e.Losses, inquiryFor(e.Status, e.Stopped), quiet)
+	e.Own = j.ranks.Report()
+	e.Own.Name, e.Own.OOMKills = l.Hostname, kills
+	e.Launched, e.Admitted = j.ranks.Launches()
+	e.Now = time.Now()
+	judged, code := verdict.Judge(e)
+	judged.RunSeconds, judged.IdleSeconds = e.Ended.Sub(start).Seconds(), j.idleSeconds(quiet, e.Losses, e.Ended)
+	return judged, code
+}
+
+// await returns when the command has ended, and the signal by which the pod was asked to stop, 0 for none. Then it asks the programs
+// here, and waits for launches too that the command has left behind: their ranks save their work.
+func (j *job) await() (stopped syscall.Signal) {
+	for stopped == 0 {
+		select {
+		case <-j.child.Done():
+			return 0
+		case s := <-j.command.Signals:
+			stopped, _ = s.(syscall.Signal)
+		}
+	}
+	j.Stopping(verdict.KilledInTime(j.command.Argv, stopped))
+	if err := os.WriteFile(j.Settings.StoppingPath(), nil, 0o644); err != nil {
+		j.Log.Print(err)
+	}
+	var lingering hydra.Lingering
+	for signaller := watch.NewSignalForwarder(stopped, j.command.Reaper.Started); ; time.Sleep(watch.StopPollInterval) {
+		_, processes := signaller.SignalNew()
+		if usesHydra(j.command.Environment) {
+			lingering.Observe(processes)
+		}
+		select {
+		case <-j.child.Done():
+			if !slices.ContainsFunc(processes, program.IsLauncher) {
+				return stopped
+			}
+		default:
+		}
+	}
+}

@@ -1,0 +1,2 @@
+// Package pause waits.
+package pause

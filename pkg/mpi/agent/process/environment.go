@@ -1,0 +1,39 @@
+package process
+
+import (
+	"slices"
+	"strings"
+)
+
+// SearchPath returns the PATH of an environment, that of a shell where it has none. An empty one is none: beside another folder it would
+// be the current one.
+func SearchPath(environment []string) string {
+	for _, variable := range environment {
+		if value, found := strings.CutPrefix(variable, "PATH="); found && value != "" {
+			return value
+		}
+	}
+	return "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+}
+
+// Override returns an environment in which some variables are replaced. A name must not occur twice: libc takes the
+// first value, other runtimes the last.
+func Override(environment, variables []string) []string {
+	replaced := map[string]bool{}
+	for _, variable := range variables {
+		replaced[NameOf(variable)] = true
+	}
+	result := slices.Clone(variables)
+	for _, variable := range environment {
+		if !replaced[NameOf(variable)] {
+			result = append(result, variable)
+		}
+	}
+	return result
+}
+
+// NameOf is the name of a variable in the form NAME=value.
+func NameOf(variable string) string {
+	name, _, _ := strings.Cut(variable, "=")
+	return name
+}

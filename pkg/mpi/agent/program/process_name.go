@@ -1,0 +1,38 @@
+package program
+
+import (
+	"slices"
+
+	"lockstep.dev/lockstep/pkg/mpi/agent/proc"
+)
+
+// OfLaunch reports whether a process starts programs elsewhere or here: a launcher, a daemon or a remote shell.
+func OfLaunch(p proc.Process) bool { return IsLauncher(p) || StartsDaemons(p.Name) }
+
+// IsProxy reports whether a process is one of Hydra's proxies. The kernel keeps 15 bytes of a name.
+func IsProxy(name string) bool {
+	return slices.Contains([]string{"hydra_pmi_proxy", "hydra_bstrap_pr", "hydra_bstrap_proxy", "pmi_proxy"}, name)
+}
+
+// StartsDaemons reports whether a process belongs to the launch, although its environment may name a rank: daemons of Open MPI
+// carry PMIx variables of their own.
+func StartsDaemons(name string) bool {
+	return IsProxy(name) || slices.Contains([]string{"orted", "prted", "prterun", "prte", "mpi-agent", "rsh", "ssh"}, name)
+}
+
+// IsStarter reports whether a process is an MPI launcher that waits for its ranks. A daemon that outlives them, as prte does for
+// prun, is none.
+func IsStarter(name string) bool {
+	return slices.Contains([]string{
+		"mpiexec", "mpiexec.hydra", "mpiexec.mpich", "mpiexec.openmpi", "mpirun", "mpirun.mpich", "mpirun.openmpi", "orterun", "prterun", "prun",
+	}, name)
+}
+
+// IsLauncher reports whether a process begins a launch on all nodes, with MPI or without. One below another is a part of it, which
+// that has forked. Scripts are known by their own names.
+func IsLauncher(p proc.Process) bool {
+	return IsStarter(p.Name) || slices.Contains([]string{"horovodrun", "deepspeed"}, p.Name)
+}
+
+// IsShell reports whether a process is a shell, which starts daemons for a launcher.
+func IsShell(name string) bool { return slices.Contains([]string{"sh", "bash", "dash"}, name) }

@@ -1,0 +1,277 @@
+package rsh
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log"
+	"net"
+	"strconv"
+	"time"
+
+	"golang.org/x/crypto/ssh"
+
+	"lockstep.dev/lockstep/pkg/mpi"
+	"lockstep.dev/lockstep/pkg/mpi/agent/client"
+	"lockstep.dev/lockstep/pkg/mpi/agent/hosts"
+	"lockstep.dev/lockstep/pkg/mpi/agent/identity"
+	"lockstep.dev/lockstep/pkg/mpi/agent/process"
+	"lockstep.dev/lockstep/pkg/mpi/agent/program"
+	"lockstep.dev/lockstep/pkg/mpi/agent/state"
+	"lockstep.dev/lockstep/pkg/mpi/agent/verdict"
+	"lockstep.dev/lockstep/pkg/mpi/agent/watch/hydra"
+)
+
+// Shell runs one command on a host.
+type Shell struct {
+	Settings state.Settings
+	Options  Options
+	Key      identity.Key
+	Dial     client.Dial
+	Stdin    io.Reader
+	Stdout   io.Writer
+	Stderr   io.Writer
+	Log      *log.Logger
+}
+
+const (
+	// codeLost is the exit code of ssh for everything that is not the command's own.
+	codeLost = 255
+	// between is the time between two attempts to connect.
+	between = 500 * time.Millisecond
+	// answersWithin is the time in which a node answers that is there. A pod that is deleted does until its end.
+	answersWithin = 500 * time.Millisecond
+)
+
+// Run runs the command and copies its streams. It returns when the command has ended or the node is lost, which it says
+// in one line and leaves for the verdict. The code is the command's own, 128+n after signal n, 255 when there was no connection or it did
+// not last. It does not wait for standard input to end.
+func (r Shell) Run(ctx context.Context) (code int) {
+	host, err := resolve(r.Settings, r.Options.Host)
+	if unknown := new(unknownHostError); errors.As(err, &unknown) {
+		fmt.Fprintf(r.Stderr, "mpi-agent rsh: %v\n", err) // a mistake of the command, and no loss of the job
+		return codeLost
+	}
+	if err != nil {
+		return r.neverReached(host, err)
+	}
+	conn, err := r.connect(ctx, host.HostAddress)
+	if err != nil {
+		return r.neverReached(host, err)
+	}
+	defer conn.Close()
+	code, since, err := r.execute(ctx, conn)
+	if err != nil {
+		return r.broke(host, since, err)
+	}
+	if program.KilledDaemon(r.Options.Command, code) {
+		r.remember(host, verdict.Loss{Daemon: code})
+	}
+	if code == 0 {
+		r.depart(host)
+	}
+	return code
+}
+
+// depart notes that a command has ended well on a node of the job, for the watch of Hydra's launches.
+func (r Shell) depart(host target) {
+	if !host.ofJob {
+		return
+	}
+	if err := hydra.NoteDeparted(r.Settings.StateDir, r.Options.Command, host.Name); err != nil && r.Options.Verbose {
+		r.Log.Printf("rsh: nobody will know that %s was left: %v", host.Name, err)
+	}
+}
+
+// unknownHostError says that the table of the job lacks a host.
+type unknownHostError struct{ name, known string }
+
+func (e *unknownHostError) Error() string {
+	return fmt.Sprintf("%s is not a host of this job, which has %s", e.name, e.known)
+}
+
+// target is the host that a command is for.
+type target struct {
+	mpi.HostAddress
+	// ofJob reports whether the job loses a node with it.
+	ofJob bool
+}
+
+// resolve finds the address of the host: a name or an address is in the table that the gate left. Without a table, as in a
+// pod that passed no gate, names are left to DNS, and any host may be one of the job.
+func resolve(s state.Settings, name string) (target, error) {
+	isAddress, itself := net.ParseIP(name) != nil, mpi.HostAddress{Name: name, Address: name}
+	table, err := state.ReadTable(s.HostTablePath())
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return target{itself, true}, nil
+	case err != nil && !isAddress:
+		return target{mpi.HostAddress{Name: name}, true}, err
+	}
+	host, found := hosts.Find(table, name)
+	if isAddress {
+		host, found = hosts.FindAddress(table, name)
+	}
+	switch {
+	case found:
+		return target{host, true}, nil
+	case isAddress:
+		return target{itself, false}, nil
+	}
+	return target{}, &unknownHostError{name: name, known: hostNames(table)}
+}
+
+func hostNames(table mpi.HostTable) string {
+	var names []string
+	for _, host := range table.Hosts {
+		names = append(names, hosts.Label(host.Name))
+	}
+	return hosts.List(names)
+}
+
+// connect tries as often as the options say, and more often where connections are refused: the gate has seen the node, and policy engines
+// that renew their rules on a busy machine reject for seconds what they let through before and after. Another key does not
+// get better.
+func (r Shell) connect(ctx context.Context, host mpi.HostAddress) (*ssh.Client, error) {
+	port := r.Options.Port
+	if port == 0 {
+		port = r.Settings.Port
+	}
+	address := net.JoinHostPort(host.Address, strconv.Itoa(port))
+	for try := 1; ; try++ {
+		if r.Options.Verbose {
+			r.Log.Printf("rsh: connect to %s at %s, attempt %d of %d", host.Name, address, try, r.Options.ConnectionAttempts)
+		}
+		conn, err := r.attempt(ctx, address)
+		most := r.Options.ConnectionAttempts
+		if client.Is(err, client.Refused) {
+			most = max(most, r.Options.Refusals)
+		}
+		if err == nil || client.Is(err, client.Authentication) || try >= most {
+			return conn, err
+		}
+		time.Sleep(between)
+	}
+}
+
+func (r Shell) attempt(ctx context.Context, address string) (*ssh.Client, error) {
+	ctx, cancel := context.WithTimeout(ctx, r.Options.ConnectTimeout)
+	defer cancel()
+	return client.Connect(ctx, r.Dial, r.Key, address)
+}
+
+// execute runs the command on the connection and watches the node meanwhile. Beside an error it returns since when the node
+// has been silent, zero for one that was not.
+func (r Shell) execute(ctx context.Context, conn *ssh.Client) (int, time.Time, error) {
+	if len(r.Options.Command) > process.MaxCommandLine {
+		return 0, time.Time{}, fmt.Errorf("the command has %d bytes, at most %d are possible", len(r.Options.Command), process.MaxCommandLine)
+	}
+	type silence struct {
+		lasted time.Duration
+		err    error
+	}
+	silent := make(chan silence, 1)
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	go func() {
+		lasted, err := r.Options.Patience.Follow(ctx, conn)
+		silent <- silence{lasted, err}
+		if err != nil {
+			conn.Close()
+		}
+	}()
+	code, err := r.session(conn)
+	if err == nil {
+		return code, time.Time{}, nil
+	}
+	stop()
+	watched, since := <-silent, time.Time{}
+	if watched.err != nil {
+		err = watched.err
+	}
+	if watched.lasted > answersWithin {
+		since = time.Now().Add(-watched.lasted)
+	}
+	return 0, since, client.Explain(err)
+}
+
+func (r Shell) session(conn *ssh.Client) (int, error) {
+	session, err := conn.NewSession()
+	if err != nil {
+		return 0, err
+	}
+	defer session.Close()
+	stdin, err := session.StdinPipe()
+	if err != nil {
+		return 0, err
+	}
+	session.Stdout, session.Stderr = r.Stdout, r.Stderr
+	if err := session.Start(r.Options.Command); err != nil {
+		return 0, err
+	}
+	go r.feed(stdin)
+	err = session.Wait()
+	var exit *ssh.ExitError
+	if errors.As(err, &exit) {
+		return exit.ExitStatus(), nil
+	}
+	return 0, err
+}
+
+// feed passes standard input on and then its end. It is left behind when the command ends first.
+func (r Shell) feed(stdin io.WriteCloser) {
+	if !r.Options.NoStdin && r.Stdin != nil {
+		_, _ = io.Copy(stdin, r.Stdin) // the command decides how much it reads
+	}
+	_ = stdin.Close() // the connection may have ended
+}
+
+// neverReached is the end when there was no connection. That is a loss when ranks should have started there: what a script
+// makes of a look at a node that fails is its own business.
+func (r Shell) neverReached(host target, err error) int {
+	if program.StartsRanks(r.Options.Command) {
+		r.remember(host, verdict.Loss{Error: client.OneLine(err)})
+	}
+	return r.lose("cannot reach", host, err)
+}
+
+// broke is the end of a connection in the middle of a command. Whatever the command was, something ran there and its node went:
+// ranks may be started by hand too.
+func (r Shell) broke(host target, since time.Time, err error) int {
+	if program.StartsRanks(r.Options.Command) || hasBroken(err) {
+		r.remember(host, verdict.Loss{Error: client.OneLine(err), Since: since})
+	}
+	return r.lose("lost", host, err)
+}
+
+// hasBroken reports whether a connection ended or fell silent, which is no refusal of the other side.
+func hasBroken(err error) bool {
+	return client.Is(err, client.Lost, client.Silent, client.TimedOut, client.Unreachable)
+}
+
+// lose says what happened, in one line.
+func (r Shell) lose(verb string, host target, err error) int {
+	address, remedy := "", ""
+	if host.Address != "" && host.Address != host.Name {
+		address = " (" + host.Address + ")"
+	}
+	var failure *client.Failure
+	if errors.As(err, &failure) {
+		remedy = "; " + failure.Cause.Remedy()
+	}
+	fmt.Fprintf(r.Stderr, "mpi-agent rsh: %s node %s%s: %s%s\n", verb, host.Name, address, client.OneLine(err), remedy)
+	return codeLost
+}
+
+// remember leaves the loss of a node of the job for the verdict.
+func (r Shell) remember(host target, l verdict.Loss) {
+	if !host.ofJob {
+		return
+	}
+	l.Host, l.Address, l.At = host.Name, host.Address, time.Now()
+	if err := appendLoss(r.Settings.LossesPath(), l); err != nil && r.Options.Verbose {
+		r.Log.Printf("rsh: the verdict will not know this: %v", err)
+	}
+}

@@ -1,0 +1,93 @@
+package verdict
+
+import (
+	"slices"
+
+	"lockstep.dev/lockstep/pkg/mpi"
+	"lockstep.dev/lockstep/pkg/mpi/agent/hosts"
+	"lockstep.dev/lockstep/pkg/mpi/diagnose"
+)
+
+// culprit returns the rank that the failure of the command began with, nil when none is known. Launchers end all ranks when one has
+// failed, or when they are told to end themselves: of those that they end none is to blame. The one that failed may have lived too
+// short to be seen. Then the launcher names it, or nobody does.
+func (e Evidence) culprit() *mpi.RankEnd {
+	first := firstFailed(e.pods())
+	if e.Status.Code() == timedOut {
+		return e.beforeTimeout(first)
+	}
+	if first != nil && !endedByLauncher(*first) {
+		return first
+	}
+	if named := e.named(); named != nil {
+		if first != nil && named.Ago == 0 {
+			named.Ago = first.Ago
+		}
+		return named
+	}
+	ends := inOrder(e.pods())
+	if i := slices.IndexFunc(ends, e.passedOn); i >= 0 {
+		return &ends[i]
+	}
+	return nil
+}
+
+// timedOut is the code of timeout(1) for a command that it has ended.
+const timedOut = 124
+
+// termination is how many seconds a launcher that is told to end takes at most to end its ranks, each in its own way.
+const termination = 10
+
+// beforeTimeout returns a rank that failed by itself, when the time of the command was up, nil for none: long before, or else the
+// launcher had ended by it. A rank that has the code itself had a timeout of its own, and the launcher passes its code on.
+func (e Evidence) beforeTimeout(first *mpi.RankEnd) *mpi.RankEnd {
+	switch {
+	case first == nil, endedByLauncher(*first):
+		return nil
+	case first.Code == timedOut, first.Ago > e.Now.Sub(e.Ended).Seconds()+termination:
+		return first
+	}
+	return nil
+}
+
+// named returns the rank that the launcher names, as its node saw it end where it did. One that nobody saw must have ended as the
+// command did: scripts print what they have passed over.
+func (e Evidence) named() *mpi.RankEnd {
+	named := diagnose.Reported(e.Lines)
+	if named == nil {
+		return nil
+	}
+	if seen := rankNumbered(e.pods(), *named.Rank); seen != nil {
+		return seen
+	}
+	if !e.passedOn(*named) || !e.inWorld(*named.Rank) {
+		return nil
+	}
+	said := hosts.Label(named.Host)
+	named.Host = "" // any program may print such words, with any text where a host would be
+	for _, report := range e.pods() {
+		if said != "" && said == hosts.Label(report.Name) {
+			named.Host = report.Name
+		}
+	}
+	return named
+}
+
+// inWorld reports whether a world can have a rank of this number, which may be that of a process in a line of a program.
+func (e Evidence) inWorld(number int) bool {
+	largest := 0
+	for _, report := range e.pods() {
+		if report.World < 0 {
+			return true
+		}
+		largest = max(largest, report.World)
+	}
+	return largest == 0 || number < largest
+}
+
+// passedOn reports whether a rank ended as the command did. Hydra makes the number of a signal its code, and 255 of all codes
+// when it is disturbed.
+func (e Evidence) passedOn(end mpi.RankEnd) bool {
+	code := e.Status.Code()
+	return code == end.Code || end.Hydra && endedByLauncher(end) && (code == end.Code-128 || code == 255)
+}

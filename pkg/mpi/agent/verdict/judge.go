@@ -1,0 +1,89 @@
+package verdict
+
+import (
+	"strings"
+
+	"lockstep.dev/lockstep/pkg/mpi"
+	"lockstep.dev/lockstep/pkg/mpi/agent/process"
+	"lockstep.dev/lockstep/pkg/mpi/diagnose"
+)
+
+// Judge decides how a job ended, and with which code its agent ends. A hang is the cause of the end that we made of it, a connection that
+// nobody answered of one that has no better cause, and nothing that did not succeed ends with 0.
+func Judge(e Evidence) (mpi.Verdict, int) {
+	verdict := judge(e)
+	switch {
+	case e.Hang != nil && e.Stopped == 0:
+		return obstructed(verdict, mpi.ReasonHang, "", e.Hang.String()), process.CodeAgentFailed
+	case e.Blocked != nil && verdict.Stopped == "" && (verdict.Reason == mpi.ReasonCommandFailed || verdict.Reason == diagnose.LaunchDaemonLost):
+		verdict = obstructed(verdict, diagnose.MPIPortsBlocked, e.Blocked.From.Name, e.Blocked.String())
+	}
+	if !verdict.Succeeded() && verdict.ExitCode == 0 {
+		return verdict, process.CodeAgentFailed
+	}
+	return verdict, verdict.ExitCode
+}
+
+// obstructed names an obstacle as the cause: how the command ended is only what came of it.
+func obstructed(verdict mpi.Verdict, reason mpi.Reason, host, message string) mpi.Verdict {
+	verdict.Reason, verdict.Host, verdict.Message = reason, host, message
+	verdict.Lost, verdict.LostSeconds, verdict.Rank = "", 0, nil
+	return verdict
+}
+
+// judge decides by the command, its ranks and the nodes. The exit code of the command decides when it is not 0. When it is 0, the nodes
+// must agree: Open MPI 5 can exit 0 after losing a daemon, Hydra after losing how ranks ended, and a launcher that ignores its
+// hostfile runs alone and exits 0.
+func judge(e Evidence) mpi.Verdict {
+	e = e.numberEarlyExits()
+	verdict := mpi.Verdict{ExitCode: e.Status.Code(), OOMKills: e.oomKills(), LauncherOOMKills: e.Own.OOMKills, Nodes: e.Reports}
+	if e.Stopped != 0 {
+		verdict.Stopped = process.SignalName(e.Stopped)
+	}
+	e = e.ofNewestLaunch()
+	decide := e.failure
+	if e.Status.Code() == 0 {
+		decide = e.doubt
+	}
+	cause := decide()
+	verdict.Reason, verdict.Host, verdict.Rank, verdict.Message = cause.Reason, cause.Host, cause.Rank, e.message(cause)
+	if cause.Lost {
+		verdict.Lost, verdict.LostSeconds = cause.Host, e.silence(cause.Host)
+	}
+	if e.Status.Code() != 0 || cause.Rank != nil {
+		verdict.Lines = e.lastLines(cause)
+	}
+	return verdict
+}
+
+// silence is how many seconds ago a lost node had stopped answering, 0 when nobody noticed.
+func (e Evidence) silence(lost string) float64 {
+	for _, l := range e.Losses {
+		if l.Host == lost && !l.Since.IsZero() {
+			return mpi.Seconds(e.Now.Sub(l.Since).Seconds())
+		}
+	}
+	return 0
+}
+
+// oomKills counts what the kernel killed for memory in all pods of the job.
+func (e Evidence) oomKills() int {
+	kills := 0
+	for _, r := range e.pods() {
+		kills += r.OOMKills
+	}
+	return kills
+}
+
+// lastLines returns the last lines of the rank that is to blame, with the line that says why.
+func (e Evidence) lastLines(c Cause) []string {
+	lines := e.Lines
+	if c.Rank != nil {
+		lines = diagnose.LinesOf(lines, c.Rank.Rank)
+	}
+	quoted := diagnose.Quote(lines, diagnose.LinesBytes)
+	if c.output != nil && !strings.Contains(strings.Join(quoted, "\n"), c.output.Line) {
+		quoted = append([]string{c.output.Line}, quoted...)
+	}
+	return quoted
+}

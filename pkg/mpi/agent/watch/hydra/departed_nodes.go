@@ -1,0 +1,49 @@
+package hydra
+
+import (
+	"net"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"lockstep.dev/lockstep/pkg/mpi/agent/program"
+	"lockstep.dev/lockstep/pkg/mpi/agent/state"
+)
+
+// launchKey returns what tells launches of Hydra apart, of the command line of a proxy or its remote shell: the address at which
+// mpiexec listens. It returns nothing for other commands, and for proxies of MPI_Comm_spawn.
+func launchKey(line string) string {
+	words := strings.Fields(line)
+	if valueAfter(words, "--pgid") != "0" {
+		return ""
+	}
+	key := valueAfter(words, "--control-port")
+	if _, port, err := net.SplitHostPort(key); err != nil || !allDigits(port) {
+		return ""
+	}
+	return key
+}
+
+func valueAfter(words []string, flag string) string {
+	if i := slices.Index(words, flag); i >= 0 && i+1 < len(words) {
+		return words[i+1]
+	}
+	return ""
+}
+
+func allDigits(text string) bool { return text != "" && strings.Trim(text, "0123456789") == "" }
+
+func portOf(key string) string { return key[strings.LastIndex(key, ":")+1:] }
+
+// NoteDeparted notes that a command has ended with 0 on a node, where it was a proxy of Hydra: nothing is wrong with that as far as the
+// proxy knows.
+func NoteDeparted(stateDir, command, host string) error {
+	key := launchKey(command)
+	if key == "" || !program.IsHydraProxy(command) {
+		return nil
+	}
+	return state.AppendLine(departedPath(stateDir, portOf(key)), host)
+}
+
+// departedPath is where the remote shells of a launch note the nodes that it has left, with `*` for all launches.
+func departedPath(stateDir, port string) string { return filepath.Join(stateDir, "left-"+port) }

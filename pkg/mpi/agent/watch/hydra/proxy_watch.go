@@ -1,0 +1,62 @@
+package hydra
+
+import (
+	"context"
+	"errors"
+
+	"lockstep.dev/lockstep/pkg/mpi/agent/pause"
+	"lockstep.dev/lockstep/pkg/mpi/agent/program"
+)
+
+// CodeHidden is what a node answers for a proxy of Hydra that exits 0 although ranks of it failed (pmodels/mpich#7057), and for one
+// that it had to end because of them.
+// The remote shell passes the 0 on, because mpiexec may know better than the proxy's exit code does and would trip over
+// another one, but ends an mpiexec that waits for ever for the rest of the world (LauncherKillDelay).
+const CodeHidden = 121
+
+// ErrRanksWait is why a proxy of Hydra is ended.
+var ErrRanksWait = errors.New("a rank had ended, and all others of its proxy waited for it, as in MPI_Init")
+
+// proxyWatch watches a command of a node that may be a proxy of Hydra. Other commands it leaves alone.
+type proxyWatch struct {
+	proxies *Proxies
+	hydra   bool
+	ctx     context.Context //nolint:containedctx // it is what this type is about: as long as the command may run
+	end     context.CancelCauseFunc
+	command int
+}
+
+// WatchProxy returns a context that ends with errRanksWait when the command has to be ended, because it hangs.
+func WatchProxy(ctx context.Context, proxies *Proxies, line string) (context.Context, *proxyWatch) {
+	ctx, end := context.WithCancelCause(ctx)
+	return ctx, &proxyWatch{proxies: proxies, hydra: program.IsHydraProxy(line), ctx: ctx, end: end}
+}
+
+// Started begins to watch the process of the command.
+func (w *proxyWatch) Started(pid int) {
+	if !w.hydra {
+		return
+	}
+	w.command = pid
+	go func() {
+		for pause.For(w.ctx, proxyPoll) {
+			if w.proxies.hangs(pid) {
+				w.end(ErrRanksWait)
+			}
+		}
+	}()
+}
+
+// EncodeExitCode returns the exit code for the remote shell.
+func (w *proxyWatch) EncodeExitCode(code int) int {
+	if code == 0 && w.hydra && w.proxies.LostRank(w.command) {
+		return CodeHidden
+	}
+	return code
+}
+
+// Release forgets the command, whose number may be given away again.
+func (w *proxyWatch) Release() {
+	w.end(nil)
+	w.proxies.forget(w.command)
+}

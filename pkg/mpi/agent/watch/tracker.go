@@ -1,0 +1,192 @@
+package watch
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"lockstep.dev/lockstep/pkg/mpi"
+	"lockstep.dev/lockstep/pkg/mpi/agent/pause"
+	"lockstep.dev/lockstep/pkg/mpi/agent/proc"
+	"lockstep.dev/lockstep/pkg/mpi/agent/program"
+	"lockstep.dev/lockstep/pkg/mpi/agent/watch/hydra"
+)
+
+// Tracker watches the processes of the job in one pod: all descendants of the agent that do not execute the agent's own
+// program. Remote shells are left out, because they write a sign of life every other second.
+type Tracker struct {
+	root fs.FS
+	// agent is the agent's process, program its file.
+	agent   int
+	program string
+	now     func() time.Time
+	// Proxies are those of Hydra that started ranks in this pod.
+	Proxies *hydra.Proxies
+	// container are the variables of this container that tell no rank.
+	container []string
+
+	mu       sync.Mutex
+	daemonAt time.Time
+	launchAt time.Time
+	rankAt   time.Time
+}
+
+// NewTracker returns a tracker of this pod.
+func NewTracker() *Tracker {
+	program, _ := os.Executable() // unknown: the agent's own processes count too
+	root := os.DirFS("/proc")
+	return &Tracker{
+		root: root, agent: os.Getpid(), program: program, now: time.Now, Proxies: hydra.NewProxies(), container: proc.ContainerRank(root),
+	}
+}
+
+const (
+	// closeLook is the time between two looks for the first rank while a launch daemon is young, laterLook afterwards.
+	closeLook = 10 * time.Millisecond
+	laterLook = 250 * time.Millisecond
+	young     = 10 * time.Second
+)
+
+// Started notes that a launch daemon runs, with which a launch begins or which is one more of it, and looks for the first rank
+// until there is one or the context ends.
+func (t *Tracker) Started(ctx context.Context, begins bool) {
+	t.mu.Lock()
+	if t.daemonAt.IsZero() {
+		t.daemonAt = t.now()
+	}
+	if begins || t.launchAt.IsZero() {
+		t.launchAt = t.now()
+	}
+	found := !t.rankAt.IsZero()
+	t.mu.Unlock()
+	if !found {
+		go t.LookForRank(ctx)
+	}
+}
+
+// LookForRank looks for the first rank until there is one or the context ends.
+func (t *Tracker) LookForRank(ctx context.Context) {
+	for start := t.now(); ; {
+		if t.seesRank() {
+			return
+		}
+		wait := closeLook
+		if t.now().Sub(start) > young {
+			wait = laterLook
+		}
+		if !pause.For(ctx, wait) {
+			return
+		}
+	}
+}
+
+// seesRank reports whether a rank has been seen, now or before.
+func (t *Tracker) seesRank() bool {
+	found := slices.ContainsFunc(proc.Descendants(t.root, t.agent), func(p proc.Process) bool {
+		_, rank := proc.Rank(t.root, p.PID, t.container)
+		return rank
+	})
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if found && t.rankAt.IsZero() {
+		t.rankAt = t.now()
+	}
+	return !t.rankAt.IsZero()
+}
+
+// Progress answers a ProgressRequest.
+func (t *Tracker) Progress(request mpi.ProgressRequest) mpi.Progress {
+	var result mpi.Progress
+	for _, p := range t.processes() {
+		result.Processes++
+		if program.StartsDaemons(p.Name) || program.IsShell(p.Name) {
+			result.Daemons++
+		}
+		result.WrittenBytes += proc.Written(t.root, p.PID)
+		result.CPUSeconds += p.CPU.Seconds()
+		if request.Evidence {
+			result.Evidence = append(result.Evidence, t.stuck(p))
+		}
+	}
+	t.mu.Lock()
+	result.DaemonAge, result.LaunchAge, result.RankAge = t.age(t.daemonAt), t.age(t.launchAt), t.age(t.rankAt)
+	t.mu.Unlock()
+	if request.Stranded {
+		result.Stranded = t.Proxies.StrandedProxies(t.root, t.now())
+	}
+	result.Evidence = mostTelling(result.Evidence)
+	result.Unanswered = unanswered(proc.Unanswered(t.root))
+	return result
+}
+
+// LaunchAge is how many seconds ago the newest launch began, nil for none.
+func (t *Tracker) LaunchAge() *float64 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.age(t.launchAt)
+}
+
+// Launching reports whether an MPI launcher of this pod waits for its ranks.
+func (t *Tracker) Launching() bool {
+	return slices.ContainsFunc(t.processes(), func(p proc.Process) bool { return program.IsStarter(p.Name) })
+}
+
+func (t *Tracker) processes() []proc.Process {
+	return slices.DeleteFunc(proc.Descendants(t.root, t.agent), func(p proc.Process) bool {
+		return t.program != "" && proc.Program(t.root, p.PID) == t.program
+	})
+}
+
+func (t *Tracker) age(at time.Time) *float64 {
+	if at.IsZero() {
+		return nil
+	}
+	age := t.now().Sub(at).Seconds()
+	return &age
+}
+
+func (t *Tracker) stuck(p proc.Process) mpi.Stuck {
+	rank, found := proc.Rank(t.root, p.PID, t.container)
+	if !found {
+		rank = -1
+	}
+	wait := proc.WaitOf(t.root, p.PID)
+	return mpi.Stuck{
+		Rank: rank, PID: p.PID, Name: p.Name, State: proc.StateName(p.State), Wait: wait.Function, Call: wait.Call, Stack: wait.Stack,
+	}
+}
+
+// mostTelling sorts evidence and cuts it: ranks first, by number and then by process, so that a rank stands before its
+// own children.
+func mostTelling(evidence []mpi.Stuck) []mpi.Stuck {
+	slices.SortFunc(evidence, func(a, b mpi.Stuck) int {
+		return cmp.Or(cmp.Compare(uint(a.Rank), uint(b.Rank)), cmp.Compare(a.PID, b.PID)) // -1 is the largest
+	})
+	return evidence[:min(len(evidence), mpi.MaxEvidence)]
+}
+
+// Answer is the subsystem.
+func (t *Tracker) Answer(_ context.Context, request []byte) (any, error) {
+	asked, err := decodeProgressRequest(request)
+	if err != nil {
+		return nil, err
+	}
+	return t.Progress(asked), nil
+}
+
+func decodeProgressRequest(text []byte) (mpi.ProgressRequest, error) {
+	var request mpi.ProgressRequest
+	if len(text) == 0 {
+		return request, nil
+	}
+	if err := json.Unmarshal(text, &request); err != nil {
+		return request, fmt.Errorf("decode a question about progress: %w", err)
+	}
+	return request, nil
+}

@@ -1,0 +1,251 @@
+package kueue
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+
+	"lockstep.dev/lockstep/pkg/mpi/job"
+)
+
+const (
+	// positionsTold is how many jobs of a queue are told their position, what they lack and an estimate. These change with jobs that
+	// start, for all jobs behind them: of a long queue only the head is kept up to date.
+	positionsTold = 20
+	// sample is of how many jobs that started last an estimate is made, leastSample how many it takes.
+	sample      = 10
+	leastSample = 3
+	// kueueExpected is how long Kueue may take to make the Workload of a new job, and to start a job that it has admitted. It takes
+	// milliseconds.
+	kueueExpected = 10 * time.Second
+)
+
+// WaitPrefix begins what is said of the wait in a queue; what stands before it in a message is why the job is suspended.
+const WaitPrefix = "; waits in queue `"
+
+// Queued reports whether a job is suspended, said so, and names a queue of Kueue.
+func Queued(trainJob *trainer.TrainJob) bool {
+	return job.Active(trainJob) && !job.Finished(trainJob) && ptr.Deref(trainJob.Spec.Suspend, false) && trainJob.Labels[QueueLabel] != "" &&
+		apimeta.IsStatusConditionTrue(trainJob.Status.Conditions, trainer.TrainJobSuspended)
+}
+
+// LeftQueue reports whether a job says of a wait in a queue, though it names none any more.
+func LeftQueue(trainJob *trainer.TrainJob) bool {
+	return job.Active(trainJob) && !job.Finished(trainJob) && trainJob.Labels[QueueLabel] == "" &&
+		apimeta.IsStatusConditionTrue(trainJob.Status.Conditions, trainer.TrainJobSuspended) && !Shows(trainJob, NoWait())
+}
+
+// Wait is what the condition Suspended says of the wait of a job in a queue. The zero Wait is that nothing is known for now, and
+// leaves what was said.
+type Wait struct {
+	// Text is empty where there is nothing to say of a wait.
+	Text  string
+	Known bool
+}
+
+// NoWait is that there is nothing to say: what was said goes.
+func NoWait() Wait { return Wait{Known: true} }
+
+// In returns a message of the condition Suspended with this word on the wait.
+func (w Wait) In(message string) string {
+	if !w.Known {
+		return message
+	}
+	why, _, _ := strings.Cut(message, WaitPrefix)
+	return why + w.Text
+}
+
+// Shows reports whether the status of a suspended job says of its wait just this.
+func Shows(trainJob *trainer.TrainJob, wait Wait) bool {
+	said := job.MessageOf(trainJob.Status.Conditions, trainer.TrainJobSuspended)
+	return wait.In(said) == said
+}
+
+// LocalQueue is what Kueue knows of a local queue.
+type LocalQueue struct {
+	queue string
+	jobs  map[types.UID]entry
+	// length is how many jobs wait in the queue, 0 where Kueue does not tell the order.
+	length int
+	// median is how long the jobs of this queue that started last waited, the median of so many; none where there are too few.
+	median time.Duration
+	sample int
+}
+
+// entry is a job in a line.
+type entry struct {
+	Workload
+	// rank counts from 1 for the next one; it is 0 for a job that Kueue has not put in order. Others is how many jobs of other
+	// queues are ahead of it.
+	rank, others int
+}
+
+// NewLocalQueue puts the Workloads of a local queue in order. The order is nil where Kueue does not tell it.
+func NewLocalQueue(queue string, workloads []Workload, order *Order) LocalQueue {
+	line := LocalQueue{queue: queue, jobs: map[types.UID]entry{}}
+	var started, unordered []Workload
+	for _, w := range workloads {
+		if w.Queue != queue {
+			continue
+		}
+		if w.Reserved.IsZero() {
+			unordered = append(unordered, w)
+		} else {
+			started = append(started, w)
+		}
+		line.jobs[w.Job] = entry{Workload: w}
+	}
+	if order == nil {
+		line.rank(estimatedOrder(unordered))
+	} else {
+		line.length = order.Length
+		line.rank(*order)
+	}
+	line.median, line.sample = medianWait(started)
+	return line
+}
+
+// rank gives jobs their ranks. Kueue tells the first 1,000 of a queue; what is active and not among them comes after.
+func (l LocalQueue) rank(order Order) {
+	for uid, e := range l.jobs {
+		p, placed := order.Positions[uid]
+		switch {
+		case placed:
+			e.rank, e.others = p.InQueue+1, p.Overall-p.InQueue
+		case e.Reserved.IsZero() && !e.inactive && order.Length > positionsTold:
+			e.rank = order.Length + 1
+		}
+		l.jobs[uid] = e
+	}
+}
+
+// estimatedOrder orders jobs as Kueue does as a rule: by priority, then by age. It serves to choose of whom more is said, and is told
+// nobody.
+func estimatedOrder(workloads []Workload) Order {
+	slices.SortFunc(workloads, func(a, b Workload) int {
+		return cmp.Or(cmp.Compare(b.Priority, a.Priority), a.Created.Compare(b.Created), cmp.Compare(a.Job, b.Job))
+	})
+	order := Order{Positions: map[types.UID]Position{}, Length: len(workloads)}
+	for i, w := range workloads {
+		order.Positions[w.Job] = Position{InQueue: i, Overall: i}
+	}
+	return order
+}
+
+// medianWait returns the median time from the creation to the quota of the jobs that got it last, and of how many. Jobs that were
+// stopped once are left out: they have run meanwhile.
+func medianWait(started []Workload) (median time.Duration, of int) {
+	started = slices.DeleteFunc(started, func(w Workload) bool { return w.stopped })
+	slices.SortFunc(started, func(a, b Workload) int { return b.Reserved.Compare(a.Reserved) })
+	started = started[:min(len(started), sample)]
+	if len(started) < leastSample {
+		return 0, 0
+	}
+	slices.SortFunc(started, func(a, b Workload) int { return cmp.Compare(a.waited(), b.waited()) })
+	return started[len(started)/2].waited(), len(started)
+}
+
+// Wait returns what is to be said of the wait of a job, and the rank of the job: smaller ones are told of changes first. Nothing is
+// known in the moment before Kueue has made a Workload, and in that between the admission of a job and its start.
+func (l LocalQueue) Wait(trainJob *trainer.TrainJob, now time.Time) (wait Wait, rank int) {
+	e, known := l.jobs[trainJob.UID]
+	switch {
+	case !known && now.Sub(trainJob.CreationTimestamp.Time) < kueueExpected, e.admitted && now.Sub(e.Reserved) < kueueExpected:
+		return Wait{}, 0
+	case e.admitted:
+		return NoWait(), 0
+	}
+	return Wait{Text: l.text(e, known, now), Known: true}, e.rank
+}
+
+// text does not move for jobs beyond the first ones: each change would be one of thousands of statuses.
+func (l LocalQueue) text(e entry, known bool, now time.Time) string {
+	switch {
+	case !known:
+		return l.begin() + ": Kueue has made no Workload for it"
+	case !e.Reserved.IsZero():
+		return l.begin() + ": its quota is reserved, and Kueue waits for admission checks"
+	case e.rank > positionsTold:
+		return l.begin() + l.tail()
+	}
+	return l.begin() + l.position(e) + e.reason() + l.estimate(e, now)
+}
+
+func (l LocalQueue) begin() string { return WaitPrefix + l.queue + "`" }
+
+func (l LocalQueue) position(e entry) string {
+	if l.length == 0 || e.rank == 0 {
+		return ""
+	}
+	text := fmt.Sprintf(" at position %d of %s", e.rank, capped(l.length))
+	switch {
+	case e.others == 1:
+		text += ", and behind 1 job of another queue"
+	case e.others > 0:
+		text += fmt.Sprintf(", and behind %s jobs of other queues", capped(e.others))
+	}
+	return text
+}
+
+// tail is what is said of the position of a job that is not among the first.
+func (l LocalQueue) tail() string {
+	if l.length == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", where %d jobs or more are ahead of it", positionsTold)
+}
+
+// capped is a number that does not move any more when it is large.
+func capped(n int) string {
+	if n > positionsTold {
+		return fmt.Sprintf("more than %d", positionsTold)
+	}
+	return fmt.Sprint(n)
+}
+
+func (e entry) reason() string {
+	if e.why == "" {
+		return ""
+	}
+	return ": " + strings.TrimSuffix(e.why, ".")
+}
+
+// estimate says how long the jobs of this queue waited lately, and that this one has waited longer, once it has.
+func (l LocalQueue) estimate(e entry, now time.Time) string {
+	switch {
+	case l.sample == 0 || e.stopped:
+		return ""
+	case now.Sub(e.Created) > l.median:
+		return fmt.Sprintf("; it has waited longer than the last %d jobs of this queue did (median: %s)", l.sample, roughly(l.median))
+	}
+	return fmt.Sprintf("; estimated wait: %s in all, the median of the last %d jobs of this queue", roughly(l.median), l.sample)
+}
+
+// roughly rounds so that the words change rarely, and promise no precision.
+func roughly(d time.Duration) string {
+	const day = 24 * time.Hour
+	switch {
+	case d < time.Minute:
+		return "less than 1 min"
+	case d < 10*time.Minute:
+		return fmt.Sprintf("about %d min", d.Round(time.Minute)/time.Minute)
+	case d < time.Hour-5*time.Minute:
+		return fmt.Sprintf("about %d min", d.Round(10*time.Minute)/time.Minute)
+	case d < 36*time.Hour:
+		return fmt.Sprintf("about %d h", max(1, d.Round(time.Hour)/time.Hour))
+	}
+	return fmt.Sprintf("about %d days", max(2, d.Round(day)/day))
+}
+
+func conditionIs(conditions []metav1.Condition, kind string) (found *metav1.Condition, is bool) {
+	found = apimeta.FindStatusCondition(conditions, kind)
+	return found, found != nil && found.Status == metav1.ConditionTrue
+}

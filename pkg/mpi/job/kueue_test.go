@@ -1,0 +1,102 @@
+package job_test
+
+import (
+	"testing"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"lockstep.dev/lockstep/pkg/mpi/diagnose"
+	"lockstep.dev/lockstep/pkg/mpi/job"
+	"lockstep.dev/lockstep/pkg/mpi/job/kueue"
+	"lockstep.dev/lockstep/pkg/mpi/job/observe"
+)
+
+func TestSuspendedJobSaysWhereItWaits(t *testing.T) {
+	inQueue := func(trainJob *trainer.TrainJob) { trainJob.Labels = map[string]string{kueue.QueueLabel: "jobs"} }
+	o := started(trainJobOf(suspend, inQueue))
+	if kueue.Queued(o.TrainJob) {
+		t.Error("it has said nothing yet")
+	}
+	say := func(wait kueue.Wait) string {
+		o.Wait = wait
+		o.TrainJob.Status = statusOf(t, o, nil)
+		return job.MessageOf(o.TrainJob.Status.Conditions, trainer.TrainJobSuspended)
+	}
+	second, first := kueue.Wait{Text: "; waits in queue `jobs` at position 2 of 2", Known: true}, kueue.Wait{Text: "; waits in queue `jobs` at position 1 of 1", Known: true}
+	for _, step := range []struct {
+		wait kueue.Wait
+		want string
+	}{
+		{kueue.Wait{}, "TrainJob is suspended"},
+		{second, "TrainJob is suspended; waits in queue `jobs` at position 2 of 2"},
+		{first, "TrainJob is suspended; waits in queue `jobs` at position 1 of 1"},
+		{kueue.Wait{}, "TrainJob is suspended; waits in queue `jobs` at position 1 of 1"},
+		{kueue.NoWait(), "TrainJob is suspended"},
+		{first, "TrainJob is suspended; waits in queue `jobs` at position 1 of 1"},
+	} {
+		if got := say(step.wait); got != step.want {
+			t.Errorf("got %q, want %q", got, step.want)
+		}
+		if !kueue.Queued(o.TrainJob) || !kueue.Shows(o.TrainJob, step.wait) {
+			t.Errorf("%+v is said", step.wait)
+		}
+	}
+	if kueue.Shows(o.TrainJob, kueue.Wait{Text: "; waits in queue `jobs`", Known: true}) || kueue.Shows(o.TrainJob, kueue.NoWait()) {
+		t.Error("a position that nobody tells any more goes")
+	}
+	if kueue.LeftQueue(o.TrainJob) {
+		t.Error("it is in a queue")
+	}
+	o.TrainJob.Labels = nil
+	if !kueue.LeftQueue(o.TrainJob) {
+		t.Error("it says of a queue that it does not name")
+	}
+	if say(kueue.NoWait()); kueue.LeftQueue(o.TrainJob) {
+		t.Error("it says so no more")
+	}
+	o.TrainJob.Status.Conditions = nil
+	o.Eviction = &kueue.Eviction{Reason: "Preempted", Message: "Preempted to accommodate"}
+	if got := say(first); got != "TrainJob is suspended: preempted by Kueue: Preempted to accommodate; waits in queue `jobs` at position 1 of 1" {
+		t.Error(got)
+	}
+	o.Eviction, o.TrainJob.Spec.Suspend = nil, nil
+	if resumed := apimeta.FindStatusCondition(statusOf(t, o, nil).Conditions, trainer.TrainJobSuspended); resumed.Message != "TrainJob is resumed" {
+		t.Errorf("%+v", resumed)
+	}
+}
+
+func TestSuspensionByKueueSaysWhy(t *testing.T) {
+	inQueue := func(trainJob *trainer.TrainJob) { trainJob.Labels = map[string]string{kueue.QueueLabel: "jobs"} }
+	o := started(trainJobOf(suspend, inQueue))
+	if !o.NeedsEviction() {
+		t.Fatal("Kueue may have stopped it")
+	}
+	o.Eviction = &kueue.Eviction{Reason: diagnose.Preempted, Message: "Preempted to accommodate a workload", ByName: "urgent"}
+	o.TrainJob.Status = statusOf(t, o, nil)
+	said := apimeta.FindStatusCondition(o.TrainJob.Status.Conditions, trainer.TrainJobSuspended)
+	const want = "TrainJob is suspended: preempted by Kueue in favour of TrainJob `urgent`: Preempted to accommodate a workload"
+	if said.Message != want || said.Reason != string(diagnose.Preempted) || said.Status != metav1.ConditionTrue {
+		t.Fatalf("%+v", said)
+	}
+	if o.Eviction = nil; o.NeedsEviction() {
+		t.Error("it is read once")
+	}
+	o.TrainJob.Status = statusOf(t, o, nil)
+	if again := apimeta.FindStatusCondition(o.TrainJob.Status.Conditions, trainer.TrainJobSuspended); again.Message != want {
+		t.Errorf("the next pass forgot it: %+v", again)
+	}
+	o.TrainJob.Spec.Suspend = nil
+	if resumed := apimeta.FindStatusCondition(statusOf(t, o, nil).Conditions, trainer.TrainJobSuspended); resumed.Message != "TrainJob is resumed" {
+		t.Errorf("%+v", resumed)
+	}
+	for name, other := range map[string]observe.Observed{
+		"no queue": started(trainJobOf(suspend)), "not suspended": started(trainJobOf(inQueue)),
+		"never started": {TrainJob: trainJobOf(suspend, inQueue)},
+	} {
+		if other.NeedsEviction() {
+			t.Errorf("%s: there is nothing to ask", name)
+		}
+	}
+}

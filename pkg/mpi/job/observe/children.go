@@ -1,0 +1,72 @@
+package observe
+
+import (
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"lockstep.dev/lockstep/pkg/mpi/job"
+)
+
+// Existing names an object to delete in the background.
+type Existing struct {
+	metav1.TypeMeta
+	Name string
+	UID  types.UID
+}
+
+// Claimed returns the children with a claim.
+func (o Observed) Claimed(claim job.Claim) []Existing {
+	var deletions []Existing
+	for _, child := range o.Children {
+		if job.ClaimOf(o.TrainJob, &child) == claim {
+			deletions = append(deletions, ExistingOf(child.TypeMeta, &child))
+		}
+	}
+	return deletions
+}
+
+// Without returns the same when these children are gone.
+func (o Observed) Without(gone []Existing) Observed {
+	o.Children = slices.DeleteFunc(slices.Clone(o.Children), func(child metav1.PartialObjectMetadata) bool {
+		return slices.ContainsFunc(gone, func(d Existing) bool { return d.UID == child.UID })
+	})
+	return o
+}
+
+// HasKey reports whether this job has its key already: then an earlier attempt had the same.
+func (o Observed) HasKey() bool { return len(o.Keys()) > 0 }
+
+// HasOwn reports whether an object of the kind and name is there and is the job's.
+func (o Observed) HasOwn(object job.Object) bool {
+	return slices.ContainsFunc(o.Children, func(child metav1.PartialObjectMetadata) bool {
+		return child.Kind == object.GetObjectKind().GroupVersionKind().Kind && child.Name == object.GetName() && job.ClaimOf(o.TrainJob, &child) == job.Own
+	})
+}
+
+// ExistingOf names an object.
+func ExistingOf(kind metav1.TypeMeta, object metav1.Object) Existing {
+	return Existing{TypeMeta: kind, Name: object.GetName(), UID: object.GetUID()}
+}
+
+// Keys returns the key of the job, where it has one. It is worth nothing to a job that is over, but something to a thief.
+func (o Observed) Keys() []Existing {
+	return slices.DeleteFunc(o.Claimed(job.Own), func(d Existing) bool { return d.Kind != job.KindOfSecret().Kind })
+}
+
+// StalePolicies reports whether policies of an earlier job of this name are still there. They go with it, and ours take their
+// names then. Until ours are there, no status says that they are.
+func (o Observed) StalePolicies() bool {
+	return slices.ContainsFunc(o.Claimed(job.Stale), func(d Existing) bool { return d.Kind == job.KindOfNetworkPolicy().Kind })
+}
+
+// HasNamed reports whether an object of the kind and name is there, whoever owns it.
+func (o Observed) HasNamed(object job.Object) bool {
+	for _, child := range o.Children {
+		if child.Kind == object.GetObjectKind().GroupVersionKind().Kind && child.Name == object.GetName() {
+			return true
+		}
+	}
+	return false
+}

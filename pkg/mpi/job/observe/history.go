@@ -1,0 +1,111 @@
+package observe
+
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"lockstep.dev/lockstep/pkg/mpi"
+	"lockstep.dev/lockstep/pkg/mpi/job"
+)
+
+// Fact is something that may hold for a while, and whose age decides.
+type Fact struct {
+	Kind FactKind
+	UID  types.UID
+}
+
+// FactKind is the kind of a fact.
+type FactKind string
+
+// The kinds of facts.
+const (
+	// FactRuns: a JobSet is there and not suspended.
+	FactRuns FactKind = "runs"
+	// FactPlaced: all pods of a JobSet have machines.
+	FactPlaced FactKind = "placed"
+	// FactReady: all pods of a JobSet are ready, or have been.
+	FactReady FactKind = "ready"
+	// FactUp: all nodes of a JobSet are ready; the launcher may still wait for them in an init container.
+	FactUp FactKind = "up"
+	// FactFailed: a JobSet has failed.
+	FactFailed FactKind = "failed"
+	// FactImage: an image of a pod cannot be pulled.
+	FactImage FactKind = "image"
+	// FactLauncher: the main container of a launcher runs.
+	FactLauncher FactKind = "launcher"
+)
+
+// History says since when facts hold, by the clock of this process. Ages are never computed from times that other machines
+// wrote: their clocks may be minutes off. A controller that has just started has seen nothing, so it waits a little longer.
+type History map[Fact]time.Time
+
+// Remember sets History to the facts that hold in this observation, with the times at which they were first seen.
+func (o *Observed) Remember(earlier History) {
+	o.History = History{}
+	for _, fact := range o.facts() {
+		if first, known := earlier[fact]; known {
+			o.History[fact] = first
+			continue
+		}
+		o.History[fact] = o.Now
+	}
+}
+
+// Since returns since when a fact holds, as this process saw it.
+func (o Observed) Since(kind FactKind, uid types.UID) (since time.Time, known bool) {
+	since, known = o.History[Fact{kind, uid}]
+	return since, known
+}
+
+// Age returns for how long a fact holds; 0 for one that was not seen before.
+func (o Observed) Age(kind FactKind, uid types.UID) time.Duration {
+	since, known := o.Since(kind, uid)
+	if !known {
+		return 0
+	}
+	return o.Now.Sub(since)
+}
+
+func (o Observed) facts() []Fact {
+	if !o.Owns() {
+		return nil
+	}
+	var facts []Fact
+	if !job.IsSuspended(o.JobSet) {
+		facts = append(facts, Fact{FactRuns, o.JobSet.UID})
+	}
+	pods := CurrentPods(o.AllPods())
+	all := len(pods) >= job.CountPods(o.JobSet)
+	if all && Placed(pods) {
+		facts = append(facts, Fact{FactPlaced, o.JobSet.UID})
+	}
+	if all && AllReady(pods) {
+		facts = append(facts, Fact{FactReady, o.JobSet.UID})
+	}
+	if all && nodesReady(pods) {
+		facts = append(facts, Fact{FactUp, o.JobSet.UID})
+	}
+	if o.JobSetFailed() != nil {
+		facts = append(facts, Fact{FactFailed, o.JobSet.UID})
+	}
+	for _, pod := range pods {
+		if failing, _ := Pulling(pod); failing {
+			facts = append(facts, Fact{FactImage, pod.UID})
+		}
+		if isLauncher(pod) && mainRuns(pod) {
+			facts = append(facts, Fact{FactLauncher, pod.UID})
+		}
+	}
+	return facts
+}
+
+func mainRuns(pod *corev1.Pod) bool {
+	for _, status := range pod.Status.ContainerStatuses {
+		if status.Name == mpi.Container && status.State.Running != nil {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,129 @@
+package phase
+
+import (
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"lockstep.dev/lockstep/pkg/mpi/diagnose"
+	"lockstep.dev/lockstep/pkg/mpi/job"
+	"lockstep.dev/lockstep/pkg/mpi/job/desired"
+	"lockstep.dev/lockstep/pkg/mpi/job/observe"
+)
+
+// wanted returns the pods of a job as the namespace completes them.
+func (f *Facts) wanted(made job.Job) []desired.PodSet {
+	return withDefaults(desired.PodSets(desired.JobSet(made)), f.Bounds.Limits)
+}
+
+// impossible says why the job can never have its pods in this namespace as it is, or nil. No pod is made for it.
+func (f *Facts) impossible(sets []desired.PodSet) *diagnose.Cause {
+	if text := violation(sets, f.Bounds.Limits); text != "" {
+		return &diagnose.Cause{Reason: diagnose.LimitRangeViolated, Message: text + ": change resourcesPerNode, or ask the platform admin for another limit"}
+	}
+	for _, s := range shortages(sets, f.Bounds.Quotas) {
+		if s.never() {
+			return &diagnose.Cause{Reason: diagnose.QuotaExceeded, Message: s.String() + remedyNever(s)}
+		}
+	}
+	return nil
+}
+
+func remedyNever(s shortage) string {
+	if s.hint != "" {
+		return ""
+	}
+	return ": ask for fewer or smaller nodes, or ask the platform admin for a larger quota"
+}
+
+// heldBack says what the job has to wait for before its pods are made, all at once or none, or nil. A suspended job needs
+// nothing yet.
+func (f *Facts) heldBack(sets []desired.PodSet) *diagnose.Cause {
+	if f.SuspendWanted() {
+		return nil
+	}
+	if len(f.Bounds.Missing) > 0 {
+		return absent(f.Bounds.Missing)
+	}
+	if short := shortages(sets, f.Bounds.Quotas); len(short) > 0 {
+		return &diagnose.Cause{Reason: diagnose.QuotaExceeded,
+			Message: short[0].String() + ": the job waits until other pods of the namespace end, or the quota is raised, and then starts by itself"}
+	}
+	return nil
+}
+
+// resumeHeld says what a job that is resumed has to wait for, or nil. Nothing makes it fail: it has run before, and may be
+// suspended again.
+func (f *Facts) resumeHeld() *diagnose.Cause {
+	if !f.Resuming() || f.Runtime == nil {
+		return nil
+	}
+	made, err := job.Resolve(f.TrainJob, *f.Runtime)
+	if err != nil {
+		return nil
+	}
+	sets := f.wanted(made)
+	if why := f.impossible(sets); why != nil {
+		why.Message += "; the job waits for it, and is then resumed by itself"
+		return why
+	}
+	return f.heldBack(sets)
+}
+
+// absent says what a job waits for. The first one gives the reason, all are named.
+func absent(references []job.Reference) *diagnose.Cause {
+	names := make([]string, 0, len(references))
+	for _, reference := range references {
+		names = append(names, reference.String())
+	}
+	return diagnose.Absent(references[0].Kind, names)
+}
+
+// taken names the objects under our names that are somebody else's, and whose they are.
+func (f *Facts) taken() []string {
+	var names []string
+	for _, child := range f.Children {
+		if job.ClaimOf(f.TrainJob, &child) == job.Foreign {
+			names = append(names, job.NameWithOwner(child.Kind, &child))
+		}
+	}
+	for _, child := range f.ChildJobs {
+		if !job.OfJobSet(f.TrainJob, &child) {
+			names = append(names, job.NameWithOwner("Job", &child))
+		}
+	}
+	if f.JobSet != nil && job.ClaimOf(f.TrainJob, f.JobSet) == job.Foreign {
+		names = append(names, job.NameWithOwner(job.KindOfJobSet().Kind, f.JobSet))
+	}
+	return names
+}
+
+// leftovers returns a JobSet of an earlier TrainJob and the Jobs of any earlier JobSet of this name. The new JobSet must
+// not come before they are gone: it would want Jobs of the same names. The garbage collector would delete the Jobs too,
+// but not before it has come by.
+func (f *Facts) leftovers() []observe.Existing {
+	var deletions []observe.Existing
+	if f.JobSet != nil {
+		deletions = append(deletions, observe.ExistingOf(job.KindOfJobSet(), f.JobSet))
+	}
+	for _, made := range f.Jobs {
+		if job.OfJobSet(f.TrainJob, &made) {
+			deletions = append(deletions, observe.ExistingOf(metav1.TypeMeta{APIVersion: "batch/v1", Kind: "Job"}, &made))
+		}
+	}
+	return deletions
+}
+
+// lingering reports whether pods of an earlier job of this name are still there. As long as one is on a machine, its kubelet
+// keeps the Secret of the earlier job, because that is immutable, and would mount it into our pods under the same name:
+// they would get a key that nobody else has. A pod long past its grace is on a machine that does not answer, and where
+// no pod of ours will be.
+func (f *Facts) lingering() bool {
+	return !f.HasKey() && slices.ContainsFunc(f.Pods, func(pod corev1.Pod) bool {
+		owner := metav1.GetControllerOf(&pod)
+		ours := owner != nil && owner.Kind == "Job" && strings.HasPrefix(owner.Name, f.TrainJob.Name+"-")
+		return ours && (pod.DeletionTimestamp == nil || f.Now.Sub(pod.DeletionTimestamp.Time) < podsGone)
+	})
+}

@@ -1,0 +1,78 @@
+package phase
+
+import (
+	"fmt"
+	"time"
+
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
+
+	"lockstep.dev/lockstep/pkg/mpi"
+	"lockstep.dev/lockstep/pkg/mpi/diagnose"
+	"lockstep.dev/lockstep/pkg/mpi/job"
+	"lockstep.dev/lockstep/pkg/mpi/job/observe"
+)
+
+// controlPlaneApart is how far the clocks of API server, Job controller and JobSet may be apart.
+const controlPlaneApart = 5 * time.Second
+
+// overtime returns the cause of a job that the Job controller stops because it takes longer than its runtime allows, or nil. The
+// maxDuration of a runtime is the activeDeadlineSeconds of the launcher's Job, and all that shows is a launcher that is being deleted
+// just then, as if somebody had done it, or that is gone when the JobSet has failed. A JobSet that starts its Jobs again gives each
+// of them as long, and deletes launchers for other reasons: nothing is said of those.
+func (f *Facts) overtime() *diagnose.Cause {
+	limit, since := timeLimitOf(f.JobSet), runsSince(f.JobSet)
+	if limit == 0 || since.IsZero() || f.SuspendWanted() || !decides(f.JobSet) {
+		return nil
+	}
+	over := since.Add(limit - controlPlaneApart)
+	if stopped := f.launcherStopped(); stopped.IsZero() || stopped.Before(over) {
+		return nil
+	}
+	return &diagnose.Cause{
+		Reason: diagnose.DeadlineExceeded, At: over,
+		Message: fmt.Sprintf("the job ran longer than the maxDuration of its runtime, %s", limit),
+		Remedy:  "write checkpoints, so that another job can go on, or ask the platform admin for a runtime that allows more",
+	}
+}
+
+// launcherStopped returns when somebody asked for the deletion of the launcher, or when the JobSet failed that has none any more.
+func (f *Facts) launcherStopped() time.Time {
+	if launcher := observe.LauncherOf(f.All); launcher != nil {
+		return observe.DeletionAsked(launcher)
+	}
+	if failed := f.JobSetFailed(); failed != nil {
+		return failed.LastTransitionTime.Time
+	}
+	return time.Time{}
+}
+
+// orOvertime returns what came first of a cause, which may be nil, and the end of the time that the runtime allows.
+func (f *Facts) orOvertime(cause *diagnose.Cause) *diagnose.Cause {
+	if over := f.overtime(); over != nil && (cause == nil || !cause.At.Before(over.At)) {
+		return over
+	}
+	return cause
+}
+
+// timeLimitOf returns how long the launcher's Job may take, 0 for ever.
+func timeLimitOf(js *jobset.JobSet) time.Duration {
+	launcher := job.ReplicatedJob(js.Spec, mpi.LauncherJob)
+	if launcher == nil {
+		return 0
+	}
+	return time.Duration(ptr.Deref(launcher.Template.Spec.ActiveDeadlineSeconds, 0)) * time.Second
+}
+
+// runsSince returns when a JobSet was made or resumed, which is when the time of its Jobs begins; zero while it is suspended.
+func runsSince(js *jobset.JobSet) time.Time {
+	switch c := apimeta.FindStatusCondition(js.Status.Conditions, string(jobset.JobSetSuspended)); {
+	case job.IsSuspended(js), c != nil && c.Status == metav1.ConditionTrue:
+		return time.Time{}
+	case c != nil:
+		return c.LastTransitionTime.Time
+	}
+	return js.CreationTimestamp.Time
+}

@@ -1,0 +1,81 @@
+package phase
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
+
+	"lockstep.dev/lockstep/pkg/mpi/diagnose"
+	"lockstep.dev/lockstep/pkg/mpi/job"
+	"lockstep.dev/lockstep/pkg/mpi/job/observe"
+)
+
+// JobSetEnds reports whether the JobSet has finished, or will in a moment, or the time of the job is over.
+func (f *Facts) JobSetEnds() bool {
+	return f.Owns() && (f.JobSetEnded() || !f.SuspendWanted() && f.endsEarly() != nil)
+}
+
+// NeedsChildren reports whether a decision may need Children and what else is read from the API server: the job is to be made,
+// resumed, restarted or ended.
+func (f *Facts) NeedsChildren() bool {
+	if f.Beside {
+		return !observe.Guarded(f.TrainJob.Status.Conditions) || job.Finished(f.TrainJob) && !f.EndTold()
+	}
+	return !f.Owns() || job.IsSuspended(f.JobSet) || f.JobSetEnds() || f.JobSetGone() || f.stuck() != nil
+}
+
+// NeedsBounds reports whether a decision may need the quotas and limits of the namespace: before the first pod and when a job is resumed, or
+// where Kubeflow Trainer's pods do not come.
+func (f *Facts) NeedsBounds() bool {
+	if f.Beside {
+		return f.MissingPods()
+	}
+	return !f.Owns() || f.Resuming()
+}
+
+// MissingPods reports whether a started job lacks pods for longer than it takes to create them, which is when warnings
+// matter.
+func (f *Facts) MissingPods() bool {
+	return f.Owns() && !job.IsSuspended(f.JobSet) && !f.JobSetEnds() &&
+		f.Age(observe.FactRuns, f.JobSet.UID) > podsExpected && len(f.Current) < f.Want
+}
+
+// Unmounted reports whether a pod has a machine but no address for longer than a kubelet takes to mount volumes and to connect it,
+// which is when warnings matter, too: nothing in its status says what is missing.
+func (f *Facts) Unmounted() bool {
+	return f.Owns() && !job.IsSuspended(f.JobSet) && !f.JobSetEnds() && f.Age(observe.FactPlaced, f.JobSet.UID) > mountExpected && f.unaddressed()
+}
+
+func (f *Facts) unaddressed() bool {
+	return slices.ContainsFunc(f.Current, func(pod *corev1.Pod) bool { return observe.StageOf(pod) == observe.StagePlaced })
+}
+
+// Unexplained reports whether the job failed because it lost a worker and no pod shows why. Warnings may then: of a pod that it
+// evicts because of the size of a volume kubelet says so in an event only, and the pod ends as if it had succeeded.
+func (f *Facts) Unexplained() bool {
+	if !f.Owns() || f.JobSetFailed() == nil {
+		return false
+	}
+	cause := f.cause()
+	return cause != nil && cause.Contested()
+}
+
+// LosesPods reports whether somebody seems to have deleted pods of a job that goes on, of which its status does not tell yet. The JobSet
+// may have been suspended: its watch may bring that later than the watch of pods brings what it has led to.
+func LosesPods(o observe.Observed) bool {
+	if !slices.ContainsFunc(o.Pods, func(pod corev1.Pod) bool { return pod.DeletionTimestamp != nil }) {
+		return false // as in nearly every pass, of jobs that may have thousands of pods
+	}
+	if !o.Owns() || o.JobSetEnded() || len(o.LostPod()) > 0 {
+		return false
+	}
+	lost := Derive(o).Lost()
+	return lost != nil && lost.Reason == diagnose.PodDeleted
+}
+
+// SuspensionPending reports whether the JobSet is suspended with pods that JobSet has not stopped yet. It is resumed after that: some of its
+// pods would be gone and others not, and nothing would say that it was suspended.
+func (f *Facts) SuspensionPending() bool {
+	return job.IsSuspended(f.JobSet) && !f.SuspendWanted() && job.TrueCondition(f.JobSet, jobset.JobSetSuspended) == nil && len(f.All) > 0
+}

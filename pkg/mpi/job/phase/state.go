@@ -1,0 +1,168 @@
+package phase
+
+import (
+	"errors"
+	"strings"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+
+	"lockstep.dev/lockstep/pkg/mpi"
+	"lockstep.dev/lockstep/pkg/mpi/diagnose"
+	"lockstep.dev/lockstep/pkg/mpi/job"
+)
+
+func (f *Facts) findState() State {
+	switch {
+	case !job.Active(f.TrainJob):
+		return State{}
+	case f.Beside:
+		return f.stateBeside()
+	case job.Finished(f.TrainJob):
+		return State{Phase: f.toldEnd()}
+	case f.NamespaceTerminating: // all of the job goes, and nobody has to be told
+		return State{}
+	case f.Owns() && f.JobSet.Labels[mpi.TrainJobLabel] == "":
+		return State{Foreign: true}
+	case f.Owns():
+		return f.stateMade()
+	case f.JobSetGone(): // whether its runtime is still there or not
+		return f.ends(f.deleted())
+	case f.Runtime == nil:
+		return State{Phase: Creating, Waiting: &diagnose.Cause{Reason: diagnose.RuntimeNotFound, Message: noRuntime(f.TrainJob.Spec.RuntimeRef)}}
+	case !f.Runtime.Ours():
+		return State{}
+	}
+	return f.stateUnmade()
+}
+
+func (f *Facts) ends(end *End) State {
+	return State{Phase: OfEnd(end.Reason, end.Succeeded, f.Made()), End: end}
+}
+
+// fails ends a job for a reason that this package finds itself.
+func (f *Facts) fails(reason mpi.Reason, message string) State {
+	return f.ends(&End{Cause: diagnose.Cause{Reason: reason, Message: message}})
+}
+
+// stateUnmade is the state of a job without a JobSet.
+func (f *Facts) stateUnmade() State {
+	made, err := job.Resolve(f.TrainJob, *f.Runtime)
+	var refused *job.Refusal
+	if errors.As(err, &refused) {
+		return f.fails(refused.Reason, refused.Message)
+	}
+	made.Attempt = f.Restarts()
+	phase := f.unlessSuspended(Creating)
+	if phase == Creating && f.ToldTrue(job.Restarting) {
+		phase = Restarting
+	}
+	if taken := f.taken(); len(taken) > 0 {
+		return f.fails(diagnose.NameTaken, "the name is taken by what does not belong to this TrainJob: delete "+strings.Join(taken, ", ")+", or give the TrainJob another name")
+	}
+	if f.UntilDeadline() <= 0 {
+		return f.ends(&End{Cause: f.deadlineExceeded()})
+	}
+	sets := f.wanted(made)
+	if why := f.impossible(sets); why != nil {
+		return f.fails(why.Reason, why.Text()+"; then create the TrainJob again: this one is over, and does not wait for it")
+	}
+	if leftovers := f.leftovers(); len(leftovers) > 0 || f.lingering() {
+		why := diagnose.Cause{Reason: job.ReasonWaitingForDeletion, Message: earlier(made) + " `" + made.Name + "` is still being deleted"}
+		return State{Phase: phase, Waiting: &why, Leftovers: leftovers}
+	}
+	if why := f.heldBack(sets); why != nil {
+		if over := f.gangOver(why); over != nil {
+			return f.ends(&End{Cause: over.Cause}) // there is no JobSet to stop
+		}
+		return State{Phase: phase, Waiting: why, Held: true}
+	}
+	return State{Phase: phase, Job: &made}
+}
+
+// earlier names whose remains are in the way of a job.
+func earlier(made job.Job) string {
+	if made.Attempt > 0 {
+		return "the earlier attempt of the job"
+	}
+	return "an earlier job of the name"
+}
+
+// stateMade is the state of a job that has been started.
+func (f *Facts) stateMade() State {
+	if f.Condemned() {
+		return State{Phase: f.unlessSuspended(Restarting)}
+	}
+	end := f.end()
+	if f.JobSetGone() && (end == nil || !end.Succeeded) {
+		return f.ends(f.deleted())
+	}
+	if again := f.restart(end); again != nil {
+		return State{Phase: Restarting, Restart: again}
+	}
+	switch {
+	case end != nil:
+		return f.ends(f.withoutBudget(*end))
+	case f.JobSetEnds():
+		return State{Phase: Stopping, Unexplained: true}
+	}
+	if why := f.resumeHeld(); why != nil {
+		return State{Phase: Creating, Waiting: why, Held: true}
+	}
+	return State{Phase: f.unlessSuspended(f.startedPhase())}
+}
+
+// stateBeside is the state of a job that Kubeflow Trainer runs. Trainer ends it, and says so.
+func (f *Facts) stateBeside() State {
+	switch {
+	case f.Runtime == nil, !f.Runtime.Compiled(), f.EndTold():
+		return State{}
+	case job.Finished(f.TrainJob):
+		return f.concluded()
+	case f.StalePolicies():
+		return State{Phase: Creating}
+	}
+	state := State{Phase: Creating}
+	if f.Owns() {
+		state.Phase = f.unlessSuspended(f.startedPhase())
+	}
+	made, err := job.Resolve(f.TrainJob, *f.Runtime)
+	if err != nil {
+		// Trainer runs it all the same: its own rules are wider.
+		state.Waiting = &diagnose.Cause{Reason: diagnose.InvalidRuntime, Message: err.Error()}
+		return state
+	}
+	state.Job = &made
+	if f.Owns() && len(f.Current) < f.Want {
+		state.Waiting = f.impossible(f.wanted(made))
+	}
+	return state
+}
+
+// concluded is the state of a job that Kubeflow Trainer has ended, with why, once it is known.
+func (f *Facts) concluded() State {
+	state := State{Phase: f.toldEnd()}
+	switch failed := f.Told(trainer.TrainJobFailed); {
+	case state.Phase == Complete:
+		state.End = &End{Succeeded: true, Cause: diagnose.Cause{Reason: job.ReasonCompleted}}
+	case f.Owns() && f.JobSetFailed() != nil:
+		state.End = f.end()
+	default:
+		state.End = &End{Cause: diagnose.Cause{Reason: mpi.Reason(failed.Reason), Message: failed.Message}}
+	}
+	return state
+}
+
+// Condemned reports whether the JobSet is to go, so that it can be made again: the status tells of a restart after it, or it
+// failed while it was being suspended. Then its launcher has lost its nodes a moment before it was ended itself, which is
+// no failure of the job: Kueue would otherwise turn a preempted job into a failed one.
+func (f *Facts) Condemned() bool {
+	return job.AttemptOf(f.JobSet) < f.Restarts() || f.JobSetFailed() != nil && job.IsSuspended(f.JobSet)
+}
+
+// BeingRecreated reports whether the JobSet is one of ours that is to be made again now.
+func (f *Facts) BeingRecreated() bool {
+	return f.Owns() && f.JobSet.Labels[mpi.TrainJobLabel] != "" && f.Condemned() && !f.SuspendWanted()
+}
+
+// StartedAgain reports whether the JobSet of the last restart exists.
+func (f *Facts) StartedAgain() bool { return f.Owns() && job.AttemptOf(f.JobSet) >= f.Restarts() }

@@ -1,0 +1,186 @@
+package status
+
+import (
+	"cmp"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"lockstep.dev/lockstep/pkg/mpi"
+	"lockstep.dev/lockstep/pkg/mpi/job"
+)
+
+// RecordAnnotation of a TrainJob has its conditions, where its status shows fewer: see Published. Once the job is over it tells of the time
+// before. Its value is a JSON object of `uid`, that of the TrainJob, and `conditions`, a list of metav1.Condition.
+const RecordAnnotation = "lockstep.dev/conditions"
+
+// record is what RecordAnnotation says. Whoever copies a TrainJob copies its annotations: what happened to another one counts for nothing.
+type record struct {
+	UID        types.UID          `json:"uid"`
+	Conditions []metav1.Condition `json:"conditions"`
+}
+
+// recordedMessage is how many bytes of a message are recorded. All annotations of an object together have 256 KiB (k8s.io/apimachinery
+// pkg/api/validation, TotalAnnotationSizeLimitB).
+const recordedMessage = 16 << 10
+
+// Published returns what the status of a TrainJob shows of its conditions: one at most, and none of a job that runs, as under Kubeflow Trainer.
+// Clients of Kubeflow's API know few. The SDK (0.5.0) takes a TrainJob with any condition but Complete and Failed for one that does not run yet,
+// OpenShift AI's dashboard goes by the newest that is true and knows none beyond these, and kubectl's column STATE is the type of the last one.
+//
+//	Created     the job does not run yet, and the message says what it waits for
+//	Suspended   a user or a queue holds it back
+//	Restarting  it is being started again
+//	Complete    the launcher succeeded
+//	Failed      the job failed, and the message says why
+func Published(all []metav1.Condition) []metav1.Condition {
+	for _, kind := range []string{trainer.TrainJobComplete, trainer.TrainJobFailed, trainer.TrainJobSuspended, job.Restarting} {
+		if apimeta.IsStatusConditionTrue(all, kind) {
+			return []metav1.Condition{*apimeta.FindStatusCondition(all, kind)}
+		}
+	}
+	created := apimeta.FindStatusCondition(all, job.Created)
+	if created == nil || apimeta.IsStatusConditionTrue(all, job.Running) {
+		return nil
+	}
+	shown := *created
+	shown.Status = metav1.ConditionTrue // or the dashboard knows no state
+	if why := Obstacle(all); created.Status == metav1.ConditionTrue && why != nil {
+		shown.Reason, shown.Message = why.Reason, why.Message
+	}
+	return []metav1.Condition{shown}
+}
+
+// onTheWay are the reasons of a job that only takes its time.
+var onTheWay = []mpi.Reason{job.ReasonPodsPending, job.ReasonWaitingForPods, job.ReasonWaitingForNodes}
+
+// Obstacle returns the condition that says what keeps a job from running whose objects exist, or what one that runs lacks, or nil.
+func Obstacle(all []metav1.Condition) *metav1.Condition {
+	for _, kind := range []string{job.PodsReady, job.Running} {
+		c := apimeta.FindStatusCondition(all, kind)
+		if c != nil && c.Status == metav1.ConditionFalse && !slices.Contains(onTheWay, mpi.Reason(c.Reason)) {
+			return c
+		}
+	}
+	return nil
+}
+
+// Conditions returns all conditions of a TrainJob, those of its status and those that are recorded.
+func Conditions(trainJob *trainer.TrainJob) []metav1.Condition {
+	if recorded, is := recordedOf(trainJob); is {
+		return withStatus(recorded, trainJob.Status.Conditions)
+	}
+	return trainJob.Status.Conditions
+}
+
+// ConditionsOfOurs are those of a TrainJob that nobody but an executor writes to, with what its status implies where nothing is recorded.
+func ConditionsOfOurs(trainJob *trainer.TrainJob) []metav1.Condition {
+	if recorded, is := recordedOf(trainJob); is {
+		return withStatus(recorded, trainJob.Status.Conditions)
+	}
+	return implied(trainJob.Status.Conditions)
+}
+
+// withStatus adds to what is recorded what a status shows.
+func withStatus(recorded, status []metav1.Condition) []metav1.Condition {
+	all := Recorded(recorded)
+	for _, c := range status {
+		if i := slices.IndexFunc(all, func(r metav1.Condition) bool { return r.Type == c.Type }); i < 0 {
+			all = append(all, c)
+		} else if c.Type != job.Created { // which has the words of others
+			all[i] = c
+		}
+	}
+	return all
+}
+
+// Recorded returns those of all conditions that a record tells of. Others may suspend and end a job, and whether it is so is said in the status
+// alone.
+func Recorded(all []metav1.Condition) []metav1.Condition {
+	return slices.DeleteFunc(slices.Clone(all), func(c metav1.Condition) bool {
+		return c.Status == metav1.ConditionTrue && slices.Contains([]string{trainer.TrainJobSuspended, trainer.TrainJobComplete, trainer.TrainJobFailed}, c.Type)
+	})
+}
+
+// recordedOf reads a record. One that cannot be read is none: users may write annotations.
+func recordedOf(trainJob *trainer.TrainJob) (recorded []metav1.Condition, is bool) {
+	var said record
+	if json.Unmarshal([]byte(trainJob.Annotations[RecordAnnotation]), &said) != nil || said.UID != trainJob.UID || said.UID == "" {
+		return nil, false
+	}
+	return said.Conditions, true
+}
+
+// implied returns the conditions of a job of which no record is needed: it waits for being made, has just been made, or was made suspended.
+func implied(status []metav1.Condition) []metav1.Condition {
+	if len(status) != 1 {
+		return status
+	}
+	step := func(kind string, is metav1.ConditionStatus, reason mpi.Reason, message string) metav1.Condition {
+		c := status[0]
+		c.Type, c.Status, c.Reason, c.Message = kind, is, string(reason), message
+		return c
+	}
+	created := step(job.Created, metav1.ConditionTrue, job.ReasonJobSetCreated, allExist)
+	switch {
+	case status[0].Type == job.Created && mpi.Reason(status[0].Reason) != job.ReasonJobSetCreated:
+		return []metav1.Condition{step(job.Created, metav1.ConditionFalse, mpi.Reason(status[0].Reason), status[0].Message)}
+	case status[0].Type == job.Created:
+		return []metav1.Condition{step(job.PodsReady, metav1.ConditionFalse, job.ReasonPodsPending, podsPending), step(job.Running, metav1.ConditionFalse, job.ReasonWaitingForPods, waitingForPods), created}
+	case status[0].Type == trainer.TrainJobSuspended:
+		return []metav1.Condition{step(job.PodsReady, metav1.ConditionFalse, job.ReasonSuspended, isSuspended), step(job.Running, metav1.ConditionFalse, job.ReasonSuspended, isSuspended), created, status[0]}
+	}
+	return status
+}
+
+// RecordBeside returns what RecordAnnotation is to say once a companion has something to add; the status is Kubeflow Trainer's.
+func RecordBeside(trainJob *trainer.TrainJob, ours []metav1.Condition) string {
+	all, _ := recordedOf(trainJob)
+	for _, c := range ours {
+		all = slices.DeleteFunc(all, func(r metav1.Condition) bool { return r.Type == c.Type })
+	}
+	return recordOf(trainJob, append(all, ours...))
+}
+
+// Record returns what RecordAnnotation is to say of all conditions of a TrainJob, empty where its status implies them. Of a job that is over
+// it stays as it is.
+func Record(trainJob *trainer.TrainJob, all []metav1.Condition) string {
+	if apimeta.IsStatusConditionTrue(all, trainer.TrainJobComplete) || apimeta.IsStatusConditionTrue(all, trainer.TrainJobFailed) {
+		return trainJob.Annotations[RecordAnnotation]
+	}
+	text := recordOf(trainJob, all)
+	if text == recordOf(trainJob, implied(Published(all))) {
+		return ""
+	}
+	return text
+}
+
+// recordOf writes conditions in the order of a job's life.
+func recordOf(trainJob *trainer.TrainJob, all []metav1.Condition) string {
+	all = Recorded(all)
+	slices.SortStableFunc(all, func(a, b metav1.Condition) int {
+		return cmp.Compare(slices.Index(job.Life, a.Type), slices.Index(job.Life, b.Type))
+	})
+	for i := range all {
+		all[i].Message = Clipped(all[i].Message, recordedMessage)
+	}
+	text, err := json.Marshal(record{trainJob.UID, all})
+	if err != nil {
+		panic(err) // strings and times
+	}
+	return string(text)
+}
+
+// Clipped keeps a message within a limit of bytes. What others said is in it, and they may have said much.
+func Clipped(message string, limit int) string {
+	const more = "…"
+	if len(message) <= limit {
+		return message
+	}
+	return strings.ToValidUTF8(message[:limit-len(more)], "") + more
+}

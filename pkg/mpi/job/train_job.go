@@ -1,0 +1,39 @@
+package job
+
+import (
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+)
+
+// Active reports whether a TrainJob is for a TrainJob controller in this cluster (and not for MultiKueue), and is not being
+// deleted. Nothing is done about one that is not.
+func Active(trainJob *trainer.TrainJob) bool {
+	const trainJobController = "trainer.kubeflow.org/trainjob-controller"
+	return ptr.Deref(trainJob.Spec.ManagedBy, trainJobController) == trainJobController && trainJob.DeletionTimestamp == nil
+}
+
+// Finished reports whether a TrainJob has a terminal condition.
+func Finished(trainJob *trainer.TrainJob) bool {
+	return HasEnd(trainJob.Status)
+}
+
+// OfTrainer reports whether a TrainJob names a runtime of the API group of Kubeflow Trainer. Trainer's own controller and webhook refuse
+// all others, the empty group too; a reference without a group gets it by default.
+func OfTrainer(ref trainer.RuntimeRef) bool {
+	return ptr.Deref(ref.APIGroup, trainer.GroupVersion.Group) == trainer.GroupVersion.Group
+}
+
+// HasEnd reports whether a status tells of an end.
+func HasEnd(status trainer.TrainJobStatus) bool { return EndOf(status) != nil }
+
+// EndOf returns the condition that tells of the end, Complete or Failed, or nil.
+func EndOf(status trainer.TrainJobStatus) *metav1.Condition {
+	for _, kind := range []string{trainer.TrainJobComplete, trainer.TrainJobFailed} {
+		if c := apimeta.FindStatusCondition(status.Conditions, kind); c != nil && c.Status == metav1.ConditionTrue {
+			return c
+		}
+	}
+	return nil
+}

@@ -1,0 +1,273 @@
+package reconciler
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"reflect"
+	"sync"
+	"time"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+
+	"lockstep.dev/lockstep/pkg/mpi"
+	agent "lockstep.dev/lockstep/pkg/mpi/agent/client"
+	"lockstep.dev/lockstep/pkg/mpi/agent/identity"
+	"lockstep.dev/lockstep/pkg/mpi/job/decide"
+	"lockstep.dev/lockstep/pkg/mpi/job/observe"
+)
+
+const (
+	// A pod has its address before its container runs. The wait between two tries is a twentieth of the time that has passed,
+	// so that a launcher waits at most that much longer, and one that never answers costs little.
+	firstTry = 50 * time.Millisecond
+	lastTry  = 2 * time.Second
+	patience = 20
+	// dialTimeout is for networks that drop what a policy does not admit yet.
+	dialTimeout = time.Second
+	// complainAfter is when a launcher out of reach is reported first, and the pause doubles from then on.
+	complainAfter = 10 * time.Second
+	complainLast  = 5 * time.Minute
+	// askAgain is when a launcher that still waits is asked again.
+	askAgain = time.Second
+)
+
+// hostTablePusher hands launchers the addresses of their nodes, one goroutine per job, and keeps their answers. A launcher
+// that has answered before gives the same answer again, so a restarted controller learns the truth.
+type hostTablePusher struct {
+	live client.Reader
+	dial agent.Dial
+	// changed tells the controller about answers.
+	changed chan event.GenericEvent
+
+	mu       sync.Mutex
+	sessions map[client.ObjectKey]*launcherSession
+	closed   bool
+	running  sync.WaitGroup
+}
+
+// launcherSession is the push of a host table to one launcher, until it has answered.
+type launcherSession struct {
+	target decide.HostTablePush
+	cancel context.CancelFunc
+	gate   observe.Gate
+	// key is that of the job, nil until it was read, and stale says that one of an earlier job was there; doubted says that the
+	// launcher's doubts were reported. Only hold touches them.
+	key     *identity.Key
+	stale   bool
+	doubted bool
+}
+
+// covers reports whether the launcher knows what there is to tell. That its nodes are up matters only while it waits for them.
+func (m *launcherSession) covers(with decide.HostTablePush) bool {
+	same := m.target.Launcher == with.Launcher && reflect.DeepEqual(m.target.Table.Hosts, with.Table.Hosts)
+	over := m.gate.Result != nil && !m.gate.Result.Waiting || m.gate.GaveUp
+	return same && (over || m.target.Table.Up || !with.Table.Up)
+}
+
+func newHostTablePusher(live client.Reader) *hostTablePusher {
+	return &hostTablePusher{
+		live:     live,
+		dial:     (&net.Dialer{Timeout: dialTimeout}).DialContext,
+		changed:  make(chan event.GenericEvent),
+		sessions: map[client.ObjectKey]*launcherSession{},
+	}
+}
+
+// Start ends all sessions with the manager.
+func (p *hostTablePusher) Start(ctx context.Context) error {
+	<-ctx.Done()
+	p.mu.Lock()
+	p.closed = true
+	for _, m := range p.sessions {
+		m.cancel()
+	}
+	p.mu.Unlock()
+	p.running.Wait()
+	return nil
+}
+
+// ensure begins a session unless it is already under way. Nil ends it; its answer stays until forget.
+func (p *hostTablePusher) ensure(ctx context.Context, name client.ObjectKey, with *decide.HostTablePush) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	current := p.sessions[name]
+	if current != nil && with != nil && current.covers(*with) {
+		return
+	}
+	if current != nil {
+		current.cancel()
+	}
+	if with == nil || p.closed {
+		return
+	}
+	// The session outlives the pass that begins it.
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	m := &launcherSession{target: *with, cancel: cancel, gate: observe.Gate{Launcher: with.Launcher}}
+	if current != nil && current.target.Launcher == with.Launcher {
+		m.gate.Error = current.gate.Error // still true, until the next attempt
+	}
+	p.sessions[name] = m
+	p.running.Go(func() { p.run(ctx, name, m) })
+}
+
+func (p *hostTablePusher) forget(name client.ObjectKey) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if m := p.sessions[name]; m != nil {
+		m.cancel()
+		delete(p.sessions, name)
+	}
+}
+
+// gate returns what the launcher said, or nil while it said nothing.
+func (p *hostTablePusher) gate(name client.ObjectKey) *observe.Gate {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	m := p.sessions[name]
+	if m == nil || m.gate.Result == nil && m.gate.Error == "" {
+		return nil
+	}
+	gate := m.gate
+	return &gate
+}
+
+// run pushes the table until the launcher answers.
+func (p *hostTablePusher) run(ctx context.Context, name client.ObjectKey, m *launcherSession) {
+	defer m.cancel()
+	begin, complained, again := time.Now(), time.Now(), complainAfter
+	for ctx.Err() == nil {
+		result, err := p.push(ctx, name, m)
+		switch {
+		case err == nil && result.Waiting && len(result.Failures) == 0:
+			complained, again = time.Now(), complainAfter // it is there
+			sleep(ctx, askAgain)
+		case err == nil && result.Waiting:
+			p.doubt(ctx, name, m, result)
+		case err == nil:
+			p.tell(ctx, name, m, observe.Gate{Launcher: m.target.Launcher, Result: &result})
+			return
+		case isFinal(err):
+			p.complain(ctx, name, m, err, true)
+			return
+		case time.Since(complained) > again:
+			complained, again = time.Now(), min(2*again, complainLast)
+			p.complain(ctx, name, m, err, false)
+		}
+		pause(ctx, time.Since(begin))
+	}
+}
+
+// push hands the table over once. The key is read before the first time, as often as that takes.
+func (p *hostTablePusher) push(ctx context.Context, name client.ObjectKey, m *launcherSession) (mpi.GateResult, error) {
+	if m.key == nil {
+		key, err := p.key(ctx, name, m.target.TrainJob)
+		m.stale = m.stale || errors.Is(err, errStaleKey)
+		if m.stale && apierrors.IsNotFound(err) {
+			err = errStaleKey // gone now, and the new one comes
+		}
+		if err != nil {
+			return mpi.GateResult{}, err
+		}
+		m.key = &key
+	}
+	return agent.Push(ctx, p.dial, *m.key, m.target.Table)
+}
+
+// isFinal reports whether no second try helps: the launcher refuses, or there is no key, or none that can be used.
+func isFinal(err error) bool {
+	var refused *agent.RefusedError
+	var useless uselessKeyError
+	return errors.As(err, &refused) || errors.As(err, &useless) || apierrors.IsNotFound(err)
+}
+
+// doubt reports what the launcher thinks is in the way, once: how the gate ends says it again, and of all nodes.
+func (p *hostTablePusher) doubt(ctx context.Context, name client.ObjectKey, m *launcherSession, result mpi.GateResult) {
+	if !m.doubted {
+		m.doubted = true
+		p.tell(ctx, name, m, observe.Gate{Launcher: m.target.Launcher, Result: &result})
+	}
+	sleep(ctx, askAgain)
+}
+
+// complain reports what went wrong; whether a user gets to see it is decided by the state of the launcher.
+func (p *hostTablePusher) complain(ctx context.Context, name client.ObjectKey, m *launcherSession, err error, gaveUp bool) {
+	if ctx.Err() != nil {
+		return
+	}
+	ctrl.LoggerFrom(ctx).V(1).Info("launcher out of reach", "reason", err.Error(), "gaveUp", gaveUp)
+	p.tell(ctx, name, m, observe.Gate{Launcher: m.target.Launcher, Error: reason(err), GaveUp: gaveUp})
+}
+
+func reason(err error) string {
+	var failure *agent.Failure
+	if errors.As(err, &failure) {
+		return fmt.Sprintf("%s; %s", failure, failure.Cause.Remedy())
+	}
+	return err.Error()
+}
+
+func (p *hostTablePusher) tell(ctx context.Context, name client.ObjectKey, m *launcherSession, gate observe.Gate) {
+	p.mu.Lock()
+	m.gate = gate
+	p.mu.Unlock()
+	trainJob := &trainer.TrainJob{}
+	trainJob.Namespace, trainJob.Name = name.Namespace, name.Name
+	select {
+	case p.changed <- event.GenericEvent{Object: trainJob}:
+	case <-ctx.Done():
+	}
+}
+
+// key reads the private key of the job. It is kept nowhere else than in the session.
+func (p *hostTablePusher) key(ctx context.Context, name client.ObjectKey, trainJob types.UID) (identity.Key, error) {
+	var secret corev1.Secret
+	secretName := client.ObjectKey{Namespace: name.Namespace, Name: mpi.SSHAuthSecretName(name.Name)}
+	if err := p.live.Get(ctx, secretName, &secret); err != nil {
+		return identity.Key{}, fmt.Errorf("read the key of the job: %w", err)
+	}
+	switch owner := metav1.GetControllerOf(&secret); {
+	// Kubeflow Trainer would use it; whoever made it can pretend to be the launcher.
+	case owner == nil || !isTrainJob(*owner) || owner.Name != name.Name:
+		return identity.Key{}, uselessKeyError{fmt.Errorf("Secret `%s` does not belong to the TrainJob, and the controller uses no key that others may have", secret.Name)}
+	case owner.UID != trainJob:
+		return identity.Key{}, errStaleKey
+	}
+	key, err := identity.Parse(secret.Data[mpi.PrivateKeyKey])
+	if err != nil {
+		return identity.Key{}, uselessKeyError{err}
+	}
+	return key, nil
+}
+
+func isTrainJob(owner metav1.OwnerReference) bool {
+	version, err := schema.ParseGroupVersion(owner.APIVersion)
+	return err == nil && version.Group == trainer.GroupVersion.Group && owner.Kind == trainer.TrainJobKind
+}
+
+// errStaleKey: a reference can be written by hand, but not the UID of a TrainJob that is not there yet. The garbage collector takes
+// away what belongs to a UID that is not there any more, or never was, and Kubeflow Trainer makes a key then.
+var errStaleKey = errors.New("the key under the name of the job belongs to an earlier TrainJob of that name; it goes in a moment, and the controller uses no key that others may have")
+
+// uselessKeyError says why a key that is there is none, or none to use.
+type uselessKeyError struct{ error }
+
+func pause(ctx context.Context, since time.Duration) {
+	sleep(ctx, min(max(since/patience, firstTry), lastTry))
+}
+
+func sleep(ctx context.Context, d time.Duration) {
+	select {
+	case <-time.After(d):
+	case <-ctx.Done():
+	}
+}

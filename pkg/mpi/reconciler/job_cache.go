@@ -1,0 +1,152 @@
+package reconciler
+
+import (
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/resourceversion"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"lockstep.dev/lockstep/pkg/mpi/job/observe"
+)
+
+// jobCache keeps since when facts about jobs hold, from pass to pass, until the jobs are over.
+type jobCache struct {
+	mu   sync.Mutex
+	jobs map[client.ObjectKey]observe.History
+	// news is since when a job has something to tell that may wait, by how long it may: counts of Jobs are old when pods become
+	// ready, and must not hurry the news of that.
+	news map[client.ObjectKey]map[time.Duration]news
+	// written is the version of a TrainJob after our last write of its status.
+	written map[client.ObjectKey]string
+	// warnings are what was read last for a job.
+	warnings map[client.ObjectKey]recentWarnings
+	// said is which version was told last of a topic: of what an event of a reason is about, of a condition of a companion.
+	said map[client.ObjectKey]map[string]string
+}
+
+// news is since when there is something to tell that may wait, and its version, empty where the first counts for the later ones too.
+type news struct {
+	since   time.Time
+	version string
+}
+
+func newJobCache() *jobCache {
+	return &jobCache{
+		jobs: map[client.ObjectKey]observe.History{}, news: map[client.ObjectKey]map[time.Duration]news{}, written: map[client.ObjectKey]string{},
+		warnings: map[client.ObjectKey]recentWarnings{}, said: map[client.ObjectKey]map[string]string{},
+	}
+}
+
+func (c *jobCache) keepWarnings(name client.ObjectKey, warnings recentWarnings) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.warnings[name] = warnings
+}
+
+func (c *jobCache) lastWarnings(name client.ObjectKey) (warnings recentWarnings, read bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	warnings, read = c.warnings[name]
+	return warnings, read
+}
+
+// isNew reports whether another version of a topic was told last, or none, and remembers this one.
+func (c *jobCache) isNew(name client.ObjectKey, topic, version string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if last, known := c.said[name][topic]; known && last == version {
+		return false
+	}
+	if c.said[name] == nil {
+		c.said[name] = map[string]string{}
+	}
+	c.said[name][topic] = version
+	return true
+}
+
+// wrote remembers the version that our write made.
+func (c *jobCache) wrote(name client.ObjectKey, version string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.written[name] = version
+}
+
+// wroteLast reports whether a version is what our last write made.
+func (c *jobCache) wroteLast(name client.ObjectKey, version string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.written[name] == version
+}
+
+// behind reports whether a version that the cache gives is older than what this process wrote. A job that has just been called
+// failed, and whose JobSet is gone, would be made again otherwise.
+func (c *jobCache) behind(name client.ObjectKey, version string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	written, known := c.written[name]
+	if !known {
+		return false
+	}
+	order, err := resourceversion.CompareResourceVersion(version, written)
+	if err != nil || order >= 0 {
+		delete(c.written, name)
+		return false
+	}
+	return true
+}
+
+// debounce returns how long news of a job may still wait for more, 0 when its time has come. The patience is how long such news may wait
+// in all, since its version came.
+func (c *jobCache) debounce(name client.ObjectKey, now time.Time, patience time.Duration, version string) time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.news[name] == nil {
+		c.news[name] = map[time.Duration]news{}
+	}
+	waiting, known := c.news[name][patience]
+	if !known || waiting.version != version {
+		c.news[name][patience] = news{now, version}
+		return patience
+	}
+	return max(0, patience-now.Sub(waiting.since))
+}
+
+// dropPending says that a job has no news left.
+func (c *jobCache) dropPending(name client.ObjectKey) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.news, name)
+}
+
+// remember lets an observation know since when its facts hold.
+func (c *jobCache) remember(name client.ObjectKey, o *observe.Observed) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	o.Remember(c.jobs[name])
+	c.jobs[name] = o.History
+}
+
+// finish forgets what the job of a TrainJob that has ended was like. The counts of its child Jobs may still be news.
+func (c *jobCache) finish(name client.ObjectKey) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.jobs, name)
+	delete(c.warnings, name)
+}
+
+func (c *jobCache) forget(name client.ObjectKey) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.jobs, name)
+	delete(c.warnings, name)
+	delete(c.news, name)
+	delete(c.written, name)
+}
+
+// gone forgets the rest about a TrainJob that is not there any more: while it is, what was said is not said again.
+func (c *jobCache) gone(name client.ObjectKey) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.said, name)
+}

@@ -1,0 +1,107 @@
+package reconciler
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/singleflight"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"lockstep.dev/lockstep/pkg/mpi/job"
+)
+
+const (
+	// policyTimeout is how long a pod waits for the policy of its job. The API server gives the webhook 5 s in all, and lets the
+	// pod pass unchanged then: what a job gets of us must not be lost because policies are slow.
+	policyTimeout = 2 * time.Second
+	// policyCacheTTL is how long the answer holds that a policy is there, or that none may be made: as long as the pods of a job come.
+	policyCacheTTL = 5 * time.Second
+)
+
+// policyEnsurer makes the network policies of jobs before their pods, so that the pods of a wide job, which come all at once, ask one
+// question together.
+type policyEnsurer struct {
+	r       *Reconciler
+	flight  singleflight.Group
+	answers ttlCache[error]
+}
+
+// ensure makes a policy that is not there yet, nil for none, and returns in policyTimeout. One of somebody else's under the name stays;
+// a pass says so.
+func (g *policyEnsurer) ensure(ctx context.Context, policy job.Object) error {
+	if policy == nil {
+		return nil
+	}
+	about := client.ObjectKeyFromObject(policy).String()
+	if owner := metav1.GetControllerOf(policy); owner != nil {
+		about += "/" + string(owner.UID) // another job of the name has a policy of its own
+	}
+	if err, known := g.answers.get(about, g.r.clock.now()); known {
+		return err
+	}
+	_, err, _ := g.flight.Do(about, func() (any, error) {
+		// The first pod that asks may go away; the others still wait.
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), policyTimeout)
+		defer cancel()
+		err := g.create(ctx, policy)
+		if err == nil || apierrors.IsForbidden(err) {
+			g.answers.add(about, err, g.r.clock.now(), policyCacheTTL)
+		}
+		return nil, err
+	})
+	return err
+}
+
+func (g *policyEnsurer) create(ctx context.Context, policy job.Object) error {
+	there := &metav1.PartialObjectMetadata{}
+	there.SetGroupVersionKind(policy.GetObjectKind().GroupVersionKind())
+	err := g.r.live.Get(ctx, client.ObjectKeyFromObject(policy), there)
+	if apierrors.IsNotFound(err) {
+		err = g.r.createOne(ctx, policy)
+	}
+	if err != nil && !apierrors.IsAlreadyExists(err) {
+		return fmt.Errorf("make the network policy before the pods: %w", err)
+	}
+	return nil
+}
+
+// ttlCache keeps values for a while. The zero value is empty.
+type ttlCache[V any] struct {
+	mu      sync.Mutex
+	entries map[string]ttlEntry[V]
+}
+
+type ttlEntry[V any] struct {
+	value V
+	until time.Time
+}
+
+func (l *ttlCache[V]) get(key string, now time.Time) (value V, known bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	entry, known := l.entries[key]
+	return entry.value, known && now.Before(entry.until)
+}
+
+// add keeps a value unless there is one under the key, and reports whether it did. What has lapsed is forgotten.
+func (l *ttlCache[V]) add(key string, value V, now time.Time, holds time.Duration) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for k, entry := range l.entries {
+		if !now.Before(entry.until) {
+			delete(l.entries, k)
+		}
+	}
+	if _, known := l.entries[key]; known {
+		return false
+	}
+	if l.entries == nil {
+		l.entries = map[string]ttlEntry[V]{}
+	}
+	l.entries[key] = ttlEntry[V]{value, now.Add(holds)}
+	return true
+}

@@ -1,0 +1,138 @@
+package reconciler
+
+import (
+	"context"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/util/workqueue"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
+
+	"lockstep.dev/lockstep/pkg/mpi/job/observe"
+	"lockstep.dev/lockstep/pkg/mpi/job/status"
+)
+
+type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
+
+// onPod looks at a job at once when something happens to a pod or all pods have come a step further, and later, once for
+// all of them, when one pod has. Of pods that were there before us all has been said by one request.
+func (r *Reconciler) onPod() handler.EventHandler {
+	pods := gangs{}
+	return handler.Funcs{
+		CreateFunc: func(ctx context.Context, e event.CreateEvent, q queue) {
+			if pod, is := e.Object.(*corev1.Pod); is && e.IsInInitialList {
+				pods.move(nil, pod)
+				q.Add(r.mode.byLabel(ctx, pod)[0])
+				return
+			}
+			r.onPodChange(ctx, pods, nil, e.Object, q)
+		},
+		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, q queue) {
+			r.onPodChange(ctx, pods, e.ObjectOld, e.ObjectNew, q)
+		},
+		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, q queue) { r.onPodChange(ctx, pods, e.Object, nil, q) },
+	}
+}
+
+func (r *Reconciler) onPodChange(ctx context.Context, pods gangs, old, now client.Object, q queue) {
+	before, _ := old.(*corev1.Pod)
+	after, _ := now.(*corev1.Pod)
+	pods.move(before, after)
+	pod := after
+	if pod == nil {
+		pod = before
+	}
+	request := r.mode.byLabel(ctx, pod)[0]
+	news := observe.ImpactOfPod(before, after)
+	if news == observe.NoImpact || r.ignoresPods(ctx, request.NamespacedName) {
+		return
+	}
+	if news == observe.ImpactNow || r.lastOfGang(ctx, request.NamespacedName, pods, before, after) {
+		q.Add(request)
+		return
+	}
+	q.AddAfter(request, status.DebounceStep)
+}
+
+// lastOfGang reports whether all pods of a job have come a step further with this one.
+func (r *Reconciler) lastOfGang(ctx context.Context, name client.ObjectKey, pods gangs, before, after *corev1.Pod) bool {
+	if observe.StageOf(after) <= observe.StageOf(before) {
+		return false
+	}
+	js, err := jobSet(ctx, r.client, name, client.UnsafeDisableDeepCopy)
+	return err == nil && js != nil && observe.GangStage(js, pods[js.UID]) > observe.StageOf(before)
+}
+
+// ignoresPods reports whether pods and Jobs of a TrainJob have nothing to tell any more.
+func (r *Reconciler) ignoresPods(ctx context.Context, name client.ObjectKey) bool {
+	var trainJob trainer.TrainJob
+	// Events of all pods come by here, and nothing is changed: no copies.
+	if err := r.client.Get(ctx, name, &trainJob, client.UnsafeDisableDeepCopy); err != nil {
+		// One that is not there has no pass; when it comes, it has.
+		return true
+	}
+	js, err := jobSet(ctx, r.client, name, client.UnsafeDisableDeepCopy)
+	return err == nil && r.mode == Executor && observe.PodsTellNothing(&trainJob, js)
+}
+
+// onGone: of Jobs only their going matters, because a new JobSet waits for it, and of network policies, because a job needs its own.
+func (r *Reconciler) onGone() handler.EventHandler {
+	return handler.Funcs{DeleteFunc: func(ctx context.Context, e event.DeleteEvent, q queue) {
+		if request := r.mode.byLabel(ctx, e.Object)[0]; !r.ignoresPods(ctx, request.NamespacedName) {
+			q.Add(request)
+		}
+	}}
+}
+
+// onJobSet waits a moment for more where only counts changed.
+func (r *Reconciler) onJobSet() handler.EventHandler {
+	return handler.Funcs{
+		CreateFunc: func(_ context.Context, e event.CreateEvent, q queue) { onJobSetChange(nil, e.Object, q) },
+		UpdateFunc: func(_ context.Context, e event.UpdateEvent, q queue) { onJobSetChange(e.ObjectOld, e.ObjectNew, q) },
+		DeleteFunc: func(_ context.Context, e event.DeleteEvent, q queue) { onJobSetChange(e.Object, nil, q) },
+	}
+}
+
+func onJobSetChange(old, now client.Object, q queue) {
+	before, _ := old.(*jobset.JobSet)
+	after, _ := now.(*jobset.JobSet)
+	js := after
+	if js == nil {
+		js = before
+	}
+	owner := metav1.GetControllerOf(js)
+	if owner == nil || owner.Kind != trainer.TrainJobKind {
+		return
+	}
+	request := reconcile.Request{NamespacedName: client.ObjectKeyFromObject(js)}
+	request.Name = owner.Name
+	switch observe.ImpactOfJobSet(before, after) {
+	case observe.ImpactNow:
+		q.Add(request)
+	case observe.ImpactStep:
+		q.AddAfter(request, status.DebounceStep)
+	}
+}
+
+// changedTrainJobs drops what decides nothing: annotations, and our own word come back to us.
+func (r *Reconciler) changedTrainJobs() predicate.Predicate {
+	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+		before, _ := e.ObjectOld.(*trainer.TrainJob)
+		after, is := e.ObjectNew.(*trainer.TrainJob)
+		if !is || before == nil {
+			ctrl.Log.Info("an event about a TrainJob has none", "object", e.ObjectNew)
+			return false
+		}
+		if observe.ImpactOfTrainJob(before, after) == observe.NoImpact {
+			return false
+		}
+		return !observe.NothingFollows(after) || before.Generation != after.Generation || !r.cache.wroteLast(client.ObjectKeyFromObject(after), after.ResourceVersion)
+	}}
+}

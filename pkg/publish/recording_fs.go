@@ -1,0 +1,51 @@
+package publish
+
+import (
+	"io/fs"
+	"maps"
+	"slices"
+	"sync"
+)
+
+// RecordingFS is a repository that notes which of its files are read.
+type RecordingFS struct {
+	fs.FS
+	mu    sync.Mutex
+	files map[string]bool
+}
+
+// NewRecordingFS returns a repository in which nothing was read yet.
+func NewRecordingFS(root fs.FS) *RecordingFS { return &RecordingFS{FS: root, files: map[string]bool{}} }
+
+// Files are the files that were read, sorted.
+func (r *RecordingFS) Files() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Sorted(maps.Keys(r.files))
+}
+
+// Open implements fs.FS.
+func (r *RecordingFS) Open(name string) (fs.File, error) {
+	opened, err := r.FS.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	if info, err := opened.Stat(); err == nil && info.Mode().IsRegular() {
+		r.mu.Lock()
+		r.files[name] = true
+		r.mu.Unlock()
+	}
+	return opened, nil
+}
+
+// Stat implements fs.StatFS.
+func (r *RecordingFS) Stat(name string) (fs.FileInfo, error) { return fs.Stat(r.FS, name) }
+
+// ReadDir implements fs.ReadDirFS.
+func (r *RecordingFS) ReadDir(name string) ([]fs.DirEntry, error) { return fs.ReadDir(r.FS, name) }
+
+// Lstat implements fs.ReadLinkFS.
+func (r *RecordingFS) Lstat(name string) (fs.FileInfo, error) { return fs.Lstat(r.FS, name) }
+
+// ReadLink implements fs.ReadLinkFS.
+func (r *RecordingFS) ReadLink(name string) (string, error) { return fs.ReadLink(r.FS, name) }

@@ -1,0 +1,92 @@
+"""What is likely wrong with a job, told before it is submitted."""
+
+from __future__ import annotations
+
+import shlex
+import warnings
+from collections.abc import Iterator, Sequence
+
+from lockstep._objects import Object, spec
+from lockstep._world import accelerators, asked, reserved, variables
+from lockstep.errors import CheckFailed
+
+_LAUNCHERS = ("mpirun", "mpiexec", "mpiexec.hydra", "prterun", "horovodrun")
+#: How many values options have that often come before the number of ranks.
+_VALUES = {"mca": 2, "gmca": 2, "prtemca": 2, "pmixmca": 2, "genv": 2, "env": 2} | dict.fromkeys(
+    ("x", "hostfile", "machinefile", "f", "host", "H", "map-by", "bind-to", "rank-by", "output", "wdir", "ppn", "N", "npernode"), 1
+)
+_RANKS = ("-np", "--np", "-n", "--n", "-c")
+
+
+class LockstepWarning(UserWarning):
+    """A job will likely not do what is meant. ``strict=True`` makes it a :class:`lockstep.CheckFailed`."""
+
+
+def check(trainjob: Object, runtime: Object | None, *, strict: bool) -> None:
+    """Warns of what is likely wrong with a TrainJob, or raises CheckFailed with all of it."""
+    found = list(_findings(trainjob, runtime))
+    if strict and found:
+        raise CheckFailed("; ".join(found))
+    for text in found:
+        warnings.warn(text, LockstepWarning, stacklevel=4)
+
+
+def _findings(trainjob: Object, runtime: Object | None) -> Iterator[str]:
+    trainer = spec(trainjob).get("trainer") or {}
+    for v in variables(trainjob):
+        if reserved(v):
+            yield f"the variable {v} is reserved, because the nodes are found through it: remove it from env"
+    world = asked(runtime, trainer) if runtime else None
+    if world is None:
+        return
+    ranks = ranks_asked([*(trainer.get("command") or []), *(trainer.get("args") or [])])
+    size = f"{world.nodes} nodes × {world.slots_per_node} slots"
+    if ranks is not None and ranks > world.slots:
+        yield f"the command starts {ranks} ranks, and there is room for {world.slots} ({size}): leave out -np, or raise nodes or slots"
+    elif ranks is not None and ranks < world.slots:
+        yield f"the command starts {ranks} ranks, and {world.slots} are paid for ({size}): leave out -np, or lower nodes or slots"
+    devices = accelerators(trainer.get("resourcesPerNode") or {})
+    if devices and devices != world.slots_per_node:
+        yield f"a node has {world.slots_per_node} slots and {devices} accelerators: as a rule each rank has one of its own, so set slots={devices}"
+
+
+def ranks_asked(words: Sequence[str]) -> int | None:
+    """The number after ``-np`` of the one launcher in a command, None where there is none, or where only the shell knows it.
+
+    >>> ranks_asked(["bash", "-c", "cd /data && mpirun -np 8 ./train"])
+    8
+    """
+    found: list[int] = []
+    for i, word in enumerate(words):
+        if word.rsplit("/", 1)[-1] in _LAUNCHERS:
+            found += _number(words[i + 1 :])
+            break
+        if " " in word:
+            found += _in_script(word)
+    return found[0] if len(found) == 1 else None
+
+
+def _in_script(script: str) -> list[int]:
+    """The numbers in a script of a shell: there may be several launchers."""
+    lexer = shlex.shlex(script, posix=True, punctuation_chars=True)
+    lexer.whitespace_split = True
+    try:
+        words = list(lexer)
+    except ValueError:
+        return []  # a quote that does not end: the shell will say so
+    places = [i for i, word in enumerate(words) if word.rsplit("/", 1)[-1] in _LAUNCHERS]
+    return [n for i in places for n in _number(words[i + 1 :])]
+
+
+def _number(options: Sequence[str]) -> list[int]:
+    """The number of ranks among the options of a launcher; none where an option is not known that may have a value."""
+    words = iter(options)
+    for word in words:
+        value = next(words, "") if word in _RANKS else None
+        if value is not None:
+            return [int(value)] if value.isascii() and value.isdigit() else []
+        if not word.startswith("-"):
+            return []  # the program
+        for _ in range(_VALUES.get(word.lstrip("-"), 0)):
+            next(words, None)
+    return []

@@ -1,0 +1,140 @@
+"""The log of one container, whole: what breaks is opened again where it broke, so that no line is lost and none comes twice."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterator
+from datetime import datetime, timedelta, timezone
+
+import urllib3
+from kubernetes.client import ApiException
+
+from lockstep._api import Api, Failures, Paths, lines, named
+from lockstep._objects import CONTAINER, Object, status, uid
+from lockstep._times import parsed
+from lockstep._watch import Patience
+from lockstep.errors import LockstepError, explained
+
+#: kubelet writes time stamps from several threads, so that lines may be out of order by a little.
+_DISORDER = timedelta(seconds=1)
+#: A stream without a byte for so long is opened again, in seconds: its connection may have died in silence.
+_QUIET = 300.0
+#: What launchers put before the lines of a rank: Open MPI with --tag-output or --output tag, horovodrun, PyTorch, Hydra with -l.
+_TAG = re.compile(r"^(?:.{0,40}\[[^\[\]]*?,(\d+)\]<std(?:out|err|diag)>: ?|.{0,40}\[(\d+)\]<std(?:out|err)>: ?|\[rank(\d+)\]: ?|\[(\d+)\] )")
+
+
+def untagged(line: str) -> tuple[int | None, str]:
+    """The rank that a line is tagged with, None without a tag, and the line without its tags."""
+    found = _TAG.match(line)
+    if found is None:
+        return None, line
+    rank, rest = int("".join(g for g in found.groups() if g)), line[found.end() :]
+    inner, text = untagged(rest)
+    return (rank, rest) if inner is None else (inner, text)
+
+
+class PodLog:
+    """The log of the main container of a pod."""
+
+    def __init__(self, api: Api, paths: Paths, pod: Object) -> None:
+        self._api = api
+        self._pod_path = named(paths.pods, pod["metadata"]["name"])
+        self._uid = uid(pod)
+        # The lines of the last moments, with how often each was given out: where a stream begins again, they come again.
+        self._recent: Counter[bytes] = Counter()
+        self._last: datetime | None = None
+
+    def read(self, query: dict[str, str]) -> Iterator[str]:
+        """What there is now."""
+        try:
+            yield from self._stream(query, whole=True)
+        except Failures as e:
+            raise explained(e) from e
+
+    def follow(self, query: dict[str, str]) -> Iterator[str]:
+        """What there is and what comes, until the container has ended or the pod is gone."""
+        patience = Patience(away=math.inf)  # the API server answers: a kubelet that does not is waited for while the pod is there
+        while True:
+            ended = self._ended()
+            if ended is None:
+                return
+            try:
+                for line in self._stream(query if ended else {**query, "follow": "true"}, whole=ended):
+                    patience.reset()
+                    yield line
+                if ended:
+                    return
+                patience.wait(OSError("the stream has ended"))
+            except urllib3.exceptions.ReadTimeoutError:
+                pass  # nothing was printed for long
+            except Failures as e:
+                status = e.status if isinstance(e, ApiException) else None
+                if status == 404:
+                    return
+                # kubelet answers 400 while the container is about to start.
+                patience.wait(OSError("the container starts") if status == 400 else e)
+            if self._last:
+                query = {}  # where to begin was asked once
+
+    def _ended(self) -> bool | None:
+        """Whether the container has ended; None when its pod is gone. A stream may end for other reasons."""
+        patience = Patience()
+        while True:
+            try:
+                pod = self._api.get(self._pod_path)
+                break
+            except LockstepError as e:
+                if isinstance(e.__cause__, ApiException) and e.__cause__.status == 404:
+                    return None
+                patience.wait(e)
+        if uid(pod) != self._uid:
+            return None
+        states = [c.get("state") or {} for c in status(pod).get("containerStatuses") or [] if c.get("name") == CONTAINER]
+        return any("terminated" in s for s in states) or status(pod).get("phase") in ("Succeeded", "Failed")
+
+    def _stream(self, query: dict[str, str], *, whole: bool) -> Iterator[str]:
+        query = {**query, "container": CONTAINER, "timestamps": "true"}
+        if self._last:
+            since = (self._last - _DISORDER).replace(microsecond=0)
+            query["sinceTime"] = since.astimezone(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+        again = self._recent.copy()
+        stream = self._api.open(f"{self._pod_path}/log", query, _QUIET)
+        try:
+            for line in lines(stream, rest_too=whole):
+                if again[line]:
+                    again[line] -= 1
+                    continue
+                stamp, _, text = line.partition(b" ")
+                self._note(line, _moment(stamp))
+                yield text.decode(errors="replace").rstrip("\r")
+        finally:
+            stream.close()
+
+    def _note(self, line: bytes, at: datetime | None) -> None:
+        if at is None:
+            return
+        if self._last is None or at > self._last:
+            if self._last and at.replace(microsecond=0) > self._last.replace(microsecond=0):
+                self._forget(at)
+            self._last = at
+        self._recent[line] += 1
+
+    def _forget(self, at: datetime) -> None:
+        """Keeps what may come again: streams begin again a little before the last line."""
+        first = (at - _DISORDER).replace(microsecond=0)
+        self._recent = Counter({k: n for k, n in self._recent.items() if (_moment(k.partition(b" ")[0]) or at) >= first})
+
+
+def _moment(stamp: bytes) -> datetime | None:
+    """The time before a line, to the microsecond; None for what is none."""
+    try:
+        text = stamp.decode("ascii")
+        seconds, dot, rest = text.partition(".")
+        digits = re.match(r"\d*", rest)
+        fraction = digits[0] if digits else ""
+        zone = rest[len(fraction) :] if dot else ""
+        return parsed(f"{seconds}.{fraction[:6]:0<6}{zone}" if dot else text)
+    except ValueError:
+        return None

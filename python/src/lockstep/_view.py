@@ -1,0 +1,338 @@
+"""What one job is: a pure function of the objects that the API server has of it.
+
+The rules are those of ``pkg/jobs/view``, restated; ``tests/test_vectors.py`` holds both against ``test/vectors``.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime, timedelta
+from functools import cached_property
+from typing import Any
+
+from lockstep import _kubeflow
+from lockstep._conditions import Condition, Conditions, conditions, recorded
+from lockstep._objects import (
+    CONTAINER,
+    JOBSET_UID_LABEL,
+    LAUNCHER,
+    NODE,
+    QUEUE_LABEL,
+    TRAINJOB_LABEL,
+    Object,
+    Objects,
+    index,
+    labels,
+    name,
+    parallelism,
+    parts,
+    role,
+    spec,
+    status,
+    suspended,
+    uid,
+)
+from lockstep._times import parsed
+from lockstep._world import is_mpi, world
+from lockstep.cause import Cause
+from lockstep.job import Job, Pod, Queue, Withheld
+from lockstep.phase import Phase
+
+CONTROLLER = "mpi-controller"
+COMPANION = "kubeflow-trainer with mpi-controller"
+STOCK = "kubeflow-trainer"
+
+#: Reasons of a job that only takes its time.
+_ON_THE_WAY = ("PodsPending", "WaitingForPods", "WaitingForNodes")
+#: Reasons of pods that have machines and do not run.
+_IN_PULLING = ("ImagePullFailed", "ContainerConfigFailed", "SecretMissing", "ConfigMapMissing", "VolumeFailed")
+#: How long before JobSet says that it has resumed its Jobs their first pods may have been made, and how far clocks may be apart.
+_RESUME_TOLD, _CLOCKS_APART = timedelta(seconds=1), timedelta(minutes=1)
+_WAIT = "; waits in queue `"
+_POSITION = re.compile(r"^waits in queue `[^`]*` at position ([0-9]+) of (?:more than )?([0-9]+)")
+_RESTART = re.compile(r"restart (\d+) of \d+")
+
+
+def job(objects: Objects) -> Job:
+    """What a job is."""
+    return _Subject(objects).job()
+
+
+class _Subject:
+    """A job that is looked at."""
+
+    def __init__(self, o: Objects) -> None:
+        self.o = o
+        self.trainjob = o.trainjob
+        self.executor = self._executes()
+        self.told: Conditions = conditions(o.trainjob, ours=self.executor == CONTROLLER)
+        self.world = world(o.trainjob, o.runtime) if o.runtime else None
+
+    def job(self) -> Job:
+        phase, since = self._phase()
+        cause, message = self._cause(phase)
+        ready, want = (None, None) if phase.finished else self._count()
+        progress = (status(self.trainjob).get("trainerStatus") or {}).get("progressPercentage")
+        return Job(
+            **_kubeflow.trainjob(self.o, phase),
+            namespace=str(self.trainjob["metadata"].get("namespace", "")),
+            uid=uid(self.trainjob),
+            phase=phase,
+            since=since,
+            cause=cause,
+            message=message,
+            executor=self.executor,
+            world=self.world,
+            pods=[self._pod(p) for p in self.pods],
+            ready=ready,
+            want=want,
+            queue=self._queue(),
+            restarts=self._restarts(),
+            progress=progress,
+            started=self._started(phase),
+            ended=self.told.since("Complete") if self.told.true("Complete") else self._ended_at(),
+            unknown=self._unknown(phase),
+        )
+
+    # Who runs it.
+
+    def _executes(self) -> str:
+        """Both roles of our controller label the TrainJob; a record without Created is a companion's."""
+        record = recorded(self.trainjob)
+        shown = {c.get("type") for c in status(self.trainjob).get("conditions") or []}
+        known = shown | {c.type for c in record or []}
+        adds = record is not None and len(known) > len(shown)
+        ours = labels(self.trainjob).get(TRAINJOB_LABEL) == name(self.trainjob) and (not adds or "Created" in known)
+        if self.o.jobset:
+            ours = bool(labels(self.o.jobset).get(TRAINJOB_LABEL))
+        if ours:
+            return CONTROLLER
+        return COMPANION if adds else STOCK
+
+    # Its phase.
+
+    def _phase(self) -> tuple[Phase, datetime | None]:
+        told = self.told
+        if told.true("Complete"):
+            return Phase.COMPLETE, told.since("Complete")
+        if told.true("Failed"):
+            return self._failed(), told.since("Failed")
+        if self._jobset_ended():
+            return Phase.STOPPING, None
+        if suspended(self.trainjob):
+            return self._suspended(), told.since("Suspended")
+        if told.true("Restarting"):
+            return Phase.RESTARTING, told.since("Restarting")
+        if self.executor != STOCK and told.true("Running"):
+            return Phase.RUNNING, told.since("Running")
+        if self.executor == CONTROLLER and not told.true("Created"):
+            return Phase.CREATING, told.since("Created")
+        running = told.get("Running")
+        if running and running.false and running.reason == "Suspended":
+            return Phase.CREATING, told.since("PodsReady")
+        if self.o.jobset is None and self.executor == STOCK:
+            return Phase.CREATING, parsed(self.trainjob["metadata"].get("creationTimestamp"))
+        return self._on_its_way()
+
+    def _failed(self) -> Phase:
+        """A job that ended before anything was made of it was refused. Kubeflow Trainer makes a JobSet of every job."""
+        made = self.executor != CONTROLLER or self.told.true("Created") or self.o.jobset is not None
+        late = self.told["Failed"].reason in ("DeadlineExceeded", "GangTimeout")
+        return Phase.FAILED if made or late else Phase.REFUSED
+
+    def _jobset_ended(self) -> bool:
+        ended = {c["type"] for c in _jobset_conditions(self.o.jobset) if c.get("status") == "True"}
+        return not suspended(self.trainjob) and bool(ended & {"Failed", "Completed"})
+
+    def _suspended(self) -> Phase:
+        c = self.told.get("Suspended")
+        if self.pods:
+            return Phase.STOPPING
+        if c and c.true and c.reason in ("Preempted", "Evicted"):
+            return Phase.PREEMPTED
+        return Phase.QUEUED if self._queue_name() else Phase.SUSPENDED
+
+    def _on_its_way(self) -> tuple[Phase, datetime | None]:
+        since = self.told.since("PodsReady")
+        if since is None and self.o.jobset:
+            since = parsed(self.o.jobset["metadata"].get("creationTimestamp"))
+        if self.o.pods is None:
+            return self._on_its_way_unseen(), since
+        pods = self._current()
+        if len(pods) < self._want() or not all(spec(p).get("nodeName") for p in pods):
+            return Phase.SCHEDULING, since
+        if not all(_ready_once(p) for p in pods):
+            return Phase.PULLING, since
+        if self.executor == STOCK:
+            return Phase.RUNNING, None  # nobody waits in a gate, and nobody says more
+        return Phase.STARTING, since
+
+    def _on_its_way_unseen(self) -> Phase:
+        """The same without pods: one whose pods have machines and nothing to complain about is Scheduling then, not Pulling."""
+        ready = self.told.get("PodsReady")
+        if ready and ready.false and ready.reason in _IN_PULLING:
+            return Phase.PULLING
+        return Phase.STARTING if ready and ready.true else Phase.SCHEDULING
+
+    # Why.
+
+    def _cause(self, phase: Phase) -> tuple[Cause | None, str]:
+        told = self.told
+        if phase is Phase.COMPLETE:
+            return None, told["Complete"].message
+        if phase in (Phase.FAILED, Phase.REFUSED):
+            return _cause_of(told["Diagnosed" if told.true("Diagnosed") else "Failed"]), ""
+        if phase in (Phase.QUEUED, Phase.SUSPENDED, Phase.PREEMPTED):
+            if not told.true("Suspended"):
+                return None, ""
+            c = told["Suspended"]
+            return (_cause_of(c), "") if phase is Phase.PREEMPTED else (None, c.message)
+        if phase is Phase.RESTARTING:
+            return _cause_of(told["Restarting"]), ""
+        created = told.get("Created")
+        if phase is Phase.CREATING and created and created.false:
+            return _cause_of(created), ""
+        if phase is Phase.STOPPING:
+            return None, ""
+        obstacles = [told[kind] for kind in ("PodsReady", "Running") if kind in told]
+        return next((_cause_of(c) for c in obstacles if c.false and c.reason not in _ON_THE_WAY), None), ""
+
+    # Its pods.
+
+    @cached_property
+    def pods(self) -> list[Object]:
+        """Launcher and nodes of this JobSet, launcher first; not those that a suspension took away."""
+        if self.o.jobset is None or not self.o.pods:
+            return []
+        resumed = self._resumed()
+        mine = [
+            p
+            for p in self.o.pods
+            if labels(p).get(JOBSET_UID_LABEL) == uid(self.o.jobset) and role(p) in (LAUNCHER, NODE) and not (resumed and _stopped_before(p, resumed))
+        ]
+        return sorted(mine, key=lambda p: (-1 if role(p) == LAUNCHER else index(p), name(p)))
+
+    def _resumed(self) -> datetime | None:
+        """When the job was resumed last, or its JobSet, which somebody may have suspended alone."""
+        if suspended(self.trainjob):
+            return None
+        times = []
+        told = self.told.get("Suspended")
+        if told:
+            times.append(self.o.now if told.true else told.since)
+        times += [
+            parsed(c.get("lastTransitionTime")) for c in _jobset_conditions(self.o.jobset) if c["type"] == "Suspended" and c.get("status") == "False"
+        ]
+        return max((t for t in times if t), default=None)
+
+    def _current(self) -> list[Object]:
+        return [p for p in self.pods if not p["metadata"].get("deletionTimestamp")]
+
+    def _want(self) -> int:
+        return sum(parallelism(part) for part in parts(spec(self.o.jobset))) if self.o.jobset else 0
+
+    def _count(self) -> tuple[int | None, int | None]:
+        if self.o.pods is not None and self.o.jobset:
+            want = self._want()
+            return min(sum(_ready_once(p) for p in self._current()), want), want
+        return (0, self.world.pods) if self.world else (None, None)
+
+    def _pod(self, pod: Object) -> Pod:
+        state = _main_state(pod)
+        ended = state.get("terminated") or {}
+        w = self.world
+        ranks = range(0)
+        if w and (role(pod) == NODE or w.launcher_runs_ranks):
+            node = index(pod) + (1 if role(pod) == NODE and w.launcher_runs_ranks else 0)
+            ranks = range(node * w.slots_per_node, (node + 1) * w.slots_per_node)
+        return Pod(
+            name=name(pod),
+            role=role(pod),
+            index=index(pod),
+            machine=spec(pod).get("nodeName") or "",
+            phase=status(pod).get("phase") or "Pending",
+            ready=_ready_once(pod),
+            terminating=bool(pod["metadata"].get("deletionTimestamp")),
+            ranks=ranks,
+            exit_code=ended.get("exitCode"),
+            started=parsed((state.get("running") or ended).get("startedAt")),
+            ended=parsed(ended.get("finishedAt")),
+        )
+
+    # The rest.
+
+    def _queue_name(self) -> str:
+        return labels(self.trainjob).get(QUEUE_LABEL, "")
+
+    def _queue(self) -> Queue | None:
+        if not self._queue_name():
+            return None
+        said = Conditions.of([Condition.of(c) for c in status(self.trainjob).get("conditions") or []]).get("Suspended")
+        if not suspended(self.trainjob) or said is None or _WAIT not in said.message:
+            return Queue(self._queue_name())
+        text = said.message[said.message.index(_WAIT) + 2 :]
+        found = _POSITION.match(text)
+        position, length = (int(found[1]), int(found[2])) if found else (0, 0)
+        return Queue(self._queue_name(), position, length, text)
+
+    def _restarts(self) -> int:
+        c = self.told.get("Restarting")
+        found = _RESTART.match(c.message) if c else None
+        return int(found[1]) if found else 0
+
+    def _started(self, phase: Phase) -> datetime | None:
+        if self.told.true("Running"):
+            return self.told.since("Running")
+        if phase in (Phase.REFUSED, Phase.CREATING):
+            return None
+        launcher = [p for p in self.pods if role(p) == LAUNCHER]
+        if launcher:
+            staying = [p for p in launcher if not p["metadata"].get("deletionTimestamp")]
+            return self._pod((staying or launcher)[0]).started
+        mpi = self.o.runtime is not None and is_mpi(self.o.runtime)
+        return self._pod(self.pods[0]).started if self.pods and not mpi else None
+
+    def _ended_at(self) -> datetime | None:
+        return self.told.since("Failed") if self.told.true("Failed") else None
+
+    def _unknown(self, phase: Phase) -> list[Withheld]:
+        found = list(self.o.withheld)
+        mpi = self.o.runtime is None or is_mpi(self.o.runtime)
+        if self.executor == STOCK and mpi and phase is not Phase.COMPLETE:
+            why = "no mpi-controller looks after this job: whether its nodes answer, and what its ranks did, is not known"
+            found.append(Withheld("diagnosis", why))
+        if self.o.runtime is None:
+            why = "the runtime cannot be read, or is gone: slots and limits are not known"
+            found.append(Withheld("runtime", why))
+        return found
+
+
+def _cause_of(c: Condition) -> Cause:
+    return Cause(c.reason, c.message)
+
+
+def _jobset_conditions(jobset: Object | None) -> list[dict[str, Any]]:
+    return (status(jobset).get("conditions") or []) if jobset else []
+
+
+def _main_state(pod: Object) -> Object:
+    for c in status(pod).get("containerStatuses") or []:
+        if c.get("name") == CONTAINER:
+            return c.get("state") or {}
+    return {}
+
+
+def _ready_once(pod: Object) -> bool:
+    """Whether a pod is ready, or was so before it ended; kubelet says that a container has ended before it says so of the pod."""
+    ready = any(c.get("type") == "Ready" and c.get("status") == "True" for c in status(pod).get("conditions") or [])
+    return ready or status(pod).get("phase") in ("Succeeded", "Failed") or "terminated" in _main_state(pod)
+
+
+def _stopped_before(pod: Object, resumed: datetime) -> bool:
+    """Whether a pod was taken away by the suspension before a job was resumed."""
+    deletion = parsed(pod["metadata"].get("deletionTimestamp"))
+    made = parsed(pod["metadata"].get("creationTimestamp"))
+    if deletion is None or made is None or made > resumed:
+        return False
+    asked = deletion - timedelta(seconds=pod["metadata"].get("deletionGracePeriodSeconds") or 0)
+    return asked <= resumed + _RESUME_TOLD or (made < resumed - _RESUME_TOLD and asked < resumed + _CLOCKS_APART)

@@ -1,0 +1,600 @@
+"""Submits MPI jobs, looks at them and waits for them."""
+
+from __future__ import annotations
+
+import copy
+import math
+import secrets
+import time
+from collections.abc import Collection, Iterator
+from contextlib import suppress
+from datetime import datetime, timezone
+from typing import Any, Literal
+
+import yaml
+from kubeflow.trainer import KubernetesBackendConfig, TrainerClient
+from kubeflow.trainer.options import Labels, Name
+from kubeflow.trainer.types import types
+from kubernetes.client import ApiException
+
+from lockstep import _events, _kubeflow, _view
+from lockstep._api import Api, Paths, named
+from lockstep._checks import check
+from lockstep._logs import PodLog, untagged
+from lockstep._objects import (
+    CLUSTER_RUNTIME,
+    CONTAINER,
+    INDEX_LABEL,
+    JOBSET_LABEL,
+    LAUNCHER,
+    NODE,
+    QUEUE_LABEL,
+    ROLE_LABEL,
+    RUNTIME,
+    Object,
+    Objects,
+    labels,
+    runtime_ref,
+    spec,
+    status,
+    uid,
+)
+from lockstep._objects import name as name_of
+from lockstep._times import now
+from lockstep._watch import Watch, merged
+from lockstep.cause import Cause
+from lockstep.errors import Forbidden, LockstepError, NotFound, TimeoutError, explained, of_job
+from lockstep.job import Job, Runtime, Withheld
+from lockstep.phase import Phase
+from lockstep.trainer import MPITrainer
+
+_API_VERSION = "trainer.kubeflow.org/v1alpha1"
+#: Fields of an MPITrainer that ``clone`` changes, and what they are called in a TrainJob.
+_CHANGES = {"nodes": "numNodes", "slots": "numProcPerNode", "command": "command", "args": "args", "image": "image"}
+
+
+class MPIClient(TrainerClient):
+    """A client for MPI jobs in one namespace. It is Kubeflow's TrainerClient, with more: what works there works here.
+
+    Args:
+        backend_config: Kubeflow's configuration, where the arguments below are not enough.
+        namespace: Where jobs are; by default that of the kubeconfig's context, or of the pod.
+        context: The context of the kubeconfig; by default its current one.
+        config_file: The kubeconfig; by default ``$KUBECONFIG`` or ``~/.kube/config``, and in a pod its service account.
+
+    Raises:
+        ValueError: backend_config is none of Kubernetes.
+
+    All methods raise the errors of :mod:`lockstep.errors`: :class:`Forbidden`, :class:`Unauthorized`, :class:`NotFound`, :class:`Refused`,
+    :class:`Unreachable`, :class:`ApiError`.
+
+    Example:
+        >>> client = MPIClient()  # doctest: +SKIP
+        >>> client.wait(client.train(runtime="openmpi5-cpu", trainer=MPITrainer(nodes=2, slots=2)))  # doctest: +SKIP
+    """
+
+    def __init__(
+        self,
+        backend_config: KubernetesBackendConfig | None = None,
+        *,
+        namespace: str | None = None,
+        context: str | None = None,
+        config_file: str | None = None,
+    ) -> None:
+        config = backend_config or KubernetesBackendConfig(namespace=namespace, context=context, config_file=config_file)
+        if not isinstance(config, KubernetesBackendConfig):
+            raise ValueError(f"MPI jobs run on Kubernetes: backend_config is a {type(config).__name__}, give a KubernetesBackendConfig")
+        super().__init__(config)
+        self._kubernetes: Any = self.backend
+        #: The namespace of the jobs.
+        self.namespace: str = self._kubernetes.namespace
+        self._api = Api(self._kubernetes.core_api.api_client)
+        self._paths = Paths(self.namespace)
+
+    # To submit.
+
+    def train(
+        self,
+        runtime: str | types.Runtime | None = None,
+        initializer: types.Initializer | None = None,
+        trainer: MPITrainer | types.CustomTrainer | types.CustomTrainerContainer | types.BuiltinTrainer | None = None,
+        options: list[Any] | None = None,
+        *,
+        name: str | None = None,
+        queue: str | None = None,
+        strict: bool = False,
+    ) -> str:
+        """Creates a job and returns its name.
+
+        Args:
+            runtime: Its name, or a runtime of :meth:`runtimes`; a runtime of the namespace comes before one of the cluster.
+            initializer: For runtimes of others: MPI runtimes load data in the command or from a volume.
+            trainer: An :class:`MPITrainer`, or any trainer of Kubeflow's.
+            options: Options of ``kubeflow.trainer.options``.
+            name: The name of the job; by default a random one.
+            queue: The local queue of Kueue in which it waits for its turn.
+            strict: Raises :class:`CheckFailed` where a check only warns.
+
+        Raises:
+            CheckFailed: strict, and the job will likely not do what is meant.
+            QuotaExceeded: A quota for jobs is used up.
+        """
+        if not isinstance(trainer, MPITrainer):
+            more: list[Any] = [Name(name)] if name else []
+            more += [Labels({QUEUE_LABEL: queue})] if queue else []
+            return self._train_otherwise(runtime, initializer, trainer, [*(options or []), *more])
+        if initializer:
+            raise ValueError("MPI runtimes take no initializer: load data in the command, or mount a volume")
+        made = self._checked(runtime, trainer, options, name, queue, strict)
+        return name_of(self._api.create(self._paths.trainjobs, made))
+
+    def dry_run(
+        self,
+        runtime: str | types.Runtime,
+        trainer: MPITrainer,
+        options: list[Any] | None = None,
+        *,
+        name: str | None = None,
+        queue: str | None = None,
+        strict: bool = False,
+    ) -> Object:
+        """Asks the API server whether it would take a job, and creates nothing. Arguments and errors are those of :meth:`train`.
+
+        Returns:
+            The TrainJob that would be stored, in Kubernetes' JSON.
+        """
+        made = self._checked(runtime, trainer, options, name, queue, strict)
+        return self._api.create(self._paths.trainjobs, made, dry_run=True)
+
+    def to_yaml(
+        self,
+        runtime: str | types.Runtime,
+        trainer: MPITrainer,
+        options: list[Any] | None = None,
+        *,
+        name: str | None = None,
+        queue: str | None = None,
+    ) -> str:
+        """The TrainJob that :meth:`train` would create, for ``kubectl apply`` or git. The API server is asked for the runtime only."""
+        made = self._made(runtime, trainer, options, name, queue)
+        return yaml.safe_dump(made, sort_keys=False, allow_unicode=True)
+
+    def clone(self, name: str, *, new_name: str | None = None, strict: bool = False, **changes: Any) -> str:
+        """Creates a job like another one, with changes, and returns its name. A TrainJob cannot be changed: this is how to run it again.
+
+        Args:
+            name: The job to copy. Its size, command, environment and labels are kept; its status, and that it was suspended, are not.
+            new_name: The name of the new job; by default a random one.
+            strict: See :meth:`train`.
+            changes: nodes, slots, command, args, image, env (variables to set; None takes one away), resources, runtime or queue, as in
+                :class:`MPITrainer` and :meth:`train`.
+
+        Raises:
+            TypeError: There is no such change.
+            CheckFailed: See :meth:`train`.
+        """
+        made = _copied(self._get(name), new_name or _random_name())
+        self._change(made, changes)
+        kind, runtime = runtime_ref(made)
+        check(made, self._runtime(kind, runtime, []), strict=strict)
+        return name_of(self._api.create(self._paths.trainjobs, made))
+
+    def create_mpi_job(self, name: str | None = None, *, runtime: str, queue: str | None = None, strict: bool = False, **trainer: Any) -> str:
+        """:meth:`train` with the arguments of :class:`MPITrainer` in one call."""
+        return self.train(runtime=runtime, trainer=MPITrainer(**trainer), name=name, queue=queue, strict=strict)
+
+    # To look.
+
+    def get_job(self, name: str) -> Job:
+        """One job: phase, cause, ranks, machines, queue. What the user may not read is in ``job.unknown``.
+
+        Raises:
+            NotFound: There is no such job.
+        """
+        return _view.job(self._objects(self._get(name)))
+
+    def get_job_status(self, name: str) -> Phase:
+        """The phase of a job, such as ``Running``."""
+        return self.get_job(name).phase
+
+    def list_jobs(self, runtime: str | types.Runtime | None = None) -> list[Job]:  # type: ignore[override] # it takes a name as well
+        """All jobs of the namespace, the newest first. It takes five requests, however many there are.
+
+        Args:
+            runtime: Only jobs of this runtime.
+        """
+        wanted = runtime if isinstance(runtime, str) else runtime.name if runtime else None
+        jobs = [j for j in self._api.list(self._paths.trainjobs)[0] if wanted in (None, runtime_ref(j)[1])]
+        withheld: list[Withheld] = []
+        jobsets = {name_of(o): o for o in self._readable("jobsets", self._paths.jobsets, withheld) or []}
+        pods = self._readable("pods", self._paths.pods, withheld, labelSelector=JOBSET_LABEL)
+        runtimes = {
+            (kind, name_of(o)): o
+            for kind in (CLUSTER_RUNTIME, RUNTIME)
+            for o in self._readable("runtimes", self._paths.runtimes_of(kind), withheld) or []
+        }
+        of_job: dict[str, list[Object]] = {}
+        for pod in pods or []:
+            of_job.setdefault(labels(pod)[JOBSET_LABEL], []).append(pod)
+        at = now()
+        shown = [
+            _view.job(
+                Objects(
+                    now=at,
+                    trainjob=j,
+                    runtime=runtimes.get(runtime_ref(j)),
+                    jobset=jobsets.get(name_of(j)),
+                    pods=None if pods is None else of_job.get(name_of(j), []),
+                    withheld=withheld,
+                )
+            )
+            for j in jobs
+        ]
+        return sorted(shown, key=lambda j: (j.creation_timestamp, j.name), reverse=True)
+
+    def diagnose(self, name: str) -> Cause | None:
+        """What keeps a job from running, or why it failed; None where nothing does.
+
+        Reason and text are those of the condition of the TrainJob, which ``kubectl mpi why`` shows too.
+        """
+        return self.get_job(name).cause
+
+    def runtimes(self) -> list[Runtime]:
+        """The MPI runtimes that jobs of this namespace can name, by name, with their size and bounds."""
+        found: dict[str, Runtime] = {}
+        for kind in (CLUSTER_RUNTIME, RUNTIME):  # those of the namespace come before those of the cluster
+            for o in self._api.list(self._paths.runtimes_of(kind))[0]:
+                found[name_of(o)] = _kubeflow.runtime(o, kind)
+        return sorted((r for r in found.values() if r.mpi), key=lambda r: r.name)
+
+    # To wait.
+
+    def wait(self, name: str, *, until: Phase | str | Collection[str] = (), timeout: float | None = None) -> Job:
+        """Waits until a job is over, or in one of some phases, and returns it. The API server pushes changes: nothing is asked in a loop.
+
+        Args:
+            name: The job.
+            until: A phase, or several; empty waits until it is over.
+            timeout: How long to wait, in seconds; None waits for ever.
+
+        Raises:
+            JobFailed: It failed or was refused, and that was not waited for. ``error.cause`` has the reason and the text of its condition.
+                Some reasons have types of their own: QuotaExceeded, NotSchedulable.
+            TimeoutError: It is not there in time; ``error.job`` says where it is and what keeps it.
+            NotFound: There is no such job, or it was deleted.
+            ValueError: There is no such phase.
+        """
+        phases = {Phase(p) for p in ([until] if isinstance(until, str) else until)}
+        deadline = None if timeout is None else time.monotonic() + timeout
+        trainjob = self._get(name)
+        job = _view.job(self._objects(trainjob))
+        watch = Watch(self._api, self._paths.trainjobs, of=trainjob, deadline=deadline, fieldSelector=f"metadata.name={name}")
+        try:
+            if not _there(job, phases):
+                job = self._watched(watch, job, phases)
+        finally:
+            watch.close()
+        if job.phase in phases or job.phase is Phase.COMPLETE:
+            return job
+        if job.finished:
+            raise of_job(job)
+        raise TimeoutError(f"job {name} is {job.phase} after {timeout:g} s{f': {job.cause}' if job.cause else ''}", job)
+
+    def stream_job_events(self, name: str, *, follow: bool = True) -> Iterator[types.Event]:
+        """The events of a job, its pods and what lies between, as they come; those that there are come first, by time.
+
+        An event that happens again comes again. It ends when the job is over; with ``follow=False`` at once.
+
+        Raises:
+            NotFound: There is no such job.
+        """
+        job = self._get(name)
+        items, _ = self._api.list(self._paths.events)
+        seen = set()
+        for event in sorted((e for e in items if _events.about(e, job)), key=_events.when):
+            seen.add(_events.occurrence(event))
+            yield _events.shown(event)
+        if not follow:
+            return
+        for event in self._events_until_over(job):
+            if _events.about(event, job) and _events.occurrence(event) not in seen:
+                seen.add(_events.occurrence(event))
+                yield _events.shown(event)
+
+    def logs(
+        self,
+        name: str,
+        *,
+        rank: int | None = None,
+        role: Literal["launcher", "node"] = "launcher",
+        index: int = 0,
+        tail: int | None = None,
+        since: float | datetime | None = None,
+        follow: bool = False,
+    ) -> Iterator[str]:
+        """The lines that a job has printed, without their newlines. Launchers of MPI print what all ranks print.
+
+        Args:
+            name: The job.
+            rank: Only lines of this rank, without their tags. They are known where the launcher tags them: ``mpirun --tag-output`` (Open MPI 4),
+                ``mpirun --output tag`` (Open MPI 5), ``mpiexec -l`` (MPICH, Intel MPI).
+            role: ``launcher``, or ``node`` for what a node itself says.
+            index: Which node, from 0.
+            tail: Only so many of the last lines that there are; 0 for none.
+            since: Only lines of the last so many seconds, or since a time with a zone.
+            follow: Goes on until the job is over. It waits for the pod, and when the job is started again, for the next one. A stream that
+                breaks is opened where it broke: no line is lost, and none comes twice.
+
+        Raises:
+            NotFound: There is no such job, or, without follow, it has no such pod (yet, or any more).
+            ValueError: An argument is out of range.
+        """
+        if role not in (LAUNCHER, NODE):
+            raise ValueError(f"role is `{role}`: give `{LAUNCHER}` or `{NODE}`")
+        query = _where_to_begin(tail, since)
+        job = self._get(name)  # now, and not with the first line
+        lines = self._follow(job, role, index, query) if follow else self._read(job, role, index, query)
+        return lines if rank is None else (text for by, text in map(untagged, lines) if by == rank)
+
+    def get_job_logs(
+        self, name: str, step: str = "node-0", follow: bool | None = False, *, pod_type: str | None = None, pod_index: int = 0
+    ) -> Iterator[str]:
+        """The log of a step, as Kubeflow's client reads it; with pod_type (``launcher``, or ``worker`` for a node) it is :meth:`logs`."""
+        if pod_type is None:
+            return super().get_job_logs(name, step, follow)
+        role: Literal["launcher", "node"] = "launcher" if pod_type.lower() == LAUNCHER else "node"
+        return self.logs(name, role=role, index=pod_index, follow=bool(follow))
+
+    # To steer.
+
+    def suspend(self, name: str) -> None:
+        """Ends the pods of a job and keeps the job. A job of a queue gets its room back in its turn only when the queue resumes it."""
+        self._api.patch(named(self._paths.trainjobs, name), {"spec": {"suspend": True}})
+
+    def resume(self, name: str) -> None:
+        """Lets a suspended job begin again, from the start of its command. One that waits in a queue is the queue's to resume."""
+        self._api.patch(named(self._paths.trainjobs, name), {"spec": {"suspend": False}})
+
+    def delete(self, name: str, *, grace_period: int | None = None) -> None:
+        """Deletes a job with its pods and all else that was made for it.
+
+        Args:
+            name: The job.
+            grace_period: How many seconds its programs have to end, 0 for none; by default as many as the runtime gives. Somebody who may not
+                delete pods cannot change it: then nothing is deleted.
+
+        Raises:
+            NotFound: There is no such job.
+            Forbidden: The user may not delete it, or not its pods where a grace_period is given.
+            ValueError: grace_period is less than 0.
+        """
+        if grace_period is not None and grace_period < 0:
+            raise ValueError(f"grace_period is {grace_period}: give 0 or more seconds")
+        pods: list[Object] = []
+        if grace_period is not None:
+            pods, _ = self._api.list(self._paths.pods, labelSelector=f"{JOBSET_LABEL}={name}")
+        for pod in pods[:1]:
+            self._api.delete(named(self._paths.pods, name_of(pod)), {"dryRun": ["All"]})
+        self._api.delete(named(self._paths.trainjobs, name), {"propagationPolicy": "Background"})
+        for pod in pods:
+            with suppress(NotFound):  # one may have gone by itself
+                options = {"gracePeriodSeconds": grace_period, "preconditions": {"uid": uid(pod)}}
+                self._api.delete(named(self._paths.pods, name_of(pod)), options)
+
+    def delete_job(self, name: str) -> None:
+        """:meth:`delete`, as Kubeflow's client calls it."""
+        self.delete(name)
+
+    # What it is made of.
+
+    def _train_otherwise(self, runtime: Any, initializer: Any, trainer: Any, options: list[Any]) -> str:
+        """As Kubeflow's client does, with errors that say what the API server said."""
+        try:
+            return super().train(runtime, initializer, trainer, options or None)
+        except RuntimeError as e:
+            if isinstance(e.__cause__, ApiException):
+                raise explained(e.__cause__) from e
+            raise
+
+    def _made(self, runtime: Any, trainer: MPITrainer, options: list[Any] | None, name: str | None, queue: str | None) -> Object:
+        """The TrainJob of a trainer and options."""
+        ref = self._reference(runtime)
+        job: dict[str, Any] = {}
+        for option in [*(options or []), *trainer.patches()]:
+            option(job, trainer, self.backend)
+        metadata = job.get("metadata") or {}
+        metadata["name"] = name or metadata.get("name") or _random_name()
+        if queue:
+            metadata["labels"] = {**(metadata.get("labels") or {}), QUEUE_LABEL: queue}
+        wanted = job.get("spec") or {}
+        made = {"runtimeRef": ref, **wanted, "trainer": {**trainer.spec(), **(wanted.get("trainer") or {})}}
+        return {"apiVersion": _API_VERSION, "kind": "TrainJob", "metadata": metadata, "spec": made}
+
+    def _checked(self, runtime: Any, trainer: MPITrainer, options: list[Any] | None, name: str | None, queue: str | None, strict: bool) -> Object:
+        made = self._made(runtime, trainer, options, name, queue)
+        kind, runtime_name = runtime_ref(made)
+        check(made, self._runtime(kind, runtime_name, []), strict=strict)
+        return made
+
+    def _reference(self, runtime: str | types.Runtime | None) -> Object:
+        """What a TrainJob says of its runtime. One of the namespace comes before one of the cluster."""
+        if runtime is None:
+            raise ValueError("no runtime is named: MPIClient().runtimes() lists those that there are")
+        if isinstance(runtime, types.Runtime):
+            return {"apiGroup": "trainer.kubeflow.org", "kind": runtime.kind.value, "name": runtime.name}
+        mine = self._runtime(RUNTIME, runtime, [])
+        return {"apiGroup": "trainer.kubeflow.org", "kind": RUNTIME if mine else CLUSTER_RUNTIME, "name": runtime}
+
+    def _change(self, made: Object, changes: dict[str, Any]) -> None:
+        known = [*_CHANGES, "env", "resources", "runtime", "queue"]
+        unknown = sorted(set(changes) - set(known))
+        if unknown:
+            raise TypeError(f"clone cannot change {', '.join(unknown)}: it changes {', '.join(known)}")
+        trainer = made["spec"].setdefault("trainer", {})
+        given = {k: v for k, v in changes.items() if k in _CHANGES or k == "resources"}
+        trainer.update(MPITrainer(**given).spec())
+        for field in (k for k, v in given.items() if v is None):
+            trainer.pop(_CHANGES.get(field, "resourcesPerNode"), None)
+        if env := changes.get("env"):
+            kept = [v for v in trainer.get("env") or [] if v["name"] not in env]
+            trainer["env"] = kept + [{"name": k, "value": str(v)} for k, v in env.items() if v is not None]
+        if "runtime" in changes:
+            made["spec"]["runtimeRef"] = self._reference(changes["runtime"])
+        if "queue" in changes:
+            made["metadata"]["labels"].pop(QUEUE_LABEL, None)
+            made["metadata"]["labels"] |= {QUEUE_LABEL: changes["queue"]} if changes["queue"] else {}
+
+    def _get(self, name: str) -> Object:
+        if not name:
+            raise ValueError("the name of the job is empty")
+        return self._api.get(named(self._paths.trainjobs, name))
+
+    def _objects(self, trainjob: Object) -> Objects:
+        """What the API server has of a job, with the rights of the user."""
+        withheld: list[Withheld] = []
+        name = name_of(trainjob)
+        return Objects(
+            now=now(),
+            trainjob=trainjob,
+            runtime=self._runtime(*runtime_ref(trainjob), withheld),
+            jobset=self._one("jobsets", named(self._paths.jobsets, name), withheld),
+            pods=self._readable("pods", self._paths.pods, withheld, labelSelector=f"{JOBSET_LABEL}={name}"),
+            withheld=withheld,
+        )
+
+    def _runtime(self, kind: str, name: str, withheld: list[Withheld]) -> Object | None:
+        return self._one("runtimes", named(self._paths.runtimes_of(kind), name), withheld)
+
+    def _one(self, what: str, path: str, withheld: list[Withheld]) -> Object | None:
+        """One object, None where there is none or where the user may not read it, which is noted."""
+        try:
+            return self._api.get(path)
+        except NotFound:
+            return None
+        except Forbidden as e:
+            _note(withheld, what, e)
+            return None
+
+    def _readable(self, what: str, path: str, withheld: list[Withheld], **query: str) -> list[Object] | None:
+        try:
+            return self._api.list(path, **query)[0]
+        except (NotFound, Forbidden) as e:
+            _note(withheld, what, e)
+            return None
+
+    def _watched(self, watch: Watch, job: Job, phases: set[Phase]) -> Job:
+        """Follows a job until it is there, over or out of time. Only what a change may mean is read."""
+        for change in watch:
+            if change.kind == "DELETED" or uid(change.object) != job.uid:
+                raise NotFound(f"job {job.name} was deleted while it was waited for")
+            shown = _view.job(Objects(now=now(), trainjob=change.object))
+            if phases or shown.finished:
+                job = self.get_job(job.name)
+                if _there(job, phases):
+                    return job
+        return self.get_job(job.name)
+
+    def _events_until_over(self, job: Object) -> Iterator[Object]:
+        """Events as they come. When the job is over they are read once more: the last ones may come after the news of that."""
+        events = Watch(self._api, self._paths.events)
+        jobs = Watch(self._api, self._paths.trainjobs, of=job, fieldSelector=f"metadata.name={name_of(job)}")
+        for watch, change in merged(events, jobs):
+            if watch is events:
+                if change.kind != "DELETED":
+                    yield change.object
+            elif _over(change.kind, change.object, job):
+                break
+        yield from sorted(self._api.list(self._paths.events)[0], key=_events.when)
+
+    def _read(self, job: Object, role: str, index: int, query: dict[str, str]) -> Iterator[str]:
+        pods, _ = self._api.list(self._paths.pods, labelSelector=_selector(job, role, index))
+        if not pods:
+            shown = self.get_job(name_of(job))
+            raise NotFound(f"job {shown.name} is {shown.phase} and has no pod {role} {index}: there is no log to read")
+        newest = max(pods, key=lambda p: str(p["metadata"].get("creationTimestamp")))
+        if _began(newest):
+            yield from PodLog(self._api, self._paths, newest).read(query)
+
+    def _follow(self, job: Object, role: str, index: int, query: dict[str, str]) -> Iterator[str]:
+        seen: set[str] = set()
+        while pod := self._next_pod(job, role, index, seen):
+            seen.add(uid(pod))
+            yield from PodLog(self._api, self._paths, pod).follow(query)
+            query = {}  # where to begin was asked of the first
+
+    def _next_pod(self, job: Object, role: str, index: int, seen: set[str]) -> Object | None:
+        """Waits for a pod whose container has started, None when the job is over without another one."""
+        pods = Watch(self._api, self._paths.pods, labelSelector=_selector(job, role, index))
+        jobs = Watch(self._api, self._paths.trainjobs, of=job, fieldSelector=f"metadata.name={name_of(job)}")
+        for watch, change in merged(pods, jobs):
+            if watch is pods:
+                if change.kind != "DELETED" and _began(change.object) and uid(change.object) not in seen:
+                    return change.object
+            elif _over(change.kind, change.object, job):
+                break
+        # The news of the end may be ahead of that of the pod.
+        left, _ = self._api.list(self._paths.pods, labelSelector=_selector(job, role, index))
+        return next((p for p in left if _began(p) and uid(p) not in seen), None)
+
+
+def _there(job: Job, phases: set[Phase]) -> bool:
+    return job.finished or job.phase in phases
+
+
+def _over(kind: str, trainjob: Object, job: Object) -> bool:
+    """Whether a job is over, or gone."""
+    if kind == "DELETED" or uid(trainjob) != uid(job):
+        return True
+    return any(c["type"] in ("Complete", "Failed") and c["status"] == "True" for c in status(trainjob).get("conditions") or [])
+
+
+def _note(withheld: list[Withheld], what: str, e: LockstepError) -> None:
+    if all(w.what != what for w in withheld):
+        withheld.append(Withheld(what, str(e)))
+
+
+def _random_name() -> str:
+    """A name as Kubeflow's SDK gives them: a letter and eleven hexadecimal digits."""
+    return "j" + secrets.token_hex(6)[:11]
+
+
+def _copied(trainjob: Object, name: str) -> Object:
+    """What a user asked for, without what others have written since."""
+    old = trainjob["metadata"]
+    kept = {k: v for k, v in (old.get("labels") or {}).items() if not k.startswith("lockstep.dev/")}
+    notes = {k: v for k, v in (old.get("annotations") or {}).items() if not k.startswith(("lockstep.dev/", "kubectl.kubernetes.io/"))}
+    wanted = copy.deepcopy(spec(trainjob))
+    wanted.pop("suspend", None)
+    return {
+        "apiVersion": _API_VERSION,
+        "kind": "TrainJob",
+        "metadata": {"name": name, "labels": kept, "annotations": notes},
+        "spec": wanted,
+    }
+
+
+def _selector(job: Object, role: str, index: int) -> str:
+    return f"{JOBSET_LABEL}={name_of(job)},{ROLE_LABEL}={role},{INDEX_LABEL}={index}"
+
+
+def _began(pod: Object) -> bool:
+    """Whether the main container has started, so that there is a log."""
+    states = [c.get("state") or {} for c in status(pod).get("containerStatuses") or [] if c.get("name") == CONTAINER]
+    return any("running" in s or "terminated" in s for s in states)
+
+
+def _where_to_begin(tail: int | None, since: float | datetime | None) -> dict[str, str]:
+    query = {}
+    if tail is not None:
+        if tail < 0:
+            raise ValueError(f"tail is {tail}: give 0 or more lines")
+        query["tailLines"] = str(tail)
+    if isinstance(since, datetime):
+        if since.tzinfo is None:
+            raise ValueError("since is a time without a zone: give one, such as datetime.now(timezone.utc)")
+        query["sinceTime"] = since.astimezone(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+    elif since is not None:
+        if since <= 0:
+            raise ValueError(f"since is {since}: give more than 0 seconds")
+        query["sinceSeconds"] = str(math.ceil(since))
+    return query

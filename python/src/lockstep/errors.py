@@ -1,0 +1,131 @@
+"""What goes wrong, as types. All are RuntimeErrors, as those of Kubeflow's SDK are."""
+
+from __future__ import annotations
+
+import builtins
+import json
+import re
+from typing import TYPE_CHECKING
+
+from kubernetes.client import ApiException
+
+if TYPE_CHECKING:
+    from lockstep.cause import Cause
+    from lockstep.job import Job
+
+# How the API server says that a right is missing (k8s.io/apiserver pkg/endpoints/handlers/responsewriters).
+_LACKS = re.compile(r'User "([^"]*)" cannot (\S+) resource "([^"]*)"(?: in API group "[^"]*")?(?: in the namespace "([^"]*)"| at the cluster scope)')
+
+
+class LockstepError(RuntimeError):
+    """Something that Lockstep, or the API server that it asked, did not do; the message says what, and what to do where that is known."""
+
+
+class CheckFailed(LockstepError, ValueError):
+    """A check before submission found a mistake, and ``strict=True`` was asked for. Nothing was created."""
+
+
+class ApiError(LockstepError):
+    """The API server answered with an error that has no type of its own."""
+
+
+class Forbidden(LockstepError):
+    """The user lacks a right: ``User 'jane' lacks 'create' permission for trainjobs in namespace 'team-cv'``."""
+
+    #: Who lacks which right, as in the message; empty where the API server does not say.
+    user: str = ""
+    verb: str = ""
+    resource: str = ""
+    namespace: str = ""
+
+
+class Unauthorized(LockstepError):
+    """The API server does not know the user: a token or a certificate has expired, or is of another cluster."""
+
+
+class NotFound(LockstepError):
+    """There is no object of this name, or the cluster does not have this kind of object."""
+
+
+class Refused(LockstepError):
+    """A limit or an admission policy does not take the job; the message has the words of whoever refused it."""
+
+
+class Unreachable(LockstepError):
+    """No API server answers, or not in time."""
+
+
+class JobFailed(LockstepError):
+    """A job is over and did not do what was asked. The message is that of its condition."""
+
+    def __init__(self, message: str, job: Job | None = None, cause: Cause | None = None) -> None:
+        super().__init__(message)
+        #: The job as it was then; None where it was not created.
+        self.job = job
+        #: Why: the reason and the text of the condition; None where nobody says.
+        self.cause = cause
+
+
+class QuotaExceeded(JobFailed):
+    """A quota leaves no room: the API server refused the job, or the job failed because its pods do not fit."""
+
+
+class NotSchedulable(JobFailed):
+    """A job failed because its pods found no machines."""
+
+
+class TimeoutError(LockstepError, builtins.TimeoutError):
+    """A job was not where it was waited for in time; the job goes on."""
+
+    def __init__(self, message: str, job: Job | None = None) -> None:
+        super().__init__(message)
+        #: The job as it was then, with what keeps it in ``job.cause``.
+        self.job = job
+
+
+def of_job(job: Job) -> JobFailed:
+    """The error of a job that failed."""
+    reason = job.cause.reason if job.cause else ""
+    kind = {"QuotaExceeded": QuotaExceeded, "Unschedulable": NotSchedulable, "GangTimeout": NotSchedulable}.get(reason, JobFailed)
+    return kind(f"job {job.name} failed: {job.cause}" if job.cause else f"job {job.name} failed", job, job.cause)
+
+
+def explained(error: BaseException) -> LockstepError:
+    """The error of a request in plain words. What is none of the API server's is that of a server that does not answer."""
+    if not isinstance(error, ApiException):
+        return Unreachable(f"cannot reach the API server: {error}")
+    message = _message(error)
+    if error.status == 401:
+        return Unauthorized("the API server does not know you: the token or certificate of the kubeconfig has expired, or is not of this cluster")
+    if error.status == 403:
+        return _forbidden(message)
+    if error.status == 404:
+        return NotFound(message)
+    return ApiError(f"the API server answered {error.status}: {message}")
+
+
+def _forbidden(message: str) -> LockstepError:
+    """Tells a missing right from what admission refuses: both are answered with 403."""
+    found = _LACKS.search(message)
+    if found is None:
+        _, cut, why = message.partition(" is forbidden: ")
+        why = why if cut else message
+        kind = QuotaExceeded if why.startswith("exceeded quota") else Refused
+        return kind(f"the API server refuses it: {why}")
+    user, verb, resource, namespace = found.groups()
+    where = f"in namespace '{namespace}'" if namespace else "in the whole cluster"
+    error = Forbidden(f"User '{user}' lacks '{verb}' permission for {resource} {where}")
+    error.user, error.verb, error.resource, error.namespace = user, verb, resource, namespace or ""
+    return error
+
+
+def _message(error: ApiException) -> str:
+    """The message of the Status that an API server answers with; proxies before it may answer with anything."""
+    body = error.body.decode(errors="replace") if isinstance(error.body, bytes) else error.body
+    try:
+        said = json.loads(body or "")
+        if isinstance(said, dict) and said.get("message"):
+            return str(said["message"])
+    except ValueError:
+        pass
+    return str(error.reason or body or "")

@@ -1,0 +1,124 @@
+"""What an MPI job runs, and how large it is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from kubeflow.trainer import CustomTrainerContainer
+from kubeflow.trainer.backends.kubernetes import utils
+from kubeflow.trainer.options import (
+    ContainerPatch,
+    JobSetSpecPatch,
+    JobSetTemplatePatch,
+    JobSpecPatch,
+    JobTemplatePatch,
+    PodSpecPatch,
+    PodTemplatePatch,
+    ReplicatedJobPatch,
+    RuntimePatch,
+    TrainingRuntimeSpecPatch,
+)
+
+from lockstep._objects import CONTAINER, LAUNCHER, NODE, Object
+from lockstep._world import MAX_NODES, MAX_SLOTS
+
+
+class MPITrainer(CustomTrainerContainer):
+    """An MPI program: ``mpirun`` and what it starts, on some nodes with some slots each. What is left out is the runtime's.
+
+    Args:
+        nodes: How many nodes run ranks, from 1 to 5000.
+        slots: How many ranks a node may run, from 1 to 4096; nodes × slots is what ``mpirun`` starts without ``-np``.
+        command: The command of the launcher, such as ``["mpirun", "python", "train.py"]``.
+        args: What follows the command.
+        image: The image of launcher and nodes.
+        env: Environment variables of launcher and nodes, by name. Those that carry the wiring of a job are reserved, and refused.
+        resources: What one node gets, such as ``{"cpu": 4, "memory": "16Gi", "gpu": 2}``: requests and limits alike, memory in bytes or with
+            a unit of Kubernetes; ``gpu`` means ``nvidia.com/gpu``.
+        volumes: Claims of the namespace to mount in launcher and nodes, by the path where they are: ``{"/data": "imagenet"}``.
+
+    Raises:
+        ValueError: nodes or slots are out of range.
+        TypeError: command or args is one string. A command is a list of words; for a shell, ``["bash", "-c", "…"]``.
+
+    :meth:`lockstep.MPIClient.train` takes it with all of that. Kubeflow's own ``TrainerClient`` takes it too, as a CustomTrainerContainer; it
+    knows no slots, commands and volumes, so a trainer with any of these raises a ValueError there instead of running something else.
+
+    Example:
+        >>> MPITrainer(nodes=2, slots=2, command=["mpirun", "mpi-hello"])
+        MPITrainer(nodes=2, slots=2, command=['mpirun', 'mpi-hello'])
+    """
+
+    def __init__(
+        self,
+        *,
+        nodes: int | None = None,
+        slots: int | None = None,
+        command: Sequence[str] | None = None,
+        args: Sequence[str] | None = None,
+        image: str = "",
+        env: Mapping[str, str] | None = None,
+        resources: Mapping[str, Any] | None = None,
+        volumes: Mapping[str, str] | None = None,
+    ) -> None:
+        for field, words in (("command", command), ("args", args)):
+            if isinstance(words, str):
+                raise TypeError(f'{field} is the string "{words}": give a list of words, or ["bash", "-c", "{words}"]')
+        for field, number, most in (("nodes", nodes, MAX_NODES), ("slots", slots, MAX_SLOTS)):
+            if number is not None and not 1 <= number <= most:
+                raise ValueError(f"{field} is {number}: give a number from 1 to {most}")
+        self.nodes = nodes
+        self.slots = slots
+        self.command = list(command) if command else None
+        self.args = list(args) if args else None
+        self.volumes = dict(volumes or {})
+        super().__init__(image, nodes, dict(resources) if resources else None, dict(env) if env else None)
+
+    @property
+    def num_nodes(self) -> int | None:
+        """The nodes, for Kubeflow's own client.
+
+        Raises:
+            ValueError: That client would leave something of this trainer out.
+        """
+        lost = [name for name in ("slots", "command", "args", "volumes") if getattr(self, name)]
+        if lost:
+            raise ValueError(f"kubeflow's TrainerClient would leave out {', '.join(lost)} of the MPITrainer: use lockstep.MPIClient().train")
+        return self.nodes
+
+    @num_nodes.setter
+    def num_nodes(self, nodes: int | None) -> None:
+        self.nodes = nodes
+
+    def spec(self) -> Object:
+        """``spec.trainer`` of the TrainJob."""
+        resources = utils.get_resources_per_node(self.resources_per_node).to_dict() if self.resources_per_node else None
+        fields = {
+            "image": self.image or None,
+            "command": self.command,
+            "args": self.args,
+            "env": [{"name": k, "value": str(v)} for k, v in (self.env or {}).items()] or None,
+            "numNodes": self.nodes,
+            "numProcPerNode": self.slots,
+            "resourcesPerNode": resources,
+        }
+        return {k: v for k, v in fields.items() if v is not None}
+
+    def patches(self) -> list[RuntimePatch]:
+        """What of it goes into ``spec.runtimePatches``, as options of Kubeflow's SDK."""
+        if not self.volumes:
+            return []
+        names = {path: f"data-{i}" for i, path in enumerate(self.volumes)}
+        pod = PodSpecPatch(
+            volumes=[{"name": names[path], "persistentVolumeClaim": {"claimName": claim}} for path, claim in self.volumes.items()],
+            containers=[ContainerPatch(CONTAINER, volume_mounts=[{"name": n, "mountPath": path} for path, n in names.items()])],
+        )
+        job = JobTemplatePatch(spec=JobSpecPatch(template=PodTemplatePatch(spec=pod)))
+        jobs = [ReplicatedJobPatch(LAUNCHER, job), ReplicatedJobPatch(NODE, job)]
+        return [RuntimePatch(TrainingRuntimeSpecPatch(JobSetTemplatePatch(spec=JobSetSpecPatch(jobs))))]
+
+    def __repr__(self) -> str:
+        shown: dict[str, object] = {"nodes": self.nodes, "slots": self.slots, "command": self.command, "args": self.args, "image": self.image}
+        shown |= {"env": self.env, "resources": self.resources_per_node, "volumes": self.volumes}
+        return f"MPITrainer({', '.join(f'{k}={v!r}' for k, v in shown.items() if v)})"

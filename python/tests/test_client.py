@@ -1,0 +1,368 @@
+"""The client against a real API server."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from datetime import datetime, timezone
+from typing import Any
+
+import pytest
+import yaml
+from conftest import Cluster
+from kubeflow.trainer import CustomTrainer, CustomTrainerContainer, KubernetesBackendConfig, TrainerClient
+from kubeflow.trainer.options import Labels, TrainerArgs
+
+import lockstep
+from lockstep import MPIClient, MPITrainer, Phase
+
+HELLO = MPITrainer(nodes=2, slots=2, command=["mpirun", "mpi-hello"])
+COMPLETE = {"type": "Complete", "status": "True", "reason": "Completed", "message": "the launcher succeeded"}
+FAILED = {
+    "type": "Failed",
+    "status": "True",
+    "reason": "OOMKilled",
+    "message": "Worker 0 (pod demo-node-0-0-abcde on machine m2) failed. What to do: raise the memory limit\nLast lines:\nboom",
+}
+CREATED = {"type": "Created", "status": "True", "reason": "JobSetCreated", "message": "all exist"}
+
+
+def later(what: Callable[..., Any], *args: Any) -> None:
+    """Does something while the test waits."""
+    threading.Timer(0.3, what, args).start()
+
+
+def test_train_asks_for_everything(cluster: Cluster, client: MPIClient) -> None:
+    trainer = MPITrainer(
+        nodes=4,
+        slots=2,
+        command=["mpirun", "python", "train.py"],
+        args=["--epochs", "3"],
+        image="mpi:2",
+        env={"OMP_NUM_THREADS": "1"},
+        resources={"cpu": 2, "memory": "1Gi", "gpu": 2},
+        volumes={"/data": "imagenet"},
+    )
+    name = client.train(runtime="mpi", trainer=trainer, name="demo", queue="jobs", options=[Labels({"team": "cv"})])
+    assert name == "demo"
+    job = cluster.job("demo")
+    assert job["metadata"]["labels"] == {"team": "cv", "kueue.x-k8s.io/queue-name": "jobs"}
+    assert job["spec"]["runtimeRef"] == {"apiGroup": "trainer.kubeflow.org", "kind": "TrainingRuntime", "name": "mpi"}
+    amounts = {"cpu": 2, "memory": "1Gi", "nvidia.com/gpu": 2}
+    assert job["spec"]["trainer"] == {
+        "numNodes": 4,
+        "numProcPerNode": 2,
+        "command": ["mpirun", "python", "train.py"],
+        "args": ["--epochs", "3"],
+        "image": "mpi:2",
+        "env": [{"name": "OMP_NUM_THREADS", "value": "1"}],
+        "resourcesPerNode": {"requests": amounts, "limits": amounts},
+    }
+    (patch,) = job["spec"]["runtimePatches"]
+    for part, role in zip(patch["trainingRuntimeSpec"]["template"]["spec"]["replicatedJobs"], ("launcher", "node"), strict=True):
+        pod = part["template"]["spec"]["template"]["spec"]
+        assert part["name"] == role
+        assert pod["volumes"] == [{"name": "data-0", "persistentVolumeClaim": {"claimName": "imagenet"}}]
+        assert pod["containers"] == [{"name": "node", "volumeMounts": [{"name": "data-0", "mountPath": "/data"}]}]
+
+
+def test_an_option_of_kubeflow_is_kept(cluster: Cluster, client: MPIClient) -> None:
+    name = client.train(runtime="mpi", trainer=HELLO, options=[TrainerArgs(["--sleep", "1"])])
+    assert cluster.job(name)["spec"]["trainer"]["args"] == ["--sleep", "1"]
+
+
+def test_trainers_of_kubeflow_work(cluster: Cluster, client: MPIClient) -> None:
+    name = client.train(runtime="mpi", trainer=CustomTrainerContainer(image="mpi:2", num_nodes=2), name="contained", queue="jobs")
+    assert cluster.job(name)["spec"]["trainer"] == {"image": "mpi:2", "numNodes": 2}
+    assert cluster.job(name)["metadata"]["labels"] == {"kueue.x-k8s.io/queue-name": "jobs"}
+    name = client.train(runtime="mpi", trainer=CustomTrainer(func=test_trainers_of_kubeflow_work))
+    assert cluster.job(name)["spec"]["trainer"]["command"][0] == "mpirun"
+
+
+def test_kubeflow_reads_the_same(cluster: Cluster, client: MPIClient) -> None:
+    client.train(runtime="mpi", trainer=HELLO, name="demo")
+    cluster.running("demo")
+    cluster.status("demo", CREATED, COMPLETE)
+    config = KubernetesBackendConfig(namespace=cluster.namespace, client_configuration=client.backend.core_api.api_client.configuration)
+    theirs, ours = TrainerClient(config).get_job("demo"), client.get_job("demo")
+    for field in ("name", "num_nodes", "creation_timestamp", "status"):
+        assert getattr(ours, field) == getattr(theirs, field), field
+    assert sorted(ours.steps, key=str) == sorted(theirs.steps, key=str)
+    assert ours.runtime.trainer == theirs.runtime.trainer
+    assert client.wait_for_job_status("demo", timeout=5, polling_interval=1).status == "Complete"
+
+
+def test_a_running_job_is_shown(cluster: Cluster, client: MPIClient) -> None:
+    client.train(runtime="mpi", trainer=HELLO, name="demo")
+    assert client.get_job("demo").phase is Phase.CREATING
+    cluster.running("demo")
+    cluster.status("demo", CREATED)
+    assert client.get_job_status("demo") is Phase.STARTING
+    running = {"type": "Running", "status": "True", "reason": "TrainingStarted"}
+    cluster.status("demo", CREATED, running)
+    job = client.get_job("demo")
+    assert (job.phase, job.ranks, job.machines, job.ready, job.want) == ("Running", 4, ["m1", "m2"], 2, 2)
+    assert [(p.role, p.index, list(p.ranks)) for p in job.pods] == [("launcher", 0, [0, 1]), ("node", 0, [2, 3])]
+    assert job.runtime.implementation == "OpenMPI"  # type: ignore[attr-defined]
+    assert client.diagnose("demo") is None
+    assert not job.unknown
+    (listed,) = client.list_jobs()
+    assert listed.columns() == job.columns()
+    assert client.list_jobs(runtime="other") == []
+    assert [j.name for j in client.list_jobs(runtime=client.get_runtime("mpi"))] == ["demo"]
+
+
+def test_wait_returns_the_job_that_is_complete(cluster: Cluster, client: MPIClient) -> None:
+    name = client.train(runtime="mpi", trainer=HELLO)
+    later(cluster.status, name, CREATED, COMPLETE)
+    assert client.wait(name, timeout=20).phase is Phase.COMPLETE
+    assert client.wait(name).message == "the launcher succeeded"  # which it is already
+
+
+def test_wait_raises_the_cause(cluster: Cluster, client: MPIClient) -> None:
+    name = client.train(runtime="mpi", trainer=HELLO)
+    later(cluster.status, name, CREATED, FAILED)
+    with pytest.raises(lockstep.JobFailed) as failed:
+        client.wait(name, timeout=20)
+    cause = failed.value.cause
+    assert cause == client.diagnose(name)
+    assert cause is not None
+    assert (cause.reason, cause.text) == (FAILED["reason"], FAILED["message"])
+    assert cause.where == "pod demo-node-0-0-abcde on machine m2"
+    assert cause.remedy == "raise the memory limit"
+    assert cause.evidence == "Worker 0 (pod demo-node-0-0-abcde on machine m2) failed\nboom"
+    assert cause.url == "https://lockstep.dev/failures/OOMKilled"
+    assert "OOMKilled: Worker 0" in str(failed.value)
+
+
+@pytest.mark.parametrize(("reason", "kind"), [("QuotaExceeded", lockstep.QuotaExceeded), ("GangTimeout", lockstep.NotSchedulable)])
+def test_some_causes_have_types(cluster: Cluster, client: MPIClient, reason: str, kind: type[Exception]) -> None:
+    name = client.train(runtime="mpi", trainer=HELLO)
+    cluster.status(name, {"type": "Failed", "status": "True", "reason": reason, "message": "no room"})
+    with pytest.raises(kind, match=f"{reason}: no room"):
+        client.wait(name)
+    assert client.wait(name, until={"Failed", Phase.REFUSED}).finished
+
+
+def test_wait_until_a_phase(cluster: Cluster, client: MPIClient) -> None:
+    name = client.train(runtime="mpi", trainer=HELLO)
+    later(cluster.status, name, CREATED, {"type": "Running", "status": "True", "reason": "TrainingStarted"})
+    assert client.wait(name, until="Running", timeout=20).phase is Phase.RUNNING
+    with pytest.raises(ValueError, match="Done"):
+        client.wait(name, until="Done")
+
+
+def test_wait_says_what_keeps_the_job(cluster: Cluster, client: MPIClient) -> None:
+    name = client.train(runtime="mpi", trainer=HELLO)
+    cluster.status(name, {"type": "Created", "status": "True", "reason": "QuotaExceeded", "message": "no quota"})
+    with pytest.raises(TimeoutError, match=r"is Creating after 1 s: QuotaExceeded: no quota") as late:
+        client.wait(name, timeout=1)
+    assert isinstance(late.value, lockstep.TimeoutError)
+    assert late.value.job is not None
+    assert late.value.job.phase is Phase.CREATING
+
+
+def test_wait_for_a_job_that_goes(client: MPIClient) -> None:
+    name = client.train(runtime="mpi", trainer=HELLO)
+    later(client.delete, name)
+    with pytest.raises(lockstep.NotFound, match="deleted"):
+        client.wait(name, timeout=20)
+    with pytest.raises(lockstep.NotFound, match=name):
+        client.wait(name)
+
+
+def test_many_waits_are_few_requests(cluster: Cluster, client: MPIClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    names = [client.train(runtime="mpi", trainer=HELLO) for _ in range(20)]
+    asked = []
+    request = client._api._request
+
+    def counted(*args: Any) -> Any:
+        asked.append(args)
+        return request(*args)
+
+    monkeypatch.setattr(client._api, "_request", counted)
+    done = [threading.Thread(target=client.wait, args=(n,), daemon=True) for n in names]
+    for thread in done:
+        thread.start()
+    time.sleep(2)
+    for name in names:
+        cluster.status(name, CREATED, COMPLETE)
+    for thread in done:
+        thread.join(30)
+        assert not thread.is_alive()
+    # To read a job takes 4 requests, a watch 2, and each job was read twice, however long it took.
+    assert len(asked) <= len(names) * (4 + 2 + 4 + 2)
+
+
+def test_suspend_and_resume(cluster: Cluster, client: MPIClient) -> None:
+    name = client.train(runtime="mpi", trainer=HELLO)
+    client.suspend(name)
+    assert cluster.job(name)["spec"]["suspend"] is True
+    assert client.get_job(name).phase is Phase.SUSPENDED
+    client.resume(name)
+    assert cluster.job(name)["spec"]["suspend"] is False
+
+
+def test_clone_changes_what_is_asked(cluster: Cluster, client: MPIClient) -> None:
+    trainer = MPITrainer(nodes=2, slots=2, command=["mpirun", "a"], env={"A": "1", "B": "2"}, image="mpi:2")
+    client.train(runtime="mpi", trainer=trainer, name="demo", queue="jobs")
+    cluster.status("demo", CREATED)
+    client.suspend("demo")
+    cluster.runtime("mpi2")
+    name = client.clone("demo", nodes=3, image=None, env={"A": None, "C": "3"}, runtime="mpi2", queue=None, resources={"cpu": 1})
+    made = cluster.job(name)
+    assert "labels" not in made["metadata"]
+    assert "suspend" not in made["spec"] or not made["spec"]["suspend"]
+    assert made["spec"]["runtimeRef"]["name"] == "mpi2"
+    wanted = made["spec"]["trainer"]
+    assert (wanted["numNodes"], wanted["numProcPerNode"], wanted["command"]) == (3, 2, ["mpirun", "a"])
+    assert wanted["env"] == [{"name": "B", "value": "2"}, {"name": "C", "value": "3"}]
+    assert "image" not in wanted
+    assert client.clone("demo", new_name="again", queue="other") == "again"
+    assert cluster.job("again")["metadata"]["labels"] == {"kueue.x-k8s.io/queue-name": "other"}
+    with pytest.raises(TypeError, match="cannot change workers"):
+        client.clone("demo", workers=3)
+
+
+def test_delete(cluster: Cluster, client: MPIClient) -> None:
+    for name, grace in (("a", None), ("b", 0)):
+        client.train(runtime="mpi", trainer=HELLO, name=name)
+        cluster.running(name)
+        client.delete(name, grace_period=grace)
+        with pytest.raises(lockstep.NotFound):
+            client.get_job(name)
+    left = {p["metadata"]["name"] for p in cluster.api.list(cluster.paths.pods)[0]}
+    assert left == {"a-launcher-0-0-abcde", "a-node-0-0-abcde"}, "the pods of a are the garbage collector's, which is not here"
+    with pytest.raises(lockstep.NotFound):
+        client.delete_job("a")
+    with pytest.raises(ValueError, match="grace_period is -1"):
+        client.delete("a", grace_period=-1)
+
+
+def test_runtimes(client: MPIClient) -> None:
+    (mpi,) = client.runtimes()
+    assert (mpi.name, mpi.implementation, mpi.version, mpi.max_nodes, mpi.min_nodes) == ("mpi", "OpenMPI", "5.0.7", 8, None)
+    assert mpi.world is not None
+    assert (mpi.world.nodes, mpi.world.slots, mpi.world.pods) == (2, 4, 2)
+
+
+def test_dry_run_and_yaml_create_nothing(cluster: Cluster, client: MPIClient) -> None:
+    made = client.dry_run("mpi", HELLO, name="demo")
+    assert made["metadata"]["uid"]
+    assert yaml.safe_load(client.to_yaml("mpi", HELLO, name="demo"))["spec"]["trainer"]["numProcPerNode"] == 2
+    assert client.list_jobs() == []
+    with pytest.raises(lockstep.ApiError, match="Invalid value"):
+        client.dry_run("mpi", HELLO, name="Not_A_Name")
+
+
+def test_names_of_the_requirements(cluster: Cluster, client: MPIClient) -> None:
+    name = client.create_mpi_job("demo", runtime="mpi", nodes=2, slots=2, command=["mpirun", "a"])
+    assert name == "demo"
+    assert client.get_job_status("demo") == "Creating"
+    with pytest.raises(lockstep.NotFound, match="has no pod launcher 0"):
+        next(client.get_job_logs("demo", pod_type="Launcher"))
+    assert list(client.get_job_logs("demo")) == [], "Kubeflow's own"
+
+
+def test_a_right_that_is_missing(cluster: Cluster) -> None:
+    cluster.runtime("mpi")
+    jane = cluster.client("JANE")
+    cluster.may("jane", {"apiGroups": ["trainer.kubeflow.org"], "resources": ["trainingruntimes"], "verbs": ["get", "list"]})
+    words = f"User 'jane' lacks 'create' permission for trainjobs in namespace '{cluster.namespace}'"
+    with pytest.raises(lockstep.Forbidden) as error:
+        jane.train(runtime="mpi", trainer=HELLO)
+    assert str(error.value) == words
+    assert (error.value.user, error.value.verb, error.value.resource, error.value.namespace) == ("jane", "create", "trainjobs", cluster.namespace)
+    with pytest.raises(lockstep.Forbidden, match=words):
+        jane.train(runtime=jane.get_runtime("mpi"), trainer=CustomTrainerContainer(image="mpi:1"))
+    with pytest.raises(lockstep.Forbidden, match="lacks 'list' permission for clustertrainingruntimes in the whole cluster"):
+        jane.runtimes()
+
+
+def test_what_may_not_be_read_is_told(cluster: Cluster, client: MPIClient) -> None:
+    client.train(runtime="mpi", trainer=HELLO, name="demo")
+    cluster.running("demo")
+    cluster.status("demo", CREATED, FAILED)
+    cluster.may("jane", {"apiGroups": ["trainer.kubeflow.org"], "resources": ["trainjobs"], "verbs": ["get", "list", "delete"]})
+    jane = cluster.client("JANE")
+    job = jane.get_job("demo")
+    assert job.cause == client.diagnose("demo")
+    assert {w.what for w in job.unknown} == {"pods", "jobsets", "runtimes", "runtime"}
+    assert "User 'jane' lacks 'list' permission for pods" in str(job)
+    assert jane.list_jobs()[0].phase is Phase.FAILED
+    with pytest.raises(lockstep.Forbidden, match="pods"):
+        jane.delete("demo", grace_period=5)
+    assert client.get_job("demo"), "nothing was deleted"
+
+
+def test_a_quota_for_jobs(cluster: Cluster, client: MPIClient) -> None:
+    quotas = f"/api/v1/namespaces/{cluster.namespace}/resourcequotas"
+    hard = {"hard": {"count/trainjobs.trainer.kubeflow.org": "0"}}
+    cluster.api.create(quotas, {"metadata": {"name": "jobs"}, "spec": hard})
+    used = {**hard, "used": {"count/trainjobs.trainer.kubeflow.org": "0"}}
+    cluster.api.patch(f"{quotas}/jobs/status", {"status": used})
+
+    def train_on() -> None:
+        end = time.monotonic() + 30
+        while time.monotonic() < end:  # the API server learns of the quota, and of the kind, in its time
+            client.train(runtime="mpi", trainer=HELLO)
+            time.sleep(0.2)
+
+    with pytest.raises(lockstep.QuotaExceeded, match="exceeded quota: jobs") as error:
+        train_on()
+    assert error.value.job is None
+
+
+def test_names_cannot_be_paths(client: MPIClient) -> None:
+    with pytest.raises(lockstep.NotFound):
+        client.get_job("../../../../api/v1/namespaces/kube-system/secrets")
+    with pytest.raises(ValueError, match="empty"):
+        client.get_job("")
+
+
+def event(cluster: Cluster, kind: str, name: str, uid: str, reason: str) -> None:
+    """Tells of something."""
+    at = datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+    involved = {"kind": kind, "name": name, "namespace": cluster.namespace, "uid": uid}
+    body = {
+        "metadata": {"generateName": "e-"},
+        "involvedObject": involved,
+        "reason": reason,
+        "message": "told",
+        "lastTimestamp": at,
+        "type": "Normal",
+    }
+    cluster.api.create(cluster.paths.events, body)
+
+
+def test_events_come_until_the_job_is_over(cluster: Cluster, client: MPIClient) -> None:
+    client.train(runtime="mpi", trainer=HELLO, name="demo")
+    uid = cluster.job("demo")["metadata"]["uid"]
+    event(cluster, "TrainJob", "demo", uid, "First")
+    event(cluster, "TrainJob", "demo", "another", "OfAnother")
+    event(cluster, "Pod", "demo2-launcher-0-0-abcde", "x", "OfAnother")
+    event(cluster, "Node", "demo", "x", "OfAnother")
+
+    def end() -> None:
+        event(cluster, "Pod", "demo-node-0-0-abcde", "x", "Second")
+        cluster.status("demo", CREATED, COMPLETE)
+        event(cluster, "TrainJob", "demo", uid, "Late")
+
+    assert [e.reason for e in client.stream_job_events("demo", follow=False)] == ["First"]
+    later(end)
+    seen = [(e.involved_object_kind, e.reason, e.message) for e in client.stream_job_events("demo")]
+    assert seen[:2] == [("TrainJob", "First", "told"), ("Pod", "Second", "told")]
+    assert {reason for _, reason, _ in seen} <= {"First", "Second", "Late"}
+
+
+def test_runtimes_must_be_named(client: MPIClient) -> None:
+    with pytest.raises(ValueError, match=r"runtimes\(\)"):
+        client.train(trainer=HELLO)
+    with pytest.raises(ValueError, match="no initializer"):
+        client.train(runtime="mpi", trainer=HELLO, initializer=object())  # type: ignore[arg-type]
+    with pytest.raises(lockstep.NotFound, match='"missing" not found'):
+        client.train(runtime="missing", trainer=CustomTrainerContainer(image="mpi:1"))
+    # The API server takes a job whose runtime comes later, and the controller waits for it.
+    name = client.train(runtime="later", trainer=HELLO)
+    assert {w.what for w in client.get_job(name).unknown} == {"diagnosis", "runtime"}

@@ -1,0 +1,296 @@
+"""What needs no API server: trainers, checks, words, errors, and how a job is shown."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import warnings
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import Object
+from kubeflow.trainer import CustomTrainerContainer, LocalProcessBackendConfig
+from kubernetes.client import ApiException
+from test_vectors import VECTORS, seen
+
+import lockstep
+from lockstep import LockstepWarning, MPITrainer, _checks, _view
+from lockstep._logs import untagged
+from lockstep._objects import Objects
+from lockstep._times import human, now
+from lockstep._world import asked, world
+from lockstep.aio import AsyncMPIClient
+from lockstep.errors import explained
+
+ROOT = Path(__file__).parents[2]
+RUNTIME = next(v["in"]["runtime"] for v in VECTORS if v["in"]["runtime"])
+MPI = {"metadata": {"name": "openmpi", "labels": RUNTIME["labels"]}, "spec": RUNTIME["spec"]}
+
+
+def trainjob(trainer: Object, **spec: Any) -> Object:
+    return {"metadata": {"name": "demo", "uid": "u"}, "spec": {"runtimeRef": {"name": "openmpi"}, "trainer": trainer, **spec}}
+
+
+def test_the_snippet_of_the_readme_is_short() -> None:
+    (snippet,) = re.findall(r"```python\n(.*?)```", (ROOT / "python/README.md").read_text(), re.DOTALL)
+    assert len([line for line in snippet.splitlines() if line.strip()]) <= 10
+    compile(snippet, "README.md", "exec")
+
+
+def test_every_public_name_says_what_it_means() -> None:
+    for name in lockstep.__all__:
+        public = getattr(lockstep, name)
+        assert public.__doc__, name
+        for member, value in vars(public).items():
+            if not member.startswith("_") and callable(value):
+                assert value.__doc__, f"{name}.{member}"
+
+
+def test_a_trainer_is_not_cut_short_by_kubeflows_client() -> None:
+    assert isinstance(MPITrainer(), CustomTrainerContainer)
+    assert MPITrainer(nodes=3, image="mpi:1").num_nodes == 3
+    with pytest.raises(ValueError, match=r"would leave out slots, command of the MPITrainer: use lockstep.MPIClient"):
+        _ = MPITrainer(slots=2, command=["mpirun"]).num_nodes
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"), [({"nodes": 0}, "nodes is 0: give a number from 1 to 5000"), ({"slots": 5000}, "slots is 5000"), ({"nodes": -1}, "-1")]
+)
+def test_a_world_has_limits(arguments: dict[str, int], said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        MPITrainer(**arguments)  # type: ignore[arg-type]
+
+
+def test_a_command_is_a_list() -> None:
+    with pytest.raises(TypeError, match='command is the string "mpirun a": give a list of words'):
+        MPITrainer(command="mpirun a")
+
+
+@pytest.mark.parametrize(
+    ("words", "ranks"),
+    [
+        (["mpirun", "-np", "8", "a"], 8),
+        (["/usr/bin/mpiexec", "-n", "4", "a", "-n", "9"], 4),
+        (["mpirun", "--mca", "btl", "tcp", "-x", "A", "--oversubscribe", "-c", "3", "a"], 3),
+        (["mpirun", "python", "train.py", "-n", "9"], None),
+        (["mpirun", "-np", "$RANKS", "a"], None),
+        (["mpirun", "-np"], None),
+        (["mpirun", "--unknown", "value", "-np", "8", "a"], None),
+        (["bash", "-c", "cd /data; mpirun -np 8 a && echo"], 8),
+        (["bash", "-c", "mpirun -np 8 a; mpirun -np 4 b"], None),
+        (["bash", "-c", "echo 'mpirun -np 8"], None),
+        (["python", "-n", "8"], None),
+        ([], None),
+    ],
+)
+def test_ranks_asked(words: list[str], ranks: int | None) -> None:
+    assert _checks.ranks_asked(words) == ranks
+
+
+@pytest.mark.parametrize(
+    ("trainer", "said"),
+    [
+        ({"command": ["mpirun", "-np", "8", "a"]}, "starts 8 ranks, and there is room for 4"),
+        ({"command": ["mpirun"], "args": ["-np", "2", "a"]}, "starts 2 ranks, and 4 are paid for"),
+        ({"env": [{"name": "ompi_mca_plm_rsh_agent", "value": "ssh"}]}, "ompi_mca_plm_rsh_agent is reserved"),
+        ({"resourcesPerNode": {"limits": {"nvidia.com/gpu": 8}}}, "2 slots and 8 accelerators"),
+        ({"command": ["mpirun", "-np", "4", "a"], "resourcesPerNode": {"limits": {"nvidia.com/gpu": "2"}}}, None),
+        ({"resourcesPerNode": {"limits": {"memory": "1Gi"}}}, None),
+    ],
+)
+def test_checks(trainer: Object, said: str | None) -> None:
+    if said is None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            _checks.check(trainjob(trainer), MPI, strict=True)
+        return
+    with pytest.warns(LockstepWarning, match=said):
+        _checks.check(trainjob(trainer), MPI, strict=False)
+    with pytest.raises(lockstep.CheckFailed, match=said):
+        _checks.check(trainjob(trainer), MPI, strict=True)
+    _checks.check(trainjob({"command": trainer.get("command")}), None, strict=True)
+
+
+def test_variables_in_patches_are_found() -> None:
+    job = {"name": "node", "template": {"spec": {"template": {"spec": {"containers": [{"name": "node", "env": [{"name": "HYDRA_LAUNCHER"}]}]}}}}}
+    patched = trainjob({}, runtimePatches=[{"manager": "a", "trainingRuntimeSpec": {"template": {"spec": {"replicatedJobs": [job]}}}}])
+    with pytest.raises(lockstep.CheckFailed, match="HYDRA_LAUNCHER"):
+        _checks.check(patched, MPI, strict=True)
+    assert world(patched, MPI) is None
+
+
+@pytest.mark.parametrize(
+    ("trainer", "size"),
+    [
+        ({}, (2, 2)),
+        ({"numNodes": 3, "numProcPerNode": 4}, (3, 4)),
+        ({"numNodes": 0}, None),
+        ({"numProcPerNode": 0}, None),
+        ({"numNodes": 5001}, None),
+    ],
+)
+def test_worlds(trainer: Object, size: tuple[int, int] | None) -> None:
+    w = world(trainjob(trainer), MPI)
+    assert (w and (w.nodes, w.slots_per_node)) == size
+
+
+def test_worlds_of_others() -> None:
+    stock = {"metadata": {"name": "stock"}, "spec": RUNTIME["spec"] | {"mlPolicy": {"mpi": {}}}}
+    gpus = {"resourcesPerNode": {"limits": {"nvidia.com/gpu": "4"}}}
+    assert asked(stock, gpus) == lockstep.World(1, 4)
+    assert asked({"metadata": {}, "spec": {"mlPolicy": {"torch": {}}, "template": {}}}, {}) is None
+    assert world(trainjob({}, initializer={}), MPI) is None
+    long = trainjob({})
+    long["metadata"]["name"] = "a" * 50
+    assert world(long, MPI) is None
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [
+        (-5, "0s"), (119, "119s"), (120, "2m"), (599, "9m59s"), (3600, "60m"), (3 * 3600, "3h"), (3 * 3600 + 60, "3h1m"), (9 * 3600, "9h"),
+        (50 * 3600, "2d2h"), (48 * 3600, "2d"), (9 * 86400, "9d"), (3 * 365 * 86400, "3y"), (1100 * 86400, "3y5d"), (9 * 365 * 86400, "9y"),
+    ],
+)  # fmt: skip
+def test_durations(seconds: int, said: str) -> None:
+    assert human(timedelta(seconds=seconds)) == said
+
+
+def test_a_line_without_a_tag() -> None:
+    assert untagged("plain [1] text") == (None, "plain [1] text")
+
+
+def test_a_job_is_shown_as_text_and_as_a_table() -> None:
+    job = seen(next(v for v in VECTORS if v["name"] == "RunsOutOfMemory 4"))
+    assert job.cause is not None
+    text = str(job)
+    assert "Failed: OOMKilled" in text
+    assert f"what to do: {job.cause.remedy}" in text
+    page = job._repr_html_()
+    assert '<a href="https://lockstep.dev/failures/OOMKilled">' in page
+    job.cause = lockstep.Cause("OOMKilled", "<script>alert(1)</script>")
+    job.queue = lockstep.Queue("jobs", 3, 9)
+    job.progress = 40
+    assert "<script>" not in job._repr_html_()
+    assert job.columns()["queue"] == "jobs #3"
+    assert job.columns()["progress"] == "40%"
+    job.cause = None
+    job.message = "held back"
+    assert "why: held back" in str(job)
+
+
+def test_a_queue_says_where_the_job_stands() -> None:
+    waits = "TrainJob is suspended; waits in queue `jobs` at position 3 of more than 20: no room"
+    suspended = {"type": "Suspended", "status": "True", "reason": "Suspended", "message": waits, "lastTransitionTime": "2026-03-01T12:00:00Z"}
+    queued = trainjob({}, suspend=True) | {"status": {"conditions": [suspended]}}
+    queued["metadata"] |= {"labels": {"kueue.x-k8s.io/queue-name": "jobs", "lockstep.dev/trainjob": "demo"}}
+    job = _view.job(Objects(now=now(), trainjob=queued, runtime=MPI))
+    assert job.phase == "Queued"
+    assert job.queue == lockstep.Queue("jobs", 3, 20, "waits in queue `jobs` at position 3 of more than 20: no room")
+
+
+def stock(*pods: Object, conditions: tuple[Object, ...] = (), read: bool = True) -> lockstep.Job:
+    """A job of two pods that Kubeflow Trainer runs alone."""
+    jobset = {"metadata": {"name": "demo", "uid": "js", "creationTimestamp": "2026-03-01T12:00:00Z"}, "spec": RUNTIME["spec"]["template"]["spec"]}
+    job = trainjob({}) | {"status": {"conditions": list(conditions)}}
+    return _view.job(Objects(now=now(), trainjob=job, runtime=MPI, jobset=jobset, pods=list(pods) if read else None))
+
+
+def a_pod(role: str, state: Object, **metadata: Any) -> Object:
+    labels = {"jobset.sigs.k8s.io/jobset-uid": "js", "jobset.sigs.k8s.io/replicatedjob-name": role, "batch.kubernetes.io/job-completion-index": "0"}
+    status = {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}], "containerStatuses": [{"name": "node", "state": state}]}
+    made = {"name": f"demo-{role}-0-0-x", "uid": role, "labels": labels, "creationTimestamp": "2026-03-01T12:00:00Z", **metadata}
+    return {"metadata": made, "spec": {"nodeName": "m1"}, "status": status}
+
+
+def test_a_job_of_kubeflow_trainer_alone() -> None:
+    runs = {"running": {"startedAt": "2026-03-01T12:00:00Z"}}
+    job = stock(a_pod("launcher", runs), a_pod("node", runs))
+    assert (job.phase, job.executor, job.status) == ("Running", "kubeflow-trainer", "Running")
+    assert job.started is not None
+    assert [w.what for w in job.unknown] == ["diagnosis"]
+    assert stock(a_pod("launcher", runs)).phase == "Scheduling"
+    assert stock(read=False).phase == "Scheduling"
+    failed = {"type": "Failed", "status": "True", "reason": "JobSetFailed", "message": "it did"}
+    assert stock(conditions=(failed,)).cause == lockstep.Cause("JobSetFailed", "it did")
+
+
+def test_pods_of_a_life_before_do_not_count() -> None:
+    runs = {"running": {"startedAt": "2026-03-01T12:00:00Z"}}
+    resumed = {"type": "Suspended", "status": "False", "reason": "Resumed", "message": "", "lastTransitionTime": "2026-03-01T12:05:00Z"}
+    old = a_pod("node", runs, deletionTimestamp="2026-03-01T12:04:40Z", deletionGracePeriodSeconds=30)
+    assert stock(a_pod("launcher", runs), old, conditions=(resumed,)).pods[-1].role == "launcher"
+    leaving = a_pod("node", runs, deletionTimestamp="2026-03-01T13:00:00Z")
+    assert stock(a_pod("launcher", runs), leaving, conditions=(resumed,)).pods[-1].terminating
+
+
+@pytest.mark.parametrize(("reason", "phase"), [("ImagePullFailed", "Pulling"), ("Unschedulable", "Scheduling")])
+def test_phases_without_the_right_to_read_pods(reason: str, phase: str) -> None:
+    waits = {"type": "PodsReady", "status": "False", "reason": reason, "message": "", "lastTransitionTime": "2026-03-01T12:05:00Z"}
+    assert stock(conditions=(waits,), read=False).phase == phase
+    ready = waits | {"status": "True"}
+    assert stock(conditions=(ready,), read=False).phase == "Starting"
+
+
+@pytest.mark.parametrize(
+    "record", ["", "no JSON", "[]", "{}", '{"uid": "", "conditions": []}', '{"uid": "another"}', '{"uid": "u", "conditions": [1]}']
+)
+def test_a_record_that_cannot_be_read_is_none(record: str) -> None:
+    job = trainjob({})
+    job["metadata"]["annotations"] = {"lockstep.dev/conditions": record}
+    assert _view.job(Objects(now=now(), trainjob=job, runtime=MPI)).phase == "Creating"
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "kind", "said"),
+    [
+        (401, b"", lockstep.Unauthorized, "does not know you"),
+        (403, b'{"message": "trainjobs.x \\"a\\" is forbidden: policy says no"}', lockstep.Refused, "refuses it: policy says no"),
+        (403, "no JSON", lockstep.Refused, "refuses it: no JSON"),
+        (404, '{"message": "there is none"}', lockstep.NotFound, "there is none"),
+        (422, '["odd"]', lockstep.ApiError, 'answered 422: ["odd"]'),
+    ],
+)
+def test_errors_in_plain_words(status: int, body: str | bytes, kind: type[Exception], said: str) -> None:
+    error = ApiException(status=status)
+    error.body = body
+    assert type(explained(error)) is kind
+    assert said in str(explained(error))
+    assert isinstance(explained(OSError("no route")), lockstep.Unreachable)
+
+
+def test_jobs_run_on_kubernetes() -> None:
+    with pytest.raises(ValueError, match="LocalProcessBackendConfig"):
+        lockstep.MPIClient(LocalProcessBackendConfig())  # type: ignore[arg-type]
+
+
+class Fake:
+    """A client whose methods say what they were asked."""
+
+    def __getattr__(self, name: str) -> Any:
+        def call(*args: Any, **kwargs: Any) -> Any:
+            if name in ("logs", "get_job_logs", "stream_job_events"):
+                return iter([name, *args])
+            return name, args, kwargs
+
+        return call
+
+
+def test_the_twins_await_the_same() -> None:
+    client = AsyncMPIClient(Fake())  # type: ignore[arg-type]
+
+    async def use() -> Iterator[Any]:
+        assert await client.wait("demo", timeout=3) == ("wait", ("demo",), {"timeout": 3})
+        return iter([line async for line in client.logs("demo")])
+
+    assert list(asyncio.run(use())) == ["logs", "demo"]
+    methods = {n for n, v in vars(lockstep.MPIClient).items() if not n.startswith("_") and callable(v)}
+    assert methods - set(vars(client)) == {"delete_job"}
+
+
+def test_restarts_are_counted() -> None:
+    said = {"type": "Restarting", "status": "True", "reason": "Preempted", "message": "restart 2 of 3: x", "lastTransitionTime": None}
+    assert stock(conditions=(said,)).restarts == 2

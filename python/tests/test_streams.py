@@ -1,0 +1,389 @@
+"""Logs and watches through everything that may happen to a connection."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from conftest import Answer, Object, Server
+
+import lockstep
+from lockstep import _watch
+from lockstep._watch import Watch, merged
+
+JOB: Object = {
+    "metadata": {"name": "demo", "namespace": "team", "uid": "u1", "resourceVersion": "1", "creationTimestamp": "2026-03-01T12:00:00Z"},
+    "spec": {"runtimeRef": {"name": "mpi"}},
+}
+
+
+def condition(kind: str) -> Object:
+    return {"type": kind, "status": "True", "reason": "Because", "message": "so", "lastTransitionTime": "2026-03-01T12:01:00Z"}
+
+
+def over(kind: str = "Complete", version: str = "9") -> Object:
+    """The job when it is over."""
+    return {**JOB, "metadata": {**JOB["metadata"], "resourceVersion": version}, "status": {"conditions": [condition(kind)]}}
+
+
+def pod(name: str = "demo-launcher-0-0-aaaaa", state: str = "running", version: str = "1") -> Object:
+    metadata = {"name": name, "uid": name, "resourceVersion": version, "creationTimestamp": "2026-03-01T12:00:00Z"}
+    return {"metadata": metadata, "status": {"containerStatuses": [{"name": "node", "state": {state: {}}}]}}
+
+
+def line(n: int, text: str = "") -> str:
+    """A line of a log; four of them in a second."""
+    return f"2026-03-01T12:00:{n // 4:02d}.{n % 4 * 25:02d}0000001Z {text or f'line {n}'}\n"
+
+
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pauses are short in tests."""
+    monkeypatch.setattr(_watch, "_PAUSES", (0.01, 0.05))
+
+
+class Job:
+    """A server with one job, which has a launcher that prints. What a test changes is how its log is served."""
+
+    def __init__(self, server: Server) -> None:
+        self.server = server
+        self.state = "running"
+        self.over = False
+        self.pods = [pod()]
+        #: What the container has printed.
+        self.printed = [line(n) for n in range(40)]
+        self.streams: Iterator[Any] = iter(())
+        self.changed = threading.Event()
+        server.answer = self.answer
+
+    def end(self) -> None:
+        self.state, self.over = "terminated", True
+        self.changed.set()
+
+    def answer(self, a: Answer, path: str, query: dict[str, str]) -> None:
+        now = over() if self.over else JOB
+        if path.endswith("/log"):
+            self.log(a, query)
+        elif path.endswith("/trainjobs/demo"):
+            a.json(now)
+        elif path.endswith("/trainjobs") and "watch" in query:
+            self.watch(a)
+        elif path.endswith("/trainjobs"):
+            a.list(now)
+        elif path.endswith("/pods") and "watch" in query:
+            a.begin()
+            self.changed.wait(5)
+            a.end()
+        elif path.endswith("/pods"):
+            a.list(*self.pods)
+        elif "/pods/" in path:
+            found = [p for p in self.pods if path.endswith(p["metadata"]["name"])]
+            a.json(pod(found[0]["metadata"]["name"], self.state)) if found else a.fail(404)
+        else:
+            a.fail(404)
+
+    def watch(self, a: Answer) -> None:
+        a.begin()
+        self.changed.wait(5)
+        if self.over:
+            a.events(("MODIFIED", over()))
+        a.end()
+
+    def log(self, a: Answer, query: dict[str, str]) -> None:
+        """What kubelet serves: lines since a second."""
+        since = query.get("sinceTime", "")[:19]
+        lines = [x for x in self.printed if x[:19] >= since]
+        tail = int(query.get("tailLines", len(lines)))
+        serve = next(self.streams, None)
+        if serve is None:
+            a.begin()
+            a.piece("".join(lines[len(lines) - tail :]) or "\n")
+            a.end()
+            self.end()
+        else:
+            serve(a, lines)
+
+
+def test_no_line_is_lost_or_doubled_by_broken_streams(server: Server) -> None:
+    job = Job(server)
+
+    def cut(at: int, more: str) -> Any:
+        def serve(a: Answer, lines: list[str]) -> None:
+            a.begin()
+            a.piece("".join(lines[:at]) + more)
+            a.break_off()
+
+        return serve
+
+    # In the middle of a line; in order although the container runs; at once; kubelet is away; in the middle of a second.
+    def ends(a: Answer, lines: list[str]) -> None:
+        a.begin()
+        a.piece("".join(lines[:9]))
+        a.end()
+
+    job.streams = iter([cut(6, line(6)[:20]), ends, cut(0, "x"), lambda a, _: a.fail(502), lambda a, _: a.fail(400), cut(12, ""), ends])
+    assert list(server.client().logs("demo", follow=True)) == [f"line {n}" for n in range(40)]
+
+
+def test_lines_that_are_alike_are_kept(server: Server) -> None:
+    job = Job(server)
+    job.printed = [line(n, "the same") for n in range(10)] + [line(9, "the same")] * 3 + ["2026-03-01T12:00:02.100Z out of order\n"]
+
+    def cut(a: Answer, lines: list[str]) -> None:
+        a.begin()
+        a.piece("".join(lines[:-2]))
+        a.break_off()
+
+    job.streams = iter([cut, cut])
+    assert list(server.client().logs("demo", follow=True)) == ["the same"] * 13 + ["out of order"]
+
+
+def test_a_last_line_without_newline_is_read(server: Server) -> None:
+    job = Job(server)
+    job.printed = [line(0), line(1).rstrip("\n")]
+    assert list(server.client().logs("demo", follow=True)) == ["line 0", "line 1"]
+    assert list(server.client().logs("demo")) == ["line 0", "line 1"]
+
+
+def test_where_to_begin(server: Server) -> None:
+    job = Job(server)
+    client = server.client()
+    assert list(client.logs("demo", tail=2)) == ["line 38", "line 39"]
+    assert list(client.logs("demo", follow=True, tail=1)) == ["line 39"]
+    list(client.logs("demo", since=1.5))
+    assert server.asked[-1][1]["sinceSeconds"] == "2"
+    at = lockstep._times.parsed("2026-03-01T12:00:09Z")
+    assert list(client.logs("demo", since=at)) == [f"line {n}" for n in range(36, 40)]
+    assert job.over
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({"tail": -1}, "tail is -1"),
+        ({"since": 0}, "since is 0"),
+        ({"since": lockstep._times.now().replace(tzinfo=None)}, "without a zone"),
+        ({"role": "worker"}, "role is `worker`"),
+    ],
+)
+def test_arguments_out_of_range(server: Server, arguments: dict[str, Any], said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        server.client().logs("demo", **arguments)
+
+
+def test_lines_of_a_rank(server: Server) -> None:
+    job = Job(server)
+    said = ["[1,0]<stdout>:zero", "[prterun-demo@1,1]<stderr>: one", "[1] hydra", "[rank1]: torch", "nobody", "[1,0]<stdout>:[rank1]: inner"]
+    job.printed = [line(n, text) for n, text in enumerate(said)]
+    assert list(server.client().logs("demo", rank=1)) == ["one", "hydra", "torch", "inner"]
+
+
+def test_follow_waits_for_the_pod_and_goes_on_with_the_next(server: Server) -> None:
+    job = Job(server)
+    job.pods = []
+
+    def begin() -> None:
+        job.pods = [pod("demo-launcher-0-0-bbbbb")]
+        job.changed.set()
+
+    def ends(a: Answer, lines: list[str]) -> None:
+        """The pod fails, and the job is started again."""
+        job.state = "terminated"
+        a.begin()
+        a.piece(lines[0])
+        a.end()
+
+    def gone(a: Answer, _: list[str]) -> None:
+        """The pod is gone, and there is another one."""
+        job.pods = [pod("demo-launcher-0-0-ccccc")]
+        job.printed = [line(100)]
+        a.fail(404)
+
+    job.streams = iter([ends, gone])
+
+    def pods(a: Answer, path: str, query: dict[str, str]) -> None:
+        if "watch" in query:
+            a.begin()
+            job.changed.wait(5)
+            time.sleep(0.1)
+            a.events(*(("ADDED", p) for p in job.pods if path.endswith("/pods")), *[("MODIFIED", over())] * (job.over and not path.endswith("/pods")))
+            a.end()
+        else:
+            job.answer(a, path, query)
+
+    server.answer = pods
+    threading.Timer(0.3, begin).start()
+    assert list(server.client().logs("demo", follow=True)) == ["line 0", "line 100"]
+
+
+def test_follow_ends_with_a_job_that_never_had_a_pod(server: Server) -> None:
+    job = Job(server)
+    job.pods = []
+    threading.Timer(0.2, job.end).start()
+    assert list(server.client().logs("demo", follow=True)) == []
+    with pytest.raises(lockstep.NotFound, match="is Complete and has no pod node 3"):
+        next(server.client().logs("demo", role="node", index=3))
+
+
+def test_a_pod_that_has_not_begun_has_no_lines(server: Server) -> None:
+    job = Job(server)
+    job.pods = [pod(state="waiting")]
+    assert list(server.client().logs("demo")) == []
+
+
+def test_a_log_that_cannot_be_read(server: Server) -> None:
+    job = Job(server)
+    job.streams = iter([lambda a, _: a.fail(403, "no"), lambda a, _: a.fail(403, "no")])
+    with pytest.raises(lockstep.Refused):
+        list(server.client().logs("demo"))
+    with pytest.raises(lockstep.Refused):
+        list(server.client().logs("demo", follow=True))
+
+
+def test_wait_goes_on_after_gone_and_lost_connections(server: Server) -> None:
+    asked = 0
+
+    def answer(a: Answer, path: str, query: dict[str, str]) -> None:
+        nonlocal asked
+        if "watch" not in query:
+            done = asked >= 6
+            now = over() if done else JOB
+            a.json(now) if path.endswith("/demo") else a.list(now, version=str(asked)) if path.endswith("/trainjobs") else a.fail(404)
+            return
+        asked += 1
+        a.begin()
+        if asked == 1:
+            a.events(("BOOKMARK", {"metadata": {"resourceVersion": "5"}}))
+            a.break_off()
+        elif asked == 2:
+            assert query["resourceVersion"] == "5", "it goes on where it was"
+            a.events(("ERROR", {"kind": "Status", "code": 410, "message": "too old resource version"}))
+            a.end()
+        elif asked == 3:
+            assert query["resourceVersion"] == "2", "everything was read again"
+            a.piece('{"type":"MODIFIED","obj')  # cut off by a proxy
+            a.end()
+        elif asked == 4:
+            a.piece('{"type":"MODI\n')
+            a.end()
+        elif asked == 5:
+            a.events(("ERROR", {"kind": "Status", "code": 500, "message": "etcd is away"}))
+            a.end()
+        else:
+            a.events(("MODIFIED", over()))
+            a.end()
+
+    server.answer = answer
+    assert server.client().wait("demo", timeout=20).phase == "Complete"
+    assert asked == 6
+
+
+def test_a_watch_tells_what_was_deleted_while_it_was_away(server: Server) -> None:
+    api = server.client()._api
+    rounds = iter([[pod("a"), pod("b")], [pod("b", version="2"), pod("c")]])
+
+    def answer(a: Answer, _: str, query: dict[str, str]) -> None:
+        if "watch" not in query:
+            a.list(*next(rounds))
+        else:
+            a.fail(410)
+
+    server.answer = answer
+    watch = Watch(api, "/api/v1/pods")
+    changes = iter(watch)
+    seen = [(c.kind, c.object["metadata"]["name"]) for c in (next(changes) for _ in range(5))]
+    assert seen == [("ADDED", "a"), ("ADDED", "b"), ("DELETED", "a"), ("ADDED", "c"), ("MODIFIED", "b")]
+
+
+def test_a_server_that_is_away_is_waited_for(server: Server) -> None:
+    failures = iter([503, 429, 401, 500])
+
+    def answer(a: Answer, path: str, query: dict[str, str]) -> None:
+        code = next(failures, None) if path.endswith("/trainjobs") else None
+        if code:
+            a.fail(code)
+        elif path.endswith("/trainjobs") and "watch" in query:
+            a.begin()
+            a.events(("MODIFIED", over("Failed")))
+            a.end()
+        elif "trainjobs" in path:
+            a.json(JOB) if path.endswith("/demo") and len(server.asked) < 6 else a.json(over("Failed")) if path.endswith("/demo") else a.list(JOB)
+        else:
+            a.fail(404)
+
+    server.answer = answer
+    with pytest.raises(lockstep.JobFailed):
+        server.client().wait("demo", timeout=20)
+    patience = _watch.Patience(away=0.0)
+    assert patience.wait(OSError("no route"))
+    with pytest.raises(lockstep.Unreachable):
+        patience.wait(OSError("no route"))
+
+
+def test_an_error_that_does_not_pass_is_raised(server: Server) -> None:
+    def answer(a: Answer, path: str, query: dict[str, str]) -> None:
+        if "watch" in query:
+            a.fail(403, 'trainjobs is forbidden: User "jane" cannot watch resource "trainjobs" in API group "x" in the namespace "team"')
+        else:
+            a.json(JOB) if path.endswith("/demo") else a.list(JOB) if path.endswith("/trainjobs") else a.list()
+
+    server.answer = answer
+    with pytest.raises(lockstep.Forbidden, match="User 'jane' lacks 'watch' permission for trainjobs in namespace 'team'"):
+        server.client().wait("demo", timeout=20)
+    with pytest.raises(lockstep.Forbidden):
+        list(server.client().stream_job_events("demo"))
+
+
+def test_merged_watches_end_together(server: Server) -> None:
+    def answer(a: Answer, path: str, query: dict[str, str]) -> None:
+        if "watch" not in query:
+            a.list(pod(path[-1]))
+            return
+        a.begin()
+        a.piece(" ")
+        time.sleep(5)
+
+    server.answer = answer
+    api = server.client()._api
+    watches = Watch(api, "/a"), Watch(api, "/b")
+    changes = merged(*watches)
+    assert {next(changes)[1].object["metadata"]["name"] for _ in range(2)} == {"a", "b"}
+    began = time.monotonic()
+    changes.close()
+    while any(t.name == "lockstep-watch" for t in threading.enumerate()):
+        assert time.monotonic() - began < 3, "watches that are closed end at once"
+        time.sleep(0.01)
+
+
+def test_a_watch_ends_in_time(server: Server) -> None:
+    def answer(a: Answer, _: str, query: dict[str, str]) -> None:
+        if "watch" not in query:
+            a.list()
+        else:
+            a.begin()
+            time.sleep(int(query["timeoutSeconds"]))
+            a.end()
+
+    server.answer = answer
+    began = time.monotonic()
+    assert list(Watch(server.client()._api, "/a", deadline=began + 0.5)) == []
+    assert time.monotonic() - began < 3
+
+
+def test_a_job_that_went_before_it_was_watched(server: Server) -> None:
+    def answer(a: Answer, path: str, query: dict[str, str]) -> None:
+        if path.endswith("/demo"):
+            a.json(JOB)
+        elif "watch" in query:
+            time.sleep(1)
+            a.fail(500)
+        else:
+            a.list()
+
+    server.answer = answer
+    with pytest.raises(lockstep.NotFound, match="deleted"):
+        server.client().wait("demo", timeout=30)
+    assert list(server.client().logs("demo", follow=True)) == []

@@ -1,0 +1,98 @@
+package e2e
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/types"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+
+	mpijob "lockstep.dev/lockstep/pkg/mpi/job"
+	"lockstep.dev/lockstep/pkg/mpi/job/status"
+)
+
+// failing is a program of a user whose job fails. It prints what he is told.
+const failing = `
+import json
+from lockstep import JobFailed, MPIClient, MPITrainer
+
+client = MPIClient()
+trainer = MPITrainer(nodes=2, slots=2, command=["mpirun", "mpi-hello", "--exit-rank", "2", "--exit-code", "7"])
+name = client.train(runtime="openmpi5-cpu", trainer=trainer)
+try:
+    client.wait(name, timeout=120)
+except JobFailed as failed:
+    assert failed.cause == client.diagnose(name)
+    print(json.dumps({"name": name, "reason": failed.cause.reason, "text": failed.cause.text}))
+`
+
+// snippet is the program in the README of the package.
+func snippet() string {
+	GinkgoHelper()
+	readme, err := os.ReadFile("../../python/README.md")
+	Expect(err).NotTo(HaveOccurred())
+	found := regexp.MustCompile("(?s)```python\n(.*?)```").FindSubmatch(readme)
+	Expect(found).NotTo(BeNil())
+	return string(found[1])
+}
+
+// packaged builds the wheel, installs it beside what it needs, and returns how the tenant's editor runs a program with it.
+func packaged(ctx context.Context) func(program string) string {
+	GinkgoHelper()
+	folder := GinkgoT().TempDir()
+	output := func(command *exec.Cmd, environment ...string) string {
+		GinkgoHelper()
+		command.Env = append(command.Environ(), environment...)
+		out, err := command.Output()
+		Expect(err).NotTo(HaveOccurred(), "%s%s", out, stderrOf(err))
+		return strings.TrimSpace(string(out))
+	}
+	sdk := output(exec.CommandContext(ctx, filepath.Join("..", "suite", "kubeflow")))
+	tools := output(exec.CommandContext(ctx, filepath.Join("..", "suite", "packages"), "python-tools", "python/requirements.txt"))
+	build := exec.CommandContext(ctx, "python3", "-m", "hatchling", "build", "-t", "wheel", "-d", folder)
+	build.Dir = filepath.Join("..", "..", "python")
+	output(build, "PYTHONPATH="+tools)
+	wheels, err := filepath.Glob(filepath.Join(folder, "*.whl"))
+	Expect(err).NotTo(HaveOccurred())
+	Expect(wheels).To(HaveLen(1))
+	installed := filepath.Join(folder, "installed")
+	output(exec.CommandContext(ctx, "python3", "-m", "pip", "install", "--quiet", "--no-index", "--no-deps", "--target", installed, wheels[0])) //nolint:gosec // what was built here
+	config := filepath.Join(folder, "kubeconfig")
+	Expect(cluster.EditorKubeconfig(ctx, tenant, config)).To(Succeed())
+	return func(program string) string {
+		GinkgoHelper()
+		return output(exec.CommandContext(ctx, "python3", "-c", program), "PYTHONPATH="+installed+":"+sdk, "KUBECONFIG="+config) //nolint:gosec // programs of this file and of the README
+	}
+}
+
+var _ = Describe("The Python package", func() {
+	It("runs the program of its README, and raises what the condition of a failed job says", func(ctx SpecContext) {
+		run := packaged(ctx)
+		log := run(snippet())
+		for rank := range 4 {
+			Expect(log).To(ContainSubstring(fmt.Sprintf("rank=%d size=4", rank)))
+		}
+
+		var told struct{ Name, Reason, Text string }
+		Expect(json.Unmarshal([]byte(run(failing)), &told)).To(Succeed())
+		var failed trainer.TrainJob
+		Expect(admin.Client.Get(ctx, types.NamespacedName{Namespace: tenant, Name: told.Name}, &failed)).To(Succeed())
+		conditions := status.Conditions(&failed)
+		condition := meta.FindStatusCondition(conditions, mpijob.Diagnosed) // a companion's
+		if condition == nil {
+			condition = meta.FindStatusCondition(conditions, trainer.TrainJobFailed)
+		}
+		Expect(condition).NotTo(BeNil())
+		Expect([]string{told.Reason, told.Text}).To(Equal([]string{condition.Reason, condition.Message}))
+	})
+})

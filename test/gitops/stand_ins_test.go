@@ -1,0 +1,68 @@
+package gitops
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// standIns reports every queue to be active and the pods of every Deployment to run, until the end of the suite.
+func standIns() {
+	ctx, stop := context.WithCancel(context.Background())
+	var done sync.WaitGroup
+	done.Go(func() {
+		for ctx.Err() == nil {
+			for kind, status := range map[schema.GroupVersionKind]func(*unstructured.Unstructured) map[string]any{
+				{Group: "kueue.x-k8s.io", Version: "v1beta2", Kind: "ClusterQueue"}: active,
+				{Group: "kueue.x-k8s.io", Version: "v1beta2", Kind: "LocalQueue"}:   active,
+				{Group: "apps", Version: "v1", Kind: "Deployment"}:                  running,
+			} {
+				report(ctx, kind, status)
+			}
+			select {
+			case <-ctx.Done():
+			case <-time.After(100 * time.Millisecond):
+			}
+		}
+	})
+	DeferCleanup(func() { stop(); done.Wait() })
+}
+
+// report writes a status to objects that have none of their generation. Errors pass: the next turn comes.
+func report(ctx context.Context, kind schema.GroupVersionKind, status func(*unstructured.Unstructured) map[string]any) {
+	list := &unstructured.UnstructuredList{}
+	list.SetGroupVersionKind(kind)
+	if admin.List(ctx, list) != nil {
+		return
+	}
+	for i := range list.Items {
+		o := &list.Items[i]
+		if _, done, _ := unstructured.NestedSlice(o.Object, "status", "conditions"); done {
+			continue
+		}
+		before := o.DeepCopy()
+		o.Object["status"] = status(o)
+		_ = admin.Status().Patch(ctx, o, client.MergeFrom(before))
+	}
+}
+
+func active(*unstructured.Unstructured) map[string]any {
+	return map[string]any{"conditions": []any{condition("Active", "Ready")}}
+}
+
+func running(o *unstructured.Unstructured) map[string]any {
+	pods, _, _ := unstructured.NestedInt64(o.Object, "spec", "replicas")
+	return map[string]any{
+		"observedGeneration": o.GetGeneration(), "replicas": pods, "updatedReplicas": pods, "readyReplicas": pods, "availableReplicas": pods,
+		"conditions": []any{condition("Available", "MinimumReplicasAvailable"), condition("Progressing", "NewReplicaSetAvailable")},
+	}
+}
+
+func condition(kind, reason string) map[string]any {
+	return map[string]any{"type": kind, "status": "True", "reason": reason, "message": "", "lastTransitionTime": time.Now().UTC().Format(time.RFC3339)}
+}

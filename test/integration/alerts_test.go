@@ -1,0 +1,204 @@
+package integration
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"k8s.io/utils/ptr"
+
+	"lockstep.dev/lockstep/mixin"
+	"lockstep.dev/lockstep/pkg/mpi/diagnose"
+	"lockstep.dev/lockstep/pkg/mpi/reconciler"
+)
+
+// prometheusVariable names the folder with the programs of Prometheus and Alertmanager; test/suite/prometheus fills it.
+const prometheusVariable = "LOCKSTEP_PROMETHEUS"
+
+func prometheusProgram(name string) string {
+	folder := os.Getenv(prometheusVariable)
+	if folder == "" {
+		Skip("SKIPPED: this needs Prometheus: run `make test-integration`, or set " + prometheusVariable + " to the folder with prometheus, alertmanager and promtool")
+	}
+	return filepath.Join(folder, name)
+}
+
+const mixinFolder = "../../mixin"
+
+var _ = Describe("The alerts", ofTheCompiler, func() {
+	It("fire when they should and are quiet otherwise, as promtool judges", func(ctx SpecContext) {
+		tests, err := filepath.Glob(mixinFolder + "/testdata/*_test.yaml")
+		Expect(err).NotTo(HaveOccurred())
+		out, err := exec.CommandContext(ctx, prometheusProgram("promtool"), append([]string{"test", "rules"}, tests...)...).CombinedOutput()
+		Expect(err).NotTo(HaveOccurred(), "%s", out)
+	})
+})
+
+var _ = Describe("An alert", func() {
+	const metrics = "127.0.0.1:19445"
+
+	It("comes from a failed job through Prometheus and Alertmanager to a person, with the page of the reason", func(ctx SpecContext) {
+		prometheusProgram("prometheus")
+		ensureNamespace(ctx, controllerNamespace)
+		installPermissions(ctx, nil)
+		runController(reconciler.Options{LeaderElection: true, MetricsAddress: metrics})
+		told := make(chan notification, 16)
+		person := httptest.NewServer(receiver(told))
+		DeferCleanup(person.Close)
+		folder := GinkgoT().TempDir()
+		manager := startAlertmanager(folder, person.URL)
+		server := startPrometheus(folder, metrics, manager)
+
+		namespace := newNamespace(ctx)
+		refused := ofRuntime(ctx, trainJobNamed(namespace, "refused"))
+		refused.Spec.Trainer.NumNodes = ptr.To[int32](0)
+		asked := time.Now()
+		Expect(admin.Create(ctx, refused)).To(Succeed())
+
+		var alert notification
+		// Jobs of other specs may have failed a moment ago.
+		Eventually(told).Should(Receive(&alert, HaveField("Labels", HaveKeyWithValue("namespace", namespace))))
+		AddReportEntry("from the creation of a job that cannot be to the alert", time.Since(asked).Round(100*time.Millisecond).String())
+		Expect(alert.Labels).To(And(HaveKeyWithValue("alertname", "TrainJobMPIFailed"),
+			HaveKeyWithValue("trainjob", "refused"), HaveKeyWithValue("reason", string(diagnose.InvalidWorld)), HaveKeyWithValue("class", "request")))
+		Expect(alert.Annotations["runbook_url"]).To(Equal(diagnose.Page(diagnose.InvalidWorld)))
+		Expect(queried(ctx, server, fmt.Sprintf(`ALERTS{alertname!="TrainJobMPIFailed", namespace=%q}`, namespace))()).To(BeEmpty(), "no other alert")
+
+		for _, query := range dashboardQueries() {
+			_, err := queried(ctx, server, query)()
+			Expect(err).NotTo(HaveOccurred())
+		}
+
+		Expect(admin.Delete(ctx, refused)).To(Succeed())
+		Eventually(queried(ctx, server, fmt.Sprintf(`mpi_trainjob_status{namespace=%q}`, namespace))).Should(BeEmpty(), "the series ends with its job")
+	})
+})
+
+// notification is what Alertmanager sends of an alert.
+type notification struct {
+	Labels, Annotations map[string]string
+}
+
+// dashboardQueries are what the panels of all dashboards ask, of one namespace and one job.
+func dashboardQueries() []string {
+	GinkgoHelper()
+	paths, err := fs.Glob(mixin.Dashboards, "dashboards/*.json")
+	Expect(err).NotTo(HaveOccurred())
+	var queries []string
+	for _, path := range paths {
+		text, err := mixin.Dashboards.ReadFile(path)
+		Expect(err).NotTo(HaveOccurred())
+		var board struct {
+			Panels []struct{ Targets []struct{ Expr string } }
+		}
+		Expect(json.Unmarshal(text, &board)).To(Succeed())
+		for _, panel := range board.Panels {
+			for _, target := range panel.Targets {
+				queries = append(queries, strings.NewReplacer("$namespace", "team", "$job", "demo").Replace(target.Expr))
+			}
+		}
+	}
+	Expect(len(queries)).To(BeNumerically(">", 10))
+	return queries
+}
+
+func receiver(told chan<- notification) http.HandlerFunc {
+	return func(_ http.ResponseWriter, r *http.Request) {
+		var message struct{ Alerts []notification }
+		if json.NewDecoder(r.Body).Decode(&message) == nil {
+			for _, alert := range message.Alerts {
+				told <- alert
+			}
+		}
+	}
+}
+
+// startAlertmanager returns the address of one that tells everything at once.
+func startAlertmanager(folder, receiver string) string {
+	GinkgoHelper()
+	config := filepath.Join(folder, "alertmanager.yaml")
+	Expect(os.WriteFile(config, fmt.Appendf(nil, "route: {receiver: person, group_wait: 0s, group_by: ['...']}\nreceivers: [{name: person, webhook_configs: [{url: %q}]}]\n", receiver), 0o600)).To(Succeed())
+	address := freeAddress()
+	startServer(address, prometheusProgram("alertmanager"), "--config.file="+config, "--storage.path="+filepath.Join(folder, "alertmanager"),
+		"--web.listen-address="+address, "--cluster.listen-address=")
+	return address
+}
+
+// startPrometheus returns the address of one that scrapes a controller every second and has the rules of the mixin.
+func startPrometheus(folder, metrics, alertmanager string) string {
+	GinkgoHelper()
+	rules, err := filepath.Abs(mixinFolder + "/alerts/*.yaml")
+	Expect(err).NotTo(HaveOccurred())
+	config := filepath.Join(folder, "prometheus.yaml")
+	Expect(os.WriteFile(config, fmt.Appendf(nil, strings.Join([]string{
+		"global: {scrape_interval: 1s, evaluation_interval: 1s}", "rule_files: [%q]", "alerting: {alertmanagers: [{static_configs: [{targets: [%q]}]}]}",
+		"scrape_configs: [{job_name: mpi-controller, scheme: https, honor_labels: true, tls_config: {insecure_skip_verify: true}, static_configs: [{targets: [%q]}]}]",
+	}, "\n"), rules, alertmanager, metrics), 0o600)).To(Succeed())
+	address := freeAddress()
+	startServer(address, prometheusProgram("prometheus"), "--config.file="+config, "--storage.tsdb.path="+filepath.Join(folder, "prometheus"), "--web.listen-address="+address)
+	return address
+}
+
+// startServer runs a program until the spec is over, and waits until it answers.
+func startServer(address, program string, arguments ...string) {
+	GinkgoHelper()
+	server := exec.Command(program, arguments...)
+	server.Stdout, server.Stderr = GinkgoWriter, GinkgoWriter
+	Expect(server.Start()).To(Succeed())
+	DeferCleanup(func() {
+		_ = server.Process.Kill()
+		_ = server.Wait()
+	})
+	Eventually(func() (string, error) {
+		answer, err := http.Get("http://" + address + "/-/ready")
+		if err != nil {
+			return "", err
+		}
+		return answer.Status, answer.Body.Close()
+	}).Should(Equal("200 OK"))
+}
+
+func freeAddress() string {
+	GinkgoHelper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	Expect(err).NotTo(HaveOccurred())
+	defer func() { _ = listener.Close() }()
+	return listener.Addr().String()
+}
+
+// queried are the results of a query of Prometheus.
+func queried(ctx context.Context, server, query string) func() ([]any, error) {
+	return func() ([]any, error) {
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+server+"/api/v1/query", nil)
+		if err != nil {
+			return nil, err
+		}
+		values := request.URL.Query()
+		values.Set("query", query)
+		request.URL.RawQuery = values.Encode()
+		answer, err := http.DefaultClient.Do(request)
+		if err != nil {
+			return nil, err
+		}
+		defer func() { _ = answer.Body.Close() }()
+		var body struct {
+			Status, Error string
+			Data          struct{ Result []any }
+		}
+		if err := json.NewDecoder(answer.Body).Decode(&body); err != nil || body.Status != "success" {
+			return nil, fmt.Errorf("query %s: %s %w", query, body.Error, err)
+		}
+		return body.Data.Result, nil
+	}
+}

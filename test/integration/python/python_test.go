@@ -1,0 +1,86 @@
+// Package python runs the tests of the Python package against a real API server. There are no controllers here and no kubelet: the tests do
+// by hand what those would do.
+package python
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+)
+
+const repository = "../../.."
+
+// TestPython is run by test/suite/python, which installs what pytest needs. LOCKSTEP_PYTEST has more arguments for it.
+func TestPython(t *testing.T) {
+	if os.Getenv("LOCKSTEP_PYTHON") == "" {
+		t.Skip("SKIPPED: this needs Python packages: run `make test-python`")
+	}
+	environment := start(t)
+	folder := t.TempDir()
+	pytest := exec.Command("python3", append([]string{"-m", "pytest", "-p", "no:cacheprovider"}, strings.Fields(os.Getenv("LOCKSTEP_PYTEST"))...)...) //nolint:gosec // what a developer asks for
+	pytest.Dir = filepath.Join(repository, "python")
+	pytest.Env = append(os.Environ(),
+		"LOCKSTEP_ADMIN="+kubeconfig(t, environment, folder, envtest.User{Name: "admin", Groups: []string{"system:masters"}}),
+		"LOCKSTEP_JANE="+kubeconfig(t, environment, folder, envtest.User{Name: "jane"}),
+	)
+	output, err := pytest.CombinedOutput()
+	t.Log("\n" + string(output))
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// start starts an API server with the kinds of Kubeflow Trainer and JobSet.
+func start(t *testing.T) *envtest.Environment {
+	t.Helper()
+	environment := &envtest.Environment{
+		CRDDirectoryPaths: []string{
+			filepath.Join(module(t, "github.com/kubeflow/trainer/v2"), "manifests/base/crds"),
+			filepath.Join(module(t, "sigs.k8s.io/jobset"), "config/components/crd/bases"),
+		},
+		ErrorIfCRDPathMissing:    true,
+		ControlPlaneStartTimeout: 3 * time.Minute, // machines may be busy
+	}
+	if _, err := environment.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := environment.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	return environment
+}
+
+// module is where the module cache keeps a pinned module.
+func module(t *testing.T, path string) string {
+	t.Helper()
+	output, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", path).Output() //nolint:gosec // module names are constants
+	if err != nil {
+		t.Fatalf("find module %s, run `go mod download`: %v", path, err)
+	}
+	return strings.TrimSpace(string(output))
+}
+
+// kubeconfig writes that of a user, and returns where.
+func kubeconfig(t *testing.T, environment *envtest.Environment, folder string, who envtest.User) string {
+	t.Helper()
+	user, err := environment.AddUser(who, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	content, err := user.KubeConfig()
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(folder, who.Name)
+	if err := os.WriteFile(path, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}

@@ -173,6 +173,10 @@ bench-width: tools $(BIN)/bench-width ## Measure launches on 4, 16 and 64 pods b
 bench-scale: tools $(BIN)/bench-scale ## Measure the controller with 1,000 jobs on simulated nodes beside stock Trainer (JOBS=1000, OUT=FILE)
 	@$(BIN)/bench-scale -jobs $(or $(JOBS),1000)
 
+.PHONY: bench-kubectl
+bench-kubectl: $(BIN)/kubectl-mpi $(BIN)/bench-kubectl $(BIN)/cluster ## Measure what people wait for `kubectl mpi`: start, list, submit (JOBS=1000, RUNS=20, OUT=FILE)
+	@KUBEBUILDER_ASSETS="$$($(BIN)/cluster assets)" $(BIN)/bench-kubectl -jobs $(or $(JOBS),1000) -runs $(or $(RUNS),20)
+
 .PHONY: bench-fairness
 bench-fairness: $(BIN)/bench-fairness $(BIN)/cluster ## Measure how long one tenant's job waits beside 1,000 of another (JOBS=1000, OUT=FILE)
 	@KUBEBUILDER_ASSETS="$$($(BIN)/cluster assets)" $(BIN)/bench-fairness -jobs $(or $(JOBS),1000)
@@ -243,7 +247,7 @@ $(BIN)/guest: FORCE
 $(BIN)/faults: FORCE
 	@go build -o $@ ./test/faults
 
-$(BIN)/bench-start $(BIN)/bench-width $(BIN)/bench-scale $(BIN)/bench-fairness: $(BIN)/bench-%: FORCE
+$(BIN)/bench-start $(BIN)/bench-width $(BIN)/bench-scale $(BIN)/bench-fairness $(BIN)/bench-kubectl: $(BIN)/bench-%: FORCE
 	@go build -o $@ ./test/bench/$*
 
 $(BIN)/soak: FORCE

@@ -18,6 +18,7 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	jobsaudit "lockstep.dev/lockstep/pkg/jobs/audit"
 	"lockstep.dev/lockstep/test/audit"
 )
 
@@ -75,6 +76,54 @@ var _ = Describe("The audit log", func() {
 		})
 		Expect(told).To(HaveLen(1))
 		Expect(string(told[0].RequestObject)).To(And(ContainSubstring("RankFailed"), ContainSubstring("rank 3 exited with code 3")))
+	})
+})
+
+// ends are how the lives of jobs end in the audit log.
+var ends = []string{trainer.TrainJobComplete, trainer.TrainJobFailed}
+
+var _ = Describe("kubectl mpi audit", func() {
+	It("follows twenty lives, with the person behind a service, when all jobs are gone", func(ctx SpecContext) {
+		config := rest.CopyConfig(environment.Config)
+		config.Impersonate = rest.ImpersonationConfig{UserName: "ada@example.com", Groups: []string{"system:masters"}}
+		ada, namespace := newClient(config), newNamespace(ctx)
+		var want []string
+		for i := range 20 {
+			trainJob := trainJobNamed(namespace, fmt.Sprintf("life-%02d", i))
+			trainJob.Spec.RuntimeRef.Name = "somebody-elses"
+			Expect(ada.Create(ctx, trainJob)).To(Succeed())
+			told := []string{jobsaudit.Created}
+			if i%2 == 0 {
+				for _, suspend := range []bool{true, false} {
+					Expect(ada.Patch(ctx, trainJob, client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"spec":{"suspend":%v}}`, suspend)))).To(Succeed())
+				}
+				told = append(told, jobsaudit.Suspend, jobsaudit.Resume)
+			}
+			end := metav1.Condition{Type: ends[i%3%2], Status: metav1.ConditionTrue, Reason: "Told", Message: "by its status", LastTransitionTime: metav1.Now()}
+			text, err := json.Marshal([]any{map[string]any{"op": "add", "path": "/status", "value": trainer.TrainJobStatus{Conditions: []metav1.Condition{end}}}})
+			Expect(err).NotTo(HaveOccurred())
+			Expect(ada.Status().Patch(ctx, trainJob, client.RawPatch(types.JSONPatchType, text))).To(Succeed())
+			Expect(ada.Delete(ctx, trainJob)).To(Succeed())
+			for _, what := range append(told, end.Type, jobsaudit.Deleted) {
+				want = append(want, trainJob.Name+" "+what)
+			}
+		}
+		file, err := os.Open(auditLog)
+		Expect(err).NotTo(HaveOccurred())
+		defer func() { _ = file.Close() }()
+		var history jobsaudit.History
+		var got []string
+		for event, err := range jobsaudit.Read(file) {
+			Expect(err).NotTo(HaveOccurred())
+			for _, step := range history.Add(event) {
+				if step.Namespace == namespace {
+					Expect(step.By).To(Equal("ada@example.com"))
+					Expect(step.Through).NotTo(BeEmpty())
+					got = append(got, step.Job+" "+step.What)
+				}
+			}
+		}
+		Expect(got).To(Equal(want))
 	})
 })
 

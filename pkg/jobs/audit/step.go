@@ -1,0 +1,29 @@
+package audit
+
+import "time"
+
+// What somebody did to a TrainJob, or it came to. Steps beyond these are named by the type of the condition: Suspended, Running, Restarting, Complete,
+// Failed.
+const (
+	Created  = "created"
+	Changed  = "changed"
+	Suspend  = "suspend"
+	Resume   = "resume"
+	Deleted  = "deleted"
+	Refused  = "refused"
+	everyJob = "*"
+)
+
+// Step is one thing that happened to a TrainJob. Its JSON is stable.
+type Step struct {
+	Time      time.Time `json:"time"`
+	Namespace string    `json:"namespace"`
+	// Job is the name of the TrainJob, or * where a request deleted all that a selector named.
+	Job  string `json:"job"`
+	What string `json:"what"`
+	// By is the user who asked, and Through the account that acted for him.
+	By      string `json:"by"`
+	Through string `json:"through,omitempty"`
+	// Detail is the runtime of one that was created, what was changed, or the reason and the message of a condition.
+	Detail string `json:"detail,omitempty"`
+}

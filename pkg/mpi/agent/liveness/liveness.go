@@ -21,9 +21,9 @@ type Patience struct {
 	Misses int
 }
 
-// Default notices a lost peer within 14 seconds. It could be sooner, but a machine with many times more work than processors has left an
-// agent without an answer for 6 seconds, and a job that works must not end for that.
-var Default = Patience{Interval: 2 * time.Second, Misses: 6}
+// Default notices a lost peer within 22 seconds. It could be sooner, but machines with many times more work than processors have left an
+// agent without an answer for 12 seconds, and a job that works must not end for that. A job whose node is lost shall have failed within 30.
+var Default = Patience{Interval: 2 * time.Second, Misses: 10}
 
 // SilentError says that the other side stopped answering.
 type SilentError struct{ For time.Duration }

@@ -13,47 +13,21 @@ import (
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 )
 
-// The tenants: climate has a volume, and so a folder of its own; geology has none.
-const geology = `apiVersion: lockstep.dev/v1alpha1
-kind: Tenant
-metadata:
-  name: geology
-spec:
-  people:
-    editors: [geology-editors]
-  namespaces: [geology]
-  clusters: [onprem]
-  runtimes: [openmpi5-cpu]
-  quota:
-    cpu: 8
-    memory: 16Gi
-    pods: 40
-    jobs: 20
-  queue:
-    shares:
-      - profile: cpu-ethernet
-        nodes: 1
-`
-
-// commits is of how many commits the seconds are told.
-const commits = 20
-
 var _ = Describe("Flux", Ordered, ContinueOnFailure, func() {
-	var r *repository
+	var r *fluxSource
 
 	BeforeAll(func(ctx SpecContext) {
-		start("KUSTOMIZE_CONTROLLER", "--metrics-addr=127.0.0.1:0", "--health-addr=127.0.0.1:0")
+		startCluster()
+		start("KUSTOMIZE_CONTROLLER", []string{"RUNTIME_NAMESPACE=flux-system"}, "--metrics-addr=127.0.0.1:0", "--health-addr=127.0.0.1:0")
 		Expect(admin.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "flux-system"}})).To(Succeed())
-		r = newRepository()
+		r = newFluxSource(newRepository())
 		r.write("tenants/geology.yaml", geology)
 		r.build()
 	})
@@ -143,7 +117,7 @@ var _ = Describe("Flux", Ordered, ContinueOnFailure, func() {
 	})
 
 	It("takes away what belongs to a tenant with the tenant, except for volumes", func(ctx SpecContext) {
-		Expect(removeAll(r, "tenants/geology.yaml", "tenants/climate.yaml", "dist")).To(Succeed())
+		r.remove("tenants/geology.yaml", "tenants/climate.yaml", "dist")
 		r.write("tenants/other.yaml", strings.ReplaceAll(geology, "geology", "botany"))
 		r.build()
 		revision, begin := r.commit(ctx)
@@ -159,51 +133,6 @@ var _ = Describe("Flux", Ordered, ContinueOnFailure, func() {
 		Expect(found(ctx, "v1", "ServiceAccount", "flux-system", "lockstep-tenant-climate")).To(BeFalse())
 	})
 })
-
-// opening is a policy that opens all egress of a namespace: policies add up.
-func opening(namespace string) string {
-	return "apiVersion: networking.k8s.io/v1\nkind: NetworkPolicy\nmetadata: {name: open, namespace: " + namespace + "}\nspec: {podSelector: {}, policyTypes: [Egress], egress: [{}]}\n"
-}
-
-// smuggled are objects that widen what a tenant may do, and the words of the refusal. Those that exist already are told by what they would change.
-var smuggled = []struct{ what, object, words, changes string }{
-	{"a NetworkPolicy that opens all egress", opening("climate"), `cannot patch resource "networkpolicies" in API group "networking.k8s.io" in the namespace "climate"`, ""},
-	{"a RoleBinding to cluster-admin", binding("RoleBinding", "climate"), `cannot patch resource "rolebindings" in API group "rbac.authorization.k8s.io" in the namespace "climate"`, ""},
-	{"a ClusterRoleBinding", binding("ClusterRoleBinding", ""), `cannot patch resource "clusterrolebindings" in API group "rbac.authorization.k8s.io" at the cluster scope`, ""},
-	{"a namespace", "apiVersion: v1\nkind: Namespace\nmetadata: {name: mine}\n", `cannot patch resource "namespaces" in API group "" in the namespace "mine"`, ""},
-	{
-		"an object in the namespace of another tenant", "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: mine, namespace: geology}\nspec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}\n",
-		`cannot patch resource "persistentvolumeclaims" in API group "" in the namespace "geology"`, "",
-	},
-	{
-		"a runtime", "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainingRuntime\nmetadata: {name: mine, namespace: climate}\nspec: {template: {spec: {}}}\n",
-		`cannot patch resource "trainingruntimes" in API group "trainer.kubeflow.org" in the namespace "climate"`, "",
-	},
-	{
-		"a wider quota", "apiVersion: v1\nkind: ResourceQuota\nmetadata: {name: lockstep-quota, namespace: climate}\nspec: {hard: {pods: \"98765\"}}\n",
-		`cannot patch resource "resourcequotas" in API group "" in the namespace "climate"`, "98765",
-	},
-	{
-		"another limit", "apiVersion: v1\nkind: LimitRange\nmetadata: {name: mine, namespace: climate}\nspec: {limits: [{type: Container, max: {cpu: \"98765\"}}]}\n",
-		`cannot patch resource "limitranges" in API group "" in the namespace "climate"`, "",
-	},
-	{
-		"a queue", "apiVersion: kueue.x-k8s.io/v1beta2\nkind: LocalQueue\nmetadata: {name: mine, namespace: climate}\nspec: {clusterQueue: geology}\n",
-		`cannot patch resource "localqueues" in API group "kueue.x-k8s.io" in the namespace "climate"`, "",
-	},
-	{
-		"an account", "apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: mine, namespace: climate}\n",
-		`cannot patch resource "serviceaccounts" in API group "" in the namespace "climate"`, "",
-	},
-}
-
-func binding(kind, namespace string) string {
-	text := "apiVersion: rbac.authorization.k8s.io/v1\nkind: " + kind + "\nmetadata: {name: mine"
-	if namespace != "" {
-		text += ", namespace: " + namespace
-	}
-	return text + "}\nroleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: cluster-admin}\nsubjects: [{apiGroup: rbac.authorization.k8s.io, kind: Group, name: climate-editors}]\n"
-}
 
 // becomesReady waits until a stage has applied a revision and is ready.
 func becomesReady(ctx context.Context, stage, revision string) {
@@ -247,38 +176,4 @@ func reconcile(ctx context.Context, stage string) {
 	before := k.DeepCopy()
 	k.Annotations = map[string]string{"reconcile.fluxcd.io/requestedAt": time.Now().Format(time.RFC3339Nano)}
 	Expect(admin.Patch(ctx, k, client.MergeFrom(before))).To(Succeed())
-}
-
-func pods(ctx context.Context, namespace string) string {
-	GinkgoHelper()
-	quotas := &corev1.ResourceQuotaList{}
-	Expect(admin.List(ctx, quotas, client.InNamespace(namespace))).To(Succeed())
-	Expect(quotas.Items).To(HaveLen(1))
-	amount := quotas.Items[0].Spec.Hard["pods"]
-	return amount.String()
-}
-
-func get(ctx context.Context, apiVersion, kind, namespace, name string) *unstructured.Unstructured {
-	GinkgoHelper()
-	o := &unstructured.Unstructured{Object: map[string]any{"apiVersion": apiVersion, "kind": kind}}
-	Expect(admin.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, o)).To(Succeed())
-	return o
-}
-
-// found says whether an object is there. The API server may be busy: then it is asked again.
-func found(ctx context.Context, apiVersion, kind, namespace, name string) (bool, error) {
-	o := &unstructured.Unstructured{Object: map[string]any{"apiVersion": apiVersion, "kind": kind}}
-	var there bool
-	err := wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, 10*time.Second, true, func(ctx context.Context) (bool, error) {
-		err := admin.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, o)
-		there = err == nil
-		return err == nil || apierrors.IsNotFound(err), nil
-	})
-	return there, err
-}
-
-// tell writes a line of the proof.
-func tell(format string, args ...any) {
-	GinkgoWriter.Printf(format+"\n", args...)
-	AddReportEntry(fmt.Sprintf(format, args...))
 }

@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// standIns reports every queue to be active and the pods of every Deployment to run, until the end of the suite.
+// standIns reports every queue to be active, the pods of every Deployment to run and every claim to have its volume, for the specs of an engine.
 func standIns() {
 	ctx, stop := context.WithCancel(context.Background())
 	var done sync.WaitGroup
@@ -21,6 +21,7 @@ func standIns() {
 				{Group: "kueue.x-k8s.io", Version: "v1beta2", Kind: "ClusterQueue"}: active,
 				{Group: "kueue.x-k8s.io", Version: "v1beta2", Kind: "LocalQueue"}:   active,
 				{Group: "apps", Version: "v1", Kind: "Deployment"}:                  running,
+				{Version: "v1", Kind: "PersistentVolumeClaim"}:                      bound,
 			} {
 				report(ctx, kind, status)
 			}
@@ -42,7 +43,8 @@ func report(ctx context.Context, kind schema.GroupVersionKind, status func(*unst
 	}
 	for i := range list.Items {
 		o := &list.Items[i]
-		if _, done, _ := unstructured.NestedSlice(o.Object, "status", "conditions"); done {
+		_, done, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
+		if phase, _, _ := unstructured.NestedString(o.Object, "status", "phase"); done || phase == "Bound" {
 			continue
 		}
 		before := o.DeepCopy()
@@ -54,6 +56,8 @@ func report(ctx context.Context, kind schema.GroupVersionKind, status func(*unst
 func active(*unstructured.Unstructured) map[string]any {
 	return map[string]any{"conditions": []any{condition("Active", "Ready")}}
 }
+
+func bound(*unstructured.Unstructured) map[string]any { return map[string]any{"phase": "Bound"} }
 
 func running(o *unstructured.Unstructured) map[string]any {
 	pods, _, _ := unstructured.NestedInt64(o.Object, "spec", "replicas")

@@ -1,9 +1,9 @@
-// Package gitops runs a real GitOps engine against a real kube-apiserver and etcd, with what the compiler writes for it.
+// Package gitops runs real GitOps engines, each against a real kube-apiserver and etcd of its own, with what the compiler writes for it.
 //
-// `make test-gitops` runs it. The engine is Flux's kustomize-controller with its defaults. Three others are stood in for, because
-// nothing here is about them: source-controller by `repository`, which serves artifacts and writes them into the status of the
-// GitRepository; Kueue and the controller of Deployments by `standIns`, which report queues and pods to be at work. Namespaces end by the
-// real kube-controller-manager.
+// `make test-gitops` runs it. The engines are Flux's kustomize-controller and Argo CD's application controller and repository server, with
+// their defaults. Three others are stood in for, because nothing here is about them: source-controller by `fluxSource`, which serves artifacts and
+// writes them into the status of the GitRepository; Kueue and the controller of Deployments by `standIns`, which report queues and pods to be
+// at work. Namespaces end by the real kube-controller-manager. The suite runs in a network of its own: Argo CD listens on every address.
 package gitops
 
 import (
@@ -38,7 +38,7 @@ var (
 
 // programs are what the suite runs, by the variable that names each.
 var programs = map[string]string{
-	"KUBEBUILDER_ASSETS": "", "KUBE_CONTROLLER_MANAGER": "", "KUSTOMIZE_CONTROLLER": "", "RUNTIME_COMPILER": "",
+	"KUBEBUILDER_ASSETS": "", "KUBE_CONTROLLER_MANAGER": "", "KUSTOMIZE_CONTROLLER": "", "ARGOCD": "", "ARGOCD_MODULE": "", "KUSTOMIZE": "", "RUNTIME_COMPILER": "",
 }
 
 func TestGitOps(t *testing.T) {
@@ -54,7 +54,9 @@ func TestGitOps(t *testing.T) {
 	RunSpecs(t, "gitops", Label("gitops"))
 }
 
-var _ = BeforeSuite(func() {
+// startCluster starts an API server with the CRDs of all that a bundle may hold, and the controllers that engines need, for the specs of one engine.
+func startCluster() {
+	GinkgoHelper()
 	ctrl.SetLogger(GinkgoLogr)
 	environment := &envtest.Environment{ControlPlaneStartTimeout: 5 * time.Minute, CRDInstallOptions: envtest.CRDInstallOptions{CRDs: crds(), MaxTime: 5 * time.Minute}}
 	config, err := environment.Start()
@@ -73,12 +75,12 @@ var _ = BeforeSuite(func() {
 	admin, err = client.New(config, client.Options{Scheme: scheme})
 	Expect(err).NotTo(HaveOccurred())
 
-	start("KUBE_CONTROLLER_MANAGER", "--kubeconfig="+kubeconfig, "--leader-elect=false", "--secure-port=0",
+	start("KUBE_CONTROLLER_MANAGER", nil, "--kubeconfig="+kubeconfig, "--leader-elect=false", "--secure-port=0",
 		"--controllers=namespace-controller,serviceaccount-controller,clusterrole-aggregation-controller")
 	standIns()
-})
+}
 
-// crds are those that a bundle for Flux may hold, and Flux's own.
+// crds are those that a bundle may hold, and Flux's. Those of Argo CD come with its version, which is older than the pinned one.
 func crds() []*apiextensions.CustomResourceDefinition {
 	var found []*apiextensions.CustomResourceDefinition
 	for _, source := range pinned.Sources {
@@ -101,13 +103,13 @@ func crds() []*apiextensions.CustomResourceDefinition {
 }
 
 // start runs a program to the end of the suite. Its log is told if a spec fails.
-func start(program string, args ...string) {
+func start(program string, environment []string, args ...string) {
 	GinkgoHelper()
 	dir := GinkgoT().TempDir()
 	log, err := os.Create(filepath.Join(dir, "log")) //nolint:gosec // a folder of the test
 	Expect(err).NotTo(HaveOccurred())
 	command := exec.Command(programs[program], args...) //nolint:gosec // programs of the suite
-	command.Env = append(os.Environ(), "KUBECONFIG="+kubeconfig, "RUNTIME_NAMESPACE=flux-system", "TMPDIR="+dir)
+	command.Env = append(os.Environ(), append(environment, "KUBECONFIG="+kubeconfig, "TMPDIR="+dir)...)
 	command.Stdout, command.Stderr = log, log
 	command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	Expect(command.Start()).To(Succeed())

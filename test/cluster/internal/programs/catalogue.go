@@ -119,6 +119,16 @@ var catalogue = []family{
 		packages: under("github.com/fluxcd", "kustomize-controller"),
 	},
 	{
+		// One program that is all parts of Argo CD, by the name it is called by.
+		folder: "argo-cd", seconds: 300, module: "github.com/argoproj/argo-cd/v3", extra: true,
+		packages: map[string]string{"argocd": "github.com/argoproj/argo-cd/v3/cmd"},
+	},
+	{
+		// Argo CD renders by it.
+		folder: "kustomize", seconds: 15, module: "sigs.k8s.io/kustomize/kustomize/v5", extra: true,
+		packages: map[string]string{"kustomize": "sigs.k8s.io/kustomize/kustomize/v5"},
+	},
+	{
 		folder: "pause", seconds: 1,
 		packages: map[string]string{"pause": "lockstep.dev/lockstep/test/cluster/programs/pause"},
 	},

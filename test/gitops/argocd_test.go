@@ -13,6 +13,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 )
@@ -93,7 +94,8 @@ var _ = Describe("Argo CD", Ordered, ContinueOnFailure, func() {
 			g.smuggle("dist/onprem/tenants/climate", c.object)
 			revision := g.push()
 			refresh(ctx)
-			tell("%s: %s", c.what, refuses(ctx, "lockstep-tenant-climate", revision, "not permitted in project"))
+			tell("%s: %s", c.what, refuses(ctx, "lockstep-tenant-climate", revision, c.argoWords+" is not permitted in project"))
+			terminate(ctx, "lockstep-tenant-climate")
 			syncs(ctx, "lockstep-boundary-climate", revision)
 			syncs(ctx, "lockstep-boundary-geology", revision)
 			o := &unstructured.Unstructured{}
@@ -105,6 +107,19 @@ var _ = Describe("Argo CD", Ordered, ContinueOnFailure, func() {
 			Expect(fmt.Sprint(get(ctx, o.GetAPIVersion(), o.GetKind(), o.GetNamespace(), o.GetName()).Object["spec"])).NotTo(ContainSubstring(c.changes))
 		})
 	}
+
+	It("goes on with a good commit while it still tries one that it refused", func(ctx SpecContext) {
+		g.build()
+		g.smuggle("dist/onprem/tenants/climate", opening("climate"))
+		bad := g.push()
+		refresh(ctx)
+		refuses(ctx, "lockstep-tenant-climate", bad, "is not permitted in project")
+		g.build()
+		good, begin := g.push(), time.Now()
+		refresh(ctx)
+		syncs(ctx, "lockstep-tenant-climate", good)
+		tell("a good commit after one that was refused, to tenant Synced: %.1f s", time.Since(begin).Seconds())
+	})
 
 	It("never reads the folder of a tenant that has no objects of its own", func(ctx SpecContext) {
 		g.build()
@@ -150,14 +165,20 @@ func refresh(ctx context.Context) {
 	}
 }
 
-// syncs waits until an Application has a revision on the cluster and is healthy.
+// syncs waits until an Application has a revision on the cluster and is healthy. Argo CD forgets a refresh that it is told of while it does
+// another one, and looks by itself after two minutes: so it is told again.
 func syncs(ctx context.Context, name, revision string) {
 	GinkgoHelper()
+	told := time.Now()
 	Eventually(func() string {
 		status := applicationStatus(ctx, name)
 		sync, _, _ := unstructured.NestedString(status, "sync", "status")
 		compared, _, _ := unstructured.NestedString(status, "sync", "revision")
 		health, _, _ := unstructured.NestedString(status, "health", "status")
+		if compared != revision && time.Since(told) > 5*time.Second {
+			told = time.Now()
+			refresh(ctx)
+		}
 		if sync != "Synced" || compared != revision || health != "Healthy" {
 			return fmt.Sprintf("%s: %s at %s, %s: %s", name, sync, compared, health, said(status))
 		}
@@ -165,19 +186,34 @@ func syncs(ctx context.Context, name, revision string) {
 	}).WithContext(ctx).Should(BeEmpty())
 }
 
-// refuses waits until an Application says that it could not sync a revision, and returns the words.
+// refuses waits until an Application says that it could not compare or sync a revision, and returns the words.
 func refuses(ctx context.Context, name, revision, words string) string {
 	GinkgoHelper()
 	var message string
 	Eventually(func() string {
 		status := applicationStatus(ctx, name)
-		if compared, _, _ := unstructured.NestedString(status, "sync", "revision"); compared != revision {
+		tried, _, _ := unstructured.NestedString(status, "operationState", "operation", "sync", "revision")
+		conditions, _, _ := unstructured.NestedSlice(status, "conditions")
+		if compared, _, _ := unstructured.NestedString(status, "sync", "revision"); compared != revision || tried != revision && len(conditions) == 0 {
 			return ""
 		}
 		message = said(status)
 		return message
 	}).WithContext(ctx).Should(ContainSubstring(words))
 	return message
+}
+
+// terminate ends what an Application still tries, as `argocd app terminate-op` does.
+func terminate(ctx context.Context, name string) {
+	GinkgoHelper()
+	o := &unstructured.Unstructured{Object: map[string]any{"apiVersion": argoVersion, "kind": "Application"}}
+	o.SetNamespace("argocd")
+	o.SetName(name)
+	Expect(admin.Patch(ctx, o, client.RawPatch(types.MergePatchType, []byte(`{"status":{"operationState":{"phase":"Terminating"}}}`)))).To(Succeed())
+	Eventually(func() string {
+		phase, _, _ := unstructured.NestedString(applicationStatus(ctx, name), "operationState", "phase")
+		return phase
+	}).WithContext(ctx).Should(Equal("Failed"))
 }
 
 func applicationStatus(ctx context.Context, name string) map[string]any {

@@ -76,7 +76,7 @@ func startCluster() {
 	Expect(err).NotTo(HaveOccurred())
 
 	start("KUBE_CONTROLLER_MANAGER", nil, "--kubeconfig="+kubeconfig, "--leader-elect=false", "--secure-port=0",
-		"--controllers=namespace-controller,serviceaccount-controller,clusterrole-aggregation-controller")
+		"--controllers=namespace-controller,serviceaccount-controller,clusterrole-aggregation-controller,garbage-collector-controller")
 	standIns()
 }
 

@@ -108,16 +108,18 @@ var _ = Describe("Argo CD", Ordered, ContinueOnFailure, func() {
 		})
 	}
 
-	It("goes on with a good commit while it still tries one that it refused", func(ctx SpecContext) {
+	It("applies a good commit after one that it refused, when it has given that up", func(ctx SpecContext) {
 		g.build()
 		g.smuggle("dist/onprem/tenants/climate", opening("climate"))
 		bad := g.push()
 		refresh(ctx)
 		refuses(ctx, "lockstep-tenant-climate", bad, "is not permitted in project")
 		g.build()
+		g.replace("dist/onprem/tenants/climate/tenant.yaml", "  labels:\n", "  labels:\n    example.com/commit: good\n")
 		good, begin := g.push(), time.Now()
 		refresh(ctx)
 		syncs(ctx, "lockstep-tenant-climate", good)
+		Expect(get(ctx, "v1", "PersistentVolumeClaim", "climate", "observations").GetLabels()).To(HaveKeyWithValue("example.com/commit", "good"))
 		tell("a good commit after one that was refused, to tenant Synced: %.1f s", time.Since(begin).Seconds())
 	})
 

@@ -198,13 +198,14 @@ func conditionsOf(object *unstructured.Unstructured) map[string]string {
 	return conditions
 }
 
-// logOf returns what the launcher that ended well has printed, and how many launchers there were.
+// logOf returns what the launcher that did not fail has printed, and how many launchers there were. Kubelet may tell its end after ours
+// is told: the agent says it first.
 func (s side) logOf(ctx context.Context, job string) (log string, launchers int) {
 	GinkgoHelper()
 	pods := &corev1.PodList{}
 	Expect(s.user.Client.List(ctx, pods, client.InNamespace(s.namespace), s.launcher(job))).To(Succeed())
 	for _, pod := range pods.Items {
-		if pod.Status.Phase == corev1.PodSucceeded {
+		if pod.Status.Phase != corev1.PodFailed {
 			text, err := s.user.Logs.CoreV1().Pods(s.namespace).GetLogs(pod.Name, &corev1.PodLogOptions{}).DoRaw(ctx)
 			Expect(err).NotTo(HaveOccurred())
 			log = string(text)

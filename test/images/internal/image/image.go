@@ -122,10 +122,10 @@ func Load(definitions fs.FS) ([]Image, error) {
 	return images, errors.Join(wrong...)
 }
 
-// Choose returns the images with the given names, in the order of all; no names mean all.
-func Choose(all []Image, names []string) ([]Image, error) {
+// Choose returns the images with the given names, in the order of all; no names mean all that can be made for an architecture, as Go names it.
+func Choose(all []Image, names []string, architecture string) ([]Image, error) {
 	if len(names) == 0 {
-		return all, nil
+		return slices.DeleteFunc(slices.Clone(all), func(i Image) bool { return !i.canBeMadeFor(architecture) }), nil
 	}
 	var known []string
 	for _, img := range all {
@@ -137,6 +137,13 @@ func Choose(all []Image, names []string) ([]Image, error) {
 		}
 	}
 	return slices.DeleteFunc(slices.Clone(all), func(i Image) bool { return !slices.Contains(names, i.Name) }), nil
+}
+
+// canBeMadeFor reports whether there are all wheels for an architecture: not everybody builds for every one.
+func (i Image) canBeMadeFor(architecture string) bool {
+	return i.Debian == nil || !slices.ContainsFunc(slices.Concat(i.Debian.Wheels, i.Debian.BuildWheels), func(w Wheel) bool {
+		return w.SHA256[architecture] == ""
+	})
 }
 
 func load(definitions fs.FS, file string) (Image, error) {

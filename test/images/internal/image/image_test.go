@@ -112,20 +112,22 @@ func TestLoadOfNothing(t *testing.T) {
 }
 
 func TestChoose(t *testing.T) {
-	all := []image.Image{{Name: "a"}, {Name: "b"}, {Name: "c"}}
+	foreign := &image.Debian{Wheels: []image.Wheel{{Name: "x", SHA256: map[string]string{"arm64": "ab"}}}}
+	all := []image.Image{{Name: "a"}, {Name: "b"}, {Name: "c"}, {Name: "d", Debian: foreign}}
 	cases := map[string]struct {
 		reason string
 		names  []string
 		want   []string
 		err    string
 	}{
-		"All":     {reason: "no names mean all", want: []string{"a", "b", "c"}},
+		"All":     {reason: "no names mean all that can be made here", want: []string{"a", "b", "c"}},
+		"Foreign": {reason: "by its name it is asked for, and fails with a reason", names: []string{"d"}, want: []string{"d"}},
 		"Some":    {reason: "in the order of definitions, once each", names: []string{"c", "a", "c"}, want: []string{"a", "c"}},
-		"Unknown": {reason: "says what there is", names: []string{"d"}, err: `no image is called "d": choose from a, b, c`},
+		"Unknown": {reason: "says what there is", names: []string{"e"}, err: `no image is called "e": choose from a, b, c, d`},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			chosen, err := image.Choose(all, tc.names)
+			chosen, err := image.Choose(all, tc.names, "amd64")
 			var got []string
 			for _, i := range chosen {
 				got = append(got, i.Name)

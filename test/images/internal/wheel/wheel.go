@@ -144,6 +144,6 @@ func unpackOne(f *zip.File, to string) (err error) {
 	if err != nil {
 		return err
 	}
-	_, err = io.Copy(out, from) //nolint:gosec // its hash says that it is what was meant
+	_, err = io.Copy(out, from)
 	return errors.Join(err, out.Chmod(mode), out.Close())
 }

@@ -132,8 +132,8 @@ func TestDeepSpeedFailsWithItsRanks(t *testing.T) {
 	}
 }
 
-// Intel MPI's launcher is Hydra with other names. Its own mpirun is not at hand: this is what it reads, taken from its
-// documentation, and how Hydra then calls the remote shell.
+// Intel MPI's launcher is Hydra with other names. This is what it reads, and how it then calls the remote shell; the real one runs in pods
+// (test/e2e/frameworks_test.go).
 func TestIntelMPIFindsHostfileAndRemoteShell(t *testing.T) {
 	t.Parallel()
 	j := newJob(t, 2)

@@ -1,6 +1,9 @@
 package mpi
 
-import "strings"
+import (
+	"strconv"
+	"strings"
+)
 
 // Variable is one environment variable of a pod and the reason why it is there. The compiler's `explain` prints the
 // reason.
@@ -69,6 +72,8 @@ func intelEnvironment() []Variable {
 		{"I_MPI_HYDRA_HOST_FILE", HydraHostfilePath, "the nodes of the job in Hydra's own syntax, written by the agent"},
 		{"I_MPI_HYDRA_BOOTSTRAP", "ssh", "Hydra's name for a remote shell"},
 		{"I_MPI_HYDRA_BOOTSTRAP_EXEC", RshBin, "daemons are started through the agent, the image needs no ssh"},
+		{"I_MPI_HYDRA_BRANCH_COUNT", strconv.Itoa(MaxFlatNodes), "from 17 nodes on proxies would start proxies, and a lost node would take those below it along"},
+		{"I_MPI_PIN", "0", "pods share the cores of a node; pinning would put all jobs on core 0"},
 	}
 }
 

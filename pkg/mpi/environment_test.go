@@ -1,6 +1,7 @@
 package mpi
 
 import (
+	"slices"
 	"strings"
 	"testing"
 )
@@ -44,6 +45,17 @@ func TestEnvironmentTellsTheHostfileAndTheAgent(t *testing.T) {
 	}
 }
 
+// Unbound ranks: MPICH's Hydra binds nobody by itself.
+func TestRanksOfSeveralPodsDoNotShareACore(t *testing.T) {
+	for dialect, want := range map[Dialect]string{
+		ORTE: "OMPI_MCA_hwloc_base_binding_policy=none", PRRTE: "PRTE_MCA_hwloc_default_binding_policy=none", IntelHydra: "I_MPI_PIN=0",
+	} {
+		if !slices.ContainsFunc(Environment(dialect, Network{}), func(v Variable) bool { return v.Name+"="+v.Value == want }) {
+			t.Errorf("%s: %s is missing", dialect, want)
+		}
+	}
+}
+
 func TestReservedVariable(t *testing.T) {
 	for name, want := range map[string]bool{
 		"OMPI_MCA_plm_rsh_agent":         true,
@@ -54,6 +66,8 @@ func TestReservedVariable(t *testing.T) {
 		"PRTE_MCA_plm_ssh_args":             true,
 		"PRTE_MCA_prte_if_include":          false,
 		"HYDRA_HOST_FILE":                   true,
+		"I_MPI_PERHOST":                     false,
+		"I_MPI_PIN":                         false,
 		"OMPI_MCA_btl_tcp_if_include":       false,
 		"NCCL_DEBUG":                        false,
 	} {

@@ -5,14 +5,19 @@ import "strconv"
 // MaxFlatNodes is the number of nodes up to which the launcher starts all daemons itself. Above, daemons start daemons.
 const MaxFlatNodes = 256
 
-// LaunchEnvironment returns what the number of nodes decides, which only a job knows: the agent adds it to the environment
-// of the user's command. Values that the user has set win.
+// LaunchEnvironment returns what the numbers of nodes and of their slots decide, which only a job knows: the agent adds it to the
+// environment of the user's command. Values that the user has set win.
 //
-// PRRTE keeps its remote shells by itself. Hydra starts all its proxies from mpiexec and keeps its remote shells; Intel's Hydra chooses its own tree
-// (I_MPI_HYDRA_BRANCH_COUNT). Nothing is set for them.
+// PRRTE keeps its remote shells by itself. Hydra starts all its proxies from mpiexec and keeps its remote shells: nothing is set for it.
 //
 // LauncherIsHost says that the hostfile names the launcher too, which ORTE then has to recognise.
-func LaunchEnvironment(dialect Dialect, nodes int, launcherIsHost bool) []Variable {
+func LaunchEnvironment(dialect Dialect, nodes int, slots int32, launcherIsHost bool) []Variable {
+	if dialect == IntelHydra {
+		return []Variable{{
+			"I_MPI_PERHOST", strconv.Itoa(int(slots)),
+			"Intel's Hydra takes no notice of the slots in its hostfile: it gives each host as many ranks as its machine has cores",
+		}}
+	}
 	shell := map[Dialect]string{ORTE: "OMPI_MCA_plm_rsh_", PRRTE: "PRTE_MCA_plm_ssh_"}[dialect]
 	if shell == "" {
 		return nil

@@ -25,12 +25,12 @@ func TestLaunchEnvironment(t *testing.T) {
 		"flat, PRRTE": {"under its own names", PRRTE, 256, map[string]string{"PRTE_MCA_plm_ssh_no_tree_spawn": "true", "PRTE_MCA_plm_ssh_num_concurrent": "256"}},
 		"tree, PRRTE": {"under its own names", PRRTE, 5000, map[string]string{"PRTE_MCA_plm_ssh_no_tree_spawn": "false"}},
 		"MPICH":       {"Hydra keeps its shells", Hydra, 1000, map[string]string{}},
-		"Intel":       {"Hydra keeps its shells", IntelHydra, 1000, map[string]string{}},
+		"Intel":       {"its Hydra would fill the first machine", IntelHydra, 1000, map[string]string{"I_MPI_PERHOST": "3"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			got := map[string]string{}
-			for _, v := range LaunchEnvironment(tc.dialect, tc.nodes, false) {
+			for _, v := range LaunchEnvironment(tc.dialect, tc.nodes, 3, false) {
 				if v.Why == "" {
 					t.Errorf("%s has no reason", v.Name)
 				}
@@ -48,7 +48,7 @@ func TestLaunchEnvironment(t *testing.T) {
 func TestALauncherThatIsAHostIsKnownByTheNameOfItsKernel(t *testing.T) {
 	for launcherIsHost, want := range map[bool]string{true: "false", false: ""} {
 		got := map[string]string{}
-		for _, v := range LaunchEnvironment(ORTE, 2, launcherIsHost) {
+		for _, v := range LaunchEnvironment(ORTE, 2, 1, launcherIsHost) {
 			got[v.Name] = v.Value
 		}
 		if got[KeepFQDNVariable] != want || got["OMPI_MCA_if_base_do_not_resolve"] != "true" {
@@ -60,7 +60,7 @@ func TestALauncherThatIsAHostIsKnownByTheNameOfItsKernel(t *testing.T) {
 // With fewer remote shells at a time than nodes, a flat launch whose shells stay would never end.
 func TestFlatLaunchHasAShellForEveryNode(t *testing.T) {
 	for _, dialect := range []Dialect{ORTE, PRRTE} {
-		for _, v := range LaunchEnvironment(dialect, MaxFlatNodes, true) {
+		for _, v := range LaunchEnvironment(dialect, MaxFlatNodes, 1, true) {
 			if n, err := strconv.Atoi(v.Value); strings.HasSuffix(v.Name, "num_concurrent") && (err != nil || n < MaxFlatNodes) {
 				t.Errorf("%s: %s=%s", dialect, v.Name, v.Value)
 			}

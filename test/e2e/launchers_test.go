@@ -20,16 +20,11 @@ var _ = Describe("Launchers of other kinds", Ordered, func() {
 	BeforeAll(func(ctx SpecContext) {
 		addRuntimes(ctx,
 			standIns("horovod", "Horovod", "MPICH", "4.2.1"),
-			standIns("deepspeed", "DeepSpeed", "MPICH", "4.2.1"),
-			standIns("intelmpi", "MPI", "IntelMPI", "2021.13"))
+			standIns("deepspeed", "DeepSpeed", "MPICH", "4.2.1"))
 	})
 
 	It("start all ranks on all nodes, with the environment of the TrainJob", func(ctx SpecContext) {
-		ranks := own("intelmpi", "mpirun", "mpi-hello")
-		ranks.Name += "-ranks"
-		results := together(ctx, append(otherLaunchers("in time"), ranks)...)
-		Expect(results[3].Check(machines)).To(Succeed(), "MPI with the names of Intel's variables alone\n%s", results[3].log)
-		for _, result := range results[:3] {
+		for _, result := range together(ctx, otherLaunchers("in time")...) {
 			Expect(result.Condition).To(Equal("Complete"), "%s\n%s", result.Message, result.log)
 			for rank := range 4 {
 				words := fmt.Sprintf("in time: rank %d of 4, EPOCHS=3, on %s-node-0-%d", rank, result.Job.Name, rank/2)
@@ -53,7 +48,6 @@ func otherLaunchers(arguments ...string) []trial.Job {
 	return []trial.Job{
 		own("horovod", append([]string{"horovodrun", "-np", "4", "--hostfile", mpi.HostfilePath}, train...)...),
 		own("deepspeed", append([]string{"deepspeed", "--hostfile", mpi.HostfilePath}, train...)...),
-		own("intelmpi", append([]string{"mpirun"}, train...)...),
 	}
 }
 

@@ -14,15 +14,15 @@ import (
 var ofThePod = []string{"HOSTNAME", "JOB_COMPLETION_INDEX"}
 
 // commandEnvironment returns the environment of the user's command: that of the launcher's container, the settings for rsh,
-// how MPI shall launch so many nodes, and a PATH on which `ssh` is ours.
+// how MPI shall launch so many nodes and ranks, and a PATH on which `ssh` is ours.
 //
 // Hydra gives its own environment to all ranks, over what they would have from the container of their node (MPICH 4.0;
 // ORTE and PRRTE do not). Under Hydra, therefore, the variables that differ between pods are left out: the ranks on the
 // nodes have the values of their own pods. PATH is not: without it mpirun would not be found. So ranks under Hydra have the
 // agent first too.
-func commandEnvironment(container []string, s state.Settings, nodes int, launcherIsHost bool) []string {
+func commandEnvironment(container []string, s state.Settings, nodes int, slots int32, launcherIsHost bool) []string {
 	environment := process.Override(container, s.Environment())
-	environment = process.Override(environment, launchEnvironment(container, nodes, launcherIsHost))
+	environment = process.Override(environment, launchEnvironment(container, nodes, slots, launcherIsHost))
 	environment = withAgentFirst(environment)
 	if !usesHydra(container) {
 		return environment
@@ -49,7 +49,7 @@ func (l Launcher) argv(command Command) []string {
 
 // launchEnvironment returns the variables of mpi.LaunchEnvironment that the user has not set. The runtime sets a flat
 // launch for all, because it does not know the number of nodes, and a user may not set how names are kept; so those two are not the user's.
-func launchEnvironment(container []string, nodes int, launcherIsHost bool) []string {
+func launchEnvironment(container []string, nodes int, slots int32, launcherIsHost bool) []string {
 	dialect := mpi.Dialect("")
 	values := map[string]string{}
 	for _, variable := range container {
@@ -60,10 +60,12 @@ func launchEnvironment(container []string, nodes int, launcherIsHost bool) []str
 			dialect = mpi.ORTE
 		case "PRTE_MCA_plm_ssh_agent":
 			dialect = mpi.PRRTE
+		case "I_MPI_HYDRA_BOOTSTRAP_EXEC":
+			dialect = mpi.IntelHydra
 		}
 	}
 	var variables []string
-	for _, v := range mpi.LaunchEnvironment(dialect, nodes, launcherIsHost) {
+	for _, v := range mpi.LaunchEnvironment(dialect, nodes, slots, launcherIsHost) {
 		value, set := values[v.Name]
 		if !set || v.Name == mpi.KeepFQDNVariable || strings.HasSuffix(v.Name, "no_tree_spawn") && value == "true" {
 			variables = append(variables, v.Name+"="+v.Value)

@@ -24,9 +24,9 @@ func TestCommandEnvironment(t *testing.T) {
 		for _, v := range mpi.Environment(dialect, mpi.Network{Fabric: mpi.Ethernet, Interface: "eth0"}) {
 			wiring = append(wiring, v.Name+"="+v.Value)
 		}
-		got := commandEnvironment(append(wiring, pod...), state.Settings{KeyDir: "/k", StateDir: "/s", Port: 2222}, 2, false)
+		got := commandEnvironment(append(wiring, pod...), state.Settings{KeyDir: "/k", StateDir: "/s", Port: 2222}, 2, 4, false)
 		var launch []string
-		for _, v := range mpi.LaunchEnvironment(dialect, 2, false) {
+		for _, v := range mpi.LaunchEnvironment(dialect, 2, 4, false) {
 			launch = append(launch, v.Name+"="+v.Value)
 		}
 		all := append(slices.Concat(settings, launch, wiring), want...)
@@ -65,11 +65,13 @@ func TestLaunchEnvironmentLeavesTheUsersChoice(t *testing.T) {
 			nil,
 		},
 		"PRRTE":       {"its own names", []string{"PRTE_MCA_plm_ssh_agent=x"}, 1000, []string{"PRTE_MCA_plm_ssh_no_tree_spawn=false"}},
+		"Intel":       {"the slots of the job", []string{"I_MPI_HYDRA_BOOTSTRAP_EXEC=x"}, 2, []string{"I_MPI_PERHOST=4"}},
+		"Intel, user": {"a user who sets it has a reason", []string{"I_MPI_HYDRA_BOOTSTRAP_EXEC=x", "I_MPI_PERHOST=1"}, 2, nil},
 		"unknown MPI": {"not ours to set", []string{"HOME=/"}, 8, nil},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(tc.want, launchEnvironment(tc.container, tc.nodes, false)); diff != "" {
+			if diff := cmp.Diff(tc.want, launchEnvironment(tc.container, tc.nodes, 4, false)); diff != "" {
 				t.Errorf("%s: %s", tc.reason, diff)
 			}
 		})
@@ -79,7 +81,7 @@ func TestLaunchEnvironmentLeavesTheUsersChoice(t *testing.T) {
 // Kubeflow Trainer sets it to true in every launcher, and no user may.
 func TestALauncherThatRunsRanksCutsNames(t *testing.T) {
 	container := []string{"OMPI_MCA_plm_rsh_agent=" + mpi.RshBin, mpi.KeepFQDNVariable + "=true"}
-	if got := launchEnvironment(container, 2, true); !slices.Contains(got, mpi.KeepFQDNVariable+"=false") {
+	if got := launchEnvironment(container, 2, 1, true); !slices.Contains(got, mpi.KeepFQDNVariable+"=false") {
 		t.Errorf("the launcher gets %v", got)
 	}
 }

@@ -48,7 +48,7 @@ func (l Launcher) execute(ctx context.Context, path string, command Command, tab
 	}
 	child, err := command.Reaper.Start(process.Spec{
 		Path: path, Argv: l.argv(command), Files: output.files,
-		Env: commandEnvironment(command.Environment, l.Settings, len(l.nodes()), l.runsRanks()),
+		Env: commandEnvironment(command.Environment, l.Settings, len(l.nodes()), l.slots(), l.runsRanks()),
 	})
 	if err != nil {
 		output.abandon()

@@ -131,6 +131,15 @@ func (l *Launcher) serve(ctx context.Context, listener net.Listener) (*endpoints
 // runsRanks reports whether the launcher is a host of the hostfile.
 func (l Launcher) runsRanks() bool { return len(l.nodes()) < len(l.Hosts) }
 
+// slots returns the number of ranks that each host may run: it is the same for all.
+func (l Launcher) slots() int32 {
+	slots := int32(1)
+	for _, host := range l.Hosts {
+		slots = max(slots, host.Slots)
+	}
+	return slots
+}
+
 // passGate returns how the gate ended, and the table by which the nodes were reached. Where it did not pass, the code is not 0, and failed
 // the verdict.
 func (l Launcher) passGate(ctx context.Context, serving *endpoints, signals <-chan os.Signal) (

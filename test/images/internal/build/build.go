@@ -17,6 +17,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -24,6 +25,7 @@ import (
 	"lockstep.dev/lockstep/test/images/archive"
 	"lockstep.dev/lockstep/test/images/internal/debian"
 	"lockstep.dev/lockstep/test/images/internal/image"
+	"lockstep.dev/lockstep/test/images/internal/wheel"
 )
 
 // Builder makes images of one checkout.
@@ -150,24 +152,58 @@ func (b *Builder) rootFS(ctx context.Context, img image.Image, dir, temp string)
 	if err := debian.Bootstrap(ctx, source, packages, root, temp, report); err != nil {
 		return err
 	}
+	wheels, err := b.unpackWheels(ctx, img, root, report)
+	if err != nil {
+		return err
+	}
 	var programs []string
 	for _, p := range img.Debian.Programs {
 		report("compiling " + p.Source + " with " + p.Compiler)
-		if err := debian.Compile(ctx, root, p.Compiler, filepath.Join(b.Definitions, p.Source), p.Path); err != nil {
+		if err := debian.Compile(ctx, root, p.Compiler, filepath.Join(b.Definitions, p.Source), p.Path, p.Flags); err != nil {
 			return err
 		}
 		programs = append(programs, p.Path)
 	}
 	report("packing")
-	return pack(img, b.specOf(img), root, programs, dir, temp)
+	return pack(img, b.specOf(img), root, programs, wheels, dir, temp)
 }
 
-func pack(img image.Image, spec archive.Spec, root string, programs []string, dir, temp string) error {
+// unpackWheels returns the files of those that are for the image.
+func (b *Builder) unpackWheels(ctx context.Context, img image.Image, root string, report debian.Report) ([]string, error) {
+	all := slices.Concat(img.Debian.BuildWheels, img.Debian.Wheels)
+	if len(all) == 0 {
+		return nil, nil
+	}
+	if err := debian.RequirePip(ctx, report); err != nil {
+		return nil, err
+	}
+	var kept []string
+	for n, w := range all {
+		hash, found := w.SHA256[runtime.GOARCH]
+		if !found {
+			return nil, fmt.Errorf("%s %s is not built for %s", w.Name, w.Version, runtime.GOARCH)
+		}
+		file, err := wheel.Fetch(ctx, w.Name, w.Version, hash, filepath.Join(b.Cache.dir, "wheels"), report)
+		if err != nil {
+			return nil, err
+		}
+		paths, err := wheel.Unpack(file, root, w.Keep)
+		if err != nil {
+			return nil, err
+		}
+		if n >= len(img.Debian.BuildWheels) {
+			kept = append(kept, paths...)
+		}
+	}
+	return kept, debian.FindLibraries(ctx, root)
+}
+
+func pack(img image.Image, spec archive.Spec, root string, programs, wheels []string, dir, temp string) error {
 	tree, err := debian.OpenRoot(root)
 	if err != nil {
 		return err
 	}
-	lower, err := tree.Select(img.Debian.Packages, programs, img.Debian.Exclude)
+	lower, err := tree.Select(img.Debian.Packages, slices.Concat(programs, wheels), img.Debian.Exclude)
 	if err != nil {
 		return err
 	}

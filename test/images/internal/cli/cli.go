@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 
 	"github.com/spf13/cobra"
 
@@ -92,7 +93,7 @@ func runBuild(cmd *cobra.Command, o *options, names []string) error {
 	if err != nil {
 		return err
 	}
-	chosen, err := image.Choose(images, names)
+	chosen, err := image.Choose(images, names, runtime.GOARCH)
 	if err != nil {
 		return usageError{err}
 	}

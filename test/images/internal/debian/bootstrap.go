@@ -56,6 +56,15 @@ func RequireTools(ctx context.Context, report Report) error {
 	return nil
 }
 
+// RequirePip makes sure that this machine has pip, which root gets from Debian.
+func RequirePip(ctx context.Context, report Report) error {
+	if exec.CommandContext(ctx, "python3", "-m", "pip", "--version").Run() == nil {
+		return nil
+	}
+	report("installing python3-pip on this machine with apt-get")
+	return aptInstall(ctx, []string{"python3-pip"})
+}
+
 // aptInstall refreshes the package lists only if they are too old or absent, as in a fresh container.
 func aptInstall(ctx context.Context, packages []string) error {
 	install := append([]string{"install", "-y", "--no-install-recommends"}, packages...)
@@ -127,8 +136,8 @@ func machineOptions(ctx context.Context) []string {
 var strict = []string{"-std=gnu11", "-Wall", "-Wextra", "-Werror"}
 
 // Compile compiles source, a C or C++ file on this machine, with a compiler that is installed in root, into the program at
-// output in root.
-func Compile(ctx context.Context, root, compiler, source, output string) error {
+// output in root. The compiler's last arguments are flags.
+func Compile(ctx context.Context, root, compiler, source, output string, flags []string) error {
 	code, err := os.ReadFile(source)
 	if err != nil {
 		return err
@@ -145,15 +154,24 @@ func Compile(ctx context.Context, root, compiler, source, output string) error {
 	if path.Ext(source) == ".c" {
 		args = append(args, strict...)
 	}
-	cmd := exec.CommandContext(ctx, "/usr/bin/env", args...)
+	if err := inRoot(ctx, root, append(args, flags...)...); err != nil {
+		return fmt.Errorf("compile %s with %s: %w", source, compiler, err)
+	}
+	return os.Remove(filepath.Join(root, inside))
+}
+
+// FindLibraries tells the dynamic loader of root about libraries that no package has brought.
+func FindLibraries(ctx context.Context, root string) error {
+	return inRoot(ctx, root, "/sbin/ldconfig")
+}
+
+func inRoot(ctx context.Context, root string, command ...string) error {
+	cmd := exec.CommandContext(ctx, "/usr/bin/env", command...)
 	// Open MPI 5's compiler wrapper refuses to start without a home directory.
 	cmd.Env = []string{"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=/tmp", "LC_ALL=C", "SOURCE_DATE_EPOCH=0"}
 	cmd.Dir = "/"
 	cmd.SysProcAttr = &syscall.SysProcAttr{Chroot: root}
-	if err := run(cmd, func(string) {}); err != nil {
-		return fmt.Errorf("compile %s with %s: %w", source, compiler, err)
-	}
-	return os.Remove(filepath.Join(root, inside))
+	return run(cmd, func(string) {})
 }
 
 // remoteShells are the programs that would let an MPI launcher work without our agent, and hide its absence.

@@ -8,6 +8,8 @@
 package image
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -52,16 +54,31 @@ type Debian struct {
 	BuildPackages []string `yaml:"buildPackages"`
 	// Exclude are patterns of paths that stay out (path.Match; a match covers what lies below it).
 	Exclude []string `yaml:"exclude"`
+	// Wheels are files of Python's package index, beside Packages and BuildPackages.
+	Wheels      []Wheel `yaml:"wheels" json:",omitempty"`
+	BuildWheels []Wheel `yaml:"buildWheels" json:",omitempty"`
 	// Programs are compiled for this image.
 	Programs []Program `yaml:"programs"`
 	// RemoteShell says that the image is meant to hold ssh, as only those do that ours are measured against.
 	RemoteShell bool `yaml:"remoteShell" json:",omitempty"`
 }
 
+// Wheel is one file of Python's package index.
+type Wheel struct {
+	// Name and Version are those of the index.
+	Name    string `yaml:"name"`
+	Version string `yaml:"version"`
+	// SHA256 are the hashes of the files, by architecture as Go names it.
+	SHA256 map[string]string `yaml:"sha256"`
+	// Keep are patterns (path.Match) of paths in the image, when not all files are wanted.
+	Keep []string `yaml:"keep" json:",omitempty"`
+}
+
 // Program is one C or C++ file to compile.
 type Program struct {
-	// Compiler is a command of the build packages, such as mpicc.
-	Compiler string `yaml:"compiler"`
+	// Compiler is a command of the build packages, such as mpicc, and Flags are its last arguments.
+	Compiler string   `yaml:"compiler"`
+	Flags    []string `yaml:"flags" json:",omitempty"`
 	// Source is a path below the folder of all definitions.
 	Source string `yaml:"source"`
 	// Path is where the program lies in the image.
@@ -105,10 +122,10 @@ func Load(definitions fs.FS) ([]Image, error) {
 	return images, errors.Join(wrong...)
 }
 
-// Choose returns the images with the given names, in the order of all; no names mean all.
-func Choose(all []Image, names []string) ([]Image, error) {
+// Choose returns the images with the given names, in the order of all; no names mean all that can be made for an architecture, as Go names it.
+func Choose(all []Image, names []string, architecture string) ([]Image, error) {
 	if len(names) == 0 {
-		return all, nil
+		return slices.DeleteFunc(slices.Clone(all), func(i Image) bool { return !i.canBeMadeFor(architecture) }), nil
 	}
 	var known []string
 	for _, img := range all {
@@ -120,6 +137,13 @@ func Choose(all []Image, names []string) ([]Image, error) {
 		}
 	}
 	return slices.DeleteFunc(slices.Clone(all), func(i Image) bool { return !slices.Contains(names, i.Name) }), nil
+}
+
+// canBeMadeFor reports whether there are all wheels for an architecture: not everybody builds for every one.
+func (i Image) canBeMadeFor(architecture string) bool {
+	return i.Debian == nil || !slices.ContainsFunc(slices.Concat(i.Debian.Wheels, i.Debian.BuildWheels), func(w Wheel) bool {
+		return w.SHA256[architecture] == ""
+	})
 }
 
 func load(definitions fs.FS, file string) (Image, error) {
@@ -200,6 +224,9 @@ func (d *Debian) check(definitions fs.FS) (wrong []error) {
 			refuse("exclude %q: want a pattern that begins with a slash", pattern)
 		}
 	}
+	for _, w := range slices.Concat(d.Wheels, d.BuildWheels) {
+		wrong = append(wrong, w.check()...)
+	}
 	for _, p := range d.Programs {
 		if p.Compiler == "" {
 			refuse("programs: compiler of %q is missing", p.Path)
@@ -209,6 +236,29 @@ func (d *Debian) check(definitions fs.FS) (wrong []error) {
 		}
 		if !path.IsAbs(p.Path) {
 			refuse("programs: path %q: want an absolute path", p.Path)
+		}
+	}
+	return wrong
+}
+
+func (w Wheel) check() (wrong []error) {
+	refuse := func(format string, args ...any) {
+		wrong = append(wrong, fmt.Errorf("debian.wheels: %q: "+format, append([]any{w.Name}, args...)...))
+	}
+	if w.Name == "" || w.Version == "" || strings.ContainsAny(w.Name+w.Version, " /=<>\n") {
+		refuse("want a name and one version, have %q", w.Version)
+	}
+	if len(w.SHA256) == 0 {
+		refuse("sha256 is missing: want the hash of the file for each architecture")
+	}
+	for architecture, hash := range w.SHA256 {
+		if raw, err := hex.DecodeString(hash); err != nil || len(raw) != sha256.Size {
+			refuse("sha256 for %s: want 64 hexadecimal digits", architecture)
+		}
+	}
+	for _, pattern := range w.Keep {
+		if _, err := path.Match(pattern, ""); err != nil || !path.IsAbs(pattern) {
+			refuse("keep %q: want a pattern that begins with a slash", pattern)
 		}
 	}
 	return wrong

@@ -33,6 +33,7 @@ func TestDefinitionsOfThisRepository(t *testing.T) {
 		"openmpi4-ssh":   "lockstep.test/mpi/openmpi-ssh:4",
 		"openmpi5":       "lockstep.test/mpi/openmpi:5",
 		"mpich":          "lockstep.test/mpi/mpich:4",
+		"intelmpi":       "lockstep.test/mpi/intelmpi:2021",
 		"stand-ins":      "lockstep.test/mpi/stand-ins:dev",
 		"mpi-agent":      "lockstep.test/mpi-agent:dev",
 		"mpi-controller": "lockstep.test/mpi-controller:dev",
@@ -44,6 +45,7 @@ func TestDefinitionsOfThisRepository(t *testing.T) {
 
 func TestLoadIsStrict(t *testing.T) {
 	debian := "reference: lockstep.test/x:dev\ndebian:\n  suite: bookworm\n  packages: [bash]\n"
+	wheel := debian + "  wheels: [{name: x, version: 1.0, sha256: {amd64: " + strings.Repeat("ab", 32) + "}, keep: [/usr/local/bin/*]}]\n"
 	cases := map[string]struct {
 		reason string
 		text   string
@@ -69,6 +71,11 @@ func TestLoadIsStrict(t *testing.T) {
 		"Exclude":         {reason: "patterns are of whole paths", text: debian + "  exclude: ['*.so']\n", want: "begins with a slash"},
 		"ProgramSource":   {reason: "the file must be there", text: debian + "  programs: [{compiler: cc, source: none.c, path: /x}]\n", want: "none.c"},
 		"ProgramCompiler": {reason: "which compiler", text: debian + "  programs: [{source: a/image.yaml, path: /x}]\n", want: `compiler of "/x" is missing`},
+		"GoodWheel":       {reason: "a wheel beside Debian", text: wheel},
+		"WheelVersion":    {reason: "a range would pin nothing", text: strings.Replace(wheel, "1.0", `">=1"`, 1), want: "want a name and one version"},
+		"WheelHash":       {reason: "a hash that is cut off pins nothing", text: strings.Replace(wheel, "abab", "", 1), want: "want 64 hexadecimal digits"},
+		"WheelHashes":     {reason: "nor does none", text: strings.Replace(wheel, "amd64: "+strings.Repeat("ab", 32), "", 1), want: "sha256 is missing"},
+		"WheelKeep":       {reason: "patterns are of paths in the image", text: strings.Replace(wheel, "/usr/local", "x", 1), want: "begins with a slash"},
 		"ScriptSource":    {reason: "the script must be there", text: debian + "scripts: {/x: none}\n", want: "none"},
 		"ScriptPath":      {reason: "a place in the image", text: debian + "scripts: {x: a/image.yaml}\n", want: `path "x": want an absolute path`},
 		"ProgramPath":     {reason: "a place in the image", text: debian + "  programs: [{compiler: cc, source: a/image.yaml, path: x}]\n", want: `path "x": want an absolute path`},
@@ -105,20 +112,22 @@ func TestLoadOfNothing(t *testing.T) {
 }
 
 func TestChoose(t *testing.T) {
-	all := []image.Image{{Name: "a"}, {Name: "b"}, {Name: "c"}}
+	foreign := &image.Debian{Wheels: []image.Wheel{{Name: "x", SHA256: map[string]string{"arm64": "ab"}}}}
+	all := []image.Image{{Name: "a"}, {Name: "b"}, {Name: "c"}, {Name: "d", Debian: foreign}}
 	cases := map[string]struct {
 		reason string
 		names  []string
 		want   []string
 		err    string
 	}{
-		"All":     {reason: "no names mean all", want: []string{"a", "b", "c"}},
+		"All":     {reason: "no names mean all that can be made here", want: []string{"a", "b", "c"}},
+		"Foreign": {reason: "by its name it is asked for, and fails with a reason", names: []string{"d"}, want: []string{"d"}},
 		"Some":    {reason: "in the order of definitions, once each", names: []string{"c", "a", "c"}, want: []string{"a", "c"}},
-		"Unknown": {reason: "says what there is", names: []string{"d"}, err: `no image is called "d": choose from a, b, c`},
+		"Unknown": {reason: "says what there is", names: []string{"e"}, err: `no image is called "e": choose from a, b, c, d`},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			chosen, err := image.Choose(all, tc.names)
+			chosen, err := image.Choose(all, tc.names, "amd64")
 			var got []string
 			for _, i := range chosen {
 				got = append(got, i.Name)

@@ -524,6 +524,13 @@ const (
 
 	// KindNotServed is an object of a chart or an overlay whose kind, or version of it, no API server of the cluster's version has.
 	KindNotServed Code = "LS7064"
+
+	// NamesNothing is a name of an object, of a part of it or of a namespace in an object of a chart, an overlay or a patch, which is not there.
+	// It is a warning.
+	NamesNothing Code = "LS7065"
+
+	// SelectsNothing is a selector of such an object for which nothing is there. It is a warning.
+	SelectsNothing Code = "LS7066"
 )
 
 // Rules about secrets, encryption and waivers.

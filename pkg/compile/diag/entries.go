@@ -990,4 +990,16 @@ var entries = []Entry{
 		Why: "The kind is misspelt, or Kubernetes has stopped to serve that version of it, as `policy/v1beta1` in 1.25. The GitOps engine would stop at the object, and with it all that comes after.",
 		Do:  "Write the kind and the version that the message names. Kinds of CRDs that the compiler does not know pass.",
 	},
+	{
+		Code: NamesNothing, Severity: Warning, Title: "an object names another one that is not there",
+		Why: "The API server accepts a name of nothing: pods whose account is missing are never made, a webhook without its Service refuses everything or judges nothing, a binding to a role that is " +
+			"not there gives nothing, and nobody is told. It is judged what charts, overlays and patches bring, and only where the bundle would have to have it: in namespaces that it makes. " +
+			"Secrets are never in a bundle, and what is optional need not be there. A namespace is reported where it is one letter beside one that there is.",
+		Do: "Correct the name, or bring the object. Where somebody else makes it, write a waiver into the spec of the cluster, with the name at `about`.",
+	},
+	{
+		Code: SelectsNothing, Severity: Warning, Title: "a selector selects nothing",
+		Why: "A Service leads nowhere, a NetworkPolicy or a disruption budget protects nothing, a monitor measures nothing. It is judged in namespaces that the bundle makes, with pods in them, and in which tenants do not work.",
+		Do:  "Correct the labels of the selector, or those of the pods. Where somebody else makes the pods, write a waiver into the spec of the cluster.",
+	},
 }

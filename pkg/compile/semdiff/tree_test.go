@@ -11,6 +11,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/resource"
 
+	"lockstep.dev/lockstep/pkg/compile/object"
 	"lockstep.dev/lockstep/pkg/mpi"
 )
 
@@ -51,6 +52,14 @@ func treeOf(s compiledState, name string) *tree {
 		}
 	}
 	return t
+}
+
+// of is an object of a report in the state, whatever it is called in the other one.
+func (t *tree) of(o *object.Object) map[string]any {
+	if o == nil {
+		return nil
+	}
+	return t.objects[o.ID.String()]
 }
 
 // deletes reports whether the engine deletes an object of the state that a later one does not have.

@@ -265,7 +265,7 @@ func askQuota(was, is *tree, effects []rule.Effect, told map[string]int) (wrong 
 		statement := map[rule.Consequence]string{rule.GrowsQuota: "quota grown", rule.ShrinksQuota: "quota shrunk"}[e.Consequence]
 		told[statement]++
 		said[statement+e.Subject.Object] = true
-		grown, shrunk := hardDifference(was.objects[e.Subject.Object], is.objects[e.Subject.Object])
+		grown, shrunk := hardDifference(was.of(e.Changes[0].Before), is.of(e.Changes[0].After))
 		if e.Consequence == rule.GrowsQuota && !grown || e.Consequence == rule.ShrinksQuota && !shrunk {
 			wrong = append(wrong, fmt.Sprintf("it is said of %s that %s (%s), and no amount differs that way", e.Subject.Object, e.Title, e.Detail))
 		}

@@ -70,6 +70,12 @@ func (t *tree) deletes(id string, later *tree) bool {
 	return t.prunes && later.prunes && !kept
 }
 
+// takesAlong reports whether an object is a stage of Flux that a later state does not have, and that deletes what it applied when it goes.
+func (t *tree) takesAlong(id string, later *tree) bool {
+	spec := at(t.objects[id], "spec")
+	return strings.HasPrefix(id, "Kustomization.") && later.objects[id] == nil && at(spec, "prune") == true && at(spec, "deletionPolicy") != "Orphan"
+}
+
 // withLeft adds the policies, roles and bindings of a state before that nobody deletes: they stay on the cluster, with what they do.
 func (t *tree) withLeft(before *tree) *tree {
 	all := *t
@@ -219,9 +225,9 @@ func hardDifference(before, after map[string]any) (grown, shrunk bool) {
 }
 
 // guaranteed is what a ClusterQueue guarantees of a resource, of one profile or of all.
-func (t *tree) guaranteed(id, name, profile string) resource.Quantity {
+func (t *tree) guaranteed(queue *object.Object, name, profile string) resource.Quantity {
 	var sum resource.Quantity
-	for _, group := range list(at(t.objects[id], "spec", "resourceGroups")) {
+	for _, group := range list(at(t.of(queue), "spec", "resourceGroups")) {
 		for _, flavor := range list(at(group, "flavors")) {
 			if profile != "" && !slices.Contains(strings.FieldsFunc(profile, func(r rune) bool { return r == ',' || r == ' ' }), fmt.Sprint(at(flavor, "name"))) {
 				continue

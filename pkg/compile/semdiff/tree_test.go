@@ -70,10 +70,12 @@ func (t *tree) deletes(id string, later *tree) bool {
 	return t.prunes && later.prunes && !kept
 }
 
-// takesAlong reports whether an object is a stage of Flux that a later state does not have, and that deletes what it applied when it goes.
+// takesAlong reports whether an object is a stage of an engine that a later state does not have, and that deletes what it applied when it goes.
 func (t *tree) takesAlong(id string, later *tree) bool {
 	spec := at(t.objects[id], "spec")
-	return strings.HasPrefix(id, "Kustomization.") && later.objects[id] == nil && at(spec, "prune") == true && at(spec, "deletionPolicy") != "Orphan"
+	flux := strings.HasPrefix(id, "Kustomization.") && at(spec, "prune") == true && at(spec, "deletionPolicy") != "Orphan"
+	argo := strings.HasPrefix(id, "Application.") && strings.Contains(fmt.Sprint(at(t.objects[id], "metadata", "finalizers")), "resources-finalizer.argocd.argoproj.io")
+	return later.objects[id] == nil && (flux || argo)
 }
 
 // withLeft adds the policies, roles and bindings of a state before that nobody deletes: they stay on the cluster, with what they do.
@@ -260,10 +262,11 @@ func (t *tree) packetBeyond(other *tree, namespace string, ingress bool) string 
 		return ""
 	}
 	ends, ports := t.sample(other, namespace), t.ports(other, namespace)
+	has := other.namespaces[namespace] != nil // pods of a namespace that is not there send and get nothing
 	for _, pod := range podsOfSample {
 		for _, end := range ends {
 			for _, port := range ports {
-				if t.admits(namespace, pod, end, port, ingress) && !other.admits(namespace, pod, end, port, ingress) {
+				if t.admits(namespace, pod, end, port, ingress) && !(has && other.admits(namespace, pod, end, port, ingress)) {
 					return fmt.Sprintf("%v at %v for pods %v, ingress %t", port, end, pod, ingress)
 				}
 			}

@@ -151,6 +151,12 @@ const (
 
 	// DefectiveMPI is a version of MPI with which jobs fail through no fault of their own. It is a warning.
 	DefectiveMPI Code = "LS4024"
+
+	// NameSlips is a name of a group, or of a namespace of others, that differs by one letter from another one. It is a warning.
+	NameSlips Code = "LS4025"
+
+	// GroupOfOthers is a group of another tenant among the editors or admins of a tenant. It is a warning.
+	GroupOfOthers Code = "LS4026"
 )
 
 // Machines, runtimes and images.

@@ -307,6 +307,18 @@ var entries = []Entry{
 		Do:  "Use an image with the version that the message names. Where the defect does not concern your programs, write a waiver with the reason.",
 	},
 	{
+		Code: NameSlips, Severity: Warning, Title: "a name differs by one letter from another one",
+		Why: "Nobody checks whether the identity provider has a group, or the cluster a namespace of somebody else: with a letter too few nobody is in the group, and nothing in the namespace. " +
+			"Groups of a cluster's tenants are compared with each other, and namespaces with those that the cluster has. Digits are no letters: gpu1 and gpu2 are two names.",
+		Do: "Write the name as it is. Where there are two such names, write a waiver with the reason.",
+	},
+	{
+		Code: GroupOfOthers, Severity: Warning, Title: "people of one tenant may run jobs as another one",
+		Why: "The group is called by the name of another tenant, which names it, too. As editors its people create, change and delete jobs there, and read what these write: most often a line was copied from the " +
+			"other tenant's file.",
+		Do: "Write a group of the tenant's own. Where both teams work together, make a group for them, or write a waiver with the reason.",
+	},
+	{
 		Code: FabricWithoutDevice, Severity: Error, Title: "a fabric without a device",
 		Why: "Adapters are given to pods by a device plugin. A pod that asks for none sees no adapter, and MPI fails, or uses a network that is many times slower.",
 		Do:  "Add `fabric.resource` with the resource that the device plugin offers, and `fabric.count`.",

@@ -11,6 +11,7 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/proof/enforced"
 	"lockstep.dev/lockstep/pkg/compile/proof/isolation"
 	"lockstep.dev/lockstep/pkg/compile/proof/mesh"
+	"lockstep.dev/lockstep/pkg/compile/proof/references"
 	"lockstep.dev/lockstep/pkg/compile/source"
 	"lockstep.dev/lockstep/pkg/compile/waive"
 )
@@ -31,11 +32,12 @@ type joiner struct {
 	entries  []emit.Entry
 	capacity []capacity.Facts
 	// isolation and access take the facts as they come.
-	isolation *isolation.Cluster
-	access    *access.Cluster
-	effects   overlay.Effects
-	workloads *enforced.Workloads
-	mesh      mesh.Facts
+	isolation  *isolation.Cluster
+	access     *access.Cluster
+	effects    overlay.Effects
+	workloads  *enforced.Workloads
+	mesh       mesh.Facts
+	references references.Facts
 }
 
 // counting is join that tells its progress.
@@ -63,7 +65,7 @@ func (j *joiner) join(c compiled) error {
 		j.isolation, j.access = &isolation.Cluster{}, &access.Cluster{}
 		j.workloads = &enforced.Workloads{}
 		j.began = j.list.Len()
-		j.effects, j.mesh = nil, mesh.Facts{}
+		j.effects, j.mesh, j.references = nil, mesh.Facts{}, references.Facts{}
 	}
 	j.list.Take(c.list.Since(0))
 	for _, added := range c.facts.identities {
@@ -75,6 +77,7 @@ func (j *joiner) join(c compiled) error {
 	j.access.Add(c.facts.access)
 	j.workloads.Add(c.facts.workloads)
 	j.mesh = j.mesh.Join(c.facts.mesh)
+	j.references = j.references.Join(c.facts.references)
 	j.effects = j.effects.Join(c.facts.effects)
 	if err := j.take(c.unit); err != nil || !c.job.last {
 		return err
@@ -86,6 +89,7 @@ func (j *joiner) join(c compiled) error {
 	capacity.Prove(c.job.cluster, append(j.capacity, capacity.Removed(removed)), j.list)
 	j.workloads.Prove(c.job.cluster, j.list)
 	mesh.Prove(c.job.cluster, j.mesh, j.list)
+	references.Prove(c.job.cluster, j.references, j.exists, j.list)
 	proven := &Proven{Reach: j.isolation.Prove(c.job.cluster, j.list), Rights: j.access.Prove(c.job.cluster, j.list)}
 	j.waivers.Accept(c.job.cluster, j.list.Since(j.began))
 	last := Unit{Cluster: j.cluster, Name: "kustomizations", Files: emit.Kustomizations(j.cluster, j.entries, lower.GitOpsFolder), Proven: proven}

@@ -19,6 +19,7 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/proof/isolation"
 	"lockstep.dev/lockstep/pkg/compile/proof/mesh"
 	"lockstep.dev/lockstep/pkg/compile/proof/portable"
+	"lockstep.dev/lockstep/pkg/compile/proof/references"
 	"lockstep.dev/lockstep/pkg/compile/source"
 )
 
@@ -80,6 +81,7 @@ type facts struct {
 	access     access.Facts
 	workloads  enforced.Facts
 	mesh       mesh.Facts
+	references references.Facts
 	effects    overlay.Effects
 }
 
@@ -156,7 +158,7 @@ func (j job) compile(prepare func(Unit) error) compiled {
 	c := compiled{
 		job:   j,
 		unit:  Unit{Cluster: j.cluster.Name.V, Name: j.name, Objects: objects, Files: files},
-		facts: facts{identities: identities, entries: entries, capacity: capacity.Of(objects), isolation: isolation.Of(objects), access: access.Of(objects), workloads: enforced.Of(objects, j.own), mesh: mesh.Of(objects), effects: effects},
+		facts: facts{identities: identities, entries: entries, capacity: capacity.Of(objects), isolation: isolation.Of(objects), access: access.Of(objects), workloads: enforced.Of(objects, j.own), mesh: mesh.Of(objects), references: references.Of(objects, j.own), effects: effects},
 		list:  list,
 	}
 	if prepare != nil {

@@ -59,6 +59,9 @@ func Rules() []Rule {
 		imagesHaveDigests,
 		// The tenants.
 		groupNamesInOneScript,
+		groupsDiffer,
+		groupsOfOthers,
+		namespacesNamedAreThere,
 		namespacesNotReserved,
 		tenantHasRuntime,
 		namedRuntimesUsable,

@@ -151,6 +151,12 @@ const (
 
 	// DefectiveMPI is a version of MPI with which jobs fail through no fault of their own. It is a warning.
 	DefectiveMPI Code = "LS4024"
+
+	// NameSlips is a name of a group, or of a namespace of others, that differs by one letter from another one. It is a warning.
+	NameSlips Code = "LS4025"
+
+	// GroupOfOthers is a group of another tenant among the editors or admins of a tenant. It is a warning.
+	GroupOfOthers Code = "LS4026"
 )
 
 // Machines, runtimes and images.
@@ -524,6 +530,13 @@ const (
 
 	// KindNotServed is an object of a chart or an overlay whose kind, or version of it, no API server of the cluster's version has.
 	KindNotServed Code = "LS7064"
+
+	// NamesNothing is a name of an object, of a part of it or of a namespace in an object of a chart, an overlay or a patch, which is not there.
+	// It is a warning.
+	NamesNothing Code = "LS7065"
+
+	// SelectsNothing is a selector of such an object for which nothing is there. It is a warning.
+	SelectsNothing Code = "LS7066"
 )
 
 // Rules about secrets, encryption and waivers.

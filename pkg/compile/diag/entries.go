@@ -307,6 +307,18 @@ var entries = []Entry{
 		Do:  "Use an image with the version that the message names. Where the defect does not concern your programs, write a waiver with the reason.",
 	},
 	{
+		Code: NameSlips, Severity: Warning, Title: "a name differs by one letter from another one",
+		Why: "Nobody checks whether the identity provider has a group, or the cluster a namespace of somebody else: with a letter too few nobody is in the group, and nothing in the namespace. " +
+			"Groups of a cluster's tenants are compared with each other, and namespaces with those that the cluster has. Digits are no letters: gpu1 and gpu2 are two names.",
+		Do: "Write the name as it is. Where there are two such names, write a waiver with the reason.",
+	},
+	{
+		Code: GroupOfOthers, Severity: Warning, Title: "people of one tenant may run jobs as another one",
+		Why: "The group is called by the name of another tenant, which names it, too. As editors its people create, change and delete jobs there, and read what these write: most often a line was copied from the " +
+			"other tenant's file.",
+		Do: "Write a group of the tenant's own. Where both teams work together, make a group for them, or write a waiver with the reason.",
+	},
+	{
 		Code: FabricWithoutDevice, Severity: Error, Title: "a fabric without a device",
 		Why: "Adapters are given to pods by a device plugin. A pod that asks for none sees no adapter, and MPI fails, or uses a network that is many times slower.",
 		Do:  "Add `fabric.resource` with the resource that the device plugin offers, and `fabric.count`.",
@@ -989,5 +1001,17 @@ var entries = []Entry{
 		Code: KindNotServed, Severity: Error, Title: "no API server has the kind of an object",
 		Why: "The kind is misspelt, or Kubernetes has stopped to serve that version of it, as `policy/v1beta1` in 1.25. The GitOps engine would stop at the object, and with it all that comes after.",
 		Do:  "Write the kind and the version that the message names. Kinds of CRDs that the compiler does not know pass.",
+	},
+	{
+		Code: NamesNothing, Severity: Warning, Title: "an object names another one that is not there",
+		Why: "The API server accepts a name of nothing: pods whose account is missing are never made, a webhook without its Service refuses everything or judges nothing, a binding to a role that is " +
+			"not there gives nothing, and nobody is told. It is judged what charts, overlays and patches bring, and only where the bundle would have to have it: in namespaces that it makes. " +
+			"Secrets are never in a bundle, and what is optional need not be there. A namespace is reported where it is one letter beside one that there is.",
+		Do: "Correct the name, or bring the object. Where somebody else makes it, write a waiver into the spec of the cluster, with the name at `about`.",
+	},
+	{
+		Code: SelectsNothing, Severity: Warning, Title: "a selector selects nothing",
+		Why: "A Service leads nowhere, a NetworkPolicy or a disruption budget protects nothing, a monitor measures nothing. It is judged in namespaces that the bundle makes, with pods in them, and in which tenants do not work.",
+		Do:  "Correct the labels of the selector, or those of the pods. Where somebody else makes the pods, write a waiver into the spec of the cluster.",
 	},
 }

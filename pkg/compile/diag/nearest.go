@@ -1,5 +1,10 @@
 package diag
 
+import (
+	"slices"
+	"strings"
+)
+
 // Nearest returns the candidate that differs least from what was written, if it is close enough to be meant: at most a
 // third of its letters are wrong. Of equally near ones the first wins.
 func Nearest(got string, candidates []string) (string, bool) {
@@ -14,6 +19,38 @@ func Nearest(got string, candidates []string) (string, bool) {
 		}
 	}
 	return best, best != ""
+}
+
+// Slip returns the candidate that a name is one letter beside, where this is more likely a mistake than another name: team-a and team-b are
+// two names, and so are gpu1 and gpu2.
+func Slip(got string, candidates []string) (string, bool) {
+	i := slices.IndexFunc(candidates, func(candidate string) bool {
+		return edits([]rune(got), []rune(candidate)) == 1 && withoutDigits(got) != withoutDigits(candidate) && slips(strings.Split(got, "-"), strings.Split(candidate, "-"))
+	})
+	if i < 0 {
+		return "", false
+	}
+	return candidates[i], true
+}
+
+// slips reports whether the parts of two names that differ are words, or the names differ by a hyphen.
+func slips(a, b []string) bool {
+	const word = 4
+	for i := range a {
+		if len(a) == len(b) && a[i] != b[i] && min(len(a[i]), len(b[i])) < word {
+			return false
+		}
+	}
+	return true
+}
+
+func withoutDigits(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= '0' && r <= '9' {
+			return -1
+		}
+		return r
+	}, text)
 }
 
 // allowed is how many letters may be wrong for a candidate to be meant.

@@ -114,7 +114,7 @@ func Compare(in Input) Report {
 		own := clusters[name]
 		own.known.Everywhere = all
 		known := rule.NewCluster(own.known)
-		d := match.Join(own.differs, known.Lives)
+		d := match.Join(own.differs, all.MayBeRenamed)
 		known.Judge(&d, groups.Add)
 		if len(in.Specs) > 0 {
 			lines.Note(d.Changes)

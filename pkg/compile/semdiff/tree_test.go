@@ -11,6 +11,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/resource"
 
+	"lockstep.dev/lockstep/pkg/compile/object"
 	"lockstep.dev/lockstep/pkg/mpi"
 )
 
@@ -53,12 +54,28 @@ func treeOf(s compiledState, name string) *tree {
 	return t
 }
 
+// of is an object of a report in the state, whatever it is called in the other one.
+func (t *tree) of(o *object.Object) map[string]any {
+	if o == nil {
+		return nil
+	}
+	return t.objects[o.ID.String()]
+}
+
 // deletes reports whether the engine deletes an object of the state that a later one does not have.
 func (t *tree) deletes(id string, later *tree) bool {
 	annotations := at(t.objects[id], "metadata", "annotations")
 	kept := at(annotations, "kustomize.toolkit.fluxcd.io/prune") == "disabled" ||
 		strings.Contains(fmt.Sprint(at(annotations, "argocd.argoproj.io/sync-options")), "Prune=false")
 	return t.prunes && later.prunes && !kept
+}
+
+// takesAlong reports whether an object is a stage of an engine that a later state does not have, and that deletes what it applied when it goes.
+func (t *tree) takesAlong(id string, later *tree) bool {
+	spec := at(t.objects[id], "spec")
+	flux := strings.HasPrefix(id, "Kustomization.") && at(spec, "prune") == true && at(spec, "deletionPolicy") != "Orphan"
+	argo := strings.HasPrefix(id, "Application.") && strings.Contains(fmt.Sprint(at(t.objects[id], "metadata", "finalizers")), "resources-finalizer.argocd.argoproj.io")
+	return later.objects[id] == nil && (flux || argo)
 }
 
 // withLeft adds the policies, roles and bindings of a state before that nobody deletes: they stay on the cluster, with what they do.
@@ -210,9 +227,9 @@ func hardDifference(before, after map[string]any) (grown, shrunk bool) {
 }
 
 // guaranteed is what a ClusterQueue guarantees of a resource, of one profile or of all.
-func (t *tree) guaranteed(id, name, profile string) resource.Quantity {
+func (t *tree) guaranteed(queue *object.Object, name, profile string) resource.Quantity {
 	var sum resource.Quantity
-	for _, group := range list(at(t.objects[id], "spec", "resourceGroups")) {
+	for _, group := range list(at(t.of(queue), "spec", "resourceGroups")) {
 		for _, flavor := range list(at(group, "flavors")) {
 			if profile != "" && !slices.Contains(strings.FieldsFunc(profile, func(r rune) bool { return r == ',' || r == ' ' }), fmt.Sprint(at(flavor, "name"))) {
 				continue
@@ -245,10 +262,11 @@ func (t *tree) packetBeyond(other *tree, namespace string, ingress bool) string 
 		return ""
 	}
 	ends, ports := t.sample(other, namespace), t.ports(other, namespace)
+	has := other.namespaces[namespace] != nil // pods of a namespace that is not there send and get nothing
 	for _, pod := range podsOfSample {
 		for _, end := range ends {
 			for _, port := range ports {
-				if t.admits(namespace, pod, end, port, ingress) && !other.admits(namespace, pod, end, port, ingress) {
+				if t.admits(namespace, pod, end, port, ingress) && !(has && other.admits(namespace, pod, end, port, ingress)) {
 					return fmt.Sprintf("%v at %v for pods %v, ingress %t", port, end, pod, ingress)
 				}
 			}

@@ -265,7 +265,7 @@ func askQuota(was, is *tree, effects []rule.Effect, told map[string]int) (wrong 
 		statement := map[rule.Consequence]string{rule.GrowsQuota: "quota grown", rule.ShrinksQuota: "quota shrunk"}[e.Consequence]
 		told[statement]++
 		said[statement+e.Subject.Object] = true
-		grown, shrunk := hardDifference(was.objects[e.Subject.Object], is.objects[e.Subject.Object])
+		grown, shrunk := hardDifference(was.of(e.Changes[0].Before), is.of(e.Changes[0].After))
 		if e.Consequence == rule.GrowsQuota && !grown || e.Consequence == rule.ShrinksQuota && !shrunk {
 			wrong = append(wrong, fmt.Sprintf("it is said of %s that %s (%s), and no amount differs that way", e.Subject.Object, e.Title, e.Detail))
 		}
@@ -298,8 +298,8 @@ func askGuarantees(was, is *tree, effects []rule.Effect, told map[string]int) (w
 		resource, profile, _ := strings.Cut(rest, " of ")
 		statement := map[rule.Consequence]string{rule.GrowsQuota: "guarantees gained", rule.ShrinksQuota: "guarantees lost"}[e.Consequence]
 		told[statement]++
-		difference := is.guaranteed(id, resource, profile).DeepCopy()
-		difference.Sub(was.guaranteed(id, resource, profile))
+		difference := is.guaranteed(e.Changes[0].After, resource, profile).DeepCopy()
+		difference.Sub(was.guaranteed(e.Changes[0].Before, resource, profile))
 		if e.Consequence == rule.ShrinksQuota {
 			difference.Neg()
 		}
@@ -326,7 +326,7 @@ func askJobs(was, is *tree, effects []rule.Effect, told map[string]int) (wrong [
 		told["jobs stopped"]++
 		said[e.Subject.Namespace] = true
 		gone := was.namespaces[e.Subject.Namespace] != nil && is.namespaces[e.Subject.Namespace] == nil && was.deletes("Namespace "+e.Subject.Namespace, is)
-		if !gone && e.Consequence != rule.DeletesData {
+		if !gone && !was.takesAlong(e.Changes[0].Object().ID.String(), is) && e.Consequence != rule.DeletesData {
 			wrong = append(wrong, fmt.Sprintf("jobs are said to stop in %s, which nobody deletes: %s", e.Subject.Namespace, e.Title))
 		}
 	}

@@ -36,9 +36,9 @@ func (t *Totals) Add(other Totals) {
 }
 
 // Join puts the units of a cluster together. It finds the objects that one unit lost and another one has, and those that have another
-// name. Lives reports whether a tenant has a namespace in the state before, and after.
-func Join(units []Unit, lives func(tenant string) (before, after bool)) Cluster {
-	j := joint{lives: lives}
+// name. MayBe reports whether a tenant may be another one under a new name.
+func Join(units []Unit, mayBe func(was, is string) bool) Cluster {
+	j := joint{mayBe: mayBe}
 	var removals object.Removals
 	for i := range units {
 		u := &units[i]
@@ -66,7 +66,7 @@ func Join(units []Unit, lives func(tenant string) (before, after bool)) Cluster 
 // joint is a cluster that is put together.
 type joint struct {
 	Cluster
-	lives func(tenant string) (before, after bool)
+	mayBe func(was, is string) bool
 }
 
 // tell takes the values of an object that differ, if there are some.
@@ -120,7 +120,10 @@ func (j *joint) renamings() []renaming {
 			if taken[later.ID.Name] {
 				continue
 			}
-			r := j.between(old, later)
+			r, may := j.between(old, later)
+			if !may {
+				continue
+			}
 			if equalOnes, all := j.alike(&r, old.ID.Name, later.ID.Name); equalOnes*2 >= all && equalOnes > most {
 				best, most = r, equalOnes
 			}
@@ -144,19 +147,21 @@ func namespacesOf(changes []*Change) []*object.Object {
 	return found
 }
 
-// between is the renaming of one namespace, and of its tenant.
-func (j *joint) between(old, later *object.Object) renaming {
-	r := renaming{namespace: later.ID.Name}
+// between is the renaming of one namespace, and of its tenant. There is none between tenants of whom one cannot be the other.
+func (j *joint) between(old, later *object.Object) (r renaming, may bool) {
+	r.namespace = later.ID.Name
 	r.pairs = append(r.pairs, renamed{old.ID.Name, later.ID.Name})
 	was, is := old.Root.Scalar("metadata", "labels", mpi.TenantLabel), later.Root.Scalar("metadata", "labels", mpi.TenantLabel)
-	if was != is && was != "" && is != "" && was != old.ID.Name {
-		_, goesOn := j.lives(was)
-		if wasThere, _ := j.lives(is); !goesOn && !wasThere {
+	if was != is && was != "" && is != "" {
+		if !j.mayBe(was, is) {
+			return r, false
+		}
+		if was != old.ID.Name {
 			r.pairs = append(r.pairs, renamed{was, is})
 		}
 	}
 	slices.SortFunc(r.pairs, func(a, b renamed) int { return len(b.from) - len(a.from) })
-	return r
+	return r, true
 }
 
 // alike counts the objects of a namespace that are the same but for the names, and all of them.

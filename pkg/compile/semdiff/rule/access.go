@@ -80,6 +80,11 @@ func (c *Cluster) rights(changes, fresh []*match.Change) []Effect {
 	culprits := newCulprits(slices.Concat(changes, c.bindings, fresh))
 	var effects []Effect
 	strangers := c.strangers(holders(was, is))
+	add := func(h holder, e Effect) {
+		if !c.toldAlong(h, &e) {
+			effects = append(effects, e.about(strangers[h.Subject]))
+		}
+	}
 	for _, h := range holders(was, is) {
 		before, after := effective(was, h), effective(is, h)
 		causes := culprits.of(was[h], is[h])
@@ -87,17 +92,23 @@ func (c *Cluster) rights(changes, fresh []*match.Change) []Effect {
 			continue
 		}
 		if gained := beyondEverywhere(access.Beyond(after, before), was, is, h); len(gained) > 0 {
-			effects = append(effects, c.right(h, gained, causes, WidensAccess).about(strangers[h.Subject]))
+			add(h, c.right(h, gained, causes, WidensAccess))
 		}
 		if lost := beyondEverywhere(access.Beyond(before, after), is, was, h); len(lost) > 0 {
-			effects = append(effects, c.right(h, lost, causes, NarrowsAccess).about(strangers[h.Subject]))
+			add(h, c.right(h, lost, causes, NarrowsAccess))
 		}
 	}
-	effects = slices.DeleteFunc(effects, func(e Effect) bool {
-		return e.Severity < Critical && !slices.ContainsFunc(e.Changes, func(change *match.Change) bool { return !change.Fate.WithTenant })
-	})
 	effects = append(effects, c.accounts(changes)...)
 	return append(effects, c.unheld(changes, effects)...)
+}
+
+// toldAlong reports whether rights come or go with a tenant, or a namespace, which tells of them. People of another tenant are told by name.
+func (c *Cluster) toldAlong(h holder, e *Effect) bool {
+	who := c.strange(h)
+	if e.Severity >= Critical || who.words != "" && !who.common && c.owner(h.namespace) != "" && e.Consequence == WidensAccess {
+		return false
+	}
+	return !slices.ContainsFunc(e.Changes, func(change *match.Change) bool { return !change.Fate.WithTenant })
 }
 
 // beyondEverywhere leaves out of what a subject gained in a namespace what the same subject gained everywhere, which is told once. What is
@@ -203,7 +214,7 @@ func (c *Cluster) right(h holder, rights []access.Right, causes []*match.Change,
 		title = c.called(h) + " is no longer " + role + " of a tenant, with " + what
 	}
 	switch {
-	case c.applies(h) && consequence == NarrowsAccess:
+	case c.applies(h) && consequence == NarrowsAccess, h.Kind == "Group" && !who.everybody && ofCatalog(causes), role == "viewer" && verb == "gain" && who.words == "" && strings.HasPrefix(h.Name, c.owner(h.namespace)+"-"):
 		severity = Notice
 	case !c.used(h):
 	case consequence == NarrowsAccess:

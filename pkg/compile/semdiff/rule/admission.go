@@ -3,9 +3,11 @@ package rule
 import (
 	"cmp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"lockstep.dev/lockstep/pkg/compile/object"
+	"lockstep.dev/lockstep/pkg/compile/proof/labels"
 	"lockstep.dev/lockstep/pkg/compile/semdiff/match"
 )
 
@@ -111,6 +113,8 @@ func judgePolicy(c *match.Change) judgement {
 		return either(c.Added(), "a policy is about more requests", "a policy is about fewer requests")
 	case isTable(c):
 		return judgeTable(c)
+	case c.Path.Has("namespaceSelector"), c.Path.Has("objectSelector"):
+		return judgeSelector(c, "a policy")
 	case c.Path.Has("excludeResourceRules"):
 		return either(c.Removed(), "a policy is about more requests", "a policy is about fewer requests")
 	}
@@ -122,18 +126,64 @@ func judgePolicy(c *match.Change) judgement {
 // (https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/#failure-policy).
 func judgeWebhook(c *match.Change) judgement {
 	other := judgement{AdmitsMore, Warning, "a webhook decides in another way, and nobody can say which", Gist{Verb: "have", Rest: "another webhook"}}
-	within := func(field string) bool { return len(c.Path) > 2 && c.Path[2] == field }
+	of := func(field string) bool { return len(c.Path) > 2 && c.Path[2] == field }
 	switch {
 	case (c.Whole() || len(c.Path) <= 2) && c.Removed() && c.Kind() == "ValidatingWebhookConfiguration":
 		return judgement{AdmitsMore, Critical, "a webhook is gone: what it refused is accepted (" + c.Object().ID.Name + ")", Gist{Verb: "lose", Rest: "the webhook " + c.Object().ID.Name}}
 	case (c.Whole() || len(c.Path) <= 2) && c.Removed():
 		return judgement{AdmitsMore, Warning, "a webhook that rewrites what others ask for is gone: " + c.Object().ID.Name, Gist{Verb: "lose", Rest: "the webhook " + c.Object().ID.Name}}
-	case within("failurePolicy"):
+	case of("failurePolicy"):
 		return either(c.New.Scalar() != "Ignore", "what a webhook does not answer for is refused", "what a webhook does not answer for is accepted")
-	case within("matchConditions") && (c.Added() || c.Removed()):
+	case of("timeoutSeconds"):
+		return judgement{RestartsNothing, Notice, "a webhook has another time to answer", Gist{Verb: "have", Rest: "a webhook with another time to answer"}}
+	case of("matchConditions") && (c.Added() || c.Removed()):
 		return either(c.Removed(), "a webhook is about more requests", "a webhook is about fewer requests")
+	case of("rules") && (c.Added() || c.Removed()):
+		return either(c.Added(), "a webhook is about more requests", "a webhook is about fewer requests")
+	case of("rules") && c.Path.Last() == "scope", of("matchPolicy"):
+		return either(c.New.Scalar() == "*" || c.New.Scalar() == "Equivalent", "a webhook is about more requests", "a webhook is about fewer requests")
+	case of("namespaceSelector"), of("objectSelector"):
+		return judgeSelector(c, "a webhook")
+	case of("clientConfig") && c.Path.Last() == "caBundle":
+		return judgement{AdmitsMore, Warning, "a webhook is believed by another certificate", Gist{Verb: "believe", Rest: "another certificate of a webhook"}}
+	case of("clientConfig"):
+		return judgement{AdmitsMore, Warning, "a webhook asks somebody else, who decides from now on: " + asked(c.After), Gist{Verb: "ask", Rest: asked(c.After) + " what is accepted"}}
 	}
 	return other
+}
+
+// judgeSelector says whether what is judged by a selector of namespaces, or of objects, becomes more or less.
+func judgeSelector(c *match.Change, what string) judgement {
+	last := slices.IndexFunc(c.Path, func(key string) bool { return key == "namespaceSelector" || key == "objectSelector" })
+	of, whose := c.Path[:last+1], "namespaces"
+	if c.Path[last] == "objectSelector" {
+		whose = "objects"
+	}
+	was, readable := labels.Read(within(&c.Before.Root, of))
+	is, ok := labels.Read(within(&c.After.Root, of))
+	fewer, more := len(was.Minus(is)) > 0, len(is.Minus(was)) > 0
+	if !readable || !ok || fewer == more {
+		return judgement{AdmitsMore, Warning, what + " is about other " + whose, Gist{Verb: "have", Rest: what + " about other " + whose}}
+	}
+	return either(more, what+" is about more "+whose, what+" is about fewer "+whose)
+}
+
+// within is the value at a path of keys, and of names or numbers of items; nil where there is none.
+func within(n *object.Node, path match.Path) *object.Node {
+	for _, key := range path {
+		if n == nil {
+			return nil
+		}
+		i := slices.IndexFunc(n.Children, func(child object.Node) bool { return child.Key == key || child.StringAt("name") == key })
+		if at, err := strconv.Atoi(key); i < 0 && err == nil && at < len(n.Children) {
+			i = at
+		}
+		if i < 0 {
+			return nil
+		}
+		n = &n.Children[i]
+	}
+	return n
 }
 
 func judgeBinding(c *match.Change) judgement {
@@ -146,6 +196,9 @@ func judgeBinding(c *match.Change) judgement {
 			return judgement{AdmitsLess, Warning, "a policy refuses what it only warned about", refusesMore}
 		}
 		return judgement{RestartsNothing, Info, "what a policy warns about or records changes", Gist{Verb: "see", Rest: "other warnings"}}
+	}
+	if c.Path.Has("namespaceSelector") || c.Path.Has("objectSelector") {
+		return judgeSelector(c, "a policy")
 	}
 	if c.Path.Has("matchResources") {
 		return judgement{AdmitsMore, Warning, "a policy is about other objects", Gist{Verb: "have", Rest: "a policy about other objects"}}

@@ -80,11 +80,6 @@ func NewCluster(known Known) *Cluster {
 	return c
 }
 
-// Lives reports whether a tenant has a namespace in the state before, and after.
-func (c *Cluster) Lives(tenant string) (before, after bool) {
-	return c.was.tenants[tenant], c.is.tenants[tenant]
-}
-
 // Exists reports which states have the cluster.
 func (c *Cluster) Exists() (before, after bool) { return c.was.exists, c.is.exists }
 

@@ -7,8 +7,8 @@ import (
 
 // Everywhere is what is known of all clusters together: who lives where, which runtimes are where, and whose people a group is.
 type Everywhere struct {
-	// before are the clusters of a tenant in the state before; tenants and runtimes those of either state.
-	before, tenants, runtimes homes
+	// before and after are the clusters of a tenant in one state; tenants and runtimes those of either.
+	before, after, tenants, runtimes homes
 	// groups are the tenants of a group of people in the state before: who they are today.
 	groups homes
 	// later are those of the state afterwards.
@@ -29,7 +29,7 @@ func (h homes) of(what string) []string { return slices.Sorted(maps.Keys(h[what]
 
 // NewEverywhere puts together what is known of clusters, by their names.
 func NewEverywhere(clusters map[string]Known) *Everywhere {
-	e := &Everywhere{homes{}, homes{}, homes{}, homes{}, homes{}}
+	e := &Everywhere{homes{}, homes{}, homes{}, homes{}, homes{}, homes{}}
 	for name, known := range clusters {
 		for i := range known.Tenants {
 			e.lives(&known.Tenants[i], name)
@@ -42,13 +42,11 @@ func NewEverywhere(clusters map[string]Known) *Everywhere {
 
 func (e *Everywhere) lives(t *Tenant, cluster string) {
 	e.tenants.add(t.Name, cluster)
+	lived, groups := e.after, e.later
 	if t.Before {
-		e.before.add(t.Name, cluster)
+		lived, groups = e.before, e.groups
 	}
-	groups := e.later
-	if t.Before {
-		groups = e.groups
-	}
+	lived.add(t.Name, cluster)
 	for _, group := range t.Groups {
 		groups.add(group, t.Name)
 	}
@@ -75,6 +73,11 @@ func (e *Everywhere) Runtime(name string) []string { return e.runtimes.of(name) 
 
 // wasThere reports whether a tenant lived on some cluster in the state before.
 func (e *Everywhere) wasThere(tenant string) bool { return len(e.before[tenant]) > 0 }
+
+// MayBeRenamed reports whether a tenant may be another one under a new name: one goes, one comes, on the same clusters.
+func (e *Everywhere) MayBeRenamed(was, is string) bool {
+	return len(e.after[was]) == 0 && !e.wasThere(is) && maps.Equal(e.before[was], e.after[is])
+}
 
 // whose are the tenants whose people a group is, but one: those in the state before, or else tenants that are new.
 func (e *Everywhere) whose(group, but string) []string {

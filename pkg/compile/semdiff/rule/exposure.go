@@ -87,6 +87,14 @@ func hosts(root *object.Node) []string {
 	return distinct(append(found, root.At("spec", "hostnames").Strings()...))
 }
 
+// externalName is the host that stands for a Service, "" where pods do.
+func externalName(o *object.Object) string {
+	if o == nil || o.Root.Scalar("spec", "type") != "ExternalName" {
+		return ""
+	}
+	return o.Root.Scalar("spec", "externalName")
+}
+
 // exposes says that an object is reached from outside on some ways.
 func (c *Cluster) exposes(part []*match.Change, ways []way) Effect {
 	severity := Warning
@@ -110,6 +118,9 @@ func (c *Cluster) reached(part []*match.Change) Effect {
 	case len(lost) > 0:
 		return c.effect(part, ClosesNetwork, Warning, oneOf(o.Kind)+" no longer opens the way from outside of the cluster: "+allWays(lost)).
 			withOf(name, "are", "no longer reachable from outside of the cluster by "+allWays(lost)).to(Hampered)
+	}
+	if to := externalName(part[0].After); to != "" && to != externalName(part[0].Before) {
+		return c.effect(part, OpensNetwork, Warning, "a Service leads out of the namespace: who asks "+o.Name+" is answered by "+to).withOf(name, "lead", "to "+to).to(Included)
 	}
 	return c.effect(part, RestartsNothing, Warning, "a Service leads to something else, or by another port: "+o.Name).withOf(name, "lead", "to something else, or by another port")
 }

@@ -122,10 +122,58 @@ func (c *Cluster) wiring(part []*match.Change) Effect {
 		return c.followed(part)
 	case pruning:
 		return c.prunesNow(part)
+	case manner:
+		return c.applied(part)
 	default:
 		w := wirings[about]
 		return c.effect(part, w.consequence, w.severity, w.title).with("are", w.clause)
 	}
+}
+
+// manners are what fields tell an engine to do with what it applies, beside what is compiled.
+var manners = []struct {
+	field    string
+	severity Severity
+	words    string
+}{
+	{"targetNamespace", Critical, "all into another namespace than the compiled one"},
+	{"kubeConfig", Critical, "to another cluster"},
+	{"patches", Critical, "something else than what is compiled and reviewed: it patches it"},
+	{"postBuild", Critical, "something else than what is compiled and reviewed: it replaces variables in it"},
+	{"images", Critical, "something else than what is compiled and reviewed: it replaces images in it"},
+	{"components", Critical, "something else than what is compiled and reviewed: it adds components to it"},
+	{"namePrefix", Critical, "all under other names than the compiled ones"},
+	{"nameSuffix", Critical, "all under other names than the compiled ones"},
+	{"ignoreDifferences", Warning, "without repairing what others change there"},
+	{"ignore", Warning, "without repairing what others change there"},
+	{"force", Warning, "by deleting and making again what it cannot change"},
+	{"Replace=true", Warning, "by replacing objects as a whole, with what others wrote into them"},
+	{"Force=true", Warning, "by deleting and making again what it cannot change"},
+	{"Validate=false", Warning, "without asking whether objects are valid"},
+	{"decryption", Warning, "with Secrets that it decrypts in another way"},
+}
+
+// applied is what the engine does otherwise with what it applies.
+func (c *Cluster) applied(part []*match.Change) Effect {
+	w := wirings[manner]
+	var words []string
+	severity := w.severity
+	for _, m := range manners {
+		for _, change := range part {
+			switch {
+			case !change.Path.Has(m.field):
+			case change.Removed():
+				words = append(words, "no longer applies "+m.words)
+			default:
+				words, severity = append(words, "applies "+m.words+": "+value(change.New)), max(severity, m.severity)
+			}
+		}
+	}
+	if len(words) == 0 {
+		return c.effect(part, w.consequence, w.severity, w.title).with("are", w.clause)
+	}
+	all := strings.Join(distinct(words), ", and ")
+	return c.effect(part, ChangesSync, severity, "the GitOps engine "+all).with("have", "a GitOps engine that "+all)
 }
 
 // prunesNow says what becomes of what git no longer has, and of what a stage applied that goes.

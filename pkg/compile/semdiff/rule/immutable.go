@@ -3,6 +3,7 @@ package rule
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"lockstep.dev/lockstep/pkg/compile/semdiff/match"
 )
@@ -51,9 +52,40 @@ var immutableRule = &Rule{
 		if kind == "PersistentVolumeClaim" {
 			severity = Critical
 		}
-		return c.effect(part, ImmutableField, severity, "the API server refuses another "+fieldOf(part[0])+" of a "+kind+" that exists").
-			with("need", "a "+kind+" to be deleted by hand").helped(recreate(kind))
+		var fields, words []string
+		for _, change := range part {
+			fields, words = append(fields, fieldOf(change)), append(words, madeAgain(change))
+		}
+		title, rest := "the API server refuses another "+several(distinct(fields))+" of a "+kind+" that exists", "a "+kind+" to be deleted by hand"
+		if words := strings.Join(distinct(words), ", and "); words != "" {
+			title, rest = title+"; where it is made again "+words, rest+", after which "+words
+		}
+		return c.effect(part, ImmutableField, severity, title).with("need", rest).helped(recreate(kind))
 	}),
+}
+
+// madeAgain says what an object with another value does once somebody has deleted it and it is made again, "" where the field says it.
+func madeAgain(c *match.Change) string {
+	is := c.New.Scalar()
+	switch c.Kind() + "." + fieldOf(c) {
+	case "StorageClass.reclaimPolicy":
+		if is == "Retain" {
+			return "volumes stay, with their data, when their claims go"
+		}
+		return "the data of new volumes is deleted with their claims"
+	case "StorageClass.provisioner", "StorageClass.parameters":
+		return "new volumes are made elsewhere, or otherwise: " + shown(c)
+	case "PriorityClass.preemptionPolicy":
+		if is == "Never" {
+			return "pods of the class stop no others"
+		}
+		return "pods of the class may stop those of others below the priority " + c.After.Root.Scalar("value")
+	case "PriorityClass.value":
+		return "its pods go before others, or after them: " + shown(c)
+	case "RuntimeClass.handler":
+		return "another program on the machine runs pods of the class: " + shown(c)
+	}
+	return ""
 }
 
 // replaced is an object that the engine deletes and makes again, because it is told to.

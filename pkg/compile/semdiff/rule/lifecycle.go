@@ -1,6 +1,7 @@
 package rule
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -53,8 +54,13 @@ func (c *Cluster) lifecycle(changes []*match.Change) Effect {
 	case key == "lockstep.dev/default":
 		return c.effect(changes, NewJobsOnly, Notice, "another runtime is the default of new jobs").with("become", "another default for new jobs")
 	case key == mpi.RestartsAnnotation:
-		return c.effect(changes, NewJobsOnly, Notice, "jobs are restarted another number of times after a failure of the infrastructure").
-			with("restart", "jobs another number of times").to(Included)
+		was, is := cmp.Or(change.Old.Scalar(), "0"), cmp.Or(change.New.Scalar(), "0")
+		severity, how := Notice, "more often"
+		if trendOf(named(was), named(is)) != more {
+			severity, how = Warning, "less often"
+		}
+		return c.effect(changes, NewJobsOnly, severity, "jobs are restarted "+how+" after a failure of the infrastructure: "+was+" → "+is).
+			with("restart", "jobs "+how+", "+is+" times at most").to(Included)
 	}
 	return c.effect(changes, RestartsNothing, Info, "what is said about the end of a runtime changes").with("announce", "another end")
 }

@@ -55,7 +55,14 @@ func usesChange(c *match.Change) bool {
 var placement = []string{"nodeSelector", "affinity", "nodeName", "topologySpreadConstraints"}
 
 // isPlaced reports whether pods may start on other machines, or on none.
-func isPlaced(c *match.Change) bool { return slices.ContainsFunc(placement, c.Path.Has) }
+func isPlaced(c *match.Change) bool {
+	return slices.ContainsFunc(placement, c.Path.Has) && !(c.Path.Has("topologySpreadConstraints") && !hasText(c.New, "DoNotSchedule"))
+}
+
+// hasText reports whether some text of a value is another one.
+func hasText(n *object.Node, text string) bool {
+	return n != nil && (n.Text == text || slices.ContainsFunc(n.Children, func(child object.Node) bool { return hasText(&child, text) }))
+}
 
 // secretOf is what a volume has of Secrets and tokens.
 func secretOf(v *object.Node) []string {

@@ -45,7 +45,7 @@ func (c *Cluster) program(part []*match.Change) Effect {
 	if !isRuntime(part[0]) {
 		consequence, verb = RestartsPlatform, "replace"
 		what, rest = "pods of "+o.ID.Name+" are replaced, with", "pods of "+o.ID.Name+", with "+words(part)
-		if told := slices.ContainsFunc(part, tells); told && (c.powerful(o) != "" || isController(o)) {
+		if told := slices.ContainsFunc(part, func(change *match.Change) bool { return tells(change) && !isQuiet(change) }); told && (c.powerful(o) != "" || isController(o)) {
 			severity = Warning
 		}
 	}
@@ -74,6 +74,25 @@ func isVariable(c *match.Change) bool { return c.Path.Has("env") || c.Path.Has("
 
 // tells reports whether a change tells a program something, rather than when it is looked after.
 func tells(c *match.Change) bool { return isVariable(c) || isText(c.Path.Last()) }
+
+// quiet are arguments and variables that say how much a program tells of what it does.
+var quiet = regexp.MustCompile(`(?i)^(--?(v|verbosity|(log|logging|zap)[-_.]?(level|format|encoder|devel|stacktrace-level|time-encoding|log-level)))=|^[A-Z_]*LOG_?(LEVEL|FORMAT)$`)
+
+// isQuiet reports whether a change is about nothing else.
+func isQuiet(c *match.Change) bool {
+	if isVariable(c) {
+		names := []string{variableOf(c)}
+		for _, list := range []*object.Node{c.Old, c.New} {
+			for variable := range items(list) {
+				names = append(names, variable.Scalar("name"))
+			}
+		}
+		return !slices.ContainsFunc(distinct(names), func(name string) bool { return !quiet.MatchString(name) })
+	}
+	was, is := c.Old.Strings(), c.New.Strings()
+	differ := slices.Concat(missing(was, is), missing(is, was))
+	return len(differ) > 0 && !slices.ContainsFunc(differ, func(argument string) bool { return !quiet.MatchString(argument) })
+}
 
 // words are what of a program changes: its arguments, or variables by name.
 func words(part []*match.Change) string {

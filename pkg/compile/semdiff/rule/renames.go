@@ -22,6 +22,9 @@ var renamesRule = &Rule{
 				if was := c.tenantOf(change.Before); was != "" {
 					e.Subject.Tenant = was
 				}
+				if e.Subject.Namespace = change.Before.ID.Namespace; change.Before.ID.Kind == "Namespace" {
+					e.Subject.Namespace = change.Before.ID.Name
+				}
 				effects = append(effects, e)
 			}
 		}

@@ -3,6 +3,8 @@ package rule
 import (
 	"slices"
 
+	"lockstep.dev/lockstep/pkg/compile/object"
+	"lockstep.dev/lockstep/pkg/compile/proof/access"
 	"lockstep.dev/lockstep/pkg/compile/semdiff/match"
 )
 
@@ -21,6 +23,7 @@ func Rules() []*Rule { return rules }
 func (c *Cluster) Judge(d *match.Cluster, take func(Effect)) {
 	c.added, c.removed = d.Added, d.Removed
 	claimed := map[*Rule][]*match.Change{}
+	var left []object.Object
 	for _, change := range d.Changes {
 		c.decide(change)
 		rule := claimant(change)
@@ -31,7 +34,12 @@ func (c *Cluster) Judge(d *match.Cluster, take func(Effect)) {
 		if change.Object().ID.Group == rbacGroup && change.Path.Is("roleRef", "**") {
 			c.bindings = append(c.bindings, change)
 		}
+		if change.Fate.Stays && change.Before.ID.Group == rbacGroup {
+			left = append(left, *change.Before)
+		}
 	}
+	// What stays gives what it gave.
+	c.is.access.Add(access.Of(left))
 	users := map[string][]string{}
 	for _, rule := range rules {
 		for _, e := range rule.judge(c, claimed[rule]) {

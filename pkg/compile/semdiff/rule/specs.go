@@ -1,6 +1,7 @@
 package rule
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -15,15 +16,15 @@ var specsRule = &Rule{
 		"keys and spelling are no change. What traffic between machines is protected by is an entry of its own: a tenant that no longer requires " +
 		"encryption may live on clusters that have none, and a cluster that no longer has it does not tell anybody else. It is critical where a change " +
 		"takes both. A check that a cluster switches off is an entry of its own, too: digests of images that are no longer required, names of namespaces " +
-		"that are no longer reserved.",
-	Says:   []Consequence{SpecsOnly, WeakensEncryption, WeakensChecks},
+		"that are no longer reserved. So is another executor of TrainJobs, which is critical: running jobs were made by the one before.",
+	Says:   []Consequence{SpecsOnly, WeakensEncryption, WeakensChecks, RestartsPlatform},
 	claims: func(*match.Change) bool { return false },
 	judge:  func(*Cluster, []*match.Change) []Effect { return nil },
 }
 
 // Specs says what changes of specs mean that no object says, beside the lines from which values of objects come that differ.
 func Specs(changes []*match.Change, lines *Lines) []Effect {
-	told, left := slices.Concat(encryption(changes), checks(changes)), []*match.Change(nil)
+	told, left := slices.Concat(encryption(changes), checks(changes), executors(changes)), []*match.Change(nil)
 	for _, change := range changes {
 		if !lines.has(change) && !moves(change) && !slices.ContainsFunc(told, func(e Effect) bool { return slices.Contains(e.Changes, change) }) {
 			left = append(left, change)
@@ -85,6 +86,27 @@ func checks(changes []*match.Change) []Effect {
 	}
 	return effects
 }
+
+// executors are clusters on which somebody else executes TrainJobs.
+func executors(changes []*match.Change) []Effect {
+	var effects []Effect
+	for _, change := range changes {
+		if change.Kind() != "Cluster" || !change.Path.Is("spec", "executor") || cmp.Or(change.Old.Scalar(), bundled) == cmp.Or(change.New.Scalar(), bundled) {
+			continue
+		}
+		from, to := "Kubeflow Trainer", "mpi-controller"
+		if change.New.Scalar() != "" && change.New.Scalar() != bundled {
+			from, to = to, from
+		}
+		effects = append(effects, specEffect([]*match.Change{change}, RestartsPlatform, Critical, to+" executes TrainJobs instead of "+from+": running jobs were made by the other one").
+			with("execute", "TrainJobs with "+to+" instead of "+from).to(Hampered).
+			helped("let running jobs end, or suspend them, before this is merged: a job that runs through it is looked after by nobody, or by one who did not start it"))
+	}
+	return effects
+}
+
+// bundled is the executor where a cluster names none.
+const bundled = "Bundled"
 
 // names are a text, or those of a list.
 func names(n *object.Node) []string {

@@ -33,11 +33,11 @@ const readerPrefix = "lockstep-runtime-reader-"
 // readsAnyway reports whether a group reads the catalog before and after as the people of another tenant, whose objects need not be
 // compared.
 func (c *Cluster) readsAnyway(h holder, causes []*match.Change) bool {
+	if !ofCatalog(causes) {
+		return false
+	}
 	var tenants []string
 	for _, change := range causes {
-		if !strings.HasPrefix(change.Object().ID.Name, readerPrefix) {
-			return false
-		}
 		tenants = append(tenants, c.tenantOf(change.Object()))
 	}
 	var before, after bool
@@ -47,6 +47,13 @@ func (c *Cluster) readsAnyway(h holder, causes []*match.Change) bool {
 		}
 	}
 	return h.Kind == "Group" && h.namespace == "" && before && after
+}
+
+// ofCatalog reports whether people read the catalog of runtimes by some changes, which tells them nothing of any tenant.
+func ofCatalog(causes []*match.Change) bool {
+	return !slices.ContainsFunc(causes, func(change *match.Change) bool {
+		return !strings.HasPrefix(change.Object().ID.Name, readerPrefix) || broughtIn(change.Object())
+	})
 }
 
 // roleChange is the role of a tenant that a subject gains or loses, "" for none: people know roles better than rights.

@@ -1,7 +1,9 @@
 package rule
 
 import (
+	"cmp"
 	"slices"
+	"strings"
 
 	"lockstep.dev/lockstep/pkg/compile/object"
 	"lockstep.dev/lockstep/pkg/compile/semdiff/match"
@@ -30,11 +32,16 @@ var wiringRule = &Rule{
 }
 
 func (c *Cluster) wired(part []*match.Change) Effect {
-	severity, title, rest := Notice, "new jobs are put together in another way", "new jobs in another way"
-	if slices.ContainsFunc(part, func(change *match.Change) bool {
-		return change.Path.Last() == mpi.ImplementationLabel || change.Path.Last() == mpi.VersionLabel
-	}) {
+	severity, title, rest, help := Notice, "new jobs are put together in another way", "new jobs in another way", ""
+	if lost := lostMounts(part); len(lost) > 0 {
+		severity, title, rest = Warning, "new jobs no longer have what was mounted at "+several(lost), "new jobs without what was at "+several(lost)
+	}
+	if i := slices.IndexFunc(part, func(change *match.Change) bool { return change.Path.Last() == mpi.GangTimeoutAnnotation }); i >= 0 {
+		severity, title, rest = gangTimeout(part[i])
+	}
+	if slices.ContainsFunc(part, isOtherMPI) {
 		severity, title, rest = Warning, "new jobs run with another MPI: their images must have it", "new jobs with another MPI"
+		help = "jobs that exist keep the runtime as it was, those that wait or are restarted, too; change the images with it"
 	}
 	if severity < Warning && slices.ContainsFunc(part, overrules) {
 		severity, title, rest = Warning, "new jobs are put together in another way than the compiler does, by a patch", "new jobs in another way than the compiler does, by a patch"
@@ -42,7 +49,31 @@ func (c *Cluster) wired(part []*match.Change) Effect {
 	if words := otherPods(part); words != "" {
 		severity, title, rest = Warning, "pods of new jobs "+words, "new jobs whose pods "+words
 	}
-	return c.effect(part, NewJobsOnly, severity, title).with("start", rest)
+	return c.effect(part, NewJobsOnly, severity, title).with("start", rest).helped(help)
+}
+
+// isOtherMPI reports whether a runtime has another implementation or version; the executors write the labels to different places.
+func isOtherMPI(c *match.Change) bool {
+	return (c.Path.Last() == mpi.ImplementationLabel || c.Path.Last() == mpi.VersionLabel) && c.Old != nil && c.New != nil
+}
+
+// lostMounts are the paths at which nothing is mounted any more that a spec asked for; what the compiler adds has its own prefix.
+func lostMounts(part []*match.Change) []string {
+	var lost []string
+	for _, change := range part {
+		if path := change.Old.Scalar("mountPath"); path != "" && change.New == nil && !strings.HasPrefix(change.Old.Scalar("name"), "lockstep-") {
+			lost = append(lost, path)
+		}
+	}
+	return distinct(lost)
+}
+
+// gangTimeout says how long new jobs wait for all of their pods.
+func gangTimeout(c *match.Change) (severity Severity, title, rest string) {
+	if c.New == nil {
+		return Warning, "new jobs hold their machines without end while some of their pods do not start", "new jobs that hold machines while they are not complete"
+	}
+	return Notice, "new jobs wait another time for all of their pods: " + cmp.Or(c.Old.Scalar(), "without end") + " → " + c.New.Scalar(), "new jobs that wait another time for all of their pods"
 }
 
 func tolerates(c *match.Change) bool { return c.Path.Has("tolerations") }

@@ -1,0 +1,267 @@
+package references
+
+import (
+	"iter"
+	"slices"
+	"strings"
+
+	"lockstep.dev/lockstep/pkg/compile/object"
+	"lockstep.dev/lockstep/pkg/compile/proof/labels"
+)
+
+// What objects name is of these groups.
+const (
+	rbacGroup      = "rbac.authorization.k8s.io"
+	admissionGroup = "admissionregistration.k8s.io"
+	kueueGroup     = "kueue.x-k8s.io"
+	routesGroup    = "gateway.networking.k8s.io"
+	queueLabel     = "kueue.x-k8s.io/queue-name"
+	nameLabel      = "kubernetes.io/metadata.name"
+)
+
+// plainGroups are the groups of which it is known that what is made of their objects is made of a template in them, or nothing.
+var plainGroups = []string{
+	"", "apps", "batch", "autoscaling", "policy", "networking.k8s.io", rbacGroup, "coordination.k8s.io", "discovery.k8s.io", "events.k8s.io", routesGroup, kueueGroup, "route.openshift.io",
+}
+
+// plainKinds are those of other groups of which it is known.
+var plainKinds = []string{"ServiceMonitor", "PodMonitor", "PrometheusRule", "Certificate", "Issuer", "Kustomization", "GitRepository", "Application", "AppProject"}
+
+// templates are where objects have their pods.
+var templates = map[string][]string{
+	"CronJob":               {"spec", "jobTemplate", "spec", "template"},
+	"DaemonSet":             {"spec", "template"},
+	"Deployment":            {"spec", "template"},
+	"Job":                   {"spec", "template"},
+	"Pod":                   {},
+	"ReplicaSet":            {"spec", "template"},
+	"ReplicationController": {"spec", "template"},
+	"StatefulSet":           {"spec", "template"},
+}
+
+func (r reader) read() {
+	o := r.object
+	root, spec, own := &o.Root, o.Root.Get("spec"), o.ID.Namespace
+	if own != "" && !r.patchedOnly {
+		r.mention(root.At("metadata", "namespace"))
+		if !slices.Contains(plainGroups, o.ID.Group) && !slices.Contains(plainKinds, o.ID.Kind) {
+			r.facts.makers = append(r.facts.makers, own)
+		}
+	}
+	r.namespaces(root)
+	switch o.ID.Kind {
+	case "RoleBinding", "ClusterRoleBinding":
+		r.binding()
+	case "Service":
+		r.service()
+	case "ConfigMap":
+		r.facts.configs = append(r.facts.configs, config{o.ID, append(keys(root.Get("data")), keys(root.Get("binaryData"))...)})
+	case "NetworkPolicy", "PodDisruptionBudget":
+		r.selects(spec)
+	case "ServiceMonitor", "PodMonitor":
+		r.monitor(spec)
+	case "ValidatingWebhookConfiguration", "MutatingWebhookConfiguration":
+		for hook := range items(root.Get("webhooks")) {
+			r.asks(hook.At("clientConfig", "service"), "443", "nothing answers, and what the webhook is about is refused or not judged")
+		}
+	case "APIService":
+		r.asks(spec.At("service"), "443", "nothing answers requests for the API")
+	case "ValidatingAdmissionPolicyBinding":
+		r.names(spec.At("policyName"), admissionGroup, "ValidatingAdmissionPolicy", "", everywhere, "the binding enforces nothing")
+	case "MutatingAdmissionPolicyBinding":
+		r.names(spec.At("policyName"), admissionGroup, "MutatingAdmissionPolicy", "", everywhere, "the binding enforces nothing")
+	case "HorizontalPodAutoscaler":
+		target := spec.At("scaleTargetRef")
+		group, _, _ := strings.Cut(target.Scalar("apiVersion"), "/")
+		r.names(target.At("name"), group, target.Scalar("kind"), own, closed, "nothing is scaled")
+	case "PersistentVolumeClaim":
+		r.names(spec.At("storageClassName"), "storage.k8s.io", "StorageClass", "", everywhere, "no volume is made")
+	case "LocalQueue":
+		r.names(spec.At("clusterQueue"), kueueGroup, "ClusterQueue", "", everywhere, "jobs wait for ever")
+	case "Ingress", "Route", "HTTPRoute", "GRPCRoute":
+		r.routes(root)
+	}
+	if path, has := templates[o.ID.Kind]; has {
+		r.pods(root.At(path...))
+	}
+	r.names(root.At("metadata", "labels", queueLabel), kueueGroup, "LocalQueue", own, compiled, "it waits for ever")
+}
+
+// binding reads whom a binding gives what. ClusterRoles may be everybody's, and those that are not known are told by the proof of access.
+func (r reader) binding() {
+	o := r.object
+	if role := o.Root.Get("roleRef"); role.Scalar("kind") == "Role" {
+		r.names(role.At("name"), rbacGroup, "Role", o.ID.Namespace, compiled, "the binding gives nothing")
+	}
+	for subject := range items(o.Root.Get("subjects")) {
+		if subject.Scalar("kind") == "ServiceAccount" {
+			r.mention(subject.At("namespace"))
+			r.names(subject.At("name"), "", "ServiceAccount", subject.Scalar("namespace"), compiled, "nobody has the rights")
+		}
+	}
+}
+
+func (r reader) service() {
+	o := r.object
+	spec := o.Root.Get("spec")
+	own := service{id: o.ID, labels: texts(o.Root.At("metadata", "labels"))}
+	s := selection{by: o.ID, namespace: o.ID.Namespace, at: r.place(spec.At("selector"))}
+	for port := range items(spec.At("ports")) {
+		own.ports = append(own.ports, port.Scalar("port"), port.Scalar("name"))
+		if target := port.At("targetPort"); target != nil && target.Kind == object.TextNode {
+			s.ports = append(s.ports, named{target.Text, r.place(target)})
+		}
+	}
+	r.facts.services = append(r.facts.services, own)
+	if selector := spec.At("selector"); selector != nil && len(selector.Children) > 0 && r.judged(selector) {
+		s.selector = selectorOf(object.Map("", selector.Named("matchLabels")))
+		r.facts.selections = append(r.facts.selections, s)
+	}
+}
+
+// selects reads which pods a policy or a budget is for. An empty selector is for all.
+func (r reader) selects(spec *object.Node) {
+	key := map[string]string{"NetworkPolicy": "podSelector", "PodDisruptionBudget": "selector"}[r.object.ID.Kind]
+	selector := spec.At(key)
+	if selector == nil || len(selector.Children) == 0 || !r.judged(selector) {
+		return
+	}
+	s := selection{by: r.object.ID, namespace: r.object.ID.Namespace, selector: selectorOf(*selector), at: r.place(selector)}
+	for rule := range items(spec.At("ingress")) {
+		for port := range items(rule.Get("ports")) {
+			if own := port.Get("port"); own != nil && own.Kind == object.TextNode {
+				s.ports = append(s.ports, named{own.Text, r.place(own)})
+			}
+		}
+	}
+	r.facts.selections = append(r.facts.selections, s)
+}
+
+// monitor reads what a monitor measures in its own namespace.
+func (r reader) monitor(spec *object.Node) {
+	for n := range items(spec.At("namespaceSelector", "matchNames")) {
+		r.mention(n)
+	}
+	selector := spec.At("selector")
+	if spec.At("namespaceSelector") != nil || selector == nil || len(selector.Children) == 0 || !r.judged(selector) {
+		return
+	}
+	r.facts.selections = append(r.facts.selections, selection{
+		by: r.object.ID, namespace: r.object.ID.Namespace, services: r.object.ID.Kind == "ServiceMonitor", selector: selectorOf(*selector), at: r.place(selector),
+	})
+}
+
+// asks reads which Service is asked by something outside of its namespace.
+func (r reader) asks(client *object.Node, port, without string) {
+	if own := client.Scalar("port"); own != "" {
+		port = own
+	}
+	r.mention(client.At("namespace"))
+	r.namesPart(client.At("name"), client.At("port"), name{of: object.ID{Kind: "Service", Namespace: client.Scalar("namespace")}, port: port, reach: closed, without: without})
+}
+
+// routes reads to which Services requests from outside go, however deep their names are.
+func (r reader) routes(n *object.Node) {
+	const without = "requests are answered with an error"
+	at := object.ID{Kind: "Service", Namespace: r.object.ID.Namespace}
+	switch backend := n.At("service"); {
+	case backend != nil: // of an Ingress
+		port := backend.At("port", "number")
+		if port == nil {
+			port = backend.At("port", "name")
+		}
+		r.namesPart(backend.At("name"), port, name{of: at, port: portOf(port), reach: closed, without: without})
+		return
+	case n.Key == "to" && n.Scalar("kind") == "Service": // of a Route
+		r.namesPart(n.At("name"), nil, name{of: at, reach: closed, without: without})
+		return
+	}
+	for child := range items(n) {
+		if n.Key == "backendRefs" && (child.Scalar("kind") == "" || child.Scalar("kind") == "Service") {
+			if other := child.Scalar("namespace"); other != "" {
+				at.Namespace = other
+			}
+			r.namesPart(child.At("name"), child.At("port"), name{of: at, port: portOf(child.At("port")), reach: closed, without: without})
+			continue
+		}
+		r.routes(child)
+	}
+}
+
+func portOf(n *object.Node) string {
+	if n == nil {
+		return ""
+	}
+	return n.Text
+}
+
+// namespaces reads the names of namespaces in selectors.
+func (r reader) namespaces(n *object.Node) {
+	for child := range items(n) {
+		switch {
+		case child.Key == nameLabel && child.Leaf():
+			r.mention(child)
+		case child.Scalar("key") == nameLabel && child.Get("values") != nil:
+			for value := range items(child.Get("values")) {
+				r.mention(value)
+			}
+		default:
+			r.namespaces(child)
+		}
+	}
+}
+
+func (r reader) mention(n *object.Node) {
+	if n != nil && n.Text != "" && r.judged(n) {
+		r.facts.mentions = append(r.facts.mentions, mention{r.object.ID, named{n.Text, r.place(n)}})
+	}
+}
+
+// selectorOf reads a selector; one that cannot be read, or that asks for labels that controllers set, selects everything.
+func selectorOf(n object.Node) labels.Selector {
+	for label := range items(n.Get("matchLabels")) {
+		if isSet(label.Key) {
+			return nil
+		}
+	}
+	for expression := range items(n.Get("matchExpressions")) {
+		if isSet(expression.Scalar("key")) {
+			return nil
+		}
+	}
+	s, _ := labels.Read(&n)
+	return s
+}
+
+// isSet reports whether controllers set a label of pods.
+func isSet(key string) bool {
+	prefix, _, _ := strings.Cut(key, "/")
+	return slices.Contains([]string{"job-name", "controller-uid", "pod-template-hash", "controller-revision-hash"}, key) ||
+		slices.Contains([]string{"batch.kubernetes.io", "apps.kubernetes.io", "statefulset.kubernetes.io", "jobset.sigs.k8s.io"}, prefix)
+}
+
+func items(n *object.Node) iter.Seq[*object.Node] {
+	return func(yield func(*object.Node) bool) {
+		for i := 0; n != nil && i < len(n.Children); i++ {
+			if !yield(&n.Children[i]) {
+				return
+			}
+		}
+	}
+}
+
+func keys(n *object.Node) []string {
+	var found []string
+	for child := range items(n) {
+		found = append(found, child.Key)
+	}
+	return found
+}
+
+func texts(n *object.Node) map[string]string {
+	found := map[string]string{}
+	for child := range items(n) {
+		found[child.Key] = child.Text
+	}
+	return found
+}

@@ -17,7 +17,7 @@ from kubeflow.trainer.options import Labels, Name
 from kubeflow.trainer.types import types
 from kubernetes.client import ApiException
 
-from lockstep import _events, _kubeflow, _view
+from lockstep import _events, _function, _kubeflow, _view
 from lockstep._api import Api, Paths, named
 from lockstep._checks import check
 from lockstep._logs import PodLog, untagged
@@ -43,7 +43,7 @@ from lockstep._objects import name as name_of
 from lockstep._times import now
 from lockstep._watch import Watch, merged
 from lockstep.cause import Cause
-from lockstep.errors import Forbidden, LockstepError, NotFound, TimeoutError, explained, of_job
+from lockstep.errors import Forbidden, LockstepError, NotFound, RankError, TimeoutError, explained, of_job
 from lockstep.job import Job, Runtime, Withheld
 from lockstep.phase import Phase
 from lockstep.trainer import MPITrainer
@@ -51,6 +51,9 @@ from lockstep.trainer import MPITrainer
 _API_VERSION = "trainer.kubeflow.org/v1alpha1"
 #: Fields of an MPITrainer that ``clone`` changes, and what they are called in a TrainJob.
 _CHANGES = {"nodes": "numNodes", "slots": "numProcPerNode", "command": "command", "args": "args", "image": "image"}
+_CHANGES |= {"func": "command", "func_args": "", "launcher": "", "resources": "resourcesPerNode"}
+#: In how many of the last lines the exceptions of ranks are looked for.
+_RAISED = 10_000
 
 
 class MPIClient(TrainerClient):
@@ -166,8 +169,8 @@ class MPIClient(TrainerClient):
             name: The job to copy. Its size, command, environment and labels are kept; its status, and that it was suspended, are not.
             new_name: The name of the new job; by default a random one.
             strict: See :meth:`train`.
-            changes: nodes, slots, command, args, image, env (variables to set; None takes one away), resources, runtime or queue, as in
-                :class:`MPITrainer` and :meth:`train`.
+            changes: nodes, slots, command, args, func, func_args, launcher, image, env (variables to set; None takes one away), resources,
+                runtime or queue, as in :class:`MPITrainer` and :meth:`train`.
 
         Raises:
             TypeError: There is no such change.
@@ -259,7 +262,8 @@ class MPIClient(TrainerClient):
 
         Raises:
             JobFailed: It failed or was refused, and that was not waited for. ``error.cause`` has the reason and the text of its condition.
-                Some reasons have types of their own: QuotaExceeded, NotSchedulable.
+                Some reasons have types of their own: QuotaExceeded, NotSchedulable. Of a function (``func=``) ``error.__cause__`` is the
+                :class:`RankError` of the rank that raised first, as long as the log of the launcher can be read.
             TimeoutError: It is not there in time; ``error.job`` says where it is and what keeps it.
             NotFound: There is no such job, or it was deleted.
             ValueError: There is no such phase.
@@ -277,7 +281,9 @@ class MPIClient(TrainerClient):
         if job.phase in phases or job.phase is Phase.COMPLETE:
             return job
         if job.finished:
-            raise of_job(job)
+            error = of_job(job)
+            error.ranks = self._raised(trainjob)
+            raise error from next(iter(error.ranks), None)
         raise TimeoutError(f"job {name} is {job.phase} after {timeout:g} s{f': {job.cause}' if job.cause else ''}", job)
 
     def stream_job_events(self, name: str, *, follow: bool = True) -> Iterator[types.Event]:
@@ -426,15 +432,15 @@ class MPIClient(TrainerClient):
         return {"apiGroup": "trainer.kubeflow.org", "kind": RUNTIME if mine else CLUSTER_RUNTIME, "name": runtime}
 
     def _change(self, made: Object, changes: dict[str, Any]) -> None:
-        known = [*_CHANGES, "env", "resources", "runtime", "queue"]
+        known = [*_CHANGES, "env", "runtime", "queue"]
         unknown = sorted(set(changes) - set(known))
         if unknown:
             raise TypeError(f"clone cannot change {', '.join(unknown)}: it changes {', '.join(known)}")
         trainer = made["spec"].setdefault("trainer", {})
-        given = {k: v for k, v in changes.items() if k in _CHANGES or k == "resources"}
-        trainer.update(MPITrainer(**given).spec())
+        given = {k: v for k, v in changes.items() if k in _CHANGES}
         for field in (k for k, v in given.items() if v is None):
-            trainer.pop(_CHANGES.get(field, "resourcesPerNode"), None)
+            trainer.pop(_CHANGES[field], None)
+        trainer.update(MPITrainer(**given).spec())
         if env := changes.get("env"):
             kept = [v for v in trainer.get("env") or [] if v["name"] not in env]
             trainer["env"] = kept + [{"name": k, "value": str(v)} for k, v in env.items() if v is not None]
@@ -493,6 +499,15 @@ class MPIClient(TrainerClient):
                 if _there(job, phases):
                     return job
         return self.get_job(job.name)
+
+    def _raised(self, trainjob: Object) -> list[RankError]:
+        """What ranks of a function have raised, by the log of the launcher; it may be gone, or not for this user."""
+        if not _function.ships(trainjob):
+            return []
+        try:
+            return _function.raised(self.logs(name_of(trainjob), tail=_RAISED))
+        except LockstepError:
+            return []
 
     def _events_until_over(self, job: Object) -> Iterator[Object]:
         """Events as they come. When the job is over they are read once more: the last ones may come after the news of that."""

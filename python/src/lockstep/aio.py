@@ -44,6 +44,7 @@ class AsyncMPIClient:
         self.suspend = _awaited(self._client.suspend)
         self.resume = _awaited(self._client.resume)
         self.delete = _awaited(self._client.delete)
+        self.watch = _iterated(self._client.watch)
         self.logs = _iterated(self._client.logs)
         self.get_job_logs = _iterated(self._client.get_job_logs)
         self.stream_job_events = _iterated(self._client.stream_job_events)

@@ -20,6 +20,7 @@ from kubernetes.client import ApiException
 from lockstep import _events, _function, _kubeflow, _view
 from lockstep._api import Api, Paths, named
 from lockstep._checks import check
+from lockstep._credentials import renewal
 from lockstep._logs import PodLog, untagged
 from lockstep._objects import (
     CLUSTER_RUNTIME,
@@ -41,9 +42,9 @@ from lockstep._objects import (
 )
 from lockstep._objects import name as name_of
 from lockstep._times import now
-from lockstep._watch import Watch, merged
+from lockstep._watch import Change, Watch, merged, patiently
 from lockstep.cause import Cause
-from lockstep.errors import Forbidden, LockstepError, NotFound, RankError, TimeoutError, explained, of_job
+from lockstep.errors import Forbidden, LockstepError, NotFound, RankError, TimeoutError, Unreachable, explained, of_job
 from lockstep.job import Job, Runtime, Withheld
 from lockstep.phase import Phase
 from lockstep.trainer import MPITrainer
@@ -91,7 +92,8 @@ class MPIClient(TrainerClient):
         self._kubernetes: Any = self.backend
         #: The namespace of the jobs.
         self.namespace: str = self._kubernetes.namespace
-        self._api = Api(self._kubernetes.core_api.api_client)
+        client = self._kubernetes.core_api.api_client
+        self._api = Api(client, renewal(config, client))
         self._paths = Paths(self.namespace)
 
     # To submit.
@@ -275,7 +277,7 @@ class MPIClient(TrainerClient):
         watch = Watch(self._api, self._paths.trainjobs, of=trainjob, deadline=deadline, fieldSelector=f"metadata.name={name}")
         try:
             if not _there(job, phases):
-                job = self._watched(watch, job, phases)
+                job = self._watched(watch, job, phases, deadline)
         finally:
             watch.close()
         if job.phase in phases or job.phase is Phase.COMPLETE:
@@ -285,6 +287,35 @@ class MPIClient(TrainerClient):
             error.ranks = self._raised(trainjob)
             raise error from next(iter(error.ranks), None)
         raise TimeoutError(f"job {name} is {job.phase} after {timeout:g} s{f': {job.cause}' if job.cause else ''}", job)
+
+    def watch(self, name: str, *, timeout: float | None = None) -> Iterator[Job]:
+        """A job as it is now, and again after each change of it, until it is over; the last one says how it ended.
+
+        It goes on through lost connections, an API server that is started again, and tokens that expire where the kubeconfig has a new one.
+        What came and went while nobody could look is not told: the job as it is then comes next.
+
+        Args:
+            name: The job.
+            timeout: After how many seconds it ends without the job being over; None for never.
+
+        Raises:
+            NotFound: There is no such job, or it was deleted.
+        """
+        deadline = None if timeout is None else time.monotonic() + timeout
+        trainjob = self._get(name)
+        job = _view.job(self._objects(trainjob))
+        watch = Watch(self._api, self._paths.trainjobs, of=trainjob, deadline=deadline, fieldSelector=f"metadata.name={name}")
+        try:
+            yield job
+            for change in watch if not job.finished else ():
+                _expect(change, job)
+                last, job = job, patiently(lambda: self.get_job(name), deadline)
+                if job != last:
+                    yield job
+                if job.finished:
+                    return
+        finally:
+            watch.close()
 
     def stream_job_events(self, name: str, *, follow: bool = True) -> Iterator[types.Event]:
         """The events of a job, its pods and what lies between, as they come; those that there are come first, by time.
@@ -488,17 +519,19 @@ class MPIClient(TrainerClient):
             _note(withheld, what, e)
             return None
 
-    def _watched(self, watch: Watch, job: Job, phases: set[Phase]) -> Job:
+    def _watched(self, watch: Watch, job: Job, phases: set[Phase], deadline: float | None) -> Job:
         """Follows a job until it is there, over or out of time. Only what a change may mean is read."""
+        name = job.name
         for change in watch:
-            if change.kind == "DELETED" or uid(change.object) != job.uid:
-                raise NotFound(f"job {job.name} was deleted while it was waited for")
+            _expect(change, job)
             shown = _view.job(Objects(now=now(), trainjob=change.object))
             if phases or shown.finished:
-                job = self.get_job(job.name)
+                job = patiently(lambda: self.get_job(name), deadline)
                 if _there(job, phases):
                     return job
-        return self.get_job(job.name)
+        with suppress(Unreachable):  # it is late: what was known last is better than nothing
+            job = self.get_job(name)
+        return job
 
     def _raised(self, trainjob: Object) -> list[RankError]:
         """What ranks of a function have raised, by the log of the launcher; it may be gone, or not for this user."""
@@ -519,7 +552,7 @@ class MPIClient(TrainerClient):
                     yield change.object
             elif _over(change.kind, change.object, job):
                 break
-        yield from sorted(self._api.list(self._paths.events)[0], key=_events.when)
+        yield from sorted(patiently(lambda: self._api.list(self._paths.events))[0], key=_events.when)
 
     def _read(self, job: Object, role: str, index: int, query: dict[str, str]) -> Iterator[str]:
         pods, _ = self._api.list(self._paths.pods, labelSelector=_selector(job, role, index))
@@ -548,8 +581,14 @@ class MPIClient(TrainerClient):
             elif _over(change.kind, change.object, job):
                 break
         # The news of the end may be ahead of that of the pod.
-        left, _ = self._api.list(self._paths.pods, labelSelector=_selector(job, role, index))
+        left, _ = patiently(lambda: self._api.list(self._paths.pods, labelSelector=_selector(job, role, index)))
         return next((p for p in left if _began(p) and uid(p) not in seen), None)
+
+
+def _expect(change: Change, job: Job) -> None:
+    """Raises where a change says that the job is gone, or another one has its name."""
+    if change.kind == "DELETED" or uid(change.object) != job.uid:
+        raise NotFound(f"job {job.name} was deleted while it was waited for")
 
 
 def _there(job: Job, phases: set[Phase]) -> bool:

@@ -28,6 +28,7 @@ from lockstep.errors import (
 from lockstep.job import Job, Pod, Queue, Runtime, Withheld, World
 from lockstep.phase import Phase
 from lockstep.trainer import MPITrainer
+from lockstep.webhook import WebhookFailed
 
 __all__ = [
     "ApiError",
@@ -52,6 +53,7 @@ __all__ = [
     "TimeoutError",
     "Unauthorized",
     "Unreachable",
+    "WebhookFailed",
     "Withheld",
     "World",
 ]

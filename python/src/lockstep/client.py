@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import copy
+import logging
 import math
 import secrets
+import threading
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
+from concurrent.futures import Future
 from contextlib import suppress
 from datetime import datetime, timezone
+from functools import partial
 from typing import Any, Literal
 
 import yaml
 from kubeflow.trainer import KubernetesBackendConfig, TrainerClient
-from kubeflow.trainer.options import Labels, Name
+from kubeflow.trainer.options import Name
 from kubeflow.trainer.types import types
 from kubernetes.client import ApiException
 
-from lockstep import _events, _function, _kubeflow, _view
+from lockstep import _events, _function, _kubeflow, _live, _view
 from lockstep._api import Api, Paths, named
 from lockstep._checks import check
 from lockstep._credentials import renewal
@@ -32,6 +36,7 @@ from lockstep._objects import (
     QUEUE_LABEL,
     ROLE_LABEL,
     RUNTIME,
+    USER_ANNOTATION,
     Object,
     Objects,
     labels,
@@ -48,6 +53,7 @@ from lockstep.errors import Forbidden, LockstepError, NotFound, RankError, Timeo
 from lockstep.job import Job, Runtime, Withheld
 from lockstep.phase import Phase
 from lockstep.trainer import MPITrainer
+from lockstep.webhook import Webhook
 
 _API_VERSION = "trainer.kubeflow.org/v1alpha1"
 #: Fields of an MPITrainer that ``clone`` changes, and what they are called in a TrainJob.
@@ -95,6 +101,7 @@ class MPIClient(TrainerClient):
         client = self._kubernetes.core_api.api_client
         self._api = Api(client, renewal(config, client))
         self._paths = Paths(self.namespace)
+        self._user: str | None = None
 
     # To submit.
 
@@ -126,7 +133,8 @@ class MPIClient(TrainerClient):
         """
         if not isinstance(trainer, MPITrainer):
             more: list[Any] = [Name(name)] if name else []
-            more += [Labels({QUEUE_LABEL: queue})] if queue else []
+            more += [partial(_add, "labels", {QUEUE_LABEL: queue})] if queue else []
+            more += [partial(_add, "annotations", self._signature())]
             return self._train_otherwise(runtime, initializer, trainer, [*(options or []), *more])
         if initializer:
             raise ValueError("MPI runtimes take no initializer: load data in the command, or mount a volume")
@@ -182,6 +190,7 @@ class MPIClient(TrainerClient):
         self._change(made, changes)
         kind, runtime = runtime_ref(made)
         check(made, self._runtime(kind, runtime, []), strict=strict)
+        _add("annotations", self._signature(), made)
         return name_of(self._api.create(self._paths.trainjobs, made))
 
     def create_mpi_job(self, name: str | None = None, *, runtime: str, queue: str | None = None, strict: bool = False, **trainer: Any) -> str:
@@ -317,6 +326,66 @@ class MPIClient(TrainerClient):
         finally:
             watch.close()
 
+    def show(self, name: str, *, lines: int = 5, timeout: float | None = None) -> Job:
+        """Shows a job until it is over, as a table that follows it: phase, pods with their ranks, times, progress, and what it printed last.
+
+        A notebook shows the table in its cell, a terminal in place. Elsewhere it is printed when the state is new. Interrupt it to look no
+        longer: the job goes on.
+
+        Args:
+            name: The job.
+            lines: How many of its last lines to show; 0 for none, and its log is not read then.
+            timeout: After how many seconds it ends without the job being over; None for never.
+
+        Returns:
+            The job as it was shown last. A job that failed raises no error here: ``job.cause`` says why.
+
+        Raises:
+            NotFound: There is no such job, or it was deleted.
+        """
+        log = self.logs(name, tail=lines, follow=True) if lines else iter(())
+        return _live.follow(self.watch(name, timeout=timeout), log, lines, _live.screen())
+
+    def on_end(self, name: str, then: Callable[[Job], object] | str, *, secret: str | None = None) -> Future[Job]:
+        """Calls a function, or a URL, when a job is over, however it ended. It waits in a thread of this process.
+
+        It is this process that waits: when it ends before the job does, nobody is told. Keep it, by ``result()`` of what is returned, or let
+        something in the cluster watch jobs instead. A job that is deleted is not told of: ``result()`` raises NotFound then.
+
+        Args:
+            name: The job.
+            then: Called with the job; or the URL of a webhook, which gets a POST as :mod:`lockstep.webhook` says: signed, and sent up to eight
+                times in about four minutes while nobody takes it. It may come twice, with the same ``id``.
+            secret: What the message to a URL is signed with; its receiver needs the same, see :func:`lockstep.webhook.verify`.
+
+        Returns:
+            The future job: ``result()`` waits until it is over and told of, and raises what went wrong with that.
+
+        Raises:
+            NotFound: There is no such job.
+            ValueError: The URL is none, or there is no secret for it.
+
+        Example:
+            >>> client = MPIClient()  # doctest: +SKIP
+            >>> client.on_end("train", "https://chat.example/hook", secret="s3cret").result()  # doctest: +SKIP
+        """
+        tell: Callable[[Job], object] = Webhook(then, secret) if isinstance(then, str) else then
+        self._get(name)
+        told: Future[Job] = Future()
+
+        def wait() -> None:
+            try:
+                job = self.wait(name, until=[p for p in Phase if p.finished])
+                tell(job)
+            except BaseException as e:  # noqa: BLE001 # whoever asks for the result raises it
+                logging.getLogger("lockstep").warning("the end of job %s was not told of: %s", name, e)
+                told.set_exception(e)
+            else:
+                told.set_result(job)
+
+        threading.Thread(target=wait, daemon=True, name="lockstep-on-end").start()
+        return told
+
     def stream_job_events(self, name: str, *, follow: bool = True) -> Iterator[types.Event]:
         """The events of a job, its pods and what lies between, as they come; those that there are come first, by time.
 
@@ -451,7 +520,18 @@ class MPIClient(TrainerClient):
         made = self._made(runtime, trainer, options, name, queue)
         kind, runtime_name = runtime_ref(made)
         check(made, self._runtime(kind, runtime_name, []), strict=strict)
+        _add("annotations", self._signature(), made)
         return made
+
+    def _signature(self) -> dict[str, str]:
+        """Who submits, for ``kubectl mpi list --mine``. Where the API server does not say who asks, nobody is named."""
+        if self._user is None:
+            asked = {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}
+            try:
+                self._user = str(status(self._api.create("/apis/authentication.k8s.io/v1/selfsubjectreviews", asked))["userInfo"]["username"])
+            except (LockstepError, KeyError):
+                self._user = ""
+        return {USER_ANNOTATION: self._user} if self._user else {}
 
     def _reference(self, runtime: str | types.Runtime | None) -> Object:
         """What a TrainJob says of its runtime. One of the namespace comes before one of the cluster."""
@@ -605,6 +685,13 @@ def _over(kind: str, trainjob: Object, job: Object) -> bool:
 def _note(withheld: list[Withheld], what: str, e: LockstepError) -> None:
     if all(w.what != what for w in withheld):
         withheld.append(Withheld(what, str(e)))
+
+
+def _add(what: str, entries: dict[str, str], made: Object, *_: Any) -> None:
+    """Adds labels or annotations to a TrainJob; called as an option of Kubeflow's SDK too."""
+    metadata = made.setdefault("metadata", {})
+    if entries:
+        metadata[what] = {**(metadata.get(what) or {}), **entries}
 
 
 def _random_name() -> str:

@@ -258,34 +258,42 @@ def test_a_webhook_is_signed(cluster: Cluster, client: MPIClient, receiver: Rece
             verify("key", body, forged)
 
 
-def test_a_webhook_is_sent_until_somebody_takes_it(receiver: Receivers) -> None:
-    pauses: list[float] = []
+@pytest.fixture
+def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The pauses of webhooks, which nobody makes here."""
+    made: list[float] = []
+    monkeypatch.setattr(webhook, "sleep", made.append)
+    return made
+
+
+def test_a_webhook_is_sent_until_somebody_takes_it(receiver: Receivers, pauses: list[float]) -> None:
     receiver.answers = [503, 429, 500, 200]
-    Webhook(receiver.url, "key", pauses.append)(OVER)
+    Webhook(receiver.url, "key")(OVER)
     assert pauses == [1, 2, 4]
     assert len({body for body, _ in receiver.got}) == 1
 
 
 @pytest.mark.parametrize(("answers", "tries"), [([403], 1), ([301], 1), ([500] * 9, 8)])
+@pytest.mark.usefixtures("pauses")
 def test_a_webhook_that_nobody_takes(receiver: Receivers, answers: list[int], tries: int) -> None:
     receiver.answers = list(answers)
     with pytest.raises(WebhookFailed, match=rf"the webhook at http://127.0.0.1 was not told .* is Failed: it answered {answers[0]}$"):
-        Webhook(receiver.url, "key", lambda _: None)(OVER)
+        Webhook(receiver.url, "key")(OVER)
     assert len(receiver.got) == tries
 
 
+@pytest.mark.usefixtures("pauses")
 def test_a_webhook_where_nobody_listens(receiver: Receivers) -> None:
     url = receiver.url
     receiver.server_close()
     with pytest.raises(WebhookFailed, match="nobody answers"):
-        Webhook(url, "key", lambda _: None)(OVER)
+        Webhook(url, "key")(OVER)
 
 
 @pytest.mark.parametrize(("url", "secret", "said"), [("ftp://a", "key", "is no URL"), ("https://", "key", "is no URL"), ("https://a", "", "secret=")])
 def test_webhooks_are_checked_at_once(url: str, secret: str, said: str) -> None:
     with pytest.raises(ValueError, match=said):
         Webhook(url, secret)
-    assert webhook.PAUSES
 
 
 def test_a_function_is_called_at_the_end(cluster: Cluster, client: MPIClient, caplog: pytest.LogCaptureFixture) -> None:

@@ -9,8 +9,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
-import time
-from collections.abc import Callable, Mapping
+from time import sleep, time
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -60,7 +59,7 @@ def verify(secret: str, body: bytes, header: str, *, tolerance: float = 300, at:
     said, _, _ = header.removeprefix("t=").partition(",")
     if not (said.isascii() and said.isdigit() and hmac.compare_digest(sign(secret, body, int(said)).encode(), header.encode())):
         raise ValueError("the signature does not fit the body: the secret is another one, or somebody has changed it")
-    if abs((time.time() if at is None else at) - int(said)) > tolerance:
+    if abs((time() if at is None else at) - int(said)) > tolerance:
         raise ValueError(f"it was signed more than {tolerance:g} s ago: it may be a copy")
     content: dict[str, Any] = json.loads(body)
     return content
@@ -77,13 +76,13 @@ class Webhook:
         ValueError: There is no secret, or the URL is none.
     """
 
-    def __init__(self, url: str, secret: str | None, sleep: Callable[[float], None] = time.sleep) -> None:
+    def __init__(self, url: str, secret: str | None) -> None:
         parts = urlsplit(url)
         if parts.scheme not in ("https", "http") or not parts.hostname:
             raise ValueError(f"{url!r} is no URL of a webhook: give https://… or http://…")
         if not secret:
             raise ValueError("a webhook is signed, so that its receiver can tell who sent it: give secret=")
-        self._url, self._secret, self._sleep = url, secret, sleep
+        self._url, self._secret = url, secret
         self._where = f"{parts.scheme}://{parts.hostname}"  # URLs of webhooks have secrets in their paths
 
     def __call__(self, job: Job) -> None:
@@ -92,19 +91,19 @@ class Webhook:
         Raises:
             WebhookFailed: Nobody did in eight tries, or it was refused.
         """
-        body = json.dumps(content(job)).encode()
+        body = json.dumps(_content(job)).encode()
         for pause in (*PAUSES, None):
             why, passes = self._send(body)
             if not why:
                 return
             if pause is None or not passes:
                 break
-            self._sleep(pause)
+            sleep(pause)
         raise WebhookFailed(f"the webhook at {self._where} was not told that job {job.name} is {job.phase}: {why}")
 
     def _send(self, body: bytes) -> tuple[str, bool]:
         """Sends it once. Returns what is wrong, and whether that may pass."""
-        headers = {"Content-Type": "application/json", HEADER: sign(self._secret, body, int(time.time()))}
+        headers = {"Content-Type": "application/json", HEADER: sign(self._secret, body, int(time()))}
         try:
             with urllib3.PoolManager() as pool:
                 status = pool.request("POST", self._url, body=body, headers=headers, timeout=_PATIENCE, retries=False, redirect=False).status
@@ -113,7 +112,7 @@ class Webhook:
         return ("", False) if 200 <= status < 300 else (f"it answered {status}", status in (408, 429) or status >= 500)
 
 
-def content(job: Job) -> Mapping[str, Any]:
+def _content(job: Job) -> dict[str, Any]:
     """What is said of a job."""
     return {
         "id": f"{job.uid}/{job.phase}",

@@ -48,9 +48,9 @@ def run(trainer: MPITrainer, rank: int, *, more: Object | None = None) -> subpro
 def test_a_function_runs_as_a_rank() -> None:
     trainer = MPITrainer(func=train, func_args={"lr": 0.1, "words": ["it's", "$(A)"]}, nodes=2, slots=2)
     assert trainer.command is not None
-    assert trainer.command[:4] == ["mpirun", "python3", "-u", "-c"]
-    assert "def train(lr: float" in trainer.command[4], "people can read it"
-    assert "$" not in trainer.command[4], "Kubernetes takes $(A) for a variable of its own, and $$ for a dollar"
+    assert trainer.command[:3] == ["mpirun", "python3", "-c"]
+    assert "def train(lr: float" in trainer.command[3], "people can read it"
+    assert "$" not in trainer.command[3], "Kubernetes takes $(A) for a variable of its own, and $$ for a dollar"
     done = run(trainer, 1)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == "rank 1 lr 0.1 a$(HOME)b$$\\ [\"it's\", '$(A)'] 2\n"
@@ -69,6 +69,28 @@ def test_a_traceback_comes_back() -> None:
     assert "_rank" not in error.traceback
     assert str(error).startswith("rank 3 raised ZeroDivisionError: float division by zero\n\nTraceback (most recent call last):\n")
     assert done.stderr.endswith("ZeroDivisionError: float division by zero\n"), "people, and the diagnosis, read the traceback as always"
+
+
+def slow() -> None:
+    import os
+    import sys
+
+    print("one", "line")
+    print("a", "warning", file=sys.stderr)
+    os.kill(os.getpid(), 9)
+
+
+def test_lines_come_at_once_and_whole() -> None:
+    done = run(MPITrainer(func=slow), 0)
+    assert (done.returncode, done.stdout, done.stderr) == (-9, "one line\n", "a warning\n")
+    trainer = MPITrainer(func=slow)
+    assert trainer.command is not None
+    pieces, end = os.pipe2(os.O_DIRECT)  # each read gives what one write has written
+    with subprocess.Popen([sys.executable, *trainer.command[2:]], stdout=end, stderr=subprocess.DEVNULL, env={"PYTHONUNBUFFERED": "1"}) as rank:
+        os.close(end)
+        rank.wait(60)
+    assert os.read(pieces, 4096) == b"one line\n"
+    os.close(pieces)
 
 
 def deep() -> None:

@@ -29,7 +29,7 @@ def command(func: Callable[..., Any], arguments: Mapping[str, Any] | None, launc
         TypeError: It is no function, or cannot be called with these arguments.
         ValueError: It cannot travel; the message says why, and what to do.
     """
-    return [*(launcher or ["mpirun"]), "python3", "-u", "-c", _program(func, dict(arguments or {}))]
+    return [*(launcher or ["mpirun"]), "python3", "-c", _program(func, dict(arguments or {}))]
 
 
 def ships(trainjob: Object) -> bool:

@@ -21,6 +21,9 @@ def run(source: str, filename: str, first: int, name: str, arguments: "dict[str,
 
     At once: whatever ends MPI in order would wait for the ranks that wait for this one.
     """
+    for stream in (sys.stdout, sys.stderr):
+        # Lines come at once, and whole: pieces of those of several ranks would mix.
+        stream.reconfigure(line_buffering=True, write_through=False)  # type: ignore[union-attr]
     text = "\n" * (first - 1) + source
     linecache.cache[filename] = (len(text), None, text.splitlines(True), filename)
     scope = sys.modules["__main__"].__dict__

@@ -115,32 +115,6 @@ def test_a_file_gets_what_is_new() -> None:
     assert out.getvalue().count("NAME") == 2
 
 
-def test_a_notebook_shows_one_table(monkeypatch: pytest.MonkeyPatch) -> None:
-    shown: list[Any] = []
-
-    class Kernel:
-        kernel = True
-        update = shown.append
-
-    class Shell:
-        display: Any
-
-        def get_ipython(self) -> Any:
-            return Kernel
-
-    def first(table: Any, *, display_id: bool) -> Any:
-        shown.append(table)
-        return Kernel
-
-    shell = Shell()
-    shell.display = type("display", (), {"display": staticmethod(first)})
-    monkeypatch.setitem(__import__("sys").modules, "IPython", shell)
-    draw = _live.screen()
-    draw(_live.Table(JOB))
-    draw(_live.Table(OVER))
-    assert [t.job.phase for t in shown] == [JOB.phase, OVER.phase]
-
-
 def test_following_ends_with_the_job_and_its_last_line() -> None:
     drawn: list[_live.Table] = []
     over = threading.Event()

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import base64
 import functools
 import os
 import re
 import subprocess
 import sys
+import zlib
 from collections.abc import Callable
 from typing import Any
 
@@ -49,6 +51,9 @@ def test_a_function_runs_as_a_rank() -> None:
     trainer = MPITrainer(func=train, func_args={"lr": 0.1, "words": ["it's", "$(A)"]}, nodes=2, slots=2)
     assert trainer.command is not None
     assert trainer.command[:3] == ["mpirun", "python3", "-c"]
+    assert trainer.command[3].startswith('SOURCE = """from __future__ import annotations\ndef train(lr: float'), (
+        "messages have the first words of a command"
+    )
     assert "def train(lr: float" in trainer.command[3], "people can read it"
     assert "$" not in trainer.command[3], "Kubernetes takes $(A) for a variable of its own, and $$ for a dollar"
     done = run(trainer, 1)
@@ -101,7 +106,7 @@ def deep() -> None:
 
     def down(n: int) -> None:
         if n == 0:
-            raise RuntimeError("ä" * 2000)
+            raise RuntimeError("".join(chr(0x4E00 + i * 7919 % 20000) for i in range(4000)))
         down_again = down
         down_again(n - 1)
 
@@ -116,7 +121,8 @@ def test_a_line_of_a_rank_fits_a_pipe() -> None:
     (line,) = [x for x in done.stderr.splitlines() if _rank.MARK in x]
     assert len(line.encode()) < 4096
     (error,) = _function.raised(iter([line]))
-    assert error.message == "ä" * 500
+    assert error.message == "".join(chr(0x4E00 + i * 7919 % 20000) for i in range(500))
+    assert error.traceback.endswith(chr(0x4E00 + 3999 * 7919 % 20000) + "\n"), "of a long one it is the end"
 
 
 def ended() -> None:
@@ -271,8 +277,10 @@ def test_a_function_can_have_another_launcher() -> None:
 
 
 def test_lines_that_were_cut_off_are_no_exceptions() -> None:
-    mark = _rank.MARK
-    assert _function.raised(iter([f"[1,2]<stderr>:{mark}{{", f"{mark}3", f'{mark}{{"rank": 1}}', "nothing"])) == []
+    (line,) = [x for x in run(MPITrainer(func=stuck), 0).stderr.splitlines() if _rank.MARK in x]
+    assert len(_function.raised(iter([f"[1,0]<stderr>:{line}"]))) == 1
+    unknown = _rank.MARK + base64.b64encode(zlib.compress(b'{"rank": 1}')).decode()
+    assert _function.raised(iter([line[:-9], _rank.MARK, f"{_rank.MARK}3", f"{_rank.MARK}eJw=", unknown, "nothing"])) == []
 
 
 def test_a_function_becomes_a_job_that_kubeflow_reads(cluster: Cluster, client: MPIClient) -> None:

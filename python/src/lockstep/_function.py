@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import base64
 import builtins
 import importlib.resources
 import inspect
@@ -11,6 +12,7 @@ import os
 import re
 import symtable
 import textwrap
+import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -46,9 +48,9 @@ def raised(lines: Iterator[str]) -> list[RankError]:
         if not marked:
             continue
         try:
-            said, _ = json.JSONDecoder().raw_decode(rest)
+            said = json.loads(zlib.decompress(base64.b64decode(rest.strip(), validate=True)))
             error = RankError(said["rank"], said["type"], said["message"], said["traceback"], said["host"])
-        except (ValueError, TypeError, KeyError):
+        except (ValueError, TypeError, KeyError, zlib.error):
             continue  # it was cut off
         found.setdefault(error.rank, error)
     return list(found.values())
@@ -66,7 +68,8 @@ def _program(func: Callable[..., Any], arguments: dict[str, Any]) -> str:
         _travels(name, key, value)
     file = os.path.basename(func.__code__.co_filename)
     runner = importlib.resources.files("lockstep").joinpath("_rank.py").read_text()
-    program = f"{runner}\n\nrun({_literal(source)}, {file!r}, {first}, {name!r}, {_plain(repr(arguments))})\n"
+    # The function comes first: messages have the first words of a command.
+    program = f"SOURCE = {_literal(source)}\n\n{runner}\n\nrun(SOURCE, {_plain(repr(file))}, {first}, {name!r}, {_plain(repr(arguments))})\n"
     if len(program.encode()) > _MOST:
         raise ValueError(f"{name} with its arguments has {len(program.encode())} bytes, and a command has room for {_MOST}: {_PUT}")
     return program

@@ -1,5 +1,6 @@
 """What runs a function as one rank. This text travels in the command of the job: it needs Python 3.7 and nothing else."""
 
+import base64
 import json
 import linecache
 import logging
@@ -7,13 +8,14 @@ import os
 import socket
 import sys
 import traceback
+import zlib
 from typing import Any
 
-#: What begins the line by which a rank says what it raised.
-MARK = "lockstep-rank-error "
+#: What begins the line by which a rank says what it raised. The rest of it is not for people: nobody shall take it for a message of its own.
+MARK = "lockstep-raised "
 #: How long that line may be. A pipe takes 4096 bytes at once: longer lines of several ranks could mix.
 MOST = 3800
-_RANKS = ("OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "RANK")
+_RANKS = ("OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "HOROVOD_RANK", "RANK")
 
 
 def run(source: str, filename: str, first: int, name: str, arguments: "dict[str, Any]") -> None:
@@ -52,7 +54,7 @@ def _line(e: Exception, text: str) -> str:
     rank = next((int(os.environ[v]) for v in _RANKS if os.environ.get(v, "").isdigit()), None)
     said = {"rank": rank, "host": socket.gethostname(), "type": type(e).__name__, "message": str(e)[:500]}
     while True:
-        line = MARK + json.dumps(dict(said, traceback=text))
+        line = MARK + base64.b64encode(zlib.compress(json.dumps(dict(said, traceback=text)).encode())).decode()
         if len(line) <= MOST or not text:
             return line
         text = text[len(text) // 8 + 1 :]

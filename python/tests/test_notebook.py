@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import os
+import runpy
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import nbclient
 import nbformat
+import pytest
 from conftest import Cluster
 from test_client import CREATED, FAILED, HELLO
 
-from lockstep import MPIClient
+from lockstep import MPIClient, MPITrainer
 
 CELLS = """
 from lockstep import MPIClient, MPITrainer
@@ -48,3 +53,21 @@ def test_a_notebook_shows_a_job_and_follows_it(cluster: Cluster, client: MPIClie
     assert "Failed: OOMKilled" in table.data["text/html"], "one table, which is as the job is"
     assert "what to do: raise the memory limit" in table.data["text/plain"]
     assert sent.data["text/plain"] == "['mpirun', 'python3']", "a function of a cell can be sent"
+
+
+@pytest.mark.parametrize("file", sorted((Path(__file__).parents[2] / "docs/guide/notebooks").glob("*.ipynb")), ids=lambda f: f.stem)
+def test_functions_of_the_guide_run_as_ranks(file: Path, tmp_path: Path) -> None:
+    """All of a notebook needs a cluster; its functions do not."""
+    cells = [cell.source for cell in nbformat.read(file, as_version=4).cells if cell.cell_type == "code"]
+    functions = [cell for cell in cells if cell.startswith("def ") and "client" not in cell]
+    arguments: dict[str, dict[str, Any]] = {"count": {"points": 1000}, "train": {"lr": 0.3, "steps": 50}}
+    for cell in functions:
+        name = cell[4 : cell.index("(")]
+        (tmp_path / "cell.py").write_text(cell)
+        trainer = MPITrainer(func=runpy.run_path(str(tmp_path / "cell.py"))[name], func_args=arguments[name])
+        assert trainer.command is not None
+        done = subprocess.run([sys.executable, *trainer.command[2:]], env={"PMI_RANK": "1"}, capture_output=True, text=True, check=True, timeout=60)
+        assert done.stdout.startswith("rank 1 ")
+    assert functions
+    for cell in cells:
+        compile(cell, file.name, "exec")

@@ -72,7 +72,7 @@ func packaged(ctx context.Context) func(arguments ...string) string {
 	Expect(cluster.EditorKubeconfig(ctx, tenant, config)).To(Succeed())
 	return func(arguments ...string) string {
 		GinkgoHelper()
-		return output(exec.CommandContext(ctx, "python3", arguments...), "PYTHONPATH="+installed+":"+sdk, "KUBECONFIG="+config) //nolint:gosec // programs of this file and of the README
+		return output(exec.CommandContext(ctx, "python3", arguments...), "PYTHONPATH="+strings.Join([]string{installed, sdk, tools}, ":"), "KUBECONFIG="+config, "IPYTHONDIR="+folder) //nolint:gosec // programs of this file and of the README
 	}
 }
 
@@ -117,5 +117,14 @@ var _ = Describe("The Python package", func() {
 			Expect(said.Raised).To(Equal("ValueError"))
 			Expect(said.Traceback).To(ContainSubstring(`raise ValueError("bad label")`))
 		}
+	})
+
+	It("runs the notebooks of its guide", func(ctx SpecContext) {
+		run := packaged(ctx)
+		folder := filepath.Join("..", "..", "docs", "guide", "notebooks")
+		out := run(filepath.Join("kubeflow", "notebook.py"), filepath.Join(folder, "first-job.ipynb"), filepath.Join(folder, "sweep.ipynb"))
+		Expect(out).To(ContainSubstring("4 ranks: pi is about 3.1"))
+		Expect(out).To(ContainSubstring("raised ValueError: bad label"))
+		Expect(out).To(ContainSubstring("the best learning rate is 0.3"))
 	})
 })

@@ -153,6 +153,44 @@ def default(limit: int = LIMIT) -> None:
     print(limit)
 
 
+def registered(func: Callable[..., Any]) -> Callable[..., Any]:
+    return func
+
+
+@registered
+def known() -> None:
+    pass
+
+
+def keeps_name(func: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(func)
+    def wrapper() -> None:
+        func()
+
+    return wrapper
+
+
+@keeps_name
+def wrapped() -> None:
+    pass
+
+
+def inside() -> Callable[[], None]:
+    def indented() -> None:
+        print("""a
+  b
+c""")
+        raise KeyError("x")
+
+    return indented
+
+
+def test_a_function_inside_another_is_sent_as_it_is() -> None:
+    done = run(MPITrainer(func=inside()), 0)
+    assert done.stdout == "a\n  b\nc\n", "strings are not moved"
+    assert f"line {inside.__code__.co_firstlineno + 5}, in indented" in done.stderr
+
+
 def imports() -> int:
     from os import path
 
@@ -219,6 +257,8 @@ renamed.__name__ = "another"
         (default, "default uses LIMIT of its module"),
         (lambda: None, "func is a lambda: give a function that is defined with def"),
         (decorated, "give a function that is defined with def"),
+        (wrapped, "wrapped is decorated"),
+        (known, "known is decorated, and its decorator stays behind: give the function itself"),
         (hidden, "wrapper uses func of the function around it"),
         (later, "later is async or a generator"),
         (Trainer().train, "Trainer.train is a method"),

@@ -11,7 +11,6 @@ import json
 import os
 import re
 import symtable
-import textwrap
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
@@ -100,23 +99,30 @@ def _named(func: Callable[..., Any]) -> str:
 
 
 def _source(func: Callable[..., Any], name: str) -> tuple[str, int]:
-    """The text of a function, and the line in which it begins."""
+    """The text of a function, and the line in which it begins. Nothing inside is moved: strings may go over several lines."""
     try:
         lines, first = inspect.getsourcelines(func)
     except (OSError, TypeError):
         raise ValueError(f"the source of {name} cannot be read: define it in a file or in a cell of a notebook") from None
-    source = textwrap.dedent("".join(lines))
-    try:
-        (found,) = ast.parse(source).body
-    except (SyntaxError, ValueError):
-        found = ast.Pass()
-    if not isinstance(found, ast.FunctionDef) or found.name != name:
+    before = ["from __future__ import annotations\n"] if func.__code__.co_flags & annotations.compiler_flag else []
+    before += ["if True:\n"] if lines[0][:1].isspace() else []
+    source = "".join([*before, *lines])
+    found = _definition(source)
+    if found is None or found.name != name:
         raise ValueError(f"what is read as the source of {name} is not it: its file has changed since, or it is made by other code; import it again")
     if found.decorator_list:
         raise ValueError(f"{name} is decorated, and its decorator stays behind: give the function itself")
-    if func.__code__.co_flags & annotations.compiler_flag:
-        return f"from __future__ import annotations\n{source}", max(1, first - 1)
-    return source, first
+    return source, max(1, first - len(before))
+
+
+def _definition(source: str) -> ast.FunctionDef | None:
+    """The function that a text defines at its end."""
+    try:
+        last: ast.AST = ast.parse(source).body[-1]
+    except (SyntaxError, ValueError, IndexError):
+        return None
+    last = last.body[-1] if isinstance(last, ast.If) else last
+    return last if isinstance(last, ast.FunctionDef) else None
 
 
 def _needs_nothing(source: str, name: str) -> None:

@@ -23,6 +23,10 @@ Object = dict[str, Any]
 TRAINER = "trainer.kubeflow.org/v1alpha1"
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--update", action="store_true", help="write the reference anew")
+
+
 class Cluster:
     """A namespace of a real API server, in which a test does what controllers and kubelets would do."""
 

@@ -17,6 +17,7 @@ import (
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 
+	"lockstep.dev/lockstep/pkg/mpi/diagnose"
 	mpijob "lockstep.dev/lockstep/pkg/mpi/job"
 	"lockstep.dev/lockstep/pkg/mpi/job/status"
 )
@@ -46,8 +47,8 @@ func snippet() string {
 	return string(found[1])
 }
 
-// packaged builds the wheel, installs it beside what it needs, and returns how the tenant's editor runs a program with it.
-func packaged(ctx context.Context) func(program string) string {
+// packaged builds the wheel, installs it beside what it needs, and returns how the tenant's editor runs python3 with it.
+func packaged(ctx context.Context) func(arguments ...string) string {
 	GinkgoHelper()
 	folder := GinkgoT().TempDir()
 	output := func(command *exec.Cmd, environment ...string) string {
@@ -69,22 +70,22 @@ func packaged(ctx context.Context) func(program string) string {
 	output(exec.CommandContext(ctx, "python3", "-m", "pip", "install", "--quiet", "--no-index", "--no-deps", "--target", installed, wheels[0])) //nolint:gosec // what was built here
 	config := filepath.Join(folder, "kubeconfig")
 	Expect(cluster.EditorKubeconfig(ctx, tenant, config)).To(Succeed())
-	return func(program string) string {
+	return func(arguments ...string) string {
 		GinkgoHelper()
-		return output(exec.CommandContext(ctx, "python3", "-c", program), "PYTHONPATH="+installed+":"+sdk, "KUBECONFIG="+config) //nolint:gosec // programs of this file and of the README
+		return output(exec.CommandContext(ctx, "python3", arguments...), "PYTHONPATH="+strings.Join([]string{installed, sdk, tools}, ":"), "KUBECONFIG="+config, "IPYTHONDIR="+folder) //nolint:gosec // programs of this file and of the README
 	}
 }
 
 var _ = Describe("The Python package", func() {
 	It("runs the program of its README, and raises what the condition of a failed job says", func(ctx SpecContext) {
 		run := packaged(ctx)
-		log := run(snippet())
+		log := run("-c", snippet())
 		for rank := range 4 {
 			Expect(log).To(ContainSubstring(fmt.Sprintf("rank=%d size=4", rank)))
 		}
 
 		var told struct{ Name, Reason, Text string }
-		Expect(json.Unmarshal([]byte(run(failing)), &told)).To(Succeed())
+		Expect(json.Unmarshal([]byte(run("-c", failing)), &told)).To(Succeed())
 		var failed trainer.TrainJob
 		Expect(admin.Client.Get(ctx, types.NamespacedName{Namespace: tenant, Name: told.Name}, &failed)).To(Succeed())
 		conditions := status.Conditions(&failed)
@@ -94,5 +95,36 @@ var _ = Describe("The Python package", func() {
 		}
 		Expect(condition).NotTo(BeNil())
 		Expect([]string{told.Reason, told.Text}).To(Equal([]string{condition.Reason, condition.Message}))
+	})
+
+	It("runs functions as ranks, and raises what a rank raised", func(ctx SpecContext) {
+		run := packaged(ctx)
+		var seen map[string]struct {
+			Phase, Reason, Raised, Traceback string
+			Rank                             *int
+			Log                              []string
+		}
+		Expect(json.Unmarshal([]byte(run(append([]string{filepath.Join("kubeflow", "function.py")}, runtimes...)...)), &seen)).To(Succeed())
+		for _, runtime := range runtimes {
+			By(runtime)
+			said := seen[runtime]
+			Expect(said.Phase).To(Equal("Complete"))
+			for rank := range 4 {
+				Expect(said.Log).To(ContainElement(fmt.Sprintf("rank %d of 4 pays $(HOME) and $$", rank)))
+			}
+			Expect(said.Reason).To(Equal(string(diagnose.PythonException)))
+			Expect(said.Rank).To(HaveValue(Equal(2)))
+			Expect(said.Raised).To(Equal("ValueError"))
+			Expect(said.Traceback).To(ContainSubstring(`raise ValueError("bad label")`))
+		}
+	})
+
+	It("runs the notebooks of its guide", func(ctx SpecContext) {
+		run := packaged(ctx)
+		folder := filepath.Join("..", "..", "docs", "guide", "notebooks")
+		out := run(filepath.Join("kubeflow", "notebook.py"), filepath.Join(folder, "first-job.ipynb"), filepath.Join(folder, "sweep.ipynb"))
+		Expect(out).To(ContainSubstring("4 ranks: pi is about 3.1"))
+		Expect(out).To(ContainSubstring("raised ValueError: bad label"))
+		Expect(out).To(ContainSubstring("the best learning rate is 0.3"))
 	})
 })

@@ -50,6 +50,11 @@ ncclSystemError: System call (e.g. socket, malloc) or external library call fail
 [1]<stderr>:  File "train.py", line 3, in <module>
 [1]<stderr>:ValueError: bad label
 Process 1 exit with status code 1.`, PythonException, "ValueError: bad label", 1, ""},
+	"lockstep-mpi": {`[1,2]<stderr>:lockstep-raised eJxFjsEKwjAQRH9l2FMLRaTH3vULxFMu27hqMN2WJBWK+O8mBcltZmf27X4osL5oQN+BnnNMWdJ7ouzStkhxV/arnEKYQ5lOEiM/9mDkGzyP4vd2YCsj28Kiy9+gmTITQaxogmXv80ZM7WAUODsvMHRf1SY362HZTCZ5p4L+2MEpMtRpqQJZRUH9pTH1vqHWaI0G1ETp+wPXxEnR
+[1,2]<stderr>:Traceback (most recent call last):
+[1,2]<stderr>:  File "function.py", line 20, in train
+[1,2]<stderr>:    raise ValueError("bad label")
+[1,2]<stderr>:ValueError: bad label`, PythonException, "ValueError: bad label", 2, ""},
 	"horovodrun":      {`Process 3 exit with status code 1.`, RankFailed, "rank 3 exited with code 1", 3, ""},
 	"DeepSpeed":       {`[2026-01-01 10:00:00,000] [ERROR] [launch.py:325:sigkill_handler] ['/usr/bin/python3', '-u', 'train.py'] exits with return code = 1`, RankFailed, "a rank exited with code 1", -1, ""},
 	"torchrun":        {`torch.distributed.elastic.multiprocessing.errors.ChildFailedError:`, PeerFailed, "another process of the job failed", -1, ""},

@@ -19,6 +19,7 @@ from lockstep.errors import (
     NotFound,
     NotSchedulable,
     QuotaExceeded,
+    RankError,
     Refused,
     TimeoutError,
     Unauthorized,
@@ -27,6 +28,7 @@ from lockstep.errors import (
 from lockstep.job import Job, Pod, Queue, Runtime, Withheld, World
 from lockstep.phase import Phase
 from lockstep.trainer import MPITrainer
+from lockstep.webhook import WebhookFailed
 
 __all__ = [
     "ApiError",
@@ -45,11 +47,13 @@ __all__ = [
     "Pod",
     "Queue",
     "QuotaExceeded",
+    "RankError",
     "Refused",
     "Runtime",
     "TimeoutError",
     "Unauthorized",
     "Unreachable",
+    "WebhookFailed",
     "Withheld",
     "World",
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 from urllib.parse import quote
 
@@ -48,10 +48,13 @@ def named(collection: str, name: str) -> str:
 
 
 class Api:
-    """An API server. All methods raise the errors of :mod:`lockstep.errors`."""
+    """An API server. All methods raise the errors of :mod:`lockstep.errors`.
 
-    def __init__(self, client: ApiClient) -> None:
-        self._client = client
+    ``renew`` brings new credentials into the client: it is called once for a request that is refused for want of them, which is then made again.
+    """
+
+    def __init__(self, client: ApiClient, renew: Callable[[], None] | None = None) -> None:
+        self._client, self._renew = client, renew
 
     def get(self, path: str) -> Object:
         return self._json("GET", path)
@@ -92,7 +95,16 @@ class Api:
             raise explained(e) from e
         return answer
 
-    def _request(self, method: str, path: str, query: dict[str, str], body: Object | None, kind: str, patience: tuple[float, float]) -> Any:
+    def _request(self, *request: Any) -> Any:
+        try:
+            return self._once(*request)
+        except ApiException as e:
+            if e.status != 401 or not self._renew:
+                raise
+        self._renew()
+        return self._once(*request)
+
+    def _once(self, method: str, path: str, query: dict[str, str], body: Object | None, kind: str, patience: tuple[float, float]) -> Any:
         return self._client.call_api(
             path,
             method,

@@ -14,8 +14,8 @@ from kubernetes.client import ApiException
 from lockstep._api import Api, Failures, Paths, lines, named
 from lockstep._objects import CONTAINER, Object, status, uid
 from lockstep._times import parsed
-from lockstep._watch import Patience
-from lockstep.errors import LockstepError, explained
+from lockstep._watch import Patience, patiently
+from lockstep.errors import NotFound, explained
 
 #: kubelet writes time stamps from several threads, so that lines may be out of order by a little.
 _DISORDER = timedelta(seconds=1)
@@ -80,15 +80,10 @@ class PodLog:
 
     def _ended(self) -> bool | None:
         """Whether the container has ended; None when its pod is gone. A stream may end for other reasons."""
-        patience = Patience()
-        while True:
-            try:
-                pod = self._api.get(self._pod_path)
-                break
-            except LockstepError as e:
-                if isinstance(e.__cause__, ApiException) and e.__cause__.status == 404:
-                    return None
-                patience.wait(e)
+        try:
+            pod = patiently(lambda: self._api.get(self._pod_path))
+        except NotFound:
+            return None
         if uid(pod) != self._uid:
             return None
         states = [c.get("state") or {} for c in status(pod).get("containerStatuses") or [] if c.get("name") == CONTAINER]

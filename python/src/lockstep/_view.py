@@ -19,8 +19,10 @@ from lockstep._objects import (
     NODE,
     QUEUE_LABEL,
     TRAINJOB_LABEL,
+    USER_ANNOTATION,
     Object,
     Objects,
+    annotation,
     index,
     labels,
     name,
@@ -72,7 +74,8 @@ class _Subject:
         phase, since = self._phase()
         cause, message = self._cause(phase)
         ready, want = (None, None) if phase.finished else self._count()
-        progress = (status(self.trainjob).get("trainerStatus") or {}).get("progressPercentage")
+        said = status(self.trainjob).get("trainerStatus") or {}
+        remaining = said.get("estimatedRemainingSeconds")
         return Job(
             **_kubeflow.trainjob(self.o, phase),
             namespace=str(self.trainjob["metadata"].get("namespace", "")),
@@ -88,7 +91,10 @@ class _Subject:
             want=want,
             queue=self._queue(),
             restarts=self._restarts(),
-            progress=progress,
+            progress=said.get("progressPercentage"),
+            remaining=None if remaining is None else timedelta(seconds=remaining),
+            metrics={m["name"]: m["value"] for m in said.get("metrics") or []},
+            user=annotation(self.trainjob, USER_ANNOTATION),
             started=self._started(phase),
             ended=self.told.since("Complete") if self.told.true("Complete") else self._ended_at(),
             unknown=self._unknown(phase),

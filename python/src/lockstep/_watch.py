@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Generator, Iterator
 from contextlib import suppress
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import urllib3
 from kubernetes.client import ApiException
@@ -26,6 +26,8 @@ _PAUSES = (0.2, 10.0)
 _NEW_TOKEN = 30.0
 #: For how long a server that is away is waited for, in seconds: longer than one takes to start again.
 AWAY = 300.0
+
+_T = TypeVar("_T")
 
 
 class Change(NamedTuple):
@@ -164,6 +166,18 @@ class Patience:
             pause = min(pause, max(0.0, self._deadline - now))
         self._pause = min(2 * self._pause, _PAUSES[1])
         return not self._closed.wait(pause)
+
+
+def patiently(ask: Callable[[], _T], deadline: float | None = None) -> _T:
+    """An answer, also of a server that is away for a while."""
+    patience = Patience(deadline=deadline)
+    while True:
+        try:
+            return ask()
+        except LockstepError as e:
+            if deadline is not None and time.monotonic() >= deadline:
+                raise
+            patience.wait(e)
 
 
 class _End(NamedTuple):

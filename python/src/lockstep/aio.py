@@ -41,12 +41,19 @@ class AsyncMPIClient:
         self.diagnose = _awaited(self._client.diagnose)
         self.runtimes = _awaited(self._client.runtimes)
         self.wait = _awaited(self._client.wait)
+        self.show = _awaited(self._client.show)
+        self.on_end = _awaited(self._on_end)
         self.suspend = _awaited(self._client.suspend)
         self.resume = _awaited(self._client.resume)
         self.delete = _awaited(self._client.delete)
+        self.watch = _iterated(self._client.watch)
         self.logs = _iterated(self._client.logs)
         self.get_job_logs = _iterated(self._client.get_job_logs)
         self.stream_job_events = _iterated(self._client.stream_job_events)
+
+    def _on_end(self, name: str, then: Callable[[Any], object] | str, *, secret: str | None = None) -> Any:
+        """Waits until a job is over and told of."""
+        return self._client.on_end(name, then, secret=secret).result()
 
 
 def _awaited(method: Callable[_P, _T]) -> Callable[_P, Any]:

@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 import copy
+import logging
 import math
 import secrets
+import threading
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
+from concurrent.futures import Future
 from contextlib import suppress
 from datetime import datetime, timezone
+from functools import partial
 from typing import Any, Literal
 
 import yaml
 from kubeflow.trainer import KubernetesBackendConfig, TrainerClient
-from kubeflow.trainer.options import Labels, Name
+from kubeflow.trainer.options import Name
 from kubeflow.trainer.types import types
 from kubernetes.client import ApiException
 
-from lockstep import _events, _kubeflow, _view
+from lockstep import _events, _function, _kubeflow, _live, _view
 from lockstep._api import Api, Paths, named
 from lockstep._checks import check
+from lockstep._credentials import renewal
 from lockstep._logs import PodLog, untagged
 from lockstep._objects import (
     CLUSTER_RUNTIME,
@@ -31,6 +36,7 @@ from lockstep._objects import (
     QUEUE_LABEL,
     ROLE_LABEL,
     RUNTIME,
+    USER_ANNOTATION,
     Object,
     Objects,
     labels,
@@ -41,16 +47,20 @@ from lockstep._objects import (
 )
 from lockstep._objects import name as name_of
 from lockstep._times import now
-from lockstep._watch import Watch, merged
+from lockstep._watch import Change, Watch, merged, patiently
 from lockstep.cause import Cause
-from lockstep.errors import Forbidden, LockstepError, NotFound, TimeoutError, explained, of_job
+from lockstep.errors import Forbidden, LockstepError, NotFound, RankError, TimeoutError, Unreachable, explained, of_job
 from lockstep.job import Job, Runtime, Withheld
 from lockstep.phase import Phase
 from lockstep.trainer import MPITrainer
+from lockstep.webhook import Webhook
 
 _API_VERSION = "trainer.kubeflow.org/v1alpha1"
 #: Fields of an MPITrainer that ``clone`` changes, and what they are called in a TrainJob.
 _CHANGES = {"nodes": "numNodes", "slots": "numProcPerNode", "command": "command", "args": "args", "image": "image"}
+_CHANGES |= {"func": "command", "func_args": "", "launcher": "", "resources": "resourcesPerNode"}
+#: In how many of the last lines the exceptions of ranks are looked for.
+_RAISED = 10_000
 
 
 class MPIClient(TrainerClient):
@@ -88,8 +98,10 @@ class MPIClient(TrainerClient):
         self._kubernetes: Any = self.backend
         #: The namespace of the jobs.
         self.namespace: str = self._kubernetes.namespace
-        self._api = Api(self._kubernetes.core_api.api_client)
+        client = self._kubernetes.core_api.api_client
+        self._api = Api(client, renewal(config, client))
         self._paths = Paths(self.namespace)
+        self._user: str | None = None
 
     # To submit.
 
@@ -121,7 +133,8 @@ class MPIClient(TrainerClient):
         """
         if not isinstance(trainer, MPITrainer):
             more: list[Any] = [Name(name)] if name else []
-            more += [Labels({QUEUE_LABEL: queue})] if queue else []
+            more += [partial(_add, "labels", {QUEUE_LABEL: queue})] if queue else []
+            more += [partial(_add, "annotations", self._signature())]
             return self._train_otherwise(runtime, initializer, trainer, [*(options or []), *more])
         if initializer:
             raise ValueError("MPI runtimes take no initializer: load data in the command, or mount a volume")
@@ -166,8 +179,8 @@ class MPIClient(TrainerClient):
             name: The job to copy. Its size, command, environment and labels are kept; its status, and that it was suspended, are not.
             new_name: The name of the new job; by default a random one.
             strict: See :meth:`train`.
-            changes: nodes, slots, command, args, image, env (variables to set; None takes one away), resources, runtime or queue, as in
-                :class:`MPITrainer` and :meth:`train`.
+            changes: nodes, slots, command, args, func, func_args, launcher, image, env (variables to set; None takes one away), resources,
+                runtime or queue, as in :class:`MPITrainer` and :meth:`train`.
 
         Raises:
             TypeError: There is no such change.
@@ -177,6 +190,7 @@ class MPIClient(TrainerClient):
         self._change(made, changes)
         kind, runtime = runtime_ref(made)
         check(made, self._runtime(kind, runtime, []), strict=strict)
+        _add("annotations", self._signature(), made)
         return name_of(self._api.create(self._paths.trainjobs, made))
 
     def create_mpi_job(self, name: str | None = None, *, runtime: str, queue: str | None = None, strict: bool = False, **trainer: Any) -> str:
@@ -259,7 +273,8 @@ class MPIClient(TrainerClient):
 
         Raises:
             JobFailed: It failed or was refused, and that was not waited for. ``error.cause`` has the reason and the text of its condition.
-                Some reasons have types of their own: QuotaExceeded, NotSchedulable.
+                Some reasons have types of their own: QuotaExceeded, NotSchedulable. Of a function (``func=``) ``error.__cause__`` is the
+                :class:`RankError` of the rank that raised first, as long as the log of the launcher can be read.
             TimeoutError: It is not there in time; ``error.job`` says where it is and what keeps it.
             NotFound: There is no such job, or it was deleted.
             ValueError: There is no such phase.
@@ -271,14 +286,105 @@ class MPIClient(TrainerClient):
         watch = Watch(self._api, self._paths.trainjobs, of=trainjob, deadline=deadline, fieldSelector=f"metadata.name={name}")
         try:
             if not _there(job, phases):
-                job = self._watched(watch, job, phases)
+                job = self._watched(watch, job, phases, deadline)
         finally:
             watch.close()
         if job.phase in phases or job.phase is Phase.COMPLETE:
             return job
         if job.finished:
-            raise of_job(job)
+            error = of_job(job)
+            error.ranks = self._raised(trainjob)
+            raise error from next(iter(error.ranks), None)
         raise TimeoutError(f"job {name} is {job.phase} after {timeout:g} s{f': {job.cause}' if job.cause else ''}", job)
+
+    def watch(self, name: str, *, timeout: float | None = None) -> Iterator[Job]:
+        """A job as it is now, and again after each change of it, until it is over; the last one says how it ended.
+
+        It goes on through lost connections, an API server that is started again, and tokens that expire where the kubeconfig has a new one.
+        What came and went while nobody could look is not told: the job as it is then comes next.
+
+        Args:
+            name: The job.
+            timeout: After how many seconds it ends without the job being over; None for never.
+
+        Raises:
+            NotFound: There is no such job, or it was deleted.
+        """
+        deadline = None if timeout is None else time.monotonic() + timeout
+        trainjob = self._get(name)
+        job = _view.job(self._objects(trainjob))
+        watch = Watch(self._api, self._paths.trainjobs, of=trainjob, deadline=deadline, fieldSelector=f"metadata.name={name}")
+        try:
+            yield job
+            for change in watch if not job.finished else ():
+                _expect(change, job)
+                last, job = job, patiently(lambda: self.get_job(name), deadline)
+                if job != last:
+                    yield job
+                if job.finished:
+                    return
+        finally:
+            watch.close()
+
+    def show(self, name: str, *, lines: int = 5, timeout: float | None = None) -> Job:
+        """Shows a job until it is over, as a table that follows it: phase, pods with their ranks, times, progress, and what it printed last.
+
+        A notebook shows the table in its cell, a terminal in place. Elsewhere it is printed when the state is new. Interrupt it to look no
+        longer: the job goes on.
+
+        Args:
+            name: The job.
+            lines: How many of its last lines to show; 0 for none, and its log is not read then.
+            timeout: After how many seconds it ends without the job being over; None for never.
+
+        Returns:
+            The job as it was shown last. A job that failed raises no error here: ``job.cause`` says why.
+
+        Raises:
+            NotFound: There is no such job, or it was deleted.
+        """
+        log = self.logs(name, tail=lines, follow=True) if lines else iter(())
+        return _live.follow(self.watch(name, timeout=timeout), log, lines, _live.screen())
+
+    def on_end(self, name: str, then: Callable[[Job], object] | str, *, secret: str | None = None) -> Future[Job]:
+        """Calls a function, or a URL, when a job is over, however it ended. It waits in a thread of this process.
+
+        It is this process that waits: when it ends before the job does, nobody is told. Keep it, by ``result()`` of what is returned, or let
+        something in the cluster watch jobs instead. A job that is deleted is not told of: ``result()`` raises NotFound then.
+
+        Args:
+            name: The job.
+            then: Called with the job; or the URL of a webhook, which gets a POST as :mod:`lockstep.webhook` says: signed, and sent up to eight
+                times in about four minutes while nobody takes it. It may come twice, with the same ``id``.
+            secret: What the message to a URL is signed with; its receiver needs the same, see :func:`lockstep.webhook.verify`.
+
+        Returns:
+            The future job: ``result()`` waits until it is over and told of, and raises what went wrong with that.
+
+        Raises:
+            NotFound: There is no such job.
+            ValueError: The URL is none, or there is no secret for it.
+
+        Example:
+            >>> client = MPIClient()  # doctest: +SKIP
+            >>> client.on_end("train", "https://chat.example/hook", secret="s3cret").result()  # doctest: +SKIP
+        """
+        tell: Callable[[Job], object] = Webhook(then, secret) if isinstance(then, str) else then
+        self._get(name)
+        told: Future[Job] = Future()
+
+        def wait() -> None:
+            try:
+                job = self.wait(name, until=[p for p in Phase if p.finished])
+                tell(job)
+            except BaseException as e:  # noqa: BLE001 # whoever asks for the result raises it
+                logging.getLogger("lockstep").warning("the end of job %s was not told of: %s", name, e)
+                told.set_exception(e)
+            else:
+                told.set_result(job)
+
+        threading.Thread(target=wait, daemon=True, name="lockstep-on-end").start()
+        return told
 
     def stream_job_events(self, name: str, *, follow: bool = True) -> Iterator[types.Event]:
         """The events of a job, its pods and what lies between, as they come; those that there are come first, by time.
@@ -414,7 +520,18 @@ class MPIClient(TrainerClient):
         made = self._made(runtime, trainer, options, name, queue)
         kind, runtime_name = runtime_ref(made)
         check(made, self._runtime(kind, runtime_name, []), strict=strict)
+        _add("annotations", self._signature(), made)
         return made
+
+    def _signature(self) -> dict[str, str]:
+        """Who submits, for ``kubectl mpi list --mine``. Where the API server does not say who asks, nobody is named."""
+        if self._user is None:
+            asked = {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}
+            try:
+                self._user = str(status(self._api.create("/apis/authentication.k8s.io/v1/selfsubjectreviews", asked))["userInfo"]["username"])
+            except (LockstepError, KeyError):
+                self._user = ""
+        return {USER_ANNOTATION: self._user} if self._user else {}
 
     def _reference(self, runtime: str | types.Runtime | None) -> Object:
         """What a TrainJob says of its runtime. One of the namespace comes before one of the cluster."""
@@ -426,15 +543,15 @@ class MPIClient(TrainerClient):
         return {"apiGroup": "trainer.kubeflow.org", "kind": RUNTIME if mine else CLUSTER_RUNTIME, "name": runtime}
 
     def _change(self, made: Object, changes: dict[str, Any]) -> None:
-        known = [*_CHANGES, "env", "resources", "runtime", "queue"]
+        known = [*_CHANGES, "env", "runtime", "queue"]
         unknown = sorted(set(changes) - set(known))
         if unknown:
             raise TypeError(f"clone cannot change {', '.join(unknown)}: it changes {', '.join(known)}")
         trainer = made["spec"].setdefault("trainer", {})
-        given = {k: v for k, v in changes.items() if k in _CHANGES or k == "resources"}
-        trainer.update(MPITrainer(**given).spec())
+        given = {k: v for k, v in changes.items() if k in _CHANGES}
         for field in (k for k, v in given.items() if v is None):
-            trainer.pop(_CHANGES.get(field, "resourcesPerNode"), None)
+            trainer.pop(_CHANGES[field], None)
+        trainer.update(MPITrainer(**given).spec())
         if env := changes.get("env"):
             kept = [v for v in trainer.get("env") or [] if v["name"] not in env]
             trainer["env"] = kept + [{"name": k, "value": str(v)} for k, v in env.items() if v is not None]
@@ -482,17 +599,28 @@ class MPIClient(TrainerClient):
             _note(withheld, what, e)
             return None
 
-    def _watched(self, watch: Watch, job: Job, phases: set[Phase]) -> Job:
+    def _watched(self, watch: Watch, job: Job, phases: set[Phase], deadline: float | None) -> Job:
         """Follows a job until it is there, over or out of time. Only what a change may mean is read."""
+        name = job.name
         for change in watch:
-            if change.kind == "DELETED" or uid(change.object) != job.uid:
-                raise NotFound(f"job {job.name} was deleted while it was waited for")
+            _expect(change, job)
             shown = _view.job(Objects(now=now(), trainjob=change.object))
             if phases or shown.finished:
-                job = self.get_job(job.name)
+                job = patiently(lambda: self.get_job(name), deadline)
                 if _there(job, phases):
                     return job
-        return self.get_job(job.name)
+        with suppress(Unreachable):  # it is late: what was known last is better than nothing
+            job = self.get_job(name)
+        return job
+
+    def _raised(self, trainjob: Object) -> list[RankError]:
+        """What ranks of a function have raised, by the log of the launcher; it may be gone, or not for this user."""
+        if not _function.ships(trainjob):
+            return []
+        try:
+            return _function.raised(self.logs(name_of(trainjob), tail=_RAISED))
+        except LockstepError:
+            return []
 
     def _events_until_over(self, job: Object) -> Iterator[Object]:
         """Events as they come. When the job is over they are read once more: the last ones may come after the news of that."""
@@ -504,7 +632,7 @@ class MPIClient(TrainerClient):
                     yield change.object
             elif _over(change.kind, change.object, job):
                 break
-        yield from sorted(self._api.list(self._paths.events)[0], key=_events.when)
+        yield from sorted(patiently(lambda: self._api.list(self._paths.events))[0], key=_events.when)
 
     def _read(self, job: Object, role: str, index: int, query: dict[str, str]) -> Iterator[str]:
         pods, _ = self._api.list(self._paths.pods, labelSelector=_selector(job, role, index))
@@ -533,8 +661,14 @@ class MPIClient(TrainerClient):
             elif _over(change.kind, change.object, job):
                 break
         # The news of the end may be ahead of that of the pod.
-        left, _ = self._api.list(self._paths.pods, labelSelector=_selector(job, role, index))
+        left, _ = patiently(lambda: self._api.list(self._paths.pods, labelSelector=_selector(job, role, index)))
         return next((p for p in left if _began(p) and uid(p) not in seen), None)
+
+
+def _expect(change: Change, job: Job) -> None:
+    """Raises where a change says that the job is gone, or another one has its name."""
+    if change.kind == "DELETED" or uid(change.object) != job.uid:
+        raise NotFound(f"job {job.name} was deleted while it was waited for")
 
 
 def _there(job: Job, phases: set[Phase]) -> bool:
@@ -551,6 +685,13 @@ def _over(kind: str, trainjob: Object, job: Object) -> bool:
 def _note(withheld: list[Withheld], what: str, e: LockstepError) -> None:
     if all(w.what != what for w in withheld):
         withheld.append(Withheld(what, str(e)))
+
+
+def _add(what: str, entries: dict[str, str], made: Object, *_: Any) -> None:
+    """Adds labels or annotations to a TrainJob; called as an option of Kubeflow's SDK too."""
+    metadata = made.setdefault("metadata", {})
+    if entries:
+        metadata[what] = {**(metadata.get(what) or {}), **entries}
 
 
 def _random_name() -> str:

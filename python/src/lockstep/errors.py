@@ -64,6 +64,26 @@ class JobFailed(LockstepError):
         self.job = job
         #: Why: the reason and the text of the condition; None where nobody says.
         self.cause = cause
+        #: What ranks of a function have raised, in the order of the log; the first one is ``__cause__`` too.
+        self.ranks: list[RankError] = []
+
+
+class RankError(LockstepError):
+    """An exception of a function that ran as one rank, as the log of the launcher has it. It is the ``__cause__`` of :class:`JobFailed`."""
+
+    def __init__(self, rank: int | None, kind: str, message: str, traceback: str, host: str = "") -> None:
+        who = "a rank" if rank is None else f"rank {rank}"
+        super().__init__(f"{who} raised {kind}{f': {message}' if message else ''}\n\n{traceback}".rstrip())
+        #: Which rank; None where its launcher does not say.
+        self.rank = rank
+        #: The name of the type of the exception, such as ``ValueError``: the type itself may not exist here.
+        self.kind = kind
+        #: ``str()`` of the exception, its first 500 characters.
+        self.message = message
+        #: What Python printed there; of a long one the end.
+        self.traceback = traceback
+        #: The name of the pod's host.
+        self.host = host
 
 
 class QuotaExceeded(JobFailed):

@@ -133,6 +133,11 @@ class Job(types.TrainJob):
     restarts: int = 0
     #: How far its program says that it is, in percent, or None.
     progress: int | None = None
+    #: How long it will still take by its program's account, None where it does not say; and its metrics, by name.
+    remaining: timedelta | None = None
+    metrics: dict[str, str] = field(default_factory=dict)
+    #: Who submitted it, by his own account (annotation ``lockstep.dev/user``); empty where nobody says.
+    user: str = ""
     #: When its command began, or its launcher where nobody says more; and when it was over.
     started: datetime | None = None
     ended: datetime | None = None
@@ -204,6 +209,8 @@ class Job(types.TrainJob):
             notes = [("why", self.cause.evidence), ("what to do", self.cause.remedy), ("more", self.cause.url)]
         elif self.message:
             notes = [("why", self.message)]
+        notes += [("metrics", ", ".join(f"{k} {v}" for k, v in self.metrics.items()))]
+        notes += [("remaining", "" if self.remaining is None else human(self.remaining))]
         notes += [("not known", f"{held.what}: {held.why}") for held in self.unknown]
         return [(label, text) for label, text in notes if text]
 

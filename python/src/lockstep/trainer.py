@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from kubeflow.trainer import CustomTrainerContainer
@@ -20,6 +20,7 @@ from kubeflow.trainer.options import (
     TrainingRuntimeSpecPatch,
 )
 
+from lockstep import _function
 from lockstep._objects import CONTAINER, LAUNCHER, NODE, Object
 from lockstep._world import MAX_NODES, MAX_SLOTS
 
@@ -31,7 +32,12 @@ class MPITrainer(CustomTrainerContainer):
         nodes: How many nodes run ranks, from 1 to 5000.
         slots: How many ranks a node may run, from 1 to 4096; nodes × slots is what ``mpirun`` starts without ``-np``.
         command: The command of the launcher, such as ``["mpirun", "python", "train.py"]``.
-        args: What follows the command.
+        args: What follows the command; with func its ``sys.argv[1:]``.
+        func: A function to run as every rank, instead of a command: ``func(**func_args)``, in one Python process per rank under ``mpirun``. Its
+            source travels, and nothing around it does: it imports what it needs itself. The image needs ``python3`` and what the function
+            imports. A rank that raises ends its process at once, without what is registered with ``atexit``, and its launcher ends the others.
+        func_args: The arguments of func, by name: numbers, strings, None, and lists and dicts of these, because they travel as text.
+        launcher: What starts func as ranks, by default ``["mpirun"]``; such as ``["mpirun", "--bind-to", "none"]``.
         image: The image of launcher and nodes.
         env: Environment variables of launcher and nodes, by name. Those that carry the wiring of a job are reserved, and refused.
         resources: What one node gets, such as ``{"cpu": 4, "memory": "16Gi", "gpu": 2}``: requests and limits alike, memory in bytes or with
@@ -39,11 +45,14 @@ class MPITrainer(CustomTrainerContainer):
         volumes: Claims of the namespace to mount in launcher and nodes, by the path where they are: ``{"/data": "imagenet"}``.
 
     Raises:
-        ValueError: nodes or slots are out of range.
-        TypeError: command or args is one string. A command is a list of words; for a shell, ``["bash", "-c", "…"]``.
+        ValueError: nodes or slots are out of range; or func cannot travel: it is a lambda, decorated, larger than 120000 bytes, its source cannot
+            be read, or it uses names of its module or of a function around it.
+        TypeError: command, args or launcher is one string: a command is a list of words; for a shell, ``["bash", "-c", "…"]``. Or func is no
+            function, or cannot be called with func_args; or there are both a command and a func.
 
     :meth:`lockstep.MPIClient.train` takes it with all of that. Kubeflow's own ``TrainerClient`` takes it too, as a CustomTrainerContainer; it
-    knows no slots, commands and volumes, so a trainer with any of these raises a ValueError there instead of running something else.
+    knows no slots, commands, functions and volumes here, so a trainer with any of these raises a ValueError there instead of running something
+    else.
 
     Example:
         >>> MPITrainer(nodes=2, slots=2, command=["mpirun", "mpi-hello"])
@@ -57,17 +66,27 @@ class MPITrainer(CustomTrainerContainer):
         slots: int | None = None,
         command: Sequence[str] | None = None,
         args: Sequence[str] | None = None,
+        func: Callable[..., Any] | None = None,
+        func_args: Mapping[str, Any] | None = None,
+        launcher: Sequence[str] | None = None,
         image: str = "",
         env: Mapping[str, str] | None = None,
         resources: Mapping[str, Any] | None = None,
         volumes: Mapping[str, str] | None = None,
     ) -> None:
-        for field, words in (("command", command), ("args", args)):
+        for field, words in (("command", command), ("args", args), ("launcher", launcher)):
             if isinstance(words, str):
                 raise TypeError(f'{field} is the string "{words}": give a list of words, or ["bash", "-c", "{words}"]')
         for field, number, most in (("nodes", nodes, MAX_NODES), ("slots", slots, MAX_SLOTS)):
             if number is not None and not 1 <= number <= most:
                 raise ValueError(f"{field} is {number}: give a number from 1 to {most}")
+        if func is None and (func_args or launcher):
+            raise TypeError("func_args and launcher belong to func: a command has its own")
+        if func and command:
+            raise TypeError("there are both a command and a func: give one of them")
+        if func:
+            command = _function.command(func, func_args, launcher)
+        self.func = func
         self.nodes = nodes
         self.slots = slots
         self.command = list(command) if command else None
@@ -82,7 +101,9 @@ class MPITrainer(CustomTrainerContainer):
         Raises:
             ValueError: That client would leave something of this trainer out.
         """
-        lost = [name for name in ("slots", "command", "args", "volumes") if getattr(self, name)]
+        lost = ["slots"] if self.slots else []
+        lost += ["func" if self.func else "command"] if self.command else []
+        lost += [name for name in ("args", "volumes") if getattr(self, name)]
         if lost:
             raise ValueError(f"kubeflow's TrainerClient would leave out {', '.join(lost)} of the MPITrainer: use lockstep.MPIClient().train")
         return self.nodes
@@ -119,6 +140,7 @@ class MPITrainer(CustomTrainerContainer):
         return [RuntimePatch(TrainingRuntimeSpecPatch(JobSetTemplatePatch(spec=JobSetSpecPatch(jobs))))]
 
     def __repr__(self) -> str:
-        shown: dict[str, object] = {"nodes": self.nodes, "slots": self.slots, "command": self.command, "args": self.args, "image": self.image}
+        what: dict[str, object] = {"func": self.func.__name__} if self.func else {"command": self.command}
+        shown: dict[str, object] = {"nodes": self.nodes, "slots": self.slots, **what, "args": self.args, "image": self.image}
         shown |= {"env": self.env, "resources": self.resources_per_node, "volumes": self.volumes}
         return f"MPITrainer({', '.join(f'{k}={v!r}' for k, v in shown.items() if v)})"

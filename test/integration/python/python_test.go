@@ -3,6 +3,7 @@
 package python
 
 import (
+	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -22,11 +23,15 @@ func TestPython(t *testing.T) {
 	}
 	environment := start(t)
 	folder := t.TempDir()
-	pytest := exec.Command("python3", append([]string{"-m", "pytest", "-p", "no:cacheprovider"}, strings.Fields(os.Getenv("LOCKSTEP_PYTEST"))...)...) //nolint:gosec // what a developer asks for
+	ctx, cancel := context.WithTimeout(t.Context(), 280*time.Second) // less than the suite has, so that it ends what it started
+	defer cancel()
+	pytest := exec.CommandContext(ctx, "python3", append([]string{"-m", "pytest", "-p", "no:cacheprovider"}, strings.Fields(os.Getenv("LOCKSTEP_PYTEST"))...)...) //nolint:gosec // what a developer asks for
 	pytest.Dir = filepath.Join(repository, "python")
 	pytest.Env = append(os.Environ(),
 		"LOCKSTEP_ADMIN="+kubeconfig(t, environment, folder, envtest.User{Name: "admin", Groups: []string{"system:masters"}}),
 		"LOCKSTEP_JANE="+kubeconfig(t, environment, folder, envtest.User{Name: "jane"}),
+		"LOCKSTEP_CERTS="+environment.ControlPlane.APIServer.CertDir,
+		"LOCKSTEP_ETCD="+environment.ControlPlane.Etcd.URL.String(),
 	)
 	output, err := pytest.CombinedOutput()
 	t.Log("\n" + string(output))

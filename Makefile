@@ -80,7 +80,7 @@ test-integration: tools ## Run the tests against a real API server
 	@$(SUITE)/integration
 
 .PHONY: test-gitops
-test-gitops: tools ## Run a real GitOps engine with what is compiled for it, against a real API server
+test-gitops: tools ## Run Flux and Argo CD with what is compiled for them, against a real API server (root, or user namespaces; FOCUS=REGEXP)
 	@$(SUITE)/gitops
 
 .PHONY: test-mpi-operator
@@ -96,7 +96,7 @@ test-e2e: tools $(BIN)/ginkgo ## Run the tests on a real cluster: a local one, o
 	@$(SUITE)/e2e
 
 .PHONY: test-full
-test-full: tools ## Run the longer proofs before a release: what reviews say, the race detector, GitOps engines, and a guest with cgroup v2 (root; the guest takes an hour)
+test-full: tools ## Run the longer proofs before a release: what reviews say, the race detector, GitOps engines, mpi-operator beside us, and a guest with cgroup v2 (root; the guest takes an hour)
 	@$(SUITE)/full
 
 .PHONY: test-guest

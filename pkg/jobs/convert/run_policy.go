@@ -18,7 +18,9 @@ func (c *converter) runPolicy() {
 	c.gang(policy.SchedulingPolicy)
 	c.add(Differs, runPolicyPath+".ttlSecondsAfterFinished", "", "a TrainJob has no time of its own: finished jobs stay for `retention.finishedJobs` of the tenant")
 	if policy.Suspend != nil {
-		c.out.Spec.Suspend = policy.Suspend
+		if *policy.Suspend { // false is what the cluster writes where nobody said anything
+			c.out.Spec.Suspend = policy.Suspend
+		}
 		c.add(Carried, runPolicyPath+".suspend", "spec.suspend", "")
 	}
 	const managedBy = runPolicyPath + ".managedBy"

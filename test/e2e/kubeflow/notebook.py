@@ -2,7 +2,7 @@
 
     notebook.py [--write] NOTEBOOK...
 
-With --write the outputs are kept in the notebooks.
+With --write the outputs are kept in the notebooks, without logs.
 """
 
 import sys
@@ -19,6 +19,8 @@ def main(files, write):
             for output in cell.get("outputs", []):
                 print(output.get("text") or output.get("data", {}).get("text/plain"))
         if write:
+            for cell in (cell for cell in notebook.cells if cell.cell_type == "code"):  # what Kubeflow's SDK logs is of no use to a reader
+                cell.outputs = [output for output in cell.get("outputs", []) if output.get("name") != "stderr"]
             nbformat.write(notebook, file)
 
 

@@ -79,8 +79,9 @@ type watcher struct {
 	builder *builder
 	input   *compiling.Input
 	files   *fileWatcher
-	// inputs are what the last compilation has read, successful or not.
+	// inputs are what the last compilation has read, successful or not, and began is when it did, in nanoseconds since 1970.
 	inputs    []incremental.Input
+	began     int64
 	out, errs io.Writer
 	// fine says that the last build brought the output up to date.
 	fine bool
@@ -122,9 +123,10 @@ func (w *watcher) follow() {
 	w.files.follow(w.inputs)
 }
 
-// stale reports whether something has changed after it was read and before it was followed, which has no event.
+// stale reports whether something has changed after it was read and before it was followed, which has no event. A change within the tick of
+// the kernel's clock in which it was read shows in no stamp, so all that is as young as the build is read again.
 func (w *watcher) stale() bool {
-	read := incremental.Memory{Inputs: w.inputs, Began: time.Now().UnixNano()}
+	read := incremental.Memory{Inputs: w.inputs, Began: w.began}
 	changed, _ := read.Changed(w.builder.cache)
 	return len(changed) > 0
 }
@@ -172,6 +174,7 @@ func (w *watcher) build(ctx context.Context, why string) (again bool, tell func(
 	}
 	w.builder.options = options
 	start := time.Now()
+	w.began = start.UnixNano()
 	summaries, list, err := w.builder.build(nil)
 	took := time.Since(start)
 	w.fine = err == nil && list.Errors() == 0

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"lockstep.dev/lockstep/internal/cli"
+	"lockstep.dev/lockstep/pkg/compile/incremental"
 )
 
 // patience bounds waiting for what never comes. What comes, comes within milliseconds.
@@ -160,4 +162,34 @@ func TestWatchWithout(t *testing.T) {
 	}
 	w.until("+ local/kustomization.yaml")
 	w.ends()
+}
+
+// TestWatchNoticesSameTick: a file that comes into a folder right after the folder was read, and before it is followed, is noticed, although on
+// most file systems the folder's times are the same.
+func TestWatchNoticesSameTick(t *testing.T) {
+	w := watcherOf(t)
+	w.began = time.Now().UnixNano()
+	recorder := incremental.Record(w.builder.root.FS())
+	if _, err := fs.ReadDir(recorder, "."); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.builder.root.WriteFile("cluster.yaml", nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w.inputs, _ = recorder.Inputs()
+	w.inputs[0].Stamp, _ = w.builder.cache.Stamp(".") // the change that the stamp does not show
+	time.Sleep(100 * time.Millisecond)                // as a build takes
+	if !w.stale() {
+		t.Error("the file is not noticed")
+	}
+}
+
+func watcherOf(t *testing.T) *watcher {
+	t.Helper()
+	root, err := os.OpenRoot(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = root.Close() })
+	return &watcher{builder: &builder{root: root, cache: buildCache{root: root.Name(), files: root}}}
 }

@@ -247,6 +247,12 @@ def test_runtimes(client: MPIClient) -> None:
     assert (mpi.world.nodes, mpi.world.slots, mpi.world.pods) == (2, 4, 2)
 
 
+def test_runtimes_are_those_of_the_tenant(cluster: Cluster, client: MPIClient) -> None:
+    for chosen, names in (("other-cpu", []), ("other-cpu,mpi", ["mpi"])):
+        cluster.api.patch(cluster.paths.namespace, {"metadata": {"annotations": {"lockstep.dev/runtimes": chosen}}})
+        assert [runtime.name for runtime in client.runtimes()] == names
+
+
 def test_dry_run_and_yaml_create_nothing(cluster: Cluster, client: MPIClient) -> None:
     made = client.dry_run("mpi", HELLO, name="demo")
     assert made["metadata"]["uid"]

@@ -30,6 +30,7 @@ class Paths:
 
     def __init__(self, namespace: str) -> None:
         ns = f"namespaces/{quote(namespace, safe='')}"
+        self.namespace = f"/api/v1/{ns}"
         self.trainjobs = f"{_TRAINER}/{ns}/trainjobs"
         self.runtimes = f"{_TRAINER}/{ns}/trainingruntimes"
         self.cluster_runtimes = f"{_TRAINER}/clustertrainingruntimes"

@@ -254,12 +254,27 @@ class MPIClient(TrainerClient):
         return self.get_job(name).cause
 
     def runtimes(self) -> list[Runtime]:
-        """The MPI runtimes that jobs of this namespace can name, by name, with their size and bounds."""
+        """The MPI runtimes that jobs of this namespace can name, by name, with their size and bounds.
+
+        Those of the cluster that its tenant may not use are left out, where the namespace can be read.
+        """
+        allowed = self._allowed()
         found: dict[str, Runtime] = {}
         for kind in (CLUSTER_RUNTIME, RUNTIME):  # those of the namespace come before those of the cluster
             for o in self._api.list(self._paths.runtimes_of(kind))[0]:
-                found[name_of(o)] = _kubeflow.runtime(o, kind)
+                if kind == RUNTIME or allowed is None or name_of(o) in allowed:
+                    found[name_of(o)] = _kubeflow.runtime(o, kind)
         return sorted((r for r in found.values() if r.mpi), key=lambda r: r.name)
+
+    def _allowed(self) -> set[str] | None:
+        """The names of the cluster's runtimes that the tenant of the namespace may use, None where nothing says (pkg/jobs/fetch/offer.go)."""
+        try:
+            annotations = self._api.get(self._paths.namespace)["metadata"].get("annotations") or {}
+        except (Forbidden, NotFound):
+            return None
+        if "lockstep.dev/runtimes" not in annotations:
+            return None
+        return {name for key in ("lockstep.dev/runtimes", "lockstep.dev/external-runtimes") for name in annotations.get(key, "").split(",")}
 
     # To wait.
 

@@ -37,6 +37,7 @@ func startWatch(t *testing.T, root, out string) *watching {
 	t.Cleanup(cancel)
 	w := &watching{t: t, cmd: exec.CommandContext(ctx, os.Args[0], "watch", "--root", root, "--out", out)}
 	w.cmd.Args[0] = "runtime-compiler"
+	w.cmd.Cancel = func() error { return w.cmd.Process.Signal(syscall.SIGQUIT) } // it then says what it waits for
 	w.cmd.Env = append(os.Environ(), "XDG_CACHE_HOME="+t.TempDir())
 	output, err := w.cmd.StdoutPipe()
 	if err != nil {

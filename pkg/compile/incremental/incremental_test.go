@@ -291,6 +291,29 @@ func TestRacy(t *testing.T) {
 	}
 }
 
+// TestReadTwice: what became another content, or came into a folder, between two readings of one compilation is a change afterwards: the
+// compilation has judged by the first reading too.
+func TestReadTwice(t *testing.T) {
+	r := &real{folder: t.TempDir()}
+	r.write(t, "tenants/a.yaml", "a")
+	recorder := Record(os.DirFS(r.folder))
+	for _, content := range []string{"a", "b"} {
+		r.write(t, "tenants/a.yaml", content)
+		r.write(t, "tenants/"+content+".yaml", content)
+		if _, err := fs.ReadFile(recorder, "tenants/a.yaml"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := fs.ReadDir(recorder, "tenants"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	inputs, complete := recorder.Inputs()
+	m := &Memory{Began: time.Now().Add(-time.Minute).UnixNano(), Inputs: inputs}
+	if changed, _ := m.Changed(r); len(changed) != 2 || complete {
+		t.Errorf("%d inputs changed, want the file and the folder; complete %t", len(changed), complete)
+	}
+}
+
 // TestRefresh: a memory for which much was read again is worth writing, and with the new beginning nothing is read.
 func TestRefresh(t *testing.T) {
 	r := &real{folder: t.TempDir()}

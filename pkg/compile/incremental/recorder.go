@@ -76,13 +76,16 @@ func (r *Recorder) note(name string, kind Kind, info fs.FileInfo, err error) {
 	}
 }
 
+// digest keeps the first digest of a path and kind, too: a compilation that has read two contents is not one of either, and whoever compares
+// it with what there is now must find a difference.
 func (r *Recorder) digest(name string, kind Kind, digest Digest) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	key := string('0'+kind) + name
 	input := r.inputs[key]
-	if input.Digest != (Digest{}) && input.Digest != digest {
-		r.failed = true
+	if input.Digest != (Digest{}) {
+		r.failed = r.failed || input.Digest != digest
+		return
 	}
 	input.Digest = digest
 	r.inputs[key] = input

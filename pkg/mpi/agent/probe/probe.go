@@ -38,6 +38,8 @@ const (
 	maxPair = time.Second
 	// pairTimeout is how long a rank waits for its opponent of a round, and for a connection.
 	pairTimeout = 5 * time.Second
+	// maxTelling is kept from measuring, so that ranks whose time is up can still tell each other what they have measured.
+	maxTelling = 10 * time.Second
 )
 
 // endpoint is what ranks tell each other.
@@ -62,7 +64,9 @@ func (p Participant) Run(ctx context.Context) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	results, err := p.exchangeTexts(ctx, "results", p.play(ctx, listener, peers), p.Rank == 0)
+	playing, stop := context.WithDeadline(ctx, p.Deadline.Add(-min(maxTelling, time.Until(p.Deadline)/2)))
+	defer stop()
+	results, err := p.exchangeTexts(ctx, "results", p.play(playing, listener, peers), p.Rank == 0)
 	if err != nil || p.Rank != 0 {
 		return nil, err
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -63,7 +64,7 @@ func play(t *testing.T, n int, change func(*Participant)) (*Report, error) {
 	for rank := range n {
 		p := Participant{
 			Rank: rank, Size: n, Host: fmt.Sprintf("w-%d", rank/2), Address: "127.0.0.1", Exchange: meet,
-			Duration: 200 * time.Millisecond, Deadline: time.Now().Add(2 * time.Minute),
+			Duration: 200 * time.Millisecond, Deadline: time.Now().Add(10 * time.Minute), // 64 ranks share two processors with other tests
 		}
 		if change != nil {
 			change(&p)
@@ -108,6 +109,17 @@ func TestMissingRanksAreNamed(t *testing.T) {
 	_, err := play(t, 2, func(p *Participant) { p.Size, p.Deadline = 4, time.Now().Add(4*time.Second) })
 	if err == nil || !strings.Contains(err.Error(), "ranks that did not come within") || !strings.HasSuffix(err.Error(), "2, 3") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// TestTimeIsUp: what was measured is told although there was no time for all pairs, and those that lack say so.
+func TestTimeIsUp(t *testing.T) {
+	report, err := play(t, 8, func(p *Participant) { p.Duration, p.Deadline = time.Hour, time.Now().Add(6*time.Second) })
+	if err != nil || report.OK || len(report.Pairs) != 28 {
+		t.Fatalf("%v, %+v", err, report)
+	}
+	if !slices.ContainsFunc(report.Pairs, func(p Pair) bool { return p.Error != "" }) {
+		t.Errorf("no pair says that it lacks: %+v", report.Pairs)
 	}
 }
 

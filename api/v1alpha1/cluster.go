@@ -1,5 +1,7 @@
 package v1alpha1
 
+import "k8s.io/apimachinery/pkg/api/resource"
+
 // Cluster is one Kubernetes cluster and the facts about it that change what is compiled.
 type Cluster struct {
 	TypeMeta
@@ -209,6 +211,9 @@ type Capacity struct {
 	Profile string `json:"profile" jsonschema:"required,format=dns-label"`
 	// Nodes is the number of machines, 1 to 1000000; Kubernetes itself supports 5000.
 	Nodes int32 `json:"nodes" jsonschema:"required,minimum=1,maximum=1000000"`
+	// PricePerHour is what one machine costs in an hour, in the currency in which you count, for example 24.50: for `cost`, and for what users are told
+	// before they submit.
+	PricePerHour *resource.Quantity `json:"pricePerHour,omitempty" jsonschema:"minimum=0,maximum=1000000"`
 }
 
 // Controller is where mpi-controller lives.

@@ -9,10 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"lockstep.dev/lockstep/internal/cli"
-	"lockstep.dev/lockstep/pkg/compile"
 	"lockstep.dev/lockstep/pkg/compile/decode"
 	"lockstep.dev/lockstep/pkg/compile/diag"
-	"lockstep.dev/lockstep/pkg/compile/plan"
 	"lockstep.dev/lockstep/pkg/compile/whatif"
 )
 
@@ -96,7 +94,10 @@ func (p *planOptions) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	clusters, err := p.loadPlans(cmd)
+	if p.format != cli.FormatText && p.format != cli.FormatJSON {
+		return fmt.Errorf("unknown format `%s`: allowed are `text` and `json`", p.format)
+	}
+	clusters, err := p.plans(cmd)
 	if err != nil {
 		return err
 	}
@@ -114,26 +115,6 @@ func (p *planOptions) run(cmd *cobra.Command) error {
 		return cli.ErrReported
 	}
 	return nil
-}
-
-// loadPlans reads the specs. Those with mistakes have no plan: their findings are what there is to say.
-func (p *planOptions) loadPlans(cmd *cobra.Command) ([]*plan.Cluster, error) {
-	if p.format != cli.FormatText && p.format != cli.FormatJSON {
-		return nil, fmt.Errorf("unknown format `%s`: allowed are `text` and `json`", p.format)
-	}
-	root, err := p.input.Open()
-	if err != nil {
-		return nil, err
-	}
-	defer root.Close()
-	clusters, list := compile.Plans(root.FS(), p.input.Options())
-	if list.Errors() == 0 {
-		return clusters, nil
-	}
-	if err := list.WriteText(cmd.ErrOrStderr(), cli.Palette(cmd.ErrOrStderr())); err != nil {
-		return nil, cli.Failure(fmt.Errorf("write the report: %w", err))
-	}
-	return nil, cli.ErrReported
 }
 
 // fits reports whether a tenant fits somewhere, or machines can change everywhere.

@@ -14,6 +14,7 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/explain"
 	"lockstep.dev/lockstep/pkg/compile/object"
 	"lockstep.dev/lockstep/pkg/compile/origin"
+	"lockstep.dev/lockstep/pkg/compile/plan"
 )
 
 // queryOptions is common to the commands that answer questions about compiled objects.
@@ -50,6 +51,23 @@ func (a *queryOptions) units(cmd *cobra.Command, take func(cluster string, objec
 		return cli.Failure(fmt.Errorf("write the report: %w", err))
 	}
 	return cli.ErrReported
+}
+
+// plans reads the specs. Those with mistakes have no plan: their findings are what there is to say.
+func (a *queryOptions) plans(cmd *cobra.Command) ([]*plan.Cluster, error) {
+	root, err := a.input.Open()
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	clusters, list := compile.Plans(root.FS(), a.input.Options())
+	if list.Errors() == 0 {
+		return clusters, nil
+	}
+	if err := list.WriteText(cmd.ErrOrStderr(), cli.Palette(cmd.ErrOrStderr())); err != nil {
+		return nil, cli.Failure(fmt.Errorf("write the report: %w", err))
+	}
+	return nil, cli.ErrReported
 }
 
 // write writes the values that were found.

@@ -58,6 +58,8 @@ const (
 	// MinNodesAnnotation and MaxNodesAnnotation on a runtime bound the nodes of a job; a runtime without them has no bounds.
 	MinNodesAnnotation = "lockstep.dev/min-nodes"
 	MaxNodesAnnotation = "lockstep.dev/max-nodes"
+	// PriceAnnotation on a runtime is what one node of a job costs in an hour, a decimal number such as `24.5`, in whatever currency the platform counts.
+	PriceAnnotation = "lockstep.dev/node-price-per-hour"
 	// RestartsAnnotation on a runtime is how often mpi-controller starts a job again after a fault of the infrastructure.
 	RestartsAnnotation = "lockstep.dev/restarts"
 	// GangTimeoutAnnotation on a runtime is how long mpi-controller waits for all pods of a job to run, whatever schedules them

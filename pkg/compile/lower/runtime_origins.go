@@ -53,6 +53,9 @@ func runtimeOrigins(c *plan.Cluster, r *plan.Runtime, network mpi.Network) (*obj
 	}
 	t := &runtimeTable{}
 	t.metadata(r)
+	if machines := c.MachinesOf(r.Profile.Name); machines != nil {
+		t.Set(&machines.PricePerHour.Origin, "metadata", "annotations", mpi.PriceAnnotation)
+	}
 	t.end(r)
 	t.jobSet(c, r)
 	t.gang(c, r)

@@ -63,7 +63,7 @@ func portable(c *plan.Cluster, r *plan.Runtime) template.Runtime {
 	return template.Runtime{
 		Name:              r.Name.V,
 		Labels:            runtimeLabels(r),
-		Annotations:       runtimeAnnotations(r),
+		Annotations:       runtimeAnnotations(c, r),
 		PodLabels:         podLabels(c, r),
 		Framework:         r.Framework.V,
 		Implementation:    r.Implementation.V,
@@ -127,10 +127,13 @@ func podLabels(c *plan.Cluster, r *plan.Runtime) map[string]string {
 	return map[string]string{mpi.ImplementationLabel: string(r.Implementation.V)}
 }
 
-func runtimeAnnotations(r *plan.Runtime) map[string]string {
+func runtimeAnnotations(c *plan.Cluster, r *plan.Runtime) map[string]string {
 	annotations := map[string]string{
 		mpi.MinNodesAnnotation: strconv.Itoa(int(r.MinNodes.V)),
 		mpi.MaxNodesAnnotation: strconv.Itoa(int(r.MaxNodes.V)),
+	}
+	if machines := c.MachinesOf(r.Profile.Name); machines != nil && machines.PricePerHour.V != nil {
+		annotations[mpi.PriceAnnotation] = strconv.FormatFloat(machines.PricePerHour.V.AsApproximateFloat64(), 'f', -1, 64)
 	}
 	if r.Restarts.V > 0 {
 		annotations[mpi.RestartsAnnotation] = strconv.Itoa(int(r.Restarts.V))

@@ -72,6 +72,8 @@ type Share struct {
 type Machines struct {
 	Profile *Profile
 	Nodes   Value[int32]
+	// PricePerHour of one machine is nil where the spec names none.
+	PricePerHour Value[*resource.Quantity]
 	// Unit is what one machine counts for in queues, sorted by resource: what it offers, or what a node and its launcher take
 	// together where a node leaves its launcher no room. A launcher is charged to the machines of its nodes, so that without this a
 	// job on all machines of a share could never start. There are never more launchers than machines with nodes.
@@ -177,7 +179,7 @@ func capacity(d *decode.Document, spec *v1alpha1.ClusterSpec, profiles map[strin
 	var result []Machines
 	for i := range spec.Capacity {
 		if p := profiles[spec.Capacity[i].Profile]; p != nil {
-			result = append(result, Machines{Profile: p, Nodes: written(d, &spec.Capacity[i].Nodes)})
+			result = append(result, Machines{Profile: p, Nodes: written(d, &spec.Capacity[i].Nodes), PricePerHour: written(d, &spec.Capacity[i].PricePerHour)})
 		}
 	}
 	slices.SortStableFunc(result, func(a, b Machines) int { return cmp.Compare(a.Profile.Name, b.Profile.Name) })

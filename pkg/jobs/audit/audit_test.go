@@ -135,3 +135,18 @@ func FuzzHistory(f *testing.F) {
 		}
 	})
 }
+
+// TestWhatWasAskedFor: a step of a creation has in fields of its own what programs count by.
+func TestWhatWasAskedFor(t *testing.T) {
+	log := entry("create", "", "jane", `{"metadata":{"labels":{"kueue.x-k8s.io/queue-name":"gpu"}},"spec":{"runtimeRef":{"name":"mpich-cpu"},"trainer":{"numNodes":4}}}`)
+	var history audit.History
+	for event, err := range audit.Read(strings.NewReader(log)) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		steps := history.Add(event)
+		if len(steps) != 1 || steps[0].Runtime != "mpich-cpu" || steps[0].Queue != "gpu" || steps[0].Nodes != 4 {
+			t.Errorf("%+v", steps)
+		}
+	}
+}

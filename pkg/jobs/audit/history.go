@@ -10,6 +10,7 @@ import (
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"lockstep.dev/lockstep/pkg/mpi/job/kueue"
 	"lockstep.dev/lockstep/pkg/mpi/job/status"
 )
 
@@ -74,10 +75,13 @@ func (h *History) created(s Step, sent body) Step {
 	if suspended, said := sent.suspend(); said {
 		h.life(s).suspended = suspended
 	}
-	if runtime := sent.text("/spec/runtimeRef/name"); runtime != "" {
-		s.Detail = "runtime " + runtime
+	s.Queue = sent.text("/metadata/labels/" + escaped(kueue.QueueLabel))
+	if s.Runtime = sent.text("/spec/runtimeRef/name"); s.Runtime != "" {
+		s.Detail = "runtime " + s.Runtime
 	}
 	if nodes, is := sent.at("/spec/trainer/numNodes"); is {
+		number, _ := nodes.(float64)
+		s.Nodes = int64(number)
 		s.Detail += fmt.Sprintf(", %v nodes", nodes)
 	}
 	return s

@@ -24,6 +24,11 @@ type Step struct {
 	// By is the user who asked, and Through the account that acted for him.
 	By      string `json:"by"`
 	Through string `json:"through,omitempty"`
+	// Runtime, Nodes and Queue are what one that was created asks for: the runtime's name, how many nodes, 0 for as many as the runtime has, and its
+	// queue of Kueue.
+	Runtime string `json:"runtime,omitempty"`
+	Nodes   int64  `json:"nodes,omitempty"`
+	Queue   string `json:"queue,omitempty"`
 	// Detail is the runtime of one that was created, what was changed, or the reason and the message of a condition.
 	Detail string `json:"detail,omitempty"`
 }

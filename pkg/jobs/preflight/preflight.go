@@ -63,7 +63,7 @@ const (
 
 // Finding is one thing that was looked at.
 type Finding struct {
-	// About is quota, limits, admission, rights, queue, machines, volumes, image, runtime.
+	// About is quota, limits, admission, rights, queue, machines, volumes, image, runtime, price.
 	About   string  `json:"about"`
 	Verdict Verdict `json:"verdict"`
 	Reason  string  `json:"reason,omitempty"`
@@ -129,7 +129,21 @@ func Judge(in Input) Answer {
 	if len(a.Findings) == 0 {
 		a.add("all", Fits, "", "nothing that could be read is in its way")
 	}
+	a.price(in)
 	return a
+}
+
+// price tells what an hour of the job costs, where the platform says what a node does.
+func (a *Answer) price(in Input) {
+	if in.Runtime == nil {
+		return
+	}
+	each, err := strconv.ParseFloat(in.Runtime.Annotations[mpi.PriceAnnotation], 64)
+	nodes := nodesOf(in)
+	if err != nil || nodes == 0 {
+		return
+	}
+	a.add("price", Fits, "", fmt.Sprintf("an hour costs %.2f: %d %s at %.2f", float64(nodes)*each, nodes, plural(nodes, "node"), each))
 }
 
 func (a *Answer) add(about string, verdict Verdict, reason mpi.Reason, text string) {

@@ -32,6 +32,13 @@ func runtime(t *testing.T) *mpijob.Runtime {
 	return &mpijob.Runtime{Labels: built.Labels, Annotations: built.Annotations, Spec: built.Spec}
 }
 
+// priced is runtime with a price.
+func priced(t *testing.T, price string) *mpijob.Runtime {
+	r := runtime(t)
+	r.Annotations["lockstep.dev/node-price-per-hour"] = price
+	return r
+}
+
 func job(nodes int32) *trainer.TrainJob {
 	return &trainer.TrainJob{
 		ObjectMeta: metav1.ObjectMeta{Name: "train", Namespace: "team"},
@@ -61,6 +68,8 @@ func TestJudge(t *testing.T) {
 		text    string
 	}{
 		"Fits":        {"", Input{TrainJob: job(4), Runtime: runtime(t), Bounds: quota("5", "0")}, Fits, "fits now", "nothing that could be read is in its way"},
+		"Price":       {"", Input{TrainJob: job(4), Runtime: priced(t, "24.5")}, Fits, "fits now", "an hour costs 98.00: 4 nodes at 24.50"},
+		"NoPrice":     {"somebody wrote no number", Input{TrainJob: job(4), Runtime: priced(t, "cheap")}, Fits, "fits now", "nothing that could be read is in its way"},
 		"Suspended":   {"it is judged as if it ran", Input{TrainJob: suspended(job(4)), Runtime: runtime(t), Bounds: quota("5", "1")}, Waits, "waits; the largest that fits now has 3 nodes", "quota"},
 		"QuotaWaits":  {"the launcher counts, too", Input{TrainJob: job(4), Runtime: runtime(t), Bounds: quota("5", "1")}, Waits, "waits; the largest that fits now has 3 nodes", "available 4 of 5 in quota `q`"},
 		"QuotaNever":  {"", Input{TrainJob: job(40), Runtime: runtime(t), Bounds: quota("11", "0")}, Never, "never; the largest that fits now has 10 nodes", "quota `q` allows 11 in all"},

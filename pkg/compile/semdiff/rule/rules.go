@@ -13,7 +13,7 @@ var rules = []*Rule{
 	renamesRule, spellingRule, capabilityRule, gitopsRule, boundaryRule,
 	immutableRule, networkRule, exposureRule, accessRule, securityRule, admissionRule, quotaRule, storageRule,
 	imageRule, programRule, resourcesRule, environmentRule, nodesRule, lifecycleRule, wiringRule,
-	monitoringRule, retentionRule, labelsRule, chartsRule, ownershipRule, specsRule, unclassifiedRule,
+	monitoringRule, retentionRule, priceRule, labelsRule, chartsRule, ownershipRule, specsRule, unclassifiedRule,
 }
 
 // Rules returns all rules in the order in which they are asked. The last one claims everything that is left.

@@ -1,0 +1,18 @@
+package rule
+
+import (
+	"lockstep.dev/lockstep/pkg/compile/semdiff/match"
+	"lockstep.dev/lockstep/pkg/mpi"
+)
+
+var priceRule = &Rule{
+	Name: "price", Title: "Prices of machines",
+	Doc:  "What users are told that a node of their job costs in an hour. Bills of earlier months are made with the price of today's specs.",
+	Says: []Consequence{RestartsNothing},
+	claims: func(c *match.Change) bool {
+		return isRuntime(c) && !c.Whole() && c.Path.Is("metadata", "annotations", mpi.PriceAnnotation)
+	},
+	judge: each(func(c *Cluster, part []*match.Change) Effect {
+		return c.effect(part, RestartsNothing, Info, "an hour of a node gets another price").with("cost", "another price")
+	}),
+}

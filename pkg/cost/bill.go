@@ -1,0 +1,201 @@
+package cost
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// Row is what the jobs with the same tenant, person, runtime and queue used. Its JSON is stable.
+type Row struct {
+	// Tenant is the namespace where no tenant has it.
+	Tenant string `json:"tenant"`
+	// Person is empty for jobs that are older than the log, as are Runtime and Queue.
+	Person  string `json:"person,omitempty"`
+	Runtime string `json:"runtime,omitempty"`
+	Queue   string `json:"queue,omitempty"`
+	// Profile is the kind of machine; empty for runtimes that are not of this cluster.
+	Profile string `json:"profile,omitempty"`
+	Jobs    int    `json:"jobs"`
+	// MachineHours are Guaranteed and Borrowed together.
+	MachineHours float64 `json:"machineHours"`
+	Guaranteed   float64 `json:"guaranteed"`
+	Borrowed     float64 `json:"borrowed"`
+	// Cost is 0 where the machines have no price.
+	Cost   float64 `json:"cost"`
+	Priced bool    `json:"priced"`
+}
+
+// Idle is what of its guaranteed machines a tenant did not use. Others may have borrowed it.
+type Idle struct {
+	Tenant       string  `json:"tenant"`
+	Profile      string  `json:"profile"`
+	MachineHours float64 `json:"machineHours"`
+	Cost         float64 `json:"cost"`
+	Priced       bool    `json:"priced"`
+}
+
+// Bill is what a span of time cost. Its JSON is stable.
+type Bill struct {
+	From time.Time `json:"from"`
+	To   time.Time `json:"to"`
+	Rows []Row     `json:"rows"`
+	Idle []Idle    `json:"idle"`
+}
+
+// Make adds up what was used between two moments.
+func Make(uses []Use, r *Rates, from, to time.Time) Bill {
+	b := Bill{From: from, To: to, Rows: []Row{}, Idle: []Idle{}}
+	rows, jobs := map[Row]*Row{}, map[Row]map[string]bool{}
+	guaranteed := map[Share]float64{}
+	for share, spans := range byShare(uses, r, from, to) {
+		for use, hours := range divide(spans, r.room(share)) {
+			key := Row{Tenant: share.Tenant, Person: use.Person, Runtime: use.Runtime, Queue: use.Queue, Profile: share.Profile}
+			if rows[key] == nil {
+				row := key
+				rows[key], jobs[key] = &row, map[string]bool{}
+			}
+			rows[key].Guaranteed += hours.guaranteed
+			rows[key].Borrowed += hours.borrowed
+			guaranteed[share] += hours.guaranteed
+			jobs[key][fmt.Sprint(use.Namespace, "/", use.Job, " ", use.Made)] = true
+		}
+	}
+	for key, row := range rows {
+		row.Jobs, row.MachineHours = len(jobs[key]), row.Guaranteed+row.Borrowed
+		row.Cost, row.Priced = r.price(row.Profile, row.MachineHours)
+		b.Rows = append(b.Rows, *row)
+	}
+	slices.SortFunc(b.Rows, compare)
+	for share, machines := range r.Guaranteed {
+		hours := float64(machines)*to.Sub(from).Hours() - guaranteed[share]
+		idle := Idle{Tenant: share.Tenant, Profile: share.Profile, MachineHours: hours}
+		idle.Cost, idle.Priced = r.price(share.Profile, hours)
+		b.Idle = append(b.Idle, idle)
+	}
+	slices.SortFunc(b.Idle, func(x, y Idle) int { return cmp.Or(cmp.Compare(x.Tenant, y.Tenant), cmp.Compare(x.Profile, y.Profile)) })
+	return b
+}
+
+func compare(a, b Row) int {
+	return cmp.Or(cmp.Compare(a.Tenant, b.Tenant), cmp.Compare(a.Person, b.Person), cmp.Compare(a.Runtime, b.Runtime), cmp.Compare(a.Queue, b.Queue),
+		cmp.Compare(a.Profile, b.Profile))
+}
+
+// By returns the rows of a bill added up by some of the keys `tenant`, `person`, `runtime` and `queue`; the others are empty in them.
+func (b *Bill) By(keys ...string) []Row {
+	sums := map[Row]*Row{}
+	for _, row := range b.Rows {
+		key := Row{Profile: row.Profile}
+		for name, field := range fields {
+			if slices.Contains(keys, name) {
+				*field(&key) = *field(&row)
+			}
+		}
+		if sums[key] == nil {
+			sum := key
+			sums[key] = &sum
+		}
+		sums[key].add(&row)
+	}
+	var result []Row
+	for _, row := range sums {
+		result = append(result, *row)
+	}
+	slices.SortFunc(result, compare)
+	return result
+}
+
+// Keys are what rows can be added up by.
+var Keys = []string{"tenant", "person", "runtime", "queue"}
+
+var fields = map[string]func(*Row) *string{
+	"tenant": func(r *Row) *string { return &r.Tenant }, "person": func(r *Row) *string { return &r.Person },
+	"runtime": func(r *Row) *string { return &r.Runtime }, "queue": func(r *Row) *string { return &r.Queue },
+}
+
+// Key returns what a row has of a key, one of Keys.
+func (r *Row) Key(name string) string { return *fields[name](r) }
+
+func (r *Row) add(other *Row) {
+	r.Jobs += other.Jobs
+	r.MachineHours += other.MachineHours
+	r.Guaranteed += other.Guaranteed
+	r.Borrowed += other.Borrowed
+	r.Cost += other.Cost
+	r.Priced = other.Priced // a price is that of the profile, which they share
+}
+
+// room is how many machines of a share are not borrowed; -1 for all.
+func (r *Rates) room(s Share) int64 {
+	if !r.Queues || s.Profile == "" {
+		return -1
+	}
+	return r.Guaranteed[s]
+}
+
+func (r *Rates) price(profile string, hours float64) (float64, bool) {
+	price, known := r.Prices[profile]
+	return price * hours, known
+}
+
+// byShare cuts uses to the span that is billed, names their tenant and profile, and fills in how many nodes they had.
+func byShare(uses []Use, r *Rates, from, to time.Time) map[Share][]Use {
+	shares := map[Share][]Use{}
+	for _, use := range uses {
+		if use.From.Before(from) {
+			use.From = from
+		}
+		if use.To.After(to) {
+			use.To = to
+		}
+		if !use.From.Before(use.To) {
+			continue
+		}
+		runtime := r.Runtimes[use.Runtime]
+		use.Nodes = cmp.Or(use.Nodes, runtime.Nodes, 1) // one where nobody knows
+		share := Share{cmp.Or(r.Tenants[use.Namespace], use.Namespace), runtime.Profile}
+		shares[share] = append(shares[share], use)
+	}
+	return shares
+}
+
+// hours are machine-hours of one use.
+type hours struct{ guaranteed, borrowed float64 }
+
+// divide says how much of each use was within the machines of a share. Who came first has them; who goes leaves them to the next.
+func divide(uses []Use, room int64) map[Use]hours {
+	var moments []time.Time
+	for _, use := range uses {
+		moments = append(moments, use.From, use.To)
+	}
+	slices.SortFunc(moments, time.Time.Compare)
+	result := map[Use]hours{}
+	var active []Use // by their beginning, as uses are
+	next := 0
+	for i := 1; i < len(moments); i++ {
+		now := moments[i-1]
+		active = slices.DeleteFunc(active, func(u Use) bool { return !u.To.After(now) })
+		for ; next < len(uses) && !uses[next].From.After(now); next++ {
+			active = append(active, uses[next])
+		}
+		charge(active, room, moments[i].Sub(now).Hours(), result)
+	}
+	return result
+}
+
+// charge adds a span in which nothing begins or ends.
+func charge(active []Use, room int64, span float64, to map[Use]hours) {
+	for _, use := range active {
+		own := use.Nodes
+		if room >= 0 {
+			own = min(use.Nodes, room)
+			room -= own
+		}
+		h := to[use]
+		h.guaranteed += float64(own) * span
+		h.borrowed += float64(use.Nodes-own) * span
+		to[use] = h
+	}
+}

@@ -213,7 +213,7 @@ type Capacity struct {
 	Nodes int32 `json:"nodes" jsonschema:"required,minimum=1,maximum=1000000"`
 	// PricePerHour is what one machine costs in an hour, in the currency in which you count, for example 24.50: for `cost`, and for what users are told
 	// before they submit.
-	PricePerHour *resource.Quantity `json:"pricePerHour,omitempty" jsonschema:"minimum=0,maximum=1000000"`
+	PricePerHour *resource.Quantity `json:"pricePerHour,omitempty" jsonschema:"minimum=0"`
 }
 
 // Controller is where mpi-controller lives.

@@ -209,12 +209,15 @@ def test_clone_changes_what_is_asked(cluster: Cluster, client: MPIClient) -> Non
     client.train(runtime="mpi", trainer=trainer, name="demo", queue="jobs")
     cluster.status("demo", CREATED)
     client.suspend("demo")
+    placed = {"manager": "kueue.x-k8s.io/manager", "time": "2026-11-24T12:00:00Z"}
+    cluster.api.patch(f"{cluster.paths.trainjobs}/demo", {"spec": {"runtimePatches": [placed, {"manager": "example.com/mine"}]}})
     cluster.runtime("mpi2")
     name = client.clone("demo", nodes=3, image=None, env={"A": None, "C": "3"}, runtime="mpi2", queue=None, resources={"cpu": 1})
     made = cluster.job(name)
     assert "labels" not in made["metadata"]
     assert "suspend" not in made["spec"] or not made["spec"]["suspend"]
     assert made["spec"]["runtimeRef"]["name"] == "mpi2"
+    assert [p["manager"] for p in made["spec"].get("runtimePatches", [])] == ["example.com/mine"]
     wanted = made["spec"]["trainer"]
     assert (wanted["numNodes"], wanted["numProcPerNode"], wanted["command"]) == (3, 2, ["mpirun", "a"])
     assert wanted["env"] == [{"name": "B", "value": "2"}, {"name": "C", "value": "3"}]

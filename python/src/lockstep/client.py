@@ -720,7 +720,12 @@ def _copied(trainjob: Object, name: str) -> Object:
     kept = {k: v for k, v in (old.get("labels") or {}).items() if not k.startswith("lockstep.dev/")}
     notes = {k: v for k, v in (old.get("annotations") or {}).items() if not k.startswith(("lockstep.dev/", "kubectl.kubernetes.io/"))}
     wanted = copy.deepcopy(spec(trainjob))
-    wanted.pop("suspend", None)
+    for others in ("suspend", "managedBy"):
+        wanted.pop(others, None)
+    # Kueue writes where it placed a job, and refuses to when somebody has. So does pkg/jobs/submit/clone.go.
+    patches = [p for p in wanted.pop("runtimePatches", None) or [] if "kueue.x-k8s.io" not in p["manager"]]
+    if patches:
+        wanted["runtimePatches"] = [{k: v for k, v in p.items() if k != "time"} for p in patches]
     return {
         "apiVersion": _API_VERSION,
         "kind": "TrainJob",

@@ -7,6 +7,7 @@ import os
 import secrets
 import threading
 from collections.abc import Callable, Iterator
+from datetime import datetime, timezone
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
@@ -36,8 +37,8 @@ class Cluster:
         self.paths = Paths(self.namespace)
         self.api.create("/api/v1/namespaces", {"metadata": {"name": self.namespace}})
 
-    def runtime(self, name: str, **policy: Any) -> Object:
-        """A runtime as the compiler writes them, with 2 nodes and 2 slots."""
+    def runtime(self, name: str, *, kind: str = "TrainingRuntime", **policy: Any) -> Object:
+        """A runtime as the compiler writes them, with 2 nodes and 2 slots; one of the cluster outlives the test."""
 
         def part(role: str, **labels: str) -> Object:
             container = {"name": "node", "image": "mpi:1", "resources": {"limits": {"cpu": "1"}}}
@@ -47,10 +48,10 @@ class Cluster:
         launcher = part("launcher", **{"trainer.kubeflow.org/trainjob-ancestor-step": "trainer"})
         mpi = {"mpiImplementation": "OpenMPI", "numProcPerNode": 2, "runLauncherAsNode": True, "sshAuthMountPath": "/keys", **policy}
         return self.api.create(
-            self.paths.runtimes,
+            self.paths.runtimes_of(kind),
             {
                 "apiVersion": TRAINER,
-                "kind": "TrainingRuntime",
+                "kind": kind,
                 "metadata": {
                     "name": name,
                     "labels": {
@@ -107,6 +108,20 @@ class Cluster:
             status = {"phase": "Running", "conditions": [ready], "containerStatuses": [state]}
             self.api.patch(f"{self.paths.pods}/{pod['metadata']['name']}/status", {"status": status})  # type: ignore[index]
 
+    def event(self, kind: str, name: str, uid: str, reason: str, message: str = "told") -> None:
+        """Tells of something."""
+        at = datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+        involved = {"kind": kind, "name": name, "namespace": self.namespace, "uid": uid}
+        body = {
+            "metadata": {"generateName": "e-"},
+            "involvedObject": involved,
+            "reason": reason,
+            "message": message,
+            "lastTimestamp": at,
+            "type": "Normal",
+        }
+        self.api.create(self.paths.events, body)
+
     def may(self, who: str, *rules: Object) -> None:
         """Gives a user rights in the namespace."""
         rbac = f"/apis/rbac.authorization.k8s.io/v1/namespaces/{self.namespace}"
@@ -116,17 +131,35 @@ class Cluster:
         subject = {"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": who}
         self.api.create(f"{rbac}/rolebindings", {"metadata": {"name": name}, "roleRef": ref, "subjects": [subject]})
 
+    def may_everywhere(self, who: str, *rules: Object) -> None:
+        """Gives a user rights in all namespaces, until :meth:`clean`."""
+        rbac = "/apis/rbac.authorization.k8s.io/v1"
+        self.api.create(f"{rbac}/clusterroles", {"metadata": {"name": self.namespace}, "rules": list(rules)})
+        ref = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": self.namespace}
+        subject = {"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": who}
+        self.api.create(f"{rbac}/clusterrolebindings", {"metadata": {"name": self.namespace}, "roleRef": ref, "subjects": [subject]})
+
+    def clean(self) -> None:
+        """Takes away what is not of the namespace: other tests look at the whole cluster."""
+        rbac = "/apis/rbac.authorization.k8s.io/v1"
+        for collection in (f"{rbac}/clusterrolebindings", f"{rbac}/clusterroles", self.paths.cluster_runtimes):
+            for o in self.api.list(collection)[0]:
+                if o["metadata"]["name"].startswith(self.namespace):
+                    self.api.delete(f"{collection}/{o['metadata']['name']}", {})
+
     def client(self, who: str = "ADMIN") -> MPIClient:
         """A client of a user."""
         return MPIClient(namespace=self.namespace, config_file=os.environ[f"LOCKSTEP_{who}"])
 
 
 @pytest.fixture
-def cluster() -> Cluster:
+def cluster() -> Iterator[Cluster]:
     """A namespace of the real API server."""
     if "LOCKSTEP_ADMIN" not in os.environ:
         pytest.skip("this needs an API server: run `make test-python`")
-    return Cluster(os.environ["LOCKSTEP_ADMIN"])
+    made = Cluster(os.environ["LOCKSTEP_ADMIN"])
+    yield made
+    made.clean()
 
 
 @pytest.fixture

@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from datetime import datetime, timezone
 from typing import Any
 
 import pytest
@@ -250,10 +249,25 @@ def test_runtimes(client: MPIClient) -> None:
     assert (mpi.world.nodes, mpi.world.slots, mpi.world.pods) == (2, 4, 2)
 
 
-def test_runtimes_are_those_of_the_tenant(cluster: Cluster, client: MPIClient) -> None:
-    for chosen, names in (("other-cpu", []), ("other-cpu,mpi", ["mpi"])):
-        cluster.api.patch(cluster.paths.namespace, {"metadata": {"annotations": {"lockstep.dev/runtimes": chosen}}})
-        assert [runtime.name for runtime in client.runtimes()] == names
+def test_runtimes_of_the_cluster_are_those_of_the_tenant(cluster: Cluster, client: MPIClient) -> None:
+    ours, theirs = f"{cluster.namespace}-a", f"{cluster.namespace}-b"
+    for name in (ours, theirs):
+        cluster.runtime(name, kind="ClusterTrainingRuntime")
+
+    def offered(**chosen: str) -> set[str]:
+        annotations = {"lockstep.dev/runtimes": None, "lockstep.dev/external-runtimes": None} | {f"lockstep.dev/{k}": v for k, v in chosen.items()}
+        cluster.api.patch(cluster.paths.namespace, {"metadata": {"annotations": annotations}})
+        return {r.name for r in client.runtimes()} & {"mpi", ours, theirs}
+
+    assert offered() == {"mpi", ours, theirs}, "nothing limits the tenant"
+    assert offered(runtimes=ours) == {"mpi", ours}, "those of the namespace are its own"
+    assert offered(runtimes="") == {"mpi"}
+    assert offered(**{"runtimes": f"another,{ours}", "external-runtimes": theirs}) == {"mpi", ours, theirs}
+    assert offered(**{"external-runtimes": theirs}) == {"mpi", ours, theirs}, "as pkg/jobs/fetch has it: others than compiled ones limit nobody"
+    reads = {"apiGroups": ["trainer.kubeflow.org"], "resources": ["trainingruntimes", "clustertrainingruntimes"], "verbs": ["get", "list"]}
+    cluster.may_everywhere("jane", reads)
+    assert offered(runtimes="") == {"mpi"}
+    assert {r.name for r in cluster.client("JANE").runtimes()} >= {"mpi", ours, theirs}, "who may not read the namespace is not told less"
 
 
 def test_dry_run_and_yaml_create_nothing(cluster: Cluster, client: MPIClient) -> None:
@@ -330,33 +344,18 @@ def test_names_cannot_be_paths(client: MPIClient) -> None:
         client.get_job("")
 
 
-def event(cluster: Cluster, kind: str, name: str, uid: str, reason: str) -> None:
-    """Tells of something."""
-    at = datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
-    involved = {"kind": kind, "name": name, "namespace": cluster.namespace, "uid": uid}
-    body = {
-        "metadata": {"generateName": "e-"},
-        "involvedObject": involved,
-        "reason": reason,
-        "message": "told",
-        "lastTimestamp": at,
-        "type": "Normal",
-    }
-    cluster.api.create(cluster.paths.events, body)
-
-
 def test_events_come_until_the_job_is_over(cluster: Cluster, client: MPIClient) -> None:
     client.train(runtime="mpi", trainer=HELLO, name="demo")
     uid = cluster.job("demo")["metadata"]["uid"]
-    event(cluster, "TrainJob", "demo", uid, "First")
-    event(cluster, "TrainJob", "demo", "another", "OfAnother")
-    event(cluster, "Pod", "demo2-launcher-0-0-abcde", "x", "OfAnother")
-    event(cluster, "Node", "demo", "x", "OfAnother")
+    cluster.event("TrainJob", "demo", uid, "First")
+    cluster.event("TrainJob", "demo", "another", "OfAnother")
+    cluster.event("Pod", "demo2-launcher-0-0-abcde", "x", "OfAnother")
+    cluster.event("Node", "demo", "x", "OfAnother")
 
     def end() -> None:
-        event(cluster, "Pod", "demo-node-0-0-abcde", "x", "Second")
+        cluster.event("Pod", "demo-node-0-0-abcde", "x", "Second")
         cluster.status("demo", CREATED, COMPLETE)
-        event(cluster, "TrainJob", "demo", uid, "Late")
+        cluster.event("TrainJob", "demo", uid, "Late")
 
     assert [e.reason for e in client.stream_job_events("demo", follow=False)] == ["First"]
     later(end)

@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 import yaml
 from conftest import Cluster
-from test_client import COMPLETE, CREATED, HELLO, event
+from test_client import COMPLETE, CREATED, HELLO
 
 from lockstep import Job, MPIClient, Phase
 
@@ -158,7 +158,7 @@ def test_a_server_that_is_killed_and_a_token_that_expires(cluster: Cluster, seco
 
     def tell(*reasons: str) -> None:
         for reason in reasons:
-            event(cluster, "TrainJob", "demo", uid, reason)
+            cluster.event("TrainJob", "demo", uid, reason)
 
     tell(*told[:3])
     until(lambda: len(events.seen) == 3 and len(opened) == 4, "all follow the job: three watches of it, and one of events")

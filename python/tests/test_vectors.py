@@ -11,10 +11,13 @@ import pytest
 
 from lockstep import _view
 from lockstep._objects import Objects
+from lockstep._quantity import Quantity
 from lockstep._reasons import CLASSES
 from lockstep._times import now, parsed
 from lockstep.cause import Cause
+from lockstep.compare import Run, compared
 from lockstep.job import Job
+from lockstep.preflight import judge
 
 ROOT = Path(__file__).parents[2]
 VECTORS = json.loads((ROOT / "test/vectors/jobs.json").read_text())
@@ -61,6 +64,37 @@ def test_a_state_is_shown_as_everywhere(vector: dict[str, Any]) -> None:
         "columns": job.columns(parsed(vector["now"])),
     }
     assert shown == want
+
+
+def vectors(file: str) -> list[dict[str, Any]]:
+    made: list[dict[str, Any]] = json.loads((ROOT / "test/vectors" / file).read_text())
+    return made
+
+
+def run(state: dict[str, Any]) -> Run:
+    return Run(parsed(state["now"]) or now(), state["trainJob"], state["jobSet"], state["snapshot"], state["digest"])
+
+
+@pytest.mark.parametrize("vector", vectors("diffs.json"), ids=lambda v: v["name"])
+def test_jobs_are_compared_as_everywhere(vector: dict[str, Any]) -> None:
+    made = compared(run(vector["left"]), run(vector["right"]))
+    shown = {"differences": [vars(d) for d in made.differences] or None, "equal": made.equal}
+    assert shown | ({"unknown": made.unknown} if made.unknown else {}) == vector["want"]
+
+
+@pytest.mark.parametrize("vector", vectors("preflights.json"), ids=lambda v: v["name"])
+def test_quotas_are_judged_as_everywhere(vector: dict[str, Any]) -> None:
+    r = vector["runtime"]
+    runtime = {"metadata": {"name": "r", "labels": r["labels"], "annotations": r["annotations"]}, "spec": r["spec"]}
+    made = judge(vector["trainJob"], runtime, vector["quotas"], vector["limits"] or [])
+    want = vector["want"]
+    assert (made.verdict, made.summary, made.largest_nodes) == (want["verdict"], vector["summary"], want.get("largestNodes"))
+    assert [vars(f) for f in made.findings] == [f for f in want["findings"] if f["about"] != "all"]
+
+
+@pytest.mark.parametrize("vector", vectors("quantities.json"), ids=lambda v: v["in"])
+def test_amounts_are_those_of_kubernetes(vector: dict[str, Any]) -> None:
+    assert str(Quantity.of(vector["in"])) == vector["want"]
 
 
 def test_the_vectors_have_many_states() -> None:

@@ -10,6 +10,7 @@ Example:
 from lockstep._checks import LockstepWarning
 from lockstep.cause import Cause
 from lockstep.client import MPIClient
+from lockstep.compare import Comparison, Difference
 from lockstep.errors import (
     ApiError,
     CheckFailed,
@@ -27,6 +28,7 @@ from lockstep.errors import (
 )
 from lockstep.job import Job, Pod, Queue, Runtime, Withheld, World
 from lockstep.phase import Phase
+from lockstep.preflight import Finding, Preflight
 from lockstep.trainer import MPITrainer
 from lockstep.webhook import WebhookFailed
 
@@ -34,6 +36,9 @@ __all__ = [
     "ApiError",
     "Cause",
     "CheckFailed",
+    "Comparison",
+    "Difference",
+    "Finding",
     "Forbidden",
     "Job",
     "JobFailed",
@@ -45,6 +50,7 @@ __all__ = [
     "NotSchedulable",
     "Phase",
     "Pod",
+    "Preflight",
     "Queue",
     "QuotaExceeded",
     "RankError",

@@ -21,6 +21,7 @@ _PAGE = 500
 _PIECE = 1 << 16
 _TRAINER = "/apis/trainer.kubeflow.org/v1alpha1"
 _JOBSET = "/apis/jobset.x-k8s.io/v1alpha2"
+_KUEUE = "/apis/kueue.x-k8s.io/v1beta2"
 
 Failures = (ApiException, urllib3.exceptions.HTTPError, OSError)
 
@@ -37,6 +38,11 @@ class Paths:
         self.jobsets = f"{_JOBSET}/{ns}/jobsets"
         self.pods = f"/api/v1/{ns}/pods"
         self.events = f"/api/v1/{ns}/events"
+        self.config_maps = f"/api/v1/{ns}/configmaps"
+        self.claims = f"/api/v1/{ns}/persistentvolumeclaims"
+        self.quotas = f"/api/v1/{ns}/resourcequotas"
+        self.limits = f"/api/v1/{ns}/limitranges"
+        self.queues = f"{_KUEUE}/{ns}/localqueues"
 
     def runtimes_of(self, kind: str) -> str:
         """Where runtimes of a kind are."""

@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from datetime import datetime, timedelta, timezone
+from typing import NamedTuple
 
 import urllib3
 from kubernetes.client import ApiException
@@ -35,6 +36,14 @@ def untagged(line: str) -> tuple[int | None, str]:
     return (rank, rest) if inner is None else (inner, text)
 
 
+class Line(NamedTuple):
+    """A line of a log."""
+
+    #: When kubelet took it over from the program, None where kubelet does not say.
+    at: datetime | None
+    text: str
+
+
 class PodLog:
     """The log of the main container of a pod."""
 
@@ -46,14 +55,14 @@ class PodLog:
         self._recent: Counter[bytes] = Counter()
         self._last: datetime | None = None
 
-    def read(self, query: dict[str, str]) -> Iterator[str]:
+    def read(self, query: dict[str, str]) -> Iterator[Line]:
         """What there is now."""
         try:
             yield from self._stream(query, whole=True)
         except Failures as e:
             raise explained(e) from e
 
-    def follow(self, query: dict[str, str]) -> Iterator[str]:
+    def follow(self, query: dict[str, str]) -> Iterator[Line]:
         """What there is and what comes, until the container has ended or the pod is gone."""
         patience = Patience(away=math.inf)  # the API server answers: a kubelet that does not is waited for while the pod is there
         while True:
@@ -89,7 +98,7 @@ class PodLog:
         states = [c.get("state") or {} for c in status(pod).get("containerStatuses") or [] if c.get("name") == CONTAINER]
         return any("terminated" in s for s in states) or status(pod).get("phase") in ("Succeeded", "Failed")
 
-    def _stream(self, query: dict[str, str], *, whole: bool) -> Iterator[str]:
+    def _stream(self, query: dict[str, str], *, whole: bool) -> Iterator[Line]:
         query = {**query, "container": CONTAINER, "timestamps": "true"}
         if self._last:
             since = (self._last - _DISORDER).replace(microsecond=0)
@@ -102,8 +111,9 @@ class PodLog:
                     again[line] -= 1
                     continue
                 stamp, _, text = line.partition(b" ")
-                self._note(line, _moment(stamp))
-                yield text.decode(errors="replace").rstrip("\r")
+                at = _moment(stamp)
+                self._note(line, at)
+                yield Line(at, text.decode(errors="replace").rstrip("\r"))
         finally:
             stream.close()
 

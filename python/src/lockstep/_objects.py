@@ -100,6 +100,17 @@ def parallelism(part: Object) -> int:
     return 1 if given is None else int(given)
 
 
+def claims(trainjob: Object) -> list[str]:
+    """The claims that a TrainJob mounts by its patches, each once."""
+    found = []
+    for patch in spec(trainjob).get("runtimePatches") or []:
+        template = spec((patch.get("trainingRuntimeSpec") or {}).get("template") or {})
+        for part in template.get("replicatedJobs") or []:
+            pod = spec(spec(part.get("template") or {}).get("template") or {})
+            found += [v["persistentVolumeClaim"]["claimName"] for v in pod.get("volumes") or [] if v.get("persistentVolumeClaim")]
+    return list(dict.fromkeys(found))
+
+
 def role(pod: Object) -> str:
     return labels(pod).get(ROLE_LABEL, "")
 

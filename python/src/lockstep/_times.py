@@ -41,3 +41,15 @@ def human(duration: timedelta) -> str:
 
 def _two(large: int, unit: str, small: int, small_unit: str) -> str:
     return f"{large}{unit}{small}{small_unit}" if small else f"{large}{unit}"
+
+
+def precise(duration: timedelta) -> str:
+    """A duration to the second, as Go writes it: ``1h0m5s``.
+
+    >>> precise(timedelta(seconds=65)), precise(timedelta(hours=1))
+    ('1m5s', '1h0m0s')
+    """
+    seconds = round(duration.total_seconds())
+    sign, seconds = ("-", -seconds) if seconds < 0 else ("", seconds)
+    hours, minutes, seconds = seconds // 3600, seconds // 60 % 60, seconds % 60
+    return sign + (f"{hours}h" if hours else "") + (f"{minutes}m" if hours or minutes else "") + f"{seconds}s"

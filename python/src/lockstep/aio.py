@@ -33,6 +33,8 @@ class AsyncMPIClient:
         self.train = _awaited(self._client.train)
         self.dry_run = _awaited(self._client.dry_run)
         self.to_yaml = _awaited(self._client.to_yaml)
+        self.preflight = _awaited(self._client.preflight)
+        self.diff = _awaited(self._client.diff)
         self.clone = _awaited(self._client.clone)
         self.create_mpi_job = _awaited(self._client.create_mpi_job)
         self.get_job = _awaited(self._client.get_job)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import hashlib
+import json
 import logging
 import math
 import secrets
@@ -25,7 +27,8 @@ from lockstep import _events, _function, _kubeflow, _live, _view
 from lockstep._api import Api, Paths, named
 from lockstep._checks import check
 from lockstep._credentials import renewal
-from lockstep._logs import PodLog, untagged
+from lockstep._logs import Line, PodLog, untagged
+from lockstep._merge import Add, as_they_come, by_time
 from lockstep._objects import (
     CLUSTER_RUNTIME,
     CONTAINER,
@@ -39,19 +42,24 @@ from lockstep._objects import (
     USER_ANNOTATION,
     Object,
     Objects,
+    claims,
     labels,
     runtime_ref,
     spec,
     status,
     uid,
 )
+from lockstep._objects import index as index_of
 from lockstep._objects import name as name_of
+from lockstep._objects import role as role_of
 from lockstep._times import now
 from lockstep._watch import Change, Watch, merged, patiently
 from lockstep.cause import Cause
-from lockstep.errors import Forbidden, LockstepError, NotFound, RankError, TimeoutError, Unreachable, explained, of_job
+from lockstep.compare import Comparison, Run, compared
+from lockstep.errors import ApiError, Forbidden, JobFailed, LockstepError, NotFound, RankError, Refused, TimeoutError, Unreachable, explained, of_job
 from lockstep.job import Job, Runtime, Withheld
 from lockstep.phase import Phase
+from lockstep.preflight import Finding, Preflight, judge
 from lockstep.trainer import MPITrainer
 from lockstep.webhook import Webhook
 
@@ -59,6 +67,8 @@ _API_VERSION = "trainer.kubeflow.org/v1alpha1"
 #: Fields of an MPITrainer that ``clone`` changes, and what they are called in a TrainJob.
 _CHANGES = {"nodes": "numNodes", "slots": "numProcPerNode", "command": "command", "args": "args", "image": "image"}
 _CHANGES |= {"func": "command", "func_args": "", "launcher": "", "resources": "resourcesPerNode"}
+#: Where the ConfigMap of a job keeps its runtime as it was when the job was made.
+_SNAPSHOT = "runtime.json"
 #: In how many of the last lines the exceptions of ranks are looked for.
 _RAISED = 10_000
 
@@ -130,6 +140,10 @@ class MPIClient(TrainerClient):
         Raises:
             CheckFailed: strict, and the job will likely not do what is meant.
             QuotaExceeded: A quota for jobs is used up.
+
+        Example:
+            >>> client.train(runtime="openmpi5-cpu", trainer=MPITrainer(nodes=2, slots=2, command=["mpirun", "mpi-hello"]), name="hello")
+            'hello'
         """
         if not isinstance(trainer, MPITrainer):
             more: list[Any] = [Name(name)] if name else []
@@ -155,6 +169,10 @@ class MPIClient(TrainerClient):
 
         Returns:
             The TrainJob that would be stored, in Kubernetes' JSON.
+
+        Example:
+            >>> client.dry_run("openmpi5-cpu", MPITrainer(nodes=3))["spec"]["trainer"]
+            {'numNodes': 3}
         """
         made = self._checked(runtime, trainer, options, name, queue, strict)
         return self._api.create(self._paths.trainjobs, made, dry_run=True)
@@ -168,9 +186,50 @@ class MPIClient(TrainerClient):
         name: str | None = None,
         queue: str | None = None,
     ) -> str:
-        """The TrainJob that :meth:`train` would create, for ``kubectl apply`` or git. The API server is asked for the runtime only."""
+        """The TrainJob that :meth:`train` would create, for ``kubectl apply`` or git. The API server is asked for the runtime only.
+
+        Example:
+            >>> print(client.to_yaml("openmpi5-cpu", MPITrainer(nodes=3), name="hello"))  # doctest: +ELLIPSIS
+            apiVersion: trainer.kubeflow.org/v1alpha1
+            kind: TrainJob
+            ...
+        """
         made = self._made(runtime, trainer, options, name, queue)
         return yaml.safe_dump(made, sort_keys=False, allow_unicode=True)
+
+    def preflight(
+        self,
+        runtime: str | types.Runtime,
+        trainer: MPITrainer,
+        options: list[Any] | None = None,
+        *,
+        name: str | None = None,
+        queue: str | None = None,
+    ) -> Preflight:
+        """What would become of a job, before it exists: it fits now, it waits, or it can never run as it is. Nothing is created.
+
+        The API server is asked whether it would take the job, and quotas, claims and the queue are looked at. Not judged are the machines, the
+        bounds of LimitRanges and quotas with scopes, which ``kubectl mpi preflight`` judges as well. Arguments are those of :meth:`train`.
+
+        Example:
+            >>> print(client.preflight("openmpi5-cpu", MPITrainer(nodes=2, slots=2)))
+            fits now
+        """
+        made = self._made(runtime, trainer, options, name, queue)
+        answer = Preflight()
+        try:
+            self._api.create(self._paths.trainjobs, made, dry_run=True)
+        except Forbidden as e:
+            answer.findings.append(Finding("rights", "never", f"you lack the right to {e.verb} {e.resource}"))
+        except (ApiError, JobFailed, NotFound, Refused) as e:
+            answer.findings.append(Finding("admission", "never", str(e)))
+        withheld: list[Withheld] = []
+        self._judge_room(made, answer, withheld)
+        self._look_for_claims(made, answer, withheld)
+        if queue:
+            self._look_at_queue(queue, answer, withheld)
+        answer.unseen += [f"{w.what}: {w.why}" for w in withheld]
+        return answer
 
     def clone(self, name: str, *, new_name: str | None = None, strict: bool = False, **changes: Any) -> str:
         """Creates a job like another one, with changes, and returns its name. A TrainJob cannot be changed: this is how to run it again.
@@ -185,6 +244,10 @@ class MPIClient(TrainerClient):
         Raises:
             TypeError: There is no such change.
             CheckFailed: See :meth:`train`.
+
+        Example:
+            >>> client.get_job(client.clone("train", nodes=4)).ranks
+            8
         """
         made = _copied(self._get(name), new_name or _random_name())
         self._change(made, changes)
@@ -194,7 +257,12 @@ class MPIClient(TrainerClient):
         return name_of(self._api.create(self._paths.trainjobs, made))
 
     def create_mpi_job(self, name: str | None = None, *, runtime: str, queue: str | None = None, strict: bool = False, **trainer: Any) -> str:
-        """:meth:`train` with the arguments of :class:`MPITrainer` in one call."""
+        """:meth:`train` with the arguments of :class:`MPITrainer` in one call.
+
+        Example:
+            >>> client.create_mpi_job("hello", runtime="openmpi5-cpu", nodes=2, slots=2, command=["mpirun", "mpi-hello"])
+            'hello'
+        """
         return self.train(runtime=runtime, trainer=MPITrainer(**trainer), name=name, queue=queue, strict=strict)
 
     # To look.
@@ -204,11 +272,21 @@ class MPIClient(TrainerClient):
 
         Raises:
             NotFound: There is no such job.
+
+        Example:
+            >>> job = client.get_job("train")
+            >>> job.phase, job.ranks, job.runtime.name
+            (<Phase.COMPLETE: 'Complete'>, 4, 'openmpi5-cpu')
         """
         return _view.job(self._objects(self._get(name)))
 
     def get_job_status(self, name: str) -> Phase:
-        """The phase of a job, such as ``Running``."""
+        """The phase of a job, such as ``Running``.
+
+        Example:
+            >>> client.get_job_status("train") == "Complete"
+            True
+        """
         return self.get_job(name).phase
 
     def list_jobs(self, runtime: str | types.Runtime | None = None) -> list[Job]:  # type: ignore[override] # it takes a name as well
@@ -216,6 +294,10 @@ class MPIClient(TrainerClient):
 
         Args:
             runtime: Only jobs of this runtime.
+
+        Example:
+            >>> "train" in [job.name for job in client.list_jobs(runtime="openmpi5-cpu")]
+            True
         """
         wanted = runtime if isinstance(runtime, str) else runtime.name if runtime else None
         jobs = [j for j in self._api.list(self._paths.trainjobs)[0] if wanted in (None, runtime_ref(j)[1])]
@@ -250,13 +332,38 @@ class MPIClient(TrainerClient):
         """What keeps a job from running, or why it failed; None where nothing does.
 
         Reason and text are those of the condition of the TrainJob, which ``kubectl mpi why`` shows too.
+
+        Example:
+            >>> client.diagnose("failed").reason, client.diagnose("failed").remedy
+            ('OOMKilled', 'raise the memory limit')
+            >>> client.diagnose("train") is None
+            True
         """
         return self.get_job(name).cause
+
+    def diff(self, left: str, right: str) -> Comparison:
+        """What differed between two jobs, as they really ran: runtime, image, command, environment, resources, volumes, size, times, results.
+
+        What looks like a secret is compared, and not shown. Of a job whose pods are gone, what was asked for is compared.
+
+        Raises:
+            NotFound: There is no such job.
+
+        Example:
+            >>> again = client.clone("train", env={"LR": "0.1"})
+            >>> [d for d in client.diff("train", again).differences if d.what.startswith("env")]
+            [Difference(what='env LR', left='', right='0.1')]
+        """
+        return compared(self._ran(left), self._ran(right))
 
     def runtimes(self) -> list[Runtime]:
         """The MPI runtimes that jobs of this namespace can name, by name, with their size and bounds.
 
         Those of the cluster that its tenant may not use are left out, where the namespace can be read.
+
+        Example:
+            >>> [(runtime.name, runtime.world.slots) for runtime in client.runtimes()]
+            [('openmpi5-cpu', 4)]
         """
         allowed = self._allowed()
         found: dict[str, Runtime] = {}
@@ -293,6 +400,13 @@ class MPIClient(TrainerClient):
             TimeoutError: It is not there in time; ``error.job`` says where it is and what keeps it.
             NotFound: There is no such job, or it was deleted.
             ValueError: There is no such phase.
+
+        Example:
+            >>> client.wait("train", timeout=600).message
+            'the launcher succeeded'
+            >>> client.wait("failed")
+            Traceback (most recent call last):
+            lockstep.errors.JobFailed: job failed failed: OOMKilled: Worker 0 failed. What to do: raise the memory limit
         """
         phases = {Phase(p) for p in ([until] if isinstance(until, str) else until)}
         deadline = None if timeout is None else time.monotonic() + timeout
@@ -324,6 +438,10 @@ class MPIClient(TrainerClient):
 
         Raises:
             NotFound: There is no such job, or it was deleted.
+
+        Example:
+            >>> [str(job.phase) for job in client.watch("train")]
+            ['Complete']
         """
         deadline = None if timeout is None else time.monotonic() + timeout
         trainjob = self._get(name)
@@ -357,6 +475,11 @@ class MPIClient(TrainerClient):
 
         Raises:
             NotFound: There is no such job, or it was deleted.
+
+        Example:
+            >>> client.show("train", lines=0).ranks  # doctest: +ELLIPSIS
+            NAME ...
+            4
         """
         log = self.logs(name, tail=lines, follow=True) if lines else iter(())
         return _live.follow(self.watch(name, timeout=timeout), log, lines, _live.screen())
@@ -381,7 +504,9 @@ class MPIClient(TrainerClient):
             ValueError: The URL is none, or there is no secret for it.
 
         Example:
-            >>> client = MPIClient()  # doctest: +SKIP
+            >>> client.on_end("train", lambda job: print(job.name, "is", job.phase)).result().phase == "Complete"
+            train is Complete
+            True
             >>> client.on_end("train", "https://chat.example/hook", secret="s3cret").result()  # doctest: +SKIP
         """
         tell: Callable[[Job], object] = Webhook(then, secret) if isinstance(then, str) else then
@@ -408,6 +533,11 @@ class MPIClient(TrainerClient):
 
         Raises:
             NotFound: There is no such job.
+
+        Example:
+            >>> for event in client.stream_job_events("train", follow=False):
+            ...     print(event.reason, event.message)
+            Completed the launcher succeeded
         """
         job = self._get(name)
         items, _ = self._api.list(self._paths.events)
@@ -429,6 +559,7 @@ class MPIClient(TrainerClient):
         rank: int | None = None,
         role: Literal["launcher", "node"] = "launcher",
         index: int = 0,
+        merge: bool = False,
         tail: int | None = None,
         since: float | datetime | None = None,
         follow: bool = False,
@@ -441,26 +572,40 @@ class MPIClient(TrainerClient):
                 ``mpirun --output tag`` (Open MPI 5), ``mpiexec -l`` (MPICH, Intel MPI).
             role: ``launcher``, or ``node`` for what a node itself says.
             index: Which node, from 0.
-            tail: Only so many of the last lines that there are; 0 for none.
+            merge: The lines of all pods by time, each behind ``launcher|`` or ``node-0|``; role and index are not looked at. With follow a line
+                waits 2 s for older ones of other pods.
+            tail: Only so many of the last lines that there are, of each pod; 0 for none.
             since: Only lines of the last so many seconds, or since a time with a zone.
             follow: Goes on until the job is over. It waits for the pod, and when the job is started again, for the next one. A stream that
                 breaks is opened where it broke: no line is lost, and none comes twice.
 
         Raises:
             NotFound: There is no such job, or, without follow, it has no such pod (yet, or any more).
-            ValueError: An argument is out of range.
+            ValueError: An argument is out of range, or there are both a rank and merge.
+
+        Example:
+            >>> for line in client.logs("train", rank=0, follow=True):  # doctest: +SKIP
+            ...     print(line)
         """
         if role not in (LAUNCHER, NODE):
             raise ValueError(f"role is `{role}`: give `{LAUNCHER}` or `{NODE}`")
+        if merge and rank is not None:
+            raise ValueError("there are both a rank and merge: what a rank prints is in the log of the launcher")
         query = _where_to_begin(tail, since)
         job = self._get(name)  # now, and not with the first line
-        lines = self._follow(job, role, index, query) if follow else self._read(job, role, index, query)
+        if merge:
+            return as_they_come(partial(self._each_pod, job, query)) if follow else self._read_all(job, query)
+        lines = (line.text for line in (self._follow(job, role, index, query) if follow else self._read(job, role, index, query)))
         return lines if rank is None else (text for by, text in map(untagged, lines) if by == rank)
 
     def get_job_logs(
         self, name: str, step: str = "node-0", follow: bool | None = False, *, pod_type: str | None = None, pod_index: int = 0
     ) -> Iterator[str]:
-        """The log of a step, as Kubeflow's client reads it; with pod_type (``launcher``, or ``worker`` for a node) it is :meth:`logs`."""
+        """The log of a step, as Kubeflow's client reads it; with pod_type (``launcher``, or ``worker`` for a node) it is :meth:`logs`.
+
+        Example:
+            >>> list(client.get_job_logs("train", pod_type="worker", pod_index=0))  # doctest: +SKIP
+        """
         if pod_type is None:
             return super().get_job_logs(name, step, follow)
         role: Literal["launcher", "node"] = "launcher" if pod_type.lower() == LAUNCHER else "node"
@@ -469,11 +614,21 @@ class MPIClient(TrainerClient):
     # To steer.
 
     def suspend(self, name: str) -> None:
-        """Ends the pods of a job and keeps the job. A job of a queue gets its room back in its turn only when the queue resumes it."""
+        """Ends the pods of a job and keeps the job. A job of a queue gets its room back in its turn only when the queue resumes it.
+
+        Example:
+            >>> client.suspend("waits")
+            >>> client.get_job("waits").phase == "Suspended"
+            True
+        """
         self._api.patch(named(self._paths.trainjobs, name), {"spec": {"suspend": True}})
 
     def resume(self, name: str) -> None:
-        """Lets a suspended job begin again, from the start of its command. One that waits in a queue is the queue's to resume."""
+        """Lets a suspended job begin again, from the start of its command. One that waits in a queue is the queue's to resume.
+
+        Example:
+            >>> client.resume("waits")
+        """
         self._api.patch(named(self._paths.trainjobs, name), {"spec": {"suspend": False}})
 
     def delete(self, name: str, *, grace_period: int | None = None) -> None:
@@ -488,6 +643,9 @@ class MPIClient(TrainerClient):
             NotFound: There is no such job.
             Forbidden: The user may not delete it, or not its pods where a grace_period is given.
             ValueError: grace_period is less than 0.
+
+        Example:
+            >>> client.delete("train", grace_period=0)
         """
         if grace_period is not None and grace_period < 0:
             raise ValueError(f"grace_period is {grace_period}: give 0 or more seconds")
@@ -503,7 +661,11 @@ class MPIClient(TrainerClient):
                 self._api.delete(named(self._paths.pods, name_of(pod)), options)
 
     def delete_job(self, name: str) -> None:
-        """:meth:`delete`, as Kubeflow's client calls it."""
+        """:meth:`delete`, as Kubeflow's client calls it.
+
+        Example:
+            >>> client.delete_job("train")
+        """
         self.delete(name)
 
     # What it is made of.
@@ -594,6 +756,54 @@ class MPIClient(TrainerClient):
             withheld=withheld,
         )
 
+    def _ran(self, name: str) -> Run:
+        """A job as it ran. What is gone of it, or may not be read, is left out."""
+        job = self._get(name)
+        ours = partial(_owned, uid(job))
+        jobset = self._one("jobsets", named(self._paths.jobsets, name), [])
+        text = ours(self._one("configmaps", named(self._paths.config_maps, f"{name}-mpi-hostfile"), []) or {}).get("data", {}).get(_SNAPSHOT, "")
+        with suppress(ValueError):
+            snapshot = json.loads(text)
+            return Run(now(), job, ours(jobset or {}) or None, snapshot, hashlib.sha256(text.encode()).hexdigest())
+        return Run(now(), job, ours(jobset or {}) or None)
+
+    def _judge_room(self, made: Object, answer: Preflight, withheld: list[Withheld]) -> None:
+        """Whether the namespace has room."""
+        kind, name = runtime_ref(made)
+        runtime = self._runtime(kind, name, withheld)
+        if runtime:
+            quotas = self._readable("quotas", self._paths.quotas, withheld) or []
+            limits = self._readable("LimitRanges", self._paths.limits, withheld) or []
+            room = judge(made, runtime, quotas, limits)
+            answer.findings += room.findings
+            answer.unseen += room.unseen
+            answer.largest_nodes = room.largest_nodes
+        elif not withheld:
+            answer.findings.append(
+                Finding("runtime", "never", f"there is no runtime `{name}`: runtimes() lists those that there are", "RuntimeNotFound")
+            )
+
+    def _look_for_claims(self, made: Object, answer: Preflight, withheld: list[Withheld]) -> None:
+        """Whether the claims are there that its trainer mounts: a job without them waits."""
+        unread: list[Withheld] = []
+        missing = [c for c in claims(made) if not self._one("volumes", named(self._paths.claims, c), unread)]
+        withheld += unread
+        if missing and not unread:
+            text = f"there is no claim {', '.join(f'`{c}`' for c in missing)} in the namespace: the job waits until somebody creates it"
+            answer.findings.append(Finding("volumes", "waits", text, "VolumeClaimMissing"))
+
+    def _look_at_queue(self, queue: str, answer: Preflight, withheld: list[Withheld]) -> None:
+        """Who waits in a queue of Kueue. Jobs of other namespaces may wait for the same machines, which only Kueue sees."""
+        before = len(withheld)
+        found = self._one("queue", named(self._paths.queues, queue), withheld)
+        if found is None and len(withheld) == before:
+            answer.findings.append(Finding("queue", "never", f"there is no queue `{queue}` in the namespace: name one that there is"))
+        waiting = int(status(found or {}).get("pendingWorkloads") or 0)
+        if waiting:
+            answer.position = waiting + 1
+            who = "1 job waits" if waiting == 1 else f"{waiting} jobs wait"
+            answer.findings.append(Finding("queue", "waits", f"{who} in queue `{queue}`; a new one comes behind those of its priority"))
+
     def _runtime(self, kind: str, name: str, withheld: list[Withheld]) -> Object | None:
         return self._one("runtimes", named(self._paths.runtimes_of(kind), name), withheld)
 
@@ -649,7 +859,7 @@ class MPIClient(TrainerClient):
                 break
         yield from sorted(patiently(lambda: self._api.list(self._paths.events))[0], key=_events.when)
 
-    def _read(self, job: Object, role: str, index: int, query: dict[str, str]) -> Iterator[str]:
+    def _read(self, job: Object, role: str, index: int, query: dict[str, str]) -> Iterator[Line]:
         pods, _ = self._api.list(self._paths.pods, labelSelector=_selector(job, role, index))
         if not pods:
             shown = self.get_job(name_of(job))
@@ -658,12 +868,38 @@ class MPIClient(TrainerClient):
         if _began(newest):
             yield from PodLog(self._api, self._paths, newest).read(query)
 
-    def _follow(self, job: Object, role: str, index: int, query: dict[str, str]) -> Iterator[str]:
+    def _follow(self, job: Object, role: str, index: int, query: dict[str, str]) -> Iterator[Line]:
         seen: set[str] = set()
         while pod := self._next_pod(job, role, index, seen):
             seen.add(uid(pod))
             yield from PodLog(self._api, self._paths, pod).follow(query)
             query = {}  # where to begin was asked of the first
+
+    def _read_all(self, job: Object, query: dict[str, str]) -> Iterator[str]:
+        pods = [p for p in self._api.list(self._paths.pods, labelSelector=_selector(job))[0] if _began(p)]
+        pods.sort(key=lambda p: str(p["metadata"].get("creationTimestamp")))
+        newest = {_label(p): p for p in pods}
+        yield from by_time({label: PodLog(self._api, self._paths, newest[label]).read(query) for label in sorted(newest)})
+
+    def _each_pod(self, job: Object, query: dict[str, str], add: Add) -> None:
+        """Adds the pods of a job as their containers start, until it is over."""
+        seen: set[str] = set()
+
+        def found(pod: Object) -> None:
+            if _began(pod) and uid(pod) not in seen:
+                seen.add(uid(pod))
+                add(_label(pod), PodLog(self._api, self._paths, pod).follow(query))
+
+        pods = Watch(self._api, self._paths.pods, labelSelector=_selector(job))
+        jobs = Watch(self._api, self._paths.trainjobs, of=job, fieldSelector=f"metadata.name={name_of(job)}")
+        for watch, change in merged(pods, jobs):
+            if watch is pods and change.kind != "DELETED":
+                found(change.object)
+            elif watch is jobs and _over(change.kind, change.object, job):
+                break
+        # The news of the end may be ahead of that of a pod.
+        for pod in patiently(lambda: self._api.list(self._paths.pods, labelSelector=_selector(job)))[0]:
+            found(pod)
 
     def _next_pod(self, job: Object, role: str, index: int, seen: set[str]) -> Object | None:
         """Waits for a pod whose container has started, None when the job is over without another one."""
@@ -709,6 +945,12 @@ def _add(what: str, entries: dict[str, str], made: Object, *_: Any) -> None:
         metadata[what] = {**(metadata.get(what) or {}), **entries}
 
 
+def _owned(by: str, o: Object) -> Object:
+    """An object, if it was made for a job; another one may have its name."""
+    owners = (o.get("metadata") or {}).get("ownerReferences") or []
+    return o if any(r.get("controller") and r.get("uid") == by for r in owners) else {}
+
+
 def _random_name() -> str:
     """A name as Kubeflow's SDK gives them: a letter and eleven hexadecimal digits."""
     return "j" + secrets.token_hex(6)[:11]
@@ -734,8 +976,14 @@ def _copied(trainjob: Object, name: str) -> Object:
     }
 
 
-def _selector(job: Object, role: str, index: int) -> str:
-    return f"{JOBSET_LABEL}={name_of(job)},{ROLE_LABEL}={role},{INDEX_LABEL}={index}"
+def _selector(job: Object, role: str = "", index: int = 0) -> str:
+    """One pod of a job, or all."""
+    return f"{JOBSET_LABEL}={name_of(job)}" + (f",{ROLE_LABEL}={role},{INDEX_LABEL}={index}" if role else f",{ROLE_LABEL} in ({LAUNCHER},{NODE})")
+
+
+def _label(pod: Object) -> str:
+    """What the lines of a pod begin with: ``launcher``, ``node-3``."""
+    return LAUNCHER if role_of(pod) == LAUNCHER else f"{NODE}-{index_of(pod)}"
 
 
 def _began(pod: Object) -> bool:

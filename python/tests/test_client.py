@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -171,9 +172,12 @@ def test_wait_for_a_job_that_goes(client: MPIClient) -> None:
         client.wait(name)
 
 
-def test_many_waits_are_few_requests(cluster: Cluster, client: MPIClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    names = [client.train(runtime="mpi", trainer=HELLO) for _ in range(20)]
-    asked = []
+def test_a_hundred_jobs_are_watched_by_push(cluster: Cluster, client: MPIClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = yaml.safe_load(client.to_yaml("mpi", HELLO))
+    names = [f"job{i}" for i in range(100)]
+    for name in names:
+        cluster.api.create(cluster.paths.trainjobs, {**made, "metadata": {"name": name}})
+    asked: list[tuple[Any, ...]] = []
     request = client._api._request
 
     def counted(*args: Any) -> Any:
@@ -181,17 +185,19 @@ def test_many_waits_are_few_requests(cluster: Cluster, client: MPIClient, monkey
         return request(*args)
 
     monkeypatch.setattr(client._api, "_request", counted)
-    done = [threading.Thread(target=client.wait, args=(n,), daemon=True) for n in names]
-    for thread in done:
-        thread.start()
-    time.sleep(2)
-    for name in names:
-        cluster.status(name, CREATED, COMPLETE)
-    for thread in done:
-        thread.join(30)
-        assert not thread.is_alive()
-    # To read a job takes 4 requests, a watch 2, and each job was read twice, however long it took.
-    assert len(asked) <= len(names) * (4 + 2 + 4 + 2)
+    with ThreadPoolExecutor(len(names)) as pool:
+        done = [pool.submit(client.wait, name, timeout=120) for name in names]
+        while sum("watch" in query for _, _, query, *_ in asked) < len(names):
+            time.sleep(0.05)
+        begun = len(asked)
+        time.sleep(2)
+        assert len(asked) == begun, "nothing is asked in a loop"
+        for name in names:
+            cluster.status(name, CREATED, COMPLETE)
+        assert {future.result().phase for future in done} == {Phase.COMPLETE}
+    # To read a job takes 4 requests, to watch it 2, and each was read twice, however long it took.
+    print("requests:", begun, "to begin,", len(asked), "in all")
+    assert len(asked) <= len(names) * (4 + 2 + 4)
 
 
 def test_suspend_and_resume(cluster: Cluster, client: MPIClient) -> None:

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -20,6 +21,7 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi/diagnose"
 	mpijob "lockstep.dev/lockstep/pkg/mpi/job"
 	"lockstep.dev/lockstep/pkg/mpi/job/status"
+	"lockstep.dev/lockstep/test/trial"
 )
 
 // failing is a program of a user whose job fails. It prints what he is told.
@@ -76,13 +78,29 @@ func packaged(ctx context.Context) func(arguments ...string) string {
 	}
 }
 
+// onlyWhenMeasured skips what takes minutes and is run for docs/benchmarks.md.
+func onlyWhenMeasured() {
+	if os.Getenv("LOCKSTEP_MEASURE") == "" {
+		Skip("it takes minutes: set LOCKSTEP_MEASURE=1")
+	}
+}
+
+// expectTrained runs the program of the README, which trains a model on four ranks and cleans up.
+func expectTrained(run func(...string) string) {
+	GinkgoHelper()
+	file := filepath.Join(GinkgoT().TempDir(), "snippet.py") // a function travels by its source
+	Expect(os.WriteFile(file, []byte(snippet()), 0o600)).To(Succeed())
+	said := run(file)
+	Expect(said).To(ContainSubstring("Complete"))
+	for rank := range 4 {
+		Expect(said).To(MatchRegexp(`rank %d weight (?:2\.99999|3\.0)\S* loss \S+e-`, rank))
+	}
+}
+
 var _ = Describe("The Python package", func() {
 	It("runs the program of its README, and raises what the condition of a failed job says", func(ctx SpecContext) {
 		run := packaged(ctx)
-		log := run("-c", snippet())
-		for rank := range 4 {
-			Expect(log).To(ContainSubstring(fmt.Sprintf("rank=%d size=4", rank)))
-		}
+		expectTrained(run)
 
 		var told struct{ Name, Reason, Text string }
 		Expect(json.Unmarshal([]byte(run("-c", failing)), &told)).To(Succeed())
@@ -116,6 +134,51 @@ var _ = Describe("The Python package", func() {
 			Expect(said.Rank).To(HaveValue(Equal(2)))
 			Expect(said.Raised).To(Equal("ValueError"))
 			Expect(said.Traceback).To(ContainSubstring(`raise ValueError("bad label")`))
+		}
+	})
+
+	It("tells thirty faults in the words of their conditions", func(ctx SpecContext) {
+		onlyWhenMeasured()
+		var told map[string]struct{ Reason, Text, Error string }
+		Expect(json.Unmarshal([]byte(packaged(ctx)(append([]string{filepath.Join("kubeflow", "faults.py")}, runtimes...)...)), &told)).To(Succeed())
+		Expect(len(told)).To(BeNumerically(">=", 30))
+		reasons := map[string]int{}
+		for name, said := range told {
+			removeAfterwards(ctx, trial.Job{Name: name, Namespace: tenant})
+			Expect(said.Error).To(BeEmpty(), name)
+			var job trainer.TrainJob
+			Expect(admin.Client.Get(ctx, types.NamespacedName{Namespace: tenant, Name: name}, &job)).To(Succeed())
+			Expect(status.Conditions(&job)).To(ContainElement(And(HaveField("Reason", said.Reason), HaveField("Message", said.Text))), name)
+			reasons[said.Reason]++
+		}
+		fmt.Fprintln(lines, "faults that were told, by reason:", reasons)
+	})
+
+	It("reads every line once while a kubelet and the API server are started again", Serial, func(ctx SpecContext) {
+		onlyWhenMeasured()
+		var seen struct {
+			Logs, Merged []int
+			Phase        string
+			Expected     int
+		}
+		Expect(json.Unmarshal([]byte(packaged(ctx)(filepath.Join("kubeflow", "survive.py"), "openmpi5-cpu", "../../build/bin/cluster")), &seen)).To(Succeed())
+		Expect(seen.Phase).To(Equal("Complete"))
+		for _, numbers := range [][]int{seen.Logs, seen.Merged} {
+			Expect(numbers).To(HaveLen(seen.Expected))
+			for i, n := range numbers {
+				Expect(n).To(Equal(i))
+			}
+		}
+	})
+
+	It("does in fewer lines what others do", func(ctx SpecContext) {
+		onlyWhenMeasured()
+		run := packaged(ctx)
+		for _, program := range []string{"with_lockstep.py", "with_kubeflow.py", "with_kubernetes.py"} {
+			began := time.Now()
+			said := run(filepath.Join("..", "bench", "python", program))
+			_, failure, _ := strings.Cut(said, "TOLD ")
+			fmt.Fprintf(lines, "%s: %.1f s, told: %q, ranks in the log: %d\n", program, time.Since(began).Seconds(), failure, strings.Count(said, "rank="))
 		}
 	})
 

@@ -65,6 +65,10 @@ var _ = Describe("Under stock Kubeflow Trainer, a compiled runtime", Ordered, Co
 			expectRightJourney(seen)
 		})
 
+		It("trains what the README of the Python package does", func(ctx SpecContext) {
+			expectTrained(packaged(ctx))
+		})
+
 		It("leaves the jobs of other frameworks to Trainer, in the bounds of their tenant", func(ctx SpecContext) {
 			Expect(cluster.AddTorchRuntime(ctx, hardened)).To(Succeed())
 			DeferCleanup(func(ctx SpecContext) {

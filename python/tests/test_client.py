@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 import time
 from collections.abc import Callable
@@ -13,9 +14,11 @@ import yaml
 from conftest import Cluster
 from kubeflow.trainer import CustomTrainer, CustomTrainerContainer, KubernetesBackendConfig, TrainerClient
 from kubeflow.trainer.options import Labels, TrainerArgs
+from test_vectors import VECTORS
 
 import lockstep
 from lockstep import MPIClient, MPITrainer, Phase
+from lockstep._reasons import CLASSES
 
 HELLO = MPITrainer(nodes=2, slots=2, command=["mpirun", "mpi-hello"])
 COMPLETE = {"type": "Complete", "status": "True", "reason": "Completed", "message": "the launcher succeeded"}
@@ -136,6 +139,23 @@ def test_wait_raises_the_cause(cluster: Cluster, client: MPIClient) -> None:
     assert "OOMKilled: Worker 0" in str(failed.value)
 
 
+def test_thirty_faults_are_told_in_the_words_of_their_conditions(cluster: Cluster, client: MPIClient) -> None:
+    faults = [v for v in VECTORS if v["want"]["cause"]]
+    words = {reason: f"Worker 2 failed with {reason} in {reason.lower()}. What to do: look at {reason}\nLast lines:\nthe end" for reason in CLASSES}
+    words |= {v["want"]["cause"]["reason"]: v["want"]["cause"]["text"] for v in faults}
+    made = yaml.safe_load(client.to_yaml("mpi", HELLO))
+    for reason, text in words.items():
+        cluster.api.create(cluster.paths.trainjobs, {**made, "metadata": {"name": reason.lower()}})
+        cluster.status(reason.lower(), CREATED, {"type": "Failed", "status": "True", "reason": reason, "message": text})
+    assert len(words) >= 30
+    listed = {job.name: job.cause for job in client.list_jobs()}
+    for reason, text in words.items():
+        cause = client.diagnose(reason.lower())
+        assert cause == lockstep.Cause(reason, text)
+        assert listed[reason.lower()] == cause
+        assert cause.url.endswith(reason)
+
+
 @pytest.mark.parametrize(("reason", "kind"), [("QuotaExceeded", lockstep.QuotaExceeded), ("GangTimeout", lockstep.NotSchedulable)])
 def test_some_causes_have_types(cluster: Cluster, client: MPIClient, reason: str, kind: type[Exception]) -> None:
     name = client.train(runtime="mpi", trainer=HELLO)
@@ -198,6 +218,79 @@ def test_a_hundred_jobs_are_watched_by_push(cluster: Cluster, client: MPIClient,
     # To read a job takes 4 requests, to watch it 2, and each was read twice, however long it took.
     print("requests:", begun, "to begin,", len(asked), "in all")
     assert len(asked) <= len(names) * (4 + 2 + 4)
+
+
+QUOTA = {"requests.cpu": "3", "pods": "9"}
+
+
+def test_preflight_says_what_is_in_the_way(cluster: Cluster, client: MPIClient) -> None:
+    assert client.preflight("mpi", HELLO)
+    assert client.list_jobs() == []
+    quotas = cluster.paths.quotas
+    cluster.api.create(quotas, {"metadata": {"name": "q"}, "spec": {"hard": QUOTA}})
+    cluster.api.patch(f"{quotas}/q/status", {"status": {"hard": QUOTA, "used": {"requests.cpu": "1", "pods": "0"}}})
+    cluster.api.create(quotas, {"metadata": {"name": "scoped"}, "spec": {"hard": {"pods": "1"}, "scopes": ["Terminating"]}})
+    item = {"type": "Container", "max": {"cpu": "8"}, "min": {"cpu": "1m"}}
+    cluster.api.create(cluster.paths.limits, {"metadata": {"name": "l"}, "spec": {"limits": [item]}})
+    found = client.preflight("mpi", MPITrainer(nodes=3, slots=2, volumes={"/data": "imagenet"}))
+    assert [(f.about, f.verdict, f.reason) for f in found.findings] == [
+        ("quota", "waits", "QuotaExceeded"),
+        ("volumes", "waits", "VolumeClaimMissing"),
+    ]
+    assert found.summary == "waits; the largest that fits now has 2 nodes"
+    assert "available 2 of 3 in quota `q`" in str(found)
+    assert "there is no claim `imagenet`" in str(found)
+    assert {text.split("`")[0] for text in found.unseen} == {"quota ", "the bounds of LimitRanges are not judged: kubectl mpi preflight judges them"}
+    assert client.preflight("mpi", MPITrainer(nodes=4)).verdict == "never"
+    assert "takes 1 to 8 nodes" in str(client.preflight("mpi", MPITrainer(nodes=9)))
+    assert [f.reason for f in client.preflight("missing", HELLO).findings] == ["RuntimeNotFound"]
+    assert "there is no queue `jobs`" in str(client.preflight("mpi", HELLO, queue="jobs"))
+    (admission,) = client.preflight("mpi", HELLO, name="Not_A_Name").findings
+    assert (admission.about, admission.verdict) == ("admission", "never")
+
+
+def test_preflight_without_rights(cluster: Cluster) -> None:
+    cluster.runtime("mpi")
+    cluster.may("jane", {"apiGroups": ["trainer.kubeflow.org"], "resources": ["trainingruntimes"], "verbs": ["get"]})
+    found = cluster.client("JANE").preflight("mpi", MPITrainer(volumes={"/data": "imagenet"}), queue="jobs")
+    assert str(found).startswith("never\n  rights    never  you lack the right to create trainjobs\n  not seen  quotas: User 'jane' lacks 'list'")
+    assert len(found.unseen) == 4, "what may not be read is no obstacle"
+
+
+def test_diff_is_of_what_ran(cluster: Cluster, client: MPIClient) -> None:
+    for name, rate in (("a", "0.1"), ("b", "0.3")):
+        client.train(runtime="mpi", trainer=MPITrainer(nodes=2, env={"LR": rate, "API_TOKEN": rate}), name=name)
+    cluster.status("b", CREATED, FAILED)
+    asked = client.diff("a", "b")
+    changed = {d.what: (d.left, d.right) for d in asked.differences}
+    assert changed["env LR"] == ("0.1", "0.3")
+    assert changed["env API_TOKEN"] == ("***", "***")
+    assert changed["result"] == ("not over", "Failed OOMKilled")
+    assert asked.unknown[0] == "the pods of `a` are known by its TrainJob only: its JobSet is gone"
+    assert "env LR" in str(asked)
+    assert str(client.diff("a", "a")).startswith("nothing differs between a and a, of ")
+    cluster.running("a")
+    owner = {
+        "apiVersion": "trainer.kubeflow.org/v1alpha1",
+        "kind": "TrainJob",
+        "name": "a",
+        "uid": cluster.job("a")["metadata"]["uid"],
+        "controller": True,
+    }
+    mine = {"metadata": {"ownerReferences": [owner]}}
+    assert len(client.diff("a", "b").unknown) == 2, "a JobSet of somebody else is not looked at"
+    cluster.api.patch(f"{cluster.paths.jobsets}/a", mine)
+    snapshot = {"labels": {"lockstep.dev/mpi-implementation": "MPICH"}, "spec": cluster.runtime("kept")["spec"]}
+    kept = {"metadata": {"name": "a-mpi-hostfile", **mine["metadata"]}, "data": {"runtime.json": json.dumps(snapshot)}}
+    cluster.api.create(cluster.paths.config_maps, kept)
+    ran = client.diff("a", "b")
+    changed = {d.what: (d.left, d.right) for d in ran.differences}
+    assert changed["launcher image"] == ("mpi:1", "")
+    assert changed["MPI"] == ("MPICH", "")
+    assert changed["slots"] == ("2", "the runtime's")
+    assert ran.unknown == ["the pods of `b` are known by its TrainJob only: its JobSet is gone"]
+    with pytest.raises(lockstep.NotFound):
+        client.diff("a", "another")
 
 
 def test_suspend_and_resume(cluster: Cluster, client: MPIClient) -> None:

@@ -114,6 +114,16 @@ def test_checks(trainer: Object, said: str | None) -> None:
     _checks.check(trainjob({"command": trainer.get("command")}), None, strict=True)
 
 
+def test_an_image_that_nodes_do_not_get_is_told() -> None:
+    stock = {"metadata": {"name": "mpi-distributed"}, "spec": RUNTIME["spec"]}
+    image = next(p for p in RUNTIME["spec"]["template"]["spec"]["replicatedJobs"] if p["name"] == "node")["template"]["spec"]["template"]["spec"]
+    theirs = image["containers"][0]["image"]
+    with pytest.warns(LockstepWarning, match=f"gives the image `mine:1` to the launcher only, and nodes run `{theirs}`"):
+        _checks.check(trainjob({"image": "mine:1"}), stock, strict=False)
+    _checks.check(trainjob({"image": theirs}), stock, strict=True)
+    _checks.check(trainjob({"image": "mine:1"}), MPI, strict=True)
+
+
 def test_variables_in_patches_are_found() -> None:
     job = {"name": "node", "template": {"spec": {"template": {"spec": {"containers": [{"name": "node", "env": [{"name": "HYDRA_LAUNCHER"}]}]}}}}}
     patched = trainjob({}, runtimePatches=[{"manager": "a", "trainingRuntimeSpec": {"template": {"spec": {"replicatedJobs": [job]}}}}])

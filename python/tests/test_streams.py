@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import threading
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from conftest import Answer, Object, Server
 
 import lockstep
-from lockstep import _watch
+from lockstep import MPIClient, _merge, _watch
 from lockstep._watch import Watch, merged
 
 JOB: Object = {
@@ -179,6 +181,101 @@ def test_lines_of_a_rank(server: Server) -> None:
     said = ["[1,0]<stdout>:zero", "[prterun-demo@1,1]<stderr>: one", "[1] hydra", "[rank1]: torch", "nobody", "[1,0]<stdout>:[rank1]: inner"]
     job.printed = [line(n, text) for n, text in enumerate(said)]
     assert list(server.client().logs("demo", rank=1)) == ["one", "hydra", "torch", "inner"]
+
+
+def labelled(name: str, role: str, version: str = "1") -> Object:
+    made = pod(name, version=version)
+    made["metadata"]["labels"] = {"jobset.sigs.k8s.io/replicatedjob-name": role, "batch.kubernetes.io/job-completion-index": "0"}
+    return made
+
+
+def test_pods_are_merged_by_time(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_merge, "_HOLD", 0.5)
+    job = Job(server)
+    job.pods = [labelled("demo-launcher-0-0-aaaaa", "launcher"), labelled("demo-node-0-0-aaaaa", "node")]
+    printed = {"launcher": [line(n) for n in range(0, 8, 2)], "node": [line(n) for n in range(1, 9, 2)]}
+    printed["node"].insert(2, "2026-03-01T12:00:00.0Z out of order\n")
+    broken: set[str] = set()
+
+    def log(a: Answer, path: str, query: dict[str, str]) -> None:
+        if not path.endswith("/log"):
+            job.answer(a, path, query)
+            return
+        role = "launcher" if "launcher" in path else "node"
+        lines = [x for x in printed[role] if x[:19] >= query.get("sinceTime", "")[:19] or "out of" in x]
+        a.begin()
+        if "follow" in query and role not in broken:
+            broken.add(role)
+            a.piece("".join(lines[:2]))
+            a.break_off()
+            return
+        a.piece("".join(lines))
+        a.end()
+        if broken == {"launcher", "node"}:
+            job.end()
+
+    server.answer = log
+    want = [f"{'node-0' if n % 2 else 'launcher'}| line {n}" for n in range(8)]
+    want.insert(want.index("node-0| line 3") + 1, "node-0| out of order")
+    assert list(server.client().logs("demo", merge=True)) == want
+    assert list(server.client().logs("demo", merge=True, follow=True)) == want
+    with pytest.raises(ValueError, match="both a rank and merge"):
+        server.client().logs("demo", merge=True, rank=1)
+
+
+def until_no_thread(name: str) -> None:
+    began = time.monotonic()
+    while any(t.name == name for t in threading.enumerate()):
+        assert time.monotonic() - began < 3, "what is closed ends at once"
+        time.sleep(0.01)
+
+
+def test_a_pod_that_cannot_be_read_ends_the_merge(server: Server) -> None:
+    job = Job(server)
+    job.pods = [labelled("demo-launcher-0-0-aaaaa", "launcher")]
+    job.streams = iter([lambda a, _: a.fail(403, "no"), lambda a, _: a.fail(403, "no")])
+    for follow in (False, True):
+        with pytest.raises(lockstep.Refused):
+            list(server.client().logs("demo", merge=True, follow=follow))
+    until_no_thread("lockstep-watch")
+    job.pods = []
+    with pytest.raises(lockstep.NotFound, match="has no pod"):
+        list(server.client().logs("demo", merge=True))
+
+
+def test_a_token_that_expires_while_a_log_is_followed(server: Server, tmp_path: Path) -> None:
+    job = Job(server)
+    config = tmp_path / "kubeconfig"
+    valid = ["one"]
+
+    def write(token: str) -> None:
+        cluster = {"server": f"http://127.0.0.1:{server.server_port}"}
+        content = {
+            "current-context": "a",
+            "contexts": [{"name": "a", "context": {"cluster": "a", "user": "a", "namespace": "team"}}],
+            "clusters": [{"name": "a", "cluster": cluster}],
+            "users": [{"name": "a", "user": {"token": token}}],
+        }
+        config.write_text(json.dumps(content))
+
+    def expires(a: Answer, lines: list[str]) -> None:
+        """The stream breaks, and whoever renews tokens is a little late."""
+        a.begin()
+        a.piece("".join(lines[:13]))
+        valid[0] = "two"
+        threading.Timer(0.3, write, ["two"]).start()
+        a.break_off()
+
+    def answer(a: Answer, path: str, query: dict[str, str]) -> None:
+        if a.headers["Authorization"] == f"Bearer {valid[0]}":
+            job.answer(a, path, query)
+        else:
+            a.fail(401, "Unauthorized")
+
+    write("one")
+    job.streams = iter([expires])
+    server.answer = answer
+    assert list(MPIClient(config_file=str(config)).logs("demo", follow=True)) == [f"line {n}" for n in range(40)]
 
 
 def test_follow_waits_for_the_pod_and_goes_on_with_the_next(server: Server) -> None:
@@ -351,11 +448,8 @@ def test_merged_watches_end_together(server: Server) -> None:
     watches = Watch(api, "/a"), Watch(api, "/b")
     changes = merged(*watches)
     assert {next(changes)[1].object["metadata"]["name"] for _ in range(2)} == {"a", "b"}
-    began = time.monotonic()
     changes.close()
-    while any(t.name == "lockstep-watch" for t in threading.enumerate()):
-        assert time.monotonic() - began < 3, "watches that are closed end at once"
-        time.sleep(0.01)
+    until_no_thread("lockstep-watch")
 
 
 def test_a_watch_ends_in_time(server: Server) -> None:

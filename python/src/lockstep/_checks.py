@@ -6,7 +6,7 @@ import shlex
 import warnings
 from collections.abc import Iterator, Sequence
 
-from lockstep._objects import Object, spec
+from lockstep._objects import IMPLEMENTATION_LABEL, NODE, Object, labels, main_container, parts, spec
 from lockstep._world import accelerators, asked, reserved, variables
 from lockstep.errors import CheckFailed
 
@@ -39,6 +39,9 @@ def _findings(trainjob: Object, runtime: Object | None) -> Iterator[str]:
     world = asked(runtime, trainer) if runtime else None
     if world is None:
         return
+    nodes = _image_of_nodes(runtime) if runtime and not labels(runtime).get(IMPLEMENTATION_LABEL) else ""
+    if nodes and trainer.get("image") not in (None, nodes):
+        yield f"Kubeflow Trainer gives the image `{trainer['image']}` to the launcher only, and nodes run `{nodes}`: name a runtime with that image"
     ranks = ranks_asked([*(trainer.get("command") or []), *(trainer.get("args") or [])])
     size = f"{world.nodes} nodes × {world.slots_per_node} slots"
     if ranks is not None and ranks > world.slots:
@@ -48,6 +51,12 @@ def _findings(trainjob: Object, runtime: Object | None) -> Iterator[str]:
     devices = accelerators(trainer.get("resourcesPerNode") or {})
     if devices and devices != world.slots_per_node:
         yield f"a node has {world.slots_per_node} slots and {devices} accelerators: as a rule each rank has one of its own, so set slots={devices}"
+
+
+def _image_of_nodes(runtime: Object) -> str:
+    """The image of nodes by their runtime."""
+    found = [main_container(part) for part in parts(spec(spec(runtime)["template"])) if part["name"] == NODE]
+    return str((found[0] or {}).get("image", "")) if found else ""
 
 
 def ranks_asked(words: Sequence[str]) -> int | None:

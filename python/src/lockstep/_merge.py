@@ -45,10 +45,9 @@ def by_time(sources: dict[str, Iterator[Line]]) -> Iterator[str]:
 def as_they_come(find: Callable[[Add], None]) -> Iterator[str]:
     """The same of sources that go on. ``find`` runs in a thread and adds them; it ends when there are no more, and each ends by itself."""
     news: queue.Queue[tuple[datetime, str] | _End] = queue.Queue()
-    running = 1
-    lock = threading.Lock()
+    lock, running, left = threading.Lock(), 1, threading.Event()
 
-    def start(what: Callable[[], object]) -> None:
+    def start(what: Callable[[], None]) -> None:
         def run() -> None:
             error: BaseException | None = None
             try:
@@ -61,28 +60,38 @@ def as_they_come(find: Callable[[Add], None]) -> Iterator[str]:
 
     def add(label: str, lines: Iterator[Line]) -> None:
         nonlocal running
+
+        def read() -> None:
+            for line in _stamped(label, lines):
+                if left.is_set():
+                    return  # nobody reads on
+                news.put(line)
+
         with lock:
             running += 1
-        start(lambda: [news.put(line) for line in _stamped(label, lines)])
+        start(read)
 
     start(lambda: find(add))
     held: list[_Waiting] = []
     number = 0
-    while running:
-        with suppress(queue.Empty):
-            came = news.get(timeout=max(0.0, held[0].arrived + _HOLD - time.monotonic()) if held else None)
-            if isinstance(came, _End):
-                if came.error:
-                    raise came.error
-                with lock:
-                    running -= 1
-            else:
-                number += 1
-                heapq.heappush(held, _Waiting(came[0], number, time.monotonic(), came[1]))
-        while held and held[0].arrived + _HOLD <= time.monotonic():
+    try:
+        while running:
+            with suppress(queue.Empty):
+                came = news.get(timeout=max(0.0, held[0].arrived + _HOLD - time.monotonic()) if held else None)
+                if isinstance(came, _End):
+                    if came.error:
+                        raise came.error
+                    with lock:
+                        running -= 1
+                else:
+                    number += 1
+                    heapq.heappush(held, _Waiting(came[0], number, time.monotonic(), came[1]))
+            while held and held[0].arrived + _HOLD <= time.monotonic():
+                yield heapq.heappop(held).text
+        while held:
             yield heapq.heappop(held).text
-    while held:
-        yield heapq.heappop(held).text
+    finally:
+        left.set()
 
 
 def _stamped(label: str, lines: Iterator[Line]) -> Iterator[tuple[datetime, str]]:

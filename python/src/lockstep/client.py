@@ -594,7 +594,7 @@ class MPIClient(TrainerClient):
         query = _where_to_begin(tail, since)
         job = self._get(name)  # now, and not with the first line
         if merge:
-            return as_they_come(partial(self._each_pod, job, query)) if follow else self._read_all(job, query)
+            return self._follow_all(job, query) if follow else self._read_all(job, query)
         lines = (line.text for line in (self._follow(job, role, index, query) if follow else self._read(job, role, index, query)))
         return lines if rank is None else (text for by, text in map(untagged, lines) if by == rank)
 
@@ -876,12 +876,22 @@ class MPIClient(TrainerClient):
             query = {}  # where to begin was asked of the first
 
     def _read_all(self, job: Object, query: dict[str, str]) -> Iterator[str]:
-        pods = [p for p in self._api.list(self._paths.pods, labelSelector=_selector(job))[0] if _began(p)]
-        pods.sort(key=lambda p: str(p["metadata"].get("creationTimestamp")))
-        newest = {_label(p): p for p in pods}
+        pods, _ = self._api.list(self._paths.pods, labelSelector=_selector(job))
+        if not pods:
+            raise NotFound(f"job {name_of(job)} has no pod: there is no log to read")
+        newest = {_label(p): p for p in sorted(pods, key=lambda p: str(p["metadata"].get("creationTimestamp"))) if _began(p)}
         yield from by_time({label: PodLog(self._api, self._paths, newest[label]).read(query) for label in sorted(newest)})
 
-    def _each_pod(self, job: Object, query: dict[str, str], add: Add) -> None:
+    def _follow_all(self, job: Object, query: dict[str, str]) -> Iterator[str]:
+        pods = Watch(self._api, self._paths.pods, labelSelector=_selector(job))
+        jobs = Watch(self._api, self._paths.trainjobs, of=job, fieldSelector=f"metadata.name={name_of(job)}")
+        try:
+            yield from as_they_come(partial(self._each_pod, job, query, pods, jobs))
+        finally:
+            pods.close()
+            jobs.close()
+
+    def _each_pod(self, job: Object, query: dict[str, str], pods: Watch, jobs: Watch, add: Add) -> None:
         """Adds the pods of a job as their containers start, until it is over."""
         seen: set[str] = set()
 
@@ -890,8 +900,6 @@ class MPIClient(TrainerClient):
                 seen.add(uid(pod))
                 add(_label(pod), PodLog(self._api, self._paths, pod).follow(query))
 
-        pods = Watch(self._api, self._paths.pods, labelSelector=_selector(job))
-        jobs = Watch(self._api, self._paths.trainjobs, of=job, fieldSelector=f"metadata.name={name_of(job)}")
         for watch, change in merged(pods, jobs):
             if watch is pods and change.kind != "DELETED":
                 found(change.object)

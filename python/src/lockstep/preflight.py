@@ -73,7 +73,8 @@ class Preflight:
         return "\n".join([self.summary, *findings, *(f"  not seen  {text}" for text in self.unseen)])
 
 
-class Pods(NamedTuple):
+@dataclass(frozen=True)
+class Pods:
     """A number of equal pods."""
 
     role: str

@@ -43,7 +43,7 @@ def prepared(cluster: Cluster, text: str) -> dict[str, Any]:
     return {"client": client, "MPITrainer": MPITrainer}
 
 
-@pytest.mark.parametrize("example", examples(), ids=lambda e: e.name)
+@pytest.mark.parametrize("example", list(examples()), ids=lambda e: e.name)
 def test_an_example_does_what_it_shows(example: doctest.DocTest, request: pytest.FixtureRequest) -> None:
     text = "".join(e.source for e in example.examples)
     if "client." in text:

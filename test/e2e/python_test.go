@@ -21,7 +21,6 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi/diagnose"
 	mpijob "lockstep.dev/lockstep/pkg/mpi/job"
 	"lockstep.dev/lockstep/pkg/mpi/job/status"
-	"lockstep.dev/lockstep/test/trial"
 )
 
 // failing is a program of a user whose job fails. It prints what he is told.
@@ -139,16 +138,16 @@ var _ = Describe("The Python package", func() {
 
 	It("tells thirty faults in the words of their conditions", func(ctx SpecContext) {
 		onlyWhenMeasured()
-		var told map[string]struct{ Reason, Text, Error string }
+		var told map[string]struct {
+			Reason, Text, Error string
+			TrainJob            trainer.TrainJob
+		}
 		Expect(json.Unmarshal([]byte(packaged(ctx)(append([]string{filepath.Join("kubeflow", "faults.py")}, runtimes...)...)), &told)).To(Succeed())
 		Expect(len(told)).To(BeNumerically(">=", 30))
 		reasons := map[string]int{}
 		for name, said := range told {
-			removeAfterwards(ctx, trial.Job{Name: name, Namespace: tenant})
 			Expect(said.Error).To(BeEmpty(), name)
-			var job trainer.TrainJob
-			Expect(admin.Client.Get(ctx, types.NamespacedName{Namespace: tenant, Name: name}, &job)).To(Succeed())
-			Expect(status.Conditions(&job)).To(ContainElement(And(HaveField("Reason", said.Reason), HaveField("Message", said.Text))), name)
+			Expect(status.Conditions(&said.TrainJob)).To(ContainElement(And(HaveField("Reason", said.Reason), HaveField("Message", said.Text))), name)
 			reasons[said.Reason]++
 		}
 		fmt.Fprintln(lines, "faults that were told, by reason:", reasons)

@@ -4,10 +4,12 @@ package python
 
 import (
 	"context"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -33,8 +35,19 @@ func TestPython(t *testing.T) {
 		"LOCKSTEP_CERTS="+environment.ControlPlane.APIServer.CertDir,
 		"LOCKSTEP_ETCD="+environment.ControlPlane.Etcd.URL.String(),
 	)
-	output, err := pytest.CombinedOutput()
-	t.Log("\n" + string(output))
+	// One that takes too long says where it is: pytest prints the stack of each thread then.
+	pytest.Cancel = func() error { return pytest.Process.Signal(syscall.SIGABRT) }
+	pytest.WaitDelay = 10 * time.Second
+	written, err := os.Create(filepath.Join(repository, "build", "test", "pytest.log")) // to look at while it runs
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer written.Close()
+	var output strings.Builder
+	both := io.MultiWriter(&output, written)
+	pytest.Stdout, pytest.Stderr = both, both
+	err = pytest.Run()
+	t.Log("\n" + output.String())
 	if err != nil {
 		t.Error(err)
 	}

@@ -170,7 +170,7 @@ var _ = Describe("The Python package", func() {
 		}
 	})
 
-	It("does in fewer lines what others do", func(ctx SpecContext) {
+	It("does in fewer lines what others do", Serial, func(ctx SpecContext) {
 		onlyWhenMeasured()
 		run := packaged(ctx)
 		for _, program := range []string{"with_lockstep.py", "with_kubeflow.py", "with_kubernetes.py"} {

@@ -16,13 +16,13 @@ ONE = "${OMPI_COMM_WORLD_RANK:-$PMI_RANK}"
 #: What ends a job.
 FAILING = {
     "exits": [*HELLO, "--exit-rank", "2", "--exit-code", "7"],
-    "killed": ["mpirun", "bash", "-c", f'[ "{ONE}" = 1 ] && kill -9 $$; exec mpi-hello --sleep 2'],
+    "killed": ["mpirun", "bash", "-c", f'[ "{ONE}" = 1 ] && kill -9 $BASHPID; exec mpi-hello --sleep 2'],
     "raises": ["mpirun", "python3", "-c", "raise ValueError('bad label')"],
     "imports": ["mpirun", "python3", "-c", "import no_such_module"],
     "no-program": ["mpirun", "no-such-program"],
     "no-launcher": ["no-such-launcher", "mpi-hello"],
     "script": ["bash", "-c", "mpirun mpi-hello; exit 3"],
-    "script-killed": ["bash", "-c", "mpirun mpi-hello; kill -9 $$"],
+    "script-killed": ["bash", "-c", "mpirun mpi-hello; kill -9 $BASHPID"],
     "alone": ["true"],
     "aborts": ["mpirun", "python3", "-c", "from mpi4py import MPI; MPI.COMM_WORLD.rank == 1 and MPI.COMM_WORLD.Abort(5); MPI.COMM_WORLD.Barrier()"],
 }

@@ -243,6 +243,33 @@ def test_a_pod_that_cannot_be_read_ends_the_merge(server: Server) -> None:
         list(server.client().logs("demo", merge=True))
 
 
+def test_an_api_server_that_starts_does_not_know_rights_at_first(server: Server) -> None:
+    job = Job(server)
+    lacking = [0]
+
+    def breaks(a: Answer, lines: list[str]) -> None:
+        a.begin()
+        a.piece("".join(lines[:13]))
+        lacking[0] = 5
+        a.break_off()
+
+    def answer(a: Answer, path: str, query: dict[str, str]) -> None:
+        if lacking[0]:
+            lacking[0] -= 1
+            a.fail(403, 'pods "a" is forbidden: User "jane" cannot get resource "pods" in API group "" in the namespace "team"')
+        else:
+            job.answer(a, path, query)
+
+    job.streams = iter([breaks])
+    server.answer = answer
+    lines = server.client().logs("demo", follow=True)
+    read = [next(lines) for _ in range(10)]
+    assert [*read, *lines] == [f"line {n}" for n in range(40)]
+    lacking[0] = 1
+    with pytest.raises(lockstep.Forbidden, match="lacks 'get' permission"):
+        server.client().logs("demo", follow=True)
+
+
 def test_a_token_that_expires_while_a_log_is_followed(server: Server, tmp_path: Path) -> None:
     job = Job(server)
     config = tmp_path / "kubeconfig"

@@ -86,11 +86,12 @@ class PodLog:
                 patience.wait(OSError("the container starts") if status == 400 else e)
             if self._last:
                 query = {}  # where to begin was asked once
+                patience.allowed = True
 
     def _ended(self) -> bool | None:
         """Whether the container has ended; None when its pod is gone. A stream may end for other reasons."""
         try:
-            pod = patiently(lambda: self._api.get(self._pod_path))
+            pod = patiently(lambda: self._api.get(self._pod_path), allowed=self._last is not None)
         except NotFound:
             return None
         if uid(pod) != self._uid:

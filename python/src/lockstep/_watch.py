@@ -16,7 +16,7 @@ from kubernetes.client import ApiException
 
 from lockstep._api import Api, Failures, lines
 from lockstep._objects import Object, uid
-from lockstep.errors import LockstepError, explained
+from lockstep.errors import Forbidden, LockstepError, explained
 
 #: After how many seconds the API server is asked to end a watch, so that a connection that died in silence is noticed.
 _ROUND = 120
@@ -24,6 +24,8 @@ _ROUND = 120
 _PAUSES = (0.2, 10.0)
 #: For how long a token that has expired is tried again, in seconds: whoever brings a new one needs a moment.
 _NEW_TOKEN = 30.0
+#: For how long a right is missed that was there before, in seconds: an API server that starts answers before it has read the roles.
+_NEW_ROLES = 60.0
 #: For how long a server that is away is waited for, in seconds: longer than one takes to start again.
 AWAY = 300.0
 
@@ -73,6 +75,7 @@ class Watch:
             try:
                 if not self._version:
                     yield from self._read_all()
+                    patience.allowed = True
                 for change in self._round():
                     patience.reset()
                     yield change
@@ -144,6 +147,8 @@ class Patience:
         self._closed = closed or threading.Event()
         self._deadline = deadline
         self._away = away
+        #: Whether the user had the right to ask before.
+        self.allowed = False
         self.reset()
 
     def reset(self) -> None:
@@ -159,6 +164,7 @@ class Patience:
         now = time.monotonic()
         self._since = self._since or now
         passes = status is None or status in (410, 429) or status >= 500 or (status == 401 and now - self._since < _NEW_TOKEN)
+        passes = passes or (self.allowed and _lacks_a_right(e) and now - self._since < _NEW_ROLES)
         if not passes or now - self._since > self._away:
             raise e if isinstance(e, LockstepError) else explained(e) from e
         pause = self._pause
@@ -168,9 +174,10 @@ class Patience:
         return not self._closed.wait(pause)
 
 
-def patiently(ask: Callable[[], _T], deadline: float | None = None) -> _T:
-    """An answer, also of a server that is away for a while."""
+def patiently(ask: Callable[[], _T], deadline: float | None = None, *, allowed: bool = True) -> _T:
+    """An answer, also of a server that is away for a while, of something that the user was allowed to ask before."""
     patience = Patience(deadline=deadline)
+    patience.allowed = allowed
     while True:
         try:
             return ask()
@@ -216,6 +223,10 @@ def _status(e: BaseException) -> int | None:
     """The code of an answer, None where there was none."""
     cause = e.__cause__ if isinstance(e, LockstepError) and e.__cause__ else e
     return cause.status if isinstance(cause, ApiException) else None
+
+
+def _lacks_a_right(e: BaseException) -> bool:
+    return isinstance(e if isinstance(e, LockstepError) else explained(e), Forbidden)
 
 
 def _version(o: Object) -> str:

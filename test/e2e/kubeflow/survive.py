@@ -2,7 +2,7 @@
 
     survive.py RUNTIME CLUSTER
 
-CLUSTER is the program of the local cluster. Prints one JSON object: the numbers that were read, by reader.
+CLUSTER is the program of the local cluster. Prints one JSON object: the numbers that were read, by reader, and how many there were when each ran again.
 """
 
 import json
@@ -12,7 +12,7 @@ import threading
 
 from lockstep import MPIClient, MPITrainer
 
-LINES = 900
+LINES = 1800
 COUNT = f"mpirun mpi-hello && for i in $(seq 0 {LINES - 1}); do echo count $i; sleep 0.1; done"
 
 
@@ -31,12 +31,12 @@ def main(runtime, cluster):
     readers = [
         threading.Thread(target=numbers, args=(client.logs(name, follow=True), read["logs"])),
         threading.Thread(target=numbers, args=(client.logs(name, follow=True, merge=True), read["merged"])),
-        threading.Thread(target=lambda: job.update(phase=client.wait(name, timeout=500).phase)),
+        threading.Thread(target=lambda: job.update(phase=client.wait(name, timeout=600).phase)),
     ]
     for reader in readers:
         reader.start()
-    machine = None
-    for after, what in ((100, "kubelet"), (300, "kube-apiserver"), (500, "kubelet")):
+    machine, again = None, []
+    for after, what in ((100, "kube-apiserver"), (400, "kubelet"), (700, "kube-apiserver")):
         while len(read["logs"]) < after and readers[0].is_alive():
             readers[0].join(0.2)
         if what == "kubelet":
@@ -44,10 +44,11 @@ def main(runtime, cluster):
             subprocess.run([cluster, "restart", "kubelet", "--node", machine.removeprefix("node")], check=True, stdout=sys.stderr)
         else:
             subprocess.run([cluster, "restart", what], check=True, stdout=sys.stderr)
+        again.append(len(read["logs"]))
     for reader in readers:
         reader.join(300)
     client.delete(name)
-    json.dump({**read, **job, "expected": LINES}, sys.stdout)
+    json.dump({**read, **job, "expected": LINES, "again": again}, sys.stdout)
 
 
 if __name__ == "__main__":

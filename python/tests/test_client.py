@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import threading
 import time
 from collections.abc import Callable
@@ -461,6 +462,13 @@ def test_events_come_until_the_job_is_over(cluster: Cluster, client: MPIClient) 
     seen = [(e.involved_object_kind, e.reason, e.message) for e in client.stream_job_events("demo")]
     assert seen[:2] == [("TrainJob", "First", "told"), ("Pod", "Second", "told")]
     assert {reason for _, reason, _ in seen} <= {"First", "Second", "Late"}
+
+
+def test_a_client_begins_without_warnings(cluster: Cluster, caplog: pytest.LogCaptureFixture) -> None:
+    cluster.client("JANE")
+    assert not caplog.records
+    TrainerClient(KubernetesBackendConfig(namespace=cluster.namespace, config_file=os.environ["LOCKSTEP_JANE"]))
+    assert "version info is not available" in caplog.text, "which is Kubeflow's own"
 
 
 def test_runtimes_must_be_named(client: MPIClient) -> None:

@@ -262,12 +262,13 @@ def test_an_api_server_that_starts_does_not_know_rights_at_first(server: Server)
 
     job.streams = iter([breaks])
     server.answer = answer
-    lines = server.client().logs("demo", follow=True)
+    client = server.client()
+    lines = client.logs("demo", follow=True)
     read = [next(lines) for _ in range(10)]
     assert [*read, *lines] == [f"line {n}" for n in range(40)]
     lacking[0] = 1
     with pytest.raises(lockstep.Forbidden, match="lacks 'get' permission"):
-        server.client().logs("demo", follow=True)
+        client.logs("demo", follow=True)
 
 
 def test_a_token_that_expires_while_a_log_is_followed(server: Server, tmp_path: Path) -> None:

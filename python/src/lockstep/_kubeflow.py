@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from kubeflow.trainer.backends.kubernetes import utils
@@ -53,6 +56,21 @@ def trainjob(o: Objects, phase: Phase) -> dict[str, Any]:
         "steps": _steps(o, made),
         "status": _STATUS.get(phase, "Created"),
     }
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Without the warning, headers of HTTP and all, that the version of Kubeflow Trainer cannot be read: most users may not, and it is of no use."""
+
+    def useful(record: logging.LogRecord) -> bool:
+        return not record.getMessage().startswith("Trainer control-plane version info is not available")
+
+    logger = logging.getLogger("kubeflow.trainer.backends.kubernetes.backend")
+    logger.addFilter(useful)
+    try:
+        yield
+    finally:
+        logger.removeFilter(useful)
 
 
 def runtime(o: Object, kind: str) -> Runtime:

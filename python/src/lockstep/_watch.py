@@ -58,6 +58,8 @@ class Watch:
         # An object that was read before: it may have changed since, or be gone, and that is told first.
         self._known: dict[str, Object] = {uid(of): {"metadata": {**of["metadata"], "resourceVersion": ""}}} if of else {}
         self._version = ""
+        #: Whether the user has watched before.
+        self._opened = False
         self._closed = threading.Event()
         self._stream: urllib3.response.HTTPResponse | None = None
 
@@ -75,7 +77,6 @@ class Watch:
             try:
                 if not self._version:
                     yield from self._read_all()
-                    patience.allowed = True
                 for change in self._round():
                     patience.reset()
                     yield change
@@ -84,6 +85,7 @@ class Watch:
             except (LockstepError, *Failures) as e:
                 if _status(e) == 410:
                     self._version = ""
+                patience.allowed = self._opened
                 if not patience.wait(e):
                     return
 
@@ -109,6 +111,7 @@ class Watch:
         whole = max(1, math.ceil(seconds))
         query = {"watch": "true", "allowWatchBookmarks": "true", "timeoutSeconds": str(whole), "resourceVersion": self._version}
         self._stream = self._api.open(self._path, {**self._query, **query}, whole + 10)
+        self._opened = True
         try:
             if self._over():
                 return  # it was closed while the connection was made

@@ -104,7 +104,8 @@ class MPIClient(TrainerClient):
         config = backend_config or KubernetesBackendConfig(namespace=namespace, context=context, config_file=config_file)
         if not isinstance(config, KubernetesBackendConfig):
             raise ValueError(f"MPI jobs run on Kubernetes: backend_config is a {type(config).__name__}, give a KubernetesBackendConfig")
-        super().__init__(config)
+        with _kubeflow.quiet():
+            super().__init__(config)
         self._kubernetes: Any = self.backend
         #: The namespace of the jobs.
         self.namespace: str = self._kubernetes.namespace

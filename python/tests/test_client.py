@@ -440,8 +440,29 @@ def test_a_quota_for_jobs(cluster: Cluster, client: MPIClient) -> None:
 def test_names_cannot_be_paths(client: MPIClient) -> None:
     with pytest.raises(lockstep.NotFound):
         client.get_job("../../../../api/v1/namespaces/kube-system/secrets")
-    with pytest.raises(ValueError, match="empty"):
-        client.get_job("")
+    client.train(runtime="mpi", trainer=HELLO, name="kept")
+    for ask in (client.get_job, client.delete, client.delete_job, client.suspend, client.resume, client.clone, client.wait, client.diagnose):
+        for name in ("", ".", ".."):
+            with pytest.raises(ValueError, match=r"the name is empty|is no name"):
+                ask(name)
+        with pytest.raises(TypeError, match="the name is None"):
+            ask(None)  # type: ignore[arg-type]
+    assert client.get_job("kept"), "no name is not all names"
+
+
+def test_arguments_that_cannot_be_meant(client: MPIClient) -> None:
+    client.train(runtime="mpi", trainer=HELLO, name="demo")
+    for ask, said in (
+        (lambda: client.wait("demo", until="running"), "give some of Refused, Queued"),
+        (lambda: client.logs("demo", index=-1), "index is -1"),
+        (lambda: client.logs("demo", since="5m"), "since is '5m': give a number of seconds"),  # type: ignore[arg-type]
+        (lambda: client.logs("demo", tail="5"), "tail is 5"),  # type: ignore[arg-type]
+        (lambda: client.get_job_logs("demo", pod_type="master"), "pod_type is `master`: give `launcher` or `worker`"),
+        (lambda: client.clone("demo", env="A=1"), "env is 'A=1': give a dict"),
+        (lambda: client.preflight("mpi", None), "the trainer is None: give an MPITrainer"),  # type: ignore[arg-type]
+    ):
+        with pytest.raises((TypeError, ValueError), match=said):
+            ask()
 
 
 def test_events_come_until_the_job_is_over(cluster: Cluster, client: MPIClient) -> None:

@@ -64,6 +64,38 @@ def test_a_world_has_limits(arguments: dict[str, int], said: str) -> None:
         MPITrainer(**arguments)  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({"nodes": "2"}, "nodes is '2': give a number from 1 to 5000"),
+        ({"nodes": 2.5}, "nodes is 2.5"),
+        ({"slots": True}, "slots is True"),
+        ({"command": ["mpirun", "-np", 4]}, "command has 4, which is no text: give '4'"),
+        ({"args": [1]}, "args has 1"),
+        ({"env": ["A=1"]}, r"env is \['A=1'\]: give a dict"),
+        ({"env": {"A": None}}, "env has None for A"),
+        ({"volumes": "claim"}, "volumes is 'claim': give a dict"),
+        ({"volumes": {"/data": ""}}, "volumes has '' for /data"),
+        ({"resources": {"memory": "16GB"}}, r"resources\['memory'\]: '16GB' is no amount: give a number, or one with a unit, such as 500m or 2Gi"),
+        ({"resources": {"cpu": -1}}, "is -1: give 0 or more"),
+        ({"image": "a b"}, "a reference has no spaces"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused_at_once(arguments: dict[str, Any], said: str) -> None:
+    with pytest.raises((TypeError, ValueError), match=said):
+        MPITrainer(**arguments)
+
+
+def test_amounts_may_be_numbers() -> None:
+    wanted = MPITrainer(resources={"cpu": 0.5, "memory": "1024Mi", "gpu": 2}).spec()["resourcesPerNode"]["limits"]
+    assert wanted == {"cpu": "500m", "memory": "1Gi", "nvidia.com/gpu": 2}
+
+
+def test_a_cluster_must_be_configured(tmp_path: Path) -> None:
+    with pytest.raises(lockstep.LockstepError, match=r"no cluster is configured: .* Set \$KUBECONFIG"):
+        lockstep.MPIClient(config_file=str(tmp_path / "none"))
+
+
 def test_a_command_is_a_list() -> None:
     with pytest.raises(TypeError, match='command is the string "mpirun a": give a list of words'):
         MPITrainer(command="mpirun a")

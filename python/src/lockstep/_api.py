@@ -50,7 +50,12 @@ class Paths:
 
 
 def named(collection: str, name: str) -> str:
-    """Where one object of a collection is. Names come from users: one with a slash in it must not become another path."""
+    """Where one object of a collection is. Names come from users: one with a slash in it must not become another path, nor may none or a dot
+    become that of the collection, which can be deleted as a whole."""
+    if not isinstance(name, str):
+        raise TypeError(f"the name is {name!r}: give a text")
+    if name in ("", ".", ".."):
+        raise ValueError("the name is empty" if not name else f"{name!r} is no name")
     return f"{collection}/{quote(name, safe='')}"
 
 

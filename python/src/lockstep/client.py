@@ -10,7 +10,7 @@ import math
 import secrets
 import threading
 import time
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import suppress
 from datetime import datetime, timezone
@@ -22,6 +22,7 @@ from kubeflow.trainer import KubernetesBackendConfig, TrainerClient
 from kubeflow.trainer.options import Name
 from kubeflow.trainer.types import types
 from kubernetes.client import ApiException
+from kubernetes.config import ConfigException
 
 from lockstep import _events, _function, _kubeflow, _live, _view
 from lockstep._api import Api, Paths, named
@@ -84,6 +85,7 @@ class MPIClient(TrainerClient):
 
     Raises:
         ValueError: backend_config is none of Kubernetes.
+        LockstepError: There is no kubeconfig, or no such context in it.
 
     All methods raise the errors of :mod:`lockstep.errors`: :class:`Forbidden`, :class:`Unauthorized`, :class:`NotFound`, :class:`Refused`,
     :class:`Unreachable`, :class:`ApiError`.
@@ -104,8 +106,11 @@ class MPIClient(TrainerClient):
         config = backend_config or KubernetesBackendConfig(namespace=namespace, context=context, config_file=config_file)
         if not isinstance(config, KubernetesBackendConfig):
             raise ValueError(f"MPI jobs run on Kubernetes: backend_config is a {type(config).__name__}, give a KubernetesBackendConfig")
-        with _kubeflow.quiet():
-            super().__init__(config)
+        try:
+            with _kubeflow.quiet():
+                super().__init__(config)
+        except ConfigException as e:
+            raise LockstepError(f"no cluster is configured: {e} Set $KUBECONFIG, or give config_file= and context=") from e
         self._kubernetes: Any = self.backend
         #: The namespace of the jobs.
         self.namespace: str = self._kubernetes.namespace
@@ -409,7 +414,7 @@ class MPIClient(TrainerClient):
             Traceback (most recent call last):
             lockstep.errors.JobFailed: job failed failed: OOMKilled: Worker 0 failed. What to do: raise the memory limit
         """
-        phases = {Phase(p) for p in ([until] if isinstance(until, str) else until)}
+        phases = _phases(until)
         deadline = None if timeout is None else time.monotonic() + timeout
         trainjob = self._get(name)
         job = _view.job(self._objects(trainjob))
@@ -590,6 +595,8 @@ class MPIClient(TrainerClient):
         """
         if role not in (LAUNCHER, NODE):
             raise ValueError(f"role is `{role}`: give `{LAUNCHER}` or `{NODE}`")
+        if index < 0:
+            raise ValueError(f"index is {index}: give 0 or more")
         if merge and rank is not None:
             raise ValueError("there are both a rank and merge: what a rank prints is in the log of the launcher")
         query = _where_to_begin(tail, since)
@@ -609,7 +616,9 @@ class MPIClient(TrainerClient):
         """
         if pod_type is None:
             return super().get_job_logs(name, step, follow)
-        role: Literal["launcher", "node"] = "launcher" if pod_type.lower() == LAUNCHER else "node"
+        roles: dict[str, Literal["launcher", "node"]] = {"launcher": "launcher", "worker": "node", "node": "node"}
+        if (role := roles.get(pod_type.lower())) is None:
+            raise ValueError(f"pod_type is `{pod_type}`: give `launcher` or `worker`")
         return self.logs(name, role=role, index=pod_index, follow=bool(follow))
 
     # To steer.
@@ -682,6 +691,8 @@ class MPIClient(TrainerClient):
 
     def _made(self, runtime: Any, trainer: MPITrainer, options: list[Any] | None, name: str | None, queue: str | None) -> Object:
         """The TrainJob of a trainer and options."""
+        if not isinstance(trainer, MPITrainer):
+            raise TypeError(f"the trainer is {trainer!r}: give an MPITrainer")
         ref = self._reference(runtime)
         job: dict[str, Any] = {}
         for option in [*(options or []), *trainer.patches()]:
@@ -731,6 +742,8 @@ class MPIClient(TrainerClient):
             trainer.pop(_CHANGES[field], None)
         trainer.update(MPITrainer(**given).spec())
         if env := changes.get("env"):
+            if not isinstance(env, Mapping):
+                raise TypeError(f"env is {env!r}: give a dict of variables")
             kept = [v for v in trainer.get("env") or [] if v["name"] not in env]
             trainer["env"] = kept + [{"name": k, "value": str(v)} for k, v in env.items() if v is not None]
         if "runtime" in changes:
@@ -740,8 +753,6 @@ class MPIClient(TrainerClient):
             made["metadata"]["labels"] |= {QUEUE_LABEL: changes["queue"]} if changes["queue"] else {}
 
     def _get(self, name: str) -> Object:
-        if not name:
-            raise ValueError("the name of the job is empty")
         return self._api.get(named(self._paths.trainjobs, name))
 
     def _objects(self, trainjob: Object) -> Objects:
@@ -931,6 +942,13 @@ def _expect(change: Change, job: Job) -> None:
         raise NotFound(f"job {job.name} was deleted while it was waited for")
 
 
+def _phases(until: Phase | str | Collection[str] | None) -> set[Phase]:
+    try:
+        return {Phase(p) for p in ([until] if isinstance(until, str) else until or ())}
+    except ValueError as e:
+        raise ValueError(f"{e}: give some of {', '.join(Phase)}") from None
+
+
 def _there(job: Job, phases: set[Phase]) -> bool:
     return job.finished or job.phase in phases
 
@@ -1004,7 +1022,7 @@ def _began(pod: Object) -> bool:
 def _where_to_begin(tail: int | None, since: float | datetime | None) -> dict[str, str]:
     query = {}
     if tail is not None:
-        if tail < 0:
+        if not isinstance(tail, int) or tail < 0:
             raise ValueError(f"tail is {tail}: give 0 or more lines")
         query["tailLines"] = str(tail)
     if isinstance(since, datetime):
@@ -1012,6 +1030,8 @@ def _where_to_begin(tail: int | None, since: float | datetime | None) -> dict[st
             raise ValueError("since is a time without a zone: give one, such as datetime.now(timezone.utc)")
         query["sinceTime"] = since.astimezone(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
     elif since is not None:
+        if not isinstance(since, (int, float)):
+            raise TypeError(f"since is {since!r}: give a number of seconds, or a time")
         if since <= 0:
             raise ValueError(f"since is {since}: give more than 0 seconds")
         query["sinceSeconds"] = str(math.ceil(since))

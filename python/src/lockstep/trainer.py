@@ -22,6 +22,7 @@ from kubeflow.trainer.options import (
 
 from lockstep import _function
 from lockstep._objects import CONTAINER, LAUNCHER, NODE, Object
+from lockstep._quantity import Quantity
 from lockstep._world import MAX_NODES, MAX_SLOTS
 
 
@@ -45,10 +46,10 @@ class MPITrainer(CustomTrainerContainer):
         volumes: Claims of the namespace to mount in launcher and nodes, by the path where they are: ``{"/data": "imagenet"}``.
 
     Raises:
-        ValueError: nodes or slots are out of range; or func cannot travel: it is a lambda, decorated, larger than 120000 bytes, its source cannot
-            be read, or it uses names of its module or of a function around it.
-        TypeError: command, args or launcher is one string: a command is a list of words; for a shell, ``["bash", "-c", "…"]``. Or func is no
-            function, or cannot be called with func_args; or there are both a command and a func.
+        ValueError: nodes or slots are out of range, an amount of resources is none, or a value is missing; or func cannot travel: it is a lambda,
+            decorated, larger than 120000 bytes, its source cannot be read, or it uses names of its module or of a function around it.
+        TypeError: command, args or launcher is one string, or has what is no text: a command is a list of words; for a shell,
+            ``["bash", "-c", "…"]``. Or func is no function, or cannot be called with func_args; or there are both a command and a func.
 
     :meth:`lockstep.MPIClient.train` takes it with all of that. Kubeflow's own ``TrainerClient`` takes it too, as a CustomTrainerContainer; it
     knows no slots, commands, functions and volumes here, so a trainer with any of these raises a ValueError there instead of running something
@@ -69,7 +70,7 @@ class MPITrainer(CustomTrainerContainer):
         func: Callable[..., Any] | None = None,
         func_args: Mapping[str, Any] | None = None,
         launcher: Sequence[str] | None = None,
-        image: str = "",
+        image: str | None = "",
         env: Mapping[str, str] | None = None,
         resources: Mapping[str, Any] | None = None,
         volumes: Mapping[str, str] | None = None,
@@ -77,9 +78,15 @@ class MPITrainer(CustomTrainerContainer):
         for field, words in (("command", command), ("args", args), ("launcher", launcher)):
             if isinstance(words, str):
                 raise TypeError(f'{field} is the string "{words}": give a list of words, or ["bash", "-c", "{words}"]')
+            for word in words or ():
+                if not isinstance(word, str):
+                    raise TypeError(f"{field} has {word!r}, which is no text: give {str(word)!r}")
         for field, number, most in (("nodes", nodes, MAX_NODES), ("slots", slots, MAX_SLOTS)):
-            if number is not None and not 1 <= number <= most:
-                raise ValueError(f"{field} is {number}: give a number from 1 to {most}")
+            if number is not None and (type(number) is not int or not 1 <= number <= most):
+                raise ValueError(f"{field} is {number!r}: give a number from 1 to {most}")
+        _named_values(env=env, resources=resources, volumes=volumes)
+        if " " in (image := image or ""):
+            raise ValueError(f"image is {image!r}: a reference has no spaces")
         if func is None and (func_args or launcher):
             raise TypeError("func_args and launcher belong to func: a command has its own")
         if func and command:
@@ -92,7 +99,7 @@ class MPITrainer(CustomTrainerContainer):
         self.command = list(command) if command else None
         self.args = list(args) if args else None
         self.volumes = dict(volumes or {})
-        super().__init__(image, nodes, dict(resources) if resources else None, dict(env) if env else None)
+        super().__init__(image, nodes, _amounts(resources) if resources else None, dict(env) if env else None)
 
     @property
     def num_nodes(self) -> int | None:
@@ -144,3 +151,25 @@ class MPITrainer(CustomTrainerContainer):
         shown: dict[str, object] = {"nodes": self.nodes, "slots": self.slots, **what, "args": self.args, "image": self.image}
         shown |= {"env": self.env, "resources": self.resources_per_node, "volumes": self.volumes}
         return f"MPITrainer({', '.join(f'{k}={v!r}' for k, v in shown.items() if v)})"
+
+
+def _named_values(**fields: Mapping[str, Any] | None) -> None:
+    """Refuses what is no dict, and values that are missing: an empty claim, or None, which would travel as a word."""
+    for field, given in fields.items():
+        if given is not None and not isinstance(given, Mapping):
+            raise TypeError(f"{field} is {given!r}: give a dict")
+        for name, value in (given or {}).items():
+            if value is None or (field == "volumes" and not value):
+                raise ValueError(f"{field} has {value!r} for {name}: give a value, or leave it out")
+
+
+def _amounts(resources: Mapping[str, Any]) -> dict[str, Any]:
+    """Amounts as Kubernetes takes them; those that it would refuse are refused at once."""
+    for resource, amount in resources.items():
+        try:
+            negative = Quantity.of(amount).value < 0
+        except ValueError as e:
+            raise ValueError(f"resources[{resource!r}]: {e}") from None
+        if negative:
+            raise ValueError(f"resources[{resource!r}] is {amount}: give 0 or more")
+    return {resource: amount if isinstance(amount, int) else str(Quantity.of(amount)) for resource, amount in resources.items()}

@@ -1,5 +1,6 @@
-from ray.job_submission import JobStatus, JobSubmissionClient
 import time
+
+from ray.job_submission import JobStatus, JobSubmissionClient
 
 client = JobSubmissionClient("http://127.0.0.1:8265")
 

@@ -25,7 +25,7 @@ func TestPython(t *testing.T) {
 	}
 	environment := start(t)
 	folder := t.TempDir()
-	ctx, cancel := context.WithTimeout(t.Context(), 280*time.Second) // less than the suite has, so that it ends what it started
+	ctx, cancel := context.WithTimeout(t.Context(), 580*time.Second) // less than the suite has, so that it ends what it started
 	defer cancel()
 	pytest := exec.CommandContext(ctx, "python3", append([]string{"-m", "pytest", "-p", "no:cacheprovider"}, strings.Fields(os.Getenv("LOCKSTEP_PYTEST"))...)...) //nolint:gosec // what a developer asks for
 	pytest.Dir = filepath.Join(repository, "python")

@@ -78,6 +78,7 @@ def test_a_world_has_limits(arguments: dict[str, int], said: str) -> None:
         ({"volumes": {"/data": ""}}, "volumes has '' for /data"),
         ({"resources": {"memory": "16GB"}}, r"resources\['memory'\]: '16GB' is no amount: give a number, or one with a unit, such as 500m or 2Gi"),
         ({"resources": {"cpu": -1}}, "is -1: give 0 or more"),
+        ({"resources": {"cpu": "1e999999"}}, "is no amount of anything"),
         ({"image": "a b"}, "a reference has no spaces"),
     ],
 )

@@ -3,11 +3,11 @@ package preflight
 import (
 	"testing"
 
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	"k8s.io/utils/ptr"
 
 	mpijob "lockstep.dev/lockstep/pkg/mpi/job"
 	"lockstep.dev/lockstep/pkg/mpi/job/observe"
@@ -31,17 +31,11 @@ func TestVectors(t *testing.T) {
 	large.Spec.Trainer.ResourcesPerNode = &corev1.ResourceRequirements{Limits: corev1.ResourceList{"memory": memory, "nvidia.com/gpu": resource.MustParse("8")}}
 	small := job(4)
 	small.Spec.Trainer.ResourcesPerNode = &corev1.ResourceRequirements{Requests: corev1.ResourceList{"cpu": resource.MustParse("250m"), "memory": resource.MustParse("512Mi")}}
-	limits := runtime(t)
-	for i := range limits.Spec.Template.Spec.ReplicatedJobs {
-		main := mpijob.MainContainer(&limits.Spec.Template.Spec.ReplicatedJobs[i].Template.Spec.Template.Spec)
-		main.Resources = corev1.ResourceRequirements{}
-	}
 	defaults := []corev1.LimitRange{{ObjectMeta: metav1.ObjectMeta{Name: "l"}, Spec: corev1.LimitRangeSpec{Limits: []corev1.LimitRangeItem{{
 		Type: corev1.LimitTypeContainer, Default: corev1.ResourceList{"cpu": resource.MustParse("2")}, DefaultRequest: corev1.ResourceList{"cpu": resource.MustParse("500m")},
 	}}}}}
 	whole := runtime(t)
-	whole.Spec.MLPolicy.MPI.RunLauncherAsNode = new(bool)
-	*whole.Spec.MLPolicy.MPI.RunLauncherAsNode = true
+	whole.Spec.MLPolicy.MPI.RunLauncherAsNode = ptr.To(true)
 	list := []vector{
 		{Name: "Fits", TrainJob: job(4), Runtime: runtime(t), Quotas: of("requests.cpu", "5", "0")},
 		{Name: "Suspended", TrainJob: suspended(job(4)), Runtime: runtime(t), Quotas: of("cpu", "5", "1")},
@@ -53,15 +47,41 @@ func TestVectors(t *testing.T) {
 		{Name: "Pods", TrainJob: job(4), Runtime: runtime(t), Quotas: append(of("pods", "4", "0"), of("count/pods", "9", "6")...)},
 		{Name: "Small", TrainJob: small, Runtime: runtime(t), Quotas: of("requests.memory", "3Gi", "512Mi")},
 		{Name: "LauncherIsANode", TrainJob: small, Runtime: whole, Quotas: of("requests.cpu", "1", "500m")},
-		{Name: "Unspecified", TrainJob: job(4), Runtime: limits, Quotas: of("limits.memory", "10Gi", "0")},
-		{Name: "Defaults", TrainJob: job(4), Runtime: limits, Quotas: of("requests.cpu", "2", "0"), Limits: defaults},
+		{Name: "Unspecified", TrainJob: job(4), Runtime: unlimited(t), Quotas: of("limits.memory", "10Gi", "0")},
+		{Name: "Defaults", TrainJob: job(4), Runtime: unlimited(t), Quotas: of("requests.cpu", "2", "0"), Limits: defaults},
 		{Name: "NodesOfTheRuntime", TrainJob: withoutTrainer(), Runtime: runtime(t), Quotas: of("requests.cpu", "3", "1")},
 	}
 	for i, v := range list {
 		list[i].Want = Judge(Input{TrainJob: v.TrainJob, Runtime: v.Runtime, Bounds: observe.Bounds{Quotas: v.Quotas, Limits: v.Limits}})
 		list[i].Summary = list[i].Want.Summary()
+		trim(list[i].Runtime)
 	}
 	vectors.Hold(t, "../../../test/vectors/preflights.json", list)
+}
+
+// unlimited is a runtime whose main containers ask for nothing.
+func unlimited(t *testing.T) *mpijob.Runtime {
+	t.Helper()
+	r := runtime(t)
+	for i := range r.Spec.Template.Spec.ReplicatedJobs {
+		mpijob.MainContainer(&r.Spec.Template.Spec.ReplicatedJobs[i].Template.Spec.Template.Spec).Resources = corev1.ResourceRequirements{}
+	}
+	return r
+}
+
+// trim leaves of a runtime what counts: how many pods there are, and what they ask for.
+func trim(r *mpijob.Runtime) {
+	for i := range r.Spec.Template.Spec.ReplicatedJobs {
+		template := &r.Spec.Template.Spec.ReplicatedJobs[i].Template.Spec.Template
+		pod := template.Spec
+		*template = corev1.PodTemplateSpec{}
+		for _, c := range pod.InitContainers {
+			template.Spec.InitContainers = append(template.Spec.InitContainers, corev1.Container{Name: c.Name, Resources: c.Resources, RestartPolicy: c.RestartPolicy})
+		}
+		for _, c := range pod.Containers {
+			template.Spec.Containers = append(template.Spec.Containers, corev1.Container{Name: c.Name, Resources: c.Resources})
+		}
+	}
 }
 
 func of(name corev1.ResourceName, hard, used string) []corev1.ResourceQuota {

@@ -32,6 +32,8 @@ class Quantity(NamedTuple):
         if binary:
             return cls(Decimal(number) * 1024 ** _BINARY.index(binary), binary=True)
         scale = int(exponent) if exponent else _DECIMAL[decimal or ""]
+        if abs(scale) > 18:
+            raise ValueError(f"{said!r} is no amount of anything: give one from 1n to 1E")
         return cls(Decimal(number).scaleb(scale).quantize(Decimal("1e-9"), ROUND_CEILING, Context(prec=60)))
 
     def plus(self, other: Quantity, times: int = 1) -> Quantity:

@@ -13,7 +13,7 @@ import pytest
 from conftest import Answer, Object, Server
 
 import lockstep
-from lockstep import MPIClient, _merge, _watch
+from lockstep import MPIClient, _merge, _watch, client
 from lockstep._watch import Watch, merged
 
 JOB: Object = {
@@ -262,13 +262,38 @@ def test_an_api_server_that_starts_does_not_know_rights_at_first(server: Server)
 
     job.streams = iter([breaks])
     server.answer = answer
-    client = server.client()
-    lines = client.logs("demo", follow=True)
+    jane = server.client()
+    lines = jane.logs("demo", follow=True)
     read = [next(lines) for _ in range(10)]
     assert [*read, *lines] == [f"line {n}" for n in range(40)]
     lacking[0] = 1
     with pytest.raises(lockstep.Forbidden, match="lacks 'get' permission"):
-        client.logs("demo", follow=True)
+        jane.logs("demo", follow=True)
+
+
+def test_what_was_shown_before_is_asked_for_again(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(client, "_LOOKS_AGAIN", (0.01,) * 5)
+    job = Job(server)
+    lacking = [0]
+
+    def answer(a: Answer, path: str, query: dict[str, str]) -> None:
+        if path.endswith("/pods") and lacking[0]:
+            lacking[0] -= 1
+            a.fail(403, 'pods is forbidden: User "jane" cannot list resource "pods" in API group "" in the namespace "team"')
+        else:
+            job.answer(a, path, query)
+
+    server.answer = answer
+    for denied, unknown in ((3, False), (99, True)):
+        job.over, lacking[0] = False, 0
+        job.changed.clear()
+        jobs = server.client().watch("demo")
+        assert "pods" not in {w.what for w in next(jobs).unknown}
+        lacking[0] = denied
+        job.end()
+        (last,) = jobs
+        assert last.phase == "Complete"
+        assert ("pods" in {w.what for w in last.unknown}) is unknown
 
 
 def test_a_token_that_expires_while_a_log_is_followed(server: Server, tmp_path: Path) -> None:

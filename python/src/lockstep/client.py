@@ -70,6 +70,9 @@ _CHANGES = {"nodes": "numNodes", "slots": "numProcPerNode", "command": "command"
 _CHANGES |= {"func": "command", "func_args": "", "launcher": "", "resources": "resourcesPerNode"}
 #: Where the ConfigMap of a job keeps its runtime as it was when the job was made.
 _SNAPSHOT = "runtime.json"
+#: What is read of a job, as ``Job.unknown`` names it, and after how many seconds each it is read again where a right is missed at once.
+_ASKED = {"pods", "jobsets", "runtimes"}
+_LOOKS_AGAIN = (0.5, 1.0, 2.0, 4.0, 8.0)
 #: In how many of the last lines the exceptions of ranks are looked for.
 _RAISED = 10_000
 
@@ -457,7 +460,7 @@ class MPIClient(TrainerClient):
             yield job
             for change in watch if not job.finished else ():
                 _expect(change, job)
-                last, job = job, patiently(lambda: self.get_job(name), deadline)
+                last, job = job, self._again(job, deadline)
                 if job != last:
                     yield job
                 if job.finished:
@@ -836,18 +839,27 @@ class MPIClient(TrainerClient):
             _note(withheld, what, e)
             return None
 
+    def _again(self, last: Job, deadline: float | None) -> Job:
+        """A job as it is now. An API server that starts may withhold for a moment what it showed before: that is asked for again."""
+        before = {w.what for w in last.unknown}
+        for pause in (*_LOOKS_AGAIN, None):
+            job = patiently(lambda: self.get_job(last.name), deadline)
+            if pause is None or not ({w.what for w in job.unknown} - before) & _ASKED:
+                break
+            time.sleep(pause if deadline is None else max(0.0, min(pause, deadline - time.monotonic())))
+        return job
+
     def _watched(self, watch: Watch, job: Job, phases: set[Phase], deadline: float | None) -> Job:
         """Follows a job until it is there, over or out of time. Only what a change may mean is read."""
-        name = job.name
         for change in watch:
             _expect(change, job)
             shown = _view.job(Objects(now=now(), trainjob=change.object))
             if phases or shown.finished:
-                job = patiently(lambda: self.get_job(name), deadline)
+                job = self._again(job, deadline)
                 if _there(job, phases):
                     return job
         with suppress(Unreachable):  # it is late: what was known last is better than nothing
-            job = self.get_job(name)
+            job = self.get_job(job.name)
         return job
 
     def _raised(self, trainjob: Object) -> list[RankError]:

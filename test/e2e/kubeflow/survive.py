@@ -12,7 +12,7 @@ import threading
 
 from lockstep import MPIClient, MPITrainer
 
-LINES = 1800
+LINES = 1400
 COUNT = f"mpirun mpi-hello && for i in $(seq 0 {LINES - 1}); do echo count $i; sleep 0.1; done"
 
 
@@ -35,12 +35,12 @@ def main(runtime, cluster):
     ]
     for reader in readers:
         reader.start()
-    machine, again = None, []
-    for after, what in ((100, "kube-apiserver"), (400, "kubelet"), (700, "kube-apiserver")):
+    machine = client.wait(name, until="Running", timeout=200).pods[0].machine
+    again = []
+    for after, what in ((100, "kube-apiserver"), (300, "kubelet"), (500, "kube-apiserver")):
         while len(read["logs"]) < after and readers[0].is_alive():
             readers[0].join(0.2)
         if what == "kubelet":
-            machine = machine or client.get_job(name).pods[0].machine
             subprocess.run([cluster, "restart", "kubelet", "--node", machine.removeprefix("node")], check=True, stdout=sys.stderr)
         else:
             subprocess.run([cluster, "restart", what], check=True, stdout=sys.stderr)

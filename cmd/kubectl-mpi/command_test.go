@@ -259,7 +259,7 @@ func TestRoom(t *testing.T) {
 	}
 	for name, c := range map[string]struct{ used, want string }{
 		"all of it": {"1", "room for all of it now"},
-		"a part":    {"2", "Of its nodes 1 would fit now: `kubectl mpi clone demo --set nodes=1`"},
+		"a part":    {"2", "Of its nodes 1 would fit now: `kubectl mpi clone demo --set nodes=1 --namespace team`"},
 		"nothing":   {"3", "Not even the smallest job"},
 	} {
 		quota := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "q"}, Status: corev1.ResourceQuotaStatus{

@@ -115,7 +115,7 @@ func (d *deletion) waitFor(ctx context.Context, c client.WithWatch, j view.Job) 
 		return err == nil && found.UID != j.UID, err
 	}, client.InNamespace(j.Namespace), client.MatchingFields{"metadata.name": j.Name})
 	if err != nil && ctx.Err() == nil && limited.Err() != nil {
-		return ends(exitTimeout, fmt.Errorf("after %s `%s` is still being deleted: `kubectl mpi describe %s` shows its pods", d.timeout, j.Name, j.Name))
+		return ends(exitTimeout, fmt.Errorf("after %s `%s` is still being deleted: %s shows its pods", d.timeout, j.Name, d.hint(j.Namespace, "describe %s", j.Name)))
 	}
 	return err
 }

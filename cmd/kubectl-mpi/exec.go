@@ -194,7 +194,7 @@ func (k *kube) podOf(ctx context.Context, job *trainer.TrainJob, role string, in
 		return p.Labels[mpi.CompletionIndexLabel] == strconv.Itoa(index) && p.Status.Phase == corev1.PodRunning && p.DeletionTimestamp == nil
 	})
 	if i < 0 {
-		return "", "", cli.Failure(fmt.Errorf("no pod of %s %d of `%s` runs: `kubectl mpi describe %s` shows its pods", role, index, job.Name, job.Name))
+		return "", "", cli.Failure(fmt.Errorf("no pod of %s %d of `%s` runs: %s shows its pods", role, index, job.Name, k.hint(job.Namespace, "describe %s", job.Name)))
 	}
 	found := &pods.Items[i]
 	container = found.Spec.Containers[0].Name

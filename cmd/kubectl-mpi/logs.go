@@ -180,7 +180,7 @@ func (k *kube) logs(ctx context.Context, name string, f logsFlags) error {
 	result, err := k.readLogs(ctx, job, f, printer)
 	switch {
 	case ctx.Err() != nil:
-		return k.left(job.Name)
+		return k.left(job)
 	case err != nil:
 		return err
 	case result.Sources == 0:
@@ -227,9 +227,9 @@ func (k *kube) logsOfNoPod(ctx context.Context, name string, f logsFlags) error 
 		}
 	}
 	if mpijob.Finished(job) {
-		return cli.Failure(fmt.Errorf("the pods of `%s` are gone, and their logs with them; `kubectl mpi describe %s` says how it ended", job.Name, job.Name))
+		return cli.Failure(fmt.Errorf("the pods of `%s` are gone, and their logs with them; %s says how it ended", job.Name, k.hint(job.Namespace, "describe %s", job.Name)))
 	}
-	return cli.Failure(fmt.Errorf("`%s` has no pods yet: `kubectl mpi why %s` says what it waits for", job.Name, job.Name))
+	return cli.Failure(fmt.Errorf("`%s` has no pods yet: %s says what it waits for", job.Name, k.hint(job.Namespace, "why %s", job.Name)))
 }
 
 // kept returns lines of a verdict as lines of the launcher.
@@ -259,7 +259,7 @@ func (k *kube) trainJob(ctx context.Context, name string) (*trainer.TrainJob, er
 }
 
 // left ends a command that somebody has stopped, and says how to come back.
-func (k *kube) left(name string) error {
-	fmt.Fprintf(k.streams.ErrOut, "\nThe job goes on. `kubectl mpi logs %s -f` shows it again, `kubectl mpi delete %s` ends it\n", name, name)
+func (k *kube) left(job *trainer.TrainJob) error {
+	fmt.Fprintf(k.streams.ErrOut, "\nThe job goes on. %s shows it again, %s ends it\n", k.hint(job.Namespace, "logs %s -f", job.Name), k.hint(job.Namespace, "delete %s", job.Name))
 	return ends(exitInterrupted, errInterrupted)
 }

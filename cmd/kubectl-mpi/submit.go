@@ -326,9 +326,9 @@ func (k *kube) accompany(ctx context.Context, jobs []*trainer.TrainJob, f launch
 		err := k.untilEnd(limited, job, f)
 		switch {
 		case ctx.Err() != nil:
-			return k.left(job.Name)
+			return k.left(job)
 		case limited.Err() != nil:
-			return ends(exitTimeout, fmt.Errorf("`%s` was not over after %s; it goes on: `kubectl mpi logs %s -f` shows it", job.Name, f.timeout, job.Name))
+			return ends(exitTimeout, fmt.Errorf("`%s` was not over after %s; it goes on: %s shows it", job.Name, f.timeout, k.hint(job.Namespace, "logs %s -f", job.Name)))
 		case err != nil:
 			return err
 		}
@@ -340,7 +340,7 @@ func (k *kube) accompany(ctx context.Context, jobs []*trainer.TrainJob, f launch
 // it waits for.
 func (k *kube) untilEnd(ctx context.Context, job *trainer.TrainJob, f launchFlags) error {
 	if f.follow {
-		if _, err := (&waiting{kube: k, what: forStarted}).wait(ctx, job.Name); err != nil {
+		if _, err := (&waiting{kube: k, what: forStarted}).wait(ctx, client.ObjectKeyFromObject(job)); err != nil {
 			return err
 		}
 		show := logsFlags{follow: true, tail: -1, color: "auto", format: string(logs.Text), most: mostLogs}
@@ -348,6 +348,6 @@ func (k *kube) untilEnd(ctx context.Context, job *trainer.TrainJob, f launchFlag
 			return err
 		}
 	}
-	_, err := (&waiting{kube: k, what: forComplete}).wait(ctx, job.Name)
+	_, err := (&waiting{kube: k, what: forComplete}).wait(ctx, client.ObjectKeyFromObject(job))
 	return err
 }

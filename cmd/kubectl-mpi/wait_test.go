@@ -90,7 +90,7 @@ func TestInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	time.AfterFunc(100*time.Millisecond, cancel)
 	got := runFor(t, ctx, clientOf(t, []client.Object{jobOf("a")}, interceptor.Funcs{}), "wait", "a")
-	if got.code != exitInterrupted || !strings.Contains(got.errOut, "the job goes on; `kubectl mpi wait a --namespace team") {
+	if got.code != exitInterrupted || !strings.Contains(got.errOut, "the job goes on; `kubectl mpi wait a --for=complete --namespace team` waits") {
 		t.Errorf("it ended with %d: %s%s", got.code, got.out, got.errOut)
 	}
 }

@@ -47,7 +47,7 @@ Of a job that no mpi-controller looks after it says what the pods show, and that
 				return err
 			}
 			return o.print(k.streams.Out, printed{value: answer, names: []string{namePrefix + j.Name}, text: func(w io.Writer) error {
-				return writeWhy(w, j, answer, cli.Palette(k.streams.Out), time.Now())
+				return k.writeWhy(w, j, answer, cli.Palette(k.streams.Out), time.Now())
 			}})
 		},
 	}
@@ -90,7 +90,7 @@ func (w *why) look(ctx context.Context, k *kube, objects view.Objects) error {
 }
 
 // fits says what there is room for.
-func (w *why) fits() string {
+func (w *why) fits(k *kube) string {
 	switch {
 	case w.Fit == nil:
 		return ""
@@ -101,17 +101,17 @@ func (w *why) fits() string {
 	case *w.Fit.LargestNodes == 0:
 		return "Not even the smallest job of its runtime fits now."
 	}
-	return fmt.Sprintf("Of its nodes %d would fit now: `kubectl mpi clone %s --set nodes=%[1]d`", *w.Fit.LargestNodes, w.Name)
+	return fmt.Sprintf("Of its nodes %d would fit now: %s", *w.Fit.LargestNodes, k.hint(w.Namespace, "clone %s --set nodes=%d", w.Name, *w.Fit.LargestNodes))
 }
 
-func writeWhy(w io.Writer, j view.Job, answer why, colours diag.Palette, now time.Time) error {
+func (k *kube) writeWhy(w io.Writer, j view.Job, answer why, colours diag.Palette, now time.Time) error {
 	fmt.Fprintf(w, "%s%s\n", heading(j, colours), since(j, now))
 	writeCause(w, j, colours)
 	if answer.Room != nil {
 		for _, line := range answer.Room.Lines() {
 			fmt.Fprintln(w, line)
 		}
-		if fits := answer.fits(); fits != "" {
+		if fits := answer.fits(k); fits != "" {
 			fmt.Fprintln(w, fits)
 		}
 		withheld(w, answer.Room.Withheld)

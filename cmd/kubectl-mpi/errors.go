@@ -55,6 +55,8 @@ func (k *kube) withRemedy(ctx context.Context, e *apierror.Explained) error {
 		remedy = k.whoGives(ctx, e)
 	case apierror.Unknown:
 		remedy = "log in again, or choose another context (--context)"
+	case apierror.Exists:
+		remedy = fmt.Sprintf("choose another name, run it again with `kubectl mpi clone %s`, or delete it first", e.Name)
 	case apierror.NotFound:
 		remedy = k.nearNames(ctx, e)
 	case apierror.NoKind:

@@ -166,6 +166,9 @@ func (k *kube) whereIs(ctx context.Context, job *trainer.TrainJob, f execFlags) 
 	if err != nil {
 		return "", 0, err
 	}
+	if !runtime.Ours() {
+		return "", 0, misused("where rank %d of `%s` runs only its framework knows: name the node with --node", f.rank, job.Name)
+	}
 	made, err := mpijob.Resolve(job, *runtime)
 	if err != nil {
 		return "", 0, cli.Failure(err)

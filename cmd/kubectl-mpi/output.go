@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"lockstep.dev/lockstep/internal/cli"
+	"lockstep.dev/lockstep/pkg/mpi/diagnose"
 )
 
 // The values of -o beside `jsonpath=…`. Without one, people get text.
@@ -118,11 +119,30 @@ func printJSONPath(w io.Writer, template string, value any) error {
 	return parser.Execute(w, tree)
 }
 
-// table writes rows in columns, the first of which are the headings.
+// indented is a text without what terminals obey; spaces before it stay.
+func indented(text string) string {
+	rest := strings.TrimLeft(text, " ")
+	return text[:len(text)-len(rest)] + diagnose.Plain(rest)
+}
+
+// table writes rows in columns, the first of which are the headings. Cells are the words of others: none may move the cursor or end its column.
 func table(w io.Writer, rows [][]string) error {
-	columns := tabwriter.NewWriter(w, 0, 8, 3, ' ', 0)
+	var text strings.Builder
+	columns := tabwriter.NewWriter(&text, 0, 8, 3, ' ', 0)
 	for _, row := range rows {
-		fmt.Fprintln(columns, strings.Join(row, "\t"))
+		cells := make([]string, len(row))
+		for i, cell := range row {
+			cells[i] = indented(cell)
+		}
+		fmt.Fprintln(columns, strings.Join(cells, "\t"))
 	}
-	return columns.Flush()
+	if err := columns.Flush(); err != nil {
+		return err
+	}
+	for line := range strings.Lines(text.String()) {
+		if _, err := fmt.Fprintln(w, strings.TrimRight(line, " \n")); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -213,13 +214,24 @@ func (k *kube) launch(ctx context.Context, jobs []*trainer.TrainJob, f launchFla
 		options = append(options, client.DryRunAll)
 	}
 	sign(ctx, c, jobs)
-	var all []made
+	all, err := k.make(ctx, c, jobs, f, options)
+	if len(all) > 0 { // also those before one that was refused
+		err = errors.Join(k.printMade(all, f), err)
+	}
+	if err != nil || f.dryRun != "" {
+		return err
+	}
+	return k.accompany(ctx, jobs, f)
+}
+
+// make makes jobs until one cannot be made.
+func (k *kube) make(ctx context.Context, c client.Client, jobs []*trainer.TrainJob, f launchFlags, options []client.CreateOption) (all []made, err error) {
 	for _, job := range jobs {
 		if err := k.wouldRun(ctx, job, f); err != nil {
-			return err
+			return all, err
 		}
 		if err := c.Create(ctx, job, options...); err != nil {
-			return err
+			return all, err
 		}
 		phase := "Created"
 		if f.dryRun == "server" {
@@ -227,10 +239,7 @@ func (k *kube) launch(ctx context.Context, jobs []*trainer.TrainJob, f launchFla
 		}
 		all = append(all, made{job.Name, job.Namespace, string(job.UID), phase})
 	}
-	if err := k.printMade(all, f); err != nil || f.dryRun != "" {
-		return err
-	}
-	return k.accompany(ctx, jobs, f)
+	return all, nil
 }
 
 // sign writes into jobs who submits them, for `list --mine`. Where the API server does not say who asks, nobody is named.

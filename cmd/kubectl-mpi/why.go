@@ -15,6 +15,7 @@ import (
 	"lockstep.dev/lockstep/pkg/jobs/fetch"
 	"lockstep.dev/lockstep/pkg/jobs/preflight"
 	"lockstep.dev/lockstep/pkg/jobs/view"
+	"lockstep.dev/lockstep/pkg/mpi/diagnose"
 	"lockstep.dev/lockstep/pkg/mpi/job/phase"
 )
 
@@ -148,7 +149,7 @@ func writeCause(w io.Writer, j view.Job, colours diag.Palette) {
 	if c == nil {
 		switch {
 		case j.Message != "":
-			fmt.Fprintln(w, j.Message)
+			fmt.Fprintln(w, diagnose.Plain(j.Message))
 		case j.Phase == phase.Running:
 			fmt.Fprintln(w, "Nothing is in its way.")
 		case !j.Finished():
@@ -156,14 +157,14 @@ func writeCause(w io.Writer, j view.Job, colours diag.Palette) {
 		}
 		return
 	}
-	fmt.Fprintf(w, "%s: %s\n", c.Reason, c.Message)
+	fmt.Fprintf(w, "%s: %s\n", c.Reason, diagnose.Plain(c.Message))
 	if c.Remedy != "" {
-		fmt.Fprintf(w, "%sWhat to do:%s %s\n", colours.Help, colours.Reset, c.Remedy)
+		fmt.Fprintf(w, "%sWhat to do:%s %s\n", colours.Help, colours.Reset, diagnose.Plain(c.Remedy))
 	}
 	if len(c.Lines) > 0 {
 		fmt.Fprintln(w, "Last lines:")
 		for _, line := range c.Lines {
-			fmt.Fprintln(w, "  "+line)
+			fmt.Fprintln(w, indented("  "+line))
 		}
 	}
 	if c.Source == view.FromPods {

@@ -184,19 +184,23 @@ var _ = Describe("An editor of a tenant with kubectl mpi", func() {
 	})
 })
 
-// What is never the same twice on a page: times and ages, ends of names of pods, machines, the order of ranks, and how wide a column is.
+// What is not the same twice on a page: times and ages, ends of names of pods, machines, the order of ranks, and how wide a column is.
 var (
 	pageTimes    = regexp.MustCompile(`\d{4}-\d\d-\d\dT[0-9:]+Z|\b(\d+[hms])+\b|\b\d+\.\d+ s\b`)
 	pagePods     = regexp.MustCompile(`(-0-\d)-[a-z0-9]{5}\b`)
 	pageMachines = regexp.MustCompile(`\bnode\d+\b`)
+	pageStates   = regexp.MustCompile(`Succeeded \(exit code 0\)|Running, not ready|Running`) // kubelet may tell of an end after the job has
+	pageLeft     = regexp.MustCompile(`\d pods? with (?:its|their) logs?`)
 	pageSpaces   = regexp.MustCompile(`[ \t]+`)
-	pageRanks    = regexp.MustCompile(`(?:(?:\S+ )?rank=.*\n)+`)
+	pageRanks    = regexp.MustCompile(`(?:(?:\S+ )?(?:rank|library)=.*\n)+`)
 )
 
 func settledPage(text string) string {
 	text = pageTimes.ReplaceAllString(text, "TIME")
 	text = pagePods.ReplaceAllString(text, "$1")
 	text = pageMachines.ReplaceAllString(text, "MACHINE")
+	text = pageStates.ReplaceAllString(text, "STATE")
+	text = pageLeft.ReplaceAllString(text, "PODS")
 	text = pageSpaces.ReplaceAllString(text, " ")
 	return pageRanks.ReplaceAllStringFunc(text, func(ranks string) string {
 		lines := strings.SplitAfter(ranks, "\n")

@@ -48,7 +48,8 @@ admin of the tenant does.`,
 			}
 			return nil
 		},
-		RunE: func(cmd *cobra.Command, args []string) error { return k.exec(cmd, args[0], args[1:], f) },
+		ValidArgsFunction: k.completeJobs,
+		RunE:              func(cmd *cobra.Command, args []string) error { return k.exec(cmd, args[0], args[1:], f) },
 	}
 	f.register(cmd)
 	cmd.Flags().BoolVarP(&f.stdin, "stdin", "i", false, "pass standard input on")

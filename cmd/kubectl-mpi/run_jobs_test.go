@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
@@ -206,22 +208,24 @@ func TestCommandsOfJobs(t *testing.T) {
 			s.objects["/apis/trainer.kubeflow.org/v1alpha1"+team+"trainjobs/next"] = failedJob(failed)
 			s.objects["/api/v1"+team+"pods"] = corev1.PodList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "PodList"}}
 		}, "create -f " + good + " --follow", 3, "", "OOMKilled"},
-		"CreateTaken":     {func(s *apiServer) { s.refuse = taken }, "create -f " + good, 1, "", "there is a TrainJob `next` already. Choose another name, run it again with `kubectl mpi clone next`"},
-		"ValidateTaken":   {func(s *apiServer) { s.refuse = taken }, "validate -f " + good, 0, "1 TrainJobs, no mistakes", ""},
-		"CreateSome":      {func(s *apiServer) { s.refuse, s.refused = policy, `"second"` }, "create -f " + two, 6, "trainjob/next created in namespace team\n", "denied request: no"},
-		"CreateElsewhere": {nil, "create -f " + other, 1, "", "other.yaml:3:35: error: metadata.namespace is `other`, and --namespace says `team`"},
-		"CreateTooLarge":  {nil, "create -f /dev/zero", 1, "", "more than 16 MiB"},
-		"Clone":           {nil, "clone train --set nodes=4 --dry-run=client", 0, "name: train-2", ""},
-		"CloneCommand":    {nil, "clone train again --dry-run=client -- mpirun other", 0, "- other", ""},
-		"CloneOddSet":     {nil, "clone train --set colour=red", 2, "", "cannot be set"},
-		"Diff":            {nil, "diff train train", 0, "nothing differs", ""},
-		"Validate":        {nil, "validate -f " + good, 0, "1 TrainJobs, no mistakes", ""},
-		"ValidateWrong":   {nil, "validate -f " + wrong, 1, "", "wrong.yaml:7:15: error: numNodes is 9, this runtime allows at most 4"},
-		"ValidatePolicy":  {func(s *apiServer) { s.refuse = policy }, "validate -f " + good, 1, "", "denied request: no"},
-		"Preflight":       {nil, "preflight -f " + good, 0, "fits now", ""},
-		"PreflightNever":  {nil, "preflight -f " + wrong, 6, "never", "can never run"},
-		"PreflightWhat":   {nil, "preflight", 2, "", "say which job"},
-		"ExecForbidden":   {nil, "exec train -- ls", 5, "", "pods/exec"},
+		"SubmitOffline":    {func(s *apiServer) { s.Close() }, "submit next --runtime openmpi --dry-run=client -- mpirun x", 0, "    name: openmpi\n", "no cluster was asked whether it has runtime `openmpi`: cannot reach"},
+		"SubmitOfflineAny": {func(s *apiServer) { s.Close() }, "submit next --dry-run=client -- mpirun x", 1, "", "cannot reach"},
+		"CreateTaken":      {func(s *apiServer) { s.refuse = taken }, "create -f " + good, 1, "", "there is a TrainJob `next` already. Choose another name, run it again with `kubectl mpi clone next`"},
+		"ValidateTaken":    {func(s *apiServer) { s.refuse = taken }, "validate -f " + good, 0, "1 TrainJobs, no mistakes", ""},
+		"CreateSome":       {func(s *apiServer) { s.refuse, s.refused = policy, `"second"` }, "create -f " + two, 6, "trainjob/next created in namespace team\n", "denied request: no"},
+		"CreateElsewhere":  {nil, "create -f " + other, 1, "", "other.yaml:3:35: error: metadata.namespace is `other`, and --namespace says `team`"},
+		"CreateTooLarge":   {nil, "create -f /dev/zero", 1, "", "more than 16 MiB"},
+		"Clone":            {nil, "clone train --set nodes=4 --dry-run=client", 0, "name: train-2", ""},
+		"CloneCommand":     {nil, "clone train again --dry-run=client -- mpirun other", 0, "- other", ""},
+		"CloneOddSet":      {nil, "clone train --set colour=red", 2, "", "cannot be set"},
+		"Diff":             {nil, "diff train train", 0, "nothing differs", ""},
+		"Validate":         {nil, "validate -f " + good, 0, "1 TrainJobs, no mistakes", ""},
+		"ValidateWrong":    {nil, "validate -f " + wrong, 1, "", "wrong.yaml:7:15: error: numNodes is 9, this runtime allows at most 4"},
+		"ValidatePolicy":   {func(s *apiServer) { s.refuse = policy }, "validate -f " + good, 1, "", "denied request: no"},
+		"Preflight":        {nil, "preflight -f " + good, 0, "fits now", ""},
+		"PreflightNever":   {nil, "preflight -f " + wrong, 6, "never", "can never run"},
+		"PreflightWhat":    {nil, "preflight", 2, "", "say which job"},
+		"ExecForbidden":    {nil, "exec train -- ls", 5, "", "pods/exec"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -237,6 +241,21 @@ func TestCommandsOfJobs(t *testing.T) {
 				t.Errorf("code %d\nstdout: %s\nstderr: %s", code, out, errText)
 			}
 		})
+	}
+}
+
+// TestFollowsWhatHasNoPods: whoever follows a job that waits is told so, and how to come back when he has stopped.
+func TestFollowsWhatHasNoPods(t *testing.T) {
+	s := newAPIServer(t)
+	s.addJob(t)
+	k, out, errOut := s.kube(t, "")
+	ctx, cancel := context.WithCancel(t.Context())
+	time.AfterFunc(300*time.Millisecond, cancel)
+	code := run(ctx, []string{"--server", s.URL, "--namespace", "team", "logs", "train", "-f"}, k)
+	for _, want := range []string{"`train` has no pods yet, and is followed as soon as it has; `kubectl mpi why train --namespace team`", "The job goes on. `kubectl mpi logs train -f --namespace team`"} {
+		if code != exitInterrupted || !strings.Contains(errOut.String(), want) {
+			t.Errorf("code %d, want %q: %s%s", code, want, out, errOut)
+		}
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"lockstep.dev/lockstep/internal/cli"
+	"lockstep.dev/lockstep/pkg/jobs/apierror"
 	"lockstep.dev/lockstep/pkg/jobs/fetch"
 	"lockstep.dev/lockstep/pkg/jobs/logs"
 	"lockstep.dev/lockstep/pkg/jobs/preflight"
@@ -30,6 +31,8 @@ type submitFlags struct {
 	nodes, slots                 int32
 	env, claims, resources       []string
 	suspend                      bool
+	// unasked: the job is only shown.
+	unasked bool
 }
 
 func (f *submitFlags) register(cmd *cobra.Command) {
@@ -145,6 +148,7 @@ are there again when it is cloned.`,
 			return launch.validate()
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			f.unasked = launch.dryRun == "client"
 			job, err := k.assembled(cmd.Context(), args[0], args[1:], f)
 			if err != nil {
 				return err
@@ -167,29 +171,48 @@ func (k *kube) assembled(ctx context.Context, name string, command []string, f s
 	if err != nil {
 		return nil, err
 	}
-	c, err := k.Client()
-	if err != nil {
+	if err := k.choose(ctx, &o, f); err != nil {
 		return nil, err
-	}
-	runtimes, err := fetch.RuntimeChoices(ctx, c, namespace)
-	if err != nil {
-		return nil, err
-	}
-	if o.Runtime, err = submit.ChooseRuntime(runtimes, f.runtime); err != nil {
-		return nil, cli.Failure(err)
-	}
-	queues, err := fetch.Queues(ctx, c, namespace)
-	if err != nil {
-		return nil, err
-	}
-	if o.Queue, err = submit.ChooseQueue(queues, fetch.PlatformQueue, f.queue); err != nil {
-		return nil, cli.Failure(err)
 	}
 	job, err := submit.TrainJob(o)
 	if err != nil {
 		return nil, misused("%w", err)
 	}
 	return job, nil
+}
+
+// choose adds runtime and queue. A job that is only shown takes no cluster where its runtime is named.
+func (k *kube) choose(ctx context.Context, o *submit.Options, f submitFlags) error {
+	runtimes, queues, err := k.choices(ctx, o.Namespace)
+	if err != nil && f.unasked && f.runtime != "" {
+		fmt.Fprintf(k.streams.ErrOut, "note: no cluster was asked whether it has runtime `%s`: %s\n", f.runtime, apierror.Explain(err))
+		o.Runtime, o.Queue = submit.Runtime{Name: f.runtime, Kind: submit.ClusterTrainingRuntime}, f.queue
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if o.Runtime, err = submit.ChooseRuntime(runtimes, f.runtime); err != nil {
+		return cli.Failure(err)
+	}
+	if o.Queue, err = submit.ChooseQueue(queues, fetch.PlatformQueue, f.queue); err != nil {
+		return cli.Failure(err)
+	}
+	return nil
+}
+
+// choices are the runtimes and queues of a namespace.
+func (k *kube) choices(ctx context.Context, namespace string) ([]submit.Runtime, []string, error) {
+	c, err := k.Client()
+	if err != nil {
+		return nil, nil, err
+	}
+	runtimes, err := fetch.RuntimeChoices(ctx, c, namespace)
+	if err != nil {
+		return nil, nil, err
+	}
+	queues, err := fetch.Queues(ctx, c, namespace)
+	return runtimes, queues, err
 }
 
 // made is what is printed of a job that was made. It is stable.

@@ -255,6 +255,20 @@ func TestOtherFrameworks(t *testing.T) {
 	}
 }
 
+// TestColumnsStay: rows of a watch that come later stand below those before them.
+func TestColumnsStay(t *testing.T) {
+	var out strings.Builder
+	var widths columnWidths
+	for _, rows := range [][][]string{{{"NAME", "STATE"}, {"a-longer-name", "Running"}}, {{"ä", "Complete"}}} {
+		if err := widths.write(&out, rows); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if want := "NAME            STATE\na-longer-name   Running\nä               Complete\n"; out.String() != want {
+		t.Errorf("%q", out.String())
+	}
+}
+
 // TestNothingMovesTheCursor: what others have written into a job is shown, and obeyed by no terminal.
 func TestNothingMovesTheCursor(t *testing.T) {
 	rude := jobOf("a", ended(trainer.TrainJobFailed, "JobsFailed", "red \x1b[31malert\x1b[0m\x07. What to do: look\x1b[2J"), func(t *trainer.TrainJob) {

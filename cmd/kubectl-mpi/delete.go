@@ -40,7 +40,7 @@ With --wait it returns when the pods are gone, too.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var failed []error
 			for _, name := range args {
-				failed = append(failed, d.delete(cmd.Context(), name))
+				failed = append(failed, k.explained(cmd.Context(), d.delete(cmd.Context(), name)))
 			}
 			return errors.Join(failed...)
 		},

@@ -147,10 +147,11 @@ func (k *kube) mayExec(ctx context.Context, namespace string) error {
 	if err := k.reader.Create(ctx, review); err != nil || review.Status.Allowed {
 		return err
 	}
-	return &apierror.Explained{
-		Kind: apierror.Forbidden, Verb: "create", Resource: "pods/exec", Namespace: namespace,
-		Message: fmt.Sprintf("you lack 'create' permission for pods/exec in namespace '%s'", namespace),
+	user, err := fetch.Me(ctx, k.reader)
+	if err != nil {
+		return err
 	}
+	return apierror.Lacks(user, "create", "pods/exec", namespace)
 }
 
 // whereIs returns the pod that is meant.

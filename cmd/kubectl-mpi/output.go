@@ -6,7 +6,7 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"text/tabwriter"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 	"k8s.io/client-go/util/jsonpath"
@@ -119,6 +119,33 @@ func printJSONPath(w io.Writer, template string, value any) error {
 	return parser.Execute(w, tree)
 }
 
+// columnWidths are those that a table has grown to: rows that come later stand below those before them.
+type columnWidths []int
+
+func (c *columnWidths) write(w io.Writer, rows [][]string) error {
+	for _, row := range rows {
+		for i := range row {
+			if row[i] = indented(row[i]); i == len(*c) {
+				*c = append(*c, 0)
+			}
+			(*c)[i] = max((*c)[i], utf8.RuneCountInString(row[i]))
+		}
+	}
+	for _, row := range rows {
+		var line strings.Builder
+		for i, cell := range row {
+			fmt.Fprintf(&line, "%-*s", (*c)[i]+columnGap, cell)
+		}
+		if _, err := fmt.Fprintln(w, strings.TrimRight(line.String(), " ")); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// columnGap is what stands between columns.
+const columnGap = 3
+
 // indented is a text without what terminals obey; spaces before it stay.
 func indented(text string) string {
 	rest := strings.TrimLeft(text, " ")
@@ -127,22 +154,6 @@ func indented(text string) string {
 
 // table writes rows in columns, the first of which are the headings. Cells are the words of others: none may move the cursor or end its column.
 func table(w io.Writer, rows [][]string) error {
-	var text strings.Builder
-	columns := tabwriter.NewWriter(&text, 0, 8, 3, ' ', 0)
-	for _, row := range rows {
-		cells := make([]string, len(row))
-		for i, cell := range row {
-			cells[i] = indented(cell)
-		}
-		fmt.Fprintln(columns, strings.Join(cells, "\t"))
-	}
-	if err := columns.Flush(); err != nil {
-		return err
-	}
-	for line := range strings.Lines(text.String()) {
-		if _, err := fmt.Fprintln(w, strings.TrimRight(line, " \n")); err != nil {
-			return err
-		}
-	}
-	return nil
+	var widths columnWidths
+	return widths.write(w, rows)
 }

@@ -62,6 +62,9 @@ func (s *apiServer) serve(w http.ResponseWriter, r *http.Request) {
 		}
 		var object map[string]any
 		_ = json.Unmarshal(body, &object)
+		if strings.HasSuffix(r.URL.Path, "/selfsubjectreviews") { // asked in protobuf
+			object = map[string]any{"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview", "status": map[string]any{"userInfo": map[string]any{"username": "jane"}}}
+		}
 		if metadata, is := object["metadata"].(map[string]any); is {
 			metadata["uid"] = "uid-1"
 		}
@@ -225,7 +228,7 @@ func TestCommandsOfJobs(t *testing.T) {
 		"Preflight":        {nil, "preflight -f " + good, 0, "fits now", ""},
 		"PreflightNever":   {nil, "preflight -f " + wrong, 6, "never", "can never run"},
 		"PreflightWhat":    {nil, "preflight", 2, "", "say which job"},
-		"ExecForbidden":    {nil, "exec train -- ls", 5, "", "pods/exec"},
+		"ExecForbidden":    {nil, "exec train -- ls", 5, "", "User 'jane' lacks 'create' permission for pods/exec in namespace 'team'"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

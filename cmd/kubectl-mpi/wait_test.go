@@ -114,6 +114,8 @@ func TestSuspendAndDelete(t *testing.T) {
 		{[]string{"suspend", "z"}, 1, "is over"},
 		{[]string{"delete", "a", "--wait"}, 0, "trainjob/a deleted"},
 		{[]string{"get", "a"}, 1, "there is no TrainJob `a`"},
+		{[]string{"delete", "a", "z", "b"}, 1, "trainjob/z deleted"},
+		{[]string{"delete", "a", "b"}, 1, "there is no TrainJob `b`"},
 	} {
 		got := runFor(t, t.Context(), c, step.args...)
 		if got.code != step.code || !strings.Contains(got.out+got.errOut, step.want) {

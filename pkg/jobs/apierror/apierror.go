@@ -104,13 +104,19 @@ func forbidden(err error) *Explained {
 	if found == nil {
 		return &Explained{Kind: Refused, Message: refusal(text)}
 	}
-	e := &Explained{Kind: Forbidden, User: found[1], Verb: found[2], Resource: found[3], Namespace: found[4]}
+	return Lacks(found[1], found[2], found[3], found[4])
+}
+
+// Lacks says that a user may not do something; namespace is empty for the whole cluster.
+func Lacks(user, verb, resource, namespace string) *Explained {
 	where := "in the whole cluster"
-	if e.Namespace != "" {
-		where = fmt.Sprintf("in namespace '%s'", e.Namespace)
+	if namespace != "" {
+		where = fmt.Sprintf("in namespace '%s'", namespace)
 	}
-	e.Message = fmt.Sprintf("User '%s' lacks '%s' permission for %s %s", e.User, e.Verb, e.Resource, where)
-	return e
+	return &Explained{
+		Kind: Forbidden, User: user, Verb: verb, Resource: resource, Namespace: namespace,
+		Message: fmt.Sprintf("User '%s' lacks '%s' permission for %s %s", user, verb, resource, where),
+	}
 }
 
 // refusal leaves out that it is forbidden: what follows says why.

@@ -40,6 +40,9 @@ With --wait it returns when the pods are gone, too.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var failed []error
 			for _, name := range args {
+				if cmd.Context().Err() != nil { // said once for all that are left
+					return errors.Join(append(failed, ends(exitInterrupted, errInterrupted))...)
+				}
 				failed = append(failed, k.explained(cmd.Context(), d.delete(cmd.Context(), name)))
 			}
 			return errors.Join(failed...)

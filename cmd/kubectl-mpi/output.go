@@ -122,13 +122,16 @@ func printJSONPath(w io.Writer, template string, value any) error {
 // columnWidths are those that a table has grown to: rows that come later stand below those before them.
 type columnWidths []int
 
+// write writes rows. Cells are the words of others: none may move the cursor, or end its column.
 func (c *columnWidths) write(w io.Writer, rows [][]string) error {
 	for _, row := range rows {
 		for i := range row {
 			if row[i] = indented(row[i]); i == len(*c) {
 				*c = append(*c, 0)
 			}
-			(*c)[i] = max((*c)[i], utf8.RuneCountInString(row[i]))
+			if i < len(row)-1 { // nothing stands beside the last one
+				(*c)[i] = max((*c)[i], utf8.RuneCountInString(row[i]))
+			}
 		}
 	}
 	for _, row := range rows {
@@ -152,7 +155,7 @@ func indented(text string) string {
 	return text[:len(text)-len(rest)] + diagnose.Plain(rest)
 }
 
-// table writes rows in columns, the first of which are the headings. Cells are the words of others: none may move the cursor or end its column.
+// table writes rows in columns, the first of which are the headings.
 func table(w io.Writer, rows [][]string) error {
 	var widths columnWidths
 	return widths.write(w, rows)

@@ -95,6 +95,24 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
+// TestInterruptedDelete: who stops in the middle is told so, and the rest stays.
+func TestInterruptedDelete(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	c := clientOf(t, []client.Object{jobOf("a"), jobOf("b"), jobOf("c")}, interceptor.Funcs{
+		Delete: func(ctx context.Context, c client.WithWatch, object client.Object, options ...client.DeleteOption) error {
+			defer cancel()
+			return c.Delete(ctx, object)
+		},
+	})
+	got := runFor(t, ctx, c, "delete", "a", "b", "c")
+	if got.code != exitInterrupted || got.errOut != "error: interrupted\n" || !strings.Contains(got.out, "trainjob/a deleted") {
+		t.Errorf("it ended with %d: %s%s", got.code, got.out, got.errOut)
+	}
+	if left := runFor(t, t.Context(), c, "list", "-o", "name"); left.out != "trainjob/b\ntrainjob/c\n" {
+		t.Error(left.out)
+	}
+}
+
 // TestSuspendAndDelete change what they say they change, and only that.
 func TestSuspendAndDelete(t *testing.T) {
 	job := jobOf("a")

@@ -99,7 +99,7 @@ func TestInterrupted(t *testing.T) {
 func TestInterruptedDelete(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	c := clientOf(t, []client.Object{jobOf("a"), jobOf("b"), jobOf("c")}, interceptor.Funcs{
-		Delete: func(ctx context.Context, c client.WithWatch, object client.Object, options ...client.DeleteOption) error {
+		Delete: func(ctx context.Context, c client.WithWatch, object client.Object, _ ...client.DeleteOption) error {
 			defer cancel()
 			return c.Delete(ctx, object)
 		},

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"time"
@@ -61,12 +62,8 @@ func (k *kube) bundle(ctx context.Context, name, file string) error {
 	if err != nil {
 		return cli.Failure(err)
 	}
-	if err := b.Write(to, time.Now()); err != nil {
-		_ = to.Close()
-		return cli.Failure(err)
-	}
-	if err := to.Close(); err != nil {
-		return cli.Failure(err)
+	if err := errors.Join(b.Write(to, time.Now()), to.Close()); err != nil {
+		return cli.Failure(errors.Join(err, os.Remove(file))) // half an archive helps nobody
 	}
 	fmt.Fprintf(k.streams.Out, "%s: %d files. What looks like a secret was taken out; look through it before you pass it on\n", file, len(b.Contents())+1)
 	return nil

@@ -34,6 +34,7 @@ Files that were taken along go with it. Without a name it is called as the old o
 			}
 			return launch.validate()
 		},
+		ValidArgsFunction: k.completeJobs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var command []string
 			if at := cmd.ArgsLenAtDash(); at >= 0 {

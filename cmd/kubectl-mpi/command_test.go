@@ -194,6 +194,93 @@ func TestList(t *testing.T) {
 	}
 }
 
+// TestEventsOfASecond: they come in the order in which they happened, also where an older form of their time has whole seconds.
+func TestEventsOfASecond(t *testing.T) {
+	objects := []client.Object{jobOf("a")}
+	for i, reason := range []string{"Submitted", "GangScheduling", "PodsReady", "TrainingStarted"} {
+		second := metav1.NewTime(time.Unix(1000, 0))
+		objects = append(objects, &corev1.Event{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: reason}, InvolvedObject: corev1.ObjectReference{Kind: "TrainJob", Name: "a"},
+			Reason: reason, EventTime: metav1.NewMicroTime(time.Unix(1000, int64(i+1)*1000)), FirstTimestamp: second, LastTimestamp: second,
+		})
+	}
+	if got := runWith(t, objects, interceptor.Funcs{}, "events", "a", "-o", "jsonpath={.items[*].reason}"); got.out != "Submitted GangScheduling PodsReady TrainingStarted" {
+		t.Errorf("%d: %s%s", got.code, got.out, got.errOut)
+	}
+}
+
+// TestRuntimes: those of the tenant are offered, with what the platform says of each.
+func TestRuntimes(t *testing.T) {
+	var objects []client.Object
+	for name, labels := range map[string]map[string]string{
+		"a": {mpi.FrameworkLabel: "mpi", mpi.ImplementationLabel: "MPICH", mpi.VersionLabel: "4.2.1", "lockstep.dev/default": "true"},
+		"b": {"trainer.kubeflow.org/support": "deprecated"},
+		"c": nil,
+		"d": nil,
+	} {
+		objects = append(objects, &trainer.ClusterTrainingRuntime{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels, Annotations: map[string]string{mpi.MaxNodesAnnotation: "8"}}})
+	}
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "team", Annotations: map[string]string{"lockstep.dev/runtimes": "a,b", "lockstep.dev/external-runtimes": "c"}}}
+	got := runWith(t, append(objects, namespace), interceptor.Funcs{}, "runtimes")
+	for _, want := range []string{"a (default)      MPICH 4.2.1   -       8", "b (deprecated)", "c   "} {
+		if !strings.Contains(got.out, want) || strings.Contains(got.out, "\nd") || got.errOut != "" {
+			t.Errorf("want %q: %s%s", want, got.out, got.errOut)
+		}
+	}
+	unlimited := runWith(t, objects, interceptor.Funcs{}, "runtimes", "-o", "name")
+	if unlimited.out != "ClusterTrainingRuntime/a\nClusterTrainingRuntime/b\nClusterTrainingRuntime/c\nClusterTrainingRuntime/d\n" {
+		t.Error(unlimited.out)
+	}
+}
+
+// TestOtherFrameworks: a job of a runtime without MPI is shown by the same commands, and what only its framework knows is not guessed.
+func TestOtherFrameworks(t *testing.T) {
+	torch := &trainer.ClusterTrainingRuntime{
+		ObjectMeta: metav1.ObjectMeta{Name: "torch", Labels: map[string]string{mpi.FrameworkLabel: "torch"}},
+		Spec:       trainer.TrainingRuntimeSpec{MLPolicy: &trainer.MLPolicy{NumNodes: ptr.To[int32](2), MLPolicySource: trainer.MLPolicySource{Torch: &trainer.TorchMLPolicySource{}}}},
+	}
+	c := clientOf(t, []client.Object{jobOf("a"), torch}, interceptor.Funcs{})
+	for command, want := range map[string]string{
+		"list": "torch     Creating", "get a": "torch", "describe a": "torch (torch)", "why a": "Creating", "runtimes": "torch   torch",
+		"preflight b --runtime torch -- python train.py": "not seen  room: how many pods a job of runtime `torch` has, only its framework knows",
+	} {
+		if got := runFor(t, t.Context(), c, strings.Fields(command)...); got.code != 0 || !strings.Contains(got.out, want) {
+			t.Errorf("%s ended with %d: %s%s", command, got.code, got.out, got.errOut)
+		}
+	}
+	k := newKube(genericiooptions.IOStreams{})
+	k.reader = c
+	if _, _, err := k.whereIs(t.Context(), jobOf("a"), execFlags{rank: 1, node: -1}); !isUsage(err) || !strings.Contains(err.Error(), "--node") {
+		t.Error(err)
+	}
+}
+
+// TestColumnsStay: rows of a watch that come later stand below those before them.
+func TestColumnsStay(t *testing.T) {
+	var out strings.Builder
+	var widths columnWidths
+	for _, rows := range [][][]string{{{"NAME", "STATE"}, {"a-longer-name", "Running"}}, {{"ä", "Complete"}}} {
+		if err := widths.write(&out, rows); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if want := "NAME            STATE\na-longer-name   Running\nä               Complete\n"; out.String() != want {
+		t.Errorf("%q", out.String())
+	}
+}
+
+// TestNothingMovesTheCursor: what others have written into a job is shown, and obeyed by no terminal.
+func TestNothingMovesTheCursor(t *testing.T) {
+	rude := jobOf("a", ended(trainer.TrainJobFailed, "JobsFailed", "red \x1b[31malert\x1b[0m\x07. What to do: look\x1b[2J"), func(t *trainer.TrainJob) {
+		t.Annotations = map[string]string{view.UserAnnotation: "ja\tne\x1b]0;title\x07"}
+	})
+	for command, want := range map[string]string{"list -o wide": "ja ne", "describe a": "JobsFailed: red alert", "why a": "What to do: look\n"} {
+		if got := runWith(t, []client.Object{rude}, interceptor.Funcs{}, strings.Fields(command)...); strings.ContainsAny(got.out+got.errOut, "\x1b\x07") || !strings.Contains(got.out, want) {
+			t.Errorf("%s: %q", command, got.out+got.errOut)
+		}
+	}
+}
+
 func forbidden(user, verb, resource string) error {
 	return &apierrors.StatusError{ErrStatus: metav1.Status{
 		Status: metav1.StatusFailure, Code: 403, Reason: metav1.StatusReasonForbidden,
@@ -259,7 +346,7 @@ func TestRoom(t *testing.T) {
 	}
 	for name, c := range map[string]struct{ used, want string }{
 		"all of it": {"1", "room for all of it now"},
-		"a part":    {"2", "Of its nodes 1 would fit now: `kubectl mpi clone demo --set nodes=1`"},
+		"a part":    {"2", "Of its nodes 1 would fit now: `kubectl mpi clone demo --set nodes=1 --namespace team`"},
 		"nothing":   {"3", "Not even the smallest job"},
 	} {
 		quota := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "q"}, Status: corev1.ResourceQuotaStatus{

@@ -40,12 +40,26 @@ func newCreate(k *kube) *cobra.Command {
 	return cmd
 }
 
+// mostBytes is how large a file of TrainJobs may be. An API server takes 3 MiB in one request (k8s.io/apiserver, MaxRequestBodyBytes), and a TrainJob has some
+// kilobytes.
+const mostBytes = 16 << 20
+
 // read reads a file, or standard input.
 func (k *kube) read(file string) ([]byte, error) {
-	if file == "-" {
-		return io.ReadAll(k.streams.In)
+	from := k.streams.In
+	if file != "-" {
+		opened, err := os.Open(file)
+		if err != nil {
+			return nil, err
+		}
+		defer opened.Close()
+		from = opened
 	}
-	return os.ReadFile(file)
+	data, err := io.ReadAll(io.LimitReader(from, mostBytes+1))
+	if err == nil && len(data) > mostBytes {
+		err = fmt.Errorf("%s has more than %d MiB, which no TrainJobs have", file, mostBytes>>20)
+	}
+	return data, err
 }
 
 // jobsIn reads the jobs of a file, which must have nothing else and no mistake in it.
@@ -54,23 +68,26 @@ func (k *kube) jobsIn(file string) ([]*trainer.TrainJob, error) {
 	if err != nil {
 		return nil, cli.Failure(err)
 	}
+	namespace, err := k.Namespace()
+	if err != nil {
+		return nil, err
+	}
 	checked := validate.File(file, data)
+	var jobs []*trainer.TrainJob
+	for _, document := range checked.Jobs {
+		switch own := document.Job.Namespace; {
+		case own == "":
+			document.Job.Namespace = namespace
+		case *k.flags.Namespace != "" && own != namespace:
+			checked.Findings = append(checked.Findings, document.Place(fmt.Sprintf("metadata.namespace is `%s`, and --namespace says `%s`", own, namespace)))
+		}
+		jobs = append(jobs, document.Job)
+	}
 	if len(checked.Findings) > 0 {
 		for _, finding := range checked.Findings {
 			fmt.Fprintln(k.streams.ErrOut, finding)
 		}
 		return nil, cli.ErrReported
-	}
-	namespace, err := k.Namespace()
-	if err != nil {
-		return nil, err
-	}
-	var jobs []*trainer.TrainJob
-	for _, document := range checked.Jobs {
-		if document.Job.Namespace == "" {
-			document.Job.Namespace = namespace
-		}
-		jobs = append(jobs, document.Job)
 	}
 	if len(jobs) == 0 {
 		return nil, cli.Failure(errors.New("the file has no TrainJob"))

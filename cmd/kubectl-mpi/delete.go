@@ -40,7 +40,10 @@ With --wait it returns when the pods are gone, too.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var failed []error
 			for _, name := range args {
-				failed = append(failed, d.delete(cmd.Context(), name))
+				if cmd.Context().Err() != nil { // said once for all that are left
+					return errors.Join(append(failed, ends(exitInterrupted, errInterrupted))...)
+				}
+				failed = append(failed, k.explained(cmd.Context(), d.delete(cmd.Context(), name)))
 			}
 			return errors.Join(failed...)
 		},
@@ -115,7 +118,7 @@ func (d *deletion) waitFor(ctx context.Context, c client.WithWatch, j view.Job) 
 		return err == nil && found.UID != j.UID, err
 	}, client.InNamespace(j.Namespace), client.MatchingFields{"metadata.name": j.Name})
 	if err != nil && ctx.Err() == nil && limited.Err() != nil {
-		return ends(exitTimeout, fmt.Errorf("after %s `%s` is still being deleted: `kubectl mpi describe %s` shows its pods", d.timeout, j.Name, j.Name))
+		return ends(exitTimeout, fmt.Errorf("after %s `%s` is still being deleted: %s shows its pods", d.timeout, j.Name, d.hint(j.Namespace, "describe %s", j.Name)))
 	}
 	return err
 }

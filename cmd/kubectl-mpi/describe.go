@@ -118,6 +118,9 @@ func facts(j view.Job, now time.Time) [][]string {
 	if j.World != nil {
 		add("Slots", fmt.Sprintf("%d (%d nodes of %d)", j.World.Slots, j.World.Nodes, j.World.SlotsPerNode))
 	}
+	if j.Pods != nil {
+		add("Pods", fmt.Sprintf("%d of %d ready", j.Pods.Ready, j.Pods.Want))
+	}
 	if j.Queue != nil {
 		add("Queue", strings.TrimSpace(j.Queue.Name+" "+strings.TrimPrefix(j.Queue.Text, "waits in queue `"+j.Queue.Name+"`")))
 	}

@@ -55,6 +55,9 @@ func (k *kube) withRemedy(ctx context.Context, e *apierror.Explained) error {
 		remedy = k.whoGives(ctx, e)
 	case apierror.Unknown:
 		remedy = "log in again, or choose another context (--context)"
+	case apierror.Exists:
+		namespace, _ := k.Namespace() // the kubeconfig was read before
+		remedy = fmt.Sprintf("choose another name, run it again with %s, or delete it first", k.hint(namespace, "clone %s", e.Name))
 	case apierror.NotFound:
 		remedy = k.nearNames(ctx, e)
 	case apierror.NoKind:

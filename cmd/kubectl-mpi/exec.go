@@ -48,7 +48,8 @@ admin of the tenant does.`,
 			}
 			return nil
 		},
-		RunE: func(cmd *cobra.Command, args []string) error { return k.exec(cmd, args[0], args[1:], f) },
+		ValidArgsFunction: k.completeJobs,
+		RunE:              func(cmd *cobra.Command, args []string) error { return k.exec(cmd, args[0], args[1:], f) },
 	}
 	f.register(cmd)
 	cmd.Flags().BoolVarP(&f.stdin, "stdin", "i", false, "pass standard input on")
@@ -146,10 +147,11 @@ func (k *kube) mayExec(ctx context.Context, namespace string) error {
 	if err := k.reader.Create(ctx, review); err != nil || review.Status.Allowed {
 		return err
 	}
-	return &apierror.Explained{
-		Kind: apierror.Forbidden, Verb: "create", Resource: "pods/exec", Namespace: namespace,
-		Message: fmt.Sprintf("you lack 'create' permission for pods/exec in namespace '%s'", namespace),
+	user, err := fetch.Me(ctx, k.reader)
+	if err != nil {
+		return err
 	}
+	return apierror.Lacks(user, "create", "pods/exec", namespace)
 }
 
 // whereIs returns the pod that is meant.
@@ -165,6 +167,9 @@ func (k *kube) whereIs(ctx context.Context, job *trainer.TrainJob, f execFlags) 
 	runtime, err := fetch.RuntimeOf(ctx, k.reader, job)
 	if err != nil {
 		return "", 0, err
+	}
+	if !runtime.Ours() {
+		return "", 0, misused("where rank %d of `%s` runs only its framework knows: name the node with --node", f.rank, job.Name)
 	}
 	made, err := mpijob.Resolve(job, *runtime)
 	if err != nil {
@@ -194,7 +199,7 @@ func (k *kube) podOf(ctx context.Context, job *trainer.TrainJob, role string, in
 		return p.Labels[mpi.CompletionIndexLabel] == strconv.Itoa(index) && p.Status.Phase == corev1.PodRunning && p.DeletionTimestamp == nil
 	})
 	if i < 0 {
-		return "", "", cli.Failure(fmt.Errorf("no pod of %s %d of `%s` runs: `kubectl mpi describe %s` shows its pods", role, index, job.Name, job.Name))
+		return "", "", cli.Failure(fmt.Errorf("no pod of %s %d of `%s` runs: %s shows its pods", role, index, job.Name, k.hint(job.Namespace, "describe %s", job.Name)))
 	}
 	found := &pods.Items[i]
 	container = found.Spec.Containers[0].Name

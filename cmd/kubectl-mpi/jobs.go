@@ -23,6 +23,15 @@ func (k *kube) key(name string) (client.ObjectKey, error) {
 
 const namePrefix = "trainjob/"
 
+// hint returns a command line that somebody can type in the shell in which this one was typed: with the namespace, unless the kubeconfig says the same.
+func (k *kube) hint(namespace, format string, args ...any) string {
+	line := "kubectl mpi " + fmt.Sprintf(format, args...)
+	if own, err := k.Namespace(); *k.flags.Namespace != "" || err != nil || own != namespace {
+		line += " --namespace " + namespace
+	}
+	return "`" + line + "`"
+}
+
 // job reads a job.
 func (k *kube) job(ctx context.Context, name string) (view.Job, error) {
 	objects, err := k.objects(ctx, name)

@@ -230,6 +230,7 @@ func firstLine(text string) string {
 func (l *listing) follow(ctx context.Context, c client.WithWatch, selection fetch.Selection, read func(context.Context) ([]view.Job, []view.Withheld, error)) error {
 	shown := map[string]string{}
 	first := true
+	var widths columnWidths
 	err := fetch.Follow(ctx, c, func(ctx context.Context) (bool, error) {
 		jobs, hidden, err := read(ctx)
 		if err != nil {
@@ -249,7 +250,7 @@ func (l *listing) follow(ctx context.Context, c client.WithWatch, selection fetc
 			withheld(l.streams.ErrOut, hidden)
 		}
 		if len(changed) > 0 || first {
-			err = table(l.streams.Out, l.rows(changed, first))
+			err = widths.write(l.streams.Out, l.rows(changed, first))
 		}
 		first = false
 		return false, err

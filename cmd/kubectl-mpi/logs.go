@@ -12,7 +12,10 @@ import (
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"lockstep.dev/lockstep/internal/cli"
 	"lockstep.dev/lockstep/pkg/jobs/logs"
@@ -176,11 +179,14 @@ func (k *kube) logs(ctx context.Context, name string, f logsFlags) error {
 	if err != nil {
 		return err
 	}
+	if f.follow && !mpijob.Finished(job) {
+		k.noteNoPods(ctx, job)
+	}
 	printer := f.printer(k.streams.Out)
 	result, err := k.readLogs(ctx, job, f, printer)
 	switch {
 	case ctx.Err() != nil:
-		return k.left(job.Name)
+		return k.left(job)
 	case err != nil:
 		return err
 	case result.Sources == 0:
@@ -193,6 +199,16 @@ func (k *kube) logs(ctx context.Context, name string, f logsFlags) error {
 		return ends(cli.ExitFailure, fmt.Errorf("%d of %d logs could not be read to their end", result.Incomplete, result.Sources))
 	}
 	return nil
+}
+
+// noteNoPods says why nothing is shown for now.
+func (k *kube) noteNoPods(ctx context.Context, job *trainer.TrainJob) {
+	pods := &metav1.PartialObjectMetadataList{}
+	pods.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("PodList"))
+	err := k.reader.List(ctx, pods, client.InNamespace(job.Namespace), client.MatchingLabels{mpi.JobSetNameLabel: job.Name}, client.Limit(1))
+	if err == nil && len(pods.Items) == 0 {
+		fmt.Fprintf(k.streams.ErrOut, "note: `%s` has no pods yet, and is followed as soon as it has; %s says what it waits for\n", job.Name, k.hint(job.Namespace, "why %s", job.Name))
+	}
 }
 
 // readLogs reads what the flags ask for.
@@ -227,9 +243,9 @@ func (k *kube) logsOfNoPod(ctx context.Context, name string, f logsFlags) error 
 		}
 	}
 	if mpijob.Finished(job) {
-		return cli.Failure(fmt.Errorf("the pods of `%s` are gone, and their logs with them; `kubectl mpi describe %s` says how it ended", job.Name, job.Name))
+		return cli.Failure(fmt.Errorf("the pods of `%s` are gone, and their logs with them; %s says how it ended", job.Name, k.hint(job.Namespace, "describe %s", job.Name)))
 	}
-	return cli.Failure(fmt.Errorf("`%s` has no pods yet: `kubectl mpi why %s` says what it waits for", job.Name, job.Name))
+	return cli.Failure(fmt.Errorf("`%s` has no pods yet: %s says what it waits for", job.Name, k.hint(job.Namespace, "why %s", job.Name)))
 }
 
 // kept returns lines of a verdict as lines of the launcher.
@@ -259,7 +275,7 @@ func (k *kube) trainJob(ctx context.Context, name string) (*trainer.TrainJob, er
 }
 
 // left ends a command that somebody has stopped, and says how to come back.
-func (k *kube) left(name string) error {
-	fmt.Fprintf(k.streams.ErrOut, "\nThe job goes on. `kubectl mpi logs %s -f` shows it again, `kubectl mpi delete %s` ends it\n", name, name)
+func (k *kube) left(job *trainer.TrainJob) error {
+	fmt.Fprintf(k.streams.ErrOut, "\nThe job goes on. %s shows it again, %s ends it\n", k.hint(job.Namespace, "logs %s -f", job.Name), k.hint(job.Namespace, "delete %s", job.Name))
 	return ends(exitInterrupted, errInterrupted)
 }

@@ -6,13 +6,14 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"text/tabwriter"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 	"k8s.io/client-go/util/jsonpath"
 	"sigs.k8s.io/yaml"
 
 	"lockstep.dev/lockstep/internal/cli"
+	"lockstep.dev/lockstep/pkg/mpi/diagnose"
 )
 
 // The values of -o beside `jsonpath=…`. Without one, people get text.
@@ -118,11 +119,44 @@ func printJSONPath(w io.Writer, template string, value any) error {
 	return parser.Execute(w, tree)
 }
 
+// columnWidths are those that a table has grown to: rows that come later stand below those before them.
+type columnWidths []int
+
+// write writes rows. Cells are the words of others: none may move the cursor, or end its column.
+func (c *columnWidths) write(w io.Writer, rows [][]string) error {
+	for _, row := range rows {
+		for i := range row {
+			if row[i] = indented(row[i]); i == len(*c) {
+				*c = append(*c, 0)
+			}
+			if i < len(row)-1 { // nothing stands beside the last one
+				(*c)[i] = max((*c)[i], utf8.RuneCountInString(row[i]))
+			}
+		}
+	}
+	for _, row := range rows {
+		var line strings.Builder
+		for i, cell := range row {
+			fmt.Fprintf(&line, "%-*s", (*c)[i]+columnGap, cell)
+		}
+		if _, err := fmt.Fprintln(w, strings.TrimRight(line.String(), " ")); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// columnGap is what stands between columns.
+const columnGap = 3
+
+// indented is a text without what terminals obey; spaces before it stay.
+func indented(text string) string {
+	rest := strings.TrimLeft(text, " ")
+	return text[:len(text)-len(rest)] + diagnose.Plain(rest)
+}
+
 // table writes rows in columns, the first of which are the headings.
 func table(w io.Writer, rows [][]string) error {
-	columns := tabwriter.NewWriter(w, 0, 8, 3, ' ', 0)
-	for _, row := range rows {
-		fmt.Fprintln(columns, strings.Join(row, "\t"))
-	}
-	return columns.Flush()
+	var widths columnWidths
+	return widths.write(w, rows)
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
@@ -33,6 +35,8 @@ type apiServer struct {
 	// posted are the bodies of what was made, with the query behind the path.
 	posted map[string]string
 	refuse *apierrors.StatusError
+	// refused is in what is refused; empty for all.
+	refused string
 	// warning is sent with every answer.
 	warning string
 }
@@ -52,12 +56,15 @@ func (s *apiServer) serve(w http.ResponseWriter, r *http.Request) {
 	if r.Method == http.MethodPost {
 		body, _ := io.ReadAll(r.Body)
 		s.posted[r.URL.RequestURI()] = string(body)
-		if s.refuse != nil {
+		if s.refuse != nil && strings.Contains(string(body), s.refused) {
 			reply(w, int(s.refuse.ErrStatus.Code), s.refuse.ErrStatus)
 			return
 		}
 		var object map[string]any
 		_ = json.Unmarshal(body, &object)
+		if strings.HasSuffix(r.URL.Path, "/selfsubjectreviews") { // asked in protobuf
+			object = map[string]any{"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview", "status": map[string]any{"userInfo": map[string]any{"username": "jane"}}}
+		}
 		if metadata, is := object["metadata"].(map[string]any); is {
 			metadata["uid"] = "uid-1"
 		}
@@ -130,10 +137,17 @@ func (s *apiServer) addPod(name, role, log string) {
 // command runs a command line as somebody of the team.
 func (s *apiServer) command(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
-	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "none"))
-	var out, errOut bytes.Buffer
-	code = run(t.Context(), append([]string{"--server", s.URL, "--namespace", "team"}, args...), newKube(genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &errOut}))
+	k, out, errOut := s.kube(t, "")
+	code = run(t.Context(), append([]string{"--server", s.URL, "--namespace", "team"}, args...), k)
 	return code, out.String(), errOut.String()
+}
+
+// kube is without a kubeconfig, and with something on its standard input.
+func (s *apiServer) kube(t *testing.T, in string) (k *kube, out, errOut *bytes.Buffer) {
+	t.Helper()
+	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "none"))
+	out, errOut = &bytes.Buffer{}, &bytes.Buffer{}
+	return newKube(genericiooptions.IOStreams{In: strings.NewReader(in), Out: out, ErrOut: errOut}), out, errOut
 }
 
 func TestCommandsOfJobs(t *testing.T) {
@@ -149,11 +163,16 @@ func TestCommandsOfJobs(t *testing.T) {
 	}
 	good := file("good.yaml", "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {name: next}\nspec: {runtimeRef: {name: mpich-cpu}}\n")
 	wrong := file("wrong.yaml", "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {name: next}\nspec:\n  runtimeRef: {name: mpich-cpu}\n  trainer:\n    numNodes: 9\n")
+	other := file("other.yaml", "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {name: next, namespace: other}\nspec: {runtimeRef: {name: mpich-cpu}}\n")
+	two := file("two.yaml", "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {name: next}\nspec: {runtimeRef: {name: mpich-cpu}}\n---\n"+
+		"apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {name: second}\nspec: {runtimeRef: {name: mpich-cpu}}\n")
 	file("script.py", "print()\n")
 	policy := apierrors.NewForbidden(schema.GroupResource{Group: "trainer.kubeflow.org", Resource: "trainjobs"}, "next", nil)
 	policy.ErrStatus.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}
 	policy.ErrStatus.Message = "trainjobs.trainer.kubeflow.org \"next\" is forbidden: ValidatingAdmissionPolicy 'lockstep-trainjob' denied request: no"
 
+	taken := apierrors.NewAlreadyExists(schema.GroupResource{Group: "trainer.kubeflow.org", Resource: "trainjobs"}, "next")
+	taken.ErrStatus.TypeMeta = policy.ErrStatus.TypeMeta
 	cases := map[string]struct {
 		prepare      func(*apiServer)
 		args         string
@@ -192,17 +211,24 @@ func TestCommandsOfJobs(t *testing.T) {
 			s.objects["/apis/trainer.kubeflow.org/v1alpha1"+team+"trainjobs/next"] = failedJob(failed)
 			s.objects["/api/v1"+team+"pods"] = corev1.PodList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "PodList"}}
 		}, "create -f " + good + " --follow", 3, "", "OOMKilled"},
-		"Clone":          {nil, "clone train --set nodes=4 --dry-run=client", 0, "name: train-2", ""},
-		"CloneCommand":   {nil, "clone train again --dry-run=client -- mpirun other", 0, "- other", ""},
-		"CloneOddSet":    {nil, "clone train --set colour=red", 2, "", "cannot be set"},
-		"Diff":           {nil, "diff train train", 0, "nothing differs", ""},
-		"Validate":       {nil, "validate -f " + good, 0, "1 TrainJobs, no mistakes", ""},
-		"ValidateWrong":  {nil, "validate -f " + wrong, 1, "", "wrong.yaml:7:15: error: numNodes is 9, this runtime allows at most 4"},
-		"ValidatePolicy": {func(s *apiServer) { s.refuse = policy }, "validate -f " + good, 1, "", "denied request: no"},
-		"Preflight":      {nil, "preflight -f " + good, 0, "fits now", ""},
-		"PreflightNever": {nil, "preflight -f " + wrong, 6, "never", "can never run"},
-		"PreflightWhat":  {nil, "preflight", 2, "", "say which job"},
-		"ExecForbidden":  {nil, "exec train -- ls", 5, "", "pods/exec"},
+		"SubmitOffline":    {func(s *apiServer) { s.Close() }, "submit next --runtime openmpi --dry-run=client -- mpirun x", 0, "    name: openmpi\n", "no cluster was asked whether it has runtime `openmpi`: cannot reach"},
+		"SubmitOfflineAny": {func(s *apiServer) { s.Close() }, "submit next --dry-run=client -- mpirun x", 1, "", "cannot reach"},
+		"CreateTaken":      {func(s *apiServer) { s.refuse = taken }, "create -f " + good, 1, "", "there is a TrainJob `next` already. Choose another name, run it again with `kubectl mpi clone next --namespace team`"},
+		"ValidateTaken":    {func(s *apiServer) { s.refuse = taken }, "validate -f " + good, 0, "1 TrainJobs, no mistakes", ""},
+		"CreateSome":       {func(s *apiServer) { s.refuse, s.refused = policy, `"second"` }, "create -f " + two, 6, "trainjob/next created in namespace team\n", "denied request: no"},
+		"CreateElsewhere":  {nil, "create -f " + other, 1, "", "other.yaml:3:35: error: metadata.namespace is `other`, and --namespace says `team`"},
+		"CreateTooLarge":   {nil, "create -f /dev/zero", 1, "", "more than 16 MiB"},
+		"Clone":            {nil, "clone train --set nodes=4 --dry-run=client", 0, "name: train-2", ""},
+		"CloneCommand":     {nil, "clone train again --dry-run=client -- mpirun other", 0, "- other", ""},
+		"CloneOddSet":      {nil, "clone train --set colour=red", 2, "", "cannot be set"},
+		"Diff":             {nil, "diff train train", 0, "nothing differs", ""},
+		"Validate":         {nil, "validate -f " + good, 0, "1 TrainJobs, no mistakes", ""},
+		"ValidateWrong":    {nil, "validate -f " + wrong, 1, "", "wrong.yaml:7:15: error: numNodes is 9, this runtime allows at most 4"},
+		"ValidatePolicy":   {func(s *apiServer) { s.refuse = policy }, "validate -f " + good, 1, "", "denied request: no"},
+		"Preflight":        {nil, "preflight -f " + good, 0, "fits now", ""},
+		"PreflightNever":   {nil, "preflight -f " + wrong, 6, "never", "can never run"},
+		"PreflightWhat":    {nil, "preflight", 2, "", "say which job"},
+		"ExecForbidden":    {nil, "exec train -- ls", 5, "", "User 'jane' lacks 'create' permission for pods/exec in namespace 'team'"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -218,6 +244,44 @@ func TestCommandsOfJobs(t *testing.T) {
 				t.Errorf("code %d\nstdout: %s\nstderr: %s", code, out, errText)
 			}
 		})
+	}
+}
+
+// TestFollowsWhatHasNoPods: whoever follows a job that waits is told so, and how to come back when he has stopped.
+func TestFollowsWhatHasNoPods(t *testing.T) {
+	s := newAPIServer(t)
+	s.addJob(t)
+	k, out, errOut := s.kube(t, "")
+	ctx, cancel := context.WithCancel(t.Context())
+	time.AfterFunc(300*time.Millisecond, cancel)
+	code := run(ctx, []string{"--server", s.URL, "--namespace", "team", "logs", "train", "-f"}, k)
+	for _, want := range []string{"`train` has no pods yet, and is followed as soon as it has; `kubectl mpi why train --namespace team`", "The job goes on. `kubectl mpi logs train -f --namespace team`"} {
+		if code != exitInterrupted || !strings.Contains(errOut.String(), want) {
+			t.Errorf("code %d, want %q: %s%s", code, want, out, errOut)
+		}
+	}
+}
+
+// TestWaitsInTheNamespaceOfTheFile: a job that a file makes in another namespace than the kubeconfig's is waited for there, and so are the hints.
+func TestWaitsInTheNamespaceOfTheFile(t *testing.T) {
+	s := newAPIServer(t)
+	s.addJob(t)
+	const jobs = "/apis/trainer.kubeflow.org/v1alpha1/namespaces/other/trainjobs"
+	s.objects[jobs] = s.objects["/apis/trainer.kubeflow.org/v1alpha1"+team+"trainjobs"]
+	job := failedJob(metav1.Condition{Type: trainer.TrainJobFailed, Status: metav1.ConditionTrue, Reason: "OOMKilled", Message: "Worker 1 failed"})
+	job.Namespace = "other"
+	s.objects[jobs+"/next"] = job
+	s.objects["/api/v1/namespaces/other/pods"] = s.objects["/api/v1"+team+"pods"]
+	text := "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {name: next, namespace: other}\nspec: {runtimeRef: {name: mpich-cpu}}\n"
+	k, out, errOut := s.kube(t, text)
+	if code := run(t.Context(), []string{"--server", s.URL, "create", "-f", "-", "--wait"}, k); code != exitJobFailed || !strings.Contains(errOut.String(), "next failed: OOMKilled") {
+		t.Errorf("code %d: %s%s", code, out, errOut)
+	}
+	if hint := k.hint("other", "logs next"); hint != "`kubectl mpi logs next --namespace other`" {
+		t.Error(hint)
+	}
+	if hint := k.hint("default", "logs next"); hint != "`kubectl mpi logs next`" {
+		t.Error(hint)
 	}
 }
 

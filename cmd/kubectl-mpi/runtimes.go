@@ -57,7 +57,7 @@ func writeOffer(w, notes io.Writer, offer fetch.Offer, wide bool) error {
 		rows[0] = append(rows[0], "KIND", "IMAGE")
 	}
 	for _, r := range offer.Runtimes {
-		row := []string{r.Name, orNone(r.MPI()), numberOr(r.Nodes), numberOr(r.MaxNodes), numberOr(r.SlotsPerNode), orNone(r.Resources)}
+		row := []string{r.Name + standing(r), orNone(r.MPI()), numberOr(r.Nodes), numberOr(r.MaxNodes), numberOr(r.SlotsPerNode), orNone(r.Resources)}
 		if wide {
 			row = append(row, r.Kind, orNone(r.Image))
 		}
@@ -73,6 +73,17 @@ func writeOffer(w, notes io.Writer, offer fetch.Offer, wide bool) error {
 	}
 	withheld(notes, offer.Withheld)
 	return nil
+}
+
+// standing is what the platform says of a runtime.
+func standing(r fetch.Runtime) string {
+	switch {
+	case r.Default:
+		return " (default)"
+	case r.Deprecated:
+		return " (deprecated)"
+	}
+	return ""
 }
 
 func numberOr(n int32) string {

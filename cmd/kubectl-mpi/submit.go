@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -16,6 +17,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"lockstep.dev/lockstep/internal/cli"
+	"lockstep.dev/lockstep/pkg/jobs/apierror"
 	"lockstep.dev/lockstep/pkg/jobs/fetch"
 	"lockstep.dev/lockstep/pkg/jobs/logs"
 	"lockstep.dev/lockstep/pkg/jobs/preflight"
@@ -29,6 +31,8 @@ type submitFlags struct {
 	nodes, slots                 int32
 	env, claims, resources       []string
 	suspend                      bool
+	// unasked: the job is only shown.
+	unasked bool
 }
 
 func (f *submitFlags) register(cmd *cobra.Command) {
@@ -144,6 +148,7 @@ are there again when it is cloned.`,
 			return launch.validate()
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			f.unasked = launch.dryRun == "client"
 			job, err := k.assembled(cmd.Context(), args[0], args[1:], f)
 			if err != nil {
 				return err
@@ -166,29 +171,48 @@ func (k *kube) assembled(ctx context.Context, name string, command []string, f s
 	if err != nil {
 		return nil, err
 	}
-	c, err := k.Client()
-	if err != nil {
+	if err := k.choose(ctx, &o, f); err != nil {
 		return nil, err
-	}
-	runtimes, err := fetch.RuntimeChoices(ctx, c, namespace)
-	if err != nil {
-		return nil, err
-	}
-	if o.Runtime, err = submit.ChooseRuntime(runtimes, f.runtime); err != nil {
-		return nil, cli.Failure(err)
-	}
-	queues, err := fetch.Queues(ctx, c, namespace)
-	if err != nil {
-		return nil, err
-	}
-	if o.Queue, err = submit.ChooseQueue(queues, fetch.PlatformQueue, f.queue); err != nil {
-		return nil, cli.Failure(err)
 	}
 	job, err := submit.TrainJob(o)
 	if err != nil {
 		return nil, misused("%w", err)
 	}
 	return job, nil
+}
+
+// choose adds runtime and queue. A job that is only shown takes no cluster where its runtime is named.
+func (k *kube) choose(ctx context.Context, o *submit.Options, f submitFlags) error {
+	runtimes, queues, err := k.choices(ctx, o.Namespace)
+	if err != nil && f.unasked && f.runtime != "" {
+		fmt.Fprintf(k.streams.ErrOut, "note: no cluster was asked whether it has runtime `%s`: %s\n", f.runtime, apierror.Explain(err))
+		o.Runtime, o.Queue = submit.Runtime{Name: f.runtime, Kind: submit.ClusterTrainingRuntime}, f.queue
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if o.Runtime, err = submit.ChooseRuntime(runtimes, f.runtime); err != nil {
+		return cli.Failure(err)
+	}
+	if o.Queue, err = submit.ChooseQueue(queues, fetch.PlatformQueue, f.queue); err != nil {
+		return cli.Failure(err)
+	}
+	return nil
+}
+
+// choices are the runtimes and queues of a namespace.
+func (k *kube) choices(ctx context.Context, namespace string) ([]submit.Runtime, []string, error) {
+	c, err := k.Client()
+	if err != nil {
+		return nil, nil, err
+	}
+	runtimes, err := fetch.RuntimeChoices(ctx, c, namespace)
+	if err != nil {
+		return nil, nil, err
+	}
+	queues, err := fetch.Queues(ctx, c, namespace)
+	return runtimes, queues, err
 }
 
 // made is what is printed of a job that was made. It is stable.
@@ -213,13 +237,24 @@ func (k *kube) launch(ctx context.Context, jobs []*trainer.TrainJob, f launchFla
 		options = append(options, client.DryRunAll)
 	}
 	sign(ctx, c, jobs)
-	var all []made
+	all, err := k.make(ctx, c, jobs, f, options)
+	if len(all) > 0 { // also those before one that was refused
+		err = errors.Join(k.printMade(all, f), err)
+	}
+	if err != nil || f.dryRun != "" {
+		return err
+	}
+	return k.accompany(ctx, jobs, f)
+}
+
+// make makes jobs until one cannot be made.
+func (k *kube) make(ctx context.Context, c client.Client, jobs []*trainer.TrainJob, f launchFlags, options []client.CreateOption) (all []made, err error) {
 	for _, job := range jobs {
 		if err := k.wouldRun(ctx, job, f); err != nil {
-			return err
+			return all, err
 		}
 		if err := c.Create(ctx, job, options...); err != nil {
-			return err
+			return all, err
 		}
 		phase := "Created"
 		if f.dryRun == "server" {
@@ -227,10 +262,7 @@ func (k *kube) launch(ctx context.Context, jobs []*trainer.TrainJob, f launchFla
 		}
 		all = append(all, made{job.Name, job.Namespace, string(job.UID), phase})
 	}
-	if err := k.printMade(all, f); err != nil || f.dryRun != "" {
-		return err
-	}
-	return k.accompany(ctx, jobs, f)
+	return all, nil
 }
 
 // sign writes into jobs who submits them, for `list --mine`. Where the API server does not say who asks, nobody is named.
@@ -326,9 +358,9 @@ func (k *kube) accompany(ctx context.Context, jobs []*trainer.TrainJob, f launch
 		err := k.untilEnd(limited, job, f)
 		switch {
 		case ctx.Err() != nil:
-			return k.left(job.Name)
+			return k.left(job)
 		case limited.Err() != nil:
-			return ends(exitTimeout, fmt.Errorf("`%s` was not over after %s; it goes on: `kubectl mpi logs %s -f` shows it", job.Name, f.timeout, job.Name))
+			return ends(exitTimeout, fmt.Errorf("`%s` was not over after %s; it goes on: %s shows it", job.Name, f.timeout, k.hint(job.Namespace, "logs %s -f", job.Name)))
 		case err != nil:
 			return err
 		}
@@ -340,7 +372,7 @@ func (k *kube) accompany(ctx context.Context, jobs []*trainer.TrainJob, f launch
 // it waits for.
 func (k *kube) untilEnd(ctx context.Context, job *trainer.TrainJob, f launchFlags) error {
 	if f.follow {
-		if _, err := (&waiting{kube: k, what: forStarted}).wait(ctx, job.Name); err != nil {
+		if _, err := (&waiting{kube: k, what: forStarted}).wait(ctx, client.ObjectKeyFromObject(job)); err != nil {
 			return err
 		}
 		show := logsFlags{follow: true, tail: -1, color: "auto", format: string(logs.Text), most: mostLogs}
@@ -348,6 +380,6 @@ func (k *kube) untilEnd(ctx context.Context, job *trainer.TrainJob, f launchFlag
 			return err
 		}
 	}
-	_, err := (&waiting{kube: k, what: forComplete}).wait(ctx, job.Name)
+	_, err := (&waiting{kube: k, what: forComplete}).wait(ctx, client.ObjectKeyFromObject(job))
 	return err
 }

@@ -115,6 +115,8 @@ func (k *kube) asCluster(ctx context.Context, d validate.Document) ([]validate.F
 		return nil, nil
 	}
 	switch e := apierror.Explain(err); e.Kind {
+	case apierror.Exists:
+		return nil, nil // the name is looked at last: it is a good job, and there
 	case apierror.Refused, apierror.Other:
 		return []validate.Finding{d.Place(e.Message)}, nil
 	}

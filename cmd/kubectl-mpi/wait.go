@@ -54,7 +54,11 @@ func newWait(k *kube) *cobra.Command {
 			if err := w.validate(); err != nil {
 				return err
 			}
-			j, err := w.wait(cmd.Context(), args[0])
+			key, err := k.key(args[0])
+			if err != nil {
+				return err
+			}
+			j, err := w.wait(cmd.Context(), key)
 			if err != nil {
 				return err
 			}
@@ -84,11 +88,7 @@ func (w *waiting) validate() error {
 }
 
 // wait returns the job that has come to where it was waited for, or an error with its exit code.
-func (w *waiting) wait(ctx context.Context, name string) (view.Job, error) {
-	key, err := w.key(name)
-	if err != nil {
-		return view.Job{}, err
-	}
+func (w *waiting) wait(ctx context.Context, key client.ObjectKey) (view.Job, error) {
 	c, err := w.Client()
 	if err != nil {
 		return view.Job{}, err
@@ -115,7 +115,7 @@ func (w *waiting) wait(ctx context.Context, name string) (view.Job, error) {
 		return w.reached(j), nil
 	}, client.InNamespace(key.Namespace), client.MatchingFields{"metadata.name": key.Name})
 	line.Clear()
-	return j, w.outcome(ctx, limited, key.Name, j, err)
+	return j, w.outcome(ctx, limited, key, j, err)
 }
 
 // reached reports whether there is nothing more to wait for.
@@ -124,20 +124,29 @@ func (w *waiting) reached(j view.Job) bool {
 }
 
 // outcome is what became of the wait, as an error with its exit code.
-func (w *waiting) outcome(ctx, limited context.Context, name string, j view.Job, err error) error {
+func (w *waiting) outcome(ctx, limited context.Context, key client.ObjectKey, j view.Job, err error) error {
 	switch {
 	case err == nil && j.Finished() && !j.Succeeded() && w.what != forEnded && w.what != forStarted:
-		return ends(exitJobFailed, fmt.Errorf("%s %s: %s", name, failedWord(j), causeText(j)))
+		return ends(exitJobFailed, fmt.Errorf("%s %s: %s", key.Name, failedWord(j), causeText(j)))
 	case err == nil:
 		return nil
 	case ctx.Err() != nil:
-		return ends(exitInterrupted, fmt.Errorf("interrupted: the job goes on; `kubectl mpi wait %s --namespace %s --for=%s` waits again", name, j.Namespace, w.what))
+		return ends(exitInterrupted, fmt.Errorf("interrupted: the job goes on; %s waits again", w.hint(key.Namespace, "wait %s --for=%s", key.Name, w.what)))
 	case errors.Is(limited.Err(), context.DeadlineExceeded):
-		return ends(exitTimeout, fmt.Errorf("after %s %s is %s, not %s: %s", w.timeout, name, orNone(string(j.Phase)), w.what, orNone(causeText(j))))
+		return ends(exitTimeout, errors.New(w.late(key.Name, j)))
 	case errors.Is(err, fetch.ErrGone):
-		return cli.Failure(fmt.Errorf("%w: somebody has deleted `%s`", err, name))
+		return cli.Failure(fmt.Errorf("%w: somebody has deleted `%s`", err, key.Name))
 	}
 	return err
+}
+
+// late says how far a job is that was waited for too long.
+func (w *waiting) late(name string, j view.Job) string {
+	text := fmt.Sprintf("after %s %s is %s, not %s", w.timeout, name, orNone(string(j.Phase)), w.what)
+	if cause := causeText(j); cause != "" {
+		text += ": " + cause
+	}
+	return text
 }
 
 func failedWord(j view.Job) string {

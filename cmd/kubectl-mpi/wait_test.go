@@ -90,8 +90,26 @@ func TestInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	time.AfterFunc(100*time.Millisecond, cancel)
 	got := runFor(t, ctx, clientOf(t, []client.Object{jobOf("a")}, interceptor.Funcs{}), "wait", "a")
-	if got.code != exitInterrupted || !strings.Contains(got.errOut, "the job goes on; `kubectl mpi wait a --namespace team") {
+	if got.code != exitInterrupted || !strings.Contains(got.errOut, "the job goes on; `kubectl mpi wait a --for=complete --namespace team` waits") {
 		t.Errorf("it ended with %d: %s%s", got.code, got.out, got.errOut)
+	}
+}
+
+// TestInterruptedDelete: who stops in the middle is told so, and the rest stays.
+func TestInterruptedDelete(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	c := clientOf(t, []client.Object{jobOf("a"), jobOf("b"), jobOf("c")}, interceptor.Funcs{
+		Delete: func(ctx context.Context, c client.WithWatch, object client.Object, _ ...client.DeleteOption) error {
+			defer cancel()
+			return c.Delete(ctx, object)
+		},
+	})
+	got := runFor(t, ctx, c, "delete", "a", "b", "c")
+	if got.code != exitInterrupted || got.errOut != "error: interrupted\n" || !strings.Contains(got.out, "trainjob/a deleted") {
+		t.Errorf("it ended with %d: %s%s", got.code, got.out, got.errOut)
+	}
+	if left := runFor(t, t.Context(), c, "list", "-o", "name"); left.out != "trainjob/b\ntrainjob/c\n" {
+		t.Error(left.out)
 	}
 }
 
@@ -114,6 +132,8 @@ func TestSuspendAndDelete(t *testing.T) {
 		{[]string{"suspend", "z"}, 1, "is over"},
 		{[]string{"delete", "a", "--wait"}, 0, "trainjob/a deleted"},
 		{[]string{"get", "a"}, 1, "there is no TrainJob `a`"},
+		{[]string{"delete", "a", "z", "b"}, 1, "trainjob/z deleted"},
+		{[]string{"delete", "a", "b"}, 1, "there is no TrainJob `b`"},
 	} {
 		got := runFor(t, t.Context(), c, step.args...)
 		if got.code != step.code || !strings.Contains(got.out+got.errOut, step.want) {

@@ -15,6 +15,7 @@ import (
 	"lockstep.dev/lockstep/pkg/jobs/fetch"
 	"lockstep.dev/lockstep/pkg/jobs/preflight"
 	"lockstep.dev/lockstep/pkg/jobs/view"
+	"lockstep.dev/lockstep/pkg/mpi/diagnose"
 	"lockstep.dev/lockstep/pkg/mpi/job/phase"
 )
 
@@ -47,7 +48,7 @@ Of a job that no mpi-controller looks after it says what the pods show, and that
 				return err
 			}
 			return o.print(k.streams.Out, printed{value: answer, names: []string{namePrefix + j.Name}, text: func(w io.Writer) error {
-				return writeWhy(w, j, answer, cli.Palette(k.streams.Out), time.Now())
+				return k.writeWhy(w, j, answer, cli.Palette(k.streams.Out), time.Now())
 			}})
 		},
 	}
@@ -90,7 +91,7 @@ func (w *why) look(ctx context.Context, k *kube, objects view.Objects) error {
 }
 
 // fits says what there is room for.
-func (w *why) fits() string {
+func (w *why) fits(k *kube) string {
 	switch {
 	case w.Fit == nil:
 		return ""
@@ -101,17 +102,17 @@ func (w *why) fits() string {
 	case *w.Fit.LargestNodes == 0:
 		return "Not even the smallest job of its runtime fits now."
 	}
-	return fmt.Sprintf("Of its nodes %d would fit now: `kubectl mpi clone %s --set nodes=%[1]d`", *w.Fit.LargestNodes, w.Name)
+	return fmt.Sprintf("Of its nodes %d would fit now: %s", *w.Fit.LargestNodes, k.hint(w.Namespace, "clone %s --set nodes=%d", w.Name, *w.Fit.LargestNodes))
 }
 
-func writeWhy(w io.Writer, j view.Job, answer why, colours diag.Palette, now time.Time) error {
+func (k *kube) writeWhy(w io.Writer, j view.Job, answer why, colours diag.Palette, now time.Time) error {
 	fmt.Fprintf(w, "%s%s\n", heading(j, colours), since(j, now))
 	writeCause(w, j, colours)
 	if answer.Room != nil {
 		for _, line := range answer.Room.Lines() {
 			fmt.Fprintln(w, line)
 		}
-		if fits := answer.fits(); fits != "" {
+		if fits := answer.fits(k); fits != "" {
 			fmt.Fprintln(w, fits)
 		}
 		withheld(w, answer.Room.Withheld)
@@ -148,7 +149,7 @@ func writeCause(w io.Writer, j view.Job, colours diag.Palette) {
 	if c == nil {
 		switch {
 		case j.Message != "":
-			fmt.Fprintln(w, j.Message)
+			fmt.Fprintln(w, diagnose.Plain(j.Message))
 		case j.Phase == phase.Running:
 			fmt.Fprintln(w, "Nothing is in its way.")
 		case !j.Finished():
@@ -156,14 +157,14 @@ func writeCause(w io.Writer, j view.Job, colours diag.Palette) {
 		}
 		return
 	}
-	fmt.Fprintf(w, "%s: %s\n", c.Reason, c.Message)
+	fmt.Fprintf(w, "%s: %s\n", c.Reason, diagnose.Plain(c.Message))
 	if c.Remedy != "" {
-		fmt.Fprintf(w, "%sWhat to do:%s %s\n", colours.Help, colours.Reset, c.Remedy)
+		fmt.Fprintf(w, "%sWhat to do:%s %s\n", colours.Help, colours.Reset, diagnose.Plain(c.Remedy))
 	}
 	if len(c.Lines) > 0 {
 		fmt.Fprintln(w, "Last lines:")
 		for _, line := range c.Lines {
-			fmt.Fprintln(w, "  "+line)
+			fmt.Fprintln(w, indented("  "+line))
 		}
 	}
 	if c.Source == view.FromPods {

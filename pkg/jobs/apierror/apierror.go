@@ -3,6 +3,7 @@
 package apierror
 
 import (
+	"cmp"
 	"context"
 	"crypto/x509"
 	"errors"
@@ -29,6 +30,8 @@ const (
 	Unknown Kind = "Unknown"
 	// Refused: a quota, a limit or an admission policy does not take the object.
 	Refused Kind = "Refused"
+	// Exists: there is an object of this name already.
+	Exists Kind = "Exists"
 	// NotFound: there is no object of this name.
 	NotFound Kind = "NotFound"
 	// NoKind: the cluster does not have this kind of object.
@@ -47,7 +50,7 @@ type Explained struct {
 	// User, Verb, Resource and Namespace say who may not do what, of Forbidden: `jane`, `create`, `trainjobs`, `team-cv`. Namespace is empty
 	// for what has none.
 	User, Verb, Resource, Namespace string
-	// Name is what there is not, of NotFound; Resource then says of which kind.
+	// Name is what there is not, of NotFound, or what there is, of Exists; Resource then says of which kind.
 	Name string
 
 	cause error
@@ -83,7 +86,9 @@ func explain(err error) *Explained {
 		return &Explained{Kind: NoKind, Message: "this cluster does not have what the command is about: " + err.Error()}
 	case apierrors.IsNotFound(err):
 		return notFound(err)
-	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err), apierrors.IsConflict(err), apierrors.IsAlreadyExists(err):
+	case apierrors.IsAlreadyExists(err):
+		return exists(err)
+	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err), apierrors.IsConflict(err):
 		return &Explained{Kind: Other, Message: err.Error()}
 	}
 	if why := unreachable(err); why != "" {
@@ -99,13 +104,19 @@ func forbidden(err error) *Explained {
 	if found == nil {
 		return &Explained{Kind: Refused, Message: refusal(text)}
 	}
-	e := &Explained{Kind: Forbidden, User: found[1], Verb: found[2], Resource: found[3], Namespace: found[4]}
+	return Lacks(found[1], found[2], found[3], found[4])
+}
+
+// Lacks says that a user may not do something; namespace is empty for the whole cluster.
+func Lacks(user, verb, resource, namespace string) *Explained {
 	where := "in the whole cluster"
-	if e.Namespace != "" {
-		where = fmt.Sprintf("in namespace '%s'", e.Namespace)
+	if namespace != "" {
+		where = fmt.Sprintf("in namespace '%s'", namespace)
 	}
-	e.Message = fmt.Sprintf("User '%s' lacks '%s' permission for %s %s", e.User, e.Verb, e.Resource, where)
-	return e
+	return &Explained{
+		Kind: Forbidden, User: user, Verb: verb, Resource: resource, Namespace: namespace,
+		Message: fmt.Sprintf("User '%s' lacks '%s' permission for %s %s", user, verb, resource, where),
+	}
 }
 
 // refusal leaves out that it is forbidden: what follows says why.
@@ -126,15 +137,21 @@ func notFound(err error) *Explained {
 		}
 		return &Explained{Kind: NoKind, Message: "this cluster does not have " + what}
 	}
-	word, known := kinds[details.Kind]
-	if !known {
-		word = details.Kind
+	return &Explained{Kind: NotFound, Message: fmt.Sprintf("there is no %s `%s`", wordFor(details.Kind), details.Name), Resource: details.Kind, Name: details.Name}
+}
+
+func exists(err error) *Explained {
+	details := statusOf(err).Details
+	if details == nil || details.Name == "" {
+		return &Explained{Kind: Exists, Message: err.Error()}
 	}
-	return &Explained{Kind: NotFound, Message: fmt.Sprintf("there is no %s `%s`", word, details.Name), Resource: details.Kind, Name: details.Name}
+	return &Explained{Kind: Exists, Message: fmt.Sprintf("there is a %s `%s` already", wordFor(details.Kind), details.Name), Resource: details.Kind, Name: details.Name}
 }
 
 // kinds are how people call resources.
 var kinds = map[string]string{"trainjobs": "TrainJob", "clustertrainingruntimes": "ClusterTrainingRuntime", "trainingruntimes": "TrainingRuntime", "pods": "pod"}
+
+func wordFor(resource string) string { return cmp.Or(kinds[resource], resource) }
 
 func statusOf(err error) metav1.Status {
 	var status apierrors.APIStatus

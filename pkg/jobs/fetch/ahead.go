@@ -75,7 +75,7 @@ func (a *ahead) admission(ctx context.Context) error {
 	case lost(err):
 		return err
 	case e.Kind == apierror.Forbidden:
-		a.in.Rights = append(a.in.Rights, e.Verb+" "+e.Resource)
+		a.in.Rights = append(a.in.Rights, e.Message)
 	default:
 		a.in.Denied = e.Message
 	}

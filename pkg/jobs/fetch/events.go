@@ -67,6 +67,10 @@ func eventOf(event *corev1.Event) Event {
 			at = other
 		}
 	}
+	// Of the controller's events both times are there, and those of a second come in the order of a job's life by the finer one.
+	if fine := event.EventTime.Time; fine.Truncate(time.Second).Equal(at) {
+		at = fine
+	}
 	count := max(event.Count, 1)
 	if event.Series != nil {
 		count = max(count, event.Series.Count)

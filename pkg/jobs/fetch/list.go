@@ -72,7 +72,7 @@ func (r *reading) list(what string, into client.ObjectList, options ...client.Li
 	if r.err != nil {
 		return false
 	}
-	err := r.reader.List(r.ctx, into, append(options, client.InNamespace(r.namespace))...)
+	err := r.reader.List(r.ctx, into, append([]client.ListOption{client.InNamespace(r.namespace)}, options...)...)
 	read := err == nil
 	r.err = withhold(&r.noted, what, &err)
 	return read
@@ -94,7 +94,7 @@ func refOf(trainJob *trainer.TrainJob) runtimeKey {
 func (r *reading) runtimes() map[runtimeKey]*job.Runtime {
 	found := map[runtimeKey]*job.Runtime{}
 	var shared trainer.ClusterTrainingRuntimeList
-	r.list("clustertrainingruntimes", &shared)
+	r.list("clustertrainingruntimes", &shared, client.InNamespace(""))
 	for _, item := range shared.Items {
 		found[runtimeKey{trainer.ClusterTrainingRuntimeKind, "", item.Name}] = &job.Runtime{Labels: item.Labels, Annotations: item.Annotations, Spec: item.Spec}
 	}

@@ -32,6 +32,9 @@ type Runtime struct {
 	Framework      string `json:"framework,omitempty"`
 	Implementation string `json:"implementation,omitempty"`
 	Version        string `json:"version,omitempty"`
+	// Default: a job that names no runtime gets this one. Deprecated: it will go.
+	Default    bool `json:"default,omitempty"`
+	Deprecated bool `json:"deprecated,omitempty"`
 	// Nodes is how many a job gets that asks for none, MinNodes and MaxNodes what it may ask for; 0 where nothing says.
 	Nodes    int32 `json:"nodes,omitempty"`
 	MinNodes int32 `json:"minNodes,omitempty"`
@@ -106,11 +109,14 @@ func offered(key runtimeKey, runtime *job.Runtime) Runtime {
 	r := Runtime{
 		Kind: key.kind, Name: key.name, Framework: runtime.Labels[mpi.FrameworkLabel],
 		Implementation: runtime.Labels[mpi.ImplementationLabel], Version: runtime.Labels[mpi.VersionLabel],
+		Default: runtime.Labels[defaultLabel] == "true", Deprecated: runtime.Labels[supportLabel] == deprecated,
 		MinNodes: bound(runtime, mpi.MinNodesAnnotation), MaxNodes: bound(runtime, mpi.MaxNodesAnnotation),
 	}
 	// A job that asks for nothing shows the defaults.
-	if made, err := job.Resolve(&trainer.TrainJob{}, *runtime); runtime.Ours() && err == nil {
-		r.Nodes, r.SlotsPerNode = made.World.Nodes, made.World.SlotsPerNode
+	if runtime.Ours() {
+		if made, err := job.Resolve(&trainer.TrainJob{}, *runtime); err == nil {
+			r.Nodes, r.SlotsPerNode = made.World.Nodes, made.World.SlotsPerNode
+		}
 	}
 	if part := job.ReplicatedJob(runtime.Spec.Template.Spec, mpi.NodeJob); part != nil {
 		if main := job.MainContainer(&part.Template.Spec.Template.Spec); main != nil {

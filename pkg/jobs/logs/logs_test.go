@@ -153,12 +153,14 @@ func TestLastLineWithoutItsEnd(t *testing.T) {
 	}
 }
 
-// What kubelet says itself has no time, and is said once.
+// What kubelet says itself has no time. It is no line of the program, and is told once.
 func TestWordsOfKubelet(t *testing.T) {
 	seen := newWindow(false)
+	var told []string
+	seen.tell = func(text string) { told = append(told, text) }
 	const word = "unable to retrieve container logs for containerd://1\n"
-	if got := raws(read(t, word+word+"\n", seen, true)); !cmp.Equal(got, []string{strings.TrimSpace(word), ""}) {
-		t.Errorf("%q", got)
+	if got := raws(read(t, word+word+stampedLine(noon, "x")+"\n", seen, true)); !cmp.Equal(got, []string{"x"}) || !cmp.Equal(told, []string{strings.TrimSpace(word)}) {
+		t.Errorf("%q, told %q", got, told)
 	}
 }
 

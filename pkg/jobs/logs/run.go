@@ -107,6 +107,9 @@ func (r *run) begin(ctx context.Context, status Status, s state) {
 		source: &status.Source, cluster: r.cluster, options: r.options, view: r.view,
 		queue: r.merge.add(len(r.known), s), seen: newWindow(r.options.limited()),
 	}
+	one.seen.tell = func(text string) {
+		r.options.note("kubelet says of %s (pod %s): %s", one.source.Label(), one.source.Pod, text)
+	}
 	r.readers.Go(func() {
 		complete, err := one.run(ctx, status)
 		if err != nil {

@@ -88,15 +88,16 @@ func (s *splitter) put(text string, more bool) {
 		begun := line
 		s.open = &begun
 	}
-	if s.seen.fresh(line, stamped) {
-		if !stamped {
-			line.Time = s.seen.last
-		}
-		if s.batch == nil {
-			s.batch = make([]Line, 0, s.flushed) // logs come as they came before: much at once, or line by line
-		}
-		s.batch = append(s.batch, line)
+	switch fresh := s.seen.fresh(line, stamped); {
+	case !fresh:
+		return
+	case !stamped:
+		s.seen.say(text)
+		return
+	case s.batch == nil:
+		s.batch = make([]Line, 0, s.flushed) // logs come as they came before: much at once, or line by line
 	}
+	s.batch = append(s.batch, line)
 }
 
 func (s *splitter) flush(deliver func([]Line) error) error {

@@ -28,8 +28,9 @@ type window struct {
 	// long is the last line of at least a chunk; begin says that a stream has just begun.
 	long  Line
 	begin bool
-	// words are those of kubelet itself, which have no time.
+	// words are those of kubelet itself, which have no time. The program has not printed them: tell gets each once; nil for nobody.
 	words map[string]bool
+	tell  func(text string)
 }
 
 type lineKey struct {
@@ -80,6 +81,13 @@ func (w *window) fresh(line Line, stamped bool) bool {
 	w.newest = append(w.newest, key)
 	w.forget()
 	return true
+}
+
+// say passes on what kubelet says.
+func (w *window) say(text string) {
+	if w.tell != nil && text != "" {
+		w.tell(text)
+	}
 }
 
 func (w *window) repeated(key lineKey, line Line) bool {

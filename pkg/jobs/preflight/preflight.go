@@ -32,7 +32,7 @@ type Input struct {
 	Queue *Queue
 	// Denied is why the API server would not take the job, by a dry run; empty where it would.
 	Denied string
-	// Rights are those that the user lacks, as `create trainjobs`.
+	// Rights say which ones the user lacks, a sentence each.
 	Rights []string
 	// Machines are those on which ranks of this runtime may run, nil where they could not be read.
 	Machines *Machines
@@ -116,13 +116,17 @@ func plural(n int32, word string) string {
 func Judge(in Input) Answer {
 	a := Answer{Verdict: Fits, Unseen: in.Unseen}
 	for _, right := range in.Rights {
-		a.add("rights", Never, "", "you lack the right to "+right)
+		a.add("rights", Never, "", right)
 	}
 	if in.Denied != "" {
 		a.add("admission", Never, "", in.Denied)
 	}
-	if in.Runtime != nil {
+	switch {
+	case in.Runtime == nil:
+	case in.Runtime.Ours():
 		a.room(in)
+	default:
+		a.Unseen = append(a.Unseen, fmt.Sprintf("room: how many pods a job of runtime `%s` has, only its framework knows", in.TrainJob.Spec.RuntimeRef.Name))
 	}
 	a.queue(in.Queue)
 	a.machines(in.Machines)

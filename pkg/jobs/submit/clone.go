@@ -11,8 +11,8 @@ import (
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/validation"
 
+	"lockstep.dev/lockstep/pkg/jobs/validate"
 	"lockstep.dev/lockstep/pkg/mpi"
 	"lockstep.dev/lockstep/pkg/mpi/job/desired"
 	"lockstep.dev/lockstep/pkg/mpi/job/kueue"
@@ -21,8 +21,8 @@ import (
 // Clone returns a job like another one, under a new name, that has not run. What others wrote into the old one stays behind: status,
 // annotations, where Kueue placed it, and whether it was suspended.
 func Clone(old *trainer.TrainJob, name string) (*trainer.TrainJob, error) {
-	if wrong := validation.IsDNS1035Label(name); len(wrong) > 0 {
-		return nil, fmt.Errorf("`%s` cannot be the name of a job: %s", name, wrong[0])
+	if err := validate.Name(name); err != nil {
+		return nil, err
 	}
 	job := &trainer.TrainJob{
 		TypeMeta:   metav1.TypeMeta{APIVersion: trainer.GroupVersion.String(), Kind: "TrainJob"},

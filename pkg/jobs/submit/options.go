@@ -7,9 +7,9 @@ import (
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/utils/ptr"
 
+	"lockstep.dev/lockstep/pkg/jobs/validate"
 	"lockstep.dev/lockstep/pkg/mpi"
 	"lockstep.dev/lockstep/pkg/mpi/job/kueue"
 )
@@ -45,8 +45,8 @@ type Claim struct {
 
 // TrainJob returns the job.
 func TrainJob(o Options) (*trainer.TrainJob, error) {
-	if wrong := validation.IsDNS1035Label(o.Name); len(wrong) > 0 {
-		return nil, fmt.Errorf("`%s` cannot be the name of a job: %s", o.Name, wrong[0])
+	if err := validate.Name(o.Name); err != nil {
+		return nil, err
 	}
 	job := &trainer.TrainJob{
 		TypeMeta:   metav1.TypeMeta{APIVersion: trainer.GroupVersion.String(), Kind: "TrainJob"},

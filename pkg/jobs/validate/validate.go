@@ -186,14 +186,22 @@ func (d *Document) missing() []Finding {
 	case name == "" && d.Job.GenerateName == "":
 		findings = append(findings, d.at("metadata", "the job has no name", "add metadata.name"))
 	case name != "":
-		if wrong := validation.IsDNS1035Label(name); len(wrong) > 0 {
-			findings = append(findings, d.at("metadata.name", fmt.Sprintf("`%s` cannot be the name of a job: %s", name, wrong[0]), ""))
+		if err := Name(name); err != nil {
+			findings = append(findings, d.at("metadata.name", err.Error(), ""))
 		}
 	}
 	if d.Job.Spec.RuntimeRef.Name == "" {
 		findings = append(findings, d.at("spec", "the job names no runtime", "add spec.runtimeRef.name; `kubectl mpi runtimes` shows which there are"))
 	}
 	return findings
+}
+
+// Name returns why a name cannot be that of a job, or nil.
+func Name(name string) error {
+	if len(validation.IsDNS1035Label(name)) == 0 {
+		return nil
+	}
+	return fmt.Errorf("`%s` cannot be the name of a job: it has lower-case letters, digits and `-`, begins with a letter, does not end with `-`, and has at most %d characters", name, validation.DNS1035LabelMaxLength)
 }
 
 // Against says what the runtime of the job does not take, as the controller would.

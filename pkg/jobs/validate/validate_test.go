@@ -34,7 +34,7 @@ func TestFile(t *testing.T) {
 		"OtherKind":    {"", "apiVersion: kubeflow.org/v2beta1\nkind: MPIJob\n", []string{"f.yaml:2:7: error: this is `MPIJob` of `kubeflow.org/v2beta1`, and not a TrainJob of `trainer.kubeflow.org/v1alpha1`\n  help: kubectl mpi makes TrainJobs only; `kubectl mpi convert` moves MPIJobs"}},
 		"NoObject":     {"", "- a\n", []string{"f.yaml:1:1: error: this is not an object, but a TrainJob is"}},
 		"NoNameNoRef":  {"", strings.Replace(head, "{name: train}", "{}", 1) + "spec: {}\n", []string{"f.yaml:3:11: error: the job has no name\n  help: add metadata.name", "f.yaml:4:7: error: the job names no runtime\n  help: add spec.runtimeRef.name; `kubectl mpi runtimes` shows which there are"}},
-		"BadName":      {"", strings.Replace(head, "train}", "Train_1}", 1) + "spec: {runtimeRef: {name: r}}\n", []string{"f.yaml:3:18: error: `Train_1` cannot be the name of a job: a DNS-1035 label"}},
+		"BadName":      {"", strings.Replace(head, "train}", "Train_1}", 1) + "spec: {runtimeRef: {name: r}}\n", []string{"f.yaml:3:18: error: `Train_1` cannot be the name of a job: it has lower-case letters, digits"}},
 		"GeneratedJob": {"", strings.Replace(head, "name: train", "generateName: train-", 1) + "spec: {runtimeRef: {name: r}}\n", nil},
 	}
 	for name, tc := range cases {

@@ -151,3 +151,13 @@ func podPatch(name string, spec trainer.PodSpecPatch) trainer.ReplicatedJobPatch
 		Template: &trainer.PodTemplatePatch{Spec: &spec},
 	}}}
 }
+
+// TestResolveOfOtherFrameworks: a surface that asks about a runtime without MPI gets an answer.
+func TestResolveOfOtherFrameworks(t *testing.T) {
+	for name, policy := range map[string]*trainer.MLPolicy{"none": nil, "torch": {MLPolicySource: trainer.MLPolicySource{Torch: &trainer.TorchMLPolicySource{}}}} {
+		var refusal *job.Refusal
+		if _, err := job.Resolve(&trainer.TrainJob{}, job.Runtime{Spec: trainer.TrainingRuntimeSpec{MLPolicy: policy}}); !errors.As(err, &refusal) || refusal.Reason != diagnose.InvalidRuntime {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

@@ -49,6 +49,10 @@ func measure(ctx context.Context, program string, jobs, runs int) (report Report
 	if err != nil {
 		return report, err
 	}
+	file := filepath.Join(folder, "job.yaml")
+	if err := os.WriteFile(file, []byte(jobOfAFile), 0o600); err != nil {
+		return report, err
+	}
 	report.Jobs = jobs
 	if report.Machine, err = series.Here(ctx, folder, with); err != nil {
 		return report, err
@@ -61,13 +65,22 @@ func measure(ctx context.Context, program string, jobs, runs int) (report Report
 		return report, fmt.Errorf("%w: build it with `make build/bin/kubectl-mpi`", err)
 	}
 	report.Bytes = info.Size()
-	report.Commands, err = take(ctx, with, program, kubeconfig, runs)
+	report.Commands, err = take(ctx, with, program, kubeconfig, file, runs)
 	report.Machine.LoadAfter = series.Load()
 	return report, err
 }
 
+// jobOfAFile is made many times.
+const jobOfAFile = `apiVersion: trainer.kubeflow.org/v1alpha1
+kind: TrainJob
+metadata: {generateName: made-}
+spec:
+  runtimeRef: {name: ` + runtimeName + `}
+  trainer: {command: [mpirun, train]}
+`
+
 // take measures the commands in turns.
-func take(ctx context.Context, with *meter.Meter, program, kubeconfig string, runs int) ([]Command, error) {
+func take(ctx context.Context, with *meter.Meter, program, kubeconfig, file string, runs int) ([]Command, error) {
 	kubectl := filepath.Join(os.Getenv("KUBEBUILDER_ASSETS"), "kubectl")
 	lines := []struct {
 		name    string
@@ -82,6 +95,7 @@ func take(ctx context.Context, with *meter.Meter, program, kubeconfig string, ru
 		{"kubectl-mpi list", listTarget, program, []string{"list"}},
 		{"kubectl get trainjobs", 0, kubectl, []string{"get", "trainjobs"}},
 		{"kubectl-mpi submit", createTarget, program, []string{"submit", "made-%d", "--runtime", runtimeName, "--", "mpirun", "train"}},
+		{"kubectl-mpi create", createTarget, program, []string{"create", "-f", file, "-o", "json"}},
 	}
 	commands := make([]Command, len(lines))
 	for run := range runs {

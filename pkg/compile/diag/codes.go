@@ -1,11 +1,18 @@
 package diag
 
+import "strings"
+
 // Code identifies a kind of mistake for good: a code is never renumbered or reused. Two mistakes have one code if one
 // function could report both. LS1 is files and YAML, LS2 one document, LS3 names, LS4 rules, LS5 components, LS6 output, LS7 proofs.
 //
 // A code is complete with three things, and a test of package compile misses each: its constant here, its Entry in
 // entries.go, and its example in testdata/errors/codes, from which docs/diagnostics is generated.
 type Code string
+
+// Judges reports whether a code is of rules and proofs: what it is about has a meaning, which is not a good one.
+func (c Code) Judges() bool {
+	return strings.HasPrefix(string(c), "LS4") || strings.HasPrefix(string(c), "LS7")
+}
 
 // Files and YAML.
 const (

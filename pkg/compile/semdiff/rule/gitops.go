@@ -3,6 +3,7 @@ package rule
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"lockstep.dev/lockstep/pkg/compile/object"
 	"lockstep.dev/lockstep/pkg/compile/semdiff/match"
@@ -124,10 +125,43 @@ func (c *Cluster) wiring(part []*match.Change) Effect {
 		return c.prunesNow(part)
 	case manner:
 		return c.applied(part)
+	case timing:
+		return c.timed(part)
+	case identity:
+		return c.appliesAs(part)
 	default:
 		w := wirings[about]
 		return c.effect(part, w.consequence, w.severity, w.title).with("are", w.clause)
 	}
+}
+
+// appliesAs says with whose rights an engine applies: with its own, which are those of the whole cluster, where nothing bounds it any more.
+func (c *Cluster) appliesAs(part []*match.Change) Effect {
+	w := wirings[identity]
+	unbound := slices.ContainsFunc(part, func(change *match.Change) bool {
+		return change.Removed() || change.Path.Last() == "project" && change.New.Scalar() == "default"
+	})
+	if unbound {
+		return c.effect(part, WidensAccess, Critical, "nothing bounds what the GitOps engine applies any more: it has its own rights, over the whole cluster").with("are", "applied with the engine's own rights")
+	}
+	return c.effect(part, w.consequence, w.severity, w.title).with("are", w.clause)
+}
+
+// seldom is when an engine looks so rarely that what is merged, and what somebody changes by hand, stays as it is for a day.
+const seldom = 24 * time.Hour
+
+// timed says when the engine looks: so rarely that it hardly looks at all is a warning.
+func (c *Cluster) timed(part []*match.Change) Effect {
+	for _, change := range part {
+		was, _ := time.ParseDuration(change.Old.Scalar())
+		is, _ := time.ParseDuration(change.New.Scalar())
+		if change.Path.Last() == "interval" && is >= seldom && is > was {
+			return c.effect(part, ChangesSync, Warning, "the GitOps engine looks so rarely that what is merged may not be applied for long: every "+change.New.Scalar()).
+				with("are", "looked at every "+change.New.Scalar()+" only")
+		}
+	}
+	w := wirings[timing]
+	return c.effect(part, w.consequence, w.severity, w.title).with("are", w.clause)
 }
 
 // manners are what fields tell an engine to do with what it applies, beside what is compiled.

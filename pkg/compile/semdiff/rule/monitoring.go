@@ -27,7 +27,7 @@ var monitoringRule = &Rule{
 		if silent := missing(alertsOf(change.Before), alertsOf(change.After)); len(silent) > 0 && !change.Whole() {
 			return c.effect(part, RestartsNothing, Warning, "alerts are gone: "+several(silent)).with("lose", "the alerts "+several(silent))
 		}
-		if slices.ContainsFunc(part, overrules) && change.Kind() == "PrometheusRule" {
+		if change.Kind() == "PrometheusRule" && slices.ContainsFunc(part, func(change *match.Change) bool { return change.Path.Has("rules") && overrules(change) }) {
 			return c.effect(part, RestartsNothing, Warning, "a patch says when an alert is raised").with("have", "alerts that a patch decides on")
 		}
 		if asks := slices.DeleteFunc(slices.Clone(part), func(change *match.Change) bool { return change.New == nil || !asksElsewhere(change) }); len(asks) > 0 {

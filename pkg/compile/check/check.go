@@ -86,6 +86,7 @@ func Rules() []Rule {
 		storesReachable,
 		storesAreUsed,
 		egressOfKnownFamily,
+		egressOnce,
 		variablesHoldNoSecrets,
 		limitsInOrder,
 		limitsAdmitRuntimes,

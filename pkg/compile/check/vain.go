@@ -51,6 +51,34 @@ func egressOfKnownFamily(c *plan.Cluster, list *diag.List) {
 	}
 }
 
+// egressOnce warns of a range that opens nothing beside what another one opens.
+func egressOnce(c *plan.Cluster, list *diag.List) {
+	for _, t := range c.Tenants {
+		for i := range t.Egress {
+			for j := range t.Egress {
+				if own, other := &t.Egress[i], &t.Egress[j]; i != j && opens(other, own) && (i > j || !opens(own, other)) {
+					list.Warnf(diag.SettingInVain, own.CIDR.At, "`%s` opens nothing that `%s` does not open", own.CIDR.V, other.CIDR.V).
+						Also(other.CIDR.At, "opened here").Helpf("remove one of them, or correct its range or its ports")
+					break
+				}
+			}
+		}
+	}
+}
+
+// opens reports whether an egress opens all that another one opens.
+func opens(wide, narrow *plan.Egress) bool {
+	outer, err := netip.ParsePrefix(wide.CIDR.V)
+	inner, other := netip.ParsePrefix(narrow.CIDR.V)
+	if err != nil || other != nil || outer.Bits() > inner.Bits() || !outer.Contains(inner.Addr()) {
+		return false
+	}
+	has := func(p plan.Port) bool {
+		return slices.ContainsFunc(wide.Ports, func(own plan.Port) bool { return own.Port.V == p.Port.V && own.Protocol.V == p.Protocol.V })
+	}
+	return len(wide.Ports) == 0 || len(narrow.Ports) > 0 && !slices.ContainsFunc(narrow.Ports, func(p plan.Port) bool { return !has(p) })
+}
+
 var (
 	// fromKubernetes is a variable that Kubernetes fills in, fromShell one that only a shell would.
 	fromKubernetes = regexp.MustCompile(`(?:^|[^$])\$\(([A-Za-z_][A-Za-z0-9_.-]*)\)`)

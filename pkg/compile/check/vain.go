@@ -51,12 +51,12 @@ func egressOfKnownFamily(c *plan.Cluster, list *diag.List) {
 	}
 }
 
-// egressOnce warns of a range that opens nothing beside what another one opens.
+// egressOnce warns of a range that is there again and opens nothing more. One that is within a wider one may be there for its name.
 func egressOnce(c *plan.Cluster, list *diag.List) {
 	for _, t := range c.Tenants {
 		for i := range t.Egress {
 			for j := range t.Egress {
-				if own, other := &t.Egress[i], &t.Egress[j]; i != j && opens(other, own) && (i > j || !opens(own, other)) {
+				if own, other := &t.Egress[i], &t.Egress[j]; i != j && opensAll(other, own) && (i > j || !opensAll(own, other)) {
 					list.Warnf(diag.SettingInVain, own.CIDR.At, "`%s` opens nothing that `%s` does not open", own.CIDR.V, other.CIDR.V).
 						Also(other.CIDR.At, "opened here").Helpf("remove one of them, or correct its range or its ports")
 					break
@@ -66,11 +66,11 @@ func egressOnce(c *plan.Cluster, list *diag.List) {
 	}
 }
 
-// opens reports whether an egress opens all that another one opens.
-func opens(wide, narrow *plan.Egress) bool {
+// opensAll reports whether an egress opens all that another one of the same range opens.
+func opensAll(wide, narrow *plan.Egress) bool {
 	outer, err := netip.ParsePrefix(wide.CIDR.V)
 	inner, other := netip.ParsePrefix(narrow.CIDR.V)
-	if err != nil || other != nil || outer.Bits() > inner.Bits() || !outer.Contains(inner.Addr()) {
+	if err != nil || other != nil || outer.Masked() != inner.Masked() {
 		return false
 	}
 	has := func(p plan.Port) bool {

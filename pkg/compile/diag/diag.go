@@ -110,9 +110,12 @@ func (l *List) Since(n int) []*Diagnostic { return l.items[n:] }
 // Errors returns the number of errors that Sorted has.
 func (l *List) Errors() int { return l.count(Error) }
 
-// Unreadable reports whether there are errors by which it is not known what the specs mean: others are judgements about specs that compile.
+// Unreadable reports whether there are errors by which it is not known what the specs mean, or by which they must not be shown, as secrets: others
+// are judgements about specs that compile.
 func (l *List) Unreadable() bool {
-	return slices.ContainsFunc(l.items, func(d *Diagnostic) bool { return d.Severity == Error && d.Waived == nil && !d.Code.Judges() })
+	return slices.ContainsFunc(l.items, func(d *Diagnostic) bool {
+		return d.Severity == Error && d.Waived == nil && (!d.Code.Judges() || d.Secret)
+	})
 }
 
 // Warnings returns the number of warnings that Sorted has.

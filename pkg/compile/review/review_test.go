@@ -222,6 +222,16 @@ func TestBroken(t *testing.T) {
 	}
 }
 
+// TestSecret: a state with a secret in a spec is not compared, because a report shows what differs.
+func TestSecret(t *testing.T) {
+	runtime := strings.Replace(string(repository["catalog/all.yaml"].Data), "  profile: cpu\n", "  profile: cpu\n  env: [{name: AWS_SECRET_ACCESS_KEY, value: not-really-one}]\n", 1)
+	for _, whole := range []bool{false, true} {
+		if r := reviewed(t, with(repository, fstest.MapFS{"catalog/all.yaml": file(runtime)}), whole); r.Compared() || r.After.Errors() == 0 || len(r.Entries) > 0 {
+			t.Errorf("whole %t: compared %t, %d errors, entries: %+v", whole, r.Compared(), r.After.Errors(), r.Entries)
+		}
+	}
+}
+
 // weakened is a patch that takes from what the cluster enforces, which takes a waiver of the cluster.
 var weakened = fstest.MapFS{
 	"overlays/lab/kustomization.yaml": file(`apiVersion: kustomize.config.k8s.io/v1beta1

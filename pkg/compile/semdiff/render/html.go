@@ -132,7 +132,7 @@ func (p *page) head(r *semdiff.Report, compared Compared) {
 		}
 	}
 	if n := accepting(&r.Findings); n > 0 {
-		p.put(`<li class="badge warning"><b>%s</b> waivers</li>`, number(n))
+		p.put(`<li class="badge warning">%s</li>`, plural(n, "waiver"))
 	}
 	if n := len(r.Findings.Deciding); n > 0 {
 		p.put(`<li class="badge warning"><b>%s</b> about reviews</li>`, number(n))

@@ -3,6 +3,8 @@
 package check
 
 import (
+	"slices"
+
 	"lockstep.dev/lockstep/pkg/compile/diag"
 	"lockstep.dev/lockstep/pkg/compile/plan"
 )
@@ -12,8 +14,11 @@ type Rule func(*plan.Cluster, *diag.List)
 
 // Rules is the specification of a good cluster, one line per rule.
 func Rules() []Rule {
+	return slices.Concat(ofClusters(), ofCatalogs(), ofTenants())
+}
+
+func ofClusters() []Rule {
 	return []Rule{
-		// The cluster.
 		podUserCanWork,
 		imageVolumesExist,
 		releasesDiffer,
@@ -28,7 +33,11 @@ func Rules() []Rule {
 		engineNamespacesNotTaken,
 		pinnedMemoryIsGuarded,
 		limitsAreEnforced,
-		// The catalog.
+	}
+}
+
+func ofCatalogs() []Rule {
+	return []Rule{
 		fabricHasDevice,
 		roceHasAddress,
 		fabricSettingsMatter,
@@ -62,7 +71,11 @@ func Rules() []Rule {
 		variablesAreFilledIn,
 		pathsHaveReasons,
 		imagesHaveDigests,
-		// The tenants.
+	}
+}
+
+func ofTenants() []Rule {
+	return []Rule{
 		groupNamesInOneScript,
 		groupsDiffer,
 		groupsOfOthers,

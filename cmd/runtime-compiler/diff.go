@@ -49,7 +49,7 @@ diff says what changes. Whether the result is sound is what check proves: run bo
 prove both states, too, and show what is found and which waivers accept it; that takes as long as check. So does a change that has nothing to tell: nothing is
 calm that check refuses, where a waiver accepts more, or where a file differs that decides about reviews, such as a pipeline.
 
-Exit codes: 0 fine, 1 a state does not compile, check refuses what has nothing else to tell, or a failure,
+Exit codes: 0 fine, 1 a state does not compile, the comparison has found an error of check, or a failure,
 2 a mistake on the command line, 3 there is what --fail-on names.`,
 		Example: `  # What does my work change?
   runtime-compiler diff
@@ -137,7 +137,7 @@ func (d *diffOptions) run(cmd *cobra.Command) (err error) {
 	case result.Fails(threshold):
 		return errFailOn(d.failOn)
 	case result.After.Errors() > 0 && !d.wholeReport():
-		return cli.Failure(fmt.Errorf("check refuses `%s`, and nothing else differs: `runtime-compiler check` says why", after.name))
+		return cli.Failure(fmt.Errorf("check refuses `%s`: `runtime-compiler check` says why", after.name))
 	}
 	return nil
 }

@@ -37,8 +37,8 @@ type States struct {
 	Specs []SpecPair
 }
 
-// Errors says that a state does not compile, so that there are no pairs.
-func (s States) Errors() bool { return s.BeforeList.Errors() > 0 || s.AfterList.Errors() > 0 }
+// Unreadable reports whether a state does not compile, so that there are no pairs. One that rules or proofs refuse does.
+func (s States) Unreadable() bool { return s.BeforeList.Unreadable() || s.AfterList.Unreadable() }
 
 // Pairs compiles two states of a repository, and hands over their units side by side, cluster by cluster in a stable order, from one
 // goroutine. It returns the first error of take.
@@ -62,7 +62,7 @@ func Pairs(before, after fs.FS, options Options, take func(Pair) error) (States,
 	defer was.patches.end()
 	defer is.patches.end()
 	states := States{Before: was.plans, After: is.plans, BeforeList: was.list, AfterList: is.list, BeforeWaivers: was.waivers.All(), AfterWaivers: is.waivers.All()}
-	if states.Errors() {
+	if states.Unreadable() {
 		return states, nil
 	}
 	// What the states have in common was found.
@@ -105,7 +105,7 @@ func newState(root fs.FS, files []*source.File, options Options) *state {
 func (s *state) plan(options Options) {
 	s.planned = planDocuments(s.beside, s.documents, options, s.list)
 	s.beside.all("overlays")
-	if s.list.Errors() > 0 {
+	if s.list.Unreadable() {
 		s.waivers.Judge(s.list, false)
 	}
 }

@@ -118,7 +118,7 @@ func TestPairs(t *testing.T) {
 				delete(is, unit)
 				return nil
 			})
-			if err != nil || states.Errors() {
+			if err != nil || states.BeforeList.Errors()+states.AfterList.Errors() > 0 {
 				t.Fatalf("got %v\n%s%s", err, text(t, states.BeforeList), text(t, states.AfterList))
 			}
 			for unit, objects := range was {

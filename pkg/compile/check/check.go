@@ -3,6 +3,8 @@
 package check
 
 import (
+	"slices"
+
 	"lockstep.dev/lockstep/pkg/compile/diag"
 	"lockstep.dev/lockstep/pkg/compile/plan"
 )
@@ -12,8 +14,11 @@ type Rule func(*plan.Cluster, *diag.List)
 
 // Rules is the specification of a good cluster, one line per rule.
 func Rules() []Rule {
+	return slices.Concat(ofClusters(), ofCatalogs(), ofTenants())
+}
+
+func ofClusters() []Rule {
 	return []Rule{
-		// The cluster.
 		podUserCanWork,
 		imageVolumesExist,
 		releasesDiffer,
@@ -24,21 +29,28 @@ func Rules() []Rule {
 		repositoryCanBeRead,
 		engineSettingsMatter,
 		engineKnowsFields,
+		engineFindsTree,
 		engineNamespacesNotTaken,
 		pinnedMemoryIsGuarded,
 		limitsAreEnforced,
-		// The catalog.
+	}
+}
+
+func ofCatalogs() []Rule {
+	return []Rule{
 		fabricHasDevice,
 		roceHasAddress,
 		fabricSettingsMatter,
 		hugePagesAreWhole,
 		tolerationsAreTaken,
+		selectorsFindMachines,
 		topologyLevelsDiffer,
 		supportedMPI,
 		versionsWork,
 		nodesInOrder,
 		defaultFitsMachines,
 		slotsHaveAccelerators,
+		slotsHaveCores,
 		nodeFitsProfile,
 		sharedMemoryFits,
 		gangLevelExists,
@@ -55,9 +67,15 @@ func Rules() []Rule {
 		variablesNotReserved,
 		variablesDiffer,
 		variablesAreRead,
+		variablesSlip,
+		variablesAreFilledIn,
 		pathsHaveReasons,
 		imagesHaveDigests,
-		// The tenants.
+	}
+}
+
+func ofTenants() []Rule {
+	return []Rule{
 		groupNamesInOneScript,
 		groupsDiffer,
 		groupsOfOthers,
@@ -79,6 +97,9 @@ func Rules() []Rule {
 		rangesAreKnown,
 		networkEncrypts,
 		storesReachable,
+		storesAreUsed,
+		egressOfKnownFamily,
+		egressOnce,
 		variablesHoldNoSecrets,
 		limitsInOrder,
 		limitsAdmitRuntimes,

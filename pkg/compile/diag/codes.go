@@ -1,11 +1,18 @@
 package diag
 
+import "strings"
+
 // Code identifies a kind of mistake for good: a code is never renumbered or reused. Two mistakes have one code if one
 // function could report both. LS1 is files and YAML, LS2 one document, LS3 names, LS4 rules, LS5 components, LS6 output, LS7 proofs.
 //
 // A code is complete with three things, and a test of package compile misses each: its constant here, its Entry in
 // entries.go, and its example in testdata/errors/codes, from which docs/diagnostics is generated.
 type Code string
+
+// Judges reports whether a code is of rules and proofs: what it is about has a meaning, which is not a good one.
+func (c Code) Judges() bool {
+	return strings.HasPrefix(string(c), "LS4") || strings.HasPrefix(string(c), "LS7")
+}
 
 // Files and YAML.
 const (
@@ -346,6 +353,21 @@ const (
 
 	// EngineTooOld is a version of the GitOps engine that does not know what is compiled for it.
 	EngineTooOld Code = "LS4141"
+
+	// SettingInVain is a setting by which nothing is different from what it would be without it. It is a warning.
+	SettingInVain Code = "LS4142"
+
+	// VariableNotFilledIn is a value with the name of a variable in which nobody puts its value. It is a warning.
+	VariableNotFilledIn Code = "LS4143"
+
+	// TreeNotFound is a place in a repository where the GitOps engine hardly finds the compiled tree. It is a warning.
+	TreeNotFound Code = "LS4144"
+
+	// SlotsAboveCores is more ranks on a node than its machine has cores. It is a warning.
+	SlotsAboveCores Code = "LS4145"
+
+	// NoSuchMachines is a label of machines by which no machine for jobs is found, or fewer than the cluster says that it has.
+	NoSuchMachines Code = "LS4146"
 )
 
 // Components and objects.

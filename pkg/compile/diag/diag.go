@@ -8,6 +8,7 @@ package diag
 
 import (
 	"fmt"
+	"slices"
 	"sort"
 
 	"lockstep.dev/lockstep/pkg/compile/source"
@@ -108,6 +109,14 @@ func (l *List) Since(n int) []*Diagnostic { return l.items[n:] }
 
 // Errors returns the number of errors that Sorted has.
 func (l *List) Errors() int { return l.count(Error) }
+
+// Unreadable reports whether there are errors by which it is not known what the specs mean, or by which they must not be shown, as secrets: others
+// are judgements about specs that compile.
+func (l *List) Unreadable() bool {
+	return slices.ContainsFunc(l.items, func(d *Diagnostic) bool {
+		return d.Severity == Error && d.Waived == nil && (!d.Code.Judges() || d.Secret)
+	})
+}
 
 // Warnings returns the number of warnings that Sorted has.
 func (l *List) Warnings() int { return l.count(Warning) }

@@ -686,6 +686,31 @@ var entries = []Entry{
 		Do:  "Upgrade the engine, and write its minor version at `gitops.version`.",
 	},
 	{
+		Code: SettingInVain, Severity: Warning, Title: "a setting without effect",
+		Why: "What is compiled is the same without it, or does nothing on this cluster. Whoever wrote it believes that it counts.",
+		Do:  "Remove it, or write what it takes to have an effect: a variant of a runtime for `objectStore`, addresses that the pods of the cluster can have for `egress`.",
+	},
+	{
+		Code: VariableNotFilledIn, Severity: Warning, Title: "a variable in a value that nobody fills in",
+		Why: "Kubernetes puts the values of variables that are set before into `$(NAME)`, and leaves all else as it is. No shell reads the values of variables: `$HOME` stays those five letters.",
+		Do:  "Write `$(NAME)` for a variable that the spec sets before, or the value itself. What the image has, such as HOME, can be used in the command of a TrainJob.",
+	},
+	{
+		Code: TreeNotFound, Severity: Warning, Title: "a place where the GitOps engine finds nothing",
+		Why: "Flux looks for a branch of the name in `revision`, whatever it looks like, and engines look in the folder `path` with the name of the cluster added. Where there is nothing, nothing is applied.",
+		Do:  "Write the branch that holds the compiled tree, and the folder that holds the folders of all clusters.",
+	},
+	{
+		Code: SlotsAboveCores, Severity: Warning, Title: "more ranks than cores",
+		Why: "Open MPI and others bind each rank to a core of its own, and refuse to start more ranks than there are cores, or let them wait for each other.",
+		Do:  "Lower `slotsPerNode`, or correct the cores of the profile. Where ranks shall share cores, set the MPI's own variables for it and write a waiver.",
+	},
+	{
+		Code: NoSuchMachines, Severity: Error, Title: "labels that no machine for jobs has",
+		Why: "Pods of jobs wait for ever where no machine has the labels that their profile selects: Linux machines have `kubernetes.io/os: linux`, the agent is built for amd64 and arm64, and a host name is that of one machine.",
+		Do:  "Use labels that all machines of the profile have.",
+	},
+	{
 		Code: ChartNotFound, Severity: Error, Title: "a chart does not exist",
 		Why: "Charts are folders of the repository; nothing is downloaded.",
 		Do:  "Correct the path, or add the chart to the repository.",

@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 
 	"lockstep.dev/lockstep/pkg/compile/diag"
@@ -17,16 +18,19 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/origin"
 	"lockstep.dev/lockstep/pkg/compile/patch/chart"
 	"lockstep.dev/lockstep/pkg/compile/plan"
+	"lockstep.dev/lockstep/pkg/compile/source"
 )
 
 // Components are the components of some clusters, rendered.
 type Components struct {
 	rendered map[string][]object.Node
+	// defaults are the files with the values that charts have by themselves.
+	defaults map[string]source.Span
 }
 
 // Render renders the components of clusters, and reports those that cannot be.
 func Render(root fs.FS, renderer chart.Renderer, clusters []*plan.Cluster, list *diag.List) Components {
-	c := Components{rendered: map[string][]object.Node{}}
+	c := Components{rendered: map[string][]object.Node{}, defaults: map[string]source.Span{}}
 	var readings []reading
 	var charts []chart.Chart
 	told := map[string]*diag.Diagnostic{}
@@ -40,6 +44,7 @@ func Render(root fs.FS, renderer chart.Renderer, clusters []*plan.Cluster, list 
 			c.rendered[key] = nil
 			if r.content = r.files(); len(r.content) > 0 {
 				readings, charts = append(readings, r), append(charts, r.chart(r.content, p.Version.V))
+				c.defaults[r.component.Chart.V] = source.Whole(r.file("values.yaml"))
 			}
 		}
 	}
@@ -69,7 +74,11 @@ func (none) Render(charts []chart.Chart) []chart.Rendered {
 // Of returns the objects of a component of a cluster, sorted.
 func (c Components) Of(p *plan.Cluster, component *plan.Component) []object.Object {
 	place := object.Place{Folder: lower.PlatformFolder, File: component.Release.V, Origin: component.Chart.At}
-	rule := &origin.Origin{Kind: origin.Rendered, At: component.Chart.At, Also: component.Sources, Why: "rendered from the chart"}
+	sources := slices.Clone(component.Sources)
+	if at := c.defaults[component.Chart.V]; !at.IsZero() && len(at.File.Data) > 0 {
+		sources = append(sources, at)
+	}
+	rule := &origin.Origin{Kind: origin.Rendered, At: component.Chart.At, Also: sources, Why: "rendered from the chart"}
 	var objects []object.Object
 	for _, root := range c.rendered[cacheKey(component, p.Version.V)] {
 		objects = append(objects, object.New(root, place, rule))

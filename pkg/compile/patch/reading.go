@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"path"
 	"slices"
 	"strings"
 
@@ -155,7 +154,7 @@ func (r reading) object(name string, document []byte) object.Node {
 // from is the origin of what a file of the chart renders to. Helm names files with the chart's name in front, we with its folder.
 func (r reading) from(name, why string) *origin.Origin {
 	_, inChart, _ := strings.Cut(name, "/")
-	file := &source.File{Path: path.Join(r.component.Chart.V, inChart)}
+	file := r.file(inChart)
 	if why == "" {
 		why = "rendered from the chart for the release `" + r.component.Release.V + "`" + given(r.component)
 	}

@@ -27,7 +27,7 @@ type Options struct {
 // Result is what Of returns.
 type Result struct {
 	semdiff.Report
-	// Before and After are the findings of both sides. Where one has errors nothing was compared.
+	// Before and After are the findings of both sides. Where it is not known what one means nothing was compared.
 	Before, After *diag.List
 	compared      bool
 }
@@ -52,19 +52,19 @@ func Of(before, after fs.FS, options Options) (Result, error) {
 	in.Clusters = clustersOf(states.Before, states.After)
 	in.Before, in.After = states.BeforeList, states.AfterList
 	in.WaiversBefore, in.WaiversAfter = waivers(states.BeforeWaivers), waivers(states.AfterWaivers)
-	in.Uncompiled, in.Deciding = states.Errors(), deciding(top(options.Before, before), top(options.After, after))
-	if options.Whole && !states.Errors() {
+	in.Uncompiled, in.Deciding = states.Unreadable(), deciding(top(options.Before, before), top(options.After, after))
+	if options.Whole && !states.Unreadable() {
 		if err := prove(&in, &states, before, after, options.Compile); err != nil {
 			return Result{}, err
 		}
 	}
 	report := semdiff.Compare(in)
-	if !options.Whole && !states.Errors() && report.Worst() < rule.Notice {
+	if !options.Whole && !states.Unreadable() && report.Worst() < rule.Notice {
 		if report, err = refused(&in, report, &states, before, after, options.Compile); err != nil {
 			return Result{}, err
 		}
 	}
-	return Result{Report: report, Before: in.Before, After: in.After, compared: !states.Errors()}, nil
+	return Result{Report: report, Before: in.Before, After: in.After, compared: !states.Unreadable()}, nil
 }
 
 func top(known, otherwise fs.FS) fs.FS {
@@ -87,8 +87,9 @@ func refused(in *semdiff.Input, calm semdiff.Report, states *compile.States, bef
 	return semdiff.Compare(*in), nil
 }
 
-// prove proves both states.
+// prove proves both states. Where rules refuse one, nothing is proven of either: what could not be asked of both is not compared.
 func prove(in *semdiff.Input, states *compile.States, before, after fs.FS, options compile.Options) (err error) {
+	all := true
 	for _, side := range []struct {
 		root  fs.FS
 		plans []*plan.Cluster
@@ -98,8 +99,9 @@ func prove(in *semdiff.Input, states *compile.States, before, after fs.FS, optio
 		{before, states.Before, &in.Before, func(c *semdiff.Cluster) **semdiff.Proven { return &c.Before }},
 		{after, states.After, &in.After, func(c *semdiff.Cluster) **semdiff.Proven { return &c.After }},
 	} {
+		proven := false
 		*side.list, err = compile.Stream(side.root, options, func(u compile.Unit) error {
-			if u.Proven != nil {
+			if proven = proven || u.Proven != nil; u.Proven != nil {
 				known := in.Clusters[u.Cluster]
 				*side.to(&known) = &semdiff.Proven{Reach: u.Proven.Reach, Rights: u.Proven.Rights, Ranges: ranges(side.plans, u.Cluster)}
 				in.Clusters[u.Cluster] = known
@@ -108,6 +110,13 @@ func prove(in *semdiff.Input, states *compile.States, before, after fs.FS, optio
 		})
 		if err != nil {
 			return err
+		}
+		all = all && proven
+	}
+	if !all {
+		for name, known := range in.Clusters {
+			known.Before, known.After = nil, nil
+			in.Clusters[name] = known
 		}
 	}
 	return nil

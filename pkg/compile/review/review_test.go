@@ -188,8 +188,8 @@ func TestWaivers(t *testing.T) {
 		t.Errorf("compared %t, %d entries: %s", part.Compared(), len(part.Entries), part.Verdict)
 	}
 	expired := with(repository, fstest.MapFS{"tenants/vision.yaml": file(tenant + strings.Replace(waiving, "2027", "2026", 1))})
-	if r := reviewed(t, expired, false); r.Compared() || len(r.Findings.Waivers) != 1 || r.Findings.Waivers[0].How != group.WaiverExpired {
-		t.Errorf("compared %t, waivers: %+v", r.Compared(), r.Findings.Waivers)
+	if r := reviewed(t, expired, false); r.After.Errors() != 1 || len(r.Findings.Waivers) != 1 || r.Findings.Waivers[0].How != group.WaiverExpired {
+		t.Errorf("%d errors, waivers: %+v", r.After.Errors(), r.Findings.Waivers)
 	}
 }
 
@@ -222,6 +222,16 @@ func TestBroken(t *testing.T) {
 	}
 }
 
+// TestSecret: a state with a secret in a spec is not compared, because a report shows what differs.
+func TestSecret(t *testing.T) {
+	runtime := strings.Replace(string(repository["catalog/all.yaml"].Data), "  profile: cpu\n", "  profile: cpu\n  env: [{name: AWS_SECRET_ACCESS_KEY, value: not-really-one}]\n", 1)
+	for _, whole := range []bool{false, true} {
+		if r := reviewed(t, with(repository, fstest.MapFS{"catalog/all.yaml": file(runtime)}), whole); r.Compared() || r.After.Errors() == 0 || len(r.Entries) > 0 {
+			t.Errorf("whole %t: compared %t, %d errors, entries: %+v", whole, r.Compared(), r.After.Errors(), r.Entries)
+		}
+	}
+}
+
 // weakened is a patch that takes from what the cluster enforces, which takes a waiver of the cluster.
 var weakened = fstest.MapFS{
 	"overlays/lab/kustomization.yaml": file(`apiVersion: kustomize.config.k8s.io/v1beta1
@@ -241,7 +251,7 @@ const accepting = `  waivers:
 `
 
 // TestAcceptedEnforcement: what check accepts by a waiver of the cluster is compared, on both sides, and is critical; without the waiver
-// nothing is compared.
+// it is compared, too, and told to be refused.
 func TestAcceptedEnforcement(t *testing.T) {
 	cluster := string(repository["overlays/lab/cluster.yaml"].Data)
 	accepted := with(with(repository, weakened), fstest.MapFS{"overlays/lab/cluster.yaml": file(cluster + accepting)})
@@ -250,8 +260,9 @@ func TestAcceptedEnforcement(t *testing.T) {
 		if !r.Compared() || len(r.Entries) == 0 || r.Entries[0].Severity != rule.Critical || len(r.Entries[0].Waived) != 1 || r.Entries[0].Waived[0].Code != string(diag.EnforcementWeakened) {
 			t.Errorf("whole %t: compared %t, entries: %+v", whole, r.Compared(), r.Entries)
 		}
-		if r := reviewed(t, with(repository, weakened), whole); r.Compared() && !whole {
-			t.Errorf("whole %t: compared without a waiver", whole)
+		r = reviewed(t, with(repository, weakened), whole)
+		if !r.Compared() || r.After.Errors() == 0 || len(r.Entries) == 0 || r.Entries[0].Severity != rule.Critical || !strings.HasPrefix(r.Verdict, "check refuses it with 1 error; ") {
+			t.Errorf("whole %t, without a waiver: compared %t, %d errors, entries: %+v: %s", whole, r.Compared(), r.After.Errors(), r.Entries, r.Verdict)
 		}
 	}
 	later := with(accepted, fstest.MapFS{"tenants/vision.yaml": file(strings.Replace(string(repository["tenants/vision.yaml"].Data), "pods: 20", "pods: 21", 1))})
@@ -264,9 +275,9 @@ func TestAcceptedEnforcement(t *testing.T) {
 // TestSpecsOnly: a line that becomes no object is told, with its place; a comment is not.
 func TestSpecsOnly(t *testing.T) {
 	cluster := string(repository["overlays/lab/cluster.yaml"].Data)
-	narrower := with(repository, fstest.MapFS{"overlays/lab/cluster.yaml": file(strings.Replace(cluster, ", 172.30.0.0/16", "", 1))})
-	r := reviewed(t, narrower, false)
-	if len(r.Entries) != 1 || r.Entries[0].Consequence != rule.SpecsOnly || r.Entries[0].Before.Line != 9 || !strings.Contains(r.Entries[0].Samples[0].Detail, "172.30.0.0/16") {
+	wider := with(repository, fstest.MapFS{"overlays/lab/cluster.yaml": file(strings.Replace(cluster, ", 172.30.0.0/16", ", 172.30.0.0/16, 172.31.0.0/16", 1))})
+	r := reviewed(t, wider, false)
+	if len(r.Entries) != 1 || r.Entries[0].Consequence != rule.SpecsOnly || r.Entries[0].After.Line != 9 || !strings.Contains(r.Entries[0].Samples[0].Detail, "172.31.0.0/16") {
 		t.Errorf("entries: %+v", r.Entries)
 	}
 	if !r.Findings.Unproven {
@@ -322,8 +333,16 @@ func TestDeciding(t *testing.T) {
 	after := with(repository, fstest.MapFS{
 		".gitlab-ci.yml": file("b"), ".tekton/deep/run.yaml": file("b"), ".github/workflows/same.yaml": file("a"), ".github/ISSUE_TEMPLATE/a.md": file("b"), "README.md": file("b"), ".gitlab/issue_templates/a.md": file("b"),
 	})
+	for side, text := range map[*fstest.MapFS]string{&before: "exit 1", &after: "exit 0"} {
+		// The pipeline runs one script, and make, which reads another one; nobody runs the third, and owners are asked about a page.
+		*side = with(*side, fstest.MapFS{
+			".github/workflows/same.yaml": file("- run: ./hack/check.sh && make review\n- run: runtime-compiler diff --root tenants/vision.yaml > review.html\n"), ".github/CODEOWNERS": file("GUIDE.sh @all"),
+			"hack/check.sh": file(text), "Makefile": file("review:\n\t@bash tools/review.bash README.md\n"), "tools/review.bash": file(text), "tools/other.sh": file(text), "GUIDE.sh": file(text),
+			"review.html": file(text),
+		})
+	}
 	r, err := review.Of(before, after, review.Options{Compile: compile.Options{Today: "2026-11-21"}})
-	want := []group.DecidingFile{{Path: ".gitlab-ci.yml", How: "changed"}, {Path: ".tekton/deep/run.yaml", How: "added"}, {Path: "docs/CODEOWNERS", How: "removed"}}
+	want := []group.DecidingFile{{Path: ".gitlab-ci.yml", How: "changed"}, {Path: ".tekton/deep/run.yaml", How: "added"}, {Path: "docs/CODEOWNERS", How: "removed"}, {Path: "hack/check.sh", How: "changed"}, {Path: "tools/review.bash", How: "changed"}}
 	if err != nil || !slices.Equal(r.Findings.Deciding, want) || strings.HasPrefix(r.Verdict, "Nothing changes") {
 		t.Errorf("%v, %+v: %s", err, r.Findings.Deciding, r.Verdict)
 	}

@@ -50,6 +50,10 @@ func nativeRules(k kind) func(*check) {
 		return (*check).cronJob
 	case kind{"policy/v1", "PodDisruptionBudget"}:
 		return (*check).disruptionBudget
+	case kind{"autoscaling/v2", "HorizontalPodAutoscaler"}:
+		return (*check).autoscaler
+	case kind{"apiextensions.k8s.io/v1", "CustomResourceDefinition"}:
+		return (*check).definition
 	}
 	return nil
 }

@@ -125,6 +125,9 @@ func (c *check) service() {
 	c.oneOfOrDefault(spec.Get("type"), serviceTypes...)
 	c.oneOfOrDefault(spec.Get("sessionAffinity"), "ClientIP", "None")
 	c.labels(spec.Get("selector"))
+	if spec.StringAt("type") == "ExternalName" {
+		c.needs(spec, "externalName")
+	}
 	ports := children(spec.Get("ports"))
 	if len(ports) == 0 && spec.StringAt("type") != "ExternalName" && spec.StringAt("clusterIP") != "None" {
 		c.refuse(spec, "ports", "required, but missing")

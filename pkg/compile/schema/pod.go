@@ -38,7 +38,28 @@ func (c *check) workload() {
 	if restart := template.At("spec", "restartPolicy"); restart != nil {
 		c.oneOfOrDefault(restart, "Always")
 	}
+	c.strategy(spec)
 	c.counts(spec, "replicas", "minReadySeconds", "revisionHistoryLimit", "progressDeadlineSeconds")
+}
+
+// strategies are those by which pods of a workload follow a new template.
+var strategies = map[string][]string{"Deployment": {"Recreate", "RollingUpdate"}, "StatefulSet": {"OnDelete", "RollingUpdate"}, "DaemonSet": {"OnDelete", "RollingUpdate"}}
+
+func (c *check) strategy(spec *object.Node) {
+	kind := c.table.name.kind
+	strategy := spec.Get("updateStrategy")
+	if kind == "Deployment" {
+		strategy = spec.Get("strategy")
+	}
+	if strategy != nil {
+		c.oneOfOrDefault(strategy.Get("type"), strategies[kind]...)
+		if rolling := strategy.Get("rollingUpdate"); rolling != nil && strategy.StringAt("type") == "Recreate" {
+			c.refuse(rolling, "", "not allowed with the type Recreate")
+		}
+	}
+	if kind == "StatefulSet" {
+		c.oneOfOrDefault(spec.Get("podManagementPolicy"), "OrderedReady", "Parallel")
+	}
 }
 
 // counts checks numbers that must not be below 0.
@@ -73,6 +94,7 @@ func (c *check) cronJob() {
 		return
 	}
 	c.needs(spec, "schedule")
+	c.schedule(spec.Get("schedule"))
 	c.oneOf(spec.Get("concurrencyPolicy"), "Allow", "Forbid", "Replace")
 	c.counts(spec, "startingDeadlineSeconds", "successfulJobsHistoryLimit", "failedJobsHistoryLimit")
 	if template := spec.Get("jobTemplate"); template != nil {
@@ -108,6 +130,14 @@ func (c *check) podSpec(n *object.Node) {
 	c.seccomp(n.At("securityContext", "seccompProfile"))
 	c.usersAndGroups(n.Get("securityContext"))
 	c.names(n.Get("volumes"))
+	for i := range children(n.Get("volumes")) {
+		if volume := &n.Get("volumes").Children[i]; len(sourcesOf(volume)) > 1 {
+			c.refuse(sourcesOf(volume)[1], "", "not allowed beside %s: a volume is one thing", sourcesOf(volume)[0].Key)
+		}
+	}
+	for i := range children(n.Get("topologySpreadConstraints")) {
+		c.spread(&n.Get("topologySpreadConstraints").Children[i])
+	}
 	containers := n.Get("containers")
 	if len(children(containers)) == 0 {
 		c.refuse(n, "containers", "required, but missing: at least one")
@@ -121,6 +151,26 @@ func (c *check) podSpec(n *object.Node) {
 	for i := range children(n.Get("tolerations")) {
 		c.toleration(&n.Get("tolerations").Children[i])
 	}
+}
+
+// sourcesOf are what is behind a volume, which must be one thing at most.
+func sourcesOf(volume *object.Node) []*object.Node {
+	var found []*object.Node
+	for i := range children(volume) {
+		if source := &volume.Children[i]; source.Key != "name" && source.Kind != object.NullNode {
+			found = append(found, source)
+		}
+	}
+	return found
+}
+
+// spread checks how pods spread over machines.
+func (c *check) spread(n *object.Node) {
+	if skew := n.Get("maxSkew"); skew != nil && amount(skew).Sign() <= 0 {
+		c.refuse(skew, "", "found %s, the least allowed is 1", skew.Text)
+	}
+	c.needs(n, "topologyKey", "whenUnsatisfiable")
+	c.oneOfOrDefault(n.Get("whenUnsatisfiable"), "DoNotSchedule", "ScheduleAnyway")
 }
 
 // names checks that items have names that are DNS labels and differ.
@@ -168,7 +218,25 @@ func (c *check) container(n, pod *object.Node) {
 	}
 	c.seccomp(n.At("securityContext", "seccompProfile"))
 	c.usersAndGroups(n.Get("securityContext"))
+	c.escalation(n.Get("securityContext"))
 	c.resources(n.Get("resources"))
+}
+
+func isTrue(n *object.Node) bool { return n != nil && n.Text == "true" }
+
+// escalation checks that what makes a process more than its parent is not forbidden where the process is that already; nil is fine.
+func (c *check) escalation(n *object.Node) {
+	if n == nil {
+		return
+	}
+	escalates := n.Get("allowPrivilegeEscalation")
+	if escalates == nil || escalates.Text != "false" {
+		return
+	}
+	admin := slices.ContainsFunc(children(n.At("capabilities", "add")), func(child object.Node) bool { return child.Text == "CAP_SYS_ADMIN" })
+	if isTrue(n.Get("privileged")) || admin {
+		c.refuse(escalates, "", "must not be false where the container is privileged or has CAP_SYS_ADMIN")
+	}
 }
 
 // seccomp checks which system calls are filtered; nil is fine.

@@ -12,6 +12,8 @@ import (
 type Report struct {
 	// Verdict is one paragraph that makes sense without the rest.
 	Verdict string
+	// Clauses are the parts of the verdict, the gravest first, with how grave they are; none where there is nothing to tell one from the other.
+	Clauses []group.Clause
 	// Entries are sorted: the gravest severity first, then consequence, blast radius and place.
 	Entries []group.Entry
 	Totals  Totals

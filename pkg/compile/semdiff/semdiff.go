@@ -136,6 +136,7 @@ func Compare(in Input) Report {
 		r.Totals.BySeverity[r.Entries[i].Severity]++
 	}
 	r.Verdict = group.Verdict(r.Entries, &r.Findings, all, r.Totals.Values)
+	r.Clauses = group.Clauses(r.Entries, &r.Findings, all)
 	return r
 }
 

@@ -67,7 +67,7 @@ func nearlyFolder(root fs.FS, name string, list *diag.List) {
 	}
 	switch {
 	case !near || sameFolder(root, name, meant):
-	case !exists(root, meant), holdsSpecs(root, name):
+	case !exists(root, meant), holdsSpecs(root, name), meant == overlays && aliases[strings.ToLower(name)] == "" && holdsOverlay(root, name):
 		list.Warnf(diag.NothingRead, whole(name), "the folder is not read: its name is not that of a folder of specs").
 			Helpf("move what it holds to `%s/`: specs are in `catalog/`, `tenants/` and `overlays/`, all in small letters", meant)
 	}
@@ -97,6 +97,16 @@ func holdsSpecs(root fs.FS, folder string) bool {
 		return nil
 	})
 	return found
+}
+
+// holdsOverlay reports whether a folder has one for a cluster, or for what is patched there.
+func holdsOverlay(root fs.FS, folder string) bool {
+	for _, name := range []string{kustomization, "cluster.yaml", "cluster.jsonnet"} {
+		if found, _ := fs.Glob(root, path.Join(folder, "*", name)); len(found) > 0 { // the pattern is well formed
+			return true
+		}
+	}
+	return false
 }
 
 // clusters looks at each folder of overlays.

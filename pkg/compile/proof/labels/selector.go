@@ -70,12 +70,14 @@ func (s Selector) Sorted() Selector {
 	slices.SortFunc(s, func(a, b requirement) int {
 		return cmp.Or(strings.Compare(a.key, b.key), cmp.Compare(a.op, b.op), slices.Compare(a.values, b.values))
 	})
-	return slices.CompactFunc(s, func(a, b requirement) bool {
-		return a.key == b.key && a.op == b.op && slices.Equal(a.values, b.values)
-	})
+	return slices.CompactFunc(s, requirement.equal)
 }
 
-// And returns the selector of what both select. Its order does not matter to Satisfiable.
+func (r requirement) equal(other requirement) bool {
+	return r.key == other.key && r.op == other.op && slices.Equal(r.values, other.values)
+}
+
+// And returns the selector of what both select, what both ask for once. Its order does not matter to Satisfiable.
 func (s Selector) And(other Selector) Selector {
 	switch {
 	case len(s) == 0:
@@ -83,7 +85,13 @@ func (s Selector) And(other Selector) Selector {
 	case len(other) == 0:
 		return s
 	}
-	return append(slices.Clip(s), other...)
+	both := slices.Clip(s)
+	for _, r := range other {
+		if !slices.ContainsFunc(s, r.equal) {
+			both = append(both, r)
+		}
+	}
+	return both
 }
 
 // Minus returns selectors that together select exactly what the selector does and another one does not. No two of them select the same.

@@ -60,6 +60,7 @@ func (r reader) container(c *object.Node) (ports []string) {
 	}
 	for variable := range items(c.Get("env")) {
 		if from := variable.At("valueFrom", "configMapKeyRef"); from != nil && from.Scalar("optional") != "true" {
+			r.names(from.At("name"), "", "ConfigMap", r.object.ID.Namespace, closed, notStarted)
 			r.key(from.At("name"), from.At("key"))
 		}
 	}

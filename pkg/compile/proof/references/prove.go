@@ -23,7 +23,7 @@ type prover struct {
 
 // Prove reports the names of nothing, and the selectors that select nothing. What exists are all objects of the cluster.
 func Prove(c *plan.Cluster, f Facts, exists map[object.ID]source.Span, list *diag.List) {
-	if c.Partial || len(f.named)+len(f.selections)+len(f.mentions)+len(f.probes) == 0 {
+	if c.Partial || len(f.named)+len(f.selections)+len(f.mentions)+len(f.probes)+len(f.rights)+len(f.idle) == 0 {
 		return
 	}
 	p := prover{cluster: c, facts: f, exists: exists, ours: map[string]bool{}, list: list}
@@ -49,6 +49,13 @@ func Prove(c *plan.Cluster, f Facts, exists map[object.ID]source.Span, list *dia
 	}
 	for i := range f.probes {
 		p.probed(&f.probes[i])
+	}
+	for i := range f.rights {
+		p.given(&f.rights[i])
+	}
+	for i := range f.idle {
+		p.list.Warnf(diag.SelectsNothing, f.idle[i].at, "%s has rules for `%s` that hold for nothing: its `policyTypes` do not have that direction", f.idle[i].by, f.idle[i].text).
+			Helpf("add it to `policyTypes`, or remove the rules")
 	}
 }
 
@@ -177,9 +184,7 @@ func (p *prover) selects(s *selection) {
 		return
 	}
 	if s.services {
-		if !slices.ContainsFunc(p.facts.services, func(own service) bool { return own.id.Namespace == s.namespace && s.selector.Selects(own.labels) }) {
-			p.nothing(s, "Service")
-		}
+		p.selectsServices(s)
 		return
 	}
 	var ports []string
@@ -202,6 +207,26 @@ func (p *prover) selects(s *selection) {
 		if !slices.Contains(ports, port.text) {
 			p.list.Warnf(diag.NamesNothing, port.at, "%s names the port `%s`, and no container of its pods has one of this name", s.by, port.text).
 				Notef("nothing gets through by it").Helpf("%s", portHelp(ports))
+		}
+	}
+}
+
+func (p *prover) selectsServices(s *selection) {
+	found := false
+	var ports []string
+	for i := range p.facts.services {
+		if own := &p.facts.services[i]; own.id.Namespace == s.namespace && s.selector.Selects(own.labels) {
+			found, ports = true, append(ports, own.ports...)
+		}
+	}
+	if !found {
+		p.nothing(s, "Service")
+		return
+	}
+	for _, port := range s.ports {
+		if !slices.Contains(ports, port.text) {
+			p.list.Warnf(diag.NamesNothing, port.at, "%s names the port `%s`, and no Service that it selects has one of this name", s.by, port.text).
+				Notef("nothing is measured by it").Helpf("write one of `%s`", strings.Join(slices.Compact(slices.Sorted(slices.Values(ports))), "`, `"))
 		}
 	}
 }

@@ -58,6 +58,9 @@ func (r reader) read() {
 		r.facts.configs = append(r.facts.configs, config{o.ID, append(keys(root.Get("data")), keys(root.Get("binaryData"))...)})
 	case "NetworkPolicy", "PodDisruptionBudget":
 		r.selects(spec)
+		r.directions(spec)
+	case "Role", "ClusterRole":
+		r.rights(root)
 	case "ServiceMonitor", "PodMonitor":
 		r.monitor(spec)
 	case "ValidatingWebhookConfiguration", "MutatingWebhookConfiguration":
@@ -138,6 +141,19 @@ func (r reader) selects(spec *object.Node) {
 }
 
 // monitor reads what a monitor measures in its own namespace.
+// directions reads the rules of a policy for a direction that it is not about.
+func (r reader) directions(spec *object.Node) {
+	types := spec.Get("policyTypes")
+	if r.object.ID.Kind != "NetworkPolicy" || types == nil {
+		return
+	}
+	for key, direction := range map[string]string{"egress": "Egress", "ingress": "Ingress"} {
+		if rules := spec.Get(key); rules != nil && len(rules.Children) > 0 && r.judged(rules) && !slices.Contains(types.Strings(), direction) {
+			r.facts.idle = append(r.facts.idle, idle{r.object.ID, named{key, r.place(rules)}})
+		}
+	}
+}
+
 func (r reader) monitor(spec *object.Node) {
 	for n := range items(spec.At("namespaceSelector", "matchNames")) {
 		r.mention(n)
@@ -146,8 +162,14 @@ func (r reader) monitor(spec *object.Node) {
 	if spec.At("namespaceSelector") != nil || selector == nil || len(selector.Children) == 0 || !r.judged(selector) {
 		return
 	}
+	var ports []named
+	for endpoint := range items(spec.At("endpoints")) {
+		if port := endpoint.At("port"); r.judged(port) {
+			ports = append(ports, named{port.Text, r.place(port)})
+		}
+	}
 	r.facts.selections = append(r.facts.selections, selection{
-		by: r.object.ID, namespace: r.object.ID.Namespace, services: r.object.ID.Kind == "ServiceMonitor", selector: selectorOf(*selector), at: r.place(selector),
+		ports: ports, by: r.object.ID, namespace: r.object.ID.Namespace, services: r.object.ID.Kind == "ServiceMonitor", selector: selectorOf(*selector), at: r.place(selector),
 	})
 }
 

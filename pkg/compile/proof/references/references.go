@@ -23,6 +23,8 @@ type Facts struct {
 	selections []selection
 	mentions   []mention
 	probes     []probePort
+	rights     []right
+	idle       []idle
 
 	pods     []pod
 	services []service
@@ -68,6 +70,12 @@ type selection struct {
 	// ports are names that the pods must have.
 	ports []named
 	at    source.Span
+}
+
+// idle are rules of a policy that is not about their direction.
+type idle struct {
+	by object.ID
+	named
 }
 
 // mention is a name of a namespace.
@@ -127,6 +135,7 @@ func Of(objects []object.Object, own bool) Facts {
 func (f Facts) Join(other Facts) Facts {
 	return Facts{
 		append(f.named, other.named...), append(f.selections, other.selections...), append(f.mentions, other.mentions...), append(f.probes, other.probes...),
+		append(f.rights, other.rights...), append(f.idle, other.idle...),
 		append(f.pods, other.pods...), append(f.services, other.services...), append(f.configs, other.configs...), append(f.makers, other.makers...),
 	}
 }

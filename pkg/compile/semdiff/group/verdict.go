@@ -27,6 +27,33 @@ func Verdict(entries []Entry, findings *Findings, all *rule.Everywhere, values i
 	return verdict(entries, findings, all, values) + findings.waivers()
 }
 
+// Clause is a part of the verdict: what somebody loses, gains or must do.
+type Clause struct {
+	Severity rule.Severity
+	Text     string
+}
+
+// Clauses are the parts of the verdict about changes, the gravest first, and at the end how many are left, what becomes of running jobs, and
+// what else a reviewer must look at.
+func Clauses(entries []Entry, findings *Findings, all *rule.Everywhere) []Clause {
+	found, left := clausesOf(entries)
+	if len(found) == 0 {
+		return nil
+	}
+	var clauses []Clause
+	for i := range found {
+		clauses = append(clauses, Clause{found[i].severity, found[i].text(all)})
+	}
+	if left > 0 {
+		clauses = append(clauses, Clause{rule.Info, rule.Plural(left, "smaller change")})
+	}
+	clauses = append(clauses, Clause{rule.Info, jobs(entries)})
+	if beside := strings.TrimSpace(findings.waivers()); beside != "" {
+		clauses = append(clauses, Clause{rule.Warning, beside})
+	}
+	return clauses
+}
+
 func verdict(entries []Entry, findings *Findings, all *rule.Everywhere, values int) string {
 	errors, calm := findings.Errors, findings.Calm()
 	switch {

@@ -25,9 +25,8 @@ type Change struct {
 	// Fate is what becomes of an object that only one state has, as far as its whole cluster decides it.
 	Fate Fate
 
-	// setting is the line of a chart's values that differs, or the file of the chart, on both sides, where the object is rendered: it comes
-	// or goes by that.
-	setting [2]source.Span
+	// settings are the lines of a chart's values that differ, on both sides, where the object is rendered.
+	settings [][2]source.Span
 	// cut is the place of the patch that removed the object, or replaced what was around a removed value; nowhere where none did.
 	cut source.Span
 }
@@ -64,9 +63,17 @@ func (c *Change) Whole() bool { return len(c.Path) == 0 }
 
 // Spans are the places of the specs that are responsible, on both sides; nowhere where a side has no value, or no spec behind it.
 func (c *Change) Spans() (before, after source.Span) {
-	if c.setting != [2]source.Span{} && c.cut.IsZero() {
-		return c.setting[0], c.setting[1]
+	before, after = c.spans()
+	if !c.isRendered(before, after) {
+		return before, after
 	}
+	if !sameText(before, after) && !before.IsZero() && !after.IsZero() {
+		return edited(before, after, c.New.Scalar())
+	}
+	return c.setting(before, after)
+}
+
+func (c *Change) spans() (before, after source.Span) {
 	if c.Old != nil {
 		before = responsible(c.Before, c.From)
 	}
@@ -96,39 +103,6 @@ func (c *Change) patchBelow() source.Span {
 		return source.Span{}
 	}
 	return c.After.Wrote(c.New)
-}
-
-// settingOf is the place of a component's values that differs between two states of its objects; nowhere where none does.
-func settingOf(before, after []object.Object) [2]source.Span {
-	from, to := ruleOf(before), ruleOf(after)
-	if from == nil || to == nil {
-		return [2]source.Span{}
-	}
-	was, is, _ := elsewhere(from, to)
-	return [2]source.Span{was, is}
-}
-
-// ruleOf is the origin of what a chart renders, nil for other objects.
-func ruleOf(objects []object.Object) *origin.Origin {
-	if len(objects) == 0 || objects[0].Rule == nil || objects[0].Rule.Kind != origin.Rendered {
-		return nil
-	}
-	return objects[0].Rule
-}
-
-// by returns the change with the line of values that it comes by; where none differs, with the file of the chart, if the release was there
-// on both sides.
-func (c *Change) by(setting [2]source.Span, released bool) *Change {
-	c.setting = setting
-	if !released || setting != [2]source.Span{} {
-		return c
-	}
-	for i, root := range []*object.Node{c.Old, c.New} {
-		if root != nil && root.From != nil && root.From.Kind == origin.Rendered {
-			c.setting[i] = root.From.At
-		}
-	}
-	return c
 }
 
 // elsewhere is the first of the other places that two values follow from which differs: the place of the values themselves is the same.

@@ -11,6 +11,7 @@ import (
 
 	"lockstep.dev/lockstep/pkg/compile/object"
 	"lockstep.dev/lockstep/pkg/compile/origin"
+	"lockstep.dev/lockstep/pkg/compile/source"
 )
 
 // Unit is what differs between two states of a unit of a cluster. Objects that are equal are not kept.
@@ -35,24 +36,27 @@ func Units(cluster, name string, before, after []object.Object, removals object.
 		u.Objects = len(after)
 		return u
 	}
-	setting, released := settingOf(before, after), ruleOf(before) != nil && ruleOf(after) != nil
+	settings := settingsOf(before, after)
 	old := indexes(before, after)
 	taken := make([]bool, len(before))
 	for i := range after {
 		u.Objects++
 		if old[i] < 0 {
-			u.added = append(u.added, u.whole(nil, &after[i]).by(setting, released))
+			u.added = append(u.added, u.whole(nil, &after[i], settings))
 			continue
 		}
 		taken[old[i]] = true
 		if changes := values(cluster, name, &before[old[i]], &after[i], nil); len(changes) > 0 {
+			for _, c := range changes {
+				c.settings = settings
+			}
 			u.values = append(u.values, changes)
 		}
 	}
 	for i := range before {
 		if !taken[i] {
 			u.Objects++
-			u.removed = append(u.removed, u.whole(&before[i], nil).by(setting, released))
+			u.removed = append(u.removed, u.whole(&before[i], nil, settings))
 		}
 	}
 	return u
@@ -76,8 +80,8 @@ func Specs(before, after *object.Object) []*Change {
 }
 
 // whole is the change that adds or removes an object.
-func (u *Unit) whole(before, after *object.Object) *Change {
-	c := &Change{Cluster: u.Cluster, Unit: u.Name}
+func (u *Unit) whole(before, after *object.Object, settings [][2]source.Span) *Change {
+	c := &Change{Cluster: u.Cluster, Unit: u.Name, settings: settings}
 	if before != nil {
 		old := *before
 		c.Before, c.Old, c.From = &old, &old.Root, old.Rule

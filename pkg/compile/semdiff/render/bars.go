@@ -16,6 +16,8 @@ type gauge struct {
 	Cluster, What string
 	Bars          []bar
 	More          string
+	// Along are the resources that change alike.
+	Along []string
 }
 
 // bar is how much a holder has, before and after. Numbers are parts of barWidth.
@@ -46,7 +48,37 @@ func gauges(r *semdiff.Report) (shown []gauge, left int) {
 		all = append(all, clusterGauges(&r.Clusters[i])...)
 	}
 	slices.SortStableFunc(all, func(a, b gauge) int { return cmp.Compare(weight(a.What), weight(b.What)) })
+	all = machines(all)
 	return all[:min(maxGauges, len(all))], max(0, len(all)-maxGauges)
+}
+
+// machines joins the gauges of what comes with the same machines: where all of a profile changes alike, the first says it.
+func machines(all []gauge) []gauge {
+	var joined []gauge
+	for _, g := range all {
+		name, profile, ofProfile := strings.Cut(g.What, " of profile ")
+		i := slices.IndexFunc(joined, func(first gauge) bool {
+			return ofProfile && first.Cluster == g.Cluster && strings.HasSuffix(first.What, " of profile "+profile) && slices.EqualFunc(first.Bars, g.Bars, alike)
+		})
+		if i < 0 {
+			joined = append(joined, g)
+			continue
+		}
+		joined[i].Along = append(joined[i].Along, name)
+	}
+	for i := range joined {
+		if along := joined[i].Along; len(along) > 0 {
+			joined[i].What += ", and " + strings.Join(along, " and ") + " alike"
+		}
+	}
+	return joined
+}
+
+// alike reports whether two bars are as long as each other, but for rounding.
+func alike(a, b bar) bool {
+	near := func(x, y int) bool { return x-y <= 1 && y-x <= 1 }
+	same := func(x, y amount) bool { return near(x.Guaranteed, y.Guaranteed) && near(x.Borrows, y.Borrows) }
+	return a.Holder == b.Holder && same(a.Before, b.Before) && same(a.After, b.After)
 }
 
 // weight puts accelerators before what comes with them.

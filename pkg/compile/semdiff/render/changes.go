@@ -96,6 +96,7 @@ func (p *page) entry(n int, e *group.Entry) {
 	p.raw("</p>\n")
 	p.lines(e)
 	p.samples(e)
+	p.compiled(e)
 	accepted := waivers(e.Waived)
 	for i := range accepted[:min(maxFindings, len(accepted))] {
 		w := &accepted[i]

@@ -81,8 +81,8 @@ type page struct {
 	// tenants have numbers, by which entries are filtered; filters is how many were written.
 	tenants map[string]int
 	filters int
-	// named is how many names were written out.
-	named int
+	// named is how many names were written out, yaml how many lines of objects.
+	named, yaml int
 }
 
 func hidden(r *semdiff.Report) map[spot]bool {
@@ -119,18 +119,39 @@ func (p *page) head(r *semdiff.Report, compared Compared) {
 <header>
 <p class="compared">%s</p>
 <h1>What this changes</h1>
-<p class="verdict">%s</p>
-<ul class="counts">`, harmless(compared.String()), harmless(r.Verdict))
+`, harmless(compared.String()))
+	p.verdict(r)
+	p.raw(`<ul class="counts">`)
 	for _, s := range rule.Severities() {
 		if n := r.Totals.BySeverity[s]; n > 0 {
-			p.put(`<li class="badge %s"><b>%s</b> %s</li>`, s.String(), number(n), labels[s])
+			label := labels[s]
+			if n == 1 {
+				label = strings.TrimSuffix(label, "s")
+			}
+			p.put(`<li class="badge %s"><b>%s</b> %s</li>`, s.String(), number(n), label)
 		}
 	}
 	if n := accepting(&r.Findings); n > 0 {
-		p.put(`<li class="badge warning"><b>%s</b> waivers</li>`, number(n))
+		p.put(`<li class="badge warning">%s</li>`, plural(n, "waiver"))
 	}
 	if n := len(r.Findings.Deciding); n > 0 {
 		p.put(`<li class="badge warning"><b>%s</b> about reviews</li>`, number(n))
+	}
+	p.raw("</ul>\n")
+}
+
+// verdict writes what matters: that check refuses it, and the parts of the verdict, the gravest first.
+func (p *page) verdict(r *semdiff.Report) {
+	if n := r.Findings.Errors; n > 0 {
+		p.put(`<p class="refused" role="alert"><b>check refuses this</b> with <a href="#findings">%s</a></p>`+"\n", plural(n, "error"))
+	}
+	if len(r.Clauses) == 0 {
+		p.put(`<p class="verdict">%s</p>`+"\n", harmless(r.Verdict))
+		return
+	}
+	p.raw(`<ul class="verdict">` + "\n")
+	for _, c := range r.Clauses {
+		p.put(`<li class="%s"><span class="says">%s: </span>%s</li>`+"\n", c.Severity.String(), c.Severity.String(), harmless(c.Text))
 	}
 	p.raw("</ul>\n")
 }

@@ -12,9 +12,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"lockstep.dev/lockstep/pkg/compile/diag"
+	"lockstep.dev/lockstep/pkg/compile/object"
 	"lockstep.dev/lockstep/pkg/compile/proof/isolation"
 	"lockstep.dev/lockstep/pkg/compile/semdiff"
 	"lockstep.dev/lockstep/pkg/compile/semdiff/group"
+	"lockstep.dev/lockstep/pkg/compile/semdiff/match"
 	"lockstep.dev/lockstep/pkg/compile/semdiff/rule"
 	"lockstep.dev/lockstep/pkg/compile/source"
 )
@@ -307,5 +309,66 @@ func TestAddress(t *testing.T) {
 		if got := address(link); got != want {
 			t.Errorf("address(%q) is %q, want %q", link, got, want)
 		}
+	}
+}
+
+// TestPageVerdict: the verdict is a list with how grave each part is, below a banner where check refuses the state.
+func TestPageVerdict(t *testing.T) {
+	r := &semdiff.Report{
+		Verdict: "check refuses it with 1 error; vision gains internet egress; speech is new.", Findings: group.Findings{Errors: 1},
+		Clauses: []group.Clause{{Severity: rule.Critical, Text: "vision gains <internet> egress"}, {Severity: rule.Notice, Text: "speech is new"}},
+	}
+	text := render(t, "html", r)
+	for _, want := range []string{
+		`<p class="refused" role="alert"><b>check refuses this</b> with <a href="#findings">1 error</a></p>`,
+		`<li class="critical"><span class="says">critical: </span>vision gains &lt;internet&gt; egress</li>`, `<li class="notice"><span class="says">notice: </span>speech is new</li>`,
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the page lacks %s", want)
+		}
+	}
+	if text := render(t, "html", &semdiff.Report{Verdict: "Nothing changes."}); !strings.Contains(text, `<p class="verdict">Nothing changes.</p>`) || strings.Contains(text, "check refuses this") {
+		t.Error("a calm page")
+	}
+}
+
+// TestPageCompiled: what differs in objects is there as YAML, each key once, and no more of it than a page has room for.
+func TestPageCompiled(t *testing.T) {
+	o := &object.Object{ID: object.ID{Kind: "Namespace", Name: "vision"}}
+	change := func(old, later string, path ...string) *match.Change {
+		was, is := object.Text("", old, nil), object.Map("", object.Text("a", later, nil), object.Texts("b", nil, "c: d"))
+		return &match.Change{Before: o, After: o, Path: path, Old: &was, New: &is}
+	}
+	e := group.Entry{Samples: []rule.Effect{{Changes: []*match.Change{change("1", "<2>", "spec", "x", "y"), change("", "4", "spec", "x", "z")}}}}
+	text := render(t, "html", &semdiff.Report{Entries: []group.Entry{e}})
+	want := "<pre>  # Namespace vision\n  spec:\n    x:\n<del>-     y: 1</del><ins>+     y:</ins><ins>+       a: &lt;2&gt;</ins><ins>+       b:</ins><ins>+         - &#34;c: d&#34;</ins>" +
+		"<del>-     z: &#34;&#34;</del><ins>+     z:</ins>"
+	if found := between(t, text, `<summary>compiled</summary>`, "</pre>"); !strings.HasPrefix(found, want) {
+		t.Errorf("got  %s\nwant %s", found, want)
+	}
+	var long []*match.Change
+	for range 100 {
+		long = append(long, change("1", "2", "spec"))
+	}
+	text = render(t, "html", &semdiff.Report{Entries: []group.Entry{{Samples: []rule.Effect{{Changes: long}}}}})
+	if n := strings.Count(between(t, text, `<summary>compiled</summary>`, "</pre>"), "<ins>"); n > maxCompiled || !strings.Contains(text, "more lines") {
+		t.Errorf("%d lines of an object that differs in many", n)
+	}
+}
+
+// TestMachines: what comes with the same machines is one gauge.
+func TestMachines(t *testing.T) {
+	quota := func(resource, before, after string) rule.Quota {
+		return rule.Quota{Holder: "tenant vision", Flavor: "gpu", Resource: resource, Before: rule.Amounts{Nominal: before}, After: rule.Amounts{Nominal: after}}
+	}
+	shown, _ := gauges(&semdiff.Report{Clusters: []semdiff.ClusterReport{{Name: "hpc", Quotas: []rule.Quota{
+		quota("nvidia.com/gpu", "16", "8"), quota("cpu", "404", "202"), quota("memory", "3616Gi", "1808Gi"), quota("rdma/ib", "16", "4"),
+	}}}})
+	var names []string
+	for _, g := range shown {
+		names = append(names, g.What)
+	}
+	if want := []string{"nvidia.com/gpu of profile gpu, and cpu and memory alike", "rdma/ib of profile gpu"}; !cmp.Equal(names, want) {
+		t.Errorf("got %q, want %q", names, want)
 	}
 }

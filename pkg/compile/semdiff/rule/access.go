@@ -377,6 +377,9 @@ func (c *Cluster) accounts(changes []*match.Change) []Effect {
 		e := c.effect(part, NarrowsAccess, Notice, "pods of a service account no longer get its token, or other secrets").with("use", "a service account in another way")
 		if change.Path[0] == "imagePullSecrets" || change.Path[0] == "secrets" {
 			e = c.effect(part, NewJobsOnly, Notice, "pods of a service account pull images with other secrets").with("pull", "images with other secrets")
+			if had, has := len(pullSecrets(change.Before)), len(pullSecrets(change.After)); has < had {
+				e = c.effect(part, NewJobsOnly, Warning, "pods of a service account no longer have a secret to pull images with").with("pull", "images without a secret that they had")
+			}
 		}
 		if change.Path[0] == "automountServiceAccountToken" && change.After.Root.Scalar("automountServiceAccountToken") != "false" {
 			e = c.effect(part, WidensAccess, Warning, "pods of a service account get its token, and with it its rights").with("give", "pods the token of their service account")
@@ -458,4 +461,11 @@ func (c *Cluster) isHeld(namespace, name string) bool {
 		}
 	}
 	return false
+}
+
+func pullSecrets(o *object.Object) []object.Node {
+	if list := o.Root.Get("imagePullSecrets"); list != nil {
+		return list.Children
+	}
+	return nil
 }

@@ -67,6 +67,8 @@ var kindAbilities = []kindAbility{
 	{"kueue.x-k8s.io", []string{"ClusterQueue", "Cohort"}, whenBroughtIn(WidensAccess, "gives machines to jobs, beside what specs give")},
 	{"kueue.x-k8s.io", []string{"WorkloadPriorityClass"}, whenBroughtIn(ReordersQueue, "lets the jobs that name it go before others")},
 	{"monitoring.coreos.com", []string{"AlertmanagerConfig", "ScrapeConfig", "Probe"}, whenBroughtIn(WidensAccess, "asks, or tells, another place what is measured")},
+	{"monitoring.coreos.com", []string{"ServiceMonitor", "PodMonitor"}, scrapes},
+	{"policy", []string{"PodDisruptionBudget"}, undisrupted},
 	{"", []string{"LimitRange"}, whenBroughtIn(AdmitsLess, "may refuse pods that were accepted before")},
 	{"", []string{"ResourceQuota"}, bounded},
 	{admissionGroup, []string{"ValidatingAdmissionPolicyBinding"}, enforces},
@@ -108,6 +110,16 @@ func bounded(o *object.Object) []ability {
 		amounts = append(amounts, amount.Key+" "+amount.Text)
 	}
 	return whenBroughtIn(AdmitsLess, "bounds what "+o.ID.Namespace+" may have: "+several(amounts))(o)
+}
+
+// undisrupted is a budget by which none of its pods may be asked to go: whoever empties a machine waits for ever.
+func undisrupted(o *object.Object) []ability {
+	spec := o.Root.Get("spec")
+	switch {
+	case spec.Scalar("maxUnavailable") == "0", spec.Scalar("maxUnavailable") == "0%", spec.Scalar("minAvailable") == "100%":
+		return whenBroughtIn(AddsObjects, "lets no pod of its own be asked to go: machines with them cannot be emptied")(o)
+	}
+	return nil
 }
 
 // enforces is a binding by which requests are refused, not only warned about.

@@ -159,6 +159,10 @@ func (c *Cluster) aspect(part []*match.Change) Effect {
 	if words := otherPods(part); words != "" {
 		return c.effect(part, RestartsPlatform, Warning, "pods of "+name+" "+words).with("replace", "pods of "+name+", which "+words)
 	}
+	if slices.ContainsFunc(part, neverPulls) {
+		return c.effect(part, RestartsPlatform, Warning, "pods of "+name+" never pull their image: where a machine does not have it they do not start").
+			with("replace", "pods of "+name+", which never pull their image")
+	}
 	if isController(first.After) && slices.ContainsFunc(part, isPlaced) {
 		return c.effect(part, RestartsPlatform, Warning, "the controller may start on other machines: where none fits nobody runs jobs").
 			with("replace", "the controller, which may start on other machines")

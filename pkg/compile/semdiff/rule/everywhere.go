@@ -79,6 +79,18 @@ func (e *Everywhere) MayBeRenamed(was, is string) bool {
 	return len(e.after[was]) == 0 && !e.wasThere(is) && maps.Equal(e.before[was], e.after[is])
 }
 
+// people are the groups of a tenant in the state afterwards, sorted.
+func (e *Everywhere) people(tenant string) []string {
+	var groups []string
+	for group, tenants := range e.later {
+		if tenants[tenant] {
+			groups = append(groups, group)
+		}
+	}
+	slices.Sort(groups)
+	return groups
+}
+
 // whose are the tenants whose people a group is, but one: those in the state before, or else tenants that are new.
 func (e *Everywhere) whose(group, but string) []string {
 	tenants := e.groups.of(group)

@@ -3,6 +3,7 @@ package rule
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"lockstep.dev/lockstep/pkg/compile/object"
 	"lockstep.dev/lockstep/pkg/compile/semdiff/match"
@@ -124,11 +125,63 @@ func (c *Cluster) wiring(part []*match.Change) Effect {
 		return c.prunesNow(part)
 	case manner:
 		return c.applied(part)
+	case timing:
+		return c.timed(part)
+	case identity:
+		return c.appliesAs(part)
+	case pausing:
+		return c.paused(part)
 	default:
 		w := wirings[about]
 		return c.effect(part, w.consequence, w.severity, w.title).with("are", w.clause)
 	}
 }
+
+// appliesAs says with whose rights an engine applies: with its own, which are those of the whole cluster, where nothing bounds it any more.
+func (c *Cluster) appliesAs(part []*match.Change) Effect {
+	w := wirings[identity]
+	unbound := slices.ContainsFunc(part, func(change *match.Change) bool {
+		return change.Removed() || change.Path.Last() == "project" && change.New.Scalar() == "default"
+	})
+	if unbound {
+		return c.effect(part, WidensAccess, Critical, "nothing bounds what the GitOps engine applies any more: it has its own rights, over the whole cluster").with("are", "applied with the engine's own rights")
+	}
+	return c.effect(part, w.consequence, w.severity, w.title).with("are", w.clause)
+}
+
+// paused says whether an engine goes on to apply what is merged.
+func (c *Cluster) paused(part []*match.Change) Effect {
+	w := wirings[pausing]
+	for _, change := range part {
+		switch {
+		case change.Path.Last() == "suspend" && change.New.Scalar() == "true", change.Path.Has("automated") && change.Removed():
+			return c.effect(part, w.consequence, w.severity, "the GitOps engine is paused: what is merged is no longer applied by itself").with("are", "no longer synced: the GitOps engine is paused")
+		case change.Path.Last() == "suspend":
+			return c.effect(part, w.consequence, w.severity, "the GitOps engine goes on: what was merged meanwhile is applied").with("are", "synced again")
+		}
+	}
+	return c.effect(part, w.consequence, w.severity, w.title).with("are", w.clause)
+}
+
+// seldom is when an engine looks so rarely that what is merged, and what somebody changes by hand, stays as it is for a day.
+const seldom = 24 * time.Hour
+
+// timed says when the engine looks: so rarely that it hardly looks at all is a warning.
+func (c *Cluster) timed(part []*match.Change) Effect {
+	for _, change := range part {
+		was, _ := time.ParseDuration(change.Old.Scalar())
+		is, _ := time.ParseDuration(change.New.Scalar())
+		if change.Path.Last() == "interval" && is >= seldom && is > was {
+			return c.effect(part, ChangesSync, Warning, "the GitOps engine looks so rarely that what is merged may not be applied for long: every "+change.New.Scalar()).
+				with("are", "looked at every "+change.New.Scalar()+" only")
+		}
+	}
+	w := wirings[timing]
+	return c.effect(part, w.consequence, w.severity, w.title).with("are", w.clause)
+}
+
+// isSource reports whether a change is about where Flux gets files from: what it ignores is files.
+func isSource(c *match.Change) bool { return strings.HasPrefix(c.Object().ID.Group, "source.") }
 
 // manners are what fields tell an engine to do with what it applies, beside what is compiled.
 var manners = []struct {
@@ -161,12 +214,17 @@ func (c *Cluster) applied(part []*match.Change) Effect {
 	for _, m := range manners {
 		for _, change := range part {
 			switch {
-			case !change.Path.Has(m.field):
+			case !change.Path.Has(m.field) || m.field == "ignore" && isSource(change):
 			case change.Removed():
 				words = append(words, "no longer applies "+m.words)
 			default:
 				words, severity = append(words, "applies "+m.words+": "+value(change.New)), max(severity, m.severity)
 			}
+		}
+	}
+	for _, change := range part {
+		if isSource(change) && change.Path.Has("ignore") && !change.Removed() {
+			words, severity = append(words, "applies something else than what is compiled and reviewed: it leaves files of the repository out: "+value(change.New)), Critical
 		}
 	}
 	if len(words) == 0 {

@@ -1,6 +1,7 @@
 package rule
 
 import (
+	"slices"
 	"strings"
 
 	"lockstep.dev/lockstep/pkg/compile/semdiff/match"
@@ -29,9 +30,20 @@ var imageRule = &Rule{
 				severity, title, rest = Warning, "new jobs start with an image without digest: whoever can push the tag decides what runs", "new jobs with an image without digest"
 			}
 		}
+		if !slices.ContainsFunc(part, func(change *match.Change) bool { return change.Path.Last() != "imagePullPolicy" }) {
+			title, rest = "new jobs pull their image at other times", "new jobs that pull their image at other times"
+			if slices.ContainsFunc(part, neverPulls) {
+				severity, title, rest = Warning, "new jobs never pull their image: where a machine does not have it they do not start", "new jobs that never pull their image"
+			}
+		}
 		if found := dangersOf(part); len(found) > 0 {
 			severity, title, rest = max(severity, found[0].severity()), title+", which "+found[0].words, rest+", which "+found[0].words
 		}
 		return c.effect(part, NewJobsOnly, severity, title).with("start", rest)
 	}),
+}
+
+// neverPulls reports whether pods start with what a machine has under the name of their image, or not at all.
+func neverPulls(c *match.Change) bool {
+	return c.Path.Last() == "imagePullPolicy" && c.New.Scalar() == "Never"
 }

@@ -3,6 +3,7 @@ package rule
 import (
 	"slices"
 
+	"lockstep.dev/lockstep/pkg/compile/object"
 	"lockstep.dev/lockstep/pkg/compile/semdiff/match"
 )
 
@@ -11,8 +12,8 @@ var monitoringKinds = []string{"ServiceMonitor", "PodMonitor", "Probe", "Prometh
 var monitoringRule = &Rule{
 	Name: "monitoring", Title: "What is measured, and who is warned",
 	Doc: "Scrape targets, alerts and dashboards. They act at once and touch no job. What is removed is a warning: nobody is told any more " +
-		"what it told.",
-	Says: []Consequence{RestartsNothing},
+		"what it told. So is an alert that is missing or that a patch words otherwise, and a scrape that asks through another place or with a credential of Prometheus'.",
+	Says: []Consequence{RestartsNothing, WidensAccess},
 	claims: func(c *match.Change) bool {
 		dashboard := c.Kind() == "ConfigMap" && c.Object().Root.At("metadata", "labels", "grafana_dashboard") != nil
 		return slices.Contains(monitoringKinds, c.Kind()) || dashboard
@@ -23,6 +24,55 @@ var monitoringRule = &Rule{
 			return c.effect(part, RestartsNothing, Warning, "a "+change.Kind()+" is gone: nobody is told any more what it told").
 				with("lose", "monitoring")
 		}
+		if silent := missing(alertsOf(change.Before), alertsOf(change.After)); len(silent) > 0 && !change.Whole() {
+			return c.effect(part, RestartsNothing, Warning, "alerts are gone: "+several(silent)).with("lose", "the alerts "+several(silent))
+		}
+		if change.Kind() == "PrometheusRule" && slices.ContainsFunc(part, func(change *match.Change) bool { return change.Path.Has("rules") && overrules(change) }) {
+			return c.effect(part, RestartsNothing, Warning, "a patch says when an alert is raised").with("have", "alerts that a patch decides on")
+		}
+		if asks := slices.DeleteFunc(slices.Clone(part), func(change *match.Change) bool { return change.New == nil || !asksElsewhere(change) }); len(asks) > 0 {
+			what := asks[0].Path.Short()
+			return c.effect(part, WidensAccess, Warning, "what is measured goes through, or to, another place, or with a credential: "+what).with("have", "monitoring with "+what)
+		}
 		return c.effect(part, RestartsNothing, Notice, "what is measured or reported changes").with("have", "other monitoring")
 	}),
+}
+
+// elsewhere are fields by which a scrape, or a message, goes through or to another place, or takes a credential of Prometheus along.
+var elsewhere = []string{
+	"proxyUrl", "bearerTokenFile", "bearerTokenSecret", "authorization", "basicAuth", "oauth2", "tlsConfig", "receivers", "webhookConfigs", "remoteWrite", "staticConfigs", "prober",
+}
+
+func asksElsewhere(c *match.Change) bool {
+	return slices.ContainsFunc(elsewhere, func(key string) bool { return c.Path.Has(key) || c.New.Get(key) != nil })
+}
+
+// scrapes is what of a new scrape needs a reviewer.
+func scrapes(o *object.Object) []ability {
+	for _, list := range []string{"endpoints", "podMetricsEndpoints"} {
+		for endpoint := range items(o.Root.At("spec", list)) {
+			for _, key := range elsewhere {
+				if endpoint.Get(key) != nil {
+					return whenBroughtIn(WidensAccess, "is asked through another place, or with a credential of Prometheus: "+key)(o)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// alertsOf are the names of the alerts of an object.
+func alertsOf(o *object.Object) []string {
+	if o == nil {
+		return nil
+	}
+	var names []string
+	for group := range items(o.Root.At("spec", "groups")) {
+		for rule := range items(group.Get("rules")) {
+			if name := rule.Scalar("alert"); name != "" {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
 }

@@ -55,7 +55,11 @@ func (c *Cluster) comes(change *match.Change) Effect {
 	case s.Tenant != "" && !c.was.tenants[s.Tenant] && c.everywhere.wasThere(s.Tenant):
 		return c.effect(part, AddsObjects, Notice, "a tenant comes to another cluster").with("come", "to cluster "+c.Name)
 	case s.Tenant != "" && !c.was.tenants[s.Tenant]:
-		return c.effect(part, AddsObjects, Notice, "a tenant is new").with("are", "new")
+		e := c.effect(part, AddsObjects, Notice, "a tenant is new").with("are", "new")
+		if people := c.everywhere.people(s.Tenant); change.Kind() == "Namespace" && len(people) > 0 {
+			e.Detail += " for the people of " + several(people)
+		}
+		return e
 	case change.Kind() == "Namespace" || change.Fate.WithTenant:
 		return c.effect(part, AddsObjects, Notice, "a namespace is new").with("get", "a new namespace")
 	}

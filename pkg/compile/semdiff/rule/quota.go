@@ -143,6 +143,9 @@ func (c *Cluster) goesFirst(part []*match.Change) Effect {
 	}) {
 		return c.effect(part, ReordersQueue, Warning, "a queue may stop running jobs for its own").with("may", "stop running jobs for waiting ones").to(Preemptible)
 	}
+	if slices.ContainsFunc(part, overrules) {
+		return c.effect(part, ReordersQueue, Warning, "a patch says whom a queue stops, what it takes first, or who gets more than others").with("have", "another order in the queue, by a patch")
+	}
 	return c.effect(part, ReordersQueue, Notice, "whom a queue stops, and what it takes first, changes").with("have", "another order in the queue")
 }
 

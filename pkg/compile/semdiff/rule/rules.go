@@ -11,7 +11,7 @@ import (
 // rules are all rules in the order in which they are asked: what is special comes before what is general.
 var rules = []*Rule{
 	renamesRule, spellingRule, capabilityRule, gitopsRule, boundaryRule,
-	immutableRule, networkRule, exposureRule, accessRule, securityRule, admissionRule, quotaRule, storageRule,
+	immutableRule, networkRule, exposureRule, accessRule, securityRule, admissionRule, quotaRule, storageRule, readersRule,
 	imageRule, programRule, resourcesRule, environmentRule, nodesRule, lifecycleRule, wiringRule,
 	monitoringRule, retentionRule, priceRule, labelsRule, chartsRule, ownershipRule, specsRule, unclassifiedRule,
 }

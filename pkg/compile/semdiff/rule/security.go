@@ -2,7 +2,9 @@ package rule
 
 import (
 	"cmp"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"lockstep.dev/lockstep/pkg/compile/object"
@@ -160,7 +162,12 @@ func (c *Cluster) level(changes []*match.Change) Effect {
 	enforced := slices.ContainsFunc(changes, func(change *match.Change) bool {
 		return change.Path.Last() == enforceLabel || change.Path.Last() == pinnedLabel
 	})
+	older, newer := versions(changes)
 	switch {
+	case was == is && older:
+		return c.effect(changes, WidensSecurity, Warning, "pods are judged by the standards of an older version").with("get", "pods that are judged by the standards of an older version")
+	case was == is && newer:
+		return c.effect(changes, NarrowsSecurity, Warning, "pods are judged by the standards of a newer version").with("must", "run pods that a newer version accepts").to(Hampered)
 	case !enforced || was == is:
 		return c.effect(changes, RestartsNothing, Info, "what is recorded and warned about changes, not what is refused").with("see", "other warnings")
 	case after > before || after < 0:
@@ -171,6 +178,25 @@ func (c *Cluster) level(changes []*match.Change) Effect {
 		return c.effect(changes, WidensSecurity, severity, "pods may be "+is).detailed(detail).with("get", "pods that may be "+is)
 	}
 	return c.effect(changes, NarrowsSecurity, Warning, "pods must be "+is).detailed(detail).with("must", "run pods that are "+is).to(Hampered)
+}
+
+// versions reports whether the version changes by whose standards pods are refused. Without one it is the newest.
+func versions(changes []*match.Change) (older, newer bool) {
+	minor := func(n *object.Node) int {
+		_, text, _ := strings.Cut(n.Scalar(), "v1.")
+		number, err := strconv.Atoi(text)
+		if err != nil {
+			return math.MaxInt
+		}
+		return number
+	}
+	for _, change := range changes {
+		if change.Path.Last() == enforceLabel+"-version" {
+			was, is := minor(change.Old), minor(change.New)
+			older, newer = older || is < was, newer || is > was
+		}
+	}
+	return older, newer
 }
 
 // lattice says of values that go one way whether they let pods do more or less.
@@ -196,7 +222,23 @@ func (c *Cluster) lattice(changes []*match.Change) Effect {
 	case less:
 		return c.effect(changes, NarrowsSecurity, Notice, what+" may do less on their machine").withOf(of, who, "pods that may do less on their machine").to(jobs)
 	}
+	if was := somebody(changes); was != "" {
+		return c.effect(changes, NewJobsOnly, Warning, what+" run as another user or group: files that the "+was+" wrote into volumes may be closed to them").
+			withOf(of, who, "pods as another user or group, to whom files of the "+was+" may be closed")
+	}
 	return c.effect(changes, NewJobsOnly, Notice, what+" run as somebody else, or with another profile").withOf(of, who, "pods as somebody else")
+}
+
+// somebody is the user, or the group, that pods no longer run as; "" where they had none, and where root is told elsewhere.
+func somebody(changes []*match.Change) string {
+	for _, who := range []struct{ key, word string }{{"runAsUser", "user"}, {"runAsGroup", "group"}, {"fsGroup", "group"}, {"supplementalGroups", "group"}} {
+		for _, change := range changes {
+			if change.Path.Has(who.key) && change.Old != nil && change.Kind() != constraintKind {
+				return who.word + " " + value(change.Old)
+			}
+		}
+	}
+	return ""
 }
 
 // wayOf says whether a value lets pods do more or less than before.

@@ -2,6 +2,7 @@ package rule
 
 import (
 	"cmp"
+	"net/netip"
 	"slices"
 	"strings"
 
@@ -16,7 +17,7 @@ var specsRule = &Rule{
 		"keys and spelling are no change. What traffic between machines is protected by is an entry of its own: a tenant that no longer requires " +
 		"encryption may live on clusters that have none, and a cluster that no longer has it does not tell anybody else. It is critical where a change " +
 		"takes both. A check that a cluster switches off is an entry of its own, too: digests of images that are no longer required, names of namespaces " +
-		"that are no longer reserved. So is another executor of TrainJobs, which is critical: running jobs were made by the one before.",
+		"that are no longer reserved, addresses that no longer count as the cluster's own. So is another executor of TrainJobs, which is critical: running jobs were made by the one before.",
 	Says:   []Consequence{SpecsOnly, WeakensEncryption, WeakensChecks, RestartsPlatform},
 	claims: func(*match.Change) bool { return false },
 	judge:  func(*Cluster, []*match.Change) []Effect { return nil },
@@ -82,9 +83,28 @@ func checks(changes []*match.Change) []Effect {
 			name := several(missing(names(change.Old), names(change.New)))
 			effects = append(effects, specEffect([]*match.Change{change}, WeakensChecks, Warning, "names of namespaces are no longer reserved: a tenant may take "+name).
 				with("reserve", "no longer the namespace "+name))
+		case p.Is("spec", "network", "ranges", "**") && len(uncounted(change)) > 0:
+			gone := several(uncounted(change))
+			effects = append(effects, specEffect([]*match.Change{change}, WeakensChecks, Warning, "addresses no longer count as the cluster's own: a tenant may open "+gone+" and nobody is told").
+				with("take", gone+" no longer for addresses of pods and Services"))
 		}
 	}
 	return effects
+}
+
+// uncounted are the ranges of a cluster that are gone and that no other one of its holds.
+func uncounted(c *match.Change) []string {
+	still := names(c.After.Root.At("spec", "network", "ranges"))
+	return slices.DeleteFunc(missing(names(c.Old), still), func(gone string) bool {
+		return slices.ContainsFunc(still, func(held string) bool { return holds(held, gone) })
+	})
+}
+
+// holds reports whether all addresses of one range are in another one.
+func holds(wide, narrow string) bool {
+	outer, err := netip.ParsePrefix(wide)
+	inner, other := netip.ParsePrefix(narrow)
+	return err == nil && other == nil && outer.Bits() <= inner.Bits() && outer.Contains(inner.Addr())
 }
 
 // executors are clusters on which somebody else executes TrainJobs.

@@ -32,7 +32,14 @@ func (c *Cluster) unknown(part []*match.Change) Effect {
 	return c.effect(part, Unclassified, Warning, title).with("have", rest).to(Hampered)
 }
 
-// isNoted reports whether a change is what an object says of itself. By labels of namespaces policies and webhooks know what they are for.
+// isNoted reports whether a change is what an object says of itself. By labels of namespaces policies and webhooks know what they are for, and
+// by annotations of known domains programs know what to do there.
 func isNoted(change *match.Change) bool {
-	return !change.Whole() && change.Kind() != "Namespace" && (change.Path.Is("metadata", "labels", "**") || change.Path.Is("metadata", "annotations", "**"))
+	switch {
+	case change.Whole():
+		return false
+	case change.Path.Is("metadata", "annotations", "*"):
+		return change.Kind() != "Namespace" || readerOfKey(change.Path.Last()) == nil
+	}
+	return change.Kind() != "Namespace" && change.Path.Is("metadata", "labels", "**")
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"time"
 
 	"lockstep.dev/lockstep/pkg/compile/object"
 	"lockstep.dev/lockstep/pkg/compile/semdiff/match"
@@ -15,7 +16,7 @@ var wiringRule = &Rule{
 	Doc: "Everything else of a runtime: MPI implementation and version, commands, volumes, scheduling, probes, policies of its JobSet. Jobs that " +
 		"are created afterwards get it, because Trainer takes a snapshot of the runtime when a job is created (since 2.3). Another MPI " +
 		"implementation or major version is a warning: images must have it too. So is a toleration of every taint: jobs may start on machines that are kept for others, a Secret or a volume that " +
-		"they did not have, another service account, priority or scheduler, and other hosts under the same names.",
+		"they did not have, another service account, priority or scheduler, other hosts under the same names, and a shorter time after which jobs are ended.",
 	Says: []Consequence{NewJobsOnly},
 	claims: func(c *match.Change) bool {
 		if !isRuntime(c) || c.Whole() {
@@ -38,6 +39,9 @@ func (c *Cluster) wired(part []*match.Change) Effect {
 	}
 	if i := slices.IndexFunc(part, func(change *match.Change) bool { return change.Path.Last() == mpi.GangTimeoutAnnotation }); i >= 0 {
 		severity, title, rest = gangTimeout(part[i])
+	}
+	if i := slices.IndexFunc(part, endsJobs); i >= 0 {
+		severity, title, rest = deadline(part[i])
 	}
 	if slices.ContainsFunc(part, isOtherMPI) {
 		severity, title, rest = Warning, "new jobs run with another MPI: their images must have it", "new jobs with another MPI"
@@ -74,6 +78,34 @@ func gangTimeout(c *match.Change) (severity Severity, title, rest string) {
 		return Warning, "new jobs hold their machines without end while some of their pods do not start", "new jobs that hold machines while they are not complete"
 	}
 	return Notice, "new jobs wait another time for all of their pods: " + cmp.Or(c.Old.Scalar(), "without end") + " → " + c.New.Scalar(), "new jobs that wait another time for all of their pods"
+}
+
+// endsJobs reports whether a change is about how long a job may run.
+func endsJobs(c *match.Change) bool { return c.Path.Last() == "activeDeadlineSeconds" }
+
+// deadline says when new jobs end, whether they are done or not.
+func deadline(c *match.Change) (severity Severity, title, rest string) {
+	was, is := seconds(c.Old), seconds(c.New)
+	if c.New == nil || c.Old != nil && trendOf(c.Old, c.New) == more {
+		return Notice, "new jobs may run longer: " + was + " → " + is, "new jobs that may run longer, " + is
+	}
+	return Warning, "new jobs are ended sooner, whether they are done or not: " + was + " → " + is, "new jobs that are ended after " + is
+}
+
+// seconds is a number of them as people write it: `72h`.
+func seconds(n *object.Node) string {
+	if n == nil {
+		return "no end"
+	}
+	d, err := time.ParseDuration(n.Text + "s")
+	if err != nil {
+		return n.Text
+	}
+	text := strings.TrimSuffix(d.String(), "0s")
+	if strings.HasSuffix(text, "h0m") {
+		text = strings.TrimSuffix(text, "0m")
+	}
+	return text
 }
 
 func tolerates(c *match.Change) bool { return c.Path.Has("tolerations") }

@@ -87,6 +87,10 @@ test-gitops: tools ## Run Flux and Argo CD with what is compiled for them, again
 test-mpi-operator: tools ## Run mpi-operator's own example under the real mpi-operator and, converted, under our controller (root)
 	@$(SUITE)/mpi-operator
 
+.PHONY: frameworks
+frameworks: tools ## Run Horovod, DeepSpeed, PyTorch, Intel MPI and suites of others by each of their launchers, and write docs/catalog.md (root; FOCUS=REGEXP)
+	@$(SUITE)/frameworks
+
 .PHONY: test-python
 test-python: tools ## Run the tests of the Python package: types, style, and pytest against a real API server (LOCKSTEP_PYTEST="-k NAME")
 	@$(SUITE)/python

@@ -1,9 +1,6 @@
 package e2e
 
 import (
-	"regexp"
-	"strconv"
-
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 
@@ -39,29 +36,8 @@ var _ = Describe("Frameworks as they come", func() {
 		learn.Name = "train-" + runtime
 		result := together(ctx, learn)[0]
 		Expect(result.Condition).To(Equal("Complete"), "%s\n%s", result.Message, result.log)
-		expectLearned(result, learn)
+		Expect(trial.CheckLearned(result.log, int(learn.Nodes), int(learn.Slots), 1e-6)).To(Succeed(), result.log)
 	},
 		Entry("on Open MPI 5", "openmpi5-cpu"), Entry("on MPICH", "mpich-cpu"), Entry("on Intel MPI", "intelmpi-cpu"),
 	)
 })
-
-var trained = regexp.MustCompile(`(?m)^rank=(\d+) size=(\d+) host=(\S+) loss=\S+ accuracy=(\S+) weights=(\S+)$`)
-
-// expectLearned looks at what each rank of mpi-train says: all ranks on their nodes, one result, which is good, and that of one process.
-func expectLearned(result ended, j trial.Job) {
-	GinkgoHelper()
-	ranks, hosts, weights := map[string]bool{}, map[string]int{}, map[string]bool{}
-	for _, line := range trained.FindAllStringSubmatch(result.log, -1) {
-		ranks[line[1]], weights[line[5]] = true, true
-		hosts[line[3]]++
-		Expect(line[2]).To(Equal(strconv.Itoa(int(j.Nodes*j.Slots))), "a world of its own\n%s", result.log)
-		Expect(strconv.ParseFloat(line[4], 64)).To(BeNumerically(">", 0.98), result.log)
-	}
-	Expect(ranks).To(HaveLen(int(j.Nodes*j.Slots)), result.log)
-	Expect(hosts).To(HaveLen(int(j.Nodes)), result.log)
-	Expect(hosts).To(HaveEach(int(j.Slots)), result.log)
-	Expect(weights).To(HaveLen(1), "ranks went ways of their own\n%s", result.log)
-	difference := regexp.MustCompile(`(?m)^difference=(\S+) from one process$`).FindStringSubmatch(result.log)
-	Expect(difference).To(HaveLen(2), result.log)
-	Expect(strconv.ParseFloat(difference[1], 64)).To(BeNumerically("<", 1e-6), result.log)
-}

@@ -156,6 +156,16 @@ func (b *Builder) rootFS(ctx context.Context, img image.Image, dir, temp string)
 	if err != nil {
 		return err
 	}
+	built, err := b.buildSources(ctx, img, root, report)
+	if err != nil {
+		return err
+	}
+	if img.Debian.Bytecode {
+		report("compiling Python's modules")
+		if err := debian.CompileModules(ctx, root); err != nil {
+			return err
+		}
+	}
 	var programs []string
 	for _, p := range img.Debian.Programs {
 		report("compiling " + p.Source + " with " + p.Compiler)
@@ -165,7 +175,36 @@ func (b *Builder) rootFS(ctx context.Context, img image.Image, dir, temp string)
 		programs = append(programs, p.Path)
 	}
 	report("packing")
-	return pack(img, b.specOf(img), root, programs, wheels, dir, temp)
+	return pack(img, b.specOf(img), root, programs, slices.Concat(wheels, built), dir, temp)
+}
+
+// buildSources returns the files that the builds have installed.
+func (b *Builder) buildSources(ctx context.Context, img image.Image, root string, report debian.Report) ([]string, error) {
+	if len(img.Debian.Sources) == 0 {
+		return nil, nil
+	}
+	if err := debian.RequirePip(ctx, report); err != nil {
+		return nil, err
+	}
+	before, err := debian.LocalFiles(root)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range img.Debian.Sources {
+		file, err := wheel.FetchSource(ctx, s.Name, s.Version, s.SHA256, filepath.Join(b.Cache.dir, "wheels"), report)
+		if err != nil {
+			return nil, err
+		}
+		report("building " + s.Name + " " + s.Version)
+		if err := debian.Build(ctx, root, file, s.Name+"-"+s.Version, s.Build); err != nil {
+			return nil, err
+		}
+	}
+	after, err := debian.LocalFiles(root)
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(after, func(p string) bool { return slices.Contains(before, p) }), debian.FindLibraries(ctx, root)
 }
 
 // unpackWheels returns the files of those that are for the image.
@@ -203,6 +242,7 @@ func pack(img image.Image, spec archive.Spec, root string, programs, wheels []st
 	if err != nil {
 		return err
 	}
+	tree.Bytecode = img.Debian.Bytecode
 	lower, err := tree.Select(img.Debian.Packages, slices.Concat(programs, wheels), img.Debian.Exclude)
 	if err != nil {
 		return err

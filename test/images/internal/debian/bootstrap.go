@@ -160,15 +160,53 @@ func Compile(ctx context.Context, root, compiler, source, output string, flags [
 	return os.Remove(filepath.Join(root, inside))
 }
 
+// Build unpacks a source distribution, which has one folder, and runs lines of bash in it, inside root and with processes of its own: there is
+// /proc, which setup programs read. Everything is as installed by hand: below /usr/local.
+func Build(ctx context.Context, root, file, folder, lines string) error {
+	sources := filepath.Join(root, "src")
+	if err := os.MkdirAll(sources, 0o755); err != nil {
+		return err
+	}
+	if err := run(exec.CommandContext(ctx, "tar", "--extract", "--gzip", "--no-same-owner", "--file="+file, "--directory="+sources), func(string) {}); err != nil {
+		return err
+	}
+	cmd := exec.CommandContext(ctx, "unshare", "--fork", "--kill-child", "--pid", "--mount-proc", "--propagation", "private", "--root="+root,
+		"--wd="+path.Join("/src", folder), "/bin/bash", "-euc", lines)
+	cmd.Env = insideEnv
+	if err := run(cmd, func(string) {}); err != nil {
+		return fmt.Errorf("build %s: %w", folder, err)
+	}
+	return nil
+}
+
+// LocalFiles are the files and links below /usr/local of root, where no package puts any.
+func LocalFiles(root string) (paths []string, err error) {
+	err = filepath.WalkDir(filepath.Join(root, "usr", "local"), func(p string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			paths = append(paths, strings.TrimPrefix(p, root))
+		}
+		return err
+	})
+	return paths, err
+}
+
+// CompileModules compiles all modules of Python in root, so that compiled ones count whatever the times of files are, which images change.
+func CompileModules(ctx context.Context, root string) error {
+	const modules = `python3 -m compileall -q -f --invalidation-mode unchecked-hash $(python3 -c 'import sys; print(*filter(None, sys.path))') || true`
+	return inRoot(ctx, root, "/bin/bash", "-c", modules+" # some packages have modules for other versions of Python")
+}
+
 // FindLibraries tells the dynamic loader of root about libraries that no package has brought.
 func FindLibraries(ctx context.Context, root string) error {
 	return inRoot(ctx, root, "/sbin/ldconfig")
 }
 
+// insideEnv is the environment of what runs in a root file system. Open MPI 5's compiler wrapper refuses to start without a home directory.
+var insideEnv = []string{"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=/tmp", "LC_ALL=C", "SOURCE_DATE_EPOCH=0"}
+
 func inRoot(ctx context.Context, root string, command ...string) error {
 	cmd := exec.CommandContext(ctx, "/usr/bin/env", command...)
-	// Open MPI 5's compiler wrapper refuses to start without a home directory.
-	cmd.Env = []string{"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=/tmp", "LC_ALL=C", "SOURCE_DATE_EPOCH=0"}
+	cmd.Env = insideEnv
 	cmd.Dir = "/"
 	cmd.SysProcAttr = &syscall.SysProcAttr{Chroot: root}
 	return run(cmd, func(string) {})

@@ -19,6 +19,9 @@ import (
 // Root is a root file system on disk that dpkg filled. All paths in it are absolute, seen from inside, with the
 // merged-/usr links of the top level resolved (/lib/x becomes /usr/lib/x).
 type Root struct {
+	// Bytecode says that what CompileModules has made is taken along with the modules.
+	Bytecode bool
+
 	dir      string
 	files    map[string][]string // package → what dpkg installed for it
 	owner    map[string]string   // path → package
@@ -207,6 +210,7 @@ func (s *selection) keep(p string) error {
 	if !info.Mode().IsRegular() {
 		return nil
 	}
+	s.keepBytecode(p)
 	libraries, err := neededBy(s.root.path(p))
 	if err != nil {
 		return fmt.Errorf("%s: %w", p, err)
@@ -217,6 +221,18 @@ func (s *selection) keep(p string) error {
 		}
 	}
 	return nil
+}
+
+// keepBytecode takes what CompileModules has made of a module.
+func (s *selection) keepBytecode(p string) {
+	name, is := strings.CutSuffix(path.Base(p), ".py")
+	if !s.root.Bytecode || !is {
+		return
+	}
+	compiled, _ := filepath.Glob(s.root.path(path.Join(path.Dir(p), "__pycache__", name+".cpython-*.pyc"))) // the pattern is right
+	for _, file := range compiled {
+		s.kept[strings.TrimPrefix(file, s.root.dir)] = true
+	}
 }
 
 func (s *selection) keepLibrary(user, soname string, runPath []string) error {

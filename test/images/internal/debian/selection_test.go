@@ -5,6 +5,7 @@ import (
 	"debug/elf"
 	"encoding/binary"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -94,6 +95,42 @@ func TestSelectTakesWhatIsLinkedAndNothingElse(t *testing.T) {
 	}
 	if err := debian.NoRemoteShell(got); err != nil {
 		t.Errorf("an ssh client that is only a dependency got in: %v", err)
+	}
+}
+
+// Python would not look at a module that was compiled for another version, nor at one without its source.
+func TestSelectTakesCompiledModulesWhereAsked(t *testing.T) {
+	files, packages := mpiRoot()
+	for _, file := range []string{"x.py", "__pycache__/x.cpython-313.pyc", "__pycache__/gone.cpython-313.pyc"} {
+		files["usr/lib/python3/"+file] = node{contents: []byte("x")}
+	}
+	packages["python3-x"] = "/. /usr/lib/python3/x.py"
+	root := writeRoot(t, files, packages)
+	for bytecode, want := range map[bool]map[string]string{
+		false: {"/usr/lib/python3/x.py": "file -rw-r--r--"},
+		true:  {"/usr/lib/python3/x.py": "file -rw-r--r--", "/usr/lib/python3/__pycache__/x.cpython-313.pyc": "file -rw-r--r--"},
+	} {
+		root.Bytecode = bytecode
+		got, err := root.Select([]string{"python3-x"}, nil, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		modules := describe(got)
+		maps.DeleteFunc(modules, func(p, _ string) bool { return !strings.HasPrefix(p, "/usr/lib/python3/") })
+		if diff := cmp.Diff(want, modules); diff != "" {
+			t.Errorf("bytecode %v (-want +got):\n%s", bytecode, diff)
+		}
+	}
+}
+
+func TestLocalFilesAreThoseOfBuilds(t *testing.T) {
+	dir := t.TempDir()
+	node{contents: []byte("#!/bin/sh\n")}.write(t, filepath.Join(dir, "usr/local/bin/hello"))
+	node{link: "liby.so.1"}.write(t, filepath.Join(dir, "usr/local/lib/liby.so"))
+	node{contents: []byte("x")}.write(t, filepath.Join(dir, "usr/bin/x"))
+	got, err := debian.LocalFiles(dir)
+	if diff := cmp.Diff([]string{"/usr/local/bin/hello", "/usr/local/lib/liby.so"}, got); err != nil || diff != "" {
+		t.Errorf("%v %s", err, diff)
 	}
 }
 

@@ -27,9 +27,11 @@ type Image struct {
 	// Name is the folder of the definition.
 	Name string `yaml:"-"`
 	// Reference is registry/repository:tag; the registry need not exist.
-	Reference string  `yaml:"reference"`
-	Debian    *Debian `yaml:"debian"`
-	Go        *Go     `yaml:"go"`
+	Reference string `yaml:"reference"`
+	// OnDemand says that the image is large and made only where it is named.
+	OnDemand bool    `yaml:"onDemand" json:",omitempty"`
+	Debian   *Debian `yaml:"debian"`
+	Go       *Go     `yaml:"go"`
 	// Links are further symbolic links, path to target.
 	Links map[string]string `yaml:"links"`
 	// Files are further text files, path to contents; they replace those of packages.
@@ -57,6 +59,11 @@ type Debian struct {
 	// Wheels are files of Python's package index, beside Packages and BuildPackages.
 	Wheels      []Wheel `yaml:"wheels" json:",omitempty"`
 	BuildWheels []Wheel `yaml:"buildWheels" json:",omitempty"`
+	// Sources are source distributions of Python's package index, built one after the other.
+	Sources []Source `yaml:"sources" json:",omitempty"`
+	// Bytecode says that the image has Python's modules compiled, too: a file system that nobody can write keeps no cache, and large
+	// frameworks would be compiled anew by every rank.
+	Bytecode bool `yaml:"bytecode" json:",omitempty"`
 	// Programs are compiled for this image.
 	Programs []Program `yaml:"programs"`
 	// RemoteShell says that the image is meant to hold ssh, as only those do that ours are measured against.
@@ -72,6 +79,16 @@ type Wheel struct {
 	SHA256 map[string]string `yaml:"sha256"`
 	// Keep are patterns (path.Match) of paths in the image, when not all files are wanted.
 	Keep []string `yaml:"keep" json:",omitempty"`
+}
+
+// Source is one source distribution of Python's package index.
+type Source struct {
+	// Name and Version are those of the index, and SHA256 is the hash of the file.
+	Name    string `yaml:"name"`
+	Version string `yaml:"version"`
+	SHA256  string `yaml:"sha256"`
+	// Build are lines for bash, run in the unpacked folder inside the root file system. What they leave below /usr/local is in the image.
+	Build string `yaml:"build"`
 }
 
 // Program is one C or C++ file to compile.
@@ -122,10 +139,11 @@ func Load(definitions fs.FS) ([]Image, error) {
 	return images, errors.Join(wrong...)
 }
 
-// Choose returns the images with the given names, in the order of all; no names mean all that can be made for an architecture, as Go names it.
+// Choose returns the images with the given names, in the order of all; no names mean all that can be made for an architecture, as Go names
+// it, and that are not large.
 func Choose(all []Image, names []string, architecture string) ([]Image, error) {
 	if len(names) == 0 {
-		return slices.DeleteFunc(slices.Clone(all), func(i Image) bool { return !i.canBeMadeFor(architecture) }), nil
+		return slices.DeleteFunc(slices.Clone(all), func(i Image) bool { return i.OnDemand || !i.canBeMadeFor(architecture) }), nil
 	}
 	var known []string
 	for _, img := range all {
@@ -227,6 +245,9 @@ func (d *Debian) check(definitions fs.FS) (wrong []error) {
 	for _, w := range slices.Concat(d.Wheels, d.BuildWheels) {
 		wrong = append(wrong, w.check()...)
 	}
+	for _, s := range d.Sources {
+		wrong = append(wrong, s.check()...)
+	}
 	for _, p := range d.Programs {
 		if p.Compiler == "" {
 			refuse("programs: compiler of %q is missing", p.Path)
@@ -245,14 +266,14 @@ func (w Wheel) check() (wrong []error) {
 	refuse := func(format string, args ...any) {
 		wrong = append(wrong, fmt.Errorf("debian.wheels: %q: "+format, append([]any{w.Name}, args...)...))
 	}
-	if w.Name == "" || w.Version == "" || strings.ContainsAny(w.Name+w.Version, " /=<>\n") {
+	if !namesOneVersion(w.Name, w.Version) {
 		refuse("want a name and one version, have %q", w.Version)
 	}
 	if len(w.SHA256) == 0 {
 		refuse("sha256 is missing: want the hash of the file for each architecture")
 	}
 	for architecture, hash := range w.SHA256 {
-		if raw, err := hex.DecodeString(hash); err != nil || len(raw) != sha256.Size {
+		if !isHash(hash) {
 			refuse("sha256 for %s: want 64 hexadecimal digits", architecture)
 		}
 	}
@@ -262,6 +283,31 @@ func (w Wheel) check() (wrong []error) {
 		}
 	}
 	return wrong
+}
+
+func (s Source) check() (wrong []error) {
+	refuse := func(format string, args ...any) {
+		wrong = append(wrong, fmt.Errorf("debian.sources: %q: "+format, append([]any{s.Name}, args...)...))
+	}
+	if !namesOneVersion(s.Name, s.Version) {
+		refuse("want a name and one version, have %q", s.Version)
+	}
+	if !isHash(s.SHA256) {
+		refuse("sha256: want 64 hexadecimal digits")
+	}
+	if s.Build == "" {
+		refuse("build is missing: want the commands that install it below /usr/local")
+	}
+	return wrong
+}
+
+func namesOneVersion(name, version string) bool {
+	return name != "" && version != "" && !strings.ContainsAny(name+version, " /=<>\n")
+}
+
+func isHash(text string) bool {
+	raw, err := hex.DecodeString(text)
+	return err == nil && len(raw) == sha256.Size
 }
 
 func (g *Go) check() (wrong []error) {

@@ -34,6 +34,8 @@ func TestDefinitionsOfThisRepository(t *testing.T) {
 		"openmpi5":       "lockstep.test/mpi/openmpi:5",
 		"mpich":          "lockstep.test/mpi/mpich:4",
 		"intelmpi":       "lockstep.test/mpi/intelmpi:2021",
+		"torch":          "lockstep.test/mpi/torch:2.6",
+		"horovod":        "lockstep.test/mpi/horovod-torch:0.28",
 		"stand-ins":      "lockstep.test/mpi/stand-ins:dev",
 		"mpi-agent":      "lockstep.test/mpi-agent:dev",
 		"mpi-controller": "lockstep.test/mpi-controller:dev",
@@ -46,6 +48,7 @@ func TestDefinitionsOfThisRepository(t *testing.T) {
 func TestLoadIsStrict(t *testing.T) {
 	debian := "reference: lockstep.test/x:dev\ndebian:\n  suite: bookworm\n  packages: [bash]\n"
 	wheel := debian + "  wheels: [{name: x, version: 1.0, sha256: {amd64: " + strings.Repeat("ab", 32) + "}, keep: [/usr/local/bin/*]}]\n"
+	source := debian + "  sources: [{name: x, version: 1.0, sha256: " + strings.Repeat("ab", 32) + ", build: make install}]\n"
 	cases := map[string]struct {
 		reason string
 		text   string
@@ -76,6 +79,10 @@ func TestLoadIsStrict(t *testing.T) {
 		"WheelHash":       {reason: "a hash that is cut off pins nothing", text: strings.Replace(wheel, "abab", "", 1), want: "want 64 hexadecimal digits"},
 		"WheelHashes":     {reason: "nor does none", text: strings.Replace(wheel, "amd64: "+strings.Repeat("ab", 32), "", 1), want: "sha256 is missing"},
 		"WheelKeep":       {reason: "patterns are of paths in the image", text: strings.Replace(wheel, "/usr/local", "x", 1), want: "begins with a slash"},
+		"GoodSource":      {reason: "a source distribution beside Debian", text: source},
+		"SourceVersion":   {reason: "a range would pin nothing", text: strings.Replace(source, "1.0", `">=1"`, 1), want: "want a name and one version"},
+		"SourceHash":      {reason: "a hash that is cut off pins nothing", text: strings.Replace(source, "abab", "", 1), want: "want 64 hexadecimal digits"},
+		"SourceBuild":     {reason: "nothing would come of it", text: strings.Replace(source, "make install", `""`, 1), want: "build is missing"},
 		"ScriptSource":    {reason: "the script must be there", text: debian + "scripts: {/x: none}\n", want: "none"},
 		"ScriptPath":      {reason: "a place in the image", text: debian + "scripts: {x: a/image.yaml}\n", want: `path "x": want an absolute path`},
 		"ProgramPath":     {reason: "a place in the image", text: debian + "  programs: [{compiler: cc, source: a/image.yaml, path: x}]\n", want: `path "x": want an absolute path`},
@@ -113,7 +120,7 @@ func TestLoadOfNothing(t *testing.T) {
 
 func TestChoose(t *testing.T) {
 	foreign := &image.Debian{Wheels: []image.Wheel{{Name: "x", SHA256: map[string]string{"arm64": "ab"}}}}
-	all := []image.Image{{Name: "a"}, {Name: "b"}, {Name: "c"}, {Name: "d", Debian: foreign}}
+	all := []image.Image{{Name: "a"}, {Name: "b"}, {Name: "c"}, {Name: "d", Debian: foreign}, {Name: "large", OnDemand: true}}
 	cases := map[string]struct {
 		reason string
 		names  []string
@@ -122,8 +129,9 @@ func TestChoose(t *testing.T) {
 	}{
 		"All":     {reason: "no names mean all that can be made here", want: []string{"a", "b", "c"}},
 		"Foreign": {reason: "by its name it is asked for, and fails with a reason", names: []string{"d"}, want: []string{"d"}},
+		"Large":   {reason: "what is large is made where it is asked for", names: []string{"large"}, want: []string{"large"}},
 		"Some":    {reason: "in the order of definitions, once each", names: []string{"c", "a", "c"}, want: []string{"a", "c"}},
-		"Unknown": {reason: "says what there is", names: []string{"e"}, err: `no image is called "e": choose from a, b, c, d`},
+		"Unknown": {reason: "says what there is", names: []string{"e"}, err: `no image is called "e": choose from a, b, c, d, large`},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

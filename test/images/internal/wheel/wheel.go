@@ -1,9 +1,10 @@
 // Package wheel puts files of Python's package index into root file systems.
 //
-// Duty: have pip download a wheel at a pinned hash, once for all checkouts (Fetch), and unpack those of its files that an image needs (Unpack).
+// Duty: have pip download a wheel or a source distribution at a pinned hash, once for all checkouts (Fetch, FetchSource), and unpack those files of a
+// wheel that an image needs (Unpack).
 //
-// Invariants: no registry is named here, pip asks the one that the machine is set up for; nothing is run of what comes from there, and a file
-// with another hash is never used.
+// Invariants: no registry is named here, pip asks the one that the machine is set up for; a file with another hash is never used. Nothing is run of a
+// wheel. Of a source distribution pip itself runs setup.py, which tells it the metadata, once the hash is right.
 package wheel
 
 import (
@@ -21,10 +22,22 @@ import (
 	"strings"
 )
 
+// kind is what pip is asked for, and how the names of such files end.
+type kind struct{ option, suffix string }
+
 // Fetch returns the file of a wheel in the folder cache, which pip downloads first if it is not there. Of the builds of a version it is the one
 // with the hash.
 func Fetch(ctx context.Context, name, version, hash, cache string, report func(string)) (file string, err error) {
-	file = filepath.Join(cache, name+"-"+version+"-"+hash[:16]+".whl")
+	return kind{"--only-binary=:all:", ".whl"}.fetch(ctx, name, version, hash, cache, report)
+}
+
+// FetchSource does the same for a source distribution.
+func FetchSource(ctx context.Context, name, version, hash, cache string, report func(string)) (file string, err error) {
+	return kind{"--no-binary=" + name, ".tar.gz"}.fetch(ctx, name, version, hash, cache, report)
+}
+
+func (k kind) fetch(ctx context.Context, name, version, hash, cache string, report func(string)) (file string, err error) {
+	file = filepath.Join(cache, name+"-"+version+"-"+hash[:16]+k.suffix)
 	if sum, err := hashOf(file); err == nil && sum == hash {
 		return file, nil
 	}
@@ -37,12 +50,12 @@ func Fetch(ctx context.Context, name, version, hash, cache string, report func(s
 		return "", err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(temp)) }()
-	if err := download(ctx, name, version, hash, temp); err != nil {
+	if err := k.download(ctx, name, version, hash, temp); err != nil {
 		return "", fmt.Errorf("download %s %s: %w", name, version, err)
 	}
-	found, err := filepath.Glob(filepath.Join(temp, "*.whl"))
+	found, err := filepath.Glob(filepath.Join(temp, "*"+k.suffix))
 	if err != nil || len(found) != 1 {
-		return "", fmt.Errorf("download %s %s: pip left %q: want one wheel", name, version, found)
+		return "", fmt.Errorf("download %s %s: pip left %q: want one file *%s", name, version, found, k.suffix)
 	}
 	if sum, err := hashOf(found[0]); err != nil || sum != hash {
 		return "", errors.Join(err, fmt.Errorf("download %s %s: the file has SHA-256 %s, want %s", name, version, sum, hash))
@@ -50,13 +63,13 @@ func Fetch(ctx context.Context, name, version, hash, cache string, report func(s
 	return file, os.Rename(found[0], file)
 }
 
-func download(ctx context.Context, name, version, hash, to string) error {
+func (k kind) download(ctx context.Context, name, version, hash, to string) error {
 	pinned := filepath.Join(to, "requirements.txt")
 	if err := os.WriteFile(pinned, fmt.Appendf(nil, "%s==%s --hash=sha256:%s\n", name, version, hash), 0o600); err != nil {
 		return err
 	}
 	cmd := exec.CommandContext(ctx, "python3", "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-cache-dir", "--no-deps",
-		"--only-binary=:all:", "--require-hashes", "--requirement="+pinned, "--dest="+to)
+		k.option, "--require-hashes", "--requirement="+pinned, "--dest="+to)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("%w\n%s", err, strings.TrimSpace(string(out)))
 	}

@@ -2,6 +2,7 @@ package wheel
 
 import (
 	"archive/zip"
+	"context"
 	"fmt"
 	"io/fs"
 	"os"
@@ -113,30 +114,40 @@ func TestFetchAsksPipOnceAndTakesOnlyWhatHasTheHash(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	bin, cache := t.TempDir(), filepath.Join(t.TempDir(), "wheels")
-	script := fmt.Sprintf("#!/bin/sh\nfor a; do case $a in --dest=*) cp %s ${a#--dest=}/; echo \"$@\" >>%s/calls;; esac; done\n", source, bin)
-	if err := os.WriteFile(filepath.Join(bin, "python3"), []byte(script), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
-	for range 2 {
-		file, err := Fetch(t.Context(), "x", "1", hash, cache, func(string) {})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got, err := hashOf(file); got != hash {
-			t.Errorf("%s has the hash %s, %v", file, got, err)
-		}
-	}
-	calls, err := os.ReadFile(filepath.Join(bin, "calls"))
-	if err != nil || strings.Count(string(calls), "\n") != 1 || !strings.Contains(string(calls), "--require-hashes") {
-		t.Errorf("pip was called so: %s (%v)", calls, err)
-	}
-	other := strings.Repeat("0", 64)
-	if _, err := Fetch(t.Context(), "x", "1", other, cache, func(string) {}); err == nil || !strings.Contains(err.Error(), "want "+other) {
-		t.Errorf("another file: error %v", err)
-	}
-	if left, err := os.ReadDir(cache); err != nil || len(left) != 1 {
-		t.Errorf("the cache holds %v (%v)", left, err)
+	for name, tc := range map[string]struct {
+		fetch        func(ctx context.Context, name, version, hash, cache string, report func(string)) (string, error)
+		file, option string
+	}{
+		"Wheel":  {Fetch, "x-1-py3-none-any.whl", "--only-binary=:all:"},
+		"Source": {FetchSource, "x-1.tar.gz", "--no-binary=x"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bin, cache := t.TempDir(), filepath.Join(t.TempDir(), "wheels")
+			script := fmt.Sprintf("#!/bin/sh\nfor a; do case $a in --dest=*) cp %s ${a#--dest=}/%s; echo \"$@\" >>%s/calls;; esac; done\n", source, tc.file, bin)
+			if err := os.WriteFile(filepath.Join(bin, "python3"), []byte(script), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
+			for range 2 {
+				file, err := tc.fetch(t.Context(), "x", "1", hash, cache, func(string) {})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got, err := hashOf(file); got != hash {
+					t.Errorf("%s has the hash %s, %v", file, got, err)
+				}
+			}
+			calls, err := os.ReadFile(filepath.Join(bin, "calls"))
+			if err != nil || strings.Count(string(calls), "\n") != 1 || !strings.Contains(string(calls), tc.option+" --require-hashes") {
+				t.Errorf("pip was called so: %s (%v)", calls, err)
+			}
+			other := strings.Repeat("0", 64)
+			if _, err := tc.fetch(t.Context(), "x", "1", other, cache, func(string) {}); err == nil || !strings.Contains(err.Error(), "want "+other) {
+				t.Errorf("another file: error %v", err)
+			}
+			if left, err := os.ReadDir(cache); err != nil || len(left) != 1 {
+				t.Errorf("the cache holds %v (%v)", left, err)
+			}
+		})
 	}
 }

@@ -1,0 +1,143 @@
+package frameworks
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	"lockstep.dev/lockstep/pkg/mpi"
+	"lockstep.dev/lockstep/test/frameworks/results"
+	"lockstep.dev/lockstep/test/trial"
+)
+
+const (
+	yes = "yes"
+	// not is said of what a program does not do: a benchmark learns nothing, and mpi-train has no way to fail.
+	not = "–"
+
+	horovod   = "torch-train --with horovod"
+	torch     = "torch-train --with torch"
+	deepspeed = "torch-train --with deepspeed"
+	// first is the host of rank 0, which torch.distributed does not know under mpirun.
+	first = `MASTER_ADDR=$(head -n 1 ` + mpi.HostfilePath + ` | cut -d ' ' -f 1)`
+)
+
+// torchrun is started on each node by ssh, as its documentation says of machines without a scheduler. PyTorch 1.13 cannot pass on the output of
+// ranks under Python 3.11, and needs -r and -t instead.
+const torchrun = `number=0 pids=
+export ` + first + `
+while read -r host _; do
+  ssh "$host" torchrun -r 1 -t 1 --log_dir /tmp/torchrun --nnodes 2 --nproc_per_node 2 --node_rank $number --master_addr "$MASTER_ADDR" --master_port 29500 \
+    /usr/local/bin/%s < /dev/null &
+  pids="$pids $!" number=$((number + 1))
+done < ` + mpi.HostfilePath + `
+for pid in $pids; do wait $pid || exit; done`
+
+// way is one way to start a framework.
+type way struct {
+	framework, launcher, mpi, runtime string
+	// command is for bash, and of a training that can fail, %s is the program with its arguments.
+	command, program string
+	// witness is a line of the log of a suite that is no training.
+	witness string
+	// exit and killed are what is known to be told instead of the rank (docs/limits.md).
+	exit, killed string
+}
+
+var ways = []way{
+	{framework: "mpi4py", launcher: "mpirun", mpi: "Open MPI 5.0.7", runtime: "openmpi5-cpu", command: "mpirun mpi-train"},
+	{framework: "mpi4py", launcher: "mpirun", mpi: "MPICH 4.2.1", runtime: "mpich-cpu", command: "mpirun mpi-train"},
+	{framework: "mpi4py", launcher: "mpirun", mpi: "Intel MPI 2021.18", runtime: "intelmpi-cpu", command: "mpirun mpi-train"},
+	{framework: "mpi4py", launcher: "mpiexec.hydra", mpi: "Intel MPI 2021.18", runtime: "intelmpi-cpu", command: "mpiexec.hydra mpi-train"},
+	{framework: "IMB-MPI1", launcher: "mpirun", mpi: "Intel MPI 2021.18", runtime: "intelmpi-cpu", witness: `(?m)^# All processes entering MPI_Finalize`,
+		command: "mpirun IMB-MPI1 -iter 100 -msglog 10:12 -time 2 PingPong Allreduce"},
+	{framework: "HPCC 1.5", launcher: "mpirun", mpi: "Open MPI 5.0.7", runtime: "torch-cpu", witness: `(?m)^Success=1$`, command: "mpirun hpcc-small 2 2"},
+	{framework: "mpi4py's own tests", launcher: "mpirun", mpi: "Open MPI 5.0.7", runtime: "torch-cpu", witness: `(?m)^OK`,
+		command: "mpirun python3 /usr/local/share/mpi4py/test/main.py -q -e spawn -e dynproc"},
+	{framework: "Horovod 0.28, PyTorch 1.13", launcher: "mpirun", mpi: "Open MPI 4.1.4", runtime: "horovod-torch-cpu", command: "mpirun %s", program: horovod},
+	{framework: "Horovod 0.28, PyTorch 1.13", launcher: "horovodrun --mpi", mpi: "Open MPI 4.1.4", runtime: "horovod-torch-cpu",
+		command: "horovodrun --mpi -np 4 --hostfile " + mpi.HostfilePath + " %s", program: horovod},
+	{framework: "Horovod 0.28, PyTorch 1.13", launcher: "horovodrun --gloo", mpi: "none", runtime: "horovod-torch-cpu",
+		command: "horovodrun --gloo -np 4 --hostfile " + mpi.HostfilePath + " %s", program: horovod},
+	{framework: "PyTorch 1.13, gloo", launcher: "torchrun", mpi: "none", runtime: "horovod-torch-cpu", command: torchrun, program: torch},
+	{framework: "PyTorch 2.6, gloo", launcher: "mpirun", mpi: "Open MPI 5.0.7", runtime: "torch-cpu", command: "export " + first + "\nmpirun -x MASTER_ADDR %s", program: torch},
+	{framework: "PyTorch 2.6, MPI", launcher: "mpirun", mpi: "Open MPI 5.0.7", runtime: "torch-cpu", command: "mpirun %s", program: torch + " --backend mpi"},
+	{framework: "DeepSpeed 0.19, PyTorch 2.6", launcher: "deepspeed (pdsh)", mpi: "none", runtime: "deepspeed-cpu",
+		command: "deepspeed --hostfile " + mpi.HostfilePath + " /usr/local/bin/%s", program: deepspeed},
+	{framework: "DeepSpeed 0.19, PyTorch 2.6", launcher: "deepspeed --launcher openmpi", mpi: "Open MPI 5.0.7", runtime: "deepspeed-cpu",
+		command: "deepspeed --launcher openmpi --hostfile " + mpi.HostfilePath + " /usr/local/bin/%s", program: deepspeed},
+	{framework: "DeepSpeed 0.19, PyTorch 2.6", launcher: "mpirun", mpi: "Open MPI 5.0.7", runtime: "deepspeed-cpu", command: "mpirun %s", program: deepspeed},
+}
+
+var _ = Describe("Frameworks", Ordered, ContinueOnFailure, func() {
+	for i, w := range ways {
+		It(fmt.Sprintf("run: %s by %s on %s", w.framework, w.launcher, w.mpi), func(ctx SpecContext) {
+			row := w.try(ctx, fmt.Sprintf("way-%d", i))
+			rows = append(rows, row)
+			Expect(row.Runs).To(Equal(yes))
+			Expect(row.Learns).To(BeElementOf(yes, not))
+			Expect(row.Exit).To(BeElementOf(yes, not, cmp.Or(w.exit, yes)))
+			Expect(row.Killed).To(BeElementOf(yes, not, cmp.Or(w.killed, yes)))
+		})
+	}
+})
+
+// try runs a way, and then once more with a rank that exits and with one that is killed.
+func (w way) try(ctx SpecContext, name string) results.Row {
+	row := results.Row{
+		Framework: w.framework, Launcher: w.launcher, MPI: w.mpi, Runtime: w.runtime, Image: imageOf(ctx, w.runtime),
+		Command: w.text(""), Date: time.Now().UTC().Format(time.DateOnly), Learns: not, Exit: not, Killed: not,
+	}
+	row.Digest = images[row.Image]
+	result, log := run(ctx, name, w.runtime, w.bash(""))
+	switch {
+	case result.Condition != "Complete":
+		row.Runs = result.Reason
+		return row
+	case w.witness != "":
+		row.Runs = said(regexp.MustCompile(w.witness).MatchString(log), "not its last words")
+		return row
+	}
+	row.Runs, row.Learns = yes, yes
+	tolerance := 1e-6
+	if w.program != "" {
+		tolerance = 0.01 // 32-bit floats
+	}
+	if err := trial.CheckLearned(log, nodes, slots, tolerance); err != nil {
+		row.Learns = err.Error()
+	}
+	if w.program != "" {
+		row.Exit = w.fault(ctx, name+"-exit", " --fail 2:3", "RankFailed", "code 3")
+		row.Killed = w.fault(ctx, name+"-kill", " --fail 2:kill", "RankKilled", "SIGKILL")
+	}
+	return row
+}
+
+// fault is yes if the condition names rank 2 and how it ended, or the reason and what the condition says instead.
+func (w way) fault(ctx SpecContext, name, arguments, reason, how string) string {
+	result, _ := run(ctx, name, w.runtime, w.bash(arguments))
+	named := result.Reason == reason && strings.Contains(result.Message, "rank 2") && strings.Contains(result.Message, how)
+	return said(named, cmp.Or(result.Reason, result.Condition))
+}
+
+func said(so bool, otherwise string) string {
+	if so {
+		return yes
+	}
+	return otherwise
+}
+
+// text is what a user would write, with more arguments for the program.
+func (w way) text(arguments string) string {
+	if w.program == "" {
+		return w.command
+	}
+	return fmt.Sprintf(w.command, w.program+arguments)
+}
+
+func (w way) bash(arguments string) []string { return []string{"bash", "-c", w.text(arguments)} }

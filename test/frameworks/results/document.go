@@ -1,0 +1,107 @@
+package results
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"sigs.k8s.io/yaml"
+
+	"lockstep.dev/lockstep/api/v1alpha1"
+)
+
+const head = `# The catalog, and what of it ran
+
+Made of the results of ` + "`make frameworks`" + ` and of [catalog/runtimes](../catalog/runtimes); do not edit it. Each framework is started as its own documentation says, unmodified, in a
+TrainJob of 2 nodes with 2 slots each, by the editor of a tenant, on the local cluster: real pods, TCP on Ethernet, no GPU. Images are made from Debian's packages and Python's
+package index ([recipes](../test/images)); those for GPUs are yours to build ([recipes](../images)), and nobody here has built or run them.
+
+## Runtimes
+
+| runtime | image | image ID | ran |
+|---|---|---|---|
+`
+
+const rowsHead = `
+## Frameworks and launchers
+
+*Runs*: all ranks ran on their nodes and the program ended well. *Learns*: the same small network learned more than 98 % on all ranks together, with the weights of a single
+process ([mpi-train](../test/images/mpi-train/mpi-train.py), [torch-train](../test/images/torch-train/torch-train.py)). *Exit* and *killed*: rank 2 exited with 3, or was killed by SIGKILL,
+in the middle, and the condition of the TrainJob named that rank and how it ended.
+
+| framework | launcher | MPI | runtime | runs | learns | exit named | killed named |
+|---|---|---|---|---|---|---|---|
+`
+
+const commandsHead = `
+## Commands
+
+`
+
+// Document is docs/catalog.md. catalog is the folder of the repository that has the specs of runtimes.
+func Document(catalog fs.FS, rows []Row) (string, error) {
+	files, err := fs.Glob(catalog, "*.yaml")
+	if err != nil {
+		return "", err
+	}
+	var text strings.Builder
+	text.WriteString(head)
+	for _, file := range files {
+		spec, err := read(catalog, file)
+		if err != nil {
+			return "", err
+		}
+		digest, date := last(rows, spec)
+		fmt.Fprintf(&text, "| [%s](../catalog/runtimes/%s) | `%s` | %s | %s |\n", spec.Metadata.Name, path.Base(file), spec.Spec.Image, digest, date)
+	}
+	text.WriteString(rowsHead)
+	for _, r := range rows {
+		fmt.Fprintf(&text, "| %s | `%s` | %s | %s | %s | %s | %s | %s |\n", r.Framework, r.Launcher, r.MPI, r.Runtime, r.Runs, r.Learns, r.Exit, r.Killed)
+	}
+	text.WriteString(commandsHead)
+	for _, r := range rows {
+		fmt.Fprintf(&text, "%s by `%s` on %s:\n\n```\n%s\n```\n\n", r.Framework, r.Launcher, r.MPI, r.Command)
+	}
+	return strings.TrimSuffix(text.String(), "\n"), nil
+}
+
+func read(catalog fs.FS, file string) (*v1alpha1.MPIRuntime, error) {
+	text, err := fs.ReadFile(catalog, file)
+	if err != nil {
+		return nil, err
+	}
+	spec := &v1alpha1.MPIRuntime{}
+	if err := yaml.UnmarshalStrict(text, spec); err != nil {
+		return nil, fmt.Errorf("decode %s: %w", file, err)
+	}
+	return spec, nil
+}
+
+// last is the image ID and the day of the newest run of a runtime with the image that it names now.
+func last(rows []Row, spec *v1alpha1.MPIRuntime) (digest, date string) {
+	digest, date = "–", Never
+	for _, r := range rows {
+		if r.Runtime == spec.Metadata.Name && r.Image == spec.Spec.Image && (date == Never || r.Date > date) {
+			digest, date = "`"+short(r.Digest)+"`", r.Date
+		}
+	}
+	return digest, date
+}
+
+func short(digest string) string { return digest[:min(len(digest), len("sha256:")+12)] }
+
+// Write writes the document of a checkout.
+func Write(root string) error {
+	rows, err := Read(filepath.Join(root, File))
+	if err != nil {
+		return err
+	}
+	text, err := Document(os.DirFS(filepath.Join(root, "catalog", "runtimes")), rows)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(root, Page), []byte(text), 0o644)
+}

@@ -1,0 +1,72 @@
+// Package results is what `make frameworks` has found: a file of rows, and docs/catalog.md, which is made of it and of the catalog.
+//
+// What is in the document was seen, or it says never: a runtime of the catalog without a row has not run.
+package results
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+
+	"lockstep.dev/lockstep/test/trial"
+)
+
+// File has the rows and Page is made of them, in the root of the repository.
+const (
+	File = "test/frameworks/results.json"
+	Page = "docs/catalog.md"
+)
+
+// Never is said of what did not run.
+const Never = "never"
+
+// Row is one way to start a framework.
+type Row struct {
+	Framework, Launcher, MPI string
+	// Runtime is that of the catalog, Image its image, and Digest the image ID that ran.
+	Runtime, Image, Digest string
+	// Command is what the launcher's container ran, and Date the day.
+	Command, Date string
+	// Runs, Learns, Exit and Killed are "yes", Never, or what was seen instead: all ranks ran on their nodes; they learned together what one process
+	// learns; a rank that exited with 3, and one that was killed, were named.
+	Runs, Learns, Exit, Killed string
+}
+
+func (r Row) key() string {
+	return strings.Join([]string{r.Runtime, r.Framework, r.Launcher, r.MPI}, "\x00")
+}
+
+// Read reads the rows of a file; one that is not there has none.
+func Read(path string) ([]Row, error) {
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var rows []Row
+	if err := json.Unmarshal(text, &rows); err != nil {
+		return nil, fmt.Errorf("decode %s: %w", path, err)
+	}
+	return rows, nil
+}
+
+// Merge writes rows to a file, in place of those about the same.
+func Merge(path string, rows []Row) error {
+	all, err := Read(path)
+	if err != nil {
+		return err
+	}
+	for _, row := range rows {
+		all = slices.DeleteFunc(all, func(old Row) bool { return old.key() == row.key() })
+	}
+	all = append(all, rows...)
+	slices.SortFunc(all, func(a, b Row) int { return cmp.Compare(a.key(), b.key()) })
+	return trial.WriteJSON(path, all)
+}

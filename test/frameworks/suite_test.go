@@ -1,0 +1,120 @@
+// Package frameworks runs what people train with as it comes, on a real cluster: each framework by each of its launchers, as its documentation
+// says, as an editor of a tenant.
+//
+// `make frameworks` runs it and writes what it found into results.json, and into docs/catalog.md.
+package frameworks
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"testing"
+	"time"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"lockstep.dev/lockstep/pkg/mpi"
+	"lockstep.dev/lockstep/test/frameworks/results"
+	"lockstep.dev/lockstep/test/platform"
+	"lockstep.dev/lockstep/test/trial"
+)
+
+const (
+	tenant   = "team-vision"
+	machines = 2
+	nodes    = 2
+	slots    = 2
+)
+
+// jobTimeout is that of one job: of four ranks on two processors each imports PyTorch first.
+var jobTimeout = platform.Patience(5 * time.Minute)
+
+var (
+	cluster       *platform.Platform
+	root          string
+	editor, admin trial.User
+	// images are those that the jobs run: reference to image ID.
+	images = map[string]string{}
+	// rows are what the specs of this run have found.
+	rows []results.Row
+)
+
+func TestFrameworks(t *testing.T) {
+	if os.Getenv("LOCKSTEP_FRAMEWORKS") != "1" {
+		t.Skip("SKIPPED: this needs a real cluster, and images of some GB: run `make frameworks`")
+	}
+	RegisterFailHandler(Fail)
+	SetDefaultEventuallyTimeout(platform.Patience(2 * time.Minute))
+	RunSpecs(t, "frameworks")
+}
+
+var _ = BeforeSuite(func(ctx SpecContext) {
+	tools, err := platform.DefaultTools(GinkgoWriter)
+	Expect(err).NotTo(HaveOccurred())
+	root = tools.Root
+	tools.Needs = []string{"mpi-agent", "mpi-controller", "openmpi5", "mpich", "intelmpi", "torch", "horovod"}
+	build := exec.CommandContext(ctx, tools.Images, append([]string{"build", "-o", "json"}, tools.Needs...)...)
+	build.Dir, build.Stderr = root, GinkgoWriter
+	made, err := build.Output()
+	Expect(err).NotTo(HaveOccurred())
+	var list []struct{ Reference, Digest string }
+	Expect(json.Unmarshal(made, &list)).To(Succeed())
+	for _, image := range list {
+		images[image.Reference] = image.Digest
+	}
+	cluster, err = platform.Up(ctx, tools, machines, platform.NewProgress(GinkgoWriter))
+	Expect(err).NotTo(HaveOccurred())
+	DeferCleanup(func() error { return cluster.Close(context.Background()) })
+	Expect(cluster.Admit(ctx, tenant, "intelmpi-cpu", "horovod-torch-cpu", "torch-cpu", "deepspeed-cpu")).To(Succeed())
+	admin, err = cluster.Admin()
+	Expect(err).NotTo(HaveOccurred())
+	editor, err = cluster.Editor(tenant)
+	Expect(err).NotTo(HaveOccurred())
+	DeferCleanup(func() error {
+		if err := results.Merge(root+"/"+results.File, rows); err != nil {
+			return err
+		}
+		return results.Write(root)
+	})
+}, NodeTimeout(platform.Patience(90*time.Minute)))
+
+// run runs a command as the tenant's editor, and returns how it ended and what it printed. The first TrainJob of a runtime is made again until the
+// API server has heard that the tenant may use it.
+func run(ctx SpecContext, name, runtime string, command []string) (trial.Result, string) {
+	GinkgoHelper()
+	job := trial.Job{Name: name, Namespace: tenant, Runtime: runtime, Nodes: nodes, Slots: slots, Command: command}
+	Eventually(func() error {
+		return editor.Client.Create(ctx, job.TrainJob(), client.DryRunAll)
+	}).Should(Succeed())
+	limited, cancel := context.WithTimeoutCause(ctx, jobTimeout, fmt.Errorf("no end within %s", jobTimeout))
+	defer cancel()
+	var log bytes.Buffer
+	result, err := trial.Run(limited, editor, job, io.MultiWriter(&log, GinkgoWriter))
+	GinkgoWriter.Printf("%s: %s %s after %.1f s: %s\n", name, result.Condition, result.Reason, result.End.Seconds(), result.Message)
+	Expect(client.IgnoreNotFound(admin.Client.Delete(ctx, job.TrainJob()))).To(Succeed())
+	Eventually(func() ([]string, error) { return trial.Leftovers(ctx, admin.Client, tenant, name) }).Should(BeEmpty())
+	Expect(err).NotTo(HaveOccurred(), log.String())
+	return result, log.String()
+}
+
+// imageOf is what a runtime of the cluster names.
+func imageOf(ctx context.Context, runtime string) string {
+	GinkgoHelper()
+	object := &trainer.ClusterTrainingRuntime{}
+	Expect(admin.Client.Get(ctx, client.ObjectKey{Name: runtime}, object)).To(Succeed())
+	for _, job := range object.Spec.Template.Spec.ReplicatedJobs {
+		for _, container := range job.Template.Spec.Template.Spec.Containers {
+			if container.Name == mpi.Container {
+				return container.Image
+			}
+		}
+	}
+	return ""
+}

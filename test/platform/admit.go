@@ -1,0 +1,44 @@
+package platform
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Admit lets a tenant use more runtimes of the catalog, as the platform team would: by the tenant's spec, compiled and applied. It lasts as long as
+// the cluster.
+func (p *Platform) Admit(ctx context.Context, tenant string, runtimes ...string) error {
+	bundle, err := os.MkdirTemp("", "lockstep-admit-")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(bundle) }()
+	for _, folder := range []string{"catalog", "tenants", "overlays", "charts"} {
+		if err := os.CopyFS(filepath.Join(bundle, folder), os.DirFS(filepath.Join(p.tools.Root, folder))); err != nil {
+			return err
+		}
+	}
+	spec := filepath.Join(bundle, "tenants", tenant+".yaml")
+	text, err := os.ReadFile(spec)
+	if err != nil {
+		return err
+	}
+	const list = "runtimes: ["
+	if !bytes.Contains(text, []byte(list)) {
+		return fmt.Errorf("%s has no %s", spec, list)
+	}
+	text = bytes.Replace(text, []byte(list), []byte(list+strings.Join(runtimes, ", ")+", "), 1)
+	if err := os.WriteFile(spec, text, 0o600); err != nil {
+		return err
+	}
+	dist := filepath.Join(bundle, "dist")
+	if _, err := p.compile(ctx, bundle, dist); err != nil {
+		return err
+	}
+	_, err = p.apply(ctx, filepath.Join(dist, clusterSpec))
+	return err
+}

@@ -92,12 +92,31 @@ func TestRepositoryContent(t *testing.T) {
 		}
 	}
 	want := map[string]int{
-		"Namespace": 3, "ClusterRole": 6, "ClusterRoleBinding": 2, "ClusterTrainingRuntime": 4,
+		"Namespace": 3, "ClusterRole": 6, "ClusterRoleBinding": 2, "ClusterTrainingRuntime": 7,
 		"ResourceQuota": 2, "LimitRange": 2, "NetworkPolicy": 4, "RoleBinding": 8, "ServiceAccount": 2,
 		"ValidatingAdmissionPolicy": 4, "ValidatingAdmissionPolicyBinding": 4,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("objects by kind (-want +got):\n%s", diff)
+	}
+}
+
+// TestReferenceSetUps compiles the bundles that docs/guide/reference-clusters.md argues for: nothing is wrong with them, and their default job fits.
+func TestReferenceSetUps(t *testing.T) {
+	clusters, list := compile.Compile(os.DirFS("../../reference"), compile.Options{})
+	if list.Errors()+list.Warnings() > 0 {
+		t.Fatal(text(t, list))
+	}
+	got := map[string]int{}
+	for _, c := range clusters {
+		for _, o := range c.Objects.Sorted() {
+			if o.ID.Kind == "ClusterTrainingRuntime" {
+				got[c.Name]++
+			}
+		}
+	}
+	if diff := cmp.Diff(map[string]int{"two-nodes": 4, "eight-nodes": 4, "sixteen-nodes": 4}, got); diff != "" {
+		t.Errorf("runtimes by cluster (-want +got):\n%s", diff)
 	}
 }
 

@@ -238,14 +238,18 @@ func LinesOf(lines []string, rank *int) []string {
 	if rank == nil {
 		return lines
 	}
-	var own []string
+	if own := TaggedLines(lines, *rank); len(own) > 0 {
+		return own
+	}
+	return lines
+}
+
+// TaggedLines returns the lines that are tagged as those of a rank.
+func TaggedLines(lines []string, rank int) (own []string) {
 	for _, line := range lines {
-		if by, _ := Untag(Plain(line)); by != nil && *by == *rank {
+		if by, _ := Untag(Plain(line)); by != nil && *by == rank {
 			own = append(own, line)
 		}
-	}
-	if len(own) == 0 {
-		return lines
 	}
 	return own
 }

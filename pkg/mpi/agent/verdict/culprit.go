@@ -12,7 +12,7 @@ import (
 // failed, or when they are told to end themselves: of those that they end none is to blame. The one that failed may have lived too
 // short to be seen. Then the launcher names it, or nobody does.
 func (e Evidence) culprit() *mpi.RankEnd {
-	first := firstFailed(e.pods())
+	first := e.firstByItself()
 	if e.Status.Code() == timedOut {
 		return e.beforeTimeout(first)
 	}
@@ -30,6 +30,33 @@ func (e Evidence) culprit() *mpi.RankEnd {
 		return &ends[i]
 	}
 	return nil
+}
+
+// firstByItself returns the rank that failed first, nil when none is known, but of ranks that by their own words failed because another one did, as
+// they end, the one that took them along: a program that exits shuts down its framework first, and the others may be gone before it is.
+func (e Evidence) firstByItself() *mpi.RankEnd {
+	first := firstFailed(e.pods())
+	if first == nil || !e.blamesAnother(*first) {
+		return first
+	}
+	for _, end := range inOrder(e.pods()) {
+		if first.Ago-end.Ago <= shutdown && !endedByLauncher(end) && !e.blamesAnother(end) {
+			return &end
+		}
+	}
+	return first
+}
+
+// shutdown is how many seconds a program may take from where it ends its framework to its own end.
+const shutdown = 10
+
+// blamesAnother reports whether a rank itself says that another one had failed before. Output without tags is nobody's own.
+func (e Evidence) blamesAnother(end mpi.RankEnd) bool {
+	if end.Rank == nil {
+		return false
+	}
+	said := diagnose.Output(diagnose.TaggedLines(e.Lines, *end.Rank))
+	return said != nil && said.Reason == diagnose.PeerFailed
 }
 
 // timedOut is the code of timeout(1) for a command that it has ended.

@@ -100,6 +100,20 @@ func TestJudgeNamesWhoFailed(t *testing.T) {
 			"the first of all ranks", Evidence{Status: agenttest.Exited(3), Reports: []mpi.NodeReport{on("demo-node-0-0.demo", died(0, 137, "SIGKILL", 1.0)), on("demo-node-0-1.demo", died(2, 3, "", 1.5))}},
 			diagnose.RankFailed, "demo-node-0-1.demo", 2, "Worker 1 failed: rank 2 exited with code 3; the command `mpirun x` exited with code 3",
 		},
+		"taken along": {
+			"Horovod's rank that exits shuts the others down first, which say so", Evidence{
+				Status: agenttest.Exited(1), Reports: []mpi.NodeReport{on("demo-node-0-0.demo", died(0, 1, "", 2.5)), on("demo-node-0-1.demo", died(2, 3, "", 2.0), died(3, 143, "SIGTERM", 1.9))},
+				Lines: lines("[0]<stderr>:Traceback (most recent call last):\n[0]<stderr>:  File \"train.py\", line 9, in <module>\n[0]<stderr>:horovod.common.exceptions.HorovodInternalError: Horovod has been shut down.\nProcess 0 exit with status code 1."),
+			},
+			diagnose.RankFailed, "demo-node-0-1.demo", 2, "Worker 1 failed: rank 2 exited with code 3",
+		},
+		"taken along, long ago": {
+			"what comes much later is another matter", Evidence{
+				Status: agenttest.Exited(1), Reports: []mpi.NodeReport{on("demo-node-0-0.demo", died(0, 1, "", 42)), on("demo-node-0-1.demo", died(2, 3, "", 2.0))},
+				Lines: lines("[0]<stderr>:horovod.common.exceptions.HorovodInternalError: Horovod has been shut down.\nProcess 0 exit with status code 1."),
+			},
+			diagnose.RankFailed, "demo-node-0-0.demo", 0, "Worker 0 failed: rank 0 exited with code 1",
+		},
 		"clean-up": {
 			"machines do not see at one time what happened at one time: who was killed by the launcher is not the first", Evidence{Status: agenttest.Exited(1), Reports: []mpi.NodeReport{on("demo-node-0-0.demo", died(0, 137, "SIGKILL", 1.01)), on("demo-node-0-1.demo", died(2, 139, "SIGSEGV", 1.0))}},
 			diagnose.RankKilled, "demo-node-0-1.demo", 2, "Worker 1 failed: rank 2 was killed by SIGSEGV",

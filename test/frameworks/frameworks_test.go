@@ -50,6 +50,7 @@ type way struct {
 }
 
 var ways = []way{
+	{framework: "C", launcher: "mpirun", mpi: "Open MPI 4.1.4", runtime: "openmpi4-cpu", witness: `(?m)^rank=3 size=4 .* ok$`, command: "mpirun mpi-hello"},
 	{framework: "mpi4py", launcher: "mpirun", mpi: "Open MPI 5.0.7", runtime: "openmpi5-cpu", command: "mpirun mpi-train"},
 	{framework: "mpi4py", launcher: "mpirun", mpi: "MPICH 4.2.1", runtime: "mpich-cpu", command: "mpirun mpi-train"},
 	{framework: "mpi4py", launcher: "mpirun", mpi: "Intel MPI 2021.18", runtime: "intelmpi-cpu", command: "mpirun mpi-train"},

@@ -45,6 +45,8 @@ ncclSystemError: System call (e.g. socket, malloc) or external library call fail
 	"UCX retry":     {`[w-1:90:0:90] ib_mlx5_log.c:177 Transport retry count exceeded on mlx5_0:1/RoCE (synd 0x15 vend 0x81 hw_synd 0/0)`, RDMAFailed, "Transport retry count exceeded", -1, ""},
 	"Horovod": {`[1]<stderr>:horovod.common.exceptions.HorovodInternalError: Horovod has been shut down. This was caused by an exception on one of the ranks or an attempt to allreduce`,
 		PeerFailed, "connection to another rank was lost", 1, ""},
+	"horovodrun's own": {"Traceback (most recent call last):\n  File \"/usr/local/bin/horovodrun\", line 8, in <module>\nRuntimeError: Horovod detected that one or more processes exited with non-zero status, thus causing the job to be terminated. The first process to do so was:",
+		PeerFailed, "another process of the job failed", -1, ""},
 	"Horovod, the rank behind it": {`[0]<stderr>:horovod.common.exceptions.HorovodInternalError: Horovod has been shut down.
 [1]<stderr>:Traceback (most recent call last):
 [1]<stderr>:  File "train.py", line 3, in <module>

@@ -106,7 +106,7 @@ var pythonSignatures = []signature{
 	{PythonModuleMissing, Root, rx(`^ModuleNotFoundError: No module named '(?P<module>[^']+)'`), "the Python module $module is missing"},
 	{PythonModuleMissing, Root, rx(`^\S*python\S*: No module named (?P<module>[\w.]+)$`), "the Python module $module is missing"},
 	{CommandNotFound, Root, rx(`^\S*python\S*: can't open file '?(?P<file>[^':]+)'?: \[Errno 2\]`), "the script `$file` is not there"},
-	{PeerFailed, Report, rx(`ChildFailedError|CalledProcessError|^KeyboardInterrupt`), "another process of the job failed"},
+	{PeerFailed, Report, rx(`ChildFailedError|CalledProcessError|^KeyboardInterrupt|Horovod detected that one or more processes exited`), "another process of the job failed"},
 }
 
 // launcherSignatures are the reports of launchers, and what a shell says.

@@ -2,9 +2,11 @@ package verdict
 
 import (
 	"slices"
+	"syscall"
 
 	"lockstep.dev/lockstep/pkg/mpi"
 	"lockstep.dev/lockstep/pkg/mpi/agent/hosts"
+	"lockstep.dev/lockstep/pkg/mpi/agent/process"
 	"lockstep.dev/lockstep/pkg/mpi/diagnose"
 )
 
@@ -16,7 +18,7 @@ func (e Evidence) culprit() *mpi.RankEnd {
 	if e.Status.Code() == timedOut {
 		return e.beforeTimeout(first)
 	}
-	if first != nil && !endedByLauncher(*first) {
+	if first != nil && (!endedByLauncher(*first) || e.killedByOthers(*first)) {
 		return first
 	}
 	if named := e.named(); named != nil {
@@ -57,6 +59,12 @@ func (e Evidence) blamesAnother(end mpi.RankEnd) bool {
 	}
 	said := diagnose.Output(diagnose.TaggedLines(e.Lines, *end.Rank))
 	return said != nil && said.Reason == diagnose.PeerFailed
+}
+
+// killedByOthers reports whether not the launcher killed the rank that failed first. Horovod, DeepSpeed and torchrun ask ranks to end by SIGTERM before
+// they kill them, and only after another one has failed; at the end of the command the agent may kill what is left.
+func (e Evidence) killedByOthers(first mpi.RankEnd) bool {
+	return first.WithoutMPI && first.Signal == process.SignalName(syscall.SIGKILL) && first.Ago > e.Now.Sub(e.Ended).Seconds()+simultaneous
 }
 
 // timedOut is the code of timeout(1) for a command that it has ended.

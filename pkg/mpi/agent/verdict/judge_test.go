@@ -85,6 +85,8 @@ func died(rank, code int, signal string, ago float64) mpi.RankEnd {
 }
 
 func TestJudgeNamesWhoFailed(t *testing.T) {
+	loose := died(2, 137, "SIGKILL", 4)
+	loose.WithoutMPI = true
 	hydra := died(1, 3, "", 1)
 	hydra.Hydra = true
 	lines := func(text string) []string { return strings.Split(text, "\n") }
@@ -99,6 +101,20 @@ func TestJudgeNamesWhoFailed(t *testing.T) {
 		"exit code": {
 			"the first of all ranks", Evidence{Status: agenttest.Exited(3), Reports: []mpi.NodeReport{on("demo-node-0-0.demo", died(0, 137, "SIGKILL", 1.0)), on("demo-node-0-1.demo", died(2, 3, "", 1.5))}},
 			diagnose.RankFailed, "demo-node-0-1.demo", 2, "Worker 1 failed: rank 2 exited with code 3; the command `mpirun x` exited with code 3",
+		},
+		"killed, without MPI": {
+			"DeepSpeed makes another code of the signal, and its other ranks lose their connections", Evidence{
+				Status: agenttest.Exited(247), Ended: judgedAt.Add(-time.Second), Now: judgedAt,
+				Reports: []mpi.NodeReport{on("demo-node-0-0.demo", died(0, 1, "", 3)), on("demo-node-0-1.demo", loose, died(3, 143, "SIGTERM", 3.5))},
+				Lines:   lines("RuntimeError: [gloo/transport/tcp/pair.cc:547] Connection closed by peer [10.0.0.1]:1"),
+			},
+			diagnose.RankKilled, "demo-node-0-1.demo", 2, "Worker 1 failed: rank 2 was killed by SIGKILL",
+		},
+		"killed at the end, without MPI": {
+			"what the agent kills once the command has ended is not to blame", Evidence{
+				Status: agenttest.Exited(7), Ended: judgedAt.Add(-5 * time.Second), Now: judgedAt, Reports: []mpi.NodeReport{on("demo-node-0-1.demo", loose)},
+			},
+			diagnose.CommandFailed, "", -1, "exited with code 7",
 		},
 		"taken along": {
 			"Horovod's rank that exits shuts the others down first, which say so", Evidence{

@@ -14,8 +14,8 @@ import (
 	"lockstep.dev/lockstep/test/trial"
 )
 
-// Programs that cannot be had here are replaced by stand-ins, which do to ssh, hostfile and environment what they do
-// (test/images/launchers/README.md). Pods, agents and network are real.
+// Horovod and DeepSpeed are replaced by stand-ins, which do to ssh, hostfile and environment what they do (test/images/launchers/README.md): the real
+// ones are large, and run in test/frameworks. Pods, agents and network are real.
 var _ = Describe("Launchers of other kinds", Ordered, func() {
 	BeforeAll(func(ctx SpecContext) {
 		addRuntimes(ctx,

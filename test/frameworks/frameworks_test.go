@@ -23,6 +23,8 @@ const (
 	horovod   = "torch-train --with horovod"
 	torch     = "torch-train --with torch"
 	deepspeed = "torch-train --with deepspeed"
+	// another is told where rank 2 took others along that were gone first (docs/limits.md).
+	another = "RankFailed"
 	// first is the host of rank 0, which torch.distributed does not know under mpirun.
 	first = `MASTER_ADDR=$(head -n 1 ` + mpi.HostfilePath + ` | cut -d ' ' -f 1)`
 )
@@ -32,7 +34,9 @@ const (
 const torchrun = `number=0 pids=
 export ` + first + `
 while read -r host _; do
-  ssh "$host" torchrun -r 1 -t 1 --log_dir /tmp/torchrun --nnodes 2 --nproc_per_node 2 --node_rank $number --master_addr "$MASTER_ADDR" --master_port 29500 \
+  remote=(ssh "$host")
+  [ "${host%%%%.*}" != "$HOSTNAME" ] || remote=()
+  "${remote[@]}" torchrun -r 1 -t 1 --log_dir /tmp/torchrun --nnodes 2 --nproc_per_node 2 --node_rank $number --master_addr "$MASTER_ADDR" --master_port 29500 \
     /usr/local/bin/%s < /dev/null &
   pids="$pids $!" number=$((number + 1))
 done < ` + mpi.HostfilePath + `
@@ -60,11 +64,11 @@ var ways = []way{
 	{framework: "HPCC 1.5", launcher: "mpirun", mpi: "Open MPI 5.0.7", runtime: "torch-cpu", witness: `(?m)^Success=1$`, command: "mpirun hpcc-small 2 2"},
 	{framework: "mpi4py's own tests", launcher: "mpirun", mpi: "Open MPI 5.0.7", runtime: "torch-cpu", witness: `(?m)^OK`,
 		command: "mpirun python3 /usr/local/share/mpi4py/test/main.py -q -e spawn -e dynproc"},
-	{framework: "Horovod 0.28, PyTorch 1.13", launcher: "mpirun", mpi: "Open MPI 4.1.4", runtime: "horovod-torch-cpu", command: "mpirun %s", program: horovod},
+	{framework: "Horovod 0.28, PyTorch 1.13", launcher: "mpirun", mpi: "Open MPI 4.1.4", runtime: "horovod-torch-cpu", command: "mpirun %s", program: horovod, exit: another},
 	{framework: "Horovod 0.28, PyTorch 1.13", launcher: "horovodrun --mpi", mpi: "Open MPI 4.1.4", runtime: "horovod-torch-cpu",
-		command: "horovodrun --mpi -np 4 --hostfile " + mpi.HostfilePath + " %s", program: horovod},
+		command: "horovodrun --mpi -np 4 --hostfile " + mpi.HostfilePath + " %s", program: horovod, exit: another},
 	{framework: "Horovod 0.28, PyTorch 1.13", launcher: "horovodrun --gloo", mpi: "none", runtime: "horovod-torch-cpu",
-		command: "horovodrun --gloo -np 4 --hostfile " + mpi.HostfilePath + " %s", program: horovod},
+		command: "horovodrun --gloo -np 4 --hostfile " + mpi.HostfilePath + " %s", program: horovod, exit: another},
 	{framework: "PyTorch 1.13, gloo", launcher: "torchrun", mpi: "none", runtime: "horovod-torch-cpu", command: torchrun, program: torch},
 	{framework: "PyTorch 2.6, gloo", launcher: "mpirun", mpi: "Open MPI 5.0.7", runtime: "torch-cpu", command: "export " + first + "\nmpirun -x MASTER_ADDR %s", program: torch},
 	{framework: "PyTorch 2.6, MPI", launcher: "mpirun", mpi: "Open MPI 5.0.7", runtime: "torch-cpu", command: "mpirun %s", program: torch + " --backend mpi"},

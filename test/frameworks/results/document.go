@@ -30,7 +30,7 @@ const rowsHead = `
 
 *Runs*: all ranks ran on their nodes and the program ended well. *Learns*: the same small network learned more than 98 % on all ranks together, with the weights of a single
 process ([mpi-train](../test/images/mpi-train/mpi-train.py), [torch-train](../test/images/torch-train/torch-train.py)). *Exit* and *killed*: rank 2 exited with 3, or was killed by SIGKILL,
-in the middle, and the condition of the TrainJob named that rank and how it ended.
+in the middle, and the condition of the TrainJob named that rank and how it ended; otherwise the reason that it gave, of another rank or of none ([limits](limits.md)).
 
 | framework | launcher | MPI | runtime | runs | learns | exit named | killed named |
 |---|---|---|---|---|---|---|---|

@@ -87,13 +87,13 @@ type Vain struct {
 	// Queue is where the queue is written if none of the clusters queues; nowhere otherwise.
 	Queue source.Span
 	// Shares are those of profiles that none of the clusters has.
-	Shares []VainShare
+	Shares []IneffectiveShare
 	// Accelerators is where the quota for accelerators is written if all clusters queue: Kueue counts them then.
 	Accelerators source.Span
 }
 
-// VainShare is a share of machines that are not there.
-type VainShare struct {
+// IneffectiveShare is a share of machines that are not there.
+type IneffectiveShare struct {
 	Profile Value[string]
 	// Elsewhere are clusters with such machines where the tenant does not work.
 	Elsewhere []string
@@ -270,14 +270,14 @@ func sharesIn(capacity []v1alpha1.Capacity, shares []v1alpha1.Share) bool {
 	return slices.ContainsFunc(shares, func(s v1alpha1.Share) bool { return len(capacity) > 0 && hasProfile(capacity, s.Profile) })
 }
 
-func vainShares(b *resolve.Bundle, d *resolve.Definition[v1alpha1.Tenant], here map[string]bool) []VainShare {
-	var result []VainShare
+func vainShares(b *resolve.Bundle, d *resolve.Definition[v1alpha1.Tenant], here map[string]bool) []IneffectiveShare {
+	var result []IneffectiveShare
 	for i := range d.Spec.Spec.Queue.Shares {
 		share := &d.Spec.Spec.Queue.Shares[i]
 		if here[share.Profile] {
 			continue
 		}
-		v := VainShare{Profile: written(d.Document, &share.Profile)}
+		v := IneffectiveShare{Profile: written(d.Document, &share.Profile)}
 		for _, c := range b.Clusters.All() {
 			if own := c.Spec.Spec.Capacity; len(own) > 0 && hasProfile(own, share.Profile) {
 				v.Elsewhere = append(v.Elsewhere, c.Name)

@@ -14,8 +14,8 @@ func controllerAgrees(c *plan.Cluster, list *diag.List) {
 				continue
 			}
 			list.Errorf(diag.ContradictsCluster, own.At, "the component `%s` has `%s: %s`, the cluster `%s` says `%s` (%s)",
-				component.Release.V, given.Name, plan.Shown(own.V), c.Name.V, plan.Shown(given.V), given.Why).
-				Also(given.At, "this says `%s`", plan.Shown(given.V)).
+				component.Release.V, given.Name, plan.FormatValue(own.V), c.Name.V, plan.FormatValue(given.V), given.Why).
+				Also(given.At, "this says `%s`", plan.FormatValue(given.V)).
 				Helpf("remove `%s`: the compiler gives the chart what the cluster says", given.Name)
 		}
 	}

@@ -36,7 +36,7 @@ func cohortMachines(c *plan.Cluster, cohort *plan.Cohort, list *diag.List) {
 	}
 }
 
-func vainShare(t *plan.Tenant, share plan.VainShare, list *diag.List) {
+func vainShare(t *plan.Tenant, share plan.IneffectiveShare, list *diag.List) {
 	if len(share.Elsewhere) == 0 {
 		list.Errorf(diag.ShareNowhere, share.Profile.At, "no cluster has machines of the profile `%s`", share.Profile.V).
 			Helpf("add the profile to `capacity` of a cluster, or remove the share")

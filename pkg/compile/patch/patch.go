@@ -92,7 +92,7 @@ func given(component *plan.Component) string {
 	var values []string
 	for _, value := range component.Given {
 		if value.Instead == nil {
-			values = append(values, fmt.Sprintf("`%s: %s` (%s)", value.Name, plan.Shown(value.V), value.Why))
+			values = append(values, fmt.Sprintf("`%s: %s` (%s)", value.Name, plan.FormatValue(value.V), value.Why))
 		}
 	}
 	if len(values) == 0 {

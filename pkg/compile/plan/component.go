@@ -39,8 +39,8 @@ type Given struct {
 	Instead *Value[any]
 }
 
-// Shown returns a value of a chart as people read it.
-func Shown(value any) string {
+// FormatValue returns a value of a chart as people read it.
+func FormatValue(value any) string {
 	text, _ := json.Marshal(value) // values are JSON by construction
 	return strings.Trim(string(text), `"`)
 }

@@ -226,7 +226,7 @@ type Tenant struct {
 	// Queue is nil where nothing is queued.
 	Queue *Queue
 	// Vain is what the tenant says about queueing without effect.
-	Vain Vain
+	Vain Ineffective
 	// Bases are the catalog runtimes that the tenant's variants change, in the order of the spec.
 	Bases []Use
 	// Variants are those of runtimes that are compiled for this cluster, sorted by name.

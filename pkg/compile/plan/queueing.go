@@ -82,18 +82,18 @@ type Machines struct {
 	UnitPlaces []source.Span
 }
 
-// Vain is what a tenant says about queueing without effect on any of its clusters.
-type Vain struct {
+// Ineffective is what a tenant says about queueing without effect on any of its clusters.
+type Ineffective struct {
 	// Queue is where the queue is written if none of the clusters queues; nowhere otherwise.
 	Queue source.Span
 	// Shares are those of profiles that none of the clusters has.
-	Shares []VainShare
+	Shares []IneffectiveShare
 	// Accelerators is where the quota for accelerators is written if all clusters queue: Kueue counts them then.
 	Accelerators source.Span
 }
 
-// VainShare is a share of machines that are not there.
-type VainShare struct {
+// IneffectiveShare is a share of machines that are not there.
+type IneffectiveShare struct {
 	Profile Value[string]
 	// Elsewhere are clusters with such machines where the tenant does not work.
 	Elsewhere []string
@@ -237,17 +237,17 @@ func shares(d *decode.Document, list []v1alpha1.Share, profiles map[string]*Prof
 }
 
 // vain compares a tenant's queue with all clusters that it works on.
-func vain(b *resolve.Bundle, d *resolve.Definition[v1alpha1.Tenant]) Vain {
+func vain(b *resolve.Bundle, d *resolve.Definition[v1alpha1.Tenant]) Ineffective {
 	spec := &d.Spec.Spec
 	if spec.Queue == nil {
-		return Vain{}
+		return Ineffective{}
 	}
 	queues, computes := false, false
 	here := map[string]bool{}
 	for _, name := range spec.Clusters {
 		c := b.Clusters.Get(name)
 		if c == nil || !c.Sound {
-			return Vain{}
+			return Ineffective{}
 		}
 		own := &c.Spec.Spec
 		queues = queues || own.Queueing != nil
@@ -257,9 +257,9 @@ func vain(b *resolve.Bundle, d *resolve.Definition[v1alpha1.Tenant]) Vain {
 		}
 	}
 	if !queues {
-		return Vain{Queue: d.Key(&spec.Queue)}
+		return Ineffective{Queue: d.Key(&spec.Queue)}
 	}
-	v := Vain{Shares: vainShares(b, d, here)}
+	v := Ineffective{Shares: vainShares(b, d, here)}
 	if !computes && len(spec.Quota.Accelerators) > 0 {
 		v.Accelerators = d.Key(&spec.Quota.Accelerators)
 	}
@@ -270,14 +270,14 @@ func sharesIn(capacity []v1alpha1.Capacity, shares []v1alpha1.Share) bool {
 	return slices.ContainsFunc(shares, func(s v1alpha1.Share) bool { return len(capacity) > 0 && hasProfile(capacity, s.Profile) })
 }
 
-func vainShares(b *resolve.Bundle, d *resolve.Definition[v1alpha1.Tenant], here map[string]bool) []VainShare {
-	var result []VainShare
+func vainShares(b *resolve.Bundle, d *resolve.Definition[v1alpha1.Tenant], here map[string]bool) []IneffectiveShare {
+	var result []IneffectiveShare
 	for i := range d.Spec.Spec.Queue.Shares {
 		share := &d.Spec.Spec.Queue.Shares[i]
 		if here[share.Profile] {
 			continue
 		}
-		v := VainShare{Profile: written(d.Document, &share.Profile)}
+		v := IneffectiveShare{Profile: written(d.Document, &share.Profile)}
 		for _, c := range b.Clusters.All() {
 			if own := c.Spec.Spec.Capacity; len(own) > 0 && hasProfile(own, share.Profile) {
 				v.Elsewhere = append(v.Elsewhere, c.Name)

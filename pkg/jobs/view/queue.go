@@ -29,12 +29,12 @@ func queueOf(o Objects) *Queue {
 		return q
 	}
 	if c := apimeta.FindStatusCondition(o.TrainJob.Status.Conditions, trainer.TrainJobSuspended); c != nil {
-		q.Text = kueue.SaidOfWait(c.Message)
+		q.Text = kueue.ParseWait(c.Message)
 	}
 	if q.Text == "" && len(o.Workloads) > 0 {
 		wait, _ := kueue.NewLocalQueue(name, o.Workloads, nil).Wait(o.TrainJob, o.Now)
-		q.Text = kueue.SaidOfWait(wait.Text)
+		q.Text = kueue.ParseWait(wait.Text)
 	}
-	q.Position, q.Length = kueue.PositionIn(q.Text)
+	q.Position, q.Length = kueue.ParsePosition(q.Text)
 	return q
 }

@@ -96,7 +96,7 @@ func TestSnapshot(t *testing.T) {
 			if tc.key != nil {
 				tc.o.Children = []metav1.PartialObjectMetadata{*tc.key}
 			}
-			why := tc.o.AsMade(tc.hostfile)
+			why := tc.o.RestoreRuntime(tc.hostfile)
 			if diff := cmp.Diff(tc.want, tc.o.Runtime, cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
 			}
@@ -152,7 +152,7 @@ func TestFirstTryWithAnotherRuntime(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			o := observe.Observed{Now: t0, ControllerNamespace: "lockstep-system", TrainJob: trainJobOf(), Runtime: runtimeOf(false), Children: tc.children}
-			if err := o.AsMade(tc.hostfile); err != nil {
+			if err := o.RestoreRuntime(tc.hostfile); err != nil {
 				t.Fatal(err)
 			}
 			decision, err := decide.Decide(phase.Derive(o), bytes.NewReader(bytes.Repeat([]byte{7}, 32)))

@@ -66,7 +66,7 @@ func TestClientsReadJobsOfTrainerAsBefore(t *testing.T) {
 	} {
 		trainJob := someJob()
 		trainJob.Status.Conditions = theirs
-		trainJob.Annotations = map[string]string{status.RecordAnnotation: status.RecordBeside(trainJob, lives()["Runs"].all[1:])}
+		trainJob.Annotations = map[string]string{status.RecordAnnotation: status.RecordCompanion(trainJob, lives()["Runs"].all[1:])}
 		if len(trainJob.Status.Conditions) != len(theirs) {
 			t.Errorf("the status has %v", inShort(trainJob.Status.Conditions))
 		}

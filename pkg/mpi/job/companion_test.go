@@ -107,7 +107,7 @@ func TestAccompany(t *testing.T) {
 			if !decision.Ours {
 				return
 			}
-			ours := status.Beside(phase.Derive(tc.o), decision, nil)
+			ours := status.CompanionConditions(phase.Derive(tc.o), decision, nil)
 			if diff := cmp.Diff(tc.says, inShort(ours)); diff != "" {
 				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
 			}
@@ -139,7 +139,7 @@ func TestUnguardedSaysWhatItMeans(t *testing.T) {
 		childOf("v1", "Secret", "demo-mpi-ssh-auth", "s1", nil), childOf("networking.k8s.io/v1", "NetworkPolicy", "demo-mpi", "n1", owned("other", "uid-other")),
 		childOf("scheduling.x-k8s.io/v1alpha1", "PodGroup", "demo", "g1", nil), // Trainer takes it over
 	}
-	said := job.MessageOf(status.Beside(phase.Derive(o), accompanied(o), nil), job.Guarded)
+	said := job.MessageOf(status.CompanionConditions(phase.Derive(o), accompanied(o), nil), job.Guarded)
 	for _, want := range []string{"Secret `demo-mpi-ssh-auth` does not belong to this TrainJob", "has the key of the job", "NetworkPolicy `demo-mpi` does not belong", "delete it, and create the TrainJob again"} {
 		if !strings.Contains(said, want) {
 			t.Errorf("want %q in %q", want, said)

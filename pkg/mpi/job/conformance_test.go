@@ -469,11 +469,11 @@ func TestConformanceOfExpiredJobSets(t *testing.T) {
 // TrainJobs of another manager are another's.
 func TestConformanceOfManagedBy(t *testing.T) {
 	for manager, ours := range map[string]bool{"trainer.kubeflow.org/trainjob-controller": true, "kueue.x-k8s.io/multikueue": false, "acme.com/custom": false} {
-		if got := job.Active(trainJobOf(func(j *trainer.TrainJob) { j.Spec.ManagedBy = &manager })); got != ours {
+		if got := job.ManagedHere(trainJobOf(func(j *trainer.TrainJob) { j.Spec.ManagedBy = &manager })); got != ours {
 			t.Errorf("%s: ours %v, want %v", manager, got, ours)
 		}
 	}
-	if !job.Active(trainJobOf()) {
+	if !job.ManagedHere(trainJobOf()) {
 		t.Error("without a manager it is ours")
 	}
 }

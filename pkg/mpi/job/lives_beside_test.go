@@ -96,8 +96,8 @@ func (b beside) look() {
 		return
 	}
 	b.apply(decision)
-	if ours := status.Beside(phase.Derive(o), decision, nil); len(ours) > 0 {
-		b.record(status.RecordBeside(o.TrainJob, ours))
+	if ours := status.CompanionConditions(phase.Derive(o), decision, nil); len(ours) > 0 {
+		b.record(status.RecordCompanion(o.TrainJob, ours))
 	}
 }
 

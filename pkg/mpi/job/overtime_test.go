@@ -121,7 +121,7 @@ func TestMaxDurationBeside(t *testing.T) {
 	o.JobSet.Spec = limited().JobSet.Spec
 	o.JobSet.CreationTimestamp = metav1.NewTime(t0.Add(-time.Hour))
 	o.Pods = []corev1.Pod{podOf(mpi.LauncherJob, 0, ready, deletedAt(t0)), podOf(mpi.NodeJob, 0, ready), podOf(mpi.NodeJob, 1, ready)}
-	seen := status.Beside(phase.Derive(o), accompanied(o), nil)
+	seen := status.CompanionConditions(phase.Derive(o), accompanied(o), nil)
 	if c := apimeta.FindStatusCondition(seen, job.PodsReady); c == nil || c.Reason != string(diagnose.DeadlineExceeded) {
 		t.Fatalf("nobody deleted it: %+v", c)
 	}
@@ -129,7 +129,7 @@ func TestMaxDurationBeside(t *testing.T) {
 	o.Pods = o.Pods[1:]
 	o = jobSetHas(o, jobset.JobSetFailed, t0.Add(2*time.Second))
 	o.Now = t0.Add(time.Minute)
-	if c := apimeta.FindStatusCondition(status.Beside(phase.Derive(o), accompanied(o), nil), job.Diagnosed); c == nil || c.Reason != string(diagnose.DeadlineExceeded) {
+	if c := apimeta.FindStatusCondition(status.CompanionConditions(phase.Derive(o), accompanied(o), nil), job.Diagnosed); c == nil || c.Reason != string(diagnose.DeadlineExceeded) {
 		t.Errorf("and the end is that of the time: %+v", c)
 	}
 }

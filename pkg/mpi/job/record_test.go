@@ -67,7 +67,7 @@ func TestRecord(t *testing.T) {
 			if job.Finished(trainJob) {
 				return
 			}
-			if diff := cmp.Diff(status.RecordBeside(someJob(), life.all), status.RecordBeside(someJob(), status.ConditionsOfOurs(trainJob))); diff != "" {
+			if diff := cmp.Diff(status.RecordCompanion(someJob(), life.all), status.RecordCompanion(someJob(), status.ConditionsOfOurs(trainJob))); diff != "" {
 				t.Errorf("what was written is not what is read: -want, +got:\n%s", diff)
 			}
 			if again := status.Record(trainJob, status.ConditionsOfOurs(trainJob)); again != trainJob.Annotations[status.RecordAnnotation] {
@@ -150,7 +150,7 @@ func TestRecordBeside(t *testing.T) {
 		{is(job.Running, metav1.ConditionTrue, job.ReasonGatePassed, "all nodes answered and the command runs")},
 		{is(job.Running, metav1.ConditionFalse, job.ReasonFinished, "the job is over"), is(job.Diagnosed, metav1.ConditionTrue, "RankFailed", "rank 3")},
 	} {
-		trainJob.Annotations = map[string]string{status.RecordAnnotation: status.RecordBeside(trainJob, ours)}
+		trainJob.Annotations = map[string]string{status.RecordAnnotation: status.RecordCompanion(trainJob, ours)}
 	}
 	want := []string{"Guarded=False/NameTaken", "Running=False/Finished", "Diagnosed=True/RankFailed", "Failed=True/FailedJobs"}
 	if diff := cmp.Diff(want, inShort(status.Conditions(trainJob))); diff != "" {

@@ -7,9 +7,9 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// Active reports whether a TrainJob is for a TrainJob controller in this cluster (and not for MultiKueue), and is not being
+// ManagedHere reports whether a TrainJob is for a TrainJob controller in this cluster (and not for MultiKueue), and is not being
 // deleted. Nothing is done about one that is not.
-func Active(trainJob *trainer.TrainJob) bool {
+func ManagedHere(trainJob *trainer.TrainJob) bool {
 	const trainJobController = "trainer.kubeflow.org/trainjob-controller"
 	return ptr.Deref(trainJob.Spec.ManagedBy, trainJobController) == trainJobController && trainJob.DeletionTimestamp == nil
 }

@@ -34,7 +34,7 @@ func (r *Reconciler) apply(ctx context.Context, namespace string, decision decid
 }
 
 // delete is bound to the UID: an object of the same name that came since is somebody else's.
-func (r *Reconciler) delete(ctx context.Context, namespace string, deletion observe.Existing) error {
+func (r *Reconciler) delete(ctx context.Context, namespace string, deletion observe.Deletion) error {
 	object := &metav1.PartialObjectMetadata{TypeMeta: deletion.TypeMeta}
 	object.Namespace, object.Name = namespace, deletion.Name
 	err := r.client.Delete(ctx, object,

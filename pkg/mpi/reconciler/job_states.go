@@ -93,7 +93,7 @@ func tellState(series chan<- prometheus.Metric, j view.Job) {
 	if j.Since != nil {
 		gauge(phaseStartDesc, float64(j.Since.Unix()))
 	}
-	if number, limit := observe.RestartsTold(j.Conditions); number > 0 {
+	if number, limit := observe.PublishedRestarts(j.Conditions); number > 0 {
 		gauge(jobRestartsDesc, float64(number))
 		gauge(restartLimitDesc, float64(limit))
 	}

@@ -26,7 +26,7 @@ import (
 // observe does every read of a pass. The error is NotFound when the TrainJob is gone.
 func (r *Reconciler) observe(ctx context.Context, name client.ObjectKey) (observe.Observed, error) {
 	o := observe.Observed{Now: r.clock.now(), ControllerNamespace: r.namespace, Beside: r.mode == Companion, TrainJob: &trainer.TrainJob{}}
-	if err := r.client.Get(ctx, name, o.TrainJob); err != nil || !job.Active(o.TrainJob) {
+	if err := r.client.Get(ctx, name, o.TrainJob); err != nil || !job.ManagedHere(o.TrainJob) {
 		return o, err
 	}
 	if r.cache.behind(name, o.TrainJob.ResourceVersion) {
@@ -217,7 +217,7 @@ func (r *Reconciler) children(ctx context.Context, name client.ObjectKey, o *obs
 
 // asMade takes the runtime as it was when the job was made, if the job was.
 func (r *Reconciler) asMade(ctx context.Context, o *observe.Observed, hostfile corev1.ConfigMap) {
-	if why := o.AsMade(hostfile); why != nil {
+	if why := o.RestoreRuntime(hostfile); why != nil {
 		r.warnOnce(ctx, o.TrainJob, snapshotChanged, hostfile.ResourceVersion, "the runtime that the job was made from is not known: "+why.Error())
 	}
 }

@@ -33,11 +33,11 @@ func (said report) over() bool { return job.Finished(&trainer.TrainJob{Status: s
 // reportOf returns what is to be said, and whether any of it is new.
 func (r *Reconciler) reportOf(f *phase.Facts, d decide.Decision, applied error) (said report, isNew bool) {
 	if r.mode == Companion {
-		said.conditions, said.status = clip(status.Beside(f, d, applied)), shown(f)
+		said.conditions, said.status = clip(status.CompanionConditions(f, d, applied)), shown(f)
 		if told(f.TrainJob.Status.Conditions, said.conditions) {
 			return said, false
 		}
-		said.record = status.RecordBeside(f.TrainJob, said.conditions)
+		said.record = status.RecordCompanion(f.TrainJob, said.conditions)
 		return said, true
 	}
 	said.status = status.Of(f, d, applied)

@@ -257,7 +257,7 @@ func (r *Reconciler) users(kind string) handler.EventHandler {
 		}
 		var requests []reconcile.Request
 		for i := range list.Items {
-			if job.Active(&list.Items[i]) && !job.Finished(&list.Items[i]) {
+			if job.ManagedHere(&list.Items[i]) && !job.Finished(&list.Items[i]) {
 				requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&list.Items[i])})
 			}
 		}

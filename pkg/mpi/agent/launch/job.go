@@ -61,13 +61,13 @@ func (l Launcher) execute(ctx context.Context, path string, command Command, tab
 		Launcher: l, endpoints: serving, command: command, table: table, child: child, lastReports: newLastReports(),
 		ranks: watch.NewRanks(serving.tracker.Proxies, !l.runsRanks()),
 	}
-	attended := j.attend(watching)
+	attended := j.supervise(watching)
 	stopped := j.await()
 	quiet, _ := j.ranks.QuietSince()
 	e := verdict.Evidence{Argv: command.Argv, AllowIdle: l.AllowIdle, Status: child.Status(), Stopped: stopped, Ended: time.Now()}
 	e.Hang, e.Blocked = attended()
 	if e.Status.Code() == 0 && e.Stopped == 0 && !l.AllowUnfinished {
-		e.Unfinished, e.Stopped = j.ranks.Unfinished(ctx, command.Signals)
+		e.Unfinished, e.Stopped = j.ranks.WaitForLauncherExit(ctx, command.Signals)
 	}
 	if e.Losses, err = rsh.ReadLosses(l.Settings.LossesPath()); err != nil {
 		l.Log.Print(err)

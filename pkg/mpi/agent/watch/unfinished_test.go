@@ -43,12 +43,12 @@ func TestALaunchThatEndsSoonIsFinished(t *testing.T) {
 	if err := launch.Start(); err != nil {
 		t.Fatal(err)
 	}
-	if got, _ := r.Unfinished(t.Context(), nil); got != mpirun+" 600" {
+	if got, _ := r.WaitForLauncherExit(t.Context(), nil); got != mpirun+" 600" {
 		t.Errorf("it runs on: %q", got)
 	}
 	_ = launch.Process.Kill()
 	_ = launch.Wait() // it was killed
-	if got, _ := r.Unfinished(context.Background(), nil); got != "" {
+	if got, _ := r.WaitForLauncherExit(context.Background(), nil); got != "" {
 		t.Errorf("it has ended: %q", got)
 	}
 }
@@ -62,7 +62,7 @@ func TestAPodThatIsStoppedMeanwhile(t *testing.T) {
 	r.now = func() time.Time { return begun }
 	signals := make(chan os.Signal, 1)
 	signals <- syscall.SIGTERM
-	if line, stopped := r.Unfinished(t.Context(), signals); line != "mpirun" || stopped != syscall.SIGTERM {
+	if line, stopped := r.WaitForLauncherExit(t.Context(), signals); line != "mpirun" || stopped != syscall.SIGTERM {
 		t.Errorf("%q, %v", line, stopped)
 	}
 }

@@ -33,7 +33,7 @@ func accompany(f *phase.Facts, state phase.State) Decision {
 	}
 	if !job.IsSuspended(f.JobSet) {
 		decision.HostTable = hostTablePushOf(f)
-		decision.RequeueAfter = f.UntilUp()
+		decision.RequeueAfter = f.UntilNodesUp()
 	}
 	if len(f.Current) < f.Want {
 		decision.RequeueAfter = f.NextLook()
@@ -44,7 +44,7 @@ func accompany(f *phase.Facts, state phase.State) Decision {
 // conclude tells why a job ended, once it is known.
 func conclude(f *phase.Facts, state phase.State) Decision {
 	decision := Decision{Ours: true, End: state.End}
-	failed := f.Told(trainer.TrainJobFailed)
+	failed := f.PublishedCondition(trainer.TrainJobFailed)
 	if state.Phase == phase.Complete || failed.Reason == string(diagnose.DeadlineExceeded) {
 		decision.Delete = f.Keys()
 	}
@@ -57,7 +57,7 @@ func conclude(f *phase.Facts, state phase.State) Decision {
 // PolicyBefore returns the network policy of a job that Kubeflow Trainer runs, which must be there before its first pod, or nil
 // where its conditions say that it was made, or nothing is ours to make.
 func PolicyBefore(trainJob *trainer.TrainJob, conditions []metav1.Condition, runtime job.Runtime, controllerNamespace string) job.Object {
-	if !job.Active(trainJob) || job.Finished(trainJob) || !runtime.Compiled() || observe.Guarded(conditions) {
+	if !job.ManagedHere(trainJob) || job.Finished(trainJob) || !runtime.Compiled() || observe.Guarded(conditions) {
 		return nil
 	}
 	made, err := job.Resolve(trainJob, runtime)

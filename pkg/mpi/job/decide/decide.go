@@ -32,7 +32,7 @@ type Decision struct {
 	// Finished is true when the job has ended before. Only the counts of its child Jobs still change.
 	Finished bool
 	// Delete holds objects to delete, each only if it still has this UID.
-	Delete []observe.Existing
+	Delete []observe.Deletion
 	// Create holds objects to create after that. The JobSet comes last, and not before all others exist.
 	Create []job.Object
 	// Update is the JobSet with another suspension or placement, or nil.
@@ -44,7 +44,7 @@ type Decision struct {
 	// End is how the job ends, once all of the decision is done, or nil.
 	End *phase.End
 	// keys are to go should the API server refuse for good what is to be written.
-	keys []observe.Existing
+	keys []observe.Deletion
 }
 
 // Decide returns what to do. Random is read when a key is needed, and gives the only errors.
@@ -70,7 +70,7 @@ func Decide(f *phase.Facts, random io.Reader) (Decision, error) {
 		return start(f, *state.Job, random)
 	case state.Unexplained:
 		return Decision{Ours: true, RequeueAfter: phase.CauseMissing}, nil
-	case f.Condemned():
+	case f.JobSetToDelete():
 		return recreate(f), nil
 	}
 	return follow(f), nil
@@ -110,7 +110,7 @@ func sweep(f *phase.Facts) Decision {
 		return decision
 	}
 	if decision.RequeueAfter = f.UntilJobSetEnds(); decision.RequeueAfter == 0 {
-		decision.Delete = []observe.Existing{observe.ExistingOf(job.KindOfJobSet(), f.JobSet)}
+		decision.Delete = []observe.Deletion{observe.DeletionOf(job.KindOfJobSet(), f.JobSet)}
 	}
 	return decision
 }
@@ -153,11 +153,11 @@ func missing(o observe.Observed, made job.Job, random io.Reader) ([]job.Object, 
 
 // outdated returns what was made for a job that was never started, from another runtime than that of today or by somebody else:
 // all of it, where the hostfile's ConfigMap or the key says so.
-func outdated(o observe.Observed) []observe.Existing {
+func outdated(o observe.Observed) []observe.Deletion {
 	today := job.Digest(o.Runtime.Snapshot())
 	other := func(child metav1.PartialObjectMetadata) bool {
 		ours := job.ClaimOf(o.TrainJob, &child) == job.Own
-		return ours && (child.Kind == "ConfigMap" && o.Hostfile != today || child.Kind == job.KindOfSecret().Kind && o.KeptDigest() != today)
+		return ours && (child.Kind == "ConfigMap" && o.Hostfile != today || child.Kind == job.KindOfSecret().Kind && o.RecordedDigest() != today)
 	}
 	if o.Made() || !slices.ContainsFunc(o.Children, other) {
 		return nil
@@ -170,7 +170,7 @@ func recreate(f *phase.Facts) Decision {
 	if !f.MayRecreate() {
 		return Decision{Ours: true, RequeueAfter: phase.CauseMissing}
 	}
-	return Decision{Ours: true, Delete: []observe.Existing{observe.ExistingOf(job.KindOfJobSet(), f.JobSet)}, RequeueAfter: leftoversGone}
+	return Decision{Ours: true, Delete: []observe.Deletion{observe.DeletionOf(job.KindOfJobSet(), f.JobSet)}, RequeueAfter: leftoversGone}
 }
 
 // guardedAgain returns the policy of a started job that has lost it: its pods cannot reach each other without, where the tenant's
@@ -194,7 +194,7 @@ func (d Decision) Refused(applied error) *Decision {
 	final := Decision{Ours: true, Delete: slices.Clone(d.keys), End: &phase.End{Cause: diagnose.Cause{Reason: diagnose.InvalidObject, Message: message}}}
 	for _, object := range d.Create {
 		if key, ok := object.(*corev1.Secret); ok && key.UID != "" {
-			final.Delete = append(final.Delete, observe.Existing{TypeMeta: job.KindOfSecret(), Name: key.Name, UID: key.UID})
+			final.Delete = append(final.Delete, observe.Deletion{TypeMeta: job.KindOfSecret(), Name: key.Name, UID: key.UID})
 		}
 	}
 	return &final

@@ -15,7 +15,7 @@ import (
 // command under the agent, which owns the verdict. Nil means that nothing is to be changed. The JobSet stays as Trainer wrote
 // it, and runtimePatches can do none of this: upstream's webhook admits no environment there, and no field has an image.
 func Propagate(pod *corev1.Pod, trainJob *trainer.TrainJob, runtime job.Runtime) *corev1.Pod {
-	if !job.Active(trainJob) || !runtime.Compiled() {
+	if !job.ManagedHere(trainJob) || !runtime.Compiled() {
 		return nil
 	}
 	made, err := job.Resolve(trainJob, runtime)

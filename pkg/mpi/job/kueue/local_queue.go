@@ -33,13 +33,13 @@ const WaitPrefix = "; waits in queue `"
 
 // Queued reports whether a job is suspended, said so, and names a queue of Kueue.
 func Queued(trainJob *trainer.TrainJob) bool {
-	return job.Active(trainJob) && !job.Finished(trainJob) && ptr.Deref(trainJob.Spec.Suspend, false) && trainJob.Labels[QueueLabel] != "" &&
+	return job.ManagedHere(trainJob) && !job.Finished(trainJob) && ptr.Deref(trainJob.Spec.Suspend, false) && trainJob.Labels[QueueLabel] != "" &&
 		apimeta.IsStatusConditionTrue(trainJob.Status.Conditions, trainer.TrainJobSuspended)
 }
 
 // LeftQueue reports whether a job says of a wait in a queue, though it names none any more.
 func LeftQueue(trainJob *trainer.TrainJob) bool {
-	return job.Active(trainJob) && !job.Finished(trainJob) && trainJob.Labels[QueueLabel] == "" &&
+	return job.ManagedHere(trainJob) && !job.Finished(trainJob) && trainJob.Labels[QueueLabel] == "" &&
 		apimeta.IsStatusConditionTrue(trainJob.Status.Conditions, trainer.TrainJobSuspended) && !Shows(trainJob, NoWait())
 }
 

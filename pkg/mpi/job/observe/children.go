@@ -9,28 +9,28 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi/job"
 )
 
-// Existing names an object to delete in the background.
-type Existing struct {
+// Deletion names an object to delete in the background.
+type Deletion struct {
 	metav1.TypeMeta
 	Name string
 	UID  types.UID
 }
 
 // Claimed returns the children with a claim.
-func (o Observed) Claimed(claim job.Claim) []Existing {
-	var deletions []Existing
+func (o Observed) Claimed(claim job.Claim) []Deletion {
+	var deletions []Deletion
 	for _, child := range o.Children {
 		if job.ClaimOf(o.TrainJob, &child) == claim {
-			deletions = append(deletions, ExistingOf(child.TypeMeta, &child))
+			deletions = append(deletions, DeletionOf(child.TypeMeta, &child))
 		}
 	}
 	return deletions
 }
 
 // Without returns the same when these children are gone.
-func (o Observed) Without(gone []Existing) Observed {
+func (o Observed) Without(gone []Deletion) Observed {
 	o.Children = slices.DeleteFunc(slices.Clone(o.Children), func(child metav1.PartialObjectMetadata) bool {
-		return slices.ContainsFunc(gone, func(d Existing) bool { return d.UID == child.UID })
+		return slices.ContainsFunc(gone, func(d Deletion) bool { return d.UID == child.UID })
 	})
 	return o
 }
@@ -45,20 +45,20 @@ func (o Observed) HasOwn(object job.Object) bool {
 	})
 }
 
-// ExistingOf names an object.
-func ExistingOf(kind metav1.TypeMeta, object metav1.Object) Existing {
-	return Existing{TypeMeta: kind, Name: object.GetName(), UID: object.GetUID()}
+// DeletionOf names an object.
+func DeletionOf(kind metav1.TypeMeta, object metav1.Object) Deletion {
+	return Deletion{TypeMeta: kind, Name: object.GetName(), UID: object.GetUID()}
 }
 
 // Keys returns the key of the job, where it has one. It is worth nothing to a job that is over, but something to a thief.
-func (o Observed) Keys() []Existing {
-	return slices.DeleteFunc(o.Claimed(job.Own), func(d Existing) bool { return d.Kind != job.KindOfSecret().Kind })
+func (o Observed) Keys() []Deletion {
+	return slices.DeleteFunc(o.Claimed(job.Own), func(d Deletion) bool { return d.Kind != job.KindOfSecret().Kind })
 }
 
 // StalePolicies reports whether policies of an earlier job of this name are still there. They go with it, and ours take their
 // names then. Until ours are there, no status says that they are.
 func (o Observed) StalePolicies() bool {
-	return slices.ContainsFunc(o.Claimed(job.Stale), func(d Existing) bool { return d.Kind == job.KindOfNetworkPolicy().Kind })
+	return slices.ContainsFunc(o.Claimed(job.Stale), func(d Deletion) bool { return d.Kind == job.KindOfNetworkPolicy().Kind })
 }
 
 // HasNamed reports whether an object of the kind and name is there, whoever owns it.

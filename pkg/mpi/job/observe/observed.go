@@ -18,7 +18,7 @@ import (
 // NeedsEviction reports whether a job in a queue has just been stopped, so that its Workload may say why.
 func (o Observed) NeedsEviction() bool {
 	return o.Owns() && o.SuspendWanted() && o.TrainJob.Labels[kueue.QueueLabel] != "" &&
-		!o.ToldTrue(trainer.TrainJobSuspended)
+		!o.HasPublishedCondition(trainer.TrainJobSuspended)
 }
 
 // JobSetOutlives reports whether a job is over and its JobSet is not yet. Its pods tell whether it will be.

@@ -16,7 +16,7 @@ import (
 
 func (f *Facts) findCause() *diagnose.Cause {
 	cause := f.orOvertime(diagnose.First(f.allEvidence(), append(f.LostPod(), f.evictions()...)))
-	why := f.Told(job.PodsReady)
+	why := f.PublishedCondition(job.PodsReady)
 	if cause == nil || why == nil || why.Status != metav1.ConditionFalse {
 		return cause
 	}

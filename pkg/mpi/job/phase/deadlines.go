@@ -33,7 +33,7 @@ func (f *Facts) together() bool {
 // condition PodsReady comes with Created or earlier, a suspension and a restart take it back, and nothing but a gang that is
 // ready makes it true: where it has changed after all of these, the gang was. All these times are of our own clock.
 func (f *Facts) wasReady() bool {
-	ready, created := f.Told(job.PodsReady), f.Told(job.Created)
+	ready, created := f.PublishedCondition(job.PodsReady), f.PublishedCondition(job.Created)
 	if ready == nil || created == nil || ready.Status == metav1.ConditionTrue {
 		return ready != nil && ready.Status == metav1.ConditionTrue
 	}
@@ -77,7 +77,7 @@ const UpAfter = 2 * time.Second
 // long over is nothing to wait for: a companion ends no job because of it.
 func (f *Facts) NextLook() time.Duration {
 	next := never
-	for _, until := range []time.Duration{f.UntilDeadline(), f.untilGang(), f.untilImage(), f.UntilUp()} {
+	for _, until := range []time.Duration{f.UntilDeadline(), f.untilGang(), f.untilImage(), f.UntilNodesUp()} {
 		if until > 0 {
 			next = min(next, until)
 		}
@@ -163,8 +163,8 @@ func (f *Facts) Up() bool {
 	return up
 }
 
-// UntilUp is the time until a launcher that has not passed its gate is to be told that its nodes are up, 0 for never.
-func (f *Facts) UntilUp() time.Duration {
+// UntilNodesUp is the time until a launcher that has not passed its gate is to be told that its nodes are up, 0 for never.
+func (f *Facts) UntilNodesUp() time.Duration {
 	age := f.Age(observe.FactUp, f.JobSet.UID)
 	if !f.Up() || age >= UpAfter || f.Gate != nil && f.Gate.Result != nil {
 		return 0

@@ -167,7 +167,7 @@ const ImagePatience = 45 * time.Second
 // while it backs off; the condition does.
 func (f *Facts) pullIsFinal(pod *corev1.Pod) bool {
 	shown := ""
-	if c := f.Told(job.PodsReady); c != nil && c.Reason == string(diagnose.ImagePull) {
+	if c := f.PublishedCondition(job.PodsReady); c != nil && c.Reason == string(diagnose.ImagePull) {
 		shown = c.Message
 	}
 	return slices.ContainsFunc(observe.Unpulled(pod), func(s corev1.ContainerStatus) bool {

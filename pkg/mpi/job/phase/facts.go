@@ -41,7 +41,7 @@ type State struct {
 	Waiting *diagnose.Cause
 	Held    bool
 	// Leftovers are what an earlier job or attempt left, and is in the way of this one.
-	Leftovers []observe.Existing
+	Leftovers []observe.Deletion
 	// Job is what a job that is to be made now is made from, or nil.
 	Job *job.Job
 }

@@ -106,7 +106,7 @@ func OfEnd(reason mpi.Reason, succeeded, made bool) Phase {
 
 // toldEnd is the phase of a job whose end its status tells.
 func (f *Facts) toldEnd() Phase {
-	if failed := f.Told(trainer.TrainJobFailed); failed != nil && !f.ToldTrue(trainer.TrainJobComplete) {
+	if failed := f.PublishedCondition(trainer.TrainJobFailed); failed != nil && !f.HasPublishedCondition(trainer.TrainJobComplete) {
 		return OfEnd(mpi.Reason(failed.Reason), false, f.Made())
 	}
 	return Complete
@@ -114,8 +114,8 @@ func (f *Facts) toldEnd() Phase {
 
 // suspendedPhase is the phase of a job that is to be suspended.
 func (f *Facts) suspendedPhase() Phase {
-	c := f.Told(trainer.TrainJobSuspended)
-	evicted := f.ToldTrue(trainer.TrainJobSuspended) && (c.Reason == string(diagnose.Preempted) || c.Reason == string(diagnose.Evicted))
+	c := f.PublishedCondition(trainer.TrainJobSuspended)
+	evicted := f.HasPublishedCondition(trainer.TrainJobSuspended) && (c.Reason == string(diagnose.Preempted) || c.Reason == string(diagnose.Evicted))
 	switch {
 	case len(f.All) > 0:
 		return Stopping

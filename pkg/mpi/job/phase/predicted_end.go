@@ -90,7 +90,7 @@ func (f *Facts) UntilJobSetEnds() time.Duration {
 		return 0
 	}
 	for _, kind := range []string{trainer.TrainJobComplete, trainer.TrainJobFailed} {
-		if c := f.Told(kind); c != nil {
+		if c := f.PublishedCondition(kind); c != nil {
 			return max(0, c.LastTransitionTime.Add(jobSetEndsWithin).Sub(f.Now))
 		}
 	}

@@ -13,7 +13,7 @@ import (
 
 func (f *Facts) findState() State {
 	switch {
-	case !job.Active(f.TrainJob):
+	case !job.ManagedHere(f.TrainJob):
 		return State{}
 	case f.Beside:
 		return f.stateBeside()
@@ -53,7 +53,7 @@ func (f *Facts) stateUnmade() State {
 	}
 	made.Attempt = f.Restarts()
 	phase := f.unlessSuspended(Creating)
-	if phase == Creating && f.ToldTrue(job.Restarting) {
+	if phase == Creating && f.HasPublishedCondition(job.Restarting) {
 		phase = Restarting
 	}
 	if taken := f.taken(); len(taken) > 0 {
@@ -89,7 +89,7 @@ func earlier(made job.Job) string {
 
 // stateMade is the state of a job that has been started.
 func (f *Facts) stateMade() State {
-	if f.Condemned() {
+	if f.JobSetToDelete() {
 		return State{Phase: f.unlessSuspended(Restarting)}
 	}
 	end := f.end()
@@ -114,7 +114,7 @@ func (f *Facts) stateMade() State {
 // stateBeside is the state of a job that Kubeflow Trainer runs. Trainer ends it, and says so.
 func (f *Facts) stateBeside() State {
 	switch {
-	case f.Runtime == nil, !f.Runtime.Compiled(), f.EndTold():
+	case f.Runtime == nil, !f.Runtime.Compiled(), f.EndPublished():
 		return State{}
 	case job.Finished(f.TrainJob):
 		return f.concluded()
@@ -141,7 +141,7 @@ func (f *Facts) stateBeside() State {
 // concluded is the state of a job that Kubeflow Trainer has ended, with why, once it is known.
 func (f *Facts) concluded() State {
 	state := State{Phase: f.toldEnd()}
-	switch failed := f.Told(trainer.TrainJobFailed); {
+	switch failed := f.PublishedCondition(trainer.TrainJobFailed); {
 	case state.Phase == Complete:
 		state.End = &End{Succeeded: true, Cause: diagnose.Cause{Reason: job.ReasonCompleted}}
 	case f.Owns() && f.JobSetFailed() != nil:
@@ -152,16 +152,16 @@ func (f *Facts) concluded() State {
 	return state
 }
 
-// Condemned reports whether the JobSet is to go, so that it can be made again: the status tells of a restart after it, or it
+// JobSetToDelete reports whether the JobSet is to go, so that it can be made again: the status tells of a restart after it, or it
 // failed while it was being suspended. Then its launcher has lost its nodes a moment before it was ended itself, which is
 // no failure of the job: Kueue would otherwise turn a preempted job into a failed one.
-func (f *Facts) Condemned() bool {
+func (f *Facts) JobSetToDelete() bool {
 	return job.AttemptOf(f.JobSet) < f.Restarts() || f.JobSetFailed() != nil && job.IsSuspended(f.JobSet)
 }
 
 // BeingRecreated reports whether the JobSet is one of ours that is to be made again now.
 func (f *Facts) BeingRecreated() bool {
-	return f.Owns() && f.JobSet.Labels[mpi.TrainJobLabel] != "" && f.Condemned() && !f.SuspendWanted()
+	return f.Owns() && f.JobSet.Labels[mpi.TrainJobLabel] != "" && f.JobSetToDelete() && !f.SuspendWanted()
 }
 
 // StartedAgain reports whether the JobSet of the last restart exists.

@@ -138,8 +138,8 @@ func implied(status []metav1.Condition) []metav1.Condition {
 	return status
 }
 
-// RecordBeside returns what RecordAnnotation is to say once a companion has something to add; the status is Kubeflow Trainer's.
-func RecordBeside(trainJob *trainer.TrainJob, ours []metav1.Condition) string {
+// RecordCompanion returns what RecordAnnotation is to say once a companion has something to add; the status is Kubeflow Trainer's.
+func RecordCompanion(trainJob *trainer.TrainJob, ours []metav1.Condition) string {
 	all, _ := recordedOf(trainJob)
 	for _, c := range ours {
 		all = slices.DeleteFunc(all, func(r metav1.Condition) bool { return r.Type == c.Type })

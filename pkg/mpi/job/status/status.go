@@ -35,8 +35,8 @@ func Of(f *phase.Facts, d decide.Decision, applied error) trainer.TrainJobStatus
 	return status
 }
 
-// newConditions begins with nothing. An end that the API server made of the decision comes instead of what the job waited for.
-func newConditions(f *phase.Facts, end *phase.End) *conditions {
+// newConditionBuilder begins with nothing. An end that the API server made of the decision comes instead of what the job waited for.
+func newConditionBuilder(f *phase.Facts, end *phase.End) *conditions {
 	state := f.State()
 	if end != nil && state.End == nil {
 		state.Waiting, state.Held, state.Restart = nil, false, nil
@@ -45,7 +45,7 @@ func newConditions(f *phase.Facts, end *phase.End) *conditions {
 }
 
 func conditionsOf(f *phase.Facts, d decide.Decision, applied error) []metav1.Condition {
-	c := newConditions(f, d.End)
+	c := newConditionBuilder(f, d.End)
 	c.creation(f, d.End, applied)
 	c.suspended(f.SuspendWanted(), f.Eviction, f.Wait)
 	c.restarting(f, d.End)

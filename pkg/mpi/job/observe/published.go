@@ -14,19 +14,19 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi/job"
 )
 
-// Told returns the condition of a kind that the TrainJob has from an earlier pass, or nil.
-func (o Observed) Told(kind string) *metav1.Condition {
+// PublishedCondition returns the condition of a kind that the TrainJob has from an earlier pass, or nil.
+func (o Observed) PublishedCondition(kind string) *metav1.Condition {
 	return apimeta.FindStatusCondition(o.TrainJob.Status.Conditions, kind)
 }
 
-// ToldTrue reports whether the TrainJob has a condition that is true.
-func (o Observed) ToldTrue(kind string) bool {
+// HasPublishedCondition reports whether the TrainJob has a condition that is true.
+func (o Observed) HasPublishedCondition(kind string) bool {
 	return apimeta.IsStatusConditionTrue(o.TrainJob.Status.Conditions, kind)
 }
 
 // LostPod returns the pod that an earlier pass saw being taken away (phase.Facts.Lost).
 func (o Observed) LostPod() []diagnose.Cause {
-	c := o.Told(job.PodsReady)
+	c := o.PublishedCondition(job.PodsReady)
 	if c == nil || c.Status != metav1.ConditionFalse || !diagnose.Remembered(mpi.Reason(c.Reason)) {
 		return nil
 	}
@@ -38,12 +38,12 @@ const RestartFormat = "restart %d of %d"
 
 // Restarts returns how often the job was started again, or is being so.
 func (o Observed) Restarts() int {
-	number, _ := RestartsTold(o.TrainJob.Status.Conditions)
+	number, _ := PublishedRestarts(o.TrainJob.Status.Conditions)
 	return number
 }
 
-// RestartsTold reads from conditions how often a job was started again, and how often its runtime allowed that then; 0 and 0 where it never was.
-func RestartsTold(conditions []metav1.Condition) (number, limit int) {
+// PublishedRestarts reads from conditions how often a job was started again, and how often its runtime allowed that then; 0 and 0 where it never was.
+func PublishedRestarts(conditions []metav1.Condition) (number, limit int) {
 	if c := apimeta.FindStatusCondition(conditions, job.Restarting); c != nil {
 		if n, err := fmt.Sscanf(c.Message, RestartFormat, &number, &limit); n != 2 || err != nil {
 			return 0, 0
@@ -58,14 +58,14 @@ func RestartsTold(conditions []metav1.Condition) (number, limit int) {
 // its JobSet is made again.
 func (o Observed) JobSetGone() bool {
 	going := o.Owns() && o.JobSet.DeletionTimestamp != nil && !o.JobSetEnded()
-	made := o.ToldTrue(job.Created)
+	made := o.HasPublishedCondition(job.Created)
 	return made && !o.SuspendWanted() && !o.MayRecreate() && (going || o.JobSet == nil)
 }
 
 // MayRecreate reports whether the status tells that the job has no pods for now, so that its JobSet may go and come again.
 func (o Observed) MayRecreate() bool {
-	running := o.Told(job.Running)
-	return o.ToldTrue(job.Restarting) || running == nil || running.Status == metav1.ConditionFalse &&
+	running := o.PublishedCondition(job.Running)
+	return o.HasPublishedCondition(job.Restarting) || running == nil || running.Status == metav1.ConditionFalse &&
 		(running.Reason == string(job.ReasonSuspended) || running.Reason == string(job.ReasonRestarting))
 }
 
@@ -73,7 +73,7 @@ func (o Observed) MayRecreate() bool {
 // beginning, as with Kubeflow Trainer: spec.suspend of the TrainJob is what counts.
 func (o Observed) SuspendedByHand() bool {
 	return o.Owns() && job.IsSuspended(o.JobSet) && !o.SuspendWanted() && !o.JobSetEnded() &&
-		o.ToldTrue(job.Running)
+		o.HasPublishedCondition(job.Running)
 }
 
 // Stopping reports whether the JobSet is suspended, or has not yet said that it is no more: what becomes of its pods is its own doing.
@@ -86,16 +86,16 @@ func Guarded(conditions []metav1.Condition) bool {
 	return apimeta.FindStatusCondition(conditions, job.PodsReady) != nil
 }
 
-// EndTold reports whether the end of a job has been told.
-func (o Observed) EndTold() bool {
-	c := o.Told(job.Running)
+// EndPublished reports whether the end of a job has been told.
+func (o Observed) EndPublished() bool {
+	c := o.PublishedCondition(job.Running)
 	return c != nil && c.Reason == string(job.ReasonFinished) && job.Finished(o.TrainJob)
 }
 
 // Begin is when the job was asked to run: created, resumed or restarted.
 func (o Observed) Begin() time.Time {
 	begin := o.Asked()
-	if c := o.Told(job.Restarting); c != nil && c.LastTransitionTime.After(begin) {
+	if c := o.PublishedCondition(job.Restarting); c != nil && c.LastTransitionTime.After(begin) {
 		begin = c.LastTransitionTime.Time
 	}
 	return begin
@@ -104,7 +104,7 @@ func (o Observed) Begin() time.Time {
 // Asked is when the user, or a queue, asked for the job: it was created or resumed. A job that is being resumed in this
 // very pass begins now.
 func (o Observed) Asked() time.Time {
-	c := o.Told("Suspended")
+	c := o.PublishedCondition("Suspended")
 	switch {
 	case c == nil:
 		return o.TrainJob.CreationTimestamp.Time
@@ -121,7 +121,7 @@ func (o Observed) resumed() time.Time {
 	if o.SuspendWanted() {
 		return resumed
 	}
-	if c := o.Told(trainer.TrainJobSuspended); c != nil {
+	if c := o.PublishedCondition(trainer.TrainJobSuspended); c != nil {
 		resumed = o.Asked()
 	}
 	c := apimeta.FindStatusCondition(o.JobSet.Status.Conditions, string(jobset.JobSetSuspended))

@@ -13,13 +13,13 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi/job/phase"
 )
 
-// Beside returns the conditions that a companion adds to those of Kubeflow Trainer, or nothing where there is nothing to say.
-func Beside(f *phase.Facts, d decide.Decision, applied error) []metav1.Condition {
+// CompanionConditions returns the conditions that a companion adds to those of Kubeflow Trainer, or nothing where there is nothing to say.
+func CompanionConditions(f *phase.Facts, d decide.Decision, applied error) []metav1.Condition {
 	over := job.Finished(f.TrainJob)
-	if applied != nil || f.EndTold() || over && d.End == nil || !over && f.StalePolicies() {
+	if applied != nil || f.EndPublished() || over && d.End == nil || !over && f.StalePolicies() {
 		return nil
 	}
-	c := newConditions(f, d.End)
+	c := newConditionBuilder(f, d.End)
 	if why := unguarded(f.Observed); why != "" {
 		c.add(job.Guarded, false, diagnose.NameTaken, why)
 	}

@@ -17,10 +17,10 @@ import (
 // hangGrace is the time between SIGTERM and SIGKILL for the command of a job that has hung.
 const hangGrace = 2 * time.Second
 
-// attend looks after a running command: it times the launch, tells what may be in its way, and ends a job that has hung by the rule of
+// supervise looks after a running command: it times the launch, tells what may be in its way, and ends a job that has hung by the rule of
 // its user. The returned function is called when the command has ended: it stops that, and says what was seen of a hang, and which
 // connection nobody answered at the end. Ranks are watched until the context ends.
-func (j *job) attend(ctx context.Context) func() (*verdict.Hang, *verdict.Blocked) {
+func (j *job) supervise(ctx context.Context) func() (*verdict.Hang, *verdict.Blocked) {
 	go j.ranks.Watch(ctx)
 	if j.runsRanks() {
 		go j.tracker.Proxies.EndHungMpiexecs(ctx, j.Log)

@@ -20,7 +20,7 @@ func (f *Facts) JobSetEnds() bool {
 // resumed, restarted or ended.
 func (f *Facts) NeedsChildren() bool {
 	if f.Beside {
-		return !observe.Guarded(f.TrainJob.Status.Conditions) || job.Finished(f.TrainJob) && !f.EndTold()
+		return !observe.Guarded(f.TrainJob.Status.Conditions) || job.Finished(f.TrainJob) && !f.EndPublished()
 	}
 	return !f.Owns() || job.IsSuspended(f.JobSet) || f.JobSetEnds() || f.JobSetGone() || f.stuck() != nil
 }

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// SaidOfWait returns what a message of the condition Suspended says of the wait in a queue, or nothing: `waits in queue …`.
-func SaidOfWait(message string) string {
+// ParseWait returns what a message of the condition Suspended says of the wait in a queue, or nothing: `waits in queue …`.
+func ParseWait(message string) string {
 	before, wait, found := strings.Cut(message, WaitPrefix)
 	if !found {
 		return ""
@@ -17,9 +17,9 @@ func SaidOfWait(message string) string {
 
 var saidPosition = regexp.MustCompile("^waits in queue `[^`]*` at position ([0-9]+) of (?:more than )?([0-9]+)")
 
-// PositionIn reads the position, from 1, and the length of the queue in what is said of a wait; 0 where it does not say. A length of 20 may be
+// ParsePosition reads the position, from 1, and the length of the queue in what is said of a wait; 0 where it does not say. A length of 20 may be
 // more: positions are told of the head of a queue only.
-func PositionIn(wait string) (position, length int) {
+func ParsePosition(wait string) (position, length int) {
 	found := saidPosition.FindStringSubmatch(wait)
 	if found == nil {
 		return 0, 0

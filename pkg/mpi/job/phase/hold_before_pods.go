@@ -103,14 +103,14 @@ func (f *Facts) taken() []string {
 // leftovers returns a JobSet of an earlier TrainJob and the Jobs of any earlier JobSet of this name. The new JobSet must
 // not come before they are gone: it would want Jobs of the same names. The garbage collector would delete the Jobs too,
 // but not before it has come by.
-func (f *Facts) leftovers() []observe.Existing {
-	var deletions []observe.Existing
+func (f *Facts) leftovers() []observe.Deletion {
+	var deletions []observe.Deletion
 	if f.JobSet != nil {
-		deletions = append(deletions, observe.ExistingOf(job.KindOfJobSet(), f.JobSet))
+		deletions = append(deletions, observe.DeletionOf(job.KindOfJobSet(), f.JobSet))
 	}
 	for _, made := range f.Jobs {
 		if job.OfJobSet(f.TrainJob, &made) {
-			deletions = append(deletions, observe.ExistingOf(metav1.TypeMeta{APIVersion: "batch/v1", Kind: "Job"}, &made))
+			deletions = append(deletions, observe.DeletionOf(metav1.TypeMeta{APIVersion: "batch/v1", Kind: "Job"}, &made))
 		}
 	}
 	return deletions

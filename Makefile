@@ -8,7 +8,7 @@ SHELL := /bin/bash
 BIN := build/bin
 # One cache of finished programs for all checkouts; the programs themselves follow XDG_CACHE_HOME.
 CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/lockstep
-GO_MODULES := . test/cluster test/images test/integration/kueue
+GO_MODULES := . test/cluster test/images test/integration/kueue test/network
 GO_FILES = $(shell git ls-files --cached --others --exclude-standard '*.go')
 SUITE := test/suite
 SCHEMAS := pkg/compile/schema/embedded/schemas.zip

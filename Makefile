@@ -100,7 +100,7 @@ test-e2e: tools $(BIN)/ginkgo ## Run the tests on a real cluster: a local one, o
 	@$(SUITE)/e2e
 
 .PHONY: test-full
-test-full: tools ## Run the longer proofs before a release: what reviews say, the race detector, GitOps engines, mpi-operator beside us, and a guest with cgroup v2 (root; the guest takes an hour)
+test-full: tools ## Run the longer proofs before a release: what reviews say, who may do what, the race detector, GitOps engines, mpi-operator beside us, and a guest with cgroup v2 (root; the guest takes an hour)
 	@$(SUITE)/full
 
 .PHONY: test-guest

@@ -8,7 +8,7 @@ SHELL := /bin/bash
 BIN := build/bin
 # One cache of finished programs for all checkouts; the programs themselves follow XDG_CACHE_HOME.
 CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/lockstep
-GO_MODULES := . test/cluster test/images test/integration/kueue
+GO_MODULES := . test/cluster test/images test/integration/kueue test/network
 GO_FILES = $(shell git ls-files --cached --others --exclude-standard '*.go')
 SUITE := test/suite
 SCHEMAS := pkg/compile/schema/embedded/schemas.zip
@@ -100,7 +100,7 @@ test-e2e: tools $(BIN)/ginkgo ## Run the tests on a real cluster: a local one, o
 	@$(SUITE)/e2e
 
 .PHONY: test-full
-test-full: tools ## Run the longer proofs before a release: what reviews say, the race detector, GitOps engines, mpi-operator beside us, and a guest with cgroup v2 (root; the guest takes an hour)
+test-full: tools ## Run the longer proofs before a release: what reviews say, who may do what, the race detector, GitOps engines, mpi-operator beside us, and a guest with cgroup v2 (root; the guest takes an hour)
 	@$(SUITE)/full
 
 .PHONY: test-guest

@@ -42,13 +42,13 @@ var _ = Describe("What the access proof says", ofTheCompiler, func() {
 			GinkgoWriter.Printf("%s: %d questions, %d allowed\n", cluster.Name, asked, allowed)
 			Expect(asked).To(BeNumerically(">=", leastQuestions), cluster.Name)
 			Expect(allowed).To(BeNumerically(">", 100), cluster.Name)
-			undo()
+			undo(ctx)
 		}
 	})
 })
 
 // applyRBAC applies the roles and bindings of a cluster and their namespaces, and returns what deletes roles and bindings again.
-func applyRBAC(ctx SpecContext, cluster compile.Cluster) (undo func()) {
+func applyRBAC(ctx SpecContext, cluster compile.Cluster) (undo func(ctx SpecContext)) {
 	var made []*unstructured.Unstructured
 	for _, object := range decodeFiles(cluster) {
 		rbac := object.GroupVersionKind().Group == "rbac.authorization.k8s.io"
@@ -63,7 +63,7 @@ func applyRBAC(ctx SpecContext, cluster compile.Cluster) (undo func()) {
 		options := []client.ApplyOption{client.FieldOwner("integration"), client.ForceOwnership}
 		Expect(admin.Apply(ctx, client.ApplyConfigurationFromUnstructured(object.DeepCopy()), options...)).To(Succeed())
 	}
-	return func() {
+	return func(ctx SpecContext) {
 		for _, object := range made {
 			Expect(client.IgnoreNotFound(admin.Delete(ctx, object))).To(Succeed())
 		}

@@ -4,13 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/uuid"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/leaderelection/resourcelock"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -54,29 +49,15 @@ func (o Options) propagates() bool {
 	return o.Mode == Companion && o.WebhookAddress != "" && o.WebhookAddress != "0"
 }
 
-// The lease. A standby takes over leaseDuration after the last sign of a leader that was killed (a leader that ends in order
-// gives the lease back, and a container that starts again in its pod has it still). Kubernetes' usual 15 s are made for
-// controllers whose absence nobody notices; here a launcher waits for addresses. Shorter than renewDeadline an API server
-// must not be away, or the leader ends and starts again: restarts of API servers take 3 to 6 s.
-const (
-	leaseDuration = 10 * time.Second
-	renewDeadline = 8 * time.Second
-	retryPeriod   = 2 * time.Second
-)
-
 // newManager returns a manager that runs the controller once it is started. The configuration has no client-side rate limit:
 // the API server's own fairness protects it, and a limit here would only make jobs start later. A clean end gives the lease
 // back, so that the next process need not wait for it.
-func newManager(ctx context.Context, config *rest.Config, options Options) (manager.Manager, error) {
+func newManager(ctx context.Context, config *rest.Config, options Options, held *heldLease) (manager.Manager, error) {
 	scheme, err := Scheme()
 	if err != nil {
 		return nil, err
 	}
 	cached, err := cacheOptions(options.Mode)
-	if err != nil {
-		return nil, err
-	}
-	lock, err := lease(config, options)
 	if err != nil {
 		return nil, err
 	}
@@ -97,7 +78,7 @@ func newManager(ctx context.Context, config *rest.Config, options Options) (mana
 		Metrics:                             metrics,
 		LeaderElection:                      options.LeaderElection,
 		LeaderElectionReleaseOnCancel:       true,
-		LeaderElectionResourceLockInterface: lock,
+		LeaderElectionResourceLockInterface: held,
 		LeaseDuration:                       ptr.To(leaseDuration),
 		RenewDeadline:                       ptr.To(renewDeadline),
 		RetryPeriod:                         ptr.To(retryPeriod),
@@ -114,26 +95,6 @@ func newManager(ctx context.Context, config *rest.Config, options Options) (mana
 		}
 	}
 	return mgr, setup(ctx, mgr, options)
-}
-
-// lease returns the lock that the leader holds, or nil without leader election.
-func lease(config *rest.Config, options Options) (resourcelock.Interface, error) {
-	if !options.LeaderElection {
-		return nil, nil
-	}
-	clients, err := kubernetes.NewForConfig(rest.AddUserAgent(rest.CopyConfig(config), "leader-election"))
-	if err != nil {
-		return nil, fmt.Errorf("create client for the lease: %w", err)
-	}
-	identity := options.Identity
-	if identity == "" {
-		identity = string(uuid.NewUUID())
-	}
-	return &resourcelock.LeaseLock{
-		LeaseMeta:  metav1.ObjectMeta{Namespace: options.Namespace, Name: FieldOwner},
-		Client:     clients.CoordinationV1(),
-		LockConfig: resourcelock.ResourceLockConfig{Identity: identity},
-	}, nil
 }
 
 // readiness says that the controller is ready when it knows the cluster: its caches are filled.

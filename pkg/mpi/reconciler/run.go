@@ -26,9 +26,9 @@ const (
 	lookLimit = 10 * time.Second
 )
 
-// Run works until the context ends. It returns an error when it must not go on in this process: the lease was lost, an
-// address is taken. What may pass by itself it waits for, alive and not ready, and says why: an API server that does not
-// answer, kinds that are not installed yet, and for an executor Kubeflow Trainer. A process that ended instead would be started
+// Run works until the context ends. It returns an error when it must not go on in this process, such as an address that is
+// taken. What may pass by itself it waits for, alive and not ready, and says why: a lease that was lost, an API server that does
+// not answer, kinds that are not installed yet, and for an executor Kubeflow Trainer. A process that ended instead would be started
 // again after longer and longer pauses, up to five minutes, and jobs would wait for it.
 func Run(ctx context.Context, config *rest.Config, options Options) error {
 	options.Mode = cmp.Or(options.Mode, Executor)
@@ -50,7 +50,12 @@ func Run(ctx context.Context, config *rest.Config, options Options) error {
 		}
 		err := manage(ctx, prepared, options)
 		var foreign *ConflictingControllerError
-		if !errors.As(err, &foreign) {
+		switch {
+		case errors.As(err, &foreign):
+		case errors.Is(err, errLeaseLost):
+			options.probes.say(err)
+			ctrl.Log.Info("the controller stopped its work and starts again", "reason", err.Error())
+		default:
 			return err
 		}
 	}
@@ -61,12 +66,19 @@ func manage(ctx context.Context, config *rest.Config, options Options) error {
 	// What the manager starts ends with it, also where the process goes on.
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	mgr, err := newManager(ctx, config, options)
+	held, err := newHeldLease(config, options, stop)
+	if err != nil {
+		return err
+	}
+	mgr, err := newManager(ctx, config, options, held)
 	if err != nil {
 		return fmt.Errorf("set up controller: %w", err)
 	}
 	if err := mgr.Start(ctx); err != nil {
 		return fmt.Errorf("run manager: %w", err)
+	}
+	if held.lost() {
+		return errLeaseLost
 	}
 	return nil
 }

@@ -45,3 +45,14 @@ func leadsTo(e plan.Egress, host string, port int) bool {
 	prefix, err := netip.ParsePrefix(e.CIDR.V)
 	return err == nil && prefix.Contains(address)
 }
+
+// storesAreUsed warns of object stores whose Secret no job gets: catalog runtimes are shared, so that only variants have it.
+func storesAreUsed(c *plan.Cluster, list *diag.List) {
+	for _, t := range c.Tenants {
+		if t.ObjectStore != nil && len(t.Bases) == 0 {
+			list.Warnf(diag.SettingInVain, t.ObjectStore.Secret.At, "no job of `%s` gets the object store: the tenant has no variant of a runtime", t.Name.V).
+				Notef("runtimes of the catalog are shared and know no tenant's Secret").
+				Helpf("add a variant to `variants`, or let TrainJobs name the Secret themselves and remove `objectStore`")
+		}
+	}
+}

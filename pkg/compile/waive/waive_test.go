@@ -35,6 +35,7 @@ spec:
   quota: {cpu: 8, memory: 16Gi, pods: 40, jobs: 20}
   network: {egress: [{cidr: 169.254.169.0/24}]}
   objectStore: {secret: bucket, endpoint: "https://192.0.2.9"}
+  variants: [{name: mpi-stored, runtime: mpi}]
 TENANT---
 apiVersion: lockstep.dev/v1alpha1
 kind: Cluster

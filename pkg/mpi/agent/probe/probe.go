@@ -144,7 +144,7 @@ func (p Participant) play(ctx context.Context, listener net.Listener, peers []en
 		case other > p.Rank:
 			pairs = append(pairs, p.challenge(ctx, peers, other, share))
 		default:
-			p.accept(ctx, inbox[other], share)
+			accept(ctx, inbox[other], share)
 		}
 	}
 	return pairs
@@ -215,7 +215,7 @@ func (p Participant) duel(ctx context.Context, peer endpoint, share time.Duratio
 		return Pair{}, err
 	}
 	defer conn.Close()
-	if err := conn.SetDeadline(p.until(share)); err != nil {
+	if err := conn.SetDeadline(until(ctx, share)); err != nil {
 		return Pair{}, err
 	}
 	if _, err := conn.Write(append(append([]byte{}, peer.Token...), byte(p.Rank))); err != nil {
@@ -225,11 +225,11 @@ func (p Participant) duel(ctx context.Context, peer endpoint, share time.Duratio
 }
 
 // accept waits for an opponent's call and answers it. What went wrong is the caller's to say.
-func (p Participant) accept(ctx context.Context, calls <-chan net.Conn, share time.Duration) {
+func accept(ctx context.Context, calls <-chan net.Conn, share time.Duration) {
 	select {
 	case conn := <-calls:
 		defer conn.Close()
-		if conn.SetDeadline(p.until(share)) == nil {
+		if conn.SetDeadline(until(ctx, share)) == nil {
 			_ = answer(conn) // the caller reports it
 		}
 	case <-time.After(pairTimeout + share):
@@ -238,10 +238,10 @@ func (p Participant) accept(ctx context.Context, calls <-chan net.Conn, share ti
 }
 
 // until is when a pair must be over: it waits for its opponent, who may be late by a round.
-func (p Participant) until(share time.Duration) time.Time {
+func until(ctx context.Context, share time.Duration) time.Time {
 	limit := time.Now().Add(2*pairTimeout + 4*share)
-	if p.Deadline.Before(limit) {
-		return p.Deadline
+	if end, bounded := ctx.Deadline(); bounded && end.Before(limit) {
+		return end
 	}
 	return limit
 }

@@ -52,7 +52,7 @@ var _ = Describe("A leader that is cut off from the API server", func() {
 		Eventually(ask("http://127.0.0.1:18084/readyz")).Should(Equal("200 ok"))
 
 		worst := time.Duration(0)
-		for range 3 {
+		for range 2 {
 			line.cut()
 			begin := time.Now()
 			stopped := make(chan time.Duration, 1)

@@ -41,8 +41,8 @@ type heldLease struct {
 
 	mutex sync.Mutex
 	// left runs while the lease is held.
-	left *time.Timer
-	gone bool
+	left         *time.Timer
+	gone, closed bool
 	// holder is whom the lease named last.
 	holder string
 }
@@ -74,11 +74,22 @@ func (l *heldLease) lost() bool {
 func (l *heldLease) lose() {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
+	if l.gone || l.closed {
+		return
+	}
 	l.gone = true
 	l.end()
 }
 
-// Get reads the lease. Who held it and reads the name of somebody else has lost it.
+// close is for when nothing works under the lease any more: losing it ends nothing then, least of all what began after it.
+func (l *heldLease) close() {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	l.closed = true
+}
+
+// Get reads the lease. Who held it and reads the name of somebody else has lost it. A standby tells renewals apart by the text that is
+// returned, where client-go writes whole seconds: it would count leaseDuration from the first renewal of a second, up to a second early.
 func (l *heldLease) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
 	if l.lost() {
 		return nil, nil, errLeaseLost
@@ -95,7 +106,7 @@ func (l *heldLease) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord
 		l.lose()
 		return nil, nil, errLeaseLost
 	}
-	return record, raw, nil
+	return record, record.RenewTime.AppendFormat(raw, time.RFC3339Nano), nil
 }
 
 // Create makes the lease.

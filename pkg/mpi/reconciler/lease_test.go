@@ -1,12 +1,15 @@
 package reconciler
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 )
 
@@ -18,7 +21,8 @@ type leaseServer struct {
 
 func (s *leaseServer) Get(context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
 	record := s.record
-	return &record, nil, nil
+	raw, err := json.Marshal(record) // as client-go does
+	return &record, raw, err
 }
 
 func (s *leaseServer) Create(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
@@ -69,7 +73,12 @@ func TestHeldLease(t *testing.T) {
 			if s.record.HolderIdentity != "another" {
 				t.Error("it gave back the lease of another one")
 			}
+			time.Sleep(time.Hour) // it ends once
 		}, true},
+		"Closed": {"what began after it must not end with it", func(_ *testing.T, l *heldLease, _ *leaseServer) {
+			l.close()
+			time.Sleep(heldFor + time.Millisecond)
+		}, false},
 		"Not asked again": {"a lost lease is for the next start", func(t *testing.T, l *heldLease, s *leaseServer) {
 			time.Sleep(heldFor + time.Millisecond)
 			synctest.Wait()
@@ -85,7 +94,7 @@ func TestHeldLease(t *testing.T) {
 				wanted(t, l.Create(t.Context(), mine), nil)
 				tc.do(t, l, s)
 				synctest.Wait()
-				if l.lost() != tc.lost || (ended > 0) != tc.lost {
+				if l.lost() != tc.lost || ended != map[bool]int{true: 1}[tc.lost] {
 					t.Errorf("%s: lost %t, ended %d times", tc.why, l.lost(), ended)
 				}
 				if l.left != nil {
@@ -103,6 +112,20 @@ func TestStandbyLeavesTheLease(t *testing.T) {
 	_, _, err := l.Get(t.Context())
 	wanted(t, err, nil)
 	wanted(t, l.Update(t.Context(), resourcelock.LeaderElectionRecord{}), errLeaseLost)
+}
+
+// Renewals come several times a second, and a standby counts from the last one.
+func TestRenewalsDiffer(t *testing.T) {
+	s := &leaseServer{record: resourcelock.LeaderElectionRecord{HolderIdentity: "another", RenewTime: metav1.NewTime(time.Unix(1, 0))}}
+	l := &heldLease{Interface: s}
+	_, first, err := l.Get(t.Context())
+	wanted(t, err, nil)
+	s.record.RenewTime = metav1.NewTime(time.Unix(1, 400_000_000))
+	_, second, err := l.Get(t.Context())
+	wanted(t, err, nil)
+	if bytes.Equal(first, second) {
+		t.Errorf("a renewal in the same second is not seen: %s", first)
+	}
 }
 
 // TestTakeover is the arithmetic behind leaseDuration and its companions.

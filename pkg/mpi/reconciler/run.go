@@ -53,7 +53,6 @@ func Run(ctx context.Context, config *rest.Config, options Options) error {
 		switch {
 		case errors.As(err, &foreign):
 		case errors.Is(err, errLeaseLost):
-			options.probes.say(err)
 			ctrl.Log.Info("the controller stopped its work and starts again", "reason", err.Error())
 		default:
 			return err
@@ -66,10 +65,14 @@ func manage(ctx context.Context, config *rest.Config, options Options) error {
 	// What the manager starts ends with it, also where the process goes on.
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	held, err := newHeldLease(config, options, stop)
+	held, err := newHeldLease(config, options, func() {
+		options.probes.say(errLeaseLost)
+		stop()
+	})
 	if err != nil {
 		return err
 	}
+	defer held.close()
 	mgr, err := newManager(ctx, config, options, held)
 	if err != nil {
 		return fmt.Errorf("set up controller: %w", err)

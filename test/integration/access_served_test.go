@@ -391,6 +391,6 @@ func (a attempt) try(ctx context.Context, user rest.Interface) error {
 
 // forbidden reports whether rights were missing; admission refuses with the same status and other words.
 func forbidden(err error) bool {
-	status, is := err.(interface{ Status() metav1.Status }) //nolint:errorlint // as the client returns it
+	status, is := err.(interface{ Status() metav1.Status })
 	return is && status.Status().Code == http.StatusForbidden && strings.Contains(err.Error(), "cannot ")
 }

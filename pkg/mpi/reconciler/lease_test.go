@@ -79,7 +79,7 @@ func TestHeldLease(t *testing.T) {
 			l.close()
 			time.Sleep(heldFor + time.Millisecond)
 		}, false},
-		"Not asked again": {"a lost lease is for the next start", func(t *testing.T, l *heldLease, s *leaseServer) {
+		"Not asked again": {"a lost lease is for the next start", func(t *testing.T, l *heldLease, _ *leaseServer) {
 			time.Sleep(heldFor + time.Millisecond)
 			synctest.Wait()
 			_, _, err := l.Get(t.Context())

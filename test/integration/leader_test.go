@@ -45,11 +45,12 @@ var _ = Describe("After a leader was killed", func() {
 var _ = Describe("A leader that is cut off from the API server", func() {
 	It("stops before another one takes over, within 5 s, and does no harm when it comes back", func(ctx SpecContext) {
 		prepareElection(ctx)
+		firstProbes, secondProbes := freeAddress(), freeAddress()
 		line := newLine()
-		first := superviseOver(line.through(serviceAccount(controllerNamespace, "mpi-controller")), reconciler.Options{LeaderElection: true, Identity: "mpi-controller-0", ProbeAddress: "127.0.0.1:18083"})
+		first := superviseOver(line.through(serviceAccount(controllerNamespace, "mpi-controller")), reconciler.Options{LeaderElection: true, Identity: "mpi-controller-0", ProbeAddress: firstProbes})
 		made(ctx, "before")
-		runController(reconciler.Options{LeaderElection: true, Identity: "mpi-controller-1", ProbeAddress: "127.0.0.1:18084"})
-		Eventually(ask("http://127.0.0.1:18084/readyz")).Should(Equal("200 ok"))
+		runController(reconciler.Options{LeaderElection: true, Identity: "mpi-controller-1", ProbeAddress: secondProbes})
+		Eventually(ask("http://" + secondProbes + "/readyz")).Should(Equal("200 ok"))
 
 		worst := time.Duration(0)
 		for range 2 {
@@ -58,7 +59,7 @@ var _ = Describe("A leader that is cut off from the API server", func() {
 			stopped := make(chan time.Duration, 1)
 			go func() {
 				defer GinkgoRecover()
-				Eventually(ask("http://127.0.0.1:18083/readyz")).Should(HavePrefix("503 "))
+				Eventually(ask("http://" + firstProbes + "/readyz")).Should(HavePrefix("503 "))
 				stopped <- time.Since(begin)
 			}()
 			Eventually(holder(ctx)).WithTimeout(takeover + slack).Should(Equal("mpi-controller-1"))
@@ -69,13 +70,13 @@ var _ = Describe("A leader that is cut off from the API server", func() {
 			GinkgoWriter.Printf("another one leads after %.1f s\n", took.Seconds())
 
 			line.mend()
-			Eventually(ask("http://127.0.0.1:18083/readyz")).Should(Equal("200 ok"))
+			Eventually(ask("http://" + firstProbes + "/readyz")).Should(Equal("200 ok"))
 			Consistently(holder(ctx)).WithTimeout(time.Second).Should(Equal("mpi-controller-1"))
 			same := &jobset.JobSet{}
 			Expect(admin.Get(ctx, client.ObjectKeyFromObject(js), same)).To(Succeed())
 			Expect(same.UID).To(Equal(js.UID))
 			Expect(first.Load()).To(BeEquivalentTo(1), "it stopped and began again in its process")
-			giveBack(ctx, "mpi-controller-0")
+			giveBack(ctx, "mpi-controller-0", secondProbes)
 		}
 		GinkgoWriter.Printf("the slowest took %.1f s\n", worst.Seconds())
 	})
@@ -134,7 +135,7 @@ func holder(ctx context.Context) func() string {
 }
 
 // giveBack makes somebody the leader again: it takes the lease away from all others for as long as it takes him to see it.
-func giveBack(ctx SpecContext, identity string) {
+func giveBack(ctx SpecContext, identity, othersProbes string) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) {
 		l := lease(ctx)
@@ -144,7 +145,7 @@ func giveBack(ctx SpecContext, identity string) {
 		g.Expect(admin.Update(ctx, l)).To(Succeed())
 	}).Should(Succeed())
 	Consistently(holder(ctx)).WithTimeout(2 * time.Second).Should(Equal(identity))
-	Eventually(ask("http://127.0.0.1:18084/readyz")).Should(Equal("200 ok"))
+	Eventually(ask("http://" + othersProbes + "/readyz")).Should(Equal("200 ok"))
 }
 
 // line is a way to the API server that can be cut: what is sent then arrives nowhere, and no connection ends.

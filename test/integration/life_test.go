@@ -391,7 +391,7 @@ var _ = Describe("The life of a job", Ordered, ContinueOnFailure, func() {
 		lease := &coordinationv1.Lease{}
 		Expect(admin.Get(ctx, in(controllerNamespace, "mpi-controller"), lease)).To(Succeed())
 		Expect(*lease.Spec.HolderIdentity).To(Equal("life-0"), "the lease has the name of the pod, so a new process in it has the lease still")
-		Expect(*lease.Spec.LeaseDurationSeconds).To(BeEquivalentTo(10))
+		Expect(*lease.Spec.LeaseDurationSeconds).To(BeEquivalentTo(3), "after which another pod leads")
 	})
 
 	// This is the last one: it looks at what all others made the controller ask for.

@@ -54,7 +54,7 @@ var _ = Describe("An API server that is started again", func() {
 		ensureNamespace(ctx, controllerNamespace)
 		installPermissions(ctx, nil)
 		forgetLease(ctx)
-		const probes = "127.0.0.1:18081"
+		probes := freeAddress()
 		trainJob := create(ctx, ofRuntime(ctx, trainJobNamed(newNamespace(ctx), "early")))
 		process := apiServer()
 		Expect(process.Signal(syscall.SIGSTOP)).To(Succeed())
@@ -82,7 +82,7 @@ var _ = Describe("A lease of Kubeflow Trainer", func() {
 		Expect(admin.Create(ctx, lease)).To(Succeed())
 		DeferCleanup(func(ctx SpecContext) { Expect(admin.Delete(ctx, lease)).To(Succeed()) })
 		trainJob := create(ctx, ofRuntime(ctx, trainJobNamed(namespace, "contested")))
-		const probes = "127.0.0.1:18082"
+		probes := freeAddress()
 		starts := supervise(reconciler.Options{Identity: "mpi-controller-0", ProbeAddress: probes, TrainerNamespaces: []string{namespace}})
 		Eventually(ask("http://" + probes + "/readyz")).Should(And(HavePrefix("503 "), ContainSubstring("run this one with --mode companion")))
 		Expect(ask("http://" + probes + "/healthz")()).To(Equal("200 ok"))

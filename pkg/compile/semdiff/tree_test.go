@@ -266,7 +266,7 @@ func (t *tree) packetBeyond(other *tree, namespace string, ingress bool) string 
 	for _, pod := range podsOfSample {
 		for _, end := range ends {
 			for _, port := range ports {
-				if t.admits(namespace, pod, end, port, ingress) && !(has && other.admits(namespace, pod, end, port, ingress)) {
+				if t.admits(namespace, pod, end, port, ingress) && (!has || !other.admits(namespace, pod, end, port, ingress)) {
 					return fmt.Sprintf("%v at %v for pods %v, ingress %t", port, end, pod, ingress)
 				}
 			}

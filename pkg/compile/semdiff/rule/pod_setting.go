@@ -56,7 +56,7 @@ var placement = []string{"nodeSelector", "affinity", "nodeName", "topologySpread
 
 // isPlaced reports whether pods may start on other machines, or on none.
 func isPlaced(c *match.Change) bool {
-	return slices.ContainsFunc(placement, c.Path.Has) && !(c.Path.Has("topologySpreadConstraints") && !hasText(c.New, "DoNotSchedule"))
+	return slices.ContainsFunc(placement, c.Path.Has) && (!c.Path.Has("topologySpreadConstraints") || hasText(c.New, "DoNotSchedule"))
 }
 
 // hasText reports whether some text of a value is another one.

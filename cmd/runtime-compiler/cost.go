@@ -197,23 +197,14 @@ func (c *costOptions) write(out io.Writer, bill *cost.Bill, cluster *plan.Cluste
 		for _, key := range c.by {
 			cells = append(cells, orDash(row.Key(key)))
 		}
-		t.line(append(cells, orDash(row.Profile), strconv.Itoa(row.Jobs), hoursText(row.MachineHours), hoursText(row.Guaranteed), hoursText(row.Borrowed), priceText(row.Cost, row.Priced))...)
+		t.line(append(cells, orDash(row.Profile), strconv.Itoa(row.Jobs), cost.Number(row.MachineHours), cost.Number(row.Guaranteed), cost.Number(row.Borrowed), orDash(cost.Money(row.Cost, row.Priced)))...)
 	}
 	if len(bill.Idle) > 0 {
 		t.line("")
 		t.line("TENANT", "PROFILE", "IDLE", "COST")
 	}
 	for _, idle := range bill.Idle {
-		t.line(idle.Tenant, idle.Profile, hoursText(idle.MachineHours), priceText(idle.Cost, idle.Priced))
+		t.line(idle.Tenant, idle.Profile, cost.Number(idle.MachineHours), orDash(cost.Money(idle.Cost, idle.Priced)))
 	}
 	return t.Flush()
-}
-
-func hoursText(n float64) string { return strconv.FormatFloat(n, 'f', 2, 64) }
-
-func priceText(n float64, priced bool) string {
-	if !priced {
-		return "-"
-	}
-	return hoursText(n)
 }

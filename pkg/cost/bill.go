@@ -50,7 +50,9 @@ func Make(uses []Use, r *Rates, from, to time.Time) Bill {
 	rows, jobs := map[Row]*Row{}, map[Row]map[string]bool{}
 	guaranteed := map[Share]float64{}
 	for share, spans := range byShare(uses, r, from, to) {
-		for use, hours := range divide(spans, r.room(share)) {
+		divided := divide(spans, r.room(share))
+		for _, use := range spans { // in one order, so that a sum has the same last digit each time
+			hours := divided[use]
 			key := Row{Tenant: share.Tenant, Person: use.Person, Runtime: use.Runtime, Queue: use.Queue, Profile: share.Profile}
 			if rows[key] == nil {
 				row := key

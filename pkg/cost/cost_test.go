@@ -107,6 +107,9 @@ func TestSums(t *testing.T) {
 			}
 			want += float64(nodes) * use.To.Sub(use.From).Hours()
 		}
+		if diff := cmp.Diff(bill, cost.Make(uses, &rates, start, start.Add(100*time.Hour))); diff != "" {
+			t.Fatalf("the same again is something else:\n%s", diff)
+		}
 		for _, row := range bill.Rows {
 			total, guaranteed = total+row.Guaranteed+row.Borrowed, guaranteed+row.Guaranteed
 		}

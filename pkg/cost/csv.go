@@ -12,10 +12,10 @@ func (b *Bill) WriteCSV(out io.Writer) error {
 	lines := [][]string{{"tenant", "person", "runtime", "queue", "profile", "jobs", "machine_hours", "guaranteed", "borrowed", "cost"}}
 	for _, r := range b.Rows {
 		lines = append(lines, []string{cell(r.Tenant), cell(r.Person), cell(r.Runtime), cell(r.Queue), r.Profile, strconv.Itoa(r.Jobs),
-			number(r.MachineHours), number(r.Guaranteed), number(r.Borrowed), money(r.Cost, r.Priced)})
+			Number(r.MachineHours), Number(r.Guaranteed), Number(r.Borrowed), Money(r.Cost, r.Priced)})
 	}
 	for _, i := range b.Idle {
-		lines = append(lines, []string{i.Tenant, idlePerson, "", "", i.Profile, "", number(i.MachineHours), number(i.MachineHours), number(0), money(i.Cost, i.Priced)})
+		lines = append(lines, []string{i.Tenant, idlePerson, "", "", i.Profile, "", Number(i.MachineHours), Number(i.MachineHours), Number(0), Money(i.Cost, i.Priced)})
 	}
 	w := csv.NewWriter(out)
 	return w.WriteAll(lines)
@@ -32,13 +32,13 @@ func cell(text string) string {
 	return text
 }
 
-// number has two digits: a machine-hour has 36 s in its last one.
-func number(n float64) string { return strconv.FormatFloat(n, 'f', 2, 64) }
+// Number has two digits: a machine-hour has 36 s in its last one.
+func Number(n float64) string { return strconv.FormatFloat(n, 'f', 2, 64) }
 
-// money is empty where there is no price.
-func money(n float64, priced bool) string {
+// Money is empty where there is no price.
+func Money(n float64, priced bool) string {
 	if !priced {
 		return ""
 	}
-	return number(n)
+	return Number(n)
 }

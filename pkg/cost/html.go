@@ -7,7 +7,7 @@ import (
 
 // WriteHTML writes a bill as one page that needs nothing else: by tenant, what was idle, and all rows.
 func (b *Bill) WriteHTML(out io.Writer, cluster string) error {
-	page, err := template.New("bill").Funcs(template.FuncMap{"number": number, "money": money}).Parse(pageText)
+	page, err := template.New("bill").Funcs(template.FuncMap{"number": Number, "money": Money}).Parse(pageText)
 	if err != nil {
 		return err
 	}

@@ -143,7 +143,7 @@ func (c *costOptions) bill(steps []cost.Step, cluster *plan.Cluster) (cost.Bill,
 		from = first
 	}
 	rates := ratesOf(cluster)
-	return cost.Make(cost.Uses(steps), &rates, from, to), nil
+	return cost.NewBill(cost.Uses(steps), &rates, from, to), nil
 }
 
 // ratesOf takes from a plan what decides about costs.

@@ -44,8 +44,8 @@ type Bill struct {
 	Idle []Idle    `json:"idle"`
 }
 
-// Make adds up what was used between two moments.
-func Make(uses []Use, r *Rates, from, to time.Time) Bill {
+// NewBill adds up what was used between two moments.
+func NewBill(uses []Use, r *Rates, from, to time.Time) Bill {
 	b := Bill{From: from, To: to, Rows: []Row{}, Idle: []Idle{}}
 	rows, jobs := map[Row]*Row{}, map[Row]map[string]bool{}
 	guaranteed := map[Share]float64{}

@@ -48,7 +48,7 @@ func TestLives(t *testing.T) {
 		"older than the log, one machine": {[]cost.Step{step("a", "Running", 1), step("a", "Complete", 2)}, 1, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			bill := cost.Make(cost.Uses(c.steps), &rates, start, start.AddDate(0, 1, 0))
+			bill := cost.NewBill(cost.Uses(c.steps), &rates, start, start.AddDate(0, 1, 0))
 			var hours float64
 			jobs := 0
 			for _, row := range bill.Rows {
@@ -68,7 +68,7 @@ func TestBorrowed(t *testing.T) {
 		step("a", "Complete", 2), step("b", "Complete", 4),
 	}
 	steps[2].By = "bob"
-	bill := cost.Make(cost.Uses(steps), &rates, start, start.Add(4*time.Hour))
+	bill := cost.NewBill(cost.Uses(steps), &rates, start, start.Add(4*time.Hour))
 	want := cost.Bill{
 		From: start, To: start.Add(4 * time.Hour),
 		Rows: []cost.Row{
@@ -98,7 +98,7 @@ func TestSums(t *testing.T) {
 		}
 		var b bytes.Buffer
 		uses := cost.Uses(steps)
-		bill := cost.Make(uses, &rates, start, start.Add(100*time.Hour))
+		bill := cost.NewBill(uses, &rates, start, start.Add(100*time.Hour))
 		var want, total, guaranteed float64
 		for _, use := range uses {
 			nodes := use.Nodes
@@ -107,7 +107,7 @@ func TestSums(t *testing.T) {
 			}
 			want += float64(nodes) * use.To.Sub(use.From).Hours()
 		}
-		if diff := cmp.Diff(bill, cost.Make(uses, &rates, start, start.Add(100*time.Hour))); diff != "" {
+		if diff := cmp.Diff(bill, cost.NewBill(uses, &rates, start, start.Add(100*time.Hour))); diff != "" {
 			t.Fatalf("the same again is something else:\n%s", diff)
 		}
 		for _, row := range bill.Rows {

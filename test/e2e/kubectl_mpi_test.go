@@ -140,7 +140,7 @@ var _ = Describe("An editor of a tenant with kubectl mpi", func() {
 
 	It("runs a script of a folder, repeats it, compares the runs and packs what is known", func(ctx SpecContext) {
 		kubectl := newMPICommand(ctx)
-		first, second, fails := job("script", "", "").Name, job("script", "", "").Name+"-again", job("fails", "", "").Name
+		first, second, fails := job("of-a-folder", "", "").Name, job("of-a-folder", "", "").Name+"-again", job("fails", "", "").Name
 		for _, name := range []string{first, second, fails} {
 			removeAfterwards(ctx, trial.Job{Name: name, Namespace: tenant})
 		}

@@ -151,14 +151,27 @@ func TestJobSetSuspendedByHand(t *testing.T) {
 	if o := by(); o.SuspendedByHand() {
 		t.Error("it is being resumed")
 	}
-	for answered, want := range map[bool]bool{false: false, true: true} {
+	gone := func(pod *corev1.Pod) { *pod = podOf(pod.Labels[mpi.ReplicatedJobLabel], observe.PodIndex(pod), ready, deleted) }
+	for name, tc := range map[string]struct {
+		told bool
+		pod  func(*corev1.Pod)
+		want bool
+	}{
+		"JobSet has not told its Jobs":       {false, gone, false},
+		"a Job has not deleted its pods":     {true, func(*corev1.Pod) {}, false},
+		"all its pods are being deleted":     {true, gone, true},
+		"Jobs leave pods that have finished": {true, func(pod *corev1.Pod) { pod.Status.Phase = corev1.PodSucceeded }, true},
+	} {
 		o := by(running)
-		if answered {
+		for i := range o.Pods {
+			tc.pod(&o.Pods[i])
+		}
+		if tc.told {
 			o = jobSetHas(o, jobset.JobSetSuspended, t0)
 		}
 		decision, err := decide.Decide(phase.Derive(o), nil)
-		if err != nil || (decision.Update != nil) != want {
-			t.Errorf("JobSet has stopped its pods: %v; resumed: %v, %v", answered, decision.Update != nil, err)
+		if err != nil || (decision.Update != nil) != tc.want {
+			t.Errorf("%s; resumed: %v, %v", name, decision.Update != nil, err)
 		}
 	}
 	resumed := by(running)

@@ -74,8 +74,13 @@ func LosesPods(o observe.Observed) bool {
 	return lost != nil && lost.Reason == diagnose.PodDeleted
 }
 
-// SuspensionPending reports whether the JobSet is suspended with pods that JobSet has not stopped yet. It is resumed after that: some of its
-// pods would be gone and others not, and nothing would say that it was suspended.
+// SuspensionPending reports whether the JobSet is suspended, and JobSet has not told its Jobs yet, or a Job has not deleted its pods. It is
+// resumed after that: otherwise some of its pods would be gone and others not, and a Job that learns late of its suspension would delete pods
+// of a job that goes on, with nothing that says why.
 func (f *Facts) SuspensionPending() bool {
-	return job.IsSuspended(f.JobSet) && !f.SuspendWanted() && job.TrueCondition(f.JobSet, jobset.JobSetSuspended) == nil && len(f.All) > 0
+	if !job.IsSuspended(f.JobSet) || f.SuspendWanted() {
+		return false
+	}
+	told := job.TrueCondition(f.JobSet, jobset.JobSetSuspended) != nil
+	return !told && len(f.All) > 0 || slices.ContainsFunc(f.Current, func(pod *corev1.Pod) bool { return !observe.Terminal(pod) })
 }

@@ -151,7 +151,9 @@ func TestJobSetSuspendedByHand(t *testing.T) {
 	if o := by(); o.SuspendedByHand() {
 		t.Error("it is being resumed")
 	}
-	gone := func(pod *corev1.Pod) { *pod = podOf(pod.Labels[mpi.ReplicatedJobLabel], observe.PodIndex(pod), ready, deleted) }
+	gone := func(pod *corev1.Pod) {
+		*pod = podOf(pod.Labels[mpi.ReplicatedJobLabel], observe.PodIndex(pod), ready, deleted)
+	}
 	for name, tc := range map[string]struct {
 		told bool
 		pod  func(*corev1.Pod)

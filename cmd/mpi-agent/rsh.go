@@ -11,7 +11,10 @@ import (
 	"syscall"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"lockstep.dev/lockstep/pkg/mpi/agent/identity"
+	"lockstep.dev/lockstep/pkg/mpi/agent/process"
 	"lockstep.dev/lockstep/pkg/mpi/agent/rsh"
 	"lockstep.dev/lockstep/pkg/mpi/agent/state"
 	"lockstep.dev/lockstep/pkg/mpi/agent/watch/hydra"
@@ -54,6 +57,9 @@ func remoteShell(args []string) int {
 	if err != nil {
 		return complain(err)
 	}
+	if hostname, err := os.Hostname(); err == nil && rsh.OnHost(settings, options.Host, hostname) {
+		return complain(becomeCommand(options))
+	}
 	key, err := identity.Load(settings.KeyDir)
 	if err != nil {
 		return complain(err)
@@ -66,6 +72,24 @@ func remoteShell(args []string) int {
 		endLauncher(parent, after)
 	}
 	return hydra.DecodeExitCode(options.Command, code)
+}
+
+// becomeCommand makes this process the command. It returns only with an error.
+func becomeCommand(options rsh.Options) error {
+	path, argv, err := process.CommandLine(options.Command)
+	if err != nil {
+		return err
+	}
+	if options.NoStdin {
+		null, err := os.Open(os.DevNull)
+		if err != nil {
+			return err
+		}
+		if err := unix.Dup3(int(null.Fd()), 0, 0); err != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("become %s: %w", path, syscall.Exec(path, argv, environment()))
 }
 
 // asSSH is rsh for the hosts of the job. Programs that call it by its name, such as git, mean others too: for those the process

@@ -10,6 +10,9 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"lockstep.dev/lockstep/pkg/mpi"
+	"lockstep.dev/lockstep/pkg/mpi/agent/state"
 )
 
 // serving makes a job whose nodes serve and whose launcher has passed its gate.
@@ -62,6 +65,37 @@ func TestRshRunsCommandsAsSSHDoes(t *testing.T) {
 		"not found":    {[]string{"demo-node-0-0", "no-such-daemon 2>/dev/null"}, ended{code: 127}},
 		"not a table":  {[]string{"demo-node-0-7", "true"}, ended{code: 255, stderr: "mpi-agent rsh: demo-node-0-7 is not a host of this job, which has demo-launcher-0-0, demo-node-0-0\n"}},
 		"unknown flag": {[]string{"-Z", "demo-node-0-0", "true"}, ended{code: 255, stderr: "mpi-agent rsh: unknown option `-Z`: see mpi-agent rsh --help\n"}},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := j.rsh(c.args...).wait(); got != c.want {
+				t.Errorf("got %+v, want %+v", got, c.want)
+			}
+		})
+	}
+}
+
+// A launcher that runs ranks is a host of its job, and serves no commands.
+func TestRshRunsOnItsOwnHostWithoutAnAgent(t *testing.T) {
+	t.Parallel()
+	hostname, err := os.Hostname()
+	if err != nil {
+		t.Fatal(err)
+	}
+	j, _ := serving(t, 1)
+	j.setenv("MARK", "kept")
+	own := mpi.HostAddress{Name: hostname + ".demo", Address: "127.254.254.254"}
+	if err := state.WriteTable(filepath.Join(j.dir, j.hosts[0].Name, "hosts.json"), mpi.HostTable{Hosts: append(j.hosts, own)}); err != nil {
+		t.Fatal(err)
+	}
+	cases := map[string]struct {
+		args []string
+		want ended
+	}{
+		"exit code":  {[]string{hostname, "echo $MARK; echo err >&2; exit 7"}, ended{code: 7, stdout: "kept\n", stderr: "err\n"}},
+		"address":    {[]string{"127.254.254.254", "true"}, ended{}},
+		"no input":   {[]string{"-n", hostname + ".demo", "cat"}, ended{}},
+		"other host": {[]string{"demo-node-0-0", "echo $HOSTNAME"}, ended{stdout: "demo-node-0-0\n"}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

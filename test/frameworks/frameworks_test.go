@@ -34,9 +34,7 @@ const (
 const torchrun = `number=0 pids=
 export ` + first + `
 while read -r host _; do
-  remote=(ssh "$host")
-  [ "${host%%%%.*}" != "$HOSTNAME" ] || remote=()
-  "${remote[@]}" torchrun -r 1 -t 1 --log_dir /tmp/torchrun --nnodes 2 --nproc_per_node 2 --node_rank $number --master_addr "$MASTER_ADDR" --master_port 29500 \
+  ssh "$host" torchrun -r 1 -t 1 --log_dir /tmp/torchrun --nnodes 2 --nproc_per_node 2 --node_rank $number --master_addr "$MASTER_ADDR" --master_port 29500 \
     /usr/local/bin/%s < /dev/null &
   pids="$pids $!" number=$((number + 1))
 done < ` + mpi.HostfilePath + `

@@ -123,6 +123,13 @@ func resolve(s state.Settings, name string) (target, error) {
 	return target{}, &unknownHostError{name: name, known: hostNames(table)}
 }
 
+// OnHost reports whether a name or an address is that of the pod with this host name. A launcher that runs ranks is a host of its job, and
+// programs that start ranks by ssh on each host, such as pdsh, do so on their own host too. Its agent serves no commands.
+func OnHost(s state.Settings, name, hostname string) bool {
+	host, err := resolve(s, name)
+	return err == nil && host.ofJob && hosts.Label(host.Name) == hosts.Label(hostname)
+}
+
 func hostNames(table mpi.HostTable) string {
 	var names []string
 	for _, host := range table.Hosts {

@@ -173,6 +173,10 @@ bench-start: tools $(BIN)/bench-start ## Measure the seconds to the first rank b
 bench-width: tools $(BIN)/bench-width ## Measure launches on 4, 16 and 64 pods beside OpenSSH (RUNS=5, PODS=4,16,64, OUT=FILE)
 	@$(BIN)/bench-width -runs $(or $(RUNS),5) $(if $(PODS),-pods $(PODS))
 
+.PHONY: bench-scaling
+bench-scaling: tools $(BIN)/bench-scaling ## Measure how jobs scale on 1 to 8 pods beside OpenSSH (RUNS=5, PODS=1,2,4,8, OUT=FILE); build/bin/bench-scaling --help for a cluster of yours
+	@$(BIN)/bench-scaling -runs $(or $(RUNS),5) $(if $(PODS),-pods $(PODS))
+
 .PHONY: bench-scale
 bench-scale: tools $(BIN)/bench-scale ## Measure the controller with 1,000 jobs on simulated nodes beside stock Trainer (JOBS=1000, OUT=FILE)
 	@$(BIN)/bench-scale -jobs $(or $(JOBS),1000)
@@ -251,7 +255,7 @@ $(BIN)/guest: FORCE
 $(BIN)/faults: FORCE
 	@go build -o $@ ./test/faults
 
-$(BIN)/bench-start $(BIN)/bench-width $(BIN)/bench-scale $(BIN)/bench-fairness $(BIN)/bench-kubectl: $(BIN)/bench-%: FORCE
+$(BIN)/bench-start $(BIN)/bench-width $(BIN)/bench-scaling $(BIN)/bench-scale $(BIN)/bench-fairness $(BIN)/bench-kubectl: $(BIN)/bench-%: FORCE
 	@go build -o $@ ./test/bench/$*
 
 $(BIN)/soak: FORCE

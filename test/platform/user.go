@@ -9,6 +9,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
@@ -28,6 +29,15 @@ func (p *Platform) Editor(tenant string) (trial.User, error) {
 
 // Admin returns the cluster's admin.
 func (p *Platform) Admin() (trial.User, error) { return p.user(rest.ImpersonationConfig{}) }
+
+// UserOf returns the user of a kubeconfig's current context.
+func UserOf(kubeconfig string) (trial.User, error) {
+	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+	if err != nil {
+		return trial.User{}, fmt.Errorf("read the kubeconfig: %w", err)
+	}
+	return (&Platform{Config: config}).user(rest.ImpersonationConfig{})
+}
 
 // controllerUser is the service account of our controller, as the API server knows it.
 const controllerUser = "system:serviceaccount:" + Namespace + ":mpi-controller"

@@ -9,40 +9,16 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
-	"fmt"
-	"strconv"
-	"strings"
 
 	"lockstep.dev/lockstep/test/bench"
+	"lockstep.dev/lockstep/test/bench/sides"
 	"lockstep.dev/lockstep/test/platform"
 )
 
 func main() {
-	sizes := pods{4, 16, 64}
+	sizes := sides.Pods{4, 16, 64}
 	runs := flag.Int("runs", 5, "`number` of times that each thing is done per job")
 	flag.Var(&sizes, "pods", "`numbers` of worker pods, separated by commas")
 	bench.Main(func(ctx context.Context, p *platform.Platform) (Report, error) { return measure(ctx, p, sizes, *runs) })
-}
-
-// pods are numbers of worker pods, as a flag.
-type pods []int32
-
-// String is how the flag is written.
-func (p *pods) String() string {
-	return strings.Trim(strings.Join(strings.Fields(fmt.Sprint(*p)), ","), "[]")
-}
-
-// Set reads the flag.
-func (p *pods) Set(text string) error {
-	*p = nil
-	for _, word := range strings.Split(text, ",") {
-		n, err := strconv.ParseInt(strings.TrimSpace(word), 10, 32)
-		if err != nil || n < 1 {
-			return errors.New("want whole numbers from 1, separated by commas")
-		}
-		*p = append(*p, int32(n))
-	}
-	return nil
 }

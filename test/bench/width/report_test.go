@@ -27,15 +27,3 @@ func TestRead(t *testing.T) {
 		})
 	}
 }
-
-func TestPods(t *testing.T) {
-	got := pods{}
-	if err := got.Set("4, 16"); err != nil || got.String() != "4,16" {
-		t.Errorf("Set and String = %v, %v", got.String(), err)
-	}
-	for _, text := range []string{"", "0", "four"} {
-		if err := got.Set(text); err == nil {
-			t.Errorf("Set(%q) is no error", text)
-		}
-	}
-}

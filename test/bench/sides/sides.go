@@ -1,0 +1,104 @@
+// Package sides runs the same in jobs of both sides, on one cluster in one run: ours, and OpenSSH under stock Kubeflow Trainer with the same Open MPI 4.
+// Their pods ask for next to nothing, so that many fit one machine.
+package sides
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"lockstep.dev/lockstep/test/platform"
+	"lockstep.dev/lockstep/test/trial"
+)
+
+const (
+	sandbox  = "lockstep-bench"
+	jobLimit = 5 * time.Minute
+	// maxNodes is the annotation that bounds the width of a runtime.
+	maxNodes = "lockstep.dev/max-nodes"
+)
+
+// Side runs commands in jobs of one side.
+type Side struct {
+	// Runtime is the name of its ClusterTrainingRuntime.
+	Runtime string
+	user    trial.User
+}
+
+// Measure calls do for our side and then for stock's, which cannot share a cluster.
+func Measure(ctx context.Context, p *platform.Platform, name string, ours, stock func(context.Context, Side) error) (err error) {
+	user, err := p.Admin()
+	if err != nil {
+		return err
+	}
+	if err := p.Sandbox(ctx, sandbox); err != nil {
+		return err
+	}
+	us, they := Side{name + "-agent", user}, Side{name + "-openssh", user}
+	if err := p.CopyRuntime(ctx, "openmpi4-cpu", us.Runtime, func(r *trainer.ClusterTrainingRuntime) {
+		delete(r.Annotations, maxNodes)
+		makeTiny(&r.Spec)
+	}); err != nil {
+		return err
+	}
+	if err := ours(ctx, us); err != nil {
+		return err
+	}
+	undo, err := p.UseStockWith(ctx, they.Runtime, func(spec *trainer.TrainingRuntimeSpec) {
+		platform.LauncherApart(spec)
+		makeTiny(spec)
+	})
+	defer func() { err = errors.Join(err, undo(context.WithoutCancel(ctx))) }()
+	if err != nil {
+		return err
+	}
+	return stock(ctx, they)
+}
+
+func makeTiny(spec *trainer.TrainingRuntimeSpec) {
+	jobs := spec.Template.Spec.ReplicatedJobs
+	for i := range jobs {
+		pod := &jobs[i].Template.Spec.Template.Spec
+		for j := range pod.Containers {
+			pod.Containers[j].Resources = corev1.ResourceRequirements{Requests: corev1.ResourceList{
+				corev1.ResourceCPU: resource.MustParse("5m"), corev1.ResourceMemory: resource.MustParse("16Mi"),
+			}}
+		}
+	}
+}
+
+// Run runs a script of bash in the launcher of a job of so many nodes with one slot each, and returns what it printed.
+func (s Side) Run(ctx context.Context, pods int32, script string, args ...string) (string, error) {
+	log, err := s.run(ctx, pods, append([]string{"bash", "-c", script, "measure"}, args...))
+	if err != nil {
+		return log, fmt.Errorf("%s, %d pods: %w", s.Runtime, pods, err)
+	}
+	return log, nil
+}
+
+func (s Side) run(ctx context.Context, pods int32, command []string) (string, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, jobLimit, fmt.Errorf("no end within %s", jobLimit))
+	defer cancel()
+	job := trial.Job{Name: fmt.Sprintf("%s-%d", s.Runtime, pods), Namespace: sandbox, Runtime: s.Runtime, Nodes: pods, Slots: 1, Command: command}
+	var log bytes.Buffer
+	result, err := trial.Run(ctx, s.user, job, &log)
+	if err != nil {
+		return "", err
+	}
+	if result.Condition != "Complete" {
+		return "", fmt.Errorf("the job ended as %s (%s): %s\n%s", result.Condition, result.Reason, result.Message, lastLines(log.String()))
+	}
+	return log.String(), s.user.Client.Delete(ctx, job.TrainJob())
+}
+
+func lastLines(text string) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	return strings.Join(lines[max(0, len(lines)-10):], "\n")
+}

@@ -47,8 +47,8 @@ type way struct {
 	command, program string
 	// witness is a line of the log of a suite that is no training.
 	witness string
-	// exit and killed are what is known to be told instead of the rank (docs/limits.md).
-	exit, killed string
+	// exit, killed and memory are what is known to be told instead of the rank (docs/limits.md).
+	exit, killed, memory string
 }
 
 var ways = []way{
@@ -86,15 +86,16 @@ var _ = Describe("Frameworks", Ordered, ContinueOnFailure, func() {
 			Expect(row.Learns).To(BeElementOf(yes, not))
 			Expect(row.Exit).To(BeElementOf(yes, not, cmp.Or(w.exit, yes)))
 			Expect(row.Killed).To(BeElementOf(yes, not, cmp.Or(w.killed, yes)))
+			Expect(row.Memory).To(BeElementOf(yes, not, cmp.Or(w.memory, yes)))
 		})
 	}
 })
 
-// try runs a way, and then once more with a rank that exits and with one that is killed.
+// try runs a way, and then once more with a rank that exits, with one that is killed, and with one that takes more memory than its pod may have.
 func (w way) try(ctx SpecContext, name string) results.Row {
 	row := results.Row{
 		Framework: w.framework, Launcher: w.launcher, MPI: w.mpi, Runtime: w.runtime, Image: imageOf(ctx, w.runtime),
-		Command: w.text(""), Date: time.Now().UTC().Format(time.DateOnly), Learns: not, Exit: not, Killed: not,
+		Command: w.text(""), Date: time.Now().UTC().Format(time.DateOnly), Learns: not, Exit: not, Killed: not, Memory: not,
 	}
 	row.Digest = images[row.Image]
 	result, log := run(ctx, name, w.runtime, w.bash(""))
@@ -117,6 +118,7 @@ func (w way) try(ctx SpecContext, name string) results.Row {
 	if w.program != "" {
 		row.Exit = w.fault(ctx, name+"-exit", " --fail 2:3", "RankFailed", "code 3")
 		row.Killed = w.fault(ctx, name+"-kill", " --fail 2:kill", "RankKilled", "SIGKILL")
+		row.Memory = w.fault(ctx, name+"-memory", " --fail 2:memory", "OOMKilled", "memory")
 	}
 	return row
 }

@@ -29,11 +29,12 @@ const rowsHead = `
 ## Frameworks and launchers
 
 *Runs*: all ranks ran on their nodes and the program ended well. *Learns*: the same small network learned more than 98 % on all ranks together, with the weights of a single
-process ([mpi-train](../test/images/mpi-train/mpi-train.py), [torch-train](../test/images/torch-train/torch-train.py)). *Exit* and *killed*: rank 2 exited with 3, or was killed by SIGKILL,
-in the middle, and the condition of the TrainJob named that rank and how it ended; otherwise the reason that it gave, of another rank or of none ([limits](limits.md)).
+process ([mpi-train](../test/images/mpi-train/mpi-train.py), [torch-train](../test/images/torch-train/torch-train.py)). *Exit*, *killed* and *memory*: rank 2 exited with 3, was killed by SIGKILL, or
+took more memory than its pod may have, in the middle, and the condition of the TrainJob named that rank and how it ended; otherwise the reason that it gave, of another rank or of none
+([limits](limits.md)).
 
-| framework | launcher | MPI | runtime | runs | learns | exit named | killed named |
-|---|---|---|---|---|---|---|---|
+| framework | launcher | MPI | runtime | runs | learns | exit named | killed named | memory named |
+|---|---|---|---|---|---|---|---|---|
 `
 
 const commandsHead = `
@@ -59,7 +60,7 @@ func Document(catalog fs.FS, rows []Row) (string, error) {
 	}
 	text.WriteString(rowsHead)
 	for _, r := range rows {
-		fmt.Fprintf(&text, "| %s | `%s` | %s | %s | %s | %s | %s | %s |\n", r.Framework, r.Launcher, r.MPI, r.Runtime, r.Runs, r.Learns, r.Exit, r.Killed)
+		fmt.Fprintf(&text, "| %s | `%s` | %s | %s | %s | %s | %s | %s | %s |\n", r.Framework, r.Launcher, r.MPI, r.Runtime, r.Runs, r.Learns, r.Exit, r.Killed, r.Memory)
 	}
 	text.WriteString(commandsHead)
 	for _, r := range rows {

@@ -32,9 +32,9 @@ type Row struct {
 	Runtime, Image, Digest string
 	// Command is what the launcher's container ran, and Date the day.
 	Command, Date string
-	// Runs, Learns, Exit and Killed are "yes", Never, or what was seen instead: all ranks ran on their nodes; they learned together what one process
-	// learns; a rank that exited with 3, and one that was killed, were named.
-	Runs, Learns, Exit, Killed string
+	// Runs, Learns, Exit, Killed and Memory are "yes", Never, or what was seen instead: all ranks ran on their nodes; they learned together what one
+	// process learns; a rank that exited with 3, one that was killed, and one that took too much memory, were named.
+	Runs, Learns, Exit, Killed, Memory string
 }
 
 func (r Row) key() string {

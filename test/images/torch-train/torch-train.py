@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """torch-train: a small network of PyTorch that learns on all ranks together, by the framework that is named.
 
-    torch-train --with torch|horovod|deepspeed [--backend gloo|mpi] [--fail RANK:CODE] [--fail RANK:kill]
+    torch-train --with torch|horovod|deepspeed [--backend gloo|mpi] [--fail RANK:CODE|RANK:kill|RANK:memory] [--checkpoint FILE] [--pause SECONDS]
 
 It is mpi-train once more: points inside a ring are told from those around it, all ranks make the same seeded points, and each learns from its own
 share. The gradients of all shares are averaged by the framework, so the weights are those of one process that has all points, up to the rounding of
@@ -9,7 +9,9 @@ share. The gradients of all shares are averaged by the framework, so the weights
 
     rank=R size=N host=HOST loss=FIRST->LAST accuracy=A weights=DIGEST
 
-with the accuracy on points that nobody learned from; rank 0 then prints `difference=D from one process`. With --fail a rank ends in the middle.
+with the accuracy on points that nobody learned from; rank 0 then prints `difference=D from one process`. With --fail a rank ends in the middle: it
+exits, is killed, or takes all the memory that it can get. With --checkpoint (not for DeepSpeed, which has its own) rank 0 saves each step, and a
+run that finds the file goes on where it ends; rank 0 then prints `step=S loss=L` of its first and its last step. --pause is how long a step rests.
 
 Exit code: 0, or 1 if the accuracy is at most 0.98, or the difference more than 0.01.
 """
@@ -19,6 +21,7 @@ import hashlib
 import os
 import signal
 import sys
+import time
 
 import torch
 
@@ -122,22 +125,52 @@ class DeepSpeed(Alone):
         self.engine.step()
 
 
-def learn(framework, fail):
+class Checkpoint:
+    """What was learned, in a file that is whole at any time. None for no file."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def load(self, framework):
+        if not self.path or not os.path.exists(self.path):
+            return []
+        state = torch.load(self.path)
+        framework.network.load_state_dict(state["network"])
+        framework.optimizer.load_state_dict(state["optimizer"])
+        return state["losses"]
+
+    def save(self, framework, losses):
+        if not self.path or framework.rank != 0:
+            return
+        state = {"network": framework.network.state_dict(), "optimizer": framework.optimizer.state_dict(), "losses": losses}
+        torch.save(state, self.path + ".new")
+        os.replace(self.path + ".new", self.path)
+
+
+def learn(framework, fail="", checkpoint=None, pause=0.0):
+    checkpoint = Checkpoint(checkpoint)
     x, y = make_points(seed=1)
     x, y = x[framework.rank :: framework.size], y[framework.rank :: framework.size]
-    losses = []
-    for step in range(STEPS):
+    losses = checkpoint.load(framework)
+    for step in range(first := len(losses), STEPS):
         loss = torch.nn.functional.binary_cross_entropy_with_logits(framework.forward(x), y)
         framework.step(loss)
         losses.append(loss.item())
+        checkpoint.save(framework, losses)
+        if checkpoint.path and framework.rank == 0 and step in (first, STEPS - 1):
+            say(f"step={step} loss={losses[-1]:.6f}")
         if step == STEPS // 3 and fail.startswith(f"{framework.rank}:"):
             end(fail.split(":")[1])
+        time.sleep(pause)
     return losses
 
 
 def end(how):
     if how == "kill":
         os.kill(os.getpid(), signal.SIGKILL)
+    taken = []
+    while how == "memory":
+        taken.append(b"x" * (16 << 20))
     sys.exit(int(how))
 
 
@@ -149,12 +182,14 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--with", dest="framework", choices=["torch", "horovod", "deepspeed"], required=True)
     parser.add_argument("--backend", default="gloo", choices=["gloo", "mpi"])
-    parser.add_argument("--fail", default="", metavar="RANK:CODE|RANK:kill")
+    parser.add_argument("--fail", default="", metavar="RANK:CODE|RANK:kill|RANK:memory")
+    parser.add_argument("--checkpoint", metavar="FILE")
+    parser.add_argument("--pause", default=0.0, type=float, metavar="SECONDS")
     parser.add_argument("--local_rank", help="given by DeepSpeed's launcher, and in the environment")
     arguments = parser.parse_args()
     torch.set_num_threads(1)
     framework = {"torch": lambda: Torch(arguments.backend), "horovod": Horovod, "deepspeed": lambda: DeepSpeed(arguments.backend)}[arguments.framework]()
-    losses = learn(framework, arguments.fail)
+    losses = learn(framework, arguments.fail, arguments.checkpoint, arguments.pause)
     weights = framework.weights()
     x, y = make_points(seed=3)
     with torch.no_grad():
@@ -164,7 +199,7 @@ def main():
     difference = 0.0
     if framework.rank == 0:
         alone = Alone()
-        learn(alone, "")
+        learn(alone)
         difference = (weights - alone.weights()).abs().max().item()
         say(f"difference={difference:.1e} from one process")
     framework.end()

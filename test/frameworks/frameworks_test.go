@@ -25,6 +25,9 @@ const (
 	deepspeed = "torch-train --with deepspeed"
 	// another is told where rank 2 took others along that were gone first (docs/limits.md).
 	another = "RankFailed"
+	// noEnd is told where a job is still running when its time is over: who leaves Python waits for all others, where mpi4py or PyTorch's backend
+	// ends MPI for it (docs/limits.md).
+	noEnd = "no end"
 	// first is the host of rank 0, which torch.distributed does not know under mpirun.
 	first = `MASTER_ADDR=$(head -n 1 ` + mpi.HostfilePath + ` | cut -d ' ' -f 1)`
 )
@@ -69,12 +72,12 @@ var ways = []way{
 		command: "horovodrun --gloo -np 4 --hostfile " + mpi.HostfilePath + " %s", program: horovod, exit: another},
 	{framework: "PyTorch 1.13, gloo", launcher: "torchrun", mpi: "none", runtime: "horovod-torch-cpu", command: torchrun, program: torch},
 	{framework: "PyTorch 2.6, gloo", launcher: "mpirun", mpi: "Open MPI 5.0.7", runtime: "torch-cpu", command: "export " + first + "\nmpirun -x MASTER_ADDR %s", program: torch},
-	{framework: "PyTorch 2.6, MPI", launcher: "mpirun", mpi: "Open MPI 5.0.7", runtime: "torch-cpu", command: "mpirun %s", program: torch + " --backend mpi"},
+	{framework: "PyTorch 2.6, MPI", launcher: "mpirun", mpi: "Open MPI 5.0.7", runtime: "torch-cpu", command: "mpirun %s", program: torch + " --backend mpi", exit: noEnd},
 	{framework: "DeepSpeed 0.19, PyTorch 2.6", launcher: "deepspeed (pdsh)", mpi: "none", runtime: "deepspeed-cpu",
 		command: "deepspeed --hostfile " + mpi.HostfilePath + " /usr/local/bin/%s", program: deepspeed},
 	{framework: "DeepSpeed 0.19, PyTorch 2.6", launcher: "deepspeed --launcher openmpi", mpi: "Open MPI 5.0.7", runtime: "deepspeed-cpu",
-		command: "deepspeed --launcher openmpi --hostfile " + mpi.HostfilePath + " /usr/local/bin/%s", program: deepspeed},
-	{framework: "DeepSpeed 0.19, PyTorch 2.6", launcher: "mpirun", mpi: "Open MPI 5.0.7", runtime: "deepspeed-cpu", command: "mpirun %s", program: deepspeed},
+		command: "deepspeed --launcher openmpi --hostfile " + mpi.HostfilePath + " /usr/local/bin/%s", program: deepspeed, exit: noEnd},
+	{framework: "DeepSpeed 0.19, PyTorch 2.6", launcher: "mpirun", mpi: "Open MPI 5.0.7", runtime: "deepspeed-cpu", command: "mpirun %s", program: deepspeed, exit: noEnd},
 }
 
 var _ = Describe("Frameworks", Ordered, ContinueOnFailure, func() {
@@ -98,10 +101,10 @@ func (w way) try(ctx SpecContext, name string) results.Row {
 		Command: w.text(""), Date: time.Now().UTC().Format(time.DateOnly), Learns: not, Exit: not, Killed: not, Memory: not,
 	}
 	row.Digest = images[row.Image]
-	result, log := run(ctx, name, w.runtime, w.bash(""))
+	result, log := run(ctx, jobTimeout, name, w.runtime, w.bash(""))
 	switch {
 	case result.Condition != "Complete":
-		row.Runs = result.Reason
+		row.Runs = cmp.Or(result.Reason, noEnd)
 		return row
 	case w.witness != "":
 		row.Runs = said(regexp.MustCompile(w.witness).MatchString(log), "not its last words")
@@ -116,16 +119,23 @@ func (w way) try(ctx SpecContext, name string) results.Row {
 		row.Learns = err.Error()
 	}
 	if w.program != "" {
-		row.Exit = w.fault(ctx, name+"-exit", " --fail 2:3", "RankFailed", "code 3")
-		row.Killed = w.fault(ctx, name+"-kill", " --fail 2:kill", "RankKilled", "SIGKILL")
-		row.Memory = w.fault(ctx, name+"-memory", " --fail 2:memory", "OOMKilled", "memory")
+		row.Exit = w.fault(ctx, name+"-exit", " --fail 2:3", "RankFailed", "code 3", w.exit)
+		row.Killed = w.fault(ctx, name+"-kill", " --fail 2:kill", "RankKilled", "SIGKILL", w.killed)
+		row.Memory = w.fault(ctx, name+"-memory", " --fail 2:memory", "OOMKilled", "memory", w.memory)
 	}
 	return row
 }
 
 // fault is yes if the condition names rank 2 and how it ended, or the reason and what the condition says instead.
-func (w way) fault(ctx SpecContext, name, arguments, reason, how string) string {
-	result, _ := run(ctx, name, w.runtime, w.bash(arguments))
+func (w way) fault(ctx SpecContext, name, arguments, reason, how, known string) string {
+	limit := jobTimeout
+	if known == noEnd {
+		limit = hangTimeout
+	}
+	result, _ := run(ctx, limit, name, w.runtime, w.bash(arguments))
+	if result.Condition == "" {
+		return noEnd
+	}
 	named := result.Reason == reason && strings.Contains(result.Message, "rank 2") && strings.Contains(result.Message, how)
 	return said(named, cmp.Or(result.Reason, result.Condition))
 }

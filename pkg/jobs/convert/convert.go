@@ -208,7 +208,7 @@ func (c *converter) images() {
 	if decode.HasFormat("image", container.Image) {
 		c.add(Carried, at+".image", to, "")
 	} else {
-		c.addDefault(NotPossible, at+".image", to, "no image reference; one is %s", decode.Allowed("image"))
+		c.addDefault(NotPossible, at+".image", to, "no image reference; one is %s", decode.FormatDescription("image"))
 	}
 	launcher, launcherAt := c.main(c.launcher(), launcherPath)
 	switch {
@@ -336,5 +336,5 @@ func CheckMPIVersion(version string) error {
 	if version == "" || decode.HasFormat("mpi-version", version) {
 		return nil
 	}
-	return fmt.Errorf("`%s` is no version of MPI: it must be %s", version, decode.Allowed("mpi-version"))
+	return fmt.Errorf("`%s` is no version of MPI: it must be %s", version, decode.FormatDescription("mpi-version"))
 }

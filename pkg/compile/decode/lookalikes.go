@@ -6,8 +6,8 @@ import (
 	"unicode"
 )
 
-// alike are letters of other alphabets that look like one of ours, and what text processors and web pages write for ASCII.
-var alike = map[rune]rune{
+// lookalikes are letters of other alphabets that look like one of ours, and what text processors and web pages write for ASCII.
+var lookalikes = map[rune]rune{
 	'а': 'a', 'в': 'b', 'с': 'c', 'е': 'e', 'һ': 'h', 'і': 'i', 'ј': 'j', 'к': 'k', 'ӏ': 'l', 'м': 'm', 'п': 'n', 'о': 'o', 'р': 'p', 'ѕ': 's', 'т': 't', 'и': 'u', 'ѵ': 'v', 'х': 'x', 'у': 'y',
 	'А': 'A', 'В': 'B', 'С': 'C', 'Е': 'E', 'Н': 'H', 'І': 'I', 'Ј': 'J', 'К': 'K', 'М': 'M', 'О': 'O', 'Р': 'P', 'Ѕ': 'S', 'Т': 'T', 'Х': 'X', 'У': 'Y',
 	'α': 'a', 'ε': 'e', 'ι': 'i', 'κ': 'k', 'ν': 'v', 'ο': 'o', 'ρ': 'p', 'τ': 't', 'υ': 'u', 'χ': 'x',
@@ -18,18 +18,18 @@ var alike = map[rune]rune{
 	'：': ':', '，': ',', '．': '.', '／': '/', '＿': '_', '…': '.', '＠': '@', '＊': '*', '×': 'x',
 }
 
-// unseen reports whether nobody sees a character.
-func unseen(r rune) bool {
+// isInvisible reports whether nobody sees a character.
+func isInvisible(r rune) bool {
 	return r == '\u00ad' || r == '\ufeff' || r >= '\u200b' && r <= '\u200f' || r == '\u2060'
 }
 
-// inASCII returns a text with the characters that were meant by those that only look like them. Quotes around it go.
-func inASCII(text string) string {
+// asciiOf returns a text with the characters that were meant by those that only look like them. Quotes around it go.
+func asciiOf(text string) string {
 	plain := strings.Map(func(r rune) rune {
-		if unseen(r) {
+		if isInvisible(r) {
 			return -1
 		}
-		if meant, found := alike[r]; found {
+		if meant, found := lookalikes[r]; found {
 			return meant
 		}
 		if r >= '０' && r <= '９' || r >= 'Ａ' && r <= 'Ｚ' || r >= 'ａ' && r <= 'ｚ' {
@@ -43,14 +43,14 @@ func inASCII(text string) string {
 	return plain
 }
 
-// strangeCharacter returns the first character of a text that is not what it looks like, with what is meant by it, or nothing.
-func strangeCharacter(text string) string {
+// firstLookalike returns the first character of a text that is not what it looks like, with what is meant by it, or nothing.
+func firstLookalike(text string) string {
 	column := 0
 	for _, r := range text {
 		column++
-		meant, found := alike[r]
+		meant, found := lookalikes[r]
 		switch {
-		case unseen(r):
+		case isInvisible(r):
 			return fmt.Sprintf("character %d is %U, which nobody sees: remove it", column, r)
 		case !found:
 		case unicode.IsSpace(r):
@@ -66,17 +66,17 @@ func strangeCharacter(text string) string {
 	return ""
 }
 
-// Intended returns the name that was probably meant by a malformed one, such as team-vision for Team_Vision: small letters, and a hyphen
+// IntendedName returns the name that was probably meant by a malformed one, such as team-vision for Team_Vision: small letters, and a hyphen
 // for everything else. It is empty where nobody can know, because nothing is left, or because of letters that have no counterpart.
-func Intended(name string) string {
-	if dnsLabel(name) {
+func IntendedName(name string) string {
+	if isDNSLabel(name) {
 		return name
 	}
-	if len(name) > 4*maxLabel {
-		name = name[:4*maxLabel] // no name is
+	if len(name) > 4*maxDNSLabel {
+		name = name[:4*maxDNSLabel] // no name is
 	}
 	var meant strings.Builder
-	for _, r := range strings.ToLower(inASCII(strings.ToValidUTF8(name, "-"))) {
+	for _, r := range strings.ToLower(asciiOf(strings.ToValidUTF8(name, "-"))) {
 		switch {
 		case r >= 'a' && r <= 'z' || r >= '0' && r <= '9':
 			meant.WriteRune(r)
@@ -87,8 +87,8 @@ func Intended(name string) string {
 			meant.WriteByte('-')
 		}
 	}
-	return strings.Trim(meant.String()[:min(maxLabel, meant.Len())], "-")
+	return strings.Trim(meant.String()[:min(maxDNSLabel, meant.Len())], "-")
 }
 
-// maxLabel is the longest DNS label, in characters.
-const maxLabel = 63
+// maxDNSLabel is the longest DNS label, in characters.
+const maxDNSLabel = 63

@@ -12,22 +12,22 @@ import (
 
 // What somebody means who writes a value in another spelling: numbers, amounts, truth, words.
 
-// truths are the spellings of true and false that YAML 1.2 reads as text or as numbers.
-var truths = map[string]string{
+// booleanWords are the spellings of true and false that YAML 1.2 reads as text or as numbers.
+var booleanWords = map[string]string{
 	"true": "true", "yes": "true", "on": "true", "y": "true", "1": "true", "enabled": "true", "enable": "true",
 	"false": "false", "no": "false", "off": "false", "n": "false", "0": "false", "disabled": "false", "disable": "false",
 }
 
-// ports are the numbers of services that people call by their name.
-var ports = map[string]string{
+// portNumbers are the numbers of services that people call by their name.
+var portNumbers = map[string]string{
 	"https": "443", "http": "80", "ssh": "22", "dns": "53", "domain": "53", "ldap": "389", "ldaps": "636", "nfs": "2049", "ntp": "123",
 	"smtp": "25", "postgres": "5432", "postgresql": "5432", "mysql": "3306", "redis": "6379", "kerberos": "88", "git": "9418", "rsync": "873",
 }
 
-// meantNumber is the whole number that somebody means who writes "8", 8.0, 1e3, 1,000 or the name of a port, or "".
-func meantNumber(text, key string) string {
-	text = strings.ToLower(strings.TrimSpace(inASCII(text)))
-	if number, found := ports[text]; found && key == "port" {
+// intendedNumber is the whole number that somebody means who writes "8", 8.0, 1e3, 1,000 or the name of a port, or "".
+func intendedNumber(text, key string) string {
+	text = strings.ToLower(strings.TrimSpace(asciiOf(text)))
+	if number, found := portNumbers[text]; found && key == "port" {
 		return number
 	}
 	if isDecimal(text) {
@@ -44,16 +44,16 @@ func meantNumber(text, key string) string {
 	return ""
 }
 
-// units are the words for units of amounts.
-var units = map[string]string{
+// amountUnits are the words for units of amounts.
+var amountUnits = map[string]string{
 	"": "", "core": "", "cores": "", "cpu": "", "cpus": "", "vcpu": "", "vcpus": "", "m": "m", "mcpu": "m", "mcores": "m", "millicpu": "m", "millicores": "m",
 	"kilobytes": "k", "megabytes": "M", "gigabytes": "G", "terabytes": "T", "kibibytes": "Ki", "mebibytes": "Mi", "gibibytes": "Gi", "tebibytes": "Ti",
 }
 
-// meantAmount is the amount that somebody means who writes 16GB, 16 GiB, 16gi, 16,5Gi or `2 cores`, or "".
-func meantAmount(text string) string {
+// intendedAmount is the amount that somebody means who writes 16GB, 16 GiB, 16gi, 16,5Gi or `2 cores`, or "".
+func intendedAmount(text string) string {
 	written := text
-	text = strings.TrimSpace(inASCII(text))
+	text = strings.TrimSpace(asciiOf(text))
 	if whole, part, found := strings.Cut(text, ","); found && leadingDigits(part) < 3 {
 		text = whole + "." + part // not a thousand
 	}
@@ -63,9 +63,9 @@ func meantAmount(text string) string {
 	if digits == "" || strings.Count(digits, ".") > 1 {
 		return ""
 	}
-	meant, found := units[unit]
+	meant, found := amountUnits[unit]
 	if !found {
-		meant = prefixOf(unit)
+		meant = intendedUnit(unit)
 	} else if unit == "m" {
 		meant = strings.TrimSpace(whole) // M is a million
 	}
@@ -79,8 +79,8 @@ func meantAmount(text string) string {
 	return meant
 }
 
-// prefixOf is the unit of an amount for one in other letters, such as gb, GiB or gi; "" for another.
-func prefixOf(unit string) string {
+// intendedUnit is the unit of an amount for one in other letters, such as gb, GiB or gi; "" for another.
+func intendedUnit(unit string) string {
 	if unit == "" || strings.IndexByte("kmgtpe", unit[0]) < 0 {
 		return ""
 	}
@@ -97,9 +97,9 @@ func prefixOf(unit string) string {
 	return ""
 }
 
-// amongWords returns the allowed word that is meant: in other letters, without what is between its parts, or nearly the same.
-func amongWords(text string, words []string) (string, bool) {
-	bare := strings.NewReplacer("-", "", "_", "", " ", "").Replace(strings.ToLower(inASCII(text)))
+// intendedEnumValue returns the allowed word that is meant: in other letters, without what is between its parts, or nearly the same.
+func intendedEnumValue(text string, words []string) (string, bool) {
+	bare := strings.NewReplacer("-", "", "_", "", " ", "").Replace(strings.ToLower(asciiOf(text)))
 	for _, word := range words {
 		if strings.ToLower(word) == bare {
 			return word, true
@@ -108,15 +108,15 @@ func amongWords(text string, words []string) (string, bool) {
 	return diag.Nearest(text, words)
 }
 
-// strange tells of a character that is not what it looks like.
-func strange(report *diag.Diagnostic, text string) {
-	if what := strangeCharacter(text); what != "" {
+// lookalikeHint tells of a character that is not what it looks like.
+func lookalikeHint(report *diag.Diagnostic, text string) {
+	if what := firstLookalike(text); what != "" {
 		report.Notef("%s", what)
 	}
 }
 
-// oneItem helps where one value is wanted and a list of one is written.
-func oneItem(report *diag.Diagnostic, node *syntax.Node) {
+// singleItemHint helps where one value is wanted and a list of one is written.
+func singleItemHint(report *diag.Diagnostic, node *syntax.Node) {
 	switch {
 	case node.Kind == syntax.Sequence && node.Len() == 1 && node.First.Follow().Kind == syntax.Scalar:
 		report.Helpf("write `%s`, without a list around it", shortened(node.First.Follow().Value))

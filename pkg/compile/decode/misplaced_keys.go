@@ -33,8 +33,8 @@ func (d *decoder) secondDocument(node *syntax.Node) {
 		Helpf("write `---` in a line before it")
 }
 
-// second returns the document that follows the one in work without separator, as far as its name is known, or nil.
-func (d *decoder) second() *Document {
+// followingDocument returns the document that follows the one in work without separator, as far as its name is known, or nil.
+func (d *decoder) followingDocument() *Document {
 	if d.twice == nil {
 		return nil
 	}
@@ -53,13 +53,13 @@ func (d *decoder) second() *Document {
 	return d.ofUnknownKind(&last)
 }
 
-// abbreviated returns the only key of which a word is a short form: with its first letter, and the others in their order.
-func abbreviated(word string, keys []string) (meant string, found bool) {
+// keyOfAbbreviation returns the only key of which a word is a short form: with its first letter, and the others in their order.
+func keyOfAbbreviation(word string, keys []string) (meant string, found bool) {
 	if len(word) < 3 {
 		return "", false
 	}
 	for _, key := range keys {
-		if !isShort(strings.ToLower(word), strings.ToLower(key)) {
+		if !isAbbreviation(strings.ToLower(word), strings.ToLower(key)) {
 			continue
 		}
 		if found {
@@ -70,7 +70,7 @@ func abbreviated(word string, keys []string) (meant string, found bool) {
 	return meant, found
 }
 
-func isShort(word, key string) bool {
+func isAbbreviation(word, key string) bool {
 	if len(word) >= len(key) || word[0] != key[0] {
 		return false
 	}
@@ -85,22 +85,22 @@ func isShort(word, key string) bool {
 // maxNested is how deep keys are looked for that are in the wrong place.
 const maxNested = 5
 
-// belongs tells where a key belongs that is unknown where it is: elsewhere in the kind, or in another one.
-func (d *decoder) belongs(report *diag.Diagnostic, key string, where []string) {
+// hintWhereKeyBelongs tells where a key belongs that is unknown where it is: elsewhere in the kind, or in another one.
+func (d *decoder) hintWhereKeyBelongs(report *diag.Diagnostic, key string, where []string) {
 	if len(where) > 0 {
 		report.Helpf("`%s` is a key of %s: compare the indentation", key, strings.Join(where[:min(3, len(where))], " or of "))
 		return
 	}
 	for _, other := range kinds {
-		if where := homes(reflect.TypeOf(other.make()).Elem(), key); len(where) > 0 {
+		if where := pathsWithKey(reflect.TypeOf(other.make()).Elem(), key); len(where) > 0 {
 			report.Helpf("`%s` is a key of %s of the kind `%s`", key, where[0], other.name)
 			return
 		}
 	}
 }
 
-// isBelow reports whether a key that is missing in a mapping is in one of its values, where it is unknown: it is indented too deep.
-func isBelow(node *syntax.Node, s *structure, missing string) bool {
+// isIndentedTooDeep reports whether a key that is missing in a mapping is in one of its values, where it is unknown: it is indented too deep.
+func isIndentedTooDeep(node *syntax.Node, s *structure, missing string) bool {
 	for key := node.First; key != nil; key = key.Next.Next {
 		i, known := s.number[key.Value]
 		if !known || key.Next.Follow().Get(missing) == nil {
@@ -120,16 +120,16 @@ func isBelow(node *syntax.Node, s *structure, missing string) bool {
 	return false
 }
 
-// itemOf is what a field holds, one or several.
-func itemOf(t reflect.Type) reflect.Type {
+// elementType is what a field holds, one or several.
+func elementType(t reflect.Type) reflect.Type {
 	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
 		t = t.Elem()
 	}
 	return t
 }
 
-// homes returns the places in a type that have a key, outer ones first.
-func homes(kind reflect.Type, key string) []string {
+// pathsWithKey returns the places in a type that have a key, outer ones first.
+func pathsWithKey(kind reflect.Type, key string) []string {
 	type place struct {
 		t    reflect.Type
 		path string
@@ -148,7 +148,7 @@ func homes(kind reflect.Type, key string) []string {
 					}
 					where = append(where, home)
 				}
-				if inner = itemOf(inner); inner.Kind() == reflect.Struct && inner != quantityType && inner != intOrStringType {
+				if inner = elementType(inner); inner.Kind() == reflect.Struct && inner != quantityType && inner != intOrStringType {
 					below = append(below, place{inner, path})
 				}
 			}
@@ -158,8 +158,8 @@ func homes(kind reflect.Type, key string) []string {
 	return where
 }
 
-// notList reports a value where a list is wanted.
-func (d *decoder) notList(node *syntax.Node, t target) {
+// reportNotList reports a value where a list is wanted.
+func (d *decoder) reportNotList(node *syntax.Node, t target) {
 	report := d.wrongType(node, t, "a list")
 	item := t.value.Type().Elem()
 	for item.Kind() == reflect.Pointer {
@@ -173,7 +173,7 @@ func (d *decoder) notList(node *syntax.Node, t target) {
 		}
 	case node.Kind == syntax.Mapping && item.Kind() == reflect.String && node.First != nil && onlyKeys(node):
 		var names []string
-		for _, key := range d.keysOnce(node) {
+		for _, key := range d.uniqueKeys(node) {
 			names = append(names, key.Value)
 		}
 		report.Helpf("write `[%s]`: braces are for keys with values", shortened(strings.Join(names, ", ")))
@@ -194,8 +194,8 @@ func onlyKeys(node *syntax.Node) bool {
 	return true
 }
 
-// notMapping reports a value where keys are wanted.
-func (d *decoder) notMapping(node *syntax.Node, t target) {
+// reportNotMapping reports a value where keys are wanted.
+func (d *decoder) reportNotMapping(node *syntax.Node, t target) {
 	report := d.wrongType(node, t, "a mapping")
 	names := structureOf(t.value.Type()).names()
 	if node.Kind == syntax.Sequence && node.First != nil && node.First.Follow().Kind == syntax.Mapping {

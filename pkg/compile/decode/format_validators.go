@@ -11,28 +11,28 @@ import (
 
 // The tests of formats that are more than one call.
 
-// code is what package diag calls one: LS and four digits.
-func code(s string) bool {
-	return len(s) == 6 && strings.HasPrefix(s, "LS") && only(s[2:], "0123456789")
+// isDiagnosticCode is what package diag calls one: LS and four digits.
+func isDiagnosticCode(s string) bool {
+	return len(s) == 6 && strings.HasPrefix(s, "LS") && hasOnly(s[2:], "0123456789")
 }
 
-func date(s string) bool {
+func isDate(s string) bool {
 	_, err := time.Parse(time.DateOnly, s)
 	return err == nil
 }
 
-// device takes an adapter with or without port, as NCCL_IB_HCA and UCX_NET_DEVICES spell them.
-func device(s string) bool {
+// isDevice takes an adapter with or without port, as NCCL_IB_HCA and UCX_NET_DEVICES spell them.
+func isDevice(s string) bool {
 	name, port, hasPort := strings.Cut(s, ":")
-	return len(name) <= 64 && only(name, letters+digitChars+"_.-") && (!hasPort || len(port) <= 3 && only(port, digitChars))
+	return len(name) <= 64 && hasOnly(name, letters+digitChars+"_.-") && (!hasPort || len(port) <= 3 && hasOnly(port, digitChars))
 }
 
-func duration(s string) bool {
+func isDuration(s string) bool {
 	d, err := time.ParseDuration(s)
 	return err == nil && d > 0 && d%time.Second == 0
 }
 
-func gitURL(s string) bool {
+func isGitURL(s string) bool {
 	u, err := url.Parse(s)
 	if err != nil || u.Host == "" || len(u.Path) < 2 || u.RawQuery != "" || u.Fragment != "" {
 		return false
@@ -42,13 +42,13 @@ func gitURL(s string) bool {
 	return !password && (u.Scheme == "ssh" || u.User == nil && (u.Scheme == "https" || u.Scheme == "http"))
 }
 
-func httpsURL(s string) bool {
+func isHTTPSURL(s string) bool {
 	u, err := url.Parse(s)
 	return err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Host != "" && u.User == nil && u.RawQuery == "" && u.Fragment == ""
 }
 
-// imagePrefix is an image reference without tag and digest.
-func imagePrefix(s string) bool {
+// isImagePrefix is an image reference without tag and digest.
+func isImagePrefix(s string) bool {
 	last := s[strings.LastIndex(s, "/")+1:]
 	if !strings.Contains(s, "/") {
 		return image.MatchString(s + "/x")
@@ -56,18 +56,18 @@ func imagePrefix(s string) bool {
 	return !strings.ContainsAny(last, ":@") && image.MatchString(s)
 }
 
-func mountPath(s string) bool {
+func isMountPath(s string) bool {
 	return strings.HasPrefix(s, "/") && s != "/" && path.Clean(s) == s && !strings.Contains(s, ":")
 }
 
-func network(s string) bool {
+func isNetwork(s string) bool {
 	namespace, name, found := strings.Cut(s, "/")
 	return found && len(validation.IsDNS1123Label(namespace)) == 0 && len(validation.IsDNS1123Subdomain(name)) == 0
 }
 
-func sha256(s string) bool {
+func isSHA256(s string) bool {
 	hex, found := strings.CutPrefix(s, "sha256:")
-	return found && len(hex) == 64 && only(hex, digitChars+"abcdef")
+	return found && len(hex) == 64 && hasOnly(hex, digitChars+"abcdef")
 }
 
 const (
@@ -75,5 +75,5 @@ const (
 	digitChars = "0123456789"
 )
 
-// only reports whether s has characters, and no others than the given ones.
-func only(s, allowed string) bool { return s != "" && strings.Trim(s, allowed) == "" }
+// hasOnly reports whether s has characters, and no others than the given ones.
+func hasOnly(s, allowed string) bool { return s != "" && strings.Trim(s, allowed) == "" }

@@ -7,9 +7,9 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/source"
 )
 
-// Patched decodes a spec again after a patch changed its tree. What the patch wrote has a place whose Path is -n, where n is the
+// DecodePatched decodes a spec again after a patch changed its tree. What the patch wrote has a place whose Path is -n, where n is the
 // number of its origin in changes, from 1; everything else has the place that it has in the file. It is as strict as for a file.
-func Patched(file *source.File, root *syntax.Node, changes []*origin.Origin, list *diag.List) *Document {
+func DecodePatched(file *source.File, root *syntax.Node, changes []*origin.Origin, list *diag.List) *Document {
 	d := decoder{file: file, list: list, changes: changes}
 	document := d.document(root)
 	if document != nil {
@@ -18,8 +18,8 @@ func Patched(file *source.File, root *syntax.Node, changes []*origin.Origin, lis
 	return document
 }
 
-// changed returns the origin of what a patch wrote, or nil.
-func changed(changes []*origin.Origin, at syntax.Place) *origin.Origin {
+// patchOrigin returns the origin of what a patch wrote, or nil.
+func patchOrigin(changes []*origin.Origin, at syntax.Place) *origin.Origin {
 	if at.Path >= 0 || int(-at.Path) > len(changes) {
 		return nil
 	}
@@ -30,7 +30,7 @@ func changed(changes []*origin.Origin, at syntax.Place) *origin.Origin {
 func (d *Document) Origin(field any) origin.Origin {
 	if len(d.changes) > 0 {
 		if p, exact := d.find(field); exact {
-			if from := changed(d.changes, p.value); from != nil {
+			if from := patchOrigin(d.changes, p.value); from != nil {
 				return *from
 			}
 		}
@@ -42,7 +42,7 @@ func (d *Document) Origin(field any) origin.Origin {
 func (d *Document) EntryOrigin(field any, name string) origin.Origin {
 	for _, e := range d.entries {
 		if e.field == field && e.name == name {
-			if from := changed(d.changes, e.value); from != nil {
+			if from := patchOrigin(d.changes, e.value); from != nil {
 				return *from
 			}
 			return origin.Origin{At: d.span(e.value)}

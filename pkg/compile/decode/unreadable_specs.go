@@ -17,15 +17,15 @@ type Unknown struct {
 	Metadata v1alpha1.Metadata
 }
 
-// lost adds the specs that a file would define if it could be read, as far as its lines show them. They are unsound and empty, but
+// specsOfUnreadable adds the specs that a file would define if it could be read, as far as its lines show them. They are unsound and empty, but
 // their names are known, so that nobody is told that what he refers to does not exist. A file that is not read because of its name
 // defines nothing, and is no error.
-func lost(file *source.File, b *batch) {
+func specsOfUnreadable(file *source.File, b *batch) {
 	if errors.Is(file.Err, source.ErrIgnored) {
 		return
 	}
 	if file.Err != nil || file.Language() == source.Jsonnet {
-		b.documents = append(b.documents, nameless(file))
+		b.documents = append(b.documents, namelessSpecs(file))
 		return
 	}
 	known := map[[2]string]bool{}
@@ -33,20 +33,20 @@ func lost(file *source.File, b *batch) {
 		known[nameOf(d)] = true
 	}
 	for _, spec := range lines.Specs(strings.ToValidUTF8(file.Text(), "?")) {
-		d := unread(file, spec.Kind, spec.Name, syntax.Place{Line: int32(spec.Place.Line), Column: int32(spec.Place.Column), Length: int32(spec.Place.Length)})
+		d := unreadSpec(file, spec.Kind, spec.Name, syntax.Place{Line: int32(spec.Place.Line), Column: int32(spec.Place.Column), Length: int32(spec.Place.Length)})
 		if !known[nameOf(d)] {
 			b.documents = append(b.documents, d)
 		}
 	}
 }
 
-// nameless stands for the specs of a file of which nothing is known.
-func nameless(file *source.File) *Document {
+// namelessSpecs stands for the specs of a file of which nothing is known.
+func namelessSpecs(file *source.File) *Document {
 	return &Document{Spec: &Unknown{}, File: file, Unread: true}
 }
 
-// unread returns a spec of which only the kind, more or less, and the name are known.
-func unread(file *source.File, kind, name string, at syntax.Place) *Document {
+// unreadSpec returns a spec of which only the kind, more or less, and the name are known.
+func unreadSpec(file *source.File, kind, name string, at syntax.Place) *Document {
 	var spec any = &Unknown{}
 	if nearest, found := diag.Nearest(kind, kindNames()); found {
 		for _, known := range kinds {
@@ -87,5 +87,5 @@ func (d *decoder) ofUnknownKind(node *syntax.Node) *Document {
 	if name == "" {
 		return nil
 	}
-	return unread(d.file, kind, name, at)
+	return unreadSpec(d.file, kind, name, at)
 }

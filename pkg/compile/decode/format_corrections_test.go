@@ -17,7 +17,7 @@ func TestCorrected(t *testing.T) {
 		{"image", "docker://Example.org/Team:V1", "example.org/team:V1"}, {"kubernetes-version", "v1.36.2", "1.36"}, {"minor-version", "v3.4.1", "3.4"}, {"mpi-version", "v5.0.7", "5.0.7"},
 		{"path", "./charts//a/", "charts/a"}, {"path", "../a", ""}, {"mount-path", "data", "/data"}, {"namespace-pattern", "GPU*", "gpu*"},
 	} {
-		if got := corrected(c[0], c[1]); got != c[2] {
+		if got := correctedValue(c[0], c[1]); got != c[2] {
 			t.Errorf("%s %q: got %q, want %q", c[0], c[1], got, c[2])
 		}
 	}
@@ -28,12 +28,12 @@ func TestMeant(t *testing.T) {
 	for text, want := range map[string]string{
 		"3GB": "3G", "3 Gi": "3Gi", "3gi": "3Gi", "0,5": "0.5", "16,5Gi": "16.5Gi", "2 cores": "2", "250 millicores": "250m", "3 apples": "", "x": "", "2 kilobytes": "2k",
 	} {
-		if got := meantAmount(text); got != want {
+		if got := intendedAmount(text); got != want {
 			t.Errorf("%q: got %q, want %q", text, got, want)
 		}
 	}
 	for text, want := range map[string]string{"https": "443", "8": "8", "8.0": "8", "1e3": "1000", "1,000": "1000", "many": "", "1.5": ""} {
-		if got := meantNumber(text, "port"); got != want {
+		if got := intendedNumber(text, "port"); got != want {
 			t.Errorf("%q: got %q, want %q", text, got, want)
 		}
 	}

@@ -22,16 +22,16 @@ import (
 func (d *decoder) badFormat(at syntax.Place, text string, t target) {
 	format := t.rule.format
 	report := d.errorf(diag.BadFormat, at, "`%s` in `%s` must be %s", shortened(text), t.name, formats[format].allowed)
-	if what := strangeCharacter(text); what != "" {
+	if what := firstLookalike(text); what != "" {
 		report.Notef("%s", what)
 	} else if what := wrongCharacter(format, text); what != "" {
 		report.Notef("%s", what)
 	}
-	if correct := advice[format]; correct != nil && correct(text) != "" {
+	if correct := formatAdvice[format]; correct != nil && correct(text) != "" {
 		report.Helpf("%s", correct(text))
 		return
 	}
-	if meant := corrected(format, text); meant != "" {
+	if meant := correctedValue(format, text); meant != "" {
 		report.Meant(text, meant)
 	}
 }
@@ -59,7 +59,7 @@ func wrongCharacter(format, text string) string {
 		}
 	}
 	switch {
-	case len(text) > maxLabel && format == "dns-label":
+	case len(text) > maxDNSLabel && format == "dns-label":
 		return fmt.Sprintf("it has %d characters", len(text))
 	case strings.Trim(text, "-.") != text:
 		return "it begins or ends with a character that is neither letter nor digit"
@@ -69,29 +69,29 @@ func wrongCharacter(format, text string) string {
 
 // corrections compute what was meant, by the name of a format. What they return may have another form still.
 var corrections = map[string]func(string) string{
-	"cidr":         meantRange,
-	"date":         meantDate,
-	"dns-label":    Intended,
-	"dns-name":     eachIntended,
-	"duration":     meantDuration,
+	"cidr":         intendedCIDR,
+	"date":         intendedDate,
+	"dns-label":    IntendedName,
+	"dns-name":     correctEachItem,
+	"duration":     intendedDuration,
 	"env-name":     func(s string) string { return strings.NewReplacer(" ", "_", "-", "_").Replace(s) },
-	"git-url":      meantGitURL,
-	"https-url":    meantURL,
-	"image":        meantImage,
-	"image-prefix": func(s string) string { return strings.TrimRight(meantImage(s), "/") },
+	"git-url":      intendedGitURL,
+	"https-url":    intendedURL,
+	"image":        intendedImage,
+	"image-prefix": func(s string) string { return strings.TrimRight(intendedImage(s), "/") },
 	"mount-path":   func(s string) string { return path.Clean("/" + strings.ReplaceAll(s, `\`, "/")) },
 	"mpi-version":  func(s string) string { return strings.TrimPrefix(strings.ToLower(s), "v") },
 	"namespace-pattern": func(s string) string {
-		return strings.TrimSuffix(Intended(s)+"*", strings.Repeat("*", 1-strings.Count(s, "*")))
+		return strings.TrimSuffix(IntendedName(s)+"*", strings.Repeat("*", 1-strings.Count(s, "*")))
 	},
 	"path":               func(s string) string { return strings.TrimPrefix(path.Clean(strings.ReplaceAll(s, `\`, "/")), "/") },
 	"sha256":             func(s string) string { return "sha256:" + strings.TrimPrefix(strings.ToLower(s), "sha256:") },
-	"kubernetes-version": meantMinor,
-	"minor-version":      meantMinor,
+	"kubernetes-version": intendedMinorVersion,
+	"minor-version":      intendedMinorVersion,
 }
 
-// meantMinor leaves the first two numbers of a version.
-func meantMinor(s string) string {
+// intendedMinorVersion leaves the first two numbers of a version.
+func intendedMinorVersion(s string) string {
 	parts := strings.Split(strings.TrimPrefix(strings.ToLower(s), "v"), ".")
 	return strings.Join(parts[:min(2, len(parts))], ".")
 }
@@ -99,12 +99,12 @@ func meantMinor(s string) string {
 // maxCorrected is how long a text may be that is corrected, in bytes: longer ones are not written by people.
 const maxCorrected = 300
 
-// corrected returns the value that was probably meant and has the format, or "".
-func corrected(format, text string) string {
+// correctedValue returns the value that was probably meant and has the format, or "".
+func correctedValue(format, text string) string {
 	if len(text) > maxCorrected {
 		return ""
 	}
-	plain := strings.TrimSpace(inASCII(text))
+	plain := strings.TrimSpace(asciiOf(text))
 	if formats[format].valid(plain) {
 		return plain
 	}
@@ -116,16 +116,16 @@ func corrected(format, text string) string {
 	return ""
 }
 
-func eachIntended(s string) string {
+func correctEachItem(s string) string {
 	parts := strings.Split(s, ".")
 	for i := range parts {
-		parts[i] = Intended(parts[i])
+		parts[i] = IntendedName(parts[i])
 	}
 	return strings.Join(parts, ".")
 }
 
-// meantRange takes addresses, host bits, masks in dots, missing zeros and brackets.
-func meantRange(s string) string {
+// intendedCIDR takes addresses, host bits, masks in dots, missing zeros and brackets.
+func intendedCIDR(s string) string {
 	s = strings.NewReplacer("[", "", "]", "", " ", "").Replace(s)
 	address, length, hasLength := strings.Cut(s, "/")
 	if n := strings.Count(address, "."); n > 0 && n < 3 && hasLength && !strings.Contains(address, ":") {
@@ -166,12 +166,12 @@ func maskLength(s string) (int, error) {
 	return ones, nil
 }
 
-// dayForms are other ways to write a day. Of two that take a text in different ways none counts.
-var dayForms = []string{"2006-1-2", "2006/1/2", "2006.1.2", "20060102", "2.1.2006", "1/2/2006", "2/1/2006", "2-1-2006", "2 Jan 2006", "January 2, 2006", "2 January 2006", "Jan 2, 2006", time.RFC3339, time.DateTime}
+// dateLayouts are other ways to write a day. Of two that take a text in different ways none counts.
+var dateLayouts = []string{"2006-1-2", "2006/1/2", "2006.1.2", "20060102", "2.1.2006", "1/2/2006", "2/1/2006", "2-1-2006", "2 Jan 2006", "January 2, 2006", "2 January 2006", "Jan 2, 2006", time.RFC3339, time.DateTime}
 
-func meantDate(s string) string {
+func intendedDate(s string) string {
 	meant := ""
-	for _, form := range dayForms {
+	for _, form := range dateLayouts {
 		day, err := time.Parse(form, s)
 		if err != nil {
 			continue
@@ -185,10 +185,10 @@ func meantDate(s string) string {
 	return meant
 }
 
-// lengthParts finds the numbers and the units of a length of time.
-var lengthParts = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(\d{1,6}(?:[.,]\d{1,3})?)([a-z]+)`) })
+// durationParts finds the numbers and the units of a length of time.
+var durationParts = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(\d{1,6}(?:[.,]\d{1,3})?)([a-z]+)`) })
 
-var lengthUnits = map[string]time.Duration{
+var durationUnits = map[string]time.Duration{
 	"s": time.Second, "sec": time.Second, "secs": time.Second, "second": time.Second, "seconds": time.Second,
 	"m": time.Minute, "min": time.Minute, "mins": time.Minute, "minute": time.Minute, "minutes": time.Minute,
 	"h": time.Hour, "hr": time.Hour, "hrs": time.Hour, "hour": time.Hour, "hours": time.Hour,
@@ -196,8 +196,8 @@ var lengthUnits = map[string]time.Duration{
 	"w": 7 * 24 * time.Hour, "wk": 7 * 24 * time.Hour, "week": 7 * 24 * time.Hour, "weeks": 7 * 24 * time.Hour,
 }
 
-// meantDuration takes days and weeks, words for units, blanks, and the form of ISO 8601.
-func meantDuration(s string) string {
+// intendedDuration takes days and weeks, words for units, blanks, and the form of ISO 8601.
+func intendedDuration(s string) string {
 	rest := strings.ToLower(strings.NewReplacer(" ", "", "_", "", ",", ".").Replace(s))
 	if iso, found := strings.CutPrefix(rest, "p"); found {
 		rest = strings.ReplaceAll(iso, "t", "")
@@ -205,12 +205,12 @@ func meantDuration(s string) string {
 	rest = strings.ReplaceAll(rest, "and", "")
 	var total time.Duration
 	for rest != "" {
-		part := lengthParts().FindStringSubmatch(rest)
-		if part == nil || lengthUnits[part[2]] == 0 {
+		part := durationParts().FindStringSubmatch(rest)
+		if part == nil || durationUnits[part[2]] == 0 {
 			return ""
 		}
 		number, _ := strconv.ParseFloat(part[1], 64) // digits
-		total += time.Duration(number * float64(lengthUnits[part[2]]))
+		total += time.Duration(number * float64(durationUnits[part[2]]))
 		rest = rest[len(part[0]):]
 	}
 	switch {
@@ -224,8 +224,8 @@ func meantDuration(s string) string {
 	return fmt.Sprintf("%ds", total/time.Second)
 }
 
-// meantGitURL takes the form of scp, which git knows and URLs do not, and what meantURL takes.
-func meantGitURL(s string) string {
+// intendedGitURL takes the form of scp, which git knows and URLs do not, and what intendedURL takes.
+func intendedGitURL(s string) string {
 	if user, rest, found := strings.Cut(s, "@"); found && !strings.Contains(s, "://") && !strings.ContainsAny(user, "/:") {
 		host, where, found := strings.Cut(rest, ":")
 		if !found || host == "" {
@@ -236,11 +236,11 @@ func meantGitURL(s string) string {
 	if rest, found := strings.CutPrefix(s, "git://"); found {
 		s = "https://" + rest
 	}
-	return meantURL(strings.TrimPrefix(s, "git+"))
+	return intendedURL(strings.TrimPrefix(s, "git+"))
 }
 
-// meantURL adds what is missing, and removes credentials, query and fragment.
-func meantURL(s string) string {
+// intendedURL adds what is missing, and removes credentials, query and fragment.
+func intendedURL(s string) string {
 	if !strings.Contains(s, "://") {
 		s = "https://" + strings.TrimLeft(strings.TrimPrefix(strings.TrimPrefix(s, "https:"), "http:"), "/")
 	}
@@ -257,8 +257,8 @@ func meantURL(s string) string {
 	return u.String()
 }
 
-// meantImage takes schemes, blanks and capitals outside of the tag.
-func meantImage(s string) string {
+// intendedImage takes schemes, blanks and capitals outside of the tag.
+func intendedImage(s string) string {
 	if _, rest, found := strings.Cut(s, "://"); found {
 		s = rest
 	}

@@ -88,11 +88,11 @@ func (s *scanner) line() {
 	if s.top().text && indent > s.top().indent && colonAfter(line, indent) < 0 {
 		return // the text above goes on
 	}
-	s.entry(line, s.items(line, indent))
+	s.entry(line, s.openItems(line, indent))
 }
 
-// items opens the lists whose dashes begin a line, and returns where their item begins.
-func (s *scanner) items(line string, from int) int {
+// openItems opens the lists whose dashes begin a line, and returns where their item begins.
+func (s *scanner) openItems(line string, from int) int {
 	for s.found == nil && from < len(line) && line[from] == '-' && (from+1 == len(line) || line[from+1] == ' ' || line[from+1] == '\t') {
 		s.open(from, true, "-")
 		from++
@@ -195,7 +195,7 @@ func (s *scanner) entry(line string, from int) {
 		s.value(line, from)
 		return
 	}
-	s.alone(line, from)
+	s.bareText(line, from)
 }
 
 // keyEnd returns where the colon behind a key is, or -1.
@@ -231,8 +231,8 @@ func colonAfter(line string, from int) int {
 	return -1
 }
 
-// alone reads a line that has no key and no dash.
-func (s *scanner) alone(line string, from int) {
+// bareText reads a line that has no key and no dash.
+func (s *scanner) bareText(line string, from int) {
 	top := s.top()
 	switch {
 	case from > top.indent && !top.filled:

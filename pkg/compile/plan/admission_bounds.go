@@ -39,20 +39,20 @@ func (r *Runtime) MaxSlots() int64 {
 	return max(most, int64(r.Slots.V), 1)
 }
 
-// MostAccelerators is how many accelerators one job of the tenant may take on machines of a profile: on clusters that queue what
+// MaxAccelerators is how many accelerators one job of the tenant may take on machines of a profile: on clusters that queue what
 // its queue has and may borrow, elsewhere what its quota has. There is none for machines without accelerators, and for a
 // queue that may borrow without bound.
-func (t *Tenant) MostAccelerators(p *Profile) (most Value[int64], bounded bool) {
+func (t *Tenant) MaxAccelerators(p *Profile) (most Value[int64], bounded bool) {
 	if p.Accelerator.V == "" {
 		return Value[int64]{}, false
 	}
 	if t.Queue == nil {
 		granted := t.Quota.Accelerator(p.Accelerator.V)
-		return inherited(granted, granted.V.Value(), "a job takes no more than the quota of its namespace"), true
+		return inheritedValue(granted, granted.V.Value(), "a job takes no more than the quota of its namespace"), true
 	}
 	i := slices.IndexFunc(t.Queue.Shares, func(s Share) bool { return s.Profile == p })
 	if i < 0 {
-		return inherited(t.Queue.Preempts, int64(0), "the tenant's queue has no machines of the profile"), true
+		return inheritedValue(t.Queue.Preempts, int64(0), "the tenant's queue has no machines of the profile"), true
 	}
 	share := &t.Queue.Shares[i]
 	nodes := int64(share.Nodes.V)
@@ -63,20 +63,20 @@ func (t *Tenant) MostAccelerators(p *Profile) (most Value[int64], bounded bool) 
 	default:
 		nodes += int64(*share.Borrow.V)
 	}
-	most = inherited(share.Nodes, nodes*int64(p.Accelerators.V), "all accelerators of the machines that the tenant has and may borrow")
+	most = inheritedValue(share.Nodes, nodes*int64(p.Accelerators.V), "all accelerators of the machines that the tenant has and may borrow")
 	most.Also = append(most.Also, share.Borrow.At, p.Accelerators.At)
 	return most, true
 }
 
-// MostCPULimit is the most CPU that a container of the tenant may be limited to; nil for no bound. It is what the tenant may ask for, or
+// MaxCPULimit is the most CPU that a container of the tenant may be limited to; nil for no bound. It is what the tenant may ask for, or
 // the limit of one of its runtimes, which is more than is asked for: a LimitRange bounds limits and requests by the same number, and the
 // policy for TrainJobs bounds what is asked for. Without policies runtimes have no such limit.
-func (t *Tenant) MostCPULimit(c *Cluster) Value[*resource.Quantity] {
+func (t *Tenant) MaxCPULimit(c *Cluster) Value[*resource.Quantity] {
 	most := t.Limits.MaxCPU
 	if most.V == nil || !c.AdmissionPolicies() {
 		return most
 	}
-	for r := range t.Apart() {
+	for r := range t.RuntimesToCheck() {
 		if limit := r.CPULimit(); limit.V.Cmp(*most.V) > 0 {
 			most = Value[*resource.Quantity]{V: &limit.V, Origin: limit.Over(most.V.String(), &most.Origin)}
 		}

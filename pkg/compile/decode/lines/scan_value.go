@@ -218,7 +218,7 @@ func (s *scanner) flowLine(from int, open []bracket) []bracket {
 		case '[', '{':
 			open = append(open, bracket{c, s.now, from})
 		case ']', '}':
-			if open = s.closed(open, c, from); s.found == nil && len(open) == 0 {
+			if open = s.closeBracket(open, c, from); s.found == nil && len(open) == 0 {
 				s.afterFlow(line, from+1)
 				return nil
 			}
@@ -236,8 +236,8 @@ func (s *scanner) flowLine(from int, open []bracket) []bracket {
 	return open
 }
 
-// closed takes the innermost bracket away, and reports one that another mark closes.
-func (s *scanner) closed(open []bracket, mark byte, from int) []bracket {
+// closeBracket takes the innermost bracket away, and reports one that another mark closes.
+func (s *scanner) closeBracket(open []bracket, mark byte, from int) []bracket {
 	last := open[len(open)-1]
 	if closing(last.mark) != mark {
 		s.report(s.now, from, from+1, fmt.Sprintf("write `%c`", closing(last.mark)), "`%c` in line %d is closed with `%c`", last.mark, last.line+1, mark)

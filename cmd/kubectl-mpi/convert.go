@@ -135,7 +135,7 @@ func (f *convertFlags) verdict(in convert.Input, results []*convert.Result) erro
 	}
 	hands := 0
 	for _, r := range results {
-		if r.Hands() > 0 {
+		if r.ToReview() > 0 {
 			hands++
 		}
 	}
@@ -174,7 +174,7 @@ func (k *kube) printConverted(f *convertFlags, in convert.Input, results []*conv
 		}
 		return convert.Text(k.streams.ErrOut, convert.Input{Problems: in.Problems, Others: in.Others}, nil)
 	case f.fromCluster:
-		return remainingTable(k.streams.Out, convert.Census(results))
+		return remainingTable(k.streams.Out, convert.CountRemaining(results))
 	}
 	return convert.Text(k.streams.Out, in, results)
 }

@@ -147,7 +147,7 @@ func (k *kube) mayExec(ctx context.Context, namespace string) error {
 	if err := k.reader.Create(ctx, review); err != nil || review.Status.Allowed {
 		return err
 	}
-	user, err := fetch.Me(ctx, k.reader)
+	user, err := fetch.UserName(ctx, k.reader)
 	if err != nil {
 		return err
 	}
@@ -168,7 +168,7 @@ func (k *kube) whereIs(ctx context.Context, job *trainer.TrainJob, f execFlags) 
 	if err != nil {
 		return "", 0, err
 	}
-	if !runtime.Ours() {
+	if !runtime.IsMPI() {
 		return "", 0, misused("where rank %d of `%s` runs only its framework knows: name the node with --node", f.rank, job.Name)
 	}
 	made, err := mpijob.Resolve(job, *runtime)

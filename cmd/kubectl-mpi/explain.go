@@ -33,7 +33,7 @@ func words() []word {
 	for _, p := range phase.All() {
 		list = append(list, word{Name: string(p), Kind: "phase", Meaning: p.Meaning()})
 	}
-	for _, e := range diagnose.Entries() {
+	for _, e := range diagnose.ReasonDocs() {
 		list = append(list, word{string(e.Reason), "reason", e.Meaning, e.Class, e.Evidence, e.Remedy, diagnose.Page(e.Reason)})
 	}
 	return list

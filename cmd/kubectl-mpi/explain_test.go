@@ -17,7 +17,7 @@ func TestExplain(t *testing.T) {
 	for _, p := range phase.All() {
 		names = append(names, string(p))
 	}
-	for _, e := range diagnose.Entries() {
+	for _, e := range diagnose.ReasonDocs() {
 		names = append(names, string(e.Reason))
 	}
 	all := runFor(t, t.Context(), c, "explain", "-o", "name")

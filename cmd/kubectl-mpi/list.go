@@ -95,7 +95,7 @@ func (l *listing) run(ctx context.Context) error {
 	}
 	user := ""
 	if l.mine {
-		if user, err = fetch.Me(ctx, c); err != nil {
+		if user, err = fetch.UserName(ctx, c); err != nil {
 			return err
 		}
 	}

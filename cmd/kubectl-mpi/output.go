@@ -152,7 +152,7 @@ const columnGap = 3
 // indented is a text without what terminals obey; spaces before it stay.
 func indented(text string) string {
 	rest := strings.TrimLeft(text, " ")
-	return text[:len(text)-len(rest)] + diagnose.Plain(rest)
+	return text[:len(text)-len(rest)] + diagnose.StripEscapes(rest)
 }
 
 // table writes rows in columns, the first of which are the headings.

@@ -64,7 +64,7 @@ func (k *kube) preflight(cmd *cobra.Command, job *trainer.TrainJob, out output) 
 	if err != nil {
 		return err
 	}
-	in, err := fetch.Ahead(cmd.Context(), c, job)
+	in, err := fetch.PreflightInput(cmd.Context(), c, job)
 	if err != nil {
 		return err
 	}

@@ -60,7 +60,7 @@ func (k *kube) nearNames(ctx context.Context, e *apierror.Explained) string {
 	}
 	ctx, cancel := context.WithTimeout(ctx, remedyTimeout)
 	defer cancel()
-	names, err := fetch.Names(ctx, c, e.Resource, client.InNamespace(namespace))
+	names, err := fetch.ObjectNames(ctx, c, e.Resource, client.InNamespace(namespace))
 	switch near, found := diag.Nearest(e.Name, names); {
 	case err != nil:
 		return ""

@@ -34,7 +34,7 @@ many it may have, slots per node, and what a node gets. Which of them the tenant
 			if err != nil {
 				return err
 			}
-			offer, err := fetch.OfferIn(cmd.Context(), c, namespace)
+			offer, err := fetch.AvailableIn(cmd.Context(), c, namespace)
 			if err != nil {
 				return err
 			}
@@ -51,7 +51,7 @@ many it may have, slots per node, and what a node gets. Which of them the tenant
 	return cmd
 }
 
-func writeOffer(w, notes io.Writer, offer fetch.Offer, wide bool) error {
+func writeOffer(w, notes io.Writer, offer fetch.Available, wide bool) error {
 	rows := [][]string{{"NAME", "MPI", "NODES", "MOST", "SLOTS", "NODE GETS"}}
 	if wide {
 		rows[0] = append(rows[0], "KIND", "IMAGE")

@@ -267,7 +267,7 @@ func (k *kube) make(ctx context.Context, c client.Client, jobs []*trainer.TrainJ
 
 // sign writes into jobs who submits them, for `list --mine`. Where the API server does not say who asks, nobody is named.
 func sign(ctx context.Context, c client.Client, jobs []*trainer.TrainJob) {
-	user, err := fetch.Me(ctx, c)
+	user, err := fetch.UserName(ctx, c)
 	if err != nil {
 		return
 	}
@@ -281,7 +281,7 @@ func (k *kube) wouldRun(ctx context.Context, job *trainer.TrainJob, f launchFlag
 	if !f.preflight {
 		return nil
 	}
-	in, err := fetch.Ahead(ctx, k.reader, job)
+	in, err := fetch.PreflightInput(ctx, k.reader, job)
 	if err != nil {
 		return err
 	}

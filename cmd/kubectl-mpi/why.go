@@ -58,13 +58,13 @@ Of a job that no mpi-controller looks after it says what the pods show, and that
 
 // why is the answer as JSON.
 type why struct {
-	Name      string      `json:"name"`
-	Namespace string      `json:"namespace"`
-	Phase     phase.Phase `json:"phase"`
-	Cause     *view.Cause `json:"cause,omitempty"`
-	Message   string      `json:"message,omitempty"`
-	Queue     *view.Queue `json:"queue,omitempty"`
-	Room      *fetch.Room `json:"room,omitempty"`
+	Name      string              `json:"name"`
+	Namespace string              `json:"namespace"`
+	Phase     phase.Phase         `json:"phase"`
+	Cause     *view.Cause         `json:"cause,omitempty"`
+	Message   string              `json:"message,omitempty"`
+	Queue     *view.Queue         `json:"queue,omitempty"`
+	Room      *fetch.FreeCapacity `json:"room,omitempty"`
 	// Fit is what the quotas and limits of the namespace have room for now, of a job that waits for its pods.
 	Fit     *preflight.Answer `json:"fit,omitempty"`
 	Unknown []view.Withheld   `json:"unknown,omitempty"`
@@ -79,11 +79,11 @@ func (w *why) look(ctx context.Context, k *kube, objects view.Objects) error {
 	if err != nil {
 		return err
 	}
-	w.Room = fetch.RoomIn(ctx, c, w.Namespace, w.Queue)
-	if objects.Runtime == nil || !objects.Runtime.Ours() || !objects.PodsRead || len(objects.Pods) > 0 {
+	w.Room = fetch.FreeCapacityIn(ctx, c, w.Namespace, w.Queue)
+	if objects.Runtime == nil || !objects.Runtime.IsMPI() || !objects.PodsRead || len(objects.Pods) > 0 {
 		return nil
 	}
-	in, err := fetch.Now(ctx, c, objects)
+	in, err := fetch.FreeRoomNow(ctx, c, objects)
 	if err == nil && len(in.Unseen) == 0 {
 		w.Fit = ptr.To(preflight.Judge(in))
 	}
@@ -149,7 +149,7 @@ func writeCause(w io.Writer, j view.Job, colours diag.Palette) {
 	if c == nil {
 		switch {
 		case j.Message != "":
-			fmt.Fprintln(w, diagnose.Plain(j.Message))
+			fmt.Fprintln(w, diagnose.StripEscapes(j.Message))
 		case j.Phase == phase.Running:
 			fmt.Fprintln(w, "Nothing is in its way.")
 		case !j.Finished():
@@ -157,9 +157,9 @@ func writeCause(w io.Writer, j view.Job, colours diag.Palette) {
 		}
 		return
 	}
-	fmt.Fprintf(w, "%s: %s\n", c.Reason, diagnose.Plain(c.Message))
+	fmt.Fprintf(w, "%s: %s\n", c.Reason, diagnose.StripEscapes(c.Message))
 	if c.Remedy != "" {
-		fmt.Fprintf(w, "%sWhat to do:%s %s\n", colours.Help, colours.Reset, diagnose.Plain(c.Remedy))
+		fmt.Fprintf(w, "%sWhat to do:%s %s\n", colours.Help, colours.Reset, diagnose.StripEscapes(c.Remedy))
 	}
 	if len(c.Lines) > 0 {
 		fmt.Fprintln(w, "Last lines:")

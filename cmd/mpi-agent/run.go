@@ -73,7 +73,7 @@ func switchedOn(variable string) (bool, error) {
 	}
 	on, err := strconv.ParseBool(value)
 	if err != nil {
-		return false, fmt.Errorf("%s is `%s`: allowed are true, false, 1 and 0", variable, diagnose.Clip(diagnose.Plain(value), 100))
+		return false, fmt.Errorf("%s is `%s`: allowed are true, false, 1 and 0", variable, diagnose.Clip(diagnose.StripEscapes(value), 100))
 	}
 	return on, nil
 }
@@ -82,11 +82,11 @@ func runCommand(args []string) int {
 	return withVerdict("run", runHelp, args, func(o launcherOptions, argv []string) (mpi.Verdict, int) {
 		launcher, listener, signals, err := o.open()
 		if err != nil {
-			return verdict.Failed(err)
+			return verdict.AgentFailed(err)
 		}
 		reaper, err := process.NewReaper()
 		if err != nil {
-			return verdict.Failed(err)
+			return verdict.AgentFailed(err)
 		}
 		return launcher.Run(context.Background(), listener, launch.Command{
 			Argv: argv, Environment: environment(), Files: []*os.File{os.Stdin, os.Stdout, os.Stderr},
@@ -98,14 +98,14 @@ func runCommand(args []string) int {
 func gate(args []string) int {
 	return withVerdict("gate", gateHelp, args, func(o launcherOptions, argv []string) (mpi.Verdict, int) {
 		if len(argv) > 0 {
-			return verdict.Failed(fmt.Errorf("gate runs no command, found `%s`: use run", argv[0]))
+			return verdict.AgentFailed(fmt.Errorf("gate runs no command, found `%s`: use run", argv[0]))
 		}
 		if err := o.install(); err != nil {
-			return verdict.Failed(err)
+			return verdict.AgentFailed(err)
 		}
 		launcher, listener, signals, err := o.open()
 		if err != nil {
-			return verdict.Failed(err)
+			return verdict.AgentFailed(err)
 		}
 		return launcher.PassGate(context.Background(), listener, signals)
 	})

@@ -48,7 +48,7 @@ func (s States) Unreadable() bool { return s.BeforeList.Unreadable() || s.AfterL
 // nothing is proven about them that takes a whole cluster: that is the work of Stream. What has run out since the state before came about
 // does not count against it.
 func Pairs(before, after fs.FS, options Options, take func(Pair) error) (States, error) {
-	options.decodeCache, options.overlayCache, options.planCache = &decode.Cache{}, &overlay.Cache{}, &plan.Known{}
+	options.decodeCache, options.overlayCache, options.planCache = &decode.Cache{}, &overlay.Cache{}, &plan.Cache{}
 	var other sync.WaitGroup
 	var first, second []*source.File
 	other.Go(func() { first = source.Find(before) })

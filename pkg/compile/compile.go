@@ -54,7 +54,7 @@ type Options struct {
 	// decodeCache is what another state of the repository is known to hold, overlayCache what overlays make of it, planCache what plans share.
 	decodeCache  *decode.Cache
 	overlayCache *overlay.Cache
-	planCache    *plan.Known
+	planCache    *plan.Cache
 }
 
 // Cluster is what was compiled for one cluster.

@@ -43,7 +43,7 @@ func TestCatalogue(t *testing.T) {
 // A reason that no page explains cannot be right.
 func TestWantedReasonsAreDocumented(t *testing.T) {
 	documented := map[mpi.Reason]bool{}
-	for _, entry := range diagnose.Entries() {
+	for _, entry := range diagnose.ReasonDocs() {
 		documented[entry.Reason] = true
 	}
 	for _, f := range catalogue() {

@@ -483,7 +483,7 @@ func reason(ctx context.Context, trainJob *trainer.TrainJob, condition string) f
 		if err := admin.Get(ctx, client.ObjectKeyFromObject(trainJob), trainJob); err != nil {
 			return err.Error()
 		}
-		if found := meta.FindStatusCondition(status.ConditionsOfOurs(trainJob), condition); found != nil {
+		if found := meta.FindStatusCondition(status.ExecutorConditions(trainJob), condition); found != nil {
 			return found.Reason
 		}
 		return ""

@@ -55,7 +55,7 @@ func claimOnce(claim, before *plan.Claim, list *diag.List) {
 		return
 	}
 	for _, namespace := range claim.Namespaces {
-		if before.In(namespace.V) {
+		if before.InNamespace(namespace.V) {
 			list.Errorf(diag.ClaimTwice, claim.Name.At, "the claim `%s` is there twice in the namespace `%s`", claim.Name.V, namespace.V).
 				Also(before.Name.At, "also here").Helpf("choose another name, or give them different `namespaces`")
 			return
@@ -71,7 +71,7 @@ func quotaHoldsClaims(t *plan.Tenant, list *diag.List) {
 	for _, namespace := range t.Namespaces {
 		var sum resource.Quantity
 		for i := range t.Claims {
-			if t.Claims[i].In(namespace.V) {
+			if t.Claims[i].InNamespace(namespace.V) {
 				sum.Add(t.Claims[i].Size.V)
 			}
 		}

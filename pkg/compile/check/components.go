@@ -8,8 +8,8 @@ import (
 // controllerAgrees asks that values of our own chart say what the rest of the cluster says.
 func controllerAgrees(c *plan.Cluster, list *diag.List) {
 	for _, component := range c.Components {
-		for _, given := range component.Given {
-			own := given.Instead
+		for _, given := range component.Injected {
+			own := given.Alternative
 			if own == nil || own.V == given.V {
 				continue
 			}

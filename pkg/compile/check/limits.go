@@ -25,7 +25,7 @@ func inOrder(what string, standard plan.Value[resource.Quantity], most plan.Valu
 // limitsAdmitRuntimes asks that every container of every usable runtime is below the maximum.
 func limitsAdmitRuntimes(c *plan.Cluster, list *diag.List) {
 	for _, t := range c.Tenants {
-		for r := range t.Apart() {
+		for r := range t.RuntimesToCheck() {
 			admits("cpu", t.Limits.MaxCPU, r.CPU, r, list)
 			admits("memory", t.Limits.MaxMemory, r.Memory, r, list)
 			if !r.LauncherRunsRanks.V {

@@ -16,7 +16,7 @@ func groupsOfOthers(c *plan.Cluster, list *diag.List) {
 	}
 	owners := map[string]owned{}
 	for _, t := range c.Tenants {
-		for _, group := range t.People() {
+		for _, group := range t.GroupsOfRoles() {
 			if strings.HasPrefix(group.V, t.Name.V+"-") {
 				owners[group.V] = owned{t, group}
 			}

@@ -38,11 +38,11 @@ func noShare(c *plan.Cluster, t *plan.Tenant, r *plan.Runtime, list *diag.List) 
 // queuesHaveEffect warns of what a tenant says about queueing, and no cluster does.
 func queuesHaveEffect(c *plan.Cluster, list *diag.List) {
 	for _, t := range c.Tenants {
-		if at := t.Vain.Queue; !at.IsZero() {
+		if at := t.Ineffective.Queue; !at.IsZero() {
 			list.Warnf(diag.QueuesNowhere, at, "none of the clusters of the tenant `%s` queues", t.Name.V).
 				Helpf("add `queueing` to a cluster, or remove `queue`: the quota counts everything meanwhile")
 		}
-		if at := t.Vain.Accelerators; !at.IsZero() {
+		if at := t.Ineffective.Accelerators; !at.IsZero() {
 			list.Warnf(diag.QuotaWithoutMeaning, at, "all clusters of the tenant `%s` queue: the shares of its queue say how many accelerators it gets, not the quota", t.Name.V).
 				Helpf("remove `accelerators`")
 		}

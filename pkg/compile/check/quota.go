@@ -14,7 +14,7 @@ import (
 func quotaCoversSmallestJob(c *plan.Cluster, list *diag.List) {
 	smallest := map[*plan.Runtime]corev1.ResourceList{} // one runtime has many tenants
 	for _, t := range c.Tenants {
-		for r := range t.Apart() {
+		for r := range t.RuntimesToCheck() {
 			wanted, known := smallest[r]
 			if !known {
 				wanted = r.JobResources(r.MinNodes.V)

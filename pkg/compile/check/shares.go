@@ -21,7 +21,7 @@ func sharesHaveMachines(c *plan.Cluster, list *diag.List) {
 		}
 	}
 	for _, t := range c.Tenants {
-		for _, share := range t.Vain.Shares {
+		for _, share := range t.Ineffective.Shares {
 			vainShare(t, share, list)
 		}
 	}

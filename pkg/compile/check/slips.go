@@ -11,7 +11,7 @@ import (
 func groupsDiffer(c *plan.Cluster, list *diag.List) {
 	first := map[string]*plan.Value[string]{}
 	for _, t := range c.Tenants {
-		for _, group := range t.People() {
+		for _, group := range t.GroupsOfRoles() {
 			if first[group.V] == nil {
 				first[group.V] = group
 			}

@@ -20,7 +20,7 @@ func basesUsable(c *plan.Cluster, list *diag.List) {
 func variantsAreNarrower(c *plan.Cluster, list *diag.List) {
 	for _, t := range c.Tenants {
 		for _, v := range t.Variants {
-			own, catalog := v.Runtime, v.Of
+			own, catalog := v.Runtime, v.Base
 			tooWide := false
 			for _, bound := range []plan.Value[int32]{own.MinNodes, own.MaxNodes} {
 				if bound.V < catalog.MinNodes.V || bound.V > catalog.MaxNodes.V {

@@ -83,7 +83,7 @@ func within(folder, other string) bool {
 // does not exist.
 func claimsExist(c *plan.Cluster, list *diag.List) {
 	for _, t := range c.Tenants {
-		for r := range t.Runs() {
+		for r := range t.AllowedRuntimes() {
 			for i := range r.Volumes {
 				claimExists(t, r, &r.Volumes[i], list)
 			}
@@ -111,7 +111,7 @@ func claimExists(t *plan.Tenant, r *plan.Runtime, v *plan.Volume, list *diag.Lis
 // wait for it for ever.
 func claimsOfOneMachine(c *plan.Cluster, list *diag.List) {
 	for _, t := range c.Tenants {
-		for r := range t.Runs() {
+		for r := range t.AllowedRuntimes() {
 			for i := range r.Volumes {
 				claim := t.Claim(r.Volumes[i].Claim.V)
 				if claim == nil || r.MaxNodes.V < 2 || !strings.HasPrefix(claim.Access.V, "ReadWriteOnce") {

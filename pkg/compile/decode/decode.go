@@ -65,7 +65,7 @@ func (l Loader) load(files []*source.File, read func(*source.File), list *diag.L
 			if files[i].Language() == source.YAML {
 				l.yaml(&w, files[i], &batches[i])
 			} else if !readable(files[i], &batches[i].list) {
-				lost(files[i], &batches[i])
+				specsOfUnreadable(files[i], &batches[i])
 			}
 		}
 	}
@@ -90,7 +90,7 @@ func (l Loader) yaml(w *worker, file *source.File, b *batch) {
 		*b = gave
 		return
 	}
-	w.yaml(file, b)
+	w.decodeYAML(file, b)
 	l.Cache.put(file, *b)
 }
 
@@ -102,9 +102,9 @@ type worker struct {
 	told map[string]*diag.Diagnostic
 }
 
-func (w *worker) yaml(file *source.File, b *batch) {
+func (w *worker) decodeYAML(file *source.File, b *batch) {
 	if !readable(file, &b.list) {
-		lost(file, b)
+		specsOfUnreadable(file, b)
 		return
 	}
 	nodes, err := w.reader.YAML(file)
@@ -122,7 +122,7 @@ func (w *worker) yaml(file *source.File, b *batch) {
 	}
 	w.documents(file, nodes, b)
 	if err != nil {
-		lost(file, b)
+		specsOfUnreadable(file, b)
 	}
 }
 
@@ -132,7 +132,7 @@ func (w *worker) documents(file *source.File, nodes []*syntax.Node, b *batch) {
 		if document := w.decoder.document(node); document != nil {
 			b.documents = append(b.documents, document)
 		}
-		if second := w.decoder.second(); second != nil {
+		if second := w.decoder.followingDocument(); second != nil {
 			b.documents = append(b.documents, second)
 		}
 	}
@@ -168,14 +168,14 @@ func (l Loader) evaluate(files []*source.File, batches []batch) {
 	}
 	w := worker{told: map[string]*diag.Diagnostic{}}
 	for i, result := range l.Jsonnet.Evaluate(l.Root, programs) {
-		w.program(programs[i], result, of[i])
+		w.decodeProgram(programs[i], result, of[i])
 	}
 }
 
-func (w *worker) program(file *source.File, result jsonnet.Result, b *batch) {
+func (w *worker) decodeProgram(file *source.File, result jsonnet.Result, b *batch) {
 	if result.Err != nil {
 		w.reportProgram(file, result.Err, &b.list)
-		b.documents = append(b.documents, nameless(file))
+		b.documents = append(b.documents, namelessSpecs(file))
 		return
 	}
 	nodes, err := w.reader.Values(file, result)
@@ -215,7 +215,7 @@ func readable(file *source.File, list *diag.List) bool {
 			Helpf("save the file as UTF-8")
 		return false
 	}
-	if at, what, does := firstHidden(file); !at.IsZero() {
+	if at, what, does := firstHiddenCharacter(file); !at.IsZero() {
 		list.Errorf(diag.UnreadableFile, at, "the file holds %s", what).Notef("%s", does).Helpf("remove the character")
 		return false
 	}

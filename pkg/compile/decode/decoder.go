@@ -59,7 +59,7 @@ func (d *decoder) errorf(code diag.Code, at syntax.Place, format string, args ..
 }
 
 func (d *decoder) span(at syntax.Place) source.Span {
-	if from := changed(d.changes, at); from != nil {
+	if from := patchOrigin(d.changes, at); from != nil {
 		return from.At
 	}
 	return at.In(d.file)
@@ -83,8 +83,8 @@ var (
 	anyMapType      = reflect.TypeFor[map[string]any]()
 )
 
-// in returns the value as a variable of a type that the caller knows it to have. reflect.Value.Set would allocate.
-func in[T any](value reflect.Value) *T { return value.Addr().Interface().(*T) }
+// asType returns the value as a variable of a type that the caller knows it to have. reflect.Value.Set would allocate.
+func asType[T any](value reflect.Value) *T { return value.Addr().Interface().(*T) }
 
 // decode fills a target from a node according to its Go type.
 func (d *decoder) decode(node *syntax.Node, t target) {
@@ -147,7 +147,7 @@ type entry struct {
 // structure fills a struct from a mapping: known keys first, then what is missing.
 func (d *decoder) structure(node *syntax.Node, t target) {
 	if node.Kind != syntax.Mapping {
-		d.notMapping(node, t)
+		d.reportNotMapping(node, t)
 		return
 	}
 	s := structureOf(t.value.Type())
@@ -164,7 +164,7 @@ func (d *decoder) structure(node *syntax.Node, t target) {
 			inner.key = found[i].key.At
 			d.decode(found[i].value, inner)
 		case f.rule.required:
-			if !excused[f.name] && !isBelow(node, s, f.name) {
+			if !excused[f.name] && !isIndentedTooDeep(node, s, f.name) {
 				d.missing(t, f)
 			}
 		default:
@@ -213,8 +213,8 @@ func (d *decoder) unknownKeys(keys []*syntax.Node, s *structure, open []string) 
 	around := "" // the key before without value, whose own keys follow in its column
 	for i, key := range keys {
 		var where []string
-		if i < few || around != "" && i < maxAround {
-			where = homes(d.kind, key.Value)
+		if i < fewKeys || around != "" && i < maxAround {
+			where = pathsWithKey(d.kind, key.Value)
 		}
 		if around != "" && slices.Contains(where, "`"+around+"`") {
 			continue
@@ -225,7 +225,7 @@ func (d *decoder) unknownKeys(keys []*syntax.Node, s *structure, open []string) 
 		report := d.errorf(diag.UnknownKey, key.At, "unknown key `%s`", key.Value)
 		meant, found := diag.Nearest(key.Value, open)
 		if !found && len(where) == 0 {
-			meant, found = abbreviated(key.Value, open)
+			meant, found = keyOfAbbreviation(key.Value, open)
 		}
 		if found {
 			excused[meant] = true
@@ -235,10 +235,10 @@ func (d *decoder) unknownKeys(keys []*syntax.Node, s *structure, open []string) 
 		for _, home := range where {
 			excused[strings.Trim(home, "`")] = true // it is there without its own key
 		}
-		if i < few {
-			d.belongs(report, key.Value, where)
+		if i < fewKeys {
+			d.hintWhereKeyBelongs(report, key.Value, where)
 		}
-		strange(report, key.Value)
+		lookalikeHint(report, key.Value)
 		report.Helpf("allowed are %s", oneOf(s.names()))
 	}
 	return excused
@@ -253,8 +253,8 @@ type distinct struct {
 	known map[string]*syntax.Node
 }
 
-// few are compared one by one; a map is worth its cost for more.
-const few = 8
+// fewKeys are compared one by one; a map is worth its cost for more.
+const fewKeys = 8
 
 // insert returns the node with the same text that is there already, or nil.
 func (s *distinct) insert(node *syntax.Node) *syntax.Node {
@@ -269,7 +269,7 @@ func (s *distinct) insert(node *syntax.Node) *syntax.Node {
 }
 
 func (s *distinct) get(text string) *syntax.Node {
-	if len(s.order) < few {
+	if len(s.order) < fewKeys {
 		for _, node := range s.order {
 			if node.Value == text {
 				return node
@@ -328,7 +328,7 @@ func (d *decoder) absent(t target) {
 
 func (d *decoder) slice(node *syntax.Node, t target) {
 	if node.Kind != syntax.Sequence {
-		d.notList(node, t)
+		d.reportNotList(node, t)
 		return
 	}
 	count := node.Len()

@@ -52,5 +52,5 @@ func Formats() []string { return slices.Sorted(maps.Keys(formats)) }
 // HasFormat reports whether a text has a format.
 func HasFormat(format, text string) bool { return formats[format].valid(text) }
 
-// Allowed says what a format allows, as messages do: `must be` goes before it.
-func Allowed(format string) string { return formats[format].allowed }
+// FormatDescription says what a format allows, as messages do: `must be` goes before it.
+func FormatDescription(format string) string { return formats[format].allowed }

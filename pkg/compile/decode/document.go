@@ -69,7 +69,7 @@ func (d *decoder) document(node *syntax.Node) *Document {
 	before := d.list.Len() // decoding a document makes errors only
 	d.places, d.entries = d.places[:0], nil
 	d.twice = nil
-	usable := bounded(d.file, node, d.list)
+	usable := withinLimits(d.file, node, d.list)
 	spec := d.newSpec(node)
 	if spec == nil {
 		return d.ofUnknownKind(node)

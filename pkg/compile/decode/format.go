@@ -20,28 +20,28 @@ var formats = map[string]struct {
 	valid   func(string) bool
 	allowed string
 }{
-	"code":         {code, "the code of a diagnostic such as `LS4009`"},
-	"date":         {date, "a day such as `2027-03-31`"},
-	"device":       {device, "the name of an adapter such as `mlx5_0` or `mlx5_0:1`"},
-	"duration":     {duration, "a length of time such as `90s`, `15m` or `72h`, longer than nothing"},
-	"git-url":      {gitURL, "the URL of a git repository such as `https://git.example.com/platform.git`, without credentials"},
-	"https-url":    {httpsURL, "a URL such as `https://s3.example.com`, without credentials, query and fragment"},
-	"image-prefix": {imagePrefix, "the beginning of an image reference up to a `/`, such as `registry.example.com/team`"},
-	"mount-path":   {mountPath, "an absolute path below `/`, such as `/data`, without `..` and `:`"},
+	"code":         {isDiagnosticCode, "the code of a diagnostic such as `LS4009`"},
+	"date":         {isDate, "a day such as `2027-03-31`"},
+	"device":       {isDevice, "the name of an adapter such as `mlx5_0` or `mlx5_0:1`"},
+	"duration":     {isDuration, "a length of time such as `90s`, `15m` or `72h`, longer than nothing"},
+	"git-url":      {isGitURL, "the URL of a git repository such as `https://git.example.com/platform.git`, without credentials"},
+	"https-url":    {isHTTPSURL, "a URL such as `https://s3.example.com`, without credentials, query and fragment"},
+	"image-prefix": {isImagePrefix, "the beginning of an image reference up to a `/`, such as `registry.example.com/team`"},
+	"mount-path":   {isMountPath, "an absolute path below `/`, such as `/data`, without `..` and `:`"},
 	"namespace-pattern": {
 		func(s string) bool {
-			return dnsLabel(s) || len(s) > 1 && strings.HasSuffix(s, "*") && dnsLabel(s[:len(s)-1]+"x")
+			return isDNSLabel(s) || len(s) > 1 && strings.HasSuffix(s, "*") && isDNSLabel(s[:len(s)-1]+"x")
 		},
 		"the name of a namespace, or the beginning of names with `*` behind it, such as `gpu-*`",
 	},
-	"network": {network, "a Multus network as `namespace/name`"},
-	"sha256":  {sha256, "a digest: `sha256:` and 64 of 0-9 and a-f"},
+	"network": {isNetwork, "a Multus network as `namespace/name`"},
+	"sha256":  {isSHA256, "a digest: `sha256:` and 64 of 0-9 and a-f"},
 	"dns-name": {
-		func(s string) bool { return dnsLabel(s) || len(validation.IsDNS1123Subdomain(s)) == 0 },
+		func(s string) bool { return isDNSLabel(s) || len(validation.IsDNS1123Subdomain(s)) == 0 },
 		"at most 253 of a-z, 0-9, `-` and `.`, each part beginning and ending with a letter or digit",
 	},
 	"dns-label": {
-		dnsLabel,
+		isDNSLabel,
 		"at most 63 of a-z, 0-9 and `-`, beginning and ending with a letter or digit",
 	},
 	"label-name": {
@@ -49,7 +49,7 @@ var formats = map[string]struct {
 		"a label name such as `node.example.com/kind`",
 	},
 	"label-value": {
-		func(s string) bool { return dnsLabel(s) || len(validation.IsValidLabelValue(s)) == 0 },
+		func(s string) bool { return isDNSLabel(s) || len(validation.IsValidLabelValue(s)) == 0 },
 		"at most 63 of letters, digits, `-`, `_` and `.`, beginning and ending with a letter or digit",
 	},
 	"env-name": {
@@ -65,7 +65,7 @@ var formats = map[string]struct {
 		"an address range such as `10.20.0.0/16`, without bits set after the prefix",
 	},
 	"group": {
-		group,
+		isGroupName,
 		"the name of a group: at most 256 printable characters, without blanks around it, not beginning with `system:`, which is Kubernetes' own, and not ending with `*`, because groups have no patterns",
 	},
 	"image": {
@@ -98,8 +98,8 @@ var formats = map[string]struct {
 	},
 }
 
-// dnsLabel is validation.IsDNS1123Label.
-func dnsLabel(s string) bool {
+// isDNSLabel is validation.IsDNS1123Label.
+func isDNSLabel(s string) bool {
 	if s == "" || len(s) > validation.DNS1123LabelMaxLength || s[0] == '-' || s[len(s)-1] == '-' {
 		return false
 	}
@@ -114,7 +114,7 @@ func dnsLabel(s string) bool {
 // pattern is a regular expression that is compiled when it is needed first, so that starting the program does not pay for it.
 type pattern struct{ compiled func() *regexp.Regexp }
 
-func expression(text string) pattern {
+func lazyPattern(text string) pattern {
 	return pattern{sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })}
 }
 
@@ -124,26 +124,26 @@ func (p pattern) MatchString(text string) bool { return p.compiled().MatchString
 // maxGroup is the longest name of a group, in characters: that of Microsoft Entra ID, whose names are among the longest.
 const maxGroup = 256
 
-// group keeps out names with which a spec would give rights to more people than its reader sees, or to nobody: RBAC knows no patterns.
-func group(s string) bool {
+// isGroupName keeps out names with which a spec would give rights to more people than its reader sees, or to nobody: RBAC knows no patterns.
+func isGroupName(s string) bool {
 	hidden := func(r rune) bool { return !unicode.IsPrint(r) }
 	return utf8.RuneCountInString(s) <= maxGroup && !strings.HasSuffix(s, "*") && strings.TrimSpace(s) == s && !strings.HasPrefix(strings.ToLower(s), "system:") && !strings.ContainsFunc(s, hidden)
 }
 
 // interfaceName is what Linux takes (dev_valid_name), less what would need quotes in a command line.
-var interfaceName = expression(`^[A-Za-z0-9_.-]{1,15}$`)
+var interfaceName = lazyPattern(`^[A-Za-z0-9_.-]{1,15}$`)
 
-var kubernetesVersion = expression(`^1\.(0|[1-9][0-9]{0,2})$`)
+var kubernetesVersion = lazyPattern(`^1\.(0|[1-9][0-9]{0,2})$`)
 
 // minorVersion is a major and a minor number.
-var minorVersion = expression(`^(0|[1-9][0-9]{0,2})\.(0|[1-9][0-9]{0,2})$`)
+var minorVersion = lazyPattern(`^(0|[1-9][0-9]{0,2})\.(0|[1-9][0-9]{0,2})$`)
 
-// advice says, by the name of a format, how to correct a value where that needs words, or "".
-var advice = map[string]func(string) string{"kubernetes-version": kubernetesOf}
+// formatAdvice says, by the name of a format, how to correct a value where that needs words, or "".
+var formatAdvice = map[string]func(string) string{"kubernetes-version": kubernetesOfOpenShift}
 
-// kubernetesOf reads the version of OpenShift, for which that of Kubernetes is asked: OpenShift 4.N is Kubernetes 1.(N+13)
+// kubernetesOfOpenShift reads the version of OpenShift, for which that of Kubernetes is asked: OpenShift 4.N is Kubernetes 1.(N+13)
 // (https://access.redhat.com/solutions/4870701).
-func kubernetesOf(s string) string {
+func kubernetesOfOpenShift(s string) string {
 	minor, found := strings.CutPrefix(s, "4.")
 	minor, _, _ = strings.Cut(minor, ".")
 	n, err := strconv.Atoi(minor)
@@ -153,9 +153,9 @@ func kubernetesOf(s string) string {
 	return fmt.Sprintf("OpenShift 4.%d is Kubernetes 1.%d: write `\"1.%d\"`", n, n+13, n+13)
 }
 
-var mpiVersion = expression(`^[0-9]+(\.[0-9]+)*([.-]?[a-z]+[0-9]*)?$`)
+var mpiVersion = lazyPattern(`^[0-9]+(\.[0-9]+)*([.-]?[a-z]+[0-9]*)?$`)
 
 // image follows the grammar of github.com/distribution/reference: domain, path, tag, digest.
-var image = expression(`^(?:[A-Za-z0-9][A-Za-z0-9.-]*(?::[0-9]+)?/)?` +
+var image = lazyPattern(`^(?:[A-Za-z0-9][A-Za-z0-9.-]*(?::[0-9]+)?/)?` +
 	`[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*(?:/[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*)*` +
 	`(?::[A-Za-z0-9_][A-Za-z0-9_.-]{0,127})?(?:@sha256:[0-9a-f]{64})?$`)

@@ -23,9 +23,9 @@ type guard struct {
 	ok      bool
 }
 
-// bounded reports whether a document is within the limits and uses only the YAML that specs use. After it, recursion over
+// withinLimits reports whether a document is within the limits and uses only the YAML that specs use. After it, recursion over
 // the document ends and costs little.
-func bounded(file *source.File, node *syntax.Node, list *diag.List) bool {
+func withinLimits(file *source.File, node *syntax.Node, list *diag.List) bool {
 	g := guard{file: file, list: list, ok: true}
 	g.walk(node, 1, false)
 	return g.ok

@@ -42,13 +42,13 @@ func index(fields []fieldPlace) map[any]place {
 func (d *Document) find(field any) (found place, exact bool) {
 	found, known := d.places[field]
 	if !known {
-		found, _ = d.around(reflect.ValueOf(d.Spec).Elem(), field, place{})
+		found, _ = d.enclosing(reflect.ValueOf(d.Spec).Elem(), field, place{})
 	}
 	return found, known && !found.absent
 }
 
-// around looks for a field inside of a value, and returns the place of the innermost value around it that has one.
-func (d *Document) around(value reflect.Value, field any, outer place) (place, bool) {
+// enclosing looks for a field inside of a value, and returns the place of the innermost value around it that has one.
+func (d *Document) enclosing(value reflect.Value, field any, outer place) (place, bool) {
 	own := value.Addr().Interface()
 	if known, is := d.places[own]; is {
 		outer = known
@@ -56,16 +56,16 @@ func (d *Document) around(value reflect.Value, field any, outer place) (place, b
 	if own == field {
 		return outer, true
 	}
-	for _, inner := range parts(value) {
-		if found, is := d.around(inner, field, outer); is {
+	for _, inner := range addressableParts(value) {
+		if found, is := d.enclosing(inner, field, outer); is {
 			return found, true
 		}
 	}
 	return place{}, false
 }
 
-// parts are the values inside of another that have addresses.
-func parts(value reflect.Value) []reflect.Value {
+// addressableParts are the values inside of another that have addresses.
+func addressableParts(value reflect.Value) []reflect.Value {
 	var inner []reflect.Value
 	switch value.Kind() {
 	case reflect.Pointer:
@@ -153,7 +153,7 @@ func (d *Document) span(p syntax.Place) source.Span {
 	if p.Line == 0 {
 		return source.Span{}
 	}
-	if from := changed(d.changes, p); from != nil {
+	if from := patchOrigin(d.changes, p); from != nil {
 		return from.At
 	}
 	return p.In(d.File)

@@ -39,7 +39,7 @@ func (d *decoder) text(node *syntax.Node, t target) {
 		case node.Kind == syntax.Scalar:
 			report.Literally(node.Value, strconv.Quote(node.Value)).Helpf("write it in quotes: %q", node.Value)
 		default:
-			oneItem(report, node)
+			singleItemHint(report, node)
 		}
 		return
 	}
@@ -57,10 +57,10 @@ func (d *decoder) checkText(at syntax.Place, text string, t target) {
 		}
 	case !t.rule.allows(text):
 		report := d.errorf(diag.NotAllowed, at, "`%s` is not allowed for `%s`: allowed are %s", shortened(text), t.name, oneOf(t.rule.enum))
-		if meant, found := amongWords(text, t.rule.enum); found {
+		if meant, found := intendedEnumValue(text, t.rule.enum); found {
 			report.Meant(text, meant)
 		}
-		strange(report, text)
+		lookalikeHint(report, text)
 	case t.rule.format != "" && !formats[t.rule.format].valid(text):
 		d.badFormat(at, text, t)
 	}
@@ -79,7 +79,7 @@ func shortened(text string) string {
 func (d *decoder) boolean(node *syntax.Node, t target) {
 	if node.Kind != syntax.Scalar || node.Tag != syntax.Bool {
 		report := d.wrongType(node, t, "true or false")
-		if meant, found := truths[strings.ToLower(inASCII(node.Value))]; found && node.Kind == syntax.Scalar {
+		if meant, found := booleanWords[strings.ToLower(asciiOf(node.Value))]; found && node.Kind == syntax.Scalar {
 			report.Write(node.Value, meant)
 		}
 		return
@@ -108,8 +108,8 @@ func (d *decoder) wholeNumber(node *syntax.Node, t target, want string, bits int
 	case node.Kind != syntax.Scalar || node.Tag == syntax.String || node.Tag != syntax.Int && !isDecimal(node.Value):
 		report := d.wrongType(node, t, want)
 		if node.Kind != syntax.Scalar {
-			oneItem(report, node)
-		} else if meant := meantNumber(node.Value, t.name); meant != "" {
+			singleItemHint(report, node)
+		} else if meant := intendedNumber(node.Value, t.name); meant != "" {
 			report.Write(node.Value, meant)
 		}
 		return 0, false
@@ -143,14 +143,14 @@ func (d *decoder) integer(node *syntax.Node, t target) {
 // intOrString takes a number in the range of the rule or one of its words.
 func (d *decoder) intOrString(node *syntax.Node, t target) {
 	if node.Kind == syntax.Scalar && node.Tag == syntax.String && slices.Contains(t.rule.enum, node.Value) {
-		*in[intstr.IntOrString](t.value) = intstr.FromString(node.Value)
+		*asType[intstr.IntOrString](t.value) = intstr.FromString(node.Value)
 		return
 	}
 	value, ok := d.wholeNumber(node, t, "a whole number or "+oneOf(t.rule.enum), 32)
 	if !ok {
 		return
 	}
-	*in[intstr.IntOrString](t.value) = intstr.FromInt32(int32(value))
+	*asType[intstr.IntOrString](t.value) = intstr.FromInt32(int32(value))
 	d.checkNumber(node, resource.NewQuantity(value, resource.DecimalSI), t)
 }
 
@@ -158,7 +158,7 @@ var errNotAnAmount = errors.New("not an amount")
 
 func (d *decoder) quantity(node *syntax.Node, t target) {
 	if node.Kind != syntax.Scalar || node.Tag == syntax.Bool || node.Tag == syntax.Timestamp {
-		oneItem(d.wrongType(node, t, "an amount such as `500m`, `2` or `16Gi`"), node)
+		singleItemHint(d.wrongType(node, t, "an amount such as `500m`, `2` or `16Gi`"), node)
 		return
 	}
 	var value resource.Quantity
@@ -168,14 +168,14 @@ func (d *decoder) quantity(node *syntax.Node, t target) {
 	}
 	if err != nil {
 		report := d.errorf(diag.BadFormat, node.At, "`%s` in `%s` is not an amount such as `500m`, `2` or `16Gi`", node.Value, t.name)
-		if meant := meantAmount(node.Value); meant != "" {
+		if meant := intendedAmount(node.Value); meant != "" {
 			report.Meant(node.Value, meant)
 		} else {
-			strange(report, node.Value)
+			lookalikeHint(report, node.Value)
 		}
 		return
 	}
-	*in[resource.Quantity](t.value) = value
+	*asType[resource.Quantity](t.value) = value
 	d.checkNumber(node, &value, t)
 }
 
@@ -242,8 +242,8 @@ func (d *decoder) freeForm(node *syntax.Node, t target) {
 		d.wrongType(node, t, "a mapping")
 		return
 	}
-	t.value.Set(reflect.ValueOf(d.plain(node)))
-	for _, key := range d.keysOnce(node) {
+	t.value.Set(reflect.ValueOf(d.plainValue(node)))
+	for _, key := range d.uniqueKeys(node) {
 		d.rememberEntry(t, key)
 		d.rememberBelow(t, "/"+escape(key.Value), key.Next)
 	}
@@ -258,7 +258,7 @@ func (d *decoder) rememberBelow(t target, path string, node *syntax.Node) {
 	}
 	switch node.Kind {
 	case syntax.Mapping:
-		for _, key := range d.keysOnce(node) {
+		for _, key := range d.uniqueKeys(node) {
 			note(escape(key.Value), key, key.Next)
 		}
 	case syntax.Sequence:
@@ -273,8 +273,8 @@ func (d *decoder) rememberBelow(t target, path string, node *syntax.Node) {
 // escape returns a key as a part of a JSON pointer.
 func escape(key string) string { return strings.NewReplacer("~", "~0", "/", "~1").Replace(key) }
 
-// keysOnce returns the keys of a mapping whose duplicates were reported already.
-func (d *decoder) keysOnce(node *syntax.Node) []*syntax.Node {
+// uniqueKeys returns the keys of a mapping whose duplicates were reported already.
+func (d *decoder) uniqueKeys(node *syntax.Node) []*syntax.Node {
 	var keys distinct
 	for key := node.First; key != nil; key = key.Next.Next {
 		keys.insert(key)
@@ -282,20 +282,20 @@ func (d *decoder) keysOnce(node *syntax.Node) []*syntax.Node {
 	return keys.order
 }
 
-// plain returns a node as Go values. Dates stay text, because YAML's dates are no JSON.
-func (d *decoder) plain(node *syntax.Node) any {
+// plainValue returns a node as Go values. Dates stay text, because YAML's dates are no JSON.
+func (d *decoder) plainValue(node *syntax.Node) any {
 	node = node.Follow()
 	switch node.Kind {
 	case syntax.Mapping:
 		values := map[string]any{}
 		for _, key := range d.keys(node) {
-			values[key.Value] = d.plain(key.Next)
+			values[key.Value] = d.plainValue(key.Next)
 		}
 		return values
 	case syntax.Sequence:
 		items := make([]any, 0, node.Len())
 		for child := node.First; child != nil; child = child.Next {
-			items = append(items, d.plain(child))
+			items = append(items, d.plainValue(child))
 		}
 		return items
 	}

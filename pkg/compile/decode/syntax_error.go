@@ -20,12 +20,12 @@ func reportSyntax(file *source.File, wrong *syntax.Error, list *diag.List) {
 	}
 	at := file.Token(cause.Line, cause.Column, cause.Length)
 	report := list.Errorf(diag.Syntax, at, "not valid YAML: %s", cause.Message).Notef("the rest of this file was not read").Helpf("%s", cause.Help)
-	nameSpace(report, file, cause.Line)
+	reportOddSpace(report, file, cause.Line)
 }
 
 // reportStop reports the parser's error where the parser stopped.
 func reportStop(file *source.File, wrong *syntax.Error, list *diag.List) {
-	message, likely := wrong.Message, usually[wrong.Message]
+	message, likely := wrong.Message, parserMessages[wrong.Message]
 	if likely.message != "" {
 		message = likely.message
 	}
@@ -39,18 +39,18 @@ func reportStop(file *source.File, wrong *syntax.Error, list *diag.List) {
 	case likely.help != "":
 		report.Helpf("%s", likely.help)
 	}
-	nameSpace(report, file, wrong.At.Line)
+	reportOddSpace(report, file, wrong.At.Line)
 }
 
-// nameSpace tells of a character that looks like a space.
-func nameSpace(report *diag.Diagnostic, file *source.File, last int) {
-	if number, column, r := strangeSpace(file, last); r != 0 {
+// reportOddSpace tells of a character that looks like a space.
+func reportOddSpace(report *diag.Diagnostic, file *source.File, last int) {
+	if number, column, r := firstOddSpace(file, last); r != 0 {
 		report.Helpf("line %d has the character %U at column %d, which looks like a space and is none: write a space", number, r, column)
 	}
 }
 
-// usually are the words for what the parser says where it knows no more.
-var usually = map[string]struct{ message, help string }{
+// parserMessages are the words for what the parser says where it knows no more.
+var parserMessages = map[string]struct{ message, help string }{
 	"did not find expected key": {
 		"a key was expected here", "compare the indentation with the lines above, and look there for an unclosed quote or bracket",
 	},
@@ -74,9 +74,9 @@ var usually = map[string]struct{ message, help string }{
 	},
 }
 
-// strangeSpace finds the first character up to a line that people see as a space, or not at all, and YAML reads as a letter: they come
+// firstOddSpace finds the first character up to a line that people see as a space, or not at all, and YAML reads as a letter: they come
 // with text that is copied from web pages.
-func strangeSpace(file *source.File, last int) (number, column int, r rune) {
+func firstOddSpace(file *source.File, last int) (number, column int, r rune) {
 	for number := 1; number <= last; number++ {
 		column := 0
 		for _, r := range file.Line(number) {

@@ -25,7 +25,7 @@ func keepAnnotations(why *origin.Origin) []object.Node {
 func (b *builder) claims(t *plan.Tenant, namespace *plan.Value[string]) {
 	for i := range t.Claims {
 		claim := &t.Claims[i]
-		if !claim.In(namespace.V) {
+		if !claim.InNamespace(namespace.V) {
 			continue
 		}
 		metadata := tenantMeta(t, namespace, text("", &claim.Name))
@@ -47,5 +47,5 @@ func storageClass(claim *plan.Claim) object.Node {
 
 // holdsClaims says whether a namespace has claims of its tenant. It must not be pruned either: they would go with it.
 func holdsClaims(t *plan.Tenant, namespace string) bool {
-	return slices.ContainsFunc(t.Claims, func(c plan.Claim) bool { return c.In(namespace) })
+	return slices.ContainsFunc(t.Claims, func(c plan.Claim) bool { return c.InNamespace(namespace) })
 }

@@ -31,7 +31,7 @@ func maxima(c *plan.Cluster, t *plan.Tenant) object.Node {
 	if l.MaxCPU.V == nil && l.MaxMemory.V == nil {
 		return object.Node{}
 	}
-	mostCPU := t.MostCPULimit(c)
+	mostCPU := t.MaxCPULimit(c)
 	return object.Map("max", maximum("cpu", &mostCPU), maximum("memory", &l.MaxMemory))
 }
 

@@ -40,7 +40,7 @@ func (b *builder) roleBinding(t *plan.Tenant, namespace *plan.Value[string], rul
 // tenantRuntimeReaders lets the tenant's people read the catalog. Runtimes have no namespace, so only a ClusterRoleBinding can
 // say it; there is one per tenant, so that it goes when the tenant goes.
 func (b *builder) tenantRuntimeReaders(t *plan.Tenant) {
-	people := t.People()
+	people := t.GroupsOfRoles()
 	subjects := make([]object.Node, len(people))
 	for i, name := range people {
 		subjects[i] = group(name)

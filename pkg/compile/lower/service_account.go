@@ -35,7 +35,7 @@ func accountOf(c *plan.Cluster, r *plan.Runtime) string {
 
 // accounts says which of the accounts besides the default one a tenant's jobs use.
 func accounts(c *plan.Cluster, t *plan.Tenant) (job, rdma bool) {
-	for r := range t.Runs() {
+	for r := range t.AllowedRuntimes() {
 		account := accountOf(c, r)
 		job, rdma = job || account == jobAccount, rdma || account == rdmaAccount
 	}

@@ -59,8 +59,8 @@ func variantBounds(t *plan.Tenant) object.Node {
 	entries := make([]string, len(t.Variants))
 	for i, v := range t.Variants {
 		r := v.Runtime
-		from.Also = append(from.Also, r.Name.At, v.Of.Name.At, r.MinNodes.At, r.MaxNodes.At, r.DefaultNodes.At)
-		entries[i] = r.Name.V + "=" + v.Of.Name.V + ":" + decimal(r.MinNodes.V) + ":" + decimal(r.MaxNodes.V) + ":" + decimal(r.DefaultNodes.V)
+		from.Also = append(from.Also, r.Name.At, v.Base.Name.At, r.MinNodes.At, r.MaxNodes.At, r.DefaultNodes.At)
+		entries[i] = r.Name.V + "=" + v.Base.Name.V + ":" + decimal(r.MinNodes.V) + ":" + decimal(r.MaxNodes.V) + ":" + decimal(r.DefaultNodes.V)
 	}
 	return object.Text(variantsAnnotation, strings.Join(entries, ","), from)
 }
@@ -78,7 +78,7 @@ func acceleratorLimits(t *plan.Tenant) object.Node {
 			continue
 		}
 		last, seen[r.Profile] = r.Profile, true
-		most, bounded := t.MostAccelerators(r.Profile)
+		most, bounded := t.MaxAccelerators(r.Profile)
 		if !bounded {
 			continue
 		}

@@ -90,8 +90,8 @@ func (c Components) Of(p *plan.Cluster, component *plan.Component) []object.Obje
 // given says which values a component has from its cluster.
 func given(component *plan.Component) string {
 	var values []string
-	for _, value := range component.Given {
-		if value.Instead == nil {
+	for _, value := range component.Injected {
+		if value.Alternative == nil {
 			values = append(values, fmt.Sprintf("`%s: %s` (%s)", value.Name, plan.FormatValue(value.V), value.Why))
 		}
 	}

@@ -24,31 +24,31 @@ const imageVolumesMinor = 35
 // group for volumes so that the key of the job is readable.
 var anyUser = template.User{UID: 1000650000, GID: 0, FSGroup: 1000650000}
 
-// Known is what plans of one state of a repository may share with those of another: what depends on nothing but one document. The zero
+// Cache is what plans of one state of a repository may share with those of another: what depends on nothing but one document. The zero
 // Known is empty and ready. It is safe for concurrent use.
-type Known struct {
+type Cache struct {
 	// own has the *Own of documents, which it does not keep.
 	own sync.Map
 }
 
-// of returns what the spec of a tenant says.
-func (k *Known) of(d *resolve.Definition[v1alpha1.Tenant]) *Own {
+// ownSpec returns what the spec of a tenant says.
+func (k *Cache) ownSpec(d *resolve.Definition[v1alpha1.Tenant]) *TenantSpec {
 	document := weak.Make(d.Document)
 	if found, is := k.own.Load(document); is {
-		return found.(*Own)
+		return found.(*TenantSpec)
 	}
-	made, _ := k.own.LoadOrStore(document, own(d))
-	return made.(*Own)
+	made, _ := k.own.LoadOrStore(document, tenantSpec(d))
+	return made.(*TenantSpec)
 }
 
 // Clusters returns the plan of every sound cluster, or of the one with a name, sorted by name.
 func Clusters(b *resolve.Bundle, only string, list *diag.List) []*Cluster {
-	return (&Known{}).Clusters(b, only, nil, list)
+	return (&Cache{}).Clusters(b, only, nil, list)
 }
 
 // Clusters does that for one of several states. Nil knows nothing. The plan of a cluster that later says true for, if there is such a
 // function, has its name only: somebody makes it with other specs.
-func (k *Known) Clusters(b *resolve.Bundle, only string, later func(cluster string) bool, list *diag.List) []*Cluster {
+func (k *Cache) Clusters(b *resolve.Bundle, only string, later func(cluster string) bool, list *diag.List) []*Cluster {
 	switch {
 	case len(b.Clusters.Names()) == 0 && list.Errors() == 0:
 		list.Errorf(diag.NoCluster, source.Span{}, "there is no Cluster spec").
@@ -59,9 +59,9 @@ func (k *Known) Clusters(b *resolve.Bundle, only string, later func(cluster stri
 		return nil
 	}
 	if k == nil {
-		k = &Known{}
+		k = &Cache{}
 	}
-	p := planner{Bundle: b, known: k}
+	p := planner{Bundle: b, cache: k}
 	definitions := slices.DeleteFunc(slices.Clone(b.Clusters.All()), func(d *resolve.Definition[v1alpha1.Cluster]) bool {
 		return !d.Sound || only != "" && d.Name != only
 	})
@@ -71,7 +71,7 @@ func (k *Known) Clusters(b *resolve.Bundle, only string, later func(cluster stri
 	for i, d := range definitions {
 		all.Go(func() {
 			if later != nil && later(d.Name) {
-				clusters[i] = &Cluster{Name: written(d.Document, &d.Spec.Metadata.Name)}
+				clusters[i] = &Cluster{Name: writtenValue(d.Document, &d.Spec.Metadata.Name)}
 				return
 			}
 			clusters[i] = p.cluster(d)
@@ -84,23 +84,23 @@ func (k *Known) Clusters(b *resolve.Bundle, only string, later func(cluster stri
 func (p planner) cluster(d *resolve.Definition[v1alpha1.Cluster]) *Cluster {
 	spec := &d.Spec.Spec
 	c := &Cluster{
-		Name:                written(d.Document, &d.Spec.Metadata.Name),
+		Name:                writtenValue(d.Document, &d.Spec.Metadata.Name),
 		OpenShift:           spec.Platform == v1alpha1.OpenShift,
-		Version:             written(d.Document, &spec.Version),
+		Version:             writtenValue(d.Document, &spec.Version),
 		Minor:               minor(spec.Version),
-		Bundled:             derived(d.Document, &spec.Executor, spec.Executor == v1alpha1.Bundled, "our own controller executes TrainJobs"),
+		Bundled:             derivedValue(d.Document, &spec.Executor, spec.Executor == v1alpha1.Bundled, "our own controller executes TrainJobs"),
 		RequireDigests:      spec.RequireDigests,
 		User:                user(d.Document, spec),
 		DNS:                 dns(d.Document, spec),
 		ControllerNamespace: orDefault(d.Document, &spec.Controller.Namespace, "the namespace of the platform's own pods"),
 	}
-	c.ImageVolumes = derived(d.Document, &spec.Agent.ImageVolumes, c.Minor >= imageVolumesMinor, "Kubernetes has image volumes switched on from 1.35")
+	c.ImageVolumes = derivedValue(d.Document, &spec.Agent.ImageVolumes, c.Minor >= imageVolumesMinor, "Kubernetes has image volumes switched on from 1.35")
 	if spec.Agent.ImageVolumes != nil {
 		c.ImageVolumes.V = *spec.Agent.ImageVolumes
 	}
 	c.platform(d)
 	c.Components = c.components(d.Document, spec)
-	c.AgentImage = c.Images.resolve(written(d.Document, &spec.Agent.Image))
+	c.AgentImage = c.Images.resolve(writtenValue(d.Document, &spec.Agent.Image))
 	known := profiles(p.Bundle)
 	c.Capacity = capacity(d.Document, spec, known)
 	c.Queueing = queueing(d.Document, spec.Queueing, known)
@@ -111,7 +111,7 @@ func (p planner) cluster(d *resolve.Definition[v1alpha1.Cluster]) *Cluster {
 		}
 	}
 	c.Accelerators = accelerators(p.Bundle, spec.Capacity)
-	c.units()
+	c.setQueueUnits()
 	c.Tenants = p.tenants(c)
 	return c
 }
@@ -120,7 +120,7 @@ func (p planner) cluster(d *resolve.Definition[v1alpha1.Cluster]) *Cluster {
 func (c *Cluster) platform(d *resolve.Definition[v1alpha1.Cluster]) {
 	spec := &d.Spec.Spec
 	for i := range spec.Schedulers {
-		c.Schedulers = append(c.Schedulers, derived(d.Document, &spec.Schedulers[i], string(spec.Schedulers[i]), ""))
+		c.Schedulers = append(c.Schedulers, derivedValue(d.Document, &spec.Schedulers[i], string(spec.Schedulers[i]), ""))
 	}
 	c.Priorities = priorities(d.Document, spec.Priorities)
 	c.StorageClasses = names(d.Document, spec.StorageClasses)
@@ -149,9 +149,9 @@ func user(d *decode.Document, spec *v1alpha1.ClusterSpec) Value[*User] {
 	switch {
 	case spec.PodUser != nil:
 		result.V = &User{
-			UID:     written(d, &spec.PodUser.UID),
+			UID:     writtenValue(d, &spec.PodUser.UID),
 			GID:     orDefault(d, &spec.PodUser.GID, "the group root may read the key of a job"),
-			FSGroup: written(d, &spec.PodUser.FSGroup),
+			FSGroup: writtenValue(d, &spec.PodUser.FSGroup),
 		}
 	case spec.Platform == v1alpha1.Kubernetes:
 		result.Kind, result.Why = origin.Default, "a user without passwd entry, from the range that OpenShift uses, with a group that may read the key of a job"
@@ -187,7 +187,7 @@ var (
 func dns(d *decode.Document, spec *v1alpha1.ClusterSpec) DNS {
 	if own := spec.Network.DNS; own != nil {
 		return DNS{
-			Namespace: written(d, &own.Namespace),
+			Namespace: writtenValue(d, &own.Namespace),
 			PodLabels: entries(d, &own.PodLabels),
 			Port:      orDefault(d, &own.Port, "the port of DNS"),
 		}

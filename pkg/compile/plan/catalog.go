@@ -54,20 +54,20 @@ func profile(d *resolve.Definition[v1alpha1.HardwareProfile]) *Profile {
 		Name:             d.Name,
 		At:               d.At(&d.Spec.Metadata.Name),
 		Fabric:           fabric(d.Document, &spec.Fabric),
-		CPU:              written(d.Document, &spec.Node.CPU),
-		Memory:           written(d.Document, &spec.Node.Memory),
+		CPU:              writtenValue(d.Document, &spec.Node.CPU),
+		Memory:           writtenValue(d.Document, &spec.Node.Memory),
 		NodeSelector:     entries(d.Document, &spec.NodeSelector),
 		Tolerations:      tolerations(d.Document, spec.Tolerations),
 		TolerationFields: tolerationFields(d.Document, spec.Tolerations),
-		SharedMemory:     written(d.Document, &spec.SharedMemory),
+		SharedMemory:     writtenValue(d.Document, &spec.SharedMemory),
 		Env:              variables(d.Document, spec.Env),
 		HugePages:        hugePages(d.Document, spec.HugePages),
 		Topology:         topology(d.Document, spec.Topology),
 		Waivers:          waivers(d.Document, spec.Waivers),
 	}
 	if a := spec.Accelerator; a != nil {
-		p.Accelerator, p.Accelerators = written(d.Document, &a.Resource), written(d.Document, &a.Count)
-		p.Product = written(d.Document, &a.Product)
+		p.Accelerator, p.Accelerators = writtenValue(d.Document, &a.Resource), writtenValue(d.Document, &a.Count)
+		p.Product = writtenValue(d.Document, &a.Product)
 	}
 	return p
 }
@@ -114,7 +114,7 @@ func variables(d *decode.Document, list []v1alpha1.Variable) []Variable {
 	var result []Variable
 	for i := range list {
 		v := Variable{
-			Name: written(d, &list[i].Name), Value: orDefault(d, &list[i].Value, "a variable without a value is empty"), Why: list[i].Reason,
+			Name: writtenValue(d, &list[i].Name), Value: orDefault(d, &list[i].Value, "a variable without a value is empty"), Why: list[i].Reason,
 		}
 		if v.Why != "" {
 			v.Value.Why = v.Why
@@ -127,15 +127,15 @@ func variables(d *decode.Document, list []v1alpha1.Variable) []Variable {
 func runtime(d *resolve.Definition[v1alpha1.MPIRuntime], p *Profile, sources *Images) *Runtime {
 	spec := &d.Spec.Spec
 	r := &Runtime{
-		Name:              written(d.Document, &d.Spec.Metadata.Name),
-		Description:       written(d.Document, &spec.Description),
-		Framework:         derived(d.Document, &spec.Framework, frameworkLabels[spec.Framework], "a plain MPI program"),
-		Implementation:    derived(d.Document, &spec.MPI.Implementation, mpi.Implementation(spec.MPI.Implementation), ""),
-		Version:           written(d.Document, &spec.MPI.Version),
-		Image:             sources.resolve(written(d.Document, &spec.Image)),
+		Name:              writtenValue(d.Document, &d.Spec.Metadata.Name),
+		Description:       writtenValue(d.Document, &spec.Description),
+		Framework:         derivedValue(d.Document, &spec.Framework, frameworkLabels[spec.Framework], "a plain MPI program"),
+		Implementation:    derivedValue(d.Document, &spec.MPI.Implementation, mpi.Implementation(spec.MPI.Implementation), ""),
+		Version:           writtenValue(d.Document, &spec.MPI.Version),
+		Image:             sources.resolve(writtenValue(d.Document, &spec.Image)),
 		Profile:           p,
-		ProfileName:       written(d.Document, &spec.Profile),
-		DefaultNodes:      written(d.Document, &spec.Nodes.Default),
+		ProfileName:       writtenValue(d.Document, &spec.Profile),
+		DefaultNodes:      writtenValue(d.Document, &spec.Nodes.Default),
 		MinNodes:          orDefault(d.Document, &spec.Nodes.Min, "the smallest job has one node"),
 		MaxNodes:          orDefault(d.Document, &spec.Nodes.Max, "as far as upstream's users report success"),
 		Slots:             slots(d.Document, &spec.SlotsPerNode, p),
@@ -148,11 +148,11 @@ func runtime(d *resolve.Definition[v1alpha1.MPIRuntime], p *Profile, sources *Im
 		Volumes:           volumes(d.Document, spec.Volumes),
 		Gang:              gang(d.Document, &spec.Gang),
 		Restarts:          orDefault(d.Document, &spec.Restarts, "a job that lost a machine is not started again"),
-		MaxDuration:       derived(d.Document, &spec.MaxDuration, duration(spec.MaxDuration), "a job may run for ever"),
+		MaxDuration:       derivedValue(d.Document, &spec.MaxDuration, duration(spec.MaxDuration), "a job may run for ever"),
 		Deprecation:       deprecation(d.Document, spec.Deprecation),
 		Default:           orDefault(d.Document, &spec.Default, "tools offer another runtime first"),
 		Waivers:           waivers(d.Document, spec.Waivers),
-		Deprecated:        derived(d.Document, &spec.Lifecycle, spec.Lifecycle == v1alpha1.Deprecated, "new jobs may use the runtime"),
+		Deprecated:        derivedValue(d.Document, &spec.Lifecycle, spec.Lifecycle == v1alpha1.Deprecated, "new jobs may use the runtime"),
 		Retired:           spec.Lifecycle == v1alpha1.Retired,
 		Tenants:           spec.Tenants,
 	}
@@ -160,10 +160,10 @@ func runtime(d *resolve.Definition[v1alpha1.MPIRuntime], p *Profile, sources *Im
 		r.Framework.Kind, r.Framework.Why = origin.Derived, "the name that Kubeflow Trainer has for the framework"
 	}
 	if r.DefaultNodes.V == 0 {
-		r.DefaultNodes = inherited(r.MinNodes, r.MinNodes.V, "a job that asks for nothing gets the least number of nodes")
+		r.DefaultNodes = inheritedValue(r.MinNodes, r.MinNodes.V, "a job that asks for nothing gets the least number of nodes")
 	}
 	if r.LauncherRunsRanks.V {
-		r.LauncherCPU, r.LauncherMemory = instead(r.CPU, r.LauncherCPU), instead(r.Memory, r.LauncherMemory)
+		r.LauncherCPU, r.LauncherMemory = launcherShare(r.CPU, r.LauncherCPU), launcherShare(r.Memory, r.LauncherMemory)
 	}
 	return r
 }
@@ -171,7 +171,7 @@ func runtime(d *resolve.Definition[v1alpha1.MPIRuntime], p *Profile, sources *Im
 // share is what one node of a job takes of a machine: what the runtime writes, over what the profile offers.
 func share(d *decode.Document, own **resource.Quantity, offer Value[resource.Quantity]) Value[resource.Quantity] {
 	if *own == nil {
-		return inherited(offer, offer.V, "a runtime that asks for nothing takes what the profile offers")
+		return inheritedValue(offer, offer.V, "a runtime that asks for nothing takes what the profile offers")
 	}
 	return Value[resource.Quantity]{V: **own, Origin: origin.Origin{At: d.At(own)}.Over(offer.V.String(), &offer.Origin)}
 }
@@ -179,16 +179,16 @@ func share(d *decode.Document, own **resource.Quantity, offer Value[resource.Qua
 // slots is the number of ranks per node: what the runtime writes, or one for each accelerator of the profile.
 func slots(d *decode.Document, own *intstr.IntOrString, p *Profile) Value[int32] {
 	if own.Type == intstr.Int {
-		return derived(d, own, own.IntVal, "one rank per node")
+		return derivedValue(d, own, own.IntVal, "one rank per node")
 	}
 	return Value[int32]{V: p.Accelerators.V, Origin: origin.Origin{
 		At: d.At(own), Kind: origin.Derived, Why: "`auto` is one rank for each accelerator of the profile", Also: []source.Span{p.Accelerators.At},
 	}}
 }
 
-// instead is what a launcher with ranks takes: what a node takes, whatever is written for a launcher without.
-func instead(node, launcher Value[resource.Quantity]) Value[resource.Quantity] {
-	result := inherited(node, node.V, "a launcher that runs ranks takes what a node takes")
+// launcherShare is what a launcher with ranks takes: what a node takes, whatever is written for a launcher without.
+func launcherShare(node, launcher Value[resource.Quantity]) Value[resource.Quantity] {
+	result := inheritedValue(node, node.V, "a launcher that runs ranks takes what a node takes")
 	result.Origin = result.Over(launcher.V.String(), &launcher.Origin)
 	return result
 }
@@ -198,8 +198,8 @@ func volumes(d *decode.Document, list []v1alpha1.Volume) []Volume {
 	for i := range list {
 		v := &list[i]
 		result = append(result, Volume{
-			Name: written(d, &v.Name), MountPath: written(d, &v.MountPath), Claim: written(d, &v.Claim),
-			Scratch: written(d, &v.Scratch), ReadOnly: orDefault(d, &v.ReadOnly, "jobs may write"),
+			Name: writtenValue(d, &v.Name), MountPath: writtenValue(d, &v.MountPath), Claim: writtenValue(d, &v.Claim),
+			Scratch: writtenValue(d, &v.Scratch), ReadOnly: orDefault(d, &v.ReadOnly, "jobs may write"),
 		})
 	}
 	return result
@@ -207,10 +207,10 @@ func volumes(d *decode.Document, list []v1alpha1.Volume) []Volume {
 
 func gang(d *decode.Document, spec *v1alpha1.Gang) Gang {
 	return Gang{
-		Scheduler: derived(d, &spec.Scheduler, string(spec.Scheduler), "pods start as they fit"),
-		Timeout:   derived(d, &spec.Timeout, duration(spec.Timeout), "long enough for images to be pulled"),
-		Priority:  written(d, &spec.Priority),
-		Within:    written(d, &spec.Within),
+		Scheduler: derivedValue(d, &spec.Scheduler, string(spec.Scheduler), "pods start as they fit"),
+		Timeout:   derivedValue(d, &spec.Timeout, duration(spec.Timeout), "long enough for images to be pulled"),
+		Priority:  writtenValue(d, &spec.Priority),
+		Within:    writtenValue(d, &spec.Within),
 	}
 }
 
@@ -218,5 +218,5 @@ func deprecation(d *decode.Document, spec *v1alpha1.Deprecation) *Deprecation {
 	if spec == nil {
 		return nil
 	}
-	return &Deprecation{Successor: written(d, &spec.Successor), RetireOn: written(d, &spec.RetireOn), Reason: written(d, &spec.Reason)}
+	return &Deprecation{Successor: writtenValue(d, &spec.Successor), RetireOn: writtenValue(d, &spec.RetireOn), Reason: writtenValue(d, &spec.Reason)}
 }

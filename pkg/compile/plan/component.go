@@ -26,17 +26,17 @@ type Component struct {
 	// ValuesAt is the key of the values, or of what is around it where there are none. Places are those of each value, by JSON pointers.
 	ValuesAt source.Span
 	Places   map[string]decode.EntryPlace
-	// Given are the values that the cluster decides; other charts than ours have none.
-	Given []Given
+	// Injected are the values that the cluster decides; other charts than ours have none.
+	Injected []InjectedValue
 	// Sources are the places of all that its objects are rendered from.
 	Sources []source.Span
 }
 
-// Given is a value of our own chart that follows from the rest of the cluster. Its name is the keys that lead to it, with dots.
-type Given struct {
+// InjectedValue is a value of our own chart that follows from the rest of the cluster. Its name is the keys that lead to it, with dots.
+type InjectedValue struct {
 	Named[any]
-	// Instead is what the component has there; nil where it has nothing, so that the value of the cluster holds.
-	Instead *Value[any]
+	// Alternative is what the component has there; nil where it has nothing, so that the value of the cluster holds.
+	Alternative *Value[any]
 }
 
 // FormatValue returns a value of a chart as people read it.
@@ -50,7 +50,7 @@ func (c *Cluster) components(d *decode.Document, spec *v1alpha1.ClusterSpec) []C
 	for i := range spec.Components {
 		own := &spec.Components[i]
 		component := Component{
-			Chart:     written(d, &own.Chart),
+			Chart:     writtenValue(d, &own.Chart),
 			Release:   orDefault(d, &own.Release, "the last part of the chart's folder"),
 			Namespace: orDefault(d, &own.Namespace, "the namespace of the controller"),
 			Values:    own.Values,
@@ -61,8 +61,8 @@ func (c *Cluster) components(d *decode.Document, spec *v1alpha1.ClusterSpec) []C
 		component.Release.V = cmp.Or(component.Release.V, path.Base(own.Chart))
 		component.Namespace.V = cmp.Or(component.Namespace.V, spec.Controller.Namespace)
 		if path.Base(own.Chart) == mpi.ControllerName {
-			for _, value := range c.decides() {
-				component.give(value, d, &own.Values)
+			for _, value := range c.injectedValues() {
+				component.injectValue(value, d, &own.Values)
 			}
 		}
 		result = append(result, component)
@@ -71,15 +71,15 @@ func (c *Cluster) components(d *decode.Document, spec *v1alpha1.ClusterSpec) []C
 	return result
 }
 
-// decides returns the values of the chart of mpi-controller that must agree with the cluster.
-func (c *Cluster) decides() []Named[any] {
+// injectedValues returns the values of the chart of mpi-controller that must agree with the cluster.
+func (c *Cluster) injectedValues() []Named[any] {
 	mode := "companion"
 	if c.Bundled.V {
 		mode = "executor"
 	}
-	values := []Named[any]{{Name: "mode", Value: inherited(c.Bundled, any(mode), "the executor of the cluster")}}
+	values := []Named[any]{{Name: "mode", Value: inheritedValue(c.Bundled, any(mode), "the executor of the cluster")}}
 	if c.Monitoring != nil {
-		values = append(values, Named[any]{Name: "metrics.scrapedFrom", Value: inherited(c.Monitoring.Namespace, any(c.Monitoring.Namespace.V), "where the cluster is monitored from")})
+		values = append(values, Named[any]{Name: "metrics.scrapedFrom", Value: inheritedValue(c.Monitoring.Namespace, any(c.Monitoring.Namespace.V), "where the cluster is monitored from")})
 	}
 	if c.OpenShift {
 		from := origin.Origin{At: c.Name.At, Kind: origin.Derived, Why: "OpenShift assigns users"}
@@ -88,17 +88,17 @@ func (c *Cluster) decides() []Named[any] {
 	return values
 }
 
-// give puts a value of the cluster in, unless the component has one of its own.
-func (c *Component) give(value Named[any], d *decode.Document, field *map[string]any) {
+// injectValue puts a value of the cluster in, unless the component has one of its own.
+func (c *Component) injectValue(value Named[any], d *decode.Document, field *map[string]any) {
 	keys := strings.Split(value.Name, ".")
-	given := Given{Named: value}
+	given := InjectedValue{Named: value}
 	if own, found := lookUp(*field, keys); found {
-		given.Instead = &Value[any]{V: own, Origin: d.EntryOrigin(field, keys[0])}
+		given.Alternative = &Value[any]{V: own, Origin: d.EntryOrigin(field, keys[0])}
 	} else {
-		c.Values = with(c.Values, keys, value.V)
+		c.Values = withKey(c.Values, keys, value.V)
 		c.Sources = append(c.Sources, value.At)
 	}
-	c.Given = append(c.Given, given)
+	c.Injected = append(c.Injected, given)
 }
 
 // lookUp returns the value behind keys. What is no map in their way is the value.
@@ -116,15 +116,15 @@ func lookUp(value any, keys []string) (any, bool) {
 	return value, true
 }
 
-// with returns a copy of values with one more.
-func with(values map[string]any, keys []string, value any) map[string]any {
+// withKey returns a copy of values with one more.
+func withKey(values map[string]any, keys []string, value any) map[string]any {
 	result := maps.Clone(values)
 	if result == nil {
 		result = map[string]any{}
 	}
 	if len(keys) > 1 {
 		below, _ := result[keys[0]].(map[string]any)
-		value = with(below, keys[1:], value)
+		value = withKey(below, keys[1:], value)
 	}
 	result[keys[0]] = value
 	return result

@@ -40,15 +40,15 @@ type TopologyLevel struct {
 func fabric(d *decode.Document, spec *v1alpha1.Fabric) Fabric {
 	kind := mpi.Fabric(spec.Type)
 	return Fabric{
-		Kind:      derived(d, &spec.Type, kind, ""),
+		Kind:      derivedValue(d, &spec.Type, kind, ""),
 		Interface: orDefault(d, &spec.Interface, "the first interface of a pod"),
-		Resource:  written(d, &spec.Resource),
+		Resource:  writtenValue(d, &spec.Resource),
 		Count:     orDefault(d, &spec.Count, "one device of the fabric for each node"),
-		Networks:  inOrder(d, spec.Networks),
-		HCAs:      inOrder(d, spec.HCAs),
-		GIDIndex:  written(d, &spec.GIDIndex),
+		Networks:  orderedValues(d, spec.Networks),
+		HCAs:      orderedValues(d, spec.HCAs),
+		GIDIndex:  writtenValue(d, &spec.GIDIndex),
 		GPUDirect: orDefault(d, &spec.GPUDirect, "adapters copy through the memory of the machine"),
-		LockMemory: derived(d, &spec.LockedMemory, kind.RDMA() && spec.LockedMemory == v1alpha1.LockedByCapability,
+		LockMemory: derivedValue(d, &spec.LockedMemory, kind.RDMA() && spec.LockedMemory == v1alpha1.LockedByCapability,
 			"an RDMA adapter needs memory that stays where it is, and most machines bound how much a process may pin"),
 	}
 }
@@ -83,7 +83,7 @@ func (p *Profile) NodeLabels() []Named[string] {
 		return p.NodeSelector
 	}
 	const why = "a job for one product must not land on machines with another"
-	return sortedByName(append(slices.Clone(p.NodeSelector), Named[string]{Name: productLabel, Value: inherited(p.Product, p.Product.V, why)}))
+	return sortedByName(append(slices.Clone(p.NodeSelector), Named[string]{Name: productLabel, Value: inheritedValue(p.Product, p.Product.V, why)}))
 }
 
 // Level returns a level of the topology, or nil.
@@ -99,7 +99,7 @@ func (p *Profile) Level(name string) *TopologyLevel {
 func topology(d *decode.Document, levels []v1alpha1.TopologyLevel) []TopologyLevel {
 	var result []TopologyLevel
 	for i := range levels {
-		result = append(result, TopologyLevel{Name: written(d, &levels[i].Name), NodeLabel: written(d, &levels[i].NodeLabel)})
+		result = append(result, TopologyLevel{Name: writtenValue(d, &levels[i].Name), NodeLabel: writtenValue(d, &levels[i].NodeLabel)})
 	}
 	return result
 }
@@ -108,14 +108,14 @@ func hugePages(d *decode.Document, spec *v1alpha1.HugePages) *HugePages {
 	if spec == nil {
 		return nil
 	}
-	return &HugePages{Size: written(d, &spec.Size), Amount: written(d, &spec.Amount)}
+	return &HugePages{Size: writtenValue(d, &spec.Size), Amount: writtenValue(d, &spec.Amount)}
 }
 
-// inOrder are list items whose order means something.
-func inOrder(d *decode.Document, list []string) []Value[string] {
+// orderedValues are list items whose order means something.
+func orderedValues(d *decode.Document, list []string) []Value[string] {
 	var result []Value[string]
 	for i := range list {
-		result = append(result, written(d, &list[i]))
+		result = append(result, writtenValue(d, &list[i]))
 	}
 	return result
 }

@@ -52,15 +52,15 @@ func (i *Images) Mirror(reference string) *Mirror {
 func (i *Images) resolve(spec Value[string]) Image {
 	image := Image{Value: spec, Spec: spec}
 	if pin := i.Digest(spec.V); pin != nil {
-		image.Value = pulled(spec.V+"@"+pin.V, "the cluster pins the image to a digest", &pin.Origin, spec)
+		image.Value = pulledImage(spec.V+"@"+pin.V, "the cluster pins the image to a digest", &pin.Origin, spec)
 	}
 	if m := i.Mirror(image.V); m != nil {
-		image.Value = pulled(m.To.V+strings.TrimPrefix(image.V, m.From.V), "the cluster pulls the image from a mirror", &m.To.Origin, image.Value)
+		image.Value = pulledImage(m.To.V+strings.TrimPrefix(image.V, m.From.V), "the cluster pulls the image from a mirror", &m.To.Origin, image.Value)
 	}
 	return image
 }
 
-func pulled(reference, why string, by *origin.Origin, instead Value[string]) Value[string] {
+func pulledImage(reference, why string, by *origin.Origin, instead Value[string]) Value[string] {
 	from := origin.Origin{At: by.At, Kind: origin.Derived, Why: why}
 	return Value[string]{V: reference, Origin: from.Over(instead.V, &instead.Origin)}
 }
@@ -68,7 +68,7 @@ func pulled(reference, why string, by *origin.Origin, instead Value[string]) Val
 func images(d *decode.Document, spec *v1alpha1.ImageSources) Images {
 	result := Images{Digests: entries(d, &spec.Digests)}
 	for i := range spec.Mirrors {
-		result.Mirrors = append(result.Mirrors, Mirror{From: written(d, &spec.Mirrors[i].From), To: written(d, &spec.Mirrors[i].To)})
+		result.Mirrors = append(result.Mirrors, Mirror{From: writtenValue(d, &spec.Mirrors[i].From), To: writtenValue(d, &spec.Mirrors[i].To)})
 	}
 	slices.SortStableFunc(result.Mirrors, func(a, b Mirror) int {
 		return cmp.Or(cmp.Compare(len(b.From.V), len(a.From.V)), cmp.Compare(a.From.V, b.From.V))

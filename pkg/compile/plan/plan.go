@@ -217,7 +217,7 @@ type Deprecation struct {
 
 // Tenant is a team on one cluster.
 type Tenant struct {
-	*Own
+	*TenantSpec
 	// Named are the runtimes that the spec names.
 	Named []Use
 	// Usable are the runtimes that the tenant can use on this cluster, sorted by name.
@@ -225,8 +225,8 @@ type Tenant struct {
 	Quota  Quota
 	// Queue is nil where nothing is queued.
 	Queue *Queue
-	// Vain is what the tenant says about queueing without effect.
-	Vain Ineffective
+	// Ineffective is what the tenant says about queueing without effect.
+	Ineffective Ineffective
 	// Bases are the catalog runtimes that the tenant's variants change, in the order of the spec.
 	Bases []Use
 	// Variants are those of runtimes that are compiled for this cluster, sorted by name.
@@ -234,8 +234,8 @@ type Tenant struct {
 	Waivers  []Waiver
 }
 
-// Own is what the spec of a tenant says, whatever the cluster. Clusters share it.
-type Own struct {
+// TenantSpec is what the spec of a tenant says, whatever the cluster. Clusters share it.
+type TenantSpec struct {
 	Name Value[string]
 	// DisplayName may be "".
 	DisplayName Value[string]
@@ -279,8 +279,8 @@ type ObjectStore struct {
 
 // Variant is a runtime of one tenant.
 type Variant struct {
-	// Of is the catalog runtime, Runtime the result.
-	Of, Runtime *Runtime
+	// Base is the catalog runtime, Runtime the result.
+	Base, Runtime *Runtime
 }
 
 // Use is a runtime that a tenant names.

@@ -77,7 +77,7 @@ func priorities(d *decode.Document, list []v1alpha1.Priority) []Priority {
 	for i := range list {
 		p := &list[i]
 		result = append(result, Priority{
-			Name: written(d, &p.Name), Level: written(d, &p.Value), Description: written(d, &p.Description),
+			Name: writtenValue(d, &p.Name), Level: writtenValue(d, &p.Value), Description: writtenValue(d, &p.Description),
 			Default: orDefault(d, &p.Default, "jobs name the priority that they want"),
 		})
 	}
@@ -90,10 +90,10 @@ func monitoring(d *decode.Document, spec *v1alpha1.Monitoring) *Monitoring {
 		return nil
 	}
 	return &Monitoring{
-		Namespace: written(d, &spec.Namespace), Labels: entries(d, &spec.Labels),
+		Namespace: writtenValue(d, &spec.Namespace), Labels: entries(d, &spec.Labels),
 		Interval:   orDefault(d, &spec.Interval, "often enough for jobs of minutes"),
-		Alerts:     switched(d, &spec.Alerts, true, "nobody looks at metrics all the time"),
-		Dashboards: switched(d, &spec.Dashboards, false, "not every cluster has a Grafana that looks for them"),
+		Alerts:     boolOrDefault(d, &spec.Alerts, true, "nobody looks at metrics all the time"),
+		Dashboards: boolOrDefault(d, &spec.Dashboards, false, "not every cluster has a Grafana that looks for them"),
 	}
 }
 
@@ -103,14 +103,14 @@ func gitOps(d *decode.Document, spec *v1alpha1.ClusterSpec) *GitOps {
 		return nil
 	}
 	g := &GitOps{
-		Flux:       derived(d, &own.Engine, own.Engine == v1alpha1.Flux, ""),
+		Flux:       derivedValue(d, &own.Engine, own.Engine == v1alpha1.Flux, ""),
 		Namespace:  orDefault(d, &own.Namespace, "where the engine is installed when nothing else is chosen"),
-		Repository: written(d, &own.Repository),
-		Secret:     written(d, &own.Secret),
+		Repository: writtenValue(d, &own.Repository),
+		Secret:     writtenValue(d, &own.Secret),
 		Revision:   orDefault(d, &own.Revision, "the branch that holds what was merged"),
 		Path:       orDefault(d, &own.Path, "where `runtime-compiler build` writes when nothing else is chosen"),
-		Interval:   derived(d, &own.Interval, duration(own.Interval), "a change arrives within minutes, and the repository is not asked all the time"),
-		Prune:      switched(d, &own.Prune, true, "what git no longer has is no longer wanted"),
+		Interval:   derivedValue(d, &own.Interval, duration(own.Interval), "a change arrives within minutes, and the repository is not asked all the time"),
+		Prune:      boolOrDefault(d, &own.Prune, true, "what git no longer has is no longer wanted"),
 	}
 	g.version(d, own)
 	if g.Namespace.V == "" {
@@ -134,7 +134,7 @@ func (g *GitOps) version(d *decode.Document, own *v1alpha1.GitOps) {
 	if g.Version.V == "" {
 		g.Version.V = g.Oldest()
 	}
-	g.Refreshes = derived(d, &own.Version, !g.Flux.V && !EarlierVersion(g.Version.V, refreshes), "Argo CD has `retry.refresh` from "+refreshes+" on")
+	g.Refreshes = derivedValue(d, &own.Version, !g.Flux.V && !EarlierVersion(g.Version.V, refreshes), "Argo CD has `retry.refresh` from "+refreshes+" on")
 }
 
 // Oldest is the oldest version of the engine for which we compile.
@@ -169,7 +169,7 @@ func waivers(d *decode.Document, list []v1alpha1.Waiver) []Waiver {
 	for i := range list {
 		w := &list[i]
 		result = append(result, Waiver{
-			Code: written(d, &w.Code), About: written(d, &w.About), Reason: written(d, &w.Reason), Expires: written(d, &w.Expires),
+			Code: writtenValue(d, &w.Code), About: writtenValue(d, &w.About), Reason: writtenValue(d, &w.Reason), Expires: writtenValue(d, &w.Expires),
 		})
 	}
 	return result

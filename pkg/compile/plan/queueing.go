@@ -120,7 +120,7 @@ func (p *Profile) Offers() []Named[resource.Quantity] {
 	offers := []Named[resource.Quantity]{{Name: "cpu", Value: p.CPU}, {Name: "memory", Value: p.Memory}}
 	count := func(name Value[string], n Value[int32]) {
 		if name.V != "" {
-			offers = append(offers, Named[resource.Quantity]{Name: name.V, Value: inherited(n, *resource.NewQuantity(int64(n.V), resource.DecimalSI), "a number as an amount")})
+			offers = append(offers, Named[resource.Quantity]{Name: name.V, Value: inheritedValue(n, *resource.NewQuantity(int64(n.V), resource.DecimalSI), "a number as an amount")})
 		}
 	}
 	count(p.Accelerator, p.Accelerators)
@@ -131,16 +131,16 @@ func (p *Profile) Offers() []Named[resource.Quantity] {
 	return sortedByName(offers)
 }
 
-// units says what one machine of each profile counts for in queues.
-func (c *Cluster) units() {
+// setQueueUnits says what one machine of each profile counts for in queues.
+func (c *Cluster) setQueueUnits() {
 	for i := range c.Capacity {
 		m := &c.Capacity[i]
 		m.Unit = m.Profile.Offers()
 		m.unitPlaces() // a launcher hides what the profile offers, and counts beside it
 		for _, r := range c.Runtimes {
 			if r.Profile == m.Profile && !r.LauncherRunsRanks.V {
-				m.widen("cpu", r.CPU.V, r.LauncherCPU)
-				m.widen("memory", r.Memory.V, r.LauncherMemory)
+				m.addLauncherRoom("cpu", r.CPU.V, r.LauncherCPU)
+				m.addLauncherRoom("memory", r.Memory.V, r.LauncherMemory)
 			}
 		}
 		m.unitPlaces()
@@ -158,8 +158,8 @@ func (m *Machines) unitPlaces() {
 	}
 }
 
-// widen makes room for a launcher beside a node.
-func (m *Machines) widen(name string, node resource.Quantity, launcher Value[resource.Quantity]) {
+// addLauncherRoom makes room for a launcher beside a node.
+func (m *Machines) addLauncherRoom(name string, node resource.Quantity, launcher Value[resource.Quantity]) {
 	node.Add(launcher.V)
 	for i := range m.Unit {
 		unit := &m.Unit[i]
@@ -169,7 +169,7 @@ func (m *Machines) widen(name string, node resource.Quantity, launcher Value[res
 		}
 		if unit.Name == name && larger > 0 {
 			before := unit.Value
-			unit.Value = inherited(launcher, node, "a node and its launcher, because the node alone takes what the profile offers")
+			unit.Value = inheritedValue(launcher, node, "a node and its launcher, because the node alone takes what the profile offers")
 			unit.Origin = unit.Over(before.V.String(), &before.Origin)
 		}
 	}
@@ -179,7 +179,7 @@ func capacity(d *decode.Document, spec *v1alpha1.ClusterSpec, profiles map[strin
 	var result []Machines
 	for i := range spec.Capacity {
 		if p := profiles[spec.Capacity[i].Profile]; p != nil {
-			result = append(result, Machines{Profile: p, Nodes: written(d, &spec.Capacity[i].Nodes), PricePerHour: written(d, &spec.Capacity[i].PricePerHour)})
+			result = append(result, Machines{Profile: p, Nodes: writtenValue(d, &spec.Capacity[i].Nodes), PricePerHour: writtenValue(d, &spec.Capacity[i].PricePerHour)})
 		}
 	}
 	slices.SortStableFunc(result, func(a, b Machines) int { return cmp.Compare(a.Profile.Name, b.Profile.Name) })
@@ -193,7 +193,7 @@ func queueing(d *decode.Document, spec *v1alpha1.Queueing, profiles map[string]*
 	q := &Queueing{APIVersion: orDefault(d, &spec.APIVersion, "what Kueue serves from version 0.15 on")}
 	for i := range spec.Cohorts {
 		own := &spec.Cohorts[i]
-		q.Cohorts = append(q.Cohorts, &Cohort{Name: written(d, &own.Name), Parent: written(d, &own.Parent), Shares: shares(d, own.Shares, profiles)})
+		q.Cohorts = append(q.Cohorts, &Cohort{Name: writtenValue(d, &own.Name), Parent: writtenValue(d, &own.Parent), Shares: shares(d, own.Shares, profiles)})
 	}
 	slices.SortStableFunc(q.Cohorts, func(a, b *Cohort) int { return cmp.Compare(a.Name.V, b.Name.V) })
 	return q
@@ -210,7 +210,7 @@ func queue(d *resolve.Definition[v1alpha1.Tenant], c *Cluster) *Queue {
 		here[machines.Profile.Name] = machines.Profile
 	}
 	q := &Queue{
-		Cohort:   written(d.Document, &spec.Cohort),
+		Cohort:   writtenValue(d.Document, &spec.Cohort),
 		Shares:   shares(d.Document, spec.Shares, here),
 		Preempts: orDefault(d.Document, &spec.Preempts, "a tenant gets its own machines back when it needs them"),
 	}
@@ -227,8 +227,8 @@ func shares(d *decode.Document, list []v1alpha1.Share, profiles map[string]*Prof
 		own := &list[i]
 		if p := profiles[own.Profile]; p != nil {
 			result = append(result, Share{
-				Profile: p, ProfileName: written(d, &own.Profile), Nodes: written(d, &own.Nodes),
-				Borrow: written(d, &own.Borrow), Lend: written(d, &own.Lend),
+				Profile: p, ProfileName: writtenValue(d, &own.Profile), Nodes: writtenValue(d, &own.Nodes),
+				Borrow: writtenValue(d, &own.Borrow), Lend: writtenValue(d, &own.Lend),
 			})
 		}
 	}
@@ -236,8 +236,8 @@ func shares(d *decode.Document, list []v1alpha1.Share, profiles map[string]*Prof
 	return result
 }
 
-// vain compares a tenant's queue with all clusters that it works on.
-func vain(b *resolve.Bundle, d *resolve.Definition[v1alpha1.Tenant]) Ineffective {
+// ineffectiveQueue compares a tenant's queue with all clusters that it works on.
+func ineffectiveQueue(b *resolve.Bundle, d *resolve.Definition[v1alpha1.Tenant]) Ineffective {
 	spec := &d.Spec.Spec
 	if spec.Queue == nil {
 		return Ineffective{}
@@ -259,7 +259,7 @@ func vain(b *resolve.Bundle, d *resolve.Definition[v1alpha1.Tenant]) Ineffective
 	if !queues {
 		return Ineffective{Queue: d.Key(&spec.Queue)}
 	}
-	v := Ineffective{Shares: vainShares(b, d, here)}
+	v := Ineffective{Shares: ineffectiveShares(b, d, here)}
 	if !computes && len(spec.Quota.Accelerators) > 0 {
 		v.Accelerators = d.Key(&spec.Quota.Accelerators)
 	}
@@ -270,14 +270,14 @@ func sharesIn(capacity []v1alpha1.Capacity, shares []v1alpha1.Share) bool {
 	return slices.ContainsFunc(shares, func(s v1alpha1.Share) bool { return len(capacity) > 0 && hasProfile(capacity, s.Profile) })
 }
 
-func vainShares(b *resolve.Bundle, d *resolve.Definition[v1alpha1.Tenant], here map[string]bool) []IneffectiveShare {
+func ineffectiveShares(b *resolve.Bundle, d *resolve.Definition[v1alpha1.Tenant], here map[string]bool) []IneffectiveShare {
 	var result []IneffectiveShare
 	for i := range d.Spec.Spec.Queue.Shares {
 		share := &d.Spec.Spec.Queue.Shares[i]
 		if here[share.Profile] {
 			continue
 		}
-		v := IneffectiveShare{Profile: written(d.Document, &share.Profile)}
+		v := IneffectiveShare{Profile: writtenValue(d.Document, &share.Profile)}
 		for _, c := range b.Clusters.All() {
 			if own := c.Spec.Spec.Capacity; len(own) > 0 && hasProfile(own, share.Profile) {
 				v.Elsewhere = append(v.Elsewhere, c.Name)

@@ -14,7 +14,7 @@ func claims(d *decode.Document, list []v1alpha1.Claim, all []Value[string]) []Cl
 	for i := range list {
 		own := &list[i]
 		claim := Claim{
-			Name: written(d, &own.Name), Size: written(d, &own.Size), StorageClass: written(d, &own.StorageClass),
+			Name: writtenValue(d, &own.Name), Size: writtenValue(d, &own.Size), StorageClass: writtenValue(d, &own.StorageClass),
 			Access:     orDefault(d, &own.Access, "all nodes of a job may mount it"),
 			Namespaces: all,
 		}
@@ -27,7 +27,7 @@ func claims(d *decode.Document, list []v1alpha1.Claim, all []Value[string]) []Cl
 	return result
 }
 
-// In says whether a namespace has the claim.
-func (c *Claim) In(namespace string) bool {
+// InNamespace says whether a namespace has the claim.
+func (c *Claim) InNamespace(namespace string) bool {
 	return slices.ContainsFunc(c.Namespaces, func(n Value[string]) bool { return n.V == namespace })
 }

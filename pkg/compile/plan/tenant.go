@@ -16,8 +16,8 @@ import (
 // planner plans the clusters of a repository.
 type planner struct {
 	*resolve.Bundle
-	// known is what clusters share of a tenant.
-	known *Known
+	// cache is what clusters share of a tenant.
+	cache *Cache
 }
 
 // tenants returns the sound tenants of a cluster, sorted by name.
@@ -31,18 +31,18 @@ func (p planner) tenants(c *Cluster) []*Tenant {
 			c.Partial = true
 			continue
 		}
-		t := tenant(d, p.known.of(d), c)
-		t.Vain = vain(p.Bundle, d)
+		t := tenant(d, p.cache.ownSpec(d), c)
+		t.Ineffective = ineffectiveQueue(p.Bundle, d)
 		result = append(result, t)
 	}
 	return result
 }
 
-func own(d *resolve.Definition[v1alpha1.Tenant]) *Own {
+func tenantSpec(d *resolve.Definition[v1alpha1.Tenant]) *TenantSpec {
 	spec := &d.Spec.Spec
-	o := &Own{
-		Name:         written(d.Document, &d.Spec.Metadata.Name),
-		DisplayName:  written(d.Document, &spec.DisplayName),
+	o := &TenantSpec{
+		Name:         writtenValue(d.Document, &d.Spec.Metadata.Name),
+		DisplayName:  writtenValue(d.Document, &spec.DisplayName),
 		Admins:       names(d.Document, spec.People.Admins),
 		Editors:      names(d.Document, spec.People.Editors),
 		Viewers:      names(d.Document, spec.People.Viewers),
@@ -54,24 +54,24 @@ func own(d *resolve.Definition[v1alpha1.Tenant]) *Own {
 		PodSecurity:  orDefault(d.Document, &spec.PodSecurity, "the strictest Pod Security Standard, which all runtimes keep"),
 		Encrypted:    orDefault(d.Document, &spec.Network.RequireEncryption, "traffic may be in the clear"),
 		PullSecrets:  names(d.Document, spec.PullSecrets),
-		KeepFinished: derived(d.Document, &spec.Retention.FinishedJobs, duration(spec.Retention.FinishedJobs), "finished jobs stay until somebody deletes them"),
+		KeepFinished: derivedValue(d.Document, &spec.Retention.FinishedJobs, duration(spec.Retention.FinishedJobs), "finished jobs stay until somebody deletes them"),
 	}
 	o.Claims = claims(d.Document, spec.Storage, o.Namespaces)
 	if store := spec.ObjectStore; store != nil {
-		o.ObjectStore = &ObjectStore{Secret: written(d.Document, &store.Secret), Endpoint: written(d.Document, &store.Endpoint)}
+		o.ObjectStore = &ObjectStore{Secret: writtenValue(d.Document, &store.Secret), Endpoint: writtenValue(d.Document, &store.Endpoint)}
 	}
 	return o
 }
 
-func tenant(d *resolve.Definition[v1alpha1.Tenant], own *Own, c *Cluster) *Tenant {
+func tenant(d *resolve.Definition[v1alpha1.Tenant], own *TenantSpec, c *Cluster) *Tenant {
 	spec := &d.Spec.Spec
 	t := &Tenant{
-		Own:     own,
-		Named:   uses(names(d.Document, spec.Runtimes), c),
-		Quota:   quota(d.Document, &spec.Quota, c.Accelerators),
-		Queue:   queue(d, c),
-		Bases:   uses(bases(d.Document, spec.Variants), c),
-		Waivers: waivers(d.Document, spec.Waivers),
+		TenantSpec: own,
+		Named:      uses(names(d.Document, spec.Runtimes), c),
+		Quota:      quota(d.Document, &spec.Quota, c.Accelerators),
+		Queue:      queue(d, c),
+		Bases:      uses(bases(d.Document, spec.Variants), c),
+		Waivers:    waivers(d.Document, spec.Waivers),
 	}
 	t.Usable = usable(t, c, len(spec.Runtimes) == 0)
 	t.Quota.Storage = storage(d.Document, spec)
@@ -83,7 +83,7 @@ func tenant(d *resolve.Definition[v1alpha1.Tenant], own *Own, c *Cluster) *Tenan
 func names(d *decode.Document, list []string) []Value[string] {
 	result := make([]Value[string], 0, len(list))
 	for i := range list {
-		result = append(result, written(d, &list[i]))
+		result = append(result, writtenValue(d, &list[i]))
 	}
 	return byName(result)
 }
@@ -110,8 +110,8 @@ func usable(t *Tenant, c *Cluster, all bool) []*Runtime {
 	return result
 }
 
-// Runs returns the runtimes whose jobs may run in the tenant's namespaces: those of the catalog, and its own variants.
-func (t *Tenant) Runs() iter.Seq[*Runtime] {
+// AllowedRuntimes returns the runtimes whose jobs may run in the tenant's namespaces: those of the catalog, and its own variants.
+func (t *Tenant) AllowedRuntimes() iter.Seq[*Runtime] {
 	return func(yield func(*Runtime) bool) {
 		for _, r := range t.Usable {
 			if !yield(r) {
@@ -126,9 +126,9 @@ func (t *Tenant) Runs() iter.Seq[*Runtime] {
 	}
 }
 
-// Apart returns the runtimes of the tenant whose jobs may be larger than those of a runtime that it can use anyway: what holds for the
+// RuntimesToCheck returns the runtimes of the tenant whose jobs may be larger than those of a runtime that it can use anyway: what holds for the
 // others holds for these variants too.
-func (t *Tenant) Apart() iter.Seq[*Runtime] {
+func (t *Tenant) RuntimesToCheck() iter.Seq[*Runtime] {
 	return func(yield func(*Runtime) bool) {
 		for _, r := range t.Usable {
 			if !yield(r) {
@@ -136,7 +136,7 @@ func (t *Tenant) Apart() iter.Seq[*Runtime] {
 			}
 		}
 		for _, v := range t.Variants {
-			known := v.Runtime.MinNodes.V <= v.Of.MinNodes.V && slices.Contains(t.Usable, v.Of)
+			known := v.Runtime.MinNodes.V <= v.Base.MinNodes.V && slices.Contains(t.Usable, v.Base)
 			if !known && !yield(v.Runtime) {
 				return
 			}
@@ -162,7 +162,7 @@ func (t *Tenant) Claim(name string) *Claim {
 
 // PinsMemory returns a runtime of the tenant whose pods need the capability IPC_LOCK, or nil.
 func (t *Tenant) PinsMemory() *Runtime {
-	for r := range t.Runs() {
+	for r := range t.AllowedRuntimes() {
 		if r.Profile.Fabric.LockMemory.V {
 			return r
 		}
@@ -172,16 +172,16 @@ func (t *Tenant) PinsMemory() *Runtime {
 
 func quota(d *decode.Document, spec *v1alpha1.Quota, accelerators []string) Quota {
 	return Quota{
-		CPU:          written(d, &spec.CPU),
-		Memory:       written(d, &spec.Memory),
-		Pods:         written(d, &spec.Pods),
-		Jobs:         written(d, &spec.Jobs),
-		Accelerators: devices(d, spec, accelerators),
+		CPU:          writtenValue(d, &spec.CPU),
+		Memory:       writtenValue(d, &spec.Memory),
+		Pods:         writtenValue(d, &spec.Pods),
+		Jobs:         writtenValue(d, &spec.Jobs),
+		Accelerators: acceleratorQuota(d, spec, accelerators),
 	}
 }
 
-// devices are the accelerators of a quota and those of the cluster that it leaves out.
-func devices(d *decode.Document, spec *v1alpha1.Quota, accelerators []string) []Named[resource.Quantity] {
+// acceleratorQuota are the accelerators of a quota and those of the cluster that it leaves out.
+func acceleratorQuota(d *decode.Document, spec *v1alpha1.Quota, accelerators []string) []Named[resource.Quantity] {
 	result := entries(d, &spec.Accelerators)
 	for _, name := range accelerators {
 		if _, found := spec.Accelerators[name]; !found {
@@ -196,7 +196,7 @@ func devices(d *decode.Document, spec *v1alpha1.Quota, accelerators []string) []
 
 // storage is what the quota says, or what the tenant's own claims take in the namespace with most of them.
 func storage(d *decode.Document, spec *v1alpha1.TenantSpec) Value[*resource.Quantity] {
-	own := written(d, &spec.Quota.Storage)
+	own := writtenValue(d, &spec.Quota.Storage)
 	if own.V != nil || len(spec.Storage) == 0 {
 		return own
 	}
@@ -214,8 +214,8 @@ func storage(d *decode.Document, spec *v1alpha1.TenantSpec) Value[*resource.Quan
 func limits(d *decode.Document, spec *v1alpha1.ContainerLimits) Limits {
 	const why = "a quota counts requests and memory limits, so that a container which says nothing must have some"
 	return Limits{
-		MaxCPU:        written(d, &spec.Max.CPU),
-		MaxMemory:     written(d, &spec.Max.Memory),
+		MaxCPU:        writtenValue(d, &spec.Max.CPU),
+		MaxMemory:     writtenValue(d, &spec.Max.Memory),
 		DefaultCPU:    orDefault(d, &spec.Default.CPU, why),
 		DefaultMemory: orDefault(d, &spec.Default.Memory, why),
 	}
@@ -225,11 +225,11 @@ func egress(d *decode.Document, ranges []v1alpha1.Egress) []Egress {
 	var result []Egress
 	for i := range ranges {
 		e := &ranges[i]
-		allowed := Egress{CIDR: written(d, &e.CIDR)}
+		allowed := Egress{CIDR: writtenValue(d, &e.CIDR)}
 		for j := range e.Ports {
 			p := &e.Ports[j]
 			allowed.Ports = append(allowed.Ports, Port{
-				Protocol: orDefault(d, &p.Protocol, "most services speak TCP"), Port: written(d, &p.Port),
+				Protocol: orDefault(d, &p.Protocol, "most services speak TCP"), Port: writtenValue(d, &p.Port),
 			})
 		}
 		result = append(result, allowed)
@@ -237,8 +237,8 @@ func egress(d *decode.Document, ranges []v1alpha1.Egress) []Egress {
 	return result
 }
 
-// People returns the groups of all roles, sorted, each once.
-func (t *Tenant) People() []*Value[string] {
+// GroupsOfRoles returns the groups of all roles, sorted, each once.
+func (t *Tenant) GroupsOfRoles() []*Value[string] {
 	people := make([]*Value[string], 0, len(t.Admins)+len(t.Editors)+len(t.Viewers))
 	for _, groups := range [][]Value[string]{t.Admins, t.Editors, t.Viewers} {
 		for i := range groups {

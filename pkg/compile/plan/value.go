@@ -20,18 +20,18 @@ type Named[T any] struct {
 	Value[T]
 }
 
-// written is a field that every spec has, or a list item.
-func written[T any](d *decode.Document, field *T) Value[T] {
+// writtenValue is a field that every spec has, or a list item.
+func writtenValue[T any](d *decode.Document, field *T) Value[T] {
 	return Value[T]{V: *field, Origin: d.Origin(field)}
 }
 
 // orDefault is a field that may be left out; why says what its default is for.
 func orDefault[T any](d *decode.Document, field *T, why string) Value[T] {
-	return derived(d, field, *field, why)
+	return derivedValue(d, field, *field, why)
 }
 
-// derived is what a field means. Where the field is not written the value is a default; why says what it is for.
-func derived[T, F any](d *decode.Document, field *F, value T, why string) Value[T] {
+// derivedValue is what a field means. Where the field is not written the value is a default; why says what it is for.
+func derivedValue[T, F any](d *decode.Document, field *F, value T, why string) Value[T] {
 	v := Value[T]{V: value, Origin: d.Origin(field)}
 	if !d.Written(field) {
 		v.Kind, v.Why = origin.Default, why
@@ -39,16 +39,16 @@ func derived[T, F any](d *decode.Document, field *F, value T, why string) Value[
 	return v
 }
 
-// switched is a field that switches something on or off; why says what its default is for.
-func switched(d *decode.Document, field **bool, missing bool, why string) Value[bool] {
+// boolOrDefault is a field that switches something on or off; why says what its default is for.
+func boolOrDefault(d *decode.Document, field **bool, missing bool, why string) Value[bool] {
 	if *field == nil {
 		return Value[bool]{V: missing, Origin: origin.Origin{At: d.At(field), Kind: origin.Default, Why: why}}
 	}
 	return Value[bool]{V: **field, Origin: origin.Origin{At: d.At(field)}}
 }
 
-// inherited is a value that another one gives.
-func inherited[T, F any](from Value[F], value T, why string) Value[T] {
+// inheritedValue is a value that another one gives.
+func inheritedValue[T, F any](from Value[F], value T, why string) Value[T] {
 	return Value[T]{V: value, Origin: origin.Origin{At: from.At, Kind: origin.Derived, Why: why, Lost: from.Lost}}
 }
 

@@ -17,7 +17,7 @@ const endpointVariable = "AWS_ENDPOINT_URL"
 func bases(d *decode.Document, list []v1alpha1.Variant) []Value[string] {
 	result := make([]Value[string], 0, len(list))
 	for i := range list {
-		result = append(result, written(d, &list[i].Runtime))
+		result = append(result, writtenValue(d, &list[i].Runtime))
 	}
 	return result
 }
@@ -29,7 +29,7 @@ func variants(d *decode.Document, list []v1alpha1.Variant, c *Cluster, store *Ob
 		own := &list[i]
 		of := slices.IndexFunc(c.Runtimes, func(r *Runtime) bool { return r.Name.V == own.Runtime })
 		if of >= 0 {
-			result = append(result, &Variant{Of: c.Runtimes[of], Runtime: variant(d, own, c.Runtimes[of], &c.Images, store)})
+			result = append(result, &Variant{Base: c.Runtimes[of], Runtime: variant(d, own, c.Runtimes[of], &c.Images, store)})
 		}
 	}
 	slices.SortStableFunc(result, func(a, b *Variant) int { return cmp.Compare(a.Runtime.Name.V, b.Runtime.Name.V) })
@@ -39,14 +39,14 @@ func variants(d *decode.Document, list []v1alpha1.Variant, c *Cluster, store *Ob
 // variant is a runtime with some values changed; what it loses is remembered.
 func variant(d *decode.Document, own *v1alpha1.Variant, of *Runtime, sources *Images, store *ObjectStore) *Runtime {
 	r := *of
-	r.Name, r.Default, r.Tenants, r.Waivers = written(d, &own.Name), Value[bool]{}, nil, nil
+	r.Name, r.Default, r.Tenants, r.Waivers = writtenValue(d, &own.Name), Value[bool]{}, nil, nil
 	if own.Image != "" {
-		image := written(d, &own.Image)
+		image := writtenValue(d, &own.Image)
 		image.Origin = image.Over(of.Image.Spec.V, &of.Image.Spec.Origin)
 		r.Image = sources.resolve(image)
 	}
 	if own.Nodes != nil {
-		r.bound(d, own.Nodes)
+		r.boundNodes(d, own.Nodes)
 	}
 	r.Env = slices.Concat(of.Env, store.variables(), variables(d, own.Env))
 	if store != nil {
@@ -56,11 +56,11 @@ func variant(d *decode.Document, own *v1alpha1.Variant, of *Runtime, sources *Im
 	return &r
 }
 
-// bound replaces the numbers of nodes that are written; the others stay, as far as they are possible.
-func (r *Runtime) bound(d *decode.Document, own *v1alpha1.Nodes) {
+// boundNodes replaces the numbers of nodes that are written; the others stay, as far as they are possible.
+func (r *Runtime) boundNodes(d *decode.Document, own *v1alpha1.Nodes) {
 	replace := func(bound *Value[int32], field *int32) {
 		if d.Written(field) {
-			value, lost := written(d, field), *bound
+			value, lost := writtenValue(d, field), *bound
 			value.Origin = value.Over(strconv.Itoa(int(lost.V)), &lost.Origin)
 			*bound = value
 		}
@@ -69,7 +69,7 @@ func (r *Runtime) bound(d *decode.Document, own *v1alpha1.Nodes) {
 	replace(&r.MaxNodes, &own.Max)
 	replace(&r.DefaultNodes, &own.Default)
 	if !d.Written(&own.Default) && (r.DefaultNodes.V < r.MinNodes.V || r.DefaultNodes.V > r.MaxNodes.V) {
-		r.DefaultNodes = inherited(r.MinNodes, r.MinNodes.V, "a job that asks for nothing gets the least number of nodes")
+		r.DefaultNodes = inheritedValue(r.MinNodes, r.MinNodes.V, "a job that asks for nothing gets the least number of nodes")
 	}
 }
 

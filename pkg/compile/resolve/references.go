@@ -30,7 +30,7 @@ func exists[T any](x *Index[T], d *decode.Document, name *string, list *diag.Lis
 	if *name == "" || x.byName[*name] != nil {
 		return true
 	}
-	if meant := decode.Intended(*name); x.nameless || x.meant[*name] || x.meant[meant] || meant != *name {
+	if meant := decode.IntendedName(*name); x.nameless || x.meant[*name] || x.meant[meant] || meant != *name {
 		return false // a name that none can have was reported
 	}
 	report := list.Errorf(diag.DanglingReference, d.At(name), "there is no %s `%s`", x.Kind, *name).Suggest(*name, x.Names())

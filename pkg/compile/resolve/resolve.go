@@ -141,7 +141,7 @@ func define[T any](x *Index[T], d *decode.Document, spec *T, name *string, list 
 		x.byName = map[string]*Definition[T]{}
 	}
 	if !d.Sound {
-		x.expect(decode.Intended(*name))
+		x.expect(decode.IntendedName(*name))
 	}
 	definition := &Definition[T]{Document: d, Spec: spec, Name: *name, Sound: d.Sound}
 	if first := x.byName[*name]; first != nil {

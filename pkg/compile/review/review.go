@@ -165,7 +165,7 @@ func clustersOf(states ...[]*plan.Cluster) map[string]semdiff.Cluster {
 
 func tenantOf(t *plan.Tenant, before bool) rule.Tenant {
 	own := rule.Tenant{Name: t.Name.V, Before: before}
-	for _, group := range t.People() {
+	for _, group := range t.GroupsOfRoles() {
 		own.Groups = append(own.Groups, group.V)
 	}
 	for _, n := range t.Namespaces {

@@ -251,7 +251,7 @@ func livesIn(clusters map[string]semdiff.Cluster, state fstest.MapFS, before boo
 			for _, n := range own.Namespaces {
 				tenant.Namespaces = append(tenant.Namespaces, n.V)
 			}
-			for _, group := range own.People() {
+			for _, group := range own.GroupsOfRoles() {
 				tenant.Groups = append(tenant.Groups, group.V)
 			}
 			known.Tenants = append(known.Tenants, tenant)

@@ -101,7 +101,7 @@ func compiledOf(specs specFiles, how string) (compiledState, bool) {
 			for _, n := range own.Namespaces {
 				tenant.Namespaces = append(tenant.Namespaces, n.V)
 			}
-			for _, group := range own.People() {
+			for _, group := range own.GroupsOfRoles() {
 				tenant.Groups = append(tenant.Groups, group.V)
 			}
 			known.Tenants = append(known.Tenants, tenant)

@@ -152,7 +152,7 @@ func (ch Change) tenant(c *plan.Cluster) *plan.Tenant {
 	name := plan.Value[string]{V: ch.Tenant}
 	m := c.MachinesOf(ch.Profile)
 	t := &plan.Tenant{
-		Own: &plan.Own{
+		TenantSpec: &plan.TenantSpec{
 			Name: name, Namespaces: []plan.Value[string]{name}, PodSecurity: plan.Value[string]{V: "restricted"},
 			Limits: plan.Limits{
 				DefaultCPU:    plan.Value[resource.Quantity]{V: resource.MustParse("1m")},

@@ -50,11 +50,11 @@ type Result struct {
 	// Rejected says why runtimes of the same library do not fit.
 	Rejected []string
 	// Entries are what became of each value, in the order of Classes and then of the text.
-	Entries []Entry
+	Entries []Outcome
 }
 
-// Hands is how many values somebody has to look at before the TrainJob does what the MPIJob did.
-func (r *Result) Hands() int { return r.Count(NotPossible) }
+// ToReview is how many values somebody has to look at before the TrainJob does what the MPIJob did.
+func (r *Result) ToReview() int { return r.Count(NotPossible) }
 
 // Count is how many entries have a class.
 func (r *Result) Count(class Class) int {
@@ -69,7 +69,7 @@ func (r *Result) Count(class Class) int {
 
 // converter is one conversion.
 type converter struct {
-	ledger
+	outcomeLog
 	job     *Job
 	spec    *mpiJobSpec
 	catalog *Catalog
@@ -85,7 +85,7 @@ type converter struct {
 // Convert converts one MPIJob. Specs that it proposes are added to the catalog.
 func Convert(job *Job, catalog *Catalog, options Options) *Result {
 	c := &converter{
-		ledger: ledger{document: job.document}, job: job, spec: &job.spec.Spec, catalog: catalog, options: options,
+		outcomeLog: outcomeLog{document: job.document}, job: job, spec: &job.spec.Spec, catalog: catalog, options: options,
 		trainer: &trainer.Trainer{}, pods: map[string]*podPatch{mpi.LauncherJob: {}, mpi.NodeJob: {}},
 	}
 	c.out = &trainer.TrainJob{TypeMeta: metav1.TypeMeta{APIVersion: trainer.GroupVersion.String(), Kind: "TrainJob"}}
@@ -208,7 +208,7 @@ func (c *converter) images() {
 	if decode.HasFormat("image", container.Image) {
 		c.add(Carried, at+".image", to, "")
 	} else {
-		c.addDefault(NotPossible, at+".image", to, "no image reference; one is %s", decode.Allowed("image"))
+		c.addDefault(NotPossible, at+".image", to, "no image reference; one is %s", decode.FormatDescription("image"))
 	}
 	launcher, launcherAt := c.main(c.launcher(), launcherPath)
 	switch {
@@ -336,5 +336,5 @@ func CheckMPIVersion(version string) error {
 	if version == "" || decode.HasFormat("mpi-version", version) {
 		return nil
 	}
-	return fmt.Errorf("`%s` is no version of MPI: it must be %s", version, decode.Allowed("mpi-version"))
+	return fmt.Errorf("`%s` is no version of MPI: it must be %s", version, decode.FormatDescription("mpi-version"))
 }

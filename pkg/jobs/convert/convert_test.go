@@ -127,7 +127,7 @@ func nothingIsDropped(t *testing.T, name, text string, r *convert.Result) {
 	out := map[string]bool{}
 	scalars(made, "", func(_, value string) { out[value] = true })
 	scalars(job, "", func(at, value string) {
-		var named []convert.Entry
+		var named []convert.Outcome
 		for _, e := range r.Entries {
 			if rest, found := strings.CutPrefix(at, e.From); found && (rest == "" || rest[0] == '.' || rest[0] == '[') {
 				named = append(named, e)
@@ -137,7 +137,7 @@ func nothingIsDropped(t *testing.T, name, text string, r *convert.Result) {
 			t.Errorf("%s: the report says nothing of %s: %s", name, at, value)
 			return
 		}
-		if at == "apiVersion" || at == "kind" || slices.ContainsFunc(named, func(e convert.Entry) bool { return e.Class != convert.Carried }) {
+		if at == "apiVersion" || at == "kind" || slices.ContainsFunc(named, func(e convert.Outcome) bool { return e.Class != convert.Carried }) {
 			return
 		}
 		if !out[value] && at != "spec.mpiReplicaSpecs.Worker.replicas" {
@@ -302,7 +302,7 @@ func TestJSON(t *testing.T) {
 // TestWithoutCatalog: nothing is known of machines, and everything is proposed.
 func TestWithoutCatalog(t *testing.T) {
 	r := converted(t, corpus.Base, &convert.Catalog{})
-	if !r.Proposed || len(r.Specs) != 2 || r.Hands() != 1 || r.TrainJob.Labels != nil {
-		t.Errorf("%d specs, %d for hands, labels %v", len(r.Specs), r.Hands(), r.TrainJob.Labels)
+	if !r.Proposed || len(r.Specs) != 2 || r.ToReview() != 1 || r.TrainJob.Labels != nil {
+		t.Errorf("%d specs, %d for hands, labels %v", len(r.Specs), r.ToReview(), r.TrainJob.Labels)
 	}
 }

@@ -25,8 +25,8 @@ type Problem struct {
 	Message string
 }
 
-// Other is an object of another kind in the same file. It is left as it is.
-type Other struct {
+// OtherObject is an object of another kind in the same file. It is left as it is.
+type OtherObject struct {
 	At   source.Span
 	Kind string
 	Name string
@@ -35,7 +35,7 @@ type Other struct {
 // Input is what files hold.
 type Input struct {
 	Jobs     []*Job
-	Others   []Other
+	Others   []OtherObject
 	Problems []Problem
 }
 
@@ -92,7 +92,7 @@ func (in *Input) document(file *source.File, root *syntax.Node) {
 		if metadata := root.Get("metadata"); metadata != nil {
 			name = scalarOf(metadata.Follow(), "name")
 		}
-		in.Others = append(in.Others, Other{At: root.At.In(file), Kind: kind, Name: name})
+		in.Others = append(in.Others, OtherObject{At: root.At.In(file), Kind: kind, Name: name})
 		return
 	}
 	if version != versionV2beta1 && version != versionV1 {

@@ -115,7 +115,7 @@ func (c *Catalog) proposedProfile(n *need) *v1alpha1.HardwareProfile {
 			p.Spec.HugePages = &v1alpha1.HugePages{Size: strings.TrimPrefix(text, corev1.ResourceHugePagesPrefix), Amount: amount}
 		default:
 			p.Spec.Accelerator = &v1alpha1.Accelerator{Resource: text, Count: count}
-			kind = cmp.Or(decode.Intended(text), "device")
+			kind = cmp.Or(decode.IntendedName(text), "device")
 		}
 	}
 	for _, t := range n.tolerations {
@@ -146,7 +146,7 @@ func runtimeName(n *need) string {
 	if n.mpi.Implementation == string(mpi.OpenMPI) {
 		name += n.major
 	}
-	job := decode.Intended(n.name[strings.LastIndex(n.name, "/")+1:])
+	job := decode.IntendedName(n.name[strings.LastIndex(n.name, "/")+1:])
 	return name + "-" + strings.Trim(cmp.Or(job, "job")[:min(len(cmp.Or(job, "job")), longestOfJob)], "-")
 }
 

@@ -62,7 +62,7 @@ type ReportPlace struct {
 func NewReport(in Input, results []*Result) *Report {
 	r := &Report{Jobs: []JobReport{}}
 	for _, result := range results {
-		if result.Hands() > 0 {
+		if result.ToReview() > 0 {
 			r.NeedHands++
 		}
 		r.Jobs = append(r.Jobs, jobReport(result))
@@ -130,7 +130,7 @@ func Text(w io.Writer, in Input, results []*Result) error {
 	}
 	hands := 0
 	for _, r := range results {
-		if r.Hands() > 0 {
+		if r.ToReview() > 0 {
 			hands++
 		}
 	}
@@ -185,7 +185,7 @@ func name(j *Job) string {
 }
 
 // writeEntry writes place and value; where it went and what is to be said about it follow in lines of their own, because both are long.
-func writeEntry(w io.Writer, e *Entry) {
+func writeEntry(w io.Writer, e *Outcome) {
 	value := e.From
 	if e.Value != "" {
 		value += ": " + e.Value

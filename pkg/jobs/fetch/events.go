@@ -30,7 +30,7 @@ func Events(ctx context.Context, c client.Reader, trainJob client.ObjectKey) ([]
 	}
 	var events []Event
 	for i := range list.Items {
-		if about(&list.Items[i], trainJob.Name) {
+		if isAboutJob(&list.Items[i], trainJob.Name) {
 			events = append(events, eventOf(&list.Items[i]))
 		}
 	}
@@ -43,8 +43,8 @@ func Events(ctx context.Context, c client.Reader, trainJob client.ObjectKey) ([]
 // parts are the kinds whose names begin with the name of the job and a role.
 var parts = []string{"Job", "Pod"}
 
-// about reports whether an event is about a job. Of a pod that is gone only the event knows the name.
-func about(event *corev1.Event, name string) bool {
+// isAboutJob reports whether an event is about a job. Of a pod that is gone only the event knows the name.
+func isAboutJob(event *corev1.Event, name string) bool {
 	object := event.InvolvedObject
 	if object.Name == name {
 		return object.Kind == "TrainJob" || object.Kind == "JobSet"

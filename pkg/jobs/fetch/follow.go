@@ -34,7 +34,7 @@ func Follow(ctx context.Context, c client.WithWatch, look func(context.Context) 
 		changes, err := c.Watch(ctx, &trainer.TrainJobList{}, options...)
 		if err == nil {
 			var done bool
-			done, err = followed(ctx, changes, look, &looked)
+			done, err = watchOnce(ctx, changes, look, &looked)
 			changes.Stop()
 			if done {
 				return nil
@@ -45,7 +45,7 @@ func Follow(ctx context.Context, c client.WithWatch, look func(context.Context) 
 			return ctx.Err()
 		case err == nil:
 			pause = firstPause
-		case !looked || !passing(err):
+		case !looked || !isTransient(err):
 			return err
 		}
 		select {
@@ -57,13 +57,13 @@ func Follow(ctx context.Context, c client.WithWatch, look func(context.Context) 
 	}
 }
 
-// passing reports whether an error may be gone in a moment.
-func passing(err error) bool {
+// isTransient reports whether an error may be gone in a moment.
+func isTransient(err error) bool {
 	return apierror.Explain(err).Kind == apierror.NoServer || apierrors.IsResourceExpired(err) || apierrors.IsGone(err) || apierrors.IsInternalError(err)
 }
 
-// followed looks whenever something changes, until the watch ends.
-func followed(ctx context.Context, changes watch.Interface, look func(context.Context) (bool, error), looked *bool) (bool, error) {
+// watchOnce looks whenever something changes, until the watch ends.
+func watchOnce(ctx context.Context, changes watch.Interface, look func(context.Context) (bool, error), looked *bool) (bool, error) {
 	for {
 		done, err := look(ctx)
 		if done || err != nil {

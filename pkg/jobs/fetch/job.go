@@ -29,11 +29,11 @@ func Job(ctx context.Context, c client.Reader, key client.ObjectKey) (view.Objec
 		return view.Objects{}, fmt.Errorf("read TrainJob `%s`: %w", key.Name, err)
 	}
 	o := view.Objects{Now: time.Now(), TrainJob: trainJob}
-	return o, addAround(ctx, c, &o)
+	return o, addDependents(ctx, c, &o)
 }
 
-// addAround reads what belongs to a TrainJob.
-func addAround(ctx context.Context, c client.Reader, o *view.Objects) error {
+// addDependents reads what belongs to a TrainJob.
+func addDependents(ctx context.Context, c client.Reader, o *view.Objects) error {
 	var err error
 	if o.Runtime, err = runtimeOf(ctx, c, o.TrainJob); withhold(o, "runtime", &err) != nil {
 		return err
@@ -77,7 +77,7 @@ func withhold(o *view.Objects, what string, err *error) error {
 // runtimeOf reads the runtime that a TrainJob names; nil where there is none.
 func runtimeOf(ctx context.Context, c client.Reader, trainJob *trainer.TrainJob) (*job.Runtime, error) {
 	ref := trainJob.Spec.RuntimeRef
-	if !job.OfTrainer(ref) {
+	if !job.NamesTrainerRuntime(ref) {
 		return nil, nil
 	}
 	if ptr.Deref(ref.Kind, trainer.ClusterTrainingRuntimeKind) == trainer.TrainingRuntimeKind {

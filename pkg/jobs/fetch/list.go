@@ -39,7 +39,7 @@ func List(ctx context.Context, c client.Reader, selection Selection) ([]view.Obj
 	if err := c.List(ctx, &trainJobs, options...); err != nil {
 		return nil, nil, err
 	}
-	r := &reading{ctx: ctx, reader: c, namespace: selection.Namespace}
+	r := &listReader{ctx: ctx, reader: c, namespace: selection.Namespace}
 	runtimes := r.runtimes()
 	objects := make([]view.Objects, len(trainJobs.Items))
 	byKey := make(map[client.ObjectKey]*view.Objects, len(objects))
@@ -59,8 +59,8 @@ func List(ctx context.Context, c client.Reader, selection Selection) ([]view.Obj
 	return objects, r.noted.Withheld, r.err
 }
 
-// reading is one reading of a list. After an error it reads nothing more.
-type reading struct {
+// listReader is one reading of a list. After an error it reads nothing more.
+type listReader struct {
 	ctx       context.Context //nolint:containedctx // a reading lives as long as the call that it serves
 	reader    client.Reader
 	namespace string
@@ -68,7 +68,7 @@ type reading struct {
 	err       error
 }
 
-func (r *reading) list(what string, into client.ObjectList, options ...client.ListOption) bool {
+func (r *listReader) list(what string, into client.ObjectList, options ...client.ListOption) bool {
 	if r.err != nil {
 		return false
 	}
@@ -91,7 +91,7 @@ func refOf(trainJob *trainer.TrainJob) runtimeKey {
 }
 
 // runtimes reads all runtimes: there are few, and each serves many jobs.
-func (r *reading) runtimes() map[runtimeKey]*job.Runtime {
+func (r *listReader) runtimes() map[runtimeKey]*job.Runtime {
 	found := map[runtimeKey]*job.Runtime{}
 	var shared trainer.ClusterTrainingRuntimeList
 	r.list("clustertrainingruntimes", &shared, client.InNamespace(""))
@@ -107,7 +107,7 @@ func (r *reading) runtimes() map[runtimeKey]*job.Runtime {
 }
 
 // pods adds JobSets and pods.
-func (r *reading) pods(jobs map[client.ObjectKey]*view.Objects) {
+func (r *listReader) pods(jobs map[client.ObjectKey]*view.Objects) {
 	var sets jobset.JobSetList
 	var pods corev1.PodList
 	r.list("jobsets", &sets)
@@ -128,7 +128,7 @@ func (r *reading) pods(jobs map[client.ObjectKey]*view.Objects) {
 }
 
 // jobs adds Jobs.
-func (r *reading) jobs(jobs map[client.ObjectKey]*view.Objects) {
+func (r *listReader) jobs(jobs map[client.ObjectKey]*view.Objects) {
 	var made batchv1.JobList
 	r.list("jobs", &made, client.HasLabels{mpi.JobSetNameLabel})
 	for _, item := range made.Items {

@@ -160,7 +160,7 @@ func (p *Printer) highlighted(text string) string {
 
 func (p *Printer) safe(text string) string {
 	if p.Terminal {
-		return diagnose.Plain(text)
+		return diagnose.StripEscapes(text)
 	}
 	return text
 }

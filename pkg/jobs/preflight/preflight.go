@@ -1,7 +1,7 @@
 // Package preflight says before a job exists what would become of it: it fits now, it waits, or it can never run as it is, and then the
 // largest number of nodes that could. It judges what was read and asks nobody; what could not be read is named, and never a reason to fail.
 //
-// Quota, LimitRange and references are judged by the code with which the controller judges the job later (phase.Foresee).
+// Quota, LimitRange and references are judged by the code with which the controller judges the job later (phase.Preflight).
 package preflight
 
 import (
@@ -123,7 +123,7 @@ func Judge(in Input) Answer {
 	}
 	switch {
 	case in.Runtime == nil:
-	case in.Runtime.Ours():
+	case in.Runtime.IsMPI():
 		a.room(in)
 	default:
 		a.Unseen = append(a.Unseen, fmt.Sprintf("room: how many pods a job of runtime `%s` has, only its framework knows", in.TrainJob.Spec.RuntimeRef.Name))
@@ -159,7 +159,7 @@ func (a *Answer) add(about string, verdict Verdict, reason mpi.Reason, text stri
 
 // room says whether the namespace has room, and how many nodes it has room for where it has too little.
 func (a *Answer) room(in Input) {
-	never, waits, err := phase.Foresee(in.TrainJob, *in.Runtime, in.Bounds)
+	never, waits, err := phase.Preflight(in.TrainJob, *in.Runtime, in.Bounds)
 	switch {
 	case err != nil:
 		a.add("runtime", Never, reasonOf(err), err.Error())
@@ -210,7 +210,7 @@ func largest(in Input) int32 {
 			job.Spec.Trainer = &trainer.Trainer{}
 		}
 		job.Spec.Trainer.NumNodes = &nodes
-		never, waits, err := phase.Foresee(job, *in.Runtime, observe.Bounds{Quotas: in.Bounds.Quotas, Limits: in.Bounds.Limits})
+		never, waits, err := phase.Preflight(job, *in.Runtime, observe.Bounds{Quotas: in.Bounds.Quotas, Limits: in.Bounds.Limits})
 		return err == nil && never == nil && waits == nil
 	}
 	least := leastNodes(*in.Runtime)

@@ -206,7 +206,7 @@ func Name(name string) error {
 
 // Against says what the runtime of the job does not take, as the controller would.
 func (d Document) Against(runtime mpijob.Runtime) []Finding {
-	if !runtime.Ours() {
+	if !runtime.IsMPI() {
 		return nil
 	}
 	if _, err := mpijob.Resolve(d.Job, runtime); err != nil {

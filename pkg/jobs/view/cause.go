@@ -45,7 +45,7 @@ const (
 
 func causeOf(reason mpi.Reason, text string, source Source) *Cause {
 	parts := diagnose.Parse(reason, text)
-	entry, _ := diagnose.EntryOf(reason)
+	entry, _ := diagnose.ReasonDocOf(reason)
 	return &Cause{
 		Reason: reason, Text: text, Message: parts.Message, Remedy: parts.Remedy, Lines: parts.Lines,
 		URL: diagnose.Page(reason), Class: entry.Class, Source: source,
@@ -125,10 +125,10 @@ func (s *subject) restarts() int { return s.observed.Restarts() }
 // ordered puts conditions into the order of a job's life; those of others come last.
 func ordered(conditions []metav1.Condition) []metav1.Condition {
 	place := func(c metav1.Condition) int {
-		if i := slices.Index(job.Life, c.Type); i >= 0 {
+		if i := slices.Index(job.ConditionOrder, c.Type); i >= 0 {
 			return i
 		}
-		return len(job.Life)
+		return len(job.ConditionOrder)
 	}
 	result := slices.Clone(conditions)
 	slices.SortStableFunc(result, func(a, b metav1.Condition) int {

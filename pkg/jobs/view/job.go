@@ -132,14 +132,14 @@ func Of(o Objects) Job {
 func runtimeOf(trainJob *trainer.TrainJob, found *job.Runtime) Runtime {
 	r := Runtime{Kind: ptr.Deref(trainJob.Spec.RuntimeRef.Kind, trainer.ClusterTrainingRuntimeKind), Name: trainJob.Spec.RuntimeRef.Name}
 	if found != nil {
-		r.Framework, r.MPI = found.Labels[mpi.FrameworkLabel], found.Ours()
+		r.Framework, r.MPI = found.Labels[mpi.FrameworkLabel], found.IsMPI()
 		r.Implementation, r.Version = found.Labels[mpi.ImplementationLabel], found.Labels[mpi.VersionLabel]
 	}
 	return r
 }
 
 func worldOf(trainJob *trainer.TrainJob, found *job.Runtime) *World {
-	if found == nil || !found.Ours() {
+	if found == nil || !found.IsMPI() {
 		return nil
 	}
 	made, err := job.Resolve(trainJob, *found)
@@ -202,7 +202,7 @@ func newSubject(o Objects) *subject {
 	s := &subject{Objects: o, world: worldOf(o.TrainJob, o.Runtime)}
 	s.executor = s.executes()
 	if s.executor == Controller {
-		s.conditions = status.ConditionsOfOurs(o.TrainJob)
+		s.conditions = status.ExecutorConditions(o.TrainJob)
 	} else {
 		s.conditions = status.Conditions(o.TrainJob)
 	}

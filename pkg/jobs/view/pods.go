@@ -78,7 +78,7 @@ func (s *subject) pod(pod *corev1.Pod) Pod {
 			p.main(c)
 		}
 	}
-	if problem := diagnose.Problem(diagnose.Start{Pods: []diagnose.Pod{observe.EvidenceOf(pod)}, Want: 1}); problem != nil {
+	if problem := diagnose.StartProblem(diagnose.StartState{Pods: []diagnose.Pod{observe.EvidenceOf(pod)}, Want: 1}); problem != nil {
 		p.Problem = problem.Message
 	}
 	return p

@@ -48,4 +48,4 @@ func (s *subject) launched() *metav1.Time {
 	return nil
 }
 
-func (s *subject) runsMPI() bool { return s.Runtime != nil && s.Runtime.Ours() }
+func (s *subject) runsMPI() bool { return s.Runtime != nil && s.Runtime.IsMPI() }

@@ -57,46 +57,48 @@ func (c Cause) Infrastructure() bool { return Infrastructure(c.Reason) }
 
 // Provisional reports whether better evidence may come within moments: the launcher lost a node, and the status of the pod
 // there does not say why yet. Where it shows an agent that was told to end it says all that it will, and is gone in a moment.
-func (c Cause) Provisional() bool { return c.Reason == WorkerLost && c.precedence == told && !c.shown }
-
-// Contested reports whether an event of kubelet may explain it better, which comes before what it explains: of a pod that it evicts
-// because of the size of a volume only an event says so, and the agent there is told to end as by anybody else.
-func (c Cause) Contested() bool {
-	return (c.Reason == WorkerLost || c.Reason == WorkerKilled) && c.precedence == told
+func (c Cause) Provisional() bool {
+	return c.Reason == WorkerLost && c.precedence == reportedByAgent && !c.shown
 }
 
-// faults are the signals by which only a program itself ends: nobody sends them to stop it or to save memory.
-var faults = []string{"SIGSEGV", "SIGBUS", "SIGFPE", "SIGILL", "SIGABRT", "SIGTRAP", "SIGSYS"}
+// MayBeEviction reports whether an event of kubelet may explain it better, which comes before what it explains: of a pod that it evicts
+// because of the size of a volume only an event says so, and the agent there is told to end as by anybody else.
+func (c Cause) MayBeEviction() bool {
+	return (c.Reason == WorkerLost || c.Reason == WorkerKilled) && c.precedence == reportedByAgent
+}
 
-// Certain reports whether no evidence that comes later can explain it better: the agent of the launcher saw a program of the job
+// faultSignals are the signals by which only a program itself ends: nobody sends them to stop it or to save memory.
+var faultSignals = []string{"SIGSEGV", "SIGBUS", "SIGFPE", "SIGILL", "SIGABRT", "SIGTRAP", "SIGSYS"}
+
+// IsFinal reports whether no evidence that comes later can explain it better: the agent of the launcher saw a program of the job
 // end by itself. What another signal ended, or who lost somebody, may have the kernel or a kubelet behind it, whose word
 // comes a second later.
-func (c Cause) Certain() bool {
+func (c Cause) IsFinal() bool {
 	switch c.Reason {
 	case RankKilled:
-		return c.precedence == told && slices.Contains(faults, c.Signal)
+		return c.precedence == reportedByAgent && slices.Contains(faultSignals, c.Signal)
 	case CommandKilled, WorkerKilled, LaunchDaemonLost, MPIFailed, PeerFailed, NCCLFailed, NCCLTimeout, RDMAFailed:
 		return false
 	}
-	return c.precedence == told && !c.Infrastructure()
+	return c.precedence == reportedByAgent && !c.Infrastructure()
 }
 
-// Behind returns the cause of a launcher that gave up waiting: what kept the pods from running, if that is known.
-func (c Cause) Behind(problem mpi.Reason, text string) *Cause {
-	if _, documented := EntryOf(problem); c.Reason == GateTimeout && documented {
+// WithStartProblem returns the cause of a launcher that gave up waiting: what kept the pods from running, if that is known.
+func (c Cause) WithStartProblem(problem mpi.Reason, text string) *Cause {
+	if _, documented := ReasonDocOf(problem); c.Reason == GateTimeout && documented {
 		c.Reason, c.Message, c.Remedy = problem, text+". The launcher gave up: "+c.Message, ""
 	}
 	return &c
 }
 
-// because returns a cause with the remedy of its reason.
-func because(reason mpi.Reason, message string) *Cause {
-	entry, _ := EntryOf(reason)
+// causeWithRemedy returns a cause with the remedy of its reason.
+func causeWithRemedy(reason mpi.Reason, message string) *Cause {
+	entry, _ := ReasonDocOf(reason)
 	return &Cause{Reason: reason, Message: message, Remedy: entry.Remedy}
 }
 
-// in names the pod.
-func (c *Cause) in(pod Pod) *Cause {
+// inPod names the pod.
+func (c *Cause) inPod(pod Pod) *Cause {
 	c.Pod, c.Machine = pod.Name, pod.Machine
 	return c
 }
@@ -121,22 +123,22 @@ func (c *Cause) quoting(words ...string) *Cause {
 type precedence int
 
 const (
-	// takenAway: the control plane said that it takes the pod away.
-	takenAway precedence = iota
-	// thrownOut: kubelet evicted the pod or did not admit it.
-	thrownOut
+	// takenByControlPlane: the control plane said that it takes the pod away.
+	takenByControlPlane precedence = iota
+	// evictedByKubelet: kubelet evicted the pod or did not admit it.
+	evictedByKubelet
 	// outOfMemory: the kernel killed for memory.
 	outOfMemory
-	// deletedBySomebody: the pod is being deleted, and nobody said why.
-	deletedBySomebody
-	// neverStarted: an init container failed.
-	neverStarted
-	// ended: a node's container ended.
-	ended
-	// told: the launcher's agent says it.
-	told
-	// exited: the launcher's container ended, and all there is, is its exit code.
-	exited
+	// deletedByUnknown: the pod is being deleted, and nobody said why.
+	deletedByUnknown
+	// initContainerFailed: an init container failed.
+	initContainerFailed
+	// nodeEnded: a node's container ended.
+	nodeEnded
+	// reportedByAgent: the launcher's agent says it.
+	reportedByAgent
+	// launcherExited: the launcher's container ended, and all there is, is its exit code.
+	launcherExited
 )
 
 // earlier reports whether a cause comes before another. A cause of unknown time counts as of the same second.

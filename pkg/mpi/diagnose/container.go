@@ -15,32 +15,34 @@ func initFailed(pod Pod, _ []Pod) *Cause {
 		if !c.Init || c.End == nil || c.End.Code == 0 && c.End.Signal == 0 {
 			continue
 		}
-		if c.End.neverBegan() {
-			return notStarted(pod, c)
+		if c.End.failedToStart() {
+			return startFailure(pod, c)
 		}
-		message := fmt.Sprintf("%s failed: its init container `%s` %s", pod.place(), c.Name, c.End)
-		return because(InitFailed, message).in(pod).at(c.End.At, neverStarted).quoting(c.End.Message).ending(*c.End)
+		message := fmt.Sprintf("%s failed: its init container `%s` %s", pod.fullName(), c.Name, c.End)
+		return causeWithRemedy(InitFailed, message).inPod(pod).at(c.End.At, initContainerFailed).quoting(c.End.Message).ending(*c.End)
 	}
 	return nil
 }
 
-// neverBegan reports whether a container was made whose program could not be started. The termination message is then kubelet's, and
+// failedToStart reports whether a container was made whose program could not be started. The termination message is then kubelet's, and
 // has the words of the container runtime: containerd's reason, or that of older kubelets.
-func (e End) neverBegan() bool { return e.Reason == "StartError" || e.Reason == "ContainerCannotRun" }
+func (e End) failedToStart() bool {
+	return e.Reason == "StartError" || e.Reason == "ContainerCannotRun"
+}
 
-// notStarted quotes why the program of a container could not be started: there is no log of it.
-func notStarted(pod Pod, c Container) *Cause {
+// startFailure quotes why the program of a container could not be started: there is no log of it.
+func startFailure(pod Pod, c Container) *Cause {
 	words := Clip(oneLine(c.End.Message), LinesBytes)
-	message := fmt.Sprintf("%s: container `%s` could not be started", pod.place(), c.Name)
+	message := fmt.Sprintf("%s: container `%s` could not be started", pod.fullName(), c.Name)
 	if words != "" {
 		message += ": " + words
 	}
-	return because(ContainerStartFailed, message).in(pod).at(c.End.At, neverStarted).quoting(words).ending(*c.End)
+	return causeWithRemedy(ContainerStartFailed, message).inPod(pod).at(c.End.At, initContainerFailed).quoting(words).ending(*c.End)
 }
 
-// launcherTold passes on what the launcher's agent says. It knows of processes that the kernel killed on its nodes, which
+// launcherVerdict passes on what the launcher's agent says. It knows of processes that the kernel killed on its nodes, which
 // is the cause behind a command that failed.
-func launcherTold(pod Pod, all []Pod) *Cause {
+func launcherVerdict(pod Pod, all []Pod) *Cause {
 	end := pod.mainEnd()
 	if end == nil || !pod.isLauncher() {
 		return nil
@@ -49,23 +51,23 @@ func launcherTold(pod Pod, all []Pod) *Cause {
 	if err != nil || verdict.Succeeded() {
 		return nil
 	}
-	return tell(pod, verdict, all).at(end.At, told)
+	return tell(pod, verdict, all).at(end.At, reportedByAgent)
 }
 
 func tell(pod Pod, verdict mpi.Verdict, all []Pod) *Cause {
-	reason, message := verdict.Reason, Sentence(verdict)
-	if _, documented := EntryOf(reason); !documented {
+	reason, message := verdict.Reason, VerdictSentence(verdict)
+	if _, documented := ReasonDocOf(reason); !documented {
 		// The programs of a job can write the message too, and no condition takes any text as its reason.
 		reason = fallback(pod)
 	}
 	if message == "" {
 		message = fmt.Sprintf("the command exited with code %d", verdict.ExitCode)
 	}
-	if killedForMemory(verdict) {
-		reason, message = OOMKilled, saidForMemory(message, verdict.OOMKills)
+	if isKilledForMemory(verdict) {
+		reason, message = OOMKilled, prefixOutOfMemory(message, verdict.OOMKills)
 	}
 	where, found := podOf(all, cmp.Or(verdict.Host, verdict.Lost))
-	by, words := endedBy(verdict, where, found, all)
+	by, words := whoEndedWorker(verdict, where, found, all)
 	reason, message = cmp.Or(by, reason), message+words
 	ofLauncher := found && where.isLauncher() || onlyInLauncher(verdict)
 	if !found {
@@ -73,7 +75,7 @@ func tell(pod Pod, verdict mpi.Verdict, all []Pod) *Cause {
 	} else {
 		message += " (" + where.address() + ")"
 	}
-	cause := because(reason, message).in(where)
+	cause := causeWithRemedy(reason, message).inPod(where)
 	cause.shown = words != ""
 	if ofLauncher {
 		cause.forLauncher(pod)
@@ -101,13 +103,13 @@ func linesOf(verdict mpi.Verdict) []string {
 	return append(Quote(all[:first], maxLine), Quote(all[first:], LinesBytes)...)
 }
 
-// Sentence returns the message of a verdict as it may be shown, for the same reason: as one line.
-func Sentence(verdict mpi.Verdict) string { return oneLine(verdict.Message) }
+// VerdictSentence returns the message of a verdict as it may be shown, for the same reason: as one line.
+func VerdictSentence(verdict mpi.Verdict) string { return oneLine(verdict.Message) }
 
 func oneLine(text string) string {
 	var parts []string
 	for part := range strings.FieldsFuncSeq(Redact(text), func(r rune) bool { return r == '\n' || r == '\r' }) {
-		if part = strings.TrimSpace(Redact(Plain(part))); part != "" {
+		if part = strings.TrimSpace(Redact(StripEscapes(part))); part != "" {
 			parts = append(parts, part)
 		}
 	}
@@ -117,14 +119,14 @@ func oneLine(text string) string {
 // endings are reasons that say how something ended, and not why.
 var endings = []mpi.Reason{CommandFailed, CommandKilled, RankFailed, RankKilled, LaunchDaemonLost, PeerFailed}
 
-// killedForMemory reports whether the kernel is behind what the launcher's agent blames. It is not where that has a cause of its
+// isKilledForMemory reports whether the kernel is behind what the launcher's agent blames. It is not where that has a cause of its
 // own, such as a hang, or where somebody asked the pod to stop: a killed process may be one that the job did without.
-func killedForMemory(verdict mpi.Verdict) bool {
+func isKilledForMemory(verdict mpi.Verdict) bool {
 	return verdict.OOMKills > 0 && verdict.Stopped == "" && slices.Contains(endings, verdict.Reason)
 }
 
-// saidForMemory begins a message with what the kernel did, unless it tells that already.
-func saidForMemory(message string, kills int) string {
+// prefixOutOfMemory begins a message with what the kernel did, unless it tells that already.
+func prefixOutOfMemory(message string, kills int) string {
 	const why = "for lack of memory"
 	if strings.Contains(message, why) {
 		return message
@@ -142,12 +144,12 @@ func containerEnded(pod Pod, _ []Pod) *Cause {
 	if end == nil {
 		return nil
 	}
-	if end.neverBegan() {
-		return notStarted(pod, *pod.main())
+	if end.failedToStart() {
+		return startFailure(pod, *pod.main())
 	}
-	reason, order := fallback(pod), ended
+	reason, order := fallback(pod), nodeEnded
 	if pod.isLauncher() {
-		order = exited
+		order = launcherExited
 	}
 	switch {
 	case end.Reason == "OOMKilled":
@@ -157,8 +159,8 @@ func containerEnded(pod Pod, _ []Pod) *Cause {
 	case end.signal() > 0:
 		reason = WorkerKilled
 	}
-	message := fmt.Sprintf("%s failed: container `%s` %s", pod.place(), mpi.Container, end)
-	return because(reason, message).in(pod).at(end.At, order).ending(*end).forLauncher(pod)
+	message := fmt.Sprintf("%s failed: container `%s` %s", pod.fullName(), mpi.Container, end)
+	return causeWithRemedy(reason, message).inPod(pod).at(end.At, order).ending(*end).forLauncher(pod)
 }
 
 func (c *Cause) ending(end End) *Cause {

@@ -24,7 +24,7 @@ func TestVerdictsThatNoAgentWrote(t *testing.T) {
 		"Worker":   {"nobody but the launcher judges", worker(said(t0, infrastructure)), WorkerFailed, "container `node` exited with code 1"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := First([]Pod{tc.pod}, nil); got.Reason != tc.want || !strings.Contains(got.Message, tc.says) || got.Remedy == "" {
+			if got := FirstCause([]Pod{tc.pod}, nil); got.Reason != tc.want || !strings.Contains(got.Message, tc.says) || got.Remedy == "" {
 				t.Errorf("%s: want %s with %q, got %+v", tc.reason, tc.want, tc.says, got)
 			}
 		})
@@ -60,7 +60,7 @@ func TestForgedWordsAreQuoted(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			tc.said.Reason, tc.said.ExitCode = CommandFailed, 1
-			got := First([]Pod{launcher(said(t0, tc.said))}, nil)
+			got := FirstCause([]Pod{launcher(said(t0, tc.said))}, nil)
 			if want := "launcher pod demo-launcher-0-0-x7x2p: " + tc.message; got.Message != want {
 				t.Errorf("%s: want %q, got %q", tc.reason, want, got.Message)
 			}

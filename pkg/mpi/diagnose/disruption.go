@@ -28,8 +28,8 @@ func disrupted(pod Pod, _ []Pod) *Cause {
 	case MachineLost:
 		reason, words = MachineLost, "lost its machine"
 	}
-	return because(reason, fmt.Sprintf("%s %s: %s", pod.place(), words, pod.Disruption.Message)).
-		in(pod).at(pod.Disruption.At, takenAway).quoting(pod.Disruption.Message)
+	return causeWithRemedy(reason, fmt.Sprintf("%s %s: %s", pod.fullName(), words, pod.Disruption.Message)).
+		inPod(pod).at(pod.Disruption.At, takenByControlPlane).quoting(pod.Disruption.Message)
 }
 
 // evicted reads the status that kubelet leaves on a pod that it throws out. Its message names what the machine lacks, and
@@ -38,25 +38,25 @@ func evicted(pod Pod, _ []Pod) *Cause {
 	if pod.Reason != "Evicted" {
 		return nil
 	}
-	return because(Evicted, fmt.Sprintf("%s was evicted: %s", pod.place(), pod.Message)).
-		in(pod).at(pod.endAt(), thrownOut).quoting(pod.Message)
+	return causeWithRemedy(Evicted, fmt.Sprintf("%s was evicted: %s", pod.fullName(), pod.Message)).
+		inPod(pod).at(pod.endAt(), evictedByKubelet).quoting(pod.Message)
 }
 
-// Expelled is an eviction of which only kubelet's event tells: that of a pod whose volume outgrew its limit, which may have
+// EvictedByEvent is an eviction of which only kubelet's event tells: that of a pod whose volume outgrew its limit, which may have
 // ended as if it had succeeded.
-func Expelled(pod, message string, at time.Time) Cause {
+func EvictedByEvent(pod, message string, at time.Time) Cause {
 	host, _, _ := cutLast(pod, "-")
-	c := because(Evicted, fmt.Sprintf("%s (pod %s) was evicted: %s", Worker(host), pod, strings.TrimSpace(message)))
+	c := causeWithRemedy(Evicted, fmt.Sprintf("%s (pod %s) was evicted: %s", Worker(host), pod, strings.TrimSpace(message)))
 	c.Pod = pod
-	return *c.at(at, thrownOut).quoting(message)
+	return *c.at(at, evictedByKubelet).quoting(message)
 }
 
 // shutdowns are the reasons that kubelet and the control plane leave on pods of a machine that goes
 // (https://kubernetes.io/docs/concepts/cluster-administration/node-shutdown/).
 var shutdowns = map[string]bool{"NodeLost": true, "NodeShutdown": true, "Terminated": true, "Shutdown": true}
 
-// rejected is the end of a pod that kubelet did not admit, or that went with its machine.
-func rejected(pod Pod, _ []Pod) *Cause {
+// rejectedByKubelet is the end of a pod that kubelet did not admit, or that went with its machine.
+func rejectedByKubelet(pod Pod, _ []Pod) *Cause {
 	reason, words := PodRejected, "was not admitted by kubelet"
 	switch {
 	case pod.Reason == "":
@@ -66,6 +66,6 @@ func rejected(pod Pod, _ []Pod) *Cause {
 	case pod.mainEnd() != nil:
 		return nil
 	}
-	return because(reason, fmt.Sprintf("%s %s: %s: %s", pod.place(), words, pod.Reason, pod.Message)).
-		in(pod).at(pod.endAt(), thrownOut).quoting(pod.Message)
+	return causeWithRemedy(reason, fmt.Sprintf("%s %s: %s: %s", pod.fullName(), words, pod.Reason, pod.Message)).
+		inPod(pod).at(pod.endAt(), evictedByKubelet).quoting(pod.Message)
 }

@@ -17,12 +17,12 @@ const terminates = "therefore will terminate the job"
 // whether it said that it ends the job for it. Open MPI 5 exits with 0 after that.
 func LostDaemon(lines []string) (host string, found bool) {
 	for i := len(lines) - 1; i >= 0; i-- {
-		if !lostDaemon.MatchString(Plain(lines[i])) {
+		if !lostDaemon.MatchString(StripEscapes(lines[i])) {
 			continue
 		}
 		host, ends := "", false
 		for _, line := range lines[i+1 : min(i+1+lostLines, len(lines))] {
-			if groups := remote.FindStringSubmatch(Plain(line)); groups != nil && host == "" {
+			if groups := remote.FindStringSubmatch(StripEscapes(line)); groups != nil && host == "" {
 				host = groups[1]
 			}
 			ends = ends || strings.Contains(line, terminates)

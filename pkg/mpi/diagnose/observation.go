@@ -95,16 +95,16 @@ func (e End) String() string {
 
 func (p Pod) isLauncher() bool { return p.Role == mpi.LauncherJob }
 
-// who names a pod as users think of it: `Worker 2` or `Launcher`.
-func (p Pod) who() string {
+// displayName names a pod as users think of it: `Worker 2` or `Launcher`.
+func (p Pod) displayName() string {
 	if p.isLauncher() {
 		return launcherName
 	}
 	return workerName + strconv.Itoa(p.Index)
 }
 
-// place names a pod fully, for example `Worker 2 (pod mnist-node-0-2-x7x2p on machine gpu-3)`.
-func (p Pod) place() string { return p.who() + " (" + p.address() + ")" }
+// fullName names a pod fully, for example `Worker 2 (pod mnist-node-0-2-x7x2p on machine gpu-3)`.
+func (p Pod) fullName() string { return p.displayName() + " (" + p.address() + ")" }
 
 func (p Pod) address() string {
 	if p.Machine == "" {

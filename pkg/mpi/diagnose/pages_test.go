@@ -41,11 +41,11 @@ func TestEntries(t *testing.T) {
 		}
 		return true
 	})
-	if len(Entries()) != constants {
-		t.Errorf("there are %d constants and %d entries", constants, len(Entries()))
+	if len(ReasonDocs()) != constants {
+		t.Errorf("there are %d constants and %d entries", constants, len(ReasonDocs()))
 	}
 	seen := map[mpi.Reason]bool{}
-	for _, e := range Entries() {
+	for _, e := range ReasonDocs() {
 		if seen[e.Reason] || !regexp.MustCompile(`^[A-Z][A-Za-z]+$`).MatchString(string(e.Reason)) {
 			t.Errorf("%s is there twice, or is no reason of a condition", e.Reason)
 		}
@@ -69,14 +69,14 @@ var elsewhere = map[mpi.Reason]string{
 
 // What a person has taken away comes back because a person says so.
 func TestADeletedJobSetIsNoReasonToRestart(t *testing.T) {
-	if entry, _ := EntryOf(JobSetDeleted); entry.Class != ByHand || Infrastructure(JobSetDeleted) {
+	if entry, _ := ReasonDocOf(JobSetDeleted); entry.Class != ByHand || Infrastructure(JobSetDeleted) {
 		t.Errorf("its class is %s", entry.Class)
 	}
 }
 
 func TestEveryReasonIsGiven(t *testing.T) {
 	shown := examples()
-	for _, e := range Entries() {
+	for _, e := range ReasonDocs() {
 		if len(shown[e.Reason]) == 0 && elsewhere[e.Reason] == "" {
 			t.Errorf("no observation in the tests gives %s", e.Reason)
 		}
@@ -93,16 +93,16 @@ func examples() map[mpi.Reason][]string {
 	}
 	problems, firsts := problemCases(), firstCases()
 	for _, name := range slices.Sorted(maps.Keys(problems)) {
-		add(Problem(problems[name].start))
+		add(StartProblem(problems[name].start))
 	}
 	for _, name := range slices.Sorted(maps.Keys(firsts)) {
 		if tc := firsts[name]; len(tc.noted) == 0 {
-			add(First(tc.pods, nil))
+			add(FirstCause(tc.pods, nil))
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(outputs)) {
 		if f := Output(strings.Split(outputs[name].text, "\n")); f != nil {
-			add(because(f.Reason, "Worker 2 failed: "+f.Summary))
+			add(causeWithRemedy(f.Reason, "Worker 2 failed: "+f.Summary))
 		}
 	}
 	return shown
@@ -111,7 +111,7 @@ func examples() map[mpi.Reason][]string {
 func TestPages(t *testing.T) {
 	want := map[string]string{"README.md": index()}
 	shown := examples()
-	for _, e := range Entries() {
+	for _, e := range ReasonDocs() {
 		want[string(e.Reason)+".md"] = page(e, shown[e.Reason])
 	}
 	if *update {
@@ -166,7 +166,7 @@ var whose = map[Class]string{
 // mostShown is how many texts a page shows.
 const mostShown = 3
 
-func page(e Entry, shown []string) string {
+func page(e ReasonDoc, shown []string) string {
 	text := fmt.Sprintf("%s# %s\n\n%s.\n\n**Whose failure.** %s\n\n**What proves it.** %s\n\n**What to do.** %s.\n",
 		generated, e.Reason, sentence(e.Meaning), whose[e.Class], sentence(e.Evidence), sentence(e.Remedy))
 	if len(shown) == 0 {
@@ -198,7 +198,7 @@ well-known forms. No rule finds every secret: do not print them.
 | reason | meaning | whose failure |
 |---|---|---|
 `
-	for _, e := range Entries() {
+	for _, e := range ReasonDocs() {
 		text += fmt.Sprintf("| [%s](%s.md) | %s | %s |\n", e.Reason, e.Reason, e.Meaning, e.Class)
 	}
 	return text

@@ -11,7 +11,7 @@ const DocsURL = "https://lockstep.dev/failures/"
 
 // Page is the address of the page about a reason, empty for one that has none.
 func Page(reason mpi.Reason) string {
-	if _, documented := EntryOf(reason); !documented {
+	if _, documented := ReasonDocOf(reason); !documented {
 		return ""
 	}
 	return DocsURL + string(reason)

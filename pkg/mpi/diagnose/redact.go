@@ -77,7 +77,7 @@ const (
 func Quote(lines []string, bytes int) []string {
 	var quoted []string
 	for i := len(lines) - 1; i >= 0 && len(quoted) < maxLines; i-- {
-		line := Clip(Redact(Plain(lines[i])), maxLine)
+		line := Clip(Redact(StripEscapes(lines[i])), maxLine)
 		if line == "" {
 			continue
 		}
@@ -91,9 +91,9 @@ func Quote(lines []string, bytes int) []string {
 
 var escapes = regexp.MustCompile(`\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-_])`)
 
-// Plain returns a line as a terminal would leave it: without escape sequences and control characters, and of a line that
+// StripEscapes returns a line as a terminal would leave it: without escape sequences and control characters, and of a line that
 // was written over again and again, as progress bars are, the last version.
-func Plain(line string) string {
+func StripEscapes(line string) string {
 	if printable(line) {
 		return strings.TrimRight(line, " ")
 	}

@@ -194,7 +194,7 @@ func TestNoRuntimeSaysWhichKindsThereAre(t *testing.T) {
 func TestRuntimesOfAnotherGroupAreNone(t *testing.T) {
 	for group, known := range map[string]bool{trainer.GroupVersion.Group: true, "foo.io": false, "": false} {
 		trainJob := trainJobOf(func(trainJob *trainer.TrainJob) { trainJob.Spec.RuntimeRef.APIGroup = &group })
-		if job.OfTrainer(trainJob.Spec.RuntimeRef) != known {
+		if job.NamesTrainerRuntime(trainJob.Spec.RuntimeRef) != known {
 			t.Errorf("group %q: want %v", group, known)
 		}
 		message := phase.Derive(observe.Observed{TrainJob: trainJob}).State().Waiting.Text()
@@ -202,7 +202,7 @@ func TestRuntimesOfAnotherGroupAreNone(t *testing.T) {
 			t.Errorf("group %q: %s", group, message)
 		}
 	}
-	if !job.OfTrainer(trainer.RuntimeRef{Name: "openmpi"}) {
+	if !job.NamesTrainerRuntime(trainer.RuntimeRef{Name: "openmpi"}) {
 		t.Error("the group is Trainer's by default")
 	}
 }
@@ -366,7 +366,7 @@ func TestEndOfAJobIsNoDeletion(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := withPods(started(trainJobOf()), launcher, podOf(mpi.NodeJob, 0, ready, deleted), podOf(mpi.NodeJob, 1, ready, deleted))
-			if got := phase.Derive(o).Lost(); got != nil {
+			if got := phase.Derive(o).DisruptedPod(); got != nil {
 				t.Errorf("JobSet deletes the nodes: %+v", got)
 			}
 		})
@@ -375,7 +375,7 @@ func TestEndOfAJobIsNoDeletion(t *testing.T) {
 
 func TestSuspendedJobLosesNoPods(t *testing.T) {
 	o := withPods(started(trainJobOf(suspend)), podOf(mpi.NodeJob, 0, ready, deleted))
-	if got := phase.Derive(o).Lost(); got != nil {
+	if got := phase.Derive(o).DisruptedPod(); got != nil {
 		t.Errorf("whoever suspends a job wants its pods gone: %+v", got)
 	}
 }
@@ -408,7 +408,7 @@ func TestPodsOfTheTimeBeforeASuspension(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			o := withPods(started(trainJobOf(tc.job)), tc.pod)
 			var lost mpi.Reason
-			if c := phase.Derive(o).Lost(); c != nil {
+			if c := phase.Derive(o).DisruptedPod(); c != nil {
 				lost = c.Reason
 			}
 			cause := phase.Derive(o).Cause()

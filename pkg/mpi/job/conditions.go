@@ -22,8 +22,8 @@ const (
 	Running   = "Running"
 )
 
-// Life is the order in which a job comes to its conditions.
-var Life = []string{
+// ConditionOrder is the order in which a job comes to its conditions.
+var ConditionOrder = []string{
 	Created, trainer.TrainJobSuspended, Restarting, Guarded, PodsReady, Running, Diagnosed, trainer.TrainJobComplete, trainer.TrainJobFailed,
 }
 

@@ -40,13 +40,13 @@ func TestUnmountedPodsAreAskedAbout(t *testing.T) {
 	o := withPods(started(trainJobOf()), podOf(mpi.LauncherJob, 0, on("a")), podOf(mpi.NodeJob, 0, on("a"), address("10.0.0.1")), podOf(mpi.NodeJob, 1, on("b"), address("10.0.0.2")))
 	o.History = nil
 	o.Remember(nil)
-	if phase.Derive(o).Unmounted() || phase.Derive(o).NextLook() > mountsAskedAfter+time.Second || phase.Derive(o).NextLook() == 0 {
-		t.Errorf("volumes take a moment, and are looked at after that; next look in %s", phase.Derive(o).NextLook())
+	if phase.Derive(o).Unmounted() || phase.Derive(o).NextCheck() > mountsAskedAfter+time.Second || phase.Derive(o).NextCheck() == 0 {
+		t.Errorf("volumes take a moment, and are looked at after that; next look in %s", phase.Derive(o).NextCheck())
 	}
 	later := o
 	later.Now = o.Now.Add(mountsAskedAfter + time.Second)
 	later.Remember(o.History)
-	if !phase.Derive(later).Unmounted() || phase.Derive(later).NextLook() != podsAskedAgain {
+	if !phase.Derive(later).Unmounted() || phase.Derive(later).NextCheck() != podsAskedAgain {
 		t.Error("now they are late, until they are there")
 	}
 	address("10.0.0.3")(&later.Pods[0])

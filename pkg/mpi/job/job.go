@@ -38,14 +38,14 @@ const defaultSSHAuthMountPath = "/root/.ssh"
 // Resolve returns the job that a TrainJob asks for. An error is always a *Refusal; a runtime that is not Ours is one, too, because surfaces for
 // people meet those of all frameworks.
 func Resolve(trainJob *trainer.TrainJob, runtime Runtime) (Job, error) {
-	if !runtime.Ours() {
+	if !runtime.IsMPI() {
 		return Job{}, refuse(diagnose.InvalidRuntime, "the runtime has no mlPolicy.mpi: its jobs are not MPI jobs")
 	}
 	if trainJob.Spec.Initializer != nil {
 		return Job{}, refuse(diagnose.InitializerUnsupported,
 			"spec.initializer is not supported by MPI runtimes: load data in the command or mount a volume")
 	}
-	template, err := patched(runtime.Spec.Template, trainJob.Spec.RuntimePatches)
+	template, err := patchedTemplate(runtime.Spec.Template, trainJob.Spec.RuntimePatches)
 	if err != nil {
 		return Job{}, err
 	}

@@ -111,7 +111,7 @@ func (w *world) look() {
 	w.t.Helper()
 	o := w.Observed
 	o.TrainJob = w.TrainJob.DeepCopy()
-	o.Shown, o.TrainJob.Status.Conditions = o.TrainJob.Status.Conditions, status.ConditionsOfOurs(o.TrainJob)
+	o.Shown, o.TrainJob.Status.Conditions = o.TrainJob.Status.Conditions, status.ExecutorConditions(o.TrainJob)
 	o.Remember(w.memory)
 	w.memory = o.History
 	facts := phase.Derive(o)

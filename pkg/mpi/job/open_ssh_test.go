@@ -129,8 +129,8 @@ func TestMPIRuntimes(t *testing.T) {
 		"Torch":    {torch, false, false},
 		"Plain":    {job.Runtime{}, false, false},
 	} {
-		if tc.runtime.Ours() != tc.ours || tc.runtime.Compiled() != tc.compiled {
-			t.Errorf("%s: ours %v, compiled %v", name, tc.runtime.Ours(), tc.runtime.Compiled())
+		if tc.runtime.IsMPI() != tc.ours || tc.runtime.Compiled() != tc.compiled {
+			t.Errorf("%s: ours %v, compiled %v", name, tc.runtime.IsMPI(), tc.runtime.Compiled())
 		}
 	}
 }

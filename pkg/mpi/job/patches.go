@@ -15,9 +15,9 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi/diagnose"
 )
 
-// patched merges spec.runtimePatches into the template of a runtime, in the order in which they stand, by strategic
+// patchedTemplate merges spec.runtimePatches into the template of a runtime, in the order in which they stand, by strategic
 // merge as upstream does (kubeflow/trainer pkg/runtime/core). Kueue places jobs through them.
-func patched(template trainer.JobSetTemplateSpec, patches []trainer.RuntimePatch) (trainer.JobSetTemplateSpec, error) {
+func patchedTemplate(template trainer.JobSetTemplateSpec, patches []trainer.RuntimePatch) (trainer.JobSetTemplateSpec, error) {
 	result := *template.DeepCopy()
 	for _, patch := range patches {
 		if patch.TrainingRuntimeSpec == nil || patch.TrainingRuntimeSpec.Template == nil {
@@ -47,7 +47,7 @@ func mergeSpec(spec jobset.JobSetSpec, patch trainer.JobSetSpecPatch) (jobset.Jo
 		order[rj.Name] = i
 	}
 	for _, rj := range patch.ReplicatedJobs {
-		if err := fits(rj, ReplicatedJob(spec, rj.Name)); err != nil {
+		if err := missingPart(rj, ReplicatedJob(spec, rj.Name)); err != nil {
 			return spec, err
 		}
 	}
@@ -73,8 +73,8 @@ func mergeSpec(spec jobset.JobSetSpec, patch trainer.JobSetSpecPatch) (jobset.Jo
 	return result, nil
 }
 
-// fits says which part of a patch the replicated job, nil if there is none, does not have.
-func fits(patch trainer.ReplicatedJobPatch, rj *jobset.ReplicatedJob) error {
+// missingPart says which part of a patch the replicated job, nil if there is none, does not have.
+func missingPart(patch trainer.ReplicatedJobPatch, rj *jobset.ReplicatedJob) error {
 	if rj == nil {
 		return fmt.Errorf("there is no replicated job `%s`", patch.Name)
 	}

@@ -67,10 +67,10 @@ func TestRecord(t *testing.T) {
 			if job.Finished(trainJob) {
 				return
 			}
-			if diff := cmp.Diff(status.RecordCompanion(someJob(), life.all), status.RecordCompanion(someJob(), status.ConditionsOfOurs(trainJob))); diff != "" {
+			if diff := cmp.Diff(status.RecordCompanion(someJob(), life.all), status.RecordCompanion(someJob(), status.ExecutorConditions(trainJob))); diff != "" {
 				t.Errorf("what was written is not what is read: -want, +got:\n%s", diff)
 			}
-			if again := status.Record(trainJob, status.ConditionsOfOurs(trainJob)); again != trainJob.Annotations[status.RecordAnnotation] {
+			if again := status.Record(trainJob, status.ExecutorConditions(trainJob)); again != trainJob.Annotations[status.RecordAnnotation] {
 				t.Errorf("the next pass would write %s", again)
 			}
 		})
@@ -83,7 +83,7 @@ func someJob() *trainer.TrainJob { return &trainer.TrainJob{ObjectMeta: metav1.O
 func TestACopyOfAJobBeginsAnew(t *testing.T) {
 	trainJob := written(someJob(), lives()["Runs"].all)
 	trainJob.UID, trainJob.Status.Conditions = "copy", nil
-	if got := status.ConditionsOfOurs(trainJob); got != nil {
+	if got := status.ExecutorConditions(trainJob); got != nil {
 		t.Errorf("it has conditions: %v", inShort(got))
 	}
 }
@@ -133,7 +133,7 @@ func TestRecordsThatUsersWrote(t *testing.T) {
 // All annotations of an object together have 256 KiB.
 func TestRecordsFitAnAnnotation(t *testing.T) {
 	var all []metav1.Condition
-	for _, kind := range job.Life {
+	for _, kind := range job.ConditionOrder {
 		all = append(all, is(kind, metav1.ConditionFalse, "Why", strings.Repeat("ü", 100_000)))
 	}
 	if got := len(status.Record(someJob(), all)); got > 200<<10 {

@@ -23,12 +23,12 @@ type Runtime struct {
 	Spec        trainer.TrainingRuntimeSpec `json:"spec"`
 }
 
-// Ours reports whether this is an MPI runtime, compiled by Lockstep or of upstream's own kind. TrainJobs of other runtimes are
+// IsMPI reports whether this is an MPI runtime, compiled by Lockstep or of upstream's own kind. TrainJobs of other runtimes are
 // not ours.
-func (r Runtime) Ours() bool { return r.Spec.MLPolicy != nil && r.Spec.MLPolicy.MPI != nil }
+func (r Runtime) IsMPI() bool { return r.Spec.MLPolicy != nil && r.Spec.MLPolicy.MPI != nil }
 
 // Compiled reports whether Lockstep compiled the runtime, so that its pods have the agent.
-func (r Runtime) Compiled() bool { return r.Ours() && r.Labels[mpi.ImplementationLabel] != "" }
+func (r Runtime) Compiled() bool { return r.IsMPI() && r.Labels[mpi.ImplementationLabel] != "" }
 
 // checkNodes holds the number of nodes against what the runtime allows.
 func (r Runtime) checkNodes(nodes int32) error {

@@ -19,9 +19,9 @@ func Finished(trainJob *trainer.TrainJob) bool {
 	return HasEnd(trainJob.Status)
 }
 
-// OfTrainer reports whether a TrainJob names a runtime of the API group of Kubeflow Trainer. Trainer's own controller and webhook refuse
+// NamesTrainerRuntime reports whether a TrainJob names a runtime of the API group of Kubeflow Trainer. Trainer's own controller and webhook refuse
 // all others, the empty group too; a reference without a group gets it by default.
-func OfTrainer(ref trainer.RuntimeRef) bool {
+func NamesTrainerRuntime(ref trainer.RuntimeRef) bool {
 	return ptr.Deref(ref.APIGroup, trainer.GroupVersion.Group) == trainer.GroupVersion.Group
 }
 

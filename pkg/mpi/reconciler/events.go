@@ -24,7 +24,7 @@ func transitions(before, after []metav1.Condition) []metav1.Condition {
 		}
 	}
 	slices.SortStableFunc(changes, func(a, b metav1.Condition) int {
-		return cmp.Compare(slices.Index(job.Life, a.Type), slices.Index(job.Life, b.Type))
+		return cmp.Compare(slices.Index(job.ConditionOrder, a.Type), slices.Index(job.ConditionOrder, b.Type))
 	})
 	return changes
 }
@@ -53,7 +53,7 @@ func (r *Reconciler) announce(trainJob *trainer.TrainJob, changes []metav1.Condi
 		}
 		if kind := eventType(trainJob.Status.Conditions, change); kind != "" {
 			reason := cmp.Or(milestones[mpi.Reason(change.Reason)], change.Reason)
-			r.recorder.Eventf(trainJob, nil, kind, reason, change.Type, "%s", status.Clipped(change.Message, noteLimit))
+			r.recorder.Eventf(trainJob, nil, kind, reason, change.Type, "%s", status.ClipMessage(change.Message, noteLimit))
 		}
 	}
 }

@@ -33,7 +33,7 @@ func TestEveryEventIsDocumented(t *testing.T) {
 		delete(want, string(reason))
 		want[event] = true
 	}
-	for _, e := range diagnose.Entries() {
+	for _, e := range diagnose.ReasonDocs() {
 		delete(want, string(e.Reason))
 		if _, err := os.Stat(filepath.Join("../../../docs/failures", string(e.Reason)+".md")); err != nil {
 			t.Errorf("%s has no page: %v", e.Reason, err)

@@ -69,10 +69,10 @@ func TestEventType(t *testing.T) {
 
 func TestClipped(t *testing.T) {
 	long := strings.Repeat("ä", 2000)
-	if got := status.Clipped(long, noteLimit); len(got) > 1024 || !utf8.ValidString(got) {
+	if got := status.ClipMessage(long, noteLimit); len(got) > 1024 || !utf8.ValidString(got) {
 		t.Errorf("an event's note has at most 1024 bytes of UTF-8, got %d (valid: %v)", len(got), utf8.ValidString(got))
 	}
-	if got := status.Clipped("short", noteLimit); got != "short" {
+	if got := status.ClipMessage("short", noteLimit); got != "short" {
 		t.Errorf("short messages stay: %s", got)
 	}
 }

@@ -159,7 +159,7 @@ func (m *metrics) phase(whose owner, phase string, took time.Duration) {
 
 // listed returns a reason of the closed list.
 func listed(reason string) string {
-	if _, found := diagnose.EntryOf(mpi.Reason(reason)); found || reason == string(job.ReasonCompleted) {
+	if _, found := diagnose.ReasonDocOf(mpi.Reason(reason)); found || reason == string(job.ReasonCompleted) {
 		return reason
 	}
 	return otherReason

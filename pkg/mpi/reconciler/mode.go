@@ -42,5 +42,5 @@ func (m Mode) conditions(trainJob *trainer.TrainJob) []metav1.Condition {
 	if m == Companion {
 		return status.Conditions(trainJob)
 	}
-	return status.ConditionsOfOurs(trainJob)
+	return status.ExecutorConditions(trainJob)
 }

@@ -47,7 +47,7 @@ func (r *Reconciler) observe(ctx context.Context, name client.ObjectKey) (observ
 		return o, err
 	}
 	// One that seems to have lost its JobSet is ours whatever has become of its runtime, and the cache may only be behind.
-	if !o.Owns() && (o.Runtime == nil || !o.Runtime.Ours()) && (r.mode != Executor || !o.JobSetGone()) {
+	if !o.Owns() && (o.Runtime == nil || !o.Runtime.IsMPI()) && (r.mode != Executor || !o.JobSetGone()) {
 		return o, nil
 	}
 	if err := r.listed(ctx, name, &o); err != nil {
@@ -110,7 +110,7 @@ func (r *Reconciler) readUncached(ctx context.Context, name client.ObjectKey, o 
 // runtime returns nil for a runtime that does not exist, or is of a kind or an API group that no TrainJob controller knows.
 func (r *Reconciler) runtime(ctx context.Context, trainJob *trainer.TrainJob) (*job.Runtime, error) {
 	ref := trainJob.Spec.RuntimeRef
-	if !job.OfTrainer(ref) {
+	if !job.NamesTrainerRuntime(ref) {
 		return nil, nil
 	}
 	switch ptr.Deref(ref.Kind, trainer.ClusterTrainingRuntimeKind) {

@@ -55,7 +55,7 @@ func shown(f *phase.Facts) trainer.TrainJobStatus {
 
 func clip(conditions []metav1.Condition) []metav1.Condition {
 	for i := range conditions {
-		conditions[i].Message = status.Clipped(conditions[i].Message, messageLimit)
+		conditions[i].Message = status.ClipMessage(conditions[i].Message, messageLimit)
 	}
 	return conditions
 }

@@ -32,5 +32,5 @@ func (r *Reconciler) warnOnce(ctx context.Context, trainJob *trainer.TrainJob, r
 		return
 	}
 	ctrl.LoggerFrom(ctx).Info(note)
-	r.recorder.Eventf(trainJob, nil, corev1.EventTypeWarning, string(reason), "Reconcile", "%s", status.Clipped(note, noteLimit))
+	r.recorder.Eventf(trainJob, nil, corev1.EventTypeWarning, string(reason), "Reconcile", "%s", status.ClipMessage(note, noteLimit))
 }

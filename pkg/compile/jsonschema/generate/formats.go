@@ -71,7 +71,7 @@ const (
 
 // apply adds a format to a string's schema.
 func (f form) apply(name string, s *jsonschema.Schema) {
-	s.PatternErrorMessage = "must be " + decode.Allowed(name)
+	s.PatternErrorMessage = "must be " + decode.FormatDescription(name)
 	s.Pattern, s.MaxLength = f.pattern, f.maxLength
 	if f.not != "" {
 		s.Not = &jsonschema.Schema{Pattern: f.not}

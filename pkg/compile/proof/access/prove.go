@@ -342,7 +342,7 @@ func applies(verb string) bool { return slices.Contains(reads, verb) || slices.C
 func (r *proof) promisesKept() {
 	readers := catalog()
 	for _, t := range r.plan.Tenants {
-		for _, name := range t.People() {
+		for _, name := range t.GroupsOfRoles() {
 			of := r.people[name.V][t]
 			for i := range t.Namespaces {
 				r.keeps(holder{Subject{group, "", name.V}, t.Namespaces[i].V}, name.At, r.promise(of))

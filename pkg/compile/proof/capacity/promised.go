@@ -79,7 +79,7 @@ func (p *proof) changes(name string, n *namespace) []source.Span {
 func (p *proof) checkContainerMax(t *plan.Tenant, name string, n *namespace) {
 	l := &t.Limits
 	if l.MaxCPU.V != nil {
-		most := t.MostCPULimit(p.c)
+		most := t.MaxCPULimit(p.c)
 		p.checkMaxNotAbove(amount{"cpu", counted("cpu", *most.V), &l.MaxCPU.Origin}, name, n)
 	}
 	if l.MaxMemory.V != nil {

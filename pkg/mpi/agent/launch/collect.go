@@ -10,8 +10,8 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi"
 	"lockstep.dev/lockstep/pkg/mpi/agent/client"
 	"lockstep.dev/lockstep/pkg/mpi/agent/hosts"
-	"lockstep.dev/lockstep/pkg/mpi/agent/pause"
 	"lockstep.dev/lockstep/pkg/mpi/agent/process"
+	"lockstep.dev/lockstep/pkg/mpi/agent/sleep"
 	"lockstep.dev/lockstep/pkg/mpi/agent/verdict"
 )
 
@@ -133,7 +133,7 @@ func (j *job) reportAgain(ctx context.Context, node mpi.Host, how inquiry, failu
 		if how == afterFailure && time.Since(begin) > reportLimit && !client.Is(failure, client.NoHandshake) {
 			return client.NodeAnswer{}, failure
 		}
-		if !pause.For(ctx, reportPause) {
+		if !sleep.For(ctx, reportPause) {
 			return client.NodeAnswer{}, failure
 		}
 		answer, err := j.report(ctx, node)

@@ -11,7 +11,7 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi/agent/client"
 	"lockstep.dev/lockstep/pkg/mpi/agent/dns"
 	"lockstep.dev/lockstep/pkg/mpi/agent/hosts"
-	"lockstep.dev/lockstep/pkg/mpi/agent/pause"
+	"lockstep.dev/lockstep/pkg/mpi/agent/sleep"
 )
 
 // Discovery is how a gate finds its nodes when nobody sends their addresses, as under stock Kubeflow Trainer without
@@ -59,7 +59,7 @@ func (g Gate) search(ctx context.Context) *search {
 	}
 	if g.Discovery != nil {
 		s.group.Go(func() {
-			if pause.For(ctx, g.Discovery.After) {
+			if sleep.For(ctx, g.Discovery.After) {
 				g.discover(ctx, s)
 			}
 		})
@@ -116,7 +116,7 @@ func (g Gate) locate(ctx context.Context, waiting *waiting, i int, node mpi.Host
 		if ctx.Err() == nil && !cutShort(err, time.Since(began)) {
 			waiting.failed(i, mpi.NodeFailure{Name: node.Name, Address: host.Address, Error: client.Describe(err)})
 		}
-		if !pause.For(ctx, max(untilNext(time.Since(start)), share*time.Duration(nodes))) {
+		if !sleep.For(ctx, max(untilNext(time.Since(start)), share*time.Duration(nodes))) {
 			return host
 		}
 	}

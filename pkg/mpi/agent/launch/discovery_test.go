@@ -16,7 +16,7 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi/agent/client"
 	"lockstep.dev/lockstep/pkg/mpi/agent/dns"
 	"lockstep.dev/lockstep/pkg/mpi/agent/dns/dnstest"
-	"lockstep.dev/lockstep/pkg/mpi/agent/pause"
+	"lockstep.dev/lockstep/pkg/mpi/agent/sleep"
 	"lockstep.dev/lockstep/pkg/mpi/agent/verdict"
 )
 
@@ -193,7 +193,7 @@ func TestEndedSearchNeverLooksLikeASuccess(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if pause.For(ctx, time.Hour) {
+	if sleep.For(ctx, time.Hour) {
 		t.Error("slept")
 	}
 }

@@ -15,7 +15,7 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi/agent/dns"
 	"lockstep.dev/lockstep/pkg/mpi/agent/hosts"
 	"lockstep.dev/lockstep/pkg/mpi/agent/identity"
-	"lockstep.dev/lockstep/pkg/mpi/agent/pause"
+	"lockstep.dev/lockstep/pkg/mpi/agent/sleep"
 )
 
 // Gate is the launcher's wait for its nodes: every host of the hostfile, except the launcher itself, must answer with
@@ -202,7 +202,7 @@ func (g Gate) reach(ctx context.Context, waiting *waiting, i int, node mpi.Host,
 		}
 		waiting.doubt(i, time.Since(in.since) >= doubtAfter[in.trouble])
 		g.tell(waiting)
-		if !pause.For(ctx, untilNext(time.Since(start))) {
+		if !sleep.For(ctx, untilNext(time.Since(start))) {
 			return true
 		}
 	}

@@ -44,7 +44,7 @@ func (l Launcher) execute(ctx context.Context, path string, command Command, tab
 	start, oom := time.Now(), watch.CountOOMKills(os.DirFS("/"))
 	output, err := newTail(command.Files)
 	if err != nil {
-		return verdict.NeverRan(mpi.ReasonAgentFailed, err), process.CodeAgentFailed
+		return verdict.CommandNotStarted(mpi.ReasonAgentFailed, err), process.CodeAgentFailed
 	}
 	child, err := command.Reaper.Start(process.Spec{
 		Path: path, Argv: l.argv(command), Files: output.files,
@@ -52,7 +52,7 @@ func (l Launcher) execute(ctx context.Context, path string, command Command, tab
 	})
 	if err != nil {
 		output.abandon()
-		return verdict.NeverRan(mpi.ReasonCommandNotFound, err), process.StartFailureCode(err)
+		return verdict.CommandNotStarted(mpi.ReasonCommandNotFound, err), process.StartFailureCode(err)
 	}
 	output.started()
 	watching, unwatch := context.WithCancel(ctx)
@@ -96,7 +96,7 @@ func (j *job) await() (stopped syscall.Signal) {
 			stopped, _ = s.(syscall.Signal)
 		}
 	}
-	j.Stopping(verdict.KilledInTime(j.command.Argv, stopped))
+	j.Stopping(verdict.KilledAfterGrace(j.command.Argv, stopped))
 	if err := os.WriteFile(j.Settings.StoppingPath(), nil, 0o644); err != nil {
 		j.Log.Print(err)
 	}

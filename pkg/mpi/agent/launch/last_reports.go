@@ -9,7 +9,7 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi"
 	"lockstep.dev/lockstep/pkg/mpi/agent/client"
 	"lockstep.dev/lockstep/pkg/mpi/agent/hosts"
-	"lockstep.dev/lockstep/pkg/mpi/agent/pause"
+	"lockstep.dev/lockstep/pkg/mpi/agent/sleep"
 	"lockstep.dev/lockstep/pkg/mpi/agent/verdict"
 )
 
@@ -34,7 +34,7 @@ func newLastReports() *lastReports { return &lastReports{byName: map[string]clie
 
 // askAfterLaunches asks the nodes whenever a launch has ended, until the context ends.
 func (j *job) askAfterLaunches(ctx context.Context) {
-	for asked := time.Now(); pause.For(ctx, quietPoll); {
+	for asked := time.Now(); sleep.For(ctx, quietPoll); {
 		quiet, launched := j.ranks.QuietSince()
 		late := time.Since(asked) > askAgain && !j.lastReports.idle(j.nodes(), quiet)
 		if !quiet.IsZero() && (late || launched && quiet.After(asked)) {

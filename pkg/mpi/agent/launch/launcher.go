@@ -41,7 +41,7 @@ type Launcher struct {
 func (l Launcher) Run(ctx context.Context, listener net.Listener, command Command) (mpi.Verdict, int) {
 	path, err := lookUp(command.Argv)
 	if err != nil {
-		return verdict.NeverRan(mpi.ReasonCommandNotFound, err), process.StartFailureCode(err)
+		return verdict.CommandNotStarted(mpi.ReasonCommandNotFound, err), process.StartFailureCode(err)
 	}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -67,7 +67,7 @@ func (l Launcher) launch(ctx context.Context, serving *endpoints, path string, c
 		}
 	}
 	if err := l.prepare(table); err != nil {
-		return verdict.NeverRan(mpi.ReasonAgentFailed, err), process.CodeAgentFailed
+		return verdict.CommandNotStarted(mpi.ReasonAgentFailed, err), process.CodeAgentFailed
 	}
 	judged, code := l.execute(ctx, path, command, table, serving)
 	judged.GateSeconds = result.Seconds
@@ -90,7 +90,7 @@ func (l Launcher) PassGate(ctx context.Context, listener net.Listener, signals <
 		err = l.saveInitGate(result, serving.times.snapshot().Started, table)
 	}
 	if err != nil {
-		return verdict.NeverRan(mpi.ReasonAgentFailed, err), process.CodeAgentFailed
+		return verdict.CommandNotStarted(mpi.ReasonAgentFailed, err), process.CodeAgentFailed
 	}
 	phases := serving.times.snapshot()
 	return mpi.Verdict{GateSeconds: result.Seconds, Phases: &phases}, 0
@@ -166,7 +166,7 @@ func (l Launcher) passGate(ctx context.Context, serving *endpoints, signals <-ch
 		l.Log.Printf("all nodes answered after %.2f s", result.Seconds)
 	}
 	if interrupted != 0 {
-		return result, table, verdict.StoppedBefore(interrupted, result), 128 + int(interrupted)
+		return result, table, verdict.StoppedInGate(interrupted, result), 128 + int(interrupted)
 	}
 	serving.times.gate(result)
 	if !result.Passed {

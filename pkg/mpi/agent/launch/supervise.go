@@ -8,7 +8,7 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi"
 	"lockstep.dev/lockstep/pkg/mpi/agent/client"
 	"lockstep.dev/lockstep/pkg/mpi/agent/hosts"
-	"lockstep.dev/lockstep/pkg/mpi/agent/pause"
+	"lockstep.dev/lockstep/pkg/mpi/agent/sleep"
 	"lockstep.dev/lockstep/pkg/mpi/agent/verdict"
 	"lockstep.dev/lockstep/pkg/mpi/agent/watch"
 	"lockstep.dev/lockstep/pkg/mpi/agent/watch/hydra"
@@ -20,7 +20,7 @@ const hangGrace = 2 * time.Second
 // supervise looks after a running command: it times the launch, tells what may be in its way, and ends a job that has hung by the rule of
 // its user. The returned function is called when the command has ended: it stops that, and says what was seen of a hang, and which
 // connection nobody answered at the end. Ranks are watched until the context ends.
-func (j *job) supervise(ctx context.Context) func() (*verdict.Hang, *verdict.Blocked) {
+func (j *job) supervise(ctx context.Context) func() (*verdict.Hang, *verdict.BlockedConnection) {
 	go j.ranks.Watch(ctx)
 	if j.runsRanks() {
 		go j.tracker.Proxies.EndHungMpiexecs(ctx, j.Log)
@@ -35,7 +35,7 @@ func (j *job) supervise(ctx context.Context) func() (*verdict.Hang, *verdict.Blo
 	running, cancel := context.WithCancel(ctx)
 	go j.askAfterLaunches(running)
 	var hang *verdict.Hang
-	var blocked *verdict.Blocked
+	var blocked *verdict.BlockedConnection
 	var group sync.WaitGroup
 	if j.runsRanks() {
 		group.Go(func() { j.tracker.LookForRank(running) })
@@ -43,7 +43,7 @@ func (j *job) supervise(ctx context.Context) func() (*verdict.Hang, *verdict.Blo
 	group.Go(func() { j.awaitFirstRank(running) })
 	group.Go(func() { hang = j.endHang(running) })
 	group.Go(func() { blocked = j.logStalls(running) })
-	return func() (*verdict.Hang, *verdict.Blocked) {
+	return func() (*verdict.Hang, *verdict.BlockedConnection) {
 		cancel()
 		group.Wait()
 		j.times.seen(j.tracker.Progress(mpi.ProgressRequest{}))
@@ -53,9 +53,9 @@ func (j *job) supervise(ctx context.Context) func() (*verdict.Hang, *verdict.Blo
 
 // logStalls tells what seems to stand in the way of the job, until the context ends. It returns the connection that nobody answered
 // then, or nil.
-func (j *job) logStalls(ctx context.Context) *verdict.Blocked {
+func (j *job) logStalls(ctx context.Context) *verdict.BlockedConnection {
 	began, stalls := time.Now(), watch.StallLogger{Log: j.Log}
-	for pause.For(ctx, watch.PollInterval(j.times.snapshot(), time.Since(began))) {
+	for sleep.For(ctx, watch.PollInterval(j.times.snapshot(), time.Since(began))) {
 		pods := j.askProgress(ctx, j.nodes(), mpi.ProgressRequest{})
 		if ctx.Err() != nil {
 			break // what was seen before the end counts
@@ -74,7 +74,7 @@ func (j *job) endHang(ctx context.Context) *verdict.Hang {
 		return nil
 	}
 	detector := watch.HangDetector{Rule: j.Hang}
-	for pause.For(ctx, j.Hang.Interval()) {
+	for sleep.For(ctx, j.Hang.Interval()) {
 		pods := j.askProgress(ctx, j.nodes(), mpi.ProgressRequest{})
 		if detector.Observe(time.Now(), pods, len(pods) == len(j.nodes())+1) {
 			pods = j.askProgress(ctx, j.nodes(), mpi.ProgressRequest{Evidence: true})
@@ -96,7 +96,7 @@ const (
 // awaitFirstRank asks some nodes until one has seen a rank, for the phases of a running job.
 func (j *job) awaitFirstRank(ctx context.Context) {
 	nodes := j.nodes()[:min(len(j.nodes()), askedNodes)]
-	for wait := firstPoll; pause.For(ctx, wait); wait = min(2*wait, lastPoll) {
+	for wait := firstPoll; sleep.For(ctx, wait); wait = min(2*wait, lastPoll) {
 		for _, progress := range j.askProgress(ctx, nodes, mpi.ProgressRequest{}) {
 			j.times.seen(progress)
 		}

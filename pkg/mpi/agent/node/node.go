@@ -65,7 +65,7 @@ func (n Node) Serve(ctx context.Context, listener net.Listener) error {
 }
 
 // linger returns when the programs and the launch of this pod have ended. A pod that gets to the end of its grace is killed by kubelet.
-func (n Node) linger(l *ledger) {
+func (n Node) linger(l *activityLog) {
 	if !l.noteStop() {
 		return
 	}
@@ -82,7 +82,7 @@ func (n Node) linger(l *ledger) {
 }
 
 // answer says what ran here.
-func (n Node) answer(ctx context.Context, l *ledger, tracker *watch.Tracker) client.ReportReply {
+func (n Node) answer(ctx context.Context, l *activityLog, tracker *watch.Tracker) client.ReportReply {
 	report := l.report(ctx, n.Hostname)
 	return client.ReportReply{NodeReport: report, LaunchAge: tracker.LaunchAge()}
 }
@@ -109,7 +109,7 @@ func (n Node) hello(ctx context.Context, request []byte) (any, error) {
 	return mpi.Hello{Hostname: n.Hostname, Unreachable: n.unreachable(ctx, table)}, nil
 }
 
-func (n Node) exec(ctx context.Context, l *ledger, tracker *watch.Tracker, c server.Command) server.Exit {
+func (n Node) exec(ctx context.Context, l *activityLog, tracker *watch.Tracker, c server.Command) server.Exit {
 	ended := func(int) {}
 	if program.StartsRanks(c.Line) {
 		var begins bool

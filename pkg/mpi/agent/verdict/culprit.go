@@ -21,14 +21,14 @@ func (e Evidence) culprit() *mpi.RankEnd {
 	if first != nil && (!endedByLauncher(*first) || e.killedByOthers(*first)) {
 		return first
 	}
-	if named := e.named(); named != nil {
+	if named := e.rankNamedByLauncher(); named != nil {
 		if first != nil && named.Ago == 0 {
 			named.Ago = first.Ago
 		}
 		return named
 	}
-	ends := inOrder(e.pods())
-	if i := slices.IndexFunc(ends, e.passedOn); i >= 0 {
+	ends := failedInOrder(e.pods())
+	if i := slices.IndexFunc(ends, e.endedAsCommand); i >= 0 {
 		return &ends[i]
 	}
 	return nil
@@ -41,7 +41,7 @@ func (e Evidence) firstByItself() *mpi.RankEnd {
 	if first == nil || !e.blamesAnother(*first) {
 		return first
 	}
-	for _, end := range inOrder(e.pods()) {
+	for _, end := range failedInOrder(e.pods()) {
 		if first.Ago-end.Ago <= shutdown && !endedByLauncher(end) && !e.blamesAnother(end) {
 			return &end
 		}
@@ -85,17 +85,17 @@ func (e Evidence) beforeTimeout(first *mpi.RankEnd) *mpi.RankEnd {
 	return nil
 }
 
-// named returns the rank that the launcher names, as its node saw it end where it did. One that nobody saw must have ended as the
+// rankNamedByLauncher returns the rank that the launcher names, as its node saw it end where it did. One that nobody saw must have ended as the
 // command did: scripts print what they have passed over.
-func (e Evidence) named() *mpi.RankEnd {
-	named := diagnose.Reported(e.Lines)
+func (e Evidence) rankNamedByLauncher() *mpi.RankEnd {
+	named := diagnose.ReportedRank(e.Lines)
 	if named == nil {
 		return nil
 	}
 	if seen := rankNumbered(e.pods(), *named.Rank); seen != nil {
 		return seen
 	}
-	if !e.passedOn(*named) || !e.inWorld(*named.Rank) {
+	if !e.endedAsCommand(*named) || !e.inWorld(*named.Rank) {
 		return nil
 	}
 	said := hosts.Label(named.Host)
@@ -120,9 +120,9 @@ func (e Evidence) inWorld(number int) bool {
 	return largest == 0 || number < largest
 }
 
-// passedOn reports whether a rank ended as the command did. Hydra makes the number of a signal its code, and 255 of all codes
+// endedAsCommand reports whether a rank ended as the command did. Hydra makes the number of a signal its code, and 255 of all codes
 // when it is disturbed.
-func (e Evidence) passedOn(end mpi.RankEnd) bool {
+func (e Evidence) endedAsCommand(end mpi.RankEnd) bool {
 	code := e.Status.Code()
 	return code == end.Code || end.Hydra && endedByLauncher(end) && (code == end.Code-128 || code == 255)
 }

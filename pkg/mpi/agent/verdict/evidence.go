@@ -38,7 +38,7 @@ type Evidence struct {
 	AllowIdle bool
 	// Hang is why the command was ended before its time, Blocked a connection that nobody answered at the end; nil for none.
 	Hang    *Hang
-	Blocked *Blocked
+	Blocked *BlockedConnection
 	// Ended is when the command ended, Now when this is judged.
 	Ended, Now time.Time
 }

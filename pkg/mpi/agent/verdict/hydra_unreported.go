@@ -63,7 +63,7 @@ func (e Evidence) unseenRanks() (missing []int, known bool) {
 			size = MergeWorldSize(size, report.World)
 		}
 	}
-	return MissingRanks(seen, size, MostRanks+1), size > 0
+	return MissingRanks(seen, size, MaxRanks+1), size > 0
 }
 
 // MissingRanks returns the first ranks of a world that are not among some, in order, and at most so many.

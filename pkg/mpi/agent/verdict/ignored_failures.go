@@ -19,7 +19,7 @@ func (e Evidence) ignoredFailures() string {
 	if e.Stopped != 0 {
 		return ""
 	}
-	if rank := firstFailed(ofMPI(e.pods())); rank != nil {
+	if rank := firstFailed(onlyMPIRanks(e.pods())); rank != nil {
 		return "in its last launch " + describeEndOn(*rank) + ", " + howToFail
 	}
 	if !e.Admitted.IsZero() && e.Admitted.After(e.newestLaunch()) {
@@ -28,8 +28,8 @@ func (e Evidence) ignoredFailures() string {
 	return ""
 }
 
-// ofMPI returns the reports without the ranks that no MPI launcher started.
-func ofMPI(reports []mpi.NodeReport) []mpi.NodeReport {
+// onlyMPIRanks returns the reports without the ranks that no MPI launcher started.
+func onlyMPIRanks(reports []mpi.NodeReport) []mpi.NodeReport {
 	for i := range reports {
 		reports[i].Ranks = slices.DeleteFunc(slices.Clone(reports[i].Ranks), func(end mpi.RankEnd) bool { return end.WithoutMPI })
 	}

@@ -14,9 +14,9 @@ func Judge(e Evidence) (mpi.Verdict, int) {
 	verdict := judge(e)
 	switch {
 	case e.Hang != nil && e.Stopped == 0:
-		return obstructed(verdict, mpi.ReasonHang, "", e.Hang.String()), process.CodeAgentFailed
+		return judgeObstacle(verdict, mpi.ReasonHang, "", e.Hang.String()), process.CodeAgentFailed
 	case e.Blocked != nil && verdict.Stopped == "" && (verdict.Reason == mpi.ReasonCommandFailed || verdict.Reason == diagnose.LaunchDaemonLost):
-		verdict = obstructed(verdict, diagnose.MPIPortsBlocked, e.Blocked.From.Name, e.Blocked.String())
+		verdict = judgeObstacle(verdict, diagnose.MPIPortsBlocked, e.Blocked.From.Name, e.Blocked.String())
 	}
 	if !verdict.Succeeded() && verdict.ExitCode == 0 {
 		return verdict, process.CodeAgentFailed
@@ -24,8 +24,8 @@ func Judge(e Evidence) (mpi.Verdict, int) {
 	return verdict, verdict.ExitCode
 }
 
-// obstructed names an obstacle as the cause: how the command ended is only what came of it.
-func obstructed(verdict mpi.Verdict, reason mpi.Reason, host, message string) mpi.Verdict {
+// judgeObstacle names an obstacle as the cause: how the command ended is only what came of it.
+func judgeObstacle(verdict mpi.Verdict, reason mpi.Reason, host, message string) mpi.Verdict {
 	verdict.Reason, verdict.Host, verdict.Message = reason, host, message
 	verdict.Lost, verdict.LostSeconds, verdict.Rank = "", 0, nil
 	return verdict
@@ -43,7 +43,7 @@ func judge(e Evidence) mpi.Verdict {
 	e = e.ofNewestLaunch()
 	decide := e.failure
 	if e.Status.Code() == 0 {
-		decide = e.doubt
+		decide = e.doubtSuccess
 	}
 	cause := decide()
 	verdict.Reason, verdict.Host, verdict.Rank, verdict.Message = cause.Reason, cause.Host, cause.Rank, e.message(cause)

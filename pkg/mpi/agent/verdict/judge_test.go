@@ -515,7 +515,7 @@ func TestJudgeTellsHowLongALostNodeWasSilent(t *testing.T) {
 // Of a job that we ended, how it ended says nothing; of one that failed by itself, a connection without an answer explains what nothing
 // else does.
 func TestAnObstacleIsTheCause(t *testing.T) {
-	blocked := &Blocked{From: mpi.HostAddress{Name: "demo-node-0-1.demo"}}
+	blocked := &BlockedConnection{From: mpi.HostAddress{Name: "demo-node-0-1.demo"}}
 	hang := &Hang{After: time.Minute}
 	lost := []Loss{{Host: "demo-node-0-0.demo", Error: "connection lost"}}
 	for name, c := range map[string]struct {

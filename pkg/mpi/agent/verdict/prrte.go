@@ -19,13 +19,13 @@ func (e Evidence) daemonBehind() *Cause {
 		return nil
 	}
 	for _, l := range e.Losses {
-		if l.OfDaemon() && !e.admittedSince(e.Now.Sub(l.At).Seconds()) {
+		if l.OfDaemon() && !e.launcherFailedSince(e.Now.Sub(l.At).Seconds()) {
 			return daemonEnded(l)
 		}
 	}
 	var first *mpi.NodeReport // a launcher that has lost one daemon leaves the others, which may die of that
 	for i, r := range e.Reports {
-		if e.daemonDied(r) && !e.admittedSince(r.DaemonAgo) && (first == nil || r.DaemonAgo > first.DaemonAgo) {
+		if e.daemonDied(r) && !e.launcherFailedSince(r.DaemonAgo) && (first == nil || r.DaemonAgo > first.DaemonAgo) {
 			first = &e.Reports[i]
 		}
 	}
@@ -47,7 +47,7 @@ func (e Evidence) daemonDied(r mpi.NodeReport) bool {
 func (e Evidence) daemonSaidLost() *Cause {
 	host, found := diagnose.LostDaemon(e.Lines)
 	if !found || e.Stopped != 0 || e.SaidLost.IsZero() || e.SaidLost.Before(e.Launched.After) ||
-		e.Admitted.After(e.newestLaunch()) || e.admittedSince(e.Now.Sub(e.SaidLost).Seconds()) {
+		e.Admitted.After(e.newestLaunch()) || e.launcherFailedSince(e.Now.Sub(e.SaidLost).Seconds()) {
 		return nil
 	}
 	for _, r := range e.Reports {

@@ -9,14 +9,14 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi/agent/process"
 )
 
-// MostRanks is how many failed ranks of a launch are kept: the first ones matter.
-const MostRanks = 8
+// MaxRanks is how many failed ranks of a launch are kept: the first ones matter.
+const MaxRanks = 8
 
 // firstFailed returns the rank that failed first of all, nil when none is known. Launchers end the other ranks of a job
 // with SIGTERM and SIGKILL when one has failed, and machines do not see that at exactly the same time: a rank that ended
 // so counts only when no other failed within a moment after it.
 func firstFailed(reports []mpi.NodeReport) *mpi.RankEnd {
-	all := inOrder(reports)
+	all := failedInOrder(reports)
 	if len(all) == 0 {
 		return nil
 	}
@@ -31,8 +31,8 @@ func firstFailed(reports []mpi.NodeReport) *mpi.RankEnd {
 	return &all[0]
 }
 
-// inOrder returns the ranks that failed in the order of time.
-func inOrder(reports []mpi.NodeReport) []mpi.RankEnd {
+// failedInOrder returns the ranks that failed in the order of time.
+func failedInOrder(reports []mpi.NodeReport) []mpi.RankEnd {
 	var all []mpi.RankEnd
 	for _, report := range reports {
 		for _, end := range report.Ranks {

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"lockstep.dev/lockstep/pkg/mpi"
-	"lockstep.dev/lockstep/pkg/mpi/agent/fate"
+	"lockstep.dev/lockstep/pkg/mpi/agent/exitstatus"
 	"lockstep.dev/lockstep/pkg/mpi/agent/proc"
 	"lockstep.dev/lockstep/pkg/mpi/agent/process"
 	"lockstep.dev/lockstep/pkg/mpi/agent/program"
@@ -172,14 +172,14 @@ func (r *Ranks) follow(pid int, ended func(process.Status)) {
 	if known {
 		return
 	}
-	watched, err := fate.Watch(pid)
+	watched, err := exitstatus.Watch(pid)
 	if err != nil {
 		return // it is gone, or the kernel has no such thing: the launcher's word has to do
 	}
 	go func() {
 		defer watched.Close()
 		status, err := watched.Wait()
-		if err == nil || errors.Is(err, fate.ErrUnknown) {
+		if err == nil || errors.Is(err, exitstatus.ErrUnknown) {
 			r.gone(pid)
 		}
 		if err == nil {
@@ -204,7 +204,7 @@ func (r *Ranks) Ended(rank mpi.RankEnd, proxy *hydra.Proxy, status process.Statu
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if len(r.failed) < verdict.MostRanks {
+	if len(r.failed) < verdict.MaxRanks {
 		r.failed = append(r.failed, end)
 	}
 }
@@ -214,7 +214,7 @@ func (r *Ranks) GoneEarly(missing []hydra.MissingRank) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, rank := range missing {
-		if len(r.failed) < verdict.MostRanks {
+		if len(r.failed) < verdict.MaxRanks {
 			r.failed = append(r.failed, rankEnd{rank.RankEnd, rank.Since})
 		}
 	}

@@ -261,7 +261,7 @@ func TestOnlyTheFirstRanksAreKept(t *testing.T) {
 		r.Ended(numbered(i), nil, agenttest.Exited(1))
 	}
 	r.Ended(numbered(100), nil, agenttest.Exited(0))
-	if got := r.Report().Ranks; len(got) != verdict.MostRanks || *got[0].Rank != 0 {
+	if got := r.Report().Ranks; len(got) != verdict.MaxRanks || *got[0].Rank != 0 {
 		t.Errorf("%+v", got)
 	}
 }
@@ -350,7 +350,7 @@ func TestALaterFailureOfHydraIsKnownToo(t *testing.T) {
 		byPID := map[int]proc.Process{pid: {PID: pid, Name: "hydra_pmi_proxy"}}
 		return r.proxies.Of(proc.Process{PID: pid + 1, Parent: pid}, nil, byPID)
 	}
-	for range 2 * verdict.MostRanks {
+	for range 2 * verdict.MaxRanks {
 		r.Ended(mpi.RankEnd{Hydra: true}, proxyOf(20), agenttest.Exited(1))
 	}
 	if r.Ended(mpi.RankEnd{Hydra: true}, proxyOf(30), agenttest.Exited(1)); !r.proxies.LostRank(30) {

@@ -13,7 +13,7 @@ import (
 type StallLogger struct {
 	Log *log.Logger
 	// Blocked is the connection that nobody answered at the last look, nil for none.
-	Blocked *verdict.Blocked
+	Blocked *verdict.BlockedConnection
 
 	calls                  unansweredCalls
 	alone                  daemonsWithoutRanks
@@ -49,7 +49,7 @@ func (l *StallLogger) Observe(now time.Time, table mpi.HostTable, nodes []mpi.Ho
 }
 
 // log takes in what a look found, and tells what is new.
-func (l *StallLogger) log(blocked *verdict.Blocked, alone bool, nodes int) {
+func (l *StallLogger) log(blocked *verdict.BlockedConnection, alone bool, nodes int) {
 	const goesOn = "the job goes on, and may wait for ever: "
 	if l.Blocked = blocked; blocked != nil && !l.toldBlocked {
 		l.toldBlocked = true

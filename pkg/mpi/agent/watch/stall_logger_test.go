@@ -12,7 +12,7 @@ import (
 
 // A job is not ended for what may pass; one that fails by itself meanwhile has its cause.
 func TestStallsAreToldOnce(t *testing.T) {
-	blocked := &verdict.Blocked{From: mpi.HostAddress{Name: "demo-node-0-1.demo"}}
+	blocked := &verdict.BlockedConnection{From: mpi.HostAddress{Name: "demo-node-0-1.demo"}}
 	var told strings.Builder
 	l := StallLogger{Log: log.New(&told, "", 0)}
 	l.log(blocked, true, 2)

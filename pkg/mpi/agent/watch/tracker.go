@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"lockstep.dev/lockstep/pkg/mpi"
-	"lockstep.dev/lockstep/pkg/mpi/agent/pause"
 	"lockstep.dev/lockstep/pkg/mpi/agent/proc"
 	"lockstep.dev/lockstep/pkg/mpi/agent/program"
+	"lockstep.dev/lockstep/pkg/mpi/agent/sleep"
 	"lockstep.dev/lockstep/pkg/mpi/agent/watch/hydra"
 )
 
@@ -80,7 +80,7 @@ func (t *Tracker) LookForRank(ctx context.Context) {
 		if t.now().Sub(start) > young {
 			wait = laterLook
 		}
-		if !pause.For(ctx, wait) {
+		if !sleep.For(ctx, wait) {
 			return
 		}
 	}

@@ -38,12 +38,12 @@ type call struct {
 type unansweredCalls map[call]time.Time
 
 // observe takes in the calls of all pods, and finds one that has been open for too long, the first in the order of the table.
-func (c unansweredCalls) observe(now time.Time, table mpi.HostTable, pods map[string]mpi.Progress, works bool) *verdict.Blocked {
+func (c unansweredCalls) observe(now time.Time, table mpi.HostTable, pods map[string]mpi.Progress, works bool) *verdict.BlockedConnection {
 	patience, noted := launchPatience, firstRetry
 	if works {
 		patience, noted = workPatience, fewRetries
 	}
-	var found *verdict.Blocked
+	var found *verdict.BlockedConnection
 	still := map[call]bool{}
 	for _, from := range table.Hosts {
 		for _, attempt := range pods[hosts.Label(from.Name)].Unanswered {
@@ -57,7 +57,7 @@ func (c unansweredCalls) observe(now time.Time, table mpi.HostTable, pods map[st
 				c[this] = now
 			}
 			if open := now.Sub(c[this]); open >= patience && attempt.Retries >= fewRetries && found == nil {
-				found = &verdict.Blocked{From: from, To: to, Port: port, Open: open}
+				found = &verdict.BlockedConnection{From: from, To: to, Port: port, Open: open}
 			}
 		}
 	}

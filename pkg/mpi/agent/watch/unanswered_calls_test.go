@@ -41,7 +41,7 @@ func TestUnansweredCalls(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			open := unansweredCalls{}
-			var got *verdict.Blocked
+			var got *verdict.BlockedConnection
 			for _, l := range c.looks {
 				pods := map[string]mpi.Progress{"demo-node-0-1": {Unanswered: []mpi.Unanswered{{To: l.to, Retries: l.retries}}}}
 				got = open.observe(begin.Add(l.after), blockedTable, pods, c.works)

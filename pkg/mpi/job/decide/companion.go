@@ -25,7 +25,7 @@ func accompany(f *phase.Facts, state phase.State) Decision {
 		return Decision{Ours: true}
 	}
 	decision := Decision{Ours: true}
-	if policy := desired.NetworkPolicy(*state.Job, f.ControllerNamespace); !observe.Guarded(f.TrainJob.Status.Conditions) && !f.HasNamed(policy) {
+	if policy := desired.NetworkPolicy(*state.Job, f.ControllerNamespace); !observe.PoliciesMade(f.TrainJob.Status.Conditions) && !f.HasNamed(policy) {
 		decision.Create = []job.Object{policy} // one that somebody else put under the name stays, and Guarded says so
 	}
 	if !f.Owns() {
@@ -36,7 +36,7 @@ func accompany(f *phase.Facts, state phase.State) Decision {
 		decision.RequeueAfter = f.UntilNodesUp()
 	}
 	if len(f.Current) < f.Want {
-		decision.RequeueAfter = f.NextLook()
+		decision.RequeueAfter = f.NextCheck()
 	}
 	return decision
 }
@@ -49,7 +49,7 @@ func conclude(f *phase.Facts, state phase.State) Decision {
 		decision.Delete = f.Keys()
 	}
 	if state.End == nil {
-		decision.RequeueAfter = phase.CauseMissing
+		decision.RequeueAfter = phase.CauseRecheck
 	}
 	return decision
 }
@@ -57,7 +57,7 @@ func conclude(f *phase.Facts, state phase.State) Decision {
 // PolicyBefore returns the network policy of a job that Kubeflow Trainer runs, which must be there before its first pod, or nil
 // where its conditions say that it was made, or nothing is ours to make.
 func PolicyBefore(trainJob *trainer.TrainJob, conditions []metav1.Condition, runtime job.Runtime, controllerNamespace string) job.Object {
-	if !job.ManagedHere(trainJob) || job.Finished(trainJob) || !runtime.Compiled() || observe.Guarded(conditions) {
+	if !job.ManagedHere(trainJob) || job.Finished(trainJob) || !runtime.Compiled() || observe.PoliciesMade(conditions) {
 		return nil
 	}
 	made, err := job.Resolve(trainJob, runtime)

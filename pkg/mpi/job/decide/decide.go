@@ -62,14 +62,14 @@ func Decide(f *phase.Facts, random io.Reader) (Decision, error) {
 	case state.Waiting != nil && state.Waiting.Reason == job.ReasonWaitingForDeletion:
 		return Decision{Ours: true, Delete: state.Leftovers, RequeueAfter: leftoversGone}, nil
 	case state.Held:
-		return Decision{Ours: true, RequeueAfter: f.LookAgain(state.Waiting)}, nil
+		return Decision{Ours: true, RequeueAfter: f.RecheckWaiting(state.Waiting)}, nil
 	case state.Waiting != nil, state.Restart != nil:
 		// A restart is told first. The JobSet goes in the next pass, so that none is forgotten.
 		return Decision{Ours: true}, nil
 	case state.Job != nil:
 		return start(f, *state.Job, random)
 	case state.Unexplained:
-		return Decision{Ours: true, RequeueAfter: phase.CauseMissing}, nil
+		return Decision{Ours: true, RequeueAfter: phase.CauseRecheck}, nil
 	case f.JobSetToDelete():
 		return recreate(f), nil
 	}
@@ -86,13 +86,13 @@ func start(f *phase.Facts, made job.Job, random io.Reader) (Decision, error) {
 		Delete:       append(f.Claimed(job.Stale), outdated...),
 		Create:       create,
 		keys:         remains.Keys(),
-		RequeueAfter: f.FirstLook(),
+		RequeueAfter: f.FirstCheck(),
 	}, err
 }
 
 // follow watches a job that has been started.
 func follow(f *phase.Facts) Decision {
-	decision := Decision{Ours: true, keys: f.Keys(), Create: guardedAgain(f), RequeueAfter: f.NextLook()}
+	decision := Decision{Ours: true, keys: f.Keys(), Create: guardedAgain(f), RequeueAfter: f.NextCheck()}
 	if !f.SuspensionPending() {
 		decision.Update = rescheduled(f)
 	}
@@ -159,7 +159,7 @@ func outdated(o observe.Observed) []observe.Deletion {
 		ours := job.ClaimOf(o.TrainJob, &child) == job.Own
 		return ours && (child.Kind == "ConfigMap" && o.Hostfile != today || child.Kind == job.KindOfSecret().Kind && o.RecordedDigest() != today)
 	}
-	if o.Made() || !slices.ContainsFunc(o.Children, other) {
+	if o.WasMade() || !slices.ContainsFunc(o.Children, other) {
 		return nil
 	}
 	return o.Claimed(job.Own)
@@ -168,7 +168,7 @@ func outdated(o observe.Observed) []observe.Deletion {
 // recreate deletes a JobSet that is to be made again, once the status tells of it: one that is gone otherwise was deleted by somebody.
 func recreate(f *phase.Facts) Decision {
 	if !f.MayRecreate() {
-		return Decision{Ours: true, RequeueAfter: phase.CauseMissing}
+		return Decision{Ours: true, RequeueAfter: phase.CauseRecheck}
 	}
 	return Decision{Ours: true, Delete: []observe.Deletion{observe.DeletionOf(job.KindOfJobSet(), f.JobSet)}, RequeueAfter: leftoversGone}
 }

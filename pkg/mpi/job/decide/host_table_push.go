@@ -24,7 +24,7 @@ func hostTablePushOf(f *phase.Facts) *HostTablePush {
 	found := addressesOf(f.TrainJob.Name, f.Current, f.Want)
 	if found != nil {
 		found.TrainJob = f.TrainJob.UID
-		found.Table.Up = f.Up() && f.Age(observe.FactUp, f.JobSet.UID) >= phase.UpAfter
+		found.Table.Up = f.NodesUp() && f.Age(observe.FactUp, f.JobSet.UID) >= phase.NodesUpAfter
 	}
 	return found
 }

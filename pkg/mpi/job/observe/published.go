@@ -27,10 +27,10 @@ func (o Observed) HasPublishedCondition(kind string) bool {
 // LostPod returns the pod that an earlier pass saw being taken away (phase.Facts.Lost).
 func (o Observed) LostPod() []diagnose.Cause {
 	c := o.PublishedCondition(job.PodsReady)
-	if c == nil || c.Status != metav1.ConditionFalse || !diagnose.Remembered(mpi.Reason(c.Reason)) {
+	if c == nil || c.Status != metav1.ConditionFalse || !diagnose.MustBeRecorded(mpi.Reason(c.Reason)) {
 		return nil
 	}
-	return []diagnose.Cause{diagnose.Remember(mpi.Reason(c.Reason), c.Message, c.LastTransitionTime.Time)}
+	return []diagnose.Cause{diagnose.FromRecord(mpi.Reason(c.Reason), c.Message, c.LastTransitionTime.Time)}
 }
 
 // RestartFormat begins the message of the condition Restarting.
@@ -81,8 +81,8 @@ func (o Observed) Stopping() bool {
 	return job.IsSuspended(o.JobSet) || job.TrueCondition(o.JobSet, jobset.JobSetSuspended) != nil
 }
 
-// Guarded reports whether the policies were made: the first word of this controller comes after that.
-func Guarded(conditions []metav1.Condition) bool {
+// PoliciesMade reports whether the policies were made: the first word of this controller comes after that.
+func PoliciesMade(conditions []metav1.Condition) bool {
 	return apimeta.FindStatusCondition(conditions, job.PodsReady) != nil
 }
 
@@ -92,18 +92,18 @@ func (o Observed) EndPublished() bool {
 	return c != nil && c.Reason == string(job.ReasonFinished) && job.Finished(o.TrainJob)
 }
 
-// Begin is when the job was asked to run: created, resumed or restarted.
-func (o Observed) Begin() time.Time {
-	begin := o.Asked()
+// BegunAt is when the job was asked to run: created, resumed or restarted.
+func (o Observed) BegunAt() time.Time {
+	begin := o.RequestedAt()
 	if c := o.PublishedCondition(job.Restarting); c != nil && c.LastTransitionTime.After(begin) {
 		begin = c.LastTransitionTime.Time
 	}
 	return begin
 }
 
-// Asked is when the user, or a queue, asked for the job: it was created or resumed. A job that is being resumed in this
+// RequestedAt is when the user, or a queue, asked for the job: it was created or resumed. A job that is being resumed in this
 // very pass begins now.
-func (o Observed) Asked() time.Time {
+func (o Observed) RequestedAt() time.Time {
 	c := o.PublishedCondition("Suspended")
 	switch {
 	case c == nil:
@@ -122,7 +122,7 @@ func (o Observed) resumed() time.Time {
 		return resumed
 	}
 	if c := o.PublishedCondition(trainer.TrainJobSuspended); c != nil {
-		resumed = o.Asked()
+		resumed = o.RequestedAt()
 	}
 	c := apimeta.FindStatusCondition(o.JobSet.Status.Conditions, string(jobset.JobSetSuspended))
 	if c == nil || c.Status != metav1.ConditionFalse {

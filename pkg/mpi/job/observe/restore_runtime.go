@@ -23,7 +23,7 @@ func (o *Observed) RestoreRuntime(hostfile corev1.ConfigMap) error {
 		o.Children = append(o.Children, kept)
 		o.Hostfile = job.Digest(hostfile.Data[job.SnapshotKey])
 	}
-	if hostfile.Name == "" || !o.HasKey() || !o.Made() {
+	if hostfile.Name == "" || !o.HasKey() || !o.WasMade() {
 		return nil
 	}
 	text := hostfile.Data[job.SnapshotKey]
@@ -35,8 +35,8 @@ func (o *Observed) RestoreRuntime(hostfile corev1.ConfigMap) error {
 	return nil
 }
 
-// Made reports whether a JobSet of this job is there, or was: one that was deleted has left its traces in the status.
-func (o Observed) Made() bool {
+// WasMade reports whether a JobSet of this job is there, or was: one that was deleted has left its traces in the status.
+func (o Observed) WasMade() bool {
 	status := o.TrainJob.Status
 	return o.Owns() || apimeta.IsStatusConditionTrue(status.Conditions, job.Created) || o.Restarts() > 0 || len(status.JobsStatus) > 0
 }

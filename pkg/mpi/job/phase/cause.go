@@ -15,24 +15,24 @@ import (
 )
 
 func (f *Facts) findCause() *diagnose.Cause {
-	cause := f.orOvertime(diagnose.First(f.allEvidence(), append(f.LostPod(), f.evictions()...)))
+	cause := f.orOvertime(diagnose.FirstCause(f.allEvidence(), append(f.LostPod(), f.evictions()...)))
 	why := f.PublishedCondition(job.PodsReady)
 	if cause == nil || why == nil || why.Status != metav1.ConditionFalse {
 		return cause
 	}
-	return cause.Behind(mpi.Reason(why.Reason), why.Message)
+	return cause.WithStartProblem(mpi.Reason(why.Reason), why.Message)
 }
 
-// Lost returns the pod that is, or was, taken away from a running job. The condition PodsReady keeps it: until the JobSet
+// DisruptedPod returns the pod that is, or was, taken away from a running job. The condition PodsReady keeps it: until the JobSet
 // has failed because of it the pod may be gone, and with it all evidence.
-func (f *Facts) Lost() *diagnose.Cause {
+func (f *Facts) DisruptedPod() *diagnose.Cause {
 	if f.SuspendWanted() || f.Stopping() {
 		return nil
 	}
 	if noted := f.LostPod(); len(noted) > 0 {
 		return &noted[0]
 	}
-	return f.orOvertime(diagnose.Taken(f.allEvidence()))
+	return f.orOvertime(diagnose.FirstDisruption(f.allEvidence()))
 }
 
 // evictions returns what kubelet's events say about pods of this JobSet that it threw out. The pods may be gone.
@@ -44,7 +44,7 @@ func (f *Facts) evictions() []diagnose.Cause {
 			at = event.FirstTimestamp
 		}
 		if event.Reason == "Evicted" && pod.Kind == "Pod" && f.hasPod(pod.Name) && !at.Time.Before(f.JobSet.CreationTimestamp.Time) {
-			causes = append(causes, diagnose.Expelled(pod.Name, event.Message, at.Time))
+			causes = append(causes, diagnose.EvictedByEvent(pod.Name, event.Message, at.Time))
 		}
 	}
 	return causes
@@ -56,9 +56,9 @@ func (f *Facts) hasPod(pod string) bool {
 	return found && (strings.HasPrefix(rest, mpi.NodeJob+"-0-") || strings.HasPrefix(rest, mpi.LauncherJob+"-0-"))
 }
 
-// noRuntime says that there is no such runtime. Group and kind decide which object is meant, so misspelt ones are said first.
-func noRuntime(ref trainer.RuntimeRef) string {
-	if !job.OfTrainer(ref) {
+// runtimeNotFound says that there is no such runtime. Group and kind decide which object is meant, so misspelt ones are said first.
+func runtimeNotFound(ref trainer.RuntimeRef) string {
+	if !job.NamesTrainerRuntime(ref) {
 		return fmt.Sprintf("spec.runtimeRef.apiGroup is `%s`, which has no runtimes: allowed is %s, which is the default; create the TrainJob again without it",
 			*ref.APIGroup, trainer.GroupVersion.Group)
 	}
@@ -75,20 +75,20 @@ func noRuntime(ref trainer.RuntimeRef) string {
 
 // Problem returns what keeps the pods of a started job from running, as far as it shows.
 func (f *Facts) Problem() *diagnose.Cause {
-	return diagnose.Problem(diagnose.Start{
+	return diagnose.StartProblem(diagnose.StartState{
 		Pods: f.currentEvidence(), Want: f.Want,
 		Refused: refusedIn(f.Warnings, f.JobSet, f.Jobs), Warnings: warningsOf(f.Warnings),
 	})
 }
 
 func (f *Facts) problemOf(pod *corev1.Pod) *diagnose.Cause {
-	return diagnose.Problem(diagnose.Start{Pods: f.evidenceOf([]*corev1.Pod{pod}), Want: 1})
+	return diagnose.StartProblem(diagnose.StartState{Pods: f.evidenceOf([]*corev1.Pod{pod}), Want: 1})
 }
 
-// refusal returns why the API server refuses pods or Jobs of this JobSet, taken from the events of the Job and JobSet
+// podRefusal returns why the API server refuses pods or Jobs of this JobSet, taken from the events of the Job and JobSet
 // controllers; nothing else records it.
-func refusal(warnings []corev1.Event, jobSet metav1.Object, jobs []metav1.PartialObjectMetadata) *diagnose.Cause {
-	return diagnose.Problem(diagnose.Start{Want: 1, Refused: refusedIn(warnings, jobSet, jobs)})
+func podRefusal(warnings []corev1.Event, jobSet metav1.Object, jobs []metav1.PartialObjectMetadata) *diagnose.Cause {
+	return diagnose.StartProblem(diagnose.StartState{Want: 1, Refused: refusedIn(warnings, jobSet, jobs)})
 }
 
 func refusedIn(warnings []corev1.Event, jobSet metav1.Object, jobs []metav1.PartialObjectMetadata) []string {

@@ -14,9 +14,9 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi/job/observe"
 )
 
-// together reports whether all pods of the job have run at the same time: then the gang has started, whatever comes later. Those
+// ranTogether reports whether all pods of the job have run at the same time: then the gang has started, whatever comes later. Those
 // that are being deleted ran before.
-func (f *Facts) together() bool {
+func (f *Facts) ranTogether() bool {
 	if f.wasReady() {
 		return true
 	}
@@ -44,20 +44,20 @@ func (f *Facts) wasReady() bool {
 }
 
 const (
-	// podsExpected is how long a job may lack pods before we ask why. Pods appear within a fraction of a second.
-	podsExpected = 2 * time.Second
-	// podsMissing is how often we ask again.
-	podsMissing = 10 * time.Second
-	// mountExpected is how long pods may have machines and no addresses before we ask why; kubelet tries a volume again for
+	// podsExpectedWithin is how long a job may lack pods before we ask why. Pods appear within a fraction of a second.
+	podsExpectedWithin = 2 * time.Second
+	// podsRecheck is how often we ask again.
+	podsRecheck = 10 * time.Second
+	// mountExpectedWithin is how long pods may have machines and no addresses before we ask why; kubelet tries a volume again for
 	// minutes, with its first complaint after a second.
-	mountExpected = 20 * time.Second
-	// causeExpected is how long after the end of a JobSet its pods may still lack their last status, because both come by
+	mountExpectedWithin = 20 * time.Second
+	// causeExpectedWithin is how long after the end of a JobSet its pods may still lack their last status, because both come by
 	// different watches.
-	causeExpected = 2 * time.Second
-	// CauseMissing is how often we look for it.
-	CauseMissing = 200 * time.Millisecond
-	// podsGone is how long after the end of its grace a pod may still be there because its kubelet is busy.
-	podsGone = 30 * time.Second
+	causeExpectedWithin = 2 * time.Second
+	// CauseRecheck is how often we look for it.
+	CauseRecheck = 200 * time.Millisecond
+	// podsGoneWithin is how long after the end of its grace a pod may still be there because its kubelet is busy.
+	podsGoneWithin = 30 * time.Second
 )
 
 const (
@@ -65,17 +65,17 @@ const (
 	heldRetry = 5 * time.Second
 	// quotaRetry is when to look again at a quota, which is watched.
 	quotaRetry = time.Minute
-	// quotaKnown is how long after its begin a job may miss news of a quota: they came before anybody knew that it waits for it.
-	quotaKnown = 10 * time.Second
+	// quotaNewsWithin is how long after its begin a job may miss news of a quota: they came before anybody knew that it waits for it.
+	quotaNewsWithin = 10 * time.Second
 )
 
-// UpAfter is how long all nodes are ready before their launcher is told that they must be listening. It waits longer itself
+// NodesUpAfter is how long all nodes are ready before their launcher is told that they must be listening. It waits longer itself
 // before it believes that (package agent).
-const UpAfter = 2 * time.Second
+const NodesUpAfter = 2 * time.Second
 
-// NextLook returns when something may have to be said although nothing happened: pods that do not appear, the deadline. What is
+// NextCheck returns when something may have to be said although nothing happened: pods that do not appear, the deadline. What is
 // long over is nothing to wait for: a companion ends no job because of it.
-func (f *Facts) NextLook() time.Duration {
+func (f *Facts) NextCheck() time.Duration {
 	next := never
 	for _, until := range []time.Duration{f.UntilDeadline(), f.untilGang(), f.untilImage(), f.UntilNodesUp()} {
 		if until > 0 {
@@ -86,22 +86,24 @@ func (f *Facts) NextLook() time.Duration {
 	case job.IsSuspended(f.JobSet):
 		return finite(next)
 	case len(f.Current) < f.Want:
-		next = min(next, f.untilLate(observe.FactRuns, podsExpected))
+		next = min(next, f.untilLate(observe.FactRuns, podsExpectedWithin))
 	case f.unaddressed():
-		next = min(next, f.untilLate(observe.FactPlaced, mountExpected))
+		next = min(next, f.untilLate(observe.FactPlaced, mountExpectedWithin))
 	}
 	return finite(next)
 }
 
-// FirstLook returns when to look again at a job that has just been made: at its pods, or when its time is over.
-func (f *Facts) FirstLook() time.Duration { return min(podsExpected+CauseMissing, f.UntilDeadline()) }
+// FirstCheck returns when to look again at a job that has just been made: at its pods, or when its time is over.
+func (f *Facts) FirstCheck() time.Duration {
+	return min(podsExpectedWithin+CauseRecheck, f.UntilDeadline())
+}
 
 // untilLate returns when to ask why something is not there that was expected within a time of a fact, again and again.
 func (f *Facts) untilLate(since observe.FactKind, expected time.Duration) time.Duration {
 	if age := f.Age(since, f.JobSet.UID); age <= expected {
-		return expected - age + CauseMissing
+		return expected - age + CauseRecheck
 	}
-	return podsMissing
+	return podsRecheck
 }
 
 // never is longer than any deadline.
@@ -121,7 +123,7 @@ func (f *Facts) UntilDeadline() time.Duration {
 	if seconds == 0 || ptr.Deref(f.TrainJob.Spec.Suspend, false) {
 		return never
 	}
-	return f.Asked().Add(time.Duration(seconds) * time.Second).Sub(f.Now)
+	return f.RequestedAt().Add(time.Duration(seconds) * time.Second).Sub(f.Now)
 }
 
 func (f *Facts) deadlineExceeded() diagnose.Cause {
@@ -129,10 +131,10 @@ func (f *Facts) deadlineExceeded() diagnose.Cause {
 	return diagnose.Cause{Reason: diagnose.DeadlineExceeded, Message: message}
 }
 
-// LookAgain returns when to look again at what a job waits for.
-func (f *Facts) LookAgain(why *diagnose.Cause) time.Duration {
+// RecheckWaiting returns when to look again at what a job waits for.
+func (f *Facts) RecheckWaiting(why *diagnose.Cause) time.Duration {
 	retry := heldRetry
-	if why.Reason == diagnose.QuotaExceeded && f.Now.Sub(f.Begin()) > quotaKnown {
+	if why.Reason == diagnose.QuotaExceeded && f.Now.Sub(f.BegunAt()) > quotaNewsWithin {
 		retry = quotaRetry
 	}
 	return min(retry, f.UntilDeadline(), f.untilGang())
@@ -140,10 +142,10 @@ func (f *Facts) LookAgain(why *diagnose.Cause) time.Duration {
 
 // untilGang returns the time left until all pods must run, never without a limit or once they did.
 func (f *Facts) untilGang() time.Duration {
-	if f.Runtime == nil || f.SuspendWanted() || f.Runtime.GangTimeout() == 0 || f.Owns() && f.together() {
+	if f.Runtime == nil || f.SuspendWanted() || f.Runtime.GangTimeout() == 0 || f.Owns() && f.ranTogether() {
 		return never
 	}
-	return f.Begin().Add(f.Runtime.GangTimeout()).Sub(f.Now)
+	return f.BegunAt().Add(f.Runtime.GangTimeout()).Sub(f.Now)
 }
 
 // untilImage returns the time until an image that cannot be pulled ends the job.
@@ -157,8 +159,8 @@ func (f *Facts) untilImage() time.Duration {
 	return until
 }
 
-// Up reports whether all nodes are ready.
-func (f *Facts) Up() bool {
+// NodesUp reports whether all nodes are ready.
+func (f *Facts) NodesUp() bool {
 	_, up := f.Since(observe.FactUp, f.JobSet.UID)
 	return up
 }
@@ -166,8 +168,8 @@ func (f *Facts) Up() bool {
 // UntilNodesUp is the time until a launcher that has not passed its gate is to be told that its nodes are up, 0 for never.
 func (f *Facts) UntilNodesUp() time.Duration {
 	age := f.Age(observe.FactUp, f.JobSet.UID)
-	if !f.Up() || age >= UpAfter || f.Gate != nil && f.Gate.Result != nil {
+	if !f.NodesUp() || age >= NodesUpAfter || f.Gate != nil && f.Gate.Result != nil {
 		return 0
 	}
-	return UpAfter - age
+	return NodesUpAfter - age
 }

@@ -49,16 +49,16 @@ type Restart struct {
 // findEnd returns how the job ended, or nil while it has not, or while nobody knows why yet.
 func (f *Facts) findEnd() *End {
 	if condition := job.TrueCondition(f.JobSet, jobset.JobSetCompleted); condition != nil {
-		return f.success()
+		return f.successEnd()
 	}
 	condition := f.JobSetFailed()
 	switch {
 	case condition == nil && f.SuspendWanted():
 		return nil
 	case condition == nil:
-		return cmp.Or(f.endsEarly(), f.stuck())
+		return cmp.Or(f.endsEarly(), f.stuckEnd())
 	}
-	cause, early := f.cause(), f.Age(observe.FactFailed, f.JobSet.UID) < causeExpected
+	cause, early := f.cause(), f.Age(observe.FactFailed, f.JobSet.UID) < causeExpectedWithin
 	switch {
 	case early && (cause == nil || cause.Provisional()):
 		return nil
@@ -68,8 +68,8 @@ func (f *Facts) findEnd() *End {
 	return &End{Cause: diagnose.Cause{Reason: diagnose.JobSetFailed, Message: "the JobSet failed and no pod shows why, as when one was deleted while it ran: " + condition.Message}}
 }
 
-// overdue returns the end of a job whose time is over although its JobSet has not ended, or nil.
-func (f *Facts) overdue() *End {
+// timeoutEnd returns the end of a job whose time is over although its JobSet has not ended, or nil.
+func (f *Facts) timeoutEnd() *End {
 	if f.UntilDeadline() <= 0 {
 		return &End{Cause: f.deadlineExceeded(), Stop: true}
 	}
@@ -79,8 +79,8 @@ func (f *Facts) overdue() *End {
 	return nil
 }
 
-// gangOver ends a job whose pods did not come together in time. Why names what held them up, as far as it shows.
-func (f *Facts) gangOver(why *diagnose.Cause) *End {
+// gangTimeoutEnd ends a job whose pods did not come together in time. Why names what held them up, as far as it shows.
+func (f *Facts) gangTimeoutEnd(why *diagnose.Cause) *End {
 	if f.untilGang() > 0 {
 		return nil
 	}
@@ -91,16 +91,16 @@ func (f *Facts) gangOver(why *diagnose.Cause) *End {
 	return &End{Cause: diagnose.Cause{Reason: diagnose.GangTimeout, Message: text}, Stop: true}
 }
 
-// deleted is the end of a job whose JobSet is gone. Whatever its runtime allows, it is not restarted: what a person has taken away is no
+// deletionEnd is the end of a job whose JobSet is gone. Whatever its runtime allows, it is not restarted: what a person has taken away is no
 // fault of the infrastructure.
-func (f *Facts) deleted() *End {
-	entry, _ := diagnose.EntryOf(diagnose.JobSetDeleted)
+func (f *Facts) deletionEnd() *End {
+	entry, _ := diagnose.ReasonDocOf(diagnose.JobSetDeleted)
 	message := fmt.Sprintf("JobSet `%s` was deleted while the job ran, and not by %s: its pods are gone with it", f.TrainJob.Name, mpi.ControllerName)
 	return &End{Cause: diagnose.Cause{Reason: diagnose.JobSetDeleted, Message: message, Remedy: entry.Remedy}, Stop: true}
 }
 
-// restart returns what to do about a failure that is not the job's own, or nil.
-func (f *Facts) restart(e *End) *Restart {
+// restartAfterFailure returns what to do about a failure that is not the job's own, or nil.
+func (f *Facts) restartAfterFailure(e *End) *Restart {
 	if e == nil || e.Succeeded || e.Stop || f.Runtime == nil || !e.Infrastructure() {
 		return nil
 	}
@@ -119,9 +119,9 @@ func (f *Facts) withoutBudget(e End) *End {
 	return &e
 }
 
-// final reports whether no waiting changes why the API server refuses pods: they are invalid, or Pod Security, a LimitRange or
+// isFinalRefusal reports whether no waiting changes why the API server refuses pods: they are invalid, or Pod Security, a LimitRange or
 // OpenShift's security constraints do not allow them. A quota and a policy may allow them later.
-func final(reason mpi.Reason) bool {
+func isFinalRefusal(reason mpi.Reason) bool {
 	switch reason {
 	case diagnose.PodInvalid, diagnose.PodSecurityDenied, diagnose.SecurityContextDenied, diagnose.LimitRangeViolated:
 		return true
@@ -130,14 +130,14 @@ func final(reason mpi.Reason) bool {
 }
 
 // endsEarly returns how a job ends whose JobSet has not: its launcher has said so, or its time is over.
-func (f *Facts) endsEarly() *End { return cmp.Or(f.predictedEnd(), f.overdue()) }
+func (f *Facts) endsEarly() *End { return cmp.Or(f.predictedEnd(), f.timeoutEnd()) }
 
-// stuck returns the end of a job that cannot get its pods to run although nothing has failed, or nil: pods that the API
+// stuckEnd returns the end of a job that cannot get its pods to run although nothing has failed, or nil: pods that the API
 // server refuses for good, images that cannot be pulled, a gang that did not come together in time.
-func (f *Facts) stuck() *End {
+func (f *Facts) stuckEnd() *End {
 	pods := f.Current
 	if len(pods) < f.Want {
-		if why := refusal(f.Warnings, f.JobSet, f.Jobs); why != nil && final(why.Reason) {
+		if why := podRefusal(f.Warnings, f.JobSet, f.Jobs); why != nil && isFinalRefusal(why.Reason) {
 			return &End{Cause: *why, Stop: true}
 		}
 	}
@@ -154,7 +154,7 @@ func (f *Facts) stuck() *End {
 	if f.untilGang() > 0 {
 		return nil
 	}
-	return f.gangOver(f.Problem())
+	return f.gangTimeoutEnd(f.Problem())
 }
 
 // ImagePatience is how long an image that does not exist, or that may not be pulled, may fail to be pulled before the job fails. Kubelet

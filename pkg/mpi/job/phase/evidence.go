@@ -17,10 +17,10 @@ import (
 // too often, as in runtimes of upstream's own kind: nobody deleted them then, and how a container ended the last time is why.
 func (f *Facts) evidenceOf(pods []*corev1.Pod) []diagnose.Pod {
 	result := make([]diagnose.Pod, len(pods))
-	givenUp := sync.OnceValue(f.givenUp)
+	givenUp := sync.OnceValue(f.jobsGivenUp)
 	for i, pod := range pods {
 		result[i] = observe.EvidenceOf(pod)
-		f.ofLauncher(&result[i])
+		f.addLauncherResources(&result[i])
 		last := lastEnd(pod)
 		if pod.DeletionTimestamp == nil || last == nil || !slices.Contains(givenUp(), pod.Labels[mpi.ReplicatedJobLabel]) {
 			continue
@@ -35,8 +35,8 @@ func (f *Facts) evidenceOf(pods []*corev1.Pod) []diagnose.Pod {
 	return result
 }
 
-// ofLauncher adds whose resources a launcher has, and how much memory that allows.
-func (f *Facts) ofLauncher(seen *diagnose.Pod) {
+// addLauncherResources adds whose resources a launcher has, and how much memory that allows.
+func (f *Facts) addLauncherResources(seen *diagnose.Pod) {
 	if seen.Role != mpi.LauncherJob {
 		return
 	}
@@ -60,10 +60,10 @@ func (f *Facts) ofLauncher(seen *diagnose.Pod) {
 // jobBackoffLimit is the default of a Job's backoffLimit.
 const jobBackoffLimit = 6
 
-// givenUp returns the replicated jobs whose Job deletes all its pods for the restarts of their containers. Kubernetes adds up
+// jobsGivenUp returns the replicated jobs whose Job deletes all its pods for the restarts of their containers. Kubernetes adds up
 // those of all containers of all pods that have not ended (pastBackoffLimitOnFailure in the Job controller), and a pod that ends
 // because it is being deleted still counts here.
-func (f *Facts) givenUp() []string {
+func (f *Facts) jobsGivenUp() []string {
 	if !f.Owns() {
 		return nil
 	}

@@ -13,13 +13,13 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi/job/observe"
 )
 
-// wanted returns the pods of a job as the namespace completes them.
-func (f *Facts) wanted(made job.Job) []desired.PodSet {
+// podsWithDefaults returns the pods of a job as the namespace completes them.
+func (f *Facts) podsWithDefaults(made job.Job) []desired.PodSet {
 	return withDefaults(desired.PodSets(desired.JobSet(made)), f.Bounds.Limits)
 }
 
-// impossible says why the job can never have its pods in this namespace as it is, or nil. No pod is made for it.
-func (f *Facts) impossible(sets []desired.PodSet) *diagnose.Cause {
+// neverAdmitted says why the job can never have its pods in this namespace as it is, or nil. No pod is made for it.
+func (f *Facts) neverAdmitted(sets []desired.PodSet) *diagnose.Cause {
 	if text := violation(sets, f.Bounds.Limits); text != "" {
 		return &diagnose.Cause{Reason: diagnose.LimitRangeViolated, Message: text + ": change resourcesPerNode, or ask the platform admin for another limit"}
 	}
@@ -38,14 +38,14 @@ func remedyNever(s shortage) string {
 	return ": ask for fewer or smaller nodes, or ask the platform admin for a larger quota"
 }
 
-// heldBack says what the job has to wait for before its pods are made, all at once or none, or nil. A suspended job needs
+// heldBeforePods says what the job has to wait for before its pods are made, all at once or none, or nil. A suspended job needs
 // nothing yet.
-func (f *Facts) heldBack(sets []desired.PodSet) *diagnose.Cause {
+func (f *Facts) heldBeforePods(sets []desired.PodSet) *diagnose.Cause {
 	if f.SuspendWanted() {
 		return nil
 	}
 	if len(f.Bounds.Missing) > 0 {
-		return absent(f.Bounds.Missing)
+		return missingReferences(f.Bounds.Missing)
 	}
 	if short := shortages(sets, f.Bounds.Quotas); len(short) > 0 {
 		return &diagnose.Cause{Reason: diagnose.QuotaExceeded,
@@ -54,9 +54,9 @@ func (f *Facts) heldBack(sets []desired.PodSet) *diagnose.Cause {
 	return nil
 }
 
-// resumeHeld says what a job that is resumed has to wait for, or nil. Nothing makes it fail: it has run before, and may be
+// heldBeforeResume says what a job that is resumed has to wait for, or nil. Nothing makes it fail: it has run before, and may be
 // suspended again.
-func (f *Facts) resumeHeld() *diagnose.Cause {
+func (f *Facts) heldBeforeResume() *diagnose.Cause {
 	if !f.Resuming() || f.Runtime == nil {
 		return nil
 	}
@@ -64,25 +64,25 @@ func (f *Facts) resumeHeld() *diagnose.Cause {
 	if err != nil {
 		return nil
 	}
-	sets := f.wanted(made)
-	if why := f.impossible(sets); why != nil {
+	sets := f.podsWithDefaults(made)
+	if why := f.neverAdmitted(sets); why != nil {
 		why.Message += "; the job waits for it, and is then resumed by itself"
 		return why
 	}
-	return f.heldBack(sets)
+	return f.heldBeforePods(sets)
 }
 
-// absent says what a job waits for. The first one gives the reason, all are named.
-func absent(references []job.Reference) *diagnose.Cause {
+// missingReferences says what a job waits for. The first one gives the reason, all are named.
+func missingReferences(references []job.Reference) *diagnose.Cause {
 	names := make([]string, 0, len(references))
 	for _, reference := range references {
 		names = append(names, reference.String())
 	}
-	return diagnose.Absent(references[0].Kind, names)
+	return diagnose.MissingReference(references[0].Kind, names)
 }
 
-// taken names the objects under our names that are somebody else's, and whose they are.
-func (f *Facts) taken() []string {
+// foreignNames names the objects under our names that are somebody else's, and whose they are.
+func (f *Facts) foreignNames() []string {
 	var names []string
 	for _, child := range f.Children {
 		if job.ClaimOf(f.TrainJob, &child) == job.Foreign {
@@ -116,14 +116,14 @@ func (f *Facts) leftovers() []observe.Deletion {
 	return deletions
 }
 
-// lingering reports whether pods of an earlier job of this name are still there. As long as one is on a machine, its kubelet
+// lingeringPods reports whether pods of an earlier job of this name are still there. As long as one is on a machine, its kubelet
 // keeps the Secret of the earlier job, because that is immutable, and would mount it into our pods under the same name:
 // they would get a key that nobody else has. A pod long past its grace is on a machine that does not answer, and where
 // no pod of ours will be.
-func (f *Facts) lingering() bool {
+func (f *Facts) lingeringPods() bool {
 	return !f.HasKey() && slices.ContainsFunc(f.Pods, func(pod corev1.Pod) bool {
 		owner := metav1.GetControllerOf(&pod)
 		ours := owner != nil && owner.Kind == "Job" && strings.HasPrefix(owner.Name, f.TrainJob.Name+"-")
-		return ours && (pod.DeletionTimestamp == nil || f.Now.Sub(pod.DeletionTimestamp.Time) < podsGone)
+		return ours && (pod.DeletionTimestamp == nil || f.Now.Sub(pod.DeletionTimestamp.Time) < podsGoneWithin)
 	})
 }

@@ -24,7 +24,7 @@ const controlPlaneApart = 5 * time.Second
 // of them as long, and deletes launchers for other reasons: nothing is said of those.
 func (f *Facts) overtime() *diagnose.Cause {
 	limit, since := timeLimitOf(f.JobSet), runsSince(f.JobSet)
-	if limit == 0 || since.IsZero() || f.SuspendWanted() || !decides(f.JobSet) {
+	if limit == 0 || since.IsZero() || f.SuspendWanted() || !launcherDecides(f.JobSet) {
 		return nil
 	}
 	over := since.Add(limit - controlPlaneApart)

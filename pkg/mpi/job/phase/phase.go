@@ -107,7 +107,7 @@ func OfEnd(reason mpi.Reason, succeeded, made bool) Phase {
 // toldEnd is the phase of a job whose end its status tells.
 func (f *Facts) toldEnd() Phase {
 	if failed := f.PublishedCondition(trainer.TrainJobFailed); failed != nil && !f.HasPublishedCondition(trainer.TrainJobComplete) {
-		return OfEnd(mpi.Reason(failed.Reason), false, f.Made())
+		return OfEnd(mpi.Reason(failed.Reason), false, f.WasMade())
 	}
 	return Complete
 }

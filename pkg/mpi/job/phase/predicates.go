@@ -20,9 +20,9 @@ func (f *Facts) JobSetEnds() bool {
 // resumed, restarted or ended.
 func (f *Facts) NeedsChildren() bool {
 	if f.Beside {
-		return !observe.Guarded(f.TrainJob.Status.Conditions) || job.Finished(f.TrainJob) && !f.EndPublished()
+		return !observe.PoliciesMade(f.TrainJob.Status.Conditions) || job.Finished(f.TrainJob) && !f.EndPublished()
 	}
-	return !f.Owns() || job.IsSuspended(f.JobSet) || f.JobSetEnds() || f.JobSetGone() || f.stuck() != nil
+	return !f.Owns() || job.IsSuspended(f.JobSet) || f.JobSetEnds() || f.JobSetGone() || f.stuckEnd() != nil
 }
 
 // NeedsBounds reports whether a decision may need the quotas and limits of the namespace: before the first pod and when a job is resumed, or
@@ -38,13 +38,13 @@ func (f *Facts) NeedsBounds() bool {
 // matter.
 func (f *Facts) MissingPods() bool {
 	return f.Owns() && !job.IsSuspended(f.JobSet) && !f.JobSetEnds() &&
-		f.Age(observe.FactRuns, f.JobSet.UID) > podsExpected && len(f.Current) < f.Want
+		f.Age(observe.FactRuns, f.JobSet.UID) > podsExpectedWithin && len(f.Current) < f.Want
 }
 
 // Unmounted reports whether a pod has a machine but no address for longer than a kubelet takes to mount volumes and to connect it,
 // which is when warnings matter, too: nothing in its status says what is missing.
 func (f *Facts) Unmounted() bool {
-	return f.Owns() && !job.IsSuspended(f.JobSet) && !f.JobSetEnds() && f.Age(observe.FactPlaced, f.JobSet.UID) > mountExpected && f.unaddressed()
+	return f.Owns() && !job.IsSuspended(f.JobSet) && !f.JobSetEnds() && f.Age(observe.FactPlaced, f.JobSet.UID) > mountExpectedWithin && f.unaddressed()
 }
 
 func (f *Facts) unaddressed() bool {
@@ -58,7 +58,7 @@ func (f *Facts) Unexplained() bool {
 		return false
 	}
 	cause := f.cause()
-	return cause != nil && cause.Contested()
+	return cause != nil && cause.MayBeEviction()
 }
 
 // LosesPods reports whether somebody seems to have deleted pods of a job that goes on, of which its status does not tell yet. The JobSet
@@ -70,7 +70,7 @@ func LosesPods(o observe.Observed) bool {
 	if !o.Owns() || o.JobSetEnded() || len(o.LostPod()) > 0 {
 		return false
 	}
-	lost := Derive(o).Lost()
+	lost := Derive(o).DisruptedPod()
 	return lost != nil && lost.Reason == diagnose.PodDeleted
 }
 

@@ -22,18 +22,18 @@ const jobSetEndsWithin = time.Minute
 
 const launcherSucceeded = "the launcher succeeded"
 
-// success is the end of a job whose launcher succeeded, with what its agent adds: a launch that failed may have been passed
+// successEnd is the end of a job whose launcher succeeded, with what its agent adds: a launch that failed may have been passed
 // over by the command.
-func (f *Facts) success() *End {
+func (f *Facts) successEnd() *End {
 	message := launcherSucceeded
 	if launcher := observe.LauncherOf(f.Current); launcher != nil && job.WithAgent(f.JobSet) {
-		message += addition(observe.MainEnd(launcher))
+		message += successNote(observe.MainEnd(launcher))
 	}
 	return &End{Succeeded: true, Cause: diagnose.Cause{Reason: job.ReasonCompleted, Message: message}}
 }
 
-// addition is what the agent says beside a success, as a continuation of a sentence.
-func addition(exit *corev1.ContainerStateTerminated) string {
+// successNote is what the agent says beside a success, as a continuation of a sentence.
+func successNote(exit *corev1.ContainerStateTerminated) string {
 	if exit == nil {
 		return ""
 	}
@@ -41,7 +41,7 @@ func addition(exit *corev1.ContainerStateTerminated) string {
 	if err != nil || !verdict.Succeeded() || verdict.Message == "" {
 		return ""
 	}
-	return "; " + diagnose.Sentence(verdict)
+	return "; " + diagnose.VerdictSentence(verdict)
 }
 
 // predictedEnd returns how a job ended whose launcher has said so, although its JobSet does not know yet, or nil. kubelet tells
@@ -52,7 +52,7 @@ func addition(exit *corev1.ContainerStateTerminated) string {
 // shouldSuspendChildJob), and a launcher whose end the Job controller has not counted yet would start again.
 func (f *Facts) predictedEnd() *End {
 	launcher := observe.LauncherOf(f.Current)
-	if launcher == nil || f.TrainJob.Labels[kueue.QueueLabel] != "" || job.IsSuspended(f.JobSet) || !job.WithAgent(f.JobSet) || !decides(f.JobSet) {
+	if launcher == nil || f.TrainJob.Labels[kueue.QueueLabel] != "" || job.IsSuspended(f.JobSet) || !job.WithAgent(f.JobSet) || !launcherDecides(f.JobSet) {
 		return nil
 	}
 	exit := observe.MainEnd(launcher)
@@ -64,19 +64,19 @@ func (f *Facts) predictedEnd() *End {
 	case err != nil, verdict.Stopped != "", verdict.Lost != "":
 		return nil
 	case verdict.Succeeded() && exit.ExitCode == 0:
-		end := f.success()
+		end := f.successEnd()
 		end.Early = true
 		return end
 	}
-	if cause := f.cause(); cause != nil && cause.Certain() {
+	if cause := f.cause(); cause != nil && cause.IsFinal() {
 		return &End{Cause: *cause, Early: true}
 	}
 	return nil
 }
 
-// decides reports whether the end of the launcher is that of the JobSet, as in all compiled runtimes: its success is enough,
+// launcherDecides reports whether the end of the launcher is that of the JobSet, as in all compiled runtimes: its success is enough,
 // and nothing starts it again after a failure.
-func decides(js *jobset.JobSet) bool {
+func launcherDecides(js *jobset.JobSet) bool {
 	launcher, success, failure := job.ReplicatedJob(js.Spec, mpi.LauncherJob), js.Spec.SuccessPolicy, js.Spec.FailurePolicy
 	return launcher != nil && ptr.Deref(launcher.Template.Spec.BackoffLimit, 1) == 0 && launcher.Template.Spec.PodFailurePolicy == nil &&
 		success != nil && slices.Equal(success.TargetReplicatedJobs, []string{mpi.LauncherJob}) &&

@@ -16,7 +16,7 @@ func (f *Facts) findState() State {
 	case !job.ManagedHere(f.TrainJob):
 		return State{}
 	case f.Beside:
-		return f.stateBeside()
+		return f.stateUnderTrainer()
 	case job.Finished(f.TrainJob):
 		return State{Phase: f.toldEnd()}
 	case f.NamespaceTerminating: // all of the job goes, and nobody has to be told
@@ -24,19 +24,19 @@ func (f *Facts) findState() State {
 	case f.Owns() && f.JobSet.Labels[mpi.TrainJobLabel] == "":
 		return State{Foreign: true}
 	case f.Owns():
-		return f.stateMade()
+		return f.stateWithJobSet()
 	case f.JobSetGone(): // whether its runtime is still there or not
-		return f.ends(f.deleted())
+		return f.ends(f.deletionEnd())
 	case f.Runtime == nil:
-		return State{Phase: Creating, Waiting: &diagnose.Cause{Reason: diagnose.RuntimeNotFound, Message: noRuntime(f.TrainJob.Spec.RuntimeRef)}}
-	case !f.Runtime.Ours():
+		return State{Phase: Creating, Waiting: &diagnose.Cause{Reason: diagnose.RuntimeNotFound, Message: runtimeNotFound(f.TrainJob.Spec.RuntimeRef)}}
+	case !f.Runtime.IsMPI():
 		return State{}
 	}
-	return f.stateUnmade()
+	return f.stateBeforeJobSet()
 }
 
 func (f *Facts) ends(end *End) State {
-	return State{Phase: OfEnd(end.Reason, end.Succeeded, f.Made()), End: end}
+	return State{Phase: OfEnd(end.Reason, end.Succeeded, f.WasMade()), End: end}
 }
 
 // fails ends a job for a reason that this package finds itself.
@@ -44,8 +44,8 @@ func (f *Facts) fails(reason mpi.Reason, message string) State {
 	return f.ends(&End{Cause: diagnose.Cause{Reason: reason, Message: message}})
 }
 
-// stateUnmade is the state of a job without a JobSet.
-func (f *Facts) stateUnmade() State {
+// stateBeforeJobSet is the state of a job without a JobSet.
+func (f *Facts) stateBeforeJobSet() State {
 	made, err := job.Resolve(f.TrainJob, *f.Runtime)
 	var refused *job.Refusal
 	if errors.As(err, &refused) {
@@ -56,22 +56,22 @@ func (f *Facts) stateUnmade() State {
 	if phase == Creating && f.HasPublishedCondition(job.Restarting) {
 		phase = Restarting
 	}
-	if taken := f.taken(); len(taken) > 0 {
+	if taken := f.foreignNames(); len(taken) > 0 {
 		return f.fails(diagnose.NameTaken, "the name is taken by what does not belong to this TrainJob: delete "+strings.Join(taken, ", ")+", or give the TrainJob another name")
 	}
 	if f.UntilDeadline() <= 0 {
 		return f.ends(&End{Cause: f.deadlineExceeded()})
 	}
-	sets := f.wanted(made)
-	if why := f.impossible(sets); why != nil {
+	sets := f.podsWithDefaults(made)
+	if why := f.neverAdmitted(sets); why != nil {
 		return f.fails(why.Reason, why.Text()+"; then create the TrainJob again: this one is over, and does not wait for it")
 	}
-	if leftovers := f.leftovers(); len(leftovers) > 0 || f.lingering() {
+	if leftovers := f.leftovers(); len(leftovers) > 0 || f.lingeringPods() {
 		why := diagnose.Cause{Reason: job.ReasonWaitingForDeletion, Message: earlier(made) + " `" + made.Name + "` is still being deleted"}
 		return State{Phase: phase, Waiting: &why, Leftovers: leftovers}
 	}
-	if why := f.heldBack(sets); why != nil {
-		if over := f.gangOver(why); over != nil {
+	if why := f.heldBeforePods(sets); why != nil {
+		if over := f.gangTimeoutEnd(why); over != nil {
 			return f.ends(&End{Cause: over.Cause}) // there is no JobSet to stop
 		}
 		return State{Phase: phase, Waiting: why, Held: true}
@@ -87,16 +87,16 @@ func earlier(made job.Job) string {
 	return "an earlier job of the name"
 }
 
-// stateMade is the state of a job that has been started.
-func (f *Facts) stateMade() State {
+// stateWithJobSet is the state of a job that has been started.
+func (f *Facts) stateWithJobSet() State {
 	if f.JobSetToDelete() {
 		return State{Phase: f.unlessSuspended(Restarting)}
 	}
 	end := f.end()
 	if f.JobSetGone() && (end == nil || !end.Succeeded) {
-		return f.ends(f.deleted())
+		return f.ends(f.deletionEnd())
 	}
-	if again := f.restart(end); again != nil {
+	if again := f.restartAfterFailure(end); again != nil {
 		return State{Phase: Restarting, Restart: again}
 	}
 	switch {
@@ -105,19 +105,19 @@ func (f *Facts) stateMade() State {
 	case f.JobSetEnds():
 		return State{Phase: Stopping, Unexplained: true}
 	}
-	if why := f.resumeHeld(); why != nil {
+	if why := f.heldBeforeResume(); why != nil {
 		return State{Phase: Creating, Waiting: why, Held: true}
 	}
 	return State{Phase: f.unlessSuspended(f.startedPhase())}
 }
 
-// stateBeside is the state of a job that Kubeflow Trainer runs. Trainer ends it, and says so.
-func (f *Facts) stateBeside() State {
+// stateUnderTrainer is the state of a job that Kubeflow Trainer runs. Trainer ends it, and says so.
+func (f *Facts) stateUnderTrainer() State {
 	switch {
 	case f.Runtime == nil, !f.Runtime.Compiled(), f.EndPublished():
 		return State{}
 	case job.Finished(f.TrainJob):
-		return f.concluded()
+		return f.endedByTrainer()
 	case f.StalePolicies():
 		return State{Phase: Creating}
 	}
@@ -133,13 +133,13 @@ func (f *Facts) stateBeside() State {
 	}
 	state.Job = &made
 	if f.Owns() && len(f.Current) < f.Want {
-		state.Waiting = f.impossible(f.wanted(made))
+		state.Waiting = f.neverAdmitted(f.podsWithDefaults(made))
 	}
 	return state
 }
 
-// concluded is the state of a job that Kubeflow Trainer has ended, with why, once it is known.
-func (f *Facts) concluded() State {
+// endedByTrainer is the state of a job that Kubeflow Trainer has ended, with why, once it is known.
+func (f *Facts) endedByTrainer() State {
 	state := State{Phase: f.toldEnd()}
 	switch failed := f.PublishedCondition(trainer.TrainJobFailed); {
 	case state.Phase == Complete:

@@ -20,7 +20,7 @@ func CompanionConditions(f *phase.Facts, d decide.Decision, applied error) []met
 		return nil
 	}
 	c := newConditionBuilder(f, d.End)
-	if why := unguarded(f.Observed); why != "" {
+	if why := missingPolicies(f.Observed); why != "" {
 		c.add(job.Guarded, false, diagnose.NameTaken, why)
 	}
 	if waiting := c.state.Waiting; waiting != nil && d.End == nil {
@@ -35,8 +35,8 @@ func CompanionConditions(f *phase.Facts, d decide.Decision, applied error) []met
 	return c.list
 }
 
-// unguarded says which of what keeps strangers out is somebody else's, and what that means; the empty string when nothing is.
-func unguarded(o observe.Observed) string {
+// missingPolicies says which of what keeps strangers out is somebody else's, and what that means; the empty string when nothing is.
+func missingPolicies(o observe.Observed) string {
 	var found []string
 	for _, child := range o.Children {
 		if job.ClaimOf(o.TrainJob, &child) != job.Foreign {

@@ -13,8 +13,8 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi/job/phase"
 )
 
-// conditions collects the conditions of one pass in life order.
-type conditions struct {
+// conditionBuilder collects the conditions of one pass in life order.
+type conditionBuilder struct {
 	now        time.Time
 	generation int64
 	earlier    []metav1.Condition
@@ -24,7 +24,7 @@ type conditions struct {
 
 // suspended has upstream's words, and Kueue's where it is Kueue that has stopped the job; they stay until the job is resumed. A
 // job that was never suspended has no such condition. Wait is what is known of its wait in a queue.
-func (c *conditions) suspended(now bool, why *kueue.Eviction, wait kueue.Wait) {
+func (c *conditionBuilder) suspended(now bool, why *kueue.Eviction, wait kueue.Wait) {
 	const suspended = "TrainJob is suspended"
 	earlier := apimeta.FindStatusCondition(c.earlier, trainer.TrainJobSuspended)
 	switch {
@@ -40,20 +40,20 @@ func (c *conditions) suspended(now bool, why *kueue.Eviction, wait kueue.Wait) {
 }
 
 // is and not add conditions of one reason and message that hold, or do not.
-func (c *conditions) is(reason mpi.Reason, message string, kinds ...string) {
+func (c *conditionBuilder) is(reason mpi.Reason, message string, kinds ...string) {
 	for _, kind := range kinds {
 		c.add(kind, true, reason, message)
 	}
 }
 
-func (c *conditions) not(reason mpi.Reason, message string, kinds ...string) {
+func (c *conditionBuilder) not(reason mpi.Reason, message string, kinds ...string) {
 	for _, kind := range kinds {
 		c.add(kind, false, reason, message)
 	}
 }
 
 // keep leaves conditions as they are.
-func (c *conditions) keep(kinds ...string) {
+func (c *conditionBuilder) keep(kinds ...string) {
 	for _, kind := range kinds {
 		if earlier := apimeta.FindStatusCondition(c.earlier, kind); earlier != nil {
 			c.list = append(c.list, *earlier)
@@ -61,7 +61,7 @@ func (c *conditions) keep(kinds ...string) {
 	}
 }
 
-func (c *conditions) ended(e phase.End) {
+func (c *conditionBuilder) ended(e phase.End) {
 	kind := trainer.TrainJobFailed
 	if e.Succeeded {
 		kind = trainer.TrainJobComplete
@@ -69,7 +69,7 @@ func (c *conditions) ended(e phase.End) {
 	c.add(kind, true, e.Reason, e.Text())
 }
 
-func (c *conditions) add(kind string, status bool, reason mpi.Reason, message string) {
+func (c *conditionBuilder) add(kind string, status bool, reason mpi.Reason, message string) {
 	condition := metav1.Condition{
 		Type:               kind,
 		Status:             metav1.ConditionFalse,
@@ -88,7 +88,7 @@ func (c *conditions) add(kind string, status bool, reason mpi.Reason, message st
 }
 
 // ordered returns what is false before what is true, each in life order, so that the last one says how far the job has come.
-func (c *conditions) ordered() []metav1.Condition {
+func (c *conditionBuilder) ordered() []metav1.Condition {
 	var result []metav1.Condition
 	for _, status := range []metav1.ConditionStatus{metav1.ConditionFalse, metav1.ConditionTrue} {
 		for _, condition := range c.list {

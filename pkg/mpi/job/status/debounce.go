@@ -36,7 +36,7 @@ var steps = map[mpi.Reason]time.Duration{
 // Debounce returns how long a status may wait to be written, 0 for one that tells of more than steps on the way and counts
 // of Jobs. The counts of a job that is over change once more.
 func Debounce(before, after trainer.TrainJobStatus) time.Duration {
-	if comesToRest(before, after) {
+	if lastJobInactive(before, after) {
 		return 0
 	}
 	patience := DebounceCounts
@@ -48,7 +48,7 @@ func Debounce(before, after trainer.TrainJobStatus) time.Duration {
 		if earlier != nil && earlier.Status == condition.Status && earlier.Reason == condition.Reason && earlier.Message == condition.Message {
 			continue
 		}
-		if falls(earlier, condition) || resumes(earlier, condition) {
+		if turnsFalse(earlier, condition) || startsResuming(earlier, condition) {
 			return 0
 		}
 		patience = min(patience, steps[mpi.Reason(condition.Reason)])
@@ -56,9 +56,9 @@ func Debounce(before, after trainer.TrainJobStatus) time.Duration {
 	return patience
 }
 
-// comesToRest reports whether the last Job of a suspended job is active no more. Kueue looks at the counts, and gives the machines to the job
+// lastJobInactive reports whether the last Job of a suspended job is active no more. Kueue looks at the counts, and gives the machines to the job
 // that waits for them only then (sigs.k8s.io/kueue pkg/controller/jobs/trainjob, IsActive).
-func comesToRest(before, after trainer.TrainJobStatus) bool {
+func lastJobInactive(before, after trainer.TrainJobStatus) bool {
 	return apimeta.IsStatusConditionTrue(after.Conditions, trainer.TrainJobSuspended) && active(before) && !active(after)
 }
 
@@ -66,12 +66,12 @@ func active(status trainer.TrainJobStatus) bool {
 	return slices.ContainsFunc(status.JobsStatus, func(s trainer.JobStatus) bool { return ptr.Deref(s.Active, 0) > 0 })
 }
 
-// falls reports whether something that held does not hold any more.
-func falls(earlier *metav1.Condition, condition metav1.Condition) bool {
+// turnsFalse reports whether something that held does not hold any more.
+func turnsFalse(earlier *metav1.Condition, condition metav1.Condition) bool {
 	return earlier != nil && earlier.Status == metav1.ConditionTrue && condition.Status == metav1.ConditionFalse
 }
 
-// resumes reports whether the pods of a suspended job are being made: from now on they are lost with their JobSet (JobSetGone).
-func resumes(earlier *metav1.Condition, condition metav1.Condition) bool {
+// startsResuming reports whether the pods of a suspended job are being made: from now on they are lost with their JobSet (JobSetGone).
+func startsResuming(earlier *metav1.Condition, condition metav1.Condition) bool {
 	return condition.Type == job.Running && earlier != nil && earlier.Reason == string(job.ReasonSuspended) && condition.Reason != string(job.ReasonSuspended)
 }

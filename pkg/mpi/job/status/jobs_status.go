@@ -8,9 +8,9 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi"
 )
 
-// stopped returns the counts of child Jobs after the JobSet was deleted: nothing is active any more, and dashboards take a
+// countsAfterDeletion returns the counts of child Jobs after the JobSet was deleted: nothing is active any more, and dashboards take a
 // job with something active for a running one.
-func stopped(statuses []trainer.JobStatus) []trainer.JobStatus {
+func countsAfterDeletion(statuses []trainer.JobStatus) []trainer.JobStatus {
 	result := make([]trainer.JobStatus, 0, len(statuses))
 	for _, s := range statuses {
 		s.Failed = ptr.To(ptr.Deref(s.Failed, 0) + ptr.Deref(s.Active, 0))
@@ -20,8 +20,8 @@ func stopped(statuses []trainer.JobStatus) []trainer.JobStatus {
 	return result
 }
 
-// launched returns the counts of child Jobs with that of the launcher as it will be in a moment: it has ended.
-func launched(statuses []trainer.JobStatus, succeeded bool) []trainer.JobStatus {
+// countsAfterLauncher returns the counts of child Jobs with that of the launcher as it will be in a moment: it has ended.
+func countsAfterLauncher(statuses []trainer.JobStatus, succeeded bool) []trainer.JobStatus {
 	for i, s := range statuses {
 		if s.Name != mpi.LauncherJob {
 			continue

@@ -9,7 +9,7 @@ import (
 )
 
 func TestStoppedJobsHaveNothingActive(t *testing.T) {
-	got := stopped([]trainer.JobStatus{{Name: "node", Active: ptr.To[int32](1), Ready: ptr.To[int32](1), Failed: ptr.To[int32](0)}})
+	got := countsAfterDeletion([]trainer.JobStatus{{Name: "node", Active: ptr.To[int32](1), Ready: ptr.To[int32](1), Failed: ptr.To[int32](0)}})
 	want := []trainer.JobStatus{{Name: "node", Active: ptr.To[int32](0), Ready: ptr.To[int32](0), Failed: ptr.To[int32](1)}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("dashboards take a job with something active for a running one: -want, +got:\n%s", diff)

@@ -56,14 +56,14 @@ func Published(all []metav1.Condition) []metav1.Condition {
 	return []metav1.Condition{shown}
 }
 
-// onTheWay are the reasons of a job that only takes its time.
-var onTheWay = []mpi.Reason{job.ReasonPodsPending, job.ReasonWaitingForPods, job.ReasonWaitingForNodes}
+// progressReasons are the reasons of a job that only takes its time.
+var progressReasons = []mpi.Reason{job.ReasonPodsPending, job.ReasonWaitingForPods, job.ReasonWaitingForNodes}
 
 // Obstacle returns the condition that says what keeps a job from running whose objects exist, or what one that runs lacks, or nil.
 func Obstacle(all []metav1.Condition) *metav1.Condition {
 	for _, kind := range []string{job.PodsReady, job.Running} {
 		c := apimeta.FindStatusCondition(all, kind)
-		if c != nil && c.Status == metav1.ConditionFalse && !slices.Contains(onTheWay, mpi.Reason(c.Reason)) {
+		if c != nil && c.Status == metav1.ConditionFalse && !slices.Contains(progressReasons, mpi.Reason(c.Reason)) {
 			return c
 		}
 	}
@@ -78,12 +78,12 @@ func Conditions(trainJob *trainer.TrainJob) []metav1.Condition {
 	return trainJob.Status.Conditions
 }
 
-// ConditionsOfOurs are those of a TrainJob that nobody but an executor writes to, with what its status implies where nothing is recorded.
-func ConditionsOfOurs(trainJob *trainer.TrainJob) []metav1.Condition {
+// ExecutorConditions are those of a TrainJob that nobody but an executor writes to, with what its status implies where nothing is recorded.
+func ExecutorConditions(trainJob *trainer.TrainJob) []metav1.Condition {
 	if recorded, is := recordedOf(trainJob); is {
 		return withStatus(recorded, trainJob.Status.Conditions)
 	}
-	return implied(trainJob.Status.Conditions)
+	return impliedConditions(trainJob.Status.Conditions)
 }
 
 // withStatus adds to what is recorded what a status shows.
@@ -116,8 +116,8 @@ func recordedOf(trainJob *trainer.TrainJob) (recorded []metav1.Condition, is boo
 	return said.Conditions, true
 }
 
-// implied returns the conditions of a job of which no record is needed: it waits for being made, has just been made, or was made suspended.
-func implied(status []metav1.Condition) []metav1.Condition {
+// impliedConditions returns the conditions of a job of which no record is needed: it waits for being made, has just been made, or was made suspended.
+func impliedConditions(status []metav1.Condition) []metav1.Condition {
 	if len(status) != 1 {
 		return status
 	}
@@ -154,7 +154,7 @@ func Record(trainJob *trainer.TrainJob, all []metav1.Condition) string {
 		return trainJob.Annotations[RecordAnnotation]
 	}
 	text := recordOf(trainJob, all)
-	if text == recordOf(trainJob, implied(Published(all))) {
+	if text == recordOf(trainJob, impliedConditions(Published(all))) {
 		return ""
 	}
 	return text
@@ -164,10 +164,10 @@ func Record(trainJob *trainer.TrainJob, all []metav1.Condition) string {
 func recordOf(trainJob *trainer.TrainJob, all []metav1.Condition) string {
 	all = Recorded(all)
 	slices.SortStableFunc(all, func(a, b metav1.Condition) int {
-		return cmp.Compare(slices.Index(job.Life, a.Type), slices.Index(job.Life, b.Type))
+		return cmp.Compare(slices.Index(job.ConditionOrder, a.Type), slices.Index(job.ConditionOrder, b.Type))
 	})
 	for i := range all {
-		all[i].Message = Clipped(all[i].Message, recordedMessage)
+		all[i].Message = ClipMessage(all[i].Message, recordedMessage)
 	}
 	text, err := json.Marshal(record{trainJob.UID, all})
 	if err != nil {
@@ -176,8 +176,8 @@ func recordOf(trainJob *trainer.TrainJob, all []metav1.Condition) string {
 	return string(text)
 }
 
-// Clipped keeps a message within a limit of bytes. What others said is in it, and they may have said much.
-func Clipped(message string, limit int) string {
+// ClipMessage keeps a message within a limit of bytes. What others said is in it, and they may have said much.
+func ClipMessage(message string, limit int) string {
 	const more = "…"
 	if len(message) <= limit {
 		return message

@@ -25,9 +25,9 @@ func Of(f *phase.Facts, d decide.Decision, applied error) trainer.TrainJobStatus
 	}
 	switch {
 	case d.End != nil && d.End.Stop && applied == nil, d.Finished && len(d.Delete) > 0:
-		status.JobsStatus = stopped(status.JobsStatus)
+		status.JobsStatus = countsAfterDeletion(status.JobsStatus)
 	case d.End != nil && d.End.Early && applied == nil:
-		status.JobsStatus = launched(status.JobsStatus, d.End.Succeeded)
+		status.JobsStatus = countsAfterLauncher(status.JobsStatus, d.End.Succeeded)
 	}
 	if !d.Finished && (d.End != nil || !f.State().Unexplained) {
 		status.Conditions = conditionsOf(f, d, applied)
@@ -36,12 +36,12 @@ func Of(f *phase.Facts, d decide.Decision, applied error) trainer.TrainJobStatus
 }
 
 // newConditionBuilder begins with nothing. An end that the API server made of the decision comes instead of what the job waited for.
-func newConditionBuilder(f *phase.Facts, end *phase.End) *conditions {
+func newConditionBuilder(f *phase.Facts, end *phase.End) *conditionBuilder {
 	state := f.State()
 	if end != nil && state.End == nil {
 		state.Waiting, state.Held, state.Restart = nil, false, nil
 	}
-	return &conditions{now: f.Now, generation: f.TrainJob.Generation, earlier: f.TrainJob.Status.Conditions, state: state}
+	return &conditionBuilder{now: f.Now, generation: f.TrainJob.Generation, earlier: f.TrainJob.Status.Conditions, state: state}
 }
 
 func conditionsOf(f *phase.Facts, d decide.Decision, applied error) []metav1.Condition {
@@ -64,13 +64,13 @@ func conditionsOf(f *phase.Facts, d decide.Decision, applied error) []metav1.Con
 	return c.ordered()
 }
 
-func (c *conditions) creation(f *phase.Facts, end *phase.End, applied error) {
+func (c *conditionBuilder) creation(f *phase.Facts, end *phase.End, applied error) {
 	waiting := c.state.Waiting
 	switch {
 	case f.Owns(), f.JobSetGone():
 		c.is(job.ReasonJobSetCreated, allExist, job.Created)
 	case applied != nil:
-		c.not(diagnose.CreationFailed, applied.Error()+triedAgain(applied), job.Created)
+		c.not(diagnose.CreationFailed, applied.Error()+retryMessage(applied), job.Created)
 	case waiting != nil:
 		c.not(waiting.Reason, waiting.Text(), job.Created)
 	case end != nil:
@@ -80,9 +80,9 @@ func (c *conditions) creation(f *phase.Facts, end *phase.End, applied error) {
 	}
 }
 
-// triedAgain says what becomes of a job of which an object is refused that may be allowed later: by a quota that counts objects, by a
+// retryMessage says what becomes of a job of which an object is refused that may be allowed later: by a quota that counts objects, by a
 // policy. One that has just changed, or an API server that does not answer, is tried again without a word.
-func triedAgain(refused error) string {
+func retryMessage(refused error) string {
 	if !apierrors.IsForbidden(refused) {
 		return ""
 	}
@@ -90,7 +90,7 @@ func triedAgain(refused error) string {
 }
 
 // restarting carries the condition Restarting on: it tells of the restart that this pass begins, or of the last one.
-func (c *conditions) restarting(f *phase.Facts, end *phase.End) {
+func (c *conditionBuilder) restarting(f *phase.Facts, end *phase.End) {
 	earlier, again := apimeta.FindStatusCondition(c.earlier, job.Restarting), c.state.Restart
 	switch {
 	case again != nil:
@@ -104,7 +104,7 @@ func (c *conditions) restarting(f *phase.Facts, end *phase.End) {
 }
 
 // progress tells how far a created job has come.
-func (c *conditions) progress(f *phase.Facts, end *phase.End) {
+func (c *conditionBuilder) progress(f *phase.Facts, end *phase.End) {
 	waiting := c.state.Waiting
 	switch {
 	case c.state.Restart != nil, f.BeingRecreated():
@@ -137,19 +137,19 @@ const (
 )
 
 // pods reports whether all pods are ready, and what keeps them from it.
-func (c *conditions) pods(f *phase.Facts) {
+func (c *conditionBuilder) pods(f *phase.Facts) {
 	switch ready, why := f.PodsReady(); {
 	case ready:
 		c.is(job.ReasonPodsReady, fmt.Sprintf("all %d pods are ready", f.Want), job.PodsReady)
 	case why != nil:
-		c.not(why.Reason, diagnose.Keep(job.MessageOf(c.earlier, job.PodsReady), *why), job.PodsReady)
+		c.not(why.Reason, diagnose.PreferRegistryWords(job.MessageOf(c.earlier, job.PodsReady), *why), job.PodsReady)
 	default:
 		c.not(job.ReasonPodsPending, podsPending, job.PodsReady)
 	}
 }
 
 // launch tells how far the launcher is.
-func (c *conditions) launch(f *phase.Facts) {
+func (c *conditionBuilder) launch(f *phase.Facts) {
 	switch launch := f.Launch(); launch {
 	case phase.LaunchWaitsForPods:
 		c.not(job.ReasonWaitingForPods, waitingForPods, job.Running)
@@ -158,10 +158,10 @@ func (c *conditions) launch(f *phase.Facts) {
 	case phase.LaunchRuns:
 		c.is(job.ReasonGatePassed, commandRuns, job.Running)
 	case phase.LaunchHindered:
-		why := diagnose.Gate(*f.Gate.Result)
+		why := diagnose.GateFailure(*f.Gate.Result)
 		c.not(why.Reason, "the launcher waits for its nodes: "+why.Text(), job.Running)
 	case phase.LaunchRefused:
-		why := diagnose.Gate(*f.Gate.Result)
+		why := diagnose.GateFailure(*f.Gate.Result)
 		c.not(why.Reason, why.Text(), job.Running)
 	case phase.LaunchUnreachable:
 		c.not(diagnose.LauncherUnreachable, fmt.Sprintf("the controller cannot reach the agent of launcher pod %s on port %d: %s", f.Launcher().Name, mpi.AgentPort, f.Gate.Error), job.Running)

@@ -10,16 +10,16 @@ import (
 	"time"
 
 	"lockstep.dev/lockstep/pkg/mpi"
-	"lockstep.dev/lockstep/pkg/mpi/agent/pause"
 	"lockstep.dev/lockstep/pkg/mpi/agent/proc"
 	"lockstep.dev/lockstep/pkg/mpi/agent/program"
+	"lockstep.dev/lockstep/pkg/mpi/agent/sleep"
 	"lockstep.dev/lockstep/pkg/mpi/agent/verdict"
 )
 
 // EndHungMpiexecs ends an mpiexec of this pod whose own proxy hangs, until the context ends: Hydra starts the ranks of its own
 // host without a remote shell, and so without a node's agent.
 func (x *Proxies) EndHungMpiexecs(ctx context.Context, log *log.Logger) {
-	for pause.For(ctx, launcherPoll) {
+	for sleep.For(ctx, launcherPoll) {
 		for _, launcher := range x.takeHungMpiexecs() {
 			log.Printf("end mpiexec (process %d): %v", launcher, ErrRanksWait)
 			if err := EndLauncher(launcher, 0, nil); err != nil {

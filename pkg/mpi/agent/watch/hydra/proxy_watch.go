@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 
-	"lockstep.dev/lockstep/pkg/mpi/agent/pause"
 	"lockstep.dev/lockstep/pkg/mpi/agent/program"
+	"lockstep.dev/lockstep/pkg/mpi/agent/sleep"
 )
 
 // CodeHidden is what a node answers for a proxy of Hydra that exits 0 although ranks of it failed (pmodels/mpich#7057), and for one
@@ -39,7 +39,7 @@ func (w *proxyWatch) Started(pid int) {
 	}
 	w.command = pid
 	go func() {
-		for pause.For(w.ctx, proxyPoll) {
+		for sleep.For(w.ctx, proxyPoll) {
 			if w.proxies.hangs(pid) {
 				w.end(ErrRanksWait)
 			}

@@ -13,9 +13,9 @@ import (
 
 	"lockstep.dev/lockstep/pkg/mpi"
 	"lockstep.dev/lockstep/pkg/mpi/agent/hosts"
-	"lockstep.dev/lockstep/pkg/mpi/agent/pause"
 	"lockstep.dev/lockstep/pkg/mpi/agent/proc"
 	"lockstep.dev/lockstep/pkg/mpi/agent/program"
+	"lockstep.dev/lockstep/pkg/mpi/agent/sleep"
 	"lockstep.dev/lockstep/pkg/mpi/agent/verdict"
 )
 
@@ -140,7 +140,7 @@ type StrandedLaunches struct {
 // End ends launches until the context ends. It asks nobody as long as no node was left.
 func (w StrandedLaunches) End(ctx context.Context) {
 	w.root, w.agent = os.DirFS("/proc"), os.Getpid()
-	for pause.For(ctx, waitingPoll) {
+	for sleep.For(ctx, waitingPoll) {
 		if launches := w.departed(); len(launches) > 0 {
 			w.endStranded(launches, w.Ask(ctx))
 		}

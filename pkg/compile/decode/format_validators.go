@@ -1,0 +1,79 @@
+package decode
+
+import (
+	"net/url"
+	"path"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+)
+
+// The tests of formats that are more than one call.
+
+// isDiagnosticCode is what package diag calls one: LS and four digits.
+func isDiagnosticCode(s string) bool {
+	return len(s) == 6 && strings.HasPrefix(s, "LS") && hasOnly(s[2:], "0123456789")
+}
+
+func isDate(s string) bool {
+	_, err := time.Parse(time.DateOnly, s)
+	return err == nil
+}
+
+// isDevice takes an adapter with or without port, as NCCL_IB_HCA and UCX_NET_DEVICES spell them.
+func isDevice(s string) bool {
+	name, port, hasPort := strings.Cut(s, ":")
+	return len(name) <= 64 && hasOnly(name, letters+digitChars+"_.-") && (!hasPort || len(port) <= 3 && hasOnly(port, digitChars))
+}
+
+func isDuration(s string) bool {
+	d, err := time.ParseDuration(s)
+	return err == nil && d > 0 && d%time.Second == 0
+}
+
+func isGitURL(s string) bool {
+	u, err := url.Parse(s)
+	if err != nil || u.Host == "" || len(u.Path) < 2 || u.RawQuery != "" || u.Fragment != "" {
+		return false
+	}
+	// The user of an SSH URL is an account name, that of others half a credential.
+	_, password := u.User.Password()
+	return !password && (u.Scheme == "ssh" || u.User == nil && (u.Scheme == "https" || u.Scheme == "http"))
+}
+
+func isHTTPSURL(s string) bool {
+	u, err := url.Parse(s)
+	return err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Host != "" && u.User == nil && u.RawQuery == "" && u.Fragment == ""
+}
+
+// isImagePrefix is an image reference without tag and digest.
+func isImagePrefix(s string) bool {
+	last := s[strings.LastIndex(s, "/")+1:]
+	if !strings.Contains(s, "/") {
+		return image.MatchString(s + "/x")
+	}
+	return !strings.ContainsAny(last, ":@") && image.MatchString(s)
+}
+
+func isMountPath(s string) bool {
+	return strings.HasPrefix(s, "/") && s != "/" && path.Clean(s) == s && !strings.Contains(s, ":")
+}
+
+func isNetwork(s string) bool {
+	namespace, name, found := strings.Cut(s, "/")
+	return found && len(validation.IsDNS1123Label(namespace)) == 0 && len(validation.IsDNS1123Subdomain(name)) == 0
+}
+
+func isSHA256(s string) bool {
+	hex, found := strings.CutPrefix(s, "sha256:")
+	return found && len(hex) == 64 && hasOnly(hex, digitChars+"abcdef")
+}
+
+const (
+	letters    = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+	digitChars = "0123456789"
+)
+
+// hasOnly reports whether s has characters, and no others than the given ones.
+func hasOnly(s, allowed string) bool { return s != "" && strings.Trim(s, allowed) == "" }

@@ -1,0 +1,60 @@
+package convert
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+// Remaining is what a namespace still has of MPIJobs.
+type Remaining struct {
+	Namespace string `json:"namespace"`
+	// Jobs is how many there are, Unfinished how many of them have not ended.
+	Jobs       int `json:"jobs"`
+	Unfinished int `json:"unfinished"`
+	// NeedHands is how many have values that are not possible.
+	NeedHands int `json:"needHands"`
+	// Newest is when the last one was made; zero where nobody knows.
+	Newest time.Time `json:"newest,omitzero"`
+}
+
+// CountRemaining counts MPIJobs by namespace: first those with the most jobs.
+func CountRemaining(results []*Result) []Remaining {
+	counts := map[string]*Remaining{}
+	for _, r := range results {
+		namespace := r.Job.Namespace()
+		count := counts[namespace]
+		if count == nil {
+			count = &Remaining{Namespace: namespace}
+			counts[namespace] = count
+		}
+		count.Jobs++
+		if !r.Job.finished() {
+			count.Unfinished++
+		}
+		if r.ToReview() > 0 {
+			count.NeedHands++
+		}
+		if made := r.Job.spec.CreationTimestamp.Time; made.After(count.Newest) {
+			count.Newest = made
+		}
+	}
+	all := make([]Remaining, 0, len(counts))
+	for _, count := range counts {
+		all = append(all, *count)
+	}
+	slices.SortFunc(all, func(a, b Remaining) int {
+		return cmp.Or(cmp.Compare(b.Jobs, a.Jobs), cmp.Compare(a.Namespace, b.Namespace))
+	})
+	return all
+}
+
+// finished reports whether the operator says that the job has ended.
+func (j *Job) finished() bool {
+	for _, c := range j.spec.Status.Conditions {
+		if (c.Type == "Succeeded" || c.Type == "Failed") && c.Status == "True" {
+			return true
+		}
+	}
+	return false
+}

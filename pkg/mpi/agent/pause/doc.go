@@ -1,2 +1,0 @@
-// Package pause waits.
-package pause

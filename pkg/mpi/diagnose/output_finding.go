@@ -1,0 +1,299 @@
+package diagnose
+
+import (
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"lockstep.dev/lockstep/pkg/mpi"
+)
+
+// Finding is what the output of a program tells about its failure.
+type Finding struct {
+	Reason mpi.Reason
+	// Summary is for the sentence `Worker 2 failed: SUMMARY`.
+	Summary string
+	// Line is the line that tells it, as it may be shown.
+	Line string
+	// Rank is the rank that printed the line or that the line names; nil when it does not say.
+	Rank *int
+	// Host is the host that the lines name, or empty.
+	Host string
+	// Weight says how close to the root it is.
+	Weight Weight
+}
+
+// Weight says how close to the root of a failure a line of output is.
+type Weight int
+
+const (
+	// rumour is what programs print that go on, such as one that cannot reach a server for its statistics. Nobody is blamed
+	// for it. As an exception it is a Root.
+	rumour Weight = iota - 1
+	// Report is a launcher's word on how a rank ended.
+	Report
+	// Symptom is a failure that most likely came because something else had failed before.
+	Symptom
+	// suspect is a Failure unless another one stands beside it: most programs end after it, some go on, or a line beside it
+	// says why they end. As an exception it is a Root.
+	suspect
+	// Failure is one that may be the root.
+	Failure
+	// Root is a cause that nothing else in the job can cause.
+	Root
+)
+
+// alone is what a weight counts for when nothing heavier stands beside it.
+func (w Weight) alone() Weight {
+	switch w {
+	case rumour:
+		return Report
+	case suspect:
+		return Failure
+	}
+	return w
+}
+
+// signature recognises one line.
+type signature struct {
+	reason mpi.Reason
+	weight Weight
+	line   *regexp.Regexp
+	// summary may use groups of the line; empty is the line itself. The groups named rank and host go into the finding.
+	summary string
+}
+
+// signatures are tried in this order: of two that match one line the first counts.
+var signatures = concat(ownSignatures, systemSignatures, gpuSignatures, fabricSignatures, mpiSignatures, pythonSignatures, launcherSignatures)
+
+func concat(lists ...[]signature) []signature {
+	var all []signature
+	for _, list := range lists {
+		all = append(all, list...)
+	}
+	return all
+}
+
+// Output finds in the last lines of a program why it failed: the heaviest of all signatures, and among equals the first.
+// It returns nil when no line is known. Lines may carry the tags by which launchers tell ranks apart.
+func Output(lines []string) *Finding {
+	return find(lines, func(Finding) bool { return true })
+}
+
+// OutputOf is Output where the rank is known that failed first: what cannot be why it ended so is left out.
+func OutputOf(lines []string, first mpi.RankEnd) *Finding {
+	return find(lines, func(f Finding) bool { return f.explainsEnd(first) })
+}
+
+func find(lines []string, counts func(Finding) bool) *Finding {
+	var best *Finding
+	var python traceback
+	for i, raw := range lines {
+		rank, line := Untag(StripEscapes(raw))
+		finding := match(line, python.next(rank, line))
+		if finding == nil || best != nil && finding.Weight <= best.Weight {
+			continue
+		}
+		if finding.Rank == nil {
+			finding.Rank = rank
+		}
+		if !counts(*finding) {
+			continue
+		}
+		if finding.Host == "" {
+			finding.Host = hostNear(lines[i+1 : min(i+1+detailLines, len(lines))])
+		}
+		best = finding
+	}
+	if best != nil {
+		best.Weight = best.Weight.alone()
+		best.Summary, best.Line = Clip(Redact(best.Summary), maxLine), Clip(Redact(best.Line), maxLine)
+	}
+	return best
+}
+
+// hints are words of which every line that a signature knows has one, in small letters. Most lines have none, and output may
+// be long.
+var hints = []string{
+	"error", "fail", "cuda", "gpu", "driver", "kill", "signal", "slot", "mpi", "not found", "refused", "timed out", "timeout", "denied", "verif",
+	"version", "memory", "space", "quota", "resolv", "service", "library", "libraries", "module", "open file", "rank", "process", "lost", "shut down",
+	"closed", "reset", "broken", "fault", "exit", "exception", "bad", "xid", "ecc", "nccl", "ibv", "exceeded", "buffer", "unrecognized", "proxy",
+	"interrupt", "unable", "servname", "pmi", "transport", "badly", "assert", "unknown host", "hostname", "nvml", "edquot", "enospc", "alloc",
+}
+
+func hinted(line string) bool {
+	line = strings.ToLower(line)
+	return slices.ContainsFunc(hints, func(hint string) bool { return strings.Contains(line, hint) })
+}
+
+// match returns what a line tells, or nil. An exception ended a traceback with this line.
+func match(line string, exception bool) *Finding {
+	if hinted(line) {
+		for _, s := range signatures {
+			if groups := s.line.FindStringSubmatchIndex(line); groups != nil {
+				return s.finding(line, groups, exception)
+			}
+		}
+	}
+	if exception {
+		return &Finding{Reason: PythonException, Summary: line, Line: line, Weight: Failure}
+	}
+	return nil
+}
+
+func (s signature) finding(line string, groups []int, exception bool) *Finding {
+	f := &Finding{Reason: s.reason, Summary: line, Line: line, Weight: s.weigh(exception || lastWords.MatchString(line), line[:groups[0]])}
+	if s.summary != "" {
+		f.Summary = string(s.line.ExpandString(nil, s.summary, line, groups))
+	}
+	f.Rank = number(named(s.line, line, "rank"))
+	f.Host = named(s.line, line, "host")
+	return f
+}
+
+// lastWords is an exception of Python or C++ whose beginning is not to be seen, or what programs print that check each call
+// of CUDA.
+var lastWords = rx(`^(?:[A-Za-z_][\w.]*(?:[Ee]rror|Exception)|CUDA error| *what\(\)): `)
+
+// mild is what loggers and programs put before a message after which they go on. NCCL's WARN is an error, and not meant.
+var mild = rx(`(?i:\bwarning\b|\w+Warning:|<warn>|\bretrying\b)|\bUCX +(?:WARN|DIAG)\b|\b(?:INFO|DEBUG)\b|: [IW] |^\[?[IW]\d{4} |^\[[IW] `)
+
+// weigh says what a line counts for. A program ended with the line where it is uncaught; before is what stands before the
+// words that are known.
+func (s signature) weigh(uncaught bool, before string) Weight {
+	switch {
+	case uncaught && (s.weight == rumour || s.weight == suspect):
+		return Root
+	case !uncaught && mild.MatchString(before):
+		return rumour
+	}
+	return s.weight
+}
+
+func named(expression *regexp.Regexp, line, group string) string {
+	i := expression.SubexpIndex(group)
+	if i < 0 {
+		return ""
+	}
+	return expression.FindStringSubmatch(line)[i]
+}
+
+// number reads a rank. Text that is no number, or no rank of any job, is nil.
+func number(text string) *int {
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 0 || n > mpi.MaxNodes*mpi.MaxSlotsPerNode {
+		return nil
+	}
+	return &n
+}
+
+// tag is what launchers put before lines of a rank: Open MPI with --tag-output (`[1,2]<stderr>:`, version 5
+// `[prterun-x-1@1,2]<stderr>: `), horovodrun (`[2]<stderr>:`), PyTorch (`[rank2]: `), Hydra with -l (`[2] `).
+var tag = regexp.MustCompile(`^(?:.{0,40}\[[^\[\]]*?,(\d+)\]<std(?:out|err|diag)>: ?|.{0,40}\[(\d+)\]<std(?:out|err)>: ?|\[rank(\d+)\]: ?|\[(\d+)\] )`)
+
+// farTag is more than the length of what stands before a tag.
+const farTag = 200
+
+// Untag returns the rank that a line is tagged with, nil without a tag, and the line without it.
+func Untag(line string) (rank *int, rest string) {
+	if !strings.Contains(line[:min(len(line), farTag)], "[") {
+		return nil, line
+	}
+	rank, rest, common := commonTag(line)
+	if !common {
+		groups := tag.FindStringSubmatch(line)
+		if groups == nil {
+			return nil, line
+		}
+		rank, rest = number(strings.Join(groups[1:], "")), line[len(groups[0]):]
+	}
+	if inner, text := Untag(rest); inner != nil {
+		return inner, text
+	}
+	return rank, rest
+}
+
+// commonTag reads the tag of Open MPI where nothing stands before it, as tag does, in a tenth of the time: logs have millions of lines.
+func commonTag(line string) (rank *int, rest string, found bool) {
+	if line == "" || line[0] != '[' {
+		return nil, "", false
+	}
+	inside, rest, closed := strings.Cut(line[1:], "]<")
+	comma := strings.LastIndexByte(inside, ',')
+	stream, rest, ended := strings.Cut(rest, ">:")
+	if !closed || !ended || comma < 0 || strings.ContainsAny(inside, "[]") || stream != "stdout" && stream != "stderr" && stream != "stddiag" {
+		return nil, "", false
+	}
+	for _, digit := range []byte(inside[comma+1:]) {
+		if digit < '0' || digit > '9' {
+			return nil, "", false
+		}
+	}
+	return number(inside[comma+1:]), strings.TrimPrefix(rest, " "), comma+1 < len(inside)
+}
+
+// LinesOf returns the lines of a rank, or all lines when none is tagged as its own.
+func LinesOf(lines []string, rank *int) []string {
+	if rank == nil {
+		return lines
+	}
+	if own := TaggedLines(lines, *rank); len(own) > 0 {
+		return own
+	}
+	return lines
+}
+
+// TaggedLines returns the lines that are tagged as those of a rank.
+func TaggedLines(lines []string, rank int) (own []string) {
+	for _, line := range lines {
+		if by, _ := Untag(StripEscapes(line)); by != nil && *by == rank {
+			own = append(own, line)
+		}
+	}
+	return own
+}
+
+// detailLines is how far behind a message launchers print the details that belong to it.
+const detailLines = 8
+
+var hostDetail = regexp.MustCompile(`(?i)^\s*(?:remote daemon:.*on node|node|node name|remote host|peer host|local host|host)\s*:?\s+(\S+)\s*$`)
+
+func hostNear(lines []string) string {
+	for _, line := range lines {
+		_, line := Untag(StripEscapes(line))
+		if groups := hostDetail.FindStringSubmatch(line); groups != nil {
+			return strings.Trim(groups[1], `"',.`)
+		}
+	}
+	return ""
+}
+
+// traceback finds the exception at the end of a Python traceback: the first line that is not indented. Ranks print at the
+// same time, so every tag is followed on its own.
+type traceback struct{ open map[int]bool }
+
+const begin = "Traceback (most recent call last)"
+
+// exceptionLine is a name, and a text that may be missing.
+var exceptionLine = regexp.MustCompile(`^[A-Za-z_][\w.]*(?:: .*)?$`)
+
+// next reports whether a line is such an exception.
+func (t *traceback) next(rank *int, line string) bool {
+	by := -1
+	if rank != nil {
+		by = *rank
+	}
+	if t.open == nil {
+		t.open = map[int]bool{}
+	}
+	switch {
+	case strings.Contains(line, begin):
+		t.open[by] = true
+		return false
+	case !t.open[by], line == "", strings.HasPrefix(line, " "):
+		return false
+	}
+	t.open[by] = false
+	return exceptionLine.MatchString(line)
+}

@@ -1,0 +1,186 @@
+package diagnose
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"lockstep.dev/lockstep/pkg/mpi"
+)
+
+// StartState is what shows of a job that does not run yet.
+type StartState struct {
+	// Pods are those that exist, launcher first, then by index, so that the message does not change from pass to pass.
+	Pods []Pod
+	// Want is how many pods there should be.
+	Want int
+	// Refused holds what the Job and JobSet controllers say about objects that they could not create.
+	Refused []string
+	// Warnings holds what kubelet says about pods of the job.
+	Warnings []Warning
+}
+
+// Warning is a warning event about a pod.
+type Warning struct{ Pod, Reason, Message string }
+
+// StartProblem returns what keeps a job from starting, as far as it shows, or nil.
+func StartProblem(s StartState) *Cause {
+	if len(s.Pods) < s.Want {
+		if c := apiRefusal(s.Refused); c != nil {
+			return c
+		}
+	}
+	for _, pod := range s.Pods {
+		if c := s.problemOf(pod); c != nil {
+			return c
+		}
+	}
+	return nil
+}
+
+func (s StartState) problemOf(pod Pod) *Cause {
+	if pod.Unschedulable != "" {
+		return s.unschedulable(pod)
+	}
+	if len(pod.Gates) > 0 {
+		return s.gated(pod)
+	}
+	for _, container := range pod.Containers {
+		if container.Waiting == nil {
+			continue
+		}
+		if c := containerWaitingProblem(pod, container); c != nil {
+			return c
+		}
+	}
+	return s.unmounted(pod)
+}
+
+// gated names what holds pods back that are not to be scheduled yet, and how many more there are of them.
+func (s StartState) gated(first Pod) *Cause {
+	var names []string
+	held := -1
+	for _, pod := range s.Pods {
+		names = append(names, pod.Gates...)
+		if len(pod.Gates) > 0 {
+			held++
+		}
+	}
+	slices.Sort(names)
+	names = slices.Compact(names)
+	gates, verb := "scheduling gate", "is"
+	if len(names) > 1 {
+		gates = "scheduling gates"
+	}
+	who := first.fullName()
+	if held > 0 {
+		who, verb = fmt.Sprintf("%s and %d more of %d pods", who, held, s.Want), "are"
+	}
+	return causeWithRemedy(SchedulingGated, fmt.Sprintf("%s %s not to be scheduled yet: held back by the %s `%s`", who, verb, gates, strings.Join(names, "`, `"))).inPod(first)
+}
+
+// claimProblems are what the scheduler says about volumes.
+var claimProblems = regexp.MustCompile(`(?i)persistentvolumeclaim "([^"]*)" (not found|is being deleted)|unbound immediate PersistentVolumeClaims`)
+
+// unschedulable says with numbers what the scheduler says without.
+func (s StartState) unschedulable(pod Pod) *Cause {
+	words := pod.fullName() + " cannot be scheduled: " + pod.Unschedulable
+	if found := claimProblems.FindString(pod.Unschedulable); found != "" {
+		return causeWithRemedy(VolumeClaimMissing, words).inPod(pod).quoting(pod.Unschedulable)
+	}
+	return causeWithRemedy(Unschedulable, s.numbers(pod)+words).inPod(pod).quoting(pod.Unschedulable)
+}
+
+// numbers counts what was asked for and what was had. What is available to a job is what its pods got.
+func (s StartState) numbers(lacking Pod) string {
+	var text string
+	var requested, available int64
+	var workers, placed int
+	for _, pod := range s.Pods {
+		requested += pod.GPUs
+		if pod.Machine != "" {
+			available += pod.GPUs
+		}
+		if pod.isLauncher() && !pod.RunsRanks {
+			continue
+		}
+		workers++
+		if pod.Machine != "" {
+			placed++
+		}
+	}
+	if lacking.GPUs > 0 && strings.Contains(lacking.Unschedulable, "Insufficient "+lacking.GPUResource) {
+		text = fmt.Sprintf("Insufficient GPUs: requested %d, available %d. ", requested, available)
+	}
+	if placed < workers {
+		text += fmt.Sprintf("Waiting for %d worker pods. Only %d nodes available. ", workers, placed)
+	}
+	return text
+}
+
+// missingObjectPattern are objects that a container or a volume names and that do not exist, in kubelet's words.
+var missingObjectPattern = regexp.MustCompile(`(?:(secret|configmap) "([^"]+)" not found|couldn't find key ([^ ]+) in (Secret|ConfigMap) ([^ ]+))`)
+
+func missingObject(text string) (reason mpi.Reason, found bool) {
+	match := missingObjectPattern.FindStringSubmatch(text)
+	if match == nil {
+		return "", false
+	}
+	if strings.EqualFold(match[1]+match[4], "secret") {
+		return SecretMissing, true
+	}
+	return ConfigMapMissing, true
+}
+
+func containerWaitingProblem(pod Pod, c Container) *Cause {
+	switch c.Waiting.Reason {
+	case "ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "ImageInspectError", "RegistryUnavailable":
+		return imagePullProblem(pod, c)
+	case "CreateContainerConfigError", "CreateContainerError", "RunContainerError":
+		reason, found := missingObject(c.Waiting.Message)
+		if !found {
+			reason = ContainerConfig
+		}
+		message := fmt.Sprintf("%s: container `%s` cannot be made: %s", pod.fullName(), c.Name, c.Waiting.Message)
+		return causeWithRemedy(reason, message).inPod(pod).quoting(c.Waiting.Message)
+	}
+	return nil
+}
+
+// mounts are the events by which kubelet says that a volume is not there.
+var mounts = map[string]bool{"FailedMount": true, "FailedAttachVolume": true, "FailedMapVolume": true}
+
+// unmounted returns what kubelet says about the volumes of a pod whose containers are being made. Among several events the
+// first in order of the alphabet counts, so that the message stays; those that only say that time ran out come last.
+func (s StartState) unmounted(pod Pod) *Cause {
+	if !slices.ContainsFunc(pod.Containers, func(c Container) bool { return c.Waiting != nil }) {
+		return nil
+	}
+	var words []string
+	for _, w := range s.Warnings {
+		if w.Pod == pod.Name && mounts[w.Reason] {
+			words = append(words, w.Message)
+		}
+	}
+	if len(words) == 0 {
+		return nil
+	}
+	first := slices.MinFunc(words, func(a, b string) int {
+		return cmp.Or(strings.Compare(late(a), late(b)), strings.Compare(a, b))
+	})
+	reason, found := missingObject(first)
+	if !found {
+		reason = VolumeFailed
+	}
+	return causeWithRemedy(reason, fmt.Sprintf("%s: %s", pod.fullName(), first)).inPod(pod).quoting(first)
+}
+
+// late sorts messages that name no cause behind those that do.
+func late(message string) string {
+	if strings.HasPrefix(message, "Unable to attach or mount volumes") {
+		return "1"
+	}
+	return "0"
+}

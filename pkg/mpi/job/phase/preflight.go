@@ -1,0 +1,27 @@
+package phase
+
+import (
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	"k8s.io/utils/ptr"
+
+	"lockstep.dev/lockstep/pkg/mpi/diagnose"
+	"lockstep.dev/lockstep/pkg/mpi/job"
+	"lockstep.dev/lockstep/pkg/mpi/job/observe"
+)
+
+// Preflight says of a job that does not exist yet what the controller would: why it can never have its pods in a namespace of these bounds, or
+// what it would wait for there. Both are nil where nothing is in the way. A suspended job is judged as if it were resumed.
+func Preflight(trainJob *trainer.TrainJob, runtime job.Runtime, bounds observe.Bounds) (never, waits *diagnose.Cause, err error) {
+	awake := trainJob.DeepCopy()
+	awake.Spec.Suspend = ptr.To(false)
+	made, err := job.Resolve(awake, runtime)
+	if err != nil {
+		return nil, nil, err
+	}
+	f := &Facts{Observed: observe.Observed{TrainJob: awake, Bounds: bounds}}
+	sets := f.podsWithDefaults(made)
+	if never = f.neverAdmitted(sets); never != nil {
+		return never, nil, nil
+	}
+	return nil, f.heldBeforePods(sets), nil
+}

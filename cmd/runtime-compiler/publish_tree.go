@@ -42,7 +42,11 @@ func (p *publishOptions) compile(ctx context.Context, cmd *cobra.Command, opened
 		return nil, cli.Failure(err)
 	}
 	found, err := opened.Revision(name)
-	if err != nil {
+	switch {
+	case err != nil && name != cmp.Or(p.revision, "HEAD"):
+		return nil, cli.Failure(fmt.Errorf("`%s` was made from a commit that is not in this clone, %s: fetch the branch that has it (git fetch), or ask whoever published it to push it: %w",
+			p.branch, name, err))
+	case err != nil:
 		return nil, misnamed("--revision", err)
 	}
 	made := &compiledTree{repository: publish.NewRecordingFS(found.FS(nil)), prefix: opened.Prefix(), sources: map[string]gitopsSource{}}

@@ -18,6 +18,7 @@ import (
 	"lockstep.dev/lockstep/internal/golden"
 	"lockstep.dev/lockstep/pkg/compile"
 	"lockstep.dev/lockstep/pkg/compile/diag"
+	"lockstep.dev/lockstep/pkg/compile/jsonnet"
 	"lockstep.dev/lockstep/pkg/compile/patch/chart/helm"
 	"lockstep.dev/lockstep/pkg/compile/schema"
 	"lockstep.dev/lockstep/pkg/compile/source"
@@ -119,7 +120,7 @@ const today = "2026-11-21"
 
 // diagnose compiles one cluster, or all for "", and returns what was found.
 func diagnose(files fstest.MapFS, cluster string) *diag.List {
-	_, list := compile.Compile(files, compile.Options{Charts: helm.Renderer{}, Cluster: cluster, Today: today})
+	_, list := compile.Compile(files, compile.Options{Charts: helm.Renderer{}, Jsonnet: jsonnet.Here{}, Cluster: cluster, Today: today})
 	return list
 }
 

@@ -93,6 +93,7 @@ func (p planner) cluster(d *resolve.Definition[v1alpha1.Cluster]) *Cluster {
 		User:                user(d.Document, spec),
 		DNS:                 dns(d.Document, spec),
 		ControllerNamespace: orDefault(d.Document, &spec.Controller.Namespace, "the namespace of the platform's own pods"),
+		Partial:             p.Profiles.Incomplete() || p.Runtimes.Incomplete() || p.Tenants.Incomplete(),
 	}
 	c.ImageVolumes = derivedValue(d.Document, &spec.Agent.ImageVolumes, c.Minor >= imageVolumesMinor, "Kubernetes has image volumes switched on from 1.35")
 	if spec.Agent.ImageVolumes != nil {

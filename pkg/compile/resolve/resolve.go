@@ -131,6 +131,9 @@ func (x *Index[T]) expect(name string) {
 	x.meant[name] = true
 }
 
+// Incomplete reports whether there may be definitions that nobody could read or name: what is missing may be among them.
+func (x *Index[T]) Incomplete() bool { return len(x.meant) > 0 }
+
 // define leaves a spec without name out: decoding has reported it.
 func define[T any](x *Index[T], d *decode.Document, spec *T, name *string, list *diag.List) {
 	if *name == "" {

@@ -88,8 +88,11 @@ type Branch struct {
 // attempts is how often publishing begins again because somebody else was faster.
 const attempts = 5
 
-// Publish brings a tree to the branch.
+// Publish brings a tree to the branch, unless that is checked out: the files there would look as if somebody had changed them back.
 func (b *Branch) Publish(ctx context.Context, tree *publish.Tree, options Options) (Result, error) {
+	if l, here := b.place.(*local); here && l.checkedOut() {
+		return Result{}, fmt.Errorf("the branch `%s` is checked out, and publish does not touch checkouts: choose another branch", b.name)
+	}
 	for range attempts {
 		tip, err := b.place.tip(ctx)
 		if err != nil {

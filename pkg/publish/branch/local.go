@@ -21,11 +21,7 @@ func Local(folder, name string) (*Branch, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &local{git: opened, reference: reference}
-	if l.checkedOut() {
-		return nil, fmt.Errorf("the branch `%s` is checked out, and publish does not touch checkouts: choose another branch", name)
-	}
-	return &Branch{name: name, git: opened, place: l}, nil
+	return &Branch{name: name, git: opened, place: &local{git: opened, reference: reference}}, nil
 }
 
 // checkedOut reports whether the branch is checked out here, or in a linked worktree.

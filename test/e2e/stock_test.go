@@ -69,6 +69,12 @@ var _ = Describe("Under stock Kubeflow Trainer, a compiled runtime", Ordered, Co
 			expectTrained(packaged(ctx))
 		})
 
+		It("lets a function report its progress into the status, where Trainer serves that and may be reached", func(ctx SpecContext) {
+			onlyWhenMeasured()
+			serveStatus(ctx)
+			expectProgress(tellProgress(ctx))
+		})
+
 		It("leaves the jobs of other frameworks to Trainer, in the bounds of their tenant", func(ctx SpecContext) {
 			Expect(cluster.AddTorchRuntime(ctx, hardened)).To(Succeed())
 			DeferCleanup(func(ctx SpecContext) {

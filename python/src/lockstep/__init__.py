@@ -8,6 +8,7 @@ Example:
 """
 
 from lockstep._checks import LockstepWarning
+from lockstep._progress import progress
 from lockstep.cause import Cause
 from lockstep.client import MPIClient
 from lockstep.compare import Comparison, Difference
@@ -62,4 +63,5 @@ __all__ = [
     "WebhookFailed",
     "Withheld",
     "World",
+    "progress",
 ]

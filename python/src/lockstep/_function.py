@@ -66,12 +66,23 @@ def _program(func: Callable[..., Any], arguments: dict[str, Any]) -> str:
     for key, value in arguments.items():
         _travels(name, key, value)
     file = os.path.basename(func.__code__.co_filename)
-    runner = importlib.resources.files("lockstep").joinpath("_rank.py").read_text()
+    runner = _text("_rank.py")
+    if _imports_us(source):
+        runner += f"\n\nbeside({_literal(_text('_progress.py'))})\n"
     # The function comes first: messages have the first words of a command.
     program = f"SOURCE = {_literal(source)}\n\n{runner}\n\nrun(SOURCE, {_plain(repr(file))}, {first}, {name!r}, {_plain(repr(arguments))})\n"
     if len(program.encode()) > _MOST:
         raise ValueError(f"{name} with its arguments has {len(program.encode())} bytes, and a command has room for {_MOST}: {_PUT}")
     return program
+
+
+def _text(file: str) -> str:
+    return importlib.resources.files("lockstep").joinpath(file).read_text()
+
+
+def _imports_us(source: str) -> bool:
+    """Whether a function imports this package, of which ``progress`` then travels along."""
+    return any(isinstance(node, ast.ImportFrom) and node.module == "lockstep" for node in ast.walk(ast.parse(source)))
 
 
 _PUT = "put what is large into the image or a volume"

@@ -163,7 +163,7 @@ func (l Loader) evaluate(files []*source.File, batches []batch) {
 	if l.Jsonnet == nil {
 		for i, program := range programs {
 			of[i].list.Errorf(diag.UnreadableFile, source.Whole(program), "Jsonnet is not evaluated here")
-			of[i].documents = append(of[i].documents, nameless(program))
+			of[i].documents = append(of[i].documents, namelessSpecs(program))
 		}
 		return
 	}
@@ -182,7 +182,7 @@ func (w *worker) decodeProgram(file *source.File, result jsonnet.Result, b *batc
 	nodes, err := w.reader.Values(file, result)
 	if err != nil {
 		b.list.Errorf(diag.TooComplex, source.Whole(file), "the value of the program cannot be read: %v", err)
-		b.documents = append(b.documents, nameless(file))
+		b.documents = append(b.documents, namelessSpecs(file))
 		return
 	}
 	switch {

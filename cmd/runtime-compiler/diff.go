@@ -100,7 +100,7 @@ var diffFormats = []string{cli.FormatText, formatMarkdown, formatHTML, cli.Forma
 const failOnNothing = group.OnNothing
 
 // thresholds are the words that --fail-on takes.
-func thresholds() []string { return group.Words() }
+func thresholds() []string { return group.ThresholdWords() }
 
 func (d *diffOptions) run(cmd *cobra.Command) (err error) {
 	threshold, err := group.ParseThreshold(d.failOn)

@@ -61,7 +61,7 @@ func TestReviewSchemaIsComplete(t *testing.T) {
 	if diff := cmp.Diff(texts(rule.Severities()), fields.Severity.Enum); diff != "" {
 		t.Errorf("severities (-program +schema):\n%s", diff)
 	}
-	if diff := cmp.Diff(texts(rule.JobsList()), fields.Jobs.Enum); diff != "" {
+	if diff := cmp.Diff(texts(rule.JobsImpacts()), fields.Jobs.Enum); diff != "" {
 		t.Errorf("jobs (-program +schema):\n%s", diff)
 	}
 }

@@ -155,6 +155,7 @@ var _ = Describe("The logs of a job", func() {
 		BeforeAll(func(ctx SpecContext) {
 			onlyWhenMeasured()
 			sandboxRuntime(ctx, runtime, func(r *trainer.ClusterTrainingRuntime) {
+				r.Annotations = nil // those of the catalog bound the number of nodes
 				little := corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("50m"), corev1.ResourceMemory: resource.MustParse("128Mi")}
 				for _, role := range []string{mpi.LauncherJob, mpi.NodeJob} {
 					podOf(&r.Spec, role).Containers[0].Resources = corev1.ResourceRequirements{Requests: little}

@@ -8,13 +8,21 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 
@@ -82,6 +90,46 @@ func onlyWhenMeasured() {
 	if os.Getenv("LOCKSTEP_MEASURE") == "" {
 		Skip("it takes minutes: set LOCKSTEP_MEASURE=1")
 	}
+}
+
+// robot is a service account with an editor's rights: the kubeconfig of its token, and the command that ends this token and writes another one there. A
+// token is good for as long as the Secret that it is bound to.
+func robot(ctx SpecContext) (config, expire string) {
+	GinkgoHelper()
+	account := &corev1.ServiceAccount{ObjectMeta: owned("robot", tenant)}
+	made := []client.Object{account}
+	bindings := &rbacv1.RoleBindingList{}
+	Expect(admin.Client.List(ctx, bindings, client.InNamespace(tenant))).To(Succeed())
+	for _, b := range bindings.Items {
+		if slices.ContainsFunc(b.Subjects, func(s rbacv1.Subject) bool { return s.Name == tenant+"-editors" }) {
+			subject := rbacv1.Subject{Kind: rbacv1.ServiceAccountKind, Name: account.Name, Namespace: tenant}
+			made = append(made, &rbacv1.RoleBinding{ObjectMeta: owned("robot-"+b.Name, tenant), RoleRef: b.RoleRef, Subjects: []rbacv1.Subject{subject}})
+		}
+	}
+	var configs []string
+	for _, name := range []string{"first-token", "second-token"} {
+		made = append(made, &corev1.Secret{ObjectMeta: owned(name, tenant)})
+		configs = append(configs, filepath.Join(GinkgoT().TempDir(), name))
+	}
+	for _, object := range made {
+		Expect(admin.Client.Create(ctx, object)).To(Succeed())
+		DeferCleanup(func(ctx SpecContext) { Expect(client.IgnoreNotFound(admin.Client.Delete(ctx, object))).To(Succeed()) })
+	}
+	for i, secret := range made[len(made)-2:] {
+		request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{BoundObjectRef: &authenticationv1.BoundObjectReference{
+			Kind: "Secret", APIVersion: "v1", Name: secret.GetName(), UID: secret.GetUID(),
+		}}}
+		token, err := admin.Logs.CoreV1().ServiceAccounts(tenant).CreateToken(ctx, account.Name, request, metav1.CreateOptions{})
+		Expect(err).NotTo(HaveOccurred())
+		Expect(cluster.EditorKubeconfig(ctx, tenant, configs[i])).To(Succeed())
+		written, err := clientcmd.LoadFromFile(configs[i])
+		Expect(err).NotTo(HaveOccurred())
+		for _, user := range written.AuthInfos {
+			*user = clientcmdapi.AuthInfo{Token: token.Status.Token}
+		}
+		Expect(clientcmd.WriteToFile(*written, configs[i])).To(Succeed())
+	}
+	return configs[0], fmt.Sprintf("%s --kubeconfig %s --namespace %s delete secret first-token && cp %s %s", cluster.Kubectl, cluster.Kubeconfig, tenant, configs[1], configs[0])
 }
 
 // expectTrained runs the program of the README, which trains a model on four ranks and cleans up.
@@ -153,17 +201,18 @@ var _ = Describe("The Python package", func() {
 		fmt.Fprintln(lines, "faults that were told, by reason:", reasons)
 	})
 
-	It("reads every line once while a kubelet and the API server are started again", Serial, func(ctx SpecContext) {
+	It("reads every line once while a kubelet and the API server are killed, and its token expires", Serial, func(ctx SpecContext) {
 		onlyWhenMeasured()
 		var seen struct {
 			Logs, Merged, Again []int
 			Phase               string
 			Expected            int
 		}
-		Expect(json.Unmarshal([]byte(packaged(ctx)(filepath.Join("kubeflow", "survive.py"), "openmpi5-cpu", "../../build/bin/cluster")), &seen)).To(Succeed())
+		config, expire := robot(ctx)
+		Expect(json.Unmarshal([]byte(packaged(ctx)(filepath.Join("kubeflow", "survive.py"), "openmpi5-cpu", "../../build/bin/cluster", config, expire)), &seen)).To(Succeed())
 		Expect(seen.Phase).To(Equal("Complete"))
-		Expect(seen.Again).To(HaveEach(BeNumerically("<", seen.Expected)), "the job still printed when each ran again")
-		fmt.Fprintln(lines, "lines that were read when API server, kubelet and API server ran again:", seen.Again)
+		Expect(seen.Again).To(HaveEach(BeNumerically("<", seen.Expected)), "the job still printed when each was killed")
+		fmt.Fprintln(lines, "lines that were read when API server, kubelet, and API server with the token were killed:", seen.Again)
 		for _, numbers := range [][]int{seen.Logs, seen.Merged} {
 			Expect(numbers).To(HaveLen(seen.Expected))
 			for i, n := range numbers {

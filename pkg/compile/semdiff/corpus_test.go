@@ -333,7 +333,7 @@ func summary(r *semdiff.Report) string {
 	for i := range r.Entries {
 		e := &r.Entries[i]
 		fmt.Fprintf(&b, "\n%s %s %s ×%d: %s\n", e.Severity, e.Consequence, e.Rule, e.Count, e.Title)
-		fmt.Fprintf(&b, "  %s → %s; jobs %s; %s\n", place(e.Before), place(e.After), e.Jobs, blast(&e.Blast))
+		fmt.Fprintf(&b, "  %s → %s; jobs %s; %s\n", place(e.Before), place(e.After), e.Jobs, blast(&e.Affected))
 		for j := range min(3, len(e.Samples)) {
 			fmt.Fprintf(&b, "  - %s\n", e.Samples[j].Detail)
 		}
@@ -371,7 +371,7 @@ func place(s source.Span) string {
 	return s.String()
 }
 
-func blast(b *group.Blast) string {
+func blast(b *group.AffectedNames) string {
 	var parts []string
 	for _, list := range []struct {
 		name  string

@@ -88,7 +88,7 @@ What no rule knows is ` + "[`unclassified`](unclassified.md)" + `; what means th
 		fmt.Fprintf(&b, "| `%s` | %s |\n", c, c.Meaning())
 	}
 	b.WriteString("\n## Running jobs\n\n| jobs | meaning |\n|---|---|\n")
-	for _, j := range rule.JobsList() {
+	for _, j := range rule.JobsImpacts() {
 		fmt.Fprintf(&b, "| %s | %s |\n", j, j.Meaning())
 	}
 	return b.String()

@@ -60,7 +60,7 @@ func (r *Report) Fails(t group.Threshold) bool {
 			return true
 		}
 	}
-	return t.MetBeside(&r.Findings)
+	return t.MetByFindings(&r.Findings)
 }
 
 // Worst is the gravest severity of the entries.

@@ -104,7 +104,7 @@ func Compare(in Input) Report {
 	if in.KeepAll {
 		most = math.MaxInt
 	}
-	groups, lines := group.New(most), rule.NewLines()
+	groups, lines := group.New(most), rule.NewChangedLines()
 	clusters := map[string]clusterDiff{}
 	for _, name := range in.clusters() {
 		clusters[name] = in.cluster(name)
@@ -112,7 +112,7 @@ func Compare(in Input) Report {
 	all := everywhere(clusters)
 	for _, name := range in.clusters() {
 		own := clusters[name]
-		own.known.Everywhere = all
+		own.known.AllClusters = all
 		known := rule.NewCluster(own.known)
 		d := match.Join(own.differs, all.MayBeRenamed)
 		known.Judge(&d, groups.Add)
@@ -152,13 +152,13 @@ func (in *Input) clusters() []string {
 
 // clusterDiff is what is known of a cluster, and what differs there.
 type clusterDiff struct {
-	known   rule.Known
+	known   rule.ClusterInput
 	differs []match.Unit
 }
 
 // cluster puts together what is known of a cluster, and what differs there.
 func (in *Input) cluster(name string) clusterDiff {
-	d := clusterDiff{known: rule.Known{Name: name, Tenants: in.Clusters[name].Tenants, Ranges: in.Clusters[name].Ranges}}
+	d := clusterDiff{known: rule.ClusterInput{Name: name, Tenants: in.Clusters[name].Tenants, Ranges: in.Clusters[name].Ranges}}
 	units := slices.DeleteFunc(slices.Clone(in.Units), func(u Unit) bool { return u.differs.Cluster != name })
 	slices.SortStableFunc(units, func(a, b Unit) int { return strings.Compare(a.differs.Name, b.differs.Name) })
 	d.differs = make([]match.Unit, len(units))
@@ -169,12 +169,12 @@ func (in *Input) cluster(name string) clusterDiff {
 }
 
 // everywhere is what is known of all clusters together.
-func everywhere(clusters map[string]clusterDiff) *rule.Everywhere {
-	known := make(map[string]rule.Known, len(clusters))
+func everywhere(clusters map[string]clusterDiff) *rule.AllClusters {
+	known := make(map[string]rule.ClusterInput, len(clusters))
 	for name, d := range clusters {
 		known[name] = d.known
 	}
-	return rule.NewEverywhere(known)
+	return rule.NewAllClusters(known)
 }
 
 func appendFacts(list []*rule.Facts, f *rule.Facts) []*rule.Facts {

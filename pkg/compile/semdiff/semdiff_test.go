@@ -82,7 +82,7 @@ func TestThousandTenants(t *testing.T) {
 		t.Fatalf("%d entries, want one:\n%.2000s", len(r.Entries), summary(&r))
 	}
 	e := &r.Entries[0]
-	if e.Severity != rule.Critical || e.Consequence != rule.OpensNetwork || e.Count != tenants || len(e.Blast.Tenants) != tenants {
+	if e.Severity != rule.Critical || e.Consequence != rule.OpensNetwork || e.Count != tenants || len(e.Affected.Tenants) != tenants {
 		t.Errorf("the entry is not what it should be:\n%.500s", summary(&r))
 	}
 	if got := e.After.String(); got != "overlays/lab/kustomization.yaml:8:14" {
@@ -118,7 +118,7 @@ func TestSharedChange(t *testing.T) {
 			{Name: "vision", Namespaces: []string{"vision"}, Runtimes: []string{"small"}}, {Name: "other", Runtimes: []string{"train"}},
 		}}},
 	})
-	if diff := cmp.Diff([]string{"vision"}, r.Entries[0].Blast.Tenants); diff != "" {
+	if diff := cmp.Diff([]string{"vision"}, r.Entries[0].Affected.Tenants); diff != "" {
 		t.Errorf("tenants (-want +got):\n%s", diff)
 	}
 }

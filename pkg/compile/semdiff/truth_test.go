@@ -291,7 +291,7 @@ func askGuarantees(was, is *tree, effects []rule.Effect, told map[string]int) (w
 		if !strings.HasPrefix(id, "ClusterQueue") || e.Consequence != rule.GrowsQuota && e.Consequence != rule.ShrinksQuota {
 			continue
 		}
-		amount, rest, found := strings.Cut(e.Gist.Rest, " guaranteed ")
+		amount, rest, found := strings.Cut(e.Clause.Rest, " guaranteed ")
 		if !found {
 			continue
 		}
@@ -304,7 +304,7 @@ func askGuarantees(was, is *tree, effects []rule.Effect, told map[string]int) (w
 			difference.Neg()
 		}
 		if difference.String() != amount {
-			wrong = append(wrong, fmt.Sprintf("it is said that %s %s %s, and the objects differ by %s", id, e.Gist.Verb, e.Gist.Rest, difference.String()))
+			wrong = append(wrong, fmt.Sprintf("it is said that %s %s %s, and the objects differ by %s", id, e.Clause.Verb, e.Clause.Rest, difference.String()))
 		}
 	}
 	return wrong
@@ -320,7 +320,7 @@ func askJobs(was, is *tree, effects []rule.Effect, told map[string]int) (wrong [
 				wrong = append(wrong, "data is said to be lost where there is no volume: "+e.Title)
 			}
 		}
-		if e.Jobs != rule.Stopped {
+		if e.Jobs != rule.JobsStopped {
 			continue
 		}
 		told["jobs stopped"]++

@@ -1,8 +1,9 @@
-"""Follows a job while a kubelet and the API server are killed.
+"""Follows a job while a kubelet and the API server are killed, and the token is no longer any.
 
-    survive.py RUNTIME CLUSTER
+    survive.py RUNTIME CLUSTER CONFIG EXPIRE
 
-CLUSTER is the program of the local cluster. Prints one JSON object: the numbers that were read, by reader, and how many there were when each ran again.
+CLUSTER is the program of the local cluster. CONFIG has a token, which the command EXPIRE ends; another one is then in CONFIG. Prints one JSON object: the numbers
+that were read, by reader, and how many there were when each was killed.
 """
 
 import json
@@ -23,8 +24,16 @@ def numbers(lines, into):
             into.append(int(number))
 
 
-def main(runtime, cluster):
-    client = MPIClient()
+def kill(cluster, component, machine):
+    """Sends SIGKILL to a component, which its supervisor starts again."""
+    status = json.loads(subprocess.run([cluster, "status", "-o", "json"], stdout=subprocess.PIPE, check=False).stdout)
+    node = next(n for n in status["nodes"] if n["name"] == machine)
+    process = next(c["pid"] for c in node["components"] if c["name"] == component)
+    subprocess.run(["nsenter", "--target", str(node["pid"]), "--pid", "sh", "-c", f"kill -9 {process}"], check=True)
+
+
+def main(runtime, cluster, config, expire):
+    client = MPIClient(config_file=config)
     name = client.train(runtime=runtime, trainer=MPITrainer(nodes=2, slots=2, command=["bash", "-c", COUNT]))
     read = {"logs": [], "merged": []}
     job = {}
@@ -37,14 +46,13 @@ def main(runtime, cluster):
         reader.start()
     machine = client.wait(name, until="Running", timeout=200).pods[0].machine
     again = []
-    for after, what in ((100, "kube-apiserver"), (300, "kubelet"), (500, "kube-apiserver")):
+    for after, component, where in ((100, "kube-apiserver", "node0"), (400, "kubelet", machine), (700, "kube-apiserver", "node0")):
         while len(read["logs"]) < after and readers[0].is_alive():
-            readers[0].join(0.2)
-        if what == "kubelet":
-            subprocess.run([cluster, "restart", "kubelet", "--node", machine.removeprefix("node")], check=True, stdout=sys.stderr)
-        else:
-            subprocess.run([cluster, "restart", what], check=True, stdout=sys.stderr)
+            readers[0].join(0.1)
         again.append(len(read["logs"]))
+        if after == 700:
+            subprocess.run(expire, shell=True, check=True, stdout=sys.stderr)
+        kill(cluster, component, where)
     for reader in readers:
         reader.join(300)
     client.delete(name)

@@ -11,17 +11,17 @@ type Entry struct {
 	Consequence rule.Consequence
 	// Severity and Jobs are the gravest of its effects.
 	Severity rule.Severity
-	Jobs     rule.Jobs
+	Jobs     rule.JobsImpact
 	// Title says what happens, without whom it happens to.
 	Title string
 	// Gist is the clause of the verdict.
-	Gist rule.Gist
+	Gist rule.Clause
 	// Before and After are the places of the specs that are responsible; nowhere where a side has none.
 	Before, After source.Span
 	Help          string
 	// Count is how many effects there are; Values how many changed values are behind them.
 	Count, Values int
-	Blast         Blast
+	Affected      AffectedNames
 	// Samples are a few of the effects, the gravest first.
 	Samples []rule.Effect
 	// JobsOf are the tenants whose running jobs are meant, sorted.
@@ -32,8 +32,8 @@ type Entry struct {
 	Waived []Waived
 }
 
-// Blast is whom the effects of an entry happen to. Lists are sorted, each name once.
-type Blast struct {
+// AffectedNames is whom the effects of an entry happen to. Lists are sorted, each name once.
+type AffectedNames struct {
 	Clusters   []string `json:"clusters,omitempty"`
 	Tenants    []string `json:"tenants,omitempty"`
 	Namespaces []string `json:"namespaces,omitempty"`
@@ -41,7 +41,7 @@ type Blast struct {
 }
 
 // Size is the number of names.
-func (b *Blast) Size() int {
+func (b *AffectedNames) Size() int {
 	return len(b.Clusters) + len(b.Tenants) + len(b.Namespaces) + len(b.Runtimes)
 }
 

@@ -34,8 +34,8 @@ type DecidingFile struct {
 	How string `json:"change"`
 }
 
-// Calm reports whether check finds nothing wrong, nothing more is accepted than before, and reviews are decided as before.
-func (f *Findings) Calm() bool {
+// NothingToAccept reports whether check finds nothing wrong, nothing more is accepted than before, and reviews are decided as before.
+func (f *Findings) NothingToAccept() bool {
 	return f.Errors == 0 && len(f.Deciding) == 0 && !slices.ContainsFunc(f.Waivers, func(w WaiverChange) bool { return w.Accepts() })
 }
 
@@ -52,7 +52,7 @@ type Waived struct {
 // FindingsOf compares what the compiler said about both states. Nil is a state that was not compiled.
 func FindingsOf(before, after *diag.List) Findings {
 	var f Findings
-	was, is := remembered(before), remembered(after)
+	was, is := waiverOf(before), waiverOf(after)
 	if after != nil {
 		f.Errors = after.Errors()
 		for _, d := range after.Sorted() {
@@ -84,7 +84,7 @@ func identify(d *diag.Diagnostic) finding {
 	return finding{d.Code, d.Span.Path(), d.Message, d.Waived != nil}
 }
 
-func remembered(list *diag.List) map[finding]bool {
+func waiverOf(list *diag.List) map[finding]bool {
 	known := map[finding]bool{}
 	if list != nil {
 		for _, d := range list.Sorted() {
@@ -110,8 +110,8 @@ func newWaived(d *diag.Diagnostic, isNew bool) Waived {
 	return Waived{Code: string(d.Code), Message: d.Message, Reason: d.Waived.Reason, Until: d.Waived.Until, At: d.Span, New: isNew}
 }
 
-// about returns the waivers of what is found where an entry comes from, those of one reason once.
-func (f *Findings) about(e *Entry) []Waived {
+// waiversAbout returns the waivers of what is found where an entry comes from, those of one reason once.
+func (f *Findings) waiversAbout(e *Entry) []Waived {
 	var found []Waived
 	for _, w := range f.Waived {
 		known := func(other Waived) bool {
@@ -127,10 +127,10 @@ func (f *Findings) about(e *Entry) []Waived {
 // opening are the consequences by which something is possible that was not.
 var opening = []rule.Consequence{rule.OpensNetwork, rule.WidensAccess, rule.WidensSecurity, rule.AdmitsMore}
 
-// judge gives an entry its waivers. What check would refuse without one is critical, accepted or not: a patch that takes from what a
+// attachWaivers gives an entry its waivers. What check would refuse without one is critical, accepted or not: a patch that takes from what a
 // cluster enforces.
-func (f *Findings) judge(e *Entry) {
-	e.Waived = f.about(e)
+func (f *Findings) attachWaivers(e *Entry) {
+	e.Waived = f.waiversAbout(e)
 	weakened := func(w Waived) bool { return w.New && w.Code == string(diag.EnforcementWeakened) }
 	if slices.Contains(opening, e.Consequence) && slices.ContainsFunc(e.Waived, weakened) {
 		e.Severity = rule.Critical

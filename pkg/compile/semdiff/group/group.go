@@ -37,16 +37,16 @@ type key struct {
 
 // group is an entry that grows.
 type group struct {
-	entry  Entry
-	aspect rule.Aspect
-	titles map[string]bool
-	blast  [4]map[string]bool
-	jobs   map[string]bool
+	entry    Entry
+	aspect   rule.Aspect
+	titles   map[string]bool
+	affected [4]map[string]bool
+	jobs     map[string]bool
 	// befores and afters are the places of the parts that were joined.
 	befores, afters []source.Span
 }
 
-// The sets of group.blast.
+// The sets of group.affected.
 const (
 	inClusters = iota
 	inTenants
@@ -66,8 +66,8 @@ func (g *Groups) Add(e rule.Effect) {
 	known := g.byKey[k]
 	if known == nil {
 		known = &group{entry: Entry{Rule: e.Rule, Consequence: e.Consequence, Before: e.Before, After: e.After}, aspect: e.Aspect, titles: map[string]bool{}, jobs: map[string]bool{}}
-		for i := range known.blast {
-			known.blast[i] = map[string]bool{}
+		for i := range known.affected {
+			known.affected[i] = map[string]bool{}
 		}
 		g.byKey[k] = known
 	}
@@ -77,9 +77,9 @@ func (g *Groups) Add(e rule.Effect) {
 // Entries returns what was collected, with the waivers that accept it, the gravest first.
 func (g *Groups) Entries(f *Findings) []Entry {
 	var entries []Entry
-	for _, joined := range g.joined() {
+	for _, joined := range g.joinByLine() {
 		e := joined.finish()
-		f.judge(&e)
+		f.attachWaivers(&e)
 		entries = append(entries, e)
 	}
 	slices.SortFunc(entries, compareEntries)
@@ -96,11 +96,11 @@ func (g *group) add(e rule.Effect, samples int) {
 	}
 	for i, name := range [...]string{inClusters: s.Cluster, inTenants: s.Tenant, inNamespaces: s.Namespace, inRuntimes: s.Runtime} {
 		if name != "" {
-			g.blast[i][name] = true
+			g.affected[i][name] = true
 		}
 	}
 	for _, tenant := range e.Users {
-		g.blast[inTenants][tenant] = true
+		g.affected[inTenants][tenant] = true
 	}
 	g.jobsOf(&e)
 	entry.sample(e, samples)
@@ -113,7 +113,7 @@ func (g *group) jobsOf(e *rule.Effect) {
 		g.jobs[e.JobsOf] = true
 	case e.Subject.Tenant != "":
 		g.jobs[e.Subject.Tenant] = true
-	case len(e.Users) == 0 && e.Jobs > rule.Untouched:
+	case len(e.Users) == 0 && e.Jobs > rule.JobsUntouched:
 		g.entry.AllJobs = true
 	}
 	for _, tenant := range e.Users {
@@ -121,20 +121,20 @@ func (g *group) jobsOf(e *rule.Effect) {
 	}
 }
 
-// joined returns the groups; those that one line on one side has brought about are one, though the lines of the other side are many: a
+// joinByLine returns the groups; those that one line on one side has brought about are one, though the lines of the other side are many: a
 // patch for all tenants, where each of them had its own line before.
-func (g *Groups) joined() []*group {
+func (g *Groups) joinByLine() []*group {
 	all := slices.Collect(maps.Values(g.byKey))
-	all = g.share(all, func(e *Entry) (one, other *source.Span) { return &e.After, &e.Before })
-	all = g.share(all, func(e *Entry) (one, other *source.Span) { return &e.Before, &e.After })
+	all = g.joinByPlace(all, func(e *Entry) (one, other *source.Span) { return &e.After, &e.Before })
+	all = g.joinByPlace(all, func(e *Entry) (one, other *source.Span) { return &e.Before, &e.After })
 	for _, joined := range all {
-		joined.placeAgain()
+		joined.restorePlace()
 	}
 	return all
 }
 
-// placeAgain gives an entry that was joined the one place that its parts had on a side, where they had no other one.
-func (g *group) placeAgain() {
+// restorePlace gives an entry that was joined the one place that its parts had on a side, where they had no other one.
+func (g *group) restorePlace() {
 	if len(g.befores) == 1 && g.entry.Before.IsZero() {
 		g.entry.Before = g.befores[0]
 	}
@@ -143,8 +143,8 @@ func (g *group) placeAgain() {
 	}
 }
 
-// share joins groups that have the one place in common, where the other places are in several files.
-func (g *Groups) share(all []*group, places func(*Entry) (one, other *source.Span)) []*group {
+// joinByPlace joins groups that have the one place in common, where the other places are in several files.
+func (g *Groups) joinByPlace(all []*group, places func(*Entry) (one, other *source.Span)) []*group {
 	var result []*group
 	buckets := map[key][]*group{}
 	for _, one := range all {
@@ -203,8 +203,8 @@ func (g *group) join(next *group, samples int) {
 	maps.Copy(g.titles, next.titles)
 	maps.Copy(g.jobs, next.jobs)
 	e.AllJobs = e.AllJobs || n.AllJobs
-	for i := range g.blast {
-		maps.Copy(g.blast[i], next.blast[i])
+	for i := range g.affected {
+		maps.Copy(g.affected[i], next.affected[i])
 	}
 	for i := range n.Samples {
 		e.sample(n.Samples[i], samples)
@@ -241,13 +241,13 @@ func compareNamed(a, b string) int {
 // finish returns the entry.
 func (g *group) finish() Entry {
 	entry := g.entry
-	entry.Blast = Blast{
-		Clusters: list(g.blast[inClusters]), Tenants: list(g.blast[inTenants]),
-		Namespaces: list(g.blast[inNamespaces]), Runtimes: list(g.blast[inRuntimes]),
+	entry.Affected = AffectedNames{
+		Clusters: list(g.affected[inClusters]), Tenants: list(g.affected[inTenants]),
+		Namespaces: list(g.affected[inNamespaces]), Runtimes: list(g.affected[inRuntimes]),
 	}
 	entry.JobsOf = list(g.jobs)
 	first := &entry.Samples[0]
-	entry.Title, entry.Gist, entry.Help = first.Title, first.Gist, first.Help
+	entry.Title, entry.Gist, entry.Help = first.Title, first.Clause, first.Help
 	if more := len(g.titles) - 1; more > 0 {
 		entry.Title += ", and " + rule.Plural(more, "change") + " like it"
 	}
@@ -258,7 +258,7 @@ func list(set map[string]bool) []string { return slices.Sorted(maps.Keys(set)) }
 
 func compareEntries(a, b Entry) int {
 	return cmp.Or(
-		-cmp.Compare(a.Severity, b.Severity), cmp.Compare(a.Consequence.Rank(), b.Consequence.Rank()), -cmp.Compare(a.Blast.Size(), b.Blast.Size()),
+		-cmp.Compare(a.Severity, b.Severity), cmp.Compare(a.Consequence.Rank(), b.Consequence.Rank()), -cmp.Compare(a.Affected.Size(), b.Affected.Size()),
 		match.PositionOf(a.After).Compare(match.PositionOf(b.After)), match.PositionOf(a.Before).Compare(match.PositionOf(b.Before)),
 		strings.Compare(a.Rule, b.Rule), strings.Compare(a.Title, b.Title),
 	)

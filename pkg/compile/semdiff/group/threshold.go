@@ -26,8 +26,8 @@ type Threshold struct {
 	waivers, pipelines bool
 }
 
-// Words are those that a Threshold takes.
-func Words() []string {
+// ThresholdWords are those that a Threshold takes.
+func ThresholdWords() []string {
 	words := []string{OnNothing}
 	for _, s := range rule.Severities() {
 		words = append(words, s.String())
@@ -92,9 +92,9 @@ func (t Threshold) Met(e *Entry) bool {
 	return t.bySeverity && e.Severity >= t.severity || t.consequences[e.Consequence]
 }
 
-// MetBeside reports whether what is beside the entries reaches it: what check refuses, waivers, files that decide about reviews. A waiver
+// MetByFindings reports whether what is beside the entries reaches it: what check refuses, waivers, files that decide about reviews. A waiver
 // that accepts more, and such a file, are as grave as a warning.
-func (t Threshold) MetBeside(f *Findings) bool {
+func (t Threshold) MetByFindings(f *Findings) bool {
 	amber := t.bySeverity && t.severity <= rule.Warning
 	for i := range f.Waivers {
 		if f.Waivers[i].Accepts() && (t.waivers || amber) {

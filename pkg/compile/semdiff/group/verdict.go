@@ -14,16 +14,16 @@ const mostClauses = 6
 
 // clause is a part of the verdict: what happens, and to whom.
 type clause struct {
-	gist     rule.Gist
+	gist     rule.Clause
 	severity rule.Severity
-	blast    Blast
+	affected AffectedNames
 	// ofRuntime reports whether the gist speaks of runtimes: an entry about a tenant may have runtimes, too.
 	ofRuntime bool
 }
 
 // Verdict puts the gists of the entries together, the gravest first, and ends with what becomes of running jobs and waivers. Values is how
 // many values differ. A state that check refuses, and one that accepts more, has no calm verdict.
-func Verdict(entries []Entry, findings *Findings, all *rule.Everywhere, values int) string {
+func Verdict(entries []Entry, findings *Findings, all *rule.AllClusters, values int) string {
 	return verdict(entries, findings, all, values) + findings.waivers()
 }
 
@@ -35,7 +35,7 @@ type Clause struct {
 
 // Clauses are the parts of the verdict about changes, the gravest first, and at the end how many are left, what becomes of running jobs, and
 // what else a reviewer must look at.
-func Clauses(entries []Entry, findings *Findings, all *rule.Everywhere) []Clause {
+func Clauses(entries []Entry, findings *Findings, all *rule.AllClusters) []Clause {
 	found, left := clausesOf(entries)
 	if len(found) == 0 {
 		return nil
@@ -54,8 +54,8 @@ func Clauses(entries []Entry, findings *Findings, all *rule.Everywhere) []Clause
 	return clauses
 }
 
-func verdict(entries []Entry, findings *Findings, all *rule.Everywhere, values int) string {
-	errors, calm := findings.Errors, findings.Calm()
+func verdict(entries []Entry, findings *Findings, all *rule.AllClusters, values int) string {
+	errors, calm := findings.Errors, findings.NothingToAccept()
 	switch {
 	case errors > 0 && findings.Uncompiled:
 		return "The specs do not compile: " + rule.Plural(errors, "error") + "."
@@ -77,15 +77,15 @@ func verdict(entries []Entry, findings *Findings, all *rule.Everywhere, values i
 		parts = append(parts, clauses[i].text(all))
 	}
 	if left > 0 {
-		parts = append(parts, "there "+one(left, "is", "are")+" "+rule.Plural(left, "smaller change"))
+		parts = append(parts, "there "+singularOrPlural(left, "is", "are")+" "+rule.Plural(left, "smaller change"))
 	}
 	if len(parts) > 0 {
 		return strings.Join(append(parts, jobs(entries)), "; ") + "."
 	}
 	if n := specsOnly(entries); n == values && !calm {
-		return "No object changes" + findings.accepts() + "; " + rule.Plural(n, "value") + " of the specs " + one(n, "changes", "change") + ", too."
+		return "No object changes" + findings.accepts() + "; " + rule.Plural(n, "value") + " of the specs " + singularOrPlural(n, "changes", "change") + ", too."
 	} else if n == values {
-		return "Nothing changes on the clusters: " + rule.Plural(n, "value") + " of the specs " + one(n, "changes", "change") + ", in no object. Running jobs are not touched."
+		return "Nothing changes on the clusters: " + rule.Plural(n, "value") + " of the specs " + singularOrPlural(n, "changes", "change") + ", in no object. Running jobs are not touched."
 	}
 	if !calm {
 		return "What is different in objects means the same" + findings.accepts() + "."
@@ -104,8 +104,8 @@ func specsOnly(entries []Entry) int {
 	return n
 }
 
-// one is the word for one thing, or that for several.
-func one(n int, singular, several string) string {
+// singularOrPlural is the word for one thing, or that for several.
+func singularOrPlural(n int, singular, several string) string {
 	if n == 1 {
 		return singular
 	}
@@ -119,7 +119,7 @@ func clausesOf(entries []Entry) ([]clause, int) {
 		least = rule.Info
 	}
 	var all []clause
-	at := map[rule.Gist]int{}
+	at := map[rule.Clause]int{}
 	left := 0
 	for i := range entries {
 		e := &entries[i]
@@ -129,19 +129,19 @@ func clausesOf(entries []Entry) ([]clause, int) {
 		known, found := at[e.Gist]
 		switch {
 		case found:
-			all[known].blast = all[known].blast.join(&e.Blast)
-		case e.Gist == (rule.Gist{}) || len(all) == mostClauses:
+			all[known].affected = all[known].affected.join(&e.Affected)
+		case e.Gist == (rule.Clause{}) || len(all) == mostClauses:
 			left++
 		default:
 			at[e.Gist] = len(all)
-			all = append(all, clause{e.Gist, e.Severity, e.Blast, len(e.Samples) > 0 && e.Samples[0].Subject.Runtime != ""})
+			all = append(all, clause{e.Gist, e.Severity, e.Affected, len(e.Samples) > 0 && e.Samples[0].Subject.Runtime != ""})
 		}
 	}
 	return all, left
 }
 
-func (b Blast) join(other *Blast) Blast {
-	return Blast{
+func (b AffectedNames) join(other *AffectedNames) AffectedNames {
+	return AffectedNames{
 		Clusters: union(b.Clusters, other.Clusters), Tenants: union(b.Tenants, other.Tenants),
 		Namespaces: union(b.Namespaces, other.Namespaces), Runtimes: union(b.Runtimes, other.Runtimes),
 	}
@@ -154,11 +154,11 @@ func union(a, b []string) []string {
 }
 
 // text is for example `2 tenants gain internet egress`.
-func (c *clause) text(all *rule.Everywhere) string {
+func (c *clause) text(all *rule.AllClusters) string {
 	who, many := c.subject()
 	verb := c.gist.Verb
 	if !many {
-		verb = singular(verb)
+		verb = thirdPerson(verb)
 	}
 	return strings.TrimSpace(who+" "+verb+" "+c.gist.Rest) + c.each() + c.where(all)
 }
@@ -168,18 +168,18 @@ func (c *clause) each() string {
 	switch {
 	case c.gist.Of != "" || c.gist.Rest == "" || c.gist.Rest[0] < '0' || c.gist.Rest[0] > '9':
 		return ""
-	case len(c.blast.Tenants) > 1:
+	case len(c.affected.Tenants) > 1:
 		return " each"
-	case len(c.blast.Tenants) == 1 && len(c.blast.Clusters) > 1:
-		return " on each of " + strconv.Itoa(len(c.blast.Clusters)) + " clusters"
+	case len(c.affected.Tenants) == 1 && len(c.affected.Clusters) > 1:
+		return " on each of " + strconv.Itoa(len(c.affected.Clusters)) + " clusters"
 	}
 	return ""
 }
 
 // where names the clusters of a clause where its tenant, or its runtime, is on others, too.
-func (c *clause) where(all *rule.Everywhere) string {
+func (c *clause) where(all *rule.AllClusters) string {
 	homes := 0
-	switch b := &c.blast; {
+	switch b := &c.affected; {
 	case c.gist.Of != "" || len(b.Clusters) == 0:
 		return ""
 	case c.ofRuntime && len(b.Runtimes) == 1:
@@ -187,15 +187,15 @@ func (c *clause) where(all *rule.Everywhere) string {
 	case !c.ofRuntime && len(b.Tenants) == 1:
 		homes = len(all.Tenant(b.Tenants[0]))
 	}
-	if homes <= len(c.blast.Clusters) || strings.Contains(c.gist.Rest, "cluster ") {
+	if homes <= len(c.affected.Clusters) || strings.Contains(c.gist.Rest, "cluster ") {
 		return ""
 	}
-	who, _ := counted(c.blast.Clusters, "cluster")
+	who, _ := counted(c.affected.Clusters, "cluster")
 	return " on " + who
 }
 
 func (c *clause) subject() (who string, many bool) {
-	b := &c.blast
+	b := &c.affected
 	switch {
 	case c.gist.Of != "":
 		return c.gist.Of, false
@@ -220,8 +220,8 @@ func counted(names []string, noun string) (string, bool) {
 	return rule.Plural(len(names), noun), true
 }
 
-// singular is the third person of a verb.
-func singular(verb string) string {
+// thirdPerson is the third person of a verb.
+func thirdPerson(verb string) string {
 	first, rest, _ := strings.Cut(verb, " ")
 	switch {
 	case first == "are":
@@ -239,7 +239,7 @@ func singular(verb string) string {
 
 // jobs says what becomes of running jobs, as the gravest entry has it.
 func jobs(entries []Entry) string {
-	worst, everybody := rule.Untouched, false
+	worst, everybody := rule.JobsUntouched, false
 	var tenants []string
 	for i := range entries {
 		switch e := &entries[i]; {
@@ -257,11 +257,11 @@ func jobs(entries []Entry) string {
 
 // jobsClauses are the last words of a verdict. Each has one verb for whose jobs they are.
 var jobsClauses = [...]string{
-	rule.Untouched:   "running jobs are not touched%.0s",
-	rule.Included:    "running jobs go on, and it holds for them at once%.0s",
-	rule.Hampered:    "running jobs%s go on, but may fail for it",
-	rule.Preemptible: "running jobs may be stopped for others%.0s",
-	rule.Stopped:     "running jobs%s are stopped",
+	rule.JobsUntouched:   "running jobs are not touched%.0s",
+	rule.JobsIncluded:    "running jobs go on, and it holds for them at once%.0s",
+	rule.JobsHampered:    "running jobs%s go on, but may fail for it",
+	rule.JobsPreemptible: "running jobs may be stopped for others%.0s",
+	rule.JobsStopped:     "running jobs%s are stopped",
 }
 
 func of(tenants []string) string {
@@ -302,7 +302,7 @@ func (f *Findings) deciding() string {
 
 func (f *Findings) waiverCounts() string {
 	var parts []string
-	for _, how := range Waivings() {
+	for _, how := range WaiverChangeKinds() {
 		n := 0
 		for i := range f.Waivers {
 			if f.Waivers[i].How == how {

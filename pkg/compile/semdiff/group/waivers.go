@@ -19,37 +19,37 @@ type Waiver struct {
 	At            source.Span
 }
 
-// Waiving is what becomes of a waiver. The list is closed.
-type Waiving string
+// WaiverChangeKind is what becomes of a waiver. The list is closed.
+type WaiverChangeKind string
 
 // What becomes of waivers, what accepts more first.
 const (
 	// WaiverAdded is a waiver that was not there before.
-	WaiverAdded Waiving = "added"
+	WaiverAdded WaiverChangeKind = "added"
 	// WaiverExtended holds longer than before.
-	WaiverExtended Waiving = "extended"
+	WaiverExtended WaiverChangeKind = "extended"
 	// WaiverWidened is about all findings with its code, and was about some.
-	WaiverWidened Waiving = "widened"
+	WaiverWidened WaiverChangeKind = "widened"
 	// WaiverNarrowed is about some findings, and was about all.
-	WaiverNarrowed Waiving = "narrowed"
+	WaiverNarrowed WaiverChangeKind = "narrowed"
 	// WaiverReworded has another reason.
-	WaiverReworded Waiving = "reworded"
+	WaiverReworded WaiverChangeKind = "reworded"
 	// WaiverShortened ends sooner than before.
-	WaiverShortened Waiving = "shortened"
+	WaiverShortened WaiverChangeKind = "shortened"
 	// WaiverExpired is over on the day of the comparison, changed or not.
-	WaiverExpired Waiving = "expired"
+	WaiverExpired WaiverChangeKind = "expired"
 	// WaiverRemoved is a waiver that is gone.
-	WaiverRemoved Waiving = "removed"
+	WaiverRemoved WaiverChangeKind = "removed"
 )
 
-// Waivings returns all.
-func Waivings() []Waiving {
-	return []Waiving{WaiverAdded, WaiverWidened, WaiverExtended, WaiverReworded, WaiverNarrowed, WaiverShortened, WaiverExpired, WaiverRemoved}
+// WaiverChangeKinds returns all.
+func WaiverChangeKinds() []WaiverChangeKind {
+	return []WaiverChangeKind{WaiverAdded, WaiverWidened, WaiverExtended, WaiverReworded, WaiverNarrowed, WaiverShortened, WaiverExpired, WaiverRemoved}
 }
 
 // WaiverChange is a waiver that differs, or that has expired.
 type WaiverChange struct {
-	How Waiving
+	How WaiverChangeKind
 	// Waiver is as it is afterwards, or as it was where it is removed.
 	Waiver
 	// Before is as it was, nil where it is added or removed.
@@ -95,7 +95,7 @@ func WaiverChanges(before, after []Waiver, today string) []WaiverChange {
 	}
 	slices.SortStableFunc(changes, func(a, b WaiverChange) int {
 		return cmp.Or(
-			cmp.Compare(slices.Index(Waivings(), a.How), slices.Index(Waivings(), b.How)),
+			cmp.Compare(slices.Index(WaiverChangeKinds(), a.How), slices.Index(WaiverChangeKinds(), b.How)),
 			strings.Compare(a.Owner, b.Owner), strings.Compare(a.Code, b.Code), strings.Compare(a.About, b.About), strings.Compare(a.Until, b.Until), strings.Compare(a.Reason, b.Reason),
 		)
 	})
@@ -121,7 +121,7 @@ func (c *WaiverChange) widens(left map[waiverID][]Waiver) {
 }
 
 // judge says what becomes of a waiver that is there afterwards, "" for nothing.
-func (c *WaiverChange) judge(today string) Waiving {
+func (c *WaiverChange) judge(today string) WaiverChangeKind {
 	switch {
 	case today != "" && c.Until < today:
 		return WaiverExpired

@@ -22,8 +22,8 @@ type Change struct {
 	From, To *origin.Origin
 	// Same says why the two values mean the same; "" if they do not.
 	Same string
-	// Fate is what becomes of an object that only one state has, as far as its whole cluster decides it.
-	Fate Fate
+	// Disposal is what becomes of an object that only one state has, as far as its whole cluster decides it.
+	Disposal Disposal
 
 	// settings are the lines of a chart's values that differ, on both sides, where the object is rendered.
 	settings [][2]source.Span
@@ -31,8 +31,8 @@ type Change struct {
 	cut source.Span
 }
 
-// Fate is what becomes of an object that comes or goes. It is set where the whole cluster is known.
-type Fate struct {
+// Disposal is what becomes of an object that comes or goes. It is set where the whole cluster is known.
+type Disposal struct {
 	// WithTenant: it comes or goes with its namespace or its tenant.
 	WithTenant bool
 	// WithCluster: it comes or goes with its cluster.
@@ -68,18 +68,18 @@ func (c *Change) Spans() (before, after source.Span) {
 		return before, after
 	}
 	if !sameText(before, after) && !before.IsZero() && !after.IsZero() {
-		return edited(before, after, c.New.Scalar())
+		return editedLine(before, after, c.New.Scalar())
 	}
 	return c.setting(before, after)
 }
 
 func (c *Change) spans() (before, after source.Span) {
 	if c.Old != nil {
-		before = responsible(c.Before, c.From)
+		before = responsibleSpan(c.Before, c.From)
 	}
 	switch {
 	case c.New != nil:
-		after = responsible(c.After, c.To)
+		after = responsibleSpan(c.After, c.To)
 		if at := c.patchBelow(); !at.IsZero() {
 			after = at
 		}
@@ -90,7 +90,7 @@ func (c *Change) spans() (before, after source.Span) {
 		after = c.After.Patched.Cut
 	}
 	if c.From != nil && c.To != nil && c.Old != nil && c.New != nil && sameText(before, after) {
-		if was, is, found := elsewhere(c.From, c.To); found {
+		if was, is, found := differingSource(c.From, c.To); found {
 			return was, is
 		}
 	}
@@ -105,8 +105,8 @@ func (c *Change) patchBelow() source.Span {
 	return c.After.Wrote(c.New)
 }
 
-// elsewhere is the first of the other places that two values follow from which differs: the place of the values themselves is the same.
-func elsewhere(from, to *origin.Origin) (before, after source.Span, found bool) {
+// differingSource is the first of the other places that two values follow from which differs: the place of the values themselves is the same.
+func differingSource(from, to *origin.Origin) (before, after source.Span, found bool) {
 	for _, after := range to.Also {
 		i := slices.IndexFunc(from.Also, func(s source.Span) bool { return s.Path() == after.Path() && s.Line == after.Line })
 		switch {
@@ -116,11 +116,11 @@ func elsewhere(from, to *origin.Origin) (before, after source.Span, found bool) 
 			return from.Also[i], after, true
 		}
 	}
-	return beneath(from, to)
+	return differingOverridden(from, to)
 }
 
-// beneath is the place of the first of the values that two values replaced which differs: the image that a mirror gives another name.
-func beneath(from, to *origin.Origin) (before, after source.Span, found bool) {
+// differingOverridden is the place of the first of the values that two values replaced which differs: the image that a mirror gives another name.
+func differingOverridden(from, to *origin.Origin) (before, after source.Span, found bool) {
 	for i := range min(len(from.Lost), len(to.Lost)) {
 		was, is := &from.Lost[i], &to.Lost[i]
 		if was.Value == is.Value || was.Origin == nil || is.Origin == nil {
@@ -148,8 +148,8 @@ func sameText(a, b source.Span) bool {
 // Renamed reports whether the object as a whole has another name, and the same content.
 func (c *Change) Renamed() bool { return c.Whole() && c.Old != nil && c.New != nil }
 
-// responsible is the place of an origin, or the spec behind the object where it has none.
-func responsible(o *object.Object, from *origin.Origin) source.Span {
+// responsibleSpan is the place of an origin, or the spec behind the object where it has none.
+func responsibleSpan(o *object.Object, from *origin.Origin) source.Span {
 	if from != nil && !from.At.IsZero() {
 		return from.At
 	}

@@ -38,13 +38,13 @@ func (t *Totals) Add(other Totals) {
 // Join puts the units of a cluster together. It finds the objects that one unit lost and another one has, and those that have another
 // name. MayBe reports whether a tenant may be another one under a new name.
 func Join(units []Unit, mayBe func(was, is string) bool) Cluster {
-	j := joint{mayBe: mayBe}
+	j := joiner{mayBe: mayBe}
 	var removals object.Removals
 	for i := range units {
 		u := &units[i]
 		j.Totals.Objects += u.Objects
 		for _, changes := range u.values {
-			j.tell(changes)
+			j.addChanges(changes)
 		}
 		j.Added, j.Removed = append(j.Added, u.added...), append(j.Removed, u.removed...)
 		removals = removals.Join(u.removals)
@@ -63,14 +63,14 @@ func Join(units []Unit, mayBe func(was, is string) bool) Cluster {
 	return j.Cluster
 }
 
-// joint is a cluster that is put together.
-type joint struct {
+// joiner is a cluster that is put together.
+type joiner struct {
 	Cluster
 	mayBe func(was, is string) bool
 }
 
-// tell takes the values of an object that differ, if there are some.
-func (j *joint) tell(changes []*Change) {
+// addChanges takes the values of an object that differ, if there are some.
+func (j *joiner) addChanges(changes []*Change) {
 	if len(changes) == 0 {
 		return
 	}
@@ -81,7 +81,7 @@ func (j *joint) tell(changes []*Change) {
 }
 
 // findMoved finds objects that one unit lost and another one has.
-func (j *joint) findMoved() {
+func (j *joiner) findMoved() {
 	at := map[object.ID]int{}
 	for i, c := range j.Removed {
 		at[c.Before.ID] = i
@@ -91,7 +91,7 @@ func (j *joint) findMoved() {
 		if !found || j.Removed[i] == nil {
 			return false
 		}
-		j.tell(values(added.Cluster, added.Unit, j.Removed[i].Before, added.After, nil))
+		j.addChanges(changedValues(added.Cluster, added.Unit, j.Removed[i].Before, added.After, nil))
 		j.Removed[i] = nil
 		j.Totals.Objects--
 		return true
@@ -100,7 +100,7 @@ func (j *joint) findMoved() {
 }
 
 // findRenamed pairs objects that only one state has: those of tenants and namespaces first, then single ones.
-func (j *joint) findRenamed() {
+func (j *joiner) findRenamed() {
 	if len(j.Added) == 0 || len(j.Removed) == 0 {
 		return
 	}
@@ -111,7 +111,7 @@ func (j *joint) findRenamed() {
 }
 
 // renamings are the tenants and namespaces that may have been renamed. At least half of the objects must be the same but for the names.
-func (j *joint) renamings() []renaming {
+func (j *joiner) renamings() []renaming {
 	var found []renaming
 	taken := map[string]bool{}
 	for _, old := range namespacesOf(j.Removed) {
@@ -120,11 +120,11 @@ func (j *joint) renamings() []renaming {
 			if taken[later.ID.Name] {
 				continue
 			}
-			r, may := j.between(old, later)
+			r, may := j.renamingOfNamespace(old, later)
 			if !may {
 				continue
 			}
-			if equalOnes, all := j.alike(&r, old.ID.Name, later.ID.Name); equalOnes*2 >= all && equalOnes > most {
+			if equalOnes, all := j.countSameButNames(&r, old.ID.Name, later.ID.Name); equalOnes*2 >= all && equalOnes > most {
 				best, most = r, equalOnes
 			}
 		}
@@ -147,8 +147,8 @@ func namespacesOf(changes []*Change) []*object.Object {
 	return found
 }
 
-// between is the renaming of one namespace, and of its tenant. There is none between tenants of whom one cannot be the other.
-func (j *joint) between(old, later *object.Object) (r renaming, may bool) {
+// renamingOfNamespace is the renaming of one namespace, and of its tenant. There is none between tenants of whom one cannot be the other.
+func (j *joiner) renamingOfNamespace(old, later *object.Object) (r renaming, may bool) {
 	r.namespace = later.ID.Name
 	r.pairs = append(r.pairs, renamed{old.ID.Name, later.ID.Name})
 	was, is := old.Root.Scalar("metadata", "labels", mpi.TenantLabel), later.Root.Scalar("metadata", "labels", mpi.TenantLabel)
@@ -164,14 +164,14 @@ func (j *joint) between(old, later *object.Object) (r renaming, may bool) {
 	return r, true
 }
 
-// alike counts the objects of a namespace that are the same but for the names, and all of them.
-func (j *joint) alike(r *renaming, old, later string) (same, all int) {
+// countSameButNames counts the objects of a namespace that are the same but for the names, and all of them.
+func (j *joiner) countSameButNames(r *renaming, old, later string) (same, all int) {
 	for _, removed := range j.Removed {
 		if !inside(removed, old) {
 			continue
 		}
 		all++
-		if added := j.partner(r, removed); added != nil && inside(added, later) && (&differ{renamed: r}).equal(removed.Old, added.New) {
+		if added := j.renamedCounterpart(r, removed); added != nil && inside(added, later) && (&differ{renamed: r}).equal(removed.Old, added.New) {
 			same++
 		}
 	}
@@ -183,8 +183,8 @@ func inside(c *Change, namespace string) bool {
 	return id.Namespace == namespace || id.Kind == "Namespace" && id.Name == namespace
 }
 
-// partner is the object that has the identity of a removed one after the names were replaced.
-func (j *joint) partner(r *renaming, removed *Change) *Change {
+// renamedCounterpart is the object that has the identity of a removed one after the names were replaced.
+func (j *joiner) renamedCounterpart(r *renaming, removed *Change) *Change {
 	for _, added := range j.Added {
 		a, b := removed.Before.ID, added.After.ID
 		if a.Kind == b.Kind && a.Group == b.Group && (a.Namespace == b.Namespace || r.same(a.Namespace, b.Namespace)) &&
@@ -196,10 +196,10 @@ func (j *joint) partner(r *renaming, removed *Change) *Change {
 }
 
 // pairUp joins the objects that a renaming explains: they are renamed, and what else differs is a change of its own.
-func (j *joint) pairUp(r *renaming) {
+func (j *joiner) pairUp(r *renaming) {
 	var pairs [][2]*Change
 	for _, removed := range j.Removed {
-		if added := j.partner(r, removed); added != nil && !hasAdded(pairs, added) {
+		if added := j.renamedCounterpart(r, removed); added != nil && !hasAdded(pairs, added) {
 			pairs = append(pairs, [2]*Change{removed, added})
 		}
 	}
@@ -210,7 +210,7 @@ func hasAdded(pairs [][2]*Change, added *Change) bool {
 	return slices.ContainsFunc(pairs, func(p [2]*Change) bool { return p[1] == added })
 }
 
-func (j *joint) join(pairs [][2]*Change, r *renaming) {
+func (j *joiner) join(pairs [][2]*Change, r *renaming) {
 	gone := map[*Change]bool{}
 	for _, pair := range pairs {
 		removed, added := pair[0], pair[1]
@@ -222,7 +222,7 @@ func (j *joint) join(pairs [][2]*Change, r *renaming) {
 		j.Changes = append(j.Changes, &Change{
 			Cluster: added.Cluster, Unit: added.Unit, Before: removed.Before, After: added.After, Old: removed.Old, New: added.New, From: removed.From, To: added.To,
 		})
-		j.tell(values(added.Cluster, added.Unit, removed.Before, added.After, r))
+		j.addChanges(changedValues(added.Cluster, added.Unit, removed.Before, added.After, r))
 	}
 	isGone := func(c *Change) bool { return gone[c] }
 	j.Removed, j.Added = slices.DeleteFunc(j.Removed, isGone), slices.DeleteFunc(j.Added, isGone)
@@ -233,7 +233,7 @@ func (j *joint) join(pairs [][2]*Change, r *renaming) {
 var PlainKinds = []string{"ServiceAccount", "ConfigMap", "Secret", "Service", "AppProject", "GitRepository"}
 
 // pairSingles joins objects of one kind and namespace with equal content but for their name, where there is one such pair only.
-func (j *joint) pairSingles() {
+func (j *joiner) pairSingles() {
 	var pairs [][2]*Change
 	for _, removed := range j.Removed {
 		if slices.Contains(PlainKinds, removed.Kind()) || removed.Kind() == "Namespace" {
@@ -252,7 +252,7 @@ func renamingOf(removed, added *Change) *renaming {
 	return &renaming{pairs: []renamed{{removed.Before.ID.Name, added.After.ID.Name}}}
 }
 
-func (j *joint) candidates(removed *Change) []*Change {
+func (j *joiner) candidates(removed *Change) []*Change {
 	var found []*Change
 	for _, added := range j.Added {
 		a, b := removed.Before.ID, added.After.ID

@@ -56,7 +56,7 @@ func (d *differ) node(a, b *object.Node, from, to *origin.Origin) {
 
 func (d *differ) scalar(a, b *object.Node, s sides) {
 	if !d.equal(a, b) {
-		d.add(a, b, s.from, s.to, same(d.path, a, b))
+		d.add(a, b, s.from, s.to, sameMeaning(d.path, a, b))
 	}
 }
 
@@ -66,21 +66,21 @@ func (d *differ) fields(a, b *object.Node, s sides) {
 	for i < len(a.Children) || j < len(b.Children) {
 		switch {
 		case j == len(b.Children) || i < len(a.Children) && a.Children[i].Key < b.Children[j].Key:
-			d.gone(&a.Children[i], s)
+			d.removedEntry(&a.Children[i], s)
 			i++
 		case i == len(a.Children) || b.Children[j].Key < a.Children[i].Key:
-			d.come(&b.Children[j], s)
+			d.addedEntry(&b.Children[j], s)
 			j++
 		default:
-			d.below(b.Children[j].Key, func() { d.node(&a.Children[i], &b.Children[j], s.from, s.to) })
+			d.compareBelow(b.Children[j].Key, func() { d.node(&a.Children[i], &b.Children[j], s.from, s.to) })
 			i, j = i+1, j+1
 		}
 	}
 }
 
-// gone is an entry of a map that only the one side has. Its leaves are changes of their own, so that each finds its rule.
-func (d *differ) gone(child *object.Node, s sides) {
-	d.below(child.Key, func() {
+// removedEntry is an entry of a map that only the one side has. Its leaves are changes of their own, so that each finds its rule.
+func (d *differ) removedEntry(child *object.Node, s sides) {
+	d.compareBelow(child.Key, func() {
 		if child.Kind == object.MapNode && len(child.Children) > 0 {
 			none := object.Map(child.Key)
 			d.node(child, &none, s.from, s.to)
@@ -90,12 +90,12 @@ func (d *differ) gone(child *object.Node, s sides) {
 		if child.From != nil {
 			from = child.From
 		}
-		d.add(child, nil, from, s.to, defaulted(d.after.ID.Kind, d.path, child, &d.after.Root))
+		d.add(child, nil, from, s.to, whyDefaulted(d.after.ID.Kind, d.path, child, &d.after.Root))
 	})
 }
 
-func (d *differ) come(child *object.Node, s sides) {
-	d.below(child.Key, func() {
+func (d *differ) addedEntry(child *object.Node, s sides) {
+	d.compareBelow(child.Key, func() {
 		if child.Kind == object.MapNode && len(child.Children) > 0 {
 			none := object.Map(child.Key)
 			d.node(&none, child, s.from, s.to)
@@ -105,11 +105,11 @@ func (d *differ) come(child *object.Node, s sides) {
 		if child.From != nil {
 			to = child.From
 		}
-		d.add(nil, child, s.from, to, defaulted(d.after.ID.Kind, d.path, child, &d.after.Root))
+		d.add(nil, child, s.from, to, whyDefaulted(d.after.ID.Kind, d.path, child, &d.after.Root))
 	})
 }
 
-func (d *differ) below(key string, do func()) {
+func (d *differ) compareBelow(key string, do func()) {
 	d.path = append(d.path, key)
 	do()
 	d.path = d.path[:len(d.path)-1]
@@ -157,7 +157,7 @@ func (d *differ) leaves(n *object.Node) {
 		if n.Kind == object.ListNode {
 			segment = cmp.Or(child.Scalar(), segment)
 		}
-		d.below(segment, func() { d.leaves(child) })
+		d.compareBelow(segment, func() { d.leaves(child) })
 	}
 }
 
@@ -169,8 +169,8 @@ func (c *Change) Leaves(path Path, part *object.Node) []*Change {
 	return d.found
 }
 
-// Beyond are the values by which the object as it is afterwards differs from another one that could have been there before.
-func (c *Change) Beyond(before *object.Node) []*Change {
+// ValuesBeyond are the values by which the object as it is afterwards differs from another one that could have been there before.
+func (c *Change) ValuesBeyond(before *object.Node) []*Change {
 	d := differ{cluster: c.Cluster, unit: c.Unit, before: c.After, after: c.After}
 	d.node(before, c.New, nil, nil)
 	return d.found

@@ -66,7 +66,7 @@ func (d *differ) list(a, b *object.Node, s sides) {
 		}
 	}
 	if values {
-		s.to = replacing(b, s.to)
+		s.to = replacingPatch(b, s.to)
 	}
 	for i := range a.Children {
 		if !p.taken[i] {
@@ -145,7 +145,7 @@ func (p *pairing) pairRest() {
 
 // item compares two items with one key. Nil is one that is not there.
 func (d *differ) item(key string, a, b *object.Node, s sides) {
-	d.below(key, func() {
+	d.compareBelow(key, func() {
 		switch {
 		case a == nil:
 			if b.From != nil {
@@ -163,8 +163,8 @@ func (d *differ) item(key string, a, b *object.Node, s sides) {
 	})
 }
 
-// replacing is the patch that wrote the items of a list, and so took away those that are not there, or else where the list comes from.
-func replacing(list *object.Node, from *origin.Origin) *origin.Origin {
+// replacingPatch is the patch that wrote the items of a list, and so took away those that are not there, or else where the list comes from.
+func replacingPatch(list *object.Node, from *origin.Origin) *origin.Origin {
 	for i := range list.Children {
 		if own := list.Children[i].From; own != nil && own.Kind == origin.Patched {
 			return own
@@ -176,14 +176,14 @@ func replacing(list *object.Node, from *origin.Origin) *origin.Origin {
 // order notes that items which belong together come in another order.
 func (d *differ) order(a, b *object.Node, s sides) {
 	name, reason := d.path.Last(), "only the order changed, which has no meaning here"
-	if ordered(name) || name == "env" && (refers(a) || refers(b)) {
+	if ordered(name) || name == "env" && (refersToVariables(a) || refersToVariables(b)) {
 		reason = ""
 	}
 	d.add(a, b, s.from, s.to, reason)
 }
 
-// refers reports whether some variable is made of others, so that their order matters.
-func refers(list *object.Node) bool {
+// refersToVariables reports whether some variable is made of others, so that their order matters.
+func refersToVariables(list *object.Node) bool {
 	return slices.ContainsFunc(list.Children, func(n object.Node) bool { return strings.Contains(n.Scalar("value"), "$(") })
 }
 

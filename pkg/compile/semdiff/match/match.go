@@ -42,11 +42,11 @@ func Units(cluster, name string, before, after []object.Object, removals object.
 	for i := range after {
 		u.Objects++
 		if old[i] < 0 {
-			u.added = append(u.added, u.whole(nil, &after[i], settings))
+			u.added = append(u.added, u.wholeObject(nil, &after[i], settings))
 			continue
 		}
 		taken[old[i]] = true
-		if changes := values(cluster, name, &before[old[i]], &after[i], nil); len(changes) > 0 {
+		if changes := changedValues(cluster, name, &before[old[i]], &after[i], nil); len(changes) > 0 {
 			for _, c := range changes {
 				c.settings = settings
 			}
@@ -56,7 +56,7 @@ func Units(cluster, name string, before, after []object.Object, removals object.
 	for i := range before {
 		if !taken[i] {
 			u.Objects++
-			u.removed = append(u.removed, u.whole(&before[i], nil, settings))
+			u.removed = append(u.removed, u.wholeObject(&before[i], nil, settings))
 		}
 	}
 	return u
@@ -79,8 +79,8 @@ func Specs(before, after *object.Object) []*Change {
 	})
 }
 
-// whole is the change that adds or removes an object.
-func (u *Unit) whole(before, after *object.Object, settings [][2]source.Span) *Change {
+// wholeObject is the change that adds or removes an object.
+func (u *Unit) wholeObject(before, after *object.Object, settings [][2]source.Span) *Change {
 	c := &Change{Cluster: u.Cluster, Unit: u.Name, settings: settings}
 	if before != nil {
 		old := *before
@@ -93,8 +93,8 @@ func (u *Unit) whole(before, after *object.Object, settings [][2]source.Span) *C
 	return c
 }
 
-// values are what is different between two states of an object.
-func values(cluster, unit string, before, after *object.Object, r *renaming) []*Change {
+// changedValues are what is different between two states of an object.
+func changedValues(cluster, unit string, before, after *object.Object, r *renaming) []*Change {
 	if before.Folder == after.Folder && Equal(&before.Root, &after.Root) {
 		return nil
 	}

@@ -67,8 +67,8 @@ func waivers(list []group.Waived) []waiver {
 	return all
 }
 
-// like says how many others there are: ` (and 999 more like it)`.
-func like(more int) string {
+// moreLikeIt says how many others there are: ` (and 999 more like it)`.
+func moreLikeIt(more int) string {
 	if more == 0 {
 		return ""
 	}

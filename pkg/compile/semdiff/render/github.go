@@ -26,7 +26,7 @@ func GitHub(w io.Writer, r *semdiff.Report, locate func(string) string) error {
 	}
 	for i := range r.Findings.Waivers {
 		if w := &r.Findings.Waivers[i]; w.Accepts() {
-			diag.Annotate(out, commands[rule.Warning], places.Of(w.At), "waiver", waiverText(w)+"\n"+harmless(w.Reason), locate)
+			diag.Annotate(out, commands[rule.Warning], places.Of(w.At), "waiver", waiverText(w)+"\n"+escapeControl(w.Reason), locate)
 		}
 	}
 	for _, file := range r.Findings.Deciding {

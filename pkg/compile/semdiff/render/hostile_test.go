@@ -31,17 +31,17 @@ func hostileReport() *semdiff.Report {
 		severity := rule.Severities()[i%4]
 		waived := group.Waived{Code: "LS7025", Message: text, Reason: text, Until: text, At: at, New: i%2 == 0}
 		r.Entries = append(r.Entries, group.Entry{
-			Rule: "network", Consequence: rule.OpensNetwork, Severity: severity, Jobs: rule.Included, Title: text, Help: text, Before: at, After: at, Count: 5,
-			Blast:   group.Blast{Clusters: []string{text}, Tenants: []string{text}, Namespaces: []string{text, "b"}, Runtimes: []string{text}},
-			Samples: []rule.Effect{{Subject: rule.Subject{Cluster: text, Tenant: text, Namespace: "n", Object: "ConfigMap n/" + text, Path: text}, Detail: text}},
-			Waived:  []group.Waived{waived},
+			Rule: "network", Consequence: rule.OpensNetwork, Severity: severity, Jobs: rule.JobsIncluded, Title: text, Help: text, Before: at, After: at, Count: 5,
+			Affected: group.AffectedNames{Clusters: []string{text}, Tenants: []string{text}, Namespaces: []string{text, "b"}, Runtimes: []string{text}},
+			Samples:  []rule.Effect{{Subject: rule.Subject{Cluster: text, Tenant: text, Namespace: "n", Object: "ConfigMap n/" + text, Path: text}, Detail: text}},
+			Waived:   []group.Waived{waived},
 		})
 		r.Totals.BySeverity[severity]++
 		r.Findings.New = append(r.Findings.New, &diag.Diagnostic{Code: diag.OpensMore, Severity: diag.Warning, Message: text, Span: at})
 		r.Findings.Fixed = append(r.Findings.Fixed, &diag.Diagnostic{Code: diag.OpensMore, Severity: diag.Warning, Message: text, Span: at})
 		r.Findings.Waived = append(r.Findings.Waived, waived)
 		own := group.Waiver{Owner: "tenant " + text, Code: "LS7025", About: text, Reason: text, Until: text, At: at}
-		r.Findings.Waivers = append(r.Findings.Waivers, group.WaiverChange{How: group.Waivings()[i%len(group.Waivings())], Waiver: own, Before: &own})
+		r.Findings.Waivers = append(r.Findings.Waivers, group.WaiverChange{How: group.WaiverChangeKinds()[i%len(group.WaiverChangeKinds())], Waiver: own, Before: &own})
 		r.Clusters = append(r.Clusters, semdiff.ClusterReport{Name: text, Quotas: []rule.Quota{{Holder: text, Flavor: text, Resource: text, Before: rule.Amounts{Nominal: "1"}, After: rule.Amounts{Nominal: text}}}})
 	}
 	return r
@@ -143,7 +143,7 @@ func many(n, tenants int) *semdiff.Report {
 		severity := rule.Severities()[i*4/n]
 		r.Entries = append(r.Entries, group.Entry{
 			Rule: "network", Consequence: rule.OpensNetwork, Severity: severity, Title: fmt.Sprintf("egress opens to 10.%d.0.0/16, TCP 443", i), Before: at, After: at,
-			Count: tenants, Values: tenants, Blast: group.Blast{Clusters: []string{"hpc"}, Tenants: names, Namespaces: names},
+			Count: tenants, Values: tenants, Affected: group.AffectedNames{Clusters: []string{"hpc"}, Tenants: names, Namespaces: names},
 			Samples: []rule.Effect{
 				{Subject: rule.Subject{Cluster: "hpc", Tenant: names[0], Namespace: names[0], Object: "NetworkPolicy.networking.k8s.io " + names[0] + "/egress"}, Detail: "TCP 443 at 0.0.0.0/0"},
 			},

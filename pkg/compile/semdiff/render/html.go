@@ -119,7 +119,7 @@ func (p *page) head(r *semdiff.Report, compared Compared) {
 <header>
 <p class="compared">%s</p>
 <h1>What this changes</h1>
-`, harmless(compared.String()))
+`, escapeControl(compared.String()))
 	p.verdict(r)
 	p.raw(`<ul class="counts">`)
 	for _, s := range rule.Severities() {
@@ -131,7 +131,7 @@ func (p *page) head(r *semdiff.Report, compared Compared) {
 			p.put(`<li class="badge %s"><b>%s</b> %s</li>`, s.String(), number(n), label)
 		}
 	}
-	if n := accepting(&r.Findings); n > 0 {
+	if n := countAccepting(&r.Findings); n > 0 {
 		p.put(`<li class="badge warning">%s</li>`, plural(n, "waiver"))
 	}
 	if n := len(r.Findings.Deciding); n > 0 {
@@ -146,12 +146,12 @@ func (p *page) verdict(r *semdiff.Report) {
 		p.put(`<p class="refused" role="alert"><b>check refuses this</b> with <a href="#findings">%s</a></p>`+"\n", plural(n, "error"))
 	}
 	if len(r.Clauses) == 0 {
-		p.put(`<p class="verdict">%s</p>`+"\n", harmless(r.Verdict))
+		p.put(`<p class="verdict">%s</p>`+"\n", escapeControl(r.Verdict))
 		return
 	}
 	p.raw(`<ul class="verdict">` + "\n")
 	for _, c := range r.Clauses {
-		p.put(`<li class="%s"><span class="says">%s: </span>%s</li>`+"\n", c.Severity.String(), c.Severity.String(), harmless(c.Text))
+		p.put(`<li class="%s"><span class="says">%s: </span>%s</li>`+"\n", c.Severity.String(), c.Severity.String(), escapeControl(c.Text))
 	}
 	p.raw("</ul>\n")
 }
@@ -168,7 +168,7 @@ var labels = map[rule.Severity]string{rule.Critical: "critical", rule.Warning: "
 
 // place writes where a line of a spec is.
 func (p *page) place(at source.Span, address string) {
-	place := harmless(at.Path())
+	place := escapeControl(at.Path())
 	if at.Line > 0 {
 		place += ":" + decimal(at.Line)
 	}
@@ -182,7 +182,7 @@ func (p *page) text(at source.Span) string {
 	}
 	line := at.File.Line(at.Line)
 	indent := line[:len(line)-len(strings.TrimLeft(line, " "))]
-	text := indent[:min(len(indent), 40)] + harmless(line)
+	text := indent[:min(len(indent), 40)] + escapeControl(line)
 	if utf8.RuneCountInString(text) > maxLine {
 		text = string([]rune(text)[:maxLine-1]) + "…"
 	}

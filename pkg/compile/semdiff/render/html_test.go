@@ -188,7 +188,7 @@ func TestMatrix(t *testing.T) {
 			nil,
 		},
 	} {
-		e := endsOf(test.before, test.after)
+		e := partiesOf(test.before, test.after)
 		c := comparedReach{e, reachOf(e, test.before), reachOf(e, test.after)}
 		m := c.matrix("hpc")
 		var got []string
@@ -211,7 +211,7 @@ func TestMatrixCounts(t *testing.T) {
 	for i := range after.Reach.Of {
 		after.Reach.Of[i].Egress = isolation.Side{ofAddresses("0.0.0.0", "255.255.255.255")}
 	}
-	e := endsOf(before, after)
+	e := partiesOf(before, after)
 	c := comparedReach{e, reachOf(e, before), reachOf(e, after)}
 	m := c.matrix("hpc")
 	want := []matrixCount{{"tenants that reach the internet", "0", "200", true}, {"tenants that reach private networks", "200", "200", false}}
@@ -233,7 +233,7 @@ func TestWaysLimit(t *testing.T) {
 	for i := range after.Reach.Of {
 		after.Reach.Of[i].Egress = isolation.Side{{From: netip.MustParseAddr("8.8.8.8"), To: netip.MustParseAddr("8.8.8.8"), Ports: fmt.Sprintf("TCP %d", i)}}
 	}
-	e := endsOf(before, after)
+	e := partiesOf(before, after)
 	c := comparedReach{e, reachOf(e, before), reachOf(e, after)}
 	m := c.matrix("hpc")
 	if len(m.Opened)+len(m.Closed) != maxWays || m.More != "31 more ways differ, which are counted above." {
@@ -290,7 +290,7 @@ func TestSecretLines(t *testing.T) {
 // TestFilters: entries know by number for whom they are.
 func TestFilters(t *testing.T) {
 	r := &semdiff.Report{Entries: []group.Entry{
-		{Consequence: rule.OpensNetwork, Blast: group.Blast{Tenants: []string{"b", "c"}}}, {Consequence: rule.OpensNetwork, Blast: group.Blast{Tenants: []string{"a", "c"}}},
+		{Consequence: rule.OpensNetwork, Affected: group.AffectedNames{Tenants: []string{"b", "c"}}}, {Consequence: rule.OpensNetwork, Affected: group.AffectedNames{Tenants: []string{"a", "c"}}},
 	}}
 	text := render(t, "html", r)
 	for _, want := range []string{`<option value="a"></option><option value="b"></option><option value="c"></option>`, `data-tenants=" 1 2 "`, `data-tenants=" 0 2 "`} {

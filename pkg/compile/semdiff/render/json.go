@@ -36,17 +36,17 @@ type entryRecord struct {
 	Severity    string `json:"severity"`
 	Jobs        string `json:"jobs"`
 	// JobsOf are the tenants whose running jobs are meant, where they are not those of the blast.
-	JobsOf  []string       `json:"jobsOf,omitempty"`
-	Title   string         `json:"title"`
-	Help    string         `json:"help,omitempty"`
-	Before  *diag.Place    `json:"before,omitempty"`
-	After   *diag.Place    `json:"after,omitempty"`
-	Count   int            `json:"count"`
-	Values  int            `json:"values"`
-	Blast   group.Blast    `json:"blast"`
-	Samples []effectRecord `json:"samples"`
-	Waived  []waivedRecord `json:"waived,omitempty"`
-	URL     string         `json:"url"`
+	JobsOf  []string            `json:"jobsOf,omitempty"`
+	Title   string              `json:"title"`
+	Help    string              `json:"help,omitempty"`
+	Before  *diag.Place         `json:"before,omitempty"`
+	After   *diag.Place         `json:"after,omitempty"`
+	Count   int                 `json:"count"`
+	Values  int                 `json:"values"`
+	Blast   group.AffectedNames `json:"blast"`
+	Samples []effectRecord      `json:"samples"`
+	Waived  []waivedRecord      `json:"waived,omitempty"`
+	URL     string              `json:"url"`
 }
 
 type effectRecord struct {
@@ -149,7 +149,7 @@ func (c recorder) report(r *semdiff.Report, compared Compared) record {
 func (c recorder) entry(e *group.Entry) entryRecord {
 	result := entryRecord{
 		Rule: e.Rule, Consequence: string(e.Consequence), Severity: e.Severity.String(), Jobs: e.Jobs.String(), Title: e.Title, Help: e.Help,
-		Before: c.place(e.Before), After: c.place(e.After), Count: e.Count, Values: e.Values, Blast: e.Blast, Samples: []effectRecord{},
+		Before: c.place(e.Before), After: c.place(e.After), Count: e.Count, Values: e.Values, Blast: e.Affected, Samples: []effectRecord{},
 		Waived: c.waived(e.Waived), URL: rule.Page(e.Rule),
 	}
 	if jobsOf(e) != "" {

@@ -57,15 +57,15 @@ func (m *markdown) head(r *semdiff.Report) string {
 // beside lists what is amber and no entry: waivers that accept more than before, and files that decide about reviews.
 func (m *markdown) beside(f *group.Findings) string {
 	var b strings.Builder
-	for i := range f.Waivers[:min(told, len(f.Waivers))] {
+	for i := range f.Waivers[:min(toldSeverities, len(f.Waivers))] {
 		if w := &f.Waivers[i]; w.Accepts() {
 			fmt.Fprintf(&b, "\n%s waiver %s: %s (%s)\n", badges[rule.Warning], escaped(waiverText(w)), escaped(w.Reason), m.place(w.At, m.links.After))
 		}
 	}
-	for _, file := range f.Deciding[:min(told, len(f.Deciding))] {
+	for _, file := range f.Deciding[:min(toldSeverities, len(f.Deciding))] {
 		fmt.Fprintf(&b, "\n%s %s\n", badges[rule.Warning], escaped(decidingText(file)))
 	}
-	if left := len(f.Deciding) - told; left > 0 {
+	if left := len(f.Deciding) - toldSeverities; left > 0 {
 		fmt.Fprintf(&b, "\nand %s more that decide about reviews\n", plural(left, "file"))
 	}
 	return b.String()
@@ -84,7 +84,7 @@ func (m *markdown) table(r *semdiff.Report, room int) (string, int) {
 	for i := range r.Entries {
 		e := &r.Entries[i]
 		row := fmt.Sprintf("| %s %s | %s<br>[`%s`](%s) | %s | %s |\n", badges[e.Severity], e.Severity, escaped(e.Title), e.Consequence, rule.Page(e.Rule),
-			escaped(blast(&e.Blast)), m.where(e))
+			escaped(affectedText(&e.Affected)), m.where(e))
 		if room -= length(row); room < 0 {
 			return b.String(), i
 		}
@@ -108,7 +108,7 @@ func (m *markdown) place(at source.Span, address string) string {
 	if at.IsZero() {
 		return "no line of a spec"
 	}
-	name := strings.ReplaceAll(harmless(at.Path()), "`", "'")
+	name := strings.ReplaceAll(escapeControl(at.Path()), "`", "'")
 	if at.Line > 0 {
 		name += ":" + strconv.Itoa(at.Line)
 	}
@@ -190,18 +190,18 @@ func (m *markdown) detail(e *group.Entry) string {
 func (m *markdown) findings(f *group.Findings) string {
 	var b strings.Builder
 	found := findingsOf(f.New)
-	for _, one := range found[:min(told, len(found))] {
-		fmt.Fprintf(&b, "- %s: %s%s (%s, [`%s`](%s))\n", one.severity, escaped(one.message), like(one.more), m.place(one.at, m.links.After), one.code, diag.Code(one.code).URL())
+	for _, one := range found[:min(toldSeverities, len(found))] {
+		fmt.Fprintf(&b, "- %s: %s%s (%s, [`%s`](%s))\n", one.severity, escaped(one.message), moreLikeIt(one.more), m.place(one.at, m.links.After), one.code, diag.Code(one.code).URL())
 	}
 	text := m.folded("New findings of the compiler", len(found), b.String())
 	b.Reset()
 	all := waivers(f.Waived)
-	for _, w := range all[:min(told, len(all))] {
-		fmt.Fprintf(&b, "- until %s%s: %s%s (%s, [`%s`](%s))\n", escaped(w.Until), fresh(w.New), escaped(w.Reason), like(w.more), m.place(w.At, m.links.After), w.Code, diag.Code(w.Code).URL())
+	for _, w := range all[:min(toldSeverities, len(all))] {
+		fmt.Fprintf(&b, "- until %s%s: %s%s (%s, [`%s`](%s))\n", escaped(w.Until), newMark(w.New), escaped(w.Reason), moreLikeIt(w.more), m.place(w.At, m.links.After), w.Code, diag.Code(w.Code).URL())
 	}
 	text += m.folded("Accepted by waivers", len(all), b.String())
 	b.Reset()
-	for i := range f.Waivers[:min(told, len(f.Waivers))] {
+	for i := range f.Waivers[:min(toldSeverities, len(f.Waivers))] {
 		w := &f.Waivers[i]
 		links := m.links.After
 		if w.How == group.WaiverRemoved {
@@ -211,12 +211,12 @@ func (m *markdown) findings(f *group.Findings) string {
 	}
 	text += m.folded("Waivers that change", len(f.Waivers), b.String())
 	if n := len(findingsOf(f.Fixed)); n > 0 {
-		text += fmt.Sprintf("\n%s of before %s gone.\n", plural(n, "finding"), are(n))
+		text += fmt.Sprintf("\n%s of before %s gone.\n", plural(n, "finding"), isOrAre(n))
 	}
 	return text
 }
 
-func are(n int) string {
+func isOrAre(n int) string {
 	if n == 1 {
 		return "is"
 	}
@@ -228,8 +228,8 @@ func (m *markdown) folded(heading string, n int, list string) string {
 	if n == 0 {
 		return ""
 	}
-	if n > told {
-		list += fmt.Sprintf("- and %s more%s\n", number(n-told), m.full())
+	if n > toldSeverities {
+		list += fmt.Sprintf("- and %s more%s\n", number(n-toldSeverities), m.full())
 	}
 	return fmt.Sprintf("\n<details><summary>%s: %s</summary>\n\n%s\n</details>\n", heading, number(n), list)
 }
@@ -251,7 +251,7 @@ func (m *markdown) missing(n int) string {
 
 // escaped makes a text of specs harmless: the author of a pull request must not draw, link or call people in its comment. Forges look
 // for references in the text that is left after Markdown, so that a backslash does not keep them: an empty comment within does.
-func escaped(text string) string { return marks.Replace(harmless(text)) }
+func escaped(text string) string { return marks.Replace(escapeControl(text)) }
 
 var marks = strings.NewReplacer(
 	"&", "&amp;", "<", "&lt;", ">", "&gt;", `\`, `\\`, "`", "\\`", "*", `\*`, "_", `\_`, "[", `\[`, "]", `\]`, "|", `\|`, "$", `\$`,

@@ -23,7 +23,7 @@ var levels = map[rule.Severity]string{rule.Critical: "error", rule.Warning: "war
 // Code scanning knows an alert again by its fingerprints. Ours (lockstepEntry/v1) is made of the rule, the consequence, the file and the
 // text of its line, so that an alert outlives lines that move; services that want one of the line alone compute it when they take the log.
 func SARIF(w io.Writer, r *semdiff.Report, options sarif.Options) error {
-	b := scanning{locate: options.Locate, rules: map[string]int{}, seen: map[string]int{}}
+	b := sarifRun{locate: options.Locate, rules: map[string]int{}, seen: map[string]int{}}
 	results := []sarif.Result{}
 	for i := range r.Entries {
 		results = append(results, b.result(&r.Entries[i]))
@@ -35,7 +35,7 @@ func SARIF(w io.Writer, r *semdiff.Report, options sarif.Options) error {
 }
 
 // waiver is a waiver that differs: a warning where it accepts more, a note where it accepts less.
-func (b *scanning) waiver(w *group.WaiverChange) sarif.Result {
+func (b *sarifRun) waiver(w *group.WaiverChange) sarif.Result {
 	const name = "waivers"
 	index, known := b.rules[name]
 	if !known {
@@ -53,7 +53,7 @@ func (b *scanning) waiver(w *group.WaiverChange) sarif.Result {
 	}
 	key := w.Owner + "\x00" + w.Code + "\x00" + w.About + "\x00" + string(w.How)
 	r := sarif.Result{
-		RuleID: name, RuleIndex: index, Level: level, Message: sarif.Text{Text: plain(waiverText(w) + "\n" + harmless(w.Reason))},
+		RuleID: name, RuleIndex: index, Level: level, Message: sarif.Text{Text: plain(waiverText(w) + "\n" + escapeControl(w.Reason))},
 		Fingerprints: map[string]string{"lockstepEntry/v1": b.numbered(name, key)},
 	}
 	if !w.At.IsZero() {
@@ -64,8 +64,8 @@ func (b *scanning) waiver(w *group.WaiverChange) sarif.Result {
 
 const waiversPage = "https://lockstep.dev/waivers"
 
-// scanning knows the rules so far.
-type scanning struct {
+// sarifRun knows the rules so far.
+type sarifRun struct {
 	locate func(string) string
 	places diag.Places
 	rules  map[string]int
@@ -74,7 +74,7 @@ type scanning struct {
 	seen map[string]int
 }
 
-func (b *scanning) result(e *group.Entry) sarif.Result {
+func (b *sarifRun) result(e *group.Entry) sarif.Result {
 	r := sarif.Result{
 		RuleID: "change/" + e.Rule, RuleIndex: b.rule(e.Rule), Level: levels[e.Severity], Message: sarif.Text{Text: explained(e)},
 		Fingerprints: map[string]string{"lockstepEntry/v1": b.fingerprint(e)},
@@ -91,13 +91,13 @@ func (b *scanning) result(e *group.Entry) sarif.Result {
 		r.Message.Text += "\n[before](1)"
 	}
 	for _, waived := range e.Waived {
-		r.Suppressions = append(r.Suppressions, sarif.Suppression{Kind: "inSource", Status: "accepted", Justification: harmless(waived.Reason) + " (until " + harmless(waived.Until) + ")"})
+		r.Suppressions = append(r.Suppressions, sarif.Suppression{Kind: "inSource", Status: "accepted", Justification: escapeControl(waived.Reason) + " (until " + escapeControl(waived.Until) + ")"})
 	}
 	return r
 }
 
 // fingerprint is the same as long as the entry is about the same line.
-func (b *scanning) fingerprint(e *group.Entry) string {
+func (b *sarifRun) fingerprint(e *group.Entry) string {
 	at := e.After
 	if at.IsZero() {
 		at = e.Before
@@ -113,7 +113,7 @@ func (b *scanning) fingerprint(e *group.Entry) string {
 }
 
 // numbered is a fingerprint of some texts; those that have the same ones are counted.
-func (b *scanning) numbered(parts ...string) string {
+func (b *sarifRun) numbered(parts ...string) string {
 	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
 	text := hex.EncodeToString(sum[:12])
 	b.seen[text]++
@@ -121,7 +121,7 @@ func (b *scanning) numbered(parts ...string) string {
 }
 
 // rule returns the index of a rule.
-func (b *scanning) rule(name string) int {
+func (b *sarifRun) rule(name string) int {
 	index, known := b.rules[name]
 	if known {
 		return index
@@ -143,9 +143,9 @@ func (b *scanning) rule(name string) int {
 
 // explained is an entry as a text of a few lines, for formats that have no structure of their own.
 func explained(e *group.Entry) string {
-	lines := []string{harmless(e.Title) + " [" + string(e.Consequence) + "]"}
-	if who := blast(&e.Blast); who != "" {
-		lines = append(lines, "for "+harmless(who))
+	lines := []string{escapeControl(e.Title) + " [" + string(e.Consequence) + "]"}
+	if who := affectedText(&e.Affected); who != "" {
+		lines = append(lines, "for "+escapeControl(who))
 	}
 	lines = append(lines, e.Consequence.Meaning())
 	if jobs := jobsMeaning(e.Jobs); jobs != "" {
@@ -158,7 +158,7 @@ func explained(e *group.Entry) string {
 		lines = append(lines, "- and "+number(more)+" more")
 	}
 	if e.Help != "" {
-		lines = append(lines, "help: "+harmless(e.Help))
+		lines = append(lines, "help: "+escapeControl(e.Help))
 	}
 	return plain(strings.Join(lines, "\n"))
 }

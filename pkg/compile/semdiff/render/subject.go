@@ -36,12 +36,12 @@ func samples(e *group.Entry) []string {
 	for _, l := range lines {
 		text := l.who
 		if len(l.clusters) > 0 {
-			text = strings.TrimSpace(text + " on " + and(l.clusters))
+			text = strings.TrimSpace(text + " on " + joinAnd(l.clusters))
 		}
 		if l.detail != "" {
 			text = strings.TrimPrefix(text+": "+l.detail, ": ")
 		}
-		texts = append(texts, harmless(text))
+		texts = append(texts, escapeControl(text))
 	}
 	return texts
 }
@@ -50,7 +50,7 @@ func samples(e *group.Entry) []string {
 // is in JSON.
 func subject(s *rule.Subject) string {
 	kind, space, name := identity(s.Object)
-	space = or(space, s.Namespace)
+	space = orText(space, s.Namespace)
 	var what string
 	switch {
 	case s.Runtime != "" && (name == "" || name == s.Runtime):
@@ -74,7 +74,7 @@ func subject(s *rule.Subject) string {
 	return what
 }
 
-func or(text, otherwise string) string {
+func orText(text, otherwise string) string {
 	if text == "" {
 		return otherwise
 	}
@@ -88,7 +88,7 @@ func identity(object string) (kind, namespace, name string) {
 	if namespace, name, _ = strings.Cut(name, "/"); name == "" {
 		namespace, name = "", namespace
 	}
-	return words(kind), namespace, name
+	return kindWords(kind), namespace, name
 }
 
 // called are kinds that people call otherwise.
@@ -99,8 +99,8 @@ var called = map[string]string{
 	"SecurityContextConstraints": "security constraints", "ConfigMap": "config map",
 }
 
-// words is a kind in words: `NetworkPolicy` is a network policy.
-func words(kind string) string {
+// kindWords is a kind in words: `NetworkPolicy` is a network policy.
+func kindWords(kind string) string {
 	if known := called[kind]; known != "" {
 		return known
 	}

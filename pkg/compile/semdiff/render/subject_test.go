@@ -68,7 +68,7 @@ func TestWords(t *testing.T) {
 		"NetworkPolicy": "network policy", "Role": "role", "ClusterRoleBinding": "cluster role binding", "PersistentVolumeClaim": "volume",
 		"APIService": "API service", "ConfigMap": "config map", "SSHKey": "SSH key", "": "", "x": "x",
 	} {
-		if got := words(kind); got != want {
+		if got := kindWords(kind); got != want {
 			t.Errorf("words(%q) = %q, want %q", kind, got, want)
 		}
 	}

@@ -42,7 +42,7 @@ const width = 120
 // Text writes a report for people in a terminal: the verdict, then an entry each.
 func Text(w io.Writer, r *semdiff.Report, compared Compared, p diag.Palette) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n\n%s\n", harmless(compared.String()), wrapped(harmless(r.Verdict), "", width))
+	fmt.Fprintf(&b, "%s\n\n%s\n", escapeControl(compared.String()), wrapped(escapeControl(r.Verdict), "", width))
 	t := text{&b, p}
 	for i := range r.Entries {
 		t.entry(&r.Entries[i])
@@ -69,15 +69,15 @@ func (t *text) colour(s rule.Severity) string {
 }
 
 func (t *text) entry(e *group.Entry) {
-	fmt.Fprintf(t, "\n%s%s%s %s [%s]\n", t.colour(e.Severity), e.Severity, t.reset(), harmless(e.Title), e.Consequence)
-	if who := blast(&e.Blast); who != "" {
-		fmt.Fprintf(t, "  for %s\n", harmless(who))
+	fmt.Fprintf(t, "\n%s%s%s %s [%s]\n", t.colour(e.Severity), e.Severity, t.reset(), escapeControl(e.Title), e.Consequence)
+	if who := affectedText(&e.Affected); who != "" {
+		fmt.Fprintf(t, "  for %s\n", escapeControl(who))
 	}
 	if jobs := jobsMeaning(e.Jobs); jobs != "" {
 		fmt.Fprintf(t, "  running jobs%s: %s\n", jobsOf(e), jobs)
 	}
 	for _, place := range places(e) {
-		fmt.Fprintf(t, "  %s%s%s\n", t.palette.Place, harmless(place), t.reset())
+		fmt.Fprintf(t, "  %s%s%s\n", t.palette.Place, escapeControl(place), t.reset())
 	}
 	for _, line := range samples(e) {
 		fmt.Fprintf(t, "  - %s\n", wrapped(line, "    ", width))
@@ -86,18 +86,18 @@ func (t *text) entry(e *group.Entry) {
 		fmt.Fprintf(t, "  - and %s more\n", number(more))
 	}
 	for _, waived := range e.Waived {
-		fmt.Fprintf(t, "  waived until %s: %s (%s)\n", harmless(waived.Until), harmless(waived.Reason), waived.Code)
+		fmt.Fprintf(t, "  waived until %s: %s (%s)\n", escapeControl(waived.Until), escapeControl(waived.Reason), waived.Code)
 	}
 	if e.Help != "" {
-		fmt.Fprintf(t, "  %shelp%s: %s\n", t.palette.Help, t.reset(), wrapped(harmless(e.Help), "        ", width))
+		fmt.Fprintf(t, "  %shelp%s: %s\n", t.palette.Help, t.reset(), wrapped(escapeControl(e.Help), "        ", width))
 	}
 }
 
 // reset ends a colour, where there are any.
 func (t *text) reset() string { return t.palette.Reset }
 
-// told is how many findings of each kind are written; the others are counted.
-const told = 10
+// toldSeverities is how many findings of each kind are written; the others are counted.
+const toldSeverities = 10
 
 func (t *text) findings(f *group.Findings) {
 	for _, part := range []struct {
@@ -107,10 +107,10 @@ func (t *text) findings(f *group.Findings) {
 		if len(part.all) > 0 {
 			fmt.Fprintf(t, "\n%s:\n", part.heading)
 		}
-		for _, found := range part.all[:min(told, len(part.all))] {
-			fmt.Fprintf(t, "  %s[%s] %s%s\n    %s%s%s\n", found.severity, found.code, harmless(found.message), like(found.more), t.palette.Place, harmless(found.at.String()), t.reset())
+		for _, found := range part.all[:min(toldSeverities, len(part.all))] {
+			fmt.Fprintf(t, "  %s[%s] %s%s\n    %s%s%s\n", found.severity, found.code, escapeControl(found.message), moreLikeIt(found.more), t.palette.Place, escapeControl(found.at.String()), t.reset())
 		}
-		if left := len(part.all) - told; left > 0 {
+		if left := len(part.all) - toldSeverities; left > 0 {
 			fmt.Fprintf(t, "  and %s in other places: the format json has them all\n", plural(left, "finding"))
 		}
 	}
@@ -126,10 +126,10 @@ func (t *text) deciding(files []group.DecidingFile) {
 	if len(files) > 0 {
 		fmt.Fprint(t, "\nFiles that decide about reviews:\n")
 	}
-	for _, file := range files[:min(told, len(files))] {
+	for _, file := range files[:min(toldSeverities, len(files))] {
 		fmt.Fprintf(t, "  %swarning%s %s\n", t.palette.Warning, t.reset(), decidingText(file))
 	}
-	if left := len(files) - told; left > 0 {
+	if left := len(files) - toldSeverities; left > 0 {
 		fmt.Fprintf(t, "  and %s: the format json has them all\n", plural(left, "file"))
 	}
 }
@@ -138,11 +138,11 @@ func (t *text) waiverChanges(all []group.WaiverChange) {
 	if len(all) > 0 {
 		fmt.Fprint(t, "\nWaivers that change:\n")
 	}
-	for i := range all[:min(told, len(all))] {
+	for i := range all[:min(toldSeverities, len(all))] {
 		w := &all[i]
-		fmt.Fprintf(t, "  %s%s\n    %s\n    %s%s%s\n", t.amber(w), waiverText(w), harmless(w.Reason), t.palette.Place, harmless(w.At.String()), t.reset())
+		fmt.Fprintf(t, "  %s%s\n    %s\n    %s%s%s\n", t.amber(w), waiverText(w), escapeControl(w.Reason), t.palette.Place, escapeControl(w.At.String()), t.reset())
 	}
-	if left := len(all) - told; left > 0 {
+	if left := len(all) - toldSeverities; left > 0 {
 		fmt.Fprintf(t, "  and %s: the format json has them all\n", plural(left, "waiver"))
 	}
 }
@@ -159,16 +159,16 @@ func (t *text) waivers(all []waiver) {
 	if len(all) > 0 {
 		fmt.Fprint(t, "\nAccepted by waivers:\n")
 	}
-	for _, w := range all[:min(told, len(all))] {
-		fmt.Fprintf(t, "  %s until %s%s: %s%s\n", w.Code, harmless(w.Until), fresh(w.New), harmless(w.Reason), like(w.more))
+	for _, w := range all[:min(toldSeverities, len(all))] {
+		fmt.Fprintf(t, "  %s until %s%s: %s%s\n", w.Code, escapeControl(w.Until), newMark(w.New), escapeControl(w.Reason), moreLikeIt(w.more))
 	}
-	if left := len(all) - told; left > 0 {
+	if left := len(all) - toldSeverities; left > 0 {
 		fmt.Fprintf(t, "  and %s: the format json has them all\n", plural(left, "waiver"))
 	}
 }
 
-// fresh marks waivers that a pull request brings.
-func fresh(isNew bool) string {
+// newMark marks waivers that a pull request brings.
+func newMark(isNew bool) string {
 	if isNew {
 		return " (new)"
 	}
@@ -192,22 +192,22 @@ func same(a, b source.Span) bool { return a.String() == b.String() }
 
 // jobsOf says whose running jobs are meant, where they are not those of the tenants of the entry.
 func jobsOf(e *group.Entry) string {
-	if e.AllJobs || len(e.JobsOf) == 0 || slices.Equal(e.JobsOf, e.Blast.Tenants) {
+	if e.AllJobs || len(e.JobsOf) == 0 || slices.Equal(e.JobsOf, e.Affected.Tenants) {
 		return ""
 	}
-	return " of " + harmless(strings.TrimPrefix(counted("tenant", e.JobsOf), "tenant "))
+	return " of " + escapeControl(strings.TrimPrefix(counted("tenant", e.JobsOf), "tenant "))
 }
 
 // jobsMeaning says what running jobs notice, "" for nothing.
-func jobsMeaning(j rule.Jobs) string {
+func jobsMeaning(j rule.JobsImpact) string {
 	switch j {
-	case rule.Included:
+	case rule.JobsIncluded:
 		return "go on, and it holds for them at once"
-	case rule.Hampered:
+	case rule.JobsHampered:
 		return "go on, and may fail for it"
-	case rule.Preemptible:
+	case rule.JobsPreemptible:
 		return "may be stopped so that others get their machines"
-	case rule.Stopped:
+	case rule.JobsStopped:
 		return "are stopped"
 	}
 	return ""

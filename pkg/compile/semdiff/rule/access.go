@@ -33,17 +33,17 @@ var accessRule = &Rule{
 		return c.Kind() == "ServiceAccount" && !c.Whole() && c.Path[0] != "metadata" && c.Path[0] != "apiVersion"
 	},
 	judge: func(c *Cluster, changes []*match.Change) []Effect {
-		effects := c.tokens()
-		if fresh := c.freshRights(); len(changes)+len(c.bindings)+len(fresh) > 0 {
+		effects := c.newTokens()
+		if fresh := c.newRoles(); len(changes)+len(c.bindings)+len(fresh) > 0 {
 			effects = append(effects, c.rights(changes, fresh)...)
 		}
 		return effects
 	},
 }
 
-// tokens tells Secrets that are new and in which the control plane puts the token of a service account: it does not expire
+// newTokens tells Secrets that are new and in which the control plane puts the token of a service account: it does not expire
 // (https://kubernetes.io/docs/concepts/configuration/secret/#serviceaccount-token-secrets).
-func (c *Cluster) tokens() []Effect {
+func (c *Cluster) newTokens() []Effect {
 	var effects []Effect
 	for _, change := range c.added {
 		if change.Kind() != "Secret" || change.New.Scalar("type") != "kubernetes.io/service-account-token" {
@@ -54,17 +54,17 @@ func (c *Cluster) tokens() []Effect {
 		if c.owner(change.After.ID.Namespace) != "" {
 			severity = Warning
 		}
-		effects = append(effects, c.effect([]*match.Change{change}, WidensAccess, severity, "a Secret holds a token of the service account "+account+" that does not expire").detailed(called(change.After.ID)).
-			withOf("the service account "+account, "get", "a token that does not expire"))
+		effects = append(effects, c.effect([]*match.Change{change}, WidensAccess, severity, "a Secret holds a token of the service account "+account+" that does not expire").withDetail(objectName(change.After.ID)).
+			withClauseOf("the service account "+account, "get", "a token that does not expire"))
 	}
 	return effects
 }
 
-// freshRights are roles and bindings that come with their tenant, namespace or cluster. They are told with it, unless they are grave.
-func (c *Cluster) freshRights() []*match.Change {
+// newRoles are roles and bindings that come with their tenant, namespace or cluster. They are told with it, unless they are grave.
+func (c *Cluster) newRoles() []*match.Change {
 	var found []*match.Change
 	for _, change := range c.added {
-		if change.Fate.WithTenant && change.After.ID.Group == rbacGroup {
+		if change.Disposal.WithTenant && change.After.ID.Group == rbacGroup {
 			found = append(found, change)
 		}
 	}
@@ -77,12 +77,12 @@ const aggregation = "rbac.authorization.k8s.io/aggregate-to-"
 // rights compares what everybody may do.
 func (c *Cluster) rights(changes, fresh []*match.Change) []Effect {
 	was, is := c.was.holdings(), c.is.holdings()
-	culprits := newCulprits(slices.Concat(changes, c.bindings, fresh))
+	culprits := newBindingChanges(slices.Concat(changes, c.bindings, fresh))
 	var effects []Effect
-	strangers := c.strangers(holders(was, is))
+	strangers := c.outsideSubjects(holders(was, is))
 	add := func(h holder, e Effect) {
-		if !c.toldAlong(h, &e) {
-			effects = append(effects, e.about(strangers[h.Subject]))
+		if !c.goesWithOwner(h, &e) {
+			effects = append(effects, e.withAspect(strangers[h.Subject]))
 		}
 	}
 	for _, h := range holders(was, is) {
@@ -99,16 +99,16 @@ func (c *Cluster) rights(changes, fresh []*match.Change) []Effect {
 		}
 	}
 	effects = append(effects, c.accounts(changes)...)
-	return append(effects, c.unheld(changes, effects)...)
+	return append(effects, c.rightsOfNobody(changes, effects)...)
 }
 
-// toldAlong reports whether rights come or go with a tenant, or a namespace, which tells of them. People of another tenant are told by name.
-func (c *Cluster) toldAlong(h holder, e *Effect) bool {
-	who := c.strange(h)
+// goesWithOwner reports whether rights come or go with a tenant, or a namespace, which tells of them. People of another tenant are told by name.
+func (c *Cluster) goesWithOwner(h holder, e *Effect) bool {
+	who := c.outsideSubjectIn(h)
 	if e.Severity >= Critical || who.words != "" && !who.common && c.owner(h.namespace) != "" && e.Consequence == WidensAccess {
 		return false
 	}
-	return !slices.ContainsFunc(e.Changes, func(change *match.Change) bool { return !change.Fate.WithTenant })
+	return !slices.ContainsFunc(e.Changes, func(change *match.Change) bool { return !change.Disposal.WithTenant })
 }
 
 // beyondEverywhere leaves out of what a subject gained in a namespace what the same subject gained everywhere, which is told once. What is
@@ -121,15 +121,15 @@ func beyondEverywhere(gained []access.Right, was, is map[holder]*access.Holding,
 	return access.Beyond(gained, access.Beyond(is[everywhere].Rights, effective(was, everywhere)))
 }
 
-// culprits find the changes behind a difference: those of bindings by namespace and name, of roles by namespace and name.
-type culprits struct {
+// bindingChanges find the changes behind a difference: those of bindings by namespace and name, of roles by namespace and name.
+type bindingChanges struct {
 	bindings, roles map[string][]*match.Change
 	// aggregated are changes of ClusterRoles whose rules others may take.
 	aggregated []*match.Change
 }
 
-func newCulprits(changes []*match.Change) *culprits {
-	c := &culprits{bindings: map[string][]*match.Change{}, roles: map[string][]*match.Change{}}
+func newBindingChanges(changes []*match.Change) *bindingChanges {
+	c := &bindingChanges{bindings: map[string][]*match.Change{}, roles: map[string][]*match.Change{}}
 	for _, change := range changes {
 		id := change.Object().ID
 		key := id.Name
@@ -168,7 +168,7 @@ func aggregates(c *match.Change) bool {
 }
 
 // of returns the changes of the roles and bindings that a subject has or had, the bindings first.
-func (c *culprits) of(held ...*access.Holding) []*match.Change {
+func (c *bindingChanges) of(held ...*access.Holding) []*match.Change {
 	var found []*match.Change
 	add := func(changes []*match.Change) {
 		for _, change := range changes {
@@ -199,8 +199,8 @@ func (c *culprits) of(held ...*access.Holding) []*match.Change {
 
 // right says that a subject gained or lost rights.
 func (c *Cluster) right(h holder, rights []access.Right, causes []*match.Change, consequence Consequence) Effect {
-	who := c.strange(h)
-	verb, severity, jobs := "gain", max(c.gravity(h, rights), who.danger(c, h, rights)), Untouched
+	who := c.outsideSubjectIn(h)
+	verb, severity, jobs := "gain", max(c.severityOfRights(h, rights), who.severityOfRights(c, h, rights)), JobsUntouched
 	if consequence == NarrowsAccess {
 		verb, severity = "lose", Warning
 	}
@@ -216,43 +216,43 @@ func (c *Cluster) right(h holder, rights []access.Right, causes []*match.Change,
 	switch {
 	case c.applies(h) && consequence == NarrowsAccess, h.Kind == "Group" && !who.everybody && ofCatalog(causes), role == "viewer" && verb == "gain" && who.words == "" && strings.HasPrefix(h.Name, c.owner(h.namespace)+"-"):
 		severity = Notice
-	case !c.used(h):
+	case !c.jobsDependOn(h):
 	case consequence == NarrowsAccess:
-		jobs = Hampered
+		jobs = JobsHampered
 	default:
-		jobs = Included
+		jobs = JobsIncluded
 	}
-	e := c.effect(byBlame(causes, consequence == WidensAccess), consequence, severity, title).detailed(h.String() + " " + where(h) + ": " + allRights(rights)).to(jobs)
+	e := c.effect(causesFirst(causes, consequence == WidensAccess), consequence, severity, title).withDetail(h.String() + " " + where(h) + ": " + allRights(rights)).withJobs(jobs)
 	if before, after := h.spans(e.Changes); !before.IsZero() || !after.IsZero() {
 		e.Before, e.After = before, after
 	}
 	e.Subject.Namespace, e.Subject.Tenant = h.namespace, c.owner(h.namespace)
 	if _, _, moved := c.handedOver(h.namespace); !moved {
 		// People come and go with their namespace, which the verdict names.
-		e.Gist = c.accessGist(&e, h, verb, role, what)
+		e.Clause = c.accessClause(&e, h, verb, role, what)
 	}
 	return e
 }
 
-// accessGist speaks of tenants, whose people or accounts have other rights, so that those of many tenants are one clause.
-func (c *Cluster) accessGist(e *Effect, h holder, verb, role, what string) Gist {
+// accessClause speaks of tenants, whose people or accounts have other rights, so that those of many tenants are one clause.
+func (c *Cluster) accessClause(e *Effect, h holder, verb, role, what string) Clause {
 	switch {
 	case e.Subject.Tenant == "":
-		return Gist{Of: c.called(h), Verb: verb, Rest: what + h.everywhere()}
+		return Clause{Of: c.called(h), Verb: verb, Rest: what + h.everywhere()}
 	case role != "" && verb == "gain":
-		return Gist{Verb: "make", Rest: c.called(h) + " its " + role + ", with " + what}
+		return Clause{Verb: "make", Rest: c.called(h) + " its " + role + ", with " + what}
 	case role != "":
-		return Gist{Verb: "take", Rest: "from " + c.called(h) + " the role of its " + role}
+		return Clause{Verb: "take", Rest: "from " + c.called(h) + " the role of its " + role}
 	case verb == "lose":
-		return Gist{Verb: "take", Rest: "from " + c.called(h) + " " + what + h.everywhere()}
+		return Clause{Verb: "take", Rest: "from " + c.called(h) + " " + what + h.everywhere()}
 	}
-	return Gist{Verb: "give", Rest: c.called(h) + " " + what + h.everywhere()}
+	return Clause{Verb: "give", Rest: c.called(h) + " " + what + h.everywhere()}
 }
 
 // called is a holder in a sentence. Accounts of tenants, and those that apply their objects, have names that differ from tenant to
 // tenant, and say little.
 func (c *Cluster) called(h holder) string {
-	who := c.strange(h)
+	who := c.outsideSubjectIn(h)
 	switch {
 	case who.words != "":
 		return who.words
@@ -274,8 +274,8 @@ func (h holder) everywhere() string {
 	return ""
 }
 
-// byBlame puts those causes first that give where something is gained, and those that take where it is lost.
-func byBlame(causes []*match.Change, gained bool) []*match.Change {
+// causesFirst puts those causes first that give where something is gained, and those that take where it is lost.
+func causesFirst(causes []*match.Change, gained bool) []*match.Change {
 	ordered := slices.Clone(causes)
 	slices.SortStableFunc(ordered, func(a, b *match.Change) int { return cmp.Compare(blame(a, gained), blame(b, gained)) })
 	return ordered
@@ -319,8 +319,8 @@ func blame(c *match.Change, gained bool) int {
 	return 1
 }
 
-// used reports whether jobs depend on what a subject may do: pods of a tenant, and the controller.
-func (c *Cluster) used(h holder) bool {
+// jobsDependOn reports whether jobs depend on what a subject may do: pods of a tenant, and the controller.
+func (c *Cluster) jobsDependOn(h holder) bool {
 	return h.Kind == "ServiceAccount" && (c.owner(h.Namespace) != "" || h.Name == mpi.ControllerName)
 }
 
@@ -331,12 +331,12 @@ func (c *Cluster) applies(h holder) bool {
 	return h.Kind == "ServiceAccount" && h.namespace != "" && (slices.ContainsFunc(c.is.engine, isIts) || slices.ContainsFunc(c.was.engine, isIts))
 }
 
-// gravity says how grave it is that a subject gains rights.
-func (c *Cluster) gravity(h holder, rights []access.Right) Severity {
+// severityOfRights says how grave it is that a subject gains rights.
+func (c *Cluster) severityOfRights(h holder, rights []access.Right) Severity {
 	grave := slices.ContainsFunc(rights, func(r access.Right) bool { return r.Grave() != "" })
 	applier := c.applies(h)
 	switch {
-	case grave && (applier || c.controls(h) && h.namespace != "" && !slices.ContainsFunc(rights, unbounded)):
+	case grave && (applier || c.isJobController(h) && h.namespace != "" && !slices.ContainsFunc(rights, hasEveryVerb)):
 		// What the controller may have the compiler proves.
 		return Warning
 	case grave:
@@ -349,13 +349,13 @@ func (c *Cluster) gravity(h holder, rights []access.Right) Severity {
 	return Warning
 }
 
-// controls reports whether a subject is the account of mpi-controller. It needs some grave rights in the namespaces in which jobs run.
-func (c *Cluster) controls(h holder) bool {
+// isJobController reports whether a subject is the account of mpi-controller. It needs some grave rights in the namespaces in which jobs run.
+func (c *Cluster) isJobController(h holder) bool {
 	return h.Name == mpi.ControllerName && h.Kind == "ServiceAccount" && c.owner(h.Namespace) == ""
 }
 
-// unbounded reports whether a grave right has every verb: more than a program needs that knows what it does.
-func unbounded(r access.Right) bool {
+// hasEveryVerb reports whether a grave right has every verb: more than a program needs that knows what it does.
+func hasEveryVerb(r access.Right) bool {
 	return r.Verb == "*" && r.Resource != access.Unknown && r.Grave() != ""
 }
 
@@ -374,23 +374,23 @@ func (c *Cluster) accounts(changes []*match.Change) []Effect {
 			continue
 		}
 		part := []*match.Change{change}
-		e := c.effect(part, NarrowsAccess, Notice, "pods of a service account no longer get its token, or other secrets").with("use", "a service account in another way")
+		e := c.effect(part, NarrowsAccess, Notice, "pods of a service account no longer get its token, or other secrets").withClause("use", "a service account in another way")
 		if change.Path[0] == "imagePullSecrets" || change.Path[0] == "secrets" {
-			e = c.effect(part, NewJobsOnly, Notice, "pods of a service account pull images with other secrets").with("pull", "images with other secrets")
+			e = c.effect(part, NewJobsOnly, Notice, "pods of a service account pull images with other secrets").withClause("pull", "images with other secrets")
 			if had, has := len(pullSecrets(change.Before)), len(pullSecrets(change.After)); has < had {
-				e = c.effect(part, NewJobsOnly, Warning, "pods of a service account no longer have a secret to pull images with").with("pull", "images without a secret that they had")
+				e = c.effect(part, NewJobsOnly, Warning, "pods of a service account no longer have a secret to pull images with").withClause("pull", "images without a secret that they had")
 			}
 		}
 		if change.Path[0] == "automountServiceAccountToken" && change.After.Root.Scalar("automountServiceAccountToken") != "false" {
-			e = c.effect(part, WidensAccess, Warning, "pods of a service account get its token, and with it its rights").with("give", "pods the token of their service account")
+			e = c.effect(part, WidensAccess, Warning, "pods of a service account get its token, and with it its rights").withClause("give", "pods the token of their service account")
 		}
 		effects = append(effects, e)
 	}
 	return effects
 }
 
-// unheld tells the changes that no subject's rights depend on.
-func (c *Cluster) unheld(changes []*match.Change, effects []Effect) []Effect {
+// rightsOfNobody tells the changes that no subject's rights depend on.
+func (c *Cluster) rightsOfNobody(changes []*match.Change, effects []Effect) []Effect {
 	told := map[*match.Change]bool{}
 	for _, e := range effects {
 		for _, change := range e.Changes {
@@ -416,33 +416,33 @@ func (c *Cluster) role(changes []*match.Change) []Effect {
 		if !held && len(gained) > 0 {
 			severity, who := Notice, "whoever holds the role, nobody as far as it is compiled,"
 			if aggregates(change) {
-				severity, who = c.gravity(holder{}, gained), "whoever holds a role that this one is a part of, such as edit,"
+				severity, who = c.severityOfRights(holder{}, gained), "whoever holds a role that this one is a part of, such as edit,"
 			}
-			return []Effect{c.effect(changes, WidensAccess, severity, who+" may "+rightsText(gained)).detailed(id.String()+": "+allRights(gained)).
-				withOf(id.String(), "give", "the right to "+rightsText(gained))}
+			return []Effect{c.effect(changes, WidensAccess, severity, who+" may "+rightsText(gained)).withDetail(id.String()+": "+allRights(gained)).
+				withClauseOf(id.String(), "give", "the right to "+rightsText(gained))}
 		}
 		if !held && len(lost) > 0 {
-			return []Effect{c.effect(changes, NarrowsAccess, Notice, "whoever holds the role, nobody as far as it is compiled, may no longer "+rightsText(lost)).detailed(id.String()+": "+allRights(lost)).
-				withOf(id.String(), "take", "the right to "+rightsText(lost))}
+			return []Effect{c.effect(changes, NarrowsAccess, Notice, "whoever holds the role, nobody as far as it is compiled, may no longer "+rightsText(lost)).withDetail(id.String()+": "+allRights(lost)).
+				withClauseOf(id.String(), "take", "the right to "+rightsText(lost))}
 		}
 	}
-	return each((*Cluster).unchanged)(c, changes)
+	return each((*Cluster).effectlessAccess)(c, changes)
 }
 
-// unchanged is what changes nothing for those whose rights are known. A part of a platform role, such as edit, is held by people that
+// effectlessAccess is what changes nothing for those whose rights are known. A part of a platform role, such as edit, is held by people that
 // are not known here; and a group of the API other than that of RBAC is refused.
-func (c *Cluster) unchanged(part []*match.Change) Effect {
+func (c *Cluster) effectlessAccess(part []*match.Change) Effect {
 	for _, change := range part {
 		switch p := change.Path; {
 		case p.Is("metadata", "labels", "*") && change.New.Scalar() == "true":
 			return c.effect(part, WidensAccess, Warning, "a role becomes a part of "+strings.TrimPrefix(p[2], aggregation)+": whoever holds that may do more").
-				withOf(change.Object().ID.String(), "become", "a part of "+strings.TrimPrefix(p[2], aggregation))
+				withClauseOf(change.Object().ID.String(), "become", "a part of "+strings.TrimPrefix(p[2], aggregation))
 		case p.Is("metadata", "labels", "*"), p.Has("aggregationRule"):
 			return c.effect(part, NarrowsAccess, Warning, "a role is no longer a part of another one: whoever holds that may do less").
-				withOf(change.Object().ID.String(), "leave", "the role that it was a part of")
+				withClauseOf(change.Object().ID.String(), "leave", "the role that it was a part of")
 		case p.Last() == "apiGroup", p.Is("subjects", "*", "*"):
 			return c.effect(part, NarrowsAccess, Warning, "a binding names a group of the API that is not that of RBAC").
-				withOf(change.Object().ID.String(), "name", "another group of the API")
+				withClauseOf(change.Object().ID.String(), "name", "another group of the API")
 		}
 	}
 	return c.effect(part, NoEffect, Info, "the same people have the same rights")

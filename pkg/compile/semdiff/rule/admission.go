@@ -49,13 +49,13 @@ type judgement struct {
 	consequence Consequence
 	severity    Severity
 	title       string
-	gist        Gist
+	clause      Clause
 }
 
 func (c *Cluster) admission(changes []*match.Change) Effect {
 	first, j := changes[0], judge(changes[0])
 	e := c.effect(changes, j.consequence, j.severity, j.title)
-	e.Gist = j.gist
+	e.Clause = j.clause
 	switch {
 	case isTable(first):
 		e.Detail = shownTables(changes)
@@ -64,7 +64,7 @@ func (c *Cluster) admission(changes []*match.Change) Effect {
 		}
 	case j.consequence == AdmitsLess && first.Kind() != "Namespace":
 		// Pods that replace others of a running job are judged again.
-		e.Jobs = Hampered
+		e.Jobs = JobsHampered
 	}
 	return e
 }
@@ -79,13 +79,13 @@ func judge(c *match.Change) judgement {
 	case slices.Contains(webhookKinds, kind):
 		return judgeWebhook(c)
 	case c.Whole() && c.Added() && strings.HasSuffix(kind, "Binding") && !slices.Contains(c.New.At("spec", "validationActions").Strings(), "Deny"):
-		return judgement{RestartsNothing, Info, "a policy warns or records, and refuses nothing: " + c.Object().ID.Name, Gist{Verb: "see", Rest: "other warnings"}}
+		return judgement{RestartsNothing, Info, "a policy warns or records, and refuses nothing: " + c.Object().ID.Name, Clause{Verb: "see", Rest: "other warnings"}}
 	case c.Whole() && c.Added():
-		return judgement{AdmitsLess, Notice, "a policy is new: " + c.Object().ID.Name, Gist{Verb: "refuse", Rest: "more: a new admission policy"}}
+		return judgement{AdmitsLess, Notice, "a policy is new: " + c.Object().ID.Name, Clause{Verb: "refuse", Rest: "more: a new admission policy"}}
 	case c.Whole() && strings.HasPrefix(kind, "Mutating"):
-		return judgement{AdmitsMore, Warning, "a policy that rewrites what others ask for is gone: " + c.Object().ID.Name, Gist{Verb: "lose", Rest: "the mutating policy " + c.Object().ID.Name}}
+		return judgement{AdmitsMore, Warning, "a policy that rewrites what others ask for is gone: " + c.Object().ID.Name, Clause{Verb: "lose", Rest: "the mutating policy " + c.Object().ID.Name}}
 	case c.Whole():
-		return judgement{AdmitsMore, Critical, "a policy is gone: what it refused is accepted (" + c.Object().ID.Name + ")", Gist{Verb: "lose", Rest: "the admission policy " + c.Object().ID.Name}}
+		return judgement{AdmitsMore, Critical, "a policy is gone: what it refused is accepted (" + c.Object().ID.Name + ")", Clause{Verb: "lose", Rest: "the admission policy " + c.Object().ID.Name}}
 	case strings.HasSuffix(kind, "Binding"):
 		return judgeBinding(c)
 	}
@@ -93,8 +93,8 @@ func judge(c *match.Change) judgement {
 }
 
 var (
-	refusesMore = Gist{Verb: "refuse", Rest: "more"}
-	acceptsMore = Gist{Verb: "accept", Rest: "more"}
+	refusesMore = Clause{Verb: "refuse", Rest: "more"}
+	acceptsMore = Clause{Verb: "accept", Rest: "more"}
 )
 
 func judgePolicy(c *match.Change) judgement {
@@ -102,52 +102,52 @@ func judgePolicy(c *match.Change) judgement {
 	added := c.Added() || !c.Removed() && c.Path.Has("validations")
 	switch {
 	case last == "message" || last == "messageExpression" || last == "reason" || c.Path.Has("auditAnnotations"):
-		return judgement{RestartsNothing, Info, "a policy says its reason in other words", Gist{Verb: "read", Rest: "other words of a policy"}}
+		return judgement{RestartsNothing, Info, "a policy says its reason in other words", Clause{Verb: "read", Rest: "other words of a policy"}}
 	case last == "failurePolicy":
-		return either(c.New.Scalar() != "Ignore", "what a policy cannot judge is refused", "what a policy cannot judge is accepted")
+		return eitherTrend(c.New.Scalar() != "Ignore", "what a policy cannot judge is refused", "what a policy cannot judge is accepted")
 	case c.Path.Has("validations"):
-		return either(added, "a policy has another condition: what does not meet it is refused", "a policy has a condition less: what it refused is accepted")
+		return eitherTrend(added, "a policy has another condition: what does not meet it is refused", "a policy has a condition less: what it refused is accepted")
 	case c.Path.Has("matchConditions"):
-		return either(!added, "a policy is about more requests", "a policy is about fewer requests")
+		return eitherTrend(!added, "a policy is about more requests", "a policy is about fewer requests")
 	case c.Path.Has("resourceRules") || last == "operations":
-		return either(c.Added(), "a policy is about more requests", "a policy is about fewer requests")
+		return eitherTrend(c.Added(), "a policy is about more requests", "a policy is about fewer requests")
 	case isTable(c):
 		return judgeTable(c)
 	case c.Path.Has("namespaceSelector"), c.Path.Has("objectSelector"):
 		return judgeSelector(c, "a policy")
 	case c.Path.Has("excludeResourceRules"):
-		return either(c.Removed(), "a policy is about more requests", "a policy is about fewer requests")
+		return eitherTrend(c.Removed(), "a policy is about more requests", "a policy is about fewer requests")
 	}
-	return judgement{AdmitsMore, Warning, "a policy decides in another way: read its expressions", Gist{Verb: "decide", Rest: "in another way on what is accepted"}}
+	return judgement{AdmitsMore, Warning, "a policy decides in another way: read its expressions", Clause{Verb: "decide", Rest: "in another way on what is accepted"}}
 }
 
 // judgeWebhook says where a webhook goes as far as its fields say it; what its program decides nobody knows. A webhook that is missing judges
 // nothing, and one without a failurePolicy refuses what it cannot answer for
 // (https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/#failure-policy).
 func judgeWebhook(c *match.Change) judgement {
-	other := judgement{AdmitsMore, Warning, "a webhook decides in another way, and nobody can say which", Gist{Verb: "have", Rest: "another webhook"}}
+	other := judgement{AdmitsMore, Warning, "a webhook decides in another way, and nobody can say which", Clause{Verb: "have", Rest: "another webhook"}}
 	of := func(field string) bool { return len(c.Path) > 2 && c.Path[2] == field }
 	switch {
 	case (c.Whole() || len(c.Path) <= 2) && c.Removed() && c.Kind() == "ValidatingWebhookConfiguration":
-		return judgement{AdmitsMore, Critical, "a webhook is gone: what it refused is accepted (" + c.Object().ID.Name + ")", Gist{Verb: "lose", Rest: "the webhook " + c.Object().ID.Name}}
+		return judgement{AdmitsMore, Critical, "a webhook is gone: what it refused is accepted (" + c.Object().ID.Name + ")", Clause{Verb: "lose", Rest: "the webhook " + c.Object().ID.Name}}
 	case (c.Whole() || len(c.Path) <= 2) && c.Removed():
-		return judgement{AdmitsMore, Warning, "a webhook that rewrites what others ask for is gone: " + c.Object().ID.Name, Gist{Verb: "lose", Rest: "the webhook " + c.Object().ID.Name}}
+		return judgement{AdmitsMore, Warning, "a webhook that rewrites what others ask for is gone: " + c.Object().ID.Name, Clause{Verb: "lose", Rest: "the webhook " + c.Object().ID.Name}}
 	case of("failurePolicy"):
-		return either(c.New.Scalar() != "Ignore", "what a webhook does not answer for is refused", "what a webhook does not answer for is accepted")
+		return eitherTrend(c.New.Scalar() != "Ignore", "what a webhook does not answer for is refused", "what a webhook does not answer for is accepted")
 	case of("timeoutSeconds"):
-		return judgement{RestartsNothing, Notice, "a webhook has another time to answer", Gist{Verb: "have", Rest: "a webhook with another time to answer"}}
+		return judgement{RestartsNothing, Notice, "a webhook has another time to answer", Clause{Verb: "have", Rest: "a webhook with another time to answer"}}
 	case of("matchConditions") && (c.Added() || c.Removed()):
-		return either(c.Removed(), "a webhook is about more requests", "a webhook is about fewer requests")
+		return eitherTrend(c.Removed(), "a webhook is about more requests", "a webhook is about fewer requests")
 	case of("rules") && (c.Added() || c.Removed()):
-		return either(c.Added(), "a webhook is about more requests", "a webhook is about fewer requests")
+		return eitherTrend(c.Added(), "a webhook is about more requests", "a webhook is about fewer requests")
 	case of("rules") && c.Path.Last() == "scope", of("matchPolicy"):
-		return either(c.New.Scalar() == "*" || c.New.Scalar() == "Equivalent", "a webhook is about more requests", "a webhook is about fewer requests")
+		return eitherTrend(c.New.Scalar() == "*" || c.New.Scalar() == "Equivalent", "a webhook is about more requests", "a webhook is about fewer requests")
 	case of("namespaceSelector"), of("objectSelector"):
 		return judgeSelector(c, "a webhook")
 	case of("clientConfig") && c.Path.Last() == "caBundle":
-		return judgement{AdmitsMore, Warning, "a webhook is believed by another certificate", Gist{Verb: "believe", Rest: "another certificate of a webhook"}}
+		return judgement{AdmitsMore, Warning, "a webhook is believed by another certificate", Clause{Verb: "believe", Rest: "another certificate of a webhook"}}
 	case of("clientConfig"):
-		return judgement{AdmitsMore, Warning, "a webhook asks somebody else, who decides from now on: " + asked(c.After), Gist{Verb: "ask", Rest: asked(c.After) + " what is accepted"}}
+		return judgement{AdmitsMore, Warning, "a webhook asks somebody else, who decides from now on: " + webhookTargets(c.After), Clause{Verb: "ask", Rest: webhookTargets(c.After) + " what is accepted"}}
 	}
 	return other
 }
@@ -163,9 +163,9 @@ func judgeSelector(c *match.Change, what string) judgement {
 	is, ok := labels.Read(within(&c.After.Root, of))
 	fewer, more := len(was.Minus(is)) > 0, len(is.Minus(was)) > 0
 	if !readable || !ok || fewer == more {
-		return judgement{AdmitsMore, Warning, what + " is about other " + whose, Gist{Verb: "have", Rest: what + " about other " + whose}}
+		return judgement{AdmitsMore, Warning, what + " is about other " + whose, Clause{Verb: "have", Rest: what + " about other " + whose}}
 	}
-	return either(more, what+" is about more "+whose, what+" is about fewer "+whose)
+	return eitherTrend(more, what+" is about more "+whose, what+" is about fewer "+whose)
 }
 
 // within is the value at a path of keys, and of names or numbers of items; nil where there is none.
@@ -191,22 +191,22 @@ func judgeBinding(c *match.Change) judgement {
 		deny := c.Path.Last() == "Deny"
 		switch {
 		case deny && c.Removed():
-			return judgement{AdmitsMore, Critical, "a policy no longer refuses, it only warns or records", Gist{Verb: "lose", Rest: "an admission policy, which only warns now"}}
+			return judgement{AdmitsMore, Critical, "a policy no longer refuses, it only warns or records", Clause{Verb: "lose", Rest: "an admission policy, which only warns now"}}
 		case deny:
 			return judgement{AdmitsLess, Warning, "a policy refuses what it only warned about", refusesMore}
 		}
-		return judgement{RestartsNothing, Info, "what a policy warns about or records changes", Gist{Verb: "see", Rest: "other warnings"}}
+		return judgement{RestartsNothing, Info, "what a policy warns about or records changes", Clause{Verb: "see", Rest: "other warnings"}}
 	}
 	if c.Path.Has("namespaceSelector") || c.Path.Has("objectSelector") {
 		return judgeSelector(c, "a policy")
 	}
 	if c.Path.Has("matchResources") {
-		return judgement{AdmitsMore, Warning, "a policy is about other objects", Gist{Verb: "have", Rest: "a policy about other objects"}}
+		return judgement{AdmitsMore, Warning, "a policy is about other objects", Clause{Verb: "have", Rest: "a policy about other objects"}}
 	}
-	return judgement{AdmitsMore, Warning, "a binding is about another policy", Gist{Verb: "have", Rest: "a binding to another policy"}}
+	return judgement{AdmitsMore, Warning, "a binding is about another policy", Clause{Verb: "have", Rest: "a binding to another policy"}}
 }
 
-func either(refuses bool, less, more string) judgement {
+func eitherTrend(refuses bool, less, more string) judgement {
 	if refuses {
 		return judgement{AdmitsLess, Warning, less, refusesMore}
 	}
@@ -223,21 +223,21 @@ func judgeLimit(c *match.Change) judgement {
 		return judgeExternal(external(missing(is, was)), external(missing(was, is)))
 	case "lockstep.dev/queue":
 		if c.Removed() {
-			return judgement{AdmitsMore, Notice, "jobs need name no queue", Gist{Verb: "need", Rest: "name no queue"}}
+			return judgement{AdmitsMore, Notice, "jobs need name no queue", Clause{Verb: "need", Rest: "name no queue"}}
 		}
-		return judgement{AdmitsLess, Warning, "jobs must name the queue " + c.New.Scalar(), Gist{Verb: "must", Rest: "name a queue in their jobs"}}
+		return judgement{AdmitsLess, Warning, "jobs must name the queue " + c.New.Scalar(), Clause{Verb: "must", Rest: "name a queue in their jobs"}}
 	case "lockstep.dev/variants":
 		return judgeRuntimes(variants(missing(is, was)), variants(missing(was, is)))
 	}
 	// An entry that is missing bounds nothing.
 	if looser(was, is) {
-		return judgement{AdmitsMore, Notice, "jobs may be larger: " + upTo(missing(is, was)), Gist{Verb: "may", Rest: "run larger jobs"}}
+		return judgement{AdmitsMore, Notice, "jobs may be larger: " + maxNodesText(missing(is, was)), Clause{Verb: "may", Rest: "run larger jobs"}}
 	}
-	return judgement{AdmitsLess, Warning, "jobs must be smaller: at most " + strings.Join(missing(is, was), ", "), Gist{Verb: "must", Rest: "run smaller jobs"}}
+	return judgement{AdmitsLess, Warning, "jobs must be smaller: at most " + strings.Join(missing(is, was), ", "), Clause{Verb: "must", Rest: "run smaller jobs"}}
 }
 
-// upTo says how large jobs may be; where no bound is named there is none.
-func upTo(bounds []string) string {
+// maxNodesText says how large jobs may be; where no bound is named there is none.
+func maxNodesText(bounds []string) string {
 	if len(bounds) == 0 {
 		return "without a bound"
 	}
@@ -247,11 +247,11 @@ func upTo(bounds []string) string {
 func judgeRuntimes(added, removed []string) judgement {
 	switch {
 	case len(removed) > 0 && len(added) > 0:
-		return judgement{AdmitsLess, Warning, "other runtimes may be used: " + strings.Join(added, ", ") + " instead of " + strings.Join(removed, ", "), Gist{Verb: "may", Rest: "use other runtimes"}}
+		return judgement{AdmitsLess, Warning, "other runtimes may be used: " + strings.Join(added, ", ") + " instead of " + strings.Join(removed, ", "), Clause{Verb: "may", Rest: "use other runtimes"}}
 	case len(removed) > 0:
-		return judgement{AdmitsLess, Warning, "runtimes may no longer be used: " + strings.Join(removed, ", "), Gist{Verb: "may", Rest: "no longer use " + strings.Join(removed, ", ")}}
+		return judgement{AdmitsLess, Warning, "runtimes may no longer be used: " + strings.Join(removed, ", "), Clause{Verb: "may", Rest: "no longer use " + strings.Join(removed, ", ")}}
 	}
-	return judgement{AdmitsMore, Notice, "more runtimes may be used: " + strings.Join(added, ", "), Gist{Verb: "may", Rest: "use " + strings.Join(added, ", ")}}
+	return judgement{AdmitsMore, Notice, "more runtimes may be used: " + strings.Join(added, ", "), Clause{Verb: "may", Rest: "use " + strings.Join(added, ", ")}}
 }
 
 // judgeExternal warns of runtimes that others installed: their jobs have no bounds but quota and queue.
@@ -310,23 +310,23 @@ func judgeRange(c *match.Change) judgement {
 	switch {
 	case c.Whole() || c.Path.Is("spec", "limits", "*"):
 		if c.Removed() {
-			return judgement{AdmitsMore, Warning, "containers have no bounds and no defaults any more", Gist{Verb: "may", Rest: "run containers without bounds"}}
+			return judgement{AdmitsMore, Warning, "containers have no bounds and no defaults any more", Clause{Verb: "may", Rest: "run containers without bounds"}}
 		}
-		return judgement{AdmitsLess, Notice, "containers get bounds and defaults", Gist{Verb: "get", Rest: "bounds for containers"}}
+		return judgement{AdmitsLess, Notice, "containers get bounds and defaults", Clause{Verb: "get", Rest: "bounds for containers"}}
 	case c.Path.Has("default") || c.Path.Has("defaultRequest"):
-		return judgement{NewJobsOnly, Notice, "containers that say nothing get other resources", Gist{Verb: "get", Rest: "other defaults for containers"}}
+		return judgement{NewJobsOnly, Notice, "containers that say nothing get other resources", Clause{Verb: "get", Rest: "other defaults for containers"}}
 	case c.Path.Has("min"):
-		return either(towards == more, "small containers are refused", "smaller containers are accepted")
+		return eitherTrend(towards == more, "small containers are refused", "smaller containers are accepted")
 	}
 	// Without a maximum everything is accepted.
 	if c.Removed() || !c.Added() && towards == more {
-		return judgement{AdmitsMore, Notice, "larger containers are accepted", Gist{Verb: "may", Rest: "run larger containers"}}
+		return judgement{AdmitsMore, Notice, "larger containers are accepted", Clause{Verb: "may", Rest: "run larger containers"}}
 	}
-	return judgement{AdmitsLess, Warning, "large containers are refused", Gist{Verb: "must", Rest: "run smaller containers"}}
+	return judgement{AdmitsLess, Warning, "large containers are refused", Clause{Verb: "must", Rest: "run smaller containers"}}
 }
 
-// asked is whom webhooks ask: addresses, and Services of the cluster.
-func asked(o *object.Object) string {
+// webhookTargets is whom webhooks ask: addresses, and Services of the cluster.
+func webhookTargets(o *object.Object) string {
 	var found []string
 	for hook := range items(o.Root.Get("webhooks")) {
 		client := hook.Get("clientConfig")

@@ -12,18 +12,18 @@ var boundaryRule = &Rule{
 	judge: each(func(c *Cluster, part []*match.Change) Effect {
 		change := part[0]
 		switch {
-		case c.unplugged():
+		case c.keepsAfterEngine():
 			return c.effect(part, ChangesSync, Notice, "an object is written to another folder, and the cluster has no GitOps engine any more that looks at it").
-				with("are", "no longer applied by a GitOps engine")
+				withClause("are", "no longer applied by a GitOps engine")
 		case c.was.engine.applies(c.Name, change.Before.Folder) == nil:
 			return c.effect(part, ChangesSync, Info, "an object is written to another folder, which no GitOps engine of the specs looks at").
-				with("are", "applied by another stage")
+				withClause("are", "applied by another stage")
 		}
 		severity := Warning
-		if (change.Kind() == "Namespace" || change.Kind() == "PersistentVolumeClaim") && !kept(change.Before) {
+		if (change.Kind() == "Namespace" || change.Kind() == "PersistentVolumeClaim") && !isKeptByEngine(change.Before) {
 			severity = Critical
 		}
 		return c.effect(part, ChangesSync, severity, "another stage of the GitOps engine applies the object: the former one may delete it first").
-			with("are", "applied by another stage").to(Hampered).helped("sync the new stage first, with pruning of the former one paused")
+			withClause("are", "applied by another stage").withJobs(JobsHampered).withHelp("sync the new stage first, with pruning of the former one paused")
 	}),
 }

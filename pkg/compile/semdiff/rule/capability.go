@@ -24,22 +24,22 @@ var capabilityRule = &Rule{
 		if c.Whole() {
 			return c.Added() && !c.Renamed() && len(abilities(c.After)) > 0
 		}
-		return len(gained(c)) > 0
+		return len(abilitiesGained(c)) > 0
 	},
 	judge: func(c *Cluster, changes []*match.Change) []Effect {
 		var effects []Effect
 		for _, part := range match.ByObject(changes) {
 			if part[0].Whole() {
-				effects = append(effects, c.capable(part[0]))
+				effects = append(effects, c.newAbility(part[0]))
 			} else {
-				effects = append(effects, c.enabled(part, gained(part[0])))
+				effects = append(effects, c.gainedAbility(part, abilitiesGained(part[0])))
 			}
 		}
 		for _, change := range c.added {
 			// Others are told by the rule. On a cluster that is new there is nothing yet that an object could take.
-			if change.Fate.WithTenant && broughtIn(change.After) {
-				if can := abilities(change.After); len(can) > 0 && (!change.Fate.WithCluster || gravest(can).severity == Critical) {
-					effects = append(effects, c.enabled([]*match.Change{change}, can))
+			if change.Disposal.WithTenant && isForeignObject(change.After) {
+				if can := abilities(change.After); len(can) > 0 && (!change.Disposal.WithCluster || gravest(can).severity == Critical) {
+					effects = append(effects, c.gainedAbility([]*match.Change{change}, can))
 				}
 			}
 		}
@@ -66,16 +66,16 @@ func abilities(o *object.Object) []ability {
 			break
 		}
 	}
-	if isEngineObject(o) && !broughtIn(o) {
+	if isEngineObject(o) && !isForeignObject(o) {
 		// What the compiler makes of specs matters by the repository only.
 		can = slices.DeleteFunc(can, func(a ability) bool { return a.follows == "" })
 	}
-	return append(can, standing(o)...)
+	return append(can, abilitiesByPlace(o)...)
 }
 
-// standing is what a plain object that a chart or an overlay brings can do by its place: others look for it there.
-func standing(o *object.Object) []ability {
-	if !broughtIn(o) || isEngineObject(o) || !slices.Contains(match.PlainKinds, o.ID.Kind) {
+// abilitiesByPlace is what a plain object that a chart or an overlay brings can do by its place: others look for it there.
+func abilitiesByPlace(o *object.Object) []ability {
+	if !isForeignObject(o) || isEngineObject(o) || !slices.Contains(match.PlainKinds, o.ID.Kind) {
 		return nil
 	}
 	switch namespace := o.ID.Namespace; {
@@ -95,8 +95,8 @@ var clusterNames = []string{"kube-root-ca.crt", "openshift-service-ca.crt", "kub
 // operators are the namespaces of those that the bundle works with, as they are installed by default. What runs there is not compiled.
 var operators = []string{"flux-system", "argocd", "kueue-system", "jobset-system", "kubeflow-system", "kubeflow", "cert-manager", "istio-system"}
 
-// broughtIn reports whether an object is not one that the compiler makes of specs: an overlay or a chart brings it.
-func broughtIn(o *object.Object) bool { return o.Rule == nil || o.Rule.Kind != origin.Constant }
+// isForeignObject reports whether an object is not one that the compiler makes of specs: an overlay or a chart brings it.
+func isForeignObject(o *object.Object) bool { return o.Rule == nil || o.Rule.Kind != origin.Constant }
 
 // isSystem reports whether a namespace is one of the cluster itself.
 func isSystem(namespace string) bool {
@@ -108,51 +108,51 @@ func gravest(can []ability) ability {
 	return slices.MaxFunc(can, func(a, b ability) int { return cmp.Compare(a.severity, b.severity) })
 }
 
-// capable is a new object that can do something.
-func (c *Cluster) capable(change *match.Change) Effect {
+// newAbility is a new object that can do something.
+func (c *Cluster) newAbility(change *match.Change) Effect {
 	part, can := []*match.Change{change}, abilities(change.After)
 	if isEngine(change) {
 		can = slices.DeleteFunc(can, func(a ability) bool { return a.follows != "" && c.was.sources[a.follows] })
 		if len(can) == 0 {
-			return c.staged(part)
+			return c.stageAddedOrRemoved(part)
 		}
 	}
-	return c.enabled(part, can)
+	return c.gainedAbility(part, can)
 }
 
-// enabled says what an object can do that it could not do before.
-func (c *Cluster) enabled(part []*match.Change, can []ability) Effect {
+// gainedAbility says what an object can do that it could not do before.
+func (c *Cluster) gainedAbility(part []*match.Change, can []ability) Effect {
 	o, worst := part[0].After, gravest(can)
 	words := make([]string, len(can))
 	for i := range can {
 		words[i] = can[i].words
 	}
-	subject, detail := oneOf(o.ID.Kind), shownAll(part)
+	subject, detail := withArticle(o.ID.Kind), changesText(part)
 	if part[0].Whole() {
-		subject, detail = "a new "+o.ID.Kind, called(o.ID)+" "+strings.Join(words, "; ")
+		subject, detail = "a new "+o.ID.Kind, objectName(o.ID)+" "+strings.Join(words, "; ")
 	}
 	severity := worst.severity
-	if worst.follows != "" && !broughtIn(o) && c.byHand() {
+	if worst.follows != "" && !isForeignObject(o) && c.appliedByHand() {
 		severity = Warning // the cluster gets its first engine, by a line of its spec
 	}
-	e := c.effect(part, worst.consequence, severity, subject+" "+worst.words).detailed(detail)
+	e := c.effect(part, worst.consequence, severity, subject+" "+worst.words).withDetail(detail)
 	e.Aspect = Aspect(o.ID.Kind)
 	switch worst.consequence {
 	case ChangesSync, OpensNetwork:
-		e.Jobs = Included
+		e.Jobs = JobsIncluded
 	case AdmitsLess:
-		e.Jobs = Hampered
+		e.Jobs = JobsHampered
 	}
 	if worst.follows != "" {
-		return e.withOf("cluster "+c.Name, "follow", "the repository "+worst.follows).helped("merge it when you know who can write there")
+		return e.withClauseOf("cluster "+c.Name, "follow", "the repository "+worst.follows).withHelp("merge it when you know who can write there")
 	}
-	rest := oneOf(o.ID.Kind) + " that " + worst.words
-	return e.withOf("cluster "+c.Name, "get", rest)
+	rest := withArticle(o.ID.Kind) + " that " + worst.words
+	return e.withClauseOf("cluster "+c.Name, "get", rest)
 }
 
-// gained is what an object that was there before can do now. What an engine follows, where a Service leads, and what the API server does
+// abilitiesGained is what an object that was there before can do now. What an engine follows, where a Service leads, and what the API server does
 // not let change is told by the rules for these.
-func gained(change *match.Change) []ability {
+func abilitiesGained(change *match.Change) []ability {
 	if change.Before == nil || change.After == nil || isEngine(change) || isService(change) || isFixed(change) {
 		return nil
 	}

@@ -91,7 +91,7 @@ func warned(consequence Consequence, words string) []ability {
 // whenBroughtIn is what objects can do that an overlay or a chart brings; those of specs are told by the rules for them.
 func whenBroughtIn(consequence Consequence, words string) func(*object.Object) []ability {
 	return func(o *object.Object) []ability {
-		if !broughtIn(o) {
+		if !isForeignObject(o) {
 			return nil
 		}
 		return warned(consequence, words)
@@ -193,7 +193,7 @@ func webhook(o *object.Object) []ability {
 	}
 	about = distinct(about)
 	reads, severity := "reads, and may refuse, ", Warning
-	away := strings.Contains(asked(o), "://")
+	away := strings.Contains(webhookTargets(o), "://")
 	switch {
 	case o.ID.Kind == "MutatingWebhookConfiguration":
 		reads = "reads, and may rewrite, "
@@ -203,7 +203,7 @@ func webhook(o *object.Object) []ability {
 	case away && slices.ContainsFunc(about, func(r string) bool { return r == "*" || r == "*/*" || r == "secrets" }):
 		severity = Critical
 	}
-	return []ability{{consequence: AdmitsMore, severity: severity, words: reads + cmp.Or(several(plainResources(about)), "nothing") + " that others ask for: it asks " + asked(o)}}
+	return []ability{{consequence: AdmitsMore, severity: severity, words: reads + cmp.Or(several(plainResources(about)), "nothing") + " that others ask for: it asks " + webhookTargets(o)}}
 }
 
 // plainResources are resources in a sentence.
@@ -336,7 +336,7 @@ func priority(o *object.Object) []ability {
 	switch {
 	case o.Root.Scalar("globalDefault") == "true":
 		return warned(ReordersQueue, "is the default: all pods that name no priority get "+strconv.Itoa(int(value)))
-	case broughtIn(o) && value > 0 && o.Root.Scalar("preemptionPolicy") != "Never":
+	case isForeignObject(o) && value > 0 && o.Root.Scalar("preemptionPolicy") != "Never":
 		return warned(ReordersQueue, "lets pods stop those of others below the priority "+strconv.Itoa(int(value)))
 	}
 	return nil

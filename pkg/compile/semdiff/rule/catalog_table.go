@@ -49,9 +49,9 @@ func judgeTable(c *match.Change) judgement {
 	name := c.Path[2]
 	if name == "runtimes" || name == "profiles" {
 		if !isIndex(c.New.Scalar(), strings.TrimSuffix(name, "s")) {
-			return judgement{AdmitsMore, Warning, "the policy for TrainJobs takes one runtime or profile for another", Gist{Verb: "are", Rest: "judged in another way"}}
+			return judgement{AdmitsMore, Warning, "the policy for TrainJobs takes one runtime or profile for another", Clause{Verb: "are", Rest: "judged in another way"}}
 		}
-		return judgement{RestartsNothing, Info, "the policy for TrainJobs knows other runtimes or profiles", Gist{Verb: "know", Rest: "other runtimes"}}
+		return judgement{RestartsNothing, Info, "the policy for TrainJobs knows other runtimes or profiles", Clause{Verb: "know", Rest: "other runtimes"}}
 	}
 	switch {
 	case name == machineLabels:
@@ -59,15 +59,15 @@ func judgeTable(c *match.Change) judgement {
 	case name == machineResources:
 		return judgeMachineResources(c)
 	case c.Removed():
-		return judgement{AdmitsLess, Notice, "the policy for TrainJobs no longer knows a runtime or a profile", Gist{Of: "the policy for TrainJobs", Verb: "know", Rest: "fewer runtimes or profiles"}}
+		return judgement{AdmitsLess, Notice, "the policy for TrainJobs no longer knows a runtime or a profile", Clause{Of: "the policy for TrainJobs", Verb: "know", Rest: "fewer runtimes or profiles"}}
 	case c.Added():
-		return judgement{AdmitsMore, Info, "the policy for TrainJobs knows one more runtime or profile", Gist{Of: "the policy for TrainJobs", Verb: "know", Rest: "more runtimes or profiles"}}
+		return judgement{AdmitsMore, Info, "the policy for TrainJobs knows one more runtime or profile", Clause{Of: "the policy for TrainJobs", Verb: "know", Rest: "more runtimes or profiles"}}
 	}
 	return judgeBounds(tableOf(c.Old.Scalar()), tableOf(c.New.Scalar()))
 }
 
 // judgedOtherwise is what becomes of a table that is not understood.
-var judgedOtherwise = judgement{AdmitsMore, Warning, "the policy for TrainJobs judges a runtime in another way", Gist{Verb: "are", Rest: "judged in another way"}}
+var judgedOtherwise = judgement{AdmitsMore, Warning, "the policy for TrainJobs judges a runtime in another way", Clause{Verb: "are", Rest: "judged in another way"}}
 
 // judgeBounds compares the bounds of a runtime or a profile.
 func judgeBounds(before, after map[string]string) judgement {
@@ -89,14 +89,14 @@ func judgeBounds(before, after map[string]string) judgement {
 	case !differs || len(before) == 0 || len(after) == 0:
 		return judgedOtherwise
 	case all == more:
-		return judgement{AdmitsMore, Notice, "the policy for TrainJobs accepts more of a runtime or a profile", Gist{Verb: "admit", Rest: "more"}}
+		return judgement{AdmitsMore, Notice, "the policy for TrainJobs accepts more of a runtime or a profile", Clause{Verb: "admit", Rest: "more"}}
 	case all == less:
-		return judgement{AdmitsLess, Warning, "the policy for TrainJobs accepts less of a runtime or a profile", Gist{Verb: "admit", Rest: "less"}}
+		return judgement{AdmitsLess, Warning, "the policy for TrainJobs accepts less of a runtime or a profile", Clause{Verb: "admit", Rest: "less"}}
 	}
 	if moves && before["nodes"] == after["nodes"] {
-		return judgement{RestartsNothing, Info, "the policy for TrainJobs knows other machines of a runtime", Gist{Verb: "know", Rest: "other machines"}}
+		return judgement{RestartsNothing, Info, "the policy for TrainJobs knows other machines of a runtime", Clause{Verb: "know", Rest: "other machines"}}
 	}
-	return judgement{NewJobsOnly, Notice, "the policy for TrainJobs counts with another default", Gist{Verb: "start", Rest: "new jobs with another number of nodes"}}
+	return judgement{NewJobsOnly, Notice, "the policy for TrainJobs counts with another default", Clause{Verb: "start", Rest: "new jobs with another number of nodes"}}
 }
 
 func trendOfEntry(key string, before, after map[string]string) trend {
@@ -124,17 +124,17 @@ func shareTrend(key string, before, after map[string]string) trend {
 // judgeMachineLabels judges the list of labels that patches of TrainJobs may not choose machines by.
 func judgeMachineLabels(c *match.Change) judgement {
 	if c.Removed() || !c.Added() && len(missing(itemsOf(c.Old), itemsOf(c.New))) > 0 {
-		return judgement{AdmitsMore, Notice, "TrainJobs may choose machines by more labels", Gist{Verb: "admit", Rest: "more"}}
+		return judgement{AdmitsMore, Notice, "TrainJobs may choose machines by more labels", Clause{Verb: "admit", Rest: "more"}}
 	}
-	return judgement{AdmitsLess, Notice, "TrainJobs may choose machines by fewer labels", Gist{Verb: "admit", Rest: "less"}}
+	return judgement{AdmitsLess, Notice, "TrainJobs may choose machines by fewer labels", Clause{Verb: "admit", Rest: "less"}}
 }
 
 // judgeMachineResources judges the list of resources that TrainJobs of runtimes that others installed may ask for.
 func judgeMachineResources(c *match.Change) judgement {
 	if !c.Added() && len(missing(itemsOf(c.Old), itemsOf(c.New))) > 0 {
-		return judgement{AdmitsLess, Notice, "TrainJobs of external runtimes may ask for fewer kinds of resources", Gist{Verb: "admit", Rest: "less"}}
+		return judgement{AdmitsLess, Notice, "TrainJobs of external runtimes may ask for fewer kinds of resources", Clause{Verb: "admit", Rest: "less"}}
 	}
-	return judgement{AdmitsMore, Info, "TrainJobs of external runtimes may ask for more kinds of resources", Gist{Verb: "admit", Rest: "more"}}
+	return judgement{AdmitsMore, Info, "TrainJobs of external runtimes may ask for more kinds of resources", Clause{Verb: "admit", Rest: "more"}}
 }
 
 // itemsOf reads a list of CEL.
@@ -159,7 +159,7 @@ func shownTables(changes []*match.Change) string {
 		}
 	}
 	if len(words) == 0 {
-		return shownAll(changes)
+		return changesText(changes)
 	}
 	return strings.Join(words, ", ")
 }

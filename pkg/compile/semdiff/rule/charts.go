@@ -31,7 +31,7 @@ var chartsRule = &Rule{
 		effects := eachOf(aspectOf, (*Cluster).component)(c, changes)
 		for _, change := range c.added {
 			// Others are told by the rule.
-			if change.Fate.WithTenant && !change.Fate.WithCluster && isWorkload(change.Object()) {
+			if change.Disposal.WithTenant && !change.Disposal.WithCluster && isWorkload(change.Object()) {
 				effects = append(effects, c.newWorkload([]*match.Change{change}))
 			}
 		}
@@ -53,32 +53,32 @@ func (c *Cluster) component(part []*match.Change) Effect {
 	case first.Whole() && first.Added() && workload:
 		return c.newWorkload(part)
 	case first.Whole() && first.Added():
-		return c.effect(part, AddsObjects, Info, "a component is new: "+kind).with("get", "new components")
+		return c.effect(part, AddsObjects, Info, "a component is new: "+kind).withClause("get", "new components")
 	case first.Whole() && definition:
-		return c.effect(part, DeletesData, Critical, "a kind of objects goes, and all objects of the kind with it").with("lose", "all objects of a kind").to(Stopped)
+		return c.effect(part, DeletesData, Critical, "a kind of objects goes, and all objects of the kind with it").withClause("lose", "all objects of a kind").withJobs(JobsStopped)
 	case first.Whole() && isController(first.Before):
-		return c.effect(part, DeletesObjects, Critical, "the controller is gone: nobody runs jobs").with("have", "no controller, so that nobody runs jobs").to(Hampered)
+		return c.effect(part, DeletesObjects, Critical, "the controller is gone: nobody runs jobs").withClause("have", "no controller, so that nobody runs jobs").withJobs(JobsHampered)
 	case first.Whole() && workload:
-		return c.effect(part, DeletesObjects, Warning, "a component is gone: "+kind).with("lose", "a component")
+		return c.effect(part, DeletesObjects, Warning, "a component is gone: "+kind).withClause("lose", "a component")
 	case first.Whole():
-		return c.effect(part, DeletesObjects, Notice, "a component has one object less: "+kind).with("lose", "a part of a component")
+		return c.effect(part, DeletesObjects, Notice, "a component has one object less: "+kind).withClause("lose", "a part of a component")
 	case workload:
 		e := c.aspect(part)
 		e.Aspect = aspectOf(first)
 		return e
 	case definition:
-		return c.effect(part, RestartsNothing, Warning, "a kind of objects has another schema: those that exist may no longer be valid").with("get", "another schema of a kind")
+		return c.effect(part, RestartsNothing, Warning, "a kind of objects has another schema: those that exist may no longer be valid").withClause("get", "another schema of a kind")
 	}
-	return c.setUp(part)
+	return c.componentContent(part)
 }
 
-// setUp is a part of a component that has another content. In a namespace of the cluster itself it may be anything.
-func (c *Cluster) setUp(part []*match.Change) Effect {
+// componentContent is a part of a component that has another content. In a namespace of the cluster itself it may be anything.
+func (c *Cluster) componentContent(part []*match.Change) Effect {
 	o := part[0].Object()
 	if isSystem(o.ID.Namespace) {
-		return c.effect(part, RestartsNothing, Warning, "what the cluster itself runs by changes: "+called(o.ID)).withOf("cluster "+c.Name, "set up", "its own "+called(o.ID)+" in another way")
+		return c.effect(part, RestartsNothing, Warning, "what the cluster itself runs by changes: "+objectName(o.ID)).withClauseOf("cluster "+c.Name, "set up", "its own "+objectName(o.ID)+" in another way")
 	}
-	return c.effect(part, RestartsNothing, Notice, "a component is set up in another way: "+o.ID.Kind).with("set up", "components in another way")
+	return c.effect(part, RestartsNothing, Notice, "a component is set up in another way: "+o.ID.Kind).withClause("set up", "components in another way")
 }
 
 // isController reports whether an object is the controller, without which nobody runs jobs.
@@ -98,12 +98,12 @@ func pauses(change *match.Change) bool {
 func (c *Cluster) stopped(part []*match.Change) Effect {
 	o := part[0].After
 	if !slices.ContainsFunc(part, stopsPods) {
-		return c.effect(part, RestartsNothing, Warning, "changes of a component no longer reach its pods: "+o.ID.Name).withOf(called(o.ID), "keep", "its pods, whatever changes")
+		return c.effect(part, RestartsNothing, Warning, "changes of a component no longer reach its pods: "+o.ID.Name).withClauseOf(objectName(o.ID), "keep", "its pods, whatever changes")
 	}
 	if isController(o) {
-		return c.effect(part, RestartsPlatform, Critical, "the controller runs no pods: nobody runs jobs").with("have", "a controller without pods, so that nobody runs jobs").to(Hampered)
+		return c.effect(part, RestartsPlatform, Critical, "the controller runs no pods: nobody runs jobs").withClause("have", "a controller without pods, so that nobody runs jobs").withJobs(JobsHampered)
 	}
-	return c.effect(part, RestartsPlatform, Warning, "a component runs no pods any more: "+o.ID.Name).withOf(called(o.ID), "run", "no pods any more")
+	return c.effect(part, RestartsPlatform, Warning, "a component runs no pods any more: "+o.ID.Name).withClauseOf(objectName(o.ID), "run", "no pods any more")
 }
 
 // The aspects.
@@ -141,37 +141,37 @@ func (c *Cluster) aspect(part []*match.Change) Effect {
 	name := first.Object().ID.Name
 	switch aspectOf(first) {
 	case itself:
-		return c.setUp(part)
+		return c.componentContent(part)
 	case itsCount:
 		return c.stopped(part)
 	case itsImage:
 		return c.otherImage(part)
 	case itsAccount:
 		account, severity := cmp.Or(first.New.Scalar(), "default"), Warning
-		if c.powerful(first.After) != "" {
+		if c.powerfulAccount(first.After) != "" {
 			severity = Critical
 		} else if c.unknownAccount(first.After) != "" {
 			account += ", whose rights are not known here"
 		}
 		return c.effect(part, RestartsPlatform, severity, "pods of "+name+" run as another service account, with its rights: "+account).
-			with("replace", "pods of "+name+", which run as the service account "+account)
+			withClause("replace", "pods of "+name+", which run as the service account "+account)
 	}
 	if words := otherPods(part); words != "" {
-		return c.effect(part, RestartsPlatform, Warning, "pods of "+name+" "+words).with("replace", "pods of "+name+", which "+words)
+		return c.effect(part, RestartsPlatform, Warning, "pods of "+name+" "+words).withClause("replace", "pods of "+name+", which "+words)
 	}
 	if slices.ContainsFunc(part, neverPulls) {
 		return c.effect(part, RestartsPlatform, Warning, "pods of "+name+" never pull their image: where a machine does not have it they do not start").
-			with("replace", "pods of "+name+", which never pull their image")
+			withClause("replace", "pods of "+name+", which never pull their image")
 	}
 	if isController(first.After) && slices.ContainsFunc(part, isPlaced) {
 		return c.effect(part, RestartsPlatform, Warning, "the controller may start on other machines: where none fits nobody runs jobs").
-			with("replace", "the controller, which may start on other machines")
+			withClause("replace", "the controller, which may start on other machines")
 	}
 	if isController(first.After) && slices.ContainsFunc(part, func(change *match.Change) bool { return change.Path.Has("resources") && !gets(change) }) {
 		return c.effect(part, RestartsPlatform, Warning, "the controller has other resources: where they are not enough nobody runs jobs").
-			with("replace", "the controller, with other resources")
+			withClause("replace", "the controller, with other resources")
 	}
-	return c.effect(part, RestartsPlatform, Notice, "pods of a component are replaced: "+name).with("replace", "pods of "+name)
+	return c.effect(part, RestartsPlatform, Notice, "pods of a component are replaced: "+name).withClause("replace", "pods of "+name)
 }
 
 // gets reports whether an amount grows.
@@ -191,10 +191,10 @@ func (c *Cluster) otherImage(part []*match.Change) Effect {
 		}
 		image = cmp.Or(image, several(brought))
 		comes := was == "" && len(newImages(change)) > 0
-		switch host := c.foreign(brought); {
+		switch host := c.newRegistry(brought); {
 		case host != "":
 			severity, title, image = Critical, "pods of "+name+" start with an image from a registry that nothing on the cluster came from: "+host, several(brought)
-		case severity < Warning && comes && (isController(change.After) || c.powerful(change.After) != ""):
+		case severity < Warning && comes && (isController(change.After) || c.powerfulAccount(change.After) != ""):
 			severity, title = Warning, "pods of "+name+" get another container, with what the component may do: "+image
 		case severity < Warning && was != "" && is != "" && registry(was) != registry(is):
 			severity, title = Warning, "pods of "+name+" start with an image from another registry: "+registry(is)
@@ -206,7 +206,7 @@ func (c *Cluster) otherImage(part []*match.Change) Effect {
 	if found := dangersOf(part); len(found) > 0 {
 		severity, title, rest = max(severity, found[0].severity()), title+", which "+found[0].words, rest+", which "+found[0].words
 	}
-	return c.effect(part, RestartsPlatform, severity, title).with("replace", rest)
+	return c.effect(part, RestartsPlatform, severity, title).withClause("replace", rest)
 }
 
 // arguments are those that come and go, each with a sign.

@@ -9,8 +9,8 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi"
 )
 
-// Known is what is known of a cluster beside its differences.
-type Known struct {
+// ClusterInput is what is known of a cluster beside its differences.
+type ClusterInput struct {
 	Name string
 	// Before and After are the facts of the units of each state; none is a state that does not have the cluster.
 	Before, After []*Facts
@@ -18,8 +18,8 @@ type Known struct {
 	Tenants []Tenant
 	// Ranges are the addresses of pods and Services, `10.128.0.0/14`. What is not a range is left out.
 	Ranges []string
-	// Everywhere are the tenants and runtimes of all clusters.
-	Everywhere *Everywhere
+	// AllClusters are the tenants and runtimes of all clusters.
+	AllClusters *AllClusters
 }
 
 // Tenant is a tenant of a cluster.
@@ -44,21 +44,21 @@ type Cluster struct {
 	bindings []*match.Change
 	tenants  []Tenant
 	// owners are the tenants that namespaces belong to.
-	owners     map[string]string
-	ranges     []netip.Prefix
-	everywhere *Everywhere
+	owners      map[string]string
+	ranges      []netip.Prefix
+	allClusters *AllClusters
 	// selected are the tenants whose namespaces a selector selects, by its text.
 	selected map[string][]string
 }
 
 // NewCluster puts together what is known of a cluster.
-func NewCluster(known Known) *Cluster {
+func NewCluster(known ClusterInput) *Cluster {
 	c := &Cluster{
 		Name: known.Name, was: newState(known.Before), is: newState(known.After), tenants: known.Tenants, selected: map[string][]string{}, owners: make(map[string]string, len(known.After)),
-		everywhere: known.Everywhere,
+		allClusters: known.AllClusters,
 	}
-	if c.everywhere == nil {
-		c.everywhere = NewEverywhere(map[string]Known{known.Name: known})
+	if c.allClusters == nil {
+		c.allClusters = NewAllClusters(map[string]ClusterInput{known.Name: known})
 	}
 	for i := range known.Tenants {
 		for _, name := range known.Tenants[i].Namespaces {

@@ -11,15 +11,15 @@ type Effect struct {
 	Rule        string
 	Consequence Consequence
 	Severity    Severity
-	Jobs        Jobs
+	Jobs        JobsImpact
 	// Subject is whom it happens to.
 	Subject Subject
 	// Title says what happens without the subject, the same for all that it happens to: "egress opens to TCP 443 at 0.0.0.0/0".
 	Title string
 	// Detail is what holds for this subject only: "8 nvidia.com/gpu were guaranteed, now 4"; it may be empty.
 	Detail string
-	// Gist is the clause of the verdict; the zero Gist is none.
-	Gist Gist
+	// Clause is the clause of the verdict; the zero Gist is none.
+	Clause Clause
 	// Before and After are the places of the specs that are responsible; nowhere where a side has none.
 	Before, After source.Span
 	// Help is what to do, where something must be done.
@@ -39,51 +39,51 @@ type Aspect string
 
 // effect returns what some changes of one object with one cause mean. Its detail is the changes themselves, where a rule has nothing better.
 func (c *Cluster) effect(changes []*match.Change, consequence Consequence, severity Severity, title string) Effect {
-	e := Effect{Consequence: consequence, Severity: severity, Subject: c.subject(changes[0]), Title: title, Detail: shownAll(changes), Changes: changes}
+	e := Effect{Consequence: consequence, Severity: severity, Subject: c.subject(changes[0]), Title: title, Detail: changesText(changes), Changes: changes}
 	e.Before, e.After = changes[0].Spans()
 	return e
 }
 
-// detailed returns the effect with what holds for its subject only.
-func (e Effect) detailed(detail string) Effect {
+// withDetail returns the effect with what holds for its subject only.
+func (e Effect) withDetail(detail string) Effect {
 	e.Detail = detail
 	return e
 }
 
-// with returns the effect with a clause for the verdict.
-func (e Effect) with(verb, rest string) Effect {
-	e.Gist = Gist{Verb: verb, Rest: rest}
+// withClause returns the effect with a clause for the verdict.
+func (e Effect) withClause(verb, rest string) Effect {
+	e.Clause = Clause{Verb: verb, Rest: rest}
 	return e
 }
 
-// withOf returns the effect with a clause for the verdict about a subject of its own.
-func (e Effect) withOf(of, verb, rest string) Effect {
-	e.Gist = Gist{Of: of, Verb: verb, Rest: rest}
+// withClauseOf returns the effect with a clause for the verdict about a subject of its own.
+func (e Effect) withClauseOf(of, verb, rest string) Effect {
+	e.Clause = Clause{Of: of, Verb: verb, Rest: rest}
 	return e
 }
 
-// to returns the effect with what becomes of running jobs.
-func (e Effect) to(jobs Jobs) Effect {
+// withJobs returns the effect with what becomes of running jobs.
+func (e Effect) withJobs(jobs JobsImpact) Effect {
 	e.Jobs = jobs
 	return e
 }
 
-// about returns the effect with what keeps it apart from others.
-func (e Effect) about(aspect Aspect) Effect {
+// withAspect returns the effect with what keeps it apart from others.
+func (e Effect) withAspect(aspect Aspect) Effect {
 	e.Aspect = aspect
 	return e
 }
 
-// helped returns the effect with what to do.
-func (e Effect) helped(help string) Effect {
+// withHelp returns the effect with what to do.
+func (e Effect) withHelp(help string) Effect {
 	e.Help = help
 	return e
 }
 
 // inPlatform names the namespace where no tenant owns it.
 func (e Effect) inPlatform() Effect {
-	if e.Subject.Tenant == "" && e.Gist != (Gist{}) {
-		e.Gist.Of = "namespace " + e.Subject.Namespace
+	if e.Subject.Tenant == "" && e.Clause != (Clause{}) {
+		e.Clause.Of = "namespace " + e.Subject.Namespace
 	}
 	return e
 }
@@ -99,9 +99,9 @@ type Subject struct {
 	Path   string `json:"path,omitempty"`
 }
 
-// Gist is a clause of the verdict: a verb, and what follows it. The subject, and with it singular or plural, is added when the
+// Clause is a clause of the verdict: a verb, and what follows it. The subject, and with it singular or plural, is added when the
 // clauses of all entries are put together: "team-vision" + "lose" + "8 guaranteed nvidia.com/gpu".
-type Gist struct {
+type Clause struct {
 	Verb, Rest string
 	// Of is the subject where it is neither tenants nor runtimes nor clusters: a group of people, an object.
 	Of string

@@ -22,7 +22,7 @@ var environmentRule = &Rule{
 		if found := dangersOf(part); len(found) > 0 {
 			severity, title, rest = found[0].severity(), title+", which "+found[0].words, rest+", which "+found[0].words
 		}
-		return c.effect(part, NewJobsOnly, severity, title).with("give", rest)
+		return c.effect(part, NewJobsOnly, severity, title).withClause("give", rest)
 	}),
 }
 

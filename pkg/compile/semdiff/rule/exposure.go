@@ -21,12 +21,12 @@ var exposureRule = &Rule{
 	judge: func(c *Cluster, changes []*match.Change) []Effect {
 		var effects []Effect
 		for _, part := range match.ByObject(changes) {
-			effects = append(effects, c.reached(part))
+			effects = append(effects, c.changedExposure(part))
 		}
 		for _, change := range c.added {
 			// Others are told by the rule.
-			if ways := outside(change.After); len(ways) > 0 && (change.Fate.WithTenant || !isRouting(change)) {
-				effects = append(effects, c.exposes([]*match.Change{change}, ways))
+			if ways := exposedWays(change.After); len(ways) > 0 && (change.Disposal.WithTenant || !isRouting(change)) {
+				effects = append(effects, c.newExposure([]*match.Change{change}, ways))
 			}
 		}
 		return effects
@@ -40,37 +40,37 @@ func isRouting(c *match.Change) bool { return slices.Contains(routingKinds, c.Ki
 // routingKinds bring requests from outside into the cluster.
 var routingKinds = []string{"Ingress", "Route", "Gateway", "HTTPRoute", "GRPCRoute", "TCPRoute", "TLSRoute", "UDPRoute", "IngressRoute", "VirtualService"}
 
-// way is how an object is reached from outside of the cluster.
-type way struct {
+// exposedWay is how an object is reached from outside of the cluster.
+type exposedWay struct {
 	words string
 	// takes reports whether it takes an address for its own.
 	takes bool
 }
 
-// outside are the ways on which an object is reached from outside of the cluster; nil is an object that is not there.
-func outside(o *object.Object) []way {
+// exposedWays are the ways on which an object is reached from outside of the cluster; nil is an object that is not there.
+func exposedWays(o *object.Object) []exposedWay {
 	switch {
 	case o == nil:
 		return nil
 	case slices.Contains(routingKinds, o.ID.Kind):
-		return []way{{words: strings.TrimSpace("the " + o.ID.Kind + " " + strings.Join(hosts(&o.Root), ", "))}}
+		return []exposedWay{{words: strings.TrimSpace("the " + o.ID.Kind + " " + strings.Join(hosts(&o.Root), ", "))}}
 	case o.ID.Kind != "Service" || o.ID.Group != "":
 		return nil
 	}
-	var ways []way
+	var ways []exposedWay
 	switch o.Root.Scalar("spec", "type") {
 	case "LoadBalancer":
-		ways = append(ways, way{words: "a load balancer"})
+		ways = append(ways, exposedWay{words: "a load balancer"})
 	case "NodePort":
-		ways = append(ways, way{words: "a port of every machine"})
+		ways = append(ways, exposedWay{words: "a port of every machine"})
 	}
 	for _, address := range o.Root.At("spec", "externalIPs").Strings() {
-		ways = append(ways, way{"the address " + address, true})
+		ways = append(ways, exposedWay{"the address " + address, true})
 	}
 	return ways
 }
 
-func allWays(ways []way) string {
+func allWays(ways []exposedWay) string {
 	words := make([]string, len(ways))
 	for i := range ways {
 		words[i] = ways[i].words
@@ -95,32 +95,32 @@ func externalName(o *object.Object) string {
 	return o.Root.Scalar("spec", "externalName")
 }
 
-// exposes says that an object is reached from outside on some ways.
-func (c *Cluster) exposes(part []*match.Change, ways []way) Effect {
+// newExposure says that an object is reached from outside on some ways.
+func (c *Cluster) newExposure(part []*match.Change, ways []exposedWay) Effect {
 	severity := Warning
-	if slices.ContainsFunc(ways, func(w way) bool { return w.takes }) {
+	if slices.ContainsFunc(ways, func(w exposedWay) bool { return w.takes }) {
 		severity = Critical
 	}
 	o := part[0].After
 	by := allWays(ways)
-	return c.effect(part, OpensNetwork, severity, oneOf(o.ID.Kind)+" is reachable from outside of the cluster, by "+by).detailed(called(o.ID)+": "+by).
-		withOf(called(o.ID), "are", "reachable from outside of the cluster").to(Included)
+	return c.effect(part, OpensNetwork, severity, withArticle(o.ID.Kind)+" is reachable from outside of the cluster, by "+by).withDetail(objectName(o.ID)+": "+by).
+		withClauseOf(objectName(o.ID), "are", "reachable from outside of the cluster").withJobs(JobsIncluded)
 }
 
-// reached says what becomes of who reaches a Service.
-func (c *Cluster) reached(part []*match.Change) Effect {
-	before, after := outside(part[0].Before), outside(part[0].After)
+// changedExposure says what becomes of who reaches a Service.
+func (c *Cluster) changedExposure(part []*match.Change) Effect {
+	before, after := exposedWays(part[0].Before), exposedWays(part[0].After)
 	o := part[0].Object().ID
-	name := called(o)
+	name := objectName(o)
 	switch gained, lost := missing(after, before), missing(before, after); {
 	case len(gained) > 0:
-		return c.exposes(part, gained)
+		return c.newExposure(part, gained)
 	case len(lost) > 0:
-		return c.effect(part, ClosesNetwork, Warning, oneOf(o.Kind)+" no longer opens the way from outside of the cluster: "+allWays(lost)).
-			withOf(name, "are", "no longer reachable from outside of the cluster by "+allWays(lost)).to(Hampered)
+		return c.effect(part, ClosesNetwork, Warning, withArticle(o.Kind)+" no longer opens the way from outside of the cluster: "+allWays(lost)).
+			withClauseOf(name, "are", "no longer reachable from outside of the cluster by "+allWays(lost)).withJobs(JobsHampered)
 	}
 	if to := externalName(part[0].After); to != "" && to != externalName(part[0].Before) {
-		return c.effect(part, OpensNetwork, Warning, "a Service leads out of the namespace: who asks "+o.Name+" is answered by "+to).withOf(name, "lead", "to "+to).to(Included)
+		return c.effect(part, OpensNetwork, Warning, "a Service leads out of the namespace: who asks "+o.Name+" is answered by "+to).withClauseOf(name, "lead", "to "+to).withJobs(JobsIncluded)
 	}
-	return c.effect(part, RestartsNothing, Warning, "a Service leads to something else, or by another port: "+o.Name).withOf(name, "lead", "to something else, or by another port")
+	return c.effect(part, RestartsNothing, Warning, "a Service leads to something else, or by another port: "+o.Name).withClauseOf(name, "lead", "to something else, or by another port")
 }

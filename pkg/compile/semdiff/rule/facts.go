@@ -55,7 +55,7 @@ func FactsOf(objects []object.Object) *Facts {
 		case "Namespace":
 			f.namespaces = append(f.namespaces, readNamespace(o))
 		case "NetworkPolicy":
-			if kept(o) && deniesAll(o) {
+			if isKeptByEngine(o) && deniesAll(o) {
 				f.closed = append(f.closed, o.ID.Namespace)
 			}
 		case "ServiceAccount":
@@ -86,7 +86,7 @@ func FactsOf(objects []object.Object) *Facts {
 }
 
 func readNamespace(o *object.Object) *namespace {
-	n := &namespace{name: o.ID.Name, tenant: o.Root.Scalar("metadata", "labels", mpi.TenantLabel), kept: kept(o), folder: o.Folder}
+	n := &namespace{name: o.ID.Name, tenant: o.Root.Scalar("metadata", "labels", mpi.TenantLabel), kept: isKeptByEngine(o), folder: o.Folder}
 	if names := o.Root.Scalar("metadata", "annotations", runtimesAnnotation); names != "" {
 		n.runtimes = strings.Split(names, ",")
 	}
@@ -100,9 +100,9 @@ func deniesAll(o *object.Object) bool {
 		spec.Get("policyTypes") != nil && len(spec.Get("policyTypes").Children) == 2
 }
 
-// kept reports whether a GitOps engine leaves an object alone that git no longer has
+// isKeptByEngine reports whether a GitOps engine leaves an object alone that git no longer has
 // (https://argo-cd.readthedocs.io/en/stable/user-guide/sync-options/, https://fluxcd.io/flux/components/kustomize/kustomizations/).
-func kept(o *object.Object) bool {
+func isKeptByEngine(o *object.Object) bool {
 	annotations := o.Root.At("metadata", "annotations")
 	return annotations.Scalar(fluxPrune) == "disabled" || strings.Contains(annotations.Scalar(argoOptions), "Prune=false")
 }
@@ -135,6 +135,6 @@ func readStage(o *object.Object) (s stage, applies bool) {
 	default:
 		return stage{}, false
 	}
-	s.object, s.in, s.cascades, s.kept = o.ID, o.Folder, cascades(o), kept(o)
+	s.object, s.in, s.cascades, s.kept = o.ID, o.Folder, cascades(o), isKeptByEngine(o)
 	return s, true
 }

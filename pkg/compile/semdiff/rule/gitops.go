@@ -112,28 +112,28 @@ func (c *Cluster) wiring(part []*match.Change) Effect {
 	change := part[0]
 	switch about := topicOf(change); about {
 	case whole:
-		return c.staged(part)
+		return c.stageAddedOrRemoved(part)
 	case keeping:
-		return c.keeps(part)
+		return c.keptObjects(part)
 	case finishing:
-		return c.effect(part, ChangesSync, Warning, "what must be done before an object is deleted changes").with("have", "objects that are deleted in another way")
+		return c.effect(part, ChangesSync, Warning, "what must be done before an object is deleted changes").withClause("have", "objects that are deleted in another way")
 	case bounds:
 		return c.bounds(part)
 	case follows:
-		return c.followed(part)
+		return c.repositoryChanged(part)
 	case pruning:
 		return c.prunesNow(part)
 	case manner:
-		return c.applied(part)
+		return c.syncOptions(part)
 	case timing:
-		return c.timed(part)
+		return c.syncInterval(part)
 	case identity:
 		return c.appliesAs(part)
 	case pausing:
 		return c.paused(part)
 	default:
 		w := wirings[about]
-		return c.effect(part, w.consequence, w.severity, w.title).with("are", w.clause)
+		return c.effect(part, w.consequence, w.severity, w.title).withClause("are", w.clause)
 	}
 }
 
@@ -144,9 +144,9 @@ func (c *Cluster) appliesAs(part []*match.Change) Effect {
 		return change.Removed() || change.Path.Last() == "project" && change.New.Scalar() == "default"
 	})
 	if unbound {
-		return c.effect(part, WidensAccess, Critical, "nothing bounds what the GitOps engine applies any more: it has its own rights, over the whole cluster").with("are", "applied with the engine's own rights")
+		return c.effect(part, WidensAccess, Critical, "nothing bounds what the GitOps engine applies any more: it has its own rights, over the whole cluster").withClause("are", "applied with the engine's own rights")
 	}
-	return c.effect(part, w.consequence, w.severity, w.title).with("are", w.clause)
+	return c.effect(part, w.consequence, w.severity, w.title).withClause("are", w.clause)
 }
 
 // paused says whether an engine goes on to apply what is merged.
@@ -155,29 +155,29 @@ func (c *Cluster) paused(part []*match.Change) Effect {
 	for _, change := range part {
 		switch {
 		case change.Path.Last() == "suspend" && change.New.Scalar() == "true", change.Path.Has("automated") && change.Removed():
-			return c.effect(part, w.consequence, w.severity, "the GitOps engine is paused: what is merged is no longer applied by itself").with("are", "no longer synced: the GitOps engine is paused")
+			return c.effect(part, w.consequence, w.severity, "the GitOps engine is paused: what is merged is no longer applied by itself").withClause("are", "no longer synced: the GitOps engine is paused")
 		case change.Path.Last() == "suspend":
-			return c.effect(part, w.consequence, w.severity, "the GitOps engine goes on: what was merged meanwhile is applied").with("are", "synced again")
+			return c.effect(part, w.consequence, w.severity, "the GitOps engine goes on: what was merged meanwhile is applied").withClause("are", "synced again")
 		}
 	}
-	return c.effect(part, w.consequence, w.severity, w.title).with("are", w.clause)
+	return c.effect(part, w.consequence, w.severity, w.title).withClause("are", w.clause)
 }
 
 // seldom is when an engine looks so rarely that what is merged, and what somebody changes by hand, stays as it is for a day.
 const seldom = 24 * time.Hour
 
-// timed says when the engine looks: so rarely that it hardly looks at all is a warning.
-func (c *Cluster) timed(part []*match.Change) Effect {
+// syncInterval says when the engine looks: so rarely that it hardly looks at all is a warning.
+func (c *Cluster) syncInterval(part []*match.Change) Effect {
 	for _, change := range part {
 		was, _ := time.ParseDuration(change.Old.Scalar())
 		is, _ := time.ParseDuration(change.New.Scalar())
 		if change.Path.Last() == "interval" && is >= seldom && is > was {
 			return c.effect(part, ChangesSync, Warning, "the GitOps engine looks so rarely that what is merged may not be applied for long: every "+change.New.Scalar()).
-				with("are", "looked at every "+change.New.Scalar()+" only")
+				withClause("are", "looked at every "+change.New.Scalar()+" only")
 		}
 	}
 	w := wirings[timing]
-	return c.effect(part, w.consequence, w.severity, w.title).with("are", w.clause)
+	return c.effect(part, w.consequence, w.severity, w.title).withClause("are", w.clause)
 }
 
 // isSource reports whether a change is about where Flux gets files from: what it ignores is files.
@@ -206,8 +206,8 @@ var manners = []struct {
 	{"decryption", Warning, "with Secrets that it decrypts in another way"},
 }
 
-// applied is what the engine does otherwise with what it applies.
-func (c *Cluster) applied(part []*match.Change) Effect {
+// syncOptions is what the engine does otherwise with what it applies.
+func (c *Cluster) syncOptions(part []*match.Change) Effect {
 	w := wirings[manner]
 	var words []string
 	severity := w.severity
@@ -228,10 +228,10 @@ func (c *Cluster) applied(part []*match.Change) Effect {
 		}
 	}
 	if len(words) == 0 {
-		return c.effect(part, w.consequence, w.severity, w.title).with("are", w.clause)
+		return c.effect(part, w.consequence, w.severity, w.title).withClause("are", w.clause)
 	}
 	all := strings.Join(distinct(words), ", and ")
-	return c.effect(part, ChangesSync, severity, "the GitOps engine "+all).with("have", "a GitOps engine that "+all)
+	return c.effect(part, ChangesSync, severity, "the GitOps engine "+all).withClause("have", "a GitOps engine that "+all)
 }
 
 // prunesNow says what becomes of what git no longer has, and of what a stage applied that goes.
@@ -240,45 +240,45 @@ func (c *Cluster) prunesNow(part []*match.Change) Effect {
 	at := slices.IndexFunc(part, func(own *match.Change) bool { return !own.Path.Has("finalizers") })
 	switch {
 	case at < 0 && change.Added():
-		return c.effect(part, ChangesSync, Warning, "when the stage of the GitOps engine goes, everything that it applied goes with it from now on").with("have", "objects that go with their stage from now on")
+		return c.effect(part, ChangesSync, Warning, "when the stage of the GitOps engine goes, everything that it applied goes with it from now on").withClause("have", "objects that go with their stage from now on")
 	case at < 0:
-		return c.effect(part, ChangesSync, Notice, "when the stage of the GitOps engine goes, what it applied stays from now on").with("have", "objects that no longer go with their stage")
+		return c.effect(part, ChangesSync, Notice, "when the stage of the GitOps engine goes, what it applied stays from now on").withClause("have", "objects that no longer go with their stage")
 	case part[at].New.Scalar() == "true":
 		return c.effect(part, ChangesSync, Warning, "the GitOps engine deletes from now on what git no longer has, what was left behind earlier too").
-			with("are", "pruned from now on").to(Hampered)
+			withClause("are", "pruned from now on").withJobs(JobsHampered)
 	}
-	return c.effect(part, ChangesSync, Warning, "the GitOps engine no longer deletes what git no longer has").with("are", "no longer pruned")
+	return c.effect(part, ChangesSync, Warning, "the GitOps engine no longer deletes what git no longer has").withClause("are", "no longer pruned")
 }
 
-// staged is a stage, or another object that tells an engine what to do, which comes or goes.
-func (c *Cluster) staged(part []*match.Change) Effect {
+// stageAddedOrRemoved is a stage, or another object that tells an engine what to do, which comes or goes.
+func (c *Cluster) stageAddedOrRemoved(part []*match.Change) Effect {
 	change := part[0]
 	kind := change.Kind()
 	switch {
 	case change.Added():
-		return c.effect(part, AddsObjects, Info, "the GitOps engine is told more: "+kind).with("are", "synced in a new stage")
+		return c.effect(part, AddsObjects, Info, "the GitOps engine is told more: "+kind).withClause("are", "synced in a new stage")
 	case cascades(change.Before):
 		return c.effect(part, DeletesObjects, Critical, "a stage of the GitOps engine goes, and everything that it applied goes with it, running jobs too").
-			with("lose", "everything that a stage applied").to(Stopped).helped("suspend the stage and turn its pruning off before it is removed")
+			withClause("lose", "everything that a stage applied").withJobs(JobsStopped).withHelp("suspend the stage and turn its pruning off before it is removed")
 	}
 	if kind == "Kustomization" || kind == "Application" {
-		return c.effect(part, LeavesObjects, Warning, "a stage of the GitOps engine goes, and what it applied stays: "+kind).with("are", "no longer synced by a stage")
+		return c.effect(part, LeavesObjects, Warning, "a stage of the GitOps engine goes, and what it applied stays: "+kind).withClause("are", "no longer synced by a stage")
 	}
-	return c.effect(part, DeletesObjects, Warning, "the GitOps engine is told less: "+kind).with("are", "no longer synced by a stage")
+	return c.effect(part, DeletesObjects, Warning, "the GitOps engine is told less: "+kind).withClause("are", "no longer synced by a stage")
 }
 
-// keeps says what becomes of objects that an engine keeps, or kept.
-func (c *Cluster) keeps(part []*match.Change) Effect {
+// keptObjects says what becomes of objects that an engine keeps, or kept.
+func (c *Cluster) keptObjects(part []*match.Change) Effect {
 	before, after := protections(part[0].Before), protections(part[0].After)
 	switch lost, gained := missing(before, after), missing(after, before); {
 	case len(c.was.engine)+len(c.is.engine) == 0:
-		return c.effect(part, RestartsNothing, Info, "what a GitOps engine would keep changes: the cluster has none").with("have", "other annotations for a GitOps engine")
+		return c.effect(part, RestartsNothing, Info, "what a GitOps engine would keep changes: the cluster has none").withClause("have", "other annotations for a GitOps engine")
 	case len(lost) > 0:
-		return c.effect(part, ChangesSync, Warning, "the GitOps engine may delete what it kept until now").with("have", "objects that are no longer kept")
+		return c.effect(part, ChangesSync, Warning, "the GitOps engine may delete what it kept until now").withClause("have", "objects that are no longer kept")
 	case len(gained) > 0:
-		return c.effect(part, ChangesSync, Info, "the GitOps engine keeps what git no longer has").with("have", "objects that are kept")
+		return c.effect(part, ChangesSync, Info, "the GitOps engine keeps what git no longer has").withClause("have", "objects that are kept")
 	}
-	return c.effect(part, ChangesSync, Notice, "the GitOps engine applies an object in another way").with("have", "objects that are applied in another way")
+	return c.effect(part, ChangesSync, Notice, "the GitOps engine applies an object in another way").withClause("have", "objects that are applied in another way")
 }
 
 // protections are what keeps an object from an engine: that it is not pruned, by either engine, and that it does not go with its stage.
@@ -308,22 +308,22 @@ func replaces(options []string) bool {
 	return has("Force=true") && has("Replace=true")
 }
 
-// forced reports whether the engine deletes an object and makes it again where it cannot change it.
-func (c *Cluster) forced(o *object.Object) bool {
+// forceSync reports whether the engine deletes an object and makes it again where it cannot change it.
+func (c *Cluster) forceSync(o *object.Object) bool {
 	annotations := o.Root.At("metadata", "annotations")
 	s := c.is.engine.applies(c.Name, o.Folder)
 	return len(c.is.engine) > 0 && (annotations.Scalar(fluxForce) == "enabled" || replaces(entries(annotations.Scalar(argoOptions))) || s != nil && s.forces)
 }
 
-// followed is another repository: those who can write there decide what runs on the cluster, with the rights of the engine.
-func (c *Cluster) followed(part []*match.Change) Effect {
+// repositoryChanged is another repository: those who can write there decide what runs on the cluster, with the rights of the engine.
+func (c *Cluster) repositoryChanged(part []*match.Change) Effect {
 	was, is := part[0].Old.Scalar(), part[0].New.Scalar()
 	if repositoryPlace(was) == repositoryPlace(is) {
-		return c.effect(part, ChangesSync, Warning, "the GitOps engine reads its repository in another way").with("are", "applied from or to another place")
+		return c.effect(part, ChangesSync, Warning, "the GitOps engine reads its repository in another way").withClause("are", "applied from or to another place")
 	}
 	return c.effect(part, ChangesSync, Critical, "the GitOps engine follows another repository: whoever can write to "+repositoryPlace(is)+" decides what runs on the cluster").
-		withOf("cluster "+c.Name, "follow", "the repository "+repositoryPlace(is)+" instead of "+repositoryPlace(was)).to(Included).
-		helped("merge it when you know who can write there")
+		withClauseOf("cluster "+c.Name, "follow", "the repository "+repositoryPlace(is)+" instead of "+repositoryPlace(was)).withJobs(JobsIncluded).
+		withHelp("merge it when you know who can write there")
 }
 
 // repositoryPlace is the host and the path of the address of a repository, however it is spelled: git.example.com/platform/mpi.
@@ -371,9 +371,9 @@ func (c *Cluster) bounds(part []*match.Change) Effect {
 		}) {
 			severity = Critical
 		}
-		return c.effect(part, WidensAccess, severity, "a project of the GitOps engine may apply more").with("may", "apply more through the GitOps engine")
+		return c.effect(part, WidensAccess, severity, "a project of the GitOps engine may apply more").withClause("may", "apply more through the GitOps engine")
 	}
-	return c.effect(part, ChangesSync, Notice, "a project of the GitOps engine may apply less: what it no longer may is refused").with("may", "apply less through the GitOps engine")
+	return c.effect(part, ChangesSync, Notice, "a project of the GitOps engine may apply less: what it no longer may is refused").withClause("may", "apply less through the GitOps engine")
 }
 
 func listName(c *match.Change) string {

@@ -39,7 +39,7 @@ var imageRule = &Rule{
 		if found := dangersOf(part); len(found) > 0 {
 			severity, title, rest = max(severity, found[0].severity()), title+", which "+found[0].words, rest+", which "+found[0].words
 		}
-		return c.effect(part, NewJobsOnly, severity, title).with("start", rest)
+		return c.effect(part, NewJobsOnly, severity, title).withClause("start", rest)
 	}),
 }
 

@@ -28,7 +28,7 @@ var lifecycleRule = &Rule{
 		effects := eachOf(lastKey, (*Cluster).lifecycle)(c, changes)
 		for _, change := range c.added {
 			// Others are told by the rule.
-			if isRuntime(change) && change.Fate.WithTenant && c.foreign(images(change.New)) != "" {
+			if isRuntime(change) && change.Disposal.WithTenant && c.newRegistry(images(change.New)) != "" {
 				effects = append(effects, c.newRuntime([]*match.Change{change}))
 			}
 		}
@@ -43,16 +43,16 @@ func (c *Cluster) lifecycle(changes []*match.Change) Effect {
 		return c.newRuntime(changes)
 	case change.Whole() && change.Before.ID.Namespace != "" && c.is.runtimes[change.Before.ID.Name]:
 		return c.effect(changes, AdmitsLess, Warning, "a runtime is gone from a namespace: new jobs there that name it are refused, suspended ones cannot start again").
-			with("are", "gone from namespace "+change.Before.ID.Namespace)
+			withClause("are", "gone from namespace "+change.Before.ID.Namespace)
 	case change.Whole():
 		return c.effect(changes, AdmitsLess, Warning, "a runtime is gone: new jobs that name it are refused, suspended ones cannot start again").
-			with("are", "gone").helped("deprecate it first, with a successor and a date")
+			withClause("are", "gone").withHelp("deprecate it first, with a successor and a date")
 	case key == lifecycleKeys[0] && !change.Removed():
-		return c.effect(changes, RestartsNothing, Notice, "a runtime is deprecated").with("are", "deprecated")
+		return c.effect(changes, RestartsNothing, Notice, "a runtime is deprecated").withClause("are", "deprecated")
 	case key == lifecycleKeys[0]:
-		return c.effect(changes, RestartsNothing, Info, "a runtime is no longer deprecated").with("are", "no longer deprecated")
+		return c.effect(changes, RestartsNothing, Info, "a runtime is no longer deprecated").withClause("are", "no longer deprecated")
 	case key == "lockstep.dev/default":
-		return c.effect(changes, NewJobsOnly, Notice, "another runtime is the default of new jobs").with("become", "another default for new jobs")
+		return c.effect(changes, NewJobsOnly, Notice, "another runtime is the default of new jobs").withClause("become", "another default for new jobs")
 	case key == mpi.RestartsAnnotation:
 		was, is := cmp.Or(change.Old.Scalar(), "0"), cmp.Or(change.New.Scalar(), "0")
 		severity, how := Notice, "more often"
@@ -60,24 +60,24 @@ func (c *Cluster) lifecycle(changes []*match.Change) Effect {
 			severity, how = Warning, "less often"
 		}
 		return c.effect(changes, NewJobsOnly, severity, "jobs are restarted "+how+" after a failure of the infrastructure: "+was+" → "+is).
-			with("restart", "jobs "+how+", "+is+" times at most").to(Included)
+			withClause("restart", "jobs "+how+", "+is+" times at most").withJobs(JobsIncluded)
 	}
-	return c.effect(changes, RestartsNothing, Info, "what is said about the end of a runtime changes").with("announce", "another end")
+	return c.effect(changes, RestartsNothing, Info, "what is said about the end of a runtime changes").withClause("announce", "another end")
 }
 
 // newRuntime says which images a new runtime brings. Where another one goes, it may stand in its place.
 func (c *Cluster) newRuntime(part []*match.Change) Effect {
 	id, brought := part[0].After.ID, images(part[0].New)
 	detail := id.String() + " with " + strings.Join(imagesIn(part[0].New, "containers"), ", ")
-	if host := c.foreign(brought); host != "" {
-		return c.effect(part, AddsObjects, Warning, "a runtime is new, with an image from another registry: "+host).detailed(detail).with("are", "new, with an image from "+host)
+	if host := c.newRegistry(brought); host != "" {
+		return c.effect(part, AddsObjects, Warning, "a runtime is new, with an image from another registry: "+host).withDetail(detail).withClause("are", "new, with an image from "+host)
 	}
 	severity := Info
 	if slices.ContainsFunc(c.removed, isRuntime) {
 		severity = Notice
 	}
-	if broughtIn(part[0].After) {
-		return c.effect(part, AddsObjects, Warning, "a runtime is new that no spec has: nothing is proven of it").detailed(detail).with("are", "new, with the image "+several(imagesIn(part[0].New, "containers"))+", and no spec has it")
+	if isForeignObject(part[0].After) {
+		return c.effect(part, AddsObjects, Warning, "a runtime is new that no spec has: nothing is proven of it").withDetail(detail).withClause("are", "new, with the image "+several(imagesIn(part[0].New, "containers"))+", and no spec has it")
 	}
-	return c.effect(part, AddsObjects, severity, "a runtime is new").detailed(detail).with("are", "new, with the image "+several(imagesIn(part[0].New, "containers")))
+	return c.effect(part, AddsObjects, severity, "a runtime is new").withDetail(detail).withClause("are", "new, with the image "+several(imagesIn(part[0].New, "containers")))
 }

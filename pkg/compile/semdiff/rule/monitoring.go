@@ -22,19 +22,19 @@ var monitoringRule = &Rule{
 		change := part[0]
 		if change.Whole() && change.Removed() {
 			return c.effect(part, RestartsNothing, Warning, "a "+change.Kind()+" is gone: nobody is told any more what it told").
-				with("lose", "monitoring")
+				withClause("lose", "monitoring")
 		}
 		if silent := missing(alertsOf(change.Before), alertsOf(change.After)); len(silent) > 0 && !change.Whole() {
-			return c.effect(part, RestartsNothing, Warning, "alerts are gone: "+several(silent)).with("lose", "the alerts "+several(silent))
+			return c.effect(part, RestartsNothing, Warning, "alerts are gone: "+several(silent)).withClause("lose", "the alerts "+several(silent))
 		}
 		if change.Kind() == "PrometheusRule" && slices.ContainsFunc(part, func(change *match.Change) bool { return change.Path.Has("rules") && overrules(change) }) {
-			return c.effect(part, RestartsNothing, Warning, "a patch says when an alert is raised").with("have", "alerts that a patch decides on")
+			return c.effect(part, RestartsNothing, Warning, "a patch says when an alert is raised").withClause("have", "alerts that a patch decides on")
 		}
 		if asks := slices.DeleteFunc(slices.Clone(part), func(change *match.Change) bool { return change.New == nil || !asksElsewhere(change) }); len(asks) > 0 {
 			what := asks[0].Path.Short()
-			return c.effect(part, WidensAccess, Warning, "what is measured goes through, or to, another place, or with a credential: "+what).with("have", "monitoring with "+what)
+			return c.effect(part, WidensAccess, Warning, "what is measured goes through, or to, another place, or with a credential: "+what).withClause("have", "monitoring with "+what)
 		}
-		return c.effect(part, RestartsNothing, Notice, "what is measured or reported changes").with("have", "other monitoring")
+		return c.effect(part, RestartsNothing, Notice, "what is measured or reported changes").withClause("have", "other monitoring")
 	}),
 }
 

@@ -87,7 +87,7 @@ func (c *Cluster) traffic(namespace string, changes, added []*match.Change) []Ef
 	}
 	if c.was.network.Unreadable(namespace) || c.is.network.Unreadable(namespace) {
 		return []Effect{c.effect(causes, OpensNetwork, Critical, "a NetworkPolicy cannot be read: what it opens is unknown").
-			with("have", "a NetworkPolicy that cannot be read").to(Hampered)}
+			withClause("have", "a NetworkPolicy that cannot be read").withJobs(JobsHampered)}
 	}
 	opened, closed := isolation.Difference(&c.was.network, &c.is.network, namespace)
 	var effects []Effect
@@ -96,7 +96,7 @@ func (c *Cluster) traffic(namespace string, changes, added []*match.Change) []Ef
 	for _, part := range byPlace(opened) {
 		e := c.opens(namespace, part, causes, placeOn(closed, part[0].Ingress), fresh)
 		if isFirst && e.Severity == Critical {
-			e = c.comesWith(e, namespace, part)
+			e = c.newClusterTraffic(e, namespace, part)
 		} else if isFirst {
 			continue
 		}
@@ -113,33 +113,33 @@ func (c *Cluster) traffic(namespace string, changes, added []*match.Change) []Ef
 		// What is new in a new namespace is told with the namespace, but what is worth more than that.
 		return slices.DeleteFunc(effects, func(e Effect) bool { return e.Severity < Warning })
 	case len(effects) == 0:
-		for _, part := range match.Parts(changes) {
+		for _, part := range match.ByCause(changes) {
 			effects = append(effects, c.effect(part, NoEffect, Info, "the same traffic is allowed as before"))
 		}
 		return effects
 	}
-	effects[0].Changes = left(changes, effects)
+	effects[0].Changes = unclaimedChanges(changes, effects)
 	return effects
 }
 
-// comesWith says what is open on a cluster that is new. No job runs there, so that nothing is opened for anybody yet: it is told as what
+// newClusterTraffic says what is open on a cluster that is new. No job runs there, so that nothing is opened for anybody yet: it is told as what
 // the cluster comes with, if it would be critical elsewhere.
-func (c *Cluster) comesWith(e Effect, namespace string, flows []isolation.Opening) Effect {
-	e.Severity, e.Jobs, e.Title = Warning, Untouched, "a new cluster comes with "+flowTitle("", flows)+c.whose(namespace, flows)
+func (c *Cluster) newClusterTraffic(e Effect, namespace string, flows []isolation.Opening) Effect {
+	e.Severity, e.Jobs, e.Title = Warning, JobsUntouched, "a new cluster comes with "+flowTitle("", flows)+c.peerOwner(namespace, flows)
 	if e.Subject.Tenant == "" {
 		// What the platform itself may reach, with the cluster itself.
-		e.Severity, e.Gist = Notice, Gist{}
+		e.Severity, e.Clause = Notice, Clause{}
 		return e
 	}
-	with := e.Gist.Rest
+	with := e.Clause.Rest
 	if flows[0].Ingress {
-		with = "traffic that may come from " + shownPeer(flows) + c.whose(namespace, flows)
+		with = "traffic that may come from " + shownPeer(flows) + c.peerOwner(namespace, flows)
 	}
-	return e.withOf("cluster "+c.Name, "come", "with "+with+" for "+e.Subject.Tenant)
+	return e.withClauseOf("cluster "+c.Name, "come", "with "+with+" for "+e.Subject.Tenant)
 }
 
-// left are the changes of the first effect, and those that no effect has.
-func left(changes []*match.Change, effects []Effect) []*match.Change {
+// unclaimedChanges are the changes of the first effect, and those that no effect has.
+func unclaimedChanges(changes []*match.Change, effects []Effect) []*match.Change {
 	mine := slices.Clone(effects[0].Changes)
 	for _, change := range changes {
 		if !slices.ContainsFunc(effects, func(e Effect) bool { return slices.Contains(e.Changes, change) }) {
@@ -155,16 +155,16 @@ func byPlace(all []isolation.Opening) [][]isolation.Opening {
 		match.Position
 		ingress bool
 	}
-	return match.PartedBy(all, func(o isolation.Opening) line { return line{match.PositionOf(o.At), o.Ingress} })
+	return match.GroupBy(all, func(o isolation.Opening) line { return line{match.PositionOf(o.At), o.Ingress} })
 }
 
 func (c *Cluster) opens(namespace string, flows []isolation.Opening, causes []*match.Change, other source.Span, fresh bool) Effect {
-	severity, rest := c.danger(namespace, flows)
+	severity, rest := c.severityOfFlows(namespace, flows)
 	if fresh && severity < Critical {
 		severity = Notice
 	}
-	e := c.effect(blamed(causes, flows[0].At, false), OpensNetwork, severity, flowTitle("opens", flows)+c.whose(namespace, flows)).detailed(flowDetail(flows)).
-		to(Included)
+	e := c.effect(changesAt(causes, flows[0].At, false), OpensNetwork, severity, flowTitle("opens", flows)+c.peerOwner(namespace, flows)).withDetail(flowDetail(flows)).
+		withJobs(JobsIncluded)
 	if at := flows[0].At; !at.IsZero() {
 		e.After = at
 		if e.Before = other; other.IsZero() {
@@ -172,9 +172,9 @@ func (c *Cluster) opens(namespace string, flows []isolation.Opening, causes []*m
 		}
 	}
 	e.Subject.Namespace, e.Subject.Tenant = namespace, c.owner(namespace)
-	e.Gist = Gist{Verb: "gain", Rest: rest}
+	e.Clause = Clause{Verb: "gain", Rest: rest}
 	if flows[0].Ingress {
-		e.Gist = Gist{Verb: "can be", Rest: "reached from " + shownPeer(flows) + c.whose(namespace, flows)}
+		e.Clause = Clause{Verb: "can be", Rest: "reached from " + shownPeer(flows) + c.peerOwner(namespace, flows)}
 	}
 	return e.inPlatform()
 }
@@ -182,8 +182,8 @@ func (c *Cluster) opens(namespace string, flows []isolation.Opening, causes []*m
 // metadataServices give the credentials of a machine in a cloud to anyone who asks.
 var metadataServices = []netip.Addr{netip.MustParseAddr("169.254.169.254"), netip.MustParseAddr("fd00:ec2::254"), netip.MustParseAddr("100.100.100.200")}
 
-// inner says what addresses hold that is not outside of the cluster, "" where nothing is known of them.
-func (c *Cluster) inner(f *isolation.Opening) string {
+// clusterAddresses says what addresses hold that is not outside of the cluster, "" where nothing is known of them.
+func (c *Cluster) clusterAddresses(f *isolation.Opening) string {
 	holds := func(a netip.Addr) bool { return f.From.Is4() == a.Is4() && !a.Less(f.From) && !f.To.Less(a) }
 	switch {
 	case !f.From.IsValid():
@@ -196,9 +196,9 @@ func (c *Cluster) inner(f *isolation.Opening) string {
 	return ""
 }
 
-// others are the tenants whose namespaces a selector of a tenant's policy selects besides its own, sorted. Pods of the platform are no
+// selectedTenants are the tenants whose namespaces a selector of a tenant's policy selects besides its own, sorted. Pods of the platform are no
 // tenant: they may be reached by many.
-func (c *Cluster) others(namespace string, f *isolation.Opening) []string {
+func (c *Cluster) selectedTenants(namespace string, f *isolation.Opening) []string {
 	own := c.owner(namespace)
 	if own == "" || f.Namespaces == "{}" || !strings.HasPrefix(f.Namespaces, "{") {
 		return nil
@@ -216,14 +216,14 @@ func (c *Cluster) others(namespace string, f *isolation.Opening) []string {
 	return slices.DeleteFunc(slices.Clone(tenants), func(tenant string) bool { return tenant == own })
 }
 
-// whose says what is special about the other end of flows.
-func (c *Cluster) whose(namespace string, flows []isolation.Opening) string {
+// peerOwner says what is special about the other end of flows.
+func (c *Cluster) peerOwner(namespace string, flows []isolation.Opening) string {
 	for i := range flows {
 		f := &flows[i]
-		if tenants := c.others(namespace, f); len(tenants) > 0 {
+		if tenants := c.selectedTenants(namespace, f); len(tenants) > 0 {
 			return ", of the tenant " + several(tenants)
 		}
-		if inner := c.inner(f); inner != "" && !f.Internet() {
+		if inner := c.clusterAddresses(f); inner != "" && !f.Internet() {
 			return ": " + inner
 		}
 	}
@@ -231,8 +231,8 @@ func (c *Cluster) whose(namespace string, flows []isolation.Opening) string {
 }
 
 func (c *Cluster) closes(namespace string, flows []isolation.Opening, causes []*match.Change, other source.Span) Effect {
-	e := c.effect(blamed(causes, flows[0].At, true), ClosesNetwork, Warning, flowTitle("closes", flows)).detailed(flowDetail(flows)).
-		to(Hampered)
+	e := c.effect(changesAt(causes, flows[0].At, true), ClosesNetwork, Warning, flowTitle("closes", flows)).withDetail(flowDetail(flows)).
+		withJobs(JobsHampered)
 	if at := flows[0].At; !at.IsZero() {
 		e.Before = at
 		if e.After = other; other.IsZero() {
@@ -240,10 +240,10 @@ func (c *Cluster) closes(namespace string, flows []isolation.Opening, causes []*
 		}
 	}
 	e.Subject.Namespace, e.Subject.Tenant = namespace, c.owner(namespace)
-	_, rest := c.danger(namespace, flows)
-	e.Gist = Gist{Verb: "lose", Rest: rest}
+	_, rest := c.severityOfFlows(namespace, flows)
+	e.Clause = Clause{Verb: "lose", Rest: rest}
 	if flows[0].Ingress {
-		e.Gist = Gist{Verb: "can no longer be", Rest: "reached from " + shownPeer(flows)}
+		e.Clause = Clause{Verb: "can no longer be", Rest: "reached from " + shownPeer(flows)}
 	}
 	return e.inPlatform()
 }
@@ -272,8 +272,8 @@ func opposite(changes []*match.Change, after bool) source.Span {
 	return source.Span{}
 }
 
-// blamed are the changes at a place, or all.
-func blamed(changes []*match.Change, at source.Span, before bool) []*match.Change {
+// changesAt are the changes at a place, or all.
+func changesAt(changes []*match.Change, at source.Span, before bool) []*match.Change {
 	var found []*match.Change
 	for _, change := range changes {
 		was, is := change.Spans()
@@ -287,8 +287,8 @@ func blamed(changes []*match.Change, at source.Span, before bool) []*match.Chang
 	return found
 }
 
-// danger says how grave it is that flows open, and what a tenant gains by them.
-func (c *Cluster) danger(namespace string, flows []isolation.Opening) (Severity, string) {
+// severityOfFlows says how grave it is that flows open, and what a tenant gains by them.
+func (c *Cluster) severityOfFlows(namespace string, flows []isolation.Opening) (Severity, string) {
 	severity := Warning
 	rest := "egress to " + shownPeer(flows) + " (" + flows[0].Ports + ")"
 	own := c.owner(namespace)
@@ -302,10 +302,10 @@ func (c *Cluster) danger(namespace string, flows []isolation.Opening) (Severity,
 			severity = Critical
 		case f.Namespaces == "{}" || other != "" && other != own:
 			severity = Critical
-		case c.inner(f) != "":
-			severity, rest = Critical, "egress to "+c.inner(f)+" ("+shownPeer(flows)+", "+f.Ports+")"
-		case len(c.others(namespace, f)) > 0:
-			severity, rest = Critical, "egress to pods of "+strings.Join(c.others(namespace, f), ", ")+" ("+f.Ports+")"
+		case c.clusterAddresses(f) != "":
+			severity, rest = Critical, "egress to "+c.clusterAddresses(f)+" ("+shownPeer(flows)+", "+f.Ports+")"
+		case len(c.selectedTenants(namespace, f)) > 0:
+			severity, rest = Critical, "egress to pods of "+strings.Join(c.selectedTenants(namespace, f), ", ")+" ("+f.Ports+")"
 		case f.Public() && severity < Critical:
 			rest = "egress to " + shownPeer(flows) + " (" + f.Ports + ") on the internet"
 		}

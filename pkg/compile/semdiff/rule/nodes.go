@@ -31,17 +31,17 @@ func (c *Cluster) nodes(changes []*match.Change) Effect {
 	case mpi.MaxNodesAnnotation:
 		// Without the annotation nothing is bounded.
 		if change.Removed() || towards == more && !change.Added() {
-			return c.effect(changes, AdmitsMore, Notice, "jobs may have more nodes").with("admit", "more")
+			return c.effect(changes, AdmitsMore, Notice, "jobs may have more nodes").withClause("admit", "more")
 		}
-		return c.effect(changes, AdmitsLess, Warning, "jobs may have fewer nodes: larger ones are refused").with("admit", "less")
+		return c.effect(changes, AdmitsLess, Warning, "jobs may have fewer nodes: larger ones are refused").withClause("admit", "less")
 	case mpi.MinNodesAnnotation:
 		if change.Removed() || towards == less {
-			return c.effect(changes, AdmitsMore, Notice, "jobs may have fewer nodes than before").with("admit", "more")
+			return c.effect(changes, AdmitsMore, Notice, "jobs may have fewer nodes than before").withClause("admit", "more")
 		}
-		return c.effect(changes, AdmitsLess, Warning, "jobs must have more nodes: smaller ones are refused").with("admit", "less")
+		return c.effect(changes, AdmitsLess, Warning, "jobs must have more nodes: smaller ones are refused").withClause("admit", "less")
 	case "numProcPerNode", "runLauncherAsNode":
 		return c.effect(changes, NewJobsOnly, Notice, "new jobs run another number of ranks per node: the size of their world changes").
-			with("run", "another number of ranks per node in new jobs")
+			withClause("run", "another number of ranks per node in new jobs")
 	}
-	return c.effect(changes, NewJobsOnly, Notice, "new jobs that name no number of nodes get another one").with("start", "new jobs with another number of nodes")
+	return c.effect(changes, NewJobsOnly, Notice, "new jobs that name no number of nodes get another one").withClause("start", "new jobs with another number of nodes")
 }

@@ -30,40 +30,40 @@ var ownershipRule = &Rule{
 	judge: func(c *Cluster, changes []*match.Change) []Effect {
 		var effects []Effect
 		for _, change := range changes {
-			effects = append(effects, c.unclosed(change), c.uncompiled(change))
+			effects = append(effects, c.deletedClosingPolicy(change), c.leftClosingPolicy(change))
 			switch {
 			case !change.Whole():
-				effects = append(effects, c.owned(change))
+				effects = append(effects, c.ownerLabelChanged(change))
 			case change.Added():
-				effects = append(effects, c.comes(change), c.lowStandard(change))
+				effects = append(effects, c.objectAdded(change), c.unrestrictedNamespace(change))
 			default:
-				effects = append(effects, c.goes(change), c.lost(change))
+				effects = append(effects, c.objectRemoved(change), c.lostData(change))
 			}
 		}
 		return slices.DeleteFunc(effects, func(e Effect) bool { return len(e.Changes) == 0 })
 	},
 }
 
-func (c *Cluster) comes(change *match.Change) Effect {
+func (c *Cluster) objectAdded(change *match.Change) Effect {
 	part := []*match.Change{change}
 	s := c.subject(change)
 	switch {
-	case change.Fate.WithCluster:
+	case change.Disposal.WithCluster:
 		e := c.effect(part, AddsObjects, Notice, "a cluster is new")
-		e.Before, e.After, e.Gist = source.Span{}, clusterPlace(c.added), Gist{Of: "cluster " + c.Name, Verb: "are", Rest: "new"}
+		e.Before, e.After, e.Clause = source.Span{}, clusterPlace(c.added), Clause{Of: "cluster " + c.Name, Verb: "are", Rest: "new"}
 		return e
-	case s.Tenant != "" && !c.was.tenants[s.Tenant] && c.everywhere.wasThere(s.Tenant):
-		return c.effect(part, AddsObjects, Notice, "a tenant comes to another cluster").with("come", "to cluster "+c.Name)
+	case s.Tenant != "" && !c.was.tenants[s.Tenant] && c.allClusters.wasThere(s.Tenant):
+		return c.effect(part, AddsObjects, Notice, "a tenant comes to another cluster").withClause("come", "to cluster "+c.Name)
 	case s.Tenant != "" && !c.was.tenants[s.Tenant]:
-		e := c.effect(part, AddsObjects, Notice, "a tenant is new").with("are", "new")
-		if people := c.everywhere.people(s.Tenant); change.Kind() == "Namespace" && len(people) > 0 {
+		e := c.effect(part, AddsObjects, Notice, "a tenant is new").withClause("are", "new")
+		if people := c.allClusters.groupsOfTenant(s.Tenant); change.Kind() == "Namespace" && len(people) > 0 {
 			e.Detail += " for the people of " + several(people)
 		}
 		return e
-	case change.Kind() == "Namespace" || change.Fate.WithTenant:
-		return c.effect(part, AddsObjects, Notice, "a namespace is new").with("get", "a new namespace")
+	case change.Kind() == "Namespace" || change.Disposal.WithTenant:
+		return c.effect(part, AddsObjects, Notice, "a namespace is new").withClause("get", "a new namespace")
 	}
-	return c.effect(part, AddsObjects, Info, "objects are new: "+change.Kind()).with("get", "new objects")
+	return c.effect(part, AddsObjects, Info, "objects are new: "+change.Kind()).withClause("get", "new objects")
 }
 
 // clusterPlace is the name of a cluster in its spec, from which the objects of the platform come.
@@ -76,59 +76,59 @@ func clusterPlace(changes []*match.Change) source.Span {
 	return source.Span{}
 }
 
-func (c *Cluster) goes(change *match.Change) Effect {
+func (c *Cluster) objectRemoved(change *match.Change) Effect {
 	part := []*match.Change{change}
 	o := change.Before
-	if change.Fate.WithCluster {
+	if change.Disposal.WithCluster {
 		title := "a cluster is no longer compiled: its engine finds nothing to apply, and everything stays as it is"
-		if c.byHand() {
+		if c.appliedByHand() {
 			title = "a cluster is no longer compiled: everything stays as it is until somebody deletes it"
 		}
 		e := c.effect(part, LeavesObjects, Warning, title)
-		e.Before, e.After, e.Gist = clusterPlace(c.removed), source.Span{}, Gist{Of: "cluster " + c.Name, Verb: "are", Rest: "no longer compiled"}
+		e.Before, e.After, e.Clause = clusterPlace(c.removed), source.Span{}, Clause{Of: "cluster " + c.Name, Verb: "are", Rest: "no longer compiled"}
 		return e
 	}
 	stays := c.stays(o)
 	switch {
-	case o.ID.Kind == "Namespace" && c.byHand():
+	case o.ID.Kind == "Namespace" && c.appliedByHand():
 		return c.effect(part, LeavesObjects, Warning, "a namespace is no longer compiled: the cluster has no GitOps engine, so that it stays, with everything in it, until somebody deletes it").
-			with("leave", "namespaces behind").helped("delete it when nobody needs what is in it, which stops its jobs and deletes its volumes: kubectl delete namespace " + o.ID.Name)
+			withClause("leave", "namespaces behind").withHelp("delete it when nobody needs what is in it, which stops its jobs and deletes its volumes: kubectl delete namespace " + o.ID.Name)
 	case o.ID.Kind == "Namespace" && stays:
 		return c.effect(part, LeavesObjects, Warning, "a namespace is no longer compiled and stays, with what nobody deletes in it").
-			with("leave", "namespaces behind").to(Hampered).helped("delete it by hand when nobody needs what is in it: kubectl delete namespace " + o.ID.Name)
+			withClause("leave", "namespaces behind").withJobs(JobsHampered).withHelp("delete it by hand when nobody needs what is in it: kubectl delete namespace " + o.ID.Name)
 	case o.ID.Kind == "Namespace":
 		return c.effect(part, DeletesObjects, Critical, "a namespace is deleted with everything in it, running jobs too").
-			with("lose", "a namespace with everything in it").to(Stopped)
-	case c.byHand():
+			withClause("lose", "a namespace with everything in it").withJobs(JobsStopped)
+	case c.appliedByHand():
 		severity := Warning
-		if change.Fate.WithTenant {
+		if change.Disposal.WithTenant {
 			severity = Notice
 		}
 		e := c.effect(part, LeavesObjects, severity, "objects are no longer compiled and stay, because the cluster has no GitOps engine: "+o.ID.Kind).
-			with("leave", "objects behind").helped("whoever applies the cluster deletes them by hand")
+			withClause("leave", "objects behind").withHelp("whoever applies the cluster deletes them by hand")
 		if e.Subject.Runtime != "" {
-			e.Gist.Of = "cluster " + c.Name
+			e.Clause.Of = "cluster " + c.Name
 		}
 		return e
-	case stays && c.unplugged():
+	case stays && c.keepsAfterEngine():
 		return c.effect(part, LeavesObjects, Warning, "the cluster goes on without its GitOps engine, which stops syncing: objects are no longer compiled and stay: "+o.ID.Kind).
-			withOf("cluster "+c.Name, "leave", "objects behind, because its GitOps engine stops syncing").helped("take away what is left of the engine by hand: kubectl delete does what its stages are told to do when they go")
-	case stays && !change.Fate.WithTenant:
-		return c.effect(part, LeavesObjects, Warning, "objects are no longer compiled and stay, with what they do: "+o.ID.Kind).with("leave", "objects behind")
+			withClauseOf("cluster "+c.Name, "leave", "objects behind, because its GitOps engine stops syncing").withHelp("take away what is left of the engine by hand: kubectl delete does what its stages are told to do when they go")
+	case stays && !change.Disposal.WithTenant:
+		return c.effect(part, LeavesObjects, Warning, "objects are no longer compiled and stay, with what they do: "+o.ID.Kind).withClause("leave", "objects behind")
 	case stays:
-		return c.effect(part, LeavesObjects, Notice, "objects are no longer compiled and stay: "+o.ID.Kind).with("leave", "objects behind")
+		return c.effect(part, LeavesObjects, Notice, "objects are no longer compiled and stay: "+o.ID.Kind).withClause("leave", "objects behind")
 	}
 	severity := Notice
-	if o.ID.Kind == "ServiceAccount" && !change.Fate.WithTenant {
+	if o.ID.Kind == "ServiceAccount" && !change.Disposal.WithTenant {
 		severity = Warning
 	}
-	return c.effect(part, DeletesObjects, severity, "objects are deleted: "+o.ID.Kind).with("lose", "objects")
+	return c.effect(part, DeletesObjects, severity, "objects are deleted: "+o.ID.Kind).withClause("lose", "objects")
 }
 
-// unclosed is a policy that is deleted while its namespace stays, and with it the pods that run there. It has no effect where that is
+// deletedClosingPolicy is a policy that is deleted while its namespace stays, and with it the pods that run there. It has no effect where that is
 // not so.
-func (c *Cluster) unclosed(change *match.Change) Effect {
-	if !change.Whole() || change.Before == nil || !isPolicy(change) || change.Fate.WithCluster || change.After != nil && !change.Renamed() {
+func (c *Cluster) deletedClosingPolicy(change *match.Change) Effect {
+	if !change.Whole() || change.Before == nil || !isPolicy(change) || change.Disposal.WithCluster || change.After != nil && !change.Renamed() {
 		return Effect{}
 	}
 	name := change.Before.ID.Namespace
@@ -139,16 +139,16 @@ func (c *Cluster) unclosed(change *match.Change) Effect {
 	if !space.kept && c.prunes(space.folder) {
 		return Effect{}
 	}
-	e := c.effect([]*match.Change{change}, OpensNetwork, Critical, "a namespace stays, and the policies that close it are deleted: pods that run there may reach everything").detailed(change.Before.ID.String()).
-		with("keep", "a namespace without its network policies").to(Hampered).helped("end the jobs in the namespace before this is merged, or keep a policy that denies everything")
+	e := c.effect([]*match.Change{change}, OpensNetwork, Critical, "a namespace stays, and the policies that close it are deleted: pods that run there may reach everything").withDetail(change.Before.ID.String()).
+		withClause("keep", "a namespace without its network policies").withJobs(JobsHampered).withHelp("end the jobs in the namespace before this is merged, or keep a policy that denies everything")
 	e.Subject.Namespace, e.Subject.Tenant = name, space.tenant
 	return e
 }
 
-// uncompiled is a policy that is no longer compiled and closed a namespace that goes on: it stays where it is, until a person deletes it,
+// leftClosingPolicy is a policy that is no longer compiled and closed a namespace that goes on: it stays where it is, until a person deletes it,
 // and nothing closes the namespace where it was never applied. It has no effect where nothing opens by it.
-func (c *Cluster) uncompiled(change *match.Change) Effect {
-	if !change.Fate.Stays || change.Fate.WithTenant || !isPolicy(change) {
+func (c *Cluster) leftClosingPolicy(change *match.Change) Effect {
+	if !change.Disposal.Stays || change.Disposal.WithTenant || !isPolicy(change) {
 		return Effect{}
 	}
 	name := change.Before.ID.Namespace
@@ -159,60 +159,60 @@ func (c *Cluster) uncompiled(change *match.Change) Effect {
 	if len(opened) == 0 {
 		return Effect{}
 	}
-	severity, rest := c.danger(name, opened)
+	severity, rest := c.severityOfFlows(name, opened)
 	if opened[0].Ingress {
 		rest = "traffic from " + shownPeer(opened)
 	}
 	e := c.effect([]*match.Change{change}, OpensNetwork, severity, "a policy that closes a namespace is no longer compiled: "+flowTitle("opens", opened)).
-		with("have", "no compiled policy against "+rest).to(Included).
-		helped("it stays on a cluster that has it until somebody deletes it; a cluster that is set up anew is open")
+		withClause("have", "no compiled policy against "+rest).withJobs(JobsIncluded).
+		withHelp("it stays on a cluster that has it until somebody deletes it; a cluster that is set up anew is open")
 	e.Subject.Namespace, e.Subject.Tenant = name, c.owner(name)
 	return e.inPlatform()
 }
 
-// lowStandard is a new namespace of a tenant whose pods may be more than restricted.
-func (c *Cluster) lowStandard(change *match.Change) Effect {
+// unrestrictedNamespace is a new namespace of a tenant whose pods may be more than restricted.
+func (c *Cluster) unrestrictedNamespace(change *match.Change) Effect {
 	if change.Kind() != "Namespace" {
 		return Effect{}
 	}
-	if own := c.subject(change).Tenant; own == "" && change.After.Root.Scalar("metadata", "labels", enforceLabel) != openLevel || own == "" && !broughtIn(change.After) {
+	if own := c.subject(change).Tenant; own == "" && change.After.Root.Scalar("metadata", "labels", enforceLabel) != openLevel || own == "" && !isForeignObject(change.After) {
 		return Effect{}
 	}
 	level := levelOf(change.After)
 	if level == restrictedLevel || level == pinnedLevel || c.openShift() && level == openLevel {
 		return Effect{}
 	}
-	return c.effect([]*match.Change{change}, WidensSecurity, Warning, "pods of a new namespace may be "+level).with("get", "pods that may be "+level)
+	return c.effect([]*match.Change{change}, WidensSecurity, Warning, "pods of a new namespace may be "+level).withClause("get", "pods that may be "+level)
 }
 
 // openShift reports whether the cluster has constraints, which bound pods where the labels of namespaces do not.
 func (c *Cluster) openShift() bool { return c.is.constraints }
 
-// lost is the data that goes with a namespace. It has no effect where the namespace stays, or has no volumes.
-func (c *Cluster) lost(change *match.Change) Effect {
-	if change.Kind() != "Namespace" || change.Fate.WithCluster || c.stays(change.Before) {
+// lostData is the data that goes with a namespace. It has no effect where the namespace stays, or has no volumes.
+func (c *Cluster) lostData(change *match.Change) Effect {
+	if change.Kind() != "Namespace" || change.Disposal.WithCluster || c.stays(change.Before) {
 		return Effect{}
 	}
 	volumes := c.volumesOf(change.Before.ID.Name)
 	if volumes == "" {
 		return Effect{}
 	}
-	return c.effect([]*match.Change{change}, DeletesData, Critical, "volumes are deleted with their namespace, and their data with them").detailed(volumes).
-		with("lose", "the data of volumes").to(Stopped).helped("copy the data first, or keep the namespace with the annotation " + fluxPrune + ": disabled")
+	return c.effect([]*match.Change{change}, DeletesData, Critical, "volumes are deleted with their namespace, and their data with them").withDetail(volumes).
+		withClause("lose", "the data of volumes").withJobs(JobsStopped).withHelp("copy the data first, or keep the namespace with the annotation " + fluxPrune + ": disabled")
 }
 
-// owned is a label that says who an object belongs to.
-func (c *Cluster) owned(change *match.Change) Effect {
+// ownerLabelChanged is a label that says who an object belongs to.
+func (c *Cluster) ownerLabelChanged(change *match.Change) Effect {
 	part := []*match.Change{change}
 	switch {
 	case change.Path.Last() == managedByLabel && change.Old != nil && change.Old.Scalar() == "lockstep":
-		return c.effect(part, AdmitsMore, Warning, "people may change an object that is compiled: no policy protects it any more").with("may", "change what is compiled")
+		return c.effect(part, AdmitsMore, Warning, "people may change an object that is compiled: no policy protects it any more").withClause("may", "change what is compiled")
 	case change.Path.Last() == managedByLabel:
-		return c.effect(part, AdmitsLess, Notice, "only the platform team may change the object").with("may", "no longer change an object")
+		return c.effect(part, AdmitsLess, Notice, "only the platform team may change the object").withClause("may", "no longer change an object")
 	case change.Path.Last() == mpi.TenantLabel:
 		return c.otherTenant(change)
 	}
-	return c.effect(part, RestartsNothing, Warning, "an object has another owner, and goes with it").with("have", "objects with another owner")
+	return c.effect(part, RestartsNothing, Warning, "an object has another owner, and goes with it").withClause("have", "objects with another owner")
 }
 
 // otherTenant is an object that belongs to another tenant: a namespace goes with all that is in it, and its objects with it.
@@ -226,14 +226,14 @@ func (c *Cluster) otherTenant(change *match.Change) Effect {
 	from, to, moved := c.handedOver(name)
 	switch {
 	case moved && id.Kind == "Namespace":
-		detail, rest := shown(change), "from "+from+" to "+to+", with everything in it"
+		detail, rest := changeText(change), "from "+from+" to "+to+", with everything in it"
 		if volumes := c.volumesOf(name); volumes != "" {
 			detail, rest = detail+", with the volumes "+volumes, "from "+from+" to "+to+", with the data of its volumes "+volumes
 		}
-		return c.effect(part, AdmitsMore, Critical, "a namespace goes to another tenant, whose people get all that is in it").detailed(detail).
-			withOf("namespace "+name, "go", rest).to(Hampered).helped("take away what the other tenant must not have before this is merged: data, Secrets, running jobs")
+		return c.effect(part, AdmitsMore, Critical, "a namespace goes to another tenant, whose people get all that is in it").withDetail(detail).
+			withClauseOf("namespace "+name, "go", rest).withJobs(JobsHampered).withHelp("take away what the other tenant must not have before this is merged: data, Secrets, running jobs")
 	case moved:
-		return c.effect(part, AdmitsMore, Warning, "an object belongs to another tenant").to(Hampered)
+		return c.effect(part, AdmitsMore, Warning, "an object belongs to another tenant").withJobs(JobsHampered)
 	}
-	return c.effect(part, AdmitsMore, Critical, "an object belongs to another tenant").with("get", "objects of another tenant").to(Hampered)
+	return c.effect(part, AdmitsMore, Critical, "an object belongs to another tenant").withClause("get", "objects of another tenant").withJobs(JobsHampered)
 }

@@ -59,8 +59,8 @@ func registry(image string) string {
 	return host
 }
 
-// foreign is the first registry that nothing on the cluster had its image from before, or "". On a cluster that is new every one is.
-func (c *Cluster) foreign(images []string) string {
+// newRegistry is the first registry that nothing on the cluster had its image from before, or "". On a cluster that is new every one is.
+func (c *Cluster) newRegistry(images []string) string {
 	if len(c.was.registries) == 0 {
 		return ""
 	}

@@ -13,6 +13,6 @@ var priceRule = &Rule{
 		return isRuntime(c) && !c.Whole() && c.Path.Is("metadata", "annotations", mpi.PriceAnnotation)
 	},
 	judge: each(func(c *Cluster, part []*match.Change) Effect {
-		return c.effect(part, RestartsNothing, Info, "an hour of a node gets another price").with("cost", "another price")
+		return c.effect(part, RestartsNothing, Info, "an hour of a node gets another price").withClause("cost", "another price")
 	}),
 }

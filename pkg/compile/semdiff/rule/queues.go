@@ -123,7 +123,7 @@ func (c *Cluster) Quotas() []Quota {
 
 // sorted are the queues, sorted by kind, namespace and name.
 func (q queues) sorted() []object.ID {
-	return slices.SortedFunc(maps.Keys(q), func(a, b object.ID) int { return strings.Compare(called(a), called(b)) })
+	return slices.SortedFunc(maps.Keys(q), func(a, b object.ID) int { return strings.Compare(objectName(a), objectName(b)) })
 }
 
 // get returns a queue, or one that has nothing.
@@ -153,13 +153,13 @@ func (q queues) total(cohort string, key quotaKey) string {
 	for _, id := range q.sorted() {
 		member := q[id]
 		if member.cohort == cohort && id.Kind == "ClusterQueue" || id.Kind == "Cohort" && id.Name == cohort {
-			sum = added(sum, member.amounts[key].Nominal)
+			sum = addAmounts(sum, member.amounts[key].Nominal)
 		}
 	}
 	return sum
 }
 
-func added(x, y string) string {
+func addAmounts(x, y string) string {
 	a, b, ok := match.Quantities(x, cmp.Or(y, "0"))
 	if !ok {
 		return x

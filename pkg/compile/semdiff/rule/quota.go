@@ -141,21 +141,21 @@ func (c *Cluster) goesFirst(part []*match.Change) Effect {
 	if slices.ContainsFunc(part, func(change *match.Change) bool {
 		return change.Path.Has("preemption") && change.New.Scalar() != "Never" && change.New != nil
 	}) {
-		return c.effect(part, ReordersQueue, Warning, "a queue may stop running jobs for its own").with("may", "stop running jobs for waiting ones").to(Preemptible)
+		return c.effect(part, ReordersQueue, Warning, "a queue may stop running jobs for its own").withClause("may", "stop running jobs for waiting ones").withJobs(JobsPreemptible)
 	}
 	if slices.ContainsFunc(part, overrules) {
-		return c.effect(part, ReordersQueue, Warning, "a patch says whom a queue stops, what it takes first, or who gets more than others").with("have", "another order in the queue, by a patch")
+		return c.effect(part, ReordersQueue, Warning, "a patch says whom a queue stops, what it takes first, or who gets more than others").withClause("have", "another order in the queue, by a patch")
 	}
-	return c.effect(part, ReordersQueue, Notice, "whom a queue stops, and what it takes first, changes").with("have", "another order in the queue")
+	return c.effect(part, ReordersQueue, Notice, "whom a queue stops, and what it takes first, changes").withClause("have", "another order in the queue")
 }
 
 // lending is how much others may borrow of a queue. Without a bound it is everything.
 func (c *Cluster) lending(part []*match.Change, was, is *queue) Effect {
 	details := describeAll(touchedKeys(part, was, is), part, was, is)
 	if trendOf(part[0].Old, part[0].New) == more && part[0].Old != nil || part[0].New == nil {
-		return c.effect(part, GrowsQuota, Notice, "more may be lent to others").detailed(strings.Join(details, "; ")).with("lend", "more to others")
+		return c.effect(part, GrowsQuota, Notice, "more may be lent to others").withDetail(strings.Join(details, "; ")).withClause("lend", "more to others")
 	}
-	return c.effect(part, ShrinksQuota, Warning, "less may be lent: others may borrow less").detailed(strings.Join(details, "; ")).with("lend", "less to others").to(Preemptible)
+	return c.effect(part, ShrinksQuota, Warning, "less may be lent: others may borrow less").withDetail(strings.Join(details, "; ")).withClause("lend", "less to others").withJobs(JobsPreemptible)
 }
 
 // quotaTrend reports whether an amount lets a holder have more. A bound that is missing does not bound: everything may be borrowed, lent, used.
@@ -169,7 +169,7 @@ func quotaTrend(c *match.Change) trend {
 	case bound && c.Removed():
 		towards = more
 	case c.Path.Has("flavors") && (c.Added() || c.Removed()) && last != "flavors":
-		return presence(c)
+		return presenceTrend(c)
 	case last != "nominalQuota" && !bound:
 		return unknown
 	}
@@ -179,14 +179,14 @@ func quotaTrend(c *match.Change) trend {
 // amountsEffect says how much is gained or lost.
 func (c *Cluster) amountsEffect(id object.ID, part []*match.Change, was, is *queue, consequence Consequence) Effect {
 	keys := touchedKeys(part, was, is)
-	severity, title, verb, jobs := Notice, "more quota"+ofWhat(keys), "gain", Untouched
+	severity, title, verb, jobs := Notice, "more quota"+ofWhat(keys), "gain", JobsUntouched
 	if consequence == ShrinksQuota {
 		severity, title, verb = Warning, "less quota"+ofWhat(keys), "lose"
 		switch {
 		case id.Kind == "ResourceQuota":
-			jobs = Hampered
+			jobs = JobsHampered
 		case was.cohort != "":
-			jobs = Preemptible
+			jobs = JobsPreemptible
 		}
 	}
 	details := describeAll(keys, part, was, is)
@@ -199,10 +199,10 @@ func (c *Cluster) amountsEffect(id object.ID, part []*match.Change, was, is *que
 			details = append(details, c.inCohort(id, cohort, keys[i])...)
 		}
 	}
-	e := c.effect(part, consequence, severity, title).detailed(strings.Join(details, "; ")).to(jobs)
-	e.Gist = gistOf(verb, keys, part, was, is)
+	e := c.effect(part, consequence, severity, title).withDetail(strings.Join(details, "; ")).withJobs(jobs)
+	e.Clause = quotaClause(verb, keys, part, was, is)
 	if own {
-		e.Gist.Of = "the cohort " + cohort
+		e.Clause.Of = "the cohort " + cohort
 	}
 	return e
 }
@@ -273,8 +273,8 @@ func describe(key quotaKey, part []*match.Change, was, is Amounts) string {
 	}
 	var changes []string
 	for _, field := range []struct{ name, words, none, was, is string }{
-		{"nominalQuota", "guaranteed", "0", was.Nominal, is.Nominal}, {"borrowingLimit", "may be borrowed", "any", without(was, was.Borrowing, is.Borrowing), without(is, is.Borrowing, was.Borrowing)},
-		{"lendingLimit", "may be lent", "any", without(was, was.Lending, is.Lending), without(is, is.Lending, was.Lending)},
+		{"nominalQuota", "guaranteed", "0", was.Nominal, is.Nominal}, {"borrowingLimit", "may be borrowed", "any", unboundedAmount(was, was.Borrowing, is.Borrowing), unboundedAmount(is, is.Borrowing, was.Borrowing)},
+		{"lendingLimit", "may be lent", "any", unboundedAmount(was, was.Lending, is.Lending), unboundedAmount(is, is.Lending, was.Lending)},
 	} {
 		if isAbout(part, field.name) && differs(field.was, field.is) {
 			changes = append(changes, cmp.Or(field.was, field.none)+" → "+cmp.Or(field.is, field.none)+" "+field.words)
@@ -298,8 +298,8 @@ func isAbout(part []*match.Change, field string) bool {
 
 func differs(was, is string) bool { return was != is && !match.SameQuantity(was, is) }
 
-// without is a bound of a resource where the other side has one: a queue that has none of the resource neither borrows nor lends.
-func without(of Amounts, bound, other string) string {
+// unboundedAmount is a bound of a resource where the other side has one: a queue that has none of the resource neither borrows nor lends.
+func unboundedAmount(of Amounts, bound, other string) string {
 	if of.Nominal == "" && bound == "" && other != "" {
 		return "0"
 	}
@@ -327,10 +327,10 @@ func (c *Cluster) inCohort(id object.ID, cohort string, key quotaKey) []string {
 	}
 }
 
-// gistOf names the scarcest resource that some changes are about, with that of all profiles.
-func gistOf(verb string, keys []quotaKey, part []*match.Change, was, is *queue) Gist {
+// quotaClause names the scarcest resource that some changes are about, with that of all profiles.
+func quotaClause(verb string, keys []quotaKey, part []*match.Change, was, is *queue) Clause {
 	if len(keys) == 0 {
-		return Gist{Verb: verb, Rest: "quota"}
+		return Clause{Verb: verb, Rest: "quota"}
 	}
 	key := keys[0]
 	a, b := was.amounts[key], is.amounts[key]
@@ -339,17 +339,17 @@ func gistOf(verb string, keys []quotaKey, part []*match.Change, was, is *queue) 
 		all := slices.DeleteFunc(slices.Clone(keys), func(k quotaKey) bool { return k.resource != key.resource || !guaranteed(k, part, was, is) })
 		before, after := "0", "0"
 		for _, k := range all {
-			before, after = added(before, was.amounts[k].Nominal), added(after, is.amounts[k].Nominal)
+			before, after = addAmounts(before, was.amounts[k].Nominal), addAmounts(after, is.amounts[k].Nominal)
 		}
-		return Gist{Verb: verb, Rest: difference(before, after) + " guaranteed " + key.resource + ofProfiles(all, was, is)}
+		return Clause{Verb: verb, Rest: difference(before, after) + " guaranteed " + key.resource + ofProfiles(all, was, is)}
 	case key.flavor != "":
-		return Gist{Verb: verb, Rest: bound(a.Borrowing, b.Borrowing) + key.resource + ofProfiles(keys[:1], was, is) + " that may be borrowed"}
+		return Clause{Verb: verb, Rest: bound(a.Borrowing, b.Borrowing) + key.resource + ofProfiles(keys[:1], was, is) + " that may be borrowed"}
 	case a.Nominal == "":
-		return Gist{Verb: "are", Rest: "bound in " + key.resource}
+		return Clause{Verb: "are", Rest: "bound in " + key.resource}
 	case b.Nominal == "":
-		return Gist{Verb: "are", Rest: "no longer bound in " + key.resource}
+		return Clause{Verb: "are", Rest: "no longer bound in " + key.resource}
 	}
-	return Gist{Verb: verb, Rest: difference(a.Nominal, b.Nominal) + " of quota for " + key.resource}
+	return Clause{Verb: verb, Rest: difference(a.Nominal, b.Nominal) + " of quota for " + key.resource}
 }
 
 // ofProfiles names the profiles of a resource, where a queue has others, too: another line may be about these.
@@ -359,15 +359,15 @@ func ofProfiles(keys []quotaKey, was, is *queue) string {
 		names = append(names, key.flavor)
 	}
 	for _, other := range keysOf(was, is) {
-		if other.resource == keys[0].resource && !slices.Contains(names, other.flavor) && (has(was.amounts[other]) || has(is.amounts[other])) {
+		if other.resource == keys[0].resource && !slices.Contains(names, other.flavor) && (hasResource(was.amounts[other]) || hasResource(is.amounts[other])) {
 			return " of " + several(distinct(names))
 		}
 	}
 	return ""
 }
 
-// has reports whether a queue has some of a resource.
-func has(a Amounts) bool { return !match.SameQuantity(cmp.Or(a.Nominal, "0"), "0") }
+// hasResource reports whether a queue has some of a resource.
+func hasResource(a Amounts) bool { return !match.SameQuantity(cmp.Or(a.Nominal, "0"), "0") }
 
 func bound(was, is string) string {
 	if was == "" || is == "" {
@@ -394,25 +394,25 @@ func (c *Cluster) membership(part []*match.Change, was, is *queue) Effect {
 	switch {
 	case was.cohort != is.cohort && is.cohort == "":
 		return c.effect(part, ShrinksQuota, Warning, "a queue leaves its cohort and can no longer borrow").
-			with("leave", "the cohort "+was.cohort).to(Preemptible)
+			withClause("leave", "the cohort "+was.cohort).withJobs(JobsPreemptible)
 	case was.cohort != is.cohort:
 		return c.effect(part, ReordersQueue, Warning, "a queue belongs to another cohort: others lend to it, and borrow from it").
-			with("join", "the cohort "+is.cohort).to(Preemptible)
+			withClause("join", "the cohort "+is.cohort).withJobs(JobsPreemptible)
 	case namesNamespace(change) && change.Removed():
-		return c.effect(part, AdmitsLess, Warning, "a queue takes no jobs of a namespace any more").with("take", "no jobs of namespace "+change.Old.Scalar()+" any more")
+		return c.effect(part, AdmitsLess, Warning, "a queue takes no jobs of a namespace any more").withClause("take", "no jobs of namespace "+change.Old.Scalar()+" any more")
 	case namesNamespace(change):
-		return c.effect(part, AdmitsMore, Warning, "a queue takes jobs of another namespace").with("take", "jobs of another namespace, "+change.New.Scalar())
+		return c.effect(part, AdmitsMore, Warning, "a queue takes jobs of another namespace").withClause("take", "jobs of another namespace, "+change.New.Scalar())
 	case change.Path.Has("namespaceSelector") || change.Path.Has("scopes") || change.Path.Has("scopeSelector"):
-		return c.effect(part, AdmitsMore, Warning, "other namespaces or pods use a queue or a quota").with("are", "queued in another way")
+		return c.effect(part, AdmitsMore, Warning, "other namespaces or pods use a queue or a quota").withClause("are", "queued in another way")
 	case change.Path.Last() == "stopPolicy":
 		return c.stops(part)
 	case change.Path.Has("coveredResources") || change.Path.Has("resourceGroups"):
 		if change.Removed() {
-			return c.effect(part, AdmitsLess, Warning, "a queue no longer takes jobs that request a resource").with("are", "refused in the queue")
+			return c.effect(part, AdmitsLess, Warning, "a queue no longer takes jobs that request a resource").withClause("are", "refused in the queue")
 		}
-		return c.effect(part, AdmitsMore, Notice, "a queue takes jobs that request another resource").with("can", "queue for another resource")
+		return c.effect(part, AdmitsMore, Notice, "a queue takes jobs that request another resource").withClause("can", "queue for another resource")
 	}
-	return c.effect(part, ReordersQueue, Warning, "a queue works in another way").with("have", "another queue")
+	return c.effect(part, ReordersQueue, Warning, "a queue works in another way").withClause("have", "another queue")
 }
 
 // namesNamespace reports whether a change is a namespace that comes to a queue, or leaves it.
@@ -424,11 +424,11 @@ func namesNamespace(c *match.Change) bool {
 func (c *Cluster) stops(part []*match.Change) Effect {
 	switch part[0].New.Scalar() {
 	case "HoldAndDrain":
-		return c.effect(part, AdmitsLess, Critical, "a queue stops all of its jobs and takes no new ones").with("stop", "all jobs of a queue").to(Stopped)
+		return c.effect(part, AdmitsLess, Critical, "a queue stops all of its jobs and takes no new ones").withClause("stop", "all jobs of a queue").withJobs(JobsStopped)
 	case "Hold":
-		return c.effect(part, AdmitsLess, Warning, "a queue takes no new jobs").with("start", "no new jobs")
+		return c.effect(part, AdmitsLess, Warning, "a queue takes no new jobs").withClause("start", "no new jobs")
 	}
-	return c.effect(part, AdmitsMore, Notice, "a queue takes jobs again").with("start", "jobs again")
+	return c.effect(part, AdmitsMore, Notice, "a queue takes jobs again").withClause("start", "jobs again")
 }
 
 // queueing is what queues are made of: flavors, topologies, priorities, the queues of namespaces.
@@ -437,19 +437,19 @@ func (c *Cluster) queueing(part []*match.Change) Effect {
 	kind, last := change.Kind(), change.Path.Last()
 	switch {
 	case change.Whole() && change.Added():
-		return c.effect(part, AddsObjects, Info, "a "+kind+" is new").with("get", "another "+kind)
+		return c.effect(part, AddsObjects, Info, "a "+kind+" is new").withClause("get", "another "+kind)
 	case change.Whole() && kind == "LocalQueue":
-		return c.effect(part, DeletesObjects, Warning, "a queue of a namespace is gone: jobs that name it wait for ever").with("lose", "a queue").to(Hampered)
+		return c.effect(part, DeletesObjects, Warning, "a queue of a namespace is gone: jobs that name it wait for ever").withClause("lose", "a queue").withJobs(JobsHampered)
 	case change.Whole():
-		return c.effect(part, DeletesObjects, Warning, "a "+kind+" is gone: what names it no longer starts").with("lose", "a "+kind)
+		return c.effect(part, DeletesObjects, Warning, "a "+kind+" is gone: what names it no longer starts").withClause("lose", "a "+kind)
 	case last == "value" || last == "preemptionPolicy" || last == "globalDefault":
-		return c.effect(part, ReordersQueue, Warning, "a priority has another value: other jobs go first").with("have", "other priorities")
+		return c.effect(part, ReordersQueue, Warning, "a priority has another value: other jobs go first").withClause("have", "other priorities")
 	case last == "stopPolicy":
 		return c.stops(part)
 	case kind == "ResourceFlavor" || kind == "Topology":
-		return c.effect(part, NewJobsOnly, Warning, "new jobs go to other machines").with("send", "new jobs to other machines")
+		return c.effect(part, NewJobsOnly, Warning, "new jobs go to other machines").withClause("send", "new jobs to other machines")
 	case last == "description" || change.Path[0] == "apiVersion":
-		return c.effect(part, RestartsNothing, Info, "it is described in another way, or in another version of its API").with("are", "described in other words")
+		return c.effect(part, RestartsNothing, Info, "it is described in another way, or in another version of its API").withClause("are", "described in other words")
 	}
-	return c.effect(part, ReordersQueue, Warning, "jobs queue in another way").with("have", "another queue")
+	return c.effect(part, ReordersQueue, Warning, "jobs queue in another way").withClause("have", "another queue")
 }

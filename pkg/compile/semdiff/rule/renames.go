@@ -16,8 +16,8 @@ var renamesRule = &Rule{
 	judge: func(c *Cluster, changes []*match.Change) []Effect {
 		var effects []Effect
 		for _, change := range changes {
-			effects = append(effects, c.unclosed(change))
-			for _, e := range []Effect{c.renames(change), c.lost(change)} {
+			effects = append(effects, c.deletedClosingPolicy(change))
+			for _, e := range []Effect{c.renames(change), c.lostData(change)} {
 				// It happens to those who had the old name.
 				if was := c.tenantOf(change.Before); was != "" {
 					e.Subject.Tenant = was
@@ -47,15 +47,15 @@ func (c *Cluster) renames(change *match.Change) Effect {
 	case before.Kind == "PersistentVolumeClaim" && !c.goesWithNamespace(before.Namespace):
 		return c.renamedVolume(change, stays)
 	case was != is && was != "":
-		return c.effect(part, Renames, Warning, "a tenant has another name: "+become).withOf(was, "are", "renamed to "+is)
+		return c.effect(part, Renames, Warning, "a tenant has another name: "+become).withClauseOf(was, "are", "renamed to "+is)
 	case before.Namespace != after.Namespace:
-		return c.effect(part, Renames, Warning, "a namespace has another name: "+become).withOf("namespace "+before.Namespace, "are", "renamed to "+after.Namespace)
+		return c.effect(part, Renames, Warning, "a namespace has another name: "+become).withClauseOf("namespace "+before.Namespace, "are", "renamed to "+after.Namespace)
 	case isRuntime(change) && stays:
-		return c.effect(part, Renames, Notice, "a runtime has another name: the old one stays until somebody deletes it").withOf("runtime "+before.Name, "are", "renamed to "+after.Name)
+		return c.effect(part, Renames, Notice, "a runtime has another name: the old one stays until somebody deletes it").withClauseOf("runtime "+before.Name, "are", "renamed to "+after.Name)
 	case isRuntime(change):
-		return c.effect(part, Renames, Warning, "a runtime has another name: new jobs that name the old one are refused").withOf("runtime "+before.Name, "are", "renamed to "+after.Name)
+		return c.effect(part, Renames, Warning, "a runtime has another name: new jobs that name the old one are refused").withClauseOf("runtime "+before.Name, "are", "renamed to "+after.Name)
 	}
-	return c.effect(part, Renames, Notice, "objects have another name: "+before.Kind).with("have", "objects with another name")
+	return c.effect(part, Renames, Notice, "objects have another name: "+before.Kind).withClause("have", "objects with another name")
 }
 
 // renamedVolume is a volume under another name, or in another namespace: the new one is empty.
@@ -63,18 +63,18 @@ func (c *Cluster) renamedVolume(change *match.Change, stays bool) Effect {
 	size := change.Old.Scalar("spec", "resources", "requests", "storage")
 	detail := change.Before.ID.String() + " (" + size + ") → " + change.After.ID.String()
 	if stays {
-		return c.effect([]*match.Change{change}, LeavesObjects, Warning, "a volume has another name: the new one is empty, the old one stays with its data").detailed(detail).
-			with("get", "empty volumes in place of others, whose data stays in the old ones").
-			helped("copy the data from the old volume to the new one; then delete the old one by hand: kubectl delete pvc -n " + change.Before.ID.Namespace + " " + change.Before.ID.Name)
+		return c.effect([]*match.Change{change}, LeavesObjects, Warning, "a volume has another name: the new one is empty, the old one stays with its data").withDetail(detail).
+			withClause("get", "empty volumes in place of others, whose data stays in the old ones").
+			withHelp("copy the data from the old volume to the new one; then delete the old one by hand: kubectl delete pvc -n " + change.Before.ID.Namespace + " " + change.Before.ID.Name)
 	}
-	return c.effect([]*match.Change{change}, DeletesData, Critical, "a volume has another name: the old one is deleted with its data, the new one is empty").detailed(detail).
-		with("lose", "the data of volumes").to(Hampered)
+	return c.effect([]*match.Change{change}, DeletesData, Critical, "a volume has another name: the old one is deleted with its data, the new one is empty").withDetail(detail).
+		withClause("lose", "the data of volumes").withJobs(JobsHampered)
 }
 
 // goesWithNamespace reports whether a namespace is deleted, which tells what becomes of the volumes in it.
 func (c *Cluster) goesWithNamespace(name string) bool {
 	space := c.was.namespaces[name]
-	if space == nil || c.is.namespaces[name] != nil || space.kept || c.byHand() {
+	if space == nil || c.is.namespaces[name] != nil || space.kept || c.appliedByHand() {
 		return false
 	}
 	return c.prunes(space.folder)
@@ -90,8 +90,8 @@ func (c *Cluster) renamedNamespace(change *match.Change) Effect {
 	}
 	if c.stays(change.Before) {
 		return c.effect(part, Renames, Warning, "a namespace has another name: the new one is empty, the old one stays with what nobody deletes in it").
-			withOf(of, "are", "renamed to "+to).to(Hampered).helped("let jobs end, copy the data, delete the old namespace by hand")
+			withClauseOf(of, "are", "renamed to "+to).withJobs(JobsHampered).withHelp("let jobs end, copy the data, delete the old namespace by hand")
 	}
 	return c.effect(part, Renames, Critical, "a namespace has another name: the old one is deleted with everything in it, running jobs too").
-		withOf(of, "are", "renamed to "+to).to(Stopped)
+		withClauseOf(of, "are", "renamed to "+to).withJobs(JobsStopped)
 }

@@ -17,9 +17,9 @@ var resourcesRule = &Rule{
 	judge: each(func(c *Cluster, part []*match.Change) Effect {
 		what := map[trend]string{more: "more", less: "less", unknown: "other resources"}[direction(part)]
 		if limitsOnly(part) {
-			return c.effect(part, NewJobsOnly, Notice, "new jobs may use "+what).with("let", "new jobs use "+what)
+			return c.effect(part, NewJobsOnly, Notice, "new jobs may use "+what).withClause("let", "new jobs use "+what)
 		}
-		return c.effect(part, NewJobsOnly, Notice, "new jobs request "+what).with("request", what+" for new jobs")
+		return c.effect(part, NewJobsOnly, Notice, "new jobs request "+what).withClause("request", what+" for new jobs")
 	}),
 }
 

@@ -21,15 +21,15 @@ var retentionRule = &Rule{
 func (c *Cluster) retention(part []*match.Change) Effect {
 	before, after := part[0].Old.Scalar(), part[0].New.Scalar()
 	detail := keptFor(before) + " → " + keptFor(after)
-	if sooner(before, after) {
-		return c.effect(part, DeletesData, Warning, "finished jobs and their logs are deleted sooner").detailed(detail).with("lose", "finished jobs and their logs after "+after).
-			helped("save what somebody still needs before this is merged: those that are older go at once")
+	if deletesSooner(before, after) {
+		return c.effect(part, DeletesData, Warning, "finished jobs and their logs are deleted sooner").withDetail(detail).withClause("lose", "finished jobs and their logs after "+after).
+			withHelp("save what somebody still needs before this is merged: those that are older go at once")
 	}
-	return c.effect(part, RestartsNothing, Notice, "finished jobs and their logs stay longer").detailed(detail).with("keep", "finished jobs and their logs longer")
+	return c.effect(part, RestartsNothing, Notice, "finished jobs and their logs stay longer").withDetail(detail).withClause("keep", "finished jobs and their logs longer")
 }
 
-// sooner reports whether jobs are deleted after less time than before. What is no time deletes nothing, as for the controller.
-func sooner(before, after string) bool {
+// deletesSooner reports whether jobs are deleted after less time than before. What is no time deletes nothing, as for the controller.
+func deletesSooner(before, after string) bool {
 	old, _ := time.ParseDuration(before)
 	keep, _ := time.ParseDuration(after)
 	return keep > 0 && (old <= 0 || keep < old)

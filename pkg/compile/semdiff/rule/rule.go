@@ -32,7 +32,7 @@ const DocsURL = "https://lockstep.dev/changes/"
 func Page(rule string) string { return DocsURL + rule }
 
 // comesAlong reports whether the object comes or goes with its namespace, its tenant or its cluster, so that it needs no words of its own.
-func comesAlong(change *match.Change) bool { return change.Whole() && change.Fate.WithTenant }
+func comesAlong(change *match.Change) bool { return change.Whole() && change.Disposal.WithTenant }
 
 // each judges the changes of one object that the same lines are responsible for.
 func each(judge func(*Cluster, []*match.Change) Effect) func(*Cluster, []*match.Change) []Effect {
@@ -43,8 +43,8 @@ func each(judge func(*Cluster, []*match.Change) Effect) func(*Cluster, []*match.
 func eachOf[K comparable](about func(*match.Change) K, judge func(*Cluster, []*match.Change) Effect) func(*Cluster, []*match.Change) []Effect {
 	return func(c *Cluster, changes []*match.Change) []Effect {
 		var effects []Effect
-		for _, part := range match.Parts(changes) {
-			for _, alike := range match.PartedBy(part, about) {
+		for _, part := range match.ByCause(changes) {
+			for _, alike := range match.GroupBy(part, about) {
 				effects = append(effects, judge(c, alike))
 			}
 		}

@@ -13,7 +13,7 @@ var rules = []*Rule{
 	renamesRule, spellingRule, capabilityRule, gitopsRule, boundaryRule,
 	immutableRule, networkRule, exposureRule, accessRule, securityRule, admissionRule, quotaRule, storageRule, readersRule,
 	imageRule, programRule, resourcesRule, environmentRule, nodesRule, lifecycleRule, wiringRule,
-	monitoringRule, retentionRule, priceRule, labelsRule, chartsRule, ownershipRule, specsRule, unclassifiedRule,
+	monitoringRule, retentionRule, priceRule, displayMetadataRule, chartsRule, ownershipRule, specsRule, unclassifiedRule,
 }
 
 // Rules returns all rules in the order in which they are asked. The last one claims everything that is left.
@@ -25,16 +25,16 @@ func (c *Cluster) Judge(d *match.Cluster, take func(Effect)) {
 	claimed := map[*Rule][]*match.Change{}
 	var left []object.Object
 	for _, change := range d.Changes {
-		c.decide(change)
-		rule := claimant(change)
+		c.decideDisposal(change)
+		rule := ruleOf(change)
 		claimed[rule] = append(claimed[rule], change)
-		if change.Added() && comesAlong(change) && !change.Fate.WithCluster && broughtIn(change.After) && isStrange(change) {
+		if change.Added() && comesAlong(change) && !change.Disposal.WithCluster && isForeignObject(change.After) && isUnclassifiedAlone(change) {
 			c.unclaimed = append(c.unclaimed, change)
 		}
 		if change.Object().ID.Group == rbacGroup && change.Path.Is("roleRef", "**") {
 			c.bindings = append(c.bindings, change)
 		}
-		if change.Fate.Stays && change.Before.ID.Group == rbacGroup {
+		if change.Disposal.Stays && change.Before.ID.Group == rbacGroup {
 			left = append(left, *change.Before)
 		}
 	}
@@ -71,35 +71,35 @@ func (c *Cluster) attribute(e *Effect) {
 	if slices.Contains(taking, e.Consequence) && (e.Subject.Tenant == "" || e.Subject.Tenant == to) {
 		e.Subject.Tenant = from
 	}
-	if e.Gist != (Gist{}) && e.Gist.Of == "" && e.Subject.Runtime == "" {
-		e.Gist.Of = "namespace " + e.Subject.Namespace
+	if e.Clause != (Clause{}) && e.Clause.Of == "" && e.Subject.Runtime == "" {
+		e.Clause.Of = "namespace " + e.Subject.Namespace
 	}
 }
 
 // taking are the consequences for those who have less afterwards.
 var taking = []Consequence{NarrowsAccess, ClosesNetwork, DeletesData, DeletesObjects, LeavesObjects}
 
-// claimant is the first rule that claims a change; the last one claims all.
-func claimant(change *match.Change) *Rule {
-	switch fate := &change.Fate; {
+// ruleOf is the first rule that claims a change; the last one claims all.
+func ruleOf(change *match.Change) *Rule {
+	switch fate := &change.Disposal; {
 	case change.Path.Is("apiVersion") && change.Same == "":
 		// It is not a version of an API.
 		return unclassifiedRule
 	case fate.WithCluster || fate.Stays || comesAlong(change) && !change.Renamed():
 		return ownershipRule
 	}
-	return claimantOf(change)
+	return ruleOfAlone(change)
 }
 
-// isStrange reports whether no rule would understand an object that comes along with its namespace if it came alone.
-func isStrange(change *match.Change) bool {
+// isUnclassifiedAlone reports whether no rule would understand an object that comes along with its namespace if it came alone.
+func isUnclassifiedAlone(change *match.Change) bool {
 	alone := *change
-	alone.Fate = match.Fate{}
-	return claimantOf(&alone) == unclassifiedRule
+	alone.Disposal = match.Disposal{}
+	return ruleOfAlone(&alone) == unclassifiedRule
 }
 
-// claimantOf is the first rule that claims a change, whatever the object comes or goes with.
-func claimantOf(change *match.Change) *Rule {
+// ruleOfAlone is the first rule that claims a change, whatever the object comes or goes with.
+func ruleOfAlone(change *match.Change) *Rule {
 	for _, rule := range rules {
 		if rule.claims(change) {
 			return rule

@@ -24,9 +24,9 @@ var securityRule = &Rule{
 	judge: func(c *Cluster, changes []*match.Change) []Effect {
 		ofNamespace := func(change *match.Change) bool { return change.Kind() == "Namespace" }
 		effects := each((*Cluster).level)(c, slices.DeleteFunc(slices.Clone(changes), func(change *match.Change) bool { return !ofNamespace(change) }))
-		effects = append(effects, eachOf(wayOf, (*Cluster).lattice)(c, slices.DeleteFunc(slices.Clone(changes), ofNamespace))...)
+		effects = append(effects, eachOf(securityTrend, (*Cluster).podSecurityTrend)(c, slices.DeleteFunc(slices.Clone(changes), ofNamespace))...)
 		for _, change := range c.added {
-			effects = append(effects, c.newPowers(change)...)
+			effects = append(effects, c.newPodPrivileges(change)...)
 		}
 		return effects
 	},
@@ -62,19 +62,19 @@ func isSecurity(c *match.Change) bool {
 
 // isPodSecurity reports whether a value of a pod is about its machine.
 func isPodSecurity(c *match.Change) bool {
-	return c.Path.Has("securityContext") || c.Path.Has("hostPath") || privileges[c.Path.Last()].ofPod || holdsHostPath(c) || bringsPowers(c)
+	return c.Path.Has("securityContext") || c.Path.Has("hostPath") || privileges[c.Path.Last()].ofPod || holdsHostPath(c) || addsPrivilege(c)
 }
 
-// brought are the values about the machine in what comes as a whole, and whether one of them is as good as the machine: in a part of a
+// newPrivileges are the values about the machine in what comes as a whole, and whether one of them is as good as the machine: in a part of a
 // pod, such as a container or a list of capabilities, and in a constraint. What is less is told with the part where the pod is one of a
 // job: its profile asks for it. Of a constraint only what is as good as the machine is told: all pods need one.
-func brought(c *match.Change) (wide []*match.Change, grave bool) {
+func newPrivileges(c *match.Change) (wide []*match.Change, grave bool) {
 	if c.Old != nil || c.New == nil || c.New.Leaf() || c.Whole() && c.Kind() != constraintKind {
 		return nil, false
 	}
 	var leaves []*match.Change
 	if c.Whole() {
-		leaves = c.Beyond(&narrowest)
+		leaves = c.ValuesBeyond(&narrowest)
 	} else {
 		leaves = c.Leaves(c.Path, c.New)
 	}
@@ -99,15 +99,15 @@ func strategy(key string) object.Node {
 	return object.Map(key, object.Text("type", strategies[0], nil))
 }
 
-// bringsPowers reports whether a change brings something of the machine.
-func bringsPowers(c *match.Change) bool {
-	wide, _ := brought(c)
+// addsPrivilege reports whether a change brings something of the machine.
+func addsPrivilege(c *match.Change) bool {
+	wide, _ := newPrivileges(c)
 	return len(wide) > 0
 }
 
-// newPowers is what the pods of an object that is new may do on their machine: it is judged as if its pods had been there without any of
+// newPodPrivileges is what the pods of an object that is new may do on their machine: it is judged as if its pods had been there without any of
 // it. What a profile of the catalog asks for runtimes, such as pinned memory, is not a danger to the machine, and is not told.
-func (c *Cluster) newPowers(change *match.Change) []Effect {
+func (c *Cluster) newPodPrivileges(change *match.Change) []Effect {
 	var given []*match.Change
 	severity := Warning
 	for _, leaf := range podLeaves(change) {
@@ -118,13 +118,13 @@ func (c *Cluster) newPowers(change *match.Change) []Effect {
 			}
 		}
 	}
-	words := powers(given)
+	words := privilegesOf(given)
 	if len(words) == 0 || severity < Critical && isRuntime(change) {
 		return nil
 	}
 	id := change.After.ID
-	e := c.effect([]*match.Change{change}, WidensSecurity, severity, "pods of a new "+id.Kind+" may do more on their machine: "+several(words)).detailed(id.String() + " with " + several(images(change.New)) + ": " + strings.Join(words, ", "))
-	return []Effect{e.withOf(called(id), "run", "with "+several(words))}
+	e := c.effect([]*match.Change{change}, WidensSecurity, severity, "pods of a new "+id.Kind+" may do more on their machine: "+several(words)).withDetail(id.String() + " with " + several(images(change.New)) + ": " + strings.Join(words, ", "))
+	return []Effect{e.withClauseOf(objectName(id), "run", "with "+several(words))}
 }
 
 // holdsHostPath reports whether a volume of the machine is added or removed as a whole.
@@ -165,19 +165,19 @@ func (c *Cluster) level(changes []*match.Change) Effect {
 	older, newer := versions(changes)
 	switch {
 	case was == is && older:
-		return c.effect(changes, WidensSecurity, Warning, "pods are judged by the standards of an older version").with("get", "pods that are judged by the standards of an older version")
+		return c.effect(changes, WidensSecurity, Warning, "pods are judged by the standards of an older version").withClause("get", "pods that are judged by the standards of an older version")
 	case was == is && newer:
-		return c.effect(changes, NarrowsSecurity, Warning, "pods are judged by the standards of a newer version").with("must", "run pods that a newer version accepts").to(Hampered)
+		return c.effect(changes, NarrowsSecurity, Warning, "pods are judged by the standards of a newer version").withClause("must", "run pods that a newer version accepts").withJobs(JobsHampered)
 	case !enforced || was == is:
-		return c.effect(changes, RestartsNothing, Info, "what is recorded and warned about changes, not what is refused").with("see", "other warnings")
+		return c.effect(changes, RestartsNothing, Info, "what is recorded and warned about changes, not what is refused").withClause("see", "other warnings")
 	case after > before || after < 0:
 		severity := Warning
 		if is != pinnedLevel {
 			severity = Critical
 		}
-		return c.effect(changes, WidensSecurity, severity, "pods may be "+is).detailed(detail).with("get", "pods that may be "+is)
+		return c.effect(changes, WidensSecurity, severity, "pods may be "+is).withDetail(detail).withClause("get", "pods that may be "+is)
 	}
-	return c.effect(changes, NarrowsSecurity, Warning, "pods must be "+is).detailed(detail).with("must", "run pods that are "+is).to(Hampered)
+	return c.effect(changes, NarrowsSecurity, Warning, "pods must be "+is).withDetail(detail).withClause("must", "run pods that are "+is).withJobs(JobsHampered)
 }
 
 // versions reports whether the version changes by whose standards pods are refused. Without one it is the newest.
@@ -199,38 +199,38 @@ func versions(changes []*match.Change) (older, newer bool) {
 	return older, newer
 }
 
-// lattice says of values that go one way whether they let pods do more or less.
-func (c *Cluster) lattice(changes []*match.Change) Effect {
+// podSecurityTrend says of values that go one way whether they let pods do more or less.
+func (c *Cluster) podSecurityTrend(changes []*match.Change) Effect {
 	o := changes[0].Object()
-	what, who, of, jobs := "new pods of the runtime", "start", "", Untouched
+	what, who, of, jobs := "new pods of the runtime", "start", "", JobsUntouched
 	switch {
 	case o.ID.Kind == constraintKind:
-		what, who, jobs = "pods that use the constraint", "allow", Hampered
+		what, who, jobs = "pods that use the constraint", "allow", JobsHampered
 	case !isRuntime(changes[0]):
-		what, of = "pods of "+o.ID.Name, called(o.ID)
+		what, of = "pods of "+o.ID.Name, objectName(o.ID)
 	}
-	switch wayOf(changes[0]) {
+	switch securityTrend(changes[0]) {
 	case more:
 		severity, given := Warning, ""
 		if slices.ContainsFunc(changes, func(change *match.Change) bool { _, grave := widens(change); return grave }) {
 			severity = Critical
 		}
-		if words := powers(changes); len(words) > 0 {
+		if words := privilegesOf(changes); len(words) > 0 {
 			given = ": " + several(words)
 		}
-		return c.effect(changes, WidensSecurity, severity, what+" may do more on their machine"+given).withOf(of, who, "pods that may do more on their machine"+given)
+		return c.effect(changes, WidensSecurity, severity, what+" may do more on their machine"+given).withClauseOf(of, who, "pods that may do more on their machine"+given)
 	case less:
-		return c.effect(changes, NarrowsSecurity, Notice, what+" may do less on their machine").withOf(of, who, "pods that may do less on their machine").to(jobs)
+		return c.effect(changes, NarrowsSecurity, Notice, what+" may do less on their machine").withClauseOf(of, who, "pods that may do less on their machine").withJobs(jobs)
 	}
-	if was := somebody(changes); was != "" {
+	if was := formerUser(changes); was != "" {
 		return c.effect(changes, NewJobsOnly, Warning, what+" run as another user or group: files that the "+was+" wrote into volumes may be closed to them").
-			withOf(of, who, "pods as another user or group, to whom files of the "+was+" may be closed")
+			withClauseOf(of, who, "pods as another user or group, to whom files of the "+was+" may be closed")
 	}
-	return c.effect(changes, NewJobsOnly, Notice, what+" run as somebody else, or with another profile").withOf(of, who, "pods as somebody else")
+	return c.effect(changes, NewJobsOnly, Notice, what+" run as somebody else, or with another profile").withClauseOf(of, who, "pods as somebody else")
 }
 
-// somebody is the user, or the group, that pods no longer run as; "" where they had none, and where root is told elsewhere.
-func somebody(changes []*match.Change) string {
+// formerUser is the user, or the group, that pods no longer run as; "" where they had none, and where root is told elsewhere.
+func formerUser(changes []*match.Change) string {
 	for _, who := range []struct{ key, word string }{{"runAsUser", "user"}, {"runAsGroup", "group"}, {"fsGroup", "group"}, {"supplementalGroups", "group"}} {
 		for _, change := range changes {
 			if change.Path.Has(who.key) && change.Old != nil && change.Kind() != constraintKind {
@@ -241,8 +241,8 @@ func somebody(changes []*match.Change) string {
 	return ""
 }
 
-// wayOf says whether a value lets pods do more or less than before.
-func wayOf(c *match.Change) trend {
+// securityTrend says whether a value lets pods do more or less than before.
+func securityTrend(c *match.Change) trend {
 	towards, _ := widens(c)
 	return towards
 }
@@ -260,24 +260,24 @@ func widens(c *match.Change) (towards trend, grave bool) {
 	case c.Whole() && c.Removed():
 		// What no pod may use lets no pod do anything.
 		return less, false
-	case c.Whole() || bringsPowers(c):
-		_, grave := brought(c)
+	case c.Whole() || addsPrivilege(c):
+		_, grave := newPrivileges(c)
 		return more, grave
 	case holdsHostPath(c) || c.Path.Has("hostPath"):
-		return presence(c), c.New != nil
+		return presenceTrend(c), c.New != nil
 	case c.Path.Has("requiredDropCapabilities") || c.Path.Has("drop"):
-		return presence(c).opposite(), c.Old != nil && c.New == nil
+		return presenceTrend(c).opposite(), c.Old != nil && c.New == nil
 	case c.Path.Has("capabilities") || c.Path.Has("allowedCapabilities") || c.Path.Has("defaultAddCapabilities"):
-		return presence(c), slices.Contains(graveCapabilities, strings.TrimPrefix(is, "CAP_"))
+		return presenceTrend(c), slices.Contains(graveCapabilities, strings.TrimPrefix(is, "CAP_"))
 	case c.Path[0] == "volumes" || c.Path.Has("users") || c.Path.Has("groups") && c.Kind() == constraintKind || c.Path.Has("seccompProfiles") ||
 		c.Path.Has("allowedUnsafeSysctls") || c.Path.Has("sysctls") || c.Path.Has("supplementalGroups") && c.Path.Last() != "type":
-		return presence(c), slices.Contains([]string{"*", "hostPath", "unconfined", "system:authenticated"}, is)
+		return presenceTrend(c), slices.Contains([]string{"*", "hostPath", "unconfined", "system:authenticated"}, is)
 	case key == "type" && c.Path.Has("seccompProfile"):
 		return profile(c), is == "Unconfined"
 	case key == "type":
 		return ordered(c, strategies), is == "RunAsAny" && c.Path[0] == "runAsUser"
 	case (key == "runAsUser" || c.Path.Is("runAsUser", "uid")) && (is == "0" || c.Old.Scalar() == "0"):
-		return toward(is == "0"), is == "0"
+		return trendToward(is == "0"), is == "0"
 	}
 	if p, known := privileges[key]; known {
 		return p.widens(c)
@@ -329,11 +329,11 @@ func (p privilege) widens(c *match.Change) (towards trend, grave bool) {
 	}
 	switch {
 	case p.wide == "":
-		return presence(c), c.New != nil && !p.mild
+		return presenceTrend(c), c.New != nil && !p.mild
 	case holds(c.Old) == holds(c.New):
 		return unknown, false
 	}
-	return toward(holds(c.New)), holds(c.New) && !p.mild
+	return trendToward(holds(c.New)), holds(c.New) && !p.mild
 }
 
 func ordered(c *match.Change, order []string) trend {
@@ -341,21 +341,21 @@ func ordered(c *match.Change, order []string) trend {
 	if a < 0 || b < 0 || a == b {
 		return unknown
 	}
-	return toward(b > a)
+	return trendToward(b > a)
 }
 
 func profile(c *match.Change) trend {
 	return ordered(&match.Change{Old: named(cmp.Or(c.Old.Scalar(), "Unconfined")), New: named(cmp.Or(c.New.Scalar(), "Unconfined"))}, []string{"RuntimeDefault", "Localhost", "Unconfined"})
 }
 
-// powers are what some values give pods of their machine, in words, each once.
-func powers(changes []*match.Change) []string {
+// privilegesOf are what some values give pods of their machine, in words, each once.
+func privilegesOf(changes []*match.Change) []string {
 	var found []string
 	for _, c := range changes {
-		wide, _ := brought(c)
-		words := powers(wide)
+		wide, _ := newPrivileges(c)
+		words := privilegesOf(wide)
 		if len(words) == 0 {
-			words = []string{power(c)}
+			words = []string{privilegeOf(c)}
 		}
 		for _, word := range words {
 			if word != "" && !slices.Contains(found, word) {
@@ -366,8 +366,8 @@ func powers(changes []*match.Change) []string {
 	return found
 }
 
-// power is what a value gives pods of their machine: `privileged`, `hostPath /`, `capability SYS_ADMIN`.
-func power(c *match.Change) string {
+// privilegeOf is what a value gives pods of their machine: `privileged`, `hostPath /`, `capability SYS_ADMIN`.
+func privilegeOf(c *match.Change) string {
 	key, is := c.Path.Last(), value(c.New)
 	switch {
 	case c.Whole():

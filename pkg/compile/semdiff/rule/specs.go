@@ -24,32 +24,34 @@ var specsRule = &Rule{
 }
 
 // Specs says what changes of specs mean that no object says, beside the lines from which values of objects come that differ.
-func Specs(changes []*match.Change, lines *Lines) []Effect {
+func Specs(changes []*match.Change, lines *ChangedLines) []Effect {
 	told, left := slices.Concat(encryption(changes), checks(changes), executors(changes)), []*match.Change(nil)
 	for _, change := range changes {
-		if !lines.has(change) && !moves(change) && !slices.ContainsFunc(told, func(e Effect) bool { return slices.Contains(e.Changes, change) }) {
+		if !lines.has(change) && !tenantMoves(change) && !slices.ContainsFunc(told, func(e Effect) bool { return slices.Contains(e.Changes, change) }) {
 			left = append(left, change)
 		}
 	}
-	told = append(told, unseen(left, lines)...)
+	told = append(told, specsOnlyEffects(left, lines)...)
 	for i := range told {
 		told[i].Rule = specsRule.Name
 	}
 	return told
 }
 
-// moves reports whether a tenant comes to a cluster or leaves one, which its objects tell.
-func moves(c *match.Change) bool { return c.Kind() == "Tenant" && c.Path.Is("spec", "clusters", "**") }
+// tenantMoves reports whether a tenant comes to a cluster or leaves one, which its objects tell.
+func tenantMoves(c *match.Change) bool {
+	return c.Kind() == "Tenant" && c.Path.Is("spec", "clusters", "**")
+}
 
 // encryption is the traffic that is, or may be, in the clear.
 func encryption(changes []*match.Change) []Effect {
 	var effects []Effect
 	open := map[string]bool{}
 	for _, change := range changes {
-		if change.Kind() == "Cluster" && change.Path.Is("spec", "network", "encryption") && unprotected(change.New.Scalar()) && !unprotected(change.Old.Scalar()) {
+		if change.Kind() == "Cluster" && change.Path.Is("spec", "network", "encryption") && weakenedChecks(change.New.Scalar()) && !weakenedChecks(change.Old.Scalar()) {
 			open[change.Object().ID.Name] = true
 			effects = append(effects, specEffect([]*match.Change{change}, WeakensEncryption, Warning, "traffic between the machines of a cluster is no longer encrypted, as its spec has it").
-				with("lose", "the encryption of traffic between machines"))
+				withClause("lose", "the encryption of traffic between machines"))
 		}
 	}
 	for _, change := range changes {
@@ -57,10 +59,10 @@ func encryption(changes []*match.Change) []Effect {
 			continue
 		}
 		e := specEffect([]*match.Change{change}, WeakensEncryption, Warning, "a tenant no longer requires that traffic between machines is encrypted").
-			with("drop", "the requirement of encrypted traffic")
+			withClause("drop", "the requirement of encrypted traffic")
 		for _, name := range change.After.Root.At("spec", "clusters").Strings() {
 			if open[name] {
-				e.Severity, e.Jobs, e.Gist.Rest = Critical, Included, "the requirement of encrypted traffic, on a cluster that loses it"
+				e.Severity, e.Jobs, e.Clause.Rest = Critical, JobsIncluded, "the requirement of encrypted traffic, on a cluster that loses it"
 			}
 		}
 		effects = append(effects, e)
@@ -78,22 +80,22 @@ func checks(changes []*match.Change) []Effect {
 		switch p := change.Path; {
 		case p.Is("spec", "requireDigests") && change.Old.Scalar() == "true" && change.New.Scalar() != "true":
 			effects = append(effects, specEffect([]*match.Change{change}, WeakensChecks, Warning, "images need no digest any more: whoever can push a tag decides what runs").
-				with("require", "no digests of images any more"))
+				withClause("require", "no digests of images any more"))
 		case p.Is("spec", "reservedNamespaces", "**") && (change.New == nil || len(missing(names(change.Old), names(change.New))) > 0):
 			name := several(missing(names(change.Old), names(change.New)))
 			effects = append(effects, specEffect([]*match.Change{change}, WeakensChecks, Warning, "names of namespaces are no longer reserved: a tenant may take "+name).
-				with("reserve", "no longer the namespace "+name))
-		case p.Is("spec", "network", "ranges", "**") && len(uncounted(change)) > 0:
-			gone := several(uncounted(change))
+				withClause("reserve", "no longer the namespace "+name))
+		case p.Is("spec", "network", "ranges", "**") && len(lostRanges(change)) > 0:
+			gone := several(lostRanges(change))
 			effects = append(effects, specEffect([]*match.Change{change}, WeakensChecks, Warning, "addresses no longer count as the cluster's own: a tenant may open "+gone+" and nobody is told").
-				with("take", gone+" no longer for addresses of pods and Services"))
+				withClause("take", gone+" no longer for addresses of pods and Services"))
 		}
 	}
 	return effects
 }
 
-// uncounted are the ranges of a cluster that are gone and that no other one of its holds.
-func uncounted(c *match.Change) []string {
+// lostRanges are the ranges of a cluster that are gone and that no other one of its holds.
+func lostRanges(c *match.Change) []string {
 	still := names(c.After.Root.At("spec", "network", "ranges"))
 	return slices.DeleteFunc(missing(names(c.Old), still), func(gone string) bool {
 		return slices.ContainsFunc(still, func(held string) bool { return holds(held, gone) })
@@ -119,8 +121,8 @@ func executors(changes []*match.Change) []Effect {
 			from, to = to, from
 		}
 		effects = append(effects, specEffect([]*match.Change{change}, RestartsPlatform, Critical, to+" executes TrainJobs instead of "+from+": running jobs were made by the other one").
-			with("execute", "TrainJobs with "+to+" instead of "+from).to(Hampered).
-			helped("let running jobs end, or suspend them, before this is merged: a job that runs through it is looked after by nobody, or by one who did not start it"))
+			withClause("execute", "TrainJobs with "+to+" instead of "+from).withJobs(JobsHampered).
+			withHelp("let running jobs end, or suspend them, before this is merged: a job that runs through it is looked after by nobody, or by one who did not start it"))
 	}
 	return effects
 }
@@ -136,10 +138,10 @@ func names(n *object.Node) []string {
 	return n.Strings()
 }
 
-func unprotected(encryption string) bool { return encryption == "" || encryption == "None" }
+func weakenedChecks(encryption string) bool { return encryption == "" || encryption == "None" }
 
-// unseen are the changes of specs that no object has, one effect per spec and one entry for all of them: at the first line.
-func unseen(changes []*match.Change, lines *Lines) []Effect {
+// specsOnlyEffects are the changes of specs that no object has, one effect per spec and one entry for all of them: at the first line.
+func specsOnlyEffects(changes []*match.Change, lines *ChangedLines) []Effect {
 	var effects []Effect
 	for _, sure := range []bool{true, false} {
 		all := slices.DeleteFunc(slices.Clone(changes), func(change *match.Change) bool { return lines.vague[change.Object().Origin.Path()] == sure })

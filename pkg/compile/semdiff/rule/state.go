@@ -56,17 +56,17 @@ func newState(units []*Facts) *state {
 		for _, host := range f.registries {
 			s.registries[host] = true
 		}
-		note(s.sources, f.sources)
-		note(s.accounts, f.accounts)
-		note(s.runtimes, f.runtimes)
-		note(s.folders, f.folders)
+		noteClaim(s.sources, f.sources)
+		noteClaim(s.accounts, f.accounts)
+		noteClaim(s.runtimes, f.runtimes)
+		noteClaim(s.folders, f.folders)
 		s.engine = append(s.engine, f.stages...)
 		s.constraints = s.constraints || f.constraints
 	}
 	return s
 }
 
-func note(names map[string]bool, list []string) {
+func noteClaim(names map[string]bool, list []string) {
 	for _, name := range list {
 		names[name] = true
 	}

@@ -25,35 +25,35 @@ func (c *Cluster) storage(part []*match.Change) Effect {
 	id := change.Object().ID
 	switch {
 	case change.Whole() && change.Added():
-		return c.effect(part, AddsObjects, Info, "a "+id.Kind+" is new").with("get", "storage")
+		return c.effect(part, AddsObjects, Info, "a "+id.Kind+" is new").withClause("get", "storage")
 	case change.Whole():
-		return c.gone(part)
+		return c.volumeRemoved(part)
 	case id.Kind == "PersistentVolumeClaim" && change.Path.Is("spec", "resources", "requests", "storage"):
 		size := change.Old.Scalar() + " → " + change.New.Scalar()
 		if trendOf(change.Old, change.New) == more {
-			return c.effect(part, GrowsStorage, Notice, "a volume grows").detailed(id.String()+": "+size).with("get", "larger volumes").
-				helped("the storage class must allow expansion (allowVolumeExpansion)")
+			return c.effect(part, GrowsStorage, Notice, "a volume grows").withDetail(id.String()+": "+size).withClause("get", "larger volumes").
+				withHelp("the storage class must allow expansion (allowVolumeExpansion)")
 		}
-		if c.forced(change.After) {
-			return c.replaced(part).detailed(id.String() + ": " + size)
+		if c.forceSync(change.After) {
+			return c.replaced(part).withDetail(id.String() + ": " + size)
 		}
-		return c.effect(part, ImmutableField, Critical, "a volume cannot shrink: the API server refuses it").detailed(id.String()+": "+size).
-			with("ask for", "smaller volumes, which the API server refuses").helped(recreate("PersistentVolumeClaim"))
+		return c.effect(part, ImmutableField, Critical, "a volume cannot shrink: the API server refuses it").withDetail(id.String()+": "+size).
+			withClause("ask for", "smaller volumes, which the API server refuses").withHelp(recreate("PersistentVolumeClaim"))
 	}
-	return c.effect(part, RestartsNothing, Warning, "storage is offered in another way").with("offer", "storage in another way")
+	return c.effect(part, RestartsNothing, Warning, "storage is offered in another way").withClause("offer", "storage in another way")
 }
 
-// gone is a volume that is no longer compiled.
-func (c *Cluster) gone(part []*match.Change) Effect {
+// volumeRemoved is a volume that is no longer compiled.
+func (c *Cluster) volumeRemoved(part []*match.Change) Effect {
 	change := part[0]
 	if from, to, moved := c.handedOver(change.Before.ID.Namespace); moved && (c.stays(change.Before) || change.Kind() != "PersistentVolumeClaim") {
-		return c.effect(part, LeavesObjects, Critical, "a volume stays, with its data, in a namespace that goes to another tenant").detailed(change.Before.ID.String() + " of " + from + ", " + change.Old.Scalar("spec", "resources", "requests", "storage")).
-			helped("copy the data, and delete the volume before this is merged: people of " + to + " can mount it afterwards")
+		return c.effect(part, LeavesObjects, Critical, "a volume stays, with its data, in a namespace that goes to another tenant").withDetail(change.Before.ID.String() + " of " + from + ", " + change.Old.Scalar("spec", "resources", "requests", "storage")).
+			withHelp("copy the data, and delete the volume before this is merged: people of " + to + " can mount it afterwards")
 	}
 	if c.stays(change.Before) || change.Kind() != "PersistentVolumeClaim" {
 		return c.effect(part, LeavesObjects, Warning, "a volume is no longer compiled and stays, with its data, until somebody deletes it").
-			with("leave", "volumes behind").helped("delete it by hand when nobody needs its data: kubectl delete pvc -n " + change.Before.ID.Namespace + " " + change.Before.ID.Name)
+			withClause("leave", "volumes behind").withHelp("delete it by hand when nobody needs its data: kubectl delete pvc -n " + change.Before.ID.Namespace + " " + change.Before.ID.Name)
 	}
-	return c.effect(part, DeletesData, Critical, "a volume is deleted with its data").detailed(change.Before.ID.String()+", "+change.Old.Scalar("spec", "resources", "requests", "storage")).
-		with("lose", "the data of volumes").to(Hampered)
+	return c.effect(part, DeletesData, Critical, "a volume is deleted with its data").withDetail(change.Before.ID.String()+", "+change.Old.Scalar("spec", "resources", "requests", "storage")).
+		withClause("lose", "the data of volumes").withJobs(JobsHampered)
 }

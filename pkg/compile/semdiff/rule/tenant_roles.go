@@ -52,7 +52,7 @@ func (c *Cluster) readsAnyway(h holder, causes []*match.Change) bool {
 // ofCatalog reports whether people read the catalog of runtimes by some changes, which tells them nothing of any tenant.
 func ofCatalog(causes []*match.Change) bool {
 	return !slices.ContainsFunc(causes, func(change *match.Change) bool {
-		return !strings.HasPrefix(change.Object().ID.Name, readerPrefix) || broughtIn(change.Object())
+		return !strings.HasPrefix(change.Object().ID.Name, readerPrefix) || isForeignObject(change.Object())
 	})
 }
 

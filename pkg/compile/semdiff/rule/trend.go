@@ -59,15 +59,15 @@ func (t trend) opposite() trend {
 	return unknown
 }
 
-func toward(wider bool) trend {
+func trendToward(wider bool) trend {
 	if wider {
 		return more
 	}
 	return less
 }
 
-// presence reports whether what is there lets pods do more.
-func presence(c *match.Change) trend {
+// presenceTrend reports whether what is there lets pods do more.
+func presenceTrend(c *match.Change) trend {
 	switch {
 	case c.Added():
 		return more

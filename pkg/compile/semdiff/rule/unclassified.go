@@ -19,22 +19,22 @@ var unclassifiedRule = &Rule{
 
 func (c *Cluster) unknown(part []*match.Change) Effect {
 	change := part[0]
-	if isNoted(change) {
-		return c.effect(part, Unclassified, Notice, "labels or annotations of "+oneOf(change.Kind())+" change: no rule knows who reads them").with("have", "other labels")
+	if isSelfDescription(change) {
+		return c.effect(part, Unclassified, Notice, "labels or annotations of "+withArticle(change.Kind())+" change: no rule knows who reads them").withClause("have", "other labels")
 	}
 	title, rest := change.Kind()+" changes in a way that no rule understands", "changes that no rule understands"
 	switch {
 	case change.Whole() && change.Added():
 		title, rest = "a new "+change.Kind()+": no rule understands what it does", "a new "+change.Kind()+", which no rule understands"
 	case change.Whole():
-		title, rest = oneOf(change.Kind())+" is gone: no rule understands what it did", "no longer "+oneOf(change.Kind())+", which no rule understands"
+		title, rest = withArticle(change.Kind())+" is gone: no rule understands what it did", "no longer "+withArticle(change.Kind())+", which no rule understands"
 	}
-	return c.effect(part, Unclassified, Warning, title).with("have", rest).to(Hampered)
+	return c.effect(part, Unclassified, Warning, title).withClause("have", rest).withJobs(JobsHampered)
 }
 
-// isNoted reports whether a change is what an object says of itself. By labels of namespaces policies and webhooks know what they are for, and
+// isSelfDescription reports whether a change is what an object says of itself. By labels of namespaces policies and webhooks know what they are for, and
 // by annotations of known domains programs know what to do there.
-func isNoted(change *match.Change) bool {
+func isSelfDescription(change *match.Change) bool {
 	switch {
 	case change.Whole():
 		return false

@@ -19,10 +19,10 @@ func (c *Cluster) newWorkload(part []*match.Change) Effect {
 		with += ", and has " + several(has)
 	}
 	severity, title := Notice, "a component is new: "+o.ID.Kind
-	if host := c.foreign(brought); host != "" {
+	if host := c.newRegistry(brought); host != "" {
 		severity, title = Warning, title+", with an image from another registry: "+host
 	}
-	if found := c.foundThere(o); len(found) > 0 {
+	if found := c.existingMounts(o); len(found) > 0 {
 		severity, title = Warning, title+", which has "+several(found)+", not new with it"
 	} else if slices.ContainsFunc(podSpecs(&o.Root), toleratesAll) {
 		severity, title = Warning, title+", on all machines, those of the control plane too"
@@ -30,18 +30,18 @@ func (c *Cluster) newWorkload(part []*match.Change) Effect {
 	if account := c.unknownAccount(o); account != "" {
 		severity, title = Warning, "a component is new: "+o.ID.Kind+" with the rights of the service account "+account+", which are not known here"
 	}
-	if account := c.powerful(o); account != "" {
+	if account := c.powerfulAccount(o); account != "" {
 		severity, title = Critical, "a component is new: "+o.ID.Kind+" with the rights of the service account "+account+", which are grave"
 	} else if c.tenantOf(o) != "" {
 		severity, title = Warning, "pods that are not of its jobs run in a namespace of a tenant: "+o.ID.Kind+" with "+with
 	} else if isSystem(o.ID.Namespace) {
 		severity, title = max(severity, Warning), title+", in "+o.ID.Namespace+", where the cluster keeps what it runs by"
 	}
-	return c.effect(part, AddsObjects, severity, title).detailed(called(o.ID)+" with "+with).withOf(called(o.ID), "are", "new, with "+with)
+	return c.effect(part, AddsObjects, severity, title).withDetail(objectName(o.ID)+" with "+with).withClauseOf(objectName(o.ID), "are", "new, with "+with)
 }
 
-// foundThere are the volumes and secrets of a new workload that did not come with it: somebody else put something there.
-func (c *Cluster) foundThere(o *object.Object) []string {
+// existingMounts are the volumes and secrets of a new workload that did not come with it: somebody else put something there.
+func (c *Cluster) existingMounts(o *object.Object) []string {
 	return slices.DeleteFunc(uses(&o.Root), func(has string) bool {
 		return strings.HasPrefix(has, "the service account ") || slices.ContainsFunc(c.added, func(change *match.Change) bool {
 			id := change.After.ID
@@ -61,9 +61,9 @@ func (c *Cluster) unknownAccount(o *object.Object) string {
 	return ""
 }
 
-// powerful is the account of a workload where that had rights already which break boundaries, "" where it had none: an account that gets rights
+// powerfulAccount is the account of a workload where that had rights already which break boundaries, "" where it had none: an account that gets rights
 // anew is told by the rule for access.
-func (c *Cluster) powerful(o *object.Object) string {
+func (c *Cluster) powerfulAccount(o *object.Object) string {
 	for _, pod := range podSpecs(&o.Root) {
 		account := access.Subject{Kind: "ServiceAccount", Namespace: o.ID.Namespace, Name: cmp.Or(pod.Scalar("serviceAccountName"), "default")}
 		for h, held := range c.was.holdings() {

@@ -20,8 +20,8 @@ var durationFields = map[string]bool{
 	"interval": true, "timeout": true, "retryInterval": true, "duration": true, "maxDuration": true, "scrapeTimeout": true,
 }
 
-// same says why two different scalars mean the same, or "".
-func same(path Path, a, b *object.Node) string {
+// sameMeaning says why two different scalars mean the same, or "".
+func sameMeaning(path Path, a, b *object.Node) string {
 	switch {
 	case path.Is("apiVersion") && isVersion(a.Text) && isVersion(b.Text):
 		// The identity has the group, so that only the version differs.
@@ -68,8 +68,8 @@ var (
 	PodKinds      = slices.Concat(RuntimeKinds, WorkloadKinds)
 )
 
-// preset is a value that holds where nothing is written.
-type preset struct {
+// presetDefault is a value that holds where nothing is written.
+type presetDefault struct {
 	// kinds are those of objects that have it; none means all.
 	kinds []string
 	// tail is the end of the path, in which `*` is any key.
@@ -82,8 +82,8 @@ var (
 	flux     = []string{"Kustomization"}
 )
 
-// presets are defaults of the Kubernetes API (k8s.io/kubernetes pkg/apis/*/v1/defaults.go) and of the CRDs that a bundle uses.
-var presets = []preset{
+// presetDefaults are defaults of the Kubernetes API (k8s.io/kubernetes pkg/apis/*/v1/defaults.go) and of the CRDs that a bundle uses.
+var presetDefaults = []presetDefault{
 	{[]string{"NetworkPolicy"}, []string{"ports", "*", "protocol"}, "TCP"},
 	{bindings, []string{"roleRef", "apiGroup"}, "rbac.authorization.k8s.io"},
 	{[]string{"ValidatingAdmissionPolicy"}, []string{"spec", "failurePolicy"}, "Fail"},
@@ -141,8 +141,8 @@ var idle = []string{
 	"except", "args", "variables",
 }
 
-// defaulted says why a value that only one side has holds on the other side too, or "".
-func defaulted(kind string, path Path, value, root *object.Node) string {
+// whyDefaulted says why a value that only one side has holds on the other side too, or "".
+func whyDefaulted(kind string, path Path, value, root *object.Node) string {
 	if value.Leaf() && (value.Kind == object.MapNode || value.Kind == object.ListNode) {
 		if slices.Contains(idle, path.Last()) {
 			return "it is empty"
@@ -156,8 +156,8 @@ func defaulted(kind string, path Path, value, root *object.Node) string {
 	if bindingGroup(kind, path, value, root) {
 		return "it is the default"
 	}
-	for i := range presets {
-		p := &presets[i]
+	for i := range presetDefaults {
+		p := &presetDefaults[i]
 		if (len(p.kinds) == 0 || slices.Contains(p.kinds, kind)) && value.Text == p.value && value.Leaf() && ends(path, p.tail) {
 			return "it is the default"
 		}

@@ -12,40 +12,40 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/source"
 )
 
-// row is a line of a file; line 0 is the whole of it.
-type row struct {
+// fileLine is a line of a file; line 0 is the whole of it.
+type fileLine struct {
 	path string
 	line int
 }
 
-// Lines are the lines from which values come that differ, before and after.
-type Lines struct {
-	was, is map[row]bool
+// ChangedLines are the lines from which values come that differ, before and after.
+type ChangedLines struct {
+	was, is map[fileLine]bool
 	// vague are the files of specs behind values that name no line but that of the spec's name.
 	vague map[string]bool
 	// words are what values say that differ: a line may be behind a value that names another one.
 	words map[string]bool
 }
 
-// NewLines returns none.
-func NewLines() *Lines {
-	return &Lines{was: map[row]bool{}, is: map[row]bool{}, vague: map[string]bool{}, words: map[string]bool{}}
+// NewChangedLines returns none.
+func NewChangedLines() *ChangedLines {
+	return &ChangedLines{was: map[fileLine]bool{}, is: map[fileLine]bool{}, vague: map[string]bool{}, words: map[string]bool{}}
 }
 
 // Note remembers the lines of changes.
-func (l *Lines) Note(changes []*match.Change) {
+func (l *ChangedLines) Note(changes []*match.Change) {
 	for _, c := range changes {
 		l.side(l.was, c.Before, c.Old, c.From, c.Whole())
 		l.side(l.is, c.After, c.New, c.To, c.Whole())
 	}
 }
 
-func (l *Lines) side(lines map[row]bool, o *object.Object, value *object.Node, from *origin.Origin, whole bool) {
+func (l *ChangedLines) side(lines map[fileLine]bool, o *object.Object, value *object.Node, from *origin.Origin, whole bool) {
 	if o == nil || value == nil {
 		return
 	}
 	if whole {
-		put(lines, o.Origin)
+		addLine(lines, o.Origin)
 		// Lines may report whether an object is there, and be behind none of its values.
 		l.vague[o.Origin.Path()] = true
 	}
@@ -65,13 +65,13 @@ func (l *Lines) side(lines map[row]bool, o *object.Object, value *object.Node, f
 }
 
 // origin notes the lines that a value comes from, or would. What a chart renders comes from all lines of its values.
-func (l *Lines) origin(lines map[row]bool, from, rule *origin.Origin) {
+func (l *ChangedLines) origin(lines map[fileLine]bool, from, rule *origin.Origin) {
 	if from == nil {
 		return
 	}
-	put(lines, from.At)
+	addLine(lines, from.At)
 	for _, at := range from.Also {
-		put(lines, at)
+		addLine(lines, at)
 	}
 	for i := range from.Lost {
 		l.origin(lines, from.Lost[i].Origin, rule)
@@ -92,18 +92,18 @@ func wordsOf(n *object.Node) []string {
 	return strings.FieldsFunc(n.Text, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune(`,;:=@"'[](){}`, r) })
 }
 
-func put(lines map[row]bool, at source.Span) {
+func addLine(lines map[fileLine]bool, at source.Span) {
 	if !at.IsZero() {
-		lines[row{at.Path(), at.Line}] = true
+		lines[fileLine{at.Path(), at.Line}] = true
 	}
 }
 
 // has reports whether an object that differs names a line that a change of a spec is about, or says what is new there.
-func (l *Lines) has(c *match.Change) bool {
+func (l *ChangedLines) has(c *match.Change) bool {
 	return l.says(c) || c.Old != nil && standsIn(l.was, c.Old, c.From) || c.New != nil && standsIn(l.is, c.New, c.To)
 }
 
-func (l *Lines) says(c *match.Change) bool {
+func (l *ChangedLines) says(c *match.Change) bool {
 	if c.Whole() || c.New == nil {
 		return false
 	}
@@ -111,10 +111,10 @@ func (l *Lines) says(c *match.Change) bool {
 	return len(words) > 0 && !slices.ContainsFunc(words, func(word string) bool { return !l.words[word] })
 }
 
-func standsIn(lines map[row]bool, value *object.Node, from *origin.Origin) bool {
+func standsIn(lines map[fileLine]bool, value *object.Node, from *origin.Origin) bool {
 	found := false
 	value.Leaves(from, func(_ []string, _ *object.Node, own *origin.Origin) {
-		found = found || own != nil && (lines[row{own.At.Path(), own.At.Line}] || lines[row{own.At.Path(), 0}])
+		found = found || own != nil && (lines[fileLine{own.At.Path(), own.At.Line}] || lines[fileLine{own.At.Path(), 0}])
 	})
 	return found
 }
@@ -137,7 +137,7 @@ func written(c *match.Change) string {
 	if at.IsZero() {
 		at = before
 	}
-	text := shown(c)
+	text := changeText(c)
 	switch {
 	case c.Whole() && c.Added():
 		text = c.Kind() + " " + c.Object().ID.Name + " is new"

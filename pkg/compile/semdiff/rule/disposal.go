@@ -9,18 +9,18 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi"
 )
 
-// decide says what becomes of an object that only one state has.
-func (c *Cluster) decide(change *match.Change) {
-	change.Fate = match.Fate{}
+// decideDisposal says what becomes of an object that only one state has.
+func (c *Cluster) decideDisposal(change *match.Change) {
+	change.Disposal = match.Disposal{}
 	if !change.Whole() || change.Renamed() {
 		return
 	}
 	if c.was.exists != c.is.exists {
-		change.Fate = match.Fate{WithTenant: true, WithCluster: true}
+		change.Disposal = match.Disposal{WithTenant: true, WithCluster: true}
 		return
 	}
 	id := change.Object().ID
-	change.Fate.Stays = change.Removed() && id.Kind != "PersistentVolumeClaim" && c.stays(change.Before)
+	change.Disposal.Stays = change.Removed() && id.Kind != "PersistentVolumeClaim" && c.stays(change.Before)
 	if slices.Contains([]string{"ClusterQueue", "Cohort", "PersistentVolumeClaim", "Namespace"}, id.Kind) {
 		// They have words of their own.
 		return
@@ -31,7 +31,7 @@ func (c *Cluster) decide(change *match.Change) {
 	}
 	tenant := change.Object().Root.Scalar("metadata", "labels", mpi.TenantLabel)
 	withNamespace := id.Namespace != "" && with.namespaces[id.Namespace] != nil && without.namespaces[id.Namespace] == nil
-	change.Fate.WithTenant = withNamespace || tenant != "" && with.tenants[tenant] && !without.tenants[tenant]
+	change.Disposal.WithTenant = withNamespace || tenant != "" && with.tenants[tenant] && !without.tenants[tenant]
 }
 
 // handedOver are the tenants that a namespace belonged to and belongs to, where another one has it now.
@@ -54,7 +54,7 @@ func (c *Cluster) volumesOf(namespace string) string {
 
 // stays reports whether an object stays on the cluster when it is no longer compiled.
 func (c *Cluster) stays(o *object.Object) bool {
-	return kept(o) || c.byHand() || !c.prunes(o.Folder)
+	return isKeptByEngine(o) || c.appliedByHand() || !c.prunes(o.Folder)
 }
 
 // prunes reports whether the GitOps engine deletes what is no longer compiled into a folder. What decides is the stage as it is told
@@ -66,24 +66,24 @@ func (c *Cluster) prunes(folder string) bool {
 	switch {
 	case s == nil:
 		return true
-	case c.unplugged():
+	case c.keepsAfterEngine():
 		return false
 	}
 	if later := c.is.engine.same(s); later != nil {
-		return later.prunes && c.finds(later)
+		return later.prunes && c.stageHasObjects(later)
 	}
 	if s.kept || c.was.engine.applies(c.Name, s.in) != s && !c.prunes(s.in) {
 		// It goes on as it was told last: another engine may follow it.
-		return s.prunes && c.finds(s)
+		return s.prunes && c.stageHasObjects(s)
 	}
 	return s.cascades
 }
 
-// unplugged reports whether the cluster goes on without the GitOps engine that applied it: nobody tells the engine to delete anything.
-func (c *Cluster) unplugged() bool { return len(c.was.engine) > 0 && len(c.is.engine) == 0 }
+// keepsAfterEngine reports whether the cluster goes on without the GitOps engine that applied it: nobody tells the engine to delete anything.
+func (c *Cluster) keepsAfterEngine() bool { return len(c.was.engine) > 0 && len(c.is.engine) == 0 }
 
-// finds reports whether something is compiled into the folder of a stage.
-func (c *Cluster) finds(s *stage) bool {
+// stageHasObjects reports whether something is compiled into the folder of a stage.
+func (c *Cluster) stageHasObjects(s *stage) bool {
 	tail, within := s.within(c.Name)
 	if !within {
 		return true
@@ -96,6 +96,6 @@ func (c *Cluster) finds(s *stage) bool {
 	return false
 }
 
-// byHand reports whether no GitOps engine of the specs applied the cluster: what is no longer compiled stays until the one who applies the
+// appliedByHand reports whether no GitOps engine of the specs applied the cluster: what is no longer compiled stays until the one who applies the
 // cluster deletes it. An engine that comes with the change does not know what was applied before.
-func (c *Cluster) byHand() bool { return len(c.was.engine) == 0 }
+func (c *Cluster) appliedByHand() bool { return len(c.was.engine) == 0 }

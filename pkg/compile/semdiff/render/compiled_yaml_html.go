@@ -37,7 +37,7 @@ func (p *page) compiled(e *group.Entry) {
 	p.raw(`<details class="yaml"><summary>compiled</summary><pre>`)
 	for _, line := range lines {
 		text := strings.TrimLeft(line.text, " ")
-		text = line.text[:len(line.text)-len(text)] + harmless(text)
+		text = line.text[:len(line.text)-len(text)] + escapeControl(text)
 		if letters := []rune(text); len(letters) > maxLine {
 			text = string(letters[:maxLine-1]) + "…"
 		}

@@ -16,8 +16,8 @@ import (
 // named is how many names are written out; of more there is a number, and the first three.
 const named = 6
 
-// blast says whom an entry touches: `2 tenants (a, b) on cluster onprem`. Namespaces that are called as their tenant go without saying.
-func blast(b *group.Blast) string {
+// affectedText says whom an entry touches: `2 tenants (a, b) on cluster onprem`. Namespaces that are called as their tenant go without saying.
+func affectedText(b *group.AffectedNames) string {
 	var parts []string
 	spaces := slices.DeleteFunc(slices.Clone(b.Namespaces), func(name string) bool { return slices.Contains(b.Tenants, name) })
 	for _, part := range []struct {
@@ -48,8 +48,8 @@ func counted(noun string, names []string) string {
 	return fmt.Sprintf("%s %ss (%s, …)", number(len(names)), noun, strings.Join(names[:3], ", "))
 }
 
-// and joins words: `a, b and c`.
-func and(words []string) string {
+// joinAnd joins words: `a, b and c`.
+func joinAnd(words []string) string {
 	if len(words) < 2 {
 		return strings.Join(words, "")
 	}
@@ -82,17 +82,17 @@ func headline(r *semdiff.Report) string {
 	if counts := severities(r); counts != "" {
 		parts = append(parts, counts)
 	}
-	if n := accepting(&r.Findings); n > 0 {
+	if n := countAccepting(&r.Findings); n > 0 {
 		parts = append(parts, plural(n, "waiver"))
 	}
 	if n := len(r.Findings.Deciding); n > 0 {
 		parts = append(parts, plural(n, "file")+" about reviews")
 	}
-	return or(strings.Join(parts, ", "), "no changes")
+	return orText(strings.Join(parts, ", "), "no changes")
 }
 
-// accepting is how many waivers accept more than before.
-func accepting(f *group.Findings) int {
+// countAccepting is how many waivers accept more than before.
+func countAccepting(f *group.Findings) int {
 	n := 0
 	for i := range f.Waivers {
 		if f.Waivers[i].Accepts() {
@@ -102,9 +102,9 @@ func accepting(f *group.Findings) int {
 	return n
 }
 
-// harmless replaces characters that steer a terminal, turn the direction of writing, or break a line, and bounds the length: texts
+// escapeControl replaces characters that steer a terminal, turn the direction of writing, or break a line, and bounds the length: texts
 // come from specs, and the author of a pull request writes them.
-func harmless(text string) string {
+func escapeControl(text string) string {
 	text = strings.Map(func(r rune) rune {
 		switch {
 		case r == '\n' || r == '\t' || r == '\r':
@@ -155,7 +155,7 @@ func totals(r *semdiff.Report) string {
 	if len(counts) == 0 {
 		counts = []string{"none does"}
 	}
-	return fmt.Sprintf("%s; of %s that may differ: %s", plural(len(r.Entries), "change"), plural(t.Objects, "object"), and(counts))
+	return fmt.Sprintf("%s; of %s that may differ: %s", plural(len(r.Entries), "change"), plural(t.Objects, "object"), joinAnd(counts))
 }
 
 // wrapped breaks a text into lines of at most so many characters; all but the first are indented. Words are never broken.

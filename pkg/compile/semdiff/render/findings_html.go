@@ -17,16 +17,16 @@ func (p *page) findings(f *group.Findings) {
 	accepted := waivers(f.Waived)
 	p.items("Accepted by waivers", min(maxFindings, len(accepted)), func(i int) {
 		w := &accepted[i]
-		p.put("until %s", harmless(w.Until))
+		p.put("until %s", escapeControl(w.Until))
 		p.when(` <span class="badge notice">%s</span>`, newWord(w.New))
-		p.reason(": %s (", harmless(w.Reason)+like(w.more), w.Code)
+		p.reason(": %s (", escapeControl(w.Reason)+moreLikeIt(w.more), w.Code)
 		p.raw(")")
 		p.below(w.At, p.links.After)
 	})
 	p.items("Waivers that change", min(maxFindings, len(f.Waivers)), func(i int) {
 		w := &f.Waivers[i]
 		p.put("%s", waiverText(w))
-		p.reason(": %s (", harmless(w.Reason), w.Code)
+		p.reason(": %s (", escapeControl(w.Reason), w.Code)
 		p.raw(")")
 		if w.How == group.WaiverRemoved {
 			p.below(w.At, p.links.Before)
@@ -50,7 +50,7 @@ func (p *page) findingList(heading string, all []finding, isNew bool) {
 		if isNew {
 			p.put(`<span class="badge %s">%s</span> `, f.severity, f.severity)
 		}
-		p.reason("%s (", harmless(f.message)+like(f.more), f.code)
+		p.reason("%s (", escapeControl(f.message)+moreLikeIt(f.more), f.code)
 		p.raw(")")
 		if isNew {
 			p.below(f.at, p.links.After)
@@ -78,4 +78,4 @@ func (p *page) reason(format, text, code string) {
 	p.put(`<a href="%s">%s</a>`, address(diag.Code(code).URL()), code)
 }
 
-func newWord(isNew bool) string { return strings.Trim(fresh(isNew), " ()") }
+func newWord(isNew bool) string { return strings.Trim(newMark(isNew), " ()") }

@@ -8,8 +8,8 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/semdiff/match"
 )
 
-// shown is a change as people read it: `spec.x: 1 → 2`.
-func shown(c *match.Change) string {
+// changeText is a change as people read it: `spec.x: 1 → 2`.
+func changeText(c *match.Change) string {
 	switch {
 	case c.Renamed():
 		return c.Before.ID.String() + " → " + c.After.ID.String()
@@ -24,13 +24,13 @@ func fromTo(c *match.Change) string {
 	return ": " + was + " → " + is
 }
 
-// shownAll shows the first few changes; those that say the same of several jobs are one: `launcher, node: image: a → b`.
-func shownAll(changes []*match.Change) string {
+// changesText shows the first few changes; those that say the same of several jobs are one: `launcher, node: image: a → b`.
+func changesText(changes []*match.Change) string {
 	const most = 3
 	var order []string
 	jobs := map[string][]string{}
 	for _, c := range changes {
-		job, text := "", shown(c)
+		job, text := "", changeText(c)
 		if !c.Whole() {
 			var rest string
 			job, rest = c.Path.InJob()
@@ -58,8 +58,8 @@ func shownAll(changes []*match.Change) string {
 	return text
 }
 
-// called is an object in a sentence: `DaemonSet tools/agent`.
-func called(id object.ID) string {
+// objectName is an object in a sentence: `DaemonSet tools/agent`.
+func objectName(id object.ID) string {
 	if id.Namespace == "" {
 		return id.Kind + " " + id.Name
 	}
@@ -88,8 +88,8 @@ func Plural(n int, noun string) string {
 	return strconv.Itoa(n) + " " + noun + "s"
 }
 
-// oneOf is a kind with its article.
-func oneOf(kind string) string {
+// withArticle is a kind with its article.
+func withArticle(kind string) string {
 	if strings.ContainsAny(kind[:1], "AEIO") {
 		return "an " + kind
 	}

@@ -53,7 +53,7 @@ const (
 
 // comparedReach is the two states of one cluster.
 type comparedReach struct {
-	*ends
+	*parties
 	was, is *reach
 }
 
@@ -64,7 +64,7 @@ func matrices(r *semdiff.Report) (all []matrix, quiet []string) {
 		if own.Before == nil && own.After == nil {
 			continue
 		}
-		e := endsOf(own.Before, own.After)
+		e := partiesOf(own.Before, own.After)
 		c := comparedReach{e, reachOf(e, own.Before), reachOf(e, own.After)}
 		if m := c.matrix(own.Name); m.Same() {
 			quiet = append(quiet, own.Name)
@@ -160,7 +160,7 @@ func flows(list []string) string {
 	if more := len(list) - most; more > 0 {
 		text += " and " + number(more) + " more"
 	}
-	return harmless(text)
+	return escapeControl(text)
 }
 
 // shown are the ends that have a row: tenants of which something differs, then those that speak with other tenants or with the internet,
@@ -171,7 +171,7 @@ func (c *comparedReach) shown(m *matrix) []int {
 		switch {
 		case c.anyDiffers(i):
 			differing = append(differing, i)
-		case c.speaks(i):
+		case c.reachesOthers(i):
 			speaking = append(speaking, i)
 		default:
 			quiet = append(quiet, i)
@@ -210,8 +210,8 @@ func (c *comparedReach) anyDiffers(i int) bool {
 	return false
 }
 
-// speaks reports whether a tenant has a way to another tenant, or to the internet.
-func (c *comparedReach) speaks(i int) bool {
+// reachesOthers reports whether a tenant has a way to another tenant, or to the internet.
+func (c *comparedReach) reachesOthers(i int) bool {
 	found := false
 	c.is.open[i].each(func(to int) { found = found || to < c.tenants || c.names[to] == internet })
 	for from := range c.tenants {
@@ -231,7 +231,7 @@ func (c *comparedReach) ways(m *matrix) {
 			if kind == "" {
 				continue
 			}
-			w := way{kind, "→ " + c.names[to], c.says(kind, [2]int{from, to})}
+			w := way{kind, "→ " + c.names[to], c.changeBetween(kind, [2]int{from, to})}
 			name := c.names[from]
 			if from >= c.tenants {
 				w.end, name = c.names[from]+" →", c.names[to]
@@ -253,11 +253,11 @@ func (c *comparedReach) ways(m *matrix) {
 		}
 		switch w.kind {
 		case "opened":
-			m.Opened = append(m.Opened, harmless(text))
+			m.Opened = append(m.Opened, escapeControl(text))
 		case "closed":
-			m.Closed = append(m.Closed, harmless(text))
+			m.Closed = append(m.Closed, escapeControl(text))
 		default:
-			m.Altered = append(m.Altered, harmless(text))
+			m.Altered = append(m.Altered, escapeControl(text))
 		}
 	}
 	if left := len(order) - maxWays; left > 0 {
@@ -265,8 +265,8 @@ func (c *comparedReach) ways(m *matrix) {
 	}
 }
 
-// says is what becomes of the way between two ends.
-func (c *comparedReach) says(kind string, k [2]int) string {
+// changeBetween is what becomes of the way between two ends.
+func (c *comparedReach) changeBetween(kind string, k [2]int) string {
 	switch kind {
 	case "opened":
 		return flows(c.is.ports[k])

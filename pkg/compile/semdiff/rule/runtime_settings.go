@@ -28,11 +28,11 @@ var wiringRule = &Rule{
 	},
 	judge: func(c *Cluster, changes []*match.Change) []Effect {
 		other := slices.DeleteFunc(slices.Clone(changes), tolerates)
-		return append(c.tolerated(changes), each((*Cluster).wired)(c, other)...)
+		return append(c.tolerated(changes), each((*Cluster).runtimeSettings)(c, other)...)
 	},
 }
 
-func (c *Cluster) wired(part []*match.Change) Effect {
+func (c *Cluster) runtimeSettings(part []*match.Change) Effect {
 	severity, title, rest, help := Notice, "new jobs are put together in another way", "new jobs in another way", ""
 	if lost := lostMounts(part); len(lost) > 0 {
 		severity, title, rest = Warning, "new jobs no longer have what was mounted at "+several(lost), "new jobs without what was at "+several(lost)
@@ -53,7 +53,7 @@ func (c *Cluster) wired(part []*match.Change) Effect {
 	if words := otherPods(part); words != "" {
 		severity, title, rest = Warning, "pods of new jobs "+words, "new jobs whose pods "+words
 	}
-	return c.effect(part, NewJobsOnly, severity, title).with("start", rest).helped(help)
+	return c.effect(part, NewJobsOnly, severity, title).withClause("start", rest).withHelp(help)
 }
 
 // isOtherMPI reports whether a runtime has another implementation or version; the executors write the labels to different places.
@@ -124,7 +124,7 @@ func (c *Cluster) tolerated(changes []*match.Change) []Effect {
 		case taintGone:
 			title, rest = "new jobs tolerate fewer taints: they start on fewer machines", "new jobs that tolerate fewer taints"
 		}
-		effects = append(effects, c.effect(part, NewJobsOnly, severity, title).with("start", rest))
+		effects = append(effects, c.effect(part, NewJobsOnly, severity, title).withClause("start", rest))
 	}
 	return effects
 }

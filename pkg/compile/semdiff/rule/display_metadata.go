@@ -7,13 +7,13 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/semdiff/match"
 )
 
-// wordKeys are labels, annotations and fields that people and dashboards read, and nothing else.
+// displayKeys are labels, annotations and fields that people and dashboards read, and nothing else.
 var (
-	wordKeys     = []string{"openshift.io/display-name", "openshift.io/description", "lockstep.dev/description", "description", "kubernetes.io/description"}
-	wordPrefixes = []string{"helm.sh/", "meta.helm.sh/", "app.kubernetes.io/"}
+	displayKeys     = []string{"openshift.io/display-name", "openshift.io/description", "lockstep.dev/description", "description", "kubernetes.io/description"}
+	displayPrefixes = []string{"helm.sh/", "meta.helm.sh/", "app.kubernetes.io/"}
 )
 
-var labelsRule = &Rule{
+var displayMetadataRule = &Rule{
 	Name: "labels", Title: "Words for people",
 	Doc: "Names, descriptions and labels that people, consoles and dashboards read, and that no policy or selector of the bundle looks at. " +
 		"Other labels are not claimed: a policy may select by them.",
@@ -21,14 +21,14 @@ var labelsRule = &Rule{
 	claims: func(c *match.Change) bool {
 		// Policies may select namespaces by any label.
 		selected := c.Kind() == "Namespace" && c.Path.Is("metadata", "labels", "*")
-		return !c.Whole() && !selected && isWords(c.Path)
+		return !c.Whole() && !selected && isDisplayMetadata(c.Path)
 	},
 	judge: each(func(c *Cluster, part []*match.Change) Effect {
-		return c.effect(part, RestartsNothing, Info, "what people read changes").with("are", "described in other words")
+		return c.effect(part, RestartsNothing, Info, "what people read changes").withClause("are", "described in other words")
 	}),
 }
 
-func isWords(p match.Path) bool {
+func isDisplayMetadata(p match.Path) bool {
 	if p.Is("description") || p.Is("spec", "description") {
 		return true
 	}
@@ -36,5 +36,5 @@ func isWords(p match.Path) bool {
 		return false
 	}
 	key := p.Last()
-	return key != managedByLabel && (slices.Contains(wordKeys, key) || slices.ContainsFunc(wordPrefixes, func(prefix string) bool { return strings.HasPrefix(key, prefix) }))
+	return key != managedByLabel && (slices.Contains(displayKeys, key) || slices.ContainsFunc(displayPrefixes, func(prefix string) bool { return strings.HasPrefix(key, prefix) }))
 }

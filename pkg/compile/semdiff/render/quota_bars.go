@@ -58,7 +58,7 @@ func machines(all []gauge) []gauge {
 	for _, g := range all {
 		name, profile, ofProfile := strings.Cut(g.What, " of profile ")
 		i := slices.IndexFunc(joined, func(first gauge) bool {
-			return ofProfile && first.Cluster == g.Cluster && strings.HasSuffix(first.What, " of profile "+profile) && slices.EqualFunc(first.Bars, g.Bars, alike)
+			return ofProfile && first.Cluster == g.Cluster && strings.HasSuffix(first.What, " of profile "+profile) && slices.EqualFunc(first.Bars, g.Bars, sameLength)
 		})
 		if i < 0 {
 			joined = append(joined, g)
@@ -74,8 +74,8 @@ func machines(all []gauge) []gauge {
 	return joined
 }
 
-// alike reports whether two bars are as long as each other, but for rounding.
-func alike(a, b bar) bool {
+// sameLength reports whether two bars are as long as each other, but for rounding.
+func sameLength(a, b bar) bool {
 	near := func(x, y int) bool { return x-y <= 1 && y-x <= 1 }
 	same := func(x, y amount) bool { return near(x.Guaranteed, y.Guaranteed) && near(x.Borrows, y.Borrows) }
 	return a.Holder == b.Holder && same(a.Before, b.Before) && same(a.After, b.After)
@@ -112,7 +112,7 @@ func clusterGauges(c *semdiff.ClusterReport) []gauge {
 		if !slices.ContainsFunc(list, func(q *rule.Quota) bool { return !sameAmounts(q.Before, q.After) }) {
 			continue
 		}
-		g := gauge{Cluster: harmless(c.Name), What: harmless(key), Bars: bars(list)}
+		g := gauge{Cluster: escapeControl(c.Name), What: escapeControl(key), Bars: bars(list)}
 		// Those that differ come first, and stay.
 		slices.SortStableFunc(g.Bars, func(a, b bar) int {
 			switch {
@@ -141,8 +141,8 @@ func bars(list []*rule.Quota) []bar {
 	var all []bar
 	for _, q := range list {
 		all = append(all, bar{
-			Holder: harmless(strings.TrimPrefix(q.Holder, "tenant ")), Before: newAmount(q.Before, most), After: newAmount(q.After, most),
-			Says: said(q.Before, q.After), Differs: !sameAmounts(q.Before, q.After),
+			Holder: escapeControl(strings.TrimPrefix(q.Holder, "tenant ")), Before: newAmount(q.Before, most), After: newAmount(q.After, most),
+			Says: amountText(q.Before, q.After), Differs: !sameAmounts(q.Before, q.After),
 		})
 	}
 	return all
@@ -155,15 +155,15 @@ func newAmount(a rule.Amounts, most float64) amount {
 	return amount{int(value(a.Nominal) / most * barWidth), int(value(a.Borrowing) / most * barWidth)}
 }
 
-// said is `64 → 48, may borrow 32`.
-func said(before, after rule.Amounts) string {
-	text := step(or(before.Nominal, noQuota), or(after.Nominal, noQuota))
+// amountText is `64 → 48, may borrow 32`.
+func amountText(before, after rule.Amounts) string {
+	text := step(orText(before.Nominal, noQuota), orText(after.Nominal, noQuota))
 	if before.Borrowing != "" || after.Borrowing != "" {
 		if borrows := step(borrowed(before), borrowed(after)); borrows != "0" {
 			text += ", may borrow " + borrows
 		}
 	}
-	return harmless(text)
+	return escapeControl(text)
 }
 
 // noQuota is what a holder has who is not there, or a namespace without a bound.
@@ -173,7 +173,7 @@ const noQuota = "no quota"
 // (https://kueue.sigs.k8s.io/docs/concepts/cluster_queue/#borrowinglimit).
 func borrowed(a rule.Amounts) string {
 	if a.Nominal != "" {
-		return or(a.Borrowing, "any")
+		return orText(a.Borrowing, "any")
 	}
 	return "0"
 }

@@ -72,12 +72,12 @@ func (c *Change) setting(before, after source.Span) (was, is source.Span) {
 	}
 	chosen := c.settings[0]
 	for _, pair := range c.settings {
-		if says(pair[1], c.New.Scalar()) || says(pair[0], c.Old.Scalar()) {
+		if lineHasText(pair[1], c.New.Scalar()) || lineHasText(pair[0], c.Old.Scalar()) {
 			chosen = pair
 			break
 		}
 	}
-	return edited(chosen[0], chosen[1], c.New.Scalar())
+	return editedLine(chosen[0], chosen[1], c.New.Scalar())
 }
 
 // template is the file of the chart that an object comes from or goes with, where the component is there on both sides.
@@ -88,8 +88,8 @@ func (c *Change) template(at source.Span, root *object.Node) source.Span {
 	return at
 }
 
-// says reports whether the line of a place, or one of a whole file, has a text.
-func says(at source.Span, text string) bool {
+// lineHasText reports whether the line of a place, or one of a whole file, has a text.
+func lineHasText(at source.Span, text string) bool {
 	switch {
 	case at.IsZero() || text == "":
 		return false
@@ -99,12 +99,12 @@ func says(at source.Span, text string) bool {
 	return strings.Contains(at.File.Line(at.Line), text)
 }
 
-// edited narrows two whole files to the line that was edited: of those that only one of them has the one with a text, or else the first.
-func edited(was, is source.Span, text string) (before, after source.Span) {
+// editedLine narrows two whole files to the line that was edited: of those that only one of them has the one with a text, or else the first.
+func editedLine(was, is source.Span, text string) (before, after source.Span) {
 	if was.IsZero() || is.IsZero() || was.Line > 0 || is.Line > 0 {
 		return was, is
 	}
-	gone, come := onlyIn(was.File, is.File), onlyIn(is.File, was.File)
+	gone, come := linesOnlyIn(was.File, is.File), linesOnlyIn(is.File, was.File)
 	if after = lineOf(is.File, come, text); !after.IsZero() {
 		// What stands at the same place among the lines that differ is what was there before.
 		if i := slices.Index(come, after.Line); i < len(gone) {
@@ -115,8 +115,8 @@ func edited(was, is source.Span, text string) (before, after source.Span) {
 	return lineOf(was.File, gone, ""), source.Span{}
 }
 
-// onlyIn are the numbers of the lines that a file has more often than another one, but for blank ones.
-func onlyIn(file, other *source.File) []int {
+// linesOnlyIn are the numbers of the lines that a file has more often than another one, but for blank ones.
+func linesOnlyIn(file, other *source.File) []int {
 	left := map[string]int{}
 	for line := range strings.SplitSeq(other.Text(), "\n") {
 		left[line]++

@@ -8,9 +8,9 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/semdiff/match"
 )
 
-// fixed are fields that the API server does not let change: by kind, patterns of Path.Is. They are those of the validation code of
+// immutableFields are fields that the API server does not let change: by kind, patterns of Path.Is. They are those of the validation code of
 // Kubernetes (pkg/apis/*/validation), of the rules of Kueue's and JobSet's CRDs (`self == oldSelf`) and of JobSet's webhook.
-var fixed = map[string][][]string{
+var immutableFields = map[string][][]string{
 	"PersistentVolumeClaim": {
 		{"spec", "accessModes", "**"}, {"spec", "storageClassName"}, {"spec", "volumeName"}, {"spec", "volumeMode"}, {"spec", "selector", "**"},
 		{"spec", "dataSource", "**"}, {"spec", "dataSourceRef", "**"},
@@ -45,7 +45,7 @@ var immutableRule = &Rule{
 	Says:   []Consequence{ImmutableField, DeletesObjects, DeletesData},
 	claims: func(c *match.Change) bool { return !c.Whole() && isFixed(c) },
 	judge: each(func(c *Cluster, part []*match.Change) Effect {
-		if c.forced(part[0].After) {
+		if c.forceSync(part[0].After) {
 			return c.replaced(part)
 		}
 		kind, severity := part[0].Kind(), Warning
@@ -54,18 +54,18 @@ var immutableRule = &Rule{
 		}
 		var fields, words []string
 		for _, change := range part {
-			fields, words = append(fields, fieldOf(change)), append(words, madeAgain(change))
+			fields, words = append(fields, fieldOf(change)), append(words, recreationEffect(change))
 		}
 		title, rest := "the API server refuses another "+several(distinct(fields))+" of a "+kind+" that exists", "a "+kind+" to be deleted by hand"
 		if words := strings.Join(distinct(words), ", and "); words != "" {
 			title, rest = title+"; where it is made again "+words, rest+", after which "+words
 		}
-		return c.effect(part, ImmutableField, severity, title).with("need", rest).helped(recreate(kind))
+		return c.effect(part, ImmutableField, severity, title).withClause("need", rest).withHelp(recreate(kind))
 	}),
 }
 
-// madeAgain says what an object with another value does once somebody has deleted it and it is made again, "" where the field says it.
-func madeAgain(c *match.Change) string {
+// recreationEffect says what an object with another value does once somebody has deleted it and it is made again, "" where the field says it.
+func recreationEffect(c *match.Change) string {
 	is := c.New.Scalar()
 	switch c.Kind() + "." + fieldOf(c) {
 	case "StorageClass.reclaimPolicy":
@@ -74,16 +74,16 @@ func madeAgain(c *match.Change) string {
 		}
 		return "the data of new volumes is deleted with their claims"
 	case "StorageClass.provisioner", "StorageClass.parameters":
-		return "new volumes are made elsewhere, or otherwise: " + shown(c)
+		return "new volumes are made elsewhere, or otherwise: " + changeText(c)
 	case "PriorityClass.preemptionPolicy":
 		if is == "Never" {
 			return "pods of the class stop no others"
 		}
 		return "pods of the class may stop those of others below the priority " + c.After.Root.Scalar("value")
 	case "PriorityClass.value":
-		return "its pods go before others, or after them: " + shown(c)
+		return "its pods go before others, or after them: " + changeText(c)
 	case "RuntimeClass.handler":
-		return "another program on the machine runs pods of the class: " + shown(c)
+		return "another program on the machine runs pods of the class: " + changeText(c)
 	}
 	return ""
 }
@@ -93,12 +93,12 @@ func (c *Cluster) replaced(part []*match.Change) Effect {
 	kind := part[0].Kind()
 	if kind == "PersistentVolumeClaim" {
 		return c.effect(part, DeletesData, Critical, "the GitOps engine deletes a volume with its data and makes it again, as `force` has it").
-			with("lose", "the data of volumes").to(Hampered).helped(recreate(kind))
+			withClause("lose", "the data of volumes").withJobs(JobsHampered).withHelp(recreate(kind))
 	}
-	e := c.effect(part, DeletesObjects, Warning, "the GitOps engine deletes "+oneOf(kind)+" and makes it again, as `force` has it: another "+fieldOf(part[0])).
-		with("have", oneOf(kind)+" that the GitOps engine deletes and makes again")
+	e := c.effect(part, DeletesObjects, Warning, "the GitOps engine deletes "+withArticle(kind)+" and makes it again, as `force` has it: another "+fieldOf(part[0])).
+		withClause("have", withArticle(kind)+" that the GitOps engine deletes and makes again")
 	if isWorkload(part[0].After) && e.Subject.Tenant != "" {
-		e.Jobs = Stopped
+		e.Jobs = JobsStopped
 	}
 	return e
 }
@@ -111,7 +111,7 @@ func isFixed(c *match.Change) bool {
 	if (kind == "ConfigMap" || kind == "Secret") && c.Before.Root.Scalar("immutable") == "true" {
 		return c.Path[0] == "data" || c.Path[0] == "binaryData" || c.Path[0] == "stringData" || c.Path[0] == "immutable"
 	}
-	return slices.ContainsFunc(fixed[kind], func(pattern []string) bool { return c.Path.Is(pattern...) })
+	return slices.ContainsFunc(immutableFields[kind], func(pattern []string) bool { return c.Path.Is(pattern...) })
 }
 
 func fieldOf(c *match.Change) string {

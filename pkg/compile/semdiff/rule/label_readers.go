@@ -18,26 +18,26 @@ var readersRule = &Rule{
 		return !c.Whole() && readerOf(c) != nil
 	},
 	judge: func(c *Cluster, changes []*match.Change) []Effect {
-		effects := eachOf(readerOf, (*Cluster).read)(c, changes)
+		effects := eachOf(readerOf, (*Cluster).readByProgram)(c, changes)
 		for _, change := range c.added {
-			if !change.Fate.WithCluster && broughtIn(change.After) {
-				effects = append(effects, c.readAlong(change)...)
+			if !change.Disposal.WithCluster && isForeignObject(change.After) {
+				effects = append(effects, c.readByProgramWhenNew(change)...)
 			}
 		}
 		return effects
 	},
 }
 
-// reader is who reads some labels and annotations, and what an object is to it that has them.
-type reader struct {
+// keyReader is who reads some labels and annotations, and what an object is to it that has them.
+type keyReader struct {
 	// keys are those that it reads: a domain with its slash, or the beginning of a key.
 	keys        []string
 	consequence Consequence
 	words       string
 }
 
-// readers are looked at in their order. To add one, say what it does for those who may write the label or the annotation.
-var readers = []reader{
+// keyReaders are looked at in their order. To add one, say what it does for those who may write the label or the annotation.
+var keyReaders = []keyReader{
 	{[]string{"eks.amazonaws.com/", "iam.amazonaws.com/", "iam.gke.io/", "azure.workload.identity/"}, WidensAccess, "gives pods the rights of an account of a cloud"},
 	{[]string{"k8s.v1.cni.cncf.io/", "v1.multus-cni.io/", "cni.projectcalico.org/", "k8s.ovn.org/", "ovn.kubernetes.io/", "ipam.cilium.io/"}, OpensNetwork, "puts pods into another network, where no NetworkPolicy may hold"},
 	{[]string{"container.apparmor.security.beta.kubernetes.io/", "seccomp.security.alpha.kubernetes.io/", "container.seccomp.security.alpha.kubernetes.io/", "io.kubernetes.cri-o.", "openshift.io/scc", "openshift.io/required-scc"}, WidensSecurity, "changes what the kernel keeps from pods"},
@@ -45,20 +45,20 @@ var readers = []reader{
 	{[]string{"service.beta.kubernetes.io/", "service.kubernetes.io/", "external-dns.alpha.kubernetes.io/", "nginx.ingress.kubernetes.io/", "alb.ingress.kubernetes.io/", "haproxy", "traefik.", "metallb.", "networking.gke.io/", "cloud.google.com/"}, OpensNetwork, "is published, or led to, in another way"},
 	{[]string{"vault.hashicorp.com/", "sidecar.istio.io/", "inject.istio.io/", "proxy.istio.io/", "linkerd.io/", "config.linkerd.io/", "instrumentation.opentelemetry.io/", "admission.datadoghq.com/", "dapr.io/"}, WidensAccess, "lets others put programs, or secrets, into pods"},
 	{[]string{"reflector.v1.k8s.emberstack.com/", "replicator.v1.mittwald.de/", "kubed.appscode.com/"}, WidensAccess, "is copied to or from other namespaces"},
-	{known, Unclassified, "is treated in another way by a program that reads this"},
+	{knownKeys, Unclassified, "is treated in another way by a program that reads this"},
 }
 
-// known are domains of programs: the end of what is before the slash of a key.
-var known = []string{
+// knownKeys are domains of programs: the end of what is before the slash of a key.
+var knownKeys = []string{
 	"kubernetes.io", "k8s.io", "openshift.io", "amazonaws.com", "azure.com", "google.com", "gke.io", "istio.io", "cilium.io", "projectcalico.org",
 	"cncf.io", "cert-manager.io", "kyverno.io", "gatekeeper.sh", "crossplane.io", "keda.sh", "velero.io", "nvidia.com", "cattle.io", "rancher.io",
 	"external-secrets.io", "knative.dev", "tekton.dev", "stakater.com", "karpenter.sh", "toolkit.fluxcd.io", "ovn.org",
 }
 
-// inert begin the keys of those domains by which nothing is done: what people and consoles read, and what a restart leaves behind.
-var inert = []string{"kubectl.kubernetes.io/", "deployment.kubernetes.io/", "openshift.io/display-name", "openshift.io/description", "openshift.io/requester", "kubernetes.io/description", "kubernetes.io/change-cause", "kubernetes.io/metadata.name"}
+// inertKeys begin the keys of those domains by which nothing is done: what people and consoles read, and what a restart leaves behind.
+var inertKeys = []string{"kubectl.kubernetes.io/", "deployment.kubernetes.io/", "openshift.io/display-name", "openshift.io/description", "openshift.io/requester", "kubernetes.io/description", "kubernetes.io/change-cause", "kubernetes.io/metadata.name"}
 
-func (r *reader) reads(key string) bool {
+func (r *keyReader) reads(key string) bool {
 	domain, _, _ := strings.Cut(key, "/")
 	return slices.ContainsFunc(r.keys, func(part string) bool {
 		if r.consequence == Unclassified {
@@ -70,7 +70,7 @@ func (r *reader) reads(key string) bool {
 
 // readerOf is who reads the label or the annotation that a change is about; nil where that is no program that is known. What nobody but
 // the API server reads of a namespace, a label that policies select it by, is told elsewhere.
-func readerOf(c *match.Change) *reader {
+func readerOf(c *match.Change) *keyReader {
 	n := len(c.Path)
 	if n < 3 || c.Path[n-3] != "metadata" || c.Path[n-2] != "annotations" && c.Path[n-2] != "labels" {
 		return nil
@@ -82,44 +82,44 @@ func readerOf(c *match.Change) *reader {
 	return r
 }
 
-func readerOfKey(key string) *reader {
+func readerOfKey(key string) *keyReader {
 	begins := func(prefix string) bool { return strings.HasPrefix(key, prefix) }
-	if slices.ContainsFunc(wordPrefixes, begins) || slices.ContainsFunc(inert, begins) {
+	if slices.ContainsFunc(displayPrefixes, begins) || slices.ContainsFunc(inertKeys, begins) {
 		return nil
 	}
-	for i := range readers {
-		if readers[i].reads(key) {
-			return &readers[i]
+	for i := range keyReaders {
+		if keyReaders[i].reads(key) {
+			return &keyReaders[i]
 		}
 	}
 	return nil
 }
 
-func (c *Cluster) read(part []*match.Change) Effect {
+func (c *Cluster) readByProgram(part []*match.Change) Effect {
 	r, o := readerOf(part[0]), part[0].Object()
 	severity := Warning
 	if r.consequence == WidensSecurity && slices.ContainsFunc(part, func(change *match.Change) bool { return strings.EqualFold(change.New.Scalar(), "unconfined") }) {
 		severity = Critical
 	}
 	key := part[0].Path.Last()
-	e := c.effect(part, r.consequence, severity, oneOf(o.ID.Kind)+" "+r.words+": "+key).withOf(called(o.ID), "get", key+", by which it "+r.words)
+	e := c.effect(part, r.consequence, severity, withArticle(o.ID.Kind)+" "+r.words+": "+key).withClauseOf(objectName(o.ID), "get", key+", by which it "+r.words)
 	if slices.ContainsFunc(part, func(change *match.Change) bool { return change.New != nil }) {
 		return e
 	}
-	e.Title, e.Gist.Verb, e.Gist.Rest = oneOf(o.ID.Kind)+" no longer has what a program reads: "+key, "lose", key+", which a program reads"
+	e.Title, e.Clause.Verb, e.Clause.Rest = withArticle(o.ID.Kind)+" no longer has what a program reads: "+key, "lose", key+", which a program reads"
 	if r.consequence != Unclassified {
 		e.Severity = Notice
 	}
 	return e
 }
 
-// readAlong tells what a new object carries for a program whose doing is known.
-func (c *Cluster) readAlong(change *match.Change) []Effect {
+// readByProgramWhenNew tells what a new object carries for a program whose doing is known.
+func (c *Cluster) readByProgramWhenNew(change *match.Change) []Effect {
 	var effects []Effect
 	for entry := range items(change.After.Root.At("metadata", "annotations")) {
 		if r := readerOfKey(entry.Key); r != nil && r.consequence != Unclassified {
-			e := c.effect([]*match.Change{change}, r.consequence, Warning, "a new "+change.Kind()+" "+r.words+": "+entry.Key).detailed(called(change.After.ID) + ": " + entry.Key + ": " + value(entry))
-			effects = append(effects, e.withOf(called(change.After.ID), "have", entry.Key+", by which it "+r.words))
+			e := c.effect([]*match.Change{change}, r.consequence, Warning, "a new "+change.Kind()+" "+r.words+": "+entry.Key).withDetail(objectName(change.After.ID) + ": " + entry.Key + ": " + value(entry))
+			effects = append(effects, e.withClauseOf(objectName(change.After.ID), "have", entry.Key+", by which it "+r.words))
 		}
 	}
 	return effects

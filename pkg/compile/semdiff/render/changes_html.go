@@ -16,7 +16,7 @@ func (p *page) changes(r *semdiff.Report) {
 	p.raw("<section aria-labelledby=\"changes\">\n<h2 id=\"changes\">Changes</h2>\n")
 	shown := r.Entries[:min(maxEntries, len(r.Entries))]
 	if len(shown) == 0 {
-		p.put("<p>%s changes.</p>\n", map[bool]string{true: "Nothing", false: "No object"}[r.Findings.Calm()])
+		p.put("<p>%s changes.</p>\n", map[bool]string{true: "Nothing", false: "No object"}[r.Findings.NothingToAccept()])
 	} else {
 		p.filter(r)
 		p.raw("<ol class=\"entries\">\n")
@@ -41,10 +41,10 @@ func (p *page) filter(r *semdiff.Report) {
 	for i := range r.Entries {
 		e := &r.Entries[i]
 		consequences[e.Consequence]++
-		for _, name := range e.Blast.Tenants {
+		for _, name := range e.Affected.Tenants {
 			tenants[name] = true
 		}
-		for _, name := range e.Blast.Clusters {
+		for _, name := range e.Affected.Clusters {
 			clusters[name] = true
 		}
 	}
@@ -64,7 +64,7 @@ func (p *page) filter(r *semdiff.Report) {
 	if len(clusters) > 0 {
 		p.raw(`<label>Cluster <select name="cluster"><option value="">all</option>`)
 		for _, name := range slices.Sorted(maps.Keys(clusters)) {
-			p.put("<option>%s</option>", harmless(name))
+			p.put("<option>%s</option>", escapeControl(name))
 		}
 		p.raw("</select></label>\n")
 	}
@@ -72,7 +72,7 @@ func (p *page) filter(r *semdiff.Report) {
 		p.raw("<label>Tenant <input name=\"tenant\" list=\"tenants\" autocomplete=\"off\" spellcheck=\"false\" placeholder=\"all\"></label>\n<datalist id=\"tenants\">")
 		for i, name := range slices.Sorted(maps.Keys(tenants)) {
 			p.tenants[name] = i
-			p.put(`<option value="%s"></option>`, harmless(name))
+			p.put(`<option value="%s"></option>`, escapeControl(name))
 		}
 		p.raw("</datalist>\n")
 	}
@@ -82,13 +82,13 @@ func (p *page) filter(r *semdiff.Report) {
 func (p *page) entry(n int, e *group.Entry) {
 	severity, consequence := e.Severity.String(), string(e.Consequence)
 	p.put(`<li class="entry %s" data-severity="%s" data-consequence="%s" data-clusters="%s" data-tenants="%s">`+"\n",
-		severity, severity, consequence, harmless(strings.Join(e.Blast.Clusters, " ")), p.numbers(e.Blast.Tenants))
+		severity, severity, consequence, escapeControl(strings.Join(e.Affected.Clusters, " ")), p.numbers(e.Affected.Tenants))
 	p.put(`<details id="change-%s"`, decimal(n))
 	if e.Severity >= rule.Warning {
 		p.raw(" open")
 	}
-	p.put(">\n"+`<summary><span class="badge %s">%s</span> <span class="what">%s</span>`, severity, severity, harmless(e.Title))
-	p.when(` <span class="for">%s</span>`, harmless(blast(&e.Blast)))
+	p.put(">\n"+`<summary><span class="badge %s">%s</span> <span class="what">%s</span>`, severity, severity, escapeControl(e.Title))
+	p.when(` <span class="for">%s</span>`, escapeControl(affectedText(&e.Affected)))
 	p.put("</summary>\n<div class=\"body\">\n<p>%s", e.Consequence.Meaning())
 	if jobs := jobsMeaning(e.Jobs); jobs != "" {
 		p.put(" Running jobs%s %s.", jobsOf(e), jobs)
@@ -100,18 +100,18 @@ func (p *page) entry(n int, e *group.Entry) {
 	accepted := waivers(e.Waived)
 	for i := range accepted[:min(maxFindings, len(accepted))] {
 		w := &accepted[i]
-		p.put(`<p class="waived"><b>Accepted</b> until %s`, harmless(w.Until))
+		p.put(`<p class="waived"><b>Accepted</b> until %s`, escapeControl(w.Until))
 		p.when(" (%s)", newWord(w.New))
-		p.reason(": %s (", harmless(w.Reason)+like(w.more), w.Code)
+		p.reason(": %s (", escapeControl(w.Reason)+moreLikeIt(w.more), w.Code)
 		p.raw(")</p>\n")
 	}
-	p.when("<p class=\"help\"><b>What to do:</b> %s</p>\n", harmless(e.Help))
-	p.names("tenants", e.Blast.Tenants)
-	p.names("runtimes", e.Blast.Runtimes)
-	if !slices.Equal(e.Blast.Namespaces, e.Blast.Tenants) {
-		p.names("namespaces", e.Blast.Namespaces)
+	p.when("<p class=\"help\"><b>What to do:</b> %s</p>\n", escapeControl(e.Help))
+	p.names("tenants", e.Affected.Tenants)
+	p.names("runtimes", e.Affected.Runtimes)
+	if !slices.Equal(e.Affected.Namespaces, e.Affected.Tenants) {
+		p.names("namespaces", e.Affected.Namespaces)
 	}
-	p.names("clusters", e.Blast.Clusters)
+	p.names("clusters", e.Affected.Clusters)
 	p.put("<p class=\"rule\"><a href=\"%s\">%s, and how the rule “%s” knows</a></p>\n</div>\n</details>\n</li>\n", address(rule.Page(e.Rule)), consequence, e.Rule)
 }
 
@@ -168,7 +168,7 @@ func (p *page) names(noun string, list []string) {
 	p.named += shown
 	names := make([]string, shown)
 	for i, name := range list[:shown] {
-		names[i] = harmless(name)
+		names[i] = escapeControl(name)
 	}
 	text := strings.Join(names, ", ")
 	if more := len(list) - shown; more > 0 {

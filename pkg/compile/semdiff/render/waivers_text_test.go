@@ -16,7 +16,7 @@ import (
 func waiverReport() *semdiff.Report {
 	r := &semdiff.Report{Verdict: "Nothing changes."}
 	file := source.NewFile("overlays/hpc/cluster.yaml", []byte("waivers:\n- code: LS7025\n"))
-	for _, how := range group.Waivings() {
+	for _, how := range group.WaiverChangeKinds() {
 		w := group.Waiver{
 			Owner: "cluster hpc", Code: "LS7025", About: "lockstep-egress", Reason: "because of " + string(how), Until: "2027-06-30",
 			At: source.Span{File: file, Line: 2, Column: 9, Length: 6},

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Everywhere is what is known of all clusters together: who lives where, which runtimes are where, and whose people a group is.
-type Everywhere struct {
+// AllClusters is what is known of all clusters together: who lives where, which runtimes are where, and whose people a group is.
+type AllClusters struct {
 	// before and after are the clusters of a tenant in one state; tenants and runtimes those of either.
 	before, after, tenants, runtimes homes
 	// groups are the tenants of a group of people in the state before: who they are today.
@@ -27,9 +27,9 @@ func (h homes) add(what, where string) {
 
 func (h homes) of(what string) []string { return slices.Sorted(maps.Keys(h[what])) }
 
-// NewEverywhere puts together what is known of clusters, by their names.
-func NewEverywhere(clusters map[string]Known) *Everywhere {
-	e := &Everywhere{homes{}, homes{}, homes{}, homes{}, homes{}, homes{}}
+// NewAllClusters puts together what is known of clusters, by their names.
+func NewAllClusters(clusters map[string]ClusterInput) *AllClusters {
+	e := &AllClusters{homes{}, homes{}, homes{}, homes{}, homes{}, homes{}}
 	for name, known := range clusters {
 		for i := range known.Tenants {
 			e.lives(&known.Tenants[i], name)
@@ -40,7 +40,7 @@ func NewEverywhere(clusters map[string]Known) *Everywhere {
 	return e
 }
 
-func (e *Everywhere) lives(t *Tenant, cluster string) {
+func (e *AllClusters) lives(t *Tenant, cluster string) {
 	e.tenants.add(t.Name, cluster)
 	lived, groups := e.after, e.later
 	if t.Before {
@@ -52,7 +52,7 @@ func (e *Everywhere) lives(t *Tenant, cluster string) {
 	}
 }
 
-func (e *Everywhere) facts(cluster string, units []*Facts, before bool) {
+func (e *AllClusters) facts(cluster string, units []*Facts, before bool) {
 	for _, f := range units {
 		for _, own := range f.namespaces {
 			if own.tenant != "" {
@@ -66,21 +66,21 @@ func (e *Everywhere) facts(cluster string, units []*Facts, before bool) {
 }
 
 // Tenant returns the clusters on which a tenant lives in either state.
-func (e *Everywhere) Tenant(name string) []string { return e.tenants.of(name) }
+func (e *AllClusters) Tenant(name string) []string { return e.tenants.of(name) }
 
 // Runtime returns the clusters that have a runtime in either state.
-func (e *Everywhere) Runtime(name string) []string { return e.runtimes.of(name) }
+func (e *AllClusters) Runtime(name string) []string { return e.runtimes.of(name) }
 
 // wasThere reports whether a tenant lived on some cluster in the state before.
-func (e *Everywhere) wasThere(tenant string) bool { return len(e.before[tenant]) > 0 }
+func (e *AllClusters) wasThere(tenant string) bool { return len(e.before[tenant]) > 0 }
 
 // MayBeRenamed reports whether a tenant may be another one under a new name: one goes, one comes, on the same clusters.
-func (e *Everywhere) MayBeRenamed(was, is string) bool {
+func (e *AllClusters) MayBeRenamed(was, is string) bool {
 	return len(e.after[was]) == 0 && !e.wasThere(is) && maps.Equal(e.before[was], e.after[is])
 }
 
-// people are the groups of a tenant in the state afterwards, sorted.
-func (e *Everywhere) people(tenant string) []string {
+// groupsOfTenant are the groups of a tenant in the state afterwards, sorted.
+func (e *AllClusters) groupsOfTenant(tenant string) []string {
 	var groups []string
 	for group, tenants := range e.later {
 		if tenants[tenant] {
@@ -91,8 +91,8 @@ func (e *Everywhere) people(tenant string) []string {
 	return groups
 }
 
-// whose are the tenants whose people a group is, but one: those in the state before, or else tenants that are new.
-func (e *Everywhere) whose(group, but string) []string {
+// tenantsOfGroup are the tenants whose people a group is, but one: those in the state before, or else tenants that are new.
+func (e *AllClusters) tenantsOfGroup(group, but string) []string {
 	tenants := e.groups.of(group)
 	if len(tenants) == 0 {
 		tenants = slices.DeleteFunc(e.later.of(group), e.wasThere)

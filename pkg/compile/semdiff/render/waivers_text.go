@@ -4,7 +4,7 @@ import "lockstep.dev/lockstep/pkg/compile/semdiff/group"
 
 // decidingText is a file that decides about reviews and differs.
 func decidingText(file group.DecidingFile) string {
-	return harmless(file.Path + " is " + file.How + ": it decides about reviews")
+	return escapeControl(file.Path + " is " + file.How + ": it decides about reviews")
 }
 
 // waiverText is a waiver that differs: `added: LS7025 about lockstep-egress in cluster hpc until 2027-06-30`.
@@ -20,5 +20,5 @@ func waiverText(w *group.WaiverChange) string {
 	if w.Before != nil && w.Before.Until != w.Until {
 		text += ", before until " + w.Before.Until
 	}
-	return harmless(text)
+	return escapeControl(text)
 }

@@ -45,7 +45,7 @@ func (c *Cluster) program(part []*match.Change) Effect {
 	if !isRuntime(part[0]) {
 		consequence, verb = RestartsPlatform, "replace"
 		what, rest = "pods of "+o.ID.Name+" are replaced, with", "pods of "+o.ID.Name+", with "+words(part)
-		if told := slices.ContainsFunc(part, func(change *match.Change) bool { return tells(change) && !isQuiet(change) }); told && (c.powerful(o) != "" || isController(o)) {
+		if told := slices.ContainsFunc(part, func(change *match.Change) bool { return changesArguments(change) && !isQuietChange(change) }); told && (c.powerfulAccount(o) != "" || isController(o)) {
 			severity = Warning
 		}
 	}
@@ -57,7 +57,7 @@ func (c *Cluster) program(part []*match.Change) Effect {
 		severity = max(severity, found[0].severity())
 		title, rest = title+", which "+found[0].words, rest+", which "+found[0].words
 	}
-	e := c.effect(part, consequence, severity, title).detailed(programText(part)).with(verb, rest)
+	e := c.effect(part, consequence, severity, title).withDetail(programText(part)).withClause(verb, rest)
 	if e.Aspect = itsArguments; isVariable(part[0]) {
 		e.Aspect = itsVariables
 	}
@@ -72,14 +72,14 @@ func overrules(c *match.Change) bool {
 // isVariable reports whether a change is about the environment of a container.
 func isVariable(c *match.Change) bool { return c.Path.Has("env") || c.Path.Has("envFrom") }
 
-// tells reports whether a change tells a program something, rather than when it is looked after.
-func tells(c *match.Change) bool { return isVariable(c) || isText(c.Path.Last()) }
+// changesArguments reports whether a change tells a program something, rather than when it is looked after.
+func changesArguments(c *match.Change) bool { return isVariable(c) || isText(c.Path.Last()) }
 
-// quiet are arguments and variables that say how much a program tells of what it does.
-var quiet = regexp.MustCompile(`(?i)^(--?(v|verbosity|(log|logging|zap)[-_.]?(level|format|encoder|devel|stacktrace-level|time-encoding|log-level)))=|^[A-Z_]*LOG_?(LEVEL|FORMAT)$`)
+// quietFields are arguments and variables that say how much a program tells of what it does.
+var quietFields = regexp.MustCompile(`(?i)^(--?(v|verbosity|(log|logging|zap)[-_.]?(level|format|encoder|devel|stacktrace-level|time-encoding|log-level)))=|^[A-Z_]*LOG_?(LEVEL|FORMAT)$`)
 
-// isQuiet reports whether a change is about nothing else.
-func isQuiet(c *match.Change) bool {
+// isQuietChange reports whether a change is about nothing else.
+func isQuietChange(c *match.Change) bool {
 	if isVariable(c) {
 		names := []string{variableOf(c)}
 		for _, list := range []*object.Node{c.Old, c.New} {
@@ -87,11 +87,11 @@ func isQuiet(c *match.Change) bool {
 				names = append(names, variable.Scalar("name"))
 			}
 		}
-		return !slices.ContainsFunc(distinct(names), func(name string) bool { return !quiet.MatchString(name) })
+		return !slices.ContainsFunc(distinct(names), func(name string) bool { return !quietFields.MatchString(name) })
 	}
 	was, is := c.Old.Strings(), c.New.Strings()
 	differ := slices.Concat(missing(was, is), missing(is, was))
-	return len(differ) > 0 && !slices.ContainsFunc(differ, func(argument string) bool { return !quiet.MatchString(argument) })
+	return len(differ) > 0 && !slices.ContainsFunc(differ, func(argument string) bool { return !quietFields.MatchString(argument) })
 }
 
 // words are what of a program changes: its arguments, or variables by name.
@@ -161,13 +161,13 @@ var textDangers = []struct {
 
 // loading are variables by which programs load other code, or ask other hosts.
 var (
-	loading = []string{
+	loadingVariables = []string{
 		"BASH_ENV", "ENV", "PATH", "PYTHONSTARTUP", "PYTHONPATH", "PYTHONHOME", "PERL5OPT", "PERL5LIB", "RUBYOPT",
 		"NODE_OPTIONS", "JAVA_TOOL_OPTIONS", "GIT_SSH_COMMAND", "PROMPT_COMMAND",
 	}
-	// launching end the names of variables by which MPI starts its daemons, or loads its parts.
-	launching = []string{"_RSH_AGENT", "_SSH_AGENT", "_LAUNCH_AGENT", "_LAUNCHER_EXEC", "_BOOTSTRAP_EXEC", "_COMPONENT_PATH"}
-	asking    = []string{"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "KUBERNETES_SERVICE_HOST", "KUBECONFIG", "SSL_CERT_FILE", "SSL_CERT_DIR"}
+	// launchingVariables end the names of variables by which MPI starts its daemons, or loads its parts.
+	launchingVariables = []string{"_RSH_AGENT", "_SSH_AGENT", "_LAUNCH_AGENT", "_LAUNCHER_EXEC", "_BOOTSTRAP_EXEC", "_COMPONENT_PATH"}
+	askingPatterns     = []string{"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "KUBERNETES_SERVICE_HOST", "KUBECONFIG", "SSL_CERT_FILE", "SSL_CERT_DIR"}
 )
 
 // dangers are those of a text of a program, and of the variable that has it; the gravest first.
@@ -179,9 +179,9 @@ func dangers(variable, text string) []danger {
 		}
 	}
 	switch name := strings.ToUpper(variable); { // proxies are named in small letters, too
-	case slices.Contains(loading, name) || strings.HasPrefix(name, "LD_") || slices.ContainsFunc(launching, func(end string) bool { return strings.HasSuffix(name, end) }):
+	case slices.Contains(loadingVariables, name) || strings.HasPrefix(name, "LD_") || slices.ContainsFunc(launchingVariables, func(end string) bool { return strings.HasSuffix(name, end) }):
 		found = append(found, danger{words: "makes programs load other code (" + variable + ")"})
-	case slices.Contains(asking, name):
+	case slices.Contains(askingPatterns, name):
 		found = append(found, danger{words: "makes programs ask another host, or trust it (" + variable + ")"})
 	}
 	return found
@@ -293,7 +293,7 @@ func programsOf(change *match.Change) []*match.Change {
 // newProgram is the program of a new object, where a reviewer must know it.
 func (c *Cluster) newProgram(change *match.Change) []Effect {
 	found := dangersOf(programsOf(change))
-	if change.Fate.WithCluster && !broughtIn(change.After) || len(found) == 0 || !found[0].grave && isRuntime(change) {
+	if change.Disposal.WithCluster && !isForeignObject(change.After) || len(found) == 0 || !found[0].grave && isRuntime(change) {
 		return nil
 	}
 	id, consequence := change.After.ID, RestartsPlatform
@@ -305,5 +305,5 @@ func (c *Cluster) newProgram(change *match.Change) []Effect {
 		all = append(all, d.words)
 	}
 	e := c.effect([]*match.Change{change}, consequence, found[0].severity(), "pods of a new "+id.Kind+" run a program that "+found[0].words)
-	return []Effect{e.detailed(called(id)+" "+strings.Join(distinct(all), ", ")+": "+programText(programsOf(change))).withOf(called(id), "run", "a program that "+found[0].words)}
+	return []Effect{e.withDetail(objectName(id)+" "+strings.Join(distinct(all), ", ")+": "+programText(programsOf(change))).withClauseOf(objectName(id), "run", "a program that "+found[0].words)}
 }

@@ -1,7 +1,7 @@
 package match
 
-// PartedBy parts a list by what a key says of each item, in the order in which the keys first come.
-func PartedBy[T any, K comparable](list []T, key func(T) K) [][]T {
+// GroupBy parts a list by what a key says of each item, in the order in which the keys first come.
+func GroupBy[T any, K comparable](list []T, key func(T) K) [][]T {
 	at := map[K]int{}
 	var parts [][]T
 	for _, item := range list {
@@ -23,9 +23,9 @@ type cause struct {
 	before, after Position
 }
 
-// Parts divides changes by object and by the lines that are responsible, in their order.
-func Parts(changes []*Change) [][]*Change {
-	return PartedBy(changes, func(c *Change) cause {
+// ByCause divides changes by object and by the lines that are responsible, in their order.
+func ByCause(changes []*Change) [][]*Change {
+	return GroupBy(changes, func(c *Change) cause {
 		before, after := c.Spans()
 		return cause{c.Object().ID.String(), PositionOf(before), PositionOf(after)}
 	})
@@ -33,5 +33,5 @@ func Parts(changes []*Change) [][]*Change {
 
 // ByObject divides changes by object, in their order.
 func ByObject(changes []*Change) [][]*Change {
-	return PartedBy(changes, func(c *Change) string { return c.Object().ID.String() })
+	return GroupBy(changes, func(c *Change) string { return c.Object().ID.String() })
 }

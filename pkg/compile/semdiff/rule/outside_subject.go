@@ -22,9 +22,9 @@ const (
 	anonymous  = "system:anonymous"
 )
 
-// stranger is a subject that gets rights in a place that is not its own: people or accounts of another tenant, everybody, an account that is
+// outsideSubject is a subject that gets rights in a place that is not its own: people or accounts of another tenant, everybody, an account that is
 // not compiled. The zero value is none.
-type stranger struct {
+type outsideSubject struct {
 	// words say in a sentence who it is.
 	words string
 	// everybody reports whether it is not known who all it is.
@@ -33,70 +33,70 @@ type stranger struct {
 	common bool
 }
 
-// strange says who a subject is where it is not one of those who belong in a place.
-func (c *Cluster) strange(h holder) stranger {
+// outsideSubjectIn says who a subject is where it is not one of those who belong in a place.
+func (c *Cluster) outsideSubjectIn(h holder) outsideSubject {
 	own := c.owner(h.namespace)
 	switch h.Kind {
 	case "Group":
-		return c.strangeGroup(h, own)
+		return c.outsideGroup(h, own)
 	case "User":
 		if h.Name == anonymous {
-			return stranger{words: "everybody, without logging in (the user " + anonymous + ")", everybody: true}
+			return outsideSubject{words: "everybody, without logging in (the user " + anonymous + ")", everybody: true}
 		}
 	case "ServiceAccount":
-		return c.strangeAccount(h, own)
+		return c.outsideAccount(h, own)
 	}
-	return stranger{}
+	return outsideSubject{}
 }
 
-func (c *Cluster) strangeGroup(h holder, own string) stranger {
+func (c *Cluster) outsideGroup(h holder, own string) outsideSubject {
 	if who := builtInGroups[h.Name]; who != "" {
-		return stranger{words: who + " (the group " + h.Name + ")", everybody: true}
+		return outsideSubject{words: who + " (the group " + h.Name + ")", everybody: true}
 	}
 	if namespace, found := strings.CutPrefix(h.Name, accountsOf); found {
 		other := c.owner(namespace)
 		if other != "" && other == own {
-			return stranger{}
+			return outsideSubject{}
 		}
 		words := "every service account of the namespace " + namespace
 		if other != "" {
 			words += " of the tenant " + other
 		}
-		return stranger{words: words}
+		return outsideSubject{words: words}
 	}
-	tenants := c.everywhere.whose(h.Name, own)
+	tenants := c.allClusters.tenantsOfGroup(h.Name, own)
 	if own == "" || len(tenants) == 0 {
-		return stranger{}
+		return outsideSubject{}
 	}
-	return stranger{words: "the group " + h.Name + " of the tenant " + several(tenants), common: len(tenants) > 1}
+	return outsideSubject{words: "the group " + h.Name + " of the tenant " + several(tenants), common: len(tenants) > 1}
 }
 
-func (c *Cluster) strangeAccount(h holder, own string) stranger {
+func (c *Cluster) outsideAccount(h holder, own string) outsideSubject {
 	other, name := c.owner(h.Namespace), h.Namespace+"/"+h.Name
 	switch {
-	case c.applies(h) || c.controls(h) || other != "" && other == own:
+	case c.applies(h) || c.isJobController(h) || other != "" && other == own:
 	case other != "" && own != "":
-		return stranger{words: "the service account " + name + " of the tenant " + other}
+		return outsideSubject{words: "the service account " + name + " of the tenant " + other}
 	case other == "" && !c.was.accounts[name] && !c.is.accounts[name] && h.Name != "default": // that one is in every namespace
-		return stranger{words: "the service account " + name + ", which is not compiled here,"}
+		return outsideSubject{words: "the service account " + name + ", which is not compiled here,"}
 	}
-	return stranger{}
+	return outsideSubject{}
 }
 
-// strangers are the subjects that are strange somewhere. Their rights are told on their own: one line may name several.
-func (c *Cluster) strangers(all []holder) map[access.Subject]Aspect {
+// outsideSubjects are the subjects that are strange somewhere. Their rights are told on their own: one line may name several.
+func (c *Cluster) outsideSubjects(all []holder) map[access.Subject]Aspect {
 	found := map[access.Subject]Aspect{}
 	for _, h := range all {
-		if c.strange(h).words != "" {
+		if c.outsideSubjectIn(h).words != "" {
 			found[h.Subject] = Aspect(h.String())
 		}
 	}
 	return found
 }
 
-// danger says how grave it is that a stranger gains rights. To be in the pods of a tenant, or to run some, is at least as grave as traffic
+// severityOfRights says how grave it is that a stranger gains rights. To be in the pods of a tenant, or to run some, is at least as grave as traffic
 // to them: it gives their data, their Secrets and their token.
-func (s stranger) danger(c *Cluster, h holder, rights []access.Right) Severity {
+func (s outsideSubject) severityOfRights(c *Cluster, h holder, rights []access.Right) Severity {
 	inside := slices.ContainsFunc(rights, func(r access.Right) bool { return strength(r) >= strengthToRun })
 	tenant := c.owner(h.namespace)
 	switch {

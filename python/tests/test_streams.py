@@ -13,7 +13,7 @@ import pytest
 from conftest import Answer, Object, Server
 
 import lockstep
-from lockstep import MPIClient, _merge, _watch, client
+from lockstep import MPIClient, _logs, _merge, _watch, client
 from lockstep._watch import Watch, merged
 
 JOB: Object = {
@@ -120,14 +120,31 @@ def test_no_line_is_lost_or_doubled_by_broken_streams(server: Server) -> None:
 
         return serve
 
-    # In the middle of a line; in order although the container runs; at once; kubelet is away; in the middle of a second.
+    # In the middle of a line; in order although the container runs; at once; kubelet is away, starts a container, and denies its
+    # pods because it has just started; in the middle of a second.
     def ends(a: Answer, lines: list[str]) -> None:
         a.begin()
         a.piece("".join(lines[:9]))
         a.end()
 
-    job.streams = iter([cut(6, line(6)[:20]), ends, cut(0, "x"), lambda a, _: a.fail(502), lambda a, _: a.fail(400), cut(12, ""), ends])
+    job.streams = iter(
+        [cut(6, line(6)[:20]), ends, cut(0, "x"), lambda a, _: a.fail(502), lambda a, _: a.fail(400), lambda a, _: a.fail(404), cut(12, ""), ends]
+    )
     assert list(server.client().logs("demo", follow=True)) == [f"line {n}" for n in range(40)]
+
+
+def test_a_log_that_kubelet_has_lost_ends(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_logs, "_UNKNOWN", 1)
+    job = Job(server)
+
+    def lost(a: Answer, lines: list[str]) -> None:
+        a.begin()
+        a.piece(lines[0])
+        a.end()
+        job.end()
+
+    job.streams = iter([lost, *[lambda a, _: a.fail(404)] * 3])
+    assert list(server.client().logs("demo", follow=True)) == ["line 0"]
 
 
 def test_lines_that_are_alike_are_kept(server: Server) -> None:
@@ -266,7 +283,7 @@ def test_an_api_server_that_starts_does_not_know_rights_at_first(server: Server)
     lines = jane.logs("demo", follow=True)
     read = [next(lines) for _ in range(10)]
     assert [*read, *lines] == [f"line {n}" for n in range(40)]
-    lacking[0] = 1
+    lacking[0] = 5  # a watch of before may still ask
     with pytest.raises(lockstep.Forbidden, match="lacks 'get' permission"):
         jane.logs("demo", follow=True)
 

@@ -92,6 +92,28 @@ func onlyWhenMeasured() {
 	}
 }
 
+// expectEveryLine expects of what survive.py printed that each reader read all numbers once.
+func expectEveryLine(printed string) {
+	GinkgoHelper()
+	var seen struct {
+		Logs, Merged, Again []int
+		Phase               string
+		Expected            int
+		Errors              []string
+	}
+	Expect(json.Unmarshal([]byte(printed), &seen)).To(Succeed())
+	fmt.Fprintln(lines, "lines that were read when API server, kubelet and API server ran again:", seen.Again, "by each reader at the end:", len(seen.Logs), len(seen.Merged))
+	Expect(seen.Errors).To(BeEmpty())
+	Expect(seen.Phase).To(Equal("Complete"))
+	Expect(seen.Again).To(HaveEach(BeNumerically("<", seen.Expected)), "the job still printed when each ran again")
+	for _, numbers := range [][]int{seen.Logs, seen.Merged} {
+		Expect(numbers).To(HaveLen(seen.Expected))
+		for i, n := range numbers {
+			Expect(n).To(Equal(i))
+		}
+	}
+}
+
 // robot is a service account with an editor's rights: the kubeconfig of its token, and the command that ends this token and writes another one there. A
 // token is good for as long as the Secret that it is bound to.
 func robot(ctx SpecContext) (config, expire string) {
@@ -201,24 +223,16 @@ var _ = Describe("The Python package", func() {
 		fmt.Fprintln(lines, "faults that were told, by reason:", reasons)
 	})
 
+	It("reads every line once while a kubelet and the API server are started again", Serial, func(ctx SpecContext) {
+		onlyWhenMeasured()
+		expectEveryLine(packaged(ctx)(filepath.Join("kubeflow", "survive.py"), "openmpi5-cpu", "../../build/bin/cluster"))
+	})
+
+	// Has failed once, and not run again since that was mended (docs/limits.md).
 	It("reads every line once while a kubelet and the API server are killed, and its token expires", Serial, func(ctx SpecContext) {
 		onlyWhenMeasured()
-		var seen struct {
-			Logs, Merged, Again []int
-			Phase               string
-			Expected            int
-		}
 		config, expire := robot(ctx)
-		Expect(json.Unmarshal([]byte(packaged(ctx)(filepath.Join("kubeflow", "survive.py"), "openmpi5-cpu", "../../build/bin/cluster", config, expire)), &seen)).To(Succeed())
-		Expect(seen.Phase).To(Equal("Complete"))
-		Expect(seen.Again).To(HaveEach(BeNumerically("<", seen.Expected)), "the job still printed when each was killed")
-		fmt.Fprintln(lines, "lines that were read when API server, kubelet, and API server with the token were killed:", seen.Again)
-		for _, numbers := range [][]int{seen.Logs, seen.Merged} {
-			Expect(numbers).To(HaveLen(seen.Expected))
-			for i, n := range numbers {
-				Expect(n).To(Equal(i))
-			}
-		}
+		expectEveryLine(packaged(ctx)(filepath.Join("kubeflow", "survive.py"), "openmpi5-cpu", "../../build/bin/cluster", config, expire))
 	})
 
 	It("does in fewer lines what others do", Serial, func(ctx SpecContext) {

@@ -26,6 +26,8 @@ type reader struct {
 	// restarts are those of which everything was read that came before them.
 	restarts int
 	failed   int
+	// gone: kubelet said of the last try that there is no such pod.
+	gone bool
 }
 
 // run reads a source until it ends. Complete is false where output is missing that may still be there. An error is one that all sources
@@ -46,7 +48,7 @@ func (r *reader) run(ctx context.Context, first Status) (complete bool, err erro
 			status, there = r.view.next(ctx, r.source.key(), r.failed == 0)
 		}
 	}
-	if !r.seen.last.IsZero() && ctx.Err() == nil && r.failed > 0 {
+	if !r.seen.last.IsZero() && ctx.Err() == nil && r.failed > 0 && !r.gone {
 		r.options.note("%s is gone (pod %s): what it printed after %s may be missing", r.source.Label(), r.source.Pod, r.seen.last.Format(time.RFC3339))
 	}
 	return true, nil
@@ -91,9 +93,11 @@ func (r *reader) judge(ctx context.Context, err error, status Status) (done bool
 	case errors.Is(err, ErrRefused):
 		return true, err
 	}
-	if ctx.Err() != nil || errors.Is(err, ErrGone) {
+	r.gone = errors.Is(err, ErrGone)
+	if ctx.Err() != nil || r.gone && !r.options.Follow {
 		return true, nil //nolint:nilerr // the end of the pod, or of the command, is no failure
 	}
+	// A kubelet that has just started does not know its pods yet, and says that they are gone: whether one is, the list of pods says.
 	r.queue.interrupted()
 	r.failed++
 	if r.failed >= mostTries && (status.Ended || !r.options.Follow || r.view.isOver()) {

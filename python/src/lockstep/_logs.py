@@ -22,6 +22,8 @@ from lockstep.errors import NotFound, explained
 _DISORDER = timedelta(seconds=1)
 #: A stream without a byte for so long is opened again, in seconds: its connection may have died in silence.
 _QUIET = 300.0
+#: How often a kubelet may say that it does not know a pod that has ended, before its log is taken for lost: some ten seconds.
+_UNKNOWN = 6
 #: What launchers put before the lines of a rank: Open MPI with --tag-output or --output tag, horovodrun, PyTorch, Hydra with -l.
 _TAG = re.compile(r"^(?:.{0,40}\[[^\[\]]*?,(\d+)\]<std(?:out|err|diag)>: ?|.{0,40}\[(\d+)\]<std(?:out|err)>: ?|\[rank(\d+)\]: ?|\[(\d+)\] )")
 
@@ -65,6 +67,7 @@ class PodLog:
     def follow(self, query: dict[str, str]) -> Iterator[Line]:
         """What there is and what comes, until the container has ended or the pod is gone."""
         patience = Patience(away=math.inf)  # the API server answers: a kubelet that does not is waited for while the pod is there
+        unknown = 0
         while True:
             ended = self._ended()
             if ended is None:
@@ -80,10 +83,11 @@ class PodLog:
                 pass  # nothing was printed for long
             except Failures as e:
                 status = e.status if isinstance(e, ApiException) else None
-                if status == 404:
+                unknown += status == 404
+                if ended and unknown > _UNKNOWN:
                     return
-                # kubelet answers 400 while the container is about to start.
-                patience.wait(OSError("the container starts") if status == 400 else e)
+                # kubelet answers 400 while the container is about to start, and 404 for all its pods when it has just started itself.
+                patience.wait(OSError("kubelet does not know it yet") if status in (400, 404) else e)
             if self._last:
                 query = {}  # where to begin was asked once
                 patience.allowed = True

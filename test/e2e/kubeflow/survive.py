@@ -1,9 +1,9 @@
-"""Follows a job while a kubelet and the API server are killed, and the token is no longer any.
+"""Follows a job while the API server, a kubelet, and the API server once more are started again; or killed, and at the end a token expires.
 
-    survive.py RUNTIME CLUSTER CONFIG EXPIRE
+    survive.py RUNTIME CLUSTER [CONFIG EXPIRE]
 
-CLUSTER is the program of the local cluster. CONFIG has a token, which the command EXPIRE ends; another one is then in CONFIG. Prints one JSON object: the numbers
-that were read, by reader, and how many there were when each was killed.
+CLUSTER is the program of the local cluster. With CONFIG they are killed: it has a token, which the command EXPIRE ends; another one is then in CONFIG. Prints one JSON
+object: the numbers that were read, by reader, how many there were when each ran again, and what readers raised.
 """
 
 import json
@@ -24,6 +24,17 @@ def numbers(lines, into):
             into.append(int(number))
 
 
+def following(lines, into, errors):
+    try:
+        numbers(lines, into)
+    except Exception as e:
+        errors.append(repr(e))
+
+
+def restart(cluster, component, machine):
+    subprocess.run([cluster, "restart", component, "--node", machine.removeprefix("node")], check=True, stdout=sys.stderr)
+
+
 def kill(cluster, component, machine):
     """Sends SIGKILL to a component, which its supervisor starts again."""
     status = json.loads(subprocess.run([cluster, "status", "-o", "json"], stdout=subprocess.PIPE, check=False).stdout)
@@ -32,31 +43,33 @@ def kill(cluster, component, machine):
     subprocess.run(["nsenter", "--target", str(node["pid"]), "--pid", "sh", "-c", f"kill -9 {process}"], check=True)
 
 
-def main(runtime, cluster, config, expire):
+def main(runtime, cluster, config=None, expire="true"):
     client = MPIClient(config_file=config)
+    end = kill if config else restart
     name = client.train(runtime=runtime, trainer=MPITrainer(nodes=2, slots=2, command=["bash", "-c", COUNT]))
     read = {"logs": [], "merged": []}
+    errors = []
     job = {}
     readers = [
-        threading.Thread(target=numbers, args=(client.logs(name, follow=True), read["logs"])),
-        threading.Thread(target=numbers, args=(client.logs(name, follow=True, merge=True), read["merged"])),
+        threading.Thread(target=following, args=(client.logs(name, follow=True), read["logs"], errors)),
+        threading.Thread(target=following, args=(client.logs(name, follow=True, merge=True), read["merged"], errors)),
         threading.Thread(target=lambda: job.update(phase=client.wait(name, timeout=600).phase)),
     ]
     for reader in readers:
         reader.start()
     machine = client.wait(name, until="Running", timeout=200).pods[0].machine
     again = []
-    for after, component, where in ((100, "kube-apiserver", "node0"), (400, "kubelet", machine), (700, "kube-apiserver", "node0")):
+    for after, component, where in ((100, "kube-apiserver", "node0"), (300, "kubelet", machine), (500, "kube-apiserver", "node0")):
         while len(read["logs"]) < after and readers[0].is_alive():
             readers[0].join(0.1)
-        again.append(len(read["logs"]))
-        if after == 700:
+        if after == 500:
             subprocess.run(expire, shell=True, check=True, stdout=sys.stderr)
-        kill(cluster, component, where)
+        end(cluster, component, where)
+        again.append(len(read["logs"]))
     for reader in readers:
         reader.join(300)
     client.delete(name)
-    json.dump({**read, **job, "expected": LINES, "again": again}, sys.stdout)
+    json.dump({**read, **job, "expected": LINES, "again": again, "errors": errors}, sys.stdout)
 
 
 if __name__ == "__main__":

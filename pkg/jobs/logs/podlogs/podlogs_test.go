@@ -72,7 +72,7 @@ func (c *collected) check(t *testing.T, pod string, want int) {
 func textOf(pod string, i int) string { return fmt.Sprintf("%s line %d", pod, i) }
 
 // The connections of all pods break again and again, some in the middle of a line, some as if the log had ended; the launcher's container
-// is started again, and one pod is killed.
+// is started again, kubelet does not know its pods for a while, and one pod is killed.
 func TestFollowThroughFaults(t *testing.T) {
 	server := newServer(t)
 	server.breakAfter = 1700
@@ -87,6 +87,8 @@ func TestFollowThroughFaults(t *testing.T) {
 				p.write(textOf(p.name, i))
 			}
 			switch i {
+			case lines / 4:
+				server.forget(podCount)
 			case lines / 3:
 				pods[0].restart()
 			case lines / 2:

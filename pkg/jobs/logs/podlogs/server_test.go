@@ -35,6 +35,7 @@ type fakeServer struct {
 	pods    []*fakePod
 	over    bool
 	breaks  int
+	unknown int
 }
 
 type fakePod struct {
@@ -87,6 +88,13 @@ func (s *fakeServer) finish() {
 		p.ended = true
 	}
 	s.changed.Broadcast()
+}
+
+// forget makes kubelet deny that it knows a pod, for so many requests, as one does that has just started.
+func (s *fakeServer) forget(requests int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.unknown = requests
 }
 
 func (s *fakeServer) broken() int {
@@ -180,6 +188,11 @@ func (s *fakeServer) log(w http.ResponseWriter, r *http.Request) {
 	case s.forbidden:
 		s.mu.Unlock()
 		refuse(w, apierrors.NewForbidden(resource, r.PathValue("pod"), nil))
+		return
+	case s.unknown > 0:
+		s.unknown--
+		s.mu.Unlock()
+		refuse(w, apierrors.NewNotFound(resource, r.PathValue("pod")))
 		return
 	case s.unreadable:
 		s.mu.Unlock()

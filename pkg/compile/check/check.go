@@ -104,6 +104,7 @@ func ofTenants() []Rule {
 		limitsInOrder,
 		limitsAdmitRuntimes,
 		quotaCoversSmallestJob,
+		quotaIsOfDevices,
 		// Queueing and storage.
 		cohortsMakeSense,
 		sharesHaveMachines,

@@ -48,3 +48,17 @@ func queuesHaveEffect(c *plan.Cluster, list *diag.List) {
 		}
 	}
 }
+
+// quotaIsOfDevices warns of a quota for devices that no machine of the tenant has, unless the whole quota of devices is in vain.
+func quotaIsOfDevices(c *plan.Cluster, list *diag.List) {
+	for _, t := range c.Tenants {
+		if !t.Ineffective.Accelerators.IsZero() {
+			continue
+		}
+		for _, device := range t.Ineffective.Devices {
+			list.Warnf(diag.SettingInVain, device.At, "no machine of the clusters of the tenant `%s` has `%s`", t.Name.V, device.Name).
+				Suggest(device.Name, c.Accelerators).
+				Helpf("write the device as the profile of its machines does, or remove it")
+		}
+	}
+}

@@ -688,7 +688,7 @@ var entries = []Entry{
 	{
 		Code: SettingInVain, Severity: Warning, Title: "a setting without effect",
 		Why: "What is compiled is the same without it, or does nothing on this cluster. Whoever wrote it believes that it counts.",
-		Do:  "Remove it, or write what it takes to have an effect: a variant of a runtime for `objectStore`, addresses that the pods of the cluster can have for `egress`.",
+		Do:  "Remove it, or write what it takes to have an effect: a variant of a runtime for `objectStore`, devices that machines have in `quota.accelerators`, addresses that the pods of the cluster can have for `egress`.",
 	},
 	{
 		Code: VariableNotFilledIn, Severity: Warning, Title: "a variable in a value that nobody fills in",

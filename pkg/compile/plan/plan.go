@@ -225,7 +225,7 @@ type Tenant struct {
 	Quota  Quota
 	// Queue is nil where nothing is queued.
 	Queue *Queue
-	// Ineffective is what the tenant says about queueing without effect.
+	// Ineffective is what the tenant says about queues and devices without effect.
 	Ineffective Ineffective
 	// Bases are the catalog runtimes that the tenant's variants change, in the order of the spec.
 	Bases []Use

@@ -82,7 +82,7 @@ type Machines struct {
 	UnitPlaces []source.Span
 }
 
-// Ineffective is what a tenant says about queueing without effect on any of its clusters.
+// Ineffective is what a tenant says about queues and devices without effect on any of its clusters.
 type Ineffective struct {
 	// Queue is where the queue is written if none of the clusters queues; nowhere otherwise.
 	Queue source.Span
@@ -90,6 +90,8 @@ type Ineffective struct {
 	Shares []IneffectiveShare
 	// Accelerators is where the quota for accelerators is written if all clusters queue: Kueue counts them then.
 	Accelerators source.Span
+	// Devices are those of the quota that no machine of its clusters has.
+	Devices []Named[resource.Quantity]
 }
 
 // IneffectiveShare is a share of machines that are not there.
@@ -264,6 +266,29 @@ func ineffectiveQueue(b *resolve.Bundle, d *resolve.Definition[v1alpha1.Tenant])
 		v.Accelerators = d.Key(&spec.Quota.Accelerators)
 	}
 	return v
+}
+
+// ineffectiveDevices are those of a tenant's quota that no machine of its clusters has: none where some machines are not known. A quota of
+// 0 says that there shall be none.
+func ineffectiveDevices(b *resolve.Bundle, d *resolve.Definition[v1alpha1.Tenant]) []Named[resource.Quantity] {
+	has := map[string]bool{}
+	for _, name := range d.Spec.Spec.Clusters {
+		c := b.Clusters.Get(name)
+		if c == nil || !c.Sound || b.Profiles.Incomplete() {
+			return nil
+		}
+		for _, p := range b.Profiles.All() {
+			if spec := &p.Spec.Spec; hasProfile(c.Spec.Spec.Capacity, p.Name) {
+				has[spec.Fabric.Resource] = true
+				if spec.Accelerator != nil {
+					has[spec.Accelerator.Resource] = true
+				}
+			}
+		}
+	}
+	return slices.DeleteFunc(entries(d.Document, &d.Spec.Spec.Quota.Accelerators), func(device Named[resource.Quantity]) bool {
+		return has[device.Name] || device.V.IsZero()
+	})
 }
 
 func sharesIn(capacity []v1alpha1.Capacity, shares []v1alpha1.Share) bool {

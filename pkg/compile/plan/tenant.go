@@ -33,6 +33,7 @@ func (p planner) tenants(c *Cluster) []*Tenant {
 		}
 		t := tenant(d, p.cache.ownSpec(d), c)
 		t.Ineffective = ineffectiveQueue(p.Bundle, d)
+		t.Ineffective.Devices = ineffectiveDevices(p.Bundle, d)
 		result = append(result, t)
 	}
 	return result

@@ -313,6 +313,16 @@ func (c *Cluster) severityOfFlows(namespace string, flows []isolation.Opening) (
 	return severity, rest
 }
 
+// nearlyInternet is the peer of flows, by name where it is the internet less a part, whose first range tells nothing.
+func nearlyInternet(flows []isolation.Opening) string {
+	peer := shownPeer(flows)
+	internet := slices.ContainsFunc(flows, func(f isolation.Opening) bool { return f.Internet() })
+	if internet && strings.Contains(peer, " to ") {
+		return "the internet (" + peer + ")"
+	}
+	return peer
+}
+
 // flowTitle names flows: `egress opens to 10.0.0.0/8, TCP 443`. Without a verb they are just there.
 func flowTitle(verb string, flows []isolation.Opening) string {
 	way, peer := "egress", "to"
@@ -320,7 +330,7 @@ func flowTitle(verb string, flows []isolation.Opening) string {
 		way, peer = "ingress", "from"
 	}
 	title := strings.Join(slices.DeleteFunc([]string{way, verb, peer}, func(word string) bool { return word == "" }), " ") + " "
-	title += shownPeer(flows) + ", " + flows[0].Ports
+	title += nearlyInternet(flows) + ", " + flows[0].Ports
 	if len(flows) > 1 && !oneFlow(flows) {
 		title += ", and " + Plural(len(flows)-1, "more flow")
 	}

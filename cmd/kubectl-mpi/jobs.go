@@ -38,7 +38,7 @@ func (k *kube) job(ctx context.Context, name string) (view.Job, error) {
 	if err != nil {
 		return view.Job{}, err
 	}
-	return view.Of(objects), nil
+	return view.JobOf(objects), nil
 }
 
 // objects reads a job and what belongs to it.

@@ -131,7 +131,7 @@ func (l *listing) validate() error {
 func (l *listing) chosen(objects []view.Objects, user string) []view.Job {
 	var jobs []view.Job
 	for _, o := range objects {
-		j := view.Of(o)
+		j := view.JobOf(o)
 		if l.wants(j, user) {
 			jobs = append(jobs, j)
 		}

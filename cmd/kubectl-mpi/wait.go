@@ -110,7 +110,7 @@ func (w *waiting) wait(ctx context.Context, key client.ObjectKey) (view.Job, err
 		if err != nil {
 			return false, err
 		}
-		j, seen = view.Of(objects), true
+		j, seen = view.JobOf(objects), true
 		line.Show(progressLine(j, time.Now()))
 		return w.reached(j), nil
 	}, client.InNamespace(key.Namespace), client.MatchingFields{"metadata.name": key.Name})

@@ -42,7 +42,7 @@ Of a job that no mpi-controller looks after it says what the pods show, and that
 			if err != nil {
 				return err
 			}
-			j := view.Of(objects)
+			j := view.JobOf(objects)
 			answer := why{Name: j.Name, Namespace: j.Namespace, Phase: j.Phase, Cause: j.Cause, Message: j.Message, Queue: j.Queue, Unknown: j.Unknown}
 			if err := answer.look(cmd.Context(), k, objects); err != nil {
 				return err

@@ -63,7 +63,7 @@ func programKey() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	stamp, _ := incremental.Of(info)
+	stamp, _ := incremental.StampOf(info)
 	return fmt.Sprintf("%s %s %+v %s", self, cli.Version(), stamp, chartsKey()), nil
 }
 
@@ -77,7 +77,7 @@ func chartsKey() string {
 	if err != nil {
 		return ""
 	}
-	stamp, _ := incremental.Of(info)
+	stamp, _ := incremental.StampOf(info)
 	return fmt.Sprintf("%+v", stamp)
 }
 
@@ -87,7 +87,7 @@ func (r buildCache) keyOf(options compile.Options) string {
 }
 
 // load returns what the last build has left, or nil. What is damaged or of another build is nothing.
-func (r buildCache) load(options compile.Options) *incremental.Memory {
+func (r buildCache) load(options compile.Options) *incremental.BuildRecord {
 	if r.file == "" {
 		return nil
 	}
@@ -112,7 +112,7 @@ func (r buildCache) open(name string) *source.File {
 }
 
 // save replaces the memory. That it cannot is no failure of the build.
-func (r buildCache) save(m *incremental.Memory, options compile.Options) {
+func (r buildCache) save(m *incremental.BuildRecord, options compile.Options) {
 	if r.file == "" {
 		return
 	}

@@ -23,7 +23,7 @@ type builder struct {
 	cache   buildCache
 
 	// last is what the last build that wrote something, or found that nothing was to be written, has left.
-	last *incremental.Memory
+	last *incremental.BuildRecord
 	// watching says that this builder stays: whoever watches looks at the output now and then, and memories are saved at the end.
 	watching bool
 	// damaged says that the output was found to be not what the last build has left.
@@ -138,7 +138,7 @@ func (b *builder) keep(began int64, recorder *incremental.Recorder, out *output,
 	if !complete {
 		return
 	}
-	m := &incremental.Memory{Began: began, Ended: time.Now().UnixNano(), Inputs: inputs, Findings: list.Sorted()}
+	m := &incremental.BuildRecord{Began: began, Ended: time.Now().UnixNano(), Inputs: inputs, Findings: list.Sorted()}
 	for _, s := range summaries {
 		if s.Objects > 0 {
 			m.Clusters = append(m.Clusters, incremental.Cluster{Name: s.Name, Objects: s.Objects, Files: s.Written + s.Unchanged})

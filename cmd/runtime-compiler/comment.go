@@ -121,7 +121,7 @@ func (c *commentOptions) client(getenv func(string) string) (*forge.Client, erro
 			API: cmp.Or(getenv("GITHUB_API_URL"), "https://api.github.com"), Repository: getenv("GITHUB_REPOSITORY"), Number: pullRequest(getenv)}}
 	case forge.GitLab:
 		known = forge.Client{Token: getenv("GITLAB_TOKEN"), Target: forge.Target{
-			API: cmp.Or(getenv("CI_API_V4_URL"), "https://gitlab.com/api/v4"), Repository: getenv("CI_PROJECT_PATH"), Number: number(getenv("CI_MERGE_REQUEST_IID"))}}
+			API: cmp.Or(getenv("CI_API_V4_URL"), "https://gitlab.com/api/v4"), Repository: getenv("CI_PROJECT_PATH"), Number: numberOrZero(getenv("CI_MERGE_REQUEST_IID"))}}
 	case "":
 		return nil, errors.New("this is no pipeline of GitHub or GitLab: --forge, --repository and --number say where the comment belongs")
 	default:
@@ -129,11 +129,11 @@ func (c *commentOptions) client(getenv func(string) string) (*forge.Client, erro
 	}
 	t := &known.Target
 	t.Kind, t.API, t.Repository, t.Number = kind, cmp.Or(c.url, t.API), cmp.Or(c.repository, t.Repository), cmp.Or(c.number, t.Number)
-	return &known, missing(&known)
+	return &known, missingFlags(&known)
 }
 
-// missing says what is not known yet.
-func missing(c *forge.Client) error {
+// missingFlags says what is not known yet.
+func missingFlags(c *forge.Client) error {
 	variable := map[forge.Kind]string{forge.GitHub: "GITHUB_TOKEN", forge.GitLab: "GITLAB_TOKEN"}[c.Target.Kind]
 	switch {
 	case c.Token == "":
@@ -162,7 +162,7 @@ var pullRequestRef = regexp.MustCompile(`^refs/pull/(\d+)/`)
 // pullRequest is the number of the pull request that a workflow of GitHub runs for, 0 for none.
 func pullRequest(getenv func(string) string) int {
 	if found := pullRequestRef.FindStringSubmatch(getenv("GITHUB_REF")); found != nil {
-		return number(found[1])
+		return numberOrZero(found[1])
 	}
 	var event struct {
 		Number      int `json:"number"`
@@ -177,8 +177,8 @@ func pullRequest(getenv func(string) string) int {
 	return cmp.Or(event.PullRequest.Number, event.Number)
 }
 
-// number is 0 for what is none.
-func number(text string) int {
+// numberOrZero is 0 for what is none.
+func numberOrZero(text string) int {
 	n, err := strconv.Atoi(text)
 	if err != nil {
 		return 0

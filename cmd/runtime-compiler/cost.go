@@ -185,7 +185,7 @@ func (c *costOptions) write(out io.Writer, bill *cost.Bill, cluster *plan.Cluste
 	case formatHTML:
 		return bill.WriteHTML(out, cluster.Name.V)
 	}
-	t := newTable(out)
+	t := newPlanTable(out)
 	t.line(fmt.Sprintf("%s, %s to %s", cluster.Name.V, bill.From.Format(time.RFC3339), bill.To.Format(time.RFC3339)))
 	var head []string
 	for _, key := range c.by {

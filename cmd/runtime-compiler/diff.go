@@ -122,7 +122,7 @@ func (d *diffOptions) run(cmd *cobra.Command) (err error) {
 	shown := cli.NewProgress(cmd.ErrOrStderr())
 	options := d.input.Options()
 	options.Progress = shown.Tell
-	result, err := review.Of(before.files, after.files, review.Options{Compile: options, Before: before.top, After: after.top, Whole: d.wholeReport()})
+	result, err := review.Compare(before.files, after.files, review.Options{Compile: options, Before: before.top, After: after.top, Whole: d.wholeReport()})
 	shown.Clear()
 	if err != nil {
 		return cli.Failure(err)

@@ -97,10 +97,10 @@ func (c *fileWatcher) existing(folder string) string {
 type watchTarget interface {
 	// relevant reports whether a change of a file can matter.
 	relevant(name string) bool
-	// gone reports whether one of some files is missing, or empty, that was not; any file for none.
-	gone(names map[string]bool) bool
-	// intact looks whether the output is as it was left.
-	intact() bool
+	// removedInputs reports whether one of some files is missing, or empty, that was not; any file for none.
+	removedInputs(names map[string]bool) bool
+	// outputIntact looks whether the output is as it was left.
+	outputIntact() bool
 }
 
 // wait waits until files have changed that are relevant, and there is quiet again, and nothing is gone that was there, or that for longer
@@ -123,12 +123,12 @@ func (c *fileWatcher) wait(ctx context.Context, found string, target watchTarget
 		case <-ctx.Done():
 			return "", false
 		case <-looks.C:
-			if found == "" && !target.intact() {
+			if found == "" && !target.outputIntact() {
 				return outputs, true
 			}
 		case <-calm:
 			switch {
-			case !target.gone(touched) || !missing.IsZero() && time.Since(missing) >= linger:
+			case !target.removedInputs(touched) || !missing.IsZero() && time.Since(missing) >= linger:
 				return found, true
 			case missing.IsZero():
 				missing = time.Now()
@@ -157,10 +157,10 @@ func (c *fileWatcher) happened(event fsnotify.Event) string {
 // waitPolling looks once, and again until linger is over where something is gone.
 func (c *fileWatcher) waitPolling(ctx context.Context, target watchTarget) (string, bool) {
 	why, more := c.poll(ctx)
-	for since := time.Now(); more && target.gone(nil) && time.Since(since) < linger; {
+	for since := time.Now(); more && target.removedInputs(nil) && time.Since(since) < linger; {
 		why, more = c.poll(ctx)
 	}
-	if more && !target.intact() {
+	if more && !target.outputIntact() {
 		why = outputs
 	}
 	return why, more

@@ -11,9 +11,9 @@ import (
 // goneFor is a repository in which something is gone for so many looks.
 type goneFor struct{ looks, asked int }
 
-func (*goneFor) relevant(string) bool        { return false }
-func (g *goneFor) gone(map[string]bool) bool { g.asked++; return g.asked <= g.looks }
-func (*goneFor) intact() bool                { return true }
+func (*goneFor) relevant(string) bool                 { return false }
+func (g *goneFor) removedInputs(map[string]bool) bool { g.asked++; return g.asked <= g.looks }
+func (*goneFor) outputIntact() bool                   { return true }
 
 // TestNextWaitsForWhatIsGone: a change counts when what was gone is there again, or when it stays away.
 func TestNextWaitsForWhatIsGone(t *testing.T) {
@@ -60,10 +60,10 @@ func TestGone(t *testing.T) {
 			builder: &builder{cache: buildCache{root: root, files: folder}},
 			inputs:  []incremental.Input{{Path: "a.yaml", Kind: incremental.File, Stamp: incremental.Stamp{Size: c.before}}},
 		}
-		if got := w.gone(nil); got != c.want {
+		if got := w.removedInputs(nil); got != c.want {
 			t.Errorf("%s: got %v", c.reason, got)
 		}
-		if w.gone(map[string]bool{"b.yaml": true}) {
+		if w.removedInputs(map[string]bool{"b.yaml": true}) {
 			t.Errorf("%s: another file is gone", c.reason)
 		}
 	}

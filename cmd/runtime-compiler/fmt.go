@@ -155,7 +155,7 @@ func formatFile(cmd *cobra.Command, f specFile, flags fmtOptions, list *diag.Lis
 		return false, err
 	}
 	if len(data) > source.MaxFileSize {
-		list.Errorf(diag.UnreadableFile, source.Whole(&source.File{Path: f.name}), "the file is larger than %d bytes", source.MaxFileSize)
+		list.Errorf(diag.UnreadableFile, source.WholeFile(&source.File{Path: f.name}), "the file is larger than %d bytes", source.MaxFileSize)
 		return false, nil
 	}
 	result, err := format.File(source.NewFile(f.name, data))
@@ -186,7 +186,7 @@ func reportUnformatted(file *source.File, err error, list *diag.List) {
 	case errors.As(err, &refusal):
 		list.Errorf(diag.UnsupportedYAML, refusal.At, "%s", refusal.Message).Notef("the file was left alone")
 	default:
-		list.Errorf(diag.Syntax, source.Whole(file), "%s", strings.TrimSpace(err.Error())).Notef("the file was left alone")
+		list.Errorf(diag.Syntax, source.WholeFile(file), "%s", strings.TrimSpace(err.Error())).Notef("the file was left alone")
 	}
 }
 

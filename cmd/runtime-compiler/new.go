@@ -230,7 +230,7 @@ func whatToWrite(input scaffold.Input, kind jsonschema.Kind, known *scaffold.Exi
 	case len(allowed) > 0:
 		return "allowed are `" + strings.Join(allowed, "`, `") + "`"
 	case input.Names != "":
-		return "there is no " + input.Names + " yet: make one first with `runtime-compiler new " + wordOf(input.Names) + " NAME`"
+		return "there is no " + input.Names + " yet: make one first with `runtime-compiler new " + commandOfKind(input.Names) + " NAME`"
 	case input.Example != "":
 		return "for example " + input.Example
 	case len(s.Examples) > 0:
@@ -239,8 +239,8 @@ func whatToWrite(input scaffold.Input, kind jsonschema.Kind, known *scaffold.Exi
 	return s.Description
 }
 
-// wordOf is how the command line calls a kind.
-func wordOf(kind string) string {
+// commandOfKind is how the command line calls a kind.
+func commandOfKind(kind string) string {
 	for _, k := range jsonschema.Kinds {
 		if k.Name == kind {
 			return k.Word

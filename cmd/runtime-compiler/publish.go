@@ -121,7 +121,7 @@ func (p *publishOptions) run(cmd *cobra.Command) error {
 	if err != nil {
 		return cli.Failure(err)
 	}
-	to, err := p.places(ctx)
+	to, err := p.destinations(ctx)
 	if err != nil {
 		return err
 	}
@@ -133,7 +133,7 @@ func (p *publishOptions) run(cmd *cobra.Command) error {
 	if err := made.pack(p.oci != ""); err != nil {
 		return cli.Failure(err)
 	}
-	var results []published
+	var results []publication
 	if p.verify {
 		results, err = p.compare(ctx, to, made)
 	} else {
@@ -145,24 +145,24 @@ func (p *publishOptions) run(cmd *cobra.Command) error {
 	if p.branch != "" {
 		warnUnfollowed(cmd.ErrOrStderr(), made.sources, p.branch, p.folder, elsewhere(results))
 	}
-	return p.tell(cmd, results)
+	return p.printPublication(cmd, results)
 }
 
-// places are where the tree goes; nil is none.
-type places struct {
+// destinations are where the tree goes; nil is none.
+type destinations struct {
 	branch   *branch.Branch
 	registry *artifact.Repository
 }
 
-func (p *publishOptions) places(ctx context.Context) (to places, err error) {
+func (p *publishOptions) destinations(ctx context.Context) (to destinations, err error) {
 	if p.branch != "" {
 		if to.branch, err = p.open(ctx); err != nil {
-			return places{}, cli.Failure(err)
+			return destinations{}, cli.Failure(err)
 		}
 	}
 	if p.oci != "" {
 		if to.registry, err = artifact.Open(p.oci); err != nil {
-			return places{}, fmt.Errorf("read --oci: %w", err)
+			return destinations{}, fmt.Errorf("read --oci: %w", err)
 		}
 	}
 	return to, nil
@@ -195,8 +195,8 @@ func (p *publishOptions) commitAuthor() (branch.Author, error) {
 	return branch.Author{Name: cmp.Or(who.Name, who.Address), Email: who.Address}, nil
 }
 
-// published is what happened in one place.
-type published struct {
+// publication is what happened in one place.
+type publication struct {
 	To       string `json:"to"`
 	State    string `json:"state"`
 	Revision string `json:"revision"`
@@ -210,7 +210,7 @@ type published struct {
 	Elsewhere []string `json:"elsewhere,omitempty"`
 }
 
-func elsewhere(results []published) []string {
+func elsewhere(results []publication) []string {
 	var folders []string
 	for _, r := range results {
 		folders = append(folders, r.Elsewhere...)
@@ -218,7 +218,7 @@ func elsewhere(results []published) []string {
 	return folders
 }
 
-func (r published) String() string {
+func (r publication) String() string {
 	what := cmp.Or(r.Commit, r.Digest)
 	switch branch.State(r.State) {
 	case branch.Newer:
@@ -235,14 +235,14 @@ func (r published) String() string {
 }
 
 // publish brings the tree to all places.
-func (p *publishOptions) publish(ctx context.Context, to places, made *compiledTree, author branch.Author) ([]published, error) {
-	var results []published
+func (p *publishOptions) publish(ctx context.Context, to destinations, made *compiledTree, author branch.Author) ([]publication, error) {
+	var results []publication
 	if to.branch != nil {
 		done, err := to.branch.Publish(ctx, &made.tree, branch.Options{Only: p.input.Cluster, Adopt: p.adopt, Author: author})
 		if err != nil {
 			return nil, err
 		}
-		results = append(results, published{To: p.branch, State: string(done.State), Revision: done.Source, Commit: done.Commit,
+		results = append(results, publication{To: p.branch, State: string(done.State), Revision: done.Source, Commit: done.Commit,
 			Written: len(done.Files.Written), Unchanged: len(done.Files.Unchanged), Removed: len(done.Files.Removed), Elsewhere: done.Elsewhere})
 		if done.State == branch.Newer {
 			return results, nil
@@ -253,7 +253,7 @@ func (p *publishOptions) publish(ctx context.Context, to places, made *compiledT
 		if err != nil {
 			return nil, err
 		}
-		r := published{To: p.oci, State: string(branch.Unchanged), Revision: made.tree.Source.Commit, Digest: made.artifact.Digest(), Unchanged: len(made.tree.Files)}
+		r := publication{To: p.oci, State: string(branch.Unchanged), Revision: made.tree.Source.Commit, Digest: made.artifact.Digest(), Unchanged: len(made.tree.Files)}
 		if pushed {
 			r.State, r.Written, r.Unchanged = string(branch.Published), r.Unchanged, 0
 		}
@@ -277,7 +277,7 @@ func (p *publishOptions) writeProvenance(made *compiledTree) error {
 	return nil
 }
 
-func (p *publishOptions) tell(cmd *cobra.Command, results []published) error {
+func (p *publishOptions) printPublication(cmd *cobra.Command, results []publication) error {
 	out := cmd.OutOrStdout()
 	if p.format == cli.FormatJSON {
 		encoder := json.NewEncoder(out)

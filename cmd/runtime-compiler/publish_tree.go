@@ -108,8 +108,8 @@ func (c *compiledTree) statement(p *publishOptions) ([]byte, error) {
 const verified = "verified"
 
 // compare reports whether all places have what the commit compiles to.
-func (p *publishOptions) compare(ctx context.Context, to places, made *compiledTree) ([]published, error) {
-	var results []published
+func (p *publishOptions) compare(ctx context.Context, to destinations, made *compiledTree) ([]publication, error) {
+	var results []publication
 	commit := made.tree.Source.Commit
 	if to.branch != nil {
 		differing, err := to.branch.Differences(ctx, &made.tree, p.input.Cluster)
@@ -119,7 +119,7 @@ func (p *publishOptions) compare(ctx context.Context, to places, made *compiledT
 		if len(differing) > 0 {
 			return nil, fmt.Errorf("`%s` is not what %s compiles to: %s", p.branch, commit, cli.Some(differing))
 		}
-		results = append(results, published{To: p.branch, State: verified, Revision: commit, Unchanged: len(made.tree.Files)})
+		results = append(results, publication{To: p.branch, State: verified, Revision: commit, Unchanged: len(made.tree.Files)})
 	}
 	if to.registry != nil {
 		digest, err := to.registry.Digest(ctx)
@@ -129,7 +129,7 @@ func (p *publishOptions) compare(ctx context.Context, to places, made *compiledT
 		if want := made.artifact.Digest(); digest != want {
 			return nil, fmt.Errorf("`%s` is not what %s compiles to: the registry has %s, and it should be %s", p.oci, commit, orNothing(digest), want)
 		}
-		results = append(results, published{To: p.oci, State: verified, Revision: commit, Digest: digest, Unchanged: len(made.tree.Files)})
+		results = append(results, publication{To: p.oci, State: verified, Revision: commit, Digest: digest, Unchanged: len(made.tree.Files)})
 	}
 	return results, p.checkProvenance(made)
 }

@@ -95,10 +95,10 @@ func (w *watcher) run(ctx context.Context) {
 		again, tell := w.build(ctx, why)
 		follow := w.builder.all || why == ""
 		if follow {
-			w.follow()
+			w.followInputs()
 		}
 		// Whoever reads what is told may rely on it that a change from now on is noticed, once.
-		stale := follow && w.stale()
+		stale := follow && w.changedMeanwhile()
 		tell()
 		switch {
 		case again:
@@ -111,8 +111,8 @@ func (w *watcher) run(ctx context.Context) {
 	}
 }
 
-// follow watches what was read.
-func (w *watcher) follow() {
+// followInputs watches what was read.
+func (w *watcher) followInputs() {
 	w.inputs = nil
 	switch {
 	case w.builder.recorder != nil:
@@ -123,16 +123,16 @@ func (w *watcher) follow() {
 	w.files.follow(w.inputs)
 }
 
-// stale reports whether something has changed after it was read and before it was followed, which has no event. A change within the tick of
+// changedMeanwhile reports whether something has changed after it was read and before it was followed, which has no event. A change within the tick of
 // the kernel's clock in which it was read shows in no stamp, so all that is as young as the build is read again.
-func (w *watcher) stale() bool {
-	read := incremental.Memory{Inputs: w.inputs, Began: w.began}
+func (w *watcher) changedMeanwhile() bool {
+	read := incremental.BuildRecord{Inputs: w.inputs, Began: w.began}
 	changed, _ := read.Changed(w.builder.cache)
 	return len(changed) > 0
 }
 
-// gone implements watched: it compares with what was read.
-func (w *watcher) gone(names map[string]bool) bool {
+// removedInputs implements watched: it compares with what was read.
+func (w *watcher) removedInputs(names map[string]bool) bool {
 	for i := range w.inputs {
 		input := &w.inputs[i]
 		if input.Kind != incremental.File || input.Stamp.Size == 0 || len(names) > 0 && !names[input.Path] {
@@ -145,8 +145,8 @@ func (w *watcher) gone(names map[string]bool) bool {
 	return false
 }
 
-// intact implements watched. After a build that has written nothing because of mistakes nobody would put the output right.
-func (w *watcher) intact() bool {
+// outputIntact implements watched. After a build that has written nothing because of mistakes nobody would put the output right.
+func (w *watcher) outputIntact() bool {
 	if !w.fine || w.builder.last == nil {
 		return true
 	}
@@ -182,11 +182,11 @@ func (w *watcher) build(ctx context.Context, why string) (again bool, tell func(
 	case ctx.Err() != nil:
 		return false, func() {}
 	case err != nil:
-		return true, func() { w.say(fmt.Sprintf("error: %v\n", err)) }
+		return true, func() { w.printIfNew(fmt.Sprintf("error: %v\n", err)) }
 	}
 	w.builder.watching = w.builder.watching || list.Errors() == 0
 	return false, func() {
-		w.find(list)
+		w.reportFindings(list)
 		switch {
 		case why == "":
 			for _, s := range summaries {
@@ -194,7 +194,7 @@ func (w *watcher) build(ctx context.Context, why string) (again bool, tell func(
 			}
 			fmt.Fprintln(w.out, "watching; Ctrl-C ends it")
 		case list.Errors() == 0:
-			w.tell(why, took)
+			w.printBuild(why, took)
 		}
 	}
 }
@@ -202,7 +202,7 @@ func (w *watcher) build(ctx context.Context, why string) (again bool, tell func(
 // maxNamed is how many files are told by name.
 const maxNamed = 20
 
-func (w *watcher) tell(why string, took time.Duration) {
+func (w *watcher) printBuild(why string, took time.Duration) {
 	written, removed := w.builder.written, w.builder.removed
 	if why == pollTick && len(written)+len(removed) == 0 {
 		return
@@ -225,16 +225,16 @@ func prefixed(prefix string, names []string) []string {
 	return result
 }
 
-// find tells findings.
-func (w *watcher) find(list *diag.List) {
+// reportFindings tells findings.
+func (w *watcher) reportFindings(list *diag.List) {
 	var text strings.Builder
 	// A strings.Builder takes everything.
 	_ = list.WriteText(&text, cli.Palette(w.errs))
-	w.say(text.String())
+	w.printIfNew(text.String())
 }
 
-// say tells what is not what was told last.
-func (w *watcher) say(text string) {
+// printIfNew tells what is not what was told last.
+func (w *watcher) printIfNew(text string) {
 	switch text {
 	case w.told:
 	case "":

@@ -67,12 +67,12 @@ func Pairs(before, after fs.FS, options Options, take func(Pair) error) (States,
 	}
 	// What the states have in common was found.
 	options.decodeCache, options.overlayCache, options.planCache = nil, nil, nil
-	couples := couplesOf(was.jobs(options), is.jobs(options), sharing(was, is))
+	couples := unitPairsOf(was.jobs(options), is.jobs(options), sameShared(was, is))
 	states.Specs = specPairs(was, is, options.Cluster)
 	// The plans have all that objects need.
 	was.documents, is.documents = nil, nil
 	taken := 0
-	err := inOrder(options.Workers, len(couples), func(i int) compiledCouple { return couples[i].compile() }, func(c compiledCouple) error {
+	err := runOrdered(options.Workers, len(couples), func(i int) compiledPair { return couples[i].compile() }, func(c compiledPair) error {
 		was.note(c.clusters[0], &c.found[0])
 		is.note(c.clusters[1], &c.found[1])
 		if taken++; options.Progress != nil {
@@ -136,14 +136,14 @@ func (s *state) merged(root fs.FS, options Options) *state {
 }
 
 // jobs renders components, so that their charts are recorded.
-func (s *state) jobs(options Options) []job {
+func (s *state) jobs(options Options) []unitJob {
 	return units(s.beside, options.Charts, s.plans, s.patches, s.list)
 }
 
-// sharing returns whether all that the tenants of a cluster share is the same: the specs of everything else, and what overlays read, but
+// sameShared returns whether all that the tenants of a cluster share is the same: the specs of everything else, and what overlays read, but
 // for the folders of other clusters: their kustomizations are theirs. Only a program may read in any folder.
-func sharing(was, is *state) func(cluster string) bool {
-	same := slices.Equal(shared(was.documents), shared(is.documents))
+func sameShared(was, is *state) func(cluster string) bool {
+	same := slices.Equal(sharedDocuments(was.documents), sharedDocuments(is.documents))
 	changed := was.beside.differences(is.beside)
 	clusters := clustersOf(is.documents)
 	return func(cluster string) bool {
@@ -175,33 +175,33 @@ func ownerOf(name string, clusters map[string]string) string {
 	return ""
 }
 
-// shared are the documents that are no tenants. A document that is the same in both states is one (decode.Cache).
-func shared(documents []*decode.Document) []*decode.Document {
+// sharedDocuments are the documents that are no tenants. A document that is the same in both states is one (decode.Cache).
+func sharedDocuments(documents []*decode.Document) []*decode.Document {
 	return slices.DeleteFunc(slices.Clone(documents), func(d *decode.Document) bool { _, isTenant := d.Spec.(*v1alpha1.Tenant); return isTenant })
 }
 
-// couple is a unit before it is compiled; the zero job is a state that does not have it. Same says that the states have the same one.
-type couple struct {
-	before, after job
+// unitPair is a unit before it is compiled; the zero job is a state that does not have it. Same says that the states have the same one.
+type unitPair struct {
+	before, after unitJob
 	same          bool
 }
 
-// couplesOf joins the units of two states by cluster and name, in the order of the state that has them, and leaves out those that
+// unitPairsOf joins the units of two states by cluster and name, in the order of the state that has them, and leaves out those that
 // are the same.
-func couplesOf(before, after []job, sharesAll func(cluster string) bool) []couple {
+func unitPairsOf(before, after []unitJob, sharesAll func(cluster string) bool) []unitPair {
 	type name struct{ cluster, unit string }
-	old := make(map[name]job, len(before))
+	old := make(map[name]unitJob, len(before))
 	for _, j := range before {
 		old[name{j.cluster.Name.V, j.name}] = j
 	}
 	same := map[string]bool{}
-	var couples []couple
+	var couples []unitPair
 	for _, j := range after {
 		own := name{j.cluster.Name.V, j.name}
 		if _, known := same[own.cluster]; !known {
 			same[own.cluster] = sharesAll(own.cluster)
 		}
-		c := couple{before: old[own], after: j}
+		c := unitPair{before: old[own], after: j}
 		delete(old, own)
 		// Runtimes are made of what tenants share, and of nothing else.
 		c.same = same[own.cluster] && j.name == lower.RuntimeFolder && c.before.objects != nil
@@ -211,31 +211,31 @@ func couplesOf(before, after []job, sharesAll func(cluster string) bool) []coupl
 	}
 	for _, j := range before {
 		if _, left := old[name{j.cluster.Name.V, j.name}]; left {
-			couples = append(couples, couple{before: j})
+			couples = append(couples, unitPair{before: j})
 		}
 	}
-	slices.SortStableFunc(couples, func(a, b couple) int { return strings.Compare(a.either().cluster.Name.V, b.either().cluster.Name.V) })
+	slices.SortStableFunc(couples, func(a, b unitPair) int { return strings.Compare(a.either().cluster.Name.V, b.either().cluster.Name.V) })
 	return couples
 }
 
-func (c couple) either() job {
+func (c unitPair) either() unitJob {
 	if c.after.objects != nil {
 		return c.after
 	}
 	return c.before
 }
 
-// compiledCouple is a pair, and what was found in its two sides. Clusters are nil where a state does not have the unit.
-type compiledCouple struct {
+// compiledPair is a pair, and what was found in its two sides. Clusters are nil where a state does not have the unit.
+type compiledPair struct {
 	pair     Pair
 	found    [2]diag.List
 	clusters [2]*plan.Cluster
 }
 
-func (c couple) compile() compiledCouple {
-	result := compiledCouple{pair: Pair{Cluster: c.either().cluster.Name.V, Name: c.either().name}, clusters: [2]*plan.Cluster{c.before.cluster, c.after.cluster}}
+func (c unitPair) compile() compiledPair {
+	result := compiledPair{pair: Pair{Cluster: c.either().cluster.Name.V, Name: c.either().name}, clusters: [2]*plan.Cluster{c.before.cluster, c.after.cluster}}
 	for i, side := range []struct {
-		job     job
+		job     unitJob
 		objects *[]object.Object
 	}{{c.before, &result.pair.Before}, {c.after, &result.pair.After}} {
 		if side.job.objects != nil {

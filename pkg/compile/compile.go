@@ -107,7 +107,7 @@ func Stream(root fs.FS, options Options, take func(Unit) error) (*diag.List, err
 	// Lowering and emission, unit by unit; joining finds what units cannot know of each other.
 	jobs := units(root, options.Charts, p.plans, p.patches, list)
 	j := joiner{list: list, take: take, prepare: options.Prepare, waivers: p.waivers}
-	err := inOrder(options.Workers, len(jobs), func(i int) compiled { return jobs[i].compile(options.Prepare) }, j.counting(len(jobs), options.Progress))
+	err := runOrdered(options.Workers, len(jobs), func(i int) compiled { return jobs[i].compile(options.Prepare) }, j.counting(len(jobs), options.Progress))
 	p.waivers.Accept(nil, list.Since(0))
 	p.waivers.Judge(list, err == nil && options.Cluster == "" && list.Errors() == 0)
 	return list, err
@@ -158,16 +158,16 @@ func loadFiles(root fs.FS, files []*source.File, options Options, list *diag.Lis
 // planDocuments plans what was loaded; overlays are read below root.
 func planDocuments(root fs.FS, documents []*decode.Document, options Options, list *diag.List) planned {
 	plans, patches := plansOf(root, documents, options, list)
-	waivers := waive.Of(plans, options.Today)
+	waivers := waive.WaiversOf(plans, options.Today)
 	for _, p := range plans {
 		p.Today = options.Today
 		found := &diag.List{}
 		check.Cluster(p, found)
 		waivers.Accept(p, found.Since(0))
-		list.Take(check.Blame(found.Since(0), patchedSpan(documents)))
+		list.Take(check.MoveToPatches(found.Since(0), patchedSpan(documents)))
 	}
 	if options.Cluster == "" {
-		check.VariantsSomewhere(plans, list)
+		check.VariantsHaveRuntime(plans, list)
 	}
 	waivers.Accept(nil, list.Since(0))
 	return planned{documents: documents, plans: plans, patches: patches, waivers: waivers}
@@ -176,7 +176,7 @@ func planDocuments(root fs.FS, documents []*decode.Document, options Options, li
 // plansOf follows references and plans clusters, and returns the patches that wait for their objects.
 func plansOf(root fs.FS, documents []*decode.Document, options Options, list *diag.List) ([]*plan.Cluster, overlays) {
 	// References are followed before anything is judged, so that each mistake is reported once, where it was made.
-	bundle := resolve.Names(documents, list)
+	bundle := resolve.IndexDocuments(documents, list)
 	// Each cluster may have patches of its own, for specs and for objects.
 	patches := readOverlays(root, bundle, options, list)
 	// A plan leaves out specs with mistakes, so checks can go on with the sound ones.

@@ -291,7 +291,7 @@ func inFile(t *testing.T, d *diag.Diagnostic) {
 		spans = append(spans, r.Span)
 	}
 	for _, span := range spans {
-		if p := places.Of(span); p.Line != span.Line || p.Column != span.Column {
+		if p := places.PlaceOf(span); p.Line != span.Line || p.Column != span.Column {
 			t.Errorf("%s is outside of the file: %s", span, d.Message)
 		}
 	}

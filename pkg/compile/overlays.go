@@ -47,7 +47,7 @@ func planPatched(plans []*plan.Cluster, bundle *resolve.Bundle, documents []*dec
 		if !own.PatchesSpecs() {
 			continue
 		}
-		patched := options.planCache.Clusters(resolve.Names(own.Specs(documents, options.overlayCache, list), list), p.Name.V, nil, list)
+		patched := options.planCache.Clusters(resolve.IndexDocuments(own.Specs(documents, options.overlayCache, list), list), p.Name.V, nil, list)
 		if len(patched) != 1 {
 			patched = options.planCache.Clusters(bundle, p.Name.V, nil, list)
 		}

@@ -33,18 +33,18 @@ type Unit struct {
 	Objects []object.Object
 	Files   []emit.File
 	// Proven is what was proven about the whole cluster; it is in the last unit only.
-	Proven *Proven
+	Proven *ReachAndRights
 }
 
-// Proven is what people and pods of tenants may do on a cluster, for those who compare two states of it.
-type Proven struct {
+// ReachAndRights is what people and pods of tenants may do on a cluster, for those who compare two states of it.
+type ReachAndRights struct {
 	Reach isolation.Reachability
 	// Rights are sorted by namespace and subject.
 	Rights []access.Held
 }
 
-// job is a unit before it is compiled: all that its result depends on.
-type job struct {
+// unitJob is a unit before it is compiled: all that its result depends on.
+type unitJob struct {
 	cluster *plan.Cluster
 	name    string
 	// tenant is whom the objects are for; nil for those of all.
@@ -64,7 +64,7 @@ type job struct {
 
 // compiled is the result of a job. Facts are what the whole must know of it when its objects are gone.
 type compiled struct {
-	job   job
+	job   unitJob
 	unit  Unit
 	facts facts
 	list  *diag.List
@@ -93,33 +93,33 @@ type identity struct {
 
 // units returns the jobs of all clusters. Components come after our own objects, so that a collision is the component's mistake;
 // they are rendered here, each distinct one once, and are few.
-func units(root fs.FS, renderer chart.Renderer, plans []*plan.Cluster, patches overlays, list *diag.List) []job {
+func units(root fs.FS, renderer chart.Renderer, plans []*plan.Cluster, patches overlays, list *diag.List) []unitJob {
 	components := patch.Render(root, renderer, plans, list)
 	var servers accepted.Servers
-	var jobs []job
+	var jobs []unitJob
 	for _, p := range plans {
 		first := len(jobs)
 		jobs = append(jobs,
-			job{cluster: p, name: lower.PlatformFolder, own: true, objects: func(*diag.List) []object.Object { return lower.Platform(p) }},
-			job{cluster: p, name: lower.RuntimeFolder, own: true, objects: func(own *diag.List) []object.Object { return lower.Runtimes(p, own) }})
+			unitJob{cluster: p, name: lower.PlatformFolder, own: true, objects: func(*diag.List) []object.Object { return lower.Platform(p) }},
+			unitJob{cluster: p, name: lower.RuntimeFolder, own: true, objects: func(own *diag.List) []object.Object { return lower.Runtimes(p, own) }})
 		for _, t := range p.Tenants {
-			jobs = append(jobs, job{cluster: p, name: lower.TenantFolder + "/" + t.Name.V, own: true, tenant: t, objects: func(own *diag.List) []object.Object { return lower.Tenant(p, t, own) }})
+			jobs = append(jobs, unitJob{cluster: p, name: lower.TenantFolder + "/" + t.Name.V, own: true, tenant: t, objects: func(own *diag.List) []object.Object { return lower.Tenant(p, t, own) }})
 		}
 		for i := range p.Components {
 			component := &p.Components[i]
-			rendered := components.Of(p, component)
-			jobs = append(jobs, job{
+			rendered := components.ObjectsOf(p, component)
+			jobs = append(jobs, unitJob{
 				cluster: p, name: lower.PlatformFolder + "/" + component.Release.V, component: component,
 				objects: func(*diag.List) []object.Object { return rendered },
 			})
 		}
 		own := patches[p.Name.V]
 		if added := own.Resources(); len(added) > 0 {
-			jobs = append(jobs, job{
+			jobs = append(jobs, unitJob{
 				cluster: p, name: lower.PlatformFolder + "/" + overlay.ResourceFile, objects: func(*diag.List) []object.Object { return slices.Clone(added) },
 			})
 		}
-		server := servers.Of(p, list)
+		server := servers.ServerOf(p, list)
 		for i := first; i < len(jobs); i++ {
 			jobs[i].overlay, jobs[i].server = own, server
 		}
@@ -129,7 +129,7 @@ func units(root fs.FS, renderer chart.Renderer, plans []*plan.Cluster, patches o
 }
 
 // patched returns the objects as the overlay leaves them, and what it did.
-func (j job) patched(list *diag.List) ([]object.Object, overlay.Effects) {
+func (j unitJob) patched(list *diag.List) ([]object.Object, overlay.Effects) {
 	lowered := j.objects(list)
 	if j.overlay == nil {
 		return lowered, nil
@@ -142,11 +142,11 @@ func (j job) patched(list *diag.List) ([]object.Object, overlay.Effects) {
 }
 
 // compile lowers and encodes a unit, and prepares it. It depends on nothing but the job.
-func (j job) compile(prepare func(Unit) error) compiled {
+func (j unitJob) compile(prepare func(Unit) error) compiled {
 	list := &diag.List{}
 	objects, effects := j.patched(list)
 	j.server.Prove(objects, list)
-	access.Brought(objects, list)
+	access.PowerWithoutRoles(objects, list)
 	if !j.cluster.Bundled.V {
 		portable.Prove(objects, list)
 	}
@@ -158,7 +158,7 @@ func (j job) compile(prepare func(Unit) error) compiled {
 	c := compiled{
 		job:   j,
 		unit:  Unit{Cluster: j.cluster.Name.V, Name: j.name, Objects: objects, Files: files},
-		facts: facts{identities: identities, entries: entries, capacity: capacity.Of(objects), isolation: isolation.Of(objects), access: access.Of(objects), workloads: enforced.Of(objects, j.own), mesh: mesh.Of(objects), references: references.Of(objects, j.own), effects: effects},
+		facts: facts{identities: identities, entries: entries, capacity: capacity.FactsOf(objects), isolation: isolation.FactsOf(objects), access: access.FactsOf(objects), workloads: enforced.FactsOf(objects, j.own), mesh: mesh.FactsOf(objects), references: references.FactsOf(objects, j.own), effects: effects},
 		list:  list,
 	}
 	if prepare != nil {

@@ -16,11 +16,11 @@ import (
 type listed struct {
 	once    sync.Once
 	mu      sync.Mutex
-	objects map[place]encoded
+	objects map[objectKey]encoded
 }
 
-// place is what an object is called among those of its kind.
-type place struct{ namespace, name string }
+// objectKey is what an object is called among those of its kind.
+type objectKey struct{ namespace, name string }
 
 type encoded []byte
 
@@ -46,8 +46,8 @@ func (c *Cluster) takeListed(ctx context.Context, o *object.Object) *unstructure
 	l := c.listOf(kind)
 	l.once.Do(func() { l.objects = c.list(ctx, kind) })
 	l.mu.Lock()
-	data, found := l.objects[place{o.ID.Namespace, o.ID.Name}]
-	delete(l.objects, place{o.ID.Namespace, o.ID.Name})
+	data, found := l.objects[objectKey{o.ID.Namespace, o.ID.Name}]
+	delete(l.objects, objectKey{o.ID.Namespace, o.ID.Name})
 	l.mu.Unlock()
 	u := &unstructured.Unstructured{}
 	if !found || u.UnmarshalJSON(data) != nil {
@@ -66,14 +66,14 @@ func (c *Cluster) listOf(kind kindOf) *listed {
 }
 
 // list reads the pages of a kind. What it does not return is asked for one by one, so that it is no matter why.
-func (c *Cluster) list(ctx context.Context, kind kindOf) map[place]encoded {
-	objects := map[place]encoded{}
+func (c *Cluster) list(ctx context.Context, kind kindOf) map[objectKey]encoded {
+	objects := map[objectKey]encoded{}
 	_, _ = c.pages(ctx, kind.version, kind.kind, func(u *unstructured.Unstructured) {
 		u.SetAPIVersion(kind.version)
 		u.SetKind(kind.kind)
 		u.SetManagedFields(nil)
 		if data, err := u.MarshalJSON(); err == nil {
-			objects[place{u.GetNamespace(), u.GetName()}] = data
+			objects[objectKey{u.GetNamespace(), u.GetName()}] = data
 		}
 	})
 	return objects

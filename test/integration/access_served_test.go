@@ -92,7 +92,7 @@ func installAccess(ctx SpecContext, name string) *installed {
 	i := slices.IndexFunc(clusters, func(c compile.Cluster) bool { return c.Name == name })
 	c := &installed{plan: plans[slices.IndexFunc(plans, func(p *plan.Cluster) bool { return p.Name.V == name })]}
 	objects := clusters[i].Objects.Sorted()
-	c.proven.Add(access.Of(objects))
+	c.proven.Add(access.FactsOf(objects))
 	c.held = c.proven.Prove(c.plan, &diag.List{})
 	for _, o := range objects {
 		if o.ID.Kind == "ServiceAccount" && o.ID.Group == "" {

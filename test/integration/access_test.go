@@ -32,7 +32,7 @@ var _ = Describe("What the access proof says", ofTheCompiler, func() {
 		Expect(diagnostics.Errors()).To(BeZero())
 		for i, cluster := range clusters {
 			var proven access.Cluster
-			proven.Add(access.Of(cluster.Objects.Sorted()))
+			proven.Add(access.FactsOf(cluster.Objects.Sorted()))
 			list := &diag.List{}
 			held := proven.Prove(plans[i], list)
 			Expect(list.Sorted()).To(BeEmpty())

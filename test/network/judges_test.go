@@ -81,7 +81,7 @@ type portRange struct {
 func proven(t *testing.T, w *world, c *plan.Cluster, objects []object.Object) (judge, []*diag.Diagnostic) {
 	t.Helper()
 	var cluster isolation.Cluster
-	cluster.Add(isolation.Of(objects))
+	cluster.Add(isolation.FactsOf(objects))
 	list := &diag.List{}
 	sides := map[string]*side{}
 	for _, reach := range cluster.Prove(c, list).Of {

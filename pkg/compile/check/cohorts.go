@@ -18,7 +18,7 @@ func cohortsMakeSense(c *plan.Cluster, list *diag.List) {
 			continue
 		}
 		knownCohort(c, cohort.Parent, list)
-		if at := circle(c.Queueing, cohort); at != nil {
+		if at := cohortCycle(c.Queueing, cohort); at != nil {
 			list.Errorf(diag.CohortCycle, cohort.Parent.At, "the cohort `%s` is its own ancestor: Kueue stops all queues of the circle", cohort.Name.V).
 				Also(at.Parent.At, "the circle goes on here").Helpf("take one `parent` out")
 		}
@@ -50,8 +50,8 @@ func membersOfCohorts(c *plan.Cluster) (used map[string]bool, complete bool) {
 	return used, complete
 }
 
-// circle returns the cohort that leads back to a cohort, or nil.
-func circle(q *plan.Queueing, from *plan.Cohort) *plan.Cohort {
+// cohortCycle returns the cohort that leads back to a cohort, or nil.
+func cohortCycle(q *plan.Queueing, from *plan.Cohort) *plan.Cohort {
 	at := from
 	for range q.Cohorts {
 		next := q.Cohort(at.Parent.V)

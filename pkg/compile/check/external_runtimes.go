@@ -16,7 +16,7 @@ func externalRuntimesRun(c *plan.Cluster, list *diag.List) {
 	for _, t := range c.Tenants {
 		for i := range t.External {
 			name := &t.External[i]
-			if ours(c, name.V) != nil {
+			if catalogRuntime(c, name.V) != nil {
 				continue // one of ours is run, and named in the wrong list: that is the mistake
 			}
 			list.Errorf(diag.ExternalRuntimeNotRun, name.At, "nobody on the cluster `%s` would run jobs of the runtime `%s`: mpi-controller runs those of MPI runtimes only", c.Name.V, name.V).
@@ -31,7 +31,7 @@ func externalRuntimesAreOthers(c *plan.Cluster, list *diag.List) {
 	for _, t := range c.Tenants {
 		for i := range t.External {
 			name := &t.External[i]
-			if own := ours(c, name.V); own != nil {
+			if own := catalogRuntime(c, name.V); own != nil {
 				list.Errorf(diag.ExternalRuntimeIsOurs, name.At, "the runtime `%s` is compiled here, and none of others", name.V).
 					Also(own.Name.At, "defined here").Helpf("name it in `runtimes`")
 			}
@@ -39,8 +39,8 @@ func externalRuntimesAreOthers(c *plan.Cluster, list *diag.List) {
 	}
 }
 
-// ours returns the runtime of the catalog with the name, or nil.
-func ours(c *plan.Cluster, name string) *plan.Runtime {
+// catalogRuntime returns the runtime of the catalog with the name, or nil.
+func catalogRuntime(c *plan.Cluster, name string) *plan.Runtime {
 	own := slices.IndexFunc(c.Catalog, func(r *plan.Runtime) bool { return r.Name.V == name })
 	if own < 0 {
 		return nil

@@ -42,7 +42,7 @@ func gangLevelExists(c *plan.Cluster, list *diag.List) {
 		report := list.Errorf(diag.UnknownLevel, within.At, "the profile `%s` has no topology level `%s`", r.Profile.Name, within.V).
 			Also(r.Profile.At, "defined here")
 		if report.Suggest(within.V, names); len(report.Help) == 0 {
-			report.Helpf("%s", choices("levels are", names, "add `topology` to the profile, or remove `within`"))
+			report.Helpf("%s", listChoices("levels are", names, "add `topology` to the profile, or remove `within`"))
 		}
 	}
 }

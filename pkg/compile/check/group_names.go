@@ -30,8 +30,8 @@ func inOneScript(group *plan.Value[string], list *diag.List) {
 	}
 }
 
-// together are scripts that one language is written in beside Latin (UTS #39, section 5.2, "highly restrictive").
-var together = [][]string{{"Latin", "Han", "Hiragana", "Katakana"}, {"Latin", "Han", "Bopomofo"}, {"Latin", "Han", "Hangul"}}
+// scriptsOfOneLanguage are scripts that one language is written in beside Latin (UTS #39, section 5.2, "highly restrictive").
+var scriptsOfOneLanguage = [][]string{{"Latin", "Han", "Hiragana", "Katakana"}, {"Latin", "Han", "Bopomofo"}, {"Latin", "Han", "Hangul"}}
 
 // oddLetter returns the first letter of another script than those before it, unless one language is written in all of them.
 func oddLetter(name string) (odd rune, script string, mixed bool) {
@@ -67,7 +67,7 @@ func scriptOf(r rune) string {
 }
 
 func readTogether(scripts []string) bool {
-	return slices.ContainsFunc(together, func(set []string) bool {
+	return slices.ContainsFunc(scriptsOfOneLanguage, func(set []string) bool {
 		return !slices.ContainsFunc(scripts, func(s string) bool { return !slices.Contains(set, s) })
 	})
 }

@@ -51,13 +51,13 @@ func priorityExists(c *plan.Cluster, list *diag.List) {
 		report := list.Errorf(diag.UnknownPriority, wanted.At, "the cluster `%s` has no priority `%s`", c.Name.V, wanted.V).
 			Also(c.Name.At, "defined here")
 		if report.Suggest(wanted.V, names); len(report.Help) == 0 {
-			report.Helpf("%s", choices("priorities are", names, ""))
+			report.Helpf("%s", listChoices("priorities are", names, ""))
 		}
 	}
 }
 
-// choices lists names, or says what to do when there are none.
-func choices(are string, names []string, none string) string {
+// listChoices lists names, or says what to do when there are none.
+func listChoices(are string, names []string, none string) string {
 	if len(names) == 0 {
 		return none
 	}

@@ -21,8 +21,8 @@ func variablesHoldNoSecrets(c *plan.Cluster, list *diag.List) {
 
 func noSecrets(variables []plan.Variable, list *diag.List) {
 	for i := range variables {
-		if v := &variables[i]; secret.IsVariable(v.Name.V) && !secret.IsPlain(v.Value.V) && !secret.Known(v.Value.V) {
-			secret.Report(list, v.Value.At, "the value of the variable `"+v.Name.V+"`")
+		if v := &variables[i]; secret.IsVariable(v.Name.V) && !secret.IsPlain(v.Value.V) && !secret.LooksSecret(v.Value.V) {
+			secret.ReportKind(list, v.Value.At, "the value of the variable `"+v.Name.V+"`")
 		}
 	}
 }

@@ -22,7 +22,7 @@ func sharesHaveMachines(c *plan.Cluster, list *diag.List) {
 	}
 	for _, t := range c.Tenants {
 		for _, share := range t.Ineffective.Shares {
-			vainShare(t, share, list)
+			ineffectiveShare(t, share, list)
 		}
 	}
 }
@@ -36,7 +36,7 @@ func cohortMachines(c *plan.Cluster, cohort *plan.Cohort, list *diag.List) {
 	}
 }
 
-func vainShare(t *plan.Tenant, share plan.IneffectiveShare, list *diag.List) {
+func ineffectiveShare(t *plan.Tenant, share plan.IneffectiveShare, list *diag.List) {
 	if len(share.Elsewhere) == 0 {
 		list.Errorf(diag.ShareNowhere, share.Profile.At, "no cluster has machines of the profile `%s`", share.Profile.V).
 			Helpf("add the profile to `capacity` of a cluster, or remove the share")

@@ -30,14 +30,14 @@ var knownVariables = strings.Fields(`
 	TF_CPP_MIN_LOG_LEVEL HF_HOME TRANSFORMERS_CACHE PYTHONUNBUFFERED
 `)
 
-// variablesSlip warns of variables that differ by one letter from one that programs read.
-func variablesSlip(c *plan.Cluster, list *diag.List) {
+// variablesSpelledRight warns of variables that differ by one letter from one that programs read.
+func variablesSpelledRight(c *plan.Cluster, list *diag.List) {
 	for r := range c.Compiled() {
 		for _, v := range slices.Concat(r.Profile.Env, r.Env) {
 			if slices.Contains(knownVariables, v.Name.V) {
 				continue
 			}
-			if meant := slipOf(v.Name.V); meant != "" {
+			if meant := nearMissOfKnown(v.Name.V); meant != "" {
 				list.Warnf(diag.VariableNotRead, v.Name.At, "hardly anybody reads `%s`: it differs by one letter from `%s`", v.Name.V, meant).
 					Helpf("write `%s`, or accept it with a waiver where a program does read it", meant)
 			}
@@ -45,13 +45,13 @@ func variablesSlip(c *plan.Cluster, list *diag.List) {
 	}
 }
 
-// slipOf is the known variable that a name differs from by one letter, or by what separates words, or "".
-func slipOf(name string) string {
+// nearMissOfKnown is the known variable that a name differs from by one letter, or by what separates words, or "".
+func nearMissOfKnown(name string) string {
 	bare := strings.ReplaceAll(name, "_", "")
 	if i := slices.Index(variablesWithout, bare); i >= 0 {
 		return knownVariables[i]
 	}
-	if meant, near := diag.Slip(bare, variablesWithout); near {
+	if meant, near := diag.NearMiss(bare, variablesWithout); near {
 		return knownVariables[slices.Index(variablesWithout, meant)]
 	}
 	return ""

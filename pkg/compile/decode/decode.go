@@ -113,7 +113,7 @@ func (w *worker) decodeYAML(file *source.File, b *batch) {
 	case errors.Is(err, syntax.ErrTooMany):
 		tooMany(file, &b.list)
 	case errors.Is(err, syntax.ErrTooManyValues):
-		b.list.Errorf(diag.TooComplex, source.Whole(file), "the file has more than %d lines, commas and open brackets", syntax.MaxSeparators).
+		b.list.Errorf(diag.TooComplex, source.WholeFile(file), "the file has more than %d lines, commas and open brackets", syntax.MaxSeparators).
 			Helpf("split the file")
 	case errors.As(err, &wrong):
 		reportSyntax(file, wrong, &b.list)
@@ -139,12 +139,12 @@ func (w *worker) documents(file *source.File, nodes []*syntax.Node, b *batch) {
 }
 
 func empty(file *source.File, list *diag.List) {
-	list.Warnf(diag.NothingRead, source.Whole(file), "the file holds no spec").
+	list.Warnf(diag.NothingRead, source.WholeFile(file), "the file holds no spec").
 		Helpf("remove the file if that is meant: what it held before is no longer compiled")
 }
 
 func tooMany(file *source.File, list *diag.List) {
-	list.Errorf(diag.TooComplex, source.Whole(file), "the file has more than %d documents", syntax.MaxDocuments).
+	list.Errorf(diag.TooComplex, source.WholeFile(file), "the file has more than %d documents", syntax.MaxDocuments).
 		Helpf("split the file")
 }
 
@@ -162,7 +162,7 @@ func (l Loader) evaluate(files []*source.File, batches []batch) {
 	}
 	if l.Jsonnet == nil {
 		for i, program := range programs {
-			of[i].list.Errorf(diag.UnreadableFile, source.Whole(program), "Jsonnet is not evaluated here")
+			of[i].list.Errorf(diag.UnreadableFile, source.WholeFile(program), "Jsonnet is not evaluated here")
 			of[i].documents = append(of[i].documents, namelessSpecs(program))
 		}
 		return
@@ -181,7 +181,7 @@ func (w *worker) decodeProgram(file *source.File, result jsonnet.Result, b *batc
 	}
 	nodes, err := w.reader.Values(file, result)
 	if err != nil {
-		b.list.Errorf(diag.TooComplex, source.Whole(file), "the value of the program cannot be read: %v", err)
+		b.list.Errorf(diag.TooComplex, source.WholeFile(file), "the value of the program cannot be read: %v", err)
 		b.documents = append(b.documents, namelessSpecs(file))
 		return
 	}
@@ -198,19 +198,19 @@ func (w *worker) decodeProgram(file *source.File, result jsonnet.Result, b *batc
 func readable(file *source.File, list *diag.List) bool {
 	switch {
 	case errors.Is(file.Err, source.ErrTooLarge):
-		list.Errorf(diag.UnreadableFile, source.Whole(file), "the file is larger than %d bytes", source.MaxFileSize).
+		list.Errorf(diag.UnreadableFile, source.WholeFile(file), "the file is larger than %d bytes", source.MaxFileSize).
 			Helpf("split the file: it may hold several documents, so may the folder")
 		return false
 	case errors.Is(file.Err, source.ErrNotRegular):
-		list.Errorf(diag.UnreadableFile, source.Whole(file), "the file is not a regular file").
+		list.Errorf(diag.UnreadableFile, source.WholeFile(file), "the file is not a regular file").
 			Helpf("put a file in its place, or remove it")
 		return false
 	case errors.Is(file.Err, source.ErrIgnored):
-		list.Warnf(diag.NothingRead, source.Whole(file), "the file is not read: its name is not that of a spec file").
+		list.Warnf(diag.NothingRead, source.WholeFile(file), "the file is not read: its name is not that of a spec file").
 			Helpf("spec files end in `.yaml`, `.yml` or `.jsonnet`, and a cluster is in `cluster.yaml` or `cluster.jsonnet`, all in small letters")
 		return false
 	case file.Err != nil:
-		list.Errorf(diag.UnreadableFile, source.Whole(file), "cannot read the file: %v", source.Reason(file.Err))
+		list.Errorf(diag.UnreadableFile, source.WholeFile(file), "cannot read the file: %v", source.Reason(file.Err))
 		return false
 	case !utf8.Valid(file.Data):
 		list.Errorf(diag.UnreadableFile, firstBadByte(file), "the file is not UTF-8").

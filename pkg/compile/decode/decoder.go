@@ -70,7 +70,7 @@ func (d *decoder) remember(t target, value syntax.Place) {
 	if !t.value.CanAddr() {
 		return
 	}
-	p := place{written: true, key: t.key, value: value}
+	p := fieldSpans{written: true, key: t.key, value: value}
 	if d.fallback.Line > 0 {
 		p.written, p.key, p.value = false, d.fallback, d.fallback
 	}
@@ -311,7 +311,7 @@ func (d *decoder) missing(t target, f field) {
 // absent sets the defaults of a field that was not written, and of all fields below it.
 func (d *decoder) absent(t target) {
 	if t.rule.def == nil && t.value.CanAddr() {
-		d.places = append(d.places, fieldPlace{t.value.Addr().Interface(), place{absent: true, key: t.key}})
+		d.places = append(d.places, fieldPlace{t.value.Addr().Interface(), fieldSpans{absent: true, key: t.key}})
 	}
 	switch {
 	case t.rule.def != nil:

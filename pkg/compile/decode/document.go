@@ -23,7 +23,7 @@ type Document struct {
 	// Unread says that nothing is known of the spec but its name, and that its kind may be Unknown: the file is no YAML, or the kind no kind.
 	Unread bool
 
-	places  map[any]place
+	places  map[any]fieldSpans
 	entries []entryPlace
 	// changes are the origins of what a patch wrote; see Patched.
 	changes []*origin.Origin

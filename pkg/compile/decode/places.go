@@ -8,8 +8,8 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/source"
 )
 
-// place is where a field of a spec is. A field that is absent has the place of the nearest key around it.
-type place struct {
+// fieldSpans is where a field of a spec is. A field that is absent has the place of the nearest key around it.
+type fieldSpans struct {
 	absent bool
 	// written is false for what is absent, and for a default; key and value are then those of the nearest key around it.
 	written    bool
@@ -19,7 +19,7 @@ type place struct {
 // fieldPlace is the place of a field, which is a pointer into a spec.
 type fieldPlace struct {
 	field any
-	place
+	fieldSpans
 }
 
 // entryPlace is where an entry of a map is, which has no address.
@@ -30,25 +30,25 @@ type entryPlace struct {
 }
 
 // index makes places findable. A struct and its first field are two pointers, because they have two types.
-func index(fields []fieldPlace) map[any]place {
-	places := make(map[any]place, len(fields))
+func index(fields []fieldPlace) map[any]fieldSpans {
+	places := make(map[any]fieldSpans, len(fields))
 	for _, f := range fields {
-		places[f.field] = f.place
+		places[f.field] = f.fieldSpans
 	}
 	return places
 }
 
 // find returns the place of a field, or else of the innermost value around it; exact says which.
-func (d *Document) find(field any) (found place, exact bool) {
+func (d *Document) find(field any) (found fieldSpans, exact bool) {
 	found, known := d.places[field]
 	if !known {
-		found, _ = d.enclosing(reflect.ValueOf(d.Spec).Elem(), field, place{})
+		found, _ = d.enclosing(reflect.ValueOf(d.Spec).Elem(), field, fieldSpans{})
 	}
 	return found, known && !found.absent
 }
 
 // enclosing looks for a field inside of a value, and returns the place of the innermost value around it that has one.
-func (d *Document) enclosing(value reflect.Value, field any, outer place) (place, bool) {
+func (d *Document) enclosing(value reflect.Value, field any, outer fieldSpans) (fieldSpans, bool) {
 	own := value.Addr().Interface()
 	if known, is := d.places[own]; is {
 		outer = known
@@ -61,7 +61,7 @@ func (d *Document) enclosing(value reflect.Value, field any, outer place) (place
 			return found, true
 		}
 	}
-	return place{}, false
+	return fieldSpans{}, false
 }
 
 // addressableParts are the values inside of another that have addresses.

@@ -99,7 +99,7 @@ func TestPlaces(t *testing.T) {
 		want   Place
 	}{
 		"nowhere":     {"no file, no place", source.Span{}, Place{}},
-		"whole file":  {"a file has no column", source.Whole(file), Place{File: "a.yaml"}},
+		"whole file":  {"a file has no column", source.WholeFile(file), Place{File: "a.yaml"}},
 		"token":       {"a token as it is", at(1, 1, 2), Place{"a.yaml", 1, 1, 3}},
 		"too long":    {"a token ends with its line", at(1, 2, 9), Place{"a.yaml", 1, 2, 3}},
 		"behind":      {"the end of a line is a place without length", at(1, 7, 1), Place{"a.yaml", 1, 3, 3}},
@@ -112,7 +112,7 @@ func TestPlaces(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			var places Places
-			if diff := cmp.Diff(c.want, places.Of(c.span)); diff != "" {
+			if diff := cmp.Diff(c.want, places.PlaceOf(c.span)); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", c.reason, diff)
 			}
 		})
@@ -185,7 +185,7 @@ func TestWriteGitHub(t *testing.T) {
 	file := source.NewFile("a,b:c.yaml", []byte("k: vison\nm: x\n"))
 	list := &List{}
 	list.Errorf(NoCluster, source.Span{}, "nothing")
-	list.Warnf(NothingRead, source.Whole(file), "100%% empty")
+	list.Warnf(NothingRead, source.WholeFile(file), "100%% empty")
 	list.Errorf(DanglingReference, file.Token(1, 4, 5), "there is no\n::error::`vison`").Also(file.Token(2, 4, 1), "seen here").
 		Notef("a fact").Suggest("vison", []string{"vision"})
 	var b strings.Builder

@@ -14,7 +14,7 @@ func (l *List) WriteGitHub(w io.Writer, locate func(string) string) error {
 	out := bufio.NewWriter(w)
 	var places Places
 	for _, d := range l.Sorted() {
-		Annotate(out, d.command(), places.Of(d.Span), string(d.Code), d.Explanation(named), locate)
+		Annotate(out, d.command(), places.PlaceOf(d.Span), string(d.Code), d.Explanation(named), locate)
 	}
 	return out.Flush()
 }

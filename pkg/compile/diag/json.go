@@ -41,17 +41,17 @@ func (l *List) Records() []Record {
 	var places Places
 	for _, d := range l.Sorted() {
 		record := Record{
-			Code: d.Code, Severity: d.Severity, Message: d.Message, Place: places.Of(d.Span), Notes: d.Notes, Help: d.Help,
+			Code: d.Code, Severity: d.Severity, Message: d.Message, Place: places.PlaceOf(d.Span), Notes: d.Notes, Help: d.Help,
 			URL: d.Code.URL(),
 		}
 		for _, r := range d.Related {
-			record.Related = append(record.Related, RelatedRecord{Message: r.Message, Place: places.Of(r.Span)})
+			record.Related = append(record.Related, RelatedRecord{Message: r.Message, Place: places.PlaceOf(r.Span)})
 		}
 		if d.Waived != nil {
 			record.Waived = &WaivedRecord{Reason: d.Waived.Reason, Until: d.Waived.Until}
 		}
 		if d.Edit != nil {
-			record.Edit = &EditRecord{Place: places.Of(d.Edit.Span), Text: d.Edit.Text}
+			record.Edit = &EditRecord{Place: places.PlaceOf(d.Edit.Span), Text: d.Edit.Text}
 		}
 		records = append(records, record)
 	}

@@ -21,11 +21,11 @@ func Nearest(got string, candidates []string) (string, bool) {
 	return best, best != ""
 }
 
-// Slip returns the candidate that a name is one letter beside, where this is more likely a mistake than another name: team-a and team-b are
+// NearMiss returns the candidate that a name is one letter beside, where this is more likely a mistake than another name: team-a and team-b are
 // two names, and so are gpu1 and gpu2.
-func Slip(got string, candidates []string) (string, bool) {
+func NearMiss(got string, candidates []string) (string, bool) {
 	i := slices.IndexFunc(candidates, func(candidate string) bool {
-		return edits([]rune(got), []rune(candidate)) == 1 && withoutDigits(got) != withoutDigits(candidate) && slips(strings.Split(got, "-"), strings.Split(candidate, "-"))
+		return edits([]rune(got), []rune(candidate)) == 1 && withoutDigits(got) != withoutDigits(candidate) && isNearMiss(strings.Split(got, "-"), strings.Split(candidate, "-"))
 	})
 	if i < 0 {
 		return "", false
@@ -33,8 +33,8 @@ func Slip(got string, candidates []string) (string, bool) {
 	return candidates[i], true
 }
 
-// slips reports whether the parts of two names that differ are words, or the names differ by a hyphen.
-func slips(a, b []string) bool {
+// isNearMiss reports whether the parts of two names that differ are words, or the names differ by a hyphen.
+func isNearMiss(a, b []string) bool {
 	const word = 4
 	for i := range a {
 		if len(a) == len(b) && a[i] != b[i] && min(len(a[i]), len(b[i])) < word {

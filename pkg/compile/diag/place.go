@@ -28,8 +28,8 @@ type lineOf struct {
 	line int
 }
 
-// Of returns the place of a span.
-func (p *Places) Of(span source.Span) Place {
+// PlaceOf returns the place of a span.
+func (p *Places) PlaceOf(span source.Span) Place {
 	if span.IsZero() || span.Line < 1 {
 		return Place{File: span.Path()}
 	}

@@ -107,7 +107,7 @@ func secretLines(items []*Diagnostic) map[lineOf]bool {
 }
 
 func (page *textPrinter) snippet(arrow string, span source.Span, label, colour string) snippet {
-	return snippet{arrow, span, page.places.Of(span), label, colour, page.secrets[lineOf{span.File, span.Line}]}
+	return snippet{arrow, span, page.places.PlaceOf(span), label, colour, page.secrets[lineOf{span.File, span.Line}]}
 }
 
 func (page *textPrinter) writeDiagnostic(b *strings.Builder, d *Diagnostic) {

@@ -106,7 +106,7 @@ func Affected(cluster string, objects []object.Object, file string, line int) []
 	for i := range objects {
 		o := &objects[i]
 		o.Leaves(func(path []string, leaf *object.Node, from *origin.Origin) {
-			if stands(from, o.Rule, file, line) {
+			if comesFromLine(from, o.Rule, file, line) {
 				values = append(values, value(cluster, o, path, leaf, from))
 			}
 		})
@@ -114,19 +114,19 @@ func Affected(cluster string, objects []object.Object, file string, line int) []
 	return values
 }
 
-// stands reports whether a value comes from a line, or would. What a chart renders comes from all lines of its values: the rule of its
+// comesFromLine reports whether a value comes from a line, or would. What a chart renders comes from all lines of its values: the rule of its
 // objects has their places.
-func stands(from, rule *origin.Origin, file string, line int) bool {
+func comesFromLine(from, rule *origin.Origin, file string, line int) bool {
 	at := func(span source.Span) bool { return span.Path() == file && (line == 0 || span.Line == line) }
 	switch {
 	case from == nil:
 		return false
 	case at(from.At) || slices.ContainsFunc(from.Also, at):
 		return true
-	case from.Kind == origin.Rendered && (from != rule && stands(rule, rule, file, line) || shares(file, from.At.Path())):
+	case from.Kind == origin.Rendered && (from != rule && comesFromLine(rule, rule, file, line) || shares(file, from.At.Path())):
 		return true
 	}
-	return slices.ContainsFunc(from.Lost, func(lost origin.Lost) bool { return stands(lost.Origin, rule, file, line) })
+	return slices.ContainsFunc(from.Lost, func(lost origin.Lost) bool { return comesFromLine(lost.Origin, rule, file, line) })
 }
 
 // shares reports whether a file feeds all templates of a chart, as its values and its helpers do: which line feeds which value only the

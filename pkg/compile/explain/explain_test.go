@@ -116,7 +116,7 @@ func TestAffectedBySeveral(t *testing.T) {
 	file := source.NewFile("overlays/a/cluster.yaml", []byte("one\ntwo\nthree\n"))
 	at := func(line int) source.Span { return source.Span{File: file, Line: line, Column: 1, Length: 1} }
 	both := &origin.Origin{Kind: origin.Derived, At: at(1), Also: []source.Span{at(2)}, Why: "sum"}
-	rendered := &origin.Origin{Kind: origin.Rendered, At: source.Whole(source.NewFile("charts/a/templates/a.yaml", nil))}
+	rendered := &origin.Origin{Kind: origin.Rendered, At: source.WholeFile(source.NewFile("charts/a/templates/a.yaml", nil))}
 	patched := (origin.Origin{Kind: origin.Patched, At: at(1)}).Over("x", rendered)
 	rule := &origin.Origin{Kind: origin.Rendered, At: at(3), Also: []source.Span{at(2)}}
 	objects := []object.Object{
@@ -136,7 +136,7 @@ func TestAffectedBySeveral(t *testing.T) {
 
 // The values and the helpers of a chart feed what its templates render: "nothing" would be a wrong answer.
 func TestAffectedByChart(t *testing.T) {
-	rendered := &origin.Origin{Kind: origin.Rendered, At: source.Whole(source.NewFile("charts/a/templates/a.yaml", nil))}
+	rendered := &origin.Origin{Kind: origin.Rendered, At: source.WholeFile(source.NewFile("charts/a/templates/a.yaml", nil))}
 	objects := []object.Object{object.New(object.Map("", object.Text("kind", "ConfigMap", rendered)), object.Place{}, rendered)}
 	for file, want := range map[string]int{
 		"charts/a/values.yaml": 1, "charts/a/Chart.yaml": 1, "charts/a/templates/_helpers.tpl": 1, "charts/a/templates/a.yaml": 0,
@@ -218,7 +218,7 @@ func TestEmptyValues(t *testing.T) {
 
 // TestAffectedByTheValuesOfAChart: which line of its values feeds which object only a template knows; another chart's feed none.
 func TestAffectedByTheValuesOfAChart(t *testing.T) {
-	rendered := &origin.Origin{Kind: origin.Rendered, At: source.Whole(source.NewFile("charts/a/templates/a.yaml", nil))}
+	rendered := &origin.Origin{Kind: origin.Rendered, At: source.WholeFile(source.NewFile("charts/a/templates/a.yaml", nil))}
 	objects := []object.Object{object.New(object.Map("", object.Text("kind", "Service", rendered)), object.Place{}, origin.Rule("chart", "a"))}
 	for file, want := range map[string]int{
 		"charts/a/values.yaml": 1, "charts/a/templates/a.yaml": 1, "charts/b/values.yaml": 0, "charts/a/templates/b.yaml": 0, "charts/a/templates/_names.tpl": 1, "charts/a/names.tpl": 1,

@@ -18,7 +18,7 @@ const magic = "lockstep memory 2\n"
 var errDamaged = errors.New("no memory of a build, or a damaged one")
 
 // Encode returns a memory as bytes. The checksum at the end finds what is cut or damaged.
-func (m *Memory) Encode() ([]byte, error) {
+func (m *BuildRecord) Encode() ([]byte, error) {
 	var out bytes.Buffer
 	out.WriteString(magic)
 	if err := gob.NewEncoder(&out).Encode(m); err != nil {
@@ -28,12 +28,12 @@ func (m *Memory) Encode() ([]byte, error) {
 }
 
 // Decode reads what Encode has written. Open returns the file that a finding is in.
-func Decode(data []byte, open func(name string) *source.File) (*Memory, error) {
+func Decode(data []byte, open func(name string) *source.File) (*BuildRecord, error) {
 	end := len(data) - crc32.Size
 	if end < 0 || !strings.HasPrefix(string(data[:min(end, len(magic))]), magic) || Sum(data[:end]) != binary.LittleEndian.Uint32(data[end:]) {
 		return nil, errDamaged
 	}
-	m := &Memory{}
+	m := &BuildRecord{}
 	if err := gob.NewDecoder(bytes.NewReader(data[len(magic):end])).Decode(m); err != nil {
 		return nil, errDamaged
 	}
@@ -42,7 +42,7 @@ func Decode(data []byte, open func(name string) *source.File) (*Memory, error) {
 }
 
 // open gives findings their files, of which the memory has the paths: one that is named twice is one file.
-func (m *Memory) open(open func(name string) *source.File) {
+func (m *BuildRecord) open(open func(name string) *source.File) {
 	files := map[string]*source.File{}
 	visit := func(s *source.Span) {
 		if s.File == nil {

@@ -19,10 +19,10 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/source"
 )
 
-func sample() *Memory {
+func sample() *BuildRecord {
 	file := source.NewFile("tenants/a.yaml", []byte("kind: Tenant\n"))
 	at := source.Span{File: file, Line: 1, Column: 7, Length: 6}
-	return &Memory{
+	return &BuildRecord{
 		Key: "k", Began: 1, Ended: 1 << 60,
 		Inputs: []Input{
 			{Path: "tenants", Kind: Folder, Stamp: Stamp{1, 2, 3, 4, 5, 6}, Digest: Digest{1}},
@@ -33,13 +33,13 @@ func sample() *Memory {
 		Clusters: []Cluster{{"c", 12, 2}},
 		Findings: []*diag.Diagnostic{
 			{Code: "LS4067", Severity: diag.Warning, Message: "m", Span: at, Related: []diag.Related{{Span: at, Message: "r"}}, Notes: []string{"n"}, Help: []string{"h", ""}, Edit: &diag.Edit{Span: at, Text: "e"}},
-			{Code: "LS1000", Severity: diag.Warning, Span: source.Whole(file)},
+			{Code: "LS1000", Severity: diag.Warning, Span: source.WholeFile(file)},
 			{Code: "LS1001", Severity: diag.Warning},
 		},
 	}
 }
 
-func encoded(t testing.TB, m *Memory) []byte {
+func encoded(t testing.TB, m *BuildRecord) []byte {
 	t.Helper()
 	data, err := m.Encode()
 	if err != nil {
@@ -56,7 +56,7 @@ func TestEncode(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	describe := func(m *Memory) string {
+	describe := func(m *BuildRecord) string {
 		var list diag.List
 		for _, d := range m.Findings {
 			*list.Warnf(d.Code, d.Span, "") = *d
@@ -82,7 +82,7 @@ func TestEncode(t *testing.T) {
 func TestWholeFinding(t *testing.T) {
 	finding := &diag.Diagnostic{}
 	fill(t, reflect.ValueOf(finding).Elem())
-	m, err := Decode(encoded(t, &Memory{Findings: []*diag.Diagnostic{finding}}), open)
+	m, err := Decode(encoded(t, &BuildRecord{Findings: []*diag.Diagnostic{finding}}), open)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -170,7 +170,7 @@ func (r *real) Stamp(name string) (Stamp, error) {
 	if err != nil {
 		return Absent, err
 	}
-	stamp, _ := Of(info)
+	stamp, _ := StampOf(info)
 	return stamp, nil
 }
 
@@ -198,7 +198,7 @@ func (r *real) write(t *testing.T, name, content string) {
 }
 
 // read reads a repository as a compilation does, and returns the memory of it.
-func (r *real) read(t *testing.T) *Memory {
+func (r *real) read(t *testing.T) *BuildRecord {
 	t.Helper()
 	recorder := Record(os.DirFS(r.folder))
 	_ = fs.WalkDir(recorder, ".", func(name string, entry fs.DirEntry, err error) error {
@@ -214,7 +214,7 @@ func (r *real) read(t *testing.T) *Memory {
 	if !complete {
 		t.Fatal("the recorder does not know everything")
 	}
-	return &Memory{Inputs: inputs}
+	return &BuildRecord{Inputs: inputs}
 }
 
 // TestChanged: every change of what was read is noticed, also of files that were not there; what only looks changed is not.
@@ -308,7 +308,7 @@ func TestReadTwice(t *testing.T) {
 		}
 	}
 	inputs, complete := recorder.Inputs()
-	m := &Memory{Began: time.Now().Add(-time.Minute).UnixNano(), Inputs: inputs}
+	m := &BuildRecord{Began: time.Now().Add(-time.Minute).UnixNano(), Inputs: inputs}
 	if changed, _ := m.Changed(r); len(changed) != 2 || complete {
 		t.Errorf("%d inputs changed, want the file and the folder; complete %t", len(changed), complete)
 	}
@@ -357,7 +357,7 @@ func TestIntact(t *testing.T) {
 			r := &real{folder: t.TempDir()}
 			r.write(t, "c/a.yaml", "a")
 			stamp, _ := r.Stamp("c/a.yaml")
-			m := &Memory{Outputs: []Output{{Path: "c/a.yaml", Stamp: stamp, Sum: Sum([]byte("a"))}}, Ended: time.Now().Add(time.Hour).UnixNano()}
+			m := &BuildRecord{Outputs: []Output{{Path: "c/a.yaml", Stamp: stamp, Sum: Sum([]byte("a"))}}, Ended: time.Now().Add(time.Hour).UnixNano()}
 			tc.change(t, r)
 			if got, _ := m.Intact(r); got != tc.want || r.reads > 0 {
 				t.Errorf("intact %t, want %t; reads %d", got, tc.want, r.reads)
@@ -375,7 +375,7 @@ func TestRacyOutput(t *testing.T) {
 		content string
 		want    bool
 	}{{"a", false}, {"b", true}} {
-		m := &Memory{Outputs: []Output{{Path: "c/a.yaml", Stamp: stamp, Sum: Sum([]byte(tc.content))}}, Ended: time.Now().UnixNano()}
+		m := &BuildRecord{Outputs: []Output{{Path: "c/a.yaml", Stamp: stamp, Sum: Sum([]byte(tc.content))}}, Ended: time.Now().UnixNano()}
 		if got, _ := m.Intact(r); got != tc.want {
 			t.Errorf("made %s, is b: intact %t", tc.content, got)
 		}
@@ -433,7 +433,7 @@ func TestStamps(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, _ := Of(info)
+	want, _ := StampOf(info)
 	var stat unix.Stat_t
 	if err := unix.Lstat(name, &stat); err != nil {
 		t.Fatal(err)

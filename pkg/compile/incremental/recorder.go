@@ -62,7 +62,7 @@ func (r *Recorder) Inputs() ([]Input, bool) {
 func (r *Recorder) note(name string, kind Kind, info fs.FileInfo, err error) {
 	stamp, ok := Absent, true
 	if err == nil {
-		stamp, ok = Of(info)
+		stamp, ok = StampOf(info)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -19,8 +19,8 @@ type Stamp struct {
 // Absent is the stamp of what does not exist.
 var Absent Stamp
 
-// Of returns the stamp of a file. False means that the file system does not say enough.
-func Of(info fs.FileInfo) (Stamp, bool) {
+// StampOf returns the stamp of a file. False means that the file system does not say enough.
+func StampOf(info fs.FileInfo) (Stamp, bool) {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {
 		return Stamp{}, false

@@ -105,7 +105,7 @@ func (e *Error) Span(file *source.File) source.Span {
 func (r Range) Span(file *source.File) source.Span {
 	line := file.Line(r.Line)
 	if r.Line == 0 || line == "" {
-		return source.Whole(file)
+		return source.WholeFile(file)
 	}
 	begin := min(max(1, r.Column), len(line)) - 1
 	end := len(line)

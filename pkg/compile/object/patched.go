@@ -68,9 +68,9 @@ func (r Removals) Join(other Removals) Removals {
 	return all
 }
 
-// Of returns the place of the patch that removed an object of a kind, or nowhere. An empty name stands for any: then it is the first
+// SpanOf returns the place of the patch that removed an object of a kind, or nowhere. An empty name stands for any: then it is the first
 // place.
-func (r Removals) Of(kind, namespace, name string) source.Span {
+func (r Removals) SpanOf(kind, namespace, name string) source.Span {
 	var first source.Span
 	for id, at := range r {
 		if id.Kind == kind && id.Namespace == namespace && (name == "" || id.Name == name) && (first.IsZero() || at.Before(first)) {

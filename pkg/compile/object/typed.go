@@ -267,14 +267,14 @@ func (n *Node) from(entries []*entry) {
 		}
 	}
 	for i := range n.Children {
-		if below := after(entries, n.Segment(i)); len(below) > 0 {
+		if below := entriesBelow(entries, n.Segment(i)); len(below) > 0 {
 			n.Children[i].from(below)
 		}
 	}
 }
 
-// after returns the entries for a path that is one segment longer.
-func after(entries []*entry, segment string) []*entry {
+// entriesBelow returns the entries for a path that is one segment longer.
+func entriesBelow(entries []*entry, segment string) []*entry {
 	var below []*entry
 	for _, name := range [...]string{segment, "*"} {
 		for _, e := range entries {

@@ -9,7 +9,7 @@ import (
 
 // TestKnown: what is written, patched or rendered is at a place; what nobody wrote has a reason.
 func TestKnown(t *testing.T) {
-	place := source.Whole(source.NewFile("tenants/a.yaml", nil))
+	place := source.WholeFile(source.NewFile("tenants/a.yaml", nil))
 	for name, c := range map[string]struct {
 		origin *origin.Origin
 		want   bool

@@ -23,7 +23,7 @@ import (
 // Where a chart fails: at a value of the spec, at a line of a template, or, where Helm names neither, at the component.
 
 // notFound reports a chart that is not there, with the one that is probably meant.
-func (r reading) notFound() {
+func (r chartReader) notFound() {
 	name := r.component.Chart.V
 	report := r.list.Errorf(diag.ChartNotFound, r.component.Chart.At, "there is no chart at `%s`", name)
 	var folders, bases []string
@@ -44,7 +44,7 @@ func (r reading) notFound() {
 }
 
 // file returns a file of the chart, by its name in the chart.
-func (r reading) file(name string) *source.File {
+func (r chartReader) file(name string) *source.File {
 	for _, f := range r.content {
 		if f.Name == name {
 			return source.NewFile(path.Join(r.component.Chart.V, name), f.Data)
@@ -54,7 +54,7 @@ func (r reading) file(name string) *source.File {
 }
 
 // inChart reports a mistake of a chart, once for all components that are rendered from it.
-func (r reading) inChart(code diag.Code, at source.Span, message, help string) {
+func (r chartReader) inChart(code diag.Code, at source.Span, message, help string) {
 	key := at.String() + message
 	report := r.told[key]
 	if report == nil {
@@ -81,7 +81,7 @@ var (
 )
 
 // fail reports an error of Helm, whose messages may have several lines, in one.
-func (r reading) fail(message string) {
+func (r chartReader) fail(message string) {
 	if r.refused(message) || r.failedAt(message) {
 		return
 	}
@@ -91,7 +91,7 @@ func (r reading) fail(message string) {
 func inOneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 // refused reports the values that the schema of a chart refuses, each at its own key.
-func (r reading) refused(message string) bool {
+func (r chartReader) refused(message string) bool {
 	if !strings.Contains(message, "schema(s)") {
 		return false
 	}
@@ -112,7 +112,7 @@ func (r reading) refused(message string) bool {
 }
 
 // valueAt returns the place of a value, or of the nearest one around it, and what it is called.
-func (r reading) valueAt(pointer string) (at source.Span, name string) {
+func (r chartReader) valueAt(pointer string) (at source.Span, name string) {
 	name = "its values"
 	if pointer != "" {
 		name = "the value `" + dotted(pointer) + "`"
@@ -124,7 +124,7 @@ func (r reading) valueAt(pointer string) (at source.Span, name string) {
 }
 
 // around returns the key of the nearest value around one, or that of all values.
-func (r reading) around(pointer string) source.Span {
+func (r chartReader) around(pointer string) source.Span {
 	for pointer != "" {
 		pointer = pointer[:max(0, strings.LastIndexByte(pointer, '/'))]
 		if place, found := r.component.Places[pointer]; found {
@@ -142,7 +142,7 @@ func dotted(pointer string) string {
 }
 
 // unknownValue reports a value that the chart does not know.
-func (r reading) unknownValue(around, name string) {
+func (r chartReader) unknownValue(around, name string) {
 	pointer := around + "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
 	place, written := r.component.Places[pointer]
 	if !written {
@@ -163,7 +163,7 @@ func (r reading) unknownValue(around, name string) {
 }
 
 // allowed returns the names of the values that a chart has, by its schema and its defaults, in order.
-func (r reading) allowed(pointer string) []string {
+func (r chartReader) allowed(pointer string) []string {
 	names := map[string]bool{}
 	var schema, defaults map[string]any
 	// What cannot be read allows nothing.
@@ -187,7 +187,7 @@ func (r reading) allowed(pointer string) []string {
 }
 
 // failedAt reports a failure at the line of a template that Helm names: the innermost one.
-func (r reading) failedAt(message string) bool {
+func (r chartReader) failedAt(message string) bool {
 	places := templatePlace().FindAllStringSubmatchIndex(message, -1)
 	if len(places) == 0 {
 		return false
@@ -271,7 +271,7 @@ func opened(file *source.File, missed source.Span) source.Span {
 }
 
 // asked reports what a chart asks for: at the value that its words name, or at the values.
-func (r reading) asked(what string, template source.Span) {
+func (r chartReader) asked(what string, template source.Span) {
 	at := r.around("")
 	words := strings.FieldsFunc(what, func(c rune) bool { return strings.ContainsRune(" `'\",;:()", c) })
 	for _, word := range words {
@@ -285,7 +285,7 @@ func (r reading) asked(what string, template source.Span) {
 }
 
 // impure reports a call whose result changes, at its line.
-func (r reading) impure(call chart.Call) {
+func (r chartReader) impure(call chart.Call) {
 	const help = "pass the value in `values`, or let something in the cluster create it"
 	message := fmt.Sprintf("`%s` calls `%s`, whose result changes from run to run or from machine to machine", call.Where, call.Function)
 	file := r.file(call.Where)
@@ -293,7 +293,7 @@ func (r reading) impure(call chart.Call) {
 		r.list.Errorf(diag.ChartNotReproducible, r.valueWith(call.Function), "%s", message).Helpf("%s", help)
 		return
 	}
-	at := source.Whole(file)
+	at := source.WholeFile(file)
 	word := regexp.MustCompile(`\b` + regexp.QuoteMeta(call.Function) + `\b`)
 	for number := 1; number <= strings.Count(file.Text(), "\n")+1; number++ {
 		line := file.Line(number)
@@ -306,7 +306,7 @@ func (r reading) impure(call chart.Call) {
 }
 
 // valueWith returns the first value that holds a text, or else all of them.
-func (r reading) valueWith(text string) source.Span {
+func (r chartReader) valueWith(text string) source.Span {
 	for _, pointer := range slices.Sorted(maps.Keys(r.component.Places)) {
 		if at := r.component.Places[pointer].Value; strings.Contains(diag.Underlined(at), text) {
 			return at
@@ -316,15 +316,15 @@ func (r reading) valueWith(text string) source.Span {
 }
 
 // output reports a template that renders to something else than objects.
-func (r reading) output(name string, at source.Span, what string) {
+func (r chartReader) output(name string, at source.Span, what string) {
 	r.inChart(diag.ChartOutput, at, fmt.Sprintf("`%s` does not render to Kubernetes objects: %s", name, inOneLine(what)), "")
 }
 
 // notYAML reports output that is no YAML, at the line of the template from which the wrong line comes, if one is like it.
-func (r reading) notYAML(name string, document []byte, err error) {
+func (r chartReader) notYAML(name string, document []byte, err error) {
 	_, template, _ := strings.Cut(name, "/")
 	file := r.file(template)
-	at, what, number := source.Whole(file), err.Error(), 0
+	at, what, number := source.WholeFile(file), err.Error(), 0
 	if cause, found := lines.Cause(string(document)); found {
 		number, what = cause.Line, cause.Message
 	} else if found := lineOfOutput().FindStringSubmatch(what); found != nil {

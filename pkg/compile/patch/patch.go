@@ -31,12 +31,12 @@ type Components struct {
 // Render renders the components of clusters, and reports those that cannot be.
 func Render(root fs.FS, renderer chart.Renderer, clusters []*plan.Cluster, list *diag.List) Components {
 	c := Components{rendered: map[string][]object.Node{}, defaults: map[string]source.Span{}}
-	var readings []reading
+	var readings []chartReader
 	var charts []chart.Chart
 	told := map[string]*diag.Diagnostic{}
 	for _, p := range clusters {
 		for i := range p.Components {
-			r := reading{root: root, component: &p.Components[i], list: list, told: told}
+			r := chartReader{root: root, component: &p.Components[i], list: list, told: told}
 			key := cacheKey(r.component, p.Version.V)
 			if _, known := c.rendered[key]; known {
 				continue
@@ -44,7 +44,7 @@ func Render(root fs.FS, renderer chart.Renderer, clusters []*plan.Cluster, list 
 			c.rendered[key] = nil
 			if r.content = r.files(); len(r.content) > 0 {
 				readings, charts = append(readings, r), append(charts, r.chart(r.content, p.Version.V))
-				c.defaults[r.component.Chart.V] = source.Whole(r.file("values.yaml"))
+				c.defaults[r.component.Chart.V] = source.WholeFile(r.file("values.yaml"))
 			}
 		}
 	}
@@ -52,7 +52,7 @@ func Render(root fs.FS, renderer chart.Renderer, clusters []*plan.Cluster, list 
 		return c
 	}
 	if renderer == nil {
-		renderer = none{}
+		renderer = noRenderer{}
 	}
 	for i, rendered := range renderer.Render(charts) {
 		c.rendered[cacheKey(readings[i].component, charts[i].Kubernetes)] = readings[i].objects(rendered)
@@ -60,10 +60,10 @@ func Render(root fs.FS, renderer chart.Renderer, clusters []*plan.Cluster, list 
 	return c
 }
 
-// none is the renderer of a program that has none.
-type none struct{}
+// noRenderer is the renderer of a program that has none.
+type noRenderer struct{}
 
-func (none) Render(charts []chart.Chart) []chart.Rendered {
+func (noRenderer) Render(charts []chart.Chart) []chart.Rendered {
 	rendered := make([]chart.Rendered, len(charts))
 	for i := range rendered {
 		rendered[i].Failed = "this program renders no charts"
@@ -71,8 +71,8 @@ func (none) Render(charts []chart.Chart) []chart.Rendered {
 	return rendered
 }
 
-// Of returns the objects of a component of a cluster, sorted.
-func (c Components) Of(p *plan.Cluster, component *plan.Component) []object.Object {
+// ObjectsOf returns the objects of a component of a cluster, sorted.
+func (c Components) ObjectsOf(p *plan.Cluster, component *plan.Component) []object.Object {
 	place := object.Place{Folder: lower.PlatformFolder, File: component.Release.V, Origin: component.Chart.At}
 	sources := slices.Clone(component.Sources)
 	if at := c.defaults[component.Chart.V]; !at.IsZero() && len(at.File.Data) > 0 {
@@ -87,8 +87,8 @@ func (c Components) Of(p *plan.Cluster, component *plan.Component) []object.Obje
 	return objects
 }
 
-// given says which values a component has from its cluster.
-func given(component *plan.Component) string {
+// clusterValuesText says which values a component has from its cluster.
+func clusterValuesText(component *plan.Component) string {
 	var values []string
 	for _, value := range component.Injected {
 		if value.Alternative == nil {
@@ -103,6 +103,6 @@ func given(component *plan.Component) string {
 
 // cacheKey is all that a rendering depends on, and what is said about it. Values are JSON by construction, so encoding them cannot fail.
 func cacheKey(component *plan.Component, version string) string {
-	key, _ := json.Marshal([]any{component.Chart.V, component.Release.V, component.Namespace.V, version, chart.Values(component.Values), given(component)})
+	key, _ := json.Marshal([]any{component.Chart.V, component.Release.V, component.Namespace.V, version, chart.Values(component.Values), clusterValuesText(component)})
 	return string(key)
 }

@@ -9,8 +9,8 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/source"
 )
 
-// place returns the span of the definition's name.
-func (d *Definition[T]) place() source.Span {
+// nameSpan returns the span of the definition's name.
+func (d *Definition[T]) nameSpan() source.Span {
 	switch spec := any(d.Spec).(type) {
 	case *v1alpha1.HardwareProfile:
 		return d.At(&spec.Metadata.Name)
@@ -118,7 +118,7 @@ func (b *Bundle) namespaces(list *diag.List) {
 				claims[name] = own
 				continue
 			}
-			claims[name] = settle(name, other, own, list)
+			claims[name] = settleNamespaceClaims(name, other, own, list)
 		}
 	}
 }
@@ -129,9 +129,9 @@ type claim struct {
 	at     source.Span
 }
 
-// settle reports two claims to a namespace and returns the one that holds. Which spec was there first is not known: it is not the
+// settleNamespaceClaims reports two claims to a namespace and returns the one that holds. Which spec was there first is not known: it is not the
 // copy that has the namespace's own name.
-func settle(name string, a, b claim, list *diag.List) claim {
+func settleNamespaceClaims(name string, a, b claim, list *diag.List) claim {
 	if b.tenant.Name == name {
 		a, b = b, a
 	}

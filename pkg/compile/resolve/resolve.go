@@ -70,8 +70,8 @@ type Bundle struct {
 	Clusters Index[v1alpha1.Cluster]
 }
 
-// Names indexes documents, which must be in a stable order: of two equal names the first is the one that counts.
-func Names(documents []*decode.Document, list *diag.List) *Bundle {
+// IndexDocuments indexes documents, which must be in a stable order: of two equal names the first is the one that counts.
+func IndexDocuments(documents []*decode.Document, list *diag.List) *Bundle {
 	b := &Bundle{
 		Profiles: Index[v1alpha1.HardwareProfile]{Kind: v1alpha1.HardwareProfileKind},
 		Runtimes: Index[v1alpha1.MPIRuntime]{Kind: v1alpha1.MPIRuntimeKind},
@@ -107,13 +107,13 @@ func (b *Bundle) kindOf(name string) string {
 func (b *Bundle) add(d *decode.Document, list *diag.List) {
 	switch spec := d.Spec.(type) {
 	case *v1alpha1.HardwareProfile:
-		define(&b.Profiles, d, spec, &spec.Metadata.Name, list)
+		addDefinition(&b.Profiles, d, spec, &spec.Metadata.Name, list)
 	case *v1alpha1.MPIRuntime:
-		define(&b.Runtimes, d, spec, &spec.Metadata.Name, list)
+		addDefinition(&b.Runtimes, d, spec, &spec.Metadata.Name, list)
 	case *v1alpha1.Tenant:
-		define(&b.Tenants, d, spec, &spec.Metadata.Name, list)
+		addDefinition(&b.Tenants, d, spec, &spec.Metadata.Name, list)
 	case *v1alpha1.Cluster:
-		define(&b.Clusters, d, spec, &spec.Metadata.Name, list)
+		addDefinition(&b.Clusters, d, spec, &spec.Metadata.Name, list)
 	case *decode.Unknown:
 		b.Profiles.expect(spec.Metadata.Name)
 		b.Runtimes.expect(spec.Metadata.Name)
@@ -134,8 +134,8 @@ func (x *Index[T]) expect(name string) {
 // Incomplete reports whether there may be definitions that nobody could read or name: what is missing may be among them.
 func (x *Index[T]) Incomplete() bool { return len(x.meant) > 0 }
 
-// define leaves a spec without name out: decoding has reported it.
-func define[T any](x *Index[T], d *decode.Document, spec *T, name *string, list *diag.List) {
+// addDefinition leaves a spec without name out: decoding has reported it.
+func addDefinition[T any](x *Index[T], d *decode.Document, spec *T, name *string, list *diag.List) {
 	if *name == "" {
 		x.expect("")
 		return
@@ -152,7 +152,7 @@ func define[T any](x *Index[T], d *decode.Document, spec *T, name *string, list 
 			return // what the name of a spec is that cannot be read is not certain
 		}
 		list.Errorf(diag.DuplicateName, d.At(name), "the %s `%s` is defined twice", x.Kind, *name).
-			Also(first.place(), "also here").Helpf("rename or remove one")
+			Also(first.nameSpan(), "also here").Helpf("rename or remove one")
 		x.duplicates = append(x.duplicates, definition)
 		return
 	}

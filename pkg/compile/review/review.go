@@ -35,9 +35,9 @@ type Result struct {
 // Compared reports whether both sides compile, so that the report says what is different.
 func (r *Result) Compared() bool { return r.compared }
 
-// Of returns what it means to go from one state of a repository to another. Where one of them does not compile, the report has
+// Compare returns what it means to go from one state of a repository to another. Where one of them does not compile, the report has
 // findings only. It returns no error but those of the options' own functions.
-func Of(before, after fs.FS, options Options) (Result, error) {
+func Compare(before, after fs.FS, options Options) (Result, error) {
 	in := semdiff.Input{Unproven: !options.Whole, Today: options.Compile.Today}
 	states, err := compile.Pairs(before, after, options.Compile, func(p compile.Pair) error {
 		in.Units = append(in.Units, semdiff.NewUnit(p.Cluster, p.Name, p.Before, p.After, p.Removed))
@@ -52,15 +52,15 @@ func Of(before, after fs.FS, options Options) (Result, error) {
 	in.Clusters = clustersOf(states.Before, states.After)
 	in.Before, in.After = states.BeforeList, states.AfterList
 	in.WaiversBefore, in.WaiversAfter = waivers(states.BeforeWaivers), waivers(states.AfterWaivers)
-	in.Uncompiled, in.Deciding = states.Unreadable(), deciding(top(options.Before, before), top(options.After, after))
+	in.Uncompiled, in.Deciding = states.Unreadable(), compareDecidingFiles(top(options.Before, before), top(options.After, after))
 	if options.Whole && !states.Unreadable() {
-		if err := prove(&in, &states, before, after, options.Compile); err != nil {
+		if err := proveBoth(&in, &states, before, after, options.Compile); err != nil {
 			return Result{}, err
 		}
 	}
 	report := semdiff.Compare(in)
 	if !options.Whole && !states.Unreadable() && report.Worst() < rule.Notice {
-		if report, err = refused(&in, report, &states, before, after, options.Compile); err != nil {
+		if report, err = refusedReport(&in, report, &states, before, after, options.Compile); err != nil {
 			return Result{}, err
 		}
 	}
@@ -74,21 +74,21 @@ func top(known, otherwise fs.FS) fs.FS {
 	return known
 }
 
-// refused is a report that has nothing to tell, with what check finds where it refuses the state afterwards: then the report is not calm.
-func refused(in *semdiff.Input, calm semdiff.Report, states *compile.States, before, after fs.FS, options compile.Options) (semdiff.Report, error) {
+// refusedReport is a report that has nothing to tell, with what check finds where it refuses the state afterwards: then the report is not calm.
+func refusedReport(in *semdiff.Input, calm semdiff.Report, states *compile.States, before, after fs.FS, options compile.Options) (semdiff.Report, error) {
 	list, err := compile.Stream(after, options, func(compile.Unit) error { return nil })
 	if err != nil || list.Errors() == 0 {
 		return calm, err
 	}
-	if err := prove(in, states, before, after, options); err != nil {
+	if err := proveBoth(in, states, before, after, options); err != nil {
 		return calm, err
 	}
 	in.Unproven = false
 	return semdiff.Compare(*in), nil
 }
 
-// prove proves both states. Where rules refuse one, nothing is proven of either: what could not be asked of both is not compared.
-func prove(in *semdiff.Input, states *compile.States, before, after fs.FS, options compile.Options) (err error) {
+// proveBoth proves both states. Where rules refuse one, nothing is proven of either: what could not be asked of both is not compared.
+func proveBoth(in *semdiff.Input, states *compile.States, before, after fs.FS, options compile.Options) (err error) {
 	all := true
 	for _, side := range []struct {
 		root  fs.FS

@@ -102,7 +102,7 @@ func reviewed(t *testing.T, after fstest.MapFS, whole bool) review.Result {
 	if !schema.Available() {
 		t.Skip("SKIPPED: this build has no schemas: run `make schemas`")
 	}
-	result, err := review.Of(repository, after, review.Options{Compile: compile.Options{Today: "2026-11-21"}, Whole: whole})
+	result, err := review.Compare(repository, after, review.Options{Compile: compile.Options{Today: "2026-11-21"}, Whole: whole})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -202,7 +202,7 @@ func TestRunOut(t *testing.T) {
 	expired := with(repository, fstest.MapFS{"tenants/vision.yaml": file(tenant + strings.Replace(waiving, "2027", "2026", 1))})
 	renewed := with(repository, fstest.MapFS{"tenants/vision.yaml": file(tenant + waiving)})
 	for _, whole := range []bool{false, true} {
-		r, err := review.Of(expired, renewed, review.Options{Compile: compile.Options{Today: "2026-11-21"}, Whole: whole})
+		r, err := review.Compare(expired, renewed, review.Options{Compile: compile.Options{Today: "2026-11-21"}, Whole: whole})
 		if err != nil || !r.Compared() || len(r.Findings.Waivers) != 1 || r.Findings.Waivers[0].How != group.WaiverExtended {
 			t.Errorf("whole %t: %v, compared %t, waivers: %+v", whole, err, r.Compared(), r.Findings.Waivers)
 		}
@@ -266,7 +266,7 @@ func TestAcceptedEnforcement(t *testing.T) {
 		}
 	}
 	later := with(accepted, fstest.MapFS{"tenants/vision.yaml": file(strings.Replace(string(repository["tenants/vision.yaml"].Data), "pods: 20", "pods: 21", 1))})
-	r, err := review.Of(accepted, later, review.Options{Compile: compile.Options{Today: "2026-11-21"}})
+	r, err := review.Compare(accepted, later, review.Options{Compile: compile.Options{Today: "2026-11-21"}})
 	if err != nil || !r.Compared() || len(r.Entries) != 1 {
 		t.Errorf("both sides accept it: %v, compared %t, entries: %+v", err, r.Compared(), r.Entries)
 	}
@@ -298,7 +298,7 @@ func TestSpecsOfOneCluster(t *testing.T) {
 	both := with(repository, fstest.MapFS{"overlays/edge/cluster.yaml": file(cluster)})
 	other := with(both, fstest.MapFS{"overlays/edge/cluster.yaml": file(strings.Replace(cluster, ", 172.30.0.0/16", "", 1))})
 	for name, want := range map[string]int{"lab": 0, "edge": 1, "": 1} {
-		r, err := review.Of(both, other, review.Options{Compile: compile.Options{Today: "2026-11-21", Cluster: name}})
+		r, err := review.Compare(both, other, review.Options{Compile: compile.Options{Today: "2026-11-21", Cluster: name}})
 		if err != nil || len(r.Entries) != want {
 			t.Errorf("cluster %q: %v, %d entries, want %d", name, err, len(r.Entries), want)
 		}
@@ -341,7 +341,7 @@ func TestDeciding(t *testing.T) {
 			"review.html": file(text),
 		})
 	}
-	r, err := review.Of(before, after, review.Options{Compile: compile.Options{Today: "2026-11-21"}})
+	r, err := review.Compare(before, after, review.Options{Compile: compile.Options{Today: "2026-11-21"}})
 	want := []group.DecidingFile{{Path: ".gitlab-ci.yml", How: "changed"}, {Path: ".tekton/deep/run.yaml", How: "added"}, {Path: "docs/CODEOWNERS", How: "removed"}, {Path: "hack/check.sh", How: "changed"}, {Path: "tools/review.bash", How: "changed"}}
 	if err != nil || !slices.Equal(r.Findings.Deciding, want) || strings.HasPrefix(r.Verdict, "Nothing changes") {
 		t.Errorf("%v, %+v: %s", err, r.Findings.Deciding, r.Verdict)

@@ -64,15 +64,15 @@ func (c *check) same(a, b *object.Node, s *node) bool {
 		return equal(a, b)
 	}
 	for _, key := range s.Keys {
-		if !equal(c.keyed(a, key, s), c.keyed(b, key, s)) {
+		if !equal(c.valueOrDefault(a, key, s), c.valueOrDefault(b, key, s)) {
 			return false
 		}
 	}
 	return true
 }
 
-// keyed returns the value of a key, which may be a default.
-func (c *check) keyed(item *object.Node, key string, s *node) *object.Node {
+// valueOrDefault returns the value of a key, which may be a default.
+func (c *check) valueOrDefault(item *object.Node, key string, s *node) *object.Node {
 	if value := item.Get(key); value != nil {
 		return value
 	}
@@ -91,7 +91,7 @@ func (c *check) identity(item *object.Node, s *node) string {
 		write(&text, item)
 	}
 	for _, key := range s.Keys {
-		write(&text, c.keyed(item, key, s))
+		write(&text, c.valueOrDefault(item, key, s))
 	}
 	return text.String()
 }

@@ -24,7 +24,7 @@ func Find(files []*source.File, list *diag.List) {
 			continue
 		}
 		for number := 1; number <= 1+bytes.Count(file.Data, []byte("\n")); number++ {
-			if what, at := inLine(file.Line(number)); what != "" {
+			if what, at := secretInLine(file.Line(number)); what != "" {
 				column := utf8.RuneCountInString(file.Line(number)[:at]) + 1
 				report(list, file.Token(number, column, 1), what)
 			}
@@ -40,11 +40,11 @@ func report(list *diag.List, at source.Span, what string) {
 			return
 		}
 	}
-	Report(list, at, what)
+	ReportKind(list, at, what)
 }
 
-// Report reports a secret of a kind, such as `a private key`.
-func Report(list *diag.List, at source.Span, what string) {
+// ReportKind reports a secret of a kind, such as `a private key`.
+func ReportKind(list *diag.List, at source.Span, what string) {
 	*list.Errorf(diag.SecretInSpec, at, "") = finding(at, what)
 }
 
@@ -66,16 +66,16 @@ func suspicious(data []byte) bool {
 	return signs().in(data) || bytes.Contains(data, []byte("://")) && bytes.IndexByte(data, '@') >= 0
 }
 
-// sought are texts that are looked for all at once: a repository has thousands of files, and there are some dozen texts.
-type sought struct {
+// textSearcher are texts that are looked for all at once: a repository has thousands of files, and there are some dozen texts.
+type textSearcher struct {
 	// pairs has a bit for each pair of bytes with which a text begins, texts those that begin with a byte.
 	pairs [1 << 16 / 64]uint64
 	texts [256][]string
 }
 
 // signs are the hints and the prefixes of the shapes.
-var signs = sync.OnceValue(func() *sought {
-	s := &sought{}
+var signs = sync.OnceValue(func() *textSearcher {
+	s := &textSearcher{}
 	for _, hint := range hints {
 		s.add(hint)
 	}
@@ -88,13 +88,13 @@ var signs = sync.OnceValue(func() *sought {
 func pairOf(a, b byte) int { return int(a)<<8 | int(b) }
 
 // add adds a text of at least two bytes.
-func (s *sought) add(text string) {
+func (s *textSearcher) add(text string) {
 	pair := pairOf(text[0], text[1])
 	s.pairs[pair/64] |= 1 << (pair % 64)
 	s.texts[text[0]] = append(s.texts[text[0]], text)
 }
 
-func (s *sought) in(data []byte) bool {
+func (s *textSearcher) in(data []byte) bool {
 	for i := 0; i+1 < len(data); i++ {
 		pair := pairOf(data[i], data[i+1])
 		if s.pairs[pair/64]&(1<<(pair%64)) != 0 && s.at(data[i:]) {
@@ -104,7 +104,7 @@ func (s *sought) in(data []byte) bool {
 	return false
 }
 
-func (s *sought) at(data []byte) bool {
+func (s *textSearcher) at(data []byte) bool {
 	for _, text := range s.texts[data[0]] {
 		if len(data) >= len(text) && string(data[:len(text)]) == text {
 			return true
@@ -113,8 +113,8 @@ func (s *sought) at(data []byte) bool {
 	return false
 }
 
-// shape is how the tokens of a provider look: a prefix and at least some characters of an alphabet.
-type shape struct {
+// tokenShape is how the tokens of a provider look: a prefix and at least some characters of an alphabet.
+type tokenShape struct {
 	prefix   string
 	least    int
 	alphabet string
@@ -127,7 +127,7 @@ const (
 	alnumURL = alnum + "_-"
 )
 
-var shapes = []shape{
+var shapes = []tokenShape{
 	{"AKIA", 16, upper + "0123456789", "an access key of AWS"},
 	{"ASIA", 16, upper + "0123456789", "an access key of AWS"},
 	{"AIza", 35, alnumURL, "an API key of Google Cloud"},
@@ -146,8 +146,8 @@ var shapes = []shape{
 	{"eyJhdXRocyI6", 8, alnum + "+/=", "credentials of a registry"},
 }
 
-// inLine returns what secret a line has and where it begins, in bytes, or "".
-func inLine(line string) (what string, at int) {
+// secretInLine returns what secret a line has and where it begins, in bytes, or "".
+func secretInLine(line string) (what string, at int) {
 	if at := privateKey(line); at >= 0 {
 		return "a private key", at
 	}
@@ -162,7 +162,7 @@ func inLine(line string) (what string, at int) {
 	if at := userInfo(line); at >= 0 {
 		return "a password in a URL", at
 	}
-	return named(line)
+	return findNamedValue(line)
 }
 
 // privateKey finds the header of a PEM block.
@@ -182,7 +182,7 @@ func privateKey(line string) int {
 }
 
 // find returns where a token of the shape begins, or -1. Keys that end in EXAMPLE are those of AWS's own documentation.
-func (s *shape) find(line string) int {
+func (s *tokenShape) find(line string) int {
 	for from := 0; ; {
 		i := strings.Index(line[from:], s.prefix)
 		if i < 0 {
@@ -201,7 +201,7 @@ func (s *shape) find(line string) int {
 
 // webToken finds a JSON Web Token: three parts in base64, of which two begin as `{"` does.
 func webToken(line string) int {
-	header := shape{prefix: "eyJ", least: 10, alphabet: alnumURL + "."}
+	header := tokenShape{prefix: "eyJ", least: 10, alphabet: alnumURL + "."}
 	at := header.find(line)
 	if at < 0 || !strings.Contains(line[at:], ".eyJ") {
 		return -1
@@ -230,8 +230,8 @@ func userInfo(line string) int {
 // words are the last parts of keys whose value is a secret.
 var words = []string{"password", "passwd", "passphrase", "secretkey", "secretaccesskey", "clientsecret", "apikey", "authtoken", "accesstoken", "privatekey", "dockerconfigjson"}
 
-// named finds `password: value` and `password=value`, outside of comments.
-func named(line string) (string, int) {
+// findNamedValue finds `password: value` and `password=value`, outside of comments.
+func findNamedValue(line string) (string, int) {
 	text := line
 	if i := strings.Index(text, " #"); i >= 0 {
 		text = text[:i]
@@ -291,9 +291,9 @@ func IsVariable(name string) bool {
 	return IsName(name)
 }
 
-// Known reports whether a value looks like a secret by itself, so that Find reports it.
-func Known(value string) bool {
-	what, _ := inLine(value)
+// LooksSecret reports whether a value looks like a secret by itself, so that Find reports it.
+func LooksSecret(value string) bool {
+	what, _ := secretInLine(value)
 	return what != ""
 }
 

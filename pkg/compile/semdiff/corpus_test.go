@@ -289,7 +289,7 @@ func unitsOf(files fstest.MapFS) (map[string][]object.Object, *diag.List) {
 func waiversOf(files fstest.MapFS) []group.Waiver {
 	plans, _ := compile.Plans(files, compile.Options{Today: today, Charts: helm.Renderer{}})
 	var all []group.Waiver
-	for _, w := range waive.Of(plans, today).All() {
+	for _, w := range waive.WaiversOf(plans, today).All() {
 		all = append(all, group.Waiver{Owner: w.Owner, Code: w.Code.V, About: w.About.V, Reason: w.Reason.V, Until: w.Expires.V, At: w.Code.At})
 	}
 	return all

@@ -116,8 +116,8 @@ type Span struct {
 	Length int
 }
 
-// Whole returns the span that means a file as a whole.
-func Whole(f *File) Span { return Span{File: f} }
+// WholeFile returns the span that means a file as a whole.
+func WholeFile(f *File) Span { return Span{File: f} }
 
 // IsZero reports whether the span is nowhere.
 func (s Span) IsZero() bool { return s.File == nil }

@@ -50,8 +50,8 @@ type waiver struct {
 	used, refused, byCluster bool
 }
 
-// Of returns the waivers of plans. Today is a day as 2026-11-21; on "" none has expired.
-func Of(plans []*plan.Cluster, today string) *Waivers {
+// WaiversOf returns the waivers of plans. Today is a day as 2026-11-21; on "" none has expired.
+func WaiversOf(plans []*plan.Cluster, today string) *Waivers {
 	w := &Waivers{today: today, known: map[identity]bool{}}
 	for _, c := range plans {
 		w.add("cluster "+c.Name.V, c, c.Waivers)

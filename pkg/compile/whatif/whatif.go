@@ -25,7 +25,7 @@ type Cluster struct {
 	Profiles []capacity.ProfileCapacity `json:"profiles"`
 	Tenants  []capacity.TenantCapacity  `json:"tenants"`
 	// Quotas are what quotas promise of each resource.
-	Quotas []capacity.Promise `json:"quotas"`
+	Quotas []capacity.QuotaPromise `json:"quotas"`
 }
 
 // Answer is what becomes of one cluster.
@@ -58,7 +58,7 @@ type Shrink struct {
 func Table(clusters []*plan.Cluster) []Cluster {
 	result := make([]Cluster, len(clusters))
 	for i, c := range clusters {
-		result[i], _ = examine(c)
+		result[i], _ = compileCapacity(c)
 	}
 	return result
 }
@@ -79,8 +79,8 @@ func Ask(clusters []*plan.Cluster, change Change) ([]Answer, error) {
 
 func answer(c *plan.Cluster, change Change) Answer {
 	changed := change.apply(c)
-	before, known := examine(c)
-	after, found := examine(changed)
+	before, known := compileCapacity(c)
+	after, found := compileCapacity(changed)
 	a := Answer{Before: &before, After: &after, Fits: true, Why: []Finding{}, Shrinks: []Shrink{}}
 	refused := 0
 	for _, d := range found {
@@ -115,13 +115,13 @@ func (a *Answer) add(f Finding) {
 func (a *Answer) quotas() {
 	for _, after := range a.After.Quotas {
 		if after.Over && !a.After.Queues && !slices.Contains(a.Before.Quotas, after) {
-			a.add(Finding{diag.Overcommitted, diag.Warning, fmt.Sprintf("`%s` has %s %s, and quotas%s would promise %s", a.After.Name, after.Has, after.Resource, a.already(after.Resource), after.Promised)})
+			a.add(Finding{diag.Overcommitted, diag.Warning, fmt.Sprintf("`%s` has %s %s, and quotas%s would promise %s", a.After.Name, after.Has, after.Resource, a.reportOverPromised(after.Resource), after.Promised)})
 		}
 	}
 }
 
-// already says of a resource that it is promised too often without the change: then nothing fits before something is taken back.
-func (a *Answer) already(resource string) string {
+// reportOverPromised says of a resource that it is promised too often without the change: then nothing fits before something is taken back.
+func (a *Answer) reportOverPromised(resource string) string {
 	for _, before := range a.Before.Quotas {
 		if before.Resource == resource && before.Over {
 			return fmt.Sprintf(" promise %s already, too much without the change, and", before.Promised)
@@ -141,20 +141,20 @@ func (a *Answer) shrinks() {
 	}
 }
 
-// examine compiles what decides about capacity, and judges it.
-func examine(c *plan.Cluster) (Cluster, []*diag.Diagnostic) {
+// compileCapacity compiles what decides about capacity, and judges it.
+func compileCapacity(c *plan.Cluster) (Cluster, []*diag.Diagnostic) {
 	list := &diag.List{}
 	check.Cluster(c, list)
-	facts := []capacity.Facts{capacity.Of(lower.Platform(c)), capacity.Of(lower.Runtimes(c, list))}
+	facts := []capacity.Facts{capacity.FactsOf(lower.Platform(c)), capacity.FactsOf(lower.Runtimes(c, list))}
 	for _, t := range c.Tenants {
-		facts = append(facts, capacity.Of(lower.Tenant(c, t, list)))
+		facts = append(facts, capacity.FactsOf(lower.Tenant(c, t, list)))
 	}
 	capacity.Prove(c, facts, list)
 	result := Cluster{Name: c.Name.V, Queues: c.Queueing != nil, Tenants: []capacity.TenantCapacity{}}
 	stocks, rooms := capacity.Summarize(c, facts)
 	result.Profiles = append([]capacity.ProfileCapacity{}, stocks...)
 	result.Tenants = append(result.Tenants, rooms...)
-	result.Quotas = append([]capacity.Promise{}, capacity.Promises(c, facts)...)
+	result.Quotas = append([]capacity.QuotaPromise{}, capacity.Promises(c, facts)...)
 	return result, list.Sorted()
 }
 

@@ -46,12 +46,12 @@ func TestTable(t *testing.T) {
 			{Tenant: "vision", Cohort: "research", Profile: "cpu", Guaranteed: 2, Busy: 2, Most: 4},
 			{Tenant: "vision", Cohort: "research", Profile: "gpu", Guaranteed: 4, Busy: 5, Most: 8},
 		},
-		Quotas: []capacity.Promise{},
+		Quotas: []capacity.QuotaPromise{},
 	}
 	if diff := cmp.Diff(wantQueues, table[1]); diff != "" {
 		t.Errorf("queues (-want +got):\n%s", diff)
 	}
-	wantQuotas := []capacity.Promise{
+	wantQuotas := []capacity.QuotaPromise{
 		{Resource: "cpu", Has: "2096", Promised: "2k"}, {Resource: "memory", Has: "18384Gi", Promised: "20Ti", Over: true}, {Resource: "nvidia.com/gpu", Has: "80", Promised: "64"},
 	}
 	if diff := cmp.Diff(wantQuotas, table[0].Quotas); diff != "" {

@@ -138,11 +138,11 @@ func (r Run) world(f *facts) {
 			nodes, slots = &made.World.Nodes, &made.World.SlotsPerNode
 		}
 	}
-	f.set("nodes", number(nodes))
-	f.set("slots", number(slots))
+	f.set("nodes", countOrRuntimes(nodes))
+	f.set("slots", countOrRuntimes(slots))
 }
 
-func number(n *int32) string {
+func countOrRuntimes(n *int32) string {
 	if n == nil {
 		return "the runtime's"
 	}

@@ -43,17 +43,17 @@ type Input struct {
 func Read(file *source.File) Input {
 	var in Input
 	if file.Err != nil {
-		in.problem(source.Whole(file), "%s", source.Reason(file.Err))
+		in.problem(source.WholeFile(file), "%s", source.Reason(file.Err))
 		return in
 	}
 	if !utf8.Valid(file.Data) {
-		in.problem(source.Whole(file), "the file is not UTF-8 text")
+		in.problem(source.WholeFile(file), "the file is not UTF-8 text")
 		return in
 	}
 	var reader syntax.Reader
 	documents, err := reader.YAML(file)
 	if err != nil {
-		at := source.Whole(file)
+		at := source.WholeFile(file)
 		if located, ok := err.(*syntax.Error); ok { //nolint:errorlint // the reader returns it as it is
 			at, err = located.At, fmt.Errorf("%s", located.Message)
 		}

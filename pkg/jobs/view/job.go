@@ -108,8 +108,8 @@ type Progress struct {
 	Updated          metav1.Time      `json:"updated,omitzero"`
 }
 
-// Of returns what a job is.
-func Of(o Objects) Job {
+// JobOf returns what a job is.
+func JobOf(o Objects) Job {
 	s := newSubject(o)
 	j := Job{
 		Name: o.TrainJob.Name, Namespace: o.TrainJob.Namespace, UID: o.TrainJob.UID, User: o.TrainJob.Annotations[UserAnnotation],

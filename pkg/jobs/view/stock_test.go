@@ -31,7 +31,7 @@ func stock(edit func(*corev1.Pod)) Objects {
 
 // TestStock: of a job that no mpi-controller looks after is said what its pods show, and that nobody knows more.
 func TestStock(t *testing.T) {
-	waits := Of(stock(func(pod *corev1.Pod) {
+	waits := JobOf(stock(func(pod *corev1.Pod) {
 		pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable, Message: "0/2 nodes are available"}}
 	}))
 	if waits.Phase != phase.Scheduling || waits.Cause == nil || waits.Cause.Reason != diagnose.Unschedulable || waits.Cause.Source != FromPods {
@@ -40,7 +40,7 @@ func TestStock(t *testing.T) {
 	if len(waits.Unknown) == 0 || !strings.Contains(waits.Unknown[0].Why, "no mpi-controller") {
 		t.Errorf("it does not say what it cannot know: %v", waits.Unknown)
 	}
-	runs := Of(stock(func(pod *corev1.Pod) {
+	runs := JobOf(stock(func(pod *corev1.Pod) {
 		pod.Spec.NodeName = "m"
 		pod.Status.Phase = corev1.PodRunning
 		pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
@@ -77,7 +77,7 @@ func TestFromJobs(t *testing.T) {
 		if c.reason != "" {
 			trainJob.Status.Conditions = append(trainJob.Status.Conditions, metav1.Condition{Type: "PodsReady", Status: metav1.ConditionFalse, Reason: c.reason, Message: "no"})
 		}
-		j := Of(Objects{Now: now, TrainJob: trainJob, Jobs: []batchv1.Job{made(mpi.LauncherJob, c.ready), made(mpi.NodeJob, c.ready)}})
+		j := JobOf(Objects{Now: now, TrainJob: trainJob, Jobs: []batchv1.Job{made(mpi.LauncherJob, c.ready), made(mpi.NodeJob, c.ready)}})
 		if j.Phase != c.want || j.Pods == nil || j.Pods.Ready != int(2*c.ready) || j.Pods.Want != 4 || j.Executor != Controller {
 			t.Errorf("%s: %s with %+v, run by %s, want %s", name, j.Phase, j.Pods, j.Executor, c.want)
 		}
@@ -90,11 +90,11 @@ func TestQueueAndProgress(t *testing.T) {
 	trainJob.Spec.Suspend = ptr.To(true)
 	trainJob.Status.TrainerStatus = &trainer.TrainerStatus{ProgressPercentage: ptr.To[int32](42)}
 	o := Objects{Now: now, TrainJob: trainJob, Workloads: []kueue.Workload{{Job: "job", Queue: "lockstep", Created: now.Add(-time.Hour)}}}
-	if j := Of(o); j.Phase != phase.Queued || !strings.HasPrefix(j.Queue.Text, "waits in queue `lockstep`") || j.Columns(now).Progress != "42%" {
+	if j := JobOf(o); j.Phase != phase.Queued || !strings.HasPrefix(j.Queue.Text, "waits in queue `lockstep`") || j.Columns(now).Progress != "42%" {
 		t.Errorf("it is %s in %+v, at %s", j.Phase, j.Queue, j.Columns(now).Progress)
 	}
 	trainJob.Status.Conditions = []metav1.Condition{{Type: trainer.TrainJobSuspended, Status: metav1.ConditionTrue, Reason: "Suspended", Message: "TrainJob is suspended; waits in queue `lockstep` at position 2 of more than 20: no room"}}
-	if j := Of(o); j.Queue.Position != 2 || j.Queue.Length != 20 || j.Columns(now).Queue != "lockstep #2" {
+	if j := JobOf(o); j.Queue.Position != 2 || j.Queue.Length != 20 || j.Columns(now).Queue != "lockstep #2" {
 		t.Errorf("it stands at %+v", j.Queue)
 	}
 }

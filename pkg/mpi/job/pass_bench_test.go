@@ -39,6 +39,6 @@ func BenchmarkPass(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		status.Of(f, decision, nil)
+		status.StatusOf(f, decision, nil)
 	}
 }

@@ -57,7 +57,7 @@ type vectorShown struct {
 var collected map[string]vector
 
 func seen(v vectorObjects, now time.Time) view.Job {
-	return view.Of(view.Objects{Now: now, TrainJob: v.TrainJob, Runtime: v.Runtime, JobSet: v.JobSet, Pods: v.Pods, PodsRead: true})
+	return view.JobOf(view.Objects{Now: now, TrainJob: v.TrainJob, Runtime: v.Runtime, JobSet: v.JobSet, Pods: v.Pods, PodsRead: true})
 }
 
 // shown compares what surfaces show of a job that has come to rest with what the controller knows and says of it.

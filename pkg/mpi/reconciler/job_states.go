@@ -68,7 +68,7 @@ func (s jobStates) Collect(series chan<- prometheus.Metric) {
 	now := s.clock.now()
 	for i := range jobs.Items {
 		trainJob := &jobs.Items[i]
-		tellState(series, view.Of(view.Objects{Now: now, TrainJob: trainJob, JobSet: made[client.ObjectKeyFromObject(trainJob)]}))
+		tellState(series, view.JobOf(view.Objects{Now: now, TrainJob: trainJob, JobSet: made[client.ObjectKeyFromObject(trainJob)]}))
 	}
 }
 

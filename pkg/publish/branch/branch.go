@@ -70,8 +70,8 @@ var (
 	errMoved = errors.New("somebody else moved the branch at the same time")
 )
 
-// place is where a branch lives.
-type place interface {
+// storage is where a branch lives.
+type storage interface {
 	// tip returns the commit that the branch is at, whose objects are then in the repository; zero where there is no branch.
 	tip(ctx context.Context) (plumbing.Hash, error)
 	// advance moves the branch; the error is errMoved where it is not at from any more.
@@ -82,7 +82,7 @@ type place interface {
 type Branch struct {
 	name  string
 	git   *git.Repository
-	place place
+	place storage
 }
 
 // attempts is how often publishing begins again because somebody else was faster.

@@ -61,7 +61,7 @@ type Place struct {
 // In returns the place as a span of a file.
 func (p Place) In(file *source.File) source.Span {
 	if p.Line == 0 {
-		return source.Whole(file)
+		return source.WholeFile(file)
 	}
 	return source.Span{File: file, Line: int(p.Line), Column: int(p.Column), Length: int(p.Length)}
 }

@@ -89,7 +89,7 @@ func linked(number int, r diag.Related) string {
 	return fmt.Sprintf("[%s](%d)", text, number)
 }
 
-func (b *builder) physical(span source.Span) Physical { return At(b.places.Of(span), b.locate) }
+func (b *builder) physical(span source.Span) Physical { return At(b.places.PlaceOf(span), b.locate) }
 
 // At is a place, whose path locate turns into a URI.
 func At(place diag.Place, locate func(string) string) Physical {

@@ -18,7 +18,7 @@ func findings() *diag.List {
 	file := source.NewFile("tenants/a b.yaml", []byte("clusters: [lokal]\nruntimes: [mpl]\n"))
 	list := &diag.List{}
 	list.Errorf(diag.NoCluster, source.Span{}, "there is no Cluster spec")
-	list.Warnf(diag.NothingRead, source.Whole(file), "the file holds no spec")
+	list.Warnf(diag.NothingRead, source.WholeFile(file), "the file holds no spec")
 	list.Errorf(diag.DanglingReference, file.Token(1, 12, 5), "there is no Cluster `lokal`").Suggest("lokal", []string{"local"})
 	list.Errorf(diag.DanglingReference, file.Token(2, 12, 3), "there is no MPIRuntime `mpl`").
 		Also(file.Token(1, 1, 8), "clusters here").Also(source.Span{}, "nowhere").Notef("a fact").Helpf("an action")

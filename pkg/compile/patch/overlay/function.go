@@ -46,7 +46,7 @@ func (r *reader) function(entry, named *object.Node) {
 		return
 	}
 	r.overlay.functions = r.functions
-	s := step{what: "the function", at: source.Whole(file), target: target.From.At, selects: selects, function: &function{file: file, calls: r.functions}}
+	s := step{what: "the function", at: source.WholeFile(file), target: target.From.At, selects: selects, function: &function{file: file, calls: r.functions}}
 	r.route(s, target, &object.Node{})
 }
 
@@ -69,7 +69,7 @@ func (f *function) apply(objects []object.Object, list *diag.List) (map[object.I
 		}
 		root, err := fromJSON([]byte(f.last.Documents[0].JSON))
 		if err != nil || f.last.Documents[0].Path != "" {
-			list.Errorf(diag.PatchFails, source.Whole(f.file), "the function does not return an object for %s", o.ID).
+			list.Errorf(diag.PatchFails, source.WholeFile(f.file), "the function does not return an object for %s", o.ID).
 				Helpf("return the object that is passed, changed, or `null` to remove it")
 			return nil, false
 		}
@@ -127,5 +127,5 @@ func (f *function) place(path []segment) source.Span {
 	if at, found := f.last.Place(keys); found {
 		return at.Span(f.file)
 	}
-	return source.Whole(f.file)
+	return source.WholeFile(f.file)
 }

@@ -61,7 +61,7 @@ func TestFunctionRemoves(t *testing.T) {
 	if len(objects) != 1 || objects[0].ID.Name != "b" {
 		t.Errorf("left are %d objects", len(objects))
 	}
-	if at := effects.Removed().Of("Deployment", "web", "a"); at.Path() != "overlays/a/f.jsonnet" {
+	if at := effects.Removed().SpanOf("Deployment", "web", "a"); at.Path() != "overlays/a/f.jsonnet" {
 		t.Errorf("removed at %s", at)
 	}
 }

@@ -11,7 +11,7 @@
 // changes nothing a warning (Judge). Whatever would rename objects is refused, because others refer to them by name.
 //
 // Patches whose target is a spec (group lockstep.dev) change the specs of this cluster before they are decoded (specs.go); what is plain
-// in them takes no build of kustomize (merge.go).
+// in them takes no build of kustomize (apply_to_spec.go).
 package overlay
 
 import (
@@ -49,7 +49,7 @@ func Read(root fs.FS, folder string, evaluator jsonnet.Evaluator, list *diag.Lis
 	for _, other := range []string{"kustomization.yml", "Kustomization"} {
 		if _, err := fs.Stat(root, path.Join(folder, other)); err == nil {
 			file := source.NewFile(path.Join(folder, other), nil)
-			list.Errorf(diag.PatchFile, source.Whole(file), "the file is not read because of its name").Helpf("rename it to `%s`", FileName)
+			list.Errorf(diag.PatchFile, source.WholeFile(file), "the file is not read because of its name").Helpf("rename it to `%s`", FileName)
 		}
 	}
 	name := path.Join(folder, FileName)

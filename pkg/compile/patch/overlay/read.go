@@ -74,14 +74,14 @@ var refused = map[string]string{
 
 // read reads the kustomization.
 func (r *reader) read(name string) {
-	file := r.load(name, source.Whole(source.NewFile(name, nil)))
+	file := r.load(name, source.WholeFile(source.NewFile(name, nil)))
 	if file == nil {
 		return
 	}
 	roots := r.documents(file, file)
 	if len(roots) != 1 || roots[0].Kind != object.MapNode {
 		if r.list.Errors() == 0 {
-			r.list.Errorf(diag.PatchFile, source.Whole(file), "a kustomization must be one mapping")
+			r.list.Errorf(diag.PatchFile, source.WholeFile(file), "a kustomization must be one mapping")
 		}
 		return
 	}

@@ -96,7 +96,7 @@ func (s *step) output(input []object.Object, list *diag.List) (map[object.ID]obj
 		return s.function.apply(input, list)
 	}
 	if len(input) == 1 {
-		if root, ok := s.direct(&input[0]); ok {
+		if root, ok := s.applyToSpec(&input[0]); ok {
 			return map[object.ID]object.Node{root.ID(): root}, true
 		}
 	}
@@ -109,7 +109,7 @@ func (s *step) output(input []object.Object, list *diag.List) (map[object.ID]obj
 
 // carry gives an object its new content, and reports whether that differs.
 func (s *step) carry(o *object.Object, root object.Node) bool {
-	c := carrier{step: s}
+	c := originCarrier{step: s}
 	c.carry(&o.Root, o.Rule, &root, nil)
 	o.Root = root
 	o.Patched.Changed = o.Patched.Changed || c.changed
@@ -187,12 +187,12 @@ func (s *step) fail(err error, list *diag.List) {
 	if i := strings.Index(message, "trouble configuring builtin"); i > 0 {
 		message = message[i:]
 	}
-	at := s.blamed(message)
+	at := s.operationSpan(message)
 	list.Errorf(diag.PatchFails, at, "%s cannot be applied: %s", s.what, message)
 }
 
-// blamed returns the place of the operation that a message is about: the one whose path it names, best with what it does.
-func (s *step) blamed(message string) source.Span {
+// operationSpan returns the place of the operation that a message is about: the one whose path it names, best with what it does.
+func (s *step) operationSpan(message string) source.Span {
 	at, surely := s.at, false
 	for i := range s.patch.Children {
 		name, path := s.patch.Children[i].Get("op"), s.patch.Children[i].Get("path")

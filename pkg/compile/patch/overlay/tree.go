@@ -28,7 +28,7 @@ func (m *mistake) Error() string { return m.message }
 // or the one that quotes it. Roots are the same documents as syntax.
 func documents(text, shown *source.File) (result []object.Node, roots []*syntax.Node, err error) {
 	if !utf8.Valid(text.Data) {
-		return nil, nil, &mistake{at: source.Whole(shown), message: "the file is not UTF-8"}
+		return nil, nil, &mistake{at: source.WholeFile(shown), message: "the file is not UTF-8"}
 	}
 	var reader syntax.Reader
 	roots, err = reader.YAML(text)
@@ -39,7 +39,7 @@ func documents(text, shown *source.File) (result []object.Node, roots []*syntax.
 		at.File = shown
 		return nil, nil, &mistake{at: at, message: wrong.Message}
 	case err != nil:
-		return nil, nil, &mistake{at: source.Whole(shown), message: err.Error()}
+		return nil, nil, &mistake{at: source.WholeFile(shown), message: err.Error()}
 	}
 	t := tree{file: shown, left: maxValues}
 	for _, root := range roots {

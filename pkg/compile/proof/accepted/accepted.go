@@ -33,8 +33,8 @@ type Server struct {
 	schemas *schema.Schemas
 }
 
-// Of returns the API server of a cluster. It reports what cannot be proven there.
-func (s *Servers) Of(cluster *plan.Cluster, list *diag.List) *Server {
+// ServerOf returns the API server of a cluster. It reports what cannot be proven there.
+func (s *Servers) ServerOf(cluster *plan.Cluster, list *diag.List) *Server {
 	minor, found := nearest(cluster.Minor, schema.Minors())
 	switch {
 	case !found:
@@ -101,10 +101,10 @@ func (s *Server) Prove(objects []object.Object, list *diag.List) {
 		for _, p := range s.schemas.Check(&o.Root) {
 			switch {
 			case p.Unknown:
-				unknown(o, list)
+				reportUnknownKind(o, list)
 				continue
 			case p.Unserved:
-				unserved(o, p.Message, list)
+				reportUnservedVersion(o, p.Message, list)
 				continue
 			}
 			from := cause(cmp.Or(p.From, o.Rule), o)
@@ -113,8 +113,8 @@ func (s *Server) Prove(objects []object.Object, list *diag.List) {
 	}
 }
 
-// unknown reports an object of ours whose kind has no schema: one that a rule of the compiler makes, and no chart or file.
-func unknown(o *object.Object, list *diag.List) {
+// reportUnknownKind reports an object of ours whose kind has no schema: one that a rule of the compiler makes, and no chart or file.
+func reportUnknownKind(o *object.Object, list *diag.List) {
 	if o.Rule != nil && o.Rule.Kind != origin.Constant {
 		return
 	}
@@ -122,8 +122,8 @@ func unknown(o *object.Object, list *diag.List) {
 		Helpf("%s", ourMistake)
 }
 
-// unserved reports an object that no API server of the version takes, at the line that says its kind.
-func unserved(o *object.Object, why string, list *diag.List) {
+// reportUnservedVersion reports an object that no API server of the version takes, at the line that says its kind.
+func reportUnservedVersion(o *object.Object, why string, list *diag.List) {
 	at := o.Origin
 	if kind := o.Root.Get("kind"); kind != nil && kind.From != nil && !kind.From.At.IsZero() {
 		at = kind.From.At
@@ -161,8 +161,8 @@ func place(from *origin.Origin, o *object.Object) source.Span {
 
 const ourMistake = "it is a mistake in the compiler: please report it with the spec"
 
-// ofOverlay reports whether a file holds objects that an overlay adds, as opposed to a spec.
-func ofOverlay(name string) bool {
+// isFromOverlay reports whether a file holds objects that an overlay adds, as opposed to a spec.
+func isFromOverlay(name string) bool {
 	return strings.HasPrefix(name, "overlays/") && !strings.HasPrefix(path.Base(name), "cluster.")
 }
 
@@ -175,7 +175,7 @@ func remedy(from *origin.Origin) string {
 		return "correct the patch"
 	case from.Kind == origin.Rendered:
 		return "correct the chart or the values that are given to it"
-	case from.Kind == origin.Written && ofOverlay(from.At.Path()):
+	case from.Kind == origin.Written && isFromOverlay(from.At.Path()):
 		return "correct the object"
 	case from.Kind == origin.Written:
 		return "write another value; that the compiler did not refuse it earlier is a mistake in it: please report it"

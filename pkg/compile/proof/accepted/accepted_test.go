@@ -36,7 +36,7 @@ func server(t *testing.T, minor int) *accepted.Server {
 	t.Helper()
 	needsSchemas(t)
 	list, servers := &diag.List{}, &accepted.Servers{}
-	s := servers.Of(&plan.Cluster{Minor: minor}, list)
+	s := servers.ServerOf(&plan.Cluster{Minor: minor}, list)
 	if list.Len() > 0 {
 		t.Fatalf("no schemas of 1.%d: %s", minor, list.Sorted()[0].Message)
 	}
@@ -148,7 +148,7 @@ func TestVersions(t *testing.T) {
 		40: "there are no schemas of Kubernetes 1.40: the objects were checked against those of 1.36",
 	} {
 		list, servers := &diag.List{}, &accepted.Servers{}
-		if servers.Of(&plan.Cluster{Minor: minor}, list) == nil {
+		if servers.ServerOf(&plan.Cluster{Minor: minor}, list) == nil {
 			t.Errorf("1.%d: nothing is checked", minor)
 		}
 		got := ""

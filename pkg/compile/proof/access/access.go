@@ -9,7 +9,7 @@
 //
 // The flow is Of, unit by unit, Add, cluster by cluster, and Prove. The closure is that of Kubernetes' RBAC
 // (https://kubernetes.io/docs/reference/access-authn-authz/rbac/): rules add up, ClusterRoles aggregate by labels, a binding in a
-// namespace holds there. What roles promise is written down here a second time, in promise.go: a mistake in package lower is one that
+// namespace holds there. What roles promise is written down here a second time, in expected_rights.go: a mistake in package lower is one that
 // both would have to make. What is decided elsewhere (admission policies, OpenShift's projects) only takes away, and is not looked at.
 package access
 
@@ -33,8 +33,8 @@ type Facts struct {
 	accounts []Subject
 }
 
-// Again returns the facts for another cluster that has the same objects. They share what a cluster does not change.
-func (f Facts) Again() Facts {
+// ForOtherCluster returns the facts for another cluster that has the same objects. They share what a cluster does not change.
+func (f Facts) ForOtherCluster() Facts {
 	roles := make([]*role, len(f.roles))
 	for i, r := range f.roles {
 		another := *r
@@ -110,8 +110,8 @@ type binding struct {
 	rendered bool
 }
 
-// Of returns the facts of objects.
-func Of(objects []object.Object) Facts {
+// FactsOf returns the facts of objects.
+func FactsOf(objects []object.Object) Facts {
 	var f Facts
 	for i := range objects {
 		o := &objects[i]

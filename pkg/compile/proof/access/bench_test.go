@@ -23,7 +23,7 @@ func BenchmarkAccess1000Tenants(b *testing.B) {
 	for b.Loop() {
 		list, c := &diag.List{}, &access.Cluster{}
 		for _, unit := range units {
-			c.Add(access.Of(unit))
+			c.Add(access.FactsOf(unit))
 		}
 		if held := c.Prove(s.Plan, list); list.Errors() > 0 || len(held) < 10_000 {
 			b.Fatalf("%d errors, %d holders", list.Errors(), len(held))

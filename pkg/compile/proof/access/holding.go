@@ -49,7 +49,7 @@ func (c *Cluster) Holdings() []Holding {
 		key := strings.Join(list[i].Roles, " ") + " in " + strconv.FormatBool(list[i].Namespace == "")
 		rights, known := sets[key]
 		if !known {
-			rights = c.together(given[i])
+			rights = c.rightsOfBindings(given[i])
 			sets[key] = rights
 		}
 		list[i].Rights = rights
@@ -58,8 +58,8 @@ func (c *Cluster) Holdings() []Holding {
 	return list
 }
 
-// together is what bindings allow.
-func (c *Cluster) together(bindings []*binding) []Right {
+// rightsOfBindings is what bindings allow.
+func (c *Cluster) rightsOfBindings(bindings []*binding) []Right {
 	var rights []Right
 	for _, b := range bindings {
 		rights = append(rights, c.allowed(b)...)

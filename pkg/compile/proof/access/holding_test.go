@@ -25,7 +25,7 @@ func TestHoldings(t *testing.T) {
 		if err := sigsyaml.Unmarshal([]byte("apiVersion: rbac.authorization.k8s.io/v1\n"+text), &content); err != nil {
 			t.Fatal(err)
 		}
-		c.Add(access.Of([]object.Object{object.New(object.FromValue("", content, nil), object.Place{}, nil)}))
+		c.Add(access.FactsOf([]object.Object{object.New(object.FromValue("", content, nil), object.Place{}, nil)}))
 	}
 	got := map[string][]string{}
 	for _, h := range c.Holdings() {
@@ -122,7 +122,7 @@ func TestAgain(t *testing.T) {
 		if err := sigsyaml.Unmarshal([]byte("apiVersion: rbac.authorization.k8s.io/v1\n"+text), &content); err != nil {
 			t.Fatal(err)
 		}
-		return access.Of([]object.Object{object.New(object.FromValue("", content, nil), object.Place{}, nil)})
+		return access.FactsOf([]object.Object{object.New(object.FromValue("", content, nil), object.Place{}, nil)})
 	}
 	all := of("kind: ClusterRole\nmetadata: {name: all-of-it}\naggregationRule: {clusterRoleSelectors: [{matchLabels: {part: \"yes\"}}]}")
 	bound := of("kind: RoleBinding\nmetadata: {name: one, namespace: a}\nroleRef: {kind: ClusterRole, name: all-of-it}\nsubjects: [{kind: Group, name: g}]")
@@ -131,7 +131,7 @@ func TestAgain(t *testing.T) {
 	for _, f := range []access.Facts{part, all, bound} {
 		with.Add(f)
 	}
-	for _, f := range []access.Facts{all.Again(), bound.Again()} {
+	for _, f := range []access.Facts{all.ForOtherCluster(), bound.ForOtherCluster()} {
 		without.Add(f)
 	}
 	if got, other := with.Holdings(), without.Holdings(); len(got) != 1 || len(got[0].Rights) != 1 || len(other) != 1 || len(other[0].Rights) != 0 {

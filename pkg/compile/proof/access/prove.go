@@ -71,7 +71,7 @@ func (c *Cluster) Prove(p *plan.Cluster, list *diag.List) []Held {
 	for i := range r.held {
 		r.judge(&r.held[i])
 	}
-	r.promisesKept()
+	r.checkExpectedRights()
 	r.aggregations()
 	return r.result()
 }
@@ -115,7 +115,7 @@ func (r *proof) hold() {
 			case known != nil && !known.bad:
 				r.give(holder{subject, b.namespace}, known.number, b.places[j], b.name)
 			case r.unknown(b, subject):
-				r.list.Errorf(diag.AccessNotProvable, first(r.removed.Of(b.role.kind(), b.role.namespace, b.role.name), b.places[j]), "the binding `%s` gives the role `%s` to %s, and what that role allows is not known", b.name, b.role.name, subject)
+				r.list.Errorf(diag.AccessNotProvable, first(r.removed.SpanOf(b.role.kind(), b.role.namespace, b.role.name), b.places[j]), "the binding `%s` gives the role `%s` to %s, and what that role allows is not known", b.name, b.role.name, subject)
 			}
 			r.controllerAlone(b, subject, b.places[j])
 		}
@@ -208,15 +208,15 @@ func (r *proof) judge(h *holding) {
 	case owner != nil && r.applier(h.Subject, owner):
 		r.judgeApplier(h, has)
 	case owner != nil && h.Kind == serviceAccount && h.Namespace == h.namespace:
-		r.atMost(h, has, accounts(r.plan, h.Name))
+		r.checkAtMost(h, has, accountRights(r.plan, h.Name))
 	case owner != nil && h.Kind == group && r.people[h.Name][owner] != 0:
-		r.atMost(h, has, r.promise(r.people[h.Name][owner]))
+		r.checkAtMost(h, has, r.promise(r.people[h.Name][owner]))
 	case owner != nil:
-		r.stranger(h, owner)
+		r.reportOutsider(h, owner)
 	case r.ofTenants(h.Subject) && h.namespace == "" && h.Kind == group:
-		r.atMost(h, has, catalog())
+		r.checkAtMost(h, has, catalogRights())
 	case r.ofTenants(h.Subject) || r.appliesSomewhere(h.Subject):
-		r.atMost(h, has, nil)
+		r.checkAtMost(h, has, nil)
 	case h.namespace == "" && slices.ContainsFunc(h.roles, func(number int) bool { return strings.HasPrefix(r.byNumber[number].name, "lockstep-") }):
 		r.list.Errorf(diag.StrangerBound, h.grants[0].at, "the binding `%s` gives a role of tenants to the %s, whom no tenant names", h.grants[0].by, h.Subject)
 	default:
@@ -226,7 +226,7 @@ func (r *proof) judge(h *holding) {
 
 func (r *proof) promise(of class) []Right {
 	if _, known := r.promised[of]; !known {
-		r.promised[of] = promise(r.plan, of)
+		r.promised[of] = expectedRights(r.plan, of)
 	}
 	return r.promised[of]
 }
@@ -254,7 +254,7 @@ func (r *proof) rights(h *holding) []Right {
 	return set
 }
 
-func (r *proof) atMost(h *holding, has, allowed []Right) {
+func (r *proof) checkAtMost(h *holding, has, allowed []Right) {
 	extra := Beyond(has, allowed)
 	if len(extra) == 0 {
 		return
@@ -318,7 +318,7 @@ func place(namespace string) string {
 	return "the namespace `" + namespace + "`"
 }
 
-func (r *proof) stranger(h *holding, owner *plan.Tenant) {
+func (r *proof) reportOutsider(h *holding, owner *plan.Tenant) {
 	d := r.list.Errorf(diag.StrangerBound, h.grants[0].at, "the binding `%s` gives rights in the namespace `%s` to the %s, whom the tenant `%s` does not name",
 		h.grants[0].by, h.namespace, h.Subject, owner.Name.V)
 	r.concerning(h.namespace, d)
@@ -338,21 +338,21 @@ func (r *proof) judgeApplier(h *holding, has []Right) {
 
 func applies(verb string) bool { return slices.Contains(reads, verb) || slices.Contains(changes, verb) }
 
-// promisesKept reports people who lack what their role promises.
-func (r *proof) promisesKept() {
-	readers := catalog()
+// checkExpectedRights reports people who lack what their role promises.
+func (r *proof) checkExpectedRights() {
+	readers := catalogRights()
 	for _, t := range r.plan.Tenants {
 		for _, name := range t.GroupsOfRoles() {
 			of := r.people[name.V][t]
 			for i := range t.Namespaces {
-				r.keeps(holder{Subject{group, "", name.V}, t.Namespaces[i].V}, name.At, r.promise(of))
+				r.keepsRights(holder{Subject{group, "", name.V}, t.Namespaces[i].V}, name.At, r.promise(of))
 			}
-			r.keeps(holder{Subject{group, "", name.V}, ""}, name.At, readers)
+			r.keepsRights(holder{Subject{group, "", name.V}, ""}, name.At, readers)
 		}
 	}
 }
 
-func (r *proof) keeps(h holder, at source.Span, promised []Right) {
+func (r *proof) keepsRights(h holder, at source.Span, promised []Right) {
 	var has []Right
 	if i, known := r.index[h]; known {
 		has = r.rights(&r.held[i])
@@ -381,9 +381,9 @@ func (r *proof) cause(h holder) source.Span {
 		}
 	}
 	if h.namespace == "" {
-		return first(r.removed.Of("ClusterRoleBinding", "", ""), r.removed.Of("ClusterRole", "", ""))
+		return first(r.removed.SpanOf("ClusterRoleBinding", "", ""), r.removed.SpanOf("ClusterRole", "", ""))
 	}
-	return first(r.removed.Of("RoleBinding", h.namespace, ""), r.removed.Of("ClusterRole", "", ""))
+	return first(r.removed.SpanOf("RoleBinding", h.namespace, ""), r.removed.SpanOf("ClusterRole", "", ""))
 }
 
 // aggregations reports roles that add to view, edit or admin of the platform what is banned for tenants.
@@ -399,14 +399,14 @@ func (r *proof) aggregations() {
 		if !adds || own.platform {
 			continue
 		}
-		if right, why := r.tooMuch(own); why != "" {
+		if right, why := r.aggregatesTooMuch(own); why != "" {
 			r.list.Errorf(diag.AggregatesTooMuch, own.at, "the ClusterRole `%s` adds `%s` to a role of the platform", own.name, right).Notef("%s", why)
 		}
 	}
 }
 
-// tooMuch returns a right that a role must not add to the platform's. The compiler's own add what viewers and editors have at most.
-func (r *proof) tooMuch(own *role) (Right, string) {
+// aggregatesTooMuch returns a right that a role must not add to the platform's. The compiler's own add what viewers and editors have at most.
+func (r *proof) aggregatesTooMuch(own *role) (Right, string) {
 	for _, right := range own.rights {
 		if why := bans.reason(right); why != "" {
 			return right, why

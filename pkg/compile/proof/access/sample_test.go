@@ -89,7 +89,7 @@ func addFolder(files fstest.MapFS, folder, name string) error {
 // prove runs the proof over objects of a sample.
 func prove(s prooftest.Sample, objects []object.Object) ([]*diag.Diagnostic, []access.Held) {
 	list, c := &diag.List{}, &access.Cluster{}
-	c.Add(access.Of(objects))
+	c.Add(access.FactsOf(objects))
 	held := c.Prove(s.Plan, list)
 	return list.Sorted(), held
 }

@@ -103,8 +103,8 @@ type topology struct {
 	patch  source.Span
 }
 
-// Of returns the facts of the objects of a unit.
-func Of(objects []object.Object) Facts {
+// FactsOf returns the facts of the objects of a unit.
+func FactsOf(objects []object.Object) Facts {
 	var f Facts
 	for i := range objects {
 		f.add(&objects[i])
@@ -127,14 +127,14 @@ func (f *Facts) add(o *object.Object) {
 	case "ResourceQuota":
 		hard := r.at("spec", "hard")
 		scoped := o.Root.At("spec", "scopes") != nil || o.Root.At("spec", "scopeSelector") != nil
-		f.quotas = append(f.quotas, namespaceQuota{o.ID.Namespace, hard.amounts(), scoped, r.at("metadata", "namespace").place(), o.Patch(o.Root.Get("spec"))})
+		f.quotas = append(f.quotas, namespaceQuota{o.ID.Namespace, hard.amounts(), scoped, r.at("metadata", "namespace").span(), o.Patch(o.Root.Get("spec"))})
 	case "LimitRange":
 		f.limits = append(f.limits, limitRangesOf(o, r)...)
 	case "PersistentVolumeClaim":
 		f.claims = append(f.claims, claimOf(o.ID, r))
 	case "WorkloadPriorityClass":
 		value, _ := strconv.ParseInt(r.text("value"), 10, 64)
-		f.priorities = append(f.priorities, priority{o.ID.Name, r.text("description"), value, r.at("value").place(), o.Patch(&o.Root)})
+		f.priorities = append(f.priorities, priority{o.ID.Name, r.text("description"), value, r.at("value").span(), o.Patch(&o.Root)})
 	}
 }
 
@@ -151,7 +151,7 @@ func limitRangesOf(o *object.Object, r reader) []limitRange {
 	for _, item := range r.at("spec", "limits").items() {
 		if item.text("type") == "Container" {
 			result = append(result, limitRange{
-				namespace: o.ID.Namespace, at: item.place(), patch: o.Patch(o.Root.Get("spec")),
+				namespace: o.ID.Namespace, at: item.span(), patch: o.Patch(o.Root.Get("spec")),
 				most: item.at("max").amounts(), standard: item.at("default").amounts(), standardAsked: item.at("defaultRequest").amounts(),
 			})
 		}
@@ -163,7 +163,7 @@ func claimOf(id object.ID, r reader) claim {
 	annotations := r.at("metadata", "annotations")
 	kept := annotations.text("argocd.argoproj.io/sync-options") == "Prune=false,Delete=false" && annotations.text("kustomize.toolkit.fluxcd.io/prune") == "disabled"
 	size, _ := r.at("spec", "resources", "requests").amounts().get("storage")
-	return claim{namespace: id.Namespace, name: id.Name, size: size, kept: kept, at: r.at("metadata", "name").place()}
+	return claim{namespace: id.Namespace, name: id.Name, size: size, kept: kept, at: r.at("metadata", "name").span()}
 }
 
 // reader walks through an object and knows the origin of where it is. The reader of what is not there has no node.
@@ -194,8 +194,8 @@ func (r reader) text(path ...string) string {
 	return ""
 }
 
-// place returns where the value is decided.
-func (r reader) place() source.Span {
+// span returns where the value is decided.
+func (r reader) span() source.Span {
 	if r.from == nil {
 		return source.Span{}
 	}
@@ -236,15 +236,15 @@ func parse(name, text string) int64 {
 	if err != nil {
 		return 0
 	}
-	return bounded(q, isCPU(name))
+	return boundedAmount(q, isCPU(name))
 }
 
 func isCPU(name string) bool {
 	return name == string(corev1.ResourceCPU) || name == "requests.cpu" || name == "limits.cpu"
 }
 
-// show returns an amount as people write it.
-func show(name string, value int64) string {
+// amountText returns an amount as people write it.
+func amountText(name string, value int64) string {
 	if isCPU(name) {
 		return resource.NewMilliQuantity(value, resource.DecimalSI).String()
 	}

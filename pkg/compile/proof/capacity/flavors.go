@@ -26,7 +26,7 @@ func (p *proof) checkFlavors() {
 		if !slices.Equal(f.labels, p.machineLabels(profile)) {
 			p.reportFlavor(profile, f.patch, "is for machines with other labels")
 		}
-		if !slices.EqualFunc(f.taints, keptOff(profile), func(taint toleration, t corev1.Toleration) bool { return isFor(t, taint) }) {
+		if !slices.EqualFunc(f.taints, taintTolerations(profile), func(taint toleration, t corev1.Toleration) bool { return isFor(t, taint) }) {
 			p.reportFlavor(profile, f.patch, "has other taints than the profile tolerates")
 		}
 		p.checkTopologyLevels(profile, f)
@@ -49,12 +49,12 @@ func (p *proof) machineLabels(profile *plan.Profile) []label {
 	return labels
 }
 
-// keptOff are the tolerations of a profile that are for a taint which keeps pods off, each key and effect once.
-func keptOff(profile *plan.Profile) []corev1.Toleration {
+// taintTolerations are the tolerations of a profile that are for a taint which keeps pods off, each key and effect once.
+func taintTolerations(profile *plan.Profile) []corev1.Toleration {
 	var result []corev1.Toleration
 	for _, t := range profile.Tolerations {
 		again := slices.ContainsFunc(result, func(r corev1.Toleration) bool {
-			return r.Key == t.V.Key && (r.Effect == t.V.Effect || strict(r.Effect) == strict(t.V.Effect))
+			return r.Key == t.V.Key && (r.Effect == t.V.Effect || strictestEffect(r.Effect) == strictestEffect(t.V.Effect))
 		})
 		if t.V.Key != "" && t.V.Effect != corev1.TaintEffectPreferNoSchedule && !again {
 			result = append(result, t.V)
@@ -63,8 +63,8 @@ func keptOff(profile *plan.Profile) []corev1.Toleration {
 	return result
 }
 
-// strict is the effect of the taint that a toleration of all effects is for.
-func strict(effect corev1.TaintEffect) corev1.TaintEffect {
+// strictestEffect is the effect of the taint that a toleration of all effects is for.
+func strictestEffect(effect corev1.TaintEffect) corev1.TaintEffect {
 	if effect == "" {
 		return corev1.TaintEffectNoSchedule
 	}
@@ -72,7 +72,7 @@ func strict(effect corev1.TaintEffect) corev1.TaintEffect {
 }
 
 func isFor(t corev1.Toleration, taint toleration) bool {
-	return taint.key == t.Key && taint.value == t.Value && taint.effect == string(strict(t.Effect))
+	return taint.key == t.Key && taint.value == t.Value && taint.effect == string(strictestEffect(t.Effect))
 }
 
 func (p *proof) checkTopologyLevels(profile *plan.Profile, f *flavor) {

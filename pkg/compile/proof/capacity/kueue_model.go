@@ -77,7 +77,7 @@ func (m *kueueModel) subtreeQuota(q *queue, flavor, resource string, depth int) 
 	}
 	for _, member := range m.members[q.name] {
 		whole := m.subtreeQuota(member, flavor, resource, depth+1)
-		total = sum(total, whole-member.localQuota(flavor, resource, whole))
+		total = addBounded(total, whole-member.localQuota(flavor, resource, whole))
 	}
 	return total
 }
@@ -103,9 +103,9 @@ func (m *kueueModel) potentialAvailableAt(q *queue, flavor, resource string, dep
 	whole := m.subtreeQuota(q, flavor, resource, 0)
 	value := whole
 	if parent := m.cohorts[q.parent]; parent != nil && depth <= maxDepth {
-		value = sum(q.localQuota(flavor, resource, whole), m.potentialAvailableAt(parent, flavor, resource, depth+1))
+		value = addBounded(q.localQuota(flavor, resource, whole), m.potentialAvailableAt(parent, flavor, resource, depth+1))
 		if borrow := q.quotaOf(flavor, resource).borrow; borrow != nil {
-			value = min(value, sum(whole, *borrow))
+			value = min(value, addBounded(whole, *borrow))
 		}
 	}
 	q.potentials = append(q.potentials, flavorQuantity{flavor, resource, value})
@@ -231,9 +231,9 @@ func (m *kueueModel) charge(q *queue, set *podSet, pods int64, used *flavorQuant
 // chargeFlavor charges a pod set to a flavor if there can ever be enough of it.
 func (m *kueueModel) chargeFlavor(q *queue, flavor string, set *podSet, pods int64, used *flavorQuantities) refusal {
 	for _, request := range set.requests {
-		wanted, most := times(request.value, pods), m.potentialAvailable(q, flavor, request.name)
+		wanted, most := multiplyBounded(request.value, pods), m.potentialAvailable(q, flavor, request.name)
 		if before := used.get(flavor, request.name); before != nil {
-			wanted = sum(wanted, before.value)
+			wanted = addBounded(wanted, before.value)
 		}
 		if wanted > most {
 			return refusal{short: request.name, flavor: flavor, wanted: wanted, most: most}
@@ -241,10 +241,10 @@ func (m *kueueModel) chargeFlavor(q *queue, flavor string, set *podSet, pods int
 	}
 	for _, request := range set.requests {
 		if before := used.get(flavor, request.name); before != nil {
-			before.value = sum(before.value, times(request.value, pods))
+			before.value = addBounded(before.value, multiplyBounded(request.value, pods))
 			continue
 		}
-		*used = append(*used, flavorQuantity{flavor, request.name, times(request.value, pods)})
+		*used = append(*used, flavorQuantity{flavor, request.name, multiplyBounded(request.value, pods)})
 	}
 	return refusal{}
 }

@@ -45,7 +45,7 @@ func compile(t testing.TB, files fstest.MapFS) []cluster {
 	t.Helper()
 	list := &diag.List{}
 	var result []cluster
-	for _, p := range plan.Clusters(resolve.Names(decode.Loader{Root: files}.Load(source.Find(files), list), list), "", list) {
+	for _, p := range plan.Clusters(resolve.IndexDocuments(decode.Loader{Root: files}.Load(source.Find(files), list), list), "", list) {
 		check.Cluster(p, list)
 		c := cluster{plan: p, units: [][]object.Object{lower.Platform(p), lower.Runtimes(p, list)}}
 		for _, tenant := range p.Tenants {
@@ -72,7 +72,7 @@ func (c *cluster) prove() []*diag.Diagnostic {
 func (c *cluster) facts() []capacity.Facts {
 	facts := make([]capacity.Facts, len(c.units))
 	for i, objects := range c.units {
-		facts[i] = capacity.Of(objects)
+		facts[i] = capacity.FactsOf(objects)
 	}
 	return facts
 }

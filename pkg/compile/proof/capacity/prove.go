@@ -32,7 +32,7 @@ func Prove(c *plan.Cluster, facts []Facts, list *diag.List) {
 }
 
 func newProof(c *plan.Cluster, facts []Facts, list *diag.List) *proof {
-	p := &proof{c: c, list: list, kueueModel: newKueueModel(facts), runtimes: map[string]*runtime{}, namespaces: map[string]*namespace{}, causes: map[cause]*known{}}
+	p := &proof{c: c, list: list, kueueModel: newKueueModel(facts), runtimes: map[string]*runtime{}, namespaces: map[string]*namespace{}, causes: map[cause]*knownFinding{}}
 	for i := range facts {
 		p.read(&facts[i])
 	}
@@ -53,7 +53,7 @@ type proof struct {
 	// units are what one machine of a profile counts for.
 	units map[string]amounts
 	// causes are findings that several runtimes may share.
-	causes map[cause]*known
+	causes map[cause]*knownFinding
 }
 
 // namespace is what is known of one namespace.
@@ -114,7 +114,7 @@ func (p *proof) machineUnits() map[string]amounts {
 	for _, m := range p.c.Capacity {
 		var unit amounts
 		for _, offer := range m.Profile.Offers() {
-			unit = append(unit, amount{name: offer.Name, value: counted(offer.Name, offer.V), from: &offer.Origin})
+			unit = append(unit, amount{name: offer.Name, value: countedMachines(offer.Name, offer.V), from: &offer.Origin})
 		}
 		units[m.Profile.Name] = unit
 	}
@@ -123,8 +123,8 @@ func (p *proof) machineUnits() map[string]amounts {
 		if !found || r.runsRanks {
 			continue
 		}
-		both := plus(r.node.requests, r.launcher.requests, 1)
-		units[r.profile] = atLeast(unit, slices.DeleteFunc(both, func(a amount) bool { return unit.value(a.name) == 0 }))
+		both := addAmounts(r.node.requests, r.launcher.requests, 1)
+		units[r.profile] = maxAmounts(unit, slices.DeleteFunc(both, func(a amount) bool { return unit.value(a.name) == 0 }))
 	}
 	return units
 }
@@ -166,7 +166,7 @@ func quoted(names []string) string { return "`" + strings.Join(names, "`, `") + 
 
 // checkNamespaces proves what no other tenant changes.
 func (p *proof) checkNamespaces(t *plan.Tenant) {
-	spec := granted(t)
+	spec := grantedAmounts(t)
 	for i := range t.Namespaces {
 		n := p.namespace(t.Namespaces[i].V)
 		p.checkLimited(&t.Namespaces[i], n)

@@ -54,7 +54,7 @@ func (r *runtime) nodePods(nodes int64) int64 {
 }
 
 func runtimeOf(id object.ID, o reader) runtime {
-	r := runtime{name: id.Name, namespace: id.Namespace, at: o.at("metadata", "name").place()}
+	r := runtime{name: id.Name, namespace: id.Namespace, at: o.at("metadata", "name").span()}
 	r.profile = o.text("metadata", "labels", "lockstep.dev/profile")
 	r.runsRanks = o.text("spec", "mlPolicy", "mpi", "runLauncherAsNode") == "true"
 	most := o.at("metadata", "annotations", "lockstep.dev/max-nodes")
@@ -92,12 +92,12 @@ func podSetOf(name string, template reader) podSet {
 	for _, item := range spec.at("containers").items() {
 		c := containerOf(item)
 		set.containers = append(set.containers, c)
-		set.requests = plus(set.requests, c.requests, 1)
+		set.requests = addAmounts(set.requests, c.requests, 1)
 	}
 	for _, item := range spec.at("initContainers").items() {
 		c := containerOf(item)
 		set.containers = append(set.containers, c)
-		set.requests = atLeast(set.requests, c.requests)
+		set.requests = maxAmounts(set.requests, c.requests)
 	}
 	return set
 }
@@ -107,39 +107,39 @@ func containerOf(item reader) container {
 	c := container{name: item.text("name"), requests: item.at("resources", "requests").amounts(), limits: item.at("resources", "limits").amounts()}
 	for _, limit := range c.limits {
 		if _, found := c.requests.get(limit.name); !found {
-			c.requests = plus(c.requests, amounts{limit}, 1)
+			c.requests = addAmounts(c.requests, amounts{limit}, 1)
 		}
 	}
 	return c
 }
 
-// plus returns a sum; neither argument is changed.
-func plus(whole, part amounts, n int64) amounts {
+// addAmounts returns a sum; neither argument is changed.
+func addAmounts(whole, part amounts, n int64) amounts {
 	whole = slices.Clone(whole)
 	for _, p := range part {
 		i, found := slices.BinarySearchFunc(whole, p.name, func(a amount, name string) int { return strings.Compare(a.name, name) })
 		if !found {
 			whole = slices.Insert(whole, i, amount{name: p.name, from: p.from})
 		}
-		whole[i].value = sum(whole[i].value, times(p.value, n))
+		whole[i].value = addBounded(whole[i].value, multiplyBounded(p.value, n))
 	}
 	return whole
 }
 
-// atLeast returns the larger amount of each resource.
-func atLeast(a, b amounts) amounts {
+// maxAmounts returns the larger amount of each resource.
+func maxAmounts(a, b amounts) amounts {
 	missing := make(amounts, 0, len(b))
 	for _, least := range b {
 		if have := a.value(least.name); have < least.value {
 			missing = append(missing, amount{name: least.name, value: least.value - have, from: least.from})
 		}
 	}
-	return plus(a, missing, 1)
+	return addAmounts(a, missing, 1)
 }
 
 // job returns what a job with a number of nodes takes, pods included.
 func (r *runtime) job(nodes int64) amounts {
 	pods := r.nodePods(nodes)
-	total := plus(r.launcher.requests, r.node.requests, pods)
-	return plus(total, amounts{{name: "pods", value: pods + 1}}, 1)
+	total := addAmounts(r.launcher.requests, r.node.requests, pods)
+	return addAmounts(total, amounts{{name: "pods", value: pods + 1}}, 1)
 }

@@ -71,12 +71,12 @@ func (p *proof) profileCapacity(m *plan.Machines) ProfileCapacity {
 	for _, q := range p.all {
 		machines := q.quotaOf(name, one.name).nominal / one.value
 		if q.cohort {
-			s.Cohorts = sum(s.Cohorts, machines)
+			s.Cohorts = addBounded(s.Cohorts, machines)
 		} else {
-			s.Guaranteed = sum(s.Guaranteed, machines)
+			s.Guaranteed = addBounded(s.Guaranteed, machines)
 		}
 	}
-	left := s.Machines - sum(s.Guaranteed, s.Cohorts)
+	left := s.Machines - addBounded(s.Guaranteed, s.Cohorts)
 	s.Free, s.Over = max(0, left), max(0, -left)
 	return s
 }
@@ -132,8 +132,8 @@ func mayBorrow(f *flavorQuota) bool {
 	return false
 }
 
-// Promise is what quotas, without queues, promise of a resource.
-type Promise struct {
+// QuotaPromise is what quotas, without queues, promise of a resource.
+type QuotaPromise struct {
 	Resource string `json:"resource"`
 	Has      string `json:"has"`
 	Promised string `json:"promised"`
@@ -142,27 +142,27 @@ type Promise struct {
 
 // Promises compares what the ResourceQuotas of all tenants promise with what the machines of a cluster offer, sorted by resource. It
 // is empty where nobody said what machines there are, or no quota counts what pods request.
-func Promises(c *plan.Cluster, facts []Facts) []Promise {
+func Promises(c *plan.Cluster, facts []Facts) []QuotaPromise {
 	var has, promised amounts
 	for i := range c.Capacity {
 		m := &c.Capacity[i]
 		for _, offer := range m.Profile.Offers() {
-			has = plus(has, amounts{{name: offer.Name, value: counted(offer.Name, offer.V)}}, int64(m.Nodes.V))
+			has = addAmounts(has, amounts{{name: offer.Name, value: countedMachines(offer.Name, offer.V)}}, int64(m.Nodes.V))
 		}
 	}
 	for i := range facts {
 		for _, quota := range facts[i].quotas {
 			for _, hard := range quota.hard {
 				if name, isRequest := strings.CutPrefix(hard.name, "requests."); isRequest {
-					promised = plus(promised, amounts{{name: name, value: hard.value}}, 1)
+					promised = addAmounts(promised, amounts{{name: name, value: hard.value}}, 1)
 				}
 			}
 		}
 	}
-	var result []Promise
+	var result []QuotaPromise
 	for _, p := range promised {
 		if offered, found := has.get(p.name); found {
-			result = append(result, Promise{p.name, show(p.name, offered.value), show(p.name, p.value), p.value > offered.value})
+			result = append(result, QuotaPromise{p.name, amountText(p.name, offered.value), amountText(p.name, p.value), p.value > offered.value})
 		}
 	}
 	return result

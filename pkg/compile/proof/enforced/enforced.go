@@ -29,8 +29,8 @@ import (
 const (
 	admission = "admissionregistration.k8s.io"
 	openShift = "security.openshift.io"
-	// managedBy marks what is compiled: an admission policy keeps people from changing it.
-	managedBy = "app.kubernetes.io/managed-by"
+	// managedByLabel marks what is compiled: an admission policy keeps people from changing it.
+	managedByLabel = "app.kubernetes.io/managed-by"
 )
 
 // Prove reports what patches weakened in the objects of a unit that were lowered for a cluster, and runtimes whose pods nobody admits.
@@ -42,7 +42,7 @@ func Prove(c *plan.Cluster, lowered, emitted []object.Object, removed object.Rem
 	}
 	for i := range emitted {
 		now := &emitted[i]
-		if was := p.before[now.ID]; was != nil && !untouched(was, now) {
+		if was := p.before[now.ID]; was != nil && !isUntouched(was, now) {
 			p.compare(was, now)
 			p.admitted(now)
 		}
@@ -50,7 +50,7 @@ func Prove(c *plan.Cluster, lowered, emitted []object.Object, removed object.Rem
 	}
 	for i := range lowered {
 		if id := lowered[i].ID; p.before[id] != nil && enforces(id) {
-			list.Errorf(diag.EnforcementWeakened, place(removed[id], &lowered[i]), "a patch removes %s: %s", id, loses[id.Kind]).
+			list.Errorf(diag.EnforcementWeakened, place(removed[id], &lowered[i]), "a patch removes %s: %s", id, whatIsLost[id.Kind]).
 				Helpf("remove the patch, or write a waiver into the spec of the cluster")
 		}
 	}
@@ -63,8 +63,8 @@ type proof struct {
 	before map[object.ID]*object.Object
 }
 
-// untouched says that a patch cannot have changed an object: it still has the values that were lowered.
-func untouched(was, now *object.Object) bool {
+// isUntouched says that a patch cannot have changed an object: it still has the values that were lowered.
+func isUntouched(was, now *object.Object) bool {
 	a, b := was.Root.Children, now.Root.Children
 	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
 }
@@ -74,8 +74,8 @@ func enforces(id object.ID) bool {
 	return id.Group == admission || id.Group == openShift && id.Kind == "SecurityContextConstraints"
 }
 
-// loses says what goes with an object of a kind.
-var loses = map[string]string{
+// whatIsLost says what goes with an object of a kind.
+var whatIsLost = map[string]string{
 	"ValidatingAdmissionPolicy":        "the API server no longer refuses what it is for",
 	"ValidatingAdmissionPolicyBinding": "without it the policy of that name does nothing",
 	"SecurityContextConstraints":       "what pods of jobs may do to their machine is decided by others",
@@ -83,29 +83,29 @@ var loses = map[string]string{
 
 // compare reports each kept part of an object that is not as it was.
 func (p *proof) compare(was, now *object.Object) {
-	for _, path := range kept(was, now) {
+	for _, path := range keptPaths(was, now) {
 		where, different := difference(was.Root.At(path...), now.Root.At(path...))
 		if different {
 			path = append(path, where...)
-			p.list.Errorf(diag.EnforcementWeakened, place(now.Patch(now.Root.At(path...)), now), "a patch changes `%s` of %s: %s", object.Spell(path), now.ID, why(now.ID)).
+			p.list.Errorf(diag.EnforcementWeakened, place(now.Patch(now.Root.At(path...)), now), "a patch changes `%s` of %s: %s", object.Spell(path), now.ID, whyEnforced(now.ID)).
 				Helpf("change the spec that it follows from, remove the patch, or write a waiver into the spec of the cluster")
 		}
 	}
 }
 
-// wiring is what the objects of a GitOps engine say about where objects come from and with whose rights they are applied.
-var wiring = map[string][][]string{
+// wiringPaths is what the objects of a GitOps engine say about where objects come from and with whose rights they are applied.
+var wiringPaths = map[string][][]string{
 	"Kustomization": {{"spec", "serviceAccountName"}, {"spec", "sourceRef"}, {"spec", "path"}},
 	"GitRepository": {{"spec", "url"}, {"spec", "ref"}},
 	"AppProject":    {{"spec"}},
 	"Application":   {{"spec", "project"}, {"spec", "source"}, {"spec", "destination"}},
 }
 
-// kept returns the paths below which an object must stay as it was lowered.
-func kept(was, now *object.Object) [][]string {
+// keptPaths returns the paths below which an object must stay as it was lowered.
+func keptPaths(was, now *object.Object) [][]string {
 	var paths [][]string
 	entries := func(path []string, prefixes ...string) {
-		for _, key := range keys(was.Root.At(path...), now.Root.At(path...)) {
+		for _, key := range sortedKeys(was.Root.At(path...), now.Root.At(path...)) {
 			if slices.ContainsFunc(prefixes, func(prefix string) bool { return strings.HasPrefix(key, prefix) }) {
 				paths = append(paths, append(slices.Clone(path), key))
 			}
@@ -114,25 +114,25 @@ func kept(was, now *object.Object) [][]string {
 	labels := []string{"metadata", "labels"}
 	switch {
 	case enforces(now.ID):
-		for _, key := range keys(&was.Root, &now.Root) {
+		for _, key := range sortedKeys(&was.Root, &now.Root) {
 			if key != "metadata" {
 				paths = append(paths, []string{key})
 			}
 		}
-	case wiring[now.ID.Kind] != nil:
-		paths = append(paths, wiring[now.ID.Kind]...)
+	case wiringPaths[now.ID.Kind] != nil:
+		paths = append(paths, wiringPaths[now.ID.Kind]...)
 	case now.ID.Kind == "ServiceAccount":
 		paths = append(paths, []string{"automountServiceAccountToken"})
 	case now.ID.Kind == "Namespace":
 		entries(labels, "pod-security.kubernetes.io/")
 		entries([]string{"metadata", "annotations"}, "lockstep.dev/")
 	}
-	entries(labels, managedBy, "lockstep.dev/")
+	entries(labels, managedByLabel, "lockstep.dev/")
 	return paths
 }
 
-// keys returns those of two maps, sorted, each once.
-func keys(maps ...*object.Node) []string {
+// sortedKeys returns those of two maps, sorted, each once.
+func sortedKeys(maps ...*object.Node) []string {
 	var all []string
 	for _, m := range maps {
 		for i := 0; m != nil && i < len(m.Children); i++ {
@@ -157,7 +157,7 @@ func difference(was, now *object.Node) (path []string, different bool) {
 			}
 		}
 	case was.Kind == object.MapNode:
-		for _, key := range keys(was, now) {
+		for _, key := range sortedKeys(was, now) {
 			if below, different := difference(was.Get(key), now.Get(key)); different {
 				return append([]string{key}, below...), true
 			}
@@ -166,14 +166,14 @@ func difference(was, now *object.Node) (path []string, different bool) {
 	return nil, false
 }
 
-// why says what depends on an object of a kind.
-func why(id object.ID) string {
+// whyEnforced says what depends on an object of a kind.
+func whyEnforced(id object.ID) string {
 	switch {
 	case enforces(id):
 		return "what the cluster refuses is no longer what was compiled"
 	case id.Kind == "ServiceAccount":
 		return "accounts of jobs talk to nobody, and a token would be in each of their pods"
-	case wiring[id.Kind] != nil:
+	case wiringPaths[id.Kind] != nil:
 		return "what is applied to the cluster, and with whose rights, is decided by it"
 	case id.Kind == "Namespace":
 		return "by this the cluster knows what to refuse there"

@@ -155,7 +155,7 @@ func TestPinningNamespaces(t *testing.T) {
 				objects = append(objects, object.New(object.FromValue("", content, nil), object.Place{}, nil))
 			}
 			list, w := &diag.List{}, &enforced.Workloads{}
-			w.Add(enforced.Of(objects, false))
+			w.Add(enforced.FactsOf(objects, false))
 			w.Prove(s.Plan, list)
 			var got []diag.Code
 			for _, d := range list.Sorted() {

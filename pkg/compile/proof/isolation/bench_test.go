@@ -28,7 +28,7 @@ func BenchmarkIsolation1000Tenants(b *testing.B) {
 	for b.Loop() {
 		list, c := &diag.List{}, &isolation.Cluster{}
 		for _, unit := range units {
-			c.Add(isolation.Of(unit))
+			c.Add(isolation.FactsOf(unit))
 		}
 		if reach := c.Prove(s.Plan, list); list.Errors() > 0 || len(reach.Of) != 2000 {
 			b.Fatalf("%d errors, %d namespaces", list.Errors(), len(reach.Of))

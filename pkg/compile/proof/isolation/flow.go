@@ -73,15 +73,15 @@ type grant struct {
 // open marks the grants of pods that no policy closes.
 const open = -1
 
-// opened is a flow with its ports as a set, and the first grant that opens it.
-type opened struct {
+// openFlow is a flow with its ports as a set, and the first grant that opens it.
+type openFlow struct {
 	Flow
 	set ports
 	by  *grant
 }
 
 // openings are all flows of one direction, in the one form that they have.
-func openings(grants []grant) []opened {
+func openings(grants []grant) []openFlow {
 	all := append(podFlows(grants), addressFlows(grants)...)
 	for i := range all {
 		all[i].Ports = all[i].set.String()
@@ -89,7 +89,7 @@ func openings(grants []grant) []opened {
 	return all
 }
 
-func side(all []opened) Side {
+func side(all []openFlow) Side {
 	flows := make(Side, len(all))
 	for i := range all {
 		flows[i] = all[i].Flow
@@ -98,8 +98,8 @@ func side(all []opened) Side {
 }
 
 // within says whether a flow is a part of one of others.
-func (o *opened) within(others []opened) bool {
-	return slices.ContainsFunc(others, func(other opened) bool {
+func (o *openFlow) within(others []openFlow) bool {
+	return slices.ContainsFunc(others, func(other openFlow) bool {
 		switch {
 		case other.Pods != "" && other.Pods != o.Pods || !other.set.contains(&o.set) || o.From.IsValid() != other.From.IsValid():
 			return false
@@ -111,36 +111,36 @@ func (o *opened) within(others []opened) bool {
 }
 
 // podFlows joins the grants to equal peers, and drops those that a wider one covers.
-func podFlows(grants []grant) []opened {
-	var all []opened
+func podFlows(grants []grant) []openFlow {
+	var all []openFlow
 	for i := range grants {
 		g := &grants[i]
 		if g.peer.kind == outside || g.ports.empty() {
 			continue
 		}
-		for _, name := range g.peer.spelled() {
+		for _, name := range g.peer.namespacesText() {
 			flow := Flow{Pods: g.pods.String(), Namespaces: name, Peers: g.peer.pods.String()}
-			if at := slices.IndexFunc(all, func(o opened) bool { return o.Flow == flow }); at >= 0 {
+			if at := slices.IndexFunc(all, func(o openFlow) bool { return o.Flow == flow }); at >= 0 {
 				all[at].set = all[at].set.union(*g.ports)
 			} else {
-				all = append(all, opened{flow, *g.ports, g})
+				all = append(all, openFlow{flow, *g.ports, g})
 			}
 		}
 	}
-	kept := make([]opened, 0, len(all))
+	kept := make([]openFlow, 0, len(all))
 	for i := range all {
-		if !slices.ContainsFunc(all, func(o opened) bool { return o.Flow != all[i].Flow && o.covers(&all[i]) }) {
+		if !slices.ContainsFunc(all, func(o openFlow) bool { return o.Flow != all[i].Flow && o.covers(&all[i]) }) {
 			kept = append(kept, all[i])
 		}
 	}
-	slices.SortFunc(kept, func(a, b opened) int {
+	slices.SortFunc(kept, func(a, b openFlow) int {
 		return cmp.Or(strings.Compare(a.Namespaces, b.Namespaces), strings.Compare(a.Peers, b.Peers), strings.Compare(a.Pods, b.Pods))
 	})
 	return kept
 }
 
-// spelled returns how the namespaces of a peer are written in a Flow: those that are selected by name alone each by theirs.
-func (p *peer) spelled() []string {
+// namespacesText returns how the namespaces of a peer are written in a Flow: those that are selected by name alone each by theirs.
+func (p *peer) namespacesText() []string {
 	if p.kind == own {
 		return []string{Own}
 	}
@@ -150,14 +150,14 @@ func (p *peer) spelled() []string {
 	return []string{"{" + p.namespaces.String() + "}"}
 }
 
-func (o *opened) covers(other *opened) bool {
+func (o *openFlow) covers(other *openFlow) bool {
 	return (o.Pods == "" || o.Pods == other.Pods) && (o.Peers == "" || o.Peers == other.Peers) &&
 		(o.Namespaces == "{}" || o.Namespaces == other.Namespaces) && o.set.contains(&other.set)
 }
 
 // addressFlows cuts the addresses at all ends of ranges, joins the ports of each piece, and pieces with equal ports again.
-func addressFlows(grants []grant) []opened {
-	var all []opened
+func addressFlows(grants []grant) []openFlow {
+	var all []openFlow
 	for _, pods := range podsOf(grants) {
 		all = append(all, pieces(grants, pods)...)
 	}
@@ -176,10 +176,10 @@ func podsOf(grants []grant) []string {
 	return slices.Compact(pods)
 }
 
-func pieces(grants []grant, pods string) []opened {
-	var result []opened
+func pieces(grants []grant, pods string) []openFlow {
+	var result []openFlow
 	for _, piece := range cut(grants, pods) {
-		o := opened{Flow: Flow{Pods: pods, From: piece.from, To: piece.to}}
+		o := openFlow{Flow: Flow{Pods: pods, From: piece.from, To: piece.to}}
 		for i := range grants {
 			g := &grants[i]
 			if g.peer.kind != outside || g.ports.empty() || g.pods.String() != pods || !g.peer.addresses.overlap(addresses{piece}) {
@@ -199,7 +199,7 @@ func pieces(grants []grant, pods string) []opened {
 }
 
 // joined adds a piece to those before it.
-func joined(before []opened, next opened) []opened {
+func joined(before []openFlow, next openFlow) []openFlow {
 	if last := len(before) - 1; last >= 0 {
 		previous := &before[last]
 		touch := addressRange{previous.From, previous.To}.reaches(next.From)

@@ -30,9 +30,9 @@ const nameLabel = corev1.LabelMetadataName
 
 // Facts are what the proof must know of the objects of a unit.
 type Facts struct {
-	namespaces []namespaceFact
-	policies   []policyFact
-	guards     []guardFact
+	namespaces          []namespaceFact
+	policies            []policyFact
+	hostNetworkPolicies []hostNetworkPolicy
 }
 
 type namespaceFact struct {
@@ -55,8 +55,8 @@ type policyFact struct {
 	places []source.Span
 }
 
-// Of returns the facts of objects.
-func Of(objects []object.Object) Facts {
+// FactsOf returns the facts of objects.
+func FactsOf(objects []object.Object) Facts {
 	var f Facts
 	for i := range objects {
 		switch o := &objects[i]; {
@@ -65,8 +65,8 @@ func Of(objects []object.Object) Facts {
 		case o.ID.Kind == "NetworkPolicy" && o.ID.Group == "networking.k8s.io":
 			f.policies = append(f.policies, readPolicy(o))
 		case o.ID.Group == admission:
-			if g, is := readGuard(o); is {
-				f.guards = append(f.guards, g)
+			if g, is := readHostNetworkPolicy(o); is {
+				f.hostNetworkPolicies = append(f.hostNetworkPolicies, g)
 			}
 		}
 	}
@@ -101,13 +101,13 @@ func readPolicy(o *object.Object) policyFact {
 
 // Cluster is the facts of a cluster. The zero Cluster is empty and ready.
 type Cluster struct {
-	namespaces map[string]*namespace
-	specs      map[string]*numbered
-	postures   map[string]*posture
-	selections map[string][]*namespace
-	bad        []policyFact
-	guards     []guardFact
-	removed    object.Removals
+	namespaces          map[string]*namespace
+	specs               map[string]*numbered
+	effectivePolicies   map[string]*effectivePolicy
+	selections          map[string][]*namespace
+	bad                 []policyFact
+	hostNetworkPolicies []hostNetworkPolicy
+	removed             object.Removals
 }
 
 // Removed adds what patches removed: where something is missing, they are the cause.
@@ -125,8 +125,8 @@ type namespace struct {
 	labels   map[string]string
 	compiled bool
 	// policies are sorted by the number of their spec.
-	policies []policy
-	posture  *posture
+	policies  []policy
+	effective *effectivePolicy
 	// patch is the place of the first patch that changed its labels or one of its policies, or nowhere.
 	patch source.Span
 	// tenant is the number of the tenant that owns it, or -1.
@@ -149,7 +149,7 @@ func (c *Cluster) Add(f Facts) {
 			known.patched(n.patch)
 		}
 	}
-	c.guards = append(c.guards, f.guards...)
+	c.hostNetworkPolicies = append(c.hostNetworkPolicies, f.hostNetworkPolicies...)
 	for _, p := range f.policies {
 		n := c.namespace(p.namespace)
 		n.patched(p.patch)

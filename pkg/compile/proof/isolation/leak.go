@@ -30,8 +30,8 @@ func (c *Cluster) crossings(d direction, tenants []*namespace, inside addresses)
 	byPeer := map[*peer]*crossing{}
 	var all []*crossing
 	for _, n := range tenants {
-		for i := range n.posture.grants[d] {
-			g := &n.posture.grants[d][i]
+		for i := range n.effective.grants[d] {
+			g := &n.effective.grants[d][i]
 			if !c.crosses(n, g, inside) {
 				continue
 			}
@@ -63,7 +63,7 @@ func leaks(outs, ins []*crossing) []leak {
 	var found []*leak
 	for _, in := range ins {
 		for _, out := range outs {
-			if !in.grant.ports.meets(out.grant.ports) || !fits(out.grant.pods, in.grant.peer) || !fits(in.grant.pods, out.grant.peer) {
+			if !in.grant.ports.meets(out.grant.ports) || !selectsSomePods(out.grant.pods, in.grant.peer) || !selectsSomePods(in.grant.pods, out.grant.peer) {
 				continue
 			}
 			for _, target := range in.at {
@@ -79,14 +79,14 @@ func leaks(outs, ins []*crossing) []leak {
 	return result
 }
 
-// fits says whether some of the pods are among those that a peer means. An address may be that of any pod.
-func fits(pods labels.Selector, p *peer) bool {
+// selectsSomePods says whether some of the pods are among those that a peer means. An address may be that of any pod.
+func selectsSomePods(pods labels.Selector, p *peer) bool {
 	return p.kind == outside || pods.And(p.pods).Satisfiable()
 }
 
 func (n *namespace) reachedFrom(out *crossing, in *grant, byTarget map[*namespace]*leak, found []*leak) []*leak {
 	for _, from := range out.at {
-		if from.tenant == n.tenant || !out.grant.peer.means(n) || !in.peer.means(from) {
+		if from.tenant == n.tenant || !out.grant.peer.includesPodsOf(n) || !in.peer.includesPodsOf(from) {
 			continue
 		}
 		known := byTarget[n]
@@ -104,7 +104,7 @@ func (n *namespace) reachedFrom(out *crossing, in *grant, byTarget map[*namespac
 	return found
 }
 
-// means says whether the pods of a namespace may be the peer.
-func (p *peer) means(n *namespace) bool {
+// includesPodsOf says whether the pods of a namespace may be the peer.
+func (p *peer) includesPodsOf(n *namespace) bool {
 	return p.kind == outside || p.kind == selected && p.namespaces.Selects(n.labels)
 }

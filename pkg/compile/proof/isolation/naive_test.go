@@ -281,11 +281,11 @@ func (w *world) cluster() *Cluster {
 		}
 	}
 	c := &Cluster{}
-	c.Add(Of(objects))
+	c.Add(FactsOf(objects))
 	for name, tenant := range tenantsOf {
 		c.namespace(name).tenant = tenant
 	}
-	c.settle()
+	c.computeEffectivePolicies()
 	return c
 }
 
@@ -293,7 +293,7 @@ func (w *world) cluster() *Cluster {
 func (n *namespace) admits(c *Cluster, pod map[string]string, other end, port portOf, d direction) bool {
 	packet := ports{}
 	packet.ranges[slices.Index(protocols[:], port.protocol)] = []portRange{{port.number, port.number}}
-	return slices.ContainsFunc(n.posture.open[d], func(o opened) bool {
+	return slices.ContainsFunc(n.effective.open[d], func(o openFlow) bool {
 		if !o.set.contains(&packet) || !o.by.pods.Selects(pod) {
 			return false
 		}
@@ -357,8 +357,8 @@ func (w *world) compare(t *testing.T, c *Cluster, n *namespace) {
 				}
 			}
 		}
-		if n.posture.closed[d] != closed {
-			t.Errorf("direction %d of %s is closed: %t, want %t", d, n.name, n.posture.closed[d], closed)
+		if n.effective.closed[d] != closed {
+			t.Errorf("direction %d of %s is closed: %t, want %t", d, n.name, n.effective.closed[d], closed)
 		}
 	}
 }

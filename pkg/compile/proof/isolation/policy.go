@@ -93,7 +93,7 @@ func readRule(n *object.Node, d direction) (rule, bool) {
 	r := rule{direction: d, ports: opened}
 	peers := n.Get([...]string{egress: "to", ingress: "from"}[d])
 	if peers == nil || len(peers.Children) == 0 {
-		r.peers = everybody()
+		r.peers = anyPeer()
 		return r, ok
 	}
 	for i := range peers.Children {
@@ -104,8 +104,8 @@ func readRule(n *object.Node, d direction) (rule, bool) {
 	return r, ok
 }
 
-// everybody is all pods and all addresses.
-func everybody() []peer {
+// anyPeer is all pods and all addresses.
+func anyPeer() []peer {
 	return []peer{{kind: selected}, {kind: outside, addresses: everywhere}}
 }
 

@@ -24,7 +24,7 @@ type proof struct {
 	tenants []*namespace
 	at      map[*namespace]source.Span
 	// declared is by number of the tenant.
-	declared [][2][]opened
+	declared [][2][]openFlow
 	// inside are the addresses that pods and Services of the cluster may have.
 	inside addresses
 	// translated are those that the cluster names, and the IPv6 addresses that stand for them.
@@ -37,24 +37,24 @@ type proof struct {
 // facts were added.
 func (c *Cluster) Prove(p *plan.Cluster, list *diag.List) Reachability {
 	r := proof{Cluster: c, plan: p, list: list, at: map[*namespace]source.Span{}}
-	r.inside, r.translated = inside(p), translated(p)
-	r.own()
-	c.settle()
-	r.understood()
-	r.closed()
-	r.apart()
+	r.inside, r.translated = clusterRanges(p), translatedRanges(p)
+	r.assignTenants()
+	c.computeEffectivePolicies()
+	r.reportUnreadablePolicies()
+	r.reportOpenNamespaces()
+	r.reportLeaks()
 	for _, n := range r.tenants {
-		r.asDeclared(n)
-		r.ranges(n)
+		r.compareWithDeclared(n)
+		r.reportWideRanges(n)
 	}
-	r.selectorsOfPlatform()
+	r.reportWideSelectors()
 	return r.reachability()
 }
 
-// own gives the namespaces their tenants.
-func (r *proof) own() {
+// assignTenants gives the namespaces their tenants.
+func (r *proof) assignTenants() {
 	for i, t := range r.plan.Tenants {
-		r.declared = append(r.declared, declared(r.plan, t))
+		r.declared = append(r.declared, declaredFlows(r.plan, t))
 		for j := range t.Namespaces {
 			n := r.namespace(t.Namespaces[j].V)
 			n.tenant = i
@@ -68,8 +68,8 @@ func (r *proof) own() {
 
 func (r *proof) tenant(n *namespace) *plan.Tenant { return r.plan.Tenants[n.tenant] }
 
-// understood reports policies that have no meaning to the proof, and so perhaps none to the cluster.
-func (r *proof) understood() {
+// reportUnreadablePolicies reports policies that have no meaning to the proof, and so perhaps none to the cluster.
+func (r *proof) reportUnreadablePolicies() {
 	slices.SortFunc(r.bad, func(a, b policyFact) int { return strings.Compare(a.namespace+"/"+a.name, b.namespace+"/"+b.name) })
 	for _, p := range r.bad {
 		r.list.Errorf(diag.NetworkNotProvable, p.at, "the NetworkPolicy `%s` of `%s` cannot be read: what it opens is unknown", p.name, p.namespace).
@@ -79,16 +79,16 @@ func (r *proof) understood() {
 
 var verbs = [2]string{egress: "reach", ingress: "be reached from"}
 
-// closed reports namespaces in which some pod is not closed in some direction. On OpenShift constraints refuse pods on the network of
+// reportOpenNamespaces reports namespaces in which some pod is not closed in some direction. On OpenShift constraints refuse pods on the network of
 // their machine.
-func (r *proof) closed() {
+func (r *proof) reportOpenNamespaces() {
 	for _, n := range r.tenants {
-		if !r.plan.OpenShift && !r.guarded(n) {
+		if !r.plan.OpenShift && !r.refusesHostNetworkIn(n) {
 			r.errorf(diag.NamespaceNotClosed, n, "pods of the namespace `%s` may use the network of their machine: the label `%s` is %q, and no admission policy refuses them",
 				n.name, enforceLabel, n.labels[enforceLabel]).Helpf("`restricted` and `baseline` refuse such pods")
 		}
 		for _, d := range []direction{egress, ingress} {
-			if n.posture.closed[d] {
+			if n.effective.closed[d] {
 				continue
 			}
 			r.unclosed[d][n] = true
@@ -98,16 +98,16 @@ func (r *proof) closed() {
 	}
 }
 
-// apart reports ways between tenants, and openings that would be one if the other side opened too.
-func (r *proof) apart() {
+// reportLeaks reports ways between tenants, and openings that would be one if the other side opened too.
+func (r *proof) reportLeaks() {
 	outs, ins := r.crossings(egress, r.tenants, r.inside), r.crossings(ingress, r.tenants, r.inside)
 	reached, reaching := map[*namespace]bool{}, map[*namespace]bool{}
 	for _, l := range leaks(outs, ins) {
 		reached[l.to], reaching[l.from] = true, true
 		r.reportLeak(l)
 	}
-	r.oneSided(egress, outs, reaching)
-	r.oneSided(ingress, ins, reached)
+	r.reportOneSided(egress, outs, reaching)
+	r.reportOneSided(ingress, ins, reached)
 }
 
 func (r *proof) reportLeak(l leak) {
@@ -124,8 +124,8 @@ func (r *proof) reportLeak(l leak) {
 	}
 }
 
-// oneSided warns of grants by selectors that cross the border of a tenant while the other side is closed.
-func (r *proof) oneSided(d direction, crossings []*crossing, reported map[*namespace]bool) {
+// reportOneSided warns of grants by selectors that cross the border of a tenant while the other side is closed.
+func (r *proof) reportOneSided(d direction, crossings []*crossing, reported map[*namespace]bool) {
 	for _, c := range crossings {
 		for _, n := range c.at {
 			if c.grant.peer.kind == outside || reported[n] || r.unclosed[d][n] {
@@ -140,7 +140,7 @@ func (r *proof) oneSided(d direction, crossings []*crossing, reported map[*names
 
 // flowOf returns the first flow of a grant to pods.
 func flowOf(g *grant) Flow {
-	return Flow{Pods: g.pods.String(), Namespaces: g.peer.spelled()[0], Peers: g.peer.pods.String(), Ports: g.ports.String()}
+	return Flow{Pods: g.pods.String(), Namespaces: g.peer.namespacesText()[0], Peers: g.peer.pods.String(), Ports: g.ports.String()}
 }
 
 // place is where the rule of a grant comes from, or the cause where no policy is about it.
@@ -154,7 +154,7 @@ func (r *proof) place(n *namespace, g *grant) source.Span {
 // cause is where to look for what is missing in a namespace: at the patch that changed or removed one of its policies, else where the
 // spec names the namespace.
 func (r *proof) cause(n *namespace) source.Span {
-	for _, at := range []source.Span{n.patch, r.removed.Of("NetworkPolicy", n.name, ""), r.removed.Of("Namespace", "", n.name)} {
+	for _, at := range []source.Span{n.patch, r.removed.SpanOf("NetworkPolicy", n.name, ""), r.removed.SpanOf("Namespace", "", n.name)} {
 		if !at.IsZero() {
 			return at
 		}
@@ -175,16 +175,16 @@ func (r *proof) concerning(n *namespace, d *diag.Diagnostic) *diag.Diagnostic {
 	return d
 }
 
-// asDeclared reports what is open and not in the tenant's spec, and the other way round.
-func (r *proof) asDeclared(n *namespace) {
-	withoutDNS := !r.unclosed[egress][n] && !r.resolves(n)
+// compareWithDeclared reports what is open and not in the tenant's spec, and the other way round.
+func (r *proof) compareWithDeclared(n *namespace) {
+	withoutDNS := !r.unclosed[egress][n] && !r.reachesDNS(n)
 	if withoutDNS {
 		r.errorf(diag.DNSNotReachable, n, "pods of the namespace `%s` cannot ask the DNS of the cluster", n.name).
 			Also(r.plan.DNS.Namespace.At, "DNS is in `%s`", r.plan.DNS.Namespace.V)
 	}
 	for _, d := range []direction{egress, ingress} {
-		want, got := r.declared[n.tenant][d], n.posture.open[d]
-		if r.unclosed[d][n] || slices.EqualFunc(want, got, func(a, b opened) bool { return a.Flow == b.Flow }) {
+		want, got := r.declared[n.tenant][d], n.effective.open[d]
+		if r.unclosed[d][n] || slices.EqualFunc(want, got, func(a, b openFlow) bool { return a.Flow == b.Flow }) {
 			continue
 		}
 		r.opensMore(n, d, want)
@@ -194,10 +194,10 @@ func (r *proof) asDeclared(n *namespace) {
 	}
 }
 
-func (r *proof) opensMore(n *namespace, d direction, want []opened) {
+func (r *proof) opensMore(n *namespace, d direction, want []openFlow) {
 	var found *diag.Diagnostic
-	for i := range n.posture.open[d] {
-		flow := &n.posture.open[d][i]
+	for i := range n.effective.open[d] {
+		flow := &n.effective.open[d][i]
 		switch {
 		case flow.within(want):
 		case found != nil:
@@ -210,9 +210,9 @@ func (r *proof) opensMore(n *namespace, d direction, want []opened) {
 	}
 }
 
-func (r *proof) opensLess(n *namespace, d direction, want []opened) {
+func (r *proof) opensLess(n *namespace, d direction, want []openFlow) {
 	for i := range want {
-		if flow := &want[i]; !flow.within(n.posture.open[d]) {
+		if flow := &want[i]; !flow.within(n.effective.open[d]) {
 			r.errorf(diag.OpensLess, n, "the spec of `%s` lets pods of `%s` %s what no NetworkPolicy opens: %s",
 				r.tenant(n).Name.V, n.name, verbs[d], flow)
 			return
@@ -220,8 +220,8 @@ func (r *proof) opensLess(n *namespace, d direction, want []opened) {
 	}
 }
 
-// resolves says whether all pods may ask all pods that answer DNS, over UDP and TCP.
-func (r *proof) resolves(n *namespace) bool {
+// reachesDNS says whether all pods may ask all pods that answer DNS, over UDP and TCP.
+func (r *proof) reachesDNS(n *namespace) bool {
 	dns := &r.plan.DNS
 	own := map[string]string{}
 	for i := range dns.PodLabels {
@@ -232,8 +232,8 @@ func (r *proof) resolves(n *namespace) bool {
 		home = known.labels
 	}
 	var able []labels.Selector
-	for i := range n.posture.grants[egress] {
-		g := &n.posture.grants[egress][i]
+	for i := range n.effective.grants[egress] {
+		g := &n.effective.grants[egress][i]
 		if g.peer.kind == selected && g.peer.namespaces.Selects(home) && g.peer.pods.Selects(own) && g.ports.contains(wanted) {
 			able = append(able, g.pods)
 		}
@@ -243,20 +243,20 @@ func (r *proof) resolves(n *namespace) bool {
 
 // local are the addresses of a machine itself, without the metadata services of clouds, which a check of its own knows.
 var (
-	local    = prefixes("127.0.0.0/8", "169.254.0.0/16", "::1/128", "fe80::/10")
-	metadata = prefixes("169.254.169.254/32", "fd00:ec2::254/128")
+	linkLocal = prefixes("127.0.0.0/8", "169.254.0.0/16", "::1/128", "fe80::/10")
+	metadata  = prefixes("169.254.169.254/32", "fd00:ec2::254/128")
 )
 
 func prefixes(texts ...string) addresses {
 	var s addresses
 	for _, text := range texts {
-		s = append(s, withForms(netip.MustParsePrefix(text))...)
+		s = append(s, withIPv6Forms(netip.MustParsePrefix(text))...)
 	}
 	return s.normal()
 }
 
-// withForms returns a range and the IPv6 addresses that stand for it.
-func withForms(p netip.Prefix) addresses {
+// withIPv6Forms returns a range and the IPv6 addresses that stand for it.
+func withIPv6Forms(p netip.Prefix) addresses {
 	s := addresses{rangeOf(p)}
 	for _, form := range inet6.Forms(p) {
 		s = append(s, rangeOf(form))
@@ -264,19 +264,19 @@ func withForms(p netip.Prefix) addresses {
 	return s
 }
 
-// translated returns what the cluster says of its pods and Services, as a network that translates has it.
-func translated(p *plan.Cluster) addresses {
+// translatedRanges returns what the cluster says of its pods and Services, as a network that translates has it.
+func translatedRanges(p *plan.Cluster) addresses {
 	var s addresses
 	for i := range p.Ranges {
 		if prefix, err := netip.ParsePrefix(p.Ranges[i].V); err == nil {
-			s = append(s, withForms(prefix)...)
+			s = append(s, withIPv6Forms(prefix)...)
 		}
 	}
 	return s.normal()
 }
 
-// inside returns what the cluster says of its pods and Services, or everything.
-func inside(p *plan.Cluster) addresses {
+// clusterRanges returns what the cluster says of its pods and Services, or everything.
+func clusterRanges(p *plan.Cluster) addresses {
 	var s addresses
 	for i := range p.Ranges {
 		if block, ok := readPrefix(p.Ranges[i].V); ok {
@@ -289,17 +289,17 @@ func inside(p *plan.Cluster) addresses {
 	return s.normal()
 }
 
-// ranges warns of blocks of addresses with those of the cluster or of machines in them. Selectors are how pods are meant: a block
+// reportWideRanges warns of blocks of addresses with those of the cluster or of machines in them. Selectors are how pods are meant: a block
 // stands for whatever has its addresses tomorrow.
-func (r *proof) ranges(n *namespace) {
-	for i := range n.posture.grants[egress] {
-		g := &n.posture.grants[egress][i]
+func (r *proof) reportWideRanges(n *namespace) {
+	for i := range n.effective.grants[egress] {
+		g := &n.effective.grants[egress][i]
 		if g.peer.kind != outside || g.policy == open {
 			continue
 		}
 		what, holds := "of pods and Services of the cluster", g.peer.addresses.overlap(r.translated)
 		if !holds && !g.peer.addresses.overlap(metadata) {
-			what, holds = "that a machine has for itself", g.peer.addresses.overlap(local)
+			what, holds = "that a machine has for itself", g.peer.addresses.overlap(linkLocal)
 		}
 		if holds {
 			found := r.list.Warnf(diag.ClusterRangeOpen, r.place(n, g), "the NetworkPolicy `%s` opens %s to the tenant `%s`, which holds addresses %s",
@@ -309,15 +309,15 @@ func (r *proof) ranges(n *namespace) {
 	}
 }
 
-// selectorsOfPlatform warns of policies in other namespaces that let pods of tenants in without meaning it: by a selector that is
+// reportWideSelectors warns of policies in other namespaces that let pods of tenants in without meaning it: by a selector that is
 // empty, or by a label of pods, which tenants give their pods as they like.
-func (r *proof) selectorsOfPlatform() {
+func (r *proof) reportWideSelectors() {
 	for _, n := range r.sorted() {
 		if n.tenant != noTenant {
 			continue
 		}
-		for i := range n.posture.grants[ingress] {
-			g := &n.posture.grants[ingress][i]
+		for i := range n.effective.grants[ingress] {
+			g := &n.effective.grants[ingress][i]
 			if !g.peer.written || g.peer.kind != selected || len(r.selection(g.peer.namespaces)) == 0 {
 				continue
 			}
@@ -342,11 +342,11 @@ func tooWide(p *peer) string {
 func (r *proof) reachability() Reachability {
 	result := Reachability{Selections: map[string][]string{}}
 	for _, n := range r.tenants {
-		sides := n.posture.sides
+		sides := n.effective.sides
 		result.Of = append(result.Of, Reach{Namespace: n.name, Tenant: r.tenant(n).Name.V, Egress: sides[egress], Ingress: sides[ingress]})
 		for d := range sides {
-			for i := range n.posture.open[d] {
-				flow := &n.posture.open[d][i]
+			for i := range n.effective.open[d] {
+				flow := &n.effective.open[d][i]
 				if _, known := result.Selections[flow.Namespaces]; !known && strings.HasPrefix(flow.Namespaces, "{") {
 					result.Selections[flow.Namespaces] = namesOf(r.selection(flow.by.peer.namespaces))
 				}

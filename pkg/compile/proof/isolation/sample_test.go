@@ -56,7 +56,7 @@ func prove(s prooftest.Sample, objects []object.Object) ([]*diag.Diagnostic, iso
 	list := &diag.List{}
 	c := &isolation.Cluster{}
 	for _, o := range objects {
-		c.Add(isolation.Of([]object.Object{o}))
+		c.Add(isolation.FactsOf([]object.Object{o}))
 	}
 	reach := c.Prove(s.Plan, list)
 	return list.Sorted(), reach

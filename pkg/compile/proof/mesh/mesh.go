@@ -118,8 +118,8 @@ type exposedPods struct {
 	at      source.Span
 }
 
-// Of returns the facts of the objects of a unit.
-func Of(objects []object.Object) Facts {
+// FactsOf returns the facts of the objects of a unit.
+func FactsOf(objects []object.Object) Facts {
 	var f Facts
 	for i := range objects {
 		switch o := &objects[i]; o.ID.Kind {

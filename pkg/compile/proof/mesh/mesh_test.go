@@ -128,7 +128,7 @@ func TestProve(t *testing.T) {
 			}
 			// Namespaces and runtimes are in units of their own.
 			list, half := &diag.List{}, len(objects)/2
-			mesh.Prove(s.Plan, mesh.Of(objects[:half]).Join(mesh.Of(objects[half:])), list)
+			mesh.Prove(s.Plan, mesh.FactsOf(objects[:half]).Join(mesh.FactsOf(objects[half:])), list)
 			var got []string
 			for _, d := range list.Sorted() {
 				what, _, _ := strings.Cut(d.Message, ", which")

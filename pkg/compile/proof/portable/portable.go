@@ -67,7 +67,7 @@ func (p prover) job(job *object.Node) {
 		return
 	}
 	security := pod.Get("securityContext")
-	p.expect(readsKey(security), security, "the pods of `%s` cannot read the key of their job, which is readable for the group root and for fsGroup", name)
+	p.expect(canReadJobKey(security), security, "the pods of `%s` cannot read the key of their job, which is readable for the group root and for fsGroup", name)
 	for volume := range items(pod.Get("volumes")) {
 		own := volume.Scalar("name")
 		p.expect(own != mpi.SSHAuthVolume && own != mpi.HostfileVolume, volume, "the volume `%s` is made by Kubeflow Trainer", own)
@@ -83,9 +83,9 @@ func (p prover) job(job *object.Node) {
 	}
 }
 
-// readsKey reports whether a pod may read a file of mode 0640 that belongs to the group root, or to fsGroup. A platform that assigns
+// canReadJobKey reports whether a pod may read a file of mode 0640 that belongs to the group root, or to fsGroup. A platform that assigns
 // identities, as OpenShift does, assigns the group root.
-func readsKey(security *object.Node) bool {
+func canReadJobKey(security *object.Node) bool {
 	group, own := security.Scalar("runAsGroup"), security.Scalar("fsGroup")
 	return group == "" || group == "0" || own != "" && own != "0"
 }

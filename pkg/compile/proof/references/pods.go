@@ -16,8 +16,8 @@ func (r reader) pods(template *object.Node) {
 	spec, own := template.Get("spec"), r.object.ID.Namespace
 	p := pod{namespace: own, labels: texts(template.At("metadata", "labels"))}
 	r.names(spec.At("serviceAccountName"), "", "ServiceAccount", own, compiled, noPods)
-	r.names(spec.At("priorityClassName"), "scheduling.k8s.io", "PriorityClass", "", slips, noPods)
-	r.names(spec.At("runtimeClassName"), "node.k8s.io", "RuntimeClass", "", slips, noPods)
+	r.names(spec.At("priorityClassName"), "scheduling.k8s.io", "PriorityClass", "", nearMissesOnly, noPods)
+	r.names(spec.At("runtimeClassName"), "node.k8s.io", "RuntimeClass", "", nearMissesOnly, noPods)
 	r.names(r.object.Root.At("spec", "serviceName"), "", "Service", own, closed, "its pods have no names in DNS")
 	for volume := range items(spec.At("volumes")) {
 		r.names(volume.At("persistentVolumeClaim", "claimName"), "", "PersistentVolumeClaim", own, closed, notStarted)

@@ -39,19 +39,19 @@ func Prove(c *plan.Cluster, f Facts, exists map[object.ID]source.Span, list *dia
 	}
 	slipped := map[string]bool{}
 	for i := range f.mentions {
-		p.mentioned(&f.mentions[i], slipped)
+		p.reportMistypedNamespace(&f.mentions[i], slipped)
 	}
 	for i := range f.named {
-		p.named(&f.named[i], slipped)
+		p.reportDanglingName(&f.named[i], slipped)
 	}
 	for i := range f.selections {
-		p.selects(&f.selections[i])
+		p.reportEmptySelector(&f.selections[i])
 	}
 	for i := range f.probes {
-		p.probed(&f.probes[i])
+		p.reportProbePort(&f.probes[i])
 	}
 	for i := range f.rights {
-		p.given(&f.rights[i])
+		p.reportUnknownVerb(&f.rights[i])
 	}
 	for i := range f.idle {
 		p.list.Warnf(diag.SelectsNothing, f.idle[i].at, "%s has rules for `%s` that hold for nothing: its `policyTypes` do not have that direction", f.idle[i].by, f.idle[i].text).
@@ -59,8 +59,8 @@ func Prove(c *plan.Cluster, f Facts, exists map[object.ID]source.Span, list *dia
 	}
 }
 
-// mentioned reports a name of a namespace that is one letter beside another one, each name once.
-func (p *prover) mentioned(m *mention, slipped map[string]bool) {
+// reportMistypedNamespace reports a name of a namespace that is one letter beside another one, each name once.
+func (p *prover) reportMistypedNamespace(m *namespaceMention, slipped map[string]bool) {
 	if _, is := p.ours[m.text]; is || p.known(m.text) || slipped[m.text] {
 		return
 	}
@@ -69,7 +69,7 @@ func (p *prover) mentioned(m *mention, slipped map[string]bool) {
 		names = append(names, own)
 	}
 	slices.Sort(names)
-	meant, found := diag.Slip(m.text, names)
+	meant, found := diag.NearMiss(m.text, names)
 	if !found {
 		return
 	}
@@ -92,10 +92,10 @@ func (p *prover) known(namespace string) bool {
 // everyNamespace are accounts and ConfigMaps that Kubernetes, or OpenShift, makes in each namespace.
 var everyNamespace = []string{"default", "builder", "deployer", "pipeline", "kube-root-ca.crt", "openshift-service-ca.crt"}
 
-// named reports a name of nothing, or of a part that its object does not have.
-func (p *prover) named(n *name, slipped map[string]bool) {
+// reportDanglingName reports a name of nothing, or of a part that its object does not have.
+func (p *prover) reportDanglingName(n *name, slipped map[string]bool) {
 	if _, found := p.exists[n.of]; found {
-		p.part(n)
+		p.reportMissingPart(n)
 		return
 	}
 	if slices.Contains(everyNamespace, n.of.Name) || slipped[n.of.Namespace] || !p.hasAll(n) || n.key != "" {
@@ -109,8 +109,8 @@ func (p *prover) named(n *name, slipped map[string]bool) {
 	}
 	slices.Sort(names)
 	meant, near := diag.Nearest(n.of.Name, names)
-	if n.reach == slips {
-		if meant, near = diag.Slip(n.of.Name, names); !near {
+	if n.reach == nearMissesOnly {
+		if meant, near = diag.NearMiss(n.of.Name, names); !near {
 			return
 		}
 	}
@@ -148,8 +148,8 @@ func (p *prover) hasAll(n *name) bool {
 	return true
 }
 
-// part reports a port of a Service, or a key of a ConfigMap, that it does not have.
-func (p *prover) part(n *name) {
+// reportMissingPart reports a port of a Service, or a key of a ConfigMap, that it does not have.
+func (p *prover) reportMissingPart(n *name) {
 	var what, wanted string
 	var has []string
 	switch {
@@ -178,8 +178,8 @@ func (p *prover) part(n *name) {
 		Notef("without it %s", n.without).Helpf("write one of `%s`", strings.Join(has, "`, `"))
 }
 
-// selects reports a selector for which nothing is there, and a port that what it selects does not have.
-func (p *prover) selects(s *selection) {
+// reportEmptySelector reports a selector for which nothing is there, and a port that what it selects does not have.
+func (p *prover) reportEmptySelector(s *selection) {
 	if !p.ours[s.namespace] || len(s.selector) == 0 {
 		return
 	}
@@ -243,8 +243,8 @@ func (p *prover) nothing(s *selection, kind string) {
 		Helpf("correct the labels of one of them, or accept it with a waiver where somebody else makes such a %s", kind)
 }
 
-// probed reports a probe that asks a port of another name.
-func (p *prover) probed(own *probePort) {
+// reportProbePort reports a probe that asks a port of another name.
+func (p *prover) reportProbePort(own *probePort) {
 	if slices.Contains(own.has, own.text) {
 		return
 	}

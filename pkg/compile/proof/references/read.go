@@ -149,7 +149,7 @@ func (r reader) directions(spec *object.Node) {
 	}
 	for key, direction := range map[string]string{"egress": "Egress", "ingress": "Ingress"} {
 		if rules := spec.Get(key); rules != nil && len(rules.Children) > 0 && r.judged(rules) && !slices.Contains(types.Strings(), direction) {
-			r.facts.idle = append(r.facts.idle, idle{r.object.ID, named{key, r.place(rules)}})
+			r.facts.idle = append(r.facts.idle, idleRules{r.object.ID, named{key, r.place(rules)}})
 		}
 	}
 }
@@ -235,7 +235,7 @@ func (r reader) namespaces(n *object.Node) {
 
 func (r reader) mention(n *object.Node) {
 	if n != nil && n.Text != "" && r.judged(n) {
-		r.facts.mentions = append(r.facts.mentions, mention{r.object.ID, named{n.Text, r.place(n)}})
+		r.facts.mentions = append(r.facts.mentions, namespaceMention{r.object.ID, named{n.Text, r.place(n)}})
 	}
 }
 

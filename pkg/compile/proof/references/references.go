@@ -21,10 +21,10 @@ import (
 type Facts struct {
 	named      []name
 	selections []selection
-	mentions   []mention
+	mentions   []namespaceMention
 	probes     []probePort
 	rights     []right
-	idle       []idle
+	idle       []idleRules
 
 	pods     []pod
 	services []service
@@ -57,8 +57,8 @@ const (
 	compiled
 	// everywhere: it is nowhere else.
 	everywhere
-	// slips: nowhere, but what is one letter beside another name is a mistake.
-	slips
+	// nearMissesOnly: nowhere, but what is one letter beside another name is a mistake.
+	nearMissesOnly
 )
 
 // selection is what selects pods, or Services, by labels.
@@ -72,14 +72,14 @@ type selection struct {
 	at    source.Span
 }
 
-// idle are rules of a policy that is not about their direction.
-type idle struct {
+// idleRules are rules of a policy that is not about their direction.
+type idleRules struct {
 	by object.ID
 	named
 }
 
-// mention is a name of a namespace.
-type mention struct {
+// namespaceMention is a name of a namespace.
+type namespaceMention struct {
 	by object.ID
 	named
 }
@@ -117,8 +117,8 @@ type config struct {
 	keys []string
 }
 
-// Of returns the facts of the objects of a unit. Own are objects of specs: of these only what patches wrote is judged.
-func Of(objects []object.Object, own bool) Facts {
+// FactsOf returns the facts of the objects of a unit. Own are objects of specs: of these only what patches wrote is judged.
+func FactsOf(objects []object.Object, own bool) Facts {
 	var f Facts
 	for i := range objects {
 		o := &objects[i]

@@ -69,15 +69,15 @@ func meantVerb(word string) string {
 	if meant := notVerbs[strings.ToLower(word)]; meant != "" {
 		return meant
 	}
-	meant, _ := diag.Slip(strings.ToLower(word), verbs)
+	meant, _ := diag.NearMiss(strings.ToLower(word), verbs)
 	if strings.EqualFold(word, meant) || slices.Contains(verbs, strings.ToLower(word)) {
 		return strings.ToLower(word)
 	}
 	return meant
 }
 
-// given reports a word of a role that gives nothing.
-func (p *prover) given(own *right) {
+// reportUnknownVerb reports a word of a role that gives nothing.
+func (p *prover) reportUnknownVerb(own *right) {
 	report := p.list.Warnf(diag.NamesNothing, own.at, "%s names the %s `%s`, which the API does not have", own.by, own.what, own.text)
 	report.Notef("the role gives nothing by it")
 	if own.meant != "" {

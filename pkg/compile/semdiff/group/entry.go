@@ -14,8 +14,8 @@ type Entry struct {
 	Jobs     rule.JobsImpact
 	// Title says what happens, without whom it happens to.
 	Title string
-	// Gist is the clause of the verdict.
-	Gist rule.Clause
+	// Clause is the clause of the verdict.
+	Clause rule.Clause
 	// Before and After are the places of the specs that are responsible; nowhere where a side has none.
 	Before, After source.Span
 	Help          string

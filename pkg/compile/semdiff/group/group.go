@@ -247,7 +247,7 @@ func (g *group) finish() Entry {
 	}
 	entry.JobsOf = list(g.jobs)
 	first := &entry.Samples[0]
-	entry.Title, entry.Gist, entry.Help = first.Title, first.Clause, first.Help
+	entry.Title, entry.Clause, entry.Help = first.Title, first.Clause, first.Help
 	if more := len(g.titles) - 1; more > 0 {
 		entry.Title += ", and " + rule.Plural(more, "change") + " like it"
 	}

@@ -14,7 +14,7 @@ const mostClauses = 6
 
 // clause is a part of the verdict: what happens, and to whom.
 type clause struct {
-	gist     rule.Clause
+	clause   rule.Clause
 	severity rule.Severity
 	affected AffectedNames
 	// ofRuntime reports whether the gist speaks of runtimes: an entry about a tenant may have runtimes, too.
@@ -126,15 +126,15 @@ func clausesOf(entries []Entry) ([]clause, int) {
 		if e.Severity < least || e.Consequence == rule.NoEffect || e.Consequence == rule.SpecsOnly {
 			continue
 		}
-		known, found := at[e.Gist]
+		known, found := at[e.Clause]
 		switch {
 		case found:
 			all[known].affected = all[known].affected.join(&e.Affected)
-		case e.Gist == (rule.Clause{}) || len(all) == mostClauses:
+		case e.Clause == (rule.Clause{}) || len(all) == mostClauses:
 			left++
 		default:
-			at[e.Gist] = len(all)
-			all = append(all, clause{e.Gist, e.Severity, e.Affected, len(e.Samples) > 0 && e.Samples[0].Subject.Runtime != ""})
+			at[e.Clause] = len(all)
+			all = append(all, clause{e.Clause, e.Severity, e.Affected, len(e.Samples) > 0 && e.Samples[0].Subject.Runtime != ""})
 		}
 	}
 	return all, left
@@ -156,17 +156,17 @@ func union(a, b []string) []string {
 // text is for example `2 tenants gain internet egress`.
 func (c *clause) text(all *rule.AllClusters) string {
 	who, many := c.subject()
-	verb := c.gist.Verb
+	verb := c.clause.Verb
 	if !many {
 		verb = thirdPerson(verb)
 	}
-	return strings.TrimSpace(who+" "+verb+" "+c.gist.Rest) + c.each() + c.where(all)
+	return strings.TrimSpace(who+" "+verb+" "+c.clause.Rest) + c.each() + c.where(all)
 }
 
 // each ends a clause about an amount that several tenants gain or lose, or one on several clusters.
 func (c *clause) each() string {
 	switch {
-	case c.gist.Of != "" || c.gist.Rest == "" || c.gist.Rest[0] < '0' || c.gist.Rest[0] > '9':
+	case c.clause.Of != "" || c.clause.Rest == "" || c.clause.Rest[0] < '0' || c.clause.Rest[0] > '9':
 		return ""
 	case len(c.affected.Tenants) > 1:
 		return " each"
@@ -180,14 +180,14 @@ func (c *clause) each() string {
 func (c *clause) where(all *rule.AllClusters) string {
 	homes := 0
 	switch b := &c.affected; {
-	case c.gist.Of != "" || len(b.Clusters) == 0:
+	case c.clause.Of != "" || len(b.Clusters) == 0:
 		return ""
 	case c.ofRuntime && len(b.Runtimes) == 1:
 		homes = len(all.Runtime(b.Runtimes[0]))
 	case !c.ofRuntime && len(b.Tenants) == 1:
 		homes = len(all.Tenant(b.Tenants[0]))
 	}
-	if homes <= len(c.affected.Clusters) || strings.Contains(c.gist.Rest, "cluster ") {
+	if homes <= len(c.affected.Clusters) || strings.Contains(c.clause.Rest, "cluster ") {
 		return ""
 	}
 	who, _ := counted(c.affected.Clusters, "cluster")
@@ -197,8 +197,8 @@ func (c *clause) where(all *rule.AllClusters) string {
 func (c *clause) subject() (who string, many bool) {
 	b := &c.affected
 	switch {
-	case c.gist.Of != "":
-		return c.gist.Of, false
+	case c.clause.Of != "":
+		return c.clause.Of, false
 	case c.ofRuntime:
 		return counted(b.Runtimes, "runtime")
 	case len(b.Tenants) > 0:

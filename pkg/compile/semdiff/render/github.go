@@ -21,12 +21,12 @@ func GitHub(w io.Writer, r *semdiff.Report, locate func(string) string) error {
 	for i := range r.Entries {
 		e := &r.Entries[i]
 		if e.Severity > rule.Info {
-			diag.Annotate(out, commands[e.Severity], places.Of(e.After), string(e.Consequence), explained(e), locate)
+			diag.Annotate(out, commands[e.Severity], places.PlaceOf(e.After), string(e.Consequence), explained(e), locate)
 		}
 	}
 	for i := range r.Findings.Waivers {
 		if w := &r.Findings.Waivers[i]; w.Accepts() {
-			diag.Annotate(out, commands[rule.Warning], places.Of(w.At), "waiver", waiverText(w)+"\n"+escapeControl(w.Reason), locate)
+			diag.Annotate(out, commands[rule.Warning], places.PlaceOf(w.At), "waiver", waiverText(w)+"\n"+escapeControl(w.Reason), locate)
 		}
 	}
 	for _, file := range r.Findings.Deciding {

@@ -121,7 +121,7 @@ func TestLinks(t *testing.T) {
 			t.Errorf("%q:\n got %s\nwant %s", path, got, want)
 		}
 	}
-	whole := source.Whole(source.NewFile("a.yaml", nil))
+	whole := source.WholeFile(source.NewFile("a.yaml", nil))
 	if got := (&markdown{}).place(whole, "https://x/{path}#L{line}"); got != "[`a.yaml`](https://x/a.yaml#L1)" {
 		t.Error(got)
 	}

@@ -207,7 +207,7 @@ func (c recorder) place(at source.Span) *diag.Place {
 	if at.IsZero() {
 		return nil
 	}
-	place := c.places.Of(at)
+	place := c.places.PlaceOf(at)
 	return &place
 }
 

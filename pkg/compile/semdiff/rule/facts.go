@@ -42,7 +42,7 @@ type claim struct{ namespace, name, size string }
 
 // FactsOf reads the objects of a unit.
 func FactsOf(objects []object.Object) *Facts {
-	f := &Facts{network: isolation.Of(objects), access: access.Of(objects)}
+	f := &Facts{network: isolation.FactsOf(objects), access: access.FactsOf(objects)}
 	for i := range objects {
 		o := &objects[i]
 		if len(f.folders) == 0 || f.folders[len(f.folders)-1] != o.Folder {

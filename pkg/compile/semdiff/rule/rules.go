@@ -39,7 +39,7 @@ func (c *Cluster) Judge(d *match.Cluster, take func(Effect)) {
 		}
 	}
 	// What stays gives what it gave.
-	c.is.access.Add(access.Of(left))
+	c.is.access.Add(access.FactsOf(left))
 	users := map[string][]string{}
 	for _, rule := range rules {
 		for _, e := range rule.judge(c, claimed[rule]) {

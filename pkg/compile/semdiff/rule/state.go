@@ -40,7 +40,7 @@ func newState(units []*Facts) *state {
 	for _, f := range units {
 		s.network.Add(f.network)
 		// Both states may have the same facts, and each adds up roles in its own way.
-		s.access.Add(f.access.Again())
+		s.access.Add(f.access.ForOtherCluster())
 		for _, own := range f.namespaces {
 			s.namespaces[own.name], s.tenants[own.tenant] = own, true
 		}

@@ -19,7 +19,7 @@ import (
 )
 
 // Ranks watches how the ranks of this pod end, whoever started them. A rank is the topmost descendant of the agent whose
-// environment names a rank. What launchers say about ranks is not always true (package fate), and it comes from one place
+// environment names a rank. What launchers say about ranks is not always true (package exitstatus), and it comes from one place
 // only: here it is known which of all ranks was the first.
 type Ranks struct {
 	root  fs.FS
@@ -145,7 +145,7 @@ func (r *Ranks) look() {
 func (r *Ranks) sawRank(p proc.Process, environment []string, tree proc.Tree) {
 	rank, _ := proc.RankOf(environment)
 	r.saw(rank, proc.WorldSize(environment))
-	proxy := r.proxies.Of(p, environment, tree)
+	proxy := r.proxies.ProxyOf(p, environment, tree)
 	end := mpi.RankEnd{Rank: &rank, Hydra: proxy != nil, WithoutMPI: !proc.OfMPI(environment)}
 	r.follow(p.PID, func(status process.Status) { r.Ended(end, proxy, status) })
 }

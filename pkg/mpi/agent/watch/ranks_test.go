@@ -348,7 +348,7 @@ func TestALaterFailureOfHydraIsKnownToo(t *testing.T) {
 	r := NewRanks(hydra.NewProxies(), false)
 	proxyOf := func(pid int) *hydra.Proxy {
 		byPID := map[int]proc.Process{pid: {PID: pid, Name: "hydra_pmi_proxy"}}
-		return r.proxies.Of(proc.Process{PID: pid + 1, Parent: pid}, nil, byPID)
+		return r.proxies.ProxyOf(proc.Process{PID: pid + 1, Parent: pid}, nil, byPID)
 	}
 	for range 2 * verdict.MaxRanks {
 		r.Ended(mpi.RankEnd{Hydra: true}, proxyOf(20), agenttest.Exited(1))

@@ -44,7 +44,7 @@ type History map[Fact]time.Time
 // Remember sets History to the facts that hold in this observation, with the times at which they were first seen.
 func (o *Observed) Remember(earlier History) {
 	o.History = History{}
-	for _, fact := range o.facts() {
+	for _, fact := range o.currentFacts() {
 		if first, known := earlier[fact]; known {
 			o.History[fact] = first
 			continue
@@ -68,7 +68,7 @@ func (o Observed) Age(kind FactKind, uid types.UID) time.Duration {
 	return o.Now.Sub(since)
 }
 
-func (o Observed) facts() []Fact {
+func (o Observed) currentFacts() []Fact {
 	if !o.Owns() {
 		return nil
 	}

@@ -47,7 +47,7 @@ func TestHiddenFailureEndsHydra(t *testing.T) {
 func withProxies(pids ...int) *Proxies {
 	x := NewProxies()
 	for _, pid := range pids {
-		x.byPID[pid] = &Proxy{pid: pid, command: pid, ranks: map[int]place{}}
+		x.byPID[pid] = &Proxy{pid: pid, command: pid, ranks: map[int]rankNumbers{}}
 	}
 	return x
 }

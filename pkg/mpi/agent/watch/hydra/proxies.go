@@ -55,7 +55,7 @@ type Proxy struct {
 	parent, command int
 	// size is how many ranks it started, 0 for unknown and -1 for several worlds; ranks are those that were seen, by their processes.
 	size  int
-	ranks map[int]place
+	ranks map[int]rankNumbers
 	// world is how many ranks the launch has, as its ranks say, -1 for several worlds.
 	world int
 	// failed is how many of its ranks ended with an error, told whether it was told of those that are gone.
@@ -73,8 +73,8 @@ type MissingRank struct {
 	Since time.Time
 }
 
-// place is the number of a rank in the world, and among those of its proxy.
-type place struct{ number, local int }
+// rankNumbers is the number of a rank in the world, and among those of its proxy.
+type rankNumbers struct{ number, local int }
 
 // hungAfter is how long the ranks of a proxy must have waited. Where Hydra notices by itself that a rank failed, it ends all others
 // within a second.
@@ -83,8 +83,8 @@ const hungAfter = 5 * time.Second
 // NewProxies returns a collection that knows no proxy yet.
 func NewProxies() *Proxies { return &Proxies{byPID: map[int]*Proxy{}} }
 
-// Of returns the proxy that started a rank, nil for a rank that no proxy started. The environment is the rank's.
-func (x *Proxies) Of(rank proc.Process, environment []string, tree proc.Tree) *Proxy {
+// ProxyOf returns the proxy that started a rank, nil for a rank that no proxy started. The environment is the rank's.
+func (x *Proxies) ProxyOf(rank proc.Process, environment []string, tree proc.Tree) *Proxy {
 	parent, known := tree[rank.Parent]
 	if !known || !program.IsProxy(parent.Name) {
 		return nil
@@ -93,7 +93,7 @@ func (x *Proxies) Of(rank proc.Process, environment []string, tree proc.Tree) *P
 	defer x.mu.Unlock()
 	p := x.byPID[parent.PID]
 	if p == nil || p.parent != parent.Parent { // or the number was given away again
-		p = &Proxy{pid: parent.PID, parent: parent.Parent, command: tree.Topmost(parent), ranks: map[int]place{}}
+		p = &Proxy{pid: parent.PID, parent: parent.Parent, command: tree.Topmost(parent), ranks: map[int]rankNumbers{}}
 		x.byPID[p.pid], x.newest = p, p
 	}
 	p.saw(rank.PID, environment)
@@ -108,7 +108,7 @@ func (p *Proxy) saw(pid int, environment []string) {
 	if err != nil {
 		local = -1
 	}
-	p.ranks[pid] = place{number, local}
+	p.ranks[pid] = rankNumbers{number, local}
 	value, _ = proc.Value(environment, "MPI_LOCALNRANKS")
 	size, _ := strconv.Atoi(value)
 	p.size, p.world = verdict.MergeWorldSize(p.size, size), verdict.MergeWorldSize(p.world, proc.WorldSize(environment))

@@ -60,7 +60,7 @@ func lookAt(x *Proxies, root fs.FS, now time.Time) []MissingRank {
 	byPID := byNumber(root)
 	for _, p := range byPID {
 		if environment := proc.Environment(root, p.PID); p.Name != "hydra_pmi_proxy" && len(environment) > 0 {
-			x.Of(p, environment, byPID)
+			x.ProxyOf(p, environment, byPID)
 		}
 	}
 	return x.Observe(root, byPID, now)
@@ -201,11 +201,11 @@ func TestTheLauncherOfAHungProxyIsEnded(t *testing.T) {
 		podProcess{pid: 21, parent: 20, name: "train", reads: 9, file: "socket:[1]"}, podProcess{pid: 22, parent: 20, name: "train"},
 		podProcess{pid: 30, parent: 1, name: "hydra_pmi_proxy"}, podProcess{pid: 31, parent: 30, name: "train", reads: 9, file: "socket:[1]"})
 	x, byPID, now := NewProxies(), byNumber(root), time.Unix(1000, 0)
-	if x.Of(byPID[20], nil, byPID) != nil {
+	if x.ProxyOf(byPID[20], nil, byPID) != nil {
 		t.Error("mpiexec is no proxy")
 	}
 	for _, rank := range []int{21, 22, 31} {
-		x.RankFailed(x.Of(byPID[rank], nil, byPID))
+		x.RankFailed(x.ProxyOf(byPID[rank], nil, byPID))
 	}
 	if !x.LostRank(10) || !x.LostRank(30) || x.LostRank(20) {
 		t.Error("a failure counts for the command below which it was")

@@ -1,0 +1,96 @@
+package main
+
+import (
+	"strings"
+	"sync"
+
+	"lockstep.dev/lockstep/pkg/compile"
+	"lockstep.dev/lockstep/pkg/compile/diag"
+	"lockstep.dev/lockstep/pkg/compile/emit"
+	"lockstep.dev/lockstep/pkg/compile/emit/disk"
+	"lockstep.dev/lockstep/pkg/compile/incremental"
+	"lockstep.dev/lockstep/pkg/compile/source"
+)
+
+// output is the output folder of a build. It is opened when the first file comes: mistakes in specs leave no trace there.
+type output struct {
+	name string
+
+	once   sync.Once
+	err    error
+	dir    *disk.Dir
+	writer *emit.Writer
+
+	mu sync.Mutex
+	// sums are the checksums of what is compiled.
+	sums map[string]uint32
+}
+
+func (o *output) open() error {
+	o.once.Do(func() {
+		if o.dir, o.err = disk.Open(o.name); o.err == nil {
+			o.writer, o.err = emit.NewWriter(o.dir)
+		}
+	})
+	return o.err
+}
+
+func (o *output) add(u compile.Unit) error {
+	if err := o.open(); err != nil {
+		return err
+	}
+	o.mu.Lock()
+	for _, file := range u.Files {
+		o.sums[file.Path] = incremental.Sum(file.Data)
+	}
+	o.mu.Unlock()
+	return o.writer.Add(u.Files)
+}
+
+// finish brings the folder up to date. A build of one cluster keeps the others.
+func (o *output) finish(only string) (emit.Result, error) {
+	if err := o.open(); err != nil {
+		return emit.Result{}, err
+	}
+	return o.writer.Finish(func(path string) bool { return only != "" && !strings.HasPrefix(path, only+"/") })
+}
+
+func (o *output) close() {
+	if o.dir != nil {
+		// What is left goes with the next build.
+		_ = o.dir.Close()
+	}
+}
+
+func reportForeign(paths []string, out string, list *diag.List) {
+	for _, path := range paths {
+		list.Errorf(diag.ForeignFile, source.WholeFile(&source.File{Path: out + "/" + path}), "the file is in the way and was not written by runtime-compiler").
+			Helpf("move it away, or remove it if it is stale")
+	}
+}
+
+// count adds the files of a result to the clusters that they belong to. A cluster that is gone has its own line.
+func count(summaries []clusterSummary, result emit.Result) []clusterSummary {
+	index := map[string]int{}
+	for i, s := range summaries {
+		index[s.Name] = i
+	}
+	of := func(path string) *clusterSummary {
+		name, _, _ := strings.Cut(path, "/")
+		if _, found := index[name]; !found {
+			index[name] = len(summaries)
+			summaries = append(summaries, clusterSummary{Name: name})
+		}
+		return &summaries[index[name]]
+	}
+	for _, path := range result.Written {
+		of(path).Written++
+	}
+	for _, path := range result.Unchanged {
+		of(path).Unchanged++
+	}
+	for _, path := range result.Removed {
+		of(path).Removed++
+	}
+	return summaries
+}

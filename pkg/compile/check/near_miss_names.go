@@ -1,0 +1,83 @@
+package check
+
+import (
+	"slices"
+
+	"lockstep.dev/lockstep/pkg/compile/diag"
+	"lockstep.dev/lockstep/pkg/compile/plan"
+)
+
+// groupsDiffer warns of groups whose names differ by a missing letter: one of them is nobody's, or somebody else's.
+func groupsDiffer(c *plan.Cluster, list *diag.List) {
+	first := map[string]*plan.Value[string]{}
+	for _, t := range c.Tenants {
+		for _, group := range t.GroupsOfRoles() {
+			if first[group.V] == nil {
+				first[group.V] = group
+			}
+		}
+	}
+	names := make([]string, 0, len(first))
+	for name := range first {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		for i := range name {
+			shorter := name[:i] + name[min(i+1, len(name)):]
+			lost := name[i]
+			if own := first[shorter]; own != nil && (lost < '0' || lost > '9') {
+				list.Warnf(diag.NameSlips, own.At, "the group `%s` differs by one letter from `%s`", shorter, name).
+					Also(first[name].At, "the other one").Helpf("write both alike; where there are two such groups, accept it with a waiver")
+				break
+			}
+		}
+	}
+}
+
+// standardNamespaces are those that clusters have by Kubernetes, by engines and by monitoring.
+var standardNamespaces = []string{
+	"kube-system", "flux-system", "argocd", "monitoring", "openshift-gitops", "openshift-dns", "openshift-monitoring", "openshift-user-workload-monitoring",
+}
+
+// namespacesNamedAreThere warns of namespaces of others whose names differ by one letter from one that the cluster has: nobody is there.
+func namespacesNamedAreThere(c *plan.Cluster, list *diag.List) {
+	var named []plan.Value[string]
+	if c.Monitoring != nil {
+		named = append(named, c.Monitoring.Namespace)
+	}
+	if c.GitOps != nil {
+		named = append(named, c.GitOps.Namespace)
+	}
+	named = append(named, c.DNS.Namespace)
+	has := slices.Clone(standardNamespaces)
+	for _, n := range c.PlatformNamespaces() {
+		has = append(has, n.V)
+	}
+	for _, t := range c.Tenants {
+		for _, n := range t.Namespaces {
+			has = append(has, n.V)
+		}
+	}
+	for i := range named {
+		reportNearMiss(&named[i], has, list)
+	}
+	for i := range named {
+		has = append(has, named[i].V)
+	}
+	for _, t := range c.Tenants {
+		for i := range t.IngressFrom {
+			reportNearMiss(&t.IngressFrom[i], has, list)
+		}
+	}
+}
+
+func reportNearMiss(name *plan.Value[string], has []string, list *diag.List) {
+	if slices.Contains(has, name.V) {
+		return
+	}
+	if meant, found := diag.NearMiss(name.V, has); found {
+		list.Warnf(diag.NameSlips, name.At, "the namespace `%s` differs by one letter from `%s`, and nothing makes it here", name.V, meant).
+			Helpf("write `%s`, or accept it with a waiver where there is a `%s`", meant, name.V)
+	}
+}

@@ -1,0 +1,213 @@
+package overlay
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"lockstep.dev/lockstep/pkg/compile/object"
+	"lockstep.dev/lockstep/pkg/compile/origin"
+	"lockstep.dev/lockstep/pkg/compile/source"
+)
+
+// originCarrier gives the values of a patched object their origins: those that are as before keep theirs.
+type originCarrier struct {
+	step    *step
+	changed bool
+	// cut is where the step first took something away.
+	cut source.Span
+}
+
+// segment is a part of a path: a key, or an item of a list by its name or text and by its index.
+type segment struct {
+	name  string
+	index int
+}
+
+// carry walks two values at one path, of which the old one has an origin.
+func (c *originCarrier) carry(old *object.Node, from *origin.Origin, fresh *object.Node, path []segment) {
+	if old.From != nil {
+		from = old.From
+	}
+	fresh.From = old.From
+	switch {
+	case sameInMemory(old.Children, fresh.Children) && old.Kind == fresh.Kind && old.Text == fresh.Text:
+	case old.Kind != fresh.Kind || old.Text != fresh.Text:
+		c.added(fresh, path)
+		over := fresh.From.Over(written(old), from)
+		fresh.From = &over
+	case fresh.Kind == object.MapNode:
+		c.entries(old, from, fresh, path)
+	case fresh.Kind == object.ListNode:
+		c.items(old, from, fresh, path)
+	}
+}
+
+func (c *originCarrier) entries(old *object.Node, from *origin.Origin, fresh *object.Node, path []segment) {
+	for i := range old.Children {
+		if key := old.Children[i].Key; fresh.Get(key) == nil {
+			c.gone(append(slices.Clone(path), segment{name: key, index: -1}))
+		}
+	}
+	for i := range fresh.Children {
+		child := &fresh.Children[i]
+		before := old.Get(child.Key)
+		if before != nil && before.Kind == child.Kind && before.Text == child.Text && sameInMemory(before.Children, child.Children) {
+			child.From = before.From
+			continue
+		}
+		below := append(slices.Clone(path), segment{name: child.Key, index: -1})
+		if before != nil {
+			c.carry(before, from, child, below)
+			continue
+		}
+		c.added(child, below)
+	}
+}
+
+// sameInMemory reports whether two values have the same children in memory: nobody changed them.
+func sameInMemory(a, b []object.Node) bool {
+	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
+}
+
+// gone notes that something at a path was taken away.
+func (c *originCarrier) gone(path []segment) {
+	c.changed = true
+	if c.cut.IsZero() {
+		c.cut = c.step.place(path)
+	}
+}
+
+// items pairs the items of two lists: by name, text or else index.
+func (c *originCarrier) items(old *object.Node, from *origin.Origin, fresh *object.Node, path []segment) {
+	used := make([]bool, len(old.Children))
+	for i := range fresh.Children {
+		child := &fresh.Children[i]
+		below := append(slices.Clone(path), segment{name: fresh.Segment(i), index: i})
+		if child.Kind == object.TextNode {
+			below[len(path)].name = child.Text
+		}
+		j := partner(old, fresh, i, used)
+		if j < 0 {
+			c.added(child, below)
+			continue
+		}
+		used[j] = true
+		c.changed = c.changed || i != j
+		c.carry(&old.Children[j], from, child, below)
+	}
+	for j, kept := range used {
+		if !kept {
+			c.gone(append(slices.Clone(path), segment{name: old.Segment(j), index: j}))
+		}
+	}
+}
+
+func partner(old, fresh *object.Node, i int, used []bool) int {
+	child := &fresh.Children[i]
+	named := child.Get("name") != nil
+	for j := range old.Children {
+		before := &old.Children[j]
+		same := named && before.Get("name") != nil && old.Segment(j) == fresh.Segment(i) || !named && child.Leaf() && before.Kind == child.Kind && before.Text == child.Text
+		if same && !used[j] {
+			return j
+		}
+	}
+	if !named && i < len(old.Children) && !used[i] && old.Children[i].Kind == child.Kind {
+		return i
+	}
+	return -1
+}
+
+// added gives a value that was not there the place of the patch.
+func (c *originCarrier) added(fresh *object.Node, path []segment) {
+	c.changed = true
+	fresh.From = &origin.Origin{Kind: origin.Patched, At: c.step.place(path), Why: c.step.what}
+	for i := range fresh.Children {
+		index := -1
+		if fresh.Kind == object.ListNode {
+			index = i
+		}
+		c.added(&fresh.Children[i], append(slices.Clone(path), segment{name: fresh.Segment(i), index: index}))
+	}
+}
+
+// written is a value in one line.
+func written(n *object.Node) string {
+	switch n.Kind {
+	case object.MapNode:
+		return "a mapping of " + strconv.Itoa(len(n.Children))
+	case object.ListNode:
+		return "a list of " + strconv.Itoa(len(n.Children))
+	case object.NullNode:
+		return "null"
+	}
+	return n.Text
+}
+
+// place is where the patch writes a value, or as near as can be told.
+func (s *step) place(path []segment) source.Span {
+	switch {
+	case s.function != nil:
+		return s.function.place(path)
+	case s.patch.Kind == object.MapNode:
+		return deepest(&s.patch, path, s.at)
+	case s.patch.Kind == object.ListNode:
+		return s.operation(path)
+	}
+	return s.at
+}
+
+// deepest follows a path into a value of the patch.
+func deepest(n *object.Node, path []segment, at source.Span) source.Span {
+	if n.From != nil {
+		at = n.From.At
+	}
+	if len(path) == 0 {
+		return at
+	}
+	for i := range n.Children {
+		child := &n.Children[i]
+		matches := n.Segment(i) == path[0].name || child.Kind == object.TextNode && n.Kind == object.ListNode && child.Text == path[0].name
+		if matches {
+			return deepest(child, path[1:], at)
+		}
+	}
+	return at
+}
+
+// operation returns the place in the operation of a JSON patch whose path is the longest that leads to a value.
+func (s *step) operation(path []segment) source.Span {
+	at, longest := s.at, -1
+	for i := range s.patch.Children {
+		operation := &s.patch.Children[i]
+		pointer := operation.Get("path")
+		if pointer == nil {
+			continue
+		}
+		if n := leads(pointer.Text, path); n > longest {
+			at, longest = pointer.From.At, n
+			if value := operation.Get("value"); value != nil {
+				at = deepest(value, path[n:], at)
+			}
+		}
+	}
+	return at
+}
+
+var unescape = strings.NewReplacer("~1", "/", "~0", "~")
+
+// leads returns how many segments of a path a JSON pointer has, or -1 if it leads elsewhere.
+func leads(pointer string, path []segment) int {
+	tokens := strings.Split(strings.TrimPrefix(pointer, "/"), "/")
+	if len(tokens) > len(path) {
+		return -1
+	}
+	for i, token := range tokens {
+		inList := path[i].index >= 0 && (token == "-" || token == strconv.Itoa(path[i].index))
+		if !inList && unescape.Replace(token) != path[i].name {
+			return -1
+		}
+	}
+	return len(tokens)
+}

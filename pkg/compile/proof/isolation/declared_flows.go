@@ -1,0 +1,84 @@
+package isolation
+
+import (
+	"slices"
+
+	"lockstep.dev/lockstep/pkg/compile/plan"
+	"lockstep.dev/lockstep/pkg/compile/proof/labels"
+	"lockstep.dev/lockstep/pkg/mpi"
+)
+
+// declaredFlows returns what the spec of a tenant opens, in both directions.
+func declaredFlows(c *plan.Cluster, t *plan.Tenant) [2][]openFlow {
+	return [2][]openFlow{
+		egress:  openings(append(append(declaredEgress(t), flowsOfExternalRuntimes(t)...), grant{peer: dnsPods(&c.DNS), ports: dnsPorts(&c.DNS)})),
+		ingress: openings(append(declaredIngress(t), flowsOfExternalRuntimes(t)...)),
+	}
+}
+
+// flowsOfExternalRuntimes is what runtimes of others open: the pods of their jobs reach each other. They are those of JobSets, without the label of
+// compiled runtimes.
+func flowsOfExternalRuntimes(t *plan.Tenant) []grant {
+	if len(t.External) == 0 {
+		return nil
+	}
+	pods := labels.Present(mpi.JobSetNameLabel).And(labels.Absent(mpi.ImplementationLabel)).Sorted()
+	return []grant{{pods: pods, peer: &peer{kind: own, pods: pods}, ports: &ports{all: true}}}
+}
+
+func declaredEgress(t *plan.Tenant) []grant {
+	var grants []grant
+	for i := range t.Egress {
+		block, ok := readPrefix(t.Egress[i].CIDR.V)
+		if ok {
+			grants = append(grants, grant{peer: &peer{kind: outside, addresses: addresses{block}}, ports: declaredPorts(t.Egress[i].Ports)})
+		}
+	}
+	return grants
+}
+
+func declaredPorts(list []plan.Port) *ports {
+	p := ports{all: len(list) == 0}
+	for i := range list {
+		protocol := slices.Index(protocols[:], list[i].Protocol.V)
+		number := int(list[i].Port.V)
+		p.ranges[protocol] = append(p.ranges[protocol], portRange{number, number})
+	}
+	p = p.normal()
+	return &p
+}
+
+func declaredIngress(t *plan.Tenant) []grant {
+	var grants []grant
+	for i := range t.IngressFrom {
+		grants = append(grants, grant{peer: &peer{kind: selected, namespaces: namespaceSelector(t.IngressFrom[i].V)}, ports: &ports{all: true}})
+	}
+	return grants
+}
+
+// namespaceSelector selects one namespace.
+func namespaceSelector(namespace string) labels.Selector {
+	return labels.Named(nameLabel, namespace)
+}
+
+// dnsPods are the pods that answer DNS.
+func dnsPods(dns *plan.DNS) *peer {
+	p := &peer{kind: selected, namespaces: namespaceSelector(dns.Namespace.V)}
+	for i := range dns.PodLabels {
+		p.pods = p.pods.And(labels.Named(dns.PodLabels[i].Name, dns.PodLabels[i].V))
+	}
+	p.pods = p.pods.Sorted()
+	return p
+}
+
+// dnsPorts is their port, over UDP, and over TCP for answers that are too long for it.
+func dnsPorts(dns *plan.DNS) *ports {
+	var p ports
+	number := int(dns.Port.V)
+	for i, protocol := range protocols {
+		if protocol != "SCTP" {
+			p.ranges[i] = []portRange{{number, number}}
+		}
+	}
+	return &p
+}

@@ -1,0 +1,61 @@
+package isolation
+
+import (
+	"slices"
+	"strings"
+
+	"lockstep.dev/lockstep/pkg/compile/object"
+	"lockstep.dev/lockstep/pkg/compile/proof/labels"
+)
+
+// Policies mean nothing to a pod that uses the network of its machine. Something must refuse such pods: a Pod Security Standard, or
+// where none fits an admission policy with a rule about hostNetwork.
+
+// enforceLabel refuses pods above a Pod Security Standard.
+const enforceLabel = "pod-security.kubernetes.io/enforce"
+
+const admission = "admissionregistration.k8s.io"
+
+// hostNetworkPolicy is an admission policy that refuses pods on the network of their machine, or the binding that makes one work.
+type hostNetworkPolicy struct {
+	policy     string
+	binding    bool
+	namespaces labels.Selector
+}
+
+// readHostNetworkPolicy returns what an object of the admission API says about pods on the network of their machine, if anything.
+func readHostNetworkPolicy(o *object.Object) (hostNetworkPolicy, bool) {
+	spec := o.Root.Get("spec")
+	if spec == nil {
+		return hostNetworkPolicy{}, false
+	}
+	switch o.ID.Kind {
+	case "ValidatingAdmissionPolicy":
+		namespaces, ok := labels.Read(spec.At("matchConstraints", "namespaceSelector"))
+		fails := or(spec.StringAt("failurePolicy"), "Fail") == "Fail"
+		return hostNetworkPolicy{policy: o.ID.Name, namespaces: namespaces}, ok && fails && refusesHostNetwork(spec.Get("validations"))
+	case "ValidatingAdmissionPolicyBinding":
+		namespaces, ok := labels.Read(spec.At("matchResources", "namespaceSelector"))
+		denies := slices.Contains(spec.Get("validationActions").Strings(), "Deny")
+		return hostNetworkPolicy{policy: spec.StringAt("policyName"), binding: true, namespaces: namespaces}, ok && denies
+	}
+	return hostNetworkPolicy{}, false
+}
+
+func refusesHostNetwork(validations *object.Node) bool {
+	return validations != nil && slices.ContainsFunc(validations.Children, func(v object.Node) bool {
+		return strings.Contains(v.StringAt("expression"), "hostNetwork")
+	})
+}
+
+// refusesHostNetworkIn says whether something refuses pods of the namespace that use the network of their machine.
+func (c *Cluster) refusesHostNetworkIn(n *namespace) bool {
+	if level := n.labels[enforceLabel]; level == "restricted" || level == "baseline" {
+		return true
+	}
+	return slices.ContainsFunc(c.hostNetworkPolicies, func(g hostNetworkPolicy) bool {
+		return !g.binding && g.namespaces.Selects(n.labels) && slices.ContainsFunc(c.hostNetworkPolicies, func(b hostNetworkPolicy) bool {
+			return b.binding && b.policy == g.policy && b.namespaces.Selects(n.labels)
+		})
+	})
+}

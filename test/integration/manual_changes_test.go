@@ -116,6 +116,8 @@ var _ = Describe("Somebody", Ordered, ContinueOnFailure, func() {
 		Eventually(eventsAbout(ctx, trainJob)).Should(ContainElement("Warning JobSetSuspended"))
 		Expect(*jobSetOf(ctx, trainJob).Spec.Suspend).To(BeTrue(), "JobSet has not stopped the pods yet")
 		endJobSet(ctx, js, jobset.JobSetSuspended)
+		// As its Jobs do, of which none runs here.
+		Expect(admin.DeleteAllOf(ctx, &corev1.Pod{}, client.InNamespace(namespace), client.MatchingLabels{mpi.JobSetNameLabel: js.Name}, client.GracePeriodSeconds(0))).To(Succeed())
 		Eventually(func() bool { return *jobSetOf(ctx, trainJob).Spec.Suspend }).Should(BeFalse())
 		Expect(jobSetOf(ctx, trainJob).UID).To(Equal(js.UID))
 	})

@@ -99,7 +99,11 @@ func asSSH(argv []string) int {
 	if err != nil {
 		return complain(err)
 	}
-	program, meant := rsh.OtherSSH(settings, argv[1:], environment())
+	hostname, err := os.Hostname()
+	if err != nil {
+		return complain(err)
+	}
+	program, meant := rsh.OtherSSH(settings, hostname, argv[1:], environment())
 	if program != "" {
 		return complain(fmt.Errorf("become %s: %w", program, syscall.Exec(program, argv, environment())))
 	}

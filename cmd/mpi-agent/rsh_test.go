@@ -84,6 +84,9 @@ func TestRshRunsOnItsOwnHostWithoutAnAgent(t *testing.T) {
 	}
 	j, _ := serving(t, 1)
 	j.setenv("MARK", "kept")
+	if got := j.rsh(hostname, "exit 6").wait(); got.code != 6 {
+		t.Errorf("a job of one host has none in its table: %+v", got)
+	}
 	own := mpi.HostAddress{Name: hostname + ".demo", Address: "127.254.254.254"}
 	if err := state.WriteTable(filepath.Join(j.dir, j.hosts[0].Name, "hosts.json"), mpi.HostTable{Hosts: append(j.hosts, own)}); err != nil {
 		t.Fatal(err)

@@ -16,9 +16,9 @@ import (
 // OtherSSH finds the program that a call of `ssh` means whose host is not of this job, as git and rsync make it: the first
 // `ssh` on the PATH of the environment that is no agent. It is "" where there is none. For a host of this job, and for
 // one that may be of it because nobody knows the hosts yet, no other is meant.
-func OtherSSH(s state.Settings, args, environment []string) (program string, meant bool) {
+func OtherSSH(s state.Settings, hostname string, args, environment []string) (program string, meant bool) {
 	host := hostOfSSH(args)
-	if host == "" || !foreign(s, host) {
+	if host == "" || OnHost(s, host, hostname) || !foreign(s, host) {
 		return "", false
 	}
 	for _, dir := range filepath.SplitList(process.SearchPath(environment)) {

@@ -67,13 +67,13 @@ func TestOtherSSH(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			path := "PATH=" + strings.Join(c.path, ":")
-			got, meant := OtherSSH(s, strings.Fields(c.args), []string{path})
+			got, meant := OtherSSH(s, "demo-launcher-0-0", strings.Fields(c.args), []string{path})
 			if got != c.want || meant != c.meant {
 				t.Errorf("%s: got %q, %v", c.reason, got, meant)
 			}
 		})
 	}
-	if got, meant := OtherSSH(state.Settings{StateDir: t.TempDir()}, []string{"host", "true"}, []string{"PATH=" + image}); got != "" || meant {
+	if got, meant := OtherSSH(state.Settings{StateDir: t.TempDir()}, "demo-launcher-0-0", []string{"host", "true"}, []string{"PATH=" + image}); got != "" || meant {
 		t.Errorf("without a table any host may be one of the job: %q, %v", got, meant)
 	}
 }

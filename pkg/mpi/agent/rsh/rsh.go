@@ -126,6 +126,9 @@ func resolve(s state.Settings, name string) (target, error) {
 // OnHost reports whether a name or an address is that of the pod with this host name. A launcher that runs ranks is a host of its job, and
 // programs that start ranks by ssh on each host, such as pdsh, do so on their own host too. Its agent serves no commands.
 func OnHost(s state.Settings, name, hostname string) bool {
+	if hosts.Label(name) == hosts.Label(hostname) {
+		return true // also where a job has no other host, and its table none
+	}
 	host, err := resolve(s, name)
 	return err == nil && host.ofJob && hosts.Label(host.Name) == hosts.Label(hostname)
 }

@@ -17,7 +17,8 @@ enum { GRADIENT = 8192, UNCOUNTED = 10 };
 
 static double work(double millions)
 {
-    double x = 1.0;
+    static volatile double seed = 1.0; /* so that a compiler does not work once for all steps */
+    double x = seed;
     for (long i = 0, n = (long)(millions * 1e6); i < n; i++)
         x = x * 0.999999 + 1e-6; /* each waits for the one before, so that compilers cannot shorten it */
     return x;

@@ -43,6 +43,13 @@ func TestWhatNobodyReads(t *testing.T) {
 		"a typo beside the right folder, without": {
 			files: map[string]string{"tenants/a.yaml": tenant, "tenant/notes.txt": "", "tenant/.git/cv.yaml": tenant},
 		},
+		"a typo beside the right folder, with an overlay of patches": {
+			files: map[string]string{"overlays/lab/cluster.yaml": cluster, "overlay/prod/kustomization.yaml": "patches: [{path: p.yaml}]\n"},
+			want:  []string{"overlay"},
+		},
+		"a typo beside the right folder, without an overlay": {
+			files: map[string]string{"overlays/lab/cluster.yaml": cluster, "overlay/prod/notes.txt": ""},
+		},
 		"a cluster without a folder": {
 			files: map[string]string{"overlays/lab.yaml": cluster},
 			want:  []string{"overlays/lab.yaml"},

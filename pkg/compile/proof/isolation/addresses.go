@@ -125,12 +125,19 @@ func (r addressRange) minus(hole addressRange) addresses {
 
 // String returns the range as a prefix where it is one.
 func (r addressRange) String() string {
-	for bits := 0; bits <= r.from.BitLen(); bits++ {
-		if rangeOf(netip.PrefixFrom(r.from, bits)) == r {
-			return netip.PrefixFrom(r.from, bits).String()
-		}
+	if prefix, is := r.prefix(); is {
+		return prefix.String()
 	}
 	return r.from.String() + " to " + r.to.String()
+}
+
+func (r addressRange) prefix() (prefix netip.Prefix, is bool) {
+	for bits := 0; bits <= r.from.BitLen(); bits++ {
+		if prefix = netip.PrefixFrom(r.from, bits); rangeOf(prefix) == r {
+			return prefix, true
+		}
+	}
+	return netip.Prefix{}, false
 }
 
 func (s addresses) String() string {

@@ -256,6 +256,12 @@ func (f Flow) Internet() bool {
 	return total >= 1
 }
 
+// IsPrefix reports whether the addresses of the flow are a network.
+func (f Flow) IsPrefix() bool {
+	_, is := addressRange{f.From, f.To}.prefix()
+	return f.From.IsValid() && is
+}
+
 // share is how many networks of /8, for IPv6 of /16, are in a range.
 func (r addressRange) share() float64 {
 	from, to := r.from.AsSlice(), r.to.AsSlice()

@@ -313,14 +313,13 @@ func (c *Cluster) severityOfFlows(namespace string, flows []isolation.Opening) (
 	return severity, rest
 }
 
-// nearlyInternet is the peer of flows, by name where it is the internet less a part, whose first range tells nothing.
-func nearlyInternet(flows []isolation.Opening) string {
-	peer := shownPeer(flows)
-	internet := slices.ContainsFunc(flows, func(f isolation.Opening) bool { return f.Internet() })
-	if internet && strings.Contains(peer, " to ") {
-		return "the internet (" + peer + ")"
+// titlePeer is the other end that a title names. The internet less a part is called so: its first range alone tells nothing.
+func titlePeer(flows []isolation.Opening) string {
+	shown := shownFlow(flows)
+	if shown.Internet() && !shown.IsPrefix() {
+		return "the internet (" + flowPeer(shown) + ")"
 	}
-	return peer
+	return flowPeer(shown)
 }
 
 // flowTitle names flows: `egress opens to 10.0.0.0/8, TCP 443`. Without a verb they are just there.
@@ -330,7 +329,7 @@ func flowTitle(verb string, flows []isolation.Opening) string {
 		way, peer = "ingress", "from"
 	}
 	title := strings.Join(slices.DeleteFunc([]string{way, verb, peer}, func(word string) bool { return word == "" }), " ") + " "
-	title += nearlyInternet(flows) + ", " + flows[0].Ports
+	title += titlePeer(flows) + ", " + flows[0].Ports
 	if len(flows) > 1 && !oneFlow(flows) {
 		title += ", and " + Plural(len(flows)-1, "more flow")
 	}
@@ -350,12 +349,15 @@ func flowDetail(flows []isolation.Opening) string {
 	return strings.Join(lines, "; ")
 }
 
-// shownPeer is the other end of some flows: of the one that they are parts of, else of the first.
-func shownPeer(flows []isolation.Opening) string {
+// shownPeer is the other end of the flow that is shown of some.
+func shownPeer(flows []isolation.Opening) string { return flowPeer(shownFlow(flows)) }
+
+// shownFlow is the flow that all are parts of, else the first.
+func shownFlow(flows []isolation.Opening) isolation.Flow {
 	if len(flows) > 1 && oneFlow(flows) {
-		return flowPeer(flows[0].Of)
+		return flows[0].Of
 	}
-	return flowPeer(flows[0].Flow)
+	return flows[0].Flow
 }
 
 // oneFlow reports whether all are parts of one flow.

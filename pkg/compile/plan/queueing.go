@@ -271,6 +271,9 @@ func ineffectiveQueue(b *resolve.Bundle, d *resolve.Definition[v1alpha1.Tenant])
 // ineffectiveDevices are those of a tenant's quota that no machine of its clusters has: none where some machines are not known. A quota of
 // 0 says that there shall be none.
 func ineffectiveDevices(b *resolve.Bundle, d *resolve.Definition[v1alpha1.Tenant]) []Named[resource.Quantity] {
+	if len(d.Spec.Spec.Quota.Accelerators) == 0 {
+		return nil
+	}
 	has := map[string]bool{}
 	for _, name := range d.Spec.Spec.Clusters {
 		c := b.Clusters.Get(name)

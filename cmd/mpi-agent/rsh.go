@@ -57,7 +57,7 @@ func remoteShell(args []string) int {
 	if err != nil {
 		return complain(err)
 	}
-	if hostname, err := os.Hostname(); err == nil && rsh.OnHost(settings, options.Host, hostname) {
+	if rsh.OnHost(settings, options.Host, hostname()) {
 		return complain(becomeCommand(options))
 	}
 	key, err := identity.Load(settings.KeyDir)
@@ -72,6 +72,12 @@ func remoteShell(args []string) int {
 		endLauncher(parent, after)
 	}
 	return hydra.DecodeExitCode(options.Command, code)
+}
+
+// hostname is that of the pod, or "", which no host has: a pod without one reaches all hosts by their agents.
+func hostname() string {
+	name, _ := os.Hostname()
+	return name
 }
 
 // becomeCommand makes this process the command. It returns only with an error.
@@ -99,11 +105,7 @@ func asSSH(argv []string) int {
 	if err != nil {
 		return complain(err)
 	}
-	hostname, err := os.Hostname()
-	if err != nil {
-		return complain(err)
-	}
-	program, meant := rsh.OtherSSH(settings, hostname, argv[1:], environment())
+	program, meant := rsh.OtherSSH(settings, hostname(), argv[1:], environment())
 	if program != "" {
 		return complain(fmt.Errorf("become %s: %w", program, syscall.Exec(program, argv, environment())))
 	}

@@ -192,7 +192,7 @@ var _ = Describe("The logs of a job", func() {
 			expectAllOfThoseThatStayed(ctx, got, podsOf(ctx, object))
 			fmt.Fprintf(lines, "%s: %d lines of %d pods, at most %s behind\n", CurrentSpecReport().LeafNodeText, all, len(got.numbers), got.behind.Round(10*time.Millisecond))
 		},
-			Entry("its connections break ten times", func(ctx context.Context, line *connections, _ []corev1.Pod) {
+			Entry("its connections break ten times", func(_ context.Context, line *connections, _ []corev1.Pod) {
 				for broken := 0; broken < 10; broken++ {
 					Expect(line.cut()).To(BeNumerically(">", 0))
 					time.Sleep(time.Second)

@@ -153,13 +153,10 @@ func clusterQueue(name string) *unstructured.Unstructured {
 	}})
 }
 
-// queued puts a job into its tenant's queue, suspended as Kueue wants it.
+// queued puts a job into its tenant's queue.
 func queued(j trial.Job) *trainer.TrainJob {
 	j.Resources = nil // of which Kueue knows nothing
-	object := j.TrainJob()
-	object.Labels = map[string]string{"kueue.x-k8s.io/queue-name": "jobs"}
-	object.Spec.Suspend = ptr.To(true)
-	return object
+	return j.Queued("jobs")
 }
 
 func inOther(j trial.Job) trial.Job {

@@ -139,11 +139,10 @@ func mountCheckpoints(r *trainer.ClusterTrainingRuntime) {
 	}
 }
 
-// queued is a job in the queue, suspended as Kueue wants it.
+// queued is a job of a priority in the queue.
 func queued(name, runtime, priority, command string) *trainer.TrainJob {
-	job := trial.Job{Name: name, Namespace: sandbox, Runtime: runtime, Nodes: nodes, Slots: slots, Command: []string{"bash", "-c", command}}.TrainJob()
-	job.Labels = map[string]string{"kueue.x-k8s.io/queue-name": "jobs", "kueue.x-k8s.io/priority-class": priority}
-	job.Spec.Suspend = ptr.To(true)
+	job := trial.Job{Name: name, Namespace: sandbox, Runtime: runtime, Nodes: nodes, Slots: slots, Command: []string{"bash", "-c", command}}.Queued("jobs")
+	job.Labels["kueue.x-k8s.io/priority-class"] = priority
 	return job
 }
 

@@ -45,3 +45,11 @@ func (j Job) TrainJob() *trainer.TrainJob {
 	}
 	return object
 }
+
+// Queued returns the job in a queue of Kueue, suspended as Kueue wants it.
+func (j Job) Queued(queue string) *trainer.TrainJob {
+	object := j.TrainJob()
+	object.Labels = map[string]string{"kueue.x-k8s.io/queue-name": queue}
+	object.Spec.Suspend = ptr.To(true)
+	return object
+}

@@ -461,7 +461,7 @@ func TestConformanceOfExpiredJobSets(t *testing.T) {
 	if len(decision.Create)+len(decision.Delete) > 0 {
 		t.Errorf("nothing is made again: %+v", decision)
 	}
-	if diff := cmp.Diff(trainJob.Status, status.StatusOf(phase.Derive(o), decision, nil)); diff != "" {
+	if diff := cmp.Diff(trainJob.Status, status.Compute(phase.Derive(o), decision, nil)); diff != "" {
 		t.Errorf("its status stays: -before, +after:\n%s", diff)
 	}
 }

@@ -53,7 +53,7 @@ func live(t *testing.T, forgetful bool, looks []look) (end, restarted mpi.Reason
 		}
 		restart := phase.Derive(o).State().Restart
 		o.TrainJob = o.TrainJob.DeepCopy()
-		o.TrainJob.Status = status.StatusOf(phase.Derive(o), decision, nil)
+		o.TrainJob.Status = status.Compute(phase.Derive(o), decision, nil)
 		for i := range o.TrainJob.Status.Conditions {
 			at := &o.TrainJob.Status.Conditions[i].LastTransitionTime
 			*at = metav1.NewTime(at.Truncate(time.Second))

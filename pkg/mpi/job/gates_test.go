@@ -103,7 +103,7 @@ func TestHeldBeforeTheFirstPod(t *testing.T) {
 				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
 			}
 			said := ""
-			for _, c := range status.StatusOf(phase.Derive(tc.o), decision, nil).Conditions {
+			for _, c := range status.Compute(phase.Derive(tc.o), decision, nil).Conditions {
 				if c.Type == job.PodsReady && phase.Derive(tc.o).State().Waiting != nil || c.Type == trainer.TrainJobFailed {
 					said = c.Message
 				}
@@ -148,7 +148,7 @@ func TestHeldWhenResumed(t *testing.T) {
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
 			}
-			said := job.MessageOf(status.StatusOf(phase.Derive(tc.o), decision, nil).Conditions, job.PodsReady)
+			said := job.MessageOf(status.Compute(phase.Derive(tc.o), decision, nil).Conditions, job.PodsReady)
 			if !strings.Contains(said, tc.message) {
 				t.Errorf("%s: want `%s` said, got `%s`", tc.reason, tc.message, said)
 			}

@@ -130,7 +130,7 @@ func TestTheStatusTellsThatAJobSetGoes(t *testing.T) {
 			return
 		}
 		o.TrainJob = o.TrainJob.DeepCopy()
-		o.TrainJob.Status = status.StatusOf(phase.Derive(o), decision, nil)
+		o.TrainJob.Status = status.Compute(phase.Derive(o), decision, nil)
 	}
 	t.Error("the JobSet stays")
 }

@@ -70,7 +70,7 @@ func (b beside) trainer() {
 	}
 	if b.JobSet != nil {
 		b.JobSet.Spec.Suspend = ptr.To(b.SuspendWanted())
-		now.JobsStatus = status.StatusOf(phase.Derive(b.Observed), decide.Decision{}, nil).JobsStatus
+		now.JobsStatus = status.Compute(phase.Derive(b.Observed), decide.Decision{}, nil).JobsStatus
 		for ended, kind := range map[jobset.JobSetConditionType]string{jobset.JobSetCompleted: trainer.TrainJobComplete, jobset.JobSetFailed: trainer.TrainJobFailed} {
 			if job.TrueCondition(b.JobSet, ended) != nil {
 				says(kind, metav1.ConditionTrue, "Test")

@@ -124,7 +124,7 @@ func (w *world) look() {
 		return
 	}
 	w.apply(decision)
-	now := status.StatusOf(facts, decision, nil)
+	now := status.Compute(facts, decision, nil)
 	w.says(facts.State().Phase, now)
 	if status.Debounce(o.TrainJob.Status, now) >= status.DebounceCounts && len(decision.Delete) == 0 {
 		return // counts alone wait for the next condition

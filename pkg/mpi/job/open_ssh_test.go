@@ -103,7 +103,7 @@ func TestWithoutAgentNobodyIsAsked(t *testing.T) {
 		t.Error("there is no agent to tell addresses to")
 	}
 	want := []string{"Created=True/JobSetCreated", "PodsReady=True/PodsReady", "Running=True/GatePassed"}
-	if diff := cmp.Diff(want, inShort(status.StatusOf(phase.Derive(o), decision, nil).Conditions)); diff != "" {
+	if diff := cmp.Diff(want, inShort(status.Compute(phase.Derive(o), decision, nil).Conditions)); diff != "" {
 		t.Errorf("a launcher that runs is all there is to say: -want, +got:\n%s", diff)
 	}
 }

@@ -39,6 +39,6 @@ func BenchmarkPass(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		status.StatusOf(f, decision, nil)
+		status.Compute(f, decision, nil)
 	}
 }

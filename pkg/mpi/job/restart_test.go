@@ -103,12 +103,12 @@ func TestRestartAfterFaultOfInfrastructure(t *testing.T) {
 			if want := map[bool][]string{true: {"JobSet"}}[tc.deletes]; !cmp.Equal(want, deleted) {
 				t.Errorf("%s: want %v deleted, got %v", tc.reason, want, deleted)
 			}
-			got := apimeta.FindStatusCondition(status.StatusOf(phase.Derive(tc.o), decision, nil).Conditions, job.Restarting)
+			got := apimeta.FindStatusCondition(status.Compute(phase.Derive(tc.o), decision, nil).Conditions, job.Restarting)
 			if tc.message != "" && (got == nil || got.Status != metav1.ConditionTrue || !strings.HasPrefix(got.Message, tc.message)) {
 				t.Errorf("%s: want Restarting with %q, got %+v", tc.reason, tc.message, got)
 			}
 			if tc.end == "Preempted" && name == "Spent" {
-				failed := apimeta.FindStatusCondition(status.StatusOf(phase.Derive(tc.o), decision, nil).Conditions, trainer.TrainJobFailed)
+				failed := apimeta.FindStatusCondition(status.Compute(phase.Derive(tc.o), decision, nil).Conditions, trainer.TrainJobFailed)
 				if !strings.Contains(failed.Message, "(restarts: 1, which is all that the runtime allows)") {
 					t.Errorf("the end tells of the restarts: %s", failed.Message)
 				}
@@ -135,7 +135,7 @@ func TestStartAgain(t *testing.T) {
 	if len(decision.Create) != 1 || job.AttemptOf(decision.Create[0]) != 1 {
 		t.Fatalf("only the JobSet of the first restart is missing: %+v", outlineOf(o, decision))
 	}
-	now := status.StatusOf(phase.Derive(o), decision, nil)
+	now := status.Compute(phase.Derive(o), decision, nil)
 	if c := apimeta.FindStatusCondition(now.Conditions, job.Restarting); c == nil || c.Status != metav1.ConditionTrue {
 		t.Error("the restart is under way until the JobSet has been seen")
 	}
@@ -143,7 +143,7 @@ func TestStartAgain(t *testing.T) {
 	if decision, err = decide.Decide(phase.Derive(o), nil); err != nil {
 		t.Fatal(err)
 	}
-	c := apimeta.FindStatusCondition(status.StatusOf(phase.Derive(o), decision, nil).Conditions, job.Restarting)
+	c := apimeta.FindStatusCondition(status.Compute(phase.Derive(o), decision, nil).Conditions, job.Restarting)
 	if c == nil || c.Status != metav1.ConditionFalse || c.Message != "restart 1 of 2: the machine is gone" {
 		t.Errorf("and done then, with its number kept: %+v", c)
 	}

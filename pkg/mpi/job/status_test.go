@@ -29,7 +29,7 @@ func statusOf(t *testing.T, o observe.Observed, applied error) trainer.TrainJobS
 	if err != nil {
 		t.Fatal(err)
 	}
-	return status.StatusOf(phase.Derive(o), decision, applied)
+	return status.Compute(phase.Derive(o), decision, applied)
 }
 
 // inShort writes conditions as `Type=Status/Reason`, in their order.

@@ -102,7 +102,7 @@ func TestStuck(t *testing.T) {
 			}
 			if tc.end != "" {
 				told := tc.o
-				told.TrainJob = trainJobOf(func(trainJob *trainer.TrainJob) { trainJob.Status = status.StatusOf(phase.Derive(tc.o), decision, nil) })
+				told.TrainJob = trainJobOf(func(trainJob *trainer.TrainJob) { trainJob.Status = status.Compute(phase.Derive(tc.o), decision, nil) })
 				after, err := decide.Decide(phase.Derive(told), nil)
 				if err != nil {
 					t.Fatal(err)

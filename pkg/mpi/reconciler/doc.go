@@ -1,7 +1,7 @@
 // Package reconciler runs TrainJobs, or stands beside Kubeflow Trainer, which runs them (Mode): it is the rim around package
 // job, and the only one with a client.
 //
-//	observe → phase.Derive → decide.Decide → apply → status.StatusOf → one status patch → events, metrics
+//	observe → phase.Derive → decide.Decide → apply → status.Compute → one status patch → events, metrics
 //	                                                 (Beside)
 //
 // Watches bring every change, so nothing is polled on the way from a TrainJob to its first rank. What cannot be watched

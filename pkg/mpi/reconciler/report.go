@@ -40,7 +40,7 @@ func (r *Reconciler) reportOf(f *phase.Facts, d decide.Decision, applied error) 
 		said.record = status.RecordCompanion(f.TrainJob, said.conditions)
 		return said, true
 	}
-	said.status = status.StatusOf(f, d, applied)
+	said.status = status.Compute(f, d, applied)
 	said.conditions = clip(said.status.Conditions)
 	said.status.Conditions, said.record = status.Published(said.conditions), status.Record(f.TrainJob, said.conditions)
 	return said, said.record != f.TrainJob.Annotations[status.RecordAnnotation] || !apiequality.Semantic.DeepEqual(shown(f), said.status)

@@ -15,7 +15,6 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/signal"
 
 	"lockstep.dev/lockstep/test/bench"
 	"lockstep.dev/lockstep/test/bench/sides"
@@ -35,10 +34,8 @@ func main() {
 		bench.Main(func(ctx context.Context, p *platform.Platform) (Report, error) { return measure(ctx, p, sizes, *runs) })
 		return
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
 	own.command = flag.Args()
-	if err := own.measure(ctx, sizes, *runs); err != nil {
+	if err := own.run(sizes, *runs); err != nil {
 		fmt.Fprintf(os.Stderr, "bench-scaling: %v\n", err)
 		os.Exit(1)
 	}

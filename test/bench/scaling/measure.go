@@ -4,7 +4,6 @@ import (
 	"context"
 	_ "embed" // the script
 	"fmt"
-	"os"
 
 	"lockstep.dev/lockstep/test/bench/sides"
 	"lockstep.dev/lockstep/test/platform"
@@ -20,23 +19,14 @@ const (
 )
 
 func measure(ctx context.Context, p *platform.Platform, sizes []int32, runs int) (report Report, err error) {
-	into := func(all *[]Size) func(context.Context, sides.Side) error {
-		return func(ctx context.Context, side sides.Side) error {
-			for _, pods := range sizes {
-				log, err := side.Run(ctx, pods, script, fmt.Sprint(pods), fmt.Sprint(runs), fmt.Sprint(steps), fmt.Sprint(work))
-				if err != nil {
-					return err
-				}
-				size := Size{Pods: int(pods)}
-				if err := size.read(log); err != nil {
-					return err
-				}
-				fmt.Fprintf(os.Stdout, "%s\t%s\n", side.Runtime, size.row())
-				*all = append(*all, size)
-			}
-			return nil
+	report.Lockstep, report.Stock, err = sides.Measure(ctx, p, "scaling", sizes, func(ctx context.Context, side sides.Side, pods int32) (Size, error) {
+		log, err := side.Run(ctx, pods, script, fmt.Sprint(pods), fmt.Sprint(runs), fmt.Sprint(steps), fmt.Sprint(work))
+		if err != nil {
+			return Size{}, err
 		}
-	}
-	err = sides.Measure(ctx, p, "scaling", into(&report.Lockstep), into(&report.Stock))
+		s := Size{Pods: int(pods)}
+		err = s.read(log)
+		return s, err
+	})
 	return report, err
 }

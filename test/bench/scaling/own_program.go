@@ -6,10 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/signal"
 	"regexp"
 	"strconv"
 	"text/tabwriter"
 
+	"lockstep.dev/lockstep/test/bench/sides"
 	"lockstep.dev/lockstep/test/platform"
 	"lockstep.dev/lockstep/test/trial"
 )
@@ -19,6 +21,13 @@ type ownProgram struct {
 	runtime, namespace, rate string
 	slots                    int
 	command                  []string
+}
+
+// run measures until it is done, or Ctrl-C.
+func (o ownProgram) run(sizes []int32, runs int) error {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	return o.measure(ctx, sizes, runs)
 }
 
 // measure prints the median rate on each number of nodes, and what part it is of the rate on the smallest one, node by node.
@@ -38,13 +47,13 @@ func (o ownProgram) measure(ctx context.Context, sizes []int32, runs int) error 
 	for _, nodes := range sizes {
 		var rates []float64
 		for i := range runs {
-			r, err := o.run(ctx, user, fmt.Sprintf("scaling-%d-%d", nodes, i), nodes, rate)
+			r, err := o.rateOf(ctx, user, fmt.Sprintf("scaling-%d-%d", nodes, i), nodes, rate)
 			if err != nil {
 				return err
 			}
 			rates = append(rates, r)
 		}
-		got := median(rates)
+		got := sides.Median(rates)
 		if perNode == 0 {
 			perNode = got / float64(nodes)
 		}
@@ -53,7 +62,7 @@ func (o ownProgram) measure(ctx context.Context, sizes []int32, runs int) error 
 	return nil
 }
 
-func (o ownProgram) run(ctx context.Context, user trial.User, name string, nodes int32, rate *regexp.Regexp) (float64, error) {
+func (o ownProgram) rateOf(ctx context.Context, user trial.User, name string, nodes int32, rate *regexp.Regexp) (float64, error) {
 	job := trial.Job{Name: name, Namespace: o.namespace, Runtime: o.runtime, Nodes: nodes, Slots: int32(o.slots), Command: o.command}
 	var log bytes.Buffer
 	result, err := trial.Run(ctx, user, job, &log)

@@ -4,9 +4,10 @@ import (
 	"fmt"
 	"io"
 	"regexp"
-	"slices"
 	"strconv"
 	"text/tabwriter"
+
+	"lockstep.dev/lockstep/test/bench/sides"
 )
 
 // Report is both sides, by number of pods.
@@ -54,8 +55,9 @@ func (s *Size) read(log string) error {
 	return nil
 }
 
-func (s Size) row() string {
-	return fmt.Sprintf("%d pods\tstrong %.2f s\tweak %.2f s\tprocess 1 %.2f %%", s.Pods, median(s.Strong), median(s.Weak), 100*s.Share)
+// Row is for people who wait.
+func (s Size) Row() string {
+	return fmt.Sprintf("%d pods\tstrong %.2f s\tweak %.2f s\tprocess 1 %.2f %%", s.Pods, sides.Median(s.Strong), sides.Median(s.Weak), 100*s.Share)
 }
 
 // Verdict judges nothing: jobs that failed have ended the program before.
@@ -72,14 +74,10 @@ func (r Report) Print(out io.Writer) {
 		theirs := r.Stock[i]
 		_, _ = fmt.Fprintf(table, "%d", ours.Pods)
 		for _, pair := range [][2][]float64{{ours.Strong, theirs.Strong}, {ours.Weak, theirs.Weak}} {
-			a, b := median(pair[0]), median(pair[1])
+			a, b := sides.Median(pair[0]), sides.Median(pair[1])
 			_, _ = fmt.Fprintf(table, "\t%.2f s\t%.2f s\t%.3f", a, b, a/b)
 		}
 		_, _ = fmt.Fprintf(table, "\t%.2f %%\t%.2f %%\n", 100*ours.Share, 100*theirs.Share)
 	}
 	_ = table.Flush()
-}
-
-func median(values []float64) float64 {
-	return slices.Sorted(slices.Values(values))[len(values)/2]
 }

@@ -7,6 +7,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -32,24 +34,31 @@ type Side struct {
 	user    trial.User
 }
 
-// Measure calls do for our side and then for stock's, which cannot share a cluster.
-func Measure(ctx context.Context, p *platform.Platform, name string, ours, stock func(context.Context, Side) error) (err error) {
+// Result is what was measured with one number of pods.
+type Result interface {
+	// Row is for people who wait: columns with tabs between them.
+	Row() string
+}
+
+// Measure takes results of each number of pods, of our side and then of stock's, which cannot share a cluster. Beside an error it returns those that
+// it has.
+func Measure[R Result](ctx context.Context, p *platform.Platform, name string, sizes []int32, one func(ctx context.Context, s Side, pods int32) (R, error)) (ours, stock []R, err error) {
 	user, err := p.Admin()
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
 	if err := p.Sandbox(ctx, sandbox); err != nil {
-		return err
+		return nil, nil, err
 	}
 	us, they := Side{name + "-agent", user}, Side{name + "-openssh", user}
 	if err := p.CopyRuntime(ctx, "openmpi4-cpu", us.Runtime, func(r *trainer.ClusterTrainingRuntime) {
 		delete(r.Annotations, maxNodes)
 		makeTiny(&r.Spec)
 	}); err != nil {
-		return err
+		return nil, nil, err
 	}
-	if err := ours(ctx, us); err != nil {
-		return err
+	if ours, err = each(ctx, us, sizes, one); err != nil {
+		return ours, nil, err
 	}
 	undo, err := p.UseStockWith(ctx, they.Runtime, func(spec *trainer.TrainingRuntimeSpec) {
 		platform.LauncherApart(spec)
@@ -57,10 +66,26 @@ func Measure(ctx context.Context, p *platform.Platform, name string, ours, stock
 	})
 	defer func() { err = errors.Join(err, undo(context.WithoutCancel(ctx))) }()
 	if err != nil {
-		return err
+		return ours, nil, err
 	}
-	return stock(ctx, they)
+	stock, err = each(ctx, they, sizes, one)
+	return ours, stock, err
 }
+
+func each[R Result](ctx context.Context, s Side, sizes []int32, one func(context.Context, Side, int32) (R, error)) (results []R, err error) {
+	for _, pods := range sizes {
+		result, err := one(ctx, s, pods)
+		if err != nil {
+			return results, err
+		}
+		fmt.Fprintf(os.Stdout, "%s\t%s\n", s.Runtime, result.Row())
+		results = append(results, result)
+	}
+	return results, nil
+}
+
+// Median is of values that are not none; the upper one of two.
+func Median(values []float64) float64 { return slices.Sorted(slices.Values(values))[len(values)/2] }
 
 func makeTiny(spec *trainer.TrainingRuntimeSpec) {
 	jobs := spec.Template.Spec.ReplicatedJobs

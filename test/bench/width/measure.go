@@ -4,7 +4,6 @@ import (
 	"context"
 	_ "embed" // the script
 	"fmt"
-	"os"
 
 	"lockstep.dev/lockstep/test/bench/sides"
 	"lockstep.dev/lockstep/test/platform"
@@ -14,23 +13,14 @@ import (
 var script string
 
 func measure(ctx context.Context, p *platform.Platform, sizes []int32, runs int) (report Report, err error) {
-	into := func(launches *[]Launches) func(context.Context, sides.Side) error {
-		return func(ctx context.Context, side sides.Side) error {
-			for _, pods := range sizes {
-				log, err := side.Run(ctx, pods, script, fmt.Sprint(pods), fmt.Sprint(runs))
-				if err != nil {
-					return err
-				}
-				l := Launches{Pods: int(pods)}
-				if err := l.read(log); err != nil {
-					return err
-				}
-				fmt.Fprintf(os.Stdout, "%s\t%s\n", side.Runtime, l.row())
-				*launches = append(*launches, l)
-			}
-			return nil
+	report.Lockstep, report.Stock, err = sides.Measure(ctx, p, "width", sizes, func(ctx context.Context, side sides.Side, pods int32) (Launches, error) {
+		log, err := side.Run(ctx, pods, script, fmt.Sprint(pods), fmt.Sprint(runs))
+		if err != nil {
+			return Launches{}, err
 		}
-	}
-	err = sides.Measure(ctx, p, "width", into(&report.Lockstep), into(&report.Stock))
+		l := Launches{Pods: int(pods)}
+		err = l.read(log)
+		return l, err
+	})
 	return report, err
 }

@@ -4,9 +4,10 @@ import (
 	"fmt"
 	"io"
 	"regexp"
-	"slices"
 	"strconv"
 	"text/tabwriter"
+
+	"lockstep.dev/lockstep/test/bench/sides"
 )
 
 // Report is both sides, by width.
@@ -44,8 +45,9 @@ func (l *Launches) read(log string) error {
 	return nil
 }
 
-func (l Launches) row() string {
-	return fmt.Sprintf("%d pods\tbare %.2f s\tmpirun %.2f s\tinit %.2f s", l.Pods, median(l.Bare), median(l.Mpirun), median(l.Init))
+// Row is for people who wait.
+func (l Launches) Row() string {
+	return fmt.Sprintf("%d pods\tbare %.2f s\tmpirun %.2f s\tinit %.2f s", l.Pods, sides.Median(l.Bare), sides.Median(l.Mpirun), sides.Median(l.Init))
 }
 
 // Verdict judges nothing: jobs that failed have ended the program before.
@@ -62,14 +64,10 @@ func (r Report) Print(out io.Writer) {
 		theirs := r.Stock[i]
 		_, _ = fmt.Fprintf(table, "%d", ours.Pods)
 		for _, pair := range [][2][]float64{{ours.Bare, theirs.Bare}, {ours.Mpirun, theirs.Mpirun}, {ours.Init, theirs.Init}} {
-			a, b := median(pair[0]), median(pair[1])
+			a, b := sides.Median(pair[0]), sides.Median(pair[1])
 			_, _ = fmt.Fprintf(table, "\t%.2f s\t%.2f s\t%.2f", a, b, a/b)
 		}
 		_, _ = fmt.Fprintln(table)
 	}
 	_ = table.Flush()
-}
-
-func median(values []float64) float64 {
-	return slices.Sorted(slices.Values(values))[len(values)/2]
 }

@@ -16,9 +16,9 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi/job/phase"
 )
 
-// StatusOf returns the status of a TrainJob after a decision was carried out. Applied is the error of doing so, nil when
+// Compute returns the status of a TrainJob after a decision was carried out. Applied is the error of doing so, nil when
 // everything was done; without it a job does not end, so that what belongs to the end is tried again.
-func StatusOf(f *phase.Facts, d decide.Decision, applied error) trainer.TrainJobStatus {
+func Compute(f *phase.Facts, d decide.Decision, applied error) trainer.TrainJobStatus {
 	status := *f.TrainJob.Status.DeepCopy()
 	if f.Owns() && (!d.Finished || f.JobSetEnded()) {
 		status.JobsStatus = jobsStatus(f.JobSet)

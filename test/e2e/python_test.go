@@ -228,7 +228,6 @@ var _ = Describe("The Python package", func() {
 		expectEveryLine(packaged(ctx)(filepath.Join("kubeflow", "survive.py"), "openmpi5-cpu", "../../build/bin/cluster"))
 	})
 
-	// Has failed once, and not run again since that was mended (docs/limits.md).
 	It("reads every line once while a kubelet and the API server are killed, and its token expires", Serial, func(ctx SpecContext) {
 		onlyWhenMeasured()
 		config, expire := robot(ctx)

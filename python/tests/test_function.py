@@ -284,7 +284,7 @@ def test_a_function_may_import_and_define_what_it_needs() -> None:
     [
         ({}, "train cannot be called with func_args: missing a required argument: 'lr'"),
         ({"lr": 1, "epochs": 2}, "got an unexpected keyword argument 'epochs'"),
-        ({"lr": float("nan")}, "func_args['lr'] of train is a float"),
+        ({"lr": float("nan")}, "func_args['lr'] of train is nan, which does not travel as text"),
         ({"lr": object()}, "func_args['lr'] of train is a object: arguments travel as text"),
         ({"lr": 1, "path": "x" * 120_000}, "a command has room for 120000"),
     ],

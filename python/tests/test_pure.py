@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from conftest import Object
 from kubeflow.trainer import CustomTrainerContainer, LocalProcessBackendConfig
 from kubernetes.client import ApiException
@@ -23,6 +24,8 @@ from lockstep._objects import Objects
 from lockstep._times import human, now
 from lockstep._world import asked, world
 from lockstep.aio import AsyncMPIClient
+from lockstep.client import _phases
+from lockstep.compare import Comparison, Difference
 from lockstep.errors import explained
 
 ROOT = Path(__file__).parents[2]
@@ -97,6 +100,32 @@ def test_a_cluster_must_be_configured(tmp_path: Path) -> None:
         lockstep.MPIClient(config_file=str(tmp_path / "none"))
 
 
+@pytest.mark.parametrize("context", [None, "as-jane"])
+def test_nobody_acts_as_somebody_else_unnoticed(tmp_path: Path, context: str | None) -> None:
+    file = tmp_path / "kubeconfig"
+    users = [{"name": "me", "user": {"token": "t"}}, {"name": "jane", "user": {"token": "t", "as": "jane"}}]
+    contexts = [{"name": n, "context": {"cluster": "c", "user": u, "namespace": "n"}} for n, u in (("as-jane", "jane"), ("own", "me"))]
+    clusters = [{"name": "c", "cluster": {"server": "http://127.0.0.1:1"}}]
+    file.write_text(yaml.safe_dump({"users": users, "contexts": contexts, "clusters": clusters, "current-context": "as-jane"}))
+    with pytest.raises(lockstep.LockstepError, match="says to act as `jane`"):
+        lockstep.MPIClient(config_file=str(file), context=context)
+    lockstep.MPIClient(config_file=str(file), context="own")
+
+
+def test_long_values_are_compared_by_what_differs() -> None:
+    program = "mpirun python3 -c " + "x = 1\n" * 500
+    made = Comparison(("a", "b"), [Difference("command", f"{program}run(lr=0.1){program}", f"{program}run(lr=0.25){program}")])
+    line = str(made).splitlines()[1]
+    assert len(line) < 150
+    assert "lr=0.1)" in line
+    assert "lr=0.25)" in line
+    assert "-   " + "y" * 50 + " … " in str(Comparison(("a", "b"), [Difference("command", "", "y" * 500)]))
+
+
+def test_a_phase_may_be_written_small() -> None:
+    assert _phases("running") == {lockstep.Phase.RUNNING}
+
+
 def test_a_command_is_a_list() -> None:
     with pytest.raises(TypeError, match='command is the string "mpirun a": give a list of words'):
         MPITrainer(command="mpirun a")
@@ -131,7 +160,8 @@ def test_ranks_asked(words: list[str], ranks: int | None) -> None:
         ({"env": [{"name": "ompi_mca_plm_rsh_agent", "value": "ssh"}]}, "ompi_mca_plm_rsh_agent is reserved"),
         ({"resourcesPerNode": {"limits": {"nvidia.com/gpu": 8}}}, "2 slots and 8 accelerators"),
         ({"command": ["mpirun", "-np", "4", "a"], "resourcesPerNode": {"limits": {"nvidia.com/gpu": "2"}}}, None),
-        ({"resourcesPerNode": {"limits": {"memory": "1Gi"}}}, None),
+        ({"resourcesPerNode": {"limits": {"memory": "1Gi"}}, "command": ["mpirun", "a"]}, None),
+        ({}, "there is no command, and the runtime has none"),
     ],
 )
 def test_checks(trainer: Object, said: str | None) -> None:
@@ -147,14 +177,23 @@ def test_checks(trainer: Object, said: str | None) -> None:
     _checks.check(trainjob({"command": trainer.get("command")}), None, strict=True)
 
 
+def test_a_name_has_room_for_those_of_pods() -> None:
+    job = trainjob({"command": ["a"]})
+    job["metadata"]["name"] = "x" * 44
+    _checks.check(job, MPI, strict=True)
+    job["metadata"]["name"] += "x"
+    with pytest.raises(lockstep.CheckFailed, match="has 45 characters, at most 44 are allowed"):
+        _checks.check(job, MPI, strict=True)
+
+
 def test_an_image_that_nodes_do_not_get_is_told() -> None:
     stock = {"metadata": {"name": "mpi-distributed"}, "spec": RUNTIME["spec"]}
     image = next(p for p in RUNTIME["spec"]["template"]["spec"]["replicatedJobs"] if p["name"] == "node")["template"]["spec"]["template"]["spec"]
     theirs = image["containers"][0]["image"]
     with pytest.warns(LockstepWarning, match=f"gives the image `mine:1` to the launcher only, and nodes run `{theirs}`"):
-        _checks.check(trainjob({"image": "mine:1"}), stock, strict=False)
-    _checks.check(trainjob({"image": theirs}), stock, strict=True)
-    _checks.check(trainjob({"image": "mine:1"}), MPI, strict=True)
+        _checks.check(trainjob({"command": ["a"], "image": "mine:1"}), stock, strict=False)
+    _checks.check(trainjob({"command": ["a"], "image": theirs}), stock, strict=True)
+    _checks.check(trainjob({"command": ["a"], "image": "mine:1"}), MPI, strict=True)
 
 
 def test_variables_in_patches_are_found() -> None:

@@ -6,8 +6,8 @@ import shlex
 import warnings
 from collections.abc import Iterator, Sequence
 
-from lockstep._objects import IMPLEMENTATION_LABEL, NODE, Object, labels, main_container, parts, spec
-from lockstep._world import accelerators, asked, reserved, variables
+from lockstep._objects import IMPLEMENTATION_LABEL, LAUNCHER, NODE, Object, labels, main_container, name, parts, spec
+from lockstep._world import MAX_NAME, accelerators, asked, reserved, variables
 from lockstep.errors import CheckFailed
 
 _LAUNCHERS = ("mpirun", "mpiexec", "mpiexec.hydra", "prterun", "horovodrun")
@@ -33,6 +33,10 @@ def check(trainjob: Object, runtime: Object | None, *, strict: bool) -> None:
 
 def _findings(trainjob: Object, runtime: Object | None) -> Iterator[str]:
     trainer = spec(trainjob).get("trainer") or {}
+    if len(name(trainjob)) > MAX_NAME:
+        yield f"the name `{name(trainjob)}` has {len(name(trainjob))} characters, at most {MAX_NAME} are allowed, as pods' names are longer"
+    if not (trainer.get("command") or trainer.get("args")) and runtime and not _has_command(runtime):
+        yield "there is no command, and the runtime has none of its own: give command=[…] or func="
     for v in variables(trainjob):
         if reserved(v):
             yield f"the variable {v} is reserved, because the nodes are found through it: remove it from env"
@@ -51,6 +55,12 @@ def _findings(trainjob: Object, runtime: Object | None) -> Iterator[str]:
     devices = accelerators(trainer.get("resourcesPerNode") or {})
     if devices and devices != world.slots_per_node:
         yield f"a node has {world.slots_per_node} slots and {devices} accelerators: as a rule each rank has one of its own, so set slots={devices}"
+
+
+def _has_command(runtime: Object) -> bool:
+    """Whether the launcher of a runtime has something to run by itself."""
+    found = next((main_container(part) for part in parts(spec(spec(runtime)["template"])) if part["name"] == LAUNCHER), None) or {}
+    return bool(found.get("command") or found.get("args"))
 
 
 def _image_of_nodes(runtime: Object) -> str:

@@ -27,6 +27,21 @@ def renewal(source: KubernetesBackendConfig, client: ApiClient) -> Callable[[], 
     return renew
 
 
+def impersonated(source: KubernetesBackendConfig) -> str:
+    """Whom a kubeconfig says to act as (``as:``), which the ``kubernetes`` package does not do, and nobody where it does not."""
+    if source.client_configuration is not None or (is_running_in_k8s() and not source.config_file):
+        return ""
+    path = source.config_file or config.kube_config.KUBE_CONFIG_DEFAULT_LOCATION
+    with suppress(config.ConfigException, OSError, yaml.YAMLError):  # whoever reads it next says what is wrong with it
+        contexts, active = config.list_kube_config_contexts(config_file=path)
+        context = next((c for c in contexts if c["name"] == source.context), active)
+        for entry in config.kube_config.KubeConfigMerger(path).config.value["users"]:
+            if entry["name"] == context["context"].get("user"):
+                user: dict[str, object] = entry.value.get("user") or {}
+                return str(user.get("as") or "")
+    return ""
+
+
 def _read(source: KubernetesBackendConfig) -> Configuration:
     """As Kubeflow's client reads it."""
     fresh = Configuration()

@@ -159,6 +159,8 @@ def _travels(name: str, key: str, value: Any) -> None:
         same = ast.literal_eval(repr(value)) == value
     except (ValueError, SyntaxError, TypeError, RecursionError):
         same = False
+    if not same and isinstance(value, float):
+        raise ValueError(f"func_args[{key!r}] of {name} is {value}, which does not travel as text: make it inside {name}")
     if not same:
         what = f"func_args[{key!r}] of {name} is a {type(value).__name__}"
         raise ValueError(f"{what}: arguments travel as text, so give numbers, strings, None, or lists and dicts of these; {_PUT}")

@@ -22,6 +22,8 @@ from lockstep.job import World
 MAX_NODES, MAX_SLOTS = 5000, 4096
 #: A host name is a DNS label, and JobSet adds a dash and five characters to it for the name of the pod.
 _LONGEST_HOST = 63 - 6
+#: How long the name of a job may be: its longest host name is that of the launcher.
+MAX_NAME = _LONGEST_HOST - len("-launcher-0-0")
 #: Variables that carry the wiring of a job: its nodes are found through them.
 RESERVED_VARIABLES = frozenset(
     v.casefold()

@@ -27,7 +27,7 @@ from kubernetes.config import ConfigException
 from lockstep import _events, _function, _kubeflow, _live, _view
 from lockstep._api import Api, Paths, named
 from lockstep._checks import check
-from lockstep._credentials import renewal
+from lockstep._credentials import impersonated, renewal
 from lockstep._logs import Line, PodLog, untagged
 from lockstep._merge import Add, as_they_come, by_time
 from lockstep._objects import (
@@ -88,14 +88,14 @@ class MPIClient(TrainerClient):
 
     Raises:
         ValueError: backend_config is none of Kubernetes.
-        LockstepError: There is no kubeconfig, or no such context in it.
+        LockstepError: There is no kubeconfig, or no such context in it, or it acts as another user (``as:``), which Python's client does not.
 
     All methods raise the errors of :mod:`lockstep.errors`: :class:`Forbidden`, :class:`Unauthorized`, :class:`NotFound`, :class:`Refused`,
     :class:`Unreachable`, :class:`ApiError`.
 
     Example:
         >>> client = MPIClient()  # doctest: +SKIP
-        >>> client.wait(client.train(runtime="openmpi5-cpu", trainer=MPITrainer(nodes=2, slots=2)))  # doctest: +SKIP
+        >>> client.wait(client.train("openmpi5-cpu", trainer=MPITrainer(nodes=2, slots=2, command=["mpirun", "mpi-hello"])))  # doctest: +SKIP
     """
 
     def __init__(
@@ -109,6 +109,11 @@ class MPIClient(TrainerClient):
         config = backend_config or KubernetesBackendConfig(namespace=namespace, context=context, config_file=config_file)
         if not isinstance(config, KubernetesBackendConfig):
             raise ValueError(f"MPI jobs run on Kubernetes: backend_config is a {type(config).__name__}, give a KubernetesBackendConfig")
+        if other := impersonated(config):
+            raise LockstepError(
+                f"the kubeconfig says to act as `{other}`, which Python's client for Kubernetes does not do: you would act as yourself. "
+                f"Use a kubeconfig with a certificate or token of {other}, or another context="
+            )
         try:
             with _kubeflow.quiet():
                 super().__init__(config)
@@ -956,7 +961,7 @@ def _expect(change: Change, job: Job) -> None:
 
 def _phases(until: Phase | str | Collection[str] | None) -> set[Phase]:
     try:
-        return {Phase(p) for p in ([until] if isinstance(until, str) else until or ())}
+        return {Phase(p[:1].upper() + p[1:]) for p in ([until] if isinstance(until, str) else until or ())}
     except ValueError as e:
         raise ValueError(f"{e}: give some of {', '.join(Phase)}") from None
 

@@ -40,12 +40,40 @@ class Comparison:
     unknown: list[str] = field(default_factory=list)
 
     def __str__(self) -> str:
-        rows = [("", *self.names), *((d.what, d.left or "-", d.right or "-") for d in self.differences)]
+        rows = [("", *self.names), *((d.what, *_shortened(d.left or "-", d.right or "-")) for d in self.differences)]
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         table = ["   ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows]
         if not self.differences:
             table = [f"nothing differs between {' and '.join(self.names)}, of {len(self.equal)} things that were compared"]
         return "\n".join([*table, *(f"note: {text}" for text in self.unknown)])
+
+
+#: How wide a value may be in a table, and how much of what two long ones share is shown around what differs.
+_WIDE, _AROUND = 100, 20
+
+
+def _shortened(left: str, right: str) -> tuple[str, str]:
+    """Two values for a table: of long ones, such as commands that carry a program, what differs."""
+    left, right = (" ".join(v.split("\n")) for v in (left, right))
+    if max(len(left), len(right)) <= _WIDE:
+        return left, right
+    same = _alike(left, right)
+    tail = min(_alike(left[::-1], right[::-1]), len(left) - same, len(right) - same)
+    return _part(left, same, tail), _part(right, same, tail)
+
+
+def _alike(left: str, right: str) -> int:
+    """How many characters two texts begin with alike."""
+    return next((i for i, (a, b) in enumerate(zip(left, right, strict=False)) if a != b), min(len(left), len(right)))
+
+
+def _part(value: str, same: int, tail: int) -> str:
+    """What is between, with a little around it."""
+    begin, end = max(0, same - _AROUND), len(value) - max(0, tail - _AROUND)
+    part = value[begin:end]
+    if len(part) > _WIDE:
+        part = f"{part[: _WIDE // 2]} … {part[-_WIDE // 2 :]}"
+    return ("…" if begin else "") + part + ("…" if end < len(value) else "")
 
 
 @dataclass

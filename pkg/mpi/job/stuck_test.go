@@ -128,6 +128,8 @@ func TestRefusedForGood(t *testing.T) {
 	}{
 		"Invalid":   {fmt.Errorf("create JobSet demo: %w", apierrors.NewInvalid(kind, "demo", nil)), "InvalidObject"},
 		"Bad":       {apierrors.NewBadRequest("admission webhook denied the request"), "InvalidObject"},
+		"Large":     {fmt.Errorf("create JobSet demo: %w", apierrors.NewInternalError(errors.New("etcdserver: request is too large"))), "InvalidObject"},
+		"Larger":    {apierrors.NewRequestEntityTooLargeError("limit is 3145728"), "InvalidObject"},
 		"Forbidden": {apierrors.NewForbidden(resource, "demo", errors.New("exceeded quota")), ""},
 		"Conflict":  {apierrors.NewConflict(resource, "demo", nil), ""},
 		"Away":      {errors.New("connection refused"), ""},

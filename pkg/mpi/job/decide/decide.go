@@ -3,6 +3,7 @@ package decide
 import (
 	"io"
 	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -184,13 +185,23 @@ func guardedAgain(f *phase.Facts) []job.Object {
 	return []job.Object{desired.NetworkPolicy(made, f.ControllerNamespace)}
 }
 
+// tooLarge reports whether an object is larger than the API server takes (3 MiB), or than etcd does (1.5 MiB), whose error the API server
+// passes on as one of its own.
+func tooLarge(err error) bool {
+	return apierrors.IsRequestEntityTooLargeError(err) || err != nil && strings.Contains(err.Error(), "etcdserver: request is too large")
+}
+
 // Refused returns the decision that ends the job, if what the API server said to the objects of this one is final, or nil.
 // Errors that pass, a quota and what a policy forbids are tried again: somebody may change those.
 func (d Decision) Refused(applied error) *Decision {
-	if !apierrors.IsInvalid(applied) && !apierrors.IsBadRequest(applied) && !apierrors.IsRequestEntityTooLargeError(applied) {
+	message := "the API server does not take an object of the job: "
+	switch {
+	case tooLarge(applied):
+		message += "variables, command and arguments, which launcher and nodes have a copy of each, are larger than it stores: put what is large into a ConfigMap or a volume: "
+	case !apierrors.IsInvalid(applied) && !apierrors.IsBadRequest(applied):
 		return nil
 	}
-	message := "the API server does not take an object of the job: " + applied.Error()
+	message += applied.Error()
 	final := Decision{Ours: true, Delete: slices.Clone(d.keys), End: &phase.End{Cause: diagnose.Cause{Reason: diagnose.InvalidObject, Message: message}}}
 	for _, object := range d.Create {
 		if key, ok := object.(*corev1.Secret); ok && key.UID != "" {

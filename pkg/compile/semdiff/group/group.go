@@ -127,6 +127,7 @@ func (g *Groups) joinByLine() []*group {
 	all := slices.Collect(maps.Values(g.byKey))
 	all = g.joinByPlace(all, func(e *Entry) (one, other *source.Span) { return &e.After, &e.Before })
 	all = g.joinByPlace(all, func(e *Entry) (one, other *source.Span) { return &e.Before, &e.After })
+	all = g.joinAlike(all)
 	for _, joined := range all {
 		joined.restorePlace()
 	}
@@ -176,6 +177,49 @@ func (g *Groups) joinByPlace(all []*group, places func(*Entry) (one, other *sour
 		result = append(result, first)
 	}
 	return result
+}
+
+// joinAlike joins what is information only and the same change in several files for the same clusters: the version of a chart, which each of
+// its templates has in a label.
+func (g *Groups) joinAlike(all []*group) []*group {
+	type change struct{ rule, title, detail, clusters string }
+	var result []*group
+	first := map[change]*group{}
+	for _, one := range all {
+		detail, alike := one.detail()
+		if one.entry.Severity != rule.Info || !alike {
+			result = append(result, one)
+			continue
+		}
+		c := change{one.entry.Rule, one.entry.Samples[0].Title, detail, strings.Join(list(one.affected[inClusters]), " ")}
+		if known := first[c]; known != nil {
+			known.join(one, g.samples)
+			continue
+		}
+		one.note(one)
+		first[c] = one
+		result = append(result, one)
+	}
+	for _, one := range first {
+		if len(one.befores) > 1 || len(one.afters) > 1 {
+			one.entry.Before, one.entry.After = source.Span{}, source.Span{}
+		}
+	}
+	return result
+}
+
+// detail returns the detail of all effects, and whether they have the same one.
+func (g *group) detail() (detail string, same bool) {
+	samples := g.entry.Samples
+	if len(samples) < g.entry.Count {
+		return "", false
+	}
+	for _, e := range samples[1:] {
+		if e.Detail != samples[0].Detail {
+			return "", false
+		}
+	}
+	return samples[0].Detail, samples[0].Detail != ""
 }
 
 // note remembers the places of a part.

@@ -83,6 +83,10 @@ test-integration: tools ## Run the tests against a real API server
 test-gitops: tools ## Run Flux and Argo CD with what is compiled for them, against a real API server (root, or user namespaces; FOCUS=REGEXP)
 	@$(SUITE)/gitops
 
+.PHONY: test-install
+test-install: tools ## Install, upgrade, roll back and uninstall as the guide says, with kubectl and Helm (root)
+	@$(SUITE)/install
+
 .PHONY: test-mpi-operator
 test-mpi-operator: tools ## Run mpi-operator's own example under the real mpi-operator and, converted, under our controller (root)
 	@$(SUITE)/mpi-operator
@@ -100,7 +104,7 @@ test-e2e: tools $(BIN)/ginkgo ## Run the tests on a real cluster: a local one, o
 	@$(SUITE)/e2e
 
 .PHONY: test-full
-test-full: tools ## Run the longer proofs before a release: what reviews say, who may do what, the race detector, GitOps engines, mpi-operator beside us, and a guest with cgroup v2 (root; the guest takes an hour)
+test-full: tools ## Run the longer proofs before a release: what reviews say, who may do what, the race detector, GitOps engines, installing and upgrading, mpi-operator beside us, and a guest with cgroup v2 (root; the guest takes an hour)
 	@$(SUITE)/full
 
 .PHONY: test-guest

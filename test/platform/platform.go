@@ -42,9 +42,18 @@ type Platform struct {
 
 // Up brings everything up. On failure it stops what it started.
 func Up(ctx context.Context, tools Tools, nodes int, progress *Progress) (*Platform, error) {
+	return begin(ctx, tools, nodes, progress, (*Platform).up)
+}
+
+// Prepare brings up a cluster with the images and upstream's kinds, on which Lockstep is not installed yet.
+func Prepare(ctx context.Context, tools Tools, nodes int, progress *Progress) (*Platform, error) {
+	return begin(ctx, tools, nodes, progress, (*Platform).prepare)
+}
+
+func begin(ctx context.Context, tools Tools, nodes int, progress *Progress, bring func(*Platform, context.Context) error) (*Platform, error) {
 	p := &Platform{tools: tools, Machines: nodes, Progress: progress, Kubeconfig: os.Getenv("KUBECONFIG")}
 	p.external = p.Kubeconfig != ""
-	if err := p.up(ctx, progress); err != nil {
+	if err := bring(p, ctx); err != nil {
 		return nil, fmt.Errorf("%w%s", err, p.failedClose())
 	}
 	return p, nil
@@ -57,41 +66,48 @@ func (p *Platform) failedClose() string {
 	return ""
 }
 
-// up does side by side what does not wait for each other: the cluster starts while images are made.
-func (p *Platform) up(ctx context.Context, progress *Progress) error {
+// up compiles while the cluster is prepared.
+func (p *Platform) up(ctx context.Context) error {
 	dist := filepath.Join(p.tools.Root, "build", "dist")
+	group, groupCtx := errgroup.WithContext(ctx)
+	group.Go(func() error {
+		return p.Progress.Step("compile the bundle", func() (string, error) { return p.compile(groupCtx, p.tools.Root, dist) })
+	})
+	group.Go(func() error { return p.prepare(groupCtx) })
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	if err := p.Progress.Step("apply the compiled tree", func() (string, error) { return p.apply(ctx, filepath.Join(dist, clusterSpec)) }); err != nil {
+		return err
+	}
+	if err := p.Progress.Step("controller ready", func() (string, error) { return p.startController(ctx) }); err != nil {
+		return err
+	}
+	return p.Progress.Step("kinds are known", func() (string, error) { return "", p.waitForKinds(ctx) })
+}
+
+// prepare does side by side what does not wait for each other: the cluster starts while images are made.
+func (p *Platform) prepare(ctx context.Context) error {
 	var archives []string
 	group, groupCtx := errgroup.WithContext(ctx)
 	group.Go(func() error {
-		return progress.Step("compile the bundle", func() (string, error) { return p.compile(groupCtx, p.tools.Root, dist) })
-	})
-	group.Go(func() error {
-		return progress.Step("make images", func() (detail string, err error) {
+		return p.Progress.Step("make images", func() (detail string, err error) {
 			archives, err = p.images(groupCtx)
 			return fmt.Sprintf("%d images", len(archives)), err
 		})
 	})
-	group.Go(func() error { return progress.Step("cluster", func() (string, error) { return p.cluster(groupCtx) }) })
+	group.Go(func() error { return p.Progress.Step("cluster", func() (string, error) { return p.cluster(groupCtx) }) })
 	if err := group.Wait(); err != nil {
 		return err
 	}
 	group, groupCtx = errgroup.WithContext(ctx)
 	group.Go(func() error {
-		return progress.Step("load images", func() (string, error) { return p.load(groupCtx, archives) })
+		return p.Progress.Step("load images", func() (string, error) { return p.load(groupCtx, archives) })
 	})
 	group.Go(func() error {
-		return progress.Step("install CRDs", func() (string, error) { return p.installCRDs(groupCtx) })
+		return p.Progress.Step("install CRDs", func() (string, error) { return p.installCRDs(groupCtx) })
 	})
-	if err := group.Wait(); err != nil {
-		return err
-	}
-	if err := progress.Step("apply the compiled tree", func() (string, error) { return p.apply(ctx, filepath.Join(dist, clusterSpec)) }); err != nil {
-		return err
-	}
-	if err := progress.Step("controller ready", func() (string, error) { return p.startController(ctx) }); err != nil {
-		return err
-	}
-	return progress.Step("kinds are known", func() (string, error) { return "", p.waitForKinds(ctx) })
+	return group.Wait()
 }
 
 // Close stops the cluster if Up started it.

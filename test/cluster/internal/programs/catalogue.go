@@ -129,6 +129,10 @@ var catalogue = []family{
 		packages: map[string]string{"kustomize": "sigs.k8s.io/kustomize/kustomize/v5"},
 	},
 	{
+		folder: "helm", seconds: 60, module: "helm.sh/helm/v3", extra: true,
+		packages: map[string]string{"helm": "helm.sh/helm/v3/cmd/helm"},
+	},
+	{
 		folder: "pause", seconds: 1,
 		packages: map[string]string{"pause": "lockstep.dev/lockstep/test/cluster/programs/pause"},
 	},

@@ -43,13 +43,13 @@ The API server writes such a log where its policy has the rules of docs/audit-po
 
   # How jobs ended, for another program
   kubectl mpi audit audit.log -o json | jq -r '.items[] | select(.what == "Failed") | [.time, .namespace, .job, .detail] | @tsv'`,
-		Args: cli.Takes(1, math.MaxInt),
+		Args: cli.ArgsBetween(1, math.MaxInt),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if err := f.output.validate(); err != nil {
 				return err
 			}
 			if f.since < 0 {
-				return misused("`--since` cannot be negative")
+				return usageErrorf("`--since` cannot be negative")
 			}
 			steps, err := k.audited(f, args)
 			return errors.Join(f.output.print(k.streams.Out, stepList(steps)), err)
@@ -65,7 +65,7 @@ The API server writes such a log where its policy has the rules of docs/audit-po
 // audited returns the steps that are wanted. Those before an error are returned with it.
 func (k *kube) audited(f *auditFlags, files []string) ([]audit.Step, error) {
 	if _, err := path.Match(f.job, ""); err != nil {
-		return nil, misused("`--job %s` is no pattern: %v", f.job, err)
+		return nil, usageErrorf("`--job %s` is no pattern: %v", f.job, err)
 	}
 	var history audit.History
 	steps := []audit.Step{}

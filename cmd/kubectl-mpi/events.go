@@ -21,7 +21,7 @@ func newEvents(k *kube) *cobra.Command {
 
   # Only what went wrong
   kubectl mpi events train --warnings`,
-		Args:              cli.Takes(1, 1),
+		Args:              cli.ArgsBetween(1, 1),
 		ValidArgsFunction: k.completeJobs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := o.validate(); err != nil {

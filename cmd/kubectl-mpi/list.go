@@ -50,7 +50,7 @@ then, not Pulling.`,
 
   # Your own jobs, and every change
   kubectl mpi list --mine -w`,
-		Args: cli.Takes(0, 0),
+		Args: cli.ArgsBetween(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error { return l.run(cmd.Context()) },
 	}
 	flags := cmd.Flags()
@@ -90,7 +90,7 @@ func (l *listing) run(ctx context.Context) error {
 	}
 	if l.selector != "" {
 		if selection.Labels, err = labels.Parse(l.selector); err != nil {
-			return misused("`%s` is no value for `--selector`: %v", l.selector, err)
+			return usageErrorf("`%s` is no value for `--selector`: %v", l.selector, err)
 		}
 	}
 	user := ""
@@ -118,11 +118,11 @@ func (l *listing) validate() error {
 	for i, status := range l.statuses {
 		l.statuses[i] = strings.ToLower(status)
 		if !slices.Contains(known, l.statuses[i]) {
-			return misused("`%s` is no value for `--status`: it is one of %s", status, strings.Join(known, ", "))
+			return usageErrorf("`%s` is no value for `--status`: it is one of %s", status, strings.Join(known, ", "))
 		}
 	}
 	if l.watch && !l.output.human() {
-		return misused("--watch prints a table: leave --output %s out", l.output.format)
+		return usageErrorf("--watch prints a table: leave --output %s out", l.output.format)
 	}
 	return l.output.validate()
 }
@@ -256,7 +256,7 @@ func (l *listing) follow(ctx context.Context, c client.WithWatch, selection fetc
 		return false, err
 	}, client.InNamespace(selection.Namespace))
 	if errors.Is(err, context.Canceled) {
-		return ends(exitInterrupted, errInterrupted)
+		return exitWith(exitInterrupted, errInterrupted)
 	}
 	return err
 }

@@ -25,7 +25,7 @@ func newAffects() *cobra.Command {
 those that would if nothing overrode it. FILE is relative to --root, or to the folder where you are.`,
 		Example: `  runtime-compiler affects catalog/profiles/cpu-ethernet.yaml:12
   runtime-compiler affects tenants/team-vision.yaml -o json | jq length`,
-		Args: cli.Takes(1, 1),
+		Args: cli.ArgsBetween(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error { return affects(cmd, &a, args[0]) },
 	}
 	a.register(cmd)

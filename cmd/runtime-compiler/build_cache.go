@@ -184,8 +184,8 @@ type outputTree struct {
 	fd     int
 }
 
-// look opens the output folder. One that cannot be opened has no file that can be looked at.
-func look(out string) outputTree {
+// openOutputTree opens the output folder. One that cannot be opened has no file that can be looked at.
+func openOutputTree(out string) outputTree {
 	folder, err := os.Open(out)
 	if err != nil {
 		return outputTree{name: out, fd: -1}

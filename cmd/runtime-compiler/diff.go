@@ -30,7 +30,7 @@ type diffOptions struct {
 
 // errFailOn ends a command that found an entry that --fail-on names.
 func errFailOn(threshold string) error {
-	return cli.Ended{Code: cli.ExitFailOn, Err: fmt.Errorf("there are changes of --fail-on `%s`", threshold)}
+	return cli.ExitError{Code: cli.ExitFailOn, Err: fmt.Errorf("there are changes of --fail-on `%s`", threshold)}
 }
 
 func newDiff() *cobra.Command {
@@ -110,7 +110,7 @@ func (d *diffOptions) run(cmd *cobra.Command) (err error) {
 	if !slices.Contains(diffFormats, d.format) {
 		return fmt.Errorf("unknown format `%s`: allowed are %s", d.format, strings.Join(diffFormats, ", "))
 	}
-	if err := cmp.Or(knownLink(d.link), d.input.Validate()); err != nil {
+	if err := cmp.Or(validateLinkTemplate(d.link), d.input.Validate()); err != nil {
 		return err
 	}
 	d.input.Limit()

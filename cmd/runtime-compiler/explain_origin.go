@@ -35,7 +35,7 @@ containers[name=node]; a key with dots is written ["requests.cpu"].`,
     spec.template.spec.replicatedJobs.node.template.spec.template.spec.containers.node.env
 
   runtime-compiler explain namespaces -o json | jq -r '.[] | "\(.name) \(.path) \(.origin.file):\(.origin.line)"'`,
-		Args: cli.Takes(1, 2),
+		Args: cli.ArgsBetween(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error { return explainOrigin(cmd, &a, namespace, args) },
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 			return completeObjects(&a, args)

@@ -24,8 +24,8 @@ func lineAddress(getenv func(string) string) string {
 	return ""
 }
 
-// knownLink refuses an address that is not made of all placeholders. None is fine.
-func knownLink(template string) error {
+// validateLinkTemplate refuses an address that is not made of all placeholders. None is fine.
+func validateLinkTemplate(template string) error {
 	for _, placeholder := range placeholders {
 		if template != "" && !strings.Contains(template, placeholder) {
 			return fmt.Errorf("--link `%s` has no %s in it: an address is made of %s", template, placeholder, strings.Join(placeholders, ", "))

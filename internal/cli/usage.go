@@ -11,8 +11,8 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/diag"
 )
 
-// Takes asks for a number of arguments, in the words of the command's own usage.
-func Takes(least, most int) cobra.PositionalArgs {
+// ArgsBetween asks for a number of arguments, in the words of the command's own usage.
+func ArgsBetween(least, most int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if least <= len(args) && len(args) <= most {
 			return nil

@@ -245,7 +245,7 @@ func status(code int, header ...string) func(http.ResponseWriter) {
 	}
 }
 
-func TestPatience(t *testing.T) {
+func TestRetryAfter(t *testing.T) {
 	secondary := func(w http.ResponseWriter) {
 		w.WriteHeader(http.StatusForbidden)
 		fmt.Fprint(w, `{"message": "You have exceeded a secondary rate limit. Please wait a few minutes before you try again."}`)

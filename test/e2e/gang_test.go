@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/utils/ptr"
 
-	"lockstep.dev/lockstep/test/trial"
+	"lockstep.dev/lockstep/test/testjob"
 )
 
 const (
@@ -64,7 +64,7 @@ var _ = Describe("Under a gang scheduler, an MPI job", Ordered, longest, func() 
 	})
 })
 
-func gang(name string, options ...string) trial.Job {
+func gang(name string, options ...string) testjob.Job {
 	j := job(name, gangRuntime, append([]string{"mpirun", "-n", "4", "mpi-hello"}, options...)...)
 	j.Namespace, j.Resources = gangNamespace, nil
 	return j

@@ -104,8 +104,8 @@ func named(name string) func(process) bool {
 }
 
 // onMachines runs a command in the network namespace of each of the cluster's machines.
-func (l *lab) onMachines(ctx context.Context, command ...string) error {
-	machines, err := l.LocalMachines(ctx)
+func (c *cluster) onMachines(ctx context.Context, command ...string) error {
+	machines, err := c.LocalMachines(ctx)
 	if err != nil {
 		return err
 	}

@@ -12,7 +12,7 @@ import (
 
 	"lockstep.dev/lockstep/pkg/mpi"
 	"lockstep.dev/lockstep/test/frameworks/results"
-	"lockstep.dev/lockstep/test/trial"
+	"lockstep.dev/lockstep/test/testjob"
 )
 
 const (
@@ -116,7 +116,7 @@ func (w way) try(ctx SpecContext, name string) results.Row {
 	if w.program != "" {
 		tolerance = 0.01 // 32-bit floats
 	}
-	if err := trial.CheckLearned(log, nodes, slots, tolerance); err != nil {
+	if err := testjob.CheckLearned(log, nodes, slots, tolerance); err != nil {
 		row.Learns = err.Error()
 	}
 	if w.program != "" {

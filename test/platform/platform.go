@@ -209,7 +209,7 @@ func (p *Platform) installCRDs(ctx context.Context) (string, error) {
 // server may need longer than the half minute that kubectl waits for its schemas.
 func (p *Platform) apply(ctx context.Context, dir string) (out string, err error) {
 	attempts := 1
-	if Patience(1) > 1 {
+	if ScaleTimeout(1) > 1 {
 		attempts = 5
 	}
 	for range attempts {

@@ -17,6 +17,6 @@ func clusterHasExecutor(c *plan.Cluster, list *diag.List) {
 	if !c.Bundled.V || c.ControllerNamespace.Kind != origin.Default || slices.ContainsFunc(c.Components, isController) {
 		return
 	}
-	list.Warnf(diag.NobodyRunsJobs, c.Name.At, "nobody runs TrainJobs on the cluster `%s`: it has no component with mpi-controller", c.Name.V).
+	list.Warnf(diag.NoTrainJobController, c.Name.At, "nobody runs TrainJobs on the cluster `%s`: it has no component with mpi-controller", c.Name.V).
 		Helpf("add the chart `charts/mpi-controller` to `components`; where the controller is installed otherwise, say so with `controller.namespace`; where Kubeflow Trainer runs the jobs, set `executor: KubeflowTrainer`")
 }

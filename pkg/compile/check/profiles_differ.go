@@ -33,8 +33,8 @@ func admittedElsewhere(own, other *plan.Profile) bool {
 			return false
 		}
 	}
-	for _, offer := range own.Offers() {
-		if !slices.ContainsFunc(other.Offers(), func(o plan.Named[resource.Quantity]) bool { return o.Name == offer.Name }) {
+	for _, offer := range own.Allocatable() {
+		if !slices.ContainsFunc(other.Allocatable(), func(o plan.Named[resource.Quantity]) bool { return o.Name == offer.Name }) {
 			return false
 		}
 	}

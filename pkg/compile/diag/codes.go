@@ -339,8 +339,8 @@ const (
 	// ExternalRuntimeIsOurs is a runtime that a tenant names as one of others, and that is compiled.
 	ExternalRuntimeIsOurs Code = "LS4136"
 
-	// NobodyRunsJobs is a cluster without anybody who would run its TrainJobs. It is a warning.
-	NobodyRunsJobs Code = "LS4137"
+	// NoTrainJobController is a cluster without anybody who would run its TrainJobs. It is a warning.
+	NoTrainJobController Code = "LS4137"
 
 	// MoreNodesThanMachines is a default number of nodes above the machines of the cluster.
 	MoreNodesThanMachines Code = "LS4138"
@@ -511,8 +511,8 @@ const (
 	// BeyondRole is a right that people or service accounts of a tenant must not have.
 	BeyondRole Code = "LS7040"
 
-	// StrangerBound is a subject with rights in a namespace of a tenant that the tenant's spec does not name.
-	StrangerBound Code = "LS7041"
+	// OutsideSubjectBound is a subject with rights in a namespace of a tenant that the tenant's spec does not name.
+	OutsideSubjectBound Code = "LS7041"
 
 	// RoleMissing is people of a tenant without the role that the spec gives them.
 	RoleMissing Code = "LS7042"

@@ -661,7 +661,7 @@ var entries = []Entry{
 		Do:  "Name it in `runtimes`.",
 	},
 	{
-		Code: NobodyRunsJobs, Severity: Warning, Title: "nobody runs the jobs of a cluster",
+		Code: NoTrainJobController, Severity: Warning, Title: "nobody runs the jobs of a cluster",
 		Why: "Without `executor: KubeflowTrainer` mpi-controller runs the TrainJobs. On a cluster without it each of them waits for ever, and nothing says why.",
 		Do:  "Add the chart of mpi-controller to `components`. Where it is installed otherwise, name its namespace in `controller.namespace`; where Kubeflow Trainer runs the jobs, set `executor: KubeflowTrainer`.",
 	},
@@ -948,7 +948,7 @@ var entries = []Entry{
 		Do:  "Take the rule out of the role, or bind the role to somebody else.",
 	},
 	{
-		Code: StrangerBound, Severity: Error, Waivable: true, Title: "a stranger has rights in a namespace of a tenant",
+		Code: OutsideSubjectBound, Severity: Error, Waivable: true, Title: "a stranger has rights in a namespace of a tenant",
 		Why: "The spec of the tenant lists who may do what. A binding that a chart adds beside it is seen by nobody who reviews the spec.",
 		Do:  "Write the group at `people` of the tenant, or leave the binding out of the chart.",
 	},

@@ -54,16 +54,16 @@ func trainJobPolicy(c *plan.Cluster) policy {
 }
 
 func boundValidations(c *plan.Cluster) []object.Node {
-	validations := []object.Node{runtimeValidation(), nodesValidation(), slotsValidation(), resourcesValidation(), containerValidation(), acceleratorsValidation(), strangeResourcesValidation()}
+	validations := []object.Node{runtimeValidation(), nodesValidation(), slotsValidation(), resourcesValidation(), containerValidation(), acceleratorsValidation(), unknownResourcesValidation()}
 	if c.Queueing != nil {
-		validations = append(validations, shareValidation(), burstValidation(), queueValidation(), priorityValidation(c))
+		validations = append(validations, shareValidation(), memoryGuaranteedValidation(), queueValidation(), priorityValidation(c))
 	}
 	return append(validations, tenantValidation())
 }
 
 // trainJobVariables are the question and what answers it: the TrainJob, the annotations of its namespace, the catalog. `runtime` and
 // `profile` are empty for a runtime that the tenant may not use, and bounds then hold nothing back: the first validation refuses. They
-// are empty for one of others too (trainjob_external.go).
+// are empty for one of others too (trainjob_external_runtimes.go).
 func trainJobVariables(c *plan.Cluster) []object.Node {
 	variables := catalogVariables(c)
 	for _, v := range []struct{ name, expression string }{
@@ -158,7 +158,7 @@ func boundOrigins(c *plan.Cluster, r *plan.Runtime) *origin.Origin {
 }
 
 func offerOrigins(p *plan.Profile) []*origin.Origin {
-	offers := p.Offers()
+	offers := p.Allocatable()
 	origins := make([]*origin.Origin, len(offers))
 	for i := range offers {
 		origins[i] = &offers[i].Origin
@@ -188,7 +188,7 @@ func table(name string, entries []string) object.Node {
 func identifier(label string) string { return strings.ReplaceAll(label, "-", "_") }
 
 func profileOffers(p *plan.Profile) string {
-	offers := p.Offers()
+	offers := p.Allocatable()
 	entries := make([]string, len(offers))
 	for i := range offers {
 		entries[i] = celString(offers[i].Name) + ": " + celString(offers[i].V.String())

@@ -27,7 +27,7 @@ func (p planner) tenants(c *Cluster) []*Tenant {
 		if !slices.Contains(d.Spec.Spec.Clusters, c.Name.V) {
 			continue
 		}
-		if !d.Sound {
+		if !d.Valid {
 			c.Partial = true
 			continue
 		}

@@ -28,8 +28,8 @@ const (
 
 // The bounds of a runtime (api/v1alpha1).
 const (
-	mostNodes = 1000
-	mostSlots = 1024
+	maxNodes = 1000
+	maxSlots = 1024
 )
 
 // Options say what an MPIJob does not.
@@ -167,8 +167,8 @@ func (c *converter) world() {
 			c.addDefault(NotPossible, path, "spec.trainer.numNodes", "missing, which mpi-operator refuses: taken as 1")
 		case *replicas < 1:
 			c.add(NotPossible, path, "spec.trainer.numNodes", "mpi-operator refuses less than 1: taken as 1")
-		case *replicas >= mostNodes:
-			c.add(NotPossible, path, "spec.trainer.numNodes", "a job has at most %d nodes: taken as 1", mostNodes)
+		case *replicas >= maxNodes:
+			c.add(NotPossible, path, "spec.trainer.numNodes", "a job has at most %d nodes: taken as 1", maxNodes)
 		default:
 			workers = *replicas
 			c.add(Carried, path, "spec.trainer.numNodes", "")
@@ -189,8 +189,8 @@ func (c *converter) world() {
 func (c *converter) slots() {
 	const path = "spec.slotsPerWorker"
 	c.need.slots = ptr.Deref(c.spec.SlotsPerWorker, 1)
-	if c.need.slots < 1 || c.need.slots > mostSlots {
-		c.add(NotPossible, path, "spec.trainer.numProcPerNode", "a node has 1 to %d slots: taken as 1", mostSlots)
+	if c.need.slots < 1 || c.need.slots > maxSlots {
+		c.add(NotPossible, path, "spec.trainer.numProcPerNode", "a node has 1 to %d slots: taken as 1", maxSlots)
 		c.need.slots = 1
 	} else {
 		c.addDefault(Carried, path, "spec.trainer.numProcPerNode", "")

@@ -54,8 +54,8 @@ const (
 	inRuntimes
 )
 
-// mostTitles is how many titles of an entry are told apart: beyond, they are counted as equal.
-const mostTitles = 100
+// maxTitles is how many titles of an entry are told apart: beyond, they are counted as equal.
+const maxTitles = 100
 
 // Add takes an effect.
 func (g *Groups) Add(e rule.Effect) {
@@ -91,7 +91,7 @@ func (g *group) add(e rule.Effect, samples int) {
 	entry.Count++
 	entry.Values += len(e.Changes)
 	entry.Severity, entry.Jobs = max(entry.Severity, e.Severity), max(entry.Jobs, e.Jobs)
-	if len(g.titles) < mostTitles {
+	if len(g.titles) < maxTitles {
 		g.titles[e.Title] = true
 	}
 	for i, name := range [...]string{inClusters: s.Cluster, inTenants: s.Tenant, inNamespaces: s.Namespace, inRuntimes: s.Runtime} {

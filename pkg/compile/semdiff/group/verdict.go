@@ -9,8 +9,8 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/semdiff/rule"
 )
 
-// mostClauses is how many clauses a verdict has; what is left is counted.
-const mostClauses = 6
+// maxClauses is how many clauses a verdict has; what is left is counted.
+const maxClauses = 6
 
 // clause is a part of the verdict: what happens, and to whom.
 type clause struct {
@@ -130,7 +130,7 @@ func clausesOf(entries []Entry) ([]clause, int) {
 		switch {
 		case found:
 			all[known].affected = all[known].affected.join(&e.Affected)
-		case e.Clause == (rule.Clause{}) || len(all) == mostClauses:
+		case e.Clause == (rule.Clause{}) || len(all) == maxClauses:
 			left++
 		default:
 			at[e.Clause] = len(all)
@@ -283,15 +283,15 @@ func (f *Findings) accepts() string {
 // waivers counts the changes of waivers and names the files that decide about reviews: `Waivers: 1 added, 2 removed.`, "" for none.
 func (f *Findings) waivers() string { return f.waiverCounts() + f.deciding() }
 
-// mostFiles is how many files that decide about reviews a verdict names.
-const mostFiles = 3
+// maxFiles is how many files that decide about reviews a verdict names.
+const maxFiles = 3
 
 func (f *Findings) deciding() string {
 	if len(f.Deciding) == 0 {
 		return ""
 	}
 	var names []string
-	for _, file := range f.Deciding[:min(mostFiles, len(f.Deciding))] {
+	for _, file := range f.Deciding[:min(maxFiles, len(f.Deciding))] {
 		names = append(names, file.Path)
 	}
 	if more := len(f.Deciding) - len(names); more > 0 {

@@ -105,7 +105,7 @@ func (c *Cluster) rights(changes, fresh []*match.Change) []Effect {
 // goesWithOwner reports whether rights come or go with a tenant, or a namespace, which tells of them. People of another tenant are told by name.
 func (c *Cluster) goesWithOwner(h holder, e *Effect) bool {
 	who := c.outsideSubjectIn(h)
-	if e.Severity >= Critical || who.words != "" && !who.common && c.owner(h.namespace) != "" && e.Consequence == WidensAccess {
+	if e.Severity >= Critical || who.description != "" && !who.common && c.owner(h.namespace) != "" && e.Consequence == WidensAccess {
 		return false
 	}
 	return !slices.ContainsFunc(e.Changes, func(change *match.Change) bool { return !change.Disposal.WithTenant })
@@ -214,7 +214,7 @@ func (c *Cluster) right(h holder, rights []access.Right, causes []*match.Change,
 		title = c.called(h) + " is no longer " + role + " of a tenant, with " + what
 	}
 	switch {
-	case c.applies(h) && consequence == NarrowsAccess, h.Kind == "Group" && !who.everybody && ofCatalog(causes), role == "viewer" && verb == "gain" && who.words == "" && strings.HasPrefix(h.Name, c.owner(h.namespace)+"-"):
+	case c.applies(h) && consequence == NarrowsAccess, h.Kind == "Group" && !who.everybody && ofCatalog(causes), role == "viewer" && verb == "gain" && who.description == "" && strings.HasPrefix(h.Name, c.owner(h.namespace)+"-"):
 		severity = Notice
 	case !c.jobsDependOn(h):
 	case consequence == NarrowsAccess:
@@ -254,8 +254,8 @@ func (c *Cluster) accessClause(e *Effect, h holder, verb, role, what string) Cla
 func (c *Cluster) called(h holder) string {
 	who := c.outsideSubjectIn(h)
 	switch {
-	case who.words != "":
-		return who.words
+	case who.description != "":
+		return who.description
 	case h.Kind == "Group":
 		return "the group " + h.Name
 	case h.Kind == "User":

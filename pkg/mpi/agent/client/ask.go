@@ -65,9 +65,9 @@ func Progress(ctx context.Context, dial Dial, key identity.Key, address string, 
 	return once[mpi.Progress](ctx, dial, key, address, mpi.ProgressSubsystem, request)
 }
 
-// Phases asks a launcher how far the launch is.
-func Phases(ctx context.Context, dial Dial, key identity.Key, address string) (mpi.Phases, error) {
-	return once[mpi.Phases](ctx, dial, key, address, mpi.PhasesSubsystem, nil)
+// LaunchTimings asks a launcher how far the launch is.
+func LaunchTimings(ctx context.Context, dial Dial, key identity.Key, address string) (mpi.LaunchTimings, error) {
+	return once[mpi.LaunchTimings](ctx, dial, key, address, mpi.LaunchTimingsSubsystem, nil)
 }
 
 // ExchangeProbe brings something to an exchange between ranks and waits for the others.

@@ -95,8 +95,8 @@ func (l *activityLog) ended(line string, code int) {
 	}
 }
 
-// reportPatience is how long a report waits for daemons that are about to end with the launcher.
-const reportPatience = 500 * time.Millisecond
+// reportTimeout is how long a report waits for daemons that are about to end with the launcher.
+const reportTimeout = 500 * time.Millisecond
 
 // report returns the counts once no daemon runs any more, or after a moment.
 func (l *activityLog) report(ctx context.Context, hostname string) mpi.NodeReport {
@@ -105,7 +105,7 @@ func (l *activityLog) report(ctx context.Context, hostname string) mpi.NodeRepor
 	l.mu.Unlock()
 	select {
 	case <-idle:
-	case <-time.After(reportPatience):
+	case <-time.After(reportTimeout):
 	case <-ctx.Done():
 	}
 	report := l.ranks.Report()

@@ -186,7 +186,7 @@ func (r Shell) execute(ctx context.Context, conn *ssh.Client) (int, time.Time, e
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	go func() {
-		lasted, err := r.Options.Patience.Follow(ctx, conn)
+		lasted, err := r.Options.Keepalive.Follow(ctx, conn)
 		silent <- silence{lasted, err}
 		if err != nil {
 			conn.Close()

@@ -23,13 +23,13 @@ func (e Evidence) message(c Cause) string {
 	case c.Reason == mpi.ReasonWorldIncomplete:
 		return ended + ", but " + e.incomplete()
 	case c.Reason == mpi.ReasonCommandKilled && e.Status.Signal() == syscall.SIGSEGV: // the launcher is a launch daemon too, where it runs ranks
-		return c.headline() + ended + e.severalPrograms() + e.circumstances()
+		return c.headline() + ended + e.mpmdHint() + e.circumstances()
 	case e.Status.Code() != 0:
 		return c.headline() + ended + codeStandsFor(e.Status) + e.circumstances()
 	case c.Rank != nil:
 		return c.headline() + ended + hydraUnreported
 	case c.ofDaemon:
-		return c.headline() + ended + e.severalPrograms() + e.circumstances()
+		return c.headline() + ended + e.mpmdHint() + e.circumstances()
 	}
 	return c.headline() + ended + e.circumstances()
 }

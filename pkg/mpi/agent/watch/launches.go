@@ -46,7 +46,7 @@ func (r *Ranks) sawQuiet(processes []proc.Process, look time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, p := range processes {
-		if p.State != 'Z' && program.OfLaunch(p) {
+		if p.State != 'Z' && program.IsLaunchProcess(p) {
 			r.quiet, r.hasLaunched = time.Time{}, true
 			return
 		}

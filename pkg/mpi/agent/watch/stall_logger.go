@@ -30,9 +30,9 @@ const (
 )
 
 // PollInterval is the time until the next look at a command of an age.
-func PollInterval(phases mpi.Phases, age time.Duration) time.Duration {
+func PollInterval(timings mpi.LaunchTimings, age time.Duration) time.Duration {
 	switch {
-	case phases.RankSeconds != nil:
+	case timings.RankSeconds != nil:
 		return workPoll
 	case age < closely:
 		return firstLaunchPoll

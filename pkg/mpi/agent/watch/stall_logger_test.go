@@ -33,16 +33,16 @@ func TestStallsAreToldOnce(t *testing.T) {
 func TestLooksAreRareInALongRun(t *testing.T) {
 	ran := 1.0
 	for name, c := range map[string]struct {
-		phases mpi.Phases
-		age    time.Duration
-		want   time.Duration
+		timings mpi.LaunchTimings
+		age     time.Duration
+		want    time.Duration
 	}{
-		"a launch":        {mpi.Phases{}, time.Second, firstLaunchPoll},
-		"a script":        {mpi.Phases{}, time.Minute, launchPoll},
-		"ranks at work":   {mpi.Phases{RankSeconds: &ran}, time.Second, workPoll},
-		"ranks for hours": {mpi.Phases{RankSeconds: &ran}, time.Hour, workPoll},
+		"a launch":        {mpi.LaunchTimings{}, time.Second, firstLaunchPoll},
+		"a script":        {mpi.LaunchTimings{}, time.Minute, launchPoll},
+		"ranks at work":   {mpi.LaunchTimings{RankSeconds: &ran}, time.Second, workPoll},
+		"ranks for hours": {mpi.LaunchTimings{RankSeconds: &ran}, time.Hour, workPoll},
 	} {
-		if got := PollInterval(c.phases, c.age); got != c.want {
+		if got := PollInterval(c.timings, c.age); got != c.want {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}
 	}

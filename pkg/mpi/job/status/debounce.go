@@ -39,9 +39,9 @@ func Debounce(before, after trainer.TrainJobStatus) time.Duration {
 	if lastJobInactive(before, after) {
 		return 0
 	}
-	patience := DebounceCounts
+	wait := DebounceCounts
 	if job.HasEnd(before) {
-		patience = DebounceStep
+		wait = DebounceStep
 	}
 	for _, condition := range after.Conditions {
 		earlier := apimeta.FindStatusCondition(before.Conditions, condition.Type)
@@ -51,9 +51,9 @@ func Debounce(before, after trainer.TrainJobStatus) time.Duration {
 		if turnsFalse(earlier, condition) || startsResuming(earlier, condition) {
 			return 0
 		}
-		patience = min(patience, steps[mpi.Reason(condition.Reason)])
+		wait = min(wait, steps[mpi.Reason(condition.Reason)])
 	}
-	return patience
+	return wait
 }
 
 // lastJobInactive reports whether the last Job of a suspended job is active no more. Kueue looks at the counts, and gives the machines to the job

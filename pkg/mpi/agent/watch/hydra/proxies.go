@@ -20,7 +20,7 @@ import (
 // host without a remote shell, and so without a node's agent.
 func (x *Proxies) EndHungMpiexecs(ctx context.Context, log *log.Logger) {
 	for sleep.For(ctx, launcherPoll) {
-		for _, launcher := range x.takeHungMpiexecs() {
+		for _, launcher := range x.takeHungLaunchers() {
 			log.Printf("end mpiexec (process %d): %v", launcher, ErrRanksWait)
 			if err := EndLauncher(launcher, 0, nil); err != nil {
 				log.Print(err)
@@ -86,7 +86,7 @@ func NewProxies() *Proxies { return &Proxies{byPID: map[int]*Proxy{}} }
 // ProxyOf returns the proxy that started a rank, nil for a rank that no proxy started. The environment is the rank's.
 func (x *Proxies) ProxyOf(rank proc.Process, environment []string, tree proc.Tree) *Proxy {
 	parent, known := tree[rank.Parent]
-	if !known || !program.IsProxy(parent.Name) {
+	if !known || !program.IsHydraProxyName(parent.Name) {
 		return nil
 	}
 	x.mu.Lock()
@@ -272,9 +272,9 @@ func (x *Proxies) any(is func(*Proxy) bool) bool {
 	return false
 }
 
-// takeHungMpiexecs returns the launchers that started the proxies that hang, each once. A proxy that has lost its own, or never had one
+// takeHungLaunchers returns the launchers that started the proxies that hang, each once. A proxy that has lost its own, or never had one
 // in this pod, is a child of the agent.
-func (x *Proxies) takeHungMpiexecs() []int {
+func (x *Proxies) takeHungLaunchers() []int {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	var launchers []int

@@ -29,7 +29,7 @@ type proxyWatch struct {
 // WatchProxy returns a context that ends with errRanksWait when the command has to be ended, because it hangs.
 func WatchProxy(ctx context.Context, proxies *Proxies, line string) (context.Context, *proxyWatch) {
 	ctx, end := context.WithCancelCause(ctx)
-	return ctx, &proxyWatch{proxies: proxies, hydra: program.IsHydraProxy(line), ctx: ctx, end: end}
+	return ctx, &proxyWatch{proxies: proxies, hydra: program.LineNamesHydraProxy(line), ctx: ctx, end: end}
 }
 
 // Started begins to watch the process of the command.

@@ -88,9 +88,9 @@ func (f *convertFlags) validate() error {
 	case f.allNamespaces && !f.fromCluster:
 		return usageErrorf("`--all-namespaces` is for `--from-cluster`")
 	case !slices.Contains(convertOutputs, f.output):
-		return usageErrorf("`%s` is no value for `--output`: it is one of %s", f.output, strings.Join(convertOutputs, ", "))
+		return usageErrorf("invalid value `%s` for `--output`: must be one of %s", f.output, strings.Join(convertOutputs, ", "))
 	case !slices.Contains(dryRuns, f.dryRun):
-		return usageErrorf("`%s` is no value for `--dry-run`: it is one of %s", f.dryRun, strings.Join(dryRuns, ", "))
+		return usageErrorf("invalid value `%s` for `--dry-run`: must be one of %s", f.dryRun, strings.Join(dryRuns, ", "))
 	}
 	if err := convert.CheckMPIVersion(f.mpiVersion); err != nil {
 		return usageErrorf("%w", err)

@@ -58,7 +58,7 @@ func newEvents(k *kube) *cobra.Command {
 
 func writeEvents(w, notes io.Writer, events []fetch.Event) error {
 	if len(events) == 0 {
-		fmt.Fprintln(notes, "There are no events about this job: clusters keep them for an hour as a rule.")
+		fmt.Fprintln(notes, "There are no events about this job: clusters usually keep them for an hour.")
 		return nil
 	}
 	now := time.Now()

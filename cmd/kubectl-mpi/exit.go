@@ -14,7 +14,7 @@ const (
 	exitJobFailed = 3
 	// exitTimeout: what was waited for did not come in time.
 	exitTimeout = 4
-	// exitForbidden: the API server does not let this user do that, or does not know him.
+	// exitForbidden: the API server does not let this user do that, or does not know them.
 	exitForbidden = 5
 	// exitRefused: a quota, an admission policy or a preflight refuses the job.
 	exitRefused = 6

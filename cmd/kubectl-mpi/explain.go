@@ -107,9 +107,9 @@ func wordOf(name string) (word, error) {
 		names = append(names, w.Name)
 	}
 	if near, found := diag.Nearest(name, names); found {
-		return word{}, usageErrorf("`%s` is no phase and no reason: did you mean `%s`?", name, near)
+		return word{}, usageErrorf("`%s` is neither a phase nor a reason: did you mean `%s`?", name, near)
 	}
-	return word{}, usageErrorf("`%s` is no phase and no reason: `kubectl mpi explain` lists them", name)
+	return word{}, usageErrorf("`%s` is neither a phase nor a reason: `kubectl mpi explain` lists them", name)
 }
 
 // pageOf is the page about a reason as it is: Markdown reads well on a terminal. Its first line is a comment for authors.

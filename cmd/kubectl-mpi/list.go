@@ -90,7 +90,7 @@ func (l *listing) run(ctx context.Context) error {
 	}
 	if l.selector != "" {
 		if selection.Labels, err = labels.Parse(l.selector); err != nil {
-			return usageErrorf("`%s` is no value for `--selector`: %v", l.selector, err)
+			return usageErrorf("invalid value `%s` for `--selector`: %v", l.selector, err)
 		}
 	}
 	user := ""
@@ -118,7 +118,7 @@ func (l *listing) validate() error {
 	for i, status := range l.statuses {
 		l.statuses[i] = strings.ToLower(status)
 		if !slices.Contains(known, l.statuses[i]) {
-			return usageErrorf("`%s` is no value for `--status`: it is one of %s", status, strings.Join(known, ", "))
+			return usageErrorf("invalid value `%s` for `--status`: must be one of %s", status, strings.Join(known, ", "))
 		}
 	}
 	if l.watch && !l.output.human() {
@@ -206,7 +206,7 @@ func (l *listing) row(cells []string, namespace string, wide []string) []string 
 	return cells
 }
 
-// said is what is said of a job: its cause, or why it is no fault.
+// said is what is said of a job: its cause, or why it is not a fault.
 func said(j view.Job) string {
 	if j.Cause != nil {
 		return j.Cause.Message
@@ -226,7 +226,7 @@ func firstLine(text string) string {
 	return line
 }
 
-// follow prints the jobs, and then each that changes: columns that only grow older are no change.
+// follow prints the jobs, and then each that changes: columns that only grow older are not a change.
 func (l *listing) follow(ctx context.Context, c client.WithWatch, selection fetch.Selection, read func(context.Context) ([]view.Job, []view.Withheld, error)) error {
 	shown := map[string]string{}
 	first := true

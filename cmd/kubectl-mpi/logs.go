@@ -29,7 +29,7 @@ import (
 // roleAll is the value of --role for launcher and nodes.
 const roleAll = "all"
 
-// maxLogs is how many logs are read at a time, as a rule: each is a connection that the API server and a kubelet hold open.
+// maxLogs is how many logs are usually read at a time: each is a connection that the API server and a kubelet hold open.
 const maxLogs = 64
 
 // logsFlags are those of `logs`, named as kubectl and stern name them.
@@ -109,12 +109,12 @@ func (f *logsFlags) validate() error {
 		{"output", f.format, logs.Formats()},
 	} {
 		if !slices.Contains(c.allowed, c.value) {
-			return usageErrorf("`%s` is no value for `--%s`: it is one of %s", c.value, c.flag, strings.TrimPrefix(strings.Join(c.allowed, ", "), ", "))
+			return usageErrorf("invalid value `%s` for `--%s`: must be one of %s", c.value, c.flag, strings.TrimPrefix(strings.Join(c.allowed, ", "), ", "))
 		}
 	}
 	if f.sinceTime != "" {
 		if f.from, err = time.Parse(time.RFC3339, f.sinceTime); err != nil {
-			return usageErrorf("`--since-time %s` is no time: write it like 2026-03-01T12:00:00Z", f.sinceTime)
+			return usageErrorf("`--since-time %s` is not a time: write it like 2026-03-01T12:00:00Z", f.sinceTime)
 		}
 	}
 	if f.since < 0 || f.tail < -1 || f.most < 1 {
@@ -128,7 +128,7 @@ func (f *logsFlags) validate() error {
 		for _, text := range e.texts {
 			expression, err := regexp.Compile(text)
 			if err != nil {
-				return usageErrorf("`--%s %s` is no regular expression: %v", e.flag, text, err)
+				return usageErrorf("`--%s %s` is not a regular expression: %v", e.flag, text, err)
 			}
 			*e.to = append(*e.to, expression)
 		}

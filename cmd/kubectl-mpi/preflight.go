@@ -18,8 +18,8 @@ func newPreflight(k *kube) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "preflight [-f FILE | NAME [flags] -- COMMAND]",
 		Short: "Say whether a job would fit now, wait, or never run, before it is made",
-		Long: `Look at what a job would meet: the rules of the cluster (by a dry run), your rights, quota and LimitRange, its queue, machines and volumes. What
-you may not see is named. Where there is too little room, the largest number of nodes that fits is said.
+		Long: `Check a job against the cluster's rules (by a dry run), your rights, quota and LimitRange, its queue, machines and volumes. What you may not
+read is listed as unknown. Where the job does not fit, the largest number of nodes that fits is shown.
 
 The exit code is 6 for a job that can never run as it is.`,
 		Example: `  kubectl mpi preflight -f train.yaml

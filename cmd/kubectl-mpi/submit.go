@@ -115,7 +115,7 @@ func (f *launchFlags) register(cmd *cobra.Command) {
 
 func (f *launchFlags) validate() error {
 	if !slices.Contains([]string{"", "client", "server"}, f.dryRun) {
-		return usageErrorf("`%s` is no value for `--dry-run`: it is client or server", f.dryRun)
+		return usageErrorf("invalid value `%s` for `--dry-run`: must be client or server", f.dryRun)
 	}
 	return f.output.validate()
 }

@@ -79,7 +79,7 @@ func (w *waiting) validate() error {
 	switch w.what {
 	case forRunning, forComplete, forEnded:
 	default:
-		return usageErrorf("`%s` is no value for `--for`: it is one of running, complete, ended", w.what)
+		return usageErrorf("invalid value `%s` for `--for`: must be one of running, complete, ended", w.what)
 	}
 	if w.timeout < 0 {
 		return usageErrorf("--timeout is %s: it is a length of time such as `90s`, or 0 for as long as it takes", w.timeout)

@@ -62,7 +62,7 @@ func parsePlace(argument string) (file string, line int, err error) {
 	}
 	line, err = strconv.Atoi(parts[1])
 	if err != nil || line < 1 || len(parts) > 3 {
-		return "", 0, fmt.Errorf("`%s` is no place: write FILE or FILE:LINE, for example `tenants/team-vision.yaml:14`", argument)
+		return "", 0, fmt.Errorf("`%s` is not a place: write FILE or FILE:LINE, for example `tenants/team-vision.yaml:14`", argument)
 	}
 	return parts[0], line, nil
 }

@@ -111,7 +111,7 @@ func (r buildCache) open(name string) *source.File {
 	return source.NewFile(name, data)
 }
 
-// save replaces the memory. That it cannot is no failure of the build.
+// save replaces the memory. That it cannot is not a failure of the build.
 func (r buildCache) save(m *incremental.BuildRecord, options compile.Options) {
 	if r.file == "" {
 		return

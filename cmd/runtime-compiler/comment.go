@@ -103,7 +103,7 @@ func readReport(cmd *cobra.Command, name string) (string, error) {
 		return "", cli.Failure(fmt.Errorf("read the report: %w", err))
 	}
 	if !strings.HasPrefix(string(data), render.Marker) {
-		return "", fmt.Errorf("`%s` is no report: `runtime-compiler diff --format markdown` writes them", name)
+		return "", fmt.Errorf("`%s` is not a report: `runtime-compiler diff --format markdown` writes them", name)
 	}
 	return string(data), nil
 }

@@ -34,7 +34,7 @@ func validateLinkTemplate(template string) error {
 	return nil
 }
 
-// links are the addresses of both sides' lines. Sides that are no commits have none, but the working tree has those of its HEAD.
+// links are the addresses of both sides' lines. Sides that are not commits have none, but the working tree has those of its HEAD.
 func links(template, root, full string, before, after state) render.Links {
 	l := render.Links{Full: full}
 	if template = cmp.Or(template, lineAddress(os.Getenv)); template != "" {

@@ -41,7 +41,7 @@ type uncertain struct{ error }
 
 func (u *uncertain) Unwrap() error { return u.error }
 
-// refused is an answer that is no success.
+// refused is an answer that is not a success.
 type refused struct {
 	status  int
 	message string

@@ -75,7 +75,7 @@ const MaxEvidence = 64
 
 // Stuck is what a process is doing, as far as the kernel tells those who may ask.
 type Stuck struct {
-	// Rank is the number of the rank in the world, -1 for a process that is no rank.
+	// Rank is the number of the rank in the world, -1 for a process that is not a rank.
 	Rank int `json:"rank"`
 	PID  int `json:"pid"`
 	// Name is the name of the program, at most 15 bytes.

@@ -56,7 +56,7 @@ func TestPublish(t *testing.T) {
 	}
 }
 
-// TestFinallyOutlivesTheMeasurement: after Ctrl-C there is time to remove things, but not for ever.
+// TestFinallyOutlivesTheMeasurement: after Ctrl-C there is time to remove things, but not forever.
 func TestFinallyOutlivesTheMeasurement(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

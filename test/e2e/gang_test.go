@@ -22,7 +22,7 @@ const (
 )
 
 // scheduler-plugins' own scheduler decides here. Each node of a job needs most of a machine, so that two jobs of two nodes would each get one
-// machine and wait for ever, if pods were taken one by one.
+// machine and wait forever, if pods were taken one by one.
 var _ = Describe("Under a gang scheduler, an MPI job", Ordered, longest, func() {
 	BeforeAll(func(ctx SpecContext) {
 		Expect(cluster.AddAddons(ctx, "coscheduling")).To(Succeed())

@@ -41,7 +41,7 @@ func shape(runtime string, nodes int32) testjob.Job {
 	return j
 }
 
-// launcherApart is the spec of a runtime of the catalog, with another name and a launcher that is no node.
+// launcherApart is the spec of a runtime of the catalog, with another name and a launcher that is not a node.
 func launcherApart(runtime, name string) string {
 	GinkgoHelper()
 	spec := strings.Replace(source("catalog/runtimes/"+runtime+".yaml"), "name: "+runtime, "name: "+name, 1)

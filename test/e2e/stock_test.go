@@ -163,7 +163,7 @@ var _ = Describe("Under stock Kubeflow Trainer, a compiled runtime", Ordered, Co
 		})
 
 		It("keeps an executor from the jobs that Trainer runs", func(ctx SpecContext) {
-			// With the roles of the one the other may ask for what it has no right to: that is no part of its stretch.
+			// With the roles of the one the other may ask for what it has no right to: that is not a part of its stretch.
 			asCompanion.cut(ctx)
 			undo, err := cluster.ApplyExecutor(ctx)
 			DeferCleanup(func(ctx SpecContext) {

@@ -48,7 +48,7 @@ type way struct {
 	framework, launcher, mpi, runtime string
 	// command is for bash, and of a training that can fail, %s is the program with its arguments.
 	command, program string
-	// witness is a line of the log of a suite that is no training.
+	// witness is a line of the log of a suite that is not a training.
 	witness string
 	// exit, killed and memory are what is known to be told instead of the rank (docs/limits.md).
 	exit, killed, memory string

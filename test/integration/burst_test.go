@@ -90,7 +90,7 @@ var _ = Describe("A burst of jobs", func() {
 	})
 })
 
-// writesIn are what the controller has written in a namespace: by right, and statuses by job. Events are no part of the target.
+// writesIn are what the controller has written in a namespace: by right, and statuses by job. Events are not a part of the target.
 func writesIn(namespace string, from int) (writes, statuses map[string]int) {
 	GinkgoHelper()
 	writes, statuses = map[string]int{}, map[string]int{}

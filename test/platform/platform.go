@@ -143,7 +143,7 @@ func (p *Platform) startCluster(ctx context.Context) error {
 	if err := p.buildPrograms(ctx); err != nil || p.external {
 		return err
 	}
-	// Without output: that there is no cluster yet is no news.
+	// Without output: that there is no cluster yet is not news.
 	p.started = p.tools.command(ctx, p.tools.Cluster, "status").Run() != nil
 	crds, err := p.crds(ctx)
 	if err != nil {

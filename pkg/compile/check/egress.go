@@ -26,7 +26,7 @@ var metadataForms = func() [][]netip.Prefix {
 	return forms
 }()
 
-// egressWithoutMetadata warns of ranges with a metadata service. It is no error: not every cluster is in a cloud.
+// egressWithoutMetadata warns of ranges with a metadata service. It is not an error: not every cluster is in a cloud.
 func egressWithoutMetadata(c *plan.Cluster, list *diag.List) {
 	for _, t := range c.Tenants {
 		for _, e := range t.Egress {

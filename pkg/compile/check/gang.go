@@ -60,7 +60,7 @@ func gangHasScheduler(c *plan.Cluster, list *diag.List) {
 		offered := slices.ContainsFunc(c.Schedulers, func(s plan.Value[string]) bool { return s.V == g.Scheduler.V })
 		if other && !offered {
 			list.Errorf(diag.SchedulerMissing, g.Scheduler.At, "the cluster `%s` has no scheduler `%s`", c.Name.V, g.Scheduler.V).
-				Also(c.Name.At, "defined here").Notef("pods with a scheduler that does not exist wait for ever").
+				Also(c.Name.At, "defined here").Notef("pods with a scheduler that does not exist wait forever").
 				Helpf("add it to `schedulers` of the cluster, or choose another scheduler")
 		}
 	}

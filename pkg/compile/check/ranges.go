@@ -43,7 +43,7 @@ func (f family) known(c *plan.Cluster) bool {
 	})
 }
 
-// warnIfUndeclared reports that a range of a tenant may hold addresses of the cluster, and says whether there is one.
+// warnIfUndeclared reports that a range of a tenant may hold addresses of the cluster, and reports whether there is one.
 func (f family) warnIfUndeclared(c *plan.Cluster, list *diag.List) bool {
 	which := f.name
 	if len(c.Ranges) == 0 {

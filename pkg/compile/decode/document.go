@@ -20,7 +20,7 @@ type Document struct {
 	File *source.File
 	// Valid says that decoding found no mistake. The values of an unsound document must not be judged further.
 	Valid bool
-	// Unread says that nothing is known of the spec but its name, and that its kind may be Unknown: the file is no YAML, or the kind no kind.
+	// Unread says that nothing is known of the spec but its name, and that its kind may be Unknown: the file is not YAML, or the kind no kind.
 	Unread bool
 
 	places  map[any]fieldSpans

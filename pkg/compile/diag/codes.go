@@ -16,7 +16,7 @@ func (c Code) Judges() bool {
 
 // Files and YAML.
 const (
-	// UnreadableFile is a spec file that cannot be read, is no regular file, is a link to a place outside the repository, is
+	// UnreadableFile is a spec file that cannot be read, is not a regular file, is a link to a place outside the repository, is
 	// larger than 1 MiB, or is not UTF-8.
 	UnreadableFile Code = "LS1001"
 
@@ -98,7 +98,7 @@ const (
 	// SlotsWithoutAccelerator is slotsPerNode `auto` with a profile that has no accelerator.
 	SlotsWithoutAccelerator Code = "LS4002"
 
-	// NodeDoesNotFit is a node or a launcher that takes more than a machine of the profile offers: its pod would wait for ever.
+	// NodeDoesNotFit is a node or a launcher that takes more than a machine of the profile offers: its pod would wait forever.
 	NodeDoesNotFit Code = "LS4003"
 
 	// QuotaTooSmall is a quota that is too small for one smallest job of a runtime that the tenant uses.
@@ -177,7 +177,7 @@ const (
 	// FabricSettingUnused is a setting of a fabric that means nothing on its kind. It is a warning.
 	FabricSettingUnused Code = "LS4052"
 
-	// HugePagesNotWhole is an amount of huge pages that is no multiple of their size.
+	// HugePagesNotWhole is an amount of huge pages that is not a multiple of their size.
 	HugePagesNotWhole Code = "LS4053"
 
 	// DeviceTwice is a fabric whose device is the accelerator.
@@ -461,7 +461,7 @@ const (
 	// Overcommitted is quotas that together promise more devices than a cluster has. It is a warning.
 	Overcommitted Code = "LS7010"
 
-	// QueueUnreachable is a queue, flavor, topology or cohort that is not there or not connected: jobs would wait for ever.
+	// QueueUnreachable is a queue, flavor, topology or cohort that is not there or not connected: jobs would wait forever.
 	QueueUnreachable Code = "LS7011"
 
 	// Unfaithful is a queue, flavor, quota, limit or priority that does not say what its spec says.

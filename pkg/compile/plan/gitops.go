@@ -15,7 +15,7 @@ type GitOps struct {
 	Flux Value[bool]
 	// Version is the engine's minor version, such as 3.4.
 	Version Value[string]
-	// Refreshes says whether Argo CD can retry with the newest commit.
+	// Refreshes reports whether Argo CD can retry with the newest commit.
 	Refreshes                  Value[bool]
 	Namespace                  Value[string]
 	Repository, Revision, Path Value[string]

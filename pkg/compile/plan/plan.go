@@ -143,7 +143,7 @@ type TenantSpec struct {
 	PullSecrets []Value[string]
 	// ObjectStore is nil where there is none.
 	ObjectStore *ObjectStore
-	// KeepFinished is how long finished jobs stay, 0 for ever.
+	// KeepFinished is how long finished jobs stay, 0 forever.
 	KeepFinished Value[time.Duration]
 }
 

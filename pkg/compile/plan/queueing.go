@@ -101,7 +101,7 @@ type IneffectiveShare struct {
 	Elsewhere []string
 }
 
-// Topological says whether Kueue places pods itself (topology-aware scheduling). It does on the whole cluster as soon as one
+// Topological reports whether Kueue places pods itself (topology-aware scheduling). It does on the whole cluster as soon as one
 // profile has a topology: a queue with flavors of both kinds would never admit a job without a wish for a level to those with one.
 func (c *Cluster) Topological() bool {
 	return slices.ContainsFunc(c.Capacity, func(m Machines) bool { return len(m.Profile.Topology) > 0 })

@@ -68,7 +68,7 @@ func add(total, part corev1.ResourceList, times int64) {
 	}
 }
 
-// Admits says whether a tenant may use the runtime.
+// Admits reports whether a tenant may use the runtime.
 func (r *Runtime) Admits(tenant string) bool {
 	return len(r.Tenants) == 0 || slices.Contains(r.Tenants, tenant)
 }

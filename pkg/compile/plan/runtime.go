@@ -135,7 +135,7 @@ func runtime(d *resolve.Definition[v1alpha1.MPIRuntime], p *Profile, sources *Im
 		Volumes:           volumes(d.Document, spec.Volumes),
 		Gang:              gang(d.Document, &spec.Gang),
 		Restarts:          orDefault(d.Document, &spec.Restarts, "a job that lost a machine is not started again"),
-		MaxDuration:       derivedValue(d.Document, &spec.MaxDuration, duration(spec.MaxDuration), "a job may run for ever"),
+		MaxDuration:       derivedValue(d.Document, &spec.MaxDuration, duration(spec.MaxDuration), "a job may run forever"),
 		Deprecation:       deprecation(d.Document, spec.Deprecation),
 		Default:           orDefault(d.Document, &spec.Default, "tools offer another runtime first"),
 		Waivers:           waivers(d.Document, spec.Waivers),

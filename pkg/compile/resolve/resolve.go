@@ -122,7 +122,7 @@ func (b *Bundle) add(d *decode.Document, list *diag.List) {
 	}
 }
 
-// expect makes a name known that is no definition, because of a mistake that was reported; any name for "".
+// expect makes a name known that is not a definition, because of a mistake that was reported; any name for "".
 func (x *Index[T]) expect(name string) {
 	x.nameless = x.nameless || name == ""
 	if x.meant == nil {

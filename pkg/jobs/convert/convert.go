@@ -137,7 +137,7 @@ func (c *converter) library() {
 	known := map[string]mpi.Implementation{"OpenMPI": mpi.OpenMPI, "Intel": mpi.IntelMPI, "MPICH": mpi.MPICH}
 	implementation, found := known[asked]
 	if !found {
-		c.add(NotPossible, path, "", "`%s` is no implementation of mpi-operator (OpenMPI, Intel, MPICH): taken for Open MPI", asked)
+		c.add(NotPossible, path, "", "`%s` is not an implementation of mpi-operator (OpenMPI, Intel, MPICH): taken for Open MPI", asked)
 		implementation = mpi.OpenMPI
 	}
 	version := cmp.Or(c.options.MPIVersion, commonVersions[string(implementation)])
@@ -331,10 +331,10 @@ func (c *converter) addDefaultIf(is bool, class Class, path, to, format string, 
 // list is some words as a sentence has them.
 func list(words []string) string { return fmt.Sprintf("`%s`", strings.Join(words, "`, `")) }
 
-// CheckMPIVersion refuses what is no version of an MPI library.
+// CheckMPIVersion refuses what is not a version of an MPI library.
 func CheckMPIVersion(version string) error {
 	if version == "" || decode.HasFormat("mpi-version", version) {
 		return nil
 	}
-	return fmt.Errorf("`%s` is no version of MPI: it must be %s", version, decode.FormatDescription("mpi-version"))
+	return fmt.Errorf("`%s` is not a version of MPI: it must be %s", version, decode.FormatDescription("mpi-version"))
 }

@@ -95,7 +95,7 @@ func (r *reader) judge(ctx context.Context, err error, status Status) (done bool
 	}
 	r.gone = errors.Is(err, ErrGone)
 	if ctx.Err() != nil || r.gone && !r.options.Follow {
-		return true, nil //nolint:nilerr // the end of the pod, or of the command, is no failure
+		return true, nil //nolint:nilerr // the end of the pod, or of the command, is not a failure
 	}
 	// A kubelet that has just started does not know its pods yet, and says that they are gone: whether one is, the list of pods says.
 	r.queue.interrupted()

@@ -1,4 +1,4 @@
-// Package validate says what is wrong with TrainJobs in a file, and where: text that is no YAML, fields that there are not, wrong types, and
+// Package validate says what is wrong with TrainJobs in a file, and where: text that is not YAML, fields that there are not, wrong types, and
 // what the job's runtime does not take. What only the cluster knows, its policies, is asked there; Place finds the line that they mean. It is
 // pure: bytes and runtimes go in.
 package validate
@@ -155,7 +155,7 @@ func kindOf(name string) string {
 	return "an object"
 }
 
-// fieldError is how sigs.k8s.io/json says that a field is unknown. One that is there twice is no YAML already.
+// fieldError is how sigs.k8s.io/json says that a field is unknown. One that is there twice is not YAML already.
 var fieldError = regexp.MustCompile(`^unknown field "(.*)"$`)
 
 func (d *Document) unknownField(err error) Finding {

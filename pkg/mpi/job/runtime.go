@@ -61,7 +61,7 @@ func (r Runtime) JobNames(trainJob string) []string {
 	return names
 }
 
-// GangTimeout returns how long the pods of a job may take until all of them run; 0 means for ever.
+// GangTimeout returns how long the pods of a job may take until all of them run; 0 means forever.
 func (r Runtime) GangTimeout() time.Duration {
 	if wait, err := time.ParseDuration(r.Annotations[mpi.GangTimeoutAnnotation]); err == nil && wait > 0 {
 		return wait

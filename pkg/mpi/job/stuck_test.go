@@ -76,7 +76,7 @@ func TestStuck(t *testing.T) {
 		"Limits":      {"", refusedWith(`pods "x" is forbidden: maximum cpu usage per Container is 1, but limit is 2`), "LimitRangeViolated", 0},
 		"Quota":       {"another pod may end", refusedWith(`pods "x" is forbidden: exceeded quota: team, requested: pods=1, used: pods=4, limited: pods=4`), "", podsAskedAgain},
 		"ImageSoon":   {"an image may come in a moment", image("ErrImagePull", "not found", 44*time.Second), "", time.Second},
-		"ImageLong":   {"but not for ever", image("ImagePullBackOff", "Back-off: not found", phase.ImagePullTimeout), "ImagePullFailed", 0},
+		"ImageLong":   {"but not forever", image("ImagePullBackOff", "Back-off: not found", phase.ImagePullTimeout), "ImagePullFailed", 0},
 		"ImageSilent": {"kubelet did not always repeat the words", toldBefore(image("ImagePullBackOff", "", phase.ImagePullTimeout), "Failed to pull image 'registry.test/mpi:1': the image does not exist; first failing pod: x"), "ImagePullFailed", 0},
 		"ImageBusy":   {"a busy registry passes, however long it takes", image("ErrImagePull", "429 Too Many Requests", 10*phase.ImagePullTimeout), "", 0},
 		"ImageAway":   {"", image("ImagePullBackOff", "dial tcp 10.0.0.9:443: i/o timeout", 10*phase.ImagePullTimeout), "", 0},

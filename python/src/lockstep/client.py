@@ -400,7 +400,7 @@ class MPIClient(TrainerClient):
         Args:
             name: The job.
             until: A phase, or several; empty waits until it is over.
-            timeout: How long to wait, in seconds; None waits for ever.
+            timeout: How long to wait, in seconds; None waits forever.
 
         Raises:
             JobFailed: It failed or was refused, and that was not waited for. ``error.cause`` has the reason and the text of its condition.

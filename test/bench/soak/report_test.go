@@ -62,7 +62,7 @@ func TestAFailureSaysWhatWasWrong(t *testing.T) {
 	}
 }
 
-// What jobs cost the API server is told without the events, which are no objects to keep.
+// What jobs cost the API server is told without the events, which are not objects to keep.
 func TestWritesPerJob(t *testing.T) {
 	r := Report{Tally: bench.Tally{Jobs: 100, Created: 50}, Before: Reading{writes: 1000}, After: Reading{writes: 1700}}
 	r.settle(300)

@@ -150,7 +150,7 @@ func rest(ctx context.Context, p *platform.Platform, user testjob.User) (reading
 	return reading, err
 }
 
-// orphans waits until nothing of a job is left, not for ever, and names what is.
+// orphans waits until nothing of a job is left, not forever, and names what is.
 func orphans(ctx context.Context, user testjob.User, now func(string)) ([]string, error) {
 	deadline := time.Now().Add(2 * time.Minute)
 	for {

@@ -30,7 +30,7 @@ func TestQuantileIsAMeasuredNumber(t *testing.T) {
 	}
 }
 
-// A job that is complete without having run is no fast job.
+// A job that is complete without having run is not a fast job.
 func TestJobsThatNeverRanAreCountedApart(t *testing.T) {
 	var s Series
 	for _, seconds := range []time.Duration{0, 14 * time.Second, 0, 15 * time.Second} {

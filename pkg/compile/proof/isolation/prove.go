@@ -220,7 +220,7 @@ func (r *proof) opensLess(n *namespace, d direction, want []openFlow) {
 	}
 }
 
-// reachesDNS says whether all pods may ask all pods that answer DNS, over UDP and TCP.
+// reachesDNS reports whether all pods may ask all pods that answer DNS, over UDP and TCP.
 func (r *proof) reachesDNS(n *namespace) bool {
 	dns := &r.plan.DNS
 	own := map[string]string{}

@@ -60,7 +60,7 @@ func (c *Cluster) newTokens() []Effect {
 	return effects
 }
 
-// newRoles are roles and bindings that come with their tenant, namespace or cluster. They are told with it, unless they are grave.
+// newRoles are roles and bindings that come with their tenant, namespace or cluster. They are told with it, unless they are severe.
 func (c *Cluster) newRoles() []*match.Change {
 	var found []*match.Change
 	for _, change := range c.added {
@@ -331,15 +331,15 @@ func (c *Cluster) applies(h holder) bool {
 	return h.Kind == "ServiceAccount" && h.namespace != "" && (slices.ContainsFunc(c.is.engine, isIts) || slices.ContainsFunc(c.was.engine, isIts))
 }
 
-// severityOfRights says how grave it is that a subject gains rights.
+// severityOfRights says how severe it is that a subject gains rights.
 func (c *Cluster) severityOfRights(h holder, rights []access.Right) Severity {
-	grave := slices.ContainsFunc(rights, func(r access.Right) bool { return r.Grave() != "" })
+	severe := slices.ContainsFunc(rights, func(r access.Right) bool { return r.Severe() != "" })
 	applier := c.applies(h)
 	switch {
-	case grave && (applier || c.isJobController(h) && h.namespace != "" && !slices.ContainsFunc(rights, hasEveryVerb)):
+	case severe && (applier || c.isJobController(h) && h.namespace != "" && !slices.ContainsFunc(rights, hasEveryVerb)):
 		// What the controller may have the compiler proves.
 		return Warning
-	case grave:
+	case severe:
 		return Critical
 	case applier:
 		return Notice
@@ -349,14 +349,14 @@ func (c *Cluster) severityOfRights(h holder, rights []access.Right) Severity {
 	return Warning
 }
 
-// isJobController reports whether a subject is the account of mpi-controller. It needs some grave rights in the namespaces in which jobs run.
+// isJobController reports whether a subject is the account of mpi-controller. It needs some severe rights in the namespaces in which jobs run.
 func (c *Cluster) isJobController(h holder) bool {
 	return h.Name == mpi.ControllerName && h.Kind == "ServiceAccount" && c.owner(h.Namespace) == ""
 }
 
-// hasEveryVerb reports whether a grave right has every verb: more than a program needs that knows what it does.
+// hasEveryVerb reports whether a severe right has every verb: more than a program needs that knows what it does.
 func hasEveryVerb(r access.Right) bool {
-	return r.Verb == "*" && r.Resource != access.Unknown && r.Grave() != ""
+	return r.Verb == "*" && r.Resource != access.Unknown && r.Severe() != ""
 }
 
 func where(h holder) string {

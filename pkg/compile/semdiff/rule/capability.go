@@ -103,7 +103,7 @@ func isSystem(namespace string) bool {
 	return strings.HasPrefix(namespace, "kube-") || strings.HasPrefix(namespace, "openshift-")
 }
 
-// mostSevere is the gravest of some abilities, the first of those that are alike.
+// mostSevere is the most severe of some abilities, the first of those that are alike.
 func mostSevere(can []ability) ability {
 	return slices.MaxFunc(can, func(a, b ability) int { return cmp.Compare(a.severity, b.severity) })
 }

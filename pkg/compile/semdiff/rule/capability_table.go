@@ -112,7 +112,7 @@ func bounded(o *object.Object) []ability {
 	return whenBroughtIn(AdmitsLess, "bounds what "+o.ID.Namespace+" may have: "+several(amounts))(o)
 }
 
-// undisrupted is a budget by which none of its pods may be asked to go: whoever empties a machine waits for ever.
+// undisrupted is a budget by which none of its pods may be asked to go: whoever empties a machine waits forever.
 func undisrupted(o *object.Object) []ability {
 	spec := o.Root.Get("spec")
 	switch {
@@ -168,13 +168,13 @@ func project(o *object.Object) []ability {
 	return warned(WidensAccess, "bounds what Applications may apply")
 }
 
-// graveResources are those by which one who rewrites them has the cluster.
-var graveResources = []string{
+// criticalResources are those by which one who rewrites them has the cluster.
+var criticalResources = []string{
 	"*", "*/*", "pods", "pods/*", "secrets", "serviceaccounts", "nodes", "namespaces", "deployments", "daemonsets", "statefulsets", "jobs", "cronjobs",
 	"roles", "clusterroles", "rolebindings", "clusterrolebindings", "networkpolicies", "validatingadmissionpolicies",
 }
 
-func isGrave(resource string) bool { return slices.Contains(graveResources, resource) }
+func isCritical(resource string) bool { return slices.Contains(criticalResources, resource) }
 
 // resourcesOf are the resources that some rules of admission are about.
 func resourcesOf(rules *object.Node) []string {
@@ -197,7 +197,7 @@ func webhook(o *object.Object) []ability {
 	switch {
 	case o.ID.Kind == "MutatingWebhookConfiguration":
 		reads = "reads, and may rewrite, "
-		if slices.ContainsFunc(about, isGrave) {
+		if slices.ContainsFunc(about, isCritical) {
 			severity = Critical
 		}
 	case away && slices.ContainsFunc(about, func(r string) bool { return r == "*" || r == "*/*" || r == "secrets" }):
@@ -216,7 +216,7 @@ func plainResources(list []string) []string {
 
 func rewrites(o *object.Object) []ability {
 	about, severity := resourcesOf(o.Root.At("spec", "matchConstraints", "resourceRules")), Warning
-	if slices.ContainsFunc(about, isGrave) {
+	if slices.ContainsFunc(about, isCritical) {
 		severity = Critical
 	}
 	return []ability{{consequence: AdmitsMore, severity: severity, description: "rewrites " + cmp.Or(several(plainResources(about)), "nothing") + " that others ask for"}}

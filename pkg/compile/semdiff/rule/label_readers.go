@@ -68,7 +68,7 @@ func (r *keyReader) reads(key string) bool {
 	})
 }
 
-// readerOf is who reads the label or the annotation that a change is about; nil where that is no program that is known. What nobody but
+// readerOf is who reads the label or the annotation that a change is about; nil where that is not a program that is known. What nobody but
 // the API server reads of a namespace, a label that policies select it by, is told elsewhere.
 func readerOf(c *match.Change) *keyReader {
 	n := len(c.Path)

@@ -94,7 +94,7 @@ func (c *Cluster) outsideSubjects(all []holder) map[access.Subject]Aspect {
 	return found
 }
 
-// severityOfRights says how grave it is that a stranger gains rights. To be in the pods of a tenant, or to run some, is at least as grave as traffic
+// severityOfRights says how severe it is that an outside subject gains rights. To be in the pods of a tenant, or to run some, is at least as severe as traffic
 // to them: it gives their data, their Secrets and their token.
 func (s outsideSubject) severityOfRights(c *Cluster, h holder, rights []access.Right) Severity {
 	inside := slices.ContainsFunc(rights, func(r access.Right) bool { return strength(r) >= strengthToRun })

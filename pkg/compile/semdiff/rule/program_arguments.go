@@ -144,7 +144,7 @@ func (d risk) severity() Severity {
 	return Warning
 }
 
-// riskyPatterns are texts of programs, the gravest first.
+// riskyPatterns are texts of programs, the most severe first.
 var riskyPatterns = []struct {
 	text *regexp.Regexp
 	risk
@@ -170,7 +170,7 @@ var (
 	askingPatterns     = []string{"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "KUBERNETES_SERVICE_HOST", "KUBECONFIG", "SSL_CERT_FILE", "SSL_CERT_DIR"}
 )
 
-// risksOfText are those of a text of a program, and of the variable that has it; the gravest first.
+// risksOfText are those of a text of a program, and of the variable that has it; the most severe first.
 func risksOfText(variable, text string) []risk {
 	var found []risk
 	for _, known := range riskyPatterns {

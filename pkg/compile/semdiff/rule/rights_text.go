@@ -7,7 +7,7 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/proof/access"
 )
 
-// rightsText names the gravest right, and counts the others.
+// rightsText names the most severe right, and counts the others.
 func rightsText(rights []access.Right) string {
 	worst, most := rights[0], -1
 	for _, r := range rights {
@@ -29,7 +29,7 @@ func rightsText(rights []access.Right) string {
 // strength orders rights by how much they are worth telling.
 func strength(r access.Right) int {
 	switch {
-	case r.Grave() != "":
+	case r.Severe() != "":
 		return 6
 	case r.Verb == "*":
 		return 5

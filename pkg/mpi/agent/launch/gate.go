@@ -39,7 +39,7 @@ type Gate struct {
 	UnreachableTimeout time.Duration
 	// Doubts takes what seems to be in the way long before the gate gives up. Nobody needs to listen.
 	Doubts chan<- []mpi.NodeFailure
-	// Discovery finds the nodes when nobody sends their addresses; nil waits for ever.
+	// Discovery finds the nodes when nobody sends their addresses; nil waits forever.
 	Discovery *Discovery
 	Log       *log.Logger
 }

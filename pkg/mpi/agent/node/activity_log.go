@@ -18,7 +18,7 @@ type activityLog struct {
 
 	mu      sync.Mutex
 	daemons int
-	// commands counts what was started that is no daemon.
+	// commands counts what was started that is not a daemon.
 	commands int
 	running  int
 	last     int
@@ -59,7 +59,7 @@ func (l *activityLog) started(line string) (ended func(code int), begins bool) {
 	return func(code int) { l.ended(line, code) }, begins
 }
 
-// command notes that something was started that is no daemon.
+// command notes that something was started that is not a daemon.
 func (l *activityLog) command() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -138,7 +138,7 @@ func discardAll(reader io.Reader) (bytes uint64, took time.Duration, err error) 
 // maxBack bounds how long a caller may let us stream.
 const maxBack = time.Minute
 
-// answer is the other side of call. It returns when the caller hangs up.
+// answer is the other side of call. It returns when the caller disconnects.
 func answer(conn net.Conn) error {
 	reader, command := bufio.NewReaderSize(conn, block), make([]byte, 1)
 	for {

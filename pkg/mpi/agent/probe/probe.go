@@ -169,7 +169,7 @@ func (p Participant) open(ctx context.Context, listener net.Listener, peers []en
 	return inbox
 }
 
-// receive reads who calls. Strangers are hung up on.
+// receive reads who calls. A connection without the token is closed.
 func (p Participant) receive(conn net.Conn, token []byte, inbox []chan net.Conn) {
 	greeting := make([]byte, len(token)+1)
 	err := conn.SetDeadline(time.Now().Add(pairTimeout))

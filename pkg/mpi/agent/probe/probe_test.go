@@ -142,7 +142,7 @@ func TestPairsThatCannotReachEachOtherAreNamed(t *testing.T) {
 	}
 }
 
-func TestStrangersAreHungUpOn(t *testing.T) {
+func TestConnectionsWithoutTokenAreClosed(t *testing.T) {
 	for name, greeting := range map[string][]byte{
 		"wrong token":  append(make([]byte, 16), 0),
 		"no such rank": append([]byte("0123456789abcdef"), 9),

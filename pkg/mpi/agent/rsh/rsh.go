@@ -256,7 +256,7 @@ func (r Shell) broke(host target, since time.Time, err error) int {
 	return r.lose("lost", host, err)
 }
 
-// hasBroken reports whether a connection ended or fell silent, which is no refusal of the other side.
+// hasBroken reports whether a connection ended or fell silent, which is not a refusal of the other side.
 func hasBroken(err error) bool {
 	return client.Is(err, client.Lost, client.Silent, client.TimedOut, client.Unreachable)
 }

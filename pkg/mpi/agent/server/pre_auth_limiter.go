@@ -67,7 +67,7 @@ func (l *preAuthLimiter) queued(peer string) (w *waiter, admitted bool) {
 	return w, false
 }
 
-// leave gives the place of a peer to the first of those that may have it: as a rule to one of a peer with fewer places.
+// leave gives the place of a peer to the first of those that may have it: usually one of a peer with fewer places.
 func (l *preAuthLimiter) leave(peer string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -142,7 +142,7 @@ func (s *Server) handshake(ctx context.Context, conn net.Conn) (
 }
 
 // logAttempt names peers that tried to get in without the key. Every client first asks which methods there are, by
-// trying none; that is no attempt.
+// trying none; that is not an attempt.
 func (s *Server) logAttempt(peer ssh.ConnMetadata, method string, err error) {
 	if err != nil && method != "none" {
 		s.refused.print(s.Log, time.Now(), "refused %s (%s): it does not hold the key of this job", peer.RemoteAddr(), quoteMethod(method))

@@ -112,7 +112,7 @@ func (e Evidence) circumstances() string {
 }
 
 // codeStandsFor names what a code may stand for: with one above 128 shells and MPI launchers report by which signal a process of
-// theirs died. It is no proof: Open MPI 4 exits with 132 when it cannot start a program, and nobody had a SIGILL.
+// theirs died. It is not proof: Open MPI 4 exits with 132 when it cannot start a program, and nobody had a SIGILL.
 func codeStandsFor(status process.Status) string {
 	if status.Code() == timedOut {
 		return " (as `timeout` does when the time is up)"
@@ -132,7 +132,7 @@ func signalBehind(code int) string {
 	return ""
 }
 
-// daemonEnd says how a launch daemon ended that did not end by itself. A code that is no signal's, as 255 of prted that crashed, does not
+// daemonEnd says how a launch daemon ended that did not end by itself. A code that is not a signal's, as 255 of prted that crashed, does not
 // tell a kill from a crash.
 func daemonEnd(code int) string {
 	ended := fmt.Sprintf("the launch daemon ended with code %d", code)

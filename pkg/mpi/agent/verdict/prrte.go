@@ -80,7 +80,7 @@ func (l Launch) ranAfter(ago float64, now time.Time) bool {
 // recoveryOptions make Open MPI 5 go on without a daemon, or a rank, that it lost.
 var recoveryOptions = []string{"with-ft", "enable-recovery", "continuous", "recoverable", "max-restarts", "mpi_ft_enable", "prte_enable_ft"}
 
-// recovers reports whether the launcher was asked to go on without daemons that it loses. Who gives such an option to his own program only
+// recovers reports whether the launcher was asked to go on without daemons that it loses. Who gives such an option to their own program only
 // is taken at the same word.
 func (l Launch) recovers() bool {
 	words := strings.FieldsFunc(l.Line, func(c rune) bool { return strings.ContainsRune(" \t\n=,:", c) })

@@ -52,7 +52,7 @@ func TestRanksAreSeenByWhoIsNotTheirParent(t *testing.T) {
 	defer cancel()
 	go r.Watch(ctx)
 	dir := t.TempDir()
-	// The ranks wait until they have been seen, and the second until the first has ended; a child of a rank is no rank.
+	// The ranks wait until they have been seen, and the second until the first has ended; a child of a rank is not a rank.
 	launcher := exec.Command("sh", "-c", `
 		OMPI_COMM_WORLD_RANK=0 sh -c 'until test -e seen; do sleep 0.02; done; sh -c "exit 9"; exit 0' &
 		OMPI_COMM_WORLD_RANK=1 sh -c 'until test -e seen; do sleep 0.02; done; exit 3' &

@@ -18,8 +18,8 @@ func TestStallsAreToldOnce(t *testing.T) {
 	l.log(blocked, true, 2)
 	l.log(blocked, true, 2)
 	lines := strings.Split(strings.TrimSpace(told.String()), "\n")
-	if len(lines) != 2 || lines[0] != "the job goes on, and may wait for ever: "+blocked.String() ||
-		!strings.HasPrefix(lines[1], "the job goes on, and may wait for ever: no rank started within 1m0s although the launch daemons run on all 2 nodes") {
+	if len(lines) != 2 || lines[0] != "the job goes on, and may wait forever: "+blocked.String() ||
+		!strings.HasPrefix(lines[1], "the job goes on, and may wait forever: no rank started within 1m0s although the launch daemons run on all 2 nodes") {
 		t.Errorf("%q", lines)
 	}
 	if l.Blocked != blocked {

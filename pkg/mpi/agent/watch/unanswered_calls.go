@@ -13,7 +13,7 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi/agent/verdict"
 )
 
-// MPI waits for minutes, or for ever, where a network swallows its connections: its daemons call the launcher back, and
+// MPI waits for minutes, or forever, where a network swallows its connections: its daemons call the launcher back, and
 // ranks call each other, on ports that the system chooses. So the agents look at the connections of their pods that nobody answers.
 
 const (

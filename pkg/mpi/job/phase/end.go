@@ -158,7 +158,7 @@ func (f *Facts) stuckEnd() *End {
 }
 
 // ImagePullTimeout is how long an image that does not exist, or that may not be pulled, may fail to be pulled before the job fails. Kubelet
-// tries again after 10 and after 20 more seconds, so an image that comes in a moment is asked for three times. A name that is no image, and
+// tries again after 10 and after 20 more seconds, so an image that comes in a moment is asked for three times. A name that is not an image, and
 // an image that must be on the machine and is not, fail at once. A registry that is busy, broken or away is waited for as long as for
 // anything else that the gang lacks.
 const ImagePullTimeout = 45 * time.Second

@@ -196,7 +196,7 @@ func familyOf(program string) (family, error) {
 var majorSuffix = regexp.MustCompile(`^v[0-9]+$`)
 
 // output is what `go build` calls the program of a package when it is told a
-// folder: the last element of the path that is no major version.
+// folder: the last element of the path that is not a major version.
 func output(pkg string) string {
 	if base := path.Base(pkg); !majorSuffix.MatchString(base) {
 		return base

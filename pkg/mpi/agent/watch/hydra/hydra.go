@@ -111,7 +111,7 @@ func (e *Lingering) Observe(processes []proc.Process) {
 }
 
 // emptyLauncher returns the process of a launcher that has nothing to wait for, neither programs here nor remote shells, 0 for none: Hydra's
-// may wait for ever when it has lost a proxy.
+// may wait forever when it has lost a proxy.
 func emptyLauncher(processes []proc.Process) int {
 	launch, tree := 0, proc.TreeOf(processes)
 	for _, p := range processes {

@@ -33,7 +33,7 @@ func (x *Proxies) EndHungMpiexecs(ctx context.Context, log *log.Logger) {
 //
 // Hydra goes on without a rank that failed when the rank did not use PMI, by which ranks find each other: because its program is
 // none of MPI, or because it has finalised, or because it never came to MPI_Init. Only in the last case the others wait for it, and
-// for ever: each in a read from the socket to its proxy. That is the proof that a proxy hangs; what cannot be seen is no proof.
+// forever: each in a read from the socket to its proxy. That is the proof that a proxy hangs; what cannot be seen is not proof.
 //
 // A rank may live too short for any look to see it. The others know how many they are: Hydra tells each (MPI_LOCALNRANKS). One that
 // is missing is gone, because a proxy starts all its ranks before it answers the first. With which code it ended does not matter:

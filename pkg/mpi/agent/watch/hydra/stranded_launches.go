@@ -20,7 +20,7 @@ import (
 )
 
 // Where all ranks that a proxy of Hydra started are gone before they came to MPI_Init, and before anybody saw them, the proxy ends
-// with 0, and nobody waits on its node. The ranks of the other nodes wait for those for ever. Only all pods together prove that:
+// with 0, and nobody waits on its node. The ranks of the other nodes wait for those forever. Only all pods together prove that:
 //
 //   - A node has been left: its remote shell ended with 0 while mpiexec runs. It leaves a note of that, so that nobody is asked anything
 //     as long as there is none.

@@ -1,5 +1,5 @@
-// Package v1alpha1 holds the spec kinds of Lockstep, API group lockstep.dev: what platform admins commit to git, one YAML
-// document each. They are not custom resources; no API server ever sees them.
+// Package v1alpha1 holds the spec kinds of Lockstep: YAML files in git, not custom resources, and no API server serves them. Platform admins
+// commit one document for each; their API group is lockstep.dev.
 //
 // A spec says only what a human must decide. The compiler (pkg/compile) derives the rest.
 //

@@ -14,7 +14,7 @@ type HardwareProfileSpec struct {
 	// Fabric is the network that ranks use.
 	Fabric Fabric `json:"fabric" jsonschema:"required"`
 	// Node is what one machine offers to jobs: its allocatable resources less what daemons take.
-	Node NodeOffer `json:"node" jsonschema:"required"`
+	Node NodeAllocatable `json:"node" jsonschema:"required"`
 	// Accelerator is the device of which each node of a job gets all; missing for machines without.
 	Accelerator *Accelerator `json:"accelerator,omitempty"`
 	// HugePages are reserved on each machine; fabrics such as EFA need them.
@@ -90,8 +90,8 @@ type TopologyLevel struct {
 	NodeLabel string `json:"nodeLabel" jsonschema:"required,format=label-name"`
 }
 
-// NodeOffer is the CPU and memory of one machine.
-type NodeOffer struct {
+// NodeAllocatable is the CPU and memory of one machine.
+type NodeAllocatable struct {
 	// CPU is in cores, up to 10k.
 	CPU resource.Quantity `json:"cpu" jsonschema:"required,minimum=1m,maximum=10k"`
 	// Memory is in bytes, up to 64Ti.
@@ -113,7 +113,7 @@ type Accelerator struct {
 type Toleration struct {
 	// Key of the taint; empty with operator Exists matches all.
 	Key string `json:"key,omitempty"`
-	// Operator says whether Value counts.
+	// Operator reports whether Value counts.
 	Operator string `json:"operator,omitempty" jsonschema:"enum=Exists,enum=Equal,default=Equal"`
 	// Value of the taint, for Equal.
 	Value string `json:"value,omitempty"`

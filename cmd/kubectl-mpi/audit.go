@@ -43,20 +43,20 @@ The API server writes such a log where its policy has the rules of docs/audit-po
 
   # How jobs ended, for another program
   kubectl mpi audit audit.log -o json | jq -r '.items[] | select(.what == "Failed") | [.time, .namespace, .job, .detail] | @tsv'`,
-		Args: cli.Takes(1, math.MaxInt),
+		Args: cli.ArgsBetween(1, math.MaxInt),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if err := f.output.validate(); err != nil {
 				return err
 			}
 			if f.since < 0 {
-				return misused("`--since` cannot be negative")
+				return usageErrorf("`--since` cannot be negative")
 			}
 			steps, err := k.audited(f, args)
 			return errors.Join(f.output.print(k.streams.Out, stepList(steps)), err)
 		},
 	}
 	cmd.Flags().StringVar(&f.job, "job", "", "only jobs of this name; * matches any letters")
-	cmd.Flags().StringVar(&f.user, "user", "", "only what this user did, or a service for him")
+	cmd.Flags().StringVar(&f.user, "user", "", "only what this user did, or a service for them")
 	cmd.Flags().DurationVar(&f.since, "since", 0, "only what is newer than this, such as 24h")
 	f.output.register(cmd, false)
 	return cmd
@@ -65,7 +65,7 @@ The API server writes such a log where its policy has the rules of docs/audit-po
 // audited returns the steps that are wanted. Those before an error are returned with it.
 func (k *kube) audited(f *auditFlags, files []string) ([]audit.Step, error) {
 	if _, err := path.Match(f.job, ""); err != nil {
-		return nil, misused("`--job %s` is no pattern: %v", f.job, err)
+		return nil, usageErrorf("`--job %s` is not a pattern: %v", f.job, err)
 	}
 	var history audit.History
 	steps := []audit.Step{}

@@ -18,7 +18,7 @@ func auditLine(namespace, job, by string, at time.Time) string {
 		`","objectRef":{"apiGroup":"trainer.kubeflow.org","resource":"trainjobs","namespace":"` + namespace + `","name":"` + job + `"},"responseStatus":{"code":200}}` + "\n"
 }
 
-// TestAudit: steps of several files, of which some are wanted, and what is no log.
+// TestAudit: steps of several files, of which some are wanted, and what is not a log.
 func TestAudit(t *testing.T) {
 	dir, now := t.TempDir(), time.Now()
 	write := func(name, text string) string {

@@ -35,7 +35,7 @@ func newBundle(k *kube) *cobra.Command {
 		Long: fmt.Sprintf(`Write a .tar.gz with the TrainJob and its conditions, JobSet, Jobs, pods, events, runtime and the last %d lines of each pod. No Secret is read, and
 what looks like a secret is taken out; look through it all the same before you pass it on.`, bundledLines),
 		Example:           "  kubectl mpi bundle train --file train.tar.gz",
-		Args:              cli.Takes(1, 1),
+		Args:              cli.ArgsBetween(1, 1),
 		ValidArgsFunction: k.completeJobs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if file == "" {

@@ -30,7 +30,7 @@ Files that were taken along go with it. Without a name it is called as the old o
 				named = at
 			}
 			if named < 1 || named > 2 {
-				return misused("name the job, and if you like the new one: `kubectl mpi clone JOB [NAME]`")
+				return usageErrorf("name the job, and if you like the new one: `kubectl mpi clone JOB [NAME]`")
 			}
 			return launch.validate()
 		},
@@ -70,11 +70,11 @@ func (k *kube) cloned(ctx context.Context, args, set, command []string) (*traine
 	}
 	job, err := submit.Clone(old, name)
 	if err != nil {
-		return nil, misused("%w", err)
+		return nil, usageErrorf("%w", err)
 	}
 	for _, assignment := range set {
 		if err := submit.Set(job, assignment); err != nil {
-			return nil, misused("--set: %w", err)
+			return nil, usageErrorf("--set: %w", err)
 		}
 	}
 	if len(command) > 0 {

@@ -84,16 +84,16 @@ Exit code 0: converted. 1: something cannot be read; with --check also: somethin
 func (f *convertFlags) validate() error {
 	switch {
 	case f.fromCluster == (len(f.files) > 0):
-		return misused("say what to convert: files (-f), or the MPIJobs of the cluster (--from-cluster)")
+		return usageErrorf("say what to convert: files (-f), or the MPIJobs of the cluster (--from-cluster)")
 	case f.allNamespaces && !f.fromCluster:
-		return misused("`--all-namespaces` is for `--from-cluster`")
+		return usageErrorf("`--all-namespaces` is for `--from-cluster`")
 	case !slices.Contains(convertOutputs, f.output):
-		return misused("`%s` is no value for `--output`: it is one of %s", f.output, strings.Join(convertOutputs, ", "))
+		return usageErrorf("invalid value `%s` for `--output`: must be one of %s", f.output, strings.Join(convertOutputs, ", "))
 	case !slices.Contains(dryRuns, f.dryRun):
-		return misused("`%s` is no value for `--dry-run`: it is one of %s", f.dryRun, strings.Join(dryRuns, ", "))
+		return usageErrorf("invalid value `%s` for `--dry-run`: must be one of %s", f.dryRun, strings.Join(dryRuns, ", "))
 	}
 	if err := convert.CheckMPIVersion(f.mpiVersion); err != nil {
-		return misused("%w", err)
+		return usageErrorf("%w", err)
 	}
 	return nil
 }

@@ -85,9 +85,9 @@ func TestConvert(t *testing.T) {
 		"Nothing":      {"files or the cluster", "", nil, 2, "", "say what to convert"},
 		"Both":         {"files or the cluster", "", []string{"-f", "jobs", "--from-cluster"}, 2, "", "say what to convert"},
 		"Everywhere":   {"only of the cluster", "", []string{"-f", "jobs", "-A"}, 2, "", "`--all-namespaces` is for `--from-cluster`"},
-		"Output":       {"three words", "", []string{"-f", "jobs", "-o", "xml"}, 2, "", "it is one of text, yaml, json"},
-		"DryRun":       {"two words", "", []string{"-f", "jobs", "--dry-run", "client"}, 2, "", "it is one of none, server"},
-		"WrongVersion": {"a version begins with a number", "", []string{"-f", "jobs", "--mpi-version", "five"}, 2, "", "`five` is no version of MPI"},
+		"Output":       {"three words", "", []string{"-f", "jobs", "-o", "xml"}, 2, "", "must be one of text, yaml, json"},
+		"DryRun":       {"two words", "", []string{"-f", "jobs", "--dry-run", "client"}, 2, "", "must be one of none, server"},
+		"WrongVersion": {"a version begins with a number", "", []string{"-f", "jobs", "--mpi-version", "five"}, 2, "", "`five` is not a version of MPI"},
 	} {
 		got := converting(t, tc.stdin, tc.args...)
 		if got.code != tc.code || !strings.Contains(got.stdout, tc.stdout) || !strings.Contains(got.stderr, tc.stderr) {

@@ -40,9 +40,9 @@ func newCreate(k *kube) *cobra.Command {
 	return cmd
 }
 
-// mostBytes is how large a file of TrainJobs may be. An API server takes 3 MiB in one request (k8s.io/apiserver, MaxRequestBodyBytes), and a TrainJob has some
+// maxBytes is how large a file of TrainJobs may be. An API server takes 3 MiB in one request (k8s.io/apiserver, MaxRequestBodyBytes), and a TrainJob has some
 // kilobytes.
-const mostBytes = 16 << 20
+const maxBytes = 16 << 20
 
 // read reads a file, or standard input.
 func (k *kube) read(file string) ([]byte, error) {
@@ -55,9 +55,9 @@ func (k *kube) read(file string) ([]byte, error) {
 		defer opened.Close()
 		from = opened
 	}
-	data, err := io.ReadAll(io.LimitReader(from, mostBytes+1))
-	if err == nil && len(data) > mostBytes {
-		err = fmt.Errorf("%s has more than %d MiB, which no TrainJobs have", file, mostBytes>>20)
+	data, err := io.ReadAll(io.LimitReader(from, maxBytes+1))
+	if err == nil && len(data) > maxBytes {
+		err = fmt.Errorf("%s has more than %d MiB, which no TrainJobs have", file, maxBytes>>20)
 	}
 	return data, err
 }

@@ -35,13 +35,13 @@ With --wait it returns when the pods are gone, too.`,
 
   # When it returns, the name and the machines are free
   kubectl mpi delete train --wait`,
-		Args:              cli.Takes(1, maxNames),
+		Args:              cli.ArgsBetween(1, maxNames),
 		ValidArgsFunction: k.completeJobs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var failed []error
 			for _, name := range args {
 				if cmd.Context().Err() != nil { // said once for all that are left
-					return errors.Join(append(failed, ends(exitInterrupted, errInterrupted))...)
+					return errors.Join(append(failed, exitWith(exitInterrupted, errInterrupted))...)
 				}
 				failed = append(failed, k.explained(cmd.Context(), d.delete(cmd.Context(), name)))
 			}
@@ -118,7 +118,7 @@ func (d *deletion) waitFor(ctx context.Context, c client.WithWatch, j view.Job) 
 		return err == nil && found.UID != j.UID, err
 	}, client.InNamespace(j.Namespace), client.MatchingFields{"metadata.name": j.Name})
 	if err != nil && ctx.Err() == nil && limited.Err() != nil {
-		return ends(exitTimeout, fmt.Errorf("after %s `%s` is still being deleted: %s shows its pods", d.timeout, j.Name, d.hint(j.Namespace, "describe %s", j.Name)))
+		return exitWith(exitTimeout, fmt.Errorf("after %s `%s` is still being deleted: %s shows its pods", d.timeout, j.Name, d.hint(j.Namespace, "describe %s", j.Name)))
 	}
 	return err
 }

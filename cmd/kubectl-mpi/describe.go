@@ -40,7 +40,7 @@ func newDescribe(k *kube) *cobra.Command {
 
   # All nodes and events too
   kubectl mpi describe train -o wide`,
-		Args:              cli.Takes(1, 1),
+		Args:              cli.ArgsBetween(1, 1),
 		ValidArgsFunction: k.completeJobs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := o.validate(); err != nil {
@@ -255,9 +255,9 @@ func eventRows(events []fetch.Event, wide bool, now time.Time) [][]string {
 const messageShown = 100
 
 func shortened(text string, wide bool) string {
-	letters := []rune(firstLine(text))
-	if wide || len(letters) <= messageShown {
-		return string(letters)
+	runes := []rune(firstLine(text))
+	if wide || len(runes) <= messageShown {
+		return string(runes)
 	}
-	return string(letters[:messageShown-1]) + "…"
+	return string(runes[:messageShown-1]) + "…"
 }

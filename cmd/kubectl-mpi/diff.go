@@ -26,7 +26,7 @@ func newDiff(k *kube) *cobra.Command {
 		Long: `Compare two jobs: runtime as it was when each was made, image, command, environment, resources, volumes, nodes, times and results. Values of
 variables that look like secrets are compared, and not shown.`,
 		Example:           "  kubectl mpi diff train train-2",
-		Args:              cli.Takes(2, 2),
+		Args:              cli.ArgsBetween(2, 2),
 		ValidArgsFunction: k.completeJobs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := out.validate(); err != nil {

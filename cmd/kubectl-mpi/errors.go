@@ -16,18 +16,18 @@ var errInterrupted = errors.New("interrupted")
 
 // explained returns an error in plain words with the exit code that it stands for.
 func (k *kube) explained(ctx context.Context, err error) error {
-	var ended cli.Ended
+	var ended cli.ExitError
 	switch {
 	case err == nil, isUsage(err), errors.As(err, &ended), errors.Is(err, cli.ErrReported):
 		return err
 	case ctx.Err() != nil:
-		return ends(exitInterrupted, errInterrupted)
+		return exitWith(exitInterrupted, errInterrupted)
 	}
 	e := apierror.Explain(err)
 	if clientcmd.IsEmptyConfig(err) || e.Kind == apierror.NoServer && k.namesNoCluster() {
 		return cli.Failure(errors.New("there is no kubeconfig that names a cluster: give one with --kubeconfig or $KUBECONFIG, or log in (for example with `oc login`)"))
 	}
-	return ends(codeOf(e.Kind), k.withRemedy(ctx, e))
+	return exitWith(codeOf(e.Kind), k.withRemedy(ctx, e))
 }
 
 // namesNoCluster reports whether neither the flags nor the kubeconfig name a cluster: then a port of this machine was asked, as by kubectl.
@@ -52,14 +52,14 @@ func (k *kube) withRemedy(ctx context.Context, e *apierror.Explained) error {
 	remedy := ""
 	switch e.Kind {
 	case apierror.Forbidden:
-		remedy = k.whoGives(ctx, e)
+		remedy = k.forbiddenHint(ctx, e)
 	case apierror.Unknown:
 		remedy = "log in again, or choose another context (--context)"
 	case apierror.Exists:
 		namespace, _ := k.Namespace() // the kubeconfig was read before
 		remedy = fmt.Sprintf("choose another name, run it again with %s, or delete it first", k.hint(namespace, "clone %s", e.Name))
 	case apierror.NotFound:
-		remedy = k.nearNames(ctx, e)
+		remedy = k.notFoundHint(ctx, e)
 	case apierror.NoKind:
 		remedy = "ask whoever runs the cluster: Kubeflow Trainer's CRDs have to be installed (`kubectl get crd trainjobs.trainer.kubeflow.org`)"
 	case apierror.NoServer:
@@ -68,5 +68,5 @@ func (k *kube) withRemedy(ctx context.Context, e *apierror.Explained) error {
 	if remedy == "" {
 		return e
 	}
-	return fmt.Errorf("%w. %s", e, capital(remedy))
+	return fmt.Errorf("%w. %s", e, capitalizeFirst(remedy))
 }

@@ -21,7 +21,7 @@ func newEvents(k *kube) *cobra.Command {
 
   # Only what went wrong
   kubectl mpi events train --warnings`,
-		Args:              cli.Takes(1, 1),
+		Args:              cli.ArgsBetween(1, 1),
 		ValidArgsFunction: k.completeJobs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := o.validate(); err != nil {
@@ -58,7 +58,7 @@ func newEvents(k *kube) *cobra.Command {
 
 func writeEvents(w, notes io.Writer, events []fetch.Event) error {
 	if len(events) == 0 {
-		fmt.Fprintln(notes, "There are no events about this job: clusters keep them for an hour as a rule.")
+		fmt.Fprintln(notes, "There are no events about this job: clusters usually keep them for an hour.")
 		return nil
 	}
 	now := time.Now()

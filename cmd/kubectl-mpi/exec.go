@@ -44,7 +44,7 @@ admin of the tenant does.`,
 		Example: "  kubectl mpi exec train --rank 3 -- nvidia-smi",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if at := cmd.ArgsLenAtDash(); at != 1 || len(args) < 2 {
-				return misused("name the job, and the command after `--`: `kubectl mpi exec JOB -- COMMAND`")
+				return usageErrorf("name the job, and the command after `--`: `kubectl mpi exec JOB -- COMMAND`")
 			}
 			return nil
 		},
@@ -63,7 +63,7 @@ func newShell(k *kube) *cobra.Command {
 		Use:               "shell JOB",
 		Short:             "Open a shell in the pod of a rank, of a node, or of the launcher",
 		Example:           "  kubectl mpi shell train --rank 3",
-		Args:              cli.Takes(1, 1),
+		Args:              cli.ArgsBetween(1, 1),
 		ValidArgsFunction: k.completeJobs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return k.exec(cmd, args[0], []string{"sh", "-c", "command -v bash >/dev/null && exec bash || exec sh"}, f)
@@ -90,18 +90,18 @@ func (k *kube) exec(cmd *cobra.Command, name string, command []string, f execFla
 	if err != nil {
 		return err
 	}
-	args := append([]string{"exec", "--namespace", job.Namespace, pod, "--container", container}, k.passedOn(cmd)...)
+	args := append([]string{"exec", "--namespace", job.Namespace, pod, "--container", container}, k.connectionFlags(cmd)...)
 	if f.stdin {
 		args = append(args, "--stdin")
 	}
 	if f.tty {
 		args = append(args, "--tty")
 	}
-	return k.hand(ctx, append(append(args, "--"), command...))
+	return k.runKubectl(ctx, append(append(args, "--"), command...))
 }
 
-// hand lets kubectl or oc do it: they know terminals.
-func (k *kube) hand(ctx context.Context, args []string) error {
+// runKubectl lets kubectl or oc do it: they know terminals.
+func (k *kube) runKubectl(ctx context.Context, args []string) error {
 	for _, name := range []string{"kubectl", "oc"} {
 		program, err := exec.LookPath(name)
 		if err != nil {
@@ -112,7 +112,7 @@ func (k *kube) hand(ctx context.Context, args []string) error {
 		child.Cancel = func() error { return child.Process.Signal(os.Interrupt) }
 		var exit *exec.ExitError
 		if err := child.Run(); errors.As(err, &exit) {
-			return ends(exit.ExitCode(), fmt.Errorf("the command ended with code %d", exit.ExitCode()))
+			return exitWith(exit.ExitCode(), fmt.Errorf("the command ended with code %d", exit.ExitCode()))
 		} else if err != nil {
 			return cli.Failure(err)
 		}
@@ -121,8 +121,8 @@ func (k *kube) hand(ctx context.Context, args []string) error {
 	return cli.Failure(errors.New("neither kubectl nor oc is in $PATH, and one of them opens the connection"))
 }
 
-// passedOn are the flags that say which cluster and as whom.
-func (k *kube) passedOn(cmd *cobra.Command) []string {
+// connectionFlags are the flags that say which cluster and as whom.
+func (k *kube) connectionFlags(cmd *cobra.Command) []string {
 	var args []string
 	cmd.InheritedFlags().Visit(func(f *pflag.Flag) {
 		if f.Name == "namespace" {
@@ -158,7 +158,7 @@ func (k *kube) mayExec(ctx context.Context, namespace string) error {
 func (k *kube) whereIs(ctx context.Context, job *trainer.TrainJob, f execFlags) (role string, index int, err error) {
 	switch {
 	case f.rank >= 0 && f.node >= 0:
-		return "", 0, misused("--rank or --node, not both")
+		return "", 0, usageErrorf("--rank or --node, not both")
 	case f.node >= 0:
 		return mpi.NodeJob, f.node, nil
 	case f.rank < 0:
@@ -169,7 +169,7 @@ func (k *kube) whereIs(ctx context.Context, job *trainer.TrainJob, f execFlags) 
 		return "", 0, err
 	}
 	if !runtime.IsMPI() {
-		return "", 0, misused("where rank %d of `%s` runs only its framework knows: name the node with --node", f.rank, job.Name)
+		return "", 0, usageErrorf("where rank %d of `%s` runs only its framework knows: name the node with --node", f.rank, job.Name)
 	}
 	made, err := mpijob.Resolve(job, *runtime)
 	if err != nil {
@@ -177,7 +177,7 @@ func (k *kube) whereIs(ctx context.Context, job *trainer.TrainJob, f execFlags) 
 	}
 	world := made.World
 	if most := int(world.Nodes * world.SlotsPerNode); f.rank >= most {
-		return "", 0, misused("there is no rank %d: `%s` has room for the ranks 0 to %d", f.rank, job.Name, most-1)
+		return "", 0, usageErrorf("there is no rank %d: `%s` has room for the ranks 0 to %d", f.rank, job.Name, most-1)
 	}
 	index = f.rank / int(world.SlotsPerNode)
 	if !world.LauncherRunsRanks {

@@ -14,7 +14,7 @@ const (
 	exitJobFailed = 3
 	// exitTimeout: what was waited for did not come in time.
 	exitTimeout = 4
-	// exitForbidden: the API server does not let this user do that, or does not know him.
+	// exitForbidden: the API server does not let this user do that, or does not know them.
 	exitForbidden = 5
 	// exitRefused: a quota, an admission policy or a preflight refuses the job.
 	exitRefused = 6
@@ -46,14 +46,14 @@ func exitCodesText() string {
 	return "Exit codes: " + strings.Join(parts, ", ") + "."
 }
 
-// ends returns an error with its exit code.
-func ends(code int, err error) error { return cli.Ended{Code: code, Err: err} }
+// exitWith returns an error with its exit code.
+func exitWith(code int, err error) error { return cli.ExitError{Code: code, Err: err} }
 
 // usageError is a mistake on the command line that only the command itself can see. All other errors that a command returns are of its work.
 type usageError struct{ error }
 
-// misused returns a mistake on the command line.
-func misused(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
+// usageErrorf returns a mistake on the command line.
+func usageErrorf(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
 func isUsage(err error) bool {
 	var usage usageError

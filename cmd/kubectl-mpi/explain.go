@@ -50,7 +50,7 @@ argument all of them are listed. No cluster is asked; of one job, ` + "`kubectl 
 
   # All phases and reasons
   kubectl mpi explain`,
-		Args: cli.Takes(0, 1),
+		Args: cli.ArgsBetween(0, 1),
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			var names []string
 			for _, w := range words() {
@@ -107,16 +107,16 @@ func wordOf(name string) (word, error) {
 		names = append(names, w.Name)
 	}
 	if near, found := diag.Nearest(name, names); found {
-		return word{}, misused("`%s` is no phase and no reason: did you mean `%s`?", name, near)
+		return word{}, usageErrorf("`%s` is neither a phase nor a reason: did you mean `%s`?", name, near)
 	}
-	return word{}, misused("`%s` is no phase and no reason: `kubectl mpi explain` lists them", name)
+	return word{}, usageErrorf("`%s` is neither a phase nor a reason: `kubectl mpi explain` lists them", name)
 }
 
 // pageOf is the page about a reason as it is: Markdown reads well on a terminal. Its first line is a comment for authors.
 func pageOf(w word) string {
 	page, found := failures.Page(w.Name)
 	if !found {
-		return fmt.Sprintf("# %s\n\n%s.\n", w.Name, capital(w.Meaning))
+		return fmt.Sprintf("# %s\n\n%s.\n", w.Name, capitalizeFirst(w.Meaning))
 	}
 	_, page, _ = strings.Cut(page, "\n")
 	return page + "\nMore: " + w.URL + "\n"

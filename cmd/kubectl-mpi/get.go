@@ -20,7 +20,7 @@ func newGet(k *kube) *cobra.Command {
 
   # All that is known
   kubectl mpi get train -o yaml`,
-		Args:              cli.Takes(1, 1),
+		Args:              cli.ArgsBetween(1, 1),
 		ValidArgsFunction: k.completeJobs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := o.validate(); err != nil {

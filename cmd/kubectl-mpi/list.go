@@ -50,7 +50,7 @@ then, not Pulling.`,
 
   # Your own jobs, and every change
   kubectl mpi list --mine -w`,
-		Args: cli.Takes(0, 0),
+		Args: cli.ArgsBetween(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error { return l.run(cmd.Context()) },
 	}
 	flags := cmd.Flags()
@@ -90,7 +90,7 @@ func (l *listing) run(ctx context.Context) error {
 	}
 	if l.selector != "" {
 		if selection.Labels, err = labels.Parse(l.selector); err != nil {
-			return misused("`%s` is no value for `--selector`: %v", l.selector, err)
+			return usageErrorf("invalid value `%s` for `--selector`: %v", l.selector, err)
 		}
 	}
 	user := ""
@@ -118,11 +118,11 @@ func (l *listing) validate() error {
 	for i, status := range l.statuses {
 		l.statuses[i] = strings.ToLower(status)
 		if !slices.Contains(known, l.statuses[i]) {
-			return misused("`%s` is no value for `--status`: it is one of %s", status, strings.Join(known, ", "))
+			return usageErrorf("invalid value `%s` for `--status`: must be one of %s", status, strings.Join(known, ", "))
 		}
 	}
 	if l.watch && !l.output.human() {
-		return misused("--watch prints a table: leave --output %s out", l.output.format)
+		return usageErrorf("--watch prints a table: leave --output %s out", l.output.format)
 	}
 	return l.output.validate()
 }
@@ -206,7 +206,7 @@ func (l *listing) row(cells []string, namespace string, wide []string) []string 
 	return cells
 }
 
-// said is what is said of a job: its cause, or why it is no fault.
+// said is what is said of a job: its cause, or why it is not a fault.
 func said(j view.Job) string {
 	if j.Cause != nil {
 		return j.Cause.Message
@@ -226,7 +226,7 @@ func firstLine(text string) string {
 	return line
 }
 
-// follow prints the jobs, and then each that changes: columns that only grow older are no change.
+// follow prints the jobs, and then each that changes: columns that only grow older are not a change.
 func (l *listing) follow(ctx context.Context, c client.WithWatch, selection fetch.Selection, read func(context.Context) ([]view.Job, []view.Withheld, error)) error {
 	shown := map[string]string{}
 	first := true
@@ -256,7 +256,7 @@ func (l *listing) follow(ctx context.Context, c client.WithWatch, selection fetc
 		return false, err
 	}, client.InNamespace(selection.Namespace))
 	if errors.Is(err, context.Canceled) {
-		return ends(exitInterrupted, errInterrupted)
+		return exitWith(exitInterrupted, errInterrupted)
 	}
 	return err
 }

@@ -29,8 +29,8 @@ import (
 // roleAll is the value of --role for launcher and nodes.
 const roleAll = "all"
 
-// mostLogs is how many logs are read at a time, as a rule: each is a connection that the API server and a kubelet hold open.
-const mostLogs = 64
+// maxLogs is how many logs are usually read at a time: each is a connection that the API server and a kubelet hold open.
+const maxLogs = 64
 
 // logsFlags are those of `logs`, named as kubectl and stern name them.
 type logsFlags struct {
@@ -64,7 +64,7 @@ it. Of pods that are gone, the last lines that the controller kept are shown.`,
   kubectl mpi logs train --rank 3 --timestamps
   # Launcher and nodes in one order, the last ten minutes, without debug lines
   kubectl mpi logs train --merge --since 10m --exclude DEBUG`,
-		Args:              cli.Takes(1, 1),
+		Args:              cli.ArgsBetween(1, 1),
 		ValidArgsFunction: k.completeJobs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := f.validate(); err != nil {
@@ -92,7 +92,7 @@ func (f *logsFlags) register(cmd *cobra.Command) {
 	flags.StringArrayVarP(&f.highlight, "highlight", "H", nil, "mark what matches this expression")
 	flags.StringVar(&f.color, "color", "auto", "colours: auto (on a terminal, unless NO_COLOR is set), always or never")
 	flags.StringVarP(&f.format, "output", "o", string(logs.Text), "how a line is written: text, raw (as the program printed it) or json")
-	flags.IntVar(&f.most, "max-log-requests", mostLogs, "how many logs may be read at a time")
+	flags.IntVar(&f.most, "max-log-requests", maxLogs, "how many logs may be read at a time")
 	cli.Complete(cmd, "role", mpi.LauncherJob, mpi.NodeJob, roleAll)
 	cli.Complete(cmd, "color", "auto", "always", "never")
 	cli.Complete(cmd, "output", logs.Formats()...)
@@ -109,16 +109,16 @@ func (f *logsFlags) validate() error {
 		{"output", f.format, logs.Formats()},
 	} {
 		if !slices.Contains(c.allowed, c.value) {
-			return misused("`%s` is no value for `--%s`: it is one of %s", c.value, c.flag, strings.TrimPrefix(strings.Join(c.allowed, ", "), ", "))
+			return usageErrorf("invalid value `%s` for `--%s`: must be one of %s", c.value, c.flag, strings.TrimPrefix(strings.Join(c.allowed, ", "), ", "))
 		}
 	}
 	if f.sinceTime != "" {
 		if f.from, err = time.Parse(time.RFC3339, f.sinceTime); err != nil {
-			return misused("`--since-time %s` is no time: write it like 2026-03-01T12:00:00Z", f.sinceTime)
+			return usageErrorf("`--since-time %s` is not a time: write it like 2026-03-01T12:00:00Z", f.sinceTime)
 		}
 	}
 	if f.since < 0 || f.tail < -1 || f.most < 1 {
-		return misused("`--since` and `--tail` cannot be negative, and `--max-log-requests` is at least 1")
+		return usageErrorf("`--since` and `--tail` cannot be negative, and `--max-log-requests` is at least 1")
 	}
 	for _, e := range []struct {
 		flag  string
@@ -128,7 +128,7 @@ func (f *logsFlags) validate() error {
 		for _, text := range e.texts {
 			expression, err := regexp.Compile(text)
 			if err != nil {
-				return misused("`--%s %s` is no regular expression: %v", e.flag, text, err)
+				return usageErrorf("`--%s %s` is not a regular expression: %v", e.flag, text, err)
 			}
 			*e.to = append(*e.to, expression)
 		}
@@ -196,7 +196,7 @@ func (k *kube) logs(ctx context.Context, name string, f logsFlags) error {
 		fmt.Fprintln(k.streams.ErrOut, "note: no line says which rank printed it: start the ranks with `mpirun --tag-output` (Open MPI 4), `mpirun --output tag` (Open MPI 5) or `mpiexec -l` (MPICH, Intel MPI)")
 	}
 	if result.Incomplete > 0 {
-		return ends(cli.ExitFailure, fmt.Errorf("%d of %d logs could not be read to their end", result.Incomplete, result.Sources))
+		return exitWith(cli.ExitFailure, fmt.Errorf("%d of %d logs could not be read to their end", result.Incomplete, result.Sources))
 	}
 	return nil
 }
@@ -221,7 +221,7 @@ func (k *kube) readLogs(ctx context.Context, job *trainer.TrainJob, f logsFlags,
 	result, err := logs.Run(ctx, from, f.options(k), printer.Print)
 	var many *logs.TooManyError
 	if errors.As(err, &many) {
-		err = misused("%v: --role, --rank or a larger --max-log-requests", many)
+		err = usageErrorf("%v: --role, --rank or a larger --max-log-requests", many)
 	}
 	return result, err
 }
@@ -277,5 +277,5 @@ func (k *kube) trainJob(ctx context.Context, name string) (*trainer.TrainJob, er
 // left ends a command that somebody has stopped, and says how to come back.
 func (k *kube) left(job *trainer.TrainJob) error {
 	fmt.Fprintf(k.streams.ErrOut, "\nThe job goes on. %s shows it again, %s ends it\n", k.hint(job.Namespace, "logs %s -f", job.Name), k.hint(job.Namespace, "delete %s", job.Name))
-	return ends(exitInterrupted, errInterrupted)
+	return exitWith(exitInterrupted, errInterrupted)
 }

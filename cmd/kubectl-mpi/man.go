@@ -18,7 +18,7 @@ func newMan(k *kube) *cobra.Command {
 here. man finds them below the folders that ` + "`manpath`" + ` prints.`,
 		Example: `  kubectl mpi man ~/.local/share/man/man1
   man kubectl-mpi-submit`,
-		Args: cli.Takes(1, 1),
+		Args: cli.ArgsBetween(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := writeManual(cmd.Root(), args[0]); err != nil {
 				return cli.Failure(err)

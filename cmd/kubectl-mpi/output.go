@@ -59,11 +59,11 @@ func (o *output) validate() error {
 	}
 	if template, is := strings.CutPrefix(o.format, jsonPathPrefix); is {
 		if _, err := parseJSONPath(template); err != nil {
-			return misused("`--output %s` is no jsonpath template: %v", o.format, err)
+			return usageErrorf("`--output %s` is not a jsonpath template: %v", o.format, err)
 		}
 		return nil
 	}
-	return misused("`%s` is no value for `--output`: it is one of %s, or jsonpath=TEMPLATE", o.format, strings.Join(o.words, ", "))
+	return usageErrorf("invalid value `%s` for `--output`: must be one of %s, or jsonpath=TEMPLATE", o.format, strings.Join(o.words, ", "))
 }
 
 func (o *output) wide() bool { return o.format == formatWide }

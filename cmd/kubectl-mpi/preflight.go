@@ -18,8 +18,8 @@ func newPreflight(k *kube) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "preflight [-f FILE | NAME [flags] -- COMMAND]",
 		Short: "Say whether a job would fit now, wait, or never run, before it is made",
-		Long: `Look at what a job would meet: the rules of the cluster (by a dry run), your rights, quota and LimitRange, its queue, machines and volumes. What
-you may not see is named. Where there is too little room, the largest number of nodes that fits is said.
+		Long: `Check a job against the cluster's rules (by a dry run), your rights, quota and LimitRange, its queue, machines and volumes. What you may not
+read is listed as unknown. Where the job does not fit, the largest number of nodes that fits is shown.
 
 The exit code is 6 for a job that can never run as it is.`,
 		Example: `  kubectl mpi preflight -f train.yaml
@@ -32,11 +32,11 @@ The exit code is 6 for a job that can never run as it is.`,
 			var err error
 			switch {
 			case file != "" && len(args) > 0:
-				return misused("a file or a name, not both")
+				return usageErrorf("a file or a name, not both")
 			case file != "":
 				jobs, err = k.jobsIn(file)
 			case len(args) == 0:
-				return misused("say which job: `-f FILE`, or the name and flags of `submit`")
+				return usageErrorf("say which job: `-f FILE`, or the name and flags of `submit`")
 			default:
 				var job *trainer.TrainJob
 				job, err = k.assembled(cmd.Context(), args[0], args[1:], f)
@@ -79,7 +79,7 @@ func (k *kube) preflight(cmd *cobra.Command, job *trainer.TrainJob, out output) 
 	case answer.Verdict != preflight.Never:
 		return nil
 	case len(in.Rights) > 0:
-		return ends(exitForbidden, errors.New("you may not make this job"))
+		return exitWith(exitForbidden, errors.New("you may not make this job"))
 	}
-	return ends(exitRefused, errors.New("this job can never run as it is"))
+	return exitWith(exitRefused, errors.New("this job can never run as it is"))
 }

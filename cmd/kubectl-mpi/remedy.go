@@ -19,8 +19,8 @@ import (
 // remedyTimeout is how long an error may take to find out what to do about it.
 const remedyTimeout = 3 * time.Second
 
-// whoGives says who can give a right.
-func (k *kube) whoGives(ctx context.Context, e *apierror.Explained) string {
+// forbiddenHint says who can give a right.
+func (k *kube) forbiddenHint(ctx context.Context, e *apierror.Explained) string {
 	role := roleWith(e.Verb, e.Resource)
 	tenant := fetch.Tenant{}
 	if c, err := k.Client(); err == nil && e.Namespace != "" {
@@ -48,8 +48,8 @@ func roleWith(verb, resource string) string {
 	return "editors"
 }
 
-// nearNames says what there is instead of a TrainJob or runtime that there is not.
-func (k *kube) nearNames(ctx context.Context, e *apierror.Explained) string {
+// notFoundHint says what there is instead of a TrainJob or runtime that there is not.
+func (k *kube) notFoundHint(ctx context.Context, e *apierror.Explained) string {
 	c, err := k.Client()
 	if err != nil {
 		return ""
@@ -72,9 +72,9 @@ func (k *kube) nearNames(ctx context.Context, e *apierror.Explained) string {
 	return fmt.Sprintf("in namespace `%s` there are %s", namespace, cli.Some(names))
 }
 
-// capital begins a sentence.
-func capital(text string) string {
-	letters := []rune(text)
-	letters[0] = unicode.ToUpper(letters[0])
-	return string(letters)
+// capitalizeFirst begins a sentence.
+func capitalizeFirst(text string) string {
+	runes := []rune(text)
+	runes[0] = unicode.ToUpper(runes[0])
+	return string(runes)
 }

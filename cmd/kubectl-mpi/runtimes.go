@@ -21,7 +21,7 @@ many it may have, slots per node, and what a node gets. Which of them the tenant
 
   # Images too
   kubectl mpi runtimes -o wide`,
-		Args: cli.Takes(0, 0),
+		Args: cli.ArgsBetween(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := o.validate(); err != nil {
 				return err

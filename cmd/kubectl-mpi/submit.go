@@ -53,25 +53,25 @@ func (f *submitFlags) register(cmd *cobra.Command) {
 func (f *submitFlags) options(name, namespace string, command []string) (submit.Options, error) {
 	o := submit.Options{Name: name, Namespace: namespace, Nodes: f.nodes, Slots: f.slots, Image: f.image, Command: command, Suspend: f.suspend}
 	if f.nodes < 0 || f.slots < 0 {
-		return o, misused("`--nodes` and `--slots` are numbers from 1 on")
+		return o, usageErrorf("`--nodes` and `--slots` are numbers from 1 on")
 	}
 	for _, text := range f.env {
 		v, err := submit.ParseEnv(text)
 		if err != nil {
-			return o, misused("--env: %w", err)
+			return o, usageErrorf("--env: %w", err)
 		}
 		o.Env = append(o.Env, v)
 	}
 	for _, text := range f.claims {
 		c, err := submit.ParseClaim(text)
 		if err != nil {
-			return o, misused("--pvc: %w", err)
+			return o, usageErrorf("--pvc: %w", err)
 		}
 		o.Claims = append(o.Claims, c)
 	}
 	var err error
 	if o.Resources, err = submit.ParseResources(f.resources); err != nil {
-		return o, misused("--resources: %w", err)
+		return o, usageErrorf("--resources: %w", err)
 	}
 	if f.files != "" {
 		if o.Files, err = takeFiles(f.files); err != nil {
@@ -115,7 +115,7 @@ func (f *launchFlags) register(cmd *cobra.Command) {
 
 func (f *launchFlags) validate() error {
 	if !slices.Contains([]string{"", "client", "server"}, f.dryRun) {
-		return misused("`%s` is no value for `--dry-run`: it is client or server", f.dryRun)
+		return usageErrorf("invalid value `%s` for `--dry-run`: must be client or server", f.dryRun)
 	}
 	return f.output.validate()
 }
@@ -139,11 +139,11 @@ are there again when it is cloned.`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			switch at := cmd.ArgsLenAtDash(); {
 			case len(args) == 0 || at == 0:
-				return misused("the job has no name: `kubectl mpi submit NAME -- COMMAND`")
+				return usageErrorf("the job has no name: `kubectl mpi submit NAME -- COMMAND`")
 			case at < 0 && len(args) > 1:
-				return misused("put `--` before the command, so that its flags are not taken for ours: `kubectl mpi submit %s -- %s …`", args[0], args[1])
+				return usageErrorf("put `--` before the command, so that its flags are not taken for ours: `kubectl mpi submit %s -- %s …`", args[0], args[1])
 			case at > 1:
-				return misused("a job has one name: `%s` is too much", args[1])
+				return usageErrorf("a job has one name: `%s` is too much", args[1])
 			}
 			return launch.validate()
 		},
@@ -176,7 +176,7 @@ func (k *kube) assembled(ctx context.Context, name string, command []string, f s
 	}
 	job, err := submit.TrainJob(o)
 	if err != nil {
-		return nil, misused("%w", err)
+		return nil, usageErrorf("%w", err)
 	}
 	return job, nil
 }
@@ -286,7 +286,7 @@ func (k *kube) wouldRun(ctx context.Context, job *trainer.TrainJob, f launchFlag
 		return err
 	}
 	if answer := preflight.Judge(in); answer.Verdict == preflight.Never {
-		return ends(exitRefused, fmt.Errorf("the job was not made: %s", answer.Text()))
+		return exitWith(exitRefused, fmt.Errorf("the job was not made: %s", answer.Text()))
 	}
 	return nil
 }
@@ -360,7 +360,7 @@ func (k *kube) accompany(ctx context.Context, jobs []*trainer.TrainJob, f launch
 		case ctx.Err() != nil:
 			return k.left(job)
 		case limited.Err() != nil:
-			return ends(exitTimeout, fmt.Errorf("`%s` was not over after %s; it goes on: %s shows it", job.Name, f.timeout, k.hint(job.Namespace, "logs %s -f", job.Name)))
+			return exitWith(exitTimeout, fmt.Errorf("`%s` was not over after %s; it goes on: %s shows it", job.Name, f.timeout, k.hint(job.Namespace, "logs %s -f", job.Name)))
 		case err != nil:
 			return err
 		}
@@ -375,7 +375,7 @@ func (k *kube) untilEnd(ctx context.Context, job *trainer.TrainJob, f launchFlag
 		if _, err := (&waiting{kube: k, what: forStarted}).wait(ctx, client.ObjectKeyFromObject(job)); err != nil {
 			return err
 		}
-		show := logsFlags{follow: true, tail: -1, color: "auto", format: string(logs.Text), most: mostLogs}
+		show := logsFlags{follow: true, tail: -1, color: "auto", format: string(logs.Text), most: maxLogs}
 		if _, err := k.readLogs(ctx, job, show, show.printer(k.streams.Out)); err != nil {
 			return err
 		}

@@ -21,7 +21,7 @@ func newSuspend(k *kube) *cobra.Command {
 		Long: `Stop a job and take its pods away. Its command starts from its beginning when the job is resumed: what it has computed is kept only
 where it writes checkpoints.`,
 		Example:           "  kubectl mpi suspend train",
-		Args:              cli.Takes(1, 1),
+		Args:              cli.ArgsBetween(1, 1),
 		ValidArgsFunction: k.completeJobs,
 		RunE:              func(cmd *cobra.Command, args []string) error { return k.hold(cmd, args[0], true) },
 	}
@@ -32,7 +32,7 @@ func newResume(k *kube) *cobra.Command {
 		Use:               "resume NAME",
 		Short:             "Start a job again that was suspended",
 		Example:           "  kubectl mpi resume train",
-		Args:              cli.Takes(1, 1),
+		Args:              cli.ArgsBetween(1, 1),
 		ValidArgsFunction: k.completeJobs,
 		RunE:              func(cmd *cobra.Command, args []string) error { return k.hold(cmd, args[0], false) },
 	}

@@ -22,7 +22,7 @@ func newTop(k *kube) *cobra.Command {
 		Long: `Show what each pod of a job uses: CPU and memory, and what it asked for, where the cluster serves metrics.k8s.io (metrics-server, or
 OpenShift's monitoring). The numbers are some seconds old, and those of a whole pod: SLOTS are the numbers of the ranks that share it.`,
 		Example:           "  kubectl mpi top train",
-		Args:              cli.Takes(1, 1),
+		Args:              cli.ArgsBetween(1, 1),
 		ValidArgsFunction: k.completeJobs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := o.validate(); err != nil {

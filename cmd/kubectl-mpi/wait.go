@@ -48,7 +48,7 @@ func newWait(k *kube) *cobra.Command {
 
   # Until its command runs
   kubectl mpi wait train --for=running --timeout=10m`,
-		Args:              cli.Takes(1, 1),
+		Args:              cli.ArgsBetween(1, 1),
 		ValidArgsFunction: k.completeJobs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := w.validate(); err != nil {
@@ -79,10 +79,10 @@ func (w *waiting) validate() error {
 	switch w.what {
 	case forRunning, forComplete, forEnded:
 	default:
-		return misused("`%s` is no value for `--for`: it is one of running, complete, ended", w.what)
+		return usageErrorf("invalid value `%s` for `--for`: must be one of running, complete, ended", w.what)
 	}
 	if w.timeout < 0 {
-		return misused("--timeout is %s: it is a length of time such as `90s`, or 0 for as long as it takes", w.timeout)
+		return usageErrorf("--timeout is %s: it is a length of time such as `90s`, or 0 for as long as it takes", w.timeout)
 	}
 	return w.output.validate()
 }
@@ -127,13 +127,13 @@ func (w *waiting) reached(j view.Job) bool {
 func (w *waiting) outcome(ctx, limited context.Context, key client.ObjectKey, j view.Job, err error) error {
 	switch {
 	case err == nil && j.Finished() && !j.Succeeded() && w.what != forEnded && w.what != forStarted:
-		return ends(exitJobFailed, fmt.Errorf("%s %s: %s", key.Name, failedWord(j), causeText(j)))
+		return exitWith(exitJobFailed, fmt.Errorf("%s %s: %s", key.Name, failedWord(j), causeText(j)))
 	case err == nil:
 		return nil
 	case ctx.Err() != nil:
-		return ends(exitInterrupted, fmt.Errorf("interrupted: the job goes on; %s waits again", w.hint(key.Namespace, "wait %s --for=%s", key.Name, w.what)))
+		return exitWith(exitInterrupted, fmt.Errorf("interrupted: the job goes on; %s waits again", w.hint(key.Namespace, "wait %s --for=%s", key.Name, w.what)))
 	case errors.Is(limited.Err(), context.DeadlineExceeded):
-		return ends(exitTimeout, errors.New(w.late(key.Name, j)))
+		return exitWith(exitTimeout, errors.New(w.late(key.Name, j)))
 	case errors.Is(err, fetch.ErrGone):
 		return cli.Failure(fmt.Errorf("%w: somebody has deleted `%s`", err, key.Name))
 	}

@@ -32,7 +32,7 @@ Of a job that no mpi-controller looks after it says what the pods show, and that
 
   # The reason, for a script
   kubectl mpi why train -o jsonpath='{.cause.reason}'`,
-		Args:              cli.Takes(1, 1),
+		Args:              cli.ArgsBetween(1, 1),
 		ValidArgsFunction: k.completeJobs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := o.validate(); err != nil {
@@ -44,7 +44,7 @@ Of a job that no mpi-controller looks after it says what the pods show, and that
 			}
 			j := view.JobOf(objects)
 			answer := why{Name: j.Name, Namespace: j.Namespace, Phase: j.Phase, Cause: j.Cause, Message: j.Message, Queue: j.Queue, Unknown: j.Unknown}
-			if err := answer.look(cmd.Context(), k, objects); err != nil {
+			if err := answer.findRoom(cmd.Context(), k, objects); err != nil {
 				return err
 			}
 			return o.print(k.streams.Out, printed{value: answer, names: []string{namePrefix + j.Name}, text: func(w io.Writer) error {
@@ -70,8 +70,8 @@ type why struct {
 	Unknown []view.Withheld   `json:"unknown,omitempty"`
 }
 
-// look finds out what is free for a job that waits.
-func (w *why) look(ctx context.Context, k *kube, objects view.Objects) error {
+// findRoom finds out what is free for a job that waits.
+func (w *why) findRoom(ctx context.Context, k *kube, objects view.Objects) error {
 	if !slices.Contains([]phase.Phase{phase.Queued, phase.Preempted, phase.Creating, phase.Scheduling}, w.Phase) {
 		return nil
 	}

@@ -72,7 +72,7 @@ func TestAWrongHangRuleIsRefused(t *testing.T) {
 }
 
 // Whoever holds the key of the job can ask its launcher how far the launch is, while it runs; at the end the verdict says it.
-func TestPhasesOfALaunch(t *testing.T) {
+func TestTimingsOfALaunch(t *testing.T) {
 	t.Parallel()
 	j := newJob(t, 1)
 	j.nodes()
@@ -90,7 +90,7 @@ func TestPhasesOfALaunch(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	live, err := client.Phases(t.Context(), j.dial, key, address)
+	live, err := client.LaunchTimings(t.Context(), j.dial, key, address)
 	if err != nil || live.CommandSeconds == nil || live.GateSeconds == nil || *live.GateSeconds > *live.CommandSeconds || live.Connect == nil {
 		t.Errorf("live: %+v, %v", live, err)
 	}
@@ -101,12 +101,12 @@ func TestPhasesOfALaunch(t *testing.T) {
 	if got := launcher.wait(); got.code != 0 {
 		t.Fatal(got)
 	}
-	phases := j.verdict().Phases
-	if phases == nil || phases.DaemonSeconds == nil || phases.RankSeconds == nil {
-		t.Fatalf("%+v", phases)
+	timings := j.verdict().Timings
+	if timings == nil || timings.DaemonSeconds == nil || timings.RankSeconds == nil {
+		t.Fatalf("%+v", timings)
 	}
-	if *phases.CommandSeconds > *phases.DaemonSeconds || *phases.DaemonSeconds > *phases.RankSeconds {
-		t.Errorf("out of order: command %v, daemon %v, rank %v", *phases.CommandSeconds, *phases.DaemonSeconds, *phases.RankSeconds)
+	if *timings.CommandSeconds > *timings.DaemonSeconds || *timings.DaemonSeconds > *timings.RankSeconds {
+		t.Errorf("out of order: command %v, daemon %v, rank %v", *timings.CommandSeconds, *timings.DaemonSeconds, *timings.RankSeconds)
 	}
 }
 

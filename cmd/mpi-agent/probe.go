@@ -92,7 +92,7 @@ func (o probeOptions) run() (*probe.Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	meet, address, err := probe.FindExchange(o.settings, key, (&net.Dialer{}).DialContext)
+	meet, address, err := probe.FindRendezvous(o.settings, key, (&net.Dialer{}).DialContext)
 	if err != nil {
 		return nil, err
 	}

@@ -115,7 +115,7 @@ wait $here
 		t.Fatalf("%v, %+v", err, got)
 	}
 	verdict := j.verdict()
-	if len(verdict.Nodes) != 1 || verdict.Phases == nil || verdict.Phases.RankSeconds == nil {
+	if len(verdict.Nodes) != 1 || verdict.Timings == nil || verdict.Timings.RankSeconds == nil {
 		t.Errorf("%+v", verdict)
 	}
 }

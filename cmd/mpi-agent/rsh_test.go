@@ -247,7 +247,7 @@ func TestServeEndsItsCommandsAndItself(t *testing.T) {
 		t.Errorf("got %+v", got)
 	}
 	if got := ignores.wait(); got.code != 143 {
-		t.Errorf("who takes his time: the caller heard %+v", got)
+		t.Errorf("a peer that takes its time: the caller heard %+v", got)
 	}
 }
 

@@ -100,8 +100,8 @@ func TestRunDoesNotWaitASecondTimeAfterAnInitContainer(t *testing.T) {
 	if got.code != 0 || len(server.Heard()) != questions || !strings.Contains(got.stderr, "init container has passed the gate") {
 		t.Fatal(got)
 	}
-	if phases := j.verdict().Phases; phases == nil || phases.TableFrom != mpi.TableFromDNS || phases.GateSeconds == nil {
-		t.Errorf("phases %+v", phases)
+	if timings := j.verdict().Timings; timings == nil || timings.TableFrom != mpi.TableFromDNS || timings.GateSeconds == nil {
+		t.Errorf("timings %+v", timings)
 	}
 	// A container that is started again must not believe what was true at the time of its predecessor.
 	got = j.launch([]string{"--dns-after", "0", "--gate-timeout", "50ms"}, "mpirun").wait()

@@ -12,7 +12,7 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi/diagnose"
 )
 
-// leave runs a job whose script leaves a launch behind that runs a command and then waits for ever.
+// leave runs a job whose script leaves a launch behind that runs a command and then waits forever.
 func leave(t *testing.T, command string, variables ...string) (*job, ended) {
 	t.Helper()
 	j := newJob(t, 1)

@@ -115,7 +115,7 @@ func (c *config) validate() error {
 	case c.options.Namespace == "":
 		return errors.New("--namespace is empty: give it, or set POD_NAMESPACE by the downward API")
 	case len(problems) > 0:
-		return fmt.Errorf("--namespace `%s` is no name of a namespace: %s", c.options.Namespace, problems[0])
+		return fmt.Errorf("--namespace `%s` is not a name of a namespace: %s", c.options.Namespace, problems[0])
 	case !slices.Contains(reconciler.Modes(), c.options.Mode):
 		return fmt.Errorf("--mode `%s` is not known: allowed are %v", c.options.Mode, reconciler.Modes())
 	case invalid(c.options.TrainerNamespaces) != "":

@@ -43,7 +43,7 @@ func TestExecute(t *testing.T) {
 		},
 		"Help":           {"", "", []string{"--help"}, nil, nil, 0, "Examples:"},
 		"NoNamespace":    {"the launchers would admit nobody", "", nil, nil, nil, 2, "--namespace is empty"},
-		"BadNamespace":   {"", "Not_A_Name", nil, nil, nil, 2, "`Not_A_Name` is no name"},
+		"BadNamespace":   {"", "Not_A_Name", nil, nil, nil, 2, "`Not_A_Name` is not a name"},
 		"BadConcurrency": {"", "x", []string{"--concurrency=0"}, nil, nil, 2, "at least 1 is needed"},
 		"BadMode":        {"", "x", []string{"--mode=both"}, nil, nil, 2, "allowed are [executor companion]"},
 		"BadLevel":       {"", "x", []string{"--log-level=loud"}, nil, nil, 2, "log-level"},

@@ -25,7 +25,7 @@ func newAffects() *cobra.Command {
 those that would if nothing overrode it. FILE is relative to --root, or to the folder where you are.`,
 		Example: `  runtime-compiler affects catalog/profiles/cpu-ethernet.yaml:12
   runtime-compiler affects tenants/team-vision.yaml -o json | jq length`,
-		Args: cli.Takes(1, 1),
+		Args: cli.ArgsBetween(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error { return affects(cmd, &a, args[0]) },
 	}
 	a.register(cmd)
@@ -62,7 +62,7 @@ func parsePlace(argument string) (file string, line int, err error) {
 	}
 	line, err = strconv.Atoi(parts[1])
 	if err != nil || line < 1 || len(parts) > 3 {
-		return "", 0, fmt.Errorf("`%s` is no place: write FILE or FILE:LINE, for example `tenants/team-vision.yaml:14`", argument)
+		return "", 0, fmt.Errorf("`%s` is not a place: write FILE or FILE:LINE, for example `tenants/team-vision.yaml:14`", argument)
 	}
 	return parts[0], line, nil
 }

@@ -111,7 +111,7 @@ func (r buildCache) open(name string) *source.File {
 	return source.NewFile(name, data)
 }
 
-// save replaces the memory. That it cannot is no failure of the build.
+// save replaces the memory. That it cannot is not a failure of the build.
 func (r buildCache) save(m *incremental.BuildRecord, options compile.Options) {
 	if r.file == "" {
 		return
@@ -184,8 +184,8 @@ type outputTree struct {
 	fd     int
 }
 
-// look opens the output folder. One that cannot be opened has no file that can be looked at.
-func look(out string) outputTree {
+// openOutputTree opens the output folder. One that cannot be opened has no file that can be looked at.
+func openOutputTree(out string) outputTree {
 	folder, err := os.Open(out)
 	if err != nil {
 		return outputTree{name: out, fd: -1}

@@ -89,7 +89,7 @@ func (b *builder) inspect() (intact, compared bool) {
 	if disk.Interrupted(b.reports.out) {
 		return false, false
 	}
-	tree := look(b.reports.out)
+	tree := openOutputTree(b.reports.out)
 	defer tree.close()
 	return b.last.Intact(tree)
 }
@@ -144,7 +144,7 @@ func (b *builder) keep(began int64, recorder *incremental.Recorder, out *output,
 			m.Clusters = append(m.Clusters, incremental.Cluster{Name: s.Name, Objects: s.Objects, Files: s.Written + s.Unchanged})
 		}
 	}
-	tree := look(b.reports.out)
+	tree := openOutputTree(b.reports.out)
 	defer tree.close()
 	out.sums[emit.Record], _ = tree.Sum(emit.Record)
 	for _, name := range slices.Sorted(maps.Keys(out.sums)) {

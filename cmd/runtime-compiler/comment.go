@@ -46,7 +46,7 @@ of GitHub, whose token may only read: a pipeline can go on, and keep the report 
   # In other pipelines
   runtime-compiler comment review.md --forge github --repository acme/platform --number 12
   runtime-compiler comment review.md --forge gitlab --api https://gitlab.example.com/api/v4 --repository acme/platform --number 12`,
-		Args:    cli.Takes(1, 1),
+		Args:    cli.ArgsBetween(1, 1),
 		PreRunE: rejectEmptyFlags,
 		RunE:    func(cmd *cobra.Command, args []string) error { return c.run(cmd, args[0]) },
 	}
@@ -76,7 +76,7 @@ func (c *commentOptions) run(cmd *cobra.Command, name string) error {
 	posted, err := client.Comment(ctx, render.Marker, report)
 	if errors.Is(err, forge.ErrForbidden) {
 		err = fmt.Errorf("%w. A pipeline of a pull request from a fork has such a token: keep the report as a file there, or comment from a workflow that runs afterwards", err)
-		return cli.Ended{Code: cli.ExitMayNot, Err: err}
+		return cli.ExitError{Code: cli.ExitMayNot, Err: err}
 	}
 	if err != nil {
 		return cli.Failure(fmt.Errorf("comment on %s #%d: %w", client.Target.Repository, client.Target.Number, err))
@@ -103,7 +103,7 @@ func readReport(cmd *cobra.Command, name string) (string, error) {
 		return "", cli.Failure(fmt.Errorf("read the report: %w", err))
 	}
 	if !strings.HasPrefix(string(data), render.Marker) {
-		return "", fmt.Errorf("`%s` is no report: `runtime-compiler diff --format markdown` writes them", name)
+		return "", fmt.Errorf("`%s` is not a report: `runtime-compiler diff --format markdown` writes them", name)
 	}
 	return string(data), nil
 }

@@ -30,7 +30,7 @@ type diffOptions struct {
 
 // errFailOn ends a command that found an entry that --fail-on names.
 func errFailOn(threshold string) error {
-	return cli.Ended{Code: cli.ExitFailOn, Err: fmt.Errorf("there are changes of --fail-on `%s`", threshold)}
+	return cli.ExitError{Code: cli.ExitFailOn, Err: fmt.Errorf("there are changes of --fail-on `%s`", threshold)}
 }
 
 func newDiff() *cobra.Command {
@@ -38,7 +38,7 @@ func newDiff() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "diff",
 		Short: "Say what a change of the specs means for the clusters",
-		Long: `diff compiles two states of the specs and says what it means to go from one to the other: for whom, how grave, what becomes of
+		Long: `diff compiles two states of the specs and says what it means to go from one to the other: for whom, how severe, what becomes of
 running jobs, and which line of the specs is responsible. The same change in a thousand tenants is one entry.
 
 The default compares what a pull request changes: from where the work left the default branch to the working tree. A state is a
@@ -46,8 +46,9 @@ revision, which is read without a checkout, or a folder. Revisions are named as 
 or ^n behind any of them.
 
 diff says what changes. Whether the result is sound is what check proves: run both. The formats for pull requests, markdown and html,
-prove both states, too, and show what is found and which waivers accept it; that takes as long as check. So does a change that has nothing to tell: nothing is
-calm that check refuses, where a waiver accepts more, or where a file differs that decides about reviews, such as a pipeline.
+prove both states, too, and show what is found and which waivers accept it; that takes as long as check. So does a comparison
+that finds nothing: it reports no change only where check passes, no waiver accepts more, and no file differs that decides about
+reviews, such as a pipeline.
 
 Exit codes: 0 fine, 1 a state does not compile, the comparison has found an error of check, or a failure,
 2 a mistake on the command line, 3 there is what --fail-on names.`,
@@ -80,7 +81,7 @@ Exit codes: 0 fine, 1 a state does not compile, the comparison has found an erro
 	flags.StringVar(&d.from, "from", "", "revision or folder to compare with; the default is where the work left the default branch")
 	flags.StringVar(&d.to, "to", "", "revision or folder that is compared; the default is the working tree of --root")
 	flags.StringVarP(&d.format, "format", "o", cli.FormatText, "how the report is written: "+strings.Join(diffFormats, ", "))
-	flags.StringVar(&d.failOn, "fail-on", failOnNothing, "exit with 3 where there are changes of this severity or graver, or of this consequence; `waivers` that accept more, `pipelines` and what else decides about reviews; several with commas")
+	flags.StringVar(&d.failOn, "fail-on", failOnNothing, "exit with 3 where there are changes of this severity or higher, or of this consequence; `waivers` that accept more, `pipelines` and what else decides about reviews; several with commas")
 	cli.Complete(cmd, "format", diffFormats...)
 	flags.StringVar(&d.link, "link", "", "address of a line of a spec for markdown and html, with {revision}, {path} and {line}; known in GitHub's and GitLab's pipelines")
 	flags.StringVar(&d.full, "full-report", "", "address of the whole report for markdown and html, which may have no room for all")
@@ -110,7 +111,7 @@ func (d *diffOptions) run(cmd *cobra.Command) (err error) {
 	if !slices.Contains(diffFormats, d.format) {
 		return fmt.Errorf("unknown format `%s`: allowed are %s", d.format, strings.Join(diffFormats, ", "))
 	}
-	if err := cmp.Or(knownLink(d.link), d.input.Validate()); err != nil {
+	if err := cmp.Or(validateLinkTemplate(d.link), d.input.Validate()); err != nil {
 		return err
 	}
 	d.input.Limit()

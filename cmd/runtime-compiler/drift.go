@@ -61,7 +61,7 @@ Exit codes: 0 fine, 1 the specs do not compile, something could not be read or a
 	flags.StringVar(&d.context, "context", "", "context in the kubeconfig; the default is the current one")
 	flags.StringVar(&d.manager, "field-manager", "", "who applies the tree; the default is kustomize-controller, argocd-controller or kubectl, by the cluster's spec")
 	flags.StringVarP(&d.format, "format", "o", cli.FormatText, "how the report is written: text, json")
-	flags.StringVar(&d.failOn, "fail-on", failOnNothing, "exit with 3 where there is drift of this severity or graver, or of this consequence; `info` is any")
+	flags.StringVar(&d.failOn, "fail-on", failOnNothing, "exit with 3 where there is drift of this severity or higher, or of this consequence; `info` is any")
 	cli.Complete(cmd, "format", cli.FormatText, cli.FormatJSON)
 	cli.Complete(cmd, "fail-on", thresholds()...)
 	return cmd

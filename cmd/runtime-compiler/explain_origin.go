@@ -35,7 +35,7 @@ containers[name=node]; a key with dots is written ["requests.cpu"].`,
     spec.template.spec.replicatedJobs.node.template.spec.template.spec.containers.node.env
 
   runtime-compiler explain namespaces -o json | jq -r '.[] | "\(.name) \(.path) \(.origin.file):\(.origin.line)"'`,
-		Args: cli.Takes(1, 2),
+		Args: cli.ArgsBetween(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error { return explainOrigin(cmd, &a, namespace, args) },
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 			return completeObjects(&a, args)
@@ -81,9 +81,9 @@ func queryOf(args []string) (explain.Query, error) {
 	kind, name, named := strings.Cut(args[0], "/")
 	switch {
 	case kind == "" || named && name == "":
-		return explain.Query{}, fmt.Errorf("`%s` is no object: write KIND/NAME, for example `resourcequota/lockstep-quota`, or KIND for all of a kind, for example `namespaces`", args[0])
+		return explain.Query{}, fmt.Errorf("`%s` is not an object: write KIND/NAME, for example `resourcequota/lockstep-quota`, or KIND for all of a kind, for example `namespaces`", args[0])
 	case strings.Contains(name, "/"):
-		return explain.Query{}, fmt.Errorf("`%s` is no object: write KIND/NAME, and the namespace with `--namespace`", args[0])
+		return explain.Query{}, fmt.Errorf("`%s` is not an object: write KIND/NAME, and the namespace with `--namespace`", args[0])
 	}
 	query := explain.Query{Kind: kind, Name: name}
 	if len(args) == 1 {

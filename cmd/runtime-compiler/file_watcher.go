@@ -113,10 +113,10 @@ func (c *fileWatcher) wait(ctx context.Context, found string, target watchTarget
 	looks := time.NewTicker(outputCheckInterval)
 	defer looks.Stop()
 	touched := map[string]bool{}
-	var calm <-chan time.Time
+	var debounced <-chan time.Time
 	var missing time.Time
 	if found != "" {
-		calm = time.After(debounce)
+		debounced = time.After(debounce)
 	}
 	for {
 		select {
@@ -126,20 +126,20 @@ func (c *fileWatcher) wait(ctx context.Context, found string, target watchTarget
 			if found == "" && !target.outputIntact() {
 				return outputs, true
 			}
-		case <-calm:
+		case <-debounced:
 			switch {
 			case !target.removedInputs(touched) || !missing.IsZero() && time.Since(missing) >= linger:
 				return found, true
 			case missing.IsZero():
 				missing = time.Now()
 			}
-			calm = time.After(debounce)
+			debounced = time.After(debounce)
 		case event := <-c.events.Events:
 			if name := c.happened(event); event.Op != fsnotify.Chmod && name != "" && target.relevant(name) {
-				found, touched[name], calm = name, true, time.After(debounce)
+				found, touched[name], debounced = name, true, time.After(debounce)
 			}
 		case <-c.events.Errors: //nolint:errcheck // whatever it is, events were lost
-			found, calm = "many files", time.After(debounce)
+			found, debounced = "many files", time.After(debounce)
 		}
 	}
 }

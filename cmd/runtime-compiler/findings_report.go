@@ -53,7 +53,7 @@ func (r *reportOptions) verdict(list *diag.List) error {
 	case list.Errors() > 0:
 		return cli.ErrReported
 	case r.failOn == string(diag.Warning) && list.Warnings() > 0:
-		return cli.Ended{Code: cli.ExitFailOn, Err: fmt.Errorf("warnings: %d, and --fail-on is `warning`", list.Warnings())}
+		return cli.ExitError{Code: cli.ExitFailOn, Err: fmt.Errorf("warnings: %d, and --fail-on is `warning`", list.Warnings())}
 	}
 	return nil
 }

@@ -90,7 +90,7 @@ func filesToFormat(args []string, root string) ([]specFile, error) {
 		case !info.Mode().IsRegular():
 			return nil, fmt.Errorf("`%s` is not a file: without arguments, fmt formats all specs of --root", name)
 		case !isFormatted(name):
-			return nil, fmt.Errorf("`%s` is no spec: names end in .yaml, .yml, .jsonnet or .libsonnet", name)
+			return nil, fmt.Errorf("`%s` is not a spec: names end in .yaml, .yml, .jsonnet or .libsonnet", name)
 		}
 		files = append(files, specFile{name: filepath.ToSlash(name), path: name})
 	}

@@ -29,7 +29,7 @@ func TestInterruptedProcess(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, command := range []string{"check", "build"} {
-		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		ctx, cancel := context.WithTimeout(t.Context(), waitLimit)
 		cmd := exec.CommandContext(ctx, os.Args[0], command, "--root", root)
 		if command == "build" {
 			cmd.Args = append(cmd.Args, "--out", filepath.Join(t.TempDir(), "dist"))

@@ -24,8 +24,8 @@ func lineAddress(getenv func(string) string) string {
 	return ""
 }
 
-// knownLink refuses an address that is not made of all placeholders. None is fine.
-func knownLink(template string) error {
+// validateLinkTemplate refuses an address that is not made of all placeholders. None is fine.
+func validateLinkTemplate(template string) error {
 	for _, placeholder := range placeholders {
 		if template != "" && !strings.Contains(template, placeholder) {
 			return fmt.Errorf("--link `%s` has no %s in it: an address is made of %s", template, placeholder, strings.Join(placeholders, ", "))
@@ -34,7 +34,7 @@ func knownLink(template string) error {
 	return nil
 }
 
-// links are the addresses of both sides' lines. Sides that are no commits have none, but the working tree has those of its HEAD.
+// links are the addresses of both sides' lines. Sides that are not commits have none, but the working tree has those of its HEAD.
 func links(template, root, full string, before, after state) render.Links {
 	l := render.Links{Full: full}
 	if template = cmp.Or(template, lineAddress(os.Getenv)); template != "" {

@@ -96,7 +96,7 @@ func (p *publishOptions) validate() error {
 	case p.format != cli.FormatText && p.format != cli.FormatJSON:
 		return fmt.Errorf("unknown format `%s`: allowed are text, json", p.format)
 	case path.IsAbs(p.folder) || path.Clean(p.folder) != p.folder || p.folder == ".." || len(p.folder) > 2 && p.folder[:3] == "../":
-		return fmt.Errorf("--path `%s` is no folder below the top, such as dist, or . for the top itself", p.folder)
+		return fmt.Errorf("--path `%s` is not a folder below the top, such as dist, or . for the top itself", p.folder)
 	}
 	if p.branch != "" {
 		if err := branch.Name(p.branch); err != nil {

@@ -70,7 +70,7 @@ func (p *publishOptions) compile(ctx context.Context, cmd *cobra.Command, opened
 		return nil, cli.Failure(err)
 	}
 	if list.Errors() > 0 {
-		// What is no mistake, check tells.
+		// What is not a mistake, check tells.
 		w := cmd.ErrOrStderr()
 		if err := list.WriteText(w, cli.Palette(w)); err != nil {
 			return nil, cli.Failure(err)
@@ -156,7 +156,7 @@ func (p *publishOptions) checkProvenance(made *compiledTree) error {
 	}
 	var statement provenance.Statement
 	if err := json.Unmarshal(got, &statement); err != nil {
-		return fmt.Errorf("`%s` is no statement: %w. Without --verify, --provenance writes it anew", p.provenance, err)
+		return fmt.Errorf("`%s` is not a statement: %w. Without --verify, --provenance writes it anew", p.provenance, err)
 	}
 	if !bytes.Equal(got, want) {
 		return fmt.Errorf("`%s` is not true: %s compiles to something else, or it was made by another version than %s", p.provenance, made.tree.Source.Commit, cli.Version())

@@ -19,8 +19,8 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/incremental"
 )
 
-// patience bounds waiting for what never comes. What comes, comes within milliseconds.
-const patience = time.Minute
+// waitLimit bounds waiting for what never comes. What comes, comes within milliseconds.
+const waitLimit = time.Minute
 
 // watching is a running `watch`.
 type watching struct {
@@ -33,7 +33,7 @@ type watching struct {
 // startWatch starts this test program under the name of the compiler, which makes it the compiler.
 func startWatch(t *testing.T, root, out string) *watching {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), waitLimit)
 	t.Cleanup(cancel)
 	w := &watching{t: t, cmd: exec.CommandContext(ctx, os.Args[0], "watch", "--root", root, "--out", out)}
 	w.cmd.Args[0] = "runtime-compiler"
@@ -60,7 +60,7 @@ func (w *watching) until(text string) {
 			return
 		}
 	}
-	w.t.Fatalf("it ended, or took longer than %v, before it said %q:\n%s", patience, text, w.seen.String())
+	w.t.Fatalf("it ended, or took longer than %v, before it said %q:\n%s", waitLimit, text, w.seen.String())
 }
 
 // ends sends Ctrl-C and waits.

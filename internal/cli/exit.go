@@ -27,19 +27,19 @@ const (
 // ErrReported ends a command whose findings were printed already.
 var ErrReported = errors.New("reported")
 
-// Ended is an error of the work, with its exit code. All other errors are mistakes on the command line.
-type Ended struct {
+// ExitError is an error of the work, with its exit code. All other errors are mistakes on the command line.
+type ExitError struct {
 	Code int
 	Err  error
 }
 
-func (e Ended) Error() string { return e.Err.Error() }
+func (e ExitError) Error() string { return e.Err.Error() }
 
 // Unwrap returns the reason.
-func (e Ended) Unwrap() error { return e.Err }
+func (e ExitError) Unwrap() error { return e.Err }
 
 // Failure is an error of the work that no other exit code is for.
-func Failure(err error) error { return Ended{Code: ExitFailure, Err: err} }
+func Failure(err error) error { return ExitError{Code: ExitFailure, Err: err} }
 
 // Run runs a command line and returns the exit code.
 func Run(root *cobra.Command, args []string, stdout, stderr io.Writer) int {
@@ -49,7 +49,7 @@ func Run(root *cobra.Command, args []string, stdout, stderr io.Writer) int {
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	cmd, err := root.ExecuteC()
-	var ended Ended
+	var ended ExitError
 	switch {
 	case err == nil:
 		return ExitFine

@@ -11,8 +11,8 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/diag"
 )
 
-// Takes asks for a number of arguments, in the words of the command's own usage.
-func Takes(least, most int) cobra.PositionalArgs {
+// ArgsBetween asks for a number of arguments, in the words of the command's own usage.
+func ArgsBetween(least, most int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if least <= len(args) && len(args) <= most {
 			return nil
@@ -30,7 +30,7 @@ func knownFlag(cmd *cobra.Command, err error) error {
 	var invalid *pflag.InvalidValueError
 	if errors.As(err, &invalid) {
 		if what := wanted(invalid.GetFlag().Value.Type()); what != "" {
-			return fmt.Errorf("`%s` is no value for `--%s`: %s is needed", invalid.GetValue(), invalid.GetFlag().Name, what)
+			return fmt.Errorf("invalid value `%s` for `--%s`: %s is needed", invalid.GetValue(), invalid.GetFlag().Name, what)
 		}
 		return err // a flag of our own says it itself
 	}
@@ -63,7 +63,7 @@ func wanted(kind string) string {
 	return ""
 }
 
-// KnownCommand refuses what is no command, with the one that was probably meant.
+// KnownCommand refuses what is not a command, with the one that was probably meant.
 func KnownCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil

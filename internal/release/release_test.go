@@ -26,7 +26,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// a release of programs that are no programs.
+// a release of programs that do not run.
 func tried(t *testing.T) (release, []build) {
 	t.Chdir("../..")
 	r := release{version: "v0.1.0", arches: []string{"amd64", "arm64"}, out: t.TempDir(), url: "https://files.example.com/v0.1.0", source: source{commit: "c0ffee", time: time.Unix(1_700_000_000, 0).UTC()}}

@@ -43,7 +43,7 @@ const (
 	offsetFirstArgument = 16
 )
 
-// Confine makes the kernel refuse, with EPERM and for ever, all system calls of this process but those that computing takes: it opens no
+// Confine makes the kernel refuse, with EPERM and forever, all system calls of this process but those that computing takes: it opens no
 // file and no socket, starts no process, and sends no signal to another one. It is an error where the kernel, or a sandbox around the
 // process, has no such filters; nothing is refused then.
 func Confine() error {

@@ -175,7 +175,7 @@ func ownerOf(name string, clusters map[string]string) string {
 	return ""
 }
 
-// sharedDocuments are the documents that are no tenants. A document that is the same in both states is one (decode.Cache).
+// sharedDocuments are the documents that are not tenants. A document that is the same in both states is one (decode.Cache).
 func sharedDocuments(documents []*decode.Document) []*decode.Document {
 	return slices.DeleteFunc(slices.Clone(documents), func(d *decode.Document) bool { _, isTenant := d.Spec.(*v1alpha1.Tenant); return isTenant })
 }

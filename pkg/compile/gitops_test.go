@@ -158,7 +158,7 @@ func find(t *testing.T, c compile.Cluster, kind, name string) any {
 	return nil
 }
 
-// TestRetries holds how often Argo CD tries against its version: with the newest commit for ever, with the same one not.
+// TestRetries holds how often Argo CD tries against its version: with the newest commit forever, with the same one not.
 func TestRetries(t *testing.T) {
 	for version, want := range map[string]string{"": "5 <nil>", "3.1": "5 <nil>", "3.2": "-1 true", "3.10": "-1 true"} {
 		data, err := os.ReadFile("testdata/clusters/argocd.txtar")

@@ -83,12 +83,12 @@ func sameAt(a, b fs.FS, name string) bool {
 	case one.Mode().Type() != two.Mode().Type():
 		return false
 	case one.IsDir():
-		return sameFolder(a, b, name)
+		return sameDirEntries(a, b, name)
 	}
 	return one.Mode().IsRegular() && one.Size() == two.Size() && sameContent(a, b, name)
 }
 
-func sameFolder(a, b fs.FS, name string) bool {
+func sameDirEntries(a, b fs.FS, name string) bool {
 	one, failed := fs.ReadDir(a, name)
 	two, alsoFailed := fs.ReadDir(b, name)
 	return failed == nil && alsoFailed == nil && slices.EqualFunc(one, two, func(x, y fs.DirEntry) bool { return x.Name() == y.Name() && x.Type() == y.Type() })

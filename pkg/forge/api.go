@@ -37,7 +37,7 @@ func (c *Client) api() (*api, error) {
 	t := c.Target
 	base, err := url.Parse(t.API)
 	if err != nil || base.Host == "" || base.Scheme != "https" && base.Scheme != "http" {
-		return nil, fmt.Errorf("`%s` is no address of an API", t.API)
+		return nil, fmt.Errorf("`%s` is not an address of an API", t.API)
 	}
 	if base.Scheme != "https" && !isLoopback(base.Hostname()) {
 		return nil, fmt.Errorf("`%s` is not https: the token would be readable on its way", t.API)

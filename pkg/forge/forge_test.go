@@ -201,7 +201,7 @@ func TestHopeless(t *testing.T) {
 		want       string
 	}{
 		"a line break":        {"person-token\n", "https://forge.example.com", nil, "the token has a line break"},
-		"an unknown scheme":   {"person-token", "ftp://127.0.0.1", nil, "`ftp://127.0.0.1` is no address of an API"},
+		"an unknown scheme":   {"person-token", "ftp://127.0.0.1", nil, "`ftp://127.0.0.1` is not an address of an API"},
 		"no such host":        {"person-token", "https://forge.example.com", &net.DNSError{Err: "no such host", Name: "forge.example.com", IsNotFound: true}, "no such host"},
 		"a wrong certificate": {"person-token", secure.URL, nil, "certificate"},
 	}
@@ -245,7 +245,7 @@ func status(code int, header ...string) func(http.ResponseWriter) {
 	}
 }
 
-func TestPatience(t *testing.T) {
+func TestRetryAfter(t *testing.T) {
 	secondary := func(w http.ResponseWriter) {
 		w.WriteHeader(http.StatusForbidden)
 		fmt.Fprint(w, `{"message": "You have exceeded a secondary rate limit. Please wait a few minutes before you try again."}`)

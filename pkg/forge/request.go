@@ -28,8 +28,8 @@ const (
 	timeout = 15 * time.Second
 	// maxMessage is how much of a message is shown, in characters.
 	maxMessage = 500
-	// patience is the longest wait that a forge can ask for.
-	patience = 2 * time.Minute
+	// maxRetryAfter is the longest wait that a forge can ask for.
+	maxRetryAfter = 2 * time.Minute
 	// maxAnswer is the largest answer that is read. A page has 100 comments.
 	maxAnswer = 64 << 20
 	// maxPages is how many pages of comments are read.
@@ -41,7 +41,7 @@ type uncertain struct{ error }
 
 func (u *uncertain) Unwrap() error { return u.error }
 
-// refused is an answer that is no success.
+// refused is an answer that is not a success.
 type refused struct {
 	status  int
 	message string
@@ -122,7 +122,7 @@ func (c *Client) remove(ctx context.Context, path string) error {
 	return err
 }
 
-// ask sends a request, and again where the forge asks for patience.
+// ask sends a request, and again where the forge asks to wait.
 func (c *Client) ask(ctx context.Context, method, path string, body, answer any) (http.Header, error) {
 	for attempt := 0; ; attempt++ {
 		response, err := c.send(ctx, method, path, body)
@@ -140,7 +140,7 @@ func (c *Client) ask(ctx context.Context, method, path string, body, answer any)
 			return nil, &uncertain{c.explain(response, err)}
 		case attempt == attempts-1:
 			return nil, fmt.Errorf("gave up after %d attempts: %w", attempt+1, c.explain(response, err))
-		case wait > patience:
+		case wait > maxRetryAfter:
 			return nil, fmt.Errorf("the forge asks to wait for %s, which is too long: %w", wait, c.explain(response, err))
 		}
 		if err := c.wait(ctx, c.explain(response, err), wait); err != nil {

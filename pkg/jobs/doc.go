@@ -1,4 +1,4 @@
-// Package jobs is the home of what every surface for people shares: the command line, a dashboard, and as test vectors the Python package. Each
+// Package jobs is the home of what every front end shares: the command line, a dashboard, and as test vectors the Python package. Each
 // package below it answers one question, and none of them knows who asks: no cobra, no cli-runtime, no terminal.
 //
 //	view       what one job is: phase and since when, cause, pods, queue, times

@@ -2,7 +2,7 @@
 //
 // For each compiled object the API server is asked what applying it would make of the one that exists: a dry run of a server-side apply,
 // in the name of the field manager that applies the tree. So defaults, conversions and the fields of others are the API server's business:
-// what others own stays in the answer as it is, and is no difference. Where the dry run is not allowed, because it needs the right to
+// what others own stays in the answer as it is, and is not a difference. Where the dry run is not allowed, because it needs the right to
 // patch, or is refused, the fields that are compiled or owned by the field manager are compared instead (fields.go). What exists is read
 // in pages, and one by one only where no page has it (listed.go).
 //

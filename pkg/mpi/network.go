@@ -66,7 +66,7 @@ func (n Network) bootstrap(dialect Dialect) []Variable {
 	case PRRTE:
 		return []Variable{{"PRTE_MCA_prte_if_include", n.Interface, pinned}}
 	case Hydra:
-		return []Variable{{"HYDRA_IFACE", n.Interface, "without it MPICH waits for ever when nodes cannot resolve the launcher's short name"}}
+		return []Variable{{"HYDRA_IFACE", n.Interface, "without it MPICH waits forever when nodes cannot resolve the launcher's short name"}}
 	case IntelHydra:
 		return []Variable{{"I_MPI_HYDRA_IFACE", n.Interface, pinned}}
 	}

@@ -5,8 +5,8 @@ const (
 	// ProgressSubsystem: the launcher's agent asks a node's agent what its ranks have done so far; the request is a
 	// ProgressRequest, the answer a Progress.
 	ProgressSubsystem = "lockstep-progress"
-	// PhasesSubsystem: anybody who holds the key asks the launcher's agent how far the launch is; the answer is a Phases.
-	PhasesSubsystem = "lockstep-phases"
+	// LaunchTimingsSubsystem: anybody who holds the key asks the launcher's agent how far the launch is; the answer is a Phases.
+	LaunchTimingsSubsystem = "lockstep-phases"
 )
 
 // The environment variables of the launcher that turn the watch for hangs on: a duration such as `10m`, and what counts
@@ -75,7 +75,7 @@ const MaxEvidence = 64
 
 // Stuck is what a process is doing, as far as the kernel tells those who may ask.
 type Stuck struct {
-	// Rank is the number of the rank in the world, -1 for a process that is no rank.
+	// Rank is the number of the rank in the world, -1 for a process that is not a rank.
 	Rank int `json:"rank"`
 	PID  int `json:"pid"`
 	// Name is the name of the program, at most 15 bytes.

@@ -47,8 +47,8 @@ type Verdict struct {
 	GateSeconds float64 `json:"gateSeconds,omitempty"`
 	// RunSeconds is how long the user's command ran.
 	RunSeconds float64 `json:"runSeconds,omitempty"`
-	// Phases say when the parts of the launch happened; nil when the agent could not even begin.
-	Phases *Phases `json:"phases,omitempty"`
+	// Timings say when the parts of the launch happened; nil when the agent could not even begin.
+	Timings *LaunchTimings `json:"phases,omitempty"`
 	// IdleSeconds is how long before the verdict the last launch had ended, 0 when one ran until the end: what became of the nodes
 	// since then did not matter.
 	IdleSeconds float64 `json:"idleSeconds,omitempty"`

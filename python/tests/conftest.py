@@ -239,7 +239,7 @@ class Server(ThreadingHTTPServer):
         self.asked: list[tuple[str, dict[str, str]]] = []
 
     def handle_error(self, *_: Any) -> None:
-        pass  # clients hang up
+        pass  # clients disconnect
 
     def client(self) -> MPIClient:
         configuration = kubernetes.Configuration(host=f"http://127.0.0.1:{self.server_port}")

@@ -26,7 +26,7 @@ from lockstep import Job, MPIClient, Phase
 
 
 def until(holds: Callable[[], bool], what: str, seconds: float = 30) -> None:
-    """Waits for something, and not for ever."""
+    """Waits for something, and not forever."""
     end = time.monotonic() + seconds
     while not holds():
         assert time.monotonic() < end, f"not in {seconds} s: {what}"

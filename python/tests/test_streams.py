@@ -484,10 +484,10 @@ def test_a_server_that_is_away_is_waited_for(server: Server) -> None:
     server.answer = answer
     with pytest.raises(lockstep.JobFailed):
         server.client().wait("demo", timeout=20)
-    patience = _watch.Patience(away=0.0)
-    assert patience.wait(OSError("no route"))
+    retry = _watch.Retry(away=0.0)
+    assert retry.wait(OSError("no route"))
     with pytest.raises(lockstep.Unreachable):
-        patience.wait(OSError("no route"))
+        retry.wait(OSError("no route"))
 
 
 def test_an_error_that_does_not_pass_is_raised(server: Server) -> None:

@@ -22,7 +22,7 @@ import (
 	"time"
 
 	"lockstep.dev/lockstep/test/platform"
-	"lockstep.dev/lockstep/test/trial"
+	"lockstep.dev/lockstep/test/testjob"
 )
 
 // Machines is the number of nodes of the cluster.
@@ -122,5 +122,5 @@ func write(out string, report Report, cut error) error {
 			return err
 		}
 	}
-	return trial.WriteJSON(out, result{report, cut})
+	return testjob.WriteJSON(out, result{report, cut})
 }

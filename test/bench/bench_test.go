@@ -56,7 +56,7 @@ func TestPublish(t *testing.T) {
 	}
 }
 
-// TestFinallyOutlivesTheMeasurement: after Ctrl-C there is time to remove things, but not for ever.
+// TestFinallyOutlivesTheMeasurement: after Ctrl-C there is time to remove things, but not forever.
 func TestFinallyOutlivesTheMeasurement(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -75,20 +75,20 @@ func TestFinallyOutlivesTheMeasurement(t *testing.T) {
 
 func TestTally(t *testing.T) {
 	tally := Tally{Jobs: 30, Created: 28}
-	tally.End(nil)
+	tally.RecordEnd(nil)
 	for i := range 25 {
-		tally.End(&Failure{Job: fmt.Sprintf("job-%d", i), Reason: "WorkerLost", Message: "lost"})
+		tally.RecordEnd(&Failure{Job: fmt.Sprintf("job-%d", i), Reason: "WorkerLost", Message: "lost"})
 	}
 	if got, want := tally.Progress(), "28 created, 2 running, 1 complete, 25 failed of 30 jobs"; got != want {
 		t.Errorf("Progress = %q, want %q", got, want)
 	}
-	if tally.Through() || len(tally.Failures) != 20 {
-		t.Errorf("through %t with %d failures listed, want false and 20", tally.Through(), len(tally.Failures))
+	if tally.Done() || len(tally.Failures) != 20 {
+		t.Errorf("through %t with %d failures listed, want false and 20", tally.Done(), len(tally.Failures))
 	}
 	if err := tally.Err(); err == nil || err.Error() != "25 of 30 jobs failed, the first: job-0 (WorkerLost): lost" {
 		t.Errorf("Err = %v", err)
 	}
-	if (&Tally{Jobs: 1, Complete: 1}).Err() != nil || !(&Tally{Jobs: 1, Complete: 1}).Through() {
+	if (&Tally{Jobs: 1, Complete: 1}).Err() != nil || !(&Tally{Jobs: 1, Complete: 1}).Done() {
 		t.Error("a round in which all is well is not through, or has an error")
 	}
 }

@@ -2,8 +2,8 @@ package bench
 
 import "fmt"
 
-// mostFailures are listed whole: more say no more.
-const mostFailures = 20
+// maxFailures are listed whole: more say no more.
+const maxFailures = 20
 
 // Tally is how far a number of jobs has come. They are all through when Complete and Failed are Jobs.
 type Tally struct {
@@ -24,25 +24,25 @@ type Failure struct {
 	Message string `json:"message"`
 }
 
-// End counts a job that has ended, with what was wrong with it or nil.
-func (t *Tally) End(failure *Failure) {
+// RecordEnd counts a job that has ended, with what was wrong with it or nil.
+func (t *Tally) RecordEnd(failure *Failure) {
 	if failure == nil {
 		t.Complete++
 		return
 	}
-	t.Fail(*failure)
+	t.RecordFailure(*failure)
 }
 
-// Fail counts a job that failed.
-func (t *Tally) Fail(f Failure) {
+// RecordFailure counts a job that failed.
+func (t *Tally) RecordFailure(f Failure) {
 	t.Failed++
-	if len(t.Failures) < mostFailures {
+	if len(t.Failures) < maxFailures {
 		t.Failures = append(t.Failures, f)
 	}
 }
 
-// Through says that every job has ended.
-func (t *Tally) Through() bool { return t.Complete+t.Failed == t.Jobs }
+// Done says that every job has ended.
+func (t *Tally) Done() bool { return t.Complete+t.Failed == t.Jobs }
 
 // Progress is one line; jobs that run are those that were created and have not ended.
 func (t *Tally) Progress() string {

@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"lockstep.dev/lockstep/test/platform"
-	"lockstep.dev/lockstep/test/trial"
+	"lockstep.dev/lockstep/test/testjob"
 )
 
 // tenant is the team of the catalog that runs the demo.
@@ -52,7 +52,7 @@ func demo(ctx context.Context, o options, out io.Writer) (err error) {
 	}
 	printTable(out, rows)
 	if o.json != "" {
-		if err := trial.WriteJSON(o.json, rows); err != nil {
+		if err := testjob.WriteJSON(o.json, rows); err != nil {
 			return err
 		}
 	}
@@ -77,7 +77,7 @@ func runAll(ctx context.Context, p *platform.Platform, out io.Writer) ([]row, er
 	}
 	var rows []row
 	for _, implementation := range implementations {
-		job := trial.Job{
+		job := testjob.Job{
 			Name: "hello-" + implementation.runtime, Namespace: tenant, Runtime: implementation.runtime,
 			Nodes: nodes, Slots: slots, Command: []string{"mpirun", "-n", fmt.Sprint(nodes * slots), "mpi-hello"},
 		}
@@ -92,19 +92,19 @@ func runAll(ctx context.Context, p *platform.Platform, out io.Writer) ([]row, er
 }
 
 // runOne removes what an earlier demo on the same cluster may have left.
-func runOne(ctx context.Context, editor trial.User, job trial.Job, out io.Writer) (trial.Result, error) {
-	limit := platform.Patience(jobTimeout)
+func runOne(ctx context.Context, editor testjob.User, job testjob.Job, out io.Writer) (testjob.Result, error) {
+	limit := platform.ScaleTimeout(jobTimeout)
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("no end within %s", limit))
 	defer cancel()
 	old := job.TrainJob()
 	if err := client.IgnoreNotFound(editor.Client.Delete(ctx, old)); err != nil {
-		return trial.Result{}, fmt.Errorf("delete the TrainJob of an earlier demo: %w", err)
+		return testjob.Result{}, fmt.Errorf("delete the TrainJob of an earlier demo: %w", err)
 	}
 	err := wait.PollUntilContextCancel(ctx, 50*time.Millisecond, true, func(ctx context.Context) (bool, error) {
 		return apierrors.IsNotFound(editor.Client.Get(ctx, client.ObjectKeyFromObject(old), old)), nil
 	})
 	if err != nil {
-		return trial.Result{}, fmt.Errorf("wait until the TrainJob of an earlier demo is gone: %w", err)
+		return testjob.Result{}, fmt.Errorf("wait until the TrainJob of an earlier demo is gone: %w", err)
 	}
-	return trial.Run(ctx, editor, job, out)
+	return testjob.Run(ctx, editor, job, out)
 }

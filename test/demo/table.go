@@ -7,7 +7,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"lockstep.dev/lockstep/test/trial"
+	"lockstep.dev/lockstep/test/testjob"
 )
 
 // row is one line of the table. The JSON names are a contract with whoever reads DEMO_JSON.
@@ -26,7 +26,7 @@ type row struct {
 	Error string `json:"error,omitempty"`
 }
 
-func newRow(implementation string, result trial.Result, machines int) row {
+func newRow(implementation string, result testjob.Result, machines int) row {
 	r := row{
 		Job:               result.Job.Name,
 		Implementation:    implementation,

@@ -4,7 +4,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 
-	"lockstep.dev/lockstep/test/trial"
+	"lockstep.dev/lockstep/test/testjob"
 )
 
 // mpi4pyRank is a rank in Python that says what mpi-hello says.
@@ -36,7 +36,7 @@ var _ = Describe("Frameworks as they come", func() {
 		learn.Name = "train-" + runtime
 		result := together(ctx, learn)[0]
 		Expect(result.Condition).To(Equal("Complete"), "%s\n%s", result.Message, result.log)
-		Expect(trial.CheckLearned(result.log, int(learn.Nodes), int(learn.Slots), 1e-6)).To(Succeed(), result.log)
+		Expect(testjob.CheckLearned(result.log, int(learn.Nodes), int(learn.Slots), 1e-6)).To(Succeed(), result.log)
 	},
 		Entry("on Open MPI 5", "openmpi5-cpu"), Entry("on MPICH", "mpich-cpu"), Entry("on Intel MPI", "intelmpi-cpu"),
 	)

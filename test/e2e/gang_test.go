@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/utils/ptr"
 
-	"lockstep.dev/lockstep/test/trial"
+	"lockstep.dev/lockstep/test/testjob"
 )
 
 const (
@@ -22,7 +22,7 @@ const (
 )
 
 // scheduler-plugins' own scheduler decides here. Each node of a job needs most of a machine, so that two jobs of two nodes would each get one
-// machine and wait for ever, if pods were taken one by one.
+// machine and wait forever, if pods were taken one by one.
 var _ = Describe("Under a gang scheduler, an MPI job", Ordered, longest, func() {
 	BeforeAll(func(ctx SpecContext) {
 		Expect(cluster.AddAddons(ctx, "coscheduling")).To(Succeed())
@@ -64,7 +64,7 @@ var _ = Describe("Under a gang scheduler, an MPI job", Ordered, longest, func() 
 	})
 })
 
-func gang(name string, options ...string) trial.Job {
+func gang(name string, options ...string) testjob.Job {
 	j := job(name, gangRuntime, append([]string{"mpirun", "-n", "4", "mpi-hello"}, options...)...)
 	j.Namespace, j.Resources = gangNamespace, nil
 	return j

@@ -19,23 +19,23 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi"
 	"lockstep.dev/lockstep/pkg/mpi/job/status"
 	"lockstep.dev/lockstep/test/platform"
-	"lockstep.dev/lockstep/test/trial"
+	"lockstep.dev/lockstep/test/testjob"
 )
 
 // jobTimeout is generous: a job takes seconds, a busy machine some more.
-var jobTimeout = platform.Patience(2 * time.Minute)
+var jobTimeout = platform.ScaleTimeout(2 * time.Minute)
 
 // job is a job of the tenant: two nodes with two slots each. A spec that runs beside others in another process may have the same name for it.
-func job(name, runtime string, command ...string) trial.Job {
+func job(name, runtime string, command ...string) testjob.Job {
 	if process := GinkgoParallelProcess(); process > 1 {
 		name = fmt.Sprintf("%s-%d", name, process)
 	}
-	return trial.Job{Name: name, Namespace: tenant, Runtime: runtime, Nodes: 2, Slots: 2, Command: command, Resources: little()}
+	return testjob.Job{Name: name, Namespace: tenant, Runtime: runtime, Nodes: 2, Slots: 2, Command: command, Resources: little()}
 }
 
 // ofCatalog is a job for each runtime of the catalog that runs here.
-func ofCatalog(prefix string, command ...string) []trial.Job {
-	var jobs []trial.Job
+func ofCatalog(prefix string, command ...string) []testjob.Job {
+	var jobs []testjob.Job
 	for _, runtime := range runtimes {
 		jobs = append(jobs, job(prefix+runtime, runtime, command...))
 	}
@@ -52,18 +52,18 @@ func little() *corev1.ResourceRequirements {
 }
 
 // run runs a job as the tenant's editor to its end, and removes it after the test.
-func run(ctx SpecContext, j trial.Job) trial.Result {
+func run(ctx SpecContext, j testjob.Job) testjob.Result {
 	GinkgoHelper()
 	removeAfterwards(ctx, j)
 	limited, cancel := context.WithTimeoutCause(ctx, jobTimeout, fmt.Errorf("no end within %s", jobTimeout))
 	defer cancel()
-	result, err := trial.Run(limited, editor, j, GinkgoWriter)
+	result, err := testjob.Run(limited, editor, j, GinkgoWriter)
 	Expect(err).NotTo(HaveOccurred())
 	return result
 }
 
 // start creates a job and returns when its command runs; its ranks may come a moment later, see ranks.
-func start(ctx SpecContext, user trial.User, j trial.Job) *trainer.TrainJob {
+func start(ctx SpecContext, user testjob.User, j testjob.Job) *trainer.TrainJob {
 	GinkgoHelper()
 	removeAfterwards(ctx, j)
 	object := j.TrainJob()
@@ -85,7 +85,7 @@ func ranks(ctx context.Context, object *trainer.TrainJob) func() (int, error) {
 				return 0, err
 			}
 			for line := range strings.SplitSeq(string(text), "\n") {
-				if _, ok := trial.ParseRank(line); ok {
+				if _, ok := testjob.ParseRank(line); ok {
 					count++
 				}
 			}
@@ -95,7 +95,7 @@ func ranks(ctx context.Context, object *trainer.TrainJob) func() (int, error) {
 }
 
 // condition reports whether a TrainJob has a condition that is true.
-func condition(ctx context.Context, user trial.User, object *trainer.TrainJob, name string) func() bool {
+func condition(ctx context.Context, user testjob.User, object *trainer.TrainJob, name string) func() bool {
 	return func() bool {
 		current := &trainer.TrainJob{}
 		if err := user.Client.Get(ctx, client.ObjectKeyFromObject(object), current); err != nil {
@@ -120,11 +120,11 @@ func said(ctx context.Context, object *trainer.TrainJob, name string) func() str
 }
 
 // removed are jobs of this process that were deleted after a test, and of which something may still be there.
-var removed = map[client.ObjectKey]trial.Job{}
+var removed = map[client.ObjectKey]testjob.Job{}
 
 // removeAfterwards deletes a job after the test. That nothing is left of it is looked at when a job of its name comes again, or else when
 // the suite ends: no spec waits for that.
-func removeAfterwards(ctx context.Context, j trial.Job) {
+func removeAfterwards(ctx context.Context, j testjob.Job) {
 	GinkgoHelper()
 	name := keyOf(j.TrainJob())
 	if earlier, is := removed[name]; is {
@@ -137,9 +137,9 @@ func removeAfterwards(ctx context.Context, j trial.Job) {
 	})
 }
 
-func expectNothingLeft(ctx context.Context, j trial.Job) {
+func expectNothingLeft(ctx context.Context, j testjob.Job) {
 	GinkgoHelper()
-	Eventually(leftovers(ctx, j)).WithPolling(platform.Patience(250*time.Millisecond)).Should(BeEmpty(), "of %s in %s", j.Name, j.Namespace)
+	Eventually(leftovers(ctx, j)).WithPolling(platform.ScaleTimeout(250*time.Millisecond)).Should(BeEmpty(), "of %s in %s", j.Name, j.Namespace)
 }
 
 // expectNoneLeft looks at all jobs of this process.
@@ -150,8 +150,8 @@ func expectNoneLeft(ctx SpecContext) {
 }
 
 // leftovers names every object in the job's namespace that belongs to the job.
-func leftovers(ctx context.Context, j trial.Job) func() ([]string, error) {
-	return func() ([]string, error) { return trial.Leftovers(ctx, admin.Client, j.Namespace, j.Name) }
+func leftovers(ctx context.Context, j testjob.Job) func() ([]string, error) {
+	return func() ([]string, error) { return testjob.Leftovers(ctx, admin.Client, j.Namespace, j.Name) }
 }
 
 func exists(ctx context.Context, object client.Object, namespace, name string) func() (bool, error) {

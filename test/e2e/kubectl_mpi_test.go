@@ -24,7 +24,7 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi/diagnose"
 	"lockstep.dev/lockstep/pkg/mpi/job/status"
 	"lockstep.dev/lockstep/test/guide"
-	"lockstep.dev/lockstep/test/trial"
+	"lockstep.dev/lockstep/test/testjob"
 )
 
 // mpiCommand runs `kubectl mpi` by the real kubectl, as the editor of the tenant with nothing but the rights of that role.
@@ -71,7 +71,7 @@ var _ = Describe("An editor of a tenant with kubectl mpi", func() {
 		kubectl := newMPICommand(ctx)
 		long, train, larger := job("journey", "", "").Name, job("journey-oom", "", "").Name, job("journey-oom", "", "").Name+"-2"
 		for _, name := range []string{long, train, larger} {
-			removeAfterwards(ctx, trial.Job{Name: name, Namespace: tenant})
+			removeAfterwards(ctx, testjob.Job{Name: name, Namespace: tenant})
 		}
 		submit := func(name, memory string, rest ...string) []string {
 			return slices.Concat([]string{"submit", name, "--runtime", "openmpi5-cpu", "--nodes", "2", "--slots", "2", "--resources", "cpu=100m,memory=" + memory}, rest)
@@ -124,7 +124,7 @@ var _ = Describe("An editor of a tenant with kubectl mpi", func() {
 	It("follows the guide to a first job, and sees what it shows", func(ctx SpecContext) {
 		kubectl := newMPICommand(ctx)
 		for _, name := range []string{"first", "script", "large", "large-2"} {
-			removeAfterwards(ctx, trial.Job{Name: name, Namespace: tenant})
+			removeAfterwards(ctx, testjob.Job{Name: name, Namespace: tenant})
 		}
 		path, err := filepath.Abs("../../docs/guide/run-a-job.md")
 		Expect(err).NotTo(HaveOccurred())
@@ -142,7 +142,7 @@ var _ = Describe("An editor of a tenant with kubectl mpi", func() {
 		kubectl := newMPICommand(ctx)
 		first, second, fails := job("of-a-folder", "", "").Name, job("of-a-folder", "", "").Name+"-again", job("fails", "", "").Name
 		for _, name := range []string{first, second, fails} {
-			removeAfterwards(ctx, trial.Job{Name: name, Namespace: tenant})
+			removeAfterwards(ctx, testjob.Job{Name: name, Namespace: tenant})
 		}
 		folder := GinkgoT().TempDir()
 		Expect(os.WriteFile(filepath.Join(folder, "run.sh"), []byte("mpirun --output tag -n 4 mpi-hello && cat data/input.txt && echo LR=$LR\n"), 0o600)).To(Succeed())

@@ -15,7 +15,7 @@ import (
 
 	"lockstep.dev/lockstep/pkg/mpi"
 	"lockstep.dev/lockstep/pkg/mpi/job/status"
-	"lockstep.dev/lockstep/test/trial"
+	"lockstep.dev/lockstep/test/testjob"
 )
 
 // oneJob is the CPU of one job of two nodes and its launcher, with a little to spare, but not for two.
@@ -154,20 +154,20 @@ func clusterQueue(name string) *unstructured.Unstructured {
 }
 
 // queued puts a job into its tenant's queue.
-func queued(j trial.Job) *trainer.TrainJob {
+func queued(j testjob.Job) *trainer.TrainJob {
 	j.Resources = nil // of which Kueue knows nothing
 	return j.Queued("jobs")
 }
 
-func inOther(j trial.Job) trial.Job {
+func inOther(j testjob.Job) testjob.Job {
 	j.Namespace = otherTenant
 	return j
 }
 
 // submit creates a job and removes it after the test.
-func submit(ctx SpecContext, user trial.User, object *trainer.TrainJob) *trainer.TrainJob {
+func submit(ctx SpecContext, user testjob.User, object *trainer.TrainJob) *trainer.TrainJob {
 	GinkgoHelper()
-	removeAfterwards(ctx, trial.Job{Name: object.Name, Namespace: object.Namespace})
+	removeAfterwards(ctx, testjob.Job{Name: object.Name, Namespace: object.Namespace})
 	Expect(user.Client.Create(ctx, object)).To(Succeed())
 	DeferCleanup(func(ctx SpecContext) {
 		if CurrentSpecReport().Failed() {

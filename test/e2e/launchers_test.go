@@ -11,7 +11,7 @@ import (
 
 	"lockstep.dev/lockstep/pkg/mpi"
 	"lockstep.dev/lockstep/test/platform"
-	"lockstep.dev/lockstep/test/trial"
+	"lockstep.dev/lockstep/test/testjob"
 )
 
 // Horovod and DeepSpeed are replaced by stand-ins, which do to ssh, hostfile and environment what they do (test/images/launchers/README.md): the real
@@ -43,9 +43,9 @@ var _ = Describe("Launchers of other kinds", Ordered, func() {
 })
 
 // otherLaunchers are a job for each of them.
-func otherLaunchers(arguments ...string) []trial.Job {
+func otherLaunchers(arguments ...string) []testjob.Job {
 	train := append([]string{"train"}, arguments...)
-	return []trial.Job{
+	return []testjob.Job{
 		own("horovod", append([]string{"horovodrun", "-np", "4", "--hostfile", mpi.HostfilePath}, train...)...),
 		own("deepspeed", append([]string{"deepspeed", "--hostfile", mpi.HostfilePath}, train...)...),
 	}
@@ -80,7 +80,7 @@ var _ = Describe("Upstream's runtime of OpenSSH, unchanged, under our controller
 		results := together(ctx, good, bad)
 		Expect(results[0].Check(len(results[0].Machines))).To(Succeed(), results[0].log)
 		Expect(results[0].Hosts()).To(Equal([]string{"openssh-launcher-0-0", "openssh-node-0-0"}))
-		Expect(results[0].Phases.Count).To(Equal(2), "the launcher is a node")
+		Expect(results[0].Timings.Count).To(Equal(2), "the launcher is a node")
 		// No more than that: what the agent would say is not there (docs/limits.md).
 		Expect(results[1].Reason).To(Equal("LauncherFailed"))
 		Expect(results[1].Message).To(ContainSubstring("exited with code 3"))
@@ -112,7 +112,7 @@ var _ = Describe("What a TrainJob says of its trainer", func() {
 })
 
 // own is a job of a runtime of ours alone.
-func own(runtime string, command ...string) trial.Job {
+func own(runtime string, command ...string) testjob.Job {
 	j := job("own-"+runtime, runtime, command...)
 	j.Namespace = ownNamespace
 	j.Env = []corev1.EnvVar{{Name: "EPOCHS", Value: "3"}}

@@ -22,7 +22,7 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi/diagnose"
 	mpijob "lockstep.dev/lockstep/pkg/mpi/job"
 	"lockstep.dev/lockstep/test/platform"
-	"lockstep.dev/lockstep/test/trial"
+	"lockstep.dev/lockstep/test/testjob"
 )
 
 var _ = Describe("The user of a job", func() {
@@ -63,7 +63,7 @@ var _ = Describe("The user of a job", func() {
 		Eventually(log).Should(ofEach("saved"))
 		asked := time.Now()
 		Eventually(func() []string { return namesOf(podsOf(ctx, object)) }).Should(BeEmpty())
-		Expect(time.Since(asked)).To(BeNumerically("<", platform.Patience(15*time.Second)), "nobody waits for the rest of the grace")
+		Expect(time.Since(asked)).To(BeNumerically("<", platform.ScaleTimeout(15*time.Second)), "nobody waits for the rest of the grace")
 	}, catalog)
 
 	DescribeTable("deletes it, and nothing is left, when", func(ctx SpecContext, reached func(context.Context, *trainer.TrainJob) bool) {
@@ -166,13 +166,13 @@ var _ = Describe("While etcd does not answer for 10 seconds", Serial, func() {
 })
 
 // inLife is a job of the sandbox.
-func inLife(name, runtime string) trial.Job {
+func inLife(name, runtime string) testjob.Job {
 	j := job(name, runtime, "mpirun", "-n", "4", "mpi-hello")
 	j.Namespace = lifeNamespace
 	return j
 }
 
-func led(name, seconds string) trial.Job {
+func led(name, seconds string) testjob.Job {
 	return job("led-"+name, "openmpi4-cpu", "mpirun", "-n", "4", "mpi-hello", "--sleep", seconds)
 }
 

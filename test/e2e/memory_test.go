@@ -8,7 +8,7 @@ import (
 
 	"lockstep.dev/lockstep/pkg/mpi"
 	"lockstep.dev/lockstep/pkg/mpi/diagnose"
-	"lockstep.dev/lockstep/test/trial"
+	"lockstep.dev/lockstep/test/testjob"
 )
 
 // ofTheMachine is the label of specs that may end differently on another kernel, or with control groups of another version. A guest
@@ -16,7 +16,7 @@ import (
 var ofTheMachine = Label("machine")
 
 // limited is a job of which each node has 256 MiB.
-func limited(name, runtime string, command ...string) trial.Job {
+func limited(name, runtime string, command ...string) testjob.Job {
 	j := job(name, runtime, command...)
 	memory := corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("256Mi")}
 	j.Resources = &corev1.ResourceRequirements{Requests: memory, Limits: memory}

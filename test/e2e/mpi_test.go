@@ -9,7 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"lockstep.dev/lockstep/pkg/mpi"
-	"lockstep.dev/lockstep/test/trial"
+	"lockstep.dev/lockstep/test/testjob"
 )
 
 // runtimes are those of the catalog that run here; catalog has them as entries of a table.
@@ -63,7 +63,7 @@ var _ = Describe("An MPI job", func() {
 
 	It("completes with a word about a launch that failed and that the command passed over", func(ctx SpecContext) {
 		launch := "mpirun -n 4 mpi-hello --exit-rank 2 --exit-code 3"
-		jobs := []trial.Job{
+		jobs := []testjob.Job{
 			job("passed-pipe", "openmpi4-cpu", "bash", "-c", launch+" | cat"),
 			job("passed-wait", "openmpi5-cpu", "bash", "-c", launch+" & wait"),
 			job("passed-or", "mpich-cpu", "bash", "-c", launch+" || true"),

@@ -16,7 +16,7 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi"
 	"lockstep.dev/lockstep/pkg/mpi/diagnose"
 	"lockstep.dev/lockstep/test/platform"
-	"lockstep.dev/lockstep/test/trial"
+	"lockstep.dev/lockstep/test/testjob"
 )
 
 var _ = Describe("Whoever operates the platform", func() {
@@ -81,7 +81,7 @@ func told(ctx context.Context, name string) func() ([]string, error) {
 }
 
 // toldOf are those that a user may read of any job.
-func toldOf(ctx context.Context, user trial.User, object *trainer.TrainJob) func() ([]string, error) {
+func toldOf(ctx context.Context, user testjob.User, object *trainer.TrainJob) func() ([]string, error) {
 	return func() ([]string, error) {
 		return eventsOf(ctx, user, object, func(e eventsv1.Event) string { return e.Reason })
 	}
@@ -94,7 +94,7 @@ func notes(ctx context.Context, name string) func() ([]string, error) {
 	}
 }
 
-func eventsOf(ctx context.Context, user trial.User, object *trainer.TrainJob, part func(eventsv1.Event) string) ([]string, error) {
+func eventsOf(ctx context.Context, user testjob.User, object *trainer.TrainJob, part func(eventsv1.Event) string) ([]string, error) {
 	current := &trainer.TrainJob{}
 	if err := user.Client.Get(ctx, keyOf(object), current); err != nil {
 		return nil, err

@@ -13,7 +13,7 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi"
 	"lockstep.dev/lockstep/pkg/mpi/diagnose"
 	mpijob "lockstep.dev/lockstep/pkg/mpi/job"
-	"lockstep.dev/lockstep/test/trial"
+	"lockstep.dev/lockstep/test/testjob"
 )
 
 // What to do depends on who did it.
@@ -71,7 +71,7 @@ var _ = Describe("Whoever reads why a job failed", func() {
 })
 
 // patched is a job whose pods of a role are changed by runtimePatches.
-func patched(j trial.Job, role, pod string) *trainer.TrainJob {
+func patched(j testjob.Job, role, pod string) *trainer.TrainJob {
 	GinkgoHelper()
 	object := j.TrainJob()
 	patches := fmt.Sprintf(`[{"manager": "e2e.test/patch", "trainingRuntimeSpec": {"template": {"spec": {"replicatedJobs": [{"name": %q, "template": {"spec": {"template": {"spec": %s}}}}]}}}}]`, role, pod)

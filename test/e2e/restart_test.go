@@ -19,7 +19,7 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi/diagnose"
 	mpijob "lockstep.dev/lockstep/pkg/mpi/job"
 	"lockstep.dev/lockstep/test/platform"
-	"lockstep.dev/lockstep/test/trial"
+	"lockstep.dev/lockstep/test/testjob"
 )
 
 const (
@@ -107,7 +107,7 @@ func podOf(r *trainer.TrainingRuntimeSpec, role string) *corev1.PodSpec {
 	return &jobs[i].Template.Spec.Template.Spec
 }
 
-func restartable(command ...string) trial.Job {
+func restartable(command ...string) testjob.Job {
 	j := job("unlucky", again, command...)
 	j.Namespace, j.Resources = lifeNamespace, nil
 	return j
@@ -175,7 +175,7 @@ func makePod(ctx SpecContext, pod *corev1.Pod) {
 }
 
 // jobSetOf returns the JobSet of a job, an empty one where there is none.
-func jobSetOf(ctx context.Context, j trial.Job) *jobset.JobSet {
+func jobSetOf(ctx context.Context, j testjob.Job) *jobset.JobSet {
 	js := &jobset.JobSet{}
 	_ = admin.Client.Get(ctx, keyOf(j.TrainJob()), js)
 	return js
@@ -183,7 +183,7 @@ func jobSetOf(ctx context.Context, j trial.Job) *jobset.JobSet {
 
 // turns are the events of a job that tell where it took a turn: that its command runs, that it is over, and others; what is told
 // twice in a row counts once.
-func turns(ctx context.Context, user trial.User, object *trainer.TrainJob, others ...string) func() ([]string, error) {
+func turns(ctx context.Context, user testjob.User, object *trainer.TrainJob, others ...string) func() ([]string, error) {
 	return func() ([]string, error) {
 		all, err := toldOf(ctx, user, object)()
 		return slices.Compact(slices.DeleteFunc(all, func(reason string) bool {
@@ -192,6 +192,6 @@ func turns(ctx context.Context, user trial.User, object *trainer.TrainJob, other
 	}
 }
 
-func conditionNow(ctx context.Context, j trial.Job, name string) func() *metav1.Condition {
+func conditionNow(ctx context.Context, j testjob.Job, name string) func() *metav1.Condition {
 	return func() *metav1.Condition { return conditionOf(ctx, j, name) }
 }

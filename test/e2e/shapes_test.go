@@ -6,7 +6,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 
-	"lockstep.dev/lockstep/test/trial"
+	"lockstep.dev/lockstep/test/testjob"
 )
 
 // Two jobs per runtime, so that every pair of runtime, number of nodes and place of the launcher is run once.
@@ -26,7 +26,7 @@ var _ = Describe("A world", Ordered, func() {
 			nodes := int(result.Job.Nodes)
 			Expect(result.Check(min(nodes, machines))).To(Succeed())
 			Expect(result.Hosts()).To(HaveLen(nodes))
-			Expect(result.Phases.Count).To(Equal(nodes+1-i), "pods of %s: there is a launcher apart, or there is none", result.Job.Name)
+			Expect(result.Timings.Count).To(Equal(nodes+1-i), "pods of %s: there is a launcher apart, or there is none", result.Job.Name)
 		}
 	},
 		Entry("Open MPI 4: one node and a launcher, three with the launcher", "openmpi4-cpu", int32(1), int32(3)),
@@ -35,13 +35,13 @@ var _ = Describe("A world", Ordered, func() {
 	)
 })
 
-func shape(runtime string, nodes int32) trial.Job {
+func shape(runtime string, nodes int32) testjob.Job {
 	j := job("shape-"+runtime, runtime, "mpirun", "mpi-hello")
 	j.Nodes = nodes
 	return j
 }
 
-// launcherApart is the spec of a runtime of the catalog, with another name and a launcher that is no node.
+// launcherApart is the spec of a runtime of the catalog, with another name and a launcher that is not a node.
 func launcherApart(runtime, name string) string {
 	GinkgoHelper()
 	spec := strings.Replace(source("catalog/runtimes/"+runtime+".yaml"), "name: "+runtime, "name: "+name, 1)

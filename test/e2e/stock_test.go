@@ -23,7 +23,7 @@ import (
 	mpijob "lockstep.dev/lockstep/pkg/mpi/job"
 	"lockstep.dev/lockstep/pkg/mpi/job/status"
 	"lockstep.dev/lockstep/test/platform"
-	"lockstep.dev/lockstep/test/trial"
+	"lockstep.dev/lockstep/test/testjob"
 )
 
 // Kubeflow Trainer's own manager runs the jobs, and the bundle is compiled for it. A command of the user's own replaces the one
@@ -163,7 +163,7 @@ var _ = Describe("Under stock Kubeflow Trainer, a compiled runtime", Ordered, Co
 		})
 
 		It("keeps an executor from the jobs that Trainer runs", func(ctx SpecContext) {
-			// With the roles of the one the other may ask for what it has no right to: that is no part of its stretch.
+			// With the roles of the one the other may ask for what it has no right to: that is not a part of its stretch.
 			asCompanion.cut(ctx)
 			undo, err := cluster.ApplyExecutor(ctx)
 			DeferCleanup(func(ctx SpecContext) {
@@ -208,7 +208,7 @@ var _ = Describe("Under stock Kubeflow Trainer, a compiled runtime", Ordered, Co
 const stockNamespace = "lockstep-stock"
 
 // runUnderStock runs jobs at the same time, and finds all ranks on all machines.
-func runUnderStock(ctx SpecContext, jobs ...trial.Job) {
+func runUnderStock(ctx SpecContext, jobs ...testjob.Job) {
 	GinkgoHelper()
 	for _, result := range together(ctx, jobs...) {
 		Expect(result.Check(machines)).To(Succeed(), "%s: log of the launcher:\n%s", result.Job.Name, result.log)
@@ -244,7 +244,7 @@ func hardened(spec *trainer.TrainingRuntimeSpec) {
 	}
 }
 
-func submitBeside(ctx SpecContext, j trial.Job) {
+func submitBeside(ctx SpecContext, j testjob.Job) {
 	GinkgoHelper()
 	removeAfterwards(ctx, j)
 	Expect(editor.Client.Create(ctx, j.TrainJob())).To(Succeed())
@@ -252,7 +252,7 @@ func submitBeside(ctx SpecContext, j trial.Job) {
 
 // expectGuarded expects of a job that has ended that it had a network policy of its own and has given its key back, and that what Trainer made
 // of it is as Trainer made it.
-func expectGuarded(ctx SpecContext, j trial.Job) {
+func expectGuarded(ctx SpecContext, j testjob.Job) {
 	GinkgoHelper()
 	Eventually(exists(ctx, &corev1.Secret{}, tenant, mpi.SSHAuthSecretName(j.Name))).Should(BeFalse())
 	policies := &networkingv1.NetworkPolicyList{}
@@ -265,7 +265,7 @@ func expectGuarded(ctx SpecContext, j trial.Job) {
 }
 
 // failBeside runs a job that fails, and finds the cause beside the words of Trainer, which stay.
-func failBeside(ctx SpecContext, j trial.Job, reason mpi.Reason, says ...string) {
+func failBeside(ctx SpecContext, j testjob.Job, reason mpi.Reason, says ...string) {
 	GinkgoHelper()
 	result := run(ctx, j)
 	Expect(result.Condition).To(Equal(trainer.TrainJobFailed))
@@ -273,7 +273,7 @@ func failBeside(ctx SpecContext, j trial.Job, reason mpi.Reason, says ...string)
 	Eventually(conditionNamed(ctx, j, trainer.TrainJobFailed)).Should(HaveField("Message", result.Message))
 }
 
-func diagnosed(ctx SpecContext, j trial.Job, reason mpi.Reason, says ...string) {
+func diagnosed(ctx SpecContext, j testjob.Job, reason mpi.Reason, says ...string) {
 	GinkgoHelper()
 	Eventually(conditionNamed(ctx, j, mpijob.Diagnosed)).Should(because(reason, says...))
 }
@@ -287,7 +287,7 @@ func because(reason mpi.Reason, says ...string) OmegaMatcher {
 	return And(matchers...)
 }
 
-func conditionNamed(ctx context.Context, j trial.Job, name string) func() *metav1.Condition {
+func conditionNamed(ctx context.Context, j testjob.Job, name string) func() *metav1.Condition {
 	return func() *metav1.Condition { return conditionOf(ctx, j, name) }
 }
 
@@ -307,7 +307,7 @@ func refusedController(ctx context.Context) (pod corev1.Pod, note string, err er
 }
 
 // conditionOf returns a condition of a TrainJob, or nil.
-func conditionOf(ctx context.Context, j trial.Job, name string) *metav1.Condition {
+func conditionOf(ctx context.Context, j testjob.Job, name string) *metav1.Condition {
 	current := &trainer.TrainJob{}
 	if err := admin.Client.Get(ctx, keyOf(j.TrainJob()), current); err != nil {
 		return nil

@@ -19,7 +19,7 @@ import (
 
 	"lockstep.dev/lockstep/test/clients"
 	"lockstep.dev/lockstep/test/platform"
-	"lockstep.dev/lockstep/test/trial"
+	"lockstep.dev/lockstep/test/testjob"
 )
 
 const (
@@ -40,7 +40,7 @@ type suite struct {
 var (
 	cluster *platform.Platform
 	// editor and otherEditor may create TrainJobs, each in the namespace of their own tenant; admin may do everything.
-	editor, otherEditor, admin trial.User
+	editor, otherEditor, admin testjob.User
 )
 
 func TestE2E(t *testing.T) {
@@ -48,8 +48,8 @@ func TestE2E(t *testing.T) {
 		t.Skip("SKIPPED: this needs a real cluster: run `make test-e2e`")
 	}
 	RegisterFailHandler(Fail)
-	SetDefaultEventuallyTimeout(platform.Patience(90 * time.Second))
-	SetDefaultEventuallyPollingInterval(platform.Patience(150 * time.Millisecond))
+	SetDefaultEventuallyTimeout(platform.ScaleTimeout(90 * time.Second))
+	SetDefaultEventuallyPollingInterval(platform.ScaleTimeout(150 * time.Millisecond))
 	RunSpecs(t, "e2e")
 }
 
@@ -102,4 +102,4 @@ var _ = SynchronizedBeforeSuite(func(ctx SpecContext) []byte {
 	Expect(err).NotTo(HaveOccurred())
 	admin, err = cluster.Admin()
 	Expect(err).NotTo(HaveOccurred())
-}, NodeTimeout(platform.Patience(40*time.Minute)))
+}, NodeTimeout(platform.ScaleTimeout(40*time.Minute)))

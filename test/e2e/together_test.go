@@ -12,12 +12,12 @@ import (
 	. "github.com/onsi/gomega"
 	"golang.org/x/sync/errgroup"
 
-	"lockstep.dev/lockstep/test/trial"
+	"lockstep.dev/lockstep/test/testjob"
 )
 
 // ended is a job that has ended, with the log of its launcher.
 type ended struct {
-	trial.Result
+	testjob.Result
 	log string
 }
 
@@ -44,7 +44,7 @@ func atOnce() int {
 
 // together runs jobs side by side, each as who may run it, to their ends, and removes them after the test. The results are
 // in the order of the jobs.
-func together(ctx SpecContext, jobs ...trial.Job) []ended {
+func together(ctx SpecContext, jobs ...testjob.Job) []ended {
 	GinkgoHelper()
 	results := make([]ended, len(jobs))
 	var group errgroup.Group
@@ -55,7 +55,7 @@ func together(ctx SpecContext, jobs ...trial.Job) []ended {
 			limited, cancel := context.WithTimeoutCause(ctx, jobTimeout, fmt.Errorf("no end within %s", jobTimeout))
 			defer cancel()
 			var log bytes.Buffer
-			results[i].Result, err = trial.Run(limited, owner(j), j, io.MultiWriter(&log, GinkgoWriter))
+			results[i].Result, err = testjob.Run(limited, owner(j), j, io.MultiWriter(&log, GinkgoWriter))
 			results[i].log = log.String()
 			return err
 		})
@@ -65,7 +65,7 @@ func together(ctx SpecContext, jobs ...trial.Job) []ended {
 }
 
 // owner is who creates a job: an editor in a tenant's namespace, the admin elsewhere.
-func owner(j trial.Job) trial.User {
+func owner(j testjob.Job) testjob.User {
 	switch j.Namespace {
 	case tenant:
 		return editor

@@ -13,12 +13,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"lockstep.dev/lockstep/pkg/mpi"
-	"lockstep.dev/lockstep/test/trial"
+	"lockstep.dev/lockstep/test/testjob"
 )
 
 // attempt is one run of a fault.
 type attempt struct {
-	*lab
+	*cluster
 	fault Fault
 	job   *trainer.TrainJob
 	log   *launcherLog
@@ -33,8 +33,8 @@ const nodes, slots = 2, 2
 const settling = 20 * time.Second
 
 // try makes one run.
-func (l *lab) try(ctx context.Context, f Fault, run int) (row Row, err error) {
-	t := &attempt{lab: l, fault: f, job: shaped(f, run)}
+func (c *cluster) try(ctx context.Context, f Fault, run int) (row Row, err error) {
+	t := &attempt{cluster: c, fault: f, job: shaped(f, run)}
 	if f.Hits != nil {
 		t.target = f.Hits(t.job.Name)
 	}
@@ -46,9 +46,9 @@ func (l *lab) try(ctx context.Context, f Fault, run int) (row Row, err error) {
 	if err := undo.do(ctx, t, f.Before); err != nil {
 		return row, fmt.Errorf("prepare: %w", err)
 	}
-	creator := l.editor
+	creator := c.editor
 	if t.job.Namespace != tenant {
-		creator = l.admin
+		creator = c.admin
 	}
 	at := time.Now()
 	if err := creator.Client.Create(ctx, t.job); err != nil {
@@ -78,11 +78,11 @@ func (l *lab) try(ctx context.Context, f Fault, run int) (row Row, err error) {
 	}
 	row.Left = append(row.Left, t.survivors(ctx)...)
 	row.Leftovers = len(row.Left)
-	return row, l.healthy(ctx)
+	return row, c.healthy(ctx)
 }
 
 func shaped(f Fault, run int) *trainer.TrainJob {
-	job := trial.Job{
+	job := testjob.Job{
 		Name: jobName(f, run), Namespace: tenant, Runtime: f.mpi().runtime, Nodes: nodes, Slots: slots,
 		Command: []string{"mpirun", "-n", "4", "mpi-hello", "--sleep", "120"},
 	}.TrainJob()
@@ -176,7 +176,7 @@ func (t *attempt) survivors(ctx context.Context) []string {
 	var left []string
 	_ = until(ctx, 45*time.Second, "", func(ctx context.Context) (bool, error) {
 		var err error
-		left, err = trial.Leftovers(ctx, t.admin.Client, t.job.Namespace, t.job.Name)
+		left, err = testjob.Leftovers(ctx, t.admin.Client, t.job.Namespace, t.job.Name)
 		return len(left) == 0, err
 	})
 	return left

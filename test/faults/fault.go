@@ -55,7 +55,7 @@ type Row struct {
 	// before the limit, else empty.
 	Reason string `json:"reason"`
 	// Right says that the reason was a right one, that the message named whom it hit, and that the job ended, or did not, as
-	// the catalogue says, then for a right reason and naming whom it hit too.
+	// the catalog says, then for a right reason and naming whom it hit too.
 	Right bool `json:"right"`
 	// Seconds from the fault to the condition.
 	Seconds float64 `json:"seconds"`

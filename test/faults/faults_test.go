@@ -12,9 +12,9 @@ import (
 )
 
 // The table promises that every fault can be told apart and that its names fit Kubernetes.
-func TestCatalogue(t *testing.T) {
+func TestCatalog(t *testing.T) {
 	names := map[string]string{}
-	all := catalogue()
+	all := catalog()
 	if len(all) < 70 {
 		t.Errorf("%d faults, at least 70 are promised", len(all))
 	}
@@ -46,7 +46,7 @@ func TestWantedReasonsAreDocumented(t *testing.T) {
 	for _, entry := range diagnose.ReasonDocs() {
 		documented[entry.Reason] = true
 	}
-	for _, f := range catalogue() {
+	for _, f := range catalog() {
 		for _, reason := range f.Want {
 			if !documented[reason] {
 				t.Errorf("%s wants %s, which package diagnose does not document", f.Name, reason)

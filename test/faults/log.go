@@ -10,13 +10,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"lockstep.dev/lockstep/pkg/mpi"
-	"lockstep.dev/lockstep/test/trial"
+	"lockstep.dev/lockstep/test/testjob"
 )
 
 // launcherLog is what the launcher has printed so far. A line that begins with `fault` marks the moment of a fault that
 // the command makes itself.
 type launcherLog struct {
-	user  trial.User
+	user  testjob.User
 	job   *trainer.TrainJob
 	lines []string
 }
@@ -60,6 +60,6 @@ func (l *launcherLog) lastMark() time.Time {
 }
 
 func isMark(text string) bool {
-	_, rank := trial.ParseRank(text)
+	_, rank := testjob.ParseRank(text)
 	return rank || strings.HasPrefix(text, "fault")
 }

@@ -194,9 +194,9 @@ func fillMachines(ctx context.Context, t *attempt) (func(context.Context) error,
 }
 
 // freeCPU is what no pod on the machine requests, in thousandths of a core.
-func (l *lab) freeCPU(ctx context.Context, node corev1.Node) (int64, error) {
+func (c *cluster) freeCPU(ctx context.Context, node corev1.Node) (int64, error) {
 	pods := &corev1.PodList{}
-	if err := l.admin.Client.List(ctx, pods, client.MatchingFields{"spec.nodeName": node.Name}); err != nil {
+	if err := c.admin.Client.List(ctx, pods, client.MatchingFields{"spec.nodeName": node.Name}); err != nil {
 		return 0, err
 	}
 	free := node.Status.Allocatable.Cpu().MilliValue()
@@ -229,13 +229,13 @@ func idlePod(name, machine string, milliCPU int64) *corev1.Pod {
 }
 
 // forget deletes an object and returns when it is gone.
-func (l *lab) forget(object client.Object) func(context.Context) error {
+func (c *cluster) forget(object client.Object) func(context.Context) error {
 	return func(ctx context.Context) error {
-		if err := client.IgnoreNotFound(l.admin.Client.Delete(ctx, object)); err != nil {
+		if err := client.IgnoreNotFound(c.admin.Client.Delete(ctx, object)); err != nil {
 			return err
 		}
 		return until(ctx, settling, object.GetName()+" does not go", func(ctx context.Context) (bool, error) {
-			err := l.admin.Client.Get(ctx, client.ObjectKeyFromObject(object), object)
+			err := c.admin.Client.Get(ctx, client.ObjectKeyFromObject(object), object)
 			return apierrors.IsNotFound(err), client.IgnoreNotFound(err)
 		})
 	}

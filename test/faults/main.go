@@ -13,7 +13,7 @@ import (
 	"syscall"
 
 	"lockstep.dev/lockstep/test/platform"
-	"lockstep.dev/lockstep/test/trial"
+	"lockstep.dev/lockstep/test/testjob"
 )
 
 func main() {
@@ -32,7 +32,7 @@ func run() error {
 	list := flag.Bool("list", false, "list the faults")
 	flag.Parse()
 	if *list {
-		for _, f := range catalogue() {
+		for _, f := range catalog() {
 			fmt.Printf("%-32s  %s\n", f.Name, f.How)
 		}
 		return nil
@@ -50,7 +50,7 @@ func run() error {
 }
 
 func choose(names string) ([]Fault, error) {
-	all := catalogue()
+	all := catalog()
 	if names == "" {
 		return all, nil
 	}
@@ -95,7 +95,7 @@ func inject(ctx context.Context, faults []Fault, runs int, out string) (err erro
 				continue
 			}
 			// Each row is kept at once: a run of all faults takes long.
-			if err := trial.WriteJSON(out, rows); err != nil {
+			if err := testjob.WriteJSON(out, rows); err != nil {
 				return err
 			}
 		}

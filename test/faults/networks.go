@@ -95,9 +95,9 @@ func (t *attempt) launcherRuns(ctx context.Context, since time.Duration) error {
 // podNetwork holds the addresses of all pods of the local cluster.
 const podNetwork = "10.244.0.0/16"
 
-func (l *lab) controllerAddress(ctx context.Context) (string, error) {
+func (c *cluster) controllerAddress(ctx context.Context) (string, error) {
 	pods := &corev1.PodList{}
-	err := l.admin.Client.List(ctx, pods, client.InNamespace(platform.Namespace), client.MatchingLabels{mpi.ControllerLabel: mpi.ControllerName})
+	err := c.admin.Client.List(ctx, pods, client.InNamespace(platform.Namespace), client.MatchingLabels{mpi.ControllerLabel: mpi.ControllerName})
 	// One that is being replaced may still be there.
 	pods.Items = slices.DeleteFunc(pods.Items, func(p corev1.Pod) bool { return p.DeletionTimestamp != nil })
 	if err == nil && len(pods.Items) != 1 {

@@ -89,7 +89,7 @@ func sendSignal(pod corev1.Pod, number unix.Signal, which func(process) bool) er
 	return nil
 }
 
-// signal sends a signal to a process of a pod. One that has ended is no error.
+// signal sends a signal to a process of a pod. One that has ended is not an error.
 func (p process) signal(pod corev1.Pod, number unix.Signal) error {
 	if err := unix.Kill(p.pid, number); err != nil && !errors.Is(err, unix.ESRCH) {
 		return fmt.Errorf("signal process %s of pod %s: %w", p.name, pod.Name, err)
@@ -104,8 +104,8 @@ func named(name string) func(process) bool {
 }
 
 // onMachines runs a command in the network namespace of each of the cluster's machines.
-func (l *lab) onMachines(ctx context.Context, command ...string) error {
-	machines, err := l.LocalMachines(ctx)
+func (c *cluster) onMachines(ctx context.Context, command ...string) error {
+	machines, err := c.LocalMachines(ctx)
 	if err != nil {
 		return err
 	}

@@ -12,7 +12,7 @@ import (
 
 	"lockstep.dev/lockstep/pkg/mpi"
 	"lockstep.dev/lockstep/test/frameworks/results"
-	"lockstep.dev/lockstep/test/trial"
+	"lockstep.dev/lockstep/test/testjob"
 )
 
 const (
@@ -48,7 +48,7 @@ type way struct {
 	framework, launcher, mpi, runtime string
 	// command is for bash, and of a training that can fail, %s is the program with its arguments.
 	command, program string
-	// witness is a line of the log of a suite that is no training.
+	// witness is a line of the log of a suite that is not a training.
 	witness string
 	// exit, killed and memory are what is known to be told instead of the rank (docs/limits.md).
 	exit, killed, memory string
@@ -116,7 +116,7 @@ func (w way) try(ctx SpecContext, name string) results.Row {
 	if w.program != "" {
 		tolerance = 0.01 // 32-bit floats
 	}
-	if err := trial.CheckLearned(log, nodes, slots, tolerance); err != nil {
+	if err := testjob.CheckLearned(log, nodes, slots, tolerance); err != nil {
 		row.Learns = err.Error()
 	}
 	if w.program != "" {

@@ -19,7 +19,7 @@ import (
 
 	"lockstep.dev/lockstep/pkg/mpi"
 	"lockstep.dev/lockstep/pkg/mpi/job/status"
-	"lockstep.dev/lockstep/test/trial"
+	"lockstep.dev/lockstep/test/testjob"
 )
 
 const (
@@ -61,7 +61,7 @@ var _ = Describe("A training with checkpoints on a volume", Ordered, func() {
 		Eventually(ends(ctx, low)).Should(Equal(trainer.TrainJobComplete))
 
 		log := logOf(ctx, low)()
-		Expect(trial.CheckLearned(log, nodes, slots, 0.01)).To(Succeed())
+		Expect(testjob.CheckLearned(log, nodes, slots, 0.01)).To(Succeed())
 		told := steps.FindAllStringSubmatch(log, -1)
 		Expect(told).To(HaveLen(2), "the first and the last step of the second life")
 		Expect(strconv.Atoi(told[0][1])).To(BeNumerically(">", 0), "it does not begin again")
@@ -141,7 +141,7 @@ func mountCheckpoints(r *trainer.ClusterTrainingRuntime) {
 
 // queued is a job of a priority in the queue.
 func queued(name, runtime, priority, command string) *trainer.TrainJob {
-	job := trial.Job{Name: name, Namespace: sandbox, Runtime: runtime, Nodes: nodes, Slots: slots, Command: []string{"bash", "-c", command}}.Queued("jobs")
+	job := testjob.Job{Name: name, Namespace: sandbox, Runtime: runtime, Nodes: nodes, Slots: slots, Command: []string{"bash", "-c", command}}.Queued("jobs")
 	job.Labels["kueue.x-k8s.io/priority-class"] = priority
 	return job
 }

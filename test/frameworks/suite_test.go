@@ -23,7 +23,7 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi"
 	"lockstep.dev/lockstep/test/frameworks/results"
 	"lockstep.dev/lockstep/test/platform"
-	"lockstep.dev/lockstep/test/trial"
+	"lockstep.dev/lockstep/test/testjob"
 )
 
 const (
@@ -35,14 +35,14 @@ const (
 
 // jobTimeout is that of one job: of four ranks on two processors each imports PyTorch first. hangTimeout is that of one that is known to hang.
 var (
-	jobTimeout  = platform.Patience(10 * time.Minute)
-	hangTimeout = platform.Patience(90 * time.Second)
+	jobTimeout  = platform.ScaleTimeout(10 * time.Minute)
+	hangTimeout = platform.ScaleTimeout(90 * time.Second)
 )
 
 var (
 	cluster       *platform.Platform
 	root          string
-	editor, admin trial.User
+	editor, admin testjob.User
 	// images are those that the jobs run: reference to image ID.
 	images = map[string]string{}
 	// rows are what the specs of this run have found.
@@ -54,7 +54,7 @@ func TestFrameworks(t *testing.T) {
 		t.Skip("SKIPPED: this needs a real cluster, and images of some GB: run `make frameworks`")
 	}
 	RegisterFailHandler(Fail)
-	SetDefaultEventuallyTimeout(platform.Patience(2 * time.Minute))
+	SetDefaultEventuallyTimeout(platform.ScaleTimeout(2 * time.Minute))
 	RunSpecs(t, "frameworks")
 }
 
@@ -86,23 +86,23 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 		}
 		return results.Write(root)
 	})
-}, NodeTimeout(platform.Patience(90*time.Minute)))
+}, NodeTimeout(platform.ScaleTimeout(90*time.Minute)))
 
 // run runs a command as the tenant's editor, and returns how it ended, without a condition if it has not within its time, and what it printed. The first TrainJob of a runtime is made again until the
 // API server has heard that the tenant may use it.
-func run(ctx SpecContext, limit time.Duration, name, runtime string, command []string) (trial.Result, string) {
+func run(ctx SpecContext, limit time.Duration, name, runtime string, command []string) (testjob.Result, string) {
 	GinkgoHelper()
-	job := trial.Job{Name: name, Namespace: tenant, Runtime: runtime, Nodes: nodes, Slots: slots, Command: command}
+	job := testjob.Job{Name: name, Namespace: tenant, Runtime: runtime, Nodes: nodes, Slots: slots, Command: command}
 	Eventually(func() error {
 		return editor.Client.Create(ctx, job.TrainJob(), client.DryRunAll)
 	}).Should(Succeed())
 	limited, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("no end within %s", limit))
 	defer cancel()
 	var log bytes.Buffer
-	result, err := trial.Run(limited, editor, job, io.MultiWriter(&log, GinkgoWriter))
+	result, err := testjob.Run(limited, editor, job, io.MultiWriter(&log, GinkgoWriter))
 	GinkgoWriter.Printf("%s: %s %s after %.1f s: %s\n", name, result.Condition, result.Reason, result.End.Seconds(), result.Message)
 	Expect(client.IgnoreNotFound(admin.Client.Delete(ctx, job.TrainJob()))).To(Succeed())
-	Eventually(func() ([]string, error) { return trial.Leftovers(ctx, admin.Client, tenant, name) }).Should(BeEmpty())
+	Eventually(func() ([]string, error) { return testjob.Leftovers(ctx, admin.Client, tenant, name) }).Should(BeEmpty())
 	if limited.Err() == nil {
 		Expect(err).NotTo(HaveOccurred(), log.String())
 	}

@@ -30,7 +30,7 @@ func get(ctx context.Context, apiVersion, kind, namespace, name string) *unstruc
 	return o
 }
 
-// found says whether an object is there. The API server may be busy: then it is asked again.
+// found reports whether an object is there. The API server may be busy: then it is asked again.
 func found(ctx context.Context, apiVersion, kind, namespace, name string) (bool, error) {
 	o := &unstructured.Unstructured{Object: map[string]any{"apiVersion": apiVersion, "kind": kind}}
 	var there bool

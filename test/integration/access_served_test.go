@@ -272,7 +272,7 @@ func (c *installed) ask(ctx context.Context, questions []asked) (count, allowed 
 	return len(questions), allowed, wrong
 }
 
-// login returns a client of somebody with a certificate, who may impersonate others only as far as his own rights go.
+// login returns a client of somebody with a certificate, who may impersonate others only as far as their own rights go.
 func login(s access.Subject) rest.Interface {
 	GinkgoHelper()
 	name, groups := identityOf(s)

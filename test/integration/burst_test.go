@@ -27,10 +27,10 @@ const (
 	burst        = 100
 	nodesPerJob  = 8
 	launcherRuns = 3 * time.Second
-	mostPasses   = 16
-	// mostStatuses are the writes of a TrainJob: it is made, it runs, in the status and in its record, and it is over. A step that waits longer
+	maxPasses    = 16
+	// maxStatuses are the writes of a TrainJob: it is made, it runs, in the status and in its record, and it is over. A step that waits longer
 	// than status.DebounceReady for the next one is written, so a job that starts more slowly than that may have more.
-	mostStatuses = 4
+	maxStatuses = 4
 )
 
 // madeOnce is what each job costs beside its status.
@@ -77,7 +77,7 @@ var _ = Describe("A burst of jobs", func() {
 		total := 0
 		for i := range burst {
 			written, slow := statuses[burstJob(i)], int(starts[i]/status.DebounceReady)
-			Expect(written).To(BeNumerically("<=", mostStatuses+slow), "job %d started within %s", i, starts[i])
+			Expect(written).To(BeNumerically("<=", maxStatuses+slow), "job %d started within %s", i, starts[i])
 			total += written
 		}
 		GinkgoWriter.Printf("%d jobs of %d nodes, started within %s: %.2f writes and %.2f passes per job\n", burst, nodesPerJob,
@@ -86,11 +86,11 @@ var _ = Describe("A burst of jobs", func() {
 		for _, right := range madeOnce {
 			Expect(writes).To(HaveKeyWithValue(right, burst), "once per job")
 		}
-		Expect(made / burst).To(BeNumerically("<=", mostPasses))
+		Expect(made / burst).To(BeNumerically("<=", maxPasses))
 	})
 })
 
-// writesIn are what the controller has written in a namespace: by right, and statuses by job. Events are no part of the target.
+// writesIn are what the controller has written in a namespace: by right, and statuses by job. Events are not a part of the target.
 func writesIn(namespace string, from int) (writes, statuses map[string]int) {
 	GinkgoHelper()
 	writes, statuses = map[string]int{}, map[string]int{}

@@ -23,8 +23,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 )
 
-// mostRequests is how many requests a list takes at most, however many jobs there are.
-const mostRequests = 5
+// maxRequests is how many requests a list takes at most, however many jobs there are.
+const maxRequests = 5
 
 var _ = Describe("kubectl mpi, as an editor", ofTheCompiler, Ordered, func() {
 	var folder, namespace string
@@ -68,7 +68,7 @@ var _ = Describe("kubectl mpi, as an editor", ofTheCompiler, Ordered, func() {
 			said, err := jane.run(ctx, folder, "kubectl-mpi", "list", "-n", in)
 			Expect(err).NotTo(HaveOccurred(), said)
 			Expect(strings.Count(said, "\n")).To(BeNumerically(">=", jobs+1), said)
-			Expect(jane.asked.Load()).To(BeNumerically("<=", mostRequests), "of %d jobs", jobs)
+			Expect(jane.asked.Load()).To(BeNumerically("<=", maxRequests), "of %d jobs", jobs)
 		}
 	})
 

@@ -19,7 +19,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"lockstep.dev/lockstep/pkg/mpi"
-	"lockstep.dev/lockstep/test/trial"
+	"lockstep.dev/lockstep/test/testjob"
 )
 
 // rounds is how often each side runs the example.
@@ -31,7 +31,7 @@ const newest = "mpioperator/mpi-pi:openmpi5"
 // side is one of the two that run the example.
 type side struct {
 	name, namespace string
-	user            trial.User
+	user            testjob.User
 	// launcher selects the pods of the launcher of a job.
 	launcher func(job string) client.MatchingLabels
 	// succeeded is the condition of a job that did its work.
@@ -39,10 +39,10 @@ type side struct {
 }
 
 var (
-	operator = side{"mpi-operator 0.8.0", before, trial.User{}, func(job string) client.MatchingLabels {
+	operator = side{"mpi-operator 0.8.0", before, testjob.User{}, func(job string) client.MatchingLabels {
 		return client.MatchingLabels{"training.kubeflow.org/job-name": job, "training.kubeflow.org/job-role": "launcher"}
 	}, "Succeeded"}
-	ours = side{"Lockstep", tenant, trial.User{}, func(job string) client.MatchingLabels {
+	ours = side{"Lockstep", tenant, testjob.User{}, func(job string) client.MatchingLabels {
 		return client.MatchingLabels{mpi.JobSetNameLabel: job, mpi.ReplicatedJobLabel: mpi.LauncherJob}
 	}, "Complete"}
 )

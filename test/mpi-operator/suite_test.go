@@ -19,7 +19,7 @@ import (
 
 	"lockstep.dev/lockstep/pkg/jobs/convert/corpus"
 	"lockstep.dev/lockstep/test/platform"
-	"lockstep.dev/lockstep/test/trial"
+	"lockstep.dev/lockstep/test/testjob"
 )
 
 const (
@@ -33,7 +33,7 @@ const (
 var (
 	tools         platform.Tools
 	cluster       *platform.Platform
-	editor, admin trial.User
+	editor, admin testjob.User
 	// example is the folder of the pi example in the module.
 	example string
 )
@@ -43,7 +43,7 @@ func TestMPIOperator(t *testing.T) {
 		t.Skip("SKIPPED: this needs a real cluster: run `make test-mpi-operator`")
 	}
 	RegisterFailHandler(Fail)
-	SetDefaultEventuallyTimeout(platform.Patience(2 * time.Minute))
+	SetDefaultEventuallyTimeout(platform.ScaleTimeout(2 * time.Minute))
 	SetDefaultEventuallyPollingInterval(20 * time.Millisecond)
 	RunSpecs(t, "mpi-operator")
 }
@@ -67,7 +67,7 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	Expect(err).NotTo(HaveOccurred())
 	editor, err = cluster.Editor(tenant)
 	Expect(err).NotTo(HaveOccurred())
-}, NodeTimeout(platform.Patience(30*time.Minute)))
+}, NodeTimeout(platform.ScaleTimeout(30*time.Minute)))
 
 // imagesOfExample makes the images of the example, and returns their archives.
 func imagesOfExample(ctx context.Context) []string {

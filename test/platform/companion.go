@@ -128,7 +128,7 @@ func (p *Platform) waitForWebhook(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	err = wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, Patience(time.Minute), true, func(ctx context.Context) (bool, error) {
+	err = wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, ScaleTimeout(time.Minute), true, func(ctx context.Context) (bool, error) {
 		if err := admin.Client.Create(ctx, pod.DeepCopy(), client.DryRunAll); err != nil {
 			return false, err
 		}

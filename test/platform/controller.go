@@ -60,7 +60,7 @@ func (p *Platform) countControllers(ctx context.Context, replicas int) error {
 		return err
 	}
 	pods := &corev1.PodList{}
-	err = wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, Patience(2*time.Minute), true, func(ctx context.Context) (bool, error) {
+	err = wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, ScaleTimeout(2*time.Minute), true, func(ctx context.Context) (bool, error) {
 		err := admin.Client.List(ctx, pods, client.InNamespace(Namespace), client.MatchingLabels{"app.kubernetes.io/name": mpi.ControllerName})
 		return len(pods.Items) == replicas, err
 	})

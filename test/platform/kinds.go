@@ -20,7 +20,7 @@ const kindsTimeout = 6 * time.Minute
 // waitForKinds waits until Kubernetes itself has noticed the new kinds. Its parts look for them every 30 s. Until then a
 // quota on the number of TrainJobs refuses them all, and admission refuses objects that a TrainJob owns.
 func (p *Platform) waitForKinds(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, Patience(kindsTimeout))
+	ctx, cancel := context.WithTimeout(ctx, ScaleTimeout(kindsTimeout))
 	defer cancel()
 	admin, err := p.Admin()
 	if err != nil {

@@ -81,7 +81,7 @@ func (p *Platform) sign(ctx context.Context, request []byte) ([]byte, error) {
 	if _, err := requests.UpdateApproval(ctx, csr.Name, csr, metav1.UpdateOptions{}); err != nil {
 		return nil, err
 	}
-	err = wait.PollUntilContextTimeout(ctx, 200*time.Millisecond, Patience(30*time.Second), true, func(ctx context.Context) (bool, error) {
+	err = wait.PollUntilContextTimeout(ctx, 200*time.Millisecond, ScaleTimeout(30*time.Second), true, func(ctx context.Context) (bool, error) {
 		csr, err = requests.Get(ctx, csr.Name, metav1.GetOptions{})
 		return err == nil && len(csr.Status.Certificate) > 0, err
 	})

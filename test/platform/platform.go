@@ -159,7 +159,7 @@ func (p *Platform) startCluster(ctx context.Context) error {
 	if err := p.buildPrograms(ctx); err != nil || p.external {
 		return err
 	}
-	// Without output: that there is no cluster yet is no news.
+	// Without output: that there is no cluster yet is not news.
 	p.started = p.tools.command(ctx, p.tools.Cluster, "status").Run() != nil
 	crds, err := p.crds(ctx)
 	if err != nil {
@@ -225,7 +225,7 @@ func (p *Platform) installCRDs(ctx context.Context) (string, error) {
 // server may need longer than the half minute that kubectl waits for its schemas.
 func (p *Platform) apply(ctx context.Context, dir string) (out string, err error) {
 	attempts := 1
-	if Patience(1) > 1 {
+	if ScaleTimeout(1) > 1 {
 		attempts = 5
 	}
 	for range attempts {

@@ -53,7 +53,7 @@ func (p *Platform) admitController(ctx context.Context, namespace string) error 
 	if err != nil {
 		return err
 	}
-	err = wait.PollUntilContextTimeout(ctx, 20*time.Millisecond, Patience(time.Minute), true, func(ctx context.Context) (bool, error) {
+	err = wait.PollUntilContextTimeout(ctx, 20*time.Millisecond, ScaleTimeout(time.Minute), true, func(ctx context.Context) (bool, error) {
 		err := controller.Client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "any"}, &corev1.Secret{})
 		if apierrors.IsForbidden(err) {
 			return false, nil
@@ -71,7 +71,7 @@ func empty(ctx context.Context, admin client.Client, namespace string) error {
 	if err := admin.DeleteAllOf(ctx, &trainer.TrainJob{}, client.InNamespace(namespace)); err != nil {
 		return fmt.Errorf("empty the sandbox %s: %w", namespace, err)
 	}
-	return wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, Patience(2*time.Minute), true, func(ctx context.Context) (bool, error) {
+	return wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, ScaleTimeout(2*time.Minute), true, func(ctx context.Context) (bool, error) {
 		left := &corev1.PodList{}
 		err := admin.List(ctx, left, client.InNamespace(namespace), client.HasLabels{mpi.JobSetNameLabel})
 		return len(left.Items) == 0, err

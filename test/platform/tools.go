@@ -60,7 +60,7 @@ func (t Tools) command(ctx context.Context, program string, args ...string) *exe
 	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Dir = t.Root
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
-	cmd.WaitDelay = Patience(stopGrace)
+	cmd.WaitDelay = ScaleTimeout(stopGrace)
 	// A group of its own: Ctrl-C reaches only us, and we end the program when its work is to end.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM}
 	return cmd

@@ -15,7 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
-	"lockstep.dev/lockstep/test/trial"
+	"lockstep.dev/lockstep/test/testjob"
 )
 
 const editorName = "jane"
@@ -23,18 +23,18 @@ const editorName = "jane"
 func editorsOf(tenant string) string { return tenant + "-editors" }
 
 // Editor returns a member of a tenant's editors group: the person that the compiled RBAC lets create TrainJobs.
-func (p *Platform) Editor(tenant string) (trial.User, error) {
+func (p *Platform) Editor(tenant string) (testjob.User, error) {
 	return p.user(rest.ImpersonationConfig{UserName: editorName, Groups: []string{editorsOf(tenant), "system:authenticated"}})
 }
 
 // Admin returns the cluster's admin.
-func (p *Platform) Admin() (trial.User, error) { return p.user(rest.ImpersonationConfig{}) }
+func (p *Platform) Admin() (testjob.User, error) { return p.user(rest.ImpersonationConfig{}) }
 
 // UserOf returns the user of a kubeconfig's current context.
-func UserOf(kubeconfig string) (trial.User, error) {
+func UserOf(kubeconfig string) (testjob.User, error) {
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	if err != nil {
-		return trial.User{}, fmt.Errorf("read the kubeconfig: %w", err)
+		return testjob.User{}, fmt.Errorf("read the kubeconfig: %w", err)
 	}
 	return (&Platform{Config: config}).user(rest.ImpersonationConfig{})
 }
@@ -43,26 +43,26 @@ func UserOf(kubeconfig string) (trial.User, error) {
 const controllerUser = "system:serviceaccount:" + Namespace + ":mpi-controller"
 
 // Controller returns mpi-controller's own service account, with the permissions that it really has.
-func (p *Platform) Controller() (trial.User, error) {
+func (p *Platform) Controller() (testjob.User, error) {
 	return p.user(rest.ImpersonationConfig{UserName: controllerUser})
 }
 
-func (p *Platform) user(who rest.ImpersonationConfig) (trial.User, error) {
+func (p *Platform) user(who rest.ImpersonationConfig) (testjob.User, error) {
 	config := rest.CopyConfig(p.Config)
 	config.Impersonate = who
 	scheme, err := newScheme()
 	if err != nil {
-		return trial.User{}, err
+		return testjob.User{}, err
 	}
 	objects, err := client.NewWithWatch(config, client.Options{Scheme: scheme})
 	if err != nil {
-		return trial.User{}, fmt.Errorf("make a client for %q: %w", who.UserName, err)
+		return testjob.User{}, fmt.Errorf("make a client for %q: %w", who.UserName, err)
 	}
 	logs, err := kubernetes.NewForConfig(config)
 	if err != nil {
-		return trial.User{}, fmt.Errorf("make a client for %q: %w", who.UserName, err)
+		return testjob.User{}, fmt.Errorf("make a client for %q: %w", who.UserName, err)
 	}
-	return trial.User{Client: interceptor.NewClient(objects, interceptor.Funcs{Create: createAgain}), Logs: logs}, nil
+	return testjob.User{Client: interceptor.NewClient(objects, interceptor.Funcs{Create: createAgain}), Logs: logs}, nil
 }
 
 // createAgain creates an object as people do: again, where others were counted by the same quota at that moment. The API server says so, with a

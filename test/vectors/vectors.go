@@ -1,4 +1,4 @@
-// Package vectors writes the files of this folder and holds tests to them: what every surface for people has to say, in the same words.
+// Package vectors writes the files of this folder and holds tests to them: what every front end has to say, in the same words.
 package vectors
 
 import (

@@ -76,7 +76,7 @@ func (f *Input) Options() compile.Options {
 }
 
 // Open opens the root. Nothing outside of it can be read, not even through symbolic links: the specs of a change that nobody has
-// reviewed yet must not show files of the machine that compiles them. A path that is no folder is a mistake on the command line.
+// reviewed yet must not show files of the machine that compiles them. A path that is not a folder is a mistake on the command line.
 func (f *Input) Open() (*os.Root, error) {
 	info, err := os.Stat(f.Root)
 	if err != nil {

@@ -16,7 +16,7 @@ func TestRequireSchemas(t *testing.T) {
 		if refused := errors.Is(err, errNoSchemas); refused != (pipeline && !schema.Available()) {
 			t.Errorf("CI=%q with schemas %t: %v", value, schema.Available(), err)
 		}
-		var ended cli.Ended
+		var ended cli.ExitError
 		if err != nil && (!errors.As(err, &ended) || ended.Code != cli.ExitFailure) {
 			t.Errorf("it is not a mistake on the command line: %v", err)
 		}

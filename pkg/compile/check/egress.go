@@ -4,7 +4,7 @@ import (
 	"net/netip"
 
 	"lockstep.dev/lockstep/pkg/compile/diag"
-	"lockstep.dev/lockstep/pkg/compile/inet6"
+	"lockstep.dev/lockstep/pkg/compile/ipv4in6"
 	"lockstep.dev/lockstep/pkg/compile/plan"
 )
 
@@ -21,12 +21,12 @@ var metadataServices = []netip.Prefix{
 var metadataForms = func() [][]netip.Prefix {
 	forms := make([][]netip.Prefix, len(metadataServices))
 	for i := range metadataServices {
-		forms[i] = inet6.WithForms(metadataServices[i : i+1])
+		forms[i] = ipv4in6.WithForms(metadataServices[i : i+1])
 	}
 	return forms
 }()
 
-// egressWithoutMetadata warns of ranges with a metadata service. It is no error: not every cluster is in a cloud.
+// egressWithoutMetadata warns of ranges with a metadata service. It is not an error: not every cluster is in a cloud.
 func egressWithoutMetadata(c *plan.Cluster, list *diag.List) {
 	for _, t := range c.Tenants {
 		for _, e := range t.Egress {

@@ -33,7 +33,7 @@ var exampleDevice = map[mpi.Fabric]string{
 }
 
 // roceHasAddress asks for the index of the address of a RoCE port: the one that libraries take by themselves is often not routed, and
-// then ranks wait for each other for ever.
+// then ranks wait for each other forever.
 func roceHasAddress(c *plan.Cluster, list *diag.List) {
 	for _, p := range profiles(c) {
 		if f := &p.Fabric; f.Kind.V == mpi.RoCE && f.GIDIndex.V == nil {
@@ -63,7 +63,7 @@ func unused(is bool, key string, at source.Span, f *plan.Fabric, list *diag.List
 	}
 }
 
-// carriesTCP says whether the interface of the fabric is one of its own networks, which Multus names net1, net2, …
+// carriesTCP reports whether the interface of the fabric is one of its own networks, which Multus names net1, net2, …
 func carriesTCP(f *plan.Fabric) bool {
 	for i := range f.Networks {
 		if f.Interface.V == "net"+strconv.Itoa(i+1) {

@@ -60,7 +60,7 @@ func gangHasScheduler(c *plan.Cluster, list *diag.List) {
 		offered := slices.ContainsFunc(c.Schedulers, func(s plan.Value[string]) bool { return s.V == g.Scheduler.V })
 		if other && !offered {
 			list.Errorf(diag.SchedulerMissing, g.Scheduler.At, "the cluster `%s` has no scheduler `%s`", c.Name.V, g.Scheduler.V).
-				Also(c.Name.At, "defined here").Notef("pods with a scheduler that does not exist wait for ever").
+				Also(c.Name.At, "defined here").Notef("pods with a scheduler that does not exist wait forever").
 				Helpf("add it to `schedulers` of the cluster, or choose another scheduler")
 		}
 	}
@@ -76,12 +76,12 @@ func needsQueueing(is bool, what string, from origin.Origin, c *plan.Cluster, li
 // The bounds of a gang's timeout: less than a second never lets an image be pulled, more than an hour blocks machines for others.
 const (
 	leastGangTimeout = time.Second
-	mostGangTimeout  = time.Hour
+	maxGangTimeout   = time.Hour
 )
 
 func gangTimeoutInRange(c *plan.Cluster, list *diag.List) {
 	for _, r := range c.Runtimes {
-		if t := r.Gang.Timeout; t.V < leastGangTimeout || t.V > mostGangTimeout {
+		if t := r.Gang.Timeout; t.V < leastGangTimeout || t.V > maxGangTimeout {
 			list.Errorf(diag.GangTimeout, t.At, "a gang of the runtime `%s` waits %s: at least 1s and at most 1h are possible", r.Name.V, t.V).
 				Helpf("write a time from 1s to 1h; images of some GB take minutes to be pulled")
 		}

@@ -25,7 +25,7 @@ var defects = []struct {
 	before [2]int
 	what   string
 }{
-	{mpi.MPICH, [2]int{4, 2}, "ranks often wait for ever in MPI_Finalize over TCP (pmodels/mpich#6596)"},
+	{mpi.MPICH, [2]int{4, 2}, "ranks often wait forever in MPI_Finalize over TCP (pmodels/mpich#6596)"},
 }
 
 // versionsWork warns of versions with a known defect.

@@ -92,7 +92,7 @@ var operators = map[string]string{
 	"opendatahub-operator-system": "Open Data Hub",
 }
 
-// ofEngine says whether engineNamespacesNotTaken reports the namespace, with the place where it is chosen.
+// ofEngine reports whether engineNamespacesNotTaken reports the namespace, with the place where it is chosen.
 func ofEngine(c *plan.Cluster, namespace string) bool {
 	return c.GitOps != nil && c.GitOps.Namespace.V == namespace || c.Monitoring != nil && c.Monitoring.Namespace.V == namespace
 }

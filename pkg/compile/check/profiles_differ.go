@@ -26,15 +26,15 @@ func profilesDiffer(c *plan.Cluster, list *diag.List) {
 	}
 }
 
-// admittedElsewhere says whether pods for one profile are admitted to machines of another.
+// admittedElsewhere reports whether pods for one profile are admitted to machines of another.
 func admittedElsewhere(own, other *plan.Profile) bool {
 	for _, label := range own.NodeLabels() {
 		if !slices.ContainsFunc(other.NodeLabels(), func(l plan.Named[string]) bool { return l.Name == label.Name && l.V == label.V }) {
 			return false
 		}
 	}
-	for _, offer := range own.Offers() {
-		if !slices.ContainsFunc(other.Offers(), func(o plan.Named[resource.Quantity]) bool { return o.Name == offer.Name }) {
+	for _, offer := range own.Allocatable() {
+		if !slices.ContainsFunc(other.Allocatable(), func(o plan.Named[resource.Quantity]) bool { return o.Name == offer.Name }) {
 			return false
 		}
 	}
@@ -44,7 +44,7 @@ func admittedElsewhere(own, other *plan.Profile) bool {
 	})
 }
 
-// tolerates says whether pods for a profile tolerate the taints that a toleration is for.
+// tolerates reports whether pods for a profile tolerate the taints that a toleration is for.
 func tolerates(p *plan.Profile, of corev1.Toleration) bool {
 	return slices.ContainsFunc(p.Tolerations, func(t plan.Value[corev1.Toleration]) bool {
 		everything := t.V.Key == "" && t.V.Operator == corev1.TolerationOpExists

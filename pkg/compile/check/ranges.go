@@ -30,7 +30,7 @@ var families = []family{
 // about the cluster and names no tenant.
 func rangesAreKnown(c *plan.Cluster, list *diag.List) {
 	for _, f := range families {
-		if !f.known(c) && f.ask(c, list) {
+		if !f.known(c) && f.warnIfUndeclared(c, list) {
 			return
 		}
 	}
@@ -43,8 +43,8 @@ func (f family) known(c *plan.Cluster) bool {
 	})
 }
 
-// ask reports that a range of a tenant may hold addresses of the cluster, and says whether there is one.
-func (f family) ask(c *plan.Cluster, list *diag.List) bool {
+// warnIfUndeclared reports that a range of a tenant may hold addresses of the cluster, and reports whether there is one.
+func (f family) warnIfUndeclared(c *plan.Cluster, list *diag.List) bool {
 	which := f.name
 	if len(c.Ranges) == 0 {
 		which = "" // it says nothing at all

@@ -29,7 +29,7 @@ func trainerReadsAlike(c *plan.Cluster, list *diag.List) {
 
 // gpus is the resource by which Kubeflow Trainer counts ranks: any whose name has `gpu` in it.
 func gpus(r *plan.Runtime) (name string, count int64) {
-	for _, offer := range r.Profile.Offers() {
+	for _, offer := range r.Profile.Allocatable() {
 		if strings.Contains(strings.ToLower(offer.Name), "gpu") {
 			return offer.Name, offer.V.Value()
 		}

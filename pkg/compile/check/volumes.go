@@ -74,12 +74,12 @@ func twice(what string, a, b plan.Value[string], list *diag.List) {
 	}
 }
 
-// within says whether a folder is another one, or below it.
+// within reports whether a folder is another one, or below it.
 func within(folder, other string) bool {
 	return folder == other || strings.HasPrefix(folder, other+"/")
 }
 
-// claimsExist asks that every tenant whose jobs may mount a claim has it in all of its namespaces: pods wait for ever for one that
+// claimsExist asks that every tenant whose jobs may mount a claim has it in all of its namespaces: pods wait forever for one that
 // does not exist.
 func claimsExist(c *plan.Cluster, list *diag.List) {
 	for _, t := range c.Tenants {
@@ -108,7 +108,7 @@ func claimExists(t *plan.Tenant, r *plan.Runtime, v *plan.Volume, list *diag.Lis
 }
 
 // claimsOfOneMachine warns of a claim that one machine at a time can mount, where a job has several nodes: all but those on that machine
-// wait for it for ever.
+// wait for it forever.
 func claimsOfOneMachine(c *plan.Cluster, list *diag.List) {
 	for _, t := range c.Tenants {
 		for r := range t.AllowedRuntimes() {

@@ -33,7 +33,7 @@ spec:
 func TestPlaces(t *testing.T) {
 	list := &diag.List{}
 	documents := Files([]*source.File{source.NewFile("t.yaml", []byte(tenant))}, list)
-	if len(documents) != 1 || !documents[0].Sound {
+	if len(documents) != 1 || !documents[0].Valid {
 		t.Fatalf("%d documents, %d errors", len(documents), list.Errors())
 	}
 	d := documents[0]

@@ -18,9 +18,9 @@ type Document struct {
 	Spec any
 	// File is where it is.
 	File *source.File
-	// Sound says that decoding found no mistake. The values of an unsound document must not be judged further.
-	Sound bool
-	// Unread says that nothing is known of the spec but its name, and that its kind may be Unknown: the file is no YAML, or the kind no kind.
+	// Valid says that decoding found no mistake. The values of an unsound document must not be judged further.
+	Valid bool
+	// Unread says that nothing is known of the spec but its name, and that its kind may be Unknown: the file is not YAML, or the kind no kind.
 	Unread bool
 
 	places  map[any]fieldSpans
@@ -78,7 +78,7 @@ func (d *decoder) document(node *syntax.Node) *Document {
 		d.secondDocument(node)
 		d.spec(node, spec)
 	}
-	return &Document{Spec: spec, File: d.file, Sound: d.list.Len() == before, places: index(d.places), entries: d.entries}
+	return &Document{Spec: spec, File: d.file, Valid: d.list.Len() == before, places: index(d.places), entries: d.entries}
 }
 
 // newSpec reads apiVersion and kind, which decide what the rest of the document may be.

@@ -35,7 +35,7 @@ func decodeOne[T any](t *testing.T, text string) (*Document, *T) {
 	t.Helper()
 	list := &diag.List{}
 	documents := Files([]*source.File{source.NewFile("f.yaml", []byte(text))}, list)
-	if len(documents) != 1 || !documents[0].Sound {
+	if len(documents) != 1 || !documents[0].Valid {
 		for _, d := range list.Sorted() {
 			t.Errorf("%s: %s", d.Span, d.Message)
 		}

@@ -282,7 +282,7 @@ func (d *decoder) uniqueKeys(node *syntax.Node) []*syntax.Node {
 	return keys.order
 }
 
-// plainValue returns a node as Go values. Dates stay text, because YAML's dates are no JSON.
+// plainValue returns a node as Go values. Dates stay text, because YAML's dates are not JSON.
 func (d *decoder) plainValue(node *syntax.Node) any {
 	node = node.Follow()
 	switch node.Kind {

@@ -19,7 +19,7 @@ type Unknown struct {
 
 // specsOfUnreadable adds the specs that a file would define if it could be read, as far as its lines show them. They are unsound and empty, but
 // their names are known, so that nobody is told that what he refers to does not exist. A file that is not read because of its name
-// defines nothing, and is no error.
+// defines nothing, and is not an error.
 func specsOfUnreadable(file *source.File, b *batch) {
 	if errors.Is(file.Err, source.ErrIgnored) {
 		return

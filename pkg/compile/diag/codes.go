@@ -16,7 +16,7 @@ func (c Code) Judges() bool {
 
 // Files and YAML.
 const (
-	// UnreadableFile is a spec file that cannot be read, is no regular file, is a link to a place outside the repository, is
+	// UnreadableFile is a spec file that cannot be read, is not a regular file, is a link to a place outside the repository, is
 	// larger than 1 MiB, or is not UTF-8.
 	UnreadableFile Code = "LS1001"
 
@@ -98,7 +98,7 @@ const (
 	// SlotsWithoutAccelerator is slotsPerNode `auto` with a profile that has no accelerator.
 	SlotsWithoutAccelerator Code = "LS4002"
 
-	// NodeDoesNotFit is a node or a launcher that takes more than a machine of the profile offers: its pod would wait for ever.
+	// NodeDoesNotFit is a node or a launcher that takes more than a machine of the profile offers: its pod would wait forever.
 	NodeDoesNotFit Code = "LS4003"
 
 	// QuotaTooSmall is a quota that is too small for one smallest job of a runtime that the tenant uses.
@@ -177,7 +177,7 @@ const (
 	// FabricSettingUnused is a setting of a fabric that means nothing on its kind. It is a warning.
 	FabricSettingUnused Code = "LS4052"
 
-	// HugePagesNotWhole is an amount of huge pages that is no multiple of their size.
+	// HugePagesNotWhole is an amount of huge pages that is not a multiple of their size.
 	HugePagesNotWhole Code = "LS4053"
 
 	// DeviceTwice is a fabric whose device is the accelerator.
@@ -339,8 +339,8 @@ const (
 	// ExternalRuntimeIsOurs is a runtime that a tenant names as one of others, and that is compiled.
 	ExternalRuntimeIsOurs Code = "LS4136"
 
-	// NobodyRunsJobs is a cluster without anybody who would run its TrainJobs. It is a warning.
-	NobodyRunsJobs Code = "LS4137"
+	// NoTrainJobController is a cluster without anybody who would run its TrainJobs. It is a warning.
+	NoTrainJobController Code = "LS4137"
 
 	// MoreNodesThanMachines is a default number of nodes above the machines of the cluster.
 	MoreNodesThanMachines Code = "LS4138"
@@ -461,7 +461,7 @@ const (
 	// Overcommitted is quotas that together promise more devices than a cluster has. It is a warning.
 	Overcommitted Code = "LS7010"
 
-	// QueueUnreachable is a queue, flavor, topology or cohort that is not there or not connected: jobs would wait for ever.
+	// QueueUnreachable is a queue, flavor, topology or cohort that is not there or not connected: jobs would wait forever.
 	QueueUnreachable Code = "LS7011"
 
 	// Unfaithful is a queue, flavor, quota, limit or priority that does not say what its spec says.
@@ -511,8 +511,8 @@ const (
 	// BeyondRole is a right that people or service accounts of a tenant must not have.
 	BeyondRole Code = "LS7040"
 
-	// StrangerBound is a subject with rights in a namespace of a tenant that the tenant's spec does not name.
-	StrangerBound Code = "LS7041"
+	// OutsideSubjectBound is a subject with rights in a namespace of a tenant that the tenant's spec does not name.
+	OutsideSubjectBound Code = "LS7041"
 
 	// RoleMissing is people of a tenant without the role that the spec gives them.
 	RoleMissing Code = "LS7042"

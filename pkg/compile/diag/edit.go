@@ -49,7 +49,7 @@ func (d *Diagnostic) Write(got, text string) *Diagnostic {
 	return d.Literally(got, text).Helpf("write `%s`", text)
 }
 
-// Literally offers a text as it is in the place of what was written at the primary span and its quotes: for values that are no text,
+// Literally offers a text as it is in the place of what was written at the primary span and its quotes: for values that are not text,
 // such as true or 443, and for those that need other quotes.
 func (d *Diagnostic) Literally(got, text string) *Diagnostic {
 	switch token := Underlined(d.Span); {

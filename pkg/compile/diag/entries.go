@@ -205,7 +205,7 @@ var entries = []Entry{
 	},
 	{
 		Code: NodeDoesNotFit, Severity: Error, Title: "a node or a launcher does not fit a machine",
-		Why: "A pod that asks for more than the largest machine offers waits for ever, without an error.",
+		Why: "A pod that asks for more than the largest machine offers waits forever, without an error.",
 		Do:  "Ask for less, or use a profile with larger machines. What `resourcesPerNode` leaves out is all that the profile offers.",
 	},
 	{
@@ -325,7 +325,7 @@ var entries = []Entry{
 	},
 	{
 		Code: RoCEWithoutAddress, Severity: Error, Title: "RoCE without `gidIndex`",
-		Why: "A RoCE port has several addresses. The one that libraries take by themselves is often not routed, and ranks then wait for each other for ever.",
+		Why: "A RoCE port has several addresses. The one that libraries take by themselves is often not routed, and ranks then wait for each other forever.",
 		Do:  "Add `fabric.gidIndex`. `show_gids` on a machine lists them: 3 is RoCE v2 over IPv4 on most.",
 	},
 	{
@@ -355,12 +355,12 @@ var entries = []Entry{
 	},
 	{
 		Code: QueueingMissing, Severity: Error, Title: "a gang needs Kueue, and the cluster does not queue",
-		Why: "Only Kueue admits whole jobs and places them by topology. Without it the pods start as they fit, and two large jobs may block each other for ever.",
+		Why: "Only Kueue admits whole jobs and places them by topology. Without it the pods start as they fit, and two large jobs may block each other forever.",
 		Do:  "Add `queueing` to the cluster, or keep the runtime off it: by `capacity`, or with `gang.scheduler: None`.",
 	},
 	{
 		Code: SchedulerMissing, Severity: Error, Title: "a gang scheduler that the cluster does not have",
-		Why: "Pods for a scheduler that does not run there wait for ever, without an error.",
+		Why: "Pods for a scheduler that does not run there wait forever, without an error.",
 		Do:  "Add it to `schedulers` of the cluster if it is installed, or choose another one.",
 	},
 	{
@@ -395,7 +395,7 @@ var entries = []Entry{
 	},
 	{
 		Code: ClaimMissing, Severity: Error, Title: "a tenant lacks a claim that its runtime mounts",
-		Why: "Pods wait for ever for a PersistentVolumeClaim that does not exist. Runtimes of the catalog are shared, claims belong to tenants.",
+		Why: "Pods wait forever for a PersistentVolumeClaim that does not exist. Runtimes of the catalog are shared, claims belong to tenants.",
 		Do:  "Add the claim to `storage` of the tenant, for all of its namespaces, or leave the runtime out of its `runtimes`.",
 	},
 	{
@@ -404,7 +404,7 @@ var entries = []Entry{
 		Do:  "Lower `sharedMemory` of the profile, or raise `resourcesPerNode.memory` of the runtime.",
 	},
 	{
-		Code: LifecycleIncomplete, Severity: Warning, Title: "the end of a runtime is half described",
+		Code: LifecycleIncomplete, Severity: Warning, Title: "the deprecation of a runtime is incomplete",
 		Why: "Users are told that a runtime ends; without a successor they do not know where to move. On a runtime that is not deprecated nobody is told at all.",
 		Do:  "Add `deprecation.successor`, or make `lifecycle` and `deprecation` agree.",
 	},
@@ -502,12 +502,12 @@ var entries = []Entry{
 	},
 	{
 		Code: RuntimeWithoutShare, Severity: Error, Title: "a named runtime without a share of its machines",
-		Why: "Kueue admits a job only against a share of the machines that its nodes need. Jobs of this runtime would wait for ever.",
+		Why: "Kueue admits a job only against a share of the machines that its nodes need. Jobs of this runtime would wait forever.",
 		Do:  "Add a share of the profile, or leave the runtime out of `runtimes`.",
 	},
 	{
 		Code: OfferedWithoutShare, Severity: Warning, Title: "an offered runtime without a share of its machines",
-		Why: "The tenant names no runtimes, so that it is offered all that admit it; jobs of this one would wait for ever.",
+		Why: "The tenant names no runtimes, so that it is offered all that admit it; jobs of this one would wait forever.",
 		Do:  "Add a share of the profile, or name the tenant's `runtimes`.",
 	},
 	{
@@ -532,7 +532,7 @@ var entries = []Entry{
 	},
 	{
 		Code: UnknownStorageClass, Severity: Error, Title: "a storage class that the cluster does not have",
-		Why: "The claim would wait for a volume for ever, and with it every job that mounts it.",
+		Why: "The claim would wait for a volume forever, and with it every job that mounts it.",
 		Do:  "Name one of `storageClasses` of the cluster, or none for the default one.",
 	},
 	{
@@ -661,13 +661,13 @@ var entries = []Entry{
 		Do:  "Name it in `runtimes`.",
 	},
 	{
-		Code: NobodyRunsJobs, Severity: Warning, Title: "nobody runs the jobs of a cluster",
-		Why: "Without `executor: KubeflowTrainer` mpi-controller runs the TrainJobs. On a cluster without it each of them waits for ever, and nothing says why.",
+		Code: NoTrainJobController, Severity: Warning, Title: "no controller runs the jobs of a cluster",
+		Why: "Without `executor: KubeflowTrainer` mpi-controller runs the TrainJobs. On a cluster without it each of them waits forever, and nothing says why.",
 		Do:  "Add the chart of mpi-controller to `components`. Where it is installed otherwise, name its namespace in `controller.namespace`; where Kubeflow Trainer runs the jobs, set `executor: KubeflowTrainer`.",
 	},
 	{
 		Code: MoreNodesThanMachines, Severity: Error, Title: "the default job needs more machines than there are",
-		Why: "A TrainJob that says nothing about nodes gets the default of its runtime. Where the cluster has fewer machines, it waits for ever.",
+		Why: "A TrainJob that says nothing about nodes gets the default of its runtime. Where the cluster has fewer machines, it waits forever.",
 		Do:  "Lower `nodes.default` of the runtime, or correct `capacity` of the cluster.",
 	},
 	{
@@ -707,7 +707,7 @@ var entries = []Entry{
 	},
 	{
 		Code: NoSuchMachines, Severity: Error, Title: "labels that no machine for jobs has",
-		Why: "Pods of jobs wait for ever where no machine has the labels that their profile selects: Linux machines have `kubernetes.io/os: linux`, the agent is built for amd64 and arm64, and a host name is that of one machine.",
+		Why: "Pods of jobs wait forever where no machine has the labels that their profile selects: Linux machines have `kubernetes.io/os: linux`, the agent is built for amd64 and arm64, and a host name is that of one machine.",
 		Do:  "Use labels that all machines of the profile have.",
 	},
 	{
@@ -840,12 +840,12 @@ var entries = []Entry{
 	},
 	{
 		Code: DefaultJobDoesNotFit, Severity: Error, Title: "the default job never fits the queue",
-		Why: "A job that asks for nothing gets the runtime's default number of nodes. It needs more than the tenant's share and all that it may borrow, so that it would wait for ever.",
+		Why: "A job that asks for nothing gets the runtime's default number of nodes. It needs more than the tenant's share and all that it may borrow, so that it would wait forever.",
 		Do:  "Raise `nodes` or `borrow` of the share, or lower `nodes.default` of the runtime.",
 	},
 	{
 		Code: LargestJobDoesNotFit, Severity: Warning, Title: "the largest job never fits the queue",
-		Why: "The runtime allows more nodes than the tenant can ever have at one time: its share and all that it may borrow. A job of that size would wait for ever.",
+		Why: "The runtime allows more nodes than the tenant can ever have at one time: its share and all that it may borrow. A job of that size would wait forever.",
 		Do:  "Raise `nodes` or `borrow` of the share, or narrow `nodes.max` for the tenant with a variant.",
 	},
 	{
@@ -860,7 +860,7 @@ var entries = []Entry{
 	},
 	{
 		Code: QueueUnreachable, Severity: Error, Title: "a queue that jobs cannot reach",
-		Why:       "A namespace without its LocalQueue, a queue that does not select the namespace, a flavor whose labels or taints keep the runtime's pods off, a missing flavor, topology or cohort: jobs would wait for ever.",
+		Why:       "A namespace without its LocalQueue, a queue that does not select the namespace, a flavor whose labels or taints keep the runtime's pods off, a missing flavor, topology or cohort: jobs would wait forever.",
 		Do:        "Look at the patch that changes the objects of Kueue.",
 		NoExample: "A spec that shows this code would be a mistake in the compiler, or needs a patch of compiled objects: checks report what specs can do wrong.",
 	},
@@ -948,7 +948,7 @@ var entries = []Entry{
 		Do:  "Take the rule out of the role, or bind the role to somebody else.",
 	},
 	{
-		Code: StrangerBound, Severity: Error, Waivable: true, Title: "a stranger has rights in a namespace of a tenant",
+		Code: OutsideSubjectBound, Severity: Error, Waivable: true, Title: "an outside subject has rights in a namespace of a tenant",
 		Why: "The spec of the tenant lists who may do what. A binding that a chart adds beside it is seen by nobody who reviews the spec.",
 		Do:  "Write the group at `people` of the tenant, or leave the binding out of the chart.",
 	},

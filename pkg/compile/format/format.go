@@ -42,7 +42,7 @@ func refuse(file *source.File, node *yaml.Node, message string, args ...any) err
 }
 
 // File returns the formatted content of a file: Jsonnet if its name ends in .jsonnet or .libsonnet, YAML otherwise. The error
-// is a *syntax.Error for what is no YAML, a *Refusal for YAML that specs do not use, or says why else there is no result.
+// is a *syntax.Error for what is not YAML, a *Refusal for YAML that specs do not use, or says why else there is no result.
 func File(file *source.File) ([]byte, error) {
 	if strings.HasSuffix(file.Path, ".jsonnet") || strings.HasSuffix(file.Path, ".libsonnet") {
 		return program(file)

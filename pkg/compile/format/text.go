@@ -12,7 +12,7 @@ import (
 type text struct {
 	file  *source.File
 	lines [][]rune
-	// hidden are the pieces of lines that belong to quoted and block scalars, where `#` is no comment.
+	// hidden are the pieces of lines that belong to quoted and block scalars, where `#` is not a comment.
 	hidden map[int][]piece
 }
 

@@ -76,8 +76,8 @@ type Node struct {
 // Edge leads from a spec to objects, by their index.
 type Edge struct{ Spec, Object int }
 
-// mostTenants is how many tenants are drawn one by one; more become one box per kind.
-const mostTenants = 8
+// maxTenants is how many tenants are drawn one by one; more become one box per kind.
+const maxTenants = 8
 
 // Drawing returns the graph.
 func (g *Graph) Drawing() Drawing {
@@ -111,7 +111,7 @@ func (g *Graph) folded() map[box]*content {
 			tenants[key.folder] = true
 		}
 	}
-	if len(tenants) <= mostTenants {
+	if len(tenants) <= maxTenants {
 		return g.boxes
 	}
 	result := map[box]*content{}

@@ -38,7 +38,7 @@ func TestEdgesFollowOrigins(t *testing.T) {
 	}
 }
 
-// A thousand tenants are no picture: they become one box with a number.
+// A thousand tenants are not a picture: they become one box with a number.
 func TestManyTenantsAreOneBox(t *testing.T) {
 	var g graph.Graph
 	for i := range 100 {

@@ -14,7 +14,7 @@ import (
 // magic begins a memory. The number counts the versions of the format.
 const magic = "lockstep memory 2\n"
 
-// errDamaged says that bytes are no memory of this version.
+// errDamaged says that bytes are not a memory of this version.
 var errDamaged = errors.New("no memory of a build, or a damaged one")
 
 // Encode returns a memory as bytes. The checksum at the end finds what is cut or damaged.

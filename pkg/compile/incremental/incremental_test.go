@@ -122,7 +122,7 @@ func fill(t *testing.T, v reflect.Value) {
 	}
 }
 
-// TestDamaged: whatever byte is missing or changed, a memory is no memory any more.
+// TestDamaged: whatever byte is missing or changed, memory is not read any more.
 func TestDamaged(t *testing.T) {
 	whole := encoded(t, sample())
 	for n := range whole {

@@ -83,7 +83,7 @@ func tooLong(name string) *Error {
 	return &Error{Path: name, Limit: true, Message: fmt.Sprintf("the program yields more than %d bytes of JSON", MaxOutput), Help: "split the file"}
 }
 
-// split returns the documents of a program's value: those of an array, or the value itself. A null is no document.
+// split returns the documents of a program's value: those of an array, or the value itself. A null is not a document.
 func split(output string) []Document {
 	var items []json.RawMessage
 	if strings.HasPrefix(output, "[") && json.Unmarshal([]byte(output), &items) == nil {

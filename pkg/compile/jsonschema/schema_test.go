@@ -332,7 +332,7 @@ func TestKindOf(t *testing.T) {
 	}
 }
 
-// TestProperties: the order of a schema's properties survives reading and writing; what breaks off is no schema.
+// TestProperties: the order of a schema's properties survives reading and writing; what breaks off is not a schema.
 func TestProperties(t *testing.T) {
 	const text = `{"spec":{"type":"object"},"a":{"type":"string"},"metadata":{"type":"object"}}`
 	var p jsonschema.Properties

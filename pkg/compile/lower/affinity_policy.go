@@ -17,9 +17,9 @@ func affinityPolicy() policy {
 		variables: []object.Node{
 			// Without its type: the API server warns of comparisons between types that differ in name only.
 			variable("affinity", `dyn(object.spec).?affinity.orValue({})`),
-			variable("strangers", affinityTerms(`variables.affinity`)+`.exists(t, t.?namespaces.orValue([]).size() > 0 || has(t.namespaceSelector))`),
+			variable("foreignTerms", affinityTerms(`variables.affinity`)+`.exists(t, t.?namespaces.orValue([]).size() > 0 || has(t.namespaceSelector))`),
 		},
-		validations: []object.Node{validation("!variables.strangers",
+		validations: []object.Node{validation("!variables.foreignTerms",
 			"the pod has affinity to pods of other namespaces",
 			"the pod sets namespaces or namespaceSelector in podAffinity or podAntiAffinity, and would keep pods of other namespaces off its machine: remove them; JobSet's annotation alpha.jobset.sigs.k8s.io/exclusive-topology sets them too")},
 		namespaces: labelExists("namespaceSelector", mpi.TenantLabel),

@@ -135,7 +135,7 @@ func (b *builder) application(c *plan.Cluster, a application) {
 		syncPolicy(g)))
 }
 
-// syncPolicy tries again, because what a stage needs may come later. With the newest commit it may try for ever; a version that tries
+// syncPolicy tries again, because what a stage needs may come later. With the newest commit it may try forever; a version that tries
 // the same commit again must give up, or a good commit would never follow a bad one. It gives up after a minute.
 func syncPolicy(g *plan.GitOps) object.Node {
 	retry := object.Map("retry",

@@ -45,7 +45,7 @@ func storageClass(claim *plan.Claim) object.Node {
 	return text("storageClassName", &claim.StorageClass)
 }
 
-// holdsClaims says whether a namespace has claims of its tenant. It must not be pruned either: they would go with it.
+// holdsClaims reports whether a namespace has claims of its tenant. It must not be pruned either: they would go with it.
 func holdsClaims(t *plan.Tenant, namespace string) bool {
 	return slices.ContainsFunc(t.Claims, func(c plan.Claim) bool { return c.InNamespace(namespace) })
 }

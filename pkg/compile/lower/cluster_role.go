@@ -90,7 +90,7 @@ func adminRules(c *plan.Cluster) []object.Node {
 	)
 }
 
-// aggregatedRoles add TrainJobs to the roles view, edit and admin of the platform, for namespaces that are no tenant's: nobody gets
+// aggregatedRoles add TrainJobs to the roles view, edit and admin of the platform, for namespaces that are not a tenant's: nobody gets
 // one of those in a namespace of a tenant from us. `view` is a part of `edit`, and that of `admin`, so that two roles are enough.
 // The roles of tenants add nothing: an admin of a tenant has less than `edit`, on purpose. Nothing here holds for the whole cluster,
 // and runtimes, quotas and queues stay in git.

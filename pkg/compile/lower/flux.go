@@ -135,7 +135,7 @@ func (s *stage) timeoutOr(usual string) object.Node {
 }
 
 // appliedOnce is true of a stage that was ready with some revision. Without an expression Flux asks that the other stage is ready with
-// this revision, looks again half a minute later, and waits for ever where the other one is broken.
+// this revision, looks again half a minute later, and waits forever where the other one is broken.
 const appliedOnce = "has(dep.status.lastAppliedRevision)"
 
 // queueWorks is true of a queue to which Kueue admits jobs, of one that somebody stopped, and of a LocalQueue that follows its ClusterQueue,

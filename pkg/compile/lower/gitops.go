@@ -83,7 +83,7 @@ func (b *builder) tenantGitOps(c *plan.Cluster, t *plan.Tenant) {
 	b.objects = append(append(b.objects, bounds.objects...), wiring.objects...)
 }
 
-// ownedByTenant says whether people of a tenant may write such an object too: then it bounds nobody. Everything else does: quotas, limits,
+// ownedByTenant reports whether people of a tenant may write such an object too: then it bounds nobody. Everything else does: quotas, limits,
 // network policies, queues, bindings of roles, accounts, namespaces, and runtimes, which say what pods are.
 func ownedByTenant(o *object.Object) bool { return o.ID.Kind == "PersistentVolumeClaim" }
 
@@ -119,7 +119,7 @@ func stagePath(c *plan.Cluster, folders ...string) string {
 	return path.Join(append([]string{c.GitOps.Path.V, c.Name.V}, folders...)...)
 }
 
-// hasRuntimes says whether there is a folder of runtimes.
+// hasRuntimes reports whether there is a folder of runtimes.
 func hasRuntimes(c *plan.Cluster) bool { return len(c.Runtimes) > 0 }
 
 // resourceKind is a kind of objects by its group.

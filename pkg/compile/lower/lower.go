@@ -47,7 +47,7 @@ func Platform(c *plan.Cluster) []object.Object {
 // Tenant returns the objects of a tenant on a cluster, sorted.
 func Tenant(c *plan.Cluster, t *plan.Tenant, list *diag.List) []object.Object {
 	b := builder{place: object.Place{Folder: TenantFolder + "/" + t.Name.V, File: TenantFile, Origin: t.Name.At}}
-	b.objects = make([]object.Object, 0, 1+mostPerNamespace*len(t.Namespaces))
+	b.objects = make([]object.Object, 0, 1+maxPerNamespace*len(t.Namespaces))
 	b.tenantRuntimeReaders(t)
 	b.tenantRuntimes(c, t, list)
 	b.clusterQueue(c, t)
@@ -68,8 +68,8 @@ func Tenant(c *plan.Cluster, t *plan.Tenant, list *diag.List) []object.Object {
 	return b.sorted()
 }
 
-// mostPerNamespace is how many objects a namespace of a tenant may get. More than that costs time, nothing else.
-const mostPerNamespace = 12
+// maxPerNamespace is how many objects a namespace of a tenant may get. More than that costs time, nothing else.
+const maxPerNamespace = 12
 
 // builder collects objects for one place.
 type builder struct {

@@ -246,7 +246,7 @@ func (t *runtimeTable) share(part string, r *plan.Runtime, nodeCPU, launcherCPU 
 		set(mpi.LauncherJob, container, "cpu", launcherCPU)
 		set(mpi.LauncherJob, container, "memory", &r.LauncherMemory.Origin)
 	}
-	for _, offer := range r.Profile.Offers() {
+	for _, offer := range r.Profile.Allocatable() {
 		if offer.Name != "cpu" && offer.Name != "memory" {
 			set("*", mpi.Container, offer.Name, &offer.Origin)
 			set("*", mpi.GateContainer, offer.Name, &offer.Origin)

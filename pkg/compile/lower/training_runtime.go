@@ -95,7 +95,7 @@ func portable(c *plan.Cluster, r *plan.Runtime) template.Runtime {
 	}
 }
 
-// countsLaunchers says whether somebody on the cluster reads numNodes as the number of launchers: Kubeflow Trainer, or Kueue, which asks
+// countsLaunchers reports whether somebody on the cluster reads numNodes as the number of launchers: Kubeflow Trainer, or Kueue, which asks
 // Trainer's library what a TrainJob takes.
 func countsLaunchers(c *plan.Cluster) bool { return !c.Bundled.V || c.Queueing != nil }
 

@@ -70,9 +70,9 @@ func attacks() map[string]anAttack {
 		"ReplaceAgentVolume": {"another image under the agent's name", withPod("{spec: {volumes: [{name: lockstep-agent, image: {reference: evil}}]}}"), "uses volume `lockstep-agent`, which is the platform's"},
 		"MountAgentVolume":   {"the agent's folder, to write into", withPod("{spec: {containers: [{name: node, volumeMounts: [{name: lockstep-agent, mountPath: /tmp/a}]}]}}"), "uses volume `lockstep-agent`, which is the platform's"},
 
-		"PodFinalizer":    {"pods stay for ever", withPod("{metadata: {finalizers: [example.com/never]}}"), "sets `finalizers`, " + fields},
-		"JobFinalizer":    {"Jobs stay for ever", withPatch("{spec: {replicatedJobs: [{name: node, template: {metadata: {finalizers: [example.com/never]}}}]}}"), "sets `finalizers`, " + fields},
-		"JobSetFinalizer": {"JobSets stay for ever", withPatch("{metadata: {finalizers: [example.com/never]}}"), "sets `finalizers`, " + fields},
+		"PodFinalizer":    {"pods stay forever", withPod("{metadata: {finalizers: [example.com/never]}}"), "sets `finalizers`, " + fields},
+		"JobFinalizer":    {"Jobs stay forever", withPatch("{spec: {replicatedJobs: [{name: node, template: {metadata: {finalizers: [example.com/never]}}}]}}"), "sets `finalizers`, " + fields},
+		"JobSetFinalizer": {"JobSets stay forever", withPatch("{metadata: {finalizers: [example.com/never]}}"), "sets `finalizers`, " + fields},
 		"ClaimTemplate":   {"claims of somebody who may make none", withPod("{spec: {volumes: [{name: v, ephemeral: {volumeClaimTemplate: {spec: {resources: {requests: {storage: 1Ti}}}}}}]}}"), volume},
 		"CSI":             {"a driver gets a Secret, and mounts what it finds", withPod("{spec: {volumes: [{name: v, csi: {driver: nfs.csi.k8s.io, nodePublishSecretRef: {name: other-mpi-ssh-auth}}}]}}"), volume},
 		"TwoSources":      {"one that is allowed hides none", withPod("{spec: {volumes: [{name: v, emptyDir: {}, hostPath: {path: /}}]}}"), volume},

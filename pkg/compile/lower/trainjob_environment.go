@@ -16,7 +16,7 @@ var variableSources = []string{"configMapKeyRef", "fieldRef", "resourceFieldRef"
 func environmentVariables() []object.Node {
 	return []object.Node{
 		// A job that was admitted stays; its trainer cannot change.
-		variable("environment", `variables.anew ? dyn(object).?spec.?trainer.?env.orValue([]) : []`),
+		variable("environment", `variables.changed ? dyn(object).?spec.?trainer.?env.orValue([]) : []`),
 		variable("sources", ofVariables(unknown(`e.?valueFrom.orValue({})`, variableSources...))),
 		variable("devices", ofVariables(`e.name.startsWith('NVIDIA_') && !e.name.matches(`+celString(harmlessNVIDIA)+`) || e.name.endsWith('_VISIBLE_DEVICES') && !e.name.matches(`+celString(harmlessChoice)+`) ? e.name : ''`)),
 	}

@@ -12,8 +12,8 @@ var (
 func fieldVariables() []object.Node {
 	return []object.Node{variable("unknownFields", anyOf(
 		smallestKey(`dyn(object).?spec.orValue({})`, `!(k in [`+quoted(specFields)+`]) && (oldObject == null || !(k in dyn(oldObject).?spec.orValue({})))`),
-		`!variables.anew ? '' : `+unknown(`dyn(object).?spec.?trainer.orValue({})`, trainerFields...),
-		`!variables.anew ? '' : `+unknown(`dyn(object).?spec.?trainer.?resourcesPerNode.orValue({})`, "limits", "requests")))}
+		`!variables.changed ? '' : `+unknown(`dyn(object).?spec.?trainer.orValue({})`, trainerFields...),
+		`!variables.changed ? '' : `+unknown(`dyn(object).?spec.?trainer.?resourcesPerNode.orValue({})`, "limits", "requests")))}
 }
 
 func fieldValidations() []object.Node {

@@ -25,10 +25,10 @@ var (
 	containerIdentity = []string{"readOnlyRootFilesystem", "runAsGroup", "runAsNonRoot", "runAsUser"}
 )
 
-// mostGraceSeconds is how long pods of a job may take to end. Kueue gives their machines to the next job while they still end there, and
+// maxGraceSeconds is how long pods of a job may take to end. Kueue gives their machines to the next job while they still end there, and
 // that job fails if its gang is not up after gang.timeout, 5 minutes by default: two minutes leave it time to pull images. They are also
 // what clouds give before they take a machine back.
-const mostGraceSeconds = "120"
+const maxGraceSeconds = "120"
 
 // patchVariables are what spec.runtimePatches asks for. Patches that stood there before are not looked at again: a job that was admitted
 // stays. Each finding is a text, empty where there is nothing to find; the job of a finding is patched by one of at most 16 managers.
@@ -42,7 +42,7 @@ func patchVariables() []object.Node {
 		variable("pods", `variables.patchedJobs.map(jobs, jobs.map(j, j.?template.?spec.?template.orValue({})))`),
 		variable("patchedFields", patchedFields()),
 		variable("accounts", ofPods(`p.?spec.?serviceAccountName.orValue('')`)),
-		variable("graces", ofPods(`p.?spec.?terminationGracePeriodSeconds.orValue(0) > `+mostGraceSeconds+` ? string(p.spec.terminationGracePeriodSeconds) : ''`)),
+		variable("graces", ofPods(`p.?spec.?terminationGracePeriodSeconds.orValue(0) > `+maxGraceSeconds+` ? string(p.spec.terminationGracePeriodSeconds) : ''`)),
 	}
 }
 
@@ -87,7 +87,7 @@ func patchValidations() []object.Node {
 				strings.Join(patchedPod, ", ")+" (of a securityContext users and groups, of containers env, securityContext and volumeMounts): remove it"),
 		validation("variables.graces == ''",
 			"spec.runtimePatches lets pods take too long to end",
-			"spec.runtimePatches sets terminationGracePeriodSeconds to {variables.graces}; others wait for the machines while pods end, so that "+mostGraceSeconds+" is the most: ask for at most that, and save checkpoints as the job runs"),
+			"spec.runtimePatches sets terminationGracePeriodSeconds to {variables.graces}; others wait for the machines while pods end, so that "+maxGraceSeconds+" is the most: ask for at most that, and save checkpoints as the job runs"),
 	}
 }
 

@@ -82,7 +82,7 @@ func placementVariables(c *plan.Cluster) []object.Node {
 		variable("selectors", anyOf(
 			ofPods(smallestKey(selector, `!k.matches('^[A-Za-z0-9]') || k in variables.machineLabels && variables.runtime[?'`+labelPrefix+`' + k] != p.spec.nodeSelector[?k]`)),
 			ofPods(texts(terms+`.map(n, `+texts(`n.?matchExpressions.orValue([]).map(e, e.key in variables.machineLabels ? e.key : '')`)+`)`)))),
-		variable("strangers", ofPods(texts(affinityTerms(`p.?spec.?affinity`)+`.map(t, `+unknown(`t`, "labelSelector", "matchLabelKeys", "mismatchLabelKeys", "topologyKey")+`)`))),
+		variable("foreignTerms", ofPods(texts(affinityTerms(`p.?spec.?affinity`)+`.map(t, `+unknown(`t`, "labelSelector", "matchLabelKeys", "mismatchLabelKeys", "topologyKey")+`)`))),
 		variable("job", `object.metadata.?name.orValue('?')`),
 		variable("barriers", ofPods(apart+`.exists(t, t.?labelSelector.?matchLabels[?'`+mpi.JobSetNameLabel+`'].orValue('') != variables.job || t.labelSelector.matchLabels.exists(k, k.startsWith('$'))) ? 'found' : ''`)),
 	}
@@ -107,9 +107,9 @@ func placementValidations() []object.Node {
 		validation("variables.selectors == ''",
 			"spec.runtimePatches selects machines that are not the runtime's",
 			"spec.runtimePatches selects machines by `{variables.selectors}`, which tells the machines of profiles apart; pods run on machines {variables.external ? 'that' : 'of profile `' + variables.runtime[?'profile'].orValue('') + '`, which'} come with the runtime: remove it, or name another runtime"),
-		validation("variables.strangers == ''",
+		validation("variables.foreignTerms == ''",
 			"spec.runtimePatches has affinity to pods of other namespaces",
-			"spec.runtimePatches sets `{variables.strangers}` in podAffinity or podAntiAffinity; by pods of other namespaces a job would keep them off machines; a term may have labelSelector, matchLabelKeys, mismatchLabelKeys and topologyKey: remove it"),
+			"spec.runtimePatches sets `{variables.foreignTerms}` in podAffinity or podAntiAffinity; by pods of other namespaces a job would keep them off machines; a term may have labelSelector, matchLabelKeys, mismatchLabelKeys and topologyKey: remove it"),
 		validation("variables.barriers == ''",
 			"spec.runtimePatches keeps pods of other jobs off machines",
 			"spec.runtimePatches requires podAntiAffinity to pods that are not its own, which keeps them off the machines of this job; its own have the label "+

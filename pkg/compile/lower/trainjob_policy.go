@@ -54,22 +54,22 @@ func trainJobPolicy(c *plan.Cluster) policy {
 }
 
 func boundValidations(c *plan.Cluster) []object.Node {
-	validations := []object.Node{runtimeValidation(), nodesValidation(), slotsValidation(), resourcesValidation(), containerValidation(), acceleratorsValidation(), strangeResourcesValidation()}
+	validations := []object.Node{runtimeValidation(), nodesValidation(), slotsValidation(), resourcesValidation(), containerValidation(), acceleratorsValidation(), unknownResourcesValidation()}
 	if c.Queueing != nil {
-		validations = append(validations, shareValidation(), burstValidation(), queueValidation(), priorityValidation(c))
+		validations = append(validations, shareValidation(), memoryGuaranteedValidation(), queueValidation(), priorityValidation(c))
 	}
 	return append(validations, tenantValidation())
 }
 
 // trainJobVariables are the question and what answers it: the TrainJob, the annotations of its namespace, the catalog. `runtime` and
 // `profile` are empty for a runtime that the tenant may not use, and bounds then hold nothing back: the first validation refuses. They
-// are empty for one of others too (trainjob_external.go).
+// are empty for one of others too (trainjob_external_runtimes.go).
 func trainJobVariables(c *plan.Cluster) []object.Node {
 	variables := catalogVariables(c)
 	for _, v := range []struct{ name, expression string }{
 		{"annotations", `namespaceObject.metadata.?annotations.orValue({})`},
 		{"tenant", `namespaceObject.metadata.?labels[?'` + mpi.TenantLabel + `'].orValue('')`},
-		{"anew", `oldObject == null || dyn(object).?spec.?runtimeRef != dyn(oldObject).?spec.?runtimeRef || dyn(object).?spec.?trainer != dyn(oldObject).?spec.?trainer`},
+		{"changed", `oldObject == null || dyn(object).?spec.?runtimeRef != dyn(oldObject).?spec.?runtimeRef || dyn(object).?spec.?trainer != dyn(oldObject).?spec.?trainer`},
 		{"kind", `dyn(object).?spec.?runtimeRef.?kind.orValue('ClusterTrainingRuntime')`},
 		{"name", `dyn(object).?spec.?runtimeRef.?name.orValue('')`},
 		{"allowed", `variables.annotations[?'` + runtimesAnnotation + `'].orValue('').split(',')`},
@@ -125,7 +125,7 @@ func excessive(list string) string {
   ` + asked + ` + ' ' + r + ', a machine of profile ` + "`' + variables.runtime[?'profile'].orValue('') + '`" + ` has ' + variables.profile[?r].orValue('none')) : [])`
 }
 
-// overBound says whether a list of resources has more of one than the bound m, `<resource>=<amount>`.
+// overBound reports whether a list of resources has more of one than the bound m, `<resource>=<amount>`.
 func overBound(list string) string {
 	asked := `string(variables.` + list + `[r])`
 	return `variables.` + list + `.exists(r, m.startsWith(r + '=') && isQuantity(` + asked + `) && quantity(` + asked + `).isGreaterThan(quantity(m.substring(r.size() + 1))))`
@@ -158,7 +158,7 @@ func boundOrigins(c *plan.Cluster, r *plan.Runtime) *origin.Origin {
 }
 
 func offerOrigins(p *plan.Profile) []*origin.Origin {
-	offers := p.Offers()
+	offers := p.Allocatable()
 	origins := make([]*origin.Origin, len(offers))
 	for i := range offers {
 		origins[i] = &offers[i].Origin
@@ -188,7 +188,7 @@ func table(name string, entries []string) object.Node {
 func identifier(label string) string { return strings.ReplaceAll(label, "-", "_") }
 
 func profileOffers(p *plan.Profile) string {
-	offers := p.Offers()
+	offers := p.Allocatable()
 	entries := make([]string, len(offers))
 	for i := range offers {
 		entries[i] = celString(offers[i].Name) + ": " + celString(offers[i].V.String())
@@ -211,7 +211,7 @@ func runtimeBounds(c *plan.Cluster, r *plan.Runtime) string {
 }
 
 func runtimeValidation() object.Node {
-	return validation("!variables.anew || variables.known || variables.external",
+	return validation("!variables.changed || variables.known || variables.external",
 		"spec.runtimeRef names a runtime that the tenant may not use",
 		"spec.runtimeRef is {variables.kind} `{variables.name}`; tenant `{variables.tenant}` may use ClusterTrainingRuntime `{(variables.allowed.filter(n, n != '') + variables.others).join('`, `')}`"+
 			"{variables.variants[0] == '' ? '' : ', TrainingRuntime `' + variables.variants.map(v, v.split('=')[0]).join('`, `') + '`'}"+
@@ -219,32 +219,32 @@ func runtimeValidation() object.Node {
 }
 
 func nodesValidation() object.Node {
-	return validation("!variables.anew || !variables.known || (variables.nodes >= variables.least && variables.nodes <= variables.most)",
+	return validation("!variables.changed || !variables.known || (variables.nodes >= variables.least && variables.nodes <= variables.most)",
 		"spec.trainer.numNodes is outside the bounds of the runtime",
 		"spec.trainer.numNodes is {variables.nodes}; runtime `{variables.name}` runs on {variables.least} to {variables.most} nodes: ask for a number between them")
 }
 
 func slotsValidation() object.Node {
-	return validation("!variables.anew || !variables.known || (type(variables.slots) == int && variables.slots >= 1 && variables.slots <= variables.maxSlots)",
+	return validation("!variables.changed || !variables.known || (type(variables.slots) == int && variables.slots >= 1 && variables.slots <= variables.maxSlots)",
 		"spec.trainer.numProcPerNode is outside the bounds of the runtime",
 		"spec.trainer.numProcPerNode is {variables.slots}; a node of runtime `{variables.name}` has 1 to {variables.maxSlots} ranks"+
 			"{variables.accelerator == '' ? '' : ', one per ' + variables.accelerator}: ask for a number between them")
 }
 
 func resourcesValidation() object.Node {
-	return validation("!variables.anew || variables.excess.size() == 0",
+	return validation("!variables.changed || variables.excess.size() == 0",
 		"spec.trainer.resourcesPerNode asks for more than a machine has",
 		"spec.trainer.resourcesPerNode asks for {variables.excess.size() > 0 ? variables.excess.min() : ''}: ask for at most that, or leave it out to get what the runtime has")
 }
 
 func containerValidation() object.Node {
-	return validation("!variables.anew || variables.overContainer.size() == 0",
+	return validation("!variables.changed || variables.overContainer.size() == 0",
 		"spec.trainer.resourcesPerNode asks for more than one container may have",
 		"spec.trainer.resourcesPerNode asks for more than one container of tenant `{variables.tenant}` may have ({variables.overContainer.join(', ')}, LimitRange lockstep-limits): ask for at most that")
 }
 
 func acceleratorsValidation() object.Node {
-	return validation("!variables.anew || variables.grant < 0 || variables.total <= variables.grant",
+	return validation("!variables.changed || variables.grant < 0 || variables.total <= variables.grant",
 		"the TrainJob takes more accelerators than the tenant has",
 		"{variables.nodes} nodes with {variables.perNode} {variables.accelerator} each are {variables.total}; tenant `{variables.tenant}` may use {variables.grant}"+
 			" on machines of profile `{variables.runtime[?'profile'].orValue('')}`: ask for at most {variables.perNode > 0 ? variables.grant / variables.perNode : 0} nodes")

@@ -140,7 +140,7 @@ func typedList(key string, v reflect.Value) (Node, error) {
 	return node, nil
 }
 
-// addTyped adds a child that is no noise.
+// addTyped adds a child that is not noise.
 func (n *Node) addTyped(key string, v reflect.Value) error {
 	child, err := typedNode(key, v)
 	if err == nil && !isNoise(&child) {

@@ -320,7 +320,7 @@ func (r chartReader) output(name string, at source.Span, what string) {
 	r.inChart(diag.ChartOutput, at, fmt.Sprintf("`%s` does not render to Kubernetes objects: %s", name, inOneLine(what)), "")
 }
 
-// notYAML reports output that is no YAML, at the line of the template from which the wrong line comes, if one is like it.
+// notYAML reports output that is not YAML, at the line of the template from which the wrong line comes, if one is like it.
 func (r chartReader) notYAML(name string, document []byte, err error) {
 	_, template, _ := strings.Cut(name, "/")
 	file := r.file(template)

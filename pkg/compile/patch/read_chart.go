@@ -64,7 +64,7 @@ func (r chartReader) files() []chart.File {
 	return files
 }
 
-// walk reads the chart, within limits. Hidden files are left out, as they are no part of one.
+// walk reads the chart, within limits. Hidden files are left out, as they are not a part of one.
 func (r chartReader) walk() ([]chart.File, error) {
 	var files []chart.File
 	folder, left := r.component.Chart.V, int64(maxChart)

@@ -11,10 +11,10 @@ import (
 // (https://kubernetes.io/docs/reference/access-authn-authz/validating-admission-policy/).
 const policiesMinor = 30
 
-// AdmissionPolicies says whether the API server can enforce policies by itself.
+// AdmissionPolicies reports whether the API server can enforce policies by itself.
 func (c *Cluster) AdmissionPolicies() bool { return c.Minor >= policiesMinor }
 
-// PinsMemory says whether pods of a runtime of the cluster need the capability IPC_LOCK.
+// PinsMemory reports whether pods of a runtime of the cluster need the capability IPC_LOCK.
 func (c *Cluster) PinsMemory() bool {
 	return slices.ContainsFunc(c.Runtimes, func(r *Runtime) bool { return r.Profile.Fabric.LockMemory.V })
 }

@@ -63,7 +63,7 @@ func (k *Cache) Clusters(b *resolve.Bundle, only string, later func(cluster stri
 	}
 	p := planner{Bundle: b, cache: k}
 	definitions := slices.DeleteFunc(slices.Clone(b.Clusters.All()), func(d *resolve.Definition[v1alpha1.Cluster]) bool {
-		return !d.Sound || only != "" && d.Name != only
+		return !d.Valid || only != "" && d.Name != only
 	})
 	// Clusters do not see each other.
 	clusters := make([]*Cluster, len(definitions))

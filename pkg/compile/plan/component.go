@@ -101,7 +101,7 @@ func (c *Component) injectValue(value Named[any], d *decode.Document, field *map
 	c.Injected = append(c.Injected, given)
 }
 
-// lookUp returns the value behind keys. What is no map in their way is the value.
+// lookUp returns the value behind keys. What is not a map in their way is the value.
 func lookUp(value any, keys []string) (any, bool) {
 	for _, key := range keys {
 		content, isMap := value.(map[string]any)

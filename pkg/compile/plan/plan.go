@@ -8,13 +8,7 @@ import (
 	"iter"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
-
-	"lockstep.dev/lockstep/api/v1alpha1"
-	"lockstep.dev/lockstep/pkg/compile/origin"
-	"lockstep.dev/lockstep/pkg/compile/source"
-	"lockstep.dev/lockstep/pkg/mpi"
 )
 
 // Cluster is everything that is compiled for one cluster.
@@ -109,112 +103,6 @@ type DNS struct {
 	Port      Value[int32]
 }
 
-// Profile is what a machine offers.
-type Profile struct {
-	Name        string
-	At          source.Span
-	Fabric      Fabric
-	CPU, Memory Value[resource.Quantity]
-	// Accelerator is the extended resource, or "".
-	Accelerator  Value[string]
-	Accelerators Value[int32]
-	// Product is the accelerator's name in node labels, or "".
-	Product Value[string]
-	// HugePages is nil where none are reserved.
-	HugePages *HugePages
-	// Topology is the widest level first.
-	Topology []TopologyLevel
-	// NodeSelector is sorted by name.
-	NodeSelector []Named[string]
-	Tolerations  []Value[corev1.Toleration]
-	// TolerationFields has the origins of what is in each toleration, by key.
-	TolerationFields []map[string]*origin.Origin
-	// SharedMemory is nil for what the container runtime gives.
-	SharedMemory Value[*resource.Quantity]
-	Env          []Variable
-	Waivers      []Waiver
-}
-
-// Variable is an environment variable.
-type Variable struct {
-	Name, Value Value[string]
-	// Why is the reason that the spec gives, or "".
-	Why string
-}
-
-// Runtime is a catalog entry.
-type Runtime struct {
-	Name Value[string]
-	// Description may be "".
-	Description Value[string]
-	// Framework is the value of upstream's framework label.
-	Framework      Value[string]
-	Implementation Value[mpi.Implementation]
-	Version        Value[string]
-	Image          Image
-	// SecretEnv names a Secret whose keys become environment variables, or "".
-	SecretEnv Value[string]
-	Profile   *Profile
-	// ProfileName is the profile's name where the runtime writes it.
-	ProfileName Value[string]
-	// DefaultNodes is what a TrainJob gets that asks for nothing; MinNodes <= DefaultNodes <= MaxNodes.
-	DefaultNodes, MinNodes, MaxNodes Value[int32]
-	// Slots is the number of ranks per node; 0 for `auto` without accelerators.
-	Slots Value[int32]
-	// CPU and Memory are those of one node.
-	CPU, Memory                 Value[resource.Quantity]
-	LauncherCPU, LauncherMemory Value[resource.Quantity]
-	LauncherRunsRanks           Value[bool]
-	Env                         []Variable
-	Volumes                     []Volume
-	Gang                        Gang
-	// Restarts is how often a job is started again after a fault of the infrastructure.
-	Restarts Value[int32]
-	// MaxDuration is 0 for no end.
-	MaxDuration Value[time.Duration]
-	Deprecated  Value[bool]
-	Retired     bool
-	// Deprecation is nil where the spec says nothing about the end.
-	Deprecation *Deprecation
-	// Tenants may use the runtime; empty means all.
-	Tenants []string
-	// Default says that tools offer the runtime first.
-	Default Value[bool]
-	Waivers []Waiver
-}
-
-// What schedules a gang.
-const (
-	GangNone         = string(v1alpha1.GangNone)
-	GangKueue        = string(v1alpha1.GangKueue)
-	GangCoscheduling = string(v1alpha1.GangCoscheduling)
-	GangVolcano      = string(v1alpha1.GangVolcano)
-)
-
-// Gang is how the pods of a job are scheduled together.
-type Gang struct {
-	// Scheduler is one of the names below.
-	Scheduler Value[string]
-	Timeout   Value[time.Duration]
-	// Priority and Within are "" where the spec says nothing.
-	Priority, Within Value[string]
-}
-
-// Volume is a folder in the pods of a job.
-type Volume struct {
-	Name, MountPath Value[string]
-	// Claim is "" and Scratch nil where the other one says what is behind the folder.
-	Claim    Value[string]
-	Scratch  Value[*resource.Quantity]
-	ReadOnly Value[bool]
-}
-
-// Deprecation is the end of a runtime.
-type Deprecation struct {
-	// Successor, RetireOn (a day as 2027-03-31) and Reason may be "".
-	Successor, RetireOn, Reason Value[string]
-}
-
 // Tenant is a team on one cluster.
 type Tenant struct {
 	*TenantSpec
@@ -255,7 +143,7 @@ type TenantSpec struct {
 	PullSecrets []Value[string]
 	// ObjectStore is nil where there is none.
 	ObjectStore *ObjectStore
-	// KeepFinished is how long finished jobs stay, 0 for ever.
+	// KeepFinished is how long finished jobs stay, 0 forever.
 	KeepFinished Value[time.Duration]
 }
 

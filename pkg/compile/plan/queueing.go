@@ -101,7 +101,7 @@ type IneffectiveShare struct {
 	Elsewhere []string
 }
 
-// Topological says whether Kueue places pods itself (topology-aware scheduling). It does on the whole cluster as soon as one
+// Topological reports whether Kueue places pods itself (topology-aware scheduling). It does on the whole cluster as soon as one
 // profile has a topology: a queue with flavors of both kinds would never admit a job without a wish for a level to those with one.
 func (c *Cluster) Topological() bool {
 	return slices.ContainsFunc(c.Capacity, func(m Machines) bool { return len(m.Profile.Topology) > 0 })
@@ -117,8 +117,8 @@ func (c *Cluster) MachinesOf(profile string) *Machines {
 	return nil
 }
 
-// Offers returns what one machine of the profile offers to jobs, by the name of the resource, devices and huge pages included.
-func (p *Profile) Offers() []Named[resource.Quantity] {
+// Allocatable returns what one machine of the profile offers to jobs, by the name of the resource, devices and huge pages included.
+func (p *Profile) Allocatable() []Named[resource.Quantity] {
 	offers := []Named[resource.Quantity]{{Name: "cpu", Value: p.CPU}, {Name: "memory", Value: p.Memory}}
 	count := func(name Value[string], n Value[int32]) {
 		if name.V != "" {
@@ -137,7 +137,7 @@ func (p *Profile) Offers() []Named[resource.Quantity] {
 func (c *Cluster) setQueueUnits() {
 	for i := range c.Capacity {
 		m := &c.Capacity[i]
-		m.Unit = m.Profile.Offers()
+		m.Unit = m.Profile.Allocatable()
 		m.unitPlaces() // a launcher hides what the profile offers, and counts beside it
 		for _, r := range c.Runtimes {
 			if r.Profile == m.Profile && !r.LauncherRunsRanks.V {
@@ -248,7 +248,7 @@ func ineffectiveQueue(b *resolve.Bundle, d *resolve.Definition[v1alpha1.Tenant])
 	here := map[string]bool{}
 	for _, name := range spec.Clusters {
 		c := b.Clusters.Get(name)
-		if c == nil || !c.Sound {
+		if c == nil || !c.Valid {
 			return Ineffective{}
 		}
 		own := &c.Spec.Spec
@@ -277,7 +277,7 @@ func ineffectiveDevices(b *resolve.Bundle, d *resolve.Definition[v1alpha1.Tenant
 	has := map[string]bool{}
 	for _, name := range d.Spec.Spec.Clusters {
 		c := b.Clusters.Get(name)
-		if c == nil || !c.Sound || b.Profiles.Incomplete() {
+		if c == nil || !c.Valid || b.Profiles.Incomplete() {
 			return nil
 		}
 		for _, p := range b.Profiles.All() {

@@ -18,7 +18,7 @@ func (r *Runtime) World(nodes int32) mpi.World {
 // NodeResources returns what one node takes: its share of CPU and memory, and all devices and huge pages of a machine.
 func (r *Runtime) NodeResources() corev1.ResourceList {
 	list := corev1.ResourceList{}
-	for _, offer := range r.Profile.Offers() {
+	for _, offer := range r.Profile.Allocatable() {
 		list[corev1.ResourceName(offer.Name)] = offer.V
 	}
 	list[corev1.ResourceCPU], list[corev1.ResourceMemory] = r.CPU.V, r.Memory.V
@@ -68,7 +68,7 @@ func add(total, part corev1.ResourceList, times int64) {
 	}
 }
 
-// Admits says whether a tenant may use the runtime.
+// Admits reports whether a tenant may use the runtime.
 func (r *Runtime) Admits(tenant string) bool {
 	return len(r.Tenants) == 0 || slices.Contains(r.Tenants, tenant)
 }

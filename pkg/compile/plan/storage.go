@@ -27,7 +27,7 @@ func claims(d *decode.Document, list []v1alpha1.Claim, all []Value[string]) []Cl
 	return result
 }
 
-// InNamespace says whether a namespace has the claim.
+// InNamespace reports whether a namespace has the claim.
 func (c *Claim) InNamespace(namespace string) bool {
 	return slices.ContainsFunc(c.Namespaces, func(n Value[string]) bool { return n.V == namespace })
 }

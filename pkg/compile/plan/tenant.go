@@ -27,7 +27,7 @@ func (p planner) tenants(c *Cluster) []*Tenant {
 		if !slices.Contains(d.Spec.Spec.Clusters, c.Name.V) {
 			continue
 		}
-		if !d.Sound {
+		if !d.Valid {
 			c.Partial = true
 			continue
 		}
@@ -145,7 +145,7 @@ func (t *Tenant) RuntimesToCheck() iter.Seq[*Runtime] {
 	}
 }
 
-// HasClaim says whether the tenant has a claim in a namespace.
+// HasClaim reports whether the tenant has a claim in a namespace.
 func (t *Tenant) HasClaim(name, namespace string) bool {
 	return slices.ContainsFunc(t.Claims, func(c Claim) bool {
 		return c.Name.V == name && slices.ContainsFunc(c.Namespaces, func(n Value[string]) bool { return n.V == namespace })

@@ -3,6 +3,7 @@ package plan
 import (
 	"cmp"
 	"slices"
+	"time"
 
 	"lockstep.dev/lockstep/pkg/compile/decode"
 	"lockstep.dev/lockstep/pkg/compile/origin"
@@ -70,4 +71,10 @@ func entries[T any](d *decode.Document, field *map[string]T) []Named[T] {
 func sortedByName[T any](list []Named[T]) []Named[T] {
 	slices.SortFunc(list, func(a, b Named[T]) int { return cmp.Compare(a.Name, b.Name) })
 	return list
+}
+
+// duration is a length of time whose form was checked; "" is 0.
+func duration(text string) time.Duration {
+	d, _ := time.ParseDuration(text)
+	return d
 }

@@ -56,23 +56,23 @@ func available(kind string, names []string) string {
 
 func (b *Bundle) profileReferences(list *diag.List) {
 	for _, r := range b.Runtimes.written() {
-		r.Sound = exists(&b.Profiles, r.Document, &r.Spec.Spec.Profile, list) && r.Sound
-		r.Sound = allExist(&b.Tenants, r.Document, r.Spec.Spec.Tenants, list) && r.Sound
+		r.Valid = exists(&b.Profiles, r.Document, &r.Spec.Spec.Profile, list) && r.Valid
+		r.Valid = allExist(&b.Tenants, r.Document, r.Spec.Spec.Tenants, list) && r.Valid
 		if d := r.Spec.Spec.Deprecation; d != nil {
-			r.Sound = exists(&b.Runtimes, r.Document, &d.Successor, list) && r.Sound
+			r.Valid = exists(&b.Runtimes, r.Document, &d.Successor, list) && r.Valid
 		}
 	}
 }
 
 func (b *Bundle) tenantReferences(list *diag.List) {
 	for _, t := range b.Tenants.written() {
-		t.Sound = allExist(&b.Clusters, t.Document, t.Spec.Spec.Clusters, list) && t.Sound
-		t.Sound = allExist(&b.Runtimes, t.Document, t.Spec.Spec.Runtimes, list) && t.Sound
+		t.Valid = allExist(&b.Clusters, t.Document, t.Spec.Spec.Clusters, list) && t.Valid
+		t.Valid = allExist(&b.Runtimes, t.Document, t.Spec.Spec.Runtimes, list) && t.Valid
 		for i := range t.Spec.Spec.Variants {
-			t.Sound = exists(&b.Runtimes, t.Document, &t.Spec.Spec.Variants[i].Runtime, list) && t.Sound
+			t.Valid = exists(&b.Runtimes, t.Document, &t.Spec.Spec.Variants[i].Runtime, list) && t.Valid
 		}
 		if q := t.Spec.Spec.Queue; q != nil {
-			t.Sound = b.shares(t.Document, q.Shares, list) && t.Sound
+			t.Valid = b.shares(t.Document, q.Shares, list) && t.Valid
 		}
 	}
 }
@@ -88,11 +88,11 @@ func (b *Bundle) shares(d *decode.Document, shares []v1alpha1.Share, list *diag.
 func (b *Bundle) clusterReferences(list *diag.List) {
 	for _, c := range b.Clusters.written() {
 		for i := range c.Spec.Spec.Capacity {
-			c.Sound = exists(&b.Profiles, c.Document, &c.Spec.Spec.Capacity[i].Profile, list) && c.Sound
+			c.Valid = exists(&b.Profiles, c.Document, &c.Spec.Spec.Capacity[i].Profile, list) && c.Valid
 		}
 		if q := c.Spec.Spec.Queueing; q != nil {
 			for i := range q.Cohorts {
-				c.Sound = b.shares(c.Document, q.Cohorts[i].Shares, list) && c.Sound
+				c.Valid = b.shares(c.Document, q.Cohorts[i].Shares, list) && c.Valid
 			}
 		}
 	}
@@ -137,6 +137,6 @@ func settleNamespaceClaims(name string, a, b claim, list *diag.List) claim {
 	}
 	list.Errorf(diag.NamespaceTaken, b.at, "the tenants `%s` and `%s` both claim the namespace `%s`", b.tenant.Name, a.tenant.Name, name).
 		Also(a.at, "also here").Helpf("choose another name")
-	b.tenant.Sound = false
+	b.tenant.Valid = false
 	return a
 }

@@ -18,8 +18,8 @@ type Definition[T any] struct {
 	*decode.Document
 	Spec *T
 	Name string
-	// Sound is false when a mistake was reported in the spec.
-	Sound bool
+	// Valid is false when a mistake was reported in the spec.
+	Valid bool
 }
 
 // Index holds the definitions of a kind.
@@ -122,7 +122,7 @@ func (b *Bundle) add(d *decode.Document, list *diag.List) {
 	}
 }
 
-// expect makes a name known that is no definition, because of a mistake that was reported; any name for "".
+// expect makes a name known that is not a definition, because of a mistake that was reported; any name for "".
 func (x *Index[T]) expect(name string) {
 	x.nameless = x.nameless || name == ""
 	if x.meant == nil {
@@ -143,10 +143,10 @@ func addDefinition[T any](x *Index[T], d *decode.Document, spec *T, name *string
 	if x.byName == nil {
 		x.byName = map[string]*Definition[T]{}
 	}
-	if !d.Sound {
+	if !d.Valid {
 		x.expect(decode.IntendedName(*name))
 	}
-	definition := &Definition[T]{Document: d, Spec: spec, Name: *name, Sound: d.Sound}
+	definition := &Definition[T]{Document: d, Spec: spec, Name: *name, Valid: d.Valid}
 	if first := x.byName[*name]; first != nil {
 		if d.Unread || first.Unread {
 			return // what the name of a spec is that cannot be read is not certain

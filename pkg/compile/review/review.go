@@ -74,14 +74,14 @@ func top(known, otherwise fs.FS) fs.FS {
 	return known
 }
 
-// refusedReport is a report that has nothing to tell, with what check finds where it refuses the state afterwards: then the report is not calm.
-func refusedReport(in *semdiff.Input, calm semdiff.Report, states *compile.States, before, after fs.FS, options compile.Options) (semdiff.Report, error) {
+// refusedReport is a report that has nothing to tell, with what check finds where it refuses the state afterwards: then the report does not say that nothing changes.
+func refusedReport(in *semdiff.Input, unchanged semdiff.Report, states *compile.States, before, after fs.FS, options compile.Options) (semdiff.Report, error) {
 	list, err := compile.Stream(after, options, func(compile.Unit) error { return nil })
 	if err != nil || list.Errors() == 0 {
-		return calm, err
+		return unchanged, err
 	}
 	if err := proveBoth(in, states, before, after, options); err != nil {
-		return calm, err
+		return unchanged, err
 	}
 	in.Unproven = false
 	return semdiff.Compare(*in), nil

@@ -305,7 +305,7 @@ func TestSpecsOfOneCluster(t *testing.T) {
 	}
 }
 
-// TestRefused: where nothing else is to be told, a state that only check refuses has no calm report, whatever was proven.
+// TestRefused: where nothing else is to be told, a state that only check refuses has no report that nothing changes, whatever was proven.
 func TestRefused(t *testing.T) {
 	forNothing := fstest.MapFS{"overlays/lab/kustomization.yaml": file(`apiVersion: kustomize.config.k8s.io/v1beta1
 kind: Kustomization

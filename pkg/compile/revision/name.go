@@ -14,7 +14,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/storer"
 )
 
-// ErrName says that a text is no name of a revision, whatever the repository has. Git knows more forms, such as main@{u}, HEAD@{1} and
+// ErrName says that a text is not a name of a revision, whatever the repository has. Git knows more forms, such as main@{u}, HEAD@{1} and
 // HEAD:folder: they are refused, because a wrong commit is worse than none.
 var ErrName = errors.New("is no name of a revision as it is read here: allowed are a branch, a tag, a branch of a remote such as origin/main, a hash or its first digits (4 or more), HEAD, and behind any of them ~n and ^n")
 

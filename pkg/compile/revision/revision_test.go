@@ -150,7 +150,7 @@ func TestFolder(t *testing.T) {
 	}
 }
 
-// TestLinks: symbolic links are followed inside of the folder, never out of it, and not for ever.
+// TestLinks: symbolic links are followed inside of the folder, never out of it, and not forever.
 func TestLinks(t *testing.T) {
 	r := newRepository(t)
 	links := map[string]string{

@@ -17,7 +17,7 @@ const ChartPath = "charts/" + mpi.ControllerName
 // controllerNamespace is where a cluster has it that says nothing else.
 const controllerNamespace = "lockstep-system"
 
-// controllerComponent is the component that runs the jobs of a cluster. Without it a TrainJob waits for ever.
+// controllerComponent is the component that runs the jobs of a cluster. Without it a TrainJob waits forever.
 func controllerComponent(written Written) Value {
 	v := Value{items: []string{
 		"- chart: " + ChartPath,

@@ -161,7 +161,7 @@ func TestSlots(t *testing.T) {
 	}
 }
 
-// TestRefused: names that are taken or no names, and values that are no values, are refused with what is allowed.
+// TestRefused: names that are taken or invalid, and values that are not values, are refused with what is allowed.
 func TestRefused(t *testing.T) {
 	taken := gpus()
 	taken["tenants/there.yaml"] = &fstest.MapFile{Data: []byte("# nothing yet\n")}

@@ -22,7 +22,7 @@ type check struct {
 	problems []Problem
 	// nulls are the nulls that were met, with what a Go type reads in their place: nothing, or in a map or list of values an empty one.
 	nulls map[*object.Node]object.Node
-	// trying is above 0 within anyOf, oneOf and not, where a problem is no refusal yet.
+	// trying is above 0 within anyOf, oneOf and not, where a problem is not a refusal yet.
 	trying int
 }
 

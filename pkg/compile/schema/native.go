@@ -103,7 +103,7 @@ func (c *check) resourceName(n *object.Node, known []string) {
 		return
 	}
 	if !strings.Contains(name, "/") && !slices.Contains(known, name) && !strings.HasPrefix(strings.TrimPrefix(name, "requests."), "hugepages-") {
-		c.refuse(n, "", "`%s` is no resource that Kubernetes knows here; one of a device has a domain, such as nvidia.com/gpu", name)
+		c.refuse(n, "", "`%s` is not a resource that Kubernetes knows here; one of a device has a domain, such as nvidia.com/gpu", name)
 	}
 }
 

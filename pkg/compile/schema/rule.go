@@ -259,7 +259,7 @@ func str(text string, s *node) any {
 	return text
 }
 
-// escape returns the name under which rules see a property whose name is no CEL identifier, as
+// escape returns the name under which rules see a property whose name is not a CEL identifier, as
 // https://kubernetes.io/docs/reference/using-api/cel/#escaping says.
 func escape(name string) string {
 	if slices.Contains(reserved, name) {

@@ -171,7 +171,7 @@ func TestMessages(t *testing.T) {
 		"several": {
 			object.Map("spec", object.Map("hard", object.Text("gpu", "1", nil), object.Text("pods", "-1", line))),
 			[]schema.Problem{
-				{Path: "spec.hard.gpu", Message: "`gpu` is no resource that Kubernetes knows here; one of a device has a domain, such as nvidia.com/gpu", From: rule},
+				{Path: "spec.hard.gpu", Message: "`gpu` is not a resource that Kubernetes knows here; one of a device has a domain, such as nvidia.com/gpu", From: rule},
 				{Path: "spec.hard.pods", Message: "found `-1`, the least allowed is 0", From: line},
 			},
 		},

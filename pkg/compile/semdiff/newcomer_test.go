@@ -10,7 +10,7 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/semdiff"
 )
 
-// TestNewIsJudgedLikeChanged: what makes a change of an object grave makes the object as grave when it is new.
+// TestNewIsJudgedLikeChanged: what makes a change of an object severe makes the object as severe when it is new.
 func TestNewIsJudgedLikeChanged(t *testing.T) {
 	deployment := func(pod string) string {
 		return `{apiVersion: apps/v1, kind: Deployment, metadata: {name: a, namespace: tools}, spec: {template: {spec: ` + pod + `}}}`
@@ -39,7 +39,7 @@ func TestNewIsJudgedLikeChanged(t *testing.T) {
 		"RuntimeImage": {"from a registry that nothing came from", runtime(quiet), runtime(`{containers: [{name: x, image: "evil.example.com/x:1"}]}`)},
 		"ImageVolume":  {"another program in a volume", runtime(`{containers: [{name: x, image: "example.org/x:1"}], volumes: [{name: v, image: {reference: "example.org/v:1"}}]}`), runtime(`{containers: [{name: x, image: "example.org/x:1"}], volumes: [{name: v, image: {reference: "evil.example.com/v:1"}}]}`)},
 		"SidecarImage": {"another program beside that of jobs", runtime(quiet), runtime(`{containers: [{name: x, image: "example.org/x:1"}, {name: side, image: "evil.example.com/y:1"}]}`)},
-		"Constraint":   {"more, and nothing grave", narrow, constraint(`runAsUser: {type: MustRunAsRange}, requiredDropCapabilities: [ALL], allowedCapabilities: [IPC_LOCK], volumes: [configMap, secret]`)},
+		"Constraint":   {"more, and nothing severe", narrow, constraint(`runAsUser: {type: MustRunAsRange}, requiredDropCapabilities: [ALL], allowedCapabilities: [IPC_LOCK], volumes: [configMap, secret]`)},
 		"AnyUser":      {"root, too", narrow, constraint(`runAsUser: {type: RunAsAny}, requiredDropCapabilities: [ALL], volumes: [configMap]`)},
 		"Root":         {"nobody else", narrow, constraint(`runAsUser: {type: MustRunAs, uid: 0}, requiredDropCapabilities: [ALL], volumes: [configMap]`)},
 		"NothingLost":  {"keeps what it starts with", narrow, constraint(`runAsUser: {type: MustRunAsRange}, volumes: [configMap]`)},

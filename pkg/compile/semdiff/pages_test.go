@@ -208,7 +208,7 @@ func TestThreshold(t *testing.T) {
 			t.Errorf("--fail-on %s: %v, %v, want %v", text, r.Fails(threshold), err, want)
 		}
 	}
-	if _, err := group.ParseThreshold("grave"); err == nil || !strings.Contains(err.Error(), "critical") || !strings.Contains(err.Error(), "opens-network") {
+	if _, err := group.ParseThreshold("severe"); err == nil || !strings.Contains(err.Error(), "critical") || !strings.Contains(err.Error(), "opens-network") {
 		t.Errorf("the error does not say what is allowed: %v", err)
 	}
 }

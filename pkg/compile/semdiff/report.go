@@ -12,9 +12,9 @@ import (
 type Report struct {
 	// Verdict is one paragraph that makes sense without the rest.
 	Verdict string
-	// Clauses are the parts of the verdict, the gravest first, with how grave they are; none where there is nothing to tell one from the other.
+	// Clauses are the parts of the verdict, the most severe first, with how severe they are; none where there is nothing to tell one from the other.
 	Clauses []group.Clause
-	// Entries are sorted: the gravest severity first, then consequence, blast radius and place.
+	// Entries are sorted: the most severe severity first, then consequence, blast radius and place.
 	Entries []group.Entry
 	Totals  Totals
 	// Clusters are those that were compared, sorted by name.
@@ -63,5 +63,5 @@ func (r *Report) Fails(t group.Threshold) bool {
 	return t.MetByFindings(&r.Findings)
 }
 
-// Worst is the gravest severity of the entries.
+// Worst is the most severe severity of the entries.
 func (r *Report) Worst() rule.Severity { return group.Worst(r.Entries) }

@@ -204,7 +204,7 @@ func askRights(was, is *tree, effects []rule.Effect, told map[string]int) (wrong
 		for _, subject := range slices.Sorted(maps.Keys(side.more)) {
 			who, namespace, in := strings.Cut(subject, " in ")
 			if in && comes(namespace) || !in && comesAlong(strings.TrimSuffix(subject, " everywhere")) || !strings.HasPrefix(subject, "Group ") {
-				continue // it is told with the namespace, or it is no person
+				continue // it is told with the namespace, or not a person
 			}
 			differs := beyond(side.more[subject], side.less[subject])
 			if in {

@@ -168,7 +168,7 @@ func (f *File) Token(line, column, n int) Span {
 
 // Find returns the spec files under a root, sorted by path and not yet loaded: all files of catalog/ and tenants/ that end in .yaml,
 // .yml or .jsonnet, and overlays/*/cluster.yaml or cluster.jsonnet. Names that start with `.` or `_` are left out; names that are
-// nearly right, and specs under other names, come with ErrIgnored. Jsonnet libraries (.libsonnet) are no specs: others import them.
+// nearly right, and specs under other names, come with ErrIgnored. Jsonnet libraries (.libsonnet) are not specs: others import them.
 func Find(root fs.FS) []*File {
 	files := append(findTree(root, "catalog"), findTree(root, "tenants")...)
 	files = append(files, findClusters(root)...)
@@ -345,7 +345,7 @@ func Reason(err error) error {
 }
 
 // ReadBounded returns the content of a regular file of at most limit bytes. The error is ErrTooLarge or ErrNotRegular for others:
-// a pipe would block for ever, a device never end.
+// a pipe would block forever, a device never end.
 func ReadBounded(root fs.FS, name string, limit int64) ([]byte, error) {
 	info, err := fs.Stat(root, name)
 	switch {

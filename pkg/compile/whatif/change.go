@@ -33,14 +33,14 @@ type Resize struct {
 	To *int32
 }
 
-// mostMachines is how many machines of a profile a cluster may have, as in its spec.
-const mostMachines = 1000000
+// maxMachines is how many machines of a profile a cluster may have, as in its spec.
+const maxMachines = 1000000
 
 // ParseResize reads PROFILE=+4, PROFILE=-4 or PROFILE=20.
 func ParseResize(text string) (Resize, error) {
 	profile, number, found := strings.Cut(text, "=")
 	n, err := strconv.ParseInt(number, 10, 32)
-	if !found || profile == "" || err != nil || n > mostMachines || n < -mostMachines {
+	if !found || profile == "" || err != nil || n > maxMachines || n < -maxMachines {
 		return Resize{}, fmt.Errorf("`%s` is not PROFILE=NUMBER, such as `h100=+4`, `h100=-4` or `h100=20`", text)
 	}
 	if number[0] == '+' || number[0] == '-' {

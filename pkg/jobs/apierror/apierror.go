@@ -65,7 +65,7 @@ func (e *Explained) Unwrap() error { return e.cause }
 // lacks is how the API server says that a right is missing (k8s.io/apiserver pkg/endpoints/handlers/responsewriters, forbiddenMessage).
 var lacks = regexp.MustCompile(`User "([^"]*)" cannot (\S+) resource "([^"]*)"(?: in API group "[^"]*")?(?: in the namespace "([^"]*)"| at the cluster scope)`)
 
-// Explain returns an error of a client in plain words. What is no error of the API server or on the way to it comes back as Other.
+// Explain returns an error of a client in plain words. What is not an error of the API server or on the way to it comes back as Other.
 func Explain(err error) *Explained {
 	var already *Explained
 	if errors.As(err, &already) {

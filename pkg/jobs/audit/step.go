@@ -21,7 +21,7 @@ type Step struct {
 	// Job is the name of the TrainJob, or * where a request deleted all that a selector named.
 	Job  string `json:"job"`
 	What string `json:"what"`
-	// By is the user who asked, and Through the account that acted for him.
+	// By is the user who asked, and Through the account that acted for them.
 	By      string `json:"by"`
 	Through string `json:"through,omitempty"`
 	// Runtime, Nodes and Queue are what one that was created asks for: the runtime's name, how many nodes, 0 for as many as the runtime has, and its

@@ -34,7 +34,7 @@ type Catalog struct {
 func LoadCatalog(root fs.FS) *Catalog {
 	list, c := &diag.List{}, &Catalog{}
 	for _, d := range (decode.Loader{Root: root}).Load(source.Find(root), list) {
-		if !d.Sound {
+		if !d.Valid {
 			continue
 		}
 		switch spec := d.Spec.(type) {
@@ -182,8 +182,8 @@ func unfit(r *v1alpha1.MPIRuntime, p *v1alpha1.HardwareProfile, n *need) string 
 		return "for the tenants " + strings.Join(r.Spec.Tenants, ", ")
 	case n.nodes < least || n.nodes > most:
 		return fmt.Sprintf("%d to %d nodes, the job has %d", least, most, n.nodes)
-	case n.slots > maxSlots(r, p):
-		return fmt.Sprintf("at most %d ranks per node, the job has %d", maxSlots(r, p), n.slots)
+	case n.slots > slotsLimit(r, p):
+		return fmt.Sprintf("at most %d ranks per node, the job has %d", slotsLimit(r, p), n.slots)
 	}
 	if why := unfitResources(r, p, n); why != "" {
 		return why
@@ -191,8 +191,8 @@ func unfit(r *v1alpha1.MPIRuntime, p *v1alpha1.HardwareProfile, n *need) string 
 	return unfitMachine(p, n)
 }
 
-// maxSlots is what the compiler bounds numProcPerNode with (plan.Runtime.MaxSlots).
-func maxSlots(r *v1alpha1.MPIRuntime, p *v1alpha1.HardwareProfile) int32 {
+// slotsLimit is what the compiler bounds numProcPerNode with (plan.Runtime.MaxSlots).
+func slotsLimit(r *v1alpha1.MPIRuntime, p *v1alpha1.HardwareProfile) int32 {
 	most := r.Spec.SlotsPerNode.IntVal
 	if p.Spec.Accelerator != nil {
 		return max(most, p.Spec.Accelerator.Count, 1)

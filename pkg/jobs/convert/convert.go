@@ -28,8 +28,8 @@ const (
 
 // The bounds of a runtime (api/v1alpha1).
 const (
-	mostNodes = 1000
-	mostSlots = 1024
+	maxNodes = 1000
+	maxSlots = 1024
 )
 
 // Options say what an MPIJob does not.
@@ -137,7 +137,7 @@ func (c *converter) library() {
 	known := map[string]mpi.Implementation{"OpenMPI": mpi.OpenMPI, "Intel": mpi.IntelMPI, "MPICH": mpi.MPICH}
 	implementation, found := known[asked]
 	if !found {
-		c.add(NotPossible, path, "", "`%s` is no implementation of mpi-operator (OpenMPI, Intel, MPICH): taken for Open MPI", asked)
+		c.add(NotPossible, path, "", "`%s` is not an implementation of mpi-operator (OpenMPI, Intel, MPICH): taken for Open MPI", asked)
 		implementation = mpi.OpenMPI
 	}
 	version := cmp.Or(c.options.MPIVersion, commonVersions[string(implementation)])
@@ -167,8 +167,8 @@ func (c *converter) world() {
 			c.addDefault(NotPossible, path, "spec.trainer.numNodes", "missing, which mpi-operator refuses: taken as 1")
 		case *replicas < 1:
 			c.add(NotPossible, path, "spec.trainer.numNodes", "mpi-operator refuses less than 1: taken as 1")
-		case *replicas >= mostNodes:
-			c.add(NotPossible, path, "spec.trainer.numNodes", "a job has at most %d nodes: taken as 1", mostNodes)
+		case *replicas >= maxNodes:
+			c.add(NotPossible, path, "spec.trainer.numNodes", "a job has at most %d nodes: taken as 1", maxNodes)
 		default:
 			workers = *replicas
 			c.add(Carried, path, "spec.trainer.numNodes", "")
@@ -189,8 +189,8 @@ func (c *converter) world() {
 func (c *converter) slots() {
 	const path = "spec.slotsPerWorker"
 	c.need.slots = ptr.Deref(c.spec.SlotsPerWorker, 1)
-	if c.need.slots < 1 || c.need.slots > mostSlots {
-		c.add(NotPossible, path, "spec.trainer.numProcPerNode", "a node has 1 to %d slots: taken as 1", mostSlots)
+	if c.need.slots < 1 || c.need.slots > maxSlots {
+		c.add(NotPossible, path, "spec.trainer.numProcPerNode", "a node has 1 to %d slots: taken as 1", maxSlots)
 		c.need.slots = 1
 	} else {
 		c.addDefault(Carried, path, "spec.trainer.numProcPerNode", "")
@@ -331,10 +331,10 @@ func (c *converter) addDefaultIf(is bool, class Class, path, to, format string, 
 // list is some words as a sentence has them.
 func list(words []string) string { return fmt.Sprintf("`%s`", strings.Join(words, "`, `")) }
 
-// CheckMPIVersion refuses what is no version of an MPI library.
+// CheckMPIVersion refuses what is not a version of an MPI library.
 func CheckMPIVersion(version string) error {
 	if version == "" || decode.HasFormat("mpi-version", version) {
 		return nil
 	}
-	return fmt.Errorf("`%s` is no version of MPI: it must be %s", version, decode.FormatDescription("mpi-version"))
+	return fmt.Errorf("`%s` is not a version of MPI: it must be %s", version, decode.FormatDescription("mpi-version"))
 }

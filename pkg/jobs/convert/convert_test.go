@@ -209,7 +209,7 @@ func TestSpecsCompile(t *testing.T) {
 	root, catalog := corpus.Repository(t, "testdata"), catalogOf(t)
 	mutations := corpus.Mutations(t, "testdata")
 	specs := 0
-	delete(mutations, "odd-texts") // what is no image makes no runtime, and is told to be none
+	delete(mutations, "odd-texts") // what is not an image makes no runtime, and is told to be none
 	for _, name := range slices.Sorted(maps.Keys(mutations)) {
 		for _, spec := range converted(t, mutations[name], catalog).Specs {
 			root[spec.Path] = &fstest.MapFile{Data: []byte(spec.Text)}

@@ -4,7 +4,7 @@
 // The flow is Read (text to jobs with places) → Convert (one job, with a catalog) → Text, or the values themselves. A job becomes a
 // TrainJob; where the catalog has no runtime that fits, the specs of one that would come with it (Spec), and count for the jobs after it.
 //
-// Nothing is dropped in silence. Whatever converts a value claims its path in a ledger, and what nobody has claimed in the end is reported
+// Nothing is dropped in silence. Whatever converts a value claims its path in a log of outcomes, and what nobody has claimed in the end is reported
 // as not possible. Fields that mpi-operator does not know are reported as such, because a mistyped field never had an effect.
 //
 // What mpi-operator does with a field was read in its v0.8.0 (pkg/apis/kubeflow/v2beta1, pkg/controller), what a TrainJob may ask for is

@@ -115,7 +115,7 @@ func (in *Input) document(file *source.File, root *syntax.Node) {
 	in.problem(at, "%v%s", err, templated(file))
 }
 
-// templated says what to do with a template of Helm, which is no YAML before it is rendered.
+// templated says what to do with a template of Helm, which is not YAML before it is rendered.
 func templated(file *source.File) string {
 	if strings.Contains(file.Text(), "{{") {
 		return "; a template is rendered first, as by `helm template`"

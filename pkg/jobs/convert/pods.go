@@ -65,16 +65,16 @@ func (c *converter) pod(role *replicaSpec, path, name string) {
 	c.grace(spec.TerminationGracePeriodSeconds, path+".terminationGracePeriodSeconds", to, patch)
 }
 
-// mostGrace is how long pods of a job may take to end (docs/admission.md).
-const mostGrace = 120
+// maxGrace is how long pods of a job may take to end (docs/admission.md).
+const maxGrace = 120
 
 func (c *converter) grace(seconds *int64, path, to string, patch *podPatch) {
 	if seconds == nil {
 		return
 	}
-	patch.spec.TerminationGracePeriodSeconds = ptr.To(min(*seconds, mostGrace))
-	if *seconds > mostGrace {
-		c.add(Differs, path, to+" terminationGracePeriodSeconds", "at most %d s, because others wait for the machines: save checkpoints as the job runs", mostGrace)
+	patch.spec.TerminationGracePeriodSeconds = ptr.To(min(*seconds, maxGrace))
+	if *seconds > maxGrace {
+		c.add(Differs, path, to+" terminationGracePeriodSeconds", "at most %d s, because others wait for the machines: save checkpoints as the job runs", maxGrace)
 		return
 	}
 	c.add(Carried, path, to+" terminationGracePeriodSeconds", "")

@@ -97,7 +97,7 @@ var (
 func (c *Catalog) proposedProfile(n *need) *v1alpha1.HardwareProfile {
 	p := &v1alpha1.HardwareProfile{Spec: v1alpha1.HardwareProfileSpec{
 		Fabric:       v1alpha1.Fabric{Type: v1alpha1.Ethernet},
-		Node:         v1alpha1.NodeOffer{CPU: assumedCPU, Memory: assumedMemory},
+		Node:         v1alpha1.NodeAllocatable{CPU: assumedCPU, Memory: assumedMemory},
 		NodeSelector: maps.Clone(n.nodeSelector),
 	}}
 	p.Spec.Node.CPU = n.most(corev1.ResourceCPU, assumedCPU)

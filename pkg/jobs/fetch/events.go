@@ -22,7 +22,7 @@ type Event struct {
 	Count   int32  `json:"count"`
 }
 
-// Events reads the events about a job, its JobSet, its Jobs and its pods, the oldest first. Events live for an hour as a rule.
+// Events reads the events about a job, its JobSet, its Jobs and its pods, the oldest first. Events usually live for an hour.
 func Events(ctx context.Context, c client.Reader, trainJob client.ObjectKey) ([]Event, error) {
 	var list corev1.EventList
 	if err := c.List(ctx, &list, client.InNamespace(trainJob.Namespace)); err != nil {

@@ -153,7 +153,7 @@ func TestLastLineWithoutItsEnd(t *testing.T) {
 	}
 }
 
-// What kubelet says itself has no time. It is no line of the program, and is told once.
+// What kubelet says itself has no time. It is not a line of the program, and is told once.
 func TestWordsOfKubelet(t *testing.T) {
 	seen := newWindow(false)
 	var told []string
@@ -275,7 +275,7 @@ func TestMergeIsNotFarBehind(t *testing.T) {
 	})
 }
 
-// One that prints without end waits for its turn, and not for ever.
+// One that prints without end waits for its turn, and not forever.
 func TestMergeIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := NewMerge()

@@ -8,10 +8,10 @@ import (
 )
 
 const (
-	// hold is how long a line waits for lines of others that are older: a new pod is seen after lookEvery at the latest. mostHold is how long it
+	// hold is how long a line waits for lines of others that are older: a new pod is seen after lookEvery at the latest. maxHold is how long it
 	// waits for others whose connection has broken: what is shown is at most 5 s behind.
-	hold     = 2 * time.Second
-	mostHold = 4 * time.Second
+	hold    = 2 * time.Second
+	maxHold = 4 * time.Second
 	// queued is how many lines of a source wait at most. Its reader waits then; where all read live, its oldest line does not.
 	queued = 1 << 14
 )
@@ -227,7 +227,7 @@ func (m *Merge) blocked(q *queue, now time.Time) time.Duration {
 	case q.lines >= queued:
 		return 0
 	case m.empty[broken] > 0:
-		return mostHold - held
+		return maxHold - held
 	case m.empty[live] > 0:
 		return hold - held
 	}

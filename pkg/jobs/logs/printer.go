@@ -165,7 +165,7 @@ func (p *Printer) safe(text string) string {
 	return text
 }
 
-// record is a line as JSON. Bytes that are no UTF-8 become U+FFFD there.
+// record is a line as JSON. Bytes that are not UTF-8 become U+FFFD there.
 type record struct {
 	Time      time.Time `json:"time"`
 	Pod       string    `json:"pod"`

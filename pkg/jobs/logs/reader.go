@@ -8,9 +8,9 @@ import (
 )
 
 const (
-	// mostTries is how often in a row a log is asked for that nobody writes to any more, before its rest is given up.
-	mostTries = 6
-	// shortest and longest wait between two tries. Together, a log that cannot be read for a moment is at most mostHold behind.
+	// maxTries is how often in a row a log is asked for that nobody writes to any more, before its rest is given up.
+	maxTries = 6
+	// shortest and longest wait between two tries. Together, a log that cannot be read for a moment is at most maxHold behind.
 	shortest = 100 * time.Millisecond
 	longest  = 2 * time.Second
 )
@@ -95,12 +95,12 @@ func (r *reader) judge(ctx context.Context, err error, status Status) (done bool
 	}
 	r.gone = errors.Is(err, ErrGone)
 	if ctx.Err() != nil || r.gone && !r.options.Follow {
-		return true, nil //nolint:nilerr // the end of the pod, or of the command, is no failure
+		return true, nil //nolint:nilerr // the end of the pod, or of the command, is not a failure
 	}
 	// A kubelet that has just started does not know its pods yet, and says that they are gone: whether one is, the list of pods says.
 	r.queue.interrupted()
 	r.failed++
-	if r.failed >= mostTries && (status.Ended || !r.options.Follow || r.view.isOver()) {
+	if r.failed >= maxTries && (status.Ended || !r.options.Follow || r.view.isOver()) {
 		r.options.note("the rest of the output of %s (pod %s) could not be read: %v; ask again later", r.source.Label(), r.source.Pod, err)
 		return true, errGivenUp
 	}

@@ -157,7 +157,7 @@ func (a *Answer) add(about string, verdict Verdict, reason mpi.Reason, text stri
 	}
 }
 
-// room says whether the namespace has room, and how many nodes it has room for where it has too little.
+// room reports whether the namespace has room, and how many nodes it has room for where it has too little.
 func (a *Answer) room(in Input) {
 	never, waits, err := phase.Preflight(in.TrainJob, *in.Runtime, in.Bounds)
 	switch {

@@ -1,4 +1,4 @@
-// Package validate says what is wrong with TrainJobs in a file, and where: text that is no YAML, fields that there are not, wrong types, and
+// Package validate says what is wrong with TrainJobs in a file, and where: text that is not YAML, fields that there are not, wrong types, and
 // what the job's runtime does not take. What only the cluster knows, its policies, is asked there; Place finds the line that they mean. It is
 // pure: bytes and runtimes go in.
 package validate
@@ -55,14 +55,14 @@ type Result struct {
 	Findings []Finding
 }
 
-// mostDocuments is how many a file may have: the command asks the cluster about each.
-const mostDocuments = 1000
+// maxDocuments is how many a file may have: the command asks the cluster about each.
+const maxDocuments = 1000
 
 // File reads a file of TrainJobs.
 func File(name string, data []byte) Result {
 	var result Result
 	decoder := yaml.NewDecoder(bytes.NewReader(data))
-	for range mostDocuments {
+	for range maxDocuments {
 		var document yaml.Node
 		switch err := decoder.Decode(&document); {
 		case errors.Is(err, io.EOF):
@@ -81,7 +81,7 @@ func File(name string, data []byte) Result {
 		}
 		result.Jobs = append(result.Jobs, d)
 	}
-	result.Findings = append(result.Findings, Finding{File: name, Line: 1, Column: 1, Message: fmt.Sprintf("the file has more than %d documents", mostDocuments), Help: "split it"})
+	result.Findings = append(result.Findings, Finding{File: name, Line: 1, Column: 1, Message: fmt.Sprintf("the file has more than %d documents", maxDocuments), Help: "split it"})
 	return result
 }
 
@@ -155,7 +155,7 @@ func kindOf(name string) string {
 	return "an object"
 }
 
-// fieldError is how sigs.k8s.io/json says that a field is unknown. One that is there twice is no YAML already.
+// fieldError is how sigs.k8s.io/json says that a field is unknown. One that is there twice is not YAML already.
 var fieldError = regexp.MustCompile(`^unknown field "(.*)"$`)
 
 func (d *Document) unknownField(err error) Finding {

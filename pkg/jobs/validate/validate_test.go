@@ -55,7 +55,7 @@ func TestFile(t *testing.T) {
 }
 
 func TestTooManyDocuments(t *testing.T) {
-	text := strings.Repeat("---\n"+head+"spec: {runtimeRef: {name: r}}\n", mostDocuments+1)
+	text := strings.Repeat("---\n"+head+"spec: {runtimeRef: {name: r}}\n", maxDocuments+1)
 	if result := File("f", []byte(text)); len(result.Findings) != 1 || !strings.Contains(result.Findings[0].Message, "more than 1000") {
 		t.Errorf("%v", result.Findings)
 	}

@@ -91,7 +91,7 @@ func (s *subject) ofFailure() *Cause {
 	return fromCondition(s.told(trainer.TrainJobFailed))
 }
 
-// ofSuspension: that a user holds a job back is no fault, that Kueue took its room away is one.
+// ofSuspension: that a user holds a job back is not a fault, that Kueue took its room away is one.
 func (s *subject) ofSuspension(now phase.Phase) (*Cause, string) {
 	c := s.told(trainer.TrainJobSuspended)
 	switch {

@@ -51,10 +51,10 @@ func launcherVerdict(pod Pod, all []Pod) *Cause {
 	if err != nil || verdict.Succeeded() {
 		return nil
 	}
-	return tell(pod, verdict, all).at(end.At, reportedByAgent)
+	return verdictCause(pod, verdict, all).at(end.At, reportedByAgent)
 }
 
-func tell(pod Pod, verdict mpi.Verdict, all []Pod) *Cause {
+func verdictCause(pod Pod, verdict mpi.Verdict, all []Pod) *Cause {
 	reason, message := verdict.Reason, VerdictSentence(verdict)
 	if _, documented := ReasonDocOf(reason); !documented {
 		// The programs of a job can write the message too, and no condition takes any text as its reason.

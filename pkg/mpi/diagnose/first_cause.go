@@ -12,7 +12,7 @@ import (
 // launcher fails because of it. A launcher that itself blames a lost node, or that was told to stop, does not count beside
 // a pod that was taken away. A pod that was taken away after the last launch does not count at all.
 //
-// JobSet deletes the pods of a failed job, and what a pod does that is being deleted is no cause. A deletion is one itself
+// JobSet deletes the pods of a failed job, and what a pod does that is being deleted is not a cause. A deletion is one itself
 // when no other failure shows, see Taken.
 func FirstCause(pods []Pod, noted []Cause) *Cause {
 	causes := append(slices.DeleteFunc(podDisruptions(pods), func(c Cause) bool { return followsDeletion(c, noted) }), noted...)
@@ -77,7 +77,7 @@ func FirstDisruption(pods []Pod) *Cause {
 	return first
 }
 
-// podDisruptions returns disruptions, how pods ended that were given up, and the deletions that were no consequence.
+// podDisruptions returns disruptions, how pods ended that were given up, and the deletions that were not a consequence.
 func podDisruptions(pods []Pod) []Cause {
 	var causes []Cause
 	for _, pod := range pods {

@@ -25,7 +25,7 @@ var wrappings = regexp.MustCompile(`(?i)^(?:` + strings.Join([]string{
 var ephemeral = regexp.MustCompile(`tcp \S+:\d+->`)
 
 // pullFailures sort the words of registries: what users are told first, what it is recognised by, and whether no second try helps. What
-// passes comes first: a token that could not be fetched because of a busy registry is no question of credentials.
+// passes comes first: a token that could not be fetched because of a busy registry is not a question of credentials.
 var pullFailures = []struct {
 	words string
 	by    *regexp.Regexp
@@ -44,7 +44,7 @@ var pullFailures = []struct {
 	{"the name of the image is not valid", regexp.MustCompile(`(?i)invalid reference|couldn't parse image|InvalidImageName|must be lowercase`), true},
 }
 
-// pullFailure returns what kubelet's reason and words, or an earlier diagnosis, mean, as a place in pullFailures, or -1. The name of the image is no word of the
+// pullFailure returns what kubelet's reason and words, or an earlier diagnosis, mean, as a place in pullFailures, or -1. The name of the image is not a word of the
 // registry's.
 func pullFailure(image, reason, words string) int {
 	if image != "" {

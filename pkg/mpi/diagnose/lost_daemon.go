@@ -2,11 +2,11 @@ package diagnose
 
 import "strings"
 
-// LostWords are in what a launcher of Open MPI prints when it has lost a launch daemon.
-const LostWords = "has lost communication with a remote daemon"
+// LostDaemonMarker are in what a launcher of Open MPI prints when it has lost a launch daemon.
+const LostDaemonMarker = "has lost communication with a remote daemon"
 
 var (
-	lostDaemon = rx(`^(?:ORTE|PRTE|PRRTE) ` + LostWords)
+	lostDaemon = rx(`^(?:ORTE|PRTE|PRRTE) ` + LostDaemonMarker)
 	remote     = rx(`^\s*Remote daemon:.* on node (\S+)\s*$`)
 )
 

@@ -67,7 +67,7 @@ type Waiting struct{ Reason, Message string }
 type End struct {
 	// Code is the exit code, 128+n after signal n; Signal is the number where the container runtime gives it.
 	Code, Signal int
-	// Reason is kubelet's, such as OOMKilled; Message is the termination message, the agent's verdict as a rule.
+	// Reason is kubelet's, such as OOMKilled; Message is the termination message, usually the agent's verdict.
 	Reason, Message string
 	At              time.Time
 }

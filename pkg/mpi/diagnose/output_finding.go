@@ -179,7 +179,7 @@ func named(expression *regexp.Regexp, line, group string) string {
 	return expression.FindStringSubmatch(line)[i]
 }
 
-// number reads a rank. Text that is no number, or no rank of any job, is nil.
+// number reads a rank. Text that is neither a number nor a rank of a job is nil.
 func number(text string) *int {
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 0 || n > mpi.MaxNodes*mpi.MaxSlotsPerNode {

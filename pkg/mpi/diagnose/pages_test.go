@@ -163,8 +163,8 @@ var whose = map[Class]string{
 	ByHand:           "A person took away what the job consists of. The same job may succeed when it is created again, and is not started again by itself, whatever its restart budget.",
 }
 
-// mostShown is how many texts a page shows.
-const mostShown = 3
+// maxShown is how many texts a page shows.
+const maxShown = 3
 
 func page(e ReasonDoc, shown []string) string {
 	text := fmt.Sprintf("%s# %s\n\n%s.\n\n**Whose failure.** %s\n\n**What proves it.** %s\n\n**What to do.** %s.\n",
@@ -174,7 +174,7 @@ func page(e ReasonDoc, shown []string) string {
 	}
 	text += "\n## What users read\n\n```text\n"
 	for i, s := range shown {
-		if i < mostShown && !slices.Contains(shown[:i], s) {
+		if i < maxShown && !slices.Contains(shown[:i], s) {
 			text += s + "\n"
 		}
 	}

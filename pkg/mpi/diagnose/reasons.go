@@ -6,7 +6,7 @@ import "lockstep.dev/lockstep/pkg/mpi"
 const (
 	// What the TrainJob asks for.
 
-	// RuntimeNotFound: the runtime that the TrainJob names does not exist, or is of a kind that is no runtime.
+	// RuntimeNotFound: the runtime that the TrainJob names does not exist, or is of a kind that is not a runtime.
 	RuntimeNotFound mpi.Reason = "RuntimeNotFound"
 	// InvalidRuntime: the runtime lacks a part that an MPI job needs.
 	InvalidRuntime mpi.Reason = "InvalidRuntime"

@@ -62,7 +62,7 @@ func TestWorkersEndedFromInside(t *testing.T) {
 				t.Errorf("%s: want %s with %q, got %s: %s", tc.reason, tc.want, tc.says, got.Reason, got.Text())
 			}
 			if got.Reason == WorkerKilled && (got.IsFinal() || got.Infrastructure()) {
-				t.Error("whoever ends his own worker would do it again")
+				t.Error("whoever ends their own worker would do it again")
 			}
 			if shown := got.Reason == WorkerKilled || tc.says == byAnybody; shown && (!got.MayBeEviction() || got.Provisional()) {
 				t.Error("an event may tell of an eviction, and the pod that shows it is gone in a moment")

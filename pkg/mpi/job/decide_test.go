@@ -216,7 +216,7 @@ func TestDecideFollow(t *testing.T) {
 		},
 		"Failed":       {"the cause is known", jobSetHas(over, jobset.JobSetFailed, t0), outline{Ours: true, End: diagnose.LauncherFailed}},
 		"FailedSoon":   {"the pod's last status may still be on its way", jobSetHas(running, jobset.JobSetFailed, t0.Add(-time.Second)), outline{Ours: true, Requeue: causeLook}},
-		"FailedLong":   {"but not for ever", jobSetHas(running, jobset.JobSetFailed, t0.Add(-3*time.Second)), outline{Ours: true, End: diagnose.JobSetFailed}},
+		"FailedLong":   {"but not forever", jobSetHas(running, jobset.JobSetFailed, t0.Add(-3*time.Second)), outline{Ours: true, End: diagnose.JobSetFailed}},
 		"BeforeLimit":  {"wake up at the deadline", withPods(started(trainJobOf(deadline(65))), launcher, nodes[0], nodes[1]), outline{Ours: true, Rendezvous: true, Requeue: 5 * time.Second}},
 		"DeadlineOver": {"the end is told first", withKey(started(trainJobOf(deadline(60))), owned("demo", "uid-new")), outline{Ours: true, Delete: []string{"Secret demo-mpi-ssh-auth s1"}, End: diagnose.DeadlineExceeded}},
 		"DeadlineTold": {"then the JobSet goes with all pods", started(trainJobOf(deadline(60), hasCondition(trainer.TrainJobFailed, "True", t0))), outline{Ours: true, Over: true, Delete: []string{"JobSet demo jobset-uid"}}},

@@ -35,7 +35,7 @@ type Job struct {
 // defaultSSHAuthMountPath is upstream's default of mlPolicy.mpi.sshAuthMountPath.
 const defaultSSHAuthMountPath = "/root/.ssh"
 
-// Resolve returns the job that a TrainJob asks for. An error is always a *Refusal; a runtime that is not Ours is one, too, because surfaces for
+// Resolve returns the job that a TrainJob asks for. An error is always a *Refusal; a runtime that is not Ours is one, too, because front ends for
 // people meet those of all frameworks.
 func Resolve(trainJob *trainer.TrainJob, runtime Runtime) (Job, error) {
 	if !runtime.IsMPI() {

@@ -152,7 +152,7 @@ func podPatch(name string, spec trainer.PodSpecPatch) trainer.ReplicatedJobPatch
 	}}}
 }
 
-// TestResolveOfOtherFrameworks: a surface that asks about a runtime without MPI gets an answer.
+// TestResolveOfOtherFrameworks: a front end that asks about a runtime without MPI gets an answer.
 func TestResolveOfOtherFrameworks(t *testing.T) {
 	for name, policy := range map[string]*trainer.MLPolicy{"none": nil, "torch": {MLPolicySource: trainer.MLPolicySource{Torch: &trainer.TorchMLPolicySource{}}}} {
 		var refusal *job.Refusal

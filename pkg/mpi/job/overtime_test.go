@@ -38,7 +38,7 @@ func limited(pods ...corev1.Pod) observe.Observed {
 	return o
 }
 
-// The Job controller enforces the maxDuration of a runtime: it deletes the launcher, which is no fault of the infrastructure.
+// The Job controller enforces the maxDuration of a runtime: it deletes the launcher, which is not a fault of the infrastructure.
 func TestMaxDurationOfTheRuntime(t *testing.T) {
 	node0, node1 := podOf(mpi.NodeJob, 0, ready), podOf(mpi.NodeJob, 1, ready)
 	launcher := func(edits ...func(*corev1.Pod)) corev1.Pod {

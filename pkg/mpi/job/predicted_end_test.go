@@ -145,7 +145,7 @@ func TestASuccessTellsWhatWasPassedOver(t *testing.T) {
 	}
 }
 
-// A job that was told to be over keeps its JobSet, and the logs with it, until that has ended; not for ever.
+// A job that was told to be over keeps its JobSet, and the logs with it, until that has ended; not forever.
 func TestJobSetAfterAForetoldEnd(t *testing.T) {
 	over := func(launcher corev1.Pod, since time.Duration) observe.Observed {
 		return withPods(started(trainJobOf(hasCondition(trainer.TrainJobComplete, metav1.ConditionTrue, t0.Add(-since)))), launcher)

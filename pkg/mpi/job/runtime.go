@@ -41,9 +41,9 @@ func (r Runtime) checkNodes(nodes int32) error {
 	return nil
 }
 
-// mostJobNames is how many names are looked at of a replicated job, so that a runtime of a tenant with a billion replicas costs no
+// maxJobNames is how many names are looked at of a replicated job, so that a runtime of a tenant with a billion replicas costs no
 // more. JobSet says of the others that they are taken.
-const mostJobNames = 16
+const maxJobNames = 16
 
 // JobNames returns what JobSet calls the Jobs of a TrainJob of this runtime (sigs.k8s.io/jobset pkg/util/placement, GenJobName): the
 // first ones of each replicated job.
@@ -54,14 +54,14 @@ func (r Runtime) JobNames(trainJob string) []string {
 		if part.Name == mpi.LauncherJob || part.Name == mpi.NodeJob {
 			replicas = 1
 		}
-		for i := range min(replicas, mostJobNames) {
+		for i := range min(replicas, maxJobNames) {
 			names = append(names, fmt.Sprintf("%s-%s-%d", trainJob, part.Name, i))
 		}
 	}
 	return names
 }
 
-// GangTimeout returns how long the pods of a job may take until all of them run; 0 means for ever.
+// GangTimeout returns how long the pods of a job may take until all of them run; 0 means forever.
 func (r Runtime) GangTimeout() time.Duration {
 	if wait, err := time.ParseDuration(r.Annotations[mpi.GangTimeoutAnnotation]); err == nil && wait > 0 {
 		return wait

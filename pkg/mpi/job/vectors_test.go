@@ -25,7 +25,7 @@ import (
 
 var updateVectors = flag.Bool("update", false, "write test/vectors")
 
-// vectorsFile is what the surfaces for people are tested with, those in Go and the Python package: see the README beside it.
+// vectorsFile is what the front ends are tested with, those in Go and the Python package: see the README beside it.
 const vectorsFile = "../../../test/vectors/jobs.json"
 
 // vector is a state of the objects of a job and what is to be shown of it.
@@ -60,7 +60,7 @@ func seen(v vectorObjects, now time.Time) view.Job {
 	return view.JobOf(view.Objects{Now: now, TrainJob: v.TrainJob, Runtime: v.Runtime, JobSet: v.JobSet, Pods: v.Pods, PodsRead: true})
 }
 
-// shown compares what surfaces show of a job that has come to rest with what the controller knows and says of it.
+// shown compares what front ends show of a job that has come to rest with what the controller knows and says of it.
 func (w *world) shown() {
 	w.t.Helper()
 	objects := vectorObjects{TrainJob: w.TrainJob, Runtime: w.Runtime, JobSet: w.JobSet, Pods: w.Pods}
@@ -76,7 +76,7 @@ func (w *world) shown() {
 	w.collect()
 }
 
-// collect keeps a state for other surfaces.
+// collect keeps a state for other front ends.
 func (w *world) collect() {
 	w.steps++
 	if collected == nil {

@@ -10,7 +10,7 @@ import (
 const keptPolls = 6
 
 // cachedQuery is what Kueue is asked in each look about a namespace or a queue. It is asked again in the next look whatever the answer
-// was: for a minute after Kueue was installed, the API server says that there is no visibility server, and somebody waits for his position.
+// was: for a minute after Kueue was installed, the API server says that there is no visibility server, and somebody waits for their position.
 type cachedQuery struct {
 	// failures is how many looks in a row brought no answer.
 	failures int

@@ -68,7 +68,7 @@ func (c *certificate) renew(ctx context.Context) error {
 		return fmt.Errorf("read Secret %s: delete it to get a new certificate: %w", webhookName, err)
 	}
 	c.options.keys.adopt(own)
-	return c.introduce(ctx)
+	return c.configureWebhook(ctx)
 }
 
 // secret returns the Secret with a certificate that holds, made by whoever comes first.
@@ -126,8 +126,8 @@ func (c *certificate) made() (*corev1.Secret, error) {
 	}, nil
 }
 
-// introduce puts certificate and path into the configuration that the chart installs, where they are not there yet.
-func (c *certificate) introduce(ctx context.Context) error {
+// configureWebhook puts certificate and path into the configuration that the chart installs, where they are not there yet.
+func (c *certificate) configureWebhook(ctx context.Context) error {
 	var configuration admissionregistrationv1.MutatingWebhookConfiguration
 	if err := c.live.Get(ctx, client.ObjectKey{Name: webhookName}, &configuration); err != nil {
 		return fmt.Errorf("read the configuration of the webhook: %w", err)

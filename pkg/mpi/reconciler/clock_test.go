@@ -13,7 +13,7 @@ func TestClockFollowsTheAPIServer(t *testing.T) {
 		heard  []time.Duration
 		want   time.Duration
 	}{
-		"Silent":     {"who hears nothing believes his own clock", nil, 0},
+		"Silent":     {"who hears nothing believes its own clock", nil, 0},
 		"Same":       {"", []time.Duration{0}, 0},
 		"Truncated":  {"the header has whole seconds", []time.Duration{-time.Second}, 0},
 		"Ahead":      {"a machine that is an hour ahead would end jobs an hour early", []time.Duration{-time.Hour}, -time.Hour},

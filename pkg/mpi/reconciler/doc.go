@@ -1,4 +1,4 @@
-// Package reconciler runs TrainJobs, or stands beside Kubeflow Trainer, which runs them (Mode): it is the rim around package
+// Package reconciler runs TrainJobs, or stands beside Kubeflow Trainer, which runs them (Mode): it does the I/O around package
 // job, and the only one with a client.
 //
 //	observe → phase.Derive → decide.Decide → apply → status.Compute → one status patch → events, metrics

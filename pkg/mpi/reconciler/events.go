@@ -58,7 +58,7 @@ func (r *Reconciler) announce(trainJob *trainer.TrainJob, changes []metav1.Condi
 	}
 }
 
-// eventType returns the empty string for a change that is no event.
+// eventType returns the empty string for a change that is not an event.
 func eventType(before []metav1.Condition, change metav1.Condition) string {
 	isTrue := change.Status == metav1.ConditionTrue
 	switch reason := mpi.Reason(change.Reason); {

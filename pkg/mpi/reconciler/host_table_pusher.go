@@ -29,9 +29,9 @@ import (
 const (
 	// A pod has its address before its container runs. The wait between two tries is a twentieth of the time that has passed,
 	// so that a launcher waits at most that much longer, and one that never answers costs little.
-	firstTry = 50 * time.Millisecond
-	lastTry  = 2 * time.Second
-	patience = 20
+	firstTry   = 50 * time.Millisecond
+	lastTry    = 2 * time.Second
+	pauseShare = 20
 	// dialTimeout is for networks that drop what a policy does not admit yet.
 	dialTimeout = time.Second
 	// complainAfter is when a launcher out of reach is reported first, and the pause doubles from then on.
@@ -154,7 +154,7 @@ func (p *hostTablePusher) run(ctx context.Context, name client.ObjectKey, m *lau
 		case err == nil && result.Waiting:
 			p.doubt(ctx, name, m, result)
 		case err == nil:
-			p.tell(ctx, name, m, observe.Gate{Launcher: m.target.Launcher, Result: &result})
+			p.storeGate(ctx, name, m, observe.Gate{Launcher: m.target.Launcher, Result: &result})
 			return
 		case isFinal(err):
 			p.complain(ctx, name, m, err, true)
@@ -194,7 +194,7 @@ func isFinal(err error) bool {
 func (p *hostTablePusher) doubt(ctx context.Context, name client.ObjectKey, m *launcherSession, result mpi.GateResult) {
 	if !m.doubted {
 		m.doubted = true
-		p.tell(ctx, name, m, observe.Gate{Launcher: m.target.Launcher, Result: &result})
+		p.storeGate(ctx, name, m, observe.Gate{Launcher: m.target.Launcher, Result: &result})
 	}
 	sleep(ctx, askAgain)
 }
@@ -205,7 +205,7 @@ func (p *hostTablePusher) complain(ctx context.Context, name client.ObjectKey, m
 		return
 	}
 	ctrl.LoggerFrom(ctx).V(1).Info("launcher out of reach", "reason", err.Error(), "gaveUp", gaveUp)
-	p.tell(ctx, name, m, observe.Gate{Launcher: m.target.Launcher, Error: reason(err), GaveUp: gaveUp})
+	p.storeGate(ctx, name, m, observe.Gate{Launcher: m.target.Launcher, Error: reason(err), GaveUp: gaveUp})
 }
 
 func reason(err error) string {
@@ -216,7 +216,7 @@ func reason(err error) string {
 	return err.Error()
 }
 
-func (p *hostTablePusher) tell(ctx context.Context, name client.ObjectKey, m *launcherSession, gate observe.Gate) {
+func (p *hostTablePusher) storeGate(ctx context.Context, name client.ObjectKey, m *launcherSession, gate observe.Gate) {
 	p.mu.Lock()
 	m.gate = gate
 	p.mu.Unlock()
@@ -262,7 +262,7 @@ var errStaleKey = errors.New("the key under the name of the job belongs to an ea
 type uselessKeyError struct{ error }
 
 func pause(ctx context.Context, since time.Duration) {
-	sleep(ctx, min(max(since/patience, firstTry), lastTry))
+	sleep(ctx, min(max(since/pauseShare, firstTry), lastTry))
 }
 
 func sleep(ctx context.Context, d time.Duration) {

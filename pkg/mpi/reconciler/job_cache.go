@@ -96,20 +96,20 @@ func (c *jobCache) behind(name client.ObjectKey, version string) bool {
 	return true
 }
 
-// debounce returns how long news of a job may still wait for more, 0 when its time has come. The patience is how long such news may wait
+// debounce returns how long news of a job may still wait for more, 0 when its time has come. The limit is how long such news may wait
 // in all, since its version came.
-func (c *jobCache) debounce(name client.ObjectKey, now time.Time, patience time.Duration, version string) time.Duration {
+func (c *jobCache) debounce(name client.ObjectKey, now time.Time, limit time.Duration, version string) time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.news[name] == nil {
 		c.news[name] = map[time.Duration]news{}
 	}
-	waiting, known := c.news[name][patience]
+	waiting, known := c.news[name][limit]
 	if !known || waiting.version != version {
-		c.news[name][patience] = news{now, version}
-		return patience
+		c.news[name][limit] = news{now, version}
+		return limit
 	}
-	return max(0, patience-now.Sub(waiting.since))
+	return max(0, limit-now.Sub(waiting.since))
 }
 
 // dropPending says that a job has no news left.

@@ -30,7 +30,7 @@ type Options struct {
 	// WebhookAddress is where a companion answers for pods, for example `:9443`; "0" or empty turns it off, and then only
 	// launchers have the image and the environment of their TrainJob.
 	WebhookAddress string
-	// Identity is the name under which this process takes the lease, the name of its pod as a rule: a container that is
+	// Identity is the name under which this process takes the lease, usually the name of its pod: a container that is
 	// started again in the same pod goes on at once, instead of waiting for its own lease to run out. Empty takes a new name
 	// for each process.
 	Identity string

@@ -131,14 +131,14 @@ func (m *metrics) end(whose owner, name client.ObjectKey, f *phase.Facts, outcom
 	} else if found {
 		m.phase(whose, phaseRun, f.Now.Sub(since))
 	}
-	if verdict != nil && verdict.Phases != nil {
-		m.launch(whose, f.TrainJob, verdict.Phases)
+	if verdict != nil && verdict.Timings != nil {
+		m.launch(whose, f.TrainJob, verdict.Timings)
 	}
 }
 
 // launch counts what the launcher measured itself. The clocks of the API server and of the launcher's machine both tell how long
 // the start took; the first knows whole seconds only.
-func (m *metrics) launch(whose owner, trainJob *trainer.TrainJob, p *mpi.Phases) {
+func (m *metrics) launch(whose owner, trainJob *trainer.TrainJob, p *mpi.LaunchTimings) {
 	if p.Connect != nil {
 		m.phases.WithLabelValues(whose.values(phaseConnect)...).Observe(p.Connect.Max)
 	}
@@ -192,8 +192,8 @@ func (c podCounts) Describe(descriptions chan<- *prometheus.Desc) {
 
 // Collect lists the cache.
 func (c podCounts) Collect(series chan<- prometheus.Metric) {
-	const patience = time.Second
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	const timeout = time.Second
+	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
 	var list corev1.PodList
 	if err := c.pods.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {

@@ -19,8 +19,8 @@ import (
 const (
 	// readerHolds is how long an answer holds that somebody may read metrics: a scrape comes every few seconds.
 	readerHolds = time.Minute
-	// readerPatience is how long one may take to be found out.
-	readerPatience = 10 * time.Second
+	// readerTimeout is how long one may take to be found out.
+	readerTimeout = 10 * time.Second
 	// readersAtOnce is about how many the API server is asked at a time: strangers who try tokens must not take it from the jobs.
 	readersAtOnce = 4
 )
@@ -69,7 +69,7 @@ func (r *readers) judge(request *http.Request) (int, error) {
 	if _, known := r.allowed.get(key, r.clock.now()); known {
 		return http.StatusOK, nil
 	}
-	ctx, cancel := context.WithTimeout(request.Context(), readerPatience)
+	ctx, cancel := context.WithTimeout(request.Context(), readerTimeout)
 	defer cancel()
 	select {
 	case r.asking <- struct{}{}:

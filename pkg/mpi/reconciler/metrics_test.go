@@ -75,10 +75,10 @@ func TestMetricsOfALaunch(t *testing.T) {
 	}
 	trainJob := &trainer.TrainJob{ObjectMeta: metav1.ObjectMeta{CreationTimestamp: metav1.NewTime(time.Unix(98, 0))}}
 	seconds := func(s float64) *float64 { return &s }
-	m.launch(owner{}, trainJob, &mpi.Phases{
+	m.launch(owner{}, trainJob, &mpi.LaunchTimings{
 		Started: time.Unix(100, 0), CommandSeconds: seconds(0.5), RankSeconds: seconds(0.75), Connect: &mpi.Spread{Min: 0.125, Median: 0.25, Max: 0.5},
 	})
-	m.launch(owner{}, trainJob, &mpi.Phases{Started: time.Unix(100, 0)}) // no rank has ever run
+	m.launch(owner{}, trainJob, &mpi.LaunchTimings{Started: time.Unix(100, 0)}) // no rank has ever run
 	for phase, want := range map[string]float64{phaseConnect: 0.5, phaseLaunch: 0.25, phaseStart: 2.75} {
 		if got := sumOf(t, registry, phase); got != want {
 			t.Errorf("phase %s took %v s, want %v", phase, got, want)

@@ -59,7 +59,7 @@ func TestNewsWaits(t *testing.T) {
 		t.Errorf("its time has come: %s", got)
 	}
 	if got := m.debounce(key, at.Add(status.DebounceStep), status.DebounceReady, ""); got != status.DebounceReady {
-		t.Errorf("other news has a patience of its own: %s", got)
+		t.Errorf("other news has a time of its own: %s", got)
 	}
 	m.dropPending(key)
 	if got := m.debounce(key, at.Add(status.DebounceStep), status.DebounceStep, ""); got != status.DebounceStep {

@@ -51,7 +51,7 @@ func refusing(t *testing.T, answer *apierrors.StatusError) client.Client {
 }
 
 // A status that somebody else changed first is looked at again in a moment. One that the API server does not take is an error, so
-// that it is logged and tried again after longer and longer pauses: nobody's pass may come around every 20 ms for ever.
+// that it is logged and tried again after longer and longer pauses: nobody's pass may come around every 20 ms forever.
 func TestPatchesThatAreRefused(t *testing.T) {
 	kind := trainer.GroupVersion.WithKind(trainer.TrainJobKind).GroupKind()
 	wrong := field.Invalid(field.NewPath("status", "conditions").Index(0).Child("reason"), "no reason", "should match '^[A-Za-z]'")

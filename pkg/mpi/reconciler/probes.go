@@ -53,8 +53,8 @@ func (p *probes) serve(ctx context.Context, address string) error {
 	if err != nil {
 		return fmt.Errorf("listen for probes: %w", err)
 	}
-	const patience = 5 * time.Second
-	server := &http.Server{Handler: p.handler(), ReadHeaderTimeout: patience}
+	const timeout = 5 * time.Second
+	server := &http.Server{Handler: p.handler(), ReadHeaderTimeout: timeout}
 	context.AfterFunc(ctx, func() { _ = server.Close() })
 	go func() { _ = server.Serve(listener) }()
 	return nil

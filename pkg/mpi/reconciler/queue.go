@@ -104,7 +104,7 @@ func (q *queues) poll(ctx context.Context) bool {
 	q.mu.Lock()
 	q.waits = seen.waits
 	q.mu.Unlock()
-	q.tell(ctx, seen.news)
+	q.requestPasses(ctx, seen.news)
 	return len(waiting) > 0
 }
 
@@ -139,8 +139,8 @@ func (q *queues) forget(waiting map[string]map[string][]*trainer.TrainJob) {
 	maps.DeleteFunc(q.orders, func(name client.ObjectKey, _ *orderOf) bool { return waiting[name.Namespace][name.Name] == nil })
 }
 
-// tell asks for passes of the jobs that have news, those first that are at the heads of their queues.
-func (q *queues) tell(ctx context.Context, all []waitChange) {
+// requestPasses asks for passes of the jobs that have news, those first that are at the heads of their queues.
+func (q *queues) requestPasses(ctx context.Context, all []waitChange) {
 	slices.SortStableFunc(all, func(a, b waitChange) int { return cmp.Compare(a.rank, b.rank) })
 	for _, news := range all[:min(len(all), maxWaitChanges)] {
 		trainJob := &trainer.TrainJob{}

@@ -135,7 +135,7 @@ type orderOf struct {
 	order *kueue.Order
 }
 
-// order asks for the order of a queue. It is nil where nobody has told it lately, which is no mistake: the
+// order asks for the order of a queue. It is nil where nobody has told it lately, which is not a mistake: the
 // visibility server may be missing, or not up, and Kueue may not know the queue.
 func (g *queuePoll) order(ctx context.Context, name client.ObjectKey) *kueue.Order {
 	known := at(g.orders, name)

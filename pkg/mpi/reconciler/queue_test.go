@@ -300,7 +300,7 @@ func TestOrderIsKeptForSomeLooks(t *testing.T) {
 }
 
 // For a minute after Kueue was installed its visibility server is not known, and a queue that was just made is not for a moment. Somebody
-// waits for his position meanwhile: it comes with the next look.
+// waits for their position meanwhile: it comes with the next look.
 func TestAPositionComesWithTheFirstLookThatKnowsIt(t *testing.T) {
 	q := kueueWith(t, http.StatusOK, waitingIn("a", 0), waitingIn("b", 0))
 	q.codes.Store("a", http.StatusNotFound)

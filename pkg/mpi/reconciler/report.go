@@ -78,8 +78,8 @@ func (r *Reconciler) report(ctx context.Context, f *phase.Facts, d decide.Decisi
 	}
 	after := said.status
 	after.Conditions = said.conditions
-	if patience := status.Debounce(f.TrainJob.Status, after); patience > 0 && len(d.Delete) == 0 {
-		if wait := r.cache.debounce(name, f.Now, patience, settled(after, patience)); wait > 0 {
+	if limit := status.Debounce(f.TrainJob.Status, after); limit > 0 && len(d.Delete) == 0 {
+		if wait := r.cache.debounce(name, f.Now, limit, settled(after, limit)); wait > 0 {
 			return wait, nil
 		}
 	}
@@ -88,10 +88,10 @@ func (r *Reconciler) report(ctx context.Context, f *phase.Facts, d decide.Decisi
 	return 0, client.IgnoreNotFound(r.write(ctx, f, said))
 }
 
-// settled is the version of news that is told when it has not changed for its patience: while the pods of a job start, one by
+// settled is the version of news that is told when it has not changed for as long as it may wait: while the pods of a job start, one by
 // one, counts of child Jobs are old before they are written.
-func settled(after trainer.TrainJobStatus, patience time.Duration) string {
-	if patience < status.DebounceCounts {
+func settled(after trainer.TrainJobStatus, limit time.Duration) string {
+	if limit < status.DebounceCounts {
 		return ""
 	}
 	return dump.ForHash(after.JobsStatus)
@@ -111,7 +111,7 @@ func (r *Reconciler) write(ctx context.Context, f *phase.Facts, said report) err
 		if r.mode == Executor {
 			recorded = status.Recorded(recorded)
 		}
-		r.tell(f, transitions(before, recorded))
+		r.publish(f, transitions(before, recorded))
 		before = recorded
 	}
 	changes := statusChanges(shown(f), said.status)
@@ -121,12 +121,12 @@ func (r *Reconciler) write(ctx context.Context, f *phase.Facts, said report) err
 	if err := r.patchStatus(ctx, f, changes); err != nil {
 		return err
 	}
-	r.tell(f, transitions(before, said.conditions))
+	r.publish(f, transitions(before, said.conditions))
 	return nil
 }
 
-// tell passes on what is new.
-func (r *Reconciler) tell(f *phase.Facts, changes []metav1.Condition) {
+// publish passes on what is new.
+func (r *Reconciler) publish(f *phase.Facts, changes []metav1.Condition) {
 	changes = withSteps(f, changes)
 	r.announce(f.TrainJob, changes)
 	r.metrics.record(f, changes)

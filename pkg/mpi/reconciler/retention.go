@@ -77,7 +77,7 @@ func (r *retention) sweep(ctx context.Context) (first error) {
 	return first
 }
 
-// kept returns how long a namespace keeps finished jobs; 0 means for ever, also where nobody knows.
+// kept returns how long a namespace keeps finished jobs; 0 means forever, also where nobody knows.
 func (r *retention) kept(ctx context.Context, name string) (time.Duration, error) {
 	var namespace corev1.Namespace
 	switch err := r.live.Get(ctx, client.ObjectKey{Name: name}, &namespace); {

@@ -75,8 +75,8 @@ func TestStepsOfJobsThatAreOverAtOnce(t *testing.T) {
 	pending, waiting := is(job.PodsReady, "False", "PodsPending"), is(job.Running, "False", "WaitingForNodes")
 	finished := []metav1.Condition{is(job.PodsReady, "False", "Finished"), is(job.Running, "False", "Finished")}
 	complete, failed, diagnosed := is("Complete", "True", "Completed"), is("Failed", "True", "RankFailed"), is(job.Diagnosed, "True", "RankFailed")
-	launched := mpi.Verdict{Phases: &mpi.Phases{CommandSeconds: ptr.To(0.5)}}
-	refused := mpi.Verdict{Reason: mpi.ReasonGateTimeout, Phases: &mpi.Phases{}}
+	launched := mpi.Verdict{Timings: &mpi.LaunchTimings{CommandSeconds: ptr.To(0.5)}}
+	refused := mpi.Verdict{Reason: mpi.ReasonGateTimeout, Timings: &mpi.LaunchTimings{}}
 	for name, tc := range map[string]struct {
 		reason string
 		o      observe.Observed
@@ -113,7 +113,7 @@ func TestMetricsOfAJobThatIsOverAtOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := ended(t, mpi.Verdict{GateSeconds: 0.25, RunSeconds: 0.5, Phases: &mpi.Phases{CommandSeconds: ptr.To(0.5)}})
+	o := ended(t, mpi.Verdict{GateSeconds: 0.25, RunSeconds: 0.5, Timings: &mpi.LaunchTimings{CommandSeconds: ptr.To(0.5)}})
 	m.record(phase.Derive(o), withSteps(phase.Derive(o), []metav1.Condition{{Type: trainer.TrainJobComplete, Status: metav1.ConditionTrue, Reason: string(job.ReasonCompleted)}}))
 	for phase, want := range map[string]float64{phaseGate: 0.25, phaseRun: 0.5} {
 		if got := sumOf(t, registry, phase); got != want {

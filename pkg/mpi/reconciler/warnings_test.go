@@ -108,7 +108,7 @@ func TestWarningsOfABusyNamespace(t *testing.T) {
 	}
 }
 
-// No namespace makes the controller read for ever.
+// No namespace makes the controller read forever.
 func TestWarningsAreBounded(t *testing.T) {
 	store := &eventStore{}
 	for i := range eventsPerPage * (eventPages + 1) {

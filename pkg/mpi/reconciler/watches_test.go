@@ -183,7 +183,7 @@ func TestAGangIsLookedAtWhenAllHaveComeAStepFurther(t *testing.T) {
 	}
 }
 
-// A pod that goes is no part of the gang any more, and the one that comes in its place has to take the same steps.
+// A pod that goes is not a part of the gang any more, and the one that comes in its place has to take the same steps.
 func TestAGangWaitsForAPodThatCameInPlaceOfAnother(t *testing.T) {
 	g := newGang(1)
 	g.walk(2)

@@ -15,7 +15,7 @@ func newWorkQueue(name string, limiter workqueue.TypedRateLimiter[reconcile.Requ
 }
 
 // fairQueue is the order of passes that wait: each namespace has one in turn, and within it who came first is first. However many jobs a tenant
-// creates at once, others wait for one pass of his at a time, and not for all.
+// creates at once, others wait for one pass of theirs at a time, and not for all.
 type fairQueue struct {
 	// next are the namespaces with passes that wait, each once.
 	next   workqueue.Queue[string]

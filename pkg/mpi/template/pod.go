@@ -76,7 +76,7 @@ func (r Runtime) forRanks(pod *corev1.PodTemplateSpec) {
 }
 
 // spreadOverMachines keeps the nodes of one job on different machines as far as possible: `two nodes` should mean two
-// machines, but a job that fits on one must not wait for ever.
+// machines, but a job that fits on one must not wait forever.
 func (r Runtime) spreadOverMachines() corev1.TopologySpreadConstraint {
 	nodes := &metav1.LabelSelector{MatchLabels: map[string]string{mpi.ReplicatedJobLabel: mpi.NodeJob}}
 	if r.World.LauncherRunsRanks {

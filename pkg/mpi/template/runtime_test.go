@@ -103,7 +103,7 @@ func TestPortableUnderStockTrainer(t *testing.T) {
 	}
 	for _, job := range spec.Template.Spec.ReplicatedJobs {
 		if job.DependsOn != nil {
-			t.Errorf("%s depends on %v: a gang scheduler that counts the launcher would wait for ever", job.Name, job.DependsOn)
+			t.Errorf("%s depends on %v: a gang scheduler that counts the launcher would wait forever", job.Name, job.DependsOn)
 		}
 		ancestor := job.Template.Labels[mpi.AncestorLabel]
 		if (ancestor == mpi.AncestorTrainer) != (job.Name == mpi.LauncherJob) {

@@ -127,7 +127,7 @@ type Repository struct {
 func Open(reference string) (*Repository, error) {
 	parsed, err := registry.ParseReference(strings.TrimPrefix(reference, "oci://"))
 	if err != nil {
-		return nil, fmt.Errorf("`%s` is no reference such as oci://registry.example.com/platform/mpi:main: %w", reference, err)
+		return nil, fmt.Errorf("`%s` is not a reference such as oci://registry.example.com/platform/mpi:main: %w", reference, err)
 	}
 	if parsed.Reference == "" || parsed.ValidateReferenceAsDigest() == nil {
 		return nil, fmt.Errorf("`%s` has no tag: an engine follows a tag, such as oci://%s/%s:main", reference, parsed.Registry, parsed.Repository)

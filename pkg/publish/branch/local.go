@@ -49,19 +49,19 @@ func (l *local) checkedOut() bool {
 	return false
 }
 
-// Name refuses what is no name of a branch, and what git reads as something else: HEAD, and full names of references.
+// Name refuses what is not a name of a branch, and what git reads as something else: HEAD, and full names of references.
 func Name(name string) error {
 	err := plumbing.NewBranchReferenceName(name).Validate()
 	within, isFull := strings.CutPrefix(name, "refs/")
 	switch {
 	case err != nil:
-		return fmt.Errorf("`%s` is no name of a branch: %w", name, err)
+		return fmt.Errorf("`%s` is not a name of a branch: %w", name, err)
 	case name == plumbing.HEAD.String():
-		return fmt.Errorf("`%s` is no name of a branch: git reads it as what is checked out", name)
+		return fmt.Errorf("`%s` is not a name of a branch: git reads it as what is checked out", name)
 	case isFull && strings.HasPrefix(within, "heads/"):
 		return fmt.Errorf("`%s` is the full name of a branch: write `%s`", name, strings.TrimPrefix(within, "heads/"))
 	case isFull:
-		return fmt.Errorf("`%s` is no name of a branch: git reads it as the full name of a reference", name)
+		return fmt.Errorf("`%s` is not a name of a branch: git reads it as the full name of a reference", name)
 	}
 	return nil
 }

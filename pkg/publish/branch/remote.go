@@ -48,7 +48,7 @@ func HasRemote(folder, remote string) bool {
 func (c Credentials) of(address string) (transport.AuthMethod, error) {
 	at, err := url.Parse(address)
 	if c.Token == "" || err != nil || at.Scheme != "https" && at.Scheme != "http" {
-		return nil, nil //nolint:nilerr // an address of ssh, such as git@host:path, is no URL
+		return nil, nil //nolint:nilerr // an address of ssh, such as git@host:path, is not a URL
 	}
 	if ip := net.ParseIP(at.Hostname()); at.Scheme == "http" && at.Hostname() != "localhost" && !ip.IsLoopback() {
 		return nil, fmt.Errorf("the remote `%s` is not https: the token would be readable on its way", at.Redacted())

@@ -14,7 +14,7 @@ from lockstep._objects import CLUSTER_RUNTIME, Object
 from lockstep.errors import explained
 
 #: How long an answer may take, in seconds: to connect, and between two pieces of it.
-_PATIENCE = (10, 60)
+_TIMEOUT = (10, 60)
 #: How many objects a page of a list has.
 _PAGE = 500
 #: How many bytes of a stream are read at once, at most.
@@ -93,16 +93,16 @@ class Api:
     def delete(self, path: str, body: Object) -> None:
         self._json("DELETE", path, {}, body)
 
-    def open(self, path: str, query: dict[str, str], patience: float) -> urllib3.response.HTTPResponse:
+    def open(self, path: str, query: dict[str, str], timeout: float) -> urllib3.response.HTTPResponse:
         """A stream that breaks after as many seconds without a byte. It raises what the libraries below raise: who reads on looks at that."""
-        stream: urllib3.response.HTTPResponse = self._request("GET", path, query, None, "application/json", (_PATIENCE[0], patience))
+        stream: urllib3.response.HTTPResponse = self._request("GET", path, query, None, "application/json", (_TIMEOUT[0], timeout))
         return stream
 
     def _json(
         self, method: str, path: str, query: dict[str, str] | None = None, body: Object | None = None, kind: str = "application/json"
     ) -> Object:
         try:
-            answer: Object = json.loads(self._request(method, path, query or {}, body, kind, _PATIENCE).data)
+            answer: Object = json.loads(self._request(method, path, query or {}, body, kind, _TIMEOUT).data)
         except Failures as e:
             raise explained(e) from None  # what it was is in __context__; its headers help nobody
         return answer
@@ -116,7 +116,7 @@ class Api:
         self._renew()
         return self._once(*request)
 
-    def _once(self, method: str, path: str, query: dict[str, str], body: Object | None, kind: str, patience: tuple[float, float]) -> Any:
+    def _once(self, method: str, path: str, query: dict[str, str], body: Object | None, kind: str, timeout: tuple[float, float]) -> Any:
         return self._client.call_api(
             path,
             method,
@@ -126,7 +126,7 @@ class Api:
             auth_settings=["BearerToken"],
             _preload_content=False,
             _return_http_data_only=True,
-            _request_timeout=patience,
+            _request_timeout=timeout,
         )
 
 

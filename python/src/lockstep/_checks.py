@@ -54,7 +54,7 @@ def _findings(trainjob: Object, runtime: Object | None) -> Iterator[str]:
         yield f"the command starts {ranks} ranks, and {world.slots} are paid for ({size}): leave out -np, or lower nodes or slots"
     devices = accelerators(trainer.get("resourcesPerNode") or {})
     if devices and devices != world.slots_per_node:
-        yield f"a node has {world.slots_per_node} slots and {devices} accelerators: as a rule each rank has one of its own, so set slots={devices}"
+        yield f"a node has {world.slots_per_node} slots and {devices} accelerators: usually each rank has one of its own, so set slots={devices}"
 
 
 def _has_command(runtime: Object) -> bool:

@@ -15,7 +15,7 @@ from kubernetes.client import ApiException
 from lockstep._api import Api, Failures, Paths, lines, named
 from lockstep._objects import CONTAINER, Object, status, uid
 from lockstep._times import parsed
-from lockstep._watch import Patience, patiently
+from lockstep._watch import Retry, retried
 from lockstep.errors import NotFound, explained
 
 #: kubelet writes time stamps from several threads, so that lines may be out of order by a little.
@@ -66,7 +66,7 @@ class PodLog:
 
     def follow(self, query: dict[str, str]) -> Iterator[Line]:
         """What there is and what comes, until the container has ended or the pod is gone."""
-        patience = Patience(away=math.inf)  # the API server answers: a kubelet that does not is waited for while the pod is there
+        retry = Retry(away=math.inf)  # the API server answers: a kubelet that does not is waited for while the pod is there
         unknown = 0
         while True:
             ended = self._ended()
@@ -74,11 +74,11 @@ class PodLog:
                 return
             try:
                 for line in self._stream(query if ended else {**query, "follow": "true"}, whole=ended):
-                    patience.reset()
+                    retry.reset()
                     yield line
                 if ended:
                     return
-                patience.wait(OSError("the stream has ended"))
+                retry.wait(OSError("the stream has ended"))
             except urllib3.exceptions.ReadTimeoutError:
                 pass  # nothing was printed for long
             except Failures as e:
@@ -87,15 +87,15 @@ class PodLog:
                 if ended and unknown > _UNKNOWN:
                     return
                 # kubelet answers 400 while the container is about to start, and 404 for all its pods when it has just started itself.
-                patience.wait(OSError("kubelet does not know it yet") if status in (400, 404) else e)
+                retry.wait(OSError("kubelet does not know it yet") if status in (400, 404) else e)
             if self._last:
                 query = {}  # where to begin was asked once
-                patience.allowed = True
+                retry.allowed = True
 
     def _ended(self) -> bool | None:
         """Whether the container has ended; None when its pod is gone. A stream may end for other reasons."""
         try:
-            pod = patiently(lambda: self._api.get(self._pod_path), allowed=self._last is not None)
+            pod = retried(lambda: self._api.get(self._pod_path), allowed=self._last is not None)
         except NotFound:
             return None
         if uid(pod) != self._uid:

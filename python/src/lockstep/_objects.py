@@ -25,7 +25,7 @@ JOBSET_UID_LABEL = "jobset.sigs.k8s.io/jobset-uid"
 ROLE_LABEL = "jobset.sigs.k8s.io/replicatedjob-name"
 INDEX_LABEL = "batch.kubernetes.io/job-completion-index"
 QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
-#: Who submitted a job, by his own account.
+#: Who submitted a job, by their own account.
 USER_ANNOTATION = "lockstep.dev/user"
 CLUSTER_RUNTIME, RUNTIME = "ClusterTrainingRuntime", "TrainingRuntime"
 

@@ -14,7 +14,7 @@ from typing import Any
 #: The rank of a process by each of the launchers, and of one that ``mpirun`` has not started nothing.
 _RANKS = ("OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "HOROVOD_RANK", "RANK")
 #: How long one report is enough, in seconds; and how long a server that did not take one is left alone, because each try may take five.
-_PATIENCE, _AFTER_FAILURE = 5.0, 60.0
+_INTERVAL, _AFTER_FAILURE = 5.0, 60.0
 _next = 0.0
 
 
@@ -44,7 +44,7 @@ def progress(percent: float | None = None, *, remaining: float | None = None, me
     now = time.monotonic()
     if now < _next and (percent is None or percent < 100):
         return False
-    _next = now + _PATIENCE
+    _next = now + _INTERVAL
     said = dict(metrics or {})
     url = os.environ.get("KUBEFLOW_TRAINER_SERVER_URL")
     if url:

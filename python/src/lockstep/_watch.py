@@ -72,21 +72,21 @@ class Watch:
                 stream.shutdown()
 
     def __iter__(self) -> Iterator[Change]:
-        patience = Patience(self._closed, self._deadline)
+        retry = Retry(self._closed, self._deadline)
         while not self._over():
             try:
                 if not self._version:
                     yield from self._read_all()
                 for change in self._round():
-                    patience.reset()
+                    retry.reset()
                     yield change
             except _Gone:
                 self._version = ""
             except (LockstepError, *Failures) as e:
                 if _status(e) == 410:
                     self._version = ""
-                patience.allowed = self._opened
-                if not patience.wait(e):
+                retry.allowed = self._opened
+                if not retry.wait(e):
                     return
 
     def _over(self) -> bool:
@@ -143,7 +143,7 @@ class Watch:
         return Change(event["type"], o)
 
 
-class Patience:
+class Retry:
     """How long to go on after errors that pass."""
 
     def __init__(self, closed: threading.Event | None = None, deadline: float | None = None, away: float = AWAY) -> None:
@@ -177,17 +177,17 @@ class Patience:
         return not self._closed.wait(pause)
 
 
-def patiently(ask: Callable[[], _T], deadline: float | None = None, *, allowed: bool = True) -> _T:
+def retried(ask: Callable[[], _T], deadline: float | None = None, *, allowed: bool = True) -> _T:
     """An answer, also of a server that is away for a while, of something that the user was allowed to ask before."""
-    patience = Patience(deadline=deadline)
-    patience.allowed = allowed
+    retry = Retry(deadline=deadline)
+    retry.allowed = allowed
     while True:
         try:
             return ask()
         except LockstepError as e:
             if deadline is not None and time.monotonic() >= deadline:
                 raise
-            patience.wait(e)
+            retry.wait(e)
 
 
 class _End(NamedTuple):

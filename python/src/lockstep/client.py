@@ -54,7 +54,7 @@ from lockstep._objects import index as index_of
 from lockstep._objects import name as name_of
 from lockstep._objects import role as role_of
 from lockstep._times import now
-from lockstep._watch import Change, Watch, merged, patiently
+from lockstep._watch import Change, Watch, merged, retried
 from lockstep.cause import Cause
 from lockstep.compare import Comparison, Run, compared
 from lockstep.errors import ApiError, Forbidden, JobFailed, LockstepError, NotFound, RankError, Refused, TimeoutError, Unreachable, explained, of_job
@@ -405,7 +405,7 @@ class MPIClient(TrainerClient):
         Args:
             name: The job.
             until: A phase, or several; empty waits until it is over.
-            timeout: How long to wait, in seconds; None waits for ever.
+            timeout: How long to wait, in seconds; None waits forever.
 
         Raises:
             JobFailed: It failed or was refused, and that was not waited for. ``error.cause`` has the reason and the text of its condition.
@@ -848,7 +848,7 @@ class MPIClient(TrainerClient):
         """A job as it is now. An API server that starts may withhold for a moment what it showed before: that is asked for again."""
         before = {w.what for w in last.unknown}
         for pause in (*_LOOKS_AGAIN, None):
-            job = patiently(lambda: self.get_job(last.name), deadline)
+            job = retried(lambda: self.get_job(last.name), deadline)
             if pause is None or not ({w.what for w in job.unknown} - before) & _ASKED:
                 break
             time.sleep(pause if deadline is None else max(0.0, min(pause, deadline - time.monotonic())))
@@ -886,7 +886,7 @@ class MPIClient(TrainerClient):
                     yield change.object
             elif _over(change.kind, change.object, job):
                 break
-        yield from sorted(patiently(lambda: self._api.list(self._paths.events))[0], key=_events.when)
+        yield from sorted(retried(lambda: self._api.list(self._paths.events))[0], key=_events.when)
 
     def _read(self, job: Object, role: str, index: int, query: dict[str, str]) -> Iterator[Line]:
         pods, _ = self._api.list(self._paths.pods, labelSelector=_selector(job, role, index))
@@ -935,7 +935,7 @@ class MPIClient(TrainerClient):
             elif watch is jobs and _over(change.kind, change.object, job):
                 break
         # The news of the end may be ahead of that of a pod.
-        for pod in patiently(lambda: self._api.list(self._paths.pods, labelSelector=_selector(job)))[0]:
+        for pod in retried(lambda: self._api.list(self._paths.pods, labelSelector=_selector(job)))[0]:
             found(pod)
 
     def _next_pod(self, job: Object, role: str, index: int, seen: set[str]) -> Object | None:
@@ -949,7 +949,7 @@ class MPIClient(TrainerClient):
             elif _over(change.kind, change.object, job):
                 break
         # The news of the end may be ahead of that of the pod.
-        left, _ = patiently(lambda: self._api.list(self._paths.pods, labelSelector=_selector(job, role, index)))
+        left, _ = retried(lambda: self._api.list(self._paths.pods, labelSelector=_selector(job, role, index)))
         return next((p for p in left if _began(p) and uid(p) not in seen), None)
 
 

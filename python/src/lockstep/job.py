@@ -1,4 +1,4 @@
-"""One job, as every surface of Lockstep shows it."""
+"""One job, as every front end of Lockstep shows it."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ class Job(types.TrainJob):
     #: How long it will still take by its program's account, None where it does not say; and its metrics, by name.
     remaining: timedelta | None = None
     metrics: dict[str, str] = field(default_factory=dict)
-    #: Who submitted it, by his own account (annotation ``lockstep.dev/user``); empty where nobody says.
+    #: Who submitted it, by their own account (annotation ``lockstep.dev/user``); empty where nobody says.
     user: str = ""
     #: When its command began, or its launcher where nobody says more; and when it was over.
     started: datetime | None = None

@@ -23,7 +23,7 @@ HEADER = "Lockstep-Signature"
 #: How long to wait before each further try, in seconds: eight tries in about four minutes.
 PAUSES = (1, 2, 4, 8, 30, 60, 120)
 #: How long one try may take, in seconds.
-_PATIENCE = 10
+_TIMEOUT = 10
 
 
 class WebhookFailed(LockstepError):
@@ -106,7 +106,7 @@ class Webhook:
         headers = {"Content-Type": "application/json", HEADER: sign(self._secret, body, int(time()))}
         try:
             with urllib3.PoolManager() as pool:
-                status = pool.request("POST", self._url, body=body, headers=headers, timeout=_PATIENCE, retries=False, redirect=False).status
+                status = pool.request("POST", self._url, body=body, headers=headers, timeout=_TIMEOUT, retries=False, redirect=False).status
         except urllib3.exceptions.HTTPError as e:
             return f"{type(e).__name__}: nobody answers", True
         return ("", False) if 200 <= status < 300 else (f"it answered {status}", status in (408, 429) or status >= 500)

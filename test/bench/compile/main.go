@@ -48,7 +48,7 @@ func parse(args []string) (options, error) {
 		}
 		n, err := strconv.Atoi(number)
 		if err != nil || n < 1 {
-			return o, fmt.Errorf("--growth: `%s` is no number of tenants: write numbers with commas, such as 10,100,1000", number)
+			return o, fmt.Errorf("--growth: `%s` is not a number of tenants: write numbers with commas, such as 10,100,1000", number)
 		}
 		o.growth = append(o.growth, n)
 	}

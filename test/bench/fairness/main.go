@@ -16,7 +16,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"lockstep.dev/lockstep/test/bench/series"
-	"lockstep.dev/lockstep/test/trial"
+	"lockstep.dev/lockstep/test/testjob"
 )
 
 const name = "bench-fairness"
@@ -37,7 +37,7 @@ func run(ctx context.Context) error {
 	}
 	report.Print(os.Stdout)
 	if *out != "" {
-		err = trial.WriteJSON(*out, report)
+		err = testjob.WriteJSON(*out, report)
 	}
 	return errors.Join(err, report.Verdict())
 }

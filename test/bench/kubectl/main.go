@@ -10,7 +10,7 @@ import (
 	"os"
 
 	"lockstep.dev/lockstep/test/bench/series"
-	"lockstep.dev/lockstep/test/trial"
+	"lockstep.dev/lockstep/test/testjob"
 )
 
 const name = "bench-kubectl"
@@ -32,7 +32,7 @@ func run(ctx context.Context) error {
 	}
 	report.Print(os.Stdout)
 	if *out != "" {
-		err = trial.WriteJSON(*out, report)
+		err = testjob.WriteJSON(*out, report)
 	}
 	return errors.Join(err, report.Verdict())
 }

@@ -26,7 +26,7 @@ type Command struct {
 	Dir, Stdout string
 	// Env is added to the environment.
 	Env []string
-	// Limit is after what time the process is stopped; 0 is never. Being stopped is no error.
+	// Limit is after what time the process is stopped; 0 is never. Being stopped is not an error.
 	Limit time.Duration
 }
 

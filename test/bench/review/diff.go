@@ -63,8 +63,8 @@ type entry struct {
 	} `json:"blast"`
 }
 
-// mostLines are how many lines the report of a line that opens egress for all may have.
-const mostLines = 40
+// maxLines are how many lines the report of a line that opens egress for all may have.
+const maxLines = 40
 
 // opens compares the two states that differ in one line, and checks that the report is what a reviewer must see.
 func (b *bench) opens(ctx context.Context, s *site) (Opened, error) {
@@ -105,8 +105,8 @@ func (r *review) opens(file string, line, tenants, lines int) error {
 	if len(e.Blast.Tenants) != tenants {
 		wrong = append(wrong, fmt.Errorf("it is for %d tenants, not %d", len(e.Blast.Tenants), tenants))
 	}
-	if lines > mostLines {
-		wrong = append(wrong, fmt.Errorf("it takes %d lines of text, more than %d", lines, mostLines))
+	if lines > maxLines {
+		wrong = append(wrong, fmt.Errorf("it takes %d lines of text, more than %d", lines, maxLines))
 	}
 	if len(wrong) > 0 {
 		return fmt.Errorf("the line that opens egress for all: %w", errors.Join(wrong...))

@@ -16,7 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"lockstep.dev/lockstep/test/trial"
+	"lockstep.dev/lockstep/test/testjob"
 )
 
 //go:embed stages.yaml
@@ -30,7 +30,7 @@ const (
 )
 
 // simulate makes enough nodes for a number of pods.
-func simulate(ctx context.Context, user trial.User, pods int) error {
+func simulate(ctx context.Context, user testjob.User, pods int) error {
 	if err := applyStages(ctx, user); err != nil {
 		return err
 	}
@@ -57,7 +57,7 @@ func simulate(ctx context.Context, user trial.User, pods int) error {
 	return nil
 }
 
-func applyStages(ctx context.Context, user trial.User) error {
+func applyStages(ctx context.Context, user testjob.User) error {
 	decoder := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(stages), 4096)
 	for {
 		stage := &unstructured.Unstructured{}
@@ -76,7 +76,7 @@ func applyStages(ctx context.Context, user trial.User) error {
 }
 
 // forgetMachines removes the simulated nodes.
-func forgetMachines(ctx context.Context, user trial.User) error {
+func forgetMachines(ctx context.Context, user testjob.User) error {
 	return user.Client.DeleteAllOf(ctx, &corev1.Node{}, client.MatchingLabels{simulated: "fake"})
 }
 

@@ -14,7 +14,7 @@ import (
 
 	"lockstep.dev/lockstep/test/bench"
 	"lockstep.dev/lockstep/test/platform"
-	"lockstep.dev/lockstep/test/trial"
+	"lockstep.dev/lockstep/test/testjob"
 )
 
 const (
@@ -50,7 +50,7 @@ func measure(ctx context.Context, p *platform.Platform, jobs int, stock bool) (r
 	return report, errors.Join(ourErr, stockErr)
 }
 
-func (s *Side) ours(ctx context.Context, p *platform.Platform, user trial.User, jobs int) error {
+func (s *Side) ours(ctx context.Context, p *platform.Platform, user testjob.User, jobs int) error {
 	err := p.CopyRuntime(ctx, "openmpi4-cpu", ourRuntime, func(r *trainer.ClusterTrainingRuntime) { onSimulated(&r.Spec) })
 	if err != nil {
 		return err
@@ -58,7 +58,7 @@ func (s *Side) ours(ctx context.Context, p *platform.Platform, user trial.User, 
 	return s.measure(ctx, subject{p, user, p.OurMeter(), ourRuntime}, jobs)
 }
 
-func (s *Side) stock(ctx context.Context, p *platform.Platform, user trial.User, jobs int) (err error) {
+func (s *Side) stock(ctx context.Context, p *platform.Platform, user testjob.User, jobs int) (err error) {
 	undo, err := p.UseStockWith(ctx, stockRuntime, func(spec *trainer.TrainingRuntimeSpec) {
 		platform.LauncherApart(spec)
 		onSimulated(spec)
@@ -73,7 +73,7 @@ func (s *Side) stock(ctx context.Context, p *platform.Platform, user trial.User,
 // subject is a controller that is measured: that which runs.
 type subject struct {
 	platform *platform.Platform
-	user     trial.User
+	user     testjob.User
 	meter    *platform.Meter
 	runtime  string
 }
@@ -110,7 +110,7 @@ func (s *Side) run(ctx context.Context, of subject, start time.Time, now func(st
 			return err
 		}
 		now(fmt.Sprintf("%s, %d JobSets", s.Progress(), s.JobSets))
-		if s.Through() {
+		if s.Done() {
 			s.CompleteSeconds = time.Since(start).Seconds()
 			return s.Err()
 		}
@@ -128,7 +128,7 @@ func (s *Side) create(ctx context.Context, of subject, now func(string)) error {
 	var mu sync.Mutex
 	for i := range s.Jobs {
 		group.Go(func() error {
-			job := trial.Job{
+			job := testjob.Job{
 				Name: fmt.Sprintf("scale-%04d", i), Namespace: sandbox, Runtime: of.runtime, Nodes: nodesPerJob, Slots: 1,
 				Command: []string{"mpirun", "mpi-hello"},
 			}

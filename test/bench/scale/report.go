@@ -59,7 +59,7 @@ func (s *Side) count(jobs []trainer.TrainJob) {
 			s.Complete++
 		}
 		if end := meta.FindStatusCondition(job.Status.Conditions, trainer.TrainJobFailed); end != nil && end.Status == metav1.ConditionTrue {
-			s.Fail(bench.Failure{Job: job.Name, Reason: end.Reason, Message: end.Message})
+			s.RecordFailure(bench.Failure{Job: job.Name, Reason: end.Reason, Message: end.Message})
 		}
 	}
 }

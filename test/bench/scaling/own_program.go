@@ -13,7 +13,7 @@ import (
 
 	"lockstep.dev/lockstep/test/bench/sides"
 	"lockstep.dev/lockstep/test/platform"
-	"lockstep.dev/lockstep/test/trial"
+	"lockstep.dev/lockstep/test/testjob"
 )
 
 // ownProgram is a program of the user's own on a cluster of the user's own.
@@ -62,10 +62,10 @@ func (o ownProgram) measure(ctx context.Context, sizes []int32, runs int) error 
 	return nil
 }
 
-func (o ownProgram) rateOf(ctx context.Context, user trial.User, name string, nodes int32, rate *regexp.Regexp) (float64, error) {
-	job := trial.Job{Name: name, Namespace: o.namespace, Runtime: o.runtime, Nodes: nodes, Slots: int32(o.slots), Command: o.command}
+func (o ownProgram) rateOf(ctx context.Context, user testjob.User, name string, nodes int32, rate *regexp.Regexp) (float64, error) {
+	job := testjob.Job{Name: name, Namespace: o.namespace, Runtime: o.runtime, Nodes: nodes, Slots: int32(o.slots), Command: o.command}
 	var log bytes.Buffer
-	result, err := trial.Run(ctx, user, job, &log)
+	result, err := testjob.Run(ctx, user, job, &log)
 	if err != nil {
 		return 0, err
 	}

@@ -14,7 +14,7 @@ import (
 	"lockstep.dev/lockstep/test/bench/meter"
 	"lockstep.dev/lockstep/test/bench/tool"
 	"lockstep.dev/lockstep/test/bench/workload"
-	"lockstep.dev/lockstep/test/trial"
+	"lockstep.dev/lockstep/test/testjob"
 )
 
 // LeastObjects is about the number that promises for a large repository are made for; a smaller workload does not judge them.
@@ -64,7 +64,7 @@ func (o *Options) Run(report Report, measure func() error) error {
 		return err
 	}
 	if o.Out != "" {
-		if err := trial.WriteJSON(o.Out, report); err != nil {
+		if err := testjob.WriteJSON(o.Out, report); err != nil {
 			return err
 		}
 	}

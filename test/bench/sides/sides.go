@@ -17,7 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"lockstep.dev/lockstep/test/platform"
-	"lockstep.dev/lockstep/test/trial"
+	"lockstep.dev/lockstep/test/testjob"
 )
 
 const (
@@ -31,7 +31,7 @@ const (
 type Side struct {
 	// Runtime is the name of its ClusterTrainingRuntime.
 	Runtime string
-	user    trial.User
+	user    testjob.User
 }
 
 // Result is what was measured with one number of pods.
@@ -111,9 +111,9 @@ func (s Side) Run(ctx context.Context, pods int32, script string, args ...string
 func (s Side) run(ctx context.Context, pods int32, command []string) (string, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, jobLimit, fmt.Errorf("no end within %s", jobLimit))
 	defer cancel()
-	job := trial.Job{Name: fmt.Sprintf("%s-%d", s.Runtime, pods), Namespace: sandbox, Runtime: s.Runtime, Nodes: pods, Slots: 1, Command: command}
+	job := testjob.Job{Name: fmt.Sprintf("%s-%d", s.Runtime, pods), Namespace: sandbox, Runtime: s.Runtime, Nodes: pods, Slots: 1, Command: command}
 	var log bytes.Buffer
-	result, err := trial.Run(ctx, s.user, job, &log)
+	result, err := testjob.Run(ctx, s.user, job, &log)
 	if err != nil {
 		return "", err
 	}

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"lockstep.dev/lockstep/test/bench"
-	"lockstep.dev/lockstep/test/trial"
+	"lockstep.dev/lockstep/test/testjob"
 )
 
 func TestVerdict(t *testing.T) {
@@ -29,7 +29,7 @@ func TestVerdict(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := Report{Before: still, After: still}
 			for _, failure := range tc.failed {
-				r.Fail(failure)
+				r.RecordFailure(failure)
 			}
 			tc.after(&r.After)
 			err := r.Verdict()
@@ -42,17 +42,17 @@ func TestVerdict(t *testing.T) {
 
 // A failure can be understood from its report alone.
 func TestAFailureSaysWhatWasWrong(t *testing.T) {
-	job := trial.Job{Nodes: 1, Slots: 1}
-	fine := trial.Result{Job: job, Condition: "Complete", Ranks: []trial.Rank{{Size: 1, Host: "a", Sum: 1, Expected: 1, Right: true}}}
-	lost := trial.Result{Job: job, Condition: "Failed", Reason: "WorkerLost", Message: "worker 1 stopped answering"}
+	job := testjob.Job{Nodes: 1, Slots: 1}
+	fine := testjob.Result{Job: job, Condition: "Complete", Ranks: []testjob.Rank{{Size: 1, Host: "a", Sum: 1, Expected: 1, Right: true}}}
+	lost := testjob.Result{Job: job, Condition: "Failed", Reason: "WorkerLost", Message: "worker 1 stopped answering"}
 	cases := map[string]struct {
-		result trial.Result
+		result testjob.Result
 		late   error
 		says   string
 	}{
 		"Fine":   {fine, nil, ""},
 		"Failed": {lost, nil, "soak-7 (WorkerLost): the job ended as Failed (WorkerLost): worker 1 stopped answering"},
-		"Late":   {trial.Result{}, errors.New("no end within 10m0s"), "soak-7: no end within 10m0s"},
+		"Late":   {testjob.Result{}, errors.New("no end within 10m0s"), "soak-7: no end within 10m0s"},
 	}
 	for name, tc := range cases {
 		failure := failed("soak-7", tc.result, tc.late)
@@ -62,7 +62,7 @@ func TestAFailureSaysWhatWasWrong(t *testing.T) {
 	}
 }
 
-// What jobs cost the API server is told without the events, which are no objects to keep.
+// What jobs cost the API server is told without the events, which are not objects to keep.
 func TestWritesPerJob(t *testing.T) {
 	r := Report{Tally: bench.Tally{Jobs: 100, Created: 50}, Before: Reading{writes: 1000}, After: Reading{writes: 1700}}
 	r.settle(300)

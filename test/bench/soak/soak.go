@@ -17,7 +17,7 @@ import (
 
 	"lockstep.dev/lockstep/test/bench"
 	"lockstep.dev/lockstep/test/platform"
-	"lockstep.dev/lockstep/test/trial"
+	"lockstep.dev/lockstep/test/testjob"
 )
 
 const (
@@ -66,7 +66,7 @@ func soak(ctx context.Context, p *platform.Platform, jobs, concurrent int) (r Re
 }
 
 // remove deletes all jobs that are still there: none but after a failure.
-func remove(ctx context.Context, user trial.User) error {
+func remove(ctx context.Context, user testjob.User) error {
 	return user.Client.DeleteAllOf(ctx, &trainer.TrainJob{}, client.InNamespace(sandbox))
 }
 
@@ -84,7 +84,7 @@ func tiny(r *trainer.ClusterTrainingRuntime) {
 }
 
 // round runs jobs, and deletes each when it has ended.
-func round(ctx context.Context, progress *platform.Progress, user trial.User, prefix string, tally *bench.Tally, concurrent int) error {
+func round(ctx context.Context, progress *platform.Progress, user testjob.User, prefix string, tally *bench.Tally, concurrent int) error {
 	return progress.Watch(fmt.Sprintf("%s: %d jobs", prefix, tally.Jobs), func(now func(string)) error {
 		var mu sync.Mutex
 		count := func(add func()) {
@@ -103,7 +103,7 @@ func round(ctx context.Context, progress *platform.Progress, user trial.User, pr
 				count(func() { tally.Created++ })
 				failure, err := one(ctx, user, fmt.Sprintf("%s-%03d", prefix, i))
 				if err == nil {
-					count(func() { tally.End(failure) })
+					count(func() { tally.RecordEnd(failure) })
 				}
 				return err
 			})
@@ -113,11 +113,11 @@ func round(ctx context.Context, progress *platform.Progress, user trial.User, pr
 }
 
 // one runs a job. failure is what was wrong with it, err why it could not be run.
-func one(ctx context.Context, user trial.User, name string) (failure *bench.Failure, err error) {
+func one(ctx context.Context, user testjob.User, name string) (failure *bench.Failure, err error) {
 	limited, cancel := context.WithTimeoutCause(ctx, jobLimit, fmt.Errorf("no end within %s", jobLimit))
 	defer cancel()
-	job := trial.Job{Name: name, Namespace: sandbox, Runtime: runtime, Nodes: 2, Slots: 1, Command: []string{"mpirun", "-n", "2", "mpi-hello"}}
-	result, err := trial.Run(limited, user, job, io.Discard)
+	job := testjob.Job{Name: name, Namespace: sandbox, Runtime: runtime, Nodes: 2, Slots: 1, Command: []string{"mpirun", "-n", "2", "mpi-hello"}}
+	result, err := testjob.Run(limited, user, job, io.Discard)
 	if err != nil && (ctx.Err() != nil || limited.Err() == nil) {
 		return nil, err
 	}
@@ -125,7 +125,7 @@ func one(ctx context.Context, user trial.User, name string) (failure *bench.Fail
 }
 
 // failed is what was wrong with a job that ended, or that did not within its limit; nil if nothing was.
-func failed(name string, result trial.Result, late error) *bench.Failure {
+func failed(name string, result testjob.Result, late error) *bench.Failure {
 	// Two small pods need not be on two machines.
 	if err := cmp.Or(late, result.Check(len(result.Machines))); err != nil {
 		return &bench.Failure{Job: name, Reason: result.Reason, Message: err.Error()}
@@ -134,7 +134,7 @@ func failed(name string, result trial.Result, late error) *bench.Failure {
 }
 
 // rest waits until nothing of a job is left and the controller is idle, and measures it.
-func rest(ctx context.Context, p *platform.Platform, user trial.User) (reading Reading, err error) {
+func rest(ctx context.Context, p *platform.Platform, user testjob.User) (reading Reading, err error) {
 	err = p.Progress.Watch("come to rest", func(now func(string)) error {
 		left, err := orphans(ctx, user, now)
 		if err != nil {
@@ -150,8 +150,8 @@ func rest(ctx context.Context, p *platform.Platform, user trial.User) (reading R
 	return reading, err
 }
 
-// orphans waits until nothing of a job is left, not for ever, and names what is.
-func orphans(ctx context.Context, user trial.User, now func(string)) ([]string, error) {
+// orphans waits until nothing of a job is left, not forever, and names what is.
+func orphans(ctx context.Context, user testjob.User, now func(string)) ([]string, error) {
 	deadline := time.Now().Add(2 * time.Minute)
 	for {
 		left, err := everything(ctx, user)
@@ -210,7 +210,7 @@ func countSeries(metrics platform.Metrics) int {
 }
 
 // everything names all objects in the sandbox that belong to a job of ours.
-func everything(ctx context.Context, user trial.User) ([]string, error) {
+func everything(ctx context.Context, user testjob.User) ([]string, error) {
 	jobs := &trainer.TrainJobList{}
 	if err := user.Client.List(ctx, jobs, client.InNamespace(sandbox)); err != nil {
 		return nil, err
@@ -219,6 +219,6 @@ func everything(ctx context.Context, user trial.User) ([]string, error) {
 	for _, job := range jobs.Items {
 		left = append(left, "TrainJob "+job.Name)
 	}
-	others, err := trial.AllLeftovers(ctx, user.Client, sandbox)
+	others, err := testjob.AllLeftovers(ctx, user.Client, sandbox)
 	return append(left, others...), err
 }

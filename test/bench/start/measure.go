@@ -14,7 +14,7 @@ import (
 
 	"lockstep.dev/lockstep/test/bench"
 	"lockstep.dev/lockstep/test/platform"
-	"lockstep.dev/lockstep/test/trial"
+	"lockstep.dev/lockstep/test/testjob"
 )
 
 // sandbox belongs to no tenant, so that both sides run under the same rules.
@@ -85,7 +85,7 @@ func measure(ctx context.Context, p *platform.Platform, o options) (report Repor
 }
 
 // starts runs jobs one after the other.
-func starts(ctx context.Context, user trial.User, s setting, runs int, judge func(trial.Result) error) (Series, error) {
+func starts(ctx context.Context, user testjob.User, s setting, runs int, judge func(testjob.Result) error) (Series, error) {
 	series := Series{Runtime: s.runtime, Names: s.names, Nodes: int(s.nodes)}
 	for i := range runs {
 		if err := series.start(ctx, user, s, i, judge); err != nil {
@@ -97,8 +97,8 @@ func starts(ctx context.Context, user trial.User, s setting, runs int, judge fun
 }
 
 // start runs one job and deletes it. Under `again` the next job has the same name and follows without a pause.
-func (s *Series) start(ctx context.Context, user trial.User, how setting, i int, judge func(trial.Result) error) error {
-	job := trial.Job{
+func (s *Series) start(ctx context.Context, user testjob.User, how setting, i int, judge func(testjob.Result) error) error {
+	job := testjob.Job{
 		Name: fmt.Sprintf("start-%s-%d", how.runtime, how.nodes), Namespace: sandbox, Runtime: how.runtime, Nodes: how.nodes, Slots: how.slots,
 		Command: []string{"mpirun", "-n", fmt.Sprint(how.nodes * how.slots), "mpi-hello"},
 	}
@@ -107,7 +107,7 @@ func (s *Series) start(ctx context.Context, user trial.User, how setting, i int,
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, runLimit, fmt.Errorf("no end within %s", runLimit))
 	defer cancel()
-	result, err := trial.Run(ctx, user, job, io.Discard)
+	result, err := testjob.Run(ctx, user, job, io.Discard)
 	if err != nil {
 		return err
 	}
@@ -123,7 +123,7 @@ func (s *Series) start(ctx context.Context, user trial.User, how setting, i int,
 }
 
 // gone returns when the TrainJob itself is deleted: before that its name is taken. Its pods may still end.
-func gone(ctx context.Context, user trial.User, job trial.Job) error {
+func gone(ctx context.Context, user testjob.User, job testjob.Job) error {
 	for {
 		err := user.Client.Get(ctx, client.ObjectKey{Namespace: job.Namespace, Name: job.Name}, job.TrainJob())
 		if apierrors.IsNotFound(err) {
@@ -141,10 +141,10 @@ func gone(ctx context.Context, user trial.User, job trial.Job) error {
 }
 
 // ours must do what was asked on both machines, without a restart.
-func ours(r trial.Result) error { return r.Check(bench.Machines) }
+func ours(r testjob.Result) error { return r.Check(bench.Machines) }
 
 // theirs must complete; restarts are what is measured, and nobody spreads its pods over machines.
-func theirs(r trial.Result) error {
+func theirs(r testjob.Result) error {
 	if r.Condition != "Complete" {
 		return fmt.Errorf("the job ended as %s (%s): %s", r.Condition, r.Reason, r.Message)
 	}

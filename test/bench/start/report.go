@@ -8,7 +8,7 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"lockstep.dev/lockstep/test/trial"
+	"lockstep.dev/lockstep/test/testjob"
 )
 
 // Report is both sides.
@@ -44,19 +44,19 @@ type Series struct {
 	// NeverRan counts jobs that are Complete without a rank; their FirstRankSeconds are 0. Stock Trainer takes the end of an
 	// earlier job of the name for theirs.
 	NeverRan int `json:"neverRan"`
-	// Phases are the medians of when each state was first seen, in seconds since the creation.
-	Phases []Phase `json:"phases"`
+	// Timings are the medians of when each state was first seen, in seconds since the creation.
+	Timings []Timing `json:"phases"`
 
 	seen map[string][]float64
 }
 
-// Phase is a state on the way to the first rank.
-type Phase struct {
+// Timing is a state on the way to the first rank.
+type Timing struct {
 	Name    string  `json:"name"`
 	Seconds float64 `json:"seconds"`
 }
 
-func (s *Series) add(r trial.Result) {
+func (s *Series) add(r testjob.Result) {
 	s.FirstRankSeconds = append(s.FirstRankSeconds, r.FirstRank.Seconds())
 	s.CompleteSeconds = append(s.CompleteSeconds, r.End.Seconds())
 	s.LauncherRestarts += r.LauncherRestarts
@@ -67,20 +67,20 @@ func (s *Series) add(r trial.Result) {
 	if s.seen == nil {
 		s.seen = map[string][]float64{}
 	}
-	for _, phase := range phasesOf(r) {
-		s.seen[phase.Name] = append(s.seen[phase.Name], phase.Seconds)
+	for _, timing := range timingsOf(r) {
+		s.seen[timing.Name] = append(s.seen[timing.Name], timing.Seconds)
 	}
-	s.Phases = nil
-	for _, phase := range phasesOf(r) {
-		s.Phases = append(s.Phases, Phase{phase.Name, quantile(s.seen[phase.Name], 0.5)})
+	s.Timings = nil
+	for _, timing := range timingsOf(r) {
+		s.Timings = append(s.Timings, Timing{timing.Name, quantile(s.seen[timing.Name], 0.5)})
 	}
 }
 
-func phasesOf(r trial.Result) []Phase {
-	at := func(name string, d time.Duration) Phase { return Phase{name, d.Seconds()} }
-	return []Phase{
-		at("JobSet", r.Phases.JobSet), at("all pods", r.Phases.Pods), at("all scheduled", r.Phases.Scheduled),
-		at("all addresses", r.Phases.Addresses), at("first rank", r.FirstRank),
+func timingsOf(r testjob.Result) []Timing {
+	at := func(name string, d time.Duration) Timing { return Timing{name, d.Seconds()} }
+	return []Timing{
+		at("JobSet", r.Timings.JobSet), at("all pods", r.Timings.Pods), at("all scheduled", r.Timings.Scheduled),
+		at("all addresses", r.Timings.Addresses), at("first rank", r.FirstRank),
 	}
 }
 

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"lockstep.dev/lockstep/test/trial"
+	"lockstep.dev/lockstep/test/testjob"
 )
 
 func TestQuantileIsAMeasuredNumber(t *testing.T) {
@@ -30,26 +30,26 @@ func TestQuantileIsAMeasuredNumber(t *testing.T) {
 	}
 }
 
-// A job that is complete without having run is no fast job.
+// A job that is complete without having run is not a fast job.
 func TestJobsThatNeverRanAreCountedApart(t *testing.T) {
 	var s Series
 	for _, seconds := range []time.Duration{0, 14 * time.Second, 0, 15 * time.Second} {
-		s.add(trial.Result{FirstRank: seconds, End: seconds + time.Second})
+		s.add(testjob.Result{FirstRank: seconds, End: seconds + time.Second})
 	}
-	if s.NeverRan != 2 || quantile(s.ran(), 0.5) != 14 || s.Phases[len(s.Phases)-1].Seconds != 14 {
+	if s.NeverRan != 2 || quantile(s.ran(), 0.5) != 14 || s.Timings[len(s.Timings)-1].Seconds != 14 {
 		t.Errorf("2 of 4 never ran, and the median of the others is 14 s: %+v", s)
 	}
 	var none Series
-	none.add(trial.Result{})
+	none.add(testjob.Result{})
 	if svg := (Report{Stock: Side{Series: []Series{none}}}).Drawing(); !strings.Contains(svg, "</svg>") || none.row() == "" {
 		t.Error("a series in which nothing ran is still a report")
 	}
 }
 
-// A phase that was seen late must not push the bar beyond the first rank.
+// A timing that was seen late must not push the bar beyond the first rank.
 func TestDrawingIsWellFormedAndEndsAtTheFirstRank(t *testing.T) {
-	phases := []Phase{{"JobSet", 0.1}, {"all pods", 0.2}, {"all scheduled", 0.3}, {"all addresses", 2}, {"first rank", 1}}
-	svg := Report{Lockstep: Side{Series: []Series{{Runtime: "a<b", Names: "fresh", Nodes: 2, Phases: phases}}}}.Drawing()
+	timings := []Timing{{"JobSet", 0.1}, {"all pods", 0.2}, {"all scheduled", 0.3}, {"all addresses", 2}, {"first rank", 1}}
+	svg := Report{Lockstep: Side{Series: []Series{{Runtime: "a<b", Names: "fresh", Nodes: 2, Timings: timings}}}}.Drawing()
 	decoder := xml.NewDecoder(strings.NewReader(svg))
 	for {
 		_, err := decoder.Token()

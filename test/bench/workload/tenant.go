@@ -78,7 +78,7 @@ func draw(o Options) []*tenant {
 	names := clusterNames(o.Clusters)
 	tenants := make([]*tenant, o.Tenants)
 	for i := range tenants {
-		tenants[i] = drawTenant(i, names, rand.New(rand.NewPCG(o.Seed, uint64(i)))) //nolint:gosec // a workload is no secret
+		tenants[i] = drawTenant(i, names, rand.New(rand.NewPCG(o.Seed, uint64(i)))) //nolint:gosec // a workload is not a secret
 	}
 	return tenants
 }

@@ -13,8 +13,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"lockstep.dev/lockstep/test/cluster/internal/patience"
 	"lockstep.dev/lockstep/test/cluster/internal/sysctl"
+	"lockstep.dev/lockstep/test/cluster/internal/timescale"
 )
 
 // cluster runs the command under test with a state folder of its own.
@@ -98,7 +98,7 @@ func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	start := time.Now()
 	for !ok() {
-		if time.Since(start) > patience.Of(time.Minute) {
+		if time.Since(start) > timescale.Of(time.Minute) {
 			t.Fatalf("never happened: %s", what)
 		}
 		time.Sleep(50 * time.Millisecond)

@@ -13,7 +13,7 @@ import (
 	"slices"
 	"strings"
 
-	"lockstep.dev/lockstep/test/trial"
+	"lockstep.dev/lockstep/test/testjob"
 )
 
 // File has the rows and Page is made of them, in the root of the repository.
@@ -68,5 +68,5 @@ func Merge(path string, rows []Row) error {
 	}
 	all = append(all, rows...)
 	slices.SortFunc(all, func(a, b Row) int { return cmp.Compare(a.key(), b.key()) })
-	return trial.WriteJSON(path, all)
+	return testjob.WriteJSON(path, all)
 }

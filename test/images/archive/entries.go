@@ -38,7 +38,7 @@ func scratchBase() []entry {
 }
 
 // entriesOf returns the entries for files on top of base, with every parent directory. Two files with one path,
-// and a file below something that is no directory, are errors.
+// and a file below something that is not a directory, are errors.
 func entriesOf(files []File, base ...entry) (entries, error) {
 	byName := map[string]entry{}
 	for _, e := range base {

@@ -158,7 +158,7 @@ func TestKueueCountsResourcesPerNodeForTheLauncher(t *testing.T) {
 
 // Of runtimes that others installed Kubeflow Trainer itself makes the pods, and Kueue counts what they request: with resourcesPerNode, what
 // the TrainJob requests. Of a limit alone it counts what the runtime requests: the admission policy refuses that for memory (package lower,
-// trainjob_external.go).
+// trainjob_external_runtimes.go).
 func TestKueueCountsRequestsOfExternalRuntimes(t *testing.T) {
 	torch := &trainer.ClusterTrainingRuntime{ObjectMeta: metav1.ObjectMeta{Name: "torch-distributed"}, Spec: trainer.TrainingRuntimeSpec{
 		MLPolicy: &trainer.MLPolicy{NumNodes: ptr.To[int32](1), MLPolicySource: trainer.MLPolicySource{Torch: &trainer.TorchMLPolicySource{}}},

@@ -61,7 +61,7 @@ func TestCause(t *testing.T) {
 	}
 }
 
-// TestNoCause: the YAML that people write is no mistake.
+// TestNoCause: the YAML that people write is not a mistake.
 func TestNoCause(t *testing.T) {
 	for name, text := range map[string]string{
 		"nothing":       "",

@@ -195,7 +195,7 @@ func (s *scanner) entry(line string, from int) {
 		s.value(line, from)
 		return
 	}
-	s.bareText(line, from)
+	s.keylessLine(line, from)
 }
 
 // keyEnd returns where the colon behind a key is, or -1.
@@ -231,8 +231,8 @@ func colonAfter(line string, from int) int {
 	return -1
 }
 
-// bareText reads a line that has no key and no dash.
-func (s *scanner) bareText(line string, from int) {
+// keylessLine reads a line that has no key and no dash.
+func (s *scanner) keylessLine(line string, from int) {
 	top := s.top()
 	switch {
 	case from > top.indent && !top.filled:

@@ -139,7 +139,7 @@ func (a *arena) new(node Node) *Node {
 	return &a.chunks[chunk][index]
 }
 
-// maxKept is how many chunks are kept for the next file; one large file must not hold its memory for ever.
+// maxKept is how many chunks are kept for the next file; one large file must not hold its memory forever.
 const maxKept = 64
 
 func (a *arena) reset() {

@@ -36,7 +36,7 @@ type Rule struct {
 	Configuration Configuration `json:"defaultConfiguration"`
 }
 
-// Configuration is how grave what a rule finds is, unless a Result says otherwise.
+// Configuration is how severe what a rule finds is, unless a Result says otherwise.
 type Configuration struct {
 	Level string `json:"level,omitempty"`
 }

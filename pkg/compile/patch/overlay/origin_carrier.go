@@ -46,7 +46,7 @@ func (c *originCarrier) carry(old *object.Node, from *origin.Origin, fresh *obje
 func (c *originCarrier) entries(old *object.Node, from *origin.Origin, fresh *object.Node, path []segment) {
 	for i := range old.Children {
 		if key := old.Children[i].Key; fresh.Get(key) == nil {
-			c.gone(append(slices.Clone(path), segment{name: key, index: -1}))
+			c.noteRemoved(append(slices.Clone(path), segment{name: key, index: -1}))
 		}
 	}
 	for i := range fresh.Children {
@@ -70,8 +70,8 @@ func sameInMemory(a, b []object.Node) bool {
 	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
 }
 
-// gone notes that something at a path was taken away.
-func (c *originCarrier) gone(path []segment) {
+// noteRemoved notes that something at a path was taken away.
+func (c *originCarrier) noteRemoved(path []segment) {
 	c.changed = true
 	if c.cut.IsZero() {
 		c.cut = c.step.place(path)
@@ -98,7 +98,7 @@ func (c *originCarrier) items(old *object.Node, from *origin.Origin, fresh *obje
 	}
 	for j, kept := range used {
 		if !kept {
-			c.gone(append(slices.Clone(path), segment{name: old.Segment(j), index: j}))
+			c.noteRemoved(append(slices.Clone(path), segment{name: old.Segment(j), index: j}))
 		}
 	}
 }

@@ -45,7 +45,7 @@ func (o *Overlay) spec(document *decode.Document, last *reading, effects Effects
 		}
 		effects[i].Matched = true
 		switch {
-		case !document.Sound:
+		case !document.Valid:
 			effects[i].Changed = true
 			continue
 		case root == nil:

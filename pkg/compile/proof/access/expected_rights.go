@@ -100,9 +100,9 @@ type bannedRight struct {
 type weight uint8
 
 const (
-	// grave breaks the boundaries of tenants, or makes its holder more than it is, wherever somebody gains it. A shell in a pod is not:
+	// severe breaks the boundaries of tenants, or makes its holder more than it is, wherever somebody gains it. A shell in a pod is not:
 	// admins of tenants have it. Nor is the use of a constraint: the constraint itself is judged.
-	grave weight = 1 << iota
+	severe weight = 1 << iota
 	// takeover makes its holder the owner of the cluster, or of everybody's keys.
 	takeover
 )
@@ -116,9 +116,9 @@ type bannedRights struct {
 // The ways around what a reviewer approved, all of them and those of a weight. Promises decide; bans explain, hold for what roles of the
 // platform become by aggregation, and say by their weight what others should not have or gain.
 var (
-	bans      = bansOfWeight(0)
-	graves    = bansOfWeight(grave)
-	takeovers = bansOfWeight(takeover)
+	bans       = bansOfWeight(0)
+	severeBans = bansOfWeight(severe)
+	takeovers  = bansOfWeight(takeover)
 )
 
 // bansOfWeight returns the bans that have a weight.
@@ -156,34 +156,34 @@ func allBans() []bannedRight {
 			}
 		}
 	}
-	add(grave|takeover, "Secrets hold the keys of jobs and the credentials of registries", "", []string{all}, "secrets")
-	add(grave|takeover, "who acts as somebody else has the rights of both", "", []string{"impersonate"}, "users", "groups", "serviceaccounts")
-	add(grave|takeover, "who acts as somebody else has the rights of both", "authentication.k8s.io", []string{"impersonate"}, all)
-	add(grave|takeover, "a token is the account itself, for as long as it is valid", "", []string{"create"}, "serviceaccounts/token")
+	add(severe|takeover, "Secrets hold the keys of jobs and the credentials of registries", "", []string{all}, "secrets")
+	add(severe|takeover, "who acts as somebody else has the rights of both", "", []string{"impersonate"}, "users", "groups", "serviceaccounts")
+	add(severe|takeover, "who acts as somebody else has the rights of both", "authentication.k8s.io", []string{"impersonate"}, all)
+	add(severe|takeover, "a token is the account itself, for as long as it is valid", "", []string{"create"}, "serviceaccounts/token")
 	add(takeover, "a shell in a launcher reads the key of its job", "", []string{"create", "get"}, "pods/exec", "pods/attach")
 	add(0, "a shell in a launcher reads the key of its job", "", []string{"create", "get"}, "pods/portforward", "pods/proxy")
 	add(takeover, "a container that is added to a pod is a shell in it", "", []string{"update", "patch"}, "pods/ephemeralcontainers")
-	add(grave, "runtimes are what everybody's jobs execute", trainer, changes, "clustertrainingruntimes", "trainingruntimes")
-	add(grave, "quotas and limits are decided in git", "", changes, "resourcequotas", "limitranges")
-	add(grave, "network policies are what keeps tenants apart", "networking.k8s.io", changes, "networkpolicies")
-	add(grave, "network policies are what keeps tenants apart", "policy.networking.k8s.io", changes, all)
-	add(grave, "network policies are what keeps tenants apart", "crd.projectcalico.org", changes, "networkpolicies", "globalnetworkpolicies")
-	add(grave, "network policies are what keeps tenants apart", "projectcalico.org", changes, "networkpolicies", "globalnetworkpolicies")
-	add(grave, "network policies are what keeps tenants apart", "cilium.io", changes, "ciliumnetworkpolicies", "ciliumclusterwidenetworkpolicies")
-	add(grave|takeover, "who writes roles or bindings has all rights", rbacGroup, []string{"bind", "escalate"}, all)
-	add(grave, "who writes roles or bindings has all rights", rbacGroup, changes, all)
-	add(grave, "labels of namespaces decide about Pod Security and selectors", "", changes, "namespaces", "namespaces/status", "namespaces/finalize")
-	add(grave, "admission policies enforce what specs promise", "admissionregistration.k8s.io", changes, all)
-	add(grave, "a new kind or API can replace an old one", "apiextensions.k8s.io", changes, all)
-	add(grave, "a new kind or API can replace an old one", "apiregistration.k8s.io", changes, all)
-	add(grave|takeover, "a certificate can be anybody", "certificates.k8s.io", []string{"approve", "sign"}, all)
+	add(severe, "runtimes are what everybody's jobs execute", trainer, changes, "clustertrainingruntimes", "trainingruntimes")
+	add(severe, "quotas and limits are decided in git", "", changes, "resourcequotas", "limitranges")
+	add(severe, "network policies are what keeps tenants apart", "networking.k8s.io", changes, "networkpolicies")
+	add(severe, "network policies are what keeps tenants apart", "policy.networking.k8s.io", changes, all)
+	add(severe, "network policies are what keeps tenants apart", "crd.projectcalico.org", changes, "networkpolicies", "globalnetworkpolicies")
+	add(severe, "network policies are what keeps tenants apart", "projectcalico.org", changes, "networkpolicies", "globalnetworkpolicies")
+	add(severe, "network policies are what keeps tenants apart", "cilium.io", changes, "ciliumnetworkpolicies", "ciliumclusterwidenetworkpolicies")
+	add(severe|takeover, "who writes roles or bindings has all rights", rbacGroup, []string{"bind", "escalate"}, all)
+	add(severe, "who writes roles or bindings has all rights", rbacGroup, changes, all)
+	add(severe, "labels of namespaces decide about Pod Security and selectors", "", changes, "namespaces", "namespaces/status", "namespaces/finalize")
+	add(severe, "admission policies enforce what specs promise", "admissionregistration.k8s.io", changes, all)
+	add(severe, "a new kind or API can replace an old one", "apiextensions.k8s.io", changes, all)
+	add(severe, "a new kind or API can replace an old one", "apiregistration.k8s.io", changes, all)
+	add(severe|takeover, "a certificate can be anybody", "certificates.k8s.io", []string{"approve", "sign"}, all)
 	add(0, "a certificate can be anybody", "certificates.k8s.io", changes, all)
-	add(grave, "priorities decide whose pods are removed", "scheduling.k8s.io", changes, "priorityclasses")
-	add(grave, "constraints decide what a pod may do to its machine", openShift, changes, "securitycontextconstraints")
+	add(severe, "priorities decide whose pods are removed", "scheduling.k8s.io", changes, "priorityclasses")
+	add(severe, "constraints decide what a pod may do to its machine", openShift, changes, "securitycontextconstraints")
 	add(0, "constraints decide what a pod may do to its machine", openShift, []string{"use"}, "securitycontextconstraints")
-	add(grave, "queues are decided in git", kueue, changes, "clusterqueues", "localqueues", "resourceflavors", "cohorts", "topologies", "workloadpriorityclasses")
-	add(grave|takeover, "machines and their volumes are everybody's", "", changes, "nodes/proxy")
-	add(grave, "machines and their volumes are everybody's", "", changes, "nodes", "persistentvolumes")
+	add(severe, "queues are decided in git", kueue, changes, "clusterqueues", "localqueues", "resourceflavors", "cohorts", "topologies", "workloadpriorityclasses")
+	add(severe|takeover, "machines and their volumes are everybody's", "", changes, "nodes/proxy")
+	add(severe, "machines and their volumes are everybody's", "", changes, "nodes", "persistentvolumes")
 	return list
 }
 

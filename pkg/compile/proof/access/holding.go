@@ -117,9 +117,9 @@ func Beyond(rights, others []Right) []Right {
 	return found
 }
 
-// Grave says why a right is one that breaks the boundaries of tenants or makes its holder more than it is, or "". A right in all groups
-// of the API is as grave as the worst that it may be about.
-func (r Right) Grave() string {
+// Severe says why a right is one that breaks the boundaries of tenants or makes its holder more than it is, or "". A right in all groups
+// of the API is as severe as the worst that it may be about.
+func (r Right) Severe() string {
 	switch {
 	case r.Group == Path:
 		// Paths are metrics, profiles and the like: no objects.
@@ -132,5 +132,5 @@ func (r Right) Grave() string {
 		// To bind one role that is known gives no more than the role.
 		return ""
 	}
-	return graves.reason(r)
+	return severeBans.reason(r)
 }

@@ -108,8 +108,8 @@ func TestGrave(t *testing.T) {
 		"use of a constraint":    {"the constraint itself is judged", access.Right{Verb: "use", Group: scc, Resource: "securitycontextconstraints", Name: "nonroot"}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := c.right.Grave() != ""; got != c.want {
-				t.Errorf("%s: %s is grave: %v, want %v", c.reason, c.right, got, c.want)
+			if got := c.right.Severe() != ""; got != c.want {
+				t.Errorf("%s: %s is severe: %v, want %v", c.reason, c.right, got, c.want)
 			}
 		})
 	}

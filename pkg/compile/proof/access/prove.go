@@ -218,7 +218,7 @@ func (r *proof) judge(h *holding) {
 	case r.ofTenants(h.Subject) || r.appliesSomewhere(h.Subject):
 		r.checkAtMost(h, has, nil)
 	case h.namespace == "" && slices.ContainsFunc(h.roles, func(number int) bool { return strings.HasPrefix(r.byNumber[number].name, "lockstep-") }):
-		r.list.Errorf(diag.StrangerBound, h.grants[0].at, "the binding `%s` gives a role of tenants to the %s, whom no tenant names", h.grants[0].by, h.Subject)
+		r.list.Errorf(diag.OutsideSubjectBound, h.grants[0].at, "the binding `%s` gives a role of tenants to the %s, whom no tenant names", h.grants[0].by, h.Subject)
 	default:
 		r.outsider(h)
 	}
@@ -319,7 +319,7 @@ func place(namespace string) string {
 }
 
 func (r *proof) reportOutsider(h *holding, owner *plan.Tenant) {
-	d := r.list.Errorf(diag.StrangerBound, h.grants[0].at, "the binding `%s` gives rights in the namespace `%s` to the %s, whom the tenant `%s` does not name",
+	d := r.list.Errorf(diag.OutsideSubjectBound, h.grants[0].at, "the binding `%s` gives rights in the namespace `%s` to the %s, whom the tenant `%s` does not name",
 		h.grants[0].by, h.namespace, h.Subject, owner.Name.V)
 	r.concerning(h.namespace, d)
 }

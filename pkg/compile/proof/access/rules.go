@@ -14,7 +14,7 @@ type Rule struct {
 	Verbs, Groups, Resources []string
 	// Names are the only objects that the rule is about; none means all.
 	Names []string
-	// URLs are paths that are no resources; they count in bindings to the whole cluster only.
+	// URLs are paths that are not resources; they count in bindings to the whole cluster only.
 	URLs []string
 }
 
@@ -41,7 +41,7 @@ type Question struct {
 	Verb, Group, Resource, Subresource string
 	// Namespace is "" for the whole cluster, Name for all objects.
 	Namespace, Name string
-	// URL is a path that is no resource; then only Verb counts beside it.
+	// URL is a path that is not a resource; then only Verb counts beside it.
 	URL string
 }
 
@@ -113,7 +113,7 @@ func compare(a, b Right) int {
 	return cmp.Or(strings.Compare(a.Group, b.Group), strings.Compare(a.Resource, b.Resource), strings.Compare(a.Verb, b.Verb), strings.Compare(a.Name, b.Name))
 }
 
-// Path is the Group of rights on paths of the API server, which are no resources: their Resource is the path.
+// Path is the Group of rights on paths of the API server, which are not resources: their Resource is the path.
 const Path = "(path)"
 
 // everyName stands for all objects.

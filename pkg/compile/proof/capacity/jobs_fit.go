@@ -64,7 +64,7 @@ func (p *proof) reportRefused(t *plan.Tenant, q *queue, r *runtime, why refusal)
 	case diag.QueueUnreachable:
 		finding = p.list.Errorf(diag.QueueUnreachable, span, "no flavor of the queue `%s` takes the pods `%s` of the runtime `%s`: labels, taints or topology keep them off", q.name, why.unplaced, r.name).Also(r.at, "the runtime")
 	default:
-		finding = p.list.Errorf(diag.DefaultJobDoesNotFit, span, "the default job of `%s` (nodes: %d) takes %s %s of `%s`, and the queue of `%s` can get %s: it would wait for ever",
+		finding = p.list.Errorf(diag.DefaultJobDoesNotFit, span, "the default job of `%s` (nodes: %d) takes %s %s of `%s`, and the queue of `%s` can get %s: it would wait forever",
 			r.name, r.standard, amountText(why.short, why.wanted), why.short, why.flavor, t.Name.V, amountText(why.short, why.most)).
 			Also(fromSpan(r.standardFrom), "its nodes").Helpf("raise `nodes` or `borrow` of the share, or lower `nodes.default` of the runtime")
 	}

@@ -292,8 +292,8 @@ func TestFindings(t *testing.T) {
 		"DefaultJob": {
 			reason: "the launcher counts: it takes from the machines of the nodes, and where nobody queues from the quota",
 			edits:  []string{"nodes: {default: 2, max: 4}\n  launcher: {cpu: 2, memory: 8Gi}", "nodes: {default: 10}\n  launcher: {cpu: 2, memory: 8Gi}", "{profile: gpu, nodes: 10}", "{profile: gpu, nodes: 30}"},
-			want: "tenants/tenants.yaml:13:31 LS7007 the default job of `train` (nodes: 10) takes 2002 cpu of `gpu`, and the queue of `vision` can get 1616: it would wait for ever\n" +
-				"tenants/tenants.yaml:31:31 LS7007 the default job of `train` (nodes: 10) takes 2002 cpu of `gpu`, and the queue of `speech` can get 1818: it would wait for ever\n" +
+			want: "tenants/tenants.yaml:13:31 LS7007 the default job of `train` (nodes: 10) takes 2002 cpu of `gpu`, and the queue of `vision` can get 1616: it would wait forever\n" +
+				"tenants/tenants.yaml:31:31 LS7007 the default job of `train` (nodes: 10) takes 2002 cpu of `gpu`, and the queue of `speech` can get 1818: it would wait forever\n" +
 				"tenants/tenants.yaml:8:16 LS7009 the quota of `vision` has 1k requests.cpu, the default job of `train` (nodes: 10) takes 2002\n" +
 				"tenants/tenants.yaml:8:30 LS7009 the quota of `vision` has 10Ti limits.memory, the default job of `train` (nodes: 10) takes 18008Gi\n" +
 				"tenants/tenants.yaml:8:88 LS7009 the quota of `vision` has 32 requests.nvidia.com/gpu, the default job of `train` (nodes: 10) takes 80",

@@ -113,7 +113,7 @@ func (p *proof) machineUnits() map[string]amounts {
 	units := map[string]amounts{}
 	for _, m := range p.c.Capacity {
 		var unit amounts
-		for _, offer := range m.Profile.Offers() {
+		for _, offer := range m.Profile.Allocatable() {
 			unit = append(unit, amount{name: offer.Name, value: countedMachines(offer.Name, offer.V), from: &offer.Origin})
 		}
 		units[m.Profile.Name] = unit

@@ -66,7 +66,7 @@ func (p *proof) checkFlavorReference(q *queue, g *resourceGroup, own *flavorQuot
 func (p *proof) checkReached(q *queue, name *plan.Value[string], n *namespace) {
 	switch {
 	case n.local == nil:
-		p.blame(diag.QueueUnreachable, name.At, p.removed("LocalQueue", name.V, plan.LocalQueue), "the namespace `%s` has no LocalQueue `%s`: its jobs would wait for ever", name.V, plan.LocalQueue)
+		p.blame(diag.QueueUnreachable, name.At, p.removed("LocalQueue", name.V, plan.LocalQueue), "the namespace `%s` has no LocalQueue `%s`: its jobs would wait forever", name.V, plan.LocalQueue)
 	case n.local.queue != q.name:
 		p.blame(diag.QueueUnreachable, name.At, []source.Span{n.local.patch}, "the LocalQueue of `%s` leads to `%s`, not to the tenant's queue `%s`", name.V, n.local.queue, q.name)
 	case !q.everywhere && !slices.Contains(q.namespaces, name.V):

@@ -146,7 +146,7 @@ func Promises(c *plan.Cluster, facts []Facts) []QuotaPromise {
 	var has, promised amounts
 	for i := range c.Capacity {
 		m := &c.Capacity[i]
-		for _, offer := range m.Profile.Offers() {
+		for _, offer := range m.Profile.Allocatable() {
 			has = addAmounts(has, amounts{{name: offer.Name, value: countedMachines(offer.Name, offer.V)}}, int64(m.Nodes.V))
 		}
 	}

@@ -78,7 +78,7 @@ func (s addresses) normal() addresses {
 	return result
 }
 
-// reaches says whether a range ends at an address of its family or right before it.
+// reaches reports whether a range ends at an address of its family or right before it.
 func (r addressRange) reaches(a netip.Addr) bool {
 	return r.to.Is4() == a.Is4() && (!r.to.Less(a) || r.to.Next() == a)
 }

@@ -97,7 +97,7 @@ func side(all []openFlow) Side {
 	return flows
 }
 
-// within says whether a flow is a part of one of others.
+// within reports whether a flow is a part of one of others.
 func (o *openFlow) within(others []openFlow) bool {
 	return slices.ContainsFunc(others, func(other openFlow) bool {
 		switch {

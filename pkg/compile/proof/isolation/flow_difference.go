@@ -71,7 +71,7 @@ func (c *Cluster) Namespaces() []string {
 	return names
 }
 
-// Unreadable says whether a namespace has a policy that is not understood, so that nobody knows what it opens.
+// Unreadable reports whether a namespace has a policy that is not understood, so that nobody knows what it opens.
 func (c *Cluster) Unreadable(namespace string) bool {
 	return slices.ContainsFunc(c.bad, func(p policyFact) bool { return p.namespace == namespace })
 }
@@ -243,7 +243,7 @@ func (r portRange) minus(others []portRange) []portRange {
 	return left
 }
 
-// Internet says whether the flow is about a large part of the internet: at least as many public addresses as an IPv4 network of /8 has,
+// Internet reports whether the flow is about a large part of the internet: at least as many public addresses as an IPv4 network of /8 has,
 // or an IPv6 network of /16.
 func (f Flow) Internet() bool {
 	if !f.From.IsValid() {
@@ -271,7 +271,7 @@ func (r addressRange) share() float64 {
 	return (float64(binary.BigEndian.Uint32(to)) - float64(binary.BigEndian.Uint32(from)) + 1) / (1 << 16)
 }
 
-// Public says whether some address of the flow is on the internet: neither private, nor of the machine or the link.
+// Public reports whether some address of the flow is on the internet: neither private, nor of the machine or the link.
 func (f Flow) Public() bool {
 	return f.From.IsValid() && len(addresses{{f.From, f.To}}.minus(private)) > 0
 }

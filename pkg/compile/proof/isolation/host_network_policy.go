@@ -48,7 +48,7 @@ func refusesHostNetwork(validations *object.Node) bool {
 	})
 }
 
-// refusesHostNetworkIn says whether something refuses pods of the namespace that use the network of their machine.
+// refusesHostNetworkIn reports whether something refuses pods of the namespace that use the network of their machine.
 func (c *Cluster) refusesHostNetworkIn(n *namespace) bool {
 	if level := n.labels[enforceLabel]; level == "restricted" || level == "baseline" {
 		return true

@@ -79,7 +79,7 @@ func leaks(outs, ins []*crossing) []leak {
 	return result
 }
 
-// selectsSomePods says whether some of the pods are among those that a peer means. An address may be that of any pod.
+// selectsSomePods reports whether some of the pods are among those that a peer means. An address may be that of any pod.
 func selectsSomePods(pods labels.Selector, p *peer) bool {
 	return p.kind == outside || pods.And(p.pods).Satisfiable()
 }
@@ -104,7 +104,7 @@ func (n *namespace) reachedFrom(out *crossing, in *grant, byTarget map[*namespac
 	return found
 }
 
-// includesPodsOf says whether the pods of a namespace may be the peer.
+// includesPodsOf reports whether the pods of a namespace may be the peer.
 func (p *peer) includesPodsOf(n *namespace) bool {
 	return p.kind == outside || p.kind == selected && p.namespaces.Selects(n.labels)
 }

@@ -39,7 +39,7 @@ type end struct {
 	address   netip.Addr
 }
 
-// admits says whether the policies of a pod's namespace let a packet through in a direction.
+// admits reports whether the policies of a pod's namespace let a packet through in a direction.
 func (w *world) admits(pod, other end, port portOf, d direction) bool {
 	isolated := false
 	for _, policy := range w.policies[pod.namespace] {

@@ -104,7 +104,7 @@ func (p *ports) empty() bool {
 	return !p.all
 }
 
-// meets says whether some packet is in both sets.
+// meets reports whether some packet is in both sets.
 func (p *ports) meets(other *ports) bool {
 	if p.all || other.all {
 		return !p.empty() && !other.empty()
@@ -128,7 +128,7 @@ func overlap(a, b []portRange) bool {
 	return false
 }
 
-// contains says whether the set has all of another.
+// contains reports whether the set has all of another.
 func (p *ports) contains(other *ports) bool {
 	if p.all || other.all {
 		return p.all

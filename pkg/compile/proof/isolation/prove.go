@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"lockstep.dev/lockstep/pkg/compile/diag"
-	"lockstep.dev/lockstep/pkg/compile/inet6"
+	"lockstep.dev/lockstep/pkg/compile/ipv4in6"
 	"lockstep.dev/lockstep/pkg/compile/plan"
 	"lockstep.dev/lockstep/pkg/compile/proof/labels"
 	"lockstep.dev/lockstep/pkg/compile/source"
@@ -220,7 +220,7 @@ func (r *proof) opensLess(n *namespace, d direction, want []openFlow) {
 	}
 }
 
-// reachesDNS says whether all pods may ask all pods that answer DNS, over UDP and TCP.
+// reachesDNS reports whether all pods may ask all pods that answer DNS, over UDP and TCP.
 func (r *proof) reachesDNS(n *namespace) bool {
 	dns := &r.plan.DNS
 	own := map[string]string{}
@@ -258,7 +258,7 @@ func prefixes(texts ...string) addresses {
 // withIPv6Forms returns a range and the IPv6 addresses that stand for it.
 func withIPv6Forms(p netip.Prefix) addresses {
 	s := addresses{rangeOf(p)}
-	for _, form := range inet6.Forms(p) {
+	for _, form := range ipv4in6.Forms(p) {
 		s = append(s, rangeOf(form))
 	}
 	return s

@@ -134,7 +134,7 @@ func (r requirement) negated() requirement {
 	return r
 }
 
-// holds says whether labels meet the requirement.
+// holds reports whether labels meet the requirement.
 func (r *requirement) holds(labels map[string]string) bool {
 	value, present := labels[r.key]
 	switch r.op {
@@ -148,7 +148,7 @@ func (r *requirement) holds(labels map[string]string) bool {
 	return !present
 }
 
-// Selects says whether labels meet all requirements.
+// Selects reports whether labels meet all requirements.
 func (s Selector) Selects(labels map[string]string) bool {
 	for i := range s {
 		if !s[i].holds(labels) {
@@ -158,7 +158,7 @@ func (s Selector) Selects(labels map[string]string) bool {
 	return true
 }
 
-// Satisfiable says whether some labels meet all requirements. The values of a label are as good as infinitely many, so that a
+// Satisfiable reports whether some labels meet all requirements. The values of a label are as good as infinitely many, so that a
 // finite list of forbidden ones always leaves one.
 func (s Selector) Satisfiable() bool {
 	for i := range s {
@@ -169,7 +169,7 @@ func (s Selector) Satisfiable() bool {
 	return true
 }
 
-// possible says whether the requirements on one key can be met together.
+// possible reports whether the requirements on one key can be met together.
 func (s Selector) possible(key string) bool {
 	var mayBe []string
 	bound, present, gone := false, false, false

@@ -80,14 +80,14 @@ func (r reader) read() {
 	case "PersistentVolumeClaim":
 		r.names(spec.At("storageClassName"), "storage.k8s.io", "StorageClass", "", everywhere, "no volume is made")
 	case "LocalQueue":
-		r.names(spec.At("clusterQueue"), kueueGroup, "ClusterQueue", "", everywhere, "jobs wait for ever")
+		r.names(spec.At("clusterQueue"), kueueGroup, "ClusterQueue", "", everywhere, "jobs wait forever")
 	case "Ingress", "Route", "HTTPRoute", "GRPCRoute":
 		r.routes(root)
 	}
 	if path, has := templates[o.ID.Kind]; has {
 		r.pods(root.At(path...))
 	}
-	r.names(root.At("metadata", "labels", queueLabel), kueueGroup, "LocalQueue", own, compiled, "it waits for ever")
+	r.names(root.At("metadata", "labels", queueLabel), kueueGroup, "LocalQueue", own, compiled, "it waits forever")
 }
 
 // binding reads whom a binding gives what. ClusterRoles may be everybody's, and those that are not known are told by the proof of access.

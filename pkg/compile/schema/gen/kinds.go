@@ -1,6 +1,6 @@
 package main
 
-// kinds are what a bundle may hold: what the compiler itself emits, and what the charts of a platform hold as a rule. A kind
+// kinds are what a bundle may hold: what the compiler itself emits, and what the charts of a platform usually hold. A kind
 // that is not here is unknown to the compiler, and objects of it are reported as such.
 var kinds = []string{
 	"v1/ConfigMap",

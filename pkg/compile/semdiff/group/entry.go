@@ -9,7 +9,7 @@ import (
 type Entry struct {
 	Rule        string
 	Consequence rule.Consequence
-	// Severity and Jobs are the gravest of its effects.
+	// Severity and Jobs are the most severe of its effects.
 	Severity rule.Severity
 	Jobs     rule.JobsImpact
 	// Title says what happens, without whom it happens to.
@@ -22,7 +22,7 @@ type Entry struct {
 	// Count is how many effects there are; Values how many changed values are behind them.
 	Count, Values int
 	Affected      AffectedNames
-	// Samples are a few of the effects, the gravest first.
+	// Samples are a few of the effects, the most severe first.
 	Samples []rule.Effect
 	// JobsOf are the tenants whose running jobs are meant, sorted.
 	JobsOf []string
@@ -45,7 +45,7 @@ func (b *AffectedNames) Size() int {
 	return len(b.Clusters) + len(b.Tenants) + len(b.Namespaces) + len(b.Runtimes)
 }
 
-// Worst is the gravest severity of entries.
+// Worst is the most severe severity of entries.
 func Worst(entries []Entry) rule.Severity {
 	worst := rule.Info
 	for i := range entries {

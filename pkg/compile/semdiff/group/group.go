@@ -1,5 +1,5 @@
 // Package group puts together what rules say about the changes of clusters: equal effects with one cause are one Entry, whatever the number
-// of tenants. It decides how grave an entry is, what accepts it, in which order entries come, and what the verdict is. It does not know
+// of tenants. It decides how severe an entry is, what accepts it, in which order entries come, and what the verdict is. It does not know
 // the changes behind an effect, nor the rules, nor how a report is written.
 package group
 
@@ -21,7 +21,7 @@ type Groups struct {
 	samples int
 }
 
-// New returns no groups. Samples is how many effects an Entry keeps, the gravest first.
+// New returns no groups. Samples is how many effects an Entry keeps, the most severe first.
 func New(samples int) *Groups { return &Groups{byKey: map[key]*group{}, samples: samples} }
 
 // key is what effects of one entry share.
@@ -54,8 +54,8 @@ const (
 	inRuntimes
 )
 
-// mostTitles is how many titles of an entry are told apart: beyond, they are counted as equal.
-const mostTitles = 100
+// maxTitles is how many titles of an entry are told apart: beyond, they are counted as equal.
+const maxTitles = 100
 
 // Add takes an effect.
 func (g *Groups) Add(e rule.Effect) {
@@ -74,7 +74,7 @@ func (g *Groups) Add(e rule.Effect) {
 	known.add(e, g.samples)
 }
 
-// Entries returns what was collected, with the waivers that accept it, the gravest first.
+// Entries returns what was collected, with the waivers that accept it, the most severe first.
 func (g *Groups) Entries(f *Findings) []Entry {
 	var entries []Entry
 	for _, joined := range g.joinByLine() {
@@ -91,7 +91,7 @@ func (g *group) add(e rule.Effect, samples int) {
 	entry.Count++
 	entry.Values += len(e.Changes)
 	entry.Severity, entry.Jobs = max(entry.Severity, e.Severity), max(entry.Jobs, e.Jobs)
-	if len(g.titles) < mostTitles {
+	if len(g.titles) < maxTitles {
 		g.titles[e.Title] = true
 	}
 	for i, name := range [...]string{inClusters: s.Cluster, inTenants: s.Tenant, inNamespaces: s.Namespace, inRuntimes: s.Runtime} {
@@ -264,7 +264,7 @@ func (e *Entry) sample(one rule.Effect, most int) {
 	e.Samples = e.Samples[:min(most, len(e.Samples))]
 }
 
-// compareEffects puts the gravest first.
+// compareEffects puts the most severe first.
 func compareEffects(a, b rule.Effect) int {
 	return cmp.Or(
 		-cmp.Compare(a.Severity, b.Severity), compareNamed(a.Subject.Tenant, b.Subject.Tenant), strings.Compare(a.Subject.Cluster, b.Subject.Cluster),

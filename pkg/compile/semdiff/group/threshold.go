@@ -17,7 +17,7 @@ const (
 	OnPipelines = "pipelines"
 )
 
-// Threshold is what fails a pipeline: entries of a severity or graver, or with a consequence, waivers, files that decide about reviews. The
+// Threshold is what fails a pipeline: entries of a severity or higher, or with a consequence, waivers, files that decide about reviews. The
 // zero Threshold fails nothing.
 type Threshold struct {
 	severity           rule.Severity
@@ -93,7 +93,7 @@ func (t Threshold) Met(e *Entry) bool {
 }
 
 // MetByFindings reports whether what is beside the entries reaches it: what check refuses, waivers, files that decide about reviews. A waiver
-// that accepts more, and such a file, are as grave as a warning.
+// that accepts more, and such a file, are as severe as a warning.
 func (t Threshold) MetByFindings(f *Findings) bool {
 	amber := t.bySeverity && t.severity <= rule.Warning
 	for i := range f.Waivers {

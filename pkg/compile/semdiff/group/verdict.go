@@ -9,8 +9,8 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/semdiff/rule"
 )
 
-// mostClauses is how many clauses a verdict has; what is left is counted.
-const mostClauses = 6
+// maxClauses is how many clauses a verdict has; what is left is counted.
+const maxClauses = 6
 
 // clause is a part of the verdict: what happens, and to whom.
 type clause struct {
@@ -21,8 +21,8 @@ type clause struct {
 	ofRuntime bool
 }
 
-// Verdict puts the gists of the entries together, the gravest first, and ends with what becomes of running jobs and waivers. Values is how
-// many values differ. A state that check refuses, and one that accepts more, has no calm verdict.
+// Verdict puts the gists of the entries together, the most severe first, and ends with what becomes of running jobs and waivers. Values is how
+// many values differ. A state that check refuses, and one that accepts more, never has a verdict that nothing changes.
 func Verdict(entries []Entry, findings *Findings, all *rule.AllClusters, values int) string {
 	return verdict(entries, findings, all, values) + findings.waivers()
 }
@@ -33,7 +33,7 @@ type Clause struct {
 	Text     string
 }
 
-// Clauses are the parts of the verdict about changes, the gravest first, and at the end how many are left, what becomes of running jobs, and
+// Clauses are the parts of the verdict about changes, the most severe first, and at the end how many are left, what becomes of running jobs, and
 // what else a reviewer must look at.
 func Clauses(entries []Entry, findings *Findings, all *rule.AllClusters) []Clause {
 	found, left := clausesOf(entries)
@@ -55,7 +55,7 @@ func Clauses(entries []Entry, findings *Findings, all *rule.AllClusters) []Claus
 }
 
 func verdict(entries []Entry, findings *Findings, all *rule.AllClusters, values int) string {
-	errors, calm := findings.Errors, findings.NothingToAccept()
+	errors, withoutFindings := findings.Errors, findings.NothingToAccept()
 	switch {
 	case errors > 0 && findings.Uncompiled:
 		return "The specs do not compile: " + rule.Plural(errors, "error") + "."
@@ -63,7 +63,7 @@ func verdict(entries []Entry, findings *Findings, all *rule.AllClusters, values 
 		return "The specs before the change do not compile, so that nothing could be compared."
 	case errors > 0 && len(entries) == 0:
 		return "check refuses it with " + rule.Plural(errors, "error") + "; no object differs."
-	case len(entries) == 0 && !calm:
+	case len(entries) == 0 && !withoutFindings:
 		return "No object changes" + findings.accepts() + "."
 	case len(entries) == 0:
 		return "Nothing changes: both sides compile to the same objects."
@@ -82,12 +82,12 @@ func verdict(entries []Entry, findings *Findings, all *rule.AllClusters, values 
 	if len(parts) > 0 {
 		return strings.Join(append(parts, jobs(entries)), "; ") + "."
 	}
-	if n := specsOnly(entries); n == values && !calm {
+	if n := specsOnly(entries); n == values && !withoutFindings {
 		return "No object changes" + findings.accepts() + "; " + rule.Plural(n, "value") + " of the specs " + singularOrPlural(n, "changes", "change") + ", too."
 	} else if n == values {
 		return "Nothing changes on the clusters: " + rule.Plural(n, "value") + " of the specs " + singularOrPlural(n, "changes", "change") + ", in no object. Running jobs are not touched."
 	}
-	if !calm {
+	if !withoutFindings {
 		return "What is different in objects means the same" + findings.accepts() + "."
 	}
 	return "Nothing changes for anybody: what is different means the same. Running jobs are not touched."
@@ -130,7 +130,7 @@ func clausesOf(entries []Entry) ([]clause, int) {
 		switch {
 		case found:
 			all[known].affected = all[known].affected.join(&e.Affected)
-		case e.Clause == (rule.Clause{}) || len(all) == mostClauses:
+		case e.Clause == (rule.Clause{}) || len(all) == maxClauses:
 			left++
 		default:
 			at[e.Clause] = len(all)
@@ -237,7 +237,7 @@ func thirdPerson(verb string) string {
 	return strings.TrimSpace(first + " " + rest)
 }
 
-// jobs says what becomes of running jobs, as the gravest entry has it.
+// jobs says what becomes of running jobs, as the most severe entry has it.
 func jobs(entries []Entry) string {
 	worst, everybody := rule.JobsUntouched, false
 	var tenants []string
@@ -283,15 +283,15 @@ func (f *Findings) accepts() string {
 // waivers counts the changes of waivers and names the files that decide about reviews: `Waivers: 1 added, 2 removed.`, "" for none.
 func (f *Findings) waivers() string { return f.waiverCounts() + f.deciding() }
 
-// mostFiles is how many files that decide about reviews a verdict names.
-const mostFiles = 3
+// maxFiles is how many files that decide about reviews a verdict names.
+const maxFiles = 3
 
 func (f *Findings) deciding() string {
 	if len(f.Deciding) == 0 {
 		return ""
 	}
 	var names []string
-	for _, file := range f.Deciding[:min(mostFiles, len(f.Deciding))] {
+	for _, file := range f.Deciding[:min(maxFiles, len(f.Deciding))] {
 		names = append(names, file.Path)
 	}
 	if more := len(f.Deciding) - len(names); more > 0 {

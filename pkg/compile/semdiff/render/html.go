@@ -140,7 +140,7 @@ func (p *page) head(r *semdiff.Report, compared Compared) {
 	p.raw("</ul>\n")
 }
 
-// verdict writes what matters: that check refuses it, and the parts of the verdict, the gravest first.
+// verdict writes what matters: that check refuses it, and the parts of the verdict, the most severe first.
 func (p *page) verdict(r *semdiff.Report) {
 	if n := r.Findings.Errors; n > 0 {
 		p.put(`<p class="refused" role="alert"><b>check refuses this</b> with <a href="#findings">%s</a></p>`+"\n", plural(n, "error"))

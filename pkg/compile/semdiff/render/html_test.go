@@ -312,7 +312,7 @@ func TestAddress(t *testing.T) {
 	}
 }
 
-// TestPageVerdict: the verdict is a list with how grave each part is, below a banner where check refuses the state.
+// TestPageVerdict: the verdict is a list with how severe each part is, below a banner where check refuses the state.
 func TestPageVerdict(t *testing.T) {
 	r := &semdiff.Report{
 		Verdict: "check refuses it with 1 error; vision gains internet egress; speech is new.", Findings: group.Findings{Errors: 1},

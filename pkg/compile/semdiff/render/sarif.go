@@ -14,7 +14,7 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/source"
 )
 
-// levels are how grave SARIF calls a severity.
+// levels are how severe SARIF calls a severity.
 var levels = map[rule.Severity]string{rule.Critical: "error", rule.Warning: "warning", rule.Notice: "note", rule.Info: "note"}
 
 // SARIF writes a report for code scanning: a result per entry, at the line of the spec as it is afterwards; that of before is a related

@@ -60,7 +60,7 @@ func (c *Cluster) newTokens() []Effect {
 	return effects
 }
 
-// newRoles are roles and bindings that come with their tenant, namespace or cluster. They are told with it, unless they are grave.
+// newRoles are roles and bindings that come with their tenant, namespace or cluster. They are told with it, unless they are severe.
 func (c *Cluster) newRoles() []*match.Change {
 	var found []*match.Change
 	for _, change := range c.added {
@@ -105,7 +105,7 @@ func (c *Cluster) rights(changes, fresh []*match.Change) []Effect {
 // goesWithOwner reports whether rights come or go with a tenant, or a namespace, which tells of them. People of another tenant are told by name.
 func (c *Cluster) goesWithOwner(h holder, e *Effect) bool {
 	who := c.outsideSubjectIn(h)
-	if e.Severity >= Critical || who.words != "" && !who.common && c.owner(h.namespace) != "" && e.Consequence == WidensAccess {
+	if e.Severity >= Critical || who.description != "" && !who.common && c.owner(h.namespace) != "" && e.Consequence == WidensAccess {
 		return false
 	}
 	return !slices.ContainsFunc(e.Changes, func(change *match.Change) bool { return !change.Disposal.WithTenant })
@@ -214,7 +214,7 @@ func (c *Cluster) right(h holder, rights []access.Right, causes []*match.Change,
 		title = c.called(h) + " is no longer " + role + " of a tenant, with " + what
 	}
 	switch {
-	case c.applies(h) && consequence == NarrowsAccess, h.Kind == "Group" && !who.everybody && ofCatalog(causes), role == "viewer" && verb == "gain" && who.words == "" && strings.HasPrefix(h.Name, c.owner(h.namespace)+"-"):
+	case c.applies(h) && consequence == NarrowsAccess, h.Kind == "Group" && !who.everybody && ofCatalog(causes), role == "viewer" && verb == "gain" && who.description == "" && strings.HasPrefix(h.Name, c.owner(h.namespace)+"-"):
 		severity = Notice
 	case !c.jobsDependOn(h):
 	case consequence == NarrowsAccess:
@@ -254,8 +254,8 @@ func (c *Cluster) accessClause(e *Effect, h holder, verb, role, what string) Cla
 func (c *Cluster) called(h holder) string {
 	who := c.outsideSubjectIn(h)
 	switch {
-	case who.words != "":
-		return who.words
+	case who.description != "":
+		return who.description
 	case h.Kind == "Group":
 		return "the group " + h.Name
 	case h.Kind == "User":
@@ -331,15 +331,15 @@ func (c *Cluster) applies(h holder) bool {
 	return h.Kind == "ServiceAccount" && h.namespace != "" && (slices.ContainsFunc(c.is.engine, isIts) || slices.ContainsFunc(c.was.engine, isIts))
 }
 
-// severityOfRights says how grave it is that a subject gains rights.
+// severityOfRights says how severe it is that a subject gains rights.
 func (c *Cluster) severityOfRights(h holder, rights []access.Right) Severity {
-	grave := slices.ContainsFunc(rights, func(r access.Right) bool { return r.Grave() != "" })
+	severe := slices.ContainsFunc(rights, func(r access.Right) bool { return r.Severe() != "" })
 	applier := c.applies(h)
 	switch {
-	case grave && (applier || c.isJobController(h) && h.namespace != "" && !slices.ContainsFunc(rights, hasEveryVerb)):
+	case severe && (applier || c.isJobController(h) && h.namespace != "" && !slices.ContainsFunc(rights, hasEveryVerb)):
 		// What the controller may have the compiler proves.
 		return Warning
-	case grave:
+	case severe:
 		return Critical
 	case applier:
 		return Notice
@@ -349,14 +349,14 @@ func (c *Cluster) severityOfRights(h holder, rights []access.Right) Severity {
 	return Warning
 }
 
-// isJobController reports whether a subject is the account of mpi-controller. It needs some grave rights in the namespaces in which jobs run.
+// isJobController reports whether a subject is the account of mpi-controller. It needs some severe rights in the namespaces in which jobs run.
 func (c *Cluster) isJobController(h holder) bool {
 	return h.Name == mpi.ControllerName && h.Kind == "ServiceAccount" && c.owner(h.Namespace) == ""
 }
 
-// hasEveryVerb reports whether a grave right has every verb: more than a program needs that knows what it does.
+// hasEveryVerb reports whether a severe right has every verb: more than a program needs that knows what it does.
 func hasEveryVerb(r access.Right) bool {
-	return r.Verb == "*" && r.Resource != access.Unknown && r.Grave() != ""
+	return r.Verb == "*" && r.Resource != access.Unknown && r.Severe() != ""
 }
 
 func where(h holder) string {

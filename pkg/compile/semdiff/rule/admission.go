@@ -152,7 +152,7 @@ func judgeWebhook(c *match.Change) judgement {
 	return other
 }
 
-// judgeSelector says whether what is judged by a selector of namespaces, or of objects, becomes more or less.
+// judgeSelector reports whether what is judged by a selector of namespaces, or of objects, becomes more or less.
 func judgeSelector(c *match.Change, what string) judgement {
 	last := slices.IndexFunc(c.Path, func(key string) bool { return key == "namespaceSelector" || key == "objectSelector" })
 	of, whose := c.Path[:last+1], "namespaces"

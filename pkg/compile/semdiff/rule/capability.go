@@ -38,7 +38,7 @@ var capabilityRule = &Rule{
 		for _, change := range c.added {
 			// Others are told by the rule. On a cluster that is new there is nothing yet that an object could take.
 			if change.Disposal.WithTenant && isForeignObject(change.After) {
-				if can := abilities(change.After); len(can) > 0 && (!change.Disposal.WithCluster || gravest(can).severity == Critical) {
+				if can := abilities(change.After); len(can) > 0 && (!change.Disposal.WithCluster || mostSevere(can).severity == Critical) {
 					effects = append(effects, c.gainedAbility([]*match.Change{change}, can))
 				}
 			}
@@ -51,8 +51,8 @@ var capabilityRule = &Rule{
 type ability struct {
 	consequence Consequence
 	severity    Severity
-	// words follow the kind of the object: "may rewrite pods".
-	words string
+	// description follow the kind of the object: "may rewrite pods".
+	description string
 	// follows is the repository that the object makes an engine follow, as repositoryPlace has it; "" for all else.
 	follows string
 }
@@ -103,8 +103,8 @@ func isSystem(namespace string) bool {
 	return strings.HasPrefix(namespace, "kube-") || strings.HasPrefix(namespace, "openshift-")
 }
 
-// gravest is the gravest of some abilities, the first of those that are alike.
-func gravest(can []ability) ability {
+// mostSevere is the most severe of some abilities, the first of those that are alike.
+func mostSevere(can []ability) ability {
 	return slices.MaxFunc(can, func(a, b ability) int { return cmp.Compare(a.severity, b.severity) })
 }
 
@@ -122,10 +122,10 @@ func (c *Cluster) newAbility(change *match.Change) Effect {
 
 // gainedAbility says what an object can do that it could not do before.
 func (c *Cluster) gainedAbility(part []*match.Change, can []ability) Effect {
-	o, worst := part[0].After, gravest(can)
+	o, worst := part[0].After, mostSevere(can)
 	words := make([]string, len(can))
 	for i := range can {
-		words[i] = can[i].words
+		words[i] = can[i].description
 	}
 	subject, detail := withArticle(o.ID.Kind), changesText(part)
 	if part[0].Whole() {
@@ -135,7 +135,7 @@ func (c *Cluster) gainedAbility(part []*match.Change, can []ability) Effect {
 	if worst.follows != "" && !isForeignObject(o) && c.appliedByHand() {
 		severity = Warning // the cluster gets its first engine, by a line of its spec
 	}
-	e := c.effect(part, worst.consequence, severity, subject+" "+worst.words).withDetail(detail)
+	e := c.effect(part, worst.consequence, severity, subject+" "+worst.description).withDetail(detail)
 	e.Aspect = Aspect(o.ID.Kind)
 	switch worst.consequence {
 	case ChangesSync, OpensNetwork:
@@ -146,7 +146,7 @@ func (c *Cluster) gainedAbility(part []*match.Change, can []ability) Effect {
 	if worst.follows != "" {
 		return e.withClauseOf("cluster "+c.Name, "follow", "the repository "+worst.follows).withHelp("merge it when you know who can write there")
 	}
-	rest := withArticle(o.ID.Kind) + " that " + worst.words
+	rest := withArticle(o.ID.Kind) + " that " + worst.description
 	return e.withClauseOf("cluster "+c.Name, "get", rest)
 }
 

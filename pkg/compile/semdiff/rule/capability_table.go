@@ -80,12 +80,12 @@ var kindAbilities = []kindAbility{
 
 func always(consequence Consequence, severity Severity, words string) func(*object.Object) []ability {
 	return func(*object.Object) []ability {
-		return []ability{{consequence: consequence, severity: severity, words: words}}
+		return []ability{{consequence: consequence, severity: severity, description: words}}
 	}
 }
 
 func warned(consequence Consequence, words string) []ability {
-	return []ability{{consequence: consequence, severity: Warning, words: words}}
+	return []ability{{consequence: consequence, severity: Warning, description: words}}
 }
 
 // whenBroughtIn is what objects can do that an overlay or a chart brings; those of specs are told by the rules for them.
@@ -112,7 +112,7 @@ func bounded(o *object.Object) []ability {
 	return whenBroughtIn(AdmitsLess, "bounds what "+o.ID.Namespace+" may have: "+several(amounts))(o)
 }
 
-// undisrupted is a budget by which none of its pods may be asked to go: whoever empties a machine waits for ever.
+// undisrupted is a budget by which none of its pods may be asked to go: whoever empties a machine waits forever.
 func undisrupted(o *object.Object) []ability {
 	spec := o.Root.Get("spec")
 	switch {
@@ -163,18 +163,18 @@ func applies(o *object.Object) []ability {
 
 func project(o *object.Object) []ability {
 	if hasWildcard(&o.Root) {
-		return []ability{{consequence: WidensAccess, severity: Critical, words: "lets Applications apply anything, from anywhere or everywhere"}}
+		return []ability{{consequence: WidensAccess, severity: Critical, description: "lets Applications apply anything, from anywhere or everywhere"}}
 	}
 	return warned(WidensAccess, "bounds what Applications may apply")
 }
 
-// graveResources are those by which one who rewrites them has the cluster.
-var graveResources = []string{
+// criticalResources are those by which one who rewrites them has the cluster.
+var criticalResources = []string{
 	"*", "*/*", "pods", "pods/*", "secrets", "serviceaccounts", "nodes", "namespaces", "deployments", "daemonsets", "statefulsets", "jobs", "cronjobs",
 	"roles", "clusterroles", "rolebindings", "clusterrolebindings", "networkpolicies", "validatingadmissionpolicies",
 }
 
-func isGrave(resource string) bool { return slices.Contains(graveResources, resource) }
+func isCritical(resource string) bool { return slices.Contains(criticalResources, resource) }
 
 // resourcesOf are the resources that some rules of admission are about.
 func resourcesOf(rules *object.Node) []string {
@@ -197,13 +197,13 @@ func webhook(o *object.Object) []ability {
 	switch {
 	case o.ID.Kind == "MutatingWebhookConfiguration":
 		reads = "reads, and may rewrite, "
-		if slices.ContainsFunc(about, isGrave) {
+		if slices.ContainsFunc(about, isCritical) {
 			severity = Critical
 		}
 	case away && slices.ContainsFunc(about, func(r string) bool { return r == "*" || r == "*/*" || r == "secrets" }):
 		severity = Critical
 	}
-	return []ability{{consequence: AdmitsMore, severity: severity, words: reads + cmp.Or(several(plainResources(about)), "nothing") + " that others ask for: it asks " + webhookTargets(o)}}
+	return []ability{{consequence: AdmitsMore, severity: severity, description: reads + cmp.Or(several(plainResources(about)), "nothing") + " that others ask for: it asks " + webhookTargets(o)}}
 }
 
 // plainResources are resources in a sentence.
@@ -216,10 +216,10 @@ func plainResources(list []string) []string {
 
 func rewrites(o *object.Object) []ability {
 	about, severity := resourcesOf(o.Root.At("spec", "matchConstraints", "resourceRules")), Warning
-	if slices.ContainsFunc(about, isGrave) {
+	if slices.ContainsFunc(about, isCritical) {
 		severity = Critical
 	}
-	return []ability{{consequence: AdmitsMore, severity: severity, words: "rewrites " + cmp.Or(several(plainResources(about)), "nothing") + " that others ask for"}}
+	return []ability{{consequence: AdmitsMore, severity: severity, description: "rewrites " + cmp.Or(several(plainResources(about)), "nothing") + " that others ask for"}}
 }
 
 func definition(o *object.Object) []ability {
@@ -240,7 +240,7 @@ func answers(o *object.Object) []ability {
 	if !strings.Contains(group, ".") || strings.HasSuffix(group, ".k8s.io") && !strings.HasSuffix(group, "metrics.k8s.io") || o.Root.Scalar("spec", "insecureSkipTLSVerify") == "true" {
 		severity = Critical
 	}
-	return []ability{{consequence: WidensAccess, severity: severity, words: "lets the Service " + service.Scalar("namespace") + "/" + service.Scalar("name") + " answer requests for " + cmp.Or(group, "the API's own group") + ": it reads them, with who asks"}}
+	return []ability{{consequence: WidensAccess, severity: severity, description: "lets the Service " + service.Scalar("namespace") + "/" + service.Scalar("name") + " answer requests for " + cmp.Or(group, "the API's own group") + ": it reads them, with who asks"}}
 }
 
 // volume is data that is there already.
@@ -248,7 +248,7 @@ func volume(o *object.Object) []ability {
 	spec := o.Root.Get("spec")
 	for _, kind := range []string{"hostPath", "local"} {
 		if path := spec.Scalar(kind, "path"); path != "" {
-			return []ability{{consequence: WidensAccess, severity: Critical, words: "gives pods the folder " + path + " of a machine"}}
+			return []ability{{consequence: WidensAccess, severity: Critical, description: "gives pods the folder " + path + " of a machine"}}
 		}
 	}
 	what := "data that is there already"
@@ -301,8 +301,8 @@ func endpoints(o *object.Object) []ability {
 func holdsProgram(o *object.Object) []ability {
 	var can []ability
 	for file := range items(o.Root.Get("data")) {
-		if found := dangers("", file.Text); len(found) > 0 && found[0].grave {
-			can = append(can, warned(WidensAccess, "has a program, "+file.Key+", that "+found[0].words)...)
+		if found := risksOfText("", file.Text); len(found) > 0 && found[0].critical {
+			can = append(can, warned(WidensAccess, "has a program, "+file.Key+", that "+found[0].description)...)
 		}
 	}
 	return can
@@ -310,7 +310,7 @@ func holdsProgram(o *object.Object) []ability {
 
 func driver(o *object.Object) []ability {
 	if requests := o.Root.At("spec", "tokenRequests"); requests != nil && len(requests.Children) > 0 {
-		return []ability{{consequence: WidensAccess, severity: Critical, words: "gets tokens of the service accounts whose pods have its volumes"}}
+		return []ability{{consequence: WidensAccess, severity: Critical, description: "gets tokens of the service accounts whose pods have its volumes"}}
 	}
 	return warned(WidensAccess, "mounts volumes on machines for pods")
 }

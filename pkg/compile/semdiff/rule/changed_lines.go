@@ -50,7 +50,7 @@ func (l *ChangedLines) side(lines map[fileLine]bool, o *object.Object, value *ob
 		l.vague[o.Origin.Path()] = true
 	}
 	value.Leaves(from, func(_ []string, leaf *object.Node, own *origin.Origin) {
-		if len(l.words) < mostWords {
+		if len(l.words) < maxWords {
 			for _, word := range wordsOf(leaf) {
 				l.words[word] = true
 			}
@@ -81,8 +81,8 @@ func (l *ChangedLines) origin(lines map[fileLine]bool, from, rule *origin.Origin
 	}
 }
 
-// mostWords is how many words are kept: more are in new clusters only.
-const mostWords = 20000
+// maxWords is how many words are kept: more are in new clusters only.
+const maxWords = 20000
 
 // wordsOf are the words of a text, none of a number.
 func wordsOf(n *object.Node) []string {

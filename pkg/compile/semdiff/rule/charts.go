@@ -203,8 +203,8 @@ func (c *Cluster) otherImage(part []*match.Change) Effect {
 		}
 	}
 	rest := "pods of " + name + ", with the image " + cmp.Or(image, "none")
-	if found := dangersOf(part); len(found) > 0 {
-		severity, title, rest = max(severity, found[0].severity()), title+", which "+found[0].words, rest+", which "+found[0].words
+	if found := risksOf(part); len(found) > 0 {
+		severity, title, rest = max(severity, found[0].severity()), title+", which "+found[0].description, rest+", which "+found[0].description
 	}
 	return c.effect(part, RestartsPlatform, severity, title).withClause("replace", rest)
 }

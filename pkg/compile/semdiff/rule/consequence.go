@@ -123,7 +123,7 @@ var meanings = []struct {
 	{NoEffect, "Only what is written changes, not what it means."},
 }
 
-// Consequences returns all, the gravest first.
+// Consequences returns all, the most severe first.
 func Consequences() []Consequence {
 	list := make([]Consequence, len(meanings))
 	for i, m := range meanings {

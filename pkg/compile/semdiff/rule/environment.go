@@ -19,8 +19,8 @@ var environmentRule = &Rule{
 	},
 	judge: each(func(c *Cluster, part []*match.Change) Effect {
 		severity, title, rest := Notice, "new jobs get another environment: "+strings.Join(variables(part), ", "), "new jobs another environment"
-		if found := dangersOf(part); len(found) > 0 {
-			severity, title, rest = found[0].severity(), title+", which "+found[0].words, rest+", which "+found[0].words
+		if found := risksOf(part); len(found) > 0 {
+			severity, title, rest = found[0].severity(), title+", which "+found[0].description, rest+", which "+found[0].description
 		}
 		return c.effect(part, NewJobsOnly, severity, title).withClause("give", rest)
 	}),

@@ -42,7 +42,7 @@ var routingKinds = []string{"Ingress", "Route", "Gateway", "HTTPRoute", "GRPCRou
 
 // exposedWay is how an object is reached from outside of the cluster.
 type exposedWay struct {
-	words string
+	description string
 	// takes reports whether it takes an address for its own.
 	takes bool
 }
@@ -53,16 +53,16 @@ func exposedWays(o *object.Object) []exposedWay {
 	case o == nil:
 		return nil
 	case slices.Contains(routingKinds, o.ID.Kind):
-		return []exposedWay{{words: strings.TrimSpace("the " + o.ID.Kind + " " + strings.Join(hosts(&o.Root), ", "))}}
+		return []exposedWay{{description: strings.TrimSpace("the " + o.ID.Kind + " " + strings.Join(hosts(&o.Root), ", "))}}
 	case o.ID.Kind != "Service" || o.ID.Group != "":
 		return nil
 	}
 	var ways []exposedWay
 	switch o.Root.Scalar("spec", "type") {
 	case "LoadBalancer":
-		ways = append(ways, exposedWay{words: "a load balancer"})
+		ways = append(ways, exposedWay{description: "a load balancer"})
 	case "NodePort":
-		ways = append(ways, exposedWay{words: "a port of every machine"})
+		ways = append(ways, exposedWay{description: "a port of every machine"})
 	}
 	for _, address := range o.Root.At("spec", "externalIPs").Strings() {
 		ways = append(ways, exposedWay{"the address " + address, true})
@@ -73,7 +73,7 @@ func exposedWays(o *object.Object) []exposedWay {
 func allWays(ways []exposedWay) string {
 	words := make([]string, len(ways))
 	for i := range ways {
-		words[i] = ways[i].words
+		words[i] = ways[i].description
 	}
 	return strings.Join(words, " and ")
 }

@@ -149,7 +149,7 @@ func (c *Cluster) appliesAs(part []*match.Change) Effect {
 	return c.effect(part, w.consequence, w.severity, w.title).withClause("are", w.clause)
 }
 
-// paused says whether an engine goes on to apply what is merged.
+// paused reports whether an engine goes on to apply what is merged.
 func (c *Cluster) paused(part []*match.Change) Effect {
 	w := wirings[pausing]
 	for _, change := range part {

@@ -36,8 +36,8 @@ var imageRule = &Rule{
 				severity, title, rest = Warning, "new jobs never pull their image: where a machine does not have it they do not start", "new jobs that never pull their image"
 			}
 		}
-		if found := dangersOf(part); len(found) > 0 {
-			severity, title, rest = max(severity, found[0].severity()), title+", which "+found[0].words, rest+", which "+found[0].words
+		if found := risksOf(part); len(found) > 0 {
+			severity, title, rest = max(severity, found[0].severity()), title+", which "+found[0].description, rest+", which "+found[0].description
 		}
 		return c.effect(part, NewJobsOnly, severity, title).withClause("start", rest)
 	}),

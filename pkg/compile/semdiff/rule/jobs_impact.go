@@ -3,7 +3,7 @@ package rule
 // JobsImpact says what a change does to jobs that run when it is applied. The list is closed.
 type JobsImpact uint8
 
-// What happens to running jobs, from nothing to the gravest.
+// What happens to running jobs, from nothing to the most severe.
 const (
 	// JobsUntouched jobs do not notice.
 	JobsUntouched JobsImpact = iota
@@ -19,7 +19,7 @@ const (
 
 var jobsNames = [...]string{JobsUntouched: "untouched", JobsIncluded: "included", JobsHampered: "hampered", JobsPreemptible: "preemptible", JobsStopped: "stopped"}
 
-// JobsImpacts returns all, the gravest first.
+// JobsImpacts returns all, the most severe first.
 func JobsImpacts() []JobsImpact {
 	return []JobsImpact{JobsStopped, JobsPreemptible, JobsHampered, JobsIncluded, JobsUntouched}
 }

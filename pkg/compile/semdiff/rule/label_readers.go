@@ -33,7 +33,7 @@ type keyReader struct {
 	// keys are those that it reads: a domain with its slash, or the beginning of a key.
 	keys        []string
 	consequence Consequence
-	words       string
+	description string
 }
 
 // keyReaders are looked at in their order. To add one, say what it does for those who may write the label or the annotation.
@@ -68,7 +68,7 @@ func (r *keyReader) reads(key string) bool {
 	})
 }
 
-// readerOf is who reads the label or the annotation that a change is about; nil where that is no program that is known. What nobody but
+// readerOf is who reads the label or the annotation that a change is about; nil where that is not a program that is known. What nobody but
 // the API server reads of a namespace, a label that policies select it by, is told elsewhere.
 func readerOf(c *match.Change) *keyReader {
 	n := len(c.Path)
@@ -102,7 +102,7 @@ func (c *Cluster) readByProgram(part []*match.Change) Effect {
 		severity = Critical
 	}
 	key := part[0].Path.Last()
-	e := c.effect(part, r.consequence, severity, withArticle(o.ID.Kind)+" "+r.words+": "+key).withClauseOf(objectName(o.ID), "get", key+", by which it "+r.words)
+	e := c.effect(part, r.consequence, severity, withArticle(o.ID.Kind)+" "+r.description+": "+key).withClauseOf(objectName(o.ID), "get", key+", by which it "+r.description)
 	if slices.ContainsFunc(part, func(change *match.Change) bool { return change.New != nil }) {
 		return e
 	}
@@ -118,8 +118,8 @@ func (c *Cluster) readByProgramWhenNew(change *match.Change) []Effect {
 	var effects []Effect
 	for entry := range items(change.After.Root.At("metadata", "annotations")) {
 		if r := readerOfKey(entry.Key); r != nil && r.consequence != Unclassified {
-			e := c.effect([]*match.Change{change}, r.consequence, Warning, "a new "+change.Kind()+" "+r.words+": "+entry.Key).withDetail(objectName(change.After.ID) + ": " + entry.Key + ": " + value(entry))
-			effects = append(effects, e.withClauseOf(objectName(change.After.ID), "have", entry.Key+", by which it "+r.words))
+			e := c.effect([]*match.Change{change}, r.consequence, Warning, "a new "+change.Kind()+" "+r.description+": "+entry.Key).withDetail(objectName(change.After.ID) + ": " + entry.Key + ": " + value(entry))
+			effects = append(effects, e.withClauseOf(objectName(change.After.ID), "have", entry.Key+", by which it "+r.description))
 		}
 	}
 	return effects

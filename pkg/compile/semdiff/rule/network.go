@@ -287,7 +287,7 @@ func changesAt(changes []*match.Change, at source.Span, before bool) []*match.Ch
 	return found
 }
 
-// severityOfFlows says how grave it is that flows open, and what a tenant gains by them.
+// severityOfFlows says how severe it is that flows open, and what a tenant gains by them.
 func (c *Cluster) severityOfFlows(namespace string, flows []isolation.Opening) (Severity, string) {
 	severity := Warning
 	rest := "egress to " + shownPeer(flows) + " (" + flows[0].Ports + ")"

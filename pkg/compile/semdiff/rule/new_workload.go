@@ -31,7 +31,7 @@ func (c *Cluster) newWorkload(part []*match.Change) Effect {
 		severity, title = Warning, "a component is new: "+o.ID.Kind+" with the rights of the service account "+account+", which are not known here"
 	}
 	if account := c.powerfulAccount(o); account != "" {
-		severity, title = Critical, "a component is new: "+o.ID.Kind+" with the rights of the service account "+account+", which are grave"
+		severity, title = Critical, "a component is new: "+o.ID.Kind+" with the rights of the service account "+account+", which are dangerous"
 	} else if c.tenantOf(o) != "" {
 		severity, title = Warning, "pods that are not of its jobs run in a namespace of a tenant: "+o.ID.Kind+" with "+with
 	} else if isSystem(o.ID.Namespace) {
@@ -67,7 +67,7 @@ func (c *Cluster) powerfulAccount(o *object.Object) string {
 	for _, pod := range podSpecs(&o.Root) {
 		account := access.Subject{Kind: "ServiceAccount", Namespace: o.ID.Namespace, Name: cmp.Or(pod.Scalar("serviceAccountName"), "default")}
 		for h, held := range c.was.holdings() {
-			if h.Subject == account && slices.ContainsFunc(held.Rights, func(r access.Right) bool { return r.Grave() != "" }) {
+			if h.Subject == account && slices.ContainsFunc(held.Rights, func(r access.Right) bool { return r.Severe() != "" }) {
 				return account.Namespace + "/" + account.Name
 			}
 		}

@@ -25,8 +25,8 @@ const (
 // outsideSubject is a subject that gets rights in a place that is not its own: people or accounts of another tenant, everybody, an account that is
 // not compiled. The zero value is none.
 type outsideSubject struct {
-	// words say in a sentence who it is.
-	words string
+	// description say in a sentence who it is.
+	description string
 	// everybody reports whether it is not known who all it is.
 	everybody bool
 	// common reports whether it is a group of several other tenants, such as the people of the platform.
@@ -41,7 +41,7 @@ func (c *Cluster) outsideSubjectIn(h holder) outsideSubject {
 		return c.outsideGroup(h, own)
 	case "User":
 		if h.Name == anonymous {
-			return outsideSubject{words: "everybody, without logging in (the user " + anonymous + ")", everybody: true}
+			return outsideSubject{description: "everybody, without logging in (the user " + anonymous + ")", everybody: true}
 		}
 	case "ServiceAccount":
 		return c.outsideAccount(h, own)
@@ -51,7 +51,7 @@ func (c *Cluster) outsideSubjectIn(h holder) outsideSubject {
 
 func (c *Cluster) outsideGroup(h holder, own string) outsideSubject {
 	if who := builtInGroups[h.Name]; who != "" {
-		return outsideSubject{words: who + " (the group " + h.Name + ")", everybody: true}
+		return outsideSubject{description: who + " (the group " + h.Name + ")", everybody: true}
 	}
 	if namespace, found := strings.CutPrefix(h.Name, accountsOf); found {
 		other := c.owner(namespace)
@@ -62,13 +62,13 @@ func (c *Cluster) outsideGroup(h holder, own string) outsideSubject {
 		if other != "" {
 			words += " of the tenant " + other
 		}
-		return outsideSubject{words: words}
+		return outsideSubject{description: words}
 	}
 	tenants := c.allClusters.tenantsOfGroup(h.Name, own)
 	if own == "" || len(tenants) == 0 {
 		return outsideSubject{}
 	}
-	return outsideSubject{words: "the group " + h.Name + " of the tenant " + several(tenants), common: len(tenants) > 1}
+	return outsideSubject{description: "the group " + h.Name + " of the tenant " + several(tenants), common: len(tenants) > 1}
 }
 
 func (c *Cluster) outsideAccount(h holder, own string) outsideSubject {
@@ -76,9 +76,9 @@ func (c *Cluster) outsideAccount(h holder, own string) outsideSubject {
 	switch {
 	case c.applies(h) || c.isJobController(h) || other != "" && other == own:
 	case other != "" && own != "":
-		return outsideSubject{words: "the service account " + name + " of the tenant " + other}
+		return outsideSubject{description: "the service account " + name + " of the tenant " + other}
 	case other == "" && !c.was.accounts[name] && !c.is.accounts[name] && h.Name != "default": // that one is in every namespace
-		return outsideSubject{words: "the service account " + name + ", which is not compiled here,"}
+		return outsideSubject{description: "the service account " + name + ", which is not compiled here,"}
 	}
 	return outsideSubject{}
 }
@@ -87,20 +87,20 @@ func (c *Cluster) outsideAccount(h holder, own string) outsideSubject {
 func (c *Cluster) outsideSubjects(all []holder) map[access.Subject]Aspect {
 	found := map[access.Subject]Aspect{}
 	for _, h := range all {
-		if c.outsideSubjectIn(h).words != "" {
+		if c.outsideSubjectIn(h).description != "" {
 			found[h.Subject] = Aspect(h.String())
 		}
 	}
 	return found
 }
 
-// severityOfRights says how grave it is that a stranger gains rights. To be in the pods of a tenant, or to run some, is at least as grave as traffic
+// severityOfRights says how severe it is that an outside subject gains rights. To be in the pods of a tenant, or to run some, is at least as severe as traffic
 // to them: it gives their data, their Secrets and their token.
 func (s outsideSubject) severityOfRights(c *Cluster, h holder, rights []access.Right) Severity {
 	inside := slices.ContainsFunc(rights, func(r access.Right) bool { return strength(r) >= strengthToRun })
 	tenant := c.owner(h.namespace)
 	switch {
-	case s.words == "":
+	case s.description == "":
 		return Info
 	case s.everybody && (tenant != "" || slices.ContainsFunc(rights, func(r access.Right) bool { return strength(r) > 0 })):
 		return Critical

@@ -53,11 +53,11 @@ func (c *Cluster) program(part []*match.Change) Effect {
 	if isRuntime(part[0]) && slices.ContainsFunc(part, overrules) {
 		severity, title = Warning, title+", instead of what the compiler has"
 	}
-	if found := dangersOf(part); len(found) > 0 {
+	if found := risksOf(part); len(found) > 0 {
 		severity = max(severity, found[0].severity())
-		title, rest = title+", which "+found[0].words, rest+", which "+found[0].words
+		title, rest = title+", which "+found[0].description, rest+", which "+found[0].description
 	}
-	e := c.effect(part, consequence, severity, title).withDetail(programText(part)).withClause(verb, rest)
+	e := c.effect(part, consequence, severity, title).withDetail(beforeAfterText(part)).withClause(verb, rest)
 	if e.Aspect = itsArguments; isVariable(part[0]) {
 		e.Aspect = itsVariables
 	}
@@ -110,8 +110,8 @@ func words(part []*match.Change) string {
 	return several(distinct(found))
 }
 
-// programText is the text before and after, longer than other values are shown: what runs is read to its end.
-func programText(part []*match.Change) string {
+// beforeAfterText is the text before and after, longer than other values are shown: what runs is read to its end.
+func beforeAfterText(part []*match.Change) string {
 	const most = 400
 	var lines []string
 	for _, change := range part {
@@ -124,39 +124,39 @@ func programText(part []*match.Change) string {
 }
 
 func cut(text string, most int) string {
-	if letters := []rune(text); len(letters) > most {
-		return string(letters[:most-1]) + "…"
+	if runes := []rune(text); len(runes) > most {
+		return string(runes[:most-1]) + "…"
 	}
 	return text
 }
 
-// danger is what a program does that a reviewer must know.
-type danger struct {
-	words string
-	// grave is code that somebody else decides on, or a way in.
-	grave bool
+// risk is what a program does that a reviewer must know.
+type risk struct {
+	description string
+	// critical is code that somebody else decides on, or a way in.
+	critical bool
 }
 
-func (d danger) severity() Severity {
-	if d.grave {
+func (d risk) severity() Severity {
+	if d.critical {
 		return Critical
 	}
 	return Warning
 }
 
-// textDangers are texts of programs, the gravest first.
-var textDangers = []struct {
+// riskyPatterns are texts of programs, the most severe first.
+var riskyPatterns = []struct {
 	text *regexp.Regexp
-	danger
+	risk
 }{
-	{regexp.MustCompile(`(?s)\b(curl|wget|fetch|aria2c)\b.*\|\s*(\S*/)?(sudo\s+)?(sh|bash|zsh|dash|ksh|ash|python\d?|perl|ruby|node)\b`), danger{"runs what it downloads", true}},
-	{regexp.MustCompile(`(?s)\b(curl|wget|fetch|aria2c)\b.*(;|&&|\n).*\b(sh|bash|python\d?|perl|chmod)\b`), danger{"runs what it downloads", true}},
-	{regexp.MustCompile("(eval|source|\\bsh -c|\\bbash -c|<)\\s*[\"']?(\\$\\(|<?\\(|`)\\s*(curl|wget)"), danger{"runs what it downloads", true}},
-	{regexp.MustCompile(`/dev/(tcp|udp)/|\b(nc|ncat|netcat)\b.*\s-(e|c)\b|\bsocat\b.*\b(exec|system):`), danger{"gives a shell to another host", true}},
-	{regexp.MustCompile(`\bbase64\s+(-d|-D|--decode)\b.*\|\s*\S*(sh|bash|python\d?|perl)\b`), danger{"runs what nobody can read", true}},
-	{regexp.MustCompile(`\b(nsenter|chroot)\b`), danger{"leaves its container", true}},
-	{regexp.MustCompile(`secrets/kubernetes\.io/serviceaccount`), danger{"reads the token of its service account", false}},
-	{regexp.MustCompile(`\bgit clone\b|\b(pip3?|npm|gem|cargo|go) (install|get)\b|\b(apt-get|apt|dnf|yum|apk) (-\S+ )*(install|add)\b`), danger{"downloads programs", false}},
+	{regexp.MustCompile(`(?s)\b(curl|wget|fetch|aria2c)\b.*\|\s*(\S*/)?(sudo\s+)?(sh|bash|zsh|dash|ksh|ash|python\d?|perl|ruby|node)\b`), risk{"runs what it downloads", true}},
+	{regexp.MustCompile(`(?s)\b(curl|wget|fetch|aria2c)\b.*(;|&&|\n).*\b(sh|bash|python\d?|perl|chmod)\b`), risk{"runs what it downloads", true}},
+	{regexp.MustCompile("(eval|source|\\bsh -c|\\bbash -c|<)\\s*[\"']?(\\$\\(|<?\\(|`)\\s*(curl|wget)"), risk{"runs what it downloads", true}},
+	{regexp.MustCompile(`/dev/(tcp|udp)/|\b(nc|ncat|netcat)\b.*\s-(e|c)\b|\bsocat\b.*\b(exec|system):`), risk{"gives a shell to another host", true}},
+	{regexp.MustCompile(`\bbase64\s+(-d|-D|--decode)\b.*\|\s*\S*(sh|bash|python\d?|perl)\b`), risk{"runs what nobody can read", true}},
+	{regexp.MustCompile(`\b(nsenter|chroot)\b`), risk{"leaves its container", true}},
+	{regexp.MustCompile(`secrets/kubernetes\.io/serviceaccount`), risk{"reads the token of its service account", false}},
+	{regexp.MustCompile(`\bgit clone\b|\b(pip3?|npm|gem|cargo|go) (install|get)\b|\b(apt-get|apt|dnf|yum|apk) (-\S+ )*(install|add)\b`), risk{"downloads programs", false}},
 }
 
 // loading are variables by which programs load other code, or ask other hosts.
@@ -170,45 +170,45 @@ var (
 	askingPatterns     = []string{"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "KUBERNETES_SERVICE_HOST", "KUBECONFIG", "SSL_CERT_FILE", "SSL_CERT_DIR"}
 )
 
-// dangers are those of a text of a program, and of the variable that has it; the gravest first.
-func dangers(variable, text string) []danger {
-	var found []danger
-	for _, known := range textDangers {
+// risksOfText are those of a text of a program, and of the variable that has it; the most severe first.
+func risksOfText(variable, text string) []risk {
+	var found []risk
+	for _, known := range riskyPatterns {
 		if known.text.MatchString(text) {
-			found = append(found, known.danger)
+			found = append(found, known.risk)
 		}
 	}
 	switch name := strings.ToUpper(variable); { // proxies are named in small letters, too
 	case slices.Contains(loadingVariables, name) || strings.HasPrefix(name, "LD_") || slices.ContainsFunc(launchingVariables, func(end string) bool { return strings.HasSuffix(name, end) }):
-		found = append(found, danger{words: "makes programs load other code (" + variable + ")"})
+		found = append(found, risk{description: "makes programs load other code (" + variable + ")"})
 	case slices.Contains(askingPatterns, name):
-		found = append(found, danger{words: "makes programs ask another host, or trust it (" + variable + ")"})
+		found = append(found, risk{description: "makes programs ask another host, or trust it (" + variable + ")"})
 	}
 	return found
 }
 
-// dangersOf are those that come with some changes: what was there before is not told again.
-func dangersOf(part []*match.Change) []danger {
-	var found []danger
+// risksOf are those that come with some changes: what was there before is not told again.
+func risksOf(part []*match.Change) []risk {
+	var found []risk
 	for _, change := range slices.DeleteFunc(piecesOf(part), isDecided) {
-		was := dangers(variableOf(change), textOf(change.Old))
-		found = append(found, missing(dangers(variableOf(change), textOf(change.New)), dropVariable(was, change))...)
+		was := risksOfText(variableOf(change), textOf(change.Old))
+		found = append(found, missing(risksOfText(variableOf(change), textOf(change.New)), dropVariable(was, change))...)
 		for _, host := range missing(hostsIn(textOf(change.New)), hostsIn(textOf(change.Old))) {
-			found = append(found, danger{words: "names the host " + host})
+			found = append(found, risk{description: "names the host " + host})
 		}
 		if change.Path.Has("envFrom") || change.New.At("valueFrom", "secretKeyRef") != nil || change.Path.Has("secretKeyRef") {
 			name := cmp.Or(change.New.Scalar("valueFrom", "secretKeyRef", "name"), change.New.Scalar("secretRef", "name"))
-			found = append(found, danger{words: strings.TrimSpace("gets the content of a Secret or a ConfigMap " + name)})
+			found = append(found, risk{description: strings.TrimSpace("gets the content of a Secret or a ConfigMap " + name)})
 		}
 	}
-	slices.SortStableFunc(found, func(a, b danger) int { return cmp.Compare(b.severity(), a.severity()) })
+	slices.SortStableFunc(found, func(a, b risk) int { return cmp.Compare(b.severity(), a.severity()) })
 	return slices.Compact(found)
 }
 
 // dropVariable keeps of the dangers before those of the text: another value of a variable that loads code is told again.
-func dropVariable(was []danger, change *match.Change) []danger {
+func dropVariable(was []risk, change *match.Change) []risk {
 	name := variableOf(change)
-	return slices.DeleteFunc(was, func(d danger) bool { return name != "" && strings.Contains(d.words, "("+name+")") })
+	return slices.DeleteFunc(was, func(d risk) bool { return name != "" && strings.Contains(d.description, "("+name+")") })
 }
 
 // variableOf is the name of the variable that a change is about, or "".
@@ -292,8 +292,8 @@ func programsOf(change *match.Change) []*match.Change {
 
 // newProgram is the program of a new object, where a reviewer must know it.
 func (c *Cluster) newProgram(change *match.Change) []Effect {
-	found := dangersOf(programsOf(change))
-	if change.Disposal.WithCluster && !isForeignObject(change.After) || len(found) == 0 || !found[0].grave && isRuntime(change) {
+	found := risksOf(programsOf(change))
+	if change.Disposal.WithCluster && !isForeignObject(change.After) || len(found) == 0 || !found[0].critical && isRuntime(change) {
 		return nil
 	}
 	id, consequence := change.After.ID, RestartsPlatform
@@ -302,8 +302,8 @@ func (c *Cluster) newProgram(change *match.Change) []Effect {
 	}
 	var all []string
 	for _, d := range found {
-		all = append(all, d.words)
+		all = append(all, d.description)
 	}
-	e := c.effect([]*match.Change{change}, consequence, found[0].severity(), "pods of a new "+id.Kind+" run a program that "+found[0].words)
-	return []Effect{e.withDetail(objectName(id)+" "+strings.Join(distinct(all), ", ")+": "+programText(programsOf(change))).withClauseOf(objectName(id), "run", "a program that "+found[0].words)}
+	e := c.effect([]*match.Change{change}, consequence, found[0].severity(), "pods of a new "+id.Kind+" run a program that "+found[0].description)
+	return []Effect{e.withDetail(objectName(id)+" "+strings.Join(distinct(all), ", ")+": "+beforeAfterText(programsOf(change))).withClauseOf(objectName(id), "run", "a program that "+found[0].description)}
 }

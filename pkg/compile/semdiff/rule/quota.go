@@ -439,7 +439,7 @@ func (c *Cluster) queueing(part []*match.Change) Effect {
 	case change.Whole() && change.Added():
 		return c.effect(part, AddsObjects, Info, "a "+kind+" is new").withClause("get", "another "+kind)
 	case change.Whole() && kind == "LocalQueue":
-		return c.effect(part, DeletesObjects, Warning, "a queue of a namespace is gone: jobs that name it wait for ever").withClause("lose", "a queue").withJobs(JobsHampered)
+		return c.effect(part, DeletesObjects, Warning, "a queue of a namespace is gone: jobs that name it wait forever").withClause("lose", "a queue").withJobs(JobsHampered)
 	case change.Whole():
 		return c.effect(part, DeletesObjects, Warning, "a "+kind+" is gone: what names it no longer starts").withClause("lose", "a "+kind)
 	case last == "value" || last == "preemptionPolicy" || last == "globalDefault":

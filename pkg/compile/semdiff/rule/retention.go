@@ -28,7 +28,7 @@ func (c *Cluster) retention(part []*match.Change) Effect {
 	return c.effect(part, RestartsNothing, Notice, "finished jobs and their logs stay longer").withDetail(detail).withClause("keep", "finished jobs and their logs longer")
 }
 
-// deletesSooner reports whether jobs are deleted after less time than before. What is no time deletes nothing, as for the controller.
+// deletesSooner reports whether jobs are deleted after less time than before. What is not time deletes nothing, as for the controller.
 func deletesSooner(before, after string) bool {
 	old, _ := time.ParseDuration(before)
 	keep, _ := time.ParseDuration(after)
@@ -37,7 +37,7 @@ func deletesSooner(before, after string) bool {
 
 func keptFor(text string) string {
 	if text == "" {
-		return "for ever"
+		return "forever"
 	}
 	return text
 }

@@ -7,19 +7,19 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/proof/access"
 )
 
-// rightsText names the gravest right, and counts the others.
+// rightsText names the most severe right, and counts the others.
 func rightsText(rights []access.Right) string {
-	gravest, most := rights[0], -1
+	worst, most := rights[0], -1
 	for _, r := range rights {
 		if own := strength(r); own > most {
-			gravest, most = r, own
+			worst, most = r, own
 		}
 	}
-	if gravest.Group != access.Path {
+	if worst.Group != access.Path {
 		// The group of the API is in the detail.
-		gravest.Group = ""
+		worst.Group = ""
 	}
-	text := rightText(gravest)
+	text := rightText(worst)
 	if more := len(rights) - 1; more > 0 {
 		text += " (and " + Plural(more, "more right") + ")"
 	}
@@ -29,7 +29,7 @@ func rightsText(rights []access.Right) string {
 // strength orders rights by how much they are worth telling.
 func strength(r access.Right) int {
 	switch {
-	case r.Grave() != "":
+	case r.Severe() != "":
 		return 6
 	case r.Verb == "*":
 		return 5
@@ -85,7 +85,7 @@ func rightWords(r access.Right) (verb, thing string) {
 
 // allRights names rights, those with the same verbs together: `get, list, watch configmaps, events and 9 more`.
 func allRights(rights []access.Right) string {
-	const mostGroups, mostEach = 4, 4
+	const maxGroups, maxEach = 4, 4
 	var order []string
 	things := map[string][]string{}
 	for _, kind := range verbsOf(rights) {
@@ -96,11 +96,11 @@ func allRights(rights []access.Right) string {
 	}
 	var words []string
 	for i, verbs := range order {
-		if i == mostGroups {
-			words = append(words, Plural(len(order)-mostGroups, "more kind")+" of rights")
+		if i == maxGroups {
+			words = append(words, Plural(len(order)-maxGroups, "more kind")+" of rights")
 			break
 		}
-		words = append(words, verbs+" "+few(mostEach, things[verbs]))
+		words = append(words, verbs+" "+few(maxEach, things[verbs]))
 	}
 	return strings.Join(words, "; ")
 }

@@ -44,7 +44,7 @@ func (c *Cluster) Judge(d *match.Cluster, take func(Effect)) {
 	for _, rule := range rules {
 		for _, e := range rule.judge(c, claimed[rule]) {
 			e.Rule, e.Subject.Cluster = rule.Name, c.Name
-			c.attribute(&e)
+			c.assignToFormerTenant(&e)
 			switch s := &e.Subject; {
 			case s.Tenant != "":
 			case s.Namespace != "":
@@ -60,9 +60,9 @@ func (c *Cluster) Judge(d *match.Cluster, take func(Effect)) {
 	}
 }
 
-// attribute gives an effect in a namespace that goes to another tenant to the one that it happens to: what is taken, and running jobs, are
+// assignToFormerTenant gives an effect in a namespace that goes to another tenant to the one that it happens to: what is taken, and running jobs, are
 // those of the tenant that had it. The verdict speaks of the namespace: the tenant has what it gains elsewhere already.
-func (c *Cluster) attribute(e *Effect) {
+func (c *Cluster) assignToFormerTenant(e *Effect) {
 	from, to, moved := c.handedOver(e.Subject.Namespace)
 	if !moved {
 		return
@@ -81,11 +81,11 @@ var taking = []Consequence{NarrowsAccess, ClosesNetwork, DeletesData, DeletesObj
 
 // ruleOf is the first rule that claims a change; the last one claims all.
 func ruleOf(change *match.Change) *Rule {
-	switch fate := &change.Disposal; {
+	switch disposal := &change.Disposal; {
 	case change.Path.Is("apiVersion") && change.Same == "":
 		// It is not a version of an API.
 		return unclassifiedRule
-	case fate.WithCluster || fate.Stays || comesAlong(change) && !change.Renamed():
+	case disposal.WithCluster || disposal.Stays || comesAlong(change) && !change.Renamed():
 		return ownershipRule
 	}
 	return ruleOfAlone(change)

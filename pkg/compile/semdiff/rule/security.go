@@ -68,7 +68,7 @@ func isPodSecurity(c *match.Change) bool {
 // newPrivileges are the values about the machine in what comes as a whole, and whether one of them is as good as the machine: in a part of a
 // pod, such as a container or a list of capabilities, and in a constraint. What is less is told with the part where the pod is one of a
 // job: its profile asks for it. Of a constraint only what is as good as the machine is told: all pods need one.
-func newPrivileges(c *match.Change) (wide []*match.Change, grave bool) {
+func newPrivileges(c *match.Change) (wide []*match.Change, severe bool) {
 	if c.Old != nil || c.New == nil || c.New.Leaf() || c.Whole() && c.Kind() != constraintKind {
 		return nil, false
 	}
@@ -80,13 +80,13 @@ func newPrivileges(c *match.Change) (wide []*match.Change, grave bool) {
 	}
 	for _, leaf := range leaves {
 		if towards, bad := widens(leaf); isSecurity(leaf) && towards == more && (bad || !c.Whole()) {
-			wide, grave = append(wide, leaf), grave || bad
+			wide, severe = append(wide, leaf), severe || bad
 		}
 	}
-	if !grave && isRuntime(c) {
+	if !severe && isRuntime(c) {
 		return nil, false
 	}
-	return wide, grave
+	return wide, severe
 }
 
 // narrowest is a SecurityContextConstraints that lets pods do nothing: one that is new is judged as if it had been that before.
@@ -111,9 +111,9 @@ func (c *Cluster) newPodPrivileges(change *match.Change) []Effect {
 	var given []*match.Change
 	severity := Warning
 	for _, leaf := range podLeaves(change) {
-		if towards, grave := widens(leaf); isPodSecurity(leaf) && towards == more {
+		if towards, severe := widens(leaf); isPodSecurity(leaf) && towards == more {
 			given = append(given, leaf)
-			if grave {
+			if severe {
 				severity = Critical
 			}
 		}
@@ -212,7 +212,7 @@ func (c *Cluster) podSecurityTrend(changes []*match.Change) Effect {
 	switch securityTrend(changes[0]) {
 	case more:
 		severity, given := Warning, ""
-		if slices.ContainsFunc(changes, func(change *match.Change) bool { _, grave := widens(change); return grave }) {
+		if slices.ContainsFunc(changes, func(change *match.Change) bool { _, severe := widens(change); return severe }) {
 			severity = Critical
 		}
 		if words := privilegesOf(changes); len(words) > 0 {
@@ -241,34 +241,34 @@ func formerUser(changes []*match.Change) string {
 	return ""
 }
 
-// securityTrend says whether a value lets pods do more or less than before.
+// securityTrend reports whether a value lets pods do more or less than before.
 func securityTrend(c *match.Change) trend {
 	towards, _ := widens(c)
 	return towards
 }
 
-// graveCapabilities are those that are as good as root on the machine.
-var graveCapabilities = []string{"ALL", "*", "SYS_ADMIN", "SYS_MODULE", "SYS_PTRACE", "SYS_RAWIO", "DAC_READ_SEARCH", "DAC_OVERRIDE", "NET_ADMIN", "BPF", "SETUID"}
+// rootCapabilities are those that are as good as root on the machine.
+var rootCapabilities = []string{"ALL", "*", "SYS_ADMIN", "SYS_MODULE", "SYS_PTRACE", "SYS_RAWIO", "DAC_READ_SEARCH", "DAC_OVERRIDE", "NET_ADMIN", "BPF", "SETUID"}
 
 // strategies of constraints, from the narrowest.
 var strategies = []string{"MustRunAs", "MustRunAsRange", "MustRunAsNonRoot", "RunAsAny"}
 
 // widens reports whether a value lets pods do more or less than before, and whether it is as good as the machine.
-func widens(c *match.Change) (towards trend, grave bool) {
+func widens(c *match.Change) (towards trend, severe bool) {
 	key, is := c.Path.Last(), c.New.Scalar()
 	switch {
 	case c.Whole() && c.Removed():
 		// What no pod may use lets no pod do anything.
 		return less, false
 	case c.Whole() || addsPrivilege(c):
-		_, grave := newPrivileges(c)
-		return more, grave
+		_, severe := newPrivileges(c)
+		return more, severe
 	case holdsHostPath(c) || c.Path.Has("hostPath"):
 		return presenceTrend(c), c.New != nil
 	case c.Path.Has("requiredDropCapabilities") || c.Path.Has("drop"):
 		return presenceTrend(c).opposite(), c.Old != nil && c.New == nil
 	case c.Path.Has("capabilities") || c.Path.Has("allowedCapabilities") || c.Path.Has("defaultAddCapabilities"):
-		return presenceTrend(c), slices.Contains(graveCapabilities, strings.TrimPrefix(is, "CAP_"))
+		return presenceTrend(c), slices.Contains(rootCapabilities, strings.TrimPrefix(is, "CAP_"))
 	case c.Path[0] == "volumes" || c.Path.Has("users") || c.Path.Has("groups") && c.Kind() == constraintKind || c.Path.Has("seccompProfiles") ||
 		c.Path.Has("allowedUnsafeSysctls") || c.Path.Has("sysctls") || c.Path.Has("supplementalGroups") && c.Path.Last() != "type":
 		return presenceTrend(c), slices.Contains([]string{"*", "hostPath", "unconfined", "system:authenticated"}, is)
@@ -320,7 +320,7 @@ var privileges = map[string]privilege{
 }
 
 // widens reports whether a value lets pods do more or less than before, and whether it is as good as the machine.
-func (p privilege) widens(c *match.Change) (towards trend, grave bool) {
+func (p privilege) widens(c *match.Change) (towards trend, severe bool) {
 	holds := func(n *object.Node) bool {
 		if n == nil {
 			return p.unsetIsWide

@@ -9,7 +9,7 @@ import (
 // Severity says how much attention a change needs. The list is closed.
 type Severity uint8
 
-// The severities, from the least to the gravest.
+// The severities, from the least to the most severe.
 const (
 	// Info is a change that no user notices: it has no effect, or only adds what is not used yet.
 	Info Severity = iota
@@ -29,7 +29,7 @@ const (
 
 var severityNames = [...]string{Info: "info", Notice: "notice", Warning: "warning", Critical: "critical"}
 
-// Severities returns all, the gravest first.
+// Severities returns all, the most severe first.
 func Severities() []Severity { return []Severity{Critical, Warning, Notice, Info} }
 
 // Meaning is a sentence about when a change has the severity.
@@ -52,7 +52,7 @@ func (s Severity) MarshalText() ([]byte, error) { return []byte(s.String()), nil
 func (s *Severity) UnmarshalText(text []byte) error {
 	i := slices.Index(severityNames[:], string(text))
 	if i < 0 {
-		return fmt.Errorf("`%s` is no severity: %s", text, strings.Join(severityNames[:], ", "))
+		return fmt.Errorf("`%s` is not a severity: %s", text, strings.Join(severityNames[:], ", "))
 	}
 	*s = Severity(i)
 	return nil

@@ -6,8 +6,8 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/object"
 )
 
-// mostShown is how many characters of a value are shown.
-const mostShown = 80
+// maxShown is how many characters of a value are shown.
+const maxShown = 80
 
 // value is a value as people read it.
 func value(n *object.Node) string {
@@ -22,23 +22,23 @@ func values(was, is *object.Node) (before, after string) {
 	write(&a, was)
 	write(&b, is)
 	old, later := []rune(a.String()), []rune(b.String())
-	if len(old) <= mostShown && len(later) <= mostShown {
+	if len(old) <= maxShown && len(later) <= maxShown {
 		return value(was), value(is)
 	}
 	alike := 0
 	for alike < min(len(old), len(later)) && old[alike] == later[alike] {
 		alike++
 	}
-	if alike <= mostShown/2 {
+	if alike <= maxShown/2 {
 		return value(was), value(is)
 	}
-	from := alike - mostShown/4
+	from := alike - maxShown/4
 	return "…" + short(old[from:]), "…" + short(later[from:])
 }
 
 func short(text []rune) string {
-	if len(text) > mostShown {
-		return string(text[:mostShown-1]) + "…"
+	if len(text) > maxShown {
+		return string(text[:maxShown-1]) + "…"
 	}
 	return string(text)
 }
@@ -47,7 +47,7 @@ func write(b *strings.Builder, n *object.Node) {
 	switch {
 	case n == nil:
 		b.WriteString("nothing")
-	case b.Len() > 40*mostShown:
+	case b.Len() > 40*maxShown:
 	case n.Kind == object.NullNode:
 		b.WriteString("null")
 	case n.Kind == object.MapNode:

@@ -65,9 +65,9 @@ func Progress(ctx context.Context, dial Dial, key identity.Key, address string, 
 	return once[mpi.Progress](ctx, dial, key, address, mpi.ProgressSubsystem, request)
 }
 
-// Phases asks a launcher how far the launch is.
-func Phases(ctx context.Context, dial Dial, key identity.Key, address string) (mpi.Phases, error) {
-	return once[mpi.Phases](ctx, dial, key, address, mpi.PhasesSubsystem, nil)
+// LaunchTimings asks a launcher how far the launch is.
+func LaunchTimings(ctx context.Context, dial Dial, key identity.Key, address string) (mpi.LaunchTimings, error) {
+	return once[mpi.LaunchTimings](ctx, dial, key, address, mpi.LaunchTimingsSubsystem, nil)
 }
 
 // ExchangeProbe brings something to an exchange between ranks and waits for the others.
@@ -102,14 +102,14 @@ func Push(ctx context.Context, dial Dial, key identity.Key, table mpi.HostTable)
 	return result.Bounded(), nil
 }
 
-// once connects, asks one subsystem and hangs up.
+// once connects, asks one subsystem and disconnects.
 func once[Reply any](ctx context.Context, dial Dial, key identity.Key, address, subsystem string, request any) (Reply, error) {
 	var reply Reply
 	err := converse(ctx, dial, key, address, func(conn ssh.Conn) error { return ask(conn, subsystem, request, &reply) })
 	return reply, err
 }
 
-// converse connects, talks and hangs up.
+// converse connects, talks and disconnects.
 func converse(ctx context.Context, dial Dial, key identity.Key, address string, talk func(ssh.Conn) error) error {
 	conn, err := Connect(ctx, dial, key, address)
 	if err != nil {

@@ -58,7 +58,7 @@ func TestConnectNamesTheCause(t *testing.T) {
 	}{
 		"refused":     {dialer, refusing.Addr().String(), time.Minute, client.Refused},
 		"mute":        {dialer, answering(t, func(net.Conn) {}), 50 * time.Millisecond, client.NoHandshake},
-		"hangs up":    {dialer, answering(t, func(c net.Conn) { c.Close() }), time.Minute, client.Lost},
+		"disconnects": {dialer, answering(t, func(c net.Conn) { c.Close() }), time.Minute, client.Lost},
 		"web server":  {dialer, answering(t, func(c net.Conn) { _, _ = io.WriteString(c, strings.Repeat("HTTP/1.1 400 Bad Request ", 20)) }), time.Minute, client.NotAnAgent},
 		"no route":    {failing(syscall.EHOSTUNREACH), "10.0.0.1:2222", time.Minute, client.Unreachable},
 		"timed out":   {failing(syscall.ETIMEDOUT), "10.0.0.1:2222", time.Minute, client.TimedOut},

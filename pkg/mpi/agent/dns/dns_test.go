@@ -236,7 +236,7 @@ func TestNamesThatDNSCannotHave(t *testing.T) {
 	}
 }
 
-// TestAnswersThatBreakOff: a server that says by UDP that it has more, and hangs up, is broken; that is not taken for a missing name.
+// TestAnswersThatBreakOff: a server that says by UDP that it has more, and closes the connection, is broken; that is not taken for a missing name.
 func TestAnswersThatBreakOff(t *testing.T) {
 	server, resolver, _ := cluster(t)
 	server.Set(pod, first)

@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	// Patience is how long one server may take; it then is the next one's turn.
-	Patience = time.Second
+	// ServerTimeout is how long one server may take; it then is the next one's turn.
+	ServerTimeout = time.Second
 	// maxUDP is the size of the answers that we take by UDP: what fits every network (https://www.dnsflagday.net/2020/).
 	maxUDP = 1232
 	// maxMessage is the size of any DNS message.
@@ -158,7 +158,7 @@ func (r *Resolver) ask(ctx context.Context, q question) (reply, string, error) {
 }
 
 func (r *Resolver) askServer(ctx context.Context, server string, q question) (reply, error) {
-	ctx, cancel := context.WithTimeout(ctx, Patience)
+	ctx, cancel := context.WithTimeout(ctx, ServerTimeout)
 	defer cancel()
 	answer, err := r.exchange(ctx, "udp", server, q)
 	if err == nil && answer.truncated {

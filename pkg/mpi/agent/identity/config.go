@@ -9,7 +9,7 @@ import (
 // user is the name that our clients send. No server looks at it.
 const user = "lockstep"
 
-// maxAuthTries is how often a client may offer a key before the server hangs up.
+// maxAuthTries is how often a client may offer a key before the server disconnects.
 const maxAuthTries = 3
 
 // ClientConfig returns the configuration of a client that shows the key and accepts no other host key. Deadlines are

@@ -39,7 +39,7 @@ type Gate struct {
 	UnreachableTimeout time.Duration
 	// Doubts takes what seems to be in the way long before the gate gives up. Nobody needs to listen.
 	Doubts chan<- []mpi.NodeFailure
-	// Discovery finds the nodes when nobody sends their addresses; nil waits for ever.
+	// Discovery finds the nodes when nobody sends their addresses; nil waits forever.
 	Discovery *Discovery
 	Log       *log.Logger
 }
@@ -152,7 +152,7 @@ func (g Gate) reachAll(ctx context.Context, places *places, result *mpi.GateResu
 	found := g.askAll(ctx, places, g.hello)
 	result.Connect = found.connect()
 	if result.Failures = found.failures(); len(result.Failures) == 0 {
-		result.Failures = g.askAll(ctx, places, g.introduce).failures()
+		result.Failures = g.askAll(ctx, places, g.sendTable).failures()
 	}
 }
 
@@ -201,15 +201,15 @@ func (g Gate) reach(ctx context.Context, waiting *waiting, i int, node mpi.Host,
 			return false
 		}
 		waiting.doubt(i, time.Since(in.since) >= doubtAfter[in.trouble])
-		g.tell(waiting)
+		g.reportDoubts(waiting)
 		if !sleep.For(ctx, untilNext(time.Since(start))) {
 			return true
 		}
 	}
 }
 
-// tell passes on what seems to be in the way, if somebody listens.
-func (g Gate) tell(waiting *waiting) {
+// reportDoubts passes on what seems to be in the way, if somebody listens.
+func (g Gate) reportDoubts(waiting *waiting) {
 	if doubts := waiting.doubts(); len(doubts) > 0 {
 		select {
 		case g.Doubts <- doubts:
@@ -236,7 +236,7 @@ func (g Gate) hello(ctx context.Context, name, address string, _ mpi.HostTable) 
 	return recognise(name, hello)
 }
 
-func (g Gate) introduce(ctx context.Context, name, address string, table mpi.HostTable) error {
+func (g Gate) sendTable(ctx context.Context, name, address string, table mpi.HostTable) error {
 	hello, err := client.SendHostTable(ctx, g.Dial, g.Key, address, table)
 	if err == nil {
 		err = recognise(name, hello)
@@ -273,7 +273,7 @@ func cutShort(err error, took time.Duration) bool {
 	case client.TimedOut, client.NoHandshake:
 		return took < client.Attempt
 	case client.NoDNS:
-		return took < dns.Patience && (errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, context.DeadlineExceeded))
+		return took < dns.ServerTimeout && (errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, context.DeadlineExceeded))
 	}
 	return false
 }

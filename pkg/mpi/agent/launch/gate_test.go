@@ -154,7 +154,7 @@ func TestGateBelievesANodeOnlyUnderItsName(t *testing.T) {
 	if got := verdict.GateFailed(result).Message; strings.Count(got, "hostNetwork") != 1 {
 		t.Errorf("the remedy is %q", got)
 	}
-	if err := g.gate.introduce(t.Context(), g.table.Hosts[0].Name, net.JoinHostPort(g.table.Hosts[1].Address, strconv.Itoa(g.gate.Port)), g.table); err == nil {
+	if err := g.gate.sendTable(t.Context(), g.table.Hosts[0].Name, net.JoinHostPort(g.table.Hosts[1].Address, strconv.Itoa(g.gate.Port)), g.table); err == nil {
 		t.Error("the second question is for nobody in particular")
 	}
 }

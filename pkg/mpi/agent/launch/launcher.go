@@ -48,8 +48,8 @@ func (l Launcher) Run(ctx context.Context, listener net.Listener, command Comman
 	serving, closed := l.serve(ctx, listener)
 	defer func() { stop(); <-closed }()
 	judged, code := l.launch(ctx, serving, path, command)
-	phases := serving.times.snapshot()
-	judged.Phases = &phases
+	timings := serving.times.snapshot()
+	judged.Timings = &timings
 	return judged, code
 }
 
@@ -92,8 +92,8 @@ func (l Launcher) PassGate(ctx context.Context, listener net.Listener, signals <
 	if err != nil {
 		return verdict.CommandNotStarted(mpi.ReasonAgentFailed, err), process.CodeAgentFailed
 	}
-	phases := serving.times.snapshot()
-	return mpi.Verdict{GateSeconds: result.Seconds, Phases: &phases}, 0
+	timings := serving.times.snapshot()
+	return mpi.Verdict{GateSeconds: result.Seconds, Timings: &timings}, 0
 }
 
 // endpoints is what the launcher's agent answers to others.
@@ -113,10 +113,10 @@ func (l *Launcher) serve(ctx context.Context, listener net.Listener) (*endpoints
 	ssh := server.Server{
 		Key: l.Key, Limits: server.DefaultLimits, Log: l.Log,
 		Handlers: server.Handlers{Subsystems: map[string]server.Subsystem{
-			mpi.HostTableSubsystem: f.hostTable.answer,
-			mpi.PhasesSubsystem:    f.times.answer,
-			mpi.ProgressSubsystem:  f.tracker.Answer,
-			mpi.ProbeSubsystem:     new(probe.Exchange).Answer,
+			mpi.HostTableSubsystem:     f.hostTable.answer,
+			mpi.LaunchTimingsSubsystem: f.times.answer,
+			mpi.ProgressSubsystem:      f.tracker.Answer,
+			mpi.ProbeSubsystem:         new(probe.Rendezvous).Answer,
 		}},
 	}
 	go func() {

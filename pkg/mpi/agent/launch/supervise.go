@@ -93,7 +93,7 @@ const (
 	askedNodes = 8
 )
 
-// awaitFirstRank asks some nodes until one has seen a rank, for the phases of a running job.
+// awaitFirstRank asks some nodes until one has seen a rank, for the timings of a running job.
 func (j *job) awaitFirstRank(ctx context.Context) {
 	nodes := j.nodes()[:min(len(j.nodes()), askedNodes)]
 	for wait := firstPoll; sleep.For(ctx, wait); wait = min(2*wait, lastPoll) {

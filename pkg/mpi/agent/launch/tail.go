@@ -135,7 +135,7 @@ func (c *copied) keep(text []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.last = append(c.last, text...)
-	if bytes.Contains(c.last[max(0, len(c.last)-len(text)-len(diagnose.LostWords)):], []byte(diagnose.LostWords)) {
+	if bytes.Contains(c.last[max(0, len(c.last)-len(text)-len(diagnose.LostDaemonMarker)):], []byte(diagnose.LostDaemonMarker)) {
 		c.lostAt = time.Now()
 	}
 	if over := len(c.last) - tailBytes; over > tailBytes {

@@ -110,7 +110,7 @@ func TestTailEndsACommandThatNobodyReads(t *testing.T) {
 	}
 	output.started()
 	if err := command.Wait(); err == nil {
-		t.Error("it writes for ever")
+		t.Error("it writes forever")
 	}
 	output.end()
 }

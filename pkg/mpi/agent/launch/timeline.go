@@ -8,20 +8,20 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi"
 )
 
-// timeline collects the phases of a launch. Several goroutines may use it.
+// timeline collects the timings of a launch. Several goroutines may use it.
 type timeline struct {
 	now func() time.Time
 
-	mu     sync.Mutex
-	phases mpi.Phases
+	mu      sync.Mutex
+	timings mpi.LaunchTimings
 }
 
 func newTimeline(now func() time.Time) *timeline {
-	return &timeline{now: now, phases: mpi.Phases{Started: now()}}
+	return &timeline{now: now, timings: mpi.LaunchTimings{Started: now()}}
 }
 
 // elapsed is the time since the start, in seconds; the caller holds the lock.
-func (t *timeline) elapsed() float64 { return mpi.Seconds(t.now().Sub(t.phases.Started).Seconds()) }
+func (t *timeline) elapsed() float64 { return mpi.Seconds(t.now().Sub(t.timings.Started).Seconds()) }
 
 // gate notes how the gate has just ended.
 func (t *timeline) gate(result mpi.GateResult) {
@@ -34,19 +34,19 @@ func (t *timeline) gate(result mpi.GateResult) {
 func (t *timeline) passedBefore(gate initGate) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.phases.Started = gate.Started
+	t.timings.Started = gate.Started
 	t.note(gate.Result, mpi.Seconds(gate.Result.Seconds))
 }
 
 // note takes over what a gate says that ended at some time; its own times count from when it began.
 func (t *timeline) note(result mpi.GateResult, ended float64) {
-	t.phases.TableFrom, t.phases.Connect = result.TableFrom, result.Connect
+	t.timings.TableFrom, t.timings.Connect = result.TableFrom, result.Connect
 	if result.TableFrom != "" {
 		at := mpi.Seconds(max(0, ended-result.Seconds+result.TableSeconds))
-		t.phases.TableSeconds = &at
+		t.timings.TableSeconds = &at
 	}
 	if result.Passed {
-		t.phases.GateSeconds = &ended
+		t.timings.GateSeconds = &ended
 	}
 }
 
@@ -54,7 +54,7 @@ func (t *timeline) command() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	at := t.elapsed()
-	t.phases.CommandSeconds = &at
+	t.timings.CommandSeconds = &at
 }
 
 // seen notes what a pod has just said about its daemons and ranks; the earliest counts.
@@ -62,8 +62,8 @@ func (t *timeline) seen(progress mpi.Progress) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	now := t.elapsed()
-	t.phases.DaemonSeconds = earlier(t.phases.DaemonSeconds, now, progress.DaemonAge)
-	t.phases.RankSeconds = earlier(t.phases.RankSeconds, now, progress.RankAge)
+	t.timings.DaemonSeconds = earlier(t.timings.DaemonSeconds, now, progress.DaemonAge)
+	t.timings.RankSeconds = earlier(t.timings.RankSeconds, now, progress.RankAge)
 }
 
 func earlier(known *float64, now float64, age *float64) *float64 {
@@ -77,10 +77,10 @@ func earlier(known *float64, now float64, age *float64) *float64 {
 	return &at
 }
 
-func (t *timeline) snapshot() mpi.Phases {
+func (t *timeline) snapshot() mpi.LaunchTimings {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.phases
+	return t.timings
 }
 
 // answer is the subsystem.

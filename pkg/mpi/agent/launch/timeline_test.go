@@ -22,7 +22,7 @@ func TestTimelineKeepsTheEarliest(t *testing.T) {
 	times.seen(mpi.Progress{})
 	times.seen(mpi.Progress{DaemonAge: age(9), RankAge: age(8)})
 	times.seen(mpi.Progress{DaemonAge: age(9.5), RankAge: age(7)})
-	want := mpi.Phases{
+	want := mpi.LaunchTimings{
 		Started: time.Unix(100, 0), TableFrom: mpi.TableFromController, TableSeconds: age(1.5), GateSeconds: age(3),
 		CommandSeconds: age(4), DaemonSeconds: age(4.5), RankSeconds: age(6),
 	}
@@ -31,7 +31,7 @@ func TestTimelineKeepsTheEarliest(t *testing.T) {
 	}
 	before := newTimeline(time.Now)
 	before.passedBefore(initGate{Started: time.Unix(50, 0), Result: mpi.GateResult{Passed: true, Seconds: 2, TableSeconds: 0.5, TableFrom: mpi.TableFromDNS}})
-	want = mpi.Phases{Started: time.Unix(50, 0), TableFrom: mpi.TableFromDNS, TableSeconds: age(0.5), GateSeconds: age(2)}
+	want = mpi.LaunchTimings{Started: time.Unix(50, 0), TableFrom: mpi.TableFromDNS, TableSeconds: age(0.5), GateSeconds: age(2)}
 	if diff := cmp.Diff(want, before.snapshot(), cmpopts.EquateApprox(0, 1e-6)); diff != "" {
 		t.Errorf("after an init container: %s", diff)
 	}

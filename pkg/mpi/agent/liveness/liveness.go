@@ -13,8 +13,8 @@ import (
 // Request is the name of the global request that asks for a sign of life; OpenSSH's name.
 const Request = "keepalive@openssh.com"
 
-// Patience says how long a silent connection counts as alive.
-type Patience struct {
+// Keepalive says how long a silent connection counts as alive.
+type Keepalive struct {
 	// Interval is the time between two questions.
 	Interval time.Duration
 	// Misses is the number of intervals without an answer after which the other side is lost, at least 1.
@@ -23,7 +23,7 @@ type Patience struct {
 
 // Default notices a lost peer within 22 seconds. It could be sooner, but machines with many times more work than processors have left an
 // agent without an answer for 12 seconds, and a job that works must not end for that. A job whose node is lost shall have failed within 30.
-var Default = Patience{Interval: 2 * time.Second, Misses: 10}
+var Default = Keepalive{Interval: 2 * time.Second, Misses: 10}
 
 // SilentError says that the other side stopped answering.
 type SilentError struct{ For time.Duration }
@@ -32,15 +32,15 @@ func (e *SilentError) Error() string { return fmt.Sprintf("no answer for %v", e.
 
 // Watch asks for signs of life until one stays out or the connection ends, and returns why, or until the context is
 // done, and returns nil. Any answer is a sign of life, a refusal too.
-func (p Patience) Watch(ctx context.Context, conn ssh.Conn) error {
-	_, err := p.Follow(ctx, conn)
+func (k Keepalive) Watch(ctx context.Context, conn ssh.Conn) error {
+	_, err := k.Follow(ctx, conn)
 	return err
 }
 
 // Follow is Watch, and also returns for how long the other side had left a question without an answer when the watch
 // ended: a peer that ends its connection by itself answers until then, one that is gone has been silent before.
-func (p Patience) Follow(ctx context.Context, conn ssh.Conn) (silent time.Duration, err error) {
-	limit := p.Interval * time.Duration(p.Misses)
+func (k Keepalive) Follow(ctx context.Context, conn ssh.Conn) (silent time.Duration, err error) {
+	limit := k.Interval * time.Duration(k.Misses)
 	answers := make(chan error, 1)
 	for {
 		asked := time.Now()
@@ -59,7 +59,7 @@ func (p Patience) Follow(ctx context.Context, conn ssh.Conn) (silent time.Durati
 			return time.Since(asked), nil
 		}
 		select {
-		case <-time.After(p.Interval):
+		case <-time.After(k.Interval):
 		case <-ctx.Done():
 			return 0, nil
 		}

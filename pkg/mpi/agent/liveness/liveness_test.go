@@ -24,19 +24,19 @@ func (p peer) SendRequest(name string, wantReply bool, _ []byte) (bool, []byte, 
 	return false, nil, p.answer()
 }
 
-var patience = liveness.Patience{Interval: time.Millisecond, Misses: 3}
+var keepalive = liveness.Keepalive{Interval: time.Millisecond, Misses: 3}
 
 func TestWatchReportsSilence(t *testing.T) {
 	mute := peer{answer: func() error { select {} }}
 	var silent *liveness.SilentError
-	if err := patience.Watch(t.Context(), mute); !errors.As(err, &silent) || silent.For != 3*time.Millisecond || err.Error() != "no answer for 3ms" {
+	if err := keepalive.Watch(t.Context(), mute); !errors.As(err, &silent) || silent.For != 3*time.Millisecond || err.Error() != "no answer for 3ms" {
 		t.Errorf("got %v", err)
 	}
 }
 
 func TestWatchReportsALostConnection(t *testing.T) {
 	lost := errors.New("lost")
-	if err := patience.Watch(t.Context(), peer{answer: func() error { return lost }}); !errors.Is(err, lost) {
+	if err := keepalive.Watch(t.Context(), peer{answer: func() error { return lost }}); !errors.Is(err, lost) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -44,7 +44,7 @@ func TestWatchReportsALostConnection(t *testing.T) {
 func TestWatchEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	questions := 0
-	patient := liveness.Patience{Interval: time.Millisecond, Misses: 60_000}
+	patient := liveness.Keepalive{Interval: time.Millisecond, Misses: 60_000}
 	err := patient.Watch(ctx, peer{answer: func() error {
 		if questions++; questions == 3 {
 			cancel()
@@ -60,7 +60,7 @@ func TestWatchEndsWithItsContext(t *testing.T) {
 func TestFollowEndsBetweenQuestions(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	answers := peer{answer: func() error { time.AfterFunc(time.Millisecond, cancel); return nil }}
-	if silent, err := patience100.Follow(ctx, answers); err != nil || silent > time.Minute {
+	if silent, err := keepalive100.Follow(ctx, answers); err != nil || silent > time.Minute {
 		t.Errorf("silent for %v, %v", silent, err)
 	}
 }
@@ -69,14 +69,14 @@ func TestFollowEndsBetweenQuestions(t *testing.T) {
 func TestFollowTellsHowLongThePeerWasSilent(t *testing.T) {
 	const long = 20 * time.Millisecond
 	gone := peer{answer: func() error { time.Sleep(long); return errors.New("no route to host") }}
-	if silent, err := patience100.Follow(t.Context(), gone); err == nil || silent < long {
+	if silent, err := keepalive100.Follow(t.Context(), gone); err == nil || silent < long {
 		t.Errorf("silent for %v, %v", silent, err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	mute := peer{answer: func() error { time.AfterFunc(long, cancel); select {} }}
-	if silent, err := patience100.Follow(ctx, mute); err != nil || silent < long {
+	if silent, err := keepalive100.Follow(ctx, mute); err != nil || silent < long {
 		t.Errorf("silent for %v, %v", silent, err)
 	}
 }
 
-var patience100 = liveness.Patience{Interval: time.Minute, Misses: 100}
+var keepalive100 = liveness.Keepalive{Interval: time.Minute, Misses: 100}

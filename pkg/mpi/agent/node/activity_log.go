@@ -18,7 +18,7 @@ type activityLog struct {
 
 	mu      sync.Mutex
 	daemons int
-	// commands counts what was started that is no daemon.
+	// commands counts what was started that is not a daemon.
 	commands int
 	running  int
 	last     int
@@ -59,7 +59,7 @@ func (l *activityLog) started(line string) (ended func(code int), begins bool) {
 	return func(code int) { l.ended(line, code) }, begins
 }
 
-// command notes that something was started that is no daemon.
+// command notes that something was started that is not a daemon.
 func (l *activityLog) command() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -95,8 +95,8 @@ func (l *activityLog) ended(line string, code int) {
 	}
 }
 
-// reportPatience is how long a report waits for daemons that are about to end with the launcher.
-const reportPatience = 500 * time.Millisecond
+// reportTimeout is how long a report waits for daemons that are about to end with the launcher.
+const reportTimeout = 500 * time.Millisecond
 
 // report returns the counts once no daemon runs any more, or after a moment.
 func (l *activityLog) report(ctx context.Context, hostname string) mpi.NodeReport {
@@ -105,7 +105,7 @@ func (l *activityLog) report(ctx context.Context, hostname string) mpi.NodeRepor
 	l.mu.Unlock()
 	select {
 	case <-idle:
-	case <-time.After(reportPatience):
+	case <-time.After(reportTimeout):
 	case <-ctx.Done():
 	}
 	report := l.ranks.Report()

@@ -68,7 +68,7 @@ func TestALaunchForgetsTheDaemonBeforeIt(t *testing.T) {
 	}
 }
 
-// A rank that horovodrun started by an ssh of its own is no daemon that somebody killed, and one of many in its launch.
+// A rank that horovodrun started by an ssh of its own is not a daemon that somebody killed, and one of many in its launch.
 func TestLedgerKnowsRanksFromDaemons(t *testing.T) {
 	l := newLedger(os.DirFS(t.TempDir()), watch.NewRanks(hydra.NewProxies(), false))
 	for range 2 {

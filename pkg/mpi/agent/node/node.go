@@ -57,7 +57,7 @@ func (n Node) Serve(ctx context.Context, listener net.Listener) error {
 					return n.answer(ctx, l, tracker), nil
 				},
 				mpi.ProgressSubsystem: tracker.Answer,
-				mpi.ProbeSubsystem:    new(probe.Exchange).Answer,
+				mpi.ProbeSubsystem:    new(probe.Rendezvous).Answer,
 			},
 		},
 	}

@@ -52,16 +52,16 @@ func call(conn net.Conn, limit time.Duration) (Pair, error) {
 
 func roundTrips(conn net.Conn, reader io.Reader, limit time.Duration) (RoundTrip, error) {
 	var trips []float64
-	letter := []byte{ping}
+	command := []byte{ping}
 	for start := time.Now(); len(trips) < warmUp+2 || len(trips) < maxPings && time.Since(start) < limit; {
 		began := time.Now()
-		if _, err := conn.Write(letter); err != nil {
+		if _, err := conn.Write(command); err != nil {
 			return RoundTrip{}, err
 		}
-		if _, err := io.ReadFull(reader, letter); err != nil {
+		if _, err := io.ReadFull(reader, command); err != nil {
 			return RoundTrip{}, err
 		}
-		if letter[0] != ping {
+		if command[0] != ping {
 			return RoundTrip{}, errProtocol
 		}
 		trips = append(trips, time.Since(began).Seconds()*1e6)
@@ -106,29 +106,29 @@ func receive(conn net.Conn, reader io.Reader, limit time.Duration) (float64, err
 	if _, err := conn.Write(request); err != nil {
 		return 0, err
 	}
-	letter := make([]byte, 1)
-	if _, err := io.ReadFull(reader, letter); err != nil {
+	command := make([]byte, 1)
+	if _, err := io.ReadFull(reader, command); err != nil {
 		return 0, err
 	}
-	if letter[0] != data {
+	if command[0] != data {
 		return 0, errProtocol
 	}
-	bytes, took, err := drain(reader)
+	bytes, took, err := discardAll(reader)
 	return mbit(bytes, took), err
 }
 
-// drain reads blocks until the end; the letter of the first has been read.
-func drain(reader io.Reader) (bytes uint64, took time.Duration, err error) {
+// discardAll reads blocks until the end; the letter of the first has been read.
+func discardAll(reader io.Reader) (bytes uint64, took time.Duration, err error) {
 	start, piece := time.Now(), make([]byte, block)
-	for letter := []byte{data}; letter[0] == data; {
+	for command := []byte{data}; command[0] == data; {
 		if _, err := io.ReadFull(reader, piece); err != nil {
 			return 0, 0, err
 		}
 		bytes += block
-		if _, err := io.ReadFull(reader, letter); err != nil {
+		if _, err := io.ReadFull(reader, command); err != nil {
 			return 0, 0, err
 		}
-		if letter[0] != data && letter[0] != end {
+		if command[0] != data && command[0] != end {
 			return 0, 0, errProtocol
 		}
 	}
@@ -138,29 +138,29 @@ func drain(reader io.Reader) (bytes uint64, took time.Duration, err error) {
 // maxBack bounds how long a caller may let us stream.
 const maxBack = time.Minute
 
-// answer is the other side of call. It returns when the caller hangs up.
+// answer is the other side of call. It returns when the caller disconnects.
 func answer(conn net.Conn) error {
-	reader, letter := bufio.NewReaderSize(conn, block), make([]byte, 1)
+	reader, command := bufio.NewReaderSize(conn, block), make([]byte, 1)
 	for {
-		if _, err := io.ReadFull(reader, letter); err != nil {
+		if _, err := io.ReadFull(reader, command); err != nil {
 			if errors.Is(err, io.EOF) {
 				return nil
 			}
 			return err
 		}
-		if err := obey(conn, reader, letter); err != nil {
+		if err := serveCommand(conn, reader, command); err != nil {
 			return err
 		}
 	}
 }
 
-func obey(conn net.Conn, reader io.Reader, letter []byte) error {
-	switch letter[0] {
+func serveCommand(conn net.Conn, reader io.Reader, command []byte) error {
+	switch command[0] {
 	case ping:
-		_, err := conn.Write(letter)
+		_, err := conn.Write(command)
 		return err
 	case data:
-		bytes, took, err := drain(reader)
+		bytes, took, err := discardAll(reader)
 		if err != nil {
 			return err
 		}

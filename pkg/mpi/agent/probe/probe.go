@@ -60,13 +60,13 @@ func (p Participant) Run(ctx context.Context) (*Report, error) {
 		return nil, fmt.Errorf("listen for other ranks: %w", err)
 	}
 	defer listener.Close()
-	peers, err := p.introduce(ctx, listener)
+	peers, err := p.register(ctx, listener)
 	if err != nil {
 		return nil, err
 	}
 	playing, stop := context.WithDeadline(ctx, p.Deadline.Add(-min(maxTelling, time.Until(p.Deadline)/2)))
 	defer stop()
-	results, err := p.exchangeTexts(ctx, "results", p.play(playing, listener, peers), p.Rank == 0)
+	results, err := p.exchangeTexts(ctx, "results", p.measurePairs(playing, listener, peers), p.Rank == 0)
 	if err != nil || p.Rank != 0 {
 		return nil, err
 	}
@@ -86,8 +86,8 @@ func (p Participant) Run(ctx context.Context) (*Report, error) {
 	return &report, nil
 }
 
-// introduce tells all ranks where this one is and returns where they are.
-func (p Participant) introduce(ctx context.Context, listener net.Listener) ([]endpoint, error) {
+// register tells all ranks where this one is and returns where they are.
+func (p Participant) register(ctx context.Context, listener net.Listener) ([]endpoint, error) {
 	self := endpoint{Rank: p.self(), Port: listener.Addr().(*net.TCPAddr).Port, Token: make([]byte, 16)}
 	_, _ = rand.Read(self.Token) // never fails (crypto/rand)
 	texts, err := p.exchangeTexts(ctx, "addresses", self, true)
@@ -132,8 +132,8 @@ func (p Participant) exchangeTexts(ctx context.Context, name string, value any, 
 	return reply.Texts, nil
 }
 
-// play meets all opponents, and returns the pairs in which this rank called.
-func (p Participant) play(ctx context.Context, listener net.Listener, peers []endpoint) []Pair {
+// measurePairs meets all opponents, and returns the pairs in which this rank called.
+func (p Participant) measurePairs(ctx context.Context, listener net.Listener, peers []endpoint) []Pair {
 	inbox := p.open(ctx, listener, peers)
 	pairs := []Pair{}
 	share := min(p.Duration/time.Duration(max(1, rounds(p.Size))), maxPair)
@@ -142,7 +142,7 @@ func (p Participant) play(ctx context.Context, listener net.Listener, peers []en
 		switch {
 		case !plays:
 		case other > p.Rank:
-			pairs = append(pairs, p.challenge(ctx, peers, other, share))
+			pairs = append(pairs, p.measurePair(ctx, peers, other, share))
 		default:
 			accept(ctx, inbox[other], share)
 		}
@@ -169,7 +169,7 @@ func (p Participant) open(ctx context.Context, listener net.Listener, peers []en
 	return inbox
 }
 
-// receive reads who calls. Strangers are hung up on.
+// receive reads who calls. A connection without the token is closed.
 func (p Participant) receive(conn net.Conn, token []byte, inbox []chan net.Conn) {
 	greeting := make([]byte, len(token)+1)
 	err := conn.SetDeadline(time.Now().Add(pairTimeout))
@@ -188,8 +188,8 @@ func (p Participant) receive(conn net.Conn, token []byte, inbox []chan net.Conn)
 	}
 }
 
-func (p Participant) challenge(ctx context.Context, peers []endpoint, other int, share time.Duration) Pair {
-	pair, err := p.duel(ctx, peers[other], share)
+func (p Participant) measurePair(ctx context.Context, peers []endpoint, other int, share time.Duration) Pair {
+	pair, err := p.measureAsClient(ctx, peers[other], share)
 	if err != nil {
 		pair = Pair{Error: reason(ctx, err)}
 	}
@@ -208,7 +208,7 @@ func reason(ctx context.Context, err error) string {
 	return err.Error()
 }
 
-func (p Participant) duel(ctx context.Context, peer endpoint, share time.Duration) (Pair, error) {
+func (p Participant) measureAsClient(ctx context.Context, peer endpoint, share time.Duration) (Pair, error) {
 	dialer := net.Dialer{Timeout: pairTimeout}
 	conn, err := dialer.DialContext(ctx, "tcp", net.JoinHostPort(peer.Address, strconv.Itoa(peer.Port)))
 	if err != nil {

@@ -46,7 +46,7 @@ func TestTournamentLetsEverybodyMeetOnce(t *testing.T) {
 // play runs a probe of n ranks in goroutines, two on each host.
 func play(t *testing.T, n int, change func(*Participant)) (*Report, error) {
 	t.Helper()
-	var exchange Exchange
+	var exchange Rendezvous
 	meet := func(ctx context.Context, request mpi.ProbeRequest) (reply mpi.ProbeReply, err error) {
 		text, err := json.Marshal(request)
 		if err != nil {
@@ -131,18 +131,18 @@ func TestPairsThatCannotReachEachOtherAreNamed(t *testing.T) {
 	}
 	closed.Close()
 	peers := []endpoint{{}, {Rank: Rank{Address: "127.0.0.1"}, Port: closed.Addr().(*net.TCPAddr).Port}}
-	pair := p.challenge(t.Context(), peers, 1, time.Second)
+	pair := p.measurePair(t.Context(), peers, 1, time.Second)
 	if !strings.Contains(pair.Error, "connection refused") || pair.To != 1 {
 		t.Errorf("%+v", pair)
 	}
 	over, cancel := context.WithCancel(t.Context())
 	cancel()
-	if pair := p.challenge(over, peers, 1, time.Second); pair.Error != "the time was up before it was measured" {
+	if pair := p.measurePair(over, peers, 1, time.Second); pair.Error != "the time was up before it was measured" {
 		t.Errorf("%+v", pair)
 	}
 }
 
-func TestStrangersAreHungUpOn(t *testing.T) {
+func TestConnectionsWithoutTokenAreClosed(t *testing.T) {
 	for name, greeting := range map[string][]byte{
 		"wrong token":  append(make([]byte, 16), 0),
 		"no such rank": append([]byte("0123456789abcdef"), 9),
@@ -170,7 +170,7 @@ func TestExchangeRefusesNonsense(t *testing.T) {
 		"backwards":   `{"rank":0,"size":2,"seconds":-1}`,
 		"nobody else": `{"rank":0,"size":2,"seconds":0}`,
 	} {
-		var e Exchange
+		var e Rendezvous
 		if _, err := e.Answer(t.Context(), []byte(request)); err == nil || len(e.tables) != 0 {
 			t.Errorf("%s: %v, %d tables are left", name, err, len(e.tables))
 		}
@@ -178,7 +178,7 @@ func TestExchangeRefusesNonsense(t *testing.T) {
 }
 
 func TestExchangeForgetsWhoLeaves(t *testing.T) {
-	var e Exchange
+	var e Rendezvous
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := e.Answer(gone, []byte(`{"rank":1,"size":2,"seconds":60}`)); err == nil {
@@ -289,7 +289,7 @@ func FuzzExchange(f *testing.F) {
 	f.Add([]byte(`{"rank":0,"size":1,"deliver":true,"text":[1]}`))
 	f.Add([]byte(`{"rank":0,"size":2}`))
 	f.Fuzz(func(t *testing.T, request []byte) {
-		var e Exchange
+		var e Rendezvous
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		_, _ = e.Answer(ctx, request)

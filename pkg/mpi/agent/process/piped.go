@@ -23,7 +23,7 @@ type Streams struct {
 
 const (
 	// heldOutput is how long the output of an ended process stays open when a descendant holds it. OpenSSH would wait
-	// for ever.
+	// forever.
 	heldOutput = time.Second
 	// endGrace is the time between SIGTERM and SIGKILL when nobody wants the process any more. It is short: the
 	// process has lost its launcher.

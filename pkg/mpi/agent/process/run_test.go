@@ -248,7 +248,7 @@ func awaitGone(t *testing.T, pid int) {
 	}
 }
 
-// What is told to end must end, or whoever waits for it waits for ever.
+// What is told to end must end, or whoever waits for it waits forever.
 func TestEndReachesAProcessThatLeftItsGroup(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {

@@ -42,8 +42,8 @@ func DiedDaemon(line string, code int) bool {
 	return KilledDaemon(line, code) || code != 0 && namesAny(line, []string{"prted"})
 }
 
-// IsHydraProxy reports whether a command line starts the proxy of MPICH or Intel MPI.
-func IsHydraProxy(line string) bool {
+// LineNamesHydraProxy reports whether a command line starts the proxy of MPICH or Intel MPI.
+func LineNamesHydraProxy(line string) bool {
 	return namesAny(line, []string{"hydra_pmi_proxy", "hydra_bstrap_proxy", "pmi_proxy"})
 }
 

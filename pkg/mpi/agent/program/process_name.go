@@ -6,18 +6,18 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi/agent/proc"
 )
 
-// OfLaunch reports whether a process starts programs elsewhere or here: a launcher, a daemon or a remote shell.
-func OfLaunch(p proc.Process) bool { return IsLauncher(p) || StartsDaemons(p.Name) }
+// IsLaunchProcess reports whether a process starts programs elsewhere or here: a launcher, a daemon or a remote shell.
+func IsLaunchProcess(p proc.Process) bool { return IsLauncher(p) || StartsDaemons(p.Name) }
 
-// IsProxy reports whether a process is one of Hydra's proxies. The kernel keeps 15 bytes of a name.
-func IsProxy(name string) bool {
+// IsHydraProxyName reports whether a process is one of Hydra's proxies. The kernel keeps 15 bytes of a name.
+func IsHydraProxyName(name string) bool {
 	return slices.Contains([]string{"hydra_pmi_proxy", "hydra_bstrap_pr", "hydra_bstrap_proxy", "pmi_proxy"}, name)
 }
 
 // StartsDaemons reports whether a process belongs to the launch, although its environment may name a rank: daemons of Open MPI
 // carry PMIx variables of their own.
 func StartsDaemons(name string) bool {
-	return IsProxy(name) || slices.Contains([]string{"orted", "prted", "prterun", "prte", "mpi-agent", "rsh", "ssh"}, name)
+	return IsHydraProxyName(name) || slices.Contains([]string{"orted", "prted", "prterun", "prte", "mpi-agent", "rsh", "ssh"}, name)
 }
 
 // IsStarter reports whether a process is an MPI launcher that waits for its ranks. A daemon that outlives them, as prte does for

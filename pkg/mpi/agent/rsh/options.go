@@ -29,8 +29,8 @@ type Options struct {
 	// Refusals is the number of attempts at a node that refuses connections, where it is more. Who asks for a number of attempts gets
 	// that.
 	Refusals int
-	// Patience is how long a silent node counts as alive.
-	Patience liveness.Patience
+	// Keepalive is how long a silent node counts as alive.
+	Keepalive liveness.Keepalive
 	// Version is -V.
 	Version bool
 }
@@ -69,7 +69,7 @@ var refused = map[byte]string{
 // to the first word of the command. The error is a *UsageError.
 func ParseOptions(args []string) (Options, error) {
 	o := Options{
-		ConnectTimeout: 10 * time.Second, ConnectionAttempts: 3, Refusals: 30, Patience: liveness.Default,
+		ConnectTimeout: 10 * time.Second, ConnectionAttempts: 3, Refusals: 30, Keepalive: liveness.Default,
 	}
 	for len(args) > 0 {
 		word := args[0]
@@ -172,9 +172,9 @@ func (o *Options) setKeyword(text string) (err error) {
 		o.ConnectionAttempts, err = count(value)
 		o.Refusals = 0
 	case "serveraliveinterval":
-		o.Patience.Interval, err = seconds(value)
+		o.Keepalive.Interval, err = seconds(value)
 	case "serveralivecountmax":
-		o.Patience.Misses, err = count(value)
+		o.Keepalive.Misses, err = count(value)
 	}
 	if err != nil {
 		return usage("option -o %s: %v", text[:end], err)

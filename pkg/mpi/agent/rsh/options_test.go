@@ -13,7 +13,7 @@ import (
 
 func TestParseRshOptions(t *testing.T) {
 	plain := Options{
-		Host: "h", Command: "c", ConnectTimeout: 10 * time.Second, ConnectionAttempts: 3, Refusals: 30, Patience: liveness.Default,
+		Host: "h", Command: "c", ConnectTimeout: 10 * time.Second, ConnectionAttempts: 3, Refusals: 30, Keepalive: liveness.Default,
 	}
 	with := func(change func(*Options)) Options {
 		o := plain
@@ -43,7 +43,7 @@ func TestParseRshOptions(t *testing.T) {
 			args:   []string{"-o", "ConnectionAttempts=10", "-oconnecttimeout=3", "-o", "ServerAliveInterval 1", "-o", "ServerAliveCountMax = 5", "-o", "Port=9", "h", "c"},
 			want: with(func(o *Options) {
 				o.ConnectionAttempts, o.Refusals, o.ConnectTimeout, o.Port = 10, 0, 3*time.Second, 9
-				o.Patience = liveness.Patience{Interval: time.Second, Misses: 5}
+				o.Keepalive = liveness.Keepalive{Interval: time.Second, Misses: 5}
 			}),
 		},
 		"unsafe keywords": {
@@ -94,7 +94,7 @@ func FuzzParseRshOptions(f *testing.F) {
 		case o.Version:
 		case o.Host == "" || strings.TrimSpace(o.Command) == "":
 			t.Errorf("%q: accepted without host or command: %+v", text, o)
-		case o.ConnectionAttempts < 1 || o.Patience.Misses < 1 || o.Patience.Interval <= 0 || o.ConnectTimeout <= 0:
+		case o.ConnectionAttempts < 1 || o.Keepalive.Misses < 1 || o.Keepalive.Interval <= 0 || o.ConnectTimeout <= 0:
 			t.Errorf("%q: limits that never end: %+v", text, o)
 		}
 	})

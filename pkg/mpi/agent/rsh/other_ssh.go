@@ -14,7 +14,7 @@ import (
 )
 
 // OtherSSH finds the program that a call of `ssh` means whose host is not of this job, as git and rsync make it: the first
-// `ssh` on the PATH of the environment that is no agent. It is "" where there is none. For a host of this job, and for
+// `ssh` on the PATH of the environment that is not an agent. It is "" where there is none. For a host of this job, and for
 // one that may be of it because nobody knows the hosts yet, no other is meant.
 func OtherSSH(s state.Settings, hostname string, args, environment []string) (program string, meant bool) {
 	host := hostOfSSH(args)

@@ -186,7 +186,7 @@ func (r Shell) execute(ctx context.Context, conn *ssh.Client) (int, time.Time, e
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	go func() {
-		lasted, err := r.Options.Patience.Follow(ctx, conn)
+		lasted, err := r.Options.Keepalive.Follow(ctx, conn)
 		silent <- silence{lasted, err}
 		if err != nil {
 			conn.Close()
@@ -256,7 +256,7 @@ func (r Shell) broke(host target, since time.Time, err error) int {
 	return r.lose("lost", host, err)
 }
 
-// hasBroken reports whether a connection ended or fell silent, which is no refusal of the other side.
+// hasBroken reports whether a connection ended or fell silent, which is not a refusal of the other side.
 func hasBroken(err error) bool {
 	return client.Is(err, client.Lost, client.Silent, client.TimedOut, client.Unreachable)
 }

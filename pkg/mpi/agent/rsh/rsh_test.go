@@ -125,7 +125,7 @@ func TestACommandThatBreaksIsALoss(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			r := refusing(t, c.host, c.command, io.Discard)
-			r.Options.Patience = liveness.Default
+			r.Options.Keepalive = liveness.Default
 			if err := state.WriteTable(r.Settings.HostTablePath(), jobTable); err != nil {
 				t.Fatal(err)
 			}

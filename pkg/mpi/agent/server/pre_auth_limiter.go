@@ -11,8 +11,8 @@ import (
 // preAuthLimiter admits connections that have not authenticated: in their handshake, or waiting for it. All are taken in as they come:
 // those that wait in the queue of the kernel come out of it in their order, the flood before who means well.
 type preAuthLimiter struct {
-	// patience is how long a connection may wait.
-	patience time.Duration
+	// timeout is how long a connection may wait.
+	timeout time.Duration
 
 	mu         sync.Mutex
 	handshakes *shares
@@ -29,7 +29,7 @@ type waiter struct {
 
 func newPreAuthLimiter(limits Limits) *preAuthLimiter {
 	return &preAuthLimiter{
-		patience: limits.Handshake, handshakes: newShares(limits.Unauthenticated, limits.PerPeer), waiting: newShares(limits.Waiting, limits.WaitingPerPeer),
+		timeout: limits.Handshake, handshakes: newShares(limits.Unauthenticated, limits.PerPeer), waiting: newShares(limits.Waiting, limits.WaitingPerPeer),
 	}
 }
 
@@ -42,7 +42,7 @@ func (l *preAuthLimiter) enter(ctx context.Context, conn net.Conn) (leave func()
 	if w == nil {
 		return leave, admitted
 	}
-	ctx, cancel := context.WithTimeout(ctx, l.patience)
+	ctx, cancel := context.WithTimeout(ctx, l.timeout)
 	defer cancel()
 	select {
 	case <-w.admitted:
@@ -67,7 +67,7 @@ func (l *preAuthLimiter) queued(peer string) (w *waiter, admitted bool) {
 	return w, false
 }
 
-// leave gives the place of a peer to the first of those that may have it: as a rule to one of a peer with fewer places.
+// leave gives the place of a peer to the first of those that may have it: usually one of a peer with fewer places.
 func (l *preAuthLimiter) leave(peer string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

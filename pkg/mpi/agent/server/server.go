@@ -24,9 +24,9 @@ type Limits struct {
 	Waiting, WaitingPerPeer int
 	// Handshake is the time in which a connection must have authenticated, and how long it may wait before.
 	Handshake time.Duration
-	// Patience is how long an authenticated peer may be silent. It is longer than the client's: a client that is
+	// Keepalive is how long an authenticated peer may be silent. It is longer than the client's: a client that is
 	// slow for a moment must not lose its job.
-	Patience liveness.Patience
+	Keepalive liveness.Keepalive
 	// Drain is how long sessions may go on when the server ends: longer than a command needs that is told to end.
 	Drain time.Duration
 }
@@ -38,7 +38,7 @@ var DefaultLimits = Limits{
 	Waiting:         1024,
 	WaitingPerPeer:  64,
 	Handshake:       10 * time.Second,
-	Patience:        liveness.Patience{Interval: 5 * time.Second, Misses: 3},
+	Keepalive:       liveness.Keepalive{Interval: 5 * time.Second, Misses: 3},
 	Drain:           3 * time.Second,
 }
 
@@ -114,7 +114,7 @@ func (s *Server) connection(ctx context.Context, conn net.Conn, limiter *preAuth
 	defer cancel()
 	go answerGlobal(requests)
 	go func() {
-		if err := s.Limits.Patience.Watch(ctx, peer); err != nil {
+		if err := s.Limits.Keepalive.Watch(ctx, peer); err != nil {
 			peer.Close()
 		}
 	}()
@@ -142,7 +142,7 @@ func (s *Server) handshake(ctx context.Context, conn net.Conn) (
 }
 
 // logAttempt names peers that tried to get in without the key. Every client first asks which methods there are, by
-// trying none; that is no attempt.
+// trying none; that is not an attempt.
 func (s *Server) logAttempt(peer ssh.ConnMetadata, method string, err error) {
 	if err != nil && method != "none" {
 		s.refused.print(s.Log, time.Now(), "refused %s (%s): it does not hold the key of this job", peer.RemoteAddr(), quoteMethod(method))

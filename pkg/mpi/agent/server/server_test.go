@@ -237,7 +237,7 @@ func TestSilentPeerIsGivenUp(t *testing.T) {
 		close(gone)
 		return server.Exit{}
 	}})
-	s.Limits.Patience = liveness.Patience{Interval: 10 * time.Millisecond, Misses: 5}
+	s.Limits.Keepalive = liveness.Keepalive{Interval: 10 * time.Millisecond, Misses: 5}
 	address, _ := start(t, s)
 	conn, err := net.Dial("tcp", address)
 	if err != nil {

@@ -28,7 +28,7 @@ func (e Evidence) doubtSuccess() Cause {
 		c.output = output
 		return *c
 	}
-	if c := cmp.Or(e.daemonBehind(), e.daemonSaidLost()); c != nil {
+	if c := cmp.Or(e.failedDaemonCause(), e.daemonSaidLost()); c != nil {
 		return *c
 	}
 	switch {

@@ -102,7 +102,7 @@ func TestDoubtsOfAnExitCodeOf0(t *testing.T) {
 	}
 }
 
-// Who starts several programs at once with a build of Open MPI 5 that cannot does not find out by himself.
+// Who starts several programs at once with a build of Open MPI 5 that cannot does not find out by themselves.
 func TestACrashOfSeveralProgramsIsExplained(t *testing.T) {
 	for command, want := range map[string]bool{"mpirun -n 2 a : -n 2 b": true, "bash -c mpirun -n 2 a : -n 2 b": true, "mpirun a": false} {
 		got := judge(Evidence{Argv: strings.Split(command, " "), Now: judgedAt, Reports: []mpi.NodeReport{{Name: "demo-node-0-0.demo", Daemons: 1, LastExitCode: 255, DaemonAgo: 1}}})

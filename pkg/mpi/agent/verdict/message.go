@@ -23,13 +23,13 @@ func (e Evidence) message(c Cause) string {
 	case c.Reason == mpi.ReasonWorldIncomplete:
 		return ended + ", but " + e.incomplete()
 	case c.Reason == mpi.ReasonCommandKilled && e.Status.Signal() == syscall.SIGSEGV: // the launcher is a launch daemon too, where it runs ranks
-		return c.headline() + ended + e.severalPrograms() + e.circumstances()
+		return c.headline() + ended + e.mpmdHint() + e.circumstances()
 	case e.Status.Code() != 0:
 		return c.headline() + ended + codeStandsFor(e.Status) + e.circumstances()
 	case c.Rank != nil:
 		return c.headline() + ended + hydraUnreported
 	case c.ofDaemon:
-		return c.headline() + ended + e.severalPrograms() + e.circumstances()
+		return c.headline() + ended + e.mpmdHint() + e.circumstances()
 	}
 	return c.headline() + ended + e.circumstances()
 }
@@ -112,7 +112,7 @@ func (e Evidence) circumstances() string {
 }
 
 // codeStandsFor names what a code may stand for: with one above 128 shells and MPI launchers report by which signal a process of
-// theirs died. It is no proof: Open MPI 4 exits with 132 when it cannot start a program, and nobody had a SIGILL.
+// theirs died. It is not proof: Open MPI 4 exits with 132 when it cannot start a program, and nobody had a SIGILL.
 func codeStandsFor(status process.Status) string {
 	if status.Code() == timedOut {
 		return " (as `timeout` does when the time is up)"
@@ -132,7 +132,7 @@ func signalBehind(code int) string {
 	return ""
 }
 
-// daemonEnd says how a launch daemon ended that did not end by itself. A code that is no signal's, as 255 of prted that crashed, does not
+// daemonEnd says how a launch daemon ended that did not end by itself. A code that is not a signal's, as 255 of prted that crashed, does not
 // tell a kill from a crash.
 func daemonEnd(code int) string {
 	ended := fmt.Sprintf("the launch daemon ended with code %d", code)

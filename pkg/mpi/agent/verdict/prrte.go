@@ -11,10 +11,10 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi/diagnose"
 )
 
-// daemonBehind blames a launch daemon of the newest launch that was killed although the command exited 0, as Open MPI 5 does, or nil.
+// failedDaemonCause blames a launch daemon of the newest launch that was killed although the command exited 0, as Open MPI 5 does, or nil.
 // Of nodes that do not answer nobody knows that much. What a launcher admitted, the command passed over, and a launcher that was
 // asked to go on without its daemons did so.
-func (e Evidence) daemonBehind() *Cause {
+func (e Evidence) failedDaemonCause() *Cause {
 	if e.silentNode() != nil || e.Launched.recovers() || e.Admitted.After(e.newestLaunch()) {
 		return nil
 	}
@@ -62,9 +62,9 @@ func (e Evidence) daemonSaidLost() *Cause {
 	return nil
 }
 
-// severalPrograms says what else may have ended a launch daemon of `mpirun A : B`, or nothing. PRRTE 3.0.8 as Debian 13 builds it
+// mpmdHint says what else may have ended a launch daemon of `mpirun A : B`, or nothing. PRRTE 3.0.8 as Debian 13 builds it
 // crashes then (open-mpi/ompi#13303).
-func (e Evidence) severalPrograms() string {
+func (e Evidence) mpmdHint() string {
 	if !strings.Contains(strings.Join(e.Argv, " "), " : ") {
 		return ""
 	}
@@ -80,7 +80,7 @@ func (l Launch) ranAfter(ago float64, now time.Time) bool {
 // recoveryOptions make Open MPI 5 go on without a daemon, or a rank, that it lost.
 var recoveryOptions = []string{"with-ft", "enable-recovery", "continuous", "recoverable", "max-restarts", "mpi_ft_enable", "prte_enable_ft"}
 
-// recovers reports whether the launcher was asked to go on without daemons that it loses. Who gives such an option to his own program only
+// recovers reports whether the launcher was asked to go on without daemons that it loses. Who gives such an option to their own program only
 // is taken at the same word.
 func (l Launch) recovers() bool {
 	words := strings.FieldsFunc(l.Line, func(c rune) bool { return strings.ContainsRune(" \t\n=,:", c) })

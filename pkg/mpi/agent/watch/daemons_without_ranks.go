@@ -21,7 +21,7 @@ type daemonsWithoutRanks struct {
 }
 
 // observe takes in what the pods do, and reports whether they have done so for too long. Launching reports whether an MPI launcher
-// waits: without one the daemons may wait for it, as those of `prte` do for `prun`. A launcher that is no MPI runs something
+// waits: without one the daemons may wait for it, as those of `prte` do for `prun`. A launcher that is not one of MPI runs something
 // else on the nodes.
 func (a *daemonsWithoutRanks) observe(now time.Time, launching bool, nodes []mpi.Host, pods map[string]mpi.Progress) bool {
 	switch {

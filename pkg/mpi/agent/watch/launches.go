@@ -46,7 +46,7 @@ func (r *Ranks) sawQuiet(processes []proc.Process, look time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, p := range processes {
-		if p.State != 'Z' && program.OfLaunch(p) {
+		if p.State != 'Z' && program.IsLaunchProcess(p) {
 			r.quiet, r.hasLaunched = time.Time{}, true
 			return
 		}
@@ -71,7 +71,7 @@ const (
 )
 
 // WaitForLauncherExit returns the command line of a launcher of this pod that does not end although its command has, or nothing, and the
-// signal that asked the pod to stop meanwhile, or 0. Helpers that outlive the command, such as prte, are no launchers.
+// signal that asked the pod to stop meanwhile, or 0. Helpers that outlive the command, such as prte, are not launchers.
 func (r *Ranks) WaitForLauncherExit(ctx context.Context, signals <-chan os.Signal) (line string, stopped syscall.Signal) {
 	for limit := r.now().Add(lastLaunch); ; {
 		line = r.runningLauncher()

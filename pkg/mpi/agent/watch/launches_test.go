@@ -23,7 +23,7 @@ func TestTheEndOfALauncherIsSeen(t *testing.T) {
 	if err := mpirun.Start(); err != nil {
 		t.Fatal(err)
 	}
-	r.look()
+	r.inspect()
 	seen := newest(r)
 	if r.newestPID != mpirun.Process.Pid || seen.Program != "mpirun" || !strings.HasSuffix(seen.Line, "--with-ft ulfm") || !seen.Ended.IsZero() {
 		t.Errorf("%+v", seen)
@@ -60,7 +60,7 @@ func TestALookReadsNothingTwice(t *testing.T) {
 	}, map[string]int{}}
 	r := NewRanks(hydra.NewProxies(), false)
 	r.agent, r.root, r.container = 1, root, []string{"RANK=0"}
-	r.look()
+	r.inspect()
 	if root.opened["self/environ"] != 0 || root.opened["7/environ"] != 1 || !r.seen[1] || len(r.seen) != 1 {
 		t.Errorf("opened %v, saw %v", root.opened, r.seen)
 	}

@@ -82,7 +82,7 @@ const (
 // Watch looks for ranks until the context ends. How those end that it has found is noted all the same.
 func (r *Ranks) Watch(ctx context.Context) {
 	for start := r.now(); ctx.Err() == nil; {
-		r.look()
+		r.inspect()
 		age, wait := r.now().Sub(start), lastLooks
 		switch {
 		case age < time.Second && !r.startersOnly:
@@ -99,8 +99,8 @@ func (r *Ranks) Watch(ctx context.Context) {
 	}
 }
 
-// look begins to watch the ranks and starters that it has not seen before.
-func (r *Ranks) look() {
+// inspect begins to watch the ranks and starters that it has not seen before.
+func (r *Ranks) inspect() {
 	began := r.now()
 	processes := proc.Descendants(r.root, r.agent)
 	tree := proc.TreeOf(processes)
@@ -144,14 +144,14 @@ func (r *Ranks) look() {
 // sawRank notes a rank, and how it ends.
 func (r *Ranks) sawRank(p proc.Process, environment []string, tree proc.Tree) {
 	rank, _ := proc.RankOf(environment)
-	r.saw(rank, proc.WorldSize(environment))
+	r.record(rank, proc.WorldSize(environment))
 	proxy := r.proxies.ProxyOf(p, environment, tree)
 	end := mpi.RankEnd{Rank: &rank, Hydra: proxy != nil, WithoutMPI: !proc.OfMPI(environment)}
 	r.follow(p.PID, func(status process.Status) { r.Ended(end, proxy, status) })
 }
 
-// saw notes that a rank ran here.
-func (r *Ranks) saw(rank, world int) {
+// record notes that a rank ran here.
+func (r *Ranks) record(rank, world int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.world == 0 && len(r.seen) == 0 {

@@ -52,7 +52,7 @@ func TestRanksAreSeenByWhoIsNotTheirParent(t *testing.T) {
 	defer cancel()
 	go r.Watch(ctx)
 	dir := t.TempDir()
-	// The ranks wait until they have been seen, and the second until the first has ended; a child of a rank is no rank.
+	// The ranks wait until they have been seen, and the second until the first has ended; a child of a rank is not a rank.
 	launcher := exec.Command("sh", "-c", `
 		OMPI_COMM_WORLD_RANK=0 sh -c 'until test -e seen; do sleep 0.02; done; sh -c "exit 9"; exit 0' &
 		OMPI_COMM_WORLD_RANK=1 sh -c 'until test -e seen; do sleep 0.02; done; exit 3' &
@@ -237,14 +237,14 @@ func TestALauncherWithoutRanksLooksForStartersOnly(t *testing.T) {
 
 func TestWorldOfTheRanks(t *testing.T) {
 	r := NewRanks(hydra.NewProxies(), false)
-	r.saw(0, 2)
-	r.saw(1, 2)
-	r.saw(1, 2)
+	r.record(0, 2)
+	r.record(1, 2)
+	r.record(1, 2)
 	if got := r.Report(); got.Seen != 2 || got.World != 2 {
 		t.Errorf("saw %d of %d", got.Seen, got.World)
 	}
-	r.saw(0, 1)
-	r.saw(0, 2)
+	r.record(0, 1)
+	r.record(0, 2)
 	if got := r.Report(); got.World != -1 {
 		t.Errorf("two worlds are %d", got.World)
 	}
@@ -334,7 +334,7 @@ func TestALaunchBeginsWithTheNewestLauncher(t *testing.T) {
 					files[fmt.Sprintf("%d/stat", p.pid)] = &fstest.MapFile{Data: fmt.Appendf(nil, "%d (%s) S %d"+strings.Repeat(" 0", 40), p.pid, p.name, p.parent)}
 				}
 				r.root, r.now = files, func() time.Time { return at(i) }
-				r.look()
+				r.inspect()
 			}
 			if got := newest(r); !got.After.Equal(at(c.after)) || !got.Seen.Equal(at(c.seen)) {
 				t.Errorf("%s: got %+v, want %d and %d", c.reason, got, c.after, c.seen)

@@ -49,7 +49,7 @@ func NewSignalForwarder(signal syscall.Signal, started func(pid int) bool) *Sign
 func (a *SignalForwarder) SignalNew() (busy bool, processes []proc.Process) {
 	processes = proc.Alive(proc.Descendants(a.root, a.agent))
 	tree, before := proc.TreeOf(processes), maps.Clone(a.asked)
-	busy = slices.ContainsFunc(processes, program.OfLaunch)
+	busy = slices.ContainsFunc(processes, program.IsLaunchProcess)
 	for _, p := range a.programs(processes, tree) {
 		busy = busy || a.started(tree.Topmost(p))
 		if before[p.PID] || tree.Below(p, func(up proc.Process) bool { return before[up.PID] }) {
@@ -66,20 +66,20 @@ func (a *SignalForwarder) SignalNew() (busy bool, processes []proc.Process) {
 func (a *SignalForwarder) programs(processes []proc.Process, tree proc.Tree) []proc.Process {
 	launches := map[int]bool{} // a launch and all above it
 	for _, p := range processes {
-		for up, known := p, program.OfLaunch(p); known; up, known = tree[up.Parent] {
+		for up, known := p, program.IsLaunchProcess(p); known; up, known = tree[up.Parent] {
 			launches[up.PID] = true
 		}
 	}
 	var found []proc.Process
 	for _, p := range processes {
 		switch {
-		case program.OfLaunch(p):
+		case program.IsLaunchProcess(p):
 		case launches[p.PID]: // it waits for a launch
 			if proc.Catches(a.root, p.PID, a.signal) {
 				found = append(found, p)
 			}
 		case a.ofHandler(p, tree): // whoever handles the signal knows what it does with those that it started
-		case tree.Below(p, program.OfLaunch), !launches[tree.Topmost(p)]:
+		case tree.Below(p, program.IsLaunchProcess), !launches[tree.Topmost(p)]:
 			found = append(found, p)
 		}
 	}
@@ -89,5 +89,7 @@ func (a *SignalForwarder) programs(processes []proc.Process, tree proc.Tree) []p
 // ofHandler reports whether a program that handles the signal has started a process: data loaders that die of their own would end it in the
 // middle of its work.
 func (a *SignalForwarder) ofHandler(p proc.Process, tree proc.Tree) bool {
-	return tree.Below(p, func(up proc.Process) bool { return !program.OfLaunch(up) && proc.Catches(a.root, up.PID, a.signal) })
+	return tree.Below(p, func(up proc.Process) bool {
+		return !program.IsLaunchProcess(up) && proc.Catches(a.root, up.PID, a.signal)
+	})
 }

@@ -30,9 +30,9 @@ const (
 )
 
 // PollInterval is the time until the next look at a command of an age.
-func PollInterval(phases mpi.Phases, age time.Duration) time.Duration {
+func PollInterval(timings mpi.LaunchTimings, age time.Duration) time.Duration {
 	switch {
-	case phases.RankSeconds != nil:
+	case timings.RankSeconds != nil:
 		return workPoll
 	case age < closely:
 		return firstLaunchPoll
@@ -50,7 +50,7 @@ func (l *StallLogger) Observe(now time.Time, table mpi.HostTable, nodes []mpi.Ho
 
 // log takes in what a look found, and tells what is new.
 func (l *StallLogger) log(blocked *verdict.BlockedConnection, alone bool, nodes int) {
-	const goesOn = "the job goes on, and may wait for ever: "
+	const goesOn = "the job goes on, and may wait forever: "
 	if l.Blocked = blocked; blocked != nil && !l.toldBlocked {
 		l.toldBlocked = true
 		l.Log.Print(goesOn, blocked)

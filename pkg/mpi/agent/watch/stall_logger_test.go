@@ -18,8 +18,8 @@ func TestStallsAreToldOnce(t *testing.T) {
 	l.log(blocked, true, 2)
 	l.log(blocked, true, 2)
 	lines := strings.Split(strings.TrimSpace(told.String()), "\n")
-	if len(lines) != 2 || lines[0] != "the job goes on, and may wait for ever: "+blocked.String() ||
-		!strings.HasPrefix(lines[1], "the job goes on, and may wait for ever: no rank started within 1m0s although the launch daemons run on all 2 nodes") {
+	if len(lines) != 2 || lines[0] != "the job goes on, and may wait forever: "+blocked.String() ||
+		!strings.HasPrefix(lines[1], "the job goes on, and may wait forever: no rank started within 1m0s although the launch daemons run on all 2 nodes") {
 		t.Errorf("%q", lines)
 	}
 	if l.Blocked != blocked {
@@ -33,16 +33,16 @@ func TestStallsAreToldOnce(t *testing.T) {
 func TestLooksAreRareInALongRun(t *testing.T) {
 	ran := 1.0
 	for name, c := range map[string]struct {
-		phases mpi.Phases
-		age    time.Duration
-		want   time.Duration
+		timings mpi.LaunchTimings
+		age     time.Duration
+		want    time.Duration
 	}{
-		"a launch":        {mpi.Phases{}, time.Second, firstLaunchPoll},
-		"a script":        {mpi.Phases{}, time.Minute, launchPoll},
-		"ranks at work":   {mpi.Phases{RankSeconds: &ran}, time.Second, workPoll},
-		"ranks for hours": {mpi.Phases{RankSeconds: &ran}, time.Hour, workPoll},
+		"a launch":        {mpi.LaunchTimings{}, time.Second, firstLaunchPoll},
+		"a script":        {mpi.LaunchTimings{}, time.Minute, launchPoll},
+		"ranks at work":   {mpi.LaunchTimings{RankSeconds: &ran}, time.Second, workPoll},
+		"ranks for hours": {mpi.LaunchTimings{RankSeconds: &ran}, time.Hour, workPoll},
 	} {
-		if got := PollInterval(c.phases, c.age); got != c.want {
+		if got := PollInterval(c.timings, c.age); got != c.want {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}
 	}

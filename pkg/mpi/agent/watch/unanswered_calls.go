@@ -13,17 +13,17 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi/agent/verdict"
 )
 
-// MPI waits for minutes, or for ever, where a network swallows its connections: its daemons call the launcher back, and
+// MPI waits for minutes, or forever, where a network swallows its connections: its daemons call the launcher back, and
 // ranks call each other, on ports that the system chooses. So the agents look at the connections of their pods that nobody answers.
 
 const (
-	// launchPatience is how long a connection must have been without an answer in a launch, workPatience once a rank ran:
+	// launchTimeout is how long a connection must have been without an answer in a launch, workTimeout once a rank ran:
 	// then a peer may just be too busy to accept. Before fewRetries it may have been only a packet that got lost. In a
 	// launch the time counts from the first retry on; connections are few then, and in work they come and go.
-	launchPatience = 10 * time.Second
-	workPatience   = time.Minute
-	fewRetries     = 3
-	firstRetry     = 1
+	launchTimeout = 10 * time.Second
+	workTimeout   = time.Minute
+	fewRetries    = 3
+	firstRetry    = 1
 	// maxUnanswered bounds what a pod says about its connections.
 	maxUnanswered = 16
 )
@@ -39,9 +39,9 @@ type unansweredCalls map[call]time.Time
 
 // observe takes in the calls of all pods, and finds one that has been open for too long, the first in the order of the table.
 func (c unansweredCalls) observe(now time.Time, table mpi.HostTable, pods map[string]mpi.Progress, works bool) *verdict.BlockedConnection {
-	patience, noted := launchPatience, firstRetry
+	limit, noted := launchTimeout, firstRetry
 	if works {
-		patience, noted = workPatience, fewRetries
+		limit, noted = workTimeout, fewRetries
 	}
 	var found *verdict.BlockedConnection
 	still := map[call]bool{}
@@ -56,7 +56,7 @@ func (c unansweredCalls) observe(now time.Time, table mpi.HostTable, pods map[st
 			if _, known := c[this]; !known {
 				c[this] = now
 			}
-			if open := now.Sub(c[this]); open >= patience && attempt.Retries >= fewRetries && found == nil {
+			if open := now.Sub(c[this]); open >= limit && attempt.Retries >= fewRetries && found == nil {
 				found = &verdict.BlockedConnection{From: from, To: to, Port: port, Open: open}
 			}
 		}

@@ -127,7 +127,7 @@ func (l LocalQueue) rank(order Order) {
 	}
 }
 
-// estimatedOrder orders jobs as Kueue does as a rule: by priority, then by age. It serves to choose of whom more is said, and is told
+// estimatedOrder orders jobs as Kueue usually does: by priority, then by age. It serves to choose of whom more is said, and is told
 // nobody.
 func estimatedOrder(workloads []Workload) Order {
 	slices.SortFunc(workloads, func(a, b Workload) int {

@@ -153,7 +153,7 @@ func (f *Facts) untilImage() time.Duration {
 	until := never
 	for _, pod := range f.Current {
 		if _, seen := f.Since(observe.FactImage, pod.UID); seen && f.pullIsFinal(pod) {
-			until = min(until, ImagePatience-f.Age(observe.FactImage, pod.UID))
+			until = min(until, ImagePullTimeout-f.Age(observe.FactImage, pod.UID))
 		}
 	}
 	return until

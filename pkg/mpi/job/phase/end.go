@@ -144,7 +144,7 @@ func (f *Facts) stuckEnd() *End {
 	for _, pod := range pods {
 		switch failing, hopeless := observe.Pulling(pod); {
 		case hopeless:
-		case !failing, f.Age(observe.FactImage, pod.UID) < ImagePatience, !f.pullIsFinal(pod):
+		case !failing, f.Age(observe.FactImage, pod.UID) < ImagePullTimeout, !f.pullIsFinal(pod):
 			continue
 		}
 		if why := f.problemOf(pod); why != nil {
@@ -157,11 +157,11 @@ func (f *Facts) stuckEnd() *End {
 	return f.gangTimeoutEnd(f.Problem())
 }
 
-// ImagePatience is how long an image that does not exist, or that may not be pulled, may fail to be pulled before the job fails. Kubelet
-// tries again after 10 and after 20 more seconds, so an image that comes in a moment is asked for three times. A name that is no image, and
+// ImagePullTimeout is how long an image that does not exist, or that may not be pulled, may fail to be pulled before the job fails. Kubelet
+// tries again after 10 and after 20 more seconds, so an image that comes in a moment is asked for three times. A name that is not an image, and
 // an image that must be on the machine and is not, fail at once. A registry that is busy, broken or away is waited for as long as for
 // anything else that the gang lacks.
-const ImagePatience = 45 * time.Second
+const ImagePullTimeout = 45 * time.Second
 
 // pullIsFinal reports whether the registry's answer for an image of a pod stays the same. Before Kubernetes 1.32 kubelet does not repeat it
 // while it backs off; the condition does.

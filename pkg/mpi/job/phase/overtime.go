@@ -57,7 +57,7 @@ func (f *Facts) orOvertime(cause *diagnose.Cause) *diagnose.Cause {
 	return cause
 }
 
-// timeLimitOf returns how long the launcher's Job may take, 0 for ever.
+// timeLimitOf returns how long the launcher's Job may take, 0 forever.
 func timeLimitOf(js *jobset.JobSet) time.Duration {
 	launcher := job.ReplicatedJob(js.Spec, mpi.LauncherJob)
 	if launcher == nil {

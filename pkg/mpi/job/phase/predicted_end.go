@@ -16,7 +16,7 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi/job/observe"
 )
 
-// jobSetEndsWithin is how long a JobSet may take to end after the job has: some 2 s as a rule. One that has not by then waits for
+// jobSetEndsWithin is how long a JobSet may take to end after the job has: usually some 2 s. One that has not by then waits for
 // a container that does not end, such as a sidecar, and holds machines for nothing.
 const jobSetEndsWithin = time.Minute
 

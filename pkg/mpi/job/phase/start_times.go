@@ -29,7 +29,7 @@ func (f *Facts) Verdict() *mpi.Verdict {
 // Launched reports whether the launcher's agent tells that it started the command.
 func (f *Facts) Launched() bool {
 	verdict := f.Verdict()
-	return verdict != nil && verdict.Phases != nil && verdict.Phases.CommandSeconds != nil
+	return verdict != nil && verdict.Timings != nil && verdict.Timings.CommandSeconds != nil
 }
 
 // StartTimes are how long a job waited on the way to its first rank, as this process saw it.

@@ -16,7 +16,7 @@ import (
 
 // DebounceStep is how long a step may wait for more, so that a job costs the API server two or three writes of its status and not
 // eight: on the way to the first rank the steps follow each other within seconds. DebounceReady is how long news may wait that
-// is followed by better news as a rule: all pods are ready, and next the launcher says that the command runs, or cannot be
+// is usually followed by better news: all pods are ready, and next the launcher says that the command runs, or cannot be
 // reached. DebounceCounts is how long the counts of child Jobs may wait for the next condition, once they change no more. Bad news, and what a user or a queue
 // waits for, is written at once.
 const (
@@ -39,9 +39,9 @@ func Debounce(before, after trainer.TrainJobStatus) time.Duration {
 	if lastJobInactive(before, after) {
 		return 0
 	}
-	patience := DebounceCounts
+	wait := DebounceCounts
 	if job.HasEnd(before) {
-		patience = DebounceStep
+		wait = DebounceStep
 	}
 	for _, condition := range after.Conditions {
 		earlier := apimeta.FindStatusCondition(before.Conditions, condition.Type)
@@ -51,9 +51,9 @@ func Debounce(before, after trainer.TrainJobStatus) time.Duration {
 		if turnsFalse(earlier, condition) || startsResuming(earlier, condition) {
 			return 0
 		}
-		patience = min(patience, steps[mpi.Reason(condition.Reason)])
+		wait = min(wait, steps[mpi.Reason(condition.Reason)])
 	}
-	return patience
+	return wait
 }
 
 // lastJobInactive reports whether the last Job of a suspended job is active no more. Kueue looks at the counts, and gives the machines to the job

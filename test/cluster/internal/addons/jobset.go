@@ -17,8 +17,8 @@ import (
 
 	"lockstep.dev/lockstep/test/cluster/internal/api"
 	"lockstep.dev/lockstep/test/cluster/internal/images"
-	"lockstep.dev/lockstep/test/cluster/internal/patience"
 	"lockstep.dev/lockstep/test/cluster/internal/pki"
+	"lockstep.dev/lockstep/test/cluster/internal/timescale"
 )
 
 const jobSetNamespace = "jobset-system"
@@ -176,7 +176,7 @@ var jobSets = schema.GroupVersionResource{Group: "jobset.x-k8s.io", Version: "v1
 // probeJobSet creates a JobSet without keeping it: that only works when the
 // definition is served and both webhooks answer.
 func probeJobSet(ctx context.Context, client *api.Client) error {
-	ctx, cancel := context.WithTimeout(ctx, patience.Of(3*time.Second))
+	ctx, cancel := context.WithTimeout(ctx, timescale.Of(3*time.Second))
 	defer cancel()
 	container := map[string]any{"name": "c", "image": images.Pause}
 	pod := map[string]any{"spec": map[string]any{"restartPolicy": "Never", "containers": []any{container}}}

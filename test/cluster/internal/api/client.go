@@ -21,7 +21,7 @@ import (
 	"k8s.io/client-go/restmapper"
 	"k8s.io/client-go/tools/clientcmd"
 
-	"lockstep.dev/lockstep/test/cluster/internal/patience"
+	"lockstep.dev/lockstep/test/cluster/internal/timescale"
 )
 
 // owner is the field owner of everything that is applied.
@@ -57,7 +57,7 @@ func newClient(config *rest.Config) (*Client, error) {
 
 // Healthy asks the API server once.
 func (c *Client) Healthy(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, patience.Of(5*time.Second))
+	ctx, cancel := context.WithTimeout(ctx, timescale.Of(5*time.Second))
 	defer cancel()
 	_, err := c.discovery.RESTClient().Get().AbsPath("/readyz").DoRaw(ctx)
 	return err
@@ -66,9 +66,9 @@ func (c *Client) Healthy(ctx context.Context) error {
 // Until calls at short intervals until there is no error; when the limit or
 // the context ends first, it returns the last error. A slow machine gets more.
 func Until(ctx context.Context, limit time.Duration, what string, try func(context.Context) error) error {
-	ctx, cancel := context.WithTimeout(ctx, patience.Of(limit))
+	ctx, cancel := context.WithTimeout(ctx, timescale.Of(limit))
 	defer cancel()
-	tick := time.NewTicker(patience.Of(25 * time.Millisecond))
+	tick := time.NewTicker(timescale.Of(25 * time.Millisecond))
 	defer tick.Stop()
 	var last error
 	for {
@@ -116,7 +116,7 @@ func applyTo(ctx context.Context, resource dynamic.ResourceInterface, object *un
 		select {
 		case <-ctx.Done():
 			return err
-		case <-time.After(patience.Of(100 * time.Millisecond)):
+		case <-time.After(timescale.Of(100 * time.Millisecond)):
 		}
 	}
 }

@@ -34,7 +34,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"lockstep.dev/lockstep/test/cluster/internal/patience"
+	"lockstep.dev/lockstep/test/cluster/internal/timescale"
 )
 
 const (
@@ -337,7 +337,7 @@ func (t Tree) Exists() bool {
 // Remove removes all groups of the cluster. The kernel keeps a group busy for
 // a moment after its last process ended, so it tries for some seconds.
 func (t Tree) Remove() error {
-	deadline := time.Now().Add(patience.Of(5 * time.Second))
+	deadline := time.Now().Add(timescale.Of(5 * time.Second))
 	for {
 		var failed []error
 		for _, m := range t.Mounts {

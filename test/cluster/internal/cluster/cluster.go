@@ -94,7 +94,7 @@ func (c *Cluster) running() (*state.Record, error) {
 	if err != nil {
 		return nil, err
 	}
-	if r == nil || r.Phase != state.Running {
+	if r == nil || r.Stage != state.Running {
 		return nil, NotRunningError{}
 	}
 	for i, n := range r.Nodes {

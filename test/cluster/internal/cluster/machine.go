@@ -103,7 +103,7 @@ func (c *Cluster) machine(index int) (*state.Record, error) {
 	if err != nil {
 		return nil, err
 	}
-	if r == nil || r.Phase != state.Running {
+	if r == nil || r.Stage != state.Running {
 		return nil, NotRunningError{}
 	}
 	if index < 1 || index >= len(r.Nodes) {

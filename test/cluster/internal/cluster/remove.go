@@ -15,9 +15,9 @@ import (
 	"golang.org/x/sys/unix"
 
 	"lockstep.dev/lockstep/test/cluster/internal/network"
-	"lockstep.dev/lockstep/test/cluster/internal/patience"
 	"lockstep.dev/lockstep/test/cluster/internal/process"
 	"lockstep.dev/lockstep/test/cluster/internal/state"
+	"lockstep.dev/lockstep/test/cluster/internal/timescale"
 )
 
 // remove takes everything of the cluster off the machine; see the package
@@ -51,7 +51,7 @@ func (c *Cluster) endProcesses(ctx context.Context) error {
 			return err
 		}
 	}
-	deadline := time.Now().Add(patience.Of(10 * time.Second))
+	deadline := time.Now().Add(timescale.Of(10 * time.Second))
 	for {
 		left := c.tree.Processes()
 		if len(left) == 0 {
@@ -73,7 +73,7 @@ func endNodes(ctx context.Context, nodes []state.Node) error {
 	failed := make([]error, len(nodes))
 	var work sync.WaitGroup
 	for i, n := range nodes {
-		work.Go(func() { failed[i] = n.Init.End(ctx, patience.Of(grace)) })
+		work.Go(func() { failed[i] = n.Init.End(ctx, timescale.Of(grace)) })
 	}
 	work.Wait()
 	return errors.Join(failed...)

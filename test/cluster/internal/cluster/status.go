@@ -50,7 +50,7 @@ func (c *Cluster) Status(ctx context.Context) (Status, error) {
 		}
 		return s, nil
 	}
-	s.State, s.Kubeconfig = string(r.Phase), c.dirs.Kubeconfig()
+	s.State, s.Kubeconfig = string(r.Stage), c.dirs.Kubeconfig()
 	for i, n := range r.Nodes {
 		s.Nodes = append(s.Nodes, c.nodeStatus(i, n))
 	}

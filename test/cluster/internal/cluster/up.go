@@ -173,7 +173,7 @@ func (c *Cluster) keep(ctx context.Context, r *state.Record, client *api.Client,
 
 // start is the way from an empty machine to a cluster.
 func (c *Cluster) start(ctx context.Context, o Options, m *made) error {
-	record := state.Record{Phase: state.Starting, Boot: c.boot, Bin: m.bin}
+	record := state.Record{Stage: state.Starting, Boot: c.boot, Bin: m.bin}
 	if err := record.Write(c.dirs.State); err != nil {
 		return err
 	}
@@ -200,7 +200,7 @@ func (c *Cluster) start(ctx context.Context, o Options, m *made) error {
 			return err
 		}
 	}
-	record.Phase = state.Running
+	record.Stage = state.Running
 	if err := record.Write(c.dirs.State); err != nil {
 		return err
 	}

@@ -12,7 +12,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
 
-	"lockstep.dev/lockstep/test/cluster/internal/patience"
+	"lockstep.dev/lockstep/test/cluster/internal/timescale"
 )
 
 // Socket is containerd's, inside a node.
@@ -48,7 +48,7 @@ func (s *Store) Close() error { return s.conn.Close() }
 // Wait returns when containerd answers.
 func (s *Store) Wait(ctx context.Context) error {
 	return poll(ctx, func() error {
-		short, cancel := context.WithTimeout(ctx, patience.Of(time.Second))
+		short, cancel := context.WithTimeout(ctx, timescale.Of(time.Second))
 		defer cancel()
 		_, err := s.cri.ListImages(short, &cri.ListImagesRequest{})
 		return err
@@ -109,9 +109,9 @@ func (s *Store) lacks(ctx context.Context, a Archive) (bool, error) {
 // poll calls until it succeeds, the context ends, or two minutes are over,
 // more on a slow machine.
 func poll(ctx context.Context, try func() error, failure string) error {
-	ctx, cancel := context.WithTimeout(ctx, patience.Of(2*time.Minute))
+	ctx, cancel := context.WithTimeout(ctx, timescale.Of(2*time.Minute))
 	defer cancel()
-	tick := time.NewTicker(patience.Of(20 * time.Millisecond))
+	tick := time.NewTicker(timescale.Of(20 * time.Millisecond))
 	defer tick.Stop()
 	for {
 		err := try()

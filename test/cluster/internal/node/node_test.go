@@ -54,7 +54,7 @@ func TestPodsInheritNoPriority(t *testing.T) {
 func TestEveryComponentIsAProgramThatIsBuilt(t *testing.T) {
 	for _, c := range example(t, 0).components() {
 		if name := filepath.Base(c.Args[0]); !slices.Contains(programs.All(), name) {
-			t.Errorf("%s is not in the catalogue", name)
+			t.Errorf("%s is not in the catalog", name)
 		}
 	}
 }

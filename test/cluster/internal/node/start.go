@@ -45,7 +45,7 @@ func Start(n Node) (*Running, error) {
 	}
 	err = network.Plug(n.Index, r.Init.PID)
 	if err == nil {
-		err = r.tell(wordStart)
+		err = r.send(wordStart)
 	}
 	if err != nil {
 		_ = r.leash.Close()
@@ -124,14 +124,14 @@ func (n Node) spawn() (*Running, error) {
 	return &Running{Node: n, Init: id, Ended: ended, leash: leash}, nil
 }
 
-func (r *Running) tell(word string) error {
+func (r *Running) send(word string) error {
 	_, err := r.leash.WriteString(word + "\n")
 	return err
 }
 
 // Detach lets the node live on without this process.
 func (r *Running) Detach() error {
-	if err := r.tell(wordDetach); err != nil {
+	if err := r.send(wordDetach); err != nil {
 		return fmt.Errorf("%s ended: %s", r.Name(), LastLines(filepath.Join(r.Logs, "init.log"), 5))
 	}
 	return r.leash.Close()

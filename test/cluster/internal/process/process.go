@@ -16,7 +16,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"lockstep.dev/lockstep/test/cluster/internal/patience"
+	"lockstep.dev/lockstep/test/cluster/internal/timescale"
 )
 
 // Identity is a process number with the time at which that process started, in
@@ -118,7 +118,7 @@ func (id Identity) End(ctx context.Context, grace time.Duration) error {
 	if err := id.Signal(unix.SIGKILL); err != nil {
 		return err
 	}
-	limit := patience.Of(10 * time.Second)
+	limit := timescale.Of(10 * time.Second)
 	hard, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
 	defer cancel()
 	if !id.WaitGone(hard) {

@@ -47,7 +47,7 @@ func Open(ctx context.Context, source, cache string) (*Builder, error) {
 		return nil, fmt.Errorf("find the Go toolchain, which builds the cluster's programs: %w", err)
 	}
 	b := &Builder{source: source, cache: cache, pins: map[string]pins{}}
-	for _, f := range catalogue {
+	for _, f := range catalog {
 		p, err := readPins(source, f, strings.TrimSpace(string(out)))
 		if err != nil {
 			return nil, err
@@ -71,11 +71,11 @@ func (b *Builder) Lookup(name string) (Program, error) {
 // ModuleDir returns the folder of a family's pinned module, in the module
 // cache, and downloads it if it is not there.
 func (b *Builder) ModuleDir(ctx context.Context, folder string) (string, error) {
-	i := slices.IndexFunc(catalogue, func(f family) bool { return f.folder == folder })
+	i := slices.IndexFunc(catalog, func(f family) bool { return f.folder == folder })
 	if i < 0 {
 		return "", fmt.Errorf("unknown family of programs %q", folder)
 	}
-	f := catalogue[i]
+	f := catalog[i]
 	for _, args := range [][]string{{"list", "-m", "-f", "{{.Dir}}", f.module}, {"mod", "download", f.module}, {"list", "-m", "-f", "{{.Dir}}", f.module}} {
 		cmd := b.command(ctx, f, args...)
 		out, err := cmd.Output()
@@ -135,7 +135,7 @@ func (b *Builder) buildAll(ctx context.Context, missing map[string][]string) err
 	defer cancel(nil)
 	slots := make(chan struct{}, 2)
 	var work sync.WaitGroup
-	for _, f := range catalogue {
+	for _, f := range catalog {
 		if missing[f.folder] == nil {
 			continue
 		}
@@ -154,7 +154,7 @@ func (b *Builder) buildAll(ctx context.Context, missing map[string][]string) err
 // estimate says how long the builds of some programs may take, by family.
 func estimate(missing map[string][]string, processors int) string {
 	seconds, programs := 0, 0
-	for _, f := range catalogue {
+	for _, f := range catalog {
 		if names := missing[f.folder]; names != nil {
 			seconds += f.seconds
 			programs += len(names)

@@ -37,7 +37,7 @@ func TestModulesFollowTheProduct(t *testing.T) {
 	}
 	t.Run("test/cluster", func(t *testing.T) { follow(t, versions, "go.mod", []string{"mod", "tidy"}) })
 	t.Run("test/images", func(t *testing.T) { follow(t, versions, "../images/go.mod", []string{"mod", "tidy"}) })
-	for _, f := range catalogue {
+	for _, f := range catalog {
 		t.Run(f.folder, func(t *testing.T) {
 			if why, ok := apart[f.folder]; ok {
 				t.Skip(why)

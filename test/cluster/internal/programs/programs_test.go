@@ -14,9 +14,9 @@ import (
 const source = "../.."
 
 // Every family must have pins that name its module: a typing error in the
-// catalogue would otherwise show only in a cold build.
-func TestCatalogueHasPins(t *testing.T) {
-	for _, f := range catalogue {
+// catalog would otherwise show only in a cold build.
+func TestCatalogHasPins(t *testing.T) {
+	for _, f := range catalog {
 		p, err := readPins(source, f, "go1")
 		if err != nil {
 			t.Errorf("%s: %v", f.folder, err)
@@ -165,7 +165,7 @@ func TestEnsureBuildsOnceAndLinks(t *testing.T) {
 // Somebody waits for the first build: he must know for how long.
 func TestEstimate(t *testing.T) {
 	everything := map[string][]string{}
-	for _, f := range catalogue {
+	for _, f := range catalog {
 		if f.seconds == 0 {
 			t.Errorf("nobody knows how long %s takes", f.folder)
 		}

@@ -15,19 +15,19 @@ import (
 	"lockstep.dev/lockstep/test/cluster/internal/process"
 )
 
-// Phase says how far the cluster got.
-type Phase string
+// Stage says how far the cluster got.
+type Stage string
 
 const (
 	// Starting means that `up` is at work, or died at work.
-	Starting Phase = "starting"
+	Starting Stage = "starting"
 	// Running means that `up` finished.
-	Running Phase = "running"
+	Running Stage = "running"
 )
 
 // Record is what a later command must know about the cluster.
 type Record struct {
-	Phase Phase `json:"phase"`
+	Stage Stage `json:"phase"`
 	// Boot is the boot that the cluster was started in; after another boot
 	// nothing of it can be left.
 	Boot string `json:"boot"`

@@ -16,7 +16,7 @@ func TestRecordRoundTrip(t *testing.T) {
 	if got, err := Read(dir); err != nil || got != nil {
 		t.Fatalf("Read of nothing = %v, %v, want nil, nil", got, err)
 	}
-	want := Record{Phase: Running, Boot: "b", Bin: "/bin", Nodes: []Node{{Name: "node0", Init: process.Identity{PID: 7, Start: 9}}}}
+	want := Record{Stage: Running, Boot: "b", Bin: "/bin", Nodes: []Node{{Name: "node0", Init: process.Identity{PID: 7, Start: 9}}}}
 	if err := want.Write(dir); err != nil {
 		t.Fatal(err)
 	}

@@ -24,8 +24,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"lockstep.dev/lockstep/test/cluster/internal/patience"
 	"lockstep.dev/lockstep/test/cluster/internal/state"
+	"lockstep.dev/lockstep/test/cluster/internal/timescale"
 )
 
 // Component is one program that shall always run.
@@ -253,7 +253,7 @@ func (s *Supervisor) reportLocked() {
 
 // waitFor polls a condition; see Component.Wait.
 func waitFor(ctx context.Context, condition string) {
-	tick := time.NewTicker(patience.Of(20 * time.Millisecond))
+	tick := time.NewTicker(timescale.Of(20 * time.Millisecond))
 	defer tick.Stop()
 	for !holds(ctx, condition) {
 		select {
@@ -266,7 +266,7 @@ func waitFor(ctx context.Context, condition string) {
 
 // probe asks without verifying the server: it only learns whether it is there.
 var probe = &http.Client{
-	Timeout:   patience.Of(time.Second),
+	Timeout:   timescale.Of(time.Second),
 	Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}, //nolint:gosec // no secret is sent, the answer is not trusted
 }
 

@@ -23,8 +23,8 @@ import (
 	"sync"
 
 	"lockstep.dev/lockstep/test/images/archive"
-	"lockstep.dev/lockstep/test/images/internal/debian"
 	"lockstep.dev/lockstep/test/images/internal/image"
+	"lockstep.dev/lockstep/test/images/internal/rootfs"
 	"lockstep.dev/lockstep/test/images/internal/wheel"
 )
 
@@ -55,7 +55,7 @@ type Result struct {
 // Build makes all images at the same time; the results are those that succeeded, in the order of images.
 func (b *Builder) Build(ctx context.Context, images []image.Image) ([]Result, error) {
 	tools := sync.OnceValue(func() error {
-		return debian.RequireTools(ctx, func(step string) { b.Report("tools", step) })
+		return rootfs.RequireTools(ctx, func(step string) { b.Report("tools", step) })
 	})
 	results, failed := make([]Result, len(images)), make([]error, len(images))
 	var group sync.WaitGroup
@@ -139,17 +139,17 @@ func (b *Builder) scratch(img image.Image, program, dir string) error {
 // as the lower layer, which stays the same while our programs change, and those on top.
 func (b *Builder) rootFS(ctx context.Context, img image.Image, dir, temp string) error {
 	report := func(step string) { b.Report(img.Name, step) }
-	sources, err := debian.ReadSources(os.DirFS("/etc/apt"))
+	sources, err := rootfs.ReadSources(os.DirFS("/etc/apt"))
 	if err != nil {
 		return err
 	}
-	source, err := debian.Archive(sources, img.Debian.Suite)
+	source, err := rootfs.Archive(sources, img.Debian.Suite)
 	if err != nil {
 		return err
 	}
 	root := filepath.Join(temp, "root")
 	packages := slices.Concat(img.Debian.Packages, img.Debian.BuildPackages)
-	if err := debian.Bootstrap(ctx, source, packages, root, temp, report); err != nil {
+	if err := rootfs.Bootstrap(ctx, source, packages, root, temp, report); err != nil {
 		return err
 	}
 	wheels, err := b.unpackWheels(ctx, img, root, report)
@@ -162,14 +162,14 @@ func (b *Builder) rootFS(ctx context.Context, img image.Image, dir, temp string)
 	}
 	if img.Debian.Bytecode {
 		report("compiling Python's modules")
-		if err := debian.CompileModules(ctx, root); err != nil {
+		if err := rootfs.CompileModules(ctx, root); err != nil {
 			return err
 		}
 	}
 	var programs []string
 	for _, p := range img.Debian.Programs {
 		report("compiling " + p.Source + " with " + p.Compiler)
-		if err := debian.Compile(ctx, root, p.Compiler, filepath.Join(b.Definitions, p.Source), p.Path, p.Flags); err != nil {
+		if err := rootfs.Compile(ctx, root, p.Compiler, filepath.Join(b.Definitions, p.Source), p.Path, p.Flags); err != nil {
 			return err
 		}
 		programs = append(programs, p.Path)
@@ -179,14 +179,14 @@ func (b *Builder) rootFS(ctx context.Context, img image.Image, dir, temp string)
 }
 
 // buildSources returns the files that the builds have installed.
-func (b *Builder) buildSources(ctx context.Context, img image.Image, root string, report debian.Report) ([]string, error) {
+func (b *Builder) buildSources(ctx context.Context, img image.Image, root string, report rootfs.Report) ([]string, error) {
 	if len(img.Debian.Sources) == 0 {
 		return nil, nil
 	}
-	if err := debian.RequirePip(ctx, report); err != nil {
+	if err := rootfs.RequirePip(ctx, report); err != nil {
 		return nil, err
 	}
-	before, err := debian.LocalFiles(root)
+	before, err := rootfs.LocalFiles(root)
 	if err != nil {
 		return nil, err
 	}
@@ -196,24 +196,24 @@ func (b *Builder) buildSources(ctx context.Context, img image.Image, root string
 			return nil, err
 		}
 		report("building " + s.Name + " " + s.Version)
-		if err := debian.Build(ctx, root, file, s.Name+"-"+s.Version, s.Build); err != nil {
+		if err := rootfs.Build(ctx, root, file, s.Name+"-"+s.Version, s.Build); err != nil {
 			return nil, err
 		}
 	}
-	after, err := debian.LocalFiles(root)
+	after, err := rootfs.LocalFiles(root)
 	if err != nil {
 		return nil, err
 	}
-	return slices.DeleteFunc(after, func(p string) bool { return slices.Contains(before, p) }), debian.FindLibraries(ctx, root)
+	return slices.DeleteFunc(after, func(p string) bool { return slices.Contains(before, p) }), rootfs.FindLibraries(ctx, root)
 }
 
 // unpackWheels returns the files of those that are for the image.
-func (b *Builder) unpackWheels(ctx context.Context, img image.Image, root string, report debian.Report) ([]string, error) {
+func (b *Builder) unpackWheels(ctx context.Context, img image.Image, root string, report rootfs.Report) ([]string, error) {
 	all := slices.Concat(img.Debian.BuildWheels, img.Debian.Wheels)
 	if len(all) == 0 {
 		return nil, nil
 	}
-	if err := debian.RequirePip(ctx, report); err != nil {
+	if err := rootfs.RequirePip(ctx, report); err != nil {
 		return nil, err
 	}
 	var kept []string
@@ -234,11 +234,11 @@ func (b *Builder) unpackWheels(ctx context.Context, img image.Image, root string
 			kept = append(kept, paths...)
 		}
 	}
-	return kept, debian.FindLibraries(ctx, root)
+	return kept, rootfs.FindLibraries(ctx, root)
 }
 
 func pack(img image.Image, spec archive.Spec, root string, programs, wheels []string, dir, temp string) error {
-	tree, err := debian.OpenRoot(root)
+	tree, err := rootfs.OpenRoot(root)
 	if err != nil {
 		return err
 	}
@@ -247,7 +247,7 @@ func pack(img image.Image, spec archive.Spec, root string, programs, wheels []st
 	if err != nil {
 		return err
 	}
-	if err := debian.NoRemoteShell(lower); err != nil && !img.Debian.RemoteShell {
+	if err := rootfs.NoRemoteShell(lower); err != nil && !img.Debian.RemoteShell {
 		return err
 	}
 	if spec.Files, err = withTexts(spec.Files, img.Files, temp); err != nil {

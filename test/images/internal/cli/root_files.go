@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"lockstep.dev/lockstep/test/images/internal/debian"
+	"lockstep.dev/lockstep/test/images/internal/rootfs"
 )
 
 func rootFilesCommand() *cobra.Command {
@@ -35,14 +35,14 @@ machine: packages come from the archive that the machine's own apt sources name,
 func installRootFiles(cmd *cobra.Command, suite, folder string, packages []string) (err error) {
 	report := progress(cmd.ErrOrStderr())
 	say := func(step string) { report(filepath.Base(folder), step) }
-	if err := debian.RequireTools(cmd.Context(), say); err != nil {
+	if err := rootfs.RequireTools(cmd.Context(), say); err != nil {
 		return err
 	}
-	sources, err := debian.ReadSources(os.DirFS("/etc/apt"))
+	sources, err := rootfs.ReadSources(os.DirFS("/etc/apt"))
 	if err != nil {
 		return err
 	}
-	source, err := debian.Archive(sources, suite)
+	source, err := rootfs.Archive(sources, suite)
 	if err != nil {
 		return err
 	}
@@ -51,5 +51,5 @@ func installRootFiles(cmd *cobra.Command, suite, folder string, packages []strin
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(temp)) }()
-	return debian.Bootstrap(cmd.Context(), source, packages, folder, temp, say)
+	return rootfs.Bootstrap(cmd.Context(), source, packages, folder, temp, say)
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // impure are the template functions of Helm (sprig) that read the clock, a random source or the time zone of the machine. Those that
-// format a date take the current time where their argument is no date.
+// format a date take the current time where their argument is not a date.
 var impure = map[string]bool{
 	"now": true, "ago": true, "durationRound": true, "date": true, "dateInZone": true, "date_in_zone": true, "htmlDate": true,
 	"htmlDateInZone": true, "toDate": true, "mustToDate": true,

@@ -39,7 +39,7 @@ func portOf(key string) string { return key[strings.LastIndex(key, ":")+1:] }
 // proxy knows.
 func NoteDeparted(stateDir, command, host string) error {
 	key := launchKey(command)
-	if key == "" || !program.IsHydraProxy(command) {
+	if key == "" || !program.LineNamesHydraProxy(command) {
 		return nil
 	}
 	return state.AppendLine(departedPath(stateDir, portOf(key)), host)

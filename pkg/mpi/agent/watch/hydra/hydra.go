@@ -36,7 +36,7 @@ const (
 // LauncherKillDelay reports whether, and after which time, the launcher that started a remote shell has to be ended, by the code of its command.
 func LauncherKillDelay(command string, code int) (after time.Duration, end bool) {
 	switch {
-	case !program.IsHydraProxy(command) || code == 0:
+	case !program.LineNamesHydraProxy(command) || code == 0:
 		return 0, false
 	case code == program.CodeToldToEnd:
 		return ownEnd, true // who stops that pod may stop this one too, a moment later
@@ -48,7 +48,7 @@ func LauncherKillDelay(command string, code int) (after time.Duration, end bool)
 
 // DecodeExitCode is the exit code of the remote shell whose command ended with a code: that of a failure that a proxy hides stays hidden.
 func DecodeExitCode(command string, code int) int {
-	if code == CodeHidden && program.IsHydraProxy(command) {
+	if code == CodeHidden && program.LineNamesHydraProxy(command) {
 		return 0
 	}
 	return code
@@ -111,14 +111,14 @@ func (e *Lingering) Observe(processes []proc.Process) {
 }
 
 // emptyLauncher returns the process of a launcher that has nothing to wait for, neither programs here nor remote shells, 0 for none: Hydra's
-// may wait for ever when it has lost a proxy.
+// may wait forever when it has lost a proxy.
 func emptyLauncher(processes []proc.Process) int {
 	launch, tree := 0, proc.TreeOf(processes)
 	for _, p := range processes {
 		switch {
 		case program.IsLauncher(p):
 			launch = p.PID
-		case program.IsProxy(p.Name):
+		case program.IsHydraProxyName(p.Name):
 		case tree.Below(p, program.IsLauncher):
 			return 0
 		}

@@ -20,7 +20,7 @@ import (
 // host without a remote shell, and so without a node's agent.
 func (x *Proxies) EndHungMpiexecs(ctx context.Context, log *log.Logger) {
 	for sleep.For(ctx, launcherPoll) {
-		for _, launcher := range x.takeHungMpiexecs() {
+		for _, launcher := range x.takeHungLaunchers() {
 			log.Printf("end mpiexec (process %d): %v", launcher, ErrRanksWait)
 			if err := EndLauncher(launcher, 0, nil); err != nil {
 				log.Print(err)
@@ -33,7 +33,7 @@ func (x *Proxies) EndHungMpiexecs(ctx context.Context, log *log.Logger) {
 //
 // Hydra goes on without a rank that failed when the rank did not use PMI, by which ranks find each other: because its program is
 // none of MPI, or because it has finalised, or because it never came to MPI_Init. Only in the last case the others wait for it, and
-// for ever: each in a read from the socket to its proxy. That is the proof that a proxy hangs; what cannot be seen is no proof.
+// forever: each in a read from the socket to its proxy. That is the proof that a proxy hangs; what cannot be seen is not proof.
 //
 // A rank may live too short for any look to see it. The others know how many they are: Hydra tells each (MPI_LOCALNRANKS). One that
 // is missing is gone, because a proxy starts all its ranks before it answers the first. With which code it ended does not matter:
@@ -86,7 +86,7 @@ func NewProxies() *Proxies { return &Proxies{byPID: map[int]*Proxy{}} }
 // ProxyOf returns the proxy that started a rank, nil for a rank that no proxy started. The environment is the rank's.
 func (x *Proxies) ProxyOf(rank proc.Process, environment []string, tree proc.Tree) *Proxy {
 	parent, known := tree[rank.Parent]
-	if !known || !program.IsProxy(parent.Name) {
+	if !known || !program.IsHydraProxyName(parent.Name) {
 		return nil
 	}
 	x.mu.Lock()
@@ -272,9 +272,9 @@ func (x *Proxies) any(is func(*Proxy) bool) bool {
 	return false
 }
 
-// takeHungMpiexecs returns the launchers that started the proxies that hang, each once. A proxy that has lost its own, or never had one
+// takeHungLaunchers returns the launchers that started the proxies that hang, each once. A proxy that has lost its own, or never had one
 // in this pod, is a child of the agent.
-func (x *Proxies) takeHungMpiexecs() []int {
+func (x *Proxies) takeHungLaunchers() []int {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	var launchers []int

@@ -213,10 +213,10 @@ func TestTheLauncherOfAHungProxyIsEnded(t *testing.T) {
 	delete(byPID, 22)
 	x.Observe(root, byPID, now)
 	x.Observe(root, byPID, now.Add(hungAfter))
-	if got := x.takeHungMpiexecs(); len(got) != 1 || got[0] != 15 {
+	if got := x.takeHungLaunchers(); len(got) != 1 || got[0] != 15 {
 		t.Errorf("launchers %v", got)
 	}
-	if got := x.takeHungMpiexecs(); len(got) != 0 {
+	if got := x.takeHungLaunchers(); len(got) != 0 {
 		t.Errorf("once more: %v", got)
 	}
 }

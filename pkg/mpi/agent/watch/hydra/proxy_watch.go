@@ -11,7 +11,7 @@ import (
 // CodeHidden is what a node answers for a proxy of Hydra that exits 0 although ranks of it failed (pmodels/mpich#7057), and for one
 // that it had to end because of them.
 // The remote shell passes the 0 on, because mpiexec may know better than the proxy's exit code does and would trip over
-// another one, but ends an mpiexec that waits for ever for the rest of the world (LauncherKillDelay).
+// another one, but ends an mpiexec that waits forever for the rest of the world (LauncherKillDelay).
 const CodeHidden = 121
 
 // ErrRanksWait is why a proxy of Hydra is ended.
@@ -29,7 +29,7 @@ type proxyWatch struct {
 // WatchProxy returns a context that ends with errRanksWait when the command has to be ended, because it hangs.
 func WatchProxy(ctx context.Context, proxies *Proxies, line string) (context.Context, *proxyWatch) {
 	ctx, end := context.WithCancelCause(ctx)
-	return ctx, &proxyWatch{proxies: proxies, hydra: program.IsHydraProxy(line), ctx: ctx, end: end}
+	return ctx, &proxyWatch{proxies: proxies, hydra: program.LineNamesHydraProxy(line), ctx: ctx, end: end}
 }
 
 // Started begins to watch the process of the command.

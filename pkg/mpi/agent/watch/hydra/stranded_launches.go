@@ -20,7 +20,7 @@ import (
 )
 
 // Where all ranks that a proxy of Hydra started are gone before they came to MPI_Init, and before anybody saw them, the proxy ends
-// with 0, and nobody waits on its node. The ranks of the other nodes wait for those for ever. Only all pods together prove that:
+// with 0, and nobody waits on its node. The ranks of the other nodes wait for those forever. Only all pods together prove that:
 //
 //   - A node has been left: its remote shell ended with 0 while mpiexec runs. It leaves a note of that, so that nobody is asked anything
 //     as long as there is none.
@@ -36,8 +36,8 @@ const (
 	waitingPoll = 3 * time.Second
 	// askedFor is how long a node watches who waits after a question.
 	askedFor = 4 * waitingPoll
-	// mostMissing is how many missing ranks are told of: the first ones matter.
-	mostMissing = 8
+	// maxMissing is how many missing ranks are told of: the first ones matter.
+	maxMissing = 8
 )
 
 // StrandedProxies returns the proxies that have all their ranks, all of which have waited for hungAfter. It keeps that being watched.
@@ -103,7 +103,7 @@ func (h launch) missing(pods map[string]mpi.Progress) []int {
 	if proxies != h.sessions {
 		return nil
 	}
-	return verdict.MissingRanks(waits, world, mostMissing)
+	return verdict.MissingRanks(waits, world, maxMissing)
 }
 
 // ends are those of the ranks that are missing, from when the others have waited for them at the latest. Which was on which node is

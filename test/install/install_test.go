@@ -51,7 +51,7 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	for _, program := range built {
 		Expect(os.Symlink(program, filepath.Join(programs, filepath.Base(program)))).To(Succeed())
 	}
-}, NodeTimeout(platform.Patience(20*time.Minute)))
+}, NodeTimeout(platform.ScaleTimeout(20*time.Minute)))
 
 // bundle returns a directory with the specs of this repository and two releases of the chart.
 func bundle(run func(dir, line string) string) string {
@@ -100,7 +100,7 @@ var _ = Describe("Installing", Ordered, func() {
 			Run: func(line string) string { return run(dir, line) },
 		}
 		Expect(page.Check(GinkgoTB())).To(BeNumerically(">", 30))
-	}, SpecTimeout(platform.Patience(20*time.Minute)))
+	}, SpecTimeout(platform.ScaleTimeout(20*time.Minute)))
 
 	It("comes and goes on a cluster that has Kueue and Kubeflow Trainer, and leaves those alone", func(ctx SpecContext) {
 		Expect(cluster.AddAddons(ctx, "kueue", "trainer")).To(Succeed())
@@ -123,5 +123,5 @@ var _ = Describe("Installing", Ordered, func() {
 		Expect(in("helm uninstall mpi-controller --namespace lockstep-system --wait")).To(ContainSubstring("uninstalled"))
 		in("kubectl delete -k dist/local")
 		Expect(in(theirs)).To(Equal(before))
-	}, SpecTimeout(platform.Patience(20*time.Minute)))
+	}, SpecTimeout(platform.ScaleTimeout(20*time.Minute)))
 })

@@ -113,7 +113,7 @@ type Accelerator struct {
 type Toleration struct {
 	// Key of the taint; empty with operator Exists matches all.
 	Key string `json:"key,omitempty"`
-	// Operator reports whether Value counts.
+	// Operator decides whether Value counts.
 	Operator string `json:"operator,omitempty" jsonschema:"enum=Exists,enum=Equal,default=Equal"`
 	// Value of the taint, for Equal.
 	Value string `json:"value,omitempty"`

@@ -43,7 +43,7 @@ type MPIRuntimeSpec struct {
 	Volumes []Volume `json:"volumes,omitempty"`
 	// Env is set in the launcher and in all nodes. It wins over the profile's.
 	Env []Variable `json:"env,omitempty"`
-	// Lifecycle reports whether new jobs may use the runtime. Deprecated warns; Retired is no longer compiled.
+	// Lifecycle decides whether new jobs may use the runtime. Deprecated warns; Retired is no longer compiled.
 	Lifecycle Lifecycle `json:"lifecycle,omitempty" jsonschema:"enum=Active,enum=Deprecated,enum=Retired,default=Active"`
 	// Deprecation says what comes instead and when; it belongs to a runtime that is Deprecated or Retired.
 	Deprecation *Deprecation `json:"deprecation,omitempty"`

@@ -61,7 +61,7 @@ func TestAudit(t *testing.T) {
 	}{
 		{[]string{"audit"}, 2, "takes FILE…"},
 		{[]string{"audit", "--since", "-1h", old}, 2, "cannot be negative"},
-		{[]string{"audit", "--job", "[", old}, 2, "is no pattern"},
+		{[]string{"audit", "--job", "[", old}, 2, "is not a pattern"},
 		{[]string{"audit", filepath.Join(dir, "none")}, 1, "no such file"},
 		{[]string{"audit", dir}, 1, "is a directory"},
 		{[]string{"audit", write("notes.log", "hello\n")}, 1, "notes.log: line 1 is not an audit event"},

@@ -123,7 +123,7 @@ func (c *commentOptions) client(getenv func(string) string) (*forge.Client, erro
 		known = forge.Client{Token: getenv("GITLAB_TOKEN"), Target: forge.Target{
 			API: cmp.Or(getenv("CI_API_V4_URL"), "https://gitlab.com/api/v4"), Repository: getenv("CI_PROJECT_PATH"), Number: numberOrZero(getenv("CI_MERGE_REQUEST_IID"))}}
 	case "":
-		return nil, errors.New("this is no pipeline of GitHub or GitLab: --forge, --repository and --number say where the comment belongs")
+		return nil, errors.New("this is not a pipeline of GitHub or GitLab: --forge, --repository and --number say where the comment belongs")
 	default:
 		return nil, fmt.Errorf("unknown forge `%s`: allowed are github, gitlab", kind)
 	}
@@ -141,7 +141,7 @@ func missingFlags(c *forge.Client) error {
 	case c.Target.Repository == "":
 		return errors.New("the repository is not known: --repository owner/name")
 	case c.Target.Number < 1:
-		return errors.New("this is no pipeline of a pull request: --number says which one")
+		return errors.New("this is not a pipeline of a pull request: --number says which one")
 	}
 	return c.Check()
 }

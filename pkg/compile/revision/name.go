@@ -16,7 +16,7 @@ import (
 
 // ErrName says that a text is not a name of a revision, whatever the repository has. Git knows more forms, such as main@{u}, HEAD@{1} and
 // HEAD:folder: they are refused, because a wrong commit is worse than none.
-var ErrName = errors.New("is no name of a revision as it is read here: allowed are a branch, a tag, a branch of a remote such as origin/main, a hash or its first digits (4 or more), HEAD, and behind any of them ~n and ^n")
+var ErrName = errors.New("is not a name of a revision as it is read here: allowed are a branch, a tag, a branch of a remote such as origin/main, a hash or its first digits (4 or more), HEAD, and behind any of them ~n and ^n")
 
 // form is a base and the steps behind it; `^{commit}` and `^{}` are the same as no step, since every base is a commit.
 var (

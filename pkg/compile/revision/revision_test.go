@@ -335,7 +335,7 @@ func TestNamesAsGit(t *testing.T) {
 		t.Errorf("only %d names were found", found)
 	}
 	for name, want := range map[string]string{
-		"both": "it is `refs/tags/both` and `refs/heads/both`", "both@{u}": "is no name of a revision", "HEAD@{1}": "is no name of a revision", "HEAD^{tree}": "is no name of a revision", "HEAD:a": "is no name of a revision",
+		"both": "it is `refs/tags/both` and `refs/heads/both`", "both@{u}": "is not a name of a revision", "HEAD@{1}": "is not a name of a revision", "HEAD^{tree}": "is not a name of a revision", "HEAD:a": "is not a name of a revision",
 		"origin/main^5": "`^5` is parent number 5", "origin/main~9": "the history begins at", "files": "it names a tree", "main": "it is `refs/tags/main` and `refs/heads/main`", "v2^{}": "", first[:4]: "", "origin/main^4": "",
 	} {
 		if _, err := opened.Revision(name); want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {

@@ -232,7 +232,7 @@ func TestWithoutFolder(t *testing.T) {
 func TestName(t *testing.T) {
 	for name, want := range map[string]string{
 		"rendered": "", "team/rendered": "", "heads/x": "", "HEAD": "what is checked out", "refs/heads/x": "write `x`", "refs/tags/x": "full name of a reference",
-		"@": "no name", "-x": "no name", "a..b": "no name", "a b": "no name", "": "no name",
+		"@": "not a name", "-x": "not a name", "a..b": "not a name", "a b": "not a name", "": "not a name",
 	} {
 		if err := Name(name); want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("`%s`: got %v, want %q", name, err, want)

@@ -184,7 +184,7 @@ func TestCommandsOfJobs(t *testing.T) {
 		"LogsOfARank":   {nil, "logs train --rank 3 -o json", 0, `"rank":3,"text":"loss 1"`, ""},
 		"LogsNoTag":     {nil, "logs train --rank 0 --role node", 0, "", "no line says which rank"},
 		"LogsTooMany":   {nil, "logs train --merge --max-log-requests 1", 2, "", "2 logs would be read"},
-		"LogsOddFlag":   {nil, "logs train --include (", 2, "", "no regular expression"},
+		"LogsOddFlag":   {nil, "logs train --include (", 2, "", "not a regular expression"},
 		"LogsOddRole":   {nil, "logs train --role worker", 2, "", "one of launcher, node, all"},
 		"LogsOddTime":   {nil, "logs train --since-time noon", 2, "", "2026-03-01T12:00:00Z"},
 		"LogsNobody":    {nil, "logs", 2, "", "takes JOB"},

@@ -19,7 +19,9 @@ func newClone(k *kube) *cobra.Command {
 		Short: "Run a job again, with changes",
 		Long: `Make a job like another one. What a job is cannot be changed once it exists, so this is also how a job is edited.
 
-Files that were taken along go with it. Without a name it is called as the old one, with the next number.`,
+Files that were taken along go with it. Without a name it is called as the old one, with the next number.
+
+` + commandText,
 		Example: `  kubectl mpi clone train --set nodes=8
   kubectl mpi clone train again --set env.LR=0.01 --set resources.memory=32Gi --follow
   # Another command
@@ -47,7 +49,10 @@ Files that were taken along go with it. Without a name it is called as the old o
 			return k.launch(cmd.Context(), []*trainer.TrainJob{job}, launch)
 		},
 	}
-	cmd.Flags().StringArrayVar(&set, "set", nil, "what is different: nodes=8, slots=2, image=…, queue=…, runtime=…, env.NAME=…, resources.NAME=…")
+	cmd.Flags().StringArrayVar(&set, "set", nil, "what is different: nodes=8, slots=2, image=… (empty for the runtime's), queue=…, runtime=…, env.NAME=…, resources.NAME=…")
+	_ = cmd.RegisterFlagCompletionFunc("set", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		return submit.SettingNames(), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+	}) // fails only for a flag that does not exist
 	launch.register(cmd)
 	return cmd
 }

@@ -23,8 +23,9 @@ func newDiff(k *kube) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "diff RUN RUN",
 		Short: "Say what differed between two runs, as they really ran",
-		Long: `Compare two jobs: runtime as it was when each was made, image, command, environment, resources, volumes, nodes, times and results. Values of
-variables that look like secrets are compared, and not shown.`,
+		Long: `Compare two jobs: runtime as it was when each was made, image, command, files that were taken along, environment, resources, volumes, nodes, times and results. Of
+a function of Python it is the function and its arguments. Values that look like secrets are compared, and not shown; of long values and files the
+first difference is shown.`,
 		Example:           "  kubectl mpi diff train train-2",
 		Args:              cli.ArgsBetween(2, 2),
 		ValidArgsFunction: k.completeJobs,
@@ -74,7 +75,8 @@ func writeDiff(w io.Writer, names []string, result compare.Result) error {
 	} else {
 		rows := [][]string{{"", names[0], names[1]}}
 		for _, d := range result.Differences {
-			rows = append(rows, []string{d.What, orDash(d.Left), orDash(d.Right)})
+			left, right := compare.Excerpts(d.Left, d.Right)
+			rows = append(rows, []string{d.What, orDash(left), orDash(right)})
 		}
 		if err := table(w, rows); err != nil {
 			return err

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from lockstep._excerpts import excerpts, sized
+from lockstep._files import asked_command, files_of
+from lockstep._function import sent_in
 from lockstep._objects import QUEUE_LABEL, Object, labels, main_container, name, runtime_ref, spec, status
 from lockstep._quantity import Quantity
 from lockstep._redact import redacted
@@ -22,7 +26,8 @@ class Difference:
 
     #: What it is, as ``kubectl mpi diff`` calls it: ``nodes``, ``env LR``, ``result``.
     what: str
-    #: Its values; empty for what a job did not have, and ``***`` for what looks like a secret.
+    #: Its values; empty for what a job did not have, and ``***`` for what looks like a secret. Of a file or a function, its size and the
+    #: first line that differs.
     left: str
     right: str
 
@@ -40,40 +45,12 @@ class Comparison:
     unknown: list[str] = field(default_factory=list)
 
     def __str__(self) -> str:
-        rows = [("", *self.names), *((d.what, *_shortened(d.left or "-", d.right or "-")) for d in self.differences)]
+        rows = [("", *self.names), *((d.what, *(text or "-" for text in excerpts(d.left, d.right))) for d in self.differences)]
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         table = ["   ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows]
         if not self.differences:
             table = [f"nothing differs between {' and '.join(self.names)}, of {len(self.equal)} things that were compared"]
         return "\n".join([*table, *(f"note: {text}" for text in self.unknown)])
-
-
-#: How wide a value may be in a table, and how much of what two long ones share is shown around what differs.
-_WIDE, _AROUND = 100, 20
-
-
-def _shortened(left: str, right: str) -> tuple[str, str]:
-    """Two values for a table: of long ones, such as commands that carry a program, what differs."""
-    left, right = (" ".join(v.split("\n")) for v in (left, right))
-    if max(len(left), len(right)) <= _WIDE:
-        return left, right
-    same = _alike(left, right)
-    tail = min(_alike(left[::-1], right[::-1]), len(left) - same, len(right) - same)
-    return _part(left, same, tail), _part(right, same, tail)
-
-
-def _alike(left: str, right: str) -> int:
-    """How many characters two texts begin with alike."""
-    return next((i for i, (a, b) in enumerate(zip(left, right, strict=False)) if a != b), min(len(left), len(right)))
-
-
-def _part(value: str, same: int, tail: int) -> str:
-    """What is between, with a little around it."""
-    begin, end = max(0, same - _AROUND), len(value) - max(0, tail - _AROUND)
-    part = value[begin:end]
-    if len(part) > _WIDE:
-        part = f"{part[: _WIDE // 2]} … {part[-_WIDE // 2 :]}"
-    return ("…" if begin else "") + part + ("…" if end < len(value) else "")
 
 
 @dataclass
@@ -94,6 +71,18 @@ class _Facts(dict[str, str]):
 
     def __init__(self) -> None:
         self.secret: set[str] = set()
+        #: Those of which the first line that differs is shown: files, functions.
+        self.texts: set[str] = set()
+
+    def set_text(self, what: str, text: str) -> None:
+        self[what] = text
+        self.texts.add(what)
+
+    def set_assigned(self, prefix: str, name: str, value: str) -> None:
+        """Sets a value whose name may say that it is a secret."""
+        self[prefix + name] = value
+        if redacted(f"{name}={value}") != f"{name}={value}":
+            self.secret.add(prefix + name)
 
     def shown(self, what: str) -> str:
         return "***" if what in self.secret else self.get(what, "")
@@ -104,8 +93,10 @@ def compared(left: Run, right: Run) -> Comparison:
     a, b = _facts(left), _facts(right)
     made = Comparison((name(left.trainjob), name(right.trainjob)))
     for what in _order(list(a), list(b)):
-        if a.get(what, "") == b.get(what, ""):
+        if a.get(what, "") == b.get(what, "") and (what in a.texts) == (what in b.texts):
             made.equal.append(what)
+        elif what in a.texts | b.texts:
+            made.differences.append(Difference(what, *sized(a.get(what), b.get(what))))
         else:
             made.differences.append(Difference(what, a.shown(what), b.shown(what)))
     gone = dict.fromkeys(name(run.trainjob) for run in (left, right) if run.jobset is None)
@@ -135,10 +126,25 @@ def _facts(run: Run) -> _Facts:
     made = world(job, {"metadata": run.snapshot, "spec": run.snapshot["spec"]}) if run.snapshot else None
     f["nodes"] = str(made.nodes if made else trainer.get("numNodes", _THE_RUNTIMES))
     f["slots"] = str(made.slots_per_node if made else trainer.get("numProcPerNode", _THE_RUNTIMES))
-    f["command"] = redacted(" ".join([*(trainer.get("command") or []), *(trainer.get("args") or [])]))
+    _command(f, [*asked_command(trainer.get("command") or []), *(trainer.get("args") or [])])
+    for path, text in sorted(files_of(job).items()):
+        f.set_text(f"file {path}", text)
     _pods(f, trainer, run.jobset)
     f.update(_course(run))
     return f
+
+
+def _command(f: _Facts, words: list[str]) -> None:
+    """What runs. Of a function it is the function and how it is called, and not the program that calls it."""
+    sent = sent_in(words)
+    if sent is None:
+        f["command"] = redacted(" ".join(words))
+        return
+    f["command"] = redacted(f"{' '.join(sent.before)} {sent.name}() of {sent.file}")
+    for argument, value in sent.arguments.items():
+        f.set_assigned("argument ", argument, value)
+    f.set_text(f"function {sent.name}", sent.source)
+    f["what calls it"] = hashlib.sha256(sent.runner.encode()).hexdigest()[:12]
 
 
 def _pods(f: _Facts, trainer: Object, jobset: Object | None) -> None:
@@ -164,11 +170,10 @@ def _pods(f: _Facts, trainer: Object, jobset: Object | None) -> None:
 
 def _environment(f: _Facts, prefix: str, variables: list[Object] | None) -> None:
     for v in variables or []:
-        what, value = prefix + v["name"], str(v.get("value", ""))
-        f[what] = _source(v["valueFrom"]) if "valueFrom" in v else value
-        said = f"{v['name']}={value}"
-        if "valueFrom" not in v and redacted(said) != said:
-            f.secret.add(what)
+        if "valueFrom" in v:
+            f[prefix + v["name"]] = _source(v["valueFrom"])
+        else:
+            f.set_assigned(prefix, v["name"], str(v.get("value", "")))
 
 
 def _source(origin: Object) -> str:

@@ -1,10 +1,12 @@
 package convert
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -110,7 +112,7 @@ func decodeJob(d *document, version string, value any) (*Job, error) {
 	j := &Job{document: d, Version: version}
 	unknown, err := kjson.UnmarshalStrict(data, &j.spec)
 	if err != nil {
-		return nil, d.typeError(err)
+		return nil, d.typeError(err, value)
 	}
 	for _, strict := range unknown {
 		if found := unknownField.FindStringSubmatch(strict.Error()); found != nil && !within(found[1], "status") {
@@ -127,20 +129,76 @@ func decodeJob(d *document, version string, value any) (*Job, error) {
 
 var unknownField = regexp.MustCompile(`^unknown field "(.*)"$`)
 
-// typeError says where a value has the wrong type. The decoder names no index of a list, so that the place may be that of the list.
-func (d *document) typeError(err error) error {
+// typeError says where a value has the wrong type.
+func (d *document) typeError(err error, value any) error {
 	var wrong *json.UnmarshalTypeError
 	message := strings.TrimPrefix(err.Error(), "json: ")
 	at := d.at
 	if what, field, found := strings.Cut(message, " into Go struct field "); found {
 		name, of, _ := strings.Cut(field, " of type ")
 		_, path, _ := strings.Cut(name, ".")
+		path = d.whole(path, strings.TrimPrefix(what, "cannot unmarshal "), value)
 		at, message = d.place(path), fmt.Sprintf("%s of `%s`: %s", strings.TrimSuffix(what, " "), path, of)
 	}
 	if errors.As(err, &wrong) && wrong.Field != "" {
-		at, message = d.place(wrong.Field), fmt.Sprintf("`%s` is a %s, and must be of type %s", wrong.Field, wrong.Value, wrong.Type)
+		path := d.whole(wrong.Field, wrong.Value, value)
+		at, message = d.place(path), fmt.Sprintf("`%s` is a %s, and must be of type %s", path, wrong.Value, wrong.Type)
 	}
 	return &placed{at: at, message: message}
+}
+
+// whole returns the path of a value that the decoder found to be of a kind, such as `string`. The decoder names fields only: neither the keys of a
+// mapping that has any, such as `Worker`, nor indices of lists.
+func (d *document) whole(fields, kind string, root any) string {
+	kind, _, _ = strings.Cut(kind, " ") // `number 1.5`
+	var found []string
+	var look func(value any, path string, fields []string)
+	look = func(value any, path string, fields []string) {
+		if len(fields) == 0 {
+			if kindIn(value) == kind {
+				found = append(found, path)
+			}
+			return
+		}
+		switch value := value.(type) {
+		case []any:
+			for i, item := range value {
+				look(item, fmt.Sprintf("%s[%d]", path, i), fields)
+			}
+		case map[string]any:
+			if below, is := value[fields[0]]; is {
+				look(below, child(path, fields[0]), fields[1:])
+				return
+			}
+			for key, below := range value {
+				look(below, child(path, key), fields)
+			}
+		}
+	}
+	look(root, "", strings.Split(fields, "."))
+	if len(found) == 0 {
+		return fields
+	}
+	return slices.MinFunc(found, func(a, b string) int {
+		return cmp.Or(cmp.Compare(d.place(a).Line, d.place(b).Line), cmp.Compare(d.place(a).Column, d.place(b).Column), cmp.Compare(a, b))
+	})
+}
+
+// kindIn is how encoding/json calls what a value is.
+func kindIn(value any) string {
+	switch value.(type) {
+	case string:
+		return "string"
+	case json.Number:
+		return "number"
+	case bool:
+		return "bool"
+	case []any:
+		return "array"
+	case map[string]any:
+		return "object"
+	}
+	return ""
 }
 
 // check refuses what mpi-operator refuses and nothing could be made of (pkg/apis/kubeflow/validation).

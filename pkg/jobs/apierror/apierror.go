@@ -89,7 +89,7 @@ func explain(err error) *Explained {
 	case apierrors.IsAlreadyExists(err):
 		return exists(err)
 	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err), apierrors.IsConflict(err):
-		return &Explained{Kind: Other, Message: err.Error()}
+		return &Explained{Kind: Other, Message: policy.ReplaceAllString(err.Error(), "")}
 	}
 	if why := unreachable(err); why != "" {
 		return &Explained{Kind: NoServer, Message: why}
@@ -119,8 +119,12 @@ func Lacks(user, verb, resource, namespace string) *Explained {
 	}
 }
 
-// refusal leaves out that it is forbidden: what follows says why.
+// policy is how the API server begins what a policy of the cluster says of its own.
+var policy = regexp.MustCompile(`ValidatingAdmissionPolicy '[^']*'(?: with binding '[^']*')? denied request: `)
+
+// refusal leaves out that it is forbidden, and by which policy: what follows says why.
 func refusal(text string) string {
+	text = policy.ReplaceAllString(text, "")
 	if _, why, found := strings.Cut(text, " is forbidden: "); found {
 		return "the API server refuses it: " + why
 	}

@@ -36,6 +36,8 @@ func TestExplain(t *testing.T) {
 		"a right of the core group":     {denied(`pods is forbidden: User "jane" cannot list resource "pods" in the namespace "a"`), Forbidden, "lacks 'list' permission for pods in namespace 'a'"},
 		"a right in the cluster":        {denied(`nodes is forbidden: User "jane" cannot list resource "nodes" in API group "" at the cluster scope`), Forbidden, "for nodes in the whole cluster"},
 		"a quota":                       {apierrors.NewForbidden(trainJobs, "a", errors.New("exceeded quota: team")), Refused, "refuses it: exceeded quota: team"},
+		"a policy":                      {apierrors.NewForbidden(trainJobs, "a", errors.New("ValidatingAdmissionPolicy 'p' with binding 'b' denied request: too large")), Refused, "refuses it: too large"},
+		"a policy that says invalid":    {&apierrors.StatusError{ErrStatus: metav1.Status{Reason: metav1.StatusReasonInvalid, Code: 422, Message: "x is forbidden: ValidatingAdmissionPolicy 'p' denied request: no"}}, Other, "x is forbidden: no"},
 		"a refusal in other words":      {denied("no"), Refused, "refuses it: no"},
 		"an expired token":              {apierrors.NewUnauthorized("x"), Unknown, "does not know you"},
 		"a name":                        {fmt.Errorf("read: %w", apierrors.NewNotFound(trainJobs, "a")), NotFound, "there is no TrainJob `a`"},

@@ -59,20 +59,36 @@ func NextName(name string, taken []string) string {
 
 // settings are what --set may change.
 var settings = map[string]func(*trainer.TrainJob, string) error{
-	"nodes":   func(j *trainer.TrainJob, v string) error { return count(&trainerOf(j).NumNodes, v) },
-	"slots":   func(j *trainer.TrainJob, v string) error { return count(&trainerOf(j).NumProcPerNode, v) },
-	"image":   func(j *trainer.TrainJob, v string) error { trainerOf(j).Image = &v; return nil },
-	"runtime": func(j *trainer.TrainJob, v string) error { j.Spec.RuntimeRef.Name = v; return nil },
-	"queue": func(j *trainer.TrainJob, v string) error {
-		if j.Labels == nil {
-			j.Labels = map[string]string{}
+	"nodes": func(j *trainer.TrainJob, v string) error { return count(&trainerOf(j).NumNodes, v) },
+	"slots": func(j *trainer.TrainJob, v string) error { return count(&trainerOf(j).NumProcPerNode, v) },
+	"image": func(j *trainer.TrainJob, v string) error {
+		trainerOf(j).Image = &v
+		if v == "" {
+			trainerOf(j).Image = nil // that of the runtime
 		}
-		j.Labels[kueue.QueueLabel] = v
+		return nil
+	},
+	"runtime": func(j *trainer.TrainJob, v string) error {
+		if v == "" {
+			return fmt.Errorf("a runtime has a name")
+		}
+		j.Spec.RuntimeRef.Name = v
+		return nil
+	},
+	"queue": func(j *trainer.TrainJob, v string) error {
+		if v == "" {
+			delete(j.Labels, kueue.QueueLabel)
+			return nil
+		}
+		metav1.SetMetaDataLabel(&j.ObjectMeta, kueue.QueueLabel, v)
 		return nil
 	},
 }
 
-// Set changes a job: nodes=8, slots=2, image=…, queue=…, runtime=…, env.NAME=…, or resources.NAME=….
+// SettingNames are the names that Set knows, and the beginnings of others.
+func SettingNames() []string { return append(slices.Sorted(maps.Keys(settings)), "env.", "resources.") }
+
+// Set changes a job: nodes=8, slots=2, image=…, queue=…, runtime=…, env.NAME=…, or resources.NAME=…. An empty image is the runtime's.
 func Set(job *trainer.TrainJob, assignment string) error {
 	name, value, found := strings.Cut(assignment, "=")
 	if !found {

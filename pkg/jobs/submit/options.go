@@ -3,6 +3,7 @@ package submit
 import (
 	"fmt"
 	"maps"
+	"strings"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
@@ -48,6 +49,9 @@ func TrainJob(o Options) (*trainer.TrainJob, error) {
 	if err := validate.Name(o.Name); err != nil {
 		return nil, err
 	}
+	if err := o.check(); err != nil {
+		return nil, err
+	}
 	job := &trainer.TrainJob{
 		TypeMeta:   metav1.TypeMeta{APIVersion: trainer.GroupVersion.String(), Kind: "TrainJob"},
 		ObjectMeta: metav1.ObjectMeta{Name: o.Name, Namespace: o.Namespace},
@@ -66,6 +70,28 @@ func TrainJob(o Options) (*trainer.TrainJob, error) {
 		job.Spec.RuntimePatches = []trainer.RuntimePatch{*patch}
 	}
 	return job, nil
+}
+
+// check refuses what cannot be together.
+func (o Options) check() error {
+	variables := map[string]bool{}
+	for _, v := range o.Env {
+		if variables[v.Name] {
+			return fmt.Errorf("the variable `%s` is given twice (--env): give it once", v.Name)
+		}
+		variables[v.Name] = true
+	}
+	folders := map[string]string{}
+	for _, c := range o.Claims {
+		if other, taken := folders[c.Path]; taken {
+			return fmt.Errorf("the claims `%s` and `%s` cannot both be at %s (--pvc): give each a folder of its own", other, c.Name, c.Path)
+		}
+		folders[c.Path] = c.Name
+		if len(o.Files) > 0 && (c.Path == FilesDir || strings.HasPrefix(c.Path, FilesDir+"/")) {
+			return fmt.Errorf("the claim `%s` cannot be at %s (--pvc): the files of the folder (--files) are in %s, which is only read", c.Name, c.Path, FilesDir)
+		}
+	}
+	return nil
 }
 
 func (o Options) trainer() *trainer.Trainer {

@@ -251,6 +251,25 @@ func TestParse(t *testing.T) {
 	}
 }
 
+// TestTogether: what cannot be together in one job is refused.
+func TestTogether(t *testing.T) {
+	for name, tc := range map[string]struct {
+		o    Options
+		want string
+	}{
+		"Variables": {Options{Env: []corev1.EnvVar{{Name: "A"}, {Name: "A", Value: "1"}}}, "the variable `A` is given twice"},
+		"Claims":    {Options{Claims: []Claim{{Name: "a", Path: "/d"}, {Name: "b", Path: "/d"}}}, "`a` and `b` cannot both be at /d"},
+		"Files":     {Options{Claims: []Claim{{Name: "a", Path: "/workspace/data"}}, Files: Files{"f": ""}}, "cannot be at /workspace/data"},
+		"Apart":     {Options{Claims: []Claim{{Name: "a", Path: "/workspaces"}, {Name: "a", Path: "/d"}}, Files: Files{"f": ""}}, ""},
+		"NoFiles":   {Options{Claims: []Claim{{Name: "a", Path: "/workspace"}}}, ""},
+	} {
+		tc.o.Name = "train"
+		if _, err := TrainJob(tc.o); (err == nil) != (tc.want == "") || err != nil && !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 func TestClone(t *testing.T) {
 	old, err := TrainJob(Options{Name: "train", Namespace: "team", Runtime: Runtime{Name: "r", Kind: TrainingRuntime}, Queue: "q", Command: []string{"a"}, Files: Files{"f": "x"}})
 	if err != nil {
@@ -316,6 +335,17 @@ spec:
 		if err := Set(job, wrong); err == nil {
 			t.Errorf("%q is taken", wrong)
 		}
+	}
+	for _, assignment := range []string{"image=", "queue="} {
+		if err := Set(job, assignment); err != nil {
+			t.Error(err)
+		}
+	}
+	if job.Spec.Trainer.Image != nil || len(job.Labels) > 0 {
+		t.Errorf("image and queue are not those of the runtime: %v, %v", job.Spec.Trainer.Image, job.Labels)
+	}
+	if err := Set(job, "runtime="); err == nil {
+		t.Error("a runtime without a name is taken")
 	}
 	SetCommand(job, []string{"b"})
 	if diff := cmp.Diff([]string{"b"}, job.Spec.Trainer.Command); diff != "" {

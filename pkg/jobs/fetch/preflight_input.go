@@ -17,6 +17,7 @@ import (
 
 	"lockstep.dev/lockstep/pkg/jobs/apierror"
 	"lockstep.dev/lockstep/pkg/jobs/preflight"
+	"lockstep.dev/lockstep/pkg/jobs/validate"
 	"lockstep.dev/lockstep/pkg/jobs/view"
 	"lockstep.dev/lockstep/pkg/mpi"
 	mpijob "lockstep.dev/lockstep/pkg/mpi/job"
@@ -87,6 +88,9 @@ func (a *preflightReader) runtime(ctx context.Context) error {
 	switch {
 	case err == nil:
 		a.in.Runtime = runtime
+		if err := validate.HasCommand(a.in.TrainJob, *runtime); err != nil && a.in.Denied == "" {
+			a.in.Denied = err.Error()
+		}
 	case apierrors.IsNotFound(err) && a.in.Denied == "":
 		a.in.Denied = fmt.Sprintf("there is no runtime `%s`", a.in.TrainJob.Spec.RuntimeRef.Name)
 	default:

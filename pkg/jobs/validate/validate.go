@@ -20,6 +20,7 @@ import (
 	kubejson "sigs.k8s.io/json"
 
 	"lockstep.dev/lockstep/pkg/compile/diag"
+	"lockstep.dev/lockstep/pkg/mpi"
 	mpijob "lockstep.dev/lockstep/pkg/mpi/job"
 )
 
@@ -66,6 +67,9 @@ func File(name string, data []byte) Result {
 		var document yaml.Node
 		switch err := decoder.Decode(&document); {
 		case errors.Is(err, io.EOF):
+			if len(result.Jobs)+len(result.Findings) == 0 {
+				result.Findings = append(result.Findings, Finding{File: name, Line: 1, Column: 1, Message: "the file has no TrainJob"})
+			}
 			return result
 		case err != nil:
 			result.Findings = append(result.Findings, syntaxError(name, err))
@@ -201,7 +205,8 @@ func Name(name string) error {
 	if len(validation.IsDNS1035Label(name)) == 0 {
 		return nil
 	}
-	return fmt.Errorf("`%s` cannot be the name of a job: it has lower-case letters, digits and `-`, begins with a letter, does not end with `-`, and has at most %d characters", name, validation.DNS1035LabelMaxLength)
+	return fmt.Errorf("`%s` cannot be the name of a job: it has lower-case letters, digits and `-`, begins with a letter, does not end with `-`, and has at most %d characters (%d with a runtime that is not of MPI)",
+		name, mpijob.MaxNameLength, validation.DNS1035LabelMaxLength)
 }
 
 // Against says what the runtime of the job does not take, as the controller would.
@@ -212,7 +217,38 @@ func (d Document) Against(runtime mpijob.Runtime) []Finding {
 	if _, err := mpijob.Resolve(d.Job, runtime); err != nil {
 		return []Finding{d.Place(err.Error())}
 	}
+	if err := HasCommand(d.Job, runtime); err != nil {
+		return []Finding{d.at("spec", err.Error(), "")}
+	}
 	return nil
+}
+
+// CanStart returns why no job of this name or without this command can start, whoever runs it, or nil. What else is wrong with it is the
+// controller's to say, which may be newer than this program.
+func CanStart(trainJob *trainer.TrainJob, runtime mpijob.Runtime) error {
+	if !runtime.IsMPI() {
+		return nil
+	}
+	if err := mpijob.CheckName(trainJob.Name); err != nil {
+		return err
+	}
+	return HasCommand(trainJob, runtime)
+}
+
+// HasCommand returns why a job has nothing to run, or nil. It judges compiled runtimes: in others the image may bring a command.
+func HasCommand(trainJob *trainer.TrainJob, runtime mpijob.Runtime) error {
+	if asked := trainJob.Spec.Trainer; !runtime.Compiled() || asked != nil && len(asked.Command)+len(asked.Args) > 0 {
+		return nil
+	}
+	launcher := mpijob.ReplicatedJob(runtime.Spec.Template.Spec, mpi.LauncherJob)
+	if launcher == nil {
+		return nil
+	}
+	main := mpijob.MainContainer(&launcher.Template.Spec.Template.Spec)
+	if main == nil || len(main.Args) > 0 || len(main.Command) == 0 || main.Command[len(main.Command)-1] != "--" {
+		return nil
+	}
+	return fmt.Errorf("the job has no command, and its runtime `%s` brings none: give one after `--`, such as `-- mpirun python train.py`, or in a file as spec.trainer.command", trainJob.Spec.RuntimeRef.Name)
 }
 
 // pathIn finds the field that a message is about: a path, or the name of a field.

@@ -19,7 +19,7 @@ func TestFile(t *testing.T) {
 	}{
 		"Good":         {"", head + "spec:\n  runtimeRef: {name: r}\n", nil},
 		"Two":          {"", head + "spec:\n  runtimeRef: {name: r}\n---\n# only a remark\n---\n" + head + "spec: {runtimeRef: {name: r}}\n", nil},
-		"Empty":        {"", "", nil},
+		"Empty":        {"", "---\n# only a remark\n", []string{"f.yaml:1:1: error: the file has no TrainJob"}},
 		"NoYAML":       {"", "a: [1\nb", []string{"f.yaml:3:1: error: this is no YAML: did not find expected ',' or ']'"}},
 		"Unknown":      {"the field itself is not found, but where it stands is", head + "spec:\n  runtimeRef: {name: r}\n  trainer:\n    numNode: 2\n", []string{"f.yaml:7:14: error: `TrainJob.spec.trainer` has no field `numNode`\n  help: did you mean `numNodes`?"}},
 		"UnknownFar":   {"", head + "spec:\n  runtimeRef: {name: r, zzzzzzzz: 1}\n", []string{"f.yaml:5:35: error: `TrainJob.spec.runtimeRef` has no field `zzzzzzzz`\n  help: allowed are apiGroup, kind, name"}},
@@ -82,7 +82,14 @@ func TestAgainst(t *testing.T) {
 	if got := d.Against(runtime); len(got) != 1 || got[0].Line != 7 || got[0].Column != 15 || !strings.Contains(got[0].Message, "at most 4") {
 		t.Errorf("%v", got)
 	}
-	if got := document(t, "spec:\n  runtimeRef: {name: r}\n  trainer:\n    numNodes: 3\n").Against(runtime); got != nil {
+	if got := document(t, "spec:\n  runtimeRef: {name: r}\n  trainer:\n    numNodes: 3\n    args: [x]\n").Against(runtime); got != nil {
+		t.Errorf("%v", got)
+	}
+	if got := document(t, "spec:\n  runtimeRef: {name: r}\n").Against(runtime); len(got) != 1 || got[0].Line != 5 || !strings.Contains(got[0].Message, "no command") {
+		t.Errorf("%v", got)
+	}
+	runtime.Labels = nil // of others, whose image may have a command
+	if got := document(t, "spec:\n  runtimeRef: {name: r}\n").Against(runtime); got != nil {
 		t.Errorf("%v", got)
 	}
 	if got := d.Against(mpijob.Runtime{}); got != nil {

@@ -130,11 +130,18 @@ func checkWorld(name string, world mpi.World) error {
 	if err := world.Validate(); err != nil {
 		return refuse(diagnose.InvalidWorld, "%s", err)
 	}
-	// A world within its limits has no longer host name: `node-0-4999` is shorter.
-	longest := mpi.PodHostname(name, mpi.LauncherJob, 0)
-	if over := len(longest) + podNameSuffix - dnsLabelMax; over > 0 {
+	return CheckName(name)
+}
+
+// MaxNameLength is how many characters the name of a job may have. A world within its limits has no longer host name than that of the launcher:
+// `node-0-4999` is shorter.
+var MaxNameLength = dnsLabelMax - podNameSuffix - len(mpi.PodHostname("", mpi.LauncherJob, 0))
+
+// CheckName returns a *Refusal of a name that is too long for the pods of an MPI job.
+func CheckName(name string) error {
+	if len(name) > MaxNameLength {
 		return refuse(diagnose.NameTooLong, "the name `%s` has %d characters, at most %d are allowed: pods would be named `%s-xxxxx`, and a pod name that serves as host name has at most %d",
-			name, len(name), len(name)-over, longest, dnsLabelMax)
+			name, len(name), MaxNameLength, mpi.PodHostname(name, mpi.LauncherJob, 0), dnsLabelMax)
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"time"
 
@@ -59,6 +60,9 @@ func (k *kube) bundle(ctx context.Context, name, file string) error {
 	}
 	// Others on this machine need not read it.
 	to, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return cli.Failure(fmt.Errorf("%s is there already: --file names another", file))
+	}
 	if err != nil {
 		return cli.Failure(err)
 	}

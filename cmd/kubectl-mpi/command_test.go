@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -306,6 +307,7 @@ func TestErrors(t *testing.T) {
 		}
 	}
 	policy := apierrors.NewForbidden(schema.GroupResource{Group: "trainer.kubeflow.org", Resource: "trainjobs"}, "train", errOf("ValidatingAdmissionPolicy 'jobs' denied request: too large"))
+	full := apierrors.NewForbidden(schema.GroupResource{Group: "trainer.kubeflow.org", Resource: "trainjobs"}, "train", errOf("exceeded quota: q, requested: count/trainjobs.trainer.kubeflow.org=1, used: 9, limited: 9"))
 	for name, c := range map[string]struct {
 		err  error
 		args []string
@@ -314,7 +316,9 @@ func TestErrors(t *testing.T) {
 	}{
 		"a right is missing": {forbidden("jane", "patch", "trainjobs"), []string{"suspend", "train"}, exitForbidden, "User 'jane' lacks 'patch' permission for trainjobs in namespace 'team'"},
 		"who gives it":       {forbidden("jane", "patch", "trainjobs"), []string{"suspend", "train"}, exitForbidden, "admins of tenant `cv`: `people.editors`"},
-		"a policy refuses":   {policy, []string{"suspend", "train"}, exitRefused, "denied request: too large"},
+		"a policy refuses":   {policy, []string{"suspend", "train"}, exitRefused, "the API server refuses it: too large"},
+		"no tenant's right":  {forbidden("jane", "patch", "mpijobs"), []string{"suspend", "train"}, exitForbidden, "No role of a tenant gives this right: ask an admin of the cluster"},
+		"too many jobs":      {full, []string{"suspend", "train"}, exitRefused, "`kubectl mpi list --status complete,failed --namespace team` lists them, and `kubectl mpi delete JOB --namespace team`"},
 		"an expired token":   {apierrors.NewUnauthorized("no"), []string{"suspend", "train"}, exitForbidden, "does not know you"},
 		"a name is near":     {nil, []string{"get", "trian"}, 1, "there is no TrainJob `trian`. Did you mean `train`?"},
 		"a name is far":      {nil, []string{"get", "zzz"}, 1, "there are train"},
@@ -329,6 +333,46 @@ func TestErrors(t *testing.T) {
 		got := runWith(t, objects, denies(c.err), c.args...)
 		if got.code != c.code || !strings.Contains(got.out+got.errOut, c.want) {
 			t.Errorf("%s: ended with %d, want %d and `%s`: %s%s", name, got.code, c.code, c.want, got.out, got.errOut)
+		}
+	}
+}
+
+// TestWhoGives: the roles that are named are those that the compiler gives the rights.
+func TestWhoGives(t *testing.T) {
+	text, err := os.ReadFile("../../pkg/compile/lower/cluster_role.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	role, given := "", 0
+	for line := range strings.Lines(string(text)) {
+		for name, of := range map[string]string{"func viewerRules": "viewers", "func editorRules": "editors", "func adminRules": "admins", "func (b *builder) platform(": "viewers", "func (b *builder) aggregated": ""} {
+			if strings.HasPrefix(line, name) {
+				role = of
+			}
+		}
+		rule := regexp.MustCompile(`allow\("[^"]*", (.*)\)`).FindStringSubmatch(line)
+		if rule == nil || role == "" || strings.HasPrefix(line, "func ") {
+			continue
+		}
+		words := regexp.MustCompile(`"([a-z/]+)"`).FindAllStringSubmatch(rule[1], -1)
+		for _, verb := range []string{"get", "create", "delete"} {
+			said := slices.ContainsFunc(words, func(w []string) bool { return w[1] == verb }) || verb == "get" && strings.HasPrefix(rule[1], "read") || verb != "get" && strings.HasPrefix(rule[1], "write")
+			for _, w := range words {
+				if !said || slices.Contains([]string{"get", "list", "create", "delete"}, w[1]) {
+					continue
+				}
+				if given++; roleWith(verb, w[1]) != role {
+					t.Errorf("%s %s is given by `%s`, and it is said to be `%s`", verb, w[1], role, roleWith(verb, w[1]))
+				}
+			}
+		}
+	}
+	if given < 20 {
+		t.Errorf("%d rights were read", given)
+	}
+	for _, right := range [][2]string{{"list", "mpijobs"}, {"create", "clustertrainingruntimes"}, {"get", "secrets"}, {"list", "nodes"}} {
+		if got := roleWith(right[0], right[1]); got != "" {
+			t.Errorf("`%s` are said to give %v", got, right)
 		}
 	}
 }

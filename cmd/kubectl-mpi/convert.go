@@ -128,7 +128,7 @@ func (k *kube) convert(cmd *cobra.Command, f *convertFlags) error {
 // verdict is the error that stands for the exit code.
 func (f *convertFlags) verdict(in convert.Input, results []*convert.Result) error {
 	if len(in.Problems) > 0 {
-		return cli.Failure(fmt.Errorf("%d documents cannot be converted", len(in.Problems)))
+		return cli.Failure(fmt.Errorf("%s cannot be converted", counted(len(in.Problems), "document")))
 	}
 	if len(results) == 0 && !f.fromCluster {
 		return cli.Failure(fmt.Errorf("there is no MPIJob in %s", strings.Join(f.files, ", ")))

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -88,9 +87,6 @@ func (k *kube) jobsIn(file string) ([]*trainer.TrainJob, error) {
 			fmt.Fprintln(k.streams.ErrOut, finding)
 		}
 		return nil, cli.ErrReported
-	}
-	if len(jobs) == 0 {
-		return nil, cli.Failure(errors.New("the file has no TrainJob"))
 	}
 	return jobs, nil
 }

@@ -38,6 +38,12 @@ With --wait it returns when the pods are gone, too.`,
 		Args:              cli.ArgsBetween(1, maxNames),
 		ValidArgsFunction: k.completeJobs,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if d.timeout < 0 {
+				return usageErrorf("--timeout is %s: it is a length of time such as `90s`", d.timeout)
+			}
+			if cmd.Flags().Changed("timeout") && !d.wait {
+				return usageErrorf("`--timeout` is for `--wait`: without it nothing is waited for")
+			}
 			var failed []error
 			for _, name := range args {
 				if cmd.Context().Err() != nil { // said once for all that are left

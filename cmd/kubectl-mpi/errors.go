@@ -51,6 +51,8 @@ func codeOf(kind apierror.Kind) int {
 func (k *kube) withRemedy(ctx context.Context, e *apierror.Explained) error {
 	remedy := ""
 	switch e.Kind {
+	case apierror.Refused:
+		remedy = k.makeRoom(e)
 	case apierror.Forbidden:
 		remedy = k.forbiddenHint(ctx, e)
 	case apierror.Unknown:

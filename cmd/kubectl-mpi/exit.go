@@ -10,7 +10,7 @@ import (
 
 // The exit codes beyond those of all programs: 0 fine, 1 an error, 2 a mistake on the command line. They are stable: scripts branch on them.
 const (
-	// exitJobFailed: the command did its work, and the job that it is about failed.
+	// exitJobFailed: the command did its work, and the job that it is about failed, or the controller refused it.
 	exitJobFailed = 3
 	// exitTimeout: what was waited for did not come in time.
 	exitTimeout = 4
@@ -30,7 +30,7 @@ var exitCodes = []struct {
 	{cli.ExitFine, "fine"},
 	{cli.ExitFailure, "an error"},
 	{cli.ExitUsage, "a mistake on the command line"},
-	{exitJobFailed, "the job failed"},
+	{exitJobFailed, "the job failed or was refused by the controller"},
 	{exitTimeout, "a timeout"},
 	{exitForbidden, "you may not do that"},
 	{exitRefused, "refused by a quota, a policy or a preflight"},

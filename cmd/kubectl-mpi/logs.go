@@ -13,6 +13,7 @@ import (
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -117,6 +118,9 @@ func (f *logsFlags) validate() error {
 			return usageErrorf("`--since-time %s` is not a time: write it like 2026-03-01T12:00:00Z", f.sinceTime)
 		}
 	}
+	if f.since != 0 && f.sinceTime != "" {
+		return usageErrorf("`--since` and `--since-time` say the same: give one of them")
+	}
 	if f.since < 0 || f.tail < -1 || f.most < 1 {
 		return usageErrorf("`--since` and `--tail` cannot be negative, and `--max-log-requests` is at least 1")
 	}
@@ -189,8 +193,13 @@ func (k *kube) logs(ctx context.Context, name string, f logsFlags) error {
 		return k.left(job)
 	case err != nil:
 		return err
+	case f.follow && k.isGone(ctx, job):
+		return gone(job.Name)
 	case result.Sources == 0:
 		return k.logsOfNoPod(ctx, job.Name, f)
+	}
+	if len(f.ranks) > 0 && printer.Tagged > 0 && printer.Shown == 0 {
+		return k.noSuchRank(ctx, job.Name, f.ranks)
 	}
 	if len(f.ranks) > 0 && printer.Tagged == 0 {
 		fmt.Fprintln(k.streams.ErrOut, "note: no line says which rank printed it: start the ranks with `mpirun --tag-output` (Open MPI 4), `mpirun --output tag` (Open MPI 5) or `mpiexec -l` (MPICH, Intel MPI)")
@@ -199,6 +208,25 @@ func (k *kube) logs(ctx context.Context, name string, f logsFlags) error {
 		return exitWith(cli.ExitFailure, fmt.Errorf("%d of %d logs could not be read to their end", result.Incomplete, result.Sources))
 	}
 	return nil
+}
+
+// isGone reports whether a job is not there any more. Another one of its name is not it.
+func (k *kube) isGone(ctx context.Context, job *trainer.TrainJob) bool {
+	now, err := k.trainJob(ctx, job.Name)
+	return apierrors.IsNotFound(err) || err == nil && now.UID != job.UID
+}
+
+// noSuchRank is the error of ranks that the job cannot have, nil where one of them has only printed nothing, or nobody knows.
+func (k *kube) noSuchRank(ctx context.Context, name string, ranks []int) error {
+	j, err := k.job(ctx, name)
+	if err != nil || j.World == nil {
+		return err
+	}
+	last := int(j.World.Slots) - 1
+	if slices.ContainsFunc(ranks, func(rank int) bool { return rank >= 0 && rank <= last }) {
+		return nil
+	}
+	return cli.Failure(fmt.Errorf("`%s` has no such rank: it has ranks 0 to %d at most", name, last))
 }
 
 // noteNoPods says why nothing is shown for now.

@@ -119,6 +119,14 @@ func printJSONPath(w io.Writer, template string, value any) error {
 	return parser.Execute(w, tree)
 }
 
+// counted is `1 job` or `2 jobs`.
+func counted(n int, word string) string {
+	if n != 1 {
+		word += "s"
+	}
+	return fmt.Sprintf("%d %s", n, word)
+}
+
 // columnWidths are those that a table has grown to: rows that come later stand below those before them.
 type columnWidths []int
 

@@ -54,7 +54,7 @@ The exit code is 6 for a job that can never run as it is.`,
 		},
 	}
 	cmd.Flags().StringVarP(&file, "filename", "f", "", "the file with TrainJobs, - for standard input")
-	f.register(cmd)
+	f.register(cmd, k)
 	out.register(cmd, false)
 	return cmd
 }

@@ -22,6 +22,9 @@ const remedyTimeout = 3 * time.Second
 // forbiddenHint says who can give a right.
 func (k *kube) forbiddenHint(ctx context.Context, e *apierror.Explained) string {
 	role := roleWith(e.Verb, e.Resource)
+	if role == "" {
+		return "no role of a tenant gives this right: ask an admin of the cluster"
+	}
 	tenant := fetch.Tenant{}
 	if c, err := k.Client(); err == nil && e.Namespace != "" {
 		ctx, cancel := context.WithTimeout(ctx, remedyTimeout)
@@ -37,15 +40,30 @@ func (k *kube) forbiddenHint(ctx context.Context, e *apierror.Explained) string 
 	return fmt.Sprintf("ask the admins of tenant `%s` (group `%s`): `people.%s` of its spec give this right", tenant.Name, strings.Join(tenant.Admins, "`, `"), role)
 }
 
-// roleWith returns which people of a tenant have a right (pkg/compile/lower, cluster_role.go).
-func roleWith(verb, resource string) string {
-	switch {
-	case strings.HasSuffix(resource, "/exec"), strings.HasSuffix(resource, "/portforward"), resource == "pods" && verb == "delete":
-		return "admins"
-	case slices.Contains([]string{"get", "list", "watch"}, verb):
-		return "viewers"
+// What people of a tenant may read and write (pkg/compile/lower, cluster_role.go). A test holds it against the roles that are compiled.
+var (
+	viewersRead = []string{
+		"trainjobs", "trainingruntimes", "clustertrainingruntimes", "jobsets", "jobs", "pods", "pods/log", "events", "configmaps", "persistentvolumeclaims", "resourcequotas",
+		"limitranges", "namespaces", "localqueues", "workloads",
 	}
-	return "editors"
+	editorsWrite = []string{"trainjobs"}
+	adminsWrite  = []string{"persistentvolumeclaims", "configmaps"}
+)
+
+// roleWith returns which people of a tenant have a right, empty where none have.
+func roleWith(verb, resource string) string {
+	reads := slices.Contains([]string{"get", "list", "watch"}, verb)
+	switch {
+	case verb == "create" && (resource == "pods/exec" || resource == "pods/portforward"), verb == "delete" && resource == "pods":
+		return "admins"
+	case reads && slices.Contains(viewersRead, resource):
+		return "viewers"
+	case !reads && slices.Contains(editorsWrite, resource):
+		return "editors"
+	case !reads && slices.Contains(adminsWrite, resource):
+		return "admins"
+	}
+	return ""
 }
 
 // notFoundHint says what there is instead of a TrainJob or runtime that there is not.
@@ -70,6 +88,15 @@ func (k *kube) notFoundHint(ctx context.Context, e *apierror.Explained) string {
 		return fmt.Sprintf("there are none in namespace `%s`: --namespace chooses another", namespace)
 	}
 	return fmt.Sprintf("in namespace `%s` there are %s", namespace, cli.Some(names))
+}
+
+// makeRoom says what to do about a refusal, where the user can.
+func (k *kube) makeRoom(e *apierror.Explained) string {
+	namespace, err := k.Namespace()
+	if err != nil || !strings.Contains(e.Message, "exceeded quota") || !strings.Contains(e.Message, "count/trainjobs") {
+		return ""
+	}
+	return fmt.Sprintf("the quota counts jobs that are over too: %s lists them, and %s makes room", k.hint(namespace, "list --status complete,failed"), k.hint(namespace, "delete JOB"))
 }
 
 // capitalizeFirst begins a sentence.

@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -71,7 +72,13 @@ func (s *apiServer) serve(w http.ResponseWriter, r *http.Request) {
 		reply(w, http.StatusCreated, object)
 		return
 	}
-	switch object := s.objects[r.URL.Path].(type) {
+	object := s.objects[r.URL.Path]
+	if next, is := object.(func() any); is { // what changes
+		object = next()
+	}
+	switch object := object.(type) {
+	case *apierrors.StatusError:
+		reply(w, int(object.ErrStatus.Code), object.ErrStatus)
 	case nil:
 		status := apierrors.NewForbidden(schema.GroupResource{Resource: "things"}, "", errors.New(`User "jane" cannot get resource "things" in API group "" in the namespace "team"`)).ErrStatus
 		status.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}
@@ -161,11 +168,13 @@ func TestCommandsOfJobs(t *testing.T) {
 		}
 		return path
 	}
-	good := file("good.yaml", "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {name: next}\nspec: {runtimeRef: {name: mpich-cpu}}\n")
+	goodText := "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {name: next}\nspec: {runtimeRef: {name: mpich-cpu}, trainer: {command: [train]}}\n"
+	good := file("good.yaml", goodText)
 	wrong := file("wrong.yaml", "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {name: next}\nspec:\n  runtimeRef: {name: mpich-cpu}\n  trainer:\n    numNodes: 9\n")
-	other := file("other.yaml", "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {name: next, namespace: other}\nspec: {runtimeRef: {name: mpich-cpu}}\n")
-	two := file("two.yaml", "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {name: next}\nspec: {runtimeRef: {name: mpich-cpu}}\n---\n"+
-		"apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {name: second}\nspec: {runtimeRef: {name: mpich-cpu}}\n")
+	long := strings.Repeat("n", 45)
+	other := file("other.yaml", "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {name: next, namespace: other}\nspec: {runtimeRef: {name: mpich-cpu}, trainer: {command: [train]}}\n")
+	two := file("two.yaml", "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {name: next}\nspec: {runtimeRef: {name: mpich-cpu}, trainer: {command: [train]}}\n---\n"+
+		"apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {name: second}\nspec: {runtimeRef: {name: mpich-cpu}, trainer: {command: [train]}}\n")
 	file("script.py", "print()\n")
 	policy := apierrors.NewForbidden(schema.GroupResource{Group: "trainer.kubeflow.org", Resource: "trainjobs"}, "next", nil)
 	policy.ErrStatus.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}
@@ -179,31 +188,58 @@ func TestCommandsOfJobs(t *testing.T) {
 		code         int
 		out, errText string
 	}{
-		"Logs":          {nil, "logs train", 0, "3| loss 1\nplain\n", ""},
-		"LogsMerged":    {nil, "logs train --merge", 0, "launcher 3| loss 1\nnode-0| between\nlauncher| plain\n", ""},
-		"LogsOfARank":   {nil, "logs train --rank 3 -o json", 0, `"rank":3,"text":"loss 1"`, ""},
-		"LogsNoTag":     {nil, "logs train --rank 0 --role node", 0, "", "no line says which rank"},
-		"LogsTooMany":   {nil, "logs train --merge --max-log-requests 1", 2, "", "2 logs would be read"},
-		"LogsOddFlag":   {nil, "logs train --include (", 2, "", "not a regular expression"},
-		"LogsOddRole":   {nil, "logs train --role worker", 2, "", "one of launcher, node, all"},
-		"LogsOddTime":   {nil, "logs train --since-time noon", 2, "", "2026-03-01T12:00:00Z"},
-		"LogsNobody":    {nil, "logs", 2, "", "takes JOB"},
-		"LogsGone":      {func(s *apiServer) { s.addJob(t, failed) }, "logs train", 0, "3| no memory\n", "the pods of `train` are gone"},
-		"LogsGoneFine":  {func(s *apiServer) { s.addJob(t, over) }, "logs train", 1, "", "kubectl mpi describe train"},
-		"LogsNotYet":    {func(s *apiServer) { s.addJob(t) }, "logs train", 1, "", "kubectl mpi why train"},
-		"SubmitDry":     {nil, "submit next --nodes 2 --dry-run=client -- mpirun x", 0, "    name: mpich-cpu\n", ""},
-		"SubmitFiles":   {nil, "submit next --files " + folder + " --dry-run=client -- python script.py", 0, "path: script.py", ""},
-		"SubmitMade":    {nil, "submit next -o json -- mpirun x", 0, `"uid": "uid-1"`, ""},
-		"SubmitNoDash":  {nil, "submit next mpirun x", 2, "", "put `--` before the command"},
-		"SubmitNoName":  {nil, "submit -- mpirun x", 2, "", "the job has no name"},
-		"SubmitOddName": {nil, "submit Next -- x", 2, "", "cannot be the name"},
-		"SubmitOddEnv":  {nil, "submit next --env A -- x", 2, "", "NAME=VALUE"},
-		"SubmitNoSuch":  {nil, "submit next --runtime mpich-cpus -- x", 1, "", "did you mean `mpich-cpu`?"},
-		"SubmitOddDry":  {nil, "submit next --dry-run=yes -- x", 2, "", "client or server"},
-		"SubmitRefused": {func(s *apiServer) { s.refuse = policy }, "submit next -- x", 6, "", "lockstep-trainjob"},
-		"SubmitNever":   {nil, "submit next --nodes 9 --preflight -- x", 6, "", "at most 4"},
-		"Create":        {nil, "create -f " + good + " -o name", 0, "trainjob/next\n", ""},
-		"CreateNoFile":  {nil, "create -f " + good + "x", 1, "", "no such file"},
+		"Logs":            {nil, "logs train", 0, "3| loss 1\nplain\n", ""},
+		"LogsMerged":      {nil, "logs train --merge", 0, "launcher 3| loss 1\nnode-0| between\nlauncher| plain\n", ""},
+		"LogsOfARank":     {nil, "logs train --rank 3 -o json", 0, `"rank":3,"text":"loss 1"`, ""},
+		"LogsNoTag":       {nil, "logs train --rank 0 --role node", 0, "", "no line says which rank"},
+		"LogsTooMany":     {nil, "logs train --merge --max-log-requests 1", 2, "", "2 logs would be read"},
+		"LogsOddFlag":     {nil, "logs train --include (", 2, "", "not a regular expression"},
+		"LogsOddRole":     {nil, "logs train --role worker", 2, "", "one of launcher, node, all"},
+		"LogsOddTime":     {nil, "logs train --since-time noon", 2, "", "2026-03-01T12:00:00Z"},
+		"LogsNobody":      {nil, "logs", 2, "", "takes JOB"},
+		"LogsGone":        {func(s *apiServer) { s.addJob(t, failed) }, "logs train", 0, "3| no memory\n", "the pods of `train` are gone"},
+		"LogsGoneFine":    {func(s *apiServer) { s.addJob(t, over) }, "logs train", 1, "", "kubectl mpi describe train"},
+		"LogsNotYet":      {func(s *apiServer) { s.addJob(t) }, "logs train", 1, "", "kubectl mpi why train"},
+		"SubmitDry":       {nil, "submit next --nodes 2 --dry-run=client -- mpirun x", 0, "    name: mpich-cpu\n", ""},
+		"SubmitFiles":     {nil, "submit next --files " + folder + " --dry-run=client -- python script.py", 0, "path: script.py", ""},
+		"SubmitMade":      {nil, "submit next -o json -- mpirun x", 0, `"uid": "uid-1"`, ""},
+		"SubmitNoDash":    {nil, "submit next mpirun x", 2, "", "put `--` before the command"},
+		"SubmitNoName":    {nil, "submit -- mpirun x", 2, "", "the job has no name"},
+		"SubmitOddName":   {nil, "submit Next -- x", 2, "", "cannot be the name"},
+		"SubmitOddEnv":    {nil, "submit next --env A -- x", 2, "", "NAME=VALUE"},
+		"SubmitNoSuch":    {nil, "submit next --runtime mpich-cpus -- x", 1, "", "did you mean `mpich-cpu`?"},
+		"SubmitOddDry":    {nil, "submit next --dry-run=yes -- x", 2, "", "client or server"},
+		"SubmitRefused":   {func(s *apiServer) { s.refuse = policy }, "submit next -- x", 6, "", "the API server refuses it: no"},
+		"SubmitNever":     {nil, "submit next --nodes 9 --preflight -- x", 6, "", "at most 4"},
+		"SubmitNoNodes":   {nil, "submit next --nodes 0 -- x", 2, "", "`--nodes` is a number from 1 on, not 0"},
+		"SubmitTwice":     {nil, "submit next --env A=1 --env A=2 -- x", 2, "", "the variable `A` is given twice"},
+		"SubmitOnePlace":  {nil, "submit next --pvc a:/data --pvc b:/data -- x", 2, "", "the claims `a` and `b` cannot both be at /data"},
+		"SubmitOverFiles": {nil, "submit next --files " + folder + " --pvc a:/workspace -- x", 2, "", "cannot be at /workspace"},
+		"SubmitBackwards": {nil, "submit next --wait --timeout -1s -- x", 2, "", "--timeout is -1s"},
+		"SubmitIdleWait":  {nil, "submit next --timeout 1s -- x", 2, "", "`--timeout` is for `--wait` and `--follow`"},
+		"SubmitEmptyDry":  {nil, "submit next --dry-run -- x", 2, "", "`--dry-run` has no value"},
+		"DeleteBackwards": {nil, "delete train --wait --timeout -1s", 2, "", "--timeout is -1s"},
+		"DeleteIdleWait":  {nil, "delete train --timeout 1s", 2, "", "`--timeout` is for `--wait`"},
+		"LogsTwoTimes":    {nil, "logs train --since 1m --since-time 2026-03-01T12:00:00Z", 2, "", "give one of them"},
+		"LogsNoRank":      {nil, "logs train --rank 99", 1, "", "`train` has no such rank: it has ranks 0 to 3 at most"},
+		"LogsOddRank":     {nil, "logs train --rank -1", 1, "", "`train` has no such rank"},
+		"LogsSilentRank":  {nil, "logs train --rank 2", 0, "", ""},
+		"ValidateEmpty":   {nil, "validate -f " + file("empty.yaml", "# nothing\n"), 1, "", "empty.yaml:1:1: error: the file has no TrainJob"},
+		"CreateEmpty":     {nil, "create -f " + file("empty.yaml", "# nothing\n"), 1, "", "empty.yaml:1:1: error: the file has no TrainJob"},
+		"CompleteRuntime": {nil, "__complete submit next --runtime mpi", 0, "mpich-cpu\n", ""},
+		"CompleteSet":     {nil, "__complete clone train --set re", 0, "resources.\n", ""},
+		"CloneOwnImage":   {nil, "clone train --set image= --dry-run=client -o jsonpath={.spec.trainer.image}", 0, "", ""},
+		"CloneNoRuntime":  {nil, "clone train --set runtime=", 2, "", "a runtime has a name"},
+		"SubmitLong":      {nil, "submit " + long + " -- mpirun x", 6, "", "has 45 characters, at most 44 are allowed"},
+		"SubmitNoCommand": {nil, "submit next", 6, "", "nothing was made: the job has no command, and its runtime `mpich-cpu` brings none: give one after `--`"},
+		"CloneLong":       {nil, "clone train " + long, 6, "", "at most 44"},
+		"CreateLong":      {nil, "create -f " + file("long.yaml", strings.ReplaceAll(goodText, "next", long)), 6, "", "at most 44"},
+		"CreateOneLong":   {nil, "create -f " + file("one-long.yaml", goodText+"---\n"+strings.ReplaceAll(goodText, "next", long)), 6, "", "nothing was made"},
+		"ValidateLong":    {nil, "validate -f " + file("long.yaml", strings.ReplaceAll(goodText, "next", long)), 1, "", "long.yaml:3:18: error: the name"},
+		"NoCommandIn":     {nil, "validate -f " + file("idle.yaml", strings.ReplaceAll(goodText, "train]", "]")), 1, "", "the job has no command"},
+		"PreflightIdle":   {nil, "preflight next", 6, "the job has no command", "can never run"},
+		"Create":          {nil, "create -f " + good + " -o name", 0, "trainjob/next\n", ""},
+		"CreateNoFile":    {nil, "create -f " + good + "x", 1, "", "no such file"},
 		"CreateAndWait": {func(s *apiServer) {
 			s.objects["/apis/trainer.kubeflow.org/v1alpha1"+team+"trainjobs/next"] = failedJob(failed)
 		}, "create -f " + good + " --wait", 3, "", "OOMKilled"},
@@ -214,17 +250,17 @@ func TestCommandsOfJobs(t *testing.T) {
 		"SubmitOffline":    {func(s *apiServer) { s.Close() }, "submit next --runtime openmpi --dry-run=client -- mpirun x", 0, "    name: openmpi\n", "no cluster was asked whether it has runtime `openmpi`: cannot reach"},
 		"SubmitOfflineAny": {func(s *apiServer) { s.Close() }, "submit next --dry-run=client -- mpirun x", 1, "", "cannot reach"},
 		"CreateTaken":      {func(s *apiServer) { s.refuse = taken }, "create -f " + good, 1, "", "there is a TrainJob `next` already. Choose another name, run it again with `kubectl mpi clone next --namespace team`"},
-		"ValidateTaken":    {func(s *apiServer) { s.refuse = taken }, "validate -f " + good, 0, "1 TrainJobs, no mistakes", ""},
-		"CreateSome":       {func(s *apiServer) { s.refuse, s.refused = policy, `"second"` }, "create -f " + two, 6, "trainjob/next created in namespace team\n", "denied request: no"},
+		"ValidateTaken":    {func(s *apiServer) { s.refuse = taken }, "validate -f " + good, 0, "1 TrainJob, no mistakes", ""},
+		"CreateSome":       {func(s *apiServer) { s.refuse, s.refused = policy, `"second"` }, "create -f " + two, 6, "trainjob/next created in namespace team\n", "refuses it: no"},
 		"CreateElsewhere":  {nil, "create -f " + other, 1, "", "other.yaml:3:35: error: metadata.namespace is `other`, and --namespace says `team`"},
 		"CreateTooLarge":   {nil, "create -f /dev/zero", 1, "", "more than 16 MiB"},
 		"Clone":            {nil, "clone train --set nodes=4 --dry-run=client", 0, "name: train-2", ""},
 		"CloneCommand":     {nil, "clone train again --dry-run=client -- mpirun other", 0, "- other", ""},
 		"CloneOddSet":      {nil, "clone train --set colour=red", 2, "", "cannot be set"},
 		"Diff":             {nil, "diff train train", 0, "nothing differs", ""},
-		"Validate":         {nil, "validate -f " + good, 0, "1 TrainJobs, no mistakes", ""},
+		"Validate":         {nil, "validate -f " + good, 0, "1 TrainJob, no mistakes", ""},
 		"ValidateWrong":    {nil, "validate -f " + wrong, 1, "", "wrong.yaml:7:15: error: numNodes is 9, this runtime allows at most 4"},
-		"ValidatePolicy":   {func(s *apiServer) { s.refuse = policy }, "validate -f " + good, 1, "", "denied request: no"},
+		"ValidatePolicy":   {func(s *apiServer) { s.refuse = policy }, "validate -f " + good, 1, "", "refuses it: no"},
 		"Preflight":        {nil, "preflight -f " + good, 0, "fits now", ""},
 		"PreflightNever":   {nil, "preflight -f " + wrong, 6, "never", "can never run"},
 		"PreflightWhat":    {nil, "preflight", 2, "", "say which job"},
@@ -262,6 +298,29 @@ func TestFollowsWhatHasNoPods(t *testing.T) {
 	}
 }
 
+// TestFollowsWhatIsDeleted: whoever follows a job that somebody deletes is told so, and not that there never was one.
+func TestFollowsWhatIsDeleted(t *testing.T) {
+	deleted := apierrors.NewNotFound(schema.GroupResource{Group: "trainer.kubeflow.org", Resource: "trainjobs"}, "train")
+	deleted.ErrStatus.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}
+	const path = "/apis/trainer.kubeflow.org/v1alpha1" + team + "trainjobs/"
+	for command, readsBefore := range map[string]int32{"logs train -f": 1, "clone train next --follow": 1, "clone train next --wait": 1, "submit next --follow -- x": 0} {
+		s := newAPIServer(t)
+		s.addJob(t)
+		s.addPod("train-launcher-0", mpi.LauncherJob, "2026-03-01T12:00:01Z no answer from node\n")
+		job, reads := s.objects[path+"train"], atomic.Int32{}
+		s.objects[path+"train"] = func() any {
+			if reads.Add(1) <= readsBefore {
+				return job
+			}
+			return deleted
+		}
+		s.objects[path+"next"] = deleted
+		if code, out, errText := s.command(t, strings.Fields(command)...); code != 1 || !strings.Contains(errText, "the TrainJob was deleted: somebody has deleted `") {
+			t.Errorf("%s: code %d: %s%s", command, code, out, errText)
+		}
+	}
+}
+
 // TestWaitsInTheNamespaceOfTheFile: a job that a file makes in another namespace than the kubeconfig's is waited for there, and so are the hints.
 func TestWaitsInTheNamespaceOfTheFile(t *testing.T) {
 	s := newAPIServer(t)
@@ -272,7 +331,7 @@ func TestWaitsInTheNamespaceOfTheFile(t *testing.T) {
 	job.Namespace = "other"
 	s.objects[jobs+"/next"] = job
 	s.objects["/api/v1/namespaces/other/pods"] = s.objects["/api/v1"+team+"pods"]
-	text := "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {name: next, namespace: other}\nspec: {runtimeRef: {name: mpich-cpu}}\n"
+	text := "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {name: next, namespace: other}\nspec: {runtimeRef: {name: mpich-cpu}, trainer: {command: [train]}}\n"
 	k, out, errOut := s.kube(t, text)
 	if code := run(t.Context(), []string{"--server", s.URL, "create", "-f", "-", "--wait"}, k); code != exitJobFailed || !strings.Contains(errOut.String(), "next failed: OOMKilled") {
 		t.Errorf("code %d: %s%s", code, out, errOut)
@@ -304,7 +363,7 @@ func TestBundleOfAJob(t *testing.T) {
 	if info, err := os.Stat(archive); err != nil || info.Mode().Perm() != 0o600 {
 		t.Error(info, err)
 	}
-	if code, _, errText := s.command(t, "bundle", "train", "--file", archive); code != 1 || !strings.Contains(errText, "exists") {
+	if code, _, errText := s.command(t, "bundle", "train", "--file", archive); code != 1 || !strings.Contains(errText, "b.tar.gz is there already: --file names another") {
 		t.Errorf("it was overwritten: %d, %s", code, errText)
 	}
 }

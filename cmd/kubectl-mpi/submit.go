@@ -22,6 +22,7 @@ import (
 	"lockstep.dev/lockstep/pkg/jobs/logs"
 	"lockstep.dev/lockstep/pkg/jobs/preflight"
 	"lockstep.dev/lockstep/pkg/jobs/submit"
+	"lockstep.dev/lockstep/pkg/jobs/validate"
 	"lockstep.dev/lockstep/pkg/jobs/view"
 )
 
@@ -33,10 +34,13 @@ type submitFlags struct {
 	suspend                      bool
 	// unasked: the job is only shown.
 	unasked bool
+	// given reports whether a flag is on the command line.
+	given func(flag string) bool
 }
 
-func (f *submitFlags) register(cmd *cobra.Command) {
+func (f *submitFlags) register(cmd *cobra.Command, k *kube) {
 	flags := cmd.Flags()
+	f.given = flags.Changed
 	flags.StringVar(&f.runtime, "runtime", "", "the runtime; without it the default one of the platform, or the only one")
 	flags.Int32Var(&f.nodes, "nodes", 0, "how many nodes run ranks; without it as many as the runtime says")
 	flags.Int32Var(&f.slots, "slots", 0, "how many ranks a node has room for; without it as many as the runtime says")
@@ -46,14 +50,17 @@ func (f *submitFlags) register(cmd *cobra.Command) {
 	flags.StringArrayVar(&f.claims, "pvc", nil, "a volume in all pods, CLAIM:/FOLDER or CLAIM:/FOLDER:ro")
 	flags.StringSliceVar(&f.resources, "resources", nil, "what each node requests, such as cpu=4,memory=16Gi; of all but CPU it is also the limit")
 	flags.StringVar(&f.files, "files", "", fmt.Sprintf("a folder whose text files, %d KiB at most, the job finds in %s, where the command runs", submit.MaxFilesBytes>>10, submit.FilesDir))
+	_ = cmd.RegisterFlagCompletionFunc("runtime", k.completeRuntimes) // fails only for a flag that does not exist
 	flags.BoolVar(&f.suspend, "suspend", false, "make the job, and let it wait until it is resumed")
 }
 
 // options are what is asked for, less what only the cluster knows.
 func (f *submitFlags) options(name, namespace string, command []string) (submit.Options, error) {
 	o := submit.Options{Name: name, Namespace: namespace, Nodes: f.nodes, Slots: f.slots, Image: f.image, Command: command, Suspend: f.suspend}
-	if f.nodes < 0 || f.slots < 0 {
-		return o, usageErrorf("`--nodes` and `--slots` are numbers from 1 on")
+	for flag, number := range map[string]int32{"nodes": f.nodes, "slots": f.slots} {
+		if f.given(flag) && number < 1 {
+			return o, usageErrorf("`--%s` is a number from 1 on, not %d: leave it out for that of the runtime", flag, number)
+		}
 	}
 	for _, text := range f.env {
 		v, err := submit.ParseEnv(text)
@@ -114,8 +121,15 @@ func (f *launchFlags) register(cmd *cobra.Command) {
 }
 
 func (f *launchFlags) validate() error {
-	if !slices.Contains([]string{"", "client", "server"}, f.dryRun) {
+	switch {
+	case f.dryRun == "--":
+		return usageErrorf("`--dry-run` has no value: write `--dry-run=client` or `--dry-run=server`")
+	case !slices.Contains([]string{"", "client", "server"}, f.dryRun):
 		return usageErrorf("invalid value `%s` for `--dry-run`: must be client or server", f.dryRun)
+	case f.timeout < 0:
+		return usageErrorf("--timeout is %s: it is a length of time such as `2h`, or 0 for as long as it takes", f.timeout)
+	case f.timeout > 0 && !f.wait && !f.follow:
+		return usageErrorf("`--timeout` is for `--wait` and `--follow`: without one of them nothing is waited for")
 	}
 	return f.output.validate()
 }
@@ -137,6 +151,9 @@ are there again when it is cloned.`,
   # What would be made
   kubectl mpi submit try --dry-run=client -- mpirun hostname`,
 		Args: func(cmd *cobra.Command, args []string) error {
+			if err := launch.validate(); err != nil {
+				return err
+			}
 			switch at := cmd.ArgsLenAtDash(); {
 			case len(args) == 0 || at == 0:
 				return usageErrorf("the job has no name: `kubectl mpi submit NAME -- COMMAND`")
@@ -145,7 +162,7 @@ are there again when it is cloned.`,
 			case at > 1:
 				return usageErrorf("a job has one name: `%s` is too much", args[1])
 			}
-			return launch.validate()
+			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.unasked = launch.dryRun == "client"
@@ -156,7 +173,7 @@ are there again when it is cloned.`,
 			return k.launch(cmd.Context(), []*trainer.TrainJob{job}, launch)
 		},
 	}
-	f.register(cmd)
+	f.register(cmd, k)
 	launch.register(cmd)
 	return cmd
 }
@@ -232,6 +249,9 @@ func (k *kube) launch(ctx context.Context, jobs []*trainer.TrainJob, f launchFla
 	if err != nil {
 		return err
 	}
+	if err := canStart(ctx, c, jobs); err != nil {
+		return err
+	}
 	var options []client.CreateOption
 	if f.dryRun == "server" {
 		options = append(options, client.DryRunAll)
@@ -263,6 +283,20 @@ func (k *kube) make(ctx context.Context, c client.Client, jobs []*trainer.TrainJ
 		all = append(all, made{job.Name, job.Namespace, string(job.UID), phase})
 	}
 	return all, nil
+}
+
+// canStart refuses jobs of which one can never start, before any of them is made. A runtime that cannot be read refuses nothing here.
+func canStart(ctx context.Context, c client.Client, jobs []*trainer.TrainJob) error {
+	for _, job := range jobs {
+		runtime, err := fetch.RuntimeOf(ctx, c, job)
+		if err != nil {
+			continue
+		}
+		if err := validate.CanStart(job, *runtime); err != nil {
+			return exitWith(exitRefused, fmt.Errorf("nothing was made: %w", err))
+		}
+	}
+	return nil
 }
 
 // sign writes into jobs who submits them, for `list --mine`. Where the API server does not say who asks, nobody is named.
@@ -372,7 +406,7 @@ func (k *kube) accompany(ctx context.Context, jobs []*trainer.TrainJob, f launch
 // it waits for.
 func (k *kube) untilEnd(ctx context.Context, job *trainer.TrainJob, f launchFlags) error {
 	if f.follow {
-		if _, err := (&waiting{kube: k, what: forStarted}).wait(ctx, client.ObjectKeyFromObject(job)); err != nil {
+		if _, err := (&waiting{kube: k, what: forStarted, seen: true}).wait(ctx, client.ObjectKeyFromObject(job)); err != nil {
 			return err
 		}
 		show := logsFlags{follow: true, tail: -1, color: "auto", format: string(logs.Text), most: maxLogs}
@@ -380,6 +414,6 @@ func (k *kube) untilEnd(ctx context.Context, job *trainer.TrainJob, f launchFlag
 			return err
 		}
 	}
-	_, err := (&waiting{kube: k, what: forComplete}).wait(ctx, client.ObjectKeyFromObject(job))
+	_, err := (&waiting{kube: k, what: forComplete, seen: true}).wait(ctx, client.ObjectKeyFromObject(job))
 	return err
 }

@@ -89,7 +89,7 @@ func (k *kube) report(findings []validate.Finding, jobs int, out output) error {
 	case len(findings) > 0:
 		return cli.ErrReported
 	case out.human():
-		fmt.Fprintf(k.streams.Out, "%d TrainJobs, no mistakes found\n", jobs)
+		fmt.Fprintf(k.streams.Out, "%s, no mistakes found\n", counted(jobs, "TrainJob"))
 	}
 	return nil
 }

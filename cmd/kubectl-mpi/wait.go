@@ -32,6 +32,8 @@ type waiting struct {
 	output  output
 	what    string
 	timeout time.Duration
+	// seen: the job was there.
+	seen bool
 }
 
 func newWait(k *kube) *cobra.Command {
@@ -39,7 +41,7 @@ func newWait(k *kube) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "wait NAME",
 		Short: "Wait until a job runs, is complete, or has ended",
-		Long: `Wait until a job runs, is complete, or has ended. The exit code says what became of it: 0 what was waited for, 3 the job failed,
+		Long: `Wait until a job runs, is complete, or has ended. The exit code says what became of it: 0 what was waited for, 3 the job failed or was refused,
 4 it did not come in time, 130 somebody pressed Ctrl-C; the job goes on then.
 
 --for=ended ends with 0 for a job that failed too. It watches, and goes on when a watch is lost or the API server is away for a while.`,
@@ -101,16 +103,15 @@ func (w *waiting) wait(ctx context.Context, key client.ObjectKey) (view.Job, err
 	line := cli.NewProgress(w.streams.ErrOut)
 	defer line.Clear()
 	var j view.Job
-	seen := false
 	err = fetch.Follow(limited, c, func(ctx context.Context) (bool, error) {
 		objects, err := fetch.Job(ctx, c, key)
-		if seen && apierrors.IsNotFound(err) {
+		if w.seen && apierrors.IsNotFound(err) {
 			return false, fetch.ErrGone
 		}
 		if err != nil {
 			return false, err
 		}
-		j, seen = view.JobOf(objects), true
+		j, w.seen = view.JobOf(objects), true
 		line.Show(progressLine(j, time.Now()))
 		return w.reached(j), nil
 	}, client.InNamespace(key.Namespace), client.MatchingFields{"metadata.name": key.Name})
@@ -135,9 +136,14 @@ func (w *waiting) outcome(ctx, limited context.Context, key client.ObjectKey, j 
 	case errors.Is(limited.Err(), context.DeadlineExceeded):
 		return exitWith(exitTimeout, errors.New(w.late(key.Name, j)))
 	case errors.Is(err, fetch.ErrGone):
-		return cli.Failure(fmt.Errorf("%w: somebody has deleted `%s`", err, key.Name))
+		return gone(key.Name)
 	}
 	return err
+}
+
+// gone is the end of a command whose job was deleted in the middle of it.
+func gone(name string) error {
+	return cli.Failure(fmt.Errorf("%w: somebody has deleted `%s`", fetch.ErrGone, name))
 }
 
 // late says how far a job is that was waited for too long.

@@ -108,6 +108,12 @@ func (w *why) fits(k *kube) string {
 func (k *kube) writeWhy(w io.Writer, j view.Job, answer why, colours diag.Palette, now time.Time) error {
 	fmt.Fprintf(w, "%s%s\n", heading(j, colours), since(j, now))
 	writeCause(w, j, colours)
+	switch {
+	case j.Phase == phase.Suspended && j.Queue == nil:
+		fmt.Fprintf(w, "%s starts it.\n", k.hint(j.Namespace, "resume %s", j.Name))
+	case j.Phase == phase.Failed && j.Cause != nil && j.Cause.Class == diagnose.ByApplication:
+		fmt.Fprintf(w, "Its log: %s\n", k.hint(j.Namespace, "logs %s", j.Name))
+	}
 	if answer.Room != nil {
 		for _, line := range answer.Room.Lines() {
 			fmt.Fprintln(w, line)
@@ -153,7 +159,7 @@ func writeCause(w io.Writer, j view.Job, colours diag.Palette) {
 		case j.Phase == phase.Running:
 			fmt.Fprintln(w, "Nothing is in its way.")
 		case !j.Finished():
-			fmt.Fprintln(w, "Nothing is known to be in its way: it takes its time.")
+			fmt.Fprintln(w, "Nothing is known to be in its way: wait a little, and ask again.")
 		}
 		return
 	}

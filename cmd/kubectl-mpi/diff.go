@@ -23,8 +23,9 @@ func newDiff(k *kube) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "diff RUN RUN",
 		Short: "Say what differed between two runs, as they really ran",
-		Long: `Compare two jobs: runtime as it was when each was made, image, command, environment, resources, volumes, nodes, times and results. Values of
-variables that look like secrets are compared, and not shown.`,
+		Long: `Compare two jobs: runtime as it was when each was made, image, command, files that were taken along, environment, resources, volumes, nodes, times and results. Of
+a function of Python it is the function and its arguments. Values that look like secrets are compared, and not shown; of long values and files the
+first difference is shown.`,
 		Example:           "  kubectl mpi diff train train-2",
 		Args:              cli.ArgsBetween(2, 2),
 		ValidArgsFunction: k.completeJobs,

@@ -15,6 +15,7 @@ import (
 	"k8s.io/utils/ptr"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
+	"lockstep.dev/lockstep/pkg/jobs/submit"
 	"lockstep.dev/lockstep/pkg/mpi"
 	"lockstep.dev/lockstep/pkg/mpi/diagnose"
 	mpijob "lockstep.dev/lockstep/pkg/mpi/job"
@@ -54,11 +55,17 @@ func Runs(left, right Run) Result {
 	l, r := left.facts(), right.facts()
 	var result Result
 	for _, name := range order(l, r) {
-		if l.values[name] == r.values[name] {
+		if l.values[name] == r.values[name] && l.texts[name] == r.texts[name] {
 			result.Equal = append(result.Equal, name)
-		} else {
-			result.Differences = append(result.Differences, Difference{name, l.shown(name), r.shown(name)})
+			continue
 		}
+		difference := Difference{What: name}
+		if l.texts[name] || r.texts[name] {
+			difference.Left, difference.Right = sized(l.values[name], r.values[name], l.texts[name], r.texts[name])
+		} else {
+			difference.Left, difference.Right = excerpts(l.shown(name), r.shown(name))
+		}
+		result.Differences = append(result.Differences, difference)
 	}
 	result.Unknown = slices.Compact(slices.Concat(left.unknown(), right.unknown()))
 	return result
@@ -77,6 +84,8 @@ type facts struct {
 	values map[string]string
 	// secret are those whose value is compared and not shown: a comparison is passed on.
 	secret map[string]bool
+	// texts are those of which the first line that differs is shown: files, functions.
+	texts map[string]bool
 }
 
 func (f *facts) shown(name string) string {
@@ -91,6 +100,17 @@ func (f *facts) set(name, value string) {
 		f.names = append(f.names, name)
 	}
 	f.values[name] = value
+}
+
+func (f *facts) setText(name, text string) {
+	f.set(name, text)
+	f.texts[name] = true
+}
+
+// setAssigned sets a value whose name may say that it is a secret.
+func (f *facts) setAssigned(prefix, name, value string) {
+	f.set(prefix+name, value)
+	f.secret[prefix+name] = diagnose.Redact(name+"="+value) != name+"="+value
 }
 
 // order is that of the left one, with what only the right one has behind its like.
@@ -113,7 +133,7 @@ func order(l, r *facts) []string {
 }
 
 func (r Run) facts() *facts {
-	f := &facts{values: map[string]string{}, secret: map[string]bool{}}
+	f := &facts{values: map[string]string{}, secret: map[string]bool{}, texts: map[string]bool{}}
 	job := r.TrainJob
 	f.set("runtime", ptr.Deref(job.Spec.RuntimeRef.Kind, "ClusterTrainingRuntime")+" "+job.Spec.RuntimeRef.Name)
 	if r.Snapshot != nil {
@@ -152,7 +172,11 @@ func countOrRuntimes(n *int32) string {
 // pods are image, command, environment, resources and volumes.
 func (r Run) pods(f *facts) {
 	asked := ptr.Deref(r.TrainJob.Spec.Trainer, trainer.Trainer{})
-	f.set("command", diagnose.Redact(strings.Join(slices.Concat(asked.Command, asked.Args), " ")))
+	command(f, slices.Concat(mpi.AskedCommand(asked.Command), asked.Args))
+	files := submit.FilesOf(r.TrainJob)
+	for _, path := range slices.Sorted(maps.Keys(files)) {
+		f.setText("file "+path, files[path])
+	}
 	if r.JobSet == nil {
 		f.set("image", ptr.Deref(asked.Image, "the runtime's"))
 		environment(f, "env ", asked.Env)
@@ -179,6 +203,21 @@ func (r Run) pods(f *facts) {
 	}
 }
 
+// command is what runs. Of a function of Python it is the function and how it is called, and not the program that calls it.
+func command(f *facts, words []string) {
+	called, before, is := functionIn(words)
+	if !is {
+		f.set("command", diagnose.Redact(strings.Join(words, " ")))
+		return
+	}
+	f.set("command", diagnose.Redact(fmt.Sprintf("%s %s() of %s", strings.Join(before, " "), called.name, called.file)))
+	for _, a := range called.arguments {
+		f.setAssigned("argument ", a.name, a.value)
+	}
+	f.setText("function "+called.name, called.source)
+	f.set("what calls it", short(mpijob.Digest(called.runner)))
+}
+
 func mountOf(c *corev1.Container, volume string) string {
 	for _, m := range c.VolumeMounts {
 		if m.Name == volume {
@@ -190,12 +229,11 @@ func mountOf(c *corev1.Container, volume string) string {
 
 func environment(f *facts, prefix string, variables []corev1.EnvVar) {
 	for _, v := range variables {
-		value := v.Value
 		if v.ValueFrom != nil {
-			value = source(*v.ValueFrom)
+			f.set(prefix+v.Name, source(*v.ValueFrom))
+		} else {
+			f.setAssigned(prefix, v.Name, v.Value)
 		}
-		f.set(prefix+v.Name, value)
-		f.secret[prefix+v.Name] = v.ValueFrom == nil && diagnose.Redact(v.Name+"="+value) != v.Name+"="+value
 	}
 }
 

@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 	"k8s.io/utils/ptr"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
+	"lockstep.dev/lockstep/pkg/jobs/submit"
 	mpijob "lockstep.dev/lockstep/pkg/mpi/job"
 	"lockstep.dev/lockstep/test/vectors"
 )
@@ -54,6 +56,20 @@ func TestVectors(t *testing.T) {
 		{Name: "Same", Left: ran(t, "4.2", complete), Right: ran(t, "4.2", complete)},
 		{Name: "OneIsGone", Left: ran(t, "4.2", complete), Right: stateOf(run(2, nil, complete))},
 	}
+	list = append(list,
+		vector{
+			Name: "Files", Left: stateOf(withFiles(t, submit.Files{"run.sh": "set -e\nmpirun ä\n", "old": "x", "same": "y", "empty": "", "a.env": "API_TOKEN=one\n"})),
+			Right: stateOf(withFiles(t, submit.Files{"run.sh": "set -e\nmpirun ö\nmore\n", "same": "y", "new/a.py": "print()\n", "a.env": "API_TOKEN=two\n"})),
+		},
+		vector{
+			Name: "Functions", Left: stateOf(calling("def train(lr):\n    print(lr, \\\"\\\"\\\"\\\\n\\\"\\\"\\\")\n", `'lr': 0.1, 'name': "it's, {", 'price': '5\x24', 'api_key': 'one', 'same': [1, (2,)]`)),
+			Right: stateOf(calling("def train(lr):\n    exit(lr)\n", `'lr': 0.3, 'name': "it's", 'price': '6\x24', 'api_key': 'two', 'same': [1, (2,)], 'more': {'a': None}`)),
+		},
+		vector{
+			Name: "LongValues", Left: stateOf(run(4, []corev1.EnvVar{{Name: "LIST", Value: strings.Repeat("ä,", 150) + "1" + strings.Repeat(",b", 150)}, {Name: "LINES", Value: "a\nb\nc"}}, nil)),
+			Right: stateOf(run(4, []corev1.EnvVar{{Name: "LIST", Value: strings.Repeat("ä,", 150) + "22" + strings.Repeat(",b", 150)}, {Name: "LINES", Value: "a\nd"}, {Name: "NEW", Value: strings.Repeat("c", 300)}}, nil)),
+		},
+	)
 	for i := range list {
 		list[i].Want = Runs(list[i].Left.run(), list[i].Right.run())
 	}

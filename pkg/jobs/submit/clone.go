@@ -113,23 +113,10 @@ func Set(job *trainer.TrainJob, assignment string) error {
 // SetCommand replaces the command. Where files were taken along it runs among them, as before.
 func SetCommand(job *trainer.TrainJob, command []string) {
 	t := trainerOf(job)
-	if slices.ContainsFunc(job.Spec.RuntimePatches, func(p trainer.RuntimePatch) bool { return p.Manager == Manager && hasFiles(p) }) {
-		command = inFilesDir(command)
+	if FilesOf(job) != nil {
+		command = mpi.InFilesDir(command)
 	}
 	t.Command, t.Args = command, nil
-}
-
-func hasFiles(p trainer.RuntimePatch) bool {
-	if p.TrainingRuntimeSpec == nil || p.TrainingRuntimeSpec.Template == nil || p.TrainingRuntimeSpec.Template.Spec == nil {
-		return false
-	}
-	for _, rj := range p.TrainingRuntimeSpec.Template.Spec.ReplicatedJobs {
-		if rj.Template != nil && rj.Template.Spec != nil && rj.Template.Spec.Template != nil && rj.Template.Spec.Template.Spec != nil &&
-			slices.ContainsFunc(rj.Template.Spec.Template.Spec.Volumes, func(v corev1.Volume) bool { return v.Name == filesVolume }) {
-			return true
-		}
-	}
-	return false
 }
 
 func trainerOf(job *trainer.TrainJob) *trainer.Trainer {

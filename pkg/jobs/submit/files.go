@@ -4,12 +4,16 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/ptr"
+
+	"lockstep.dev/lockstep/pkg/mpi"
 )
 
 // Files are texts by their path below a folder.
@@ -20,7 +24,7 @@ type Files map[string]string
 
 const (
 	// FilesDir is where the files are in all pods.
-	FilesDir = "/workspace"
+	FilesDir = mpi.FilesDir
 	// MaxFilesBytes is how much they may have together. An object has at most 256 KiB of annotations (k8s.io/apimachinery
 	// pkg/api/validation, TotalAnnotationSizeLimitB), of which half is left to others, and the TrainJob holds them twice.
 	MaxFilesBytes = 128 << 10
@@ -110,7 +114,47 @@ func (f Files) volume() corev1.Volume {
 	return corev1.Volume{Name: filesVolume, VolumeSource: corev1.VolumeSource{DownwardAPI: source}}
 }
 
-// inFilesDir runs a command where the files are. A patch may not set a working folder, and ranks get that of the launcher's command.
-func inFilesDir(command []string) []string {
-	return append([]string{"sh", "-c", `cd ` + FilesDir + ` && exec "$@"`, "sh"}, command...)
+// FilesOf returns the files that travel with a job, nil where there are none.
+func FilesOf(job *trainer.TrainJob) Files {
+	for _, patch := range job.Spec.RuntimePatches {
+		if pod := launcherPatch(patch); pod != nil && patch.Manager == Manager {
+			return filesIn(pod)
+		}
+	}
+	return nil
+}
+
+// launcherPatch returns what a patch says of the launcher's pod, or nil.
+func launcherPatch(p trainer.RuntimePatch) *trainer.PodTemplatePatch {
+	if p.TrainingRuntimeSpec == nil || p.TrainingRuntimeSpec.Template == nil || p.TrainingRuntimeSpec.Template.Spec == nil {
+		return nil
+	}
+	for _, rj := range p.TrainingRuntimeSpec.Template.Spec.ReplicatedJobs {
+		if rj.Name == mpi.LauncherJob && rj.Template != nil && rj.Template.Spec != nil && rj.Template.Spec.Template != nil && rj.Template.Spec.Template.Spec != nil {
+			return rj.Template.Spec.Template
+		}
+	}
+	return nil
+}
+
+// annotationIn finds the annotation in the path of a field.
+var annotationIn = regexp.MustCompile(`^metadata\.annotations\['(.*)'\]$`)
+
+func filesIn(pod *trainer.PodTemplatePatch) Files {
+	var files Files
+	for _, volume := range pod.Spec.Volumes {
+		if volume.Name != filesVolume || volume.DownwardAPI == nil || pod.Metadata == nil {
+			continue
+		}
+		files = Files{}
+		for _, item := range volume.DownwardAPI.Items {
+			if item.FieldRef == nil {
+				continue
+			}
+			if found := annotationIn.FindStringSubmatch(item.FieldRef.FieldPath); found != nil {
+				files[item.Path] = pod.Metadata.Annotations[found[1]]
+			}
+		}
+	}
+	return files
 }

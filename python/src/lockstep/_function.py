@@ -13,11 +13,16 @@ import re
 import symtable
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from lockstep._objects import Object, spec
 from lockstep._rank import MARK
 from lockstep.errors import RankError
+
+#: How a program begins, and what stands behind the source of the function.
+_SOURCE = 'SOURCE = """'
+_SOURCE_ENDS = '"""\n\n'
 
 #: Linux takes 131072 bytes for one word of a command.
 _MOST = 120_000
@@ -31,6 +36,41 @@ def command(func: Callable[..., Any], arguments: Mapping[str, Any] | None, launc
         ValueError: It cannot travel; the message says why, and what to do.
     """
     return [*(launcher or ["mpirun"]), "python3", "-c", _program(func, dict(arguments or {}))]
+
+
+@dataclass(frozen=True)
+class Sent:
+    """A function that a command runs, as it was sent."""
+
+    #: The words of the command before the program.
+    before: list[str]
+    name: str
+    #: Where it stands, and its text.
+    file: str
+    source: str
+    #: Its arguments, as Python writes them.
+    arguments: dict[str, str]
+    #: What calls it.
+    runner: str
+
+
+def sent_in(command: Sequence[str]) -> Sent | None:
+    """The function that a command runs, or None."""
+    at = next((i for i, word in enumerate(command) if word.startswith(_SOURCE)), None)
+    if at is None:
+        return None
+    _, whole, rest = command[at].partition(_SOURCE_ENDS)
+    runner, called, _ = rest.rpartition("\n\nrun(SOURCE, ")
+    try:
+        statements = ast.parse(command[at]).body
+        source, call = statements[0].value, statements[-1].value  # type: ignore[attr-defined]
+        file, _, name, arguments = (ast.literal_eval(node) for node in call.args[1:])
+        text = ast.literal_eval(source)
+    except (SyntaxError, ValueError, AttributeError, IndexError):
+        return None
+    if not whole or not called:
+        return None
+    return Sent(list(command[:at]), name, file, text, {key: repr(value) for key, value in arguments.items()}, runner)
 
 
 def ships(trainjob: Object) -> bool:

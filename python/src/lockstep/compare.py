@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from lockstep._excerpts import excerpts, sized
+from lockstep._files import asked_command, files_of
+from lockstep._function import sent_in
 from lockstep._objects import QUEUE_LABEL, Object, labels, main_container, name, runtime_ref, spec, status
 from lockstep._quantity import Quantity
 from lockstep._redact import redacted
@@ -94,6 +98,18 @@ class _Facts(dict[str, str]):
 
     def __init__(self) -> None:
         self.secret: set[str] = set()
+        #: Those of which the first line that differs is shown: files, functions.
+        self.texts: set[str] = set()
+
+    def set_text(self, what: str, text: str) -> None:
+        self[what] = text
+        self.texts.add(what)
+
+    def set_assigned(self, prefix: str, name: str, value: str) -> None:
+        """Sets a value whose name may say that it is a secret."""
+        self[prefix + name] = value
+        if redacted(f"{name}={value}") != f"{name}={value}":
+            self.secret.add(prefix + name)
 
     def shown(self, what: str) -> str:
         return "***" if what in self.secret else self.get(what, "")
@@ -104,10 +120,12 @@ def compared(left: Run, right: Run) -> Comparison:
     a, b = _facts(left), _facts(right)
     made = Comparison((name(left.trainjob), name(right.trainjob)))
     for what in _order(list(a), list(b)):
-        if a.get(what, "") == b.get(what, ""):
+        if a.get(what, "") == b.get(what, "") and (what in a.texts) == (what in b.texts):
             made.equal.append(what)
+        elif what in a.texts | b.texts:
+            made.differences.append(Difference(what, *sized(a.get(what), b.get(what))))
         else:
-            made.differences.append(Difference(what, a.shown(what), b.shown(what)))
+            made.differences.append(Difference(what, *excerpts(a.shown(what), b.shown(what))))
     gone = dict.fromkeys(name(run.trainjob) for run in (left, right) if run.jobset is None)
     made.unknown.extend(f"the pods of `{n}` are known by its TrainJob only: its JobSet is gone" for n in gone)
     return made
@@ -135,10 +153,25 @@ def _facts(run: Run) -> _Facts:
     made = world(job, {"metadata": run.snapshot, "spec": run.snapshot["spec"]}) if run.snapshot else None
     f["nodes"] = str(made.nodes if made else trainer.get("numNodes", _THE_RUNTIMES))
     f["slots"] = str(made.slots_per_node if made else trainer.get("numProcPerNode", _THE_RUNTIMES))
-    f["command"] = redacted(" ".join([*(trainer.get("command") or []), *(trainer.get("args") or [])]))
+    _command(f, [*asked_command(trainer.get("command") or []), *(trainer.get("args") or [])])
+    for path, text in sorted(files_of(job).items()):
+        f.set_text(f"file {path}", text)
     _pods(f, trainer, run.jobset)
     f.update(_course(run))
     return f
+
+
+def _command(f: _Facts, words: list[str]) -> None:
+    """What runs. Of a function it is the function and how it is called, and not the program that calls it."""
+    sent = sent_in(words)
+    if sent is None:
+        f["command"] = redacted(" ".join(words))
+        return
+    f["command"] = redacted(f"{' '.join(sent.before)} {sent.name}() of {sent.file}")
+    for name, value in sent.arguments.items():
+        f.set_assigned("argument ", name, value)
+    f.set_text(f"function {sent.name}", sent.source)
+    f["what calls it"] = hashlib.sha256(sent.runner.encode()).hexdigest()[:12]
 
 
 def _pods(f: _Facts, trainer: Object, jobset: Object | None) -> None:
@@ -164,11 +197,10 @@ def _pods(f: _Facts, trainer: Object, jobset: Object | None) -> None:
 
 def _environment(f: _Facts, prefix: str, variables: list[Object] | None) -> None:
     for v in variables or []:
-        what, value = prefix + v["name"], str(v.get("value", ""))
-        f[what] = _source(v["valueFrom"]) if "valueFrom" in v else value
-        said = f"{v['name']}={value}"
-        if "valueFrom" not in v and redacted(said) != said:
-            f.secret.add(what)
+        if "valueFrom" in v:
+            f[prefix + v["name"]] = _source(v["valueFrom"])
+        else:
+            f.set_assigned(prefix, v["name"], str(v.get("value", "")))
 
 
 def _source(origin: Object) -> str:

@@ -393,6 +393,13 @@ func TestJudgeOfSeveralLaunches(t *testing.T) {
 	}
 }
 
+// A command that runs where its files are is told as it was asked for.
+func TestCommandsAreQuotedAsAsked(t *testing.T) {
+	if got := quoteCommand(mpi.InFilesDir([]string{"sh", "run.sh"})); got != "`sh run.sh`" {
+		t.Error(got)
+	}
+}
+
 // A secret at the place where a line is cut must not lose the word by which it is known.
 func TestCommandsAreQuotedWithoutSecrets(t *testing.T) {
 	line := strings.Repeat("x", 190) + " --token s3cret" + strings.Repeat("y", 100)

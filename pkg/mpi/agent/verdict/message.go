@@ -168,5 +168,5 @@ func howItEnded(end mpi.RankEnd) string {
 }
 
 func quoteCommand(argv []string) string {
-	return "`" + program.Quote(strings.Join(argv, " ")) + "`"
+	return "`" + program.Quote(strings.Join(mpi.AskedCommand(argv), " ")) + "`"
 }

@@ -75,7 +75,8 @@ func writeDiff(w io.Writer, names []string, result compare.Result) error {
 	} else {
 		rows := [][]string{{"", names[0], names[1]}}
 		for _, d := range result.Differences {
-			rows = append(rows, []string{d.What, orDash(d.Left), orDash(d.Right)})
+			left, right := compare.Excerpts(d.Left, d.Right)
+			rows = append(rows, []string{d.What, orDash(left), orDash(right)})
 		}
 		if err := table(w, rows); err != nil {
 			return err

@@ -23,6 +23,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
+	"lockstep.dev/lockstep/pkg/jobs/compare"
 	"lockstep.dev/lockstep/pkg/mpi"
 	"lockstep.dev/lockstep/pkg/mpi/template"
 )
@@ -365,6 +366,18 @@ func TestBundleOfAJob(t *testing.T) {
 	}
 	if code, _, errText := s.command(t, "bundle", "train", "--file", archive); code != 1 || !strings.Contains(errText, "b.tar.gz is there already: --file names another") {
 		t.Errorf("it was overwritten: %d, %s", code, errText)
+	}
+}
+
+// TestDiffOfLongValues: what differs in a long value is shown in a line that fits a screen.
+func TestDiffOfLongValues(t *testing.T) {
+	var out strings.Builder
+	long := strings.Repeat("x", 6000)
+	if err := writeDiff(&out, []string{"a", "b"}, compare.Result{Differences: []compare.Difference{{What: "command", Left: long + "lr=0.1" + long, Right: long + "lr=0.3" + long}}}); err != nil {
+		t.Fatal(err)
+	}
+	if got := out.String(); !strings.Contains(got, "xlr=0.1x") || !strings.Contains(got, "xlr=0.3x") || len(got) > 300 {
+		t.Error(got)
 	}
 }
 

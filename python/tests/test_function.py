@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import base64
 import functools
+import inspect
 import os
 import re
 import subprocess
 import sys
 import zlib
 from collections.abc import Callable
+from datetime import datetime, timezone
 from typing import Any
 
 import pytest
@@ -19,6 +21,7 @@ from kubeflow.trainer import TrainerClient
 
 import lockstep
 from lockstep import MPIClient, MPITrainer, _function, _rank
+from lockstep.compare import Run, compared
 
 LIMIT = 3
 
@@ -59,6 +62,20 @@ def test_a_function_runs_as_a_rank() -> None:
     done = run(trainer, 1)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == "rank 1 lr 0.1 a$(HOME)b$$\\ [\"it's\", '$(A)'] 2\n"
+
+
+def test_functions_are_compared_by_their_arguments() -> None:
+    def calling(**arguments: Any) -> Run:
+        job = {"spec": {"runtimeRef": {"name": "r"}, "trainer": {"command": _function.command(train, arguments, None)}}}
+        return Run(datetime(2026, 3, 1, tzinfo=timezone.utc), {**job, "metadata": {"name": "a"}})
+
+    made = compared(calling(lr=0.1, path="$HOME"), calling(lr=0.3, path="$HOME"))
+    assert [vars(d) for d in made.differences] == [{"what": "argument lr", "left": "0.1", "right": "0.3"}]
+    assert {"command", "argument path", "function train", "what calls it"} <= set(made.equal)
+    sent = _function.sent_in(_function.command(train, {"lr": 1}, ["mpiexec", "-l"]))
+    assert sent is not None
+    assert sent.source.endswith(inspect.getsource(train))
+    assert sent.before == ["mpiexec", "-l", "python3", "-c"]
 
 
 def test_a_traceback_comes_back() -> None:

@@ -119,7 +119,7 @@ def test_long_values_are_compared_by_what_differs() -> None:
     assert len(line) < 150
     assert "lr=0.1)" in line
     assert "lr=0.25)" in line
-    assert "-   " + "y" * 50 + " … " in str(Comparison(("a", "b"), [Difference("command", "", "y" * 500)]))
+    assert "-   " + "y" * 200 + "…" in str(Comparison(("a", "b"), [Difference("command", "", "y" * 500)]))
 
 
 def test_a_phase_may_be_written_small() -> None:

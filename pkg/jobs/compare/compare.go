@@ -34,7 +34,8 @@ type Run struct {
 	Now time.Time
 }
 
-// Difference is one thing that differed. Left and Right are empty for what a run did not have.
+// Difference is one thing that differed. Left and Right are empty for what a run did not have. Of a text, such as a file, they are its size and the
+// first line that differs.
 type Difference struct {
 	What  string `json:"what"`
 	Left  string `json:"left"`
@@ -63,7 +64,7 @@ func Runs(left, right Run) Result {
 		if l.texts[name] || r.texts[name] {
 			difference.Left, difference.Right = sized(l.values[name], r.values[name], l.texts[name], r.texts[name])
 		} else {
-			difference.Left, difference.Right = excerpts(l.shown(name), r.shown(name))
+			difference.Left, difference.Right = l.shown(name), r.shown(name)
 		}
 		result.Differences = append(result.Differences, difference)
 	}

@@ -13,8 +13,8 @@ const (
 	around    = 20
 )
 
-// excerpts returns what is shown of two values that differ.
-func excerpts(left, right string) (string, string) {
+// Excerpts returns what is shown in a table of two values that differ.
+func Excerpts(left, right string) (string, string) {
 	if !strings.Contains(left+right, "\n") {
 		return middles(left, right)
 	}

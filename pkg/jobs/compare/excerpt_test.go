@@ -96,7 +96,7 @@ func TestLongValues(t *testing.T) {
 		"Shorter": {"a\nb", "a", "line 2: b", ""},
 		"NoLine":  {"", "a\nb", "", "line 1: a"},
 	} {
-		if left, right := excerpts(c.left, c.right); left != c.wantLeft || right != c.wantRight {
+		if left, right := Excerpts(c.left, c.right); left != c.wantLeft || right != c.wantRight {
 			t.Errorf("%s: `%s` and `%s`, want `%s` and `%s`", name, left, right, c.wantLeft, c.wantRight)
 		}
 	}

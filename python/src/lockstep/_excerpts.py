@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os.path
-
 from lockstep._redact import redacted
 
 _MOST = 200
@@ -34,17 +32,23 @@ def _first_lines(left: str, right: str) -> tuple[str, str]:
     at = same.index(False) if False in same else len(same)
     found = [redacted(side[at]) if at < len(side) else "" for side in lines]
     shown = _middles(*found)
-    one, other = (f"line {at + 1}: {text}" if at < len(side) and whole else text for side, whole, text in zip(lines, (left, right), shown, strict=True))
+    there = [at < len(side) and whole != "" for side, whole in zip(lines, (left, right), strict=True)]
+    one, other = (f"line {at + 1}: {text}" if is_there else text for is_there, text in zip(there, shown, strict=True))
     return one, other
 
 
 def _middles(left: str, right: str) -> tuple[str, str]:
     if max(len(left), len(right)) <= _MOST:
         return left, right
-    begin = len(os.path.commonprefix([left, right]))
-    end = len(os.path.commonprefix([left[begin:][::-1], right[begin:][::-1]]))
+    begin = _alike(left, right)
+    end = _alike(left[begin:][::-1], right[begin:][::-1])
     begin, end = max(0, begin - _AROUND), max(0, end - _AROUND)
     return _cut(left, begin, end), _cut(right, begin, end)
+
+
+def _alike(left: str, right: str) -> int:
+    """How many characters two texts begin with alike."""
+    return next((i for i, (a, b) in enumerate(zip(left, right, strict=False)) if a != b), min(len(left), len(right)))
 
 
 def _cut(text: str, begin: int, end: int) -> str:

@@ -26,7 +26,8 @@ class Difference:
 
     #: What it is, as ``kubectl mpi diff`` calls it: ``nodes``, ``env LR``, ``result``.
     what: str
-    #: Its values; empty for what a job did not have, and ``***`` for what looks like a secret.
+    #: Its values; empty for what a job did not have, and ``***`` for what looks like a secret. Of a file or a function, its size and the
+    #: first line that differs.
     left: str
     right: str
 
@@ -44,40 +45,12 @@ class Comparison:
     unknown: list[str] = field(default_factory=list)
 
     def __str__(self) -> str:
-        rows = [("", *self.names), *((d.what, *_shortened(d.left or "-", d.right or "-")) for d in self.differences)]
+        rows = [("", *self.names), *((d.what, *(text or "-" for text in excerpts(d.left, d.right))) for d in self.differences)]
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         table = ["   ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows]
         if not self.differences:
             table = [f"nothing differs between {' and '.join(self.names)}, of {len(self.equal)} things that were compared"]
         return "\n".join([*table, *(f"note: {text}" for text in self.unknown)])
-
-
-#: How wide a value may be in a table, and how much of what two long ones share is shown around what differs.
-_WIDE, _AROUND = 100, 20
-
-
-def _shortened(left: str, right: str) -> tuple[str, str]:
-    """Two values for a table: of long ones, such as commands that carry a program, what differs."""
-    left, right = (" ".join(v.split("\n")) for v in (left, right))
-    if max(len(left), len(right)) <= _WIDE:
-        return left, right
-    same = _alike(left, right)
-    tail = min(_alike(left[::-1], right[::-1]), len(left) - same, len(right) - same)
-    return _part(left, same, tail), _part(right, same, tail)
-
-
-def _alike(left: str, right: str) -> int:
-    """How many characters two texts begin with alike."""
-    return next((i for i, (a, b) in enumerate(zip(left, right, strict=False)) if a != b), min(len(left), len(right)))
-
-
-def _part(value: str, same: int, tail: int) -> str:
-    """What is between, with a little around it."""
-    begin, end = max(0, same - _AROUND), len(value) - max(0, tail - _AROUND)
-    part = value[begin:end]
-    if len(part) > _WIDE:
-        part = f"{part[: _WIDE // 2]} … {part[-_WIDE // 2 :]}"
-    return ("…" if begin else "") + part + ("…" if end < len(value) else "")
 
 
 @dataclass
@@ -125,7 +98,7 @@ def compared(left: Run, right: Run) -> Comparison:
         elif what in a.texts | b.texts:
             made.differences.append(Difference(what, *sized(a.get(what), b.get(what))))
         else:
-            made.differences.append(Difference(what, *excerpts(a.shown(what), b.shown(what))))
+            made.differences.append(Difference(what, a.shown(what), b.shown(what)))
     gone = dict.fromkeys(name(run.trainjob) for run in (left, right) if run.jobset is None)
     made.unknown.extend(f"the pods of `{n}` are known by its TrainJob only: its JobSet is gone" for n in gone)
     return made
@@ -168,8 +141,8 @@ def _command(f: _Facts, words: list[str]) -> None:
         f["command"] = redacted(" ".join(words))
         return
     f["command"] = redacted(f"{' '.join(sent.before)} {sent.name}() of {sent.file}")
-    for name, value in sent.arguments.items():
-        f.set_assigned("argument ", name, value)
+    for argument, value in sent.arguments.items():
+        f.set_assigned("argument ", argument, value)
     f.set_text(f"function {sent.name}", sent.source)
     f["what calls it"] = hashlib.sha256(sent.runner.encode()).hexdigest()[:12]
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -64,10 +65,28 @@ func demo(ctx context.Context, o options, out io.Writer) (err error) {
 func end(p *platform.Platform, o options, progress *platform.Progress, out io.Writer) error {
 	if o.keep || !p.Started() {
 		_, _ = fmt.Fprintf(out, whatNext, p.Kubectl, p.Kubeconfig)
-		return nil
+		return asEditor(p, out)
 	}
 	_, _ = fmt.Fprint(out, whatNextDown)
 	return progress.Step("stop the cluster", func() (string, error) { return "", p.Close(context.Background()) })
+}
+
+// asEditor says how to run jobs as an editor of the tenant: its kubeconfig, which holds for a day, lies beside the admin's. Nothing is written beside
+// those of a cluster that somebody else started.
+func asEditor(p *platform.Platform, out io.Writer) error {
+	if !p.Started() {
+		return nil
+	}
+	kubeconfig := filepath.Join(filepath.Dir(p.Kubeconfig), tenant+"-editor.kubeconfig")
+	if err := p.EditorKubeconfig(context.Background(), tenant, kubeconfig); err != nil {
+		return fmt.Errorf("make a kubeconfig of an editor: %w", err)
+	}
+	programs, err := filepath.Abs(filepath.Join("build", "bin"))
+	if err != nil {
+		return err
+	}
+	_, _ = fmt.Fprintf(out, whatNextAsEditor, tenant, kubeconfig, filepath.Dir(p.Kubectl), programs)
+	return nil
 }
 
 func runAll(ctx context.Context, p *platform.Platform, out io.Writer) ([]row, error) {

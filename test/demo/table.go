@@ -84,6 +84,13 @@ The cluster is up. What to try next:
   make cluster down
 `
 
+const whatNextAsEditor = `
+Run jobs as an editor of %s, in this shell (docs/guide/run-a-job.md):
+  export KUBECONFIG=%s
+  export PATH=%s:%s:$PATH
+  kubectl mpi submit first --runtime openmpi5-cpu --follow -- mpirun mpi-hello
+`
+
 const whatNextDown = `
 What to try next:
   KEEP=1 make demo           leaves the cluster up, to look around

@@ -23,7 +23,7 @@ import (
 )
 
 // EditorKubeconfig writes the client configuration of the person that Editor is, for programs that cannot impersonate: with a certificate
-// that the cluster signs, for an hour.
+// that the cluster signs, for a day.
 func (p *Platform) EditorKubeconfig(ctx context.Context, tenant, path string) error {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -71,7 +71,7 @@ func (p *Platform) sign(ctx context.Context, request []byte) ([]byte, error) {
 		ObjectMeta: metav1.ObjectMeta{GenerateName: "lockstep-tests-"},
 		Spec: certificatesv1.CertificateSigningRequestSpec{
 			Request: request, SignerName: certificatesv1.KubeAPIServerClientSignerName,
-			Usages: []certificatesv1.KeyUsage{certificatesv1.UsageClientAuth}, ExpirationSeconds: ptr.To[int32](3600),
+			Usages: []certificatesv1.KeyUsage{certificatesv1.UsageClientAuth}, ExpirationSeconds: ptr.To[int32](24 * 3600),
 		},
 	}, metav1.CreateOptions{})
 	if err != nil {

@@ -19,7 +19,9 @@ func newClone(k *kube) *cobra.Command {
 		Short: "Run a job again, with changes",
 		Long: `Make a job like another one. What a job is cannot be changed once it exists, so this is also how a job is edited.
 
-Files that were taken along go with it. Without a name it is called as the old one, with the next number.`,
+Files that were taken along go with it. Without a name it is called as the old one, with the next number.
+
+` + commandText,
 		Example: `  kubectl mpi clone train --set nodes=8
   kubectl mpi clone train again --set env.LR=0.01 --set resources.memory=32Gi --follow
   # Another command

@@ -13,6 +13,7 @@ import (
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
@@ -24,6 +25,7 @@ import (
 	"lockstep.dev/lockstep/pkg/jobs/submit"
 	"lockstep.dev/lockstep/pkg/jobs/validate"
 	"lockstep.dev/lockstep/pkg/jobs/view"
+	mpijob "lockstep.dev/lockstep/pkg/mpi/job"
 )
 
 // submitFlags are those of `submit` that say what the job is.
@@ -143,7 +145,10 @@ func newSubmit(k *kube) *cobra.Command {
 		Long: `Make a TrainJob that runs a command.
 
 What is not said is the runtime's. With --files a script runs without an image of its own: the text files of a folder travel with the job, and
-are there again when it is cloned.`,
+are there again when it is cloned. They are in ` + submit.FilesDir + `, where nothing can be written. ` + fmt.Sprintf("%d files with %d KiB", submit.MaxFiles, submit.MaxFilesBytes>>10) + ` together
+are possible; hidden ones and __pycache__ stay out, and symbolic links and what is no text are refused.
+
+` + commandText,
 		Example: `  # Four nodes with two ranks each
   kubectl mpi submit train --runtime openmpi5-cpu --nodes 4 --slots 2 -- mpirun python /data/train.py
   # A script of this folder, and what it prints; the exit code is 3 when the job fails
@@ -177,6 +182,9 @@ are there again when it is cloned.`,
 	launch.register(cmd)
 	return cmd
 }
+
+// commandText says what Kubernetes does to a command.
+const commandText = "In the command Kubernetes replaces $(NAME) by the variable NAME, where the pod has one, and $$ by one $: write $$(NAME) and $$$$ where a shell in\nthe pod shall see $(NAME) and $$."
 
 // assembled returns the job that is asked for.
 func (k *kube) assembled(ctx context.Context, name string, command []string, f submitFlags) (*trainer.TrainJob, error) {
@@ -287,9 +295,15 @@ func (k *kube) make(ctx context.Context, c client.Client, jobs []*trainer.TrainJ
 
 // canStart refuses jobs of which one can never start, before any of them is made. A runtime that cannot be read refuses nothing here.
 func canStart(ctx context.Context, c client.Client, jobs []*trainer.TrainJob) error {
+	known := map[string]*mpijob.Runtime{}
 	for _, job := range jobs {
-		runtime, err := fetch.RuntimeOf(ctx, c, job)
-		if err != nil {
+		key := job.Namespace + " " + ptr.Deref(job.Spec.RuntimeRef.Kind, "") + " " + job.Spec.RuntimeRef.Name
+		runtime, read := known[key]
+		if !read {
+			runtime, _ = fetch.RuntimeOf(ctx, c, job) // nil with an error
+			known[key] = runtime
+		}
+		if runtime == nil {
 			continue
 		}
 		if err := validate.CanStart(job, *runtime); err != nil {

@@ -74,7 +74,7 @@ func end(p *platform.Platform, o options, progress *platform.Progress, out io.Wr
 // asEditor says how to run jobs as an editor of the tenant: its kubeconfig, which holds for a day, lies beside the admin's. Nothing is written beside
 // those of a cluster that somebody else started.
 func asEditor(p *platform.Platform, out io.Writer) error {
-	if !p.Started() {
+	if p.Handle().External {
 		return nil
 	}
 	kubeconfig := filepath.Join(filepath.Dir(p.Kubeconfig), tenant+"-editor.kubeconfig")

@@ -5,9 +5,9 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/plan"
 )
 
-// borrowsWhatThereIs warns of a tenant that may borrow machines that there can never be: more than the cluster has beside its share, or any where
-// nobody in its tree of cohorts lends. A bound between that and what the others lend today is left alone: it would be wrong, and right again,
-// whenever a neighbour comes or goes.
+// borrowsWhatThereIs warns of a tenant that may borrow machines that there can never be: more than the whole cluster has, or any where nobody in
+// its tree of cohorts lends. A bound between that and what the others lend today is left alone: it would be wrong, and right again, whenever
+// neighbours and machines come or go.
 func borrowsWhatThereIs(c *plan.Cluster, list *diag.List) {
 	if c.Queueing == nil || c.Partial {
 		return
@@ -32,13 +32,13 @@ func borrowsInVain(c *plan.Cluster, t *plan.Tenant, share *plan.Share, others in
 		return
 	}
 	const leaveOut = "leave `borrow` out, which means as many as there are"
-	switch rest := max(machines.Nodes.V-share.Nodes.V, 0); {
+	switch {
 	case others == 0:
 		list.Warnf(diag.SettingInVain, share.Borrow.At, "`borrow: %d` borrows nothing: nobody else in the cohort `%s` lends machines of `%s`", *share.Borrow.V, t.Queue.Cohort.V, share.Profile.Name).
 			Also(t.Queue.Cohort.At, "the cohort").Helpf("name the cohort of those who lend, or " + leaveOut)
-	case *share.Borrow.V > rest:
-		list.Warnf(diag.SettingInVain, share.Borrow.At, "`borrow: %d` is no bound: beside the share the cluster `%s` has %d machines of `%s`", *share.Borrow.V, c.Name.V, rest, share.Profile.Name).
-			Also(machines.Nodes.At, "the machines").Helpf("set it to %d or less, or "+leaveOut, rest)
+	case *share.Borrow.V > machines.Nodes.V:
+		list.Warnf(diag.SettingInVain, share.Borrow.At, "`borrow: %d` is no bound: the cluster `%s` has %d machines of `%s`", *share.Borrow.V, c.Name.V, machines.Nodes.V, share.Profile.Name).
+			Also(machines.Nodes.At, "the machines").Helpf("set it to %d or less, or "+leaveOut, max(machines.Nodes.V-share.Nodes.V, 0))
 	}
 }
 

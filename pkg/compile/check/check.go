@@ -58,6 +58,7 @@ func ofCatalogs() []Rule {
 		nodeFitsProfile,
 		sharedMemoryFits,
 		gangLevelExists,
+		gangFitsMachine,
 		gangHasScheduler,
 		gangTimeoutInRange,
 		priorityExists,

@@ -61,6 +61,7 @@ func ofCatalogs() []Rule {
 		gangFitsMachine,
 		gangHasScheduler,
 		gangTimeoutInRange,
+		gangTimeoutCounts,
 		priorityExists,
 		volumesHaveSource,
 		volumesDoNotMeet,

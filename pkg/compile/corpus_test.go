@@ -32,7 +32,8 @@ import (
 //	podSecurity: privileged # want LS2007 "privileged"
 //
 // The compiler must find exactly what is announced: line, token and code, nothing more, nothing less. A failure prints the comment
-// to paste. Where the token is in the line twice, its column follows: `# want LS2010 "vision"@24`.
+// to paste. Where the token is in the line twice, its column follows: `# want LS2010 "vision"@24`. Where the compiler knows what to write
+// instead, a case may ask for that, too: `# want LS2009 "2d" fix "48h"`.
 //
 // Most cases are small and live with many others in one file, each in a folder with its name:
 //
@@ -306,15 +307,17 @@ type announcement struct {
 	column int
 	token  string
 	code   string
+	// fix is the text that the finding offers instead of the token, "" where that is not announced.
+	fix string
 }
 
 func (a announcement) String() string {
-	return fmt.Sprintf("%s:%d:%d %s %q", a.file, a.line, a.column, a.code, a.token)
+	return fmt.Sprintf("%s:%d:%d %s %q, written as %q", a.file, a.line, a.column, a.code, a.token, a.fix)
 }
 
 func (a announcement) matches(d *diag.Diagnostic) bool {
 	return a.file == d.Span.Path() && a.line == d.Span.Line && a.code == string(d.Code) &&
-		(a.column == 0 || a.column == d.Span.Column) && (a.token == "" || a.token == diag.Underlined(d.Span))
+		(a.fix == "" || d.Edit != nil && a.fix == d.Edit.Text) && (a.column == 0 || a.column == d.Span.Column) && (a.token == "" || a.token == diag.Underlined(d.Span))
 }
 
 // paste returns the announcement of a finding.
@@ -331,6 +334,9 @@ func paste(d *diag.Diagnostic) string {
 	if strings.Count(line, token) > 1 {
 		marker += fmt.Sprintf("@%d", d.Span.Column)
 	}
+	if d.Edit != nil && d.Edit.Span == d.Span {
+		marker += " fix " + quoted(d.Edit.Text)
+	}
 	return marker
 }
 
@@ -342,7 +348,7 @@ func quoted(token string) string {
 }
 
 var (
-	marker = regexp.MustCompile("# want (LS\\d{4}) (\"(?:[^\"\\\\]|\\\\.)*\"|`[^`]*`)(@\\d+)?")
+	marker = regexp.MustCompile("# want (LS\\d{4}) (\"(?:[^\"\\\\]|\\\\.)*\"|`[^`]*`)(@\\d+)?(?: fix (\"(?:[^\"\\\\]|\\\\.)*\"|`[^`]*`))?")
 	listed = regexp.MustCompile(`^(?:(\S+?)(?::(\d+):(\d+))? )?(LS\d{4})$`)
 )
 
@@ -374,6 +380,7 @@ func fromLine(t *testing.T, file string, number int, line string) []announcement
 		a := announcement{file: file, line: number, code: m[1]}
 		a.token, _ = strconv.Unquote(m[2])
 		a.column, _ = strconv.Atoi(strings.TrimPrefix(m[3], "@"))
+		a.fix, _ = strconv.Unquote(m[4])
 		if a.column == 0 && strings.Count(text, a.token) != 1 {
 			t.Fatalf("%s:%d: `%s` is not once in the line: add its column, `@7`", file, number, a.token)
 		}

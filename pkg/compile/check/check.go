@@ -26,6 +26,7 @@ func ofClusters() []Rule {
 		clusterHasExecutor,
 		prioritiesDiffer,
 		imageSourcesUsed,
+		rangesApart,
 		repositoryCanBeRead,
 		engineSettingsMatter,
 		engineKnowsFields,
@@ -33,6 +34,7 @@ func ofClusters() []Rule {
 		engineNamespacesNotTaken,
 		pinnedMemoryIsGuarded,
 		limitsAreEnforced,
+		alertsSeeSamples,
 	}
 }
 
@@ -46,16 +48,20 @@ func ofCatalogs() []Rule {
 		selectorsFindMachines,
 		topologyLevelsDiffer,
 		supportedMPI,
+		versionsKnown,
 		versionsWork,
 		nodesInOrder,
 		defaultFitsMachines,
 		slotsHaveAccelerators,
 		slotsHaveCores,
+		threadsHaveCores,
 		nodeFitsProfile,
 		sharedMemoryFits,
 		gangLevelExists,
+		gangFitsMachine,
 		gangHasScheduler,
 		gangTimeoutInRange,
+		gangTimeoutCounts,
 		priorityExists,
 		volumesHaveSource,
 		volumesDoNotMeet,
@@ -71,6 +77,7 @@ func ofCatalogs() []Rule {
 		variablesAreFilledIn,
 		pathsHaveReasons,
 		imagesHaveDigests,
+		imagesStay,
 	}
 }
 
@@ -91,6 +98,7 @@ func ofTenants() []Rule {
 		oneDefaultRuntime,
 		claimsExist,
 		claimsOfOneMachine,
+		readOnlyIsRead,
 		pinnedMemoryIsRestricted,
 		ingressFromOwnPlatform,
 		egressWithoutMetadata,
@@ -109,6 +117,7 @@ func ofTenants() []Rule {
 		cohortsMakeSense,
 		sharesHaveMachines,
 		sharesInOrder,
+		borrowsWhatThereIs,
 		profilesDiffer,
 		tenantsQueue,
 		tenantsInKnownCohorts,

@@ -34,3 +34,24 @@ func images(c *plan.Cluster) []plan.Image {
 	}
 	return all
 }
+
+// imagesStay warns of images that are others tomorrow, where the cluster does not demand digests: machines pull them at different times, and
+// the nodes of one job may run different programs.
+func imagesStay(c *plan.Cluster, list *diag.List) {
+	if c.RequireDigests {
+		return
+	}
+	for _, image := range images(c) {
+		name := image.V[strings.LastIndexByte(image.V, '/')+1:]
+		_, tag, tagged := strings.Cut(name, ":")
+		switch {
+		case image.V == "" || strings.Contains(image.V, "@"):
+		case !tagged:
+			list.Warnf(diag.ImageMoves, image.Spec.At, "the image `%s` has no tag, which means `latest`: nodes of one job may run different ones", image.Spec.V).
+				Helpf("append a tag that is not pushed again, or `@sha256:…`")
+		case tag == "latest":
+			list.Warnf(diag.ImageMoves, image.Spec.At, "the image `%s` is another one whenever somebody pushes: nodes of one job may run different ones", image.Spec.V).
+				Helpf("write a tag that is not pushed again, or append `@sha256:…`")
+		}
+	}
+}

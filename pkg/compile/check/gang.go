@@ -4,6 +4,8 @@ import (
 	"slices"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"lockstep.dev/lockstep/pkg/compile/diag"
 	"lockstep.dev/lockstep/pkg/compile/origin"
 	"lockstep.dev/lockstep/pkg/compile/plan"
@@ -13,6 +15,10 @@ import (
 func topologyLevelsDiffer(c *plan.Cluster, list *diag.List) {
 	for _, p := range profiles(c) {
 		for i := range p.Topology {
+			if level := &p.Topology[i]; level.NodeLabel.V == corev1.LabelHostname && i < len(p.Topology)-1 {
+				list.Errorf(diag.TopologyLevelTwice, level.NodeLabel.At, "`%s` is the machine, and `%s` below it cannot hold several", corev1.LabelHostname, p.Topology[i+1].Name.V).
+					Also(p.Topology[i+1].Name.At, "the level below").Helpf("put it last, or leave it out: Kueue always looks at single machines, too")
+			}
 			for j := range i {
 				a, b := &p.Topology[j], &p.Topology[i]
 				if a.Name.V == b.Name.V {
@@ -43,6 +49,23 @@ func gangLevelExists(c *plan.Cluster, list *diag.List) {
 			Also(r.Profile.At, "defined here")
 		if report.Suggest(within.V, names); len(report.Help) == 0 {
 			report.Helpf("%s", listChoices("levels are", names, "add `topology` to the profile, or remove `within`"))
+		}
+	}
+}
+
+// gangFitsMachine asks that a job whose nodes shall all be on one machine fits there.
+func gangFitsMachine(c *plan.Cluster, list *diag.List) {
+	for r := range c.Compiled() {
+		level := r.Profile.Level(r.Gang.Within.V)
+		if level == nil || level.NodeLabel.V != corev1.LabelHostname || r.DefaultNodes.V < 2 {
+			continue
+		}
+		cpu, memory := r.CPU.V.DeepCopy(), r.Memory.V.DeepCopy()
+		cpu.Mul(int64(r.DefaultNodes.V))
+		memory.Mul(int64(r.DefaultNodes.V))
+		if cpu.Cmp(r.Profile.CPU.V) > 0 || memory.Cmp(r.Profile.Memory.V) > 0 {
+			list.Errorf(diag.NodeDoesNotFit, r.Gang.Within.At, "the %d nodes of a job must be on one machine and take %s cpu and %s memory; a machine of `%s` offers %s and %s", r.DefaultNodes.V, cpu.String(), memory.String(), r.Profile.Name, r.Profile.CPU.V.String(), r.Profile.Memory.V.String()).
+				Also(level.NodeLabel.At, "the level is the machine").Helpf("name a wider level, or lower `resourcesPerNode`")
 		}
 	}
 }
@@ -78,6 +101,16 @@ const (
 	leastGangTimeout = time.Second
 	maxGangTimeout   = time.Hour
 )
+
+// gangTimeoutCounts warns of a time within which a gang must be complete where nothing makes one.
+func gangTimeoutCounts(c *plan.Cluster, list *diag.List) {
+	for _, r := range c.Runtimes {
+		if t := r.Gang.Timeout; t.Kind == origin.Written && t.V >= leastGangTimeout && t.V <= mostGangTimeout && r.Gang.Scheduler.V == plan.GangNone {
+			list.Warnf(diag.SettingInVain, t.At, "`timeout` means nothing without a gang scheduler: the pods of a job of `%s` start as they fit", r.Name.V).
+				Helpf("remove it, or write `scheduler`")
+		}
+	}
+}
 
 func gangTimeoutInRange(c *plan.Cluster, list *diag.List) {
 	for _, r := range c.Runtimes {

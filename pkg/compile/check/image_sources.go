@@ -21,6 +21,10 @@ func imageSourcesUsed(c *plan.Cluster, list *diag.List) {
 		}
 	}
 	for _, m := range c.Images.Mirrors {
+		if m.From.V == m.To.V {
+			list.Warnf(diag.SettingInVain, m.To.At, "the mirror of `%s` is itself", m.From.V).Also(m.From.At, "the original").Helpf("write where the copies are, or remove the mirror")
+			continue
+		}
 		if !mirrors[m.From.V] {
 			list.Warnf(diag.ImageSourceUnused, m.From.At, "no image that is compiled for the cluster begins with `%s/`", m.From.V).
 				Helpf("correct or remove the mirror; images of charts are set by their values")

@@ -4,6 +4,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"lockstep.dev/lockstep/pkg/compile/diag"
+	"lockstep.dev/lockstep/pkg/compile/origin"
 	"lockstep.dev/lockstep/pkg/compile/plan"
 )
 
@@ -12,6 +13,8 @@ func limitsInOrder(c *plan.Cluster, list *diag.List) {
 	for _, t := range c.Tenants {
 		inOrder("cpu", t.Limits.DefaultCPU, t.Limits.MaxCPU, list)
 		inOrder("memory", t.Limits.DefaultMemory, t.Limits.MaxMemory, list)
+		withinQuota("cpu", t.Limits.DefaultCPU, t.Limits.MaxCPU, t.Quota.CPU, list)
+		withinQuota("memory", t.Limits.DefaultMemory, t.Limits.MaxMemory, t.Quota.Memory, list)
 	}
 }
 
@@ -20,6 +23,16 @@ func inOrder(what string, standard plan.Value[resource.Quantity], most plan.Valu
 		list.Errorf(diag.LimitsOutOfOrder, standard.At, "the default %s is %s, more than the maximum, %s", what, standard.V.String(), most.V.String()).
 			Also(most.At, "maximum here").Helpf("set the default to %s or less", most.V.String())
 	}
+}
+
+// withinQuota asks of a default that the quota of a namespace has room for one container that takes it. Above the maximum it is wrong already; a
+// tenant that is only asked about may have no quota (package whatif).
+func withinQuota(what string, standard plan.Value[resource.Quantity], most plan.Value[*resource.Quantity], quota plan.Value[resource.Quantity], list *diag.List) {
+	if standard.Kind == origin.Default || quota.V.IsZero() || standard.V.Cmp(quota.V) <= 0 || most.V != nil && standard.V.Cmp(*most.V) > 0 {
+		return
+	}
+	list.Errorf(diag.LimitsOutOfOrder, standard.At, "the default %s is %s, more than the quota of a namespace, %s: containers that say nothing never run", what, standard.V.String(), quota.V.String()).
+		Also(quota.At, "the quota").Helpf("set the default to what such a container needs, far below %s", quota.V.String())
 }
 
 // limitsAdmitRuntimes asks that every container of every usable runtime is below the maximum.

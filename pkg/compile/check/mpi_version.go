@@ -18,6 +18,21 @@ func supportedMPI(c *plan.Cluster, list *diag.List) {
 	}
 }
 
+// newest are the last major versions for which environments and hostfiles are written.
+var newest = map[mpi.Implementation]int{mpi.OpenMPI: 5, mpi.MPICH: 5, mpi.IntelMPI: 2021}
+
+// versionsKnown warns of versions that are later than all that are known. They are compiled like the newest one.
+func versionsKnown(c *plan.Cluster, list *diag.List) {
+	for _, r := range c.Runtimes {
+		implementation, last := r.Implementation.V, newest[r.Implementation.V]
+		first, _, _ := strings.Cut(r.Version.V, ".")
+		if major, err := strconv.Atoi(first); err == nil && last > 0 && major > last {
+			list.Warnf(diag.NewerMPI, r.Version.At, "%s %s is not known here: the newest is %d", implementation, r.Version.V, last).
+				Notef("it is compiled as %s %d is", implementation, last).Helpf("correct the version, or accept it with a waiver once a job ran on two nodes")
+		}
+	}
+}
+
 // defects are versions of MPI with which jobs fail through no fault of their own. docs/limits.md has the same.
 var defects = []struct {
 	implementation mpi.Implementation

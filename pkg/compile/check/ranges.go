@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"net/netip"
 	"slices"
 
@@ -41,6 +42,33 @@ func (f family) known(c *plan.Cluster) bool {
 		prefix, err := netip.ParsePrefix(r.V)
 		return err == nil && f.is(prefix.Addr())
 	})
+}
+
+// rangesApart warns of a range of the cluster that is within another one: pods and Services have ranges of their own, so that one of both is a
+// slip, or says nothing.
+func rangesApart(c *plan.Cluster, list *diag.List) {
+	type own struct {
+		prefix netip.Prefix
+		value  plan.Value[string]
+	}
+	var all []own
+	for _, r := range c.Ranges {
+		if prefix, err := netip.ParsePrefix(r.V); err == nil {
+			all = append(all, own{prefix.Masked(), r})
+		}
+	}
+	// Of two prefixes that overlap one holds the other, and comes first.
+	slices.SortStableFunc(all, func(a, b own) int {
+		return cmp.Or(a.prefix.Addr().Compare(b.prefix.Addr()), cmp.Compare(a.prefix.Bits(), b.prefix.Bits()))
+	})
+	for i, outer := 1, 0; i < len(all); i++ {
+		if !all[outer].prefix.Overlaps(all[i].prefix) {
+			outer = i
+			continue
+		}
+		list.Warnf(diag.SettingInVain, all[i].value.At, "all addresses of `%s` are in `%s`, another range of the cluster", all[i].value.V, all[outer].value.V).
+			Also(all[outer].value.At, "the other range").Helpf("remove it, or correct one of them: pods and Services have ranges of their own")
+	}
 }
 
 // warnIfUndeclared reports that a range of a tenant may hold addresses of the cluster, and reports whether there is one.

@@ -125,6 +125,23 @@ func claimsOfOneMachine(c *plan.Cluster, list *diag.List) {
 	}
 }
 
+// readOnlyIsRead warns of a runtime that mounts a claim for writing that can only be read.
+func readOnlyIsRead(c *plan.Cluster, list *diag.List) {
+	for _, t := range c.Tenants {
+		for r := range t.AllowedRuntimes() {
+			for i := range r.Volumes {
+				v := &r.Volumes[i]
+				claim := t.Claim(v.Claim.V)
+				if claim == nil || claim.Access.V != "ReadOnlyMany" || v.ReadOnly.V {
+					continue
+				}
+				list.Warnf(diag.WritesReadOnly, v.Claim.At, "the claim `%s` of the tenant `%s` can only be read, and the runtime `%s` mounts it to write", claim.Name.V, t.Name.V, r.Name.V).
+					Also(claim.Access.At, "the claim").Helpf("add `readOnly: true`")
+			}
+		}
+	}
+}
+
 // namedAt is where a tenant names a runtime, or the tenant's own name when it uses all that admit it. A variant is in the tenant's spec.
 func namedAt(t *plan.Tenant, r *plan.Runtime) plan.Value[string] {
 	for _, use := range t.Named {

@@ -164,6 +164,15 @@ const (
 
 	// GroupOfOthers is a group of another tenant among the editors or admins of a tenant. It is a warning.
 	GroupOfOthers Code = "LS4026"
+
+	// NewerMPI is a version of MPI above those for which environments and hostfiles are written. It is a warning.
+	NewerMPI Code = "LS4027"
+
+	// ImageMoves is an image of today and not of tomorrow: without a tag, or with the tag latest. It is a warning.
+	ImageMoves Code = "LS4028"
+
+	// WritesReadOnly is a volume that is mounted to write into a claim that can only be read. It is a warning.
+	WritesReadOnly Code = "LS4029"
 )
 
 // Machines, runtimes and images.
@@ -393,6 +402,9 @@ const (
 	// ChartNotReproducible is a chart that calls a function whose result changes from run to run or from machine to machine, or
 	// that was rendered several times with different results: the output would differ although no input did.
 	ChartNotReproducible Code = "LS5007"
+
+	// ValueNotRead is a value for a chart of which no template reads it. It is a warning.
+	ValueNotRead Code = "LS5008"
 
 	// PatchFile is a kustomization, or a patch in it, that cannot be read.
 	PatchFile Code = "LS5010"

@@ -319,6 +319,23 @@ var entries = []Entry{
 		Do: "Write a group of the tenant's own. Where both teams work together, make a group for them, or write a waiver with the reason.",
 	},
 	{
+		Code: NewerMPI, Severity: Warning, Title: "a version of MPI that is not known here",
+		Why: "Environment and hostfile are written for what the launchers of known versions read. Open MPI changed that between 4 and 5, and passes over the names that it no longer reads: a later one may start all ranks " +
+			"on one node, or each as a world of its own. Most often the number is a slip, or that of another implementation.",
+		Do: "Correct the version. Where the image has this one, try a job on two nodes and write a waiver.",
+	},
+	{
+		Code: ImageMoves, Severity: Warning, Title: "an image that is another one tomorrow",
+		Why: "Each machine asks for the image when a pod starts there. A job starts on many at a time, and again after the loss of one: where somebody pushes in between, its ranks run different programs, which fails in ways " +
+			"that look like faults of the network. Nobody can say later what a job ran, and no review sees the change.",
+		Do: "Write a tag that is not pushed again, or better `@sha256:…`, in the spec or in `images.digests` of the cluster. Other tags move, too, if somebody moves them: `requireDigests` refuses them.",
+	},
+	{
+		Code: WritesReadOnly, Severity: Warning, Title: "a volume that can only be read is mounted to be written",
+		Why: "The claim is `ReadOnlyMany`: drivers mount it so that every write fails, and some do not mount it at all for a pod that may write.",
+		Do:  "Write `readOnly: true` at the volume, or give the claim another `access`.",
+	},
+	{
 		Code: FabricWithoutDevice, Severity: Error, Title: "a fabric without a device",
 		Why: "Adapters are given to pods by a device plugin. A pod that asks for none sees no adapter, and MPI fails, or uses a network that is many times slower.",
 		Do:  "Add `fabric.resource` with the resource that the device plugin offers, and `fabric.count`.",
@@ -688,7 +705,8 @@ var entries = []Entry{
 	{
 		Code: SettingInVain, Severity: Warning, Title: "a setting without effect",
 		Why: "What is compiled is the same without it, or does nothing on this cluster. Whoever wrote it believes that it counts.",
-		Do:  "Remove it, or write what it takes to have an effect: a variant of a runtime for `objectStore`, devices that machines have in `quota.accelerators`, addresses that the pods of the cluster can have for `egress`.",
+		Do: "Remove it, or write what it takes to have an effect: a variant of a runtime for `objectStore`, devices that machines have in `quota.accelerators`, addresses that the pods of the cluster can have for `egress`. " +
+			"Two cases are left out because they may be meant: a range of `egress` within a wider one, which stays when the wider one goes, and a `borrow` above what a cohort lends today, because neighbours come and go.",
 	},
 	{
 		Code: VariableNotFilledIn, Severity: Warning, Title: "a variable in a value that nobody fills in",
@@ -746,6 +764,12 @@ var entries = []Entry{
 		Why: "It calls a function whose result changes from run to run or from machine to machine, so the output would differ although no input did, and every " +
 			"review would show changes that nobody made.",
 		Do: "Take the function out of the template, for example read a generated password from a Secret.",
+	},
+	{
+		Code: ValueNotRead, Severity: Warning, Title: "a value that no template of its chart reads",
+		Why: "Helm takes any value and says nothing: the chart renders as if it were not there. Values are looked for in the text of all templates, those of dependencies included; where a template reads all that is around the value, " +
+			"as `toYaml .Values.resources` does, or the chart has a packed dependency, nothing is said.",
+		Do: "Write the key that the chart has in its `values.yaml`, or remove it.",
 	},
 	{
 		Code: PatchFile, Severity: Error, Title: "a kustomization or a patch cannot be read",

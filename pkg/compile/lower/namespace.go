@@ -11,6 +11,7 @@ var (
 	namespaceRule         = origin.Rule("namespace", "a tenant works in namespaces of its own, which the compiler makes")
 	platformNamespaceRule = origin.Rule("platform namespace", "the pods of the platform have namespaces of their own, away from those of tenants")
 	platformSecurity      = origin.Rule("platform namespace", "the pods of the platform need nothing that `restricted` refuses")
+	kueueRule             = origin.Rule("managed by Kueue", "Red Hat's Kueue looks at jobs of namespaces with this label only: elsewhere they would pass its queues")
 	rdmaSecurity          = origin.Rule("pinned memory", "`restricted` has no exception for IPC_LOCK, so it only warns here; what enforces is an admission policy, which is `restricted` with that exception")
 )
 
@@ -35,6 +36,9 @@ func (b *builder) platformNamespace(name plan.Value[string]) {
 func (b *builder) namespace(c *plan.Cluster, t *plan.Tenant, name *plan.Value[string]) {
 	labels := append(tenantSecurityLabels(t),
 		object.Text(managedByLabel, managedBy, managed), text(mpi.TenantLabel, &t.Name))
+	if c.OpenShift && c.Queueing != nil {
+		labels = append(labels, object.Text(plan.ManagedByKueueLabel, "true", kueueRule))
+	}
 	b.add(namespaceRule, "v1", "Namespace",
 		object.Map("metadata", namespaceAnnotations(c, t, name), object.Map("labels", labels...), text("name", name)))
 }

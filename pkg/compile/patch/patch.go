@@ -56,6 +56,9 @@ func Render(root fs.FS, renderer chart.Renderer, clusters []*plan.Cluster, list 
 	}
 	for i, rendered := range renderer.Render(charts) {
 		c.rendered[cacheKey(readings[i].component, charts[i].Kubernetes)] = readings[i].objects(rendered)
+		if rendered.Failed == "" {
+			readings[i].unreadValues()
+		}
 	}
 	return c
 }

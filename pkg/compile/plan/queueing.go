@@ -51,6 +51,10 @@ type Queue struct {
 	Preempts Value[string]
 }
 
+// ManagedByKueueLabel marks the namespaces whose jobs Red Hat build of Kueue queues; jobs elsewhere start at once
+// (https://docs.redhat.com/en/documentation/openshift_container_platform/4.20/html/ai_workloads/red-hat-build-of-kueue).
+const ManagedByKueueLabel = "kueue.openshift.io/managed"
+
 // Whom a waiting job may stop.
 const (
 	PreemptsNobody   = "Nobody"

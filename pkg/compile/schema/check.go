@@ -179,6 +179,7 @@ func (c *check) unknown(child *object.Node, s *node) {
 	default:
 		c.refuse(child, "", "unknown field, allowed are %s", strings.Join(names, ", "))
 	}
+	c.problems[len(c.problems)-1].Key = child.Key
 }
 
 // embedded checks what makes a map an object of Kubernetes.

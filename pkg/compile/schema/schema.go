@@ -35,6 +35,8 @@ type Problem struct {
 	Message string
 	// From is where the value comes from, or the nearest container of it that knows; nil if none does.
 	From *origin.Origin
+	// Key is the last part of the path where a field itself is the mistake, and not its value.
+	Key string
 	// Unknown is true if there is no schema for the object's kind. Nothing else was checked then.
 	Unknown bool
 	// Unserved is true if no API server of the version has the kind. Message says what to write.

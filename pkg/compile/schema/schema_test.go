@@ -154,11 +154,11 @@ func TestMessages(t *testing.T) {
 	}{
 		"unknown field, near another": {
 			object.Map("spec", object.Map("hards").With(line)),
-			[]schema.Problem{{Path: "spec.hards", Message: "unknown field, did you mean `hard`?", From: line}},
+			[]schema.Problem{{Path: "spec.hards", Key: "hards", Message: "unknown field, did you mean `hard`?", From: line}},
 		},
 		"unknown field, near none": {
 			object.Map("spec", object.Map("limits")),
-			[]schema.Problem{{Path: "spec.limits", Message: "unknown field, allowed are hard, scopeSelector, scopes", From: rule}},
+			[]schema.Problem{{Path: "spec.limits", Key: "limits", Message: "unknown field, allowed are hard, scopeSelector, scopes", From: rule}},
 		},
 		"wrong type": {
 			object.Map("spec", object.Text("hard", "all", nil)).With(line),

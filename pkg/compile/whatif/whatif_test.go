@@ -1,6 +1,7 @@
 package whatif_test
 
 import (
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -157,5 +158,42 @@ func TestOverAlready(t *testing.T) {
 		if strings.Contains(f.Message, "memory") && !strings.Contains(f.Message, "quotas promise 20Ti already, too much without the change, and would promise") {
 			t.Errorf("it does not say what was before: %s", f.Message)
 		}
+	}
+}
+
+// TestAgreesWithCheck: what plan says of a tenant that may come is what check says once its spec is there, whether it fits or not.
+func TestAgreesWithCheck(t *testing.T) {
+	for _, nodes := range []int32{1, 2, 5, 6, 7} {
+		for _, size := range []int32{1, 2, 4} {
+			before := newcomer(nodes, size)
+			delete(before, "tenants/new.yaml")
+			clusters, list := compile.Plans(before, compile.Options{})
+			if list.Errors() > 0 {
+				t.Fatal(list.Sorted()[0].Message)
+			}
+			answers, err := whatif.Ask(clusters, whatif.Change{Tenant: "new", Profile: "cpu", Nodes: nodes})
+			if err != nil || len(answers) != 1 {
+				t.Fatalf("%d answers, error %v", len(answers), err)
+			}
+			_, checked := compile.Compile(newcomer(nodes, size), compile.Options{})
+			if fits := checked.Errors() == 0; fits != answers[0].Fits {
+				t.Errorf("%d machines for jobs of %d: plan says %v, check says %v", nodes, size, answers[0].Fits, fits)
+			}
+		}
+	}
+}
+
+// newcomer is a cluster of ten machines, of which a tenant has four and another one asks for some, with a runtime whose jobs have a size.
+func newcomer(nodes, size int32) fstest.MapFS {
+	tenant := func(name string, nodes int32) string {
+		return fmt.Sprintf("apiVersion: lockstep.dev/v1alpha1\nkind: Tenant\nmetadata: {name: %s}\nspec: {people: {editors: [%s-editors]}, namespaces: [%s], clusters: [local], runtimes: [mpi], "+
+			"quota: {cpu: 99, memory: 999Gi, pods: 99, jobs: 9}, queue: {shares: [{profile: cpu, nodes: %d}]}}\n", name, name, name, nodes)
+	}
+	return fstest.MapFS{
+		"catalog/p.yaml":              {Data: []byte("apiVersion: lockstep.dev/v1alpha1\nkind: HardwareProfile\nmetadata: {name: cpu}\nspec: {fabric: {type: Ethernet}, node: {cpu: 4, memory: 8Gi}}\n")},
+		"catalog/r.yaml":              {Data: fmt.Appendf(nil, "apiVersion: lockstep.dev/v1alpha1\nkind: MPIRuntime\nmetadata: {name: mpi}\nspec: {mpi: {implementation: OpenMPI, version: \"5.0.7\"}, image: \"example.org/mpi:5\", profile: cpu, nodes: {default: %d, max: 6}, launcher: {runsRanks: true}}\n", size)},
+		"overlays/local/cluster.yaml": {Data: []byte("apiVersion: lockstep.dev/v1alpha1\nkind: Cluster\nmetadata: {name: local}\nspec: {platform: Kubernetes, version: \"1.36\", agent: {image: \"example.org/agent:1\"}, capacity: [{profile: cpu, nodes: 10}], queueing: {}}\n")},
+		"tenants/old.yaml":            {Data: []byte(tenant("old", 4))},
+		"tenants/new.yaml":            {Data: []byte(tenant("new", nodes))},
 	}
 }

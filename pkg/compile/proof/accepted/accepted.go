@@ -108,7 +108,7 @@ func (s *Server) Prove(objects []object.Object, list *diag.List) {
 				continue
 			}
 			from := cause(cmp.Or(p.From, o.Rule), o)
-			list.Errorf(diag.Refused, place(from, o), "the API server would refuse %s: %s", o.ID, p).Helpf("%s", remedy(from))
+			list.Errorf(diag.Refused, keyPlace(place(from, o), from, &p), "the API server would refuse %s: %s", o.ID, p).Helpf("%s", remedy(from))
 		}
 	}
 }

@@ -183,6 +183,8 @@ func allBans() []bannedRight {
 	add(0, "constraints decide what a pod may do to its machine", openShift, []string{"use"}, "securitycontextconstraints")
 	add(severe, "queues are decided in git", kueue, changes, "clusterqueues", "localqueues", "resourceflavors", "cohorts", "topologies", "workloadpriorityclasses")
 	add(severe|takeover, "machines and their volumes are everybody's", "", changes, "nodes/proxy")
+	// A command in a pod is a WebSocket, which begins with a GET (https://kubernetes.io/docs/concepts/security/rbac-good-practices/#access-to-proxy-subresource-of-nodes).
+	add(severe, "kubelets run commands in everybody's pods", "", []string{"get"}, "nodes/proxy")
 	add(severe, "machines and their volumes are everybody's", "", changes, "nodes", "persistentvolumes")
 	return list
 }

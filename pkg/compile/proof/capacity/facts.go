@@ -17,6 +17,7 @@ import (
 
 	"lockstep.dev/lockstep/pkg/compile/object"
 	"lockstep.dev/lockstep/pkg/compile/origin"
+	"lockstep.dev/lockstep/pkg/compile/plan"
 	"lockstep.dev/lockstep/pkg/compile/source"
 )
 
@@ -27,6 +28,7 @@ type Facts struct {
 	topologies []topology
 	queues     []queue
 	locals     []localQueue
+	unmanaged  []unmanaged
 	quotas     []namespaceQuota
 	limits     []limitRange
 	claims     []claim
@@ -103,6 +105,12 @@ type topology struct {
 	patch  source.Span
 }
 
+// unmanaged is a namespace without the label by which Red Hat's Kueue knows that it queues the jobs there.
+type unmanaged struct {
+	namespace string
+	patch     source.Span
+}
+
 // FactsOf returns the facts of the objects of a unit.
 func FactsOf(objects []object.Object) Facts {
 	var f Facts
@@ -122,6 +130,10 @@ func (f *Facts) add(o *object.Object) {
 		f.topologies = append(f.topologies, topologyOf(o, r))
 	case "ClusterQueue", "Cohort":
 		f.queues = append(f.queues, queueOf(o, r))
+	case "Namespace":
+		if r.text("metadata", "labels", plan.ManagedByKueueLabel) != "true" {
+			f.unmanaged = append(f.unmanaged, unmanaged{o.ID.Name, o.Patch(o.Root.At("metadata", "labels"))})
+		}
 	case "LocalQueue":
 		f.locals = append(f.locals, localQueue{o.ID.Namespace, o.ID.Name, r.text("spec", "clusterQueue"), o.Patch(o.Root.Get("spec"))})
 	case "ResourceQuota":

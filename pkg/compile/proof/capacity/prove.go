@@ -58,11 +58,13 @@ type proof struct {
 
 // namespace is what is known of one namespace.
 type namespace struct {
-	local    *localQueue
-	quotas   []*namespaceQuota
-	limits   []*limitRange
-	claims   []*claim
-	runtimes []*runtime
+	local *localQueue
+	// unmanaged is nil for a namespace with the label of Red Hat's Kueue.
+	unmanaged *unmanaged
+	quotas    []*namespaceQuota
+	limits    []*limitRange
+	claims    []*claim
+	runtimes  []*runtime
 }
 
 func (p *proof) read(f *Facts) {
@@ -83,6 +85,9 @@ func (p *proof) read(f *Facts) {
 		if l := &f.locals[i]; l.name == plan.LocalQueue {
 			p.namespace(l.namespace).local = l
 		}
+	}
+	for i := range f.unmanaged {
+		p.namespace(f.unmanaged[i].namespace).unmanaged = &f.unmanaged[i]
 	}
 	for i := range f.quotas {
 		n := p.namespace(f.quotas[i].namespace)

@@ -69,6 +69,8 @@ func (p *proof) checkReached(q *queue, name *plan.Value[string], n *namespace) {
 		p.blame(diag.QueueUnreachable, name.At, p.removed("LocalQueue", name.V, plan.LocalQueue), "the namespace `%s` has no LocalQueue `%s`: its jobs would wait forever", name.V, plan.LocalQueue)
 	case n.local.queue != q.name:
 		p.blame(diag.QueueUnreachable, name.At, []source.Span{n.local.patch}, "the LocalQueue of `%s` leads to `%s`, not to the tenant's queue `%s`", name.V, n.local.queue, q.name)
+	case p.c.OpenShift && n.unmanaged != nil:
+		p.blame(diag.QueueUnreachable, name.At, []source.Span{n.unmanaged.patch}, "Red Hat's Kueue does not queue the jobs of the namespace `%s`, which lacks the label `%s: \"true\"`: they start at once", name.V, plan.ManagedByKueueLabel)
 	case !q.everywhere && !slices.Contains(q.namespaces, name.V):
 		p.blame(diag.QueueUnreachable, name.At, []source.Span{q.patch}, "the queue `%s` does not admit jobs from `%s`", q.name, name.V).Helpf("`namespaceSelector` must name it")
 	}

@@ -44,8 +44,8 @@ var Sources = []Source{
 		Files: []string{"config/components/crd/bases/*.yaml"},
 	},
 	{
-		Module: "sigs.k8s.io/kueue", Version: "v0.16.1",
-		Sum:   "h1:67H0gT8VvY3kJKbI6XI09OyJ1UJ0eJ8mbOw0ITHJVpU=",
+		Module: "sigs.k8s.io/kueue", Version: "v0.19.0",
+		Sum:   "h1:5yCu85qsJhvUVVxE0Csw546DDBcRwUXpBEOmEFlws34=",
 		Files: []string{"config/components/crd/bases/*.yaml"},
 	},
 	{

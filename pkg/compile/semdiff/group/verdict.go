@@ -47,7 +47,7 @@ func Clauses(entries []Entry, findings *Findings, all *rule.AllClusters) []Claus
 	if left > 0 {
 		clauses = append(clauses, Clause{rule.Info, rule.Plural(left, "smaller change")})
 	}
-	clauses = append(clauses, Clause{rule.Info, jobs(entries)})
+	clauses = append(clauses, Clause{severityForJobs(entries), jobs(entries)})
 	if beside := strings.TrimSpace(findings.waivers()); beside != "" {
 		clauses = append(clauses, Clause{rule.Warning, beside})
 	}
@@ -235,6 +235,17 @@ func thirdPerson(verb string) string {
 		first += "s"
 	}
 	return strings.TrimSpace(first + " " + rest)
+}
+
+// severityForJobs is the severity of what becomes of running jobs: that of the most severe entry that stops or hampers them.
+func severityForJobs(entries []Entry) rule.Severity {
+	worst := rule.Info
+	for i := range entries {
+		if e := &entries[i]; e.Jobs >= rule.JobsHampered {
+			worst = max(worst, e.Severity)
+		}
+	}
+	return worst
 }
 
 // jobs says what becomes of running jobs, as the most severe entry has it.

@@ -34,7 +34,7 @@ func (p *page) compiled(e *group.Entry) {
 		return
 	}
 	p.yaml += len(lines)
-	p.raw(`<details class="yaml"><summary>compiled</summary><pre>`)
+	p.raw(`<details class="yaml"><summary>compiled</summary><pre><code>`)
 	for _, line := range lines {
 		text := strings.TrimLeft(line.text, " ")
 		text = line.text[:len(line.text)-len(text)] + escapeControl(text)
@@ -53,7 +53,7 @@ func (p *page) compiled(e *group.Entry) {
 	if left > 0 {
 		p.put("  %s\n", "… and "+plural(left, "more line"))
 	}
-	p.raw("</pre></details>\n")
+	p.raw("</code></pre></details>\n")
 }
 
 // yamlLine is a line of an object: of both states, or of the one before (-) or after (+).

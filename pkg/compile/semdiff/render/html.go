@@ -194,6 +194,6 @@ func (p *page) below(at source.Span, address string) {
 	if !at.IsZero() {
 		p.raw("<br>")
 		p.place(at, address)
-		p.put(" <code>%s</code>", p.text(at))
+		p.put(" <code>%s</code>", strings.TrimLeft(p.text(at), " "))
 	}
 }

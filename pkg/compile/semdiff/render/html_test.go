@@ -341,7 +341,7 @@ func TestPageCompiled(t *testing.T) {
 	}
 	e := group.Entry{Samples: []rule.Effect{{Changes: []*match.Change{change("1", "<2>", "spec", "x", "y"), change("", "4", "spec", "x", "z")}}}}
 	text := render(t, "html", &semdiff.Report{Entries: []group.Entry{e}})
-	want := "<pre>  # Namespace vision\n  spec:\n    x:\n<del>-     y: 1</del><ins>+     y:</ins><ins>+       a: &lt;2&gt;</ins><ins>+       b:</ins><ins>+         - &#34;c: d&#34;</ins>" +
+	want := "<pre><code>  # Namespace vision\n  spec:\n    x:\n<del>-     y: 1</del><ins>+     y:</ins><ins>+       a: &lt;2&gt;</ins><ins>+       b:</ins><ins>+         - &#34;c: d&#34;</ins>" +
 		"<del>-     z: &#34;&#34;</del><ins>+     z:</ins>"
 	if found := between(t, text, `<summary>compiled</summary>`, "</pre>"); !strings.HasPrefix(found, want) {
 		t.Errorf("got  %s\nwant %s", found, want)

@@ -34,6 +34,17 @@ func (m markup) when(format, argument string) {
 	}
 }
 
+// breakable writes a long name that a narrow page breaks behind its slashes, not in a word.
+func (m markup) breakable(name string) {
+	for before, rest, found := strings.Cut(name, "/"); ; before, rest, found = strings.Cut(rest, "/") {
+		m.put("%s", before)
+		if !found {
+			return
+		}
+		m.raw("/<wbr>")
+	}
+}
+
 // list writes an element for each text.
 func (m markup) list(format string, texts []string) {
 	for _, text := range texts {

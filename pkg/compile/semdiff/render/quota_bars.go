@@ -204,7 +204,9 @@ func (p *page) quota(gauges []gauge, left int) {
 	p.raw(`<p class="legend"><svg class="swatch" viewBox="0 0 24 10" aria-hidden="true"><rect class="was" width="24" height="10"/></svg> before <svg class="swatch" viewBox="0 0 24 10" aria-hidden="true"><rect class="is" width="24" height="10"/></svg> after <svg class="swatch" viewBox="0 0 24 10" aria-hidden="true"><rect class="is borrows" width="24" height="10"/></svg> may be borrowed on top. Tenants that were compared; those that cannot differ are left out.</p>` + "\n<div class=\"gauges\">\n")
 	for i := range gauges {
 		g := &gauges[i]
-		p.put("<section class=\"gauge\"><h3>%s <span class=\"for\">cluster %s</span></h3>\n<ul>", g.What, g.Cluster)
+		p.raw("<section class=\"gauge\"><h3>")
+		p.breakable(g.What)
+		p.put(" <span class=\"for\">cluster %s</span></h3>\n<ul>", g.Cluster)
 		for j := range g.Bars {
 			g.Bars[j].write(p.markup)
 		}

@@ -29,12 +29,14 @@ var immutableFields = map[string][][]string{
 		{"spec", "replicatedJobs", "**"}, {"spec", "network", "**"}, {"spec", "successPolicy", "**"}, {"spec", "failurePolicy", "**"},
 		{"spec", "startupPolicy", "**"}, {"spec", "managedBy"},
 	},
-	"Service":          {{"spec", "clusterIP"}, {"spec", "clusterIPs", "**"}},
-	"Secret":           {{"type"}},
-	"PersistentVolume": {{"spec", "**"}},
-	"IngressClass":     {{"spec", "controller"}},
-	"RuntimeClass":     {{"handler"}},
+	"Service":      {{"spec", "clusterIP"}, {"spec", "clusterIPs", "**"}},
+	"Secret":       {{"type"}},
+	"IngressClass": {{"spec", "controller"}},
+	"RuntimeClass": {{"handler"}},
 }
+
+// changeableOfVolumes are the fields of a PersistentVolume that can change: all others say where its data is.
+var changeableOfVolumes = []string{"accessModes", "capacity", "claimRef", "mountOptions", "persistentVolumeReclaimPolicy", "storageClassName", "volumeAttributesClassName"}
 
 var immutableRule = &Rule{
 	Name: "immutable", Title: "Fields that cannot be changed",
@@ -107,6 +109,10 @@ func isFixed(c *match.Change) bool {
 	kind := c.Kind()
 	if kind == "ResourceFlavor" {
 		return c.Path[0] == "spec" && c.Before.Root.Scalar("spec", "topologyName") != ""
+	}
+	if kind == "PersistentVolume" {
+		// All but where the data is (ValidatePersistentVolumeUpdate).
+		return c.Path[0] == "spec" && len(c.Path) > 1 && !slices.Contains(changeableOfVolumes, c.Path[1])
 	}
 	if (kind == "ConfigMap" || kind == "Secret") && c.Before.Root.Scalar("immutable") == "true" {
 		return c.Path[0] == "data" || c.Path[0] == "binaryData" || c.Path[0] == "stringData" || c.Path[0] == "immutable"

@@ -39,6 +39,11 @@ func (c *Cluster) storage(part []*match.Change) Effect {
 		}
 		return c.effect(part, ImmutableField, Critical, "a volume cannot shrink: the API server refuses it").withDetail(id.String()+": "+size).
 			withClause("ask for", "smaller volumes, which the API server refuses").withHelp(recreate("PersistentVolumeClaim"))
+	case slices.ContainsFunc(part, func(p *match.Change) bool {
+		return p.Path.Is("spec", "persistentVolumeReclaimPolicy") && p.New.Scalar() == "Delete"
+	}):
+		return c.effect(part, DeletesData, Critical, "the data of a volume is deleted as soon as its claim is").withDetail(id.String()+": "+changeText(change)).
+			withClause("lose", "the data of volumes whose claims go")
 	}
 	return c.effect(part, RestartsNothing, Warning, "storage is offered in another way").withClause("offer", "storage in another way")
 }

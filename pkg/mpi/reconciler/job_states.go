@@ -22,30 +22,10 @@ type jobStates struct {
 	clock *clock
 }
 
-// ofJob are the labels that name a job.
-var ofJob = []string{"namespace", "trainjob"}
-
-var (
-	statusDesc = prometheus.NewDesc("mpi_trainjob_status",
-		"1 for the phase that a TrainJob is in, with the reason of its condition where something keeps it or has ended it, which is one of a closed list, "+
-			"and the class of the reason: application, infrastructure, request, hand. A job that is Complete has no series.",
-		[]string{"namespace", "trainjob", "runtime", "queue", "phase", "reason", "class"}, nil)
-	phaseStartDesc = prometheus.NewDesc("mpi_trainjob_phase_start_time_seconds",
-		"When a TrainJob came into its phase, in seconds since 1970; of one that failed, its end.", ofJob, nil)
-	jobRestartsDesc = prometheus.NewDesc("mpi_trainjob_restarts",
-		"How often a TrainJob was started again after a fault of the infrastructure. A job that never was has no series.", ofJob, nil)
-	restartLimitDesc = prometheus.NewDesc("mpi_trainjob_restarts_limit",
-		"How often the runtime of such a TrainJob lets it be started again.", ofJob, nil)
-	positionDesc = prometheus.NewDesc("mpi_trainjob_queue_position",
-		"The place of a TrainJob that waits in its queue of Kueue, from 1, where Kueue tells it.", ofJob, nil)
-	progressDesc = prometheus.NewDesc("mpi_trainjob_progress_percent",
-		"How far a TrainJob has come by its program's own account, 0 to 100, where it gives one.", ofJob, nil)
-)
-
 // Describe names the series.
 func (s jobStates) Describe(descriptions chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{statusDesc, phaseStartDesc, jobRestartsDesc, restartLimitDesc, positionDesc, progressDesc} {
-		descriptions <- d
+	for _, m := range []measure{jobStatus, phaseSince, jobRestarts, restartLimit, queuePosition, progress} {
+		descriptions <- m.desc
 	}
 }
 
@@ -76,28 +56,28 @@ func tellState(series chan<- prometheus.Metric, j view.Job) {
 	if j.Executor == view.Stock || j.Phase == phase.Complete {
 		return
 	}
-	gauge := func(d *prometheus.Desc, value float64, labels ...string) {
-		series <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, append([]string{j.Namespace, j.Name}, labels...)...)
+	gauge := func(m measure, value float64, labels ...string) {
+		series <- m.gauge(value, append([]string{j.Namespace, j.Name}, labels...)...)
 	}
 	queue, reason, class := "", "", ""
 	if j.Queue != nil {
 		queue = j.Queue.Name
 		if j.Queue.Position > 0 {
-			gauge(positionDesc, float64(j.Queue.Position))
+			gauge(queuePosition, float64(j.Queue.Position))
 		}
 	}
 	if j.Cause != nil {
 		reason, class = listed(string(j.Cause.Reason)), string(j.Cause.Class)
 	}
-	gauge(statusDesc, 1, j.Runtime.Name, queue, string(j.Phase), reason, class)
+	gauge(jobStatus, 1, j.Runtime.Name, queue, string(j.Phase), reason, class)
 	if j.Since != nil {
-		gauge(phaseStartDesc, float64(j.Since.Unix()))
+		gauge(phaseSince, float64(j.Since.Unix()))
 	}
 	if number, limit := observe.PublishedRestarts(j.Conditions); number > 0 {
-		gauge(jobRestartsDesc, float64(number))
-		gauge(restartLimitDesc, float64(limit))
+		gauge(jobRestarts, float64(number))
+		gauge(restartLimit, float64(limit))
 	}
 	if j.Progress != nil && j.Progress.Percent != nil {
-		gauge(progressDesc, float64(*j.Progress.Percent))
+		gauge(progress, float64(*j.Progress.Percent))
 	}
 }

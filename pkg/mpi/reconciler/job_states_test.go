@@ -2,14 +2,11 @@ package reconciler
 
 import (
 	"cmp"
-	"os"
-	"regexp"
 	"strings"
 	"testing"
 	"time"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
-	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -101,30 +98,5 @@ mpi_trainjob_status{class="request",namespace="team",phase="Pulling",queue="jobs
 	}
 	if err := testutil.CollectAndCompare(states, strings.NewReader("")); err != nil {
 		t.Errorf("a job that is gone has no series: %v", err)
-	}
-}
-
-// What can be asked for is written down.
-func TestMetricsAreDocumented(t *testing.T) {
-	page, err := os.ReadFile("../../../docs/observability.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	registry := prometheus.NewRegistry()
-	m, err := newMetrics(registry)
-	if err != nil {
-		t.Fatal(err)
-	}
-	descriptions := make(chan *prometheus.Desc, 100)
-	for _, c := range []prometheus.Collector{m.phases, m.ended, m.restarts, podCounts{}, jobStates{}} {
-		c.Describe(descriptions)
-	}
-	close(descriptions)
-	named := regexp.MustCompile(`fqName: "([a-z_]+)"`)
-	for d := range descriptions {
-		name := named.FindStringSubmatch(d.String())[1]
-		if !strings.Contains(string(page), "`"+name+"`") {
-			t.Errorf("docs/observability.md does not know %s", name)
-		}
 	}
 }

@@ -3,7 +3,6 @@ package reconciler
 import (
 	"context"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
@@ -51,22 +50,12 @@ const otherReason = "Other"
 func newMetrics(registry prometheus.Registerer) (*metrics, error) {
 	m := &metrics{
 		phases: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "mpi_trainjob_phase_seconds",
-			Help: "How long a phase of a TrainJob took: queued until its objects were made or it was resumed, gang_wait until all pods had machines, " +
-				"image_pull until all pods were ready, gate while the launcher waited for its nodes, connect for the slowest connection from the launcher to a node, " +
-				"mpi_launch from the command to the first rank, time_to_start from the creation of the job to the first rank, running from the gate to the end.",
-			Buckets: prometheus.ExponentialBuckets(0.05, 2, 16),
-		}, append(slices.Clone(ownerLabels), "phase")),
-		ended: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "mpi_trainjob_ended_total",
-			Help: "TrainJobs that ended, by outcome (Complete, Failed) and reason, which is one of a closed list.",
-		}, append(slices.Clone(ownerLabels), "outcome", "reason")),
-		restarts: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "mpi_trainjob_restarts_total",
-			Help: "Jobs that were started again after a fault of the infrastructure, by its reason.",
-		}, append(slices.Clone(ownerLabels), "reason")),
-		owners: owners{},
-		since:  map[client.ObjectKey]time.Time{},
+			Name: phaseSeconds.name, Help: phaseSeconds.help, Buckets: prometheus.ExponentialBuckets(0.05, 2, 16),
+		}, phaseSeconds.labels),
+		ended:    prometheus.NewCounterVec(prometheus.CounterOpts{Name: endedTotal.name, Help: endedTotal.help}, endedTotal.labels),
+		restarts: prometheus.NewCounterVec(prometheus.CounterOpts{Name: restartsTotal.name, Help: restartsTotal.help}, restartsTotal.labels),
+		owners:   owners{},
+		since:    map[client.ObjectKey]time.Time{},
 	}
 	for _, c := range []prometheus.Collector{m.phases, m.ended, m.restarts} {
 		if err := register(registry, c); err != nil {
@@ -177,17 +166,10 @@ type podCounts struct {
 	label string
 }
 
-var (
-	podsDesc = prometheus.NewDesc("mpi_trainjob_pods", "Pods of TrainJobs by role (launcher, node) and phase.", []string{"namespace", "trainjob", "role", "phase"}, nil)
-	// podInfoDesc joins what kubelet and others tell of a pod to its job.
-	podInfoDesc = prometheus.NewDesc("mpi_trainjob_pod_info", "1 for each pod of a TrainJob that is not over, with its role (launcher, node).",
-		[]string{"namespace", "trainjob", "role", "pod"}, nil)
-)
-
 // Describe names the series.
 func (c podCounts) Describe(descriptions chan<- *prometheus.Desc) {
-	descriptions <- podsDesc
-	descriptions <- podInfoDesc
+	descriptions <- podCount.desc
+	descriptions <- podInfo.desc
 }
 
 // Collect lists the cache.
@@ -212,10 +194,10 @@ func (c podCounts) Collect(series chan<- prometheus.Metric) {
 		}
 		counts[key{pod.Namespace, pod.Labels[c.label], count}]++
 		if count.Phase != corev1.PodSucceeded && count.Phase != corev1.PodFailed {
-			series <- prometheus.MustNewConstMetric(podInfoDesc, prometheus.GaugeValue, 1, pod.Namespace, pod.Labels[c.label], count.Role, pod.Name)
+			series <- podInfo.gauge(1, pod.Namespace, pod.Labels[c.label], count.Role, pod.Name)
 		}
 	}
 	for k, n := range counts {
-		series <- prometheus.MustNewConstMetric(podsDesc, prometheus.GaugeValue, float64(n), k.namespace, k.trainJob, k.Role, string(k.Phase))
+		series <- podCount.gauge(float64(n), k.namespace, k.trainJob, k.Role, string(k.Phase))
 	}
 }

@@ -19,14 +19,20 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi/job/status"
 )
 
-// jobIn is a job of ours that its conditions tell of.
+// jobIn is a job of ours that was made and that its conditions tell of.
 func jobIn(name string, conditions ...metav1.Condition) *trainer.TrainJob {
+	return published(name, append([]metav1.Condition{{Type: job.Created, Status: metav1.ConditionTrue}}, conditions...))
+}
+
+// published is a job of ours with all of its conditions.
+func published(name string, conditions []metav1.Condition) *trainer.TrainJob {
 	trainJob := metered("team", "openmpi5-cpu", "jobs")
 	trainJob.Name = name
 	trainJob.UID, trainJob.Labels[mpi.TrainJobLabel] = types.UID(name), name
-	conditions = append([]metav1.Condition{{Type: job.Created, Status: metav1.ConditionTrue}}, conditions...)
 	for i := range conditions {
-		conditions[i].LastTransitionTime = metav1.NewTime(time.Unix(100, 0))
+		if conditions[i].LastTransitionTime.IsZero() {
+			conditions[i].LastTransitionTime = metav1.NewTime(time.Unix(100, 0))
+		}
 	}
 	trainJob.Status.Conditions = status.Published(conditions)
 	// Of a job that is over the record stays as it was while it ran.

@@ -6,7 +6,9 @@ import (
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	"k8s.io/utils/ptr"
 
+	"lockstep.dev/lockstep/pkg/jobs/view"
 	"lockstep.dev/lockstep/pkg/mpi"
+	"lockstep.dev/lockstep/pkg/mpi/diagnose"
 	"lockstep.dev/lockstep/pkg/mpi/job/status"
 )
 
@@ -63,6 +65,19 @@ func TestJobsThatAreOverAtOnceAreLabelled(t *testing.T) {
 	}
 	if trainJob := c.change(func(*trainer.TrainJob) {}); !labelled(trainJob) || trainJob.Annotations != nil {
 		t.Errorf("labels %v, annotations %v", trainJob.Labels, trainJob.Annotations)
+	}
+}
+
+// A job that waits for its runtime has nothing recorded, and must be told of: without the label nobody would know that it is ours.
+func TestJobsThatCannotBeMadeAreLabelled(t *testing.T) {
+	c := newCluster(t, trainJobOf(func(trainJob *trainer.TrainJob) { trainJob.Spec.RuntimeRef.Name = "none-such" }))
+	c.pass()
+	trainJob := c.change(func(*trainer.TrainJob) {})
+	if !labelled(trainJob) || trainJob.Annotations != nil {
+		t.Errorf("labels %v, annotations %v", trainJob.Labels, trainJob.Annotations)
+	}
+	if j := view.JobOf(view.Objects{TrainJob: trainJob}); j.Executor != view.Controller || j.Cause == nil || j.Cause.Reason != diagnose.RuntimeNotFound {
+		t.Errorf("it is shown as a job of %s with the cause %+v", j.Executor, j.Cause)
 	}
 }
 

@@ -27,8 +27,11 @@ type report struct {
 	record string
 }
 
-// over reports whether a job comes to its end. One that had nothing to record before gets its label now: it had fewer writes than others.
-func (said report) over() bool { return job.Finished(&trainer.TrainJob{Status: said.status}) }
+// needsLabel reports whether a job must be known as ours though nothing may be recorded of it: it is over, or something keeps it from being
+// made. It had fewer writes than others.
+func (said report) needsLabel() bool {
+	return job.Finished(&trainer.TrainJob{Status: said.status}) || apimeta.IsStatusConditionFalse(said.conditions, job.Created)
+}
 
 // reportOf returns what is to be said, and whether any of it is new.
 func (r *Reconciler) reportOf(f *phase.Facts, d decide.Decision, applied error) (said report, isNew bool) {
@@ -101,7 +104,7 @@ func settled(after trainer.TrainJobStatus, limit time.Duration) string {
 func (r *Reconciler) write(ctx context.Context, f *phase.Facts, said report) error {
 	before := f.TrainJob.Status.Conditions
 	isNew := said.record != f.TrainJob.Annotations[status.RecordAnnotation]
-	if isNew || said.over() && !labelled(f.TrainJob) {
+	if isNew || said.needsLabel() && !labelled(f.TrainJob) {
 		if err := r.patchRecord(ctx, f.TrainJob, said.record); err != nil {
 			return err
 		}

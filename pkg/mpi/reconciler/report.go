@@ -114,7 +114,7 @@ func (r *Reconciler) write(ctx context.Context, f *phase.Facts, said report) err
 		if r.mode == Executor {
 			recorded = status.Recorded(recorded)
 		}
-		r.publish(f, transitions(before, recorded))
+		r.publish(ctx, f, said, transitions(before, recorded))
 		before = recorded
 	}
 	changes := statusChanges(shown(f), said.status)
@@ -124,13 +124,14 @@ func (r *Reconciler) write(ctx context.Context, f *phase.Facts, said report) err
 	if err := r.patchStatus(ctx, f, changes); err != nil {
 		return err
 	}
-	r.publish(f, transitions(before, said.conditions))
+	r.publish(ctx, f, said, transitions(before, said.conditions))
 	return nil
 }
 
 // publish passes on what is new.
-func (r *Reconciler) publish(f *phase.Facts, changes []metav1.Condition) {
+func (r *Reconciler) publish(ctx context.Context, f *phase.Facts, said report, changes []metav1.Condition) {
 	changes = withSteps(f, changes)
 	r.announce(f.TrainJob, changes)
 	r.metrics.record(f, changes)
+	r.logEnd(ctx, f, said, changes)
 }

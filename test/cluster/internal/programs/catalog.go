@@ -133,6 +133,15 @@ var catalog = []family{
 		packages: map[string]string{"helm": "helm.sh/helm/v3/cmd/helm"},
 	},
 	{
+		folder: "loki", seconds: 500, module: "github.com/grafana/loki/v3", extra: true,
+		packages: under("github.com/grafana/loki/v3/cmd", "loki"),
+	},
+	{
+		// Of OpenTelemetry's collector the parts that mixin/logs/collector.yaml names.
+		folder: "collector", seconds: 80, module: "github.com/open-telemetry/opentelemetry-collector-contrib/receiver/filelogreceiver", extra: true,
+		packages: map[string]string{"collector": "lockstep.dev/lockstep/test/cluster/programs/collector"},
+	},
+	{
 		folder: "pause", seconds: 1,
 		packages: map[string]string{"pause": "lockstep.dev/lockstep/test/cluster/programs/pause"},
 	},

@@ -1,0 +1,35 @@
+package reconciler
+
+import (
+	"context"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"lockstep.dev/lockstep/pkg/jobs/view"
+	"lockstep.dev/lockstep/pkg/mpi"
+	"lockstep.dev/lockstep/pkg/mpi/job/phase"
+	"lockstep.dev/lockstep/pkg/mpi/job/status"
+)
+
+// logEnd writes what became of a job into the log, once, when it has been told that it is over. Whoever collects logs keeps the history of jobs
+// by it: TrainJobs are deleted (docs/decisions/2026-11-24-history-of-jobs.md).
+func (r *Reconciler) logEnd(ctx context.Context, f *phase.Facts, said report, changes []metav1.Condition) {
+	if slices.ContainsFunc(changes, func(c metav1.Condition) bool { return over(f.TrainJob, c) }) {
+		ctrl.LoggerFrom(ctx).Info("the job is over", "job", endRecord(f, said, r.mode))
+	}
+}
+
+// endRecord is a job as `kubectl mpi get -o json` shows it, without its pods: a line of the log must not grow with them.
+func endRecord(f *phase.Facts, said report, mode Mode) view.Job {
+	trainJob := f.TrainJob.DeepCopy()
+	trainJob.Status = said.status
+	metav1.SetMetaDataAnnotation(&trainJob.ObjectMeta, status.RecordAnnotation, said.record)
+	if mode == Executor {
+		metav1.SetMetaDataLabel(&trainJob.ObjectMeta, mpi.TrainJobLabel, trainJob.Name)
+	}
+	j := view.JobOf(view.Objects{Now: f.Now, TrainJob: trainJob, Runtime: f.Runtime, JobSet: f.JobSet, Pods: f.Pods, PodsRead: true})
+	j.Launcher, j.Nodes, j.Unknown = nil, nil, nil
+	return j
+}

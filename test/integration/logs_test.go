@@ -67,12 +67,15 @@ var _ = Describe("Logs in Loki", Label("logs"), Ordered, func() {
 		ensureNamespace(ctx, controllerNamespace)
 		installPermissions(ctx, nil)
 		namespace = newNamespace(ctx)
-		// First of all: of one stream Loki takes nothing that is much older than what it has.
-		for _, whose := range []string{namespace, controllerNamespace} {
-			kubelet.write(whose, "aged-0", string(uuid.NewUUID()), logLine{time.Now().AddDate(0, 0, -8), "eight days old, of " + whose}, logLine{time.Now().AddDate(0, 0, -6), "six days old, of " + whose})
+		// First of all: of one stream Loki takes nothing that is much older than what it has. It keeps or deletes chunks of a stream as a whole.
+		for whose, days := range map[string]int{controllerNamespace: 8, namespace: 8, namespace + "-6": 6} {
+			kubelet.write(whose, "aged-0", string(uuid.NewUUID()), logLine{time.Now().AddDate(0, 0, -days), fmt.Sprint(days, " days old, of ", whose)})
 		}
-		Eventually(loki.lines(aged)).Should(HaveLen(4))
-		startControllerProgram(ctx, folder, kubelet)
+		Eventually(func() ([]string, error) {
+			loki.post(ctx, "/flush")
+			return loki.lines(aged)()
+		}).Should(HaveLen(3))
+		startControllerProgram(folder, kubelet)
 	})
 
 	It("are found by job, rank, node and agent, and so is what became of the job", func(ctx SpecContext) {
@@ -99,25 +102,30 @@ var _ = Describe("Logs in Loki", Label("logs"), Ordered, func() {
 		}
 		Expect(admin.DeleteAllOf(ctx, &corev1.Pod{}, client.InNamespace(namespace), client.GracePeriodSeconds(0))).To(Succeed())
 		Expect(os.RemoveAll(kubelet.folder)).To(Succeed())
-		loki.stop()
-		loki.start()
+		loki.again()
 		Eventually(loki.lines(lost.query("job"))).Should(HaveLen(7))
-		Eventually(loki.lines(aged)).WithTimeout(3*time.Minute).Should(ConsistOf(
-			"six days old, of "+namespace, "six days old, of "+controllerNamespace, "eight days old, of "+controllerNamespace), "what the controller wrote is kept for longer")
+		before := loki.chunks()
+		Eventually(loki.chunks).WithTimeout(2 * time.Minute).Should(HaveLen(len(before) - 1))
+		// The process that has deleted a chunk answers from its memory for some time.
+		loki.again()
+		Eventually(loki.lines(aged)).Should(ConsistOf("6 days old, of "+namespace+"-6", "8 days old, of "+controllerNamespace), "what the controller wrote is kept for longer")
+		Expect(loki.lines(lost.query("job"))()).To(HaveLen(7))
 	})
 
 	It("are deleted for a job, and for all jobs of a person that the audit log knows", func(ctx SpecContext) {
 		lost := preset{"namespace": namespace, "job": "lost"}
 		loki.delete(ctx, lost.query("job"))
 		loki.delete(ctx, fmt.Sprintf(`{namespace="lockstep-system"} |= "\"name\":\"lost\",\"namespace\":\"%s\""`, namespace))
-		Eventually(loki.lines(lost.query("job"))).WithTimeout(2 * time.Minute).Should(BeEmpty())
-		Eventually(loki.lines(lost.query("history"))).WithTimeout(2 * time.Minute).Should(BeEmpty())
-		Expect(loki.lines(lost.of("well").query("job"))()).To(HaveLen(7))
-		names := jobsOf(ada, namespace)
-		Expect(names).To(ConsistOf("lost", "well"))
-		loki.delete(ctx, fmt.Sprintf(`{namespace="%s", trainjob=~"%s"}`, namespace, strings.Join(names, "|")))
-		Eventually(loki.lines(lost.of("well").query("job"))).WithTimeout(2 * time.Minute).Should(BeEmpty())
-		Expect(loki.lines(lost.of("other").query("job"))()).To(HaveLen(7))
+		Expect(jobsOf(ada, namespace)).To(ConsistOf("lost", "well"))
+		loki.delete(ctx, fmt.Sprintf(`{namespace="%s", trainjob=~"%s"}`, namespace, strings.Join(jobsOf(bob, namespace), "|")))
+		Eventually(loki.deleted).WithTimeout(3 * time.Minute).Should(And(Not(BeEmpty()), HaveEach("processed")))
+		// The process that has deleted lines answers from its memory for some minutes.
+		loki.again()
+		Eventually(loki.lines(lost.of("well").query("job"))).Should(HaveLen(7))
+		for _, gone := range []string{lost.query("job"), lost.query("history"), lost.of("other").query("job")} {
+			Expect(loki.lines(gone)()).To(BeEmpty())
+		}
+		Expect(loki.ended(lost.of("well"))()).To(HaveField("State", trainer.TrainJobComplete))
 	})
 })
 
@@ -219,6 +227,8 @@ func (p preset) query(name string) string {
 // lokiServer is a real Loki with the settings of the mixin, and less patience.
 type lokiServer struct {
 	address string
+	// data is its disk.
+	data    string
 	command func() *exec.Cmd
 	running *exec.Cmd
 }
@@ -226,11 +236,11 @@ type lokiServer struct {
 func startLoki(folder string) *lokiServer {
 	GinkgoHelper()
 	address, grpc := freeAddress(), freeAddress()
-	l := &lokiServer{address: address}
+	l := &lokiServer{address: address, data: filepath.Join(folder, "loki")}
 	l.command = func() *exec.Cmd {
-		// Lines of last week are written now: Loki would refuse them, and look for them in what it has put away only.
-		cmd := exec.Command(lokiProgram("loki"), "-config.file="+logsFolder+"loki.yaml", "-config.expand-env=true", "-validation.reject-old-samples=false", "-querier.query-ingesters-within=0s", "-ingester.flush-on-shutdown=true")
-		cmd.Env = append(os.Environ(), "LISTEN=127.0.0.1", "PORT="+portOf(address), "GRPC_PORT="+portOf(grpc), "DATA="+filepath.Join(folder, "loki"), "CANCEL=1s", "COMPACTION=2s", "DELETE_DELAY=1s")
+		// Lines of last week are written now, which Loki would refuse.
+		cmd := exec.Command(lokiProgram("loki"), "-config.file="+logsFolder+"loki.yaml", "-config.expand-env=true", "-validation.reject-old-samples=false", "-ingester.flush-on-shutdown=true") //nolint:gosec // a program of the test
+		cmd.Env = append(os.Environ(), "LISTEN=127.0.0.1", "PORT="+portOf(address), "GRPC_PORT="+portOf(grpc), "DATA="+l.data, "CANCEL=1s", "COMPACTION=2s", "DELETE_DELAY=1s")
 		cmd.Stdout, cmd.Stderr = GinkgoWriter, GinkgoWriter
 		return cmd
 	}
@@ -264,6 +274,24 @@ func (l *lokiServer) stop() {
 	_ = l.running.Process.Signal(syscall.SIGTERM)
 	_ = l.running.Wait()
 	l.running = nil
+}
+
+// again starts it anew with nothing but its object store, in which it has put everything.
+func (l *lokiServer) again() {
+	GinkgoHelper()
+	l.stop()
+	for _, memory := range []string{"wal", "tsdb-shipper-active", "tsdb-shipper-cache"} {
+		Expect(os.RemoveAll(filepath.Join(l.data, memory))).To(Succeed())
+	}
+	l.start()
+}
+
+// chunks are the files of its object store that have lines.
+func (l *lokiServer) chunks() []string {
+	GinkgoHelper()
+	paths, err := filepath.Glob(filepath.Join(l.data, "chunks", "fake", "*", "*"))
+	Expect(err).NotTo(HaveOccurred())
+	return paths
 }
 
 // lines are what a query finds, oldest first.
@@ -314,8 +342,27 @@ func (l *lokiServer) ended(p preset) func() (view.Job, error) {
 // delete asks for the deletion of what a query finds.
 func (l *lokiServer) delete(ctx context.Context, query string) {
 	GinkgoHelper()
-	values := url.Values{"query": {query}, "start": {"0"}}
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+l.address+"/loki/api/v1/delete?"+values.Encode(), nil)
+	l.post(ctx, "/loki/api/v1/delete?"+url.Values{"query": {query}, "start": {strconv.FormatInt(time.Now().AddDate(0, 0, -20).Unix(), 10)}}.Encode())
+}
+
+// deleted are the states of all requests for deletion.
+func (l *lokiServer) deleted() (states []string, err error) {
+	answer, err := http.Get("http://" + l.address + "/loki/api/v1/delete")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = answer.Body.Close() }()
+	var requests []struct{ Status string }
+	err = json.NewDecoder(answer.Body).Decode(&requests)
+	for _, r := range requests {
+		states = append(states, r.Status)
+	}
+	return states, err
+}
+
+func (l *lokiServer) post(ctx context.Context, path string) {
+	GinkgoHelper()
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+l.address+path, nil)
 	Expect(err).NotTo(HaveOccurred())
 	answer, err := http.DefaultClient.Do(request)
 	Expect(err).NotTo(HaveOccurred())
@@ -335,7 +382,7 @@ func startCollector(folder, pods string, loki *lokiServer) {
 }
 
 // startControllerProgram runs mpi-controller, whose log kubelet keeps.
-func startControllerProgram(ctx context.Context, folder string, kubelet *podLogs) {
+func startControllerProgram(folder string, kubelet *podLogs) {
 	GinkgoHelper()
 	cmd := exec.Command(lokiProgram("mpi-controller"), "--kubeconfig="+adminConfig(folder), "--namespace="+controllerNamespace, "--metrics-bind-address=0", "--health-probe-bind-address=0")
 	read, write := io.Pipe()

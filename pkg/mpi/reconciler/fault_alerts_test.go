@@ -248,7 +248,7 @@ func recordedOutcomes(t *testing.T) []outcome {
 		o := outcome{reason: mpi.Reason(reason), end: endOf(cells[len(cells)-4], mpi.Reason(reason), saidOf(words, fault))}
 		known := byName[o.name()]
 		if !slices.Contains(known.faults, fault) {
-			o.faults = append(known.faults, fault)
+			o.faults = slices.Concat(known.faults, []string{fault})
 			byName[o.name()] = o
 		}
 	}

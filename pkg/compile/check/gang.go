@@ -105,7 +105,7 @@ const (
 // gangTimeoutCounts warns of a time within which a gang must be complete where nothing makes one.
 func gangTimeoutCounts(c *plan.Cluster, list *diag.List) {
 	for _, r := range c.Runtimes {
-		if t := r.Gang.Timeout; t.Kind == origin.Written && t.V >= leastGangTimeout && t.V <= mostGangTimeout && r.Gang.Scheduler.V == plan.GangNone {
+		if t := r.Gang.Timeout; t.Kind == origin.Written && t.V >= leastGangTimeout && t.V <= maxGangTimeout && r.Gang.Scheduler.V == plan.GangNone {
 			list.Warnf(diag.SettingInVain, t.At, "`timeout` means nothing without a gang scheduler: the pods of a job of `%s` start as they fit", r.Name.V).
 				Helpf("remove it, or write `scheduler`")
 		}

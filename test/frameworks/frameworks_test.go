@@ -71,7 +71,8 @@ var ways = []way{
 	{framework: "IMB-MPI1", launcher: "mpirun", mpi: "Intel MPI 2021.18", runtime: "intelmpi-cpu", nodes: 4, witness: `(?m)^# All processes entering MPI_Finalize`,
 		command: imb},
 	{framework: "HPCC 1.5", launcher: "mpirun", mpi: "Open MPI 5.0.7", runtime: "torch-cpu", witness: `(?m)^Success=1$`, command: "mpirun hpcc-small 2 2"},
-	{framework: "HPCC 1.5", launcher: "mpirun", mpi: "Open MPI 5.0.7", runtime: "torch-cpu", nodes: 4, witness: `(?m)^Success=1$`, command: "mpirun hpcc-small 2 4"},
+	{framework: "HPCC 1.5", launcher: "mpirun", mpi: "Open MPI 5.0.7", runtime: "torch-cpu", nodes: 4, witness: `(?m)^Success=1$`,
+		command: "mpirun --mca mpi_yield_when_idle 1 hpcc-small 2 4"},
 	{framework: "mpi4py's own tests", launcher: "mpirun", mpi: "Open MPI 5.0.7", runtime: "torch-cpu", witness: `(?s)Ran 20\d\d tests.*OK \(skipped=`,
 		// Four ranks on two processors, each of which would spin while it waits. Tests that spawn crash mpirun itself (docs/limits.md).
 		command: "mpirun --mca mpi_yield_when_idle 1 python3 /usr/local/share/mpi4py/test/main.py -q -e spawn"},

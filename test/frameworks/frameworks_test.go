@@ -26,7 +26,7 @@ const (
 	// accelerate takes the backend MPI unless it is told another.
 	accelerate = "torch-train --with accelerate"
 	tensorflow = "tensorflow-train"
-	// another is told where rank 2 took others along that were gone first (docs/limits.md).
+	// another is told where rank 2 took others along that were gone first, or where a launcher around it ended with a code of its own (docs/limits.md).
 	another = "RankFailed"
 	// noEnd is told where a job is still running when its time is over: who leaves Python waits for all others, where mpi4py or PyTorch's backend
 	// ends MPI for it (docs/limits.md).
@@ -89,7 +89,7 @@ var ways = []way{
 	{framework: "Horovod 0.28, TensorFlow 2.13", launcher: "horovodrun --gloo", mpi: "none", runtime: "horovod-tensorflow-cpu",
 		command: "horovodrun --gloo -np 4 --hostfile " + mpi.HostfilePath + " %s", program: tensorflow, exit: another},
 	{framework: "Accelerate 1.15, PyTorch 2.6, gloo", launcher: "mpirun accelerate launch", mpi: "Open MPI 5.0.7", runtime: "torch-cpu",
-		command: "export " + first + "\nmpirun -x MASTER_ADDR accelerate launch --cpu /usr/local/bin/%s", program: accelerate},
+		command: "export " + first + "\nmpirun -x MASTER_ADDR accelerate launch --cpu /usr/local/bin/%s", program: accelerate, exit: another, killed: another},
 	{framework: "Accelerate 1.15, PyTorch 2.6, MPI", launcher: "accelerate launch --mpirun_hostfile", mpi: "Open MPI 5.0.7", runtime: "torch-cpu",
 		command: first + "\naccelerate launch --cpu --num_machines 2 --num_processes 4 --main_process_ip $MASTER_ADDR --main_process_port 29500 \\\n" +
 			"  --mpirun_hostfile " + mpi.HostfilePath + " /usr/local/bin/%s", program: accelerate + " --backend mpi", exit: noEnd},

@@ -117,7 +117,7 @@ func TestRepositoryContent(t *testing.T) {
 		}
 	}
 	want := map[string]int{
-		"Namespace": 3, "ClusterRole": 6, "ClusterRoleBinding": 2, "ClusterTrainingRuntime": 7,
+		"Namespace": 3, "ClusterRole": 6, "ClusterRoleBinding": 2, "ClusterTrainingRuntime": 8,
 		"ResourceQuota": 2, "LimitRange": 2, "NetworkPolicy": 4, "RoleBinding": 8, "ServiceAccount": 2,
 		"ValidatingAdmissionPolicy": 4, "ValidatingAdmissionPolicyBinding": 4,
 	}
@@ -183,8 +183,8 @@ func TestPodSecurity(t *testing.T) {
 	}
 	restricted := podsecurity.LevelVersion{Level: podsecurity.LevelRestricted, Version: podsecurity.LatestVersion()}
 	pods := runtimePods(t, compiled(t, repository)["local/runtimes/runtimes.yaml"])
-	if len(pods) != 14 {
-		t.Fatalf("%d pod templates, want launcher and node of 7 runtimes", len(pods))
+	if len(pods) != 16 {
+		t.Fatalf("%d pod templates, want launcher and node of 8 runtimes", len(pods))
 	}
 	for name, pod := range pods {
 		result := policy.AggregateCheckResults(checks.EvaluatePod(restricted, &pod.ObjectMeta, &pod.Spec))

@@ -29,7 +29,7 @@ import (
 const (
 	tenant   = "team-vision"
 	machines = 2
-	nodes    = 2
+	nodes    = 2 // of a job, where a way does not say another number
 	slots    = 2
 )
 
@@ -62,7 +62,7 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	tools, err := platform.DefaultTools(GinkgoWriter)
 	Expect(err).NotTo(HaveOccurred())
 	root = tools.Root
-	tools.Needs = []string{"mpi-agent", "mpi-controller", "openmpi4", "openmpi5", "mpich", "intelmpi", "torch", "horovod"}
+	tools.Needs = []string{"mpi-agent", "mpi-controller", "openmpi4", "openmpi5", "mpich", "intelmpi", "torch"}
 	build := exec.CommandContext(ctx, tools.Images, append([]string{"build", "-o", "json"}, tools.Needs...)...)
 	build.Dir, build.Stderr = root, GinkgoWriter
 	made, err := build.Output()
@@ -75,7 +75,7 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	cluster, err = platform.Up(ctx, tools, machines, platform.NewProgress(GinkgoWriter))
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(func() error { return cluster.Close(context.Background()) })
-	Expect(cluster.Admit(ctx, tenant, "intelmpi-cpu", "horovod-torch-cpu", "torch-cpu", "deepspeed-cpu")).To(Succeed())
+	Expect(cluster.Admit(ctx, tenant, "intelmpi-cpu", "horovod-torch-cpu", "horovod-tensorflow-cpu", "torch-cpu", "deepspeed-cpu")).To(Succeed())
 	admin, err = cluster.Admin()
 	Expect(err).NotTo(HaveOccurred())
 	editor, err = cluster.Editor(tenant)
@@ -88,11 +88,10 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	})
 }, NodeTimeout(platform.ScaleTimeout(90*time.Minute)))
 
-// run runs a command as the tenant's editor, and returns how it ended, without a condition if it has not within its time, and what it printed. The first TrainJob of a runtime is made again until the
+// run runs a job as the tenant's editor, and returns how it ended, without a condition if it has not within its time, and what it printed. The first TrainJob of a runtime is made again until the
 // API server has heard that the tenant may use it.
-func run(ctx SpecContext, limit time.Duration, name, runtime string, command []string) (testjob.Result, string) {
+func run(ctx SpecContext, limit time.Duration, job testjob.Job) (testjob.Result, string) {
 	GinkgoHelper()
-	job := testjob.Job{Name: name, Namespace: tenant, Runtime: runtime, Nodes: nodes, Slots: slots, Command: command}
 	Eventually(func() error {
 		return editor.Client.Create(ctx, job.TrainJob(), client.DryRunAll)
 	}).Should(Succeed())
@@ -100,9 +99,9 @@ func run(ctx SpecContext, limit time.Duration, name, runtime string, command []s
 	defer cancel()
 	var log bytes.Buffer
 	result, err := testjob.Run(limited, editor, job, io.MultiWriter(&log, GinkgoWriter))
-	GinkgoWriter.Printf("%s: %s %s after %.1f s: %s\n", name, result.Condition, result.Reason, result.End.Seconds(), result.Message)
+	GinkgoWriter.Printf("%s: %s %s after %.1f s: %s\n", job.Name, result.Condition, result.Reason, result.End.Seconds(), result.Message)
 	Expect(client.IgnoreNotFound(admin.Client.Delete(ctx, job.TrainJob()))).To(Succeed())
-	Eventually(func() ([]string, error) { return testjob.Leftovers(ctx, admin.Client, tenant, name) }).Should(BeEmpty())
+	Eventually(func() ([]string, error) { return testjob.Leftovers(ctx, admin.Client, job.Namespace, job.Name) }).Should(BeEmpty())
 	if limited.Err() == nil {
 		Expect(err).NotTo(HaveOccurred(), log.String())
 	}

@@ -16,7 +16,7 @@ import (
 const head = `# The catalog, and what of it ran
 
 Made of the results of ` + "`make frameworks`" + ` and of [catalog/runtimes](../catalog/runtimes); do not edit it. Each framework is started as its own documentation says, unmodified, in a
-TrainJob of 2 nodes with 2 slots each, by the editor of a tenant, on the local cluster: real pods, TCP on Ethernet, no GPU. Images are made from Debian's packages and Python's
+TrainJob of 2 slots per node, by the editor of a tenant, on the local cluster: real pods, TCP on Ethernet, no GPU. Images are made from Debian's packages and Python's
 package index ([recipes](../test/images)); those for GPUs are yours to build ([recipes](../images)), and nobody here has built or run them.
 
 ## Runtimes
@@ -29,12 +29,13 @@ const rowsHead = `
 ## Frameworks and launchers
 
 *Runs*: all ranks ran on their nodes and the program ended well. *Learns*: the same small network learned more than 98 % on all ranks together, with the weights of a single
-process ([mpi-train](../test/images/mpi-train/mpi-train.py), [torch-train](../test/images/torch-train/torch-train.py)). *Exit*, *killed* and *memory*: rank 2 exited with 3, was killed by SIGKILL, or
+process ([mpi-train](../test/images/mpi-train/mpi-train.py), [torch-train](../test/images/torch-train/torch-train.py),
+[tensorflow-train](../test/images/tensorflow-train/tensorflow-train.py)). *Exit*, *killed* and *memory*: rank 2 exited with 3, was killed by SIGKILL, or
 took more memory than its pod may have, in the middle, and the condition of the TrainJob named that rank and how it ended; otherwise the reason that it gave, of another rank or of none
 ([limits](limits.md)).
 
-| framework | launcher | MPI | runtime | runs | learns | exit named | killed named | memory named |
-|---|---|---|---|---|---|---|---|---|
+| framework | launcher | MPI | runtime | nodes | runs | learns | exit named | killed named | memory named |
+|---|---|---|---|---|---|---|---|---|---|
 `
 
 const commandsHead = `
@@ -60,11 +61,11 @@ func Document(catalog fs.FS, rows []Row) (string, error) {
 	}
 	text.WriteString(rowsHead)
 	for _, r := range rows {
-		fmt.Fprintf(&text, "| %s | `%s` | %s | %s | %s | %s | %s | %s | %s |\n", r.Framework, r.Launcher, r.MPI, r.Runtime, r.Runs, r.Learns, r.Exit, r.Killed, r.Memory)
+		fmt.Fprintf(&text, "| %s | `%s` | %s | %s | %d | %s | %s | %s | %s | %s |\n", r.Framework, r.Launcher, r.MPI, r.Runtime, r.Nodes, r.Runs, r.Learns, r.Exit, r.Killed, r.Memory)
 	}
 	text.WriteString(commandsHead)
 	for _, r := range rows {
-		fmt.Fprintf(&text, "%s by `%s` on %s:\n\n```\n%s\n```\n\n", r.Framework, r.Launcher, r.MPI, r.Command)
+		fmt.Fprintf(&text, "%s by `%s` on %s, %d nodes:\n\n```\n%s\n```\n\n", r.Framework, r.Launcher, r.MPI, r.Nodes, r.Command)
 	}
 	return strings.TrimSuffix(text.String(), "\n"), nil
 }

@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 
 	"lockstep.dev/lockstep/test/testjob"
@@ -30,6 +31,8 @@ type Row struct {
 	Framework, Launcher, MPI string
 	// Runtime is that of the catalog, Image its image, and Digest the image ID that ran.
 	Runtime, Image, Digest string
+	// Nodes is how many it ran on, each with 2 slots.
+	Nodes int32
 	// Command is what the launcher's container ran, and Date the day.
 	Command, Date string
 	// Runs, Learns, Exit, Killed and Memory are "yes", Never, or what was seen instead: all ranks ran on their nodes; they learned together what one
@@ -38,7 +41,7 @@ type Row struct {
 }
 
 func (r Row) key() string {
-	return strings.Join([]string{r.Runtime, r.Framework, r.Launcher, r.MPI}, "\x00")
+	return strings.Join([]string{r.Runtime, r.Framework, r.Launcher, r.MPI, strconv.Itoa(int(r.Nodes))}, "\x00")
 }
 
 // Read reads the rows of a file; one that is not there has none.

@@ -72,15 +72,16 @@ func TestMergeReplacesWhatIsAboutTheSame(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "results.json")
 	old := Row{Framework: "Horovod", Launcher: "mpirun", Runtime: "a", Runs: "yes", Date: "2026-01-01"}
 	other := Row{Framework: "Horovod", Launcher: "horovodrun --gloo", Runtime: "a", Runs: Never}
+	larger := Row{Framework: "Horovod", Launcher: "mpirun", Runtime: "a", Nodes: 4, Runs: "yes"}
 	newer := old
 	newer.Date = "2026-01-02"
-	for _, rows := range [][]Row{{old, other}, {newer}} {
+	for _, rows := range [][]Row{{old, other, larger}, {newer}} {
 		if err := Merge(file, rows); err != nil {
 			t.Fatal(err)
 		}
 	}
 	got, err := Read(file)
-	if diff := cmp.Diff([]Row{other, newer}, got); err != nil || diff != "" {
+	if diff := cmp.Diff([]Row{other, newer, larger}, got); err != nil || diff != "" {
 		t.Errorf("%v %s", err, diff)
 	}
 }

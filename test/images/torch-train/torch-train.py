@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """torch-train: a small network of PyTorch that learns on all ranks together, by the framework that is named.
 
-    torch-train --with torch|horovod|deepspeed [--backend gloo|mpi] [--fail RANK:CODE|RANK:kill|RANK:memory] [--checkpoint FILE] [--pause SECONDS]
+    torch-train --with torch|horovod|deepspeed|accelerate [--backend gloo|mpi] [--fail RANK:CODE|RANK:kill|RANK:memory] [--checkpoint FILE] [--pause SECONDS]
 
 It is mpi-train once more: points inside a ring are told from those around it, all ranks make the same seeded points, and each learns from its own
 share. The gradients of all shares are averaged by the framework, so the weights are those of one process that has all points, up to the rounding of
@@ -125,6 +125,26 @@ class DeepSpeed(Alone):
         self.engine.step()
 
 
+class Accelerate(Alone):
+    """Accelerate on CPUs takes the ranks from any launcher, and the backend MPI wherever PyTorch has it, unless it is told another."""
+
+    def __init__(self, backend):
+        import accelerate
+
+        self.accelerator = accelerate.Accelerator(cpu=True, kwargs_handlers=[accelerate.InitProcessGroupKwargs(backend=backend)])
+        self.rank, self.size, self.end = self.accelerator.process_index, self.accelerator.num_processes, self.accelerator.end_training
+        self.network = make_network()
+        self.parallel, self.optimizer = self.accelerator.prepare(self.network, make_optimizer(self.network))
+
+    def forward(self, x):
+        return self.parallel(x)
+
+    def step(self, loss):
+        self.optimizer.zero_grad()
+        self.accelerator.backward(loss)
+        self.optimizer.step()
+
+
 class Checkpoint:
     """What was learned, in a file that is whole at any time. None for no file."""
 
@@ -180,7 +200,7 @@ def say(line):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--with", dest="framework", choices=["torch", "horovod", "deepspeed"], required=True)
+    parser.add_argument("--with", dest="framework", choices=["torch", "horovod", "deepspeed", "accelerate"], required=True)
     parser.add_argument("--backend", default="gloo", choices=["gloo", "mpi"])
     parser.add_argument("--fail", default="", metavar="RANK:CODE|RANK:kill|RANK:memory")
     parser.add_argument("--checkpoint", metavar="FILE")
@@ -188,7 +208,12 @@ def main():
     parser.add_argument("--local_rank", help="given by DeepSpeed's launcher, and in the environment")
     arguments = parser.parse_args()
     torch.set_num_threads(1)
-    framework = {"torch": lambda: Torch(arguments.backend), "horovod": Horovod, "deepspeed": lambda: DeepSpeed(arguments.backend)}[arguments.framework]()
+    framework = {
+        "torch": lambda: Torch(arguments.backend),
+        "horovod": Horovod,
+        "deepspeed": lambda: DeepSpeed(arguments.backend),
+        "accelerate": lambda: Accelerate(arguments.backend),
+    }[arguments.framework]()
     losses = learn(framework, arguments.fail, arguments.checkpoint, arguments.pause)
     weights = framework.weights()
     x, y = make_points(seed=3)

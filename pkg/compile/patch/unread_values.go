@@ -63,10 +63,12 @@ func templatesText(files []chart.File) (text string, packed bool) {
 // takenWhole reports whether a template takes a key above a value, or all values, as a whole: then it may read whatever is below.
 func takenWhole(text string, above []string) bool {
 	return slices.ContainsFunc(append([]string{"Values"}, above...), func(key string) bool {
-		for rest, found := text, true; ; {
-			if _, rest, found = strings.Cut(rest, "."+key); !found {
+		for rest := text; ; {
+			_, after, found := strings.Cut(rest, "."+key)
+			if !found {
 				return false
 			}
+			rest = after
 			if rest == "" || rest[0] != '.' && !wordLetter(rest[0]) {
 				return true
 			}

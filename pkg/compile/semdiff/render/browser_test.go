@@ -56,7 +56,8 @@ func TestBrowserFits(t *testing.T) {
 	for theme, flag := range map[string]string{"light": "--blink-settings=preferredColorScheme=1", "dark": "--force-dark-mode"} {
 		document, _ := visit(t, browser, server.URL+"/", flag)
 		if !strings.Contains(document, "<pre>320 "+theme+"\n1100 "+theme+"\n</pre>") {
-			t.Errorf("%s: %s", theme, document[strings.Index(document, "<pre>"):])
+			_, measured, _ := strings.Cut(document, "<pre>")
+			t.Errorf("%s: %s", theme, measured)
 		}
 	}
 }

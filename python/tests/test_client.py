@@ -453,7 +453,7 @@ def test_names_cannot_be_paths(client: MPIClient) -> None:
 def test_arguments_that_cannot_be_meant(client: MPIClient) -> None:
     client.train(runtime="mpi", trainer=HELLO, name="demo")
     for ask, said in (
-        (lambda: client.wait("demo", until="running"), "give some of Refused, Queued"),
+        (lambda: client.wait("demo", until="going"), "give some of Refused, Queued"),
         (lambda: client.logs("demo", index=-1), "index is -1"),
         (lambda: client.logs("demo", since="5m"), "since is '5m': give a number of seconds"),  # type: ignore[arg-type]
         (lambda: client.logs("demo", tail="5"), "tail is 5"),  # type: ignore[arg-type]

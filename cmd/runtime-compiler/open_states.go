@@ -63,13 +63,13 @@ func (o *stateOpener) workingTree() (state, error) {
 	opened, err := revision.Open(o.root)
 	if err != nil {
 		// Two folders can be compared without git.
-		return folderState(o.root, workingTree)
+		return openFolder(o.root, workingTree)
 	}
 	if opened.Bare() {
 		return state{}, fmt.Errorf("--to is not given, and `%s` is a bare repository, which has no working tree: name the revision that is compared", o.root)
 	}
 	o.repository = opened
-	found, err := folderState(o.root, workingTree)
+	found, err := openFolder(o.root, workingTree)
 	if err == nil {
 		found.files = opened.WorkingTree(found.files)
 		if top := opened.Top(); top != "" {
@@ -90,7 +90,7 @@ func (o *stateOpener) open(flag, name string, beside fs.FS) (state, error) {
 	isFolder := err == nil && info.IsDir()
 	switch {
 	case isFolder && strings.ContainsAny(name, `/\`) || name == "." || name == "..":
-		return folderState(name, name)
+		return openFolder(name, name)
 	case isPath(name) && err != nil:
 		return state{}, fmt.Errorf("%s `%s`: %w", flag, name, source.Reason(err))
 	case isPath(name):
@@ -103,7 +103,7 @@ func (o *stateOpener) open(flag, name string, beside fs.FS) (state, error) {
 	case err == nil:
 		return state{name: name, hash: found.Hash(), files: found.FS(beside), top: found.Top(), close: noCleanup}, nil
 	case isFolder:
-		return folderState(name, name)
+		return openFolder(name, name)
 	case errors.Is(err, revision.ErrNoRepository):
 		return state{}, fmt.Errorf("%s `%s` is not a folder, and %w: name two folders, or set --root to a folder of a git repository", flag, name, err)
 	}
@@ -154,8 +154,8 @@ func (o *stateOpener) revision(name string) (*revision.Revision, error) {
 	return o.repository.Revision(name)
 }
 
-// folderState opens a folder, out of which nothing is read.
-func folderState(folder, name string) (state, error) {
+// openFolder opens a folder of specs. No path leads out of it.
+func openFolder(folder, name string) (state, error) {
 	input := compiling.Input{Root: folder}
 	root, err := input.Open()
 	if err != nil {

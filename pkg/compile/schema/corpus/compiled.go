@@ -105,7 +105,7 @@ func disturb(random *rand.Rand, object map[string]any, at []any) (what string, d
 		_, e.Drop = last.(string)
 		what, done = "gone", e.Drop
 	case 1:
-		at, what, done = append(slices.Clone(at), "colour"), "unknown field", isMap(object, at)
+		at, what, done = append(slices.Clone(at), "colour"), "unknown field", isMapAt(object, at)
 		e.To = "red"
 	default:
 		names := slices.Sorted(maps.Keys(wrong))
@@ -119,7 +119,7 @@ func disturb(random *rand.Rand, object map[string]any, at []any) (what string, d
 	return what, done
 }
 
-func isMap(value any, at []any) bool {
+func isMapAt(value any, at []any) bool {
 	for _, step := range at {
 		switch container := value.(type) {
 		case map[string]any:

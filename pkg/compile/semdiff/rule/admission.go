@@ -206,8 +206,8 @@ func judgeBinding(c *match.Change) judgement {
 	return judgement{AdmitsMore, Warning, "a binding is about another policy", Clause{Verb: "have", Rest: "a binding to another policy"}}
 }
 
-func eitherTrend(refuses bool, less, more string) judgement {
-	if refuses {
+func eitherTrend(tightens bool, less, more string) judgement {
+	if tightens {
 		return judgement{AdmitsLess, Warning, less, refusesMore}
 	}
 	return judgement{AdmitsMore, Warning, more, acceptsMore}

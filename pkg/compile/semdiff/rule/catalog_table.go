@@ -48,16 +48,16 @@ func tableOf(expression string) map[string]string {
 func judgeTable(c *match.Change) judgement {
 	name := c.Path[2]
 	if name == "runtimes" || name == "profiles" {
-		if !isIndex(c.New.Scalar(), strings.TrimSuffix(name, "s")) {
+		if !entriesNameOwnTables(c.New.Scalar(), strings.TrimSuffix(name, "s")) {
 			return judgement{AdmitsMore, Warning, "the policy for TrainJobs takes one runtime or profile for another", Clause{Verb: "are", Rest: "judged in another way"}}
 		}
 		return judgement{RestartsNothing, Info, "the policy for TrainJobs knows other runtimes or profiles", Clause{Verb: "know", Rest: "other runtimes"}}
 	}
 	switch {
 	case name == machineLabels:
-		return judgeMachineLabels(c)
+		return judgeForbiddenMachineLabels(c)
 	case name == machineResources:
-		return judgeMachineResources(c)
+		return judgeAllowedMachineResources(c)
 	case c.Removed():
 		return judgement{AdmitsLess, Notice, "the policy for TrainJobs no longer knows a runtime or a profile", Clause{Of: "the policy for TrainJobs", Verb: "know", Rest: "fewer runtimes or profiles"}}
 	case c.Added():
@@ -121,16 +121,16 @@ func shareTrend(key string, before, after map[string]string) trend {
 	return trendOf(named(cmp.Or(before[key], "0")), named(cmp.Or(after[key], "0")))
 }
 
-// judgeMachineLabels judges the list of labels that patches of TrainJobs may not choose machines by.
-func judgeMachineLabels(c *match.Change) judgement {
+// judgeForbiddenMachineLabels judges the list of labels that patches of TrainJobs may not choose machines by.
+func judgeForbiddenMachineLabels(c *match.Change) judgement {
 	if c.Removed() || !c.Added() && len(missing(itemsOf(c.Old), itemsOf(c.New))) > 0 {
 		return judgement{AdmitsMore, Notice, "TrainJobs may choose machines by more labels", Clause{Verb: "admit", Rest: "more"}}
 	}
 	return judgement{AdmitsLess, Notice, "TrainJobs may choose machines by fewer labels", Clause{Verb: "admit", Rest: "less"}}
 }
 
-// judgeMachineResources judges the list of resources that TrainJobs of runtimes that others installed may ask for.
-func judgeMachineResources(c *match.Change) judgement {
+// judgeAllowedMachineResources judges the list of resources that TrainJobs of runtimes that others installed may ask for.
+func judgeAllowedMachineResources(c *match.Change) judgement {
 	if !c.Added() && len(missing(itemsOf(c.Old), itemsOf(c.New))) > 0 {
 		return judgement{AdmitsLess, Notice, "TrainJobs of external runtimes may ask for fewer kinds of resources", Clause{Verb: "admit", Rest: "less"}}
 	}
@@ -164,8 +164,8 @@ func shownTables(changes []*match.Change) string {
 	return strings.Join(words, ", ")
 }
 
-// isIndex reports whether each entry of an index names the table of its own: `{'a-b': variables.runtime_a_b}`.
-func isIndex(expression, kind string) bool {
+// entriesNameOwnTables reports whether each entry of an index names the table of its own: `{'a-b': variables.runtime_a_b}`.
+func entriesNameOwnTables(expression, kind string) bool {
 	letters := func(text string) string {
 		return strings.Map(func(r rune) rune {
 			if r < 128 && (unicode.IsLetter(r) || unicode.IsDigit(r)) {

@@ -12,9 +12,9 @@ import (
 // meshLimit is the number of pods up to which every node tries every other pod.
 const meshLimit = 16
 
-// neighbours returns the pods that a node must reach before ranks may start: all others in a small job; in a large one
+// mustReach returns the pods that a node must reach before ranks may start: all others in a small job; in a large one
 // the launcher and the next pod, so that the effort grows with the job and not with its square.
-func neighbours(table mpi.HostTable, hostname string) []mpi.HostAddress {
+func mustReach(table mpi.HostTable, hostname string) []mpi.HostAddress {
 	var others []mpi.HostAddress
 	next := 0
 	for _, host := range table.Hosts {
@@ -41,7 +41,7 @@ const knockLimit = client.Attempt * 3 / 4
 func (n Node) unreachable(ctx context.Context, table mpi.HostTable) []mpi.NodeFailure {
 	ctx, cancel := context.WithTimeout(ctx, knockLimit)
 	defer cancel()
-	tried := neighbours(table, n.Hostname)
+	tried := mustReach(table, n.Hostname)
 	errs := make([]error, len(tried))
 	var group sync.WaitGroup
 	for i, host := range tried {

@@ -31,7 +31,7 @@ func TestNeighbours(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			var got []string
-			for _, host := range neighbours(tableOf(tc.nodes), tc.hostname) {
+			for _, host := range mustReach(tableOf(tc.nodes), tc.hostname) {
 				got = append(got, hosts.Label(host.Name))
 			}
 			if diff := cmp.Diff(tc.want, got); diff != "" {

@@ -104,7 +104,7 @@ class Api:
         try:
             answer: Object = json.loads(self._request(method, path, query or {}, body, kind, _TIMEOUT).data)
         except Failures as e:
-            raise explained(e) from None  # what it was is in __context__; its headers help nobody
+            raise explained(e) from e
         return answer
 
     def _request(self, *request: Any) -> Any:

@@ -3,6 +3,7 @@ package diag
 import (
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // Nearest returns the candidate that differs least from what was written, if it is close enough to be meant: at most a
@@ -25,12 +26,28 @@ func Nearest(got string, candidates []string) (string, bool) {
 // two names, and so are gpu1 and gpu2.
 func NearMiss(got string, candidates []string) (string, bool) {
 	i := slices.IndexFunc(candidates, func(candidate string) bool {
-		return edits([]rune(got), []rune(candidate)) == 1 && withoutDigits(got) != withoutDigits(candidate) && isNearMiss(strings.Split(got, "-"), strings.Split(candidate, "-"))
+		return almostSame(got, candidate) && edits([]rune(got), []rune(candidate)) == 1 && withoutDigits(got) != withoutDigits(candidate) && isNearMiss(strings.Split(got, "-"), strings.Split(candidate, "-"))
 	})
 	if i < 0 {
 		return "", false
 	}
 	return candidates[i], true
+}
+
+// almostSame reports whether two texts may be one edit apart: all but two characters at one place are equal. It spares the count of edits,
+// because a thousand tenants are compared with a thousand others.
+func almostSame(a, b string) bool {
+	if len(a) > len(b) {
+		a, b = b, a
+	}
+	begin, end := 0, 0
+	for begin < len(a) && a[begin] == b[begin] {
+		begin++
+	}
+	for end < len(a)-begin && a[len(a)-1-end] == b[len(b)-1-end] {
+		end++
+	}
+	return len(b)-begin-end <= 2*utf8.UTFMax
 }
 
 // isNearMiss reports whether the parts of two names that differ are words, or the names differ by a hyphen.

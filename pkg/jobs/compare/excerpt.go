@@ -7,9 +7,9 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi/diagnose"
 )
 
-// mostShown is how many characters of a value are shown; of a longer one it is what differs, with some of what stands around it.
+// maxShown is how many characters of a value are shown; of a longer one it is what differs, with some of what stands around it.
 const (
-	mostShown = 200
+	maxShown = 200
 	around    = 20
 )
 
@@ -66,7 +66,7 @@ func firstLines(left, right string) (string, string) {
 // middles leaves out of long values what they have in common at both ends.
 func middles(left, right string) (string, string) {
 	l, r := []rune(left), []rune(right)
-	if len(l) <= mostShown && len(r) <= mostShown {
+	if len(l) <= maxShown && len(r) <= maxShown {
 		return left, right
 	}
 	begin, end := 0, 0
@@ -89,8 +89,8 @@ func cut(text []rune, begin, end int) string {
 	if begin > 0 {
 		before = "…"
 	}
-	if len(part) > mostShown {
-		part, end = part[:mostShown], 1
+	if len(part) > maxShown {
+		part, end = part[:maxShown], 1
 	}
 	if end > 0 {
 		after = "…"

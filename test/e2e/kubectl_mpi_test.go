@@ -69,7 +69,8 @@ func (c mpiCommand) run(code int, args ...string) (stdout, stderr string) {
 var _ = Describe("An editor of a tenant with kubectl mpi", func() {
 	It("submits, watches, meets a fault, understands it, repeats and compares", func(ctx SpecContext) {
 		kubectl := newMPICommand(ctx)
-		long, train, larger := job("journey", "", "").Name, job("journey-oom", "", "").Name, job("journey-oom", "", "").Name+"-2"
+		long, train := job("journey", "", "").Name, job("journey-oom", "", "").Name+"-train" // a number at the end of a name is what clone counts on from
+		larger := train + "-2"
 		for _, name := range []string{long, train, larger} {
 			removeAfterwards(ctx, testjob.Job{Name: name, Namespace: tenant})
 		}

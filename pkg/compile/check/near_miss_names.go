@@ -1,6 +1,7 @@
 package check
 
 import (
+	"maps"
 	"slices"
 
 	"lockstep.dev/lockstep/pkg/compile/diag"
@@ -17,22 +18,29 @@ func groupsDiffer(c *plan.Cluster, list *diag.List) {
 			}
 		}
 	}
-	names := make([]string, 0, len(first))
-	for name := range first {
-		names = append(names, name)
+	for _, name := range slices.Sorted(maps.Keys(first)) {
+		shorter := withoutOneLetter(name, func(shorter []byte) bool { return first[string(shorter)] != nil })
+		if shorter == "" {
+			continue
+		}
+		list.Warnf(diag.NameSlips, first[shorter].At, "the group `%s` differs by one letter from `%s`", shorter, name).
+			Also(first[name].At, "the other one").Helpf("write both alike; where there are two such groups, accept it with a waiver")
 	}
-	slices.Sort(names)
-	for _, name := range names {
-		for i := range name {
-			shorter := name[:i] + name[min(i+1, len(name)):]
-			lost := name[i]
-			if own := first[shorter]; own != nil && (lost < '0' || lost > '9') {
-				list.Warnf(diag.NameSlips, own.At, "the group `%s` differs by one letter from `%s`", shorter, name).
-					Also(first[name].At, "the other one").Helpf("write both alike; where there are two such groups, accept it with a waiver")
-				break
-			}
+}
+
+// withoutOneLetter returns the first name that is there of those which a name becomes by losing one letter, or nothing. A digit is
+// no letter: people number their groups.
+func withoutOneLetter(name string, isThere func(shorter []byte) bool) string {
+	shorter := []byte(name[min(1, len(name)):]) // lacks the letter at i; one buffer, because a cluster has thousands of names
+	for i := range len(name) {
+		if i > 0 {
+			shorter[i-1] = name[i-1]
+		}
+		if lost := name[i]; (lost < '0' || lost > '9') && isThere(shorter) {
+			return string(shorter)
 		}
 	}
+	return ""
 }
 
 // standardNamespaces are those that clusters have by Kubernetes, by engines and by monitoring.

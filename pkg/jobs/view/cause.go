@@ -109,7 +109,7 @@ func (s *subject) fromPods(over bool) *Cause {
 		return nil
 	}
 	facts := phase.Derive(s.observed)
-	found := facts.Problem()
+	found := facts.StartProblem()
 	if over {
 		found = facts.Cause()
 	}

@@ -143,7 +143,7 @@ func TestProblemOf(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			got := phase.Derive(withPods(started(trainJobOf()), podOf(mpi.NodeJob, 1, tc.edit))).Problem()
+			got := phase.Derive(withPods(started(trainJobOf()), podOf(mpi.NodeJob, 1, tc.edit))).StartProblem()
 			if got == nil {
 				got = &diagnose.Cause{}
 			}
@@ -215,7 +215,7 @@ func TestRefusalIsStable(t *testing.T) {
 	}
 	refusal := func(warnings ...corev1.Event) *diagnose.Cause {
 		o.Warnings = warnings
-		return phase.Derive(o).Problem()
+		return phase.Derive(o).StartProblem()
 	}
 	first := refusal(
 		event("j1", "FailedCreate", `Error creating: pods "demo-node-0-0-x7x2p" is forbidden: violates PodSecurity "restricted:latest"`),

@@ -147,14 +147,14 @@ func (f *Facts) stuckEnd() *End {
 		case !failing, f.Age(observe.FactImage, pod.UID) < ImagePullTimeout, !f.pullIsFinal(pod):
 			continue
 		}
-		if why := f.problemOf(pod); why != nil {
+		if why := f.startProblemOf(pod); why != nil {
 			return &End{Cause: *why, Stop: true}
 		}
 	}
 	if f.untilGang() > 0 {
 		return nil
 	}
-	return f.gangTimeoutEnd(f.Problem())
+	return f.gangTimeoutEnd(f.StartProblem())
 }
 
 // ImagePullTimeout is how long an image that does not exist, or that may not be pulled, may fail to be pulled before the job fails. Kubelet

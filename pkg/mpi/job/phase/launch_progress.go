@@ -99,5 +99,5 @@ func (f *Facts) PodsReady() (ready bool, why *diagnose.Cause) {
 	if lost := f.DisruptedPod(); lost != nil {
 		return false, lost
 	}
-	return false, f.Problem()
+	return false, f.StartProblem()
 }

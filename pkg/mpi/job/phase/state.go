@@ -28,7 +28,7 @@ func (f *Facts) findState() State {
 	case f.JobSetGone(): // whether its runtime is still there or not
 		return f.ends(f.deletionEnd())
 	case f.Runtime == nil:
-		return State{Phase: Creating, Waiting: &diagnose.Cause{Reason: diagnose.RuntimeNotFound, Message: runtimeNotFound(f.TrainJob.Spec.RuntimeRef)}}
+		return State{Phase: Creating, Waiting: &diagnose.Cause{Reason: diagnose.RuntimeNotFound, Message: runtimeNotFoundText(f.TrainJob.Spec.RuntimeRef)}}
 	case !f.Runtime.IsMPI():
 		return State{}
 	}

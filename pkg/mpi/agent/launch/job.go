@@ -100,7 +100,7 @@ func (j *job) await() (stopped syscall.Signal) {
 	if err := os.WriteFile(j.Settings.StoppingPath(), nil, 0o644); err != nil {
 		j.Log.Print(err)
 	}
-	var lingering hydra.Lingering
+	var lingering hydra.LingeringLauncher
 	for signaller := watch.NewSignalForwarder(stopped, j.command.Reaper.Started); ; time.Sleep(watch.StopPollInterval) {
 		_, processes := signaller.SignalNew()
 		if usesHydra(j.command.Environment) {

@@ -25,7 +25,7 @@ func (j *job) supervise(ctx context.Context) func() (*verdict.Hang, *verdict.Blo
 	if j.runsRanks() {
 		go j.tracker.Proxies.EndHungMpiexecs(ctx, j.Log)
 	}
-	go hydra.StrandedLaunches{
+	go hydra.StrandedLaunchEnder{
 		StateDir: j.Settings.StateDir, Gone: j.ranks.GoneEarly, Log: j.Log,
 		Ask: func(ctx context.Context) map[string]mpi.Progress {
 			return j.askProgress(ctx, j.nodes(), mpi.ProgressRequest{Stranded: true})

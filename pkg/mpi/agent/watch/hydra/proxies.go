@@ -16,6 +16,9 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi/agent/verdict"
 )
 
+// launcherPoll is the time between two looks whether a proxy of the launcher's own pod hangs.
+const launcherPoll = 500 * time.Millisecond
+
 // EndHungMpiexecs ends an mpiexec of this pod whose own proxy hangs, until the context ends: Hydra starts the ranks of its own
 // host without a remote shell, and so without a node's agent.
 func (x *Proxies) EndHungMpiexecs(ctx context.Context, log *log.Logger) {

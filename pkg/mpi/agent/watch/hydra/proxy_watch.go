@@ -3,6 +3,7 @@ package hydra
 import (
 	"context"
 	"errors"
+	"time"
 
 	"lockstep.dev/lockstep/pkg/mpi/agent/program"
 	"lockstep.dev/lockstep/pkg/mpi/agent/sleep"
@@ -13,6 +14,9 @@ import (
 // The remote shell passes the 0 on, because mpiexec may know better than the proxy's exit code does and would trip over
 // another one, but ends an mpiexec that waits forever for the rest of the world (LauncherKillDelay).
 const CodeHidden = 121
+
+// proxyPoll is the time between two looks whether a proxy hangs.
+const proxyPoll = 100 * time.Millisecond
 
 // ErrRanksWait is why a proxy of Hydra is ended.
 var ErrRanksWait = errors.New("a rank had ended, and all others of its proxy waited for it, as in MPI_Init")
@@ -51,6 +55,14 @@ func (w *proxyWatch) Started(pid int) {
 func (w *proxyWatch) EncodeExitCode(code int) int {
 	if code == 0 && w.hydra && w.proxies.LostRank(w.command) {
 		return CodeHidden
+	}
+	return code
+}
+
+// DecodeExitCode is the exit code of the remote shell whose command ended with a code: that of a failure that a proxy hides stays hidden.
+func DecodeExitCode(command string, code int) int {
+	if code == CodeHidden && program.LineNamesHydraProxy(command) {
+		return 0
 	}
 	return code
 }

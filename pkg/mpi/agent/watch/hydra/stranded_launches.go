@@ -125,8 +125,8 @@ func (h launch) ends(missing []int, now time.Time) []MissingRank {
 	return ends
 }
 
-// StrandedLaunches ends each mpiexec of this pod whose ranks wait for others that are gone.
-type StrandedLaunches struct {
+// StrandedLaunchEnder ends each mpiexec of this pod whose ranks wait for others that are gone.
+type StrandedLaunchEnder struct {
 	StateDir string
 	// Ask asks all pods who waits, gone takes the ranks that are gone.
 	Ask  func(context.Context) map[string]mpi.Progress
@@ -138,7 +138,7 @@ type StrandedLaunches struct {
 }
 
 // End ends launches until the context ends. It asks nobody as long as no node was left.
-func (w StrandedLaunches) End(ctx context.Context) {
+func (w StrandedLaunchEnder) End(ctx context.Context) {
 	w.root, w.agent = os.DirFS("/proc"), os.Getpid()
 	for sleep.For(ctx, waitingPoll) {
 		if launches := w.departed(); len(launches) > 0 {
@@ -148,7 +148,7 @@ func (w StrandedLaunches) End(ctx context.Context) {
 }
 
 // endStranded ends the launches whose ranks wait for others that are gone, by what the pods answered.
-func (w StrandedLaunches) endStranded(launches []launch, pods map[string]mpi.Progress) {
+func (w StrandedLaunchEnder) endStranded(launches []launch, pods map[string]mpi.Progress) {
 	for _, launch := range launches {
 		missing := launch.missing(pods)
 		if len(missing) == 0 {
@@ -163,7 +163,7 @@ func (w StrandedLaunches) endStranded(launches []launch, pods map[string]mpi.Pro
 }
 
 // departed returns the launches that run and have left a node, and forgets the notes of others.
-func (w StrandedLaunches) departed() []launch {
+func (w StrandedLaunchEnder) departed() []launch {
 	notes, _ := filepath.Glob(departedPath(w.StateDir, "*"))
 	if len(notes) == 0 {
 		return nil

@@ -181,7 +181,7 @@ func TestLaunchesThatLeftANode(t *testing.T) {
 	for pid, line := range map[string]string{"16": launchLine("7", "0"), "17": launchLine("7", "0"), "19": launchLine("7", "1"), "26": launchLine("8", "0")} {
 		root[pid+"/cmdline"] = &fstest.MapFile{Data: []byte(line)}
 	}
-	w := StrandedLaunches{root: root, agent: 1, StateDir: t.TempDir()}
+	w := StrandedLaunchEnder{root: root, agent: 1, StateDir: t.TempDir()}
 	if got := w.departed(); got != nil {
 		t.Errorf("without notes: %+v", got)
 	}
@@ -231,7 +231,7 @@ func TestAStrandedLaunchIsEnded(t *testing.T) {
 		lookAt(x, pod, time.Now().Add(later))
 	}
 	var got []int
-	StrandedLaunches{Log: log.New(io.Discard, "", 0), Gone: func(missing []MissingRank) {
+	StrandedLaunchEnder{Log: log.New(io.Discard, "", 0), Gone: func(missing []MissingRank) {
 		for _, rank := range missing {
 			got = append(got, *rank.Rank)
 		}

@@ -10,7 +10,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"lockstep.dev/lockstep/pkg/mpi/agent/proc"
 	"lockstep.dev/lockstep/pkg/mpi/agent/process"
 	"lockstep.dev/lockstep/pkg/mpi/agent/program"
 )
@@ -28,9 +27,6 @@ const (
 	ownEnd = 2 * time.Second
 	// lastWords is the time between SIGTERM and SIGKILL.
 	lastWords = time.Second
-	// proxyPoll and launcherPoll are the times between two looks whether a proxy hangs, on a node and in the launcher's pod.
-	proxyPoll    = 100 * time.Millisecond
-	launcherPoll = 500 * time.Millisecond
 )
 
 // LauncherKillDelay reports whether, and after which time, the launcher that started a remote shell has to be ended, by the code of its command.
@@ -44,14 +40,6 @@ func LauncherKillDelay(command string, code int) (after time.Duration, end bool)
 		return 0, true
 	}
 	return ownEnd, true
-}
-
-// DecodeExitCode is the exit code of the remote shell whose command ended with a code: that of a failure that a proxy hides stays hidden.
-func DecodeExitCode(command string, code int) int {
-	if code == CodeHidden && program.LineNamesHydraProxy(command) {
-		return 0
-	}
-	return code
 }
 
 // StartEndLauncher starts the helper process, detached from the caller's session, and does not wait for it.
@@ -96,32 +84,4 @@ func endsWithin(p *os.Process, limit time.Duration) bool {
 		}
 	}
 	return false
-}
-
-// Lingering ends an mpiexec that has neither programs here nor remote shells, when it has not ended by itself after a moment.
-type Lingering struct{ since time.Time }
-
-// Observe takes in what runs in the pod.
-func (e *Lingering) Observe(processes []proc.Process) {
-	pid := emptyLauncher(processes)
-	e.since = since(e.since, time.Now(), pid != 0)
-	if pid != 0 && time.Since(e.since) > ownEnd {
-		_ = EndLauncher(pid, 0, nil) // it may have ended meanwhile
-	}
-}
-
-// emptyLauncher returns the process of a launcher that has nothing to wait for, neither programs here nor remote shells, 0 for none: Hydra's
-// may wait forever when it has lost a proxy.
-func emptyLauncher(processes []proc.Process) int {
-	launch, tree := 0, proc.TreeOf(processes)
-	for _, p := range processes {
-		switch {
-		case program.IsLauncher(p):
-			launch = p.PID
-		case program.IsHydraProxyName(p.Name):
-		case tree.Below(p, program.IsLauncher):
-			return 0
-		}
-	}
-	return launch
 }

@@ -121,7 +121,7 @@ func (t *Tracker) Progress(request mpi.ProgressRequest) mpi.Progress {
 		result.Stranded = t.Proxies.StrandedProxies(t.root, t.now())
 	}
 	result.Evidence = mostTelling(result.Evidence)
-	result.Unanswered = unanswered(proc.Unanswered(t.root))
+	result.Unanswered = unanswered(proc.ConnectAttempts(t.root))
 	return result
 }
 

@@ -76,8 +76,8 @@ func at(table mpi.HostTable, text string) (pod mpi.HostAddress, port uint16, fou
 }
 
 // unanswered returns the connections of this pod that were tried most often.
-func unanswered(attempts []proc.Attempt) []mpi.Unanswered {
-	slices.SortStableFunc(attempts, func(a, b proc.Attempt) int { return cmp.Compare(b.Retries, a.Retries) })
+func unanswered(attempts []proc.ConnectAttempt) []mpi.Unanswered {
+	slices.SortStableFunc(attempts, func(a, b proc.ConnectAttempt) int { return cmp.Compare(b.Retries, a.Retries) })
 	var result []mpi.Unanswered
 	for _, a := range attempts[:min(len(attempts), maxUnanswered)] {
 		result = append(result, mpi.Unanswered{To: a.To.String(), Retries: a.Retries})

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestUnanswered(t *testing.T) {
+func TestConnectAttempts(t *testing.T) {
 	// As a little-endian kernel writes it.
 	root := fstest.MapFS{
 		"self/net/tcp": file(`  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode
@@ -21,14 +21,14 @@ func TestUnanswered(t *testing.T) {
    0: 000000FD000000000000000001000000:C350 000000FD000000000000000002000000:1F90 02 00000001:00000000 01:00000321 00000001 0 0 5
 `),
 	}
-	want := []Attempt{
+	want := []ConnectAttempt{
 		{netip.MustParseAddrPort("10.244.0.9:36859"), 4},
 		{netip.MustParseAddrPort("[fd00::2]:8080"), 1},
 	}
-	if diff := cmp.Diff(want, Unanswered(root), cmp.Comparer(func(a, b netip.AddrPort) bool { return a == b })); diff != "" {
+	if diff := cmp.Diff(want, ConnectAttempts(root), cmp.Comparer(func(a, b netip.AddrPort) bool { return a == b })); diff != "" {
 		t.Error(diff)
 	}
-	if got := Unanswered(fstest.MapFS{}); got != nil {
+	if got := ConnectAttempts(fstest.MapFS{}); got != nil {
 		t.Errorf("without a table: %v", got)
 	}
 }

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// Attempt is a TCP connection that the other side has not answered.
-type Attempt struct {
+// ConnectAttempt is a TCP connection that the other side has not answered.
+type ConnectAttempt struct {
 	To netip.AddrPort
 	// Retries is how often the kernel has asked again: after 1, 3, 7, 15, 31 and 63 seconds (RFC 6298 section 2), on newer
 	// kernels every second at first (tcp_syn_linear_timeouts).
@@ -20,10 +20,10 @@ type Attempt struct {
 // stateSynSent is TCP_SYN_SENT in net/tcp_states.h of the kernel.
 const stateSynSent = "02"
 
-// Unanswered returns the connections of this network namespace that wait for an answer. A port that nobody listens on is
+// ConnectAttempts returns the connections of this network namespace that are asked for and not answered yet. A port that nobody listens on is
 // none: there the answer is a refusal.
-func Unanswered(root fs.FS) []Attempt {
-	var found []Attempt
+func ConnectAttempts(root fs.FS) []ConnectAttempt {
+	var found []ConnectAttempt
 	for _, file := range []string{"self/net/tcp", "self/net/tcp6"} {
 		text, _ := fs.ReadFile(root, file)
 		for line := range strings.Lines(string(text)) {
@@ -42,18 +42,18 @@ const (
 	columnRetries = 6
 )
 
-func parseAttempt(columns []string) (Attempt, bool) {
+func parseAttempt(columns []string) (ConnectAttempt, bool) {
 	if len(columns) <= columnRetries || columns[columnState] != stateSynSent {
-		return Attempt{}, false
+		return ConnectAttempt{}, false
 	}
-	to, ok := parseEnd(columns[columnRemote])
+	to, ok := parseAddressPort(columns[columnRemote])
 	retries, err := strconv.ParseUint(columns[columnRetries], 16, 31)
-	return Attempt{To: to, Retries: int(retries)}, ok && err == nil
+	return ConnectAttempt{To: to, Retries: int(retries)}, ok && err == nil
 }
 
-// parseEnd reads an address and a port. The kernel prints an address in words of 32 bits in the order of the machine's
+// parseAddressPort reads an address and a port. The kernel prints an address in words of 32 bits in the order of the machine's
 // bytes.
-func parseEnd(text string) (netip.AddrPort, bool) {
+func parseAddressPort(text string) (netip.AddrPort, bool) {
 	address, port, _ := strings.Cut(text, ":")
 	words, err := hex.DecodeString(address)
 	number, portErr := strconv.ParseUint(port, 16, 16)

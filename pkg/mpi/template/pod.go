@@ -179,7 +179,7 @@ func (r Runtime) addAgent(spec *corev1.PodSpec) {
 			Name:            mpi.InstallContainer,
 			Image:           r.Agent.Image,
 			Command:         []string{"/bin/mpi-agent", "install", agentBinDir},
-			Resources:       guaranteed(installResources()),
+			Resources:       limitAllButCPU(installResources()),
 			SecurityContext: ownSecurity(),
 			VolumeMounts:    []corev1.VolumeMount{{Name: mpi.AgentVolume, MountPath: mpi.AgentDir}},
 		}}

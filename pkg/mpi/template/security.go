@@ -37,18 +37,18 @@ func ownSecurity() *corev1.SecurityContext {
 	return context
 }
 
-// resources are those of the main container: guaranteed, with the limit of CPU.
+// resources are those of the main container: all but CPU limited, and CPU where the runtime has a limit for it.
 func (r Runtime) resources(list corev1.ResourceList) corev1.ResourceRequirements {
-	result := guaranteed(list)
+	result := limitAllButCPU(list)
 	if !r.CPULimit.IsZero() {
 		result.Limits[corev1.ResourceCPU] = r.CPULimit
 	}
 	return result
 }
 
-// guaranteed reserves resources and caps all of them but CPU: a CPU limit of that size would throttle ranks that wait for each other,
+// limitAllButCPU reserves resources and caps all of them but CPU: a CPU limit of that size would throttle ranks that wait for each other,
 // while unused cores stay idle. Memory and devices cannot be shared, so request and limit are equal.
-func guaranteed(resources corev1.ResourceList) corev1.ResourceRequirements {
+func limitAllButCPU(resources corev1.ResourceList) corev1.ResourceRequirements {
 	limits := corev1.ResourceList{}
 	for name, quantity := range resources {
 		if name != corev1.ResourceCPU {

@@ -32,7 +32,7 @@ const nameLabel = corev1.LabelMetadataName
 type Facts struct {
 	namespaces          []namespaceFact
 	policies            []policyFact
-	hostNetworkPolicies []hostNetworkPolicy
+	hostNetworkRefusals []hostNetworkRefusal
 }
 
 type namespaceFact struct {
@@ -65,8 +65,8 @@ func FactsOf(objects []object.Object) Facts {
 		case o.ID.Kind == "NetworkPolicy" && o.ID.Group == "networking.k8s.io":
 			f.policies = append(f.policies, readPolicy(o))
 		case o.ID.Group == admission:
-			if g, is := readHostNetworkPolicy(o); is {
-				f.hostNetworkPolicies = append(f.hostNetworkPolicies, g)
+			if g, is := readHostNetworkRefusal(o); is {
+				f.hostNetworkRefusals = append(f.hostNetworkRefusals, g)
 			}
 		}
 	}
@@ -106,7 +106,7 @@ type Cluster struct {
 	effectivePolicies   map[string]*effectivePolicy
 	selections          map[string][]*namespace
 	bad                 []policyFact
-	hostNetworkPolicies []hostNetworkPolicy
+	hostNetworkRefusals []hostNetworkRefusal
 	removed             object.Removals
 }
 
@@ -149,7 +149,7 @@ func (c *Cluster) Add(f Facts) {
 			known.patched(n.patch)
 		}
 	}
-	c.hostNetworkPolicies = append(c.hostNetworkPolicies, f.hostNetworkPolicies...)
+	c.hostNetworkRefusals = append(c.hostNetworkRefusals, f.hostNetworkRefusals...)
 	for _, p := range f.policies {
 		n := c.namespace(p.namespace)
 		n.patched(p.patch)

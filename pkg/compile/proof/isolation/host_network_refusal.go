@@ -16,30 +16,30 @@ const enforceLabel = "pod-security.kubernetes.io/enforce"
 
 const admission = "admissionregistration.k8s.io"
 
-// hostNetworkPolicy is an admission policy that refuses pods on the network of their machine, or the binding that makes one work.
-type hostNetworkPolicy struct {
+// hostNetworkRefusal is an admission policy that refuses pods on the network of their machine, or the binding that makes one work.
+type hostNetworkRefusal struct {
 	policy     string
 	binding    bool
 	namespaces labels.Selector
 }
 
-// readHostNetworkPolicy returns what an object of the admission API says about pods on the network of their machine, if anything.
-func readHostNetworkPolicy(o *object.Object) (hostNetworkPolicy, bool) {
+// readHostNetworkRefusal returns what an object of the admission API says about pods on the network of their machine, if anything.
+func readHostNetworkRefusal(o *object.Object) (hostNetworkRefusal, bool) {
 	spec := o.Root.Get("spec")
 	if spec == nil {
-		return hostNetworkPolicy{}, false
+		return hostNetworkRefusal{}, false
 	}
 	switch o.ID.Kind {
 	case "ValidatingAdmissionPolicy":
 		namespaces, ok := labels.Read(spec.At("matchConstraints", "namespaceSelector"))
 		fails := or(spec.StringAt("failurePolicy"), "Fail") == "Fail"
-		return hostNetworkPolicy{policy: o.ID.Name, namespaces: namespaces}, ok && fails && refusesHostNetwork(spec.Get("validations"))
+		return hostNetworkRefusal{policy: o.ID.Name, namespaces: namespaces}, ok && fails && refusesHostNetwork(spec.Get("validations"))
 	case "ValidatingAdmissionPolicyBinding":
 		namespaces, ok := labels.Read(spec.At("matchResources", "namespaceSelector"))
 		denies := slices.Contains(spec.Get("validationActions").Strings(), "Deny")
-		return hostNetworkPolicy{policy: spec.StringAt("policyName"), binding: true, namespaces: namespaces}, ok && denies
+		return hostNetworkRefusal{policy: spec.StringAt("policyName"), binding: true, namespaces: namespaces}, ok && denies
 	}
-	return hostNetworkPolicy{}, false
+	return hostNetworkRefusal{}, false
 }
 
 func refusesHostNetwork(validations *object.Node) bool {
@@ -53,8 +53,8 @@ func (c *Cluster) refusesHostNetworkIn(n *namespace) bool {
 	if level := n.labels[enforceLabel]; level == "restricted" || level == "baseline" {
 		return true
 	}
-	return slices.ContainsFunc(c.hostNetworkPolicies, func(g hostNetworkPolicy) bool {
-		return !g.binding && g.namespaces.Selects(n.labels) && slices.ContainsFunc(c.hostNetworkPolicies, func(b hostNetworkPolicy) bool {
+	return slices.ContainsFunc(c.hostNetworkRefusals, func(g hostNetworkRefusal) bool {
+		return !g.binding && g.namespaces.Selects(n.labels) && slices.ContainsFunc(c.hostNetworkRefusals, func(b hostNetworkRefusal) bool {
 			return b.binding && b.policy == g.policy && b.namespaces.Selects(n.labels)
 		})
 	})

@@ -167,7 +167,7 @@ func planDocuments(root fs.FS, documents []*decode.Document, options Options, li
 		list.Take(check.MoveToPatches(found.Since(0), patchedSpan(documents)))
 	}
 	if options.Cluster == "" {
-		check.VariantsHaveRuntime(plans, list)
+		check.VariantsHaveBaseRuntime(plans, list)
 	}
 	waivers.Accept(nil, list.Since(0))
 	return planned{documents: documents, plans: plans, patches: patches, waivers: waivers}

@@ -23,7 +23,7 @@ func ofClusters() []Rule {
 		imageVolumesExist,
 		releasesDiffer,
 		controllerAgrees,
-		clusterHasExecutor,
+		clusterHasTrainJobController,
 		prioritiesDiffer,
 		imageSourcesUsed,
 		rangesApart,

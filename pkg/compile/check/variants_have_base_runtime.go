@@ -6,9 +6,9 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/source"
 )
 
-// VariantsHaveRuntime warns of variants of which no cluster of their tenant has the runtime: nothing is made of them. It needs the plans of
+// VariantsHaveBaseRuntime warns of variants of which no cluster of their tenant has the runtime: nothing is made of them. It needs the plans of
 // all clusters: where only one is compiled nobody calls it, for another cluster may well have the runtime.
-func VariantsHaveRuntime(clusters []*plan.Cluster, list *diag.List) {
+func VariantsHaveBaseRuntime(clusters []*plan.Cluster, list *diag.List) {
 	here := map[source.Span]bool{}
 	var uses []plan.Use
 	of := map[source.Span]*plan.Tenant{}

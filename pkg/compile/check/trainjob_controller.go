@@ -10,9 +10,9 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi"
 )
 
-// clusterHasExecutor warns of a cluster whose TrainJobs would wait forever: mpi-controller is to run them and is nowhere. A cluster that says
-// where it lives has it from somewhere else.
-func clusterHasExecutor(c *plan.Cluster, list *diag.List) {
+// clusterHasTrainJobController warns of a cluster whose TrainJobs would wait forever: mpi-controller is to run them and is nowhere. A cluster
+// that says where it lives has it from somewhere else.
+func clusterHasTrainJobController(c *plan.Cluster, list *diag.List) {
 	isController := func(component plan.Component) bool { return path.Base(component.Chart.V) == mpi.ControllerName }
 	if !c.Bundled.V || c.ControllerNamespace.Kind != origin.Default || slices.ContainsFunc(c.Components, isController) {
 		return

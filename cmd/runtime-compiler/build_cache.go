@@ -48,7 +48,7 @@ func openBuildCache(root *os.Root, input *compiling.Input, out string) buildCach
 	}
 	name := sha256.Sum256([]byte(from + "\x00" + to + "\x00" + input.Cluster))
 	r.file = filepath.Join(cache, "lockstep", "builds", hex.EncodeToString(name[:16]))
-	// The name is a digest of these too, but a memory that somebody copied is still none of this build.
+	// The name is a digest of these too, but a record that somebody copied is still none of this build.
 	r.key = strings.Join([]string{program, from, to}, "\x00")
 	return r
 }
@@ -95,11 +95,11 @@ func (r buildCache) load(options compile.Options) *incremental.BuildRecord {
 	if err != nil {
 		return nil
 	}
-	memory, err := incremental.Decode(data, r.open)
-	if err != nil || memory.Key != r.keyOf(options) {
+	record, err := incremental.Decode(data, r.open)
+	if err != nil || record.Key != r.keyOf(options) {
 		return nil
 	}
-	return memory
+	return record
 }
 
 // open returns a file of the repository that a finding is in.
@@ -111,7 +111,7 @@ func (r buildCache) open(name string) *source.File {
 	return source.NewFile(name, data)
 }
 
-// save replaces the memory. That it cannot is not a failure of the build.
+// save replaces the record. That it cannot is not a failure of the build.
 func (r buildCache) save(m *incremental.BuildRecord, options compile.Options) {
 	if r.file == "" {
 		return

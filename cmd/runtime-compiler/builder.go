@@ -24,7 +24,7 @@ type builder struct {
 
 	// last is what the last build that wrote something, or found that nothing was to be written, has left.
 	last *incremental.BuildRecord
-	// watching says that this builder stays: whoever watches looks at the output now and then, and memories are saved at the end.
+	// watching says that this builder stays: whoever watches looks at the output now and then, and records are saved at the end.
 	watching bool
 	// damaged says that the output was found to be not what the last build has left.
 	damaged bool

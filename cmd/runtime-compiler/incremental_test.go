@@ -77,10 +77,10 @@ func building(t *testing.T, cache, root, out string) (code int, findings string)
 func TestIncremental(t *testing.T) {
 	root, out, cache := checkout(t), filepath.Join(t.TempDir(), "dist"), t.TempDir()
 	spec := func(name string) string { return filepath.Join(root, name) }
-	memories := func() []string {
+	records := func() []string {
 		names, err := filepath.Glob(filepath.Join(cache, "lockstep", "builds", "*"))
 		if err != nil || len(names) != 1 {
-			t.Fatalf("memories: %v, %v", names, err)
+			t.Fatalf("records: %v, %v", names, err)
 		}
 		return names
 	}
@@ -135,7 +135,7 @@ func TestIncremental(t *testing.T) {
 		{"record gone", func() { must(os.Remove(filepath.Join(out, ".lockstep-owned"))) }},
 		{"all gone", func() { must(os.RemoveAll(out)) }},
 		{"cache damaged", func() {
-			name := memories()[0]
+			name := records()[0]
 			data, err := os.ReadFile(name)
 			must(err)
 			data[len(data)/2] ^= 1
@@ -143,14 +143,14 @@ func TestIncremental(t *testing.T) {
 			edit(t, spec("tenants/climate.yaml"), "jobs: 55", "jobs: 56")
 		}},
 		{"cache cut", func() {
-			must(os.Truncate(memories()[0], 1000))
+			must(os.Truncate(records()[0], 1000))
 			edit(t, spec("tenants/climate.yaml"), "jobs: 56", "jobs: 57")
 		}},
-		{"cache empty", func() { must(os.Truncate(memories()[0], 0)) }},
+		{"cache empty", func() { must(os.Truncate(records()[0], 0)) }},
 		{"cache of others", func() {
-			must(os.WriteFile(memories()[0], []byte("lockstep memory 99\nwhat is this"), 0o600))
+			must(os.WriteFile(records()[0], []byte("lockstep build record 99\nwhat is this"), 0o600))
 		}},
-		{"cache is a folder", func() { name := memories()[0]; must(os.Remove(name)); must(os.Mkdir(name, 0o700)) }},
+		{"cache is a folder", func() { name := records()[0]; must(os.Remove(name)); must(os.Mkdir(name, 0o700)) }},
 	}
 	for _, step := range steps {
 		step.change()

@@ -1,11 +1,11 @@
 // Package incremental remembers what a build has read and made, so that the next one does nothing where nothing changed.
 //
 // A Recorder notes everything that a compilation reads of the repository: content, listings of folders, and what was looked for and
-// missed. A Memory holds that beside the stamps of the files that were made, and the findings. The next build compares stamps, as git
+// missed. A BuildRecord holds that beside the stamps of the files that were made, and the findings. The next build compares stamps, as git
 // does with its index: where nothing changed it reads no file and compiles nothing; otherwise it compiles everything.
 //
-// A memory is never trusted further than what it can prove. It is bound to the program that wrote it and to the options of the build;
-// stamps that are so young that a later write may have given the same are checked against contents; a memory that is damaged, of
+// A record is never trusted further than what it can prove. It is bound to the program that wrote it and to the options of the build;
+// stamps that are so young that a later write may have given the same are checked against contents; a record that is damaged, of
 // another version or of another build counts as none. What is compiled never depends on it: only whether something is compiled does.
 //
 // The package is pure: reading, writing and looking at files is the caller's.
@@ -60,7 +60,7 @@ type Repository interface {
 	Listing(name string) (Digest, error)
 }
 
-// Changed returns the inputs that are not as they were, and whether the memory should be written again, with the moment before this
+// Changed returns the inputs that are not as they were, and whether the record should be written again, with the moment before this
 // call as Began, because many others had to be read to know that they are.
 func (m *BuildRecord) Changed(now Repository) (changed []*Input, refresh bool) {
 	read := 0
@@ -85,7 +85,7 @@ func (m *BuildRecord) Changed(now Repository) (changed []*Input, refresh bool) {
 	return changed, read > worthwhile
 }
 
-// worthwhile is how many files may be read again every time before the memory is written again.
+// worthwhile is how many files may be read again every time before the record is written again.
 const worthwhile = 16
 
 func (i *Input) same(now Repository) bool {
@@ -106,7 +106,7 @@ type Tree interface {
 	Sum(name string) (uint32, error)
 }
 
-// Intact reports whether all outputs are as they were, and whether the memory should be written again, with the moment before this call as
+// Intact reports whether all outputs are as they were, and whether the record should be written again, with the moment before this call as
 // Ended.
 func (m *BuildRecord) Intact(now Tree) (intact, refresh bool) {
 	read := 0

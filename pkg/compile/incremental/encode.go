@@ -11,13 +11,13 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/source"
 )
 
-// magic begins a memory. The number counts the versions of the format.
-const magic = "lockstep memory 2\n"
+// magic begins a record. The number counts the versions of the format.
+const magic = "lockstep build record 3\n"
 
-// errDamaged says that bytes are not a memory of this version.
-var errDamaged = errors.New("no memory of a build, or a damaged one")
+// errDamaged says that bytes are not a record of this version.
+var errDamaged = errors.New("no record of a build, or a damaged one")
 
-// Encode returns a memory as bytes. The checksum at the end finds what is cut or damaged.
+// Encode returns a record as bytes. The checksum at the end finds what is cut or damaged.
 func (m *BuildRecord) Encode() ([]byte, error) {
 	var out bytes.Buffer
 	out.WriteString(magic)
@@ -41,7 +41,7 @@ func Decode(data []byte, open func(name string) *source.File) (*BuildRecord, err
 	return m, nil
 }
 
-// open gives findings their files, of which the memory has the paths: one that is named twice is one file.
+// open gives findings their files, of which the record has the paths: one that is named twice is one file.
 func (m *BuildRecord) open(open func(name string) *source.File) {
 	files := map[string]*source.File{}
 	visit := func(s *source.Span) {

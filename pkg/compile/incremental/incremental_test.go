@@ -50,7 +50,7 @@ func encoded(t testing.TB, m *BuildRecord) []byte {
 
 func open(name string) *source.File { return source.NewFile(name, []byte("kind: Tenant\n")) }
 
-// TestEncode: a memory is read back as it was written, findings with their places included.
+// TestEncode: a record is read back as it was written, findings with their places included.
 func TestEncode(t *testing.T) {
 	got, err := Decode(encoded(t, sample()), open)
 	if err != nil {
@@ -122,7 +122,7 @@ func fill(t *testing.T, v reflect.Value) {
 	}
 }
 
-// TestDamaged: whatever byte is missing or changed, memory is not read any more.
+// TestDamaged: whatever byte is missing or changed, the record is not read any more.
 func TestDamaged(t *testing.T) {
 	whole := encoded(t, sample())
 	for n := range whole {
@@ -150,7 +150,7 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// sealed gives bytes the beginning and the checksum of a memory.
+// sealed gives bytes the beginning and the checksum of a record.
 func sealed(data []byte) []byte {
 	out := append([]byte(magic), data...)
 	return binary.LittleEndian.AppendUint32(out, Sum(out))
@@ -197,7 +197,7 @@ func (r *real) write(t *testing.T, name, content string) {
 	}
 }
 
-// read reads a repository as a compilation does, and returns the memory of it.
+// read reads a repository as a compilation does, and returns the record of it.
 func (r *real) read(t *testing.T) *BuildRecord {
 	t.Helper()
 	recorder := Record(os.DirFS(r.folder))
@@ -314,7 +314,7 @@ func TestReadTwice(t *testing.T) {
 	}
 }
 
-// TestRefresh: a memory for which much was read again is worth writing, and with the new beginning nothing is read.
+// TestRefresh: a record for which much was read again is worth writing, and with the new beginning nothing is read.
 func TestRefresh(t *testing.T) {
 	r := &real{folder: t.TempDir()}
 	began := time.Now().UnixNano()
@@ -366,7 +366,7 @@ func TestIntact(t *testing.T) {
 	}
 }
 
-// TestRacyOutput: of a file as young as the memory the content counts.
+// TestRacyOutput: of a file as young as the record the content counts.
 func TestRacyOutput(t *testing.T) {
 	r := &real{folder: t.TempDir()}
 	r.write(t, "c/a.yaml", "b")

@@ -49,7 +49,7 @@ func build(cmd *cobra.Command, input *compiling.Input, reports *reportOptions, v
 	if err := cmp.Or(reports.validate(), input.Validate()); err != nil {
 		return err
 	}
-	if err := validateOutput(input.Root, reports.out); err != nil {
+	if err := rejectUnsafeOutputFolder(input.Root, reports.out); err != nil {
 		return err
 	}
 	input.Limit()

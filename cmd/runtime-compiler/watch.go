@@ -48,7 +48,7 @@ Exit codes: 0 ended by Ctrl-C, 1 a failure, 2 a mistake on the command line.`,
 }
 
 func watch(cmd *cobra.Command, input *compiling.Input, reports *reportOptions) error {
-	if err := cmp.Or(input.Validate(), validateOutput(input.Root, reports.out)); err != nil {
+	if err := cmp.Or(input.Validate(), rejectUnsafeOutputFolder(input.Root, reports.out)); err != nil {
 		return err
 	}
 	input.Limit()

@@ -3,16 +3,17 @@ package main
 import (
 	"errors"
 	"fmt"
-	"lockstep.dev/lockstep/pkg/compile/source"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"lockstep.dev/lockstep/pkg/compile/source"
 )
 
-// validateOutput refuses an output folder among the inputs: compiled manifests there would be read as specs, or rendered as templates,
+// rejectUnsafeOutputFolder refuses an output folder among the inputs: compiled manifests there would be read as specs, or rendered as templates,
 // by the next build. Symbolic links are followed on both sides.
-func validateOutput(root, out string) error {
+func rejectUnsafeOutputFolder(root, out string) error {
 	if out == "" {
 		return errors.New("--out is empty: name a folder, for example `dist`")
 	}
@@ -20,7 +21,7 @@ func validateOutput(root, out string) error {
 	if err != nil {
 		return fmt.Errorf("resolve --out `%s`: %w", out, source.Reason(err))
 	}
-	if err := rejectUnsafeOutput(root, out, target); err != nil {
+	if err := rejectProtectedFolder(root, out, target); err != nil {
 		return err
 	}
 	for _, name := range []string{"catalog", "tenants", "overlays"} {
@@ -44,8 +45,8 @@ func validateOutput(root, out string) error {
 	return nil
 }
 
-// rejectUnsafeOutput refuses folders in which what is compiled would be among what it must not touch, or replace.
-func rejectUnsafeOutput(root, out, target string) error {
+// rejectProtectedFolder refuses folders in which what is compiled would be among what it must not touch, or replace.
+func rejectProtectedFolder(root, out, target string) error {
 	base, err := canonical(root)
 	switch {
 	case err != nil:

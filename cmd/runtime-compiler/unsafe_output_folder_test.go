@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-func TestSeparate(t *testing.T) {
+func TestUnsafeOutputFolder(t *testing.T) {
 	root := t.TempDir()
 	for _, folder := range []string{"catalog", "tenants/deep", "overlays", "charts/a/templates", "dist", ".git/objects"} {
 		if err := os.MkdirAll(filepath.Join(root, folder), 0o755); err != nil {
@@ -42,7 +42,7 @@ func TestSeparate(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			err := validateOutput(root, c.out)
+			err := rejectUnsafeOutputFolder(root, c.out)
 			if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
 				t.Errorf("%s: got %v, want %q", c.reason, err, c.want)
 			}

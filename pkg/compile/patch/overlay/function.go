@@ -47,7 +47,7 @@ func (r *reader) function(entry, named *object.Node) {
 	}
 	r.overlay.functions = r.functions
 	s := step{what: "the function", at: source.WholeFile(file), target: target.From.At, selects: selects, function: &function{file: file, calls: r.functions}}
-	r.route(s, target, &object.Node{})
+	r.addPatchStep(s, target, &object.Node{})
 }
 
 // apply calls the function with each object.

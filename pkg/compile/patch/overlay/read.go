@@ -86,7 +86,7 @@ func (r *reader) read(name string) {
 		return
 	}
 	root := &roots[0]
-	if !r.known(root) {
+	if !r.checkFields(root) {
 		return
 	}
 	for _, field := range fields {
@@ -94,7 +94,7 @@ func (r *reader) read(name string) {
 		switch {
 		case entries == nil:
 		case field.name == "commonAnnotations":
-			r.everywhere("`commonAnnotations`", entries)
+			r.commonAnnotations(entries)
 		default:
 			for i := range entries.Children {
 				field.read(r, &entries.Children[i])
@@ -103,8 +103,8 @@ func (r *reader) read(name string) {
 	}
 }
 
-// known reports fields that do not fit.
-func (r *reader) known(root *object.Node) bool {
+// checkFields reports fields that do not fit, and whether there are none.
+func (r *reader) checkFields(root *object.Node) bool {
 	before := r.list.Len()
 	var names []string
 	for _, field := range fields {
@@ -205,13 +205,13 @@ func (r *reader) local(name *object.Node) string {
 	return path.Join(r.folder, clean)
 }
 
-func (r *reader) add(s step) { r.overlay.steps = append(r.overlay.steps, s) }
+func (r *reader) addStep(s step) { r.overlay.steps = append(r.overlay.steps, s) }
 
 func all(*object.Object) bool { return true }
 
-// everywhere adds a step for all objects.
-func (r *reader) everywhere(what string, entry *object.Node) {
-	r.add(step{what: what, at: entry.From.At, target: entry.From.At, selects: all, field: entry.Key, entry: entry.Value(), patch: object.Map("",
+// commonAnnotations adds annotations to all objects.
+func (r *reader) commonAnnotations(entry *object.Node) {
+	r.addStep(step{what: "`commonAnnotations`", at: entry.From.At, target: entry.From.At, selects: all, field: entry.Key, entry: entry.Value(), patch: object.Map("",
 		object.Map("metadata", entry.Named("annotations")))})
 }
 
@@ -227,7 +227,7 @@ func (r *reader) label(entry *object.Node) {
 	if given := entry.Get("pairs"); given != nil {
 		pairs = *given
 	}
-	r.add(step{what: "the entry of `labels`", at: entry.From.At, target: entry.From.At, selects: all, field: "labels", entry: []any{entry.Value()},
+	r.addStep(step{what: "the entry of `labels`", at: entry.From.At, target: entry.From.At, selects: all, field: "labels", entry: []any{entry.Value()},
 		patch: object.Map("", object.Map("metadata", pairs.Named("labels")))})
 }
 
@@ -237,13 +237,13 @@ func (r *reader) replicas(entry *object.Node) {
 	selects := func(o *object.Object) bool {
 		return o.ID.Name == name && (o.ID.Kind == "Deployment" || o.ID.Kind == "StatefulSet" || o.ID.Kind == "ReplicaSet" || o.ID.Kind == "ReplicationController")
 	}
-	r.add(step{what: "the entry of `replicas` for `" + name + "`", at: entry.From.At, target: placeOf(entry, "name"), selects: selects, field: "replicas", entry: []any{entry.Value()}})
+	r.addStep(step{what: "the entry of `replicas` for `" + name + "`", at: entry.From.At, target: placeOf(entry, "name"), selects: selects, field: "replicas", entry: []any{entry.Value()}})
 }
 
 // image is for objects with containers of an image.
 func (r *reader) image(entry *object.Node) {
 	name := entry.Scalar("name")
-	r.add(step{what: "the entry of `images` for `" + name + "`", at: entry.From.At, target: placeOf(entry, "name"),
+	r.addStep(step{what: "the entry of `images` for `" + name + "`", at: entry.From.At, target: placeOf(entry, "name"),
 		selects: func(o *object.Object) bool { return hasImage(&o.Root, name) }, field: "images", entry: []any{entry.Value()}})
 }
 
@@ -321,7 +321,7 @@ func (r *reader) patch(entry *object.Node) {
 			relocate(content, entry.Get("patch").From)
 		}
 		if s, ok := r.patchStep(entry, target, content, len(contents) > 1); ok {
-			r.route(s, target, content)
+			r.addPatchStep(s, target, content)
 		}
 	}
 }
@@ -329,8 +329,8 @@ func (r *reader) patch(entry *object.Node) {
 // specKinds are the kinds of specs.
 var specKinds = []string{v1alpha1.HardwareProfileKind, v1alpha1.MPIRuntimeKind, v1alpha1.TenantKind, v1alpha1.ClusterKind}
 
-// route tells patches of specs from those of objects.
-func (r *reader) route(s step, target, content *object.Node) {
+// addPatchStep adds a patch to the steps for specs, or to those for objects.
+func (r *reader) addPatchStep(s step, target, content *object.Node) {
 	group := content.ID().Group
 	if target != nil {
 		group = target.Scalar("group")
@@ -340,7 +340,7 @@ func (r *reader) route(s step, target, content *object.Node) {
 		r.overlay.specs = append(r.overlay.specs, s)
 		return
 	}
-	r.add(s)
+	r.addStep(s)
 }
 
 // contents reads the documents of a patch. exact says that the places in them are right.
@@ -350,7 +350,7 @@ func (r *reader) contents(entry *object.Node) (contents []object.Node, exact boo
 	case inline != nil && named == nil && inline.Kind == object.TextNode:
 		text, exact := quoted(inline)
 		contents = r.documents(text, inline.From.At.File)
-		return r.some(contents, inline), exact
+		return r.requireContent(contents, inline), exact
 	case named != nil && inline == nil:
 		name := r.local(named)
 		if name == "" {
@@ -360,13 +360,13 @@ func (r *reader) contents(entry *object.Node) (contents []object.Node, exact boo
 		if file == nil {
 			return nil, true
 		}
-		return r.some(r.documents(file, file), named), true
+		return r.requireContent(r.documents(file, file), named), true
 	}
 	r.list.Errorf(diag.PatchFile, entry.From.At, "a patch must have either `patch` or `path`")
 	return nil, true
 }
 
-func (r *reader) some(contents []object.Node, at *object.Node) []object.Node {
+func (r *reader) requireContent(contents []object.Node, at *object.Node) []object.Node {
 	if len(contents) == 0 && r.list.Errors() == 0 {
 		r.list.Errorf(diag.PatchFile, at.From.At, "the patch is empty")
 	}

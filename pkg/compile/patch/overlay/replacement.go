@@ -36,16 +36,17 @@ func (r *reader) replacements(entries []object.Node) {
 			r.list.Errorf(diag.PatchFile, entry.From.At, "the replacement cannot be read: %s", strings.Join(strings.Fields(err.Error()), " "))
 			continue
 		}
-		r.replace(entry, &wanted)
+		r.addReplacement(entry, &wanted)
 	}
 }
 
-func (r *reader) replace(entry *object.Node, wanted *types.Replacement) {
+// addReplacement adds a step that copies from the source to the targets of a replacement.
+func (r *reader) addReplacement(entry *object.Node, wanted *types.Replacement) {
 	s := step{what: "the replacement", at: entry.From.At, target: placeOf(entry, "targets"), field: "replacements", entry: []any{entry.Value()}}
 	if wanted.Source != nil {
 		id := object.ID{Group: wanted.Source.Group, Kind: wanted.Source.Kind, Namespace: wanted.Source.Namespace, Name: wanted.Source.Name}
 		for _, o := range r.overlay.resources {
-			if like(id, o.ID) {
+			if matchesID(id, o.ID) {
 				s.sources = append(s.sources, o)
 			}
 		}
@@ -72,11 +73,11 @@ func (r *reader) replace(entry *object.Node, wanted *types.Replacement) {
 		}
 		return false
 	}
-	r.add(s)
+	r.addStep(s)
 }
 
-// like reports whether an identity has all that a wanted one names.
-func like(wanted, id object.ID) bool {
+// matchesID reports whether an identity has all that a wanted one names.
+func matchesID(wanted, id object.ID) bool {
 	return (wanted.Group == "" || wanted.Group == id.Group) && (wanted.Kind == "" || wanted.Kind == id.Kind) &&
 		(wanted.Namespace == "" || wanted.Namespace == id.Namespace) && (wanted.Name == "" || wanted.Name == id.Name)
 }

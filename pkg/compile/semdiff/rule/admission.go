@@ -57,8 +57,8 @@ func (c *Cluster) admission(changes []*match.Change) Effect {
 	e := c.effect(changes, j.consequence, j.severity, j.title)
 	e.Clause = j.clause
 	switch {
-	case isTable(first):
-		e.Detail = shownTables(changes)
+	case isCatalogTable(first):
+		e.Detail = catalogTableChangesText(changes)
 		if runtime, found := strings.CutPrefix(first.Path[2], "runtime_"); found {
 			e.Subject.Runtime = runtime
 		}
@@ -111,8 +111,8 @@ func judgePolicy(c *match.Change) judgement {
 		return eitherTrend(!added, "a policy is about more requests", "a policy is about fewer requests")
 	case c.Path.Has("resourceRules") || last == "operations":
 		return eitherTrend(c.Added(), "a policy is about more requests", "a policy is about fewer requests")
-	case isTable(c):
-		return judgeTable(c)
+	case isCatalogTable(c):
+		return judgeCatalogTable(c)
 	case c.Path.Has("namespaceSelector"), c.Path.Has("objectSelector"):
 		return judgeSelector(c, "a policy")
 	case c.Path.Has("excludeResourceRules"):

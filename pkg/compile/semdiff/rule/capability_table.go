@@ -30,48 +30,48 @@ const (
 
 // kindAbilities are the kinds that can do more than their namespace. To add one, write its row: what may it read, run, change or delete?
 var kindAbilities = []kindAbility{
-	{".toolkit.fluxcd.io", []string{"GitRepository", "OCIRepository", "HelmRepository", "Bucket"}, followed("url", "endpoint")},
-	{".toolkit.fluxcd.io", []string{"Kustomization"}, applies},
+	{".toolkit.fluxcd.io", []string{"GitRepository", "OCIRepository", "HelmRepository", "Bucket"}, followsRepositories("url", "endpoint")},
+	{".toolkit.fluxcd.io", []string{"Kustomization"}, fluxStageAbility},
 	{".toolkit.fluxcd.io", []string{"HelmRelease"}, always(ChangesSync, Warning, "installs a chart, whose objects are not part of this review")},
 	{".toolkit.fluxcd.io", []string{"ImageUpdateAutomation"}, always(ChangesSync, Warning, "writes to the repository without a review")},
 	{".toolkit.fluxcd.io", []string{"Receiver"}, always(ChangesSync, Warning, "lets requests from outside start the GitOps engine")},
 	{".toolkit.fluxcd.io", []string{"Alert", "Provider"}, always(ChangesSync, Warning, "sends what the GitOps engine does to another place")},
 	{".toolkit.fluxcd.io", nil, always(ChangesSync, Warning, "tells the GitOps engine what no rule understands")},
-	{argoGroup, []string{"Application", "ApplicationSet"}, followed("repoURL")},
-	{argoGroup, []string{"AppProject"}, project},
+	{argoGroup, []string{"Application", "ApplicationSet"}, followsRepositories("repoURL")},
+	{argoGroup, []string{"AppProject"}, appProjectAbility},
 	{argoGroup, nil, always(ChangesSync, Warning, "tells the GitOps engine what no rule understands, or runs programs")},
 
-	{admissionGroup, webhookKinds, webhook},
-	{admissionGroup, []string{"MutatingAdmissionPolicy"}, rewrites},
+	{admissionGroup, webhookKinds, webhookAbility},
+	{admissionGroup, []string{"MutatingAdmissionPolicy"}, mutatingPolicyAbility},
 	{admissionGroup, []string{"MutatingAdmissionPolicyBinding"}, always(AdmitsMore, Warning, "puts a policy into force that rewrites what others ask for")},
 
-	{"apiextensions.k8s.io", []string{"CustomResourceDefinition"}, definition},
-	{"apiregistration.k8s.io", []string{"APIService"}, answers},
+	{"apiextensions.k8s.io", []string{"CustomResourceDefinition"}, customResourceAbility},
+	{"apiregistration.k8s.io", []string{"APIService"}, apiServiceAbility},
 	{"flowcontrol.apiserver.k8s.io", nil, always(WidensAccess, Warning, "decides whose requests the API server answers first, and whose wait")},
 	{"certificates.k8s.io", nil, always(WidensAccess, Warning, "decides whom the cluster knows, or trusts")},
 
-	{"", []string{"PersistentVolume"}, volume},
-	{"", []string{"PersistentVolumeClaim"}, claimed},
-	{"", []string{"Service"}, leads},
-	{"", []string{"Endpoints"}, endpoints},
-	{"", []string{"ConfigMap"}, holdsProgram},
+	{"", []string{"PersistentVolume"}, volumeAbility},
+	{"", []string{"PersistentVolumeClaim"}, claimAbility},
+	{"", []string{"Service"}, externalNameAbility},
+	{"", []string{"Endpoints"}, endpointsAbility},
+	{"", []string{"ConfigMap"}, configMapProgramAbility},
 	{"", []string{"Node"}, always(WidensAccess, Critical, "is a machine that pods are sent to")},
-	{"discovery.k8s.io", []string{"EndpointSlice"}, endpoints},
-	{storageGroup, []string{"CSIDriver"}, driver},
-	{storageGroup, []string{"StorageClass"}, defaultClass("storageclass.kubernetes.io/is-default-class", "volumes that name no class")},
-	{"networking.k8s.io", []string{"IngressClass"}, defaultClass("ingressclass.kubernetes.io/is-default-class", "routes that name no class")},
-	{"node.k8s.io", []string{"RuntimeClass"}, handler},
-	{"scheduling.k8s.io", []string{"PriorityClass"}, priority},
+	{"discovery.k8s.io", []string{"EndpointSlice"}, endpointsAbility},
+	{storageGroup, []string{"CSIDriver"}, csiDriverAbility},
+	{storageGroup, []string{"StorageClass"}, defaultClassAbility("storageclass.kubernetes.io/is-default-class", "volumes that name no class")},
+	{"networking.k8s.io", []string{"IngressClass"}, defaultClassAbility("ingressclass.kubernetes.io/is-default-class", "routes that name no class")},
+	{"node.k8s.io", []string{"RuntimeClass"}, runtimeClassAbility},
+	{"scheduling.k8s.io", []string{"PriorityClass"}, priorityClassAbility},
 
-	{"kueue.x-k8s.io", []string{"LocalQueue"}, queued},
+	{"kueue.x-k8s.io", []string{"LocalQueue"}, localQueueAbility},
 	{"kueue.x-k8s.io", []string{"ClusterQueue", "Cohort"}, whenBroughtIn(WidensAccess, "gives machines to jobs, beside what specs give")},
 	{"kueue.x-k8s.io", []string{"WorkloadPriorityClass"}, whenBroughtIn(ReordersQueue, "lets the jobs that name it go before others")},
 	{"monitoring.coreos.com", []string{"AlertmanagerConfig", "ScrapeConfig", "Probe"}, whenBroughtIn(WidensAccess, "asks, or tells, another place what is measured")},
-	{"monitoring.coreos.com", []string{"ServiceMonitor", "PodMonitor"}, scrapes},
-	{"policy", []string{"PodDisruptionBudget"}, undisrupted},
+	{"monitoring.coreos.com", []string{"ServiceMonitor", "PodMonitor"}, scrapeAbility},
+	{"policy", []string{"PodDisruptionBudget"}, disruptionBudgetAbility},
 	{"", []string{"LimitRange"}, whenBroughtIn(AdmitsLess, "may refuse pods that were accepted before")},
-	{"", []string{"ResourceQuota"}, bounded},
-	{admissionGroup, []string{"ValidatingAdmissionPolicyBinding"}, enforces},
+	{"", []string{"ResourceQuota"}, resourceQuotaAbility},
+	{admissionGroup, []string{"ValidatingAdmissionPolicyBinding"}, policyBindingAbility},
 
 	{"machineconfiguration.openshift.io", nil, always(WidensAccess, Critical, "writes files and starts programs on machines, as root")},
 	{"config.openshift.io", nil, always(WidensAccess, Critical, "sets up the cluster itself: who may sign in, what its API server accepts, where images come from")},
@@ -98,13 +98,13 @@ func whenBroughtIn(consequence Consequence, words string) func(*object.Object) [
 	}
 }
 
-// queued is a queue that lets jobs of a namespace have the machines of another queue.
-func queued(o *object.Object) []ability {
+// localQueueAbility is that a queue lets jobs of a namespace have the machines of another queue.
+func localQueueAbility(o *object.Object) []ability {
 	return whenBroughtIn(WidensAccess, "lets jobs of "+o.ID.Namespace+" have what the queue "+o.Root.Scalar("spec", "clusterQueue")+" has")(o)
 }
 
-// bounded is a namespace that may have no more than some amounts.
-func bounded(o *object.Object) []ability {
+// resourceQuotaAbility is that a namespace may have no more than some amounts.
+func resourceQuotaAbility(o *object.Object) []ability {
 	var amounts []string
 	for amount := range items(o.Root.At("spec", "hard")) {
 		amounts = append(amounts, amount.Key+" "+amount.Text)
@@ -112,8 +112,8 @@ func bounded(o *object.Object) []ability {
 	return whenBroughtIn(AdmitsLess, "bounds what "+o.ID.Namespace+" may have: "+several(amounts))(o)
 }
 
-// undisrupted is a budget by which none of its pods may be asked to go: whoever empties a machine waits forever.
-func undisrupted(o *object.Object) []ability {
+// disruptionBudgetAbility is that by a budget none of its pods may be asked to go: whoever empties a machine waits forever.
+func disruptionBudgetAbility(o *object.Object) []ability {
 	spec := o.Root.Get("spec")
 	switch {
 	case spec.Scalar("maxUnavailable") == "0", spec.Scalar("maxUnavailable") == "0%", spec.Scalar("minAvailable") == "100%":
@@ -122,16 +122,16 @@ func undisrupted(o *object.Object) []ability {
 	return nil
 }
 
-// enforces is a binding by which requests are refused, not only warned about.
-func enforces(o *object.Object) []ability {
+// policyBindingAbility is that by a binding requests are refused, not only warned about.
+func policyBindingAbility(o *object.Object) []ability {
 	if !slices.Contains(o.Root.At("spec", "validationActions").Strings(), "Deny") {
 		return nil
 	}
 	return whenBroughtIn(AdmitsLess, "puts the policy "+o.Root.Scalar("spec", "policyName")+" into force, which refuses requests")(o)
 }
 
-// followed is what makes an engine follow the repositories that are under some keys, at any depth.
-func followed(keys ...string) func(*object.Object) []ability {
+// followsRepositories is what makes an engine follow the repositories that are under some keys, at any depth.
+func followsRepositories(keys ...string) func(*object.Object) []ability {
 	return func(o *object.Object) []ability {
 		var can []ability
 		for _, place := range followedPlaces(o.Root.Get("spec"), keys) {
@@ -156,12 +156,12 @@ func followedPlaces(n *object.Node, keys []string) []string {
 	return distinct(found)
 }
 
-// applies is a stage of Flux that an overlay or a chart brings.
-func applies(o *object.Object) []ability {
+// fluxStageAbility is what a stage of Flux applies that an overlay or a chart brings.
+func fluxStageAbility(o *object.Object) []ability {
 	return warned(ChangesSync, "makes the GitOps engine apply "+cmp.Or(o.Root.Scalar("spec", "path"), "everything")+" of "+cmp.Or(o.Root.Scalar("spec", "sourceRef", "name"), "a source")+", which is not part of this review")
 }
 
-func project(o *object.Object) []ability {
+func appProjectAbility(o *object.Object) []ability {
 	if hasWildcard(&o.Root) {
 		return []ability{{consequence: WidensAccess, severity: Critical, description: "lets Applications apply anything, from anywhere or everywhere"}}
 	}
@@ -185,8 +185,8 @@ func resourcesOf(rules *object.Node) []string {
 	return distinct(found)
 }
 
-// webhook reads what others ask the API server for, with the content of Secrets; one that mutates rewrites it.
-func webhook(o *object.Object) []ability {
+// webhookAbility is that a webhook reads what others ask the API server for, with the content of Secrets; one that mutates rewrites it.
+func webhookAbility(o *object.Object) []ability {
 	var about []string
 	for hook := range items(o.Root.Get("webhooks")) {
 		about = append(about, resourcesOf(hook.Get("rules"))...)
@@ -214,7 +214,7 @@ func plainResources(list []string) []string {
 	return list
 }
 
-func rewrites(o *object.Object) []ability {
+func mutatingPolicyAbility(o *object.Object) []ability {
 	about, severity := resourcesOf(o.Root.At("spec", "matchConstraints", "resourceRules")), Warning
 	if slices.ContainsFunc(about, isCritical) {
 		severity = Critical
@@ -222,7 +222,7 @@ func rewrites(o *object.Object) []ability {
 	return []ability{{consequence: AdmitsMore, severity: severity, description: "rewrites " + cmp.Or(several(plainResources(about)), "nothing") + " that others ask for"}}
 }
 
-func definition(o *object.Object) []ability {
+func customResourceAbility(o *object.Object) []ability {
 	words := "adds the kind " + o.Root.Scalar("spec", "names", "kind") + " to the API: what its controller does for those who write one is not known here"
 	if client := o.Root.At("spec", "conversion", "webhook", "clientConfig"); client != nil {
 		words += ", and all of them are read and rewritten by " + cmp.Or(client.Scalar("url"), "the Service "+client.Scalar("service", "namespace")+"/"+client.Scalar("service", "name"))
@@ -230,8 +230,8 @@ func definition(o *object.Object) []ability {
 	return warned(AddsObjects, words)
 }
 
-// answers is an API that another server answers. Requests have the name of who asks, and what is written.
-func answers(o *object.Object) []ability {
+// apiServiceAbility is that another server answers an API. Requests have the name of who asks, and what is written.
+func apiServiceAbility(o *object.Object) []ability {
 	group, service := o.Root.Scalar("spec", "group"), o.Root.At("spec", "service")
 	if service == nil {
 		return nil
@@ -243,8 +243,8 @@ func answers(o *object.Object) []ability {
 	return []ability{{consequence: WidensAccess, severity: severity, description: "lets the Service " + service.Scalar("namespace") + "/" + service.Scalar("name") + " answer requests for " + cmp.Or(group, "the API's own group") + ": it reads them, with who asks"}}
 }
 
-// volume is data that is there already.
-func volume(o *object.Object) []ability {
+// volumeAbility is that pods get data that is there already.
+func volumeAbility(o *object.Object) []ability {
 	spec := o.Root.Get("spec")
 	for _, kind := range []string{"hostPath", "local"} {
 		if path := spec.Scalar(kind, "path"); path != "" {
@@ -261,8 +261,8 @@ func volume(o *object.Object) []ability {
 	return warned(WidensAccess, "gives pods "+what)
 }
 
-// claimed is a claim of a volume that has data, or gets it from another one.
-func claimed(o *object.Object) []ability {
+// claimAbility is that a claim takes a volume that has data, or gets it from another one.
+func claimAbility(o *object.Object) []ability {
 	spec := o.Root.Get("spec")
 	if name := spec.Scalar("volumeName"); name != "" {
 		return warned(WidensAccess, "takes the volume "+name+", with the data that it has")
@@ -275,15 +275,15 @@ func claimed(o *object.Object) []ability {
 	return nil
 }
 
-func leads(o *object.Object) []ability {
+func externalNameAbility(o *object.Object) []ability {
 	if o.Root.Scalar("spec", "type") != "ExternalName" {
 		return nil
 	}
 	return warned(OpensNetwork, "leads to "+o.Root.Scalar("spec", "externalName"))
 }
 
-// endpoints are where a Service leads to, whatever it selects.
-func endpoints(o *object.Object) []ability {
+// endpointsAbility is where a Service leads to, whatever it selects.
+func endpointsAbility(o *object.Object) []ability {
 	var addresses []string
 	for subset := range items(o.Root.Get("subsets")) {
 		for address := range items(subset.Get("addresses")) {
@@ -297,8 +297,8 @@ func endpoints(o *object.Object) []ability {
 	return warned(OpensNetwork, "leads what goes to the Service "+o.ID.Namespace+"/"+name+" to "+cmp.Or(several(distinct(addresses)), "nothing"))
 }
 
-// holdsProgram is a file of a ConfigMap that is a dangerous program where it is run.
-func holdsProgram(o *object.Object) []ability {
+// configMapProgramAbility is that a file of a ConfigMap is a dangerous program where it is run.
+func configMapProgramAbility(o *object.Object) []ability {
 	var can []ability
 	for file := range items(o.Root.Get("data")) {
 		if found := risksOfText("", file.Text); len(found) > 0 && found[0].critical {
@@ -308,15 +308,15 @@ func holdsProgram(o *object.Object) []ability {
 	return can
 }
 
-func driver(o *object.Object) []ability {
+func csiDriverAbility(o *object.Object) []ability {
 	if requests := o.Root.At("spec", "tokenRequests"); requests != nil && len(requests.Children) > 0 {
 		return []ability{{consequence: WidensAccess, severity: Critical, description: "gets tokens of the service accounts whose pods have its volumes"}}
 	}
 	return warned(WidensAccess, "mounts volumes on machines for pods")
 }
 
-// defaultClass is a class that holds for all who name none.
-func defaultClass(annotation, whose string) func(*object.Object) []ability {
+// defaultClassAbility is that a class holds for all who name none.
+func defaultClassAbility(annotation, whose string) func(*object.Object) []ability {
 	return func(o *object.Object) []ability {
 		if o.Root.Scalar("metadata", "annotations", annotation) != "true" {
 			return nil
@@ -326,12 +326,12 @@ func defaultClass(annotation, whose string) func(*object.Object) []ability {
 	}
 }
 
-func handler(o *object.Object) []ability {
+func runtimeClassAbility(o *object.Object) []ability {
 	return warned(WidensAccess, "lets pods choose the program on the machine that runs them: "+o.Root.Scalar("handler"))
 }
 
-// priority is who goes first. Those of specs are told by the rule for queues, but for the default of all pods.
-func priority(o *object.Object) []ability {
+// priorityClassAbility is that pods go before others. Those of specs are told by the rule for queues, but for the default of all pods.
+func priorityClassAbility(o *object.Object) []ability {
 	value, _ := strconv.ParseFloat(o.Root.Scalar("value"), 64)
 	switch {
 	case o.Root.Scalar("globalDefault") == "true":

@@ -23,8 +23,8 @@ const (
 	machineResources = "machineResources"
 )
 
-// isTable reports whether a change is about such a table.
-func isTable(c *match.Change) bool {
+// isCatalogTable reports whether a change is about such a table.
+func isCatalogTable(c *match.Change) bool {
 	if c.Object().ID.Name != trainJobPolicy || len(c.Path) < 3 || c.Path[0] != "spec" || c.Path[1] != "variables" {
 		return false
 	}
@@ -32,8 +32,8 @@ func isTable(c *match.Change) bool {
 	return strings.HasPrefix(name, "runtime_") || strings.HasPrefix(name, "profile_") || name == "runtimes" || name == "profiles" || name == machineLabels || name == machineResources
 }
 
-// tableOf reads a literal: its texts by key.
-func tableOf(expression string) map[string]string {
+// parseCatalogTable reads a literal: its texts by key.
+func parseCatalogTable(expression string) map[string]string {
 	table := map[string]string{}
 	for _, entry := range strings.Split(strings.Trim(expression, "{} "), ",") {
 		key, value, found := strings.Cut(entry, ":")
@@ -44,8 +44,8 @@ func tableOf(expression string) map[string]string {
 	return table
 }
 
-// judgeTable judges bounds of runtimes and profiles in the policy. What it adds or removes as a whole follows from the catalog.
-func judgeTable(c *match.Change) judgement {
+// judgeCatalogTable judges bounds of runtimes and profiles in the policy. What it adds or removes as a whole follows from the catalog.
+func judgeCatalogTable(c *match.Change) judgement {
 	name := c.Path[2]
 	if name == "runtimes" || name == "profiles" {
 		if !entriesNameOwnTables(c.New.Scalar(), strings.TrimSuffix(name, "s")) {
@@ -63,7 +63,7 @@ func judgeTable(c *match.Change) judgement {
 	case c.Added():
 		return judgement{AdmitsMore, Info, "the policy for TrainJobs knows one more runtime or profile", Clause{Of: "the policy for TrainJobs", Verb: "know", Rest: "more runtimes or profiles"}}
 	}
-	return judgeBounds(tableOf(c.Old.Scalar()), tableOf(c.New.Scalar()))
+	return judgeBounds(parseCatalogTable(c.Old.Scalar()), parseCatalogTable(c.New.Scalar()))
 }
 
 // judgedOtherwise is what becomes of a table that is not understood.
@@ -142,12 +142,12 @@ func itemsOf(list *object.Node) []string {
 	return strings.Split(strings.Trim(list.Scalar(), "[]"), ", ")
 }
 
-// shownTables are the entries of tables that differ: `maxNodes of train: 4 → 8`. Tables that come or go are named.
-func shownTables(changes []*match.Change) string {
+// catalogTableChangesText are the entries of tables that differ: `maxNodes of train: 4 → 8`. Tables that come or go are named.
+func catalogTableChangesText(changes []*match.Change) string {
 	var words []string
 	for _, c := range changes {
 		_, name, found := strings.Cut(c.Path[2], "_")
-		before, after := tableOf(c.Old.Scalar()), tableOf(c.New.Scalar())
+		before, after := parseCatalogTable(c.Old.Scalar()), parseCatalogTable(c.New.Scalar())
 		if !found || len(before) == 0 || len(after) == 0 {
 			words = append(words, c.Path[2])
 			continue
@@ -174,7 +174,7 @@ func entriesNameOwnTables(expression, kind string) bool {
 			return -1
 		}, text)
 	}
-	table := tableOf(expression)
+	table := parseCatalogTable(expression)
 	for key, value := range table {
 		named, found := strings.CutPrefix(value, "variables."+kind+"_")
 		if !found || letters(named) != letters(key) {

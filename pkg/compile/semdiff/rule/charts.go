@@ -167,15 +167,15 @@ func (c *Cluster) aspect(part []*match.Change) Effect {
 		return c.effect(part, RestartsPlatform, Warning, "the controller may start on other machines: where none fits nobody runs jobs").
 			withClause("replace", "the controller, which may start on other machines")
 	}
-	if isController(first.After) && slices.ContainsFunc(part, func(change *match.Change) bool { return change.Path.Has("resources") && !gets(change) }) {
+	if isController(first.After) && slices.ContainsFunc(part, func(change *match.Change) bool { return change.Path.Has("resources") && !amountGrows(change) }) {
 		return c.effect(part, RestartsPlatform, Warning, "the controller has other resources: where they are not enough nobody runs jobs").
 			withClause("replace", "the controller, with other resources")
 	}
 	return c.effect(part, RestartsPlatform, Notice, "pods of a component are replaced: "+name).withClause("replace", "pods of "+name)
 }
 
-// gets reports whether an amount grows.
-func gets(change *match.Change) bool {
+// amountGrows reports whether an amount grows.
+func amountGrows(change *match.Change) bool {
 	return change.Old != nil && change.New != nil && trendOf(change.Old, change.New) == more
 }
 

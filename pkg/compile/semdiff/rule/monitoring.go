@@ -27,7 +27,7 @@ var monitoringRule = &Rule{
 		if silent := missing(alertsOf(change.Before), alertsOf(change.After)); len(silent) > 0 && !change.Whole() {
 			return c.effect(part, RestartsNothing, Warning, "alerts are gone: "+several(silent)).withClause("lose", "the alerts "+several(silent))
 		}
-		if change.Kind() == "PrometheusRule" && slices.ContainsFunc(part, func(change *match.Change) bool { return change.Path.Has("rules") && overrules(change) }) {
+		if change.Kind() == "PrometheusRule" && slices.ContainsFunc(part, func(change *match.Change) bool { return change.Path.Has("rules") && patchOverridesCompiler(change) }) {
 			return c.effect(part, RestartsNothing, Warning, "a patch says when an alert is raised").withClause("have", "alerts that a patch decides on")
 		}
 		if asks := slices.DeleteFunc(slices.Clone(part), func(change *match.Change) bool { return change.New == nil || !asksElsewhere(change) }); len(asks) > 0 {
@@ -47,8 +47,8 @@ func asksElsewhere(c *match.Change) bool {
 	return slices.ContainsFunc(elsewhere, func(key string) bool { return c.Path.Has(key) || c.New.Get(key) != nil })
 }
 
-// scrapes is what of a new scrape needs a reviewer.
-func scrapes(o *object.Object) []ability {
+// scrapeAbility is what of a new scrape needs a reviewer.
+func scrapeAbility(o *object.Object) []ability {
 	for _, list := range []string{"endpoints", "podMetricsEndpoints"} {
 		for endpoint := range items(o.Root.At("spec", list)) {
 			for _, key := range elsewhere {

@@ -43,7 +43,7 @@ func otherPods(part []*match.Change) string {
 
 // isDecided reports whether a value is one that the compiler makes, or that it makes of others: no spec, patch or chart has it.
 func isDecided(c *match.Change) bool {
-	return c.New != nil && c.To != nil && !overrules(c) && (c.To.Kind == origin.Constant || c.To.Kind == origin.Derived)
+	return c.New != nil && c.To != nil && !patchOverridesCompiler(c) && (c.To.Kind == origin.Constant || c.To.Kind == origin.Derived)
 }
 
 // usesChange reports whether a change is about what uses reads.

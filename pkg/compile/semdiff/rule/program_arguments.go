@@ -50,7 +50,7 @@ func (c *Cluster) program(part []*match.Change) Effect {
 		}
 	}
 	title := what + " " + words(part)
-	if isRuntime(part[0]) && slices.ContainsFunc(part, overrules) {
+	if isRuntime(part[0]) && slices.ContainsFunc(part, patchOverridesCompiler) {
 		severity, title = Warning, title+", instead of what the compiler has"
 	}
 	if found := risksOf(part); len(found) > 0 {
@@ -64,8 +64,8 @@ func (c *Cluster) program(part []*match.Change) Effect {
 	return e
 }
 
-// overrules reports whether a patch has another value than the compiler, of which nothing is proven.
-func overrules(c *match.Change) bool {
+// patchOverridesCompiler reports whether a patch has another value than the compiler, of which nothing is proven.
+func patchOverridesCompiler(c *match.Change) bool {
 	return c.New != nil && (c.To != nil && c.To.Kind == origin.Patched || c.After != nil && !c.After.Wrote(c.New).IsZero())
 }
 

@@ -143,7 +143,7 @@ func (c *Cluster) goesFirst(part []*match.Change) Effect {
 	}) {
 		return c.effect(part, ReordersQueue, Warning, "a queue may stop running jobs for its own").withClause("may", "stop running jobs for waiting ones").withJobs(JobsPreemptible)
 	}
-	if slices.ContainsFunc(part, overrules) {
+	if slices.ContainsFunc(part, patchOverridesCompiler) {
 		return c.effect(part, ReordersQueue, Warning, "a patch says whom a queue stops, what it takes first, or who gets more than others").withClause("have", "another order in the queue, by a patch")
 	}
 	return c.effect(part, ReordersQueue, Notice, "whom a queue stops, and what it takes first, changes").withClause("have", "another order in the queue")

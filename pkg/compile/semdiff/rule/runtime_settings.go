@@ -47,7 +47,7 @@ func (c *Cluster) runtimeSettings(part []*match.Change) Effect {
 		severity, title, rest = Warning, "new jobs run with another MPI: their images must have it", "new jobs with another MPI"
 		help = "jobs that exist keep the runtime as it was, those that wait or are restarted, too; change the images with it"
 	}
-	if severity < Warning && slices.ContainsFunc(part, overrules) {
+	if severity < Warning && slices.ContainsFunc(part, patchOverridesCompiler) {
 		severity, title, rest = Warning, "new jobs are put together in another way than the compiler does, by a patch", "new jobs in another way than the compiler does, by a patch"
 	}
 	if words := otherPods(part); words != "" {

@@ -103,7 +103,7 @@ func proveBoth(in *semdiff.Input, states *compile.States, before, after fs.FS, o
 		*side.list, err = compile.Stream(side.root, options, func(u compile.Unit) error {
 			if proven = proven || u.Proven != nil; u.Proven != nil {
 				known := in.Clusters[u.Cluster]
-				*side.to(&known) = &semdiff.Proven{Reach: u.Proven.Reach, Rights: u.Proven.Rights, Ranges: ranges(side.plans, u.Cluster)}
+				*side.to(&known) = &semdiff.Proven{Reach: u.Proven.Reach, Rights: u.Proven.Rights, Ranges: addressRangesOf(side.plans, u.Cluster)}
 				in.Clusters[u.Cluster] = known
 			}
 			return nil
@@ -132,11 +132,11 @@ func waivers(written []waive.Written) []group.Waiver {
 	return all
 }
 
-// ranges are the addresses of pods and Services of a cluster.
-func ranges(clusters []*plan.Cluster, name string) []string {
+// addressRangesOf returns the ranges of a cluster from which pods and Services have their addresses.
+func addressRangesOf(clusters []*plan.Cluster, cluster string) []string {
 	var found []string
 	for _, c := range clusters {
-		if c.Name.V == name {
+		if c.Name.V == cluster {
 			for _, r := range c.Ranges {
 				found = append(found, r.V)
 			}

@@ -105,10 +105,10 @@ func reachOf(e *parties, facts *semdiff.Proven) *reach {
 		own := &facts.Reach.Of[i]
 		tenant := e.at[own.Tenant]
 		for _, flow := range own.Egress {
-			r.flow(flow, spaces, i, out[i], func(other string) { r.allow(tenant, e.at[other], flow) })
+			r.noteFlow(flow, spaces, i, out[i], func(other string) { r.allow(tenant, e.at[other], flow) })
 		}
 		for _, flow := range own.Ingress {
-			r.flow(flow, spaces, i, in[i], func(other string) { r.allow(e.at[other], tenant, flow) })
+			r.noteFlow(flow, spaces, i, in[i], func(other string) { r.allow(e.at[other], tenant, flow) })
 		}
 	}
 	for i := range out {
@@ -144,11 +144,11 @@ func spacesOf(r *isolation.Reachability) *spaces {
 	return s
 }
 
-// flow notes one flow of a namespace: other namespaces of tenants in a set, other ends by their names.
-func (r *reach) flow(f isolation.Flow, all *spaces, own int, among set, end func(string)) {
+// noteFlow notes one flow of a namespace: other namespaces of tenants in a set, other ends by their names.
+func (r *reach) noteFlow(f isolation.Flow, all *spaces, own int, among set, end func(string)) {
 	switch {
 	case f.From.IsValid():
-		r.addresses(f, end)
+		r.endsOfAddresses(f, end)
 	case f.Namespaces == isolation.Own:
 	case strings.HasPrefix(f.Namespaces, "{"):
 		selected := all.selections[f.Namespaces]
@@ -161,20 +161,20 @@ func (r *reach) flow(f isolation.Flow, all *spaces, own int, among set, end func
 			end(platform)
 		}
 		if len(selected) <= maxFlows {
-			r.among(selected, all, end)
+			r.endsOfNamespaces(selected, all, end)
 		}
 	default:
 		if i, known := all.at[f.Namespaces]; known {
 			among.add(i)
-			r.among([]string{f.Namespaces}, all, end)
+			r.endsOfNamespaces([]string{f.Namespaces}, all, end)
 			return
 		}
 		end(platform)
 	}
 }
 
-// among tells the tenants of namespaces, whose flows are named as long as they are few.
-func (r *reach) among(names []string, all *spaces, end func(string)) {
+// endsOfNamespaces tells the tenants of namespaces, whose flows are named as long as they are few.
+func (r *reach) endsOfNamespaces(names []string, all *spaces, end func(string)) {
 	for _, name := range names {
 		if i, known := all.at[name]; known {
 			end(all.all[i].Tenant)
@@ -182,8 +182,8 @@ func (r *reach) among(names []string, all *spaces, end func(string)) {
 	}
 }
 
-// addresses tells the ends that a range of addresses is a part of.
-func (r *reach) addresses(f isolation.Flow, end func(string)) {
+// endsOfAddresses tells the ends that a range of addresses is a part of.
+func (r *reach) endsOfAddresses(f isolation.Flow, end func(string)) {
 	public, own := f.Public(), overlaps(f, r.ranges)
 	if public {
 		end(internet)

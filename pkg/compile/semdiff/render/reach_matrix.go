@@ -77,7 +77,7 @@ func matrices(r *semdiff.Report) (all []matrix, quiet []string) {
 
 func (c *comparedReach) matrix(cluster string) matrix {
 	m := matrix{Cluster: cluster}
-	shown := c.shown(&m)
+	shown := c.shownEnds(&m)
 	// Ends outside that no tenant has to do with are left out.
 	rows := slices.DeleteFunc(slices.Clone(shown), func(i int) bool { return i >= c.tenants && !c.sends(i) })
 	columns := slices.DeleteFunc(slices.Clone(shown), func(i int) bool { return i >= c.tenants && !c.receives(i) })
@@ -163,9 +163,9 @@ func flows(list []string) string {
 	return escapeControl(text)
 }
 
-// shown are the ends that have a row: tenants of which something differs, then those that speak with other tenants or with the internet,
+// shownEnds are the ends that have a row: tenants of which something differs, then those that speak with other tenants or with the internet,
 // as many as there is room for; and the outside.
-func (c *comparedReach) shown(m *matrix) []int {
+func (c *comparedReach) shownEnds(m *matrix) []int {
 	var differing, speaking, quiet []int
 	for i := range c.tenants {
 		switch {

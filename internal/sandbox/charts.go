@@ -18,12 +18,12 @@ const (
 // Charts renders charts in processes of their own: see package chart.
 func Charts() chart.SubprocessRenderer {
 	l := limits{seconds: chartSeconds, memory: chartMemory}
-	total := newBudget(chartTotal, "charts")
+	total := newCPUTimeBudget(chartTotal, "charts")
 	return chart.SubprocessRenderer{Start: func() (subprocess.Process, error) { return startCharts(l, chart.Build(), total) }, Limits: l.String()}
 }
 
 // startCharts starts the program for a build of this one.
-func startCharts(l limits, of string, total *budget) (subprocess.Process, error) {
+func startCharts(l limits, of string, total *cpuTimeBudget) (subprocess.Process, error) {
 	program, err := ChartProgramPath()
 	if err != nil {
 		return nil, err

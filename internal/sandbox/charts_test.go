@@ -31,7 +31,9 @@ func TestHostileCharts(t *testing.T) {
 		t.Skip("only Linux limits all resources")
 	}
 	l := limits{seconds: 2, memory: 256 << 20}
-	r := chart.SubprocessRenderer{Start: func() (subprocess.Process, error) { return startCharts(l, chart.Build(), newBudget(60, "charts")) }, Limits: l.String()}
+	r := chart.SubprocessRenderer{Start: func() (subprocess.Process, error) {
+		return startCharts(l, chart.Build(), newCPUTimeBudget(60, "charts"))
+	}, Limits: l.String()}
 	cases := []struct{ reason, template, want string }{
 		{"a template", `a: {{ .Release.Name }}`, ""},
 		{"a loop without end", `{{ range until 100000 }}{{ range until 100000 }}{{ end }}{{ end }}`, "the rendering was ended: it took more than 2 s of processor time"},
@@ -67,7 +69,7 @@ func TestChartsInSandbox(t *testing.T) {
 // TestChartsOfAnotherVersion: two programs of different releases do not work together.
 func TestChartsOfAnotherVersion(t *testing.T) {
 	r := chart.SubprocessRenderer{Start: func() (subprocess.Process, error) {
-		return startCharts(limits{seconds: 2, memory: 1 << 30}, "v0.0.1", newBudget(60, "charts"))
+		return startCharts(limits{seconds: 2, memory: 1 << 30}, "v0.0.1", newCPUTimeBudget(60, "charts"))
 	}, Limits: "little"}
 	if got := r.Render([]chart.Chart{chartOf("", nil)})[0].Failed; !strings.Contains(got, "runtime-compiler is v0.0.1: install all programs of one release") {
 		t.Errorf("got %q", got)
@@ -118,7 +120,7 @@ func TestChartsConfined(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("only Linux filters system calls")
 	}
-	total := newBudget(60, "charts")
+	total := newCPUTimeBudget(60, "charts")
 	process, err := startCharts(limits{seconds: chartSeconds, memory: chartMemory}, chart.Build(), total)
 	if err != nil {
 		t.Fatal(err)

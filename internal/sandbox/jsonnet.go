@@ -28,7 +28,7 @@ const JsonnetWorker = "jsonnet-worker"
 
 // Evaluator evaluates Jsonnet in processes of its own, because a program may try to exhaust memory or stack.
 func Evaluator() jsonnet.SubprocessEvaluator {
-	total := newBudget(jsonnetTotal, "Jsonnet")
+	total := newCPUTimeBudget(jsonnetTotal, "Jsonnet")
 	return jsonnet.SubprocessEvaluator{
 		Start: func() (subprocess.Process, error) {
 			self, err := os.Executable()
@@ -42,7 +42,7 @@ func Evaluator() jsonnet.SubprocessEvaluator {
 }
 
 // startJsonnet starts this program once more, under the name that it was started with.
-func startJsonnet(self, name string, seconds uint64, total *budget) (subprocess.Process, error) {
+func startJsonnet(self, name string, seconds uint64, total *cpuTimeBudget) (subprocess.Process, error) {
 	args := []string{name, JsonnetWorker, "--seconds", strconv.FormatUint(seconds, 10)}
 	w, err := startWorker(self, args, limits{seconds: seconds, memory: jsonnetMemory}, total)
 	if err != nil {

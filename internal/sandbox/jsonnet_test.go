@@ -23,7 +23,7 @@ func TestHostileJsonnet(t *testing.T) {
 		t.Fatal(err)
 	}
 	e := jsonnet.SubprocessEvaluator{Limits: "little", Start: func() (subprocess.Process, error) {
-		return startJsonnet(self, "runtime-compiler", JsonnetSeconds, newBudget(120, "Jsonnet"))
+		return startJsonnet(self, "runtime-compiler", JsonnetSeconds, newCPUTimeBudget(120, "Jsonnet"))
 	}}
 	cases := []struct{ reason, program, want string }{
 		{"a program", `(import '../lib/x.libsonnet') { b: 1 }`, ""},
@@ -60,7 +60,7 @@ func TestEndlessJsonnet(t *testing.T) {
 		t.Fatal(err)
 	}
 	e := jsonnet.SubprocessEvaluator{Start: func() (subprocess.Process, error) {
-		return startJsonnet(self, "runtime-compiler", 1, newBudget(60, "Jsonnet"))
+		return startJsonnet(self, "runtime-compiler", 1, newCPUTimeBudget(60, "Jsonnet"))
 	}}
 	program := source.NewFile("tenants/a.jsonnet", []byte(`local f(n) = if n == 0 then 0 else f(n - 1) + f(n - 1); f(100)`))
 	r := e.Evaluate(fstest.MapFS{}, []*source.File{program})[0]
@@ -75,7 +75,7 @@ func TestManyEndlessJsonnet(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	total := newBudget(1, "Jsonnet")
+	total := newCPUTimeBudget(1, "Jsonnet")
 	e := jsonnet.SubprocessEvaluator{Start: func() (subprocess.Process, error) { return startJsonnet(self, "runtime-compiler", 1, total) }}
 	var files []*source.File
 	for i := range 20 {

@@ -56,7 +56,7 @@ type worker struct {
 	stderr firstBytes
 
 	limits limits
-	budget *budget
+	budget *cpuTimeBudget
 	// waited is for how long we have waited for it.
 	waited time.Duration
 	// signals are Ctrl-C and the like, which end it first.
@@ -65,7 +65,7 @@ type worker struct {
 }
 
 // startWorker starts a program. Its time counts in the budget.
-func startWorker(program string, args []string, l limits, b *budget) (*worker, error) {
+func startWorker(program string, args []string, l limits, b *cpuTimeBudget) (*worker, error) {
 	if err := b.check(); err != nil {
 		return nil, err
 	}

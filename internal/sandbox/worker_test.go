@@ -24,7 +24,7 @@ func TestSilentProcess(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		l, total := limits{seconds: 1, memory: 1 << 30, longest: c.longest}, newBudget(60, "charts")
+		l, total := limits{seconds: 1, memory: 1 << 30, longest: c.longest}, newCPUTimeBudget(60, "charts")
 		r := chart.SubprocessRenderer{Start: func() (subprocess.Process, error) { return startWorker(program, c.args, l, total) }, Limits: l.String()}
 		if got := r.Render([]chart.Chart{chartOf("", nil)})[0].Failed; !strings.Contains(got, c.want) {
 			t.Errorf("%s: got %q, want %q", name, got, c.want)

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// budget is the processor time that all processes of a kind may take in one run: each program that does not end costs a whole process,
+// cpuTimeBudget is the processor time that all processes of a kind may take in one run: each program that does not end costs a whole process,
 // and there may be many of them. When it is spent no more process is started, so that it is exceeded by those that run at that moment.
-type budget struct {
+type cpuTimeBudget struct {
 	total time.Duration
 	what  string
 
@@ -17,12 +17,12 @@ type budget struct {
 	interrupted bool
 }
 
-func newBudget(seconds int, what string) *budget {
-	return &budget{total: time.Duration(seconds) * time.Second, what: what}
+func newCPUTimeBudget(seconds int, what string) *cpuTimeBudget {
+	return &cpuTimeBudget{total: time.Duration(seconds) * time.Second, what: what}
 }
 
 // check returns why no process may be started any more.
-func (b *budget) check() error {
+func (b *cpuTimeBudget) check() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	switch {
@@ -34,13 +34,13 @@ func (b *budget) check() error {
 	return nil
 }
 
-func (b *budget) spend(d time.Duration) {
+func (b *cpuTimeBudget) spend(d time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.spent += d
 }
 
-func (b *budget) interrupt() {
+func (b *cpuTimeBudget) interrupt() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.interrupted = true

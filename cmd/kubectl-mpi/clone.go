@@ -67,7 +67,7 @@ func (k *kube) cloned(ctx context.Context, args, set, command []string) (*traine
 	if len(args) == 2 {
 		name = args[1]
 	} else {
-		taken, err := fetch.ObjectNames(ctx, k.reader, "trainjobs", client.InNamespace(old.Namespace))
+		taken, err := fetch.ListNames(ctx, k.reader, "trainjobs", client.InNamespace(old.Namespace))
 		if err != nil {
 			return nil, err
 		}

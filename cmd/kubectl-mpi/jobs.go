@@ -79,7 +79,7 @@ func (k *kube) names(ctx context.Context, resource string) []string {
 	}
 	ctx, cancel := context.WithTimeout(ctx, completionTimeout)
 	defer cancel()
-	names, err := fetch.ObjectNames(ctx, c, resource, client.InNamespace(namespace))
+	names, err := fetch.ListNames(ctx, c, resource, client.InNamespace(namespace))
 	if err != nil {
 		return nil
 	}

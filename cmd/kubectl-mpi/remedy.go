@@ -78,7 +78,7 @@ func (k *kube) notFoundHint(ctx context.Context, e *apierror.Explained) string {
 	}
 	ctx, cancel := context.WithTimeout(ctx, remedyTimeout)
 	defer cancel()
-	names, err := fetch.ObjectNames(ctx, c, e.Resource, client.InNamespace(namespace))
+	names, err := fetch.ListNames(ctx, c, e.Resource, client.InNamespace(namespace))
 	switch near, found := diag.Nearest(e.Name, names); {
 	case err != nil:
 		return ""

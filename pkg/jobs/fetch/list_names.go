@@ -13,9 +13,9 @@ import (
 // namesAtOnce bounds what is read to offer names.
 const namesAtOnce = 500
 
-// ObjectNames returns the names of the objects of a resource: `trainjobs`, `trainingruntimes`, `clustertrainingruntimes`, with a group or without.
+// ListNames returns the names of the objects of a resource: `trainjobs`, `trainingruntimes`, `clustertrainingruntimes`, with a group or without.
 // Only metadata are read.
-func ObjectNames(ctx context.Context, c client.Reader, resource string, options ...client.ListOption) ([]string, error) {
+func ListNames(ctx context.Context, c client.Reader, resource string, options ...client.ListOption) ([]string, error) {
 	var kind string
 	switch short, _, _ := strings.Cut(resource, "."); short {
 	case "trainjobs":

@@ -75,7 +75,7 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	cluster, err = platform.Up(ctx, tools, machines, platform.NewProgress(GinkgoWriter))
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(func() error { return cluster.Close(context.Background()) })
-	Expect(cluster.Admit(ctx, tenant, "intelmpi-cpu", "horovod-torch-cpu", "torch-cpu", "deepspeed-cpu")).To(Succeed())
+	Expect(cluster.Admit(ctx, tenant, "intelmpi-cpu", "horovod-torch-cpu", "horovod-tensorflow-cpu", "torch-cpu", "deepspeed-cpu")).To(Succeed())
 	admin, err = cluster.Admin()
 	Expect(err).NotTo(HaveOccurred())
 	editor, err = cluster.Editor(tenant)

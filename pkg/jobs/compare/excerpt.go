@@ -10,7 +10,7 @@ import (
 // maxShown is how many characters of a value are shown; of a longer one it is what differs, with some of what stands around it.
 const (
 	maxShown = 200
-	around    = 20
+	around   = 20
 )
 
 // Excerpts returns what is shown in a table of two values that differ.

@@ -95,6 +95,9 @@ func run(ctx SpecContext, limit time.Duration, job testjob.Job) (testjob.Result,
 	Eventually(func() error {
 		return editor.Client.Create(ctx, job.TrainJob(), client.DryRunAll)
 	}).Should(Succeed())
+	DeferCleanup(func(ctx SpecContext) error { // also after Ctrl-C, on a cluster that stays
+		return client.IgnoreNotFound(admin.Client.Delete(ctx, job.TrainJob()))
+	})
 	limited, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("no end within %s", limit))
 	defer cancel()
 	var log bytes.Buffer

@@ -23,7 +23,7 @@ func (c *Cluster) receivers(part []*match.Change) Effect {
 	before, after := addressesOf(change.Before), addressesOf(change.After)
 	gone, told := missing(before, after), missing(after, before)
 	severity := Notice
-	if slices.ContainsFunc(part, overrules) {
+	if slices.ContainsFunc(part, patchOverridesCompiler) {
 		severity = Warning
 	}
 	switch {

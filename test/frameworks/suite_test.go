@@ -62,7 +62,7 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	tools, err := platform.DefaultTools(GinkgoWriter)
 	Expect(err).NotTo(HaveOccurred())
 	root = tools.Root
-	tools.Needs = []string{"mpi-agent", "mpi-controller", "openmpi4", "openmpi5", "mpich", "intelmpi", "torch"}
+	tools.Needs = []string{"mpi-agent", "mpi-controller", "openmpi4", "openmpi5", "mpich", "intelmpi", "torch", "horovod", "horovod-tensorflow"}
 	build := exec.CommandContext(ctx, tools.Images, append([]string{"build", "-o", "json"}, tools.Needs...)...)
 	build.Dir, build.Stderr = root, GinkgoWriter
 	made, err := build.Output()

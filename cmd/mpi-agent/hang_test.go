@@ -86,7 +86,7 @@ func TestTimingsOfALaunch(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	address, err := client.At(j.hosts[0], j.port)
+	address, err := client.AgentAddress(j.hosts[0], j.port)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,7 +113,7 @@ func TestTimingsOfALaunch(t *testing.T) {
 // awaitRank waits until the agent of a pod has seen a rank.
 func (j *job) awaitRank(key identity.Key, host int) {
 	j.t.Helper()
-	address, err := client.At(j.hosts[host], j.port)
+	address, err := client.AgentAddress(j.hosts[host], j.port)
 	if err != nil {
 		j.t.Fatal(err)
 	}

@@ -57,7 +57,7 @@ func remoteShell(args []string) int {
 	if err != nil {
 		return complain(err)
 	}
-	if rsh.OnHost(settings, options.Host, hostname()) {
+	if rsh.IsOwnHost(settings, options.Host, hostname()) {
 		return complain(becomeCommand(options))
 	}
 	key, err := identity.Load(settings.KeyDir)
@@ -105,7 +105,7 @@ func asSSH(argv []string) int {
 	if err != nil {
 		return complain(err)
 	}
-	program, meant := rsh.OtherSSH(settings, hostname(), argv[1:], environment())
+	program, meant := rsh.FindOtherSSH(settings, hostname(), argv[1:], environment())
 	if program != "" {
 		return complain(fmt.Errorf("become %s: %w", program, syscall.Exec(program, argv, environment())))
 	}
@@ -154,7 +154,7 @@ func endParent(args []string) int {
 	if err != nil {
 		return fail(err)
 	}
-	if err := hydra.EndLauncher(pid, after, settings.Stopping); err != nil {
+	if err := hydra.EndLauncher(pid, after, settings.IsStopping); err != nil {
 		return fail(err)
 	}
 	return 0

@@ -8,11 +8,11 @@ const FilesDir = "/workspace"
 // inFilesDir is what runs a command there. A patch may not set a working folder, and ranks get that of the launcher's command.
 var inFilesDir = []string{"sh", "-c", `cd ` + FilesDir + ` && exec "$@"`, "sh"}
 
-// InFilesDir returns the command that runs another one where its files are.
-func InFilesDir(command []string) []string { return slices.Concat(inFilesDir, command) }
+// RunInFilesDir returns the command that runs another one where its files are.
+func RunInFilesDir(command []string) []string { return slices.Concat(inFilesDir, command) }
 
-// AskedCommand returns the command that somebody asked for, of one that may run where its files are.
-func AskedCommand(command []string) []string {
+// CommandAsAsked returns the command that somebody asked for, of one that may run where its files are.
+func CommandAsAsked(command []string) []string {
 	if n := len(inFilesDir); len(command) > n && slices.Equal(command[:n], inFilesDir) {
 		return command[n:]
 	}

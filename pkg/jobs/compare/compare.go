@@ -173,7 +173,7 @@ func countOrRuntimes(n *int32) string {
 // pods are image, command, environment, resources and volumes.
 func (r Run) pods(f *facts) {
 	asked := ptr.Deref(r.TrainJob.Spec.Trainer, trainer.Trainer{})
-	command(f, slices.Concat(mpi.AskedCommand(asked.Command), asked.Args))
+	command(f, slices.Concat(mpi.CommandAsAsked(asked.Command), asked.Args))
 	files := submit.FilesOf(r.TrainJob)
 	for _, path := range slices.Sorted(maps.Keys(files)) {
 		f.setText("file "+path, files[path])

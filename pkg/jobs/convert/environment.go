@@ -96,7 +96,7 @@ func (c *converter) variables(env []corev1.EnvVar, path, whose string) {
 // refused says why a variable is not carried over, and whether somebody must look at it.
 func (c *converter) refused(v corev1.EnvVar) (Class, string) {
 	switch from := v.ValueFrom; {
-	case mpi.ReservedVariable(v.Name):
+	case mpi.IsReservedVariable(v.Name):
 		return ByRuntime, "the runtime sets it, because the nodes are found through it"
 	case deviceVariable.MatchString(v.Name) && !harmlessDevices.MatchString(v.Name) && from == nil && (v.Value == "" || v.Value == "void" || v.Value == "none"):
 		return ByRuntime, "a pod sees the devices that it asks for and no others"

@@ -114,7 +114,7 @@ func Set(job *trainer.TrainJob, assignment string) error {
 func SetCommand(job *trainer.TrainJob, command []string) {
 	t := trainerOf(job)
 	if FilesOf(job) != nil {
-		command = mpi.InFilesDir(command)
+		command = mpi.RunInFilesDir(command)
 	}
 	t.Command, t.Args = command, nil
 }

@@ -97,7 +97,7 @@ func (o Options) check() error {
 func (o Options) trainer() *trainer.Trainer {
 	t := &trainer.Trainer{Command: o.Command, Env: o.Env}
 	if len(o.Files) > 0 && len(o.Command) > 0 {
-		t.Command = mpi.InFilesDir(o.Command)
+		t.Command = mpi.RunInFilesDir(o.Command)
 	}
 	if o.Image != "" {
 		t.Image = &o.Image

@@ -148,7 +148,7 @@ func CheckName(name string) error {
 
 func checkEnvironment(trainJob *trainer.TrainJob) error {
 	for _, v := range variablesOf(trainJob) {
-		if mpi.ReservedVariable(v.Name) {
+		if mpi.IsReservedVariable(v.Name) {
 			return refuse(diagnose.ReservedVariable, "the variable `%s` is set by the platform, because the nodes are found through it: remove it from the TrainJob", v.Name)
 		}
 	}

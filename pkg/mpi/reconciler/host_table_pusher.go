@@ -180,7 +180,7 @@ func (p *hostTablePusher) push(ctx context.Context, name client.ObjectKey, m *la
 		}
 		m.key = &key
 	}
-	return agent.Push(ctx, p.dial, *m.key, m.target.Table)
+	return agent.PushHostTable(ctx, p.dial, *m.key, m.target.Table)
 }
 
 // isFinal reports whether no second try helps: the launcher refuses, or there is no key, or none that can be used.

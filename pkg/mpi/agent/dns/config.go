@@ -83,8 +83,8 @@ func (c *Config) setOptions(options []string) {
 	}
 }
 
-// candidates returns the absolute names that a name may stand for, in the order in which a resolver tries them.
-func (c Config) candidates(name string) []string {
+// candidateNames returns the absolute names that a name may stand for, in the order in which a resolver tries them.
+func (c Config) candidateNames(name string) []string {
 	if strings.HasSuffix(name, ".") {
 		return []string{name}
 	}

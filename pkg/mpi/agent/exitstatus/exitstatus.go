@@ -66,8 +66,8 @@ func (p *Process) Wait() (syscall.WaitStatus, error) {
 		if !hasEnded(int(fd)) {
 			return false
 		}
-		if status, known = p.zombie(); !known {
-			status, known = exitInfo(int(fd))
+		if status, known = p.zombieExitStatus(); !known {
+			status, known = exitStatusFromPidfd(int(fd))
 		}
 		return true
 	})
@@ -86,21 +86,21 @@ func hasEnded(fd int) bool {
 	return err == nil && n > 0
 }
 
-// zombie reads the exit status of a process that its parent has not waited for.
-func (p *Process) zombie() (syscall.WaitStatus, bool) {
+// zombieExitStatus reads the exit status of a process that its parent has not waited for.
+func (p *Process) zombieExitStatus() (syscall.WaitStatus, bool) {
 	var buffer [1024]byte
 	n, err := p.stat.ReadAt(buffer[:], 0)
 	if err != nil && n == 0 {
 		return 0, false
 	}
-	return parseExit(string(buffer[:n]))
+	return exitStatusFromStat(string(buffer[:n]))
 }
 
 // exitField is the place of exit_code behind the name, counted from the state, which is 0.
 const exitField = 49
 
-// parseExit finds the exit status in /proc/PID/stat. It reports false for a process that has not ended.
-func parseExit(stat string) (syscall.WaitStatus, bool) {
+// exitStatusFromStat finds the exit status in /proc/PID/stat. It reports false for a process that has not ended.
+func exitStatusFromStat(stat string) (syscall.WaitStatus, bool) {
 	fields := strings.Fields(stat[strings.LastIndexByte(stat, ')')+1:])
 	if len(fields) <= exitField || fields[0] != "Z" && fields[0] != "X" {
 		return 0, false
@@ -112,8 +112,8 @@ func parseExit(stat string) (syscall.WaitStatus, bool) {
 	return syscall.WaitStatus(status), true
 }
 
-// info is struct pidfd_info in its first version, of 64 bytes.
-type info struct {
+// pidfdInfo is struct pidfd_info in its first version, of 64 bytes.
+type pidfdInfo struct {
 	mask   uint64
 	cgroup uint64
 	ids    [11]uint32
@@ -122,15 +122,15 @@ type info struct {
 
 const (
 	// getInfo is PIDFD_GET_INFO: _IOWR(0xFF, 11, struct pidfd_info).
-	getInfo = 3<<30 | unsafe.Sizeof(info{})<<16 | 0xFF<<8 | 11
+	getInfo = 3<<30 | unsafe.Sizeof(pidfdInfo{})<<16 | 0xFF<<8 | 11
 	// infoExit is PIDFD_INFO_EXIT.
 	infoExit = 1 << 3
 )
 
-// exitInfo asks the kernel for the exit status of a process that is gone. It reports false where the kernel does not keep
+// exitStatusFromPidfd asks the kernel for the exit status of a process that is gone. It reports false where the kernel does not keep
 // it.
-func exitInfo(fd int) (syscall.WaitStatus, bool) {
-	request := info{mask: infoExit}
+func exitStatusFromPidfd(fd int) (syscall.WaitStatus, bool) {
+	request := pidfdInfo{mask: infoExit}
 	_, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), getInfo, uintptr(unsafe.Pointer(&request)))
 	if errno != 0 || request.mask&infoExit == 0 {
 		return 0, false

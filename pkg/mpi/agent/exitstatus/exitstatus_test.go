@@ -119,7 +119,7 @@ func TestParseExit(t *testing.T) {
 		"":                 {0, false},
 		line("Z", "99999"): {0, false},
 	} {
-		if status, known := parseExit(text); status != want.status || known != want.known {
+		if status, known := exitStatusFromStat(text); status != want.status || known != want.known {
 			t.Errorf("%s: got %d, %v", text, status, known)
 		}
 	}
@@ -128,7 +128,7 @@ func TestParseExit(t *testing.T) {
 func FuzzParseExit(f *testing.F) {
 	f.Add("7 (a) Z 1")
 	f.Fuzz(func(t *testing.T, text string) {
-		if status, known := parseExit(text); known && !status.Exited() && !status.Signaled() && !status.Stopped() && !status.Continued() {
+		if status, known := exitStatusFromStat(text); known && !status.Exited() && !status.Signaled() && !status.Stopped() && !status.Continued() {
 			t.Errorf("%q: %d", text, status)
 		}
 	})

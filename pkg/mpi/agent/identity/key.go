@@ -50,7 +50,7 @@ func Load(dir string) (Key, error) {
 	return Parse(pem)
 }
 
-// owns reports whether a public key is the public half of the key.
-func (k Key) owns(public ssh.PublicKey) bool {
+// hasPublicHalf reports whether a public key is the public half of the key.
+func (k Key) hasPublicHalf(public ssh.PublicKey) bool {
 	return bytes.Equal(public.Marshal(), k.signer.PublicKey().Marshal())
 }

@@ -34,35 +34,35 @@ type job struct {
 	command Command
 	table   mpi.HostTable
 	child   *process.Process
-	ranks   *watch.Ranks
+	ranks   *watch.RankWatcher
 	// lastReports are what the nodes said last.
 	lastReports *lastReports
 }
 
-// execute runs the command to its end and judges.
-func (l Launcher) execute(ctx context.Context, path string, command Command, table mpi.HostTable, serving *endpoints) (mpi.Verdict, int) {
+// runCommand runs the command to its end and judges.
+func (l Launcher) runCommand(ctx context.Context, path string, command Command, table mpi.HostTable, serving *endpoints) (mpi.Verdict, int) {
 	start, oom := time.Now(), watch.CountOOMKills(os.DirFS("/"))
-	output, err := newTail(command.Files)
+	output, err := newOutputTail(command.Files)
 	if err != nil {
 		return verdict.CommandNotStarted(mpi.ReasonAgentFailed, err), process.CodeAgentFailed
 	}
 	child, err := command.Reaper.Start(process.Spec{
-		Path: path, Argv: l.argv(command), Files: output.files,
-		Env: commandEnvironment(command.Environment, l.Settings, len(l.nodes()), l.slots(), l.runsRanks()),
+		Path: path, Argv: l.commandArgv(command), Files: output.files,
+		Env: commandEnvironment(command.Environment, l.Settings, len(l.otherHosts()), l.slotsPerHost(), l.runsRanks()),
 	})
 	if err != nil {
-		output.abandon()
+		output.closeFiles()
 		return verdict.CommandNotStarted(mpi.ReasonCommandNotFound, err), process.StartFailureCode(err)
 	}
-	output.started()
+	output.startCopying()
 	watching, unwatch := context.WithCancel(ctx)
 	defer unwatch()
 	j := &job{
 		Launcher: l, endpoints: serving, command: command, table: table, child: child, lastReports: newLastReports(),
-		ranks: watch.NewRanks(serving.tracker.Proxies, !l.runsRanks()),
+		ranks: watch.NewRankWatcher(serving.tracker.Proxies, !l.runsRanks()),
 	}
-	attended := j.supervise(watching)
-	stopped := j.await()
+	attended := j.superviseCommand(watching)
+	stopped := j.awaitCommand()
 	quiet, _ := j.ranks.QuietSince()
 	e := verdict.Evidence{Argv: command.Argv, AllowIdle: l.AllowIdle, Status: child.Status(), Stopped: stopped, Ended: time.Now()}
 	e.Hang, e.Blocked = attended()
@@ -73,21 +73,21 @@ func (l Launcher) execute(ctx context.Context, path string, command Command, tab
 		l.Log.Print(err)
 	}
 	kills := oom.Kills()
-	e.Lines = output.end()
-	e.SaidLost = output.lostAt()
-	e.Reports, e.Launches = j.collect(ctx, e.Losses, inquiryFor(e.Status, e.Stopped), quiet)
+	e.Lines = output.awaitLastLines()
+	e.SaidLost = output.daemonLostAt()
+	e.Reports, e.Launches = j.collectReports(ctx, e.Losses, inquiryFor(e.Status, e.Stopped), quiet)
 	e.Own = j.ranks.Report()
 	e.Own.Name, e.Own.OOMKills = l.Hostname, kills
-	e.Launched, e.Admitted = j.ranks.Launches()
+	e.Launched, e.Admitted = j.ranks.NewestLaunch()
 	e.Now = time.Now()
 	judged, code := verdict.Judge(e)
 	judged.RunSeconds, judged.IdleSeconds = e.Ended.Sub(start).Seconds(), j.idleSeconds(quiet, e.Losses, e.Ended)
 	return judged, code
 }
 
-// await returns when the command has ended, and the signal by which the pod was asked to stop, 0 for none. Then it asks the programs
+// awaitCommand returns when the command has ended, and the signal by which the pod was asked to stop, 0 for none. Then it asks the programs
 // here, and waits for launches too that the command has left behind: their ranks save their work.
-func (j *job) await() (stopped syscall.Signal) {
+func (j *job) awaitCommand() (stopped syscall.Signal) {
 	for stopped == 0 {
 		select {
 		case <-j.child.Done():
@@ -101,8 +101,8 @@ func (j *job) await() (stopped syscall.Signal) {
 		j.Log.Print(err)
 	}
 	var lingering hydra.LingeringLauncher
-	for signaller := watch.NewSignalForwarder(stopped, j.command.Reaper.Started); ; time.Sleep(watch.StopPollInterval) {
-		_, processes := signaller.SignalNew()
+	for signaller := watch.NewSignalForwarder(stopped, j.command.Reaper.IsChild); ; time.Sleep(watch.StopPollInterval) {
+		_, processes := signaller.SignalNewPrograms()
 		if usesHydra(j.command.Environment) {
 			lingering.Observe(processes)
 		}

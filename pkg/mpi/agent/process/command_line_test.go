@@ -32,7 +32,7 @@ func TestWords(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			got, simple := words(c.line)
+			got, simple := splitSimpleWords(c.line)
 			if !simple {
 				got = nil
 			}
@@ -47,7 +47,7 @@ func FuzzWords(f *testing.F) {
 	f.Add(`orted -mca "a b" 'c'`)
 	f.Add(`a"b`)
 	f.Fuzz(func(t *testing.T, line string) {
-		got, simple := words(line)
+		got, simple := splitSimpleWords(line)
 		if !simple {
 			return
 		}
@@ -55,7 +55,7 @@ func FuzzWords(f *testing.F) {
 		if strings.Contains(strings.Join(got, ""), "'") {
 			return
 		}
-		again, simple := words("'" + strings.Join(got, "' '") + "'")
+		again, simple := splitSimpleWords("'" + strings.Join(got, "' '") + "'")
 		if diff := cmp.Diff(got, again); !simple || diff != "" {
 			t.Errorf("%q: %v, %s", line, simple, diff)
 		}

@@ -31,7 +31,7 @@ func NewReaper() (*Reaper, error) {
 	signal.Notify(deaths, syscall.SIGCHLD)
 	go func() {
 		for range deaths {
-			r.reap()
+			r.reapChildren()
 		}
 	}()
 	return r, nil
@@ -66,15 +66,15 @@ func (r *Reaper) Start(spec Spec) (*Process, error) {
 	return p, nil
 }
 
-// Started reports whether a process that runs was started here, and did not only lose its parent.
-func (r *Reaper) Started(pid int) bool {
+// IsChild reports whether a process that runs was started here, and did not only lose its parent.
+func (r *Reaper) IsChild(pid int) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.children[pid] != nil
 }
 
-// reap collects all children that have ended. One signal may stand for many of them.
-func (r *Reaper) reap() {
+// reapChildren collects all children that have ended. One signal may stand for many of them.
+func (r *Reaper) reapChildren() {
 	for {
 		r.mu.Lock()
 		var status syscall.WaitStatus
@@ -87,7 +87,7 @@ func (r *Reaper) reap() {
 		case err != nil, pid <= 0:
 			return
 		case p != nil:
-			p.finish(Status(status))
+			p.setEnded(Status(status))
 		}
 	}
 }

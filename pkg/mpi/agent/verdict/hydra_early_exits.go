@@ -11,7 +11,7 @@ import (
 func (e Evidence) numberEarlyExits() Evidence {
 	missing, alike := e.unseenRanks()
 	var unnamed []*mpi.RankEnd
-	pods, inPods := e.pods(), 0
+	pods, inPods := e.podReports(), 0
 	for i := range pods {
 		pods[i].Numbers, pods[i].Ranks = nil, slices.Clone(pods[i].Ranks)
 		before := len(unnamed)
@@ -35,7 +35,7 @@ func (e Evidence) numberEarlyExits() Evidence {
 // unseenRanks returns the ranks of the newest launch that no pod saw, in order, and false where nobody knows how many there were.
 func (e Evidence) unseenRanks() (missing []int, known bool) {
 	seen, size := map[int]bool{}, 0
-	for _, report := range e.pods() {
+	for _, report := range e.podReports() {
 		for _, number := range report.Numbers {
 			seen[number] = true
 		}

@@ -9,7 +9,7 @@ func (e Evidence) unreportedFailure() *mpi.RankEnd {
 		return nil
 	}
 	var hidden []mpi.NodeReport
-	for _, report := range e.pods() {
+	for _, report := range e.podReports() {
 		for _, end := range report.Ranks {
 			if end.Hydra {
 				hidden = append(hidden, mpi.NodeReport{Name: report.Name, Ranks: []mpi.RankEnd{end}})

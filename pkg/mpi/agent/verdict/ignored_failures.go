@@ -19,7 +19,7 @@ func (e Evidence) ignoredFailures() string {
 	if e.Stopped != 0 {
 		return ""
 	}
-	if rank := firstFailed(onlyMPIRanks(e.pods())); rank != nil {
+	if rank := firstFailed(onlyMPIRanks(e.podReports())); rank != nil {
 		return "in its last launch " + describeEndOn(*rank) + ", " + howToFail
 	}
 	if !e.Admitted.IsZero() && e.Admitted.After(e.newestLaunch()) {
@@ -39,8 +39,8 @@ func onlyMPIRanks(reports []mpi.NodeReport) []mpi.NodeReport {
 // describeEndOn says how a rank ended and where, for example `rank 3 on worker 1 exited with code 3`.
 func describeEndOn(rank mpi.RankEnd) string {
 	who := diagnose.Worker(rank.Host)
-	if who != hosts.Label(rank.Host) {
+	if who != hosts.FirstLabel(rank.Host) {
 		who = strings.ToLower(who[:1]) + who[1:]
 	}
-	return nameRank(rank) + " on " + who + " " + howItEnded(rank)
+	return nameRank(rank) + " on " + who + " " + describeRankEnd(rank)
 }

@@ -131,7 +131,7 @@ func TestEmptyLaunch(t *testing.T) {
 		"no launch":           {[]proc.Process{{PID: 2, Parent: 1, Name: "python"}}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := emptyLauncher(c.table); got != c.want {
+			if got := idleLauncher(c.table); got != c.want {
 				t.Errorf("got %d, want %d", got, c.want)
 			}
 		})

@@ -45,7 +45,7 @@ func FuzzLaunchKey(f *testing.F) {
 	f.Add(launchLine("36231", "0"))
 	f.Add(launchLine("../../etc/passwd", "0"))
 	f.Fuzz(func(t *testing.T, line string) {
-		if key := launchKey(line); key != "" && !allDigits(portOf(key)) {
+		if key := launchKey(line); key != "" && !allDigits(portOfKey(key)) {
 			t.Errorf("%q of %q", key, line)
 		}
 	})
@@ -139,7 +139,7 @@ func TestMissingRanks(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			got := launch{key: "launcher:7", sessions: c.sessions}.missing(c.pods)
+			got := hydraLaunch{key: "launcher:7", sessions: c.sessions}.missingRanks(c.pods)
 			if !slices.Equal(got, c.want) {
 				t.Errorf("%s: %v", c.reason, got)
 			}
@@ -161,7 +161,7 @@ func TestEndsOfMissingRanks(t *testing.T) {
 		"two nodes": {[]string{"a", "b"}, []mpi.RankEnd{end("a", nil), end("b", nil)}},
 	} {
 		var got []mpi.RankEnd
-		for _, e := range (launch{departed: c.left}).ends([]int{two, three}, now) {
+		for _, e := range (hydraLaunch{departed: c.left}).endsOfMissingRanks([]int{two, three}, now) {
 			if got = append(got, e.RankEnd); !e.Since.Equal(now.Add(-hungAfter)) {
 				t.Errorf("%s: since %v", name, e.Since)
 			}
@@ -182,7 +182,7 @@ func TestLaunchesThatLeftANode(t *testing.T) {
 		root[pid+"/cmdline"] = &fstest.MapFile{Data: []byte(line)}
 	}
 	w := StrandedLaunchEnder{root: root, agent: 1, StateDir: t.TempDir()}
-	if got := w.departed(); got != nil {
+	if got := w.launchesWithDepartures(); got != nil {
 		t.Errorf("without notes: %+v", got)
 	}
 	for _, left := range [][2]string{{"7", "b"}, {"7", "a"}, {"7", "b"}, {"9", "a"}} {
@@ -194,21 +194,21 @@ func TestLaunchesThatLeftANode(t *testing.T) {
 		t.Error(err)
 	}
 	// What mpiexec started for MPI_Comm_spawn counts too, so that it is never proven that none is to come.
-	want := []launch{{mpiexec: 15, key: "launcher:7", sessions: 3, departed: []string{"a", "b"}}}
-	if diff := cmp.Diff(want, w.departed(), cmp.AllowUnexported(launch{})); diff != "" {
+	want := []hydraLaunch{{mpiexec: 15, key: "launcher:7", sessions: 3, departed: []string{"a", "b"}}}
+	if diff := cmp.Diff(want, w.launchesWithDepartures(), cmp.AllowUnexported(hydraLaunch{})); diff != "" {
 		t.Error(diff)
 	}
-	if _, err := os.Stat(departedPath(w.StateDir, "9")); err == nil {
+	if _, err := os.Stat(departedNodesPath(w.StateDir, "9")); err == nil {
 		t.Error("the note of a launch that is over stays")
 	}
-	if notes, _ := filepath.Glob(departedPath(w.StateDir, "*")); len(notes) != 1 {
+	if notes, _ := filepath.Glob(departedNodesPath(w.StateDir, "*")); len(notes) != 1 {
 		t.Errorf("notes %v", notes)
 	}
 }
 
 // Only the launch that is stranded ends.
 func TestAStrandedLaunchIsEnded(t *testing.T) {
-	var launches []launch
+	var launches []hydraLaunch
 	var commands []*exec.Cmd
 	for _, port := range []string{"7", "8"} {
 		command := exec.Command("sleep", "60")
@@ -217,7 +217,7 @@ func TestAStrandedLaunchIsEnded(t *testing.T) {
 		}
 		t.Cleanup(func() { _ = command.Process.Kill() })
 		commands = append(commands, command)
-		launches = append(launches, launch{mpiexec: command.Process.Pid, key: "launcher:" + port, sessions: 1, departed: []string{"demo-node-0-1"}})
+		launches = append(launches, hydraLaunch{mpiexec: command.Process.Pid, key: "launcher:" + port, sessions: 1, departed: []string{"demo-node-0-1"}})
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- commands[0].Wait() }() // as its parent does, so that it does not stay a zombie

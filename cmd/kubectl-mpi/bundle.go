@@ -78,7 +78,7 @@ func (k *kube) pack(ctx context.Context, b *bundle.Bundle, job *trainer.TrainJob
 	if err := b.Object("trainjob.yaml", job); err != nil {
 		return err
 	}
-	for _, c := range status.Conditions(job) {
+	for _, c := range status.AllConditions(job) {
 		b.Text("conditions.txt", fmt.Sprintf("%s %s=%s %s: %s\n", c.LastTransitionTime.UTC().Format(time.RFC3339), c.Type, c.Status, c.Reason, c.Message))
 	}
 	b.Text("versions.txt", "kubectl-mpi "+cli.Version()+"\n")

@@ -30,11 +30,11 @@ type word struct {
 // words are all of them, phases first.
 func words() []word {
 	var list []word
-	for _, p := range phase.All() {
+	for _, p := range phase.AllPhases() {
 		list = append(list, word{Name: string(p), Kind: "phase", Meaning: p.Meaning()})
 	}
 	for _, e := range diagnose.ReasonDocs() {
-		list = append(list, word{string(e.Reason), "reason", e.Meaning, e.Class, e.Evidence, e.Remedy, diagnose.Page(e.Reason)})
+		list = append(list, word{string(e.Reason), "reason", e.Meaning, e.Class, e.Evidence, e.Remedy, diagnose.PageURL(e.Reason)})
 	}
 	return list
 }

@@ -68,7 +68,7 @@ then, not Pulling.`,
 
 func phaseNames() []string {
 	var names []string
-	for _, p := range phase.All() {
+	for _, p := range phase.AllPhases() {
 		names = append(names, strings.ToLower(string(p)))
 	}
 	return names

@@ -183,7 +183,7 @@ func (k *kube) logs(ctx context.Context, name string, f logsFlags) error {
 	if err != nil {
 		return err
 	}
-	if f.follow && !mpijob.Finished(job) {
+	if f.follow && !mpijob.IsFinished(job) {
 		k.noteNoPods(ctx, job)
 	}
 	printer := f.printer(k.streams.Out)
@@ -261,16 +261,16 @@ func (k *kube) logsOfNoPod(ctx context.Context, name string, f logsFlags) error 
 		return err
 	}
 	for _, kind := range []string{trainer.TrainJobFailed, mpijob.Diagnosed} {
-		c := apimeta.FindStatusCondition(status.Conditions(job), kind)
+		c := apimeta.FindStatusCondition(status.AllConditions(job), kind)
 		if c == nil {
 			continue
 		}
-		if lines := diagnose.Parse(mpi.Reason(c.Reason), c.Message).Lines; len(lines) > 0 {
+		if lines := diagnose.ParseCause(mpi.Reason(c.Reason), c.Message).Lines; len(lines) > 0 {
 			fmt.Fprintf(k.streams.ErrOut, "note: the pods of `%s` are gone; these are the last lines that the controller kept, of what failed (%s)\n", job.Name, c.Reason)
 			return f.printer(k.streams.Out).Print(kept(lines, c.LastTransitionTime.Time))
 		}
 	}
-	if mpijob.Finished(job) {
+	if mpijob.IsFinished(job) {
 		return cli.Failure(fmt.Errorf("the pods of `%s` are gone, and their logs with them; %s says how it ended", job.Name, k.hint(job.Namespace, "describe %s", job.Name)))
 	}
 	return cli.Failure(fmt.Errorf("`%s` has no pods yet: %s says what it waits for", job.Name, k.hint(job.Namespace, "why %s", job.Name)))
@@ -282,7 +282,7 @@ func kept(lines []string, at time.Time) []logs.Line {
 	var all []logs.Line
 	for _, text := range lines {
 		line := logs.Line{Time: at, Source: source, Raw: text}
-		line.Rank, line.Text = diagnose.Untag(text)
+		line.Rank, line.Text = diagnose.CutRankTag(text)
 		all = append(all, line)
 	}
 	return all

@@ -54,7 +54,7 @@ func (k *kube) hold(cmd *cobra.Command, name string, suspend bool) error {
 	}
 	word := map[bool]string{true: "suspended", false: "resumed"}[suspend]
 	switch queue := trainJob.Labels[kueue.QueueLabel]; {
-	case job.Finished(trainJob):
+	case job.IsFinished(trainJob):
 		return cli.Failure(fmt.Errorf("`%s` is over: a job that has ended cannot be %s. %s starts another one like it", key.Name, word, k.hint(key.Namespace, "clone %s", key.Name)))
 	case queue != "":
 		return cli.Failure(fmt.Errorf("`%s` waits and runs by queue `%s`: Kueue decides when it is suspended and resumed, and would undo it. %s takes it out of the queue", key.Name, queue, k.hint(key.Namespace, "delete %s", key.Name)))

@@ -73,7 +73,7 @@ func switchedOn(variable string) (bool, error) {
 	}
 	on, err := strconv.ParseBool(value)
 	if err != nil {
-		return false, fmt.Errorf("%s is `%s`: allowed are true, false, 1 and 0", variable, diagnose.Clip(diagnose.StripEscapes(value), 100))
+		return false, fmt.Errorf("%s is `%s`: allowed are true, false, 1 and 0", variable, diagnose.ClipBytes(diagnose.StripEscapes(value), 100))
 	}
 	return on, nil
 }

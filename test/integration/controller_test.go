@@ -337,7 +337,7 @@ var _ = Describe("The controller", Ordered, func() {
 			Type: corev1.EventTypeWarning, Reason: "JobCreationFailed", Message: `jobs "denied-node-0" is forbidden: exceeded quota`,
 		})).To(Succeed())
 		Eventually(reason(ctx, trainJob, job.PodsReady)).Should(Equal(string(diagnose.QuotaExceeded)))
-		Expect(meta.FindStatusCondition(status.Conditions(trainJob), job.PodsReady).Message).To(ContainSubstring("exceeded quota"))
+		Expect(meta.FindStatusCondition(status.AllConditions(trainJob), job.PodsReady).Message).To(ContainSubstring("exceeded quota"))
 	})
 
 	It("says what the API server does not let it create, once, and goes on when it may", func(ctx SpecContext) {
@@ -351,7 +351,7 @@ var _ = Describe("The controller", Ordered, func() {
 		Expect(admin.Status().Update(ctx, quota)).To(Succeed())
 		trainJob := create(ctx, trainJobNamed(namespace, "poor"))
 		Eventually(reason(ctx, trainJob, job.Created)).Should(Equal(string(diagnose.CreationFailed)))
-		Expect(meta.FindStatusCondition(status.Conditions(trainJob), job.Created).Message).To(ContainSubstring("exceeded quota: nothing"))
+		Expect(meta.FindStatusCondition(status.AllConditions(trainJob), job.Created).Message).To(ContainSubstring("exceeded quota: nothing"))
 		before := versions(ctx, trainJob)
 		Expect(before).NotTo(HaveKey("JobSet poor"))
 		Consistently(func() map[string]string { return versions(ctx, trainJob) }).WithTimeout(silence).Should(Equal(before))

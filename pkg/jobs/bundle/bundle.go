@@ -154,7 +154,7 @@ func reference(field string) bool {
 const longestLine = 8 << 10
 
 func (b *Bundle) clean(line string) string {
-	line = diagnose.Clip(line, longestLine)
+	line = diagnose.ClipBytes(line, longestLine)
 	for _, s := range b.secrets {
 		line = strings.ReplaceAll(line, s, hidden)
 	}

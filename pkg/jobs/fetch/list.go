@@ -132,7 +132,7 @@ func (r *listReader) jobs(jobs map[client.ObjectKey]*view.Objects) {
 	var made batchv1.JobList
 	r.list("jobs", &made, client.HasLabels{mpi.JobSetNameLabel})
 	for _, item := range made.Items {
-		if o := jobs[client.ObjectKey{Namespace: item.Namespace, Name: item.Labels[mpi.JobSetNameLabel]}]; o != nil && job.OfJobSet(o.TrainJob, &item) {
+		if o := jobs[client.ObjectKey{Namespace: item.Namespace, Name: item.Labels[mpi.JobSetNameLabel]}]; o != nil && job.IsOfJobSet(o.TrainJob, &item) {
 			o.Jobs = append(o.Jobs, item)
 		}
 	}

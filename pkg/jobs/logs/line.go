@@ -56,6 +56,6 @@ func parse(source *Source, text string) (line Line, stamped bool) {
 	}
 	rest = strings.TrimSuffix(rest, "\r")
 	line = Line{Time: at, Source: source, Raw: rest}
-	line.Rank, line.Text = diagnose.Untag(rest)
+	line.Rank, line.Text = diagnose.CutRankTag(rest)
 	return line, err == nil
 }

@@ -154,6 +154,6 @@ func setResource(t *trainer.Trainer, assignment string) error {
 		t.ResourcesPerNode = &corev1.ResourceRequirements{}
 	}
 	r := t.ResourcesPerNode
-	r.Requests, r.Limits = desired.Overlay(r.Requests, list), desired.Overlay(r.Limits, Limits(list))
+	r.Requests, r.Limits = desired.OverlayResources(r.Requests, list), desired.OverlayResources(r.Limits, Limits(list))
 	return nil
 }

@@ -237,7 +237,7 @@ func CanStart(trainJob *trainer.TrainJob, runtime mpijob.Runtime) error {
 
 // HasCommand returns why a job has nothing to run, or nil. It judges compiled runtimes: in others the image may bring a command.
 func HasCommand(trainJob *trainer.TrainJob, runtime mpijob.Runtime) error {
-	if asked := trainJob.Spec.Trainer; !runtime.Compiled() || asked != nil && len(asked.Command)+len(asked.Args) > 0 {
+	if asked := trainJob.Spec.Trainer; !runtime.IsCompiled() || asked != nil && len(asked.Command)+len(asked.Args) > 0 {
 		return nil
 	}
 	launcher := mpijob.ReplicatedJob(runtime.Spec.Template.Spec, mpi.LauncherJob)

@@ -44,11 +44,11 @@ const (
 )
 
 func causeOf(reason mpi.Reason, text string, source Source) *Cause {
-	parts := diagnose.Parse(reason, text)
+	parts := diagnose.ParseCause(reason, text)
 	entry, _ := diagnose.ReasonDocOf(reason)
 	return &Cause{
 		Reason: reason, Text: text, Message: parts.Message, Remedy: parts.Remedy, Lines: parts.Lines,
-		URL: diagnose.Page(reason), Class: entry.Class, Source: source,
+		URL: diagnose.PageURL(reason), Class: entry.Class, Source: source,
 	}
 }
 
@@ -74,7 +74,7 @@ func (s *subject) cause(now phase.Phase) (cause *Cause, message string) {
 	case phase.Stopping:
 		return nil, ""
 	}
-	if c := status.Obstacle(s.conditions); c != nil {
+	if c := status.ObstacleCondition(s.conditions); c != nil {
 		return fromCondition(c), ""
 	}
 	return s.fromPods(false), ""
@@ -108,7 +108,7 @@ func (s *subject) fromPods(over bool) *Cause {
 	if s.executor != Stock || s.JobSet == nil || !s.PodsRead {
 		return nil
 	}
-	facts := phase.Derive(s.observed)
+	facts := phase.DeriveFacts(s.observed)
 	found := facts.StartProblem()
 	if over {
 		found = facts.Cause()
@@ -120,7 +120,7 @@ func (s *subject) fromPods(over bool) *Cause {
 }
 
 // restarts reads how often the job was started again.
-func (s *subject) restarts() int { return s.observed.Restarts() }
+func (s *subject) restarts() int { return s.observed.PublishedRestarts() }
 
 // ordered puts conditions into the order of a job's life; those of others come last.
 func ordered(conditions []metav1.Condition) []metav1.Condition {

@@ -204,7 +204,7 @@ func newSubject(o Objects) *subject {
 	if s.executor == Controller {
 		s.conditions = status.ExecutorConditions(o.TrainJob)
 	} else {
-		s.conditions = status.Conditions(o.TrainJob)
+		s.conditions = status.AllConditions(o.TrainJob)
 	}
 	trainJob := *o.TrainJob
 	trainJob.Status.Conditions = s.conditions
@@ -216,7 +216,7 @@ func newSubject(o Objects) *subject {
 // executes says who runs the job, by the traces that each of them leaves. Our controller labels the TrainJob in both of its roles; a record
 // without Created is that of a companion.
 func (s *subject) executes() Executor {
-	all := status.Conditions(s.TrainJob)
+	all := status.AllConditions(s.TrainJob)
 	recorded := len(all) > len(s.TrainJob.Status.Conditions)
 	ours := s.TrainJob.Labels[mpi.TrainJobLabel] == s.TrainJob.Name && (!recorded || hasCondition(all, job.Created))
 	for i := range s.Jobs {

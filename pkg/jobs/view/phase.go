@@ -72,7 +72,7 @@ func (s *subject) at(kind string) *metav1.Time {
 // failed tells a job that ended before anything was made of it from one that ran. Kubeflow Trainer makes a JobSet of every job.
 func (s *subject) failed() phase.Phase {
 	made := s.executor != Controller || s.toldTrue(job.Created) || s.JobSet != nil
-	return phase.OfEnd(mpi.Reason(s.told(trainer.TrainJobFailed).Reason), false, made)
+	return phase.PhaseOfEnd(mpi.Reason(s.told(trainer.TrainJobFailed).Reason), false, made)
 }
 
 // ended reports whether the JobSet has ended and the job has not been told so yet.
@@ -106,9 +106,9 @@ func (s *subject) started() (phase.Phase, *metav1.Time) {
 	}
 	pods := s.current()
 	switch {
-	case len(pods) < s.want() || !observe.Placed(pods):
+	case len(pods) < s.want() || !observe.ArePlaced(pods):
 		return phase.Scheduling, since
-	case !observe.AllReady(pods):
+	case !observe.AreReady(pods):
 		return phase.Pulling, since
 	case s.executor == Stock:
 		return phase.Running, nil // nobody waits in a gate, and nobody says more

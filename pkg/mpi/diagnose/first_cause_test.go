@@ -218,11 +218,11 @@ func TestCauseCarriesTheFacts(t *testing.T) {
 	if diff := cmp.Diff(want, *got, cmp.AllowUnexported(Cause{}), cmp.FilterPath(func(p cmp.Path) bool { return p.String() == "precedence" }, cmp.Ignore())); diff != "" {
 		t.Error(diff)
 	}
-	if got.Infrastructure() || got.Provisional() {
+	if got.IsInfrastructure() || got.IsProvisional() {
 		t.Error("a rank that dies of its own is no fault of the machine, and there is no better evidence")
 	}
 	lost := FirstCause([]Pod{launcher(said(t0, mpi.Verdict{Reason: WorkerLost, ExitCode: 1, Lost: "demo-node-0-1.demo"})), worker()}, nil)
-	if !lost.Infrastructure() || !lost.Provisional() {
+	if !lost.IsInfrastructure() || !lost.IsProvisional() {
 		t.Error("the pod that was lost may still say why")
 	}
 }
@@ -273,7 +273,7 @@ func TestWorker(t *testing.T) {
 		"mnist-node-0-2.mnist": "Worker 2", "mnist-node-0-12": "Worker 12", "mnist-launcher-0-0.mnist": "Launcher",
 		"my-node-0-x-node-0-3": "Worker 3", "elsewhere": "elsewhere", "a-node-0-b": "a-node-0-b", "": "",
 	} {
-		if got := Worker(host); got != want {
+		if got := WorkerName(host); got != want {
 			t.Errorf("%q: want %q, got %q", host, want, got)
 		}
 	}

@@ -2,9 +2,9 @@ package diagnose
 
 import "lockstep.dev/lockstep/pkg/mpi"
 
-// forLauncher gives a lack of memory in the launcher's pod its own remedy: spec.trainer.resourcesPerNode is for pods with ranks,
+// withLauncherMemoryRemedy gives a lack of memory in the launcher's pod its own remedy: spec.trainer.resourcesPerNode is for pods with ranks,
 // and no field of a TrainJob, runtimePatches included, reaches the resources of a launcher without.
-func (c *Cause) forLauncher(pod Pod) *Cause {
+func (c *Cause) withLauncherMemoryRemedy(pod Pod) *Cause {
 	if !pod.isLauncher() || pod.RunsRanks || c.Reason != OOMKilled && c.Reason != OutOfMemory {
 		return c
 	}

@@ -69,7 +69,7 @@ var elsewhere = map[mpi.Reason]string{
 
 // What a person has taken away comes back because a person says so.
 func TestADeletedJobSetIsNoReasonToRestart(t *testing.T) {
-	if entry, _ := ReasonDocOf(JobSetDeleted); entry.Class != ByHand || Infrastructure(JobSetDeleted) {
+	if entry, _ := ReasonDocOf(JobSetDeleted); entry.Class != ByHand || IsInfrastructureReason(JobSetDeleted) {
 		t.Errorf("its class is %s", entry.Class)
 	}
 }
@@ -101,7 +101,7 @@ func examples() map[mpi.Reason][]string {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(outputs)) {
-		if f := Output(strings.Split(outputs[name].text, "\n")); f != nil {
+		if f := FindInOutput(strings.Split(outputs[name].text, "\n")); f != nil {
 			add(causeWithRemedy(f.Reason, "Worker 2 failed: "+f.Summary))
 		}
 	}

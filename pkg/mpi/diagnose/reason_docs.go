@@ -47,8 +47,8 @@ func ReasonDocOf(reason mpi.Reason) (ReasonDoc, bool) {
 	return reasonDocs[i], true
 }
 
-// Infrastructure reports whether a reason is a failure of the platform.
-func Infrastructure(reason mpi.Reason) bool {
+// IsInfrastructureReason reports whether a reason is a failure of the platform.
+func IsInfrastructureReason(reason mpi.Reason) bool {
 	entry, _ := ReasonDocOf(reason)
 	return entry.Class == ByInfrastructure
 }

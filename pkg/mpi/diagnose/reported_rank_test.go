@@ -104,7 +104,7 @@ func TestOutputOf(t *testing.T) {
 		"a symptom":              {"", smi + "\nConnection reset by peer", end(1, 134, "SIGABRT", ""), PeerFailed},
 	}
 	for name, c := range cases {
-		got := OutputOf(strings.Split(c.text, "\n"), *c.first)
+		got := FindInOutputOfRank(strings.Split(c.text, "\n"), *c.first)
 		if got == nil {
 			got = &Finding{}
 		}

@@ -61,13 +61,13 @@ func TestWorkersEndedFromInside(t *testing.T) {
 			if got.Reason != tc.want || !strings.Contains(got.Message, tc.says) {
 				t.Errorf("%s: want %s with %q, got %s: %s", tc.reason, tc.want, tc.says, got.Reason, got.Text())
 			}
-			if got.Reason == WorkerKilled && (got.IsFinal() || got.Infrastructure()) {
+			if got.Reason == WorkerKilled && (got.IsFinal() || got.IsInfrastructure()) {
 				t.Error("whoever ends their own worker would do it again")
 			}
-			if shown := got.Reason == WorkerKilled || tc.says == byAnybody; shown && (!got.MayBeEviction() || got.Provisional()) {
+			if shown := got.Reason == WorkerKilled || tc.says == byAnybody; shown && (!got.MayBeEviction() || got.IsProvisional()) {
 				t.Error("an event may tell of an eviction, and the pod that shows it is gone in a moment")
 			}
-			if got.Reason == WorkerLost && (!got.Infrastructure() || !strings.Contains(got.Remedy, "livenessProbe")) {
+			if got.Reason == WorkerLost && (!got.IsInfrastructure() || !strings.Contains(got.Remedy, "livenessProbe")) {
 				t.Errorf("it may have been the platform, and each of the ways is to be looked at: %s", got.Text())
 			}
 		})
@@ -108,7 +108,7 @@ func TestAgentsOfAMachineThatShutsDown(t *testing.T) {
 		"All": worker(other, ended), "OneIsKnown": worker(other), "OtherMachine": worker(other, elsewhere), "OtherMachines": worker(other, elsewhere, ended),
 	} {
 		got := FirstCause([]Pod{launcher(said(t0, lost)), worker(ended), second}, nil)
-		if got.Reason != WorkerLost || !got.Infrastructure() || got.Provisional() || !strings.Contains(got.Message, byAnybody) {
+		if got.Reason != WorkerLost || !got.IsInfrastructure() || got.IsProvisional() || !strings.Contains(got.Message, byAnybody) {
 			t.Errorf("%s: the job is to be started again, and its user told of both: %s: %s", name, got.Reason, got.Text())
 		}
 	}

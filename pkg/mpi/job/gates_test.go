@@ -95,7 +95,7 @@ func TestHeldBeforeTheFirstPod(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			decision, err := decide.Decide(phase.Derive(tc.o), bytes.NewReader(bytes.Repeat([]byte{7}, 32)))
+			decision, err := decide.Decide(phase.DeriveFacts(tc.o), bytes.NewReader(bytes.Repeat([]byte{7}, 32)))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -103,8 +103,8 @@ func TestHeldBeforeTheFirstPod(t *testing.T) {
 				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
 			}
 			said := ""
-			for _, c := range status.Compute(phase.Derive(tc.o), decision, nil).Conditions {
-				if c.Type == job.PodsReady && phase.Derive(tc.o).State().Waiting != nil || c.Type == trainer.TrainJobFailed {
+			for _, c := range status.ComputeStatus(phase.DeriveFacts(tc.o), decision, nil).Conditions {
+				if c.Type == job.PodsReady && phase.DeriveFacts(tc.o).State().Waiting != nil || c.Type == trainer.TrainJobFailed {
 					said = c.Message
 				}
 			}
@@ -137,7 +137,7 @@ func TestHeldWhenResumed(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			decision, err := decide.Decide(phase.Derive(tc.o), nil)
+			decision, err := decide.Decide(phase.DeriveFacts(tc.o), nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -148,7 +148,7 @@ func TestHeldWhenResumed(t *testing.T) {
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
 			}
-			said := job.MessageOf(status.Compute(phase.Derive(tc.o), decision, nil).Conditions, job.PodsReady)
+			said := job.MessageOf(status.ComputeStatus(phase.DeriveFacts(tc.o), decision, nil).Conditions, job.PodsReady)
 			if !strings.Contains(said, tc.message) {
 				t.Errorf("%s: want `%s` said, got `%s`", tc.reason, tc.message, said)
 			}

@@ -148,16 +148,16 @@ func TestNewsOfTrainJob(t *testing.T) {
 	if observe.ImpactOfTrainJob(before, annotated) != observe.NoImpact || observe.ImpactOfTrainJob(before, resumed) != observe.ImpactNow || observe.ImpactOfTrainJob(before, told) != observe.ImpactNow {
 		t.Error("spec and conditions are news, annotations are not")
 	}
-	if !observe.NothingFollows(told) {
+	if !observe.IsSettled(told) {
 		t.Error("nothing follows from a step")
 	}
 	told.Status.Conditions = append(told.Status.Conditions, metav1.Condition{Type: job.Restarting, Status: metav1.ConditionTrue})
-	if observe.NothingFollows(told) {
+	if observe.IsSettled(told) {
 		t.Error("the JobSet goes after the restart was told")
 	}
 	over := before.DeepCopy()
 	over.Status.Conditions = []metav1.Condition{{Type: trainer.TrainJobFailed, Status: metav1.ConditionTrue}}
-	if observe.NothingFollows(over) || !observe.PodsTellNothing(over, nil) || observe.PodsTellNothing(told, nil) {
+	if observe.IsSettled(over) || !observe.PodsTellNothing(over, nil) || observe.PodsTellNothing(told, nil) {
 		t.Error("the JobSet of a job that is over goes after its end was told, and its pods have nothing to tell")
 	}
 }

@@ -16,7 +16,7 @@ import (
 func TestSuspendedJobSaysWhereItWaits(t *testing.T) {
 	inQueue := func(trainJob *trainer.TrainJob) { trainJob.Labels = map[string]string{kueue.QueueLabel: "jobs"} }
 	o := started(trainJobOf(suspend, inQueue))
-	if kueue.Queued(o.TrainJob) {
+	if kueue.IsQueued(o.TrainJob) {
 		t.Error("it has said nothing yet")
 	}
 	say := func(wait kueue.Wait) string {
@@ -39,21 +39,21 @@ func TestSuspendedJobSaysWhereItWaits(t *testing.T) {
 		if got := say(step.wait); got != step.want {
 			t.Errorf("got %q, want %q", got, step.want)
 		}
-		if !kueue.Queued(o.TrainJob) || !kueue.Shows(o.TrainJob, step.wait) {
+		if !kueue.IsQueued(o.TrainJob) || !kueue.StatusShowsWait(o.TrainJob, step.wait) {
 			t.Errorf("%+v is said", step.wait)
 		}
 	}
-	if kueue.Shows(o.TrainJob, kueue.Wait{Text: "; waits in queue `jobs`", Known: true}) || kueue.Shows(o.TrainJob, kueue.NoWait()) {
+	if kueue.StatusShowsWait(o.TrainJob, kueue.Wait{Text: "; waits in queue `jobs`", Known: true}) || kueue.StatusShowsWait(o.TrainJob, kueue.NoWait()) {
 		t.Error("a position that nobody tells any more goes")
 	}
-	if kueue.LeftQueue(o.TrainJob) {
+	if kueue.HasLeftQueue(o.TrainJob) {
 		t.Error("it is in a queue")
 	}
 	o.TrainJob.Labels = nil
-	if !kueue.LeftQueue(o.TrainJob) {
+	if !kueue.HasLeftQueue(o.TrainJob) {
 		t.Error("it says of a queue that it does not name")
 	}
-	if say(kueue.NoWait()); kueue.LeftQueue(o.TrainJob) {
+	if say(kueue.NoWait()); kueue.HasLeftQueue(o.TrainJob) {
 		t.Error("it says so no more")
 	}
 	o.TrainJob.Status.Conditions = nil

@@ -53,7 +53,7 @@ func TestKeyGoesWithEveryEnd(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			decision, err := decide.Decide(phase.Derive(tc.o), nil)
+			decision, err := decide.Decide(phase.DeriveFacts(tc.o), nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -67,12 +67,12 @@ func TestKeyGoesWithEveryEnd(t *testing.T) {
 	resumed.JobSet.Spec.Suspend = ptr.To(true)
 	resumed.Children = []metav1.PartialObjectMetadata{key}
 	for name, o := range map[string]observe.Observed{"a second pass": left(), "a restart": left(restartedOnce), "a resumption": resumed} {
-		decision, err := decide.Decide(phase.Derive(o), bytes.NewReader(bytes.Repeat([]byte{7}, 32)))
+		decision, err := decide.Decide(phase.DeriveFacts(o), bytes.NewReader(bytes.Repeat([]byte{7}, 32)))
 		if err != nil {
 			t.Fatal(err)
 		}
 		want := outline{Ours: true, End: "InvalidObject", Delete: []string{"Secret demo-mpi-ssh-auth s1"}}
-		if diff := cmp.Diff(want, outlineOf(o, *decision.Refused(invalid))); diff != "" {
+		if diff := cmp.Diff(want, outlineOf(o, *decision.EndIfRefused(invalid))); diff != "" {
 			t.Errorf("the API server refuses %s for good: -want, +got:\n%s", name, diff)
 		}
 	}

@@ -25,11 +25,11 @@ import (
 // statusOf runs a whole pass.
 func statusOf(t *testing.T, o observe.Observed, applied error) trainer.TrainJobStatus {
 	t.Helper()
-	decision, err := decide.Decide(phase.Derive(o), bytes.NewReader(bytes.Repeat([]byte{7}, 32)))
+	decision, err := decide.Decide(phase.DeriveFacts(o), bytes.NewReader(bytes.Repeat([]byte{7}, 32)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return status.Compute(phase.Derive(o), decision, applied)
+	return status.ComputeStatus(phase.DeriveFacts(o), decision, applied)
 }
 
 // inShort writes conditions as `Type=Status/Reason`, in their order.

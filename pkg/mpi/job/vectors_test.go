@@ -68,7 +68,7 @@ func (w *world) shown() {
 	if known := w.facts.State().Phase; j.Phase != known {
 		w.t.Errorf("the job is %s, and shown as %s: %v", known, j.Phase, inShort(status.ExecutorConditions(w.TrainJob)))
 	}
-	if shows := status.Published(status.ExecutorConditions(w.TrainJob)); len(shows) > 0 && j.Cause != nil {
+	if shows := status.PublishedConditions(status.ExecutorConditions(w.TrainJob)); len(shows) > 0 && j.Cause != nil {
 		if c := shows[0]; string(j.Cause.Reason) != c.Reason || j.Cause.Text != c.Message {
 			w.t.Errorf("the status says %s `%s`, and shown is %s `%s`", c.Reason, c.Message, j.Cause.Reason, j.Cause.Text)
 		}

@@ -48,8 +48,8 @@ func (e *ConflictingControllerError) Error() string {
 		"remove it, or run this one with --mode companion (`executor: KubeflowTrainer` in the Cluster spec)", e.Holder, trainerLease, e.Namespace)
 }
 
-// again is when to look again: as soon as the lease may have run out, which it does after a Trainer that was killed.
-func (e *ConflictingControllerError) again() time.Duration {
+// nextCheck is when to look again: as soon as the lease may have run out, which it does after a Trainer that was killed.
+func (e *ConflictingControllerError) nextCheck() time.Duration {
 	const margin = time.Second
 	return min(leaseCheckInterval, max(0, e.Left)+margin)
 }
@@ -101,7 +101,7 @@ func (s *trainerLeaseWatcher) check(ctx context.Context) error {
 		return fmt.Errorf("look for Kubeflow Trainer: %w", err)
 	}
 	for _, lease := range leases.Items {
-		foreign := s.kept(lease)
+		foreign := s.keptBySomebody(lease)
 		switch {
 		case foreign == nil:
 		case slices.Contains(s.believed, lease.Namespace):
@@ -115,9 +115,9 @@ func (s *trainerLeaseWatcher) check(ctx context.Context) error {
 	return nil
 }
 
-// kept returns who keeps a lease: by its own time it holds still, or it was renewed since the last look.
-func (s *trainerLeaseWatcher) kept(lease coordinationv1.Lease) error {
-	holder, left := heldBy(lease, s.clock.now())
+// keptBySomebody returns who keeps a lease: by its own time it holds still, or it was renewed since the last look.
+func (s *trainerLeaseWatcher) keptBySomebody(lease coordinationv1.Lease) error {
+	holder, left := holderOfLease(lease, s.clock.now())
 	if holder == "" {
 		return nil
 	}
@@ -129,9 +129,9 @@ func (s *trainerLeaseWatcher) kept(lease coordinationv1.Lease) error {
 	return nil
 }
 
-// heldBy returns who holds a lease, and for how long after now by the time that the holder wrote; the empty string for a
+// holderOfLease returns who holds a lease, and for how long after now by the time that the holder wrote; the empty string for a
 // lease that was given back. What has run out is nobody's, as for client-go's leader election.
-func heldBy(lease coordinationv1.Lease, now time.Time) (holder string, left time.Duration) {
+func holderOfLease(lease coordinationv1.Lease, now time.Time) (holder string, left time.Duration) {
 	spec := lease.Spec
 	if spec.HolderIdentity == nil || *spec.HolderIdentity == "" || spec.RenewTime == nil || spec.LeaseDurationSeconds == nil {
 		return "", 0
@@ -140,15 +140,15 @@ func heldBy(lease coordinationv1.Lease, now time.Time) (holder string, left time
 	return *spec.HolderIdentity, end.Sub(now)
 }
 
-// podEvent tells people that look at the controller's pod why it does nothing.
-type podEvent struct {
+// conflictEvent tells people that look at the controller's pod why it does nothing.
+type conflictEvent struct {
 	events              eventSink
 	namespace, identity string
 	// posted is the note of the last event: the same one is not sent again.
 	posted string
 }
 
-func (n *podEvent) post(ctx context.Context, why *ConflictingControllerError) {
+func (n *conflictEvent) postOnce(ctx context.Context, why *ConflictingControllerError) {
 	if why.Error() == n.posted {
 		return
 	}

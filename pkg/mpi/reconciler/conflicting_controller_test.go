@@ -38,7 +38,7 @@ func TestKept(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			got := ""
 			var foreign *ConflictingControllerError
-			if errors.As(watchful(now).kept(tc.lease), &foreign) {
+			if errors.As(watchful(now).keptBySomebody(tc.lease), &foreign) {
 				got = foreign.Holder
 			}
 			if got != tc.want {
@@ -55,14 +55,14 @@ func TestKeptByAClockBehind(t *testing.T) {
 	lease := coordinationv1.Lease{Spec: coordinationv1.LeaseSpec{
 		HolderIdentity: ptr.To("trainer-0"), LeaseDurationSeconds: ptr.To[int32](15), RenewTime: ptr.To(metav1.NewMicroTime(now.Add(-time.Minute))),
 	}}
-	if err := s.kept(lease); err != nil {
+	if err := s.keptBySomebody(lease); err != nil {
 		t.Errorf("at first it looks like one that was left behind: %v", err)
 	}
-	if err := s.kept(lease); err != nil {
+	if err := s.keptBySomebody(lease); err != nil {
 		t.Errorf("and stays so: %v", err)
 	}
 	lease.Spec.RenewTime = ptr.To(metav1.NewMicroTime(now.Add(-30 * time.Second)))
-	if err := s.kept(lease); err == nil {
+	if err := s.keptBySomebody(lease); err == nil {
 		t.Error("it was renewed, so somebody keeps it")
 	}
 }
@@ -90,7 +90,7 @@ func TestOnlyNamespacesOfTrainerAreBelieved(t *testing.T) {
 // A controller that waits for Trainer looks again when the lease may have run out, and every 30 s at the latest.
 func TestForeignAgain(t *testing.T) {
 	for left, want := range map[time.Duration]time.Duration{4 * time.Second: 5 * time.Second, time.Hour: leaseCheckInterval, -time.Second: time.Second} {
-		if got := (&ConflictingControllerError{Left: left}).again(); got != want {
+		if got := (&ConflictingControllerError{Left: left}).nextCheck(); got != want {
 			t.Errorf("%s left: want %s, got %s", left, want, got)
 		}
 	}

@@ -24,7 +24,7 @@ type jobStates struct {
 
 // Describe names the series.
 func (s jobStates) Describe(descriptions chan<- *prometheus.Desc) {
-	for _, m := range []measure{jobStatus, phaseSince, jobRestarts, restartLimit, queuePosition, progress} {
+	for _, m := range []metricDefinition{jobStatus, phaseSince, jobRestarts, restartLimit, queuePosition, progress} {
 		descriptions <- m.desc
 	}
 }
@@ -48,16 +48,16 @@ func (s jobStates) Collect(series chan<- prometheus.Metric) {
 	now := s.clock.now()
 	for i := range jobs.Items {
 		trainJob := &jobs.Items[i]
-		tellState(series, view.JobOf(view.Objects{Now: now, TrainJob: trainJob, JobSet: made[client.ObjectKeyFromObject(trainJob)]}))
+		collectState(series, view.JobOf(view.Objects{Now: now, TrainJob: trainJob, JobSet: made[client.ObjectKeyFromObject(trainJob)]}))
 	}
 }
 
-func tellState(series chan<- prometheus.Metric, j view.Job) {
+func collectState(series chan<- prometheus.Metric, j view.Job) {
 	if j.Executor == view.Stock || j.Phase == phase.Complete {
 		return
 	}
-	gauge := func(m measure, value float64, labels ...string) {
-		series <- m.gauge(value, append([]string{j.Namespace, j.Name}, labels...)...)
+	gauge := func(m metricDefinition, value float64, labels ...string) {
+		series <- m.gaugeValue(value, append([]string{j.Namespace, j.Name}, labels...)...)
 	}
 	queue, reason, class := "", "", ""
 	if j.Queue != nil {
@@ -67,13 +67,13 @@ func tellState(series chan<- prometheus.Metric, j view.Job) {
 		}
 	}
 	if j.Cause != nil {
-		reason, class = listed(string(j.Cause.Reason)), string(j.Cause.Class)
+		reason, class = listedReason(string(j.Cause.Reason)), string(j.Cause.Class)
 	}
 	gauge(jobStatus, 1, j.Runtime.Name, queue, string(j.Phase), reason, class)
 	if j.Since != nil {
 		gauge(phaseSince, float64(j.Since.Unix()))
 	}
-	if number, limit := observe.PublishedRestarts(j.Conditions); number > 0 {
+	if number, limit := observe.ParsePublishedRestarts(j.Conditions); number > 0 {
 		gauge(jobRestarts, float64(number))
 		gauge(restartLimit, float64(limit))
 	}

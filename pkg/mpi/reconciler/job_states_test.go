@@ -34,10 +34,10 @@ func published(name string, conditions []metav1.Condition) *trainer.TrainJob {
 			conditions[i].LastTransitionTime = metav1.NewTime(time.Unix(100, 0))
 		}
 	}
-	trainJob.Status.Conditions = status.Published(conditions)
+	trainJob.Status.Conditions = status.PublishedConditions(conditions)
 	// Of a job that is over the record stays as it was while it ran.
-	running := append(status.Recorded(conditions), condition(job.Running, false, string(job.ReasonFinished), ""))
-	if record := cmp.Or(status.Record(trainJob, conditions), status.Record(trainJob, running)); record != "" {
+	running := append(status.RecordedConditions(conditions), condition(job.Running, false, string(job.ReasonFinished), ""))
+	if record := cmp.Or(status.RecordOf(trainJob, conditions), status.RecordOf(trainJob, running)); record != "" {
 		trainJob.Annotations = map[string]string{status.RecordAnnotation: record}
 	}
 	return trainJob

@@ -108,7 +108,7 @@ func TestWhoSuspendsAJobSetHasDeletedNoPod(t *testing.T) {
 		if err := c.Get(t.Context(), name, &trainJob); err != nil {
 			t.Fatal(err)
 		}
-		ready := apimeta.FindStatusCondition(status.Conditions(&trainJob), job.PodsReady)
+		ready := apimeta.FindStatusCondition(status.AllConditions(&trainJob), job.PodsReady)
 		if (ready != nil && ready.Reason == string(diagnose.PodDeleted)) != blamed {
 			t.Errorf("the JobSet is suspended: %v; the job says %+v", suspended, ready)
 		}

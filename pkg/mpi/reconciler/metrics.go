@@ -28,7 +28,7 @@ type metrics struct {
 	restarts *prometheus.CounterVec
 
 	mu     sync.Mutex
-	owners owners
+	owners boundedJobLabels
 	since  map[client.ObjectKey]time.Time
 }
 
@@ -54,107 +54,107 @@ func newMetrics(registry prometheus.Registerer) (*metrics, error) {
 		}, phaseSeconds.labels),
 		ended:    prometheus.NewCounterVec(prometheus.CounterOpts{Name: endedTotal.name, Help: endedTotal.help}, endedTotal.labels),
 		restarts: prometheus.NewCounterVec(prometheus.CounterOpts{Name: restartsTotal.name, Help: restartsTotal.help}, restartsTotal.labels),
-		owners:   owners{},
+		owners:   boundedJobLabels{},
 		since:    map[client.ObjectKey]time.Time{},
 	}
 	for _, c := range []prometheus.Collector{m.phases, m.ended, m.restarts} {
-		if err := register(registry, c); err != nil {
+		if err := replaceCollector(registry, c); err != nil {
 			return nil, err
 		}
 	}
 	return m, nil
 }
 
-// register takes the place of the collector of an earlier controller in this process, as tests have them.
-func register(registry prometheus.Registerer, c prometheus.Collector) error {
+// replaceCollector takes the place of the collector of an earlier controller in this process, as tests have them.
+func replaceCollector(registry prometheus.Registerer, c prometheus.Collector) error {
 	registry.Unregister(c)
 	return registry.Register(c)
 }
 
-func (m *metrics) record(f *phase.Facts, changes []metav1.Condition) {
+func (m *metrics) recordChanges(f *phase.Facts, changes []metav1.Condition) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	name, whose := client.ObjectKeyFromObject(f.TrainJob), m.owners.of(f.TrainJob)
+	name, whose := client.ObjectKeyFromObject(f.TrainJob), m.owners.labelsOf(f.TrainJob)
 	for _, change := range changes {
 		isTrue := change.Status == metav1.ConditionTrue
 		switch {
 		case change.Type == job.PodsReady && isTrue:
-			m.pods(whose, f)
+			m.observePodPhases(whose, f)
 		case change.Type == job.Running && isTrue:
-			m.gate(whose, f)
+			m.observeGate(whose, f)
 			m.since[name] = f.Now
 		case change.Type == job.Restarting && isTrue:
-			m.restarts.WithLabelValues(whose.values(listed(change.Reason))...).Inc()
-		case completedBeside(f.TrainJob, change):
-			m.end(whose, name, f, trainer.TrainJobComplete, string(job.ReasonCompleted))
+			m.restarts.WithLabelValues(whose.labelValues(listedReason(change.Reason))...).Inc()
+		case isCompletionBesideTrainer(f.TrainJob, change):
+			m.recordEnd(whose, name, f, trainer.TrainJobComplete, string(job.ReasonCompleted))
 		case change.Type == trainer.TrainJobComplete && isTrue:
-			m.end(whose, name, f, change.Type, change.Reason)
-		case over(f.TrainJob, change):
-			m.end(whose, name, f, trainer.TrainJobFailed, change.Reason)
+			m.recordEnd(whose, name, f, change.Type, change.Reason)
+		case isEndOfJob(f.TrainJob, change):
+			m.recordEnd(whose, name, f, trainer.TrainJobFailed, change.Reason)
 		}
 	}
 }
 
-func (m *metrics) pods(whose owner, f *phase.Facts) {
+func (m *metrics) observePodPhases(whose jobLabels, f *phase.Facts) {
 	if waits := f.StartTimes(); waits != nil {
-		m.phase(whose, phaseQueued, waits.Queued)
-		m.phase(whose, phaseGang, waits.Gang)
-		m.phase(whose, phaseImages, waits.Start)
+		m.observePhase(whose, phaseQueued, waits.Queued)
+		m.observePhase(whose, phaseGang, waits.Gang)
+		m.observePhase(whose, phaseImages, waits.Start)
 	}
 }
 
-// gate asks the verdict of a job that was over before its launcher answered.
-func (m *metrics) gate(whose owner, f *phase.Facts) {
+// observeGate asks the verdict of a job that was over before its launcher answered.
+func (m *metrics) observeGate(whose jobLabels, f *phase.Facts) {
 	if f.Gate != nil && f.Gate.Result != nil && !f.Gate.Result.Waiting {
-		m.phases.WithLabelValues(whose.values(phaseGate)...).Observe(f.Gate.Result.Seconds)
+		m.phases.WithLabelValues(whose.labelValues(phaseGate)...).Observe(f.Gate.Result.Seconds)
 	} else if verdict := f.Verdict(); verdict != nil {
-		m.phases.WithLabelValues(whose.values(phaseGate)...).Observe(verdict.GateSeconds)
+		m.phases.WithLabelValues(whose.labelValues(phaseGate)...).Observe(verdict.GateSeconds)
 	}
 }
 
-func (m *metrics) end(whose owner, name client.ObjectKey, f *phase.Facts, outcome, reason string) {
-	m.ended.WithLabelValues(whose.values(outcome, listed(reason))...).Inc()
+func (m *metrics) recordEnd(whose jobLabels, name client.ObjectKey, f *phase.Facts, outcome, reason string) {
+	m.ended.WithLabelValues(whose.labelValues(outcome, listedReason(reason))...).Inc()
 	verdict := f.Verdict()
-	if since, found := m.since[name]; f.Launched() {
-		m.phases.WithLabelValues(whose.values(phaseRun)...).Observe(verdict.RunSeconds)
+	if since, found := m.since[name]; f.HasCommandStarted() {
+		m.phases.WithLabelValues(whose.labelValues(phaseRun)...).Observe(verdict.RunSeconds)
 	} else if found {
-		m.phase(whose, phaseRun, f.Now.Sub(since))
+		m.observePhase(whose, phaseRun, f.Now.Sub(since))
 	}
 	if verdict != nil && verdict.Timings != nil {
-		m.launch(whose, f.TrainJob, verdict.Timings)
+		m.observeLaunch(whose, f.TrainJob, verdict.Timings)
 	}
 }
 
-// launch counts what the launcher measured itself. The clocks of the API server and of the launcher's machine both tell how long
+// observeLaunch counts what the launcher measured itself. The clocks of the API server and of the launcher's machine both tell how long
 // the start took; the first knows whole seconds only.
-func (m *metrics) launch(whose owner, trainJob *trainer.TrainJob, p *mpi.LaunchTimings) {
+func (m *metrics) observeLaunch(whose jobLabels, trainJob *trainer.TrainJob, p *mpi.LaunchTimings) {
 	if p.Connect != nil {
-		m.phases.WithLabelValues(whose.values(phaseConnect)...).Observe(p.Connect.Max)
+		m.phases.WithLabelValues(whose.labelValues(phaseConnect)...).Observe(p.Connect.Max)
 	}
 	if p.RankSeconds == nil {
 		return
 	}
 	if p.CommandSeconds != nil {
-		m.phases.WithLabelValues(whose.values(phaseLaunch)...).Observe(max(0, *p.RankSeconds-*p.CommandSeconds))
+		m.phases.WithLabelValues(whose.labelValues(phaseLaunch)...).Observe(max(0, *p.RankSeconds-*p.CommandSeconds))
 	}
 	if !p.Started.IsZero() {
-		m.phase(whose, phaseStart, p.Started.Sub(trainJob.CreationTimestamp.Time)+time.Duration(*p.RankSeconds*float64(time.Second)))
+		m.observePhase(whose, phaseStart, p.Started.Sub(trainJob.CreationTimestamp.Time)+time.Duration(*p.RankSeconds*float64(time.Second)))
 	}
 }
 
-func (m *metrics) phase(whose owner, phase string, took time.Duration) {
-	m.phases.WithLabelValues(whose.values(phase)...).Observe(max(0, took.Seconds()))
+func (m *metrics) observePhase(whose jobLabels, phase string, took time.Duration) {
+	m.phases.WithLabelValues(whose.labelValues(phase)...).Observe(max(0, took.Seconds()))
 }
 
-// listed returns a reason of the closed list.
-func listed(reason string) string {
+// listedReason returns a reason of the closed list.
+func listedReason(reason string) string {
 	if _, found := diagnose.ReasonDocOf(mpi.Reason(reason)); found || reason == string(job.ReasonCompleted) {
 		return reason
 	}
 	return otherReason
 }
 
-func (m *metrics) forget(name client.ObjectKey) {
+func (m *metrics) forgetJob(name client.ObjectKey) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	delete(m.since, name)
@@ -194,10 +194,10 @@ func (c podCounts) Collect(series chan<- prometheus.Metric) {
 		}
 		counts[key{pod.Namespace, pod.Labels[c.label], count}]++
 		if count.Phase != corev1.PodSucceeded && count.Phase != corev1.PodFailed {
-			series <- podInfo.gauge(1, pod.Namespace, pod.Labels[c.label], count.Role, pod.Name)
+			series <- podInfo.gaugeValue(1, pod.Namespace, pod.Labels[c.label], count.Role, pod.Name)
 		}
 	}
 	for k, n := range counts {
-		series <- podCount.gauge(float64(n), k.namespace, k.trainJob, k.Role, string(k.Phase))
+		series <- podCount.gaugeValue(float64(n), k.namespace, k.trainJob, k.Role, string(k.Phase))
 	}
 }

@@ -33,7 +33,7 @@ func TestMetricsFollowAJob(t *testing.T) {
 	}}
 	trainJob.Spec.RuntimeRef.Name = "openmpi5-cpu"
 	at := func(seconds int, condition string, status metav1.ConditionStatus, reason string) {
-		m.record(phase.Derive(observe.Observed{
+		m.recordChanges(phase.DeriveFacts(observe.Observed{
 			Now: time.Unix(int64(seconds), 0), TrainJob: trainJob, Gate: &observe.Gate{Result: &mpi.GateResult{Passed: true, Seconds: 2}},
 		}), []metav1.Condition{{Type: condition, Status: status, Reason: reason}})
 	}
@@ -60,7 +60,7 @@ mpi_trainjob_restarts_total{namespace="team",queue="jobs",reason="MachineLost",r
 			t.Errorf("phase %s took %v s, want %v", phase, got, seconds)
 		}
 	}
-	m.forget(name)
+	m.forgetJob(name)
 	if len(m.since) != 0 {
 		t.Error("nothing is kept about a job that is gone")
 	}
@@ -75,10 +75,10 @@ func TestMetricsOfALaunch(t *testing.T) {
 	}
 	trainJob := &trainer.TrainJob{ObjectMeta: metav1.ObjectMeta{CreationTimestamp: metav1.NewTime(time.Unix(98, 0))}}
 	seconds := func(s float64) *float64 { return &s }
-	m.launch(owner{}, trainJob, &mpi.LaunchTimings{
+	m.observeLaunch(jobLabels{}, trainJob, &mpi.LaunchTimings{
 		Started: time.Unix(100, 0), CommandSeconds: seconds(0.5), RankSeconds: seconds(0.75), Connect: &mpi.Spread{Min: 0.125, Median: 0.25, Max: 0.5},
 	})
-	m.launch(owner{}, trainJob, &mpi.LaunchTimings{Started: time.Unix(100, 0)}) // no rank has ever run
+	m.observeLaunch(jobLabels{}, trainJob, &mpi.LaunchTimings{Started: time.Unix(100, 0)}) // no rank has ever run
 	for phase, want := range map[string]float64{phaseConnect: 0.5, phaseLaunch: 0.25, phaseStart: 2.75} {
 		if got := sumOf(t, registry, phase); got != want {
 			t.Errorf("phase %s took %v s, want %v", phase, got, want)

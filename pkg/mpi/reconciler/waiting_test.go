@@ -58,7 +58,7 @@ func newCluster(t *testing.T, objects ...client.Object) *cluster {
 	jobs := &metav1.PartialObjectMetadata{}
 	jobs.SetGroupVersionKind(batchv1.SchemeGroupVersion.WithKind("Job"))
 	store := fake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(&trainer.TrainJob{}, &corev1.ResourceQuota{}).
-		WithIndex(&corev1.Pod{}, trainJobIndex, trainJobName(Executor)).WithIndex(jobs, trainJobIndex, trainJobName(Executor)).
+		WithIndex(&corev1.Pod{}, trainJobIndex, indexTrainJobName(Executor)).WithIndex(jobs, trainJobIndex, indexTrainJobName(Executor)).
 		WithObjects(append(objects, runtimeOf(t))...).Build()
 	metrics, err := newMetrics(prometheus.NewRegistry())
 	if err != nil {

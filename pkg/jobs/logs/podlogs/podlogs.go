@@ -40,7 +40,7 @@ func (j Job) Containers(ctx context.Context) (all []logs.Status, over bool, err 
 	case err != nil:
 		return nil, false, refused(err)
 	default:
-		over = mpijob.Finished(&object)
+		over = mpijob.IsFinished(&object)
 	}
 	var pods corev1.PodList
 	if err := j.Reader.List(ctx, &pods, client.InNamespace(j.Namespace), client.MatchingLabels{mpi.JobSetNameLabel: j.Name}); err != nil {

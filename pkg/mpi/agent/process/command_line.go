@@ -23,7 +23,7 @@ type NoShellError struct{ Line string }
 
 // Error quotes the line without secrets and cut: it goes into logs.
 func (e *NoShellError) Error() string {
-	return fmt.Sprintf("the image has no %s, and without it only simple words can be run: %s", Shell, diagnose.Clip(diagnose.Redact(e.Line), 200))
+	return fmt.Sprintf("the image has no %s, and without it only simple words can be run: %s", Shell, diagnose.ClipBytes(diagnose.Redact(e.Line), 200))
 }
 
 // CommandLine returns the file and the arguments that run a command line: through the shell, as every SSH server does

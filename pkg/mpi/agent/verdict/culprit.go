@@ -57,7 +57,7 @@ func (e Evidence) saysPeerFailed(end mpi.RankEnd) bool {
 	if end.Rank == nil {
 		return false
 	}
-	said := diagnose.Output(diagnose.TaggedLines(e.Lines, *end.Rank))
+	said := diagnose.FindInOutput(diagnose.LinesTaggedWith(e.Lines, *end.Rank))
 	return said != nil && said.Reason == diagnose.PeerFailed
 }
 

@@ -23,7 +23,7 @@ func (e Evidence) doubtSuccess() Cause {
 		return *lost
 	}
 	if rank := e.unreportedFailure(); rank != nil {
-		output := diagnose.Output(e.Lines)
+		output := diagnose.FindInOutput(e.Lines)
 		c := failedRankCause(output, rank)
 		c.output = output
 		return *c

@@ -64,9 +64,9 @@ func (e Evidence) failureCause() Cause {
 // findingAboutCulprit finds in the output why a rank failed. Of one that a launcher ended the output says nothing.
 func (e Evidence) findingAboutCulprit(culprit *mpi.RankEnd) *diagnose.Finding {
 	if culprit == nil || endedByLauncher(*culprit) {
-		return diagnose.Output(e.Lines)
+		return diagnose.FindInOutput(e.Lines)
 	}
-	return diagnose.OutputOf(e.Lines, *culprit)
+	return diagnose.FindInOutputOfRank(e.Lines, *culprit)
 }
 
 // failedAfterKill reports whether a rank failed only after the command was killed, and so because of that.

@@ -20,7 +20,7 @@ type BlockedConnection struct {
 
 func (b BlockedConnection) String() string {
 	return fmt.Sprintf("MPI communication failure - check NetworkPolicies: %s (%s) cannot reach %s (%s) port %d: no answer for more than %v",
-		diagnose.Worker(b.From.Name), b.From.Address, diagnose.Worker(b.To.Name), b.To.Address, b.Port, b.Open.Round(time.Second))
+		diagnose.WorkerName(b.From.Name), b.From.Address, diagnose.WorkerName(b.To.Name), b.To.Address, b.Port, b.Open.Round(time.Second))
 }
 
 // Hang is a job in which nothing has happened for as long as its user allows.

@@ -38,7 +38,7 @@ func onlyMPIRanks(reports []mpi.NodeReport) []mpi.NodeReport {
 
 // describeEndOn says how a rank ended and where, for example `rank 3 on worker 1 exited with code 3`.
 func describeEndOn(rank mpi.RankEnd) string {
-	who := diagnose.Worker(rank.Host)
+	who := diagnose.WorkerName(rank.Host)
 	if who != hosts.FirstLabel(rank.Host) {
 		who = strings.ToLower(who[:1]) + who[1:]
 	}

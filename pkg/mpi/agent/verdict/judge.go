@@ -79,9 +79,9 @@ func (e Evidence) oomKills() int {
 func (e Evidence) lastLines(c Cause) []string {
 	lines := e.Lines
 	if c.Rank != nil {
-		lines = diagnose.LinesOf(lines, c.Rank.Rank)
+		lines = diagnose.LinesOfRank(lines, c.Rank.Rank)
 	}
-	quoted := diagnose.Quote(lines, diagnose.LinesBytes)
+	quoted := diagnose.QuoteLines(lines, diagnose.LinesBytes)
 	if c.output != nil && !strings.Contains(strings.Join(quoted, "\n"), c.output.Line) {
 		quoted = append([]string{c.output.Line}, quoted...)
 	}

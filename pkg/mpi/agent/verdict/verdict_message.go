@@ -47,13 +47,13 @@ func (c Cause) headline() string {
 	summary := c.summary()
 	switch {
 	case c.Lost:
-		return diagnose.Worker(c.Host) + " was lost; "
+		return diagnose.WorkerName(c.Host) + " was lost; "
 	case summary == "":
 		return ""
 	case c.Host == "":
 		return summary + "; "
 	}
-	return diagnose.Worker(c.Host) + " failed: " + summary + "; "
+	return diagnose.WorkerName(c.Host) + " failed: " + summary + "; "
 }
 
 // summary is for the sentence `Worker 2 failed: SUMMARY`, empty when the end of the command says it all.

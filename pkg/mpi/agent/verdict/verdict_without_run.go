@@ -58,7 +58,7 @@ func GateFailed(result mpi.GateResult) mpi.Verdict {
 func describeWorkers(failures []mpi.NodeFailure) string {
 	named := slices.Clone(failures)
 	for i, failure := range failures {
-		if worker := diagnose.Worker(failure.Name); worker != hosts.FirstLabel(failure.Name) {
+		if worker := diagnose.WorkerName(failure.Name); worker != hosts.FirstLabel(failure.Name) {
 			named[i].Name = worker + " " + hosts.FirstLabel(failure.Name)
 		}
 	}

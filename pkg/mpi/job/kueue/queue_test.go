@@ -152,7 +152,7 @@ func TestAbout(t *testing.T) {
 		14 * time.Minute: "about 10 min", 54 * time.Minute: "about 50 min", 56 * time.Minute: "about 1 h", 100 * time.Minute: "about 2 h",
 		30 * time.Hour: "about 30 h", 37 * time.Hour: "about 2 days", 60 * time.Hour: "about 3 days",
 	} {
-		if got := roughly(d); got != want {
+		if got := roundedDuration(d); got != want {
 			t.Errorf("%s: %q, want %q", d, got, want)
 		}
 	}

@@ -37,7 +37,7 @@ type Workload struct {
 	admitted, stopped, inactive bool
 }
 
-func (w Workload) waited() time.Duration { return w.Reserved.Sub(w.Created) }
+func (w Workload) waitedFor() time.Duration { return w.Reserved.Sub(w.Created) }
 
 // WorkloadOf reads a Workload. Read is false for one that is of no job.
 func WorkloadOf(object unstructured.Unstructured) (w Workload, read bool) {
@@ -59,15 +59,15 @@ func WorkloadOf(object unstructured.Unstructured) (w Workload, read bool) {
 		Job: uid, Queue: view.Spec.QueueName, Priority: view.Spec.Priority, Created: object.GetCreationTimestamp().Time,
 		inactive: !ptr.Deref(view.Spec.Active, true),
 	}
-	evicted, stopping := conditionIs(view.Status.Conditions, workloadEvicted)
+	evicted, stopping := findCondition(view.Status.Conditions, workloadEvicted)
 	w.stopped = evicted != nil
-	switch reserved, is := conditionIs(view.Status.Conditions, workloadQuotaReserved); {
+	switch reserved, is := findCondition(view.Status.Conditions, workloadQuotaReserved); {
 	case is && !stopping:
 		w.Reserved = reserved.LastTransitionTime.Time
 	case !is && reserved != nil:
 		w.why = reserved.Message
 	}
-	_, w.admitted = conditionIs(view.Status.Conditions, workloadAdmitted)
+	_, w.admitted = findCondition(view.Status.Conditions, workloadAdmitted)
 	return w, true
 }
 

@@ -17,13 +17,13 @@ import (
 
 // NeedsEviction reports whether a job in a queue has just been stopped, so that its Workload may say why.
 func (o Observed) NeedsEviction() bool {
-	return o.Owns() && o.SuspendWanted() && o.TrainJob.Labels[kueue.QueueLabel] != "" &&
+	return o.OwnsJobSet() && o.SuspendWanted() && o.TrainJob.Labels[kueue.QueueLabel] != "" &&
 		!o.HasPublishedCondition(trainer.TrainJobSuspended)
 }
 
 // JobSetOutlives reports whether a job is over and its JobSet is not yet. Its pods tell whether it will be.
 func (o Observed) JobSetOutlives() bool {
-	return job.Finished(o.TrainJob) && o.Owns() && !o.JobSetEnded()
+	return job.IsFinished(o.TrainJob) && o.OwnsJobSet() && !o.JobSetEnded()
 }
 
 // Observed is everything that a decision may need, read in one pass.
@@ -33,7 +33,7 @@ type Observed struct {
 	ControllerNamespace string
 	// Beside is true when Kubeflow Trainer runs the job, and our controller stands beside it.
 	Beside bool
-	// TrainJob has all its conditions in its status, see status.Conditions.
+	// TrainJob has all its conditions in its status, see status.AllConditions.
 	TrainJob *trainer.TrainJob
 	// Shown are the conditions that its status has in the cluster.
 	Shown []metav1.Condition
@@ -85,8 +85,10 @@ type Gate struct {
 	GaveUp bool
 }
 
-// Owns reports whether the JobSet is there and belongs to this TrainJob, so that the job has been started.
-func (o Observed) Owns() bool { return o.JobSet != nil && job.ClaimOf(o.TrainJob, o.JobSet) == job.Own }
+// OwnsJobSet reports whether the JobSet is there and belongs to this TrainJob, so that the job has been started.
+func (o Observed) OwnsJobSet() bool {
+	return o.JobSet != nil && job.ClaimOf(o.TrainJob, o.JobSet) == job.Own
+}
 
 // JobSetFailed returns the JobSet's condition Failed, or nil while it has not failed.
 func (o Observed) JobSetFailed() *metav1.Condition {

@@ -46,9 +46,9 @@ type State struct {
 	Job *job.Job
 }
 
-// Derive returns the facts of an observation. Each is computed when it is first asked for, and then kept: questions about what else has
+// DeriveFacts returns the facts of an observation. Each is computed when it is first asked for, and then kept: questions about what else has
 // to be read come before all has been read that an answer needs.
-func Derive(o observe.Observed) *Facts {
+func DeriveFacts(o observe.Observed) *Facts {
 	f := &Facts{Observed: o, All: o.AllPods()}
 	f.Current = observe.CurrentPods(f.All)
 	if o.JobSet != nil {

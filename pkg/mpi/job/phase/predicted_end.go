@@ -26,7 +26,7 @@ const launcherSucceeded = "the launcher succeeded"
 // over by the command.
 func (f *Facts) successEnd() *End {
 	message := launcherSucceeded
-	if launcher := observe.LauncherOf(f.Current); launcher != nil && job.WithAgent(f.JobSet) {
+	if launcher := observe.LauncherOf(f.Current); launcher != nil && job.HasAgent(f.JobSet) {
 		message += successNote(observe.MainEnd(launcher))
 	}
 	return &End{Succeeded: true, Cause: diagnose.Cause{Reason: job.ReasonCompleted, Message: message}}
@@ -52,7 +52,7 @@ func successNote(exit *corev1.ContainerStateTerminated) string {
 // shouldSuspendChildJob), and a launcher whose end the Job controller has not counted yet would start again.
 func (f *Facts) predictedEnd() *End {
 	launcher := observe.LauncherOf(f.Current)
-	if launcher == nil || f.TrainJob.Labels[kueue.QueueLabel] != "" || job.IsSuspended(f.JobSet) || !job.WithAgent(f.JobSet) || !launcherDecides(f.JobSet) {
+	if launcher == nil || f.TrainJob.Labels[kueue.QueueLabel] != "" || job.IsSuspended(f.JobSet) || !job.HasAgent(f.JobSet) || !launcherDecides(f.JobSet) {
 		return nil
 	}
 	exit := observe.MainEnd(launcher)

@@ -20,8 +20,8 @@ func Preflight(trainJob *trainer.TrainJob, runtime job.Runtime, bounds observe.B
 	}
 	f := &Facts{Observed: observe.Observed{TrainJob: awake, Bounds: bounds}}
 	sets := f.podsWithDefaults(made)
-	if never = f.neverAdmitted(sets); never != nil {
+	if never = f.permanentHoldCause(sets); never != nil {
 		return never, nil, nil
 	}
-	return nil, f.heldBeforePods(sets), nil
+	return nil, f.holdBeforePodsCause(sets), nil
 }

@@ -337,10 +337,10 @@ func TestWaitsInTheNamespaceOfTheFile(t *testing.T) {
 	if code := run(t.Context(), []string{"--server", s.URL, "create", "-f", "-", "--wait"}, k); code != exitJobFailed || !strings.Contains(errOut.String(), "next failed: OOMKilled") {
 		t.Errorf("code %d: %s%s", code, out, errOut)
 	}
-	if hint := k.hint("other", "logs next"); hint != "`kubectl mpi logs next --namespace other`" {
+	if hint := k.commandHint("other", "logs next"); hint != "`kubectl mpi logs next --namespace other`" {
 		t.Error(hint)
 	}
-	if hint := k.hint("default", "logs next"); hint != "`kubectl mpi logs next`" {
+	if hint := k.commandHint("default", "logs next"); hint != "`kubectl mpi logs next`" {
 		t.Error(hint)
 	}
 }
@@ -413,7 +413,7 @@ func TestColours(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv("NO_COLOR", tc.noColor)
-			if p := (&logsFlags{color: tc.flag}).printer(tc.out); p.Color != tc.want || p.Terminal != (tc.out == terminal) {
+			if p := (&logsFlags{color: tc.flag}).newPrinter(tc.out); p.Color != tc.want || p.Terminal != (tc.out == terminal) {
 				t.Errorf("coloured: %t, terminal: %t", p.Color, p.Terminal)
 			}
 		})

@@ -34,9 +34,9 @@ const (
 // usageError is a mistake on the command line.
 type usageError struct{ error }
 
-// execute parses the command line and runs the controller. It returns the exit code: 0 after a clean end, 1 for a
+// runCommandLine parses the command line and runs the controller. It returns the exit code: 0 after a clean end, 1 for a
 // failure, 2 for a mistake on the command line.
-func execute(ctx context.Context, args []string, stdout, stderr io.Writer, run func(context.Context, config) error) int {
+func runCommandLine(ctx context.Context, args []string, stdout, stderr io.Writer, run func(context.Context, config) error) int {
 	command := newCommand(run)
 	command.SetArgs(args)
 	command.SetOut(stdout)
@@ -118,16 +118,16 @@ func (c *config) validate() error {
 		return fmt.Errorf("--namespace `%s` is not a name of a namespace: %s", c.options.Namespace, problems[0])
 	case !slices.Contains(reconciler.Modes(), c.options.Mode):
 		return fmt.Errorf("--mode `%s` is not known: allowed are %v", c.options.Mode, reconciler.Modes())
-	case invalid(c.options.TrainerNamespaces) != "":
-		return fmt.Errorf("--trainer-namespaces has `%s`, which is no name of a namespace", invalid(c.options.TrainerNamespaces))
+	case firstInvalidNamespace(c.options.TrainerNamespaces) != "":
+		return fmt.Errorf("--trainer-namespaces has `%s`, which is no name of a namespace", firstInvalidNamespace(c.options.TrainerNamespaces))
 	case c.options.Concurrency < 1:
 		return fmt.Errorf("--concurrency is %d, at least 1 is needed", c.options.Concurrency)
 	}
 	return nil
 }
 
-// invalid returns the first of some names that no namespace can have, or nothing.
-func invalid(namespaces []string) string {
+// firstInvalidNamespace returns the first of some names that no namespace can have, or nothing.
+func firstInvalidNamespace(namespaces []string) string {
 	for _, name := range namespaces {
 		if len(validation.IsDNS1123Label(name)) > 0 {
 			return cmp.Or(name, "(nothing)")
@@ -136,8 +136,8 @@ func invalid(namespaces []string) string {
 	return ""
 }
 
-// identity is the holder of the lease. With a kubeconfig several processes may share a host; in a pod there is one.
-func (c *config) identity() (string, error) {
+// leaseIdentity is the holder of the lease. With a kubeconfig several processes may share a host; in a pod there is one.
+func (c *config) leaseIdentity() (string, error) {
 	if c.options.Identity != "" || c.kubeconfigPath != "" {
 		return c.options.Identity, nil
 	}
@@ -148,7 +148,7 @@ func (c *config) identity() (string, error) {
 	return name, nil
 }
 
-func (c *config) kubeconfig() (*rest.Config, error) {
+func (c *config) restConfig() (*rest.Config, error) {
 	if c.kubeconfigPath == "" {
 		loaded, err := rest.InClusterConfig()
 		if err != nil {

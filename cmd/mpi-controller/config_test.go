@@ -56,7 +56,7 @@ func TestExecute(t *testing.T) {
 			t.Setenv("POD_NAMESPACE", tc.namespace)
 			var got *config
 			var out bytes.Buffer
-			code := execute(t.Context(), tc.args, &out, &out, func(_ context.Context, c config) error {
+			code := runCommandLine(t.Context(), tc.args, &out, &out, func(_ context.Context, c config) error {
 				got = &c
 				return tc.failure
 			})
@@ -84,7 +84,7 @@ func TestIdentity(t *testing.T) {
 		"Given":   {"", config{options: reconciler.Options{Identity: "a"}}, "a"},
 		"Outside": {"two processes on one machine are two", config{kubeconfigPath: "k"}, ""},
 	} {
-		if got, err := tc.c.identity(); got != tc.want || err != nil {
+		if got, err := tc.c.leaseIdentity(); got != tc.want || err != nil {
 			t.Errorf("%s: %s: want %q, got %q, %v", name, tc.reason, tc.want, got, err)
 		}
 	}

@@ -71,44 +71,44 @@ func Explain(err error) *Explained {
 	if errors.As(err, &already) {
 		return already
 	}
-	e := explain(err)
+	e := explainKind(err)
 	e.cause = err
 	return e
 }
 
-func explain(err error) *Explained {
+func explainKind(err error) *Explained {
 	switch {
 	case apierrors.IsForbidden(err):
-		return forbidden(err)
+		return explainForbidden(err)
 	case apierrors.IsUnauthorized(err):
 		return &Explained{Kind: Unknown, Message: "the API server does not know you: the token or certificate of the kubeconfig has expired, or is not of this cluster"}
 	case apimeta.IsNoMatchError(err):
 		return &Explained{Kind: NoKind, Message: "this cluster does not have what the command is about: " + err.Error()}
 	case apierrors.IsNotFound(err):
-		return notFound(err)
+		return explainNotFound(err)
 	case apierrors.IsAlreadyExists(err):
-		return exists(err)
+		return explainExists(err)
 	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err), apierrors.IsConflict(err):
 		return &Explained{Kind: Other, Message: policy.ReplaceAllString(err.Error(), "")}
 	}
-	if why := unreachable(err); why != "" {
+	if why := unreachableText(err); why != "" {
 		return &Explained{Kind: NoServer, Message: why}
 	}
 	return &Explained{Kind: Other, Message: err.Error()}
 }
 
-// forbidden tells a missing right from what admission refuses: both are answered with 403.
-func forbidden(err error) *Explained {
+// explainForbidden tells a missing right from what admission refuses: both are answered with 403.
+func explainForbidden(err error) *Explained {
 	text := statusOf(err).Message
 	found := lacks.FindStringSubmatch(text)
 	if found == nil {
-		return &Explained{Kind: Refused, Message: refusal(text)}
+		return &Explained{Kind: Refused, Message: refusalText(text)}
 	}
-	return Lacks(found[1], found[2], found[3], found[4])
+	return MissingRight(found[1], found[2], found[3], found[4])
 }
 
-// Lacks says that a user may not do something; namespace is empty for the whole cluster.
-func Lacks(user, verb, resource, namespace string) *Explained {
+// MissingRight says that a user may not do something; namespace is empty for the whole cluster.
+func MissingRight(user, verb, resource, namespace string) *Explained {
 	where := "in the whole cluster"
 	if namespace != "" {
 		where = fmt.Sprintf("in namespace '%s'", namespace)
@@ -122,8 +122,8 @@ func Lacks(user, verb, resource, namespace string) *Explained {
 // policy is how the API server begins what a policy of the cluster says of its own.
 var policy = regexp.MustCompile(`ValidatingAdmissionPolicy '[^']*'(?: with binding '[^']*')? denied request: `)
 
-// refusal leaves out that it is forbidden, and by which policy: what follows says why.
-func refusal(text string) string {
+// refusalText leaves out that it is forbidden, and by which policy: what follows says why.
+func refusalText(text string) string {
 	text = policy.ReplaceAllString(text, "")
 	if _, why, found := strings.Cut(text, " is forbidden: "); found {
 		return "the API server refuses it: " + why
@@ -131,8 +131,8 @@ func refusal(text string) string {
 	return "the API server refuses it: " + text
 }
 
-// notFound tells a name that there is not from a kind that the API server does not serve: the answer of the latter names no object.
-func notFound(err error) *Explained {
+// explainNotFound tells a name that there is not from a kind that the API server does not serve: the answer of the latter names no object.
+func explainNotFound(err error) *Explained {
 	details := statusOf(err).Details
 	if details == nil || details.Name == "" {
 		what := "this kind of object"
@@ -141,21 +141,21 @@ func notFound(err error) *Explained {
 		}
 		return &Explained{Kind: NoKind, Message: "this cluster does not have " + what}
 	}
-	return &Explained{Kind: NotFound, Message: fmt.Sprintf("there is no %s `%s`", wordFor(details.Kind), details.Name), Resource: details.Kind, Name: details.Name}
+	return &Explained{Kind: NotFound, Message: fmt.Sprintf("there is no %s `%s`", nameOfKind(details.Kind), details.Name), Resource: details.Kind, Name: details.Name}
 }
 
-func exists(err error) *Explained {
+func explainExists(err error) *Explained {
 	details := statusOf(err).Details
 	if details == nil || details.Name == "" {
 		return &Explained{Kind: Exists, Message: err.Error()}
 	}
-	return &Explained{Kind: Exists, Message: fmt.Sprintf("there is a %s `%s` already", wordFor(details.Kind), details.Name), Resource: details.Kind, Name: details.Name}
+	return &Explained{Kind: Exists, Message: fmt.Sprintf("there is a %s `%s` already", nameOfKind(details.Kind), details.Name), Resource: details.Kind, Name: details.Name}
 }
 
 // kinds are how people call resources.
 var kinds = map[string]string{"trainjobs": "TrainJob", "clustertrainingruntimes": "ClusterTrainingRuntime", "trainingruntimes": "TrainingRuntime", "pods": "pod"}
 
-func wordFor(resource string) string { return cmp.Or(kinds[resource], resource) }
+func nameOfKind(resource string) string { return cmp.Or(kinds[resource], resource) }
 
 func statusOf(err error) metav1.Status {
 	var status apierrors.APIStatus
@@ -165,8 +165,8 @@ func statusOf(err error) metav1.Status {
 	return metav1.Status{Message: err.Error()}
 }
 
-// unreachable returns why no answer came, or nothing where one did.
-func unreachable(err error) string {
+// unreachableText returns why no answer came, or nothing where one did.
+func unreachableText(err error) string {
 	server := "the API server"
 	var asked *url.Error
 	if errors.As(err, &asked) {
@@ -187,17 +187,17 @@ func unreachable(err error) string {
 	case errors.Is(err, context.DeadlineExceeded), apierrors.IsTimeout(err), apierrors.IsServerTimeout(err):
 		return server + " does not answer in time"
 	case errors.As(err, &certificate), errors.As(err, &host), errors.As(err, &outdated):
-		return server + " shows a certificate that the kubeconfig does not trust: " + rootOf(err).Error()
+		return server + " shows a certificate that the kubeconfig does not trust: " + innermostError(err).Error()
 	case apierrors.IsServiceUnavailable(err), apierrors.IsTooManyRequests(err):
 		return server + " is overloaded or starting: " + statusOf(err).Message
 	case asked != nil, errors.As(err, &network):
-		return "cannot reach " + server + ": " + rootOf(err).Error()
+		return "cannot reach " + server + ": " + innermostError(err).Error()
 	}
 	return ""
 }
 
-// rootOf returns the innermost error: the others repeat the address.
-func rootOf(err error) error {
+// innermostError returns the innermost error: the others repeat the address.
+func innermostError(err error) error {
 	for {
 		inner := errors.Unwrap(err)
 		if inner == nil {

@@ -60,26 +60,26 @@ type outcomeLog struct {
 
 // add says what became of a path; nothing is said about a path at which nothing is written.
 func (l *outcomeLog) add(class Class, path, to, format string, args ...any) {
-	if !l.has(path) {
+	if !l.hasPath(path) {
 		return
 	}
-	l.entries = append(l.entries, Outcome{Class: class, From: path, Value: l.shown(path), To: to, Note: fmt.Sprintf(format, args...), At: l.place(path)})
+	l.entries = append(l.entries, Outcome{Class: class, From: path, Value: l.shownValue(path), To: to, Note: fmt.Sprintf(format, args...), At: l.placeOf(path)})
 	l.claimed = append(l.claimed, path)
 }
 
 // addDefault says it of a path whose default counts where nothing is written.
 func (l *outcomeLog) addDefault(class Class, path, to, format string, args ...any) {
-	if l.has(path) {
+	if l.hasPath(path) {
 		l.add(class, path, to, format, args...)
 		return
 	}
-	l.entries = append(l.entries, Outcome{Class: class, From: path, Value: "default", To: to, Note: fmt.Sprintf(format, args...), At: l.place(path)})
+	l.entries = append(l.entries, Outcome{Class: class, From: path, Value: "default", To: to, Note: fmt.Sprintf(format, args...), At: l.placeOf(path)})
 }
 
 // longest is how many characters of a value a report shows.
 const longest = 60
 
-func (l *outcomeLog) shown(path string) string {
+func (l *outcomeLog) shownValue(path string) string {
 	value, leaf := l.values[path]
 	if !leaf {
 		return ""
@@ -94,18 +94,18 @@ func (l *outcomeLog) shown(path string) string {
 	return string(runes)
 }
 
-// close reports what nobody has claimed: as one entry for the largest part of which nothing is claimed.
-func (l *outcomeLog) close(unknown []string) []Outcome {
+// closeWithUnclaimed reports what nobody has claimed: as one entry for the largest part of which nothing is claimed.
+func (l *outcomeLog) closeWithUnclaimed(unknown []string) []Outcome {
 	for _, path := range unknown {
 		l.entries = append(l.entries, Outcome{
-			Class: NotPossible, From: path, Value: l.shown(path), At: l.place(path),
+			Class: NotPossible, From: path, Value: l.shownValue(path), At: l.placeOf(path),
 			Note: "no field of this version of MPIJob, and so without effect until now: remove it, or correct its name",
 		})
 		l.claimed = append(l.claimed, path)
 	}
 	for _, leaf := range l.leaves {
-		if !l.covered(leaf) {
-			part := l.part(leaf)
+		if !l.isClaimed(leaf) {
+			part := l.largestUnclaimed(leaf)
 			l.add(NotPossible, part, "", "neither a TrainJob nor a runtime can say it: build it into the image or the command, or do without")
 		}
 	}
@@ -116,14 +116,14 @@ func (l *outcomeLog) close(unknown []string) []Outcome {
 	return l.entries
 }
 
-func (l *outcomeLog) covered(leaf string) bool {
-	return slices.ContainsFunc(l.claimed, func(path string) bool { return within(leaf, path) })
+func (l *outcomeLog) isClaimed(leaf string) bool {
+	return slices.ContainsFunc(l.claimed, func(path string) bool { return isWithinPath(leaf, path) })
 }
 
-// part is the largest value around a leaf of which nothing is claimed.
-func (l *outcomeLog) part(leaf string) string {
+// largestUnclaimed is the largest value around a leaf of which nothing is claimed.
+func (l *outcomeLog) largestUnclaimed(leaf string) string {
 	part := leaf
-	for above := parent(leaf); above != "" && !slices.ContainsFunc(l.claimed, func(path string) bool { return within(path, above) }); above = parent(above) {
+	for above := parentPath(leaf); above != "" && !slices.ContainsFunc(l.claimed, func(path string) bool { return isWithinPath(path, above) }); above = parentPath(above) {
 		if _, found := l.places[above]; found {
 			part = above
 		}

@@ -29,10 +29,10 @@ func CountRemaining(results []*Result) []Remaining {
 			counts[namespace] = count
 		}
 		count.Jobs++
-		if !r.Job.finished() {
+		if !r.Job.isFinished() {
 			count.Unfinished++
 		}
-		if r.ToReview() > 0 {
+		if r.CountToReview() > 0 {
 			count.NeedHands++
 		}
 		if made := r.Job.spec.CreationTimestamp.Time; made.After(count.Newest) {
@@ -49,8 +49,8 @@ func CountRemaining(results []*Result) []Remaining {
 	return all
 }
 
-// finished reports whether the operator says that the job has ended.
-func (j *Job) finished() bool {
+// isFinished reports whether the operator says that the job has ended.
+func (j *Job) isFinished() bool {
 	for _, c := range j.spec.Status.Conditions {
 		if (c.Type == "Succeeded" || c.Type == "Failed") && c.Status == "True" {
 			return true

@@ -50,15 +50,15 @@ func FreeCapacityIn(ctx context.Context, c client.Reader, namespace string, queu
 	room, noted := &FreeCapacity{}, &view.Objects{}
 	var quotas corev1.ResourceQuotaList
 	err := c.List(ctx, &quotas, client.InNamespace(namespace))
-	note(noted, "resourcequotas", err)
+	noteWithheld(noted, "resourcequotas", err)
 	for _, quota := range quotas.Items {
-		room.Quotas = append(room.Quotas, FreeQuota{Name: quota.Name, Free: remainders(&quota)})
+		room.Quotas = append(room.Quotas, FreeQuota{Name: quota.Name, Free: freeRemainders(&quota)})
 	}
 	if queue != nil {
 		found := &unstructured.Unstructured{}
 		found.SetGroupVersionKind(LocalQueueKind)
 		err := c.Get(ctx, client.ObjectKey{Namespace: namespace, Name: queue.Name}, found)
-		note(noted, "queue "+queue.Name, err)
+		noteWithheld(noted, "queue "+queue.Name, err)
 		if err == nil {
 			room.Queue = queueLoad(found)
 		}
@@ -67,14 +67,14 @@ func FreeCapacityIn(ctx context.Context, c client.Reader, namespace string, queu
 	return room
 }
 
-// note notes why something could not be read, whatever the reason is: an answer without it is better than none.
-func note(noted *view.Objects, what string, err error) {
-	if withhold(noted, what, &err) != nil {
+// noteWithheld notes why something could not be read, whatever the reason is: an answer without it is better than none.
+func noteWithheld(noted *view.Objects, what string, err error) {
+	if withholdOrFail(noted, what, &err) != nil {
 		noted.Withheld = append(noted.Withheld, view.Withheld{What: what, Why: err.Error()})
 	}
 }
 
-func remainders(quota *corev1.ResourceQuota) []Remainder {
+func freeRemainders(quota *corev1.ResourceQuota) []Remainder {
 	var list []Remainder
 	for _, name := range slices.Sorted(maps.Keys(quota.Status.Hard)) {
 		hard := quota.Status.Hard[name]
@@ -95,8 +95,8 @@ func queueLoad(found *unstructured.Unstructured) *QueueLoad {
 	return q
 }
 
-// Lines are the same for people.
-func (r *FreeCapacity) Lines() []string {
+// DescribeLines are the same for people.
+func (r *FreeCapacity) DescribeLines() []string {
 	var lines []string
 	for _, quota := range r.Quotas {
 		parts := make([]string, len(quota.Free))

@@ -10,7 +10,7 @@ import (
 // Cluster is where logs come from.
 type Cluster interface {
 	// Containers returns those of the job that exist now. Over says that the job has ended or is gone, so that no more will come.
-	Containers(ctx context.Context) (all []Status, over bool, err error)
+	Containers(ctx context.Context) (all []ContainerStatus, over bool, err error)
 	// Open returns the output of a container, each line with its time before it (RFC 3339, then a space). Errors that are none of those
 	// below are worth another try.
 	Open(ctx context.Context, source Source, request Request) (io.ReadCloser, error)
@@ -26,8 +26,8 @@ var (
 	ErrRefused = errors.New("the log may not be read")
 )
 
-// Status is how a container is.
-type Status struct {
+// ContainerStatus is how a container is.
+type ContainerStatus struct {
 	Source
 	// Restarts is how often it was started again.
 	Restarts int

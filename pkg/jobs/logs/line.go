@@ -27,7 +27,7 @@ func (s Source) Label() string {
 	return fmt.Sprintf("%s-%d", s.Role, s.Index)
 }
 
-func (s Source) key() string { return s.UID + "/" + s.Container }
+func (s Source) containerKey() string { return s.UID + "/" + s.Container }
 
 // Line is a line of output.
 type Line struct {
@@ -46,9 +46,9 @@ type Line struct {
 // memory without end.
 const MaxLine = 1 << 20
 
-// parse reads a line as kubelet writes it when asked for times (`2006-01-02T15:04:05.999999999Z text`). What has no time is a word of
+// parseLine reads a line as kubelet writes it when asked for times (`2006-01-02T15:04:05.999999999Z text`). What has no time is a word of
 // kubelet itself, and stamped is false.
-func parse(source *Source, text string) (line Line, stamped bool) {
+func parseLine(source *Source, text string) (line Line, stamped bool) {
 	stamp, rest, _ := strings.Cut(text, " ")
 	at, err := time.Parse(time.RFC3339Nano, stamp)
 	if err != nil {

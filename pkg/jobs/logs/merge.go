@@ -16,12 +16,12 @@ const (
 	queued = 1 << 14
 )
 
-// state is how far a reader is.
-type state int
+// readState is how far a reader is.
+type readState int
 
 const (
 	// behind: it reads what was there before, and everybody waits for it.
-	behind state = iota
+	behind readState = iota
 	// live: it follows. broken: it will, once it is connected again.
 	live
 	broken
@@ -33,7 +33,7 @@ const (
 type Merge struct {
 	mu      sync.Mutex
 	changed chan struct{}
-	heads   queues
+	heads   queueHeap
 	// empty counts the sources without a line by their state.
 	empty [ended + 1]int
 	open  int
@@ -42,61 +42,61 @@ type Merge struct {
 	now        func() time.Time
 }
 
-// NewMerge returns a Merge without sources. It ends when all have ended and Close was called.
+// NewMerge returns a Merge without sources. It ends when all have ended and CloseSources was called.
 func NewMerge() *Merge { return &Merge{changed: make(chan struct{}, 1), more: true, now: time.Now} }
 
-// queue holds the lines of one source that are not given out.
-type queue struct {
+// sourceQueue holds the lines of one source that are not given out.
+type sourceQueue struct {
 	m       *Merge
 	id      int
-	state   state
-	batches []batch
+	state   readState
+	batches []lineBatch
 	lines   int
 	newest  time.Time
 	room    *sync.Cond
 }
 
-type batch struct {
+type lineBatch struct {
 	lines   []Line
 	arrived time.Time
 }
 
-// at is the time by which the head is sorted: a line that is older than one before it in its source does not overtake it.
-func (q *queue) at() time.Time { return later(q.newest, q.batches[0].lines[0].Time) }
+// sortTime is the time by which the head is sorted: a line that is older than one before it in its source does not overtake it.
+func (q *sourceQueue) sortTime() time.Time { return laterTime(q.newest, q.batches[0].lines[0].Time) }
 
-func later(a, b time.Time) time.Time {
+func laterTime(a, b time.Time) time.Time {
 	if a.After(b) {
 		return a
 	}
 	return b
 }
 
-func (m *Merge) add(id int, s state) *queue {
+func (m *Merge) addSource(id int, s readState) *sourceQueue {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	q := &queue{m: m, id: id, state: s, room: sync.NewCond(&m.mu)}
+	q := &sourceQueue{m: m, id: id, state: s, room: sync.NewCond(&m.mu)}
 	m.empty[s]++
 	m.open++
 	return q
 }
 
-// Close says that no sources will be added.
-func (m *Merge) Close() {
+// CloseSources says that no sources will be added.
+func (m *Merge) CloseSources() {
 	m.mu.Lock()
 	m.more = false
 	m.mu.Unlock()
-	m.wake()
+	m.wakeEach()
 }
 
-func (m *Merge) wake() {
+func (m *Merge) wakeEach() {
 	select {
 	case m.changed <- struct{}{}:
 	default:
 	}
 }
 
-// push waits while too many lines wait already. It returns an error when nobody takes lines any more.
-func (q *queue) push(lines []Line) error {
+// pushLines waits while too many lines wait already. It returns an error when nobody takes lines any more.
+func (q *sourceQueue) pushLines(lines []Line) error {
 	m := q.m
 	m.mu.Lock()
 	for q.lines >= queued && !m.done {
@@ -109,22 +109,22 @@ func (q *queue) push(lines []Line) error {
 	if q.lines == 0 {
 		m.empty[q.state]--
 	}
-	q.batches = append(q.batches, batch{lines, m.now()})
+	q.batches = append(q.batches, lineBatch{lines, m.now()})
 	q.lines += len(lines)
 	if len(q.batches) == 1 {
 		heap.Push(&m.heads, q)
 	}
 	m.mu.Unlock()
-	m.wake()
+	m.wakeEach()
 	return nil
 }
 
-// end is said by a reader that has read all.
-func (q *queue) end() { q.change(func(state) state { return ended }) }
+// setEnded is said by a reader that has read all.
+func (q *sourceQueue) setEnded() { q.changeState(func(readState) readState { return ended }) }
 
-// caughtUp is said by a reader that reads live; where its connection had broken, it does so again.
-func (q *queue) caughtUp() {
-	q.change(func(now state) state {
+// setLive is said by a reader that reads live; where its connection had broken, it does so again.
+func (q *sourceQueue) setLive() {
+	q.changeState(func(now readState) readState {
 		if now == ended {
 			return now
 		}
@@ -132,9 +132,9 @@ func (q *queue) caughtUp() {
 	})
 }
 
-// interrupted is said by a reader whose connection broke. One that is behind stays so: all wait for it already.
-func (q *queue) interrupted() {
-	q.change(func(now state) state {
+// setBroken is said by a reader whose connection broke. One that is behind stays so: all wait for it already.
+func (q *sourceQueue) setBroken() {
+	q.changeState(func(now readState) readState {
 		if now == live {
 			return broken
 		}
@@ -142,7 +142,7 @@ func (q *queue) interrupted() {
 	})
 }
 
-func (q *queue) change(to func(state) state) {
+func (q *sourceQueue) changeState(to func(readState) readState) {
 	m := q.m
 	m.mu.Lock()
 	s := to(q.state)
@@ -155,25 +155,25 @@ func (q *queue) change(to func(state) state) {
 	}
 	q.state = s
 	m.mu.Unlock()
-	m.wake()
+	m.wakeEach()
 }
 
-func (q *queue) is(s state) bool {
+func (q *sourceQueue) hasState(s readState) bool {
 	q.m.mu.Lock()
 	defer q.m.mu.Unlock()
 	return q.state == s
 }
 
-// Each calls give with the lines in order, many at once, until all sources have ended or the context is.
-func (m *Merge) Each(ctx context.Context, give func([]Line) error) error {
-	defer m.release()
+// DeliverInOrder calls give with the lines in order, many at once, until all sources have ended or the context is.
+func (m *Merge) DeliverInOrder(ctx context.Context, give func([]Line) error) error {
+	defer m.releaseReaders()
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
 	out := make([]Line, 0, batchLines)
 	for {
 		var wait time.Duration
 		var done bool
-		out, wait, done = m.take(out[:0])
+		out, wait, done = m.takeReady(out[:0])
 		if len(out) > 0 {
 			if err := give(out); err != nil {
 				return err
@@ -193,8 +193,8 @@ func (m *Merge) Each(ctx context.Context, give func([]Line) error) error {
 	}
 }
 
-// release lets readers go that wait for room, when nobody takes lines any more.
-func (m *Merge) release() {
+// releaseReaders lets readers go that wait for room, when nobody takes lines any more.
+func (m *Merge) releaseReaders() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.done = true
@@ -203,23 +203,23 @@ func (m *Merge) release() {
 	}
 }
 
-// take returns the lines that may be shown now, or how long to wait for the next.
-func (m *Merge) take(out []Line) (lines []Line, wait time.Duration, done bool) {
+// takeReady returns the lines that may be shown now, or how long to wait for the next.
+func (m *Merge) takeReady(out []Line) (lines []Line, wait time.Duration, done bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	now := m.now()
 	for len(m.heads) > 0 && len(out) < cap(out) {
 		q := m.heads[0]
-		if left := m.blocked(q, now); left > 0 {
+		if left := m.remainingHold(q, now); left > 0 {
 			return out, left, false
 		}
-		out = append(out, m.pop(q))
+		out = append(out, m.popLine(q))
 	}
 	return out, time.Hour, len(m.heads) == 0 && m.open == 0 && !m.more
 }
 
-// blocked returns how long the oldest line still waits.
-func (m *Merge) blocked(q *queue, now time.Time) time.Duration {
+// remainingHold returns how long the oldest line still waits.
+func (m *Merge) remainingHold(q *sourceQueue, now time.Time) time.Duration {
 	held := now.Sub(q.batches[0].arrived)
 	switch {
 	case m.empty[behind] > 0:
@@ -234,10 +234,10 @@ func (m *Merge) blocked(q *queue, now time.Time) time.Duration {
 	return 0
 }
 
-func (m *Merge) pop(q *queue) Line {
+func (m *Merge) popLine(q *sourceQueue) Line {
 	first := &q.batches[0]
 	line := first.lines[0]
-	q.newest = later(q.newest, line.Time)
+	q.newest = laterTime(q.newest, line.Time)
 	if first.lines = first.lines[1:]; len(first.lines) == 0 {
 		q.batches = q.batches[1:]
 	}
@@ -253,21 +253,21 @@ func (m *Merge) pop(q *queue) Line {
 	return line
 }
 
-// queues is a heap of those that hold lines, the oldest first; of equal times that of the source that was added first.
-type queues []*queue
+// queueHeap is a heap of those that hold lines, the oldest first; of equal times that of the source that was added first.
+type queueHeap []*sourceQueue
 
-func (h queues) Len() int { return len(h) }
-func (h queues) Less(i, j int) bool {
-	a, b := h[i].at(), h[j].at()
+func (h queueHeap) Len() int { return len(h) }
+func (h queueHeap) Less(i, j int) bool {
+	a, b := h[i].sortTime(), h[j].sortTime()
 	return a.Before(b) || a.Equal(b) && h[i].id < h[j].id
 }
-func (h queues) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
+func (h queueHeap) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
 
 // Push and Pop are for container/heap.
-func (h *queues) Push(x any) { *h = append(*h, x.(*queue)) }
+func (h *queueHeap) Push(x any) { *h = append(*h, x.(*sourceQueue)) }
 
 // Pop removes the last.
-func (h *queues) Pop() any {
+func (h *queueHeap) Pop() any {
 	old := *h
 	last := old[len(old)-1]
 	*h = old[:len(old)-1]

@@ -92,7 +92,7 @@ func TestJudge(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			a := Judge(tc.in)
+			a := JudgeInput(tc.in)
 			if a.Verdict != tc.verdict || a.Summary() != tc.summary || !strings.Contains(a.Text(), tc.text) {
 				t.Errorf("%s: %s\n%s", tc.reason, a.Verdict, a.Text())
 			}
@@ -109,14 +109,14 @@ func suspended(j *trainer.TrainJob) *trainer.TrainJob {
 func TestNodesOfTheRuntime(t *testing.T) {
 	j := job(0)
 	j.Spec.Trainer = nil
-	a := Judge(Input{TrainJob: j, Runtime: runtime(t), Bounds: quota("2", "0")})
+	a := JudgeInput(Input{TrainJob: j, Runtime: runtime(t), Bounds: quota("2", "0")})
 	if a.Verdict != Never || a.LargestNodes == nil || *a.LargestNodes != 0 {
 		t.Error(a.Text())
 	}
 }
 
 func TestJSON(t *testing.T) {
-	text, err := json.Marshal(Judge(Input{TrainJob: job(40), Runtime: runtime(t), Bounds: quota("11", "0"), Queue: &Queue{Name: "x", Waiting: 2}}))
+	text, err := json.Marshal(JudgeInput(Input{TrainJob: job(40), Runtime: runtime(t), Bounds: quota("11", "0"), Queue: &Queue{Name: "x", Waiting: 2}}))
 	if err != nil || !strings.Contains(string(text), `"verdict":"never","position":3,"largestNodes":10,"findings":[{"about":"quota","verdict":"never","reason":"QuotaExceeded"`) {
 		t.Errorf("%s %v", text, err)
 	}

@@ -110,22 +110,22 @@ type Progress struct {
 
 // JobOf returns what a job is.
 func JobOf(o Objects) Job {
-	s := newSubject(o)
+	s := newJobView(o)
 	j := Job{
 		Name: o.TrainJob.Name, Namespace: o.TrainJob.Namespace, UID: o.TrainJob.UID, User: o.TrainJob.Annotations[UserAnnotation],
 		Runtime: runtimeOf(o.TrainJob, o.Runtime), Executor: s.executor,
-		Conditions: ordered(s.conditions), Restarts: s.restarts(), Progress: progressOf(o.TrainJob),
+		Conditions: inLifeOrder(s.conditions), Restarts: s.restartCount(), Progress: progressOf(o.TrainJob),
 		World: s.world, Queue: queueOf(o),
 	}
-	j.Phase, j.Since = s.phase()
+	j.Phase, j.Since = s.findPhase()
 	j.State = j.Phase.State()
-	j.Cause, j.Message = s.cause(j.Phase)
-	j.Launcher, j.Nodes = s.pods()
-	if !j.Finished() {
-		j.Pods = s.count()
+	j.Cause, j.Message = s.findCause(j.Phase)
+	j.Launcher, j.Nodes = s.viewPods()
+	if !j.IsFinished() {
+		j.Pods = s.countReady()
 	}
-	j.Times = s.times(j.Phase)
-	j.Unknown = s.unknown(j)
+	j.Times = s.findTimes(j.Phase)
+	j.Unknown = s.findUnknown(j)
 	return j
 }
 
@@ -166,8 +166,8 @@ func (j Job) Slots() string {
 	return strconv.Itoa(int(j.World.Slots))
 }
 
-// Finished reports whether the job is over.
-func (j Job) Finished() bool {
+// IsFinished reports whether the job is over.
+func (j Job) IsFinished() bool {
 	return j.Phase == phase.Complete || j.Phase == phase.Failed || j.Phase == phase.Refused
 }
 
@@ -186,8 +186,8 @@ func (j Job) Duration(now time.Time) time.Duration {
 	return max(0, end.Sub(j.Times.Started.Time))
 }
 
-// subject is a job that is looked at.
-type subject struct {
+// jobView is a job that is looked at.
+type jobView struct {
 	Objects
 	// conditions are all that are known.
 	conditions []metav1.Condition
@@ -198,9 +198,9 @@ type subject struct {
 	all      []*corev1.Pod
 }
 
-func newSubject(o Objects) *subject {
-	s := &subject{Objects: o, world: worldOf(o.TrainJob, o.Runtime)}
-	s.executor = s.executes()
+func newJobView(o Objects) *jobView {
+	s := &jobView{Objects: o, world: worldOf(o.TrainJob, o.Runtime)}
+	s.executor = s.findExecutor()
 	if s.executor == Controller {
 		s.conditions = status.ExecutorConditions(o.TrainJob)
 	} else {
@@ -213,9 +213,9 @@ func newSubject(o Objects) *subject {
 	return s
 }
 
-// executes says who runs the job, by the traces that each of them leaves. Our controller labels the TrainJob in both of its roles; a record
+// findExecutor says who runs the job, by the traces that each of them leaves. Our controller labels the TrainJob in both of its roles; a record
 // without Created is that of a companion.
-func (s *subject) executes() Executor {
+func (s *jobView) findExecutor() Executor {
 	all := status.AllConditions(s.TrainJob)
 	recorded := len(all) > len(s.TrainJob.Status.Conditions)
 	ours := s.TrainJob.Labels[mpi.TrainJobLabel] == s.TrainJob.Name && (!recorded || hasCondition(all, job.Created))

@@ -101,7 +101,7 @@ func TestQueueAndProgress(t *testing.T) {
 
 // TestHeadings: there is a cell below each heading.
 func TestHeadings(t *testing.T) {
-	if h, c := len(Headings()), len(Columns{}.Cells()); h != c {
+	if h, c := len(ColumnHeadings()), len(Columns{}.Cells()); h != c {
 		t.Errorf("%d headings, %d cells", h, c)
 	}
 }

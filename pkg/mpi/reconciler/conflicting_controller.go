@@ -57,7 +57,7 @@ func (e *ConflictingControllerError) nextCheck() time.Duration {
 // trainerLeaseWatcher stops an executor when Kubeflow Trainer comes.
 type trainerLeaseWatcher struct {
 	live  client.Reader
-	clock *clock
+	clock *serverClock
 	// believed are the namespaces whose lease is Trainer's. Whoever may edit any other could stop the executor for everybody.
 	believed []string
 	// warned are the other namespaces in which somebody keeps a lease of that name.
@@ -66,7 +66,7 @@ type trainerLeaseWatcher struct {
 	renewed map[string]time.Time
 }
 
-func newTrainerLeaseWatcher(live client.Reader, clock *clock, believed []string) *trainerLeaseWatcher {
+func newTrainerLeaseWatcher(live client.Reader, clock *serverClock, believed []string) *trainerLeaseWatcher {
 	return &trainerLeaseWatcher{live: live, clock: clock, believed: believed, warned: map[string]bool{}, renewed: map[string]time.Time{}}
 }
 

@@ -13,7 +13,7 @@ import (
 )
 
 func watchful(now time.Time) *trainerLeaseWatcher {
-	return newTrainerLeaseWatcher(nil, newClock(func() time.Time { return now }), nil)
+	return newTrainerLeaseWatcher(nil, newServerClock(func() time.Time { return now }), nil)
 }
 
 func TestKept(t *testing.T) {
@@ -79,7 +79,7 @@ func TestOnlyNamespacesOfTrainerAreBelieved(t *testing.T) {
 		}
 		live := fake.NewClientBuilder().WithObjects(lease).
 			WithIndex(lease, "metadata.name", func(o client.Object) []string { return []string{o.GetName()} }).Build()
-		s := newTrainerLeaseWatcher(live, newClock(func() time.Time { return now }), TrainerNamespaces())
+		s := newTrainerLeaseWatcher(live, newServerClock(func() time.Time { return now }), TrainerNamespaces())
 		var foreign *ConflictingControllerError
 		if got := errors.As(s.check(t.Context()), &foreign); got != want {
 			t.Errorf("a lease in namespace %s stops the executor: %v, want %v", namespace, got, want)

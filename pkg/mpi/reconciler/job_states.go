@@ -19,7 +19,7 @@ import (
 // ends with its job; a job that is Complete has none, because nobody has to do anything about it and ended_total counts it.
 type jobStates struct {
 	cache client.Reader
-	clock *clock
+	clock *serverClock
 }
 
 // Describe names the series.

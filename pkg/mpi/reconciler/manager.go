@@ -38,7 +38,7 @@ type Options struct {
 	// where there are none. See the function of that name.
 	TrainerNamespaces []string
 
-	clock        *clock
+	clock        *serverClock
 	probes       *probeServer
 	leaseWatcher *trainerLeaseWatcher
 	keys         *keyring
@@ -90,7 +90,7 @@ func newManager(ctx context.Context, config *rest.Config, options Options, held 
 		return nil, fmt.Errorf("add readiness: %w", err)
 	}
 	if options.servesWebhook() {
-		if err := mgr.Add(&certificate{live: mgr.GetAPIReader(), client: mgr.GetClient(), options: options}); err != nil {
+		if err := mgr.Add(&webhookCertificate{live: mgr.GetAPIReader(), client: mgr.GetClient(), options: options}); err != nil {
 			return nil, fmt.Errorf("add certificate: %w", err)
 		}
 	}

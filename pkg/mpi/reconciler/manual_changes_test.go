@@ -172,7 +172,7 @@ func begun(trainJob *trainer.TrainJob) {
 func TestAJobWithoutRuntimeAndJobSetIsOver(t *testing.T) {
 	begin := time.Now()
 	c := newCluster(t, trainJobOf())
-	c.controller.clock = newClock(func() time.Time { return begin })
+	c.controller.clock = newServerClock(func() time.Time { return begin })
 	c.pass()
 	begin = begin.Add(status.DebounceStep)
 	if _, created := c.pass(); created.Status != metav1.ConditionTrue {

@@ -29,12 +29,12 @@ const (
 // filter that asks the same questions, and links packages of the API server itself for it: 20 MB of program, and 15 MB of memory.
 type metricsReaders struct {
 	server  kubernetes.Interface
-	clock   *clock
+	clock   *serverClock
 	asking  chan struct{}
 	allowed ttlCache[struct{}]
 }
 
-func newMetricsReaders(config *rest.Config, client *http.Client, clock *clock) (*metricsReaders, error) {
+func newMetricsReaders(config *rest.Config, client *http.Client, clock *serverClock) (*metricsReaders, error) {
 	server, err := kubernetes.NewForConfigAndClient(config, client)
 	if err != nil {
 		return nil, fmt.Errorf("create client for the readers of metrics: %w", err)

@@ -40,7 +40,7 @@ type queueWatcher struct {
 	live   client.Reader
 	// visibility asks the visibility server.
 	visibility dynamic.Interface
-	clock      *clock
+	clock      *serverClock
 	// changed tells the controller of jobs of which something else is to be said.
 	changed chan event.GenericEvent
 
@@ -52,7 +52,7 @@ type queueWatcher struct {
 	waits map[types.UID]kueue.Wait
 }
 
-func newQueueWatcher(client client.Client, live client.Reader, visibility dynamic.Interface, clock *clock) *queueWatcher {
+func newQueueWatcher(client client.Client, live client.Reader, visibility dynamic.Interface, clock *serverClock) *queueWatcher {
 	return &queueWatcher{
 		client: client, live: live, visibility: visibility, clock: clock, changed: make(chan event.GenericEvent),
 		workloads: map[string]*workloadsQuery{}, orders: map[types.NamespacedName]*orderQuery{},

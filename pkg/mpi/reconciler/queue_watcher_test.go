@@ -92,7 +92,7 @@ func kueueWith(t *testing.T, code int, jobs ...*trainer.TrainJob) *fakeKueue {
 	}
 	k.store = fake.NewClientBuilder().WithScheme(scheme).WithRESTMapper(kinds()).WithObjects(objects...).Build()
 	k.live = &counted{Reader: k.store}
-	k.queueWatcher = newQueueWatcher(k.store, k.live, visibility, newClock(func() time.Time { return k.now }))
+	k.queueWatcher = newQueueWatcher(k.store, k.live, visibility, newServerClock(func() time.Time { return k.now }))
 	return k
 }
 
@@ -409,7 +409,7 @@ func TestClustersWithoutKueue(t *testing.T) {
 	waits := waitingIn("a", 0)
 	waits.Status.Conditions[0].Message += "; waits in queue `a` at position 1 of 1"
 	c := newCluster(t, waits, waitingIn("a", 1))
-	q := newQueueWatcher(c.Client, c.live, nil, newClock(time.Now))
+	q := newQueueWatcher(c.Client, c.live, nil, newServerClock(time.Now))
 	if told := pollAt(t.Context(), q); !slices.Equal(told, []string{"a-000"}) || c.live.reads.Load() > 0 {
 		t.Errorf("%v, %d reads", told, c.live.reads.Load())
 	}

@@ -36,7 +36,7 @@ type Reconciler struct {
 	namespace  string
 	random     io.Reader
 	mode       Mode
-	clock      *clock
+	clock      *serverClock
 	cache      *jobCache
 	shared     *sharedWarnings
 	hostTables *hostTablePusher

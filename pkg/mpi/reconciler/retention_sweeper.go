@@ -24,7 +24,7 @@ type retentionSweeper struct {
 	client client.Client
 	// live reads single namespaces: the controller lists and watches none.
 	live  client.Reader
-	clock *clock
+	clock *serverClock
 }
 
 // Start sweeps at once, for what was due while no controller ran, and then again and again.

@@ -10,20 +10,20 @@ import (
 // time in whole seconds, and an answer takes its time to come.
 const tolerance = 2 * time.Second
 
-// clock tells the time of the API server. Deadlines count from creation times, which the API server wrote: on a machine whose
+// serverClock tells the time of the API server. Deadlines count from creation times, which the API server wrote: on a machine whose
 // clock is minutes ahead, jobs would end minutes too early.
-type clock struct {
+type serverClock struct {
 	local func() time.Time
 	ahead atomic.Int64
 }
 
-func newClock(local func() time.Time) *clock { return &clock{local: local} }
+func newServerClock(local func() time.Time) *serverClock { return &serverClock{local: local} }
 
 // now returns the time of this machine, corrected where it differs from the API server's.
-func (c *clock) now() time.Time { return c.local().Add(-time.Duration(c.ahead.Load())) }
+func (c *serverClock) now() time.Time { return c.local().Add(-time.Duration(c.ahead.Load())) }
 
 // correctByDate corrects the clock by the Date header of an answer (RFC 9110, section 6.6.1).
-func (c *clock) correctByDate(date string) {
+func (c *serverClock) correctByDate(date string) {
 	server, err := http.ParseTime(date)
 	if err != nil {
 		return
@@ -38,7 +38,7 @@ func (c *clock) correctByDate(date string) {
 }
 
 // wrapTransport listens to all answers of the API server.
-func (c *clock) wrapTransport(next http.RoundTripper) http.RoundTripper {
+func (c *serverClock) wrapTransport(next http.RoundTripper) http.RoundTripper {
 	return roundTripper(func(request *http.Request) (*http.Response, error) {
 		response, err := next.RoundTrip(request)
 		if err == nil {

@@ -24,7 +24,7 @@ func TestClockFollowsTheAPIServer(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			c := newClock(func() time.Time { return local })
+			c := newServerClock(func() time.Time { return local })
 			for _, offset := range tc.heard {
 				c.correctByDate(local.Add(offset).Format(http.TimeFormat))
 			}
@@ -33,7 +33,7 @@ func TestClockFollowsTheAPIServer(t *testing.T) {
 			}
 		})
 	}
-	c := newClock(func() time.Time { return local })
+	c := newServerClock(func() time.Time { return local })
 	c.correctByDate("yesterday")
 	if !c.now().Equal(local) {
 		t.Error("what is no time corrects nothing")

@@ -67,7 +67,7 @@ func newCluster(t *testing.T, objects ...client.Object) *cluster {
 	live := &counted{Reader: store}
 	return &cluster{t, store, live, &Reconciler{
 		client: store, live: live, namespace: "lockstep", random: bytes.NewReader(bytes.Repeat([]byte{7}, 1024)), mode: Executor,
-		clock: newClock(time.Now), cache: newJobCache(), shared: newSharedWarnings(live, time.Now), hostTables: newHostTablePusher(live),
+		clock: newServerClock(time.Now), cache: newJobCache(), shared: newSharedWarnings(live, time.Now), hostTables: newHostTablePusher(live),
 		recorder: events.NewFakeRecorder(100), metrics: metrics,
 	}}
 }

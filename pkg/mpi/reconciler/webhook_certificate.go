@@ -30,16 +30,16 @@ const (
 	certificateEvery = 10 * time.Minute
 )
 
-// certificate is what the webhook shows to the API server: made by the first replica, kept in a Secret of the controller's
+// webhookCertificate is what the webhook shows to the API server: made by the first replica, kept in a Secret of the controller's
 // own namespace, trusted because the MutatingWebhookConfiguration holds it. So no other operator is needed.
-type certificate struct {
+type webhookCertificate struct {
 	live    client.Reader
 	client  client.Client
 	options Options
 }
 
 // Start keeps the certificate and the trust in it.
-func (c *certificate) Start(ctx context.Context) error {
+func (c *webhookCertificate) Start(ctx context.Context) error {
 	const soon = time.Second
 	for {
 		wait := certificateEvery
@@ -56,9 +56,9 @@ func (c *certificate) Start(ctx context.Context) error {
 }
 
 // NeedLeaderElection: standbys answer too.
-func (c *certificate) NeedLeaderElection() bool { return false }
+func (c *webhookCertificate) NeedLeaderElection() bool { return false }
 
-func (c *certificate) renewCertificate(ctx context.Context) error {
+func (c *webhookCertificate) renewCertificate(ctx context.Context) error {
 	secret, err := c.certificateSecret(ctx)
 	if err != nil {
 		return err
@@ -72,7 +72,7 @@ func (c *certificate) renewCertificate(ctx context.Context) error {
 }
 
 // certificateSecret returns the Secret with a certificate that holds, made by whoever comes first.
-func (c *certificate) certificateSecret(ctx context.Context) (*corev1.Secret, error) {
+func (c *webhookCertificate) certificateSecret(ctx context.Context) (*corev1.Secret, error) {
 	var secret corev1.Secret
 	err := c.live.Get(ctx, client.ObjectKey{Namespace: c.options.Namespace, Name: webhookName}, &secret)
 	switch {
@@ -97,7 +97,7 @@ func (c *certificate) certificateSecret(ctx context.Context) (*corev1.Secret, er
 	return made, nil
 }
 
-func (c *certificate) isValidCertificate(text []byte) bool {
+func (c *webhookCertificate) isValidCertificate(text []byte) bool {
 	block, _ := pem.Decode(text)
 	if block == nil {
 		return false
@@ -107,14 +107,14 @@ func (c *certificate) isValidCertificate(text []byte) bool {
 }
 
 // hostNames are what the API server calls the webhook: a Service, or the address itself in tests and outside a cluster.
-func (c *certificate) hostNames() []string {
+func (c *webhookCertificate) hostNames() []string {
 	if host, _, err := net.SplitHostPort(c.options.WebhookAddress); err == nil && net.ParseIP(host) != nil {
 		return []string{host}
 	}
 	return []string{webhookName + "." + c.options.Namespace + ".svc"}
 }
 
-func (c *certificate) newSecret() (*corev1.Secret, error) {
+func (c *webhookCertificate) newSecret() (*corev1.Secret, error) {
 	certificate, key, err := newSelfSignedCertificate(c.hostNames()[0], c.options.clock.now(), certificateLife)
 	if err != nil {
 		return nil, err
@@ -127,7 +127,7 @@ func (c *certificate) newSecret() (*corev1.Secret, error) {
 }
 
 // configureWebhook puts certificate and path into the configuration that the chart installs, where they are not there yet.
-func (c *certificate) configureWebhook(ctx context.Context) error {
+func (c *webhookCertificate) configureWebhook(ctx context.Context) error {
 	var configuration admissionregistrationv1.MutatingWebhookConfiguration
 	if err := c.live.Get(ctx, client.ObjectKey{Name: webhookName}, &configuration); err != nil {
 		return fmt.Errorf("read the configuration of the webhook: %w", err)

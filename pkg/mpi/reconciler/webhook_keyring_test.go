@@ -45,13 +45,13 @@ func service() admissionregistrationv1.WebhookClientConfig {
 	return admissionregistrationv1.WebhookClientConfig{Service: &admissionregistrationv1.ServiceReference{Namespace: "lockstep", Name: webhookName}}
 }
 
-func (a asking) replica() *certificate {
-	now := newClock(time.Now)
-	return &certificate{live: a.Client, client: a.Client, options: Options{Namespace: "lockstep", clock: now, keys: &keyring{now: now.now}}}
+func (a asking) replica() *webhookCertificate {
+	now := newServerClock(time.Now)
+	return &webhookCertificate{live: a.Client, client: a.Client, options: Options{Namespace: "lockstep", clock: now, keys: &keyring{now: now.now}}}
 }
 
 // look lets a replica look after its certificate, as it does every certificateEvery.
-func (a asking) look(c *certificate) {
+func (a asking) look(c *webhookCertificate) {
 	a.t.Helper()
 	if err := c.renewCertificate(a.t.Context()); err != nil {
 		a.t.Fatal(err)
@@ -68,7 +68,7 @@ func (a asking) asks() admissionregistrationv1.WebhookClientConfig {
 }
 
 // understood fails where a replica does not understand how the API server asks, or is not believed by it.
-func (a asking) understood(asks admissionregistrationv1.WebhookClientConfig, c *certificate) {
+func (a asking) understood(asks admissionregistrationv1.WebhookClientConfig, c *webhookCertificate) {
 	a.t.Helper()
 	if path := ptr.Deref(asks.Service.Path, ""); !c.options.keys.acceptsPath(path) {
 		a.t.Errorf("at %s a replica does not know the path", time.Now())
@@ -95,7 +95,7 @@ func TestCertificatesChangeWithoutAGap(t *testing.T) {
 		for range 3 {
 			time.Sleep(certificateLife - renewBefore - time.Hour)
 			for range 20 {
-				for _, replica := range []*certificate{first, second} {
+				for _, replica := range []*webhookCertificate{first, second} {
 					heard := a.asks()
 					a.look(replica)
 					for _, asks := range []admissionregistrationv1.WebhookClientConfig{heard, a.asks()} {

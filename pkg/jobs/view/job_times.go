@@ -1,0 +1,51 @@
+package view
+
+import (
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"lockstep.dev/lockstep/pkg/mpi"
+	"lockstep.dev/lockstep/pkg/mpi/job"
+	"lockstep.dev/lockstep/pkg/mpi/job/phase"
+)
+
+// Times of a job. Started is when its command began, or its launcher where nobody says more.
+type Times struct {
+	Created metav1.Time  `json:"created"`
+	Started *metav1.Time `json:"started,omitempty"`
+	Ended   *metav1.Time `json:"ended,omitempty"`
+}
+
+func (s *jobView) findTimes(now phase.Phase) Times {
+	t := Times{Created: s.TrainJob.CreationTimestamp}
+	for _, kind := range []string{trainer.TrainJobComplete, trainer.TrainJobFailed} {
+		if s.conditionIsTrue(kind) {
+			t.Ended = s.conditionTime(kind)
+		}
+	}
+	switch {
+	case s.conditionIsTrue(job.Running):
+		t.Started = s.conditionTime(job.Running)
+	case now != phase.Refused && now != phase.Creating:
+		t.Started = s.launcherStart()
+	}
+	return t
+}
+
+// launcherStart is when the launcher's main container started, or its Job.
+func (s *jobView) launcherStart() *metav1.Time {
+	if launcher, nodes := s.viewPods(); launcher != nil {
+		return launcher.Started
+	} else if !s.runsMPI() && len(nodes) > 0 {
+		return nodes[0].Started
+	}
+	for i := range s.Jobs {
+		j := &s.Jobs[i]
+		if role := j.Labels[mpi.ReplicatedJobLabel]; role == mpi.LauncherJob || role == mpi.NodeJob && !s.runsMPI() {
+			return j.Status.StartTime
+		}
+	}
+	return nil
+}
+
+func (s *jobView) runsMPI() bool { return s.Runtime != nil && s.Runtime.IsMPI() }

@@ -63,12 +63,12 @@ The API server writes such a log where its policy has the rules of docs/audit-po
 }
 
 // auditSteps returns the steps that are wanted. Those before an error are returned with it.
-func (k *kube) auditSteps(f *auditFlags, files []string) ([]audit.Step, error) {
+func (k *kube) auditSteps(f *auditFlags, files []string) ([]audit.JobStep, error) {
 	if _, err := path.Match(f.job, ""); err != nil {
 		return nil, usageErrorf("`--job %s` is not a pattern: %v", f.job, err)
 	}
 	var history audit.History
-	steps := []audit.Step{}
+	steps := []audit.JobStep{}
 	for _, name := range files {
 		log, err := k.openLog(name)
 		if err != nil {
@@ -95,7 +95,7 @@ func (k *kube) auditSteps(f *auditFlags, files []string) ([]audit.Step, error) {
 	return steps, nil
 }
 
-func (f *auditFlags) matches(s audit.Step, namespace string) bool {
+func (f *auditFlags) matches(s audit.JobStep, namespace string) bool {
 	named, _ := path.Match(f.job, s.Job)
 	return (f.job == "" || named) && (namespace == "" || s.Namespace == namespace) &&
 		(f.user == "" || s.By == f.user || s.Through == f.user) && (f.since == 0 || time.Since(s.Time) <= f.since)
@@ -123,7 +123,7 @@ func (k *kube) openLog(name string) (io.ReadCloser, error) {
 	}{unpacked, file}, nil
 }
 
-func stepList(steps []audit.Step) printable {
+func stepList(steps []audit.JobStep) printable {
 	what := printable{value: map[string]any{"items": steps}, text: func(w io.Writer) error {
 		if len(steps) == 0 {
 			_, err := fmt.Fprintln(w, "No step of a TrainJob in what was asked for. Does the policy of the log have the rules of docs/audit-policy.yaml?")

@@ -134,7 +134,7 @@ func (k *kube) addLogsToBundle(ctx context.Context, b *bundle.Bundle, job *train
 		return err
 	}
 	tail := int64(bundledLines)
-	_, err = logs.Run(ctx, podlogs.Job{Namespace: job.Namespace, Name: job.Name, Reader: k.reader, Core: core},
+	_, err = logs.Run(ctx, podlogs.JobLogs{Namespace: job.Namespace, Name: job.Name, Reader: k.reader, Core: core},
 		logs.Options{Tail: &tail, Note: b.NoteUnseen}, func(lines []logs.Line) error {
 			for _, line := range lines {
 				b.AddLine("logs/"+line.Source.Pod+".log", line.Time.UTC().Format(time.RFC3339Nano)+" "+line.Raw)

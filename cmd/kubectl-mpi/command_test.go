@@ -42,10 +42,10 @@ type vector struct {
 		Pods     []corev1.Pod      `json:"pods"`
 	} `json:"in"`
 	Want struct {
-		Phase   phase.Phase  `json:"phase"`
-		Cause   *view.Cause  `json:"cause"`
-		Message string       `json:"message"`
-		Columns view.Columns `json:"columns"`
+		Phase   phase.Phase      `json:"phase"`
+		Cause   *view.Cause      `json:"cause"`
+		Message string           `json:"message"`
+		Columns view.ListColumns `json:"columns"`
 	} `json:"want"`
 }
 

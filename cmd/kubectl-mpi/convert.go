@@ -179,7 +179,7 @@ func (k *kube) printConverted(f *convertFlags, in convert.Input, results []*conv
 	return convert.WriteText(k.streams.Out, in, results)
 }
 
-func remainingTable(w io.Writer, counts []convert.Remaining) error {
+func remainingTable(w io.Writer, counts []convert.RemainingJobs) error {
 	if len(counts) == 0 {
 		_, err := fmt.Fprintln(w, "no MPIJobs")
 		return err

@@ -28,7 +28,7 @@ const (
 // description is what `describe -o json` prints: the job with its events.
 type description struct {
 	view.Job
-	Events []fetch.Event `json:"events,omitempty"`
+	Events []fetch.JobEvent `json:"events,omitempty"`
 }
 
 func newDescribe(k *kube) *cobra.Command {
@@ -63,7 +63,7 @@ func newDescribe(k *kube) *cobra.Command {
 	return cmd
 }
 
-func (k *kube) readEvents(cmd *cobra.Command, j view.Job) ([]fetch.Event, error) {
+func (k *kube) readEvents(cmd *cobra.Command, j view.Job) ([]fetch.JobEvent, error) {
 	c, err := k.Client()
 	if err != nil {
 		return nil, err
@@ -240,7 +240,7 @@ func timelineRows(j view.Job, now time.Time) [][]string {
 	return rows
 }
 
-func eventRows(events []fetch.Event, wide bool, now time.Time) [][]string {
+func eventRows(events []fetch.JobEvent, wide bool, now time.Time) [][]string {
 	if !wide && len(events) > eventsShown {
 		events = events[len(events)-eventsShown:]
 	}

@@ -69,7 +69,7 @@ func (k *kube) readRun(ctx context.Context, name string) (compare.Run, error) {
 	return run, nil
 }
 
-func writeDiff(w io.Writer, names []string, result compare.Result) error {
+func writeDiff(w io.Writer, names []string, result compare.Comparison) error {
 	if len(result.Differences) == 0 {
 		fmt.Fprintf(w, "nothing differs between %s and %s, of %d things that were compared\n", names[0], names[1], len(result.Equal))
 	} else {

@@ -37,7 +37,7 @@ func (k *kube) namesNoCluster() bool {
 }
 
 // exitCodeOf returns the exit code for a kind of error.
-func exitCodeOf(kind apierror.Kind) int {
+func exitCodeOf(kind apierror.ErrorKind) int {
 	switch kind {
 	case apierror.Forbidden, apierror.Unknown:
 		return exitForbidden
@@ -48,7 +48,7 @@ func exitCodeOf(kind apierror.Kind) int {
 }
 
 // withRemedy adds what to do.
-func (k *kube) withRemedy(ctx context.Context, e *apierror.Explained) error {
+func (k *kube) withRemedy(ctx context.Context, e *apierror.ExplainedError) error {
 	remedy := ""
 	switch e.Kind {
 	case apierror.Refused:

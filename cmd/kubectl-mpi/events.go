@@ -39,7 +39,7 @@ func newEvents(k *kube) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			list := []fetch.Event{}
+			list := []fetch.JobEvent{}
 			var names []string
 			for _, e := range events {
 				if !warnings || e.Type == "Warning" {
@@ -56,7 +56,7 @@ func newEvents(k *kube) *cobra.Command {
 	return cmd
 }
 
-func writeEvents(w, notes io.Writer, events []fetch.Event) error {
+func writeEvents(w, notes io.Writer, events []fetch.JobEvent) error {
 	if len(events) == 0 {
 		fmt.Fprintln(notes, "There are no events about this job: clusters usually keep them for an hour.")
 		return nil

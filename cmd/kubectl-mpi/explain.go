@@ -21,10 +21,10 @@ type glossaryWord struct {
 	Kind    string `json:"kind"`
 	Meaning string `json:"meaning"`
 	// The rest is of a reason: whose failure it is, what proves it, what to do, and the page about it.
-	Class    diagnose.Class `json:"class,omitempty"`
-	Evidence string         `json:"evidence,omitempty"`
-	Remedy   string         `json:"remedy,omitempty"`
-	URL      string         `json:"url,omitempty"`
+	Class    diagnose.ReasonClass `json:"class,omitempty"`
+	Evidence string               `json:"evidence,omitempty"`
+	Remedy   string               `json:"remedy,omitempty"`
+	URL      string               `json:"url,omitempty"`
 }
 
 // glossary are all of them, phases first.

@@ -42,14 +42,14 @@ func (k *kube) readJob(ctx context.Context, name string) (view.Job, error) {
 }
 
 // readObjects reads a job and what belongs to it.
-func (k *kube) readObjects(ctx context.Context, name string) (view.Objects, error) {
+func (k *kube) readObjects(ctx context.Context, name string) (view.JobObjects, error) {
 	key, err := k.jobKey(name)
 	if err != nil {
-		return view.Objects{}, err
+		return view.JobObjects{}, err
 	}
 	c, err := k.Client()
 	if err != nil {
-		return view.Objects{}, err
+		return view.JobObjects{}, err
 	}
 	return fetch.ReadJob(ctx, c, key)
 }

@@ -82,7 +82,7 @@ func (l *listCommand) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var selection fetch.Selection
+	var selection fetch.JobSelection
 	if !l.all {
 		if selection.Namespace, err = l.Namespace(); err != nil {
 			return err
@@ -128,7 +128,7 @@ func (l *listCommand) validate() error {
 }
 
 // selectJobs returns the jobs that the flags ask for, the oldest first.
-func (l *listCommand) selectJobs(objects []view.Objects, user string) []view.Job {
+func (l *listCommand) selectJobs(objects []view.JobObjects, user string) []view.Job {
 	var jobs []view.Job
 	for _, o := range objects {
 		j := view.JobOf(o)
@@ -227,7 +227,7 @@ func firstLine(text string) string {
 }
 
 // watchJobs prints the jobs, and then each that changes: columns that only grow older are not a change.
-func (l *listCommand) watchJobs(ctx context.Context, c client.WithWatch, selection fetch.Selection, read func(context.Context) ([]view.Job, []view.Withheld, error)) error {
+func (l *listCommand) watchJobs(ctx context.Context, c client.WithWatch, selection fetch.JobSelection, read func(context.Context) ([]view.Job, []view.Withheld, error)) error {
 	shown := map[string]string{}
 	first := true
 	var widths columnWidths

@@ -155,7 +155,7 @@ func (f *logsFlags) readOptions(k *kube) logs.Options {
 	return o
 }
 
-func (f *logsFlags) wantsSource(s logs.Source) bool {
+func (f *logsFlags) wantsSource(s logs.LogSource) bool {
 	switch {
 	case f.role == roleAll, f.role == "" && f.merge:
 		return true
@@ -168,8 +168,8 @@ func (f *logsFlags) wantsSource(s logs.Source) bool {
 
 func (f *logsFlags) newPrinter(out io.Writer) *logs.Printer {
 	p := &logs.Printer{
-		Filter: logs.Filter{Ranks: f.ranks, Include: f.includes, Exclude: f.excludes},
-		Format: logs.Format(f.format), Times: f.timestamps, Terminal: cli.IsTerminal(out), Highlight: f.highlights,
+		Filter: logs.LineFilter{Ranks: f.ranks, Include: f.includes, Exclude: f.excludes},
+		Format: logs.OutputFormat(f.format), Times: f.timestamps, Terminal: cli.IsTerminal(out), Highlight: f.highlights,
 		Labels: f.merge || f.role == roleAll || f.role == mpi.NodeJob,
 		Color:  f.color == "always" || f.color == "auto" && cli.HasColours(out),
 	}
@@ -240,12 +240,12 @@ func (k *kube) noteMissingPods(ctx context.Context, job *trainer.TrainJob) {
 }
 
 // readLogs reads what the flags ask for.
-func (k *kube) readLogs(ctx context.Context, job *trainer.TrainJob, f logsFlags, printer *logs.Printer) (logs.Result, error) {
+func (k *kube) readLogs(ctx context.Context, job *trainer.TrainJob, f logsFlags, printer *logs.Printer) (logs.ReadResult, error) {
 	core, err := k.CoreClient()
 	if err != nil {
-		return logs.Result{}, err
+		return logs.ReadResult{}, err
 	}
-	from := podlogs.Job{Namespace: job.Namespace, Name: job.Name, Reader: k.reader, Core: core}
+	from := podlogs.JobLogs{Namespace: job.Namespace, Name: job.Name, Reader: k.reader, Core: core}
 	result, err := logs.Run(ctx, from, f.readOptions(k), printer.PrintLines)
 	var many *logs.TooManyError
 	if errors.As(err, &many) {
@@ -278,7 +278,7 @@ func (k *kube) printLogsWithoutPods(ctx context.Context, name string, f logsFlag
 
 // verdictLines returns lines of a verdict as lines of the launcher.
 func verdictLines(lines []string, at time.Time) []logs.Line {
-	source := &logs.Source{Role: mpi.LauncherJob, Container: mpi.Container}
+	source := &logs.LogSource{Role: mpi.LauncherJob, Container: mpi.Container}
 	var all []logs.Line
 	for _, text := range lines {
 		line := logs.Line{Time: at, Source: source, Raw: text}

@@ -20,7 +20,7 @@ import (
 const remedyTimeout = 3 * time.Second
 
 // forbiddenHint says who can give a right.
-func (k *kube) forbiddenHint(ctx context.Context, e *apierror.Explained) string {
+func (k *kube) forbiddenHint(ctx context.Context, e *apierror.ExplainedError) string {
 	role := roleManifest(e.Verb, e.Resource)
 	if role == "" {
 		return "no role of a tenant gives this right: ask an admin of the cluster"
@@ -67,7 +67,7 @@ func roleManifest(verb, resource string) string {
 }
 
 // notFoundHint says what there is instead of a TrainJob or runtime that there is not.
-func (k *kube) notFoundHint(ctx context.Context, e *apierror.Explained) string {
+func (k *kube) notFoundHint(ctx context.Context, e *apierror.ExplainedError) string {
 	c, err := k.Client()
 	if err != nil {
 		return ""
@@ -91,7 +91,7 @@ func (k *kube) notFoundHint(ctx context.Context, e *apierror.Explained) string {
 }
 
 // quotaRemedy says what to do about a refusal, where the user can.
-func (k *kube) quotaRemedy(e *apierror.Explained) string {
+func (k *kube) quotaRemedy(e *apierror.ExplainedError) string {
 	namespace, err := k.Namespace()
 	if err != nil || !strings.Contains(e.Message, "exceeded quota") || !strings.Contains(e.Message, "count/trainjobs") {
 		return ""

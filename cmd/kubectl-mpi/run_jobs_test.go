@@ -373,7 +373,7 @@ func TestBundleOfAJob(t *testing.T) {
 func TestDiffOfLongValues(t *testing.T) {
 	var out strings.Builder
 	long := strings.Repeat("x", 6000)
-	if err := writeDiff(&out, []string{"a", "b"}, compare.Result{Differences: []compare.Difference{{What: "command", Left: long + "lr=0.1" + long, Right: long + "lr=0.3" + long}}}); err != nil {
+	if err := writeDiff(&out, []string{"a", "b"}, compare.Comparison{Differences: []compare.Difference{{What: "command", Left: long + "lr=0.1" + long, Right: long + "lr=0.3" + long}}}); err != nil {
 		t.Fatal(err)
 	}
 	if got := out.String(); !strings.Contains(got, "xlr=0.1x") || !strings.Contains(got, "xlr=0.3x") || len(got) > 300 {

@@ -51,7 +51,7 @@ many it may have, slots per node, and what a node gets. Which of them the tenant
 	return cmd
 }
 
-func writeOffer(w, notes io.Writer, offer fetch.Available, wide bool) error {
+func writeOffer(w, notes io.Writer, offer fetch.AvailableRuntimes, wide bool) error {
 	rows := [][]string{{"NAME", "MPI", "NODES", "MOST", "SLOTS", "NODE GETS"}}
 	if wide {
 		rows[0] = append(rows[0], "KIND", "IMAGE")

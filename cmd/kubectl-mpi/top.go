@@ -66,7 +66,7 @@ func slotsOf(j view.Job) map[string]string {
 	return slots
 }
 
-func writeUsage(w io.Writer, usage []fetch.Usage, slots map[string]string) error {
+func writeUsage(w io.Writer, usage []fetch.PodUsage, slots map[string]string) error {
 	rows := [][]string{{"POD", "SLOTS", "CPU", "CPU LIMIT", "MEMORY", "MEMORY LIMIT", "MACHINE"}}
 	for _, u := range usage {
 		cpu, memory := "-", "-"

@@ -71,7 +71,7 @@ type whyAnswer struct {
 }
 
 // findRoom finds out what is free for a job that waits.
-func (w *whyAnswer) findRoom(ctx context.Context, k *kube, objects view.Objects) error {
+func (w *whyAnswer) findRoom(ctx context.Context, k *kube, objects view.JobObjects) error {
 	if !slices.Contains([]phase.Phase{phase.Queued, phase.Preempted, phase.Creating, phase.Scheduling}, w.Phase) {
 		return nil
 	}

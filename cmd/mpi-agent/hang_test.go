@@ -82,7 +82,7 @@ func TestTimingsOfALaunch(t *testing.T) {
 		t.Fatal(result, err)
 	}
 	awaitFile(t, started)
-	key, err := identity.Load(j.keyDir)
+	key, err := identity.LoadKey(j.keyDir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +90,7 @@ func TestTimingsOfALaunch(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	live, err := client.LaunchTimings(t.Context(), j.dial, key, address)
+	live, err := client.AskLaunchTimings(t.Context(), j.dial, key, address)
 	if err != nil || live.CommandSeconds == nil || live.GateSeconds == nil || *live.GateSeconds > *live.CommandSeconds || live.Connect == nil {
 		t.Errorf("live: %+v, %v", live, err)
 	}
@@ -118,7 +118,7 @@ func (j *job) awaitRank(key identity.Key, host int) {
 		j.t.Fatal(err)
 	}
 	for {
-		progress, err := client.Progress(j.t.Context(), j.dial, key, address, mpi.ProgressRequest{})
+		progress, err := client.AskProgress(j.t.Context(), j.dial, key, address, mpi.ProgressRequest{})
 		if err != nil {
 			j.t.Fatal(err)
 		}

@@ -181,7 +181,7 @@ func (j *job) launch(flags []string, command ...string) *running {
 // push does what the controller does: it sends the table until the launcher answers.
 func (j *job) push() (mpi.GateResult, error) {
 	j.t.Helper()
-	key, err := identity.Load(j.keyDir)
+	key, err := identity.LoadKey(j.keyDir)
 	if err != nil {
 		j.t.Fatal(err)
 	}

@@ -17,15 +17,15 @@ const (
 	codeUsage  = 2
 )
 
-// options are the flags that several commands have.
-type options struct {
+// agentOptions are the flags that several commands have.
+type agentOptions struct {
 	settings state.Settings
 	listen   string
 	hostname string
 }
 
 // newFlagSet makes the flags of a command with the common ones. The text is its help: what it does, and examples.
-func newFlagSet(name, text string, o *options) *flag.FlagSet {
+func newFlagSet(name, text string, o *agentOptions) *flag.FlagSet {
 	flags := flag.NewFlagSet(name, flag.ContinueOnError)
 	flags.Usage = func() {
 		fmt.Fprintf(flags.Output(), "%s\n\nFlags:\n", text)
@@ -41,16 +41,16 @@ func newFlagSet(name, text string, o *options) *flag.FlagSet {
 }
 
 // defaultOptions returns the options that the environment of the pod gives.
-func defaultOptions() (options, error) {
+func defaultOptions() (agentOptions, error) {
 	settings, err := state.SettingsFrom(os.LookupEnv)
 	if err != nil {
-		return options{}, err
+		return agentOptions{}, err
 	}
 	hostname, err := os.Hostname()
 	if err != nil {
-		return options{}, fmt.Errorf("ask for the host name: %w", err)
+		return agentOptions{}, fmt.Errorf("ask for the host name: %w", err)
 	}
-	return options{settings: settings, hostname: hostname}, nil
+	return agentOptions{settings: settings, hostname: hostname}, nil
 }
 
 // parseFlags reads flags. When there is nothing more to do, because help was asked for or the flags are wrong, done is true.

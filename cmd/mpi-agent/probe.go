@@ -28,7 +28,7 @@ Examples:
 
 // probeOptions are the flags of probe.
 type probeOptions struct {
-	options
+	agentOptions
 	output   string
 	duration time.Duration
 	timeout  time.Duration
@@ -40,8 +40,8 @@ func runProbe(args []string) int {
 	if err != nil {
 		return failWith(err)
 	}
-	o := probeOptions{options: common}
-	flags := newFlagSet("probe", probeHelp, &o.options)
+	o := probeOptions{agentOptions: common}
+	flags := newFlagSet("probe", probeHelp, &o.agentOptions)
 	flags.StringVar(&o.output, "o", "auto", "`format` of the result: table, json, or auto: a table on a terminal, otherwise JSON")
 	flags.DurationVar(&o.duration, "for", 10*time.Second, "`time` that the measurements should take together")
 	flags.DurationVar(&o.timeout, "timeout", time.Minute, "`time` after which the probe ends in any case")
@@ -88,7 +88,7 @@ func (o probeOptions) measure() (*probe.Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	key, err := identity.Load(o.settings.KeyDir)
+	key, err := identity.LoadKey(o.settings.KeyDir)
 	if err != nil {
 		return nil, err
 	}

@@ -60,7 +60,7 @@ func runRemoteShell(args []string) int {
 	if rsh.IsOwnHost(settings, options.Host, podHostname()) {
 		return failNoConnection(execCommand(options))
 	}
-	key, err := identity.Load(settings.KeyDir)
+	key, err := identity.LoadKey(settings.KeyDir)
 	if err != nil {
 		return failNoConnection(err)
 	}
@@ -82,7 +82,7 @@ func podHostname() string {
 
 // execCommand makes this process the command. It returns only with an error.
 func execCommand(options rsh.Options) error {
-	path, argv, err := process.CommandLine(options.Command)
+	path, argv, err := process.ParseCommandLine(options.Command)
 	if err != nil {
 		return err
 	}

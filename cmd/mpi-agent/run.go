@@ -49,7 +49,7 @@ Examples:
 
 // launcherOptions are the flags of run and gate.
 type launcherOptions struct {
-	options
+	agentOptions
 	hostfile       string
 	terminationLog string
 	gateTimeout    time.Duration
@@ -117,8 +117,8 @@ func runWithVerdict(name, text string, args []string, work func(launcherOptions,
 	if err != nil {
 		return failWith(err)
 	}
-	o := launcherOptions{options: common}
-	flags := newFlagSet(name, text, &o.options)
+	o := launcherOptions{agentOptions: common}
+	flags := newFlagSet(name, text, &o.agentOptions)
 	flags.StringVar(&o.hostfile, "hostfile", mpi.HostfilePath, "`file` with the nodes of the job, in the syntax of Open MPI")
 	flags.StringVar(&o.terminationLog, "termination-log", "/dev/termination-log", "`file` for the verdict")
 	flags.DurationVar(&o.gateTimeout, "gate-timeout", 5*time.Minute, "`time` that the nodes may take to answer")
@@ -177,11 +177,11 @@ func (o launcherOptions) openLauncher() (launch.Launcher, net.Listener, <-chan o
 	if err != nil {
 		return launch.Launcher{}, nil, nil, err
 	}
-	key, err := identity.Load(o.settings.KeyDir)
+	key, err := identity.LoadKey(o.settings.KeyDir)
 	if err != nil {
 		return launch.Launcher{}, nil, nil, err
 	}
-	listener, err := listenForAgents(o.options)
+	listener, err := listenForAgents(o.agentOptions)
 	if err != nil {
 		return launch.Launcher{}, nil, nil, err
 	}
@@ -199,7 +199,7 @@ func (o launcherOptions) dnsDiscovery() *launch.Discovery {
 	if o.dnsAfter <= 0 {
 		return nil
 	}
-	config, err := dns.Load(resolvConfPath())
+	config, err := dns.LoadConfig(resolvConfPath())
 	if err != nil {
 		newLog().Printf("DNS will not be asked: %v", err)
 		return nil

@@ -40,10 +40,10 @@ func runServe(args []string) int {
 	return 0
 }
 
-func serveNode(o options) error {
+func serveNode(o agentOptions) error {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
-	key, err := identity.Load(o.settings.KeyDir)
+	key, err := identity.LoadKey(o.settings.KeyDir)
 	if err != nil {
 		return err
 	}
@@ -64,7 +64,7 @@ func serveNode(o options) error {
 	return served.Serve(ctx, listener)
 }
 
-func listenForAgents(o options) (net.Listener, error) {
+func listenForAgents(o agentOptions) (net.Listener, error) {
 	listener, err := net.Listen("tcp", net.JoinHostPort(o.listen, strconv.Itoa(o.settings.Port)))
 	if err != nil {
 		return nil, fmt.Errorf("listen for the agents of the job: %w", err)

@@ -18,8 +18,8 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi/reconciler"
 )
 
-// config is everything that a deployment decides, validated.
-type config struct {
+// controllerConfig is everything that a deployment decides, validated.
+type controllerConfig struct {
 	// kubeconfigPath is empty in a pod: then the service account is used.
 	kubeconfigPath string
 	logLevel       slog.Level
@@ -36,7 +36,7 @@ type usageError struct{ error }
 
 // runCommandLine parses the command line and runs the controller. It returns the exit code: 0 after a clean end, 1 for a
 // failure, 2 for a mistake on the command line.
-func runCommandLine(ctx context.Context, args []string, stdout, stderr io.Writer, run func(context.Context, config) error) int {
+func runCommandLine(ctx context.Context, args []string, stdout, stderr io.Writer, run func(context.Context, controllerConfig) error) int {
 	command := newCommand(run)
 	command.SetArgs(args)
 	command.SetOut(stdout)
@@ -54,8 +54,8 @@ func runCommandLine(ctx context.Context, args []string, stdout, stderr io.Writer
 	return exitFailure
 }
 
-func newCommand(run func(context.Context, config) error) *cobra.Command {
-	var c config
+func newCommand(run func(context.Context, controllerConfig) error) *cobra.Command {
+	var c controllerConfig
 	command := &cobra.Command{
 		Use:   "mpi-controller",
 		Short: "Run TrainJobs of MPI runtimes",
@@ -94,7 +94,7 @@ waits, alive and not ready, while Trainer runs: both would write the same object
 	return command
 }
 
-func (c *config) addFlags(command *cobra.Command) {
+func (c *controllerConfig) addFlags(command *cobra.Command) {
 	flags := command.Flags()
 	flags.StringVar(&c.kubeconfigPath, "kubeconfig", "", "kubeconfig file; empty uses the service account of the pod")
 	flags.StringVar(&c.options.Namespace, "namespace", os.Getenv("POD_NAMESPACE"), "namespace of the controller's own pods, which launchers admit, and of its lease (default $POD_NAMESPACE)")
@@ -110,7 +110,7 @@ func (c *config) addFlags(command *cobra.Command) {
 	flags.TextVar(&c.logLevel, "log-level", slog.LevelInfo, "least level that is logged: debug, info, warn or error")
 }
 
-func (c *config) validate() error {
+func (c *controllerConfig) validate() error {
 	switch problems := validation.IsDNS1123Label(c.options.Namespace); {
 	case c.options.Namespace == "":
 		return errors.New("--namespace is empty: give it, or set POD_NAMESPACE by the downward API")
@@ -137,7 +137,7 @@ func firstInvalidNamespace(namespaces []string) string {
 }
 
 // leaseIdentity is the holder of the lease. With a kubeconfig several processes may share a host; in a pod there is one.
-func (c *config) leaseIdentity() (string, error) {
+func (c *controllerConfig) leaseIdentity() (string, error) {
 	if c.options.Identity != "" || c.kubeconfigPath != "" {
 		return c.options.Identity, nil
 	}
@@ -148,7 +148,7 @@ func (c *config) leaseIdentity() (string, error) {
 	return name, nil
 }
 
-func (c *config) restConfig() (*rest.Config, error) {
+func (c *controllerConfig) restConfig() (*rest.Config, error) {
 	if c.kubeconfigPath == "" {
 		loaded, err := rest.InClusterConfig()
 		if err != nil {

@@ -25,7 +25,7 @@ func main() {
 }
 
 // runController works until the context ends.
-func runController(ctx context.Context, c config) error {
+func runController(ctx context.Context, c controllerConfig) error {
 	log := logr.FromSlogHandler(slog.NewJSONHandler(os.Stderr, &slog.HandlerOptions{Level: c.logLevel}))
 	ctrl.SetLogger(log)
 	klog.SetLogger(log)

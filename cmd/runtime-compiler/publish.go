@@ -220,7 +220,7 @@ func elsewhere(results []publication) []string {
 
 func (r publication) String() string {
 	what := cmp.Or(r.Commit, r.Digest)
-	switch branch.State(r.State) {
+	switch branch.PublishState(r.State) {
 	case branch.Newer:
 		return fmt.Sprintf("%s: nothing to do, it was made from %s, which is newer", r.To, r.Revision)
 	case branch.Unchanged:

@@ -132,7 +132,7 @@ func TestChartsConfined(t *testing.T) {
 	if err := errors.Join(encoder.Encode(chartOf("a: 1", nil)), decoder.Decode(&rendered)); err != nil {
 		t.Fatal(err)
 	}
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", process.(*worker).cmd.Process.Pid))
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", process.(*workerProcess).cmd.Process.Pid))
 	if err != nil {
 		t.Fatal(err)
 	}

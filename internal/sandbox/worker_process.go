@@ -46,9 +46,9 @@ func (l processLimits) longestWait() time.Duration {
 // grace is how long a process may take to end when nobody asks it anything any more.
 const grace = 10 * time.Second
 
-// worker is a process with limits, of which it sets those for processor time and memory for itself. It has no environment, so that
+// workerProcess is a process with limits, of which it sets those for processor time and memory for itself. It has no environment, so that
 // nothing in it can leak. It is for one goroutine.
-type worker struct {
+type workerProcess struct {
 	cmd *exec.Cmd
 	in  io.WriteCloser
 	// in and out take deadlines, as pipes do.
@@ -65,13 +65,13 @@ type worker struct {
 }
 
 // startWorker starts a program. Its time counts in the budget.
-func startWorker(program string, args []string, l processLimits, b *cpuTimeBudget) (*worker, error) {
+func startWorker(program string, args []string, l processLimits, b *cpuTimeBudget) (*workerProcess, error) {
 	if err := b.checkLeft(); err != nil {
 		return nil, err
 	}
 	// In a process group of its own, it does not get Ctrl-C from the terminal, but its end from us.
 	cmd := &exec.Cmd{Path: program, Args: args, Env: []string{}, SysProcAttr: &syscall.SysProcAttr{Setpgid: true}}
-	w := &worker{cmd: cmd, limits: l, budget: b, signals: make(chan os.Signal, 1)}
+	w := &workerProcess{cmd: cmd, limits: l, budget: b, signals: make(chan os.Signal, 1)}
 	w.cmd.Stderr = &w.stderr
 	var inErr, outErr error
 	w.in, inErr = w.cmd.StdinPipe()
@@ -86,7 +86,7 @@ func startWorker(program string, args []string, l processLimits, b *cpuTimeBudge
 
 // forwardSignals ends the process at a signal, and lets the signal do then what it would have done. Processes that are asked for later are not
 // started any more.
-func (w *worker) forwardSignals() {
+func (w *workerProcess) forwardSignals() {
 	caught, more := <-w.signals
 	if !more {
 		return
@@ -98,16 +98,16 @@ func (w *worker) forwardSignals() {
 	_ = syscall.Kill(os.Getpid(), caught.(syscall.Signal)) //nolint:forcetypeassert // package signal sends no others
 }
 
-// deadliner is a pipe.
-type deadliner interface{ SetDeadline(time.Time) error }
+// deadlineSetter is a pipe.
+type deadlineSetter interface{ SetDeadline(time.Time) error }
 
-func (w *worker) Read(p []byte) (int, error)  { return w.withDeadline(w.out, w.out.Read, p) }
-func (w *worker) Write(p []byte) (int, error) { return w.withDeadline(w.in, w.in.Write, p) }
+func (w *workerProcess) Read(p []byte) (int, error)  { return w.withDeadline(w.out, w.out.Read, p) }
+func (w *workerProcess) Write(p []byte) (int, error) { return w.withDeadline(w.in, w.in.Write, p) }
 
 // withDeadline waits for the process as long as it may still take.
-func (w *worker) withDeadline(pipe any, do func([]byte) (int, error), p []byte) (int, error) {
+func (w *workerProcess) withDeadline(pipe any, do func([]byte) (int, error), p []byte) (int, error) {
 	began := time.Now()
-	if d, takes := pipe.(deadliner); takes {
+	if d, takes := pipe.(deadlineSetter); takes {
 		// A pipe takes deadlines wherever it does not block a thread.
 		_ = d.SetDeadline(began.Add(w.limits.longestWait() - w.waited))
 	}
@@ -117,7 +117,7 @@ func (w *worker) withDeadline(pipe any, do func([]byte) (int, error), p []byte) 
 }
 
 // End closes the input, at whose end the process ends itself, and returns why it had ended before, or "".
-func (w *worker) End() string {
+func (w *workerProcess) End() string {
 	_ = w.in.Close()
 	late := w.waited >= w.limits.longestWait()
 	if late {
@@ -138,7 +138,7 @@ func (w *worker) End() string {
 }
 
 // describeEnd says why the process has ended with an error.
-func (w *worker) describeEnd(err error) string {
+func (w *workerProcess) describeEnd(err error) string {
 	var exit *exec.ExitError
 	if !errors.As(err, &exit) {
 		return ""

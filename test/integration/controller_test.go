@@ -60,7 +60,7 @@ var _ = Describe("The controller", Ordered, func() {
 		Expect(admin.Get(ctx, in(namespace, "demo-mpi-ssh-auth"), secret)).To(Succeed())
 		Expect(secret.Type).To(Equal(corev1.SecretTypeSSHAuth))
 		Expect(*secret.Immutable).To(BeTrue())
-		_, err := identity.Parse(secret.Data["ssh-privatekey"])
+		_, err := identity.ParseKey(secret.Data["ssh-privatekey"])
 		Expect(err).NotTo(HaveOccurred())
 
 		hostfile := &corev1.ConfigMap{}
@@ -603,7 +603,7 @@ func agentOf(ctx context.Context, trainJob *trainer.TrainJob) agentServer {
 	GinkgoHelper()
 	secret := &corev1.Secret{}
 	Expect(admin.Get(ctx, in(trainJob.Namespace, mpi.SSHAuthSecretName(trainJob.Name)), secret)).To(Succeed())
-	key, err := identity.Parse(secret.Data[mpi.PrivateKeyKey])
+	key, err := identity.ParseKey(secret.Data[mpi.PrivateKeyKey])
 	Expect(err).NotTo(HaveOccurred())
 	agent := agentServer{ip: "127.0.0.8", tables: make(chan mpi.HostTable, 1)}
 	listener, err := net.Listen("tcp", net.JoinHostPort(agent.ip, strconv.Itoa(mpi.AgentPort)))

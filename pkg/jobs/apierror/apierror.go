@@ -19,32 +19,32 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Kind is what an error means for whoever asked.
-type Kind string
+// ErrorKind is what an error means for whoever asked.
+type ErrorKind string
 
 // The kinds.
 const (
 	// Forbidden: this user lacks a right.
-	Forbidden Kind = "Forbidden"
+	Forbidden ErrorKind = "Forbidden"
 	// Unknown: the API server does not know this user: a token or a certificate is wrong or has expired.
-	Unknown Kind = "Unknown"
+	Unknown ErrorKind = "Unknown"
 	// Refused: a quota, a limit or an admission policy does not take the object.
-	Refused Kind = "Refused"
+	Refused ErrorKind = "Refused"
 	// Exists: there is an object of this name already.
-	Exists Kind = "Exists"
+	Exists ErrorKind = "Exists"
 	// NotFound: there is no object of this name.
-	NotFound Kind = "NotFound"
+	NotFound ErrorKind = "NotFound"
 	// NoKind: the cluster does not have this kind of object.
-	NoKind Kind = "NoKind"
+	NoKind ErrorKind = "NoKind"
 	// NoServer: nobody answers, or not in time.
-	NoServer Kind = "NoServer"
+	NoServer ErrorKind = "NoServer"
 	// Other is all else, in the words of the error.
-	Other Kind = "Other"
+	Other ErrorKind = "Other"
 )
 
-// Explained is an error of an API server in plain words.
-type Explained struct {
-	Kind Kind
+// ExplainedError is an error of an API server in plain words.
+type ExplainedError struct {
+	Kind ErrorKind
 	// Message says what happened, in one line, without what to do about it.
 	Message string
 	// User, Verb, Resource and Namespace say who may not do what, of Forbidden: `jane`, `create`, `trainjobs`, `team-cv`. Namespace is empty
@@ -57,17 +57,17 @@ type Explained struct {
 }
 
 // Error returns the message.
-func (e *Explained) Error() string { return e.Message }
+func (e *ExplainedError) Error() string { return e.Message }
 
 // Unwrap returns the error as it came.
-func (e *Explained) Unwrap() error { return e.cause }
+func (e *ExplainedError) Unwrap() error { return e.cause }
 
 // lacks is how the API server says that a right is missing (k8s.io/apiserver pkg/endpoints/handlers/responsewriters, forbiddenMessage).
 var lacks = regexp.MustCompile(`User "([^"]*)" cannot (\S+) resource "([^"]*)"(?: in API group "[^"]*")?(?: in the namespace "([^"]*)"| at the cluster scope)`)
 
 // Explain returns an error of a client in plain words. What is not an error of the API server or on the way to it comes back as Other.
-func Explain(err error) *Explained {
-	var already *Explained
+func Explain(err error) *ExplainedError {
+	var already *ExplainedError
 	if errors.As(err, &already) {
 		return already
 	}
@@ -76,44 +76,44 @@ func Explain(err error) *Explained {
 	return e
 }
 
-func explainKind(err error) *Explained {
+func explainKind(err error) *ExplainedError {
 	switch {
 	case apierrors.IsForbidden(err):
 		return explainForbidden(err)
 	case apierrors.IsUnauthorized(err):
-		return &Explained{Kind: Unknown, Message: "the API server does not know you: the token or certificate of the kubeconfig has expired, or is not of this cluster"}
+		return &ExplainedError{Kind: Unknown, Message: "the API server does not know you: the token or certificate of the kubeconfig has expired, or is not of this cluster"}
 	case apimeta.IsNoMatchError(err):
-		return &Explained{Kind: NoKind, Message: "this cluster does not have what the command is about: " + err.Error()}
+		return &ExplainedError{Kind: NoKind, Message: "this cluster does not have what the command is about: " + err.Error()}
 	case apierrors.IsNotFound(err):
 		return explainNotFound(err)
 	case apierrors.IsAlreadyExists(err):
 		return explainExists(err)
 	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err), apierrors.IsConflict(err):
-		return &Explained{Kind: Other, Message: policy.ReplaceAllString(err.Error(), "")}
+		return &ExplainedError{Kind: Other, Message: policy.ReplaceAllString(err.Error(), "")}
 	}
 	if why := unreachableText(err); why != "" {
-		return &Explained{Kind: NoServer, Message: why}
+		return &ExplainedError{Kind: NoServer, Message: why}
 	}
-	return &Explained{Kind: Other, Message: err.Error()}
+	return &ExplainedError{Kind: Other, Message: err.Error()}
 }
 
 // explainForbidden tells a missing right from what admission refuses: both are answered with 403.
-func explainForbidden(err error) *Explained {
+func explainForbidden(err error) *ExplainedError {
 	text := statusOf(err).Message
 	found := lacks.FindStringSubmatch(text)
 	if found == nil {
-		return &Explained{Kind: Refused, Message: refusalText(text)}
+		return &ExplainedError{Kind: Refused, Message: refusalText(text)}
 	}
 	return MissingRight(found[1], found[2], found[3], found[4])
 }
 
 // MissingRight says that a user may not do something; namespace is empty for the whole cluster.
-func MissingRight(user, verb, resource, namespace string) *Explained {
+func MissingRight(user, verb, resource, namespace string) *ExplainedError {
 	where := "in the whole cluster"
 	if namespace != "" {
 		where = fmt.Sprintf("in namespace '%s'", namespace)
 	}
-	return &Explained{
+	return &ExplainedError{
 		Kind: Forbidden, User: user, Verb: verb, Resource: resource, Namespace: namespace,
 		Message: fmt.Sprintf("User '%s' lacks '%s' permission for %s %s", user, verb, resource, where),
 	}
@@ -132,24 +132,24 @@ func refusalText(text string) string {
 }
 
 // explainNotFound tells a name that there is not from a kind that the API server does not serve: the answer of the latter names no object.
-func explainNotFound(err error) *Explained {
+func explainNotFound(err error) *ExplainedError {
 	details := statusOf(err).Details
 	if details == nil || details.Name == "" {
 		what := "this kind of object"
 		if details != nil && details.Kind != "" {
 			what = strings.TrimSuffix(details.Kind+"."+details.Group, ".")
 		}
-		return &Explained{Kind: NoKind, Message: "this cluster does not have " + what}
+		return &ExplainedError{Kind: NoKind, Message: "this cluster does not have " + what}
 	}
-	return &Explained{Kind: NotFound, Message: fmt.Sprintf("there is no %s `%s`", nameOfKind(details.Kind), details.Name), Resource: details.Kind, Name: details.Name}
+	return &ExplainedError{Kind: NotFound, Message: fmt.Sprintf("there is no %s `%s`", nameOfKind(details.Kind), details.Name), Resource: details.Kind, Name: details.Name}
 }
 
-func explainExists(err error) *Explained {
+func explainExists(err error) *ExplainedError {
 	details := statusOf(err).Details
 	if details == nil || details.Name == "" {
-		return &Explained{Kind: Exists, Message: err.Error()}
+		return &ExplainedError{Kind: Exists, Message: err.Error()}
 	}
-	return &Explained{Kind: Exists, Message: fmt.Sprintf("there is a %s `%s` already", nameOfKind(details.Kind), details.Name), Resource: details.Kind, Name: details.Name}
+	return &ExplainedError{Kind: Exists, Message: fmt.Sprintf("there is a %s `%s` already", nameOfKind(details.Kind), details.Name), Resource: details.Kind, Name: details.Name}
 }
 
 // kinds are how people call resources.

@@ -27,14 +27,14 @@ type jobState struct {
 }
 
 // Add returns the steps that an event is, none for one that is not about TrainJobs, only read, or told nothing new.
-func (h *History) Add(e *Event) []Step {
+func (h *History) Add(e *AuditEvent) []JobStep {
 	if e.ObjectRef.Resource != "trainjobs" || e.ObjectRef.APIGroup != trainer.GroupVersion.Group || e.Stage == "RequestReceived" {
 		return nil
 	}
 	if !slices.Contains([]string{"create", "update", "patch", "delete", "deletecollection"}, e.Verb) {
 		return nil
 	}
-	step := Step{Time: e.RequestReceivedTimestamp, Namespace: e.ObjectRef.Namespace, Job: e.ObjectRef.Name, By: e.Person(), Through: e.Service()}
+	step := JobStep{Time: e.RequestReceivedTimestamp, Namespace: e.ObjectRef.Namespace, Job: e.ObjectRef.Name, By: e.Person(), Through: e.Service()}
 	sent := parseRequestBody(e.RequestObject)
 	if step.Job == "" {
 		step.Job = sent.objectName()
@@ -44,13 +44,13 @@ func (h *History) Add(e *Event) []Step {
 			return nil
 		}
 		step.What, step.Detail = Refused, e.Verb+": "+e.ResponseStatus.Message
-		return []Step{step}
+		return []JobStep{step}
 	}
 	switch e.Verb {
 	case "create":
-		return []Step{h.createStep(step, sent)}
+		return []JobStep{h.createStep(step, sent)}
 	case "delete", "deletecollection":
-		return []Step{h.deleteStep(step)}
+		return []JobStep{h.deleteStep(step)}
 	}
 	if e.ObjectRef.Subresource != "" {
 		return h.conditionSteps(step, sent)
@@ -58,7 +58,7 @@ func (h *History) Add(e *Event) []Step {
 	return h.changeSteps(step, sent)
 }
 
-func (h *History) stateOf(s Step) *jobState {
+func (h *History) stateOf(s JobStep) *jobState {
 	key := s.Namespace + "/" + s.Job
 	if h.jobs == nil {
 		h.jobs = map[string]*jobState{}
@@ -69,7 +69,7 @@ func (h *History) stateOf(s Step) *jobState {
 	return h.jobs[key]
 }
 
-func (h *History) createStep(s Step, sent requestBody) Step {
+func (h *History) createStep(s JobStep, sent requestBody) JobStep {
 	delete(h.jobs, s.Namespace+"/"+s.Job) // an earlier one of the name
 	s.What = Created
 	if suspended, said := sent.suspendValue(); said {
@@ -87,7 +87,7 @@ func (h *History) createStep(s Step, sent requestBody) Step {
 	return s
 }
 
-func (h *History) deleteStep(s Step) Step {
+func (h *History) deleteStep(s JobStep) JobStep {
 	s.What = Deleted
 	if s.Job == "" {
 		s.Job = everyJob
@@ -98,8 +98,8 @@ func (h *History) deleteStep(s Step) Step {
 
 // changeSteps are the steps of a request that changed the TrainJob itself. What only says how far the job is (RecordAnnotation) is told as
 // conditions; labels and annotations of controllers are nobody's deed.
-func (h *History) changeSteps(s Step, sent requestBody) []Step {
-	var steps []Step
+func (h *History) changeSteps(s JobStep, sent requestBody) []JobStep {
+	var steps []JobStep
 	known := h.stateOf(s)
 	if suspended, said := sent.suspendValue(); said && suspended != known.suspended {
 		known.suspended = suspended
@@ -123,7 +123,7 @@ func (h *History) changeSteps(s Step, sent requestBody) []Step {
 }
 
 // conditionSteps are the steps of a request that wrote the status.
-func (h *History) conditionSteps(s Step, sent requestBody) []Step {
+func (h *History) conditionSteps(s JobStep, sent requestBody) []JobStep {
 	var conditions []metav1.Condition
 	for _, place := range []string{"/status/conditions", "/conditions"} {
 		if value, is := sent.valueAt(place); is {
@@ -140,7 +140,7 @@ func (h *History) conditionSteps(s Step, sent requestBody) []Step {
 var told = []string{trainer.TrainJobComplete, trainer.TrainJobFailed, "Restarting", trainer.TrainJobSuspended, "Running"}
 
 // reachedSteps is the step of the condition that a job has come to, none where that was told.
-func (h *History) reachedSteps(s Step, conditions []metav1.Condition) []Step {
+func (h *History) reachedSteps(s JobStep, conditions []metav1.Condition) []JobStep {
 	for _, kind := range told {
 		i := slices.IndexFunc(conditions, func(c metav1.Condition) bool { return c.Type == kind && c.Status == metav1.ConditionTrue })
 		if i < 0 {
@@ -153,7 +153,7 @@ func (h *History) reachedSteps(s Step, conditions []metav1.Condition) []Step {
 		known.shown = shown
 		s.What = kind
 		s.Detail = strings.TrimSuffix(conditions[i].Reason+": "+conditions[i].Message, ": ")
-		return []Step{s}
+		return []JobStep{s}
 	}
 	return nil
 }

@@ -42,8 +42,8 @@ type Difference struct {
 	Right string `json:"right"`
 }
 
-// Result is what differed, in the order of a job: what was asked, what it ran on, how it went.
-type Result struct {
+// Comparison is what differed, in the order of a job: what was asked, what it ran on, how it went.
+type Comparison struct {
 	Differences []Difference `json:"differences"`
 	// Equal are those that were compared and are equal.
 	Equal []string `json:"equal"`
@@ -52,9 +52,9 @@ type Result struct {
 }
 
 // CompareRuns compares two.
-func CompareRuns(left, right Run) Result {
+func CompareRuns(left, right Run) Comparison {
 	l, r := left.gatherFacts(), right.gatherFacts()
-	var result Result
+	var result Comparison
 	for _, name := range mergedOrder(l, r) {
 		if l.values[name] == r.values[name] && l.texts[name] == r.texts[name] {
 			result.Equal = append(result.Equal, name)

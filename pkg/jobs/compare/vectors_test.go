@@ -26,10 +26,10 @@ type state struct {
 }
 
 type vector struct {
-	Name  string `json:"name"`
-	Left  state  `json:"left"`
-	Right state  `json:"right"`
-	Want  Result `json:"want"`
+	Name  string     `json:"name"`
+	Left  state      `json:"left"`
+	Right state      `json:"right"`
+	Want  Comparison `json:"want"`
 }
 
 // TestVectors: the Python package compares runs as this one does.

@@ -40,13 +40,13 @@ type Options struct {
 
 // Result is a converted MPIJob.
 type Result struct {
-	Job      *Job
+	Job      *MPIJob
 	TrainJob *trainer.TrainJob
 	// Runtime and Profile name the specs that the job runs with.
 	Runtime, Profile string
 	// Proposed reports that the catalog does not have the runtime; Specs are then what it lacks, unless an earlier job brought them.
 	Proposed bool
-	Specs    []Spec
+	Specs    []SpecFile
 	// Rejected says why runtimes of the same library do not fit.
 	Rejected []string
 	// Entries are what became of each value, in the order of Classes and then of the text.
@@ -57,7 +57,7 @@ type Result struct {
 func (r *Result) CountToReview() int { return r.CountClass(NotPossible) }
 
 // CountClass is how many entries have a class.
-func (r *Result) CountClass(class Class) int {
+func (r *Result) CountClass(class OutcomeClass) int {
 	n := 0
 	for i := range r.Entries {
 		if r.Entries[i].Class == class {
@@ -70,7 +70,7 @@ func (r *Result) CountClass(class Class) int {
 // converter is one conversion.
 type converter struct {
 	outcomeLog
-	job     *Job
+	job     *MPIJob
 	spec    *mpiJobSpec
 	catalog *Catalog
 	options Options
@@ -83,9 +83,9 @@ type converter struct {
 }
 
 // Convert converts one MPIJob. Specs that it proposes are added to the catalog.
-func Convert(job *Job, catalog *Catalog, options Options) *Result {
+func Convert(job *MPIJob, catalog *Catalog, options Options) *Result {
 	c := &converter{
-		outcomeLog: outcomeLog{document: job.document}, job: job, spec: &job.spec.Spec, catalog: catalog, options: options,
+		outcomeLog: outcomeLog{yamlDocument: job.yamlDocument}, job: job, spec: &job.spec.Spec, catalog: catalog, options: options,
 		trainer: &trainer.Trainer{}, pods: map[string]*podPatch{mpi.LauncherJob: {}, mpi.NodeJob: {}},
 	}
 	c.out = &trainer.TrainJob{TypeMeta: metav1.TypeMeta{APIVersion: trainer.GroupVersion.String(), Kind: "TrainJob"}}
@@ -239,8 +239,8 @@ func (c *converter) gatherMachineNeeds() {
 	}
 }
 
-func (c *converter) chooseOrPropose() []Spec {
-	var specs []Spec
+func (c *converter) chooseOrPropose() []SpecFile {
+	var specs []SpecFile
 	found, fits := c.catalog.chooseRuntime(&c.need)
 	c.choice = found
 	if !fits {
@@ -322,7 +322,7 @@ func (c *converter) noteWhereRanksRun() {
 	}
 }
 
-func (c *converter) addDefaultIf(is bool, class Class, path, to, format string, args ...any) {
+func (c *converter) addDefaultIf(is bool, class OutcomeClass, path, to, format string, args ...any) {
 	if is {
 		c.addDefault(class, path, to, format, args...)
 	}

@@ -46,7 +46,7 @@ func (c *converter) noteMissingEntrypoint(at string) {
 // commandMention is what a command may say that means something else in a TrainJob.
 type commandMention struct {
 	pattern *regexp.Regexp
-	class   Class
+	class   OutcomeClass
 	note    string
 }
 

@@ -94,7 +94,7 @@ func (c *converter) convertVariables(env []corev1.EnvVar, path, whose string) {
 }
 
 // whyRefusedVariable says why a variable is not carried over, and whether somebody must look at it.
-func (c *converter) whyRefusedVariable(v corev1.EnvVar) (Class, string) {
+func (c *converter) whyRefusedVariable(v corev1.EnvVar) (OutcomeClass, string) {
 	switch from := v.ValueFrom; {
 	case mpi.IsReservedVariable(v.Name):
 		return ByRuntime, "the runtime sets it, because the nodes are found through it"

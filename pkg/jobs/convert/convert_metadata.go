@@ -109,7 +109,7 @@ func (c *converter) convertQueue() {
 }
 
 // Labels are those of the MPIJob.
-func (j *Job) Labels() map[string]string { return j.spec.Labels }
+func (j *MPIJob) Labels() map[string]string { return j.spec.Labels }
 
 func setMapEntry(to *map[string]string, key, value string) {
 	if *to == nil {

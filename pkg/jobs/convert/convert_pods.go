@@ -83,7 +83,7 @@ func (c *converter) convertGracePeriod(seconds *int64, path, to string, patch *p
 // podField is a field of a pod of which only what it says matters.
 type podField struct {
 	name  string
-	class Class
+	class OutcomeClass
 	when  func(*corev1.PodSpec) bool
 	note  string
 }

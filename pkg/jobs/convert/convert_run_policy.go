@@ -111,7 +111,7 @@ func (c *converter) convertGang(policy *schedulingPolicy) {
 }
 
 // gangOutcomeClass: Kueue admits whole jobs, and gang schedulers start them.
-func (c *converter) gangOutcomeClass() Class {
+func (c *converter) gangOutcomeClass() OutcomeClass {
 	if scheduler := c.choice.runtime.Spec.Gang.Scheduler; scheduler != "" && scheduler != v1alpha1.GangNone || c.out.Labels[queueLabel] != "" {
 		return ByRuntime
 	}

@@ -26,27 +26,27 @@ const (
 	workerReplica   = "Worker"
 )
 
-// Job is an MPIJob as it was written.
-type Job struct {
-	*document
+// MPIJob is an MPIJob as it was written.
+type MPIJob struct {
+	*yamlDocument
 	// Version is its apiVersion.
 	Version string
-	spec    mpiJob
+	spec    mpiJobManifest
 	// unknown are the paths of fields that the version does not have.
 	unknown []string
 }
 
 // Name is that of the MPIJob, empty where the API server shall make one.
-func (j *Job) Name() string { return j.spec.Name }
+func (j *MPIJob) Name() string { return j.spec.Name }
 
 // Namespace is empty where none is written.
-func (j *Job) Namespace() string { return j.spec.Namespace }
+func (j *MPIJob) Namespace() string { return j.spec.Namespace }
 
 // At is where the MPIJob begins.
-func (j *Job) At() source.Span { return j.at }
+func (j *MPIJob) At() source.Span { return j.at }
 
-// mpiJob is what we read of an MPIJob. Fields that only one version has are taken away from the other by reportForeign.
-type mpiJob struct {
+// mpiJobManifest is what we read of an MPIJob. Fields that only one version has are taken away from the other by reportForeign.
+type mpiJobManifest struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
 	Spec              mpiJobSpec   `json:"spec"`
@@ -104,12 +104,12 @@ var foreign = map[string][]string{
 	versionV2beta1: {"spec.mainContainer", "spec.cleanPodPolicy"},
 }
 
-func decodeJob(d *document, version string, value any) (*Job, error) {
+func decodeJob(d *yamlDocument, version string, value any) (*MPIJob, error) {
 	data, err := json.Marshal(value)
 	if err != nil {
 		return nil, err
 	}
-	j := &Job{document: d, Version: version}
+	j := &MPIJob{yamlDocument: d, Version: version}
 	unknown, err := kjson.UnmarshalStrict(data, &j.spec)
 	if err != nil {
 		return nil, d.describeTypeError(err, value)
@@ -130,7 +130,7 @@ func decodeJob(d *document, version string, value any) (*Job, error) {
 var unknownField = regexp.MustCompile(`^unknown field "(.*)"$`)
 
 // describeTypeError says where a value has the wrong type.
-func (d *document) describeTypeError(err error, value any) error {
+func (d *yamlDocument) describeTypeError(err error, value any) error {
 	var wrong *json.UnmarshalTypeError
 	message := strings.TrimPrefix(err.Error(), "json: ")
 	at := d.at
@@ -149,7 +149,7 @@ func (d *document) describeTypeError(err error, value any) error {
 
 // pathOfValue returns the path of a value that the decoder found to be of a kind, such as `string`. The decoder names fields only: neither the keys of a
 // mapping that has any, such as `Worker`, nor indices of lists.
-func (d *document) pathOfValue(fields, kind string, root any) string {
+func (d *yamlDocument) pathOfValue(fields, kind string, root any) string {
 	kind, _, _ = strings.Cut(kind, " ") // `number 1.5`
 	var found []string
 	var look func(value any, path string, fields []string)
@@ -202,7 +202,7 @@ func kindIn(value any) string {
 }
 
 // checkRequired refuses what mpi-operator refuses and nothing could be made of (pkg/apis/kubeflow/validation).
-func (j *Job) checkRequired() error {
+func (j *MPIJob) checkRequired() error {
 	for _, role := range []string{launcherReplica, workerReplica} {
 		path := childPath("spec.mpiReplicaSpecs", role)
 		if spec := j.spec.Spec.ReplicaSpecs[role]; spec != nil && len(spec.Template.Spec.Containers) == 0 {

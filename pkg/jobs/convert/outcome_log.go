@@ -9,29 +9,31 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/source"
 )
 
-// Class is what became of a value of an MPIJob.
-type Class string
+// OutcomeClass is what became of a value of an MPIJob.
+type OutcomeClass string
 
 // The classes, in the order in which a report has them.
 const (
 	// Carried means that the TrainJob says the same.
-	Carried Class = "carried"
+	Carried OutcomeClass = "carried"
 	// ByRuntime means that the runtime, or the platform, has it.
-	ByRuntime Class = "runtime"
+	ByRuntime OutcomeClass = "runtime"
 	// Differs means that the job runs, and something is not as it was.
-	Differs Class = "differs"
+	Differs OutcomeClass = "differs"
 	// NotPossible means that somebody has to decide: the value is not in what came out.
-	NotPossible Class = "notPossible"
+	NotPossible OutcomeClass = "notPossible"
 	// LeftOut are values that a cluster wrote and no person.
-	LeftOut Class = "leftOut"
+	LeftOut OutcomeClass = "leftOut"
 )
 
 // Classes returns all classes in the order of a report.
-func Classes() []Class { return []Class{Carried, ByRuntime, Differs, NotPossible, LeftOut} }
+func Classes() []OutcomeClass {
+	return []OutcomeClass{Carried, ByRuntime, Differs, NotPossible, LeftOut}
+}
 
 // Title returns the class in words.
-func (c Class) Title() string {
-	return map[Class]string{
+func (c OutcomeClass) Title() string {
+	return map[OutcomeClass]string{
 		Carried: "carried over", ByRuntime: "carried by the runtime", Differs: "behaves differently",
 		NotPossible: "not possible", LeftOut: "left out: written by the cluster",
 	}[c]
@@ -39,7 +41,7 @@ func (c Class) Title() string {
 
 // Outcome is what became of one value, or of several below one path.
 type Outcome struct {
-	Class Class
+	Class OutcomeClass
 	// From is the path in the MPIJob, as kubectl writes it.
 	From string
 	// Value is what stands there, shortened; empty for what holds other values, `default` where nothing is written.
@@ -53,13 +55,13 @@ type Outcome struct {
 
 // outcomeLog knows of every value of an MPIJob whether somebody said what became of it.
 type outcomeLog struct {
-	*document
+	*yamlDocument
 	entries []Outcome
 	claimed []string
 }
 
 // add says what became of a path; nothing is said about a path at which nothing is written.
-func (l *outcomeLog) add(class Class, path, to, format string, args ...any) {
+func (l *outcomeLog) add(class OutcomeClass, path, to, format string, args ...any) {
 	if !l.hasPath(path) {
 		return
 	}
@@ -68,7 +70,7 @@ func (l *outcomeLog) add(class Class, path, to, format string, args ...any) {
 }
 
 // addDefault says it of a path whose default counts where nothing is written.
-func (l *outcomeLog) addDefault(class Class, path, to, format string, args ...any) {
+func (l *outcomeLog) addDefault(class OutcomeClass, path, to, format string, args ...any) {
 	if l.hasPath(path) {
 		l.add(class, path, to, format, args...)
 		return

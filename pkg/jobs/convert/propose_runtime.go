@@ -16,8 +16,8 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi"
 )
 
-// Spec is a spec that a catalog lacks.
-type Spec struct {
+// SpecFile is a spec that a catalog lacks.
+type SpecFile struct {
 	// Path is where it belongs in a repository.
 	Path string
 	// Text is the spec as YAML.
@@ -28,8 +28,8 @@ type Spec struct {
 const commonMost = 8
 
 // proposeRuntime makes the specs of a runtime that fits, and adds them to the catalog.
-func (c *Catalog) proposeRuntime(n *jobNeed) (chosenRuntime, []Spec) {
-	var specs []Spec
+func (c *Catalog) proposeRuntime(n *jobNeed) (chosenRuntime, []SpecFile) {
+	var specs []SpecFile
 	p := c.smallestProfile(n)
 	if p == nil {
 		p = c.proposeProfile(n)
@@ -172,7 +172,7 @@ func (o specFields) setIf(key string, value any, said bool) specFields {
 	return o
 }
 
-func runtimeSpecFile(r *v1alpha1.MPIRuntime) Spec {
+func runtimeSpecFile(r *v1alpha1.MPIRuntime) SpecFile {
 	own := specFields{}
 	if cpu := r.Spec.ResourcesPerNode.CPU; cpu != nil {
 		own["cpu"] = cpu.String()
@@ -199,7 +199,7 @@ func runtimeSpecFile(r *v1alpha1.MPIRuntime) Spec {
 	return specFile("catalog/runtimes/", v1alpha1.MPIRuntimeKind, r.Metadata.Name, body)
 }
 
-func profileSpecFile(p *v1alpha1.HardwareProfile) Spec {
+func profileSpecFile(p *v1alpha1.HardwareProfile) SpecFile {
 	fabric := specFields{"type": string(p.Spec.Fabric.Type)}
 	fabric.setIf("resource", p.Spec.Fabric.Resource, p.Spec.Fabric.Resource != "")
 	fabric.setIf("count", p.Spec.Fabric.Count, p.Spec.Fabric.Count > 1)
@@ -224,8 +224,8 @@ func profileSpecFile(p *v1alpha1.HardwareProfile) Spec {
 	return specFile("catalog/profiles/", v1alpha1.HardwareProfileKind, p.Metadata.Name, body)
 }
 
-func specFile(folder, kind, name string, body specFields) Spec {
-	return Spec{
+func specFile(folder, kind, name string, body specFields) SpecFile {
+	return SpecFile{
 		Path: folder + name + ".yaml",
 		Text: toYAML(specFields{"apiVersion": v1alpha1.APIVersion, "kind": kind, "metadata": specFields{"name": name}, "spec": body}),
 	}

@@ -34,7 +34,7 @@ type OtherObject struct {
 
 // Input is what files hold.
 type Input struct {
-	Jobs     []*Job
+	Jobs     []*MPIJob
 	Others   []OtherObject
 	Problems []Problem
 }
@@ -99,10 +99,10 @@ func (in *Input) readDocument(file *source.File, root *syntax.Node) {
 		in.addProblem(root.At.In(file), "apiVersion is `%s`; MPIJobs of `%s` and `%s` are read: let the operator that runs it write it as one of these", version, versionV2beta1, versionV1)
 		return
 	}
-	d := &document{file: file, at: root.At.In(file), places: map[string]source.Span{}, values: map[string]string{}}
+	d := &yamlDocument{file: file, at: root.At.In(file), places: map[string]source.Span{}, values: map[string]string{}}
 	value, err := d.buildValue(root, "", 0)
 	if err == nil {
-		var job *Job
+		var job *MPIJob
 		if job, err = decodeJob(d, version, value); err == nil {
 			in.Jobs = append(in.Jobs, job)
 			return
@@ -148,8 +148,8 @@ func scalarOf(n *syntax.Node, key string) string {
 	return ""
 }
 
-// document is one object as text: the places and the leaves of its values, by path.
-type document struct {
+// yamlDocument is one object as text: the places and the leaves of its values, by path.
+type yamlDocument struct {
 	file *source.File
 	at   source.Span
 	// places are those of keys, or of the items of lists.
@@ -168,12 +168,12 @@ type placedError struct {
 
 func (p *placedError) Error() string { return p.message }
 
-func (d *document) errorAt(n *syntax.Node, format string, args ...any) error {
+func (d *yamlDocument) errorAt(n *syntax.Node, format string, args ...any) error {
 	return &placedError{at: n.At.In(d.file), message: fmt.Sprintf(format, args...)}
 }
 
 // buildValue returns a value as encoding/json has it, and notes places and leaves.
-func (d *document) buildValue(n *syntax.Node, path string, depth int) (any, error) {
+func (d *yamlDocument) buildValue(n *syntax.Node, path string, depth int) (any, error) {
 	n = n.Follow()
 	if d.count++; d.count > maxValues || depth > maxDepth {
 		return nil, d.errorAt(n, "too much: a document has at most %d values, %d deep", maxValues, maxDepth)
@@ -204,7 +204,7 @@ func (d *document) buildValue(n *syntax.Node, path string, depth int) (any, erro
 }
 
 // buildEntries fills a mapping. What is merged (`<<`) gives way to what is written.
-func (d *document) buildEntries(n *syntax.Node, path string, depth int, result map[string]any, merged bool) error {
+func (d *yamlDocument) buildEntries(n *syntax.Node, path string, depth int, result map[string]any, merged bool) error {
 	for key := n.First; key != nil; key = key.Next.Next {
 		name, value := key.Follow(), key.Next
 		if name.Kind != syntax.Scalar {
@@ -230,7 +230,7 @@ func (d *document) buildEntries(n *syntax.Node, path string, depth int, result m
 	return d.buildMerges(n, path, depth, result)
 }
 
-func (d *document) buildMerges(n *syntax.Node, path string, depth int, result map[string]any) error {
+func (d *yamlDocument) buildMerges(n *syntax.Node, path string, depth int, result map[string]any) error {
 	for key := n.First; key != nil; key = key.Next.Next {
 		if key.Follow().Tag != syntax.Merge {
 			continue
@@ -249,7 +249,7 @@ func (d *document) buildMerges(n *syntax.Node, path string, depth int, result ma
 // decimal is a number that all readers of YAML take for the same.
 var decimal = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?$`)
 
-func (d *document) buildScalar(n *syntax.Node) (any, error) {
+func (d *yamlDocument) buildScalar(n *syntax.Node) (any, error) {
 	switch n.Tag {
 	case syntax.Null:
 		return nil, nil
@@ -301,7 +301,7 @@ func parentPath(path string) string {
 }
 
 // placeOf is where a path is, or the nearest that holds it.
-func (d *document) placeOf(path string) source.Span {
+func (d *yamlDocument) placeOf(path string) source.Span {
 	for ; path != ""; path = parentPath(path) {
 		if at, found := d.places[path]; found {
 			return at
@@ -311,7 +311,7 @@ func (d *document) placeOf(path string) source.Span {
 }
 
 // hasPath reports whether the document says anything at a path.
-func (d *document) hasPath(path string) bool {
+func (d *yamlDocument) hasPath(path string) bool {
 	_, found := d.places[path]
 	return found
 }

@@ -42,13 +42,13 @@ type ReportSpec struct {
 
 // ReportEntry is what became of a value.
 type ReportEntry struct {
-	Class Class  `json:"class"`
-	From  string `json:"from"`
-	Value string `json:"value,omitempty"`
-	To    string `json:"to,omitempty"`
-	Note  string `json:"note,omitempty"`
-	File  string `json:"file"`
-	Line  int    `json:"line"`
+	Class OutcomeClass `json:"class"`
+	From  string       `json:"from"`
+	Value string       `json:"value,omitempty"`
+	To    string       `json:"to,omitempty"`
+	Note  string       `json:"note,omitempty"`
+	File  string       `json:"file"`
+	Line  int          `json:"line"`
 }
 
 // ReportPlace is a message about a place.
@@ -173,7 +173,7 @@ func writeJob(w *errWriter, r *Result) {
 	}
 }
 
-func displayName(j *Job) string {
+func displayName(j *MPIJob) string {
 	text := j.Name()
 	if text == "" {
 		text = j.spec.GenerateName + "…"

@@ -17,8 +17,8 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi/job"
 )
 
-// Available is what jobs can be made from in a namespace.
-type Available struct {
+// AvailableRuntimes is what jobs can be made from in a namespace.
+type AvailableRuntimes struct {
 	Runtimes []Runtime `json:"runtimes"`
 	// Queue is the local queue of the namespace; empty where there is none, several, or they cannot be read.
 	Queue    string          `json:"queue,omitempty"`
@@ -61,14 +61,14 @@ const (
 )
 
 // AvailableIn reads what jobs can be made from in a namespace. Where the namespace can be read, runtimes that its tenant may not use are left out.
-func AvailableIn(ctx context.Context, c client.Reader, namespace string) (Available, error) {
+func AvailableIn(ctx context.Context, c client.Reader, namespace string) (AvailableRuntimes, error) {
 	r := &listReader{ctx: ctx, reader: c, namespace: namespace}
 	found := r.readRuntimes()
 	if r.err != nil {
-		return Available{}, r.err
+		return AvailableRuntimes{}, r.err
 	}
 	allowed := allowedRuntimes(ctx, c, namespace)
-	offer := Available{Runtimes: []Runtime{}, Queue: r.onlyQueue()}
+	offer := AvailableRuntimes{Runtimes: []Runtime{}, Queue: r.onlyQueue()}
 	for key, runtime := range found {
 		if key.kind == trainer.TrainingRuntimeKind || allowed == nil || slices.Contains(allowed, key.name) {
 			offer.Runtimes = append(offer.Runtimes, availableRuntime(key, runtime))

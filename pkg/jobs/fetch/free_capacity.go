@@ -24,12 +24,12 @@ type FreeCapacity struct {
 
 // FreeQuota is what a quota of the namespace leaves.
 type FreeQuota struct {
-	Name string      `json:"name"`
-	Free []Remainder `json:"free"`
+	Name string       `json:"name"`
+	Free []FreeAmount `json:"free"`
 }
 
-// Remainder is what is free of a resource: `2 of 8`.
-type Remainder struct {
+// FreeAmount is what is free of a resource: `2 of 8`.
+type FreeAmount struct {
 	Resource string `json:"resource"`
 	Free     string `json:"free"`
 	Of       string `json:"of"`
@@ -47,7 +47,7 @@ type QueueLoad struct {
 
 // FreeCapacityIn reads what is free in a namespace, and how long the queue of a job is. Queue may be nil.
 func FreeCapacityIn(ctx context.Context, c client.Reader, namespace string, queue *view.Queue) *FreeCapacity {
-	room, noted := &FreeCapacity{}, &view.Objects{}
+	room, noted := &FreeCapacity{}, &view.JobObjects{}
 	var quotas corev1.ResourceQuotaList
 	err := c.List(ctx, &quotas, client.InNamespace(namespace))
 	noteWithheld(noted, "resourcequotas", err)
@@ -68,21 +68,21 @@ func FreeCapacityIn(ctx context.Context, c client.Reader, namespace string, queu
 }
 
 // noteWithheld notes why something could not be read, whatever the reason is: an answer without it is better than none.
-func noteWithheld(noted *view.Objects, what string, err error) {
+func noteWithheld(noted *view.JobObjects, what string, err error) {
 	if withholdOrFail(noted, what, &err) != nil {
 		noted.Withheld = append(noted.Withheld, view.Withheld{What: what, Why: err.Error()})
 	}
 }
 
-func freeRemainders(quota *corev1.ResourceQuota) []Remainder {
-	var list []Remainder
+func freeRemainders(quota *corev1.ResourceQuota) []FreeAmount {
+	var list []FreeAmount
 	for _, name := range slices.Sorted(maps.Keys(quota.Status.Hard)) {
 		hard := quota.Status.Hard[name]
 		free := hard.DeepCopy()
 		if used, known := quota.Status.Used[name]; known {
 			free.Sub(used)
 		}
-		list = append(list, Remainder{Resource: string(name), Free: free.String(), Of: hard.String()})
+		list = append(list, FreeAmount{Resource: string(name), Free: free.String(), Of: hard.String()})
 	}
 	return list
 }

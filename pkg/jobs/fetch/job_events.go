@@ -11,8 +11,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Event is one event about a job or what was made for it.
-type Event struct {
+// JobEvent is one event about a job or what was made for it.
+type JobEvent struct {
 	At     time.Time `json:"at"`
 	Type   string    `json:"type"`
 	Reason string    `json:"reason"`
@@ -23,18 +23,18 @@ type Event struct {
 }
 
 // ReadEvents reads the events about a job, its JobSet, its Jobs and its pods, the oldest first. Events usually live for an hour.
-func ReadEvents(ctx context.Context, c client.Reader, trainJob client.ObjectKey) ([]Event, error) {
+func ReadEvents(ctx context.Context, c client.Reader, trainJob client.ObjectKey) ([]JobEvent, error) {
 	var list corev1.EventList
 	if err := c.List(ctx, &list, client.InNamespace(trainJob.Namespace)); err != nil {
 		return nil, err
 	}
-	var events []Event
+	var events []JobEvent
 	for i := range list.Items {
 		if isAboutJob(&list.Items[i], trainJob.Name) {
 			events = append(events, eventOf(&list.Items[i]))
 		}
 	}
-	slices.SortStableFunc(events, func(a, b Event) int {
+	slices.SortStableFunc(events, func(a, b JobEvent) int {
 		return cmp.Or(a.At.Compare(b.At), strings.Compare(a.Object, b.Object), strings.Compare(a.Reason, b.Reason))
 	})
 	return events, nil
@@ -57,7 +57,7 @@ func isAboutJob(event *corev1.Event, name string) bool {
 	return (role == "launcher" || role == "node") && strings.HasPrefix(index, "0")
 }
 
-func eventOf(event *corev1.Event) Event {
+func eventOf(event *corev1.Event) JobEvent {
 	at := event.LastTimestamp.Time
 	if event.Series != nil && event.Series.LastObservedTime.After(at) {
 		at = event.Series.LastObservedTime.Time
@@ -75,5 +75,5 @@ func eventOf(event *corev1.Event) Event {
 	if event.Series != nil {
 		count = max(count, event.Series.Count)
 	}
-	return Event{At: at, Type: event.Type, Reason: event.Reason, Object: event.InvolvedObject.Kind + "/" + event.InvolvedObject.Name, Message: event.Message, Count: count}
+	return JobEvent{At: at, Type: event.Type, Reason: event.Reason, Object: event.InvolvedObject.Kind + "/" + event.InvolvedObject.Name, Message: event.Message, Count: count}
 }

@@ -21,8 +21,8 @@ import (
 // tenth as large: they count ready pods, too, and only what pods wait for is not seen.
 const podsUpTo = 100
 
-// Selection says which jobs are listed.
-type Selection struct {
+// JobSelection says which jobs are listed.
+type JobSelection struct {
 	// Namespace is empty for all.
 	Namespace string
 	// Labels is nil for all.
@@ -30,7 +30,7 @@ type Selection struct {
 }
 
 // ListJobs reads all jobs of a selection in five requests at most, and says what could not be read.
-func ListJobs(ctx context.Context, c client.Reader, selection Selection) ([]view.Objects, []view.Withheld, error) {
+func ListJobs(ctx context.Context, c client.Reader, selection JobSelection) ([]view.JobObjects, []view.Withheld, error) {
 	options := []client.ListOption{client.InNamespace(selection.Namespace)}
 	if selection.Labels != nil {
 		options = append(options, client.MatchingLabelsSelector{Selector: selection.Labels})
@@ -41,12 +41,12 @@ func ListJobs(ctx context.Context, c client.Reader, selection Selection) ([]view
 	}
 	r := &listReader{ctx: ctx, reader: c, namespace: selection.Namespace}
 	runtimes := r.readRuntimes()
-	objects := make([]view.Objects, len(trainJobs.Items))
-	byKey := make(map[client.ObjectKey]*view.Objects, len(objects))
+	objects := make([]view.JobObjects, len(trainJobs.Items))
+	byKey := make(map[client.ObjectKey]*view.JobObjects, len(objects))
 	now := time.Now()
 	for i := range trainJobs.Items {
 		trainJob := &trainJobs.Items[i]
-		objects[i] = view.Objects{Now: now, TrainJob: trainJob, Runtime: runtimes[runtimeKeyOf(trainJob)]}
+		objects[i] = view.JobObjects{Now: now, TrainJob: trainJob, Runtime: runtimes[runtimeKeyOf(trainJob)]}
 		byKey[client.ObjectKeyFromObject(trainJob)] = &objects[i]
 	}
 	switch {
@@ -64,7 +64,7 @@ type listReader struct {
 	ctx       context.Context //nolint:containedctx // a reading lives as long as the call that it serves
 	reader    client.Reader
 	namespace string
-	noted     view.Objects
+	noted     view.JobObjects
 	err       error
 }
 
@@ -107,7 +107,7 @@ func (r *listReader) readRuntimes() map[runtimeKey]*job.Runtime {
 }
 
 // addPods adds JobSets and pods.
-func (r *listReader) addPods(jobs map[client.ObjectKey]*view.Objects) {
+func (r *listReader) addPods(jobs map[client.ObjectKey]*view.JobObjects) {
 	var sets jobset.JobSetList
 	var pods corev1.PodList
 	r.listInto("jobsets", &sets)
@@ -128,7 +128,7 @@ func (r *listReader) addPods(jobs map[client.ObjectKey]*view.Objects) {
 }
 
 // addJobs adds Jobs.
-func (r *listReader) addJobs(jobs map[client.ObjectKey]*view.Objects) {
+func (r *listReader) addJobs(jobs map[client.ObjectKey]*view.JobObjects) {
 	var made batchv1.JobList
 	r.listInto("jobs", &made, client.HasLabels{mpi.JobSetNameLabel})
 	for _, item := range made.Items {

@@ -16,8 +16,8 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi"
 )
 
-// Usage is what a pod of a job uses.
-type Usage struct {
+// PodUsage is what a pod of a job uses.
+type PodUsage struct {
 	Pod     string `json:"pod"`
 	Machine string `json:"machine,omitempty"`
 	// Measured says that there are numbers: of a new pod there are none for a while.
@@ -32,7 +32,7 @@ type Usage struct {
 
 // UsageOf returns what the pods of a job use, in the order of their names. It is an error of kind apierror.NoKind where the cluster does not serve
 // metrics.k8s.io; where somebody may not read that, the pods are returned without numbers, and that is noted.
-func UsageOf(ctx context.Context, c client.Reader, trainJob client.ObjectKey) ([]Usage, []view.Withheld, error) {
+func UsageOf(ctx context.Context, c client.Reader, trainJob client.ObjectKey) ([]PodUsage, []view.Withheld, error) {
 	ofJob := []client.ListOption{client.InNamespace(trainJob.Namespace), client.MatchingLabels{mpi.JobSetNameLabel: trainJob.Name}}
 	measured := &unstructured.UnstructuredList{}
 	measured.SetGroupVersionKind(PodMetricsKind.GroupVersion().WithKind("PodMetricsList"))
@@ -52,16 +52,16 @@ func UsageOf(ctx context.Context, c client.Reader, trainJob client.ObjectKey) ([
 	for _, item := range measured.Items {
 		numbers[item.GetName()] = sumUsage(item)
 	}
-	usage := []Usage{}
+	usage := []PodUsage{}
 	for i := range pods.Items {
 		pod := &pods.Items[i]
 		n, found := numbers[pod.Name]
-		usage = append(usage, Usage{
+		usage = append(usage, PodUsage{
 			Pod: pod.Name, Machine: pod.Spec.NodeName, Measured: found, MilliCPU: n[0], MemoryBytes: n[1],
 			CPULimit: limitOf(pod, corev1.ResourceCPU), MemoryLimit: limitOf(pod, corev1.ResourceMemory),
 		})
 	}
-	slices.SortFunc(usage, func(a, b Usage) int { return strings.Compare(a.Pod, b.Pod) })
+	slices.SortFunc(usage, func(a, b PodUsage) int { return strings.Compare(a.Pod, b.Pod) })
 	return usage, hidden, nil
 }
 

@@ -49,7 +49,7 @@ func PreflightInput(ctx context.Context, c client.Client, job *trainer.TrainJob)
 
 // FreeRoomInput reads what there is room for now, for a job that exists and has no pods, which would count against quotas. Whether it is admitted, and
 // where it stands in its queue, its conditions say.
-func FreeRoomInput(ctx context.Context, c client.Client, o view.Objects) (preflight.Input, error) {
+func FreeRoomInput(ctx context.Context, c client.Client, o view.JobObjects) (preflight.Input, error) {
 	a := &preflightReader{client: c, in: preflight.Input{TrainJob: o.TrainJob, Runtime: o.Runtime}}
 	err := a.readBounds(ctx)
 	return a.in, err
@@ -135,7 +135,7 @@ func (a *preflightReader) readQueue(ctx context.Context) error {
 	err := a.client.Get(ctx, client.ObjectKey{Namespace: a.in.TrainJob.Namespace, Name: name}, queue)
 	switch {
 	case apierrors.IsNotFound(err):
-		a.in.Queue = &preflight.Queue{Name: name, Missing: true}
+		a.in.Queue = &preflight.QueueState{Name: name, Missing: true}
 		return nil
 	case err != nil:
 		a.noteUnseen("queue", err)
@@ -147,7 +147,7 @@ func (a *preflightReader) readQueue(ctx context.Context) error {
 		a.noteUnseen("who waits in the queue", err)
 		return nil
 	}
-	a.in.Queue = &preflight.Queue{Name: name}
+	a.in.Queue = &preflight.QueueState{Name: name}
 	for _, object := range workloads.Items {
 		if w, read := kueue.WorkloadOf(object); read && w.Queue == name && w.Reserved.Equal(time.Time{}) {
 			a.in.Queue.Waiting++
@@ -182,7 +182,7 @@ func (a *preflightReader) countMachines(ctx context.Context, made mpijob.Job) {
 		a.noteUnseen("machines", err)
 		return
 	}
-	found := preflight.Machines{Matching: len(nodes.Items)}
+	found := preflight.MatchingMachines{Matching: len(nodes.Items)}
 	for i := range nodes.Items {
 		if isReadyNode(&nodes.Items[i]) {
 			found.Ready++

@@ -23,17 +23,17 @@ import (
 
 // ReadJob reads what package view judges of one job: the TrainJob, its runtime, its JobSet, its pods, and the Workloads of its queue while it waits
 // there. Only the TrainJob must be there and readable.
-func ReadJob(ctx context.Context, c client.Reader, key client.ObjectKey) (view.Objects, error) {
+func ReadJob(ctx context.Context, c client.Reader, key client.ObjectKey) (view.JobObjects, error) {
 	trainJob := &trainer.TrainJob{}
 	if err := c.Get(ctx, key, trainJob); err != nil {
-		return view.Objects{}, fmt.Errorf("read TrainJob `%s`: %w", key.Name, err)
+		return view.JobObjects{}, fmt.Errorf("read TrainJob `%s`: %w", key.Name, err)
 	}
-	o := view.Objects{Now: time.Now(), TrainJob: trainJob}
+	o := view.JobObjects{Now: time.Now(), TrainJob: trainJob}
 	return o, addDependents(ctx, c, &o)
 }
 
 // addDependents reads what belongs to a TrainJob.
-func addDependents(ctx context.Context, c client.Reader, o *view.Objects) error {
+func addDependents(ctx context.Context, c client.Reader, o *view.JobObjects) error {
 	var err error
 	if o.Runtime, err = runtimeOf(ctx, c, o.TrainJob); withholdOrFail(o, "runtime", &err) != nil {
 		return err
@@ -60,7 +60,7 @@ func addDependents(ctx context.Context, c client.Reader, o *view.Objects) error 
 }
 
 // withholdOrFail notes what a reader may not see, and what the cluster does not have, and leaves all other errors. What is not there is no error.
-func withholdOrFail(o *view.Objects, what string, err *error) error {
+func withholdOrFail(o *view.JobObjects, what string, err *error) error {
 	if *err == nil {
 		return nil
 	}

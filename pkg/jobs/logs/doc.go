@@ -2,7 +2,7 @@
 // twice, whatever becomes of connections, containers and pods meanwhile.
 //
 // A log is read through Cluster, whose implementation for Kubernetes is podlogs. Each container has a sourceReader that begins again where it
-// was when its stream ends early (sourceReader, replayWindow), and Merge gives out the lines of all readers in order. What this package must not
+// was when its stream ends early (sourceReader, replayWindow), and LineMerge gives out the lines of all readers in order. What this package must not
 // know: commands, terminals, and how an API server is asked.
 //
 // What no reader can bring back: kubelet serves the file that it writes now and no rotated one, one earlier run of a container, and

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Filter chooses lines. The zero Filter takes all.
-type Filter struct {
+// LineFilter chooses lines. The zero LineFilter takes all.
+type LineFilter struct {
 	// Ranks are those whose lines are wanted; nil for all, also those of nobody.
 	Ranks []int
 	// Include: one of these must match the text of the line; Exclude: none of these.
@@ -14,7 +14,7 @@ type Filter struct {
 }
 
 // Matches reports whether a line is wanted.
-func (f Filter) Matches(line Line) bool {
+func (f LineFilter) Matches(line Line) bool {
 	matches := func(r *regexp.Regexp) bool { return r.MatchString(line.Text) }
 	switch {
 	case f.Ranks != nil && (line.Rank == nil || !slices.Contains(f.Ranks, *line.Rank)):

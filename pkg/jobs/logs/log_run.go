@@ -12,8 +12,8 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi"
 )
 
-// Result says what was read.
-type Result struct {
+// ReadResult says what was read.
+type ReadResult struct {
 	// Sources is how many containers were read, Incomplete how many of them not to their end though it may be there.
 	Sources, Incomplete int
 }
@@ -26,9 +26,9 @@ func (e *TooManyError) Error() string {
 }
 
 // Run reads the logs of a job in one order and gives their lines, many at once. A give that fails ends it with that error.
-func Run(ctx context.Context, cluster Cluster, options Options, give func([]Line) error) (Result, error) {
+func Run(ctx context.Context, cluster Cluster, options Options, give func([]Line) error) (ReadResult, error) {
 	ctx, cancel := context.WithCancel(ctx)
-	r := &logRun{cluster: cluster, options: options, cancel: cancel, view: newContainerView(), merge: NewMerge(), known: map[string]bool{}}
+	r := &logRun{cluster: cluster, options: options, cancel: cancel, view: newContainerView(), merge: NewLineMerge(), known: map[string]bool{}}
 	err := r.lookForContainers(ctx, behind)
 	if err == nil {
 		r.readers.Go(func() { r.watchContainers(ctx) })
@@ -47,12 +47,12 @@ type logRun struct {
 	options Options
 	cancel  context.CancelFunc
 	view    *containerView
-	merge   *Merge
+	merge   *LineMerge
 	readers sync.WaitGroup
 
 	mu     sync.Mutex
 	known  map[string]bool
-	result Result
+	result ReadResult
 	failed error
 }
 
@@ -67,7 +67,7 @@ func (r *logRun) lookForContainers(ctx context.Context, s readState) error {
 	r.view.updateFromLook(all, over)
 	var fresh []ContainerStatus
 	for _, status := range all {
-		if !r.known[status.containerKey()] && (r.options.Want == nil || r.options.Want(status.Source)) {
+		if !r.known[status.containerKey()] && (r.options.Want == nil || r.options.Want(status.LogSource)) {
 			fresh = append(fresh, status)
 		}
 	}
@@ -104,7 +104,7 @@ func (r *logRun) reserveSources(more int) error {
 
 func (r *logRun) beginReading(ctx context.Context, status ContainerStatus, s readState) {
 	one := &sourceReader{
-		source: &status.Source, cluster: r.cluster, options: r.options, view: r.view,
+		source: &status.LogSource, cluster: r.cluster, options: r.options, view: r.view,
 		queue: r.merge.addSource(len(r.known), s), seen: newReplayWindow(r.options.isLimited()),
 	}
 	one.seen.tell = func(text string) {
@@ -158,7 +158,7 @@ func isHopeless(err error) bool {
 }
 
 // countReading is how many sources have not ended.
-func (m *Merge) countReading() int {
+func (m *LineMerge) countReading() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.open

@@ -49,7 +49,7 @@ func (s *script) Containers(context.Context) ([]ContainerStatus, bool, error) {
 	return slices.Clone(now.statuses), now.over, now.err
 }
 
-func (s *script) Open(_ context.Context, source Source, r Request) (io.ReadCloser, error) {
+func (s *script) Open(_ context.Context, source LogSource, r LogRequest) (io.ReadCloser, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	asked := source.Pod
@@ -88,7 +88,7 @@ func (s *slow) Read([]byte) (int, error) {
 }
 
 func podOf(name string, restarts int, ended bool) ContainerStatus {
-	return ContainerStatus{Source: Source{Pod: name, UID: name, Container: "node", Role: "launcher"}, Restarts: restarts, Started: true, Ended: ended}
+	return ContainerStatus{LogSource: LogSource{Pod: name, UID: name, Container: "node", Role: "launcher"}, Restarts: restarts, Started: true, Ended: ended}
 }
 
 var errReset = errors.New("connection reset")
@@ -108,17 +108,17 @@ func TestRun(t *testing.T) {
 		options Options
 		want    []string
 		notes   string
-		result  Result
+		result  ReadResult
 		err     error
 	}{
 		"All": {
 			"", []look{{statuses: []ContainerStatus{done}, over: true}}, map[string][]answer{"a": {{text: second(1, "x")}}}, Options{},
-			[]string{"x"}, "", Result{Sources: 1}, nil,
+			[]string{"x"}, "", ReadResult{Sources: 1}, nil,
 		},
 		"BreaksOnce": {
 			"", []look{{statuses: []ContainerStatus{done}, over: true}},
 			map[string][]answer{"a": {{text: second(1, "x"), breaks: errReset}, {text: second(1, "x") + second(2, "y")}}}, Options{},
-			[]string{"x", "y"}, "", Result{Sources: 1}, nil,
+			[]string{"x", "y"}, "", ReadResult{Sources: 1}, nil,
 		},
 		"FollowsRestart": {
 			"the end of the first run is read, though the second one has begun",
@@ -127,66 +127,66 @@ func TestRun(t *testing.T) {
 				{text: second(1, "x")}, {text: second(1, "x"), stays: time.Second, breaks: errReset}, {text: second(1, "x") + second(2, "end of 1")},
 				{text: second(3, "begin of 2"), stays: time.Second}, {text: second(3, "begin of 2") + second(4, "end of 2")},
 			}}, Options{Follow: true},
-			[]string{"x", "end of 1", "begin of 2", "end of 2"}, "", Result{Sources: 1}, nil,
+			[]string{"x", "end of 1", "begin of 2", "end of 2"}, "", ReadResult{Sources: 1}, nil,
 		},
 		"RestartsLost": {
 			"", []look{{statuses: []ContainerStatus{podOf("a", 3, true)}, over: true}},
 			map[string][]answer{"a": {{text: second(1, "third")}, {text: second(2, "fourth")}}}, Options{},
-			[]string{"third", "fourth"}, "launcher (pod a) was started again 3 times; the output of 2 earlier runs is not kept", Result{Sources: 1}, nil,
+			[]string{"third", "fourth"}, "launcher (pod a) was started again 3 times; the output of 2 earlier runs is not kept", ReadResult{Sources: 1}, nil,
 		},
 		"PreviousNotKept": {
 			"", []look{{statuses: []ContainerStatus{podOf("a", 1, true)}, over: true}},
 			map[string][]answer{"a": {{err: ErrNotStarted}, {text: second(2, "y")}}}, Options{},
-			[]string{"y"}, "", Result{Sources: 1}, nil,
+			[]string{"y"}, "", ReadResult{Sources: 1}, nil,
 		},
 		"PreviousBreaks": {
 			"", []look{{statuses: []ContainerStatus{podOf("a", 1, true)}, over: true}},
 			map[string][]answer{"a": {{err: errReset}, {text: second(1, "x")}, {text: second(2, "y")}}}, Options{},
-			[]string{"x", "y"}, "", Result{Sources: 1}, nil,
+			[]string{"x", "y"}, "", ReadResult{Sources: 1}, nil,
 		},
 		"Gone": {
 			"", []look{{statuses: []ContainerStatus{running}}, {over: true}},
 			map[string][]answer{"a": {{text: second(1, "x")}, {text: second(1, "x"), stays: time.Second, breaks: errReset}, {err: ErrGone}}}, Options{Follow: true},
-			[]string{"x"}, "launcher is gone (pod a): what it printed after 2026-03-01T12:00:01Z may be missing", Result{Sources: 1}, nil,
+			[]string{"x"}, "launcher is gone (pod a): what it printed after 2026-03-01T12:00:01Z may be missing", ReadResult{Sources: 1}, nil,
 		},
 		"NeverReadable": {
 			"", []look{{statuses: []ContainerStatus{done}, over: true}}, map[string][]answer{"a": {{err: errReset}}}, Options{},
-			nil, "the rest of the output of launcher (pod a) could not be read: connection reset; ask again later", Result{Sources: 1, Incomplete: 1}, nil,
+			nil, "the rest of the output of launcher (pod a) could not be read: connection reset; ask again later", ReadResult{Sources: 1, Incomplete: 1}, nil,
 		},
 		"Refused": {
 			"", []look{{statuses: []ContainerStatus{running}}}, map[string][]answer{"a": {{err: ErrRefused}}}, Options{Follow: true},
-			nil, "", Result{Sources: 1, Incomplete: 1}, ErrRefused,
+			nil, "", ReadResult{Sources: 1, Incomplete: 1}, ErrRefused,
 		},
 		"LookRefused": {
 			"the rights may be taken away meanwhile", []look{{statuses: []ContainerStatus{running}}, {err: ErrRefused}},
-			map[string][]answer{"a": {{stays: time.Hour}}}, Options{Follow: true}, nil, "", Result{Sources: 1}, ErrRefused,
+			map[string][]answer{"a": {{stays: time.Hour}}}, Options{Follow: true}, nil, "", ReadResult{Sources: 1}, ErrRefused,
 		},
 		"LookFails": {
-			"", []look{{err: errReset}}, nil, Options{}, nil, "", Result{}, errReset,
+			"", []look{{err: errReset}}, nil, Options{}, nil, "", ReadResult{}, errReset,
 		},
 		"LookBreaks": {
 			"one that fails is not the last", []look{{statuses: []ContainerStatus{running}}, {err: errReset}, {err: errReset}, {statuses: []ContainerStatus{done}, over: true}},
-			map[string][]answer{"a": {{text: second(1, "x")}}}, Options{Follow: true}, []string{"x"}, "", Result{Sources: 1}, nil,
+			map[string][]answer{"a": {{text: second(1, "x")}}}, Options{Follow: true}, []string{"x"}, "", ReadResult{Sources: 1}, nil,
 		},
 		"NotStarted": {
 			"", []look{{statuses: []ContainerStatus{notStarted}}, {statuses: []ContainerStatus{notStarted}}, {statuses: []ContainerStatus{done}, over: true}},
-			map[string][]answer{"a": {{text: second(1, "x")}}}, Options{Follow: true}, []string{"x"}, "", Result{Sources: 1}, nil,
+			map[string][]answer{"a": {{text: second(1, "x")}}}, Options{Follow: true}, []string{"x"}, "", ReadResult{Sources: 1}, nil,
 		},
 		"NothingYet": {
-			"", []look{{statuses: []ContainerStatus{notStarted}}}, nil, Options{}, nil, "", Result{Sources: 1}, nil,
+			"", []look{{statuses: []ContainerStatus{notStarted}}}, nil, Options{}, nil, "", ReadResult{Sources: 1}, nil,
 		},
 		"Wanted": {
 			"", []look{{statuses: []ContainerStatus{done, podOf("b", 0, true)}, over: true}}, map[string][]answer{"b": {{text: second(1, "b")}}},
-			Options{Want: func(s Source) bool { return s.Pod == "b" }}, []string{"b"}, "", Result{Sources: 1}, nil,
+			Options{Want: func(s LogSource) bool { return s.Pod == "b" }}, []string{"b"}, "", ReadResult{Sources: 1}, nil,
 		},
 		"NewPod": {
 			"", []look{{statuses: []ContainerStatus{done}}, {statuses: []ContainerStatus{done, podOf("b", 0, true)}, over: true}},
-			map[string][]answer{"a": {{text: second(1, "a")}}, "b": {{text: second(2, "b")}}}, Options{Follow: true}, []string{"a", "b"}, "", Result{Sources: 2}, nil,
+			map[string][]answer{"a": {{text: second(1, "a")}}, "b": {{text: second(2, "b")}}}, Options{Follow: true}, []string{"a", "b"}, "", ReadResult{Sources: 2}, nil,
 		},
 		"Tail": {
 			"what is not asked for does not come back with a break", []look{{statuses: []ContainerStatus{podOf("a", 1, true)}, over: true}},
 			map[string][]answer{"a": {{text: second(2, "y"), breaks: errReset}, {text: second(1, "x") + second(2, "y") + second(3, "z")}}},
-			Options{Tail: new(int64)}, []string{"y", "z"}, "", Result{Sources: 1}, nil,
+			Options{Tail: new(int64)}, []string{"y", "z"}, "", ReadResult{Sources: 1}, nil,
 		},
 	}
 	for name, tc := range cases {
@@ -239,7 +239,7 @@ func TestTooManyMeanwhile(t *testing.T) {
 
 func TestOrder(t *testing.T) {
 	status := func(role string, index int) ContainerStatus {
-		return ContainerStatus{Source: Source{Role: role, Index: index, Pod: fmt.Sprint(role, index)}}
+		return ContainerStatus{LogSource: LogSource{Role: role, Index: index, Pod: fmt.Sprint(role, index)}}
 	}
 	all := []ContainerStatus{status("node", 10), status("node", 2), status("launcher", 0)}
 	slices.SortStableFunc(all, compareContainers)

@@ -17,8 +17,8 @@ import (
 )
 
 var (
-	launcher = &Source{Pod: "train-launcher-0-0-x", Container: "node", Role: "launcher", Machine: "m0"}
-	node3    = &Source{Pod: "train-node-0-3-x", Container: "node", Role: "node", Index: 3}
+	launcher = &LogSource{Pod: "train-launcher-0-0-x", Container: "node", Role: "launcher", Machine: "m0"}
+	node3    = &LogSource{Pod: "train-node-0-3-x", Container: "node", Role: "node", Index: 3}
 	noon     = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 )
 
@@ -191,8 +191,8 @@ func TestWindowForgets(t *testing.T) {
 	}
 }
 
-// gather runs a Merge and returns what it gave, with the second of fake time at which it did.
-func gather(ctx context.Context, m *Merge) *[]string {
+// gather runs a LineMerge and returns what it gave, with the second of fake time at which it did.
+func gather(ctx context.Context, m *LineMerge) *[]string {
 	var got []string
 	begin := time.Now()
 	go func() {
@@ -212,7 +212,7 @@ func at(seconds float64, text string) []Line {
 
 func TestMergeWaitsForThoseBehind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := NewMerge()
+		m := NewLineMerge()
 		a, b := m.addSource(0, behind), m.addSource(1, behind)
 		m.CloseSources()
 		got := gather(t.Context(), m)
@@ -231,7 +231,7 @@ func TestMergeWaitsForThoseBehind(t *testing.T) {
 
 func TestMergeHoldsWhileOthersMayHaveOlder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := NewMerge()
+		m := NewLineMerge()
 		a, b, quiet := m.addSource(0, live), m.addSource(1, live), m.addSource(2, live)
 		m.CloseSources()
 		got := gather(t.Context(), m)
@@ -259,7 +259,7 @@ func TestMergeHoldsWhileOthersMayHaveOlder(t *testing.T) {
 // Nobody waits longer than a few seconds for one that does not come back.
 func TestMergeIsNotFarBehind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := NewMerge()
+		m := NewLineMerge()
 		a, away := m.addSource(0, live), m.addSource(1, live)
 		got := gather(t.Context(), m)
 		away.setBroken()
@@ -278,7 +278,7 @@ func TestMergeIsNotFarBehind(t *testing.T) {
 // One that prints without end waits for its turn, and not forever.
 func TestMergeIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := NewMerge()
+		m := NewLineMerge()
 		busy, idle := m.addSource(0, live), m.addSource(1, live)
 		m.CloseSources()
 		got := gather(t.Context(), m)
@@ -301,7 +301,7 @@ func TestMergeIsBounded(t *testing.T) {
 
 func TestMergeEndsWithItsReader(t *testing.T) {
 	full := errors.New("disk full")
-	m := NewMerge()
+	m := NewLineMerge()
 	q := m.addSource(0, live)
 	_ = q.pushLines(at(1, "x"))
 	if err := m.DeliverInOrder(t.Context(), func([]Line) error { return full }); !errors.Is(err, full) {
@@ -334,13 +334,13 @@ func TestPrinter(t *testing.T) {
 		"One":       {"", Printer{}, "3| loss 2\n\x1b[2Jcleared \xff\n"},
 		"Labels":    {"", Printer{Labels: true}, "launcher 3| loss 2\nnode-3| \x1b[2Jcleared \xff\n"},
 		"Terminal":  {"a program must not clear it", Printer{Labels: true, Terminal: true}, "launcher 3| loss 2\nnode-3| cleared \uFFFD\n"},
-		"Times":     {"", Printer{Times: true, Filter: Filter{Ranks: []int{3}}}, "2026-03-01T12:00:00.000000Z 3| loss 2\n"},
+		"Times":     {"", Printer{Times: true, Filter: LineFilter{Ranks: []int{3}}}, "2026-03-01T12:00:00.000000Z 3| loss 2\n"},
 		"Raw":       {"bytes as they are", Printer{Format: Raw}, "[1,3]<stdout>:loss 2\n\x1b[2Jcleared \xff\n"},
-		"Include":   {"", Printer{Format: Raw, Filter: Filter{Include: []*regexp.Regexp{regexp.MustCompile("^loss")}}}, "[1,3]<stdout>:loss 2\n"},
-		"Exclude":   {"", Printer{Filter: Filter{Exclude: []*regexp.Regexp{regexp.MustCompile("cleared")}}}, "3| loss 2\n"},
-		"Rank":      {"", Printer{Filter: Filter{Ranks: []int{4}}}, ""},
-		"Color":     {"", Printer{Color: true, Terminal: true, Highlight: []*regexp.Regexp{regexp.MustCompile("lo|x*")}, Filter: Filter{Ranks: []int{3}}}, "\x1b[38;5;127m3|\x1b[0m \x1b[1;7mlo\x1b[0mss 2\n"},
-		"ColorNode": {"", Printer{Color: true, Labels: true, Terminal: true, Filter: Filter{Exclude: []*regexp.Regexp{regexp.MustCompile("loss")}}}, "\x1b[38;5;161mnode-3|\x1b[0m cleared \uFFFD\n"},
+		"Include":   {"", Printer{Format: Raw, Filter: LineFilter{Include: []*regexp.Regexp{regexp.MustCompile("^loss")}}}, "[1,3]<stdout>:loss 2\n"},
+		"Exclude":   {"", Printer{Filter: LineFilter{Exclude: []*regexp.Regexp{regexp.MustCompile("cleared")}}}, "3| loss 2\n"},
+		"Rank":      {"", Printer{Filter: LineFilter{Ranks: []int{4}}}, ""},
+		"Color":     {"", Printer{Color: true, Terminal: true, Highlight: []*regexp.Regexp{regexp.MustCompile("lo|x*")}, Filter: LineFilter{Ranks: []int{3}}}, "\x1b[38;5;127m3|\x1b[0m \x1b[1;7mlo\x1b[0mss 2\n"},
+		"ColorNode": {"", Printer{Color: true, Labels: true, Terminal: true, Filter: LineFilter{Exclude: []*regexp.Regexp{regexp.MustCompile("loss")}}}, "\x1b[38;5;161mnode-3|\x1b[0m cleared \uFFFD\n"},
 		"JSON": {"", Printer{Format: JSON}, `{"time":"2026-03-01T12:00:00Z","pod":"train-launcher-0-0-x","container":"node","role":"launcher","index":0,"machine":"m0","rank":3,"text":"loss 2"}
 {"time":"2026-03-01T12:00:00Z","pod":"train-node-0-3-x","container":"node","role":"node","index":3,"text":"\u001b[2Jcleared \ufffd"}
 `},
@@ -367,10 +367,10 @@ func BenchmarkMerge(b *testing.B) {
 		texts[s] = log.String()
 	}
 	b.ResetTimer()
-	m := NewMerge()
+	m := NewLineMerge()
 	for s, text := range texts {
 		q := m.addSource(s, behind)
-		source := &Source{Role: "node", Index: s}
+		source := &LogSource{Role: "node", Index: s}
 		go func() {
 			defer q.setEnded()
 			_ = readStream(strings.NewReader(text), source, newReplayWindow(false), true, q.pushLines)

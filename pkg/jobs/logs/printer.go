@@ -14,9 +14,9 @@ import (
 
 // Printer writes lines as people or programs read them.
 type Printer struct {
-	Filter Filter
+	Filter LineFilter
 	// Format is Text, Raw or JSON.
-	Format Format
+	Format OutputFormat
 	// Labels puts the pod and the rank before each line; Times the time.
 	Labels, Times bool
 	// Color marks pods, ranks and Highlight. Terminal: what is written is shown by one, so that escape sequences of programs, which could
@@ -27,17 +27,17 @@ type Printer struct {
 	Shown, Tagged int
 
 	out   *bufio.Writer
-	names map[*Source]string
+	names map[*LogSource]string
 }
 
-// Format is how a line is written.
-type Format string
+// OutputFormat is how a line is written.
+type OutputFormat string
 
 // The formats. Raw is what the program printed and nothing else, JSON an object per line.
 const (
-	Text Format = "text"
-	Raw  Format = "raw"
-	JSON Format = "json"
+	Text OutputFormat = "text"
+	Raw  OutputFormat = "raw"
+	JSON OutputFormat = "json"
 )
 
 // Formats are all of them.
@@ -45,7 +45,7 @@ func Formats() []string { return []string{string(Text), string(Raw), string(JSON
 
 // SetOutput says where lines are written.
 func (p *Printer) SetOutput(out io.Writer) {
-	p.out, p.names = bufio.NewWriterSize(out, streamBuffer), map[*Source]string{}
+	p.out, p.names = bufio.NewWriterSize(out, streamBuffer), map[*LogSource]string{}
 }
 
 // PrintLines writes those of some lines that are wanted, and leaves nothing in a buffer.
@@ -115,7 +115,7 @@ func (p *Printer) printLabel(line Line) {
 }
 
 // nameOf returns the label of a source, which is made once.
-func (p *Printer) nameOf(source *Source) string {
+func (p *Printer) nameOf(source *LogSource) string {
 	name, known := p.names[source]
 	if !known {
 		name = source.Label()

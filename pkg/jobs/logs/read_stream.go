@@ -14,7 +14,7 @@ const (
 
 // readStream hands over the lines of a stream in batches until it ends. A last line without its end is whole only where the stream
 // is known to be all of it; else it is left for the next read. It returns nil at the end of the stream, or why it broke.
-func readStream(stream io.Reader, source *Source, seen *replayWindow, whole bool, deliver func([]Line) error) error {
+func readStream(stream io.Reader, source *LogSource, seen *replayWindow, whole bool, deliver func([]Line) error) error {
 	r := bufio.NewReaderSize(stream, streamBuffer)
 	s := lineSplitter{source: source, seen: seen}
 	for {
@@ -47,7 +47,7 @@ func eofAsNil(err error) error {
 
 // lineSplitter makes lines of parts.
 type lineSplitter struct {
-	source *Source
+	source *LogSource
 	seen   *replayWindow
 	line   []byte
 	// open is the line of which more is to come.

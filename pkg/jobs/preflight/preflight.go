@@ -27,29 +27,29 @@ type Input struct {
 	// Runtime is the one that the job names, nil where it could not be read.
 	Runtime *mpijob.Runtime
 	// Bounds are quotas, LimitRanges and what the job refers to and does not exist.
-	Bounds observe.Bounds
+	Bounds observe.NamespaceBounds
 	// Queue is where the job would wait, nil where nothing queues.
-	Queue *Queue
+	Queue *QueueState
 	// Denied is why the API server would not take the job, by a dry run; empty where it would.
 	Denied string
 	// Rights say which ones the user lacks, a sentence each.
 	Rights []string
 	// Machines are those on which ranks of this runtime may run, nil where they could not be read.
-	Machines *Machines
+	Machines *MatchingMachines
 	// Unseen are what could not be read, and why.
 	Unseen []string
 }
 
-// Queue is a queue of Kueue.
-type Queue struct {
+// QueueState is a queue of Kueue.
+type QueueState struct {
 	Name string
 	// Missing: there is no such LocalQueue. Waiting is how many jobs wait in it, of all users.
 	Missing bool
 	Waiting int
 }
 
-// Machines are those of the runtime's kind.
-type Machines struct{ Matching, Ready int }
+// MatchingMachines are those of the runtime's kind.
+type MatchingMachines struct{ Matching, Ready int }
 
 // Verdict is what becomes of the job.
 type Verdict string
@@ -210,7 +210,7 @@ func largestFittingNodes(in Input) int32 {
 			job.Spec.Trainer = &trainer.Trainer{}
 		}
 		job.Spec.Trainer.NumNodes = &nodes
-		never, waits, err := phase.Preflight(job, *in.Runtime, observe.Bounds{Quotas: in.Bounds.Quotas, Limits: in.Bounds.Limits})
+		never, waits, err := phase.Preflight(job, *in.Runtime, observe.NamespaceBounds{Quotas: in.Bounds.Quotas, Limits: in.Bounds.Limits})
 		return err == nil && never == nil && waits == nil
 	}
 	least := leastNodes(*in.Runtime)
@@ -243,7 +243,7 @@ func nodesAsked(in Input) int32 {
 	return made.World.Nodes
 }
 
-func (a *Answer) addQueue(q *Queue) {
+func (a *Answer) addQueue(q *QueueState) {
 	switch {
 	case q == nil:
 	case q.Missing:
@@ -261,7 +261,7 @@ func jobsWait(n int) string {
 	return "jobs wait"
 }
 
-func (a *Answer) addMachines(m *Machines) {
+func (a *Answer) addMachines(m *MatchingMachines) {
 	switch {
 	case m == nil:
 	case m.Matching == 0:

@@ -29,7 +29,7 @@ type Options struct {
 	Queue   string
 	Command []string
 	Env     []corev1.EnvVar
-	Claims  []Claim
+	Claims  []VolumeClaim
 	// Resources are what each node requests; see LimitsWithoutCPU.
 	Resources corev1.ResourceList
 	// Files are put into FilesDir of all pods, where the command then runs.
@@ -38,8 +38,8 @@ type Options struct {
 	Suspend bool
 }
 
-// Claim is a PersistentVolumeClaim with the folder at which it is mounted, in all pods.
-type Claim struct {
+// VolumeClaim is a PersistentVolumeClaim with the folder at which it is mounted, in all pods.
+type VolumeClaim struct {
 	Name, Path string
 	ReadOnly   bool
 }

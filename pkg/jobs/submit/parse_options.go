@@ -11,13 +11,13 @@ import (
 )
 
 // ParseClaim reads CLAIM:/FOLDER, or CLAIM:/FOLDER:ro for one that is only read.
-func ParseClaim(text string) (Claim, error) {
+func ParseClaim(text string) (VolumeClaim, error) {
 	name, folder, _ := strings.Cut(text, ":")
 	folder, mode, _ := strings.Cut(folder, ":")
 	if len(validation.IsDNS1123Subdomain(name)) > 0 || !path.IsAbs(folder) || path.Clean(folder) != folder || folder == "/" || mode != "" && mode != "ro" && mode != "rw" {
-		return Claim{}, fmt.Errorf("`%s` is not CLAIM:/FOLDER or CLAIM:/FOLDER:ro, such as `datasets:/data:ro`", text)
+		return VolumeClaim{}, fmt.Errorf("`%s` is not CLAIM:/FOLDER or CLAIM:/FOLDER:ro, such as `datasets:/data:ro`", text)
 	}
-	return Claim{Name: name, Path: folder, ReadOnly: mode == "ro"}, nil
+	return VolumeClaim{Name: name, Path: folder, ReadOnly: mode == "ro"}, nil
 }
 
 // ParseEnv reads NAME=VALUE.

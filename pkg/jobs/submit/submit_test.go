@@ -31,7 +31,7 @@ func TestTrainJob(t *testing.T) {
 	job, err := TrainJob(Options{
 		Name: "train", Namespace: "team", Runtime: Runtime{Name: "mpich-cpu", Kind: ClusterTrainingRuntime}, Nodes: 4, Slots: 2, Image: "r/i:1",
 		Queue: "lockstep", Command: []string{"mpirun", "train.py"}, Env: []corev1.EnvVar{{Name: "A", Value: "b=c"}}, Resources: resources,
-		Claims: []Claim{{Name: "data", Path: "/data", ReadOnly: true}}, Files: Files{"train.py": "print()\n", "lib/a.py": ""}, Suspend: true,
+		Claims: []VolumeClaim{{Name: "data", Path: "/data", ReadOnly: true}}, Files: Files{"train.py": "print()\n", "lib/a.py": ""}, Suspend: true,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -224,7 +224,7 @@ func TestChooseQueue(t *testing.T) {
 }
 
 func TestParse(t *testing.T) {
-	for text, want := range map[string]Claim{
+	for text, want := range map[string]VolumeClaim{
 		"d:/data": {Name: "d", Path: "/data"}, "d:/data:ro": {"d", "/data", true}, "d:/a/b:rw": {Name: "d", Path: "/a/b"},
 	} {
 		if got, err := ParseClaim(text); got != want || err != nil {
@@ -258,10 +258,10 @@ func TestTogether(t *testing.T) {
 		want string
 	}{
 		"Variables": {Options{Env: []corev1.EnvVar{{Name: "A"}, {Name: "A", Value: "1"}}}, "the variable `A` is given twice"},
-		"Claims":    {Options{Claims: []Claim{{Name: "a", Path: "/d"}, {Name: "b", Path: "/d"}}}, "`a` and `b` cannot both be at /d"},
-		"Files":     {Options{Claims: []Claim{{Name: "a", Path: "/workspace/data"}}, Files: Files{"f": ""}}, "cannot be at /workspace/data"},
-		"Apart":     {Options{Claims: []Claim{{Name: "a", Path: "/workspaces"}, {Name: "a", Path: "/d"}}, Files: Files{"f": ""}}, ""},
-		"NoFiles":   {Options{Claims: []Claim{{Name: "a", Path: "/workspace"}}}, ""},
+		"Claims":    {Options{Claims: []VolumeClaim{{Name: "a", Path: "/d"}, {Name: "b", Path: "/d"}}}, "`a` and `b` cannot both be at /d"},
+		"Files":     {Options{Claims: []VolumeClaim{{Name: "a", Path: "/workspace/data"}}, Files: Files{"f": ""}}, "cannot be at /workspace/data"},
+		"Apart":     {Options{Claims: []VolumeClaim{{Name: "a", Path: "/workspaces"}, {Name: "a", Path: "/d"}}, Files: Files{"f": ""}}, ""},
+		"NoFiles":   {Options{Claims: []VolumeClaim{{Name: "a", Path: "/workspace"}}}, ""},
 	} {
 		tc.o.Name = "train"
 		if _, err := TrainJob(tc.o); (err == nil) != (tc.want == "") || err != nil && !strings.Contains(err.Error(), tc.want) {

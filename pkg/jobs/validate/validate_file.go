@@ -229,7 +229,7 @@ func CanStart(trainJob *trainer.TrainJob, runtime mpijob.Runtime) error {
 	if !runtime.IsMPI() {
 		return nil
 	}
-	if err := mpijob.CheckName(trainJob.Name); err != nil {
+	if err := mpijob.CheckJobName(trainJob.Name); err != nil {
 		return err
 	}
 	return HasCommand(trainJob, runtime)

@@ -159,19 +159,19 @@ func (s *jobView) activePods() (total int32) {
 }
 
 // countReady returns how many pods are ready, nil where nobody says.
-func (s *jobView) countReady() *Count {
+func (s *jobView) countReady() *PodCount {
 	switch {
 	case s.PodsRead && s.JobSet != nil:
-		return &Count{Ready: min(observe.CountReady(s.currentPods()), s.wantedPods()), Want: s.wantedPods()}
+		return &PodCount{Ready: min(observe.CountReady(s.currentPods()), s.wantedPods()), Want: s.wantedPods()}
 	case len(s.Jobs) > 0:
 		ready := 0
 		for i := range s.Jobs {
 			ready += readyPodsOf(&s.Jobs[i])
 		}
-		return &Count{Ready: min(ready, s.wantedPods()), Want: s.wantedPods()}
+		return &PodCount{Ready: min(ready, s.wantedPods()), Want: s.wantedPods()}
 	case s.world != nil:
 		pods := mpi.World{Nodes: s.world.Nodes, SlotsPerNode: s.world.SlotsPerNode, LauncherRunsRanks: s.world.LauncherRunsRanks}.Pods()
-		return &Count{Want: int(pods)}
+		return &PodCount{Want: int(pods)}
 	}
 	return nil
 }

@@ -43,13 +43,13 @@ type Job struct {
 	Nodes    []Pod `json:"nodes,omitempty"`
 	// Pods counts launcher and nodes; nil where nobody says how many there are, and for a job that is over: JobSet has taken some of its pods
 	// away, and nobody waits for the others.
-	Pods *Count `json:"pods,omitempty"`
+	Pods *PodCount `json:"pods,omitempty"`
 	// Queue is the local queue of Kueue that the job names, or nil.
 	Queue *Queue `json:"queue,omitempty"`
 	// Restarts is how often the job was started again.
 	Restarts int       `json:"restarts,omitempty"`
 	Progress *Progress `json:"progress,omitempty"`
-	Times    Times     `json:"times"`
+	Times    JobTimes  `json:"times"`
 	// Conditions are all that are known, those of the status and those that the controller records, in the order of a job's life.
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 	// Unknown says what cannot be known, and why.
@@ -94,8 +94,8 @@ type World struct {
 	LauncherRunsRanks bool `json:"launcherRunsRanks,omitempty"`
 }
 
-// Count is how many pods are ready, or have been, of those that there should be.
-type Count struct {
+// PodCount is how many pods are ready, or have been, of those that there should be.
+type PodCount struct {
 	Ready int `json:"ready"`
 	Want  int `json:"want"`
 }
@@ -109,7 +109,7 @@ type Progress struct {
 }
 
 // JobOf returns what a job is.
-func JobOf(o Objects) Job {
+func JobOf(o JobObjects) Job {
 	s := newJobView(o)
 	j := Job{
 		Name: o.TrainJob.Name, Namespace: o.TrainJob.Namespace, UID: o.TrainJob.UID, User: o.TrainJob.Annotations[UserAnnotation],
@@ -188,7 +188,7 @@ func (j Job) Duration(now time.Time) time.Duration {
 
 // jobView is a job that is looked at.
 type jobView struct {
-	Objects
+	JobObjects
 	// conditions are all that are known.
 	conditions []metav1.Condition
 	executor   Executor
@@ -198,8 +198,8 @@ type jobView struct {
 	all      []*corev1.Pod
 }
 
-func newJobView(o Objects) *jobView {
-	s := &jobView{Objects: o, world: worldOf(o.TrainJob, o.Runtime)}
+func newJobView(o JobObjects) *jobView {
+	s := &jobView{JobObjects: o, world: worldOf(o.TrainJob, o.Runtime)}
 	s.executor = s.findExecutor()
 	if s.executor == Controller {
 		s.conditions = status.ExecutorConditions(o.TrainJob)

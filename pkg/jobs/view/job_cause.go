@@ -27,23 +27,23 @@ type Cause struct {
 	// URL is the page about the reason, empty where there is none.
 	URL string `json:"url,omitempty"`
 	// Class says whose failure it is, empty where the reason is not documented.
-	Class diagnose.Class `json:"class,omitempty"`
+	Class diagnose.ReasonClass `json:"class,omitempty"`
 	// Source says whose words these are.
-	Source Source `json:"source"`
+	Source CauseSource `json:"source"`
 }
 
-// Source is where a cause comes from.
-type Source string
+// CauseSource is where a cause comes from.
+type CauseSource string
 
 // The sources.
 const (
 	// FromCondition: a condition of the TrainJob says it; Condition in the type's name, its words unchanged.
-	FromCondition Source = "condition"
+	FromCondition CauseSource = "condition"
 	// FromPods: nobody said it. It is what the pods show to whoever reads them, and may change while they do.
-	FromPods Source = "pods"
+	FromPods CauseSource = "pods"
 )
 
-func causeOf(reason mpi.Reason, text string, source Source) *Cause {
+func causeOf(reason mpi.Reason, text string, source CauseSource) *Cause {
 	parts := diagnose.ParseCause(reason, text)
 	entry, _ := diagnose.ReasonDocOf(reason)
 	return &Cause{

@@ -19,7 +19,7 @@ type Queue struct {
 }
 
 // queueOf takes the words of the condition, which the controller keeps up to date. Without them the Workloads say what they can.
-func queueOf(o Objects) *Queue {
+func queueOf(o JobObjects) *Queue {
 	name := queueName(o.TrainJob)
 	if name == "" {
 		return nil
@@ -32,7 +32,7 @@ func queueOf(o Objects) *Queue {
 		q.Text = kueue.ParseWait(c.Message)
 	}
 	if q.Text == "" && len(o.Workloads) > 0 {
-		wait, _ := kueue.NewLocalQueue(name, o.Workloads, nil).Wait(o.TrainJob, o.Now)
+		wait, _ := kueue.NewLocalQueue(name, o.Workloads, nil).WaitOf(o.TrainJob, o.Now)
 		q.Text = kueue.ParseWait(wait.Text)
 	}
 	q.Position, q.Length = kueue.ParsePosition(q.Text)

@@ -9,15 +9,15 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi/job/phase"
 )
 
-// Times of a job. Started is when its command began, or its launcher where nobody says more.
-type Times struct {
+// JobTimes of a job. Started is when its command began, or its launcher where nobody says more.
+type JobTimes struct {
 	Created metav1.Time  `json:"created"`
 	Started *metav1.Time `json:"started,omitempty"`
 	Ended   *metav1.Time `json:"ended,omitempty"`
 }
 
-func (s *jobView) findTimes(now phase.Phase) Times {
-	t := Times{Created: s.TrainJob.CreationTimestamp}
+func (s *jobView) findTimes(now phase.Phase) JobTimes {
+	t := JobTimes{Created: s.TrainJob.CreationTimestamp}
 	for _, kind := range []string{trainer.TrainJobComplete, trainer.TrainJobFailed} {
 		if s.conditionIsTrue(kind) {
 			t.Ended = s.conditionTime(kind)

@@ -11,8 +11,8 @@ import (
 // none stands where there is nothing to say.
 const none = "-"
 
-// Columns are the cells of one job in a list. The Python package and a dashboard have the same ones.
-type Columns struct {
+// ListColumns are the cells of one job in a list. The Python package and a dashboard have the same ones.
+type ListColumns struct {
 	Name     string `json:"name"`
 	Runtime  string `json:"runtime"`
 	State    string `json:"state"`
@@ -24,19 +24,19 @@ type Columns struct {
 	Age      string `json:"age"`
 }
 
-// ColumnHeadings are those of Columns, in order.
+// ColumnHeadings are those of ListColumns, in order.
 func ColumnHeadings() []string {
 	return []string{"NAME", "RUNTIME", "STATE", "READY", "SLOTS", "PROGRESS", "QUEUE", "DURATION", "AGE"}
 }
 
 // Cells returns the columns in the order of ColumnHeadings.
-func (c Columns) Cells() []string {
+func (c ListColumns) Cells() []string {
 	return []string{c.Name, c.Runtime, c.State, c.Ready, c.Slots, c.Progress, c.Queue, c.Duration, c.Age}
 }
 
 // Columns returns the cells of a job.
-func (j Job) Columns(now time.Time) Columns {
-	c := Columns{
+func (j Job) Columns(now time.Time) ListColumns {
+	c := ListColumns{
 		Name: j.Name, Runtime: j.Runtime.Name, State: string(j.Phase), Ready: none, Slots: j.Slots(), Progress: none, Queue: none, Duration: none,
 		Age: duration.HumanDuration(max(0, now.Sub(j.Times.Created.Time))),
 	}

@@ -35,11 +35,11 @@ type Pod struct {
 	Ended   *metav1.Time `json:"ended,omitempty"`
 	// Slots are the numbers of the slots of the pod in the hostfile, from 0. They are the numbers of its ranks where the launcher fills node
 	// after node, as all do unless they are told otherwise. Nil for a pod that runs no ranks.
-	Slots *Slots `json:"slots,omitempty"`
+	Slots *SlotRange `json:"slots,omitempty"`
 }
 
-// Slots are those of a pod, First and Last among them.
-type Slots struct {
+// SlotRange are those of a pod, First and Last among them.
+type SlotRange struct {
 	First int32 `json:"first"`
 	Last  int32 `json:"last"`
 }
@@ -103,7 +103,7 @@ func nilIfZero(at metav1.Time) *metav1.Time {
 	return &at
 }
 
-func (s *jobView) slotsOf(p Pod) *Slots {
+func (s *jobView) slotsOf(p Pod) *SlotRange {
 	if s.world == nil || p.Role == mpi.LauncherJob && !s.world.LauncherRunsRanks {
 		return nil
 	}
@@ -112,5 +112,5 @@ func (s *jobView) slotsOf(p Pod) *Slots {
 		node++
 	}
 	first := node * s.world.SlotsPerNode
-	return &Slots{First: first, Last: first + s.world.SlotsPerNode - 1}
+	return &SlotRange{First: first, Last: first + s.world.SlotsPerNode - 1}
 }

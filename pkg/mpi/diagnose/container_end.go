@@ -26,7 +26,7 @@ func initContainerCause(pod Pod, _ []Pod) *Cause {
 
 // failedToStart reports whether a container was made whose program could not be started. The termination message is then kubelet's, and
 // has the words of the container runtime: containerd's reason, or that of older kubelets.
-func (e End) failedToStart() bool {
+func (e ContainerEnd) failedToStart() bool {
 	return e.Reason == "StartError" || e.Reason == "ContainerCannotRun"
 }
 
@@ -66,7 +66,7 @@ func verdictCause(pod Pod, verdict mpi.Verdict, all []Pod) *Cause {
 	if isKilledForMemory(verdict) {
 		reason, message = OOMKilled, prefixOutOfMemory(message, verdict.OOMKills)
 	}
-	where, found := podOf(all, cmp.Or(verdict.Host, verdict.Lost))
+	where, found := podOfHost(all, cmp.Or(verdict.Host, verdict.Lost))
 	by, words := whoEndedWorker(verdict, where, found, all)
 	reason, message = cmp.Or(by, reason), message+words
 	ofLauncher := found && where.isLauncher() || onlyInLauncher(verdict)
@@ -80,7 +80,7 @@ func verdictCause(pod Pod, verdict mpi.Verdict, all []Pod) *Cause {
 	if ofLauncher {
 		cause.withLauncherMemoryRemedy(pod)
 	}
-	cause.Lines = linesOf(verdict)
+	cause.Lines = quotedLinesOf(verdict)
 	cause.ExitCode = max(verdict.ExitCode, 0)
 	if rank := verdict.Rank; rank != nil {
 		cause.Rank, cause.ExitCode, cause.Signal = rank.Rank, rank.Code, rank.Signal
@@ -91,10 +91,10 @@ func verdictCause(pod Pod, verdict mpi.Verdict, all []Pod) *Cause {
 // LinesBytes is how much the last lines of a verdict are, less the first one: the agent writes no more, and no more is told.
 const LinesBytes = 1500
 
-// linesOf returns the last lines of a verdict as they may be shown. The agent has quoted them already, and has put the line that
+// quotedLinesOf returns the last lines of a verdict as they may be shown. The agent has quoted them already, and has put the line that
 // says why before the last ones; any program of the job can write a termination message too, with secrets, and with more than a
 // line in one.
-func linesOf(verdict mpi.Verdict) []string {
+func quotedLinesOf(verdict mpi.Verdict) []string {
 	var all []string
 	for _, line := range verdict.Lines {
 		all = append(all, strings.Split(Redact(line), "\n")...)
@@ -163,7 +163,7 @@ func containerEndCause(pod Pod, _ []Pod) *Cause {
 	return causeWithRemedy(reason, message).withPod(pod).withTime(end.At, order).withContainerEnd(*end).withLauncherMemoryRemedy(pod)
 }
 
-func (c *Cause) withContainerEnd(end End) *Cause {
+func (c *Cause) withContainerEnd(end ContainerEnd) *Cause {
 	c.ExitCode = end.Code
 	if signal := end.signalNumber(); signal > 0 {
 		c.Signal = SignalName(signal)

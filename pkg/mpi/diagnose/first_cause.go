@@ -19,7 +19,7 @@ func FirstCause(pods []Pod, noted []Cause) *Cause {
 	causes = slices.DeleteFunc(causes, func(c Cause) bool { return deletedAfterWork(c, pods) })
 	known := len(causes) > 0
 	for _, pod := range pods {
-		if c := causeOf(pod, pods); c != nil && pod.Disruption == nil && (!known || !failedOfLostWorker(pod)) {
+		if c := causeOfPod(pod, pods); c != nil && pod.Disruption == nil && (!known || !failedOfLostWorker(pod)) {
 			causes = append(causes, *c)
 		}
 	}
@@ -56,8 +56,8 @@ func MustBeRecorded(reason mpi.Reason) bool {
 // givenUpReasons are the causes of pods that their Job gives up.
 var givenUpReasons = []mpi.Reason{InitFailed, ContainerStartFailed, LauncherFailed, LauncherKilled, WorkerFailed, WorkerKilled, OOMKilled}
 
-// FromRecord returns a cause that an earlier pass has seen and written down as reason and text.
-func FromRecord(reason mpi.Reason, text string, at time.Time) Cause {
+// CauseFromRecord returns a cause that an earlier pass has seen and written down as reason and text.
+func CauseFromRecord(reason mpi.Reason, text string, at time.Time) Cause {
 	c := Cause{Reason: reason, Message: text, At: at, precedence: takenByControlPlane}
 	if reason == PodDeleted {
 		c.precedence = deletedByUnknown
@@ -85,7 +85,7 @@ func podDisruptions(pods []Pod) []Cause {
 		case pod.Disruption != nil:
 			causes = append(causes, *disruptionCause(pod, pods))
 		case pod.GivenUp:
-			causes = append(causes, *causeOf(pod, pods))
+			causes = append(causes, *causeOfPod(pod, pods))
 		case !pod.Deleted.IsZero() && !slices.ContainsFunc(pods, func(other Pod) bool { return causesDeletions(other, pod, pods) }):
 			causes = append(causes, *deletionCause(pod))
 		}
@@ -112,7 +112,7 @@ func causesDeletions(pod, deleted Pod, all []Pod) bool {
 	if end := pod.mainEnd(); end != nil && pod.isLauncher() && end.Code == 0 {
 		return true
 	}
-	cause := causeOf(pod, all)
+	cause := causeOfPod(pod, all)
 	if cause == nil || pod.Disruption != nil {
 		return false
 	}
@@ -131,7 +131,7 @@ func lostNodeBeforeDeletion(launcher, deleted Pod) bool {
 	if err != nil || verdict.Stopped != "" {
 		return false
 	}
-	if lost, found := podOf([]Pod{deleted}, verdict.Lost); !found || lost.Name != deleted.Name {
+	if lost, found := podOfHost([]Pod{deleted}, verdict.Lost); !found || lost.Name != deleted.Name {
 		return true
 	}
 	since := end.At.Add(-time.Duration(verdict.LostSeconds * float64(time.Second)))
@@ -155,9 +155,9 @@ func deletionCause(pod Pod) *Cause {
 // rules give the cause that a pod shows, in the order of precedence.
 var rules = []func(pod Pod, all []Pod) *Cause{disruptionCause, evictionCause, kubeletRejectionCause, initContainerCause, launcherVerdictCause, containerEndCause}
 
-// causeOf returns what a pod shows. The end of a node that is being deleted shows nothing, and what a launcher says that is
+// causeOfPod returns what a pod shows. The end of a node that is being deleted shows nothing, and what a launcher says that is
 // being deleted still counts.
-func causeOf(pod Pod, all []Pod) *Cause {
+func causeOfPod(pod Pod, all []Pod) *Cause {
 	if pod.Disruption == nil && !pod.GivenUp && (!pod.Failed || !pod.Deleted.IsZero() && !pod.isLauncher()) {
 		return nil
 	}

@@ -28,7 +28,7 @@ var absent = []string{"nobody sent the addresses", "no address", "its name is no
 func GateReason(failures []mpi.NodeFailure) mpi.Reason {
 	var common mpi.Reason
 	for _, failure := range failures {
-		reason := gateReason(failure.Error)
+		reason := reasonOfGateError(failure.Error)
 		if common != "" && common != reason {
 			return GateTimeout
 		}
@@ -40,7 +40,7 @@ func GateReason(failures []mpi.NodeFailure) mpi.Reason {
 	return common
 }
 
-func gateReason(text string) mpi.Reason {
+func reasonOfGateError(text string) mpi.Reason {
 	for _, e := range gateErrors {
 		if strings.Contains(text, e.words) {
 			return e.reason

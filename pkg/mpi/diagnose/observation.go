@@ -56,15 +56,15 @@ type Container struct {
 	Name, Image string
 	Init        bool
 	// Waiting is why it does not run, End how it ended; nil where it does not wait or has not ended.
-	Waiting *Waiting
-	End     *End
+	Waiting *ContainerWaiting
+	End     *ContainerEnd
 }
 
-// Waiting is why a container does not run.
-type Waiting struct{ Reason, Message string }
+// ContainerWaiting is why a container does not run.
+type ContainerWaiting struct{ Reason, Message string }
 
-// End is how a container ended.
-type End struct {
+// ContainerEnd is how a container ended.
+type ContainerEnd struct {
 	// Code is the exit code, 128+n after signal n; Signal is the number where the container runtime gives it.
 	Code, Signal int
 	// Reason is kubelet's, such as OOMKilled; Message is the termination message, usually the agent's verdict.
@@ -74,7 +74,7 @@ type End struct {
 
 // signalNumber returns the number of the signal that ended the container, 0 for none. Not every code above 128 is one: Hydra exits
 // with 255, ORTE with 205.
-func (e End) signalNumber() int {
+func (e ContainerEnd) signalNumber() int {
 	if behind := e.Code - 128; e.Signal == 0 && behind > 0 && behind < len(signals) {
 		return behind
 	}
@@ -82,7 +82,7 @@ func (e End) signalNumber() int {
 }
 
 // String says how a container ended, for example `exited with code 1` or `was killed by SIGKILL (OOMKilled)`.
-func (e End) String() string {
+func (e ContainerEnd) String() string {
 	text := fmt.Sprintf("exited with code %d", e.Code)
 	if signal := e.signalNumber(); signal > 0 {
 		text = "was killed by " + SignalName(signal)
@@ -123,7 +123,7 @@ func (p Pod) mainContainer() *Container {
 	return nil
 }
 
-func (p Pod) mainEnd() *End {
+func (p Pod) mainEnd() *ContainerEnd {
 	if c := p.mainContainer(); c != nil {
 		return c.End
 	}
@@ -157,8 +157,8 @@ func cutAtLast(text, separator string) (before, after string, found bool) {
 	return text[:i], text[i+len(separator):], true
 }
 
-// podOf finds the pod of a host: the Job controller appends a dash and five characters to the host name.
-func podOf(pods []Pod, host string) (Pod, bool) {
+// podOfHost finds the pod of a host: the Job controller appends a dash and five characters to the host name.
+func podOfHost(pods []Pod, host string) (Pod, bool) {
 	label, _, _ := strings.Cut(host, ".")
 	for _, pod := range pods {
 		if prefix, _, found := cutAtLast(pod.Name, "-"); label != "" && found && prefix == label {

@@ -9,8 +9,8 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi"
 )
 
-// Finding is what the output of a program tells about its failure.
-type Finding struct {
+// OutputFinding is what the output of a program tells about its failure.
+type OutputFinding struct {
 	Reason mpi.Reason
 	// Summary is for the sentence `Worker 2 failed: SUMMARY`.
 	Summary string
@@ -55,8 +55,8 @@ func (w Weight) weightAlone() Weight {
 	return w
 }
 
-// signature recognises one line.
-type signature struct {
+// outputSignature recognises one line.
+type outputSignature struct {
 	reason mpi.Reason
 	weight Weight
 	line   *regexp.Regexp
@@ -67,8 +67,8 @@ type signature struct {
 // signatures are tried in this order: of two that match one line the first counts.
 var signatures = concatSignatures(ownSignatures, systemSignatures, gpuSignatures, fabricSignatures, mpiSignatures, pythonSignatures, launcherSignatures)
 
-func concatSignatures(lists ...[]signature) []signature {
-	var all []signature
+func concatSignatures(lists ...[]outputSignature) []outputSignature {
+	var all []outputSignature
 	for _, list := range lists {
 		all = append(all, list...)
 	}
@@ -77,17 +77,17 @@ func concatSignatures(lists ...[]signature) []signature {
 
 // FindInOutput finds in the last lines of a program why it failed: the heaviest of all signatures, and among equals the first.
 // It returns nil when no line is known. Lines may carry the tags by which launchers tell ranks apart.
-func FindInOutput(lines []string) *Finding {
-	return findHeaviest(lines, func(Finding) bool { return true })
+func FindInOutput(lines []string) *OutputFinding {
+	return findHeaviest(lines, func(OutputFinding) bool { return true })
 }
 
 // FindInOutputOfRank is FindInOutput where the rank is known that failed first: what cannot be why it ended so is left out.
-func FindInOutputOfRank(lines []string, first mpi.RankEnd) *Finding {
-	return findHeaviest(lines, func(f Finding) bool { return f.explainsEnd(first) })
+func FindInOutputOfRank(lines []string, first mpi.RankEnd) *OutputFinding {
+	return findHeaviest(lines, func(f OutputFinding) bool { return f.explainsEnd(first) })
 }
 
-func findHeaviest(lines []string, counts func(Finding) bool) *Finding {
-	var best *Finding
+func findHeaviest(lines []string, counts func(OutputFinding) bool) *OutputFinding {
+	var best *OutputFinding
 	var python openTracebacks
 	for i, raw := range lines {
 		rank, line := CutRankTag(StripEscapes(raw))
@@ -128,7 +128,7 @@ func hasHint(line string) bool {
 }
 
 // matchLine returns what a line tells, or nil. An exception ended a traceback with this line.
-func matchLine(line string, exception bool) *Finding {
+func matchLine(line string, exception bool) *OutputFinding {
 	if hasHint(line) {
 		for _, s := range signatures {
 			if groups := s.line.FindStringSubmatchIndex(line); groups != nil {
@@ -137,13 +137,13 @@ func matchLine(line string, exception bool) *Finding {
 		}
 	}
 	if exception {
-		return &Finding{Reason: PythonException, Summary: line, Line: line, Weight: Failure}
+		return &OutputFinding{Reason: PythonException, Summary: line, Line: line, Weight: Failure}
 	}
 	return nil
 }
 
-func (s signature) findingOf(line string, groups []int, exception bool) *Finding {
-	f := &Finding{Reason: s.reason, Summary: line, Line: line, Weight: s.weightOf(exception || lastWords.MatchString(line), line[:groups[0]])}
+func (s outputSignature) findingOf(line string, groups []int, exception bool) *OutputFinding {
+	f := &OutputFinding{Reason: s.reason, Summary: line, Line: line, Weight: s.weightOf(exception || lastWords.MatchString(line), line[:groups[0]])}
 	if s.summary != "" {
 		f.Summary = string(s.line.ExpandString(nil, s.summary, line, groups))
 	}
@@ -161,7 +161,7 @@ var mild = rx(`(?i:\bwarning\b|\w+Warning:|<warn>|\bretrying\b)|\bUCX +(?:WARN|D
 
 // weightOf says what a line counts for. A program ended with the line where it is uncaught; before is what stands before the
 // words that are known.
-func (s signature) weightOf(uncaught bool, before string) Weight {
+func (s outputSignature) weightOf(uncaught bool, before string) Weight {
 	switch {
 	case uncaught && (s.weight == rumour || s.weight == suspect):
 		return Root

@@ -162,7 +162,7 @@ func TestOutput(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			got := FindInOutput(strings.Split(tc.text, "\n"))
 			if got == nil {
-				got = &Finding{}
+				got = &OutputFinding{}
 			}
 			rank := -1
 			if got.Rank != nil {

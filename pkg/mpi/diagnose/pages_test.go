@@ -156,7 +156,7 @@ func write(t *testing.T, want map[string]string) {
 
 const generated = "<!-- Generated from pkg/mpi/diagnose/entries.go by `go test ./pkg/mpi/diagnose -run TestPages -update`. -->\n"
 
-var whose = map[Class]string{
+var whose = map[ReasonClass]string{
 	ByInfrastructure: "The platform failed the job. The same job may succeed when it is started again, and is started again as long as its restart budget lasts.",
 	ByApplication:    "The program failed. It would fail again, so the job is not started again by itself.",
 	ByRequest:        "The job cannot run as things are: somebody has to change the TrainJob, its runtime or the cluster.",

@@ -17,7 +17,7 @@ const (
 	hidden      = `${1}${2}${3}***`
 )
 
-type redaction struct {
+type redactionRule struct {
 	find    *regexp.Regexp
 	replace string
 }
@@ -35,7 +35,7 @@ type redaction struct {
 //     Tokens
 //
 // What one rule leaves must not hide from a later one what it knows, so those that take most come first.
-var redactions = []redaction{
+var redactions = []redactionRule{
 	{rx(`(?s)-----BEGIN [A-Z0-9 ]*PRIVATE KEY.*`), `***`},
 	{rx(`(?i)\b((?:bearer|basic)\s+)[\w+/=._~-]{8,}`), `${1}***`},
 	{rx(`://[^/\s"']+@`), `://***@`},
@@ -47,7 +47,7 @@ var redactions = []redaction{
 }
 
 // lineRedactions are of whole lines, less the tag of a launcher.
-var lineRedactions = []redaction{
+var lineRedactions = []redactionRule{
 	{rx(`(?i)^(\s*(?:- )?[\w.-]*` + secretWord + `s?:\s*)\S+$`), `${1}***`},
 	{rx(`^\s*[A-Za-z0-9+/]{60,}={0,2}$`), `***`},
 }
@@ -59,7 +59,7 @@ func Redact(line string) string {
 	return strings.TrimSuffix(line, text) + applyRedactions(text, lineRedactions)
 }
 
-func applyRedactions(text string, rules []redaction) string {
+func applyRedactions(text string, rules []redactionRule) string {
 	for _, r := range rules {
 		text = r.find.ReplaceAllString(text, r.replace)
 	}

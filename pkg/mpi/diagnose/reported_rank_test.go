@@ -106,7 +106,7 @@ func TestOutputOf(t *testing.T) {
 	for name, c := range cases {
 		got := FindInOutputOfRank(strings.Split(c.text, "\n"), *c.first)
 		if got == nil {
-			got = &Finding{}
+			got = &OutputFinding{}
 		}
 		if got.Reason != c.want {
 			t.Errorf("%s: %s: want %q, got %q", name, c.reason, c.want, got.Reason)

@@ -31,7 +31,7 @@ func TestWorkersEndedFromInside(t *testing.T) {
 	stopped.Stopped = "SIGTERM"
 	ends := func(at time.Time, code int) func(*Pod) {
 		return func(pod *Pod) {
-			pod.Containers = []Container{{Name: mpi.Container, End: &End{Code: code, Reason: "Completed", At: at}}}
+			pod.Containers = []Container{{Name: mpi.Container, End: &ContainerEnd{Code: code, Reason: "Completed", At: at}}}
 		}
 	}
 	before := t0.Add(-2 * time.Second)
@@ -78,7 +78,7 @@ func TestWorkersEndedFromInside(t *testing.T) {
 func TestAWorkerThatWasDeletedFirstWasNotEndedFromInside(t *testing.T) {
 	const host = "demo-node-0-1.demo"
 	lost := mpi.Verdict{Reason: WorkerLost, Message: toldToEnd, ExitCode: 205, Host: host, Lost: host, Nodes: []mpi.NodeReport{{Name: host, Error: "connection refused"}}}
-	gone := worker(died(t0.Add(-4*time.Second), End{Reason: "Completed"}), deletedAt(t0.Add(-2*time.Second)))
+	gone := worker(died(t0.Add(-4*time.Second), ContainerEnd{Reason: "Completed"}), deletedAt(t0.Add(-2*time.Second)))
 	gone.Failed = false
 	for name, tc := range map[string]struct {
 		other Pod
@@ -100,7 +100,7 @@ func TestAgentsOfAMachineThatShutsDown(t *testing.T) {
 	const host = "demo-node-0-1.demo"
 	lost := mpi.Verdict{Reason: WorkerLost, Message: toldToEnd, ExitCode: 205, Host: host, Lost: host, Nodes: []mpi.NodeReport{{Name: host, Error: "connection refused"}}}
 	ended := func(pod *Pod) {
-		pod.Containers = []Container{{Name: mpi.Container, End: &End{Reason: "Completed", At: t0.Add(-time.Second)}}}
+		pod.Containers = []Container{{Name: mpi.Container, End: &ContainerEnd{Reason: "Completed", At: t0.Add(-time.Second)}}}
 	}
 	other := called("demo-node-0-0-a2b3c", 0)
 	elsewhere := func(pod *Pod) { pod.Machine = "m4" }
@@ -119,7 +119,7 @@ const hidden128 = "failed to create containerd task: failed to create shim task:
 
 // There is no log of a program that was never started.
 func TestContainersThatCannotStart(t *testing.T) {
-	end := End{Code: 128, Reason: "StartError", Message: hidden128 + "\nAPI_TOKEN=abc"}
+	end := ContainerEnd{Code: 128, Reason: "StartError", Message: hidden128 + "\nAPI_TOKEN=abc"}
 	inInit := func(pod *Pod) {
 		pod.Failed = true
 		pod.Containers = []Container{{Name: "gate", Init: true, End: &end}}
@@ -131,7 +131,7 @@ func TestContainersThatCannotStart(t *testing.T) {
 		"Launcher": {launcher(died(t0, end)), "Launcher (pod demo-launcher-0-0-x7x2p on machine m0): container `node` could not be started: " + hidden128 + " API_TOKEN=***"},
 		"Worker":   {worker(died(t0, end)), "Worker 1 (pod demo-node-0-1-x7x2p on machine m3): container `node` could not be started: failed to create"},
 		"Init":     {launcher(inInit), "container `gate` could not be started: failed to create"},
-		"NoWords":  {worker(died(t0, End{Code: 127, Reason: "ContainerCannotRun"})), "container `node` could not be started"},
+		"NoWords":  {worker(died(t0, ContainerEnd{Code: 127, Reason: "ContainerCannotRun"})), "container `node` could not be started"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := FirstCause([]Pod{tc.pod}, nil)

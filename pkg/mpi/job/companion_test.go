@@ -65,7 +65,7 @@ func TestAccompany(t *testing.T) {
 		trainJob.Status.Conditions = append(trainJob.Status.Conditions, metav1.Condition{Type: job.Running, Status: "False", Reason: string(job.ReasonFinished)})
 	})
 	never := companion(guarded)
-	never.Bounds = observe.Bounds{Quotas: []corev1.ResourceQuota{quotaOf(resources("pods", "1"), nil)}}
+	never.Bounds = observe.NamespaceBounds{Quotas: []corev1.ResourceQuota{quotaOf(resources("pods", "1"), nil)}}
 	overdue := never
 	overdue.Runtime = restartable("1")
 	overdue.Runtime.Annotations[mpi.GangTimeoutAnnotation] = "10s"
@@ -151,7 +151,7 @@ func TestUnguardedSaysWhatItMeans(t *testing.T) {
 }
 
 func policyBefore(trainJob *trainer.TrainJob, runtime job.Runtime, namespace string) job.Object {
-	return decide.PolicyBefore(trainJob, status.AllConditions(trainJob), runtime, namespace)
+	return decide.PolicyBeforePods(trainJob, status.AllConditions(trainJob), runtime, namespace)
 }
 
 func TestPolicyBefore(t *testing.T) {

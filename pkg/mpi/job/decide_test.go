@@ -253,7 +253,7 @@ func TestLauncherHearsThatItsNodesAreUp(t *testing.T) {
 		return sawFact(o, observe.FactUp, o.JobSet.UID, t0.Add(-d))
 	}
 	answered := after(all, time.Second)
-	answered.Gate = &observe.Gate{Launcher: "launcher-0", Result: &mpi.GateResult{Passed: true}}
+	answered.Gate = &observe.GateState{Launcher: "launcher-0", Result: &mpi.GateResult{Passed: true}}
 	cases := map[string]struct {
 		reason  string
 		o       observe.Observed

@@ -29,7 +29,7 @@ func TestAgesAreOurOwn(t *testing.T) {
 	}
 	if gone := (observe.History{{Kind: observe.FactImage, UID: "another-pod"}: t0}); true {
 		later.RememberSince(gone)
-		if _, kept := later.History[observe.Fact{Kind: observe.FactImage, UID: "another-pod"}]; kept {
+		if _, kept := later.History[observe.ObservedFact{Kind: observe.FactImage, UID: "another-pod"}]; kept {
 			t.Error("what does not hold any more is forgotten")
 		}
 	}

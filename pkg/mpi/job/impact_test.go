@@ -54,7 +54,7 @@ func TestNewsOfPod(t *testing.T) {
 	cases := map[string]struct {
 		reason        string
 		before, after *corev1.Pod
-		want          observe.Impact
+		want          observe.ChangeImpact
 	}{
 		"Made":        {"", nil, node(), observe.ImpactStep},
 		"Placed":      {"", node(), node(onMachine), observe.ImpactStep},
@@ -102,7 +102,7 @@ func TestGangStage(t *testing.T) {
 	if got := observe.GangStage(js, [observe.StageReady + 1]int{observe.StageReady: want - 1}); got != observe.StageMade {
 		t.Errorf("a pod is missing, got %v", got)
 	}
-	for stage, change := range map[observe.Stage]func(*corev1.Pod){observe.StageMade: func(*corev1.Pod) {}, observe.StagePlaced: onMachine, observe.StageAddressed: addressed, observe.StageReady: readyPod} {
+	for stage, change := range map[observe.PodStage]func(*corev1.Pod){observe.StageMade: func(*corev1.Pod) {}, observe.StagePlaced: onMachine, observe.StageAddressed: addressed, observe.StageReady: readyPod} {
 		if got := observe.StageOf(newsPod(mpi.NodeJob, "1", change)); got != stage {
 			t.Errorf("want %v, got %v", stage, got)
 		}
@@ -121,7 +121,7 @@ func TestNewsOfJobSet(t *testing.T) {
 	same := func(*jobset.JobSet) {}
 	for name, tc := range map[string]struct {
 		before, after *jobset.JobSet
-		want          observe.Impact
+		want          observe.ChangeImpact
 	}{
 		"Same":      {of(same), of(same), observe.NoImpact},
 		"Restarts":  {of(same), of(func(js *jobset.JobSet) { js.Status.Restarts = 1 }), observe.NoImpact},

@@ -130,15 +130,15 @@ func checkWorld(name string, world mpi.World) error {
 	if err := world.Validate(); err != nil {
 		return newRefusal(diagnose.InvalidWorld, "%s", err)
 	}
-	return CheckName(name)
+	return CheckJobName(name)
 }
 
 // MaxNameLength is how many characters the name of a job may have. A world within its limits has no longer host name than that of the launcher:
 // `node-0-4999` is shorter.
 var MaxNameLength = dnsLabelMax - podNameSuffix - len(mpi.PodHostname("", mpi.LauncherJob, 0))
 
-// CheckName returns a *Refusal of a name that is too long for the pods of an MPI job.
-func CheckName(name string) error {
+// CheckJobName returns a *Refusal of a name that is too long for the pods of an MPI job.
+func CheckJobName(name string) error {
 	if len(name) > MaxNameLength {
 		return newRefusal(diagnose.NameTooLong, "the name `%s` has %d characters, at most %d are allowed: pods would be named `%s-xxxxx`, and a pod name that serves as host name has at most %d",
 			name, len(name), MaxNameLength, mpi.PodHostname(name, mpi.LauncherJob, 0), dnsLabelMax)
@@ -147,7 +147,7 @@ func CheckName(name string) error {
 }
 
 func checkEnvironment(trainJob *trainer.TrainJob) error {
-	for _, v := range variablesOf(trainJob) {
+	for _, v := range assignedVariables(trainJob) {
 		if mpi.IsReservedVariable(v.Name) {
 			return newRefusal(diagnose.ReservedVariable, "the variable `%s` is set by the platform, because the nodes are found through it: remove it from the TrainJob", v.Name)
 		}
@@ -155,8 +155,8 @@ func checkEnvironment(trainJob *trainer.TrainJob) error {
 	return nil
 }
 
-// variablesOf returns every variable that a TrainJob can bring into the main containers.
-func variablesOf(trainJob *trainer.TrainJob) []corev1.EnvVar {
+// assignedVariables returns every variable that a TrainJob can bring into the main containers.
+func assignedVariables(trainJob *trainer.TrainJob) []corev1.EnvVar {
 	var variables []corev1.EnvVar
 	if trainJob.Spec.Trainer != nil {
 		variables = append(variables, trainJob.Spec.Trainer.Env...)

@@ -252,8 +252,8 @@ func TestNamesOfChildJobsAreTaken(t *testing.T) {
 
 // Each text on a quota says what becomes of the job.
 func TestWhatBecomesOfAJobWithoutQuota(t *testing.T) {
-	bounds := func(hard, used corev1.ResourceList) observe.Bounds {
-		return observe.Bounds{Quotas: []corev1.ResourceQuota{quotaOf(hard, used)}}
+	bounds := func(hard, used corev1.ResourceList) observe.NamespaceBounds {
+		return observe.NamespaceBounds{Quotas: []corev1.ResourceQuota{quotaOf(hard, used)}}
 	}
 	never, later := bounds(resources("pods", "2"), nil), bounds(resources("pods", "3"), resources("pods", "1"))
 	resuming := started(trainJobOf(suspend))
@@ -292,7 +292,7 @@ func TestWhatBecomesOfAJobWithoutQuota(t *testing.T) {
 func TestJobSetDeletedWhileItsResumeIsHeld(t *testing.T) {
 	o := started(trainJobOf(hasCondition(job.Created, metav1.ConditionTrue, t0)))
 	o.JobSet.Spec.Suspend = ptr.To(true)
-	o.Bounds = observe.Bounds{Quotas: []corev1.ResourceQuota{quotaOf(resources("pods", "3"), resources("pods", "1"))}}
+	o.Bounds = observe.NamespaceBounds{Quotas: []corev1.ResourceQuota{quotaOf(resources("pods", "3"), resources("pods", "1"))}}
 	o.TrainJob.Status = statusOf(t, o, nil)
 	held := o.TrainJob.Status
 	if diff := cmp.Diff([]string{"PodsReady=False/QuotaExceeded", "Running=False/Suspended", "Created=True/JobSetCreated"}, inShort(held.Conditions)); diff != "" {
@@ -306,7 +306,7 @@ func TestJobSetDeletedWhileItsResumeIsHeld(t *testing.T) {
 	if c := apimeta.FindStatusCondition(statusOf(t, gone, nil).Conditions, trainer.TrainJobFailed); c != nil {
 		t.Errorf("it waits on: %s", c.Message)
 	}
-	o.Bounds = observe.Bounds{}
+	o.Bounds = observe.NamespaceBounds{}
 	resumed := statusOf(t, o, nil)
 	if wait := status.DebounceDelay(held, resumed); wait > 0 {
 		t.Errorf("its pods are made, and the status says %s later that there may be some", wait)

@@ -19,21 +19,21 @@ func TestSuspendedJobSaysWhereItWaits(t *testing.T) {
 	if kueue.IsQueued(o.TrainJob) {
 		t.Error("it has said nothing yet")
 	}
-	say := func(wait kueue.Wait) string {
+	say := func(wait kueue.QueueWait) string {
 		o.Wait = wait
 		o.TrainJob.Status = statusOf(t, o, nil)
 		return job.MessageOf(o.TrainJob.Status.Conditions, trainer.TrainJobSuspended)
 	}
-	second, first := kueue.Wait{Text: "; waits in queue `jobs` at position 2 of 2", Known: true}, kueue.Wait{Text: "; waits in queue `jobs` at position 1 of 1", Known: true}
+	second, first := kueue.QueueWait{Text: "; waits in queue `jobs` at position 2 of 2", Known: true}, kueue.QueueWait{Text: "; waits in queue `jobs` at position 1 of 1", Known: true}
 	for _, step := range []struct {
-		wait kueue.Wait
+		wait kueue.QueueWait
 		want string
 	}{
-		{kueue.Wait{}, "TrainJob is suspended"},
+		{kueue.QueueWait{}, "TrainJob is suspended"},
 		{second, "TrainJob is suspended; waits in queue `jobs` at position 2 of 2"},
 		{first, "TrainJob is suspended; waits in queue `jobs` at position 1 of 1"},
-		{kueue.Wait{}, "TrainJob is suspended; waits in queue `jobs` at position 1 of 1"},
-		{kueue.NoWait(), "TrainJob is suspended"},
+		{kueue.QueueWait{}, "TrainJob is suspended; waits in queue `jobs` at position 1 of 1"},
+		{kueue.NoQueueWait(), "TrainJob is suspended"},
 		{first, "TrainJob is suspended; waits in queue `jobs` at position 1 of 1"},
 	} {
 		if got := say(step.wait); got != step.want {
@@ -43,7 +43,7 @@ func TestSuspendedJobSaysWhereItWaits(t *testing.T) {
 			t.Errorf("%+v is said", step.wait)
 		}
 	}
-	if kueue.StatusShowsWait(o.TrainJob, kueue.Wait{Text: "; waits in queue `jobs`", Known: true}) || kueue.StatusShowsWait(o.TrainJob, kueue.NoWait()) {
+	if kueue.StatusShowsWait(o.TrainJob, kueue.QueueWait{Text: "; waits in queue `jobs`", Known: true}) || kueue.StatusShowsWait(o.TrainJob, kueue.NoQueueWait()) {
 		t.Error("a position that nobody tells any more goes")
 	}
 	if kueue.HasLeftQueue(o.TrainJob) {
@@ -53,7 +53,7 @@ func TestSuspendedJobSaysWhereItWaits(t *testing.T) {
 	if !kueue.HasLeftQueue(o.TrainJob) {
 		t.Error("it says of a queue that it does not name")
 	}
-	if say(kueue.NoWait()); kueue.HasLeftQueue(o.TrainJob) {
+	if say(kueue.NoQueueWait()); kueue.HasLeftQueue(o.TrainJob) {
 		t.Error("it says so no more")
 	}
 	o.TrainJob.Status.Conditions = nil

@@ -215,7 +215,7 @@ func (w *world) podsCome() { w.pods(pendingPod, pendingPod) }
 // gatePasses lets all pods run, and the launcher say that its nodes answer.
 func (w *world) gatePasses() {
 	w.pods(ready, ready)
-	w.Gate = &observe.Gate{Launcher: "launcher-0", Result: &mpi.GateResult{Passed: true}}
+	w.Gate = &observe.GateState{Launcher: "launcher-0", Result: &mpi.GateResult{Passed: true}}
 }
 
 func (w *world) ends(kind jobset.JobSetConditionType) func() {
@@ -386,7 +386,7 @@ func executors() map[string]func(*testing.T) {
 			w.to(starting, nil)
 			w.to(starting, func() {
 				w.pods(ready, pendingPod)
-				w.Gate = &observe.Gate{Launcher: "launcher-0", Error: "connection timed out", GaveUp: true}
+				w.Gate = &observe.GateState{Launcher: "launcher-0", Error: "connection timed out", GaveUp: true}
 			})
 			w.to(runs, w.gatePasses)
 			w.completes()
@@ -424,9 +424,9 @@ func executors() map[string]func(*testing.T) {
 		"QueuesAndIsPreempted": life(func(w *world) {
 			w.to(paused, nil)
 			for _, place := range []string{"3", "2", "1"} {
-				w.to(paused, func() { w.Wait = kueue.Wait{Text: kueue.WaitPrefix + "jobs` at position " + place, Known: true} })
+				w.to(paused, func() { w.Wait = kueue.QueueWait{Text: kueue.WaitPrefix + "jobs` at position " + place, Known: true} })
 			}
-			w.to(starting, func() { w.Wait = kueue.NoWait(); w.suspends(false)() })
+			w.to(starting, func() { w.Wait = kueue.NoQueueWait(); w.suspends(false)() })
 			w.starts()
 			w.to(paused, func() {
 				w.Eviction = &kueue.Eviction{Reason: diagnose.Preempted, Message: "Preempted to accommodate a workload"}

@@ -165,7 +165,7 @@ func TestSpentStandsBeforeTheLastLines(t *testing.T) {
 		"Worker 1 was lost":                      "Worker 1 was lost (restarts: 2, which is all that the runtime allows)",
 		"Worker 1 was lost\nLast lines:\nstep 7": "Worker 1 was lost (restarts: 2, which is all that the runtime allows)\nLast lines:\nstep 7",
 	} {
-		if got := (phase.End{Cause: diagnose.Cause{Reason: "WorkerLost", Message: message}, Restarts: 2}).Text(); got != want {
+		if got := (phase.JobEnd{Cause: diagnose.Cause{Reason: "WorkerLost", Message: message}, Restarts: 2}).Text(); got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}

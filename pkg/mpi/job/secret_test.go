@@ -30,12 +30,12 @@ func TestKeyGoesWithEveryEnd(t *testing.T) {
 	taken := left()
 	taken.JobSet = &jobset.JobSet{ObjectMeta: metav1.ObjectMeta{Name: "demo", UID: "js1"}}
 	tooLarge := left()
-	tooLarge.Bounds = observe.Bounds{Quotas: []corev1.ResourceQuota{quotaOf(resources("pods", "2"), nil)}}
+	tooLarge.Bounds = observe.NamespaceBounds{Quotas: []corev1.ResourceQuota{quotaOf(resources("pods", "2"), nil)}}
 	impatient := left(restartedOnce, func(trainJob *trainer.TrainJob) {
 		trainJob.Status.Conditions[0].LastTransitionTime = metav1.NewTime(t0.Add(-30 * time.Second))
 	})
 	impatient.Runtime.Annotations = map[string]string{mpi.GangTimeoutAnnotation: "30s"}
-	impatient.Bounds = observe.Bounds{Quotas: []corev1.ResourceQuota{quotaOf(resources("pods", "3"), resources("pods", "1"))}}
+	impatient.Bounds = observe.NamespaceBounds{Quotas: []corev1.ResourceQuota{quotaOf(resources("pods", "3"), resources("pods", "1"))}}
 	others := left(deadline(10))
 	others.Children[0].OwnerReferences = owned("other", "uid-other")
 	cases := map[string]struct {

@@ -23,18 +23,18 @@ func TestWaits(t *testing.T) {
 	}
 	o.RememberSince(o.History)
 	for _, kind := range []observe.FactKind{observe.FactRuns, observe.FactPlaced, observe.FactReady} {
-		if _, holds := o.History[observe.Fact{Kind: kind, UID: uid}]; !holds {
+		if _, holds := o.History[observe.ObservedFact{Kind: kind, UID: uid}]; !holds {
 			t.Errorf("%s holds of a job whose pods are all ready", kind)
 		}
 	}
 	over := withPods(o, podOf(mpi.LauncherJob, 0, on("a"), exited(0, mpi.Verdict{})), podOf(mpi.NodeJob, 0, ready, on("a")), podOf(mpi.NodeJob, 1, ready, on("b")))
 	over.RememberSince(nil)
-	if _, holds := over.History[observe.Fact{Kind: observe.FactReady, UID: uid}]; !holds {
+	if _, holds := over.History[observe.ObservedFact{Kind: observe.FactReady, UID: uid}]; !holds {
 		t.Error("a launcher that is over was ready, however late we look")
 	}
 	half := withPods(o, podOf(mpi.LauncherJob, 0, ready, on("a")), podOf(mpi.NodeJob, 0))
 	half.RememberSince(nil)
-	if _, holds := half.History[observe.Fact{Kind: observe.FactPlaced, UID: uid}]; holds {
+	if _, holds := half.History[observe.ObservedFact{Kind: observe.FactPlaced, UID: uid}]; holds {
 		t.Error("a pod without a machine keeps the gang waiting")
 	}
 }

@@ -44,20 +44,20 @@ type vectorObjects struct {
 }
 
 type vectorShown struct {
-	Phase    phase.Phase   `json:"phase"`
-	State    string        `json:"state"`
-	Executor view.Executor `json:"executor"`
-	Cause    *view.Cause   `json:"cause"`
-	Message  string        `json:"message"`
-	Queue    *view.Queue   `json:"queue"`
-	Columns  view.Columns  `json:"columns"`
+	Phase    phase.Phase      `json:"phase"`
+	State    string           `json:"state"`
+	Executor view.Executor    `json:"executor"`
+	Cause    *view.Cause      `json:"cause"`
+	Message  string           `json:"message"`
+	Queue    *view.Queue      `json:"queue"`
+	Columns  view.ListColumns `json:"columns"`
 }
 
 // collected are the first state of each phase with each cause, while TestVectors runs.
 var collected map[string]vector
 
 func seen(v vectorObjects, now time.Time) view.Job {
-	return view.JobOf(view.Objects{Now: now, TrainJob: v.TrainJob, Runtime: v.Runtime, JobSet: v.JobSet, Pods: v.Pods, PodsRead: true})
+	return view.JobOf(view.JobObjects{Now: now, TrainJob: v.TrainJob, Runtime: v.Runtime, JobSet: v.JobSet, Pods: v.Pods, PodsRead: true})
 }
 
 // shown compares what front ends show of a job that has come to rest with what the controller knows and says of it.

@@ -29,7 +29,7 @@ func endRecord(f *phase.Facts, said jobReport, mode Mode) view.Job {
 	if mode == Executor {
 		metav1.SetMetaDataLabel(&trainJob.ObjectMeta, mpi.TrainJobLabel, trainJob.Name)
 	}
-	j := view.JobOf(view.Objects{Now: f.Now, TrainJob: trainJob, Runtime: f.Runtime, JobSet: f.JobSet, Pods: f.Pods, PodsRead: true})
+	j := view.JobOf(view.JobObjects{Now: f.Now, TrainJob: trainJob, Runtime: f.Runtime, JobSet: f.JobSet, Pods: f.Pods, PodsRead: true})
 	j.Launcher, j.Nodes, j.Unknown = nil, nil, nil
 	return j
 }

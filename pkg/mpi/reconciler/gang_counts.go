@@ -22,7 +22,7 @@ func (g gangCounts) addPod(pod *corev1.Pod, n int) {
 	if pod == nil || pod.DeletionTimestamp != nil {
 		return
 	}
-	if _, ours := observe.CountOf(*pod); !ours {
+	if _, ours := observe.PodCountOf(*pod); !ours {
 		return
 	}
 	of := types.UID(pod.Labels[mpi.JobSetUIDLabel])

@@ -59,7 +59,7 @@ type hostTablePusher struct {
 type launcherSession struct {
 	target decide.HostTablePush
 	cancel context.CancelFunc
-	gate   observe.Gate
+	gate   observe.GateState
 	// key is that of the job, nil until it was read, and stale says that one of an earlier job was there; doubted says that the
 	// launcher's doubts were reported. Only hold touches them.
 	key     *identity.Key
@@ -112,7 +112,7 @@ func (p *hostTablePusher) ensureSession(ctx context.Context, name client.ObjectK
 	}
 	// The session outlives the pass that begins it.
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	m := &launcherSession{target: *with, cancel: cancel, gate: observe.Gate{Launcher: with.Launcher}}
+	m := &launcherSession{target: *with, cancel: cancel, gate: observe.GateState{Launcher: with.Launcher}}
 	if current != nil && current.target.Launcher == with.Launcher {
 		m.gate.Error = current.gate.Error // still true, until the next attempt
 	}
@@ -130,7 +130,7 @@ func (p *hostTablePusher) forgetSession(name client.ObjectKey) {
 }
 
 // gateOf returns what the launcher said, or nil while it said nothing.
-func (p *hostTablePusher) gateOf(name client.ObjectKey) *observe.Gate {
+func (p *hostTablePusher) gateOf(name client.ObjectKey) *observe.GateState {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	m := p.sessions[name]
@@ -154,7 +154,7 @@ func (p *hostTablePusher) pushUntilAnswered(ctx context.Context, name client.Obj
 		case err == nil && result.Waiting:
 			p.reportDoubts(ctx, name, m, result)
 		case err == nil:
-			p.storeGate(ctx, name, m, observe.Gate{Launcher: m.target.Launcher, Result: &result})
+			p.storeGate(ctx, name, m, observe.GateState{Launcher: m.target.Launcher, Result: &result})
 			return
 		case isFinal(err):
 			p.reportFailure(ctx, name, m, err, true)
@@ -194,7 +194,7 @@ func isFinal(err error) bool {
 func (p *hostTablePusher) reportDoubts(ctx context.Context, name client.ObjectKey, m *launcherSession, result mpi.GateResult) {
 	if !m.doubted {
 		m.doubted = true
-		p.storeGate(ctx, name, m, observe.Gate{Launcher: m.target.Launcher, Result: &result})
+		p.storeGate(ctx, name, m, observe.GateState{Launcher: m.target.Launcher, Result: &result})
 	}
 	sleepFor(ctx, askAgain)
 }
@@ -205,7 +205,7 @@ func (p *hostTablePusher) reportFailure(ctx context.Context, name client.ObjectK
 		return
 	}
 	ctrl.LoggerFrom(ctx).V(1).Info("launcher out of reach", "reason", err.Error(), "gaveUp", gaveUp)
-	p.storeGate(ctx, name, m, observe.Gate{Launcher: m.target.Launcher, Error: describePushFailure(err), GaveUp: gaveUp})
+	p.storeGate(ctx, name, m, observe.GateState{Launcher: m.target.Launcher, Error: describePushFailure(err), GaveUp: gaveUp})
 }
 
 func describePushFailure(err error) string {
@@ -216,7 +216,7 @@ func describePushFailure(err error) string {
 	return err.Error()
 }
 
-func (p *hostTablePusher) storeGate(ctx context.Context, name client.ObjectKey, m *launcherSession, gate observe.Gate) {
+func (p *hostTablePusher) storeGate(ctx context.Context, name client.ObjectKey, m *launcherSession, gate observe.GateState) {
 	p.mu.Lock()
 	m.gate = gate
 	p.mu.Unlock()
@@ -242,7 +242,7 @@ func (p *hostTablePusher) readKey(ctx context.Context, name client.ObjectKey, tr
 	case owner.UID != trainJob:
 		return identity.Key{}, errStaleKey
 	}
-	key, err := identity.Parse(secret.Data[mpi.PrivateKeyKey])
+	key, err := identity.ParseKey(secret.Data[mpi.PrivateKeyKey])
 	if err != nil {
 		return identity.Key{}, uselessKeyError{err}
 	}

@@ -58,7 +58,7 @@ func secretOf(t *testing.T, draw byte) *corev1.Secret {
 // launcher is a real server with the key of the job. It answers with answer.
 func launcher(t *testing.T, secret *corev1.Secret, answer server.Subsystem) (address string) {
 	t.Helper()
-	key, err := identity.Parse(secret.Data[mpi.PrivateKeyKey])
+	key, err := identity.ParseKey(secret.Data[mpi.PrivateKeyKey])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,7 +122,7 @@ func TestRendezvousHandsOverTheTable(t *testing.T) {
 	if got := client.ObjectKeyFromObject(changed.Object); got != name {
 		t.Errorf("want news about %v, got %v", name, got)
 	}
-	want := &observe.Gate{Launcher: "pod-1", Result: &mpi.GateResult{Passed: true, Seconds: 0.25}}
+	want := &observe.GateState{Launcher: "pod-1", Result: &mpi.GateResult{Passed: true, Seconds: 0.25}}
 	if diff := cmp.Diff(want, r.gateOf(name)); diff != "" {
 		t.Errorf("the launcher's answer: -want, +got:\n%s", diff)
 	}
@@ -309,7 +309,7 @@ func TestRendezvousPassesOnDoubtsAndThenTheEnd(t *testing.T) {
 	r := newPusher(t, secret, address, 0)
 	r.ensureSession(t.Context(), name, upTableOf("pod-1"))
 	<-r.changed
-	if diff := cmp.Diff(&observe.Gate{Launcher: "pod-1", Result: &doubts}, r.gateOf(name)); diff != "" {
+	if diff := cmp.Diff(&observe.GateState{Launcher: "pod-1", Result: &doubts}, r.gateOf(name)); diff != "" {
 		t.Errorf("the launcher's doubts: -want, +got:\n%s", diff)
 	}
 	answers <- mpi.GateResult{Passed: true}

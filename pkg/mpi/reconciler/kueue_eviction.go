@@ -26,7 +26,7 @@ func (r *Reconciler) findEviction(ctx context.Context, trainJob *trainer.TrainJo
 		}
 		return nil
 	}
-	why := kueue.EvictionIn(workloads)
+	why := kueue.FindEviction(workloads)
 	if why != nil && why.By != "" {
 		why.ByName = r.jobNameOfPreemptor(ctx, trainJob.Namespace, why)
 	}

@@ -76,7 +76,7 @@ func TestJobsThatCannotBeMadeAreLabelled(t *testing.T) {
 	if !hasJobLabel(trainJob) || trainJob.Annotations != nil {
 		t.Errorf("labels %v, annotations %v", trainJob.Labels, trainJob.Annotations)
 	}
-	if j := view.JobOf(view.Objects{TrainJob: trainJob}); j.Executor != view.Controller || j.Cause == nil || j.Cause.Reason != diagnose.RuntimeNotFound {
+	if j := view.JobOf(view.JobObjects{TrainJob: trainJob}); j.Executor != view.Controller || j.Cause == nil || j.Cause.Reason != diagnose.RuntimeNotFound {
 		t.Errorf("it is shown as a job of %s with the cause %+v", j.Executor, j.Cause)
 	}
 }

@@ -41,7 +41,7 @@ type Options struct {
 	clock        *serverClock
 	probes       *probeServer
 	leaseWatcher *trainerLeaseWatcher
-	keys         *keyring
+	keys         *webhookKeyring
 }
 
 // servesWebhook reports whether a webhook is served.
@@ -61,7 +61,7 @@ func newManager(ctx context.Context, config *rest.Config, options Options, held 
 	if err != nil {
 		return nil, err
 	}
-	options.keys = &keyring{now: options.clock.now}
+	options.keys = &webhookKeyring{now: options.clock.now}
 	hooks, err := webhookServer(options)
 	if err != nil {
 		return nil, err

@@ -83,7 +83,7 @@ func askedFor(t *testing.T) map[string][]string {
 // undescribed are the descriptions of the collectors that no measure has.
 func undescribed(t *testing.T, measures []metricDefinition) (missing []string) {
 	t.Helper()
-	m, err := newMetrics(prometheus.NewRegistry())
+	m, err := newJobMetrics(prometheus.NewRegistry())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,7 +92,7 @@ func undescribed(t *testing.T, measures []metricDefinition) (missing []string) {
 		known[prometheus.NewDesc(m.name, m.help, m.labels, nil).String()] = true
 	}
 	descriptions := make(chan *prometheus.Desc, 100)
-	for _, c := range []prometheus.Collector{m.phases, m.ended, m.restarts, podCounts{}, jobStates{}} {
+	for _, c := range []prometheus.Collector{m.phases, m.ended, m.restarts, podCountCollector{}, jobStateCollector{}} {
 		c.Describe(descriptions)
 	}
 	close(descriptions)

@@ -109,7 +109,7 @@ func TestStepsOfJobsThatAreOverAtOnce(t *testing.T) {
 // Such a job has the phases of every other, as its launcher measured them.
 func TestMetricsOfAJobThatIsOverAtOnce(t *testing.T) {
 	registry := prometheus.NewRegistry()
-	m, err := newMetrics(registry)
+	m, err := newJobMetrics(registry)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -54,7 +54,7 @@ func (r *Reconciler) readQuotasAndLimits(ctx context.Context, o *observe.Observe
 }
 
 // missingReferences asks for all references at once.
-func (r *Reconciler) missingReferences(ctx context.Context, wanted job.Job) ([]job.Reference, error) {
+func (r *Reconciler) missingReferences(ctx context.Context, wanted job.Job) ([]job.ObjectReference, error) {
 	references := desired.References(wanted)
 	absent := make([]bool, len(references))
 	group, ctx := errgroup.WithContext(ctx)
@@ -69,7 +69,7 @@ func (r *Reconciler) missingReferences(ctx context.Context, wanted job.Job) ([]j
 	if err := group.Wait(); err != nil {
 		return nil, fmt.Errorf("look for what the pods refer to: %w", err)
 	}
-	var missing []job.Reference
+	var missing []job.ObjectReference
 	for i, reference := range references {
 		if absent[i] {
 			missing = append(missing, reference)

@@ -20,8 +20,8 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi/job/status"
 )
 
-// operation is one of a JSON patch (RFC 6902).
-type operation struct {
+// patchOperation is one of a JSON patch (RFC 6902).
+type patchOperation struct {
 	Op    string `json:"op"`
 	Path  string `json:"path"`
 	Value any    `json:"value,omitempty"`
@@ -35,13 +35,13 @@ const (
 // testUnchanged binds a patch to what the decision was made from: this TrainJob, its spec and the conditions that it shows. It is not bound to
 // the version, because annotations and labels decide nothing: somebody who writes them all the time must not keep a job from
 // its end.
-func testUnchanged(trainJob *trainer.TrainJob, conditions []metav1.Condition) []operation {
-	tests := []operation{
+func testUnchanged(trainJob *trainer.TrainJob, conditions []metav1.Condition) []patchOperation {
+	tests := []patchOperation{
 		{"test", "/metadata/uid", trainJob.UID},
 		{"test", "/metadata/generation", trainJob.Generation},
 	}
 	if len(conditions) > 0 {
-		tests = append(tests, operation{"test", conditionsPath, conditions})
+		tests = append(tests, patchOperation{"test", conditionsPath, conditions})
 	}
 	return tests
 }
@@ -53,23 +53,23 @@ func isEmptyStatus(status trainer.TrainJobStatus) bool {
 
 // statusChanges set conditions and counts. Conditions are a list whose order matters, so it is replaced as a whole; what
 // others report in the status (trainerStatus) is not touched.
-func statusChanges(before, after trainer.TrainJobStatus) []operation {
+func statusChanges(before, after trainer.TrainJobStatus) []patchOperation {
 	switch {
 	case isEmptyStatus(before) && isEmptyStatus(after):
 		return nil
 	case isEmptyStatus(before):
-		return []operation{{"add", "/status", after}}
+		return []patchOperation{{"add", "/status", after}}
 	}
-	var changes []operation
+	var changes []patchOperation
 	switch {
 	case apiequality.Semantic.DeepEqual(before.Conditions, after.Conditions):
 	case len(after.Conditions) == 0:
-		changes = append(changes, operation{Op: "remove", Path: conditionsPath})
+		changes = append(changes, patchOperation{Op: "remove", Path: conditionsPath})
 	default:
-		changes = append(changes, operation{"add", conditionsPath, after.Conditions})
+		changes = append(changes, patchOperation{"add", conditionsPath, after.Conditions})
 	}
 	if !apiequality.Semantic.DeepEqual(before.JobsStatus, after.JobsStatus) {
-		changes = append(changes, operation{"add", jobsPath, after.JobsStatus})
+		changes = append(changes, patchOperation{"add", jobsPath, after.JobsStatus})
 	}
 	return changes
 }
@@ -79,18 +79,18 @@ var null = json.RawMessage("null")
 
 // setMapEntry gives a label or an annotation of a TrainJob its value, and takes it away where the value is empty. Where a TrainJob has none yet the
 // whole map is made, unless somebody else has made it meanwhile, whose keys would be lost.
-func setMapEntry(field string, before map[string]string, key, value string) []operation {
+func setMapEntry(field string, before map[string]string, key, value string) []patchOperation {
 	all := "/metadata/" + field
 	one := all + "/" + strings.ReplaceAll(key, "/", "~1") // RFC 6901
 	switch {
 	case before[key] == value:
 		return nil
 	case value == "":
-		return []operation{{Op: "remove", Path: one}}
+		return []patchOperation{{Op: "remove", Path: one}}
 	case before == nil:
-		return []operation{{"test", all, null}, {"add", all, map[string]string{key: value}}}
+		return []patchOperation{{"test", all, null}, {"add", all, map[string]string{key: value}}}
 	}
-	return []operation{{"add", one, value}}
+	return []patchOperation{{"add", one, value}}
 }
 
 // hasJobLabel reports whether a TrainJob has the label by which people find those that we run.
@@ -108,14 +108,14 @@ func (r *Reconciler) patchRecord(ctx context.Context, trainJob *trainer.TrainJob
 }
 
 // patchStatus carries changes of the status out.
-func (r *Reconciler) patchStatus(ctx context.Context, f *phase.Facts, changes []operation) error {
+func (r *Reconciler) patchStatus(ctx context.Context, f *phase.Facts, changes []patchOperation) error {
 	return r.sendPatch(f.TrainJob, append(testUnchanged(f.TrainJob, f.Shown), changes...), func(target *trainer.TrainJob, patch client.Patch) error {
 		return r.client.Status().Patch(ctx, target, patch, client.FieldOwner(FieldOwner))
 	})
 }
 
 // sendPatch carries changes out, if the TrainJob is what the decision was made from; otherwise the error is a conflict.
-func (r *Reconciler) sendPatch(trainJob *trainer.TrainJob, changes []operation, send func(*trainer.TrainJob, client.Patch) error) error {
+func (r *Reconciler) sendPatch(trainJob *trainer.TrainJob, changes []patchOperation, send func(*trainer.TrainJob, client.Patch) error) error {
 	text, err := json.Marshal(changes)
 	if err != nil {
 		return fmt.Errorf("encode patch of TrainJob: %w", err)

@@ -47,7 +47,7 @@ type podWebhook struct {
 // serveWebhook lets a webhook answer the API server, and nobody else: what a pod gets is the TrainJob's, and a review can be written by
 // anybody, about any pod. API servers show no certificate of their own unless somebody has configured it, so what tells them apart is
 // that they read the configuration of the webhook, which tenants do not. All others learn that there is nothing.
-func serveWebhook(hooks webhook.Server, keys *keyring, r *Reconciler) {
+func serveWebhook(hooks webhook.Server, keys *webhookKeyring, r *Reconciler) {
 	answers := newPodWebhook(r)
 	// What is registered is a label of metrics, and must not be the secret.
 	hooks.Register(webhookPath, http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
@@ -113,7 +113,7 @@ func (p *podWebhook) changePod(ctx context.Context, name client.ObjectKey, pod *
 	if err != nil || runtime == nil {
 		return nil, nil, err
 	}
-	return desired.PropagateToPod(pod, &trainJob, *runtime), decide.PolicyBefore(&trainJob, status.AllConditions(&trainJob), *runtime, p.r.namespace), nil
+	return desired.PropagateToPod(pod, &trainJob, *runtime), decide.PolicyBeforePods(&trainJob, status.AllConditions(&trainJob), *runtime, p.r.namespace), nil
 }
 
 // admitUnchanged lets a pod pass, and tells whoever makes it why it gets nothing of us.

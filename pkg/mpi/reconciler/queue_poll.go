@@ -35,7 +35,7 @@ var visibleQueues = schema.GroupVersionResource{Group: "visibility.kueue.x-k8s.i
 type queuePoll struct {
 	*queueWatcher
 	now   time.Time
-	waits map[types.UID]kueue.Wait
+	waits map[types.UID]kueue.QueueWait
 	news  []waitChange
 	// gone and silent are why no other namespace, and no other queue, is asked about in this look: the cluster has no Kueue, and
 	// the visibility server does not answer.
@@ -58,7 +58,7 @@ func (g *queuePoll) pollNamespace(ctx context.Context, namespace string, waiting
 		}
 		line := kueue.NewLocalQueue(queue, workloads, g.orderOfQueue(ctx, client.ObjectKey{Namespace: namespace, Name: queue}))
 		for _, trainJob := range waiting[queue] {
-			wait, rank := line.Wait(trainJob, g.now)
+			wait, rank := line.WaitOf(trainJob, g.now)
 			g.noteWait(trainJob, wait, rank)
 		}
 	}
@@ -69,13 +69,13 @@ func (g *queuePoll) keepWaits(jobs []*trainer.TrainJob, asked *workloadsQuery) {
 	for _, trainJob := range jobs {
 		wait := g.queueWatcher.waits[trainJob.UID]
 		if asked.gone || asked.isStale() {
-			wait = kueue.NoWait()
+			wait = kueue.NoQueueWait()
 		}
 		g.noteWait(trainJob, wait, 0)
 	}
 }
 
-func (g *queuePoll) noteWait(trainJob *trainer.TrainJob, wait kueue.Wait, rank int) {
+func (g *queuePoll) noteWait(trainJob *trainer.TrainJob, wait kueue.QueueWait, rank int) {
 	g.waits[trainJob.UID] = wait
 	if !kueue.StatusShowsWait(trainJob, wait) {
 		g.news = append(g.news, waitChange{client.ObjectKeyFromObject(trainJob), rank})
@@ -132,12 +132,12 @@ func (q *queueWatcher) listWorkloads(ctx context.Context, namespace string) ([]k
 // orderQuery is the order of a queue as it was told last.
 type orderQuery struct {
 	cachedQuery
-	order *kueue.Order
+	order *kueue.QueueOrder
 }
 
 // orderOfQueue asks for the order of a queue. It is nil where nobody has told it lately, which is not a mistake: the
 // visibility server may be missing, or not up, and Kueue may not know the queue.
-func (g *queuePoll) orderOfQueue(ctx context.Context, name client.ObjectKey) *kueue.Order {
+func (g *queuePoll) orderOfQueue(ctx context.Context, name client.ObjectKey) *kueue.QueueOrder {
 	known := getOrNew(g.orders, name)
 	g.askOrder(ctx, name, known)
 	if known.isStale() {
@@ -151,7 +151,7 @@ func (g *queuePoll) askOrder(ctx context.Context, name client.ObjectKey, known *
 	if err == nil {
 		var summary *unstructured.Unstructured
 		if summary, err = g.pendingWorkloads(ctx, name); err == nil {
-			order := kueue.OrderIn(*summary)
+			order := kueue.ParseOrder(*summary)
 			known.order = &order
 		} else if !apierrors.IsNotFound(err) && !apierrors.IsForbidden(err) { // which are about this queue
 			g.silent = err

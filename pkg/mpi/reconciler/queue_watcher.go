@@ -49,7 +49,7 @@ type queueWatcher struct {
 	orders    map[client.ObjectKey]*orderQuery
 
 	mu    sync.Mutex
-	waits map[types.UID]kueue.Wait
+	waits map[types.UID]kueue.QueueWait
 }
 
 func newQueueWatcher(client client.Client, live client.Reader, visibility dynamic.Interface, clock *serverClock) *queueWatcher {
@@ -60,12 +60,12 @@ func newQueueWatcher(client client.Client, live client.Reader, visibility dynami
 }
 
 // waitOf returns what was last known of the wait of a job. Nil queues know nothing.
-func (q *queueWatcher) waitOf(trainJob *trainer.TrainJob) kueue.Wait {
+func (q *queueWatcher) waitOf(trainJob *trainer.TrainJob) kueue.QueueWait {
 	if q == nil {
-		return kueue.Wait{}
+		return kueue.QueueWait{}
 	}
 	if !kueue.IsQueued(trainJob) {
-		return kueue.NoWait()
+		return kueue.NoQueueWait()
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -94,9 +94,9 @@ func pauseAfter(took time.Duration) time.Duration {
 func (q *queueWatcher) pollQueues(ctx context.Context) bool {
 	waiting, former := q.waitingJobs(ctx)
 	q.forgetEmptyQueues(waiting)
-	seen := queuePoll{queueWatcher: q, now: q.clock.now(), waits: map[types.UID]kueue.Wait{}}
+	seen := queuePoll{queueWatcher: q, now: q.clock.now(), waits: map[types.UID]kueue.QueueWait{}}
 	for _, trainJob := range former {
-		seen.noteWait(trainJob, kueue.NoWait(), 0)
+		seen.noteWait(trainJob, kueue.NoQueueWait(), 0)
 	}
 	for _, namespace := range slices.Sorted(maps.Keys(waiting)) {
 		seen.pollNamespace(ctx, namespace, waiting[namespace])

@@ -243,7 +243,7 @@ func TestQueuesAreCalm(t *testing.T) {
 	if told := pollAt(ctrl.LoggerInto(t.Context(), q.log), q.queueWatcher); len(told) > 0 {
 		t.Errorf("%v are told what they know", told)
 	}
-	if q.waitOf(runs) != kueue.NoWait() {
+	if q.waitOf(runs) != kueue.NoQueueWait() {
 		t.Error("it runs")
 	}
 	q = kueueWith(t, http.StatusOK, runs)
@@ -372,7 +372,7 @@ func TestKueueThatIsGone(t *testing.T) {
 			q := kueueWith(t, http.StatusOK, jobs...)
 			logged := q.logs()
 			q.refuse(err)
-			if told := pollAt(ctrl.LoggerInto(t.Context(), q.log), q.queueWatcher); len(told) != 3 || q.waitOf(jobs[2]) != kueue.NoWait() {
+			if told := pollAt(ctrl.LoggerInto(t.Context(), q.log), q.queueWatcher); len(told) != 3 || q.waitOf(jobs[2]) != kueue.NoQueueWait() {
 				t.Errorf("%v are told at once that nothing is known any more: %+v", told, q.waitOf(jobs[2]))
 			}
 			if reads := q.live.reads.Load(); reads != 1 || len(*logged) > 0 {

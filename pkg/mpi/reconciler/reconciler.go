@@ -43,7 +43,7 @@ type Reconciler struct {
 	// queues is nil for a companion.
 	queues   *queueWatcher
 	recorder events.EventRecorder
-	metrics  *metrics
+	metrics  *jobMetrics
 }
 
 // Reconcile brings one TrainJob a step further. Nothing is left to do once the watches are silent.

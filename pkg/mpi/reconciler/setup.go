@@ -119,14 +119,14 @@ func setUpController(ctx context.Context, mgr ctrl.Manager, options Options) err
 	if err := addIndexes(ctx, mgr.GetFieldIndexer(), options.Mode); err != nil {
 		return err
 	}
-	metrics, err := newMetrics(controllermetrics.Registry)
+	metrics, err := newJobMetrics(controllermetrics.Registry)
 	if err != nil {
 		return fmt.Errorf("register metrics: %w", err)
 	}
-	if err := replaceCollector(controllermetrics.Registry, podCounts{mgr.GetClient(), options.Mode.jobLabel()}); err != nil {
+	if err := replaceCollector(controllermetrics.Registry, podCountCollector{mgr.GetClient(), options.Mode.jobLabel()}); err != nil {
 		return fmt.Errorf("register the counts of pods: %w", err)
 	}
-	if err := replaceCollector(controllermetrics.Registry, jobStates{mgr.GetClient(), options.clock}); err != nil {
+	if err := replaceCollector(controllermetrics.Registry, jobStateCollector{mgr.GetClient(), options.clock}); err != nil {
 		return fmt.Errorf("register the states of jobs: %w", err)
 	}
 	var lines *queueWatcher

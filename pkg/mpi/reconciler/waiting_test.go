@@ -60,7 +60,7 @@ func newCluster(t *testing.T, objects ...client.Object) *cluster {
 	store := fake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(&trainer.TrainJob{}, &corev1.ResourceQuota{}).
 		WithIndex(&corev1.Pod{}, trainJobIndex, indexTrainJobName(Executor)).WithIndex(jobs, trainJobIndex, indexTrainJobName(Executor)).
 		WithObjects(append(objects, runtimeOf(t))...).Build()
-	metrics, err := newMetrics(prometheus.NewRegistry())
+	metrics, err := newJobMetrics(prometheus.NewRegistry())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -63,7 +63,7 @@ func (c *webhookCertificate) renewCertificate(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	own, err := credentialsOf(secret.Data[corev1.TLSCertKey], secret.Data[corev1.TLSPrivateKeyKey])
+	own, err := parseCredentials(secret.Data[corev1.TLSCertKey], secret.Data[corev1.TLSPrivateKeyKey])
 	if err != nil {
 		return fmt.Errorf("read Secret %s: delete it to get a new certificate: %w", webhookName, err)
 	}

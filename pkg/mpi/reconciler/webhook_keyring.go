@@ -25,16 +25,16 @@ const (
 	forgottenAfter = 6 * certificateEvery
 )
 
-// credentials are what follows from one certificate: what the API server trusts, what the webhook shows, and the path that both know.
-type credentials struct {
+// webhookCredentials are what follows from one certificate: what the API server trusts, what the webhook shows, and the path that both know.
+type webhookCredentials struct {
 	bundle []byte
 	pair   tls.Certificate
 	path   string
 }
 
-// credentialsOf derives the path from the key, so that all replicas have the same, nobody else can know it, and it changes with the
+// parseCredentials derives the path from the key, so that all replicas have the same, nobody else can know it, and it changes with the
 // certificate.
-func credentialsOf(certificate, key []byte) (*credentials, error) {
+func parseCredentials(certificate, key []byte) (*webhookCredentials, error) {
 	pair, err := tls.X509KeyPair(certificate, key)
 	if err != nil {
 		return nil, err
@@ -43,22 +43,22 @@ func credentialsOf(certificate, key []byte) (*credentials, error) {
 	if err != nil {
 		return nil, fmt.Errorf("derive the path of the webhook: %w", err)
 	}
-	return &credentials{bundle: certificate, pair: pair, path: webhookPath + hex.EncodeToString(secret)}, nil
+	return &webhookCredentials{bundle: certificate, pair: pair, path: webhookPath + hex.EncodeToString(secret)}, nil
 }
 
-// keyring is how the API server and the webhook know each other. A new certificate is first known to all replicas, and trusted, then
+// webhookKeyring is how the API server and the webhook know each other. A new certificate is first known to all replicas, and trusted, then
 // used, and then the one before is forgotten: at no moment is a replica asked in a way that it does not understand.
-type keyring struct {
+type webhookKeyring struct {
 	now func() time.Time
 
 	mu                sync.RWMutex
-	current, previous *credentials
+	current, previous *webhookCredentials
 	// since is when the current ones came after the previous.
 	since time.Time
 }
 
 // adoptCredentials takes up what is in the Secret.
-func (k *keyring) adoptCredentials(own *credentials) {
+func (k *webhookKeyring) adoptCredentials(own *webhookCredentials) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	switch {
@@ -70,7 +70,7 @@ func (k *keyring) adoptCredentials(own *credentials) {
 }
 
 // usedCredentials are the credentials by which the API server asks, nil before there are any.
-func (k *keyring) usedCredentials() *credentials {
+func (k *webhookKeyring) usedCredentials() *webhookCredentials {
 	if k.previous != nil && k.now().Sub(k.since) < usedAfter {
 		return k.previous
 	}
@@ -78,7 +78,7 @@ func (k *keyring) usedCredentials() *credentials {
 }
 
 // getCertificate is tls.Config.GetCertificate.
-func (k *keyring) getCertificate(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+func (k *webhookKeyring) getCertificate(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	k.mu.RLock()
 	defer k.mu.RUnlock()
 	if used := k.usedCredentials(); used != nil {
@@ -88,10 +88,10 @@ func (k *keyring) getCertificate(*tls.ClientHelloInfo) (*tls.Certificate, error)
 }
 
 // acceptsPath reports whether who asks under a path has it from the configuration of the webhook.
-func (k *keyring) acceptsPath(path string) bool {
+func (k *webhookKeyring) acceptsPath(path string) bool {
 	k.mu.RLock()
 	defer k.mu.RUnlock()
-	for _, own := range []*credentials{k.current, k.previous} {
+	for _, own := range []*webhookCredentials{k.current, k.previous} {
 		if own != nil && subtle.ConstantTimeCompare([]byte(path), []byte(own.path)) == 1 {
 			return true
 		}
@@ -101,12 +101,12 @@ func (k *keyring) acceptsPath(path string) bool {
 
 // missingConfiguration is what the configuration of the webhook lacks for the API server to ask us. What another replica has written stays, if we
 // understand it.
-func (k *keyring) missingConfiguration(asks admissionregistrationv1.WebhookClientConfig) ([]operation, error) {
+func (k *webhookKeyring) missingConfiguration(asks admissionregistrationv1.WebhookClientConfig) ([]patchOperation, error) {
 	k.mu.RLock()
 	defer k.mu.RUnlock()
-	var changes []operation
+	var changes []patchOperation
 	if bundle := k.trustedCertificates(); !bytes.Equal(asks.CABundle, bundle) && !bytes.Equal(asks.CABundle, k.current.bundle) {
-		changes = append(changes, operation{"add", "/webhooks/0/clientConfig/caBundle", bundle})
+		changes = append(changes, patchOperation{"add", "/webhooks/0/clientConfig/caBundle", bundle})
 	}
 	switch path, err := pathOf(asks); {
 	case err != nil:
@@ -118,7 +118,7 @@ func (k *keyring) missingConfiguration(asks admissionregistrationv1.WebhookClien
 }
 
 // trustedCertificates are all certificates that a replica may show.
-func (k *keyring) trustedCertificates() []byte {
+func (k *webhookKeyring) trustedCertificates() []byte {
 	if k.previous == nil {
 		return k.current.bundle
 	}
@@ -137,11 +137,11 @@ func pathOf(asks admissionregistrationv1.WebhookClientConfig) (string, error) {
 	return address.Path, nil
 }
 
-func pathOperation(asks admissionregistrationv1.WebhookClientConfig, path string) operation {
+func pathOperation(asks admissionregistrationv1.WebhookClientConfig, path string) patchOperation {
 	if asks.Service != nil {
-		return operation{"add", "/webhooks/0/clientConfig/service/path", path}
+		return patchOperation{"add", "/webhooks/0/clientConfig/service/path", path}
 	}
 	address, _ := url.Parse(ptr.Deref(asks.URL, "")) // pathOf has read it
 	address.Path = path
-	return operation{"replace", "/webhooks/0/clientConfig/url", address.String()}
+	return patchOperation{"replace", "/webhooks/0/clientConfig/url", address.String()}
 }

@@ -47,7 +47,7 @@ func service() admissionregistrationv1.WebhookClientConfig {
 
 func (a asking) replica() *webhookCertificate {
 	now := newServerClock(time.Now)
-	return &webhookCertificate{live: a.Client, client: a.Client, options: Options{Namespace: "lockstep", clock: now, keys: &keyring{now: now.now}}}
+	return &webhookCertificate{live: a.Client, client: a.Client, options: Options{Namespace: "lockstep", clock: now, keys: &webhookKeyring{now: now.now}}}
 }
 
 // look lets a replica look after its certificate, as it does every certificateEvery.

@@ -38,22 +38,22 @@ type Options struct {
 // Author is a person or a program.
 type Author struct{ Name, Email string }
 
-// State is what came of publishing.
-type State string
+// PublishState is what came of publishing.
+type PublishState string
 
 // The states.
 const (
 	// Published is a new commit.
-	Published State = "published"
+	Published PublishState = "published"
 	// Unchanged says that the branch had this content already.
-	Unchanged State = "unchanged"
+	Unchanged PublishState = "unchanged"
 	// Newer says that the branch has the content of a later source, so that nothing was done.
-	Newer State = "newer"
+	Newer PublishState = "newer"
 )
 
 // Result is what Publish did.
 type Result struct {
-	State State
+	State PublishState
 	// Commit is the tip afterwards. Source is the commit that it was made from.
 	Commit, Source string
 	// Files are those of the tree, by what happened to them.

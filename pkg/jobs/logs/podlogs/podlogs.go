@@ -20,18 +20,18 @@ import (
 	mpijob "lockstep.dev/lockstep/pkg/mpi/job"
 )
 
-// Job is a TrainJob whose pods are read.
-type Job struct {
+// JobLogs is a TrainJob whose pods are read.
+type JobLogs struct {
 	Namespace, Name string
 	// Reader lists its pods, Core reads their logs.
 	Reader client.Reader
 	Core   corev1client.PodsGetter
 }
 
-var _ logs.Cluster = Job{}
+var _ logs.Cluster = JobLogs{}
 
 // Containers lists the main containers of the pods of the job.
-func (j Job) Containers(ctx context.Context) (all []logs.ContainerStatus, over bool, err error) {
+func (j JobLogs) Containers(ctx context.Context) (all []logs.ContainerStatus, over bool, err error) {
 	var object trainer.TrainJob
 	// The job is looked at before its pods: what ends in between is seen the next time.
 	switch err := j.Reader.Get(ctx, client.ObjectKey{Namespace: j.Namespace, Name: j.Name}, &object); {
@@ -55,7 +55,7 @@ func (j Job) Containers(ctx context.Context) (all []logs.ContainerStatus, over b
 // statusOf returns how the main container of a pod is; of a pod that has none of our name, the first one.
 func statusOf(pod *corev1.Pod) logs.ContainerStatus {
 	index, _ := strconv.Atoi(pod.Labels[mpi.CompletionIndexLabel])
-	s := logs.ContainerStatus{Source: logs.Source{
+	s := logs.ContainerStatus{LogSource: logs.LogSource{
 		Pod: pod.Name, UID: string(pod.UID), Container: pod.Spec.Containers[0].Name,
 		Role: pod.Labels[mpi.ReplicatedJobLabel], Index: index, Machine: pod.Spec.NodeName,
 	}}
@@ -85,7 +85,7 @@ func isEndedForGood(pod *corev1.Pod, end *corev1.ContainerStateTerminated) bool 
 }
 
 // Open reads a log.
-func (j Job) Open(ctx context.Context, source logs.Source, request logs.Request) (io.ReadCloser, error) {
+func (j JobLogs) Open(ctx context.Context, source logs.LogSource, request logs.LogRequest) (io.ReadCloser, error) {
 	options := &corev1.PodLogOptions{
 		Container: source.Container, Timestamps: true, Follow: request.Follow, Previous: request.Previous, TailLines: request.Tail,
 	}

@@ -37,7 +37,7 @@ func NewKeyPEM(t testing.TB, curve elliptic.Curve) []byte {
 // NewKey returns a new key of a job.
 func NewKey(t testing.TB) identity.Key {
 	t.Helper()
-	key, err := identity.Parse(NewKeyPEM(t, elliptic.P256()))
+	key, err := identity.ParseKey(NewKeyPEM(t, elliptic.P256()))
 	if err != nil {
 		t.Fatal(err)
 	}

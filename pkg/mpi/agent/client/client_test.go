@@ -139,7 +139,7 @@ func TestAReportCountsFromWhenItCame(t *testing.T) {
 			},
 		},
 	}})
-	answer, err := client.Report(t.Context(), dialer, key, address)
+	answer, err := client.AskReport(t.Context(), dialer, key, address)
 	if err != nil || answer.Daemons != 3 || answer.LaunchAge == nil || *answer.LaunchAge != age || answer.Progress.Processes != 2 {
 		t.Fatalf("%+v, %v", answer, err)
 	}

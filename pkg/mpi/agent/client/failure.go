@@ -149,14 +149,14 @@ func ExplainSessionEnd(err error) error {
 	return failureOf(err)
 }
 
-// Describe is an error in words for a table of failures, with what to check.
-func Describe(err error) string {
+// DescribeError is an error in words for a table of failures, with what to check.
+func DescribeError(err error) string {
 	var failure *Failure
 	if errors.As(err, &failure) {
 		return failure.Error()
 	}
-	return OneLine(err)
+	return ErrorInOneLine(err)
 }
 
-// OneLine is an error in one line.
-func OneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", " ") }
+// ErrorInOneLine is an error in one line.
+func ErrorInOneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", " ") }

@@ -20,8 +20,8 @@ type RefusedError struct{ Message string }
 
 func (e *RefusedError) Error() string { return e.Message }
 
-// Hello asks a node whether its agent is there.
-func Hello(ctx context.Context, dial Dial, key identity.Key, address string) (mpi.Hello, error) {
+// AskHello asks a node whether its agent is there.
+func AskHello(ctx context.Context, dial Dial, key identity.Key, address string) (mpi.Hello, error) {
 	return askOnNewConnection[mpi.Hello](ctx, dial, key, address, mpi.HelloSubsystem, nil)
 }
 
@@ -47,8 +47,8 @@ type NodeAnswer struct {
 	Progress mpi.Progress
 }
 
-// Report asks a node what ran there, and when it began.
-func Report(ctx context.Context, dial Dial, key identity.Key, address string) (NodeAnswer, error) {
+// AskReport asks a node what ran there, and when it began.
+func AskReport(ctx context.Context, dial Dial, key identity.Key, address string) (NodeAnswer, error) {
 	var answer NodeAnswer
 	err := withConnection(ctx, dial, key, address, func(conn ssh.Conn) error {
 		if err := askSubsystem(conn, mpi.ReportSubsystem, nil, &answer.ReportReply); err != nil {
@@ -60,13 +60,13 @@ func Report(ctx context.Context, dial Dial, key identity.Key, address string) (N
 	return answer, err
 }
 
-// Progress asks a node what its ranks have done so far.
-func Progress(ctx context.Context, dial Dial, key identity.Key, address string, request mpi.ProgressRequest) (mpi.Progress, error) {
+// AskProgress asks a node what its ranks have done so far.
+func AskProgress(ctx context.Context, dial Dial, key identity.Key, address string, request mpi.ProgressRequest) (mpi.Progress, error) {
 	return askOnNewConnection[mpi.Progress](ctx, dial, key, address, mpi.ProgressSubsystem, request)
 }
 
-// LaunchTimings asks a launcher how far the launch is.
-func LaunchTimings(ctx context.Context, dial Dial, key identity.Key, address string) (mpi.LaunchTimings, error) {
+// AskLaunchTimings asks a launcher how far the launch is.
+func AskLaunchTimings(ctx context.Context, dial Dial, key identity.Key, address string) (mpi.LaunchTimings, error) {
 	return askOnNewConnection[mpi.LaunchTimings](ctx, dial, key, address, mpi.LaunchTimingsSubsystem, nil)
 }
 

@@ -197,7 +197,7 @@ func TestParse(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			got, err := dns.Parse(strings.NewReader(c.text))
+			got, err := dns.ParseConfig(strings.NewReader(c.text))
 			if diff := cmp.Diff(c.want, got); err != nil || diff != "" {
 				t.Errorf("%s: %v %s", c.reason, err, diff)
 			}
@@ -217,12 +217,12 @@ func TestLoad(t *testing.T) {
 		if err := os.WriteFile(path, []byte(c.text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		_, err := dns.Load(path)
+		_, err := dns.LoadConfig(path)
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := dns.Load(filepath.Join(dir, "missing")); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := dns.LoadConfig(filepath.Join(dir, "missing")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a file that is not there: %v", err)
 	}
 }
@@ -285,7 +285,7 @@ func FuzzParse(f *testing.F) {
 	f.Add("nameserver 10.0.0.1\nsearch a b\noptions ndots:5")
 	f.Add("options ndots:-1\nnameserver ::")
 	f.Fuzz(func(t *testing.T, text string) {
-		config, err := dns.Parse(strings.NewReader(text))
+		config, err := dns.ParseConfig(strings.NewReader(text))
 		if err == nil && (len(config.Servers) > 3 || config.Dots < 0 || config.Dots > 15) {
 			t.Errorf("%q: %+v", text, config)
 		}

@@ -25,17 +25,17 @@ import (
 // ErrUnknown says that a process has ended, and that its parent had collected how before we could look.
 var ErrUnknown = errors.New("nobody knows how the process ended")
 
-// Process is a process that is watched.
-type Process struct {
+// WatchedProcess is a process that is watched.
+type WatchedProcess struct {
 	pid  int
 	file *os.File
 	// stat is open before the process ends, so that a look takes one system call.
 	stat *os.File
 }
 
-// Watch begins to watch a process. It fails when the process is gone, or where the kernel has no descriptors of processes
+// WatchProcess begins to watch a process. It fails when the process is gone, or where the kernel has no descriptors of processes
 // (before Linux 5.10, or a sandbox without them).
-func Watch(pid int) (*Process, error) {
+func WatchProcess(pid int) (*WatchedProcess, error) {
 	fd, err := unix.PidfdOpen(pid, unix.PIDFD_NONBLOCK)
 	if err != nil {
 		return nil, fmt.Errorf("watch process %d: %w", pid, err)
@@ -48,14 +48,14 @@ func Watch(pid int) (*Process, error) {
 		file.Close()
 		return nil, fmt.Errorf("watch process %d: %w", pid, err)
 	}
-	return &Process{pid, file, stat}, nil
+	return &WatchedProcess{pid, file, stat}, nil
 }
 
 // Close ends the watch. A Wait that is under way returns an error.
-func (p *Process) Close() error { return errors.Join(p.file.Close(), p.stat.Close()) }
+func (p *WatchedProcess) Close() error { return errors.Join(p.file.Close(), p.stat.Close()) }
 
 // Wait returns how the process ended, once it has. The error is ErrUnknown when the parent was faster.
-func (p *Process) Wait() (syscall.WaitStatus, error) {
+func (p *WatchedProcess) Wait() (syscall.WaitStatus, error) {
 	raw, err := p.file.SyscallConn()
 	if err != nil {
 		return 0, fmt.Errorf("wait for process %d: %w", p.pid, err)
@@ -87,7 +87,7 @@ func hasEnded(fd int) bool {
 }
 
 // zombieExitStatus reads the exit status of a process that its parent has not waited for.
-func (p *Process) zombieExitStatus() (syscall.WaitStatus, bool) {
+func (p *WatchedProcess) zombieExitStatus() (syscall.WaitStatus, bool) {
 	var buffer [1024]byte
 	n, err := p.stat.ReadAt(buffer[:], 0)
 	if err != nil && n == 0 {

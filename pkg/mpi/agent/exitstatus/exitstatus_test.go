@@ -56,7 +56,7 @@ func TestWaitForAGrandchild(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			pid, release := grandchild(t, tc.line)
-			p, err := Watch(pid)
+			p, err := WatchProcess(pid)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -78,7 +78,7 @@ func TestWatchOfAProcessThatIsGone(t *testing.T) {
 	if err := command.Run(); err != nil {
 		t.Fatal(err)
 	}
-	if p, err := Watch(command.Process.Pid); err == nil {
+	if p, err := WatchProcess(command.Process.Pid); err == nil {
 		p.Close()
 		t.Error("watched nothing")
 	}
@@ -86,7 +86,7 @@ func TestWatchOfAProcessThatIsGone(t *testing.T) {
 
 func TestCloseEndsAWait(t *testing.T) {
 	pid, release := grandchild(t, "exit 0")
-	p, err := Watch(pid)
+	p, err := WatchProcess(pid)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -53,7 +53,7 @@ func TestParse(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			_, err := identity.Parse(c.pem)
+			_, err := identity.ParseKey(c.pem)
 			if (err == nil) != (c.err == "") || err != nil && !strings.Contains(err.Error(), c.err) {
 				t.Errorf("%s: got error %v, want %q", c.reason, err, c.err)
 			}
@@ -72,13 +72,13 @@ func pkcs8(t *testing.T, key any) []byte {
 
 func TestLoad(t *testing.T) {
 	dir := t.TempDir()
-	if _, err := identity.Load(dir); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := identity.LoadKey(dir); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("without a file: got %v", err)
 	}
 	if err := os.WriteFile(filepath.Join(dir, "id_rsa"), agenttest.NewKeyPEM(t, elliptic.P521()), 0o400); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := identity.Load(dir); err != nil {
+	if _, err := identity.LoadKey(dir); err != nil {
 		t.Errorf("with upstream's file: %v", err)
 	}
 }

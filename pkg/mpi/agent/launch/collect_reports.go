@@ -64,7 +64,7 @@ func inquiryFor(status process.Status, stopped syscall.Signal) reportInquiry {
 // until the limit has a report that says why. It is asked again and again: a policy that is being renewed may reject a
 // connection that it admits a moment later, and who is silent counts as lost, but who has said it since no launch
 // runs any more.
-func (j *job) collectReports(ctx context.Context, losses []verdict.Loss, how reportInquiry, quiet time.Time) ([]mpi.NodeReport, map[string]time.Time) {
+func (j *runningJob) collectReports(ctx context.Context, losses []verdict.Loss, how reportInquiry, quiet time.Time) ([]mpi.NodeReport, map[string]time.Time) {
 	nodes := j.otherHosts()
 	answers := make([]client.NodeAnswer, len(nodes))
 	var group sync.WaitGroup
@@ -89,7 +89,7 @@ func (j *job) collectReports(ctx context.Context, losses []verdict.Loss, how rep
 
 // finalReport asks a node what ran there, again and again. A node that was not lost since its last word may be gone: nobody asks again
 // where it came after the last launch, and after a success it counts in any case, because a later launch got on without the node.
-func (j *job) finalReport(ctx context.Context, node mpi.Host, losses []verdict.Loss, how reportInquiry, quiet time.Time) client.NodeAnswer {
+func (j *runningJob) finalReport(ctx context.Context, node mpi.Host, losses []verdict.Loss, how reportInquiry, quiet time.Time) client.NodeAnswer {
 	ctx, cancel := context.WithTimeout(ctx, reportLimitFor(node, losses, how))
 	defer cancel()
 	word, since := j.lastReports.answerOf(node, quiet)
@@ -103,7 +103,7 @@ func (j *job) finalReport(ctx context.Context, node mpi.Host, losses []verdict.L
 	case heard && (since || how == afterSuccess):
 		return word
 	default:
-		answer.ReportReply = client.ReportReply{NodeReport: mpi.NodeReport{Error: client.Describe(err)}}
+		answer.ReportReply = client.ReportReply{NodeReport: mpi.NodeReport{Error: client.DescribeError(err)}}
 	}
 	return answer
 }
@@ -130,7 +130,7 @@ const reportPause = 50 * time.Millisecond
 
 // askReportAgain asks until there is a report or the limit is over. The limit says nothing about the node, so the failure
 // before it stands.
-func (j *job) askReportAgain(ctx context.Context, node mpi.Host, how reportInquiry, failure error) (client.NodeAnswer, error) {
+func (j *runningJob) askReportAgain(ctx context.Context, node mpi.Host, how reportInquiry, failure error) (client.NodeAnswer, error) {
 	for begin := time.Now(); ; {
 		if how == afterFailure && time.Since(begin) > reportLimit && !client.HasCause(failure, client.NoHandshake) {
 			return client.NodeAnswer{}, failure
@@ -148,12 +148,12 @@ func (j *job) askReportAgain(ctx context.Context, node mpi.Host, how reportInqui
 	}
 }
 
-func (j *job) askReport(ctx context.Context, node mpi.Host) (client.NodeAnswer, error) {
+func (j *runningJob) askReport(ctx context.Context, node mpi.Host) (client.NodeAnswer, error) {
 	address, err := j.agentAddressOf(node)
 	if err != nil {
 		return client.NodeAnswer{}, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, reportLimit)
 	defer cancel()
-	return client.Report(ctx, j.Dial, j.Key, address)
+	return client.AskReport(ctx, j.Dial, j.Key, address)
 }

@@ -20,10 +20,10 @@ import (
 )
 
 // asking is a launcher that asks the nodes of a gate for their reports.
-func (g *gateTest) asking(dial client.Dial) *job {
+func (g *gateTest) asking(dial client.Dial) *runningJob {
 	gate := g.gate
 	gate.Dial = dial
-	return &job{Launcher: Launcher{Gate: gate}, endpoints: &endpoints{times: newTimeline(time.Now)}, table: g.table, lastReports: newLastReports()}
+	return &runningJob{Launcher: Launcher{Gate: gate}, servedEndpoints: &servedEndpoints{times: newTimeline(time.Now)}, table: g.table, lastReports: newLastReports()}
 }
 
 // A policy that is being renewed rejects a connection and admits it a moment later. What a node knows of a failure must not

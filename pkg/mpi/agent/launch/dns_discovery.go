@@ -114,7 +114,7 @@ func (g Gate) locateNode(ctx context.Context, waiting *waitingNodes, i int, node
 			return host
 		}
 		if ctx.Err() == nil && !endedByGateDeadline(err, time.Since(began)) {
-			waiting.noteFailure(i, mpi.NodeFailure{Name: node.Name, Address: host.Address, Error: client.Describe(err)})
+			waiting.noteFailure(i, mpi.NodeFailure{Name: node.Name, Address: host.Address, Error: client.DescribeError(err)})
 		}
 		if !sleep.For(ctx, max(pauseBeforeRetry(time.Since(start)), share*time.Duration(nodes))) {
 			return host

@@ -193,7 +193,7 @@ func (g Gate) reachNode(ctx context.Context, waiting *waitingNodes, i int, node 
 			return true
 		}
 		if ctx.Err() == nil && !endedByGateDeadline(err, time.Since(began)) {
-			failure.Error = client.Describe(err)
+			failure.Error = client.DescribeError(err)
 			waiting.noteFailure(i, failure)
 		}
 		in.noteTrouble(troubleOf(err, places.up.Load()), began)
@@ -229,7 +229,7 @@ func (g Gate) askNodeOnce(ctx context.Context, host mpi.HostAddress, table mpi.H
 }
 
 func (g Gate) askHello(ctx context.Context, name, address string, _ mpi.HostTable) error {
-	hello, err := client.Hello(ctx, g.Dial, g.Key, address)
+	hello, err := client.AskHello(ctx, g.Dial, g.Key, address)
 	if err != nil {
 		return err
 	}

@@ -33,7 +33,7 @@ type lastReports struct {
 func newLastReports() *lastReports { return &lastReports{byName: map[string]client.NodeAnswer{}} }
 
 // askAfterLaunches asks the nodes whenever a launch has ended, until the context ends.
-func (j *job) askAfterLaunches(ctx context.Context) {
+func (j *runningJob) askAfterLaunches(ctx context.Context) {
 	for asked := time.Now(); sleep.For(ctx, quietPoll); {
 		quiet, launched := j.ranks.QuietSince()
 		late := time.Since(asked) > askAgain && !j.lastReports.areNodesIdle(j.otherHosts(), quiet)
@@ -44,7 +44,7 @@ func (j *job) askAfterLaunches(ctx context.Context) {
 	}
 }
 
-func (j *job) refreshReports(ctx context.Context) {
+func (j *runningJob) refreshReports(ctx context.Context) {
 	var group sync.WaitGroup
 	for _, node := range j.otherHosts() {
 		group.Go(func() {
@@ -85,7 +85,7 @@ func hasLossSince(node mpi.Host, answer client.NodeAnswer, losses []verdict.Loss
 
 // idleSeconds is for how long nobody has needed the nodes: no launch has run since a moment and lost one, and they have said that
 // nothing runs there.
-func (j *job) idleSeconds(quiet time.Time, losses []verdict.Loss, now time.Time) float64 {
+func (j *runningJob) idleSeconds(quiet time.Time, losses []verdict.Loss, now time.Time) float64 {
 	lost := slices.ContainsFunc(losses, func(l verdict.Loss) bool { return l.At.After(quiet) })
 	if quiet.IsZero() || lost || !j.lastReports.areNodesIdle(j.otherHosts(), quiet) {
 		return 0

@@ -53,7 +53,7 @@ func (l Launcher) Run(ctx context.Context, listener net.Listener, command Comman
 	return judged, code
 }
 
-func (l Launcher) passGateAndRun(ctx context.Context, serving *endpoints, path string, command Command) (mpi.Verdict, int) {
+func (l Launcher) passGateAndRun(ctx context.Context, serving *servedEndpoints, path string, command Command) (mpi.Verdict, int) {
 	fromInit, passed := l.consumeInitGate()
 	result, table := fromInit.Result, fromInit.table
 	if passed {
@@ -96,19 +96,19 @@ func (l Launcher) PassGate(ctx context.Context, listener net.Listener, signals <
 	return mpi.Verdict{GateSeconds: result.Seconds, Timings: &timings}, 0
 }
 
-// endpoints is what the launcher's agent answers to others.
-type endpoints struct {
+// servedEndpoints is what the launcher's agent answers to others.
+type servedEndpoints struct {
 	hostTable *hostTableReceiver
 	times     *timeline
 	tracker   *watch.ProcessTracker
 }
 
 // startServing starts to answer pushes. The returned channel is closed when the server has drained.
-func (l *Launcher) startServing(ctx context.Context, listener net.Listener) (*endpoints, <-chan struct{}) {
+func (l *Launcher) startServing(ctx context.Context, listener net.Listener) (*servedEndpoints, <-chan struct{}) {
 	if address, err := netip.ParseAddrPort(listener.Addr().String()); err == nil && !address.Addr().IsUnspecified() {
 		l.Address = address.Addr().Unmap().String()
 	}
-	f := &endpoints{hostTable: newHostTableReceiver(l.otherHosts()), times: newTimeline(time.Now), tracker: watch.NewProcessTracker()}
+	f := &servedEndpoints{hostTable: newHostTableReceiver(l.otherHosts()), times: newTimeline(time.Now), tracker: watch.NewProcessTracker()}
 	closed := make(chan struct{})
 	ssh := server.Server{
 		Key: l.Key, Limits: server.DefaultLimits, Log: l.Log,
@@ -142,7 +142,7 @@ func (l Launcher) slotsPerHost() int32 {
 
 // passGate returns how the gate ended, and the table by which the nodes were reached. Where it did not pass, the code is not 0, and failed
 // the verdict.
-func (l Launcher) passGate(ctx context.Context, serving *endpoints, signals <-chan os.Signal) (
+func (l Launcher) passGate(ctx context.Context, serving *servedEndpoints, signals <-chan os.Signal) (
 	result mpi.GateResult, table mpi.HostTable, failed mpi.Verdict, code int,
 ) {
 	ctx, cancel := context.WithCancel(ctx)

@@ -20,7 +20,7 @@ const hangGrace = 2 * time.Second
 // superviseCommand looks after a running command: it times the launch, tells what may be in its way, and ends a job that has hung by the rule of
 // its user. The returned function is called when the command has ended: it stops that, and says what was seen of a hang, and which
 // connection nobody answered at the end. Ranks are watched until the context ends.
-func (j *job) superviseCommand(ctx context.Context) func() (*verdict.Hang, *verdict.BlockedConnection) {
+func (j *runningJob) superviseCommand(ctx context.Context) func() (*verdict.Hang, *verdict.BlockedConnection) {
 	go j.ranks.Watch(ctx)
 	if j.runsRanks() {
 		go j.tracker.Proxies.EndHungMpiexecs(ctx, j.Log)
@@ -53,7 +53,7 @@ func (j *job) superviseCommand(ctx context.Context) func() (*verdict.Hang, *verd
 
 // logStalls tells what seems to stand in the way of the job, until the context ends. It returns the connection that nobody answered
 // then, or nil.
-func (j *job) logStalls(ctx context.Context) *verdict.BlockedConnection {
+func (j *runningJob) logStalls(ctx context.Context) *verdict.BlockedConnection {
 	began, stalls := time.Now(), watch.StallLogger{Log: j.Log}
 	for sleep.For(ctx, watch.PollInterval(j.times.snapshot(), time.Since(began))) {
 		pods := j.askProgress(ctx, j.otherHosts(), mpi.ProgressRequest{})
@@ -69,7 +69,7 @@ func (j *job) logStalls(ctx context.Context) *verdict.BlockedConnection {
 }
 
 // endHungCommand ends the command once the job has hung, and returns what was seen of that, nil when the context ends first.
-func (j *job) endHungCommand(ctx context.Context) *verdict.Hang {
+func (j *runningJob) endHungCommand(ctx context.Context) *verdict.Hang {
 	if j.Hang.After == 0 {
 		return nil
 	}
@@ -94,7 +94,7 @@ const (
 )
 
 // awaitFirstRank asks some nodes until one has seen a rank, for the timings of a running job.
-func (j *job) awaitFirstRank(ctx context.Context) {
+func (j *runningJob) awaitFirstRank(ctx context.Context) {
 	nodes := j.otherHosts()[:min(len(j.otherHosts()), askedNodes)]
 	for wait := firstPoll; sleep.For(ctx, wait); wait = min(2*wait, lastPoll) {
 		for _, progress := range j.askProgress(ctx, nodes, mpi.ProgressRequest{}) {
@@ -107,7 +107,7 @@ func (j *job) awaitFirstRank(ctx context.Context) {
 }
 
 // askProgress asks the own pod and nodes, side by side, and returns the answers by the first label of the host name.
-func (j *job) askProgress(ctx context.Context, nodes []mpi.Host, request mpi.ProgressRequest) map[string]mpi.Progress {
+func (j *runningJob) askProgress(ctx context.Context, nodes []mpi.Host, request mpi.ProgressRequest) map[string]mpi.Progress {
 	ctx, cancel := context.WithTimeout(ctx, client.Attempt)
 	defer cancel()
 	pods := map[string]mpi.Progress{hosts.FirstLabel(j.Hostname): j.tracker.Progress(request)}
@@ -119,7 +119,7 @@ func (j *job) askProgress(ctx context.Context, nodes []mpi.Host, request mpi.Pro
 			if err != nil {
 				return
 			}
-			progress, err := client.Progress(ctx, j.Dial, j.Key, address, request)
+			progress, err := client.AskProgress(ctx, j.Dial, j.Key, address, request)
 			if err != nil {
 				return // the rule counts who answers
 			}
@@ -133,7 +133,7 @@ func (j *job) askProgress(ctx context.Context, nodes []mpi.Host, request mpi.Pro
 }
 
 // lookUpAddress returns where the agent of a node listens.
-func (j *job) agentAddressOf(node mpi.Host) (string, error) {
+func (j *runningJob) agentAddressOf(node mpi.Host) (string, error) {
 	host, _ := hosts.FindHost(j.table, node.Name)
 	return client.AgentAddress(host, j.Port)
 }

@@ -51,7 +51,7 @@ func (n Node) unreachableNeighbours(ctx context.Context, table mpi.HostTable) []
 	var failures []mpi.NodeFailure
 	for i, err := range errs {
 		if err != nil {
-			failures = append(failures, mpi.NodeFailure{Name: tried[i].Name, Address: tried[i].Address, Error: client.Describe(err)})
+			failures = append(failures, mpi.NodeFailure{Name: tried[i].Name, Address: tried[i].Address, Error: client.DescribeError(err)})
 		}
 	}
 	return failures

@@ -119,9 +119,9 @@ func (n Node) execCommand(ctx context.Context, l *activityLog, tracker *watch.Pr
 		l.noteOtherCommand()
 	}
 	whole, proxy := hydra.WatchProxy(ctx, tracker.Proxies, c.Line)
-	defer proxy.Release()
+	defer proxy.StopWatching()
 	told := false
-	exit := n.runCommand(whole, c, proxy.Started, func(status process.Status, asked bool) {
+	exit := n.runCommand(whole, c, proxy.StartWatching, func(status process.Status, asked bool) {
 		told = true
 		switch {
 		case !asked:
@@ -158,7 +158,7 @@ var toldToEnd = server.Exit{Code: program.CodeToldToEnd, Signal: "TERM"}
 
 // runCommand runs a command, and tells of its start and its end as soon as they have come.
 func (n Node) runCommand(ctx context.Context, c server.Command, started func(pid int), ended func(status process.Status, asked bool)) server.Exit {
-	path, argv, err := process.CommandLine(c.Line)
+	path, argv, err := process.ParseCommandLine(c.Line)
 	if err != nil {
 		return n.failedToStart(c, err)
 	}

@@ -50,7 +50,7 @@ func parseSyscall(text string) string {
 	if err != nil || n < 0 {
 		return ""
 	}
-	return callName(n)
+	return syscallName(n)
 }
 
 // ReadsSocket returns the descriptor of the socket for which a process waits in read(2), in its first thread. It returns false for

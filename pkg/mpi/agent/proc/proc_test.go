@@ -60,13 +60,13 @@ func TestWhatAProcessDoes(t *testing.T) {
 	if got := WrittenBytes(machine, 31); got != 0 {
 		t.Errorf("not readable: %d", got)
 	}
-	if rank, found := Rank(machine, 30, nil); rank != 3 || !found {
+	if rank, found := RankOfProcess(machine, 30, nil); rank != 3 || !found {
 		t.Errorf("rank %d, %v", rank, found)
 	}
-	if rank, found := Rank(machine, 31, nil); found {
+	if rank, found := RankOfProcess(machine, 31, nil); found {
 		t.Errorf("no rank: %d", rank)
 	}
-	want := KernelWait{Function: "futex_wait_queue", Call: callName(202), Stack: []string{"futex_wait_queue", "do_futex"}}
+	want := KernelWait{Function: "futex_wait_queue", Call: syscallName(202), Stack: []string{"futex_wait_queue", "do_futex"}}
 	if diff := cmp.Diff(want, KernelWaitOf(machine, 30)); diff != "" {
 		t.Error(diff)
 	}
@@ -91,7 +91,7 @@ func TestTheContainersOwnVariablesTellNoRank(t *testing.T) {
 	}
 	for name, c := range cases {
 		root := fstest.MapFS{"self/environ": file(c.container), "7/environ": file(c.own)}
-		if rank, found := Rank(root, 7, ContainerRankVariables(root)); rank != c.rank || found != c.found {
+		if rank, found := RankOfProcess(root, 7, ContainerRankVariables(root)); rank != c.rank || found != c.found {
 			t.Errorf("%s: %s: rank %d, %t", name, c.reason, rank, found)
 		}
 	}
@@ -102,7 +102,7 @@ func TestTheContainersOwnWorldIsNone(t *testing.T) {
 		"self/environ": file("HOME=/\x00WORLD_SIZE=4\x00OMPI_COMM_WORLD_SIZE=1\x00"),
 		"7/environ":    file("HOME=/\x00WORLD_SIZE=4\x00OMPI_COMM_WORLD_SIZE=2\x00PMI_SIZE=2\x00"),
 	}
-	if diff := cmp.Diff([]string{"HOME=/", "OMPI_COMM_WORLD_SIZE=2", "PMI_SIZE=2"}, WithoutContainerVariables(Environment(root, 7), ContainerRankVariables(root))); diff != "" {
+	if diff := cmp.Diff([]string{"HOME=/", "OMPI_COMM_WORLD_SIZE=2", "PMI_SIZE=2"}, WithoutContainerVariables(EnvironmentOf(root, 7), ContainerRankVariables(root))); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -144,7 +144,7 @@ func TestTheRealProc(t *testing.T) {
 	if len(pids) == 0 || pids[0] != child.Process.Pid {
 		t.Fatalf("descendants %v, want %d first", pids, child.Process.Pid)
 	}
-	if rank, found := Rank(root, pids[0], nil); rank != 5 || !found {
+	if rank, found := RankOfProcess(root, pids[0], nil); rank != 5 || !found {
 		t.Errorf("rank %d, %v", rank, found)
 	}
 	if got := WrittenBytes(root, pids[0]); got < 8 {

@@ -125,8 +125,8 @@ func ExecutablePath(root fs.FS, pid int) string {
 	return target
 }
 
-// Environment returns the variables with which a process was started.
-func Environment(root fs.FS, pid int) []string { return readEnvironment(root, strconv.Itoa(pid)) }
+// EnvironmentOf returns the variables with which a process was started.
+func EnvironmentOf(root fs.FS, pid int) []string { return readEnvironment(root, strconv.Itoa(pid)) }
 
 // ContainerRankVariables returns those variables of this process that may tell a rank, or the size of its world. They are its container's,
 // and tell of no launcher: who trains with PyTorch often gives RANK and WORLD_SIZE to a container. They never change.
@@ -157,10 +157,10 @@ var mpiRankVariables = []string{"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"}
 // anybody may.
 var rankVariables = append(slices.Clone(mpiRankVariables), "HOROVOD_RANK", "RANK")
 
-// Rank returns the rank of the process by the environment in which it was started, and false when it is none. What the container
+// RankOfProcess returns the rank of the process by the environment in which it was started, and false when it is none. What the container
 // says (ContainerRankVariables) does not count. Children of a rank inherit its environment; the rank itself is the topmost.
-func Rank(root fs.FS, pid int, container []string) (int, bool) {
-	return RankOf(WithoutContainerVariables(Environment(root, pid), container))
+func RankOfProcess(root fs.FS, pid int, container []string) (int, bool) {
+	return RankOf(WithoutContainerVariables(EnvironmentOf(root, pid), container))
 }
 
 // RankOf returns the rank that an environment names.
@@ -186,8 +186,8 @@ func firstNumberOf(environment, names []string) (int, bool) {
 	return 0, false
 }
 
-// CommandLine returns the words of a process, empty for one that has ended.
-func CommandLine(root fs.FS, pid int) string {
+// CommandLineOf returns the words of a process, empty for one that has ended.
+func CommandLineOf(root fs.FS, pid int) string {
 	text, _ := fs.ReadFile(root, strconv.Itoa(pid)+"/cmdline")
 	return strings.TrimSpace(strings.ReplaceAll(string(text), "\x00", " "))
 }

@@ -38,7 +38,7 @@ func (t Tree) HasAncestor(p Process, kind func(Process) bool) bool {
 	return false
 }
 
-// Alive returns the processes that have not ended.
-func Alive(processes []Process) []Process {
+// LiveProcesses returns the processes that have not ended.
+func LiveProcesses(processes []Process) []Process {
 	return slices.DeleteFunc(processes, func(p Process) bool { return p.State == 'Z' })
 }

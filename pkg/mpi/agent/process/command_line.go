@@ -26,9 +26,9 @@ func (e *NoShellError) Error() string {
 	return fmt.Sprintf("the image has no %s, and without it only simple words can be run: %s", Shell, diagnose.ClipBytes(diagnose.Redact(e.Line), 200))
 }
 
-// CommandLine returns the file and the arguments that run a command line: through the shell, as every SSH server does
+// ParseCommandLine returns the file and the arguments that run a command line: through the shell, as every SSH server does
 // it, or directly when the image has no shell and the line is made of simple words.
-func CommandLine(line string) (path string, argv []string, err error) {
+func ParseCommandLine(line string) (path string, argv []string, err error) {
 	if len(line) > MaxCommandLine {
 		return "", nil, fmt.Errorf("the command has %d bytes, at most %d are possible", len(line), MaxCommandLine)
 	}

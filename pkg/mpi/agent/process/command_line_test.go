@@ -63,10 +63,10 @@ func FuzzWords(f *testing.F) {
 }
 
 func TestCommandLineHasALimit(t *testing.T) {
-	if _, _, err := CommandLine(strings.Repeat("x", MaxCommandLine+1)); err == nil {
+	if _, _, err := ParseCommandLine(strings.Repeat("x", MaxCommandLine+1)); err == nil {
 		t.Error("accepted")
 	}
-	path, argv, err := CommandLine(strings.Repeat("x", MaxCommandLine))
+	path, argv, err := ParseCommandLine(strings.Repeat("x", MaxCommandLine))
 	if err != nil || path != Shell || len(argv) != 3 {
 		t.Errorf("got %s, %d arguments, %v", path, len(argv), err)
 	}

@@ -80,7 +80,7 @@ func (r Shell) noteDeparture(host targetHost) {
 	if !host.ofJob {
 		return
 	}
-	if err := hydra.NoteDeparted(r.Settings.StateDir, r.Options.Command, host.Name); err != nil && r.Options.Verbose {
+	if err := hydra.NoteDepartedNode(r.Settings.StateDir, r.Options.Command, host.Name); err != nil && r.Options.Verbose {
 		r.Log.Printf("rsh: nobody will know that %s was left: %v", host.Name, err)
 	}
 }
@@ -242,7 +242,7 @@ func (r Shell) feedStdin(stdin io.WriteCloser) {
 // makes of a look at a node that fails is its own business.
 func (r Shell) endUnreached(host targetHost, err error) int {
 	if program.StartsRanks(r.Options.Command) {
-		r.recordLoss(host, verdict.Loss{Error: client.OneLine(err)})
+		r.recordLoss(host, verdict.Loss{Error: client.ErrorInOneLine(err)})
 	}
 	return r.printLoss("cannot reach", host, err)
 }
@@ -251,7 +251,7 @@ func (r Shell) endUnreached(host targetHost, err error) int {
 // ranks may be started by hand too.
 func (r Shell) endBroken(host targetHost, since time.Time, err error) int {
 	if program.StartsRanks(r.Options.Command) || isBrokenConnection(err) {
-		r.recordLoss(host, verdict.Loss{Error: client.OneLine(err), Since: since})
+		r.recordLoss(host, verdict.Loss{Error: client.ErrorInOneLine(err), Since: since})
 	}
 	return r.printLoss("lost", host, err)
 }
@@ -271,7 +271,7 @@ func (r Shell) printLoss(verb string, host targetHost, err error) int {
 	if errors.As(err, &failure) {
 		remedy = "; " + failure.Cause.Remedy()
 	}
-	fmt.Fprintf(r.Stderr, "mpi-agent rsh: %s node %s%s: %s%s\n", verb, host.Name, address, client.OneLine(err), remedy)
+	fmt.Fprintf(r.Stderr, "mpi-agent rsh: %s node %s%s: %s%s\n", verb, host.Name, address, client.ErrorInOneLine(err), remedy)
 	return codeLost
 }
 

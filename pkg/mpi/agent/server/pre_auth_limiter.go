@@ -18,11 +18,11 @@ type preAuthLimiter struct {
 	handshakes *fairShares
 	waiting    *fairShares
 	// queue has those that wait, in their order.
-	queue []*waiter
+	queue []*queuedConnection
 }
 
-// waiter is a connection that waits. admitted is closed when it has a place.
-type waiter struct {
+// queuedConnection is a connection that waits. admitted is closed when it has a place.
+type queuedConnection struct {
 	peer     string
 	admitted chan struct{}
 }
@@ -53,7 +53,7 @@ func (l *preAuthLimiter) awaitPlace(ctx context.Context, conn net.Conn) (leave f
 }
 
 // takePlaceOrQueue gives a connection a place at once, or lets it wait, or neither.
-func (l *preAuthLimiter) takePlaceOrQueue(peer string) (w *waiter, admitted bool) {
+func (l *preAuthLimiter) takePlaceOrQueue(peer string) (w *queuedConnection, admitted bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.handshakes.takePlace(peer) {
@@ -62,7 +62,7 @@ func (l *preAuthLimiter) takePlaceOrQueue(peer string) (w *waiter, admitted bool
 	if !l.waiting.takePlace(peer) {
 		return nil, false
 	}
-	w = &waiter{peer, make(chan struct{})}
+	w = &queuedConnection{peer, make(chan struct{})}
 	l.queue = append(l.queue, w)
 	return w, false
 }
@@ -72,7 +72,7 @@ func (l *preAuthLimiter) releasePlace(peer string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.handshakes.returnPlace(peer)
-	l.queue = slices.DeleteFunc(l.queue, func(w *waiter) bool {
+	l.queue = slices.DeleteFunc(l.queue, func(w *queuedConnection) bool {
 		if !l.handshakes.takePlace(w.peer) {
 			return false
 		}
@@ -83,7 +83,7 @@ func (l *preAuthLimiter) releasePlace(peer string) {
 }
 
 // leaveQueue ends a wait, and reports whether it had ended already.
-func (l *preAuthLimiter) leaveQueue(w *waiter) bool {
+func (l *preAuthLimiter) leaveQueue(w *queuedConnection) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	i := slices.Index(l.queue, w)

@@ -14,7 +14,7 @@ import (
 // failed, or when they are told to end themselves: of those that they end none is to blame. The one that failed may have lived too
 // short to be seen. Then the launcher names it, or nobody does.
 func (e Evidence) culpritRank() *mpi.RankEnd {
-	first := e.firstByItself()
+	first := e.firstRankEndedByItself()
 	if e.Status.Code() == timedOut {
 		return e.culpritBeforeTimeout(first)
 	}
@@ -27,21 +27,21 @@ func (e Evidence) culpritRank() *mpi.RankEnd {
 		}
 		return named
 	}
-	ends := failedInOrder(e.podReports())
-	if i := slices.IndexFunc(ends, e.endedAsCommand); i >= 0 {
+	ends := failedRanksInOrder(e.podReports())
+	if i := slices.IndexFunc(ends, e.endedLikeCommand); i >= 0 {
 		return &ends[i]
 	}
 	return nil
 }
 
-// firstByItself returns the rank that failed first, nil when none is known, but of ranks that by their own words failed because another one did, as
+// firstRankEndedByItself returns the rank that failed first, nil when none is known, but of ranks that by their own words failed because another one did, as
 // they end, the one that took them along: a program that exits shuts down its framework first, and the others may be gone before it is.
-func (e Evidence) firstByItself() *mpi.RankEnd {
-	first := firstFailed(e.podReports())
+func (e Evidence) firstRankEndedByItself() *mpi.RankEnd {
+	first := firstFailedRank(e.podReports())
 	if first == nil || !e.saysPeerFailed(*first) {
 		return first
 	}
-	for _, end := range failedInOrder(e.podReports()) {
+	for _, end := range failedRanksInOrder(e.podReports()) {
 		if first.Ago-end.Ago <= shutdown && !endedByLauncher(end) && !e.saysPeerFailed(end) {
 			return &end
 		}
@@ -95,7 +95,7 @@ func (e Evidence) rankNamedByLauncher() *mpi.RankEnd {
 	if seen := endOfRank(e.podReports(), *named.Rank); seen != nil {
 		return seen
 	}
-	if !e.endedAsCommand(*named) || !e.hasRankNumber(*named.Rank) {
+	if !e.endedLikeCommand(*named) || !e.hasRankNumber(*named.Rank) {
 		return nil
 	}
 	said := hosts.FirstLabel(named.Host)
@@ -120,9 +120,9 @@ func (e Evidence) hasRankNumber(number int) bool {
 	return largest == 0 || number < largest
 }
 
-// endedAsCommand reports whether a rank ended as the command did. Hydra makes the number of a signal its code, and 255 of all codes
+// endedLikeCommand reports whether a rank ended as the command did. Hydra makes the number of a signal its code, and 255 of all codes
 // when it is disturbed.
-func (e Evidence) endedAsCommand(end mpi.RankEnd) bool {
+func (e Evidence) endedLikeCommand(end mpi.RankEnd) bool {
 	code := e.Status.Code()
 	return code == end.Code || end.Hydra && endedByLauncher(end) && (code == end.Code-128 || code == 255)
 }

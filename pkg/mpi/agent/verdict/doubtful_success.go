@@ -17,8 +17,8 @@ const (
 	AllowUnfinishedVariable = "LOCKSTEP_ALLOW_UNFINISHED"
 )
 
-// doubtSuccess finds why a command that exited 0 did not do the job, if so.
-func (e Evidence) doubtSuccess() Cause {
+// successDoubt finds why a command that exited 0 did not do the job, if so.
+func (e Evidence) successDoubt() Cause {
 	if lost := cmp.Or(e.lostNodeCause(), e.silentNodeCause()); lost != nil && len(e.Losses) > 0 {
 		return *lost
 	}

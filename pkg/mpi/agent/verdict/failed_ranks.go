@@ -12,11 +12,11 @@ import (
 // MaxRanks is how many failed ranks of a launch are kept: the first ones matter.
 const MaxRanks = 8
 
-// firstFailed returns the rank that failed first of all, nil when none is known. Launchers end the other ranks of a job
+// firstFailedRank returns the rank that failed first of all, nil when none is known. Launchers end the other ranks of a job
 // with SIGTERM and SIGKILL when one has failed, and machines do not see that at exactly the same time: a rank that ended
 // so counts only when no other failed within a moment after it.
-func firstFailed(reports []mpi.NodeReport) *mpi.RankEnd {
-	all := failedInOrder(reports)
+func firstFailedRank(reports []mpi.NodeReport) *mpi.RankEnd {
+	all := failedRanksInOrder(reports)
 	if len(all) == 0 {
 		return nil
 	}
@@ -31,8 +31,8 @@ func firstFailed(reports []mpi.NodeReport) *mpi.RankEnd {
 	return &all[0]
 }
 
-// failedInOrder returns the ranks that failed in the order of time.
-func failedInOrder(reports []mpi.NodeReport) []mpi.RankEnd {
+// failedRanksInOrder returns the ranks that failed in the order of time.
+func failedRanksInOrder(reports []mpi.NodeReport) []mpi.RankEnd {
 	var all []mpi.RankEnd
 	for _, report := range reports {
 		for _, end := range report.Ranks {

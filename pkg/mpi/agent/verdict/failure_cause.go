@@ -23,7 +23,7 @@ type Cause struct {
 	// Rank is the rank that is to blame, nil for none.
 	Rank *mpi.RankEnd
 	// said is what the output says of it, output what the output says at all; nil for nothing.
-	said, output *diagnose.Finding
+	said, output *diagnose.OutputFinding
 	// ofDaemon reports whether it shows by the end of a launch daemon, daemon its exit code, 0 where only its launcher told.
 	ofDaemon bool
 	daemon   int
@@ -44,8 +44,8 @@ func (e Evidence) failureCause() Cause {
 	if e.Stopped != 0 {
 		return base
 	}
-	said, rank := e.findingInOutput(output, culprit)
-	first := cmp.Or(rank, firstFailed(e.podReports()))
+	said, rank := e.findingWithRank(output, culprit)
+	first := cmp.Or(rank, firstFailedRank(e.podReports()))
 	if first != nil && e.failedAfterKill(*first) {
 		said, rank, first = nil, nil, nil
 	}
@@ -62,7 +62,7 @@ func (e Evidence) failureCause() Cause {
 }
 
 // findingAboutCulprit finds in the output why a rank failed. Of one that a launcher ended the output says nothing.
-func (e Evidence) findingAboutCulprit(culprit *mpi.RankEnd) *diagnose.Finding {
+func (e Evidence) findingAboutCulprit(culprit *mpi.RankEnd) *diagnose.OutputFinding {
 	if culprit == nil || endedByLauncher(*culprit) {
 		return diagnose.FindInOutput(e.Lines)
 	}
@@ -74,9 +74,9 @@ func (e Evidence) failedAfterKill(rank mpi.RankEnd) bool {
 	return e.Status.Signal() != 0 && rank.Ago <= e.Now.Sub(e.Ended).Seconds()+simultaneous
 }
 
-// findingInOutput returns what the output says, and the rank that it is about: the one that printed it where that names a root, else
+// findingWithRank returns what the output says, and the rank that it is about: the one that printed it where that names a root, else
 // the first that failed. What a later rank printed is then only a symptom.
-func (e Evidence) findingInOutput(output *diagnose.Finding, first *mpi.RankEnd) (*diagnose.Finding, *mpi.RankEnd) {
+func (e Evidence) findingWithRank(output *diagnose.OutputFinding, first *mpi.RankEnd) (*diagnose.OutputFinding, *mpi.RankEnd) {
 	if output == nil || output.Rank == nil || first == nil || first.Rank == nil || *output.Rank == *first.Rank {
 		return output, first
 	}
@@ -111,7 +111,7 @@ func (e Evidence) oomVictim() *mpi.RankEnd {
 			killed = append(killed, report)
 		}
 	}
-	return firstFailed(killed)
+	return firstFailedRank(killed)
 }
 
 func onAnyHost(string) bool { return true }
@@ -172,7 +172,7 @@ func (e Evidence) isSilent(host string) bool {
 	})
 }
 
-func rootFindingCause(said *diagnose.Finding, rank *mpi.RankEnd) *Cause {
+func rootFindingCause(said *diagnose.OutputFinding, rank *mpi.RankEnd) *Cause {
 	if said == nil || said.Weight < diagnose.Root {
 		return nil
 	}
@@ -183,7 +183,7 @@ func areEqualNumbers(a, b *int) bool { return a != nil && b != nil && *a == *b }
 
 // independentRankCause blames the first rank that failed, unless it may have done so because another node went away: when the
 // launcher ended it, or when all that the program says is that it has lost somebody.
-func independentRankCause(said *diagnose.Finding, rank *mpi.RankEnd) *Cause {
+func independentRankCause(said *diagnose.OutputFinding, rank *mpi.RankEnd) *Cause {
 	if rank == nil || endedByLauncher(*rank) || rank.Signal == "" && said != nil && said.Weight == diagnose.Symptom {
 		return nil
 	}
@@ -191,7 +191,7 @@ func independentRankCause(said *diagnose.Finding, rank *mpi.RankEnd) *Cause {
 }
 
 // failedRankCause blames the first rank that failed, in the words of the program where it has some.
-func failedRankCause(said *diagnose.Finding, rank *mpi.RankEnd) *Cause {
+func failedRankCause(said *diagnose.OutputFinding, rank *mpi.RankEnd) *Cause {
 	switch {
 	case rank == nil:
 		return nil
@@ -210,7 +210,7 @@ func failedRankCause(said *diagnose.Finding, rank *mpi.RankEnd) *Cause {
 
 // outputCause blames what the program says. It was not said by a rank that the launcher ended because of another one, which may
 // have lived too short to be seen.
-func outputCause(said *diagnose.Finding, rank *mpi.RankEnd) *Cause {
+func outputCause(said *diagnose.OutputFinding, rank *mpi.RankEnd) *Cause {
 	if rank == nil || endedByLauncher(*rank) && !areEqualNumbers(said.Rank, rank.Rank) {
 		return &Cause{Reason: said.Reason, Host: said.Host, said: said}
 	}
@@ -249,7 +249,7 @@ func daemonEndCause(l Loss) *Cause {
 
 // symptomCause blames what the program says, if only that it has lost somebody. What is ended because the time is up says such
 // things too.
-func (e Evidence) symptomCause(said *diagnose.Finding) *Cause {
+func (e Evidence) symptomCause(said *diagnose.OutputFinding) *Cause {
 	if said == nil || said.Weight < diagnose.Symptom || e.Status.Code() == timedOut {
 		return nil
 	}

@@ -6,9 +6,9 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi"
 )
 
-// numberEarlyExits gives their numbers to ranks that were gone before anybody saw them: those that no pod saw of the world. It does so only
+// assignEarlyExitNumbers gives their numbers to ranks that were gone before anybody saw them: those that no pod saw of the world. It does so only
 // where that is certain: all that are missing were in one pod. The lists of numbers are of no use afterwards.
-func (e Evidence) numberEarlyExits() Evidence {
+func (e Evidence) assignEarlyExitNumbers() Evidence {
 	missing, alike := e.unseenRanks()
 	var unnamed []*mpi.RankEnd
 	pods, inPods := e.podReports(), 0

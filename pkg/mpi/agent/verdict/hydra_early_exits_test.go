@@ -38,7 +38,7 @@ func TestRanksThatNobodySawAreNamed(t *testing.T) {
 			if c.own != nil {
 				f.Own.World = 4
 			}
-			named := f.numberEarlyExits()
+			named := f.assignEarlyExitNumbers()
 			for _, report := range named.podReports() {
 				if report.Numbers != nil {
 					t.Errorf("numbers stay in the verdict: %v", report.Numbers)
@@ -84,7 +84,7 @@ func TestARankThatWasGoneEarlyIsBlamed(t *testing.T) {
 func TestRanksOfTwoNodesStayUnnamed(t *testing.T) {
 	end := func(host string) mpi.RankEnd { return mpi.RankEnd{Host: host, Hydra: true, Early: true} }
 	f := Evidence{Own: mpi.NodeReport{World: 4, Numbers: []int{0, 1}, Ranks: []mpi.RankEnd{end("a"), end("b")}}}
-	if named := f.numberEarlyExits(); named.Own.Ranks[0].Rank != nil || named.Own.Ranks[1].Rank != nil {
+	if named := f.assignEarlyExitNumbers(); named.Own.Ranks[0].Rank != nil || named.Own.Ranks[1].Rank != nil {
 		t.Error("named all the same")
 	}
 }

@@ -35,15 +35,15 @@ func judgeObstacle(verdict mpi.Verdict, reason mpi.Reason, host, message string)
 // must agree: Open MPI 5 can exit 0 after losing a daemon, Hydra after losing how ranks ended, and a launcher that ignores its
 // hostfile runs alone and exits 0.
 func judgeCommand(e Evidence) mpi.Verdict {
-	e = e.numberEarlyExits()
-	verdict := mpi.Verdict{ExitCode: e.Status.Code(), OOMKills: e.oomKills(), LauncherOOMKills: e.Own.OOMKills, Nodes: e.Reports}
+	e = e.assignEarlyExitNumbers()
+	verdict := mpi.Verdict{ExitCode: e.Status.Code(), OOMKills: e.totalOOMKills(), LauncherOOMKills: e.Own.OOMKills, Nodes: e.Reports}
 	if e.Stopped != 0 {
 		verdict.Stopped = process.SignalName(e.Stopped)
 	}
 	e = e.withNewestLaunchOnly()
 	decide := e.failureCause
 	if e.Status.Code() == 0 {
-		decide = e.doubtSuccess
+		decide = e.successDoubt
 	}
 	cause := decide()
 	verdict.Reason, verdict.Host, verdict.Rank, verdict.Message = cause.Reason, cause.Host, cause.Rank, e.verdictMessage(cause)
@@ -66,8 +66,8 @@ func (e Evidence) silentSeconds(lost string) float64 {
 	return 0
 }
 
-// oomKills counts what the kernel killed for memory in all pods of the job.
-func (e Evidence) oomKills() int {
+// totalOOMKills counts what the kernel killed for memory in all pods of the job.
+func (e Evidence) totalOOMKills() int {
 	kills := 0
 	for _, r := range e.podReports() {
 		kills += r.OOMKills

@@ -15,7 +15,7 @@ import (
 // Of nodes that do not answer nobody knows that much. What a launcher admitted, the command passed over, and a launcher that was
 // asked to go on without its daemons did so.
 func (e Evidence) failedDaemonCause() *Cause {
-	if e.silentNodeCause() != nil || e.Launched.toleratesLostDaemons() || e.Admitted.After(e.newestLaunch()) {
+	if e.silentNodeCause() != nil || e.Launched.toleratesLostDaemons() || e.Admitted.After(e.newestLaunchTime()) {
 		return nil
 	}
 	for _, l := range e.Losses {
@@ -47,7 +47,7 @@ func (e Evidence) daemonDied(r mpi.NodeReport) bool {
 func (e Evidence) reportedLostDaemonCause() *Cause {
 	host, found := diagnose.LostDaemon(e.Lines)
 	if !found || e.Stopped != 0 || e.SaidLost.IsZero() || e.SaidLost.Before(e.Launched.After) ||
-		e.Admitted.After(e.newestLaunch()) || e.launcherFailedSince(e.Now.Sub(e.SaidLost).Seconds()) {
+		e.Admitted.After(e.newestLaunchTime()) || e.launcherFailedSince(e.Now.Sub(e.SaidLost).Seconds()) {
 		return nil
 	}
 	for _, r := range e.Reports {

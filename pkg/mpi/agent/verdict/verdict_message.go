@@ -23,15 +23,15 @@ func (e Evidence) verdictMessage(c Cause) string {
 	case c.Reason == mpi.ReasonWorldIncomplete:
 		return ended + ", but " + e.whyIncomplete()
 	case c.Reason == mpi.ReasonCommandKilled && e.Status.Signal() == syscall.SIGSEGV: // the launcher is a launch daemon too, where it runs ranks
-		return c.headline() + ended + e.mpmdHint() + e.circumstances()
+		return c.headline() + ended + e.mpmdHint() + e.describeCircumstances()
 	case e.Status.Code() != 0:
-		return c.headline() + ended + explainCode(e.Status) + e.circumstances()
+		return c.headline() + ended + explainCode(e.Status) + e.describeCircumstances()
 	case c.Rank != nil:
 		return c.headline() + ended + hydraUnreported
 	case c.ofDaemon:
-		return c.headline() + ended + e.mpmdHint() + e.circumstances()
+		return c.headline() + ended + e.mpmdHint() + e.describeCircumstances()
 	}
-	return c.headline() + ended + e.circumstances()
+	return c.headline() + ended + e.describeCircumstances()
 }
 
 // joinParts joins two parts, of which each may be empty.
@@ -79,8 +79,8 @@ func (c Cause) summary() string {
 	return describeEnd(*c.Rank)
 }
 
-// circumstances names what else went wrong, the earliest cause first, as a continuation of a sentence.
-func (e Evidence) circumstances() string {
+// describeCircumstances names what else went wrong, the earliest cause first, as a continuation of a sentence.
+func (e Evidence) describeCircumstances() string {
 	var causes []string
 	if e.Stopped != 0 {
 		causes = append(causes, "the pod was asked to stop ("+process.SignalName(e.Stopped)+")")
@@ -148,9 +148,9 @@ func describeDaemonEnd(code int) string {
 }
 
 // describeEnd says how a rank ended, for example `rank 3 exited with code 3` or `rank 0 was killed by SIGSEGV`.
-func describeEnd(end mpi.RankEnd) string { return nameRank(end) + " " + describeRankEnd(end) }
+func describeEnd(end mpi.RankEnd) string { return rankName(end) + " " + describeRankEnd(end) }
 
-func nameRank(end mpi.RankEnd) string {
+func rankName(end mpi.RankEnd) string {
 	if end.Rank == nil {
 		return "a rank"
 	}

@@ -19,7 +19,7 @@ func (r *RankWatcher) noteLaunchers(running map[int]string, look time.Time) {
 	defer r.mu.Unlock()
 	for pid, name := range running {
 		if _, known := r.launchers[pid]; name != "" && !known {
-			r.newest, r.newestPID = verdict.Launch{After: r.looked, Seen: r.now(), Program: name, Line: proc.CommandLine(r.root, pid)}, pid
+			r.newest, r.newestPID = verdict.Launch{After: r.looked, Seen: r.now(), Program: name, Line: proc.CommandLineOf(r.root, pid)}, pid
 		}
 	}
 	r.launchers, r.looked = running, look
@@ -97,7 +97,7 @@ func (r *RankWatcher) runningLauncher() string {
 	if i < 0 {
 		return ""
 	}
-	if line := proc.CommandLine(r.root, processes[i].PID); line != "" {
+	if line := proc.CommandLineOf(r.root, processes[i].PID); line != "" {
 		return program.QuoteCommand(line)
 	}
 	return processes[i].Name

@@ -89,7 +89,7 @@ func (t *ProcessTracker) AwaitFirstRank(ctx context.Context) {
 // hasSeenRank reports whether a rank has been seen, now or before.
 func (t *ProcessTracker) hasSeenRank() bool {
 	found := slices.ContainsFunc(proc.Descendants(t.root, t.agent), func(p proc.Process) bool {
-		_, rank := proc.Rank(t.root, p.PID, t.container)
+		_, rank := proc.RankOfProcess(t.root, p.PID, t.container)
 		return rank
 	})
 	t.mu.Lock()
@@ -151,21 +151,21 @@ func (t *ProcessTracker) secondsSince(at time.Time) *float64 {
 	return &age
 }
 
-func (t *ProcessTracker) describeProcess(p proc.Process) mpi.Stuck {
-	rank, found := proc.Rank(t.root, p.PID, t.container)
+func (t *ProcessTracker) describeProcess(p proc.Process) mpi.StuckProcess {
+	rank, found := proc.RankOfProcess(t.root, p.PID, t.container)
 	if !found {
 		rank = -1
 	}
 	wait := proc.KernelWaitOf(t.root, p.PID)
-	return mpi.Stuck{
+	return mpi.StuckProcess{
 		Rank: rank, PID: p.PID, Name: p.Name, State: proc.StateName(p.State), Wait: wait.Function, Call: wait.Call, Stack: wait.Stack,
 	}
 }
 
 // mostTellingProcesses sorts evidence and cuts it: ranks first, by number and then by process, so that a rank stands before its
 // own children.
-func mostTellingProcesses(evidence []mpi.Stuck) []mpi.Stuck {
-	slices.SortFunc(evidence, func(a, b mpi.Stuck) int {
+func mostTellingProcesses(evidence []mpi.StuckProcess) []mpi.StuckProcess {
+	slices.SortFunc(evidence, func(a, b mpi.StuckProcess) int {
 		return cmp.Or(cmp.Compare(uint(a.Rank), uint(b.Rank)), cmp.Compare(a.PID, b.PID)) // -1 is the largest
 	})
 	return evidence[:min(len(evidence), mpi.MaxEvidence)]

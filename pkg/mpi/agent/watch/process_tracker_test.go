@@ -25,7 +25,7 @@ func TestTrackerLeavesTheAgentsOwnProcessesOut(t *testing.T) {
 		"2/io": {Data: []byte("wchar: 5\n")}, "3/io": {Data: []byte("wchar: 1000\n")},
 		"4/environ": {Data: []byte("PMIX_RANK=4\x00")},
 	}}
-	want := mpi.Progress{Processes: 2, WrittenBytes: 5, CPUSeconds: 2, Evidence: []mpi.Stuck{
+	want := mpi.Progress{Processes: 2, WrittenBytes: 5, CPUSeconds: 2, Evidence: []mpi.StuckProcess{
 		{Rank: 4, PID: 4, Name: "x", State: "sleeping"}, {Rank: -1, PID: 2, Name: "x", State: "sleeping"},
 	}}
 	if diff := cmp.Diff(want, watch.Progress(mpi.ProgressRequest{Evidence: true})); diff != "" {

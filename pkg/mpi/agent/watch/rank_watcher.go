@@ -109,7 +109,7 @@ func (r *RankWatcher) inspectProcesses() {
 		if r.startersOnly {
 			break
 		}
-		environment := proc.WithoutContainerVariables(proc.Environment(r.root, p.PID), r.container)
+		environment := proc.WithoutContainerVariables(proc.EnvironmentOf(r.root, p.PID), r.container)
 		if _, is := proc.RankOf(environment); is {
 			environments[p.PID] = environment
 		}
@@ -172,7 +172,7 @@ func (r *RankWatcher) followProcess(pid int, ended func(process.Status)) {
 	if known {
 		return
 	}
-	watched, err := exitstatus.Watch(pid)
+	watched, err := exitstatus.WatchProcess(pid)
 	if err != nil {
 		return // it is gone, or the kernel has no such thing: the launcher's word has to do
 	}
@@ -196,7 +196,7 @@ func (r *RankWatcher) NoteRankEnd(rank mpi.RankEnd, proxy *hydra.Proxy, status p
 	if status.Code() == 0 {
 		return
 	}
-	r.proxies.RankFailed(proxy)
+	r.proxies.NoteRankFailure(proxy)
 	end := rankEnd{rank, r.now()}
 	end.Code = status.Code()
 	if signal := status.Signal(); signal != 0 {

@@ -47,7 +47,7 @@ func NewSignalForwarder(signal syscall.Signal, started func(pid int) bool) *Sign
 // part of its answer, as a copy of a checkpoint is. Nobody waits for what has lost its launch, or whoever started it: ranks that
 // were killed with their daemon may be frozen.
 func (a *SignalForwarder) SignalNewPrograms() (busy bool, processes []proc.Process) {
-	processes = proc.Alive(proc.Descendants(a.root, a.agent))
+	processes = proc.LiveProcesses(proc.Descendants(a.root, a.agent))
 	tree, before := proc.TreeOf(processes), maps.Clone(a.asked)
 	busy = slices.ContainsFunc(processes, program.IsLaunchProcess)
 	for _, p := range a.programsToSignal(processes, tree) {

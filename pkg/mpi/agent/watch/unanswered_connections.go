@@ -76,11 +76,11 @@ func podAtAddress(table mpi.HostTable, text string) (pod mpi.HostAddress, port u
 }
 
 // mostRetried returns the connections of this pod that were tried most often.
-func mostRetried(attempts []proc.ConnectAttempt) []mpi.Unanswered {
+func mostRetried(attempts []proc.ConnectAttempt) []mpi.UnansweredConnection {
 	slices.SortStableFunc(attempts, func(a, b proc.ConnectAttempt) int { return cmp.Compare(b.Retries, a.Retries) })
-	var result []mpi.Unanswered
+	var result []mpi.UnansweredConnection
 	for _, a := range attempts[:min(len(attempts), maxUnanswered)] {
-		result = append(result, mpi.Unanswered{To: a.To.String(), Retries: a.Retries})
+		result = append(result, mpi.UnansweredConnection{To: a.To.String(), Retries: a.Retries})
 	}
 	return result
 }

@@ -43,7 +43,7 @@ func TestUnansweredCalls(t *testing.T) {
 			open := unansweredConnections{}
 			var got *verdict.BlockedConnection
 			for _, l := range c.looks {
-				pods := map[string]mpi.Progress{"demo-node-0-1": {Unanswered: []mpi.Unanswered{{To: l.to, Retries: l.retries}}}}
+				pods := map[string]mpi.Progress{"demo-node-0-1": {Unanswered: []mpi.UnansweredConnection{{To: l.to, Retries: l.retries}}}}
 				got = open.observePods(begin.Add(l.after), blockedTable, pods, c.works)
 			}
 			switch {

@@ -15,7 +15,7 @@ import (
 // the key. Nothing that Trainer writes is written here, but for one thing: the key goes once the job is over, where Trainer
 // does not make it again. It does so for failed jobs (kubeflow/trainer v2.3 forgets the condition Failed at the beginning
 // of each pass, and makes what is missing), so that the key of a failed job stays; no pod is left that it opens.
-func decideBesideTrainer(f *phase.Facts, state phase.State) Decision {
+func decideBesideTrainer(f *phase.Facts, state phase.JobState) Decision {
 	switch {
 	case job.IsFinished(f.TrainJob):
 		return decideAfterTrainerEnd(f, state)
@@ -25,7 +25,7 @@ func decideBesideTrainer(f *phase.Facts, state phase.State) Decision {
 		return Decision{Ours: true}
 	}
 	decision := Decision{Ours: true}
-	if policy := desired.NetworkPolicy(*state.Job, f.ControllerNamespace); !observe.HavePoliciesBeenMade(f.TrainJob.Status.Conditions) && !f.HasNamed(policy) {
+	if policy := desired.NetworkPolicy(*state.Job, f.ControllerNamespace); !observe.HavePoliciesBeenMade(f.TrainJob.Status.Conditions) && !f.HasObjectNamed(policy) {
 		decision.Create = []job.Object{policy} // one that somebody else put under the name stays, and Guarded says so
 	}
 	if !f.OwnsJobSet() {
@@ -42,7 +42,7 @@ func decideBesideTrainer(f *phase.Facts, state phase.State) Decision {
 }
 
 // decideAfterTrainerEnd tells why a job ended, once it is known.
-func decideAfterTrainerEnd(f *phase.Facts, state phase.State) Decision {
+func decideAfterTrainerEnd(f *phase.Facts, state phase.JobState) Decision {
 	decision := Decision{Ours: true, End: state.End}
 	failed := f.PublishedCondition(trainer.TrainJobFailed)
 	if state.Phase == phase.Complete || failed.Reason == string(diagnose.DeadlineExceeded) {
@@ -54,9 +54,9 @@ func decideAfterTrainerEnd(f *phase.Facts, state phase.State) Decision {
 	return decision
 }
 
-// PolicyBefore returns the network policy of a job that Kubeflow Trainer runs, which must be there before its first pod, or nil
+// PolicyBeforePods returns the network policy of a job that Kubeflow Trainer runs, which must be there before its first pod, or nil
 // where its conditions say that it was made, or nothing is ours to make.
-func PolicyBefore(trainJob *trainer.TrainJob, conditions []metav1.Condition, runtime job.Runtime, controllerNamespace string) job.Object {
+func PolicyBeforePods(trainJob *trainer.TrainJob, conditions []metav1.Condition, runtime job.Runtime, controllerNamespace string) job.Object {
 	if !job.IsManagedHere(trainJob) || job.IsFinished(trainJob) || !runtime.IsCompiled() || observe.HavePoliciesBeenMade(conditions) {
 		return nil
 	}

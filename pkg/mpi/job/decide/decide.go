@@ -43,7 +43,7 @@ type Decision struct {
 	// RequeueAfter is when to look again although nothing happened; 0 is never.
 	RequeueAfter time.Duration
 	// End is how the job ends, once all of the decision is done, or nil.
-	End *phase.End
+	End *phase.JobEnd
 	// keys are to go should the API server refuse for good what is to be written.
 	keys []observe.Deletion
 }
@@ -141,8 +141,8 @@ func missingObjects(o observe.Observed, made job.Job, random io.Reader) ([]job.O
 	if group := desired.PodGroup(made); group != nil {
 		objects = append(objects, group)
 	}
-	objects = slices.DeleteFunc(objects, o.HasOwn)
-	if !o.HasKey() {
+	objects = slices.DeleteFunc(objects, o.HasOwnObject)
+	if !o.HasKeySecret() {
 		key, err := desired.SSHAuthSecret(made, random)
 		if err != nil {
 			return nil, err
@@ -202,7 +202,7 @@ func (d Decision) EndIfRefused(applied error) *Decision {
 		return nil
 	}
 	message += applied.Error()
-	final := Decision{Ours: true, Delete: slices.Clone(d.keys), End: &phase.End{Cause: diagnose.Cause{Reason: diagnose.InvalidObject, Message: message}}}
+	final := Decision{Ours: true, Delete: slices.Clone(d.keys), End: &phase.JobEnd{Cause: diagnose.Cause{Reason: diagnose.InvalidObject, Message: message}}}
 	for _, object := range d.Create {
 		if key, ok := object.(*corev1.Secret); ok && key.UID != "" {
 			final.Delete = append(final.Delete, observe.Deletion{TypeMeta: job.KindOfSecret(), Name: key.Name, UID: key.UID})

@@ -13,11 +13,11 @@ import (
 
 // References returns what the pods of the job need to find, sorted, without what comes with the job and what may be absent.
 // The service account `default` is left out: Kubernetes makes it.
-func References(j job.Job) []job.Reference {
-	found := map[job.Reference]bool{}
+func References(j job.Job) []job.ObjectReference {
+	found := map[job.ObjectReference]bool{}
 	add := func(kind, name string, optional *bool) {
 		if name != "" && !ptr.Deref(optional, false) {
-			found[job.Reference{Kind: kind, Name: name}] = true
+			found[job.ObjectReference{Kind: kind, Name: name}] = true
 		}
 	}
 	for _, set := range PodSets(JobSet(j)) {
@@ -29,13 +29,15 @@ func References(j job.Job) []job.Reference {
 			addContainerReferences(container, add)
 		}
 	}
-	delete(found, job.Reference{Kind: "Secret", Name: mpi.SSHAuthSecretName(j.Name)})
-	delete(found, job.Reference{Kind: "ConfigMap", Name: mpi.HostfileConfigMapName(j.Name)})
-	var list []job.Reference
+	delete(found, job.ObjectReference{Kind: "Secret", Name: mpi.SSHAuthSecretName(j.Name)})
+	delete(found, job.ObjectReference{Kind: "ConfigMap", Name: mpi.HostfileConfigMapName(j.Name)})
+	var list []job.ObjectReference
 	for reference := range found {
 		list = append(list, reference)
 	}
-	slices.SortFunc(list, func(a, b job.Reference) int { return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name)) })
+	slices.SortFunc(list, func(a, b job.ObjectReference) int {
+		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
+	})
 	return list
 }
 

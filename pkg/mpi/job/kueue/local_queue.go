@@ -40,22 +40,22 @@ func IsQueued(trainJob *trainer.TrainJob) bool {
 // HasLeftQueue reports whether a job says of a wait in a queue, though it names none any more.
 func HasLeftQueue(trainJob *trainer.TrainJob) bool {
 	return job.IsManagedHere(trainJob) && !job.IsFinished(trainJob) && trainJob.Labels[QueueLabel] == "" &&
-		apimeta.IsStatusConditionTrue(trainJob.Status.Conditions, trainer.TrainJobSuspended) && !StatusShowsWait(trainJob, NoWait())
+		apimeta.IsStatusConditionTrue(trainJob.Status.Conditions, trainer.TrainJobSuspended) && !StatusShowsWait(trainJob, NoQueueWait())
 }
 
-// Wait is what the condition Suspended says of the wait of a job in a queue. The zero Wait is that nothing is known for now, and
+// QueueWait is what the condition Suspended says of the wait of a job in a queue. The zero QueueWait is that nothing is known for now, and
 // leaves what was said.
-type Wait struct {
+type QueueWait struct {
 	// Text is empty where there is nothing to say of a wait.
 	Text  string
 	Known bool
 }
 
-// NoWait is that there is nothing to say: what was said goes.
-func NoWait() Wait { return Wait{Known: true} }
+// NoQueueWait is that there is nothing to say: what was said goes.
+func NoQueueWait() QueueWait { return QueueWait{Known: true} }
 
 // InsertInto returns a message of the condition Suspended with this word on the wait.
-func (w Wait) InsertInto(message string) string {
+func (w QueueWait) InsertInto(message string) string {
 	if !w.Known {
 		return message
 	}
@@ -64,7 +64,7 @@ func (w Wait) InsertInto(message string) string {
 }
 
 // StatusShowsWait reports whether the status of a suspended job says of its wait just this.
-func StatusShowsWait(trainJob *trainer.TrainJob, wait Wait) bool {
+func StatusShowsWait(trainJob *trainer.TrainJob, wait QueueWait) bool {
 	said := job.MessageOf(trainJob.Status.Conditions, trainer.TrainJobSuspended)
 	return wait.InsertInto(said) == said
 }
@@ -89,7 +89,7 @@ type queueEntry struct {
 }
 
 // NewLocalQueue puts the Workloads of a local queue in order. The order is nil where Kueue does not tell it.
-func NewLocalQueue(queue string, workloads []Workload, order *Order) LocalQueue {
+func NewLocalQueue(queue string, workloads []Workload, order *QueueOrder) LocalQueue {
 	line := LocalQueue{queue: queue, jobs: map[types.UID]queueEntry{}}
 	var started, unordered []Workload
 	for _, w := range workloads {
@@ -114,7 +114,7 @@ func NewLocalQueue(queue string, workloads []Workload, order *Order) LocalQueue 
 }
 
 // rankJobs gives jobs their ranks. Kueue tells the first 1,000 of a queue; what is active and not among them comes after.
-func (l LocalQueue) rankJobs(order Order) {
+func (l LocalQueue) rankJobs(order QueueOrder) {
 	for uid, e := range l.jobs {
 		p, placed := order.Positions[uid]
 		switch {
@@ -129,13 +129,13 @@ func (l LocalQueue) rankJobs(order Order) {
 
 // estimatedOrder orders jobs as Kueue usually does: by priority, then by age. It serves to choose of whom more is said, and is told
 // nobody.
-func estimatedOrder(workloads []Workload) Order {
+func estimatedOrder(workloads []Workload) QueueOrder {
 	slices.SortFunc(workloads, func(a, b Workload) int {
 		return cmp.Or(cmp.Compare(b.Priority, a.Priority), a.Created.Compare(b.Created), cmp.Compare(a.Job, b.Job))
 	})
-	order := Order{Positions: map[types.UID]Position{}, Length: len(workloads)}
+	order := QueueOrder{Positions: map[types.UID]QueuePosition{}, Length: len(workloads)}
 	for i, w := range workloads {
-		order.Positions[w.Job] = Position{InQueue: i, Overall: i}
+		order.Positions[w.Job] = QueuePosition{InQueue: i, Overall: i}
 	}
 	return order
 }
@@ -153,17 +153,17 @@ func medianWait(started []Workload) (median time.Duration, of int) {
 	return started[len(started)/2].waitedFor(), len(started)
 }
 
-// Wait returns what is to be said of the wait of a job, and the rank of the job: smaller ones are told of changes first. Nothing is
+// WaitOf returns what is to be said of the wait of a job, and the rank of the job: smaller ones are told of changes first. Nothing is
 // known in the moment before Kueue has made a Workload, and in that between the admission of a job and its start.
-func (l LocalQueue) Wait(trainJob *trainer.TrainJob, now time.Time) (wait Wait, rank int) {
+func (l LocalQueue) WaitOf(trainJob *trainer.TrainJob, now time.Time) (wait QueueWait, rank int) {
 	e, known := l.jobs[trainJob.UID]
 	switch {
 	case !known && now.Sub(trainJob.CreationTimestamp.Time) < kueueExpected, e.admitted && now.Sub(e.Reserved) < kueueExpected:
-		return Wait{}, 0
+		return QueueWait{}, 0
 	case e.admitted:
-		return NoWait(), 0
+		return NoQueueWait(), 0
 	}
-	return Wait{Text: l.waitText(e, known, now), Known: true}, e.rank
+	return QueueWait{Text: l.waitText(e, known, now), Known: true}, e.rank
 }
 
 // waitText does not move for jobs beyond the first ones: each change would be one of thousands of statuses.

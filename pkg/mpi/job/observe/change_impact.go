@@ -14,22 +14,22 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi/job"
 )
 
-// Impact is how much a change of an object matters to its job. A job of 1,000 pods sees some 5,000 changes on its way to the
+// ChangeImpact is how much a change of an object matters to its job. A job of 1,000 pods sees some 5,000 changes on its way to the
 // first rank, and decides something new after four of them.
-type Impact int
+type ChangeImpact int
 
 // The kinds of news.
 const (
 	// NoImpact: nothing changed that a decision reads.
-	NoImpact Impact = iota
-	// ImpactStep: one came a step further. A decision follows when all have, see Stage.
+	NoImpact ChangeImpact = iota
+	// ImpactStep: one came a step further. A decision follows when all have, see PodStage.
 	ImpactStep
 	// ImpactNow: look at once.
 	ImpactNow
 )
 
 // ImpactOfPod compares a pod with what it was before; either may be nil, for one that came or went.
-func ImpactOfPod(before, after *corev1.Pod) Impact {
+func ImpactOfPod(before, after *corev1.Pod) ChangeImpact {
 	switch {
 	case after == nil:
 		return ImpactNow
@@ -73,19 +73,19 @@ func hasTrouble(pod *corev1.Pod) bool {
 		})
 }
 
-// Stage is how far a pod, or the whole gang, has come.
-type Stage int
+// PodStage is how far a pod, or the whole gang, has come.
+type PodStage int
 
 // The stages.
 const (
-	StageMade Stage = iota
+	StageMade PodStage = iota
 	StagePlaced
 	StageAddressed
 	StageReady
 )
 
 // StageOf returns the stage of a pod; nil is one that is not there.
-func StageOf(pod *corev1.Pod) Stage {
+func StageOf(pod *corev1.Pod) PodStage {
 	switch {
 	case pod == nil || pod.Spec.NodeName == "" && pod.Status.PodIP == "":
 		return StageMade
@@ -98,7 +98,7 @@ func StageOf(pod *corev1.Pod) Stage {
 }
 
 // GangStage returns the stage that all pods of a JobSet have reached, given how many of its launcher and nodes are in each.
-func GangStage(jobSet *jobset.JobSet, pods [StageReady + 1]int) Stage {
+func GangStage(jobSet *jobset.JobSet, pods [StageReady + 1]int) PodStage {
 	total := 0
 	for _, count := range pods {
 		total += count
@@ -114,7 +114,7 @@ func GangStage(jobSet *jobset.JobSet, pods [StageReady + 1]int) Stage {
 }
 
 // ImpactOfJobSet compares a JobSet with what it was before; either may be nil. Counts of its child Jobs are a step.
-func ImpactOfJobSet(before, after *jobset.JobSet) Impact {
+func ImpactOfJobSet(before, after *jobset.JobSet) ChangeImpact {
 	switch {
 	case before == nil || after == nil || before.Generation != after.Generation || before.UID != after.UID,
 		!before.DeletionTimestamp.Equal(after.DeletionTimestamp),
@@ -129,7 +129,7 @@ func ImpactOfJobSet(before, after *jobset.JobSet) Impact {
 }
 
 // ImpactOfTrainJob compares a TrainJob with what it was before. Labels, annotations and counts decide nothing.
-func ImpactOfTrainJob(before, after *trainer.TrainJob) Impact {
+func ImpactOfTrainJob(before, after *trainer.TrainJob) ChangeImpact {
 	if before.UID == after.UID && before.Generation == after.Generation && before.DeletionTimestamp.Equal(after.DeletionTimestamp) &&
 		apiequality.Semantic.DeepEqual(before.Status.Conditions, after.Status.Conditions) {
 		return NoImpact

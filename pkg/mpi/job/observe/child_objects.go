@@ -35,11 +35,11 @@ func (o Observed) WithoutChildren(gone []Deletion) Observed {
 	return o
 }
 
-// HasKey reports whether this job has its key already: then an earlier attempt had the same.
-func (o Observed) HasKey() bool { return len(o.KeySecrets()) > 0 }
+// HasKeySecret reports whether this job has its key already: then an earlier attempt had the same.
+func (o Observed) HasKeySecret() bool { return len(o.KeySecrets()) > 0 }
 
-// HasOwn reports whether an object of the kind and name is there and is the job's.
-func (o Observed) HasOwn(object job.Object) bool {
+// HasOwnObject reports whether an object of the kind and name is there and is the job's.
+func (o Observed) HasOwnObject(object job.Object) bool {
 	return slices.ContainsFunc(o.Children, func(child metav1.PartialObjectMetadata) bool {
 		return child.Kind == object.GetObjectKind().GroupVersionKind().Kind && child.Name == object.GetName() && job.ClaimOf(o.TrainJob, &child) == job.Own
 	})
@@ -61,8 +61,8 @@ func (o Observed) StalePolicies() bool {
 	return slices.ContainsFunc(o.ChildrenWithClaim(job.Stale), func(d Deletion) bool { return d.Kind == job.KindOfNetworkPolicy().Kind })
 }
 
-// HasNamed reports whether an object of the kind and name is there, whoever owns it.
-func (o Observed) HasNamed(object job.Object) bool {
+// HasObjectNamed reports whether an object of the kind and name is there, whoever owns it.
+func (o Observed) HasObjectNamed(object job.Object) bool {
 	for _, child := range o.Children {
 		if child.Kind == object.GetObjectKind().GroupVersionKind().Kind && child.Name == object.GetName() {
 			return true

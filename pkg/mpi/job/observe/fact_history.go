@@ -10,8 +10,8 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi/job"
 )
 
-// Fact is something that may hold for a while, and whose age decides.
-type Fact struct {
+// ObservedFact is something that may hold for a while, and whose age decides.
+type ObservedFact struct {
 	Kind FactKind
 	UID  types.UID
 }
@@ -39,7 +39,7 @@ const (
 
 // History says since when facts hold, by the clock of this process. Ages are never computed from times that other machines
 // wrote: their clocks may be minutes off. A controller that has just started has seen nothing, so it waits a little longer.
-type History map[Fact]time.Time
+type History map[ObservedFact]time.Time
 
 // RememberSince sets History to the facts that hold in this observation, with the times at which they were first seen.
 func (o *Observed) RememberSince(earlier History) {
@@ -55,7 +55,7 @@ func (o *Observed) RememberSince(earlier History) {
 
 // FactSince returns since when a fact holds, as this process saw it.
 func (o Observed) FactSince(kind FactKind, uid types.UID) (since time.Time, known bool) {
-	since, known = o.History[Fact{kind, uid}]
+	since, known = o.History[ObservedFact{kind, uid}]
 	return since, known
 }
 
@@ -68,34 +68,34 @@ func (o Observed) FactAge(kind FactKind, uid types.UID) time.Duration {
 	return o.Now.Sub(since)
 }
 
-func (o Observed) currentFacts() []Fact {
+func (o Observed) currentFacts() []ObservedFact {
 	if !o.OwnsJobSet() {
 		return nil
 	}
-	var facts []Fact
+	var facts []ObservedFact
 	if !job.IsSuspended(o.JobSet) {
-		facts = append(facts, Fact{FactRuns, o.JobSet.UID})
+		facts = append(facts, ObservedFact{FactRuns, o.JobSet.UID})
 	}
 	pods := CurrentPods(o.AllPods())
 	all := len(pods) >= job.CountPods(o.JobSet)
 	if all && ArePlaced(pods) {
-		facts = append(facts, Fact{FactPlaced, o.JobSet.UID})
+		facts = append(facts, ObservedFact{FactPlaced, o.JobSet.UID})
 	}
 	if all && AreReady(pods) {
-		facts = append(facts, Fact{FactReady, o.JobSet.UID})
+		facts = append(facts, ObservedFact{FactReady, o.JobSet.UID})
 	}
 	if all && areNodesReady(pods) {
-		facts = append(facts, Fact{FactUp, o.JobSet.UID})
+		facts = append(facts, ObservedFact{FactUp, o.JobSet.UID})
 	}
 	if o.JobSetFailed() != nil {
-		facts = append(facts, Fact{FactFailed, o.JobSet.UID})
+		facts = append(facts, ObservedFact{FactFailed, o.JobSet.UID})
 	}
 	for _, pod := range pods {
 		if failing, _ := IsPullFailing(pod); failing {
-			facts = append(facts, Fact{FactImage, pod.UID})
+			facts = append(facts, ObservedFact{FactImage, pod.UID})
 		}
 		if isLauncher(pod) && mainContainerRuns(pod) {
-			facts = append(facts, Fact{FactLauncher, pod.UID})
+			facts = append(facts, ObservedFact{FactLauncher, pod.UID})
 		}
 	}
 	return facts

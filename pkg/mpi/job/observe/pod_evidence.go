@@ -76,19 +76,19 @@ func containersOf(statuses []corev1.ContainerStatus, init bool) []diagnose.Conta
 	for _, status := range statuses {
 		c := diagnose.Container{Name: status.Name, Image: status.Image, Init: init}
 		if w := status.State.Waiting; w != nil {
-			c.Waiting = &diagnose.Waiting{Reason: w.Reason, Message: w.Message}
+			c.Waiting = &diagnose.ContainerWaiting{Reason: w.Reason, Message: w.Message}
 		}
 		if t := status.State.Terminated; t != nil {
-			c.End = EndOf(t)
+			c.End = ContainerEndOf(t)
 		}
 		result = append(result, c)
 	}
 	return result
 }
 
-// EndOf is how a container ended, for package diagnose.
-func EndOf(t *corev1.ContainerStateTerminated) *diagnose.End {
-	return &diagnose.End{Code: int(t.ExitCode), Signal: int(t.Signal), Reason: t.Reason, Message: t.Message, At: t.FinishedAt.Time}
+// ContainerEndOf is how a container ended, for package diagnose.
+func ContainerEndOf(t *corev1.ContainerStateTerminated) *diagnose.ContainerEnd {
+	return &diagnose.ContainerEnd{Code: int(t.ExitCode), Signal: int(t.Signal), Reason: t.Reason, Message: t.Message, At: t.FinishedAt.Time}
 }
 
 // MainEnd returns how the main container of a pod ended, or nil.

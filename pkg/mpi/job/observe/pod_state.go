@@ -28,15 +28,15 @@ func (o Observed) AllPods() []*corev1.Pod {
 		return nil
 	}
 	resumed := o.resumedAt()
-	places := make([]rankedPodIndex, 0, len(o.Pods))
+	places := make([]rankedPod, 0, len(o.Pods))
 	for i := range o.Pods {
 		pod := &o.Pods[i]
 		role := pod.Labels[mpi.ReplicatedJobLabel]
 		if pod.Labels[mpi.JobSetUIDLabel] == string(o.JobSet.UID) && (role == mpi.LauncherJob || role == mpi.NodeJob) && !stoppedBefore(pod, resumed) {
-			places = append(places, rankedPod(pod))
+			places = append(places, rankPod(pod))
 		}
 	}
-	slices.SortFunc(places, rankedPodIndex.compare)
+	slices.SortFunc(places, rankedPod.compare)
 	pods := make([]*corev1.Pod, len(places))
 	for i, p := range places {
 		pods[i] = p.pod
@@ -44,21 +44,21 @@ func (o Observed) AllPods() []*corev1.Pod {
 	return pods
 }
 
-// rankedPodIndex is a pod with what it is sorted by, so that labels are not looked up at each comparison.
-type rankedPodIndex struct {
+// rankedPod is a pod with what it is sorted by, so that labels are not looked up at each comparison.
+type rankedPod struct {
 	pod *corev1.Pod
 	// rank is the index of a node, and less for a launcher.
 	rank int
 }
 
-func rankedPod(pod *corev1.Pod) rankedPodIndex {
+func rankPod(pod *corev1.Pod) rankedPod {
 	if isLauncher(pod) {
-		return rankedPodIndex{pod, -1}
+		return rankedPod{pod, -1}
 	}
-	return rankedPodIndex{pod, PodIndex(pod)}
+	return rankedPod{pod, PodIndex(pod)}
 }
 
-func (p rankedPodIndex) compare(other rankedPodIndex) int {
+func (p rankedPod) compare(other rankedPod) int {
 	if p.rank != other.rank {
 		return cmp.Compare(p.rank, other.rank)
 	}
@@ -126,8 +126,8 @@ type PodCount struct {
 	Phase corev1.PodPhase
 }
 
-// CountOf returns the role and the phase by which a pod is counted, and whether it is one of a job.
-func CountOf(pod corev1.Pod) (PodCount, bool) {
+// PodCountOf returns the role and the phase by which a pod is counted, and whether it is one of a job.
+func PodCountOf(pod corev1.Pod) (PodCount, bool) {
 	role := pod.Labels[mpi.ReplicatedJobLabel]
 	if role != mpi.LauncherJob && role != mpi.NodeJob {
 		return PodCount{}, false

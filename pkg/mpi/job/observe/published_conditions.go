@@ -30,7 +30,7 @@ func (o Observed) PublishedPodLoss() []diagnose.Cause {
 	if c == nil || c.Status != metav1.ConditionFalse || !diagnose.MustBeRecorded(mpi.Reason(c.Reason)) {
 		return nil
 	}
-	return []diagnose.Cause{diagnose.FromRecord(mpi.Reason(c.Reason), c.Message, c.LastTransitionTime.Time)}
+	return []diagnose.Cause{diagnose.CauseFromRecord(mpi.Reason(c.Reason), c.Message, c.LastTransitionTime.Time)}
 }
 
 // RestartFormat begins the message of the condition Restarting.

@@ -23,7 +23,7 @@ func (o *Observed) RestoreRuntime(hostfile corev1.ConfigMap) error {
 		o.Children = append(o.Children, kept)
 		o.Hostfile = job.Digest(hostfile.Data[job.SnapshotKey])
 	}
-	if hostfile.Name == "" || !o.HasKey() || !o.WasJobSetMade() {
+	if hostfile.Name == "" || !o.HasKeySecret() || !o.WasJobSetMade() {
 		return nil
 	}
 	text := hostfile.Data[job.SnapshotKey]

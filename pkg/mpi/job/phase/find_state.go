@@ -11,41 +11,41 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi/job"
 )
 
-func (f *Facts) findState() State {
+func (f *Facts) findState() JobState {
 	switch {
 	case !job.IsManagedHere(f.TrainJob):
-		return State{}
+		return JobState{}
 	case f.Beside:
 		return f.stateUnderTrainer()
 	case job.IsFinished(f.TrainJob):
-		return State{Phase: f.publishedEndPhase()}
+		return JobState{Phase: f.publishedEndPhase()}
 	case f.NamespaceTerminating: // all of the job goes, and nobody has to be told
-		return State{}
+		return JobState{}
 	case f.OwnsJobSet() && f.JobSet.Labels[mpi.TrainJobLabel] == "":
-		return State{Foreign: true}
+		return JobState{Foreign: true}
 	case f.OwnsJobSet():
 		return f.stateWithJobSet()
 	case f.JobSetGone(): // whether its runtime is still there or not
 		return f.endState(f.deletionEnd())
 	case f.Runtime == nil:
-		return State{Phase: Creating, Waiting: &diagnose.Cause{Reason: diagnose.RuntimeNotFound, Message: runtimeNotFoundText(f.TrainJob.Spec.RuntimeRef)}}
+		return JobState{Phase: Creating, Waiting: &diagnose.Cause{Reason: diagnose.RuntimeNotFound, Message: runtimeNotFoundText(f.TrainJob.Spec.RuntimeRef)}}
 	case !f.Runtime.IsMPI():
-		return State{}
+		return JobState{}
 	}
 	return f.stateBeforeJobSet()
 }
 
-func (f *Facts) endState(end *End) State {
-	return State{Phase: PhaseOfEnd(end.Reason, end.Succeeded, f.WasJobSetMade()), End: end}
+func (f *Facts) endState(end *JobEnd) JobState {
+	return JobState{Phase: PhaseOfEnd(end.Reason, end.Succeeded, f.WasJobSetMade()), End: end}
 }
 
 // failState ends a job for a reason that this package finds itself.
-func (f *Facts) failState(reason mpi.Reason, message string) State {
-	return f.endState(&End{Cause: diagnose.Cause{Reason: reason, Message: message}})
+func (f *Facts) failState(reason mpi.Reason, message string) JobState {
+	return f.endState(&JobEnd{Cause: diagnose.Cause{Reason: reason, Message: message}})
 }
 
 // stateBeforeJobSet is the state of a job without a JobSet.
-func (f *Facts) stateBeforeJobSet() State {
+func (f *Facts) stateBeforeJobSet() JobState {
 	made, err := job.Resolve(f.TrainJob, *f.Runtime)
 	var refused *job.Refusal
 	if errors.As(err, &refused) {
@@ -60,7 +60,7 @@ func (f *Facts) stateBeforeJobSet() State {
 		return f.failState(diagnose.NameTaken, "the name is taken by what does not belong to this TrainJob: delete "+strings.Join(taken, ", ")+", or give the TrainJob another name")
 	}
 	if f.UntilDeadline() <= 0 {
-		return f.endState(&End{Cause: f.deadlineExceededCause()})
+		return f.endState(&JobEnd{Cause: f.deadlineExceededCause()})
 	}
 	sets := f.podsWithDefaults(made)
 	if why := f.permanentHoldCause(sets); why != nil {
@@ -68,15 +68,15 @@ func (f *Facts) stateBeforeJobSet() State {
 	}
 	if leftovers := f.leftoversOfEarlierJob(); len(leftovers) > 0 || f.hasLingeringPods() {
 		why := diagnose.Cause{Reason: job.ReasonWaitingForDeletion, Message: describeEarlierJob(made) + " `" + made.Name + "` is still being deleted"}
-		return State{Phase: phase, Waiting: &why, Leftovers: leftovers}
+		return JobState{Phase: phase, Waiting: &why, Leftovers: leftovers}
 	}
 	if why := f.holdBeforePodsCause(sets); why != nil {
 		if over := f.gangTimeoutEnd(why); over != nil {
-			return f.endState(&End{Cause: over.Cause}) // there is no JobSet to stop
+			return f.endState(&JobEnd{Cause: over.Cause}) // there is no JobSet to stop
 		}
-		return State{Phase: phase, Waiting: why, Held: true}
+		return JobState{Phase: phase, Waiting: why, Held: true}
 	}
-	return State{Phase: phase, Job: &made}
+	return JobState{Phase: phase, Job: &made}
 }
 
 // describeEarlierJob names whose remains are in the way of a job.
@@ -88,40 +88,40 @@ func describeEarlierJob(made job.Job) string {
 }
 
 // stateWithJobSet is the state of a job that has been started.
-func (f *Facts) stateWithJobSet() State {
+func (f *Facts) stateWithJobSet() JobState {
 	if f.JobSetToDelete() {
-		return State{Phase: f.unlessSuspended(Restarting)}
+		return JobState{Phase: f.unlessSuspended(Restarting)}
 	}
 	end := f.end()
 	if f.JobSetGone() && (end == nil || !end.Succeeded) {
 		return f.endState(f.deletionEnd())
 	}
 	if again := f.restartAfterFailure(end); again != nil {
-		return State{Phase: Restarting, Restart: again}
+		return JobState{Phase: Restarting, Restart: again}
 	}
 	switch {
 	case end != nil:
 		return f.endState(f.withRestartCount(*end))
 	case f.JobSetEnds():
-		return State{Phase: Stopping, Unexplained: true}
+		return JobState{Phase: Stopping, Unexplained: true}
 	}
 	if why := f.holdBeforeResumeCause(); why != nil {
-		return State{Phase: Creating, Waiting: why, Held: true}
+		return JobState{Phase: Creating, Waiting: why, Held: true}
 	}
-	return State{Phase: f.unlessSuspended(f.startedPhase())}
+	return JobState{Phase: f.unlessSuspended(f.startedPhase())}
 }
 
 // stateUnderTrainer is the state of a job that Kubeflow Trainer runs. Trainer ends it, and says so.
-func (f *Facts) stateUnderTrainer() State {
+func (f *Facts) stateUnderTrainer() JobState {
 	switch {
 	case f.Runtime == nil, !f.Runtime.IsCompiled(), f.EndPublished():
-		return State{}
+		return JobState{}
 	case job.IsFinished(f.TrainJob):
 		return f.endedByTrainer()
 	case f.StalePolicies():
-		return State{Phase: Creating}
+		return JobState{Phase: Creating}
 	}
-	state := State{Phase: Creating}
+	state := JobState{Phase: Creating}
 	if f.OwnsJobSet() {
 		state.Phase = f.unlessSuspended(f.startedPhase())
 	}
@@ -139,15 +139,15 @@ func (f *Facts) stateUnderTrainer() State {
 }
 
 // endedByTrainer is the state of a job that Kubeflow Trainer has ended, with why, once it is known.
-func (f *Facts) endedByTrainer() State {
-	state := State{Phase: f.publishedEndPhase()}
+func (f *Facts) endedByTrainer() JobState {
+	state := JobState{Phase: f.publishedEndPhase()}
 	switch failed := f.PublishedCondition(trainer.TrainJobFailed); {
 	case state.Phase == Complete:
-		state.End = &End{Succeeded: true, Cause: diagnose.Cause{Reason: job.ReasonCompleted}}
+		state.End = &JobEnd{Succeeded: true, Cause: diagnose.Cause{Reason: job.ReasonCompleted}}
 	case f.OwnsJobSet() && f.JobSetFailed() != nil:
 		state.End = f.end()
 	default:
-		state.End = &End{Cause: diagnose.Cause{Reason: mpi.Reason(failed.Reason), Message: failed.Message}}
+		state.End = &JobEnd{Cause: diagnose.Cause{Reason: mpi.Reason(failed.Reason), Message: failed.Message}}
 	}
 	return state
 }

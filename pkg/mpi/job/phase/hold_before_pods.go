@@ -73,7 +73,7 @@ func (f *Facts) holdBeforeResumeCause() *diagnose.Cause {
 }
 
 // missingReferences says what a job waits for. The first one gives the reason, all are named.
-func missingReferences(references []job.Reference) *diagnose.Cause {
+func missingReferences(references []job.ObjectReference) *diagnose.Cause {
 	names := make([]string, 0, len(references))
 	for _, reference := range references {
 		names = append(names, reference.String())
@@ -121,7 +121,7 @@ func (f *Facts) leftoversOfEarlierJob() []observe.Deletion {
 // they would get a key that nobody else has. A pod long past its grace is on a machine that does not answer, and where
 // no pod of ours will be.
 func (f *Facts) hasLingeringPods() bool {
-	return !f.HasKey() && slices.ContainsFunc(f.Pods, func(pod corev1.Pod) bool {
+	return !f.HasKeySecret() && slices.ContainsFunc(f.Pods, func(pod corev1.Pod) bool {
 		owner := metav1.GetControllerOf(&pod)
 		ours := owner != nil && owner.Kind == "Job" && strings.HasPrefix(owner.Name, f.TrainJob.Name+"-")
 		return ours && (pod.DeletionTimestamp == nil || f.Now.Sub(pod.DeletionTimestamp.Time) < podsGoneWithin)

@@ -16,8 +16,8 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi/job/observe"
 )
 
-// End is how a job ends. It is written once everything else of the decision is done.
-type End struct {
+// JobEnd is how a job ends. It is written once everything else of the decision is done.
+type JobEnd struct {
 	diagnose.Cause
 	Succeeded bool
 	// Stop says that the JobSet has not ended: it goes once the end has been told. Early says that it ends by itself in a
@@ -28,7 +28,7 @@ type End struct {
 }
 
 // Text is what users read.
-func (e End) Text() string {
+func (e JobEnd) Text() string {
 	text := e.Cause.Text()
 	if e.Restarts == 0 {
 		return text
@@ -38,16 +38,16 @@ func (e End) Text() string {
 	return strings.TrimSuffix(said+"\n"+lines, "\n")
 }
 
-// Restart is what becomes of a JobSet that failed, and is to be made again.
-type Restart struct {
+// JobRestart is what becomes of a JobSet that failed, and is to be made again.
+type JobRestart struct {
 	// Number counts from 1, Of is the budget of the runtime.
 	Number, Of int
 	// Failure is what ended the JobSet.
-	Failure End
+	Failure JobEnd
 }
 
 // findEnd returns how the job ended, or nil while it has not, or while nobody knows why yet.
-func (f *Facts) findEnd() *End {
+func (f *Facts) findEnd() *JobEnd {
 	if condition := job.TrueCondition(f.JobSet, jobset.JobSetCompleted); condition != nil {
 		return f.successEnd()
 	}
@@ -63,24 +63,24 @@ func (f *Facts) findEnd() *End {
 	case early && (cause == nil || cause.IsProvisional()):
 		return nil
 	case cause != nil:
-		return &End{Cause: *cause}
+		return &JobEnd{Cause: *cause}
 	}
-	return &End{Cause: diagnose.Cause{Reason: diagnose.JobSetFailed, Message: "the JobSet failed and no pod shows why, as when one was deleted while it ran: " + condition.Message}}
+	return &JobEnd{Cause: diagnose.Cause{Reason: diagnose.JobSetFailed, Message: "the JobSet failed and no pod shows why, as when one was deleted while it ran: " + condition.Message}}
 }
 
 // timeoutEnd returns the end of a job whose time is over although its JobSet has not ended, or nil.
-func (f *Facts) timeoutEnd() *End {
+func (f *Facts) timeoutEnd() *JobEnd {
 	if f.UntilDeadline() <= 0 {
-		return &End{Cause: f.deadlineExceededCause(), Stop: true}
+		return &JobEnd{Cause: f.deadlineExceededCause(), Stop: true}
 	}
 	if over := f.overtimeCause(); over != nil && f.cause().Reason == over.Reason {
-		return &End{Cause: *over, Stop: true}
+		return &JobEnd{Cause: *over, Stop: true}
 	}
 	return nil
 }
 
 // gangTimeoutEnd ends a job whose pods did not come together in time. Why names what held them up, as far as it shows.
-func (f *Facts) gangTimeoutEnd(why *diagnose.Cause) *End {
+func (f *Facts) gangTimeoutEnd(why *diagnose.Cause) *JobEnd {
 	if f.untilGang() > 0 {
 		return nil
 	}
@@ -88,19 +88,19 @@ func (f *Facts) gangTimeoutEnd(why *diagnose.Cause) *End {
 	if why != nil {
 		text += ": " + why.Text()
 	}
-	return &End{Cause: diagnose.Cause{Reason: diagnose.GangTimeout, Message: text}, Stop: true}
+	return &JobEnd{Cause: diagnose.Cause{Reason: diagnose.GangTimeout, Message: text}, Stop: true}
 }
 
 // deletionEnd is the end of a job whose JobSet is gone. Whatever its runtime allows, it is not restarted: what a person has taken away is no
 // fault of the infrastructure.
-func (f *Facts) deletionEnd() *End {
+func (f *Facts) deletionEnd() *JobEnd {
 	entry, _ := diagnose.ReasonDocOf(diagnose.JobSetDeleted)
 	message := fmt.Sprintf("JobSet `%s` was deleted while the job ran, and not by %s: its pods are gone with it", f.TrainJob.Name, mpi.ControllerName)
-	return &End{Cause: diagnose.Cause{Reason: diagnose.JobSetDeleted, Message: message, Remedy: entry.Remedy}, Stop: true}
+	return &JobEnd{Cause: diagnose.Cause{Reason: diagnose.JobSetDeleted, Message: message, Remedy: entry.Remedy}, Stop: true}
 }
 
 // restartAfterFailure returns what to do about a failure that is not the job's own, or nil.
-func (f *Facts) restartAfterFailure(e *End) *Restart {
+func (f *Facts) restartAfterFailure(e *JobEnd) *JobRestart {
 	if e == nil || e.Succeeded || e.Stop || f.Runtime == nil || !e.IsInfrastructure() {
 		return nil
 	}
@@ -108,11 +108,11 @@ func (f *Facts) restartAfterFailure(e *End) *Restart {
 	if number > budget {
 		return nil
 	}
-	return &Restart{number, budget, *e}
+	return &JobRestart{number, budget, *e}
 }
 
 // withRestartCount is the same end of a job, with the budget that is used up.
-func (f *Facts) withRestartCount(e End) *End {
+func (f *Facts) withRestartCount(e JobEnd) *JobEnd {
 	if !e.Succeeded && e.IsInfrastructure() {
 		e.Restarts = job.AttemptOf(f.JobSet)
 	}
@@ -130,15 +130,15 @@ func isFinalRefusal(reason mpi.Reason) bool {
 }
 
 // earlyEnd returns how a job ends whose JobSet has not: its launcher has said so, or its time is over.
-func (f *Facts) earlyEnd() *End { return cmp.Or(f.predictedEnd(), f.timeoutEnd()) }
+func (f *Facts) earlyEnd() *JobEnd { return cmp.Or(f.predictedEnd(), f.timeoutEnd()) }
 
 // stuckEnd returns the end of a job that cannot get its pods to run although nothing has failed, or nil: pods that the API
 // server refuses for good, images that cannot be pulled, a gang that did not come together in time.
-func (f *Facts) stuckEnd() *End {
+func (f *Facts) stuckEnd() *JobEnd {
 	pods := f.Current
 	if len(pods) < f.Want {
 		if why := podRefusalCause(f.Warnings, f.JobSet, f.Jobs); why != nil && isFinalRefusal(why.Reason) {
-			return &End{Cause: *why, Stop: true}
+			return &JobEnd{Cause: *why, Stop: true}
 		}
 	}
 	for _, pod := range pods {
@@ -148,7 +148,7 @@ func (f *Facts) stuckEnd() *End {
 			continue
 		}
 		if why := f.startProblemOf(pod); why != nil {
-			return &End{Cause: *why, Stop: true}
+			return &JobEnd{Cause: *why, Stop: true}
 		}
 	}
 	if f.untilGang() > 0 {

@@ -28,7 +28,7 @@ func (f *Facts) evidenceOf(pods []*corev1.Pod) []diagnose.Pod {
 		result[i].Failed, result[i].GivenUp = true, true
 		for j, c := range result[i].Containers {
 			if c.Name == last.Name {
-				result[i].Containers[j].End = observe.EndOf(last.LastTerminationState.Terminated)
+				result[i].Containers[j].End = observe.ContainerEndOf(last.LastTerminationState.Terminated)
 			}
 		}
 	}

@@ -24,12 +24,12 @@ const launcherSucceeded = "the launcher succeeded"
 
 // successEnd is the end of a job whose launcher succeeded, with what its agent adds: a launch that failed may have been passed
 // over by the command.
-func (f *Facts) successEnd() *End {
+func (f *Facts) successEnd() *JobEnd {
 	message := launcherSucceeded
 	if launcher := observe.LauncherOf(f.Current); launcher != nil && job.HasAgent(f.JobSet) {
 		message += successNote(observe.MainEnd(launcher))
 	}
-	return &End{Succeeded: true, Cause: diagnose.Cause{Reason: job.ReasonCompleted, Message: message}}
+	return &JobEnd{Succeeded: true, Cause: diagnose.Cause{Reason: job.ReasonCompleted, Message: message}}
 }
 
 // successNote is what the agent says beside a success, as a continuation of a sentence.
@@ -50,7 +50,7 @@ func successNote(exit *corev1.ContainerStateTerminated) string {
 //
 // A job of a queue waits for its JobSet: of a TrainJob that is over, Kueue suspends the Jobs that are not (pkg/controller/jobframework,
 // shouldSuspendChildJob), and a launcher whose end the Job controller has not counted yet would start again.
-func (f *Facts) predictedEnd() *End {
+func (f *Facts) predictedEnd() *JobEnd {
 	launcher := observe.LauncherOf(f.Current)
 	if launcher == nil || f.TrainJob.Labels[kueue.QueueLabel] != "" || job.IsSuspended(f.JobSet) || !job.HasAgent(f.JobSet) || !launcherDecides(f.JobSet) {
 		return nil
@@ -69,7 +69,7 @@ func (f *Facts) predictedEnd() *End {
 		return end
 	}
 	if cause := f.cause(); cause != nil && cause.IsFinal() {
-		return &End{Cause: *cause, Early: true}
+		return &JobEnd{Cause: *cause, Early: true}
 	}
 	return nil
 }

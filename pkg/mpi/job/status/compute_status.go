@@ -36,7 +36,7 @@ func ComputeStatus(f *phase.Facts, d decide.Decision, applied error) trainer.Tra
 }
 
 // newConditionBuilder begins with nothing. An end that the API server made of the decision comes instead of what the job waited for.
-func newConditionBuilder(f *phase.Facts, end *phase.End) *conditionBuilder {
+func newConditionBuilder(f *phase.Facts, end *phase.JobEnd) *conditionBuilder {
 	state := f.State()
 	if end != nil && state.End == nil {
 		state.Waiting, state.Held, state.Restart = nil, false, nil
@@ -64,7 +64,7 @@ func conditionsOf(f *phase.Facts, d decide.Decision, applied error) []metav1.Con
 	return c.inOrder()
 }
 
-func (c *conditionBuilder) addCreated(f *phase.Facts, end *phase.End, applied error) {
+func (c *conditionBuilder) addCreated(f *phase.Facts, end *phase.JobEnd, applied error) {
 	waiting := c.state.Waiting
 	switch {
 	case f.OwnsJobSet(), f.JobSetGone():
@@ -90,7 +90,7 @@ func retryMessage(refused error) string {
 }
 
 // addRestarting carries the condition Restarting on: it tells of the restart that this pass begins, or of the last one.
-func (c *conditionBuilder) addRestarting(f *phase.Facts, end *phase.End) {
+func (c *conditionBuilder) addRestarting(f *phase.Facts, end *phase.JobEnd) {
 	earlier, again := apimeta.FindStatusCondition(c.earlier, job.Restarting), c.state.Restart
 	switch {
 	case again != nil:
@@ -104,7 +104,7 @@ func (c *conditionBuilder) addRestarting(f *phase.Facts, end *phase.End) {
 }
 
 // addProgress tells how far a created job has come.
-func (c *conditionBuilder) addProgress(f *phase.Facts, end *phase.End) {
+func (c *conditionBuilder) addProgress(f *phase.Facts, end *phase.JobEnd) {
 	waiting := c.state.Waiting
 	switch {
 	case c.state.Restart != nil, f.BeingRecreated():

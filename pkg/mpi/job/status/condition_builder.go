@@ -18,13 +18,13 @@ type conditionBuilder struct {
 	now        time.Time
 	generation int64
 	earlier    []metav1.Condition
-	state      phase.State
+	state      phase.JobState
 	list       []metav1.Condition
 }
 
 // addSuspended has upstream's words, and Kueue's where it is Kueue that has stopped the job; they stay until the job is resumed. A
 // job that was never suspended has no such condition. Wait is what is known of its wait in a queue.
-func (c *conditionBuilder) addSuspended(now bool, why *kueue.Eviction, wait kueue.Wait) {
+func (c *conditionBuilder) addSuspended(now bool, why *kueue.Eviction, wait kueue.QueueWait) {
 	const suspended = "TrainJob is suspended"
 	earlier := apimeta.FindStatusCondition(c.earlier, trainer.TrainJobSuspended)
 	switch {
@@ -61,7 +61,7 @@ func (c *conditionBuilder) keepEarlier(kinds ...string) {
 	}
 }
 
-func (c *conditionBuilder) addEnd(e phase.End) {
+func (c *conditionBuilder) addEnd(e phase.JobEnd) {
 	kind := trainer.TrainJobFailed
 	if e.Succeeded {
 		kind = trainer.TrainJobComplete

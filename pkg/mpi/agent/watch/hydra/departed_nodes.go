@@ -35,9 +35,9 @@ func allDigits(text string) bool { return text != "" && strings.Trim(text, "0123
 
 func portOfKey(key string) string { return key[strings.LastIndex(key, ":")+1:] }
 
-// NoteDeparted notes that a command has ended with 0 on a node, where it was a proxy of Hydra: nothing is wrong with that as far as the
+// NoteDepartedNode notes that a command has ended with 0 on a node, where it was a proxy of Hydra: nothing is wrong with that as far as the
 // proxy knows.
-func NoteDeparted(stateDir, command, host string) error {
+func NoteDepartedNode(stateDir, command, host string) error {
 	key := launchKey(command)
 	if key == "" || !program.StartsHydraProxy(command) {
 		return nil

@@ -117,8 +117,8 @@ func (p *Proxy) noteRank(pid int, environment []string) {
 	p.size, p.world = verdict.MergeWorldSize(p.size, size), verdict.MergeWorldSize(p.world, proc.WorldSize(environment))
 }
 
-// RankFailed notes that a rank of a proxy ended with an error; nil is none of Hydra's.
-func (x *Proxies) RankFailed(p *Proxy) {
+// NoteRankFailure notes that a rank of a proxy ended with an error; nil is none of Hydra's.
+func (x *Proxies) NoteRankFailure(p *Proxy) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if p != nil {
@@ -134,7 +134,7 @@ func (x *Proxies) Observe(root fs.FS, tree proc.Tree, now time.Time) []MissingRa
 	var gone []MissingRank
 	for _, p := range x.byPID {
 		_, runs := tree[p.pid]
-		lost := p.failed > 0 || p.isMissingRanks(tree)
+		lost := p.failed > 0 || p.lacksRanks(tree)
 		waits := runs && (lost || now.Sub(x.asked) < askedFor) && allRanksWait(root, p.pid, tree)
 		p.waiting, p.idle, p.looked = sinceWhen(p.waiting, now, waits && lost), sinceWhen(p.idle, now, waits && !lost), now
 		if p.hangs() && p.failed == 0 && !p.told {
@@ -156,8 +156,8 @@ func sinceWhen(before, now time.Time, is bool) time.Time {
 	return before
 }
 
-// isMissingRanks reports whether some of the ranks are gone that a proxy started.
-func (p *Proxy) isMissingRanks(tree proc.Tree) bool {
+// lacksRanks reports whether some of the ranks are gone that a proxy started.
+func (p *Proxy) lacksRanks(tree proc.Tree) bool {
 	left := 0
 	for _, child := range tree {
 		if child.Parent == p.pid && child.State != 'Z' {
@@ -248,7 +248,7 @@ func waitsForProxy(root fs.FS, pid int) bool {
 	if !reads {
 		return false
 	}
-	value, _ := proc.VariableValue(proc.Environment(root, pid), "PMI_FD")
+	value, _ := proc.VariableValue(proc.EnvironmentOf(root, pid), "PMI_FD")
 	return value == strconv.Itoa(descriptor)
 }
 

@@ -59,7 +59,7 @@ func byNumber(root fs.FS) map[int]proc.Process {
 func lookAt(x *Proxies, root fs.FS, now time.Time) []MissingRank {
 	byPID := byNumber(root)
 	for _, p := range byPID {
-		if environment := proc.Environment(root, p.PID); p.Name != "hydra_pmi_proxy" && len(environment) > 0 {
+		if environment := proc.EnvironmentOf(root, p.PID); p.Name != "hydra_pmi_proxy" && len(environment) > 0 {
 			x.ProxyOf(p, environment, byPID)
 		}
 	}
@@ -205,7 +205,7 @@ func TestTheLauncherOfAHungProxyIsEnded(t *testing.T) {
 		t.Error("mpiexec is no proxy")
 	}
 	for _, rank := range []int{21, 22, 31} {
-		x.RankFailed(x.ProxyOf(byPID[rank], nil, byPID))
+		x.NoteRankFailure(x.ProxyOf(byPID[rank], nil, byPID))
 	}
 	if !x.HasLostRank(10) || !x.HasLostRank(30) || x.HasLostRank(20) {
 		t.Error("a failure counts for the command below which it was")

@@ -36,8 +36,8 @@ func WatchProxy(ctx context.Context, proxies *Proxies, line string) (context.Con
 	return ctx, &proxyWatch{proxies: proxies, hydra: program.StartsHydraProxy(line), ctx: ctx, end: end}
 }
 
-// Started begins to watch the process of the command.
-func (w *proxyWatch) Started(pid int) {
+// StartWatching begins to watch the process of the command.
+func (w *proxyWatch) StartWatching(pid int) {
 	if !w.hydra {
 		return
 	}
@@ -67,8 +67,8 @@ func DecodeExitCode(command string, code int) int {
 	return code
 }
 
-// Release forgets the command, whose number may be given away again.
-func (w *proxyWatch) Release() {
+// StopWatching forgets the command, whose number may be given away again.
+func (w *proxyWatch) StopWatching() {
 	w.end(nil)
 	w.proxies.forgetCommand(w.command)
 }

@@ -41,15 +41,15 @@ const (
 )
 
 // StrandedProxies returns the proxies that have all their ranks, all of which have waited for hungAfter. It keeps that being watched.
-func (x *Proxies) StrandedProxies(root fs.FS, now time.Time) []mpi.Stranded {
+func (x *Proxies) StrandedProxies(root fs.FS, now time.Time) []mpi.StrandedProxy {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.asked = now
-	var found []mpi.Stranded
+	var found []mpi.StrandedProxy
 	for _, p := range x.byPID {
-		key, numbers := launchKey(proc.CommandLine(root, p.pid)), p.seenRankNumbers()
+		key, numbers := launchKey(proc.CommandLineOf(root, p.pid)), p.seenRankNumbers()
 		if key != "" && len(numbers) == p.size && !p.idle.IsZero() && p.looked.Sub(p.idle) >= hungAfter {
-			found = append(found, mpi.Stranded{Launch: key, World: p.world, Ranks: numbers})
+			found = append(found, mpi.StrandedProxy{Launch: key, World: p.world, Ranks: numbers})
 		}
 	}
 	return found
@@ -75,7 +75,7 @@ func runningLaunches(root fs.FS, agent int) map[string]hydraLaunch {
 		for _, child := range processes {
 			if child.Parent == p.PID && child.State != 'Z' {
 				launch.sessions++
-				launch.key = cmp.Or(launch.key, launchKey(proc.CommandLine(root, child.PID)))
+				launch.key = cmp.Or(launch.key, launchKey(proc.CommandLineOf(root, child.PID)))
 			}
 		}
 		if launch.key != "" {
@@ -142,13 +142,13 @@ func (w StrandedLaunchEnder) EndUntilDone(ctx context.Context) {
 	w.root, w.agent = os.DirFS("/proc"), os.Getpid()
 	for sleep.For(ctx, waitingPoll) {
 		if launches := w.launchesWithDepartures(); len(launches) > 0 {
-			w.endStranded(launches, w.Ask(ctx))
+			w.endStrandedLaunches(launches, w.Ask(ctx))
 		}
 	}
 }
 
-// endStranded ends the launches whose ranks wait for others that are gone, by what the pods answered.
-func (w StrandedLaunchEnder) endStranded(launches []hydraLaunch, pods map[string]mpi.Progress) {
+// endStrandedLaunches ends the launches whose ranks wait for others that are gone, by what the pods answered.
+func (w StrandedLaunchEnder) endStrandedLaunches(launches []hydraLaunch, pods map[string]mpi.Progress) {
 	for _, launch := range launches {
 		missing := launch.missingRanks(pods)
 		if len(missing) == 0 {

@@ -70,14 +70,14 @@ func TestANodeTellsWhoseRanksAllWait(t *testing.T) {
 	works := func(pid int) podProcess { return podProcess{pid: pid, parent: 20, name: "train"} }
 	unsized := hydraPod(launchLine("7", "0"), waits(21), waits(22))
 	unsized["21/environ"].Data = []byte("PMI_FD=9\x00PMI_SIZE=4\x00PMI_RANK=2\x00")
-	all, told := hydraPod(launchLine("7", "0"), waits(21), waits(22)), []mpi.Stranded{{Launch: "launcher:7", World: 4, Ranks: []int{2, 3}}}
+	all, told := hydraPod(launchLine("7", "0"), waits(21), waits(22)), []mpi.StrandedProxy{{Launch: "launcher:7", World: 4, Ranks: []int{2, 3}}}
 	cases := map[string]struct {
 		reason string
 		// between is the pod at one look among others of all that wait.
 		between, pod fstest.MapFS
 		// silence is the time since the last question.
 		silence time.Duration
-		want    []mpi.Stranded
+		want    []mpi.StrandedProxy
 	}{
 		"all wait":           {"", all, all, 0, told},
 		"one works":          {"", all, hydraPod(launchLine("7", "0"), waits(21), works(22)), 0, nil},
@@ -114,10 +114,10 @@ func TestANodeTellsWhoseRanksAllWait(t *testing.T) {
 }
 
 func TestMissingRanks(t *testing.T) {
-	proxy := func(world int, ranks ...int) mpi.Stranded {
-		return mpi.Stranded{Launch: "launcher:7", World: world, Ranks: ranks}
+	proxy := func(world int, ranks ...int) mpi.StrandedProxy {
+		return mpi.StrandedProxy{Launch: "launcher:7", World: world, Ranks: ranks}
 	}
-	pod := func(proxies ...mpi.Stranded) mpi.Progress { return mpi.Progress{Stranded: proxies} }
+	pod := func(proxies ...mpi.StrandedProxy) mpi.Progress { return mpi.Progress{Stranded: proxies} }
 	cases := map[string]struct {
 		reason   string
 		sessions int
@@ -131,8 +131,8 @@ func TestMissingRanks(t *testing.T) {
 		"one works":           {"its node does not tell of it", 2, map[string]mpi.Progress{"a": pod(proxy(3, 0)), "b": pod(), "c": pod()}, nil},
 		"a node is silent":    {"", 2, map[string]mpi.Progress{"a": pod(proxy(3, 0)), "b": pod()}, nil},
 		"a shell starts":      {"a remote shell whose proxy is still to come", 3, map[string]mpi.Progress{"a": pod(proxy(3, 0)), "b": pod(), "c": pod(proxy(3, 2))}, nil},
-		"another launch":      {"", 1, map[string]mpi.Progress{"a": pod(mpi.Stranded{Launch: "launcher:8", World: 3, Ranks: []int{0}})}, nil},
-		"beside another":      {"", 1, map[string]mpi.Progress{"a": pod(proxy(2, 0), mpi.Stranded{Launch: "launcher:8", World: 9, Ranks: []int{1}})}, []int{1}},
+		"another launch":      {"", 1, map[string]mpi.Progress{"a": pod(mpi.StrandedProxy{Launch: "launcher:8", World: 3, Ranks: []int{0}})}, nil},
+		"beside another":      {"", 1, map[string]mpi.Progress{"a": pod(proxy(2, 0), mpi.StrandedProxy{Launch: "launcher:8", World: 9, Ranks: []int{1}})}, []int{1}},
 		"no world":            {"another Hydra", 1, map[string]mpi.Progress{"a": pod(proxy(0, 0))}, nil},
 		"worlds that differ":  {"", 2, map[string]mpi.Progress{"a": pod(proxy(3, 0)), "b": pod(proxy(4, 1))}, nil},
 		"nobody waits at all": {"", 2, nil, nil},
@@ -186,11 +186,11 @@ func TestLaunchesThatLeftANode(t *testing.T) {
 		t.Errorf("without notes: %+v", got)
 	}
 	for _, left := range [][2]string{{"7", "b"}, {"7", "a"}, {"7", "b"}, {"9", "a"}} {
-		if err := NoteDeparted(w.StateDir, launchLine(left[0], "0"), left[1]); err != nil {
+		if err := NoteDepartedNode(w.StateDir, launchLine(left[0], "0"), left[1]); err != nil {
 			t.Error(err)
 		}
 	}
-	if err := NoteDeparted(w.StateDir, "hostname", "a"); err != nil {
+	if err := NoteDepartedNode(w.StateDir, "hostname", "a"); err != nil {
 		t.Error(err)
 	}
 	// What mpiexec started for MPI_Comm_spawn counts too, so that it is never proven that none is to come.
@@ -235,7 +235,7 @@ func TestAStrandedLaunchIsEnded(t *testing.T) {
 		for _, rank := range missing {
 			got = append(got, *rank.Rank)
 		}
-	}}.endStranded(launches, ask())
+	}}.endStrandedLaunches(launches, ask())
 	if err := <-ended; err == nil || commands[1].Process.Signal(syscall.Signal(0)) != nil {
 		t.Errorf("the first: %v; or the other ended too", err)
 	}

@@ -12,8 +12,8 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi/job/kueue"
 )
 
-// Objects are what is known of a job. All but Now and TrainJob may be missing: the less there is, the less is said.
-type Objects struct {
+// JobObjects are what is known of a job. All but Now and TrainJob may be missing: the less there is, the less is said.
+type JobObjects struct {
 	Now      time.Time
 	TrainJob *trainer.TrainJob
 	// Runtime is the one that the TrainJob names; nil where there is none or it was not read.

@@ -20,9 +20,9 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi/job/phase"
 )
 
-// metrics are the numbers of this controller. Phases are measured from what this process saw, because the times in API
+// jobMetrics are the numbers of this controller. Phases are measured from what this process saw, because the times in API
 // objects are whole seconds of several clocks; a job that a restart fell into is left out.
-type metrics struct {
+type jobMetrics struct {
 	phases   *prometheus.HistogramVec
 	ended    *prometheus.CounterVec
 	restarts *prometheus.CounterVec
@@ -47,8 +47,8 @@ const (
 // otherReason stands for reasons that are not on the list, which Kubeflow Trainer may give: a label must not grow without end.
 const otherReason = "Other"
 
-func newMetrics(registry prometheus.Registerer) (*metrics, error) {
-	m := &metrics{
+func newJobMetrics(registry prometheus.Registerer) (*jobMetrics, error) {
+	m := &jobMetrics{
 		phases: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: phaseSeconds.name, Help: phaseSeconds.help, Buckets: prometheus.ExponentialBuckets(0.05, 2, 16),
 		}, phaseSeconds.labels),
@@ -71,7 +71,7 @@ func replaceCollector(registry prometheus.Registerer, c prometheus.Collector) er
 	return registry.Register(c)
 }
 
-func (m *metrics) recordChanges(f *phase.Facts, changes []metav1.Condition) {
+func (m *jobMetrics) recordChanges(f *phase.Facts, changes []metav1.Condition) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	name, whose := client.ObjectKeyFromObject(f.TrainJob), m.owners.labelsOf(f.TrainJob)
@@ -95,7 +95,7 @@ func (m *metrics) recordChanges(f *phase.Facts, changes []metav1.Condition) {
 	}
 }
 
-func (m *metrics) observePodPhases(whose jobLabels, f *phase.Facts) {
+func (m *jobMetrics) observePodPhases(whose jobLabels, f *phase.Facts) {
 	if waits := f.StartTimes(); waits != nil {
 		m.observePhase(whose, phaseQueued, waits.Queued)
 		m.observePhase(whose, phaseGang, waits.Gang)
@@ -104,7 +104,7 @@ func (m *metrics) observePodPhases(whose jobLabels, f *phase.Facts) {
 }
 
 // observeGate asks the verdict of a job that was over before its launcher answered.
-func (m *metrics) observeGate(whose jobLabels, f *phase.Facts) {
+func (m *jobMetrics) observeGate(whose jobLabels, f *phase.Facts) {
 	if f.Gate != nil && f.Gate.Result != nil && !f.Gate.Result.Waiting {
 		m.phases.WithLabelValues(whose.labelValues(phaseGate)...).Observe(f.Gate.Result.Seconds)
 	} else if verdict := f.Verdict(); verdict != nil {
@@ -112,7 +112,7 @@ func (m *metrics) observeGate(whose jobLabels, f *phase.Facts) {
 	}
 }
 
-func (m *metrics) recordEnd(whose jobLabels, name client.ObjectKey, f *phase.Facts, outcome, reason string) {
+func (m *jobMetrics) recordEnd(whose jobLabels, name client.ObjectKey, f *phase.Facts, outcome, reason string) {
 	m.ended.WithLabelValues(whose.labelValues(outcome, listedReason(reason))...).Inc()
 	verdict := f.Verdict()
 	if since, found := m.since[name]; f.HasCommandStarted() {
@@ -127,7 +127,7 @@ func (m *metrics) recordEnd(whose jobLabels, name client.ObjectKey, f *phase.Fac
 
 // observeLaunch counts what the launcher measured itself. The clocks of the API server and of the launcher's machine both tell how long
 // the start took; the first knows whole seconds only.
-func (m *metrics) observeLaunch(whose jobLabels, trainJob *trainer.TrainJob, p *mpi.LaunchTimings) {
+func (m *jobMetrics) observeLaunch(whose jobLabels, trainJob *trainer.TrainJob, p *mpi.LaunchTimings) {
 	if p.Connect != nil {
 		m.phases.WithLabelValues(whose.labelValues(phaseConnect)...).Observe(p.Connect.Max)
 	}
@@ -142,7 +142,7 @@ func (m *metrics) observeLaunch(whose jobLabels, trainJob *trainer.TrainJob, p *
 	}
 }
 
-func (m *metrics) observePhase(whose jobLabels, phase string, took time.Duration) {
+func (m *jobMetrics) observePhase(whose jobLabels, phase string, took time.Duration) {
 	m.phases.WithLabelValues(whose.labelValues(phase)...).Observe(max(0, took.Seconds()))
 }
 
@@ -154,26 +154,26 @@ func listedReason(reason string) string {
 	return otherReason
 }
 
-func (m *metrics) forgetJob(name client.ObjectKey) {
+func (m *jobMetrics) forgetJob(name client.ObjectKey) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	delete(m.since, name)
 }
 
-// podCounts counts the pods of jobs when somebody asks, out of the cache, so that a series ends with the pods of its job.
-type podCounts struct {
+// podCountCollector counts the pods of jobs when somebody asks, out of the cache, so that a series ends with the pods of its job.
+type podCountCollector struct {
 	pods  client.Reader
 	label string
 }
 
 // Describe names the series.
-func (c podCounts) Describe(descriptions chan<- *prometheus.Desc) {
+func (c podCountCollector) Describe(descriptions chan<- *prometheus.Desc) {
 	descriptions <- podCount.desc
 	descriptions <- podInfo.desc
 }
 
 // Collect lists the cache.
-func (c podCounts) Collect(series chan<- prometheus.Metric) {
+func (c podCountCollector) Collect(series chan<- prometheus.Metric) {
 	const timeout = time.Second
 	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
@@ -188,7 +188,7 @@ func (c podCounts) Collect(series chan<- prometheus.Metric) {
 	}
 	counts := map[key]int{}
 	for _, pod := range list.Items {
-		count, ours := observe.CountOf(pod)
+		count, ours := observe.PodCountOf(pod)
 		if !ours {
 			continue
 		}

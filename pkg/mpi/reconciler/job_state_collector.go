@@ -15,22 +15,22 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi/job/phase"
 )
 
-// jobStates tells where each job of ours is in its life, out of the cache and when somebody asks, in the words of `kubectl mpi list`. A series
+// jobStateCollector tells where each job of ours is in its life, out of the cache and when somebody asks, in the words of `kubectl mpi list`. A series
 // ends with its job; a job that is Complete has none, because nobody has to do anything about it and ended_total counts it.
-type jobStates struct {
+type jobStateCollector struct {
 	cache client.Reader
 	clock *serverClock
 }
 
 // Describe names the series.
-func (s jobStates) Describe(descriptions chan<- *prometheus.Desc) {
+func (s jobStateCollector) Describe(descriptions chan<- *prometheus.Desc) {
 	for _, m := range []metricDefinition{jobStatus, phaseSince, jobRestarts, restartLimit, queuePosition, progress} {
 		descriptions <- m.desc
 	}
 }
 
 // Collect lists the cache.
-func (s jobStates) Collect(series chan<- prometheus.Metric) {
+func (s jobStateCollector) Collect(series chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
 	var jobs trainer.TrainJobList
@@ -48,7 +48,7 @@ func (s jobStates) Collect(series chan<- prometheus.Metric) {
 	now := s.clock.now()
 	for i := range jobs.Items {
 		trainJob := &jobs.Items[i]
-		collectState(series, view.JobOf(view.Objects{Now: now, TrainJob: trainJob, JobSet: made[client.ObjectKeyFromObject(trainJob)]}))
+		collectState(series, view.JobOf(view.JobObjects{Now: now, TrainJob: trainJob, JobSet: made[client.ObjectKeyFromObject(trainJob)]}))
 	}
 }
 

@@ -28,9 +28,9 @@ const (
 	ended
 )
 
-// Merge puts the lines of many sources into one order by time. The order within a source stays. A line waits until no other source can
+// LineMerge puts the lines of many sources into one order by time. The order within a source stays. A line waits until no other source can
 // have an older one; those that follow are waited for only for a moment, because one that prints nothing cannot say so.
-type Merge struct {
+type LineMerge struct {
 	mu      sync.Mutex
 	changed chan struct{}
 	heads   queueHeap
@@ -42,12 +42,14 @@ type Merge struct {
 	now        func() time.Time
 }
 
-// NewMerge returns a Merge without sources. It ends when all have ended and CloseSources was called.
-func NewMerge() *Merge { return &Merge{changed: make(chan struct{}, 1), more: true, now: time.Now} }
+// NewLineMerge returns a LineMerge without sources. It ends when all have ended and CloseSources was called.
+func NewLineMerge() *LineMerge {
+	return &LineMerge{changed: make(chan struct{}, 1), more: true, now: time.Now}
+}
 
 // sourceQueue holds the lines of one source that are not given out.
 type sourceQueue struct {
-	m       *Merge
+	m       *LineMerge
 	id      int
 	state   readState
 	batches []lineBatch
@@ -71,7 +73,7 @@ func laterTime(a, b time.Time) time.Time {
 	return b
 }
 
-func (m *Merge) addSource(id int, s readState) *sourceQueue {
+func (m *LineMerge) addSource(id int, s readState) *sourceQueue {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	q := &sourceQueue{m: m, id: id, state: s, room: sync.NewCond(&m.mu)}
@@ -81,14 +83,14 @@ func (m *Merge) addSource(id int, s readState) *sourceQueue {
 }
 
 // CloseSources says that no sources will be added.
-func (m *Merge) CloseSources() {
+func (m *LineMerge) CloseSources() {
 	m.mu.Lock()
 	m.more = false
 	m.mu.Unlock()
 	m.wakeEach()
 }
 
-func (m *Merge) wakeEach() {
+func (m *LineMerge) wakeEach() {
 	select {
 	case m.changed <- struct{}{}:
 	default:
@@ -165,7 +167,7 @@ func (q *sourceQueue) hasState(s readState) bool {
 }
 
 // DeliverInOrder calls give with the lines in order, many at once, until all sources have ended or the context is.
-func (m *Merge) DeliverInOrder(ctx context.Context, give func([]Line) error) error {
+func (m *LineMerge) DeliverInOrder(ctx context.Context, give func([]Line) error) error {
 	defer m.releaseReaders()
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
@@ -194,7 +196,7 @@ func (m *Merge) DeliverInOrder(ctx context.Context, give func([]Line) error) err
 }
 
 // releaseReaders lets readers go that wait for room, when nobody takes lines any more.
-func (m *Merge) releaseReaders() {
+func (m *LineMerge) releaseReaders() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.done = true
@@ -204,7 +206,7 @@ func (m *Merge) releaseReaders() {
 }
 
 // takeReady returns the lines that may be shown now, or how long to wait for the next.
-func (m *Merge) takeReady(out []Line) (lines []Line, wait time.Duration, done bool) {
+func (m *LineMerge) takeReady(out []Line) (lines []Line, wait time.Duration, done bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	now := m.now()
@@ -219,7 +221,7 @@ func (m *Merge) takeReady(out []Line) (lines []Line, wait time.Duration, done bo
 }
 
 // remainingHold returns how long the oldest line still waits.
-func (m *Merge) remainingHold(q *sourceQueue, now time.Time) time.Duration {
+func (m *LineMerge) remainingHold(q *sourceQueue, now time.Time) time.Duration {
 	held := now.Sub(q.batches[0].arrived)
 	switch {
 	case m.empty[behind] > 0:
@@ -234,7 +236,7 @@ func (m *Merge) remainingHold(q *sourceQueue, now time.Time) time.Duration {
 	return 0
 }
 
-func (m *Merge) popLine(q *sourceQueue) Line {
+func (m *LineMerge) popLine(q *sourceQueue) Line {
 	first := &q.batches[0]
 	line := first.lines[0]
 	q.newest = laterTime(q.newest, line.Time)

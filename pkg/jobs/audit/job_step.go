@@ -14,8 +14,8 @@ const (
 	everyJob = "*"
 )
 
-// Step is one thing that happened to a TrainJob. Its JSON is stable.
-type Step struct {
+// JobStep is one thing that happened to a TrainJob. Its JSON is stable.
+type JobStep struct {
 	Time      time.Time `json:"time"`
 	Namespace string    `json:"namespace"`
 	// Job is the name of the TrainJob, or * where a request deleted all that a selector named.

@@ -27,10 +27,10 @@ type Command struct {
 	Signals <-chan os.Signal
 }
 
-// job is the user's command while it runs, with those who look after it.
-type job struct {
+// runningJob is the user's command while it runs, with those who look after it.
+type runningJob struct {
 	Launcher
-	*endpoints
+	*servedEndpoints
 	command Command
 	table   mpi.HostTable
 	child   *process.Process
@@ -40,13 +40,13 @@ type job struct {
 }
 
 // runCommand runs the command to its end and judges.
-func (l Launcher) runCommand(ctx context.Context, path string, command Command, table mpi.HostTable, serving *endpoints) (mpi.Verdict, int) {
+func (l Launcher) runCommand(ctx context.Context, path string, command Command, table mpi.HostTable, serving *servedEndpoints) (mpi.Verdict, int) {
 	start, oom := time.Now(), watch.CountOOMKills(os.DirFS("/"))
 	output, err := newOutputTail(command.Files)
 	if err != nil {
 		return verdict.CommandNotStarted(mpi.ReasonAgentFailed, err), process.CodeAgentFailed
 	}
-	child, err := command.Reaper.Start(process.Spec{
+	child, err := command.Reaper.Start(process.ProcessSpec{
 		Path: path, Argv: l.commandArgv(command), Files: output.files,
 		Env: commandEnvironment(command.Environment, l.Settings, len(l.otherHosts()), l.slotsPerHost(), l.runsRanks()),
 	})
@@ -57,8 +57,8 @@ func (l Launcher) runCommand(ctx context.Context, path string, command Command, 
 	output.startCopying()
 	watching, unwatch := context.WithCancel(ctx)
 	defer unwatch()
-	j := &job{
-		Launcher: l, endpoints: serving, command: command, table: table, child: child, lastReports: newLastReports(),
+	j := &runningJob{
+		Launcher: l, servedEndpoints: serving, command: command, table: table, child: child, lastReports: newLastReports(),
 		ranks: watch.NewRankWatcher(serving.tracker.Proxies, !l.runsRanks()),
 	}
 	attended := j.superviseCommand(watching)
@@ -87,7 +87,7 @@ func (l Launcher) runCommand(ctx context.Context, path string, command Command, 
 
 // awaitCommand returns when the command has ended, and the signal by which the pod was asked to stop, 0 for none. Then it asks the programs
 // here, and waits for launches too that the command has left behind: their ranks save their work.
-func (j *job) awaitCommand() (stopped syscall.Signal) {
+func (j *runningJob) awaitCommand() (stopped syscall.Signal) {
 	for stopped == 0 {
 		select {
 		case <-j.child.Done():

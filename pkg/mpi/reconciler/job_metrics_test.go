@@ -24,7 +24,7 @@ import (
 
 func TestMetricsFollowAJob(t *testing.T) {
 	registry := prometheus.NewRegistry()
-	m, err := newMetrics(registry)
+	m, err := newJobMetrics(registry)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,7 +34,7 @@ func TestMetricsFollowAJob(t *testing.T) {
 	trainJob.Spec.RuntimeRef.Name = "openmpi5-cpu"
 	at := func(seconds int, condition string, status metav1.ConditionStatus, reason string) {
 		m.recordChanges(phase.DeriveFacts(observe.Observed{
-			Now: time.Unix(int64(seconds), 0), TrainJob: trainJob, Gate: &observe.Gate{Result: &mpi.GateResult{Passed: true, Seconds: 2}},
+			Now: time.Unix(int64(seconds), 0), TrainJob: trainJob, Gate: &observe.GateState{Result: &mpi.GateResult{Passed: true, Seconds: 2}},
 		}), []metav1.Condition{{Type: condition, Status: status, Reason: reason}})
 	}
 	at(103, job.PodsReady, "True", "PodsReady")
@@ -69,7 +69,7 @@ mpi_trainjob_restarts_total{namespace="team",queue="jobs",reason="MachineLost",r
 // What the launcher measured itself is counted when its job ends.
 func TestMetricsOfALaunch(t *testing.T) {
 	registry := prometheus.NewRegistry()
-	m, err := newMetrics(registry)
+	m, err := newJobMetrics(registry)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,7 +110,7 @@ mpi_trainjob_pods{namespace="team",phase="Running",role="launcher",trainjob="dem
 mpi_trainjob_pods{namespace="team",phase="Running",role="node",trainjob="demo"} 1
 mpi_trainjob_pods{namespace="team",phase="Succeeded",role="node",trainjob="demo"} 1
 `
-	counts := podCounts{pods, mpi.TrainJobLabel}
+	counts := podCountCollector{pods, mpi.TrainJobLabel}
 	if err := testutil.CollectAndCompare(counts, strings.NewReader(want)); err != nil {
 		t.Error(err)
 	}

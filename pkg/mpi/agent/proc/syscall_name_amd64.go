@@ -2,8 +2,8 @@ package proc
 
 import "golang.org/x/sys/unix"
 
-// oldCallName names the calls that only old architectures have.
-func oldCallName(number int, otherwise string) string {
+// legacySyscallName names the calls that only old architectures have.
+func legacySyscallName(number int, otherwise string) string {
 	switch number {
 	case unix.SYS_POLL:
 		return "poll"

@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// callName names the system calls in which programs usually wait; others keep their number.
-func callName(number int) string {
+// syscallName names the system calls in which programs usually wait; others keep their number.
+func syscallName(number int) string {
 	switch number {
 	case unix.SYS_READ:
 		return "read"
@@ -34,5 +34,5 @@ func callName(number int) string {
 	case unix.SYS_SCHED_YIELD:
 		return "sched_yield"
 	}
-	return oldCallName(number, "system call "+strconv.Itoa(number))
+	return legacySyscallName(number, "system call "+strconv.Itoa(number))
 }

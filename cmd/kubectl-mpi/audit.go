@@ -52,7 +52,7 @@ The API server writes such a log where its policy has the rules of docs/audit-po
 				return usageErrorf("`--since` cannot be negative")
 			}
 			steps, err := k.auditSteps(f, args)
-			return errors.Join(f.output.printResult(k.streams.Out, stepList(steps)), err)
+			return errors.Join(f.output.printResult(k.streams.Out, stepsTable(steps)), err)
 		},
 	}
 	cmd.Flags().StringVar(&f.job, "job", "", "only jobs of this name; * matches any letters")
@@ -123,7 +123,7 @@ func (k *kube) openLog(name string) (io.ReadCloser, error) {
 	}{unpacked, file}, nil
 }
 
-func stepList(steps []audit.JobStep) printable {
+func stepsTable(steps []audit.JobStep) printable {
 	what := printable{value: map[string]any{"items": steps}, text: func(w io.Writer) error {
 		if len(steps) == 0 {
 			_, err := fmt.Fprintln(w, "No step of a TrainJob in what was asked for. Does the policy of the log have the rules of docs/audit-policy.yaml?")

@@ -99,11 +99,11 @@ func (f *convertFlags) validate() error {
 }
 
 func (k *kube) runConvert(cmd *cobra.Command, f *convertFlags) error {
-	catalog, err := k.convertCatalog(f)
+	catalog, err := k.loadConvertCatalog(f)
 	if err != nil {
 		return err
 	}
-	in, err := k.convertInput(cmd.Context(), f)
+	in, err := k.readConvertInput(cmd.Context(), f)
 	if err != nil {
 		return err
 	}
@@ -118,7 +118,7 @@ func (k *kube) runConvert(cmd *cobra.Command, f *convertFlags) error {
 		return err
 	}
 	if f.dryRun == "server" {
-		if err := k.tryTrainJobs(cmd.Context(), results); err != nil {
+		if err := k.dryRunTrainJobs(cmd.Context(), results); err != nil {
 			return err
 		}
 	}
@@ -145,7 +145,7 @@ func (f *convertFlags) conversionError(in convert.Input, results []*convert.Resu
 	return nil
 }
 
-func (k *kube) convertCatalog(f *convertFlags) (*convert.Catalog, error) {
+func (k *kube) loadConvertCatalog(f *convertFlags) (*convert.Catalog, error) {
 	if f.catalog == "" {
 		return &convert.Catalog{}, nil
 	}

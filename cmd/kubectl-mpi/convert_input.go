@@ -24,8 +24,8 @@ import (
 	"lockstep.dev/lockstep/pkg/jobs/convert"
 )
 
-// convertInput reads what the flags name.
-func (k *kube) convertInput(ctx context.Context, f *convertFlags) (convert.Input, error) {
+// readConvertInput reads what the flags name.
+func (k *kube) readConvertInput(ctx context.Context, f *convertFlags) (convert.Input, error) {
 	if f.fromCluster {
 		return k.listMPIJobs(ctx, f.allNamespaces)
 	}
@@ -153,8 +153,8 @@ func objectFile(o *unstructured.Unstructured) (*source.File, error) {
 	return newBoundedFile("mpijobs/"+o.GetNamespace()+"/"+o.GetName(), text), nil
 }
 
-// tryTrainJobs asks the API server whether it would take the TrainJobs.
-func (k *kube) tryTrainJobs(ctx context.Context, results []*convert.Result) error {
+// dryRunTrainJobs asks the API server whether it would take the TrainJobs.
+func (k *kube) dryRunTrainJobs(ctx context.Context, results []*convert.Result) error {
 	c, err := k.Client()
 	if err != nil {
 		return err

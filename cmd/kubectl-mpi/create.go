@@ -26,7 +26,7 @@ func newCreate(k *kube) *cobra.Command {
 			if err := launch.validate(); err != nil {
 				return err
 			}
-			jobs, err := k.jobsIn(file)
+			jobs, err := k.readJobs(file)
 			if err != nil {
 				return err
 			}
@@ -61,8 +61,8 @@ func (k *kube) readFile(file string) ([]byte, error) {
 	return data, err
 }
 
-// jobsIn reads the jobs of a file, which must have nothing else and no mistake in it.
-func (k *kube) jobsIn(file string) ([]*trainer.TrainJob, error) {
+// readJobs reads the jobs of a file, which must have nothing else and no mistake in it.
+func (k *kube) readJobs(file string) ([]*trainer.TrainJob, error) {
 	data, err := k.readFile(file)
 	if err != nil {
 		return nil, cli.Failure(err)

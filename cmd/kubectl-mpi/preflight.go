@@ -34,7 +34,7 @@ The exit code is 6 for a job that can never run as it is.`,
 			case file != "" && len(args) > 0:
 				return usageErrorf("a file or a name, not both")
 			case file != "":
-				jobs, err = k.jobsIn(file)
+				jobs, err = k.readJobs(file)
 			case len(args) == 0:
 				return usageErrorf("say which job: `-f FILE`, or the name and flags of `submit`")
 			default:

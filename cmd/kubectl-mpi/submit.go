@@ -83,14 +83,14 @@ func (f *submitFlags) options(name, namespace string, command []string) (submit.
 		return o, usageErrorf("--resources: %w", err)
 	}
 	if f.files != "" {
-		if o.Files, err = takeFiles(f.files); err != nil {
+		if o.Files, err = readFolderFiles(f.files); err != nil {
 			return o, cli.Failure(err)
 		}
 	}
 	return o, nil
 }
 
-func takeFiles(folder string) (submit.Files, error) {
+func readFolderFiles(folder string) (submit.Files, error) {
 	root, err := os.OpenRoot(folder)
 	if err != nil {
 		return nil, err

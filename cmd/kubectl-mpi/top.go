@@ -46,7 +46,7 @@ OpenShift's monitoring). The numbers are some seconds old, and those of a whole 
 			}
 			return o.printResult(k.streams.Out, printable{value: map[string]any{"items": usage}, names: names, text: func(w io.Writer) error {
 				printWithheld(k.streams.ErrOut, hidden)
-				return writeUsage(w, usage, slotsOf(j))
+				return writeUsage(w, usage, slotsByPod(j))
 			}})
 		},
 	}
@@ -54,8 +54,8 @@ OpenShift's monitoring). The numbers are some seconds old, and those of a whole 
 	return cmd
 }
 
-// slotsOf returns the slots of the pods of a job, as text.
-func slotsOf(j view.Job) map[string]string {
+// slotsByPod returns the slots of the pods of a job, as text.
+func slotsByPod(j view.Job) map[string]string {
 	slots := map[string]string{}
 	if j.Launcher != nil {
 		slots[j.Launcher.Name] = slotsText(*j.Launcher)

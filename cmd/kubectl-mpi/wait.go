@@ -128,7 +128,7 @@ func (w *waitCommand) isReached(j view.Job) bool {
 func (w *waitCommand) waitError(ctx, limited context.Context, key client.ObjectKey, j view.Job, err error) error {
 	switch {
 	case err == nil && j.IsFinished() && !j.Succeeded() && w.what != forEnded && w.what != forStarted:
-		return exitWith(exitJobFailed, fmt.Errorf("%s %s: %s", key.Name, failedWord(j), causeText(j)))
+		return exitWith(exitJobFailed, fmt.Errorf("%s %s: %s", key.Name, failureWord(j), causeText(j)))
 	case err == nil:
 		return nil
 	case ctx.Err() != nil:
@@ -155,7 +155,7 @@ func (w *waitCommand) lateText(name string, j view.Job) string {
 	return text
 }
 
-func failedWord(j view.Job) string {
+func failureWord(j view.Job) string {
 	if j.Phase == phase.Refused {
 		return "was refused"
 	}

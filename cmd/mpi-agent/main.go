@@ -33,7 +33,7 @@ func dispatch(args []string, stdout, stderr io.Writer) int {
 		return codeUsage
 	}
 	commands := map[string]subcommand{
-		"serve": runServe, "run": runRun, "gate": runGate, "rsh": runRemoteShell, "install": runInstall,
+		"serve": runServe, "run": runLauncher, "gate": runGate, "rsh": runRemoteShell, "install": runInstall,
 		"probe":   runProbe,
 		"version": printVersion, hydra.EndLauncherCommand: runEndParent,
 	}

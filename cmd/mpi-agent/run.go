@@ -78,7 +78,7 @@ func boolVariable(variable string) (bool, error) {
 	return on, nil
 }
 
-func runRun(args []string) int {
+func runLauncher(args []string) int {
 	return runWithVerdict("run", runHelp, args, func(o launcherOptions, argv []string) (mpi.Verdict, int) {
 		launcher, listener, signals, err := o.openLauncher()
 		if err != nil {

@@ -171,7 +171,7 @@ func (p *publishOptions) destinations(ctx context.Context) (to destinations, err
 // open opens the branch. What --verify looks at is the branch of the remote where no other one is here: --push makes none here.
 func (p *publishOptions) open(ctx context.Context) (*branch.Branch, error) {
 	if !p.push {
-		here, err := branch.Local(p.input.Root, p.branch)
+		here, err := branch.OpenLocal(p.input.Root, p.branch)
 		if err != nil || !p.verify {
 			return here, err
 		}
@@ -180,7 +180,7 @@ func (p *publishOptions) open(ctx context.Context) (*branch.Branch, error) {
 		}
 	}
 	user := cmp.Or(os.Getenv("LOCKSTEP_GIT_USER"), "x-access-token")
-	return branch.Remote(p.input.Root, p.remote, p.branch, branch.Credentials{User: user, Token: os.Getenv("LOCKSTEP_GIT_TOKEN")})
+	return branch.OpenRemote(p.input.Root, p.remote, p.branch, branch.Credentials{User: user, Token: os.Getenv("LOCKSTEP_GIT_TOKEN")})
 }
 
 // commitAuthor is the author of commits: that of --author, or of the environment.

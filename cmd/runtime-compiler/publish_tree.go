@@ -51,7 +51,7 @@ func (p *publishOptions) compile(ctx context.Context, cmd *cobra.Command, opened
 	}
 	made := &compiledTree{repository: publish.NewRecordingFS(found.FS(nil)), prefix: opened.Prefix(), sources: map[string]gitopsSource{}}
 	made.tree.Folder = p.folder
-	if made.tree.Source, err = publish.SourceOf(p.input.Root, found.Hash()); err != nil {
+	if made.tree.Source, err = publish.ReadSource(p.input.Root, found.Hash()); err != nil {
 		return nil, cli.Failure(err)
 	}
 	made.tree.Source.Repository = cmp.Or(p.source, made.tree.Source.Repository)

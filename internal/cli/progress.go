@@ -26,10 +26,10 @@ func NewProgress(w io.Writer) *Progress {
 	if os.Getenv("TERM") == "dumb" || !IsTerminal(w) {
 		w = nil
 	}
-	return progressOn(w, time.Now)
+	return newProgressOn(w, time.Now)
 }
 
-func progressOn(w io.Writer, now func() time.Time) *Progress {
+func newProgressOn(w io.Writer, now func() time.Time) *Progress {
 	return &Progress{out: w, now: now, next: now().Add(progressAfter)}
 }
 

@@ -10,7 +10,7 @@ import (
 func TestProgress(t *testing.T) {
 	var out strings.Builder
 	now := time.Unix(0, 0)
-	p := progressOn(&out, func() time.Time { return now })
+	p := newProgressOn(&out, func() time.Time { return now })
 	for done := 1; done <= 100; done++ {
 		now = now.Add(10 * time.Millisecond)
 		p.ShowUnits(done, 100)

@@ -16,7 +16,7 @@ func (r release) packageChart(folder string) error {
 	name, number := filepath.Base(folder), strings.TrimPrefix(r.version, "v")
 	for i, f := range files {
 		if f.name == name+"/Chart.yaml" {
-			files[i].data = withLines(f.data, "version: "+number, "appVersion: "+r.version)
+			files[i].data = replaceLines(f.data, "version: "+number, "appVersion: "+r.version)
 		}
 	}
 	data, err := tarGzip(files, r.source.time)
@@ -26,8 +26,8 @@ func (r release) packageChart(folder string) error {
 	return r.writeFile(fmt.Sprintf("%s-%s.tgz", name, number), data)
 }
 
-// withLines replaces the lines that begin with the same key.
-func withLines(data []byte, replacements ...string) []byte {
+// replaceLines replaces the lines that begin with the same key.
+func replaceLines(data []byte, replacements ...string) []byte {
 	lines := bytes.SplitAfter(data, []byte("\n"))
 	for i, line := range lines {
 		for _, replacement := range replacements {

@@ -49,8 +49,8 @@ func identifyLicences(text string) []string {
 	return found
 }
 
-// legalFiles returns LICENSE, which is ours, and NOTICE, which has those of all modules.
-func legalFiles(modules []*module) ([]archiveFile, error) {
+// licenceFiles returns LICENSE, which is ours, and NOTICE, which has those of all modules.
+func licenceFiles(modules []*module) ([]archiveFile, error) {
 	own, err := os.ReadFile("LICENSE")
 	if err != nil {
 		return nil, err

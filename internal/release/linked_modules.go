@@ -83,7 +83,7 @@ func readPackages(b programBuild, known map[string]*module) error {
 	if err != nil {
 		return fmt.Errorf("list the packages of %s: %w", b.program, err)
 	}
-	root, err := outputOf("go", "env", "GOROOT")
+	root, err := commandOutput("go", "env", "GOROOT")
 	if err != nil {
 		return err
 	}

@@ -50,7 +50,7 @@ func (r release) makeFiles() error {
 	if err != nil {
 		return err
 	}
-	legal, err := legalFiles(modules)
+	legal, err := licenceFiles(modules)
 	if err != nil {
 		return err
 	}

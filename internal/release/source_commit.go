@@ -20,27 +20,27 @@ var errChanged = errors.New("the checkout has changes that are not committed: no
 
 // readSourceCommit returns the commit of the checkout. Where the release has a tag already it must be that commit.
 func readSourceCommit(version string) (sourceCommit, error) {
-	changes, err := outputOf("git", "status", "--porcelain")
+	changes, err := commandOutput("git", "status", "--porcelain")
 	if err != nil {
 		return sourceCommit{}, err
 	}
 	if changes != "" {
 		return sourceCommit{}, errChanged
 	}
-	text, err := outputOf("git", "log", "-1", "--format=%H %ct")
+	text, err := commandOutput("git", "log", "-1", "--format=%H %ct")
 	if err != nil {
 		return sourceCommit{}, err
 	}
 	commit, seconds, _ := strings.Cut(text, " ")
-	if tagged, err := outputOf("git", "rev-parse", "--quiet", "--verify", "refs/tags/"+version+"^{commit}"); err == nil && tagged != commit {
+	if tagged, err := commandOutput("git", "rev-parse", "--quiet", "--verify", "refs/tags/"+version+"^{commit}"); err == nil && tagged != commit {
 		return sourceCommit{}, fmt.Errorf("the checkout is commit %.12s, and the tag %s is %.12s: run `git checkout %s`", commit, version, tagged, version)
 	}
 	unix, err := strconv.ParseInt(seconds, 10, 64)
 	return sourceCommit{commit: commit, time: time.Unix(unix, 0).UTC()}, err
 }
 
-// outputOf runs a program of ours and returns what it prints, without the last line end.
-func outputOf(name string, args ...string) (string, error) {
+// commandOutput runs a program of ours and returns what it prints, without the last line end.
+func commandOutput(name string, args ...string) (string, error) {
 	out, err := exec.Command(name, args...).Output()
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {

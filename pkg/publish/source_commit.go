@@ -10,9 +10,9 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 )
 
-// SourceOf returns what the repository that a folder is in knows of a commit, which is named by 40 hexadecimal digits. Its address is that of
+// ReadSource returns what the repository that a folder is in knows of a commit, which is named by 40 hexadecimal digits. Its address is that of
 // the remote `origin`.
-func SourceOf(folder, commit string) (Source, error) {
+func ReadSource(folder, commit string) (Source, error) {
 	opened, err := git.PlainOpenWithOptions(folder, &git.PlainOpenOptions{DetectDotGit: true, EnableDotGitCommonDir: true})
 	if errors.Is(err, git.ErrRepositoryNotExists) {
 		opened, err = git.PlainOpen(folder)

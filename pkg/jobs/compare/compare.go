@@ -173,7 +173,7 @@ func countOrOfRuntime(n *int32) string {
 // addPods are image, command, environment, resources and volumes.
 func (r Run) addPods(f *runFacts) {
 	asked := ptr.Deref(r.TrainJob.Spec.Trainer, trainer.Trainer{})
-	addCommand(f, slices.Concat(mpi.CommandAsAsked(asked.Command), asked.Args))
+	addCommand(f, slices.Concat(mpi.UnwrapFilesDir(asked.Command), asked.Args))
 	files := submit.FilesOf(r.TrainJob)
 	for _, path := range slices.Sorted(maps.Keys(files)) {
 		f.setText("file "+path, files[path])

@@ -114,7 +114,7 @@ func TestPatchesOfOthers(t *testing.T) {
 	if got := submit.FilesOf(r.TrainJob); got != nil {
 		t.Error(got)
 	}
-	if got := mpi.CommandAsAsked(r.TrainJob.Spec.Trainer.Command); !slices.Equal(got, []string{"sh", "run.sh"}) {
+	if got := mpi.UnwrapFilesDir(r.TrainJob.Spec.Trainer.Command); !slices.Equal(got, []string{"sh", "run.sh"}) {
 		t.Error(got)
 	}
 }

@@ -44,7 +44,7 @@ func (c *converter) convertEnvFrom(sources []corev1.EnvFromSource, path string) 
 			continue
 		}
 		runtime := c.choice.runtime.Metadata.Name
-		variant, found := variantOf(t, runtime, c.need.nodes)
+		variant, found := variantForNodes(t, runtime, c.need.nodes)
 		if !found {
 			variant = runtime + "-" + t.Metadata.Name
 		}
@@ -58,8 +58,8 @@ func (c *converter) convertEnvFrom(sources []corev1.EnvFromSource, path string) 
 	}
 }
 
-// variantOf returns a variant that a tenant has of a runtime, and that admits so many nodes.
-func variantOf(t *v1alpha1.Tenant, runtime string, nodes int32) (name string, found bool) {
+// variantForNodes returns a variant that a tenant has of a runtime, and that admits so many nodes.
+func variantForNodes(t *v1alpha1.Tenant, runtime string, nodes int32) (name string, found bool) {
 	i := slices.IndexFunc(t.Spec.Variants, func(v v1alpha1.Variant) bool {
 		return v.Runtime == runtime && (v.Nodes == nil || v.Nodes.Min <= nodes && (v.Nodes.Max == 0 || nodes <= v.Nodes.Max))
 	})

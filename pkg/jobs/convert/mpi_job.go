@@ -42,8 +42,8 @@ func (j *MPIJob) Name() string { return j.spec.Name }
 // Namespace is empty where none is written.
 func (j *MPIJob) Namespace() string { return j.spec.Namespace }
 
-// At is where the MPIJob begins.
-func (j *MPIJob) At() source.Span { return j.at }
+// Span is where the MPIJob begins.
+func (j *MPIJob) Span() source.Span { return j.at }
 
 // mpiJobManifest is what we read of an MPIJob. Fields that only one version has are taken away from the other by reportForeign.
 type mpiJobManifest struct {
@@ -155,7 +155,7 @@ func (d *yamlDocument) pathOfValue(fields, kind string, root any) string {
 	var look func(value any, path string, fields []string)
 	look = func(value any, path string, fields []string) {
 		if len(fields) == 0 {
-			if kindIn(value) == kind {
+			if jsonKindOf(value) == kind {
 				found = append(found, path)
 			}
 			return
@@ -184,8 +184,8 @@ func (d *yamlDocument) pathOfValue(fields, kind string, root any) string {
 	})
 }
 
-// kindIn is how encoding/json calls what a value is.
-func kindIn(value any) string {
+// jsonKindOf is how encoding/json calls what a value is.
+func jsonKindOf(value any) string {
 	switch value.(type) {
 	case string:
 		return "string"

@@ -36,7 +36,7 @@ func (c *Catalog) proposeRuntime(n *jobNeed) (chosenRuntime, []SpecFile) {
 		c.profiles = append(c.profiles, p)
 		specs = append(specs, profileSpecFile(p))
 	}
-	r := &v1alpha1.MPIRuntime{Metadata: v1alpha1.Metadata{Name: c.freeName(proposedRuntimeName(n))}}
+	r := &v1alpha1.MPIRuntime{Metadata: v1alpha1.Metadata{Name: c.unusedName(proposedRuntimeName(n))}}
 	r.Spec = v1alpha1.MPIRuntimeSpec{
 		Description:  "What the MPIJob " + n.name + " ran with.",
 		MPI:          n.mpi,
@@ -121,7 +121,7 @@ func (c *Catalog) proposeProfile(n *jobNeed) *v1alpha1.HardwareProfile {
 	for _, t := range n.tolerations {
 		p.Spec.Tolerations = append(p.Spec.Tolerations, v1alpha1.Toleration{Key: t.Key, Operator: string(t.Operator), Value: t.Value, Effect: string(t.Effect)})
 	}
-	p.Metadata.Name = c.freeName("mpijob-" + kind)
+	p.Metadata.Name = c.unusedName("mpijob-" + kind)
 	return p
 }
 
@@ -150,8 +150,8 @@ func proposedRuntimeName(n *jobNeed) string {
 	return name + "-" + strings.Trim(cmp.Or(job, "job")[:min(len(cmp.Or(job, "job")), longestOfJob)], "-")
 }
 
-// freeName returns a name that no runtime and no profile has.
-func (c *Catalog) freeName(name string) string {
+// unusedName returns a name that no runtime and no profile has.
+func (c *Catalog) unusedName(name string) string {
 	taken := func(candidate string) bool {
 		return c.findProfile(candidate) != nil || slices.ContainsFunc(c.runtimes, func(r *v1alpha1.MPIRuntime) bool { return r.Metadata.Name == candidate })
 	}

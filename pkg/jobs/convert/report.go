@@ -77,7 +77,7 @@ func NewReport(in Input, results []*Result) *Report {
 }
 
 func jobReport(result *Result) JobReport {
-	at := result.Job.At()
+	at := result.Job.Span()
 	report := JobReport{
 		Name: result.Job.Name(), Namespace: result.Job.Namespace(), File: at.Path(), Line: at.Line,
 		Runtime: result.Runtime, Profile: result.Profile, Proposed: result.Proposed, Rejected: result.Rejected,
@@ -141,7 +141,7 @@ func WriteText(w io.Writer, in Input, results []*Result) error {
 }
 
 func writeJob(w *errWriter, r *Result) {
-	at := r.Job.At()
+	at := r.Job.Span()
 	state := ""
 	if r.Proposed {
 		state = ", which the catalog lacks"

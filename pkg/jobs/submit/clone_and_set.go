@@ -114,7 +114,7 @@ func SetField(job *trainer.TrainJob, assignment string) error {
 func SetCommand(job *trainer.TrainJob, command []string) {
 	t := trainerOf(job)
 	if FilesOf(job) != nil {
-		command = mpi.RunInFilesDir(command)
+		command = mpi.WrapInFilesDir(command)
 	}
 	t.Command, t.Args = command, nil
 }

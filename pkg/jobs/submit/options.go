@@ -97,7 +97,7 @@ func (o Options) checkCombination() error {
 func (o Options) trainerSpec() *trainer.Trainer {
 	t := &trainer.Trainer{Command: o.Command, Env: o.Env}
 	if len(o.Files) > 0 && len(o.Command) > 0 {
-		t.Command = mpi.RunInFilesDir(o.Command)
+		t.Command = mpi.WrapInFilesDir(o.Command)
 	}
 	if o.Image != "" {
 		t.Image = &o.Image

@@ -32,7 +32,7 @@ func (e ContainerEnd) failedToStart() bool {
 
 // startFailureCause quotes why the program of a container could not be started: there is no log of it.
 func startFailureCause(pod Pod, c Container) *Cause {
-	words := ClipBytes(oneLine(c.End.Message), LinesBytes)
+	words := ClipBytes(joinLines(c.End.Message), LinesBytes)
 	message := fmt.Sprintf("%s: container `%s` could not be started", pod.fullName(), c.Name)
 	if words != "" {
 		message += ": " + words
@@ -69,7 +69,7 @@ func verdictCause(pod Pod, verdict mpi.Verdict, all []Pod) *Cause {
 	where, found := podOfHost(all, cmp.Or(verdict.Host, verdict.Lost))
 	by, words := whoEndedWorker(verdict, where, found, all)
 	reason, message = cmp.Or(by, reason), message+words
-	ofLauncher := found && where.isLauncher() || onlyInLauncher(verdict)
+	ofLauncher := found && where.isLauncher() || isOnlyInLauncher(verdict)
 	if !found {
 		where, message = pod, "launcher pod "+pod.Name+": "+message
 	} else {
@@ -104,9 +104,9 @@ func quotedLinesOf(verdict mpi.Verdict) []string {
 }
 
 // VerdictSentence returns the message of a verdict as it may be shown, for the same reason: as one line.
-func VerdictSentence(verdict mpi.Verdict) string { return oneLine(verdict.Message) }
+func VerdictSentence(verdict mpi.Verdict) string { return joinLines(verdict.Message) }
 
-func oneLine(text string) string {
+func joinLines(text string) string {
 	var parts []string
 	for part := range strings.FieldsFuncSeq(Redact(text), func(r rune) bool { return r == '\n' || r == '\r' }) {
 		if part = strings.TrimSpace(Redact(StripEscapes(part))); part != "" {

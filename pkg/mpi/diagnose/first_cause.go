@@ -19,7 +19,7 @@ func FirstCause(pods []Pod, noted []Cause) *Cause {
 	causes = slices.DeleteFunc(causes, func(c Cause) bool { return deletedAfterWork(c, pods) })
 	known := len(causes) > 0
 	for _, pod := range pods {
-		if c := causeOfPod(pod, pods); c != nil && pod.Disruption == nil && (!known || !failedOfLostWorker(pod)) {
+		if c := causeOfPod(pod, pods); c != nil && pod.Disruption == nil && (!known || !failedOfStopOrLostNode(pod)) {
 			causes = append(causes, *c)
 		}
 	}
@@ -116,7 +116,7 @@ func causesDeletions(pod, deleted Pod, all []Pod) bool {
 	if cause == nil || pod.Disruption != nil {
 		return false
 	}
-	if failedOfLostWorker(pod) {
+	if failedOfStopOrLostNode(pod) {
 		return lostNodeBeforeDeletion(pod, deleted)
 	}
 	return cause.At.Sub(deleted.Deleted) <= sameFailureWithin
@@ -138,8 +138,8 @@ func lostNodeBeforeDeletion(launcher, deleted Pod) bool {
 	return since.Truncate(time.Second).Before(deleted.Deleted)
 }
 
-// failedOfLostWorker reports whether the launcher failed because its own pod was told to stop, or because it lost a node.
-func failedOfLostWorker(pod Pod) bool {
+// failedOfStopOrLostNode reports whether the launcher failed because its own pod was told to stop, or because it lost a node.
+func failedOfStopOrLostNode(pod Pod) bool {
 	end := pod.mainEnd()
 	if end == nil || !pod.isLauncher() {
 		return false

@@ -18,8 +18,8 @@ func (c *Cause) withLauncherMemoryRemedy(pod Pod) *Cause {
 	return c
 }
 
-// onlyInLauncher reports whether a verdict knows that the kernel killed in the launcher's pod, and nowhere else. The reports of nodes do
+// isOnlyInLauncher reports whether a verdict knows that the kernel killed in the launcher's pod, and nowhere else. The reports of nodes do
 // not show it: a verdict that is too long does without some.
-func onlyInLauncher(verdict mpi.Verdict) bool {
+func isOnlyInLauncher(verdict mpi.Verdict) bool {
 	return verdict.LauncherOOMKills > 0 && verdict.LauncherOOMKills == verdict.OOMKills
 }

@@ -33,14 +33,14 @@ func StartProblem(s StartState) *Cause {
 		}
 	}
 	for _, pod := range s.Pods {
-		if c := s.problemOf(pod); c != nil {
+		if c := s.problemOfPod(pod); c != nil {
 			return c
 		}
 	}
 	return nil
 }
 
-func (s StartState) problemOf(pod Pod) *Cause {
+func (s StartState) problemOfPod(pod Pod) *Cause {
 	if pod.Unschedulable != "" {
 		return s.unschedulableCause(pod)
 	}
@@ -123,7 +123,7 @@ func (s StartState) requestedAndAvailable(lacking Pod) string {
 // missingObjectPattern are objects that a container or a volume names and that do not exist, in kubelet's words.
 var missingObjectPattern = regexp.MustCompile(`(?:(secret|configmap) "([^"]+)" not found|couldn't find key ([^ ]+) in (Secret|ConfigMap) ([^ ]+))`)
 
-func missingObject(text string) (reason mpi.Reason, found bool) {
+func reasonOfMissingObject(text string) (reason mpi.Reason, found bool) {
 	match := missingObjectPattern.FindStringSubmatch(text)
 	if match == nil {
 		return "", false
@@ -139,7 +139,7 @@ func containerWaitingProblem(pod Pod, c Container) *Cause {
 	case "ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "ImageInspectError", "RegistryUnavailable":
 		return imagePullProblem(pod, c)
 	case "CreateContainerConfigError", "CreateContainerError", "RunContainerError":
-		reason, found := missingObject(c.Waiting.Message)
+		reason, found := reasonOfMissingObject(c.Waiting.Message)
 		if !found {
 			reason = ContainerConfig
 		}
@@ -170,7 +170,7 @@ func (s StartState) unmountedCause(pod Pod) *Cause {
 	first := slices.MinFunc(words, func(a, b string) int {
 		return cmp.Or(strings.Compare(sortKeyOfMountMessage(a), sortKeyOfMountMessage(b)), strings.Compare(a, b))
 	})
-	reason, found := missingObject(first)
+	reason, found := reasonOfMissingObject(first)
 	if !found {
 		reason = VolumeFailed
 	}

@@ -70,7 +70,7 @@ func TestSuspendedJobSaysWhereItWaits(t *testing.T) {
 func TestSuspensionByKueueSaysWhy(t *testing.T) {
 	inQueue := func(trainJob *trainer.TrainJob) { trainJob.Labels = map[string]string{kueue.QueueLabel: "jobs"} }
 	o := started(trainJobOf(suspend, inQueue))
-	if !o.NeedsEviction() {
+	if !o.NeedsEvictionReason() {
 		t.Fatal("Kueue may have stopped it")
 	}
 	o.Eviction = &kueue.Eviction{Reason: diagnose.Preempted, Message: "Preempted to accommodate a workload", ByName: "urgent"}
@@ -80,7 +80,7 @@ func TestSuspensionByKueueSaysWhy(t *testing.T) {
 	if said.Message != want || said.Reason != string(diagnose.Preempted) || said.Status != metav1.ConditionTrue {
 		t.Fatalf("%+v", said)
 	}
-	if o.Eviction = nil; o.NeedsEviction() {
+	if o.Eviction = nil; o.NeedsEvictionReason() {
 		t.Error("it is read once")
 	}
 	o.TrainJob.Status = statusOf(t, o, nil)
@@ -95,7 +95,7 @@ func TestSuspensionByKueueSaysWhy(t *testing.T) {
 		"no queue": started(trainJobOf(suspend)), "not suspended": started(trainJobOf(inQueue)),
 		"never started": {TrainJob: trainJobOf(suspend, inQueue)},
 	} {
-		if other.NeedsEviction() {
+		if other.NeedsEvictionReason() {
 			t.Errorf("%s: there is nothing to ask", name)
 		}
 	}

@@ -74,7 +74,7 @@ func newTrainerLeaseWatcher(live client.Reader, clock *serverClock, believed []s
 func (s *trainerLeaseWatcher) Start(ctx context.Context) error {
 	for ticker := time.NewTicker(leaseCheckInterval); ; {
 		var foreign *ConflictingControllerError
-		if err := s.check(ctx); errors.As(err, &foreign) {
+		if err := s.checkLeases(ctx); errors.As(err, &foreign) {
 			return err
 		}
 		select {
@@ -89,9 +89,9 @@ func (s *trainerLeaseWatcher) Start(ctx context.Context) error {
 // NeedLeaderElection makes it run in standbys too.
 func (s *trainerLeaseWatcher) NeedLeaderElection() bool { return false }
 
-// check returns a ConflictingControllerError while somebody keeps Trainer's lease, and another error when the API server does not answer. What
+// checkLeases returns a ConflictingControllerError while somebody keeps Trainer's lease, and another error when the API server does not answer. What
 // may not be read is no reason to stop: JobSets that somebody else makes are seen later.
-func (s *trainerLeaseWatcher) check(ctx context.Context) error {
+func (s *trainerLeaseWatcher) checkLeases(ctx context.Context) error {
 	var leases coordinationv1.LeaseList
 	switch err := s.live.List(ctx, &leases, client.MatchingFields{"metadata.name": trainerLease}); {
 	case apierrors.IsForbidden(err):
@@ -101,7 +101,7 @@ func (s *trainerLeaseWatcher) check(ctx context.Context) error {
 		return fmt.Errorf("look for Kubeflow Trainer: %w", err)
 	}
 	for _, lease := range leases.Items {
-		foreign := s.keptBySomebody(lease)
+		foreign := s.errorIfHeld(lease)
 		switch {
 		case foreign == nil:
 		case slices.Contains(s.believed, lease.Namespace):
@@ -115,8 +115,8 @@ func (s *trainerLeaseWatcher) check(ctx context.Context) error {
 	return nil
 }
 
-// keptBySomebody returns who keeps a lease: by its own time it holds still, or it was renewed since the last look.
-func (s *trainerLeaseWatcher) keptBySomebody(lease coordinationv1.Lease) error {
+// errorIfHeld returns who keeps a lease: by its own time it holds still, or it was renewed since the last look.
+func (s *trainerLeaseWatcher) errorIfHeld(lease coordinationv1.Lease) error {
 	holder, left := holderOfLease(lease, s.clock.now())
 	if holder == "" {
 		return nil

@@ -38,7 +38,7 @@ func TestKept(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			got := ""
 			var foreign *ConflictingControllerError
-			if errors.As(watchful(now).keptBySomebody(tc.lease), &foreign) {
+			if errors.As(watchful(now).errorIfHeld(tc.lease), &foreign) {
 				got = foreign.Holder
 			}
 			if got != tc.want {
@@ -55,14 +55,14 @@ func TestKeptByAClockBehind(t *testing.T) {
 	lease := coordinationv1.Lease{Spec: coordinationv1.LeaseSpec{
 		HolderIdentity: ptr.To("trainer-0"), LeaseDurationSeconds: ptr.To[int32](15), RenewTime: ptr.To(metav1.NewMicroTime(now.Add(-time.Minute))),
 	}}
-	if err := s.keptBySomebody(lease); err != nil {
+	if err := s.errorIfHeld(lease); err != nil {
 		t.Errorf("at first it looks like one that was left behind: %v", err)
 	}
-	if err := s.keptBySomebody(lease); err != nil {
+	if err := s.errorIfHeld(lease); err != nil {
 		t.Errorf("and stays so: %v", err)
 	}
 	lease.Spec.RenewTime = ptr.To(metav1.NewMicroTime(now.Add(-30 * time.Second)))
-	if err := s.keptBySomebody(lease); err == nil {
+	if err := s.errorIfHeld(lease); err == nil {
 		t.Error("it was renewed, so somebody keeps it")
 	}
 }
@@ -81,7 +81,7 @@ func TestOnlyNamespacesOfTrainerAreBelieved(t *testing.T) {
 			WithIndex(lease, "metadata.name", func(o client.Object) []string { return []string{o.GetName()} }).Build()
 		s := newTrainerLeaseWatcher(live, newServerClock(func() time.Time { return now }), TrainerNamespaces())
 		var foreign *ConflictingControllerError
-		if got := errors.As(s.check(t.Context()), &foreign); got != want {
+		if got := errors.As(s.checkLeases(t.Context()), &foreign); got != want {
 			t.Errorf("a lease in namespace %s stops the executor: %v, want %v", namespace, got, want)
 		}
 	}

@@ -156,7 +156,7 @@ func (p *hostTablePusher) pushUntilAnswered(ctx context.Context, name client.Obj
 		case err == nil:
 			p.storeGate(ctx, name, m, observe.GateState{Launcher: m.target.Launcher, Result: &result})
 			return
-		case isFinal(err):
+		case isFinalPushFailure(err):
 			p.reportFailure(ctx, name, m, err, true)
 			return
 		case time.Since(complained) > again:
@@ -183,8 +183,8 @@ func (p *hostTablePusher) pushOnce(ctx context.Context, name client.ObjectKey, m
 	return agent.PushHostTable(ctx, p.dial, *m.key, m.target.Table)
 }
 
-// isFinal reports whether no second try helps: the launcher refuses, or there is no key, or none that can be used.
-func isFinal(err error) bool {
+// isFinalPushFailure reports whether no second try helps: the launcher refuses, or there is no key, or none that can be used.
+func isFinalPushFailure(err error) bool {
 	var refused *agent.RefusedError
 	var useless uselessKeyError
 	return errors.As(err, &refused) || errors.As(err, &useless) || apierrors.IsNotFound(err)

@@ -118,7 +118,7 @@ func TestUnchanged(t *testing.T) {
 	var shown []metav1.Condition
 	paths := func() []string {
 		var list []string
-		for _, o := range testUnchanged(trainJob, shown) {
+		for _, o := range unchangedTests(trainJob, shown) {
 			list = append(list, o.Op+" "+o.Path)
 		}
 		return list

@@ -23,8 +23,8 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi/job/phase"
 )
 
-// observe does every read of a pass. The error is NotFound when the TrainJob is gone.
-func (r *Reconciler) observe(ctx context.Context, name client.ObjectKey) (observe.Observed, error) {
+// observeJob does every read of a pass. The error is NotFound when the TrainJob is gone.
+func (r *Reconciler) observeJob(ctx context.Context, name client.ObjectKey) (observe.Observed, error) {
 	o := observe.Observed{Now: r.clock.now(), ControllerNamespace: r.namespace, Beside: r.mode == Companion, TrainJob: &trainer.TrainJob{}}
 	if err := r.client.Get(ctx, name, o.TrainJob); err != nil || !job.IsManagedHere(o.TrainJob) {
 		return o, err
@@ -38,7 +38,7 @@ func (r *Reconciler) observe(ctx context.Context, name client.ObjectKey) (observ
 		return o, err
 	}
 	if r.mode.skipsChildren(o) {
-		if o.JobSetOutlives() {
+		if o.JobSetOutlivesJob() {
 			err = r.listJobsAndPods(ctx, name, &o)
 		}
 		return o, err
@@ -71,7 +71,7 @@ func (r *Reconciler) observe(ctx context.Context, name client.ObjectKey) (observ
 	if o.PolicyGone, err = r.isPolicyGone(ctx, phase.DeriveFacts(o)); err != nil {
 		return o, err
 	}
-	if r.mode == Executor && o.NeedsEviction() {
+	if r.mode == Executor && o.NeedsEvictionReason() {
 		o.Eviction = r.findEviction(ctx, o.TrainJob)
 	}
 	o.Wait = r.queues.waitOf(o.TrainJob)
@@ -116,13 +116,13 @@ func (r *Reconciler) findRuntime(ctx context.Context, trainJob *trainer.TrainJob
 	switch ptr.Deref(ref.Kind, trainer.ClusterTrainingRuntimeKind) {
 	case trainer.ClusterTrainingRuntimeKind:
 		var runtime trainer.ClusterTrainingRuntime
-		if err := r.getOrGetLive(ctx, client.ObjectKey{Name: ref.Name}, &runtime); err != nil {
+		if err := r.getCachedOrLive(ctx, client.ObjectKey{Name: ref.Name}, &runtime); err != nil {
 			return nil, client.IgnoreNotFound(err)
 		}
 		return &job.Runtime{Labels: runtime.Labels, Annotations: runtime.Annotations, Spec: runtime.Spec}, nil
 	case trainer.TrainingRuntimeKind:
 		var runtime trainer.TrainingRuntime
-		if err := r.getOrGetLive(ctx, client.ObjectKey{Namespace: trainJob.Namespace, Name: ref.Name}, &runtime); err != nil {
+		if err := r.getCachedOrLive(ctx, client.ObjectKey{Namespace: trainJob.Namespace, Name: ref.Name}, &runtime); err != nil {
 			return nil, client.IgnoreNotFound(err)
 		}
 		return &job.Runtime{Labels: runtime.Labels, Annotations: runtime.Annotations, Spec: runtime.Spec}, nil
@@ -130,9 +130,9 @@ func (r *Reconciler) findRuntime(ctx context.Context, trainJob *trainer.TrainJob
 	return nil, nil
 }
 
-// getOrGetLive asks the API server for what the cache lacks: it may be behind by milliseconds, and an executor says of a TrainJob
+// getCachedOrLive asks the API server for what the cache lacks: it may be behind by milliseconds, and an executor says of a TrainJob
 // without a runtime that it has none, which must be true. Beside Kubeflow Trainer nothing is said.
-func (r *Reconciler) getOrGetLive(ctx context.Context, key client.ObjectKey, object client.Object) error {
+func (r *Reconciler) getCachedOrLive(ctx context.Context, key client.ObjectKey, object client.Object) error {
 	err := r.client.Get(ctx, key, object)
 	if apierrors.IsNotFound(err) && r.mode == Executor {
 		return r.live.Get(ctx, key, object)

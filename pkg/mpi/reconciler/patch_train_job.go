@@ -32,10 +32,10 @@ const (
 	jobsPath       = "/status/jobsStatus"
 )
 
-// testUnchanged binds a patch to what the decision was made from: this TrainJob, its spec and the conditions that it shows. It is not bound to
+// unchangedTests binds a patch to what the decision was made from: this TrainJob, its spec and the conditions that it shows. It is not bound to
 // the version, because annotations and labels decide nothing: somebody who writes them all the time must not keep a job from
 // its end.
-func testUnchanged(trainJob *trainer.TrainJob, conditions []metav1.Condition) []patchOperation {
+func unchangedTests(trainJob *trainer.TrainJob, conditions []metav1.Condition) []patchOperation {
 	tests := []patchOperation{
 		{"test", "/metadata/uid", trainJob.UID},
 		{"test", "/metadata/generation", trainJob.Generation},
@@ -100,7 +100,7 @@ func hasJobLabel(trainJob *trainer.TrainJob) bool {
 
 // patchRecord writes status.RecordAnnotation, or takes it away, and the label with it. Both are ours, whatever a user has written there.
 func (r *Reconciler) patchRecord(ctx context.Context, trainJob *trainer.TrainJob, record string) error {
-	changes := slices.Concat(testUnchanged(trainJob, nil),
+	changes := slices.Concat(unchangedTests(trainJob, nil),
 		setMapEntry("annotations", trainJob.Annotations, status.RecordAnnotation, record), setMapEntry("labels", trainJob.Labels, mpi.TrainJobLabel, trainJob.Name))
 	return r.sendPatch(trainJob, changes, func(target *trainer.TrainJob, patch client.Patch) error {
 		return r.client.Patch(ctx, target, patch, client.FieldOwner(FieldOwner))
@@ -109,7 +109,7 @@ func (r *Reconciler) patchRecord(ctx context.Context, trainJob *trainer.TrainJob
 
 // patchStatus carries changes of the status out.
 func (r *Reconciler) patchStatus(ctx context.Context, f *phase.Facts, changes []patchOperation) error {
-	return r.sendPatch(f.TrainJob, append(testUnchanged(f.TrainJob, f.Shown), changes...), func(target *trainer.TrainJob, patch client.Patch) error {
+	return r.sendPatch(f.TrainJob, append(unchangedTests(f.TrainJob, f.Shown), changes...), func(target *trainer.TrainJob, patch client.Patch) error {
 		return r.client.Status().Patch(ctx, target, patch, client.FieldOwner(FieldOwner))
 	})
 }

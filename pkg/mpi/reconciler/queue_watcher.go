@@ -78,15 +78,15 @@ func (q *queueWatcher) Start(ctx context.Context) error {
 		began := time.Now()
 		pause := queueIdleInterval
 		if q.pollQueues(ctx) {
-			pause = pauseAfter(time.Since(began))
+			pause = pauseAfterPoll(time.Since(began))
 		}
 		sleepFor(ctx, pause)
 	}
 	return nil
 }
 
-// pauseAfter is how long the next look waits after one that took some time.
-func pauseAfter(took time.Duration) time.Duration {
+// pauseAfterPoll is how long the next look waits after one that took some time.
+func pauseAfterPoll(took time.Duration) time.Duration {
 	return min(max(queuePollInterval, queuePollBackoff*took), queuePollMaxInterval)
 }
 

@@ -420,7 +420,7 @@ func TestPauseBetweenLooks(t *testing.T) {
 	for took, want := range map[time.Duration]time.Duration{
 		10 * time.Millisecond: 10 * time.Second, time.Second: 20 * time.Second, queueTimeout: 30 * time.Second, time.Minute: 30 * time.Second,
 	} {
-		if got := pauseAfter(took); got != want {
+		if got := pauseAfterPoll(took); got != want {
 			t.Errorf("after %v: %v, want %v", took, got, want)
 		}
 	}

@@ -48,7 +48,7 @@ type Reconciler struct {
 
 // Reconcile brings one TrainJob a step further. Nothing is left to do once the watches are silent.
 func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
-	observed, err := r.observe(ctx, request.NamespacedName)
+	observed, err := r.observeJob(ctx, request.NamespacedName)
 	switch {
 	case apierrors.IsNotFound(err):
 		r.forgetJob(request.NamespacedName)

@@ -195,7 +195,7 @@ func (r *Reconciler) watchObjects(mgr ctrl.Manager, options Options) error {
 			RateLimiter:        workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstRetry, lastRetry),
 			NewQueue:           newWorkQueue,
 		}).
-		For(&trainer.TrainJob{}, builder.WithPredicates(r.changedTrainJobs())).
+		For(&trainer.TrainJob{}, builder.WithPredicates(r.trainJobChangePredicate())).
 		Watches(&jobset.JobSet{}, r.enqueueOnJobSet()).
 		WatchesMetadata(&batchv1.Job{}, r.enqueueOnDeletion()).
 		Watches(&corev1.Pod{}, r.enqueueOnPod()).

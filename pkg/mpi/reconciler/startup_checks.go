@@ -94,7 +94,7 @@ func (e *startupChecks) findObstacle(ctx context.Context) error {
 	if e.leaseWatcher == nil {
 		return nil
 	}
-	return e.leaseWatcher.check(ctx)
+	return e.leaseWatcher.checkLeases(ctx)
 }
 
 // neededKinds are the kinds without which there is nothing to do.

@@ -125,8 +125,8 @@ func enqueueOnJobSetChange(old, now client.Object, q requestQueue) {
 	}
 }
 
-// changedTrainJobs drops what decides nothing: annotations, and our own word come back to us.
-func (r *Reconciler) changedTrainJobs() predicate.Predicate {
+// trainJobChangePredicate drops what decides nothing: annotations, and our own word come back to us.
+func (r *Reconciler) trainJobChangePredicate() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		before, _ := e.ObjectOld.(*trainer.TrainJob)
 		after, is := e.ObjectNew.(*trainer.TrainJob)

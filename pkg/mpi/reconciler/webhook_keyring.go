@@ -108,7 +108,7 @@ func (k *webhookKeyring) missingConfiguration(asks admissionregistrationv1.Webho
 	if bundle := k.trustedCertificates(); !bytes.Equal(asks.CABundle, bundle) && !bytes.Equal(asks.CABundle, k.current.bundle) {
 		changes = append(changes, patchOperation{"add", "/webhooks/0/clientConfig/caBundle", bundle})
 	}
-	switch path, err := pathOf(asks); {
+	switch path, err := configuredPath(asks); {
 	case err != nil:
 		return nil, err
 	case path != k.usedCredentials().path && path != k.current.path:
@@ -125,8 +125,8 @@ func (k *webhookKeyring) trustedCertificates() []byte {
 	return slices.Concat(k.current.bundle, k.previous.bundle)
 }
 
-// pathOf is where the API server asks: at a Service, or at an address in tests and outside a cluster.
-func pathOf(asks admissionregistrationv1.WebhookClientConfig) (string, error) {
+// configuredPath is where the API server asks: at a Service, or at an address in tests and outside a cluster.
+func configuredPath(asks admissionregistrationv1.WebhookClientConfig) (string, error) {
 	if asks.Service != nil {
 		return ptr.Deref(asks.Service.Path, ""), nil
 	}
@@ -141,7 +141,7 @@ func pathOperation(asks admissionregistrationv1.WebhookClientConfig, path string
 	if asks.Service != nil {
 		return patchOperation{"add", "/webhooks/0/clientConfig/service/path", path}
 	}
-	address, _ := url.Parse(ptr.Deref(asks.URL, "")) // pathOf has read it
+	address, _ := url.Parse(ptr.Deref(asks.URL, "")) // configuredPath has read it
 	address.Path = path
 	return patchOperation{"replace", "/webhooks/0/clientConfig/url", address.String()}
 }

@@ -86,7 +86,7 @@ func packTree(tree *publish.Tree) ([]byte, digest.Digest, error) {
 	w := tar.NewWriter(io.MultiWriter(compressed, sum.Hash()))
 	made := map[string]bool{}
 	for _, file := range tree.Files {
-		name := tree.At(file)
+		name := tree.PublishedPath(file)
 		if err := writeFolders(w, path.Dir(name), made); err != nil {
 			return nil, "", err
 		}

@@ -48,7 +48,7 @@ func repository(t *testing.T) (string, *publish.Tree) {
 // commit makes a commit, whose compiled tree has one file that names it.
 func commit(t *testing.T, folder, name string) *publish.Tree {
 	run(t, folder, "commit", "-q", "--allow-empty", "-m", name)
-	source, err := publish.SourceOf(folder, run(t, folder, "rev-parse", "HEAD"))
+	source, err := publish.ReadSource(folder, run(t, folder, "rev-parse", "HEAD"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -284,7 +284,7 @@ func TestToken(t *testing.T) {
 	folder, one := repository(t)
 	run(t, folder, "remote", "add", "origin", server.URL+"/platform.git")
 	for token, want := range map[string]string{"good-token": "", "hunter2-secret": "authentication required", "": "authentication required"} {
-		b, err := Remote(folder, "origin", "rendered", Credentials{"x-access-token", token})
+		b, err := OpenRemote(folder, "origin", "rendered", Credentials{"x-access-token", token})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -297,13 +297,13 @@ func TestToken(t *testing.T) {
 		t.Errorf("the remote has %q", log)
 	}
 	run(t, folder, "remote", "set-url", "origin", "http://git.example.com/platform.git")
-	if _, err := Remote(folder, "origin", "rendered", Credentials{"x-access-token", "good-token"}); err == nil || !strings.Contains(err.Error(), "is not https") {
+	if _, err := OpenRemote(folder, "origin", "rendered", Credentials{"x-access-token", "good-token"}); err == nil || !strings.Contains(err.Error(), "is not https") {
 		t.Errorf("got %v: a token must not be readable on its way", err)
 	}
 }
 
 func openLocal(t *testing.T, folder string) *Branch {
-	b, err := Local(folder, "rendered")
+	b, err := OpenLocal(folder, "rendered")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -317,7 +317,7 @@ func openRemote(t *testing.T, folder string) *Branch {
 		run(t, folder, "init", "-q", "--bare", bare)
 		run(t, folder, "remote", "add", "origin", bare)
 	}
-	b, err := Remote(folder, "origin", "rendered", Credentials{})
+	b, err := OpenRemote(folder, "origin", "rendered", Credentials{})
 	if err != nil {
 		t.Fatal(err)
 	}

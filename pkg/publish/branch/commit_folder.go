@@ -87,8 +87,8 @@ func (f *commitFolder) blockingFiles(tree *publish.Tree) []string {
 	found := map[string]bool{}
 	wanted := map[string]bool{}
 	for _, file := range tree.Files {
-		wanted[tree.At(file)] = true
-		for up := path.Dir(tree.At(file)); up != "."; up = path.Dir(up) {
+		wanted[tree.PublishedPath(file)] = true
+		for up := path.Dir(tree.PublishedPath(file)); up != "."; up = path.Dir(up) {
 			if _, isFile := f.entries[up]; isFile {
 				found[up] = true
 			}
@@ -198,7 +198,7 @@ func (f *commitFolder) storeTree(prefix string, names []string) (plumbing.Hash, 
 		made.Entries = append(made.Entries, object.TreeEntry{Name: first, Mode: filemode.Dir, Hash: hash})
 		names = names[n:]
 	}
-	slices.SortFunc(made.Entries, func(a, b object.TreeEntry) int { return strings.Compare(sortKey(a), sortKey(b)) })
+	slices.SortFunc(made.Entries, func(a, b object.TreeEntry) int { return strings.Compare(treeSortKey(a), treeSortKey(b)) })
 	encoded := f.objects.NewEncodedObject()
 	if err := made.Encode(encoded); err != nil {
 		return plumbing.ZeroHash, err
@@ -209,8 +209,8 @@ func (f *commitFolder) storeTree(prefix string, names []string) (plumbing.Hash, 
 	return f.objects.SetEncodedObject(encoded)
 }
 
-// sortKey orders entries as git does: folders as if their names ended with a slash.
-func sortKey(e object.TreeEntry) string {
+// treeSortKey orders entries as git does: folders as if their names ended with a slash.
+func treeSortKey(e object.TreeEntry) string {
 	if e.Mode == filemode.Dir {
 		return e.Name + "/"
 	}

@@ -15,8 +15,8 @@ import (
 	"github.com/go-git/go-git/v5/storage/filesystem"
 )
 
-// Local returns a branch of the repository that a folder is in.
-func Local(folder, name string) (*Branch, error) {
+// OpenLocal returns a branch of the repository that a folder is in.
+func OpenLocal(folder, name string) (*Branch, error) {
 	opened, reference, err := openBranch(folder, name)
 	if err != nil {
 		return nil, err

@@ -17,8 +17,8 @@ import (
 // Credentials are those of a remote over https. Remotes over ssh use the agent.
 type Credentials struct{ User, Token string }
 
-// Remote returns a branch of a remote of the repository that a folder is in. Local branches are not touched.
-func Remote(folder, remote, name string, credentials Credentials) (*Branch, error) {
+// OpenRemote returns a branch of a remote of the repository that a folder is in. Local branches are not touched.
+func OpenRemote(folder, remote, name string, credentials Credentials) (*Branch, error) {
 	opened, reference, err := openBranch(folder, name)
 	if err != nil {
 		return nil, err

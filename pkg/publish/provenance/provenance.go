@@ -91,7 +91,7 @@ func NewStatement(f Facts) Statement {
 		s.Subject = append(s.Subject, f.Artifact)
 	}
 	for _, file := range f.Tree.Files {
-		s.Subject = append(s.Subject, Subject{f.Tree.At(file), map[string]string{"sha256": SHA256(file.Data)}})
+		s.Subject = append(s.Subject, Subject{f.Tree.PublishedPath(file), map[string]string{"sha256": SHA256(file.Data)}})
 	}
 	d := &s.Predicate.BuildDefinition
 	d.BuildType = buildType

@@ -395,7 +395,7 @@ func TestJudgeOfSeveralLaunches(t *testing.T) {
 
 // A command that runs where its files are is told as it was asked for.
 func TestCommandsAreQuotedAsAsked(t *testing.T) {
-	if got := quoteCommand(mpi.RunInFilesDir([]string{"sh", "run.sh"})); got != "`sh run.sh`" {
+	if got := quoteCommand(mpi.WrapInFilesDir([]string{"sh", "run.sh"})); got != "`sh run.sh`" {
 		t.Error(got)
 	}
 }

@@ -45,7 +45,7 @@ func (e Evidence) daemonDied(r mpi.NodeReport) bool {
 // reportedLostDaemonCause blames the launch daemon of which the newest launcher said that it lost it and ends the job for it, although
 // the command exited 0, or nil. prted may be gone before its agent knows how it ended, because the launcher lets go first.
 func (e Evidence) reportedLostDaemonCause() *Cause {
-	host, found := diagnose.LostDaemon(e.Lines)
+	host, found := diagnose.FindLostDaemon(e.Lines)
 	if !found || e.Stopped != 0 || e.SaidLost.IsZero() || e.SaidLost.Before(e.Launched.After) ||
 		e.Admitted.After(e.newestLaunchTime()) || e.launcherFailedSince(e.Now.Sub(e.SaidLost).Seconds()) {
 		return nil

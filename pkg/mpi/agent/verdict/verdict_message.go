@@ -168,5 +168,5 @@ func describeRankEnd(end mpi.RankEnd) string {
 }
 
 func quoteCommand(argv []string) string {
-	return "`" + program.QuoteCommand(strings.Join(mpi.CommandAsAsked(argv), " ")) + "`"
+	return "`" + program.QuoteCommand(strings.Join(mpi.UnwrapFilesDir(argv), " ")) + "`"
 }

@@ -107,7 +107,7 @@ func followJob(f *phase.Facts) Decision {
 // before: a job without a JobSet and without an end would be started again.
 func deleteLingeringJobSet(f *phase.Facts) Decision {
 	decision := Decision{Ours: f.OwnsJobSet(), Finished: true}
-	if !f.JobSetOutlives() || f.JobSet.Labels[mpi.TrainJobLabel] == "" {
+	if !f.JobSetOutlivesJob() || f.JobSet.Labels[mpi.TrainJobLabel] == "" {
 		return decision
 	}
 	if decision.RequeueAfter = f.UntilJobSetEnds(); decision.RequeueAfter == 0 {

@@ -15,14 +15,14 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi/job/kueue"
 )
 
-// NeedsEviction reports whether a job in a queue has just been stopped, so that its Workload may say why.
-func (o Observed) NeedsEviction() bool {
+// NeedsEvictionReason reports whether a job in a queue has just been stopped, so that its Workload may say why.
+func (o Observed) NeedsEvictionReason() bool {
 	return o.OwnsJobSet() && o.SuspendWanted() && o.TrainJob.Labels[kueue.QueueLabel] != "" &&
 		!o.HasPublishedCondition(trainer.TrainJobSuspended)
 }
 
-// JobSetOutlives reports whether a job is over and its JobSet is not yet. Its pods tell whether it will be.
-func (o Observed) JobSetOutlives() bool {
+// JobSetOutlivesJob reports whether a job is over and its JobSet is not yet. Its pods tell whether it will be.
+func (o Observed) JobSetOutlivesJob() bool {
 	return job.IsFinished(o.TrainJob) && o.OwnsJobSet() && !o.JobSetEnded()
 }
 
@@ -64,7 +64,7 @@ type Observed struct {
 	Bounds NamespaceBounds
 	// History is since when facts hold, by the clock of this process; Remember sets it.
 	History History
-	// Eviction is why Kueue has just stopped the job, or nil. It is read only where NeedsEviction says so.
+	// Eviction is why Kueue has just stopped the job, or nil. It is read only where NeedsEvictionReason says so.
 	Eviction *kueue.Eviction
 	// Wait is what is known of the wait of a suspended job in a queue (kueue.LocalQueue.Wait).
 	Wait kueue.QueueWait

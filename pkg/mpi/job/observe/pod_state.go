@@ -32,7 +32,7 @@ func (o Observed) AllPods() []*corev1.Pod {
 	for i := range o.Pods {
 		pod := &o.Pods[i]
 		role := pod.Labels[mpi.ReplicatedJobLabel]
-		if pod.Labels[mpi.JobSetUIDLabel] == string(o.JobSet.UID) && (role == mpi.LauncherJob || role == mpi.NodeJob) && !stoppedBefore(pod, resumed) {
+		if pod.Labels[mpi.JobSetUIDLabel] == string(o.JobSet.UID) && (role == mpi.LauncherJob || role == mpi.NodeJob) && !wasTakenBeforeResume(pod, resumed) {
 			places = append(places, rankPod(pod))
 		}
 	}
@@ -148,9 +148,9 @@ func isPodReady(pod *corev1.Pod) bool {
 	return false
 }
 
-// stoppedBefore reports whether a pod was taken away by the suspension before a job was resumed, which is zero for one that was not. One
+// wasTakenBeforeResume reports whether a pod was taken away by the suspension before a job was resumed, which is zero for one that was not. One
 // that was made just before the resumption was told may be of either life: then it was taken if its deletion was asked for by then, or at once.
-func stoppedBefore(pod *corev1.Pod, resumed time.Time) bool {
+func wasTakenBeforeResume(pod *corev1.Pod, resumed time.Time) bool {
 	if pod.DeletionTimestamp == nil || pod.CreationTimestamp.After(resumed) {
 		return false
 	}

@@ -52,11 +52,11 @@ func (f *Facts) stateBeforeJobSet() JobState {
 		return f.failState(refused.Reason, refused.Message)
 	}
 	made.Attempt = f.PublishedRestarts()
-	phase := f.unlessSuspended(Creating)
+	phase := f.suspendedPhaseOr(Creating)
 	if phase == Creating && f.HasPublishedCondition(job.Restarting) {
 		phase = Restarting
 	}
-	if taken := f.foreignNames(); len(taken) > 0 {
+	if taken := f.namesTakenByOthers(); len(taken) > 0 {
 		return f.failState(diagnose.NameTaken, "the name is taken by what does not belong to this TrainJob: delete "+strings.Join(taken, ", ")+", or give the TrainJob another name")
 	}
 	if f.UntilDeadline() <= 0 {
@@ -90,7 +90,7 @@ func describeEarlierJob(made job.Job) string {
 // stateWithJobSet is the state of a job that has been started.
 func (f *Facts) stateWithJobSet() JobState {
 	if f.JobSetToDelete() {
-		return JobState{Phase: f.unlessSuspended(Restarting)}
+		return JobState{Phase: f.suspendedPhaseOr(Restarting)}
 	}
 	end := f.end()
 	if f.JobSetGone() && (end == nil || !end.Succeeded) {
@@ -108,7 +108,7 @@ func (f *Facts) stateWithJobSet() JobState {
 	if why := f.holdBeforeResumeCause(); why != nil {
 		return JobState{Phase: Creating, Waiting: why, Held: true}
 	}
-	return JobState{Phase: f.unlessSuspended(f.startedPhase())}
+	return JobState{Phase: f.suspendedPhaseOr(f.startedPhase())}
 }
 
 // stateUnderTrainer is the state of a job that Kubeflow Trainer runs. Trainer ends it, and says so.
@@ -117,13 +117,13 @@ func (f *Facts) stateUnderTrainer() JobState {
 	case f.Runtime == nil, !f.Runtime.IsCompiled(), f.EndPublished():
 		return JobState{}
 	case job.IsFinished(f.TrainJob):
-		return f.endedByTrainer()
+		return f.stateEndedByTrainer()
 	case f.StalePolicies():
 		return JobState{Phase: Creating}
 	}
 	state := JobState{Phase: Creating}
 	if f.OwnsJobSet() {
-		state.Phase = f.unlessSuspended(f.startedPhase())
+		state.Phase = f.suspendedPhaseOr(f.startedPhase())
 	}
 	made, err := job.Resolve(f.TrainJob, *f.Runtime)
 	if err != nil {
@@ -138,8 +138,8 @@ func (f *Facts) stateUnderTrainer() JobState {
 	return state
 }
 
-// endedByTrainer is the state of a job that Kubeflow Trainer has ended, with why, once it is known.
-func (f *Facts) endedByTrainer() JobState {
+// stateEndedByTrainer is the state of a job that Kubeflow Trainer has ended, with why, once it is known.
+func (f *Facts) stateEndedByTrainer() JobState {
 	state := JobState{Phase: f.publishedEndPhase()}
 	switch failed := f.PublishedCondition(trainer.TrainJobFailed); {
 	case state.Phase == Complete:

@@ -81,8 +81,8 @@ func missingReferences(references []job.ObjectReference) *diagnose.Cause {
 	return diagnose.MissingReference(references[0].Kind, names)
 }
 
-// foreignNames names the objects under our names that are somebody else's, and whose they are.
-func (f *Facts) foreignNames() []string {
+// namesTakenByOthers names the objects under our names that are somebody else's, and whose they are.
+func (f *Facts) namesTakenByOthers() []string {
 	var names []string
 	for _, child := range f.Children {
 		if job.ClaimOf(f.TrainJob, &child) == job.Foreign {

@@ -81,7 +81,7 @@ func (f *Facts) timeoutEnd() *JobEnd {
 
 // gangTimeoutEnd ends a job whose pods did not come together in time. Why names what held them up, as far as it shows.
 func (f *Facts) gangTimeoutEnd(why *diagnose.Cause) *JobEnd {
-	if f.untilGang() > 0 {
+	if f.untilGangTimeout() > 0 {
 		return nil
 	}
 	text := fmt.Sprintf("the pods of the job did not all run within %s, which is the gang timeout of the runtime", f.Runtime.GangTimeout())
@@ -151,7 +151,7 @@ func (f *Facts) stuckEnd() *JobEnd {
 			return &JobEnd{Cause: *why, Stop: true}
 		}
 	}
-	if f.untilGang() > 0 {
+	if f.untilGangTimeout() > 0 {
 		return nil
 	}
 	return f.gangTimeoutEnd(f.StartProblem())

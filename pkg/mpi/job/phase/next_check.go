@@ -77,7 +77,7 @@ const NodesUpAfter = 2 * time.Second
 // long over is nothing to wait for: a companion ends no job because of it.
 func (f *Facts) NextCheck() time.Duration {
 	next := never
-	for _, until := range []time.Duration{f.UntilDeadline(), f.untilGang(), f.untilImage(), f.UntilNodesUp()} {
+	for _, until := range []time.Duration{f.UntilDeadline(), f.untilGangTimeout(), f.untilPullTimeout(), f.UntilNodesUp()} {
 		if until > 0 {
 			next = min(next, until)
 		}
@@ -137,19 +137,19 @@ func (f *Facts) RecheckWaiting(why *diagnose.Cause) time.Duration {
 	if why.Reason == diagnose.QuotaExceeded && f.Now.Sub(f.BegunAt()) > quotaNewsWithin {
 		retry = quotaRetry
 	}
-	return min(retry, f.UntilDeadline(), f.untilGang())
+	return min(retry, f.UntilDeadline(), f.untilGangTimeout())
 }
 
-// untilGang returns the time left until all pods must run, never without a limit or once they did.
-func (f *Facts) untilGang() time.Duration {
+// untilGangTimeout returns the time left until all pods must run, never without a limit or once they did.
+func (f *Facts) untilGangTimeout() time.Duration {
 	if f.Runtime == nil || f.SuspendWanted() || f.Runtime.GangTimeout() == 0 || f.OwnsJobSet() && f.haveAllPodsRun() {
 		return never
 	}
 	return f.BegunAt().Add(f.Runtime.GangTimeout()).Sub(f.Now)
 }
 
-// untilImage returns the time until an image that cannot be pulled ends the job.
-func (f *Facts) untilImage() time.Duration {
+// untilPullTimeout returns the time until an image that cannot be pulled ends the job.
+func (f *Facts) untilPullTimeout() time.Duration {
 	until := never
 	for _, pod := range f.Current {
 		if _, seen := f.FactSince(observe.FactImage, pod.UID); seen && f.pullIsFinal(pod) {

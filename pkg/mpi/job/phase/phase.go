@@ -127,7 +127,7 @@ func (f *Facts) suspendedPhase() Phase {
 	return Suspended
 }
 
-func (f *Facts) unlessSuspended(p Phase) Phase {
+func (f *Facts) suspendedPhaseOr(p Phase) Phase {
 	if f.SuspendWanted() {
 		return f.suspendedPhase()
 	}

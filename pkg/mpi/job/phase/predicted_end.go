@@ -52,7 +52,7 @@ func successNote(exit *corev1.ContainerStateTerminated) string {
 // shouldSuspendChildJob), and a launcher whose end the Job controller has not counted yet would start again.
 func (f *Facts) predictedEnd() *JobEnd {
 	launcher := observe.LauncherOf(f.Current)
-	if launcher == nil || f.TrainJob.Labels[kueue.QueueLabel] != "" || job.IsSuspended(f.JobSet) || !job.HasAgent(f.JobSet) || !launcherDecides(f.JobSet) {
+	if launcher == nil || f.TrainJob.Labels[kueue.QueueLabel] != "" || job.IsSuspended(f.JobSet) || !job.HasAgent(f.JobSet) || !endsWithLauncher(f.JobSet) {
 		return nil
 	}
 	exit := observe.MainEnd(launcher)
@@ -74,9 +74,9 @@ func (f *Facts) predictedEnd() *JobEnd {
 	return nil
 }
 
-// launcherDecides reports whether the end of the launcher is that of the JobSet, as in all compiled runtimes: its success is enough,
+// endsWithLauncher reports whether the end of the launcher is that of the JobSet, as in all compiled runtimes: its success is enough,
 // and nothing starts it again after a failure.
-func launcherDecides(js *jobset.JobSet) bool {
+func endsWithLauncher(js *jobset.JobSet) bool {
 	launcher, success, failure := job.ReplicatedJob(js.Spec, mpi.LauncherJob), js.Spec.SuccessPolicy, js.Spec.FailurePolicy
 	return launcher != nil && ptr.Deref(launcher.Template.Spec.BackoffLimit, 1) == 0 && launcher.Template.Spec.PodFailurePolicy == nil &&
 		success != nil && slices.Equal(success.TargetReplicatedJobs, []string{mpi.LauncherJob}) &&

@@ -64,7 +64,7 @@ func findShortages(sets []desired.PodSet, quotas []corev1.ResourceQuota) []quota
 			hard = quota.Spec.Hard
 		}
 		for _, name := range slices.Sorted(maps.Keys(hard)) {
-			if hint := unspecifiedResource(quota.Name, name, counted); hint != "" {
+			if hint := whyUnspecified(quota.Name, name, counted); hint != "" {
 				found = append(found, quotaShortage{quota: quota.Name, resource: string(name), hint: hint})
 				continue
 			}
@@ -124,9 +124,9 @@ func quotaUsage(sets []desired.PodSet) corev1.ResourceList {
 	return total
 }
 
-// unspecifiedResource says why a quota refuses pods that leave a resource open: a quota on CPU or memory makes every container
+// whyUnspecified says why a quota refuses pods that leave a resource open: a quota on CPU or memory makes every container
 // name it (k8s.io/kubernetes pkg/quota/v1/evaluator/core).
-func unspecifiedResource(quota string, name corev1.ResourceName, sets []desired.PodSet) string {
+func whyUnspecified(quota string, name corev1.ResourceName, sets []desired.PodSet) string {
 	part, what := desired.RequestsOf, "request"
 	bare, isLimit := strings.CutPrefix(string(name), "limits.")
 	if isLimit {

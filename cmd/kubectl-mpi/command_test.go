@@ -45,6 +45,7 @@ type vector struct {
 		Phase   phase.Phase      `json:"phase"`
 		Cause   *view.Cause      `json:"cause"`
 		Message string           `json:"message"`
+		LogsURL string           `json:"logsURL"`
 		Columns view.ListColumns `json:"columns"`
 	} `json:"want"`
 }
@@ -137,6 +138,9 @@ func TestWordsAreThoseOfTheCondition(t *testing.T) {
 				}
 				if want := v.Want.Cause; want != nil && (!strings.Contains(shown.out, string(want.Reason)+": "+want.Message) || want.Remedy != "" && !strings.Contains(shown.out, want.Remedy)) {
 					t.Errorf("%s does not say %s `%s`:\n%s", command, want.Reason, want.Text, shown.out)
+				}
+				if !strings.Contains(shown.out, v.Want.LogsURL) {
+					t.Errorf("%s does not lead to %s:\n%s", command, v.Want.LogsURL, shown.out)
 				}
 			}
 			if want := v.Want.Cause; want != nil && (j.Cause == nil || j.Cause.Text != want.Text || j.Cause.Reason != want.Reason) {

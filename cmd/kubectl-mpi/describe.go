@@ -17,6 +17,7 @@ import (
 	"lockstep.dev/lockstep/pkg/jobs/apierror"
 	"lockstep.dev/lockstep/pkg/jobs/fetch"
 	"lockstep.dev/lockstep/pkg/jobs/view"
+	"lockstep.dev/lockstep/pkg/mpi/diagnose"
 )
 
 // One screen: so many nodes and events are shown.
@@ -130,6 +131,7 @@ func factRows(j view.Job, now time.Time) [][]string {
 	if j.Restarts > 0 {
 		add("Restarts", fmt.Sprint(j.Restarts))
 	}
+	add("Logs", diagnose.StripEscapes(j.LogsURL))
 	add("User", j.User)
 	add("Created", agoText(j.Times.Created.Time, now))
 	if j.Times.Started != nil {

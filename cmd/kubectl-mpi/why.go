@@ -43,7 +43,7 @@ Of a job that no mpi-controller looks after it says what the pods show, and that
 				return err
 			}
 			j := view.JobOf(objects)
-			answer := whyAnswer{Name: j.Name, Namespace: j.Namespace, Phase: j.Phase, Cause: j.Cause, Message: j.Message, Queue: j.Queue, Unknown: j.Unknown}
+			answer := whyAnswer{Name: j.Name, Namespace: j.Namespace, Phase: j.Phase, Cause: j.Cause, Message: j.Message, Queue: j.Queue, LogsURL: j.LogsURL, Unknown: j.Unknown}
 			if err := answer.findRoom(cmd.Context(), k, objects); err != nil {
 				return err
 			}
@@ -64,6 +64,7 @@ type whyAnswer struct {
 	Cause     *view.Cause         `json:"cause,omitempty"`
 	Message   string              `json:"message,omitempty"`
 	Queue     *view.Queue         `json:"queue,omitempty"`
+	LogsURL   string              `json:"logsURL,omitempty"`
 	Room      *fetch.FreeCapacity `json:"room,omitempty"`
 	// Fit is what the quotas and limits of the namespace have room for now, of a job that waits for its pods.
 	Fit     *preflight.Answer `json:"fit,omitempty"`
@@ -113,6 +114,9 @@ func (k *kube) writeWhy(w io.Writer, j view.Job, answer whyAnswer, colours diag.
 		fmt.Fprintf(w, "%s starts it.\n", k.commandHint(j.Namespace, "resume %s", j.Name))
 	case j.Phase == phase.Failed && j.Cause != nil && j.Cause.Class == diagnose.ByApplication:
 		fmt.Fprintf(w, "Its log: %s\n", k.commandHint(j.Namespace, "logs %s", j.Name))
+	}
+	if j.LogsURL != "" {
+		fmt.Fprintln(w, "Its logs, also when its pods are gone:", diagnose.StripEscapes(j.LogsURL))
 	}
 	if answer.Room != nil {
 		for _, line := range answer.Room.DescribeLines() {

@@ -60,6 +60,9 @@ const (
 	MaxNodesAnnotation = "lockstep.dev/max-nodes"
 	// PriceAnnotation on a runtime is what one node of a job costs in an hour, a decimal number such as `24.5`, in whatever currency the platform counts.
 	PriceAnnotation = "lockstep.dev/node-price-per-hour"
+	// LogsAnnotation on a runtime is the URL by which people see the logs of its jobs that are over, with {namespace}, {job}, {from} and {to} in place of
+	// their names and times.
+	LogsAnnotation = "lockstep.dev/logs"
 	// RestartsAnnotation on a runtime is how often mpi-controller starts a job again after a fault of the infrastructure.
 	RestartsAnnotation = "lockstep.dev/restarts"
 	// GangTimeoutAnnotation on a runtime is how long mpi-controller waits for all pods of a job to run, whatever schedules them

@@ -50,6 +50,8 @@ type Job struct {
 	Restarts int       `json:"restarts,omitempty"`
 	Progress *Progress `json:"progress,omitempty"`
 	Times    JobTimes  `json:"times"`
+	// LogsURL is where the logs of a job that is over are kept, where the platform says it.
+	LogsURL string `json:"logsURL,omitempty"`
 	// Conditions are all that are known, those of the status and those that the controller records, in the order of a job's life.
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 	// Unknown says what cannot be known, and why.
@@ -125,6 +127,9 @@ func JobOf(o JobObjects) Job {
 		j.Pods = s.countReady()
 	}
 	j.Times = s.findTimes(j.Phase)
+	if j.IsFinished() && j.Phase != phase.Refused {
+		j.LogsURL = s.logsURL(j.Times)
+	}
 	j.Unknown = s.findUnknown(j)
 	return j
 }

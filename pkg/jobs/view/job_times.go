@@ -1,6 +1,11 @@
 package view
 
 import (
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -30,6 +35,19 @@ func (s *jobView) findTimes(now phase.Phase) JobTimes {
 		t.Started = s.launcherStart()
 	}
 	return t
+}
+
+// afterEnd is how much later than its end the last lines of a job may be: the end is known to the second, and pods end behind it.
+const afterEnd = time.Minute
+
+// logsURL is where the logs of the job are kept, by what its runtime says.
+func (s *jobView) logsURL(t JobTimes) string {
+	if s.Runtime == nil || t.Ended == nil {
+		return ""
+	}
+	at := func(when time.Time) string { return strconv.FormatInt(when.UnixMilli(), 10) }
+	return strings.NewReplacer("{namespace}", url.QueryEscape(s.TrainJob.Namespace), "{job}", url.QueryEscape(s.TrainJob.Name),
+		"{from}", at(t.Created.Time), "{to}", at(t.Ended.Add(afterEnd))).Replace(s.Runtime.Annotations[mpi.LogsAnnotation])
 }
 
 // launcherStart is when the launcher's main container started, or its Job.

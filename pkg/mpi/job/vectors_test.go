@@ -18,6 +18,7 @@ import (
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
 	"lockstep.dev/lockstep/pkg/jobs/view"
+	"lockstep.dev/lockstep/pkg/mpi"
 	"lockstep.dev/lockstep/pkg/mpi/job"
 	"lockstep.dev/lockstep/pkg/mpi/job/phase"
 	"lockstep.dev/lockstep/pkg/mpi/job/status"
@@ -50,6 +51,7 @@ type vectorShown struct {
 	Cause    *view.Cause      `json:"cause"`
 	Message  string           `json:"message"`
 	Queue    *view.Queue      `json:"queue"`
+	LogsURL  string           `json:"logsURL"`
 	Columns  view.ListColumns `json:"columns"`
 }
 
@@ -94,16 +96,18 @@ func (w *world) collect() {
 	_, life, _ := strings.Cut(w.t.Name(), "/")
 	collected[key] = vector{
 		Name: fmt.Sprintf("%s %d", life, w.steps), Now: w.Now, In: objects,
-		Want: vectorShown{Phase: j.Phase, State: j.State, Executor: j.Executor, Cause: j.Cause, Message: j.Message, Queue: j.Queue, Columns: j.Columns(w.Now)},
+		Want: vectorShown{Phase: j.Phase, State: j.State, Executor: j.Executor, Cause: j.Cause, Message: j.Message, Queue: j.Queue, LogsURL: j.LogsURL, Columns: j.Columns(w.Now)},
 	}
 }
 
-// trimmedRuntime leaves of a runtime what says how large a world is.
+// trimmedRuntime leaves of a runtime what says how large a world is, and says where logs are kept.
 func trimmedRuntime(runtime *job.Runtime) *job.Runtime {
 	if runtime == nil {
 		return nil
 	}
-	trimmed := job.Runtime{Labels: runtime.Labels, Annotations: runtime.Annotations, Spec: *runtime.Spec.DeepCopy()}
+	annotations := map[string]string{mpi.LogsAnnotation: "https://logs.example.com/{namespace}?q=%22{job}%22&from={from}&to={to}"}
+	maps.Copy(annotations, runtime.Annotations)
+	trimmed := job.Runtime{Labels: runtime.Labels, Annotations: annotations, Spec: *runtime.Spec.DeepCopy()}
 	for i := range trimmed.Spec.Template.Spec.ReplicatedJobs {
 		trimPods(&trimmed.Spec.Template.Spec.ReplicatedJobs[i])
 	}

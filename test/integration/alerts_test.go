@@ -110,7 +110,7 @@ var _ = Describe("An alert", func() {
 		AddReportEntry("from the creation of a job that cannot be to the alert", time.Since(asked).Round(100*time.Millisecond).String())
 		Expect(alert.Labels).To(And(HaveKeyWithValue("alertname", "TrainJobMPIFailed"),
 			HaveKeyWithValue("trainjob", "refused"), HaveKeyWithValue("reason", string(diagnose.InvalidWorld)), HaveKeyWithValue("class", "request")))
-		Expect(alert.Annotations["runbook_url"]).To(Equal(diagnose.Page(diagnose.InvalidWorld)))
+		Expect(alert.Annotations["runbook_url"]).To(Equal(diagnose.PageURL(diagnose.InvalidWorld)))
 		Expect(queried(ctx, server, fmt.Sprintf(`ALERTS{alertname!="TrainJobMPIFailed", namespace=%q}`, namespace))()).To(BeEmpty(), "no other alert")
 
 		for _, query := range dashboardQueries() {

@@ -30,7 +30,7 @@ func TestVectors(t *testing.T) {
 		Message  string      `json:"message"`
 		Queue    *Queue      `json:"queue"`
 		LogsURL  string      `json:"logsURL"`
-		Columns  Columns     `json:"columns"`
+		Columns  ListColumns `json:"columns"`
 	}
 	var vectors []struct {
 		Name string    `json:"name"`
@@ -47,7 +47,7 @@ func TestVectors(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, v := range vectors {
-		j := JobOf(Objects{Now: v.Now, TrainJob: v.In.TrainJob, Runtime: v.In.Runtime, JobSet: v.In.JobSet, Pods: v.In.Pods, PodsRead: true})
+		j := JobOf(JobObjects{Now: v.Now, TrainJob: v.In.TrainJob, Runtime: v.In.Runtime, JobSet: v.In.JobSet, Pods: v.In.Pods, PodsRead: true})
 		got := shown{j.Phase, j.State, j.Executor, j.Cause, j.Message, j.Queue, j.LogsURL, j.Columns(v.Now)}
 		if diff := cmp.Diff(v.Want, got); diff != "" {
 			t.Errorf("%s: -want, +got:\n%s", v.Name, diff)

@@ -45,21 +45,21 @@ type vectorObjects struct {
 }
 
 type vectorShown struct {
-	Phase    phase.Phase   `json:"phase"`
-	State    string        `json:"state"`
-	Executor view.Executor `json:"executor"`
-	Cause    *view.Cause   `json:"cause"`
-	Message  string        `json:"message"`
-	Queue    *view.Queue   `json:"queue"`
-	LogsURL  string        `json:"logsURL"`
-	Columns  view.Columns  `json:"columns"`
+	Phase    phase.Phase      `json:"phase"`
+	State    string           `json:"state"`
+	Executor view.Executor    `json:"executor"`
+	Cause    *view.Cause      `json:"cause"`
+	Message  string           `json:"message"`
+	Queue    *view.Queue      `json:"queue"`
+	LogsURL  string           `json:"logsURL"`
+	Columns  view.ListColumns `json:"columns"`
 }
 
 // collected are the first state of each phase with each cause, while TestVectors runs.
 var collected map[string]vector
 
 func seen(v vectorObjects, now time.Time) view.Job {
-	return view.JobOf(view.Objects{Now: now, TrainJob: v.TrainJob, Runtime: v.Runtime, JobSet: v.JobSet, Pods: v.Pods, PodsRead: true})
+	return view.JobOf(view.JobObjects{Now: now, TrainJob: v.TrainJob, Runtime: v.Runtime, JobSet: v.JobSet, Pods: v.Pods, PodsRead: true})
 }
 
 // shown compares what front ends show of a job that has come to rest with what the controller knows and says of it.
@@ -70,7 +70,7 @@ func (w *world) shown() {
 	if known := w.facts.State().Phase; j.Phase != known {
 		w.t.Errorf("the job is %s, and shown as %s: %v", known, j.Phase, inShort(status.ExecutorConditions(w.TrainJob)))
 	}
-	if shows := status.Published(status.ExecutorConditions(w.TrainJob)); len(shows) > 0 && j.Cause != nil {
+	if shows := status.PublishedConditions(status.ExecutorConditions(w.TrainJob)); len(shows) > 0 && j.Cause != nil {
 		if c := shows[0]; string(j.Cause.Reason) != c.Reason || j.Cause.Text != c.Message {
 			w.t.Errorf("the status says %s `%s`, and shown is %s `%s`", c.Reason, c.Message, j.Cause.Reason, j.Cause.Text)
 		}

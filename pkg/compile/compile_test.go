@@ -183,8 +183,8 @@ func TestPodSecurity(t *testing.T) {
 	}
 	restricted := podsecurity.LevelVersion{Level: podsecurity.LevelRestricted, Version: podsecurity.LatestVersion()}
 	pods := runtimePods(t, compiled(t, repository)["local/runtimes/runtimes.yaml"])
-	if len(pods) != 14 {
-		t.Fatalf("%d pod templates, want launcher and node of 7 runtimes", len(pods))
+	if len(pods) != 16 {
+		t.Fatalf("%d pod templates, want launcher and node of 8 runtimes", len(pods))
 	}
 	for name, pod := range pods {
 		result := policy.AggregateCheckResults(checks.EvaluatePod(restricted, &pod.ObjectMeta, &pod.Spec))

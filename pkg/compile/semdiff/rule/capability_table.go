@@ -55,7 +55,7 @@ var kindAbilities = []kindAbility{
 	{"", []string{"Service"}, leads},
 	{"", []string{"Endpoints"}, endpoints},
 	{"", []string{"ConfigMap"}, holdsProgram},
-	{"", []string{"Node"}, always(WidensAccess, Critical, "is a machine that pods are sent to")},
+	{"", []string{"Node"}, machine},
 	{"discovery.k8s.io", []string{"EndpointSlice"}, endpoints},
 	{storageGroup, []string{"CSIDriver"}, driver},
 	{storageGroup, []string{"StorageClass"}, defaultClass("storageclass.kubernetes.io/is-default-class", "volumes that name no class")},
@@ -82,6 +82,18 @@ func always(consequence Consequence, severity Severity, words string) func(*obje
 	return func(*object.Object) []ability {
 		return []ability{{consequence: consequence, severity: severity, description: words}}
 	}
+}
+
+// machine is one that pods are sent to. A taint NoExecute stops those that run there
+// (https://kubernetes.io/docs/concepts/scheduling-eviction/taint-and-toleration/).
+func machine(o *object.Object) []ability {
+	can := []ability{{consequence: WidensAccess, severity: Critical, description: "is a machine that pods are sent to"}}
+	for taint := range items(o.Root.At("spec", "taints")) {
+		if taint.Scalar("effect") == "NoExecute" {
+			return append(can, ability{consequence: AdmitsLess, severity: Critical, jobs: JobsStopped, description: "stops the pods of its machine that do not tolerate the taint " + taint.Scalar("key")})
+		}
+	}
+	return can
 }
 
 func warned(consequence Consequence, words string) []ability {
@@ -135,7 +147,7 @@ func followed(keys ...string) func(*object.Object) []ability {
 	return func(o *object.Object) []ability {
 		var can []ability
 		for _, place := range followedPlaces(o.Root.Get("spec"), keys) {
-			can = append(can, ability{ChangesSync, Critical, "makes the GitOps engine follow " + place + ": whoever can write there decides what runs on the cluster", place})
+			can = append(can, ability{consequence: ChangesSync, severity: Critical, description: "makes the GitOps engine follow " + place + ": whoever can write there decides what runs on the cluster", follows: place})
 		}
 		if len(can) == 0 {
 			return warned(ChangesSync, "tells the GitOps engine to follow what no rule can read")

@@ -377,6 +377,12 @@ const (
 
 	// NoSuchMachines is a label of machines by which no machine for jobs is found, or fewer than the cluster says that it has.
 	NoSuchMachines Code = "LS4146"
+
+	// ValueNotKnown is a value that the one who reads it does not know. It is a warning.
+	ValueNotKnown Code = "LS4147"
+
+	// EngineNotKnown is a version of the GitOps engine of which nothing is known here. It is a warning.
+	EngineNotKnown Code = "LS4148"
 )
 
 // Components and objects.

@@ -407,7 +407,7 @@ var entries = []Entry{
 	},
 	{
 		Code: VolumeTaken, Severity: Error, Title: "the name or the folder of a volume is taken",
-		Why: "The agent, the key of the job, the hostfile and shared memory have volumes of their own. One over them, or two in one place, would hide what a job needs.",
+		Why: "The agent, the key of the job, the hostfile and shared memory have volumes of their own. One over them, or two in one place, would hide what a job needs; so would one over the programs and libraries of the image, such as `/usr`.",
 		Do:  "Choose another name or another folder, for example `/data`.",
 	},
 	{
@@ -727,6 +727,17 @@ var entries = []Entry{
 		Code: NoSuchMachines, Severity: Error, Title: "labels that no machine for jobs has",
 		Why: "Pods of jobs wait forever where no machine has the labels that their profile selects: Linux machines have `kubernetes.io/os: linux`, the agent is built for amd64 and arm64, and a host name is that of one machine.",
 		Do:  "Use labels that all machines of the profile have.",
+	},
+	{
+		Code: ValueNotKnown, Severity: Warning, Title: "a value that its reader does not know",
+		Why: "Most programs pass over a value that they do not know without a word, so that a job runs with other settings than its author believes: NCCL reads `4M` as 4, and `true` as nothing. " +
+			"Others do not start: Open MPI ends a job that asks for a component that there is not.",
+		Do: "Write what the message says. Where a program of yours does know the value, write a waiver with the reason.",
+	},
+	{
+		Code: EngineNotKnown, Severity: Warning, Title: "a version of a GitOps engine that is not known here",
+		Why: "What is compiled depends on what the engine understands. Of a major version that is not known here it is assumed that it understands what the newest known one does; most often it is the version of the other engine.",
+		Do:  "Write the version of the engine that is installed, or use a newer compiler.",
 	},
 	{
 		Code: ChartNotFound, Severity: Error, Title: "a chart does not exist",

@@ -257,10 +257,13 @@ func answers(o *object.Object) []ability {
 
 // volume is data that is there already.
 func volume(o *object.Object) []ability {
-	spec := o.Root.Get("spec")
+	spec, whom := o.Root.Get("spec"), "pods"
+	if claim := spec.At("claimRef"); claim != nil {
+		whom = "those who mount the claim " + claim.Scalar("namespace") + "/" + claim.Scalar("name")
+	}
 	for _, kind := range []string{"hostPath", "local"} {
 		if path := spec.Scalar(kind, "path"); path != "" {
-			return []ability{{consequence: WidensAccess, severity: Critical, description: "gives pods the folder " + path + " of a machine"}}
+			return []ability{{consequence: WidensAccess, severity: Critical, description: "gives " + whom + " the folder " + path + " of a machine"}}
 		}
 	}
 	what := "data that is there already"
@@ -270,7 +273,7 @@ func volume(o *object.Object) []ability {
 	case spec.Scalar("csi", "volumeHandle") != "":
 		what = "the volume " + spec.Scalar("csi", "volumeHandle") + " of " + spec.Scalar("csi", "driver")
 	}
-	return warned(WidensAccess, "gives pods "+what)
+	return warned(WidensAccess, "gives "+whom+" "+what)
 }
 
 // claimed is a claim of a volume that has data, or gets it from another one.

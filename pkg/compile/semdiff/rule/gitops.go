@@ -1,6 +1,7 @@
 package rule
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -134,6 +135,8 @@ func (c *Cluster) wiring(part []*match.Change) Effect {
 		return c.appliesAs(part)
 	case pausing:
 		return c.paused(part)
+	case origins:
+		return c.sourceChanged(part)
 	default:
 		w := wirings[about]
 		return c.effect(part, w.consequence, w.severity, w.title).withClause("are", w.clause)
@@ -151,6 +154,23 @@ func (c *Cluster) appliesAs(part []*match.Change) Effect {
 	}
 	return c.effect(part, w.consequence, w.severity, w.title).withClause("are", w.clause)
 }
+
+// sourceChanged is another place that an engine applies from or to. Who can push to another branch decides what runs, as with another repository,
+// but only people who have rights in this one do.
+func (c *Cluster) sourceChanged(part []*match.Change) Effect {
+	w := wirings[origins]
+	for _, change := range part {
+		revision := change.Path.Is("spec", "ref", "branch") || change.Path.Last() == "targetRevision"
+		if was, is := change.Old.Scalar(), change.New.Scalar(); revision && was != "" && is != "" && !isCommit.MatchString(is) {
+			return c.effect(part, w.consequence, w.severity, "the GitOps engine follows "+is+" instead of "+was+": whoever can push there decides what runs on the cluster").
+				withClauseOf("cluster "+c.Name, "follow", is+" of its repository instead of "+was)
+		}
+	}
+	return c.effect(part, w.consequence, w.severity, w.title).withClause("are", w.clause)
+}
+
+// isCommit is how a commit is named, which nobody can change.
+var isCommit = regexp.MustCompile(`^[0-9a-f]{7,64}$`)
 
 // paused reports whether an engine goes on to apply what is merged.
 func (c *Cluster) paused(part []*match.Change) Effect {

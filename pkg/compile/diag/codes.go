@@ -379,10 +379,10 @@ const (
 	NoSuchMachines Code = "LS4146"
 
 	// ValueNotKnown is a value that the one who reads it does not know. It is a warning.
-	ValueNotKnown Code = "LS4147"
+	ValueNotKnown Code = "LS4150"
 
 	// EngineNotKnown is a version of the GitOps engine of which nothing is known here. It is a warning.
-	EngineNotKnown Code = "LS4148"
+	EngineNotKnown Code = "LS4151"
 )
 
 // Components and objects.

@@ -25,12 +25,28 @@ func engineKnowsFields(c *plan.Cluster, list *diag.List) {
 	if g == nil || !plan.EarlierVersion(g.Version.V, g.Oldest()) {
 		return
 	}
-	engine := "Argo CD"
-	if g.Flux.V {
-		engine = "Flux"
-	}
+	engine := engineName(g)
 	list.Errorf(diag.EngineTooOld, g.Version.At, "%s %s is older than what is supported: %s or later", engine, g.Version.V, g.Oldest()).
 		Helpf("upgrade %s, or let somebody apply the compiled tree without `gitops`", engine)
+}
+
+// engineIsKnown warns of a major version of an engine of which nothing is known: what the other engine has, or one that comes later.
+func engineIsKnown(c *plan.Cluster, list *diag.List) {
+	g := c.GitOps
+	if g == nil {
+		return
+	}
+	if major, _, _ := strings.Cut(g.Version.V, "."); compareVersions(major, g.NewestMajor()) > 0 {
+		list.Warnf(diag.EngineNotKnown, g.Version.At, "no %s %s is known here: the newest is of version %s", engineName(g), g.Version.V, g.NewestMajor()).
+			Helpf("write the version of %s that is installed, as `flux version` or `argocd version` shows it", engineName(g))
+	}
+}
+
+func engineName(g *plan.GitOps) string {
+	if g.Flux.V {
+		return "Flux"
+	}
+	return "Argo CD"
 }
 
 // engineSettingsMatter warns of settings that Argo CD keeps elsewhere.

@@ -40,6 +40,10 @@ var (
 	}
 )
 
+// imageFolders are those in which an image has its programs and libraries, the MPI library among them: an empty folder in their place, or that of a
+// claim, leaves nothing to start. What people share is often below /opt and /usr/local.
+var imageFolders = []string{"/bin", "/sbin", "/lib", "/lib64", "/usr", "/usr/bin", "/usr/sbin", "/usr/lib", "/usr/lib64"}
+
 // volumesDoNotMeet asks for names and folders that nothing else has.
 func volumesDoNotMeet(c *plan.Cluster, list *diag.List) {
 	for r := range c.Compiled() {
@@ -65,6 +69,10 @@ func reservedVolume(v *plan.Volume, list *diag.List) {
 				Helpf("choose another folder, for example /data")
 			return
 		}
+	}
+	if slices.Contains(imageFolders, v.MountPath.V) {
+		list.Errorf(diag.VolumeTaken, v.MountPath.At, "a volume at `%s` would hide what the image has there", v.MountPath.V).
+			Helpf("choose a folder of its own, for example /data")
 	}
 }
 

@@ -23,7 +23,7 @@ var formats = map[string]struct {
 	"code":         {isDiagnosticCode, "the code of a diagnostic such as `LS4009`"},
 	"date":         {isDate, "a day such as `2027-03-31`"},
 	"device":       {isDevice, "the name of an adapter such as `mlx5_0` or `mlx5_0:1`"},
-	"duration":     {isDuration, "a length of time such as `90s`, `15m` or `72h`, longer than nothing"},
+	"duration":     {isDuration, "a length of time such as `90s`, `15m` or `72h`, in whole seconds and longer than nothing"},
 	"email":        {isEmail, "an address such as `ml-oncall@example.com`, without a name and brackets"},
 	"git-url":      {isGitURL, "the URL of a git repository such as `https://git.example.com/platform.git`, without credentials"},
 	"https-url":    {isHTTPSURL, "a URL such as `https://s3.example.com`, without credentials, query and fragment"},

@@ -386,6 +386,12 @@ const (
 
 	// ReceiverInTheClear is a receiver of alerts that is told without encryption. It is a warning.
 	ReceiverInTheClear Code = "LS4149"
+
+	// ValueNotKnown is a value that the one who reads it does not know. It is a warning.
+	ValueNotKnown Code = "LS4150"
+
+	// EngineNotKnown is a version of the GitOps engine of which nothing is known here. It is a warning.
+	EngineNotKnown Code = "LS4151"
 )
 
 // Components and objects.

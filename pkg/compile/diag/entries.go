@@ -407,7 +407,7 @@ var entries = []Entry{
 	},
 	{
 		Code: VolumeTaken, Severity: Error, Title: "the name or the folder of a volume is taken",
-		Why: "The agent, the key of the job, the hostfile and shared memory have volumes of their own. One over them, or two in one place, would hide what a job needs.",
+		Why: "The agent, the key of the job, the hostfile and shared memory have volumes of their own. One over them, or two in one place, would hide what a job needs; so would one over the programs and libraries of the image, such as `/usr`.",
 		Do:  "Choose another name or another folder, for example `/data`.",
 	},
 	{
@@ -742,6 +742,17 @@ var entries = []Entry{
 		Code: ReceiverInTheClear, Severity: Warning, Title: "alerts go over the network unencrypted",
 		Why: "An alert names the tenant's jobs and what became of them. Over plain http everybody on the way reads it, and nothing proves who receives it.",
 		Do:  "Let the receiver answer by https. Where it runs beside Alertmanager in the cluster, accept it with a waiver.",
+	},
+	{
+		Code: ValueNotKnown, Severity: Warning, Title: "a value that its reader does not know",
+		Why: "Most programs pass over a value that they do not know without a word, so that a job runs with other settings than its author believes: NCCL reads `4M` as 4, and `true` as nothing. " +
+			"Others do not start: Open MPI ends a job that asks for a component that there is not.",
+		Do: "Write what the message says. Where a program of yours does know the value, write a waiver with the reason.",
+	},
+	{
+		Code: EngineNotKnown, Severity: Warning, Title: "a version of a GitOps engine that is not known here",
+		Why: "What is compiled depends on what the engine understands. Of a major version that is not known here it is assumed that it understands what the newest known one does; most often it is the version of the other engine.",
+		Do:  "Write the version of the engine that is installed, or use a newer compiler.",
 	},
 	{
 		Code: ChartNotFound, Severity: Error, Title: "a chart does not exist",

@@ -11,8 +11,8 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/patch/chart"
 )
 
-// unreadValues warns of values of a component that its chart does not read. It never blames a value that is read: a key counts as read where its
-// letters are anywhere in the chart's templates, and so does all below a key that a template takes as a whole.
+// unreadValues warns of values of a component that its chart does not read. It never blames a value that is read: a key counts as read where it
+// is a word anywhere in the chart's templates, and so does all below a key that a template takes as a whole.
 func (r chartReader) unreadValues() {
 	if len(r.component.Places) == 0 {
 		return
@@ -30,7 +30,7 @@ func (r chartReader) unreadValues() {
 			unread[pointer] = true // the key above is the mistake
 			continue
 		}
-		if at.IsZero() || keys[0] == "global" || strings.Contains(pointer, "~") || strings.Contains(text, key) || takenWhole(text, keys[:len(keys)-1]) {
+		if at.IsZero() || keys[0] == "global" || strings.Contains(pointer, "~") || hasWord(text, key) || takenWhole(text, keys[:len(keys)-1]) {
 			continue
 		}
 		unread[pointer] = true
@@ -74,6 +74,21 @@ func takenWhole(text string, above []string) bool {
 			}
 		}
 	})
+}
+
+// hasWord reports whether a text has a key that is not a part of a longer word.
+func hasWord(text, key string) bool {
+	for rest := text; ; {
+		before, after, found := strings.Cut(rest, key)
+		if !found {
+			return false
+		}
+		begins := before == "" || !wordLetter(before[len(before)-1])
+		if begins && (after == "" || !wordLetter(after[0])) {
+			return true
+		}
+		rest = rest[len(before)+1:]
+	}
 }
 
 func wordLetter(c byte) bool {

@@ -32,6 +32,20 @@ const (
 	OldestArgoCD = "3.1"
 )
 
+// The newest major versions of the engines that are known here.
+const (
+	newestFlux   = "2"
+	newestArgoCD = "3"
+)
+
+// NewestMajor is the newest major version of the engine that is known here.
+func (g *GitOps) NewestMajor() string {
+	if g.Flux.V {
+		return newestFlux
+	}
+	return newestArgoCD
+}
+
 // refreshes is the first version of Argo CD that can retry with the newest commit.
 const refreshes = "3.2"
 

@@ -8,7 +8,7 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/object"
 )
 
-// pathsExist reports an operation of a JSON patch that replaces or removes what an object does not have. RFC 6902 (section 4) makes that an
+// pathsExist reports an operation of a JSON patch that replaces or removes what an object does not have, or adds to it. RFC 6902 (section 4) makes that an
 // error; kustomize's library adds the value instead when only the last key is missing. What an earlier operation adds counts as there.
 func (s *step) pathsExist(o *object.Object, list *diag.List) bool {
 	var added []string
@@ -18,6 +18,11 @@ func (s *step) pathsExist(o *object.Object, list *diag.List) bool {
 		switch {
 		case s.patch.Kind != object.ListNode || path == nil:
 			return true
+		case name == "add" && !hasPrefix(path.Text, added) && missingAbove(&o.Root, path.Text) != "":
+			missing := missingAbove(&o.Root, path.Text)
+			list.Errorf(diag.PatchFails, path.From.At, "%s cannot be applied: %s has no `%s` to which something could be added", s.what, o.ID, missing).
+				Helpf("add `%s` itself, with all that shall be in it", missing)
+			return false
 		case name == "add" || name == "move" || name == "copy":
 			added = append(added, path.Text)
 		case (name == "replace" || name == "remove") && !hasPrefix(path.Text, added) && !exists(&o.Root, path.Text):
@@ -27,6 +32,17 @@ func (s *step) pathsExist(o *object.Object, list *diag.List) bool {
 		}
 	}
 	return true
+}
+
+// missingAbove is the first place above that of a JSON pointer which is not there, or "". Annotations are there: kustomize keeps notes of its own in
+// them while it works.
+func missingAbove(n *object.Node, pointer string) string {
+	for i, c := range pointer {
+		if c == '/' && i > 0 && pointer[:i] != "/metadata/annotations" && !exists(n, pointer[:i]) {
+			return pointer[:i]
+		}
+	}
+	return ""
 }
 
 func hasPrefix(pointer string, added []string) bool {

@@ -95,7 +95,11 @@ func (p *proof) compare(was, now *object.Object) {
 
 // wiringPaths is what the objects of a GitOps engine say about where objects come from and with whose rights they are applied.
 var wiringPaths = map[string][][]string{
-	"Kustomization": {{"spec", "serviceAccountName"}, {"spec", "sourceRef"}, {"spec", "path"}},
+	"Kustomization": {
+		{"spec", "serviceAccountName"}, {"spec", "sourceRef"}, {"spec", "path"}, {"spec", "kubeConfig"}, {"spec", "targetNamespace"}, {"spec", "namePrefix"}, {"spec", "nameSuffix"},
+		// What is made of the compiled objects afterwards is proven by nobody.
+		{"spec", "patches"}, {"spec", "postBuild"}, {"spec", "images"}, {"spec", "components"},
+	},
 	"GitRepository": {{"spec", "url"}, {"spec", "ref"}},
 	"AppProject":    {{"spec"}},
 	"Application":   {{"spec", "project"}, {"spec", "source"}, {"spec", "destination"}},

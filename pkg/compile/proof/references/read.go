@@ -155,11 +155,14 @@ func (r reader) directions(spec *object.Node) {
 }
 
 func (r reader) monitor(spec *object.Node) {
-	for n := range items(spec.At("namespaceSelector", "matchNames")) {
+	namespace, elsewhere := r.object.ID.Namespace, spec.At("namespaceSelector")
+	for n := range items(elsewhere.At("matchNames")) {
 		r.mention(n)
+		namespace = n.Text
 	}
+	several := elsewhere != nil && (len(elsewhere.Children) != 1 || len(elsewhere.At("matchNames").Strings()) != 1)
 	selector := spec.At("selector")
-	if spec.At("namespaceSelector") != nil || selector == nil || len(selector.Children) == 0 || !r.judged(selector) {
+	if several || selector == nil || len(selector.Children) == 0 || !r.judged(selector) {
 		return
 	}
 	var ports []named
@@ -169,7 +172,7 @@ func (r reader) monitor(spec *object.Node) {
 		}
 	}
 	r.facts.selections = append(r.facts.selections, selection{
-		ports: ports, by: r.object.ID, namespace: r.object.ID.Namespace, services: r.object.ID.Kind == "ServiceMonitor", selector: selectorOf(*selector), at: r.place(selector),
+		ports: ports, by: r.object.ID, namespace: namespace, services: r.object.ID.Kind == "ServiceMonitor", selector: selectorOf(*selector), at: r.place(selector),
 	})
 }
 

@@ -75,11 +75,11 @@ func (c *Change) Spans() (before, after source.Span) {
 
 func (c *Change) spans() (before, after source.Span) {
 	if c.Old != nil {
-		before = responsibleSpan(c.Before, c.From)
+		before = c.responsibleSpan(c.Before, c.Old, c.From)
 	}
 	switch {
 	case c.New != nil:
-		after = responsibleSpan(c.After, c.To)
+		after = c.responsibleSpan(c.After, c.New, c.To)
 		if at := c.patchBelow(); !at.IsZero() {
 			after = at
 		}
@@ -145,13 +145,33 @@ func sameText(a, b source.Span) bool {
 	return a.File.Line(a.Line) == b.File.Line(b.Line)
 }
 
+// placeBelow is the place of the first part of a value that has one.
+func placeBelow(n *object.Node) source.Span {
+	for i := range n.Children {
+		child := &n.Children[i]
+		if child.From != nil && !child.From.At.IsZero() {
+			return child.From.At
+		}
+		if at := placeBelow(child); !at.IsZero() {
+			return at
+		}
+	}
+	return source.Span{}
+}
+
 // Renamed reports whether the object as a whole has another name, and the same content.
 func (c *Change) Renamed() bool { return c.Whole() && c.Old != nil && c.New != nil }
 
-// responsibleSpan is the place of an origin, or the spec behind the object where it has none.
-func responsibleSpan(o *object.Object, from *origin.Origin) source.Span {
+// responsibleSpan is the place of an origin, or that of a part of the value, such as the first item of a list that was not there; or the spec behind
+// the object where no value has one.
+func (c *Change) responsibleSpan(o *object.Object, value *object.Node, from *origin.Origin) source.Span {
 	if from != nil && !from.At.IsZero() {
 		return from.At
+	}
+	if !c.Whole() && o != nil && o.ID.Group != "kueue.x-k8s.io" { // what a queue has of a resource is one thing, on whatever lines
+		if at := placeBelow(value); !at.IsZero() {
+			return at
+		}
 	}
 	if o == nil {
 		return source.Span{}

@@ -60,7 +60,8 @@ func (c *Cluster) admission(changes []*match.Change) Effect {
 	case isCatalogTable(first):
 		e.Detail = catalogTableChangesText(changes)
 		if runtime, found := strings.CutPrefix(first.Path[2], "runtime_"); found {
-			e.Subject.Runtime = runtime
+			// Variables of CEL have no dashes, and names of runtimes no underscores.
+			e.Subject.Runtime = strings.ReplaceAll(runtime, "_", "-")
 		}
 	case j.consequence == AdmitsLess && first.Kind() != "Namespace":
 		// Pods that replace others of a running job are judged again.

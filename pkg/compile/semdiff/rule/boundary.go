@@ -13,8 +13,8 @@ var boundaryRule = &Rule{
 		change := part[0]
 		switch {
 		case c.keepsAfterEngine():
-			return c.effect(part, ChangesSync, Notice, "an object is written to another folder, and the cluster has no GitOps engine any more that looks at it").
-				withClause("are", "no longer applied by a GitOps engine")
+			return c.effect(part, ChangesSync, Notice, "an object is written to another folder, and no stage of a GitOps engine is compiled any more that applies it").
+				withClause("are", "applied by no compiled stage of a GitOps engine any more")
 		case c.was.engine.applies(c.Name, change.Before.Folder) == nil:
 			return c.effect(part, ChangesSync, Info, "an object is written to another folder, which no GitOps engine of the specs looks at").
 				withClause("are", "applied by another stage")

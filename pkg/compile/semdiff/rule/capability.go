@@ -51,6 +51,8 @@ var capabilityRule = &Rule{
 type ability struct {
 	consequence Consequence
 	severity    Severity
+	// jobs is what becomes of running jobs, where the consequence does not say it.
+	jobs JobsImpact
 	// description follow the kind of the object: "may rewrite pods".
 	description string
 	// follows is the repository that the object makes an engine follow, as repositoryPlace has it; "" for all else.
@@ -103,9 +105,11 @@ func isSystem(namespace string) bool {
 	return strings.HasPrefix(namespace, "kube-") || strings.HasPrefix(namespace, "openshift-")
 }
 
-// mostSevere is the most severe of some abilities, the first of those that are alike.
+// mostSevere is the most severe of some abilities, the first of those that are alike; stopped jobs are worse than all else.
 func mostSevere(can []ability) ability {
-	return slices.MaxFunc(can, func(a, b ability) int { return cmp.Compare(a.severity, b.severity) })
+	return slices.MaxFunc(can, func(a, b ability) int {
+		return cmp.Or(cmp.Compare(a.severity, b.severity), cmp.Compare(a.jobs, b.jobs))
+	})
 }
 
 // newAbility is a new object that can do something.
@@ -137,10 +141,12 @@ func (c *Cluster) gainedAbility(part []*match.Change, can []ability) Effect {
 	}
 	e := c.effect(part, worst.consequence, severity, subject+" "+worst.description).withDetail(detail)
 	e.Aspect = Aspect(o.ID.Kind)
-	switch worst.consequence {
-	case ChangesSync, OpensNetwork:
+	switch {
+	case worst.jobs != JobsUntouched:
+		e.Jobs = worst.jobs
+	case worst.consequence == ChangesSync, worst.consequence == OpensNetwork:
 		e.Jobs = JobsIncluded
-	case AdmitsLess:
+	case worst.consequence == AdmitsLess:
 		e.Jobs = JobsHampered
 	}
 	if worst.follows != "" {

@@ -55,7 +55,7 @@ var kindAbilities = []kindAbility{
 	{"", []string{"Service"}, externalNameAbility},
 	{"", []string{"Endpoints"}, endpointsAbility},
 	{"", []string{"ConfigMap"}, configMapProgramAbility},
-	{"", []string{"Node"}, always(WidensAccess, Critical, "is a machine that pods are sent to")},
+	{"", []string{"Node"}, machine},
 	{"discovery.k8s.io", []string{"EndpointSlice"}, endpointsAbility},
 	{storageGroup, []string{"CSIDriver"}, csiDriverAbility},
 	{storageGroup, []string{"StorageClass"}, defaultClassAbility("storageclass.kubernetes.io/is-default-class", "volumes that name no class")},
@@ -82,6 +82,18 @@ func always(consequence Consequence, severity Severity, words string) func(*obje
 	return func(*object.Object) []ability {
 		return []ability{{consequence: consequence, severity: severity, description: words}}
 	}
+}
+
+// machine is one that pods are sent to. A taint NoExecute stops those that run there
+// (https://kubernetes.io/docs/concepts/scheduling-eviction/taint-and-toleration/).
+func machine(o *object.Object) []ability {
+	can := []ability{{consequence: WidensAccess, severity: Critical, description: "is a machine that pods are sent to"}}
+	for taint := range items(o.Root.At("spec", "taints")) {
+		if taint.Scalar("effect") == "NoExecute" {
+			return append(can, ability{consequence: AdmitsLess, severity: Critical, jobs: JobsStopped, description: "stops the pods of its machine that do not tolerate the taint " + taint.Scalar("key")})
+		}
+	}
+	return can
 }
 
 func warned(consequence Consequence, words string) []ability {
@@ -135,7 +147,7 @@ func followsRepositories(keys ...string) func(*object.Object) []ability {
 	return func(o *object.Object) []ability {
 		var can []ability
 		for _, place := range followedPlaces(o.Root.Get("spec"), keys) {
-			can = append(can, ability{ChangesSync, Critical, "makes the GitOps engine follow " + place + ": whoever can write there decides what runs on the cluster", place})
+			can = append(can, ability{consequence: ChangesSync, severity: Critical, description: "makes the GitOps engine follow " + place + ": whoever can write there decides what runs on the cluster", follows: place})
 		}
 		if len(can) == 0 {
 			return warned(ChangesSync, "tells the GitOps engine to follow what no rule can read")
@@ -245,10 +257,13 @@ func apiServiceAbility(o *object.Object) []ability {
 
 // volumeAbility is that pods get data that is there already.
 func volumeAbility(o *object.Object) []ability {
-	spec := o.Root.Get("spec")
+	spec, whom := o.Root.Get("spec"), "pods"
+	if claim := spec.At("claimRef"); claim != nil {
+		whom = "those who mount the claim " + claim.Scalar("namespace") + "/" + claim.Scalar("name")
+	}
 	for _, kind := range []string{"hostPath", "local"} {
 		if path := spec.Scalar(kind, "path"); path != "" {
-			return []ability{{consequence: WidensAccess, severity: Critical, description: "gives pods the folder " + path + " of a machine"}}
+			return []ability{{consequence: WidensAccess, severity: Critical, description: "gives " + whom + " the folder " + path + " of a machine"}}
 		}
 	}
 	what := "data that is there already"
@@ -258,7 +273,7 @@ func volumeAbility(o *object.Object) []ability {
 	case spec.Scalar("csi", "volumeHandle") != "":
 		what = "the volume " + spec.Scalar("csi", "volumeHandle") + " of " + spec.Scalar("csi", "driver")
 	}
-	return warned(WidensAccess, "gives pods "+what)
+	return warned(WidensAccess, "gives "+whom+" "+what)
 }
 
 // claimAbility is that a claim takes a volume that has data, or gets it from another one.

@@ -67,7 +67,8 @@ func (c *Cluster) prunes(folder string) bool {
 	case s == nil:
 		return true
 	case c.keepsAfterEngine():
-		return false
+		// The stages stay on the cluster, and go on with the folders that there still are.
+		return s.prunes && c.stageHasObjects(s)
 	}
 	if later := c.is.engine.same(s); later != nil {
 		return later.prunes && c.stageHasObjects(later)
@@ -79,7 +80,8 @@ func (c *Cluster) prunes(folder string) bool {
 	return s.cascades
 }
 
-// keepsAfterEngine reports whether the cluster goes on without the GitOps engine that applied it: nobody tells the engine to delete anything.
+// keepsAfterEngine reports whether no stage of the GitOps engine is compiled any more that applied the cluster. Nothing deletes the stages: the one
+// that applied them finds no folder any more.
 func (c *Cluster) keepsAfterEngine() bool { return len(c.was.engine) > 0 && len(c.is.engine) == 0 }
 
 // stageHasObjects reports whether something is compiled into the folder of a stage.

@@ -1,6 +1,7 @@
 package rule
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -33,7 +34,7 @@ func isEngineObject(o *object.Object) bool {
 }
 
 func isSyncKey(p match.Path) bool {
-	return p.Is("metadata", "annotations", "*") && (strings.HasPrefix(p[2], "argocd.argoproj.io/") || strings.HasPrefix(p[2], "kustomize.toolkit.fluxcd.io/")) ||
+	return p.Is("metadata", "annotations", "*") && (strings.HasPrefix(p[2], "argocd.argoproj.io/") || strings.HasPrefix(p[2], fluxKeys)) ||
 		len(p) > 1 && p[0] == "metadata" && p[1] == "finalizers"
 }
 
@@ -69,6 +70,9 @@ func topicOf(c *match.Change) topic {
 		return finishing
 	case p.Last() == fluxPrune || p.Last() == argoOptions && !isEngine(c):
 		return keeping
+	case p.Has("kubeConfig"):
+		// Whatever of it changes says to which cluster, not only the Secret.
+		return manner
 	case p.Has("dependsOn") || p.Last() == "argocd.argoproj.io/sync-wave" || p.Last() == "wait" || p.Has("healthChecks"):
 		return ordering
 	case p.Has("healthCheckExprs"):
@@ -131,6 +135,8 @@ func (c *Cluster) wiring(part []*match.Change) Effect {
 		return c.appliesAs(part)
 	case pausing:
 		return c.paused(part)
+	case origins:
+		return c.sourceChanged(part)
 	default:
 		w := wirings[about]
 		return c.effect(part, w.consequence, w.severity, w.title).withClause("are", w.clause)
@@ -148,6 +154,23 @@ func (c *Cluster) appliesAs(part []*match.Change) Effect {
 	}
 	return c.effect(part, w.consequence, w.severity, w.title).withClause("are", w.clause)
 }
+
+// sourceChanged is another place that an engine applies from or to. Who can push to another branch decides what runs, as with another repository,
+// but only people who have rights in this one do.
+func (c *Cluster) sourceChanged(part []*match.Change) Effect {
+	w := wirings[origins]
+	for _, change := range part {
+		revision := change.Path.Is("spec", "ref", "branch") || change.Path.Last() == "targetRevision"
+		if was, is := change.Old.Scalar(), change.New.Scalar(); revision && was != "" && is != "" && !isCommit.MatchString(is) {
+			return c.effect(part, w.consequence, w.severity, "the GitOps engine follows "+is+" instead of "+was+": whoever can push there decides what runs on the cluster").
+				withClauseOf("cluster "+c.Name, "follow", is+" of its repository instead of "+was)
+		}
+	}
+	return c.effect(part, w.consequence, w.severity, w.title).withClause("are", w.clause)
+}
+
+// isCommit is how a commit is named, which nobody can change.
+var isCommit = regexp.MustCompile(`^[0-9a-f]{7,64}$`)
 
 // paused reports whether an engine goes on to apply what is merged.
 func (c *Cluster) paused(part []*match.Change) Effect {
@@ -206,6 +229,15 @@ var manners = []struct {
 	{"decryption", Warning, "with Secrets that it decrypts in another way"},
 }
 
+// annotationManners are what annotations tell Flux to do with one object, and what it does when they no longer do.
+var annotationManners = []struct{ key, value, words, undone string }{
+	{fluxForce, "enabled", "deletes and makes again what it cannot change", "no longer deletes and makes again what it cannot change"},
+	{fluxReconcile, "disabled", "leaves objects alone, whatever is merged", "applies again what it left alone"},
+	{fluxApply, "Ignore", "leaves objects alone, whatever is merged", "applies again what it left alone"},
+	{fluxApply, "IfNotPresent", "applies objects once, and repairs nothing afterwards", "applies again what it applied once"},
+	{fluxApply, "Merge", "keeps what others write into objects", "no longer keeps what others write into objects"},
+}
+
 // syncOptions is what the engine does otherwise with what it applies.
 func (c *Cluster) syncOptions(part []*match.Change) Effect {
 	w := wirings[manner]
@@ -225,6 +257,17 @@ func (c *Cluster) syncOptions(part []*match.Change) Effect {
 	for _, change := range part {
 		if isSource(change) && change.Path.Has("ignore") && !change.Removed() {
 			words, severity = append(words, "applies something else than what is compiled and reviewed: it leaves files of the repository out: "+value(change.New)), Critical
+		}
+	}
+	for _, m := range annotationManners {
+		for _, change := range part {
+			switch {
+			case change.Path.Last() != m.key:
+			case change.New.Scalar() == m.value:
+				words = append(words, m.words)
+			case change.Old.Scalar() == m.value:
+				words = append(words, m.undone)
+			}
 		}
 	}
 	if len(words) == 0 {
@@ -257,6 +300,9 @@ func (c *Cluster) stageAddedOrRemoved(part []*match.Change) Effect {
 	switch {
 	case change.Added():
 		return c.effect(part, AddsObjects, Info, "the GitOps engine is told more: "+kind).withClause("are", "synced in a new stage")
+	case cascades(change.Before) && c.keepsNamespaces(change.Before.ID):
+		return c.effect(part, DeletesObjects, Critical, "a stage of the GitOps engine goes, and what it applied goes with it, but namespaces and what else is marked to stay").
+			withClause("lose", "what a stage applied, but namespaces").withJobs(JobsHampered).withHelp("suspend the stage and turn its pruning off before it is removed")
 	case cascades(change.Before):
 		return c.effect(part, DeletesObjects, Critical, "a stage of the GitOps engine goes, and everything that it applied goes with it, running jobs too").
 			withClause("lose", "everything that a stage applied").withJobs(JobsStopped).withHelp("suspend the stage and turn its pruning off before it is removed")
@@ -265,6 +311,21 @@ func (c *Cluster) stageAddedOrRemoved(part []*match.Change) Effect {
 		return c.effect(part, LeavesObjects, Warning, "a stage of the GitOps engine goes, and what it applied stays: "+kind).withClause("are", "no longer synced by a stage")
 	}
 	return c.effect(part, DeletesObjects, Warning, "the GitOps engine is told less: "+kind).withClause("are", "no longer synced by a stage")
+}
+
+// keepsNamespaces reports whether all namespaces that a stage applied are marked to stay when it goes, and running jobs in them. Where none is
+// known nobody knows what goes.
+func (c *Cluster) keepsNamespaces(id object.ID) bool {
+	found := false
+	for _, space := range c.was.namespaces {
+		if s := c.was.engine.applies(c.Name, space.folder); s == nil || s.object != id {
+			continue
+		}
+		if found = space.kept; !found {
+			return false
+		}
+	}
+	return found
 }
 
 // keptObjects says what becomes of objects that an engine keeps, or kept.
@@ -296,8 +357,16 @@ func protections(o *object.Object) []string {
 	return found
 }
 
-// fluxForce tells Flux to delete and make again an object that it cannot change.
-const fluxForce = "kustomize.toolkit.fluxcd.io/force"
+// What annotations tell Flux about an object (https://fluxcd.io/flux/components/kustomize/kustomizations/#controlling-the-apply-behavior-of-resources).
+const (
+	fluxKeys = "kustomize.toolkit.fluxcd.io/"
+	// fluxForce tells it to delete and make again an object that it cannot change.
+	fluxForce = fluxKeys + "force"
+	// fluxReconcile tells it to leave an object alone.
+	fluxReconcile = fluxKeys + "reconcile"
+	// fluxApply tells it to apply an object once, or next to what others write.
+	fluxApply = fluxKeys + "ssa"
+)
 
 // replaces reports whether sync options tell Argo CD to delete and make again what it cannot change
 // (https://argo-cd.readthedocs.io/en/stable/user-guide/sync-options/#force-sync).

@@ -18,6 +18,9 @@ var imageRule = &Rule{
 	},
 	judge: each(func(c *Cluster, part []*match.Change) Effect {
 		severity, title, rest := Notice, "new jobs start with another image", "new jobs with another image"
+		if brought := broughtImages(part); len(brought) > 0 {
+			title, rest = "pods of new jobs get a container or a volume more, with the image "+several(brought), "new jobs with a container or a volume more"
+		}
 		for _, change := range part {
 			for _, host := range missing(registries(newImages(change)), registries(imagesBefore(change))) {
 				severity, title, rest = Warning, "new jobs start with an image from another registry: "+host, "new jobs with an image from "+host
@@ -41,6 +44,19 @@ var imageRule = &Rule{
 		}
 		return c.effect(part, NewJobsOnly, severity, title).withClause("start", rest)
 	}),
+}
+
+// broughtImages are the images of containers and volumes that come, where no image of another one changes.
+func broughtImages(part []*match.Change) []string {
+	var found []string
+	for _, change := range part {
+		brought := newImages(change)
+		if len(brought) == 0 {
+			return nil
+		}
+		found = append(found, brought...)
+	}
+	return distinct(found)
 }
 
 // neverPulls reports whether pods start with what a machine has under the name of their image, or not at all.

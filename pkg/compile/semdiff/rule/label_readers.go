@@ -31,21 +31,29 @@ var readersRule = &Rule{
 // keyReader is who reads some labels and annotations, and what an object is to it that has them.
 type keyReader struct {
 	// keys are those that it reads: a domain with its slash, or the beginning of a key.
-	keys        []string
+	keys []string
+	// kinds are those of which it reads them, onPods for pods and their templates; none is every kind. Annotations and labels that an overlay
+	// gives to all objects are nothing to it on the others.
+	kinds       []string
 	consequence Consequence
 	description string
 }
 
+// onPods stands among the kinds of a reader for pods, and for the templates that they are made of.
+const onPods = "pods"
+
 // keyReaders are looked at in their order. To add one, say what it does for those who may write the label or the annotation.
 var keyReaders = []keyReader{
-	{[]string{"eks.amazonaws.com/", "iam.amazonaws.com/", "iam.gke.io/", "azure.workload.identity/"}, WidensAccess, "gives pods the rights of an account of a cloud"},
-	{[]string{"k8s.v1.cni.cncf.io/", "v1.multus-cni.io/", "cni.projectcalico.org/", "k8s.ovn.org/", "ovn.kubernetes.io/", "ipam.cilium.io/"}, OpensNetwork, "puts pods into another network, where no NetworkPolicy may hold"},
-	{[]string{"container.apparmor.security.beta.kubernetes.io/", "seccomp.security.alpha.kubernetes.io/", "container.seccomp.security.alpha.kubernetes.io/", "io.kubernetes.cri-o.", "openshift.io/scc", "openshift.io/required-scc"}, WidensSecurity, "changes what the kernel keeps from pods"},
-	{[]string{"cert-manager.io/inject-", "service.beta.openshift.io/inject-", "config.openshift.io/inject-"}, WidensAccess, "lets others write whom it trusts"},
-	{[]string{"service.beta.kubernetes.io/", "service.kubernetes.io/", "external-dns.alpha.kubernetes.io/", "nginx.ingress.kubernetes.io/", "alb.ingress.kubernetes.io/", "haproxy", "traefik.", "metallb.", "networking.gke.io/", "cloud.google.com/"}, OpensNetwork, "is published, or led to, in another way"},
-	{[]string{"vault.hashicorp.com/", "sidecar.istio.io/", "inject.istio.io/", "proxy.istio.io/", "linkerd.io/", "config.linkerd.io/", "instrumentation.opentelemetry.io/", "admission.datadoghq.com/", "dapr.io/"}, WidensAccess, "lets others put programs, or secrets, into pods"},
-	{[]string{"reflector.v1.k8s.emberstack.com/", "replicator.v1.mittwald.de/", "kubed.appscode.com/"}, WidensAccess, "is copied to or from other namespaces"},
-	{knownKeys, Unclassified, "is treated in another way by a program that reads this"},
+	{[]string{"eks.amazonaws.com/", "iam.gke.io/"}, []string{"ServiceAccount"}, WidensAccess, "gives pods the rights of an account of a cloud"},
+	{[]string{"iam.amazonaws.com/", "azure.workload.identity/"}, []string{"ServiceAccount", "Namespace", onPods}, WidensAccess, "gives pods the rights of an account of a cloud"},
+	{[]string{"k8s.v1.cni.cncf.io/", "v1.multus-cni.io/", "cni.projectcalico.org/", "k8s.ovn.org/", "ovn.kubernetes.io/", "ipam.cilium.io/"}, []string{"Namespace", "Node", "NetworkAttachmentDefinition", onPods}, OpensNetwork, "puts pods into another network, where no NetworkPolicy may hold"},
+	{[]string{"container.apparmor.security.beta.kubernetes.io/", "seccomp.security.alpha.kubernetes.io/", "container.seccomp.security.alpha.kubernetes.io/", "io.kubernetes.cri-o.", "openshift.io/scc", "openshift.io/required-scc"}, []string{"Namespace", onPods}, WidensSecurity, "changes what the kernel keeps from pods"},
+	{[]string{"cert-manager.io/inject-", "service.beta.openshift.io/inject-", "config.openshift.io/inject-"}, nil, WidensAccess, "lets others write whom it trusts"},
+	{[]string{"service.beta.kubernetes.io/", "service.kubernetes.io/", "external-dns.alpha.kubernetes.io/", "nginx.ingress.kubernetes.io/", "alb.ingress.kubernetes.io/", "haproxy", "traefik.", "metallb.", "networking.gke.io/", "cloud.google.com/"}, nil, OpensNetwork, "is published, or led to, in another way"},
+	{[]string{"vault.hashicorp.com/", "sidecar.istio.io/", "inject.istio.io/", "proxy.istio.io/", "linkerd.io/", "config.linkerd.io/", "instrumentation.opentelemetry.io/", "admission.datadoghq.com/", "dapr.io/"}, []string{"Namespace", "Service", onPods}, WidensAccess, "lets others put programs, or secrets, into pods"},
+	{[]string{"reflector.v1.k8s.emberstack.com/", "replicator.v1.mittwald.de/", "kubed.appscode.com/"}, []string{"ConfigMap", "Secret"}, WidensAccess, "is copied to or from other namespaces"},
+	{[]string{"pod-security.kubernetes.io"}, []string{"Namespace"}, Unclassified, "is treated in another way by a program that reads this"},
+	{knownKeys, nil, Unclassified, "is treated in another way by a program that reads this"},
 }
 
 // knownKeys are domains of programs: the end of what is before the slash of a key.
@@ -76,10 +84,25 @@ func readerOf(c *match.Change) *keyReader {
 		return nil
 	}
 	r := readerOfKey(c.Path[n-1])
-	if r != nil && r.consequence == Unclassified && (c.Kind() == "Namespace" || c.Kind() == "StorageClass") {
+	switch {
+	case r == nil || !r.readsOf(c.Kind(), n > 3):
+		return nil
+	case r.consequence == Unclassified && (c.Kind() == "Namespace" || c.Kind() == "StorageClass"):
+		return nil
+	case n > 3 && strings.HasPrefix(c.Path[n-1], fluxKeys):
+		// Flux reads what it applies, not what pods are made of.
 		return nil
 	}
 	return r
+}
+
+// readsOf reports whether it reads an object of a kind, or the template of its pods.
+func (r *keyReader) readsOf(kind string, template bool) bool {
+	of := kind
+	if template || kind == "Pod" {
+		of = onPods
+	}
+	return len(r.kinds) == 0 || slices.Contains(r.kinds, of)
 }
 
 func readerOfKey(key string) *keyReader {
@@ -117,7 +140,7 @@ func (c *Cluster) readByProgram(part []*match.Change) Effect {
 func (c *Cluster) readByProgramWhenNew(change *match.Change) []Effect {
 	var effects []Effect
 	for entry := range items(change.After.Root.At("metadata", "annotations")) {
-		if r := readerOfKey(entry.Key); r != nil && r.consequence != Unclassified {
+		if r := readerOfKey(entry.Key); r != nil && r.consequence != Unclassified && r.readsOf(change.Kind(), false) {
 			e := c.effect([]*match.Change{change}, r.consequence, Warning, "a new "+change.Kind()+" "+r.description+": "+entry.Key).withDetail(objectName(change.After.ID) + ": " + entry.Key + ": " + value(entry))
 			effects = append(effects, e.withClauseOf(objectName(change.After.ID), "have", entry.Key+", by which it "+r.description))
 		}

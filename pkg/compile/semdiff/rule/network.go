@@ -292,10 +292,13 @@ func (c *Cluster) severityOfFlows(namespace string, flows []isolation.Opening) (
 	severity := Warning
 	rest := "egress to " + shownPeer(flows) + " (" + flows[0].Ports + ")"
 	own := c.owner(namespace)
+	everybody := slices.ContainsFunc(flows, func(f isolation.Opening) bool { return !f.Ingress && f.Namespaces == "{}" })
 	for i := range flows {
 		f := &flows[i]
 		other, internet := c.owner(f.Namespaces), f.Internet()
 		switch {
+		case internet && !f.Ingress && everybody:
+			severity, rest = Critical, "egress to the internet and to all namespaces"
 		case internet && !f.Ingress:
 			severity, rest = Critical, "internet egress"
 		case internet:

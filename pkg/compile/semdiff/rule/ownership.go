@@ -111,8 +111,9 @@ func (c *Cluster) objectRemoved(change *match.Change) Effect {
 		}
 		return e
 	case stays && c.keepsAfterEngine():
-		return c.effect(part, LeavesObjects, Warning, "the cluster goes on without its GitOps engine, which stops syncing: objects are no longer compiled and stay: "+o.ID.Kind).
-			withClauseOf("cluster "+c.Name, "leave", "objects behind, because its GitOps engine stops syncing").withHelp("take away what is left of the engine by hand: kubectl delete does what its stages are told to do when they go")
+		return c.effect(part, LeavesObjects, Warning, "the cluster goes on without a compiled GitOps engine: objects are no longer compiled and stay: "+o.ID.Kind).
+			withClauseOf("cluster "+c.Name, "leave", "the stages of its GitOps engine behind, which go on with those folders that there still are").
+			withHelp("take away what is left of the engine by hand: until then its stages apply what is merged into their folders, and kubectl delete does what they are told to do when they go")
 	case stays && !change.Disposal.WithTenant:
 		return c.effect(part, LeavesObjects, Warning, "objects are no longer compiled and stay, with what they do: "+o.ID.Kind).withClause("leave", "objects behind")
 	case stays:

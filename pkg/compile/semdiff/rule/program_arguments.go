@@ -44,12 +44,15 @@ func (c *Cluster) program(part []*match.Change) Effect {
 	verb, o := "start", part[0].After
 	if !isRuntime(part[0]) {
 		consequence, verb = RestartsPlatform, "replace"
-		what, rest = "pods of "+o.ID.Name+" are replaced, with", "pods of "+o.ID.Name+", with "+words(part)
+		what, rest = "pods of "+o.ID.Name+" are replaced,", "pods of "+o.ID.Name+", "+with(words(part))
 		if told := slices.ContainsFunc(part, func(change *match.Change) bool { return changesArguments(change) && !isQuietChange(change) }); told && (c.powerfulAccount(o) != "" || isController(o)) {
 			severity = Warning
 		}
 	}
 	title := what + " " + words(part)
+	if consequence == RestartsPlatform {
+		title = what + " " + with(words(part))
+	}
 	if isRuntime(part[0]) && slices.ContainsFunc(part, patchOverridesCompiler) {
 		severity, title = Warning, title+", instead of what the compiler has"
 	}
@@ -94,11 +97,13 @@ func isQuietChange(c *match.Change) bool {
 	return len(differ) > 0 && !slices.ContainsFunc(differ, func(argument string) bool { return !quietFields.MatchString(argument) })
 }
 
-// words are what of a program changes: its arguments, or variables by name.
+// words are what of a program changes: its arguments, or variables by name, those that go at the end.
 func words(part []*match.Change) string {
-	var found []string
+	var found, gone []string
 	for _, change := range part {
 		switch {
+		case isVariable(change) && change.Removed():
+			gone = append(gone, variables([]*match.Change{change})...)
 		case isVariable(change):
 			found = append(found, "the environment "+strings.Join(variables([]*match.Change{change}), ", "))
 		case isText(change.Path.Last()):
@@ -107,7 +112,24 @@ func words(part []*match.Change) string {
 			found = append(found, change.Path.Short())
 		}
 	}
-	return several(distinct(found))
+	text := several(distinct(found))
+	switch {
+	case len(gone) == 0:
+		return text
+	case text != "":
+		text += ", and "
+	}
+	return text + without + "the environment " + several(distinct(gone))
+}
+
+const without = "without "
+
+// with are words behind what they belong to.
+func with(words string) string {
+	if strings.HasPrefix(words, without) {
+		return words
+	}
+	return "with " + words
 }
 
 // beforeAfterText is the text before and after, longer than other values are shown: what runs is read to its end.

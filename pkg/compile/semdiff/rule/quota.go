@@ -151,7 +151,11 @@ func (c *Cluster) goesFirst(part []*match.Change) Effect {
 
 // lending is how much others may borrow of a queue. Without a bound it is everything.
 func (c *Cluster) lending(part []*match.Change, was, is *queue) Effect {
-	details := describeAll(touchedKeys(part, was, is), part, was, is)
+	keys := touchedKeys(part, was, is)
+	if !slices.ContainsFunc(keys, func(key quotaKey) bool { return hasResource(was.amounts[key]) || hasResource(is.amounts[key]) }) {
+		return c.effect(part, NoEffect, Info, "a bound of what is lent of a resource of which the queue has nothing")
+	}
+	details := describeAll(keys, part, was, is)
 	if trendOf(part[0].Old, part[0].New) == more && part[0].Old != nil || part[0].New == nil {
 		return c.effect(part, GrowsQuota, Notice, "more may be lent to others").withDetail(strings.Join(details, "; ")).withClause("lend", "more to others")
 	}
@@ -398,12 +402,20 @@ func (c *Cluster) membership(part []*match.Change, was, is *queue) Effect {
 	case was.cohort != is.cohort:
 		return c.effect(part, ReordersQueue, Warning, "a queue belongs to another cohort: others lend to it, and borrow from it").
 			withClause("join", "the cohort "+is.cohort).withJobs(JobsPreemptible)
+	case namesNamespace(change) && change.Removed() && c.is.namespaces[change.Old.Scalar()] == nil:
+		// The namespace itself is told.
+		return c.effect(part, AdmitsLess, Notice, "a queue takes no jobs of a namespace that is gone")
+	case namesNamespace(change) && c.was.namespaces[change.New.Scalar()] == nil && c.is.namespaces[change.New.Scalar()] != nil:
+		return c.effect(part, AdmitsMore, Notice, "a queue takes jobs of a namespace that is new")
 	case namesNamespace(change) && change.Removed():
 		return c.effect(part, AdmitsLess, Warning, "a queue takes no jobs of a namespace any more").withClause("take", "no jobs of namespace "+change.Old.Scalar()+" any more")
 	case namesNamespace(change):
 		return c.effect(part, AdmitsMore, Warning, "a queue takes jobs of another namespace").withClause("take", "jobs of another namespace, "+change.New.Scalar())
+	case change.Kind() == "ClusterQueue" && change.Path.Has("namespaceSelector") && selectsEverybody(change.After):
+		return c.effect(part, AdmitsMore, Warning, "a queue takes jobs of every namespace: whoever makes a LocalQueue gets its machines").
+			withClause("share", "the machines of a queue with every namespace").withJobs(JobsPreemptible)
 	case change.Path.Has("namespaceSelector") || change.Path.Has("scopes") || change.Path.Has("scopeSelector"):
-		return c.effect(part, AdmitsMore, Warning, "other namespaces or pods use a queue or a quota").withClause("are", "queued in another way")
+		return c.effect(part, AdmitsMore, Warning, "other namespaces or pods use a queue or a quota").withClause("let", "other namespaces or pods use a queue or a quota")
 	case change.Path.Last() == "stopPolicy":
 		return c.stops(part)
 	case change.Path.Has("coveredResources") || change.Path.Has("resourceGroups"):
@@ -413,6 +425,16 @@ func (c *Cluster) membership(part []*match.Change, was, is *queue) Effect {
 		return c.effect(part, AdmitsMore, Notice, "a queue takes jobs that request another resource").withClause("can", "queue for another resource")
 	}
 	return c.effect(part, ReordersQueue, Warning, "a queue works in another way").withClause("have", "another queue")
+}
+
+// selectsEverybody reports whether a queue takes jobs of all namespaces: an empty selector is for all, none is for no one
+// (https://kueue.sigs.k8s.io/docs/concepts/cluster_queue/#namespace-selector).
+func selectsEverybody(o *object.Object) bool {
+	selector := o.Root.At("spec", "namespaceSelector")
+	if selector == nil || selector.Kind != object.MapNode {
+		return false
+	}
+	return !slices.ContainsFunc(selector.Children, func(part object.Node) bool { return len(part.Children) > 0 })
 }
 
 // namesNamespace reports whether a change is a namespace that comes to a queue, or leaves it.

@@ -37,6 +37,9 @@ func (c *Cluster) runtimeSettings(part []*match.Change) Effect {
 	if lost := lostMounts(part); len(lost) > 0 {
 		severity, title, rest = Warning, "new jobs no longer have what was mounted at "+several(lost), "new jobs without what was at "+several(lost)
 	}
+	if slices.ContainsFunc(part, isPlaced) {
+		title, rest = "new jobs start on other machines", "new jobs on other machines"
+	}
 	if i := slices.IndexFunc(part, func(change *match.Change) bool { return change.Path.Last() == mpi.GangTimeoutAnnotation }); i >= 0 {
 		severity, title, rest = gangTimeout(part[i])
 	}

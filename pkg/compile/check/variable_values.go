@@ -1,0 +1,138 @@
+package check
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"lockstep.dev/lockstep/pkg/compile/diag"
+	"lockstep.dev/lockstep/pkg/compile/plan"
+)
+
+// knownValues are what variables may say, by the documentation and the source of those who read them. Only variables whose readers pass over
+// another value without a word, or do not start, and whose values are a closed list or numbers, are here.
+var knownValues = []knownValue{
+	// https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/env.html: numbers are read by strtoll, so that 4M is 4, and true is nothing.
+	{strings.Fields(`NCCL_IB_DISABLE NCCL_P2P_DISABLE NCCL_SHM_DISABLE NCCL_CHECKS_DISABLE NCCL_IGNORE_CPU_AFFINITY NCCL_IB_GID_INDEX NCCL_IB_TC NCCL_IB_SL
+		NCCL_IB_TIMEOUT NCCL_IB_RETRY_CNT NCCL_IB_CUDA_SUPPORT NCCL_IB_QPS_PER_CONNECTION NCCL_IB_PCI_RELAXED_ORDERING NCCL_IB_ADAPTIVE_ROUTING NCCL_IB_MERGE_NICS
+		NCCL_NET_GDR_READ NCCL_BUFFSIZE NCCL_NTHREADS NCCL_MAX_NCHANNELS NCCL_MIN_NCHANNELS NCCL_CROSS_NIC NCCL_SOCKET_NTHREADS NCCL_NSOCKS_PERTHREAD
+		NCCL_COLLNET_ENABLE NCCL_NVLS_ENABLE NCCL_CUMEM_ENABLE TF_CPP_MIN_LOG_LEVEL CUDA_DEVICE_MAX_CONNECTIONS CUDA_LAUNCH_BLOCKING`),
+		regexp.MustCompile(`^-?(0[xX][0-9a-fA-F]+|[0-9]+)$`), "a whole number, such as 1"},
+	{[]string{"NCCL_DEBUG"}, oneOf("VERSION WARN INFO TRACE ABORT"), "one of VERSION, WARN, INFO, TRACE"},
+	{[]string{"NCCL_SOCKET_FAMILY"}, oneOf("AF_INET AF_INET6"), "AF_INET or AF_INET6"},
+	{[]string{"NCCL_P2P_LEVEL", "NCCL_NET_GDR_LEVEL"}, oneOf("LOC NVL PIX PXB PXN P2C PHB SYS 0 1 2 3 4 5 6 7 8 9"), "one of LOC, NVL, PIX, PXB, PHB, SYS, or a number"},
+	{[]string{"TORCH_DISTRIBUTED_DEBUG"}, oneOf("OFF INFO DETAIL"), "one of OFF, INFO, DETAIL"},
+	// https://www.openmp.org/spec-html/5.2/openmpch21.html
+	{[]string{"OMP_NUM_THREADS"}, regexp.MustCompile(`^\s*[1-9][0-9]*(\s*,\s*[1-9][0-9]*)*\s*$`), "a number above 0, or several with commas"},
+	{[]string{"MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"}, regexp.MustCompile(`^[0-9]+$`), "a whole number"},
+	{[]string{"OMP_PROC_BIND"}, listOf("true false master primary close spread", ","), "true, false, or a list of primary, close and spread"},
+	// https://docs.open-mpi.org/en/v5.0.x/mca.html: a component that there is not ends the job before it begins. A ^ leaves out those of a list.
+	{[]string{"OMPI_MCA_pml"}, componentsOf("ob1 ucx cm monitoring v yalla bfo crcpw"), "components such as ucx, ob1 or cm, with commas"},
+	{[]string{"OMPI_MCA_btl"}, componentsOf("self sm vader tcp openib uct ofi usnic smcuda ugni portals4 sm_cuda"), "components such as self, sm, tcp or ofi, with commas"},
+	{[]string{"OMPI_MCA_mtl"}, componentsOf("ofi psm psm2 portals4 mxm"), "components such as ofi or psm2, with commas"},
+	// https://www.intel.com/content/www/us/en/docs/mpi-library/developer-reference-linux/current/communication-fabrics-control.html
+	{[]string{"I_MPI_FABRICS"}, listOf("shm ofi tcp dapl tmi ofa", ":"), "ofi, shm or shm:ofi"},
+	// https://openucx.readthedocs.io/en/master/faq.html
+	{[]string{"UCX_LOG_LEVEL"}, oneOf("fatal error warn diag info debug trace req data async func poll"), "one of fatal, error, warn, diag, info, debug, trace"},
+}
+
+// knownValue is what variables of some names may say.
+type knownValue struct {
+	names   []string
+	form    *regexp.Regexp
+	allowed string
+}
+
+// valueOf has the row of each variable.
+var valueOf = func() map[string]*knownValue {
+	rows := map[string]*knownValue{}
+	for i := range knownValues {
+		for _, name := range knownValues[i].names {
+			rows[name] = &knownValues[i]
+		}
+	}
+	return rows
+}()
+
+// oneOf is any of some words, in letters of any size.
+func oneOf(words string) *regexp.Regexp { return listOf(words, "") }
+
+// listOf is some of some words with a separator between them.
+func listOf(words, separator string) *regexp.Regexp {
+	one := "(" + strings.Join(strings.Fields(words), "|") + ")"
+	if separator == "" {
+		return regexp.MustCompile("(?i)^" + one + "$")
+	}
+	return regexp.MustCompile("(?i)^" + one + "(" + separator + one + ")*$")
+}
+
+// componentsOf is some components of Open MPI, or all but some.
+func componentsOf(names string) *regexp.Regexp {
+	one := "(" + strings.Join(strings.Fields(names), "|") + ")"
+	return regexp.MustCompile(`^\^?` + one + "(," + one + ")*$")
+}
+
+// variablesSayWhatIsKnown warns of values that those who read a variable do not know, and of adapters that the machines do not have.
+func variablesSayWhatIsKnown(c *plan.Cluster, list *diag.List) {
+	for r := range c.Compiled() {
+		for _, v := range slices.Concat(r.Profile.Env, r.Env) {
+			if v.Value.V == "" || strings.Contains(v.Value.V, "$") {
+				continue // variablesAreFilledIn judges these
+			}
+			if known := valueOf[v.Name.V]; known != nil && !known.form.MatchString(v.Value.V) {
+				list.Warnf(diag.ValueNotKnown, v.Value.At, "`%s` is nothing that `%s` may say", v.Value.V, v.Name.V).Helpf("write %s", known.allowed)
+			}
+			adaptersAreThere(r, &v, list)
+		}
+	}
+}
+
+// adaptersAreThere warns of adapters that a variable names and the profile does not have. NCCL takes a name for the beginning of one, but after `=`,
+// and `^` leaves adapters out.
+func adaptersAreThere(r *plan.Runtime, v *plan.Variable, list *diag.List) {
+	has := r.Profile.Fabric.HCAs
+	if len(has) == 0 || v.Name.V != "NCCL_IB_HCA" && v.Name.V != "UCX_NET_DEVICES" {
+		return
+	}
+	names, exact := strings.CutPrefix(strings.TrimPrefix(v.Value.V, "^"), "=")
+	exact = exact || v.Name.V == "UCX_NET_DEVICES"
+	for _, item := range strings.Split(names, ",") {
+		name, _, _ := strings.Cut(strings.TrimSpace(item), ":")
+		there := slices.ContainsFunc(has, func(own plan.Value[string]) bool {
+			adapter, _, _ := strings.Cut(own.V, ":")
+			return adapter == name || !exact && strings.HasPrefix(adapter, name)
+		})
+		if there || !isAdapter.MatchString(name) {
+			continue
+		}
+		report := list.Warnf(diag.ValueNotKnown, v.Value.At, "`%s` is no adapter of the profile `%s`", name, r.Profile.Name).Also(first(has), "the adapters")
+		report.Helpf("write one of %s, or add it to `hcas`", adapterNames(has))
+	}
+}
+
+// isAdapter is how adapters are named that no interface of the network is named as: UCX takes both.
+var isAdapter = regexp.MustCompile(`^(mlx[0-9]+_|bnxt_re|hfi[0-9]+_|irdma)[0-9]+$`)
+
+func adapterNames(has []plan.Value[string]) string {
+	const most = 4
+	var names []string
+	for i := range has {
+		if i == most {
+			return fmt.Sprintf("%s and %d more", strings.Join(names, ", "), len(has)-most)
+		}
+		names = append(names, "`"+has[i].V+"`")
+	}
+	return strings.Join(names, ", ")
+}
+
+// interfacesCarryTCP warns of an adapter in the place of the interface that carries TCP: no socket is opened there, and jobs do not start.
+func interfacesCarryTCP(c *plan.Cluster, list *diag.List) {
+	for _, p := range profiles(c) {
+		f := &p.Fabric
+		if isAdapter.MatchString(f.Interface.V) && slices.ContainsFunc(f.HCAs, func(own plan.Value[string]) bool { return own.V == f.Interface.V }) {
+			list.Warnf(diag.ValueNotKnown, f.Interface.At, "`%s` is an adapter, and no interface of the network that carries TCP", f.Interface.V).
+				Also(first(f.HCAs), "the adapters").Helpf("write the interface as pods see it, for example eth0 or net1: `ip address` in a pod shows it")
+		}
+	}
+}

@@ -75,10 +75,10 @@ func build(cmd *cobra.Command, input *compiling.Input, reports *reportOptions, v
 	if err != nil {
 		return cli.Failure(err)
 	}
-	return reports.write(cmd, list, summaries, clusterSummary.line)
+	return reports.write(cmd, list, summaries, clusterSummary.buildLine)
 }
 
-// line is what people read about a build of a cluster.
-func (s clusterSummary) line() string {
+// buildLine is what people read about a build of a cluster.
+func (s clusterSummary) buildLine() string {
 	return fmt.Sprintf("%s: %d objects, files: %d written, %d unchanged, %d removed", s.Name, s.Objects, s.Written, s.Unchanged, s.Removed)
 }

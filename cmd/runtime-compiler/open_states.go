@@ -107,11 +107,11 @@ func (o *stateOpener) open(flag, name string, beside fs.FS) (state, error) {
 	case errors.Is(err, revision.ErrNoRepository):
 		return state{}, fmt.Errorf("%s `%s` is not a folder, and %w: name two folders, or set --root to a folder of a git repository", flag, name, err)
 	}
-	return state{}, misnamed(flag, err)
+	return state{}, badRevisionError(flag, err)
 }
 
-// misnamed is the error about a revision: a text that is not a name of one is a mistake on the command line.
-func misnamed(flag string, err error) error {
+// badRevisionError is the error about a revision: a text that is not a name of one is a mistake on the command line.
+func badRevisionError(flag string, err error) error {
 	err = fmt.Errorf("%s: %w", flag, err)
 	if errors.Is(err, revision.ErrName) {
 		return err

@@ -69,7 +69,7 @@ func watch(cmd *cobra.Command, input *compiling.Input, reports *reportOptions) e
 	defer w.files.close()
 	w.run(ctx)
 	if w.builder.last != nil {
-		w.builder.save()
+		w.builder.saveBuildRecord()
 	}
 	return nil
 }
@@ -102,11 +102,11 @@ func (w *watcher) run(ctx context.Context) {
 		tell()
 		switch {
 		case again:
-			why, more = w.files.poll(ctx)
+			why, more = w.files.waitPollInterval(ctx)
 		case stale:
-			why, more = w.files.wait(ctx, "files that were just read", w)
+			why, more = w.files.waitForChange(ctx, "files that were just read", w)
 		default:
-			why, more = w.files.wait(ctx, "", w)
+			why, more = w.files.waitForChange(ctx, "", w)
 		}
 	}
 }
@@ -120,7 +120,7 @@ func (w *watcher) followInputs() {
 	case w.builder.last != nil:
 		w.inputs = w.builder.last.Inputs
 	}
-	w.files.follow(w.inputs)
+	w.files.followFolders(w.inputs)
 }
 
 // changedMeanwhile reports whether something has changed after it was read and before it was followed, which has no event. A change within the tick of
@@ -150,13 +150,13 @@ func (w *watcher) outputIntact() bool {
 	if !w.fine || w.builder.last == nil {
 		return true
 	}
-	intact, _ := w.builder.inspect()
+	intact, _ := w.builder.inspectOutput()
 	w.builder.damaged = !intact
 	return intact
 }
 
-// relevant reports whether a change of a file can matter: it was read or missed, or it is in a folder that was listed.
-func (w *watcher) relevant(name string) bool {
+// isRelevant reports whether a change of a file can matter: it was read or missed, or it is in a folder that was listed.
+func (w *watcher) isRelevant(name string) bool {
 	for i := range w.inputs {
 		if input := &w.inputs[i]; input.Path == name || input.Kind == incremental.Folder && input.Path == path.Dir(name) {
 			return true
@@ -190,7 +190,7 @@ func (w *watcher) build(ctx context.Context, why string) (again bool, tell func(
 		switch {
 		case why == "":
 			for _, s := range summaries {
-				fmt.Fprintln(w.out, s.line())
+				fmt.Fprintln(w.out, s.buildLine())
 			}
 			fmt.Fprintln(w.out, "watching; Ctrl-C ends it")
 		case list.Errors() == 0:
@@ -208,7 +208,7 @@ func (w *watcher) printBuild(why string, took time.Duration) {
 		return
 	}
 	fmt.Fprintf(w.out, "%s: %s: files: %d written, %d removed, in %v\n", time.Now().Format(time.TimeOnly), why, len(written), len(removed), took.Round(100*time.Microsecond))
-	for i, name := range append(prefixed("+ ", written), prefixed("- ", removed)...) {
+	for i, name := range append(withPrefix("+ ", written), withPrefix("- ", removed)...) {
 		if i == maxNamed {
 			fmt.Fprintf(w.out, "  and %d more\n", len(written)+len(removed)-maxNamed)
 			return
@@ -217,7 +217,7 @@ func (w *watcher) printBuild(why string, took time.Duration) {
 	}
 }
 
-func prefixed(prefix string, names []string) []string {
+func withPrefix(prefix string, names []string) []string {
 	result := make([]string, len(names))
 	for i, name := range names {
 		result[i] = prefix + name
@@ -245,8 +245,8 @@ func (w *watcher) printIfNew(text string) {
 	w.told = text
 }
 
-// slashed returns a path below a folder as the repository names it, or "".
-func slashed(folder, name string) string {
+// repositoryPath returns a path below a folder as the repository names it, or "".
+func repositoryPath(folder, name string) string {
 	relative, err := filepath.Rel(folder, name)
 	if err != nil || strings.HasPrefix(relative, "..") {
 		return ""

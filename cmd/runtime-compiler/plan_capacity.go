@@ -102,7 +102,7 @@ func (p *planOptions) run(cmd *cobra.Command) error {
 		return err
 	}
 	if !asked {
-		return p.writeTable(cmd, whatif.Table(clusters))
+		return p.writeTable(cmd, whatif.CapacityTable(clusters))
 	}
 	answers, err := whatif.Ask(clusters, p.change)
 	if err != nil {

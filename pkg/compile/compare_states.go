@@ -32,7 +32,7 @@ type States struct {
 	Before, After         []*plan.Cluster
 	BeforeList, AfterList *diag.List
 	// BeforeWaivers and AfterWaivers are what specs accept, whether there is something to accept or not.
-	BeforeWaivers, AfterWaivers []waive.Written
+	BeforeWaivers, AfterWaivers []waive.SpecWaiver
 	// Specs are those that are not the same.
 	Specs []SpecPair
 }
@@ -82,7 +82,7 @@ func Pairs(before, after fs.FS, options Options, take func(Pair) error) (States,
 	})
 	for _, s := range []*state{was, is} {
 		s.waivers.Accept(nil, s.list.Since(0))
-		s.waivers.Judge(s.list, false)
+		s.waivers.ReportMistakes(s.list, false)
 	}
 	return states, err
 }
@@ -106,7 +106,7 @@ func (s *state) plan(options Options) {
 	s.planned = planDocuments(s.beside, s.documents, options, s.list)
 	s.beside.all("overlays")
 	if s.list.Unreadable() {
-		s.waivers.Judge(s.list, false)
+		s.waivers.ReportMistakes(s.list, false)
 	}
 }
 
@@ -122,7 +122,7 @@ func (s *state) note(c *plan.Cluster, found *diag.List) {
 // merged is a state as it was on the day on which it came about, if it is broken today and was not then: a waiver has expired since, or a
 // runtime should be gone. Otherwise nobody could review the change that puts it right.
 func (s *state) merged(root fs.FS, options Options) *state {
-	if options.Today == "" || s.list.Errors() == 0 && !s.waivers.Expired() {
+	if options.Today == "" || s.list.Errors() == 0 && !s.waivers.AnyExpired() {
 		return s
 	}
 	options.Today = ""

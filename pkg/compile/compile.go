@@ -100,7 +100,7 @@ func Stream(root fs.FS, options Options, take func(Unit) error) (*diag.List, err
 	p.documents = nil
 	defer p.patches.end()
 	if list.Errors() > 0 {
-		p.waivers.Judge(list, false)
+		p.waivers.ReportMistakes(list, false)
 		return list, nil
 	}
 
@@ -109,7 +109,7 @@ func Stream(root fs.FS, options Options, take func(Unit) error) (*diag.List, err
 	j := joiner{list: list, take: take, prepare: options.Prepare, waivers: p.waivers}
 	err := runOrdered(options.Workers, len(jobs), func(i int) compiled { return jobs[i].compile(options.Prepare) }, j.counting(len(jobs), options.Progress))
 	p.waivers.Accept(nil, list.Since(0))
-	p.waivers.Judge(list, err == nil && options.Cluster == "" && list.Errors() == 0)
+	p.waivers.ReportMistakes(list, err == nil && options.Cluster == "" && list.Errors() == 0)
 	return list, err
 }
 

@@ -61,7 +61,7 @@ type reply struct {
 
 // Call implements Functions; without an argument it evaluates the program.
 func (p *parent) Call(file *source.File, argument string) (result Result) {
-	err := p.worker.Do(func(line subprocess.Line) (err error) {
+	err := p.worker.Do(func(line subprocess.JSONPipe) (err error) {
 		result, err = p.ask(line, request{Program: file.Path, Data: file.Data, Argument: argument})
 		return err
 	})
@@ -76,7 +76,7 @@ func (p *parent) End() { p.worker.End() }
 
 // failure is the error of a program that has no result.
 func (p *parent) failure(file *source.File, err error) *Error {
-	var ended *subprocess.Ended
+	var ended *subprocess.EndedError
 	if !errors.As(err, &ended) {
 		return &Error{Path: file.Path, Message: fmt.Sprintf("cannot be evaluated: no process: %v", err)}
 	}
@@ -88,7 +88,7 @@ func (p *parent) failure(file *source.File, err error) *Error {
 }
 
 // ask sends a program and answers the questions about its imports. An error is that of the process.
-func (p *parent) ask(line subprocess.Line, question request) (Result, error) {
+func (p *parent) ask(line subprocess.JSONPipe, question request) (Result, error) {
 	for {
 		var r reply
 		if err := line.Ask(question, &r); err != nil {

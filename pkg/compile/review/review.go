@@ -123,7 +123,7 @@ func proveBoth(in *semdiff.Input, states *compile.States, before, after fs.FS, o
 }
 
 // waivers are those of one state, as the comparison takes them.
-func waivers(written []waive.Written) []group.Waiver {
+func waivers(written []waive.SpecWaiver) []group.Waiver {
 	all := make([]group.Waiver, len(written))
 	for i := range written {
 		w := &written[i]

@@ -24,7 +24,7 @@ func (a SubprocessRenderer) Render(charts []Chart) []Rendered {
 	results := make([]Rendered, len(charts))
 	for i := range charts {
 		var rendered Rendered
-		if err := worker.Do(func(line subprocess.Line) error { return line.Ask(charts[i], &rendered) }); err != nil {
+		if err := worker.Do(func(line subprocess.JSONPipe) error { return line.Ask(charts[i], &rendered) }); err != nil {
 			rendered = Rendered{Failed: a.failure(err)}
 		}
 		results[i] = rendered
@@ -34,7 +34,7 @@ func (a SubprocessRenderer) Render(charts []Chart) []Rendered {
 
 // failure says why a chart was not rendered.
 func (a SubprocessRenderer) failure(err error) string {
-	if ended := (*subprocess.Ended)(nil); errors.As(err, &ended) {
+	if ended := (*subprocess.EndedError)(nil); errors.As(err, &ended) {
 		return fmt.Sprintf("the rendering was ended: %s (it may take %s)", ended.Reason, a.Limits)
 	}
 	return err.Error()

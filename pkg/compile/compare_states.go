@@ -113,7 +113,7 @@ func (s *state) plan(options Options) {
 // note takes what was found in a unit of a cluster, whose waivers may accept it: check accepts that, too.
 func (s *state) note(c *plan.Cluster, found *diag.List) {
 	began := s.list.Len()
-	s.list.Take(found.Since(0))
+	s.list.AddCopies(found.Since(0))
 	if s.list.Len() > began {
 		s.waivers.Accept(c, s.list.Since(began))
 	}

@@ -164,7 +164,7 @@ func planDocuments(root fs.FS, documents []*decode.Document, options Options, li
 		found := &diag.List{}
 		check.Cluster(p, found)
 		waivers.Accept(p, found.Since(0))
-		list.Take(check.MoveToPatches(found.Since(0), patchedSpan(documents)))
+		list.AddCopies(check.MoveToPatches(found.Since(0), patchedSpan(documents)))
 	}
 	if options.Cluster == "" {
 		check.VariantsHaveBaseRuntime(plans, list)

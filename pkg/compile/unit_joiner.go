@@ -67,7 +67,7 @@ func (j *joiner) join(c compiled) error {
 		j.began = j.list.Len()
 		j.effects, j.mesh, j.references = nil, mesh.Facts{}, references.Facts{}
 	}
-	j.list.Take(c.list.Since(0))
+	j.list.AddCopies(c.list.Since(0))
 	for _, added := range c.facts.identities {
 		j.identify(c.job, added)
 	}

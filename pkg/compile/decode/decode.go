@@ -79,7 +79,7 @@ func (l Loader) load(files []*source.File, read func(*source.File), list *diag.L
 	var documents []*Document
 	for i := range batches {
 		documents = append(documents, batches[i].documents...)
-		list.Take(batches[i].list.Sorted())
+		list.AddCopies(batches[i].list.Sorted())
 	}
 	return documents
 }

@@ -37,7 +37,7 @@ func (d *decoder) text(node *syntax.Node, t target) {
 		case node.Kind == syntax.Scalar && t.rule.format == "duration":
 			report.Helpf("add the unit: `%ss`, `%sm` or `%sh`", node.Value, node.Value, node.Value)
 		case node.Kind == syntax.Scalar:
-			report.Literally(node.Value, strconv.Quote(node.Value)).Helpf("write it in quotes: %q", node.Value)
+			report.OfferLiteral(node.Value, strconv.Quote(node.Value)).Helpf("write it in quotes: %q", node.Value)
 		default:
 			singleItemHint(report, node)
 		}
@@ -80,7 +80,7 @@ func (d *decoder) boolean(node *syntax.Node, t target) {
 	if node.Kind != syntax.Scalar || node.Tag != syntax.Bool {
 		report := d.wrongType(node, t, "true or false")
 		if meant, found := booleanWords[strings.ToLower(asciiOf(node.Value))]; found && node.Kind == syntax.Scalar {
-			report.Write(node.Value, meant)
+			report.SuggestWriting(node.Value, meant)
 		}
 		return
 	}
@@ -110,7 +110,7 @@ func (d *decoder) wholeNumber(node *syntax.Node, t target, want string, bits int
 		if node.Kind != syntax.Scalar {
 			singleItemHint(report, node)
 		} else if meant := intendedNumber(node.Value, t.name); meant != "" {
-			report.Write(node.Value, meant)
+			report.SuggestWriting(node.Value, meant)
 		}
 		return 0, false
 	case !isDecimal(node.Value):

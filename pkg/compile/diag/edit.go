@@ -25,33 +25,33 @@ func (d *Diagnostic) Suggest(got string, candidates []string) *Diagnostic {
 
 // Meant adds `did you mean`, and the edit that replaces what was written at the primary span.
 func (d *Diagnostic) Meant(got, meant string) *Diagnostic {
-	return d.Replace(got, meant).Helpf("did you mean `%s`?", meant)
+	return d.OfferReplacement(got, meant).Helpf("did you mean `%s`?", meant)
 }
 
-// Replace offers a value in the place of what was written at the primary span. There is no edit where the text there is not what
+// OfferReplacement offers a value in the place of what was written at the primary span. There is no edit where the text there is not what
 // was written: an alias, a string with escapes, an expression, the key around a default.
-func (d *Diagnostic) Replace(got, value string) *Diagnostic {
+func (d *Diagnostic) OfferReplacement(got, value string) *Diagnostic {
 	token := Underlined(d.Span)
 	switch {
 	case token == "":
 	case token == got && !strings.HasSuffix(d.Span.Path(), "sonnet"): // in Jsonnet text without quotes is an expression
-		d.Edit = &Edit{Span: d.Span, Text: plain(value)}
+		d.Edit = &Edit{Span: d.Span, Text: plainYAML(value)}
 	case token == `"`+got+`"` || token == `'`+got+`'`:
-		if quoted, ok := quote(value, token[:1]); ok {
+		if quoted, ok := quoteLike(value, token[:1]); ok {
 			d.Edit = &Edit{Span: d.Span, Text: quoted}
 		}
 	}
 	return d
 }
 
-// Write adds `write …` and the edit of Literally.
-func (d *Diagnostic) Write(got, text string) *Diagnostic {
-	return d.Literally(got, text).Helpf("write `%s`", text)
+// SuggestWriting adds `write …` and the edit of Literally.
+func (d *Diagnostic) SuggestWriting(got, text string) *Diagnostic {
+	return d.OfferLiteral(got, text).Helpf("write `%s`", text)
 }
 
-// Literally offers a text as it is in the place of what was written at the primary span and its quotes: for values that are not text,
+// OfferLiteral offers a text as it is in the place of what was written at the primary span and its quotes: for values that are not text,
 // such as true or 443, and for those that need other quotes.
-func (d *Diagnostic) Literally(got, text string) *Diagnostic {
+func (d *Diagnostic) OfferLiteral(got, text string) *Diagnostic {
 	switch token := Underlined(d.Span); {
 	case token == got && !strings.HasSuffix(d.Span.Path(), "sonnet"), token == `"`+got+`"`, token == `'`+got+`'`:
 		d.Edit = &Edit{Span: d.Span, Text: text}
@@ -70,16 +70,16 @@ func Underlined(span source.Span) string {
 	return string(text[start:end])
 }
 
-// plain returns a value as YAML spells it where nothing was quoted. Words and amounts of memory need no quotes.
-func plain(value string) string {
-	if isWord(value) || isAmount(value) {
+// plainYAML returns a value as YAML spells it where nothing was quoted. Words and amounts of memory need no quotes.
+func plainYAML(value string) string {
+	if isPlainWord(value) || isAmount(value) {
 		return value
 	}
 	return strconv.Quote(value)
 }
 
-// isWord reports whether a value is a string without quotes, in YAML 1.1 as well.
-func isWord(value string) bool {
+// isPlainWord reports whether a value is a string without quotes, in YAML 1.1 as well.
+func isPlainWord(value string) bool {
 	switch strings.ToLower(value) {
 	case "true", "false", "null", "yes", "no", "on", "off", "y", "n":
 		return false
@@ -93,8 +93,8 @@ func isAmount(value string) bool {
 	return number != "" && number != value && strings.Trim(number, "0123456789") == ""
 }
 
-// quote keeps the quotes of the token; a value that would need escapes has no edit.
-func quote(value, mark string) (string, bool) {
+// quoteLike keeps the quotes of the token; a value that would need escapes has no edit.
+func quoteLike(value, mark string) (string, bool) {
 	if strings.ContainsAny(value, `"'\`) {
 		return "", false
 	}

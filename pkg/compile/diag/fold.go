@@ -14,9 +14,9 @@ const few = 5
 // samples is how many of the others it tells of.
 const samples = 2
 
-// folded replaces many findings of one cause by the first of them with a note about the others. The order stays, and nothing that is
+// foldByCause replaces many findings of one cause by the first of them with a note about the others. The order stays, and nothing that is
 // passed changes.
-func folded[K comparable](items []*Diagnostic, cause func(*Diagnostic) K, note func(others []*Diagnostic) string) []*Diagnostic {
+func foldByCause[K comparable](items []*Diagnostic, cause func(*Diagnostic) K, note func(others []*Diagnostic) string) []*Diagnostic {
 	if len(items) <= few {
 		return items
 	}
@@ -38,17 +38,17 @@ func folded[K comparable](items []*Diagnostic, cause func(*Diagnostic) K, note f
 	return kept
 }
 
-// spot is the cause of findings that differ in the words only: a patch that changes the objects of all tenants.
-type spot struct {
+// placeCause is the cause of findings that differ in the words only: a patch that changes the objects of all tenants.
+type placeCause struct {
 	span   source.Span
 	code   Code
 	waived bool
 }
 
-func spotOf(d *Diagnostic) spot { return spot{d.Span, d.Code, d.Waived != nil} }
+func placeCauseOf(d *Diagnostic) placeCause { return placeCause{d.Span, d.Code, d.Waived != nil} }
 
-// inOtherWords tells of findings at one place.
-func inOtherWords(others []*Diagnostic) string {
+// otherWordsNote tells of findings at one place.
+func otherWordsNote(others []*Diagnostic) string {
 	var words []string
 	for _, d := range others[:samples] {
 		words = append(words, d.Message)
@@ -56,24 +56,24 @@ func inOtherWords(others []*Diagnostic) string {
 	return fmt.Sprintf("the same is found %d more times, for example: %s", len(others), strings.Join(words, "; "))
 }
 
-// reason is the cause of findings that differ in the place: they are about one other place, or say the same.
-type reason struct {
+// messageCause is the cause of findings that differ in the place: they are about one other place, or say the same.
+type messageCause struct {
 	code    Code
 	waived  bool
 	message string
 	related source.Span
 }
 
-func reasonOf(d *Diagnostic) reason {
-	r := reason{code: d.Code, waived: d.Waived != nil, message: d.Message}
+func messageCauseOf(d *Diagnostic) messageCause {
+	r := messageCause{code: d.Code, waived: d.Waived != nil, message: d.Message}
 	if len(d.Related) > 0 && !d.Related[0].Span.IsZero() {
 		r.message, r.related = "", d.Related[0].Span
 	}
 	return r
 }
 
-// elsewhere tells of findings at other places.
-func elsewhere(others []*Diagnostic) string {
+// otherPlacesNote tells of findings at other places.
+func otherPlacesNote(others []*Diagnostic) string {
 	var places []string
 	for _, d := range others[:samples] {
 		places = append(places, d.Span.String())

@@ -213,6 +213,6 @@ func (c recorder) place(at source.Span) *diag.Place {
 
 func records(list []*diag.Diagnostic) []diag.Record {
 	all := &diag.List{}
-	all.Take(list)
+	all.AddCopies(list)
 	return all.Records()
 }

@@ -57,7 +57,7 @@ func (b *sarifRun) waiver(w *group.WaiverChange) sarif.Result {
 		Fingerprints: map[string]string{"lockstepEntry/v1": b.numbered(name, key)},
 	}
 	if !w.At.IsZero() {
-		r.Locations = []sarif.Location{{PhysicalLocation: sarif.At(b.places.PlaceOf(w.At), b.locate)}}
+		r.Locations = []sarif.Location{{PhysicalLocation: sarif.PhysicalAt(b.places.PlaceOf(w.At), b.locate)}}
 	}
 	return r
 }
@@ -84,10 +84,10 @@ func (b *sarifRun) result(e *group.Entry) sarif.Result {
 		main, other = e.Before, source.Span{}
 	}
 	if !main.IsZero() {
-		r.Locations = []sarif.Location{{PhysicalLocation: sarif.At(b.places.PlaceOf(main), b.locate)}}
+		r.Locations = []sarif.Location{{PhysicalLocation: sarif.PhysicalAt(b.places.PlaceOf(main), b.locate)}}
 	}
 	if !other.IsZero() && !same(main, other) {
-		r.RelatedLocations = []sarif.Location{{ID: 1, PhysicalLocation: sarif.At(b.places.PlaceOf(other), b.locate), Message: &sarif.Text{Text: "before"}}}
+		r.RelatedLocations = []sarif.Location{{ID: 1, PhysicalLocation: sarif.PhysicalAt(b.places.PlaceOf(other), b.locate), Message: &sarif.Text{Text: "before"}}}
 		r.Message.Text += "\n[before](1)"
 	}
 	for _, waived := range e.Waived {

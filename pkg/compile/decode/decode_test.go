@@ -136,7 +136,7 @@ func checkDefault(t *testing.T, typ reflect.Type, declared reflect.StructField, 
 	}
 	list := &diag.List{}
 	d := &decoder{file: source.NewFile("default", nil), list: list}
-	d.absent(target{value: reflect.New(declared.Type).Elem(), name: f.name, rule: f.rule})
+	d.setDefaults(target{value: reflect.New(declared.Type).Elem(), name: f.name, rule: f.rule})
 	for _, problem := range list.Sorted() {
 		t.Errorf("the default of %s.%s: %s", typ.Name(), declared.Name, problem.Message)
 	}

@@ -22,7 +22,7 @@ var formats = map[string]struct {
 }{
 	"code":         {isDiagnosticCode, "the code of a diagnostic such as `LS4009`"},
 	"date":         {isDate, "a day such as `2027-03-31`"},
-	"device":       {isDevice, "the name of an adapter such as `mlx5_0` or `mlx5_0:1`"},
+	"device":       {isNetworkDevice, "the name of an adapter such as `mlx5_0` or `mlx5_0:1`"},
 	"duration":     {isDuration, "a length of time such as `90s`, `15m` or `72h`, longer than nothing"},
 	"git-url":      {isGitURL, "the URL of a git repository such as `https://git.example.com/platform.git`, without credentials"},
 	"https-url":    {isHTTPSURL, "a URL such as `https://s3.example.com`, without credentials, query and fragment"},
@@ -34,7 +34,7 @@ var formats = map[string]struct {
 		},
 		"the name of a namespace, or the beginning of names with `*` behind it, such as `gpu-*`",
 	},
-	"network": {isNetwork, "a Multus network as `namespace/name`"},
+	"network": {isNetworkAttachment, "a Multus network as `namespace/name`"},
 	"sha256":  {isSHA256, "a digest: `sha256:` and 64 of 0-9 and a-f"},
 	"dns-name": {
 		func(s string) bool { return isDNSLabel(s) || len(validation.IsDNS1123Subdomain(s)) == 0 },

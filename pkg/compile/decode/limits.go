@@ -15,8 +15,8 @@ const (
 	MaxAliased = 10000
 )
 
-// guard walks a document before it is decoded.
-type guard struct {
+// limitChecker walks a document before it is decoded.
+type limitChecker struct {
 	file    *source.File
 	list    *diag.List
 	aliased int
@@ -26,13 +26,13 @@ type guard struct {
 // withinLimits reports whether a document is within the limits and uses only the YAML that specs use. After it, recursion over
 // the document ends and costs little.
 func withinLimits(file *source.File, node *syntax.Node, list *diag.List) bool {
-	g := guard{file: file, list: list, ok: true}
+	g := limitChecker{file: file, list: list, ok: true}
 	g.walk(node, 1, false)
 	return g.ok
 }
 
 // walk stops at the first limit, because what follows would repeat it; other mistakes do not stop it.
-func (g *guard) walk(node *syntax.Node, depth int, aliased bool) bool {
+func (g *limitChecker) walk(node *syntax.Node, depth int, aliased bool) bool {
 	if node.Kind == syntax.Alias {
 		node, aliased = node.Target, true
 	}
@@ -40,13 +40,13 @@ func (g *guard) walk(node *syntax.Node, depth int, aliased bool) bool {
 		g.aliased++
 	}
 	if depth > MaxDepth {
-		return g.tooComplex(node, "values are nested more than %d deep", MaxDepth)
+		return g.reportTooComplex(node, "values are nested more than %d deep", MaxDepth)
 	}
 	if g.aliased > MaxAliased {
-		return g.tooComplex(node, "aliases repeat more than %d values", MaxAliased)
+		return g.reportTooComplex(node, "aliases repeat more than %d values", MaxAliased)
 	}
 	if node.Tag == syntax.Foreign {
-		g.unsupported(node, "the tag `%s` is not used in specs", node.Foreign).Helpf("remove the tag")
+		g.reportUnsupported(node, "the tag `%s` is not used in specs", node.Foreign).Helpf("remove the tag")
 	}
 	isKey := node.Kind == syntax.Mapping
 	for child := node.First; child != nil; child = child.Next {
@@ -60,25 +60,25 @@ func (g *guard) walk(node *syntax.Node, depth int, aliased bool) bool {
 	return true
 }
 
-func (g *guard) tooComplex(node *syntax.Node, format string, args ...any) bool {
+func (g *limitChecker) reportTooComplex(node *syntax.Node, format string, args ...any) bool {
 	g.list.Errorf(diag.TooComplex, node.At.In(g.file), format, args...).
 		Helpf("write the values out in a flatter form")
 	g.ok = false
 	return false
 }
 
-func (g *guard) checkKey(key *syntax.Node) {
+func (g *limitChecker) checkKey(key *syntax.Node) {
 	switch {
 	case key.Kind != syntax.Scalar:
-		g.unsupported(key, "a key must be a string")
+		g.reportUnsupported(key, "a key must be a string")
 	case key.Tag == syntax.Merge:
-		g.unsupported(key, "merge keys are not used in specs").Helpf("write the keys out")
+		g.reportUnsupported(key, "merge keys are not used in specs").Helpf("write the keys out")
 	case key.Tag == syntax.Foreign:
-		g.unsupported(key, "the tag `%s` is not used in specs", key.Foreign).Helpf("remove the tag")
+		g.reportUnsupported(key, "the tag `%s` is not used in specs", key.Foreign).Helpf("remove the tag")
 	}
 }
 
-func (g *guard) unsupported(node *syntax.Node, format string, args ...any) *diag.Diagnostic {
+func (g *limitChecker) reportUnsupported(node *syntax.Node, format string, args ...any) *diag.Diagnostic {
 	g.ok = false
 	return g.list.Errorf(diag.UnsupportedYAML, node.At.In(g.file), format, args...)
 }

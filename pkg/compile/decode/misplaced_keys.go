@@ -10,9 +10,9 @@ import (
 
 // Keys and values that are in another place, or in another form, than they belong.
 
-// secondDocument reports a document that begins without separator, once instead of once for each of its keys.
-func (d *decoder) secondDocument(node *syntax.Node) {
-	var keys distinct
+// reportSecondDocument reports a document that begins without separator, once instead of once for each of its keys.
+func (d *decoder) reportSecondDocument(node *syntax.Node) {
+	var keys nodesByText
 	var again []*syntax.Node
 	for key := node.First; key != nil; key = key.Next.Next {
 		if keys.insert(key) != nil {
@@ -160,7 +160,7 @@ func pathsWithKey(kind reflect.Type, key string) []string {
 
 // reportNotList reports a value where a list is wanted.
 func (d *decoder) reportNotList(node *syntax.Node, t target) {
-	report := d.wrongType(node, t, "a list")
+	report := d.reportWrongType(node, t, "a list")
 	item := t.value.Type().Elem()
 	for item.Kind() == reflect.Pointer {
 		item = item.Elem()
@@ -171,7 +171,7 @@ func (d *decoder) reportNotList(node *syntax.Node, t target) {
 		if len(words) > 0 {
 			report.Helpf("write `[%s]`, or each item in a line of its own, with `- ` before it", shortened(strings.Join(words, ", ")))
 		}
-	case node.Kind == syntax.Mapping && item.Kind() == reflect.String && node.First != nil && onlyKeys(node):
+	case node.Kind == syntax.Mapping && item.Kind() == reflect.String && node.First != nil && hasOnlyKeys(node):
 		var names []string
 		for _, key := range d.uniqueKeys(node) {
 			names = append(names, key.Value)
@@ -184,8 +184,8 @@ func (d *decoder) reportNotList(node *syntax.Node, t target) {
 	}
 }
 
-// onlyKeys reports whether no key of a mapping has a value.
-func onlyKeys(node *syntax.Node) bool {
+// hasOnlyKeys reports whether no key of a mapping has a value.
+func hasOnlyKeys(node *syntax.Node) bool {
 	for key := node.First; key != nil; key = key.Next.Next {
 		if key.Next.Follow().Tag != syntax.Null {
 			return false
@@ -196,11 +196,11 @@ func onlyKeys(node *syntax.Node) bool {
 
 // reportNotMapping reports a value where keys are wanted.
 func (d *decoder) reportNotMapping(node *syntax.Node, t target) {
-	report := d.wrongType(node, t, "a mapping")
+	report := d.reportWrongType(node, t, "a mapping")
 	names := structureOf(t.value.Type()).names()
 	if node.Kind == syntax.Sequence && node.First != nil && node.First.Follow().Kind == syntax.Mapping {
 		report.Helpf("remove the `- `: `%s` is there once, and has keys", t.name)
 		return
 	}
-	report.Helpf("write its keys below it, indented deeper: %s", oneOf(names))
+	report.Helpf("write its keys below it, indented deeper: %s", quotedNames(names))
 }

@@ -29,8 +29,8 @@ type entryPlace struct {
 	key, value syntax.Place
 }
 
-// index makes places findable. A struct and its first field are two pointers, because they have two types.
-func index(fields []fieldPlace) map[any]fieldSpans {
+// indexFields makes places findable. A struct and its first field are two pointers, because they have two types.
+func indexFields(fields []fieldPlace) map[any]fieldSpans {
 	places := make(map[any]fieldSpans, len(fields))
 	for _, f := range fields {
 		places[f.field] = f.fieldSpans
@@ -38,17 +38,17 @@ func index(fields []fieldPlace) map[any]fieldSpans {
 	return places
 }
 
-// find returns the place of a field, or else of the innermost value around it; exact says which.
-func (d *Document) find(field any) (found fieldSpans, exact bool) {
+// findPlace returns the place of a field, or else of the innermost value around it; exact says which.
+func (d *Document) findPlace(field any) (found fieldSpans, exact bool) {
 	found, known := d.places[field]
 	if !known {
-		found, _ = d.enclosing(reflect.ValueOf(d.Spec).Elem(), field, fieldSpans{})
+		found, _ = d.enclosingPlace(reflect.ValueOf(d.Spec).Elem(), field, fieldSpans{})
 	}
 	return found, known && !found.absent
 }
 
-// enclosing looks for a field inside of a value, and returns the place of the innermost value around it that has one.
-func (d *Document) enclosing(value reflect.Value, field any, outer fieldSpans) (fieldSpans, bool) {
+// enclosingPlace looks for a field inside of a value, and returns the place of the innermost value around it that has one.
+func (d *Document) enclosingPlace(value reflect.Value, field any, outer fieldSpans) (fieldSpans, bool) {
 	own := value.Addr().Interface()
 	if known, is := d.places[own]; is {
 		outer = known
@@ -57,7 +57,7 @@ func (d *Document) enclosing(value reflect.Value, field any, outer fieldSpans) (
 		return outer, true
 	}
 	for _, inner := range addressableParts(value) {
-		if found, is := d.enclosing(inner, field, outer); is {
+		if found, is := d.enclosingPlace(inner, field, outer); is {
 			return found, true
 		}
 	}
@@ -89,7 +89,7 @@ func addressableParts(value reflect.Value) []reflect.Value {
 // At returns the span of a field's value, given a pointer to the field inside Spec. A field that was not written has the
 // span of the nearest key around it.
 func (d *Document) At(field any) source.Span {
-	p, exact := d.find(field)
+	p, exact := d.findPlace(field)
 	if !exact {
 		return d.span(p.key)
 	}
@@ -98,13 +98,13 @@ func (d *Document) At(field any) source.Span {
 
 // Key returns the span of a field's key, or of the list item when the field is one.
 func (d *Document) Key(field any) source.Span {
-	p, _ := d.find(field)
+	p, _ := d.findPlace(field)
 	return d.span(p.key)
 }
 
 // Written reports whether a field is in the file, as opposed to a default.
 func (d *Document) Written(field any) bool {
-	p, exact := d.find(field)
+	p, exact := d.findPlace(field)
 	return exact && p.written
 }
 
@@ -131,15 +131,15 @@ func (d *Document) Entries(field any) map[string]EntryPlace {
 		}
 		name := e.name
 		if !strings.HasPrefix(name, "/") {
-			name = "/" + escape(name)
+			name = "/" + escapePointer(name)
 		}
 		places[name] = EntryPlace{Key: d.span(e.key), Value: d.span(e.value)}
 	}
 	return places
 }
 
-// Below returns the spans of all keys and values below a field that holds anything, in their order.
-func (d *Document) Below(field any) []source.Span {
+// SpansBelow returns the spans of all keys and values below a field that holds anything, in their order.
+func (d *Document) SpansBelow(field any) []source.Span {
 	var spans []source.Span
 	for _, e := range d.entries {
 		if e.field == field {

@@ -84,26 +84,26 @@ func parseRule(tag string) *rule {
 		case "default":
 			r.def = syntax.NewScalar(value) // so that a default means what the same text in a spec means
 		case "minimum":
-			r.minimum, r.least = bound(value), value
+			r.minimum, r.least = parseBound(value), value
 		case "maximum":
-			r.maximum, r.most = bound(value), value
+			r.maximum, r.most = parseBound(value), value
 		case "minItems":
 			r.minItems, _ = strconv.Atoi(value)
 		case "format":
 			r.format = value
 		}
 	}
-	r.derive()
+	r.deriveItemRules()
 	return r
 }
 
-func bound(value string) *resource.Quantity {
+func parseBound(value string) *resource.Quantity {
 	q := resource.MustParse(value)
 	return &q
 }
 
-// derive sets the rules of what is inside. A format of a map is about its keys, unless it is one of mapFormats.
-func (r *rule) derive() {
+// deriveItemRules sets the rules of what is inside. A format of a map is about its keys, unless it is one of mapFormats.
+func (r *rule) deriveItemRules() {
 	inner := *r
 	inner.required, inner.def, inner.unique, inner.minItems = false, nil, false, 0
 	entry, item := inner, inner
@@ -124,12 +124,12 @@ var mapFormats = map[string]struct{ key, value string }{
 
 func (r *rule) allows(word string) bool { return len(r.enum) == 0 || slices.Contains(r.enum, word) }
 
-// takesNothing reports whether the empty string is a value that the rule allows, as the published schemas have it.
-func (r *rule) takesNothing() bool {
+// allowsEmptyString reports whether the empty string is a value that the rule allows, as the published schemas have it.
+func (r *rule) allowsEmptyString() bool {
 	return r.allows("") && (r.format == "" || formats[r.format].valid(""))
 }
 
-func (r *rule) bounds() string {
+func (r *rule) boundsText() string {
 	if r.most == "" {
 		return "at least " + r.least + " is allowed"
 	}

@@ -15,25 +15,25 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/diag"
 )
 
-func (d *decoder) scalar(node *syntax.Node, t target) {
+func (d *decoder) decodeScalar(node *syntax.Node, t target) {
 	switch t.value.Kind() {
 	case reflect.String:
-		d.text(node, t)
+		d.decodeText(node, t)
 	case reflect.Bool:
-		d.boolean(node, t)
+		d.decodeBool(node, t)
 	default:
-		d.integer(node, t)
+		d.decodeInteger(node, t)
 	}
 }
 
-func (d *decoder) text(node *syntax.Node, t target) {
+func (d *decoder) decodeText(node *syntax.Node, t target) {
 	// A date needs no quotes where a date is wanted.
 	isDate := node.Tag == syntax.Timestamp && t.rule.format == "date"
 	if node.Kind != syntax.Scalar || node.Tag != syntax.String && !isDate {
-		report := d.wrongType(node, t, "a string")
+		report := d.reportWrongType(node, t, "a string")
 		switch {
 		case len(t.rule.enum) > 0:
-			report.Helpf("allowed are %s", oneOf(t.rule.enum))
+			report.Helpf("allowed are %s", quotedNames(t.rule.enum))
 		case node.Kind == syntax.Scalar && t.rule.format == "duration":
 			report.Helpf("add the unit: `%ss`, `%sm` or `%sh`", node.Value, node.Value, node.Value)
 		case node.Kind == syntax.Scalar:
@@ -49,20 +49,20 @@ func (d *decoder) text(node *syntax.Node, t target) {
 
 func (d *decoder) checkText(at syntax.Place, text string, t target) {
 	switch {
-	case text == "" && !t.rule.required && t.rule.takesNothing():
+	case text == "" && !t.rule.required && t.rule.allowsEmptyString():
 	case text == "":
 		report := d.errorf(diag.BadFormat, at, "`%s` must not be empty", t.name)
 		if !t.rule.required {
 			report.Helpf("leave the key out")
 		}
 	case !t.rule.allows(text):
-		report := d.errorf(diag.NotAllowed, at, "`%s` is not allowed for `%s`: allowed are %s", shortened(text), t.name, oneOf(t.rule.enum))
+		report := d.errorf(diag.NotAllowed, at, "`%s` is not allowed for `%s`: allowed are %s", shortened(text), t.name, quotedNames(t.rule.enum))
 		if meant, found := intendedEnumValue(text, t.rule.enum); found {
 			report.Meant(text, meant)
 		}
 		lookalikeHint(report, text)
 	case t.rule.format != "" && !formats[t.rule.format].valid(text):
-		d.badFormat(at, text, t)
+		d.reportBadFormat(at, text, t)
 	}
 }
 
@@ -76,9 +76,9 @@ func shortened(text string) string {
 	return text
 }
 
-func (d *decoder) boolean(node *syntax.Node, t target) {
+func (d *decoder) decodeBool(node *syntax.Node, t target) {
 	if node.Kind != syntax.Scalar || node.Tag != syntax.Bool {
-		report := d.wrongType(node, t, "true or false")
+		report := d.reportWrongType(node, t, "true or false")
 		if meant, found := booleanWords[strings.ToLower(asciiOf(node.Value))]; found && node.Kind == syntax.Scalar {
 			report.SuggestWriting(node.Value, meant)
 		}
@@ -102,11 +102,11 @@ func digitsOnly(text string) bool {
 	return text != ""
 }
 
-// wholeNumber returns the value of a node that is a decimal number and fits into bits, or reports what is wrong.
-func (d *decoder) wholeNumber(node *syntax.Node, t target, want string, bits int) (int64, bool) {
+// parseWholeNumber returns the value of a node that is a decimal number and fits into bits, or reports what is wrong.
+func (d *decoder) parseWholeNumber(node *syntax.Node, t target, want string, bits int) (int64, bool) {
 	switch {
 	case node.Kind != syntax.Scalar || node.Tag == syntax.String || node.Tag != syntax.Int && !isDecimal(node.Value):
-		report := d.wrongType(node, t, want)
+		report := d.reportWrongType(node, t, want)
 		if node.Kind != syntax.Scalar {
 			singleItemHint(report, node)
 		} else if meant := intendedNumber(node.Value, t.name); meant != "" {
@@ -114,7 +114,7 @@ func (d *decoder) wholeNumber(node *syntax.Node, t target, want string, bits int
 		}
 		return 0, false
 	case !isDecimal(node.Value):
-		d.ambiguous(node)
+		d.reportAmbiguousNumber(node)
 		return 0, false
 	}
 	value, err := strconv.ParseInt(node.Value, 10, bits)
@@ -125,14 +125,14 @@ func (d *decoder) wholeNumber(node *syntax.Node, t target, want string, bits int
 	return value, true
 }
 
-// ambiguous reports a number such as 010 or 1_000, of which readers of YAML 1.1 and of YAML 1.2 make different values.
-func (d *decoder) ambiguous(node *syntax.Node) {
+// reportAmbiguousNumber reports a number such as 010 or 1_000, of which readers of YAML 1.1 and of YAML 1.2 make different values.
+func (d *decoder) reportAmbiguousNumber(node *syntax.Node) {
 	d.errorf(diag.WrongType, node.At, "the number `%s` means different values to different readers of YAML", node.Value).
 		Helpf("write it in decimal digits without leading zeros, or as a string in quotes")
 }
 
-func (d *decoder) integer(node *syntax.Node, t target) {
-	value, ok := d.wholeNumber(node, t, "a whole number", t.value.Type().Bits())
+func (d *decoder) decodeInteger(node *syntax.Node, t target) {
+	value, ok := d.parseWholeNumber(node, t, "a whole number", t.value.Type().Bits())
 	if !ok {
 		return
 	}
@@ -140,25 +140,25 @@ func (d *decoder) integer(node *syntax.Node, t target) {
 	d.checkNumber(node, resource.NewQuantity(value, resource.DecimalSI), t)
 }
 
-// intOrString takes a number in the range of the rule or one of its words.
-func (d *decoder) intOrString(node *syntax.Node, t target) {
+// decodeIntOrString takes a number in the range of the rule or one of its words.
+func (d *decoder) decodeIntOrString(node *syntax.Node, t target) {
 	if node.Kind == syntax.Scalar && node.Tag == syntax.String && slices.Contains(t.rule.enum, node.Value) {
-		*asType[intstr.IntOrString](t.value) = intstr.FromString(node.Value)
+		*pointerAs[intstr.IntOrString](t.value) = intstr.FromString(node.Value)
 		return
 	}
-	value, ok := d.wholeNumber(node, t, "a whole number or "+oneOf(t.rule.enum), 32)
+	value, ok := d.parseWholeNumber(node, t, "a whole number or "+quotedNames(t.rule.enum), 32)
 	if !ok {
 		return
 	}
-	*asType[intstr.IntOrString](t.value) = intstr.FromInt32(int32(value))
+	*pointerAs[intstr.IntOrString](t.value) = intstr.FromInt32(int32(value))
 	d.checkNumber(node, resource.NewQuantity(value, resource.DecimalSI), t)
 }
 
 var errNotAnAmount = errors.New("not an amount")
 
-func (d *decoder) quantity(node *syntax.Node, t target) {
+func (d *decoder) decodeQuantity(node *syntax.Node, t target) {
 	if node.Kind != syntax.Scalar || node.Tag == syntax.Bool || node.Tag == syntax.Timestamp {
-		singleItemHint(d.wrongType(node, t, "an amount such as `500m`, `2` or `16Gi`"), node)
+		singleItemHint(d.reportWrongType(node, t, "an amount such as `500m`, `2` or `16Gi`"), node)
 		return
 	}
 	var value resource.Quantity
@@ -175,7 +175,7 @@ func (d *decoder) quantity(node *syntax.Node, t target) {
 		}
 		return
 	}
-	*asType[resource.Quantity](t.value) = value
+	*pointerAs[resource.Quantity](t.value) = value
 	d.checkNumber(node, &value, t)
 }
 
@@ -227,25 +227,25 @@ const leastMemory = "1Mi"
 func (d *decoder) checkNumber(node *syntax.Node, value *resource.Quantity, t target) {
 	switch r := t.rule; {
 	case r.minimum != nil && value.Cmp(*r.minimum) < 0:
-		report := d.errorf(diag.OutOfRange, node.At, "`%s` is too small for `%s`: %s", node.Value, t.name, r.bounds())
+		report := d.errorf(diag.OutOfRange, node.At, "`%s` is too small for `%s`: %s", node.Value, t.name, r.boundsText())
 		if number := strings.TrimSuffix(node.Value, "m"); r.least == leastMemory && digitsOnly(number) && value.Sign() > 0 {
 			report.Notef("`m` is a thousandth, and without unit an amount is in bytes").Meant(node.Value, number+"Mi")
 		}
 	case r.maximum != nil && value.Cmp(*r.maximum) > 0:
-		d.errorf(diag.OutOfRange, node.At, "`%s` is too large for `%s`: %s", node.Value, t.name, r.bounds())
+		d.errorf(diag.OutOfRange, node.At, "`%s` is too large for `%s`: %s", node.Value, t.name, r.boundsText())
 	}
 }
 
-// freeForm fills a map whose keys are not ours to judge, such as the values of a chart.
-func (d *decoder) freeForm(node *syntax.Node, t target) {
+// decodeFreeForm fills a map whose keys are not ours to judge, such as the values of a chart.
+func (d *decoder) decodeFreeForm(node *syntax.Node, t target) {
 	if node.Kind != syntax.Mapping {
-		d.wrongType(node, t, "a mapping")
+		d.reportWrongType(node, t, "a mapping")
 		return
 	}
 	t.value.Set(reflect.ValueOf(d.plainValue(node)))
 	for _, key := range d.uniqueKeys(node) {
 		d.rememberEntry(t, key)
-		d.rememberBelow(t, "/"+escape(key.Value), key.Next)
+		d.rememberBelow(t, "/"+escapePointer(key.Value), key.Next)
 	}
 }
 
@@ -259,7 +259,7 @@ func (d *decoder) rememberBelow(t target, path string, node *syntax.Node) {
 	switch node.Kind {
 	case syntax.Mapping:
 		for _, key := range d.uniqueKeys(node) {
-			note(escape(key.Value), key, key.Next)
+			note(escapePointer(key.Value), key, key.Next)
 		}
 	case syntax.Sequence:
 		i := 0
@@ -270,12 +270,12 @@ func (d *decoder) rememberBelow(t target, path string, node *syntax.Node) {
 	}
 }
 
-// escape returns a key as a part of a JSON pointer.
-func escape(key string) string { return strings.NewReplacer("~", "~0", "/", "~1").Replace(key) }
+// escapePointer returns a key as a part of a JSON pointer.
+func escapePointer(key string) string { return strings.NewReplacer("~", "~0", "/", "~1").Replace(key) }
 
 // uniqueKeys returns the keys of a mapping whose duplicates were reported already.
 func (d *decoder) uniqueKeys(node *syntax.Node) []*syntax.Node {
-	var keys distinct
+	var keys nodesByText
 	for key := node.First; key != nil; key = key.Next.Next {
 		keys.insert(key)
 	}
@@ -288,7 +288,7 @@ func (d *decoder) plainValue(node *syntax.Node) any {
 	switch node.Kind {
 	case syntax.Mapping:
 		values := map[string]any{}
-		for _, key := range d.keys(node) {
+		for _, key := range d.mappingKeys(node) {
 			values[key.Value] = d.plainValue(key.Next)
 		}
 		return values
@@ -312,28 +312,28 @@ func (d *decoder) plainScalar(node *syntax.Node) any {
 		return strings.EqualFold(node.Value, "true")
 	case syntax.Int:
 		if !isDecimal(node.Value) {
-			d.ambiguous(node)
+			d.reportAmbiguousNumber(node)
 			return nil
 		}
 		if value, err := strconv.Atoi(node.Value); err == nil {
 			return value
 		}
 	}
-	return d.float(node)
+	return d.plainFloat(node)
 }
 
-func (d *decoder) float(node *syntax.Node) any {
+func (d *decoder) plainFloat(node *syntax.Node) any {
 	value, err := strconv.ParseFloat(node.Value, 64)
 	if err != nil || math.IsNaN(value) || math.IsInf(value, 0) {
-		d.errorf(diag.WrongType, node.At, "%s cannot be written as JSON", describe(node)).
+		d.errorf(diag.WrongType, node.At, "%s cannot be written as JSON", describeNode(node)).
 			Helpf("write it in quotes: %s", strconv.Quote(node.Value))
 		return nil
 	}
 	return value
 }
 
-// describe names what a node is, for `must be X, not Y`.
-func describe(node *syntax.Node) string {
+// describeNode names what a node is, for `must be X, not Y`.
+func describeNode(node *syntax.Node) string {
 	switch node.Follow().Tag {
 	case syntax.Map:
 		return "a mapping"

@@ -133,7 +133,7 @@ func parse(file *source.File) ([]*yaml.Node, error) {
 			return documents, nil
 		}
 		if err != nil {
-			return nil, syntax.Located(file, err)
+			return nil, syntax.LocateError(file, err)
 		}
 		if root := document.Content[0]; root.Kind == yaml.MappingNode {
 			documents = append(documents, root)

@@ -325,7 +325,7 @@ func (r chartReader) notYAML(name string, document []byte, err error) {
 	_, template, _ := strings.Cut(name, "/")
 	file := r.file(template)
 	at, what, number := source.WholeFile(file), err.Error(), 0
-	if cause, found := lines.Cause(string(document)); found {
+	if cause, found := lines.FirstMistake(string(document)); found {
 		number, what = cause.Line, cause.Message
 	} else if found := lineOfOutput().FindStringSubmatch(what); found != nil {
 		number, _ = strconv.Atoi(found[1]) // digits

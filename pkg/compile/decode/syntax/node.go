@@ -88,7 +88,7 @@ func NewScalar(text string) *Node {
 	if text == "" {
 		return &Node{Kind: Scalar, Tag: Null}
 	}
-	return &Node{Kind: Scalar, Tag: resolve(text), Value: text}
+	return &Node{Kind: Scalar, Tag: resolveTag(text), Value: text}
 }
 
 // Follow returns the node, or what it stands for if it is an alias.

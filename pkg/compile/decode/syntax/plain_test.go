@@ -49,7 +49,7 @@ func compare(t *testing.T, data []byte) bool {
 	}
 	got := render(documents)
 	var r Reader
-	expected, err := r.library(file)
+	expected, err := r.readWithLibrary(file)
 	if err != nil {
 		t.Fatalf("the library refuses plain text: %v\n%s", err, data)
 	}
@@ -140,7 +140,7 @@ func BenchmarkYAML(b *testing.B) {
 	}
 	file := source.NewFile("t.yaml", data)
 	var r Reader
-	for name, read := range map[string]func(*source.File) ([]*Node, error){"plain": r.YAML, "library": r.library} {
+	for name, read := range map[string]func(*source.File) ([]*Node, error){"plain": r.YAML, "library": r.readWithLibrary} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			b.SetBytes(int64(len(data)))

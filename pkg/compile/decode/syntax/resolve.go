@@ -6,12 +6,12 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// resolve returns the type of a plain scalar. It answers itself where the first characters suffice, and asks the library for the
+// resolveTag returns the type of a plain scalar. It answers itself where the first characters suffice, and asks the library for the
 // rest: dates, floats, numbers in other bases, words such as `true`.
-func resolve(text string) Tag {
+func resolveTag(text string) Tag {
 	switch c := text[0]; {
 	case c >= '1' && c <= '9':
-		if tag := number(text); tag != 0 {
+		if tag := decimalTag(text); tag != 0 {
 			return tag
 		}
 	case c == '0' && len(text) == 1:
@@ -20,12 +20,12 @@ func resolve(text string) Tag {
 	case !strings.EqualFold(text, "true") && !strings.EqualFold(text, "false") && !strings.EqualFold(text, "null"):
 		return String
 	}
-	return ask(text)
+	return libraryTag(text)
 }
 
-// number answers for text that begins with 1 to 9: decimal digits are a number, and a letter that is in no float (e, E) and in no
+// decimalTag answers for text that begins with 1 to 9: decimal digits are a number, and a letter that is in no float (e, E) and in no
 // time (T, t, Z) makes a string. 0 means that neither is sure.
-func number(text string) Tag {
+func decimalTag(text string) Tag {
 	onlyDigits := len(text) <= 18
 	for i := range len(text) {
 		c := text[i]
@@ -43,7 +43,7 @@ func number(text string) Tag {
 	return 0
 }
 
-func ask(text string) Tag {
+func libraryTag(text string) Tag {
 	var document yaml.Node
 	if err := yaml.Unmarshal([]byte(text), &document); err != nil || len(document.Content) != 1 {
 		return String

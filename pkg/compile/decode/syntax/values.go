@@ -17,11 +17,11 @@ func (r *Reader) Values(file *source.File, program jsonnet.Result) ([]*Node, err
 	r.Paths = nil
 	var roots []*Node
 	for _, document := range program.Documents {
-		b := builder{reader: r, file: file, literals: program.Literals, decoder: json.NewDecoder(strings.NewReader(document.JSON))}
+		b := valueBuilder{reader: r, file: file, literals: program.Literals, decoder: json.NewDecoder(strings.NewReader(document.JSON))}
 		b.decoder.UseNumber()
-		around := b.place("", "", Place{})
-		literal := b.literal("", strings.TrimPrefix(document.Path, "/"))
-		root, err := b.value(document.Path, literal, b.place(document.Path, literal, around))
+		around := b.placeOf("", "", Place{})
+		literal := b.literalPath("", strings.TrimPrefix(document.Path, "/"))
+		root, err := b.readValue(document.Path, literal, b.placeOf(document.Path, literal, around))
 		if err != nil {
 			return nil, err
 		}
@@ -30,16 +30,16 @@ func (r *Reader) Values(file *source.File, program jsonnet.Result) ([]*Node, err
 	return roots, nil
 }
 
-// builder makes the tree of one document.
-type builder struct {
+// valueBuilder makes the tree of one document.
+type valueBuilder struct {
 	reader   *Reader
 	file     *source.File
 	literals map[string]jsonnet.Literal
 	decoder  *json.Decoder
 }
 
-// literal returns the path under which the literals have a child of a value: that of a comprehension has one for all items.
-func (b *builder) literal(parent, child string) string {
+// literalPath returns the path under which the literals have a child of a value: that of a comprehension has one for all items.
+func (b *valueBuilder) literalPath(parent, child string) string {
 	if child == "" {
 		return parent
 	}
@@ -49,8 +49,8 @@ func (b *builder) literal(parent, child string) string {
 	return parent + "/" + child
 }
 
-// value reads the next value, whose path, path among the literals and place are known.
-func (b *builder) value(path, literal string, at Place) (*Node, error) {
+// readValue reads the next value, whose path, path among the literals and place are known.
+func (b *valueBuilder) readValue(path, literal string, at Place) (*Node, error) {
 	token, err := b.decoder.Token()
 	if err != nil {
 		return nil, err
@@ -58,17 +58,17 @@ func (b *builder) value(path, literal string, at Place) (*Node, error) {
 	switch token := token.(type) {
 	case json.Delim:
 		if token == '{' {
-			return b.object(path, literal, at)
+			return b.readObject(path, literal, at)
 		}
-		return b.array(path, literal, at)
+		return b.readArray(path, literal, at)
 	case string:
-		return b.scalar(at, String, token), nil
+		return b.newScalarNode(at, String, token), nil
 	case json.Number:
-		return b.scalar(at, numberTag(token.String()), token.String()), nil
+		return b.newScalarNode(at, numberTag(token.String()), token.String()), nil
 	case bool:
-		return b.scalar(at, Bool, strconv.FormatBool(token)), nil
+		return b.newScalarNode(at, Bool, strconv.FormatBool(token)), nil
 	}
-	return b.scalar(at, Null, "null"), nil
+	return b.newScalarNode(at, Null, "null"), nil
 }
 
 func numberTag(text string) Tag {
@@ -78,11 +78,11 @@ func numberTag(text string) Tag {
 	return Int
 }
 
-func (b *builder) scalar(at Place, tag Tag, text string) *Node {
+func (b *valueBuilder) newScalarNode(at Place, tag Tag, text string) *Node {
 	return b.reader.nodes.new(Node{Kind: Scalar, Tag: tag, At: at, Value: text})
 }
 
-func (b *builder) object(path, literal string, at Place) (*Node, error) {
+func (b *valueBuilder) readObject(path, literal string, at Place) (*Node, error) {
 	object := b.reader.nodes.new(Node{Kind: Mapping, Tag: Map, At: at})
 	last := &object.First
 	for b.decoder.More() {
@@ -91,10 +91,10 @@ func (b *builder) object(path, literal string, at Place) (*Node, error) {
 			return nil, err
 		}
 		name := fmt.Sprint(token)
-		inner, written := path+"/"+jsonnet.Escape(name), b.literal(literal, jsonnet.Escape(name))
-		valueAt := b.place(inner, written, at)
-		key := b.scalar(b.keyPlace(written, valueAt), String, name)
-		if key.Next, err = b.value(inner, written, valueAt); err != nil {
+		inner, written := path+"/"+jsonnet.Escape(name), b.literalPath(literal, jsonnet.Escape(name))
+		valueAt := b.placeOf(inner, written, at)
+		key := b.newScalarNode(b.keyPlace(written, valueAt), String, name)
+		if key.Next, err = b.readValue(inner, written, valueAt); err != nil {
 			return nil, err
 		}
 		*last = key
@@ -104,12 +104,12 @@ func (b *builder) object(path, literal string, at Place) (*Node, error) {
 	return object, err
 }
 
-func (b *builder) array(path, literal string, at Place) (*Node, error) {
+func (b *valueBuilder) readArray(path, literal string, at Place) (*Node, error) {
 	array := b.reader.nodes.new(Node{Kind: Sequence, Tag: List, At: at})
 	last := &array.First
 	for i := 0; b.decoder.More(); i++ {
-		inner, written := path+"/"+strconv.Itoa(i), b.literal(literal, strconv.Itoa(i))
-		item, err := b.value(inner, written, b.place(inner, written, at))
+		inner, written := path+"/"+strconv.Itoa(i), b.literalPath(literal, strconv.Itoa(i))
+		item, err := b.readValue(inner, written, b.placeOf(inner, written, at))
 		if err != nil {
 			return nil, err
 		}
@@ -120,36 +120,36 @@ func (b *builder) array(path, literal string, at Place) (*Node, error) {
 	return array, err
 }
 
-// place returns where a value is written, or the place around it; the path too, unless the place is that of this value only.
-func (b *builder) place(path, literal string, around Place) Place {
+// placeOf returns where a value is written, or the place around it; the path too, unless the place is that of this value only.
+func (b *valueBuilder) placeOf(path, literal string, around Place) Place {
 	at := around
 	known, found := b.literals[literal]
 	if found {
-		at = b.in(known.Value)
+		at = b.placeOfRange(known.Value)
 	}
 	if !found || known.Shared {
-		b.reader.Paths = append(b.reader.Paths, readable(path))
+		b.reader.Paths = append(b.reader.Paths, readablePath(path))
 		at.Path = int32(len(b.reader.Paths))
 	}
 	return at
 }
 
-func (b *builder) keyPlace(literal string, value Place) Place {
+func (b *valueBuilder) keyPlace(literal string, value Place) Place {
 	if known, found := b.literals[literal]; found && known.Key.Line > 0 {
-		at := b.in(known.Key)
+		at := b.placeOfRange(known.Key)
 		at.Path = value.Path
 		return at
 	}
 	return value
 }
 
-func (b *builder) in(r jsonnet.Range) Place {
+func (b *valueBuilder) placeOfRange(r jsonnet.Range) Place {
 	span := r.Span(b.file)
 	return Place{Line: int32(span.Line), Column: int32(span.Column), Length: int32(span.Length)}
 }
 
-// readable writes a JSON pointer as people write paths: `spec.quota.cpu`, `[0].spec.namespaces[1]`.
-func readable(pointer string) string {
+// readablePath writes a JSON pointer as people write paths: `spec.quota.cpu`, `[0].spec.namespaces[1]`.
+func readablePath(pointer string) string {
 	var b strings.Builder
 	for _, part := range strings.Split(strings.TrimPrefix(pointer, "/"), "/") {
 		part = strings.ReplaceAll(strings.ReplaceAll(part, "~1", "/"), "~0", "~")

@@ -74,7 +74,7 @@ func (o *Overlay) spec(document *decode.Document, last *reading, effects Effects
 		return document
 	}
 	t := specTree{file: document.File}
-	patched := decode.Patched(document.File, t.node(&spec.Root, root, spec.Rule), t.changes, list)
+	patched := decode.DecodePatched(document.File, t.node(&spec.Root, root, spec.Rule), t.changes, list)
 	if patched == nil {
 		return document
 	}
